@@ -1,0 +1,408 @@
+# sprof: build, tests and checks. `make help` prints the goals.
+#
+# One file, no recursion into folders. Sources are found by wildcard: adding a .c file needs no edit here.
+# Where a goal must first install packages (test, demo, lint ...) it runs this same file a second time,
+# because what is found at the start of a run cannot see what that run installs.
+
+VERSION := 0.1.0
+ARCH := $(shell uname -m)
+PREFIX ?= /usr/local
+MANDIR ?= $(PREFIX)/share/man
+
+# ---- switches: SAN=1 (sanitizers), FUZZ=1 (set by `make fuzz`), WERROR=1, V=1
+SAN ?= 0
+FUZZ ?= 0
+WERROR ?= 0
+V ?= 0
+FUZZ_SECONDS ?= 60
+
+ifeq ($(origin CC),default)
+CC := $(if $(filter 1,$(FUZZ)),clang,gcc)
+endif
+ifeq ($(origin CXX),default)
+CXX := g++
+endif
+CLANG ?= clang
+LLVM_STRIP ?= llvm-strip
+CLANG_FORMAT ?= clang-format
+# Debian keeps bpftool in /usr/sbin, which is not in a user's PATH.
+OBJCOPY ?= objcopy
+BPFTOOL ?= $(firstword $(shell command -v bpftool) /usr/sbin/bpftool)
+
+B ?= build$(if $(filter 1,$(FUZZ)),/fuzz,$(if $(filter 1,$(SAN)),/san))
+
+# ---- packages, Debian 12 names
+DEPS_BUILD := gcc g++ make pkg-config clang llvm bpftool libc6-dev libbpf-dev libelf-dev libdw-dev \
+	libunwind-dev libxxhash-dev libzstd-dev zlib1g-dev liblzma-dev libiberty-dev uthash-dev \
+	linux-libc-dev
+DEPS_TEST := git perl bats libcmocka-dev clang-format libclang-rt-14-dev jq libxml2-utils file binutils \
+	linux-perf python3 redis-server redis-tools sqlite3 gdb openssl nodejs chromium mandoc \
+	qemu-system-x86 cpio busybox-static dwz libdebuginfod1 protobuf-compiler valgrind musl-tools
+
+# ---- flags
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wvla \
+	-Wpointer-arith -Wwrite-strings -Werror=implicit -Werror=incompatible-pointer-types \
+	-Werror=return-type -Werror=int-conversion
+ifeq ($(WERROR),1)
+WARN += -Werror
+endif
+PKGS := libbpf libelf libdw libunwind libxxhash libzstd zlib liblzma
+PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
+CMOCKA_LIBS = $(shell pkg-config --libs cmocka)
+
+CFLAGS ?= -O2 -g
+CPPFLAGS_ALL = -I. -I$(B) -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DSPROF_VERSION='"$(VERSION)"' \
+	$(PKG_CFLAGS) $(CPPFLAGS)
+CFLAGS_ALL = -std=gnu11 $(WARN) -fno-common -fPIE $(MODE_CFLAGS) $(CFLAGS)
+LDFLAGS_ALL = -pie -Wl,-z,relro,-z,now,--as-needed $(MODE_LDFLAGS) $(LDFLAGS)
+# The remote half of libunwind, which unwinds from saved registers and stack bytes, is one library per target.
+LIBS = -lunwind-$(ARCH) $(PKG_LIBS) -liberty -lpthread -lm
+
+SAN_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+ifeq ($(FUZZ),1)
+MODE_CFLAGS := -fsanitize=fuzzer-no-link $(SAN_FLAGS)
+MODE_LDFLAGS := -fsanitize=fuzzer $(SAN_FLAGS)
+else ifeq ($(SAN),1)
+MODE_CFLAGS := $(SAN_FLAGS)
+MODE_LDFLAGS := $(SAN_FLAGS)
+else
+MODE_CFLAGS := -fstack-protector-strong $(if $(filter -O%,$(filter-out -O0,$(CFLAGS))),-D_FORTIFY_SOURCE=2)
+endif
+
+# ---- what there is to build
+HOST_SRC := $(wildcard core/*.c sampler/*.c symbolizer/*.c gpu/*.c output/*.c)
+CLI_SRC := $(wildcard cli/*.c)
+BPF_SRC := $(wildcard sampler/bpf/*.bpf.c)
+AGENT_SRC := $(wildcard sampler/agent/*.c)
+GPU_AGENT_SRC := $(wildcard gpu/agent/*.c)
+ASSETS := $(wildcard output/*.js output/*.css)
+UNIT_SRC := $(wildcard tests/unit/test_*.c)
+FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+DRIVER_SRC := $(wildcard tests/drivers/*.c)
+TARGET_SRC := $(wildcard tests/targets/*.c tests/targets/*.cc)
+MAN_SRC := $(wildcard docs/man/*.1)
+
+SKELS := $(BPF_SRC:%.bpf.c=$(B)/%.skel.h)
+ASSET_HDRS := $(ASSETS:%=$(B)/%.h)
+ASSET_OBJS := $(ASSETS:%=$(B)/%.o)
+HOST_OBJS := $(HOST_SRC:%.c=$(B)/%.o) $(ASSET_OBJS) $(B)/sampler/agent/payload.o
+AGENT_OBJS := $(AGENT_SRC:%.c=$(B)/%.o)
+GPU_AGENT_OBJS := $(GPU_AGENT_SRC:%.c=$(B)/%.o)
+GPU_AGENT := $(B)/libsprof-gpu.so
+CLI_OBJS := $(CLI_SRC:%.c=$(B)/%.o)
+UNIT_BINS := $(UNIT_SRC:%.c=$(B)/%)
+FUZZ_BINS := $(FUZZ_SRC:%.c=$(B)/%)
+BENCH_BINS := $(B)/tests/bench/symbolize
+DRIVER_BINS := $(DRIVER_SRC:%.c=$(B)/%)
+TARGET_LIBS := $(patsubst tests/targets/%.c,$(B)/tests/targets/%.so,$(filter tests/targets/lib%,$(TARGET_SRC)))
+TARGET_BINS := $(patsubst tests/%,$(B)/tests/%,$(basename $(filter-out tests/targets/lib%,$(TARGET_SRC))))
+HOST_LIB := $(B)/libsprof_host.a
+SPROF := $(if $(wildcard cli/main.c),$(B)/sprof)
+
+# ---- output: a short line each; the command itself with V=1; nothing with -s
+QUIET := $(findstring s,$(firstword -$(MAKEFLAGS)))
+ifeq ($(V),1)
+say = @:
+Q :=
+else
+say = $(if $(QUIET),@:,@printf '  %-5s %s\n' '$(1)' '$(2)')
+Q := @
+endif
+AGAIN = +@$(MAKE) --no-print-directory
+
+.PHONY: all tests-all bench-all help deps deps-build test check run-test bench lint run-lint format fuzz run-fuzz demo run-demo \
+	install uninstall clean FORCE
+.DELETE_ON_ERROR:
+.SUFFIXES:
+# Implicit rules make no intermediates here: everything built is kept.
+.SECONDARY:
+
+all: $(SPROF) $(HOST_LIB) $(B)/libsprof.so $(GPU_AGENT)
+
+# What the tests need besides sprof.
+tests-all: all $(UNIT_BINS) $(DRIVER_BINS) $(TARGET_LIBS) $(TARGET_BINS) $(B)/tests/gpu/fakes.stamp
+
+# What measures sprof's own library, beside what the benchmarks compile themselves.
+bench-all: tests-all $(BENCH_BINS)
+
+# ---- the rules
+# The command line and the list of objects live in files that change only when they do, so that new flags
+# rebuild the objects and a removed source leaves the archive.
+define write_if_changed
+@mkdir -p $(@D); printf '%s\n' $(1) >$@.new; \
+	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+endef
+
+$(B)/flags.stamp: FORCE
+	@pkg-config --exists $(PKGS) || { echo "cannot build sprof: a library or pkg-config is missing" >&2; \
+		pkg-config --print-errors --exists $(PKGS) 2>&1 | grep '^No package' >&2; \
+		echo "hint: make deps" >&2; exit 1; }
+	$(call write_if_changed,'$(subst ','\'',$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL))')
+
+$(B)/objects.stamp: FORCE
+	$(call write_if_changed,$(sort $(HOST_OBJS)))
+
+$(B)/%.o: %.c $(B)/flags.stamp | $(SKELS) $(ASSET_HDRS)
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+
+$(HOST_LIB): $(HOST_OBJS) $(B)/objects.stamp
+	$(call say,AR,$@)
+	@mkdir -p $(@D); rm -f $@
+	$(Q)$(AR) rcs $@ $(HOST_OBJS)
+
+$(B)/sprof: $(CLI_OBJS) $(HOST_LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -o $@ $(CLI_OBJS) $(HOST_LIB) $(LIBS)
+
+# BPF: compiled once for every kernel (CO-RE), its DWARF dropped (the BTF stays), wrapped in a skeleton.
+# sampler/bpf/NAME.bpf.c is used as #include "sampler/bpf/NAME.skel.h", struct NAME_bpf, NAME_bpf__open().
+BPF_ARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(ARCH)))
+BPF_FLAGS = -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Wno-unused-parameter -D__TARGET_ARCH_$(BPF_ARCH) \
+	-I. -I$(B) -idirafter /usr/include/$(ARCH)-linux-gnu $(if $(filter 1,$(WERROR)),-Werror)
+
+$(B)/%.bpf.o: %.bpf.c Makefile
+	$(call say,BPF,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_FLAGS) -MMD -MP -MT $@ -MF $(@:.o=.d) -c -o $@.debug $<
+	$(Q)$(LLVM_STRIP) -g -o $@ $@.debug
+
+$(B)/%.skel.h: $(B)/%.bpf.o
+	$(call say,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name $(notdir $*)_bpf >$@
+
+# Embedded files: output/view.js becomes `const char view_js[]` and `const size_t view_js_size`, declared in
+# #include "output/view.js.h". The array ends in a NUL that the size leaves out, so it is a string as well.
+# In the name every character that C does not allow is an underscore.
+asset_name = $(shell printf '%s' '$(notdir $(1))' | tr -c 'A-Za-z0-9_' _)
+
+$(B)/output/%.h: output/% Makefile
+	@mkdir -p $(@D)
+	@n=$(call asset_name,$<); printf '%s\n' '#ifndef SPROF_ASSET_'$$n '#define SPROF_ASSET_'$$n \
+		'#include <stddef.h>' "extern const char $$n[];" "extern const size_t $${n}_size;" '#endif' >$@
+
+$(B)/output/%.asset.c: output/% Makefile
+	$(call say,EMBED,$<)
+	@mkdir -p $(@D)
+	@n=$(call asset_name,$<); { printf '#include "output/%s.h"\nconst char %s[] = {\n' '$(notdir $<)' $$n; \
+		od -An -v -td1 $< | sed 's/  */,/g; s/^,//; s/$$/,/'; \
+		printf '0};\nconst size_t %s_size = sizeof(%s) - 1;\n' $$n $$n; } >$@
+
+$(ASSET_OBJS): $(B)/%.o: $(B)/%.asset.c $(B)/%.h $(B)/flags.stamp
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -c -o $@ $<
+
+# In-target code: freestanding, whatever the rest is built with. payload.bin is what attaching puts into a process, a
+# flat image without relocations; it is embedded as the files of output/ are.
+AGENT_FLAGS := -std=gnu11 -O2 -g $(WARN) -I. -ffreestanding -fpic -fvisibility=hidden -fno-common -fno-builtin \
+	-fno-stack-protector -fcf-protection=none -mgeneral-regs-only -fno-tree-loop-distribute-patterns
+# What it is made of is the same in the fuzz build, which clang compiles: clang reaches hidden symbols through a table.
+AGENT_CC := $(if $(filter 1,$(FUZZ)),gcc,$(CC))
+
+$(B)/sampler/agent/%.o: sampler/agent/%.c Makefile
+	$(call say,AGENT,$<)
+	@mkdir -p $(@D)
+	$(Q)$(AGENT_CC) $(AGENT_FLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/sampler/agent/payload.elf: $(filter-out $(B)/sampler/agent/preload% %/join.o,$(AGENT_OBJS)) sampler/agent/payload.lds
+	$(call say,BLOB,$@)
+	$(Q)$(LD) -shared -Bsymbolic -z noexecstack --no-undefined -T sampler/agent/payload.lds -o $@ $(filter %.o,$^)
+	$(Q)! readelf -rW $@ | grep R_ || { echo "$@: needs relocation" >&2; exit 1; }
+
+$(B)/libsprof.so: $(filter-out %/payload_start.o,$(AGENT_OBJS))
+	$(call say,SO,$@)
+	$(Q)$(CC) -shared -nostartfiles -Wl,-soname,libsprof.so,--strip-debug,-z,relro,-z,now,-z,noexecstack,--no-undefined \
+		-o $@ $^
+
+$(B)/sampler/agent/payload.bin: $(B)/sampler/agent/payload.elf
+	$(Q)$(OBJCOPY) -O binary -j .payload $< $@
+
+$(B)/sampler/agent/payload.bin.asset.c: $(B)/sampler/agent/payload.bin
+	$(Q){ printf '#include "sampler/payload.h"\nconst unsigned char payload_bin[] = {\n'; \
+		od -An -v -tu1 $< | sed 's/  */,/g; s/^,//; s/$$/,/'; \
+		printf '};\nconst size_t payload_bin_size = sizeof(payload_bin);\n'; } >$@
+
+$(B)/sampler/agent/payload.o: $(B)/sampler/agent/payload.bin.asset.c sampler/payload.h $(B)/flags.stamp
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -c -o $@ $<
+
+# The library that CUDA and NVTX load into a target. Its frame pointers are where launch stacks begin; its one
+# thread-local pointer lies in the static block, where no access allocates; and it is never unloaded.
+GPU_AGENT_FLAGS := -std=gnu11 -O2 -g $(WARN) -I. -D_GNU_SOURCE -fpic -fvisibility=hidden -fno-common \
+	-fno-omit-frame-pointer -fno-stack-protector -fno-plt -ftls-model=initial-exec
+
+$(B)/gpu/agent/%.o: gpu/agent/%.c Makefile
+	$(call say,AGENT,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(GPU_AGENT_FLAGS) $(GPU_AGENT_SAN) -MMD -MP -c -o $@ $<
+
+$(GPU_AGENT): $(GPU_AGENT_OBJS)
+	$(call say,SO,$@)
+	$(Q)$(CC) -shared $(GPU_AGENT_SAN) -static-libgcc -Wl,-z,relro,-z,now,-z,nodelete,-z,noexecstack,--no-undefined \
+		-o $@ $(GPU_AGENT_OBJS)
+
+# Tests. One binary per tests/unit/test_*.c; harness.c lets one test of a binary run alone.
+# `// BUILD: flags` in the first ten lines of a test or target adds flags, for instance -Wl,--wrap=write.
+own_flags = $$(sed -n '1,10s|^// BUILD: *||p' $<)
+
+$(UNIT_BINS): $(B)/%: %.c $(B)/tests/unit/harness.o $(HOST_LIB) $(B)/flags.stamp
+	$(call say,TEST,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -Wno-missing-prototypes -MMD -MP $(LDFLAGS_ALL) -o $@ $< \
+		$(B)/tests/unit/harness.o $(HOST_LIB) $(CMOCKA_LIBS) $(LIBS) $(own_flags)
+
+# Drivers do by hand what the commands do for a user.
+$(FUZZ_BINS) $(BENCH_BINS) $(DRIVER_BINS): $(B)/%: %.c $(HOST_LIB) $(B)/flags.stamp
+	$(call say,PROG,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -Wno-missing-prototypes -MMD -MP $(LDFLAGS_ALL) -o $@ $< \
+		$(HOST_LIB) $(LIBS) $(own_flags)
+
+# Programs whose true profile is known. They are what is measured, so no sanitizer and no hardening: -O2 -g and
+# whatever their own BUILD line says. lib*.c become shared objects; who
+# needs one says -Wl,-rpath,$ORIGIN (a static-pie program would not start with it).
+TARGET_FLAGS := -O2 -g -Wall -Wextra -pthread -I. -D_GNU_SOURCE
+
+$(TARGET_LIBS): $(B)/%.so: %.c Makefile
+	$(call say,SO,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 $(TARGET_FLAGS) -fPIC -shared -MMD -MP -o $@ $< $(own_flags)
+
+# What stands in for a GPU in tests/gpu: a libcuda, and a libcupti of each of three CUDA versions; one of them lacks
+# a function that the agent needs.
+FAKE := $(B)/tests/gpu
+FAKE_CUPTIS := $(FAKE)/cuda11/libcupti.so.11 $(FAKE)/cuda12/libcupti.so.12 $(FAKE)/cuda13/libcupti.so.13 \
+	$(FAKE)/lacking/libcupti.so.12
+FAKE_FLAGS := -std=gnu11 $(TARGET_FLAGS) -fno-omit-frame-pointer -fPIC -shared -fvisibility=hidden
+fake_version = $(patsubst .%,%,$(suffix $@))
+
+$(FAKE)/libcuda.so.1: tests/gpu/fake_cuda.c tests/gpu/fake_gpu.h Makefile
+	$(call say,SO,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(FAKE_FLAGS) -Wl,-soname,libcuda.so.1 -o $@ $<
+
+$(FAKE_CUPTIS): tests/gpu/fake_cupti.c tests/gpu/fake_records.c tests/gpu/fake_cupti.h tests/gpu/fake_gpu.h Makefile
+	$(call say,SO,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(FAKE_FLAGS) -DFAKE_VERSION=$(fake_version) $(if $(findstring lacking,$@),-DFAKE_WITHOUT_FLUSH) \
+		-Wl,-soname,$(@F) -o $@ $(filter %.c,$^)
+
+$(FAKE)/fakes.stamp: $(FAKE)/libcuda.so.1 $(FAKE_CUPTIS)
+	@touch $@
+
+target_link = -L$(@D) -MMD -MP -o $@ $< $(own_flags) -lm
+
+$(B)/tests/targets/%: tests/targets/%.c Makefile | $(TARGET_LIBS)
+	$(call say,PROG,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 $(TARGET_FLAGS) $(target_link)
+
+$(B)/tests/targets/%: tests/targets/%.cc Makefile | $(TARGET_LIBS)
+	$(call say,PROG,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) $(TARGET_FLAGS) $(target_link)
+
+-include $(wildcard $(addsuffix /*.d,$(addprefix $(B)/,cli core sampler sampler/agent sampler/bpf symbolizer gpu gpu/agent output \
+	tests/unit tests/drivers tests/fuzz tests/bench tests/targets)))
+
+# ---- packages
+# Installs only what is missing, so it is instant and needs no network when everything is there.
+define install_missing
+@command -v dpkg-query >/dev/null || { echo "not a Debian system; sprof needs what Debian calls: $(1)"; exit 0; }; \
+	missing=$$(for p in $(1); do \
+		dpkg-query -W -f '$${db:Status-Status}' $$p 2>/dev/null | grep -q '^installed' || echo $$p; done); \
+	[ -n "$$missing" ] || exit 0; \
+	echo "installing:" $$missing; \
+	as_root=; [ "$$(id -u)" = 0 ] || as_root=sudo; \
+	get="$$as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0"; \
+	install="$$get install -y --no-install-recommends"; \
+	{ ls /var/lib/apt/lists/*_Packages* && $$install $$missing; } >/dev/null 2>&1 || \
+	{ $$get update && $$install $$missing; } >/dev/null || { \
+		echo "cannot install the packages above: apt-get failed" >&2; \
+		echo "hint: apt-get install --no-install-recommends" $$missing >&2; exit 1; }
+endef
+
+deps-build: ; $(call install_missing,$(DEPS_BUILD))
+deps: ; $(call install_missing,$(DEPS_BUILD) $(DEPS_TEST))
+
+# ---- test, check, bench, lint, fuzz
+TEST_ENV = SPROF=$(abspath $(B))/sprof BUILD=$(abspath $(B)) TARGETS=$(abspath $(B))/tests/targets
+DIRS ?= unit cli root browser gpu
+
+test: deps
+	$(AGAIN) run-test
+
+run-test: tests-all
+	@$(TEST_ENV) tests/run $(addprefix --dir=,$(DIRS))
+
+check: tests-all
+	@[ -n "$(T)" ] || { echo "usage: make check T=name (a test file, or one test in it)" >&2; exit 2; }
+	@$(TEST_ENV) tests/run --only='$(T)'
+
+bench: deps
+	$(AGAIN) bench-all
+	@[ -x tests/bench/run ] || { echo "cannot run the benchmarks: tests/bench/run does not exist" >&2; exit 1; }
+	@$(TEST_ENV) tests/bench/run $(BENCH_ARGS)
+
+lint: deps
+	$(AGAIN) run-lint
+
+run-lint: $(SKELS) $(ASSET_HDRS) all
+	@CLANG='$(CLANG)' CLANG_FORMAT='$(CLANG_FORMAT)' CC='$(CC)' BUILD='$(B)' \
+		HOST_FLAGS='$(subst ','\'',$(CPPFLAGS_ALL) $(CFLAGS_ALL))' BPF_FLAGS='$(BPF_FLAGS)' tests/lint/run
+
+format:
+	@tests/lint/sources | grep -v '/vmlinux\.h$$' | xargs -r $(CLANG_FORMAT) -i
+
+fuzz: deps
+	$(AGAIN) FUZZ=1 run-fuzz
+
+run-fuzz: $(FUZZ_BINS)
+	@BUILD='$(B)' FUZZ_SECONDS='$(FUZZ_SECONDS)' tests/fuzz/run $(FUZZ_BINS)
+
+# ---- demo: sprof records the C compiler compiling sprof, many short processes without frame pointers.
+demo: deps-build
+	$(AGAIN) run-demo
+
+run-demo: all
+	@[ -x $(B)/sprof ] || { echo "cannot run the demo: $(B)/sprof was not built" >&2; exit 1; }
+	@rm -rf $(B)/demo
+	@env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS $(B)/sprof record -o demo.data -- \
+		$(MAKE) -s -B -j2 B=$(B)/demo all || { s=$$?; \
+		echo "the demo could not record: see the message above" >&2; \
+		echo "hint: recording needs root (sudo make demo)" >&2; exit $$s; }
+	@$(B)/sprof flame demo.data -o demo.svg
+	@$(B)/sprof report demo.data -n 15
+	@echo "demo.svg is the flame graph: open it in a browser"
+
+# ---- install
+install: all
+	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(MANDIR)/man1'
+	install -m 755 $(B)/sprof '$(DESTDIR)$(PREFIX)/bin/sprof'
+	install -d '$(DESTDIR)$(PREFIX)/lib/sprof'
+	install -m 755 $(B)/libsprof.so $(GPU_AGENT) '$(DESTDIR)$(PREFIX)/lib/sprof'
+	$(if $(MAN_SRC),install -m 644 $(MAN_SRC) '$(DESTDIR)$(MANDIR)/man1')
+
+uninstall:
+	rm -f '$(DESTDIR)$(PREFIX)/bin/sprof' '$(DESTDIR)$(PREFIX)/lib/sprof/libsprof.so' \
+		'$(DESTDIR)$(PREFIX)/lib/sprof/libsprof-gpu.so' $(MAN_SRC:docs/man/%='$(DESTDIR)$(MANDIR)/man1/%')
+
+clean:
+	rm -rf build
+
+help:
+	@printf '%s\n' \
+	'make all       build/sprof' \
+	'make demo      install the build packages, record a build of sprof, draw demo.svg, print the report' \
+	'make test      install every package, build, run all tests' \
+	'make check T=x run one test file, or one test by its name' \
+	'make bench     measure sprof beside perf' \
+	'make lint      format, layers, headers, sizes, in-target libraries' \
+	'make format    let clang-format write the format that lint asks for' \
+	'make fuzz      fuzz every parser for FUZZ_SECONDS=60 each' \
+	'make deps      install every Debian package needed (deps-build: only those of the build)' \
+	'make install   PREFIX=/usr/local DESTDIR=' \
+	'make clean     remove build/' \
+	'' \
+	'SAN=1 builds with ASan and UBSan in build/san; WERROR=1 turns warnings into errors; V=1 prints commands;' \
+	'DIRS="unit cli" limits make test to some of unit, cli, root, browser, gpu.'

@@ -1,0 +1,300 @@
+/* sprof diff: what changed between two recordings. */
+#include "cli/cmd_diff.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli/diff_condition.h"
+#include "cli/filter_opts.h"
+#include "cli/view.h"
+#include "core/alloc.h"
+#include "core/buffer.h"
+#include "core/log.h"
+#include "output/diff_table.h"
+#include "output/filter.h"
+#include "output/html.h"
+#include "output/svg.h"
+#include "output/tree.h"
+
+enum {
+	OPTION_JSON = 0x100,
+	OPTION_FAIL_IF,
+	OPTION_ABSOLUTE,
+	OPTION_WITHOUT_MODULES,
+	OPTION_NO_JS,
+	DEFAULT_ROWS = 20
+};
+
+struct diff_opts {
+	const char *inputs[2], *output, *title;
+	enum diff_key key;
+	bool json, rows_given, absolute, no_js;
+	struct tree_opts tree;
+	struct filter *filter;
+	uint32_t rows;
+	struct diff_condition *conditions;
+	size_t nr_conditions, capacity;
+};
+
+static const struct argp_option options[] = {
+	{ "output", 'o', "FILE", 0,
+	  "Draw the difference too: an SVG, or a page where the name ends in .html", 0 },
+	{ "title", 't', "TEXT", 0, "Title of the picture (default: the names of the files)", 0 },
+	{ "absolute", OPTION_ABSOLUTE, NULL, 0,
+	  "Compare times (or counts) as they are; default: shares of each recording", 0 },
+	{ VIEW_COLUMN_OPTION,
+	  "Compare this column (default: CPU time where there is any); sprof info lists them", 0 },
+	{ "fail-if", OPTION_FAIL_IF, "CONDITION", 0,
+	  "Exit with 1 if a function meets it beyond the sampling error: self>+2%, total>+5%; "
+	  "may be given more than once",
+	  0 },
+	{ "sort", 's', "self|total", 0, "Rank by the change of self (default) or of total", 0 },
+	{ "rows", 'n', "ROWS", 0,
+	  "At most so many functions, 0 = all (default: 20; all with --json)", 0 },
+	{ "without-modules", OPTION_WITHOUT_MODULES, NULL, 0,
+	  "Functions of one name are one, whatever program or library they are in", 0 },
+	{ "json", OPTION_JSON, NULL, 0, "For programs: one JSON object, see sprof-diff(1)", 0 },
+	{ "no-js", OPTION_NO_JS, NULL, 0, "The picture without its script and data", 0 },
+	{ 0 }
+};
+
+static uint32_t parse_rows(const char *text, struct argp_state *state)
+{
+	unsigned long rows;
+	char *end;
+
+	errno = 0;
+	rows = strtoul(text, &end, 10);
+	if (errno || end == text || *end || text[0] == '-' || rows > UINT32_MAX)
+		argp_error(state, "'%s' is not a number of rows", text);
+	return (uint32_t)rows;
+}
+
+static enum diff_key parse_key(const char *text, struct argp_state *state)
+{
+	if (strcmp(text, "self") && strcmp(text, "total"))
+		argp_error(state, "cannot sort by '%s', only by self or total", text);
+	return strcmp(text, "self") ? DIFF_TOTAL : DIFF_SELF;
+}
+
+static void add_condition(struct diff_opts *o, const char *text, struct argp_state *state)
+{
+	o->conditions =
+		xgrow(o->conditions, &o->capacity, o->nr_conditions + 1, sizeof(*o->conditions));
+	if (!diff_condition_parse(text, &o->conditions[o->nr_conditions++]))
+		argp_error(state, "'%s' is no condition such as self>+2%% or total>+5%%", text);
+}
+
+static void add_input(struct diff_opts *o, const char *path, struct argp_state *state)
+{
+	if (o->inputs[1])
+		argp_error(state, "two FILEs, before and after");
+	o->inputs[o->inputs[0] ? 1 : 0] = path;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct diff_opts *o = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT: state->child_inputs[0] = &o->filter; return 0;
+	case 'o': o->output = arg; return 0;
+	case 't': o->title = arg; return 0;
+	case 's': o->key = parse_key(arg, state); return 0;
+	case 'n':
+		o->rows = parse_rows(arg, state);
+		o->rows_given = true;
+		return 0;
+	case VIEW_KEY_COLUMN: view_parse_column(arg, state, &o->tree); return 0;
+	case OPTION_ABSOLUTE: o->absolute = true; return 0;
+	case OPTION_FAIL_IF: add_condition(o, arg, state); return 0;
+	case OPTION_WITHOUT_MODULES: o->tree.without_modules = true; return 0;
+	case OPTION_JSON: o->json = true; return 0;
+	case OPTION_NO_JS: o->no_js = true; return 0;
+	case ARGP_KEY_ARG: add_input(o, arg, state); return 0;
+	case ARGP_KEY_END:
+		if (!o->inputs[1])
+			argp_error(state, "two FILEs, before and after");
+		if (!o->rows_given)
+			o->rows = o->json ? 0 : DEFAULT_ROWS;
+		return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	options,
+	parse,
+	"BEFORE AFTER",
+	"Compares two recordings, or files of collapsed stacks: which functions take more and "
+	"which less, beyond what sampling leaves open. Prints a table; -o draws the flame graph "
+	"of AFTER in the colours of the change, with what was removed beside it.\v"
+	"Boxes have the colour of the change of their total, caps that of their self: orange is "
+	"more, blue is less, grey is within the sampling error.\n\n"
+	"Examples:\n"
+	"  sprof diff before.data after.data\n"
+	"  sprof diff before.data after.data -o diff.svg\n"
+	"  sprof diff --fail-if 'self>+2%' main.data branch.data\n",
+	(const struct argp_child[]){ { &filter_argp, 0, "Filters, of both:", 1 }, { 0 } },
+	NULL,
+	NULL,
+};
+
+static struct diff_table_opts table_opts_of(const struct diff_opts *o)
+{
+	bool terminal = isatty(STDOUT_FILENO);
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+	struct winsize size = { 0 };
+
+	setlocale(LC_CTYPE, "");
+	if (terminal)
+		ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+	return (struct diff_table_opts){
+		.key = o->key,
+		.max_rows = o->rows,
+		.columns = !terminal	 ? 0
+			   : size.ws_col ? size.ws_col
+					 : 80,
+		.unicode = terminal && !strcmp(nl_langinfo(CODESET), "UTF-8"),
+		.color = terminal && (!no_color || !*no_color) && term && strcmp(term, "dumb"),
+	};
+}
+
+static int draw(const struct diff_opts *o, const struct diff_view *v)
+{
+	char *title = xasprintf("%s \xe2\x86\x92 %s", v->before_name, v->after_name);
+	const struct svg_opts svg = {
+		.title = o->title ? o->title : title,
+		.without_script = o->no_js,
+		.diff = v,
+	};
+	struct buffer b = { 0 };
+	int err;
+
+	if (view_is_html(o->output))
+		html_write(&b, v->diff->tree, v->after, NULL, &svg);
+	else
+		svg_write(&b, v->diff->tree, v->after, &svg);
+	err = view_write(o->output, &b);
+	buffer_fini(&b);
+	free(title);
+	return err;
+}
+
+static int print(const struct diff_opts *o, const struct diff_view *v, const struct diff_row *rows,
+		 uint32_t nr_rows)
+{
+	const struct diff_table_opts table = table_opts_of(o);
+	struct buffer b = { 0 };
+	int err;
+
+	if (o->json)
+		diff_json_write(&b, v, rows, nr_rows, o->rows);
+	else
+		diff_table_write(&b, v, rows, nr_rows, &table);
+	err = view_write(NULL, &b);
+	buffer_fini(&b);
+	return err;
+}
+
+/* 1 when a condition was met, a negative error when something failed. */
+static int show(const struct diff_opts *o, const struct diff_view *v)
+{
+	uint32_t nr_rows, met = 0;
+	struct diff_row *rows = diff_rank(v->diff, o->key, &nr_rows);
+	int err = print(o, v, rows, nr_rows);
+
+	if (!err && o->output)
+		err = draw(o, v);
+	for (size_t i = 0; i < o->nr_conditions; i++)
+		met += diff_condition_check(&o->conditions[i], v, rows, nr_rows);
+	free(rows);
+	return err ? err : met != 0;
+}
+
+static bool has_modules(const struct tree *tree)
+{
+	for (size_t i = 0; i < tree->functions.nr; i++)
+		if (*tree->functions.list[i].module)
+			return true;
+	return false;
+}
+
+/* Collapsed stacks have no modules: beside a recording nothing in them would be the same. */
+static int level_modules(struct view views[2], const struct diff_opts *o)
+{
+	struct tree_opts opts = o->tree;
+	bool has[2] = { has_modules(views[0].tree), has_modules(views[1].tree) };
+	struct tree *tree;
+	int err;
+
+	if (has[0] == has[1])
+		return 0;
+	log_info("functions are compared by name alone: '%s' says no modules",
+		 o->inputs[has[0] ? 1 : 0]);
+	opts.without_modules = true;
+	err = tree_new(views[has[0] ? 0 : 1].profile, &opts, &tree);
+	if (err)
+		return err;
+	tree_free(views[has[0] ? 0 : 1].tree);
+	views[has[0] ? 0 : 1].tree = tree;
+	return 0;
+}
+
+static int compare(const struct diff_opts *o, struct view views[2])
+{
+	struct diff_view v = {
+		.before = &views[0].summary,
+		.after = &views[1].summary,
+		.before_name = o->inputs[0],
+		.after_name = o->inputs[1],
+	};
+	struct diff *d;
+	int err = level_modules(views, o);
+
+	if (!err)
+		err = diff_new(views[0].tree, views[1].tree, o->absolute, &d);
+	if (err) {
+		log_error(err == -EINVAL ? 0 : -err, "compare '%s' with '%s'%s", o->inputs[0],
+			  o->inputs[1], err == -EINVAL ? ": one has times, the other counts" : "");
+		if (err == -EINVAL)
+			log_hint("without --absolute shares are compared, which both have");
+		return err;
+	}
+	v.diff = d;
+	err = show(o, &v);
+	diff_free(d);
+	return err;
+}
+
+static int diff_main(int argc, char **argv)
+{
+	struct diff_opts o = { .key = DIFF_SELF };
+	struct view views[2] = { 0 };
+	int err;
+
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
+	err = view_open(o.inputs[0], o.filter, &o.tree, &views[0]);
+	if (!err)
+		err = view_open(o.inputs[1], o.filter, &o.tree, &views[1]);
+	if (!err)
+		err = compare(&o, views);
+	view_close(&views[0]);
+	view_close(&views[1]);
+	filter_free(o.filter);
+	free(o.conditions);
+	return err ? 1 : 0;
+}
+
+const struct command cmd_diff = {
+	.name = "diff",
+	.help = "show what changed between two recordings",
+	.main = diff_main,
+};

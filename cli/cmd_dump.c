@@ -1,0 +1,187 @@
+/* sprof dump: prints what every thread of a process does at this moment. */
+#include "cli/cmd_dump.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/terminal.h"
+#include "cli/view.h"
+#include "core/alloc.h"
+#include "core/buffer.h"
+#include "core/log.h"
+#include "output/dump_write.h"
+#include "sampler/dump.h"
+#include "symbolizer/symbolizer.h"
+
+enum { OPTION_JSON = 0x100, OPTION_PYTHON };
+
+struct cmd_dump_opts {
+	pid_t pid;
+	const char *output;
+	bool json, python_only;
+};
+
+static const struct argp_option options[] = {
+	{ "pid", 'p', "PID", 0, "The process (or one of its threads)", 0 },
+	{ "output", 'o', "FILE", 0, "Write here (default: standard output)", 0 },
+	{ "python", OPTION_PYTHON, NULL, 0, "Python frames only, and only threads that have some",
+	  0 },
+	{ "json", OPTION_JSON, NULL, 0, "For programs: one JSON object, see sprof-dump(1)", 0 },
+	{ 0 }
+};
+
+static pid_t parse_pid(const char *text, struct argp_state *state)
+{
+	char *end;
+	long pid;
+
+	errno = 0;
+	pid = strtol(text, &end, 10);
+	if (errno || end == text || *end || pid <= 0 || pid > INT32_MAX)
+		argp_error(state, "'%s' is not a process number", text);
+	return (pid_t)pid;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct cmd_dump_opts *o = state->input;
+
+	switch (key) {
+	case 'p': o->pid = parse_pid(arg, state); return 0;
+	case 'o': o->output = arg; return 0;
+	case OPTION_JSON: o->json = true; return 0;
+	case OPTION_PYTHON: o->python_only = true; return 0;
+	case ARGP_KEY_END:
+		if (!o->pid)
+			argp_error(state, "name a process (-p PID)");
+		if (o->json && o->python_only)
+			argp_error(state, "--json holds all frames; their kind says which are "
+					  "Python's");
+		return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	options,
+	parse,
+	"-p PID",
+	"Prints the stacks of all threads of a process at this moment, Python and native frames "
+	"together, also of threads that wait. Each thread is stopped for a fraction of a "
+	"millisecond.\v"
+	"Examples:\n"
+	"  sprof dump -p 1234\n"
+	"  sprof dump -p 1234 --python\n"
+	"  sprof dump -p 1234 --json | jq '.threads[].frames[0].function'\n",
+	NULL,
+	NULL,
+	NULL,
+};
+
+static const char *state_name(char state)
+{
+	switch (state) {
+	case 'R': return "running";
+	case 'S': return "sleeping";
+	case 'D': return "waiting, not to be interrupted";
+	case 'T': return "stopped";
+	case 't': return "stopped by a debugger";
+	case 'I': return "idle";
+	case 'Z':
+	case 'X': return "ended";
+	default: return "in an unknown state";
+	}
+}
+
+static char *doing(const struct dump_thread *t)
+{
+	const char *state = state_name(t->state), *in = *t->waits_in ? " in " : "";
+
+	if (t->error == -ESRCH)
+		return xstrdup("ended meanwhile");
+	if (t->error)
+		return xasprintf("%s%s%s; it could not be stopped: %s", state, in, t->waits_in,
+				 strerror(-t->error));
+	return xasprintf("%s%s%s", state, in, t->waits_in);
+}
+
+static void write_dump(struct buffer *b, const struct dump *d, const struct cmd_dump_opts *o)
+{
+	const struct terminal terminal = terminal_of(o->output);
+	const struct dump_write_opts opts = {
+		.python_only = o->python_only,
+		.color = terminal.color,
+		.columns = terminal.columns,
+	};
+
+	if (o->json)
+		buffer_printf(b, "{\n\"version\": 1,\n\"pid\": %d,\n\"threads\": [\n", (int)o->pid);
+	for (size_t i = 0; i < d->nr_threads; i++) {
+		const struct dump_thread *t = &d->threads[i];
+		char *what = doing(t);
+		const struct dump_row row = {
+			.profile = d->profile,
+			.tid = t->tid,
+			.name = t->name,
+			.doing = what,
+			.has_stack = t->stack != PROFILE_NONE,
+			.stack = t->stack,
+			.stopped_ns = t->stopped_ns,
+		};
+
+		if (o->json) {
+			buffer_add_string(b, i ? ",\n" : "");
+			dump_write_json(b, &row);
+		} else {
+			dump_write_row(b, &row, &opts);
+		}
+		free(what);
+	}
+	if (o->json)
+		buffer_add_string(b, "\n]\n}\n");
+}
+
+static int dump_main(int argc, char **argv)
+{
+	struct symbolizer_opts symbolizer = { .open_module = dump_open_module };
+	struct symbolizer_stats stats;
+	struct cmd_dump_opts o = { 0 };
+	struct buffer b = { 0 };
+	char why[256] = "", hint[256] = "";
+	struct dump *d;
+	int err;
+
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
+	err = dump_new(o.pid, &d, why, sizeof(why), hint, sizeof(hint));
+	if (err) {
+		log_error(0, "take the stacks of process %d: %s", (int)o.pid, why);
+		if (*hint)
+			log_hint("%s", hint);
+		return 1;
+	}
+	if (*d->python)
+		log_warning("no Python frames: %s", d->python);
+	symbolizer.context = d;
+	symbolizer_run(d->profile, &symbolizer, &stats);
+	write_dump(&b, d, &o);
+	err = 0;
+	if (o.python_only && !b.size) {
+		log_error(0, "show Python frames of process %d: it has none", (int)o.pid);
+		err = 1;
+	}
+	if (!err)
+		err = view_write(o.output, &b);
+	buffer_fini(&b);
+	dump_free(d);
+	return err ? 1 : 0;
+}
+
+const struct command cmd_dump = {
+	.name = "dump",
+	.help = "print what every thread of a process does now",
+	.main = dump_main,
+};

@@ -1,0 +1,134 @@
+/* sprof export: writes a profile for other programs. */
+#include "cli/cmd_export.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/filter_opts.h"
+#include "cli/load.h"
+#include "cli/view.h"
+#include "core/alloc.h"
+#include "core/buffer.h"
+#include "core/log.h"
+#include "core/profile.h"
+#include "output/exporter.h"
+#include "output/filter.h"
+
+struct export_opts {
+	const char *input, *output;
+	const struct exporter *exporter;
+	struct filter *filter;
+};
+
+static const struct argp_option options[] = {
+	{ "format", 'f', "FORMAT", 0, "One of those below (default: what OUT ends in)", 0 },
+	{ "output", 'o', "OUT", 0, "Write here (default: standard output)", 0 },
+	{ 0 }
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct export_opts *o = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT: state->child_inputs[0] = &o->filter; return 0;
+	case 'f':
+		o->exporter = exporter_find(arg);
+		if (!o->exporter)
+			argp_error(state, "there is no format '%s'", arg);
+		return 0;
+	case 'o': o->output = arg; return 0;
+	case ARGP_KEY_ARG:
+		if (o->input)
+			argp_error(state, "one FILE at a time");
+		o->input = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!o->exporter && o->output)
+			o->exporter = exporter_guess(o->output);
+		if (!o->exporter)
+			argp_error(state,
+				   o->output ? "'%s' does not end as any format: say -f FORMAT"
+					     : "which format? say -f FORMAT",
+				   o->output);
+		return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* The table of formats, before the examples. */
+static char *help_filter(int key, const char *text, void *input)
+{
+	struct buffer b = { 0 };
+	char *help;
+
+	(void)input;
+	if (key != ARGP_KEY_HELP_POST_DOC)
+		return (char *)text;
+	buffer_add_string(&b, "Formats:\n");
+	for (const struct exporter *const *e = exporter_table; *e; e++)
+		buffer_printf(&b, "  %-10s %-16s %s\n", (*e)->name, (*e)->suffix, (*e)->help);
+	buffer_printf(&b, "\n%s", text);
+	help = xstrdup(buffer_cstring(&b));
+	buffer_fini(&b);
+	return help;
+}
+
+static const struct argp argp = {
+	options,
+	parse,
+	"[FILE]",
+	"Writes a recording (default: sprof.data), or whatever else sprof reads, in a format of "
+	"other programs; - reads standard input.\v"
+	"Examples:\n"
+	"  sprof export -o profile.pb.gz && go tool pprof -top profile.pb.gz\n"
+	"  sprof export -o app.speedscope.json\n"
+	"  sprof export -f pprof old.data | curl --data-binary @- http://collector/\n",
+	(const struct argp_child[]){ { &filter_argp, 0, "Filters:", 1 }, { 0 } },
+	help_filter,
+	NULL,
+};
+
+static int write_export(const struct export_opts *o, const struct profile *p)
+{
+	struct buffer b = { 0 };
+	int err = o->exporter->write(&b, p);
+
+	const char *input = o->input ? o->input : LOAD_DEFAULT_PATH;
+
+	if (err == -EDOM)
+		log_error(0, "write '%s' as %s: it holds counts, and the format times", input,
+			  o->exporter->name);
+	else if (err)
+		log_error(-err, "write '%s' as %s", input, o->exporter->name);
+	else
+		err = view_write(o->output, &b);
+	buffer_fini(&b);
+	return err;
+}
+
+static int export_main(int argc, char **argv)
+{
+	struct export_opts o = { 0 };
+	struct profile *p;
+	int err;
+
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
+	err = profile_load(o.input, &(struct load_opts){ .filter = o.filter }, &p);
+	filter_free(o.filter);
+	if (err)
+		return 1;
+	err = write_export(&o, p);
+	profile_free(p);
+	return err ? 1 : 0;
+}
+
+const struct command cmd_export = {
+	.name = "export",
+	.help = "write a profile in a format of other programs",
+	.main = export_main,
+};

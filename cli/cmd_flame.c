@@ -1,0 +1,127 @@
+/* sprof flame: draws the flame graph. */
+#include "cli/cmd_flame.h"
+
+#include <argp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/filter_opts.h"
+#include "cli/view.h"
+#include "core/buffer.h"
+#include "core/log.h"
+#include "output/filter.h"
+#include "output/html.h"
+#include "output/svg.h"
+#include "output/tree.h"
+
+#define DEFAULT_OUTPUT "flame.svg"
+
+enum { OPTION_NO_JS = 0x100, OPTION_HTML };
+
+struct flame_opts {
+	const char *input, *output, *title;
+	bool no_js, html;
+	struct tree_opts tree;
+	struct filter *filter;
+};
+
+static const struct argp_option options[] = {
+	{ "output", 'o', "FILE", 0,
+	  "Write here: an SVG, or a page where the name ends in .html (default: standard output, "
+	  "or " DEFAULT_OUTPUT " where that is a terminal)",
+	  0 },
+	{ "title", 't', "TEXT", 0, "Title of the picture (default: what was recorded)", 0 },
+	{ VIEW_COLUMN_OPTION,
+	  "What to show: cpu, gpu, gpu-idle, launches, ... (default: CPU time if there is any)",
+	  0 },
+	{ "html", OPTION_HTML, NULL, 0, "A page, whatever FILE is called", 0 },
+	{ "no-js", OPTION_NO_JS, NULL, 0,
+	  "The static picture alone: no script, and no data for it to zoom into", 0 },
+	{ 0 }
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct flame_opts *o = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT: state->child_inputs[0] = &o->filter; return 0;
+	case 'o': o->output = arg; return 0;
+	case 't': o->title = arg; return 0;
+	case VIEW_KEY_COLUMN: view_parse_column(arg, state, &o->tree); return 0;
+	case OPTION_HTML: o->html = true; return 0;
+	case OPTION_NO_JS: o->no_js = true; return 0;
+	case ARGP_KEY_END:
+		o->html |= view_is_html(o->output);
+		o->tree.sample_nodes = o->html;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (o->input)
+			argp_error(state, "one FILE at a time");
+		o->input = arg;
+		return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	options,
+	parse,
+	"[FILE]",
+	"Draws the flame graph of a recording (default: sprof.data) or of collapsed stacks, as one "
+	"SVG file or one page that any browser shows; - reads standard input.\v"
+	"A light box is as wide as the time spent in a function and in what it calls; the dark cap "
+	"on it is as wide as the time spent in the function itself.\n\n"
+	"Examples:\n"
+	"  sprof flame -o flame.svg\n"
+	"  sprof flame -t 'before the change' old.data -o old.html\n"
+	"  perf script | sprof flame - -o perf.svg\n",
+	(const struct argp_child[]){ { &filter_argp, 0, "Filters:", 1 }, { 0 } },
+	NULL,
+	NULL,
+};
+
+static int write_picture(const struct flame_opts *o, const struct view *v)
+{
+	const struct svg_opts svg = {
+		.title = o->title ? o->title : v->summary.command,
+		.without_script = o->no_js,
+	};
+	const char *default_output = o->html ? "flame.html" : DEFAULT_OUTPUT;
+	bool to_default = !o->output && isatty(STDOUT_FILENO);
+	struct buffer b = { 0 };
+	int err;
+
+	if (o->html)
+		html_write(&b, v->tree, &v->summary, v->profile, &svg);
+	else
+		svg_write(&b, v->tree, &v->summary, &svg);
+	err = view_write(to_default ? default_output : o->output, &b);
+	if (!err && to_default)
+		log_info("wrote %s", default_output);
+	buffer_fini(&b);
+	return err;
+}
+
+static int flame_main(int argc, char **argv)
+{
+	struct flame_opts o = { 0 };
+	struct view v;
+	int err;
+
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
+	err = view_open(o.input, o.filter, &o.tree, &v);
+	filter_free(o.filter);
+	if (err)
+		return 1;
+	err = write_picture(&o, &v);
+	view_close(&v);
+	return err ? 1 : 0;
+}
+
+const struct command cmd_flame = {
+	.name = "flame",
+	.help = "draw the flame graph",
+	.main = flame_main,
+};

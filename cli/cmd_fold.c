@@ -1,0 +1,101 @@
+/* sprof fold: prints collapsed stacks. */
+#include "cli/cmd_fold.h"
+
+#include <argp.h>
+#include <stdbool.h>
+
+#include "cli/filter_opts.h"
+#include "cli/load.h"
+#include "cli/view.h"
+#include "core/buffer.h"
+#include "core/column.h"
+#include "core/log.h"
+#include "output/filter.h"
+#include "output/folded_write.h"
+#include "output/tree.h"
+
+enum { OPTION_TIME = 0x100 };
+
+struct fold_opts {
+	const char *input, *output;
+	bool time;
+	struct tree_opts tree;
+	struct filter *filter;
+};
+
+static const struct argp_option options[] = {
+	{ "output", 'o', "FILE", 0, "Write here (default: standard output)", 0 },
+	{ VIEW_COLUMN_OPTION,
+	  "What to count: cpu, gpu, gpu-idle, launches, ... (default: CPU time if there is any)",
+	  0 },
+	{ "time", OPTION_TIME, NULL, 0,
+	  "Count CPU time in ns (default: samples); GPU columns are in ns or bytes anyway", 0 },
+	{ 0 }
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct fold_opts *o = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT: state->child_inputs[0] = &o->filter; return 0;
+	case 'o': o->output = arg; return 0;
+	case VIEW_KEY_COLUMN: view_parse_column(arg, state, &o->tree); return 0;
+	case OPTION_TIME: o->time = true; return 0;
+	case ARGP_KEY_ARG:
+		if (o->input)
+			argp_error(state, "one FILE at a time");
+		o->input = arg;
+		return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	options,
+	parse,
+	"[FILE]",
+	"Prints a recording (default: sprof.data) as collapsed stacks, one line each: thread and "
+	"functions from the root on, separated by ';', and a count. That is what flamegraph.pl, "
+	"inferno and speedscope read. Collapsed stacks are put in order and added up; - reads "
+	"standard input.\v"
+	"Suffixes say the kind of a function: _[k] kernel, _[j] JIT, _[g] GPU, _[i] inlined.\n\n"
+	"Examples:\n"
+	"  sprof fold >out.folded\n"
+	"  sprof fold | flamegraph.pl >flame.svg\n"
+	"  cat a.folded b.folded | sprof fold - -o both.folded\n",
+	(const struct argp_child[]){ { &filter_argp, 0, "Filters:", 1 }, { 0 } },
+	NULL,
+	NULL,
+};
+
+static int fold_main(int argc, char **argv)
+{
+	struct fold_opts o = { .tree.without_modules = true };
+	struct buffer b = { 0 };
+	struct view v;
+	int err;
+
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
+	err = view_open(o.input, o.filter, &o.tree, &v);
+	filter_free(o.filter);
+	if (err)
+		return 1;
+	if (o.time && v.summary.info->unit != UNIT_NS) {
+		log_error(0, "print times of '%s': it holds counts only",
+			  o.input ? o.input : LOAD_DEFAULT_PATH);
+		view_close(&v);
+		return 1;
+	}
+	folded_write(&b, v.tree, o.time || v.summary.info->exact);
+	err = view_write(o.output, &b);
+	buffer_fini(&b);
+	view_close(&v);
+	return err ? 1 : 0;
+}
+
+const struct command cmd_fold = {
+	.name = "fold",
+	.help = "print collapsed stacks, for other tools",
+	.main = fold_main,
+};

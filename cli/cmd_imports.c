@@ -1,0 +1,129 @@
+/* sprof imports: prints what importing Python modules cost. */
+#include "cli/cmd_imports.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "cli/filter_opts.h"
+#include "cli/load.h"
+#include "cli/view.h"
+#include "core/buffer.h"
+#include "core/column.h"
+#include "core/log.h"
+#include "output/filter.h"
+#include "output/imports.h"
+#include "output/tree.h"
+
+enum { OPTION_JSON = 0x100, OPTION_FLAT, DEFAULT_ROWS = 40 };
+
+struct cmd_imports_opts {
+	const char *input, *output;
+	bool json;
+	struct imports_opts what;
+	struct filter *filter;
+};
+
+static const struct argp_option options[] = {
+	{ "output", 'o', "FILE", 0, "Write here (default: standard output)", 0 },
+	{ "flat", OPTION_FLAT, NULL, 0, "By the time that is a module's own, not nested", 0 },
+	{ "rows", 'n', "ROWS", 0, "At most so many modules, 0 = all (default: 40)", 0 },
+	{ "json", OPTION_JSON, NULL, 0, "For programs: one JSON object, see sprof-imports(1)", 0 },
+	{ 0 }
+};
+
+static uint32_t parse_rows(const char *text, struct argp_state *state)
+{
+	unsigned long rows;
+	char *end;
+
+	errno = 0;
+	rows = strtoul(text, &end, 10);
+	if (errno || end == text || *end || text[0] == '-' || rows > UINT32_MAX)
+		argp_error(state, "'%s' is not a number of modules", text);
+	return (uint32_t)rows;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct cmd_imports_opts *o = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT: state->child_inputs[0] = &o->filter; return 0;
+	case 'o': o->output = arg; return 0;
+	case 'n': o->what.max_rows = parse_rows(arg, state); return 0;
+	case OPTION_FLAT: o->what.flat = true; return 0;
+	case OPTION_JSON: o->json = true; return 0;
+	case ARGP_KEY_ARG:
+		if (o->input)
+			argp_error(state, "one FILE at a time");
+		o->input = arg;
+		return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	options,
+	parse,
+	"[FILE]",
+	"Prints what importing Python modules cost in a recording (default: sprof.data): each "
+	"module under the one that imported it, with the time of its own top level code (Self), of "
+	"looking for and reading what it imports (Finding), and all of it together (Total).\v"
+	"A program's start is short: record it at a high rate.\n\n"
+	"Examples:\n"
+	"  sprof record -F 4999 -- python3 -c 'import asyncio'\n"
+	"  sprof imports\n"
+	"  sprof imports --flat -n 10\n",
+	(const struct argp_child[]){ { &filter_argp, 0, "Filters:", 1 }, { 0 } },
+	NULL,
+	NULL,
+};
+
+static int print_imports(const struct cmd_imports_opts *o, const struct view *v)
+{
+	const char *input = o->input ? o->input : LOAD_DEFAULT_PATH;
+	struct buffer b = { 0 };
+	struct imports im;
+	int err = 0;
+
+	imports_init(&im, v->profile, v->summary.column);
+	if (o->json) {
+		imports_write_json(&b, &im, v->profile, &v->summary);
+	} else if (!imports_write(&b, &im, v->profile, &v->summary, &o->what)) {
+		log_error(0, "show imports of '%s': no sample was taken in one", input);
+		log_hint("record the start of a Python program, at a high rate: sprof record -F "
+			 "4999 "
+			 "-- python3 ...");
+		err = 1;
+	}
+	if (!err)
+		err = view_write(o->output, &b);
+	imports_fini(&im);
+	buffer_fini(&b);
+	return err;
+}
+
+static int imports_main(int argc, char **argv)
+{
+	const struct tree_opts tree = { .column_given = true, .column = COLUMN_CPU };
+	struct cmd_imports_opts o = { .what.max_rows = DEFAULT_ROWS };
+	struct view v;
+	int err;
+
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
+	err = view_open(o.input, o.filter, &tree, &v);
+	filter_free(o.filter);
+	if (err)
+		return 1;
+	err = print_imports(&o, &v);
+	view_close(&v);
+	return err ? 1 : 0;
+}
+
+const struct command cmd_imports = {
+	.name = "imports",
+	.help = "print what importing Python modules cost",
+	.main = imports_main,
+};

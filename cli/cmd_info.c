@@ -1,0 +1,91 @@
+/* sprof info: what a recording holds, and what is missing from it. */
+#include "cli/cmd_info.h"
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/info.h"
+#include "cli/info_print.h"
+#include "cli/load.h"
+#include "core/buffer.h"
+#include "core/profile.h"
+
+enum { KEY_JSON = 256 };
+
+struct info_options {
+	const char *path; /* NULL: the default */
+	bool json;
+};
+
+static const struct argp_option options[] = {
+	{ "json", KEY_JSON, NULL, 0, "print one JSON object, for programs", 0 },
+	{ 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct info_options *o = state->input;
+
+	switch (key) {
+	case KEY_JSON: o->json = true; return 0;
+	case ARGP_KEY_ARG:
+		if (o->path)
+			argp_error(state, "one file at a time, not '%s' as well", arg);
+		o->path = arg;
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "[FILE]",
+	.doc = "Say what a recording holds: who was sampled, when, how, and what is missing."
+	       "\vFILE is " LOAD_DEFAULT_PATH " unless given, - standard input.",
+};
+
+static int info_main(int argc, char **argv)
+{
+	struct info_options o = { 0 };
+	char *note = NULL;
+	const struct load_opts load = {
+		.no_symbols = true,
+		.no_warnings = true,
+		.ret_note = &note,
+	};
+	struct info_file file = { 0 };
+	struct buffer b = { 0 };
+	struct info info;
+	struct profile *p;
+	struct stat st;
+
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
+	if (profile_load(o.path, &load, &p))
+		return 1;
+	file.path = o.path ? o.path : LOAD_DEFAULT_PATH;
+	file.note = note;
+	if (strcmp(file.path, "-") && stat(file.path, &st) == 0)
+		file.size_bytes = (uint64_t)st.st_size;
+	info_init(&info, p);
+	if (o.json)
+		info_print_json(&b, &info, p, &file);
+	else
+		info_print_text(&b, &info, p, &file);
+	fwrite(b.data, 1, b.size, stdout);
+	buffer_fini(&b);
+	info_fini(&info);
+	profile_free(p);
+	free(note);
+	return 0;
+}
+
+const struct command cmd_info = {
+	.name = "info",
+	.help = "say what a recording holds, and what is missing from it",
+	.main = info_main,
+};

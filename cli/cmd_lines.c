@@ -1,0 +1,202 @@
+/* sprof lines: prints which source lines take the time. */
+#include "cli/cmd_lines.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/filter_opts.h"
+#include "cli/load.h"
+#include "cli/terminal.h"
+#include "cli/view.h"
+#include "core/alloc.h"
+#include "core/buffer.h"
+#include "core/column.h"
+#include "core/log.h"
+#include "output/filter.h"
+#include "output/lines_table.h"
+#include "output/tree.h"
+
+enum { OPTION_JSON = 0x100, OPTION_KERNPROF, DEFAULT_FUNCTIONS = 10 };
+
+struct cmd_lines_opts {
+	const char *input, *output;
+	char *source; /* SOURCE of SOURCE:FUNCTION, owned; what[] points into it */
+	bool json, rows_given;
+	enum lines_key key;
+	struct lines_opts what;
+	struct tree_opts tree;
+	struct filter *filter;
+};
+
+static const struct argp_option options[] = {
+	{ "input", 'i', "FILE", 0, "The recording (default: sprof.data)", 0 },
+	{ "output", 'o', "FILE", 0, "Write here (default: standard output)", 0 },
+	{ VIEW_COLUMN_OPTION,
+	  "What to show: cpu, gpu, gpu-idle, launches, ... (default: CPU time if there is any)",
+	  0 },
+	{ "sort", 's', "self|total", 0,
+	  "Rank functions by the time in themselves (default) or with all they call", 0 },
+	{ "rows", 'n', "FUNCTIONS", 0,
+	  "At most so many functions, 0 = all (default: 10; all that match a SOURCE, and with "
+	  "--json)",
+	  0 },
+	{ "kernprof", OPTION_KERNPROF, NULL, 0,
+	  "The columns that line_profiler prints; what sampling cannot know is a dash", 0 },
+	{ "json", OPTION_JSON, NULL, 0, "For programs: one JSON object, see sprof-lines(1)", 0 },
+	{ 0 }
+};
+
+static uint32_t parse_rows(const char *text, struct argp_state *state)
+{
+	unsigned long rows;
+	char *end;
+
+	errno = 0;
+	rows = strtoul(text, &end, 10);
+	if (errno || end == text || *end || text[0] == '-' || rows > UINT32_MAX)
+		argp_error(state, "'%s' is not a number of functions", text);
+	return (uint32_t)rows;
+}
+
+static enum lines_key parse_key(const char *text, struct argp_state *state)
+{
+	if (strcmp(text, "self") && strcmp(text, "total"))
+		argp_error(state, "cannot sort by '%s', only by self or total", text);
+	return strcmp(text, "self") ? LINES_BY_TOTAL : LINES_BY_SELF;
+}
+
+/* SOURCE, SOURCE:FUNCTION or :FUNCTION. A name of C++ holds colons too: the first one counts. */
+static void parse_what(char *arg, struct cmd_lines_opts *o, struct argp_state *state)
+{
+	char *colon;
+
+	if (o->source)
+		argp_error(state, "one SOURCE at a time; -i names the recording");
+	o->source = xstrdup(arg);
+	colon = strchr(o->source, ':');
+	o->what.source = o->source;
+	if (!colon)
+		return;
+	*colon = '\0';
+	if (!colon[1])
+		argp_error(state, "'%s' names no function after the colon", arg);
+	o->what.function = colon + 1;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct cmd_lines_opts *o = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT: state->child_inputs[0] = &o->filter; return 0;
+	case 'i': o->input = arg; return 0;
+	case 'o': o->output = arg; return 0;
+	case 's': o->key = parse_key(arg, state); return 0;
+	case 'n':
+		o->what.max_functions = parse_rows(arg, state);
+		o->rows_given = true;
+		return 0;
+	case VIEW_KEY_COLUMN: view_parse_column(arg, state, &o->tree); return 0;
+	case OPTION_JSON: o->json = true; return 0;
+	case OPTION_KERNPROF: o->what.kernprof = true; return 0;
+	case ARGP_KEY_ARG: parse_what(arg, o, state); return 0;
+	case ARGP_KEY_END:
+		if (o->json && o->what.kernprof)
+			argp_error(state, "--json and --kernprof exclude each other");
+		if (!o->rows_given)
+			o->what.max_functions = o->json || o->source ? 0 : DEFAULT_FUNCTIONS;
+		return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	options,
+	parse,
+	"[SOURCE[:FUNCTION]]",
+	"Prints what the source lines of a recording took: themselves (Self) and with all they "
+	"called (Total), and what code that time ended in. SOURCE is the end of a path, FUNCTION a "
+	"name with or without its scope; without them the functions that took most are shown. "
+	"Lines come from debug information, or from Python itself.\v"
+	"Examples:\n"
+	"  sprof lines\n"
+	"  sprof lines train.py:training_step\n"
+	"  sprof lines --kernprof -i other.data model.py\n",
+	(const struct argp_child[]){ { &filter_argp, 0, "Filters:", 1 }, { 0 } },
+	NULL,
+	NULL,
+};
+
+/* Nothing to show is an answer that needs its reason. */
+static int nothing(const struct cmd_lines_opts *o, const struct lines *lines)
+{
+	const char *input = o->input ? o->input : LOAD_DEFAULT_PATH;
+
+	if (!o->source || !lines->nr_functions) {
+		log_error(0,
+			  "show lines of '%s': none of its code says which source file it is from",
+			  input);
+		log_hint("compile with -g, or install the debug packages (-dbgsym, -dbg)");
+	} else {
+		log_error(0, "show lines of '%s': no sample lies in '%s%s%s'", input,
+			  o->what.source, o->what.function ? ":" : "",
+			  o->what.function ? o->what.function : "");
+		log_hint("sprof lines -n 0 lists every function that has lines");
+	}
+	return 1;
+}
+
+static int print_lines(const struct cmd_lines_opts *o, const struct view *v)
+{
+	const struct profile_meta *meta = &v->profile->meta;
+	const struct terminal t = terminal_of(o->output);
+	struct lines_opts what = o->what;
+	struct buffer b = { 0 };
+	struct lines lines;
+	size_t nr;
+	int err = 0;
+
+	what.columns = t.columns;
+	what.unicode = t.unicode;
+	what.color = t.color;
+	what.recorded_ns = meta->start_realtime_ns + v->summary.duration_ns;
+	lines_init(&lines, v->profile, v->summary.column, o->key);
+	nr = (o->json ? lines_json_write : lines_table_write)(&b, &lines, &v->summary, &what);
+	/* A program that reads JSON finds an empty list as well. */
+	err = nr || o->json ? view_write(o->output, &b) : nothing(o, &lines);
+	buffer_fini(&b);
+	lines_fini(&lines);
+	return err ? 1 : 0;
+}
+
+static int lines_main(int argc, char **argv)
+{
+	struct cmd_lines_opts o = { .key = LINES_BY_SELF };
+	struct view v;
+	int err;
+
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
+	err = view_open(o.input, o.filter, &o.tree, &v);
+	filter_free(o.filter);
+	if (!err) {
+		if (o.what.kernprof && v.summary.info->unit != UNIT_NS) {
+			log_error(0, "print times of '%s': %s is not a time",
+				  o.input ? o.input : LOAD_DEFAULT_PATH, v.summary.info->title);
+			err = 1;
+		} else {
+			err = print_lines(&o, &v);
+		}
+		view_close(&v);
+	}
+	free(o.source);
+	return err ? 1 : 0;
+}
+
+const struct command cmd_lines = {
+	.name = "lines",
+	.help = "print which source lines take the time",
+	.main = lines_main,
+};

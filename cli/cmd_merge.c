@@ -1,0 +1,314 @@
+/*
+ * sprof merge: makes one profile of several: of hosts, ranks or runs. They are copied into one profile in
+ * memory, whose samples are put in order of time, and that is written.
+ */
+#include "cli/cmd_merge.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/load.h"
+#include "cli/view.h"
+#include "core/alloc.h"
+#include "core/buffer.h"
+#include "core/facts.h"
+#include "core/log.h"
+#include "core/profile.h"
+#include "core/profile_copy.h"
+#include "core/profile_sink.h"
+#include "core/recfile.h"
+#include "output/exporter.h"
+
+enum { OPTION_ORIGIN = 0x100 };
+
+enum origin { ORIGIN_NONE, ORIGIN_FILE, ORIGIN_HOST, ORIGIN_COMMAND };
+
+struct merge_opts {
+	char **inputs;
+	size_t nr_inputs, capacity;
+	const char *output;
+	const struct exporter *exporter; /* NULL: a recording */
+	enum origin origin;
+};
+
+static const struct argp_option options[] = {
+	{ "output", 'o', "OUT", 0, "Write here: a recording, or the format that the name ends in",
+	  0 },
+	{ "format", 'f', "FORMAT", 0, "One of sprof export --help, and not a recording", 0 },
+	{ "origin", OPTION_ORIGIN, "WHAT", OPTION_ARG_OPTIONAL,
+	  "Keep apart where stacks came from, by a root frame: file (default), host, command", 0 },
+	{ 0 }
+};
+
+static enum origin parse_origin(const char *text, struct argp_state *state)
+{
+	static const char *const names[] = { "file", "host", "command" };
+
+	for (int i = 0; i < 3; i++)
+		if (!text || !strcmp(text, names[i]))
+			return ORIGIN_FILE + i;
+	argp_error(state, "there is no origin '%s', only file, host and command", text);
+	return ORIGIN_NONE;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct merge_opts *o = state->input;
+
+	switch (key) {
+	case 'o': o->output = arg; return 0;
+	case 'f':
+		o->exporter = exporter_find(arg);
+		if (!o->exporter)
+			argp_error(state, "there is no format '%s'", arg);
+		return 0;
+	case OPTION_ORIGIN: o->origin = parse_origin(arg, state); return 0;
+	case ARGP_KEY_ARG:
+		o->inputs = xgrow(o->inputs, &o->capacity, o->nr_inputs + 1, sizeof(*o->inputs));
+		o->inputs[o->nr_inputs++] = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!o->nr_inputs)
+			argp_error(state, "which files?");
+		if (!o->output && !o->exporter)
+			argp_error(state, "where to? say -o OUT");
+		if (!o->exporter)
+			o->exporter = exporter_guess(o->output);
+		return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	options,
+	parse,
+	"FILE...",
+	"Makes one profile of several recordings, or of whatever else sprof reads: of hosts, of "
+	"ranks, of runs.\v"
+	"Equal stacks of equal threads are added up. Times are those of the clock on the wall.\n\n"
+	"Examples:\n"
+	"  sprof merge rank*.data -o all.data\n"
+	"  sprof merge --origin=host a.data b.data -o hosts.data\n"
+	"  sprof merge *.pb.gz -f collapsed | sprof flame - -o all.svg\n",
+	NULL,
+	NULL,
+	NULL,
+};
+
+/* What the recordings agree on is kept; what they say differently is listed. */
+static void merge_text(struct profile *to, uint32_t *text, const char *s)
+{
+	enum { MAX_SIZE = 4096 };
+	const char *old = profile_str(to, *text);
+	char *both;
+
+	if (!*s || !strcmp(old, s) || strlen(old) > MAX_SIZE)
+		return;
+	both = *old ? xasprintf("%s, %s", old, s) : xstrdup(s);
+	if (!*old || !strstr(old, s))
+		*text = profile_cstring(to, both);
+	free(both);
+}
+
+static void merge_stats(struct profile_stats *to, const struct profile_stats *from)
+{
+	to->nr_samples += from->nr_samples;
+	to->nr_lost += from->nr_lost;
+	for (int i = 0; i < NR_MARKERS; i++)
+		to->nr_incomplete[i] += from->nr_incomplete[i];
+	to->nr_offline += from->nr_offline;
+	to->nr_throttled += from->nr_throttled;
+	to->nr_rows += from->nr_rows;
+	to->nr_limits += from->nr_limits;
+}
+
+/*
+ * Clocks of hosts, and of one host after another boot, have nothing to do with each other: times become
+ * ns since the first recording began, by the time of day. Returns what is added to those of `from`.
+ */
+static int64_t merge_times(struct profile *to, const struct profile *from, bool first)
+{
+	struct profile_meta *m = &to->meta;
+	const struct profile_meta *f = &from->meta;
+	int64_t shift;
+
+	if (first) {
+		m->start_realtime_ns = f->start_realtime_ns;
+		m->start_ns = f->start_ns;
+		m->end_ns = f->end_ns;
+		return 0;
+	}
+	shift = (int64_t)(m->start_ns - f->start_ns);
+	if (m->start_realtime_ns && f->start_realtime_ns)
+		shift += (int64_t)(f->start_realtime_ns - m->start_realtime_ns);
+	if (f->end_ns + (uint64_t)shift > m->end_ns)
+		m->end_ns = f->end_ns + (uint64_t)shift;
+	return shift;
+}
+
+static void merge_meta(struct profile *to, const struct profile *from, bool first)
+{
+	struct profile_meta *m = &to->meta;
+	const struct profile_meta *f = &from->meta;
+
+	if (first) {
+		m->freq_hz = f->freq_hz;
+		m->nr_cpus = f->nr_cpus;
+	}
+	m->freq_hz = m->freq_hz == f->freq_hz ? m->freq_hz : 0;
+	m->nr_cpus = m->nr_cpus > f->nr_cpus ? m->nr_cpus : f->nr_cpus;
+	merge_text(to, &m->command, profile_str(from, f->command));
+	merge_text(to, &m->hostname, profile_str(from, f->hostname));
+	merge_text(to, &m->kernel, profile_str(from, f->kernel));
+	merge_text(to, &m->source, profile_str(from, f->source));
+	merge_text(to, &m->event, profile_str(from, f->event));
+	merge_stats(&to->stats, &from->stats);
+}
+
+static const char *origin_of(const struct merge_opts *o, const struct profile *p, const char *path)
+{
+	const char *name = path;
+
+	if (o->origin == ORIGIN_NONE)
+		return NULL;
+	if (o->origin == ORIGIN_HOST)
+		name = profile_str(p, p->meta.hostname);
+	if (o->origin == ORIGIN_COMMAND)
+		name = profile_str(p, p->meta.command);
+	return *name ? name : path;
+}
+
+static bool has_facts(const struct profile *p)
+{
+	for (int kind = 1; kind < NR_FACT_KINDS; kind++) {
+		size_t nr;
+
+		facts_rows(p, (enum fact_kind)kind, &nr);
+		if (nr)
+			return true;
+	}
+	return false;
+}
+
+static int add_input(const struct merge_opts *o, struct profile *to, uint32_t number)
+{
+	struct profile_copy_opts copy = { .vocabulary = to, .number = number };
+	const char *path = o->inputs[number];
+	struct profile *p;
+	int err = profile_load(path, NULL, &p);
+
+	if (err)
+		return err;
+	copy.sink = profile_sink_new(to);
+	copy.origin = origin_of(o, p, path);
+	copy.time_shift_ns = merge_times(to, p, !number);
+	merge_meta(to, p, !number);
+	profile_copy(p, &copy);
+	if (has_facts(p))
+		log_warning(
+			"'%s': its tables of GPU work and ranges are left out, its samples are not",
+			path);
+	profile_sink_free(copy.sink);
+	profile_free(p);
+	return 0;
+}
+
+/* Times before the first recording began would be negative: all of them are moved on. */
+static void keep_times_positive(struct profile *p)
+{
+	uint64_t first = p->meta.start_ns, shift;
+
+	for (size_t i = 0; i < p->nr_samples; i++)
+		if (p->samples[i].time_ns && (int64_t)(p->samples[i].time_ns - first) < 0)
+			first = p->samples[i].time_ns;
+	shift = p->meta.start_ns - first;
+	if (!shift)
+		return;
+	for (size_t i = 0; i < p->nr_samples; i++)
+		if (p->samples[i].time_ns)
+			p->samples[i].time_ns += shift;
+	p->meta.end_ns += shift;
+	p->meta.start_realtime_ns -= p->meta.start_realtime_ns > shift ? shift : 0;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	const struct profile_sample *x = a, *y = b;
+
+	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+}
+
+static int write_recording(const char *path, const struct profile *p)
+{
+	const struct profile_meta *m = &p->meta;
+	const struct recfile_meta meta = {
+		.hostname = profile_str(p, m->hostname),
+		.kernel = profile_str(p, m->kernel),
+		.command = profile_str(p, m->command),
+		.source = profile_str(p, m->source),
+		.event = profile_str(p, m->event),
+		.version = SPROF_VERSION,
+		.freq_hz = m->freq_hz,
+		.nr_cpus = m->nr_cpus,
+		.start_realtime_ns = m->start_realtime_ns,
+		.start_ns = m->start_ns,
+	};
+	struct recfile *w;
+	int err = recfile_create(path, &meta, &w);
+
+	if (!err) {
+		profile_copy(p, &(struct profile_copy_opts){ .sink = recfile_sink(w),
+							     .vocabulary = recfile_vocabulary(w) });
+		err = recfile_write_symbols(w);
+		if (!err)
+			err = recfile_finish(w, &p->stats, m->end_ns);
+		recfile_free(w);
+	}
+	if (err)
+		log_error(-err, "write '%s'", path);
+	return err;
+}
+
+static int write_merged(const struct merge_opts *o, const struct profile *p)
+{
+	struct buffer b = { 0 };
+	int err;
+
+	if (!o->exporter)
+		return write_recording(o->output, p);
+	err = o->exporter->write(&b, p);
+	if (err)
+		log_error(-err, "write what was merged as %s", o->exporter->name);
+	else
+		err = view_write(o->output, &b);
+	buffer_fini(&b);
+	return err;
+}
+
+static int merge_main(int argc, char **argv)
+{
+	struct merge_opts o = { 0 };
+	struct profile *p = profile_new();
+	int err = 0;
+
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
+	for (uint32_t i = 0; i < o.nr_inputs && !err; i++)
+		err = add_input(&o, p, i);
+	if (!err) {
+		keep_times_positive(p);
+		if (p->nr_samples)
+			qsort(p->samples, p->nr_samples, sizeof(*p->samples), compare_times);
+		err = write_merged(&o, p);
+	}
+	profile_free(p);
+	free(o.inputs);
+	return err ? 1 : 0;
+}
+
+const struct command cmd_merge = {
+	.name = "merge",
+	.help = "make one profile of several: hosts, ranks, runs",
+	.main = merge_main,
+};

@@ -1,0 +1,481 @@
+/* sprof record: takes samples until it is told to stop, then names what was sampled. */
+#include "cli/cmd_record.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/record_gpu.h"
+#include "cli/record_opts.h"
+#include "core/alloc.h"
+#include "core/log.h"
+#include "core/recfile.h"
+#include "core/source.h"
+#include "sampler/launch.h"
+#include "symbolizer/debuginfod.h"
+#include "symbolizer/symbolizer.h"
+
+#define OWN_FAILURE 125 /* of `record PROG`, where 1 could be PROG's */
+#define DRAIN_MS 100
+#define FLUSH_NS (1000ull * 1000 * 1000)
+#define PROGRESS_NS (500ull * 1000 * 1000)
+
+static volatile sig_atomic_t stop_signal;
+
+struct recording {
+	const struct record_opts *opts;
+	const struct source_ops *ops;
+	struct source *source;
+	struct recfile *file;
+	struct debuginfod *debuginfod; /* NULL = not asked for */
+	struct record_gpu *gpu;
+	struct sink *sink; /* where samples go: the file */
+	struct launch child;
+	int child_status; /* of waitpid */
+	bool child_ended, signal_forwarded;
+	uint64_t start_ns;
+	bool progress_shown;
+};
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void on_stop(int signal)
+{
+	stop_signal = signal;
+}
+
+static void on_child(int signal)
+{
+	(void)signal; /* it ends the wait for data; waitpid tells the rest */
+}
+
+static void catch_signals(void)
+{
+	static const int stops[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction a = { .sa_handler = on_stop };
+
+	for (size_t i = 0; i < sizeof(stops) / sizeof(stops[0]); i++) {
+		struct sigaction was;
+
+		/* nohup(1) keeps hangups away. */
+		if (stops[i] == SIGHUP && !sigaction(SIGHUP, NULL, &was) &&
+		    was.sa_handler == SIG_IGN)
+			continue;
+		/* A second one ends us at once. */
+		a.sa_flags = SA_RESETHAND;
+		sigaction(stops[i], &a, NULL);
+	}
+	a.sa_flags = 0;
+	a.sa_handler = on_child;
+	sigaction(SIGCHLD, &a, NULL);
+}
+
+/* Why sources do not work here: as errors, each with its remedy, or in a line of words. */
+struct passed_over {
+	char *names, *reasons; /* of those that came before */
+};
+
+static void pass_over(struct passed_over *p, const char *name, const char *why)
+{
+	char *names = p->names ? xasprintf("%s, %s", p->names, name) : xstrdup(name);
+	char *reasons = p->reasons ? xasprintf("%s; %s", p->reasons, why) : xstrdup(why);
+
+	free(p->names);
+	free(p->reasons);
+	*p = (struct passed_over){ names, reasons };
+}
+
+static void report_unusable(const char *name)
+{
+	bool any = !strcmp(name, "auto");
+	char why[256], hint[256];
+
+	for (size_t i = 0; source_table[i]; i++) {
+		const struct source_ops *ops = source_table[i];
+
+		if ((!any && strcmp(name, ops->name)) ||
+		    ops->probe(why, sizeof(why), hint, sizeof(hint)))
+			continue;
+		log_error(0, "sample with %s: %s", ops->name, why);
+		if (hint[0])
+			log_hint("%s", hint);
+	}
+}
+
+/* The source asked for, or the first that works here; NULL: reported. */
+static const struct source_ops *choose_source(const char *name)
+{
+	const struct source_ops *chosen = NULL;
+	bool any = !strcmp(name, "auto");
+	struct passed_over passed = { 0 };
+	char why[256], hint[256];
+
+	for (size_t i = 0; source_table[i] && !chosen; i++) {
+		const struct source_ops *ops = source_table[i];
+
+		if (!any && strcmp(name, ops->name))
+			continue;
+		if (ops->probe(why, sizeof(why), hint, sizeof(hint)))
+			chosen = ops;
+		else
+			pass_over(&passed, ops->name, why);
+	}
+	if (!chosen)
+		report_unusable(name);
+	else if (passed.names)
+		log_info("sampling with %s, not %s: %s (sprof doctor says what mends it)",
+			 chosen->name, passed.names, passed.reasons);
+	free(passed.names);
+	free(passed.reasons);
+	return chosen;
+}
+
+static int open_source(struct recording *r)
+{
+	const struct record_opts *o = r->opts;
+	const struct source_config config = {
+		.pids = o->pids,
+		.nr_pids = o->nr_pids,
+		.system_wide = o->system_wide,
+		.launched = r->child.pid,
+		.program = o->program ? o->program[0] : NULL,
+		.freq_hz = o->freq_hz,
+		.event = o->event,
+		.no_python = o->no_python,
+		.wall_clock = o->wall_clock,
+	};
+
+	return r->ops->open(&config, &r->source);
+}
+
+static int create_file(struct recording *r)
+{
+	struct utsname u;
+	struct recfile_meta meta = {
+		.command = r->opts->description,
+		.source = r->ops->name,
+		.event = r->ops->event(r->source),
+		.version = SPROF_VERSION,
+		.freq_hz = r->opts->freq_hz,
+		.nr_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
+		.start_realtime_ns = now_ns(CLOCK_REALTIME),
+		.start_ns = now_ns(CLOCK_MONOTONIC),
+	};
+	int err;
+
+	if (!uname(&u)) {
+		meta.hostname = u.nodename;
+		meta.kernel = u.release;
+	}
+	r->start_ns = meta.start_ns;
+	err = recfile_create(r->opts->output, &meta, &r->file);
+	if (err) {
+		log_error(-err, "write '%s'", r->opts->output);
+		log_hint("choose another file with -o FILE");
+	}
+	return err;
+}
+
+static void show_progress(struct recording *r, uint64_t now)
+{
+	struct profile_stats stats;
+
+	r->ops->stats(r->source, &stats);
+	fprintf(stderr, "\rsprof: %.0f s, %llu samples, %llu lost, %.1f KB  ",
+		(double)(now - r->start_ns) / 1e9, (unsigned long long)stats.nr_samples,
+		(unsigned long long)(stats.nr_lost + recfile_nr_lost(r->file)),
+		(double)recfile_size_bytes(r->file) / 1024);
+	r->progress_shown = true;
+}
+
+static bool child_has_ended(struct recording *r)
+{
+	if (r->child.pid && !r->child_ended &&
+	    waitpid(r->child.pid, &r->child_status, WNOHANG) == r->child.pid)
+		r->child_ended = true;
+	return r->child_ended;
+}
+
+/* 0 when the recording came to its end, -errno when it broke (reported). */
+static int sample_until_end(struct recording *r)
+{
+	uint64_t flushed = r->start_ns, shown = r->start_ns, end = UINT64_MAX;
+	bool terminal = isatty(STDERR_FILENO) && !r->opts->quiet;
+
+	if (r->opts->duration_ns)
+		end = r->start_ns + r->opts->duration_ns;
+	while (!stop_signal && !child_has_ended(r)) {
+		uint64_t now = now_ns(CLOCK_MONOTONIC);
+		int timeout = DRAIN_MS, live;
+
+		if (now >= end)
+			break;
+		if (end - now < DRAIN_MS * 1000000ull)
+			timeout = (int)((end - now) / 1000000) + 1;
+		live = r->ops->drain(r->source, r->sink, record_gpu_timeout_ms(r->gpu, timeout));
+		record_gpu_drain(r->gpu);
+		if (live < 0) {
+			log_error(-live, "read samples");
+			return live;
+		}
+		if (!live)
+			break;
+		if (now - flushed >= FLUSH_NS) {
+			struct profile_stats stats;
+			int err;
+
+			r->ops->stats(r->source, &stats);
+			recfile_set_stats(r->file, &stats);
+			err = recfile_flush(r->file);
+			if (err)
+				return err; /* reported at the end */
+			flushed = now;
+		}
+		if (terminal && now - shown >= PROGRESS_NS) {
+			show_progress(r, now);
+			shown = now;
+		}
+	}
+	return 0;
+}
+
+static void print_summary(struct recording *r, const struct profile_stats *stats, uint64_t end_ns)
+{
+	uint64_t incomplete = 0, lost = stats->nr_lost + recfile_nr_lost(r->file);
+	double complete = 100;
+
+	for (int i = 0; i < NR_MARKERS; i++)
+		incomplete += stats->nr_incomplete[i];
+	if (stats->nr_samples)
+		complete = 100.0 * (double)(stats->nr_samples - incomplete) /
+			   (double)stats->nr_samples;
+	log_info("%llu samples in %.1f s, %llu lost, %.2f%% of stacks complete; %s: %.1f KB",
+		 (unsigned long long)stats->nr_samples, (double)(end_ns - r->start_ns) / 1e9,
+		 (unsigned long long)lost, complete, r->opts->output,
+		 (double)recfile_size_bytes(r->file) / 1024);
+	if (!stats->nr_samples)
+		log_info("no sample: the target used no CPU while it was watched");
+	if (stats->nr_limits)
+		log_warning("a table was full %llu times: see sprof info",
+			    (unsigned long long)stats->nr_limits);
+}
+
+/* What would have ended the program without us, it gets too; ^C it has got from the terminal. */
+static void forward_signal(struct recording *r)
+{
+	bool forward = stop_signal == SIGTERM || stop_signal == SIGHUP;
+
+	if (!forward || r->signal_forwarded || !r->child.pid || child_has_ended(r))
+		return;
+	kill(r->child.pid, (int)stop_signal);
+	r->signal_forwarded = true;
+}
+
+static void show_fetching(void *context, const char *name, uint64_t done, uint64_t total)
+{
+	const struct recording *r = context;
+
+	if (r->opts->quiet || !isatty(STDERR_FILENO))
+		return;
+	fputs("\r\033[K", stderr);
+	if (name && total)
+		fprintf(stderr, "sprof: fetching the debug file of '%s': %.1f of %.1f MB", name,
+			(double)done / 1e6, (double)total / 1e6);
+	else if (name)
+		fprintf(stderr, "sprof: fetching the debug file of '%s': %.1f MB", name,
+			(double)done / 1e6);
+}
+
+static int open_module(void *context, uint32_t module)
+{
+	struct recording *r = context;
+	int fd = r->ops->open_module ? r->ops->open_module(r->source, module) : -ENOENT;
+
+	return fd < 0 ? record_gpu_open_module(r->gpu, module) : fd;
+}
+
+static int kernel_symbol(void *context, uint64_t address, char *name, size_t size)
+{
+	struct recording *r = context;
+
+	return r->ops->kernel_symbol(r->source, address, name, size);
+}
+
+static int finish(struct recording *r)
+{
+	const struct symbolizer_opts symbolize = {
+		.debuginfod = r->debuginfod,
+		.open_module = open_module,
+		.kernel_symbol = r->ops->kernel_symbol ? kernel_symbol : NULL,
+		.context = r,
+	};
+	struct symbolizer_stats symbols;
+	struct profile_stats stats;
+	uint64_t end_ns;
+	int err;
+
+	forward_signal(r);
+	r->ops->stop(r->source, r->sink);
+	record_gpu_stop(r->gpu);
+	end_ns = now_ns(CLOCK_MONOTONIC);
+	r->ops->stats(r->source, &stats);
+	recfile_set_stats(r->file, &stats);
+	recfile_flush(r->file); /* the samples are safe before names are looked up */
+	if (r->progress_shown)
+		fputs("\r\033[K", stderr);
+	symbolizer_run(recfile_vocabulary(r->file), &symbolize, &symbols);
+	recfile_write_symbols(r->file);
+	err = recfile_finish(r->file, &stats, end_ns);
+	if (err)
+		log_error(-err, "write '%s'", r->opts->output);
+	print_summary(r, &stats, end_ns);
+	record_gpu_check(r->gpu);
+	return err;
+}
+
+/* The program's status as a shell would report it. Waits for it, however long it runs. */
+static int wait_child(struct recording *r)
+{
+	static const int wakes[] = { SIGINT, SIGTERM, SIGHUP, SIGCHLD };
+	sigset_t blocked, old;
+
+	sigemptyset(&blocked);
+	for (size_t i = 0; i < sizeof(wakes) / sizeof(wakes[0]); i++)
+		sigaddset(&blocked, wakes[i]);
+	sigprocmask(SIG_BLOCK, &blocked, &old);
+	while (!child_has_ended(r)) {
+		forward_signal(r);
+		sigsuspend(&old);
+	}
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	if (WIFSIGNALED(r->child_status))
+		return 128 + WTERMSIG(r->child_status);
+	return WEXITSTATUS(r->child_status);
+}
+
+/* Nothing was sampled: an empty recording would only be taken for one. */
+static void discard_file(struct recording *r)
+{
+	if (!r->file)
+		return;
+	recfile_free(r->file);
+	r->file = NULL;
+	unlink(r->opts->output);
+}
+
+static int cannot_run(const char *program, int err)
+{
+	log_error(-err, "run '%s'", program);
+	log_hint("command -v says what a name runs; a program of this folder is ./NAME");
+	return err == -ENOENT ? 127 : 126; /* as env(1) and timeout(1) */
+}
+
+/* What fails here has ended, and launch_go() says so. */
+static void set_environment(struct recording *r)
+{
+	const char *const *assignment = r->ops->environment ? r->ops->environment(r->source) : NULL;
+
+	for (; assignment && *assignment; assignment++)
+		launch_set_environment(&r->child, *assignment);
+	record_gpu_set_environment(r->gpu, &r->child);
+}
+
+static int run(struct recording *r)
+{
+	const char *program = r->opts->program ? r->opts->program[0] : NULL;
+	int failure = program ? OWN_FAILURE : 1, err;
+
+	err = program ? launch_prepare(&r->child, r->opts->program) : 0;
+	if (err) {
+		log_error(-err, "start '%s'", program);
+		return failure;
+	}
+	err = record_gpu_new(r->opts->gpu, &r->gpu);
+	if (!err)
+		err = open_source(r);
+	if (!err)
+		err = create_file(r);
+	if (!err) {
+		r->sink = record_gpu_watch(r->gpu, recfile_sink(r->file));
+		err = record_gpu_join(r->gpu, r->opts->pids, r->opts->nr_pids);
+	}
+	if (!err)
+		err = r->ops->start(r->source);
+	if (err) {
+		discard_file(r);
+		if (program)
+			launch_cancel(&r->child);
+		return failure;
+	}
+	if (program)
+		set_environment(r);
+	err = program ? launch_go(&r->child) : 0;
+	if (err) {
+		discard_file(r);
+		return cannot_run(program, err);
+	}
+	err = sample_until_end(r);
+	if (finish(r) && !err)
+		err = -EIO;
+	r->ops->close(r->source);
+	r->source = NULL;
+	if (program) {
+		int status = wait_child(r);
+
+		return err ? OWN_FAILURE : status;
+	}
+	return err ? 1 : 0;
+}
+
+static int record_main(int argc, char **argv)
+{
+	struct record_opts opts;
+	struct recording r = { .opts = &opts };
+	int status, err;
+
+	record_opts_parse(argc, argv, &opts);
+	if (opts.quiet)
+		log_set_level(LOG_QUIET);
+	else if (opts.verbose)
+		log_set_level(LOG_VERBOSE);
+	/* Known before an older recording is put aside. */
+	err = opts.program ? launch_check(opts.program[0]) : 0;
+	if (err) {
+		record_opts_fini(&opts);
+		return cannot_run(opts.program[0], err);
+	}
+	if (opts.debuginfod && debuginfod_open(show_fetching, &r, &r.debuginfod)) {
+		status = opts.program ? OWN_FAILURE : 1;
+		record_opts_fini(&opts);
+		return status;
+	}
+	catch_signals();
+	r.ops = choose_source(opts.source);
+	status = r.ops ? run(&r) : opts.program ? OWN_FAILURE : 1;
+	if (r.ops)
+		r.ops->close(r.source);
+	record_gpu_free(r.gpu);
+	recfile_free(r.file);
+	debuginfod_close(r.debuginfod);
+	record_opts_fini(&opts);
+	return status;
+}
+
+const struct command cmd_record = {
+	.name = "record",
+	.help = "sample a running process, a program, or the whole system",
+	.main = record_main,
+};

@@ -1,0 +1,255 @@
+/* sprof report: prints the functions that take the time. */
+#include "cli/cmd_report.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/filter_opts.h"
+#include "cli/report_facts.h"
+#include "cli/report_shape.h"
+#include "cli/terminal.h"
+#include "cli/view.h"
+#include "core/buffer.h"
+#include "output/dimension.h"
+#include "output/filter.h"
+#include "output/report_cells.h"
+#include "output/report_json.h"
+#include "output/table.h"
+#include "output/tree.h"
+#include "output/tree_table.h"
+
+enum {
+	OPTION_JSON = 0x100,
+	OPTION_SKIP,
+	OPTION_TABLE, /* + enum report_table */
+	DEFAULT_ROWS = 40,
+};
+
+struct report_opts {
+	const char *input, *output;
+	enum ranking_key key;
+	bool json, rows_given;
+	uint32_t rows;
+	struct tree_opts tree;
+	struct filter *filter;
+	enum report_table table;
+	uint64_t skip;
+	struct report_shape shape;
+};
+
+static const struct argp_option options[] = {
+	{ "output", 'o', "FILE", 0, "Write here (default: standard output)", 0 },
+	{ VIEW_COLUMN_OPTION,
+	  "What to show: cpu, gpu, gpu-idle, launches, ... (default: CPU time if there is any)",
+	  0 },
+	{ "sort", 's', "self|total", 0,
+	  "Rank functions by the time in themselves (default) or with all they call", 0 },
+	{ "rows", 'n', "ROWS", 0,
+	  "At most so many functions, 0 = all (default: 40; all with --json)", 0 },
+	{ "json", OPTION_JSON, NULL, 0, "For programs: one JSON object, see sprof-report(1)", 0 },
+	{ NULL, 0, NULL, 0, "Other tables, of what was counted and not sampled:", 2 },
+	{ "gpu", OPTION_TABLE + REPORT_GPU, NULL, 0, "What ran on the GPUs: kernels, copies, fills",
+	  2 },
+	{ "api", OPTION_TABLE + REPORT_API, NULL, 0, "Calls of the CUDA API", 2 },
+	{ "memcpy", OPTION_TABLE + REPORT_MEMCPY, NULL, 0, "Copies and fills, with their rates",
+	  2 },
+	{ "ranges", OPTION_TABLE + REPORT_RANGES, NULL, 0,
+	  "NVTX ranges, as Markdown: repeats, time on host, CPU and GPU, memory", 2 },
+	{ "op", OPTION_TABLE + REPORT_OPERATORS, NULL, 0,
+	  "NVTX ranges by the operators they are named after", 2 },
+	{ "skip", OPTION_SKIP, "N", 0, "With --ranges: leave out the first N repeats of each range",
+	  2 },
+	{ 0 }
+};
+
+static uint32_t parse_number(const char *text, struct argp_state *state)
+{
+	unsigned long rows;
+	char *end;
+
+	errno = 0;
+	rows = strtoul(text, &end, 10);
+	if (errno || end == text || *end || text[0] == '-' || rows > UINT32_MAX)
+		argp_error(state, "'%s' is not a number", text);
+	return (uint32_t)rows;
+}
+
+static enum ranking_key parse_key(const char *text, struct argp_state *state)
+{
+	if (strcmp(text, "self") && strcmp(text, "total"))
+		argp_error(state, "cannot sort by '%s', only by self or total", text);
+	return strcmp(text, "self") ? RANKING_TOTAL : RANKING_SELF;
+}
+
+static void set_table(struct report_opts *o, enum report_table table, struct argp_state *state)
+{
+	if (o->table && o->table != table)
+		argp_error(state, "one table at a time");
+	o->table = table;
+}
+
+static void check(const struct report_opts *o, struct argp_state *state)
+{
+	if (o->skip && o->table != REPORT_RANGES)
+		argp_error(state, "--skip goes with --ranges");
+	if (o->table && (o->filter || o->tree.column_given || o->shape.is_given))
+		argp_error(state, "a table of what was counted is of the whole recording: it takes "
+				  "no filter, no column and no other shape");
+	if (o->json && o->shape.separator)
+		argp_error(state, "one of --json, --csv, --tsv at a time");
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct report_opts *o = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->filter;
+		state->child_inputs[1] = &o->shape;
+		return 0;
+	case 'o': o->output = arg; return 0;
+	case 's': o->key = parse_key(arg, state); return 0;
+	case 'n':
+		o->rows = parse_number(arg, state);
+		o->rows_given = true;
+		return 0;
+	case VIEW_KEY_COLUMN: view_parse_column(arg, state, &o->tree); return 0;
+	case OPTION_JSON: o->json = true; return 0;
+	case OPTION_SKIP: o->skip = parse_number(arg, state); return 0;
+	case OPTION_TABLE + REPORT_GPU:
+	case OPTION_TABLE + REPORT_API:
+	case OPTION_TABLE + REPORT_MEMCPY:
+	case OPTION_TABLE + REPORT_RANGES:
+	case OPTION_TABLE + REPORT_OPERATORS:
+		set_table(o, (enum report_table)(key - OPTION_TABLE), state);
+		return 0;
+	case ARGP_KEY_ARG:
+		if (o->input)
+			argp_error(state, "one FILE at a time");
+		o->input = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!o->rows_given)
+			o->rows = o->json || o->shape.separator ? 0 : DEFAULT_ROWS;
+		return 0;
+	case ARGP_KEY_SUCCESS: check(o, state); return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	options,
+	parse,
+	"[FILE]",
+	"Prints which functions of a recording (default: sprof.data) or of collapsed stacks take "
+	"the "
+	"time, and what the numbers are worth; - reads standard input.\v"
+	"Self is the time in a function itself, Total with all it calls; a function that calls "
+	"itself is counted once. The margin after a number of samples is that of sampling: the "
+	"true "
+	"value is within it 95 times in 100.\n\n"
+	"Examples:\n"
+	"  sprof report\n"
+	"  sprof report --sort total -n 10 other.data\n"
+	"  sprof report --by module --from 10s\n"
+	"  sprof report --callers '^malloc$'\n"
+	"  sprof report --json | jq '.rows[0].function'\n"
+	"  sprof report --ranges --skip 10 >step.md\n",
+	(const struct argp_child[]){ { &filter_argp, 0, "Filters:", 4 },
+				     { &report_shape_argp, 0, "What the rows are:", 1 },
+				     { 0 } },
+	NULL,
+	NULL,
+};
+
+static struct table_opts table_opts_of(const struct report_opts *o)
+{
+	const struct terminal t = terminal_of(o->output);
+
+	return (struct table_opts){
+		.key = o->key,
+		.max_rows = o->rows,
+		.columns = t.columns,
+		.unicode = t.unicode,
+		.color = t.color,
+		.heading = o->shape.by->heading,
+		.plural = o->shape.by->plural,
+	};
+}
+
+static void write_tree(struct buffer *b, const struct report_opts *o, const struct view *v)
+{
+	const struct report_shape *s = &o->shape;
+	const struct table_opts table = table_opts_of(o);
+
+	if (o->json)
+		report_json_write_tree(b, v->tree, &v->summary, s->by->name);
+	else if (s->separator)
+		report_cells_write_tree(b, s->separator, v->tree, &v->summary, s->by->name);
+	else
+		tree_table_write(b, v->tree, &v->summary, &table, s->min_parts);
+}
+
+static void write_rows(struct buffer *b, const struct report_opts *o, const struct view *v)
+{
+	const struct report_shape *s = &o->shape;
+	const struct table_opts table = table_opts_of(o);
+
+	if (o->json)
+		report_json_write(b, v->tree, &v->summary, o->key, s->by->name, o->rows);
+	else if (s->separator)
+		report_cells_write(b, s->separator, v->tree, &v->summary, o->key, s->by->name,
+				   o->rows);
+	else
+		table_write(b, v->tree, &v->summary, &table);
+}
+
+static int report_counted(const struct report_opts *o)
+{
+	const struct report_facts_opts facts = {
+		.input = o->input,
+		.output = o->output,
+		.table = o->table,
+		.max_rows = o->rows,
+		.skip = o->skip,
+		.json = o->json,
+	};
+
+	return report_facts(&facts) ? 1 : 0;
+}
+
+static int report_main(int argc, char **argv)
+{
+	struct report_opts o = { .key = RANKING_SELF };
+	struct buffer b = { 0 };
+	struct view v;
+	int err;
+
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
+	if (o.table)
+		return report_counted(&o);
+	err = view_load(o.input, o.filter, &v);
+	if (!err) {
+		report_shape_apply(&o.shape, v.profile);
+		err = view_build(&v, o.input, &o.tree);
+	}
+	if (!err) {
+		(o.shape.is_tree ? write_tree : write_rows)(&b, &o, &v);
+		err = view_write(o.output, &b);
+	}
+	filter_free(o.filter);
+	report_shape_fini(&o.shape);
+	buffer_fini(&b);
+	view_close(&v);
+	return err ? 1 : 0;
+}
+
+const struct command cmd_report = {
+	.name = "report",
+	.help = "print the functions that take the time",
+	.main = report_main,
+};

@@ -1,0 +1,419 @@
+/* Line by line, key by key. Everything from the recording is cleaned before it is printed. */
+#include "cli/info_print.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/info.h"
+#include "core/buffer.h"
+#include "core/column.h"
+#include "core/profile.h"
+#include "output/number.h"
+#include "output/text.h"
+
+#define MAX_ROWS 15 /* of threads and modules in the text */
+
+static const char *str(const struct profile *p, uint32_t id)
+{
+	return profile_str(p, id);
+}
+
+static double duration_s(const struct profile *p)
+{
+	const struct profile_meta *meta = &p->meta;
+
+	return meta->end_ns > meta->start_ns ? (double)(meta->end_ns - meta->start_ns) / 1e9 : 0;
+}
+
+static double bytes_per_sample(const struct info *info, const struct info_file *file)
+{
+	return info->nr_samples ? (double)file->size_bytes / (double)info->nr_samples : 0;
+}
+
+/* ---- text */
+static void add_clean(struct buffer *b, const char *s)
+{
+	text_add_clean(b, s, strlen(s));
+}
+
+/* "label       value\n"; nothing where the value is not known. */
+static void line(struct buffer *b, const char *label, const char *value)
+{
+	if (!*value)
+		return;
+	buffer_printf(b, "%-12s", label);
+	add_clean(b, value);
+	buffer_add_char(b, '\n');
+}
+
+static void add_size(struct buffer *b, uint64_t bytes)
+{
+	if (bytes < 10 * 1024)
+		buffer_printf(b, "%" PRIu64 " bytes", bytes);
+	else if (bytes < 10 * 1024 * 1024)
+		buffer_printf(b, "%.1f KiB", (double)bytes / 1024);
+	else
+		buffer_printf(b, "%.1f MiB", (double)bytes / (1024 * 1024));
+}
+
+static void add_file(struct buffer *b, const struct info *info, const struct info_file *file)
+{
+	buffer_printf(b, "%-12s", "file");
+	add_clean(b, file->path);
+	if (file->size_bytes) {
+		buffer_add_string(b, ", ");
+		add_size(b, file->size_bytes);
+		if (info->nr_samples)
+			buffer_printf(b, ", %.1f bytes per sample", bytes_per_sample(info, file));
+	}
+	buffer_add_char(b, '\n');
+}
+
+/* Samples per second of the time they stand for. Timers of processes ride on the kernel's tick. */
+static double reached_hz(const struct info *info)
+{
+	const struct info_column *c = &info->columns[info->column];
+
+	if (column_table[info->column].unit != UNIT_NS || !c->sum || c->sum == UINT64_MAX)
+		return 0;
+	return (double)c->events / (double)c->sum * 1e9;
+}
+
+static void add_frequency(struct buffer *b, const struct info *info, uint32_t asked_hz)
+{
+	double reached = reached_hz(info);
+
+	if (!asked_hz)
+		return;
+	buffer_printf(b, "%-12s%" PRIu32 " Hz", "frequency", asked_hz);
+	if (reached > 0 && reached < 0.9 * asked_hz)
+		buffer_printf(b, " asked for, %.0f Hz reached: each sample weighs the more",
+			      reached);
+	buffer_add_char(b, '\n');
+}
+
+static void add_origin(struct buffer *b, const struct info *info, const struct profile *p)
+{
+	const struct profile_meta *meta = &p->meta;
+	time_t start = (time_t)(meta->start_realtime_ns / 1000000000);
+	char when[64];
+	struct tm tm;
+
+	if (start && localtime_r(&start, &tm) &&
+	    strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S %z", &tm))
+		buffer_printf(b, "%-12s%s, for %.1f s\n", "recorded", when, duration_s(p));
+	line(b, "command", str(p, meta->command));
+	line(b, "host", str(p, meta->hostname));
+	line(b, "kernel", str(p, meta->kernel));
+	if (meta->nr_cpus)
+		buffer_printf(b, "%-12s%" PRIu32 "\n", "CPUs", meta->nr_cpus);
+	line(b, "source", str(p, meta->source));
+	line(b, "event", str(p, meta->event));
+	add_frequency(b, info, meta->freq_hz);
+	line(b, "sprof", str(p, meta->version));
+}
+
+static void add_samples(struct buffer *b, const struct info *info, const struct profile *p)
+{
+	const struct profile_stats *stats = &p->stats;
+	const struct {
+		const char *label, *what;
+		uint64_t nr;
+	} others[] = {
+		{ "offline", "stacks unwound from a copy, after the fact", stats->nr_offline },
+		{ "throttled", "times by the kernel: samples are missing", stats->nr_throttled },
+		{ "limits", "times a table was full", stats->nr_limits },
+		{ "unwinding", "rows loaded", stats->nr_rows },
+	};
+
+	buffer_printf(b, "\n%-12s%" PRIu64 "\n", "samples", stats->nr_samples);
+	buffer_printf(b, "%-12s%" PRIu64, "lost", stats->nr_lost);
+	if (stats->nr_lost) {
+		uint64_t taken;
+
+		if (__builtin_add_overflow(stats->nr_samples, stats->nr_lost, &taken))
+			taken = UINT64_MAX;
+		buffer_add_string(b, " (");
+		number_add_percent(b, stats->nr_lost, taken);
+		buffer_add_char(b, ')');
+	}
+	buffer_printf(b, "\n%-12s%" PRIu64, "incomplete", info->nr_incomplete);
+	if (info->nr_incomplete) {
+		buffer_add_string(b, " (");
+		number_add_percent(b, info->nr_incomplete, stats->nr_samples);
+		buffer_add_string(b, "): stacks that were not walked to the root");
+	}
+	buffer_add_char(b, '\n');
+	for (int i = 0; i < NR_MARKERS; i++) {
+		if (stats->nr_incomplete[i])
+			buffer_printf(b, "%12s%8" PRIu64 "  %s\n", "", stats->nr_incomplete[i],
+				      marker_name((enum marker)i));
+	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		if (others[i].nr)
+			buffer_printf(b, "%-12s%" PRIu64 " %s\n", others[i].label, others[i].nr,
+				      others[i].what);
+	}
+	buffer_printf(b, "%-12s%zu, %" PRIu64 " of them with a name, in %zu stacks\n", "frames",
+		      p->nr_frames, info->nr_named_frames, p->nr_stacks);
+}
+
+static void add_columns(struct buffer *b, const struct info *info)
+{
+	buffer_printf(b, "\n%-16s  %-12s  %s\n", "column", "sum", "counted");
+	for (int i = 0; i < NR_COLUMNS; i++) {
+		const struct info_column *column = &info->columns[i];
+		struct buffer value = { 0 };
+
+		if (!column->present)
+			continue;
+		number_add_value(&value, i, column->sum);
+		buffer_printf(b, "%-16s  %-12s  %" PRIu64 " %s\n", column_table[i].name,
+			      buffer_cstring(&value), column->events, column_table[i].events);
+		buffer_fini(&value);
+	}
+}
+
+static void add_share(struct buffer *b, uint64_t part, uint64_t whole)
+{
+	size_t before = b->size;
+
+	number_add_percent(b, part, whole);
+	/* To the right of a column of eight. */
+	if (b->size - before < 8) {
+		size_t length = b->size - before, pad = 8 - length;
+
+		buffer_reserve(b, pad);
+		memmove(b->data + before + pad, b->data + before, length);
+		memset(b->data + before, ' ', pad);
+		b->size += pad;
+	}
+}
+
+static void add_more(struct buffer *b, size_t nr)
+{
+	if (nr > MAX_ROWS)
+		buffer_printf(b, "%8s  and %zu more: --json lists all\n", "...", nr - MAX_ROWS);
+}
+
+static void add_threads(struct buffer *b, const struct info *info, const struct profile *p)
+{
+	if (!info->nr_threads)
+		return;
+	buffer_printf(b, "\n%zu thread%s in %" PRIu32 " process%s\n%8s  %-16s%8s%8s\n",
+		      info->nr_threads, info->nr_threads == 1 ? "" : "s", info->nr_processes,
+		      info->nr_processes == 1 ? "" : "es", "samples", "name", "pid", "tid");
+	for (size_t i = 0; i < info->nr_threads && i < MAX_ROWS; i++) {
+		const struct profile_thread *thread = &p->threads[info->threads[i].thread];
+		size_t before, columns;
+
+		add_share(b, info->threads[i].nr_samples, info->nr_samples);
+		buffer_add_string(b, "  ");
+		before = b->size;
+		add_clean(b, str(p, thread->comm));
+		columns = text_columns(b->data + before, b->size - before);
+		buffer_printf(b, "%*s", columns < 16 ? (int)(16 - columns) : 1, "");
+		buffer_printf(b, "%8" PRIu32 "%8" PRIu32 "\n", thread->pid, thread->tid);
+	}
+	add_more(b, info->nr_threads);
+}
+
+static void add_build_id(struct buffer *b, const struct profile_module *module)
+{
+	for (uint8_t i = 0; i < module->build_id_size; i++)
+		buffer_printf(b, "%02x", module->build_id[i]);
+}
+
+static void add_modules(struct buffer *b, const struct info *info, const struct profile *p)
+{
+	if (!info->nr_modules)
+		return;
+	buffer_printf(b, "\n%zu module%s\n%8s%8s  %-40s  %s\n", info->nr_modules,
+		      info->nr_modules == 1 ? "" : "s", "self", "total", "build-id", "file");
+	for (size_t i = 0; i < info->nr_modules && i < MAX_ROWS; i++) {
+		const struct profile_module *module = &p->modules[info->modules[i].module];
+		size_t before;
+
+		add_share(b, info->modules[i].nr_self, info->nr_samples);
+		add_share(b, info->modules[i].nr_total, info->nr_samples);
+		buffer_add_string(b, "  ");
+		before = b->size;
+		if (module->build_id_size)
+			add_build_id(b, module);
+		else
+			buffer_add_char(b, '-');
+		if (b->size - before < 40)
+			buffer_printf(b, "%*s", (int)(40 - (b->size - before)), "");
+		buffer_add_string(b, "  ");
+		add_clean(b, str(p, module->path));
+		buffer_add_char(b, '\n');
+	}
+	add_more(b, info->nr_modules);
+}
+
+void info_print_text(struct buffer *b, const struct info *info, const struct profile *p,
+		     const struct info_file *file)
+{
+	add_file(b, info, file);
+	if (p->meta.incomplete)
+		buffer_printf(b, "%-12sINCOMPLETE: %s\n", "state", file->note);
+	else
+		line(b, "state", "complete");
+	add_origin(b, info, p);
+	add_samples(b, info, p);
+	if (info->nr_samples)
+		add_columns(b, info);
+	add_threads(b, info, p);
+	add_modules(b, info, p);
+}
+
+/* ---- JSON */
+static void key_string(struct buffer *b, const char *key, const char *value)
+{
+	buffer_printf(b, ",\n  \"%s\": ", key);
+	text_add_json(b, value);
+}
+
+static void key_number(struct buffer *b, const char *key, uint64_t value)
+{
+	buffer_printf(b, ",\n  \"%s\": %" PRIu64, key, value);
+}
+
+static void json_start(struct buffer *b, const struct profile *p)
+{
+	time_t start = (time_t)(p->meta.start_realtime_ns / 1000000000);
+	char when[64];
+	struct tm tm;
+
+	if (!start || !gmtime_r(&start, &tm) ||
+	    !strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm))
+		*when = '\0';
+	key_string(b, "start", when);
+	buffer_printf(b, ",\n  \"duration_s\": %.6f", duration_s(p));
+}
+
+static void json_incomplete(struct buffer *b, const struct profile *p)
+{
+	const char *separator = "";
+
+	buffer_add_string(b, ",\n  \"incomplete_by_reason\": [");
+	for (int i = 0; i < NR_MARKERS; i++) {
+		if (!p->stats.nr_incomplete[i])
+			continue;
+		buffer_printf(b, "%s\n    {\"reason\": ", separator);
+		text_add_json(b, marker_name((enum marker)i));
+		buffer_printf(b, ", \"samples\": %" PRIu64 "}", p->stats.nr_incomplete[i]);
+		separator = ",";
+	}
+	buffer_add_string(b, "]");
+}
+
+static void json_columns(struct buffer *b, const struct info *info)
+{
+	static const char *const units[] = {
+		[UNIT_NS] = "ns", [UNIT_COUNT] = "count", [UNIT_BYTES] = "bytes"
+	};
+	const char *separator = "";
+
+	buffer_add_string(b, ",\n  \"columns\": [");
+	for (int i = 0; i < NR_COLUMNS; i++) {
+		const struct info_column *column = &info->columns[i];
+
+		if (!column->present)
+			continue;
+		buffer_printf(b,
+			      "%s\n    {\"name\": \"%s\", \"unit\": \"%s\", \"sum\": %" PRIu64
+			      ", \"events\": %" PRIu64 "}",
+			      separator, column_table[i].name, units[column_table[i].unit],
+			      column->sum, column->events);
+		separator = ",";
+	}
+	buffer_add_char(b, ']');
+}
+
+static void json_threads(struct buffer *b, const struct info *info, const struct profile *p)
+{
+	buffer_add_string(b, ",\n  \"threads\": [");
+	for (size_t i = 0; i < info->nr_threads; i++) {
+		const struct profile_thread *thread = &p->threads[info->threads[i].thread];
+
+		buffer_printf(b,
+			      "%s\n    {\"pid\": %" PRIu32 ", \"tid\": %" PRIu32
+			      ", \"samples\": %" PRIu64 ", \"name\": ",
+			      i ? "," : "", thread->pid, thread->tid, info->threads[i].nr_samples);
+		text_add_json(b, str(p, thread->comm));
+		buffer_add_char(b, '}');
+	}
+	buffer_add_char(b, ']');
+}
+
+static const char *kind_name(uint8_t kind)
+{
+	static const char *const names[] = {
+		[MODULE_ELF] = "file",	    [MODULE_VDSO] = "vdso", [MODULE_KERNEL] = "kernel",
+		[MODULE_JIT] = "jit",	    [MODULE_MARKER] = "",   [MODULE_NAMED] = "",
+		[MODULE_PYTHON] = "python",
+	};
+
+	return names[kind];
+}
+
+static void json_modules(struct buffer *b, const struct info *info, const struct profile *p)
+{
+	buffer_add_string(b, ",\n  \"modules\": [");
+	for (size_t i = 0; i < info->nr_modules; i++) {
+		const struct profile_module *module = &p->modules[info->modules[i].module];
+
+		buffer_printf(b, "%s\n    {\"kind\": \"%s\", \"build_id\": \"", i ? "," : "",
+			      kind_name(module->kind));
+		add_build_id(b, module);
+		buffer_printf(b,
+			      "\", \"self_samples\": %" PRIu64 ", \"total_samples\": %" PRIu64
+			      ", \"path\": ",
+			      info->modules[i].nr_self, info->modules[i].nr_total);
+		text_add_json(b, str(p, module->path));
+		buffer_add_char(b, '}');
+	}
+	buffer_add_char(b, ']');
+}
+
+void info_print_json(struct buffer *b, const struct info *info, const struct profile *p,
+		     const struct info_file *file)
+{
+	const struct profile_meta *meta = &p->meta;
+	const struct profile_stats *stats = &p->stats;
+
+	buffer_add_string(b, "{\n  \"version\": 1");
+	key_string(b, "file", file->path);
+	key_number(b, "file_bytes", file->size_bytes);
+	buffer_printf(b, ",\n  \"bytes_per_sample\": %.3f", bytes_per_sample(info, file));
+	buffer_printf(b, ",\n  \"complete\": %s", meta->incomplete ? "false" : "true");
+	key_string(b, "note", file->note);
+	json_start(b, p);
+	key_string(b, "command", str(p, meta->command));
+	key_string(b, "hostname", str(p, meta->hostname));
+	key_string(b, "kernel", str(p, meta->kernel));
+	key_number(b, "cpus", meta->nr_cpus);
+	key_string(b, "source", str(p, meta->source));
+	key_string(b, "event", str(p, meta->event));
+	key_number(b, "frequency_hz", meta->freq_hz);
+	buffer_printf(b, ",\n  \"reached_hz\": %.1f", reached_hz(info));
+	key_string(b, "sprof", str(p, meta->version));
+	key_number(b, "samples", stats->nr_samples);
+	key_number(b, "lost", stats->nr_lost);
+	key_number(b, "incomplete", info->nr_incomplete);
+	json_incomplete(b, p);
+	key_number(b, "offline", stats->nr_offline);
+	key_number(b, "throttled", stats->nr_throttled);
+	key_number(b, "limits_hit", stats->nr_limits);
+	key_number(b, "unwind_rows", stats->nr_rows);
+	key_number(b, "stacks", p->nr_stacks);
+	key_number(b, "frames", p->nr_frames);
+	key_number(b, "named_frames", info->nr_named_frames);
+	key_number(b, "processes", info->nr_processes);
+	json_columns(b, info);
+	json_threads(b, info, p);
+	json_modules(b, info, p);
+	buffer_add_string(b, "\n}\n");
+}

@@ -1,0 +1,28 @@
+/* The two faces of `sprof info`: text for people, JSON for programs. */
+#ifndef SPROF_INFO_PRINT_H
+#define SPROF_INFO_PRINT_H
+
+#include <stdint.h>
+
+struct buffer;
+struct info;
+struct profile;
+
+/* Where the profile came from. */
+struct info_file {
+	const char *path;
+	const char *note;    /* "" = nothing is missing */
+	uint64_t size_bytes; /* 0 = unknown: a pipe */
+};
+
+void info_print_text(struct buffer *b, const struct info *info, const struct profile *p,
+		     const struct info_file *file);
+
+/*
+ * One object. "version" counts changes that break readers; keys may be added without one. The keys
+ * are documented in sprof-info(1).
+ */
+void info_print_json(struct buffer *b, const struct info *info, const struct profile *p,
+		     const struct info_file *file);
+
+#endif

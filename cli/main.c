@@ -1,0 +1,149 @@
+/*
+ * sprof COMMAND ...: finds the command, runs it, and makes sure that what it printed has arrived: a
+ * report cut short by a full disk must not look like a whole one.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cmd_diff.h"
+#include "cli/cmd_doctor.h"
+#include "cli/cmd_dump.h"
+#include "cli/cmd_export.h"
+#include "cli/cmd_flame.h"
+#include "cli/cmd_fold.h"
+#include "cli/cmd_imports.h"
+#include "cli/cmd_info.h"
+#include "cli/cmd_lines.h"
+#include "cli/cmd_merge.h"
+#include "cli/cmd_record.h"
+#include "cli/cmd_report.h"
+#include "cli/commands.h"
+#include "core/alloc.h"
+#include "core/log.h"
+
+static const struct command *const commands[] = {
+	&cmd_record, &cmd_flame,  &cmd_report, &cmd_lines, &cmd_imports, &cmd_dump, &cmd_diff,
+	&cmd_fold,   &cmd_export, &cmd_merge,  &cmd_info,  &cmd_doctor,	 NULL,
+};
+
+static void print_help(FILE *f)
+{
+	fputs("Usage: sprof COMMAND [OPTION...]\n"
+	      "A sampling profiler for Linux: shows which code takes the time, and who called it.\n"
+	      "\n"
+	      "Commands:\n",
+	      f);
+	for (const struct command *const *c = commands; *c; c++)
+		fprintf(f, "  %-8s  %s\n", (*c)->name, (*c)->help);
+	fputs("\n"
+	      "Examples:\n"
+	      "  sprof record -- make -j8     run a program and record where its time goes\n"
+	      "  sprof record -p 1234 -d 30s  record a running process for 30 seconds\n"
+	      "  sprof flame -o flame.svg     draw the flame graph of the last recording\n"
+	      "\n"
+	      "sprof COMMAND --help says what a command takes; sprof --version which sprof this "
+	      "is.\n",
+	      f);
+}
+
+static const struct command *find_command(const char *name)
+{
+	for (const struct command *const *c = commands; *c; c++) {
+		if (strcmp((*c)->name, name) == 0)
+			return *c;
+	}
+	return NULL;
+}
+
+/* Runs the command named argv[0] as "sprof NAME", which is what argp calls it in its messages. */
+static int run_command(int argc, char **argv)
+{
+	const struct command *command = find_command(argv[0]);
+	char *name;
+	int status;
+
+	if (!command) {
+		log_error(0, "run '%s': there is no such command", argv[0]);
+		log_hint("sprof --help");
+		return 2;
+	}
+	name = xasprintf("sprof %s", command->name);
+	argv[0] = name;
+	argp_err_exit_status = 2;
+	status = command->main(argc, argv);
+	free(name);
+	return status;
+}
+
+static int run(int argc, char **argv)
+{
+	const char *first = argc > 1 ? argv[1] : "";
+
+	if (argc < 2) {
+		print_help(stderr);
+		return 2;
+	}
+	if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0) {
+		print_help(stdout);
+		return 0;
+	}
+	if (strcmp(first, "--version") == 0 || strcmp(first, "-V") == 0) {
+		printf("sprof %s\n", SPROF_VERSION);
+		return 0;
+	}
+	if (strcmp(first, "help") == 0) {
+		char *help[] = { argv[argc - 1], (char[]){ "--help" }, NULL };
+
+		if (argc > 2)
+			return run_command(2, help);
+		print_help(stdout);
+		return 0;
+	}
+	if (first[0] == '-') {
+		log_error(0, "take '%s': there is no such option before the command", first);
+		log_hint("sprof --help");
+		return 2;
+	}
+	return run_command(argc - 1, argv + 1);
+}
+
+/*
+ * Where a standard descriptor was closed by the caller, the next file opened would take its number
+ * and what is printed would land in it. stdout is filled for reading, so that writes still fail.
+ */
+static void fill_standard_descriptors(void)
+{
+	for (int fd = 0; fd <= 2; fd++) {
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 2 ? O_WRONLY : O_RDONLY) < 0)
+			abort();
+	}
+}
+
+/* 0, or 1 when something printed did not arrive; a reader that left early is no error. */
+static int close_stdout(void)
+{
+	bool failed = ferror(stdout);
+
+	errno = 0;
+	if (fclose(stdout) == 0 && !failed)
+		return 0;
+	if (errno == EPIPE)
+		return 0;
+	log_error(errno, "write to standard output");
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	int status, lost;
+
+	fill_standard_descriptors();
+	status = run(argc, argv);
+	lost = close_stdout();
+	return status ? status : lost;
+}

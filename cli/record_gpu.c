@@ -1,0 +1,357 @@
+/* See record_gpu.h. */
+#include "cli/record_gpu.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/gpu_tee.h"
+#include "core/alloc.h"
+#include "core/log.h"
+#include "core/source.h"
+#include "gpu/collect.h"
+#include "gpu/link.h"
+#include "gpu/shared_region.h"
+#include "sampler/launch.h"
+#include "sampler/walk_publisher.h"
+#include "symbolizer/demangle.h"
+
+#define BUSY_MS 20	  /* rings hold half a million launches a second for that long */
+#define FIRST_ROWS_MS 800 /* the program waits in cuInit() meanwhile; its limit is a second */
+#define REFRESH_NS (500ull * 1000 * 1000)
+#define STOP_MS 1000
+
+struct target {
+	struct gpu_peer peer;
+	struct gpu_collect *collect;
+	struct walk_target *walk; /* NULL: it had ended before we looked */
+	uint64_t refreshed_ns;
+	bool ended;
+	struct target *next;
+};
+
+struct record_gpu {
+	enum gpu_mode mode;
+	char *library;
+	char name[GPU_LINK_NAME_SIZE];
+	int listener;
+	struct walk_publisher *publisher;
+	struct gpu_tee *tee;
+	struct sink *sink; /* the recording's */
+	struct target *targets;
+	size_t nr_targets;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static char *find_library(void)
+{
+	static const char *const places[] = { "", "../lib/", "../lib/sprof/" };
+	char own[4096], *slash, *real = NULL;
+	ssize_t size = readlink("/proc/self/exe", own, sizeof(own) - 1);
+
+	if (size <= 0)
+		return NULL;
+	own[size] = '\0';
+	slash = strrchr(own, '/');
+	if (!slash)
+		return NULL;
+	slash[1] = '\0';
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && !real; i++) {
+		char *path = xasprintf("%s%s" GPU_LIBRARY, own, places[i]);
+
+		real = realpath(path, NULL);
+		free(path);
+	}
+	return real;
+}
+
+/* ---- processes */
+
+/* Frames of what makes the calls possible, not of the program. */
+static bool is_machinery(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	return !strncmp(name, GPU_LIBRARY, strlen(GPU_LIBRARY)) ||
+	       !strncmp(name, "libcupti.so", strlen("libcupti.so"));
+}
+
+/* gpu_collect_opts.frame */
+static uint32_t frame_at(void *context, struct sink *sink, uint64_t address)
+{
+	struct target *t = context;
+	const char *path = "";
+	uint32_t frame = t->walk ? walk_target_frame(t->walk, sink, address, &path) : PROFILE_NONE;
+
+	if (frame == PROFILE_NONE)
+		return GPU_UNKNOWN_FRAME;
+	return is_machinery(path) ? GPU_NO_FRAME : frame;
+}
+
+static void add_target(struct record_gpu *g, const struct gpu_peer *peer)
+{
+	struct target *t = xcalloc(1, sizeof(*t));
+	const struct gpu_collect_opts opts = {
+		.pid = peer->pid,
+		.context = t,
+		.frame = frame_at,
+		.demangle = demangle,
+	};
+	const struct gpu_config config = { .want = GPU_WANT_DEFAULT };
+
+	t->peer = *peer;
+	t->refreshed_ns = now_ns();
+	t->walk = walk_publisher_add(g->publisher, peer->pid);
+	t->collect = gpu_collect_new(peer->region, &opts, g->sink);
+	t->next = g->targets;
+	g->targets = t;
+	g->nr_targets++;
+	if (t->walk) {
+		walk_publisher_take(g->publisher, FIRST_ROWS_MS);
+		gpu_link_send_rows(peer, walk_publisher_arena_fd(g->publisher),
+				   walk_target_space_fd(t->walk));
+	}
+	gpu_link_control(peer, GPU_CONTROL_ACTIVE, &config);
+	log_debug("GPU data of process %d", (int)peer->pid);
+}
+
+static void accept_all(struct record_gpu *g)
+{
+	for (;;) {
+		struct gpu_peer peer;
+		int err = gpu_link_accept(g->listener, &peer);
+
+		if (err == -EAGAIN || err == -EWOULDBLOCK)
+			return;
+		if (err)
+			log_warning("a process could not hand over its GPU data: %s",
+				    strerror(-err));
+		else
+			add_target(g, &peer);
+		if (err == -EMFILE || err == -ENFILE)
+			return;
+	}
+}
+
+static void end_target(struct target *t)
+{
+	gpu_collect_finish(t->collect, now_ns());
+	t->ended = true;
+}
+
+static void drain_target(struct target *t)
+{
+	bool gone = gpu_link_is_gone(&t->peer); /* before the last look */
+
+	if (t->walk && now_ns() - t->refreshed_ns > REFRESH_NS) {
+		walk_target_refresh(t->walk);
+		t->refreshed_ns = now_ns();
+	}
+	gpu_collect_drain(t->collect, now_ns());
+	if (gone)
+		end_target(t);
+}
+
+/* ---- the command's */
+
+static int join(struct record_gpu *g, pid_t pid)
+{
+	struct gpu_peer peer;
+	int err = gpu_link_connect(pid, &peer);
+
+	if (!err) {
+		add_target(g, &peer);
+		return 0;
+	}
+	if (g->mode != GPU_ON)
+		return 0;
+	log_error(err == -ECONNREFUSED ? 0 : -err,
+		  err == -ECONNREFUSED ? "collect GPU data of process %d: " GPU_LIBRARY
+					 " is not loaded in it"
+				       : "collect GPU data of process %d",
+		  (int)pid);
+	log_hint("start it with CUDA_INJECTION64_PATH=%s NVTX_INJECTION64_PATH=%s", g->library,
+		 g->library);
+	return err;
+}
+
+int record_gpu_new(enum gpu_mode mode, struct record_gpu **ret)
+{
+	char *library = mode == GPU_OFF ? NULL : find_library();
+	struct record_gpu *g;
+
+	*ret = NULL;
+	if (!library) {
+		if (mode != GPU_ON)
+			return 0;
+		log_error(0, "collect GPU data: " GPU_LIBRARY
+			     " is not beside sprof, nor in ../lib/sprof");
+		log_hint("make install");
+		return -ENOENT;
+	}
+	g = xcalloc(1, sizeof(*g));
+	g->mode = mode;
+	g->library = library;
+	g->listener = gpu_link_listen(g->name);
+	g->publisher = walk_publisher_new();
+	if (g->listener < 0 || !g->publisher) {
+		log_error(g->listener < 0 ? -g->listener : ENOMEM, "wait for GPU data");
+		record_gpu_free(g);
+		return mode == GPU_ON ? -EIO : 0;
+	}
+	*ret = g;
+	return 0;
+}
+
+int record_gpu_join(struct record_gpu *g, const pid_t *pids, size_t nr_pids)
+{
+	int err = 0;
+
+	for (size_t i = 0; g && i < nr_pids && !err; i++)
+		err = join(g, pids[i]);
+	return err;
+}
+
+void record_gpu_free(struct record_gpu *g)
+{
+	struct target *next;
+
+	if (!g)
+		return;
+	for (struct target *t = g->targets; t; t = next) {
+		next = t->next;
+		gpu_collect_free(t->collect);
+		gpu_link_close(&t->peer);
+		free(t);
+	}
+	walk_publisher_free(g->publisher);
+	gpu_tee_free(g->tee);
+	if (g->listener >= 0)
+		close(g->listener);
+	free(g->library);
+	free(g);
+}
+
+static void set(struct launch *launch, const char *name, const char *value)
+{
+	char *assignment = xasprintf("%s=%s", name, value);
+
+	launch_set_environment(launch, assignment);
+	free(assignment);
+}
+
+/* What the variable named before is loaded by our library. */
+static void set_library(const struct record_gpu *g, struct launch *launch, const char *variable,
+			const char *chain)
+{
+	const char *before = getenv(variable);
+
+	if (before && *before && strcmp(before, g->library) != 0)
+		set(launch, chain, before);
+	set(launch, variable, g->library);
+}
+
+void record_gpu_set_environment(const struct record_gpu *g, struct launch *launch)
+{
+	if (!g)
+		return;
+	set_library(g, launch, "CUDA_INJECTION64_PATH", GPU_ENV_CHAIN_CUDA);
+	set_library(g, launch, "NVTX_INJECTION64_PATH", GPU_ENV_CHAIN_NVTX);
+	set(launch, GPU_ENV_SOCKET, g->name);
+}
+
+static void blame(void *context, uint32_t pid, uint32_t tid, uint64_t time_ns, uint32_t stack)
+{
+	struct record_gpu *g = context;
+
+	for (struct target *t = g->targets; t; t = t->next)
+		if (!t->ended && (uint32_t)t->peer.pid == pid)
+			gpu_collect_cpu_sample(t->collect, tid, time_ns, stack);
+}
+
+struct sink *record_gpu_watch(struct record_gpu *g, struct sink *sink)
+{
+	if (!g)
+		return sink;
+	g->sink = sink;
+	if (!g->tee)
+		g->tee = gpu_tee_new(sink, blame, g);
+	return gpu_tee_sink(g->tee);
+}
+
+void record_gpu_drain(struct record_gpu *g)
+{
+	if (!g)
+		return;
+	accept_all(g);
+	walk_publisher_take(g->publisher, 0);
+	for (struct target *t = g->targets; t; t = t->next)
+		if (!t->ended)
+			drain_target(t);
+}
+
+int record_gpu_timeout_ms(const struct record_gpu *g, int timeout_ms)
+{
+	bool any = false;
+
+	for (const struct target *t = g ? g->targets : NULL; t; t = t->next)
+		any |= !t->ended;
+	return any && timeout_ms > BUSY_MS ? BUSY_MS : timeout_ms;
+}
+
+static bool all_ended(const struct record_gpu *g)
+{
+	for (const struct target *t = g->targets; t; t = t->next)
+		if (!t->ended)
+			return false;
+	return true;
+}
+
+void record_gpu_stop(struct record_gpu *g)
+{
+	uint64_t end = now_ns() + STOP_MS * 1000000ull;
+
+	if (!g || !g->sink)
+		return;
+	record_gpu_drain(g); /* who has come just now */
+	for (struct target *t = g->targets; t; t = t->next)
+		if (!t->ended)
+			gpu_link_control(&t->peer, GPU_CONTROL_DETACH, NULL);
+	while (!all_ended(g) && now_ns() < end) {
+		const struct timespec pause = { 0, 2000000 };
+
+		nanosleep(&pause, NULL);
+		record_gpu_drain(g);
+	}
+	for (struct target *t = g->targets; t; t = t->next) {
+		if (t->ended)
+			continue;
+		log_warning("process %d did not stop collecting GPU data in time",
+			    (int)t->peer.pid);
+		end_target(t);
+	}
+}
+
+int record_gpu_open_module(const struct record_gpu *g, unsigned int module)
+{
+	return g ? walk_publisher_open_module(g->publisher, module) : -ENOENT;
+}
+
+void record_gpu_check(const struct record_gpu *g)
+{
+	if (!g || g->mode != GPU_ON || g->nr_targets)
+		return;
+	log_warning("no process has loaded " GPU_LIBRARY ": there is no GPU data");
+	log_hint("CUDA loads it in cuInit(), NVTX at its first call; a statically linked or setuid "
+		 "program cannot");
+}

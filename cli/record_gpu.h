@@ -1,0 +1,47 @@
+/* The GPU side of sprof record: programs find libsprof-gpu.so, and what it collects is recorded. */
+#ifndef SPROF_RECORD_GPU_H
+#define SPROF_RECORD_GPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define GPU_LIBRARY "libsprof-gpu.so"
+
+enum gpu_mode {
+	GPU_AUTO, /* where a program uses a GPU or NVTX */
+	GPU_ON,	  /* and it is an error where that cannot be */
+	GPU_OFF,
+};
+
+struct launch;
+struct record_gpu;
+struct sink;
+
+/* `ret_gpu` is NULL with GPU_OFF, and with GPU_AUTO where the library is missing. 0 or -errno,
+ * reported. */
+int record_gpu_new(enum gpu_mode mode, struct record_gpu **ret_gpu);
+/* From here on NULL is fine everywhere, and does nothing. */
+void record_gpu_free(struct record_gpu *gpu);
+
+/* What a program needs in its environment to find the library, and the library us. */
+void record_gpu_set_environment(const struct record_gpu *gpu, struct launch *launch);
+/* The sink that CPU samples go to, on their way to `sink`: idle GPUs are blamed on them. */
+struct sink *record_gpu_watch(struct record_gpu *gpu, struct sink *sink);
+/*
+ * Joins those of the running processes that have the library asleep; after record_gpu_watch(). 0, or
+ * with GPU_ON -errno where one has not, reported.
+ */
+int record_gpu_join(struct record_gpu *gpu, const pid_t *pids, size_t nr_pids);
+/* Takes who has come and what has been collected. */
+void record_gpu_drain(struct record_gpu *gpu);
+/* How long the recorder may wait until the next time, at most. */
+int record_gpu_timeout_ms(const struct record_gpu *gpu, int timeout_ms);
+/* Ends it in every process that still runs, and writes the rest. */
+void record_gpu_stop(struct record_gpu *gpu);
+/* As source_ops.open_module, for modules that only GPU launches brought in. */
+int record_gpu_open_module(const struct record_gpu *gpu, unsigned int module);
+/* With GPU_ON, after the end: says so where no process has used the library. */
+void record_gpu_check(const struct record_gpu *gpu);
+
+#endif

@@ -1,0 +1,222 @@
+/* Options of sprof record. */
+#include "cli/record_opts.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/source.h"
+
+#define DEFAULT_ATTACH_HZ 99 /* prime to the usual timer rates, and unnoticed in production */
+#define DEFAULT_LAUNCH_HZ 999
+#define MAX_HZ 20000
+#define MAX_PIDS 4096
+
+enum { OPT_DEBUGINFOD = 256, OPT_NO_PYTHON, OPT_GPU, OPT_CLOCK }; /* options without a letter */
+
+static const struct argp_option options[] = {
+	{ "pid", 'p', "PID[,PID...]", 0, "Sample these processes and their children", 0 },
+	{ "all", 'a', NULL, 0, "Sample the whole system", 0 },
+	{ "freq", 'F', "HZ", 0,
+	  "Samples per second and CPU (default: 99 when attaching, 999 for a program)", 0 },
+	{ "duration", 'd', "TIME", 0,
+	  "Stop after this long: 30, 30s, 500ms, 5m, 1h (a program runs on, and is waited for)",
+	  0 },
+	{ "output", 'o', "FILE", 0,
+	  "Recording (default: sprof.data; an existing one becomes FILE.old)", 0 },
+	{ "source", 's', "NAME", 0,
+	  "How samples are taken: auto (default; the best that works here), ebpf, perf, timer", 0 },
+	{ "event", 'e', "NAME", 0,
+	  "What makes a sample: auto (default; cycles where the host has them), cpu-clock, cycles",
+	  0 },
+	{ "debuginfod", OPT_DEBUGINFOD, NULL, 0,
+	  "At the end, fetch debug files that this machine lacks from the servers in "
+	  "$DEBUGINFOD_URLS",
+	  0 },
+	{ "no-python", OPT_NO_PYTHON, NULL, 0,
+	  "Show the interpreter's own frames, not those of the Python code it runs", 0 },
+	{ "gpu", OPT_GPU, "MODE", 0,
+	  "Collect GPU work and NVTX ranges: auto (default; of programs that have them), on, off",
+	  0 },
+	{ "clock", OPT_CLOCK, "NAME", 0,
+	  "Time that is sampled: cpu (default), or wall, which sees threads that wait and needs "
+	  "-s timer",
+	  0 },
+	{ "quiet", 'q', NULL, 0, "No progress, no summary", 0 },
+	{ "verbose", 'v', NULL, 0, "Say more", 0 },
+	{ 0 }
+};
+
+static uint32_t parse_freq(const char *text, struct argp_state *state)
+{
+	char *end;
+	unsigned long hz;
+
+	errno = 0;
+	hz = strtoul(text, &end, 10);
+	if (errno || end == text || *end || text[0] == '-' || !hz || hz > MAX_HZ)
+		argp_error(state, "'%s' is not a frequency between 1 and %d", text, MAX_HZ);
+	return (uint32_t)hz;
+}
+
+static uint64_t parse_duration(const char *text, struct argp_state *state)
+{
+	static const struct {
+		const char *suffix;
+		double seconds;
+	} units[] = { { "", 1 }, { "s", 1 }, { "ms", 1e-3 }, { "m", 60 }, { "h", 3600 } };
+	char *end;
+	double value;
+
+	errno = 0;
+	value = strtod(text, &end);
+	if (!errno && end != text && value > 0 && value < 1e7)
+		for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+			if (!strcmp(end, units[i].suffix))
+				return (uint64_t)(value * units[i].seconds * 1e9);
+	argp_error(state, "'%s' is not a duration such as 30s, 500ms, 5m", text);
+	return 0;
+}
+
+static bool parse_clock(const char *text, struct argp_state *state)
+{
+	if (strcmp(text, "cpu") && strcmp(text, "wall"))
+		argp_error(state, "there is no clock '%s'", text);
+	return !strcmp(text, "wall");
+}
+
+static void parse_pids(const char *text, struct record_opts *o, struct argp_state *state)
+{
+	const char *at = text;
+
+	for (;;) {
+		char *end;
+		long pid;
+
+		errno = 0;
+		pid = strtol(at, &end, 10);
+		if (errno || end == at || pid <= 0 || pid > INT32_MAX || (*end && *end != ',') ||
+		    o->nr_pids == MAX_PIDS)
+			argp_error(state, "'%s' is not a list of process numbers", text);
+		o->pids = xgrow(o->pids, &o->pids_capacity, o->nr_pids + 1, sizeof(*o->pids));
+		o->pids[o->nr_pids++] = (pid_t)pid;
+		if (!*end)
+			return;
+		at = end + 1;
+	}
+}
+
+static bool is_source(const char *name)
+{
+	if (!strcmp(name, "auto"))
+		return true;
+	for (size_t i = 0; source_table[i]; i++)
+		if (!strcmp(name, source_table[i]->name))
+			return true;
+	return false;
+}
+
+static void check(struct record_opts *o, struct argp_state *state)
+{
+	int modes = (o->nr_pids > 0) + o->system_wide + (o->program != NULL);
+
+	if (modes == 0)
+		argp_error(state, "name a process (-p PID), a program, or the whole system (-a)");
+	if (modes > 1)
+		argp_error(state, "-p, -a and a program exclude each other");
+	if (!is_source(o->source))
+		argp_error(state, "there is no source '%s'", o->source);
+	if (strcmp(o->event, "auto") && strcmp(o->event, "cpu-clock") && strcmp(o->event, "cycles"))
+		argp_error(state, "there is no event '%s'", o->event);
+	if (o->wall_clock && strcmp(o->source, "timer"))
+		argp_error(state, "--clock wall needs --source timer");
+	if (!o->freq_hz)
+		o->freq_hz = o->program ? DEFAULT_LAUNCH_HZ : DEFAULT_ATTACH_HZ;
+}
+
+static enum gpu_mode parse_gpu(const char *text, struct argp_state *state)
+{
+	static const char *const modes[] = {
+		[GPU_AUTO] = "auto", [GPU_ON] = "on", [GPU_OFF] = "off"
+	};
+
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
+		if (!strcmp(text, modes[i]))
+			return (enum gpu_mode)i;
+	argp_error(state, "'%s' is not one of auto, on, off", text);
+	return GPU_AUTO;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct record_opts *o = state->input;
+
+	switch (key) {
+	case 'p': parse_pids(arg, o, state); return 0;
+	case 'a': o->system_wide = true; return 0;
+	case 'F': o->freq_hz = parse_freq(arg, state); return 0;
+	case 'd': o->duration_ns = parse_duration(arg, state); return 0;
+	case 'o': o->output = arg; return 0;
+	case 's': o->source = arg; return 0;
+	case 'e': o->event = arg; return 0;
+	case OPT_DEBUGINFOD: o->debuginfod = true; return 0;
+	case OPT_NO_PYTHON: o->no_python = true; return 0;
+	case OPT_GPU: o->gpu = parse_gpu(arg, state); return 0;
+	case 'q': o->quiet = true; return 0;
+	case 'v': o->verbose = true; return 0;
+	case OPT_CLOCK: o->wall_clock = parse_clock(arg, state); return 0;
+	case ARGP_KEY_ARG:
+		/* The program and whatever follows it. */
+		o->program = &state->argv[state->next - 1];
+		state->next = state->argc;
+		return 0;
+	case ARGP_KEY_END: check(o, state); return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "-p PID\n-a\nPROG [ARG...]",
+	.doc = "Takes samples of what the CPU does and writes a recording."
+	       "\vExamples:\n"
+	       "  sprof record -p 1234 -d 30s\n"
+	       "  sprof record -- python3 train.py\n"
+	       "  sprof record -a -F 199 -d 10s -o host.data\n",
+};
+
+/* The words of a command line, joined. */
+static char *describe(const struct record_opts *o)
+{
+	char *text = xstrdup(o->program ? o->program[0] : o->system_wide ? "-a" : "-p");
+
+	for (size_t i = 0; i < o->nr_pids; i++) {
+		char *longer = xasprintf("%s%c%d", text, i ? ',' : ' ', (int)o->pids[i]);
+
+		free(text);
+		text = longer;
+	}
+	for (size_t i = 1; o->program && o->program[i]; i++) {
+		char *longer = xasprintf("%s %s", text, o->program[i]);
+
+		free(text);
+		text = longer;
+	}
+	return text;
+}
+
+void record_opts_parse(int argc, char **argv, struct record_opts *o)
+{
+	*o = (struct record_opts){ .output = "sprof.data", .source = "auto", .event = "auto" };
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, o);
+	o->description = describe(o);
+}
+
+void record_opts_fini(struct record_opts *o)
+{
+	free(o->pids);
+	free(o->description);
+}

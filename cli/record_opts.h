@@ -1,0 +1,31 @@
+/* The command line of sprof record, parsed and checked. */
+#ifndef SPROF_RECORD_OPTS_H
+#define SPROF_RECORD_OPTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cli/record_gpu.h"
+
+struct record_opts {
+	pid_t *pids;
+	size_t nr_pids, pids_capacity;
+	bool system_wide;
+	char **program; /* argv of the program to start, or NULL; borrowed */
+	uint32_t freq_hz;
+	uint64_t duration_ns; /* 0 = until something else ends it */
+	const char *output, *source, *event;
+	bool no_python, wall_clock;
+	bool quiet, verbose;
+	enum gpu_mode gpu;
+	bool debuginfod;   /* fetch debug files that are not here */
+	char *description; /* the target in words, for the recording */
+};
+
+/* Fills opts, or ends the program with status 2 and a usage message. */
+void record_opts_parse(int argc, char **argv, struct record_opts *opts);
+void record_opts_fini(struct record_opts *opts);
+
+#endif

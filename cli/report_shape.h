@@ -1,0 +1,35 @@
+/*
+ * The options of sprof report that say what its rows are: functions, modules, lines, ... or the nodes of a
+ * tree, and from which side that is looked at. A child of the command's struct argp, as filter_opts.h is.
+ */
+#ifndef SPROF_REPORT_SHAPE_H
+#define SPROF_REPORT_SHAPE_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "output/pattern.h"
+
+struct dimension;
+struct profile;
+
+enum report_direction { REPORT_DOWN, REPORT_INVERT, REPORT_CALLERS, REPORT_CALLEES };
+
+struct report_shape {
+	const struct dimension *by;
+	bool is_given; /* any of these options */
+	bool is_tree;
+	enum report_direction direction;
+	struct pattern pattern; /* of the function, for callers and callees */
+	uint32_t min_parts;	/* millionths: smaller nodes of a tree are not shown */
+	char separator;		/* ',' or '\t' between cells; 0 = a table for people, or JSON */
+};
+
+extern const struct argp report_shape_argp;
+
+/* Makes of the profile what the rows are to be. */
+void report_shape_apply(const struct report_shape *shape, struct profile *p);
+void report_shape_fini(struct report_shape *shape);
+
+#endif

@@ -1,0 +1,17 @@
+/* What the standard output can show, for the commands that print for people. */
+#ifndef SPROF_TERMINAL_H
+#define SPROF_TERMINAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct terminal {
+	size_t columns; /* 0: it is no terminal, nothing is to be cut */
+	bool unicode;	/* block characters and the like */
+	bool color;	/* escapes; NO_COLOR and TERM=dumb turn them off */
+};
+
+/* `output` is the command's -o: a file that is not "-" is no terminal. Sets LC_CTYPE. */
+struct terminal terminal_of(const char *output);
+
+#endif

@@ -1,0 +1,165 @@
+/*
+ * Opens profiles and writes what was made of them.
+ */
+#include "cli/view.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/load.h"
+#include "core/alloc.h"
+#include "core/buffer.h"
+#include "core/column.h"
+#include "core/log.h"
+#include "core/profile.h"
+#include "output/tree.h"
+
+void view_parse_column(const char *name, struct argp_state *state, struct tree_opts *opts)
+{
+	enum profile_column column = column_find(name);
+	struct buffer names = { 0 };
+
+	if (column < NR_COLUMNS) {
+		opts->column_given = true;
+		opts->column = column;
+		return;
+	}
+	for (int i = 0; i < NR_COLUMNS; i++)
+		buffer_printf(&names, "%s%s", i ? ", " : "", column_table[i].name);
+	argp_error(state, "there is no column '%s', only %s", name, buffer_cstring(&names));
+	buffer_fini(&names);
+}
+
+/* A column that was asked for and holds nothing would be an empty picture. */
+static int check_column(const struct profile *p, const struct tree_opts *opts, const char *name)
+{
+	bool present[NR_COLUMNS];
+
+	columns_present(p, present);
+	if (!opts->column_given || present[opts->column])
+		return 0;
+	log_error(0, "show column %s of '%s': it holds no %s", column_table[opts->column].name,
+		  name, column_table[opts->column].title);
+	log_hint("sprof info %s lists the columns it has", name);
+	return -ENODATA;
+}
+
+int view_load(const char *path, const struct filter *filter, struct view *ret_view)
+{
+	const struct load_opts load = { .ret_note = &ret_view->note, .filter = filter };
+
+	*ret_view = (struct view){ 0 };
+	return profile_load(path, &load, &ret_view->profile);
+}
+
+static bool was_filtered(const struct profile *p)
+{
+	for (int c = 0; c < NR_COLUMNS; c++)
+		if (p->filtered.nr_samples[c])
+			return true;
+	return false;
+}
+
+int view_build(struct view *v, const char *path, const struct tree_opts *opts)
+{
+	const char *name = path ? path : LOAD_DEFAULT_PATH;
+	int err = check_column(v->profile, opts, name);
+
+	if (err)
+		return err;
+	err = tree_new(v->profile, opts, &v->tree);
+	if (err) {
+		log_error(-err, "add up the samples of '%s'", name);
+		return err;
+	}
+	summary_init(&v->summary, v->profile, v->tree, v->note ? v->note : "");
+	if (!v->summary.samples)
+		log_warning(was_filtered(v->profile) ? "nothing is left of the samples of '%s'"
+						     : "'%s' holds no samples",
+			    name);
+	return 0;
+}
+
+int view_open(const char *path, const struct filter *filter, const struct tree_opts *opts,
+	      struct view *ret_view)
+{
+	struct view v;
+	int err = view_load(path, filter, &v);
+
+	if (!err)
+		err = view_build(&v, path, opts);
+	if (err)
+		view_close(&v);
+	else
+		*ret_view = v;
+	return err;
+}
+
+void view_close(struct view *view)
+{
+	tree_free(view->tree);
+	profile_free(view->profile);
+	free(view->note);
+	*view = (struct view){ 0 };
+}
+
+static int write_file(const char *path, const struct buffer *b)
+{
+	FILE *f = fopen(path, "wbe");
+	int err = 0;
+
+	if (!f)
+		return -errno;
+	if (b->size && fwrite(b->data, 1, b->size, f) != b->size)
+		err = -errno;
+	if (fclose(f) && !err)
+		err = -errno;
+	return err;
+}
+
+/* A pipe or a device is written as it is; a file is replaced when the new one is whole. */
+static int replace_file(const char *path, const struct buffer *b)
+{
+	struct stat st;
+	char *temporary;
+	int err;
+
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return write_file(path, b);
+	temporary = xasprintf("%s.%ld.new", path, (long)getpid());
+	err = write_file(temporary, b);
+	if (!err && rename(temporary, path) < 0)
+		err = -errno;
+	if (err)
+		unlink(temporary);
+	free(temporary);
+	return err;
+}
+
+bool view_is_html(const char *path)
+{
+	const char *dot = path ? strrchr(path, '.') : NULL;
+
+	return dot && (!strcasecmp(dot, ".html") || !strcasecmp(dot, ".htm"));
+}
+
+int view_write(const char *path, const struct buffer *b)
+{
+	int err;
+
+	if (!path || !strcmp(path, "-")) {
+		if (b->size)
+			fwrite(b->data, 1, b->size, stdout); /* main() looks whether it arrived */
+		return 0;
+	}
+	err = replace_file(path, b);
+	if (err)
+		log_error(-err, "write '%s'", path);
+	return err;
+}

@@ -1,0 +1,22 @@
+/*
+ * Memory for the host program. Out of memory ends sprof with a message: a profiler that limps on
+ * after a failed allocation reports wrong numbers. Nothing here is used inside a target.
+ */
+#ifndef SPROF_ALLOC_H
+#define SPROF_ALLOC_H
+
+#include <stddef.h>
+
+void *xmalloc(size_t size);
+void *xcalloc(size_t nr, size_t size); /* zeroed */
+void *xreallocarray(void *old, size_t nr, size_t size);
+char *xstrdup(const char *s);
+char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/*
+ * Makes room for at least `need` elements of `size` bytes in an array that holds *capacity of
+ * them; grows by doubling. Returns the (possibly moved) array and updates *capacity.
+ */
+void *xgrow(void *array, size_t *capacity, size_t need, size_t size);
+
+#endif

@@ -1,0 +1,55 @@
+/* The table of columns, and what can be asked about it. */
+#include "core/column.h"
+
+#include <string.h>
+
+const struct column_info column_table[NR_COLUMNS] = {
+	[COLUMN_CPU] = { "cpu", "CPU time", "samples", UNIT_NS, NR_COLUMNS, false },
+	[COLUMN_COUNT] = { "count", "count", "samples", UNIT_COUNT, COLUMN_COUNT, false },
+	[COLUMN_GPU] = { "gpu", "GPU time", "launches", UNIT_NS, COLUMN_GPU_LAUNCHES, true },
+	[COLUMN_GPU_IDLE] = { "gpu-idle", "GPU idle time", "gaps", UNIT_NS, COLUMN_GPU_GAPS, true },
+	[COLUMN_GPU_LAUNCHES] = { "launches", "GPU launches", "launches", UNIT_COUNT,
+				  COLUMN_GPU_LAUNCHES, true },
+	[COLUMN_GPU_GAPS] = { "gpu-gaps", "GPU gaps", "gaps", UNIT_COUNT, COLUMN_GPU_GAPS, true },
+	[COLUMN_GPU_BYTES] = { "gpu-bytes", "bytes copied", "launches", UNIT_BYTES,
+			       COLUMN_GPU_LAUNCHES, true },
+	[COLUMN_GPU_MEMORY] = { "gpu-memory", "device memory allocated", "allocations", UNIT_BYTES,
+				COLUMN_GPU_ALLOCATIONS, true },
+	[COLUMN_GPU_ALLOCATIONS] = { "gpu-allocations", "device memory allocations", "allocations",
+				     UNIT_COUNT, COLUMN_GPU_ALLOCATIONS, true },
+	[COLUMN_WALL] = { "wall", "wall-clock time", "samples", UNIT_NS, NR_COLUMNS, false },
+};
+
+enum profile_column column_find(const char *name)
+{
+	int i = 0;
+
+	while (i < NR_COLUMNS && strcmp(column_table[i].name, name))
+		i++;
+	return (enum profile_column)i;
+}
+
+void columns_present(const struct profile *p, bool ret_present[NR_COLUMNS])
+{
+	memset(ret_present, 0, NR_COLUMNS * sizeof(*ret_present));
+	for (size_t i = 0; i < p->nr_samples; i++)
+		ret_present[p->samples[i].column] = true;
+}
+
+enum profile_column column_default(const struct profile *p)
+{
+	bool present[NR_COLUMNS] = { false }, any_cpu_time = false;
+
+	for (size_t i = 0; i < p->nr_samples && !any_cpu_time; i++) {
+		const struct profile_sample *s = &p->samples[i];
+
+		present[s->column] = true;
+		any_cpu_time = s->column == COLUMN_CPU && s->weight;
+	}
+	if (any_cpu_time)
+		return COLUMN_CPU;
+	for (int i = COLUMN_CPU + 1; i < NR_COLUMNS; i++)
+		if (present[i])
+			return (enum profile_column)i;
+	return COLUMN_CPU;
+}

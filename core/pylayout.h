@@ -1,0 +1,72 @@
+/*
+ * What a walk over Python frames needs to know of an interpreter, and what it keeps. The walk itself
+ * is in core/pyframes.h.
+ */
+#ifndef SPROF_PYLAYOUT_H
+#define SPROF_PYLAYOUT_H
+
+#ifndef __VMLINUX_H__ /* the BPF program has the types already */
+#include <linux/types.h>
+#endif
+
+/* How a thread's frames hang together, by version. */
+enum py_chain {
+	PY_CHAIN_NONE = 0,    /* no interpreter here */
+	PY_CHAIN_EVAL = 1,    /* 3.8, 3.9 */
+	PY_CHAIN_CFRAME1 = 2, /* 3.10 */
+	PY_CHAIN_CFRAME = 3,  /* 3.11, 3.12 */
+	PY_CHAIN_SHIM = 4,    /* 3.13 and later */
+};
+
+/* What a frame says about the instruction it is at. */
+enum py_position {
+	PY_POSITION_BYTES = 0,	 /* int: byte offset */
+	PY_POSITION_UNITS = 1,	 /* int: offset in code units of 2 bytes */
+	PY_POSITION_POINTER = 2, /* address of the code unit */
+};
+
+/* Where things are in one process's interpreter. The same bytes in every home. */
+struct py_layout {
+	__u64 runtime;		    /* address of _PyRuntime; 0 = no interpreter */
+	__u64 code_type;	    /* address of PyCode_Type */
+	__u64 eval_start, eval_end; /* PY_CHAIN_EVAL: the text of _PyEval_EvalFrameDefault */
+	__s32 tls_offset; /* not 0: thread pointer + this holds the PyThreadState, and tss_key is unused */
+	__u16 tss_key;	 /* in _PyRuntime: the pthread key, initialised flag first */
+	__u8 chain;	 /* enum py_chain */
+	__u8 position;	 /* enum py_position */
+	__u8 stackref;	 /* the code pointer has tag bits */
+	__u8 shim_owner; /* value of the owner byte in a frame that is no function's */
+	__u8 entry_flag; /* offset of the byte that is 1 in a run's last frame; 0 = there are shims */
+	__u8 string_kind_shift; /* bits before `kind` in a string's state */
+	__u16 thread_id, thread_frame, thread_cframe, cframe_frame, cframe_previous;
+	__u16 frame_previous, frame_code, frame_position, frame_owner, frame_size;
+	__u16 code_filename, code_name, code_firstline, code_linetable, code_first, code_size;
+	__u16 code_version; /* a number that no other code object has had; 0 = there is none */
+	__u16 object_type;
+	__u16 string_header; /* of a str: length, hash, state, 8 bytes each */
+	__u16 string_ascii, string_compact;
+	__u16 bytes_size, bytes_data;
+	__u8 minor; /* of CPython 3.minor */
+	__u8 pad[7];
+};
+_Static_assert(sizeof(struct py_layout) == 104, "no holes");
+
+#define PY_WORDS 32u /* the largest object read at once, in words */
+#define PY_MAX_RUN 8192
+
+/* A walk over a thread's Python frames. One word buffer serves all reads. */
+struct py_walk {
+	__u64 thread;	      /* PyThreadState, 0 = none */
+	__u64 frame;	      /* the next one, 0 = none is left */
+	__u64 cframe;	      /* of the run that begins at `frame` */
+	__u64 boundary;	      /* of that run; 0 = unknown */
+	__u64 scan;	      /* where the search for a run's end is */
+	__u64 code, position; /* of the frame in hand: the code object, and the byte offset in it */
+	__u32 broken;	      /* the chain ended in something that is no frame */
+	__u32 pad;
+	__u64 words[PY_WORDS];	/* the frame in hand */
+	__u64 object[PY_WORDS]; /* its code object */
+	__u64 strings[6];	/* headers of its name and its file */
+};
+
+#endif

@@ -1,0 +1,277 @@
+/*
+ * How the agent comes in (CUDA and NVTX each load it and call a function), and its one thread, which
+ * sleeps in poll(2) until a recorder comes.
+ */
+#include "gpu/agent/agent.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "gpu/agent/clock.h"
+#include "gpu/agent/collect.h"
+#include "gpu/agent/image.h"
+#include "gpu/agent/link.h"
+#include "gpu/agent/nvtx.h"
+#include "gpu/agent/say.h"
+#include "gpu/agent/thread.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define TICK_MS 20
+#define FIRST_CONTROL_MS 1000 /* a launched target waits that long for the recorder's first word */
+#define SECOND_NS 1000000000ull
+#define RETRY_NS (5 * SECOND_NS)
+#define DEFAULT_FLUSH_MS 200
+
+typedef int (*init_cuda_fn)(void);
+typedef int (*init_nvtx_fn)(nvtx_get_table);
+typedef int (*create_fn)(unsigned long *, const void *, void *(*)(void *), void *);
+
+static uint32_t begun;	  /* atomic: somebody has begun to set us up */
+static uint32_t ready;	  /* atomic: and is done */
+static uint32_t has_cuda; /* atomic: CUDA has loaded us */
+static uint32_t busy;	  /* the lock of collect_*() */
+static int connection = -1;
+
+EXPORT int InitializeInjection(void);
+EXPORT int InitializeInjectionNvtx2(nvtx_get_table get_table);
+
+static void pause_us(long us)
+{
+	struct timespec t = { 0, us * 1000 };
+
+	nanosleep(&t, NULL);
+}
+
+/* false after a second: at exit it is better to lose data than to hang. */
+static bool lock(void)
+{
+	for (int i = 0; i < 5000; i++) {
+		if (!__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE))
+			return true;
+		pause_us(200);
+	}
+	return false;
+}
+
+static void unlock(void)
+{
+	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
+}
+
+/* Does what the recorder wants. */
+static void obey(void)
+{
+	uint32_t control = __atomic_load_n(&agent.region->control, __ATOMIC_ACQUIRE);
+
+	if (!lock())
+		return;
+	if (control == GPU_CONTROL_ACTIVE) {
+		collect_start(__atomic_load_n(&has_cuda, __ATOMIC_ACQUIRE));
+		if (agent.want & GPU_WANT_NVTX)
+			nvtx_adopt();
+	} else {
+		collect_stop();
+	}
+	unlock();
+}
+
+static void hang_up(void)
+{
+	agent.region->control = GPU_CONTROL_DETACH;
+	obey();
+	close(connection);
+	connection = -1;
+}
+
+/* Every TICK_MS while collecting. */
+static void tick(void)
+{
+	static uint64_t flushed, calibrated, retried;
+	uint64_t now = clock_now_ns();
+	uint32_t ms = agent.region->config.flush_ms;
+
+	if (!lock())
+		return;
+	if (now - flushed >= (ms ? ms : DEFAULT_FLUSH_MS) * 1000000ull) {
+		flushed = now;
+		collect_flush();
+		thread_publish_counts();
+	}
+	if (now - calibrated >= SECOND_NS) {
+		calibrated = now;
+		clock_calibrate();
+		thread_reclaim();
+		if (agent.want & GPU_WANT_NVTX)
+			nvtx_adopt();
+	}
+	if (now - retried >= RETRY_NS) {
+		retried = now;
+		collect_retry();
+	}
+	unlock();
+}
+
+static void serve(void)
+{
+	while (connection >= 0) {
+		int change = link_wait(connection, agent.collecting ? TICK_MS : -1);
+
+		if (change < 0) {
+			hang_up();
+		} else if (change) {
+			obey();
+			if (agent.region->control == GPU_CONTROL_DETACH)
+				hang_up();
+		} else if (agent.collecting) {
+			tick();
+		}
+	}
+}
+
+/* A recorder that comes to a process that runs. */
+static void wait_for_recorder(int listener)
+{
+	struct pollfd p = { .fd = listener, .events = POLLIN };
+
+	if (poll(&p, 1, -1) <= 0)
+		return;
+	connection = link_accept(listener);
+	if (connection < 0)
+		return;
+	agent.region->control = GPU_CONTROL_DORMANT;
+	if (link_send_region(connection)) {
+		close(connection);
+		connection = -1;
+	}
+}
+
+static void *worker(void *arg)
+{
+	int listener;
+
+	(void)arg;
+	serve();
+	listener = link_listen();
+	while (listener >= 0) {
+		wait_for_recorder(listener);
+		serve();
+	}
+	return NULL;
+}
+
+/* No signal of the target's may run on our thread. */
+static int start_worker(void)
+{
+	create_fn create = (create_fn)image_libc_symbol("pthread_create");
+	int (*detach)(unsigned long) = (int (*)(unsigned long))image_libc_symbol("pthread_detach");
+	sigset_t all, old;
+	unsigned long thread;
+	int err;
+
+	if (!create)
+		return -ENOSYS;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &old);
+	err = create(&thread, NULL, worker, NULL);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	if (!err && detach)
+		detach(thread);
+	return -err;
+}
+
+static void at_exit(void)
+{
+	if (!agent.alive || !*agent.alive || !lock())
+		return;
+	collect_at_exit();
+	unlock();
+}
+
+/*
+ * The recorder that launched us is asked at once, so that the program's first calls are seen; who
+ * was not launched by one goes on without waiting for anything.
+ */
+static void connect_to_launcher(void)
+{
+	connection = link_connect();
+	if (connection < 0)
+		return;
+	if (link_send_region(connection) || link_wait(connection, FIRST_CONTROL_MS) < 0) {
+		close(connection);
+		connection = -1;
+		return;
+	}
+	obey();
+}
+
+/* Once per process, by whoever comes first; the others wait. False where nothing can be recorded. */
+static bool set_up(void)
+{
+	if (__atomic_exchange_n(&begun, 1, __ATOMIC_ACQ_REL)) {
+		for (int i = 0; i < 20000 && !__atomic_load_n(&ready, __ATOMIC_ACQUIRE); i++)
+			pause_us(200);
+		return agent.region && *agent.alive;
+	}
+	if (!agent_prepare()) {
+		atexit(at_exit);
+		connect_to_launcher();
+		if (start_worker())
+			say_words(GPU_FAIL_THREAD, 0,
+				  "cannot start a thread: GPU data is read only when buffers are "
+				  "full");
+	}
+	__atomic_store_n(&ready, 1, __ATOMIC_RELEASE);
+	return agent.region != NULL;
+}
+
+/* What the variable named before sprof set it. */
+static void *chained(const char *variable, const char *symbol)
+{
+	void *(*open_fn)(const char *, int) =
+		(void *(*)(const char *, int))image_libc_symbol("dlopen");
+	void *(*symbol_fn)(void *, const char *) =
+		(void *(*)(void *, const char *))image_libc_symbol("dlsym");
+	const char *path = getenv(variable);
+	void *library;
+
+	if (!path || !*path || !open_fn || !symbol_fn)
+		return NULL;
+	library = open_fn(path, 2 /* RTLD_NOW */);
+	return library ? symbol_fn(library, symbol) : NULL;
+}
+
+/* Called by libcuda in cuInit(), after it has loaded what CUDA_INJECTION64_PATH names. */
+EXPORT int InitializeInjection(void)
+{
+	init_cuda_fn before = (init_cuda_fn)chained(GPU_ENV_CHAIN_CUDA, "InitializeInjection");
+	int result = before ? before() : 1;
+
+	__atomic_store_n(&has_cuda, 1, __ATOMIC_RELEASE);
+	if (set_up() && agent.region->control == GPU_CONTROL_ACTIVE)
+		obey();
+	return result;
+}
+
+/* Called by each copy of NVTX at its first use, after it has loaded what NVTX_INJECTION64_PATH names;
+ * 0 = there is no tool. */
+EXPORT int InitializeInjectionNvtx2(nvtx_get_table get_table)
+{
+	const struct nvtx_callbacks *callbacks = get_table(NVTX_TABLE_CALLBACKS);
+	init_nvtx_fn before = (init_nvtx_fn)chained(GPU_ENV_CHAIN_NVTX, "InitializeInjectionNvtx2");
+	const struct nvtx_version *version = get_table(NVTX_TABLE_VERSION);
+	int result = before ? before(get_table) : 0;
+
+	if (!set_up() || !callbacks || callbacks->struct_size < sizeof(*callbacks))
+		return result;
+	if (version && version->struct_size >= sizeof(*version) && version->set_tool_version)
+		version->set_tool_version(NVTX_VERSION);
+	if (result) { /* its functions are in place, and there is room for one tool */
+		say_words(GPU_FAIL_NVTX_TAKEN, 0, "another tool records NVTX: no ranges here");
+		return result;
+	}
+	return nvtx_install(callbacks, true);
+}

@@ -1,0 +1,180 @@
+/*
+ * The last stack of each thread is kept with the places its return addresses and frame pointers
+ * were read from. Where all of them still hold what they held, the stack is the same and so is its
+ * id; where the walk of a new stack meets a kept frame, the rest is taken from there.
+ *
+ * Reads stay between the stack pointer and the end of the mapping it is in.
+ */
+#include "gpu/agent/launch_stack.h"
+
+#include <string.h>
+
+#include "core/walk_step.h"
+#include "gpu/agent/arena.h"
+#include "gpu/agent/stack_bounds.h"
+#include "gpu/agent/walk_map.h"
+
+static __always_inline int walk_read(void *ctx, __u64 address, __u64 *ret)
+{
+	const struct stack_cache *c = ctx;
+
+	if (address < c->low || address > c->high - 8)
+		return -1;
+	*ret = *(const __u64 *)address; // NOLINT: the thread's own stack
+	return 0;
+}
+
+static uint64_t load(uint64_t address)
+{
+	return *(const uint64_t *)address;
+}
+
+/* Are frames first.. still what they were? Frame first itself is known to be. */
+static bool still_there(const struct stack_cache *c, uint32_t first)
+{
+	uint64_t changed = 0;
+
+	for (uint32_t i = first + 1; i < c->nr; i++) {
+		const struct walked *w = &c->frames[i];
+
+		changed |= load(w->sp - 8) ^ c->pcs[i];
+		if (w->fp_slot)
+			changed |= load(w->fp_slot) ^ w->fp;
+	}
+	return !changed;
+}
+
+/* Where walk_apply() will read the caller's frame pointer; 0 = nowhere. Before the step; `cfa` is
+ * the sp after it. */
+static uint64_t fp_slot(const struct walk_rule *rule, uint64_t fp, uint64_t cfa)
+{
+	if (rule->cfa == WALK_CFA_NONE)
+		return fp;
+	if (rule->fp == WALK_FP_CFA)
+		return cfa + (uint64_t)(int64_t)rule->fp_off;
+	if (rule->fp == WALK_FP_FP)
+		return fp + (uint64_t)(int64_t)rule->fp_off;
+	return 0;
+}
+
+static uint8_t end_of(enum walk_status status)
+{
+	switch (status) {
+	case WALK_END: return GPU_STACK_COMPLETE;
+	case WALK_NO_RULE: return GPU_STACK_NO_RULE;
+	case WALK_READ_FAULT: return GPU_STACK_FAULT;
+	case WALK_BAD_STACK: return GPU_STACK_BAD;
+	case WALK_NEED_DWARF: return GPU_STACK_DWARF;
+	default: return GPU_STACK_DEEP;
+	}
+}
+
+/* Puts nr fresh frames in front of the kept ones from `at` on. */
+static void splice(struct stack_cache *c, uint32_t nr, uint32_t at)
+{
+	uint32_t rest = c->nr - at;
+
+	memmove(&c->pcs[nr], &c->pcs[at], rest * sizeof(c->pcs[0]));
+	memmove(&c->frames[nr], &c->frames[at], rest * sizeof(c->frames[0]));
+	memcpy(c->pcs, c->fresh_pcs, nr * sizeof(c->pcs[0]));
+	memcpy(c->frames, c->fresh, nr * sizeof(c->frames[0]));
+	c->nr = nr + rest;
+}
+
+/* After the step: a slot that could not be read says nothing about the frame pointer. */
+static uint64_t readable_slot(const struct stack_cache *c, uint64_t slot, uint64_t fp)
+{
+	return slot >= c->low && slot <= c->high - 8 && load(slot) == fp ? slot : 0;
+}
+
+static const struct walk_rule *rule_at(struct stack_cache *c, uint64_t pc, struct walk_place *place)
+{
+	uint64_t key = pc | (uint64_t)c->generation << 48;
+	struct rule_memo *m = &c->memos[(pc ^ pc >> 11) % RULE_MEMOS];
+
+	if (m->key != key) {
+		m->rule = *walk_map_rule(c->generation, pc, place);
+		m->key = key;
+	}
+	return &m->rule;
+}
+
+static void walk(struct stack_cache *c, struct walk_regs *regs, uint32_t max)
+{
+	struct walk_place place = { .start = 0 };
+	enum walk_status status = WALK_OK;
+	uint32_t nr = 0, kept = 0;
+	uint64_t slot = 0;
+
+	while (status == WALK_OK && nr < max) {
+		const struct walk_rule *rule;
+		uint64_t fp = regs->fp;
+
+		while (kept < c->nr && c->frames[kept].sp < regs->sp)
+			kept++;
+		if (kept < c->nr && c->frames[kept].sp == regs->sp && c->pcs[kept] == regs->pc &&
+		    c->frames[kept].fp == regs->fp && nr + c->nr - kept <= max &&
+		    still_there(c, kept)) {
+			uint64_t old_slot = c->frames[kept].fp_slot;
+
+			splice(c, nr, kept);
+			/* how the walk came here this time is what the next one must look at */
+			c->frames[nr].fp_slot = nr ? slot : old_slot;
+			return;
+		}
+		c->fresh_pcs[nr] = regs->pc;
+		c->fresh[nr] = (struct walked){ regs->sp, regs->fp, slot };
+		nr++;
+		rule = rule_at(c, walk_lookup_pc(regs), &place);
+		/* registers come from the signal's frame then, not from where we look for them */
+		c->unsteady |= rule->cfa == WALK_CFA_SIGNAL;
+		status = walk_apply(rule, regs, c);
+		slot = readable_slot(c, fp_slot(rule, fp, regs->sp), regs->fp);
+	}
+	c->end = end_of(status);
+	splice(c, nr, c->nr);
+}
+
+/* regs: those of the caller of the function whose frame this is. */
+static bool first_frame(const void *frame, struct walk_regs *regs)
+{
+	const uint64_t *f = frame;
+
+	regs->fp = f[0];
+	regs->pc = f[1];
+	regs->sp = (uint64_t)f + 16;
+	regs->exact = 0;
+	regs->leaf_regs = 0;
+	return regs->pc != 0;
+}
+
+uint32_t launch_stack(struct thread *t, const void *frame)
+{
+	struct stack_cache *c = &t->stack;
+	uint32_t generation = walk_map_generation();
+	struct walk_regs regs;
+
+	if (!first_frame(frame, &regs))
+		return 0;
+	if (c->generation != generation || c->unsteady) {
+		c->generation = generation;
+		c->unsteady = false;
+		c->nr = 0;
+	}
+	if (c->nr && c->frames[0].sp == regs.sp && c->pcs[0] == regs.pc &&
+	    c->frames[0].fp == regs.fp && still_there(c, 0)) {
+		t->counts[THREAD_CACHED]++;
+		return c->id;
+	}
+	if ((regs.sp < c->low || regs.sp >= c->high) && !stack_bounds(c, regs.sp))
+		return 0;
+	t->counts[THREAD_WALKED]++;
+	walk(c, &regs, agent.max_frames);
+	/* the table in hand may have been written again meanwhile: see core/walk_tables.h */
+	if (walk_map_generation() - generation > 1) {
+		c->nr = 0;
+		return 0;
+	}
+	c->id = arena_stack(c->pcs, c->nr, c->end);
+	return c->id;
+}

@@ -1,0 +1,80 @@
+/* What the agent keeps for each thread that makes calls. Slots are reused when threads have ended. */
+#ifndef SPROF_GPU_AGENT_THREAD_H
+#define SPROF_GPU_AGENT_THREAD_H
+
+#include <stdint.h>
+
+#include "core/walk.h"
+#include "gpu/agent/lane.h"
+
+/* A frame of the last stack walked: how to see that it is still there. */
+struct walked {
+	uint64_t sp, fp;  /* of the frame, when its callee has returned */
+	uint64_t fp_slot; /* where fp was saved, 0 = the callee left it alone */
+};
+
+/* The rule at an address, as it was looked up before: most launches come from few places. */
+struct rule_memo {
+	uint64_t key; /* the address, and in the upper bits the generation of the rows */
+	struct walk_rule rule;
+};
+#define RULE_MEMOS 1024u
+
+struct stack_cache {
+	uint32_t nr;
+	uint32_t id;
+	uint8_t end;	     /* enum gpu_stack_end */
+	bool unsteady;	     /* it cannot be seen whether it is still there */
+	uint32_t generation; /* of the unwind rows */
+	uint64_t low, high;  /* the mapping that this thread's stack is in */
+	uint32_t nr_lookups; /* of that mapping */
+	struct rule_memo memos[RULE_MEMOS];
+	uint64_t pcs[GPU_MAX_STACK];
+	struct walked frames[GPU_MAX_STACK];
+	uint64_t fresh_pcs[GPU_MAX_STACK]; /* scratch */
+	struct walked fresh[GPU_MAX_STACK];
+};
+
+struct open_range {
+	uint64_t start_ticks;
+	uint64_t payload;
+	uint32_t node;
+	uint32_t name, domain; /* strings */
+	uint32_t category, color;
+	uint8_t payload_type;
+};
+
+/* What a thread counts by itself, where a counter of the region would cost a locked add. */
+enum thread_count {
+	THREAD_LAUNCHES,
+	THREAD_WALKED,
+	THREAD_CACHED,
+	THREAD_SHORT,
+	THREAD_CALLBACK_TICKS, /* of one call in 1024 */
+	THREAD_NVTX_CALLS,
+	NR_THREAD_COUNTS
+};
+
+struct thread {
+	uint32_t used; /* atomic: somebody's */
+	uint32_t tid;
+	uint64_t counts[NR_THREAD_COUNTS]; /* of all threads that had the slot */
+	uint32_t generation; /* of the ranges: agent.generation when they were pushed */
+	struct lane lane;
+	uint32_t depth; /* open ranges; may exceed GPU_MAX_RANGE_DEPTH */
+	struct open_range ranges[GPU_MAX_RANGE_DEPTH];
+	struct stack_cache stack;
+};
+
+/* Maps the slots. 0 or -ENOMEM. */
+int thread_init(void);
+/* The calling thread's, made at its first call; NULL where there are too many threads. */
+struct thread *thread_self(void);
+/* Frees the slots of threads that are gone. One caller at a time. */
+void thread_reclaim(void);
+/* Brings the counters of the region up to date with those of the threads. */
+void thread_publish_counts(void);
+/* Slot i of those ever used, or NULL beyond; its thread may be running. */
+struct thread *thread_at(uint32_t i);
+
+#endif

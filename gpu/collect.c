@@ -1,0 +1,262 @@
+/* Owns the parts, and says when each of them has its turn. */
+#include "gpu/collect.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/source.h"
+#include "gpu/blame.h"
+#include "gpu/calls.h"
+#include "gpu/names.h"
+#include "gpu/runs.h"
+#include "gpu/stack_builder.h"
+#include "gpu/sums.h"
+#include "gpu/tables.h"
+#include "gpu/timeline.h"
+
+/*
+ * Sums are written again when this much of the time so far has passed, and not each second: a day is
+ * written in some hundred pieces, and a recorder that is killed loses no more than a sixtieth of it.
+ */
+#define FLUSH_SHARE 64
+#define FLUSH_MIN_NS 1000000000ull
+
+struct gpu_collect {
+	struct shared_region *region;
+	struct gpu_collect_opts opts;
+	struct names names;
+	struct stack_builder builder;
+	struct sums sums;
+	struct tables tables;
+	struct calls calls;
+	struct runs runs;
+	struct blame blame;
+	struct timeline timeline;
+	union gpu_any_record *postponed; /* work whose call had not come yet */
+	size_t nr_postponed, postponed_capacity;
+	uint64_t nr_without_call;
+	struct number_map communication; /* by name of a kernel: 1 = it is */
+	uint64_t start_ns, flushed_ns, now_ns, stopped_ns;
+};
+
+struct gpu_collect *gpu_collect_new(struct shared_region *region,
+				    const struct gpu_collect_opts *opts, struct sink *sink)
+{
+	struct gpu_collect *c = xcalloc(1, sizeof(*c));
+
+	c->region = region;
+	c->opts = *opts;
+	names_init(&c->names, region, &c->opts, sink);
+	c->builder.names = &c->names;
+	c->sums.names = &c->names;
+	c->sums.builder = &c->builder;
+	c->tables.names = &c->names;
+	c->tables.sums = &c->sums;
+	c->runs.names = &c->names;
+	c->blame.names = &c->names;
+	c->blame.builder = &c->builder;
+	c->timeline.names = &c->names;
+	c->timeline.blame = &c->blame;
+	names_thread(&c->names, 0); /* while the process has a name */
+	return c;
+}
+
+/* ---- records */
+static void take_call(struct gpu_collect *c, const struct gpu_rec_api *call)
+{
+	calls_add(&c->calls, call);
+	if (call->api_class == GPU_API_SYNC || call->api_class == GPU_API_MEMCPY)
+		recent_add(&c->blame.syncs, call->head.tid, call->start_ns, call->end_ns,
+			   call->stack);
+}
+
+/* Collective operations of NCCL and RCCL; NVSHMEM's are named the same way. */
+static bool is_communication(struct gpu_collect *c, uint32_t name)
+{
+	bool is_new;
+	uint32_t *known = number_map_at(&c->communication, name, &is_new);
+	struct buffer text = { 0 };
+
+	if (is_new && shared_region_string(c->region, name, &text))
+		*known = strstr(buffer_cstring(&text), "ncclDevKernel") ||
+			 strstr(buffer_cstring(&text), "ncclKernel") ||
+			 strstr(buffer_cstring(&text), "nvshmem");
+	buffer_fini(&text);
+	return *known;
+}
+
+static uint8_t class_of(struct gpu_collect *c, const union gpu_any_record *record)
+{
+	if (record->head.type == GPU_RECORD_MEMCPY || record->head.type == GPU_RECORD_MEMSET)
+		return TIMELINE_COPY;
+	if (record->head.type == GPU_RECORD_KERNEL && is_communication(c, record->kernel.name))
+		return TIMELINE_COMMUNICATION;
+	return TIMELINE_KERNEL;
+}
+
+static void place_work(struct gpu_collect *c, const union gpu_any_record *record,
+		       const struct call *call)
+{
+	const struct gpu_work *w = &record->work;
+	const struct timeline_work work = {
+		.start_ns = w->start_ns,
+		.end_ns = w->end_ns,
+		.launch_start_ns = call ? call->start_ns : 0,
+		.launch_end_ns = call ? call->end_ns : 0,
+		.tid = w->head.tid,
+		.stack = w->stack,
+		.graph = w->graph,
+		.graph_launch = w->correlation,
+		.class = class_of(c, record),
+	};
+
+	timeline_add(&c->timeline, w->device, &work);
+	if (call)
+		runs_take_work(&c->runs, w, call->start_ns);
+	else
+		c->nr_without_call++;
+}
+
+/* A call made between the readings of two rings comes after its work: at the next reading. */
+static void take_work(struct gpu_collect *c, const union gpu_any_record *record)
+{
+	const struct call *call = calls_find(&c->calls, record->work.correlation);
+
+	if (call) {
+		place_work(c, record, call);
+		return;
+	}
+	c->postponed = xgrow(c->postponed, &c->postponed_capacity, c->nr_postponed + 1,
+			     sizeof(*c->postponed));
+	c->postponed[c->nr_postponed++] = *record;
+}
+
+static void take_record(void *context, const union gpu_any_record *record)
+{
+	struct gpu_collect *c = context;
+
+	switch ((enum gpu_record_type)record->head.type) {
+	case GPU_RECORD_API: take_call(c, &record->api); break;
+	case GPU_RECORD_KERNEL:
+	case GPU_RECORD_MEMCPY:
+	case GPU_RECORD_MEMSET:
+	case GPU_RECORD_GRAPH: take_work(c, record); break;
+	case GPU_RECORD_MEMORY: runs_take_memory(&c->runs, &record->memory); break;
+	case GPU_RECORD_RANGE: runs_take_range(&c->runs, &record->range, c->now_ns); break;
+	case GPU_RECORD_PAD:
+	case GPU_RECORD_SYNC:
+	case GPU_RECORD_OVERHEAD:
+	case GPU_RECORD_POOL:
+	case GPU_RECORD_MARK:
+	case GPU_RECORD_NAME:
+	case GPU_RECORD_DROPS: break;
+	}
+}
+
+static size_t take_records(struct gpu_collect *c, uint64_t now_ns)
+{
+	size_t nr_before = c->nr_postponed, nr;
+
+	names_look_up_stacks(&c->names);
+	c->now_ns = now_ns;
+	nr = shared_region_drain(c->region, take_record, c);
+	for (size_t i = 0; i < nr_before; i++)
+		place_work(c, &c->postponed[i],
+			   calls_find(&c->calls, c->postponed[i].work.correlation));
+	if (nr_before)
+		memmove(c->postponed, c->postponed + nr_before,
+			(c->nr_postponed - nr_before) * sizeof(*c->postponed));
+	c->nr_postponed -= nr_before;
+	return nr;
+}
+
+static void flush(struct gpu_collect *c, uint64_t now_ns)
+{
+	sums_flush(&c->sums, now_ns);
+	tables_flush(&c->tables);
+	timeline_write_devices(&c->timeline);
+	blame_flush(&c->blame, now_ns);
+	c->flushed_ns = now_ns;
+}
+
+static void look_at_header(struct gpu_collect *c)
+{
+	struct gpu_region *header = xmalloc(sizeof(*header));
+
+	shared_region_header(c->region, header);
+	c->timeline.watched_from_ns = header->active_ns;
+	c->stopped_ns = header->stopped_ns;
+	free(header);
+}
+
+size_t gpu_collect_drain(struct gpu_collect *c, uint64_t now_ns)
+{
+	size_t nr = take_records(c, now_ns);
+	uint64_t since;
+
+	if (!c->timeline.watched_from_ns)
+		look_at_header(c);
+	if (!c->start_ns)
+		c->start_ns = c->flushed_ns = now_ns;
+	timeline_advance(&c->timeline, now_ns);
+	runs_flush(&c->runs, now_ns);
+	since = now_ns - c->flushed_ns;
+	if (since >= FLUSH_MIN_NS && since >= (now_ns - c->start_ns) / FLUSH_SHARE)
+		flush(c, now_ns);
+	return nr;
+}
+
+void gpu_collect_cpu_sample(struct gpu_collect *c, uint32_t tid, uint64_t time_ns, uint32_t stack)
+{
+	recent_add(&c->blame.samples, tid, time_ns, time_ns, stack);
+}
+
+static void write_counters(struct gpu_collect *c)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} counters[] = {
+		{ "records that found a ring full", shared_region_nr_dropped(c->region) },
+		{ "rings given up", shared_region_nr_broken(c->region) },
+		{ "sums that made no sense", c->sums.nr_refused },
+		{ "activities too late for their place", c->timeline.nr_late },
+		{ "activities whose call was not recorded", c->nr_without_call },
+		{ "runs of ranges not kept", c->runs.nr_left_out },
+	};
+
+	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
+		tables_write_counter(&c->tables, counters[i].name, counters[i].value);
+}
+
+void gpu_collect_finish(struct gpu_collect *c, uint64_t now_ns)
+{
+	take_records(c, now_ns);
+	take_records(c, now_ns); /* what was postponed has its turn */
+	look_at_header(c);
+	timeline_finish(&c->timeline,
+			c->stopped_ns && c->stopped_ns < now_ns ? c->stopped_ns : now_ns);
+	runs_flush(&c->runs, UINT64_MAX);
+	runs_write_started(&c->runs);
+	flush(c, now_ns);
+	write_counters(c);
+}
+
+void gpu_collect_free(struct gpu_collect *c)
+{
+	if (!c)
+		return;
+	sums_fini(&c->sums);
+	tables_fini(&c->tables);
+	gpu_timeline_fini(&c->timeline);
+	runs_fini(&c->runs);
+	blame_fini(&c->blame);
+	calls_fini(&c->calls);
+	number_map_fini(&c->communication);
+	free(c->postponed);
+	stack_builder_fini(&c->builder);
+	names_fini(&c->names);
+	shared_region_close(c->region);
+	free(c);
+}

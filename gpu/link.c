@@ -1,0 +1,203 @@
+/* See link.h. unix(7), abstract names and SOCK_SEQPACKET. */
+#include "gpu/link.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "gpu/shared_region.h"
+
+#define HELLO_MS 1000
+
+static socklen_t fill_address(struct sockaddr_un *a, const char *name)
+{
+	size_t length = strlen(name);
+
+	*a = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	memcpy(a->sun_path + 1, name, length);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
+}
+
+int gpu_link_listen(char *ret_name)
+{
+	struct sockaddr_un address;
+	uint64_t random;
+	socklen_t length;
+	int fd;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return -EIO;
+	snprintf(ret_name, GPU_LINK_NAME_SIZE, "@sprof-gpu-%d-%016llx", (int)getpid(),
+		 (unsigned long long)random);
+	length = fill_address(&address, ret_name + 1);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	if (bind(fd, (struct sockaddr *)&address, length) || listen(fd, 64)) {
+		int err = -errno;
+
+		close(fd);
+		return err;
+	}
+	return fd;
+}
+
+/* The hello, with the descriptor of the region. */
+static int receive_hello(int fd, struct gpu_hello *hello, int *ret_memfd)
+{
+	struct pollfd ready = { .fd = fd, .events = POLLIN };
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec part = { hello, sizeof(*hello) };
+	struct msghdr message = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	const struct cmsghdr *c;
+	ssize_t n;
+
+	if (poll(&ready, 1, HELLO_MS) <= 0)
+		return -ETIMEDOUT;
+	n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	c = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
+	    c->cmsg_len != CMSG_LEN(sizeof(int)))
+		return -EPROTO;
+	memcpy(ret_memfd, CMSG_DATA(c), sizeof(int));
+	if (n == sizeof(*hello) && hello->magic == GPU_REGION_MAGIC &&
+	    hello->version == GPU_REGION_VERSION)
+		return 0;
+	close(*ret_memfd);
+	return -EPROTO;
+}
+
+/* Who is at the other end, and the region it hands over. The descriptor is the peer's, or closed. */
+static int meet(int fd, struct gpu_peer *ret)
+{
+	struct gpu_peer peer = { .fd = fd };
+	struct gpu_hello hello;
+	struct ucred cred;
+	socklen_t size = sizeof(cred);
+	int memfd, err = 0;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &size))
+		err = -errno;
+	else if (geteuid() && cred.uid != geteuid())
+		err = -EPERM;
+	if (!err)
+		err = receive_hello(fd, &hello, &memfd);
+	if (err) {
+		close(fd);
+		return err;
+	}
+	peer.pid = cred.pid;
+	err = shared_region_open(memfd, &peer.region);
+	if (!err) {
+		peer.header = mmap(NULL, sizeof(*peer.header), PROT_READ | PROT_WRITE, MAP_SHARED,
+				   memfd, 0);
+		if (peer.header == MAP_FAILED) {
+			err = -errno;
+			shared_region_close(peer.region);
+		}
+	}
+	close(memfd);
+	if (err)
+		close(fd);
+	else
+		*ret = peer;
+	return err;
+}
+
+int gpu_link_accept(int listener, struct gpu_peer *ret_peer)
+{
+	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+
+	return fd < 0 ? -errno : meet(fd, ret_peer);
+}
+
+int gpu_link_connect(pid_t pid, struct gpu_peer *ret_peer)
+{
+	char name[GPU_LINK_NAME_SIZE];
+	struct sockaddr_un address;
+	socklen_t length;
+	int fd, err;
+
+	snprintf(name, sizeof(name), GPU_SOCKET_PREFIX "%d", (int)pid);
+	length = fill_address(&address, name);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	if (connect(fd, (struct sockaddr *)&address, length)) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	err = meet(fd, ret_peer);
+	if (!err && ret_peer->pid != pid) { /* somebody else took the name */
+		shared_region_close(ret_peer->region);
+		gpu_link_close(ret_peer);
+		err = -EPERM;
+	}
+	return err;
+}
+
+int gpu_link_send_rows(const struct gpu_peer *peer, int arena_fd, int space_fd)
+{
+	const int fds[2] = { arena_fd, space_fd };
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(fds))];
+	} control = { .head = { .cmsg_len = CMSG_LEN(sizeof(fds)),
+				.cmsg_level = SOL_SOCKET,
+				.cmsg_type = SCM_RIGHTS } };
+	char byte = 'r';
+	struct iovec part = { &byte, 1 };
+	const struct msghdr message = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+
+	memcpy(CMSG_DATA(&control.head), fds, sizeof(fds));
+	return sendmsg(peer->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == 1 ? 0 : -errno;
+}
+
+int gpu_link_control(const struct gpu_peer *peer, enum gpu_control control,
+		     const struct gpu_config *config)
+{
+	if (config)
+		peer->header->config = *config;
+	__atomic_store_n(&peer->header->control, control, __ATOMIC_RELEASE);
+	return send(peer->fd, "c", 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1 ? 0 : -errno;
+}
+
+uint32_t gpu_link_state(const struct gpu_peer *peer)
+{
+	return __atomic_load_n(&peer->header->state, __ATOMIC_ACQUIRE);
+}
+
+bool gpu_link_is_gone(const struct gpu_peer *peer)
+{
+	char byte;
+	ssize_t n = recv(peer->fd, &byte, 1, MSG_DONTWAIT);
+
+	return !n || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+void gpu_link_close(struct gpu_peer *peer)
+{
+	munmap(peer->header, sizeof(*peer->header));
+	close(peer->fd);
+	peer->fd = -1;
+}

@@ -1,0 +1,209 @@
+/* Looks names up in the region, in /proc and with the help of the caller. */
+#include "gpu/names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/facts.h"
+#include "core/source.h"
+
+void names_init(struct names *n, const struct shared_region *region,
+		const struct gpu_collect_opts *opts, struct sink *sink)
+{
+	*n = (struct names){
+		.region = region,
+		.opts = opts,
+		.sink = sink,
+		.gpu_module = PROFILE_NONE,
+		.range_module = PROFILE_NONE,
+		.marker_module = PROFILE_NONE,
+	};
+}
+
+void names_fini(struct names *n)
+{
+	number_map_fini(&n->strings);
+	number_map_fini(&n->kernels);
+	number_map_fini(&n->frames);
+	number_map_fini(&n->threads);
+	buffer_fini(&n->text);
+}
+
+static uint32_t sink_cstring(struct names *n, const char *s)
+{
+	return n->sink->string(n->sink, s, strlen(s));
+}
+
+uint32_t names_string(struct names *n, uint32_t string)
+{
+	bool is_new;
+	uint32_t *id = number_map_at(&n->strings, string, &is_new);
+
+	if (is_new) {
+		shared_region_string(n->region, string, &n->text);
+		*id = n->sink->string(n->sink, n->text.data, n->text.size);
+	}
+	return *id;
+}
+
+uint32_t names_range(struct names *n, uint32_t string)
+{
+	return string ? names_string(n, string) : sink_cstring(n, "[range without a name]");
+}
+
+uint32_t names_kernel(struct names *n, uint32_t string)
+{
+	bool is_new;
+	uint32_t *id = number_map_at(&n->kernels, string, &is_new);
+	char *readable = NULL;
+
+	if (!is_new)
+		return *id;
+	shared_region_string(n->region, string, &n->text);
+	if (n->opts->demangle && n->text.size)
+		readable = n->opts->demangle(buffer_cstring(&n->text));
+	if (readable)
+		*id = sink_cstring(n, readable);
+	else if (n->text.size)
+		*id = n->sink->string(n->sink, n->text.data, n->text.size);
+	else
+		*id = sink_cstring(n, "[kernel without a name]");
+	free(readable);
+	return *id;
+}
+
+/* The comm, without its newline; false where the thread or the process is gone. */
+static bool read_comm(const char *path, char comm[32])
+{
+	FILE *f = fopen(path, "re");
+	size_t size;
+
+	if (!f)
+		return false;
+	size = fread(comm, 1, 31, f);
+	fclose(f);
+	comm[size] = '\0';
+	comm[strcspn(comm, "\n")] = '\0';
+	return size > 0;
+}
+
+uint32_t names_thread(struct names *n, uint32_t tid)
+{
+	bool is_new;
+	uint32_t *id = number_map_at(&n->threads, tid, &is_new);
+	char *of_thread, *of_process, comm[32];
+
+	if (!is_new)
+		return *id;
+	of_thread = xasprintf("/proc/%d/task/%u/comm", (int)n->opts->pid, tid);
+	of_process = xasprintf("/proc/%d/comm", (int)n->opts->pid);
+	if (!read_comm(of_thread, comm) && !read_comm(of_process, comm))
+		snprintf(comm, sizeof(comm), "process %d", (int)n->opts->pid);
+	*id = n->sink->thread(n->sink, (uint32_t)n->opts->pid, tid ? tid : (uint32_t)n->opts->pid,
+			      sink_cstring(n, comm));
+	free(of_thread);
+	free(of_process);
+	return *id;
+}
+
+static uint32_t special_module(struct names *n, uint32_t *module, enum module_kind kind,
+			       enum function_kind function)
+{
+	const struct profile_module m = { .kind = (uint8_t)kind, .pid = function };
+
+	if (*module == PROFILE_NONE)
+		*module = n->sink->module(n->sink, &m);
+	return *module;
+}
+
+uint32_t names_marker_frame(struct names *n, enum marker marker)
+{
+	return n->sink->frame(n->sink, special_module(n, &n->marker_module, MODULE_MARKER, 0),
+			      marker);
+}
+
+uint32_t names_code_frame(struct names *n, uint64_t address)
+{
+	bool is_new;
+	uint32_t *id = number_map_at(&n->frames, address, &is_new);
+
+	/* What is not mapped may be seen to be at the next reading of the mappings. */
+	if (is_new || *id == GPU_UNKNOWN_FRAME)
+		*id = n->opts->frame ? n->opts->frame(n->opts->context, n->sink, address)
+				     : GPU_UNKNOWN_FRAME;
+	return *id == GPU_UNKNOWN_FRAME ? names_marker_frame(n, MARKER_UNKNOWN) : *id;
+}
+
+void names_look_up_stacks(struct names *n)
+{
+	uint64_t used = shared_region_stacks_used(n->region), frames[GPU_MAX_STACK];
+	enum gpu_stack_end end;
+	uint32_t nr;
+
+	if (!n->next_stack)
+		n->next_stack = shared_region_next_stack(n->region, 0);
+	/* One that is not written yet is looked at again. */
+	while (n->next_stack < used / 8 &&
+	       shared_region_stack(n->region, n->next_stack, frames, &nr, &end)) {
+		for (uint32_t i = 0; i < nr; i++) {
+			if (!frames[i])
+				return;
+			names_code_frame(n, frames[i] - 1);
+		}
+		n->next_stack = shared_region_next_stack(n->region, n->next_stack);
+	}
+}
+
+uint32_t names_gpu_frame(struct names *n, uint32_t text)
+{
+	return n->sink->frame(n->sink,
+			      special_module(n, &n->gpu_module, MODULE_NAMED, FUNCTION_GPU), text);
+}
+
+uint32_t names_range_frame(struct names *n, uint32_t text)
+{
+	return n->sink->frame(
+		n->sink, special_module(n, &n->range_module, MODULE_NAMED, FUNCTION_RANGE), text);
+}
+
+static const char *work_name(uint8_t kind, uint8_t subkind)
+{
+	/* CUpti_ActivityMemcpyKind */
+	static const char *const copies[] = {
+		"[copy]",
+		"[copy host to device]",
+		"[copy device to host]",
+		"[copy host to array]",
+		"[copy array to host]",
+		"[copy array to array]",
+		"[copy array to device]",
+		"[copy device to array]",
+		"[copy device to device]",
+		"[copy host to host]",
+		"[copy peer to peer]",
+	};
+	/* CUpti_ActivitySynchronizationType */
+	static const char *const syncs[] = {
+		"[synchronize]",	"[synchronize event]",	 "[stream waits for event]",
+		"[synchronize stream]", "[synchronize context]",
+	};
+
+	switch (kind) {
+	case GPU_WORK_MEMCPY:
+		return copies[subkind < sizeof(copies) / sizeof(*copies) ? subkind : 0];
+	case GPU_WORK_MEMSET: return "[fill]";
+	case GPU_WORK_GRAPH: return "[graph]";
+	case GPU_WORK_SYNC: return syncs[subkind < sizeof(syncs) / sizeof(*syncs) ? subkind : 0];
+	case GPU_WORK_ALLOC: return "[allocation]";
+	case GPU_WORK_FREE: return "[free]";
+	case GPU_WORK_OVERHEAD: return "[overhead of CUPTI]";
+	default: return "[kernel without a name]";
+	}
+}
+
+uint32_t names_work(struct names *n, uint8_t kind, uint8_t subkind)
+{
+	return sink_cstring(n, work_name(kind, subkind));
+}

@@ -1,0 +1,56 @@
+/*
+ * What the target calls by number, as ids of the sink: strings, kernels, frames, ranges, threads.
+ * Everything is looked up once.
+ */
+#ifndef SPROF_GPU_NAMES_H
+#define SPROF_GPU_NAMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/buffer.h"
+#include "core/profile.h"
+#include "gpu/collect.h"
+#include "gpu/number_map.h"
+#include "gpu/shared_region.h"
+
+struct names {
+	const struct shared_region *region;
+	const struct gpu_collect_opts *opts;
+	struct sink *sink;
+	struct number_map strings, kernels, frames, threads;
+	uint32_t next_stack; /* the first of the region not looked up yet */
+	struct buffer text;
+	uint32_t gpu_module, range_module, marker_module; /* of the sink; PROFILE_NONE: not yet */
+};
+
+void names_init(struct names *n, const struct shared_region *region,
+		const struct gpu_collect_opts *opts, struct sink *sink);
+void names_fini(struct names *n);
+
+/* The sink's id of a string of the region; "" where there is none. */
+uint32_t names_string(struct names *n, uint32_t string);
+/* The same for the name of a range; "[range without a name]". */
+uint32_t names_range(struct names *n, uint32_t string);
+/* The same for a kernel, demangled; "[kernel without a name]". */
+uint32_t names_kernel(struct names *n, uint32_t string);
+/* The sink's thread; tid 0 and those that cannot be looked up have the name of the process. */
+uint32_t names_thread(struct names *n, uint32_t tid);
+
+/*
+ * Looks up the addresses of stacks that are new since the last time: later the target may have ended,
+ * and nobody could say any more what was mapped there.
+ */
+void names_look_up_stacks(struct names *n);
+
+/* Frames of the sink. */
+uint32_t names_code_frame(struct names *n, uint64_t address);
+uint32_t names_marker_frame(struct names *n, enum marker marker);
+/* `text`: a string of the sink. */
+uint32_t names_gpu_frame(struct names *n, uint32_t text);
+uint32_t names_range_frame(struct names *n, uint32_t text);
+
+/* What work of a kind without names is called, a string of the sink: "[copy host to device]". */
+uint32_t names_work(struct names *n, uint8_t kind, uint8_t subkind);
+
+#endif

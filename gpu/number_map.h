@@ -1,0 +1,28 @@
+/* A map from a number of the target (an address, an id) to a number of ours. */
+#ifndef SPROF_NUMBER_MAP_H
+#define SPROF_NUMBER_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct number_slot {
+	uint64_t key;
+	uint32_t value;
+	bool used;
+};
+
+/* Zeroed is a valid empty map. */
+struct number_map {
+	struct number_slot *slots; /* a power of two of them, open addressing */
+	size_t nr_slots, nr;
+};
+
+/*
+ * The value of a key, to be read or written; good until the next call. *ret_new says that the key was
+ * not there: its value is 0 until the caller sets it.
+ */
+uint32_t *number_map_at(struct number_map *map, uint64_t key, bool *ret_new);
+void number_map_fini(struct number_map *map);
+
+#endif

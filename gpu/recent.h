@@ -1,0 +1,34 @@
+/* What each thread of the target did lately: moments, or stretches of time, with a stack. */
+#ifndef SPROF_GPU_RECENT_H
+#define SPROF_GPU_RECENT_H
+
+#include <stdint.h>
+
+#include "gpu/number_map.h"
+
+struct recent_event {
+	uint64_t start_ns, end_ns;
+	uint64_t before; /* number of the one before it in the same thread, + 1; 0 = none */
+	uint32_t tid;
+	uint32_t stack; /* whose number it is, the owner knows */
+};
+
+/* Zeroed is a valid empty one. Holds the last RECENT_MAX of all threads. */
+struct recent {
+	struct recent_event *ring;
+	uint64_t nr;		/* ever added */
+	struct number_map last; /* by thread: index in numbers[] */
+	uint64_t *numbers;	/* of the last event, + 1 */
+	size_t nr_numbers, numbers_capacity;
+};
+
+enum { RECENT_MAX = 1 << 16 };
+
+/* Events of one thread come in the order of their end. */
+void recent_add(struct recent *r, uint32_t tid, uint64_t start_ns, uint64_t end_ns, uint32_t stack);
+/* The last event of a thread that is still known, or NULL; and the one before an event. */
+const struct recent_event *recent_last(struct recent *r, uint32_t tid);
+const struct recent_event *recent_before(const struct recent *r, const struct recent_event *event);
+void recent_fini(struct recent *r);
+
+#endif

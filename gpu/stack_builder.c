@@ -1,0 +1,77 @@
+/* Frames come leaf first out of the region and go root first into the sink. */
+#include "gpu/stack_builder.h"
+
+#include <stdlib.h>
+
+#include "core/alloc.h"
+#include "core/source.h"
+#include "gpu/names.h"
+#include "gpu/shared_region.h"
+
+void stack_builder_start(struct stack_builder *b)
+{
+	b->nr = 0;
+}
+
+void stack_builder_push(struct stack_builder *b, uint32_t frame)
+{
+	b->frames = xgrow(b->frames, &b->capacity, b->nr + 1, sizeof(*b->frames));
+	b->frames[b->nr++] = frame;
+}
+
+static enum marker marker_of(enum gpu_stack_end end)
+{
+	switch (end) {
+	case GPU_STACK_FAULT: return MARKER_READ_FAULT;
+	case GPU_STACK_BAD: return MARKER_BAD_STACK;
+	case GPU_STACK_DEEP: return MARKER_TOO_DEEP;
+	case GPU_STACK_COMPLETE:
+	case GPU_STACK_NO_RULE:
+	case GPU_STACK_DWARF: break;
+	}
+	return MARKER_NO_RULE;
+}
+
+void stack_builder_launch(struct stack_builder *b, uint32_t stack)
+{
+	uint64_t addresses[GPU_MAX_STACK];
+	enum gpu_stack_end end;
+	uint32_t nr;
+
+	if (!shared_region_stack(b->names->region, stack, addresses, &nr, &end)) {
+		stack_builder_push(b, names_marker_frame(b->names, MARKER_NO_LAUNCH));
+		return;
+	}
+	if (end != GPU_STACK_COMPLETE)
+		stack_builder_push(b, names_marker_frame(b->names, marker_of(end)));
+	while (nr--) {
+		/* A return address: the call is before it. */
+		uint32_t frame = names_code_frame(b->names, addresses[nr] - 1);
+
+		if (frame != GPU_NO_FRAME)
+			stack_builder_push(b, frame);
+	}
+}
+
+void stack_builder_ranges(struct stack_builder *b, uint32_t range)
+{
+	uint32_t path[GPU_MAX_RANGE_DEPTH], nr = 0;
+	struct gpu_range_node node;
+
+	while (nr < GPU_MAX_RANGE_DEPTH && shared_region_range(b->names->region, range, &node)) {
+		path[nr++] = names_range(b->names, node.name);
+		range = node.parent;
+	}
+	while (nr--)
+		stack_builder_push(b, names_range_frame(b->names, path[nr]));
+}
+
+uint32_t stack_builder_finish(struct stack_builder *b)
+{
+	return b->names->sink->stack(b->names->sink, b->frames, b->nr);
+}
+
+void stack_builder_fini(struct stack_builder *b)
+{
+	free(b->frames);
+}

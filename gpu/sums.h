@@ -1,0 +1,48 @@
+/*
+ * The sums that the target keeps of everything the GPU ran, by what, where and from which stack.
+ * They only grow; what they grew by goes into the sink as samples of the GPU columns, and their totals
+ * as facts. So the samples of COLUMN_GPU add up to exactly what the target has summed up.
+ */
+#ifndef SPROF_GPU_SUMS_H
+#define SPROF_GPU_SUMS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gpu/number_map.h"
+
+struct fact_gpu_work;
+struct names;
+struct stack_builder;
+
+/* Of one entry of the region: what went into the sink already. */
+struct sum_state {
+	uint64_t count, total_ns, bytes;
+	uint32_t stack; /* of the sink */
+	uint32_t work;	/* index in works[] */
+	uint32_t known; /* 0: nothing yet */
+};
+
+/* Of what was launched in a range and in no range inside it. */
+struct range_sum {
+	uint64_t gpu_ns, launches;
+};
+
+struct sums {
+	struct names *names;
+	struct stack_builder *builder;
+	struct sum_state *states; /* by index in the region */
+	size_t nr_states, states_capacity;
+	struct fact_gpu_work *works;
+	uint64_t *written; /* by work: calls when its fact was last written */
+	size_t nr_works, works_capacity, written_capacity;
+	struct range_sum *ranges; /* by range of the region */
+	size_t nr_ranges, ranges_capacity;
+	struct number_map work_index; /* by a hash of the key */
+	uint64_t nr_refused;	      /* entries that shrank or jumped: no agent does that */
+};
+
+void sums_flush(struct sums *s, uint64_t now_ns);
+void sums_fini(struct sums *s);
+
+#endif

@@ -1,0 +1,181 @@
+/* One function per table. */
+#include "gpu/tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/source.h"
+#include "gpu/counters.h"
+#include "gpu/names.h"
+#include "gpu/sums.h"
+
+static uint64_t pid_of(const struct tables *t)
+{
+	return (uint64_t)t->names->opts->pid;
+}
+
+static uint32_t cstring(struct tables *t, const char *s)
+{
+	return t->names->sink->string(t->names->sink, s, strlen(s));
+}
+
+/* ---- calls */
+static struct fact_gpu_api *api_row(struct tables *t, uint64_t domain, uint32_t name)
+{
+	bool is_new;
+	uint32_t *index = number_map_at(&t->api_index, domain << 32 | name, &is_new);
+
+	if (is_new) {
+		*index = (uint32_t)t->nr_apis;
+		t->apis = xgrow(t->apis, &t->apis_capacity, t->nr_apis + 1, sizeof(*t->apis));
+		t->apis[t->nr_apis++] = (struct fact_gpu_api){
+			.pid = pid_of(t),
+			.runtime = domain == GPU_API_RUNTIME,
+			.name = name ? names_string(t->names, name)
+				     : cstring(t, "[calls of no known name]"),
+		};
+		t->written_apis =
+			xreallocarray(t->written_apis, t->nr_apis, sizeof(*t->written_apis));
+		t->written_apis[t->nr_apis - 1] = 0;
+	}
+	return &t->apis[*index];
+}
+
+static void flush_apis(struct tables *t)
+{
+	uint32_t nr = shared_region_nr_apis(t->names->region);
+	struct gpu_api api;
+
+	for (size_t i = 0; i < t->nr_apis; i++)
+		t->apis[i].calls = t->apis[i].total_ns = t->apis[i].max_ns = 0;
+	for (uint32_t i = 0; i < nr; i++) {
+		struct fact_gpu_api *row;
+
+		if (!shared_region_api(t->names->region, i, &api))
+			continue;
+		row = api_row(t, i / GPU_MAX_CBIDS % 2, api.name);
+		row->calls += api.count;
+		row->total_ns += api.total_ns;
+		if (api.max_ns > row->max_ns)
+			row->max_ns = api.max_ns;
+	}
+	for (size_t i = 0; i < t->nr_apis; i++) {
+		if (t->apis[i].calls == t->written_apis[i])
+			continue;
+		t->written_apis[i] = t->apis[i].calls;
+		t->names->sink->fact(t->names->sink, FACT_GPU_API, &t->apis[i]);
+	}
+}
+
+/* ---- ranges */
+/* A number that grows with what is known of a range, and is never 0. */
+static uint64_t range_state(const struct gpu_range_node *node, const struct range_sum *of)
+{
+	return 1 + node->count + of->launches;
+}
+
+static void flush_ranges(struct tables *t)
+{
+	uint32_t nr = shared_region_nr_ranges(t->names->region);
+	struct gpu_range_node node;
+
+	for (uint32_t i = 1; i < nr; i++) {
+		struct range_sum of;
+		struct fact_range row;
+
+		if (!shared_region_range(t->names->region, i, &node))
+			continue;
+		if (i >= t->nr_written_ranges) {
+			t->written_ranges = xgrow(t->written_ranges, &t->written_ranges_capacity,
+						  i + 1, sizeof(*t->written_ranges));
+			memset(t->written_ranges + t->nr_written_ranges, 0,
+			       (i + 1 - t->nr_written_ranges) * sizeof(*t->written_ranges));
+			t->nr_written_ranges = i + 1;
+		}
+		of = i < t->sums->nr_ranges ? t->sums->ranges[i] : (struct range_sum){ 0 };
+		if (t->written_ranges[i] == range_state(&node, &of))
+			continue;
+		t->written_ranges[i] = range_state(&node, &of);
+		row = (struct fact_range){
+			.pid = pid_of(t),
+			.id = i,
+			.parent = node.parent,
+			.name = names_range(t->names, node.name),
+			.domain = names_string(t->names, node.domain),
+			.depth = node.depth,
+			.calls = node.count,
+			.total_ns = node.total_ns,
+			.min_ns = node.min_ns,
+			.max_ns = node.max_ns,
+			.gpu_ns = of.gpu_ns,
+			.launches = of.launches,
+		};
+		t->names->sink->fact(t->names->sink, FACT_RANGE, &row);
+	}
+}
+
+/* ---- counters and failures */
+void tables_write_counter(struct tables *t, const char *name, uint64_t value)
+{
+	const struct fact_gpu_counter row = {
+		.pid = pid_of(t),
+		.name = cstring(t, name),
+		.value = value,
+	};
+
+	t->names->sink->fact(t->names->sink, FACT_GPU_COUNTER, &row);
+}
+
+static void flush_counters(struct tables *t, const struct gpu_region *header)
+{
+	for (uint32_t i = 0; i < GPU_MAX_COUNTERS; i++) {
+		const char *name = gpu_counter_name(i);
+
+		if (!name || header->counters[i] == t->written_counters[i])
+			continue;
+		t->written_counters[i] = header->counters[i];
+		tables_write_counter(t, name, header->counters[i]);
+	}
+}
+
+static void flush_failures(struct tables *t, const struct gpu_region *header)
+{
+	for (uint32_t i = 0; i < GPU_MAX_FAILURES; i++) {
+		const struct gpu_failure *f = &header->failures[i];
+		struct fact_gpu_note row;
+
+		if (!f->code || f->count == t->written_failures[i])
+			continue;
+		t->written_failures[i] = f->count;
+		row = (struct fact_gpu_note){
+			.pid = pid_of(t),
+			.code = f->code,
+			.text = t->names->sink->string(t->names->sink, f->text,
+						       strnlen(f->text, sizeof(f->text))),
+			.time_ns = f->time_ns,
+			.count = f->count,
+		};
+		t->names->sink->fact(t->names->sink, FACT_GPU_NOTE, &row);
+	}
+}
+
+void tables_flush(struct tables *t)
+{
+	struct gpu_region *header = xmalloc(sizeof(*header));
+
+	shared_region_header(t->names->region, header);
+	flush_apis(t);
+	flush_ranges(t);
+	flush_counters(t, header);
+	flush_failures(t, header);
+	free(header);
+}
+
+void tables_fini(struct tables *t)
+{
+	free(t->apis);
+	free(t->written_apis);
+	free(t->written_ranges);
+	number_map_fini(&t->api_index);
+}

@@ -1,0 +1,34 @@
+/* The tables of the region, written into the sink as facts: calls, ranges, counters, failures. */
+#ifndef SPROF_GPU_TABLES_H
+#define SPROF_GPU_TABLES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gpu/agent/region.h"
+#include "gpu/number_map.h"
+
+struct fact_gpu_api;
+struct names;
+struct sums;
+
+struct tables {
+	struct names *names;
+	const struct sums *sums;   /* flushed before the tables are */
+	struct fact_gpu_api *apis; /* summed over the lanes */
+	size_t nr_apis, apis_capacity;
+	uint64_t *written_apis;	     /* calls when the fact was last written */
+	struct number_map api_index; /* by domain and string of the region */
+	uint64_t *written_ranges;    /* by range id: range_state() of the fact */
+	size_t nr_written_ranges, written_ranges_capacity;
+	uint64_t written_counters[GPU_MAX_COUNTERS];
+	uint64_t written_failures[GPU_MAX_FAILURES];
+};
+
+/* Writes what has changed. */
+void tables_flush(struct tables *t);
+/* A counter of the host's own, under a name beside those of the target. */
+void tables_write_counter(struct tables *t, const char *name, uint64_t value);
+void tables_fini(struct tables *t);
+
+#endif

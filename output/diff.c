@@ -1,0 +1,327 @@
+/*
+ * Merges two trees. The nodes that have self are written out as lines of codes of functions that both
+ * trees share, and sorted, as a tree is made from stacks: equal paths meet.
+ */
+#include "output/diff.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/column.h"
+#include "output/label.h"
+#include "output/number.h"
+#include "output/stack_sort.h"
+
+/* Widths are this fine at least, so that a profile of few samples beside a large one is not rounded. */
+#define FINEST_WHOLE (UINT64_C(1) << 40)
+
+struct line {
+	struct stack_line codes;
+	uint32_t node;
+	bool after;
+};
+
+struct merger {
+	const struct tree *sides[2]; /* before, after */
+	struct diff *diff;
+	uint32_t *map[2]; /* function of a side -> function of the diff */
+	struct line *lines;
+	struct stack_line *stacks; /* of the lines */
+	size_t nr_lines;
+	uint32_t *codes;
+	uint32_t *path; /* node at each depth of the line being added */
+	size_t nodes_capacity, before_capacity, path_capacity;
+};
+
+/* A function of either side on its way to its place. */
+struct candidate {
+	const struct tree_function *function;
+	uint32_t side, index;
+};
+
+/* What of a name is the same before and after: a Python function may have moved to another line. */
+static size_t lasting_size(const struct tree_function *f)
+{
+	size_t n = strlen(f->name);
+
+	return f->kind == FUNCTION_PYTHON ? label_without_place(f->name, n) : n;
+}
+
+/* Paths of modules are left out: before and after may lie in two places. */
+static int compare_functions(const struct tree_function *x, const struct tree_function *y)
+{
+	size_t n = lasting_size(x), m = lasting_size(y);
+	int order = memcmp(x->name, y->name, n < m ? n : m);
+
+	if (!order)
+		order = (n > m) - (n < m);
+	if (!order)
+		order = strcmp(x->module, y->module);
+	return order ? order : (int)x->kind - (int)y->kind;
+}
+
+static int compare_candidates(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	int order = compare_functions(x->function, y->function);
+
+	/* After comes first: it says where the function is defined now. */
+	if (!order)
+		order = (int)y->side - (int)x->side;
+	return order ? order : (x->index > y->index) - (x->index < y->index);
+}
+
+static void merge_functions(struct merger *m)
+{
+	struct tree_functions *t = &m->diff->tree->functions;
+	size_t nr = m->sides[0]->functions.nr + m->sides[1]->functions.nr, n = 0;
+	struct candidate *all = xcalloc(nr, sizeof(*all));
+
+	for (uint32_t side = 0; side < 2; side++) {
+		const struct tree_functions *from = &m->sides[side]->functions;
+
+		m->map[side] = xcalloc(from->nr, sizeof(*m->map[side]));
+		for (uint32_t i = 1; i < from->nr; i++)
+			all[n++] = (struct candidate){ &from->list[i], side, i };
+	}
+	qsort(all, n, sizeof(*all), compare_candidates);
+	t->list = xcalloc(n + 1, sizeof(*t->list));
+	t->list[t->nr++] = m->sides[1]->functions.list[0];
+	for (size_t i = 0; i < n; i++) {
+		struct tree_function *last = &t->list[t->nr - 1];
+
+		if (!i || compare_functions(all[i - 1].function, all[i].function)) {
+			t->list[t->nr++] = *all[i].function;
+		} else if (!*last->file) {
+			last->file = all[i].function->file;
+			last->line = all[i].function->line;
+		}
+		m->map[all[i].side][all[i].index] = (uint32_t)t->nr - 1;
+	}
+	free(all);
+}
+
+static bool has_self(const struct tree_node *n)
+{
+	return n->self || n->self_samples;
+}
+
+static void write_lines(struct merger *m)
+{
+	size_t need = 0, nr = 0;
+	uint32_t *at;
+
+	for (int side = 0; side < 2; side++)
+		for (uint32_t i = 0; i < m->sides[side]->nr_nodes; i++)
+			if (has_self(&m->sides[side]->nodes[i])) {
+				need += m->sides[side]->nodes[i].depth;
+				nr++;
+			}
+	m->lines = xcalloc(nr + 1, sizeof(*m->lines));
+	m->stacks = xcalloc(nr + 1, sizeof(*m->stacks));
+	at = m->codes = xcalloc(need + 1, sizeof(*m->codes));
+	for (int side = 0; side < 2; side++) {
+		const struct tree *tree = m->sides[side];
+
+		for (uint32_t i = 0; i < tree->nr_nodes; i++) {
+			uint32_t depth = tree->nodes[i].depth;
+
+			if (!has_self(&tree->nodes[i]))
+				continue;
+			m->stacks[m->nr_lines] =
+				(struct stack_line){ (size_t)(at - m->codes), depth };
+			m->lines[m->nr_lines] =
+				(struct line){ m->stacks[m->nr_lines], i, side == 1 };
+			m->nr_lines++;
+			for (uint32_t j = i; depth--; j = tree->nodes[j].parent)
+				at[depth] = m->map[side][tree->nodes[j].function] |
+					    (tree->nodes[j].inlined ? CODE_INLINED : 0);
+			at += tree->nodes[i].depth;
+		}
+	}
+}
+
+static void open_node(struct merger *m, uint32_t depth, uint32_t code)
+{
+	struct diff *d = m->diff;
+	uint32_t node = d->tree->nr_nodes++;
+
+	d->tree->nodes = xgrow(d->tree->nodes, &m->nodes_capacity, (size_t)node + 1,
+			       sizeof(*d->tree->nodes));
+	d->before = xgrow(d->before, &m->before_capacity, (size_t)node + 1, sizeof(*d->before));
+	m->path = xgrow(m->path, &m->path_capacity, (size_t)depth + 1, sizeof(*m->path));
+	m->path[depth] = node;
+	d->before[node] = (struct diff_side){ 0 };
+	d->tree->nodes[node] = (struct tree_node){
+		.function = CODE_FUNCTION(code),
+		.parent = depth ? m->path[depth - 1] : 0,
+		.depth = depth,
+		.inlined = (code & CODE_INLINED) != 0,
+	};
+}
+
+/* A node that is not inlined in both lines is not inlined. */
+static uint32_t shared_frames(struct merger *m, const struct stack_line *x,
+			      const struct stack_line *y)
+{
+	const uint32_t *a = m->codes + x->first, *b = m->codes + y->first;
+	uint32_t nr = x->nr < y->nr ? x->nr : y->nr, i;
+
+	for (i = 0; i < nr && CODE_FUNCTION(a[i]) == CODE_FUNCTION(b[i]); i++)
+		if (a[i] != b[i])
+			m->diff->tree->nodes[m->path[i + 1]].inlined = 0;
+	return i;
+}
+
+static void add_line(struct merger *m, const struct line *line)
+{
+	const struct tree_node *from = &m->sides[line->after]->nodes[line->node];
+	uint32_t node = m->path[line->codes.nr];
+	struct tree_node *to = &m->diff->tree->nodes[node];
+	struct diff_amount *self = &m->diff->before[node].self;
+
+	if (line->after) {
+		to->self += from->self;
+		to->self_samples += from->self_samples;
+	} else {
+		self->value += from->self;
+		self->samples += from->self_samples;
+	}
+}
+
+static void merge_nodes(struct merger *m)
+{
+	uint32_t *order = xcalloc(m->nr_lines + 1, sizeof(*order));
+	const struct line *last = NULL;
+
+	stack_sort(m->stacks, m->nr_lines, m->codes, order);
+	open_node(m, 0, 0);
+	for (size_t i = 0; i < m->nr_lines; i++) {
+		const struct line *line = &m->lines[order[i]];
+		uint32_t from = last ? shared_frames(m, &last->codes, &line->codes) : 0;
+
+		for (; from < line->codes.nr; from++)
+			open_node(m, from + 1, m->codes[line->codes.first + from]);
+		add_line(m, line);
+		last = line;
+	}
+	free(order);
+}
+
+static void add_amount(struct diff_amount *to, const struct diff_amount *from)
+{
+	to->value += from->value;
+	to->samples += from->samples;
+}
+
+static void add_up(struct diff *d)
+{
+	struct tree_node *nodes = d->tree->nodes;
+
+	for (uint32_t i = d->tree->nr_nodes; i--;) {
+		struct tree_node *n = &nodes[i], *parent = &nodes[n->parent];
+
+		n->total += n->self;
+		n->total_samples += n->self_samples;
+		add_amount(&d->before[i].total, &d->before[i].self);
+		if (!n->end)
+			n->end = i + 1;
+		if (!i)
+			break;
+		parent->total += n->total;
+		parent->total_samples += n->total_samples;
+		add_amount(&d->before[n->parent].total, &d->before[i].total);
+		if (parent->end < n->end)
+			parent->end = n->end;
+	}
+	d->whole_before = d->before[0].total;
+	d->whole_after = (struct diff_amount){ nodes[0].total, nodes[0].total_samples };
+}
+
+/*
+ * By node: is it of a path that was removed, and can the samples tell? A path of a few samples that the
+ * other recording happens not to have is no finding, and there are many.
+ */
+static bool *find_removed(const struct diff *d)
+{
+	const struct tree_node *nodes = d->tree->nodes;
+	bool *removed = xcalloc(d->tree->nr_nodes, sizeof(*removed));
+
+	for (uint32_t i = 0; i < d->tree->nr_nodes; i++) {
+		if (nodes[i].total)
+			continue;
+		if (i && !nodes[nodes[i].parent].total)
+			removed[i] = removed[nodes[i].parent];
+		else
+			removed[i] = diff_total_of(d, i).significant;
+	}
+	return removed;
+}
+
+static void add_up_removed(struct diff *d)
+{
+	bool *removed = find_removed(d);
+	uint64_t from = d->whole_before.value, to = d->whole_after.value;
+	uint32_t nr = d->tree->nr_nodes;
+
+	if (d->absolute || !to)
+		to = from;
+	while (to && to << d->width_shift < FINEST_WHOLE)
+		d->width_shift++;
+	d->removed_self = xcalloc(nr, sizeof(*d->removed_self));
+	d->removed_total = xcalloc(nr, sizeof(*d->removed_total));
+	for (uint32_t i = nr; i--;) {
+		if (removed[i])
+			d->removed_self[i] =
+				number_scale(d->before[i].self.value, to << d->width_shift, from);
+		d->removed_total[i] += d->removed_self[i];
+		if (i)
+			d->removed_total[d->tree->nodes[i].parent] += d->removed_total[i];
+	}
+	free(removed);
+}
+
+int diff_new(const struct tree *before, const struct tree *after, bool absolute,
+	     struct diff **ret_diff)
+{
+	struct merger m = { .sides = { before, after } };
+	struct diff *d;
+
+	if (absolute && before->column != after->column && before->nodes[0].total_samples &&
+	    after->nodes[0].total_samples)
+		return -EINVAL;
+	if (before->nodes[0].total + after->nodes[0].total >= TREE_MAX_TOTAL)
+		return -ERANGE;
+	d = m.diff = xcalloc(1, sizeof(*d));
+	d->absolute = absolute;
+	d->exact = column_table[before->column].exact && column_table[after->column].exact;
+	d->tree = xcalloc(1, sizeof(*d->tree));
+	d->tree->column = after->nodes[0].total_samples ? after->column : before->column;
+	merge_functions(&m);
+	write_lines(&m);
+	merge_nodes(&m);
+	add_up(d);
+	add_up_removed(d);
+	free(m.map[0]);
+	free(m.map[1]);
+	free(m.lines);
+	free(m.stacks);
+	free(m.codes);
+	free(m.path);
+	*ret_diff = d;
+	return 0;
+}
+
+void diff_free(struct diff *diff)
+{
+	if (!diff)
+		return;
+	tree_free(diff->tree);
+	free(diff->before);
+	free(diff->removed_self);
+	free(diff->removed_total);
+	free(diff);
+}

@@ -1,0 +1,37 @@
+/*
+ * The stacks of a process's threads at one moment, as text and as JSON. Innermost frame first: what
+ * a thread does now stands at the top.
+ */
+#ifndef SPROF_DUMP_WRITE_H
+#define SPROF_DUMP_WRITE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/profile.h"
+
+struct buffer;
+
+struct dump_row {
+	const struct profile *profile; /* symbolized */
+	int32_t tid;
+	const char *name;
+	const char *doing; /* "running", "sleeping in do_epoll_wait", or why there is no stack */
+	bool has_stack;
+	uint32_t stack;
+	uint64_t stopped_ns;
+};
+
+struct dump_write_opts {
+	bool python_only; /* leave out what is not Python, and threads without any */
+	bool color;
+	size_t columns; /* 0 = not cut */
+};
+
+void dump_write_row(struct buffer *b, const struct dump_row *row,
+		    const struct dump_write_opts *opts);
+/* One object; the caller writes what is around it. */
+void dump_write_json(struct buffer *b, const struct dump_row *row);
+
+#endif

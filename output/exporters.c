@@ -1,0 +1,45 @@
+/* The table of exporters, in the order in which --help shows them. */
+#include "output/exporter.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "output/export_callgrind.h"
+#include "output/export_chrome.h"
+#include "output/export_collapsed.h"
+#include "output/export_csv.h"
+#include "output/export_firefox.h"
+#include "output/export_json.h"
+#include "output/export_pprof.h"
+#include "output/export_pstats.h"
+#include "output/export_speedscope.h"
+
+const struct exporter *const exporter_table[] = {
+	&export_collapsed, &export_pprof,  &export_speedscope,
+	&export_firefox,   &export_chrome, &export_callgrind,
+	&export_pstats,	   &export_json,   &export_csv,
+	&export_tsv,	   NULL,
+};
+
+const struct exporter *exporter_find(const char *name)
+{
+	for (const struct exporter *const *e = exporter_table; *e; e++)
+		if (!strcmp((*e)->name, name))
+			return *e;
+	return NULL;
+}
+
+const struct exporter *exporter_guess(const char *path)
+{
+	const struct exporter *best = NULL;
+	size_t n = strlen(path);
+
+	for (const struct exporter *const *e = exporter_table; *e; e++) {
+		size_t m = strlen((*e)->suffix);
+
+		if (n > m && !strcmp(path + n - m, (*e)->suffix) &&
+		    (!best || m > strlen(best->suffix)))
+			best = *e;
+	}
+	return best;
+}

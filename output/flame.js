@@ -1,0 +1,363 @@
+/* The picture comes alive: the head, the status lines, keyboard and mouse. */
+
+const CONTROLS = 760; /* px of room for what was found, and the input */
+const head = {};
+const scroller = svg.closest(".picture"); /* of a page; else the window scrolls */
+
+/* ---- what is said */
+
+function breadcrumb(line, limit) {
+	const path = [], {tree, node} = view, about = mode.sandwich >= 0 ? "callers and callees of " : "";
+	let used = 0;
+
+	for (let i = node; ; i = tree.parent[i]) {
+		const f = functions[tree.fn[i]], name = elide(f.short, 40);
+		used += columns(name) + 3;
+		if (used > limit - 30)
+			break;
+		const span = element("tspan", {class: "crumb"}, name);
+		boxOf.set(span, {tree, node: i, end: 0});
+		path.unshift(span);
+		if (!i)
+			break;
+	}
+	line.replaceChildren();
+	path.forEach((span, i) => line.append(i ? " \u203a " : about || "zoomed: ", span));
+}
+
+const HELP = [["click, Enter", "zoom into a frame, or out to one below"], ["Esc, 0", "back to everything"],
+	["u, U", "undo, redo; as the browser's back and forward"],
+	["/, Ctrl-F", "search: a regular expression, mod: file: kind: self>1% total>5%"], ["n, N", "next, previous match"],
+	["arrows", "from frame to frame"], ["s, Shift-click", "callers and callees of the function"],
+	["m", "light up every frame of the function"], ["i", "bottom-up: who calls what takes the time"],
+	["v", "upside down"], ["r", "merge recursion"], ["l, k", "hide inlined, kernel functions"],
+	["o", "order: name, total, self, time"], ["t", "by thread name, thread, process, or neither"],
+	["y", "copy the name"], ["?", "this"]];
+
+function modeText() {
+	const {trees} = shown;
+	return [mode.invert && "bottom-up", trees[1] && "callers below, callees above", mode.merge && "recursion merged",
+		mode.noInlined && "without inlined", mode.noKernel && "without kernel", mode.order !== "name" && "by " + mode.order,
+		mode.by !== "name" && (mode.by === "none" ? "threads together" : "by " + mode.by),
+		mode.range && `${time(mode.range[0] * 1000)} to ${time(mode.range[1] * 1000)}`].filter(Boolean).join(", ");
+}
+
+/* Three lines at the top: about a box, or how to go on. */
+function say(box) {
+	const limit = Math.floor(chart / columnWidth), plainView = isWhole() && mode.sandwich < 0;
+
+	if (box) {
+		linesOf(box).forEach((text, i) => { head.lines[i].textContent = elide(text, limit); });
+		return;
+	}
+	if (plainView)
+		head.lines[0].textContent = elide(head.origin, limit);
+	else
+		breadcrumb(head.lines[0], limit);
+	head.lines[1].textContent = elide(modeText() || "click: zoom \u00b7 Esc: back to all \u00b7 / search \u00b7 " +
+		"n, N: next, previous match \u00b7 arrows, Enter: by keyboard \u00b7 ? more", limit);
+	head.lines[2].textContent = "";
+}
+
+function hover(box) {
+	if (hovered === box)
+		return;
+	hovered = box;
+	say(box || focused);
+	if (box && box.g && !box.g.querySelector("title"))
+		box.g.prepend(element("title", {}, linesOf(box).filter(line => line).join("\n")));
+}
+
+/* ---- after the picture is drawn */
+
+function scrollBy(y) {
+	if (scroller)
+		scroller.scrollTop += y;
+	else
+		window.scrollBy(0, y);
+}
+
+/* The title has what the controls leave. */
+function fitTitle() {
+	const used = 230 + (head.found.textContent.length + 2) * columnWidth + (head.reset.hidden ? 0 : 100);
+	head.title.data = elide(head.titleText, Math.max(20, Math.floor((chart - used) / 9.1)));
+}
+
+function onDrawn(width, tall, height) {
+	/* The root stays where it was on the screen. */
+	if (tall && tall !== height && !hanging)
+		scrollBy(height - tall);
+	head.ground.setAttribute("width", width);
+	head.controls.setAttribute("x", width - MARGIN - CONTROLS);
+	head.reset.hidden = isWhole() && mode.sandwich < 0;
+	fitTitle();
+	showHits();
+	say(null);
+	pin();
+	tell("drawn");
+}
+
+const onFound = () => {
+	fitTitle();
+	keepState(false);
+	tell("found");
+};
+
+/* The head stays in sight where the picture is taller than the window. */
+function pin() {
+	const top = svg.getBoundingClientRect().top - (scroller ? scroller.getBoundingClientRect().top : 0);
+	const most = Number(svg.getAttribute("height")) - HEAD;
+	head.g.setAttribute("transform", `translate(0 ${Math.min(Math.max(0, -top), most)})`);
+}
+
+/* ---- keyboard */
+
+function focus(box) {
+	if (!box)
+		return;
+	if (focused && focused.g)
+		focused.g.classList.remove("focus");
+	focused = box;
+	box.g.classList.add("focus");
+	box.g.setAttribute("tabindex", "-1");
+	box.g.setAttribute("role", "treeitem");
+	box.g.setAttribute("aria-level", Math.abs(box.row) + 1);
+	box.g.setAttribute("aria-label", linesOf(box).join(", "));
+	box.g.focus({preventScroll: true});
+	say(box);
+	bringIntoSight(box, false);
+}
+
+function bringIntoSight(box, always) {
+	const place = box.g.getBoundingClientRect(), frame = scroller ? scroller.getBoundingClientRect() :
+		{top: 0, bottom: window.innerHeight};
+	if (always || place.top < frame.top + HEAD || place.bottom > frame.bottom)
+		scrollBy(place.top - (frame.top + frame.bottom) / 2);
+}
+
+const within = (box, other) => box.x >= other.x && box.x + box.width <= other.x + other.width;
+const widest = list => list.reduce((best, box) => best && best.width >= box.width ? best : box, null);
+
+function move(key) {
+	const box = focused || boxes.find(b => !b.faded);
+	const row = rows.get(box.row), at = row.indexOf(box);
+	if (!focused)
+		return focus(box);
+	if (key === "ArrowLeft")
+		return focus(row[at - 1]);
+	if (key === "ArrowRight")
+		return focus(row[at + 1]);
+	const by = (key === "ArrowUp") !== hanging ? 1 : -1, next = rows.get(box.row + by) || [];
+	const outward = box.row * by > 0 || !box.row;
+	if (outward)
+		return focus(widest(next.filter(b => within(b, box))));
+	return focus(next.find(b => within(box, b)));
+}
+
+function reset() {
+	if (mode.sandwich >= 0)
+		return setMode({sandwich: -1});
+	if (!isWhole()) {
+		zoom(wholeView());
+		keepState(true);
+	}
+}
+
+function clear() {
+	head.input.value = "";
+	find("");
+}
+
+const functionAt = () => {
+	const box = hovered || focused;
+	return box && !box.end && box.node ? box.tree.fn[box.node] : -1;
+};
+
+function showCallers(f) {
+	if (f > 0 && functions[f].kind !== KIND_THREAD && sumsOf(plain()).frames[f])
+		setMode({sandwich: mode.sandwich === f ? -1 : f});
+}
+
+async function copy() {
+	const f = functionAt();
+	if (f < 0)
+		return;
+	try {
+		await navigator.clipboard.writeText(functions[f].name);
+		head.lines[2].textContent = "copied";
+	} catch (error) {
+		head.lines[2].textContent = "cannot copy here";
+	}
+}
+
+const KEYS = {
+	n: () => step(1), N: () => step(-1), 0: reset,
+	u: () => history.back(), U: () => history.forward(),
+	i: () => setMode({invert: !mode.invert, sandwich: -1}), v: () => setMode({flip: !mode.flip}),
+	r: () => setMode({merge: !mode.merge}), l: () => setMode({noInlined: !mode.noInlined}),
+	k: () => setMode({noKernel: !mode.noKernel}), o: () => setMode({order: after(orders(), mode.order)}),
+	t: () => setMode({by: after(groupings(), mode.by)}), s: () => showCallers(functionAt()),
+	m: () => functionAt() > 0 && mark(functionAt()), y: copy, "?": () => toggleHelp(),
+};
+
+function onEscape(typing) {
+	const used = search.text !== "" || search.marked >= 0 || typing;
+	if (head.help.style.display !== "none")
+		return toggleHelp();
+	clear();
+	head.input.blur();
+	if (!used)
+		reset();
+}
+
+function onEnter() {
+	const {node, end: last, tree} = focused;
+	open(focused);
+	focus(boxes.find(b => last ? !b.faded : b.node === node && b.tree === tree));
+}
+
+function onKey(event) {
+	const typing = event.target === head.input, key = event.key;
+
+	if (!typing && event.target.closest && event.target.closest("input, textarea, select, [contenteditable]"))
+		return;
+	if ((event.ctrlKey || event.metaKey) && key === "f" && !typing || !typing && key === "/") {
+		head.input.focus();
+		head.input.select();
+	} else if (event.ctrlKey || event.metaKey || event.altKey) {
+		return;
+	} else if (key === "Escape") {
+		onEscape(typing);
+	} else if (typing) {
+		if (key !== "Enter")
+			return;
+		step(event.shiftKey ? -1 : 1);
+		head.input.focus({preventScroll: true});
+	} else if (event.target.closest && event.target.closest("button, [role=row], [role=slider]") && /^(Enter| |Arrow.*)$/.test(key)) {
+		return;
+	} else if (key === "Enter" && focused) {
+		onEnter();
+	} else if (/^Arrow(Left|Right|Up|Down)$/.test(key)) {
+		move(key);
+	} else if (Object.hasOwn(KEYS, key)) {
+		KEYS[key]();
+	} else {
+		return;
+	}
+	event.preventDefault();
+}
+
+/* ---- the head: title, status, search */
+
+function html(name, attributes, ...content) {
+	const e = document.createElementNS(XHTML, name);
+	for (const key in attributes)
+		e.setAttribute(key, attributes[key]);
+	e.append(...content.map(String));
+	return e;
+}
+
+function makeHelp() {
+	head.help = element("foreignObject", {class: "help", x: MARGIN, y: HEAD - 4, width: 600, height: 20 * HELP.length + 24});
+	const list = html("dl", {role: "dialog", "aria-label": "keys"});
+	for (const [keys, what] of HELP)
+		list.append(html("dt", {}, keys), html("dd", {}, what));
+	head.help.append(list);
+	head.help.style.display = "none";
+	head.g.append(head.help);
+}
+
+function toggleHelp() {
+	head.help.style.display = head.help.style.display === "none" ? "" : "none";
+}
+
+function makeHead() {
+	const status = part("status"), first = status.querySelector("text");
+
+	head.g = element("g", {class: "head"});
+	head.ground = element("rect", {class: "ground", width: 1200, height: HEAD - 8});
+	head.origin = first.textContent;
+	head.lines = [40, 55, 70].map((y, i) =>
+		element("text", {x: MARGIN, y, class: i ? "" : "first"}));
+	status.replaceChildren(...head.lines);
+	status.setAttribute("role", "status");
+	status.setAttribute("aria-live", "polite");
+	head.controls = element("foreignObject", {y: 4, width: CONTROLS, height: 26});
+	head.reset = html("button", {type: "button"}, "reset zoom");
+	head.found = html("span", {"aria-live": "polite"});
+	head.input = html("input", {type: "search", placeholder: "search (regex)",
+		"aria-label": "search functions by regular expression", spellcheck: "false"});
+	const bar = html("div", {class: "controls"});
+	bar.append(head.found, head.reset, head.input);
+	head.controls.append(bar);
+	svg.append(head.g);
+	head.title = part("name").firstChild;
+	head.titleText = head.title.data;
+	head.g.append(head.ground, part("name"), status, head.controls);
+	makeHelp();
+	head.reset.addEventListener("click", reset);
+	head.input.addEventListener("input", () => find(head.input.value));
+}
+
+/* ---- the mouse, and the start */
+
+function onClick(event, box) {
+	if (!box)
+		return;
+	if (event.shiftKey && !box.end)
+		showCallers(box.tree.fn[box.node]);
+	else if (view.panels.length > 1 && box.tree === view.tree && box.node === view.node && !box.end)
+		return;
+	else
+		open(box);
+}
+
+function listen() {
+	const boxAt = event => {
+		const g = event.target.closest && event.target.closest("g, tspan");
+		return g ? boxOf.get(g) || null : null;
+	};
+	svg.addEventListener("click", event => onClick(event, boxAt(event)));
+	/* After a redraw browsers say that the mouse moved where it did not; the keyboard goes first then. */
+	let pointer = "";
+	svg.addEventListener("mousemove", event => {
+		const at = `${event.screenX} ${event.screenY}`;
+		if (at !== pointer)
+			hover(boxAt(event));
+		pointer = at;
+	});
+	svg.addEventListener("mouseleave", () => {
+		pointer = "";
+		hover(null);
+	});
+	document.addEventListener("keydown", onKey);
+	window.addEventListener("scroll", pin, {passive: true, capture: true});
+	window.addEventListener("popstate", readState);
+	let waiting = 0;
+	new ResizeObserver(() => {
+		cancelAnimationFrame(waiting);
+		waiting = requestAnimationFrame(() => {
+			if (Math.abs(svg.getBoundingClientRect().width - 2 * MARGIN - chart) > .5)
+				draw();
+		});
+	}).observe(svg);
+}
+
+function makeLive() {
+	foot = FOOT + (isDiff ? DIFF_LINE : 0);
+	homeBase = Number(svg.getAttribute("height")) - foot;
+	svg.classList.add("live");
+	svg.removeAttribute("viewBox");
+	svg.setAttribute("width", "100%");
+	svg.setAttribute("role", "group");
+	part("frames").setAttribute("role", "tree");
+	part("frames").setAttribute("aria-label", "frames");
+	const probe = svg.appendChild(element("text", {}, "0".repeat(100)));
+	columnWidth = probe.getComputedTextLength() / 100 || 7.23;
+	probe.remove();
+	listen();
+	readState();
+	/* The root is where reading begins. */
+	if (!hanging)
+		scrollBy(1e9);
+}

@@ -1,0 +1,220 @@
+/*
+ * The flame graph's script, in parts that svg.c and html.c put into one function in the order of their
+ * list. This part reads the data (output/svg_data.h) and makes trees.
+ *
+ * Names come from the profiled program and may say anything: they get into the page as text nodes and
+ * attribute values only.
+ *
+ * A tree is {nr, fn, depth, parent, end, inlined, self, samples, total, totalSamples}, arrays by node in
+ * depth-first order: nodes [i, end[i]) are node i and all below it. A tree of a diff has `before` with
+ * the last four of them. `whole` and `wholeSamples` are what shares are shares of.
+ */
+const FLAG_TIME = 1, FLAG_SAMPLES = 2, FLAG_BYTES = 4, FLAG_EXACT = 8, FLAG_DIFF = 16, FLAG_ABSOLUTE = 32;
+const FLAG_TIMELINE = 64;
+const KIND_KERNEL = 1, KIND_MARKER = 3, KIND_THREAD = 4, KINDS = ["native", "kernel", "jit", "marker", "thread",
+	"python", "gpu", "range", "unknown"];
+const FINEST_WHOLE = 2 ** 40;
+
+let functions = [], modules = [], files = [];
+let measure = null, events = "samples", exact = false; /* how a value is written, null = bare */
+let isDiff = false, absolute = false;
+let base = null;     /* the tree as recorded */
+let wholes = null;   /* the first tree of a diff: what changes are parts of */
+let timeline = null; /* {time, node, thread, weight: by sample; threads: [{pid, tid, name}]}, times in us */
+
+async function inflate(text) {
+	const bytes = Uint8Array.fromBase64 ? Uint8Array.fromBase64(text) :
+		Uint8Array.from(atob(text), c => c.charCodeAt(0));
+	const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+	return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/* Reads varints and strings from bytes. */
+function reader(data) {
+	const utf8 = new TextDecoder();
+	let at = 0;
+	const varint = () => {
+		let byte = data[at++], value = byte & 127, unit = 128;
+		while (byte & 128) {
+			byte = data[at++];
+			value += (byte & 127) * unit;
+			unit *= 128;
+		}
+		return value;
+	};
+	const take = size => {
+		at += size;
+		return data.subarray(at - size, at);
+	};
+	const string = () => utf8.decode(take(varint()));
+	const column = nr => {
+		const values = new Float64Array(nr);
+		for (let i = 0; i < nr; i++) {
+			const byte = data[at];
+			values[i] = byte < 128 ? (at++, byte) : varint();
+		}
+		return values;
+	};
+	return {varint, take, string, column, strings: () => Array.from({length: varint()}, string)};
+}
+
+function decodeFunctions(from) {
+	const utf8 = new TextDecoder();
+	let name = new Uint8Array(256);
+
+	return Array.from({length: from.varint()}, () => {
+		const shared = from.varint(), rest = from.take(from.varint()), size = shared + rest.length;
+		if (name.length < size) {
+			const longer = new Uint8Array(size * 2);
+			longer.set(name.subarray(0, shared));
+			name = longer;
+		}
+		name.set(rest, shared);
+		const f = {name: utf8.decode(name.subarray(0, size))};
+		const start = from.varint();
+		f.short = f.name.substr(start, from.varint());
+		f.color = String.fromCharCode(...from.take(2));
+		f.kind = from.varint();
+		f.module = modules[from.varint()];
+		f.file = files[from.varint()];
+		f.line = from.varint();
+		return f;
+	});
+}
+
+function decodeTree(from, flags) {
+	const nr = from.varint();
+	const tree = {nr, depth: new Uint32Array(nr), inlined: new Uint8Array(nr), fn: new Uint32Array(nr)};
+	for (let i = 1; i < nr; i++) {
+		const code = from.varint();
+		tree.depth[i] = tree.depth[i - 1] + 1 - (code >>> 1);
+		tree.inlined[i] = code & 1;
+	}
+	for (let i = 0; i < nr; i++)
+		tree.fn[i] = from.varint();
+	tree.self = from.column(nr);
+	tree.samples = flags & FLAG_SAMPLES ? from.column(nr) : tree.self;
+	if (isDiff) {
+		const self = from.column(nr);
+		tree.before = {self, samples: flags & FLAG_SAMPLES ? from.column(nr) : self};
+	}
+	return complete(tree);
+}
+
+function decodeTimeline(from) {
+	const threads = Array.from({length: from.varint()}, () =>
+		({pid: from.varint(), tid: from.varint(), name: from.string()}));
+	const nr = from.varint(), time = from.column(nr), t = {threads, nr, time};
+	for (let i = 1; i < nr; i++)
+		time[i] += time[i - 1];
+	t.thread = from.column(nr);
+	t.node = Uint32Array.from(from.column(nr));
+	t.weight = from.column(nr);
+	return t;
+}
+
+function decode(data) {
+	const from = reader(data), flags = from.varint();
+	measure = flags & FLAG_TIME ? time : flags & FLAG_BYTES ? bytes : null;
+	exact = (flags & FLAG_EXACT) !== 0;
+	isDiff = (flags & FLAG_DIFF) !== 0;
+	absolute = (flags & FLAG_ABSOLUTE) !== 0;
+	events = from.string();
+	modules = from.strings();
+	files = from.strings();
+	functions = decodeFunctions(from);
+	base = decodeTree(from, flags);
+	if (flags & FLAG_TIMELINE)
+		timeline = decodeTimeline(from);
+}
+
+function totalsOf(tree, values) {
+	const totals = Float64Array.from(values), parent = tree.parent;
+	for (let i = tree.nr - 1; i > 0; i--)
+		totals[parent[i]] += totals[i];
+	return totals;
+}
+
+/* Parents, ends and totals: all follow from depths and selves. */
+function complete(tree) {
+	const {nr, depth} = tree, path = [0];
+	const parent = tree.parent = new Uint32Array(nr), end = tree.end = new Uint32Array(nr);
+
+	for (let i = 1; i < nr; i++) {
+		parent[i] = path[depth[i] - 1];
+		path[depth[i]] = i;
+	}
+	for (let i = nr - 1; i >= 0; i--) {
+		if (!end[i])
+			end[i] = i + 1;
+		if (i && end[parent[i]] < end[i])
+			end[parent[i]] = end[i];
+	}
+	return addUp(tree);
+}
+
+function addUp(tree) {
+	const b = tree.before;
+	tree.total = totalsOf(tree, tree.self);
+	tree.totalSamples = tree.samples === tree.self ? tree.total : totalsOf(tree, tree.samples);
+	tree.whole = tree.total[0];
+	tree.wholeSamples = tree.totalSamples[0];
+	tree.sides = [{self: tree.self, total: tree.total}];
+	tree.unit = 1;
+	if (b) {
+		b.total = totalsOf(tree, b.self);
+		b.totalSamples = b.samples === b.self ? b.total : totalsOf(tree, b.samples);
+		b.whole = b.total[0];
+		b.wholeSamples = b.totalSamples[0];
+		wholes = wholes || tree;
+		addSides(tree);
+	}
+	return tree;
+}
+
+/* As output/diff.c: what was removed stands beside what is there, as wide as it would be now. */
+function addSides(tree) {
+	const {self, total, before} = tree;
+	const from = before.whole, to = absolute || !tree.whole ? from : tree.whole;
+	while (to && to * tree.unit < FINEST_WHOLE)
+		tree.unit *= 2;
+	const scale = to * tree.unit / from;
+	const gone = new Uint8Array(tree.nr);
+	for (let i = 0; i < tree.nr; i++)
+		if (!total[i])
+			gone[i] = i && !total[tree.parent[i]] ? gone[tree.parent[i]] : totalChange(tree, i).significant;
+	const removed = before.self.map((value, i) => gone[i] ? Math.round(value * scale) : 0);
+	tree.sides = [{self: self.map(value => value * tree.unit), total: total.map(value => value * tree.unit)},
+		{self: removed, total: totalsOf(tree, removed)}];
+}
+
+/* Sums of a column over all frames of a function; within itself it is counted once. */
+function sumColumn(tree, own, all) {
+	const size = functions.length, inside = new Uint32Array(size), {nr, fn, end} = tree;
+	const result = {self: new Float64Array(size), total: new Float64Array(size)};
+	for (let i = 0; i < nr; i++) {
+		const f = fn[i];
+		result.self[f] += own[i];
+		if (i < inside[f])
+			continue;
+		inside[f] = end[i];
+		result.total[f] += all[i];
+	}
+	return result;
+}
+
+/* {now, samples, before, beforeSamples: {self, total}, frames} by function, made when first asked for. */
+function sumsOf(tree) {
+	if (!tree.sums) {
+		const b = tree.before, s = tree.sums = {frames: new Uint32Array(functions.length)};
+		s.now = sumColumn(tree, tree.self, tree.total);
+		s.samples = tree.samples === tree.self ? s.now : sumColumn(tree, tree.samples, tree.totalSamples);
+		for (let i = 0; i < tree.nr; i++)
+			s.frames[tree.fn[i]]++;
+		if (b) {
+			s.before = sumColumn(tree, b.self, b.total);
+			s.beforeSamples = sumColumn(tree, b.samples, b.totalSamples);
+		}
+	}
+	return tree.sums;
+}

@@ -1,0 +1,236 @@
+/* What is shown, where it stands, and the elements it is drawn with. Geometry and class names are those of
+ * output/layout.c and svg_frames.c.
+ *
+ * A view is a list of panels that stand side by side, or one above and one below. A panel is nodes [from, to) of
+ * a tree with the widths of one of its sides. A box is a frame of a panel, or a run of them too narrow to draw. */
+const NS = "http://www.w3.org/2000/svg", XHTML = "http://www.w3.org/1999/xhtml";
+const MARGIN = 10, HEAD = 78, ROW = 18, BOX = 17, CAP = 6, FOOT = 46, PAD = 4, SLIM = 4;
+const MAX_BOXES = 2400, MAX_ROWS = 800, MAX_ANCESTORS = 200, RUN_PARTS = 8, GAP_PARTS = 96, DIFF_LINE = 14;
+const FREE_ROWS = 64, TOWER_PARTS = 800;
+
+const svg = (document.currentScript && document.currentScript.ownerSVGElement) ||
+	document.querySelector("svg.sprof");
+const part = name => svg.querySelector(":scope > ." + name);
+const element = (name, attributes, text) => {
+	const e = document.createElementNS(NS, name);
+	for (const key in attributes)
+		e.setAttribute(key, attributes[key]);
+	if (text !== undefined)
+		e.textContent = text;
+	return e;
+};
+
+let shown = null; /* {trees: [up, down or none], flip} */
+let view = null, boxes = [], rows = new Map(), boxOf = new WeakMap();
+let focused = null, hovered = null;
+let chart = 1180, columnWidth = 7.23, homeBase = 0, foot = FOOT;
+
+/* ---- views */
+
+const panel = (tree, side, from, to, width, down) => ({tree, side, from, to, width, down});
+
+const viewOf = (tree, node) => {
+	const panels = tree.sides.map((side, i) => panel(tree, i, node, tree.end[node], side.total[node], tree === shown.trees[1]));
+	if (!node && tree === shown.trees[0] && shown.trees[1])
+		panels.push(...viewOf(shown.trees[1], 0).panels);
+	return {panels, tree, node};
+};
+const viewOfRun = ({tree, node, end, width, removed, down}) => ({panels: tree.sides.map((_, i) =>
+	panel(tree, i, node, end, i === (removed ? 1 : 0) ? width : 0, down)), tree, node});
+const wholeView = () => viewOf(shown.trees[0], 0);
+const isWhole = () => view.panels[0].from === 0 && view.tree === shown.trees[0];
+
+/* Panels of one direction stand side by side, with a gap between two that are not empty. */
+function placePanels() {
+	const up = view.panels.filter(p => !p.down), down = view.panels.filter(p => p.down);
+	view.width = 0;
+	for (const side of [up, down]) {
+		const widths = side.map(p => p.width), sum = widths.reduce((a, b) => a + b, 0);
+		const gap = widths.filter(Boolean).length > 1 ? Math.floor(sum / GAP_PARTS) : 0;
+		let x = 0;
+		for (const p of side) {
+			p.x = x;
+			x += p.width ? p.width + gap : 0;
+		}
+		view.width = Math.max(view.width, sum + gap);
+	}
+	view.width = view.width || 1;
+}
+
+/* ---- layout; levels count from the first node of the panel */
+
+function layOutPanel(result, {tree, side, from, to, x: start, width: wide, down}, minWidth, maxRows) {
+	const {depth, end, parent} = tree, {total} = tree.sides[side];
+	const top = depth[from], next = [start], removed = side === 1, most = Math.floor(view.width / RUN_PARTS);
+	const least = level => level < FREE_ROWS ? minWidth :
+		Math.max(minWidth, Math.floor(view.width * (level - FREE_ROWS + 1) / TOWER_PARTS));
+
+	if (!wide && view.panels.some(p => p.width))
+		return true;
+	for (let i = from; i < to;) {
+		const level = depth[i] - top, x = next[level], last = result[result.length - 1], width = total[i];
+		next[level] += width;
+		if (!width && i) {
+			i = end[i];
+		} else if (i && i !== from && (width < least(level) || level + 1 >= maxRows) ||
+		    i === from && to !== end[i] && width < minWidth) {
+			if (last && last.end === i && last.level === level && last.removed === removed &&
+			    last.tree === tree && parent[last.node] === parent[i] && last.width < most) {
+				last.end = end[i];
+				last.width += width;
+			} else {
+				result.push({tree, node: i, end: end[i], level, x, width, removed, down});
+			}
+			i = end[i];
+		} else {
+			next[level + 1] = x;
+			/* Where one tree stands below another, they share the root. */
+			if (!down || i || view.panels.length < 2)
+				result.push({tree, node: i, end: 0, level, x, width, removed, down});
+			i++;
+		}
+		if (result.length > MAX_BOXES)
+			return false;
+	}
+	return true;
+}
+
+function layOut(minWidth, maxRows) {
+	const result = [];
+	return view.panels.every(p => layOutPanel(result, p, minWidth, maxRows)) ? result : null;
+}
+
+function ancestors() {
+	const above = [], {tree} = view, {parent} = tree;
+	for (let i = view.node; i;) {
+		i = parent[i];
+		above.push({tree, node: i, end: 0, x: 0, width: view.width, faded: true, removed: !tree.total[i],
+			down: view.panels[0].down});
+	}
+	if (above.length > MAX_ANCESTORS)
+		above.splice(MAX_ANCESTORS - 1, above.length - MAX_ANCESTORS);
+	above.reverse();
+	above.forEach((box, i) => { box.row = i; });
+	return above;
+}
+
+function layOutView() {
+	placePanels();
+	const pixel = Math.floor(view.width / chart);
+	let minWidth = pixel || 1, maxRows = MAX_ROWS, result;
+
+	while (!(result = layOut(minWidth, maxRows))) {
+		if (minWidth < 16 * pixel)
+			minWidth += Math.floor(minWidth / 2) + 1;
+		else
+			maxRows -= Math.floor(maxRows / 4) + 1;
+	}
+	const above = ancestors(), both = view.panels.some(p => !p.down) && view.panels.some(p => p.down);
+	for (const box of result)
+		box.row = box.down && both ? -box.level : above.length + box.level;
+	return above.concat(result);
+}
+
+/* ---- drawing */
+
+const number = n => String(Math.round(n * 100) / 100);
+const place = x => MARGIN + Math.round(x / view.width * chart * 100) / 100;
+
+function rect(x, width, y, height, name) {
+	const from = place(x), wide = place(x + width) - from;
+	const e = document.createElementNS(NS, "rect");
+	if (wide < SLIM)
+		name = name ? name + " s" : "s";
+	e.setAttribute("x", number(from));
+	e.setAttribute("y", y);
+	e.setAttribute("width", number(wide));
+	e.setAttribute("height", height);
+	if (name)
+		e.setAttribute("class", name);
+	return e;
+}
+
+/* The classes of a box and of its cap, and whether it is hatched. */
+function lookOf({tree, node, removed}) {
+	const f = functions[tree.fn[node]];
+	if (!tree.before)
+		return {box: f.color, cap: "c", hatched: f.kind === KIND_MARKER};
+	const change = totalChange(tree, node), gone = !tree.total[node];
+	const mark = removed ? gone ? "" : " way" : change.significant && !tree.before.totalSamples[node] ? " new" : "";
+	return {box: "d" + level(change) + mark, cap: "c q" + level(selfChange(tree, node)), hatched: removed && gone};
+}
+
+/* Rows count upward from 0; from the root down where the picture hangs. */
+let yOf = row => row, hanging = false;
+
+function drawBox(box) {
+	const {tree, node, removed} = box, run = box.end !== 0, look = run ? null : lookOf(box);
+	const y = yOf(box.row), below = hanging !== box.row < 0;
+	const capY = below ? y + BOX : y - CAP, own = tree.sides[removed ? 1 : 0].self[node];
+	const g = element("g", {class: run ? "m" : look.box + (box.faded ? " faded" : "")});
+
+	g.append(rect(box.x, box.width, y, BOX));
+	if (!run && look.hatched)
+		g.append(rect(box.x, box.width, y, BOX, "h"));
+	if (run)
+		g.append(rect(box.x, box.width, capY, CAP, "c"));
+	else if (own && !box.faded)
+		g.append(rect(box.x + box.width - own, own, capY, CAP, look.cap));
+	if (!run && tree.inlined[node])
+		g.append(element("path", {class: "i", d: `M${number(place(box.x) + 1)} ${y}v${BOX}`}));
+	const space = place(box.x + box.width) - place(box.x) - 2 * PAD;
+	const text = run || space <= columnWidth ? "" : label(box, Math.floor(space / columnWidth));
+	if (text)
+		g.append(element("text", {x: number(place(box.x) + PAD), y: y + 13}, text));
+	box.g = g;
+	boxOf.set(g, box);
+	return g;
+}
+
+/* Makes room for the rows and says where they are; returns where the picture ends. Caps need room beyond the
+ * first and the last row. */
+function placeRows() {
+	const most = boxes.reduce((n, box) => Math.max(n, box.row), 0);
+	const least = boxes.reduce((n, box) => Math.min(n, box.row), 0);
+	const top = HEAD + CAP + 2, bottom = top + (most - least + 1) * ROW;
+
+	hanging = shown.flip;
+	yOf = hanging ? row => top + (row - least) * ROW : row => bottom - (row - least + 1) * ROW;
+	return bottom + (least < 0 || hanging ? CAP : 0);
+}
+
+function draw() {
+	const width = svg.getBoundingClientRect().width || 1200, tall = Number(svg.getAttribute("height"));
+
+	chart = Math.max(100, width - 2 * MARGIN);
+	boxes = layOutView();
+	const bottom = placeRows();
+	boxOf = new WeakMap();
+	part("frames").replaceChildren(...boxes.map(drawBox));
+	rows = new Map();
+	for (const box of boxes) {
+		if (!rows.has(box.row))
+			rows.set(box.row, []);
+		rows.get(box.row).push(box);
+	}
+	focused = hovered = null;
+	svg.setAttribute("height", bottom + foot);
+	for (const name of ["facts", "legend"])
+		part(name).setAttribute("transform", `translate(0 ${bottom - homeBase})`);
+	onDrawn(width, tall, bottom + foot);
+}
+
+function zoom(next) {
+	view = next;
+	draw();
+}
+
+function open(box) {
+	const {tree, node, end: run} = box, above = tree.parent[node];
+	/* What is in a run of such a tree is not known yet, unless its parent was gone into. */
+	if (tree.partial && (!run || above !== view.node))
+		zoom(viewInverted(tree, run ? above : node));
+	else
+		zoom(run ? viewOfRun(box) : viewOf(tree, node));
+	keepState(true);
+}

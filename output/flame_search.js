@@ -1,0 +1,144 @@
+/* Search, over the whole tree: by name, module, file, kind, and by self or total of the function. */
+
+const search = {text: "", marked: -1, hits: null, first: [], at: -1};
+
+/* Capitals in the pattern make capitals count. */
+const patternOf = text => new RegExp(text, /[A-Z]/.test(text.replace(/\\./g, "")) ? "u" : "iu");
+
+/* "mod:libc self>1% ^mem" -> a test of functions. Throws on what is no expression. */
+function parseQuery(text, tree) {
+	const tests = [], rest = [];
+	for (const word of text.split(/(?<!\\) +/)) {
+		const [, key, expression] = /^(mod|module|file|kind):(.*)$/.exec(word) || [];
+		const [, column, sign, number] = /^(self|total)([<>])(\d+(?:\.\d*)?|\.\d+)%?$/.exec(word) || [];
+		if (key) {
+			const pattern = patternOf(expression);
+			tests.push(f => pattern.test(key === "kind" ? KINDS[f.kind] : key === "file" ? f.file : f.module));
+		} else if (column) {
+			const limit = Number(number) / 100 * tree.whole, values = sumsOf(tree).now[column];
+			tests.push((f, i) => sign === ">" ? values[i] > limit : values[i] < limit);
+		} else if (word) {
+			rest.push(word);
+		}
+	}
+	if (rest.length || !tests.length) {
+		const pattern = patternOf(rest.join(" "));
+		tests.push(f => pattern.test(f.name));
+	}
+	return (f, i) => tests.every(test => test(f, i));
+}
+
+/* A frame within a matching frame is not counted again; self is no frame's twice. */
+function count(tree, matches, from, to) {
+	const {fn, end, self, total, before} = tree, met = new Uint8Array(functions.length);
+	const sum = {all: 0, own: 0, allBefore: 0, ownBefore: 0, names: 0, first: []};
+	let inside = 0;
+	for (let i = from; i < to; i++) {
+		const f = fn[i];
+		if (!matches[f])
+			continue;
+		sum.own += self[i];
+		sum.names += 1 - met[f];
+		met[f] = 1;
+		if (before)
+			sum.ownBefore += before.self[i];
+		if (i < inside)
+			continue;
+		inside = end[i];
+		sum.all += total[i];
+		if (before)
+			sum.allBefore += before.total[i];
+		sum.first.push(i);
+	}
+	return sum;
+}
+
+function describe(tree, sum) {
+	const said = (value, was) => !tree.before ? percent(value, tree.whole) : absolute ?
+		`${amount(was)} \u2192 ${amount(value)}` : `${percent(was, tree.before.whole)} \u2192 ${percent(value, tree.whole)}`;
+	if (!sum.names)
+		return "no match";
+	const own = tree.inverted ? "" : ` \u00b7 self ${said(sum.own, sum.ownBefore)}`;
+	const {from, to} = view.panels[0], inView = !isWhole() && view.tree === tree ?
+		` \u00b7 ${percent(count(tree, search.matches, from, to).all, tree.total[view.node])} of this view` : "";
+	return `${said(sum.all, sum.allBefore)}${own}${inView} \u00b7 ${sum.names} function${sum.names === 1 ? "" : "s"}`;
+}
+
+/* Finds by text, or the function that is marked, in what is shown now. */
+function refind() {
+	const tree = shown.trees[0];
+	let said = "", bad = false;
+	search.hits = search.matches = null;
+	search.first = [];
+	search.at = -1;
+	try {
+		if (search.text) {
+			const test = parseQuery(search.text, tree);
+			search.matches = Uint8Array.from(functions, (f, i) => test(f, i) ? 1 : 0);
+		} else if (search.marked >= 0) {
+			search.matches = new Uint8Array(functions.length);
+			search.matches[search.marked] = 1;
+		}
+	} catch (error) {
+		bad = true;
+		said = "not a regular expression";
+	}
+	if (search.matches) {
+		search.matches[base.fn[0]] = 0;
+		const sum = count(tree, search.matches, 0, tree.nr);
+		search.first = sum.first;
+		said = describe(tree, sum);
+		search.hits = new Map(shown.trees.filter(Boolean).map(t => [t, hitsBefore(t)]));
+	}
+	head.input.classList.toggle("bad", bad);
+	head.input.setAttribute("aria-invalid", String(bad));
+	head.found.textContent = said;
+}
+
+/* How many hits lie before each node: a run holds one if the number changes over it. */
+function hitsBefore({nr, fn}) {
+	const hits = new Uint32Array(nr + 1), {matches} = search;
+	for (let i = 0; i < nr; i++)
+		hits[i + 1] = hits[i] + matches[fn[i]];
+	return hits;
+}
+
+function find(text) {
+	search.text = text;
+	search.marked = -1;
+	refind();
+	showHits();
+	onFound();
+}
+
+/* Lights up every frame of a function; again, and it is off. */
+function mark(f) {
+	head.input.value = search.text = "";
+	search.marked = search.marked === f ? -1 : f;
+	refind();
+	showHits();
+	onFound();
+}
+
+const isHit = ({tree, node, end}) => search.hits && search.hits.get(tree)[end || node + 1] > search.hits.get(tree)[node];
+
+function showHits() {
+	part("frames").classList.toggle("searching", search.hits !== null);
+	for (const box of boxes)
+		box.g.classList.toggle("hit", Boolean(isHit(box)));
+}
+
+/* To the next match that stands in no other; out of the view, or into a run, to get there. */
+function step(by) {
+	const n = search.first.length, tree = shown.trees[0];
+	if (!n)
+		return;
+	search.at = search.at < 0 ? (by > 0 ? 0 : n - 1) : (search.at + by + n) % n;
+	const node = search.first[search.at], {from, to} = view.panels[0];
+	const at = () => boxes.find(box => !box.end && !box.faded && box.tree === tree && box.node === node);
+	if (view.tree !== tree || node < from || node >= to)
+		zoom(wholeView());
+	if (!at())
+		zoom(viewOf(tree, node));
+	focus(at());
+}

@@ -1,0 +1,147 @@
+/* How the tree is looked at, as one object, and as text in the address of the page: paths and functions go in by a
+ * hash of their names, so that an address holds for the picture of the next recording, too. */
+
+const mode = {invert: false, flip: false, merge: false, noInlined: false, noKernel: false, order: "name", by: "name",
+	range: null, sandwich: -1};
+const listeners = {mode: [], drawn: [], found: []};
+const tell = what => listeners[what].forEach(f => f());
+
+let plainKey = "", plainTree = null;
+
+/* The tree of the mode with callers below callees: what tables are made of. */
+function plain() {
+	const key = [mode.merge, mode.noInlined, mode.noKernel, mode.order, mode.by, mode.range].join();
+	if (key !== plainKey || !plainTree) {
+		plainTree = derive(mode);
+		plainKey = key;
+	}
+	return plainTree;
+}
+
+/* ---- names as numbers: 64 bits, FNV-1a in two halves */
+
+const hashText = (text, seed) => {
+	let h = seed;
+	for (let i = 0; i < text.length; i++)
+		h = Math.imul(h ^ text.charCodeAt(i), 16777619);
+	return h >>> 0;
+};
+const hashOf = f => f.hash || (f.hash = [hashText(f.name + "\0" + f.module, 2166136261),
+	hashText(f.name + "\0" + f.module, 3735928559)]);
+const hex = ([a, b]) => a.toString(16).padStart(8, "0") + b.toString(16).padStart(8, "0");
+const mix = (h, f, lane) => Math.imul(h ^ hashOf(f)[lane], 0x85ebca6b) + lane >>> 0;
+
+function pathHash(tree, node) {
+	const path = [];
+	for (let i = node; i; i = tree.parent[i])
+		path.unshift(functions[tree.fn[i]]);
+	return hex(path.reduce(([a, b], f) => [mix(a, f, 0), mix(b, f, 1)], [1, 1]));
+}
+
+/* The node of that path, or -1. */
+function nodeOf(tree, text) {
+	const {nr, fn, parent} = tree, a = new Uint32Array(nr), b = new Uint32Array(nr);
+	a[0] = b[0] = 1;
+	for (let i = 1; i < nr; i++) {
+		const f = functions[fn[i]];
+		a[i] = mix(a[parent[i]], f, 0);
+		b[i] = mix(b[parent[i]], f, 1);
+		if (a[i] === parseInt(text.slice(0, 8), 16) && b[i] === parseInt(text.slice(8), 16))
+			return i;
+	}
+	return -1;
+}
+
+const functionOf = text => functions.findIndex(f => hex(hashOf(f)) === text);
+
+/* ---- from the mode to what is shown */
+
+function rebuild(path) {
+	const tree = plain(), f = mode.sandwich;
+	const trees = f >= 0 ? sandwich(tree, f, mode.order) : [mode.invert ? invert(tree, mode.order) : tree, null];
+	shown = {trees, flip: mode.flip};
+	const node = path ? nodeOf(trees[0], path) : 0;
+	view = node > 0 ? viewOf(trees[0], node) : wholeView();
+	refind();
+	draw();
+	if (trees[1] && view.panels.length > 1)
+		bringIntoSight(boxes.find(box => !box.row), true);
+	tell("mode");
+}
+
+/* Goes on into the callers of a frame where they were too narrow to be gone into. */
+function viewInverted(tree, node) {
+	const path = [], hash = pathHash(tree, node);
+	for (let i = node; i; i = tree.parent[i])
+		path.unshift(tree.fn[i]);
+	shown = {...shown, trees: [invert(plain(), mode.order, path), null]};
+	refind();
+	return viewOf(shown.trees[0], Math.max(0, nodeOf(shown.trees[0], hash)));
+}
+
+const zoomPath = () => view && view.node && view.tree === shown.trees[0] ? pathHash(view.tree, view.node) : "";
+
+function setMode(changes) {
+	const path = "sandwich" in changes || "invert" in changes ? "" : zoomPath();
+	Object.assign(mode, changes);
+	rebuild(path);
+	keepState(true);
+}
+
+/* ---- to and from the address */
+
+const SWITCHES = {i: "invert", v: "flip", r: "merge", l: "noInlined", k: "noKernel"};
+
+function stateText() {
+	const state = new URLSearchParams();
+	for (const key in SWITCHES)
+		if (mode[SWITCHES[key]])
+			state.set(key, "1");
+	if (mode.order !== "name")
+		state.set("o", mode.order);
+	if (mode.by !== "name")
+		state.set("t", mode.by);
+	if (mode.range)
+		state.set("w", mode.range.join("-"));
+	if (mode.sandwich >= 0)
+		state.set("s", hex(hashOf(functions[mode.sandwich])));
+	if (zoomPath())
+		state.set("z", zoomPath());
+	if (search.text)
+		state.set("q", search.text);
+	if (search.marked >= 0)
+		state.set("m", hex(hashOf(functions[search.marked])));
+	return state.toString();
+}
+
+/* Some viewers let no page touch its address; the picture works without. */
+function keepState(push) {
+	const text = stateText();
+	if (text === location.hash.slice(1))
+		return;
+	try {
+		history[push ? "pushState" : "replaceState"](null, "", text ? "#" + text : "#");
+	} catch (error) {
+		keepState = () => {};
+	}
+}
+
+function readState() {
+	const state = new URLSearchParams(location.hash.slice(1));
+	const one = (key, values) => values.includes(state.get(key)) ? state.get(key) : "name";
+	const f = key => state.has(key) ? functionOf(state.get(key)) : -1;
+	for (const key in SWITCHES)
+		mode[SWITCHES[key]] = state.get(key) === "1";
+	mode.order = one("o", orders());
+	mode.by = one("t", groupings());
+	const range = (state.get("w") || "").split("-").map(Number);
+	mode.range = timeline && range.length === 2 && range[0] >= 0 && range[1] > range[0] ? range : null;
+	mode.sandwich = f("s");
+	search.text = head.input.value = state.get("q") || "";
+	search.marked = f("m");
+	rebuild(/^[0-9a-f]{16}$/.test(state.get("z")) ? state.get("z") : "");
+}
+
+const orders = () => timeline ? ["name", "total", "self", "time"] : ["name", "total", "self"];
+const groupings = () => timeline ? ["name", "thread", "process", "none"] : ["name", "none"];
+const after = (list, value) => list[(list.indexOf(value) + 1) % list.length];

@@ -1,0 +1,185 @@
+/* What is said about frames: numbers, changes, labels. The rules are those of output/number.c, diff_change.c,
+ * diff_text.c and label.c, so that a picture says the same with and without its script. */
+
+function percent(value, whole) {
+	const hundredths = whole ? Math.round(value * 10000 / whole) : 0;
+	if (!hundredths)
+		return value ? "<0.01%" : "0%";
+	if (hundredths < 100)
+		return "0." + String(hundredths).padStart(2, "0") + "%";
+	if (hundredths < 995)
+		return (Math.floor((hundredths + 5) / 10) / 10).toFixed(1) + "%";
+	return Math.floor((hundredths + 50) / 100) + "%";
+}
+
+function scaled(n, units) {
+	let unit = 0;
+	while (unit < units.length - 1 && n >= 999.5) {
+		n /= 1000;
+		unit++;
+	}
+	if (!unit)
+		return Math.round(n) + " " + units[0];
+	return n.toFixed(n < 9.995 ? 2 : n < 99.95 ? 1 : 0) + " " + units[unit];
+}
+
+const time = ns => scaled(ns, ["ns", "us", "ms", "s"]);
+const bytes = n => scaled(n, ["B", "kB", "MB", "GB", "TB", "PB"]);
+const amount = value => measure ? measure(value) : String(Math.round(value));
+const fraction = x => percent(Math.round(x * 1e9), 1e9);
+const share = (what, n, whole) => `${what} ${percent(n, whole)}` + (measure ? `, ${measure(n)}` : "");
+
+/* Half of the 95 % confidence interval of a count of samples. */
+function margin(n, all) {
+	return n >= all ? 0 : Math.round(1.96 * Math.sqrt(n * (1 - n / all)));
+}
+
+/* ---- changes; amounts are {value, samples} */
+
+function compare(was, is) {
+	const b = wholes.before, whole = b.whole || wholes.whole, part = (x, all) => all ? x / all : 0;
+	const c = {was, is, before: part(was.value, whole), after: part(is.value, absolute ? whole : wholes.whole)};
+	if (absolute) {
+		const x = part(b.whole, b.wholeSamples), y = part(wholes.whole, wholes.wholeSamples);
+		c.margin = whole ? 1.96 * Math.sqrt((was.samples + 1) * x * x + (is.samples + 1) * y * y) / whole : 0;
+	} else {
+		const n = b.wholeSamples + 2, m = wholes.wholeSamples + 2;
+		const p = (was.samples + 1) / n, q = (is.samples + 1) / m;
+		c.margin = 1.96 * Math.sqrt(p * (1 - p) / n + q * (1 - q) / m);
+	}
+	if (exact)
+		c.margin = 0;
+	c.change = c.after - c.before;
+	c.significant = Math.abs(c.change) > c.margin;
+	return c;
+}
+
+const totalChange = (t, i) => compare({value: t.before.total[i], samples: t.before.totalSamples[i]},
+	{value: t.total[i], samples: t.totalSamples[i]});
+const selfChange = (t, i) => compare({value: t.before.self[i], samples: t.before.samples[i]},
+	{value: t.self[i], samples: t.samples[i]});
+const functionChange = (t, f, key) => {
+	const s = sumsOf(t);
+	return compare({value: s.before[key][f], samples: s.beforeSamples[key][f]},
+		{value: s.now[key][f], samples: s.samples[key][f]});
+};
+
+function level(c) {
+	const size = Math.abs(c.change), n = size >= .03 ? 4 : size >= .01 ? 3 : size >= .003 ? 2 : 1;
+	return 4 + (c.significant ? c.change < 0 ? -n : n : 0);
+}
+
+const wholeBefore = () => wholes.before.whole || wholes.whole;
+const changeText = c => (c.change < 0 ? "-" : "+") +
+	(absolute ? amount(Math.abs(c.change) * wholeBefore()) : fraction(Math.abs(c.change)));
+const amountText = (x, {value}) => absolute ? amount(value) : fraction(x);
+const marginText = c => absolute ? amount(c.margin * wholeBefore()) : fraction(c.margin);
+
+function sentence(what, c) {
+	if (!c.was.samples && !c.is.samples)
+		return `${what} ${amountText(c.before, c.was)}`;
+	return `${what} ${amountText(c.before, c.was)} \u2192 ${amountText(c.after, c.is)} (${changeText(c)}` +
+		(exact ? "" : (c.significant ? " " : ", within the error of ") + `\u00b1 ${marginText(c)}`) + ")";
+}
+
+/* ---- labels */
+
+const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+const MARK = /[\u0300-\u036f]/;
+const columnsOf = c => MARK.test(c) ? 0 : WIDE.test(c) ? 2 : 1;
+
+function columns(text) {
+	if (/^[\x20-\x7e\xb7\u2026]*$/.test(text))
+		return text.length;
+	let n = 0;
+	for (const c of text)
+		n += columnsOf(c);
+	return n;
+}
+
+/* As many characters as fit, from the start or (reversed) from the end. */
+function fitting(characters, limit) {
+	let used = 0, i = 0;
+	while (i < characters.length && (used += columnsOf(characters[i])) <= limit)
+		i++;
+	return characters.slice(0, i);
+}
+
+function elide(text, limit) {
+	if (columns(text) <= limit)
+		return text;
+	const characters = Array.from(text);
+	const tail = fitting(characters.slice().reverse(), Math.floor((limit - 1) / 2)).reverse();
+	return fitting(characters, Math.floor(limit / 2)).join("") + "\u2026" + tail.join("");
+}
+
+/* What a label says after the name: total, and self. */
+function numbersOf({tree: t, node: i, removed}) {
+	if (t.inverted)
+		return [" " + percent(t.total[i], t.whole), ""];
+	if (!isDiff || !t.before)
+		return [" " + percent(t.total[i], t.whole), t.self[i] ? " \u00b7 self " + percent(t.self[i], t.whole) : ""];
+	const gone = removed && !t.total[i];
+	const text = c => gone ? changeText(c) :
+		amountText(c.after, c.is) + (c.significant ? " " + changeText(c) : "");
+	if (removed && !i)
+		return [" " + changeText({change: -t.sides[1].total[0] / t.unit /
+			(absolute || !t.whole ? wholeBefore() : t.whole)}), ""];
+	if (removed && !gone)
+		return ["", ""];
+	const own = selfChange(t, i);
+	return [" " + text(totalChange(t, i)), (gone ? own.before > 0 : t.self[i]) ? " \u00b7 self " + text(own) : ""];
+}
+
+const REMOVED = {name: "removed", short: "removed"};
+
+function label(box, limit) {
+	const f = box.removed && !box.node ? REMOVED : functions[box.tree.fn[box.node]];
+	const size = columns(f.short);
+	if (size > limit)
+		return limit >= 5 ? elide(f.short, limit) : "";
+	const [all, own] = numbersOf(box);
+	if (columns(f.name) + all.length + own.length <= limit)
+		return f.name + all + own;
+	if (size + all.length + own.length <= limit)
+		return f.short + all + own;
+	return size + all.length <= limit ? f.short + all : f.short;
+}
+
+/* ---- lines about a box, for the status and for tooltips */
+
+function whereIs(t, i) {
+	const f = functions[t.fn[i]];
+	return [f.module, f.file && `${f.file}:${f.line}`, t.inlined[i] && "inlined"].filter(Boolean);
+}
+
+/* Three lines: what happened to this frame, and to its function or where that is. */
+function linesOfDiff({tree: t, node: i}) {
+	const f = t.fn[i], frames = sumsOf(t).frames[f];
+	const what = !t.totalSamples[i] ? "removed: " : t.before.totalSamples[i] ? "" : "new: ";
+	const all = frames > 1 ? [`all ${frames} frames of it: ` + sentence("total", functionChange(t, f, "total")) +
+		" \u00b7 " + sentence("self", functionChange(t, f, "self"))] : [];
+	return [functions[f].name, what + sentence("total", totalChange(t, i)) + " \u00b7 " +
+		sentence("self", selfChange(t, i)), all.concat(whereIs(t, i)).join(" \u00b7 ")];
+}
+
+function linesOf(box) {
+	const {tree: t, node: i} = box;
+	if (box.end) {
+		const n = box.end - i;
+		return [`${n} frame${n === 1 ? "" : "s"} too small to draw here`,
+			share(box.removed ? "removed" : "total", box.width / t.unit, t.whole), "click to enlarge"];
+	}
+	if (isDiff && t.before)
+		return linesOfDiff(box);
+	const f = t.fn[i], n = t.totalSamples[i], count = `${n}${exact ? "" : ` \u00b1 ${margin(n, t.wholeSamples)}`} ${events}`;
+	if (t.inverted)
+		return [functions[f].name, share(i ? t.of(i) : "total", t.total[i], t.whole) + ` \u00b7 ${count}`,
+			whereIs(t, i).join(" \u00b7 ")];
+	const s = sumsOf(t), all = s.frames[f] > 1 ? [`all ${s.frames[f]} frames of it: ` +
+		share("total", s.now.total[f], t.whole) + " \u00b7 " + share("self", s.now.self[f], t.whole)] : [];
+	return [functions[f].name, share("total", t.total[i], t.whole) +
+		` (${percent(t.total[i], t.total[t.parent[i]])} of its caller) \u00b7 ` +
+		share("self", t.self[i], t.whole) + ` \u00b7 ${count}`,
+		all.concat(whereIs(t, i)).join(" \u00b7 ")];
+}

@@ -1,0 +1,33 @@
+/*
+ * What GPUs did, as tables: what ran on them, which calls of the API were made, what was copied. All of
+ * it is counted, not sampled. Made from the facts of a profile (core/facts.h).
+ */
+#ifndef SPROF_GPU_REPORT_H
+#define SPROF_GPU_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct buffer;
+struct profile;
+
+enum gpu_report_table {
+	GPU_REPORT_WORK,   /* kernels, copies, fills and graphs, most time first */
+	GPU_REPORT_API,	   /* calls, most time first */
+	GPU_REPORT_COPIES, /* copies and fills, with rates */
+};
+
+struct gpu_report_opts {
+	uint32_t max_rows; /* 0 = all */
+	bool json;
+};
+
+/* False, with nothing written, where the profile has no such facts. */
+bool gpu_report_write(struct buffer *b, const struct profile *p, enum gpu_report_table table,
+		      const struct gpu_report_opts *opts);
+
+/* What was lost or failed, a line each, as text; and the same as a member of a JSON object. */
+void gpu_report_add_trust(struct buffer *b, const struct profile *p);
+void gpu_report_add_trust_json(struct buffer *b, const struct profile *p);
+
+#endif

@@ -1,0 +1,66 @@
+/*
+ * Writes the page. What is in it is allowed by hash; everything else, the network above all, is not.
+ */
+#include "output/html.h"
+
+#include <string.h>
+
+#include "core/buffer.h"
+#include "output/base64.h"
+#include "output/diff_text.h"
+#include "output/script.h"
+#include "output/sha256.h"
+#include "output/svg_data.h"
+#include "output/text.h"
+
+static void add_hash(struct buffer *b, const char *directive, const struct buffer *of)
+{
+	unsigned char hash[SHA256_SIZE];
+
+	sha256(of->data, of->size, hash);
+	buffer_printf(b, "; %s 'sha256-", directive);
+	base64_add(b, hash, sizeof(hash));
+	buffer_add_char(b, '\'');
+}
+
+static void add_head(struct buffer *b, const char *title, const struct buffer *style,
+		     const struct buffer *script)
+{
+	buffer_add_string(
+		b, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+		   "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'");
+	add_hash(b, "style-src", style);
+	if (script->size)
+		add_hash(b, "script-src", script);
+	buffer_add_string(b, "; base-uri 'none'; form-action 'none'\">\n"
+			     "<meta name=\"viewport\" content=\"width=device-width\">\n"
+			     "<meta name=\"color-scheme\" content=\"light dark\">\n<title>");
+	text_add_xml(b, title, strlen(title));
+	buffer_add_string(b, "</title>\n<style>");
+	buffer_add(b, style->data, style->size);
+	buffer_add_string(b, "</style>\n</head>\n");
+}
+
+void html_write(struct buffer *b, const struct tree *tree, const struct summary *summary,
+		const struct profile *p, const struct svg_opts *opts)
+{
+	struct buffer style = { 0 }, script = { 0 };
+
+	script_add_style(&style, true, opts->diff != NULL);
+	if (!opts->without_script)
+		script_add(&script, true);
+	add_head(b, opts->title, &style, &script);
+	buffer_add_string(b, "<body>\n<main class=\"picture\">\n");
+	svg_add(b, tree, summary, opts);
+	buffer_add_string(b, "</main>\n");
+	if (!opts->without_script) {
+		buffer_add_string(b, "<script class=\"data\" type=\"application/octet-stream\">");
+		svg_data_add(b, tree, opts->diff ? opts->diff->diff : NULL, p);
+		buffer_add_string(b, "</script>\n<script>");
+		buffer_add(b, script.data, script.size);
+		buffer_add_string(b, "</script>\n");
+	}
+	buffer_add_string(b, "</body>\n</html>\n");
+	buffer_fini(&style);
+	buffer_fini(&script);
+}

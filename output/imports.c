@@ -1,0 +1,163 @@
+/* Adds up a profile by imported module. */
+#include "output/imports.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "core/alloc.h"
+#include "core/buffer.h"
+#include "core/column.h"
+#include "core/intern.h"
+#include "output/text.h"
+
+struct adder {
+	const struct profile *p;
+	struct imports *im;
+	size_t capacity;
+	struct intern index;
+	uint8_t *roles; /* by function: enum role */
+};
+
+enum role { ROLE_OTHER = 0, ROLE_MODULE = 1, ROLE_IMPORTER = 2 };
+
+static enum role role_of(const struct profile *p, const struct profile_function *f)
+{
+	const char *file = profile_str(p, f->file), *name = profile_str(p, f->name);
+
+	if (f->kind != FUNCTION_PYTHON)
+		return ROLE_OTHER;
+	if (strstr(file, "importlib._bootstrap") || strstr(file, "importlib/_bootstrap"))
+		return ROLE_IMPORTER;
+	return !strncmp(name, "<module>", 8) ? ROLE_MODULE : ROLE_OTHER;
+}
+
+static bool node_equal(const void *owner, uint32_t id, const void *key)
+{
+	const struct import_node *n = &((const struct adder *)owner)->im->nodes[id];
+	const uint32_t *k = key;
+
+	return n->parent == k[0] && n->file == k[1];
+}
+
+static uint32_t child_of(struct adder *a, uint32_t parent, uint32_t file)
+{
+	uint32_t key[2] = { parent, file };
+	struct imports *im = a->im;
+	uint32_t id = intern_id(&a->index, (uint32_t)XXH3_64bits(key, sizeof(key)),
+				(uint32_t)im->nr_nodes, node_equal, a, key);
+
+	if (id == im->nr_nodes) {
+		im->nodes = xgrow(im->nodes, &a->capacity, im->nr_nodes + 1, sizeof(*im->nodes));
+		im->nodes[im->nr_nodes++] = (struct import_node){ .parent = parent, .file = file };
+	}
+	return id;
+}
+
+static void add_stack(struct adder *a, const struct profile_stack *s, uint64_t weight,
+		      uint64_t samples)
+{
+	const struct profile *p = a->p;
+	bool importing = false;
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < s->nr_frames; i++) {
+		const struct profile_frame *f = &p->frames[p->stack_frames[s->first_frame + i]];
+
+		for (uint32_t k = 0; k < f->nr_locations; k++) {
+			uint32_t function = p->locations[f->first_location + k].function;
+
+			if (a->roles[function] == ROLE_IMPORTER) {
+				importing = true;
+			} else if (a->roles[function] == ROLE_MODULE && importing) {
+				at = child_of(a, at, p->functions[function].file);
+				importing = false;
+			}
+		}
+	}
+	if (!at && !importing)
+		return;
+	if (importing)
+		a->im->nodes[at].finding += weight;
+	else
+		a->im->nodes[at].self += weight;
+	for (;; at = a->im->nodes[at].parent) {
+		a->im->nodes[at].total += weight;
+		a->im->nodes[at].samples += samples;
+		if (!at)
+			return;
+	}
+}
+
+void imports_init(struct imports *im, const struct profile *p, enum profile_column column)
+{
+	uint64_t *weights = xcalloc(p->nr_stacks + 1, sizeof(*weights));
+	uint64_t *samples = xcalloc(p->nr_stacks + 1, sizeof(*samples));
+	struct adder a = { .p = p, .im = im };
+
+	*im = (struct imports){ 0 };
+	child_of(&a, 0, 0);
+	a.roles = xcalloc(p->nr_functions + 1, sizeof(*a.roles));
+	for (size_t i = 0; i < p->nr_functions; i++)
+		a.roles[i] = (uint8_t)role_of(p, &p->functions[i]);
+	for (size_t i = 0; i < p->nr_samples; i++) {
+		const struct profile_sample *s = &p->samples[i];
+
+		weights[s->stack] += s->column == column ? s->weight : 0;
+		samples[s->stack] += column_events(column, s);
+	}
+	for (size_t i = 0; i < p->nr_stacks; i++)
+		if (weights[i] || samples[i])
+			add_stack(&a, &p->stacks[i], weights[i], samples[i]);
+	intern_fini(&a.index);
+	free(a.roles);
+	free(weights);
+	free(samples);
+}
+
+void imports_fini(struct imports *im)
+{
+	free(im->nodes);
+	*im = (struct imports){ 0 };
+}
+
+/* Where the part of a path begins that names the module; the base name where nothing tells. */
+static const char *module_part(const char *file)
+{
+	static const char *const roots[] = { "/site-packages/", "/dist-packages/" };
+	const char *base = strrchr(file, '/'), *at;
+
+	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++)
+		if ((at = strstr(file, roots[i])))
+			return at + strlen(roots[i]);
+	at = strstr(file, "/lib/python3");
+	if (at && (at = strchr(at + strlen("/lib/"), '/')))
+		return at + 1;
+	/* A package outside of all that: its directory says more than __init__.py. */
+	if (base && !strcmp(base, "/__init__.py"))
+		while (base > file && base[-1] != '/')
+			base--;
+	else if (base)
+		base++;
+	return base ? base : file;
+}
+
+void imports_add_name(struct buffer *b, const char *file)
+{
+	const char *part = module_part(file);
+	size_t n = strlen(part);
+	struct buffer name = { 0 };
+
+	if (!strncmp(part, "<frozen ", 8) && part[n - 1] == '>') {
+		text_add_clean(b, part + 8, n - 9);
+		return;
+	}
+	if (n > 3 && !strcmp(part + n - 3, ".py"))
+		n -= 3;
+	if (n > 9 && !memcmp(part + n - 9, "/__init__", 9))
+		n -= 9;
+	for (size_t i = 0; i < n; i++)
+		buffer_add_char(&name, part[i] == '/' ? '.' : part[i]);
+	text_add_clean(b, name.data, name.size);
+	buffer_fini(&name);
+}

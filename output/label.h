@@ -1,0 +1,45 @@
+/*
+ * What is written on a box: the longest of a ladder of texts that fits. Of each name
+ * the short part is found once: ns::f<T>(args) -> f.
+ */
+#ifndef SPROF_LABEL_H
+#define SPROF_LABEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct buffer;
+struct tree;
+
+/* A function's name and where in it the short name lies. */
+struct label_name {
+	const char *text; /* the tree's */
+	size_t size;
+	size_t short_start, short_size;
+};
+
+/* By function of the tree; the caller frees the array. */
+struct label_name *label_names(const struct tree *tree);
+
+/* How much of a Python name comes before where it is defined: "f" of "f (x.py:12)". */
+size_t label_without_place(const char *s, size_t n);
+
+/*
+ * Where the short name lies in a clean name of C, C++, Rust, Go or Java; the whole of it for kinds
+ * (enum function_kind) whose names follow no such grammar.
+ */
+void label_short(const char *s, size_t n, uint8_t kind, size_t *ret_start, size_t *ret_size);
+
+/*
+ * Appends the first that fits in `columns` of: "name 41% · self 12%", "short 41% · self 12%",
+ * "short 41%", "short", "sh…rt"; nothing where not even that does.
+ */
+void label_add(struct buffer *b, const struct label_name *name, uint64_t total, uint64_t self,
+	       uint64_t whole, size_t columns);
+
+/* The same ladder with other numbers, clean text; an empty self_text is none. */
+void label_add_texts(struct buffer *b, const struct label_name *name,
+		     const struct buffer *total_text, const struct buffer *self_text,
+		     size_t columns);
+
+#endif

@@ -1,0 +1,21 @@
+/* Marks what is used, and leaves the naming to tree_functions. */
+#include "output/naming.h"
+
+#include <stdlib.h>
+
+#include "core/alloc.h"
+#include "core/profile.h"
+
+void naming_init(struct tree_functions *t, const struct profile *p)
+{
+	bool *frame_used = xcalloc(p->nr_frames + 1, sizeof(*frame_used));
+	bool *comm_used = xcalloc(p->nr_strings + 1, sizeof(*comm_used));
+
+	for (size_t i = 0; i < p->nr_stack_frames; i++)
+		frame_used[p->stack_frames[i]] = true;
+	for (size_t i = 0; i < p->nr_threads; i++)
+		comm_used[p->threads[i].comm] = true;
+	tree_functions_init(t, p, frame_used, comm_used, false);
+	free(frame_used);
+	free(comm_used);
+}

@@ -1,0 +1,39 @@
+/*
+ * Numbers as people read them: shares, times, and the margin that sampling leaves. flame.js holds
+ * the same rules, so that a picture says the same with and without its script.
+ */
+#ifndef SPROF_NUMBER_H
+#define SPROF_NUMBER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/profile.h"
+
+struct buffer;
+
+/* "41%", "4.1%", "0.41%", "<0.01%", "0%": at least two digits that mean something. */
+void number_add_percent(struct buffer *b, uint64_t part, uint64_t whole);
+
+/* A change of a share, a fraction, with its sign: "+5.7%", "-0.41%", "+0%". */
+void number_add_change(struct buffer *b, double change);
+
+/* "1.24 s", "312 ms", "4.10 us": three digits. */
+void number_add_time(struct buffer *b, uint64_t ns);
+
+/* "1.24 GB", "312 kB", "17 B": three digits, powers of 1000 as rates of copies are given in. */
+void number_add_bytes(struct buffer *b, uint64_t bytes);
+
+/* A value in the unit of the column: "1.24 s", "1.24 GB", or a bare number. */
+void number_add_value(struct buffer *b, enum profile_column column, uint64_t value);
+
+/*
+ * Half the width of the 95% confidence interval of a count of samples: of `total` samples taken,
+ * `part` fell here (binomial, normal approximation).
+ */
+uint64_t number_margin(uint64_t part, uint64_t total);
+
+/* part * scale / whole, rounded to nearest, without overflow; 0 when whole is 0. */
+uint64_t number_scale(uint64_t part, uint64_t scale, uint64_t whole);
+
+#endif

@@ -1,0 +1,19 @@
+/* How much of a multiprocessor a kernel can fill, at most. */
+#ifndef SPROF_OCCUPANCY_H
+#define SPROF_OCCUPANCY_H
+
+#include <stdbool.h>
+
+struct fact_gpu_device;
+struct fact_gpu_work;
+
+/*
+ * Theoretical occupancy of a kernel: the warps that fit on a multiprocessor at once, limited by
+ * registers, shared memory, warps and blocks, as a percentage of the warps it holds. Allocation
+ * granularities are those of compute capability 7.0 and later (CUDA Occupancy Calculator). False where
+ * the device or the shape of the launch is not known.
+ */
+bool occupancy_percent(const struct fact_gpu_device *device, const struct fact_gpu_work *kernel,
+		       unsigned *ret_percent);
+
+#endif

@@ -1,0 +1,68 @@
+/*
+ * The numbers of profile.proto (github.com/google/pprof/proto), for the writer and the reader, and
+ * what both agree on beyond it:
+ *
+ * A mapping is a module. Of an ELF file it starts at 0 of the file, so that the addresses of its
+ * locations are file offsets. Kinds of functions have no field of their own: a frame that is of
+ * another kind than its module says lies in a mapping that is called "[python]", "[gpu]", ... and
+ * has no addresses. Code of a JIT is in "[jit:PID]". A function that is called "libx.so+0x12" is code of
+ * libx.so without a name.
+ *
+ * The samples of a thread bear the labels "thread" (its name), "pid" and "tid". Comments of the form
+ * key=value hold what the format has no place for.
+ */
+#ifndef SPROF_PPROF_FIELDS_H
+#define SPROF_PPROF_FIELDS_H
+
+enum pprof_profile {
+	PPROF_SAMPLE_TYPE = 1,
+	PPROF_SAMPLE = 2,
+	PPROF_MAPPING = 3,
+	PPROF_LOCATION = 4,
+	PPROF_FUNCTION = 5,
+	PPROF_STRING_TABLE = 6,
+	PPROF_TIME_NANOS = 9,
+	PPROF_DURATION_NANOS = 10,
+	PPROF_PERIOD_TYPE = 11,
+	PPROF_PERIOD = 12,
+	PPROF_COMMENT = 13,
+	PPROF_DEFAULT_SAMPLE_TYPE = 14,
+};
+
+enum pprof_value_type { PPROF_VALUE_TYPE_TYPE = 1, PPROF_VALUE_TYPE_UNIT = 2 };
+
+enum pprof_sample { PPROF_SAMPLE_LOCATION_ID = 1, PPROF_SAMPLE_VALUE = 2, PPROF_SAMPLE_LABEL = 3 };
+
+enum pprof_label { PPROF_LABEL_KEY = 1, PPROF_LABEL_STR = 2, PPROF_LABEL_NUM = 3 };
+
+enum pprof_mapping {
+	PPROF_MAPPING_ID = 1,
+	PPROF_MAPPING_START = 2,
+	PPROF_MAPPING_LIMIT = 3,
+	PPROF_MAPPING_OFFSET = 4,
+	PPROF_MAPPING_FILENAME = 5,
+	PPROF_MAPPING_BUILD_ID = 6,
+	PPROF_MAPPING_HAS_FUNCTIONS = 7,
+	PPROF_MAPPING_HAS_FILENAMES = 8,
+	PPROF_MAPPING_HAS_LINE_NUMBERS = 9,
+	PPROF_MAPPING_HAS_INLINE_FRAMES = 10,
+};
+
+enum pprof_location {
+	PPROF_LOCATION_ID = 1,
+	PPROF_LOCATION_MAPPING_ID = 2,
+	PPROF_LOCATION_ADDRESS = 3,
+	PPROF_LOCATION_LINE = 4, /* innermost function first */
+};
+
+enum pprof_line { PPROF_LINE_FUNCTION_ID = 1, PPROF_LINE_LINE = 2 };
+
+enum pprof_function {
+	PPROF_FUNCTION_ID = 1,
+	PPROF_FUNCTION_NAME = 2,
+	PPROF_FUNCTION_SYSTEM_NAME = 3,
+	PPROF_FUNCTION_FILENAME = 4,
+	PPROF_FUNCTION_START_LINE = 5,
+};
+
+#endif

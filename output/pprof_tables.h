@@ -1,0 +1,45 @@
+/*
+ * The tables of a pprof file: a pass over the message that notes where things are, checks what they
+ * say of each other, and makes frames of locations.
+ */
+#ifndef SPROF_PPROF_TABLES_H
+#define SPROF_PPROF_TABLES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/cursor.h"
+
+struct profile;
+
+struct pprof_entry {
+	uint64_t id;
+	struct cursor message;
+	uint32_t frame; /* of a location: + 1, 0 = not made yet */
+};
+
+struct pprof_list {
+	struct pprof_entry *entries; /* by id, once pprof_tables_init() is through */
+	size_t nr, capacity;
+};
+
+struct pprof_tables {
+	struct pprof_list mappings, locations, functions;
+	struct cursor *strings, *types, *samples, *comments;
+	size_t nr_strings, nr_types, nr_samples, nr_comments;
+	size_t strings_capacity, types_capacity, samples_capacity, comments_capacity;
+	struct cursor period_type;
+	uint64_t time_ns, duration_ns, period, default_type;
+};
+
+/* 0, or -EINVAL where the bytes are no profile. The tables point into them. */
+int pprof_tables_init(struct pprof_tables *t, const void *data, size_t size);
+void pprof_tables_fini(struct pprof_tables *t);
+
+/* The number of a string in the profile; that of "" where the file has none of that number. */
+uint32_t pprof_string(const struct pprof_tables *t, struct profile *p, uint64_t id);
+
+/* The frame of a location. 0, or -EINVAL where there is no such location or it is damaged. */
+int pprof_frame(struct pprof_tables *t, struct profile *p, uint64_t location, uint32_t *ret_frame);
+
+#endif

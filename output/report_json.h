@@ -1,0 +1,22 @@
+/*
+ * The report for machines: one JSON object, versioned; docs/report-json.md says what is in it.
+ */
+#ifndef SPROF_REPORT_JSON_H
+#define SPROF_REPORT_JSON_H
+
+#include <stdint.h>
+
+#include "output/ranking.h"
+
+struct buffer;
+struct summary;
+
+/* `by` is what the rows are: "function", "module", ...; max_rows 0 = all. */
+void report_json_write(struct buffer *b, const struct tree *tree, const struct summary *summary,
+		       enum ranking_key key, const char *by, uint32_t max_rows);
+
+/* Rows are the nodes of the tree, depth first, each with the number of its parent's row. */
+void report_json_write_tree(struct buffer *b, const struct tree *tree,
+			    const struct summary *summary, const char *by);
+
+#endif

@@ -1,0 +1,13 @@
+/*
+ * SHA-256 (FIPS 180-4), for the content security policy of a page, which names its script by it.
+ */
+#ifndef SPROF_SHA256_H
+#define SPROF_SHA256_H
+
+#include <stddef.h>
+
+enum { SHA256_SIZE = 32 };
+
+void sha256(const void *data, size_t size, unsigned char ret_hash[SHA256_SIZE]);
+
+#endif

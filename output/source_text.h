@@ -1,0 +1,26 @@
+/*
+ * The text of a source file, by line, for reports that show it beside their numbers. The file is that
+ * of the machine the report is made on; whether it is still what ran is for the caller to say.
+ */
+#ifndef SPROF_SOURCE_TEXT_H
+#define SPROF_SOURCE_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct source_text;
+
+/*
+ * NULL where there is nothing to show: no absolute path, no regular file, not readable, or larger
+ * than 16 MiB.
+ */
+struct source_text *source_text_open(const char *path);
+void source_text_free(struct source_text *text); /* NULL is fine */
+
+/* Line 1 is the first; without its newline. *ret_size 0 and "" beyond the last. */
+const char *source_text_line(const struct source_text *text, uint32_t line, size_t *ret_size);
+
+/* When it was last written, Unix time. */
+uint64_t source_text_changed_ns(const struct source_text *text);
+
+#endif

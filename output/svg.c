@@ -1,0 +1,252 @@
+/*
+ * Writes the SVG. flame.js draws the same picture from the data; the numbers of the geometry below
+ * and the class names are repeated there, and a browser test holds the two together.
+ */
+#include "output/svg.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/buffer.h"
+#include "output/color.h"
+#include "output/diff_text.h"
+#include "output/label.h"
+#include "output/script.h"
+#include "output/summary.h"
+#include "output/svg_data.h"
+#include "output/svg_frames.h"
+#include "output/text.h"
+#include "output/tree.h"
+
+enum {
+	HEAD = 78,	/* title and three lines of status */
+	FOOT = 46,	/* below the root: facts and legend */
+	DIFF_LINE = 14, /* the facts of a diff take a second line */
+	TITLE_COLUMNS = 80,
+	MAX_BOXES = 2400,
+	MAX_ROWS = 800,
+};
+
+struct legend {
+	struct buffer *b;
+	const struct tree *tree;
+	unsigned x, y;
+};
+
+static void add_legend_kind(int kind, const char *class, const char *name, void *arg)
+{
+	struct legend *l = arg;
+	size_t i = 1;
+
+	/* Only what the picture holds; the root is everywhere. */
+	while (i < l->tree->functions.nr && l->tree->functions.list[i].kind != kind)
+		i++;
+	if (i == l->tree->functions.nr)
+		return;
+	buffer_printf(l->b, "<g class=\"%s\"><rect x=\"%u\" y=\"%u\" width=\"12\" height=\"10\"/>",
+		      class, l->x, l->y - 9);
+	if (kind == FUNCTION_MARKER)
+		buffer_printf(l->b,
+			      "<rect class=\"h\" x=\"%u\" y=\"%u\" width=\"12\" height=\"10\"/>",
+			      l->x, l->y - 9);
+	buffer_printf(l->b, "<text x=\"%u\" y=\"%u\">%s</text></g>", l->x + 17, l->y, name);
+	l->x += 17 + (unsigned)(strlen(name) * SVG_COLUMN / 100) + 16;
+}
+
+static void add_legend_change(struct legend *l, const char *class, bool hatched, const char *name)
+{
+	buffer_printf(l->b, "<g class=\"%s\"><rect x=\"%u\" y=\"%u\" width=\"12\" height=\"10\"/>",
+		      class, l->x, l->y - 9);
+	if (hatched)
+		buffer_printf(l->b,
+			      "<rect class=\"h\" x=\"%u\" y=\"%u\" width=\"12\" height=\"10\"/>",
+			      l->x, l->y - 9);
+	buffer_printf(l->b, "<text x=\"%u\" y=\"%u\">%s</text></g>", l->x + 17, l->y, name);
+	l->x += 17 + (unsigned)(strlen(name) * SVG_COLUMN / 100) + 12;
+}
+
+/* By the change in percent of the whole, see diff_level(). */
+static void add_legend_changes(struct legend *l)
+{
+	add_legend_change(l, "d0", false, "less: 3%");
+	add_legend_change(l, "d1", false, "1%");
+	add_legend_change(l, "d2", false, "0.3%");
+	add_legend_change(l, "d4", false, "within the sampling error");
+	add_legend_change(l, "d6", false, "more: 0.3%");
+	add_legend_change(l, "d7", false, "1%");
+	add_legend_change(l, "d8", false, "3%");
+	add_legend_change(l, "d8 new", false, "new");
+	add_legend_change(l, "d0", true, "removed");
+}
+
+static void add_facts(struct svg_picture *w, unsigned y)
+{
+	struct buffer facts = { 0 }, *b = w->b;
+
+	buffer_printf(b, "<text class=\"facts\" x=\"%d\" y=\"%u\">", SVG_MARGIN, y);
+	if (w->diff) {
+		buffer_printf(b, "<tspan>");
+		buffer_printf(&facts, "before, %s: ", w->diff->before_name);
+		summary_add_trust(&facts, w->diff->before);
+		text_add_xml(b, facts.data, facts.size);
+		buffer_printf(b, "</tspan><tspan x=\"%d\" dy=\"%d\">", SVG_MARGIN, DIFF_LINE);
+		facts.size = 0;
+		buffer_printf(&facts, "after, %s: ", w->diff->after_name);
+	}
+	summary_add_trust(&facts, w->summary);
+	text_add_xml(b, facts.data, facts.size);
+	buffer_add_string(b, w->diff ? "</tspan></text>\n" : "</text>\n");
+	buffer_fini(&facts);
+}
+
+/* How to read it, under the picture, and what the numbers rest on. */
+static void add_foot(struct svg_picture *w)
+{
+	struct buffer *b = w->b;
+	unsigned y = w->base + 36 + (w->diff ? DIFF_LINE : 0);
+	struct legend legend = { b, w->tree, SVG_MARGIN, y };
+
+	add_facts(w, w->base + 18);
+	buffer_printf(
+		b,
+		"<g class=\"legend\"><g class=\"%s\"><rect x=\"%u\" y=\"%u\" width=\"26\" "
+		"height=\"7\"/><rect class=\"%s\" x=\"%u\" y=\"%u\" width=\"12\" height=\"3\"/>"
+		"<text x=\"%u\" y=\"%u\">box = total, cap = self</text></g>",
+		w->diff ? "d4" : "n2", legend.x, y - 6, w->diff ? "c q4" : "c", legend.x + 14,
+		y - 9, legend.x + 31, y);
+	legend.x += 31 + 24 * SVG_COLUMN / 100 + 16;
+	if (w->diff)
+		add_legend_changes(&legend);
+	else
+		color_each_kind(add_legend_kind, &legend);
+	buffer_add_string(b, "</g>\n");
+}
+
+/* One line under the title: how the samples were taken, or what is compared with what. */
+static void add_origin(struct buffer *line, const struct svg_picture *w)
+{
+	const struct diff_view *v = w->diff;
+
+	if (!v) {
+		summary_add_origin(line, w->summary);
+		return;
+	}
+	buffer_add_string(line, "before ");
+	summary_add_value(line, v->before, v->before->total);
+	buffer_add_string(line, ", after ");
+	summary_add_value(line, v->after, v->after->total);
+	buffer_printf(line, ": %s",
+		      v->diff->absolute ? "compared as they are" : "shares of each compared");
+}
+
+static void add_head(struct svg_picture *w, const char *title)
+{
+	struct buffer line = { 0 }, *b = w->b;
+	size_t fits;
+
+	text_add_clean(&line, title, strlen(title));
+	fits = text_head(line.data, line.size, TITLE_COLUMNS);
+	buffer_printf(b, "<text class=\"name\" x=\"%d\" y=\"22\">", SVG_MARGIN);
+	text_add_xml(b, line.data, fits);
+	buffer_add_string(b, fits < line.size ? "\xe2\x80\xa6" : "");
+	if (w->summary->incomplete) {
+		buffer_add_string(b, "<tspan class=\"warn\"> INCOMPLETE: ");
+		text_add_xml(b, w->summary->note, strlen(w->summary->note));
+		buffer_add_string(b, "</tspan>");
+	}
+	line.size = 0;
+	add_origin(&line, w);
+	buffer_printf(b, "</text>\n<g class=\"status\"><text x=\"%d\" y=\"40\">", SVG_MARGIN);
+	text_add_xml(b, line.data, line.size);
+	buffer_add_string(b, "</text></g>\n");
+	buffer_fini(&line);
+}
+
+static void add_start(struct svg_picture *w, const char *title, unsigned height)
+{
+	struct buffer *b = w->b;
+
+	buffer_printf(b,
+		      "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"sprof\" width=\"%d\" "
+		      "height=\"%u\" viewBox=\"0 0 %d %u\" role=\"img\" aria-label=\"",
+		      SVG_WIDTH, height, SVG_WIDTH, height);
+	text_add_xml(b, title, strlen(title));
+	buffer_add_string(b, "\">\n");
+}
+
+static void add_defs(struct buffer *b)
+{
+	buffer_add_string(b, "<defs><pattern id=\"sprof-hatch\" width=\"6\" height=\"6\" "
+			     "patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
+			     "<path class=\"hatch\" d=\"M0 0v6\"/></pattern></defs>\n"
+			     "<rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n");
+}
+
+static void picture_init(struct svg_picture *w, struct buffer *b, const struct tree *tree,
+			 const struct summary *summary, const struct svg_opts *opts)
+{
+	const struct diff *diff = opts->diff ? opts->diff->diff : NULL;
+	const struct layout_limits limits = { SVG_CHART, MAX_BOXES, MAX_ROWS, diff };
+
+	*w = (struct svg_picture){ .b = b, .tree = tree, .summary = summary, .diff = opts->diff };
+	w->total = summary->total ? summary->total : 1;
+	w->sums = tree_sums(tree);
+	w->diff_sums = diff ? diff_sums(diff) : NULL;
+	w->names = label_names(tree);
+	layout_init(&w->layout, tree, &limits);
+	w->base = HEAD + w->layout.nr_rows * SVG_ROW + SVG_CAP + 2;
+}
+
+static void picture_fini(struct svg_picture *w)
+{
+	layout_fini(&w->layout);
+	free(w->names);
+	free(w->sums);
+	free(w->diff_sums);
+}
+
+static void add_picture(struct svg_picture *w, const struct svg_opts *opts)
+{
+	add_defs(w->b);
+	add_head(w, opts->title);
+	svg_frames_add(w);
+	add_foot(w);
+}
+
+void svg_add(struct buffer *b, const struct tree *tree, const struct summary *summary,
+	     const struct svg_opts *opts)
+{
+	struct svg_picture w;
+
+	picture_init(&w, b, tree, summary, opts);
+	add_start(&w, opts->title, w.base + FOOT + (w.diff ? DIFF_LINE : 0));
+	add_picture(&w, opts);
+	buffer_add_string(b, "</svg>\n");
+	picture_fini(&w);
+}
+
+void svg_write(struct buffer *b, const struct tree *tree, const struct summary *summary,
+	       const struct svg_opts *opts)
+{
+	struct svg_picture w;
+
+	picture_init(&w, b, tree, summary, opts);
+	buffer_add_string(b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+	add_start(&w, opts->title, w.base + FOOT + (w.diff ? DIFF_LINE : 0));
+	buffer_add_string(b, "<title>");
+	text_add_xml(b, opts->title, strlen(opts->title));
+	buffer_add_string(b, "</title>\n<style>\n");
+	script_add_style(b, false, w.diff != NULL);
+	buffer_add_string(b, "</style>\n");
+	add_picture(&w, opts);
+	if (!opts->without_script) {
+		buffer_add_string(b, "<metadata class=\"data\">");
+		svg_data_add(b, tree, w.diff ? w.diff->diff : NULL, NULL);
+		buffer_add_string(b, "</metadata>\n<script><![CDATA[\n");
+		script_add(b, false);
+		buffer_add_string(b, "]]></script>\n");
+	}
+	buffer_add_string(b, "</svg>\n");
+	picture_fini(&w);
+}

@@ -1,0 +1,281 @@
+/*
+ * Writes the report table. Cells are made first, then columns are given the width of their widest
+ * cell, and the names take what is left.
+ */
+#include "output/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/buffer.h"
+#include "core/column.h"
+#include "output/label.h"
+#include "output/number.h"
+#include "output/summary.h"
+#include "output/text.h"
+
+enum {
+	BAR = 20, /* columns */
+	MODULE_MAX = 24,
+	NAME_MIN = 20,
+};
+
+enum column { SELF_PERCENT, TOTAL_PERCENT, SELF, TOTAL, SAMPLES, NAME, MODULE, NR_CELLS };
+
+struct row {
+	struct buffer cells[NR_CELLS];
+	size_t short_start, short_size; /* of the name, for where all of it is too wide */
+};
+
+struct table {
+	struct buffer *b;
+	const struct summary *summary;
+	const struct table_opts *opts;
+	struct row *rows; /* [0] is the heading */
+	uint32_t nr_rows;
+	size_t widths[NR_CELLS], bar;
+};
+
+static const char plus_minus[] = "\xc2\xb1";
+
+static void add_margin(const struct table *t, struct buffer *b, uint64_t samples)
+{
+	uint64_t margin = number_margin(samples, t->summary->samples);
+
+	if (t->summary->info->exact)
+		return;
+	buffer_printf(b, "%s%llu", t->opts->unicode ? plus_minus : "+-",
+		      (unsigned long long)margin);
+}
+
+static void fill_row(struct table *t, struct row *row, const struct ranking_row *r)
+{
+	const struct summary *s = t->summary;
+	bool by_self = t->opts->key == RANKING_SELF, counts = s->info->unit == UNIT_COUNT;
+	uint64_t samples = by_self ? r->sum.self_samples : r->sum.total_samples;
+
+	number_add_percent(&row->cells[SELF_PERCENT], r->sum.self, s->total);
+	number_add_percent(&row->cells[TOTAL_PERCENT], r->sum.total, s->total);
+	summary_add_value(&row->cells[SELF], s, r->sum.self);
+	summary_add_value(&row->cells[TOTAL], s, r->sum.total);
+	/* Where values are counts already, the margin goes with the one that is sorted by. */
+	if (!counts)
+		buffer_add_u64(&row->cells[SAMPLES], samples);
+	add_margin(t, &row->cells[counts ? (by_self ? SELF : TOTAL) : SAMPLES], samples);
+	buffer_add_string(&row->cells[NAME], r->function->name);
+	label_short(row->cells[NAME].data, row->cells[NAME].size, r->function->kind,
+		    &row->short_start, &row->short_size);
+	text_add_clean(&row->cells[MODULE], r->function->module, strlen(r->function->module));
+}
+
+static void fill_heading(struct table *t)
+{
+	const char *headings[NR_CELLS] = { "Self%", "Total%",	      "Self",  "Total",
+					   "",	    t->opts->heading, "Module" };
+
+	headings[SAMPLES] = t->opts->key == RANKING_SELF ? "Self" : "Total";
+	if (t->summary->info->unit == UNIT_COUNT)
+		headings[SAMPLES] = "";
+	for (int i = 0; i < NR_CELLS; i++)
+		buffer_add_string(&t->rows[0].cells[i], headings[i]);
+	if (*headings[SAMPLES])
+		buffer_printf(&t->rows[0].cells[SAMPLES], " %s", t->summary->info->events);
+}
+
+static void measure(struct table *t)
+{
+	size_t fixed = t->bar + 2, left;
+
+	bool modules = false;
+
+	for (uint32_t i = 0; i < t->nr_rows; i++) {
+		modules |= i && t->rows[i].cells[MODULE].size;
+		for (int c = 0; c < NR_CELLS; c++) {
+			const struct buffer *cell = &t->rows[i].cells[c];
+			size_t columns = text_columns(cell->data, cell->size);
+
+			if (columns > t->widths[c])
+				t->widths[c] = columns;
+		}
+	}
+	if (!modules)
+		t->widths[MODULE] = 0;
+	if (!t->opts->columns)
+		return;
+	for (int c = 0; c < NAME; c++)
+		fixed += t->widths[c] ? t->widths[c] + 2 : 0;
+	left = t->opts->columns > fixed ? t->opts->columns - fixed : 0;
+	if (t->widths[MODULE] > MODULE_MAX)
+		t->widths[MODULE] = MODULE_MAX;
+	if (t->widths[MODULE] + 2 + NAME_MIN > left)
+		t->widths[MODULE] = 0; /* no room: the name is worth more */
+	left -= t->widths[MODULE] ? t->widths[MODULE] + 2 : 0;
+	if (left < NAME_MIN) {
+		left += t->bar + 2;
+		t->bar = 0;
+	}
+	if (t->widths[NAME] > left)
+		t->widths[NAME] = left > NAME_MIN ? left : NAME_MIN;
+}
+
+static void add_spaces(struct buffer *b, size_t nr)
+{
+	memset(buffer_reserve(b, nr), ' ', nr);
+	b->size += nr;
+}
+
+static void add_right(struct table *t, const struct buffer *cell, size_t width)
+{
+	if (!width)
+		return;
+	add_spaces(t->b, width - text_columns(cell->data, cell->size));
+	buffer_add(t->b, cell->data, cell->size);
+	buffer_add_string(t->b, "  ");
+}
+
+/* Cut in the middle: both ends of a name tell most. Returns the columns used. */
+static size_t add_cut(struct table *t, const char *s, size_t n, size_t width)
+{
+	size_t columns = text_columns(s, n), head, tail;
+
+	if (columns <= width) {
+		buffer_add(t->b, s, n);
+		return columns;
+	}
+	head = text_head(s, n, width / 2);
+	tail = text_tail(s, n, (width - 1) / 2);
+	buffer_add(t->b, s, head);
+	buffer_add_string(t->b, t->opts->unicode ? "\xe2\x80\xa6" : "~");
+	buffer_add(t->b, s + n - tail, tail);
+	return text_columns(s, head) + 1 + text_columns(s + n - tail, tail);
+}
+
+static size_t add_name(struct table *t, const struct row *row)
+{
+	const struct buffer *cell = &row->cells[NAME];
+	size_t width = t->widths[NAME];
+
+	if (!row->short_size || text_columns(cell->data, cell->size) <= width)
+		return add_cut(t, cell->data, cell->size, width);
+	return add_cut(t, cell->data + row->short_start, row->short_size, width);
+}
+
+static void add_times(struct buffer *b, const char *s, uint64_t nr)
+{
+	while (nr--)
+		buffer_add_string(b, s);
+}
+
+/* Solid to the self, light from there to the total. */
+static void add_bar(struct table *t, const struct tree_sum *sum)
+{
+	static const char *const eighths[] = { "",
+					       "\xe2\x96\x8f",
+					       "\xe2\x96\x8e",
+					       "\xe2\x96\x8d",
+					       "\xe2\x96\x8c",
+					       "\xe2\x96\x8b",
+					       "\xe2\x96\x8a",
+					       "\xe2\x96\x89" };
+	bool unicode = t->opts->unicode;
+	uint64_t whole = t->summary->total;
+	uint64_t self = number_scale(sum->self, BAR * 8, whole);
+	uint64_t total = number_scale(sum->total, BAR, whole), solid = (self + 4) / 8;
+
+	if (unicode) {
+		solid = self / 8;
+		add_times(t->b, "\xe2\x96\x88", solid);
+		buffer_add_string(t->b, eighths[self % 8]);
+		solid += self % 8 != 0;
+	} else {
+		add_times(t->b, "#", solid);
+	}
+	total = total > solid ? total : solid;
+	add_times(t->b, unicode ? "\xe2\x96\x91" : "=", total - solid);
+	add_spaces(t->b, BAR - total);
+	add_spaces(t->b, 2);
+}
+
+static void add_row(struct table *t, const struct row *row, const struct tree_sum *sum)
+{
+	bool color = t->opts->color;
+	size_t used;
+
+	if (color && !sum)
+		buffer_add_string(t->b, "\033[1m");
+	add_right(t, &row->cells[SELF_PERCENT], t->widths[SELF_PERCENT]);
+	add_right(t, &row->cells[TOTAL_PERCENT], t->widths[TOTAL_PERCENT]);
+	if (color && sum)
+		buffer_add_string(t->b, "\033[34m");
+	if (sum && t->bar)
+		add_bar(t, sum);
+	else if (t->bar)
+		buffer_printf(t->b, "%-*s  ", BAR, "0        50      100");
+	if (color && sum)
+		buffer_add_string(t->b, "\033[0m");
+	for (int c = SELF; c <= SAMPLES; c++)
+		add_right(t, &row->cells[c], t->widths[c]);
+	used = add_name(t, row);
+	if (t->widths[MODULE] && row->cells[MODULE].size) {
+		add_spaces(t->b, t->widths[NAME] - used + 2);
+		buffer_add_string(t->b, color && sum ? "\033[2m" : "");
+		add_cut(t, row->cells[MODULE].data, row->cells[MODULE].size, t->widths[MODULE]);
+	}
+	buffer_add_string(t->b, color ? "\033[0m\n" : "\n");
+}
+
+static void add_line(struct buffer *b, struct buffer *line)
+{
+	if (line->size) {
+		text_add_clean(b, line->data, line->size);
+		buffer_add_char(b, '\n');
+	}
+	line->size = 0;
+}
+
+void table_add_head(struct buffer *b, const struct summary *summary)
+{
+	struct buffer line = { 0 };
+
+	buffer_add_string(&line, summary->command);
+	add_line(b, &line);
+	summary_add_origin(&line, summary);
+	add_line(b, &line);
+	summary_add_trust(&line, summary);
+	add_line(b, &line);
+	if (summary->incomplete)
+		buffer_printf(&line, "INCOMPLETE: %s", summary->note);
+	add_line(b, &line);
+	buffer_add_char(b, '\n');
+	buffer_fini(&line);
+}
+
+void table_write(struct buffer *b, const struct tree *tree, const struct summary *summary,
+		 const struct table_opts *opts)
+{
+	struct table t = { .b = b, .summary = summary, .opts = opts, .bar = BAR };
+	struct ranking ranking;
+	uint32_t nr;
+
+	ranking_init(&ranking, tree, opts->key);
+	nr = opts->max_rows && opts->max_rows < ranking.nr_rows ? opts->max_rows : ranking.nr_rows;
+	t.rows = xcalloc(nr + 1, sizeof(*t.rows));
+	t.nr_rows = nr + 1;
+	fill_heading(&t);
+	for (uint32_t i = 0; i < nr; i++)
+		fill_row(&t, &t.rows[i + 1], &ranking.rows[i]);
+	measure(&t);
+	table_add_head(b, summary);
+	add_row(&t, &t.rows[0], NULL);
+	for (uint32_t i = 0; i < nr; i++)
+		add_row(&t, &t.rows[i + 1], &ranking.rows[i].sum);
+	if (nr < ranking.nr_rows)
+		buffer_printf(b, "%u more %s (-n 0 shows all)\n", ranking.nr_rows - nr,
+			      opts->plural);
+	for (uint32_t i = 0; i <= nr; i++)
+		for (int c = 0; c < NR_CELLS; c++)
+			buffer_fini(&t.rows[i].cells[c]);
+	free(t.rows);
+	ranking_fini(&ranking);
+}

@@ -1,0 +1,126 @@
+/*
+ * Inside the in-target code: what its files share. It is a guest in somebody else's process: raw
+ * system calls only, no libc, no thread-local storage, no allocation, no locks, no data of its own.
+ * The same files are the injected payload (payload_start.c) and, with preload.c, libsprof.so.
+ */
+#ifndef SPROF_AGENT_AGENT_H
+#define SPROF_AGENT_AGENT_H
+
+#include <linux/types.h>
+
+#include "core/walk.h"
+#include "sampler/agent/region.h"
+
+#define AGENT_HIDDEN __attribute__((visibility("hidden")))
+
+/* Of asm-generic/siginfo.h, which cannot be included beside libc's headers. */
+#define AGENT_SI_QUEUE (-1)
+#define AGENT_SI_TIMER (-2)
+#define AGENT_SIG_DFL 0ull
+#define AGENT_SIG_IGN 1ull
+#define AGENT_SA_SIGINFO 0x00000004u
+#define AGENT_SA_RESTORER 0x04000000u
+#define AGENT_SA_ONSTACK 0x08000000u
+#define AGENT_SA_RESTART 0x10000000u
+#define AGENT_NSIG 64
+
+struct agent_siginfo {
+	__s32 signo, error, code, pad;
+	__s32 timer, overrun; /* si_tid and si_overrun; si_pid and si_uid of a queued signal */
+	__u64 value;
+};
+
+/* struct ucontext of the kernel. */
+struct agent_ucontext {
+	__u64 flags, link;
+	__u64 stack[3];
+	__u64 gregs[16];
+	__u64 pc, eflags;
+};
+
+struct agent_timespec {
+	__s64 seconds, nanoseconds;
+};
+
+/* A walk in hand. */
+struct agent_walk {
+	struct walk_regs regs;
+	const struct walk_space *space;
+	const struct walk_arena *arena;
+	__u32 generation; /* the space's, when the walk began */
+	__u32 end;	  /* enum agent_end */
+	__u32 nr;	  /* frames met */
+	__u64 low, high;  /* memory known to be readable */
+	__u64 *frames;	  /* of the scratch */
+	__u64 *known;	  /* agent_region.known */
+};
+
+/* The region of this process, or NULL. payload_start.c and preload.c each have their own way to it. */
+AGENT_HIDDEN struct agent_region *agent_home(void);
+extern const char agent_payload_start[] AGENT_HIDDEN; /* payload_start.c */
+
+/* The kernel's struct sigevent and struct itimerspec. */
+struct agent_event {
+	__u64 value;
+	__s32 signal, notify, tid;
+	__s32 pad[11];
+};
+_Static_assert(sizeof(struct agent_event) == 64, "as the kernel's");
+
+struct agent_timer_times {
+	struct agent_timespec interval, value;
+};
+
+/* enter.c: enum agent_command, one or several. Returns 0 or -errno, also in region->result. */
+AGENT_HIDDEN long agent_enter(struct agent_region *region, __u32 commands);
+/* A signal that the program has nothing to do with, or 0. */
+AGENT_HIDDEN int agent_free_signal(void);
+
+/* handler.c */
+AGENT_HIDDEN void agent_handler(int signal, struct agent_siginfo *info, struct agent_ucontext *uc);
+AGENT_HIDDEN void agent_restorer(void);
+AGENT_HIDDEN __u64 agent_now_ns(const struct agent_region *region);
+
+/* timers.c */
+
+/* Creates and deletes what the slots ask for; at most `budget` of them. Leaves the mailbox set if
+ * there is more. */
+AGENT_HIDDEN void agent_serve_slots(struct agent_region *region, __u32 budget);
+/* Gives a slot that is SLOT_WANTED its timer, and deletes that of one that is SLOT_UNWANTED. */
+AGENT_HIDDEN void agent_serve_slot(struct agent_region *region, __u32 slot);
+/* Deletes the timer of a slot that is SLOT_ARMED or SLOT_FAILED, and frees it. */
+AGENT_HIDDEN void agent_free_slot(struct agent_region *region, __u32 slot);
+/* All of them. */
+AGENT_HIDDEN void agent_free_slots(struct agent_region *region);
+
+/* stack.c */
+
+/* The registers of the interrupted frame. */
+AGENT_HIDDEN void agent_read_regs(struct walk_regs *ret, const struct agent_ucontext *uc);
+/*
+ * Walks from walk->regs, which are those of the leaf, into walk->frames and walk->nr; walk->end says
+ * how it ended. Without an arena, or with a stale space, it does not begin.
+ */
+AGENT_HIDDEN void agent_walk_stack(struct agent_walk *walk);
+/* Readable bytes from `address` on, at most `max`; walk->low and high become the range if it is not
+ * in the one they are already. */
+AGENT_HIDDEN __u64 agent_readable(struct agent_walk *walk, __u64 address, __u64 max);
+
+/* record.c: into the rings. `regs` of the leaf. */
+struct agent_taken {
+	__u32 slot;
+	__s32 tid;
+	__u64 time_ns, weight_ns;
+	__u32 cpu, maps_epoch;
+	__u8 in_kernel;
+};
+AGENT_HIDDEN void agent_put_sample(struct agent_region *region, const struct agent_taken *taken,
+				   const struct agent_walk *walk);
+/* CPU time since the last sample of a thread that ends. */
+AGENT_HIDDEN void agent_put_rest(struct agent_region *region, __u32 slot, __s32 tid, __u64 time_ns,
+				 __u64 weight_ns);
+/* 0, or -1 where there is no credit or no room. */
+AGENT_HIDDEN int agent_put_snapshot(struct agent_region *region, const struct agent_taken *taken,
+				    struct agent_walk *walk, const struct walk_regs *leaf);
+
+#endif

@@ -1,0 +1,225 @@
+/*
+ * The signal handler: takes a sample of the thread it interrupts. Every signal is blocked while it
+ * runs, so it never interrupts itself. Signals of others on the same number go where they went
+ * before.
+ */
+#include "sampler/agent/agent.h"
+#include "sampler/agent/syscall.h"
+
+#define CLOCK_MONOTONIC 1
+#define SIG_SETMASK 2
+#define SERVED_AT_ONCE 64
+#define SYSCALL_PC_REG 2     /* rcx: the syscall instruction puts the return address there, */
+#define SYSCALL_FLAGS_REG 11 /* and the flags here */
+#define TRUSTED_SAMPLES 16   /* after so many, a stack is looked at again */
+
+/* debuggers and unwinders know a signal trampoline by these very bytes */
+__asm__(".text\n"
+	".p2align 4\n"
+	".hidden agent_restorer\n"
+	".globl agent_restorer\n"
+	".type agent_restorer, @function\n"
+	"agent_restorer:\n"
+	"	.byte 0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00\n" /* mov $15 (rt_sigreturn), %rax */
+	"	syscall\n"
+	".size agent_restorer, .-agent_restorer\n");
+
+__u64 agent_now_ns(const struct agent_region *r)
+{
+	long (*clock_gettime)(long, struct agent_timespec *) = (void *)r->clock_gettime;
+	struct agent_timespec t = { 0, 0 };
+
+	if (!clock_gettime || clock_gettime(CLOCK_MONOTONIC, &t))
+		agent_syscall2(__NR_clock_gettime, CLOCK_MONOTONIC, &t);
+	return (__u64)t.seconds * 1000000000u + (__u64)t.nanoseconds;
+}
+
+static __u32 cpu_now(const struct agent_region *r)
+{
+	long (*getcpu)(unsigned int *, void *, void *) = (void *)r->getcpu;
+	unsigned int cpu = 0;
+
+	if (getcpu)
+		getcpu(&cpu, (void *)0, (void *)0);
+	return cpu;
+}
+
+/* Rules that were found in another table hold no more. */
+static void forget_known(struct agent_region *r, __u32 generation)
+{
+	__u32 was = __atomic_exchange_n(&r->known_generation, generation, __ATOMIC_RELAXED);
+
+	for (__u32 i = 0; was != generation && i < REGION_NR_KNOWN; i++)
+		__atomic_store_n(&r->known[i], 0, __ATOMIC_RELAXED);
+}
+
+static void walk(struct agent_region *r, const struct agent_taken *t, struct agent_walk *w,
+		 const struct agent_ucontext *uc)
+{
+	struct agent_slot *s = &r->slots[t->slot];
+
+	w->space = (const void *)(r + 1);
+	w->arena = (const void *)r->arena;
+	w->generation = __atomic_load_n(&w->space->generation, __ATOMIC_ACQUIRE);
+	w->known = r->known;
+	if (__atomic_load_n(&r->known_generation, __ATOMIC_RELAXED) != w->generation)
+		forget_known(r, w->generation);
+	w->nr = 0;
+	w->low = w->high = 0;
+	if (s->nr_samples++ % TRUSTED_SAMPLES && w->regs.sp >= s->stack_low &&
+	    w->regs.sp < s->stack_high) {
+		w->low = s->stack_low;
+		w->high = s->stack_high;
+	}
+	if (!w->arena || !w->generation)
+		w->end = AGENT_END_PENDING;
+	else if (t->maps_epoch != w->space->epoch)
+		w->end = AGENT_END_STALE;
+	else
+		agent_walk_stack(w);
+	/* read again: has the table been rewritten under the walk? */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (w->nr && __atomic_load_n(&w->space->generation, __ATOMIC_RELAXED) - w->generation > 1) {
+		__atomic_fetch_add(&r->nr_torn, 1, __ATOMIC_RELAXED);
+		w->nr = 0;
+		w->end = AGENT_END_STALE;
+	}
+	if (w->end == AGENT_END_NO_MAP || w->end == AGENT_END_STALE)
+		__atomic_store_n(&r->maps_wanted, 1, __ATOMIC_RELAXED);
+	if (w->end == AGENT_END_NO_MAP || w->end >= AGENT_END_PENDING) {
+		struct walk_regs leaf;
+
+		agent_read_regs(&leaf, uc);
+		if (!agent_put_snapshot(r, t, w, &leaf))
+			goto out;
+	}
+	if (!w->nr)
+		w->frames[w->nr++] = uc->pc | REGION_FRAME_EXACT;
+	agent_put_sample(r, t, w);
+out:
+	if (uc->gregs[15] >= w->low && uc->gregs[15] < w->high) {
+		s->stack_low = w->low;
+		s->stack_high = w->high;
+	}
+}
+
+/*
+ * How much CPU time a sample stands for: the periods that have passed. But a thread that lives shorter
+ * than a tick is met by one only now and then, so the first sample of a thread stands for a tick; and
+ * where threads say at their end how much that was off, the first sample of the next makes it good.
+ */
+static __u64 weight_of(struct agent_region *r, struct agent_slot *s, __s32 overrun)
+{
+	__s64 ns = (__s64)(r->period_ns * (1 + (__u64)(__u32)overrun)), owed;
+
+	if (!s->nr_samples && ns < (__s64)r->tick_ns)
+		ns = (__s64)r->tick_ns;
+	s->weighed_ns += (__u64)ns;
+	if (s->nr_samples || !s->pooled)
+		return (__u64)ns;
+	owed = __atomic_exchange_n(&r->pool_ns, 0, __ATOMIC_RELAXED);
+	if (ns + owed < 1) {
+		__atomic_fetch_add(&r->pool_ns, ns + owed - 1, __ATOMIC_RELAXED);
+		return 1;
+	}
+	return (__u64)(ns + owed);
+}
+
+static void sample(struct agent_region *r, __u32 slot, __u64 now, __u32 scratch,
+		   const struct agent_siginfo *info, const struct agent_ucontext *uc)
+{
+	__u64 owner = __atomic_load_n(&r->slots[slot].owner, __ATOMIC_ACQUIRE);
+	struct agent_taken taken = {
+		.slot = slot,
+		.tid = (__s32)(owner >> 32),
+		.time_ns = now,
+		.weight_ns = weight_of(r, &r->slots[slot], info->overrun),
+		.cpu = cpu_now(r),
+		.maps_epoch = __atomic_load_n(&r->maps_epoch, __ATOMIC_ACQUIRE),
+	};
+	struct agent_walk w;
+
+	if ((__u32)owner != SLOT_ARMED && (__u32)owner != SLOT_CLAIMED)
+		return;
+	w.frames = r->scratch[scratch].frames;
+	agent_read_regs(&w.regs, uc);
+	if (w.regs.gpr[SYSCALL_PC_REG] == uc->pc && w.regs.gpr[SYSCALL_FLAGS_REG] == uc->eflags) {
+		taken.in_kernel = 1;
+		w.regs.exact = 0;
+	}
+	walk(r, &taken, &w, uc);
+}
+
+static int is_orphaned(const struct agent_region *r, __u64 now)
+{
+	__s64 silent = (__s64)(now - __atomic_load_n(&r->heartbeat_ns, __ATOMIC_RELAXED));
+
+	return r->heartbeat_limit_ns && silent > (__s64)r->heartbeat_limit_ns;
+}
+
+static void on_ours(struct agent_region *r, __u32 scratch, const struct agent_siginfo *info,
+		    const struct agent_ucontext *uc)
+{
+	__u32 slot = (__u32)info->value;
+	__u64 now = agent_now_ns(r);
+
+	__atomic_fetch_add(&r->nr_signals, 1, __ATOMIC_RELAXED);
+	if (__atomic_load_n(&r->state, __ATOMIC_RELAXED) == AGENT_ON && is_orphaned(r, now))
+		__atomic_store_n(&r->state, AGENT_ORPHANED, __ATOMIC_RELAXED);
+	if (__atomic_load_n(&r->state, __ATOMIC_RELAXED) != AGENT_ON) {
+		if (info->code == AGENT_SI_TIMER && slot < REGION_MAX_THREADS)
+			agent_free_slot(r, slot);
+		return;
+	}
+	if (__atomic_load_n(&r->mailbox, __ATOMIC_RELAXED))
+		agent_serve_slots(r, SERVED_AT_ONCE);
+	if (info->code == AGENT_SI_TIMER && slot < REGION_MAX_THREADS)
+		sample(r, slot, now, scratch, info, uc);
+}
+
+/* What would have become of it without us. */
+static void on_foreign(struct agent_region *r, int signal, struct agent_siginfo *info,
+		       struct agent_ucontext *uc)
+{
+	struct agent_sigaction action = { .handler = AGENT_SIG_DFL };
+
+	if (!r || r->old_action.handler == AGENT_SIG_IGN)
+		return;
+	__atomic_fetch_add(&r->nr_foreign, 1, __ATOMIC_RELAXED);
+	if (r->old_action.handler != AGENT_SIG_DFL) {
+		void (*handler)(int, struct agent_siginfo *, struct agent_ucontext *) =
+			(void *)r->old_action.handler;
+
+		handler(signal, info, uc);
+		return;
+	}
+	/* The default is to end the process, by this signal. */
+	action.flags = AGENT_SA_RESTORER;
+	action.restorer = (__u64)agent_restorer;
+	agent_syscall4(__NR_rt_sigaction, signal, &action, 0, 8);
+	agent_syscall2(__NR_kill, agent_syscall0(__NR_getpid), signal);
+}
+
+void agent_handler(int signal, struct agent_siginfo *info, struct agent_ucontext *uc)
+{
+	struct agent_region *r = agent_home();
+	__u64 busy;
+	__u32 bit;
+
+	if (!r || (info->code != AGENT_SI_TIMER && info->code != AGENT_SI_QUEUE) ||
+	    info->value >> 32 != r->cookie) {
+		on_foreign(r, signal, info, uc);
+		return;
+	}
+	busy = __atomic_load_n(&r->busy, __ATOMIC_RELAXED);
+	do {
+		if (busy == ~0ull) {
+			__atomic_fetch_add(&r->nr_busy, 1, __ATOMIC_RELAXED);
+			return;
+		}
+		bit = (__u32)__builtin_ctzll(~busy);
+	} while (!__atomic_compare_exchange_n(&r->busy, &busy, busy | 1ull << bit, 1,
+					      __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
+	on_ours(r, bit, info, uc);
+	__atomic_fetch_and(&r->busy, ~(1ull << bit), __ATOMIC_RELEASE);
+}

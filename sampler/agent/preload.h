@@ -1,0 +1,64 @@
+/* Inside libsprof.so: what its own files share, and what it asks of libc. Weak: not every libc has it. */
+#ifndef SPROF_AGENT_PRELOAD_H
+#define SPROF_AGENT_PRELOAD_H
+
+#include <linux/types.h>
+
+char *secure_getenv(const char *name);
+
+/* Behind pthread_atfork(3) and thread_local destructors of glibc. */
+int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
+		      void *dso_handle) __attribute__((weak));
+int __cxa_thread_atexit_impl(void (*destroy)(void *), void *object, void *dso_handle)
+	__attribute__((weak));
+
+/* What this library puts itself before. */
+#pragma GCC visibility push(default)
+int pthread_create(void *thread, const void *attributes, void *(*start)(void *), void *argument);
+int dlclose(void *handle);
+int sigaction(int signal, const void *action, void *old);
+void (*signal(int number, void (*handler)(int)))(int);
+int sigprocmask(int how, const void *set, void *old);
+int pthread_sigmask(int how, const void *set, void *old);
+#pragma GCC visibility pop
+
+#pragma GCC visibility push(hidden)
+
+/* A function of the libraries after this one, in its default version; NULL if there is none. */
+void *agent_next_function(const char *name);
+
+/* A thread between pthread_create() and its own function. */
+struct agent_thread {
+	void *(*start)(void *);
+	void *argument;
+};
+
+struct agent_start {
+	struct agent_thread thread;
+	__u32 taken, pad;
+};
+
+/* Room for one, if the program is sampled and there is room. */
+struct agent_start *agent_take_start(void);
+void *agent_thread_entry(void *start);
+struct agent_thread agent_begin_thread(struct agent_start *start);
+/* An address of this library, by which libc keeps it loaded. */
+void *agent_own_handle(void);
+
+/* Looks for what signal functions stand before, while looking is allowed: not in a handler. */
+void agent_find_signal_functions(void);
+/* A signal of our number that is none of ours: to the handler that the program gave it. */
+struct agent_siginfo;
+struct agent_ucontext;
+void agent_pass_on(int signal, struct agent_siginfo *info, struct agent_ucontext *uc);
+/* The signal that is ours, or 0. */
+int agent_own_signal(void);
+/* In the calling thread: it may have been started where every signal is blocked. */
+void agent_unblock(int signal);
+
+/* Waits, not long, until the recorder has taken what was sampled so far. */
+void agent_settle(void);
+
+#pragma GCC visibility pop
+
+#endif

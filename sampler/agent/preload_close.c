@@ -1,0 +1,39 @@
+/*
+ * dlclose(3): before a library goes, the recorder takes the samples that were taken in it, while it
+ * is still known what lies there. Libraries that come announce themselves: their code is in no
+ * mapping that is known.
+ */
+#include "sampler/agent/agent.h"
+#include "sampler/agent/join.h"
+#include "sampler/agent/preload.h"
+
+typedef int (*close_function)(void *);
+
+static close_function real_close(void)
+{
+	static close_function real;
+	close_function found = __atomic_load_n(&real, __ATOMIC_RELAXED);
+
+	if (!found) {
+		found = (close_function)agent_next_function("dlclose");
+		__atomic_store_n(&real, found, __ATOMIC_RELAXED);
+	}
+	return found;
+}
+
+int dlclose(void *handle)
+{
+	close_function real = real_close();
+	struct agent_region *r = agent_home();
+	int result;
+
+	if (!real)
+		return -1;
+	if (!r || __atomic_load_n(&r->state, __ATOMIC_RELAXED) != AGENT_ON)
+		return real(handle);
+	agent_settle();
+	result = real(handle);
+	/* From here on no address means what the tables say, until they are written again. */
+	__atomic_fetch_add(&r->maps_epoch, 1, __ATOMIC_RELEASE);
+	return result;
+}

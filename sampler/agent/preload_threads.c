@@ -1,0 +1,118 @@
+/*
+ * Threads that start while the program is sampled get their timers before their first instruction,
+ * and lose them with their last: pthread_create(3) starts them here. What runs here jumps to the
+ * thread's own function, so no stack shows it.
+ */
+#include "sampler/agent/agent.h"
+#include "sampler/agent/preload.h"
+#include "sampler/agent/syscall.h"
+
+#define EAGAIN 11
+#define CLOCK_THREAD_CPUTIME 3
+
+/* libc's start routine calls it with a struct agent_start; the thread's function follows. */
+__asm__(".text\n"
+	".hidden agent_thread_entry\n"
+	".globl agent_thread_entry\n"
+	".type agent_thread_entry, @function\n"
+	"agent_thread_entry:\n"
+	"	.cfi_startproc\n"
+	"	sub $8, %rsp\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	call agent_begin_thread\n"
+	"	mov %rdx, %rdi\n"
+	"	add $8, %rsp\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	jmp *%rax\n"
+	"	.cfi_endproc\n"
+	".size agent_thread_entry, .-agent_thread_entry\n");
+
+/*
+ * What the samples of this thread do not stand for: it was where the last one was, or there was none,
+ * and the first sample of another thread will stand for it.
+ */
+static void account(struct agent_region *r, __u32 slot, __s32 tid)
+{
+	const struct agent_slot *s = &r->slots[slot];
+	struct agent_timespec t = { 0, 0 };
+	__s64 rest;
+
+	agent_syscall2(__NR_clock_gettime, CLOCK_THREAD_CPUTIME, &t);
+	rest = t.seconds * 1000000000 + t.nanoseconds - (__s64)s->weighed_ns;
+	if (rest > 0 && s->nr_samples)
+		agent_put_rest(r, slot, tid, agent_now_ns(r), (__u64)rest);
+	else
+		__atomic_fetch_add(&r->pool_ns, rest, __ATOMIC_RELAXED);
+}
+
+static void on_thread_exit(void *unused)
+{
+	struct agent_region *r = agent_home();
+	__s32 tid = (__s32)agent_syscall0(__NR_gettid);
+	int slot;
+
+	(void)unused;
+	if (!r)
+		return;
+	slot = agent_slot_find(r, tid);
+	if (slot < 0)
+		return;
+	if (r->slots[slot].pooled && __atomic_load_n(&r->state, __ATOMIC_RELAXED) == AGENT_ON)
+		account(r, (__u32)slot, tid);
+	agent_free_slot(r, (__u32)slot);
+}
+
+struct agent_thread agent_begin_thread(struct agent_start *start)
+{
+	const struct agent_thread thread = start->thread;
+	struct agent_region *r = agent_home();
+	int slot;
+
+	__atomic_store_n(&start->taken, 0, __ATOMIC_RELEASE);
+	if (!r || __atomic_load_n(&r->state, __ATOMIC_RELAXED) != AGENT_ON)
+		return thread;
+	agent_unblock(r->signal);
+	slot = agent_slot_claim(r, (__s32)agent_syscall0(__NR_gettid));
+	if (slot >= 0)
+		agent_serve_slot(r, (__u32)slot);
+	else if (slot == -2)
+		__atomic_fetch_add(&r->nr_no_slot, 1, __ATOMIC_RELAXED);
+	if (__cxa_thread_atexit_impl &&
+	    !__cxa_thread_atexit_impl(on_thread_exit, (void *)0, agent_own_handle()) && slot >= 0)
+		r->slots[slot].pooled = r->clock == AGENT_CLOCK_CPU;
+	return thread;
+}
+
+typedef int (*create_function)(void *, const void *, void *(*)(void *), void *);
+
+static create_function real_create(void)
+{
+	static create_function real;
+	create_function found = __atomic_load_n(&real, __ATOMIC_RELAXED);
+
+	if (!found) {
+		found = (create_function)agent_next_function("pthread_create");
+		__atomic_store_n(&real, found, __ATOMIC_RELAXED);
+	}
+	return found;
+}
+
+__attribute__((visibility("default"))) int pthread_create(void *thread, const void *attributes,
+							  void *(*start)(void *), void *argument)
+{
+	create_function real = real_create();
+	struct agent_start *with;
+	int err;
+
+	if (!real)
+		return EAGAIN;
+	with = agent_take_start();
+	if (!with)
+		return real(thread, attributes, start, argument);
+	with->thread.start = start;
+	with->thread.argument = argument;
+	err = real(thread, attributes, agent_thread_entry, with);
+	if (err)
+		__atomic_store_n(&with->taken, 0, __ATOMIC_RELEASE);
+	return err;
+}

@@ -1,0 +1,123 @@
+/* Samples and snapshots into the rings. */
+#include "sampler/agent/agent.h"
+
+struct place {
+	__u64 *words;
+	__u64 at, start;
+	__u32 nr;
+};
+
+static int reserve(struct agent_region *r, __u32 slot, __u32 nr_words, struct place *p)
+{
+	__u32 ring = slot % REGION_NR_RINGS;
+
+	p->words = r->words[ring];
+	p->nr = nr_words + 1;
+	if (ring_reserve(&r->rings[ring], p->words, REGION_RING_WORDS, p->nr, &p->start))
+		return -1;
+	p->at = p->start + 1;
+	return 0;
+}
+
+static void put(struct place *p, const __u64 *from, __u32 nr)
+{
+	for (__u32 i = 0; i < nr; i++)
+		ring_put(p->words, REGION_RING_WORDS, p->at++, from[i]);
+}
+
+static void commit(const struct place *p)
+{
+	ring_commit(p->words, REGION_RING_WORDS, p->start, p->nr);
+}
+
+static struct agent_sample head_of(const struct agent_taken *t, const struct agent_walk *w)
+{
+	return (struct agent_sample){
+		.end = (__u8)w->end,
+		.in_kernel = t->in_kernel,
+		.tid = t->tid,
+		.time_ns = t->time_ns,
+		.weight_ns = t->weight_ns,
+		.maps_epoch = t->maps_epoch,
+		.cpu = t->cpu,
+	};
+}
+
+void agent_put_sample(struct agent_region *r, const struct agent_taken *t,
+		      const struct agent_walk *w)
+{
+	const __u32 max = REGION_LEAF_FRAMES + REGION_ROOT_FRAMES;
+	struct agent_sample head = head_of(t, w);
+	struct place p;
+
+	head.type = AGENT_SAMPLE;
+	head.nr_total = w->nr;
+	head.nr_frames = w->nr < max ? w->nr : max;
+	if (reserve(r, t->slot, sizeof(head) / 8 + head.nr_frames, &p))
+		return;
+	put(&p, (const __u64 *)&head, sizeof(head) / 8);
+	put(&p, w->frames, head.nr_frames);
+	commit(&p);
+}
+
+void agent_put_rest(struct agent_region *r, __u32 slot, __s32 tid, __u64 time_ns, __u64 weight_ns)
+{
+	const struct agent_sample rest = {
+		.type = AGENT_REST,
+		.tid = tid,
+		.time_ns = time_ns,
+		.weight_ns = weight_ns,
+	};
+	struct place p;
+
+	if (reserve(r, slot, sizeof(rest) / 8, &p))
+		return;
+	put(&p, (const __u64 *)&rest, sizeof(rest) / 8);
+	commit(&p);
+}
+
+/* A quarter of a ring is kept for samples, of which it holds a hundred in the room of a snapshot. */
+static int has_room_to_spare(const struct agent_region *r, __u32 slot, __u32 nr_words)
+{
+	const struct ring *ring = &r->rings[slot % REGION_NR_RINGS];
+	__u64 used = __atomic_load_n(&ring->head, __ATOMIC_RELAXED) -
+		     __atomic_load_n(&ring->tail, __ATOMIC_RELAXED);
+
+	return used + nr_words < REGION_RING_WORDS / 4 * 3;
+}
+
+static int take_credit(struct agent_region *r)
+{
+	__u32 credit = __atomic_load_n(&r->snapshot_credit, __ATOMIC_RELAXED);
+
+	do {
+		if (!credit)
+			return -1;
+	} while (!__atomic_compare_exchange_n(&r->snapshot_credit, &credit, credit - 1, 1,
+					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return 0;
+}
+
+int agent_put_snapshot(struct agent_region *r, const struct agent_taken *t, struct agent_walk *w,
+		       const struct walk_regs *leaf)
+{
+	struct agent_sample head = head_of(t, w);
+	struct agent_snapshot snapshot = { .pc = leaf->pc, .stack_start = leaf->sp & ~7ull };
+	struct place p;
+	__u32 nr;
+
+	if (take_credit(r))
+		return -1;
+	head.type = AGENT_SNAPSHOT;
+	for (__u32 i = 0; i < WALK_NR_REGS; i++)
+		snapshot.gpr[i] = leaf->gpr[i];
+	snapshot.stack_size = agent_readable(w, snapshot.stack_start, REGION_SNAPSHOT_MAX) & ~7ull;
+	nr = (sizeof(head) + sizeof(snapshot) + snapshot.stack_size) / 8;
+	if (!has_room_to_spare(r, t->slot, nr) || reserve(r, t->slot, nr, &p))
+		return -1;
+	put(&p, (const __u64 *)&head, sizeof(head) / 8);
+	put(&p, (const __u64 *)&snapshot, sizeof(snapshot) / 8);
+	put(&p, (const __u64 *)snapshot.stack_start, (__u32)(snapshot.stack_size / 8));
+	commit(&p);
+	return 0;
+}

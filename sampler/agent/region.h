@@ -1,0 +1,273 @@
+/*
+ * The memory that the recorder and the code inside a target share. One file (a memfd, or shared
+ * anonymous memory), mapped by both; in the target it looks like this:
+ *
+ *	code	REGION_CODE_SIZE	read, execute	the payload, when it was injected; else unused
+ *	region	sizeof(struct agent_region)	read, write
+ *	space	sizeof(struct walk_space)	read only	core/walk_tables.h
+ *
+ * and a second mapping, read only, of the arena that all targets of a recording share; its address in
+ * the target is agent_region.arena. The recorder creates both, fills what is marked R and then has
+ * agent_enter() run; what is marked T the target writes. The recorder believes nothing that lies in
+ * here: it keeps its own copies of R, and checks every index of T.
+ *
+ * The payload has no data of its own: where it was injected, the region follows its code.
+ */
+#ifndef SPROF_AGENT_REGION_H
+#define SPROF_AGENT_REGION_H
+
+#include <linux/types.h>
+
+#include "core/ring.h"
+#include "core/walk_tables.h"
+
+#define REGION_MAGIC 0x31474552464f5253ull /* "SROFREG1" */
+#define REGION_VERSION 1u
+
+#define REGION_CODE_SIZE 32768u
+#define REGION_MAX_THREADS 65536u
+#define REGION_NR_PROBES 16u
+#define REGION_NR_RINGS 8u
+#define REGION_RING_WORDS 65536u /* 512 KiB each */
+#define REGION_NR_SCRATCH 64u	 /* handlers at work at once; one bit each in agent_region.busy */
+#define REGION_NR_KNOWN 2048u	 /* power of two; half of a usual first cache */
+#define REGION_STACK_SIZE                                                                          \
+	16384u /* for agent_enter() on a thread whose own stack is not to be used */
+
+/* As a walk stores them: MAX_LEAF_FRAMES and MAX_ROOT_FRAMES of the other walkers. */
+#define REGION_LEAF_FRAMES 384u
+#define REGION_ROOT_FRAMES 128u
+#define REGION_MAX_STEPS 8192u
+#define REGION_FRAME_EXACT (1ull << 63)
+#define REGION_SNAPSHOT_MAX 16384u /* bytes of stack */
+
+enum agent_command {
+	AGENT_INSTALL = 1, /* the handler of region->signal, or of a free signal if that is 0 */
+	AGENT_ARM = 2,	   /* a timer for each slot that is SLOT_WANTED */
+	AGENT_DETACH = 4,  /* deletes all timers, flushes their signals, restores the handler */
+	AGENT_DISARM = 8,  /* deletes all timers, nothing else */
+};
+
+enum agent_clock {
+	AGENT_CLOCK_CPU = 0,  /* each thread's CPU time */
+	AGENT_CLOCK_WALL = 1, /* CLOCK_MONOTONIC */
+};
+
+enum agent_state {
+	AGENT_OFF = 0,	    /* not installed, or detached */
+	AGENT_ON = 1,	    /* sampling while the recorder's heart beats */
+	AGENT_ORPHANED = 2, /* the recorder stopped: timers disarm as they fire */
+};
+
+enum slot_state {
+	SLOT_FREE = 0,
+	SLOT_WANTED = 1,   /* needs a timer */
+	SLOT_CLAIMED = 2,  /* the target is at work on it */
+	SLOT_ARMED = 3,	   /* has one */
+	SLOT_UNWANTED = 4, /* its thread is gone: the timer is to be deleted, the slot freed */
+	SLOT_FAILED = 5,   /* the kernel gave no timer: `error` says why */
+};
+
+/*
+ * A thread. The owner word is (thread << 32 | state) and changes by compare and swap, so a thread has
+ * one slot whoever asks for it: the recorder for those that it sees in /proc, the target for those
+ * that it starts. A thread's slot is one of REGION_NR_PROBES from its number modulo the table on.
+ * After a change to SLOT_WANTED or SLOT_UNWANTED, its bit in `pending` is set and then `mailbox`: the
+ * next handler serves it.
+ */
+struct agent_slot {
+	__u64 owner;
+	__s32 timer;		     /* T: the kernel's timer id, or -1 */
+	__s32 error;		     /* T: errno of SLOT_FAILED */
+	__u64 stack_low, stack_high; /* T: stack known to be readable */
+	__u32 nr_samples;	     /* T */
+	__u32 pad;
+	__u64 weighed_ns; /* T: CPU time that its samples stand for */
+	__u32 pooled;	  /* T: when the thread ends, the pool hears how much that was off */
+	__u32 pad1;
+	__u64 pad2;
+};
+_Static_assert(sizeof(struct agent_slot) == 64, "a cache line");
+
+/* The kernel's struct sigaction on x86-64. */
+struct agent_sigaction {
+	__u64 handler, flags, restorer, mask;
+};
+
+/* What a handler needs besides a little stack: the target's own may be a small alternate one. */
+struct agent_scratch {
+	__u64 frames[REGION_LEAF_FRAMES + REGION_ROOT_FRAMES];
+};
+
+struct agent_region {
+	__u64 magic;		/* R */
+	__u32 version;		/* R */
+	__u32 size;		/* R: bytes of code, region and space together */
+	__u32 cookie;		/* R: the upper half of si_value in every signal that is ours */
+	__s32 signal;		/* R, T: 0 = choose a free real-time one; then the one chosen */
+	__u64 period_ns;	/* R */
+	__u64 tick_ns;		/* R: timers fire no more often than this; 0 = they do */
+	__u32 clock;		/* R: enum agent_clock */
+	__u32 known_generation; /* T: of the space that known[] holds for */
+	__u64 arena; /* R, T: address in the target of struct walk_arena; 0 = no rows: snapshots */
+	__u64 clock_gettime; /* R: addresses in the target of the vdso's functions; 0 = system call, */
+	__u64 getcpu;	     /* and CPU 0 */
+	__u64 heartbeat_ns;	  /* R: CLOCK_MONOTONIC, raised several times a second */
+	__u64 heartbeat_limit_ns; /* R: later than that the recorder is taken for dead; 0 = never */
+	__u32 mailbox;		  /* R, T: 1 = slots wait to be served */
+	__u32 snapshot_credit;	  /* R, T: snapshots that may still be sent; refilled by R */
+
+	/* T: how far it is. All commands are idempotent through these. */
+	__u32 installed; /* the handler is ours, old_action is valid */
+	__u32 state;	 /* enum agent_state */
+	__u32 done;	 /* agent_enter() calls that have returned */
+	__s32 result;	 /* of the last: 0 or -errno */
+	__u64 busy;	 /* a bit for each handler at work */
+	struct agent_sigaction old_action;
+	__u32 maps_wanted; /* raised when a pc lay in no mapping: the recorder reads them again */
+	__u32 maps_epoch;  /* raised before the target changes its mappings (dlopen, dlclose) */
+
+	/* T: counters */
+	__u64 nr_signals;  /* of ours */
+	__u64 nr_foreign;  /* of others, on the signal we took: handed on */
+	__u64 nr_busy;	   /* samples dropped because every scratch was in use */
+	__u64 nr_no_slot;  /* threads for which there was no slot */
+	__u64 nr_no_timer; /* threads to which the kernel gave no timer */
+	__u64 pool_ns;	   /* CPU time of threads that have ended, which no sample stands for yet */
+	__u64 nr_torn;	   /* walks that the tables overtook */
+	__u64 pad[229];
+
+	struct ring rings[REGION_NR_RINGS]; /* slot modulo REGION_NR_RINGS */
+	__u64 pad1[64];
+	__u8 stack[REGION_STACK_SIZE];
+	struct agent_scratch scratch[REGION_NR_SCRATCH];
+	__u64 known
+		[REGION_NR_KNOWN]; /* T: rules found lately, the pc with its generation << 16 | rule; 0 = none */
+	__u64 words[REGION_NR_RINGS][REGION_RING_WORDS];
+	__u64 used[REGION_MAX_THREADS / 64];	/* R, T: slots that are not free, or were not */
+	__u64 pending[REGION_MAX_THREADS / 64]; /* R, T: slots that wait to be served */
+	struct agent_slot slots[REGION_MAX_THREADS];
+};
+_Static_assert(sizeof(struct agent_region) % 4096 == 0, "mapped by itself");
+
+#define REGION_SPACE_OFFSET (REGION_CODE_SIZE + sizeof(struct agent_region))
+#define REGION_FILE_SIZE (REGION_SPACE_OFFSET + sizeof(struct walk_space))
+
+/* ---- records in the rings; after the ring's header word */
+
+enum agent_record {
+	AGENT_SAMPLE = 1,
+	AGENT_SNAPSHOT = 2,
+	AGENT_REST = 3, /* no stack: a thread ends, this much later than its last sample */
+};
+
+/* Why a walk ended; as enum walk_end of the kernel side, as far as both can. */
+enum agent_end {
+	AGENT_END_ROOT = 0,
+	AGENT_END_NO_MAP = 1,
+	AGENT_END_NO_RULE = 2,
+	AGENT_END_READ_FAULT = 3,
+	AGENT_END_BAD_STACK = 4,
+	AGENT_END_TOO_DEEP = 5,
+	AGENT_END_PENDING = 7,
+	AGENT_END_NEED_DWARF = 8,
+	AGENT_END_STALE = 9, /* the mappings have changed since the tables were written */
+};
+
+/* A sample: the words of this, then nr_frames frames, leaf first; REGION_FRAME_EXACT or a return
+ * address. nr_total > nr_frames: the frames from REGION_LEAF_FRAMES on are a rotated ring. */
+struct agent_sample {
+	__u16 type;	/* enum agent_record */
+	__u8 end;	/* enum agent_end */
+	__u8 in_kernel; /* it stood right behind a system call */
+	__s32 tid;
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u64 weight_ns;
+	__u32 nr_frames, nr_total;
+	__u32 maps_epoch, cpu;
+};
+_Static_assert(sizeof(struct agent_sample) == 40, "whole words");
+
+/* A stack to be unwound by the recorder: a sample with nr_frames 0, this, then the bytes of the stack
+ * from stack_start on, whole words. */
+struct agent_snapshot {
+	__u64 pc;
+	__u64 gpr[16]; /* DWARF order, as struct walk_regs */
+	__u64 stack_start;
+	__u64 stack_size; /* bytes */
+};
+_Static_assert(sizeof(struct agent_snapshot) == 152, "whole words");
+
+/* ---- entry */
+
+/* At the start of the injected payload. Offsets count from there. */
+#define AGENT_PAYLOAD_MAGIC 0x31424f4c42525053ull /* "SPRBLOB1" */
+struct agent_payload {
+	__u64 magic;
+	__u32 size;    /* bytes of it */
+	__u32 version; /* REGION_VERSION */
+	__u32 enter;   /* long agent_enter(struct agent_region *, __u32 commands): returns */
+	__u32 start;   /* the same, called with any stack; never returns but waits in ppoll(2) */
+};
+_Static_assert(sizeof(struct agent_payload) == 24, "no holes");
+
+/* si_value of our signals: the cookie above, the slot below; REGION_MAX_THREADS: look into the
+ * mailbox, nothing more. */
+static inline __u64 agent_signal_value(__u32 cookie, __u32 slot)
+{
+	return (__u64)cookie << 32 | slot;
+}
+
+static inline __u64 agent_owner(__s32 tid, __u32 state)
+{
+	return (__u64)(__u32)tid << 32 | state;
+}
+
+/*
+ * A slot for a thread, its owner word SLOT_WANTED: the slot, -1 where it has one already, -2 where
+ * there is no room. The caller sets its bits, or serves it.
+ */
+static inline int agent_slot_claim(struct agent_region *region, __s32 tid)
+{
+	__u32 first = (__u32)tid % REGION_MAX_THREADS;
+	int found = -2;
+
+	for (__u32 i = 0; i < REGION_NR_PROBES; i++) {
+		__u32 at = (first + i) % REGION_MAX_THREADS;
+		__u64 owner = __atomic_load_n(&region->slots[at].owner, __ATOMIC_ACQUIRE);
+
+		if (owner >> 32 == (__u32)tid)
+			return -1;
+		if (!owner && found < 0)
+			found = (int)at;
+	}
+	for (__u32 i = 0; found >= 0 && i < REGION_NR_PROBES; i++) {
+		__u32 at = (first + i) % REGION_MAX_THREADS;
+		__u64 free = 0;
+
+		if (__atomic_compare_exchange_n(&region->slots[at].owner, &free,
+						agent_owner(tid, SLOT_WANTED), 0, __ATOMIC_ACQ_REL,
+						__ATOMIC_ACQUIRE)) {
+			__atomic_fetch_or(&region->used[at / 64], 1ull << at % 64,
+					  __ATOMIC_RELAXED);
+			return (int)at;
+		}
+		if (free >> 32 == (__u32)tid)
+			return -1;
+	}
+	return -2;
+}
+
+/* The slot of a thread, or -1. */
+static inline int agent_slot_find(const struct agent_region *region, __s32 tid)
+{
+	for (__u32 i = 0; i < REGION_NR_PROBES; i++) {
+		__u32 at = ((__u32)tid + i) % REGION_MAX_THREADS;
+
+		if (__atomic_load_n(&region->slots[at].owner, __ATOMIC_ACQUIRE) >> 32 == (__u32)tid)
+			return (int)at;
+	}
+	return -1;
+}
+
+#endif

@@ -1,0 +1,169 @@
+/*
+ * The walker's home inside a target. It reads the stack directly, where memory is known to be
+ * readable: that is asked of the kernel once for 64 KiB of a thread's stack, and then remembered in
+ * the thread's slot. A pointer that leads anywhere else is asked about first, so a wild one ends the
+ * walk and not the target.
+ */
+#include "sampler/agent/agent.h"
+#include "sampler/agent/syscall.h"
+
+#define PAGE 4096ull
+#define NR_PROBED 16 /* pages asked about at once */
+#define USER_END (1ull << 47)
+#define RED_ZONE 128u
+
+struct iovec {
+	__u64 base, length;
+};
+
+/* How many pages from `page` on can be read. */
+static __u32 probe(__u64 page)
+{
+	struct iovec remote[NR_PROBED], local;
+	char bytes[NR_PROBED];
+	long nr;
+
+	for (__u32 i = 0; i < NR_PROBED; i++)
+		remote[i] = (struct iovec){ page + i * PAGE, 1 };
+	local = (struct iovec){ (__u64)bytes, NR_PROBED };
+	nr = agent_syscall6(__NR_process_vm_readv, agent_syscall0(__NR_getpid), &local, 1, remote,
+			    NR_PROBED, 0);
+	return nr > 0 ? (__u32)nr : 0;
+}
+
+/* Extends the range that ends at its high end, or starts one at the address. */
+static int extend(struct agent_walk *w, __u64 address)
+{
+	__u64 page = address & ~(PAGE - 1);
+	__u32 nr;
+
+	if (address >= USER_END - NR_PROBED * PAGE)
+		return -1;
+	nr = probe(page);
+	if (!nr)
+		return -1;
+	if (page > w->high || page + nr * PAGE < w->low || w->low == w->high) {
+		w->low = page;
+		w->high = page + nr * PAGE;
+		return 0;
+	}
+	if (page < w->low)
+		w->low = page;
+	if (page + nr * PAGE > w->high)
+		w->high = page + nr * PAGE;
+	return 0;
+}
+
+static __always_inline int walk_read(void *context, __u64 address, __u64 *ret)
+{
+	struct agent_walk *w = context;
+
+	if (address < w->low || address >= w->high || w->high - address < 8) {
+		if (extend(w, address) || w->high - address < 8)
+			return -1;
+	}
+	__builtin_memcpy(ret, (const void *)address, 8);
+	return 0;
+}
+
+#include "core/walk_step.h"
+
+void agent_read_regs(struct walk_regs *regs, const struct agent_ucontext *uc)
+{
+	for (__u32 i = 0; i < WALK_NR_REGS; i++)
+		regs->gpr[(WALK_UCONTEXT_ORDER >> (4 * i)) & (WALK_NR_REGS - 1)] = uc->gregs[i];
+	regs->pc = uc->pc;
+	regs->sp = regs->gpr[WALK_REG_SP];
+	regs->fp = regs->gpr[WALK_REG_FP];
+	regs->exact = 1;
+	regs->leaf_regs = 1;
+}
+
+__u64 agent_readable(struct agent_walk *w, __u64 address, __u64 max)
+{
+	if ((address < w->low || address >= w->high) && extend(w, address))
+		return 0;
+	while (address + max > w->high && !extend(w, w->high))
+		;
+	return w->high - address < max ? w->high - address : max;
+}
+
+static __always_inline __u32 slot_of(__u32 nr)
+{
+	if (nr < REGION_LEAF_FRAMES)
+		return nr;
+	return REGION_LEAF_FRAMES + (nr - REGION_LEAF_FRAMES) % REGION_ROOT_FRAMES;
+}
+
+static __u32 end_of(enum walk_status status)
+{
+	switch (status) {
+	case WALK_END: return AGENT_END_ROOT;
+	case WALK_NO_RULE: return AGENT_END_NO_RULE;
+	case WALK_READ_FAULT: return AGENT_END_READ_FAULT;
+	case WALK_BAD_STACK: return AGENT_END_BAD_STACK;
+	default: return AGENT_END_NEED_DWARF;
+	}
+}
+
+/*
+ * The rule in force at pc, in *ret; AGENT_END_ROOT, or why there is none. Most of the time of a walk
+ * would go into the search for rules, and programs are where they were a moment ago.
+ */
+static __always_inline __u32 find_rule(const struct agent_walk *w, struct walk_place *place,
+				       __u64 pc, struct walk_rule *ret)
+{
+	__u64 *known = &w->known[(pc * 0x9fb21c651e98df25ull >> 40) & (REGION_NR_KNOWN - 1)];
+	__u64 word = __atomic_load_n(known, __ATOMIC_RELAXED);
+	__u64 tag = pc | (__u64)(w->generation & 1) << 47; /* addresses have 47 bits */
+	__u32 number = (__u32)word & 0xffff;
+
+	if (!word || word >> 16 != tag) {
+		if (pc - place->start >= place->end - place->start &&
+		    !walk_find_place(w->space, w->arena, w->generation, pc, place))
+			return AGENT_END_NO_MAP;
+		if (place->module.state == WALK_MODULE_PENDING)
+			return AGENT_END_PENDING;
+		number = walk_find_rule(w->arena, place, pc);
+		__atomic_store_n(known, tag << 16 | number, __ATOMIC_RELAXED);
+	}
+	*ret = w->arena->rules[number];
+	return AGENT_END_ROOT;
+}
+
+/*
+ * The registers are a copy that nothing else points to: the frames that are stored cannot be them, and
+ * the compiler knows.
+ */
+void agent_walk_stack(struct agent_walk *w)
+{
+	__u64 *restrict frames = w->frames;
+	struct walk_place place = { 0 };
+	struct walk_regs regs = w->regs;
+	__u32 nr = 0;
+
+	/* The frame pointer of the leaf may need what lies right below sp, if it is there. */
+	if (regs.sp - RED_ZONE < w->low || regs.sp >= w->high) {
+		if (extend(w, regs.sp - RED_ZONE))
+			extend(w, regs.sp);
+	}
+	w->end = AGENT_END_TOO_DEEP;
+	while (nr < REGION_MAX_STEPS) {
+		enum walk_status status;
+		struct walk_rule rule;
+		__u32 end;
+
+		frames[slot_of(nr++)] = regs.exact ? regs.pc | REGION_FRAME_EXACT : regs.pc;
+		end = find_rule(w, &place, walk_lookup_pc(&regs), &rule);
+		if (end != AGENT_END_ROOT) {
+			w->end = end;
+			break;
+		}
+		status = walk_apply(&rule, &regs, w);
+		if (status != WALK_OK) {
+			w->end = end_of(status);
+			break;
+		}
+	}
+	w->nr = nr;
+}

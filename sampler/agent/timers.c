@@ -1,0 +1,154 @@
+/*
+ * A timer per thread, on that thread's CPU clock: it fires only while the thread runs, and tells that
+ * thread. What a slot asks for is done by whoever comes by: any thread of a process may make and
+ * delete the timers of the others.
+ */
+#include "sampler/agent/agent.h"
+#include "sampler/agent/syscall.h"
+
+#define SIGEV_THREAD_ID 4
+#define CLOCK_MONOTONIC 1
+#define CPU_CLOCK_OF_THREAD 6 /* CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED of the kernel */
+#define NR_WORDS (REGION_MAX_THREADS / 64)
+
+/*
+ * When a thread is first sampled, on its clock. Anywhere in the first period, so that what is missed
+ * at its end is made up for on the average; half a tick earlier, because it is then half a tick late.
+ * Where the tick is longer than the period, at the first tick it meets: weight_of() in handler.c.
+ */
+static __u64 phase_of(const struct agent_region *r, __s32 tid)
+{
+	__u64 x = ((__u64)r->cookie << 32 | (__u32)tid) * 0x9fb21c651e98df25ull;
+
+	if (r->tick_ns > r->period_ns)
+		return 1;
+	x = (x ^ x >> 28) * 0x9fb21c651e98df25ull;
+	x = (x >> 16) % r->period_ns;
+	return x > r->tick_ns / 2 ? x - r->tick_ns / 2 : 1;
+}
+
+static struct agent_timespec timespec_of(__u64 ns)
+{
+	return (struct agent_timespec){ (__s64)(ns / 1000000000), (__s64)(ns % 1000000000) };
+}
+
+/* 0 or -errno; *ret_timer is -1 if there is none. */
+static long make_timer(const struct agent_region *r, __u32 slot, __s32 tid, __s32 *ret_timer)
+{
+	struct agent_event event = {
+		.value = agent_signal_value(r->cookie, slot),
+		.signal = r->signal,
+		.notify = SIGEV_THREAD_ID,
+		.tid = tid,
+	};
+	struct agent_timer_times times = { timespec_of(r->period_ns),
+					   timespec_of(phase_of(r, tid)) };
+	long clock = r->clock == AGENT_CLOCK_WALL ? CLOCK_MONOTONIC
+						  : (__s32)(~(__u32)tid << 3 | CPU_CLOCK_OF_THREAD);
+	__s32 timer = -1;
+	long err = agent_syscall3(__NR_timer_create, clock, &event, &timer);
+
+	*ret_timer = -1;
+	if (err)
+		return err;
+	err = agent_syscall4(__NR_timer_settime, timer, 0, &times, 0);
+	if (err)
+		agent_syscall1(__NR_timer_delete, timer);
+	else
+		*ret_timer = timer;
+	return err;
+}
+
+static int claim(struct agent_slot *s, __u64 owner)
+{
+	return __atomic_compare_exchange_n(&s->owner, &owner,
+					   agent_owner((__s32)(owner >> 32), SLOT_CLAIMED), 0,
+					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+static void arm(struct agent_region *r, __u32 slot, __s32 tid)
+{
+	struct agent_slot *s = &r->slots[slot];
+	__u32 state = SLOT_ARMED;
+	long err;
+
+	s->stack_low = s->stack_high = 0;
+	s->nr_samples = s->pooled = 0;
+	s->weighed_ns = 0;
+	err = make_timer(r, slot, tid, &s->timer);
+	s->error = (__s32)-err;
+	if (err == -22 || err == -3) { /* EINVAL, ESRCH: the thread has ended */
+		__atomic_store_n(&s->owner, 0, __ATOMIC_RELEASE);
+		return;
+	}
+	if (err) {
+		__atomic_fetch_add(&r->nr_no_timer, 1, __ATOMIC_RELAXED);
+		state = SLOT_FAILED;
+	}
+	__atomic_store_n(&s->owner, agent_owner(tid, state), __ATOMIC_RELEASE);
+}
+
+static void release(struct agent_slot *s)
+{
+	if (s->timer >= 0)
+		agent_syscall1(__NR_timer_delete, s->timer);
+	s->timer = -1;
+	__atomic_store_n(&s->owner, 0, __ATOMIC_RELEASE);
+}
+
+void agent_serve_slot(struct agent_region *r, __u32 slot)
+{
+	struct agent_slot *s = &r->slots[slot];
+	__u64 owner = __atomic_load_n(&s->owner, __ATOMIC_ACQUIRE);
+	__u32 state = (__u32)owner;
+
+	if ((state != SLOT_WANTED && state != SLOT_UNWANTED) || !claim(s, owner))
+		return;
+	if (state == SLOT_WANTED)
+		arm(r, slot, (__s32)(owner >> 32));
+	else
+		release(s);
+}
+
+void agent_free_slot(struct agent_region *r, __u32 slot)
+{
+	struct agent_slot *s = &r->slots[slot];
+	__u64 owner = __atomic_load_n(&s->owner, __ATOMIC_ACQUIRE);
+
+	if (owner && (__u32)owner != SLOT_CLAIMED && claim(s, owner)) {
+		if ((__u32)owner == SLOT_WANTED)
+			s->timer = -1;
+		release(s);
+	}
+}
+
+void agent_free_slots(struct agent_region *r)
+{
+	for (__u32 i = 0; i < NR_WORDS; i++) {
+		__u64 bits = __atomic_exchange_n(&r->used[i], 0, __ATOMIC_ACQ_REL);
+
+		for (; bits; bits &= bits - 1)
+			agent_free_slot(r, i * 64 + (__u32)__builtin_ctzll(bits));
+	}
+}
+
+void agent_serve_slots(struct agent_region *r, __u32 budget)
+{
+	if (!__atomic_exchange_n(&r->mailbox, 0, __ATOMIC_ACQUIRE))
+		return;
+	for (__u32 i = 0; i < NR_WORDS; i++) {
+		__u64 bits = __atomic_load_n(&r->pending[i], __ATOMIC_RELAXED);
+
+		if (!bits)
+			continue;
+		if (!budget) {
+			__atomic_store_n(&r->mailbox, 1, __ATOMIC_RELEASE);
+			return;
+		}
+		bits = __atomic_exchange_n(&r->pending[i], 0, __ATOMIC_ACQUIRE);
+		for (; bits; bits &= bits - 1) {
+			agent_serve_slot(r, i * 64 + (__u32)__builtin_ctzll(bits));
+			budget -= budget > 0;
+		}
+	}
+}

@@ -1,0 +1,240 @@
+/* Attaching, as one stop of one thread. */
+#include "sampler/attach.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/alloc.h"
+#include "sampler/attach_detach.h"
+#include "sampler/attach_memory.h"
+#include "sampler/inject.h"
+#include "sampler/inject_check.h"
+#include "sampler/inject_restart.h"
+#include "sampler/payload.h"
+#include "sampler/proc_status.h"
+
+#define STOP_LIMIT_MS 500u
+#define CALL_LIMIT_MS 2000u
+#define TRIES 4
+#define GO_SIGNAL 62
+
+struct attach {
+	pid_t pid;
+	struct attach_files files;
+	struct attach_layout layout;
+	struct attach_stops stops;
+	struct inject_reason *reason;
+};
+
+/*
+ * Go's runtime has a handler for every signal; that of a real-time one only hands it to channels of
+ * signal.Notify, which our handler asks it to do with what is not ours. The build id is a note.
+ */
+static bool is_go(pid_t pid)
+{
+	uint8_t head[4096];
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : pread(fd, head, sizeof(head), 0);
+	if (fd >= 0)
+		close(fd);
+	return n > 0 && memmem(head, (size_t)n, "\x04\0\0\0Go\0\0", 8);
+}
+
+static int write_payload(const struct attach_files *files)
+{
+	if (payload_bin_size > REGION_CODE_SIZE)
+		return -EFBIG;
+	if (pwrite(files->region_fd, payload_bin, payload_bin_size, 0) != (ssize_t)payload_bin_size)
+		return -EIO;
+	return 0;
+}
+
+static struct inject_call enter_call(const struct attach *a)
+{
+	const struct agent_payload *payload = (const struct agent_payload *)payload_bin;
+
+	return (struct inject_call){ a->layout.code + payload->enter,
+				     { a->layout.region, AGENT_INSTALL | AGENT_ARM, 0, 0, 0,
+				       a->layout.region + offsetof(struct agent_region, stack) +
+					       REGION_STACK_SIZE },
+				     0 };
+}
+
+/* Every signal has a handler: in Go that is the runtime's. */
+static int install_over(struct inject *i, const struct attach *a, int64_t *ret_result)
+{
+	struct inject_call call = enter_call(a);
+	int err;
+
+	a->files.region->signal = GO_SIGNAL;
+	err = inject_calls(i, &call, 1, CALL_LIMIT_MS);
+	*ret_result = (int64_t)call.result;
+	return err;
+}
+
+static int refuse_result(const struct attach *a, int64_t result)
+{
+	if (result == -EBUSY)
+		return inject_refuse(a->reason, -EBUSY, "use --source ebpf or perf",
+				     "it has a handler of its own for every real-time signal");
+	return inject_refuse(a->reason, (int)result, "try again, or use --source ebpf or perf",
+			     "its timers could not be set up: %s", strerror((int)-result));
+}
+
+/* Its stub is in place. Whatever of the rest came goes with it if this fails. */
+static int bring(struct inject *i, struct attach *a)
+{
+	struct agent_region *r = a->files.region;
+	struct inject_call call;
+	int64_t result = 0;
+	int err;
+
+	attach_layout(inject_stub(i), a->files.arena_fd >= 0 ? a->files.arena_size : 0, &a->layout);
+	r->arena = a->layout.end > a->layout.arena ? a->layout.arena : 0;
+	call = enter_call(a);
+	err = attach_memory_map(i, &a->files, &a->layout, &call, &result, a->reason);
+	if (!err && result == -EBUSY && !r->signal && is_go(a->pid))
+		err = install_over(i, a, &result);
+	if (!err && result)
+		err = refuse_result(a, result);
+	if (err && r->installed) {
+		inject_resume(i);
+		attach_detach(i, &a->layout, NULL, &(struct inject_reason){ "", "" });
+		return err;
+	}
+	if (err)
+		inject_unmap(i, a->layout.stub, a->layout.end - a->layout.stub);
+	return err;
+}
+
+/* The number of a thread as the process itself has it: the last of the line NSpid. */
+static pid_t inner_number(pid_t tid)
+{
+	char text[8192], *value, *last;
+
+	if (proc_status_text(tid, text, sizeof(text)))
+		return tid;
+	value = (char *)proc_status_value(text, "NSpid");
+	if (!value)
+		return tid;
+	value[strcspn(value, "\n")] = '\0';
+	last = strrchr(value, '\t');
+	return (pid_t)strtol(last ? last : value, NULL, 10);
+}
+
+/*
+ * The stub runs on the stopped thread's CPU time. Had that one a timer already, it could expire before the
+ * thread goes on, and a sleep that was to be resumed would end with EINTR. So its slot is left for the next
+ * handler, of another thread or by a kick. Returns the slot, or -1.
+ */
+static int64_t hold_back(const struct inject *i, const struct attach *a)
+{
+	const struct inject_thread *thread = inject_thread(i);
+	struct agent_region *r = a->files.region;
+	pid_t tid;
+
+	if (!inject_restart_is_pending(&thread->state.regs))
+		return -1;
+	tid = inner_number(thread->tid);
+	for (uint32_t slot = 0; slot < REGION_MAX_THREADS; slot++) {
+		if (r->used[slot / 64] >> slot % 64 & 1 &&
+		    r->slots[slot].owner == agent_owner(tid, SLOT_WANTED)) {
+			__atomic_fetch_and(&r->pending[slot / 64], ~(1ull << slot % 64),
+					   __ATOMIC_RELAXED);
+			return slot;
+		}
+	}
+	return -1;
+}
+
+static void let_be_served(const struct attach *a, int64_t slot)
+{
+	struct agent_region *r = a->files.region;
+
+	if (slot < 0)
+		return;
+	__atomic_fetch_or(&r->pending[slot / 64], 1ull << slot % 64, __ATOMIC_RELEASE);
+	__atomic_store_n(&r->mailbox, 1, __ATOMIC_RELEASE);
+}
+
+static int begin(struct inject *i, void *context)
+{
+	struct attach *a = context;
+	int err = attach_recover(i, a->reason);
+	int64_t held_back;
+
+	if (!err)
+		err = inject_stop(i, STOP_LIMIT_MS, NULL, NULL, a->reason);
+	if (err)
+		return err;
+	held_back = hold_back(i, a);
+	err = bring(i, a);
+	if (!err)
+		err = inject_resume(i);
+	if (!err)
+		let_be_served(a, held_back);
+	a->stops.begin_ns = inject_stop_ns(i);
+	return err;
+}
+
+int attach_begin(pid_t pid, const struct attach_files *files, struct attach **ret,
+		 struct inject_reason *reason)
+{
+	struct attach *a = xcalloc(1, sizeof(*a));
+	int err = write_payload(files);
+
+	a->pid = pid;
+	a->files = *files;
+	a->reason = reason;
+	if (err)
+		inject_refuse(reason, err, "", "the code for it could not be prepared: %s",
+			      strerror(-err));
+	/* A thread that was held for too long, because we had no CPU, has gone on by itself. */
+	for (int tries = 0; tries < TRIES && (!tries || err == -ETIMEDOUT); tries++)
+		err = err && !tries ? err : inject_run(pid, 0, begin, a, reason);
+	if (err) {
+		free(a);
+		return err;
+	}
+	*ret = a;
+	return 0;
+}
+
+static int end(struct inject *i, void *context)
+{
+	struct attach *a = context;
+	uint32_t cookie = 0;
+	uint64_t at = a->layout.region + offsetof(struct agent_region, cookie);
+
+	/* Another program by now? */
+	if (inject_process_read(inject_process(i), at, &cookie, sizeof(cookie)) ||
+	    cookie != a->files.region->cookie)
+		return 0;
+	return attach_detach(i, &a->layout, &a->stops, a->reason);
+}
+
+int attach_end(struct attach *a, struct attach_stops *ret_stops, struct inject_reason *reason)
+{
+	uint64_t begin_ns = a->stops.begin_ns;
+	int err = -EBUSY;
+
+	a->reason = reason;
+	for (int tries = 0; tries < TRIES && (err == -ETIMEDOUT || err == -EBUSY); tries++)
+		err = inject_run(a->pid, tries ? 0 : a->layout.stub, end, a, reason);
+	a->stops.begin_ns = begin_ns;
+	if (ret_stops)
+		*ret_stops = a->stops;
+	free(a);
+	return err == -ESRCH ? 0 : err;
+}

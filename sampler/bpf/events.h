@@ -1,0 +1,228 @@
+/*
+ * What the BPF program and the recorder share: maps' element types and the records in the ring.
+ * Included by both sides, so no host and no kernel headers. Sizes are asserted; times are
+ * CLOCK_MONOTONIC ns.
+ */
+#ifndef SPROF_BPF_EVENTS_H
+#define SPROF_BPF_EVENTS_H
+
+#include <linux/types.h>
+
+#define MAX_KERNEL_FRAMES 127
+/* User frames a stack record holds: the leaf part in order, then a ring of the last ones. */
+#define MAX_LEAF_FRAMES 384
+#define MAX_ROOT_FRAMES 128
+#define MAX_USER_FRAMES (MAX_LEAF_FRAMES + MAX_ROOT_FRAMES)
+#define MAX_STEPS 8192 /* frames walked */
+#define STEPS_PER_BATCH 256
+
+/* User addresses leave bit 63 free: set = the pc itself, clear = a return address. */
+#define FRAME_EXACT (1ull << 63)
+/* A Python frame: this bit, the number of its code object, the code unit it stands at. */
+#define FRAME_PYTHON (1ull << 62)
+#define CODE_POSITION_BITS 22
+#define CODE_POSITION_MASK ((1ull << CODE_POSITION_BITS) - 1)
+#define CODE_ID_BITS 40 /* the CPU that gave it, and a count; 0 is no code */
+#define CODE_ID_MASK ((1ull << CODE_ID_BITS) - 1)
+
+#define COMM_SIZE 16
+
+/*
+ * The arena: unwind pages, runs of rows and process map tables, in 32-bit words. It grows by shards
+ * of 1 MiB (kernels before 6.x refuse larger array elements); nothing that is searched crosses a
+ * shard.
+ */
+#define ARENA_SHARD_SHIFT 18
+#define ARENA_SHARD_WORDS (1u << ARENA_SHARD_SHIFT)
+#define ARENA_SHARD_MASK (ARENA_SHARD_WORDS - 1)
+#define ARENA_MAX_SHARDS 128
+
+#define MAX_MODULES 16384
+#define MAX_MAPS 8192 /* executable mappings of one process */
+#define MAX_RULES 65536
+#define STACK_SLOTS 16384 /* power of two; small enough to stay in a cache */
+#define CODE_SLOTS 65536  /* power of two; Python code objects in use */
+#define MAX_PYTHONS 1024  /* interpreters at distinct addresses; number 0 is none */
+
+/* An executable mapping. vaddr in the module's unwind table = pc - bias. */
+struct map_entry {
+	__u64 start, end;
+	__u64 bias;
+	__u32 module; /* index in the modules map */
+	__u32 pad;
+};
+_Static_assert(sizeof(struct map_entry) == 32, "8 arena words");
+#define MAP_ENTRY_WORDS 8u
+
+enum module_state {
+	MODULE_PENDING = 0, /* rows are being built: send a snapshot */
+	MODULE_HAS_ROWS = 1,
+	MODULE_NO_ROWS = 2, /* JIT code, or no .eh_frame: frame pointers */
+};
+
+struct module_entry {
+	__u64 base;  /* vaddr of page 0 */
+	__u32 pages; /* arena index of the page words */
+	__u32 nr_pages;
+	__u32 state; /* enum module_state */
+	__u32 pad;
+};
+_Static_assert(sizeof(struct module_entry) == 24, "no holes");
+
+#define EXEC_ID_ANY 0xffffffffu
+
+struct process_entry {
+	__u32 maps;    /* arena index of the first struct map_entry */
+	__u32 nr_maps; /* 0: nothing known yet */
+	__u32 exec_id; /* low bits of task->self_exec_id this table belongs to, or EXEC_ID_ANY */
+	__u32 epoch;   /* changes when an address changes its meaning; part of a stack's key */
+	__u32 nr_snapshots; /* sent since the table was published */
+	__u32 python;	    /* index in the pythons map; 0 = runs no Python */
+};
+_Static_assert(sizeof(struct process_entry) == 24, "no holes");
+
+/* A process whose table does not explain its stacks stops sending snapshots after this many. */
+#define MAX_SNAPSHOTS 1024
+/* The same while it has no table: enough for the time it takes to make one. */
+#define MAX_FIRST_SNAPSHOTS 256
+
+enum event_type {
+	EVENT_SAMPLE = 1,
+	EVENT_STACK = 2,
+	EVENT_SNAPSHOT = 3,
+	EVENT_FORK = 4,
+	EVENT_EXEC = 5,
+	EVENT_EXIT = 6,
+	EVENT_CODE = 7,
+	EVENT_PYTHON = 8,
+};
+
+struct event_header {
+	__u16 type; /* enum event_type */
+	__u16 cpu;
+	__u32 tgid;
+	__u64 time_ns;
+};
+
+struct sample_event {
+	struct event_header header;
+	__u64 key; /* of the stack record that describes it; the stack record comes once */
+	__u64 weight_ns;
+	__u32 tid;
+	__u32 pad;
+	char comm[COMM_SIZE];
+};
+_Static_assert(sizeof(struct sample_event) == 56, "no holes");
+
+/* Frames: nr_kernel of the kernel, then the user's, both leaf first. */
+struct stack_event {
+	struct event_header header;
+	__u64 key;
+	__u16 nr_kernel;
+	__u16 nr_user;	    /* stored */
+	__u32 nr_total;	    /* user frames met; > nr_user: the ring part is in use and rotated */
+	__u8 end;	    /* enum walk_end */
+	__u8 in_kernel;	    /* the sample hit kernel code */
+	__u8 python_broken; /* the Python frames end in something that is no frame */
+	__u8 pad[5];
+};
+_Static_assert(sizeof(struct stack_event) == 40, "no holes");
+
+enum walk_end {
+	END_ROOT = 0,
+	END_NO_MAP,
+	END_NO_RULE,
+	END_READ_FAULT,
+	END_BAD_STACK,
+	END_TOO_DEEP,
+	END_COMPAT,
+	END_PENDING, /* the module's rows are not ready */
+	END_NEED_DWARF,
+	END_NO_USER, /* kernel thread: nothing to walk */
+};
+
+/*
+ * EVENT_PYTHON is a stack record too, of the Python frames that go with the snapshot that follows it:
+ * its user frames are runs, each a word that is the run's boundary (core/pyframes.h; 0: it has none)
+ * and the words of its frames.
+ */
+
+/* A sample that the recorder unwinds itself: registers, kernel frames, then stack bytes from sp. */
+struct snapshot_event {
+	struct sample_event sample; /* key unused */
+	__u32 exec_id;
+	__u16 nr_kernel;
+	__u8 end;   /* enum walk_end: why it could not be walked here */
+	__u8 exact; /* pc is not a return address (not inside a system call) */
+	__u32 stack_size;
+	__u32 in_kernel;
+	__u64 pc;
+	__u64 gpr[16]; /* DWARF order, as struct walk_regs */
+	__u64 kernel[MAX_KERNEL_FRAMES];
+	__u64 stack_start; /* address of the first byte: sp, or the next page if that one is missing */
+};
+_Static_assert(sizeof(struct snapshot_event) == 72 + 136 + 1024, "no holes");
+
+#define SNAPSHOT_DEFAULT 16384 /* bytes of stack where nothing tells how many there are */
+#define SNAPSHOT_MAX 65536
+
+struct fork_event {
+	struct event_header header; /* tgid: the parent's */
+	__u32 child;		    /* tgid */
+	__u32 exec_id;
+};
+
+struct exec_event {
+	struct event_header header;
+	__u32 exec_id;
+	__u32 pad;
+};
+
+struct exit_event {
+	struct event_header header;
+};
+
+/* An entry of the table of code objects that were sent: its upper bits repeat the key's. */
+struct code_slot {
+	__u64 key, id;
+};
+
+#define CODE_NAME_SIZE 256 /* bytes of a name that are kept: the last ones */
+#define CODE_MAX_LINETABLE 32768
+#define CODE_STRING_ASCII 0x80 /* in `form`; else characters are 1 (Latin-1), 2 or 4 bytes */
+
+struct code_string {
+	__u16 size; /* bytes */
+	__u8 form;
+	__u8 cut; /* there is more before it */
+	__u8 text[CODE_NAME_SIZE];
+};
+_Static_assert(sizeof(struct code_string) == 4 + CODE_NAME_SIZE, "no holes");
+
+/* A Python code object, sent before the first stack that holds it; its line table follows. */
+struct code_event {
+	struct event_header header;
+	__u64 id;
+	__u64 address; /* of the line table in the target */
+	__u32 linetable_size, linetable_copied;
+	__u32 first_line;
+	__u8 minor; /* of CPython 3.minor, which says how the line table is coded */
+	__u8 pad[3];
+	struct code_string name, file;
+};
+_Static_assert(sizeof(struct code_event) == 48 + 2 * sizeof(struct code_string), "no holes");
+
+/* A question to the kernel's symbol table, and its answer. */
+struct kernel_name {
+	__u64 address;
+	char name[256];
+};
+
+enum counter {
+	COUNTER_LOST = 0,    /* no room in the ring */
+	COUNTER_EVENTS_LOST, /* fork, exec or exit not delivered: process tables must be re-read */
+	COUNTER_FORKS_DROPPED, /* the process table was full */
+	NR_COUNTERS
+};
+
+#endif

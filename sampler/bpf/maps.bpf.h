@@ -1,0 +1,80 @@
+/*
+ * What all programs share: the settings, the process table, the ring. The walker's own maps are in
+ * walker.bpf.h.
+ */
+#ifndef SPROF_MAPS_BPF_H
+#define SPROF_MAPS_BPF_H
+
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <bpf/bpf_helpers.h>
+
+#include "sampler/bpf/events.h"
+#include "sampler/bpf/walker.bpf.h"
+
+const volatile bool system_wide;
+const volatile __u64 fixed_weight_ns; /* 0: the event's period is in ns and is the weight */
+const volatile __u32 max_steps;	      /* frames walked at most; beyond, the root is lost */
+const volatile __u32 wakeup_bytes;    /* the reader sleeps 100 ms unless this much is waiting */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, struct process_entry);
+} processes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, STACK_SLOTS);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, __u64);
+} stack_slots SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct walk_state);
+} states SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, NR_COUNTERS);
+	__type(key, __u32);
+	__type(value, __u64);
+} counters SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4 << 20); /* the recorder sets it */
+} ring SEC(".maps");
+
+static __always_inline void count(__u32 which)
+{
+	__u64 *value = bpf_map_lookup_elem(&counters, &which);
+
+	if (value)
+		(*value)++;
+}
+
+static __always_inline __u64 wakeup_flag(void)
+{
+	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > wakeup_bytes)
+		return BPF_RB_FORCE_WAKEUP;
+	return BPF_RB_NO_WAKEUP;
+}
+
+static __always_inline void fill_header(struct event_header *h, __u16 type, __u32 tgid)
+{
+	h->type = type;
+	h->cpu = bpf_get_smp_processor_id();
+	h->tgid = tgid;
+	h->time_ns = bpf_ktime_get_ns();
+}
+
+#endif

@@ -1,0 +1,108 @@
+/* Sends a sample that cannot be walked here as registers and stack bytes. */
+#ifndef SPROF_SNAPSHOT_BPF_H
+#define SPROF_SNAPSHOT_BPF_H
+
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <stddef.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "sampler/bpf/maps.bpf.h"
+#include "sampler/bpf/task.h"
+
+/* How many bytes of stack lie above sp, as far as can be told. */
+static __always_inline __u64 stack_bytes(__u64 sp)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 top = BPF_CORE_READ(task, mm, start_stack);
+
+	/* Main thread: the arguments and the environment begin there. */
+	if (top > sp && top - sp <= (16 << 20))
+		return top - sp + 64;
+	/* glibc and musl put a thread's control block at the top of its stack. */
+	top = BPF_CORE_READ(task, thread.fsbase);
+	if (top > sp && top - sp <= (64 << 20))
+		return top - sp;
+	return SNAPSHOT_DEFAULT;
+}
+
+struct snapshot_buffer {
+	struct snapshot_event event;
+	__u8 stack[SNAPSHOT_MAX];
+};
+
+/* One per CPU. Not a per-CPU array: those hold 32 KiB at most. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* the recorder sets it */
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct snapshot_buffer));
+} snapshots SEC(".maps");
+
+/* Copies `want` bytes and what is left of the page, up to the first page that is not there. */
+__noinline int copy_stack(struct walk_state *st, struct snapshot_buffer *to, __u64 from, __u64 want)
+{
+	if (!st || !to)
+		return 0;
+	st->copied = 0;
+	for (int i = 0; i < SNAPSHOT_MAX / 4096 + 1; i++) {
+		__u64 done = st->copied, chunk = 4096 - ((from + done) & 4095);
+
+		if (done >= want || done > SNAPSHOT_MAX - 4096)
+			break;
+		if (bpf_probe_read_user(to->stack + done, chunk, (void *)(from + done)))
+			break;
+		st->copied = done + chunk;
+	}
+	return 0;
+}
+
+/*
+ * Sends the sample as registers and stack bytes. To be called when st->regs are the leaf's: before
+ * the walk, or after take_context() has been run again. 1 = sent.
+ */
+static __always_inline int send_snapshot(struct walk_state *st, __u64 weight)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct snapshot_buffer *s = bpf_map_lookup_elem(&snapshots, &cpu);
+	__u64 start = st->regs.sp, want = stack_bytes(start), copied;
+	struct snapshot_event *e;
+	char byte;
+
+	/* Copying is the dear part: not for a ring that has no room for it. */
+	if (!s || bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) + sizeof(*s) >
+			  bpf_ringbuf_query(&ring, BPF_RB_RING_SIZE))
+		return 0;
+	if (bpf_probe_read_user(&byte, 1, (void *)start)) {
+		/* A fault on the stack itself: the page of the leaf is only just being made. */
+		start = (start | 4095) + 1;
+	}
+	copy_stack(st, s, start, want);
+	copied = st->copied;
+	if (copied > SNAPSHOT_MAX)
+		return 0;
+	e = &s->event;
+	e->sample.header = st->event.header;
+	e->sample.header.type = EVENT_SNAPSHOT;
+	e->sample.key = 0;
+	e->sample.weight_ns = weight;
+	e->sample.tid = (__u32)bpf_get_current_pid_tgid();
+	e->sample.pad = 0;
+	bpf_get_current_comm(e->sample.comm, COMM_SIZE);
+	e->exec_id = (__u32)task->self_exec_id;
+	e->nr_kernel = st->event.nr_kernel;
+	e->end = st->end;
+	e->exact = st->regs.exact;
+	e->in_kernel = st->event.in_kernel;
+	e->pc = st->regs.pc;
+	__builtin_memcpy(e->gpr, st->regs.gpr, sizeof(e->gpr));
+	__builtin_memcpy(e->kernel, st->frames, sizeof(e->kernel));
+	e->stack_start = start;
+	e->stack_size = copied;
+	return !bpf_ringbuf_output(&ring, s, sizeof(*e) + copied, BPF_RB_FORCE_WAKEUP);
+}
+
+#endif

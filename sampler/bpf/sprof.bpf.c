@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The kernel side of the eBPF source. A perf event per CPU runs on_sample(), which walks the user
+ * stack of the interrupted task and sends a small fixed record per sample; a stack itself is sent
+ * only when its key is not in the slot table, so collisions cost bytes and never a stack. What
+ * cannot be walked here (rows not built yet, unknown mapping, DWARF expressions) leaves as a
+ * snapshot of registers and stack bytes. Raw tracepoints keep the process table right across fork
+ * and exec, from a child's first instruction on.
+ */
+#include <linux/bpf.h>
+#include <linux/bpf_perf_event.h>
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "core/walk.h"
+#include "sampler/bpf/events.h"
+#include "sampler/bpf/kernel_names.bpf.h"
+#include "sampler/bpf/lifecycle.bpf.h"
+#include "sampler/bpf/maps.bpf.h"
+#include "sampler/bpf/python.bpf.h"
+#include "sampler/bpf/snapshot.bpf.h"
+#include "sampler/bpf/task.h"
+#include "sampler/bpf/walker.bpf.h"
+
+#define SYS_EXECVE 59 /* x86-64 */
+#define SYS_EXECVEAT 322
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+static __always_inline void take_regs(struct walk_state *st, const struct pt_regs *r)
+{
+	struct walk_regs *w = &st->regs;
+
+	w->pc = r->rip;
+	w->sp = r->rsp;
+	w->fp = r->rbp;
+	w->gpr[0] = r->rax;
+	w->gpr[1] = r->rdx;
+	w->gpr[2] = r->rcx;
+	w->gpr[3] = r->rbx;
+	w->gpr[4] = r->rsi;
+	w->gpr[5] = r->rdi;
+	w->gpr[6] = r->rbp;
+	w->gpr[7] = r->rsp;
+	w->gpr[8] = r->r8;
+	w->gpr[9] = r->r9;
+	w->gpr[10] = r->r10;
+	w->gpr[11] = r->r11;
+	w->gpr[12] = r->r12;
+	w->gpr[13] = r->r13;
+	w->gpr[14] = r->r14;
+	w->gpr[15] = r->r15;
+	w->leaf_regs = 1;
+}
+
+/*
+ * Kernel frames and user registers of the sample. 1 = there is a user stack to walk; 0 = not, and
+ * st->end says why.
+ */
+static __always_inline int take_context(struct bpf_perf_event_data *ctx, struct walk_state *st)
+{
+	/* Not on the stack, which all functions of the walk share: in what is not used yet. */
+	struct pt_regs *user = (struct pt_regs *)st->window;
+	struct task_struct *task;
+	long bytes;
+
+	st->event.nr_kernel = 0;
+	st->event.in_kernel = (__s64)ctx->regs.rip < 0;
+	if (!st->event.in_kernel) {
+		if (ctx->regs.cs == 0x23)
+			goto compat;
+		take_regs(st, &ctx->regs);
+		st->regs.exact = 1;
+		return 1;
+	}
+	bytes = bpf_get_stack(ctx, st->frames, MAX_KERNEL_FRAMES * 8, 0);
+	if (bytes > 0)
+		st->event.nr_kernel = ((__u64)bytes >> 3) & 127;
+	task = bpf_get_current_task_btf();
+	/* A kernel thread, or the last steps of exit: there is no user memory (any more). */
+	if ((task->flags & PF_KTHREAD) || !task->mm)
+		goto no_user;
+	if (bpf_probe_read_kernel(user, sizeof(*user), (void *)bpf_task_pt_regs(task)))
+		goto no_user;
+	if (user->cs == 0x23)
+		goto compat;
+	/* An exec that is under way has no user registers yet. */
+	if (user->cs != 0x33 || !user->rip)
+		goto no_user;
+	take_regs(st, user);
+	/* Inside a system call the saved pc is where it returns to; exec returns to a new program. */
+	st->regs.exact = (__s64)user->orig_rax == -1 || user->orig_rax == SYS_EXECVE ||
+			 user->orig_rax == SYS_EXECVEAT;
+	return 1;
+compat:
+	st->end = END_COMPAT;
+	return 0;
+no_user:
+	st->end = END_NO_USER;
+	return 0;
+}
+
+/* Sends the stack unless its key is in the table; 0 if the ring has no room for it. */
+static __always_inline int send_stack(struct walk_state *st)
+{
+	__u32 slot = st->hash & (STACK_SLOTS - 1);
+	__u64 *seen = bpf_map_lookup_elem(&stack_slots, &slot);
+	__u64 nr;
+
+	if (!seen)
+		return 0;
+	if (*seen == st->hash)
+		return 1;
+	st->event.key = st->hash;
+	st->event.nr_total = st->nr_user;
+	st->event.nr_user = st->nr_user < MAX_USER_FRAMES ? st->nr_user : MAX_USER_FRAMES;
+	st->event.end = st->end;
+	st->event.python_broken = st->py.broken | st->python_cut;
+	nr = st->event.nr_kernel + st->event.nr_user;
+	if (nr > MAX_KERNEL_FRAMES + MAX_USER_FRAMES)
+		return 0;
+	if (bpf_ringbuf_output(&ring, &st->event, sizeof(st->event) + nr * 8, BPF_RB_NO_WAKEUP))
+		return 0;
+	*seen = st->hash;
+	return 1;
+}
+
+static __always_inline int send_sample(struct walk_state *st, __u64 weight)
+{
+	struct sample_event *e;
+
+	if (!send_stack(st))
+		return 0;
+	e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
+	if (!e)
+		return 0;
+	e->header = st->event.header;
+	e->header.type = EVENT_SAMPLE;
+	e->key = st->hash;
+	e->weight_ns = weight;
+	e->tid = (__u32)bpf_get_current_pid_tgid();
+	e->pad = 0;
+	bpf_get_current_comm(e->comm, COMM_SIZE);
+	bpf_ringbuf_submit(e, wakeup_flag());
+	return 1;
+}
+
+/* The process's table, if it belongs to the program image that runs now. */
+static __always_inline void take_process(struct walk_state *st, struct process_entry *p)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 exec_id = (__u32)task->self_exec_id;
+
+	st->nr_maps = 0;
+	st->map_start = st->map_end = 0;
+	st->window_base = -1ull;
+	st->python = 0;
+	if (!p)
+		return;
+	if (p->exec_id == EXEC_ID_ANY)
+		p->exec_id = exec_id;
+	if (p->exec_id != exec_id)
+		return;
+	st->maps = p->maps;
+	st->nr_maps = p->nr_maps;
+	st->python = p->python;
+	st->hash ^= (__u64)p->epoch << 32;
+}
+
+/* System-wide, a process becomes known by its first sample; the recorder fills the entry. */
+static __always_inline struct process_entry *add_process(__u32 tgid)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct process_entry fresh = { .exec_id = (__u32)task->self_exec_id };
+
+	if (bpf_map_update_elem(&processes, &tgid, &fresh, BPF_NOEXIST)) {
+		count(COUNTER_FORKS_DROPPED);
+		return NULL;
+	}
+	return bpf_map_lookup_elem(&processes, &tgid);
+}
+
+static __always_inline void hash_kernel_frames(struct walk_state *st)
+{
+	for (__u32 i = 0; i < MAX_KERNEL_FRAMES; i++) {
+		if (i >= st->event.nr_kernel)
+			break;
+		st->hash = (st->hash ^ st->frames[i & FRAMES_MASK]) * 0x9fb21c651e98df25ull;
+		st->hash ^= st->hash >> 32;
+	}
+}
+
+/*
+ * Half-way through exec the registers are those of the old program and the memory is that of the
+ * new one: what the walk found is worth nothing, and nothing is missing.
+ */
+static __always_inline void forget_broken_exec(struct walk_state *st)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (st->end == END_ROOT || !BPF_CORE_READ_BITFIELD_PROBED(task, in_execve))
+		return;
+	st->end = END_NO_USER;
+	st->nr_user = 0;
+}
+
+static __always_inline bool wants_snapshot(const struct walk_state *st, struct process_entry *p)
+{
+	if (st->end != END_NO_MAP && st->end != END_PENDING && st->end != END_NEED_DWARF)
+		return false;
+	return p && p->nr_snapshots < (p->nr_maps ? MAX_SNAPSHOTS : MAX_FIRST_SNAPSHOTS);
+}
+
+/* Walks the stack of st->regs, native and Python frames. */
+static __always_inline void walk_thread(struct walk_state *st, struct process_entry *p, __u32 tgid)
+{
+	st->hash = tgid;
+	st->nr_user = 0;
+	st->python_lost = 0;
+	st->nr_run = st->py.broken = st->python_cut = 0;
+	take_process(st, p);
+	if (st->python)
+		python_begin(st);
+	walk_user(st, max_steps);
+	if (st->nr_run)
+		python_finish(st);
+	forget_broken_exec(st);
+}
+
+SEC("perf_event")
+int on_sample(struct bpf_perf_event_data *ctx)
+{
+	__u32 zero = 0, tgid = bpf_get_current_pid_tgid() >> 32;
+	struct process_entry *p = bpf_map_lookup_elem(&processes, &tgid);
+	struct walk_state *st;
+	__u64 weight;
+	bool sent;
+
+	if (!p && (!system_wide || !tgid))
+		return 0;
+	st = bpf_map_lookup_elem(&states, &zero);
+	if (!st)
+		return 0;
+	weight = fixed_weight_ns ? fixed_weight_ns : ctx->sample_period;
+	fill_header(&st->event.header, EVENT_STACK, tgid);
+	st->hash = tgid;
+	st->nr_user = 0;
+	st->python_lost = st->py.broken = st->python_cut = 0;
+	if (take_context(ctx, st)) {
+		if (!p)
+			p = add_process(tgid);
+		walk_thread(st, p, tgid);
+		if (wants_snapshot(st, p)) {
+			__u32 end = st->end;
+
+			if (take_context(ctx, st)) {
+				st->end = end;
+				if (st->python)
+					send_python(st);
+				if (send_snapshot(st, weight)) {
+					p->nr_snapshots++;
+					return 0;
+				}
+			}
+			/* No room for stack bytes: what can be walked is better than nothing. */
+			if (st->python && take_context(ctx, st)) {
+				st->event.header.type = EVENT_STACK;
+				walk_thread(st, p, tgid);
+			}
+			st->end = end;
+		}
+	}
+	hash_kernel_frames(st);
+	st->hash = (st->hash ^ st->end ^ (st->py.broken | st->python_cut) << 8) *
+		   0x9fb21c651e98df25ull;
+	st->hash |= 1; /* 0 = empty slot */
+	sent = !st->python_lost && send_sample(st, weight);
+	if (!sent)
+		count(COUNTER_LOST);
+	return 0;
+}

@@ -1,0 +1,42 @@
+/*
+ * The few kernel types the BPF program looks into, cut down to the fields it reads. CO-RE relocates
+ * each access to the running kernel's layout, so only names and types matter here.
+ */
+#ifndef SPROF_BPF_TASK_H
+#define SPROF_BPF_TASK_H
+
+#include <linux/types.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+typedef struct {
+	int counter;
+} kernel_atomic;
+
+struct thread_struct {
+	unsigned long fsbase; /* x86-64: the thread pointer, at the top of a thread's stack */
+};
+
+struct mm_struct {
+	unsigned long start_stack;
+};
+
+struct signal_struct {
+	kernel_atomic live; /* threads that have not exited */
+};
+
+struct task_struct {
+	unsigned int flags;
+	int pid, tgid;
+	__u64 self_exec_id; /* u64 since 5.7 */
+	struct mm_struct *mm;
+	unsigned int in_execve : 1;
+	struct signal_struct *signal;
+	struct thread_struct thread;
+};
+
+#pragma clang attribute pop
+
+#define PF_KTHREAD 0x00200000 /* include/linux/sched.h, unchanged since 2.6.38 */
+
+#endif

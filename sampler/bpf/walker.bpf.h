@@ -1,0 +1,296 @@
+/*
+ * The stack walker's home in the kernel: finds the mapping, the unwind rule, and steps, with the
+ * lookup and step code of core/walk.h. Functions that loop are global (__noinline, not static): the
+ * verifier proves each once instead of once per call, so a walk of any length costs what one step costs.
+ */
+#ifndef SPROF_WALKER_BPF_H
+#define SPROF_WALKER_BPF_H
+
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <stddef.h>
+
+#include <bpf/bpf_helpers.h>
+
+#include "core/pylayout.h"
+#include "core/walk.h"
+#include "sampler/bpf/events.h"
+
+#define MAX_RUN_WORDS 512u /* frames of a run of Python frames that are read only once */
+#define WINDOW_SIZE 512u   /* bytes of the target's stack fetched at once */
+
+/* Everything about the sample in hand. One per CPU: the perf event cannot nest on a CPU. */
+struct walk_state {
+	struct walk_regs regs;
+	/* the process's map table */
+	__u32 maps, nr_maps;
+	/* the mapping that contains the last pc */
+	__u64 map_start, map_end, map_bias;
+	struct module_entry module;
+	/* stack window */
+	__u64 window_base;
+	__u64 window[WINDOW_SIZE / 8];
+	__u32 end; /* enum walk_end */
+	__u32 nr_user;
+	__u64 hash;
+	/* What loops count with: the verifier knows nothing of values in memory, so it sees one
+	 * iteration and not every combination of them. */
+	__u32 low, high;
+	__u64 copied;
+	/* the Python side; python.bpf.h */
+	struct py_walk py;
+	__u64 eval_start, eval_size; /* the text of the eval loop, where that tells a run */
+	__u32 python;		     /* index in the pythons map; 0 = none */
+	__u64 python_rest;	     /* the frame from which on the run did not fit */
+	__u32 python_cut;	     /* frames are missing where the chain had just been cut */
+	__u32 python_scans;	     /* only its end is looked for */
+	__u32 nr_run;		     /* frames of the run in hand; 0 = there is none */
+	__u64 run[MAX_RUN_WORDS];
+	__u64 file, file_print;	    /* the file name that was looked at last */
+	__u64 copy_from, copy_size; /* of the line table being copied */
+	__u32 python_lost;	    /* a code object could not be sent */
+	__u64 nr_codes;		    /* sent from this CPU, ever */
+	/* as it goes into the ring; frames follow their header */
+	struct stack_event event;
+	__u64 frames[1024]; /* MAX_KERNEL_FRAMES + MAX_USER_FRAMES, rounded to a mask */
+};
+#define FRAMES_MASK 1023u
+
+struct arena_shard {
+	__u32 words[ARENA_SHARD_WORDS];
+};
+
+struct arena_inner {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct arena_shard)); /* __type: BTF keeps no inner value type */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, ARENA_MAX_SHARDS);
+	__type(key, __u32);
+	__array(values, struct arena_inner);
+} arena SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MAX_RULES);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct walk_rule);
+} rules SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MAX_MODULES);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct module_entry);
+} modules SEC(".maps");
+
+static __always_inline int walk_read(void *context, __u64 address, __u64 *ret)
+{
+	struct walk_state *st = context;
+	__u64 offset = address - st->window_base;
+
+	if (address & 7)
+		return bpf_probe_read_user(ret, 8, (void *)address);
+	if (offset >= WINDOW_SIZE) {
+		if (bpf_probe_read_user(st->window, WINDOW_SIZE, (void *)address)) {
+			st->window_base = -1ull;
+			return bpf_probe_read_user(ret, 8, (void *)address);
+		}
+		st->window_base = address;
+		offset = 0;
+	}
+	*ret = st->window[(offset >> 3) & (WINDOW_SIZE / 8 - 1)];
+	return 0;
+}
+
+#include "core/walk_step.h"
+
+static __always_inline const __u32 *arena_words(__u32 index)
+{
+	__u32 shard = index >> ARENA_SHARD_SHIFT, zero = 0;
+	void *inner = bpf_map_lookup_elem(&arena, &shard);
+	struct arena_shard *value;
+
+	if (!inner)
+		return NULL;
+	value = bpf_map_lookup_elem(inner, &zero);
+	return value ? value->words : NULL;
+}
+
+/* Makes the mapping that holds pc the current one. 1 found, 0 not. */
+__noinline int find_map(struct walk_state *st, __u64 pc)
+{
+	const struct module_entry *m;
+	const struct map_entry *e;
+	const __u32 *words;
+	__u32 first, module;
+
+	if (!st || !st->nr_maps || st->nr_maps > MAX_MAPS)
+		return 0;
+	words = arena_words(st->maps);
+	if (!words)
+		return 0;
+	first = st->maps & ARENA_SHARD_MASK;
+	st->low = 0;
+	st->high = st->nr_maps;
+	for (int i = 0; i < 14; i++) {
+		__u32 low = st->low, high = st->high, middle = (low + high) >> 1;
+
+		if (high - low <= 1)
+			break;
+		e = (void *)&words[(first + middle * MAP_ENTRY_WORDS) & (ARENA_SHARD_MASK & ~7u)];
+		if (e->start <= pc)
+			st->low = middle;
+		else
+			st->high = middle;
+	}
+	e = (void *)&words[(first + st->low * MAP_ENTRY_WORDS) & (ARENA_SHARD_MASK & ~7u)];
+	if (pc < e->start || pc >= e->end)
+		return 0;
+	module = e->module;
+	m = bpf_map_lookup_elem(&modules, &module);
+	if (!m)
+		return 0;
+	st->map_start = e->start;
+	st->map_end = e->end;
+	st->map_bias = e->bias;
+	st->module = *m;
+	return 1;
+}
+
+/* The unwind rule number for pc, which lies in the current mapping. */
+static __always_inline __u32 find_rule(struct walk_state *st, __u64 pc)
+{
+	const __u32 *words;
+	__u64 offset;
+	__u32 page, word, index;
+
+	if (!st)
+		return WALK_RULE_NONE;
+	offset = pc - st->map_bias - st->module.base;
+	if (offset >> 32)
+		return WALK_RULE_NONE;
+	page = (__u32)offset >> WALK_PAGE_SHIFT;
+	if (page >= st->module.nr_pages)
+		return WALK_RULE_NONE;
+	index = st->module.pages + page;
+	words = arena_words(index);
+	if (!words)
+		return WALK_RULE_NONE;
+	word = words[index & ARENA_SHARD_MASK];
+	if (word & WALK_ONE_RULE)
+		return walk_row_rule(word);
+	words = arena_words(word);
+	if (!words)
+		return WALK_RULE_NONE;
+	index = word & ARENA_SHARD_MASK;
+	word = words[index];
+	return walk_search_run(words, index, (word >> 16) & 2047, offset & (WALK_PAGE_SIZE - 1),
+			       ARENA_SHARD_MASK);
+}
+
+static __always_inline void keep_frame(struct walk_state *st, __u64 frame)
+{
+	__u32 slot = st->nr_user;
+
+	if (slot >= MAX_LEAF_FRAMES)
+		slot = MAX_LEAF_FRAMES + ((slot - MAX_LEAF_FRAMES) & (MAX_ROOT_FRAMES - 1));
+	st->frames[(st->event.nr_kernel + slot) & FRAMES_MASK] = frame;
+	st->nr_user++;
+	st->hash = (st->hash ^ frame) * 0x9fb21c651e98df25ull;
+	st->hash ^= st->hash >> 32;
+}
+
+/* Keeps the frames of the run of Python frames in hand, and takes the next run in hand. */
+int python_run(struct walk_state *st);
+
+/* Is the native frame at pc, whose stack is from sp to where regs.sp is now, that run? */
+static __always_inline int is_python_run(const struct walk_state *st, __u64 pc, __u64 sp)
+{
+	if (!st->nr_run)
+		return 0;
+	if (st->py.boundary)
+		return st->py.boundary - sp < st->regs.sp - sp;
+	return pc - st->eval_start < st->eval_size;
+}
+
+/* Goes one frame up. 0 = go on; else st->end says why not. */
+static __always_inline int step_up(struct walk_state *st, __u64 pc)
+{
+	const struct walk_rule *rule;
+	__u32 number = WALK_RULE_NONE;
+	int status;
+
+	if (pc < st->map_start || pc >= st->map_end) {
+		if (!find_map(st, pc)) {
+			st->end = END_NO_MAP;
+			return 1;
+		}
+	}
+	if (st->module.state == MODULE_PENDING) {
+		st->end = END_PENDING;
+		return 1;
+	}
+	if (st->module.state == MODULE_HAS_ROWS)
+		number = find_rule(st, pc);
+	rule = bpf_map_lookup_elem(&rules, &number);
+	if (!rule)
+		return 1;
+	status = walk_apply(rule, &st->regs, st);
+	switch (status) {
+	case WALK_OK: return 0;
+	case WALK_END: st->end = END_ROOT; break;
+	case WALK_NO_RULE: st->end = END_NO_RULE; break;
+	case WALK_READ_FAULT: st->end = END_READ_FAULT; break;
+	case WALK_BAD_STACK: st->end = END_BAD_STACK; break;
+	default: st->end = END_NEED_DWARF; break;
+	}
+	return 1;
+}
+
+/* Goes one up and keeps the frame it came from, or the Python frames that it ran. 0 = go on. */
+__noinline int step(struct walk_state *st)
+{
+	__u64 pc, sp, frame;
+	int over;
+
+	if (!st)
+		return 1;
+	pc = st->regs.exact ? st->regs.pc : st->regs.pc - 1;
+	frame = st->regs.exact ? st->regs.pc | FRAME_EXACT : st->regs.pc;
+	sp = st->regs.sp;
+	over = step_up(st, pc);
+	if (is_python_run(st, pc, sp))
+		python_run(st);
+	else
+		keep_frame(st, frame);
+	return over;
+}
+
+/* A batch of steps. Loops within loops keep the verifier's backlog of branches short. */
+__noinline int walk_batch(struct walk_state *st)
+{
+	if (!st)
+		return 1;
+	for (int i = 0; i < STEPS_PER_BATCH; i++)
+		if (step(st))
+			return 1;
+	return 0;
+}
+
+static __always_inline void walk_user(struct walk_state *st, __u32 max_steps)
+{
+	st->end = END_TOO_DEEP;
+	for (int i = 0; i < MAX_STEPS / STEPS_PER_BATCH; i++)
+		if (walk_batch(st) || st->nr_user >= max_steps)
+			break;
+}
+
+#endif

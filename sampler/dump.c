@@ -1,0 +1,313 @@
+/*
+ * Takes the dump. What is read while a thread is stopped is bounded in size and in time; whatever the
+ * target's memory says, it is only ever data.
+ */
+#include "sampler/dump.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "core/alloc.h"
+#include "core/profile_sink.h"
+#include "core/pylayout.h"
+#include "sampler/bpf/events.h"
+#include "sampler/code.h"
+#include "sampler/inject_process.h"
+#include "sampler/inject_thread.h"
+#include "sampler/offline.h"
+#include "sampler/offline_lookup.h"
+#include "sampler/proc_maps.h"
+#include "sampler/process.h"
+#include "sampler/python_code.h"
+#include "sampler/python_stopped.h"
+#include "sampler/sample_sink.h"
+
+#define PAGE 4096u
+#define MAX_PAGES 1024u /* IOV_MAX: 4 MiB of stack at once */
+#define MAX_FRAMES 4096u
+#define MAX_TRIES 4
+
+struct dump_state {
+	struct code_table *codes;
+	struct process process;
+	struct py_layout layout;
+	bool is_python;
+	struct python_codes *python_codes;
+	struct python_stopped *python;
+	uint64_t next_code;
+	struct sample_sink out;
+	struct profile_stats stats;
+	struct offline_unwinder *unwinder;
+	struct inject_process target;
+	struct inject_thread thread;
+	uint8_t *stack; /* MAX_PAGES */
+	uint64_t native[MAX_FRAMES], merged[2 * MAX_FRAMES];
+};
+
+/* ---- what /proc says of a thread */
+
+static void read_line(pid_t pid, pid_t tid, const char *name, char *text, size_t size)
+{
+	char *path = xasprintf("/proc/%d/task/%d/%s", (int)pid, (int)tid, name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, text, size - 1) : 0;
+
+	text[n > 0 ? n : 0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	if (fd >= 0)
+		close(fd);
+	free(path);
+}
+
+static void describe(pid_t pid, struct dump_thread *t)
+{
+	char stat[512], *after;
+
+	read_line(pid, t->tid, "comm", t->name, sizeof(t->name));
+	read_line(pid, t->tid, "wchan", t->waits_in, sizeof(t->waits_in));
+	if (!strcmp(t->waits_in, "0"))
+		t->waits_in[0] = '\0';
+	read_line(pid, t->tid, "stat", stat, sizeof(stat));
+	after = strrchr(stat, ')'); /* the name before it may hold any byte */
+	t->state = after && after[1] == ' ' && isalpha((unsigned char)after[2]) ? after[2] : '?';
+}
+
+static int compare_threads(const void *a, const void *b)
+{
+	const struct dump_thread *t = a, *u = b;
+
+	return t->tid < u->tid ? -1 : t->tid > u->tid;
+}
+
+static int list_threads(struct dump *d, pid_t pid)
+{
+	char *path = xasprintf("/proc/%d/task", (int)pid);
+	DIR *dir = opendir(path);
+	int err = dir ? 0 : -errno;
+	size_t capacity = 0;
+
+	free(path);
+	for (struct dirent *e; dir && (e = readdir(dir));) {
+		if (!isdigit((unsigned char)e->d_name[0]))
+			continue;
+		d->threads = xgrow(d->threads, &capacity, d->nr_threads + 1, sizeof(*d->threads));
+		d->threads[d->nr_threads++] = (struct dump_thread){
+			.tid = (pid_t)strtol(e->d_name, NULL, 10),
+			.stack = PROFILE_NONE,
+		};
+	}
+	if (dir)
+		closedir(dir);
+	if (d->nr_threads)
+		qsort(d->threads, d->nr_threads, sizeof(*d->threads), compare_threads);
+	return err;
+}
+
+/* ---- the unwinder's view */
+
+static bool find_mapping(void *context, uint64_t address, struct offline_mapping *ret)
+{
+	const struct dump_state *s = context;
+
+	return offline_find_mapping(&s->process, address, ret);
+}
+
+static bool open_module(void *context, uint64_t module, struct offline_file *ret)
+{
+	const struct dump_state *s = context;
+
+	return offline_open_module(s->codes, module, ret);
+}
+
+/* ---- one thread */
+
+/* Copies the stack from `sp` up to the first page that is not there; returns how many bytes. */
+static size_t copy_stack(struct dump_state *s, uint64_t sp)
+{
+	struct iovec pages[MAX_PAGES], local = { s->stack, MAX_PAGES * PAGE };
+	uint64_t at = sp;
+	ssize_t n;
+
+	for (unsigned int i = 0; i < MAX_PAGES; i++) {
+		size_t size = PAGE - at % PAGE;
+
+		pages[i] = (struct iovec){ (void *)at, size };
+		at += size;
+	}
+	n = process_vm_readv(s->process.pid, &local, 1, pages, MAX_PAGES, 0);
+	return n > 0 ? (size_t)n : 0;
+}
+
+static void take_regs(struct walk_regs *to, const struct user_regs_struct *r)
+{
+	*to = (struct walk_regs){
+		.pc = r->rip,
+		.sp = r->rsp,
+		.fp = r->rbp,
+		/* Inside a system call the pc is where it returns to. */
+		.exact = (int64_t)r->orig_rax == -1,
+		.leaf_regs = 1,
+		.gpr = { r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->rsp, r->r8,
+			 r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 },
+	};
+}
+
+static void unwind(struct dump_state *s, struct dump_thread *t, const struct offline_sample *sample)
+{
+	uint64_t frames[MAX_USER_FRAMES];
+	struct offline_result result = offline_unwind(s->unwinder, sample, s->native, MAX_FRAMES);
+	struct walked w = { .user = frames, .marker = result.marker, .gap = result.gap };
+	const uint64_t *all = s->native;
+	size_t nr = result.nr;
+
+	if (s->is_python && result.sps) {
+		const struct native_stack stack = { s->native, result.sps, result.nr };
+
+		nr = python_merge(&stack, &s->python->runs, s->merged, 2 * MAX_FRAMES);
+		all = s->merged;
+		w.python_broken = s->python->broken;
+	}
+	w.nr_user = nr < MAX_USER_FRAMES ? nr : MAX_USER_FRAMES;
+	memcpy(frames, all, w.nr_user * sizeof(*frames));
+	if (nr > MAX_USER_FRAMES) {
+		size_t nr_root = MAX_USER_FRAMES / 4;
+
+		w.gap = MAX_USER_FRAMES - nr_root;
+		memcpy(frames + w.gap, all + nr - nr_root, nr_root * sizeof(*frames));
+		w.marker = MARKER_TOO_DEEP;
+	}
+	t->stack = sample_sink_stack(&s->out, &s->process, &w).stack;
+}
+
+/* Takes a thread; false: it had to go on before its Python frames were read. */
+static bool take_thread(struct dump_state *s, struct dump_thread *t)
+{
+	const struct user_regs_struct *regs = &s->thread.state.regs;
+	struct offline_sample sample = { .stack = s->stack };
+
+	uint64_t held_ns;
+
+	t->error = inject_thread_stop_one(&s->thread, &s->target, t->tid, DUMP_WAIT_MS);
+	if (t->error)
+		return true;
+	held_ns = inject_now_ns();
+	take_regs(&sample.regs, regs);
+	sample.stack_start = sample.regs.sp;
+	sample.stack_size = copy_stack(s, sample.regs.sp);
+	if (s->is_python)
+		python_stopped_walk(s->python, s->process.pid, &s->layout, regs->fs_base,
+				    held_ns + DUMP_STOP_MS * 1000000ull, s->python_codes,
+				    &s->next_code);
+	t->stopped_ns = inject_thread_release(&s->thread, true) - held_ns;
+	if (regs->cs == 0x23) {
+		struct walked w = { .marker = MARKER_COMPAT_32BIT };
+
+		t->stack = sample_sink_stack(&s->out, &s->process, &w).stack;
+		return true;
+	}
+	unwind(s, t, &sample);
+	return !s->is_python || !s->python->broken || t->stopped_ns < DUMP_STOP_MS * 1000000ull;
+}
+
+/* ---- all of it */
+
+static struct dump *dump_alloc(pid_t pid)
+{
+	static const struct offline_ops ops = { find_mapping, open_module, NULL };
+	struct dump *d = xcalloc(1, sizeof(*d));
+	struct dump_state *s = xcalloc(1, sizeof(*s));
+
+	d->profile = profile_new();
+	d->state = s;
+	s->process.pid = pid;
+	s->codes = code_table_new();
+	s->python_codes = python_codes_new();
+	s->python = python_stopped_new(MAX_FRAMES);
+	s->stack = xmalloc(MAX_PAGES * PAGE);
+	s->unwinder = offline_unwinder_new(&ops, s);
+	s->target.mem_fd = -1;
+	sample_sink_init(&s->out, &s->stats);
+	s->out.sink = profile_sink_new(d->profile);
+	s->out.python_codes = s->python_codes;
+	return d;
+}
+
+static void ignore_code(void *context, struct code *code)
+{
+	(void)context;
+	(void)code;
+}
+
+int dump_new(pid_t pid, struct dump **ret_dump, char *why, size_t why_size, char *hint,
+	     size_t hint_size)
+{
+	struct inject_reason reason = { 0 };
+	struct dump *d = dump_alloc(pid);
+	struct dump_state *s = d->state;
+	int err;
+
+	err = inject_process_open(&s->target, pid, &reason);
+	if (err) {
+		snprintf(why, why_size, "%s", reason.why);
+		snprintf(hint, hint_size, "%s", reason.hint);
+		goto out;
+	}
+	err = process_read_maps(&s->process, s->codes, ignore_code, NULL);
+	if (!err)
+		err = list_threads(d, pid);
+	if (err) {
+		snprintf(why, why_size, "%s", strerror(-err));
+		snprintf(hint, hint_size, "%s", "");
+		goto out;
+	}
+	s->is_python = python_find(&s->process, &s->layout, d->python, sizeof(d->python));
+	for (size_t i = 0; i < d->nr_threads; i++) {
+		describe(pid, &d->threads[i]);
+		/* On a busy machine it is us who lose the CPU while a thread is held. */
+		for (int tries = 0; tries < MAX_TRIES; tries++)
+			if (take_thread(s, &d->threads[i]))
+				break;
+	}
+	*ret_dump = d;
+	return 0;
+out:
+	dump_free(d);
+	return err;
+}
+
+void dump_free(struct dump *d)
+{
+	struct dump_state *s;
+
+	if (!d)
+		return;
+	s = d->state;
+	inject_thread_release_hung(&s->thread);
+	inject_process_close(&s->target);
+	offline_unwinder_free(s->unwinder);
+	python_codes_free(s->python_codes);
+	profile_sink_free(s->out.sink);
+	sample_sink_fini(&s->out);
+	process_fini(&s->process);
+	code_table_free(s->codes);
+	free(s->python);
+	free(s->stack);
+	free(s);
+	profile_free(d->profile);
+	free(d->threads);
+	free(d);
+}
+
+int dump_open_module(void *dump, uint32_t module)
+{
+	const struct dump *d = dump;
+
+	return code_table_open_module(d->state->codes, module);
+}

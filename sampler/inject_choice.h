@@ -1,0 +1,20 @@
+/* Which thread of a process to stop: the order by how little it would notice. */
+#ifndef SPROF_INJECT_CHOICE_H
+#define SPROF_INJECT_CHOICE_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "sampler/inject_restart.h"
+
+#define INJECT_MAX_CHOICES 256u
+
+struct inject_choice {
+	pid_t tid;
+	enum inject_rank rank;
+};
+
+/* Fills `choices` (INJECT_MAX_CHOICES), best first; returns how many there are. */
+size_t inject_choose(pid_t pid, struct inject_choice *choices);
+
+#endif

@@ -1,0 +1,74 @@
+/*
+ * Records of perf rings, taken apart: PERF_RECORD_* of include/uapi/linux/perf_event.h. For events
+ * with sample_id_all and a sample_type of PERF_RECORD_IDS, for those that sample more by the rest of
+ * PERF_RECORD_SAMPLE, and the call chain where the kernel may be seen.
+ */
+#ifndef SPROF_PERF_RECORD_H
+#define SPROF_PERF_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <linux/perf_event.h>
+
+#include "core/walk.h"
+#include "sampler/bpf/events.h"
+
+/* The last 24 bytes of every record that is no sample. */
+#define PERF_RECORD_IDS (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
+#define PERF_RECORD_SAMPLE_TYPE                                                                    \
+	(PERF_RECORD_IDS | PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER |           \
+	 PERF_SAMPLE_STACK_USER)
+/* asm/perf_regs.h of x86: ax bx cx dx si di bp sp ip, and r8 to r15. */
+#define PERF_RECORD_REGS 0xff01ffull
+
+/* Kernel frames that one sample may bring; more are an error. */
+#define PERF_RECORD_MAX_CHAIN 1024
+
+enum perf_record_type {
+	PERF_SAMPLE_TAKEN = 1,
+	PERF_MAPPED,
+	PERF_NAMED, /* a thread got a name, by exec or by itself */
+	PERF_FORKED,
+	PERF_EXITED,
+	PERF_DROPPED,
+	PERF_THROTTLED,
+};
+
+struct perf_sample {
+	uint64_t period;
+	bool in_kernel;
+	uint64_t abi; /* enum perf_sample_regs_abi: none for a kernel thread */
+	uint64_t pc;
+	uint64_t gpr[WALK_NR_REGS]; /* DWARF order */
+	size_t nr_kernel;
+	uint64_t kernel[MAX_KERNEL_FRAMES]; /* leaf first, the leaf exact */
+	const uint8_t *stack;		    /* from the stack pointer on; in the record */
+	size_t stack_size;
+};
+
+struct perf_record {
+	enum perf_record_type type;
+	pid_t pid, tid;
+	uint64_t time_ns;
+	uint16_t cpu;
+	struct perf_sample sample; /* PERF_SAMPLE_TAKEN */
+	/* PERF_MAPPED; only executable mappings are reported */
+	uint64_t start, length, pgoff, dev, ino;
+	const char *path;	      /* NUL-terminated; in the record */
+	bool is_exec;		      /* PERF_NAMED */
+	char comm[COMM_SIZE];	      /* PERF_NAMED; filled with NUL */
+	pid_t parent_pid, parent_tid; /* PERF_FORKED */
+	uint64_t nr_lost;	      /* PERF_DROPPED */
+};
+
+/*
+ * Takes a record of `size` bytes after its header apart. `has_chain`: its samples carry
+ * PERF_SAMPLE_CALLCHAIN. false for those nobody needs and those that contradict themselves.
+ */
+bool perf_record_parse(const struct perf_event_header *header, const uint8_t *body, size_t size,
+		       bool has_chain, struct perf_record *ret_record);
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * The ring buffer of a perf event, mapped: the kernel appends records at data_head, we take them
+ * from data_tail on. See perf_event_open(2), "MMAP layout".
+ */
+#ifndef SPROF_PERF_RING_H
+#define SPROF_PERF_RING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct perf_event_mmap_page;
+
+struct perf_ring {
+	struct perf_event_mmap_page *page;
+	const uint8_t *data;
+	size_t size;	 /* bytes of data, a power of two */
+	uint8_t *record; /* one that wraps around the ring's end, made whole */
+};
+
+/* Maps `size` bytes (a power of two, of pages) of the event's ring. 0 or -errno. */
+int perf_ring_map(struct perf_ring *ring, int fd, size_t size);
+void perf_ring_unmap(struct perf_ring *ring); /* one that is all zero is fine */
+
+/* A record in one piece, its header first. */
+typedef void perf_ring_fn(void *context, const uint8_t *bytes, size_t size);
+
+/* Hands over every record that is there and gives their room back. */
+void perf_ring_read(struct perf_ring *ring, perf_ring_fn *fn, void *context);
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * What the Python code objects are called that the kernel side numbered: fed by its records, asked
+ * for the frames of stacks. Bounded: when it is full it is emptied, and records come in again.
+ */
+#ifndef SPROF_PYTHON_CODE_H
+#define SPROF_PYTHON_CODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct code_event;
+struct python_codes;
+struct sink;
+
+struct python_codes *python_codes_new(void);
+void python_codes_free(struct python_codes *codes);
+
+/*
+ * Takes a record of the ring, `size` bytes with what follows it. false: the table was full and has
+ * been emptied before this one went in; the kernel side must forget what it sent.
+ */
+bool python_codes_add(struct python_codes *codes, const struct code_event *event, size_t size);
+
+/* The sink's id of a frame word (FRAME_PYTHON), or PROFILE_NONE: its code object is not known. */
+uint32_t python_codes_frame(struct python_codes *codes, struct sink *sink, uint64_t frame);
+
+#endif

@@ -1,0 +1,293 @@
+/*
+ * Reads what core/pyframes.h asks for with process_vm_readv(2), a system call per object; a stack of a
+ * hundred frames is read within a millisecond.
+ */
+#include "sampler/python_stopped.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <time.h>
+
+#include "core/alloc.h"
+#include "sampler/bpf/events.h"
+#include "sampler/process.h"
+#include "sampler/python_code.h"
+#include "sampler/python_elf.h"
+
+/* The process whose thread is being walked: py_read() has no other way to know it. */
+static _Thread_local pid_t walked_pid;
+
+static int read_memory(void *to, size_t size, uint64_t address)
+{
+	struct iovec local = { to, size }, remote = { (void *)address, size };
+
+	return process_vm_readv(walked_pid, &local, 1, &remote, 1, 0) == (ssize_t)size ? 0 : -1;
+}
+
+static __always_inline int py_read(void *to, __u32 size, __u64 address);
+
+#include "core/pyframes.h"
+
+static __always_inline int py_read(void *to, __u32 size, __u64 address)
+{
+	return read_memory(to, size, address);
+}
+
+struct walk {
+	const struct py_layout *layout;
+	struct python_stopped *to;
+	struct python_codes *codes;
+	struct py_walk py;
+	uint64_t *next_id;
+	uint64_t deadline_ns;
+};
+
+struct code_record {
+	struct code_event event;
+	uint8_t linetable[CODE_MAX_LINETABLE];
+};
+
+bool python_find(const struct process *process, struct py_layout *ret_layout, char *why,
+		 size_t why_size)
+{
+	why[0] = '\0';
+	for (size_t i = 0; i < process->nr_maps; i++) {
+		const struct mapping *m = &process->maps[i];
+		enum python_elf kind;
+		uint64_t vaddr, bias;
+
+		if (m->code->kind != MODULE_ELF || !m->code->nr_segments ||
+		    !code_vaddr(m->code, m->pgoff, &vaddr))
+			continue;
+		kind = python_elf_read(m->code->fd, ret_layout, why, why_size);
+		if (kind == PYTHON_ELF_NOT)
+			continue;
+		if (kind == PYTHON_ELF_UNSUPPORTED)
+			return false;
+		bias = m->start - vaddr;
+		ret_layout->runtime += bias;
+		ret_layout->code_type += bias;
+		if (ret_layout->eval_start) {
+			ret_layout->eval_start += bias;
+			ret_layout->eval_end += bias;
+		}
+		return true;
+	}
+	return false;
+}
+
+struct python_stopped *python_stopped_new(size_t max_words)
+{
+	struct python_stopped *s = xcalloc(1, sizeof(*s) + max_words * sizeof(s->words[0]));
+
+	s->max_words = max_words;
+	return s;
+}
+
+/* ---- code objects */
+
+/* The last CODE_NAME_SIZE bytes at most of a str. */
+static void read_string(const struct py_layout *l, uint64_t address, struct code_string *to)
+{
+	uint64_t head[3], size, at, kind;
+	bool ascii;
+
+	*to = (struct code_string){ 0 };
+	if (read_memory(head, sizeof(head), address + l->string_header) || head[0] >> 28)
+		return;
+	kind = head[2] >> l->string_kind_shift & 7;
+	ascii = head[2] >> (l->string_kind_shift + 4) & 1;
+	at = address + (ascii ? l->string_ascii : l->string_compact);
+	size = head[0] * kind;
+	if (size > CODE_NAME_SIZE) {
+		at += size - CODE_NAME_SIZE;
+		size = CODE_NAME_SIZE;
+		to->cut = 1;
+	}
+	to->form = (uint8_t)(kind | (ascii ? CODE_STRING_ASCII : 0));
+	if (!read_memory(to->text, size, at))
+		to->size = (uint16_t)size;
+}
+
+/* Tells `codes` what the code object in hand is; returns its number. */
+static uint64_t add_code(struct walk *k)
+{
+	const struct py_layout *l = k->layout;
+	struct code_record record = { .event.id = ++*k->next_id & CODE_ID_MASK };
+	struct code_event *e = &record.event;
+	uint64_t table = py_word(k->py.object, l->code_linetable), size;
+
+	e->minor = l->minor;
+	e->first_line = py_word32(k->py.object, l->code_firstline);
+	read_string(l, py_word(k->py.object, l->code_name), &e->name);
+	read_string(l, py_word(k->py.object, l->code_filename), &e->file);
+	if (read_memory(&size, 8, table + l->bytes_size))
+		size = 0;
+	e->address = table + l->bytes_data;
+	e->linetable_size = size >> 32 ? UINT32_MAX : (uint32_t)size;
+	if (size > CODE_MAX_LINETABLE)
+		size = CODE_MAX_LINETABLE;
+	if (!read_memory(record.linetable, size, e->address))
+		e->linetable_copied = (uint32_t)size;
+	python_codes_add(k->codes, e, sizeof(*e) + e->linetable_copied);
+	return e->id;
+}
+
+/* ---- frames */
+
+static void add_word(struct walk *k, uint64_t word)
+{
+	struct python_runs *runs = &k->to->runs;
+
+	if (runs->nr == k->to->max_words) {
+		k->py.broken = 1;
+		k->py.frame = 0;
+		return;
+	}
+	k->to->words[runs->nr++] = word;
+}
+
+static bool is_late(const struct walk *k)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec > k->deadline_ns;
+}
+
+/* Keeps the frame at py.frame and goes to the next one. false: the run is over. */
+static bool add_frame(struct walk *k)
+{
+	const struct py_layout *l = k->layout;
+	struct py_walk *w = &k->py;
+	uint64_t position;
+	bool last;
+
+	if (!w->frame)
+		return false;
+	if (is_late(k) || py_read_frame(l, w))
+		goto broken;
+	last = py_is_last(l, w);
+	if (py_is_shim(l, w)) {
+		w->frame = py_word(w->words, l->frame_previous);
+		return false;
+	}
+	if (py_read_code(l, w))
+		goto broken;
+	position = py_read_position(l, w) >> 1;
+	if (position > CODE_POSITION_MASK)
+		position = 0;
+	add_word(k, FRAME_PYTHON | add_code(k) << CODE_POSITION_BITS | position);
+	if (w->broken)
+		return false;
+	w->frame = py_word(w->words, l->frame_previous);
+	return !last;
+broken:
+	w->frame = 0;
+	w->broken = 1;
+	return false;
+}
+
+/* Finds the end of the run that begins at `from`; py.scan is then the frame after it. */
+static bool find_run_end(struct walk *k, uint64_t from)
+{
+	k->py.scan = from;
+	for (unsigned int i = 0; i < PY_MAX_RUN && !(i % 64 == 63 && is_late(k)); i++) {
+		int found = py_scan_step(k->layout, &k->py);
+
+		if (found)
+			return found > 0;
+	}
+	return false;
+}
+
+static void fail(struct walk *k)
+{
+	k->py.frame = 0;
+	k->py.broken = 1;
+}
+
+/* Makes py.frame and py.boundary those of the next run. */
+static void next_run(struct walk *k)
+{
+	const struct py_layout *l = k->layout;
+	struct py_walk *w = &k->py;
+
+	w->boundary = 0;
+	if (!w->frame || w->broken)
+		return;
+	if (l->chain == PY_CHAIN_CFRAME1 || l->chain == PY_CHAIN_CFRAME) {
+		w->boundary = w->cframe;
+		if (py_read(&w->cframe, 8, w->cframe + l->cframe_previous))
+			w->cframe = 0;
+	} else if (l->chain == PY_CHAIN_SHIM) {
+		for (int i = 0; i < 4 && w->frame; i++) {
+			if (!find_run_end(k, w->frame)) {
+				fail(k);
+				return;
+			}
+			if (w->boundary != w->frame)
+				return;
+			w->frame = w->scan; /* a call that has no frame yet */
+		}
+	}
+}
+
+/*
+ * The first run where there are CFrames. For a few instructions after a call of the eval loop the
+ * innermost one is linked and not filled yet: then the one before it counts.
+ */
+static bool enter_cframe(struct walk *k)
+{
+	__u64 frame, previous, next, unused;
+	struct py_walk *w = &k->py;
+
+	if (py_read_cframe(k->layout, w, &frame, &previous))
+		return false;
+	w->boundary = w->cframe;
+	w->frame = frame;
+	w->cframe = previous;
+	if (!frame) /* the thread's own, without frames */
+		return !previous;
+	return find_run_end(k, frame) && !py_read_cframe(k->layout, w, &next, &unused) &&
+	       next == w->scan;
+}
+
+static void begin(struct walk *k, uint64_t thread_pointer)
+{
+	if (py_begin(k->layout, &k->py, thread_pointer))
+		return;
+	if (k->layout->chain != PY_CHAIN_CFRAME)
+		next_run(k);
+	else if (!enter_cframe(k) && !enter_cframe(k))
+		fail(k);
+}
+
+void python_stopped_walk(struct python_stopped *stopped, pid_t pid, const struct py_layout *layout,
+			 uint64_t thread_pointer, uint64_t deadline_ns, struct python_codes *codes,
+			 uint64_t *next_id)
+{
+	struct walk k = {
+		.layout = layout,
+		.to = stopped,
+		.codes = codes,
+		.next_id = next_id,
+		.deadline_ns = deadline_ns,
+	};
+
+	walked_pid = pid;
+	stopped->runs = (struct python_runs){
+		.words = stopped->words,
+		.eval_start = layout->eval_start,
+		.eval_size = layout->eval_end - layout->eval_start,
+	};
+	begin(&k, thread_pointer);
+	while (k.py.frame) {
+		add_word(&k, k.py.boundary);
+		while (add_frame(&k))
+			;
+		next_run(&k);
+	}
+	stopped->broken = k.py.broken;
+}

@@ -1,0 +1,9 @@
+/* The eBPF source; see core/source.h for what a source owes. */
+#ifndef SPROF_SOURCE_EBPF_H
+#define SPROF_SOURCE_EBPF_H
+
+#include "core/source.h"
+
+extern const struct source_ops source_ebpf;
+
+#endif

@@ -1,0 +1,9 @@
+/* Sampling by perf events alone: stacks are copied out and unwound in user space. */
+#ifndef SPROF_SOURCE_PERF_H
+#define SPROF_SOURCE_PERF_H
+
+#include "core/source.h"
+
+extern const struct source_ops source_perf;
+
+#endif

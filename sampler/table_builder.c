@@ -1,0 +1,229 @@
+/* The table thread and its two queues. */
+#include "sampler/table_builder.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "core/alloc.h"
+#include "sampler/privileges.h"
+#include "sampler/unwind_table.h"
+
+struct job {
+	struct job *next;
+	uint32_t index;
+	int fd;
+	const void *image;
+	size_t size;
+	struct unwind_table *table;
+};
+
+struct queue {
+	struct job *first, **last;
+};
+
+struct table_builder {
+	pthread_t thread;
+	pthread_mutex_t lock; /* guards the queues, nr_pending and stop */
+	pthread_cond_t wake;
+	struct queue asked, done;
+	size_t nr_pending;
+	bool stop;
+	int event_fd;
+	/* the thread's own */
+	struct rule_set *set;
+	struct walk_rule *rules;
+	uint32_t nr_rules;
+	size_t max_rules;
+};
+
+static void push(struct queue *q, struct job *job)
+{
+	job->next = NULL;
+	*q->last = job;
+	q->last = &job->next;
+}
+
+static struct job *pop(struct queue *q)
+{
+	struct job *job = q->first;
+
+	if (!job)
+		return NULL;
+	q->first = job->next;
+	if (!q->first)
+		q->last = &q->first;
+	return job;
+}
+
+static void free_job(struct job *job)
+{
+	unwind_table_free(job->table);
+	free(job);
+}
+
+/* The kernel side sees a rule before any row that names it. */
+static void publish_rules(struct table_builder *b)
+{
+	uint32_t nr;
+	const struct walk_rule *rules = rule_set_rules(b->set, &nr);
+
+	if (nr > b->max_rules)
+		nr = (uint32_t)b->max_rules;
+	if (nr > b->nr_rules)
+		memcpy(&b->rules[b->nr_rules], &rules[b->nr_rules],
+		       (nr - b->nr_rules) * sizeof(*rules));
+	b->nr_rules = nr;
+}
+
+static void build(struct table_builder *b, struct job *job)
+{
+	int err;
+
+	if (job->image)
+		err = unwind_table_build_memory(job->image, job->size, b->set, &job->table);
+	else
+		err = unwind_table_build(job->fd, b->set, &job->table);
+	if (err)
+		job->table = NULL;
+	publish_rules(b);
+}
+
+static void *work(void *context)
+{
+	struct table_builder *b = context;
+
+	privileges_drop(); /* it has its files open */
+	pthread_mutex_lock(&b->lock);
+	while (!b->stop) {
+		struct job *job = pop(&b->asked);
+		uint64_t one = 1;
+
+		if (!job) {
+			pthread_cond_wait(&b->wake, &b->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&b->lock);
+		build(b, job);
+		pthread_mutex_lock(&b->lock);
+		push(&b->done, job);
+		if (write(b->event_fd, &one, sizeof(one)) < 0)
+			continue; /* the counter is full: it is readable all the same */
+	}
+	pthread_mutex_unlock(&b->lock);
+	return NULL;
+}
+
+struct table_builder *table_builder_new(struct walk_rule *rules, size_t max_rules)
+{
+	struct table_builder *b = xcalloc(1, sizeof(*b));
+	sigset_t all, old;
+
+	b->rules = rules;
+	b->max_rules = max_rules;
+	b->set = rule_set_new();
+	b->asked.last = &b->asked.first;
+	b->done.last = &b->done.first;
+	b->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	pthread_mutex_init(&b->lock, NULL);
+	pthread_cond_init(&b->wake, NULL);
+	publish_rules(b);
+	/* Signals belong to the main thread. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	if (pthread_create(&b->thread, NULL, work, b))
+		abort();
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return b;
+}
+
+void table_builder_free(struct table_builder *b)
+{
+	struct job *job;
+
+	if (!b)
+		return;
+	pthread_mutex_lock(&b->lock);
+	b->stop = true;
+	pthread_cond_signal(&b->wake);
+	pthread_mutex_unlock(&b->lock);
+	pthread_join(b->thread, NULL);
+	while ((job = pop(&b->asked)) || (job = pop(&b->done)))
+		free_job(job);
+	rule_set_free(b->set);
+	close(b->event_fd);
+	pthread_cond_destroy(&b->wake);
+	pthread_mutex_destroy(&b->lock);
+	free(b);
+}
+
+static void request(struct table_builder *b, struct job *job)
+{
+	pthread_mutex_lock(&b->lock);
+	push(&b->asked, job);
+	b->nr_pending++;
+	pthread_cond_signal(&b->wake);
+	pthread_mutex_unlock(&b->lock);
+}
+
+void table_builder_request(struct table_builder *b, uint32_t index, int fd)
+{
+	struct job *job = xcalloc(1, sizeof(*job));
+
+	job->index = index;
+	job->fd = fd;
+	request(b, job);
+}
+
+void table_builder_request_memory(struct table_builder *b, uint32_t index, const void *image,
+				  size_t size)
+{
+	struct job *job = xcalloc(1, sizeof(*job));
+
+	job->index = index;
+	job->fd = -1;
+	job->image = image;
+	job->size = size;
+	request(b, job);
+}
+
+int table_builder_event_fd(const struct table_builder *b)
+{
+	return b->event_fd;
+}
+
+int table_builder_take(struct table_builder *b, uint32_t *ret_index,
+		       struct unwind_table **ret_table)
+{
+	struct job *job;
+	uint64_t count;
+
+	pthread_mutex_lock(&b->lock);
+	job = pop(&b->done);
+	if (job)
+		b->nr_pending--;
+	else if (read(b->event_fd, &count, sizeof(count)) < 0)
+		count = 0; /* it was not set */
+	pthread_mutex_unlock(&b->lock);
+	if (!job)
+		return 0;
+	*ret_index = job->index;
+	*ret_table = job->table;
+	job->table = NULL;
+	free_job(job);
+	return 1;
+}
+
+size_t table_builder_nr_pending(struct table_builder *b)
+{
+	size_t nr;
+
+	pthread_mutex_lock(&b->lock);
+	nr = b->nr_pending;
+	pthread_mutex_unlock(&b->lock);
+	return nr;
+}

@@ -1,0 +1,141 @@
+/*
+ * Inside the timer source: what its files share. source_timer.c opens and drives it,
+ * timer_processes.c keeps the processes, their threads and what they may read, timer_samples.c turns
+ * records into samples, timer_meeting.c is how a target that loaded libsprof.so finds us,
+ * timer_attach.c how we come into one that did not.
+ */
+#ifndef SPROF_TIMER_H
+#define SPROF_TIMER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "core/source.h"
+#include "sampler/bpf/events.h"
+#include "sampler/code.h"
+#include "sampler/event_queue.h"
+#include "sampler/process.h"
+#include "sampler/sample_sink.h"
+#include "sampler/stack_keys.h"
+#include "sampler/table_builder.h"
+#include "sampler/timer_region.h"
+#include "sampler/walk_arena.h"
+
+struct attach;
+struct offline_unwinder;
+struct targets;
+struct timer_meeting;
+
+struct timer_thread {
+	pid_t tid;	      /* as the target numbers it */
+	pid_t outer;	      /* as we do; another one if it lives in another pid namespace */
+	char comm[COMM_SIZE]; /* filled with NUL */
+	uint64_t read_ns;     /* when the name was read */
+	uint32_t last_stack;  /* of its last sample, as the sink names it; PROFILE_NONE: none */
+	UT_hash_handle hh;
+};
+
+struct timer_number {
+	pid_t outer, inner;
+};
+
+/* One program in one process: an exec makes another. */
+struct timer_process {
+	struct timer_process *next;
+	struct process maps; /* pid, mappings, epoch */
+	struct timer_region region;
+	struct attach *attach; /* NULL: it loaded libsprof.so */
+	struct timer_thread *threads;
+	bool renumbers;		      /* it lives in another pid namespace */
+	struct timer_number *numbers; /* of its threads, if so, by ours */
+	size_t nr_numbers;
+	pid_t *tids; /* that live, sorted, as of the last poll */
+	size_t nr_tids, tids_capacity;
+	uint64_t next_poll_ns, ended_ns;
+	uint64_t nr_lost;    /* as counted so far */
+	uint64_t blocked_ns; /* when threads that block our signal were last looked for */
+	bool blocked_said;
+	uint32_t maps_epoch; /* the region's when the mappings were last read */
+};
+
+struct source {
+	struct timer_meeting *meeting;
+	int epoll_fd;
+	char *environment[3]; /* of the program to be launched: NAME=VALUE */
+	struct timer_region_config config;
+	uint64_t start_ns; /* older samples do not count; 0: none does yet */
+	pid_t launched;
+	bool stopping;
+	struct targets *targets;
+	bool has_targets;
+	struct event_queue *queue;
+	struct timer_process *processes; /* newest first */
+	struct code_table *codes;
+	struct table_builder *builder;
+	struct walk_arena_writer *arena;
+	struct offline_unwinder *unwinder;
+	const struct process *unwinding; /* whose sample it has in hand */
+	struct sample_sink out;
+	struct stack_keys *keys;
+	struct profile_stats stats;
+};
+
+uint64_t timer_now_ns(void);
+
+/* timer_processes.c */
+
+/*
+ * A process that is about to be sampled: its region, its mappings published. The caller hands the
+ * region to the target. 0 or -errno.
+ */
+int timer_add_process(struct source *s, pid_t pid, struct timer_process **ret_process);
+/* Forgets one that could not be reached. */
+void timer_drop_process(struct source *s, struct timer_process *p);
+/* Asks for a timer for each thread there is. */
+void timer_want_threads(struct source *s, struct timer_process *p);
+/* Once in a round: heartbeats, finished tables, threads, mappings, the end of processes. */
+void timer_tend(struct source *s);
+/* Reads the mappings again and publishes them, unless that was done since. */
+void timer_reread(struct source *s, struct timer_process *p, uint64_t since_ns);
+/* A thread, its name up to date. */
+struct timer_thread *timer_thread(struct timer_process *p, pid_t tid);
+/* No handler takes samples any more. */
+void timer_stop_processes(struct source *s);
+void timer_free_processes(struct source *s);
+
+/* timer_numbers.c */
+
+/* Does a process have another number for itself than we have? */
+bool timer_numbers_differ(pid_t pid);
+/* Turns p->tids from our numbers into its own, in no order. */
+void timer_renumber(struct timer_process *p);
+/* Our number of one of its threads. */
+pid_t timer_outer(const struct timer_process *p, pid_t tid);
+
+/* timer_attach.c */
+
+/* Samples a process that runs already. 0, or -errno, reported. */
+int timer_attach(struct source *s, pid_t pid);
+/* Leaves it as it was. */
+void timer_detach(struct timer_process *p);
+
+/* timer_samples.c */
+
+/* Takes what the rings hold, and handles what is older than before_ns. */
+void timer_read_samples(struct source *s, uint64_t before_ns);
+
+/* timer_meeting.c */
+
+/* Opens the socket that targets come to. 0 or -errno. */
+int timer_meeting_new(struct timer_meeting **ret_meeting);
+void timer_meeting_free(struct timer_meeting *meeting); /* NULL is fine */
+/* What a target finds it by. */
+uint64_t timer_meeting_name(const struct timer_meeting *meeting);
+/* 0 or -errno. */
+int timer_meeting_add_to_epoll(const struct timer_meeting *meeting, int epoll_fd);
+/* Lets in who is waiting, and takes the samples of those that ask for it. */
+void timer_meeting_serve(struct timer_meeting *meeting, struct source *s);
+
+#endif

@@ -1,0 +1,19 @@
+/* libsprof.so: where it is, and what programs can load it. */
+#ifndef SPROF_TIMER_LIBRARY_H
+#define SPROF_TIMER_LIBRARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define TIMER_LIBRARY "libsprof.so"
+
+/* Its path, the caller's: beside this program, in ../lib or in ../lib/sprof. NULL: not there. */
+char *timer_library_find(void);
+
+/*
+ * Will the loader of a program, found as execvp(3) does, load what LD_PRELOAD names? false: it will
+ * not, and why[] says so. What is no ELF file (a script) is believed to.
+ */
+bool timer_library_is_loaded_by(const char *program, char *why, size_t why_size);
+
+#endif

@@ -1,0 +1,83 @@
+/* Claims on sorted addresses. */
+#include "symbolizer/address_claim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/alloc.h"
+
+void address_claim_init(struct address_claim *c, const uint64_t *addresses, size_t nr)
+{
+	c->nr = nr;
+	c->addresses = xreallocarray(NULL, nr, sizeof(*c->addresses));
+	if (nr)
+		memcpy(c->addresses, addresses, nr * sizeof(*addresses));
+	c->owners = xreallocarray(NULL, nr, sizeof(*c->owners));
+	c->next = xreallocarray(NULL, nr + 1, sizeof(*c->next));
+	for (size_t i = 0; i < nr; i++)
+		c->owners[i] = ADDRESS_UNCLAIMED;
+	for (size_t i = 0; i <= nr; i++)
+		c->next[i] = (uint32_t)i;
+}
+
+void address_claim_fini(struct address_claim *c)
+{
+	free(c->addresses);
+	free(c->owners);
+	free(c->next);
+	*c = (struct address_claim){ 0 };
+}
+
+static size_t first_unclaimed(struct address_claim *c, size_t at)
+{
+	size_t root = at;
+
+	while (c->next[root] != root)
+		root = c->next[root];
+	while (c->next[at] != root) {
+		size_t up = c->next[at];
+
+		c->next[at] = (uint32_t)root;
+		at = up;
+	}
+	return root;
+}
+
+/* Index of the first address >= start. */
+static size_t lower_bound(const struct address_claim *c, uint64_t start)
+{
+	size_t lo = 0, hi = c->nr;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (c->addresses[mid] < start)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+void address_claim_take(struct address_claim *c, uint64_t start, uint64_t size, uint32_t owner)
+{
+	for (size_t i = first_unclaimed(c, lower_bound(c, start));
+	     i < c->nr && c->addresses[i] - start < size; i = first_unclaimed(c, i)) {
+		c->owners[i] = owner;
+		c->next[i] = (uint32_t)i + 1;
+	}
+}
+
+size_t address_claim_find(const struct address_claim *c, uint64_t address)
+{
+	size_t i = lower_bound(c, address);
+
+	return i < c->nr && c->addresses[i] == address ? i : c->nr;
+}
+
+uint32_t address_claim_owner(const struct address_claim *c, uint64_t address)
+{
+	size_t i = address_claim_find(c, address);
+
+	return i < c->nr ? c->owners[i] : ADDRESS_UNCLAIMED;
+}

@@ -1,0 +1,47 @@
+/*
+ * Sorted addresses that are looked up by range, millions of times: a table of buckets of equal width
+ * says where in the array to begin, so that a search ends after a step or two.
+ */
+#ifndef SPROF_ADDRESS_SET_H
+#define SPROF_ADDRESS_SET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Zeroed is a valid empty set. */
+struct address_set {
+	const uint64_t *addresses; /* the caller's: sorted, unique; must outlive their use */
+	size_t nr;
+	uint32_t *buckets; /* index of the first address at or after the bucket's start; one more */
+	size_t nr_buckets, capacity;
+	unsigned shift; /* a bucket is 1 << shift bytes wide */
+};
+
+/* Replaces the content; `nr` is below 2^32. */
+void address_set_fill(struct address_set *set, const uint64_t *addresses, size_t nr);
+void address_set_fini(struct address_set *set);
+
+/* Index of the first address >= start; set->nr where there is none. */
+static inline size_t address_set_find(const struct address_set *set, uint64_t start)
+{
+	size_t lo, hi, bucket;
+
+	if (!set->nr || start <= set->addresses[0])
+		return 0;
+	if (start > set->addresses[set->nr - 1])
+		return set->nr;
+	bucket = (start - set->addresses[0]) >> set->shift;
+	lo = set->buckets[bucket];
+	hi = set->buckets[bucket + 1];
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (set->addresses[mid] < start)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+#endif

@@ -1,0 +1,194 @@
+/*
+ * Finds separate debug files, as gdb does: by build-id, then by the name in .gnu_debuglink beside
+ * the binary, in .debug/ there, and under the debug directory. A candidate must have the binary's
+ * build-id or, where one of the two has none, the CRC that .gnu_debuglink names.
+ */
+#include "symbolizer/debug_file.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "core/alloc.h"
+#include "core/log.h"
+#include "symbolizer/debuginfod.h"
+
+#define DEBUG_DIR "/usr/lib/debug"
+#define LINK_SIZE_MAX 4096
+
+struct elf_image *debug_file_open(const char *path)
+{
+	struct elf_image *image = NULL;
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0 || elf_image_open(fd, &image))
+		return NULL;
+	return image;
+}
+
+struct elf_image *debug_file_by_build_id(const char *debug_dir, const uint8_t *id, size_t size,
+					 char **ret_path)
+{
+	char hex[2 * BUILD_ID_MAX + 1] = "";
+	struct elf_image *image;
+	char *path;
+
+	if (size < 2 || size > BUILD_ID_MAX)
+		return NULL;
+	for (size_t i = 0; i < size; i++)
+		snprintf(hex + 2 * i, 3, "%02x", id[i]);
+	path = xasprintf("%s/.build-id/%.2s/%s.debug", debug_dir ? debug_dir : DEBUG_DIR, hex,
+			 hex + 2);
+	image = debug_file_open(path);
+	if (image && !elf_image_has_build_id(image, id, size)) {
+		elf_image_close(image);
+		image = NULL;
+	}
+	if (image)
+		*ret_path = path;
+	else
+		free(path);
+	return image;
+}
+
+/* Where the file that names `name` means it to be; the debug directory may have moved. */
+static char *alt_path(const char *debug_dir, const char *path, const char *name)
+{
+	const char *slash = strrchr(path, '/');
+	size_t length = strlen(DEBUG_DIR);
+
+	if (debug_dir && !strncmp(name, DEBUG_DIR "/", length + 1))
+		return xasprintf("%s%s", debug_dir, name + length);
+	if (name[0] == '/' || !slash)
+		return xstrdup(name);
+	return xasprintf("%.*s/%s", (int)(slash - path), path, name);
+}
+
+/* Asks servers; what they send is believed if it has that build-id. */
+static struct elf_image *fetch(const struct symbol_module *module, const uint8_t *id, size_t size)
+{
+	struct elf_image *image = NULL;
+	int fd;
+
+	if (!module->opts->debuginfod || !module->matters)
+		return NULL;
+	fd = debuginfod_fetch(module->opts->debuginfod, module->path, id, size);
+	if (fd < 0 || elf_image_open(fd, &image))
+		return NULL;
+	if (elf_image_has_build_id(image, id, size))
+		return image;
+	log_warning("'%s': a server sent another file than its debug file", module->path);
+	elf_image_close(image);
+	return NULL;
+}
+
+struct elf_image *debug_file_alt(const struct symbol_module *module, const char *path,
+				 const char *name, const uint8_t *id, size_t id_size)
+{
+	char *full = alt_path(module->opts->debug_dir, path, name), *found;
+	struct elf_image *image = debug_file_open(full);
+
+	free(full);
+	if (image && elf_image_has_build_id(image, id, id_size))
+		return image;
+	elf_image_close(image);
+	image = debug_file_by_build_id(module->opts->debug_dir, id, id_size, &found);
+	if (image)
+		free(found);
+	return image ? image : fetch(module, id, id_size);
+}
+
+/* CRC of the whole file, as .gnu_debuglink means it. */
+static bool has_crc(const struct elf_image *image, uint32_t want)
+{
+	uint8_t buffer[65536];
+	off_t at = 0;
+	uLong crc = crc32(0, NULL, 0);
+
+	for (;;) {
+		ssize_t n = pread(image->fd, buffer, sizeof(buffer), at);
+
+		if (n <= 0)
+			return n == 0 && crc == want;
+		crc = crc32(crc, buffer, (uInt)n);
+		at += n;
+	}
+}
+
+static bool belongs_to(const struct elf_image *debug, const struct elf_image *image, uint32_t crc)
+{
+	if (debug->build_id_size && image->build_id_size)
+		return elf_image_has_build_id(debug, image->build_id, image->build_id_size);
+	return has_crc(debug, crc);
+}
+
+/* Takes over path. */
+static bool try_path(struct symbol_module *module, char *path, uint32_t crc)
+{
+	struct elf_image *debug = debug_file_open(path);
+
+	/* A binary may name itself; it has nothing to add then. */
+	if (debug && elf_image_section(debug, ".debug_info") &&
+	    belongs_to(debug, module->image, crc)) {
+		module->debug = debug;
+		module->debug_path = path;
+		return true;
+	}
+	elf_image_close(debug);
+	free(path);
+	return false;
+}
+
+static void find_by_link(struct symbol_module *module, const char *name, uint32_t crc)
+{
+	const char *debug_dir = module->opts->debug_dir ? module->opts->debug_dir : DEBUG_DIR;
+	const char *slash = strrchr(module->path, '/');
+	int length = slash ? (int)(slash - module->path) : 0;
+
+	/* The name comes from the file: it must not lead elsewhere. */
+	if (!name[0] || strchr(name, '/') || module->path[0] != '/' || length >= PATH_MAX)
+		return;
+	if (try_path(module, xasprintf("%.*s/%s", length, module->path, name), crc))
+		return;
+	if (try_path(module, xasprintf("%.*s/.debug/%s", length, module->path, name), crc))
+		return;
+	try_path(module, xasprintf("%s%.*s/%s", debug_dir, length, module->path, name), crc);
+}
+
+static void follow_link(struct symbol_module *module)
+{
+	struct elf_section *section = elf_image_section(module->image, ".gnu_debuglink");
+	const uint8_t *data;
+	uint64_t size;
+	uint32_t crc;
+
+	if (!section || section->size > LINK_SIZE_MAX)
+		return;
+	data = elf_section_data(module->image, section, &size);
+	if (!data || size < 5 || strlen((const char *)data) + 1 > size - 4)
+		return;
+	memcpy(&crc, data + size - 4, sizeof(crc));
+	find_by_link(module, (const char *)data, crc);
+}
+
+void debug_file_find(struct symbol_module *module)
+{
+	struct elf_image *image = module->image;
+
+	if (elf_image_section(image, ".debug_info"))
+		return;
+	module->debug = debug_file_by_build_id(module->opts->debug_dir, image->build_id,
+					       image->build_id_size, &module->debug_path);
+	if (!module->debug)
+		follow_link(module);
+	if (!module->debug) {
+		module->debug = fetch(module, image->build_id, image->build_id_size);
+		module->debug_path = module->debug ? xstrdup(module->path) : NULL;
+	}
+	if (module->debug)
+		log_debug("'%s': debug file '%s'", module->path, module->debug_path);
+}

@@ -1,0 +1,468 @@
+/* Sections, units and their root entries. */
+#include "symbolizer/dwarf_file.h"
+
+#include <dwarf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "symbolizer/dwarf_lines.h"
+#include "symbolizer/dwarf_split.h"
+
+/*
+ * Real programs use at most 1.3 per byte of their sections; tables that overlap in a hostile file
+ * would be passed once per reference.
+ */
+#define BUDGET_PER_BYTE 8
+#define BUDGET_BASE (1u << 20)
+
+#define CACHED_TABLES 16 /* of each kind, while one unit at a time is loaded */
+#define ROOT_BYTES 512	 /* a unit's header and root entry, as far as compilers go */
+
+static const char *const section_names[NR_DWARF_SECTIONS] = {
+	[DWARF_INFO] = ".debug_info",
+	[DWARF_LINE] = ".debug_line",
+	[DWARF_ABBREV] = ".debug_abbrev",
+	[DWARF_STR] = ".debug_str",
+	[DWARF_LINE_STR] = ".debug_line_str",
+	[DWARF_RANGES] = ".debug_ranges",
+	[DWARF_RNGLISTS] = ".debug_rnglists",
+	[DWARF_ADDR] = ".debug_addr",
+	[DWARF_STR_OFFSETS] = ".debug_str_offsets",
+};
+
+/* Reads a header from its first bytes; false where it makes no sense. */
+static bool read_unit_header(struct dwarf_unit *unit, struct dwarf_cursor *c, uint64_t left)
+{
+	const uint8_t *start = c->at;
+	uint64_t length = cursor_u32(c);
+	uint8_t address_size;
+
+	unit->offset_size = 4;
+	if (length == 0xffffffff) {
+		length = cursor_u64(c);
+		unit->offset_size = 8;
+	}
+	left -= (uint64_t)(c->at - start);
+	if (c->bad || length > left || !length)
+		return false;
+	unit->end = unit->offset + (uint64_t)(c->at - start) + length;
+	unit->version = cursor_u16(c);
+	unit->type = DW_UT_compile;
+	if (unit->version >= 5) {
+		unit->type = cursor_u8(c);
+		address_size = cursor_u8(c);
+		unit->abbrev_offset = cursor_fixed(c, unit->offset_size);
+		if (unit->type == DW_UT_skeleton || unit->type == DW_UT_split_compile)
+			unit->dwo_id = cursor_u64(c);
+		else if (unit->type == DW_UT_type || unit->type == DW_UT_split_type)
+			cursor_skip(c, 8 + unit->offset_size);
+	} else {
+		unit->abbrev_offset = cursor_fixed(c, unit->offset_size);
+		address_size = cursor_u8(c);
+	}
+	unit->entries = unit->offset + (uint64_t)(c->at - start);
+	/* A unit of another kind is passed over, what follows it is not. */
+	if (c->bad || unit->entries >= unit->end || unit->version < 2 || unit->version > 5 ||
+	    address_size != 8)
+		unit->version = 0;
+	return true;
+}
+
+static void read_units(struct dwarf_file *file)
+{
+	uint64_t size = file->sections[DWARF_INFO].data ? file->sections[DWARF_INFO].size
+							: file->info->size;
+	size_t capacity = 0;
+	uint64_t at = 0;
+
+	while (at < size) {
+		struct dwarf_unit unit = { .file = file, .offset = at };
+		uint64_t nr = size - at < 64 ? size - at : 64;
+		struct dwarf_cursor c;
+		uint8_t header[64];
+
+		if (elf_section_read(file->image, file->info, at, header, nr))
+			break;
+		c = cursor_at(header, nr, 0);
+		if (!read_unit_header(&unit, &c, size - at))
+			break;
+		at = unit.end;
+		if (!unit.version)
+			continue;
+		file->units =
+			xgrow(file->units, &capacity, file->nr_units + 1, sizeof(*file->units));
+		file->units[file->nr_units++] = unit;
+	}
+}
+
+static struct elf_section *find_section(const struct dwarf_file *file, enum dwarf_section i)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "%s%s", section_names[i], file->is_split ? ".dwo" : "");
+	return elf_image_section(file->image, name);
+}
+
+/*
+ * The .debug_info.dwo that begins with a unit of code: where types have units of their own, a .dwo
+ * file has a section for each. A package has but one, in any order.
+ */
+static struct elf_section *find_split_info(struct dwarf_file *file)
+{
+	struct elf_section *first = find_section(file, DWARF_INFO);
+
+	for (size_t i = 0; first && i < file->image->nr_sections; i++) {
+		struct elf_section *s = elf_image_section_at(file->image, i);
+		struct dwarf_unit unit = { .file = file };
+		uint8_t header[64];
+		struct dwarf_cursor c;
+
+		if (strcmp(s->name, first->name) ||
+		    elf_section_read(file->image, s, 0, header, sizeof(header)))
+			continue;
+		c = cursor_at(header, sizeof(header), 0);
+		if (read_unit_header(&unit, &c, s->size) &&
+		    (unit.type == DW_UT_split_compile || unit.type == DW_UT_compile))
+			return s;
+	}
+	return first;
+}
+
+static void load_section(struct dwarf_file *file, enum dwarf_section i)
+{
+	struct elf_section *s = i == DWARF_INFO ? file->info : find_section(file, i);
+	uint64_t size;
+
+	if (!s)
+		return;
+	file->sections[i].data = elf_section_data(file->image, s, &size);
+	if (file->sections[i].data)
+		file->sections[i].size = size;
+}
+
+bool dwarf_file_load_info(struct dwarf_file *file)
+{
+	if (file->sections[DWARF_INFO].data)
+		return true;
+	if (file->info->tried || (file->is_shared && file->is_split))
+		return false;
+	if (file->is_shared)
+		file->wants_info = true;
+	else
+		load_section(file, DWARF_INFO);
+	return file->sections[DWARF_INFO].data;
+}
+
+static struct dwarf_file *file_new(struct elf_image *image, uint64_t max_bytes, bool is_split)
+{
+	struct dwarf_file *file = xcalloc(1, sizeof(*file));
+	uint64_t total = 0;
+
+	file->image = image;
+	file->is_split = is_split;
+	file->max_bytes = max_bytes;
+	for (int i = 0; i < NR_DWARF_SECTIONS; i++) {
+		struct elf_section *s = find_section(file, i);
+
+		total += s ? elf_section_content_size(image, s) : 0;
+	}
+	file->info = is_split ? find_split_info(file) : find_section(file, DWARF_INFO);
+	file->line = find_section(file, DWARF_LINE);
+	if (!file->info || total > max_bytes) {
+		dwarf_file_free(file);
+		return NULL;
+	}
+	for (int i = 0; i < NR_DWARF_SECTIONS; i++) {
+		struct elf_section *s = i == DWARF_INFO ? file->info : find_section(file, i);
+
+		if (s && (i >= DWARF_ABBREV || elf_section_is_compressed(s)))
+			load_section(file, i);
+	}
+	file->budget = BUDGET_BASE + total * BUDGET_PER_BYTE;
+	read_units(file);
+	return file;
+}
+
+struct dwarf_file *dwarf_file_new(struct elf_image *image, uint64_t max_bytes)
+{
+	return file_new(image, max_bytes, false);
+}
+
+struct dwarf_file *dwarf_file_new_split(struct elf_image *image, uint64_t max_bytes)
+{
+	return file_new(image, max_bytes, true);
+}
+
+static void abbrevs_free(struct dwarf_abbrevs *abbrevs)
+{
+	free(abbrevs->abbrevs);
+	free(abbrevs->attributes);
+	free(abbrevs);
+}
+
+static void free_abbrev_tables(struct dwarf_file *file)
+{
+	for (size_t i = 0; i < file->nr_abbrev_tables; i++)
+		abbrevs_free(file->abbrev_tables[i]);
+	file->nr_abbrev_tables = 0;
+	intern_fini(&file->abbrev_index);
+	file->abbrev_index = (struct intern){ 0 };
+}
+
+static void free_line_tables(struct dwarf_file *file)
+{
+	for (size_t i = 0; i < file->nr_line_tables; i++)
+		dwarf_lines_free(file->line_tables[i]);
+	file->nr_line_tables = 0;
+	intern_fini(&file->line_index);
+	file->line_index = (struct intern){ 0 };
+}
+
+struct dwarf_file *dwarf_file_share(const struct dwarf_file *file)
+{
+	struct dwarf_file *view = xcalloc(1, sizeof(*view));
+
+	view->image = file->image;
+	view->info = file->info;
+	view->line = file->line;
+	memcpy(view->sections, file->sections, sizeof(view->sections));
+	view->is_shared = true;
+	view->budget = file->budget;
+	view->path = file->path;
+	view->max_bytes = file->max_bytes;
+	view->is_split = file->is_split;
+	view->has_skeletons = file->has_skeletons;
+	view->alt = file->alt ? dwarf_file_share(file->alt) : NULL;
+	view->package = file->package ? dwarf_package_share(file->package) : NULL;
+	view->nr_units = file->nr_units;
+	view->units = xcalloc(file->nr_units, sizeof(*view->units));
+	for (size_t i = 0; i < file->nr_units; i++) {
+		view->units[i] = file->units[i];
+		view->units[i].file = view;
+		view->units[i].bytes = NULL;
+		view->units[i].abbrevs = NULL;
+		view->units[i].lines = NULL;
+	}
+	return view;
+}
+
+void dwarf_file_trim(struct dwarf_file *file)
+{
+	if (file->alt && file->alt->is_shared)
+		dwarf_file_trim(file->alt);
+	if (file->is_shared)
+		dwarf_package_trim(file->package);
+	free_abbrev_tables(file);
+	free_line_tables(file);
+	intern_fini(&file->description_index);
+	free(file->descriptions);
+	free(file->abbrev_tables);
+	free(file->line_tables);
+	free(file->buffer);
+	free(file->units);
+	file->descriptions = NULL;
+	file->abbrev_tables = NULL;
+	file->line_tables = NULL;
+	file->buffer = NULL;
+	file->units = NULL;
+	file->nr_units = 0;
+}
+
+void dwarf_file_free(struct dwarf_file *file)
+{
+	if (!file)
+		return;
+	dwarf_file_trim(file);
+	if (file->is_shared)
+		dwarf_file_free(file->alt);
+	dwarf_package_free(file->package);
+	string_pool_fini(&file->strings);
+	free(file);
+}
+
+bool dwarf_charge(struct dwarf_file *file, uint64_t n)
+{
+	if (file->budget < n) {
+		file->budget = 0;
+		return false;
+	}
+	file->budget -= n;
+	return true;
+}
+
+struct dwarf_cursor dwarf_cursor(const struct dwarf_file *file, enum dwarf_section section,
+				 uint64_t offset)
+{
+	return cursor_at(file->sections[section].data, file->sections[section].size, offset);
+}
+
+const char *dwarf_string(const struct dwarf_file *file, enum dwarf_section section, uint64_t offset)
+{
+	/* Every section ends in a NUL of ours. */
+	return offset < file->sections[section].size
+		       ? (const char *)file->sections[section].data + offset
+		       : NULL;
+}
+
+struct dwarf_unit *dwarf_unit_at(struct dwarf_file *file, uint64_t offset)
+{
+	size_t lo = 0, hi = file->nr_units;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (file->units[mid].offset <= offset)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo || offset < file->units[lo - 1].entries || offset >= file->units[lo - 1].end)
+		return NULL;
+	return &file->units[lo - 1];
+}
+
+/* The attributes that others depend on; they may stand behind those in the entry. */
+static void take_base(struct dwarf_unit *unit, uint16_t name, const struct dwarf_value *v)
+{
+	switch (name) {
+	case DW_AT_str_offsets_base: unit->str_offsets_base = v->number; break;
+	case DW_AT_addr_base:
+	case DW_AT_GNU_addr_base: unit->addr_base = v->number; break;
+	case DW_AT_rnglists_base: unit->rnglists_base = v->number; break;
+	case DW_AT_GNU_ranges_base: unit->gnu_ranges_base = v->number; break;
+	}
+}
+
+static void take_root_attribute(struct dwarf_unit *unit, uint16_t name, const struct dwarf_value *v)
+{
+	switch (name) {
+	case DW_AT_low_pc: unit->low_pc = v->class == DWARF_ADDRESS ? v->number : 0; break;
+	case DW_AT_stmt_list:
+		unit->has_lines = v->class == DWARF_OFFSET || v->class == DWARF_CONSTANT;
+		unit->line_offset = v->number;
+		break;
+	case DW_AT_comp_dir: unit->directory = v->string; break;
+	case DW_AT_dwo_name:
+	case DW_AT_GNU_dwo_name: unit->dwo_name = v->string; break;
+	case DW_AT_GNU_dwo_id: unit->dwo_id = v->number; break;
+	}
+}
+
+static bool read_root(struct dwarf_unit *unit)
+{
+	const struct dwarf_abbrevs *abbrevs = dwarf_unit_abbrevs(unit);
+
+	for (int pass = 0; abbrevs && pass < 2; pass++) {
+		struct dwarf_cursor c = dwarf_unit_cursor(unit, unit->entries);
+		const struct dwarf_abbrev *abbrev = dwarf_abbrev_find(abbrevs, cursor_uleb(&c));
+
+		if (!abbrev || !dwarf_charge(unit->file, abbrev->nr_attributes))
+			return false;
+		for (uint32_t i = 0; i < abbrev->nr_attributes; i++) {
+			const struct dwarf_attribute *a =
+				&abbrevs->attributes[abbrev->first_attribute + i];
+			struct dwarf_value v = dwarf_attribute_read(unit, &c, a);
+
+			if (pass == 0)
+				take_base(unit, a->name, &v);
+			else
+				take_root_attribute(unit, a->name, &v);
+		}
+		if (c.bad)
+			return false;
+	}
+	return abbrevs;
+}
+
+/* Reads the root of a unit whose bytes are loaded. */
+static bool take_root(struct dwarf_unit *unit)
+{
+	unit->dwo_name = NULL;
+	if (read_root(unit)) {
+		unit->file->has_skeletons |= unit->dwo_name && !unit->file->is_split;
+		return true;
+	}
+	unit->bytes = NULL;
+	return false;
+}
+
+/* Makes room for another unit. Nobody else points at the tables then. */
+static void forget_unit(struct dwarf_file *file)
+{
+	if (file->loaded) {
+		file->loaded->bytes = NULL;
+		file->loaded->abbrevs = NULL;
+		file->loaded->lines = NULL;
+		file->loaded = NULL;
+	}
+	if (file->nr_abbrev_tables >= CACHED_TABLES)
+		free_abbrev_tables(file);
+	if (file->nr_line_tables >= CACHED_TABLES)
+		free_line_tables(file);
+}
+
+/* Fills unit->bytes with at least `nr` bytes. */
+static bool load_bytes(struct dwarf_unit *unit, uint64_t nr)
+{
+	struct dwarf_file *file = unit->file;
+
+	if (unit->bytes && unit->nr_bytes >= nr)
+		return true;
+	if (file->sections[DWARF_INFO].data) {
+		unit->bytes = file->sections[DWARF_INFO].data + unit->offset;
+		unit->nr_bytes = unit->end - unit->offset;
+		return true;
+	}
+	forget_unit(file);
+	if (nr > file->buffer_capacity) {
+		free(file->buffer);
+		file->buffer_capacity = 0;
+		/* Not xmalloc: the file says how much, and may lie. */
+		file->buffer = malloc(nr + nr / 2);
+		if (!file->buffer)
+			return false;
+		file->buffer_capacity = nr + nr / 2;
+	}
+	if (elf_section_read(file->image, file->info, unit->offset, file->buffer, nr))
+		return false;
+	unit->bytes = file->buffer;
+	unit->nr_bytes = nr;
+	file->loaded = unit;
+	return true;
+}
+
+bool dwarf_unit_load(struct dwarf_unit *unit)
+{
+	uint64_t size = unit->end - unit->offset;
+
+	if (unit->bytes && unit->nr_bytes == size)
+		return true;
+	return load_bytes(unit, size) && take_root(unit);
+}
+
+bool dwarf_unit_load_root(struct dwarf_unit *unit)
+{
+	uint64_t size = unit->end - unit->offset;
+
+	if (size > ROOT_BYTES && load_bytes(unit, ROOT_BYTES) && take_root(unit))
+		return true;
+	return dwarf_unit_load(unit);
+}
+
+struct dwarf_cursor dwarf_unit_cursor(const struct dwarf_unit *unit, uint64_t offset)
+{
+	return cursor_at(unit->bytes, unit->nr_bytes, offset - unit->offset);
+}
+
+const char *dwarf_unit_keep(struct dwarf_unit *unit, const char *s)
+{
+	const uint8_t *at = (const uint8_t *)s;
+
+	if (unit->file->keep)
+		return string_pool_add(unit->file->keep, s);
+	if (unit->file->loaded != unit || at < unit->bytes || at >= unit->bytes + unit->nr_bytes)
+		return s;
+	return string_pool_add(&unit->file->strings, s);
+}

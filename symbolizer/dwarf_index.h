@@ -1,0 +1,26 @@
+/* Which unit an address lies in, from the ranges in the root entries of all units. */
+#ifndef SPROF_DWARF_INDEX_H
+#define SPROF_DWARF_INDEX_H
+
+#include "symbolizer/dwarf_file.h"
+
+struct dwarf_index_range {
+	uint64_t lo, hi;
+	struct dwarf_unit *unit;
+};
+
+struct dwarf_index {
+	struct dwarf_index_range *ranges; /* by lo */
+	size_t nr, capacity;
+	/* Units whose root does not say where their code is; to be asked for every address. */
+	struct dwarf_unit **unknown;
+	size_t nr_unknown, unknown_capacity;
+};
+
+void dwarf_index_init(struct dwarf_index *index, struct dwarf_file *file);
+void dwarf_index_fini(struct dwarf_index *index);
+
+/* The unit that says it has code at vaddr, or NULL. */
+struct dwarf_unit *dwarf_index_find(const struct dwarf_index *index, uint64_t vaddr);
+
+#endif

@@ -1,0 +1,27 @@
+/* A line table: the source files of a unit, and which line each instruction came from. */
+#ifndef SPROF_DWARF_LINES_H
+#define SPROF_DWARF_LINES_H
+
+#include "symbolizer/dwarf_file.h"
+#include "symbolizer/dwarf_line_program.h"
+
+struct dwarf_lines;
+
+/*
+ * The table of a loaded unit; shared with other units that name the same one, and owned by the
+ * file. NULL where it has none or it is damaged.
+ */
+struct dwarf_lines *dwarf_unit_lines(struct dwarf_unit *unit);
+void dwarf_lines_free(struct dwarf_lines *lines);
+
+/*
+ * Path of a source file by its number, absolute where DWARF says so, without "." and ".."; NULL =
+ * none. Lives as long as the DWARF file; equal paths are the same pointer.
+ */
+const char *dwarf_lines_path(struct dwarf_lines *lines, uint64_t file);
+
+/* The file number and line of each of the addresses, sorted; zeros where there is none. */
+void dwarf_unit_find_lines(struct dwarf_unit *unit, const uint64_t *addresses, size_t nr,
+			   struct dwarf_line *ret_lines);
+
+#endif

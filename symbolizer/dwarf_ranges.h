@@ -1,0 +1,30 @@
+/* The address ranges of an entry: low_pc and high_pc, or a list in a section of its own. */
+#ifndef SPROF_DWARF_RANGES_H
+#define SPROF_DWARF_RANGES_H
+
+#include "symbolizer/dwarf_file.h"
+
+struct dwarf_range {
+	uint64_t lo, hi; /* [lo, hi), never empty */
+};
+
+struct dwarf_range_list {
+	struct dwarf_range *ranges;
+	size_t nr, capacity;
+};
+
+/* The attributes of an entry that say where its code is; collected while they are read. */
+struct dwarf_extent {
+	struct dwarf_value low, high, ranges;
+};
+
+void dwarf_extent_take(struct dwarf_extent *extent, uint16_t name, const struct dwarf_value *v);
+
+/*
+ * Replaces the list's content by the ranges of the entry; empty where it has no code. The unit's
+ * root must have been read. What the linker discarded (address 0, or -1 and -2) is left out.
+ */
+void dwarf_extent_ranges(const struct dwarf_unit *unit, const struct dwarf_extent *extent,
+			 struct dwarf_range_list *list);
+
+#endif

@@ -1,0 +1,103 @@
+/*
+ * DWARF as a symbol source: lines, and the chain of inlined functions. All addresses of the module
+ * are answered when it is opened.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/alloc.h"
+#include "core/log.h"
+#include "symbolizer/debug_file.h"
+#include "symbolizer/dwarf_answers.h"
+#include "symbolizer/symbol_source.h"
+
+#define WORK_PER_ADDRESS 1024 /* budget; a deep chain of inlined functions takes some hundreds */
+#define ALT_LINK_MAX (4096 + BUILD_ID_MAX)
+
+struct dwarf_source {
+	struct elf_image *alt_image;
+	struct dwarf_file *file, *alt;
+	struct dwarf_answers *answers;
+};
+
+/* DWARF that would fill a quarter of the machine's memory is not worth its names. */
+static uint64_t max_dwarf_bytes(void)
+{
+	return (uint64_t)sysconf(_SC_PHYS_PAGES) / 4 * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static struct elf_image *open_alt(const struct symbol_module *module, struct elf_image *image,
+				  const char *path)
+{
+	struct elf_section *section = elf_image_section(image, ".gnu_debugaltlink");
+	const uint8_t *data = NULL;
+	const char *name;
+	uint64_t size;
+
+	if (section && section->size <= ALT_LINK_MAX)
+		data = elf_section_data(image, section, &size);
+	if (!data)
+		return NULL;
+	name = (const char *)data;
+	if (strlen(name) + 1 >= size)
+		return NULL;
+	return debug_file_alt(module, path, name, data + strlen(name) + 1, size - strlen(name) - 1);
+}
+
+static void *source_open(const struct symbol_module *module)
+{
+	struct elf_image *image = module->debug ? module->debug : module->image;
+	struct dwarf_source *s;
+	struct dwarf_file *file;
+	struct dwarf_losses losses;
+
+	file = dwarf_file_new(image, max_dwarf_bytes());
+	if (!file)
+		return NULL;
+	s = xcalloc(1, sizeof(*s));
+	s->file = file;
+	file->path = module->debug ? module->debug_path : module->path;
+	s->alt_image = open_alt(module, image, file->path);
+	if (s->alt_image)
+		s->alt = file->alt = dwarf_file_new(s->alt_image, max_dwarf_bytes());
+	if (s->alt)
+		dwarf_file_load_info(s->alt);
+	file->budget += module->nr_addresses * WORK_PER_ADDRESS;
+	s->answers = dwarf_answers_new(file, module->addresses, module->nr_addresses, &losses);
+	if (losses.damaged)
+		log_warning("'%s': its DWARF is damaged; some lines are missing", module->path);
+	if (losses.nr_split_missing)
+		log_warning("'%s': %" PRIu64 " .dwo files of its split DWARF are missing; "
+			    "functions inlined there are not shown",
+			    module->path, losses.nr_split_missing);
+	return s;
+}
+
+static bool source_lookup(void *state, uint64_t address, struct symbol_chain *chain)
+{
+	const struct dwarf_source *s = state;
+
+	return dwarf_answers_get(s->answers, address, chain);
+}
+
+static void source_close(void *state)
+{
+	struct dwarf_source *s = state;
+
+	dwarf_answers_free(s->answers);
+	dwarf_file_free(s->file);
+	dwarf_file_free(s->alt);
+	elf_image_close(s->alt_image);
+	free(s);
+}
+
+const struct symbol_source dwarf_source = {
+	.name = "DWARF",
+	.kinds = 1u << MODULE_ELF,
+	.has_inlines = true,
+	.open = source_open,
+	.lookup = source_lookup,
+	.close = source_close,
+};

@@ -1,0 +1,218 @@
+/*
+ * A symbol table as a sorted array. Sized symbols cover [start, start + size) and may nest; a
+ * symbol without a size (an assembler label) covers what follows it up to the next symbol or the
+ * end of its section, where no sized one does. Bytes between functions belong to nobody.
+ */
+#include "symbolizer/elf_symbols.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/alloc.h"
+
+#define TABLE_SIZE_MAX (512u << 20) /* bytes; browsers reach 200 MiB */
+#define NO_SYMBOL UINT32_MAX
+#define NESTING_MAX 64 /* symbols nest two or three deep; a hostile table nests them all */
+
+struct symbol {
+	uint64_t start, end; /* start == end: no size */
+	uint64_t limit;	     /* end of its section */
+	const char *name;
+	uint32_t enclosing; /* nearest earlier symbol whose end lies beyond our start */
+	uint32_t rank;	    /* lower is the better name */
+};
+
+struct elf_symbols {
+	struct symbol *symbols;
+	size_t nr;
+};
+
+/*
+ * Which of several names of one address to show: a function over a label; a name that other files
+ * may use over a local one; what users write over the library's inner names (write over __write,
+ * puts over _IO_puts); then global over weak.
+ */
+static uint32_t symbol_rank(const Elf64_Sym *sym, const char *name)
+{
+	uint32_t type = ELF64_ST_TYPE(sym->st_info), bind = ELF64_ST_BIND(sym->st_info);
+	uint32_t underscores = 0;
+
+	/* _Z and _R begin a mangled name; those underscores mean nothing. */
+	while (underscores < 3 && name[underscores] == '_')
+		underscores++;
+	if (underscores == 1 && (name[1] == 'Z' || name[1] == 'R'))
+		underscores = 0;
+	return (uint32_t)(type == STT_NOTYPE) << 4 | (uint32_t)(bind == STB_LOCAL) << 3 |
+	       underscores << 1 | (uint32_t)(bind == STB_WEAK);
+}
+
+/* $x, $d, $a, $t mark code and data on Arm and RISC-V; .L names are the assembler's own. */
+static bool is_mapping_symbol(const char *name)
+{
+	if (name[0] == '$')
+		return strchr("xdatm", name[1]) && (!name[2] || name[2] == '.');
+	return name[0] == '.' && name[1] == 'L';
+}
+
+static bool is_function(const Elf64_Sym *sym, const char *name, const struct elf_image *code)
+{
+	uint32_t type = ELF64_ST_TYPE(sym->st_info);
+
+	if (sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS || sym->st_shndx == SHN_COMMON)
+		return false;
+	if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
+		return false;
+	return name[0] && !is_mapping_symbol(name) && elf_image_is_code(code, sym->st_value);
+}
+
+static int compare_symbols(const void *a, const void *b)
+{
+	const struct symbol *x = a, *y = b;
+	size_t nx, ny;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	if ((x->start == x->end) != (y->start == y->end))
+		return x->start == x->end ? 1 : -1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	nx = strlen(x->name);
+	ny = strlen(y->name);
+	if (nx != ny)
+		return nx < ny ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* Leaves one symbol per address: the best name, with the largest extent of all. */
+static void merge_aliases(struct elf_symbols *t)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < t->nr; i++) {
+		struct symbol *last = kept ? &t->symbols[kept - 1] : NULL;
+
+		if (last && last->start == t->symbols[i].start) {
+			if (last->end < t->symbols[i].end)
+				last->end = t->symbols[i].end;
+			continue;
+		}
+		t->symbols[kept++] = t->symbols[i];
+	}
+	t->nr = kept;
+}
+
+static void find_enclosing(struct elf_symbols *t)
+{
+	uint32_t open = NO_SYMBOL;
+
+	for (uint32_t i = 0; i < t->nr; i++) {
+		struct symbol *s = &t->symbols[i];
+
+		while (open != NO_SYMBOL && t->symbols[open].end <= s->start)
+			open = t->symbols[open].enclosing;
+		s->enclosing = open;
+		if (s->end > s->start)
+			open = i;
+	}
+}
+
+static uint64_t section_end(struct elf_image *image, uint16_t index)
+{
+	const struct elf_section *s = elf_image_section_at(image, index);
+
+	return s && s->address + s->size >= s->address ? s->address + s->size : UINT64_MAX;
+}
+
+static void add_symbols(struct elf_symbols *t, struct elf_image *image, const uint8_t *table,
+			size_t nr, const char *strings, uint64_t strings_size,
+			const struct elf_image *code)
+{
+	size_t capacity = 0;
+
+	for (size_t i = 1; i < nr; i++) {
+		const char *name;
+		struct symbol *s;
+		Elf64_Sym sym;
+
+		memcpy(&sym, table + i * sizeof(sym), sizeof(sym));
+		if (sym.st_name >= strings_size)
+			continue;
+		name = strings + sym.st_name;
+		if (!is_function(&sym, name, code))
+			continue;
+		t->symbols = xgrow(t->symbols, &capacity, t->nr + 1, sizeof(*t->symbols));
+		s = &t->symbols[t->nr++];
+		s->start = sym.st_value;
+		s->end = sym.st_value + sym.st_size;
+		if (s->end < s->start)
+			s->end = s->start;
+		s->limit = section_end(image, sym.st_shndx);
+		s->name = name;
+		s->rank = symbol_rank(&sym, name);
+	}
+}
+
+struct elf_symbols *elf_symbols_new(struct elf_image *image, struct elf_section *section,
+				    const struct elf_image *code)
+{
+	struct elf_section *strings_section = elf_image_section_at(image, section->link);
+	const uint8_t *table, *strings;
+	uint64_t table_size, strings_size;
+	struct elf_symbols *t;
+
+	if (!strings_section || strings_section->type != SHT_STRTAB ||
+	    section->size > TABLE_SIZE_MAX || strings_section->size > TABLE_SIZE_MAX)
+		return NULL;
+	table = elf_section_data(image, section, &table_size);
+	strings = elf_section_data(image, strings_section, &strings_size);
+	if (!table || !strings || table_size / sizeof(Elf64_Sym) >= NO_SYMBOL)
+		return NULL;
+	t = xcalloc(1, sizeof(*t));
+	add_symbols(t, image, table, table_size / sizeof(Elf64_Sym), (const char *)strings,
+		    strings_size, code);
+	elf_section_unload(section); /* the strings stay */
+	if (!t->nr) {
+		elf_symbols_free(t);
+		return NULL;
+	}
+	qsort(t->symbols, t->nr, sizeof(*t->symbols), compare_symbols);
+	merge_aliases(t);
+	find_enclosing(t);
+	return t;
+}
+
+void elf_symbols_free(struct elf_symbols *symbols)
+{
+	if (!symbols)
+		return;
+	free(symbols->symbols);
+	free(symbols);
+}
+
+const char *elf_symbols_lookup(const struct elf_symbols *t, uint64_t vaddr)
+{
+	size_t lo = 0, hi = t->nr;
+	const struct symbol *last;
+	uint32_t at;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (t->symbols[mid].start <= vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo)
+		return NULL;
+	last = &t->symbols[lo - 1];
+	at = (uint32_t)(lo - 1);
+	for (int i = 0; i < NESTING_MAX && at != NO_SYMBOL; i++) {
+		const struct symbol *s = &t->symbols[at];
+
+		if (vaddr < s->end)
+			return s->name;
+		at = s->enclosing;
+	}
+	return last->start == last->end && vaddr < last->limit ? last->name : NULL;
+}

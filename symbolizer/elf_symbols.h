@@ -1,0 +1,27 @@
+/*
+ * Function symbols of one symbol table, sorted for lookup by address. Of the names an address has,
+ * one is chosen the same way on every run: see symbol_rank().
+ */
+#ifndef SPROF_ELF_SYMBOLS_H
+#define SPROF_ELF_SYMBOLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbolizer/elf_image.h"
+
+struct elf_symbols;
+
+/*
+ * Reads the section (SHT_SYMTAB or SHT_DYNSYM) of `image`. `code` is the image whose segments and
+ * sections say where code is: the mapped file, where `image` is its debug file. Names point into
+ * the image, which must outlive the result. NULL where no function symbol can be read.
+ */
+struct elf_symbols *elf_symbols_new(struct elf_image *image, struct elf_section *section,
+				    const struct elf_image *code);
+void elf_symbols_free(struct elf_symbols *symbols);
+
+/* The name of the function that covers vaddr, or NULL. */
+const char *elf_symbols_lookup(const struct elf_symbols *symbols, uint64_t vaddr);
+
+#endif

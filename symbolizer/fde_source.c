@@ -1,0 +1,102 @@
+/*
+ * Where a stripped file has no symbol, its unwind information still says where each function begins:
+ * such a function is called "cc1+0x5a3f0", by its link-time address, so that it stays apart from the
+ * others and can be found in a disassembly. It does not count as symbolized.
+ *
+ * Source: LSB 5.0, "Exception Frame Header": a sorted table of (function, FDE) pairs. Linkers write
+ * it in one encoding, the only one read here.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "symbolizer/string_pool.h"
+#include "symbolizer/symbol_source.h"
+
+#define HEADER_SIZE 12
+#define ENTRY_SIZE 8
+
+struct fde_source {
+	struct elf_image *image;
+	const char *file_name;
+	const uint8_t *table;
+	uint64_t nr;
+	uint64_t base; /* address of the section: functions are relative to it */
+	struct string_pool names;
+};
+
+static void *source_open(const struct symbol_module *module)
+{
+	/* version 1; pc-relative and data-relative 4-byte pointers, a 4-byte count */
+	static const uint8_t encoding[] = { 1, 0x1b, 0x03, 0x3b };
+	struct elf_section *section = elf_image_section(module->image, ".eh_frame_hdr");
+	const char *slash = strrchr(module->path, '/');
+	struct fde_source *s;
+	const uint8_t *data;
+	uint64_t size;
+	uint32_t nr;
+
+	data = section ? elf_section_data(module->image, section, &size) : NULL;
+	if (!data || size < HEADER_SIZE || memcmp(data, encoding, sizeof(encoding)) != 0)
+		return NULL;
+	memcpy(&nr, data + 8, sizeof(nr));
+	if (nr > (size - HEADER_SIZE) / ENTRY_SIZE)
+		nr = (uint32_t)((size - HEADER_SIZE) / ENTRY_SIZE);
+	s = xcalloc(1, sizeof(*s));
+	s->image = module->image;
+	s->file_name = slash ? slash + 1 : module->path;
+	s->table = data + HEADER_SIZE;
+	s->nr = nr;
+	s->base = section->address;
+	return s;
+}
+
+static uint64_t function_at(const struct fde_source *s, uint64_t index)
+{
+	int32_t offset;
+
+	memcpy(&offset, s->table + index * ENTRY_SIZE, sizeof(offset));
+	return s->base + (uint64_t)(int64_t)offset;
+}
+
+static bool source_lookup(void *state, uint64_t address, struct symbol_chain *chain)
+{
+	struct fde_source *s = state;
+	uint64_t lo = 0, hi = s->nr;
+	struct symbol_frame *frame;
+	char *name;
+
+	while (lo < hi) {
+		uint64_t mid = lo + (hi - lo) / 2;
+
+		if (function_at(s, mid) <= address)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo || !elf_image_is_code(s->image, address))
+		return false;
+	name = xasprintf("%s+0x%llx", s->file_name, (unsigned long long)function_at(s, lo - 1));
+	frame = symbol_chain_add(chain);
+	frame->name = string_pool_add(&s->names, name);
+	frame->is_address = true;
+	free(name);
+	return true;
+}
+
+static void source_close(void *state)
+{
+	struct fde_source *s = state;
+
+	string_pool_fini(&s->names);
+	free(s);
+}
+
+const struct symbol_source fde_source = {
+	.name = "fde",
+	.kinds = 1u << MODULE_ELF,
+	.open = source_open,
+	.lookup = source_lookup,
+	.close = source_close,
+};

@@ -1,0 +1,188 @@
+/*
+ * /proc/kallsyms: one "address type name [module]" per line, about 120 000 of them. There are no
+ * sizes: a function ends where the next symbol of any type begins.
+ */
+#include "symbolizer/kallsyms.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/log.h"
+#include "symbolizer/symbol_source.h"
+#include "symbolizer/text_file.h"
+
+#define KALLSYMS_SIZE_MAX (256u << 20)
+#define FUNCTION_SIZE_MAX (1u << 20) /* what lies further behind a symbol is not its code */
+
+struct kernel_symbol {
+	uint64_t address;
+	const char *name; /* into the text */
+	char type;	  /* as nm: T, t, W, w are functions */
+};
+
+struct kallsyms {
+	char *text;
+	struct kernel_symbol *symbols;
+	size_t nr;
+};
+
+static bool is_function(const struct kernel_symbol *s)
+{
+	return s->type == 't' || s->type == 'T' || s->type == 'w' || s->type == 'W';
+}
+
+static unsigned leading_underscores(const char *name)
+{
+	return (unsigned)strspn(name, "_");
+}
+
+/* By address; of the names of one address, the best first. */
+static int compare_symbols(const void *a, const void *b)
+{
+	const struct kernel_symbol *x = a, *y = b;
+	unsigned ux, uy;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	if (is_function(x) != is_function(y))
+		return is_function(x) ? -1 : 1;
+	ux = leading_underscores(x->name);
+	uy = leading_underscores(y->name);
+	if (ux != uy)
+		return ux < uy ? -1 : 1;
+	if (x->type != y->type)
+		return x->type < y->type ? -1 : 1; /* T before W before t */
+	return strcmp(x->name, y->name);
+}
+
+/* Cuts one NUL-terminated line. False where it is not a symbol. */
+static bool parse_line(char *line, struct kernel_symbol *ret_symbol)
+{
+	char *end, *tab;
+
+	ret_symbol->address = strtoull(line, &end, 16);
+	if (end == line || end[0] != ' ' || !end[1] || end[2] != ' ' || !end[3])
+		return false;
+	ret_symbol->type = end[1];
+	ret_symbol->name = end + 3;
+	/* "name\t[module]" reads "name [module]". */
+	tab = strchr(end + 3, '\t');
+	if (tab)
+		*tab = ' ';
+	return true;
+}
+
+static void parse(struct kallsyms *t)
+{
+	size_t capacity = 0;
+
+	for (char *line = t->text, *next; line; line = next) {
+		struct kernel_symbol symbol;
+
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		if (!parse_line(line, &symbol) || !symbol.address)
+			continue;
+		t->symbols = xgrow(t->symbols, &capacity, t->nr + 1, sizeof(*t->symbols));
+		t->symbols[t->nr++] = symbol;
+	}
+	if (t->nr)
+		qsort(t->symbols, t->nr, sizeof(*t->symbols), compare_symbols);
+}
+
+int kallsyms_read(int fd, struct kallsyms **ret_table)
+{
+	struct kallsyms *t = xcalloc(1, sizeof(*t));
+	size_t size;
+	int err;
+
+	err = text_file_read(fd, KALLSYMS_SIZE_MAX, &t->text, &size);
+	if (!err) {
+		parse(t);
+		err = t->nr ? 0 : -EPERM;
+	}
+	if (err) {
+		kallsyms_free(t);
+		return err;
+	}
+	*ret_table = t;
+	return 0;
+}
+
+void kallsyms_free(struct kallsyms *table)
+{
+	if (!table)
+		return;
+	free(table->symbols);
+	free(table->text);
+	free(table);
+}
+
+const char *kallsyms_lookup(const struct kallsyms *t, uint64_t address)
+{
+	size_t lo = 0, hi = t->nr;
+	uint64_t start;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (t->symbols[mid].address <= address)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo)
+		return NULL;
+	start = t->symbols[lo - 1].address;
+	if (address - start >= FUNCTION_SIZE_MAX)
+		return NULL;
+	/* The best name of an address is its first. */
+	while (lo > 1 && t->symbols[lo - 2].address == start)
+		lo--;
+	return is_function(&t->symbols[lo - 1]) ? t->symbols[lo - 1].name : NULL;
+}
+
+static void *source_open(const struct symbol_module *module)
+{
+	struct kallsyms *table = NULL;
+	int fd, err;
+
+	if (module->opts->kernel_symbol)
+		return NULL; /* there is a cheaper way */
+	fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	err = fd < 0 ? -errno : kallsyms_read(fd, &table);
+	if (err == -EPERM) {
+		log_warning("kernel functions have no names: the kernel hides its addresses");
+		log_hint("sysctl kernel.kptr_restrict=0 kernel.perf_event_paranoid=1");
+	} else if (err) {
+		log_error(-err, "read '/proc/kallsyms'");
+	}
+	return table;
+}
+
+static bool source_lookup(void *state, uint64_t address, struct symbol_chain *chain)
+{
+	const char *name = kallsyms_lookup(state, address);
+
+	if (!name)
+		return false;
+	symbol_chain_add(chain)->name = name;
+	return true;
+}
+
+static void source_close(void *state)
+{
+	kallsyms_free(state);
+}
+
+const struct symbol_source kallsyms_source = {
+	.name = "kallsyms",
+	.kinds = 1u << MODULE_KERNEL,
+	.open = source_open,
+	.lookup = source_lookup,
+	.close = source_close,
+};

@@ -1,0 +1,287 @@
+/*
+ * The procedure linkage table: the stubs through which a file calls other files' functions, a
+ * common leaf. No symbol covers them. A stub jumps through a slot of the GOT, and the relocation of
+ * that slot names the function; reading the jump works for every layout linkers use (.plt, .plt.sec
+ * with IBT, .plt.got). x86-64 only.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "symbolizer/elf_symbols.h"
+#include "symbolizer/string_pool.h"
+#include "symbolizer/symbol_source.h"
+
+#define PLT_SIZE_MAX (16u << 20)
+#define RELOCATION_SIZE_MAX (256u << 20)
+#define NR_STUB_SECTIONS 3
+
+/* The GOT slot at `address` holds the function of that symbol. */
+struct slot {
+	uint64_t address;
+	const char *name;
+};
+
+struct stub_section {
+	uint64_t address, size;
+	const uint8_t *code;
+	uint64_t stub_size;
+};
+
+struct plt {
+	struct stub_section sections[NR_STUB_SECTIONS];
+	size_t nr_sections;
+	struct slot *slots; /* by address */
+	size_t nr_slots, capacity;
+	const char **lazy_names; /* by number of the relocation in .rela.plt */
+	size_t nr_lazy_names, lazy_capacity;
+	struct string_pool names;
+};
+
+static int compare_slots(const void *a, const void *b)
+{
+	const struct slot *x = a, *y = b;
+
+	return (x->address > y->address) - (x->address < y->address);
+}
+
+/* A symbol's name from the table that the relocations refer to; NULL where it has none. */
+static const char *symbol_name(struct elf_image *image, const struct elf_section *relocations,
+			       uint64_t index)
+{
+	struct elf_section *symbols = elf_image_section_at(image, relocations->link);
+	struct elf_section *strings = symbols ? elf_image_section_at(image, symbols->link) : NULL;
+	const uint8_t *table = NULL, *text = NULL;
+	uint64_t table_size, text_size;
+	Elf64_Sym sym;
+
+	if (strings && strings->type == SHT_STRTAB) {
+		table = elf_section_data(image, symbols, &table_size);
+		text = elf_section_data(image, strings, &text_size);
+	}
+	if (!table || !text || index >= table_size / sizeof(sym))
+		return NULL;
+	memcpy(&sym, table + index * sizeof(sym), sizeof(sym));
+	if (sym.st_name >= text_size || !text[sym.st_name])
+		return NULL;
+	return (const char *)text + sym.st_name;
+}
+
+/* "name@plt". A name may carry a version, which is left out. */
+static const char *stub_name(struct plt *plt, const char *name)
+{
+	char *text = xasprintf("%.*s@plt", (int)strcspn(name, "@"), name);
+	const char *kept = string_pool_add(&plt->names, text);
+
+	free(text);
+	return kept;
+}
+
+/*
+ * The function a relocation puts into its slot. In a static program (IRELATIVE) it is named by the
+ * address of its resolver, whose symbol is the function's.
+ */
+static const char *relocation_name(struct plt *plt, struct elf_image *image,
+				   const struct elf_section *section, const Elf64_Rela *r,
+				   const struct elf_symbols *symbols)
+{
+	const char *name = NULL;
+
+	switch (ELF64_R_TYPE(r->r_info)) {
+	case R_X86_64_JUMP_SLOT:
+	case R_X86_64_GLOB_DAT: name = symbol_name(image, section, ELF64_R_SYM(r->r_info)); break;
+	case R_X86_64_IRELATIVE:
+		name = symbols ? elf_symbols_lookup(symbols, (uint64_t)r->r_addend) : NULL;
+		break;
+	}
+	return name ? stub_name(plt, name) : NULL;
+}
+
+static void read_relocations(struct plt *plt, struct elf_image *image, const char *section_name,
+			     const struct elf_symbols *symbols)
+{
+	struct elf_section *section = elf_image_section(image, section_name);
+	bool lazy = !strcmp(section_name, ".rela.plt");
+	const uint8_t *data;
+	uint64_t size;
+
+	if (!section || section->type != SHT_RELA || section->size > RELOCATION_SIZE_MAX)
+		return;
+	data = elf_section_data(image, section, &size);
+	for (uint64_t i = 0; data && i < size / sizeof(Elf64_Rela); i++) {
+		const char *name;
+		Elf64_Rela r;
+
+		memcpy(&r, data + i * sizeof(r), sizeof(r));
+		name = relocation_name(plt, image, section, &r, symbols);
+		if (lazy) {
+			plt->lazy_names = xgrow(plt->lazy_names, &plt->lazy_capacity,
+						plt->nr_lazy_names + 1, sizeof(*plt->lazy_names));
+			plt->lazy_names[plt->nr_lazy_names++] = name;
+		}
+		if (!name)
+			continue;
+		plt->slots =
+			xgrow(plt->slots, &plt->capacity, plt->nr_slots + 1, sizeof(*plt->slots));
+		plt->slots[plt->nr_slots++] = (struct slot){ r.r_offset, name };
+	}
+	elf_section_unload(section);
+}
+
+/* Stubs that are not bound lazily need 8 bytes (without IBT); all others have 16. */
+static bool has_short_stubs(const uint8_t *code, uint64_t size)
+{
+	return size >= 8 && !memcmp(code, "\xff\x25", 2) &&
+	       (size < 16 || !memcmp(code + 8, "\xff\x25", 2));
+}
+
+static void add_stubs(struct plt *plt, struct elf_image *image, const char *name)
+{
+	struct elf_section *section = elf_image_section(image, name);
+	struct stub_section *stubs = &plt->sections[plt->nr_sections];
+
+	if (!section || section->size > PLT_SIZE_MAX)
+		return;
+	stubs->code = elf_section_data(image, section, &stubs->size);
+	if (!stubs->code)
+		return;
+	stubs->address = section->address;
+	stubs->stub_size = has_short_stubs(stubs->code, stubs->size) ? 8 : 16;
+	plt->nr_sections++;
+}
+
+/* What resolves IRELATIVE relocations: the symbols of the file or of its debug file. */
+static struct elf_symbols *read_symbols(const struct symbol_module *module)
+{
+	struct elf_image *images[2] = { module->image, module->debug };
+
+	for (int i = 0; i < 2; i++) {
+		struct elf_section *s = images[i] ? elf_image_section(images[i], ".symtab") : NULL;
+
+		if (s)
+			return elf_symbols_new(images[i], s, module->image);
+	}
+	return NULL;
+}
+
+static bool any_address_in(const struct plt *plt, const struct symbol_module *module)
+{
+	for (size_t i = 0; i < module->nr_addresses; i++) {
+		for (size_t j = 0; j < plt->nr_sections; j++) {
+			if (module->addresses[i] - plt->sections[j].address < plt->sections[j].size)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void plt_close(void *state)
+{
+	struct plt *plt = state;
+
+	string_pool_fini(&plt->names);
+	free(plt->slots);
+	free(plt->lazy_names);
+	free(plt);
+}
+
+static void *plt_open(const struct symbol_module *module)
+{
+	struct elf_symbols *symbols;
+	struct plt *plt;
+
+	if (module->image->machine != EM_X86_64)
+		return NULL;
+	plt = xcalloc(1, sizeof(*plt));
+	add_stubs(plt, module->image, ".plt");
+	add_stubs(plt, module->image, ".plt.sec");
+	add_stubs(plt, module->image, ".plt.got");
+	if (!any_address_in(plt, module)) {
+		plt_close(plt);
+		return NULL;
+	}
+	symbols = read_symbols(module);
+	read_relocations(plt, module->image, ".rela.plt", symbols);
+	read_relocations(plt, module->image, ".rela.dyn", symbols);
+	elf_symbols_free(symbols);
+	if (plt->nr_slots)
+		qsort(plt->slots, plt->nr_slots, sizeof(*plt->slots), compare_slots);
+	return plt;
+}
+
+/* The slot that an indirect jump at `code` goes through; 0 where it is another instruction. */
+static uint64_t jump_slot(const uint8_t *code, size_t size, uint64_t address)
+{
+	size_t at = 0;
+	int32_t offset;
+
+	if (size >= 4 && !memcmp(code, "\xf3\x0f\x1e\xfa", 4)) /* endbr64 */
+		at = 4;
+	if (at < size && code[at] == 0xf2) /* bnd */
+		at++;
+	if (size - at < 6 || code[at] != 0xff || code[at + 1] != 0x25) /* jmp *offset(%rip) */
+		return 0;
+	memcpy(&offset, code + at + 2, sizeof(offset));
+	return address + at + 6 + (uint64_t)(int64_t)offset;
+}
+
+/* With IBT a lazy stub has no such jump; it pushes the number of its relocation. */
+static const char *pushed_name(const struct plt *plt, const uint8_t *code, size_t size)
+{
+	size_t at = size >= 4 && !memcmp(code, "\xf3\x0f\x1e\xfa", 4) ? 4 : 0;
+	uint32_t number;
+
+	if (size - at < 5 || code[at] != 0x68)
+		return NULL;
+	memcpy(&number, code + at + 1, sizeof(number));
+	return number < plt->nr_lazy_names ? plt->lazy_names[number] : NULL;
+}
+
+/* The stub behind all lazy ones pushes what the dynamic linker wants to know and jumps there. */
+static bool is_resolver(const uint8_t *code, size_t size)
+{
+	return size >= 2 && code[0] == 0xff && code[1] == 0x35; /* push offset(%rip) */
+}
+
+static const char *name_at(const struct plt *plt, const struct stub_section *s, uint64_t offset)
+{
+	struct slot key = { .address = jump_slot(s->code + offset, s->size - offset,
+						 s->address + offset) };
+	const struct slot *slot = NULL;
+
+	if (key.address && plt->nr_slots)
+		slot = bsearch(&key, plt->slots, plt->nr_slots, sizeof(key), compare_slots);
+	if (slot)
+		return slot->name;
+	if (is_resolver(s->code + offset, s->size - offset))
+		return "[lazy binding]@plt";
+	return pushed_name(plt, s->code + offset, s->size - offset);
+}
+
+static bool plt_lookup(void *state, uint64_t address, struct symbol_chain *chain)
+{
+	const struct plt *plt = state;
+
+	for (size_t i = 0; i < plt->nr_sections; i++) {
+		const struct stub_section *s = &plt->sections[i];
+		uint64_t offset = address - s->address;
+		const char *name;
+
+		if (offset >= s->size)
+			continue;
+		name = name_at(plt, s, offset - offset % s->stub_size);
+		if (!name)
+			return false;
+		symbol_chain_add(chain)->name = name;
+		return true;
+	}
+	return false;
+}
+
+const struct symbol_source plt_source = {
+	.name = "PLT",
+	.kinds = 1u << MODULE_ELF,
+	.open = plt_open,
+	.lookup = plt_lookup,
+	.close = plt_close,
+};

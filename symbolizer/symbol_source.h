@@ -1,0 +1,75 @@
+/*
+ * What the parts of the symbolizer agree on: a module being symbolized, a source of symbols, and
+ * the answer to "where is this address": a chain of functions.
+ *
+ * Addresses here are what a source's tables speak of: an ELF module's frames have been translated
+ * from file offsets to link-time virtual addresses; kernel and JIT addresses are as sampled.
+ */
+#ifndef SPROF_SYMBOL_SOURCE_H
+#define SPROF_SYMBOL_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/profile.h"
+#include "symbolizer/elf_image.h"
+#include "symbolizer/symbolizer.h"
+
+/* Strings belong to the source and live until it is closed. */
+struct symbol_frame {
+	const char *name;     /* as the symbol table or DWARF has it, mangled; NULL = unknown */
+	bool is_linkage_name; /* DWARF says that this is what the linker calls it */
+	bool is_address;      /* the name is a number, for want of one */
+	const char *file;     /* source file that `line` is in; NULL = unknown */
+	uint32_t line;	      /* 0 = unknown */
+	const char *declared_file; /* where the function is declared; NULL = unknown */
+	uint32_t declared_line;	   /* 0 = unknown */
+};
+
+/* Outermost function first; each further one was inlined into the one before it. */
+struct symbol_chain {
+	struct symbol_frame *frames;
+	size_t nr, capacity;
+};
+
+/* Adds a zeroed frame at the inner end. */
+struct symbol_frame *symbol_chain_add(struct symbol_chain *chain);
+
+/* One module while it is symbolized. Everything belongs to symbolizer.c. */
+struct symbol_module {
+	const struct symbolizer_opts *opts;
+	enum module_kind kind;
+	const char *path;
+	uint32_t pid;		   /* MODULE_JIT */
+	bool matters;		   /* has enough addresses to ask servers for its debug file */
+	const uint64_t *addresses; /* sorted, unique: all that will be looked up */
+	size_t nr_addresses;
+	struct elf_image *image; /* the mapped file itself; NULL for kernel and JIT */
+	struct elf_image *debug; /* its separate debug file, or NULL */
+	char *debug_path;
+};
+
+struct symbol_source {
+	const char *name;
+	unsigned kinds; /* 1 << MODULE_X of each kind of module it can serve */
+	/*
+	 * The answer has lines and inlined functions, but symbol tables may know the outermost one
+	 * better (parts of functions, clones); the search goes on for that one name.
+	 */
+	bool has_inlines;
+	/* Returns the source's state for this module, or NULL where it has nothing to say. */
+	void *(*open)(const struct symbol_module *module);
+	/* Appends what it knows of the address to an empty chain; false = nothing. */
+	bool (*lookup)(void *state, uint64_t address, struct symbol_chain *chain);
+	void (*close)(void *state);
+};
+
+extern const struct symbol_source jitdump_source, perf_map_source, kernel_source, kallsyms_source;
+extern const struct symbol_source dwarf_source, symtab_source, debugdata_source, dynsym_source,
+	plt_source, fde_source;
+
+/* Best first; ends with NULL. symbol_sources.c. */
+extern const struct symbol_source *const symbol_sources[];
+
+#endif
