@@ -1,0 +1,35 @@
+# What a Python frame costs in the BPF program: the difference between 10 and 210 of them in one run of the eval loop,
+# which native frames have no part in. From 3.11 on, where Python calls Python without C in between.
+bench_python() {
+	local seconds=${QUICK:+1} before python version
+	seconds=${seconds:-2}
+	python_cost() { # contender, interpreter, depth
+		"$2" tests/targets/python_depth.py "$3" &
+		local target=$! time cpu
+		"$SPROF" record -q -F 4999 -o "$work/data" -p $target &
+		local recorder=$!
+		background="$target $recorder"
+		sleep 1
+		time=$(own_run_time_ns $recorder) cpu=$(cpu_ns $target)
+		sleep "$seconds"
+		time=$(calc "$(own_run_time_ns $recorder) - $time") cpu=$(calc "$(cpu_ns $target) - $cpu")
+		end $background
+		background=
+		note "$1" "$(calc "$time / ($cpu / 1e9 * 4999)")"
+	}
+	own_run_time_ns() { # recorder: of its program alone, as others may be sampling
+		awk '/^run_time_ns:/ && $2 > most { most = $2 } END { print most + 0 }' /proc/"$1"/fdinfo/*
+	}
+	before=$(sysctl -n kernel.bpf_stats_enabled)
+	sysctl -qw kernel.bpf_stats_enabled=1
+	title "Python frames in the BPF program"
+	for python in /usr/bin/python3 ~/.pyenv/versions/3.1[2-9]*/bin/python3; do
+		version=$("$python" -c 'import sys; print(*sys.version_info[:3], sep=".")' 2>/dev/null) || continue
+		for _ in $(seq "$ROUNDS"); do
+			python_cost "flat$version" "$python" 10
+			python_cost "tall$version" "$python" 210
+		done
+		row "CPython $version, per frame" "$(calc "$(paired "tall$version" - "flat$version") / 200")" ns 120
+	done
+	sysctl -qw kernel.bpf_stats_enabled="$before"
+}

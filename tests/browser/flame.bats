@@ -1,0 +1,309 @@
+# The flame graph in a real browser: what the script does, what happens without it, and what hostile names do.
+
+BROWSER=$BATS_TEST_DIRNAME
+
+setup() {
+	bats_require_minimum_version 1.5.0
+	command -v node >/dev/null || skip "node is not installed"
+	command -v "${CHROMIUM:-chromium}" >/dev/null || skip "chromium is not installed"
+	cp "$BATS_TEST_DIRNAME"/../golden/output/*.folded "$BATS_TEST_DIRNAME"/../golden/recordings/complete.data "$BATS_TEST_TMPDIR"
+	cd "$BATS_TEST_TMPDIR"
+	for f in kinds hostile; do
+		"$SPROF" flame -t "$f" $f.folded -o $f.svg
+	done
+}
+
+page() { # options, file; the test is standard input
+	timeout 90 node "$BROWSER/page.js" "$@"
+}
+
+@test "the script draws the same picture as the file" {
+	"$SPROF" flame -t complete complete.data -o complete.svg
+	"$SPROF" diff before.folded after.folded -o diff.svg >/dev/null
+	"$SPROF" diff --absolute after.folded before.folded -o absolute.svg >/dev/null
+	"$SPROF" diff hostile.folded kinds.folded -o removed.svg >/dev/null
+	for f in kinds hostile complete diff absolute removed; do
+		page --no-script $f.svg >static <<-'EOT'
+			const {root} = await page.send("DOM.getDocument", {depth: -1});
+			const {outerHTML} = await page.send("DOM.getOuterHTML", {nodeId: root.nodeId});
+			console.log(outerHTML.split('<g class="frames">')[1].split(/\n<\/g>\n<text class="facts"/)[0]
+				.replace(/<title>[^]*?<\/title>/g, "").replace(/\n/g, "").replace(/<g /g, "\n<g ")
+				.replace(/ xmlns="[^"]*"/g, ""));
+		EOT
+		page $f.svg >live <<-'EOT'
+			console.log((await page.eval(`document.querySelector(".frames").innerHTML`))
+				.replace(/\n/g, "").replace(/<g /g, "\n<g ").replace(/ xmlns="[^"]*"/g, ""));
+		EOT
+		[ "$(wc -l <static)" -gt 5 ]
+		# Attributes of a rect in one order.
+		for i in static live; do
+			sed -Ei 's/<rect (class="[^"]*" )?x="([^"]*)" y="([^"]*)" width="([^"]*)" height="([^"]*)"( class="[^"]*")?/<rect \1\6 \2 \3 \4 \5/g; s/ +/ /g; s/ "/"/g' $i
+		done
+		diff static live
+	done
+}
+
+@test "a click zooms, the ancestors stay and lead back" {
+	page kinds.svg <<-'EOT'
+		await page.click("parse 30%");
+		let labels = await page.labels();
+		assert(labels.includes("parse 30% · self 3.5%"));
+		assert(labels.includes("main 94%"), "an ancestor is shown");
+		assert(!labels.some(label => label.startsWith("read")), "what is elsewhere is not");
+		assert.strictEqual(await page.eval(`document.querySelectorAll(".frames .faded").length`), 3);
+		const box = await page.place("parse 30%");
+		assert.strictEqual(Math.round(box.width), 1180);
+		await page.click("main 94%");
+		labels = await page.labels();
+		assert(labels.some(label => label.startsWith("read 16%")));
+		await page.key("0");
+		assert.strictEqual(await page.eval(`document.querySelectorAll(".frames .faded").length`), 0);
+		await page.click("read");
+		await page.eval(`document.querySelector(".controls button").click()`);
+		assert.strictEqual(await page.eval(`document.querySelectorAll(".frames .faded").length`), 0);
+	EOT
+}
+
+@test "what is too narrow to draw comes back on zoom, all of it" {
+	for i in $(seq 1 3000); do echo "app;hub;leaf$i 1"; done >many.folded
+	echo "app;big 3000000" >>many.folded
+	"$SPROF" flame many.folded -o many.svg
+	page many.svg <<-'EOT'
+		const runs = () => page.eval(`[...document.querySelectorAll(".frames .m")].map(g => {
+			const r = g.querySelector("rect").getBoundingClientRect();
+			return {x: r.x + r.width / 2, y: r.y + r.height / 2, width: r.width};
+		})`);
+		const leaves = () => page.eval(`document.querySelectorAll(".frames g:not(.m):not(.faded)").length`);
+		let steps = 0;
+		assert((await runs()).length > 0, "the leaves are in a run");
+		await page.key("/");
+		await page.type("^leaf2999$");
+		assert.match(await page.found(), /1 function$/);
+		assert.strictEqual(await page.eval(`document.querySelectorAll(".m.hit").length`), 1, "a run that holds a match");
+		await page.key("Escape");
+		while ((await runs()).length && steps < 12) {
+			const run = (await runs()).pop();
+			await page.mouse("mouseMoved", run);
+			assert.match((await page.status())[0], /frames? too small to draw here$/);
+			await page.mouse("mousePressed", run);
+			await page.mouse("mouseReleased", run);
+			steps++;
+		}
+		assert(steps >= 2 && steps < 12, "zooming came to an end, in steps: " + steps);
+		assert(await leaves() > 100);
+		await page.mouse("mouseMoved", await page.eval(`(() => {
+			const r = [...document.querySelectorAll(".frames g")].pop().querySelector("rect").getBoundingClientRect();
+			return {x: r.x + r.width / 2, y: r.y + r.height / 2};
+		})()`));
+		assert.match((await page.status())[0], /^leaf\d+$/);
+	EOT
+}
+
+@test "search sums what it finds on the whole tree, nothing twice" {
+	page kinds.svg <<-'EOT'
+		const search = async text => {
+			await page.key("Escape");
+			await page.key("/");
+			await page.type(text);
+			return page.found();
+		};
+		// 343 of 1141: parse calls itself, and its inner calls are in it already. Self: 40 of 1141.
+		assert.strictEqual(await search("^parse$"), "30% · self 3.5% · 1 function");
+		assert.strictEqual(await search("^(parse|next_token)$"), "30% · self 30% · 2 functions");
+		assert.strictEqual(await search("samples"), "no match", "names are searched, not tooltips");
+		assert.strictEqual(await search("9"), "no match");
+		assert.strictEqual(await search("ENTRY"), "no match", "capitals count");
+		assert.strictEqual(await search("entry_syscall"), "16% · self 0% · 1 function", "else they do not");
+		assert.strictEqual(await search("par[se"), "not a regular expression");
+		assert.strictEqual(await page.eval(`document.querySelector("input").getAttribute("aria-invalid")`), "true");
+		// A frame in a run counts, and the run is marked; zoom changes no sum.
+		await page.key("Escape");
+		await page.click("read");
+		assert.strictEqual(await search("^(a|b|c|d)$"), "0.26% · self 0.26% · 3 functions".replace("3", "4"));
+		await page.key("Escape");
+		assert.strictEqual(await page.found(), "");
+		assert.strictEqual(await page.eval(`document.querySelectorAll(".hit").length`), 0);
+	EOT
+}
+
+@test "n and N go from match to match, into what is not shown" {
+	page kinds.svg <<-'EOT'
+		await page.key("f", 2);
+		await page.type("^next_token$");
+		await page.key("Enter");
+		assert.strictEqual((await page.status())[0], "next_token");
+		assert.strictEqual(await page.eval(`document.querySelectorAll(".hit").length`), 2);
+		await page.eval("document.activeElement.blur()");
+		const first = await page.eval(`document.querySelector(".focus").getBoundingClientRect().x`);
+		await page.key("n");
+		const second = await page.eval(`document.querySelector(".focus").getBoundingClientRect().x`);
+		assert(second > first);
+		await page.key("N");
+		assert.strictEqual(await page.eval(`document.querySelector(".focus").getBoundingClientRect().x`), first);
+		await page.key("Escape");
+		await page.click("read");
+		await page.key("/");
+		await page.type("push_back");
+		await page.key("Enter");
+		assert.match((await page.status())[0], /push_back/);
+	EOT
+}
+
+@test "pointing at a frame says self, total, margin, and the sums of the function" {
+	page kinds.svg <<-'EOT'
+		await page.hover("parse 18%");
+		assert.deepStrictEqual(await page.status(), ["parse",
+			"total 18% (70% of its caller) · self 0% · 210 ± 26 samples",
+			"all 3 frames of it: total 30% · self 3.5%"]);
+		await page.hover("push_back 37%");
+		assert.deepStrictEqual(await page.status(), ["std::vector<int, std::allocator<int> >::push_back(int const&)",
+			"total 37% (39% of its caller) · self 26% · 420 ± 32 samples", ""]);
+		assert.match(await page.eval(`[...document.querySelectorAll(".frames title")].pop().textContent`), /push_back/);
+		await page.mouse("mouseMoved", {x: 600, y: 5});
+		assert.strictEqual((await page.status())[0], "collapsed stacks");
+	EOT
+	"$SPROF" flame complete.data -o complete.svg
+	page complete.svg <<-'EOT'
+		await page.hover("run_job");
+		const [name, numbers] = await page.status();
+		assert.strictEqual(name, "run_job()");
+		assert.match(numbers, /^total 30%, 120 ms \(100% of its caller\) · self 20%, 80.1 ms · 120 ± 18 samples$/);
+	EOT
+}
+
+@test "arrows go from frame to frame, Enter zooms" {
+	page kinds.svg <<-'EOT'
+		const name = async () => (await page.status())[0];
+		await page.key("ArrowUp");
+		assert.strictEqual(await name(), "all");
+		await page.key("ArrowUp");
+		assert.strictEqual(await name(), "app");
+		await page.key("ArrowRight");
+		assert.strictEqual(await name(), "worker");
+		await page.key("ArrowLeft");
+		await page.key("ArrowUp");
+		assert.strictEqual(await name(), "main", "the widest child");
+		assert.match(await page.eval("document.activeElement.getAttribute('aria-label')"), /^main, total 94%/);
+		await page.key("Enter");
+		assert.strictEqual(await page.eval(`document.querySelectorAll(".frames .faded").length`), 2);
+		assert.strictEqual(await name(), "main");
+		await page.key("ArrowDown");
+		assert.strictEqual(await name(), "app");
+		await page.key("Escape");
+		assert.strictEqual(await page.eval(`document.querySelectorAll(".frames .faded").length`), 0);
+	EOT
+}
+
+@test "hostile names and titles run nothing and are shown as they are" {
+	"$SPROF" flame -t '</title><script>alert(1)</script>"onload="alert(2)' hostile.folded -o hostile.svg
+	page hostile.svg <<-'EOT'
+		assert.strictEqual(await page.eval("document.querySelectorAll('script').length"), 1);
+		assert.strictEqual(await page.eval("document.title"), '</title><script>alert(1)</script>"onload="alert(2)');
+		await page.hover("</title>");
+		assert.strictEqual((await page.status())[0], '</title><script>document.title="pwned"</script>');
+		const count = await page.eval("document.querySelectorAll('.frames g').length");
+		for (let i = 0; i < count; i++) {
+			const at = await page.eval(`(() => {
+				const r = document.querySelectorAll(".frames g")[${i}].querySelector("rect").getBoundingClientRect();
+				return {x: r.x + r.width / 2, y: r.y + r.height / 2};
+			})()`);
+			await page.mouse("mouseMoved", at);
+			await page.mouse("mousePressed", at);
+			await page.mouse("mouseReleased", at);
+			await page.key("0");
+		}
+		await page.key("/");
+		await page.type("<script>");
+		assert.match(await page.found(), /1 function/);
+		assert.strictEqual(await page.eval("document.querySelectorAll('script, .frames [onload]').length"), 1);
+	EOT
+}
+
+@test "with scripts off, and as an image, the picture is all there" {
+	page --no-script kinds.svg <<-'EOT'
+		const {documents: [d], strings} = await page.send("DOMSnapshot.captureSnapshot", {computedStyles: []});
+		const drawn = d.layout.nodeIndex.filter((n, i) =>
+			strings[d.nodes.nodeName[n]] === "rect" && d.layout.bounds[i][2] > 0);
+		assert(drawn.length > 40, `${drawn.length} boxes and caps`);
+		assert(d.layout.text.some(t => t >= 0 && strings[t] === "push_back 37% · self 26%"));
+	EOT
+	{ printf '<!doctype html><img src="data:image/svg+xml;base64,'; base64 -w 0 kinds.svg; printf '">'; } >img.html
+	page --static img.html <<-'EOT'
+		const pixels = await page.eval(`(async () => {
+			const image = document.querySelector("img");
+			await image.decode();
+			const canvas = document.createElement("canvas"), context = canvas.getContext("2d");
+			canvas.width = image.naturalWidth;
+			canvas.height = image.naturalHeight;
+			context.drawImage(image, 0, 0);
+			const {data, width, height} = context.getImageData(0, 0, canvas.width, canvas.height);
+			const seen = {width, height, box: 0, cap: 0};
+			for (let i = 0; i < data.length; i += 4) {
+				const most = Math.max(data[i], data[i + 1], data[i + 2]), least = Math.min(data[i], data[i + 1], data[i + 2]);
+				const lightness = (most + least) / 510;
+				seen.box += Math.abs(lightness - .80) < .015;
+				seen.cap += Math.abs(lightness - .38) < .015 && most - least > 60;
+			}
+			return seen;
+		})()`);
+		assert.strictEqual(pixels.width, 1200);
+		assert(pixels.box > 50000 && pixels.cap > 3000, JSON.stringify(pixels));
+	EOT
+}
+
+@test "the picture fits the window, and follows it" {
+	page --width=800 kinds.svg <<-'EOT'
+		const widest = () => page.eval(`Math.max(...[...document.querySelectorAll(".frames rect")].map(r =>
+			r.getBoundingClientRect().right))`);
+		assert.strictEqual(Math.round(await widest()), 790);
+		await page.send("Emulation.setDeviceMetricsOverride",
+			{width: 1000, height: 900, deviceScaleFactor: 1, mobile: false});
+		for (let i = 0; i < 50 && Math.round(await widest()) !== 990; i++)
+			await new Promise(resolve => setTimeout(resolve, 20));
+		assert.strictEqual(Math.round(await widest()), 990);
+	EOT
+}
+
+@test "a dark page gets a dark picture" {
+	for scheme in --dark ""; do
+		page $scheme kinds.svg <<-'EOT'
+			const color = selector => page.eval(`(() => {
+				const [r, g, b] = getComputedStyle(document.querySelector("${selector}")).fill.match(/[0-9]+/g).map(Number);
+				return (Math.max(r, g, b) + Math.min(r, g, b)) / 510;
+			})()`);
+			const ground = await color(".ground"), box = await color(".frames rect"), cap = await color(".frames .c");
+			const text = await color(".frames text");
+			assert(ground < .5 ? ground < box && box < cap && text > .8 : ground > box && box > cap && text < .2);
+			console.log(ground < .5 ? "dark" : "light");
+		EOT
+	done >schemes
+	[ "$(tr '\n' ' ' <schemes)" = "dark light " ]
+}
+
+@test "a diff shows both sides, zooms into what was removed and sums both" {
+	"$SPROF" diff before.folded after.folded -o diff.svg >/dev/null
+	page diff.svg <<-'EOT'
+		await page.hover("parse 56% +16%");
+		assert.deepStrictEqual(await page.status(), ["parse",
+			"total 40% → 56% (+16% ± 4.4%) · self 10% → 11% (+0.75%, within the error of ± 2.7%)", ""]);
+		await page.hover("old_cache -15%");
+		assert.match((await page.status())[1], /^removed: total 15% → 0% \(-15% ± 2.2%\)/);
+		await page.click("old_cache -15%");
+		assert.strictEqual(Math.round((await page.place("old_cache -15%")).width), 1180);
+		assert((await page.labels()).includes("evict -3.0% · self -3.0%"));
+		assert(!(await page.labels()).some(label => label.startsWith("parse")));
+		await page.key("0");
+		await page.key("/");
+		await page.type("lookup");
+		assert.strictEqual(await page.found(), "12% → 6.5% · self 12% → 6.5% · 1 function");
+		assert.strictEqual(await page.eval(`document.querySelectorAll(".frames .hit").length`), 2);
+		await page.key("Escape");
+		await page.click("main 100%");
+		assert((await page.labels()).includes("old_cache -15%"), "what a frame lost is shown beside it");
+		const gap = await page.eval(`(() => {
+			const right = [...document.querySelectorAll(".frames g:not(.faded) > rect")].map(r => r.getBoundingClientRect().right);
+			return Math.max(...right);
+		})()`);
+		assert.strictEqual(Math.round(gap), 1190);
+	EOT
+}

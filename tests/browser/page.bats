@@ -1,0 +1,398 @@
+# The page of sprof flame -o x.html in a real browser: its table, its ways to look at the tree, its heat map, its
+# address, and that it asks for nothing and runs nothing but itself.
+
+BROWSER=$BATS_TEST_DIRNAME
+
+setup() {
+	bats_require_minimum_version 1.5.0
+	command -v node >/dev/null || skip "node is not installed"
+	command -v "${CHROMIUM:-chromium}" >/dev/null || skip "chromium is not installed"
+	cp "$BATS_TEST_DIRNAME"/../golden/output/*.folded "$BATS_TEST_DIRNAME"/../golden/recordings/complete.data "$BATS_TEST_TMPDIR"
+	cd "$BATS_TEST_TMPDIR"
+	"$SPROF" flame -t kinds kinds.folded -o kinds.html
+}
+
+page() { # options, file; the test is standard input
+	{ cat "$BROWSER/page_helpers.js"; cat; } | timeout 90 node "$BROWSER/page.js" "$@"
+}
+
+@test "the page holds the same picture as the SVG, and the same data" {
+	"$SPROF" flame -t kinds kinds.folded -o kinds.svg
+	picture() { sed -n '/<g class="frames">/,/<g class="legend">/p' "$1"; }
+	[ "$(picture kinds.svg | wc -l)" -gt 20 ]
+	diff <(picture kinds.svg) <(picture kinds.html)
+	"$SPROF" flame -t kinds kinds.folded -o again.html
+	cmp kinds.html again.html
+	"$SPROF" flame --html -t kinds kinds.folded | cmp - kinds.html
+	"$SPROF" flame --no-js -t kinds kinds.folded -o still.html
+	! grep -q '<script' still.html
+	page --no-script kinds.html <<-'EOT'
+		const {documents: [d], strings} = await page.send("DOMSnapshot.captureSnapshot", {computedStyles: []});
+		assert(d.layout.text.some(t => t >= 0 && strings[t] === "push_back 37% · self 26%"));
+	EOT
+}
+
+@test "the table ranks functions as report does, by self, total and name" {
+	"$SPROF" report --json kinds.folded >kinds.json
+	page kinds.html <<-EOT
+		const expected = $(jq -c '[.rows[] | .function]' kinds.json);
+		const shown = await rows();
+		assert.deepStrictEqual(shown.map(r => r[0]).sort(), expected.slice().sort());
+		assert.deepStrictEqual(shown[0], ["push_back", "26%", "37%", "±2.5%", ""].map((t, i) => i ? t : shown[0][0]));
+		assert.match(shown[0][0], /push_back/);
+		await press("th.total button");
+		const totals = (await rows()).map(r => parseFloat(r[2]));
+		assert(totals.every((t, i) => !i || t <= totals[i - 1]), totals.join());
+		await press("th.name button");
+		const names = (await rows()).map(r => r[0]);
+		assert.deepStrictEqual(names, names.slice().sort((a, b) => a < b ? -1 : 1));
+		await press("th.name button");
+		assert.deepStrictEqual((await rows()).map(r => r[0]), names.slice().reverse());
+		assert.strictEqual(await page.eval("document.querySelector('th.name').getAttribute('aria-sort')"), "ascending");
+	EOT
+}
+
+@test "a row lights up every frame of its function and says their sums" {
+	page kinds.html <<-'EOT'
+		await press("tbody tr", "parse");
+		assert.strictEqual(await page.found(), "30% · self 3.5% · 1 function");
+		assert.strictEqual(await page.eval("document.querySelectorAll('.frames .hit').length"), 3);
+		assert.strictEqual(await page.eval("document.querySelector('tr.marked td').title"), "parse");
+		assert((await rows()).length > 5, "the other rows stay");
+		await press("tbody tr", "parse");
+		assert.strictEqual(await page.eval("document.querySelectorAll('.frames .hit').length"), 0);
+		await page.hover("push_back 37%");
+		await page.key("m");
+		assert.match(await page.found(), /^37% · self 26%/);
+	EOT
+}
+
+@test "search filters the table, by name, module, kind, self and total" {
+	"$SPROF" flame complete.data -o complete.html
+	page kinds.html <<-'EOT'
+		assert.match(await search("kind:kernel"), /function/);
+		assert((await rows()).length > 0 && (await rows()).length < 10);
+		assert.strictEqual(await search("self>20%"), "63% · self 53% · 2 functions");
+		assert.strictEqual((await rows()).length, 2);
+		assert.match(await search("total>90%"), / \d functions$/);
+		assert.strictEqual(await search("total>90% ^main"), "94% · self 0% · 1 function");
+		assert.strictEqual(await search("self<0% kind:native"), "no match");
+		assert.strictEqual(await search("kind:("), "not a regular expression");
+		await page.key("Escape");
+		await page.click("parse 30%");
+		await page.key("/");
+		await page.type("next_token");
+		assert.strictEqual(await page.found(), "26% · self 26% · 87% of this view · 1 function");
+	EOT
+	page complete.html <<-'EOT'
+		const all = (await rows()).length;
+		assert.match(await search("mod:make"), /function/);
+		const found = await rows();
+		assert(found.length && found.length < all && found.every(r => /make/.test(r[4])), JSON.stringify(found));
+		assert.match(await search("file:."), /function|no match/);
+	EOT
+}
+
+@test "callers and callees: all frames of a function, who calls it below, what it calls above" {
+	page --width=1800 kinds.html <<-'EOT'
+		await page.hover("parse 18%");
+		await page.key("s");
+		const labels = await page.labels();
+		assert(labels.includes("parse 30% · self 3.5%"), labels.join());
+		const root = await page.place("parse 30%"), callee = await page.place("next_token 18%");
+		assert.strictEqual(Math.round(root.width), Math.round(await width()) - 20);
+		assert(callee.top < root.top);
+		const below = await page.eval(`[...document.querySelectorAll(".frames text")].filter(t =>
+			t.getBoundingClientRect().top > ${root.top + 17}).map(t => t.textContent)`);
+		assert.deepStrictEqual(below.filter(label => !/samples|box =/.test(label)), ["main 30%", "app 30%"]);
+		assert.match((await page.status())[0], /^callers and callees of parse$/);
+		await tiles();
+		await page.key("0");
+		assert((await page.labels()).includes("all 100%"));
+		await page.eval(`[...document.querySelectorAll("tbody tr")].find(r => r.cells[0].title === "parse").focus()`);
+		await page.key("s");
+		assert((await page.labels()).includes("parse 30% · self 3.5%"));
+		await page.key("Escape");
+		assert((await page.labels()).includes("all 100%"));
+	EOT
+}
+
+@test "bottom-up: the functions whose self it is stand on the root, their callers on them" {
+	"$SPROF" report --json kinds.folded >kinds.json
+	page kinds.html <<-EOT
+		await page.key("i");
+		const first = await page.eval(\`(() => {
+			const gs = [...document.querySelectorAll(".frames g")], base = gs[0].querySelector("rect").getBoundingClientRect();
+			const on = gs.filter(g => Math.abs(g.querySelector("rect").getBoundingClientRect().bottom - base.top + 1) < 1);
+			return on.map(g => (g.querySelector("text") || {textContent: ""}).textContent);
+		})()\`);
+		assert(first.includes("push_back 26%") || first.some(l => /push_back 26%/.test(l)), first.join());
+		assert.strictEqual(first.length, $(jq '[.rows[] | select(.self > 0)] | length' kinds.json));
+		await tiles();
+		await page.hover(first.find(l => /push_back/.test(l)));
+		assert.match((await page.status())[1], /^self of push_back through here 26%/);
+		await page.key("i");
+		assert((await page.labels()).includes("push_back 37% · self 26%"));
+	EOT
+}
+
+@test "every way of looking adds up to the same, and goes back" {
+	"$SPROF" flame complete.data -o complete.html
+	for f in kinds complete; do
+		page $f.html <<-'EOT'
+			const before = await page.eval(`document.querySelector(".frames").outerHTML`);
+			for (const key of ["v", "r", "l", "k", "i"]) {
+				await page.key(key);
+				await tiles();
+				assert.strictEqual(await page.eval(`document.querySelectorAll(".tools [aria-pressed=true]").length`), 1, key);
+				await page.key(key);
+				assert.strictEqual(await page.eval(`document.querySelector(".frames").outerHTML`), before, key);
+			}
+			for (const key of ["o", "t"]) {
+				for (let i = 0; i < 4; i++) {
+					await page.key(key);
+					await tiles();
+				}
+			}
+			await page.key("i");
+			await page.key("r");
+			await page.key("v");
+			await tiles();
+		EOT
+	done
+}
+
+@test "merged recursion has a function once on each stack, hidden kinds none" {
+	page kinds.html <<-'EOT'
+		const names = () => page.eval(`[...document.querySelectorAll(".frames text")].map(t => t.textContent.split(" ")[0])`);
+		assert.strictEqual((await names()).filter(n => n === "parse").length, 3);
+		await page.key("r");
+		assert.strictEqual((await names()).filter(n => n === "parse").length, 1);
+		assert((await page.labels()).includes("parse 30% · self 3.5%"));
+		await page.key("r");
+		assert(await page.eval(`document.querySelectorAll('.frames [class^="k"]').length`) > 0);
+		await page.key("k");
+		assert.strictEqual(await page.eval(`document.querySelectorAll('.frames [class^="k"]').length`), 0);
+		await page.key("k");
+		assert(await page.eval(`document.querySelectorAll(".frames .i").length`) > 0);
+		await page.key("l");
+		assert.strictEqual(await page.eval(`document.querySelectorAll(".frames .i").length`), 0);
+	EOT
+}
+
+@test "order by total puts the widest first, upside down puts the root on top" {
+	page kinds.html <<-'EOT'
+		await page.eval(`(() => { const s = document.querySelector("select[aria-label='order by']"); s.value = "total"; s.dispatchEvent(new Event("change")); })()`);
+		const main = await page.place("main 94%");
+		const on = await page.eval(`[...document.querySelectorAll(".frames g > rect:first-of-type")].map(r => r.getBoundingClientRect())
+			.filter(r => Math.abs(r.bottom - ${main.top} + 1) < 1 && r.x < ${main.left + main.width}).map(r => [r.x, r.width])`);
+		on.sort((a, b) => a[0] - b[0]);
+		assert(on.length > 1 && on.every((r, i) => !i || r[1] <= on[i - 1][1] + .1), JSON.stringify(on));
+		await page.key("v");
+		const root = await page.place("all 100%"), child = await page.place("main 94%");
+		assert(child.top > root.top);
+		await tiles();
+	EOT
+}
+
+@test "the address holds the view, and back and forward go through the views" {
+	page kinds.html <<-'EOT'
+		await page.click("parse 30%");
+		await page.key("v");
+		await page.key("/");
+		await page.type("next");
+		const hash = await page.eval("location.hash");
+		assert.match(hash, /^#v=1&z=[0-9a-f]{16}&q=next$/);
+		await page.eval("document.activeElement.blur()");
+		await page.key("u");
+		await until(`!location.hash.includes("v=1")`);
+		assert(!(await page.labels()).some(l => l.startsWith("read")), "still zoomed");
+		await page.key("u");
+		await until(`location.hash === ""`);
+		await until(`[...document.querySelectorAll(".frames text")].some(t => t.textContent.startsWith("read"))`);
+		await page.key("U");
+		await until(`location.hash.includes("z=")`);
+		await page.eval(`location.hash = ${JSON.stringify(hash)}`);
+		await until(`document.querySelector("input").value === "next"`);
+		assert.strictEqual(await page.eval(`document.querySelector(".tools [aria-pressed=true]").textContent`), "upside down");
+		assert(!(await page.labels()).some(l => l.startsWith("read")));
+		await page.eval(`location.hash = "#z=0123456789abcdef&o=nonsense&t=%3Cscript%3E&s=xyz&w=9-1"`);
+		await until(`[...document.querySelectorAll(".frames text")].some(t => t.textContent.startsWith("read"))`);
+	EOT
+}
+
+@test "a stretch of time is chosen in the heat map, and everything follows" {
+	"$SPROF" flame complete.data -o complete.html
+	page --width=1800 complete.html <<-'EOT'
+		const heat = await page.eval(`(() => { const r = document.querySelector(".heat canvas").getBoundingClientRect();
+			return {x: r.x, y: r.y, width: r.width, height: r.height}; })()`);
+		const inked = await page.eval(`(() => { const c = document.querySelector(".heat canvas");
+			return c.getContext("2d").getImageData(0, 0, c.width, c.height).data.filter((v, i) => i % 4 === 3 && v).length; })()`);
+		assert(inked > 500, "cells are drawn: " + inked);
+		const at = part => ({x: heat.x + heat.width * part, y: heat.y + heat.height / 2});
+		const samples = () => page.eval(`Number(/ (\\d+) (± \\d+ )?samples/.exec([...document.querySelectorAll(".status text")].map(t => t.textContent).join(" "))[1])`);
+		await page.hover("all 100%");
+		const all = await samples();
+		await page.mouse("mousePressed", at(.1));
+		await page.mouse("mouseMoved", at(.3));
+		await page.mouse("mouseMoved", at(.499));
+		await page.mouse("mouseReleased", at(.499));
+		assert.match(await page.eval("location.hash"), /^#w=\d+-\d+$/);
+		await page.hover("all 100%");
+		const first = await samples();
+		assert(first > 0 && first < all, `${first} of ${all}`);
+		assert.match(await page.eval(`document.querySelector("caption").textContent`), /in the time chosen/);
+		await tiles();
+		// The two halves are the whole.
+		const columns = Number(await page.eval(`document.querySelector(".heat").getAttribute("aria-valuemax")`));
+		const [, from, to] = /w=(\d+)-(\d+)/.exec(await page.eval("location.hash")).map(Number);
+		let sum = 0;
+		for (const w of [[0, from], [from, to], [to, 1e12]]) {
+			await page.eval(`location.hash = "#w=${w.join("-")}"`);
+			await until(`location.hash === "#w=${w.join("-")}"`);
+			if (!w[1])
+				continue;
+			await page.mouse("mouseMoved", {x: 5, y: 5});
+			await page.hover("all 100%");
+			sum += await samples();
+		}
+		assert.strictEqual(sum, all);
+		await page.eval(`document.querySelector(".heat").focus()`);
+		await page.key("Escape");
+		assert.strictEqual(await page.eval("location.hash"), "");
+		await page.key("ArrowRight");
+		assert.match(await page.eval("location.hash"), /^#w=0-/);
+		const one = await page.eval("location.hash");
+		await page.key("ArrowRight");
+		assert.notStrictEqual(await page.eval("location.hash"), one);
+	EOT
+}
+
+@test "threads and processes can be split and put together" {
+	"$SPROF" flame complete.data -o complete.html
+	page complete.html <<-'EOT'
+		const split = async value => {
+			await page.eval(`(() => { const s = document.querySelector("select[aria-label='split by']"); s.value = "${value}"; s.dispatchEvent(new Event("change")); })()`);
+			await tiles();
+			return page.eval(`[...document.querySelectorAll(".frames .t2 title, .frames .t2 text")].map(t => t.textContent)`);
+		};
+		assert((await split("thread")).some(t => /\(\d+\) \d/.test(t)), "thread ids");
+		assert((await split("process")).some(t => /\(\d+\) \d/.test(t)), "process ids");
+		assert.deepStrictEqual((await split("none")).map(t => t.split(" ")[0]), ["all"]);
+	EOT
+	page kinds.html <<-'EOT'
+		assert.strictEqual(await page.eval(`document.querySelectorAll("select[aria-label='split by'] option").length`), 2);
+		assert.strictEqual(await page.eval(`document.querySelectorAll(".heat").length`), 0, "collapsed stacks have no times");
+	EOT
+}
+
+@test "a diff as a page has its changes in the table" {
+	"$SPROF" diff before.folded after.folded -o d.html >/dev/null
+	page d.html <<-'EOT'
+		const first = (await rows())[0];
+		assert.deepStrictEqual(first, ["next", "45%", "45%", "+15%", "+15%", ""]);
+		assert((await rows()).some(r => r[0] === "write" && r[3] === "~"));
+		for (const key of ["i", "i", "r", "r", "o"])
+			await page.key(key);
+		await page.key("0");
+		await page.eval(`[...document.querySelectorAll("tbody tr")].find(r => r.cells[0].title === "lookup").focus()`);
+		await page.key("s");
+		assert((await page.labels()).some(l => l.startsWith("lookup 6.5% -5.6%")), (await page.labels()).join());
+	EOT
+}
+
+@test "hostile names run nothing in a page, wherever they are shown" {
+	"$SPROF" flame -t '</title></script><script>alert(1)</script>"onload="alert(2)' hostile.folded -o hostile.html
+	! grep -q '<script>alert' hostile.html
+	page hostile.html <<-'EOT'
+		const scripts = await page.eval("document.querySelectorAll('script').length");
+		assert.strictEqual(scripts, 1);
+		assert.match(await page.eval("document.title"), /^<\/title><\/script><script>alert/);
+		for (const key of ["i", "i", "r", "v", "t", "o", "?", "?"])
+			await page.key(key);
+		const n = await page.eval("document.querySelectorAll('tbody tr').length");
+		for (let i = 0; i < n; i++) {
+			await page.eval(`document.querySelectorAll("tbody tr")[${i}].click()`);
+			await page.eval(`document.querySelectorAll("tbody tr")[${i}].focus()`);
+			await page.key("s");
+			await page.key("0");
+			await page.key("m");
+		}
+		assert.strictEqual(await page.eval("document.querySelectorAll('script, [onload], [onerror], iframe, img').length"), scripts);
+		assert.strictEqual(await page.eval("document.title.includes('pwned')"), false);
+	EOT
+}
+
+@test "the page's policy allows its own script and style alone" {
+	page kinds.html <<-'EOT'
+		const csp = await page.eval(`document.querySelector("meta[http-equiv]").content`);
+		assert.match(csp, /^default-src 'none'; style-src 'sha256-[A-Za-z0-9+/]{43}='; script-src 'sha256-[A-Za-z0-9+/]{43}='; base-uri 'none'; form-action 'none'$/);
+		const {result} = await page.send("Runtime.evaluate", {awaitPromise: true, returnByValue: true,
+			allowUnsafeEvalBlockedByCSP: false, expression: `(async () => {
+			const s = document.createElement("script");
+			s.textContent = "window.injected = 1";
+			document.body.append(s);
+			let evaluated = false;
+			try { evaluated = new Function("return true")(); } catch (e) { evaluated = false; }
+			const loaded = await fetch("data:text/plain,x").then(() => true, () => false);
+			return [window.injected || null, evaluated, loaded];
+		})()`});
+		assert.deepStrictEqual(result.value, [null, false, false]);
+		page.incidents.length = 0;
+	EOT
+}
+
+@test "keys, roles and contrast: the page is for everybody" {
+	for scheme in --dark ""; do
+		page $scheme kinds.html <<-'EOT'
+			await page.key("?");
+			assert.notStrictEqual(await page.eval(`getComputedStyle(document.querySelector(".help")).display`), "none");
+			await page.key("Escape");
+			assert.strictEqual(await page.eval(`getComputedStyle(document.querySelector(".help")).display`), "none");
+			assert.strictEqual(await page.eval(`document.querySelectorAll("button:not([title]):not(.controls button), input:not([aria-label]), select:not([aria-label])").length`), 0);
+			assert.strictEqual(await page.eval(`document.querySelectorAll("[role=status], [role=tree]").length`), 2);
+			// WCAG 2: every label on its box, every text on its ground.
+			const worst = await page.eval(`(() => {
+				const light = color => { const [r, g, b] = color.match(/[0-9.]+/g).map(v => v / 255).map(v =>
+					v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b; };
+				const ratio = (a, b) => { const [x, y] = [light(a), light(b)]; return (Math.max(x, y) + .05) / (Math.min(x, y) + .05); };
+				const fill = e => getComputedStyle(e).fill, ground = getComputedStyle(document.body).backgroundColor;
+				const labels = [...document.querySelectorAll(".frames text")].map(t => ratio(fill(t), fill(t.parentNode.querySelector("rect"))));
+				const texts = [...document.querySelectorAll(".status text, .facts, .legend text")].map(t => ratio(fill(t), ground));
+				const cells = [...document.querySelectorAll("td, th button, caption, label")].map(t => ratio(getComputedStyle(t).color, ground));
+				return [labels, texts, cells].map(list => Math.min(...list));
+			})()`);
+			assert(worst.every(r => r >= 4.5), JSON.stringify(worst));
+		EOT
+	done
+}
+
+@test "the page prints its picture and table, without the tools" {
+	page kinds.html <<-'EOT'
+		await page.send("Emulation.setEmulatedMedia", {media: "print"});
+		const display = name => page.eval(`getComputedStyle(document.querySelector("${name}")).display`);
+		assert.strictEqual(await display(".tools"), "none");
+		assert.notStrictEqual(await display(".picture"), "none");
+		assert.notStrictEqual(await display(".table"), "none");
+	EOT
+}
+
+@test "a large tree is turned bottom-up as far as one sees, and further on zoom" {
+	awk 'BEGIN { for (i = 0; i < 500; i++) for (j = 0; j < 500; j++) print "app;c" j ";f" i " 1" }' >large.folded
+	"$SPROF" flame large.folded -o large.html
+	page large.html <<-'EOT'
+		const inRow = n => page.eval(`(() => {
+			const rows = [...document.querySelectorAll(".frames g > rect:first-of-type")].map(r => r.getBoundingClientRect());
+			const base = Math.max(...rows.map(r => r.top));
+			return rows.filter(r => Math.round((base - r.top) / 18) === ${n}).length;
+		})()`);
+		await page.key("i");
+		await tiles();
+		assert.strictEqual(await inRow(3), 0, "who called the callers is too narrow to be seen");
+		await page.eval(`document.querySelectorAll(".frames g")[100].dispatchEvent(new MouseEvent("click", {bubbles: true}))`);
+		assert(await inRow(2) > 50, "callers: " + await inRow(2));
+		assert.strictEqual(await inRow(3), await inRow(2), "each was called");
+		await tiles();
+		assert.match(await page.eval("location.hash"), /^#i=1&z=[0-9a-f]{16}$/);
+	EOT
+}

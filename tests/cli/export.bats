@@ -1,0 +1,154 @@
+# sprof export: every format is read by somebody else's reader where one is at hand, and by tests/cli/readers/sums.py,
+# which adds up stack by stack. Their sums are those of the report, to the last unit.
+
+GOLDEN=$BATS_TEST_DIRNAME/../golden
+READERS=$BATS_TEST_DIRNAME/readers
+INPUTS="complete.data killed.data kinds.folded hostile.folded split.folded"
+
+setup() {
+	bats_require_minimum_version 1.5.0
+	cp "$GOLDEN/recordings/complete.data" "$GOLDEN/recordings/killed.data" "$GOLDEN"/output/*.folded "$BATS_TEST_TMPDIR"
+	cd "$BATS_TEST_TMPDIR"
+}
+
+# format, file, column: the sums of a file against those of the report on $input
+same_sums() {
+	"$SPROF" report --json -n 0 "$input" >report.json 2>/dev/null
+	python3 "$READERS/sums.py" report report.json ${3:+"$3"} >want
+	[ -s want ]
+	python3 "$READERS/sums.py" "$1" "$2" ${3:+"$3"} | diff want -
+}
+
+decode() {
+	zcat "$1" | protoc --decode perftools.profiles.Profile -I "$READERS" profile.proto
+}
+
+@test "pprof says what the report says, time and samples" {
+	for input in $INPUTS; do
+		"$SPROF" export -f pprof -o x.pb.gz $input
+		decode x.pb.gz >x.txt
+		same_sums pprof x.txt
+	done
+	input=complete.data
+	"$SPROF" export -f pprof -o x.pb.gz $input
+	decode x.pb.gz >x.txt
+	same_sums pprof x.txt samples
+	same_sums pprof x.txt cpu
+}
+
+@test "go tool pprof reads pprof, and its sums are the report's" {
+	command -v go >/dev/null || skip "needs go (golang-go)"
+	"$SPROF" export -o x.pb.gz complete.data
+	"$SPROF" report --json complete.data 2>/dev/null | jq -r '.rows[] | "\(.self_ns)ns \(.total_ns)ns"' | sort >want
+	go tool pprof -top -nodecount=0 -nodefraction=0 -unit=ns x.pb.gz 2>/dev/null |
+		awk 'on { print $1, $4 } / flat  flat%/ { on = 1 }' | sed 's/^0 /0ns /' | sort >got
+	diff want got
+	go tool pprof -raw x.pb.gz 2>/dev/null | grep -q 'thread:\[make\]'
+}
+
+@test "speedscope says what the report says" {
+	for input in $INPUTS; do
+		"$SPROF" export -f speedscope -o x.json $input
+		same_sums speedscope x.json
+	done
+}
+
+@test "every other format says what the report says" {
+	for f in firefox chrome json; do
+		for input in $INPUTS; do
+			"$SPROF" export -f $f -o x.out $input
+			same_sums $f x.out
+		done
+	done
+	# These know threads as roots of stacks, so the report's sums are of functions that are no threads.
+	for f in csv tsv collapsed; do
+		for input in kinds.folded split.folded hostile.folded; do
+			"$SPROF" export -f $f -o x.out $input
+			[ $f = collapsed ] && [ $input = hostile.folded ] && continue
+			same_sums $f x.out
+		done
+	done
+	"$SPROF" fold hostile.folded >want
+	"$SPROF" export -f collapsed hostile.folded | diff want -
+}
+
+@test "a thread is the root of its stacks in a table" {
+	"$SPROF" export -f csv complete.data | python3 -c '
+import csv, sys
+rows = list(csv.DictReader(sys.stdin))
+assert [r["kind"] for r in rows if r["depth"] in "01"] == ["thread"] * 3
+assert int(rows[0]["total"]) == sum(int(r["self"]) for r in rows) == 400400400
+assert int(rows[0]["total_events"]) == 400'
+}
+
+@test "callgrind_annotate reads callgrind, self and inclusive, without a warning" {
+	printf 'a;b;a;c 5\na;b;a 3\na 2\nb;a;b;a 7\n' >recursive.folded
+	for input in kinds.folded split.folded recursive.folded complete.data; do
+		"$SPROF" export -f callgrind -o x.callgrind $input
+		"$SPROF" report --json -n 0 $input >report.json 2>/dev/null
+		python3 "$READERS/sums.py" report report.json >want
+		for i in yes no; do
+			callgrind_annotate --auto=no --show-percs=no --threshold=100 --inclusive=$i x.callgrind >out.$i 2>err
+			[ ! -s err ]
+		done
+		python3 "$READERS/sums.py" annotate out report.json | diff want -
+	done
+}
+
+# Self and total of every function as the report has them, callers that add up, and the size of the whole.
+@test "pstats reads pstats: own and cumulative time, callers, and no invented calls" {
+	"$SPROF" export -o x.pstats complete.data
+	"$SPROF" report --json -n 0 complete.data >report.json 2>/dev/null
+	python3 - <<-'EOF'
+		import json, pstats
+		stats = pstats.Stats("x.pstats").stats
+		rows = [r for r in json.load(open("report.json"))["rows"] if r["kind"] != "thread"]
+		want = {r["function"]: (r["self_ns"], r["total_ns"]) for r in rows}
+		got = {k[2]: (round(v[2] * 1e9), round(v[3] * 1e9)) for k, v in stats.items()}
+		assert got == want, (got, want)
+		assert all(v[:2] == (0, 0) for v in stats.values())
+		for key, (_, _, own, total, callers) in stats.items():
+		    if callers:
+		        assert sum(c[2] for c in callers.values()) <= own + 1e-9, key
+		        assert max(c[3] for c in callers.values()) <= total + 1e-9, key
+		assert any(v[4] for v in stats.values())
+	EOF
+	run "$SPROF" export -f pstats kinds.folded
+	[ "$status" -eq 1 ]
+	[ "$output" = "sprof: cannot write 'kinds.folded' as pstats: it holds counts, and the format times" ]
+}
+
+@test "the format is what the file's name ends in" {
+	"$SPROF" export -o x.pb.gz kinds.folded
+	[ "$(head -c 2 x.pb.gz | od -An -tx1)" = " 1f 8b" ]
+	"$SPROF" export -o x.speedscope.json kinds.folded
+	jq -e '.exporter | startswith("sprof@")' x.speedscope.json
+	run --separate-stderr "$SPROF" export -o x.what kinds.folded
+	[ "$status" -eq 2 ]
+	[[ "$stderr" == *"'x.what' does not end as any format: say -f FORMAT"* ]]
+	run --separate-stderr "$SPROF" export kinds.folded
+	[ "$status" -eq 2 ]
+	run --separate-stderr "$SPROF" export -f nope kinds.folded
+	[ "$status" -eq 2 ]
+}
+
+@test "equal input gives equal files" {
+	formats=$("$SPROF" export --help | sed -n '/^Formats:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+	[ "$(wc -w <<<"$formats")" -ge 9 ]
+	for f in $formats; do
+		"$SPROF" export -f $f -o $f.a complete.data
+	done
+	sleep 1
+	for f in $formats; do
+		"$SPROF" export -f $f -o $f.b complete.data
+		cmp $f.a $f.b
+	done
+}
+
+@test "--help lists every format within 80 columns" {
+	"$SPROF" export --help >help
+	grep -q '^  pprof  *\.pb\.gz ' help
+	grep -q '^  speedscope ' help
+	[ "$(wc -L <help)" -le 80 ]
+	[ "$(grep -cE '^  sprof ' help)" -eq 3 ]
+}

@@ -1,0 +1,64 @@
+# The filters, as every reading command takes them. What they compute is judged by tests/unit/test_filter.c.
+
+GOLDEN=$BATS_TEST_DIRNAME/../golden
+
+setup() {
+	bats_require_minimum_version 1.5.0
+	cp "$GOLDEN/recordings/complete.data" "$BATS_TEST_TMPDIR"
+	cd "$BATS_TEST_TMPDIR"
+	cat >x.folded <<-END
+	main;a;work 10
+	main;a;b;work 20
+	main;c;work_[k] 30
+	idle 40
+	END
+}
+
+@test "rules on functions" {
+	[ "$("$SPROF" fold --focus '^a$' x.folded | paste -sd,)" = "main;a;b;work 20,main;a;work 10" ]
+	[ "$("$SPROF" fold --focus '^a$' --focus '^b$' x.folded)" = "main;a;b;work 20" ]
+	[ "$("$SPROF" fold --ignore '^(a|idle)$' x.folded)" = "main;c;work_[k] 30" ]
+	[ "$("$SPROF" fold --hide '^(a|b|work)$' x.folded | paste -sd,)" = "idle 40,main 30,main;c 30" ]
+	[ "$("$SPROF" fold --show-from '^[bc]$' x.folded | paste -sd,)" = "b;work 20,c;work_[k] 30" ]
+	[ "$("$SPROF" fold --kind kernel x.folded)" = "main;c;work_[k] 30" ]
+	[ "$("$SPROF" fold --focus WORK x.folded 2>err)" = "" ]
+	grep -q "nothing is left of the samples of 'x.folded'" err
+}
+
+@test "every command says how much was left out" {
+	"$SPROF" report --focus '^a$' x.folded | grep -q '^30 samples, .*, 70 filtered out (70%)'
+	"$SPROF" report --json --focus '^a$' x.folded | jq -e '.filtered == 70 and .samples == 30'
+	"$SPROF" flame --focus '^a$' x.folded | grep -q '70 filtered out (70%)'
+	! "$SPROF" report x.folded | grep -q filtered
+	"$SPROF" export -f speedscope --focus '^b$' x.folded | jq -e '.profiles[0].endValue == 20'
+}
+
+@test "a recording by time, thread, process and module" {
+	all=$("$SPROF" report --json complete.data | jq .samples)
+	early=$("$SPROF" report --json --to 100ms complete.data | jq .samples)
+	late=$("$SPROF" report --json --from 0.1 complete.data | jq .samples)
+	[ "$early" -gt 0 ] && [ "$late" -gt 0 ] && [ $((early + late)) -eq "$all" ]
+	"$SPROF" report --json --from 100ms complete.data | jq -e ".filtered == $early"
+	"$SPROF" report --json --pid 100 --comm ^make complete.data | jq -e '.filtered > 0 and .samples > 0'
+	one=$("$SPROF" report --json --thread 100 complete.data | jq .samples)
+	[ "$one" -gt 0 ] && [ "$one" -lt "$all" ]
+	"$SPROF" report --json --module '^make$' complete.data | jq -e '[.rows[] | select(.module == "make") | .total] | max == 120'
+}
+
+@test "what a profile does not hold cannot be filtered by" {
+	run --separate-stderr "$SPROF" report --from 1s x.folded
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "sprof: cannot filter 'x.folded': it holds no times" ]
+	run --separate-stderr "$SPROF" flame --comm a x.folded
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "sprof: cannot filter 'x.folded': it holds no threads" ]
+}
+
+@test "wrong filters are usage errors" {
+	for args in "--focus a(" "--from x" "--to -1" "--pid 1,x" "--pid -1" "--comm ["; do
+		for command in report flame fold "export -f pprof"; do
+			run "$SPROF" $command $args x.folded
+			[ "$status" -eq 2 ]
+		done
+	done
+}

@@ -1,0 +1,102 @@
+# What other programs wrote, read by every command. Round trips are judged by tests/unit/test_round_trip.c.
+
+GOLDEN=$BATS_TEST_DIRNAME/../golden
+CORPUS=$BATS_TEST_DIRNAME/../fuzz/corpus
+
+setup() {
+	bats_require_minimum_version 1.5.0
+	cp "$GOLDEN/recordings/complete.data" "$GOLDEN"/output/*.folded "$BATS_TEST_TMPDIR"
+	cd "$BATS_TEST_TMPDIR"
+}
+
+rows() { # the table of a profile, without what names the file
+	"$SPROF" report --json -n 0 "$1" 2>/dev/null | jq -c '.samples, .ns, .lost, .frequency, .rows[]'
+}
+
+@test "a report of what was exported is the report of the profile" {
+	for f in complete.data kinds.folded hostile.folded split.folded; do
+		rows $f >want
+		[ "$(wc -l <want)" -gt 4 ]
+		"$SPROF" export -f pprof -o x.pb.gz $f
+		rows x.pb.gz | diff want -
+		zcat x.pb.gz >x.pb
+		rows x.pb | diff want -
+		"$SPROF" export -f speedscope -o x.json $f
+		rows x.json | sed '4s/.*/0/' >got # the format knows no frequency, and no losses
+		sed '3,4s/.*/0/' want | diff - got
+	done
+}
+
+@test "the format is told by content, in a file, in a pipe and in gzip" {
+	for f in pprof speedscope collapsed; do
+		"$SPROF" export -f $f kinds.folded >x
+		"$SPROF" fold x >want
+		[ -s want ]
+		"$SPROF" fold - <x | diff want -
+		cat x | "$SPROF" fold - | diff want -
+		[ $f = pprof ] || gzip -c x | "$SPROF" fold - | diff want -
+	done
+	gzip -c complete.data | "$SPROF" fold - 2>/dev/null | diff - <("$SPROF" fold complete.data 2>/dev/null)
+}
+
+@test "what perf prints of a recording of its own is read, stacks and inlined functions" {
+	perf record -q -e cpu-clock -F 500 --call-graph fp -o p.data -- "$TARGETS/shares_pie" 300 >/dev/null 2>&1 || skip "perf cannot record here"
+	perf script -i p.data >p.txt 2>/dev/null
+	nr=$(perf script -i p.data -F time 2>/dev/null | grep -c .)
+	[ "$nr" -gt 50 ]
+	"$SPROF" report --json p.txt | jq -e ".samples == $nr and .column == \"cpu\" and .ns == $nr * 2000000"
+	"$SPROF" report --json p.txt | jq -e '.rows | map(select(.module == "shares_pie")) | length >= 3'
+	"$SPROF" fold p.txt | grep -q '^shares_pie;'
+	perf script -i p.data -F comm,tid,time,event,ip,sym,dso 2>/dev/null >q.txt
+	"$SPROF" report --json q.txt | jq -e ".samples == $nr"
+	"$SPROF" fold q.txt | diff - <("$SPROF" fold p.txt)
+}
+
+@test "perf script: what is inlined, unknown and on one line" {
+	[ "$("$SPROF" fold "$CORPUS/perf_script/usual" | paste -sd' ')" = "app name;[unknown];[libx.so.1];outer;inner_[i];ns::f<int>(char const*);asm_sysvec_[k] 1 app name;main 1" ]
+	run --separate-stderr "$SPROF" fold "$CORPUS/perf_script/flat"
+	[ "$output" = "$(printf 'cc1;memcpy 1\nswapper;native_write_msr_[k] 1')" ]
+	[[ "$stderr" == *"samples of events other than cycles, left out: 1"* ]]
+}
+
+@test "speedscope: events become samples of the time between them" {
+	[ "$("$SPROF" fold --time "$CORPUS/speedscope/evented.json" | paste -sd' ')" = 'one;main 3500000 one;main;b 5000000 one;main;é😀\u{a} 1500000' ]
+}
+
+@test "pprof of go tool pprof is read, and its default value shown" {
+	"$SPROF" export -o x.pb.gz complete.data
+	command -v go >/dev/null || skip "needs go (golang-go)"
+	go tool pprof -proto -output=y.pb.gz x.pb.gz >/dev/null 2>&1
+	rows x.pb.gz | sed 's/.*"kind"//' >want # it cuts template arguments off names
+	rows y.pb.gz | sed 's/.*"kind"//' | diff want -
+}
+
+@test "damaged files are clear errors" {
+	"$SPROF" export -f pprof kinds.folded | zcat >x.pb
+	head -c 300 x.pb >short.pb
+	run --separate-stderr "$SPROF" report short.pb
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "sprof: cannot read 'short.pb': it is a damaged pprof file" ]
+	gzip -c x.pb | head -c 100 >short.gz
+	run --separate-stderr "$SPROF" report short.gz
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "sprof: cannot read 'short.gz': its gzip is damaged or cut off" ]
+	"$SPROF" export -f speedscope kinds.folded | head -c 1000 >short.json
+	run --separate-stderr "$SPROF" report short.json
+	[ "$status" -eq 1 ]
+	[[ "$stderr" == "sprof: cannot read 'short.json': from byte "*" on it is not what speedscope writes" ]]
+	echo '{"shared":{"frames":[{"name":"a"}]},"profiles":[{"samples":[[7]],"weights":[1]}]}' >wrong.json
+	run --separate-stderr "$SPROF" report wrong.json
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "sprof: cannot read 'wrong.json': a stack names a frame that is not there" ]
+	echo '{"shared":{"frames":[{"name":"a"}]},"profiles":[{"samples":[[0]],"weights":[-1]}]}' >wrong.json
+	run --separate-stderr "$SPROF" report wrong.json
+	[ "$stderr" = "sprof: cannot read 'wrong.json': a weight is negative" ]
+	{ printf PERFILE2; head -c 300 /dev/zero; } >perf.data
+	run --separate-stderr "$SPROF" report perf.data
+	[ "$status" -eq 1 ]
+	[ "${stderr_lines[1]}" = "hint: perf script -i 'perf.data' | sprof report -" ]
+	gzip -c <(gzip -c x.pb) >twice.gz
+	run --separate-stderr "$SPROF" report twice.gz
+	[ "$status" -eq 1 ]
+}

@@ -1,0 +1,35 @@
+# sprof lines, on recordings and on what has no lines.
+
+GOLDEN=$BATS_TEST_DIRNAME/../golden/recordings
+
+setup() {
+	bats_require_minimum_version 1.5.0
+	cd "$BATS_TEST_TMPDIR"
+}
+
+@test "a profile without source lines says so and how to get some" {
+	echo 'a;b;c 3' >stacks
+	run --separate-stderr "$SPROF" lines -i stacks
+	[ "$status" -eq 1 ]
+	[ -z "$output" ]
+	[[ $stderr == "sprof: cannot show lines of 'stacks': "*"hint: compile with -g"* ]]
+	run --separate-stderr "$SPROF" lines -i stacks --json
+	[ "$status" -eq 0 ]
+	[ "$(jq -c '[.version, .unit, .total, .without_lines, .functions]' <<<"$output")" = '[1,"count",3,3,[]]' ]
+}
+
+@test "wrong lines are usage errors" {
+	local line
+	for line in 'a b' '-n x' '-s name' '--json --kernprof' 'a.c:' '--column nothing'; do
+		run "$SPROF" lines $line
+		echo "$line: $output"
+		[ "$status" -eq 2 ]
+	done
+}
+
+@test "kernprof wants a column of time" {
+	echo 'a;b;c 3' >stacks
+	run "$SPROF" lines -i stacks --kernprof
+	[ "$status" -eq 1 ]
+	[ "$output" = "sprof: cannot print times of 'stacks': count is not a time" ]
+}

@@ -1,0 +1,46 @@
+# sprof itself, before any command: help, version, wrong names, and output that cannot be written.
+
+@test "help is a table of commands and three examples" {
+	run "$SPROF" --help
+	[ "$status" -eq 0 ]
+	[[ ${lines[0]} == "Usage: sprof COMMAND"* ]]
+	[ "$(grep -c '^  sprof ' <<<"$output")" -eq 3 ]
+}
+
+@test "version is one line" {
+	run "$SPROF" --version
+	[ "$status" -eq 0 ]
+	[[ $output =~ ^sprof\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+}
+
+@test "sprof alone explains itself on stderr and is a usage error" {
+	run bash -c '"$SPROF" 2>/dev/null'
+	[ "$status" -eq 2 ]
+	[ -z "$output" ]
+}
+
+@test "a command that does not exist is a usage error with a hint" {
+	run "$SPROF" recrod
+	[ "$status" -eq 2 ]
+	[ "${lines[0]}" = "sprof: cannot run 'recrod': there is no such command" ]
+	[ "${lines[1]}" = "hint: sprof --help" ]
+}
+
+@test "output that does not fit on the disk is an error" {
+	run bash -c '"$SPROF" --help 2>&1 >/dev/full'
+	[ "$status" -eq 1 ]
+	[ "$output" = "sprof: cannot write to standard output: No space left on device" ]
+}
+
+@test "output to a closed descriptor is an error" {
+	run bash -c '"$SPROF" --help 2>&1 >&-'
+	[ "$status" -eq 1 ]
+}
+
+@test "a reader that leaves early is not an error" {
+	mkfifo "$BATS_TEST_TMPDIR/pipe"
+	run bash -c 'trap "" PIPE; : <"$0" & exec 3>"$0"; wait $!; "$SPROF" --help >&3' \
+		"$BATS_TEST_TMPDIR/pipe"
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
+}

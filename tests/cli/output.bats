@@ -1,0 +1,199 @@
+# sprof flame, fold and report on recordings and collapsed stacks. What they print is compared with
+# tests/golden/output; UPDATE_GOLDEN=1 writes it anew, to be looked at as a diff.
+
+GOLDEN=$BATS_TEST_DIRNAME/../golden
+
+setup() {
+	bats_require_minimum_version 1.5.0
+	cp "$GOLDEN/recordings/complete.data" "$GOLDEN/recordings/killed.data" "$GOLDEN"/output/*.folded "$BATS_TEST_TMPDIR"
+	cd "$BATS_TEST_TMPDIR"
+}
+
+same_as_golden() { # file; standard input is what was printed
+	if [ -n "${UPDATE_GOLDEN:-}" ]; then
+		cat >"$GOLDEN/output/$1"
+	else
+		diff -u "$GOLDEN/output/$1" -
+	fi
+}
+
+# The bodies of the functions of the picture, one line each, without the rules and the script.
+picture() {
+	sed '/<style>/,/<\/style>/d; /<metadata/d; /<script>/,/<\/script>/d'
+}
+
+@test "fold puts lines in order and adds them up" {
+	"$SPROF" fold kinds.folded | same_as_golden kinds.fold
+	cat kinds.folded kinds.folded | "$SPROF" fold - >twice
+	awk '{ print $NF / 2 }' twice >half
+	"$SPROF" fold kinds.folded | awk '{ print $NF }' | diff - half
+}
+
+@test "fold of its own output changes nothing" {
+	for f in kinds hostile split; do
+		"$SPROF" fold $f.folded >once
+		"$SPROF" fold once | diff once -
+	done
+}
+
+@test "fold makes hostile names harmless text" {
+	"$SPROF" fold hostile.folded | same_as_golden hostile.fold
+	"$SPROF" fold hostile.folded | iconv -f UTF-8 -t UTF-8 >/dev/null
+	! "$SPROF" fold hostile.folded | LC_ALL=C grep -q $'[\x01-\x09\x0b-\x1f\x7f]'
+}
+
+@test "fold of a recording has thread, functions and samples" {
+	"$SPROF" fold complete.data | same_as_golden complete.fold
+	"$SPROF" fold --time complete.data | same_as_golden complete.time.fold
+}
+
+@test "fold prints times only where there are some" {
+	run --separate-stderr "$SPROF" fold --time kinds.folded
+	[ "$status" -eq 1 ]
+	[ -z "$output" ]
+	[ "$stderr" = "sprof: cannot print times of 'kinds.folded': it holds counts only" ]
+}
+
+@test "what sorts between a name and a semicolon does not split a function" {
+	"$SPROF" report --json split.folded >split.json
+	jq -e '[.rows[] | select(.function == "foo")] | length == 1 and .[0].total == 120 and .[0].self == 50' split.json
+	[ "$("$SPROF" flame split.folded | grep -c '<title>foo$')" -eq 1 ]
+}
+
+@test "report ranks by self, and by total when asked" {
+	"$SPROF" report kinds.folded | same_as_golden kinds.report
+	"$SPROF" report --sort total -n 5 kinds.folded | same_as_golden kinds.total.report
+	"$SPROF" report complete.data | same_as_golden complete.report
+}
+
+@test "report in JSON says what the table says, and its selves add up" {
+	"$SPROF" report --json kinds.folded | same_as_golden kinds.json
+	"$SPROF" report --json complete.data | same_as_golden complete.json
+	"$SPROF" report --json complete.data >c.json
+	jq -e '.version == 1 and ([.rows[].self] | add) == .samples and ([.rows[].self_ns] | add) == .ns' c.json
+	jq -e '.rows | length > 3 and all(.self <= .total and .self_percent <= .total_percent)' c.json
+	"$SPROF" report --json -n 2 complete.data | jq -e '.rows | length == 2'
+	"$SPROF" report --json hostile.folded | jq -e '[.rows[].self] | add == 56'
+}
+
+@test "report says that a recording is incomplete" {
+	"$SPROF" report killed.data | grep -q '^INCOMPLETE: '
+	"$SPROF" report --json killed.data | jq -e .incomplete
+	"$SPROF" flame killed.data | grep -q 'INCOMPLETE: '
+	! "$SPROF" report complete.data | grep -q INCOMPLETE
+}
+
+@test "report fits the terminal, in blocks where it can show them" {
+	on_terminal() { script -qec "stty cols $1; env $2 $SPROF report kinds.folded" /dev/null | tr -d '\r'; }
+	[ "$(on_terminal 80 'LC_ALL=C.UTF-8 NO_COLOR=1 TERM=xterm' | tail -n +5 | wc -L)" -le 80 ]
+	[ "$(on_terminal 64 'LC_ALL=C.UTF-8 NO_COLOR=1 TERM=xterm' | tail -n +5 | wc -L)" -le 64 ]
+	on_terminal 80 'LC_ALL=C.UTF-8 NO_COLOR=1 TERM=xterm' | grep -q '█'
+	! on_terminal 80 'LC_ALL=C NO_COLOR=1 TERM=xterm' | grep -q '█'
+	! on_terminal 80 'LC_ALL=C.UTF-8 NO_COLOR=1 TERM=xterm' | grep -q $'\e\\['
+	on_terminal 80 'LC_ALL=C.UTF-8 TERM=xterm' | grep -q $'\e\\[1m'
+}
+
+@test "report does not cut names in a pipe" {
+	printf 'a;%0500d 1\n' 0 >long.folded
+	"$SPROF" report long.folded | grep -q "$(printf '%0500d' 0)"
+}
+
+@test "flame draws what is expected" {
+	for f in split kinds hostile; do
+		"$SPROF" flame --title "$f" $f.folded | picture | same_as_golden $f.svg.txt
+	done
+	"$SPROF" flame --title recording complete.data | picture | same_as_golden complete.svg.txt
+}
+
+@test "flame is well-formed whatever the names" {
+	for f in split.folded kinds.folded hostile.folded complete.data; do
+		"$SPROF" flame $f -o x.svg
+		xmllint --noout x.svg
+		"$SPROF" flame --no-js --title "$(head -c 60 hostile.folded)" $f | xmllint --noout -
+	done
+}
+
+@test "flame is well-formed where shares are next to nothing" {
+	{ for i in $(seq 300); do echo "main;f$i 1"; done; echo "main;big;inner 9000000"; echo "main;big 1"; } >tiny.folded
+	"$SPROF" flame tiny.folded -o x.svg
+	xmllint --noout x.svg
+	[ "$(grep -c '&#60;0.01%' x.svg)" -ge 2 ]
+}
+
+@test "flame does not depend on the order of lines" {
+	"$SPROF" flame -t x kinds.folded >a.svg
+	tac kinds.folded >backwards.folded
+	"$SPROF" flame -t x backwards.folded >b.svg
+	cmp a.svg b.svg
+}
+
+@test "caps add up to the width of the chart and stand side by side" {
+	for f in kinds.folded hostile.folded complete.data; do
+		"$SPROF" flame --no-js $f | sed -n '/class="frames"/,/^<\/g>$/p' | grep -o '<rect class="c[^>]*>' |
+			sed -E 's/.* x="([0-9.]*)".* width="([0-9.]*)".*/\1 \2/' | sort -g |
+			awk 'BEGIN { at = 10 } { d = $1 - at; if (d > .011 || d < -.011) { print "cap at " $1 ", not " at; exit 1 } at = $1 + $2 }
+				END { d = at - 1190; exit d > .011 || d < -.011 }'
+	done
+}
+
+@test "without scripts there is no script and no data" {
+	"$SPROF" flame --no-js kinds.folded >x.svg
+	! grep -q -e '<script' -e '<metadata' x.svg
+	[ "$(grep -c '<title>' x.svg)" -gt 20 ]
+}
+
+@test "a picture is written whole or not at all" {
+	echo old >x.svg
+	run --separate-stderr "$SPROF" flame -o x.svg /nonexistent
+	[ "$status" -eq 1 ]
+	[ "$(cat x.svg)" = old ]
+	run --separate-stderr "$SPROF" flame -o nowhere/x.svg kinds.folded
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "sprof: cannot write 'nowhere/x.svg': No such file or directory" ]
+	run --separate-stderr "$SPROF" flame -o /dev/full kinds.folded
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "sprof: cannot write '/dev/full': No space left on device" ]
+	run --separate-stderr bash -c '"$SPROF" flame kinds.folded >/dev/full'
+	[ "$status" -eq 1 ]
+	"$SPROF" flame -o x.svg kinds.folded
+	[ "$(head -c 5 x.svg)" = '<?xml' ]
+	[ "$(ls | grep -c new)" -eq 0 ]
+}
+
+@test "bad lines are counted and reported, and a text without stacks is an error" {
+	printf 'a;b 1\nwhat is this\na;c 2\nx;y z\n' >bad.folded
+	run --separate-stderr "$SPROF" fold bad.folded
+	[ "$status" -eq 0 ]
+	[ "$output" = "$(printf 'a;b 1\na;c 2')" ]
+	[ "$stderr" = "sprof: warning: 'bad.folded': lines that are no collapsed stack, left out: 2, the first is line 2" ]
+	run --separate-stderr "$SPROF" report - <<<"hello world"
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "sprof: cannot read 'standard input': no line is a collapsed stack (a;b;c 12)" ]
+}
+
+@test "wrong options are usage errors" {
+	for args in "flame --nope" "fold a b" "report -n x" "report -n -1" "report --sort name" "flame a b"; do
+		run "$SPROF" $args
+		[ "$status" -eq 2 ]
+	done
+}
+
+@test "every --help has three examples" {
+	for c in flame fold report; do
+		[ "$("$SPROF" $c --help | grep -cE '^  (sprof|perf|cat) ')" -ge 3 ]
+	done
+}
+
+@test "a column that does not exist, or holds nothing, is an error" {
+	run "$SPROF" report --column gpus complete.data
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"there is no column 'gpus', only cpu, count, gpu, "* ]]
+	for c in flame fold report; do
+		run --separate-stderr "$SPROF" $c --column gpu-idle complete.data
+		[ "$status" -eq 1 ]
+		[ -z "$output" ]
+		[ "${stderr_lines[-2]}" = "sprof: cannot show column gpu-idle of 'complete.data': it holds no GPU idle time" ]
+		[ "${stderr_lines[-1]}" = "hint: sprof info complete.data lists the columns it has" ]
+	done
+	"$SPROF" fold --column cpu complete.data | same_as_golden complete.fold
+}

@@ -1,0 +1,122 @@
+# What the rows of sprof report can be. What they add up to is judged by tests/unit/test_direction.c.
+
+GOLDEN=$BATS_TEST_DIRNAME/../golden
+
+setup() {
+	bats_require_minimum_version 1.5.0
+	cp "$GOLDEN/recordings/complete.data" "$GOLDEN"/output/*.folded "$BATS_TEST_TMPDIR"
+	cd "$BATS_TEST_TMPDIR"
+	printf 'main;a;work 10\nmain;a;b;work 20\nmain;c;work_[k] 30\nidle 40\n' >x.folded
+}
+
+sums() { # options: "self total name", largest self first
+	"$SPROF" report --json "$@" 2>/dev/null | jq -r '.rows[] | "\(.self) \(.total) \(.function)"' | paste -sd,
+}
+
+@test "rows are modules, kinds, threads, processes" {
+	[ "$(sums --by module complete.data)" = '240 240 <cc1> \u{1b}[31m"�,80 120 make,40 40 [jit],40 40 [kernel],0 40 [no module]' ]
+	[ "$(sums --by kind x.folded)" = "70 100 native,30 30 kernel" ]
+	[ "$(sums --by process complete.data | sed 's/cc[^ ]*/cc/')" = "240 240 cc (pid 101),160 160 make (pid 100)" ]
+	[ "$(sums --by thread --comm make complete.data)" = "160 160 make (tid 100)" ]
+	[ "$(sums --by thread x.folded)" = "100 100 [no thread]" ]
+	for by in function line module file thread process kind; do
+		"$SPROF" report --json --by $by complete.data 2>/dev/null |
+			jq -e ".by == \"$by\" and ([.rows[].self] | add) == .samples and .samples == 400" >/dev/null
+	done
+}
+
+@test "a table is headed by what its rows are" {
+	"$SPROF" report --by module complete.data 2>/dev/null | grep -qE '  Module$'
+	"$SPROF" report --by kind -n 1 complete.data 2>/dev/null | grep -q '^2 more kinds (-n 0 shows all)$'
+}
+
+tree() { # options: "total self function" of every line of the tree
+	"$SPROF" report "$@" | sed '1,/^Total%/d' | sed -E 's/^ *([0-9.<]+%) +([0-9.<]+%) +[0-9]+ +[0-9+-]+  /\1 \2 /'
+}
+
+@test "a tree goes down the dearest path first, and is indented where it branches" {
+	tree --tree x.folded >got
+	diff - got <<-END
+	60% 0% + main
+	30% 0%   + a
+	20% 0%     + b
+	20% 20%       work
+	10% 10%     + work
+	30% 0%   + c
+	30% 30%     work
+	40% 40% + idle
+	END
+	tree --tree --min 15 x.folded | tail -1 | grep -q '^1 smaller ones, together 10% (--min 0 shows them)$'
+	tree --tree -n 2 x.folded | tail -1 | grep -q '^and more (-n 0 shows all)$'
+}
+
+@test "a tree from the leaves, of callers, of callees" {
+	diff - <(tree --invert --focus '^a$' --by function x.folded) <<-END
+	100% 0%   work
+	67% 0%   + b
+	67% 0%     a
+	67% 67%     main
+	33% 0%   + a
+	33% 33%     main
+	END
+	diff - <(tree --callers '^(a|c)$' x.folded) <<-END
+	50% 0% + a
+	50% 50%   main
+	50% 0% + c
+	50% 50%   main
+	END
+	diff - <(tree --callees '^a$' x.folded) <<-END
+	100% 0%   a
+	67% 0%   + b
+	67% 67%     work
+	33% 33%   + work
+	END
+	"$SPROF" report --callees '^a$' x.folded | grep -q '70 filtered out (70%)'
+}
+
+@test "CSV, TSV and JSON hold the same sums, of rows and of nodes" {
+	for f in x.folded kinds.folded hostile.folded complete.data; do
+		"$SPROF" report --csv $f >csv 2>/dev/null
+		"$SPROF" report --tsv $f >tsv 2>/dev/null
+		"$SPROF" report --json $f >json 2>/dev/null
+		"$SPROF" report --tree --csv $f >tree.csv 2>/dev/null
+		"$SPROF" report --tree --json $f >tree.json 2>/dev/null
+		python3 - <<-'END'
+		import csv, json, re
+		plain = lambda s: re.sub(r"^'([=+@-])", r"\1", s)
+		want = json.load(open("json"))["rows"]
+		for name, options in ("csv", {}), ("tsv", {"delimiter": "\t", "quoting": csv.QUOTE_NONE}):
+		    got = list(csv.DictReader(open(name, newline=""), **options))
+		    assert len(got) == len(want) > 2
+		    for g, w in zip(got, want):
+		        assert plain(g["function"]) == w["function"] and g["kind"] == w["kind"]
+		        assert int(g["self_events"]) == w["self"] and int(g["total_events"]) == w["total"]
+		        assert int(g["self_margin"]) == w["self_margin"] and float(g["self_percent"]) == w["self_percent"]
+		nodes, lines = json.load(open("tree.json"))["rows"], list(csv.DictReader(open("tree.csv", newline="")))
+		assert len(nodes) == len(lines)
+		for node, line in zip(nodes, lines):
+		    assert node["id"] == int(line["id"]) and node["total"] == int(line["total_events"])
+		    assert str(node["parent"] if node["parent"] is not None else "") == line["parent"]
+		    below = [n["total"] for n in nodes if n["parent"] == node["id"]]
+		    assert node["total"] == node["self"] + sum(below)
+		END
+	done
+}
+
+@test "a tree fits the terminal, without colours where they are not wanted" {
+	deep=$(printf 'f%s;' $(seq 40)); printf '%sa 5\n%sb::%0200d::c 4\nx 1\n' "$deep" "$deep" 0 >deep.folded
+	on_terminal() { script -qec "stty cols $1; env $2 $SPROF report --tree -n 0 deep.folded" /dev/null | tr -d '\r'; }
+	for width in 60 80 100; do
+		[ "$(on_terminal $width 'LC_ALL=C.UTF-8 NO_COLOR=1 TERM=xterm' | tail -n +5 | wc -L)" -le $width ]
+	done
+	! on_terminal 80 'LC_ALL=C NO_COLOR=1 TERM=xterm' | grep -q $'\e\\['
+	on_terminal 80 'LC_ALL=C TERM=xterm' | grep -q $'\e\\[1m'
+	"$SPROF" report --tree -n 0 deep.folded | grep -q "$(printf '%0200d' 0)"
+}
+
+@test "shapes that do not exist are usage errors" {
+	for args in "--by x" "--min 101" "--min x" "--callers (" "--invert --callers x" "--csv --json" "--gpu --tree"; do
+		run "$SPROF" report $args x.folded
+		[ "$status" -eq 2 ]
+	done
+}

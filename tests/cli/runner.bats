@@ -1,0 +1,92 @@
+# The runner of the tests: what it counts, and that it cannot be fooled into success.
+
+setup() {
+	root=$BATS_TEST_DIRNAME/../..
+	cd "$BATS_TEST_TMPDIR" || return 1
+	mkdir -p tests/unit tests/cli build/tests/unit
+	cp "$root/tests/run" tests/run
+	export BUILD=$BATS_TEST_TMPDIR/build
+}
+
+unit_test() { # name, what its binary does
+	echo "cmocka_unit_test(${3:-it_works})" >"tests/unit/test_$1.c"
+	printf '#!/bin/bash\n%s\n' "$2" >"build/tests/unit/test_$1"
+	chmod +x "build/tests/unit/test_$1"
+}
+
+last_line_is() {
+	echo "$output"
+	[ "${lines[-1]}" = "$1" ]
+}
+
+@test "passed, failed and skipped tests of both kinds are counted" {
+	unit_test a 'printf "1..2\nok 1 - a\nnot ok 2 - b\n"; exit 1'
+	printf '@test "x" { true; }\n@test "y" { skip "no card"; }\n' >tests/cli/c.bats
+	run tests/run --dir=unit --dir=cli
+	[ "$status" -ne 0 ]
+	last_line_is '2 passed, 1 failed, 1 skipped'
+	grep -qxF 'skipped: tests/cli/c.bats: y (no card)' <<<"$output"
+}
+
+@test "a test that cmocka skips is no failure and keeps its reason" {
+	unit_test a 'printf "1..2\nok 1 - a\nno such file here\nnot ok 2 # SKIP b\n"'
+	run tests/run --dir=unit
+	[ "$status" -eq 0 ]
+	last_line_is '1 passed, 0 failed, 1 skipped'
+	grep -qxF 'skipped: tests/unit/test_a.c: b (no such file here)' <<<"$output"
+}
+
+@test "a binary that dies is a failure" {
+	unit_test a 'printf "1..1\nok 1 - a\n"; kill -SEGV $$'
+	run tests/run --dir=unit
+	[ "$status" -ne 0 ]
+	last_line_is '1 passed, 1 failed, 0 skipped'
+	grep -qxF 'broken:  tests/unit/test_a.c: died of signal 11' <<<"$output"
+}
+
+@test "a binary that hangs is a failure" {
+	unit_test a 'echo 1..1; sleep 60'
+	TEST_LIMIT_S=1 run tests/run --dir=unit
+	[ "$status" -ne 0 ]
+	last_line_is '0 passed, 1 failed, 0 skipped'
+}
+
+@test "a test that hangs is a failure" {
+	echo '@test "x" { sleep 60; }' >tests/cli/c.bats
+	BATS_TEST_TIMEOUT=1 run tests/run --dir=cli
+	[ "$status" -ne 0 ]
+	last_line_is '0 passed, 1 failed, 0 skipped'
+}
+
+@test "tests that were planned and did not run are failures" {
+	unit_test a 'printf "1..3\nok 1 - a\n"'
+	run tests/run --dir=unit
+	[ "$status" -ne 0 ]
+	last_line_is '1 passed, 2 failed, 0 skipped'
+}
+
+@test "a binary that prints nothing is a failure" {
+	unit_test a 'exit 0'
+	run tests/run --dir=unit
+	[ "$status" -ne 0 ]
+	last_line_is '0 passed, 1 failed, 0 skipped'
+}
+
+@test "a run in which nothing ran fails" {
+	run tests/run --dir=unit --dir=cli
+	[ "$status" -ne 0 ]
+	last_line_is '0 passed, 0 failed, 0 skipped'
+}
+
+@test "one test is found by a part of its name" {
+	unit_test a 'printf "1..1\nok 1 - %s\n" "$UNIT_TEST_FILTER"' truncated_stack_is_counted
+	unit_test b 'printf "1..1\nnot ok 1 - other\n"; exit 1' other
+	run tests/run --only=stack_is
+	[ "$status" -eq 0 ]
+	last_line_is '1 passed, 0 failed, 0 skipped'
+	run tests/run --only=b
+	[ "$status" -ne 0 ]
+	run tests/run --only=nothing_like_this
+	[ "$status" -ne 0 ]
+	grep -qxF "no test is called 'nothing_like_this'" <<<"$output"
+}

@@ -1,0 +1,107 @@
+/*
+ * Stops a thread of a process again and again, has it run system calls, and lets it go:
+ *
+ *	inject PID CYCLES [keep]
+ *
+ * Each cycle brings the stub and takes it away again, or with `keep` leaves it for the next one. Ends by
+ * printing what the stops cost, in microseconds, and how many cycles worked; status 1 where one gave
+ * a wrong result, 2 where the target was refused.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "core/alloc.h"
+#include "sampler/inject.h"
+#include "tests/drivers/distribution.h"
+
+struct cycle {
+	pid_t pid;
+	bool keep;
+	struct distribution *bring, *take;
+	const char *wrong;
+};
+
+/* The process's number as it knows it itself, and a string read back from the scratch. */
+static int use(struct inject *i, struct cycle *c)
+{
+	const uint64_t none[6] = { 0 };
+	struct inject_call calls[2] = { { .target = SYS_getpid }, { .target = SYS_uname } };
+	char name[390] = "";
+	int64_t pid;
+	int err = inject_syscall(i, SYS_getpid, none, &pid);
+
+	calls[1].args[0] = inject_scratch(i);
+	for (int n = 0; n < 20 && !err; n++) { /* the mailbox goes round */
+		err = inject_calls(i, calls, 2, 1000);
+		if (!err && ((int64_t)calls[0].result != pid || calls[1].result))
+			c->wrong = "result";
+	}
+	if (!err)
+		err = inject_process_read(inject_process(i), inject_scratch(i), name, sizeof(name));
+	if (!err && strcmp(name, "Linux"))
+		c->wrong = "memory";
+	return err;
+}
+
+static int cycle(struct inject *i, void *context)
+{
+	struct inject_reason reason;
+	struct cycle *c = context;
+	int err = inject_stop(i, 250, NULL, NULL, &reason);
+
+	if (err) {
+		fprintf(stderr, "stop: %s\n", reason.why);
+		return err;
+	}
+	err = use(i, c);
+	if (inject_resume(i))
+		err = -ESRCH;
+	distribution_add(c->bring, inject_stop_ns(i));
+	if (err || c->keep)
+		return err;
+	err = inject_stop(i, 250, NULL, NULL, &reason);
+	if (!err)
+		err = inject_unmap(i, inject_stub(i), INJECT_STUB_SIZE);
+	distribution_add(c->take, inject_stop_ns(i));
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	struct distribution bring = { 0 }, take = { 0 };
+	struct cycle c = { .bring = &bring, .take = &take };
+	struct inject_reason reason;
+	long nr, ok = 0;
+
+	if (argc < 3)
+		return 2;
+	c.pid = atoi(argv[1]);
+	nr = atol(argv[2]);
+	c.keep = argc > 3;
+	for (long n = 0; n < nr; n++) {
+		int err;
+
+		reason.why[0] = '\0';
+		err = inject_run(c.pid, 0, cycle, &c, &reason);
+		if (reason.why[0]) {
+			printf("refused: %s\nhint: %s\n", reason.why, reason.hint);
+			return 2;
+		}
+		if (c.wrong) {
+			printf("wrong %s\n", c.wrong);
+			return 1;
+		}
+		if (err)
+			printf("cycle %ld: %s\n", n, strerror(-err));
+		else
+			ok++;
+	}
+	distribution_print(&bring, "stop to bring");
+	distribution_print(&take, "stop to take away");
+	printf("cycles %ld ok %ld\n", nr, ok);
+	return ok != nr;
+}

@@ -1,0 +1,93 @@
+/*
+ * Any text is read as collapsed stacks, made a tree, and its sums checked. What fold prints of it must be
+ * read back as the same, and the picture must hold nothing that the text brought along.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/buffer.h"
+#include "core/log.h"
+#include "core/profile.h"
+#include "output/folded_read.h"
+#include "output/folded_write.h"
+#include "output/summary.h"
+#include "output/svg.h"
+#include "output/tree.h"
+
+static struct tree *read_tree(const void *data, size_t size, struct profile **ret_profile)
+{
+	FILE *f = size ? fmemopen((void *)data, size, "r") : NULL;
+	struct tree *tree = NULL;
+
+	if (!f)
+		return NULL;
+	if (folded_read(f, "fuzz", ret_profile) == 0 &&
+	    tree_new(*ret_profile, &(struct tree_opts){ .without_modules = true }, &tree))
+		abort();
+	fclose(f);
+	return tree;
+}
+
+static void check_sums(const struct tree *tree, const struct profile *p)
+{
+	uint64_t self = 0;
+
+	for (uint32_t i = 0; i < tree->nr_nodes; i++)
+		self += tree->nodes[i].self;
+	if (self != tree->nodes[0].total || self != p->stats.nr_samples)
+		abort();
+}
+
+static void check_read_back(const struct tree *tree)
+{
+	struct buffer text = { 0 };
+	struct profile *p;
+	struct tree *again;
+
+	folded_write(&text, tree, false);
+	again = read_tree(text.data, text.size, &p);
+	/* Nothing is printed of a text whose counts are all 0. */
+	if (!again != !tree->nodes[0].total ||
+	    (again && again->nodes[0].total != tree->nodes[0].total))
+		abort();
+	if (again) {
+		tree_free(again);
+		profile_free(p);
+	}
+	buffer_fini(&text);
+}
+
+static void check_picture(const struct tree *tree, const struct profile *p)
+{
+	struct summary summary;
+	struct buffer b = { 0 };
+
+	summary_init(&summary, p, tree, "");
+	svg_write(&b, tree, &summary,
+		  &(struct svg_opts){ .title = "a]]>b<script>", .without_script = true });
+	if (strcasestr(buffer_cstring(&b), "<script"))
+		abort();
+	for (size_t i = 0; i < b.size; i++)
+		if ((unsigned char)b.data[i] < 0x20 && b.data[i] != '\n' && b.data[i] != '\t')
+			abort();
+	buffer_fini(&b);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct profile *p;
+	struct tree *tree;
+
+	log_set_level(LOG_QUIET);
+	folded_is((const char *)data, size);
+	tree = read_tree(data, size, &p);
+	if (!tree)
+		return 0;
+	check_sums(tree, p);
+	check_read_back(tree);
+	check_picture(tree, p);
+	tree_free(tree);
+	profile_free(p);
+	return 0;
+}

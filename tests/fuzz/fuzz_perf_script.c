@@ -1,0 +1,9 @@
+/* Any bytes are read as the text of perf script. */
+#include "output/import_perf_script.h"
+
+#include "imported.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	return check_import(&import_perf_script, data, size);
+}

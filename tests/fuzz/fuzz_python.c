@@ -1,0 +1,71 @@
+/*
+ * What a Python process, or a file that claims to be an interpreter, hands to the recorder: a line
+ * table, a code object's record, an ELF file. The first byte chooses.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/alloc.h"
+#include "core/profile.h"
+#include "core/profile_sink.h"
+#include "core/source.h"
+#include "sampler/bpf/events.h"
+#include "sampler/python_code.h"
+#include "sampler/python_elf.h"
+#include "sampler/python_lines.h"
+
+static void read_lines(const uint8_t *data, size_t size)
+{
+	for (unsigned int minor = 8; minor < 16; minor++)
+		for (uint32_t at = 0; at < 64; at += 2)
+			if (python_line(minor, data, size, 1, at) > INT32_MAX)
+				abort();
+}
+
+static void read_code(const uint8_t *data, size_t size)
+{
+	size_t padded = size < sizeof(struct code_event) ? sizeof(struct code_event) : size;
+	struct code_event *e = xcalloc(1, padded);
+	struct python_codes *codes = python_codes_new();
+	struct profile *p = profile_new();
+	struct sink *sink = profile_sink_new(p);
+
+	memcpy(e, data, size);
+	python_codes_add(codes, e, padded);
+	e->id &= CODE_ID_MASK;
+	for (uint64_t at = 0; at < 8; at++)
+		python_codes_frame(codes, sink, FRAME_PYTHON | e->id << CODE_POSITION_BITS | at);
+	profile_sink_free(sink);
+	profile_free(p);
+	python_codes_free(codes);
+	free(e);
+}
+
+static void read_elf(const uint8_t *data, size_t size)
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	struct py_layout layout;
+	char why[200];
+
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+		abort();
+	if (python_elf_read(fd, &layout, why, sizeof(why)) == PYTHON_ELF_FOUND &&
+	    (layout.frame_size >= PY_WORDS * 8 || layout.code_size >= PY_WORDS * 8))
+		abort();
+	close(fd);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (!size)
+		return 0;
+	switch (data[0] % 3) {
+	case 0: read_lines(data + 1, size - 1); break;
+	case 1: read_code(data + 1, size - 1); break;
+	case 2: read_elf(data + 1, size - 1); break;
+	}
+	return 0;
+}

@@ -1,0 +1,9 @@
+/* Any bytes are read as speedscope. */
+#include "output/import_speedscope.h"
+
+#include "imported.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	return check_import(&import_speedscope, data, size);
+}

@@ -1,0 +1,119 @@
+# libsprof-gpu.so over the fake GPU: what it collects.
+
+load fake.bash
+
+setup() {
+	fake_setup
+}
+
+# Times, sums, stacks, graph nodes, to the nanosecond. Regenerate with UPDATE_GOLDEN=1.
+@test "every CUDA version gives the same records and sums, to the nanosecond" {
+	for version in 11 12 13; do
+		export SPROF_CUPTI=$BUILD/tests/gpu/cuda$version/libcupti.so.$version
+		FAKE_CLOCK=virtual record --records -- "$WORK" launch:2 graph:1 mixed:1 peer alloc:3
+		grep -qx "cupti [0-9]* libcupti.so.$version" <<<"$output"
+		# When calls were made is real time; what CUDA 11.0 calls graph nodes had no graph yet.
+		grep -v -e '^record api' -e '^cupti ' <<<"$output" >"$BATS_TEST_TMPDIR/got"
+		[ $version != 11 ] || sed -i 's/graph=0 node=1/graph=1 node=1/' "$BATS_TEST_TMPDIR/got"
+		[ -z "${UPDATE_GOLDEN-}" ] || cp "$BATS_TEST_TMPDIR/got" tests/golden/gpu/agent.txt
+		diff tests/golden/gpu/agent.txt "$BATS_TEST_TMPDIR/got"
+	done
+}
+
+@test "every call is counted and has a record with its stack" {
+	record --records -- "$WORK" launch:1000 mixed:10
+	[ "$(calls_of cuLaunchKernel)" -eq 1020 ]
+	[ "$(calls_of cuMemcpyHtoD_v2)" -eq 10 ]
+	[ "$(grep -c '^record api .* cuLaunchKernel ' <<<"$output")" -eq 1020 ]
+	[ "$(grep -c '^record api .*;main;train;forward;launch_gemm$' <<<"$output")" -eq 1000 ]
+	[ "$(counter launches)" -eq "$(($(counter stack_walked) + $(counter stack_cached)))" ]
+	# What repeats is not walked again.
+	[ "$(counter stack_cached)" -ge 990 ]
+}
+
+@test "sums are those of the records, and every launch finds its call" {
+	record --records -- "$WORK" launch:3000 mixed:50 graph:20
+	[ "$(fold_sum kernel ns)" -eq "$(record_sum kernel)" ]
+	[ "$(fold_sum memcpy ns)" -eq "$(record_sum memcpy)" ]
+	[ "$(fold_sum kernel count)" -eq 3200 ]
+	[ "$(counter kernels)" -eq 3200 ]
+	[ "$(counter no_launch)" -eq 0 ]
+	[ "$(counter graph_nodes)" -eq 100 ]
+	! grep '^fold kernel .* -$' <<<"$output"
+}
+
+@test "a full ring loses records, and neither sums nor counts" {
+	record --no-drain -- "$WORK" launch:100000
+	[ "$(sed -n 's/^ring_dropped //p' <<<"$output")" -gt 10000 ]
+	[ "$(fold_sum kernel count)" -eq 100000 ]
+	[ "$(fold_sum kernel ns)" -eq 100000000 ]
+	[ "$(calls_of cuLaunchKernel)" -eq 100000 ]
+}
+
+@test "threads have lanes of their own, and their streams run side by side" {
+	record --records -- "$WORK" threads:2000 threads:2000
+	[ "$(calls_of cuLaunchKernel)" -eq 16000 ]
+	[ "$(fold_sum kernel count)" -eq 16000 ]
+	[ "$(counter threads)" -eq 9 ]
+	[ "$(counter lanes_shared)" -eq 0 ]
+	[ "$(grep '^record kernel' <<<"$output" | grep -o 'stream=[0-9]*' | sort -u | wc -l)" -eq 4 ]
+	! grep '^fold kernel .* -$' <<<"$output"
+}
+
+@test "buffers that CUPTI completes on its own threads, late, lose nothing" {
+	FAKE_BUFFER_LATE=1 record --records -- "$WORK" launch:20000 idle:100
+	[ "$(fold_sum kernel count)" -eq 20000 ]
+	[ "$(record_sum kernel)" -eq 20000000 ]
+}
+
+@test "graphs: nodes by default, one record per launch on request" {
+	record -- "$WORK" graph:10
+	[ "$(fold_sum kernel count)" -eq 50 ]
+	[ "$(fold_sum graph count)" -eq 0 ]
+	# kernels off, GRAPH_TRACE, stacks and records on
+	record --want=0x320 -- "$WORK" graph:10
+	[ "$(fold_sum graph count)" -eq 10 ]
+	[ "$(fold_sum graph ns)" -eq 60000 ]
+	[ "$(fold_sum kernel count)" -eq 0 ]
+	grep -q '^fold graph .*;main;replay$' <<<"$output"
+}
+
+@test "a call shorter than the threshold gets no stack, and that is counted" {
+	record --stack-min=1000000000 -- "$WORK" launch:100
+	[ "$(counter stack_short)" -eq 101 ]
+	[ "$(counter stack_walked)" -eq 0 ]
+	grep -q '^fold kernel gemm_kernel .* -$' <<<"$output"
+}
+
+@test "only the classes that were asked for get stacks" {
+	record --classes=0x20 -- "$WORK" mixed:10 # synchronisation
+	[ "$(counter launches)" -eq 11 ]
+	grep -q '^fold sync .*;main;mixed$' <<<"$output"
+	grep -q '^fold kernel gemm_kernel .* -$' <<<"$output"
+}
+
+@test "a stack deeper than the limit keeps its leaf and says so" {
+	record -- "$WORK" deep:600
+	grep -q '^fold kernel .*\[end 4\];deeper;.*;deeper;launch_gemm$' <<<"$output"
+}
+
+@test "device memory: what is allocated, and the peak" {
+	record -- "$WORK" alloc:10
+	grep -qx 'device 0 Fake H200 sms=132 allocated=5242880 peak=10485760' <<<"$output"
+	[ "$(fold_sum alloc bytes)" -eq 10485760 ]
+}
+
+@test "capture: calls of cuProfilerStart and cuProfilerStop are records" {
+	record --records -- "$WORK" profiler
+	grep -q '^record api .* cuProfilerStart .*class=9 ' <<<"$output"
+	grep -q '^record api .* cuProfilerStop .*class=10 ' <<<"$output"
+}
+
+@test "times of a CUPTI that keeps its own clock are converted" {
+	FAKE_TIMESTAMP_ERROR=15 record --records -- "$WORK" launch:10
+	grep -q '^failure 8 15 1 CUPTI keeps its own clock' <<<"$output"
+	# The kernel begins 5 us after its call: both are on one clock, then.
+	awk '$2 == "api" && / cuLaunchKernel corr=1 / { call = $3 }
+		$2 == "kernel" && / corr=1 / { kernel = $3 }
+		END { d = kernel - call; exit !(call && d > 0 && d < 5000000) }' <<<"$output"
+}

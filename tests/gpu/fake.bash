@@ -1,0 +1,32 @@
+# Runs programs on a GPU that is not there: see tests/gpu/fake_cuda.c, tests/gpu/fake_cupti.c and tests/gpu/recorder.py.
+
+fake_setup() {
+	bats_require_minimum_version 1.5.0
+	export SPROF_GPU_LIBRARY=$BUILD/libsprof-gpu.so LD_LIBRARY_PATH=$BUILD/tests/gpu
+	export SPROF_CUPTI=$BUILD/tests/gpu/cuda12/libcupti.so.12
+	WORK=$TARGETS/gpu_work
+}
+
+# What the agent shared, of a program run under it: recorder options, --, program.
+record() {
+	run --separate-stderr timeout 60 python3 tests/gpu/recorder.py "$@"
+	[ "$status" -eq 0 ] || { echo "$output"; echo "$stderr"; return 1; }
+}
+
+# Sum of a field (count, ns, bytes) over the folds of a kind.
+fold_sum() { # kind, field
+	sed -n "s/^fold $1 .* $2=\([0-9]*\).*/\1/p" <<<"$output" | awk '{ s += $1 } END { print s + 0 }'
+}
+
+# Sum over the records of a kind.
+record_sum() { # kind
+	awk -v kind="$1" '$1 == "record" && $2 == kind { s += $4 - $3 } END { print s + 0 }' <<<"$output"
+}
+
+counter() {
+	sed -n "s/^counter $1 //p" <<<"$output" | grep . || echo 0
+}
+
+calls_of() {
+	sed -n "s/^api $1 \([0-9]*\) .*/\1/p" <<<"$output" | grep . || echo 0
+}

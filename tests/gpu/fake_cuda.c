@@ -1,0 +1,408 @@
+/*
+ * A libcuda.so.1 without a driver. What it promises, so that tests can assert it:
+ *
+ *	kernel    100 ns per block; copies 1 ns per 16 bytes + 1000; sets 1 ns per 64 bytes + 500
+ *	stream    one operation after the other; one begins 5 us after its call, or when its stream is free
+ *	clock     FAKE_CLOCK=virtual: a clock that begins at 1 000 000 000 and goes on by 1000 ns with each
+ *		  look, so that times are the same in every run; else real time, on the tool's clock
+ */
+#include "tests/gpu/fake_gpu.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define API __attribute__((visibility("default")))
+#define MAX_STREAMS 64
+#define MAX_NODES 64
+#define LAUNCH_NS 5000
+
+typedef int CUresult;
+
+struct node {
+	struct fake_kernel *kernel;
+	uint32_t grid[3], block[3];
+	uint64_t id;
+};
+
+struct graph {
+	uint32_t id, nr;
+	struct node nodes[MAX_NODES];
+};
+
+static const struct fake_tool *tool; /* atomic */
+static uint32_t next_correlation, next_graph;
+static uint64_t next_node, next_address = 0x7f0000000000, virtual_now = 1000000000;
+static uint64_t stream_end[MAX_STREAMS];
+static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool is_virtual;
+static uint32_t device; /* of the current context */
+
+API void fake_cuda_set_tool(const struct fake_tool *t)
+{
+	__atomic_store_n(&tool, t, __ATOMIC_RELEASE);
+}
+
+API const struct fake_tool *fake_cuda_tool(void)
+{
+	return __atomic_load_n(&tool, __ATOMIC_ACQUIRE);
+}
+
+static uint64_t now(void)
+{
+	struct timespec ts;
+
+	if (is_virtual)
+		return __atomic_add_fetch(&virtual_now, 1000, __ATOMIC_RELAXED);
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+struct call {
+	const char *name;
+	uint32_t cbid, correlation;
+	uint64_t data;
+	int result;
+};
+
+static void enter(struct call *c)
+{
+	const struct fake_tool *t = __atomic_load_n(&tool, __ATOMIC_ACQUIRE);
+
+	c->correlation = __atomic_add_fetch(&next_correlation, 1, __ATOMIC_RELAXED);
+	if (t)
+		t->api(0, c->cbid, c->name, c->correlation, &c->data, &c->result);
+}
+
+static int leave(struct call *c)
+{
+	const struct fake_tool *t = __atomic_load_n(&tool, __ATOMIC_ACQUIRE);
+
+	if (t)
+		t->api(1, c->cbid, c->name, c->correlation, &c->data, &c->result);
+	return c->result;
+}
+
+static void emit(struct fake_op *op)
+{
+	const struct fake_tool *t = __atomic_load_n(&tool, __ATOMIC_ACQUIRE);
+
+	if (!t || !t->op)
+		return;
+	if (!is_virtual) { /* the tool has its say about what time it is */
+		uint64_t ahead = t->now() - now();
+
+		op->start += ahead;
+		op->end += ahead;
+	}
+	t->op(op);
+}
+
+/* Runs for `ns` on its stream, when its turn comes. */
+static void schedule(struct fake_op *op, void *stream, uint64_t ns)
+{
+	uint32_t s = (uint32_t)(uintptr_t)stream % MAX_STREAMS;
+	uint64_t ready = now() + LAUNCH_NS;
+
+	pthread_mutex_lock(&device_lock);
+	op->start = stream_end[s] > ready ? stream_end[s] : ready;
+	op->end = op->start + ns;
+	stream_end[s] = op->end;
+	pthread_mutex_unlock(&device_lock);
+	op->stream = s + 7; /* as CUPTI numbers the default stream */
+	op->device = device;
+	op->context = device + 1;
+}
+
+static uint64_t wait_until(uint64_t end)
+{
+	uint64_t at = now();
+
+	while (!is_virtual && at < end) {
+		struct timespec t = { 0, (long)(end - at > 1000000 ? 1000000 : end - at) };
+
+		nanosleep(&t, NULL);
+		at = now();
+	}
+	return at > end ? at : end;
+}
+
+/* As the driver does, the fake refuses to work in a forked child; here: no tool sees its calls. */
+static void forget_tool(void)
+{
+	tool = NULL;
+}
+
+static void load_injection(void)
+{
+	const char *path = getenv("CUDA_INJECTION64_PATH");
+	void *library = path && *path ? dlopen(path, RTLD_NOW) : NULL;
+	int (*init)(void) = library ? (int (*)(void))dlsym(library, "InitializeInjection") : NULL;
+
+	if (path && *path && !init)
+		fprintf(stderr, "fake libcuda: cannot load '%s': %s\n", path, dlerror());
+	pthread_atfork(NULL, NULL, forget_tool);
+	if (init)
+		init();
+}
+
+API CUresult cuInit(unsigned int flags)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	const char *clock = getenv("FAKE_CLOCK");
+
+	(void)flags;
+	is_virtual = clock && !strcmp(clock, "virtual");
+	pthread_once(&once, load_injection);
+	return 0;
+}
+
+API CUresult cuDriverGetVersion(int *version)
+{
+	*version = 13000;
+	return 0;
+}
+
+API CUresult cuCtxSetDevice(uint32_t d) /* the fake's own: which device calls go to */
+{
+	device = d;
+	return 0;
+}
+
+API CUresult cuModuleGetFunction(void **function, void *module, const char *name)
+{
+	struct fake_kernel *k = malloc(sizeof(*k));
+
+	(void)module;
+	k->name = strdup(name);
+	k->registers = 32 + (uint32_t)strlen(name) % 8;
+	*function = k;
+	return 0;
+}
+
+static void run_kernel(struct fake_op *op, const struct fake_kernel *k, const uint32_t grid[3],
+		       const uint32_t block[3], void *stream)
+{
+	op->kind = 10;
+	op->name = k->name;
+	op->registers = k->registers;
+	for (int i = 0; i < 3; i++) {
+		op->grid[i] = grid[i];
+		op->block[i] = block[i];
+	}
+	schedule(op, stream, 100ull * grid[0] * grid[1] * grid[2]);
+	emit(op);
+}
+
+API __attribute__((noinline)) CUresult cuLaunchKernel(void *function, uint32_t gx, uint32_t gy,
+						      uint32_t gz, uint32_t bx, uint32_t by,
+						      uint32_t bz, uint32_t shared, void *stream,
+						      void **params, void **extra)
+{
+	struct call c = { .name = "cuLaunchKernel", .cbid = 307 };
+	const uint32_t grid[3] = { gx, gy, gz }, block[3] = { bx, by, bz };
+	struct fake_op op = { .shared = shared };
+
+	(void)params;
+	(void)extra;
+	enter(&c);
+	op.correlation = c.correlation;
+	run_kernel(&op, function, grid, block, stream);
+	return leave(&c);
+}
+
+API CUresult cuGraphCreate(void **graph, unsigned int flags)
+{
+	struct graph *g = calloc(1, sizeof(*g));
+
+	(void)flags;
+	g->id = __atomic_add_fetch(&next_graph, 1, __ATOMIC_RELAXED);
+	*graph = g;
+	return 0;
+}
+
+/* The fake's own shape: a kernel and how many blocks. */
+API CUresult cuGraphAddFakeKernel(void *graph, void *function, uint32_t blocks)
+{
+	struct graph *g = graph;
+	struct node *n = &g->nodes[g->nr];
+
+	if (g->nr == MAX_NODES)
+		return 2;
+	g->nr++;
+	n->kernel = function;
+	n->grid[0] = blocks;
+	n->grid[1] = n->grid[2] = n->block[0] = n->block[1] = n->block[2] = 1;
+	n->id = __atomic_add_fetch(&next_node, 1, __ATOMIC_RELAXED) | (uint64_t)g->id << 32;
+	return 0;
+}
+
+API CUresult cuGraphLaunch(void *graph, void *stream)
+{
+	struct call c = { .name = "cuGraphLaunch", .cbid = 514 };
+	const struct graph *g = graph;
+	struct fake_op whole = { .kind = 51, .graph = g->id, .graph_nodes = g->nr };
+	uint64_t total = 0;
+
+	enter(&c);
+	whole.correlation = c.correlation;
+	for (uint32_t i = 0; i < g->nr; i++) {
+		const struct node *n = &g->nodes[i];
+		struct fake_op op = { .correlation = c.correlation,
+				      .graph = g->id,
+				      .graph_node = n->id };
+
+		run_kernel(&op, n->kernel, n->grid, n->block, stream);
+		total += 100ull * n->grid[0];
+	}
+	schedule(&whole, stream, 0);
+	whole.start -= total;
+	emit(&whole);
+	return leave(&c);
+}
+
+static CUresult copy(struct call *c, uint32_t kind, uint64_t bytes, void *stream, bool wait)
+{
+	struct fake_op op = { .kind = 1, .copy_kind = kind, .bytes = bytes };
+
+	enter(c);
+	op.correlation = c->correlation;
+	schedule(&op, stream, 1000 + bytes / 16);
+	if (wait)
+		wait_until(op.end);
+	emit(&op);
+	return leave(c);
+}
+
+API CUresult cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes)
+{
+	struct call c = { .name = "cuMemcpyHtoD_v2", .cbid = 276 };
+
+	(void)to;
+	(void)from;
+	return copy(&c, 1, bytes, NULL, true);
+}
+
+API CUresult cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream)
+{
+	struct call c = { .name = "cuMemcpyDtoHAsync_v2", .cbid = 281 };
+
+	(void)to;
+	(void)from;
+	return copy(&c, 2, bytes, stream, false);
+}
+
+API CUresult cuMemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *from_context,
+			       size_t bytes, void *stream)
+{
+	struct call c = { .name = "cuMemcpyPeerAsync", .cbid = 319 };
+	struct fake_op op = { .kind = 22, .copy_kind = 10, .bytes = bytes };
+
+	(void)to;
+	(void)from;
+	enter(&c);
+	op.correlation = c.correlation;
+	op.source_device = (uint32_t)(uintptr_t)from_context;
+	op.destination_device = (uint32_t)(uintptr_t)to_context;
+	schedule(&op, stream, 1000 + bytes / 16);
+	emit(&op);
+	return leave(&c);
+}
+
+API CUresult cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *stream)
+{
+	struct call c = { .name = "cuMemsetD8Async", .cbid = 221 };
+	struct fake_op op = { .kind = 2, .bytes = bytes, .value = value };
+
+	(void)to;
+	enter(&c);
+	op.correlation = c.correlation;
+	schedule(&op, stream, 500 + bytes / 64);
+	emit(&op);
+	return leave(&c);
+}
+
+static CUresult memory(struct call *c, uint32_t type, uint64_t address, uint64_t bytes)
+{
+	struct fake_op op = { .kind = 49, .type = type, .address = address, .bytes = bytes };
+
+	enter(c);
+	op.correlation = c->correlation;
+	op.start = op.end = now();
+	op.device = device;
+	op.context = device + 1;
+	emit(&op);
+	return leave(c);
+}
+
+API CUresult cuMemAlloc_v2(uint64_t *address, size_t bytes)
+{
+	struct call c = { .name = "cuMemAlloc_v2", .cbid = 243 };
+
+	*address = __atomic_fetch_add(&next_address, (bytes + 511) & ~511ull, __ATOMIC_RELAXED);
+	return memory(&c, 1, *address, bytes);
+}
+
+/* The size comes from the caller: the fake keeps no book. */
+API CUresult cuMemFreeFake(uint64_t address, size_t bytes)
+{
+	struct call c = { .name = "cuMemFree_v2", .cbid = 245 };
+
+	return memory(&c, 2, address, bytes);
+}
+
+static CUresult synchronize(struct call *c, uint32_t type, uint32_t first, uint32_t last)
+{
+	struct fake_op op = { .kind = 38, .type = type };
+	uint64_t end = 0;
+
+	enter(c);
+	op.correlation = c->correlation;
+	op.start = now();
+	pthread_mutex_lock(&device_lock);
+	for (uint32_t i = first; i <= last; i++)
+		end = stream_end[i] > end ? stream_end[i] : end;
+	pthread_mutex_unlock(&device_lock);
+	op.end = wait_until(end);
+	op.context = device + 1;
+	op.stream = first == last ? first + 7 : 0xffffffff;
+	emit(&op);
+	return leave(c);
+}
+
+API CUresult cuStreamSynchronize(void *stream)
+{
+	struct call c = { .name = "cuStreamSynchronize", .cbid = 126 };
+	uint32_t s = (uint32_t)(uintptr_t)stream % MAX_STREAMS;
+
+	return synchronize(&c, 3, s, s);
+}
+
+API CUresult cuCtxSynchronize(void)
+{
+	struct call c = { .name = "cuCtxSynchronize", .cbid = 17 };
+
+	return synchronize(&c, 4, 0, MAX_STREAMS - 1);
+}
+
+static CUresult profiler(const char *name, uint32_t cbid)
+{
+	struct call c = { .name = name, .cbid = cbid };
+
+	enter(&c);
+	return leave(&c);
+}
+
+API CUresult cuProfilerStart(void)
+{
+	return profiler("cuProfilerStart", 308);
+}
+
+API CUresult cuProfilerStop(void)
+{
+	return profiler("cuProfilerStop", 309);
+}

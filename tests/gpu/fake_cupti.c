@@ -1,0 +1,398 @@
+/*
+ * A libcupti.so of CUDA 11, 12 or 13 (FAKE_VERSION), over the fake libcuda.so.1: record sizes and
+ * places of each version, and by environment what goes wrong in the field:
+ *
+ *	FAKE_SUBSCRIBE_ERROR=n	   cuptiSubscribe fails with it, for the first FAKE_SUBSCRIBE_MS (for ever)
+ *	FAKE_HOLDER=name	   who that is, for cuptiSubscribe_v2
+ *	FAKE_DROP=n		   every nth record is dropped, and counted
+ *	FAKE_ZERO_AFTER=n	   records after the nth have no times
+ *	FAKE_KIND_ERROR=kind:n	   cuptiActivityEnable(kind) fails with n
+ *	FAKE_TIMESTAMP_ERROR=n	   the clock callback is refused
+ *	FAKE_BUFFER_LATE=1	   full buffers are completed by a thread of CUPTI's
+ *	FAKE_LOG=file		   a line per call of an exported function: pid function
+ */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/gpu/fake_cupti.h"
+#include "tests/gpu/fake_gpu.h"
+
+#define API __attribute__((visibility("default")))
+#define NR_KINDS 64
+#define NR_CBIDS 800
+
+struct callback_data {
+	uint32_t site, pad;
+	const char *function;
+	const void *params;
+	void *result;
+	const char *symbol;
+	void *context;
+	uint32_t context_uid, pad2;
+	uint64_t *data;
+	uint32_t correlation;
+};
+
+typedef void (*callback_fn)(void *, uint32_t, uint32_t, const struct callback_data *);
+typedef void (*requested_fn)(uint8_t **, size_t *, size_t *);
+typedef void (*completed_fn)(void *, uint32_t, uint8_t *, size_t, size_t);
+
+static callback_fn callback;
+static void *callback_user;
+static bool enabled_kinds[NR_KINDS], enabled_cbids[NR_CBIDS];
+static requested_fn requested;
+static completed_fn completed;
+static uint64_t (*timestamp)(void);
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint8_t *buffer;
+static size_t buffer_size, buffer_used;
+static uint64_t nr_ops;
+static size_t nr_dropped;
+
+static long number(const char *variable)
+{
+	const char *text = getenv(variable);
+
+	return text ? atol(text) : 0;
+}
+
+static uint64_t realtime_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void note(const char *function)
+{
+	const char *path = getenv("FAKE_LOG");
+	char line[128];
+	int fd, n;
+
+	if (!path)
+		return;
+	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+	n = snprintf(line, sizeof(line), "%d %s\n", (int)getpid(), function);
+	if (fd < 0 || write(fd, line, (size_t)n) != n)
+		abort();
+	close(fd);
+}
+
+static void on_api(uint32_t site, uint32_t cbid, const char *name, uint32_t correlation,
+		   uint64_t *data, int *result)
+{
+	const struct callback_data d = { .site = site,
+					 .function = name,
+					 .result = result,
+					 .data = data,
+					 .correlation = correlation };
+
+	if (callback && enabled_cbids[cbid])
+		callback(callback_user, 1, cbid, &d);
+}
+
+struct done {
+	uint8_t *buffer;
+	size_t size, used;
+};
+
+static void *complete_later(void *arg)
+{
+	struct done d = *(struct done *)arg;
+
+	free(arg);
+	usleep(3000);
+	completed(NULL, 0, d.buffer, d.size, d.used);
+	return NULL;
+}
+
+/* Hands the buffer over; called with the lock, which it gives up: completed() may take any other. */
+static void hand_over(void)
+{
+	struct done d = { buffer, buffer_size, buffer_used };
+	pthread_t thread;
+
+	buffer = NULL;
+	buffer_used = buffer_size = 0;
+	pthread_mutex_unlock(&lock);
+	if (d.buffer && number("FAKE_BUFFER_LATE")) {
+		struct done *copy = malloc(sizeof(*copy));
+
+		*copy = d;
+		if (!pthread_create(&thread, NULL, complete_later, copy))
+			pthread_detach(thread);
+	} else if (d.buffer) {
+		completed(NULL, 0, d.buffer, d.size, d.used);
+	}
+	pthread_mutex_lock(&lock);
+}
+
+static void on_op(const struct fake_op *op)
+{
+	struct fake_op seen = *op;
+	uint64_t n;
+
+	if (op->kind >= NR_KINDS || !enabled_kinds[op->kind])
+		return;
+	pthread_mutex_lock(&lock);
+	n = ++nr_ops;
+	if (number("FAKE_DROP") && !(n % (uint64_t)number("FAKE_DROP"))) {
+		nr_dropped++;
+		pthread_mutex_unlock(&lock);
+		return;
+	}
+	if (number("FAKE_ZERO_AFTER") && n > (uint64_t)number("FAKE_ZERO_AFTER"))
+		seen.start = seen.end = 0;
+	if (buffer && buffer_used + fake_record_size(op->kind) > buffer_size)
+		hand_over();
+	if (!buffer) {
+		size_t max = 0;
+
+		requested(&buffer, &buffer_size, &max);
+		buffer_used = 0;
+	}
+	buffer_used += fake_record_write(buffer + buffer_used, &seen);
+	pthread_mutex_unlock(&lock);
+}
+
+static uint64_t tool_now(void)
+{
+	return timestamp ? timestamp() : realtime_ns();
+}
+
+static const struct fake_tool tool = { on_api, on_op, tool_now };
+
+static bool hook(const struct fake_tool *t)
+{
+	void *cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	void (*set)(const struct fake_tool *) =
+		cuda ? (void (*)(const struct fake_tool *))dlsym(cuda, "fake_cuda_set_tool") : NULL;
+
+	if (set)
+		set(t);
+	return set;
+}
+
+static bool is_held(void)
+{
+	static uint64_t first;
+	long ms = number("FAKE_SUBSCRIBE_MS");
+
+	if (!number("FAKE_SUBSCRIBE_ERROR"))
+		return false;
+	if (!first)
+		first = realtime_ns();
+	return !ms || realtime_ns() - first < (uint64_t)ms * 1000000u;
+}
+
+API int cuptiSubscribe(void **subscriber, callback_fn f, void *user)
+{
+	note("cuptiSubscribe");
+	if (is_held())
+		return (int)number("FAKE_SUBSCRIBE_ERROR");
+	if (callback)
+		return 39;
+	if (!hook(&tool))
+		return 999;
+	callback = f;
+	callback_user = user;
+	*subscriber = &callback;
+	return 0;
+}
+
+#if FAKE_VERSION >= 13
+struct subscriber_params {
+	size_t size;
+	const char *name;
+	char *old_name;
+	size_t old_name_size;
+};
+
+API int cuptiSubscribe_v2(void **subscriber, callback_fn f, void *user, struct subscriber_params *p)
+{
+	const char *holder = getenv("FAKE_HOLDER");
+
+	note("cuptiSubscribe_v2");
+	if (!is_held())
+		return cuptiSubscribe(subscriber, f, user);
+	if (holder && p->old_name)
+		snprintf(p->old_name, p->old_name_size, "CUPTI for %s", holder);
+	return (int)number("FAKE_SUBSCRIBE_ERROR");
+}
+#endif
+
+API int cuptiUnsubscribe(void *subscriber)
+{
+	note("cuptiUnsubscribe");
+	if (subscriber != &callback || !callback)
+		return 1;
+	callback = NULL;
+	hook(NULL);
+	return 0;
+}
+
+API int cuptiFinalize(void)
+{
+	note("cuptiFinalize");
+	callback = NULL;
+	requested = NULL;
+	completed = NULL;
+	memset(enabled_kinds, 0, sizeof(enabled_kinds));
+	memset(enabled_cbids, 0, sizeof(enabled_cbids));
+	hook(NULL);
+	return 0;
+}
+
+API int cuptiEnableCallback(uint32_t enable, void *subscriber, uint32_t domain, uint32_t cbid)
+{
+	if (subscriber != &callback || cbid >= NR_CBIDS)
+		return 1;
+	if (domain == 1)
+		enabled_cbids[cbid] = enable;
+	return 0;
+}
+
+API int cuptiGetCallbackName(uint32_t domain, uint32_t cbid, const char **name)
+{
+	if (!cbid || cbid >= NR_CBIDS || domain > 2)
+		return 1;
+	*name = domain == 1 ? fake_driver_name(cbid) : "cudaOther";
+	return 0;
+}
+
+API int cuptiActivityEnable(uint32_t kind)
+{
+	const char *error = getenv("FAKE_KIND_ERROR");
+	const char *colon = error ? strchr(error, ':') : NULL;
+
+	note("cuptiActivityEnable");
+	if (colon && (uint32_t)atol(error) == kind)
+		return atoi(colon + 1);
+	if (kind >= NR_KINDS || !fake_record_size(kind))
+		return 21;
+	enabled_kinds[kind] = true;
+	return 0;
+}
+
+API int cuptiActivityEnableAndDump(uint32_t kind)
+{
+	const struct fake_op device = { .kind = 8 };
+	int err = cuptiActivityEnable(kind);
+
+	if (!err && kind == 8)
+		on_op(&device);
+	return err;
+}
+
+API int cuptiActivityDisable(uint32_t kind)
+{
+	note("cuptiActivityDisable");
+	if (kind < NR_KINDS)
+		enabled_kinds[kind] = false;
+	return 0;
+}
+
+API int cuptiActivityRegisterCallbacks(requested_fn r, completed_fn c)
+{
+	note("cuptiActivityRegisterCallbacks");
+	requested = r;
+	completed = c;
+	return 0;
+}
+
+API int cuptiActivityRegisterTimestampCallback(uint64_t (*f)(void))
+{
+	if (number("FAKE_TIMESTAMP_ERROR"))
+		return (int)number("FAKE_TIMESTAMP_ERROR");
+	timestamp = f;
+	return 0;
+}
+
+API int cuptiActivitySetAttribute(uint32_t attribute, size_t *size, void *value)
+{
+	return attribute > 16 || !size || !value;
+}
+
+#ifndef FAKE_WITHOUT_FLUSH
+API int cuptiActivityFlushAll(uint32_t flag)
+{
+	(void)flag;
+	note("cuptiActivityFlushAll");
+	pthread_mutex_lock(&lock);
+	if (buffer)
+		hand_over();
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+#endif
+
+API int cuptiActivityGetNextRecord(uint8_t *bytes, size_t valid, uint8_t **record)
+{
+	uint8_t *next = bytes;
+	uint32_t kind;
+	size_t size;
+
+	if (*record) {
+		memcpy(&kind, *record, 4);
+		next = *record + fake_record_size(kind);
+	}
+	if (next + 4 > bytes + valid)
+		return 12;
+	memcpy(&kind, next, 4);
+	size = fake_record_size(kind);
+	if (!size)
+		return 21;
+	if (next + size > bytes + valid)
+		return 12;
+	*record = next;
+	return 0;
+}
+
+API int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *nr)
+{
+	(void)context;
+	(void)stream;
+	*nr = __atomic_exchange_n(&nr_dropped, 0, __ATOMIC_ACQ_REL);
+	return 0;
+}
+
+API int cuptiGetVersion(uint32_t *version)
+{
+	*version = FAKE_VERSION == 11 ? 14 : FAKE_VERSION == 12 ? 26 : 130000;
+	return 0;
+}
+
+API int cuptiGetTimestamp(uint64_t *ns)
+{
+	*ns = tool_now();
+	return 0;
+}
+
+API int cuptiGetResultString(int result, const char **text)
+{
+	static const struct {
+		int result;
+		const char *text;
+	} texts[] = {
+		{ 15, "CUPTI_ERROR_NOT_INITIALIZED" },
+		{ 21, "CUPTI_ERROR_INVALID_KIND" },
+		{ 35, "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES" },
+		{ 39, "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED" },
+		{ 999, "CUPTI_ERROR_UNKNOWN" },
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (texts[i].result == result) {
+			*text = texts[i].text;
+			return 0;
+		}
+	return 1;
+}

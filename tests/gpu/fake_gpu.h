@@ -1,0 +1,44 @@
+/*
+ * Between the fake libcuda.so.1 and the fake libcupti.so: what the one tells the other. Neither needs
+ * a GPU: the "device" is a clock per stream, and an operation ends when its turn has come.
+ */
+#ifndef SPROF_TESTS_GPU_FAKE_GPU_H
+#define SPROF_TESTS_GPU_FAKE_GPU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* One piece of work of the device. kind: CUPTI's activity kinds. */
+struct fake_op {
+	uint32_t kind;
+	uint32_t correlation, device, context, stream;
+	uint64_t start, end;
+	const char *name; /* kernel */
+	uint32_t grid[3], block[3], registers, shared;
+	uint64_t bytes, address;
+	uint32_t copy_kind, source_device, destination_device;
+	uint32_t value; /* memset */
+	uint32_t type;	/* synchronisation, memory operation, pool operation */
+	uint64_t graph_node;
+	uint32_t graph;
+	uint32_t graph_nodes; /* GRAPH_TRACE: how many kernels it stands for */
+};
+
+struct fake_tool {
+	void (*api)(uint32_t site, uint32_t cbid, const char *name, uint32_t correlation,
+		    uint64_t *data, int *result);
+	void (*op)(const struct fake_op *op);
+	uint64_t (*now)(void); /* the tool's clock; NULL = CLOCK_REALTIME */
+};
+
+/* Of libcuda.so.1. NULL takes the tool away. */
+void fake_cuda_set_tool(const struct fake_tool *tool);
+const struct fake_tool *fake_cuda_tool(void);
+
+/* A kernel is known by its name; it runs 100 ns per block of its grid. */
+struct fake_kernel {
+	const char *name;
+	uint32_t registers;
+};
+
+#endif

@@ -1,0 +1,85 @@
+# NVTX ranges of programs that use NVTX's own headers, of whichever version is at hand.
+
+load fake.bash
+
+# Where the headers are: $NVTX_INCLUDE, a toolkit, or NVIDIA's wheel of them (0.1 MB), which is fetched once.
+find_headers() {
+	local dir wheels=$BUILD/tests/gpu/nvtx
+
+	for dir in "${NVTX_INCLUDE-}" /usr/local/cuda/include "$wheels"/nvidia/nvtx/include; do
+		[ -e "$dir/nvtx3/nvToolsExt.h" ] && echo "$dir" && return
+	done
+	mkdir -p "$wheels"
+	timeout 60 python3 -m pip -q download --no-deps -d "$wheels" nvidia-nvtx-cu12==12.9.79 >/dev/null 2>&1 || return 1
+	python3 -m zipfile -e "$wheels"/*.whl "$wheels" && echo "$wheels/nvidia/nvtx/include"
+}
+
+setup_file() {
+	local include
+
+	include=$(find_headers) || return 0
+	gcc -O1 -g -no-pie -pthread -isystem "$include" -o "$BATS_FILE_TMPDIR/nvtx_user" tests/gpu/nvtx_user.c -ldl
+	strip "$BATS_FILE_TMPDIR/nvtx_user"
+}
+
+setup() {
+	fake_setup
+	USER_PROGRAM=$BATS_FILE_TMPDIR/nvtx_user
+	[ -x "$USER_PROGRAM" ] || skip 'no NVTX headers: set NVTX_INCLUDE, or let pip fetch nvidia-nvtx-cu12'
+}
+
+@test "ranges nest across domains, with counts and times" {
+	record --records -- "$USER_PROGRAM" 50
+	grep -q '^range Schritt ü count=50 ' <<<"$output"
+	grep -q '^range Schritt ü/load count=50 ' <<<"$output"
+	grep -q '^range Schritt ü/model:forward count=50 ' <<<"$output"
+	# A load sleeps for 1 ms, a step for 2: never less, and on a busy machine more.
+	awk -F'[= ]' '/^range Schritt ü\/load / { load = $NF } /^range Schritt ü count/ { step = $NF }
+		END { exit !(load >= 50e6 && load < 500e6 && step >= 2 * 50e6 && step > load) }' <<<"$output"
+}
+
+@test "categories, colours and payloads are kept" {
+	record --records -- "$USER_PROGRAM" 3
+	grep -q '^record range .* load domain= kind=1 flags=0 category=7 color=ff00ff00 payload=2:2 path=Schritt ü/load ' <<<"$output"
+	grep -q '^record range .* forward domain=model kind=1 .*path=Schritt ü/model:forward ' <<<"$output"
+	grep -q '^record name .*kind=2 id=7 .* input$' <<<"$output"
+	grep -q '^record name .*kind=1 id=1234 .* worker$' <<<"$output"
+	grep -q '^record mark .* saved ' <<<"$output"
+}
+
+@test "a range that ends on another thread, and one that never ends" {
+	record --records -- "$USER_PROGRAM" 3
+	[ "$(grep -c '^record range .* epoch domain= kind=2 flags=0 ' <<<"$output")" -eq 1 ]
+	[ "$(grep -c '^record range .* never ended domain= kind=1 flags=1 ' <<<"$output")" -eq 1 ]
+	! grep '^range never ended ' <<<"$output"
+}
+
+# The first call finds no tool: NVTX falls back to doing nothing, and is found in the program's data later. The
+# library is in the program for another reason (CUDA), here: preloaded, and called by nobody but us.
+@test "NVTX that had given up is adopted, in a program without symbols" {
+	cat >"$BATS_TEST_TMPDIR/enter.c" <<-'C'
+		int InitializeInjection(void);
+		__attribute__((constructor)) static void enter(void) { InitializeInjection(); }
+	C
+	gcc -shared -fPIC -o "$BATS_TEST_TMPDIR/enter.so" "$BATS_TEST_TMPDIR/enter.c" "$SPROF_GPU_LIBRARY" \
+		-Wl,-rpath,"$(dirname "$SPROF_GPU_LIBRARY")"
+	cat >"$BATS_TEST_TMPDIR/run" <<-SH
+		#!/bin/sh
+		unset NVTX_INJECTION64_PATH
+		LD_PRELOAD=$BATS_TEST_TMPDIR/enter.so exec $USER_PROGRAM "\$@"
+	SH
+	chmod +x "$BATS_TEST_TMPDIR/run"
+	record --records -- "$BATS_TEST_TMPDIR/run" 20 late:2500
+	[ "$(counter nvtx_adopted)" -eq 1 ]
+	grep -q '^range Schritt ü count=20 ' <<<"$output"
+	! grep ' early ' <<<"$output"
+}
+
+@test "sprof record shows ranges in its table" {
+	run timeout 60 "$SPROF" record -q -s timer -o "$BATS_TEST_TMPDIR/n.data" -- "$USER_PROGRAM" 20
+	[ "$status" -eq 0 ]
+	run "$SPROF" report --ranges "$BATS_TEST_TMPDIR/n.data"
+	[ "$status" -eq 0 ]
+	grep -q 'load' <<<"$output"
+	grep -q 'forward' <<<"$output"
+}

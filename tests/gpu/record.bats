@@ -1,0 +1,91 @@
+# sprof record --gpu over the fake GPU: from the program to the reports. No rights are needed.
+
+load fake.bash
+
+setup() {
+	fake_setup
+	cd "$BATS_TEST_TMPDIR"
+}
+
+record_gpu() {
+	run --separate-stderr timeout 60 "$SPROF" record -s timer -o g.data "$@"
+	[ "$status" -eq 0 ] || { echo "$output"; echo "$stderr"; return 1; }
+}
+
+# Kernel time under a stack, of the collapsed stacks of the gpu column.
+gpu_ns() {
+	"$SPROF" fold --column gpu g.data | awk -v like="$1" '$0 ~ like { s += $NF } END { printf "%d\n", s }'
+}
+
+@test "GPU time hangs under the code that launched it, from _start to the kernel" {
+	record_gpu -- "$WORK" mixed:100 deep:5 launch:300
+	[ "$(gpu_ns '_start;__libc_start_main;.*main;.*mixed;launch_gemm;.*gemm_kernel')" -eq 100000 ]
+	[ "$(gpu_ns 'mixed;launch_relu;.*relu_kernel')" -eq 60000 ]
+	[ "$(gpu_ns 'main;.*deeper;deeper;deeper;deeper;deeper;launch_gemm;.*gemm_kernel')" -eq 1000 ]
+	[ "$(gpu_ns 'main;.*train;forward;launch_gemm;.*gemm_kernel')" -eq 300000 ]
+	# Nothing is under a stack that was cut short.
+	[ "$(gpu_ns '\[no unwind rule\]|\[unknown\]')" -eq 0 ]
+}
+
+@test "the sum of the flame graph is the sum of what ran, whatever rings lost" {
+	record_gpu -- "$WORK" launch:200000
+	[ "$(gpu_ns gemm_kernel)" -eq 200000000 ]
+	run "$SPROF" report --gpu g.data
+	grep -q ' 200000 .* gemm_kernel$' <<<"$output"
+}
+
+@test "with --gpu off the program finds no library" {
+	record_gpu --gpu off -- env
+	! grep -e CUDA_INJECTION64_PATH -e NVTX_INJECTION64_PATH <<<"$output"
+}
+
+@test "what was to be injected before is loaded first" {
+	CUDA_INJECTION64_PATH=/other/tool.so record_gpu -- env
+	grep -qx 'SPROF_CHAIN_CUDA=/other/tool.so' <<<"$output"
+	grep -q "^CUDA_INJECTION64_PATH=.*/libsprof-gpu.so$" <<<"$output"
+}
+
+@test "with --gpu on a program without a GPU is said to have none" {
+	record_gpu --gpu on -- true
+	grep -q 'no process has loaded libsprof-gpu.so' <<<"$stderr"
+}
+
+@test "children that use the GPU are recorded too" {
+	record_gpu -- sh -c "'$WORK' launch:100; '$WORK' launch:50"
+	[ "$(gpu_ns gemm_kernel)" -eq 150000 ]
+}
+
+@test "a failure is in the recording as well as on stderr" {
+	FAKE_SUBSCRIBE_ERROR=999 record_gpu -- "$WORK" launch:10
+	grep -q '^sprof: gpu: cannot collect GPU data without a driver' <<<"$stderr"
+	run "$SPROF" report --gpu g.data
+	grep -q 'without a driver' <<<"$output"
+}
+
+@test "a program that runs, with the library asleep, is joined and left" {
+	CUDA_INJECTION64_PATH=$SPROF_GPU_LIBRARY "$WORK" spin:4000 >out 2>&1 &
+	local pid=$!
+	sleep 0.5
+	run --separate-stderr timeout 60 "$SPROF" record -s timer --gpu on -p $pid -d 1s -o g.data
+	[ "$status" -eq 0 ] || { echo "$stderr"; kill $pid; return 1; }
+	wait $pid
+	grep -q '^done ' out
+	[ "$(gpu_ns 'train;forward;launch_gemm;.*gemm_kernel')" -gt 1000000 ]
+}
+
+@test "--gpu on and a process without the library: what to do is said" {
+	sleep 30 &
+	local pid=$!
+	run --separate-stderr "$SPROF" record -s timer --gpu on -p $pid -d 1s -o g.data
+	kill $pid
+	[ "$status" -eq 1 ]
+	grep -q "libsprof-gpu.so is not loaded in it" <<<"$stderr"
+	grep -q 'hint: start it with CUDA_INJECTION64_PATH=' <<<"$stderr"
+}
+
+# Not a benchmark (the machine may be busy), but what would make each launch cost microseconds is seen. The clock's
+# own price is in the figures: a virtual machine may take 60 ns to read it, four times here.
+@test "a launch costs less than a microsecond, walked or repeated" {
+	record_gpu -- "$TARGETS/gpu_cost" 5
+	awk '/^(walked|repeated) / { n++; if ($2 >= 1000) exit 1 } END { exit n != 2 }' <<<"$output"
+}

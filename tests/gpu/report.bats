@@ -1,0 +1,55 @@
+# What is reported of a program on the fake GPU, whose work is known: no rights are needed.
+
+load fake.bash
+
+setup() {
+	fake_setup
+	cd "$BATS_TEST_TMPDIR"
+}
+
+record_gpu() {
+	run --separate-stderr timeout 60 "$SPROF" record -s timer -o g.data "$@"
+	[ "$status" -eq 0 ] || { echo "$output"; echo "$stderr"; return 1; }
+}
+
+# A field of the only row whose name is like that.
+row() { # table, name, field
+	"$SPROF" report --"$1" --json g.data | jq -e --arg n "$2" "[.rows[] | select(.name | test(\$n))] | if length == 1 then .[0].$3 else error end"
+}
+
+@test "GPU time is the same in the flame graph, in the table and in the list of columns" {
+	record_gpu -- "$WORK" idle:100 mixed:50 launch:2000 graph:20 peer
+	of_fold=$("$SPROF" fold --column gpu g.data | awk '{ sum += $NF } END { printf "%.0f", sum }')
+	of_table=$("$SPROF" report --gpu --json g.data | jq '[.rows[].total_ns] | add')
+	of_info=$("$SPROF" info --json g.data | jq '.columns[] | select(.name == "gpu").sum')
+	[ "$of_fold" -gt 2000000 ]
+	[ "$of_fold" -eq "$of_table" ] && [ "$of_fold" -eq "$of_info" ]
+}
+
+@test "idle and busy time of each device add up to the wall, and idle to its flame graph" {
+	record_gpu -- "$WORK" mixed:50 idle:100 launch:500 peer
+	"$SPROF" report --gpu --json g.data >r.json
+	jq -e '.devices | length == 2 and all(.busy_ns + .idle_ns == .wall_ns and .busy_ns > 0)' r.json
+	of_fold=$("$SPROF" fold --column gpu-idle g.data | awk '{ sum += $NF } END { printf "%.0f", sum }')
+	[ "$of_fold" -eq "$(jq '[.devices[].idle_ns] | add' r.json)" ]
+}
+
+@test "a pause of the program is blamed on where it launched from afterwards" {
+	record_gpu -- "$WORK" launch:100 idle:300 mixed:1
+	late=$("$SPROF" fold --column gpu-idle g.data | awk '/^GPU 0 idle: launched late;.*main;.*mixed/ { s += $NF } END { print s + 0 }')
+	[ "$late" -ge 290000000 ]
+}
+
+@test "waiting for the GPU is blamed on the synchronization" {
+	record_gpu -- "$WORK" launch:1 mixed:200
+	waits=$("$SPROF" fold --column gpu-idle g.data | awk '/^GPU 0 idle: after a synchronization;.*mixed/ { s += $NF } END { print s + 0 }')
+	[ "$waits" -gt 0 ]
+}
+
+@test "bytes and calls of copies, and calls of the API, are those that the program made" {
+	record_gpu -- "$WORK" mixed:30
+	[ "$(row memcpy 'host to device' bytes)" -eq $((30 * 4096)) ]
+	[ "$(row memcpy 'host to device' calls)" -eq 30 ]
+	[ "$(row memcpy 'device to host' calls)" -eq 30 ]
+	[ "$(row api '^cuLaunchKernel' calls)" -eq 60 ]
+}

@@ -1,0 +1,203 @@
+# The payload goes into programs that run, samples them, and is taken out: they notice nothing, nothing stays.
+bats_require_minimum_version 1.5.0
+load attach
+
+# Attaches again and again to a storm, which knows when something is wrong, and has it end. FREQUENCY TIMES KIND
+survives() {
+	target "$TARGETS/storm" "$3" 110000
+	drive attach "$target" $(($2 * times)) 20 "$1"
+	nothing_stays
+	kill -TERM "$target"
+	ends_well
+}
+
+@test "storms: malloc" {
+	survives 1000 25 malloc
+}
+
+@test "storms: dlopen and dlclose" {
+	survives 1000 25 dlopen
+}
+
+@test "storms: fork, vfork and exec of children" {
+	survives 1000 25 fork
+}
+
+@test "storms: threads" {
+	survives 1000 40 thread
+}
+
+@test "storms: the program's own signals" {
+	survives 1000 25 signal
+}
+
+@test "storms: exec of itself" {
+	target "$TARGETS/storm" exec $((3000 * times))
+	run "$DRIVERS/attach" "$target" $((40 * times)) 20 1000
+	echo "$output"
+	[ "$status" -ne 2 ] || [[ $output == *"another program"* ]]
+	ends_well
+}
+
+@test "every kind of waiting, with handlers at a high rate" {
+	target "$TARGETS/blocked" 60000
+	drive attach "$target" $((25 * times)) 20 1000
+	nothing_stays
+	ends_well
+}
+
+@test "registers of threads that compute" {
+	target "$TARGETS/registers" 60000
+	drive attach "$target" $((25 * times)) 20 5000
+	grep -q '^handlers [1-9][0-9]' "$BATS_TEST_TMPDIR/figures"
+	nothing_stays
+	ends_well
+}
+
+@test "wall time: handlers in threads that sleep" {
+	target "$TARGETS/registers" 60000
+	drive attach "$target" $((20 * times)) 20 2000 wall
+	grep -q '^handlers [1-9][0-9][0-9]' "$BATS_TEST_TMPDIR/figures"
+	nothing_stays
+	ends_well
+}
+
+@test "a static program, a musl one, a Go one" {
+	target "$TARGETS/blocked_static" 60000
+	drive attach "$target" $((20 * times))
+	nothing_stays
+	ends_well
+	if command -v musl-gcc >/dev/null; then
+		musl-gcc -static -O2 -D_GNU_SOURCE -o "$BATS_TEST_TMPDIR/musl" tests/targets/blocked.c
+		target "$BATS_TEST_TMPDIR/musl" 60000
+		drive attach "$target" $((20 * times))
+		nothing_stays
+		ends_well
+	fi
+	command -v go >/dev/null || skip "the Go part needs go (apt-get install golang-go)"
+	cp tests/targets/goroutines.go "$BATS_TEST_TMPDIR/main.go"
+	(cd "$BATS_TEST_TMPDIR" && GO111MODULE=off GOCACHE=$BATS_TEST_TMPDIR/cache go build -o go main.go)
+	target "$BATS_TEST_TMPDIR/go" 60000
+	drive attach "$target" $((20 * times)) 20 1000
+	nothing_stays
+	ends_well
+}
+
+@test "python3 and node" {
+	target python3 -c 'import os, time
+end = time.time() + 60
+while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * i for i in range(10000))'
+	drive attach "$target" $((20 * times)) 20 1000
+	nothing_stays
+	ends_well
+	target node -e 'const end = Date.now() + 60000, fs = require("fs"); function f() { let n = 0; for (let i = 0; i < 1e5; i++) n += i;
+		if (Date.now() < end && !fs.existsSync(process.env.END_FILE)) setImmediate(f) } f()'
+	drive attach "$target" $((20 * times)) 20 1000
+	nothing_stays
+	ends_well
+}
+
+@test "redis-server answers every request" {
+	command -v redis-benchmark >/dev/null || skip "needs redis-tools"
+	local socket=$BATS_TEST_TMPDIR/redis asked
+	target redis-server --port 0 --unixsocket "$socket" --save '' --daemonize no
+	redis-benchmark -s "$socket" -n $((60000 * times)) -c 10 -t set,get -q >"$BATS_TEST_TMPDIR/asked" 2>&1 3>&- &
+	asked=$!
+	pids+=($asked)
+	sleep 0.2
+	before=$(footprint | grep -v socket)
+	drive attach "$target" $((20 * times)) 20 1000
+	wait $asked
+	cat "$BATS_TEST_TMPDIR/asked"
+	! grep -i error "$BATS_TEST_TMPDIR/asked"
+	[ "$(grep -c 'requests per second' "$BATS_TEST_TMPDIR/asked")" = 2 ]
+	[ "$(redis-cli -s "$socket" ping)" = PONG ]
+	[ "$(footprint | grep -v socket)" = "$before" ]
+}
+
+@test "a recorder that is killed: what it left turns itself off, and the next one takes it out" {
+	target "$TARGETS/registers" $((60000 * times))
+	local n driver
+	for n in $(seq $((12 * times))); do
+		"$DRIVERS/attach" "$target" 100000 20 1000 >/dev/null 2>&1 3>&- &
+		driver=$!
+		sleep 0.$((RANDOM % 10))$((RANDOM % 10))
+		kill -9 $driver
+		wait $driver 2>/dev/null || true
+		kill -0 "$target"
+		[ $n -lt 200 ] || break
+	done
+	sleep 2.2
+	[ -z "$(cat /proc/"$target"/timers)" ] || sleep 1
+	drive attach "$target" 2
+	nothing_stays
+	ends_well
+}
+
+@test "two recorders: the second is refused, the first is not disturbed" {
+	target "$TARGETS/registers" 60000
+	"$DRIVERS/attach" "$target" 1 2500 >"$BATS_TEST_TMPDIR/first" 2>&1 3>&- &
+	local first=$!
+	sleep 1
+	run "$DRIVERS/attach" "$target" 1
+	echo "$output"
+	[ "$status" = 2 ]
+	[ "${lines[0]}" = "refused: another sprof samples it" ]
+	wait $first
+	cat "$BATS_TEST_TMPDIR/first"
+	grep -q 'cycles 1 ok 1' "$BATS_TEST_TMPDIR/first"
+	nothing_stays
+	ends_well
+}
+
+@test "sprof record -p, by timers: the truth, and nothing stays" {
+	data=$BATS_TEST_TMPDIR/data
+	target "$TARGETS/shares" 5500
+	"$SPROF" record -o "$data" --source timer -F 999 -d 2500ms -p "$target"
+	nothing_stays
+	wait "$target"
+	"$SPROF" fold "$data" | sed 's/;\[no kernel stack\] / /' >"$BATS_TEST_TMPDIR/folded"
+	tests/root/shares "$said" "$BATS_TEST_TMPDIR/folded"
+	[ "$("$SPROF" info --json "$data" | jq -r .source)" = timer ]
+}
+
+@test "sprof record -p as an ordinary user, on a program of that user" {
+	[ "$(id -u)" = 0 ] || skip "needs root, to be somebody else"
+	local place
+	place=$(mktemp -d /tmp/sprof-attach.XXXXXX)
+	cp "$SPROF" "$(dirname "$SPROF")/libsprof.so" "$TARGETS/shares_static" "$place"
+	chmod 777 "$place"
+	target setpriv --reuid 65534 --regid 65534 --clear-groups "$place/shares_static" 6000
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$place/sprof" record -q -o "$place/data" --source timer -F 999 \
+		-d 1s -p "$target"
+	nothing_stays
+	[ "$("$SPROF" info --json "$place/data" | jq '.samples > 20 and .complete')" = true ]
+	rm -rf "$place"
+	kill "$target"
+}
+
+@test "sprof record -p by timers refuses with the reason and a hint" {
+	data=$BATS_TEST_TMPDIR/data
+	target "$TARGETS/seccomped" 60
+	run --separate-stderr "$SPROF" record -o "$data" --source timer -p "$target"
+	[ "$status" -eq 1 ]
+	[[ ${stderr_lines[0]} == "sprof: cannot attach to process $target: a seccomp filter"* ]]
+	[[ ${stderr_lines[1]} == "hint: "* ]]
+	[ ! -e "$data" ]
+}
+
+@test "sprof record -p by timers, a program in another pid and mount namespace" {
+	[ "$(id -u)" = 0 ] || skip "needs root"
+	data=$BATS_TEST_TMPDIR/data
+	unshare --mount --pid --fork --mount-proc "$TARGETS/threads8" 7000 >"$BATS_TEST_TMPDIR/truth" 2>&1 3>&- &
+	local outer=$!
+	pids+=($outer)
+	sleep 0.3
+	target=$(pgrep -P $outer)
+	before=$(footprint)
+	"$SPROF" record -q -o "$data" --source timer -F 999 -d 1s -p "$target"
+	nothing_stays
+	wait $outer
+	[ "$("$SPROF" info --json "$data" | jq '.samples > 50')" = true ]
+	"$SPROF" fold "$data" | grep -q 'work'
+}

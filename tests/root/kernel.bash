@@ -1,0 +1,41 @@
+# For tests that sample: what they need, and recording a target with its truth beside it.
+# Leaves in $BATS_TEST_TMPDIR: data (the recording), truth (what the target says), folded (what sprof says).
+cd "$BATS_TEST_DIRNAME/../.." || exit 1
+
+# These tests measure, beside whatever else the machine and its host do: 3 sigma are missed once in 370 times by chance
+# alone. What fails is done once more, says so, and must then hold.
+BATS_TEST_RETRIES=1
+
+needs_bpf() {
+	[ "${BATS_TEST_TRY_NUMBER:-1}" = 1 ] || echo "# second try: $BATS_TEST_DESCRIPTION" >&3
+	[ "$(id -u)" = 0 ] || skip "needs root"
+	[ -r /sys/kernel/btf/vmlinux ] || skip "this kernel has no BTF (/sys/kernel/btf/vmlinux)"
+	PATH=$PATH:/usr/sbin bpftool prog show >/dev/null 2>&1 || skip "this kernel or container refuses bpf()"
+	data=$BATS_TEST_TMPDIR/data truth=$BATS_TEST_TMPDIR/truth folded=$BATS_TEST_TMPDIR/folded
+}
+
+fold() {
+	"$SPROF" fold "$data" >"$folded"
+	[ -s "$folded" ]
+}
+
+# sprof starts the target: profile TARGET ARGUMENTS...
+profile() {
+	"$SPROF" record -o "$data" -F 999 -- "$TARGETS/$1" "${@:2}" >"$truth"
+	fold
+}
+
+# The target runs already; argument 1 is its CPU time in ms, of which the first 2 s are sampled.
+profile_running() {
+	"$TARGETS/$1" "${@:2}" >"$truth" &
+	local pid=$!
+	sleep 0.3
+	"$SPROF" record -o "$data" -F 999 -d 2s -p $pid
+	wait $pid
+	fold
+}
+
+# [options of tests/root/shares]
+truth_holds() {
+	tests/root/shares "$@" "$truth" "$folded"
+}

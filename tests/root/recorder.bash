@@ -1,0 +1,66 @@
+# For tests of sprof record itself: targets and recorders in the background, and what came of them.
+load kernel
+
+setup() {
+	needs_bpf
+	pids=()
+}
+
+teardown() {
+	[ -n "${pids[*]-}" ] || return 0
+	kill -9 "${pids[@]}" 2>/dev/null || true
+	wait "${pids[@]}" || true
+}
+
+# Starts something in the background that the teardown ends. TARGET ARGUMENTS...
+start() {
+	"$@" >/dev/null 2>&1 &
+	pids+=($!)
+}
+
+# Starts a target and gives it time to be at work.
+work() {
+	start "$TARGETS/$1" "${@:2}"
+	sleep 0.3
+}
+
+# Starts a recorder in the background; it is there when this returns. OPTIONS...
+record() {
+	"$SPROF" record -q -o "$data" "$@" &
+	recorder=$!
+	pids+=($recorder)
+	while [ ! -e "$data" ]; do
+		kill -0 $recorder
+		sleep 0.05
+	done
+}
+
+# [jq expression]
+told() {
+	"$SPROF" info --json "$data" 2>/dev/null | jq -r "$1"
+}
+
+# Samples of the stacks that match an awk regular expression.
+samples() {
+	awk -v pattern="$1" '$0 ~ pattern { n += $NF } END { print n + 0 }' "$folded"
+}
+
+# BPF programs of sprof that the kernel holds now.
+programs() {
+	PATH=$PATH:/usr/sbin bpftool prog show --json | jq '[.[] | select(.name == "on_sample")] | length'
+}
+
+# A link to a target: another name for the kernel and the profile.
+named() { # NAME TARGET
+	ln -sf "$TARGETS/$2" "$BATS_TEST_TMPDIR/$1"
+	echo "$BATS_TEST_TMPDIR/$1"
+}
+
+# Until a command succeeds, 10 s at most.
+wait_until() {
+	for i in $(seq 100); do
+		"$@" >/dev/null && return
+		sleep 0.1
+	done
+	return 1
+}

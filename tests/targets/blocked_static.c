@@ -1,0 +1,2 @@
+// BUILD: -static
+#include "blocked.c"

@@ -1,0 +1,127 @@
+// BUILD: -no-pie -fomit-frame-pointer -O2 -ldl -lunwind
+/*
+ * What a CUDA call costs more under libsprof-gpu.so, beside libunwind's walk of the same stack, 40 frames
+ * deep: medians of many single measurements, in ns. Over the fake libcuda, whose tool is called here by
+ * hand, so that nothing else is measured.
+ *
+ *	gpu_cost [ROUNDS]
+ */
+#define UNW_LOCAL_ONLY
+#include <dlfcn.h>
+#include <libunwind.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <x86intrin.h>
+
+#include "tests/gpu/fake_gpu.h"
+
+#define BATCH 1000
+#define DEPTH 40
+
+static const struct fake_tool *tool;
+static uint64_t samples[3][BATCH * 200];
+static size_t nr_samples;
+static uint32_t correlation = 1000000;
+static volatile int sink;
+
+static __attribute__((noinline)) void call_once(uint64_t *ret_ticks)
+{
+	uint64_t data = 0, begin;
+	int result = 0;
+
+	begin = __rdtsc();
+	tool->api(0, 307, "cuLaunchKernel", ++correlation, &data, &result);
+	tool->api(1, 307, "cuLaunchKernel", correlation, &data, &result);
+	*ret_ticks = __rdtsc() - begin;
+}
+
+static __attribute__((noinline)) void measure(void)
+{
+	void *frames[128];
+	uint64_t begin;
+
+	call_once(&samples[0][nr_samples]); /* from another place than the last: walked */
+	call_once(&samples[1][nr_samples]); /* this place is new, the frames above are not */
+	for (int i = 0; i < 2; i++)	    /* the same place twice: the second is repeated */
+		call_once(&samples[1][nr_samples]);
+	begin = __rdtsc();
+	sink += unw_backtrace(frames, 128);
+	samples[2][nr_samples] = __rdtsc() - begin;
+	nr_samples++;
+}
+
+static __attribute__((noinline)) void deep(int n)
+{
+	if (n)
+		deep(n - 1);
+	else
+		measure();
+	sink++;
+}
+
+/* Another way down, so that no frame is where it was. */
+static __attribute__((noinline)) void other(int n)
+{
+	volatile char space[64];
+
+	space[0] = (char)n;
+	if (n)
+		other(n - 1);
+	else
+		call_once(&samples[0][nr_samples]);
+	sink += space[0];
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static double ns_per_tick(void)
+{
+	struct timespec a, b, pause = { 0, 20000000 };
+	uint64_t begin = __rdtsc(), ticks;
+
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	nanosleep(&pause, NULL);
+	ticks = __rdtsc() - begin;
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	return ((double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec)) /
+	       (double)ticks;
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const names[] = { "walked", "repeated", "unw_backtrace" };
+	int rounds = argc > 1 ? atoi(argv[1]) : 20;
+	void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
+	int (*init)(unsigned int) = cuda ? (int (*)(unsigned int))dlsym(cuda, "cuInit") : NULL;
+	const struct fake_tool *(*get)(void) =
+		cuda ? (const struct fake_tool *(*)(void))dlsym(cuda, "fake_cuda_tool") : NULL;
+	double scale = ns_per_tick();
+
+	if (!init || !get || init(0) || !(tool = get())) {
+		fprintf(stderr, "gpu_cost: run me under sprof record, over the fake libcuda\n");
+		return 3;
+	}
+	for (int i = 0; i < rounds && i < 200; i++) {
+		struct timespec pause = { 0, 20000000 }; /* the recorder empties the rings */
+
+		for (int j = 0; j < BATCH; j++) {
+			other(DEPTH);
+			deep(DEPTH);
+		}
+		nanosleep(&pause, NULL);
+	}
+	for (int i = 0; i < 3; i++) {
+		qsort(samples[i], nr_samples, sizeof(samples[i][0]), compare);
+		printf("%s %.0f ns median, %.0f ns p99\n", names[i],
+		       (double)samples[i][nr_samples / 2] * scale,
+		       (double)samples[i][nr_samples * 99 / 100] * scale);
+	}
+	return 0;
+}

@@ -1,0 +1,281 @@
+// BUILD: -no-pie -fno-omit-frame-pointer -O1 -ldl
+/*
+ * A program that uses a GPU through whatever libcuda.so.1 the loader finds; tests/gpu gives it a fake
+ * one. What it does is known: each argument is a thing to do, in order.
+ *
+ *	launch:N	N launches of gemm_kernel (grid 10) by train > forward > launch_gemm
+ *	mixed:N		N times: copy in, gemm, relu, copy out, set, synchronise
+ *	graph:N		N launches of a graph of 5 kernels
+ *	alloc:N		N allocations of 1 MiB, and N/2 frees
+ *	threads:N	4 threads that launch N times each, on streams of their own
+ *	deep:N		a launch from N frames deep
+ *	peer		a copy from device 1 to device 0, and a launch on device 1
+ *	profiler	cuProfilerStart, a launch, cuProfilerStop
+ *	fork		a child that launches, and is waited for
+ *	idle:MS		nothing
+ *	spin:MS		launches for that long
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NOINLINE __attribute__((noinline))
+
+static int (*init)(unsigned int);
+static int (*set_device)(uint32_t);
+static int (*get_function)(void **, void *, const char *);
+static int (*launch_kernel)(void *, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t,
+			    uint32_t, void *, void **, void **);
+static int (*graph_create)(void **, unsigned int);
+static int (*graph_add)(void *, void *, uint32_t);
+static int (*graph_launch)(void *, void *);
+static int (*copy_in)(uint64_t, const void *, size_t);
+static int (*copy_out)(void *, uint64_t, size_t, void *);
+static int (*copy_peer)(uint64_t, void *, uint64_t, void *, size_t, void *);
+static int (*set_memory)(uint64_t, unsigned char, size_t, void *);
+static int (*alloc_memory)(uint64_t *, size_t);
+static int (*free_memory)(uint64_t, size_t);
+static int (*sync_stream)(void *);
+static int (*sync_context)(void);
+static int (*profiler_start)(void);
+static int (*profiler_stop)(void);
+static void *gemm, *relu;
+
+static const struct {
+	const char *name;
+	void *to;
+} entries[] = {
+	{ "cuInit", &init },
+	{ "cuCtxSetDevice", &set_device },
+	{ "cuModuleGetFunction", &get_function },
+	{ "cuLaunchKernel", &launch_kernel },
+	{ "cuGraphCreate", &graph_create },
+	{ "cuGraphAddFakeKernel", &graph_add },
+	{ "cuGraphLaunch", &graph_launch },
+	{ "cuMemcpyHtoD_v2", &copy_in },
+	{ "cuMemcpyDtoHAsync_v2", &copy_out },
+	{ "cuMemcpyPeerAsync", &copy_peer },
+	{ "cuMemsetD8Async", &set_memory },
+	{ "cuMemAlloc_v2", &alloc_memory },
+	{ "cuMemFreeFake", &free_memory },
+	{ "cuStreamSynchronize", &sync_stream },
+	{ "cuCtxSynchronize", &sync_context },
+	{ "cuProfilerStart", &profiler_start },
+	{ "cuProfilerStop", &profiler_stop },
+};
+
+/* What keeps a call from being a tail call: the frames of this program are asserted. */
+static volatile int calls;
+
+static void load(void)
+{
+	void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
+
+	if (!cuda) {
+		fprintf(stderr, "gpu_work: %s\n", dlerror());
+		exit(3);
+	}
+	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
+		void *at = dlsym(cuda, entries[i].name);
+
+		memcpy(entries[i].to, &at, sizeof(at));
+	}
+	init(0);
+	get_function(&gemm, NULL, "gemm_kernel");
+	get_function(&relu, NULL, "relu_kernel");
+}
+
+static NOINLINE void launch_gemm(void *stream)
+{
+	launch_kernel(gemm, 10, 1, 1, 128, 1, 1, 4096, stream, NULL, NULL);
+	calls++;
+}
+
+static NOINLINE void launch_relu(void *stream)
+{
+	launch_kernel(relu, 2, 3, 1, 64, 2, 1, 0, stream, NULL, NULL);
+	calls++;
+}
+
+static NOINLINE void forward(void *stream)
+{
+	launch_gemm(stream);
+	calls++;
+}
+
+static NOINLINE void train(long n, void *stream)
+{
+	for (long i = 0; i < n; i++)
+		forward(stream);
+	calls++;
+}
+
+static NOINLINE void mixed(long n)
+{
+	static char host[4096];
+
+	for (long i = 0; i < n; i++) {
+		copy_in(0x1000, host, sizeof(host));
+		launch_gemm(NULL);
+		launch_relu(NULL);
+		copy_out(host, 0x1000, 1600, NULL);
+		set_memory(0x1000, 7, 6400, NULL);
+		sync_stream(NULL);
+	}
+	calls++;
+}
+
+static NOINLINE void replay(long n)
+{
+	void *graph;
+
+	graph_create(&graph, 0);
+	for (uint32_t i = 0; i < 5; i++)
+		graph_add(graph, i % 2 ? relu : gemm, 10 + i);
+	for (long i = 0; i < n; i++)
+		graph_launch(graph, NULL);
+	calls++;
+}
+
+static NOINLINE void allocate(long n)
+{
+	uint64_t at[1024];
+
+	for (long i = 0; i < n && i < 1024; i++)
+		alloc_memory(&at[i], 1 << 20);
+	for (long i = 0; i < n / 2 && i < 1024; i++)
+		free_memory(at[i], 1 << 20);
+	calls++;
+}
+
+struct job {
+	long n;
+	uintptr_t stream;
+};
+
+static void *work(void *arg)
+{
+	const struct job *job = arg;
+
+	train(job->n, (void *)job->stream);
+	return NULL;
+}
+
+static void in_threads(long n)
+{
+	pthread_t threads[4];
+	struct job jobs[4];
+
+	for (uintptr_t i = 0; i < 4; i++) {
+		jobs[i] = (struct job){ n, i + 1 };
+		if (pthread_create(&threads[i], NULL, work, &jobs[i]))
+			exit(3);
+	}
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static NOINLINE void deeper(long n)
+{
+	if (n > 1)
+		deeper(n - 1);
+	else
+		launch_gemm(NULL);
+	calls++;
+}
+
+static NOINLINE void peer(void)
+{
+	copy_peer(0x1000, (void *)0, 0x2000, (void *)1, 1 << 20, NULL);
+	set_device(1);
+	launch_gemm(NULL);
+	set_device(0);
+	calls++;
+}
+
+static void profiler(void)
+{
+	profiler_start();
+	launch_gemm(NULL);
+	profiler_stop();
+}
+
+static void in_child(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		train(10, NULL);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	train(1, NULL);
+}
+
+static void idle(long ms)
+{
+	struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
+
+	while (nanosleep(&t, &t))
+		;
+}
+
+static void spin(long ms)
+{
+	struct timespec t;
+	double end;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	end = (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6 + (double)ms;
+	do {
+		train(100, NULL);
+		clock_gettime(CLOCK_MONOTONIC, &t);
+	} while ((double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6 < end);
+}
+
+static void act(const char *what)
+{
+	const char *colon = strchr(what, ':');
+	long n = colon ? atol(colon + 1) : 0;
+
+	if (!strncmp(what, "launch:", 7))
+		train(n, NULL);
+	else if (!strncmp(what, "mixed:", 6))
+		mixed(n);
+	else if (!strncmp(what, "graph:", 6))
+		replay(n);
+	else if (!strncmp(what, "alloc:", 6))
+		allocate(n);
+	else if (!strncmp(what, "threads:", 8))
+		in_threads(n);
+	else if (!strncmp(what, "deep:", 5))
+		deeper(n);
+	else if (!strcmp(what, "peer"))
+		peer();
+	else if (!strcmp(what, "profiler"))
+		profiler();
+	else if (!strcmp(what, "fork"))
+		in_child();
+	else if (!strncmp(what, "idle:", 5))
+		idle(n);
+	else if (!strncmp(what, "spin:", 5))
+		spin(n);
+	else
+		exit(2);
+}
+
+int main(int argc, char **argv)
+{
+	load();
+	for (int i = 1; i < argc; i++)
+		act(argv[i]);
+	sync_context();
+	printf("done %d\n", calls);
+	return 0;
+}

@@ -1,0 +1,3 @@
+// shares.c at a fixed address.
+// BUILD: -no-pie -fno-pie
+#include "tests/targets/shares.c"

@@ -1,0 +1,3 @@
+// shares.c as a position independent executable, said explicitly.
+// BUILD: -pie -fPIE
+#include "tests/targets/shares.c"

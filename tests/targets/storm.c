@@ -1,0 +1,266 @@
+// BUILD: -ldl -Wl,-rpath,$ORIGIN
+/*
+ * Programs that do one thing as often as they can, where an unwelcome guest is noticed at once:
+ *
+ *	storm KIND MILLISECONDS, or until SIGTERM
+ *
+ *	malloc	four threads allocate, fill, check and free
+ *	dlopen	two threads load libraries, call into them and unload them
+ *	fork	two threads fork children, which exec or look at themselves and end
+ *	thread	threads that live for less than a millisecond
+ *	signal	a thread sends another 1000 signals at a time, with numbers, and counts that all have come
+ *	exec	the program execs itself every few milliseconds
+ *
+ * Prints `rounds N bad N carried N`; carried are children in which sprof's shared
+ * memory lay (not the page of code that comes before it). Status 1 where
+ * something was bad.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static atomic_long nr_rounds, nr_bad, nr_carried;
+static uint64_t end_ns;
+static volatile sig_atomic_t was_ended;
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static bool is_over(void)
+{
+	return was_ended || now_ns() >= end_ns;
+}
+
+static void *do_malloc(void *argument)
+{
+	unsigned int seed = (unsigned int)(uintptr_t)argument + 1;
+	unsigned char *blocks[64] = { NULL };
+	size_t sizes[64];
+
+	while (!is_over()) {
+		for (int n = 0; n < 500; n++) {
+			unsigned int i = (unsigned int)rand_r(&seed) % 64;
+
+			if (blocks[i] && (blocks[i][0] != (unsigned char)i ||
+					  blocks[i][sizes[i] - 1] != (unsigned char)i))
+				nr_bad++;
+			free(blocks[i]);
+			sizes[i] = (size_t)rand_r(&seed) % (n % 50 ? 2000 : 300000) + 1;
+			blocks[i] = malloc(sizes[i]);
+			memset(blocks[i], (int)i, sizes[i]);
+		}
+		nr_rounds++;
+	}
+	for (int i = 0; i < 64; i++)
+		free(blocks[i]);
+	return NULL;
+}
+
+static void *do_dlopen(void *argument)
+{
+	const char *name = argument ? "libplug_a.so" : "libplug_b.so";
+
+	while (!is_over()) {
+		void *library = dlopen(name, RTLD_NOW);
+		Dl_info info;
+
+		if (!library || !dlsym(library, argument ? "plug_a" : "plug_b") ||
+		    !dladdr((void *)do_dlopen, &info))
+			nr_bad++;
+		if (library)
+			dlclose(library);
+		nr_rounds++;
+	}
+	return NULL;
+}
+
+/* In a child: system calls only. */
+static bool carries_mapping(void)
+{
+	static char text[65536];
+	FILE *f = fopen("/proc/self/maps", "re");
+	size_t nr = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+
+	text[nr] = '\0';
+	if (f)
+		fclose(f);
+	return strstr(text, "memfd:sprof");
+}
+
+static void *do_fork(void *argument)
+{
+	while (!is_over()) {
+		bool execs = nr_rounds++ % 3 == 0;
+		pid_t child = argument ? fork() : vfork();
+		int status, result;
+
+		if (!child && execs)
+			execl("/bin/true", "true", (char *)NULL);
+		if (!child)
+			_exit(argument && carries_mapping() ? 9 : 7);
+		if (child < 0) {
+			nr_bad++;
+			continue;
+		}
+		do
+			result = waitpid(child, &status, 0);
+		while (result < 0 && errno == EINTR);
+		if (result != child || !WIFEXITED(status) ||
+		    (WEXITSTATUS(status) != (execs ? 0 : 7) && WEXITSTATUS(status) != 9))
+			nr_bad++;
+		else
+			nr_carried += WEXITSTATUS(status) == 9;
+	}
+	return NULL;
+}
+
+static void *live_shortly(void *argument)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < 100000; i++)
+		sum += i * i;
+	*(uint64_t *)argument = sum;
+	return argument;
+}
+
+static void *do_thread(void *argument)
+{
+	(void)argument;
+	while (!is_over()) {
+		uint64_t sums[4] = { 0 };
+		pthread_t threads[4];
+
+		for (int i = 0; i < 4; i++)
+			if (pthread_create(&threads[i], NULL, live_shortly, &sums[i]))
+				abort();
+		for (int i = 0; i < 4; i++) {
+			pthread_join(threads[i], NULL);
+			if (sums[i] != 333328333350000)
+				nr_bad++;
+		}
+		nr_rounds++;
+	}
+	return NULL;
+}
+
+static atomic_int nr_received, sum_received;
+static pthread_t receiver;
+
+static void on_signal(int signal, siginfo_t *info, void *context)
+{
+	(void)signal;
+	(void)context;
+	nr_received++;
+	sum_received += info->si_value.sival_int;
+}
+
+static void *do_send(void *argument)
+{
+	(void)argument;
+	while (!is_over()) {
+		int sent = 0, sum = 0;
+
+		nr_received = sum_received = 0;
+		for (int i = 0; i < 1000; i++) {
+			if (pthread_sigqueue(receiver, SIGRTMIN + 3,
+					     (union sigval){ .sival_int = i }))
+				continue;
+			sent++;
+			sum += i;
+		}
+		for (int i = 0; i < 5000 && nr_received < sent; i++)
+			usleep(1000);
+		if (nr_received != sent || sum_received != sum)
+			nr_bad++;
+		nr_rounds++;
+	}
+	return NULL;
+}
+
+static void *do_receive(void *argument)
+{
+	(void)argument;
+	while (!is_over())
+		usleep(500); /* may be broken into: that is what signals do */
+	return NULL;
+}
+
+static int run(void *(*first)(void *), void *(*second)(void *), int nr)
+{
+	pthread_t threads[4];
+
+	for (int i = 0; i < nr; i++)
+		pthread_create(&threads[i], NULL, i ? second : first, (void *)(uintptr_t)i);
+	for (int i = 0; i < nr; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+
+static void exec_again(char **argv)
+{
+	char left[32], rounds[32], *next[5] = { argv[0], argv[1], left, rounds, NULL };
+	uint64_t until = now_ns() + 3000000, now;
+
+	if (argv[3])
+		nr_rounds = atol(argv[3]);
+	while ((now = now_ns()) < until)
+		;
+	if (now >= end_ns)
+		return;
+	snprintf(left, sizeof(left), "%lu", (unsigned long)((end_ns - now) / 1000000));
+	snprintf(rounds, sizeof(rounds), "%ld", nr_rounds + 1);
+	execv(argv[0], next);
+	nr_bad++;
+}
+
+static void on_term(int number)
+{
+	(void)number;
+	was_ended = 1;
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction action = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO };
+	struct sigaction term = { .sa_handler = on_term, .sa_flags = SA_RESTART };
+	const char *kind = argc > 2 ? argv[1] : "";
+
+	end_ns = now_ns() + (argc > 2 ? strtoull(argv[2], NULL, 10) : 0) * 1000000;
+	sigaction(SIGTERM, &term, NULL);
+	if (!strcmp(kind, "malloc")) {
+		run(do_malloc, do_malloc, 4);
+	} else if (!strcmp(kind, "dlopen")) {
+		run(do_dlopen, do_dlopen, 2);
+	} else if (!strcmp(kind, "fork")) {
+		run(do_fork, do_fork, 2);
+	} else if (!strcmp(kind, "thread")) {
+		do_thread(NULL);
+	} else if (!strcmp(kind, "exec")) {
+		exec_again(argv);
+	} else if (!strcmp(kind, "signal")) {
+		sigaction(SIGRTMIN + 3, &action, NULL);
+		pthread_create(&receiver, NULL, do_receive, NULL);
+		run(do_send, do_send, 1);
+		pthread_join(receiver, NULL);
+	} else {
+		return 2;
+	}
+	printf("rounds %ld bad %ld carried %ld\n", nr_rounds, nr_bad, nr_carried);
+	return nr_bad != 0;
+}

@@ -1,0 +1,51 @@
+/* Waits for half of its time and works for the other half; one thread waits all the time. */
+#include "tests/targets/work.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <unistd.h>
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static NOIPA void wait_until(uint64_t end)
+{
+	struct timespec t = { (time_t)(end / 1000000000), (long)(end % 1000000000) };
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
+		;
+	NO_TAIL_CALL();
+}
+
+static NOIPA void work_until(uint64_t end)
+{
+	while (now_ns() < end)
+		BURN(1);
+}
+
+static void *idle(void *end)
+{
+	wait_until(*(uint64_t *)end);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t end = now_ns() + budget_ns(argc, argv), half = 100000000;
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, idle, &end))
+		return 1;
+	while (now_ns() < end) {
+		wait_until(now_ns() + half);
+		work_until(now_ns() + half);
+	}
+	pthread_join(thread, NULL);
+	truth(end, "main;**");
+	return 0;
+}

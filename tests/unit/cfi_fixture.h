@@ -1,0 +1,40 @@
+/* What each test of the table builder starts with: an empty file under construction, and no rules. */
+#ifndef SPROF_TESTS_CFI_FIXTURE_H
+#define SPROF_TESTS_CFI_FIXTURE_H
+
+#include "tests/unit/cfi_maker.h"
+#include "tests/unit/unit.h"
+
+#include <stdlib.h>
+
+#include "sampler/rule_set.h"
+#include "sampler/unwind_table.h"
+
+struct fixture {
+	struct cfi_maker maker;
+	struct rule_set *rules;
+	struct unwind_table *table;
+};
+
+static inline int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	maker_init(&f->maker);
+	f->rules = rule_set_new();
+	*state = f;
+	return 0;
+}
+
+static inline int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	unwind_table_free(f->table);
+	rule_set_free(f->rules);
+	free(f->maker.image);
+	free(f);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,176 @@
+/*
+ * What the symbolizer's tests share: a directory for files, frames in a file, and the names they
+ * were given, written "outer>inner" with the lines where they are known.
+ */
+#ifndef SPROF_TESTS_SYMBOL_FIXTURE_H
+#define SPROF_TESTS_SYMBOL_FIXTURE_H
+
+#include "unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/alloc.h"
+#include "core/profile.h"
+#include "symbolizer/symbolizer.h"
+
+/* A descriptor of a file in memory with that text. */
+static inline int text_fd(const char *text)
+{
+	int fd = memfd_create("text", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	lseek(fd, 0, SEEK_SET);
+	return fd;
+}
+
+/* Runs a shell command that must succeed. */
+static inline void __attribute__((format(printf, 1, 2))) shell(const char *format, ...)
+{
+	char *command;
+	va_list ap;
+
+	va_start(ap, format);
+	assert_true(vasprintf(&command, format, ap) > 0);
+	va_end(ap);
+	if (system(command))
+		fail_msg("failed: %s", command);
+	free(command);
+}
+
+/* A directory that cmocka's teardown removes. */
+static inline int fixture_setup(void **state)
+{
+	char *dir = xstrdup("/tmp/sprof-symbols-XXXXXX");
+
+	if (!mkdtemp(dir))
+		return -1;
+	*state = dir;
+	return 0;
+}
+
+static inline int fixture_teardown(void **state)
+{
+	shell("rm -rf '%s'", (char *)*state);
+	free(*state);
+	return 0;
+}
+
+/* The module of an ELF file, identified by device and inode. */
+static inline uint32_t file_module(struct profile *p, const char *path)
+{
+	struct profile_module module = { .kind = MODULE_ELF };
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	module.path = profile_cstring(p, path);
+	module.dev = st.st_dev;
+	module.ino = st.st_ino;
+	return profile_module(p, &module);
+}
+
+/* Output of a command, to be read and closed with pclose(). */
+static inline FILE *__attribute__((format(printf, 1, 2))) output_of(const char *format, ...)
+{
+	char *command;
+	va_list ap;
+	FILE *out;
+
+	va_start(ap, format);
+	assert_true(vasprintf(&command, format, ap) > 0);
+	va_end(ap);
+	out = popen(command, "r");
+	assert_non_null(out);
+	free(command);
+	return out;
+}
+
+/* What turns a link-time address of code into an offset in the file, according to readelf. */
+static inline uint64_t code_bias(const char *path)
+{
+	FILE *out =
+		output_of("readelf -lW '%s' | awk '$1 == \"LOAD\" && / R E /{print $3, $2}'", path);
+	unsigned long vaddr, offset;
+
+	assert_int_equal(fscanf(out, "%lx %lx", &vaddr, &offset), 2);
+	pclose(out);
+	return offset - vaddr;
+}
+
+/* The link-time address of a symbol according to nm, and of its end. */
+static inline uint64_t symbol_vaddr(const char *path, const char *symbol, uint64_t *ret_end)
+{
+	FILE *out = output_of("nm -S '%s' | awk '$NF == \"%s\" {print $1, NF == 4 ? $2 : 0}'", path,
+			      symbol);
+	unsigned long vaddr, size;
+
+	if (fscanf(out, "%lx %lx", &vaddr, &size) != 2)
+		fail_msg("no symbol %s in %s", symbol, path);
+	pclose(out);
+	if (ret_end)
+		*ret_end = vaddr + size;
+	return vaddr;
+}
+
+/* Where a symbol lies in the file. */
+static inline uint64_t symbol_offset(const char *path, const char *symbol)
+{
+	return symbol_vaddr(path, symbol, NULL) + code_bias(path);
+}
+
+/* A program of tests/targets. */
+static inline const char *target(const char *name)
+{
+	const char *dir = getenv("TARGETS");
+	static char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%s", dir ? dir : "build/tests/targets", name);
+	return path;
+}
+
+/* "a>b>c": the functions of a frame, outermost first; "" where it has none. Valid until the next. */
+static inline const char *frame_names(const struct profile *p, uint32_t frame)
+{
+	const struct profile_frame *f = &p->frames[frame];
+	static char names[65536];
+
+	names[0] = '\0';
+	for (uint32_t i = 0; i < f->nr_locations; i++) {
+		const struct profile_location *l = &p->locations[f->first_location + i];
+
+		assert_int_equal(l->inlined, i > 0);
+		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s", i ? ">" : "",
+			 profile_str(p, p->functions[l->function].name));
+	}
+	return names;
+}
+
+/* The same with lines: "a:12>b:7"; no ":0". */
+static inline const char *frame_lines(const struct profile *p, uint32_t frame)
+{
+	const struct profile_frame *f = &p->frames[frame];
+	static char names[65536];
+	size_t at = 0;
+
+	names[0] = '\0';
+	for (uint32_t i = 0; i < f->nr_locations; i++) {
+		const struct profile_location *l = &p->locations[f->first_location + i];
+
+		at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s", i ? ">" : "",
+				       profile_str(p, p->functions[l->function].name));
+		if (l->line)
+			at += (size_t)snprintf(names + at, sizeof(names) - at, ":%u", l->line);
+		assert_true(at < sizeof(names));
+	}
+	return names;
+}
+
+#endif

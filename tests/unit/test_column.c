@@ -1,0 +1,165 @@
+/* Columns: each is added up by itself, in its own unit, and counted by its own events. */
+#include "tests/unit/unit.h"
+
+#include <string.h>
+
+#include "core/buffer.h"
+#include "core/column.h"
+#include "output/number.h"
+#include "output/summary.h"
+#include "output/tree.h"
+
+static void add(struct profile *p, uint32_t stack, enum profile_column column, uint64_t weight)
+{
+	profile_add_sample(p, &(struct profile_sample){
+				      .weight = weight,
+				      .thread = PROFILE_NONE,
+				      .stack = stack,
+				      .column = (uint8_t)column,
+			      });
+}
+
+/* main -> train -> gemm | copy, with CPU samples in train as well. */
+static struct profile *mixed_profile(void)
+{
+	struct profile *p = profile_new();
+	uint32_t f[4] = {
+		profile_named_frame(p, "main", 4, FUNCTION_NATIVE),
+		profile_named_frame(p, "train", 5, FUNCTION_NATIVE),
+		profile_named_frame(p, "gemm", 4, FUNCTION_GPU),
+		profile_named_frame(p, "copy", 4, FUNCTION_GPU),
+	};
+	uint32_t cpu = profile_stack(p, f, 2), gemm = profile_stack(p, f, 3);
+	uint32_t copy = profile_stack(p, (uint32_t[]){ f[0], f[1], f[3] }, 3);
+
+	for (int i = 0; i < 7; i++)
+		add(p, cpu, COLUMN_CPU, 1000);
+	add(p, gemm, COLUMN_GPU, 90000);
+	add(p, gemm, COLUMN_GPU_LAUNCHES, 30);
+	add(p, copy, COLUMN_GPU, 500);
+	add(p, copy, COLUMN_GPU_LAUNCHES, 2);
+	add(p, copy, COLUMN_GPU_BYTES, 1 << 20);
+	add(p, cpu, COLUMN_GPU_IDLE, 12345);
+	add(p, cpu, COLUMN_GPU_GAPS, 3);
+	return p;
+}
+
+static void tree_adds_up_one_column_and_no_other(void **state)
+{
+	static const struct {
+		enum profile_column column;
+		uint64_t total, events;
+	} expected[] = {
+		{ COLUMN_CPU, 7000, 7 },	   { COLUMN_GPU, 90500, 32 },
+		{ COLUMN_GPU_IDLE, 12345, 3 },	   { COLUMN_GPU_LAUNCHES, 32, 32 },
+		{ COLUMN_GPU_BYTES, 1 << 20, 32 }, { COLUMN_GPU_MEMORY, 0, 0 },
+	};
+	struct profile *p = mixed_profile();
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++) {
+		struct tree_opts opts = { .column_given = true, .column = expected[i].column };
+		struct tree *tree;
+
+		assert_int_equal(tree_new(p, &opts, &tree), 0);
+		assert_int_equal(tree->column, expected[i].column);
+		assert_int_equal(tree->nodes[0].total, expected[i].total);
+		assert_int_equal(tree->nodes[0].total_samples, expected[i].events);
+		tree_free(tree);
+	}
+	profile_free(p);
+}
+
+static void column_shown_by_default_is_cpu_time_if_any(void **state)
+{
+	struct profile *p = mixed_profile(), *gpu = profile_new();
+
+	(void)state;
+	assert_int_equal(column_default(p), COLUMN_CPU);
+	assert_int_equal(column_default(gpu), COLUMN_CPU);
+	add(gpu, profile_stack(gpu, NULL, 0), COLUMN_GPU_LAUNCHES, 1);
+	add(gpu, profile_stack(gpu, NULL, 0), COLUMN_GPU, 1);
+	assert_int_equal(column_default(gpu), COLUMN_GPU);
+	profile_free(p);
+	profile_free(gpu);
+}
+
+static void exact_columns_have_no_margin_and_say_their_events(void **state)
+{
+	struct tree_opts opts = { .column_given = true, .column = COLUMN_GPU };
+	struct profile *p = mixed_profile();
+	struct buffer b = { 0 };
+	struct summary s;
+	struct tree *tree;
+
+	(void)state;
+	p->stats.nr_lost = 5; /* CPU samples */
+	assert_int_equal(tree_new(p, &opts, &tree), 0);
+	summary_init(&s, p, tree, "");
+	summary_add_trust(&b, &s);
+	assert_string_equal(buffer_cstring(&b),
+			    "32 launches, 0 lost, 0% truncated, 0% unsymbolized, "
+			    "every one counted");
+	b.size = 0;
+	summary_add_events(&b, &s, 12, "+-");
+	buffer_add_char(&b, ' ');
+	summary_add_value(&b, &s, 90500);
+	assert_string_equal(buffer_cstring(&b), "12 launches 90.5 us");
+	buffer_fini(&b);
+	tree_free(tree);
+	profile_free(p);
+}
+
+static void every_column_has_a_name_of_its_own(void **state)
+{
+	(void)state;
+	for (int i = 0; i < NR_COLUMNS; i++) {
+		const struct column_info *c = &column_table[i];
+
+		assert_int_equal(column_find(c->name), i);
+		assert_true(*c->title && *c->events);
+		if (c->counted_by == NR_COLUMNS)
+			continue;
+		assert_int_equal(column_table[c->counted_by].unit, UNIT_COUNT);
+		assert_string_equal(column_table[c->counted_by].events, c->events);
+	}
+	assert_int_equal(column_find("gp"), NR_COLUMNS);
+}
+
+static void bytes_have_three_digits(void **state)
+{
+	static const struct {
+		uint64_t bytes;
+		const char *text;
+	} expected[] = {
+		{ 0, "0 B" },
+		{ 999, "999 B" },
+		{ 1000, "1.00 kB" },
+		{ 1048576, "1.05 MB" },
+		{ 99950000, "100 MB" },
+		{ 80ull << 30, "85.9 GB" },
+		{ UINT64_MAX, "18446 PB" },
+	};
+	struct buffer b = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++) {
+		b.size = 0;
+		number_add_bytes(&b, expected[i].bytes);
+		assert_string_equal(buffer_cstring(&b), expected[i].text);
+	}
+	buffer_fini(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tree_adds_up_one_column_and_no_other),
+		cmocka_unit_test(column_shown_by_default_is_cpu_time_if_any),
+		cmocka_unit_test(exact_columns_have_no_margin_and_say_their_events),
+		cmocka_unit_test(every_column_has_a_name_of_its_own),
+		cmocka_unit_test(bytes_have_three_digits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

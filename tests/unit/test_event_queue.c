@@ -1,0 +1,94 @@
+/* sampler/event_queue.c and stack_keys.c: the order of time, and what is known of a stack. */
+#include "tests/unit/unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/event_queue.h"
+#include "sampler/stack_keys.h"
+
+struct seen {
+	uint64_t last_ns;
+	uint32_t last_serial;
+	size_t nr;
+};
+
+struct record {
+	uint64_t time_ns;
+	uint32_t serial;
+	uint8_t padding[21];
+};
+
+static void on_record(void *context, int kind, const void *data, size_t size)
+{
+	struct seen *seen = context;
+	struct record r;
+
+	assert_int_equal(size, sizeof(r));
+	assert_int_equal((uintptr_t)data % 8, 0);
+	memcpy(&r, data, sizeof(r));
+	assert_int_equal(kind, (int)(r.serial % 7));
+	assert_true(r.time_ns > seen->last_ns ||
+		    (r.time_ns == seen->last_ns && r.serial > seen->last_serial));
+	seen->last_ns = r.time_ns;
+	seen->last_serial = r.serial;
+	seen->nr++;
+}
+
+static void records_come_out_in_the_order_of_time(void **state)
+{
+	struct event_queue *q = event_queue_new();
+	struct seen seen = {};
+	uint32_t serial = 0;
+
+	(void)state;
+	srand(1);
+	/* Each round pushes times of this round and the next, and takes only this round's. */
+	for (uint64_t round = 1; round <= 200; round++) {
+		int nr = rand() % 50;
+
+		for (int i = 0; i < nr; i++) {
+			struct record r = {
+				.time_ns = round * 100 + (uint64_t)(rand() % 200),
+				.serial = ++serial,
+			};
+
+			event_queue_push(q, r.time_ns, (int)(serial % 7), &r, sizeof(r));
+		}
+		event_queue_take(q, (round + 1) * 100, on_record, &seen);
+		assert_true(seen.last_ns < (round + 1) * 100);
+	}
+	assert_int_equal(event_queue_take(q, UINT64_MAX, on_record, &seen), 0);
+	assert_int_equal(seen.nr, serial);
+	event_queue_free(q);
+}
+
+static void a_known_stack_is_found_until_the_table_is_full(void **state)
+{
+	struct stack_keys *keys = stack_keys_new();
+	struct known_stack known;
+	uint64_t n = 1;
+
+	(void)state;
+	assert_false(stack_keys_find(keys, 42, &known));
+	while (stack_keys_add(keys, n * 0x9e3779b97f4a7c15ull,
+			      (struct known_stack){ (uint32_t)n, 3 }))
+		n++;
+	/* The one that did not fit emptied the table and is in it. */
+	assert_true(n > 1000000);
+	assert_true(stack_keys_find(keys, n * 0x9e3779b97f4a7c15ull, &known));
+	assert_int_equal(known.stack, n);
+	assert_int_equal(known.incomplete, 3);
+	assert_false(stack_keys_find(keys, 0x9e3779b97f4a7c15ull, &known));
+	stack_keys_free(keys);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(records_come_out_in_the_order_of_time),
+		cmocka_unit_test(a_known_stack_is_found_until_the_table_is_full),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,130 @@
+/* Tables of figures: one content, three ways to write it; and what of a multiprocessor a kernel fills. */
+#include "tests/unit/unit.h"
+
+#include "core/buffer.h"
+#include "core/facts.h"
+#include "output/grid.h"
+#include "output/occupancy.h"
+
+static const struct grid_column columns[] = {
+	{ "name", "Name", true },
+	{ "ns", "Time", false },
+	{ "id", NULL, false },
+	{ NULL, "Share", false },
+};
+
+static void fill(struct grid *g)
+{
+	grid_init(g, columns, 4);
+	grid_text(g, "a|b <i>\"*");
+	grid_time(g, 1500);
+	grid_count(g, 7);
+	grid_share(g, 1, 3);
+	grid_path(g, "child", 1);
+	grid_none(g);
+	grid_count(g, 8);
+	grid_share(g, 2, 3);
+}
+
+static void text_is_aligned_and_says_what_it_left_out(void **state)
+{
+	struct buffer b = { 0 };
+	struct grid g;
+
+	(void)state;
+	fill(&g);
+	grid_write_text(&b, &g, 0);
+	assert_string_equal(buffer_cstring(&b), "Name          Time  Share\n"
+						"a|b <i>\"*  1.50 us    33%\n"
+						"\xc2\xa0\xc2\xa0"
+						"child          -    67%\n");
+	b.size = 0;
+	grid_write_text(&b, &g, 1);
+	assert_string_equal(buffer_cstring(&b), "Name          Time  Share\n"
+						"a|b <i>\"*  1.50 us    33%\n"
+						"1 more rows (-n 0 shows all)\n");
+	buffer_fini(&b);
+	grid_fini(&g);
+}
+
+static void markdown_takes_no_name_for_markup(void **state)
+{
+	struct buffer b = { 0 };
+	struct grid g;
+
+	(void)state;
+	fill(&g);
+	grid_write_markdown(&b, &g, 0);
+	assert_string_equal(buffer_cstring(&b), "| Name         |    Time | Share |\n"
+						"| ------------ | ------: | ----: |\n"
+						"| a\\|b \\<i>\"\\* | 1.50 us |   33% |\n"
+						"| \xc2\xa0\xc2\xa0"
+						"child      |       - |   67% |\n");
+	buffer_fini(&b);
+	grid_fini(&g);
+}
+
+static void json_has_values_as_they_are(void **state)
+{
+	struct buffer b = { 0 };
+	struct grid g;
+
+	(void)state;
+	fill(&g);
+	grid_write_json(&b, &g, 0);
+	assert_string_equal(buffer_cstring(&b),
+			    "[\n{\"name\": \"a|b <i>\\\"*\", \"ns\": 1500, \"id\": 7},\n"
+			    "{\"name\": \"child\", \"ns\": null, \"id\": 8}\n]");
+	buffer_fini(&b);
+	grid_fini(&g);
+}
+
+/* The figures of the CUDA Occupancy Calculator for compute capability 9.0. */
+static void occupancy_is_that_of_the_scarcest_resource(void **state)
+{
+	static const struct {
+		uint64_t threads, registers, shared;
+		unsigned percent;
+	} expected[] = {
+		{ 1024, 32, 0, 100 },			      /* warps */
+		{ 256, 32, 0, 100 },  { 32, 16, 0, 50 },      /* 32 blocks */
+		{ 256, 128, 0, 25 },			      /* registers: 2 blocks of 8 warps */
+		{ 256, 255, 0, 12 },  { 256, 32, 65536, 37 }, /* shared memory: 3 blocks */
+		{ 1024, 255, 0, 0 },			      /* does not fit at all */
+	};
+	const struct fact_gpu_device h100 = {
+		.cc_major = 9,
+		.warp_threads = 32,
+		.max_warps_per_sm = 64,
+		.max_blocks_per_sm = 32,
+		.max_registers_per_sm = 65536,
+		.max_shared_per_sm = 233472,
+	};
+	struct fact_gpu_work kernel = { .block = { 0, 1, 1 } };
+	struct fact_gpu_device unknown = { 0 };
+	unsigned percent;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++) {
+		kernel.block[0] = expected[i].threads;
+		kernel.registers = expected[i].registers;
+		kernel.shared_dynamic = expected[i].shared;
+		assert_true(occupancy_percent(&h100, &kernel, &percent));
+		assert_int_equal(percent, expected[i].percent);
+	}
+	assert_false(occupancy_percent(&unknown, &kernel, &percent));
+	kernel.block[0] = UINT64_MAX;
+	assert_false(occupancy_percent(&h100, &kernel, &percent));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(text_is_aligned_and_says_what_it_left_out),
+		cmocka_unit_test(markdown_takes_no_name_for_markup),
+		cmocka_unit_test(json_has_values_as_they_are),
+		cmocka_unit_test(occupancy_is_that_of_the_scarcest_resource),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,216 @@
+/* The offline unwinder on samples taken from a target: what it does when something is missing. */
+#include "tests/unit/unit.h"
+#include "tests/unit/traced.h"
+
+#include <time.h>
+
+#include "sampler/bpf/events.h"
+#include "sampler/offline.h"
+
+#define MAX_FRAMES 512
+
+static struct traced traced;
+
+static bool no_file(void *context, uint64_t module, struct offline_file *ret)
+{
+	(void)context, (void)module, (void)ret;
+	return false;
+}
+
+static const struct offline_ops libunwind_only = { traced_find_mapping, traced_open_module, NULL };
+
+/* Stops a target in the middle of its work; tear_down() ends it. */
+static void stop_target(const char *name, const char *argument)
+{
+	const char *directory = getenv("TARGETS");
+	char path[4096];
+	char *argv[] = { path, (char *)"20000", (char *)argument, NULL };
+	struct timespec used;
+	clockid_t clock;
+
+	if (!directory) {
+		print_message("TARGETS is not set: run it by make check\n");
+		skip();
+	}
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	assert_true(traced_start(&traced, argv));
+	/* On a busy machine it takes its time to get to work. */
+	assert_int_equal(clock_getcpuclockid(traced.pid, &clock), 0);
+	do {
+		assert_true(traced_run(&traced, 20000));
+		assert_int_equal(clock_gettime(clock, &used), 0);
+	} while (!used.tv_sec && used.tv_nsec < 50000000);
+	assert_true(traced_capture(&traced));
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	traced_end(&traced);
+	traced.pid = 0;
+	return 0;
+}
+
+static struct offline_result unwind(const struct offline_ops *ops,
+				    const struct offline_sample *sample, uint64_t *frames,
+				    size_t max)
+{
+	struct offline_unwinder *u = offline_unwinder_new(ops, &traced);
+	struct offline_result result = offline_unwind(u, sample, frames, max);
+
+	offline_unwinder_free(u);
+	return result;
+}
+
+static void without_any_rows_libunwind_reaches_the_root(void **state)
+{
+	struct offline_sample sample;
+	uint64_t frames[MAX_FRAMES];
+	struct offline_result result;
+
+	(void)state;
+	stop_target("deep32_nofp", NULL);
+	sample = traced_sample(&traced);
+	result = unwind(&libunwind_only, &sample, frames, MAX_FRAMES);
+	assert_int_equal(result.marker, -1);
+	assert_int_equal(result.gap, 0);
+	assert_in_range(result.nr, 32, 40);
+	assert_int_equal(frames[0], traced.regs.pc | FRAME_EXACT);
+	for (size_t i = 1; i < result.nr; i++)
+		assert_false(frames[i] & FRAME_EXACT);
+}
+
+static void a_static_program_needs_no_search_table(void **state)
+{
+	struct offline_sample sample;
+	uint64_t frames[MAX_FRAMES];
+	struct offline_result result;
+
+	(void)state;
+	stop_target("shares_static", NULL);
+	sample = traced_sample(&traced);
+	result = unwind(&libunwind_only, &sample, frames, MAX_FRAMES);
+	assert_int_equal(result.marker, -1);
+	assert_true(result.nr >= 3);
+}
+
+static void a_snapshot_that_ends_early_says_so(void **state)
+{
+	uint64_t whole[MAX_FRAMES], part[MAX_FRAMES];
+	struct offline_result all, some;
+	struct offline_sample sample;
+
+	(void)state;
+	stop_target("deep32_nofp", NULL);
+	sample = traced_sample(&traced);
+	all = unwind(&libunwind_only, &sample, whole, MAX_FRAMES);
+	sample.stack_size = 128 + 256; /* the red zone, and a few frames */
+	some = unwind(&libunwind_only, &sample, part, MAX_FRAMES);
+	assert_int_equal(some.marker, MARKER_SNAPSHOT_END);
+	assert_true(some.nr > 2 && some.nr < all.nr);
+	assert_memory_equal(whole, part, some.nr * sizeof(*part));
+}
+
+static void a_deep_stack_keeps_leaf_and_root(void **state)
+{
+	static uint64_t whole[MAX_FRAMES * 8];
+	uint64_t cut[64];
+	struct offline_result all, some;
+	struct offline_sample sample;
+
+	(void)state;
+	stop_target("recursion", "2000");
+	sample = traced_sample(&traced);
+	all = unwind(&libunwind_only, &sample, whole, sizeof(whole) / sizeof(*whole));
+	assert_int_equal(all.marker, -1);
+	assert_true(all.nr > 2000);
+	some = unwind(&libunwind_only, &sample, cut, 64);
+	assert_int_equal(some.marker, -1);
+	assert_int_equal(some.nr, 64);
+	assert_int_equal(some.gap, 48);
+	assert_memory_equal(cut, whole, 48 * sizeof(*cut));
+	assert_memory_equal(cut + 48, whole + all.nr - 16, 16 * sizeof(*cut));
+}
+
+static void files_that_cannot_be_read_leave_the_leaf(void **state)
+{
+	static const struct offline_ops ops = { traced_find_mapping, no_file, NULL };
+	struct offline_sample sample;
+	uint64_t frames[MAX_FRAMES];
+	struct offline_result result;
+
+	(void)state;
+	stop_target("deep32_nofp", NULL);
+	sample = traced_sample(&traced);
+	sample.regs.fp = 0;
+	result = unwind(&ops, &sample, frames, MAX_FRAMES);
+	assert_int_equal(result.marker, MARKER_NO_RULE);
+	assert_int_equal(result.nr, 1);
+}
+
+static void an_address_in_no_mapping_is_unknown(void **state)
+{
+	struct offline_sample sample;
+	uint64_t frames[MAX_FRAMES];
+	struct offline_result result;
+
+	(void)state;
+	stop_target("deep32_nofp", NULL);
+	sample = traced_sample(&traced);
+	sample.regs.pc = 0x1000;
+	sample.regs.fp = 0;
+	result = unwind(&libunwind_only, &sample, frames, MAX_FRAMES);
+	assert_int_equal(result.marker, MARKER_UNKNOWN);
+	assert_int_equal(result.nr, 1);
+	assert_int_equal(frames[0], 0x1000 | FRAME_EXACT);
+}
+
+/* Registers and stacks of a hostile target: whatever they hold, the walk ends and stays in bounds. */
+static void garbage_on_the_stack_ends_the_walk(void **state)
+{
+	uint64_t frames[MAX_FRAMES], random = 1, good;
+	struct offline_unwinder *u;
+	struct offline_sample sample;
+	static uint8_t stack[4096];
+
+	(void)state;
+	stop_target("deep32_nofp", NULL);
+	u = offline_unwinder_new(&libunwind_only, &traced);
+	sample = traced_sample(&traced);
+	good = traced.regs.pc;
+	for (int round = 0; round < 2000; round++) {
+		for (size_t i = 0; i < sizeof(stack) / 8; i++) {
+			uint64_t word;
+
+			random = random * 6364136223846793005u + 1442695040888963407u;
+			/* code addresses, stack addresses, anything */
+			word = random >> 62 == 0   ? good + (random >> 40 & 0xfff)
+			       : random >> 62 == 1 ? sample.stack_start + (random >> 40 & 0xfff8)
+						   : random;
+			memcpy(stack + i * 8, &word, 8);
+		}
+		sample.stack = stack;
+		sample.stack_size = random >> 50 & 4095;
+		sample.regs.pc = good + (random >> 45 & 0xff);
+		sample.regs.fp = sample.stack_start + (random >> 33 & 0xfff8);
+		assert_true(offline_unwind(u, &sample, frames, MAX_FRAMES).nr >= 1);
+	}
+	offline_unwinder_free(u);
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(without_any_rows_libunwind_reaches_the_root),
+		TEST(a_static_program_needs_no_search_table),
+		TEST(a_snapshot_that_ends_early_says_so),
+		TEST(a_deep_stack_keeps_leaf_and_root),
+		TEST(files_that_cannot_be_read_leave_the_leaf),
+		TEST(an_address_in_no_mapping_is_unknown),
+		TEST(garbage_on_the_stack_ends_the_walk),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,127 @@
+/* What is believed of an interpreter: its version, and what it says of itself. */
+#include <string.h>
+
+#include "tests/unit/unit.h"
+
+#include "sampler/python_layout.h"
+
+/* The words of _Py_DebugOffsets in CPython 3.13.0 that are used. */
+static void make_debug(uint64_t *debug)
+{
+	memset(debug, 0, PYTHON_DEBUG_WORDS * sizeof(*debug));
+	memcpy(debug, "xdebugpy", 8);
+	debug[1] = 0x030d00f0;
+	debug[23] = 72;
+	debug[24] = 152;
+	debug[29] = 8;
+	debug[31] = 56;
+	debug[33] = 70;
+	debug[35] = 112;
+	debug[37] = 128;
+	debug[38] = 136;
+	debug[39] = 68;
+	debug[43] = 200;
+}
+
+static void debug_offsets_of_3_13_are_taken(void **state)
+{
+	uint64_t debug[PYTHON_DEBUG_WORDS];
+	struct py_layout l;
+	char why[200];
+
+	(void)state;
+	make_debug(debug);
+	assert_int_equal(python_layout_fill(&l, 13, debug, why, sizeof(why)), 0);
+	assert_int_equal(l.thread_frame, 72);
+	assert_int_equal(l.frame_owner, 70);
+	assert_int_equal(l.frame_size, 72);
+	assert_int_equal(l.code_size, 144);
+	assert_int_equal(l.object_type, 8);
+	assert_int_equal(l.minor, 13);
+}
+
+static void free_threaded_objects_have_a_longer_head(void **state)
+{
+	uint64_t debug[PYTHON_DEBUG_WORDS];
+	struct py_layout l;
+	char why[200];
+
+	(void)state;
+	make_debug(debug);
+	debug[2] = 1;
+	assert_int_equal(python_layout_fill(&l, 13, debug, why, sizeof(why)), 0);
+	assert_int_equal(l.object_type, 24);
+	assert_int_equal(l.string_header, 32);
+	assert_int_equal(l.bytes_data, 48);
+}
+
+static void every_check_refuses_by_name(void **state)
+{
+	static const struct {
+		unsigned int word;
+		uint64_t value;
+		const char *why;
+	} damages[] = {
+		{ 0, 0, "_PyRuntime does not begin with _Py_DebugOffsets" },
+		{ 1, 0x030e00f0, "_Py_DebugOffsets says another version" },
+		{ 2, 2, "_Py_DebugOffsets says another version" },
+		{ 23, 1ull << 32, "_Py_DebugOffsets has offsets that cannot be" },
+		{ 33, 120, "_Py_DebugOffsets has offsets that cannot be" },
+		{ 38, 65536 + 136, "_Py_DebugOffsets has offsets that cannot be" },
+		{ 37, 129, "_Py_DebugOffsets has pointers that are not aligned" },
+	};
+	uint64_t debug[PYTHON_DEBUG_WORDS];
+	struct py_layout l = { .minor = 99 };
+	char why[200];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(damages) / sizeof(*damages); i++) {
+		make_debug(debug);
+		debug[damages[i].word] = damages[i].value;
+		assert_int_equal(python_layout_fill(&l, 13, debug, why, sizeof(why)), -1);
+		assert_string_equal(why, damages[i].why);
+	}
+	assert_int_equal(l.minor, 99);
+}
+
+static void old_versions_are_refused(void **state)
+{
+	static const uint64_t none[PYTHON_DEBUG_WORDS];
+	struct py_layout l;
+	char why[200];
+
+	(void)state;
+	assert_int_equal(python_layout_fill(&l, 7, none, why, sizeof(why)), -1);
+	assert_string_equal(why, "CPython 3.7 is older than 3.8");
+	for (unsigned int minor = 8; minor < 13; minor++)
+		assert_int_equal(python_layout_fill(&l, minor, none, why, sizeof(why)), 0);
+}
+
+static void what_is_read_at_once_fits_its_buffer(void **state)
+{
+	static const uint64_t none[PYTHON_DEBUG_WORDS];
+	struct py_layout l;
+	char why[200];
+
+	(void)state;
+	for (unsigned int minor = 8; minor < 13; minor++) {
+		assert_int_equal(python_layout_fill(&l, minor, none, why, sizeof(why)), 0);
+		assert_true(l.frame_size < PY_WORDS * 8 && l.frame_size % 8 == 0);
+		assert_true(l.code_size < PY_WORDS * 8);
+		assert_true(l.frame_position < l.frame_size && l.frame_owner < l.frame_size);
+		assert_true(l.code_filename < l.code_size && l.code_firstline < l.code_size);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(debug_offsets_of_3_13_are_taken),
+		cmocka_unit_test(free_threaded_objects_have_a_longer_head),
+		cmocka_unit_test(every_check_refuses_by_name),
+		cmocka_unit_test(old_versions_are_refused),
+		cmocka_unit_test(what_is_read_at_once_fits_its_buffer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
