@@ -29,6 +29,7 @@ struct target {
 	struct gpu_collect *collect;
 	struct walk_target *walk; /* NULL: it had ended before we looked */
 	uint64_t refreshed_ns;
+	uint32_t state; /* enum gpu_state, when we last looked */
 	bool ended;
 	struct target *next;
 };
@@ -152,8 +153,11 @@ static void end_target(struct target *t)
 static void drain_target(struct target *t)
 {
 	bool gone = gpu_link_is_gone(&t->peer); /* before the last look */
+	uint32_t state = gpu_link_state(&t->peer);
 
-	if (t->walk && now_ns() - t->refreshed_ns > REFRESH_NS) {
+	/* a new state may mean that libcupti was loaded just now */
+	if (t->walk && (state != t->state || now_ns() - t->refreshed_ns > REFRESH_NS)) {
+		t->state = state;
 		walk_target_refresh(t->walk);
 		t->refreshed_ns = now_ns();
 	}

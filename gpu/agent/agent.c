@@ -13,6 +13,7 @@
 
 #include "gpu/agent/clock.h"
 #include "gpu/agent/collect.h"
+#include "gpu/agent/cupti.h"
 #include "gpu/agent/image.h"
 #include "gpu/agent/link.h"
 #include "gpu/agent/nvtx.h"
@@ -132,6 +133,13 @@ static void serve(void)
 	}
 }
 
+static int say_hello(void)
+{
+	if (__atomic_load_n(&has_cuda, __ATOMIC_ACQUIRE))
+		cupti_map();
+	return link_send_region(connection);
+}
+
 /* A recorder that comes to a process that runs. */
 static void wait_for_recorder(int listener)
 {
@@ -143,7 +151,7 @@ static void wait_for_recorder(int listener)
 	if (connection < 0)
 		return;
 	agent.region->control = GPU_CONTROL_DORMANT;
-	if (link_send_region(connection)) {
+	if (say_hello()) {
 		close(connection);
 		connection = -1;
 	}
@@ -200,7 +208,7 @@ static void connect_to_launcher(void)
 	connection = link_connect();
 	if (connection < 0)
 		return;
-	if (link_send_region(connection) || link_wait(connection, FIRST_CONTROL_MS) < 0) {
+	if (say_hello() || link_wait(connection, FIRST_CONTROL_MS) < 0) {
 		close(connection);
 		connection = -1;
 		return;

@@ -154,6 +154,21 @@ static int find_mapped(struct image *ret)
 	return image_find(slash ? slash + 1 : asked, ret);
 }
 
+static int map_some(struct image *ret)
+{
+	int nr = find_mapped(ret);
+
+	return !nr && open_some() ? find_mapped(ret) : nr;
+}
+
+void cupti_map(void)
+{
+	struct image image;
+
+	if (!cupti.subscribe)
+		map_some(&image);
+}
+
 int cupti_load(void)
 {
 	struct image image;
@@ -161,9 +176,7 @@ int cupti_load(void)
 
 	if (cupti.subscribe)
 		return 0;
-	nr = find_mapped(&image);
-	if (!nr && open_some())
-		nr = find_mapped(&image);
+	nr = map_some(&image);
 	if (!nr) {
 		say_words(GPU_FAIL_NO_CUPTI, 0,
 			  "no libcupti here: no GPU data (hint: SPROF_CUPTI=/path/to/libcupti.so)");

@@ -36,6 +36,9 @@ extern struct cupti cupti;
  * those of the usual places. 0 or -errno, said. Not from a callback.
  */
 int cupti_load(void);
+/* The first half of it, before a recorder looks at the mappings: rows for its frames are there then
+ * when the first launch is walked. Says nothing. */
+void cupti_map(void);
 void cupti_say_error(uint32_t code, int error, const char *what);
 
 #endif
