@@ -2,12 +2,7 @@
 # Leaves in $BATS_TEST_TMPDIR: data (the recording), truth (what the target says), folded (what sprof says).
 cd "$BATS_TEST_DIRNAME/../.." || exit 1
 
-# These tests measure, beside whatever else the machine and its host do: 3 sigma are missed once in 370 times by chance
-# alone. What fails is done once more, says so, and must then hold.
-BATS_TEST_RETRIES=1
-
 needs_bpf() {
-	[ "${BATS_TEST_TRY_NUMBER:-1}" = 1 ] || echo "# second try: $BATS_TEST_DESCRIPTION" >&3
 	[ "$(id -u)" = 0 ] || skip "needs root"
 	[ -r /sys/kernel/btf/vmlinux ] || skip "this kernel has no BTF (/sys/kernel/btf/vmlinux)"
 	PATH=$PATH:/usr/sbin bpftool prog show >/dev/null 2>&1 || skip "this kernel or container refuses bpf()"

@@ -4,7 +4,6 @@ load kernel
 
 setup() {
 	[ "$(id -u)" = 0 ] || skip "needs root, to be an ordinary user too"
-	[ "${BATS_TEST_TRY_NUMBER:-1}" = 1 ] || echo "# second try: $BATS_TEST_DESCRIPTION" >&3
 	data=$BATS_TEST_TMPDIR/data truth=$BATS_TEST_TMPDIR/truth folded=$BATS_TEST_TMPDIR/folded
 	as=() place= pids=()
 	run "$SPROF" record -q -o "$data" --source $source -- true
