@@ -1,7 +1,7 @@
 /*
  * Reads collapsed stacks, the text that stackcollapse-*.pl, inferno and `sprof fold` write and that
  * flamegraph.pl draws: a stack per line, root first, names separated by ';', then a space and a
- * count.
+ * count. The kind of a name is told by its suffix, see folded_write.h; "f (x.py:12)" is Python.
  */
 #ifndef SPROF_FOLDED_READ_H
 #define SPROF_FOLDED_READ_H

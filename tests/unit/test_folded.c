@@ -70,6 +70,49 @@ static void the_last_space_cuts_off_the_count(void **state)
 	profile_free(p);
 }
 
+/* What sprof and py-spy write of Python is Python again; what only looks like it a little is not. */
+static void python_functions_are_told_by_their_place(void **state)
+{
+	static const struct {
+		const char *name, *file, *bare;
+		uint32_t line;
+	} cases[] = {
+		{ "train (train.py:15)", "train.py", "train", 15 },
+		{ "Model.f.<locals>.g (pkg/model.py:7)", "pkg/model.py", "Model.f.<locals>.g", 7 },
+		{ "<module> (<string>:1)", "<string>", "<module>", 1 },
+		{ "_find (<frozen importlib._bootstrap>:1176)", "<frozen importlib._bootstrap>",
+		  "_find", 1176 },
+		{ "f (g) (x.py:3)", "x.py", "f (g)", 3 },
+		{ "main (main.c:15)", "", "main (main.c:15)", 0 },
+		{ "f(x.py:15)", "", "f(x.py:15)", 0 },
+		{ "f (x.py:)", "", "f (x.py:)", 0 },
+		{ "f (x.py:1a)", "", "f (x.py:1a)", 0 },
+		{ "f (.py:1)", "", "f (.py:1)", 0 },
+		{ "f (x.py:1234567890)", "", "f (x.py:1234567890)", 0 },
+		{ " (x.py:15)", "", " (x.py:15)", 0 },
+		{ "(x.py:15)", "", "(x.py:15)", 0 },
+		{ "f :15)", "", "f :15)", 0 },
+		{ "f (<:15)", "", "f (<:15)", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char text[128];
+		const struct profile_function *f;
+		struct profile *p;
+
+		snprintf(text, sizeof(text), "root;%s 3\n", cases[i].name);
+		p = read_text(text);
+		f = function_at(p, 0, 1);
+		assert_string_equal(profile_str(p, f->name), cases[i].name);
+		assert_int_equal(f->kind, cases[i].line ? FUNCTION_PYTHON : FUNCTION_NATIVE);
+		assert_string_equal(profile_str(p, f->file), cases[i].file);
+		assert_string_equal(profile_str(p, f->system_name), cases[i].bare);
+		assert_int_equal(f->start_line, cases[i].line);
+		profile_free(p);
+	}
+}
+
 static void counts_may_have_fractions(void **state)
 {
 	struct profile *p = read_text("a 1.4\nb 2.5\nc 3.\nd 0.2\n");
@@ -223,6 +266,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_last_space_cuts_off_the_count),
+		cmocka_unit_test(python_functions_are_told_by_their_place),
 		cmocka_unit_test(counts_may_have_fractions),
 		cmocka_unit_test(marks_say_the_kind),
 		cmocka_unit_test(line_ends_comments_and_blank_lines_do_not_count),
