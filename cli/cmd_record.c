@@ -15,6 +15,7 @@
 #include "cli/record_gpu.h"
 #include "cli/record_opts.h"
 #include "core/alloc.h"
+#include "core/clock.h"
 #include "core/log.h"
 #include "core/recfile.h"
 #include "core/source.h"
@@ -44,11 +45,11 @@ struct recording {
 	bool progress_shown;
 };
 
-static uint64_t now_ns(clockid_t clock)
+static uint64_t realtime_ns(void)
 {
 	struct timespec t;
 
-	clock_gettime(clock, &t);
+	clock_gettime(CLOCK_REALTIME, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
@@ -171,8 +172,8 @@ static int create_file(struct recording *r)
 		.version = SPROF_VERSION,
 		.freq_hz = r->opts->freq_hz,
 		.nr_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
-		.start_realtime_ns = now_ns(CLOCK_REALTIME),
-		.start_ns = now_ns(CLOCK_MONOTONIC),
+		.start_realtime_ns = realtime_ns(),
+		.start_ns = monotonic_ns(),
 	};
 	int err;
 
@@ -218,7 +219,7 @@ static int sample_until_end(struct recording *r)
 	if (r->opts->duration_ns)
 		end = r->start_ns + r->opts->duration_ns;
 	while (!stop_signal && !child_has_ended(r)) {
-		uint64_t now = now_ns(CLOCK_MONOTONIC);
+		uint64_t now = monotonic_ns();
 		int timeout = DRAIN_MS, live;
 
 		if (now >= end)
@@ -330,7 +331,7 @@ static int finish(struct recording *r)
 	forward_signal(r);
 	r->ops->stop(r->source, r->sink);
 	record_gpu_stop(r->gpu);
-	end_ns = now_ns(CLOCK_MONOTONIC);
+	end_ns = monotonic_ns();
 	r->ops->stats(r->source, &stats);
 	recfile_set_stats(r->file, &stats);
 	recfile_flush(r->file); /* the samples are safe before names are looked up */

@@ -10,6 +10,7 @@
 
 #include "cli/gpu_tee.h"
 #include "core/alloc.h"
+#include "core/clock.h"
 #include "core/log.h"
 #include "core/source.h"
 #include "gpu/collect.h"
@@ -45,14 +46,6 @@ struct record_gpu {
 	struct target *targets;
 	size_t nr_targets;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static char *find_library(void)
 {
@@ -111,7 +104,7 @@ static void add_target(struct record_gpu *g, const struct gpu_peer *peer)
 	const struct gpu_config config = { .want = GPU_WANT_DEFAULT };
 
 	t->peer = *peer;
-	t->refreshed_ns = now_ns();
+	t->refreshed_ns = monotonic_ns();
 	t->walk = walk_publisher_add(g->publisher, peer->pid);
 	t->collect = gpu_collect_new(peer->region, &opts, g->sink);
 	t->next = g->targets;
@@ -146,7 +139,7 @@ static void accept_all(struct record_gpu *g)
 
 static void end_target(struct target *t)
 {
-	gpu_collect_finish(t->collect, now_ns());
+	gpu_collect_finish(t->collect, monotonic_ns());
 	t->ended = true;
 }
 
@@ -156,12 +149,12 @@ static void drain_target(struct target *t)
 	uint32_t state = gpu_link_state(&t->peer);
 
 	/* a new state may mean that libcupti was loaded just now */
-	if (t->walk && (state != t->state || now_ns() - t->refreshed_ns > REFRESH_NS)) {
+	if (t->walk && (state != t->state || monotonic_ns() - t->refreshed_ns > REFRESH_NS)) {
 		t->state = state;
 		walk_target_refresh(t->walk);
-		t->refreshed_ns = now_ns();
+		t->refreshed_ns = monotonic_ns();
 	}
-	gpu_collect_drain(t->collect, now_ns());
+	gpu_collect_drain(t->collect, monotonic_ns());
 	if (gone)
 		end_target(t);
 }
@@ -323,7 +316,7 @@ static bool all_ended(const struct record_gpu *g)
 
 void record_gpu_stop(struct record_gpu *g)
 {
-	uint64_t end = now_ns() + STOP_MS * 1000000ull;
+	uint64_t end = monotonic_ns() + STOP_MS * 1000000ull;
 
 	if (!g || !g->sink)
 		return;
@@ -331,7 +324,7 @@ void record_gpu_stop(struct record_gpu *g)
 	for (struct target *t = g->targets; t; t = t->next)
 		if (!t->ended)
 			gpu_link_control(&t->peer, GPU_CONTROL_DETACH, NULL);
-	while (!all_ended(g) && now_ns() < end) {
+	while (!all_ended(g) && monotonic_ns() < end) {
 		const struct timespec pause = { 0, 2000000 };
 
 		nanosleep(&pause, NULL);

@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "core/clock.h"
 #include "sampler/attach.h"
 #include "sampler/attach_memory.h"
 #include "sampler/inject.h"
@@ -252,9 +253,9 @@ static bool beats(const struct detaching *d)
 	uint32_t state = AGENT_OFF;
 
 	read_field(d, offsetof(struct agent_region, state), &state, sizeof(state));
-	if (state != AGENT_ON || (int64_t)(inject_now_ns() - first) > (int64_t)SILENCE_NS)
+	if (state != AGENT_ON || (int64_t)(monotonic_ns() - first) > (int64_t)SILENCE_NS)
 		return false;
-	while ((int64_t)(inject_now_ns() - first) <= (int64_t)SILENCE_NS) {
+	while ((int64_t)(monotonic_ns() - first) <= (int64_t)SILENCE_NS) {
 		nanosleep(&(struct timespec){ 0, LISTEN_NS }, NULL);
 		if (heartbeat_of(d) != first)
 			return true;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "core/alloc.h"
+#include "core/clock.h"
 #include "core/profile_sink.h"
 #include "core/pylayout.h"
 #include "sampler/bpf/events.h"
@@ -197,7 +198,7 @@ static bool take_thread(struct dump_state *s, struct dump_thread *t)
 	t->error = inject_thread_stop_one(&s->thread, &s->target, t->tid, DUMP_WAIT_MS);
 	if (t->error)
 		return true;
-	held_ns = inject_now_ns();
+	held_ns = monotonic_ns();
 	take_regs(&sample.regs, regs);
 	sample.stack_start = sample.regs.sp;
 	sample.stack_size = copy_stack(s, sample.regs.sp);

@@ -86,8 +86,6 @@ struct source {
 	uint64_t next_room_ns;		   /* when to look for unused code again */
 };
 
-uint64_t monotonic_ns(void);
-
 /* ebpf_tables.c */
 
 /* Counts a limit that was hit, and says so the first time. */

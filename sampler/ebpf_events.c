@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/clock.h"
 #include "sampler/ebpf_snapshot.h"
 #include "sampler/python_code.h"
 

@@ -9,6 +9,7 @@
 #include <bpf/libbpf.h>
 
 #include "core/alloc.h"
+#include "core/clock.h"
 #include "sampler/bpf/sprof.skel.h"
 #include "sampler/ebpf.h"
 #include "sampler/proc_status.h"

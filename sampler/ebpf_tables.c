@@ -16,6 +16,7 @@
 #include <bpf/libbpf.h>
 
 #include "core/alloc.h"
+#include "core/clock.h"
 #include "core/log.h"
 #include "sampler/bpf/sprof.skel.h"
 #include "sampler/ebpf_python.h"

@@ -1,4 +1,5 @@
 /* Calls through the mailbox: written there, waited for, read back. */
+#include "core/clock.h"
 #include "sampler/inject_session.h"
 
 #include <errno.h>
@@ -29,7 +30,7 @@ static int look_at_mailbox(struct inject *i, bool at_thread)
 
 static int wait_done(struct inject *i, unsigned int limit_ms)
 {
-	uint64_t from = inject_now_ns(), now = from;
+	uint64_t from = monotonic_ns(), now = from;
 	unsigned int polls = 0;
 	int err;
 
@@ -37,7 +38,7 @@ static int wait_done(struct inject *i, unsigned int limit_ms)
 		err = look_at_mailbox(i, ++polls % STATUS_POLLS == 0);
 		if (err != -EAGAIN)
 			return err;
-		now = inject_now_ns();
+		now = monotonic_ns();
 		if (now - from > SPIN_NS)
 			nanosleep(&(struct timespec){ 0, NAP_NS }, NULL);
 	} while (now - from < limit_ms * NS_PER_MS);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/alloc.h"
+#include "core/clock.h"
 #include "sampler/inject_process.h"
 #include "sampler/inject_thread.h"
 
@@ -100,7 +101,7 @@ static size_t list_threads(pid_t pid, pid_t **ret)
 int inject_wait_outside(const struct inject_process *p, const struct inject_range *ranges,
 			size_t nr, unsigned int limit_ms)
 {
-	uint64_t until = inject_now_ns() + limit_ms * NS_PER_MS;
+	uint64_t until = monotonic_ns() + limit_ms * NS_PER_MS;
 	struct inject_thread *t = xcalloc(1, sizeof(*t));
 	size_t nr_threads, at = 0;
 	pid_t *threads;
@@ -113,7 +114,7 @@ int inject_wait_outside(const struct inject_process *p, const struct inject_rang
 			continue;
 		}
 		nanosleep(&(struct timespec){ 0, PAUSE_NS }, NULL);
-		if (inject_now_ns() > until)
+		if (monotonic_ns() > until)
 			err = -ETIMEDOUT;
 	}
 	free(threads);

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "sampler/inject_check.h"
 #include "sampler/inject_choice.h"
 #include "sampler/inject_process.h"
@@ -40,14 +41,6 @@ struct rseq_critical_section {
 	uint64_t start, size, abort;
 };
 
-uint64_t inject_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static void nap(void)
 {
 	nanosleep(&(struct timespec){ 0, NAP_NS }, NULL);
@@ -61,7 +54,7 @@ static long request(enum __ptrace_request request, pid_t tid, uintptr_t data)
 /* The next report of a thread, waiting until `until_ns`. 0, -ETIMEDOUT, -ESRCH. */
 static int wait_report(pid_t tid, uint64_t until_ns, int *ret_status)
 {
-	uint64_t spin_until = inject_now_ns() + SPIN_NS;
+	uint64_t spin_until = monotonic_ns() + SPIN_NS;
 
 	for (;;) {
 		pid_t got = waitpid(tid, ret_status, __WALL | WNOHANG);
@@ -71,7 +64,7 @@ static int wait_report(pid_t tid, uint64_t until_ns, int *ret_status)
 			return WIFSTOPPED(*ret_status) ? 0 : -ESRCH;
 		if (got < 0 && errno != EINTR)
 			return -ESRCH;
-		now = inject_now_ns();
+		now = monotonic_ns();
 		if (now > until_ns)
 			return -ETIMEDOUT;
 		if (now > spin_until)
@@ -92,7 +85,7 @@ static bool is_syscall_stop(int status)
 /* Signals that come before the stop are the thread's own. */
 static int wait_first_stop(struct inject_thread *t, pid_t tid, unsigned int limit_ms)
 {
-	uint64_t until = inject_now_ns() + limit_ms * NS_PER_MS;
+	uint64_t until = monotonic_ns() + limit_ms * NS_PER_MS;
 	int status, err;
 
 	for (;;) {
@@ -222,7 +215,7 @@ static int try_thread(struct inject_thread *t, const struct inject_process *p, p
 	err = (int)request(PTRACE_SEIZE, tid, PTRACE_O_TRACESYSGOOD);
 	if (err)
 		return err;
-	asked_ns = inject_now_ns();
+	asked_ns = monotonic_ns();
 	err = (int)request(PTRACE_INTERRUPT, tid, 0);
 	if (!err)
 		err = wait_first_stop(t, tid, limit_ms);
@@ -265,7 +258,7 @@ int inject_thread_stop(struct inject_thread *t, const struct inject_process *p,
 		       struct inject_reason *reason)
 {
 	struct inject_choice choices[INJECT_MAX_CHOICES];
-	uint64_t until = inject_now_ns() + limit_ms * NS_PER_MS;
+	uint64_t until = monotonic_ns() + limit_ms * NS_PER_MS;
 	size_t nr = inject_choose(p->pid, choices);
 	int err = -EBUSY;
 
@@ -281,7 +274,7 @@ int inject_thread_stop(struct inject_thread *t, const struct inject_process *p,
 		if (!err)
 			return 0;
 		inject_thread_release_hung(t);
-		if (err == -ENOEXEC || err == -ENOTSUP || inject_now_ns() > until)
+		if (err == -ENOEXEC || err == -ENOTSUP || monotonic_ns() > until)
 			break;
 	}
 	return no_thread(p, nr ? err : -ESRCH, reason);
@@ -329,7 +322,7 @@ static int handle_report(struct inject_thread *t, int status, enum __ptrace_requ
 
 static int wait_held(struct inject_thread *t, enum __ptrace_request resume)
 {
-	uint64_t until = inject_now_ns() + HELD_LIMIT_MS * NS_PER_MS;
+	uint64_t until = monotonic_ns() + HELD_LIMIT_MS * NS_PER_MS;
 	int status, err;
 
 	do {
@@ -396,7 +389,7 @@ uint64_t inject_thread_release(struct inject_thread *t, bool restore)
 		if (t->stop_signal_kept)
 			syscall(SYS_tkill, t->tid, SIGSTOP);
 	}
-	now = inject_now_ns();
+	now = monotonic_ns();
 	t->tid = 0;
 	return now;
 }

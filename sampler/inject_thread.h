@@ -73,6 +73,4 @@ uint64_t inject_thread_release(struct inject_thread *thread, bool restore);
 /* Lets those go that have come to a stop by now. */
 void inject_thread_release_hung(struct inject_thread *thread);
 
-uint64_t inject_now_ns(void);
-
 #endif

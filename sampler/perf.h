@@ -58,8 +58,6 @@ struct source {
 	struct profile_stats stats;
 };
 
-uint64_t perf_now_ns(void);
-
 /* perf_tables.c */
 
 /*

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/clock.h"
 #include "sampler/offline.h"
 #include "sampler/offline_lookup.h"
 #include "sampler/perf_events.h"
@@ -94,7 +95,7 @@ static void walk_user(struct source *s, struct process *p, const struct perf_rec
 	}
 	if (p)
 		p->exec_pending = false;
-	if (perf_now_ns() - r->time_ns < LATE_NS) {
+	if (monotonic_ns() - r->time_ns < LATE_NS) {
 		s->stats.nr_offline++;
 		result = unwind(s, p, e, user);
 	} else {
@@ -189,7 +190,7 @@ void perf_queue_record(void *context, const struct perf_record *r)
 
 void perf_handle_records(struct source *s, uint64_t before_ns)
 {
-	uint64_t now = perf_now_ns(), end = before_ns < now ? before_ns : now;
+	uint64_t now = monotonic_ns(), end = before_ns < now ? before_ns : now;
 
 	for (; s->handled_ns + SLICE_NS < end; s->handled_ns += SLICE_NS) {
 		event_queue_take(s->queue, s->handled_ns + SLICE_NS, on_queued, s);

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/alloc.h"
+#include "core/clock.h"
 #include "core/log.h"
 #include "sampler/proc_maps.h"
 #include "sampler/unwind_table.h"
@@ -17,14 +17,6 @@
 #define REREAD_NS (20ull * 1000 * 1000)
 #define GRACE_NS (1000ull * 1000 * 1000)
 #define MAX_THREADS 65536
-
-uint64_t perf_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* ---- code */
 
@@ -134,7 +126,7 @@ static void remove_process(struct source *s, struct process *p)
 
 static int read_maps(struct source *s, struct process *p)
 {
-	p->read_ns = perf_now_ns();
+	p->read_ns = monotonic_ns();
 	return process_read_maps(p, s->codes, on_code, s);
 }
 
@@ -147,7 +139,7 @@ int perf_process(struct source *s, pid_t pid, struct process **ret_process)
 	if (p)
 		return 0;
 	p = add_process(s, pid);
-	p->known_ns = perf_now_ns();
+	p->known_ns = monotonic_ns();
 	err = read_maps(s, p);
 	if (err) {
 		remove_process(s, p);
@@ -159,7 +151,7 @@ int perf_process(struct source *s, pid_t pid, struct process **ret_process)
 
 void perf_reread(struct source *s, struct process *p)
 {
-	if (!p->ended_ns && perf_now_ns() - p->read_ns >= REREAD_NS)
+	if (!p->ended_ns && monotonic_ns() - p->read_ns >= REREAD_NS)
 		read_maps(s, p);
 }
 
@@ -251,7 +243,7 @@ void perf_on_dropped(struct source *s, const struct perf_record *r)
 
 void perf_tidy(struct source *s)
 {
-	uint64_t now = perf_now_ns();
+	uint64_t now = monotonic_ns();
 	struct process *p, *next;
 
 	take_tables(s);

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <time.h>
 
 #include "core/alloc.h"
+#include "core/clock.h"
 #include "sampler/bpf/events.h"
 #include "sampler/process.h"
 #include "sampler/python_code.h"
@@ -150,10 +150,7 @@ static void add_word(struct walk *k, uint64_t word)
 
 static bool is_late(const struct walk *k)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec > k->deadline_ns;
+	return monotonic_ns() > k->deadline_ns;
 }
 
 /* Keeps the frame at py.frame and goes to the next one. false: the run is over. */

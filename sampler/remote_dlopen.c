@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "sampler/inject.h"
 #include "sampler/inject_check.h"
 #include "sampler/safe_point.h"
@@ -55,7 +56,7 @@ static bool accept_thread(void *context, const struct inject_thread *thread)
 
 static int find_safe_point(struct inject *i, struct loading *l)
 {
-	uint64_t until = inject_now_ns() + l->limit_ms * NS_PER_MS;
+	uint64_t until = monotonic_ns() + l->limit_ms * NS_PER_MS;
 	int err;
 
 	do {
@@ -66,7 +67,7 @@ static int find_safe_point(struct inject *i, struct loading *l)
 		} else if (err == -EBUSY) {
 			nanosleep(&(struct timespec){ 0, RETRY_NS }, NULL);
 		}
-	} while (err == -EBUSY && inject_now_ns() < until);
+	} while (err == -EBUSY && monotonic_ns() < until);
 	if (err == -EBUSY && l->taken)
 		inject_refuse(
 			l->reason, err, "try again, or start it with the library",
@@ -128,7 +129,7 @@ static bool waits_for_lock(const struct inject *i, const struct loading *l)
 /* The call was begun and has not returned within the watchdog's time. */
 static int outwait(struct inject *i, struct loading *l, struct inject_call *call)
 {
-	uint64_t until = inject_now_ns() + LOAD_LIMIT_MS * NS_PER_MS;
+	uint64_t until = monotonic_ns() + LOAD_LIMIT_MS * NS_PER_MS;
 	int err;
 
 	do {
@@ -136,7 +137,7 @@ static int outwait(struct inject *i, struct loading *l, struct inject_call *call
 			return inject_refuse(l->reason, -EBUSY, "try again",
 					     "its loader is locked by another thread");
 		err = inject_await(i, call, WATCH_MS);
-	} while (err == -ETIMEDOUT && inject_now_ns() < until);
+	} while (err == -ETIMEDOUT && monotonic_ns() < until);
 	if (err == -ETIMEDOUT) {
 		inject_abandon(i);
 		return inject_refuse(l->reason, -EINPROGRESS, "",

@@ -17,6 +17,7 @@
 #include <bpf/libbpf.h>
 
 #include "core/alloc.h"
+#include "core/clock.h"
 #include "core/log.h"
 #include "sampler/bpf/sprof.skel.h"
 #include "sampler/cpu_events.h"
@@ -44,14 +45,6 @@
 #define LAST_UNWIND_NS (1000ull * 1000 * 1000)
 #define STEP_NS 50 /* measured: one frame in BPF */
 #define MIN_STEPS 1024
-
-uint64_t monotonic_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* libbpf's own words go out with -v only: ours say what failed. */
 static int print_libbpf(enum libbpf_print_level level, const char *format, va_list ap)

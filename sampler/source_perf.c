@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/alloc.h"
+#include "core/clock.h"
 #include "core/log.h"
 #include "sampler/offline.h"
 #include "sampler/perf.h"
@@ -165,7 +166,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 	s->queue = event_queue_new();
 	s->rules = xcalloc(MAX_RULES, sizeof(*s->rules));
 	s->builder = table_builder_new(s->rules, MAX_RULES);
-	s->handled_ns = perf_now_ns();
+	s->handled_ns = monotonic_ns();
 	sample_sink_init(&s->out, &s->stats);
 	raise_fd_limit();
 	err = open_events(s, config);
@@ -183,7 +184,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 
 static int source_start(struct source *s)
 {
-	s->start_ns = perf_now_ns();
+	s->start_ns = monotonic_ns();
 	privileges_reduce();
 	return 0;
 }
@@ -196,7 +197,7 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	if (epoll_wait(s->epoll_fd, events, 16, timeout_ms) < 0 && errno != EINTR)
 		return -errno;
 	s->out.sink = sink;
-	now = perf_now_ns();
+	now = monotonic_ns();
 	perf_events_read(s->events, perf_queue_record, s);
 	perf_tidy(s);
 	perf_handle_records(s, now - SETTLE_NS);

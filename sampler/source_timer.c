@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "core/alloc.h"
+#include "core/clock.h"
 #include "core/log.h"
 #include "sampler/agent/meeting.h"
 #include "sampler/offline.h"
@@ -208,7 +209,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 
 static int source_start(struct source *s)
 {
-	s->start_ns = timer_now_ns();
+	s->start_ns = monotonic_ns();
 	return 0;
 }
 
@@ -227,7 +228,7 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	s->out.sink = sink;
 	timer_meeting_serve(s->meeting, s);
 	timer_tend(s);
-	now = timer_now_ns();
+	now = monotonic_ns();
 	timer_read_samples(s, now - SETTLE_NS);
 	s->out.sink = NULL;
 	return targets_live(s->targets);

@@ -82,8 +82,6 @@ struct source {
 	struct profile_stats stats;
 };
 
-uint64_t timer_now_ns(void);
-
 /* timer_processes.c */
 
 /*

@@ -12,6 +12,7 @@
 #include "sampler/timer.h"
 
 #include "core/alloc.h"
+#include "core/clock.h"
 #include "core/log.h"
 #include "sampler/agent/meeting.h"
 
@@ -51,7 +52,7 @@ int timer_meeting_new(struct timer_meeting **ret)
 
 	m->fd = m->settle_fd = -1;
 	if (getrandom(&m->name, sizeof(m->name), 0) != sizeof(m->name))
-		m->name = timer_now_ns() * (uint64_t)getpid();
+		m->name = monotonic_ns() * (uint64_t)getpid();
 	err = listen_at(m->name, &m->fd);
 	if (!err)
 		err = listen_at(m->name ^ MEETING_SETTLE, &m->settle_fd);

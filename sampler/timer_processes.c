@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "core/alloc.h"
+#include "core/clock.h"
 #include "core/log.h"
 #include "sampler/proc_maps.h"
 #include "sampler/proc_status.h"
@@ -29,14 +30,6 @@
 #define BLOCKED_NS (500ull * 1000 * 1000)
 #define COMM_NS (500ull * 1000 * 1000)
 #define CREDIT 64u /* snapshots that a process may send from one round to the next */
-
-uint64_t timer_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* ---- code */
 
@@ -135,7 +128,7 @@ static int read_maps(struct source *s, struct timer_process *p)
 	bool changed;
 	int err;
 
-	p->maps.read_ns = timer_now_ns();
+	p->maps.read_ns = monotonic_ns();
 	__atomic_store_n(&p->region.shared->maps_wanted, 0, __ATOMIC_RELAXED);
 	err = process_read_maps(&now, s->codes, on_code, s);
 	/* What ends meanwhile shows a list cut short. */
@@ -173,7 +166,7 @@ static void read_comm(const struct timer_process *p, struct timer_thread *t)
 	char path[64], line[COMM_SIZE + 1] = "";
 	FILE *f;
 
-	t->read_ns = timer_now_ns();
+	t->read_ns = monotonic_ns();
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", (int)p->maps.pid, (int)t->outer);
 	f = fopen(path, "re");
 	if (!f)
@@ -204,7 +197,7 @@ struct timer_thread *timer_thread(struct timer_process *p, pid_t tid)
 			memcpy(t->comm, leader->comm, COMM_SIZE);
 		HASH_ADD_INT(p->threads, tid, t);
 	}
-	if (!p->ended_ns && timer_now_ns() - t->read_ns > COMM_NS)
+	if (!p->ended_ns && monotonic_ns() - t->read_ns > COMM_NS)
 		read_comm(p, t);
 	return t;
 }
@@ -368,7 +361,7 @@ static void poll_threads(struct source *s, struct timer_process *p, uint64_t now
 		kick(p);
 		look_for_blocked(p, now);
 	}
-	took = timer_now_ns() - now;
+	took = monotonic_ns() - now;
 	p->next_poll_ns = now + (took * POLL_SHARE > POLL_NS ? took * POLL_SHARE : POLL_NS);
 }
 
@@ -387,7 +380,7 @@ static void free_process(struct timer_process *p)
 
 int timer_add_process(struct source *s, pid_t pid, struct timer_process **ret)
 {
-	uint64_t now = timer_now_ns();
+	uint64_t now = monotonic_ns();
 	struct timer_process *p;
 	size_t nr = 0;
 	int err;
@@ -456,7 +449,7 @@ void timer_tend(struct source *s)
 		struct agent_region *shared = p->region.shared;
 
 		next = p->next;
-		now = timer_now_ns();
+		now = monotonic_ns();
 		count_losses(s, p);
 		if (p->ended_ns) {
 			if (now > p->ended_ns + GRACE_NS)

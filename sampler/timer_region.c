@@ -1,3 +1,4 @@
+#include "core/clock.h"
 #include "sampler/timer_region.h"
 
 #include <errno.h>
@@ -13,14 +14,6 @@
 #define SAMPLE_WORDS (sizeof(struct agent_sample) / 8)
 #define SNAPSHOT_WORDS (sizeof(struct agent_snapshot) / 8)
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 int timer_region_adopt(const struct timer_region_config *config, int fd, struct timer_region *ret)
 {
 	struct timer_region r = { .fd = fd };
@@ -28,7 +21,7 @@ int timer_region_adopt(const struct timer_region_config *config, int fd, struct 
 	char *map;
 
 	if (getrandom(&r.cookie, sizeof(r.cookie), 0) != sizeof(r.cookie))
-		r.cookie = (uint32_t)now_ns();
+		r.cookie = (uint32_t)monotonic_ns();
 	r.cookie |= 1; /* never 0 */
 	map = mmap(NULL, REGION_FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED) {
@@ -48,7 +41,7 @@ int timer_region_adopt(const struct timer_region_config *config, int fd, struct 
 	shared->period_ns = config->period_ns;
 	shared->tick_ns = config->clock == AGENT_CLOCK_CPU ? config->tick_ns : 0;
 	shared->clock = config->clock;
-	shared->heartbeat_ns = now_ns();
+	shared->heartbeat_ns = monotonic_ns();
 	shared->heartbeat_limit_ns = HEARTBEAT_LIMIT_NS;
 	shared->snapshot_credit = FIRST_CREDIT;
 	__atomic_store_n(&shared->magic, REGION_MAGIC, __ATOMIC_RELEASE);
@@ -83,7 +76,7 @@ void timer_region_free(struct timer_region *r)
 
 void timer_region_beat(struct timer_region *r)
 {
-	__atomic_store_n(&r->shared->heartbeat_ns, now_ns(), __ATOMIC_RELAXED);
+	__atomic_store_n(&r->shared->heartbeat_ns, monotonic_ns(), __ATOMIC_RELAXED);
 }
 
 static void post(struct timer_region *r, uint32_t slot)
@@ -235,7 +228,7 @@ size_t timer_region_read(struct timer_region *r,
 				    const uint64_t *words, size_t nr_words),
 			 void *context)
 {
-	uint64_t now = now_ns();
+	uint64_t now = monotonic_ns();
 	size_t nr = 0;
 
 	for (uint32_t i = 0; i < REGION_NR_RINGS; i++)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/clock.h"
 #include "sampler/offline.h"
 #include "sampler/offline_lookup.h"
 
@@ -195,7 +196,7 @@ static void on_record(void *context, const struct agent_sample *sample, const ui
 void timer_read_samples(struct source *s, uint64_t before_ns)
 {
 	for (struct timer_process *p = s->processes; p; p = p->next) {
-		struct reading r = { s, p, timer_now_ns() };
+		struct reading r = { s, p, monotonic_ns() };
 
 		timer_region_read(&p->region, on_record, &r);
 	}

@@ -7,10 +7,10 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/alloc.h"
+#include "core/clock.h"
 #include "core/source.h"
 #include "core/walk_tables.h"
 #include "sampler/code.h"
@@ -194,10 +194,7 @@ int walk_target_space_fd(const struct walk_target *t)
 
 static uint64_t now_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+	return monotonic_ns() / 1000000;
 }
 
 void walk_publisher_take(struct walk_publisher *p, int timeout_ms)

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "sampler/attach.h"
+#include "core/clock.h"
 #include "sampler/inject.h"
 #include "sampler/timer_region.h"
 #include "tests/drivers/distribution.h"
@@ -59,14 +60,14 @@ static void want_threads(const struct job *job, struct timer_region *region)
 
 static void sample(struct job *job, struct timer_region *region)
 {
-	uint64_t until = inject_now_ns() + job->window_ms * 1000000ull;
+	uint64_t until = monotonic_ns() + job->window_ms * 1000000ull;
 
 	do {
 		nanosleep(&(struct timespec){ 0, 5000000 }, NULL);
 		want_threads(job, region);
 		timer_region_beat(region);
 		timer_region_read(region, count_sample, job);
-	} while (inject_now_ns() < until);
+	} while (monotonic_ns() < until);
 }
 
 static int cycle(struct job *job, struct inject_reason *reason)
