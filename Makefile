@@ -99,6 +99,8 @@ TARGET_LIBS := $(patsubst tests/targets/%.c,$(B)/tests/targets/%.so,$(filter tes
 TARGET_BINS := $(patsubst tests/%,$(B)/tests/%,$(basename $(filter-out tests/targets/lib%,$(TARGET_SRC))))
 HOST_LIB := $(B)/libsprof_host.a
 SPROF := $(if $(wildcard cli/main.c),$(B)/sprof)
+DIST := sprof-$(VERSION)-$(ARCH)
+DIST_ARCHIVE := $(if $(filter 1,$(SAN) $(FUZZ)),,$(B)/$(DIST).tar.gz)
 
 # ---- output: a short line each; the command itself with V=1; nothing with -s
 QUIET := $(findstring s,$(firstword -$(MAKEFLAGS)))
@@ -112,7 +114,7 @@ endif
 AGAIN = +@$(MAKE) --no-print-directory
 
 .PHONY: all tests-all bench-all help deps deps-build test check run-test bench lint run-lint format fuzz run-fuzz demo run-demo \
-	install uninstall clean FORCE
+	dist install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 # Implicit rules make no intermediates here: everything built is kept.
@@ -121,7 +123,7 @@ AGAIN = +@$(MAKE) --no-print-directory
 all: $(SPROF) $(HOST_LIB) $(B)/libsprof.so $(GPU_AGENT)
 
 # What the tests need besides sprof.
-tests-all: all $(UNIT_BINS) $(DRIVER_BINS) $(TARGET_LIBS) $(TARGET_BINS) $(B)/tests/gpu/fakes.stamp
+tests-all: all $(UNIT_BINS) $(DRIVER_BINS) $(TARGET_LIBS) $(TARGET_BINS) $(B)/tests/gpu/fakes.stamp $(DIST_ARCHIVE)
 
 # What measures sprof's own library, beside what the benchmarks compile themselves.
 bench-all: tests-all $(BENCH_BINS)
@@ -305,6 +307,44 @@ $(B)/tests/targets/%: tests/targets/%.cc Makefile | $(TARGET_LIBS)
 -include $(wildcard $(addsuffix /*.d,$(addprefix $(B)/,cli core sampler sampler/agent sampler/bpf symbolizer gpu gpu/agent output \
 	tests/unit tests/drivers tests/fuzz tests/bench tests/targets)))
 
+# ---- dist: one archive that runs where nothing can be installed and glibc is 2.34 or later: sprof with every other
+# library linked in, what it loads into programs, manual pages, the tests of the GPU with the fake one, and bats.
+# Debian's libunwind.a is not position-independent, so this sprof is not either.
+DIST_LIBS := -Wl,-Bstatic -lunwind-$(ARCH) -lunwind -lbpf -lelf -lxxhash -lzstd -lz -llzma -liberty \
+	-Wl,-Bdynamic -lpthread -lm
+DIST_TARGETS := $(B)/tests/targets/gpu_work $(B)/tests/targets/gpu_cost
+DIST_TESTS := $(sort $(wildcard tests/gpu/*.bats tests/gpu/*.bash tests/gpu/*.py) tests/gpu/archive_readme)
+DIST_DIR := $(B)/dist/$(DIST)
+BATS := $(wildcard /usr/bin/bats)
+
+$(B)/dist/sprof: $(CLI_OBJS) $(HOST_LIB)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_ALL) $(filter-out -pie,$(LDFLAGS_ALL)) -no-pie -Wl,--strip-debug -o $@ $(CLI_OBJS) $(HOST_LIB) \
+		$(DIST_LIBS)
+
+$(B)/$(DIST).tar.gz: $(B)/dist/sprof $(B)/libsprof.so $(GPU_AGENT) $(MAN_SRC) $(DIST_TARGETS) $(B)/tests/gpu/fakes.stamp \
+		$(DIST_TESTS) tests/golden/gpu/agent.txt LICENSE tests/lint/glibc Makefile
+	$(call say,TAR,$@)
+	$(Q)tests/lint/glibc 2.34 $(B)/dist/sprof $(DIST_TARGETS) && tests/lint/glibc 2.28 $(B)/libsprof.so $(GPU_AGENT)
+	$(Q)rm -rf $(DIST_DIR)
+	$(Q)install -D -t $(DIST_DIR)/bin $(B)/dist/sprof
+	$(Q)install -D -t $(DIST_DIR)/lib/sprof $(B)/libsprof.so $(GPU_AGENT)
+	$(Q)install -D -m 644 -t $(DIST_DIR)/share/man/man1 $(MAN_SRC)
+	$(Q)install -D -m 644 -t $(DIST_DIR) LICENSE
+	$(Q)install -D -m 644 tests/gpu/archive_readme $(DIST_DIR)/README
+	$(Q)install -D -t $(DIST_DIR)/build/tests/targets $(DIST_TARGETS)
+	$(Q)install -D -m 644 -t $(DIST_DIR)/tests/golden/gpu tests/golden/gpu/agent.txt
+	$(Q)install -D -t $(DIST_DIR)/tests/gpu $(DIST_TESTS)
+	$(Q)ln -s ../lib/sprof/libsprof-gpu.so $(DIST_DIR)/build/
+	$(Q)cd $(B) && cp --parents tests/gpu/libcuda.so.1 $(FAKE_CUPTIS:$(B)/%=%) dist/$(DIST)/build
+	$(Q)$(if $(BATS),cd $(DIST_DIR) && mkdir -p bats && cd /usr && cp --parents -r bin/bats lib/bats-core libexec/bats-core \
+		$(abspath $(DIST_DIR))/bats)
+	$(Q)tar -C $(B)/dist --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -c $(DIST) | gzip -n9 >$@
+
+dist: $(B)/$(DIST).tar.gz
+	@echo $<
+
 # ---- packages
 # Installs only what is missing, so it is instant and needs no network when everything is there.
 define install_missing
@@ -402,6 +442,7 @@ help:
 	'make fuzz      fuzz every parser for FUZZ_SECONDS=60 each' \
 	'make deps      install every Debian package needed (deps-build: only those of the build)' \
 	'make install   PREFIX=/usr/local DESTDIR=' \
+	'make dist      one archive that runs where nothing can be installed' \
 	'make clean     remove build/' \
 	'' \
 	'SAN=1 builds with ASan and UBSan in build/san; WERROR=1 turns warnings into errors; V=1 prints commands;' \

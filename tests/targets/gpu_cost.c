@@ -1,4 +1,4 @@
-// BUILD: -no-pie -fomit-frame-pointer -O2 -ldl -lunwind
+// BUILD: -no-pie -fomit-frame-pointer -O2 -ldl -Wl,-Bstatic -lunwind -llzma -Wl,-Bdynamic
 /*
  * What a CUDA call costs more under libsprof-gpu.so, beside libunwind's walk of the same stack, 40 frames
  * deep: medians of many single measurements, in ns. Over the fake libcuda, whose tool is called here by

@@ -1,0 +1,58 @@
+# The archive that `make dist` makes: unpacked into an empty folder it runs, without anything of this tree.
+
+setup() {
+	bats_require_minimum_version 1.5.0
+	local archive=("$BUILD"/sprof-*.tar.gz)
+	[ -e "${archive[0]}" ] || skip 'no archive: make dist'
+	cd "$BATS_TEST_TMPDIR"
+	tar xzf "${archive[0]}"
+	cd sprof-*
+	ROOT=$PWD
+}
+
+# A shell that has inherited nothing.
+alone() {
+	env -i PATH=/usr/bin:/bin LD_LIBRARY_PATH= "$@"
+}
+
+needed() {
+	readelf -dW "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort | paste -sd ' '
+}
+
+newest_glibc() {
+	readelf -VW "$1" | sed -n 's/.*Name: GLIBC_\([0-9.]*\) .*/\1/p' | sort -V | tail -1
+}
+
+not_newer() { # version, limit
+	[ "$(printf '%s\n' "$1" "$2" | sort -V | tail -1)" = "$2" ]
+}
+
+@test "nothing but glibc is needed, and none newer than 2.34, in programs under study 2.28" {
+	[ "$(needed bin/sprof)" = 'libc.so.6 libm.so.6' ]
+	not_newer "$(newest_glibc bin/sprof)" 2.34
+	for library in lib/sprof/libsprof.so lib/sprof/libsprof-gpu.so; do
+		not_newer "$(newest_glibc $library)" 2.28
+	done
+	! readelf -dW bin/sprof | grep -e RPATH -e RUNPATH
+}
+
+@test "a program is recorded and drawn with what is in the archive alone" {
+	cd "$BATS_TEST_TMPDIR"
+	alone "$ROOT/bin/sprof" record -q -s timer -o a.data -- sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'
+	alone "$ROOT/bin/sprof" flame -o a.svg a.data
+	xmllint --noout a.svg
+	[ "$(alone "$ROOT/bin/sprof" info --json a.data | jq .samples)" -gt 0 ]
+	alone "$ROOT/bin/sprof" doctor | grep -q '^timer  *OK'
+}
+
+# The library that CUDA loads is the archive's, and so are the tests: two of them stand for all.
+@test "the archive's own tests run from wherever it lies" {
+	[ -x bats/bin/bats ] || skip 'bats was not there when the archive was made'
+	mv "$ROOT" "$BATS_TEST_TMPDIR/moved"
+	cd "$BATS_TEST_TMPDIR/moved"
+	run alone SPROF="$PWD/bin/sprof" BUILD="$PWD/build" TARGETS="$PWD/build/tests/targets" TMPDIR="$BATS_TEST_TMPDIR" \
+		bats/bin/bats --tap -f 'to the nanosecond|whatever rings lost' tests/gpu
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ "$(grep -c '^ok' <<<"$output")" -eq 2 ]
+}
