@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/filter_opts.h"
+#include "cli/report_annotate.h"
 #include "cli/report_facts.h"
 #include "cli/report_shape.h"
 #include "cli/terminal.h"
@@ -26,6 +27,7 @@ enum {
 	OPTION_SKIP,
 	OPTION_TABLE, /* + enum report_table */
 	DEFAULT_ROWS = 40,
+	DEFAULT_FUNCTIONS = 10, /* annotated */
 };
 
 struct report_opts {
@@ -48,7 +50,8 @@ static const struct argp_option options[] = {
 	{ "sort", 's', "self|total", 0,
 	  "Rank functions by the time in themselves (default) or with all they call", 0 },
 	{ "rows", 'n', "ROWS", 0,
-	  "At most so many functions, 0 = all (default: 40; all with --json)", 0 },
+	  "At most so many functions, 0 = all (default: 40, 10 with --annotate; all with --json)",
+	  0 },
 	{ "json", OPTION_JSON, NULL, 0, "For programs: one JSON object, see sprof-report(1)", 0 },
 	{ NULL, 0, NULL, 0, "Other tables, of what was counted and not sampled:", 2 },
 	{ "gpu", OPTION_TABLE + REPORT_GPU, NULL, 0, "What ran on the GPUs: kernels, copies, fills",
@@ -100,6 +103,10 @@ static void check(const struct report_opts *o, struct argp_state *state)
 				  "no filter, no column and no other shape");
 	if (o->json && o->shape.separator)
 		argp_error(state, "one of --json, --csv, --tsv at a time");
+	if (o->shape.direction == REPORT_ANNOTATE &&
+	    (o->shape.is_tree || o->shape.separator || strcmp(o->shape.by->name, "function") != 0))
+		argp_error(state, "--annotate is a report of its own: it goes with no tree, no "
+				  "--by, --csv or --tsv");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -132,10 +139,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "one FILE at a time");
 		o->input = arg;
 		return 0;
-	case ARGP_KEY_END:
-		if (!o->rows_given)
-			o->rows = o->json || o->shape.separator ? 0 : DEFAULT_ROWS;
-		return 0;
 	case ARGP_KEY_SUCCESS: check(o, state); return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
@@ -157,6 +160,7 @@ static const struct argp argp = {
 	"  sprof report --sort total -n 10 other.data\n"
 	"  sprof report --by module --from 10s\n"
 	"  sprof report --callers '^malloc$'\n"
+	"  sprof report --annotate '^parse$'\n"
 	"  sprof report --json | jq '.rows[0].function'\n"
 	"  sprof report --ranges --skip 10 >step.md\n",
 	(const struct argp_child[]){ { &filter_argp, 0, "Filters:", 4 },
@@ -208,6 +212,28 @@ static void write_rows(struct buffer *b, const struct report_opts *o, const stru
 		table_write(b, v->tree, &v->summary, &table);
 }
 
+static int write_annotated(struct buffer *b, const struct report_opts *o, const struct view *v)
+{
+	const struct report_annotate_opts annotate = {
+		.pattern = &o->shape.pattern,
+		.key = o->key,
+		.max_functions = o->rows,
+		.json = o->json,
+		.terminal = terminal_of(o->output),
+		.input = o->input,
+	};
+
+	return report_annotate(b, v, &annotate);
+}
+
+static void set_default_rows(struct report_opts *o)
+{
+	if (o->json || o->shape.separator)
+		o->rows = 0;
+	else
+		o->rows = o->shape.direction == REPORT_ANNOTATE ? DEFAULT_FUNCTIONS : DEFAULT_ROWS;
+}
+
 static int report_counted(const struct report_opts *o)
 {
 	const struct report_facts_opts facts = {
@@ -230,6 +256,8 @@ static int report_main(int argc, char **argv)
 	int err;
 
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
+	if (!o.rows_given)
+		set_default_rows(&o);
 	if (o.table)
 		return report_counted(&o);
 	err = view_load(o.input, o.filter, &v);
@@ -238,8 +266,12 @@ static int report_main(int argc, char **argv)
 		err = view_build(&v, o.input, &o.tree);
 	}
 	if (!err) {
-		(o.shape.is_tree ? write_tree : write_rows)(&b, &o, &v);
-		err = view_write(o.output, &b);
+		if (o.shape.direction == REPORT_ANNOTATE)
+			err = write_annotated(&b, &o, &v);
+		else
+			(o.shape.is_tree ? write_tree : write_rows)(&b, &o, &v);
+		if (!err)
+			err = view_write(o.output, &b);
 	}
 	filter_free(o.filter);
 	report_shape_fini(&o.shape);

@@ -14,6 +14,7 @@ enum {
 	OPTION_INVERT,
 	OPTION_CALLERS,
 	OPTION_CALLEES,
+	OPTION_ANNOTATE,
 	OPTION_MIN,
 	OPTION_CSV,
 	OPTION_TSV,
@@ -28,6 +29,8 @@ static const struct argp_option options[] = {
 	  "The tree from the leaves: what takes the time, and who calls it", 0 },
 	{ "callers", OPTION_CALLERS, "RE", 0, "The tree of who calls a function", 0 },
 	{ "callees", OPTION_CALLEES, "RE", 0, "The tree of what a function calls", 0 },
+	{ "annotate", OPTION_ANNOTATE, "RE", 0,
+	  "A function line by line and instruction by instruction", 0 },
 	{ "min", OPTION_MIN, "PERCENT", 0, "Of a tree, what takes at least so much (default: 0.5)",
 	  0 },
 	{ "csv", OPTION_CSV, NULL, 0, "For spreadsheets and programs", 0 },
@@ -68,8 +71,8 @@ static void set_direction(struct report_shape *s, enum report_direction directio
 	char why[256];
 
 	if (s->direction != REPORT_DOWN)
-		argp_error(state, "one of --invert, --callers, --callees at a time");
-	s->is_tree = true;
+		argp_error(state, "one of --invert, --callers, --callees, --annotate at a time");
+	s->is_tree |= direction != REPORT_ANNOTATE;
 	if (text && pattern_init(&s->pattern, text, why, sizeof(why)))
 		argp_error(state, "cannot look for '%s': %s", text, why);
 	s->direction = direction;
@@ -89,6 +92,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_INVERT: set_direction(s, REPORT_INVERT, NULL, state); break;
 	case OPTION_CALLERS: set_direction(s, REPORT_CALLERS, arg, state); break;
 	case OPTION_CALLEES: set_direction(s, REPORT_CALLEES, arg, state); break;
+	case OPTION_ANNOTATE: set_direction(s, REPORT_ANNOTATE, arg, state); break;
 	case OPTION_MIN: s->min_parts = parse_percent(arg, state); break;
 	case OPTION_CSV: s->separator = ','; break;
 	case OPTION_TSV: s->separator = '\t'; break;
@@ -105,6 +109,7 @@ void report_shape_apply(const struct report_shape *s, struct profile *p)
 {
 	switch (s->direction) {
 	case REPORT_DOWN: break;
+	case REPORT_ANNOTATE: return;
 	case REPORT_INVERT: direction_invert(p); break;
 	case REPORT_CALLERS: direction_callers(p, &s->pattern); break;
 	case REPORT_CALLEES: direction_callees(p, &s->pattern); break;
@@ -114,6 +119,6 @@ void report_shape_apply(const struct report_shape *s, struct profile *p)
 
 void report_shape_fini(struct report_shape *s)
 {
-	if (s->direction == REPORT_CALLERS || s->direction == REPORT_CALLEES)
+	if (s->direction != REPORT_DOWN && s->direction != REPORT_INVERT)
 		pattern_fini(&s->pattern);
 }

@@ -14,14 +14,20 @@
 struct dimension;
 struct profile;
 
-enum report_direction { REPORT_DOWN, REPORT_INVERT, REPORT_CALLERS, REPORT_CALLEES };
+enum report_direction {
+	REPORT_DOWN,
+	REPORT_INVERT,
+	REPORT_CALLERS,
+	REPORT_CALLEES,
+	REPORT_ANNOTATE
+};
 
 struct report_shape {
 	const struct dimension *by;
 	bool is_given; /* any of these options */
 	bool is_tree;
 	enum report_direction direction;
-	struct pattern pattern; /* of the function, for callers and callees */
+	struct pattern pattern; /* of the function, for callers, callees and annotate */
 	uint32_t min_parts;	/* millionths: smaller nodes of a tree are not shown */
 	char separator;		/* ',' or '\t' between cells; 0 = a table for people, or JSON */
 };

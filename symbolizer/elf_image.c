@@ -22,8 +22,7 @@
 #define HEADERS_MAX (1u << 20) /* sections or segments: a sparse file may promise more */
 #define COMPRESS_RATIO_MAX 200 /* DWARF reaches 5; more than this is a bomb */
 
-/* Copies `size` bytes at `offset` into buf. 0, or -EIO where the file ends before. */
-static int image_read(const struct elf_image *image, uint64_t offset, void *buf, uint64_t size)
+int elf_image_read(const struct elf_image *image, uint64_t offset, void *buf, uint64_t size)
 {
 	uint64_t done = 0;
 
@@ -57,7 +56,7 @@ static uint8_t *image_copy(const struct elf_image *image, uint64_t offset, uint6
 	copy = malloc(size + 1);
 	if (!copy)
 		return NULL;
-	if (image_read(image, offset, copy, size)) {
+	if (elf_image_read(image, offset, copy, size)) {
 		free(copy);
 		return NULL;
 	}
@@ -133,7 +132,7 @@ static int read_segments(struct elf_image *image, const Elf64_Ehdr *header, size
 		return -ENOEXEC;
 	image->segments = xreallocarray(NULL, nr, sizeof(Elf64_Phdr));
 	image->nr_segments = nr;
-	return image_read(image, header->e_phoff, image->segments, nr * sizeof(Elf64_Phdr));
+	return elf_image_read(image, header->e_phoff, image->segments, nr * sizeof(Elf64_Phdr));
 }
 
 /* Section headers are optional: what cannot be read is treated as absent. */
@@ -179,7 +178,7 @@ static int read_headers(struct elf_image *image)
 	Elf64_Ehdr header;
 	int err;
 
-	if (image_read(image, 0, &header, sizeof(header)))
+	if (elf_image_read(image, 0, &header, sizeof(header)))
 		return -ENOEXEC;
 	if (memcmp(header.e_ident, ELFMAG, SELFMAG) || header.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    header.e_ident[EI_DATA] != ELFDATA2LSB)
@@ -187,7 +186,7 @@ static int read_headers(struct elf_image *image)
 	image->machine = header.e_machine;
 	/* Counts too large for 16 bits live in the first section header. */
 	if (header.e_shoff)
-		image_read(image, header.e_shoff, &first, sizeof(first));
+		elf_image_read(image, header.e_shoff, &first, sizeof(first));
 	nr_sections = header.e_shnum ? header.e_shnum : first.sh_size;
 	nr_segments = header.e_phnum == PN_XNUM ? first.sh_info : header.e_phnum;
 	names = header.e_shstrndx == SHN_XINDEX ? first.sh_link : header.e_shstrndx;
@@ -312,14 +311,14 @@ static bool read_compression(const struct elf_image *image, const struct elf_sec
 		Elf64_Chdr header;
 
 		if (s->size < sizeof(header) ||
-		    image_read(image, s->offset, &header, sizeof(header)))
+		    elf_image_read(image, s->offset, &header, sizeof(header)))
 			return false;
 		*ret = (struct compression){ header.ch_type, sizeof(header), header.ch_size };
 	} else {
 		uint8_t header[12];
 
 		if (s->size < sizeof(header) ||
-		    image_read(image, s->offset, header, sizeof(header)) ||
+		    elf_image_read(image, s->offset, header, sizeof(header)) ||
 		    memcmp(header, "ZLIB", 4))
 			return false;
 		*ret = (struct compression){ ELFCOMPRESS_ZLIB, sizeof(header), 0 };
@@ -379,7 +378,7 @@ int elf_section_read(const struct elf_image *image, const struct elf_section *se
 	}
 	if (section->type == SHT_NOBITS || elf_section_is_compressed(section))
 		return -EINVAL;
-	return image_read(image, section->offset + offset, buf, size);
+	return elf_image_read(image, section->offset + offset, buf, size);
 }
 
 static void section_drop(struct elf_section *section)
@@ -440,6 +439,22 @@ bool elf_image_is_code(const struct elf_image *image, uint64_t vaddr)
 		if (s->p_type == PT_LOAD && s->p_flags & PF_X && vaddr >= s->p_vaddr &&
 		    vaddr - s->p_vaddr < s->p_memsz)
 			return true;
+	}
+	return false;
+}
+
+bool elf_image_code_offset(const struct elf_image *image, uint64_t vaddr, uint64_t *ret_offset,
+			   uint64_t *ret_left)
+{
+	for (size_t i = 0; i < image->nr_segments; i++) {
+		const Elf64_Phdr *s = &image->segments[i];
+
+		if (s->p_type != PT_LOAD || !(s->p_flags & PF_X) || vaddr < s->p_vaddr ||
+		    vaddr - s->p_vaddr >= s->p_filesz)
+			continue;
+		*ret_offset = s->p_offset + (vaddr - s->p_vaddr);
+		*ret_left = s->p_filesz - (vaddr - s->p_vaddr);
+		return true;
 	}
 	return false;
 }

@@ -43,6 +43,9 @@ int elf_image_open(int fd, struct elf_image **ret_image);
 int elf_image_open_memory(const void *data, size_t size, struct elf_image **ret_image);
 void elf_image_close(struct elf_image *image);
 
+/* Copies `size` bytes at `offset` of the file. 0, or -EIO where it ends before. */
+int elf_image_read(const struct elf_image *image, uint64_t offset, void *buf, uint64_t size);
+
 /* NULL where the file has no section of that name (".debug_x" finds ".zdebug_x" too) and content. */
 struct elf_section *elf_image_section(struct elf_image *image, const char *name);
 struct elf_section *elf_image_section_at(struct elf_image *image, size_t index);
@@ -66,6 +69,10 @@ void elf_section_unload(struct elf_section *section);
 bool elf_image_vaddr(const struct elf_image *image, uint64_t file_offset, uint64_t *ret_vaddr);
 /* True for an address inside an executable segment. */
 bool elf_image_is_code(const struct elf_image *image, uint64_t vaddr);
+
+/* Where in the file code lies that is linked to run at vaddr, and how much follows in its segment. */
+bool elf_image_code_offset(const struct elf_image *image, uint64_t vaddr, uint64_t *ret_offset,
+			   uint64_t *ret_left);
 
 bool elf_image_has_build_id(const struct elf_image *image, const uint8_t *id, size_t size);
 

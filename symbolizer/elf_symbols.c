@@ -189,7 +189,8 @@ void elf_symbols_free(struct elf_symbols *symbols)
 	free(symbols);
 }
 
-const char *elf_symbols_lookup(const struct elf_symbols *t, uint64_t vaddr)
+/* The symbol that covers vaddr, or NULL; *ret_next is the first that begins behind it. */
+static const struct symbol *find(const struct elf_symbols *t, uint64_t vaddr, size_t *ret_next)
 {
 	size_t lo = 0, hi = t->nr;
 	const struct symbol *last;
@@ -203,6 +204,7 @@ const char *elf_symbols_lookup(const struct elf_symbols *t, uint64_t vaddr)
 		else
 			hi = mid;
 	}
+	*ret_next = lo;
 	if (!lo)
 		return NULL;
 	last = &t->symbols[lo - 1];
@@ -211,8 +213,33 @@ const char *elf_symbols_lookup(const struct elf_symbols *t, uint64_t vaddr)
 		const struct symbol *s = &t->symbols[at];
 
 		if (vaddr < s->end)
-			return s->name;
+			return s;
 		at = s->enclosing;
 	}
-	return last->start == last->end && vaddr < last->limit ? last->name : NULL;
+	return last->start == last->end && vaddr < last->limit ? last : NULL;
+}
+
+const char *elf_symbols_lookup(const struct elf_symbols *t, uint64_t vaddr)
+{
+	size_t next;
+	const struct symbol *s = find(t, vaddr, &next);
+
+	return s ? s->name : NULL;
+}
+
+bool elf_symbols_extent(const struct elf_symbols *t, uint64_t vaddr, uint64_t *ret_start,
+			uint64_t *ret_end)
+{
+	size_t next;
+	const struct symbol *s = find(t, vaddr, &next);
+
+	if (!s)
+		return false;
+	*ret_start = s->start;
+	*ret_end = s->end;
+	if (s->start == s->end)
+		*ret_end = next < t->nr && t->symbols[next].start < s->limit
+				   ? t->symbols[next].start
+				   : s->limit;
+	return true;
 }

@@ -5,6 +5,7 @@
 #ifndef SPROF_ELF_SYMBOLS_H
 #define SPROF_ELF_SYMBOLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,5 +24,12 @@ void elf_symbols_free(struct elf_symbols *symbols);
 
 /* The name of the function that covers vaddr, or NULL. */
 const char *elf_symbols_lookup(const struct elf_symbols *symbols, uint64_t vaddr);
+
+/*
+ * The extent of that function, from its first address to the one after its last; of one without a size,
+ * to where the next begins. False where none covers vaddr.
+ */
+bool elf_symbols_extent(const struct elf_symbols *symbols, uint64_t vaddr, uint64_t *ret_start,
+			uint64_t *ret_end);
 
 #endif

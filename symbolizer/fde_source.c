@@ -60,12 +60,10 @@ static uint64_t function_at(const struct fde_source *s, uint64_t index)
 	return s->base + (uint64_t)(int64_t)offset;
 }
 
-static bool source_lookup(void *state, uint64_t address, struct symbol_chain *chain)
+/* How many functions begin at or before the address; the last of them holds it. */
+static uint64_t find(const struct fde_source *s, uint64_t address)
 {
-	struct fde_source *s = state;
 	uint64_t lo = 0, hi = s->nr;
-	struct symbol_frame *frame;
-	char *name;
 
 	while (lo < hi) {
 		uint64_t mid = lo + (hi - lo) / 2;
@@ -75,13 +73,35 @@ static bool source_lookup(void *state, uint64_t address, struct symbol_chain *ch
 		else
 			hi = mid;
 	}
-	if (!lo || !elf_image_is_code(s->image, address))
+	return elf_image_is_code(s->image, address) ? lo : 0;
+}
+
+static bool source_lookup(void *state, uint64_t address, struct symbol_chain *chain)
+{
+	struct fde_source *s = state;
+	uint64_t at = find(s, address);
+	struct symbol_frame *frame;
+	char *name;
+
+	if (!at)
 		return false;
-	name = xasprintf("%s+0x%llx", s->file_name, (unsigned long long)function_at(s, lo - 1));
+	name = xasprintf("%s+0x%llx", s->file_name, (unsigned long long)function_at(s, at - 1));
 	frame = symbol_chain_add(chain);
 	frame->name = string_pool_add(&s->names, name);
 	frame->is_address = true;
 	free(name);
+	return true;
+}
+
+static bool source_extent(void *state, uint64_t address, uint64_t *ret_start, uint64_t *ret_end)
+{
+	const struct fde_source *s = state;
+	uint64_t at = find(s, address);
+
+	if (!at)
+		return false;
+	*ret_start = function_at(s, at - 1);
+	*ret_end = at < s->nr ? function_at(s, at) : UINT64_MAX;
 	return true;
 }
 
@@ -98,5 +118,6 @@ const struct symbol_source fde_source = {
 	.kinds = 1u << MODULE_ELF,
 	.open = source_open,
 	.lookup = source_lookup,
+	.extent = source_extent,
 	.close = source_close,
 };

@@ -62,6 +62,11 @@ struct symbol_source {
 	void *(*open)(const struct symbol_module *module);
 	/* Appends what it knows of the address to an empty chain; false = nothing. */
 	bool (*lookup)(void *state, uint64_t address, struct symbol_chain *chain);
+	/*
+	 * Where the function at an address begins, and where what follows it does; false = not known
+	 * here. NULL where the source knows no extents.
+	 */
+	bool (*extent)(void *state, uint64_t address, uint64_t *ret_start, uint64_t *ret_end);
 	void (*close)(void *state);
 };
 

@@ -117,6 +117,13 @@ static bool table_lookup(void *state, uint64_t address, struct symbol_chain *cha
 	return true;
 }
 
+static bool table_extent(void *state, uint64_t address, uint64_t *ret_start, uint64_t *ret_end)
+{
+	const struct table *t = state;
+
+	return elf_symbols_extent(t->symbols, address, ret_start, ret_end);
+}
+
 static void table_close(void *state)
 {
 	struct table *t = state;
@@ -131,6 +138,7 @@ const struct symbol_source symtab_source = {
 	.kinds = ELF_MODULES,
 	.open = symtab_open,
 	.lookup = table_lookup,
+	.extent = table_extent,
 	.close = table_close,
 };
 
@@ -139,6 +147,7 @@ const struct symbol_source debugdata_source = {
 	.kinds = ELF_MODULES,
 	.open = debugdata_open,
 	.lookup = table_lookup,
+	.extent = table_extent,
 	.close = table_close,
 };
 
@@ -147,5 +156,6 @@ const struct symbol_source dynsym_source = {
 	.kinds = ELF_MODULES,
 	.open = dynsym_open,
 	.lookup = table_lookup,
+	.extent = table_extent,
 	.close = table_close,
 };

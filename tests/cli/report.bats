@@ -120,3 +120,22 @@ tree() { # options: "total self function" of every line of the tree
 		[ "$status" -eq 2 ]
 	done
 }
+
+@test "annotate says what it cannot show, and takes no other shape" {
+	echo 'a;b;c 3' >stacks
+	run "$SPROF" report --annotate '^b$' stacks
+	[ "$status" -eq 0 ]
+	[[ $output == *'self 0%, 0; total 100%, 3; 3 +- 0 samples'*'no debug information'*'no addresses of code'* ]]
+	run "$SPROF" report --annotate nothing stacks
+	[ "$status" -eq 1 ]
+	[[ $output == "sprof: cannot annotate 'stacks': no sample lies in a function of that name"* ]]
+	[ "$("$SPROF" report --annotate nothing --json stacks | jq -c '[.version, .total, .functions]')" = '[1,3,[]]' ]
+	local line
+	for line in --tree --csv --invert '--by module' '--callers x' --gpu; do
+		run "$SPROF" report --annotate b $line stacks
+		echo "$line: $output"
+		[ "$status" -eq 2 ]
+	done
+	run "$SPROF" report --annotate '(' stacks
+	[ "$status" -eq 2 ]
+}
