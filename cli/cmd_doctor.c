@@ -2,14 +2,18 @@
 #include "cli/cmd_doctor.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/host_facts.h"
 #include "core/buffer.h"
 #include "core/source.h"
 #include "output/text.h"
+#include "sampler/source_timer.h"
 
 enum { KEY_JSON = 256 };
 
@@ -22,16 +26,35 @@ struct finding {
 };
 
 static const struct argp_option options[] = {
+	{ "pid", 'p', "PID", 0, "say how this process can be sampled, too", 0 },
 	{ "json", KEY_JSON, NULL, 0, "print one JSON object, for programs", 0 },
 	{ 0 },
 };
 
+struct asked {
+	bool json;
+	pid_t pid; /* 0: none */
+};
+
+static pid_t parse_pid(const char *text, struct argp_state *state)
+{
+	char *end;
+	long pid;
+
+	errno = 0;
+	pid = strtol(text, &end, 10);
+	if (errno || end == text || *end || pid <= 0 || pid > INT32_MAX)
+		argp_error(state, "'%s' is not the number of a process", text);
+	return (pid_t)pid;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	bool *json = state->input;
+	struct asked *asked = state->input;
 
 	switch (key) {
-	case KEY_JSON: *json = true; return 0;
+	case KEY_JSON: asked->json = true; return 0;
+	case 'p': asked->pid = parse_pid(arg, state); return 0;
 	case ARGP_KEY_ARG: argp_error(state, "nothing is expected here, not '%s'", arg); return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -44,6 +67,7 @@ static const struct argp argp = {
 	       "\vExamples:\n"
 	       "  sprof doctor\n"
 	       "  sudo sprof doctor\n"
+	       "  sprof doctor -p 1234\n"
 	       "  sprof doctor --json | jq .sources\n",
 };
 
@@ -57,8 +81,26 @@ static struct finding examine(const struct source_ops *ops)
 	return f;
 }
 
+static const char *describe(const struct timer_way *way)
+{
+	return way->prearmed ? "OK: pre-armed, libsprof.so is loaded and sleeps until sprof record "
+			       "-p wakes it"
+	       : way->ok     ? "OK: by ptrace"
+			     : way->why;
+}
+
+static void print_process(struct buffer *b, pid_t pid)
+{
+	struct timer_way way;
+
+	source_timer_probe_process(pid, &way);
+	buffer_printf(b, "\nprocess %d\ntimer  %s\n", (int)pid, describe(&way));
+	if (way.hint[0])
+		buffer_printf(b, "       mend: %s\n", way.hint);
+}
+
 /* Returns whether any source works. */
-static bool print_text(struct buffer *b)
+static bool print_text(struct buffer *b, pid_t pid)
 {
 	bool any = false;
 	char value[256];
@@ -71,6 +113,8 @@ static bool print_text(struct buffer *b)
 		if (f.hint[0])
 			buffer_printf(b, "       mend: %s\n", f.hint);
 	}
+	if (pid)
+		print_process(b, pid);
 	buffer_add_char(b, '\n');
 	for (const struct host_fact *fact = host_facts; fact->key; fact++) {
 		fact->read(value, sizeof(value));
@@ -88,8 +132,21 @@ static void add_member(struct buffer *b, const char *key, const char *value)
 	text_add_json(b, value);
 }
 
+static void add_process(struct buffer *b, pid_t pid)
+{
+	struct timer_way way;
+
+	source_timer_probe_process(pid, &way);
+	buffer_printf(b, ",\"process\":{\"pid\":%d,\"prearmed\":%s,\"ok\":%s,", (int)pid,
+		      way.prearmed ? "true" : "false", way.ok ? "true" : "false");
+	add_member(b, "reason", way.why);
+	buffer_add_char(b, ',');
+	add_member(b, "mend", way.hint);
+	buffer_add_char(b, '}');
+}
+
 /* As print_text(). */
-static bool print_json(struct buffer *b)
+static bool print_json(struct buffer *b, pid_t pid)
 {
 	bool any = false;
 	char value[256];
@@ -107,7 +164,10 @@ static bool print_json(struct buffer *b)
 		add_member(b, "mend", f.hint);
 		buffer_add_char(b, '}');
 	}
-	buffer_add_string(b, "],\"facts\":{");
+	buffer_add_char(b, ']');
+	if (pid)
+		add_process(b, pid);
+	buffer_add_string(b, ",\"facts\":{");
 	for (const struct host_fact *fact = host_facts; fact->key; fact++) {
 		fact->read(value, sizeof(value));
 		if (fact != host_facts)
@@ -121,10 +181,11 @@ static bool print_json(struct buffer *b)
 static int doctor_main(int argc, char **argv)
 {
 	struct buffer b = { 0 };
-	bool json = false, any;
+	struct asked asked = { 0 };
+	bool any;
 
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &json);
-	any = json ? print_json(&b) : print_text(&b);
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &asked);
+	any = asked.json ? print_json(&b, asked.pid) : print_text(&b, asked.pid);
 	fwrite(b.data, 1, b.size, stdout);
 	buffer_fini(&b);
 	return any ? 0 : 1;

@@ -227,6 +227,7 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 		return -errno;
 	s->out.sink = sink;
 	timer_meeting_serve(s->meeting, s);
+	timer_wake_tend(s);
 	timer_tend(s);
 	now = monotonic_ns();
 	timer_read_samples(s, now - SETTLE_NS);
@@ -237,6 +238,7 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 static void source_stop(struct source *s, struct sink *sink)
 {
 	s->stopping = true;
+	timer_wake_end(s);
 	timer_stop_processes(s);
 	s->out.sink = sink;
 	timer_tend(s);
@@ -267,6 +269,7 @@ static void source_close(struct source *s)
 		return;
 	table_builder_free(s->builder); /* writes rules: before they are freed */
 	offline_unwinder_free(s->unwinder);
+	timer_wake_free(s);
 	timer_meeting_free(s->meeting);
 	if (s->epoll_fd >= 0)
 		close(s->epoll_fd);

@@ -2,8 +2,21 @@
 #ifndef SPROF_SOURCE_TIMER_H
 #define SPROF_SOURCE_TIMER_H
 
+#include <stdbool.h>
+#include <sys/types.h>
+
 #include "core/source.h"
 
 extern const struct source_ops source_timer;
+
+struct timer_way {
+	bool prearmed; /* libsprof.so is in it and listens: no ptrace is needed */
+	bool ok;
+	char why[256],
+		hint[256]; /* if not: the reason, and what mends it ("" where nothing does) */
+};
+
+/* Can this source come into a process that runs, and how? Does nothing to it. */
+void source_timer_probe_process(pid_t pid, struct timer_way *ret_way);
 
 #endif

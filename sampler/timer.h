@@ -2,7 +2,7 @@
  * Inside the timer source: what its files share. source_timer.c opens and drives it,
  * timer_processes.c keeps the processes, their threads and what they may read, timer_samples.c turns
  * records into samples, timer_meeting.c is how a target that loaded libsprof.so finds us,
- * timer_attach.c how we come into one that did not.
+ * timer_wake.c how one that sleeps hears of us, timer_attach.c how we come into one that did not.
  */
 #ifndef SPROF_TIMER_H
 #define SPROF_TIMER_H
@@ -24,9 +24,11 @@
 #include "sampler/walk_arena.h"
 
 struct attach;
+struct inject_reason;
 struct offline_unwinder;
 struct targets;
 struct timer_meeting;
+struct timer_sleeper;
 
 struct timer_thread {
 	pid_t tid;	      /* as the target numbers it */
@@ -72,6 +74,7 @@ struct source {
 	bool has_targets;
 	struct event_queue *queue;
 	struct timer_process *processes; /* newest first */
+	struct timer_sleeper *sleepers;	 /* that are to be woken */
 	struct code_table *codes;
 	struct table_builder *builder;
 	struct walk_arena_writer *arena;
@@ -91,14 +94,11 @@ struct source {
 int timer_add_process(struct source *s, pid_t pid, struct timer_process **ret_process);
 /* Forgets one that could not be reached. */
 void timer_drop_process(struct source *s, struct timer_process *p);
-/* Asks for a timer for each thread there is. */
-void timer_want_threads(struct source *s, struct timer_process *p);
+bool timer_has_ended(const struct timer_process *p);
 /* Once in a round: heartbeats, finished tables, threads, mappings, the end of processes. */
 void timer_tend(struct source *s);
 /* Reads the mappings again and publishes them, unless that was done since. */
 void timer_reread(struct source *s, struct timer_process *p, uint64_t since_ns);
-/* A thread, its name up to date. */
-struct timer_thread *timer_thread(struct timer_process *p, pid_t tid);
 /* No handler takes samples any more. */
 void timer_stop_processes(struct source *s);
 void timer_free_processes(struct source *s);
@@ -112,12 +112,52 @@ void timer_renumber(struct timer_process *p);
 /* Our number of one of its threads. */
 pid_t timer_outer(const struct timer_process *p, pid_t tid);
 
+/* timer_threads.c */
+
+/* A thread, its name up to date. */
+struct timer_thread *timer_thread(struct timer_process *p, pid_t tid);
+void timer_forget_threads(struct timer_process *p);
+/* Asks for a timer for each thread there is. */
+void timer_want_threads(struct source *s, struct timer_process *p);
+/* The same now and then, and deletes those of threads that are gone; or the process has ended. */
+void timer_poll_threads(struct source *s, struct timer_process *p, uint64_t now_ns);
+/* Is the thread on a CPU, or about to be? Then a signal breaks into no system call that waits. */
+bool timer_is_running(pid_t pid, pid_t tid);
+
 /* timer_attach.c */
 
-/* Samples a process that runs already. 0, or -errno, reported. */
+/*
+ * Samples a process that runs already: wakes the library in it, or else puts the code into it. 0, or
+ * -errno, reported.
+ */
 int timer_attach(struct source *s, pid_t pid);
+/* Puts the code into it. 0, or -errno and the reason. */
+int timer_attach_code(struct source *s, pid_t pid, struct inject_reason *reason);
 /* Leaves it as it was. */
 void timer_detach(struct timer_process *p);
+
+/* timer_wake.c */
+
+/* Has it libsprof.so in it, listening? */
+bool timer_wake_is_possible(pid_t pid);
+/*
+ * Wakes it. 1: it has come. 0: it will come when it is seen to run. -EBUSY: it is another recorder's;
+ * -ETIMEDOUT: it does not answer.
+ */
+int timer_wake(struct source *s, pid_t pid);
+/* Once in a round: those that have not come yet. */
+void timer_wake_tend(struct source *s);
+/* Was it asked to come? */
+bool timer_wake_expects(const struct source *s, pid_t pid);
+/* It has come. */
+void timer_wake_done(struct source *s, pid_t pid);
+/* It has another recorder. */
+void timer_wake_is_busy(struct source *s, pid_t pid);
+/* Those that never came are said. */
+void timer_wake_end(struct source *s);
+void timer_wake_free(struct source *s);
+/* Of a process that was sampled, no more is wanted: has it look, that it may sleep again. */
+void timer_wake_hush(const struct timer_process *p);
 
 /* timer_samples.c */
 

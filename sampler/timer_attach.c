@@ -1,13 +1,20 @@
-/* The timer source and a process that runs already: the payload goes into it, and out of it again. */
+/*
+ * The timer source and a process that runs already: the library in it is woken, or the payload goes into
+ * it, and out of it again.
+ */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sampler/timer.h"
 
 #include "core/log.h"
 #include "sampler/attach.h"
 #include "sampler/inject_check.h"
+#include "sampler/source_timer.h"
+#include "sampler/timer_library.h"
 
 static int refuse(pid_t pid, int err, const struct inject_reason *reason)
 {
@@ -18,9 +25,8 @@ static int refuse(pid_t pid, int err, const struct inject_reason *reason)
 	return err;
 }
 
-int timer_attach(struct source *s, pid_t pid)
+int timer_attach_code(struct source *s, pid_t pid, struct inject_reason *reason)
 {
-	struct inject_reason reason = { "", "" };
 	struct attach_files files = {
 		.arena_fd = walk_arena_fd(s->arena),
 		.arena_size = sizeof(struct walk_arena),
@@ -29,24 +35,84 @@ int timer_attach(struct source *s, pid_t pid)
 	int err;
 
 	/* Before its mappings are asked for, which would only say that they are closed to us. */
-	err = inject_check_status(pid, &reason);
+	err = inject_check_status(pid, reason);
 	if (err)
-		return refuse(pid, err, &reason);
+		return err;
 	err = timer_add_process(s, pid, &p);
 	if (err == -EACCES || err == -EPERM)
-		inject_check_rights(pid, &reason);
+		inject_check_rights(pid, reason);
 	if (err)
-		return refuse(pid, err, &reason);
+		return err;
 	timer_want_threads(s, p);
 	files.region_fd = p->region.fd;
 	files.region = p->region.shared;
-	err = attach_begin(pid, &files, &p->attach, &reason);
+	err = attach_begin(pid, &files, &p->attach, reason);
 	if (err) {
 		timer_drop_process(s, p);
-		return refuse(pid, err, &reason);
+		return err;
 	}
 	log_debug("process %d: attached by timers", (int)pid);
 	return 0;
+}
+
+/* 1: it has come, or will. 0: there is no way but ptrace. -errno: nor that, reported. */
+static int wake(struct source *s, pid_t pid)
+{
+	struct inject_reason reason = { "another sprof samples it", "wait for its end, or end it" };
+	int err;
+
+	if (!timer_wake_is_possible(pid))
+		return 0;
+	err = timer_wake(s, pid);
+	if (err >= 0) {
+		log_info("process %d has " TIMER_LIBRARY " loaded%s: no ptrace", (int)pid,
+			 err ? " and was woken" : ", and is woken when it runs");
+		return 1;
+	}
+	if (err == -EBUSY)
+		return refuse(pid, err, &reason);
+	log_warning("process %d has " TIMER_LIBRARY " loaded but does not come: ptrace is tried",
+		    (int)pid);
+	return 0;
+}
+
+/* ptrace(2) asks no more than this does. */
+static bool may_trace(pid_t pid)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+void source_timer_probe_process(pid_t pid, struct timer_way *ret)
+{
+	struct inject_reason reason = { "", "" };
+	struct timer_way way = { .prearmed = timer_wake_is_possible(pid) };
+
+	way.ok = way.prearmed || !inject_check_status(pid, &reason);
+	if (way.ok && !way.prearmed && !may_trace(pid))
+		way.ok = !inject_check_rights(pid, &reason);
+	if (!way.ok) {
+		snprintf(way.why, sizeof(way.why), "%s", reason.why);
+		snprintf(way.hint, sizeof(way.hint), "%s", reason.hint);
+	}
+	*ret = way;
+}
+
+int timer_attach(struct source *s, pid_t pid)
+{
+	struct inject_reason reason = { "", "" };
+	int err = wake(s, pid);
+
+	if (err)
+		return err < 0 ? err : 0;
+	err = timer_attach_code(s, pid, &reason);
+	return err ? refuse(pid, err, &reason) : 0;
 }
 
 void timer_detach(struct timer_process *p)

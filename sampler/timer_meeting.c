@@ -20,7 +20,7 @@
 #define MAX_GENERATIONS 64
 
 struct timer_meeting {
-	int fd, settle_fd;
+	int fd, settle_fd, busy_fd;
 	uint64_t name;
 };
 
@@ -50,12 +50,14 @@ int timer_meeting_new(struct timer_meeting **ret)
 	struct timer_meeting *m = xcalloc(1, sizeof(*m));
 	int err;
 
-	m->fd = m->settle_fd = -1;
+	m->fd = m->settle_fd = m->busy_fd = -1;
 	if (getrandom(&m->name, sizeof(m->name), 0) != sizeof(m->name))
 		m->name = monotonic_ns() * (uint64_t)getpid();
 	err = listen_at(m->name, &m->fd);
 	if (!err)
 		err = listen_at(m->name ^ MEETING_SETTLE, &m->settle_fd);
+	if (!err)
+		err = listen_at(m->name ^ MEETING_BUSY, &m->busy_fd);
 	if (err) {
 		timer_meeting_free(m);
 		return err;
@@ -72,6 +74,8 @@ void timer_meeting_free(struct timer_meeting *m)
 		close(m->fd);
 	if (m->settle_fd >= 0)
 		close(m->settle_fd);
+	if (m->busy_fd >= 0)
+		close(m->busy_fd);
 	free(m);
 }
 
@@ -85,7 +89,8 @@ int timer_meeting_add_to_epoll(const struct timer_meeting *m, int epoll_fd)
 	struct epoll_event e = { .events = EPOLLIN };
 
 	if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, m->fd, &e) ||
-	    epoll_ctl(epoll_fd, EPOLL_CTL_ADD, m->settle_fd, &e))
+	    epoll_ctl(epoll_fd, EPOLL_CTL_ADD, m->settle_fd, &e) ||
+	    epoll_ctl(epoll_fd, EPOLL_CTL_ADD, m->busy_fd, &e))
 		return -errno;
 	return 0;
 }
@@ -110,7 +115,7 @@ static pid_t parent_of(pid_t pid)
 
 static bool is_known(const struct source *s, pid_t pid)
 {
-	if (pid == s->launched)
+	if (pid == s->launched || timer_wake_expects(s, pid))
 		return true;
 	for (const struct timer_process *p = s->processes; p; p = p->next)
 		if (p->maps.pid == pid)
@@ -176,29 +181,49 @@ static void let_in(struct source *s, int fd)
 		answer(fd, -err, NULL, 0);
 		return;
 	}
+	/* Who was woken has threads already. */
+	if (timer_wake_expects(s, who.pid))
+		timer_want_threads(s, p);
 	fds[0] = p->region.fd;
 	fds[1] = walk_arena_fd(s->arena);
 	err = answer(fd, 0, fds, 2);
 	if (err) {
 		log_debug("process %d went before it was let in: %s", (int)who.pid, strerror(-err));
 		timer_drop_process(s, p);
+		return;
 	}
+	timer_wake_done(s, who.pid);
+}
+
+/* Who it is that has connected, known by his credentials. 0: not known. */
+static pid_t accept_one(int listener, int *ret_fd)
+{
+	struct ucred who = { 0 };
+	socklen_t size = sizeof(who);
+	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+
+	*ret_fd = fd;
+	if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size))
+		return 0;
+	return who.pid;
 }
 
 void timer_meeting_serve(struct timer_meeting *m, struct source *s)
 {
+	pid_t pid;
 	int fd;
 
 	while ((fd = accept4(m->fd, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
 		let_in(s, fd);
 		close(fd);
 	}
-	while ((fd = accept4(m->settle_fd, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
-		struct ucred who = { 0 };
-		socklen_t size = sizeof(who);
-
-		if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) && is_known(s, who.pid))
+	while ((pid = accept_one(m->settle_fd, &fd)), fd >= 0) {
+		if (is_known(s, pid))
 			timer_read_samples(s, UINT64_MAX);
+		close(fd);
+	}
+	while ((pid = accept_one(m->busy_fd, &fd)), fd >= 0) {
+		timer_wake_is_busy(s, pid);
 		close(fd);
 	}
 }

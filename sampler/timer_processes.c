@@ -4,15 +4,11 @@
  */
 #include "sampler/timer.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "core/alloc.h"
 #include "core/clock.h"
@@ -24,11 +20,8 @@
 
 #define MAX_PROCESSES 4096
 #define GRACE_NS (1000ull * 1000 * 1000)
+#define FIRST_POLL_NS (50ull * 1000 * 1000)
 #define REREAD_NS (20ull * 1000 * 1000)
-#define POLL_NS (50ull * 1000 * 1000)
-#define POLL_SHARE 100 /* looking for threads takes at most this part of our time */
-#define BLOCKED_NS (500ull * 1000 * 1000)
-#define COMM_NS (500ull * 1000 * 1000)
 #define CREDIT 64u /* snapshots that a process may send from one round to the next */
 
 /* ---- code */
@@ -102,7 +95,7 @@ static void publish_maps(struct source *s, struct timer_process *p)
 	p->region.generation = next;
 }
 
-static bool has_ended(const struct timer_process *p)
+bool timer_has_ended(const struct timer_process *p)
 {
 	struct proc_status status;
 
@@ -132,7 +125,7 @@ static int read_maps(struct source *s, struct timer_process *p)
 	__atomic_store_n(&p->region.shared->maps_wanted, 0, __ATOMIC_RELAXED);
 	err = process_read_maps(&now, s->codes, on_code, s);
 	/* What ends meanwhile shows a list cut short. */
-	if (err || (p->region.generation && has_ended(p))) {
+	if (err || (p->region.generation && timer_has_ended(p))) {
 		process_fini(&now);
 		return err;
 	}
@@ -159,218 +152,12 @@ void timer_reread(struct source *s, struct timer_process *p, uint64_t since_ns)
 		read_maps(s, p);
 }
 
-/* ---- threads */
-
-static void read_comm(const struct timer_process *p, struct timer_thread *t)
-{
-	char path[64], line[COMM_SIZE + 1] = "";
-	FILE *f;
-
-	t->read_ns = monotonic_ns();
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", (int)p->maps.pid, (int)t->outer);
-	f = fopen(path, "re");
-	if (!f)
-		return;
-	if (fgets(line, sizeof(line), f)) {
-		memset(t->comm, 0, COMM_SIZE);
-		memcpy(t->comm, line, strcspn(line, "\n"));
-	}
-	fclose(f);
-}
-
-struct timer_thread *timer_thread(struct timer_process *p, pid_t tid)
-{
-	pid_t first = p->maps.pid;
-	struct timer_thread *t, *leader;
-
-	HASH_FIND_INT(p->threads, &tid, t);
-	if (t && p->renumbers && t->outer == tid)
-		t->outer = timer_outer(p, tid); /* it may have been too new */
-	if (!t) {
-		t = xcalloc(1, sizeof(*t));
-		t->tid = tid;
-		t->outer = timer_outer(p, tid);
-		t->last_stack = PROFILE_NONE;
-		/* What has ended before we could ask has the name of its process. */
-		HASH_FIND_INT(p->threads, &first, leader);
-		if (leader)
-			memcpy(t->comm, leader->comm, COMM_SIZE);
-		HASH_ADD_INT(p->threads, tid, t);
-	}
-	if (!p->ended_ns && monotonic_ns() - t->read_ns > COMM_NS)
-		read_comm(p, t);
-	return t;
-}
-
-static void forget_threads(struct timer_process *p)
-{
-	struct timer_thread *t, *next;
-
-	HASH_ITER (hh, p->threads, t, next) {
-		HASH_DEL(p->threads, t);
-		free(t);
-	}
-}
-
-static int by_number(const void *a, const void *b)
-{
-	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static bool lives(void *context, pid_t tid)
-{
-	const struct timer_process *p = context;
-
-	return bsearch(&tid, p->tids, p->nr_tids, sizeof(*p->tids), by_number) != NULL;
-}
-
-/* The threads there are; 0 or -errno. */
-static int list_threads(struct timer_process *p)
-{
-	struct dirent *entry;
-	char path[64];
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)p->maps.pid);
-	dir = opendir(path);
-	if (!dir)
-		return -errno;
-	p->nr_tids = 0;
-	while ((entry = readdir(dir))) {
-		pid_t tid = atoi(entry->d_name);
-
-		if (tid <= 0)
-			continue;
-		p->tids = xgrow(p->tids, &p->tids_capacity, p->nr_tids + 1, sizeof(*p->tids));
-		p->tids[p->nr_tids++] = tid;
-	}
-	closedir(dir);
-	if (p->renumbers)
-		timer_renumber(p);
-	if (p->nr_tids)
-		qsort(p->tids, p->nr_tids, sizeof(*p->tids), by_number);
-	return p->nr_tids ? 0 : -ESRCH;
-}
-
-/* Is it on a CPU, or about to be? Then a signal breaks into no system call that waits. */
-static bool is_running(const struct timer_process *p, pid_t tid)
-{
-	char path[64], line[512], *end;
-	bool running = false;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)p->maps.pid, (int)tid);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	/* the name, in parentheses, may hold anything */
-	if (fgets(line, sizeof(line), f) && (end = strrchr(line, ')')))
-		running = !strncmp(end, ") R", 3);
-	fclose(f);
-	return running;
-}
-
-/*
- * Threads wait for timers and no handler comes by, because those that have timers sleep: has one that
- * runs look into the mailbox.
- */
-static void kick(struct timer_process *p)
-{
-	const struct agent_region *shared = p->region.shared;
-	int signal = __atomic_load_n(&shared->signal, __ATOMIC_RELAXED);
-	siginfo_t info = { .si_signo = signal, .si_code = SI_QUEUE };
-
-	if (!__atomic_load_n(&shared->installed, __ATOMIC_ACQUIRE) ||
-	    !__atomic_load_n(&shared->mailbox, __ATOMIC_ACQUIRE) || signal <= SIGRTMIN ||
-	    signal > SIGRTMAX)
-		return;
-	info.si_pid = getpid();
-	info.si_uid = getuid();
-	info.si_ptr = (void *)(uintptr_t)agent_signal_value(p->region.cookie, REGION_MAX_THREADS);
-	for (size_t i = p->nr_tids; i-- > 0;) {
-		pid_t tid = timer_outer(p, p->tids[i]);
-
-		if (!is_running(p, tid))
-			continue;
-		syscall(SYS_rt_tgsigqueueinfo, p->maps.pid, tid, signal, &info);
-		return;
-	}
-}
-
-/* Does the thread hold our signal back? */
-static bool blocks_signal(const struct timer_process *p, pid_t tid, int signal)
-{
-	unsigned long long blocked = 0;
-	char path[64], line[256];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)p->maps.pid, (int)tid);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	while (fgets(line, sizeof(line), f) && sscanf(line, "SigBlk: %llx", &blocked) != 1)
-		;
-	fclose(f);
-	return blocked >> (signal - 1) & 1;
-}
-
-/* Threads that run and cannot be sampled are said, once for each process. */
-static void look_for_blocked(struct timer_process *p, uint64_t now)
-{
-	int signal = __atomic_load_n(&p->region.shared->signal, __ATOMIC_RELAXED);
-
-	if (p->blocked_said || now - p->blocked_ns < BLOCKED_NS || signal < 1 || signal > SIGRTMAX)
-		return;
-	p->blocked_ns = now;
-	for (size_t i = 0; i < p->nr_tids && !p->blocked_said; i++) {
-		if (!is_running(p, p->tids[i]) || !blocks_signal(p, p->tids[i], signal))
-			continue;
-		p->blocked_said = true;
-		log_warning("thread %d of process %d ('%.*s') blocks signal %d: it is not sampled",
-			    (int)p->tids[i], (int)p->maps.pid, COMM_SIZE,
-			    timer_thread(p, p->tids[i])->comm, signal);
-	}
-}
-
-static void want_listed(struct source *s, struct timer_process *p)
-{
-	for (size_t i = 0; i < p->nr_tids; i++)
-		if (!timer_region_want(&p->region, p->tids[i]))
-			s->stats.nr_limits++;
-}
-
-void timer_want_threads(struct source *s, struct timer_process *p)
-{
-	if (!list_threads(p))
-		want_listed(s, p);
-}
-
-static void poll_threads(struct source *s, struct timer_process *p, uint64_t now)
-{
-	uint64_t took;
-
-	if (has_ended(p) || list_threads(p)) {
-		p->ended_ns = now;
-		return;
-	}
-	timer_region_sweep(&p->region, lives, p);
-	if (!s->stopping) {
-		want_listed(s, p);
-		kick(p);
-		look_for_blocked(p, now);
-	}
-	took = monotonic_ns() - now;
-	p->next_poll_ns = now + (took * POLL_SHARE > POLL_NS ? took * POLL_SHARE : POLL_NS);
-}
-
 /* ---- processes */
 
 static void free_process(struct timer_process *p)
 {
 	timer_detach(p);
-	forget_threads(p);
+	timer_forget_threads(p);
 	timer_region_free(&p->region);
 	process_fini(&p->maps);
 	free(p->tids);
@@ -398,7 +185,7 @@ int timer_add_process(struct source *s, pid_t pid, struct timer_process **ret)
 	p->maps.pid = pid;
 	p->renumbers = timer_numbers_differ(pid);
 	p->maps.known_ns = now;
-	p->next_poll_ns = now + POLL_NS;
+	p->next_poll_ns = now + FIRST_POLL_NS;
 	err = timer_region_new(&s->config, &p->region);
 	if (err) {
 		free(p);
@@ -464,7 +251,7 @@ void timer_tend(struct source *s)
 		    __atomic_load_n(&shared->maps_epoch, __ATOMIC_RELAXED) != p->maps_epoch)
 			timer_reread(s, p, now - REREAD_NS);
 		if (now >= p->next_poll_ns)
-			poll_threads(s, p, now);
+			timer_poll_threads(s, p, now);
 	}
 }
 
@@ -472,8 +259,10 @@ void timer_stop_processes(struct source *s)
 {
 	for (struct timer_process *p = s->processes; p; p = p->next)
 		timer_region_stop(&p->region);
-	for (struct timer_process *p = s->processes; p; p = p->next)
+	for (struct timer_process *p = s->processes; p; p = p->next) {
+		timer_wake_hush(p);
 		timer_detach(p);
+	}
 }
 
 void timer_free_processes(struct source *s)

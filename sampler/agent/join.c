@@ -127,6 +127,14 @@ void agent_ask_to_settle(__u64 name)
 	agent_syscall1(__NR_close, fd);
 }
 
+void agent_say_busy(__u64 name)
+{
+	long fd = reach(name ^ MEETING_BUSY);
+
+	if (fd >= 0)
+		agent_syscall1(__NR_close, fd);
+}
+
 static long map(long fd, __u64 size, __u64 offset, int protection)
 {
 	return agent_syscall6(__NR_mmap, 0, size, protection, MAP_SHARED, fd, offset);

@@ -2,6 +2,8 @@
  * How libsprof.so and the recorder meet: the target connects to an abstract Unix socket of this name
  * and gets one message with two descriptors, the region's and the arena's. Who connects is known by
  * its credentials; it says nothing.
+ *
+ * The name comes to the target in its environment, or, where it sleeps, with a signal.
  */
 #ifndef SPROF_AGENT_MEETING_H
 #define SPROF_AGENT_MEETING_H
@@ -17,6 +19,18 @@
  * change, connects to the name that differs in this bit. The recorder hangs up when it has done so.
  */
 #define MEETING_SETTLE 1ull
+
+/* Who was asked to come, but is another recorder's, connects to the name that differs in this bit. */
+#define MEETING_BUSY 2ull
+
+/*
+ * SIGURG with the name as its value, queued, wakes a process that has the library in it and no
+ * recorder. Whoever does not listen ignores it: also a program that was started a moment ago in the
+ * place of the one that did.
+ */
+#define MEETING_WAKE_SIGNAL 23
+/* The same with this value: look whether the recording has ended, and sleep then. */
+#define MEETING_HUSH 1ull
 
 /*
  * In the environment of a program that sprof starts: the digits, then in decimal the number of the

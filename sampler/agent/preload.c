@@ -3,6 +3,10 @@
  * the process joins it: at once if the recorder itself started it, else when it has used CPU time for
  * its first sample. So a child that ends before that costs two system calls.
  *
+ * Where it names none the process sleeps: no timer, no thread, no descriptor; a handler of a signal
+ * that nobody sends. A recorder that does names itself by it, and the process joins. When the
+ * recording ends it sleeps again.
+ *
  * This is the one file that sees libc, and it asks for next to nothing of it.
  */
 #include "sampler/agent/agent.h"
@@ -21,26 +25,73 @@
 #define NR_STARTS 256		 /* threads that are being created at once */
 #define FIRST_SAMPLE 0x53505246u /* the upper half of si_value before there is a region */
 
+enum { NOBODY_JOINS = 0, SOMEBODY_JOINS = 1, HAS_JOINED = 2 /* or has tried to */ };
+
 /* What a child that was forked finds empty: its parent's region is not mapped there. */
 struct home {
 	struct agent_region *region;
-	__u32 joining; /* somebody is at it */
+	struct agent_region *retired; /* to be unmapped by the last who is inside */
+	__u32 inside;		      /* threads between agent_hold() and agent_let_go() */
+	__u32 joining;
 	__s32 timer;
+	__u32 pad;
 	struct agent_start starts[NR_STARTS];
 };
 _Static_assert(sizeof(struct home) <= HOME_SIZE, "what is mapped");
 
-/* What it keeps. Written before there is a second thread, or in a child that has one alone. */
+/*
+ * What it keeps. Written before there is a second thread, in a child that has one alone, or by who
+ * joins.
+ */
 static struct {
 	struct home *home;
-	__u64 name, period_ns, tick_ns;
+	__u64 name; /* of the recorder; 0: none */
+	__u64 period_ns, tick_ns;
 	__s32 recorder;
-	__s32 signal; /* 0: none was free */
+	__s32 signal; /* 0: none was free, or none was needed yet */
 } own;
 
 struct agent_region *agent_home(void)
 {
 	return own.home ? __atomic_load_n(&own.home->region, __ATOMIC_ACQUIRE) : (void *)0;
+}
+
+/* ---- keeping the region mapped while somebody is at work in it */
+
+struct agent_region *agent_hold(void)
+{
+	if (!own.home)
+		return (void *)0;
+	__atomic_fetch_add(&own.home->inside, 1, __ATOMIC_SEQ_CST);
+	return __atomic_load_n(&own.home->region, __ATOMIC_SEQ_CST);
+}
+
+/* Whoever comes in after a region was retired does not find it: the last one out is the last for good. */
+void agent_let_go(void)
+{
+	struct agent_region *r;
+
+	if (!own.home || __atomic_sub_fetch(&own.home->inside, 1, __ATOMIC_SEQ_CST) ||
+	    !__atomic_load_n(&own.home->retired, __ATOMIC_SEQ_CST))
+		return;
+	r = __atomic_exchange_n(&own.home->retired, (void *)0, __ATOMIC_SEQ_CST);
+	if (!r)
+		return;
+	agent_free_slots(r); /* those that were being made when the others were deleted */
+	agent_leave(r);
+}
+
+/* Its recording has ended, or its recorder has: the process sleeps again. By who holds it. */
+static void retire(struct agent_region *r)
+{
+	struct agent_region *was = r;
+
+	if (!__atomic_compare_exchange_n(&own.home->region, &was, (void *)0, 0, __ATOMIC_SEQ_CST,
+					 __ATOMIC_RELAXED))
+		return;
+	__atomic_store_n(&own.name, 0, __ATOMIC_RELAXED);
+	agent_free_slots(r);
+	__atomic_store_n(&own.home->retired, r, __ATOMIC_SEQ_CST);
 }
 
 /* ---- the environment's words */
@@ -89,32 +140,57 @@ static int make_home(void)
 
 /* ---- joining */
 
-static void join(void)
+/* The recorder has gone, says r, or has been silent for long. */
+static int is_over(const struct agent_region *r)
+{
+	__s64 silent;
+
+	if (__atomic_load_n(&r->state, __ATOMIC_RELAXED) != AGENT_ON)
+		return 1;
+	silent = (__s64)(agent_now_ns(r) - __atomic_load_n(&r->heartbeat_ns, __ATOMIC_RELAXED));
+	return r->heartbeat_limit_ns && silent > (__s64)r->heartbeat_limit_ns;
+}
+
+/* 0 or -errno. */
+static long join(void)
 {
 	struct agent_region *r;
 	__s32 tid = (__s32)agent_syscall0(__NR_gettid);
+	long err = agent_join(own.name, &r);
 	int slot;
 
-	if (agent_join(own.name, &r))
-		return;
+	if (err)
+		return err;
 	if (r->magic != REGION_MAGIC || r->version != REGION_VERSION) {
 		agent_leave(r);
-		return;
+		return -71; /* EPROTO */
 	}
+	/* The handler is on_signal(), which is there already and stays. */
 	r->signal = own.signal;
+	r->old_action.handler = AGENT_SIG_IGN;
+	r->state = AGENT_ON;
+	own.period_ns = r->period_ns;
+	own.tick_ns = r->tick_ns;
 	agent_unblock(own.signal);
 	slot = agent_slot_claim(r, tid);
 	if (slot >= 0)
 		__atomic_fetch_or(&r->pending[slot / 64], 1ull << slot % 64, __ATOMIC_RELAXED);
-	__atomic_store_n(&own.home->region, r, __ATOMIC_RELEASE);
-	agent_enter(r, AGENT_INSTALL | AGENT_ARM);
+	__atomic_store_n(&r->installed, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&own.home->region, r, __ATOMIC_SEQ_CST);
+	agent_enter(r, AGENT_ARM);
+	return 0;
 }
 
 /* Once, whoever is first. */
 static void join_once(void)
 {
-	if (!__atomic_exchange_n(&own.home->joining, 1, __ATOMIC_ACQ_REL))
-		join();
+	__u32 nobody = NOBODY_JOINS;
+
+	if (!__atomic_compare_exchange_n(&own.home->joining, &nobody, SOMEBODY_JOINS, 0,
+					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return;
+	join();
+	__atomic_store_n(&own.home->joining, HAS_JOINED, __ATOMIC_RELEASE);
 }
 
 /* ---- what the other files ask */
@@ -122,14 +198,17 @@ static void join_once(void)
 struct agent_start *agent_take_start(void)
 {
 	struct agent_region *r;
+	int is_on;
 
 	if (!own.home)
 		return (void *)0;
 	/* A process that makes threads is none of the many that are over at once. */
-	if (!agent_home() && own.name)
+	if (!agent_home() && __atomic_load_n(&own.name, __ATOMIC_RELAXED))
 		join_once();
-	r = agent_home();
-	if (!r || __atomic_load_n(&r->state, __ATOMIC_RELAXED) != AGENT_ON)
+	r = agent_hold();
+	is_on = r && __atomic_load_n(&r->state, __ATOMIC_RELAXED) == AGENT_ON;
+	agent_let_go();
+	if (!is_on)
 		return (void *)0;
 	for (__u32 i = 0; i < NR_STARTS; i++) {
 		struct agent_start *s = &own.home->starts[i];
@@ -156,44 +235,113 @@ void agent_settle(void)
 	agent_ask_to_settle(own.name);
 }
 
-/* ---- the first sample */
+/* ---- the signal that stays ours */
 
-/* The first signal of a process that has not joined yet, on the signal that will stay ours. */
-static void first_handler(int signal, struct agent_siginfo *info, struct agent_ucontext *uc)
+static int is_of(const struct agent_region *r, const struct agent_siginfo *info)
+{
+	return (info->code == AGENT_SI_TIMER || info->code == AGENT_SI_QUEUE) &&
+	       info->value >> 32 == r->cookie;
+}
+
+/* A sample, or the sign that there are to be no more. */
+static void on_timer(struct agent_region *r, int signal, struct agent_siginfo *info,
+		     struct agent_ucontext *uc)
+{
+	__u32 state;
+
+	agent_handler(signal, info, uc);
+	state = __atomic_load_n(&r->state, __ATOMIC_RELAXED);
+	if (state == AGENT_OFF)
+		retire(r);
+	else if (state == AGENT_ORPHANED)
+		agent_free_slots(r); /* of threads that sleep, too; it may be heard of again */
+}
+
+/* The first signal of a process that has not joined yet. */
+static void on_first(int signal, struct agent_siginfo *info, struct agent_ucontext *uc)
 {
 	struct agent_region *r;
 	int slot;
 
-	if (info->code != AGENT_SI_TIMER || info->value >> 32 != FIRST_SAMPLE || !own.home) {
-		agent_pass_on(signal, info, uc);
-		return;
-	}
 	agent_syscall1(__NR_timer_delete, own.home->timer);
 	join_once();
-	r = agent_home();
-	if (!r)
-		return;
-	slot = agent_slot_find(r, (__s32)agent_syscall0(__NR_gettid));
-	if (slot < 0)
-		return;
-	/* What this signal stands for is a sample like any other. */
-	info->value = agent_signal_value(r->cookie, (__u32)slot);
-	agent_handler(signal, info, uc);
+	r = agent_hold();
+	slot = r ? agent_slot_find(r, (__s32)agent_syscall0(__NR_gettid)) : -1;
+	if (slot >= 0) {
+		/* What this signal stands for is a sample like any other. */
+		info->value = agent_signal_value(r->cookie, (__u32)slot);
+		agent_handler(signal, info, uc);
+	}
+	agent_let_go();
 }
 
-static int install_first_handler(void)
+static void on_signal(int signal, struct agent_siginfo *info, struct agent_ucontext *uc)
+{
+	struct agent_region *r = agent_hold();
+	int ours = r && is_of(r, info);
+
+	if (ours)
+		on_timer(r, signal, info, uc);
+	agent_let_go();
+	if (ours)
+		return;
+	if (info->code == AGENT_SI_TIMER && info->value >> 32 == FIRST_SAMPLE && own.home)
+		on_first(signal, info, uc);
+	else
+		agent_pass_on(signal, info, uc);
+}
+
+static int install_handler(void)
 {
 	const struct agent_sigaction action = {
-		.handler = (__u64)first_handler,
+		.handler = (__u64)on_signal,
 		.flags = AGENT_SA_SIGINFO | AGENT_SA_RESTART | AGENT_SA_ONSTACK | AGENT_SA_RESTORER,
 		.restorer = (__u64)agent_restorer,
 		.mask = ~0ull,
 	};
+	int signal = agent_free_signal();
 
-	if (!own.signal)
-		own.signal = agent_free_signal();
-	return own.signal && !agent_syscall4(__NR_rt_sigaction, own.signal, &action, 0, 8);
+	if (!signal || agent_syscall4(__NR_rt_sigaction, signal, &action, 0, 8))
+		return 0;
+	own.signal = signal;
+	return 1;
 }
+
+/* ---- being woken */
+
+/* Is there another recorder, which lives? What one that does not has left goes. */
+static int is_taken(void)
+{
+	struct agent_region *r = agent_hold();
+	int taken = r && !is_over(r);
+
+	if (r && !taken)
+		retire(r);
+	agent_let_go();
+	/* not unmapped yet: somebody is still at work there, so it was not long ago */
+	return taken || __atomic_load_n(&own.home->retired, __ATOMIC_SEQ_CST);
+}
+
+void agent_wake(__u64 name)
+{
+	__u32 was = __atomic_exchange_n(&own.home->joining, SOMEBODY_JOINS, __ATOMIC_ACQ_REL);
+
+	if (was == SOMEBODY_JOINS)
+		return;
+	if (is_taken()) {
+		if (name != MEETING_HUSH)
+			agent_say_busy(name);
+	} else if (name == MEETING_HUSH) {
+		/* it sleeps already, or does now */
+	} else if (own.signal || install_handler()) {
+		__atomic_store_n(&own.name, name, __ATOMIC_RELAXED);
+		if (join())
+			__atomic_store_n(&own.name, 0, __ATOMIC_RELAXED);
+	}
+	__atomic_store_n(&own.home->joining, HAS_JOINED, __ATOMIC_RELEASE);
+}
+
+/* ---- the start */
 
 /* At the first tick that meets the process, whichever thread it meets: weight_of() in handler.c. */
 static void wait_for_first_sample(void)
@@ -217,19 +365,27 @@ static void wait_for_first_sample(void)
 
 static void in_child(void)
 {
-	own.home->region = (void *)0;
-	own.home->joining = 0;
-	if (own.signal && install_first_handler())
+	/* Where it was not found empty. */
+	own.home->region = own.home->retired = (void *)0;
+	own.home->inside = own.home->joining = 0;
+	if (own.signal && own.name)
 		wait_for_first_sample();
 }
 
 static __attribute__((constructor)) void start(void)
 {
-	if (!read_environment() || !make_home() || !install_first_handler())
+	int named = read_environment();
+
+	if (!named)
+		own.name = 0;
+	if (!make_home())
 		return;
 	agent_find_signal_functions();
 	if (__register_atfork)
 		__register_atfork((void *)0, (void *)0, in_child, (void *)0);
+	agent_listen();
+	if (!named || !install_handler())
+		return;
 	if (agent_syscall0(__NR_getppid) == own.recorder)
 		join_once();
 	else

@@ -56,6 +56,18 @@ int agent_own_signal(void);
 /* In the calling thread: it may have been started where every signal is blocked. */
 void agent_unblock(int signal);
 
+/*
+ * The region, which stays mapped until agent_let_go(), or NULL. Each call is followed by one of that,
+ * also where there is none.
+ */
+struct agent_region *agent_hold(void);
+void agent_let_go(void);
+
+/* From now on a recorder can wake this process. */
+void agent_listen(void);
+/* Meets the recorder of that name, unless it is another's. In a handler. */
+void agent_wake(__u64 name);
+
 /* Waits, not long, until the recorder has taken what was sampled so far. */
 void agent_settle(void);
 

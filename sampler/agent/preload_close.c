@@ -24,16 +24,21 @@ static close_function real_close(void)
 int dlclose(void *handle)
 {
 	close_function real = real_close();
-	struct agent_region *r = agent_home();
+	struct agent_region *r;
 	int result;
 
 	if (!real)
 		return -1;
-	if (!r || __atomic_load_n(&r->state, __ATOMIC_RELAXED) != AGENT_ON)
-		return real(handle);
-	agent_settle();
+	r = agent_hold();
+	if (r && __atomic_load_n(&r->state, __ATOMIC_RELAXED) == AGENT_ON)
+		agent_settle();
+	/* What it ends may take its time, or not come back: nothing is held meanwhile. */
+	agent_let_go();
 	result = real(handle);
 	/* From here on no address means what the tables say, until they are written again. */
-	__atomic_fetch_add(&r->maps_epoch, 1, __ATOMIC_RELEASE);
+	r = agent_hold();
+	if (r)
+		__atomic_fetch_add(&r->maps_epoch, 1, __ATOMIC_RELEASE);
+	agent_let_go();
 	return result;
 }

@@ -3,8 +3,12 @@
  * the default action would be ended by its next sample, and one that blocks them all in some thread
  * would not be sampled there. What it says about our number is remembered and told back; what is
  * queued to that number goes to its handler.
+ *
+ * The signal that wakes is another matter: nobody misses one that is ignored. A program that wants it
+ * for itself gets it, and cannot be woken then.
  */
 #include "sampler/agent/agent.h"
+#include "sampler/agent/meeting.h"
 #include "sampler/agent/preload.h"
 #include "sampler/agent/syscall.h"
 
@@ -35,6 +39,35 @@ static struct {
 /* What the program believes to be the action of our signal. */
 static struct libc_action believed;
 
+/* The same of the one that wakes, as long as its handler is ours. */
+static struct libc_action believed_wake;
+static int listening;
+
+static void on_wake(int number, struct agent_siginfo *info, struct agent_ucontext *uc)
+{
+	(void)number;
+	(void)uc;
+	if (info->code == AGENT_SI_QUEUE && info->value)
+		agent_wake(info->value);
+}
+
+void agent_listen(void)
+{
+	const struct agent_sigaction action = {
+		.handler = (__u64)on_wake,
+		.flags = AGENT_SA_SIGINFO | AGENT_SA_RESTART | AGENT_SA_ONSTACK | AGENT_SA_RESTORER,
+		.restorer = (__u64)agent_restorer,
+		.mask = ~0ull,
+	};
+	struct agent_sigaction was;
+
+	if (agent_syscall4(__NR_rt_sigaction, MEETING_WAKE_SIGNAL, 0, &was, 8) ||
+	    was.handler > AGENT_SIG_IGN)
+		return;
+	believed_wake.handler = (void (*)(int))was.handler;
+	listening = !agent_syscall4(__NR_rt_sigaction, MEETING_WAKE_SIGNAL, &action, 0, 8);
+}
+
 void agent_find_signal_functions(void)
 {
 	next.action = agent_next_function("sigaction");
@@ -59,11 +92,30 @@ void agent_pass_on(int number, struct agent_siginfo *info, struct agent_ucontext
 		handler(number, info, uc);
 }
 
+/* To ignore it is as good as to listen; a handler is not. */
+static int wake_action(const struct libc_action *action, struct libc_action *old)
+{
+	struct libc_action was = believed_wake;
+	int handles = action && (__u64)action->handler > AGENT_SIG_IGN;
+
+	if (handles && (!next.action || next.action(MEETING_WAKE_SIGNAL, action, (void *)0)))
+		return -1;
+	if (handles)
+		listening = 0;
+	else if (action)
+		__builtin_memcpy(&believed_wake, action, sizeof(believed_wake));
+	if (old)
+		__builtin_memcpy(old, &was, sizeof(was));
+	return 0;
+}
+
 int sigaction(int signal, const void *action, void *old)
 {
 	struct libc_action was;
 
 	be_ready();
+	if (signal == MEETING_WAKE_SIGNAL && listening)
+		return wake_action(action, old);
 	if (!signal || signal != agent_own_signal())
 		return next.action ? next.action(signal, action, old) : -1;
 	__builtin_memcpy(&was, &believed, sizeof(was));
@@ -80,6 +132,11 @@ void (*signal(int number, void (*handler)(int)))(int)
 	void (*was)(int) = believed.handler;
 
 	be_ready();
+	if (number == MEETING_WAKE_SIGNAL && listening) {
+		was = believed_wake.handler;
+		action.flags = (__s32)AGENT_SA_RESTART; /* as signal(3) has it */
+		return wake_action(&action, (void *)0) ? SIG_ERROR : was;
+	}
 	if (!number || number != agent_own_signal())
 		return next.signal ? next.signal(number, handler) : SIG_ERROR;
 	__builtin_memcpy(&believed, &action, sizeof(believed));

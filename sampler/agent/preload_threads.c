@@ -47,30 +47,25 @@ static void account(struct agent_region *r, __u32 slot, __s32 tid)
 
 static void on_thread_exit(void *unused)
 {
-	struct agent_region *r = agent_home();
+	struct agent_region *r = agent_hold();
 	__s32 tid = (__s32)agent_syscall0(__NR_gettid);
 	int slot;
 
 	(void)unused;
-	if (!r)
-		return;
-	slot = agent_slot_find(r, tid);
-	if (slot < 0)
-		return;
-	if (r->slots[slot].pooled && __atomic_load_n(&r->state, __ATOMIC_RELAXED) == AGENT_ON)
-		account(r, (__u32)slot, tid);
-	agent_free_slot(r, (__u32)slot);
+	slot = r ? agent_slot_find(r, tid) : -1;
+	if (slot >= 0) {
+		if (r->slots[slot].pooled &&
+		    __atomic_load_n(&r->state, __ATOMIC_RELAXED) == AGENT_ON)
+			account(r, (__u32)slot, tid);
+		agent_free_slot(r, (__u32)slot);
+	}
+	agent_let_go();
 }
 
-struct agent_thread agent_begin_thread(struct agent_start *start)
+static void enter(struct agent_region *r)
 {
-	const struct agent_thread thread = start->thread;
-	struct agent_region *r = agent_home();
 	int slot;
 
-	__atomic_store_n(&start->taken, 0, __ATOMIC_RELEASE);
-	if (!r || __atomic_load_n(&r->state, __ATOMIC_RELAXED) != AGENT_ON)
-		return thread;
 	agent_unblock(r->signal);
 	slot = agent_slot_claim(r, (__s32)agent_syscall0(__NR_gettid));
 	if (slot >= 0)
@@ -80,6 +75,17 @@ struct agent_thread agent_begin_thread(struct agent_start *start)
 	if (__cxa_thread_atexit_impl &&
 	    !__cxa_thread_atexit_impl(on_thread_exit, (void *)0, agent_own_handle()) && slot >= 0)
 		r->slots[slot].pooled = r->clock == AGENT_CLOCK_CPU;
+}
+
+struct agent_thread agent_begin_thread(struct agent_start *start)
+{
+	const struct agent_thread thread = start->thread;
+	struct agent_region *r = agent_hold();
+
+	__atomic_store_n(&start->taken, 0, __ATOMIC_RELEASE);
+	if (r && __atomic_load_n(&r->state, __ATOMIC_RELAXED) == AGENT_ON)
+		enter(r);
+	agent_let_go();
 	return thread;
 }
 

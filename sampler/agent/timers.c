@@ -122,13 +122,24 @@ void agent_free_slot(struct agent_region *r, __u32 slot)
 	}
 }
 
+/* What somebody is at work on stays marked as used: it may have a timer in a moment. */
 void agent_free_slots(struct agent_region *r)
 {
 	for (__u32 i = 0; i < NR_WORDS; i++) {
-		__u64 bits = __atomic_exchange_n(&r->used[i], 0, __ATOMIC_ACQ_REL);
+		__u64 bits, left = 0;
 
-		for (; bits; bits &= bits - 1)
-			agent_free_slot(r, i * 64 + (__u32)__builtin_ctzll(bits));
+		if (!__atomic_load_n(&r->used[i], __ATOMIC_RELAXED))
+			continue;
+		bits = __atomic_exchange_n(&r->used[i], 0, __ATOMIC_ACQ_REL);
+		for (; bits; bits &= bits - 1) {
+			__u32 slot = i * 64 + (__u32)__builtin_ctzll(bits);
+
+			agent_free_slot(r, slot);
+			if (__atomic_load_n(&r->slots[slot].owner, __ATOMIC_ACQUIRE))
+				left |= bits & -bits;
+		}
+		if (left)
+			__atomic_fetch_or(&r->used[i], left, __ATOMIC_RELAXED);
 	}
 }
 
