@@ -1,6 +1,6 @@
 /*
- * How the Python frames of a stopped thread are found: the same code in the BPF program and, later,
- * inside a target. No libc, no allocation, no host headers.
+ * How the Python frames of a stopped thread are found: the same code in the BPF program, inside a
+ * target, and in the host. No libc, no allocation, no host headers.
  *
  * A thread's PyThreadState is in a pthread key (the GILState slot), whoever holds the GIL. From it
  * hang the frames, innermost first. They come in runs: the frames that one call of the C function
@@ -24,8 +24,11 @@
 #define __always_inline inline __attribute__((always_inline))
 #endif
 
-/* The includer's: 0, or not 0 where `size` bytes at `address` cannot be read. size < 256. */
-static __always_inline int py_read(void *to, __u32 size, __u64 address);
+/*
+ * The includer's: 0, or not 0 where `size` bytes at `address` cannot be read. size < 256, but for
+ * names, of which there are CODE_NAME_SIZE at most.
+ */
+static __always_inline int py_read(const struct py_walk *w, void *to, __u32 size, __u64 address);
 
 static __always_inline __u64 py_word(const __u64 *words, __u32 offset)
 {
@@ -46,34 +49,37 @@ static __always_inline __u8 py_byte(const __u64 *words, __u32 offset)
 #define PY_PTHREAD_SPECIFIC 0x510u /* and .specific, pointers to blocks of 32 */
 
 /* pthread_getspecific() for the thread whose thread pointer is given; 0 = nothing there. */
-static __always_inline __u64 py_pthread_value(__u64 thread_pointer, __u32 key)
+static __always_inline __u64 py_pthread_value(const struct py_walk *w, __u64 thread_pointer,
+					      __u32 key)
 {
 	__u64 block = thread_pointer + PY_PTHREAD_BLOCK1, value;
 
 	if (key >= 1024)
 		return 0;
 	if (key >= 32 &&
-	    (py_read(&block, 8, thread_pointer + PY_PTHREAD_SPECIFIC + (key >> 5) * 8) || !block))
+	    (py_read(w, &block, 8, thread_pointer + PY_PTHREAD_SPECIFIC + (key >> 5) * 8) ||
+	     !block))
 		return 0;
-	if (py_read(&value, 8, block + (key & 31) * 16 + 8))
+	if (py_read(w, &value, 8, block + (key & 31) * 16 + 8))
 		return 0;
 	return value;
 }
 
 /* The thread's PyThreadState, or 0. */
-static __always_inline __u64 py_thread_state(const struct py_layout *l, __u64 thread_pointer)
+static __always_inline __u64 py_thread_state(const struct py_layout *l, const struct py_walk *w,
+					     __u64 thread_pointer)
 {
 	__u32 key[2]; /* initialised, key */
 	__u64 value;
 
 	if (l->tls_offset) {
-		if (py_read(&value, 8, thread_pointer + (__s64)l->tls_offset))
+		if (py_read(w, &value, 8, thread_pointer + (__s64)l->tls_offset))
 			return 0;
 		return value;
 	}
-	if (py_read(key, 8, l->runtime + l->tss_key) || !key[0])
+	if (py_read(w, key, 8, l->runtime + l->tss_key) || !key[0])
 		return 0;
-	return py_pthread_value(thread_pointer, key[1]);
+	return py_pthread_value(w, thread_pointer, key[1]);
 }
 
 /* Reads the frame at w->frame. 0, or not 0: it cannot be one. */
@@ -81,7 +87,7 @@ static __always_inline int py_read_frame(const struct py_layout *l, struct py_wa
 {
 	if (w->frame & 7)
 		return 1;
-	return py_read(w->words, l->frame_size & 255, w->frame);
+	return py_read(w, w->words, l->frame_size & 255, w->frame);
 }
 
 /* Is the frame in hand no function's, but the mark at the end of a run? */
@@ -106,7 +112,7 @@ static __always_inline int py_read_code(const struct py_layout *l, struct py_wal
 	if (l->stackref)
 		code &= ~3ull;
 	w->code = code;
-	if ((code & 7) || py_read(w->object, l->code_size & 255, code))
+	if ((code & 7) || py_read(w, w->object, l->code_size & 255, code))
 		return 1;
 	return py_word(w->object, l->object_type) != l->code_type;
 }
@@ -132,18 +138,18 @@ static __always_inline int py_begin(const struct py_layout *l, struct py_walk *w
 
 	w->frame = w->cframe = w->boundary = 0;
 	w->broken = 0;
-	w->thread = state = py_thread_state(l, thread_pointer);
+	w->thread = state = py_thread_state(l, w, thread_pointer);
 	if (!state)
 		return 1;
 	/* A key that is another library's by now, or a state that a thread left behind. */
-	if ((state & 7) || py_read(&id, 8, state + l->thread_id) || id != thread_pointer) {
+	if ((state & 7) || py_read(w, &id, 8, state + l->thread_id) || id != thread_pointer) {
 		w->thread = 0;
 		return 1;
 	}
-	if (l->chain != PY_CHAIN_CFRAME && py_read(&w->frame, 8, state + l->thread_frame))
+	if (l->chain != PY_CHAIN_CFRAME && py_read(w, &w->frame, 8, state + l->thread_frame))
 		goto broken;
 	if ((l->chain == PY_CHAIN_CFRAME || l->chain == PY_CHAIN_CFRAME1) &&
-	    py_read(&w->cframe, 8, state + l->thread_cframe))
+	    py_read(w, &w->cframe, 8, state + l->thread_cframe))
 		goto broken;
 	return 0;
 broken:
@@ -158,8 +164,8 @@ static __always_inline int py_read_cframe(const struct py_layout *l, const struc
 {
 	if (!w->cframe || (w->cframe & 7))
 		return 1;
-	return py_read(ret_frame, 8, w->cframe + l->cframe_frame) ||
-	       py_read(ret_previous, 8, w->cframe + l->cframe_previous);
+	return py_read(w, ret_frame, 8, w->cframe + l->cframe_frame) ||
+	       py_read(w, ret_previous, 8, w->cframe + l->cframe_previous);
 }
 
 /*
@@ -171,7 +177,7 @@ static __always_inline int py_scan_step(const struct py_layout *l, struct py_wal
 {
 	__u64 at = w->scan;
 
-	if (!at || (at & 7) || py_read(w->words, l->frame_size & 255, at))
+	if (!at || (at & 7) || py_read(w, w->words, l->frame_size & 255, at))
 		return -1;
 	w->scan = py_word(w->words, l->frame_previous);
 	if (py_is_shim(l, w)) {

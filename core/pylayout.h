@@ -69,4 +69,19 @@ struct py_walk {
 	__u64 strings[6];	/* headers of its name and its file */
 };
 
+#define PY_RUN_WORDS 512u /* frames of a run that are read only once */
+
+/* A walk run by run (core/pyruns.h): the run in hand, before the native walk meets where it was. */
+struct py_runs {
+	struct py_walk walk;	     /* .frame is the first after the run */
+	__u64 eval_start, eval_size; /* the text of the eval loop, where that tells a run */
+	__u64 rest;		     /* the frame from which on the run did not fit */
+	__u64 file, file_print;	     /* the file name that was looked at last */
+	__u32 cut;		     /* frames are missing where the chain had just been cut */
+	__u32 scans;		     /* only the run's end is looked for */
+	__u32 lost;		     /* a code object could not be sent */
+	__u32 nr;		     /* frames of the run in hand; 0 = there is none */
+	__u64 words[PY_RUN_WORDS];   /* they */
+};
+
 #endif

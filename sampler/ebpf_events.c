@@ -192,8 +192,10 @@ int ebpf_queue_ring_record(void *context, void *data, size_t size)
 	    size < sizes[h->type])
 		return 0;
 	if (h->type == EVENT_CODE) {
+		const struct code_event *e = data;
+
 		/* At once: on another CPU an older sample may name it already. */
-		if (!python_codes_add(s->python_codes, data, size))
+		if (!python_codes_add(s->python_codes, &e->code, size - sizeof(e->header)))
 			memset(s->code_slots, 0, CODE_SLOTS * sizeof(*s->code_slots));
 		return 0;
 	}

@@ -11,8 +11,8 @@
 
 #include "core/alloc.h"
 #include "core/buffer.h"
+#include "core/pycode.h"
 #include "core/source.h"
-#include "sampler/bpf/events.h"
 #include "sampler/python_lines.h"
 
 #define MAX_CODES (1u << 18)
@@ -55,7 +55,7 @@ void python_codes_free(struct python_codes *codes)
 	free(codes);
 }
 
-bool python_codes_add(struct python_codes *codes, const struct code_event *e, size_t size)
+bool python_codes_add(struct python_codes *codes, const struct code_record *e, size_t size)
 {
 	struct python_code *code;
 	size_t copied;

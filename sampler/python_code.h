@@ -1,6 +1,6 @@
 /*
- * What the Python code objects are called that the kernel side numbered: fed by its records, asked
- * for the frames of stacks. Bounded: when it is full it is emptied, and records come in again.
+ * What the Python code objects are called that a walk numbered: fed by its records, asked for the
+ * frames of stacks. Bounded: when it is full it is emptied, and records come in again.
  */
 #ifndef SPROF_PYTHON_CODE_H
 #define SPROF_PYTHON_CODE_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct code_event;
+struct code_record;
 struct python_codes;
 struct sink;
 
@@ -17,10 +17,10 @@ struct python_codes *python_codes_new(void);
 void python_codes_free(struct python_codes *codes);
 
 /*
- * Takes a record of the ring, `size` bytes with what follows it. false: the table was full and has
- * been emptied before this one went in; the kernel side must forget what it sent.
+ * Takes a record, `size` bytes with what follows it. false: the table was full and has been emptied
+ * before this one went in; the walker must forget what it sent.
  */
-bool python_codes_add(struct python_codes *codes, const struct code_event *event, size_t size);
+bool python_codes_add(struct python_codes *codes, const struct code_record *code, size_t size);
 
 /* The sink's id of a frame word (FRAME_PYTHON), or PROFILE_NONE: its code object is not known. */
 uint32_t python_codes_frame(struct python_codes *codes, struct sink *sink, uint64_t frame);

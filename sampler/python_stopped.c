@@ -25,12 +25,11 @@ static int read_memory(void *to, size_t size, uint64_t address)
 	return process_vm_readv(walked_pid, &local, 1, &remote, 1, 0) == (ssize_t)size ? 0 : -1;
 }
 
-static __always_inline int py_read(void *to, __u32 size, __u64 address);
-
 #include "core/pyframes.h"
 
-static __always_inline int py_read(void *to, __u32 size, __u64 address)
+static __always_inline int py_read(const struct py_walk *w, void *to, __u32 size, __u64 address)
 {
+	(void)w;
 	return read_memory(to, size, address);
 }
 
@@ -43,8 +42,8 @@ struct walk {
 	uint64_t deadline_ns;
 };
 
-struct code_record {
-	struct code_event event;
+struct whole_code {
+	struct code_record record;
 	uint8_t linetable[CODE_MAX_LINETABLE];
 };
 
@@ -114,8 +113,8 @@ static void read_string(const struct py_layout *l, uint64_t address, struct code
 static uint64_t add_code(struct walk *k)
 {
 	const struct py_layout *l = k->layout;
-	struct code_record record = { .event.id = ++*k->next_id & CODE_ID_MASK };
-	struct code_event *e = &record.event;
+	struct whole_code code = { .record.id = ++*k->next_id & CODE_ID_MASK };
+	struct code_record *e = &code.record;
 	uint64_t table = py_word(k->py.object, l->code_linetable), size;
 
 	e->minor = l->minor;
@@ -128,7 +127,7 @@ static uint64_t add_code(struct walk *k)
 	e->linetable_size = size >> 32 ? UINT32_MAX : (uint32_t)size;
 	if (size > CODE_MAX_LINETABLE)
 		size = CODE_MAX_LINETABLE;
-	if (!read_memory(record.linetable, size, e->address))
+	if (!read_memory(code.linetable, size, e->address))
 		e->linetable_copied = (uint32_t)size;
 	python_codes_add(k->codes, e, sizeof(*e) + e->linetable_copied);
 	return e->id;
@@ -216,7 +215,7 @@ static void next_run(struct walk *k)
 		return;
 	if (l->chain == PY_CHAIN_CFRAME1 || l->chain == PY_CHAIN_CFRAME) {
 		w->boundary = w->cframe;
-		if (py_read(&w->cframe, 8, w->cframe + l->cframe_previous))
+		if (py_read(w, &w->cframe, 8, w->cframe + l->cframe_previous))
 			w->cframe = 0;
 	} else if (l->chain == PY_CHAIN_SHIM) {
 		for (int i = 0; i < 4 && w->frame; i++) {

@@ -8,6 +8,8 @@
 
 #include <linux/types.h>
 
+#include "core/pycode.h"
+
 #define MAX_KERNEL_FRAMES 127
 /* User frames a stack record holds: the leaf part in order, then a ring of the last ones. */
 #define MAX_LEAF_FRAMES 384
@@ -18,12 +20,6 @@
 
 /* User addresses leave bit 63 free: set = the pc itself, clear = a return address. */
 #define FRAME_EXACT (1ull << 63)
-/* A Python frame: this bit, the number of its code object, the code unit it stands at. */
-#define FRAME_PYTHON (1ull << 62)
-#define CODE_POSITION_BITS 22
-#define CODE_POSITION_MASK ((1ull << CODE_POSITION_BITS) - 1)
-#define CODE_ID_BITS 40 /* the CPU that gave it, and a count; 0 is no code */
-#define CODE_ID_MASK ((1ull << CODE_ID_BITS) - 1)
 
 #define COMM_SIZE 16
 
@@ -41,7 +37,6 @@
 #define MAX_MAPS 8192 /* executable mappings of one process */
 #define MAX_RULES 65536
 #define STACK_SLOTS 16384 /* power of two; small enough to stay in a cache */
-#define CODE_SLOTS 65536  /* power of two; Python code objects in use */
 #define MAX_PYTHONS 1024  /* interpreters at distinct addresses; number 0 is none */
 
 /* An executable mapping. vaddr in the module's unwind table = pc - bias. */
@@ -182,35 +177,12 @@ struct exit_event {
 	struct event_header header;
 };
 
-/* An entry of the table of code objects that were sent: its upper bits repeat the key's. */
-struct code_slot {
-	__u64 key, id;
-};
-
-#define CODE_NAME_SIZE 256 /* bytes of a name that are kept: the last ones */
-#define CODE_MAX_LINETABLE 32768
-#define CODE_STRING_ASCII 0x80 /* in `form`; else characters are 1 (Latin-1), 2 or 4 bytes */
-
-struct code_string {
-	__u16 size; /* bytes */
-	__u8 form;
-	__u8 cut; /* there is more before it */
-	__u8 text[CODE_NAME_SIZE];
-};
-_Static_assert(sizeof(struct code_string) == 4 + CODE_NAME_SIZE, "no holes");
-
-/* A Python code object, sent before the first stack that holds it; its line table follows. */
+/* Sent before the first stack that holds the code object; its line table follows. */
 struct code_event {
 	struct event_header header;
-	__u64 id;
-	__u64 address; /* of the line table in the target */
-	__u32 linetable_size, linetable_copied;
-	__u32 first_line;
-	__u8 minor; /* of CPython 3.minor, which says how the line table is coded */
-	__u8 pad[3];
-	struct code_string name, file;
+	struct code_record code;
 };
-_Static_assert(sizeof(struct code_event) == 48 + 2 * sizeof(struct code_string), "no holes");
+_Static_assert(sizeof(struct code_event) == 16 + sizeof(struct code_record), "no holes");
 
 /* A question to the kernel's symbol table, and its answer. */
 struct kernel_name {

@@ -1,5 +1,5 @@
 /*
- * The Python side of a walk: finds the frames of the thread by core/pyframes.h and hands them to the
+ * The Python side of a walk: finds the frames of the thread by core/pyruns.h and hands them to the
  * walker one run at a time, each frame a word that names its code object by number. What a code
  * object is called, and its line table, go into the ring when it is first met: it is alive then, for
  * the interrupted frame holds it, and may be gone a moment later.
@@ -14,7 +14,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-#include "core/pyframes.h"
+#include "core/pyruns.h"
 #include "sampler/bpf/maps.bpf.h"
 #include "sampler/bpf/task.h"
 
@@ -50,7 +50,7 @@ struct {
 	__uint(value_size, sizeof(struct code_buffer));
 } code_buffers SEC(".maps");
 
-static __always_inline int py_read(void *to, __u32 size, __u64 address)
+static __always_inline int py_read(const struct py_walk *w, void *to, __u32 size, __u64 address)
 {
 	return bpf_probe_read_user(to, size, (void *)address);
 }
@@ -60,66 +60,6 @@ static __always_inline const struct py_layout *python_layout(struct walk_state *
 	__u32 index = st->python;
 
 	return bpf_map_lookup_elem(&pythons, &index);
-}
-
-static __always_inline __u64 mix(__u64 hash, __u64 value)
-{
-	hash = (hash ^ value) * 0x9fb21c651e98df25ull;
-	return hash ^ hash >> 32;
-}
-
-/*
- * What tells a string from another at the same address: its length and its hash. Few strings that
- * name code have not had their hash computed; of those, the last bytes.
- */
-static __always_inline __u64 string_print(const struct py_layout *l, struct py_walk *w,
-					  __u64 address, __u64 print)
-{
-	__u64 *head = w->strings, tail[4] = {}, size, at;
-
-	if (bpf_probe_read_user(head, 24, (void *)(address + l->string_header)))
-		return print;
-	print = mix(mix(print, head[0]), head[1]);
-	if (head[1] != -1ull)
-		return print;
-	at = address +
-	     (head[2] >> (l->string_kind_shift + 4) & 1 ? l->string_ascii : l->string_compact);
-	size = head[0] * (head[2] >> l->string_kind_shift & 7);
-	if (size >= 32)
-		bpf_probe_read_user(tail, 32, (void *)(at + size - 32));
-	else
-		bpf_probe_read_user(tail, size & 31, (void *)at);
-	return mix(mix(mix(mix(print, tail[0]), tail[1]), tail[2]), tail[3]);
-}
-
-/* The last CODE_NAME_SIZE bytes at most of a str. */
-static __always_inline void copy_string(const struct py_layout *l, struct py_walk *w, __u64 address,
-					struct code_string *to)
-{
-	__u64 *head = w->strings, size, at;
-	__u32 kind;
-
-	to->size = 0;
-	to->form = 0;
-	to->cut = 0;
-	if (bpf_probe_read_user(head, 24, (void *)(address + l->string_header)))
-		return;
-	kind = head[2] >> l->string_kind_shift & 7;
-	to->form = kind;
-	if (head[2] >> (l->string_kind_shift + 4) & 1)
-		to->form |= CODE_STRING_ASCII;
-	at = address + (to->form & CODE_STRING_ASCII ? l->string_ascii : l->string_compact);
-	size = head[0] * kind;
-	if (head[0] >> 28)
-		return;
-	if (size > CODE_NAME_SIZE) {
-		at += size - CODE_NAME_SIZE;
-		size = CODE_NAME_SIZE;
-		to->cut = 1;
-	}
-	if (size > CODE_NAME_SIZE || bpf_probe_read_user(to->text, size, (void *)at))
-		return;
-	to->size = size;
 }
 
 /*
@@ -148,7 +88,7 @@ __noinline __u64 send_code(struct walk_state *st)
 	struct code_buffer *b = bpf_map_lookup_elem(&code_buffers, &cpu);
 	const struct py_layout *l;
 	struct code_event *e;
-	__u64 table, size = 0, copied;
+	__u64 copied;
 
 	if (!st || !b)
 		return 0;
@@ -158,59 +98,27 @@ __noinline __u64 send_code(struct walk_state *st)
 	e = &b->event;
 	e->header = st->event.header;
 	e->header.type = EVENT_CODE;
-	e->id = ((__u64)cpu << 28 | (++st->nr_codes & 0xfffffff)) & CODE_ID_MASK;
-	e->minor = l->minor;
-	e->first_line = py_word32(st->py.object, l->code_firstline);
-	copy_string(l, &st->py, py_word(st->py.object, l->code_name), &e->name);
-	copy_string(l, &st->py, py_word(st->py.object, l->code_filename), &e->file);
-	table = py_word(st->py.object, l->code_linetable);
-	if (bpf_probe_read_user(&size, 8, (void *)(table + l->bytes_size)))
-		size = 0;
-	e->address = table + l->bytes_data;
+	e->code.id = ((__u64)cpu << 28 | (++st->nr_codes & 0xfffffff)) & CODE_ID_MASK;
+	py_fill_code(l, &st->py.walk, &e->code);
 	st->copied = 0;
-	st->copy_from = e->address;
-	st->copy_size = size;
+	st->copy_from = e->code.address;
+	st->copy_size = e->code.linetable_size;
 	for (int i = 0; i < CODE_MAX_LINETABLE / LINETABLE_PIECE; i++)
 		if (copy_linetable_piece(st, b))
 			break;
 	copied = st->copied;
 	if (copied > CODE_MAX_LINETABLE)
 		return 0;
-	e->linetable_size = size >> 32 ? ~0u : (__u32)size;
-	e->linetable_copied = copied;
+	e->code.linetable_copied = copied;
 	if (bpf_ringbuf_output(&ring, b, sizeof(*e) + copied, BPF_RB_NO_WAKEUP))
 		return 0;
-	return e->id;
+	return e->code.id;
 }
 
-/*
- * What tells the code object in hand from any other that was or will be at its address: from 3.12 on
- * it has a number of its own, before that its name and its file must do.
- */
-static __always_inline __u64 code_print(const struct py_layout *l, struct walk_state *st)
+static __always_inline __u64 py_code_id(const struct py_layout *l, struct py_runs *r, void *home)
 {
-	struct py_walk *w = &st->py;
-	__u64 name = py_word(w->object, l->code_name), file = py_word(w->object, l->code_filename);
-	__u32 version = l->code_version ? py_word32(w->object, l->code_version) : 0;
-	__u64 key;
-
-	key = mix(w->code, (__u64)st->event.header.tgid << 32 | version);
-	key = mix(key + name, file ^ py_word(w->object, l->code_linetable) << 16 ^
-				      py_word32(w->object, l->code_firstline));
-	if (version)
-		return key;
-	/* Frames of one file follow each other. */
-	if (st->file != file) {
-		st->file = file;
-		st->file_print = string_print(l, w, file, 0);
-	}
-	return string_print(l, w, name, mix(key, st->file_print));
-}
-
-/* The number of the code object in hand, or 0. */
-static __always_inline __u64 code_id(const struct py_layout *l, struct walk_state *st)
-{
-	__u64 key = code_print(l, st), id;
+	struct walk_state *st = home;
+	__u64 key = py_code_print(l, r, st->event.header.tgid), id;
 	struct code_slot *slot;
 	__u32 at;
 
@@ -218,75 +126,29 @@ static __always_inline __u64 code_id(const struct py_layout *l, struct walk_stat
 	slot = bpf_map_lookup_elem(&code_slots, &at);
 	if (!slot)
 		return 0;
-	id = slot->id;
-	/* Another CPU may be writing the slot: the number carries a part of its key. */
-	if (slot->key == key && id >> CODE_ID_BITS == key >> CODE_ID_BITS)
-		return id & CODE_ID_MASK;
+	id = py_slot_id(slot, key);
+	if (id)
+		return id;
 	id = send_code(st);
-	if (id) {
-		slot->id = 0;
-		slot->key = key;
-		slot->id = id | (key & ~CODE_ID_MASK);
-	}
+	if (id)
+		py_slot_fill(slot, key, id);
 	return id;
 }
 
-/*
- * Takes the frame at py.frame into the run, and goes to the next one; what does not fit stays where
- * it is, from py_rest on. 0 = go on; else the run is over.
- */
+static __always_inline void py_keep_frame(void *home, __u64 frame)
+{
+	keep_frame(home, frame);
+}
+
+/* Functions that loop, and what they loop over, are global: each is verified once. */
 __noinline int python_frame(struct walk_state *st)
 {
 	const struct py_layout *l;
-	struct py_walk *w;
-	__u64 id, position, at;
-	int last;
 
 	if (!st)
 		return 1;
 	l = python_layout(st);
-	w = &st->py;
-	at = w->frame;
-	if (!l)
-		return 1;
-	/* A generator that is just yielding has let go of its caller, and is still the first. */
-	if (!at) {
-		st->python_cut = 1;
-		goto broken;
-	}
-	if (py_read_frame(l, w))
-		goto broken;
-	last = py_is_last(l, w);
-	w->frame = py_word(w->words, l->frame_previous);
-	if (py_is_shim(l, w)) {
-		w->boundary = at;
-		return 1;
-	}
-	if (st->python_scans)
-		return last;
-	if (!st->python_rest && st->nr_run >= MAX_RUN_WORDS) {
-		st->python_rest = at;
-		st->python_scans = 1;
-		return last;
-	}
-	if (py_read_code(l, w))
-		goto broken;
-	position = py_read_position(l, w) >> 1;
-	if (position > CODE_POSITION_MASK)
-		position = 0;
-	id = code_id(l, st);
-	if (!id)
-		st->python_lost = 1;
-	id = FRAME_PYTHON | id << CODE_POSITION_BITS | position;
-	if (st->python_rest)
-		keep_frame(st, id);
-	else
-		st->run[st->nr_run++ & (MAX_RUN_WORDS - 1)] = id;
-	return last;
-broken:
-	w->frame = 0;
-	w->broken = 1;
-	return 1;
+	return l ? py_take_frame(l, &st->py, st) : 1;
 }
 
 __noinline int python_batch(struct walk_state *st)
@@ -299,96 +161,26 @@ __noinline int python_batch(struct walk_state *st)
 	return 0;
 }
 
-static __always_inline void python_frames(struct walk_state *st)
+static __always_inline void py_take_frames(const struct py_layout *l, struct py_runs *r, void *home)
 {
 	for (int i = 0; i < PY_MAX_RUN / FRAMES_PER_BATCH; i++)
-		if (python_batch(st))
+		if (python_batch(home))
 			return;
-	st->py.broken = 1;
-	st->py.frame = 0;
+	r->walk.broken = 1;
+	r->walk.frame = 0;
 }
 
-/* Takes the run at py.frame, before any of it counts. 1 = it is there. */
-static __always_inline int take_run(struct walk_state *st)
-{
-	st->nr_run = 0;
-	st->python_rest = st->python_scans = 0;
-	if (!st->py.frame || st->py.broken)
-		return 0;
-	python_frames(st);
-	return !st->py.broken;
-}
-
-/*
- * Takes the run of py.cframe, if it is whole: for a few instructions after a call of the eval loop its
- * CFrame is linked and not filled yet. The end of its run must lead to the CFrame before it.
- */
-static __always_inline int take_cframe_run(const struct py_layout *l, struct walk_state *st)
-{
-	__u64 frame, previous, next = 0, boundary = st->py.cframe;
-
-	st->nr_run = 0;
-	if (py_read_cframe(l, &st->py, &frame, &previous))
-		return 0;
-	st->py.cframe = previous;
-	st->py.frame = frame;
-	if (!frame) /* the thread's own, below all others */
-		return !previous;
-	if (!take_run(st) || !previous || py_read(&next, 8, previous + l->cframe_frame))
-		return 0;
-	st->py.boundary = boundary;
-	return next == st->py.frame;
-}
-
-/*
- * Takes the next run in hand: its frames (st->run), where it is on the C stack (py.boundary), and
- * where the one after it begins.
- */
+/* Takes the next run in hand. */
 __noinline int python_next_run(struct walk_state *st)
 {
 	const struct py_layout *l;
-	struct py_walk *w;
-	__u64 boundary;
-	int failures = 0;
 
 	if (!st)
 		return 0;
 	l = python_layout(st);
-	w = &st->py;
-	w->boundary = 0;
-	st->nr_run = 0;
-	if (!l)
-		return 0;
-	if (l->chain == PY_CHAIN_CFRAME) {
-		for (int i = 0; i < 4; i++) {
-			if (take_cframe_run(l, st)) {
-				/* None: its last frame is just being cleared away. */
-				if (st->nr_run || !w->cframe)
-					return 0;
-				continue;
-			}
-			w->broken = 0;
-			if (failures++)
-				break;
-		}
-		st->nr_run = 0;
-		w->broken = 1;
-		return 0;
-	}
-	if (l->chain == PY_CHAIN_CFRAME1) {
-		boundary = w->cframe;
-		take_run(st);
-		w->boundary = boundary;
-		if (!w->cframe || py_read(&w->cframe, 8, w->cframe + l->cframe_previous))
-			w->cframe = 0;
-		return 0;
-	}
-	/* A call that has no frame yet is a run of none. */
-	for (int i = 0; i < 4; i++)
-		if (!take_run(st) || st->nr_run)
-			break;
-	if (w->broken)
-		st->nr_run = 0;
+	st->py.nr = 0;
+	if (l)
+		py_next_run(l, &st->py, st);
 	return 0;
 }
 
@@ -400,9 +192,9 @@ __noinline int python_keep_next(struct walk_state *st)
 	if (!st)
 		return 1;
 	at = st->low;
-	if (at >= st->nr_run)
+	if (at >= st->py.nr)
 		return 1;
-	keep_frame(st, st->run[at & (MAX_RUN_WORDS - 1)]);
+	keep_frame(st, st->py.words[at & (PY_RUN_WORDS - 1)]);
 	st->low = at + 1;
 	return 0;
 }
@@ -410,21 +202,13 @@ __noinline int python_keep_next(struct walk_state *st)
 /* Keeps the frames of the run in hand, and takes the next one in hand. */
 __noinline int python_run(struct walk_state *st)
 {
-	__u64 next;
-
 	if (!st)
 		return 0;
 	st->low = 0;
-	for (int i = 0; i < (int)MAX_RUN_WORDS; i++)
+	for (int i = 0; i < (int)PY_RUN_WORDS; i++)
 		if (python_keep_next(st))
 			break;
-	if (st->python_rest) {
-		next = st->py.frame;
-		st->py.frame = st->python_rest;
-		st->python_scans = 0;
-		python_frames(st);
-		st->py.frame = next;
-	}
+	py_keep_rest(NULL, &st->py, st);
 	python_next_run(st);
 	return 0;
 }
@@ -438,14 +222,10 @@ __noinline int python_begin(struct walk_state *st)
 	if (!st)
 		return 0;
 	l = python_layout(st);
-	st->nr_run = 0;
-	st->py.broken = st->python_cut = 0;
-	st->file = 0;
+	py_clear_runs(&st->py);
 	if (!l || !l->runtime)
 		return 0;
-	st->eval_start = l->eval_start;
-	st->eval_size = l->eval_end - l->eval_start;
-	if (!py_begin(l, &st->py, BPF_CORE_READ(task, thread.fsbase)))
+	if (py_begin_runs(l, &st->py, BPF_CORE_READ(task, thread.fsbase)))
 		python_next_run(st);
 	return 0;
 }
@@ -453,9 +233,9 @@ __noinline int python_begin(struct walk_state *st)
 /* Keeps the boundary of the run in hand, and its frames. 1: there is none. */
 __noinline int python_keep_run(struct walk_state *st)
 {
-	if (!st || !st->nr_run)
+	if (!st || !st->py.nr)
 		return 1;
-	keep_frame(st, st->py.boundary);
+	keep_frame(st, st->py.walk.boundary);
 	python_run(st);
 	return 0;
 }
@@ -467,13 +247,13 @@ static __always_inline void send_python(struct walk_state *st)
 
 	st->nr_user = 0;
 	python_begin(st);
-	if (!st->nr_run && !st->py.broken && !st->python_cut)
+	if (!st->py.nr && !py_runs_broken(&st->py))
 		return;
 	for (int i = 0; i < MAX_USER_FRAMES / 2; i++)
 		if (python_keep_run(st))
 			break;
 	st->event.header.type = EVENT_PYTHON;
-	st->event.python_broken = st->py.broken | st->python_cut;
+	st->event.python_broken = py_runs_broken(&st->py);
 	st->event.nr_total = st->nr_user;
 	st->event.nr_user = st->nr_user < MAX_USER_FRAMES ? st->nr_user : MAX_USER_FRAMES;
 	nr = st->event.nr_kernel + st->event.nr_user;
@@ -485,7 +265,7 @@ static __always_inline void send_python(struct walk_state *st)
 static __always_inline void python_finish(struct walk_state *st)
 {
 	for (int i = 0; i < 64; i++) {
-		if (!st->nr_run)
+		if (!st->py.nr)
 			break;
 		python_run(st);
 	}

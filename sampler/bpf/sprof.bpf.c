@@ -119,7 +119,7 @@ static __always_inline int send_stack(struct walk_state *st)
 	st->event.nr_total = st->nr_user;
 	st->event.nr_user = st->nr_user < MAX_USER_FRAMES ? st->nr_user : MAX_USER_FRAMES;
 	st->event.end = st->end;
-	st->event.python_broken = st->py.broken | st->python_cut;
+	st->event.python_broken = py_runs_broken(&st->py);
 	nr = st->event.nr_kernel + st->event.nr_user;
 	if (nr > MAX_KERNEL_FRAMES + MAX_USER_FRAMES)
 		return 0;
@@ -220,13 +220,13 @@ static __always_inline void walk_thread(struct walk_state *st, struct process_en
 {
 	st->hash = tgid;
 	st->nr_user = 0;
-	st->python_lost = 0;
-	st->nr_run = st->py.broken = st->python_cut = 0;
+	st->py.lost = 0;
+	py_clear_runs(&st->py);
 	take_process(st, p);
 	if (st->python)
 		python_begin(st);
 	walk_user(st, max_steps);
-	if (st->nr_run)
+	if (st->py.nr)
 		python_finish(st);
 	forget_broken_exec(st);
 }
@@ -249,7 +249,8 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	fill_header(&st->event.header, EVENT_STACK, tgid);
 	st->hash = tgid;
 	st->nr_user = 0;
-	st->python_lost = st->py.broken = st->python_cut = 0;
+	st->py.lost = 0;
+	py_clear_runs(&st->py);
 	if (take_context(ctx, st)) {
 		if (!p)
 			p = add_process(tgid);
@@ -275,10 +276,9 @@ int on_sample(struct bpf_perf_event_data *ctx)
 		}
 	}
 	hash_kernel_frames(st);
-	st->hash = (st->hash ^ st->end ^ (st->py.broken | st->python_cut) << 8) *
-		   0x9fb21c651e98df25ull;
+	st->hash = (st->hash ^ st->end ^ py_runs_broken(&st->py) << 8) * 0x9fb21c651e98df25ull;
 	st->hash |= 1; /* 0 = empty slot */
-	sent = !st->python_lost && send_sample(st, weight);
+	sent = !st->py.lost && send_sample(st, weight);
 	if (!sent)
 		count(COUNTER_LOST);
 	return 0;

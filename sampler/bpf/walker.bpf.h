@@ -12,12 +12,11 @@
 
 #include <bpf/bpf_helpers.h>
 
-#include "core/pylayout.h"
+#include "core/pyruns.h"
 #include "core/walk.h"
 #include "sampler/bpf/events.h"
 
-#define MAX_RUN_WORDS 512u /* frames of a run of Python frames that are read only once */
-#define WINDOW_SIZE 512u   /* bytes of the target's stack fetched at once */
+#define WINDOW_SIZE 512u /* bytes of the target's stack fetched at once */
 
 /* Everything about the sample in hand. One per CPU: the perf event cannot nest on a CPU. */
 struct walk_state {
@@ -38,17 +37,9 @@ struct walk_state {
 	__u32 low, high;
 	__u64 copied;
 	/* the Python side; python.bpf.h */
-	struct py_walk py;
-	__u64 eval_start, eval_size; /* the text of the eval loop, where that tells a run */
-	__u32 python;		     /* index in the pythons map; 0 = none */
-	__u64 python_rest;	     /* the frame from which on the run did not fit */
-	__u32 python_cut;	     /* frames are missing where the chain had just been cut */
-	__u32 python_scans;	     /* only its end is looked for */
-	__u32 nr_run;		     /* frames of the run in hand; 0 = there is none */
-	__u64 run[MAX_RUN_WORDS];
-	__u64 file, file_print;	    /* the file name that was looked at last */
+	struct py_runs py;
+	__u32 python;		    /* index in the pythons map; 0 = none */
 	__u64 copy_from, copy_size; /* of the line table being copied */
-	__u32 python_lost;	    /* a code object could not be sent */
 	__u64 nr_codes;		    /* sent from this CPU, ever */
 	/* as it goes into the ring; frames follow their header */
 	struct stack_event event;
@@ -211,16 +202,6 @@ static __always_inline void keep_frame(struct walk_state *st, __u64 frame)
 /* Keeps the frames of the run of Python frames in hand, and takes the next run in hand. */
 int python_run(struct walk_state *st);
 
-/* Is the native frame at pc, whose stack is from sp to where regs.sp is now, that run? */
-static __always_inline int is_python_run(const struct walk_state *st, __u64 pc, __u64 sp)
-{
-	if (!st->nr_run)
-		return 0;
-	if (st->py.boundary)
-		return st->py.boundary - sp < st->regs.sp - sp;
-	return pc - st->eval_start < st->eval_size;
-}
-
 /* Goes one frame up. 0 = go on; else st->end says why not. */
 static __always_inline int step_up(struct walk_state *st, __u64 pc)
 {
@@ -267,7 +248,7 @@ __noinline int step(struct walk_state *st)
 	frame = st->regs.exact ? st->regs.pc | FRAME_EXACT : st->regs.pc;
 	sp = st->regs.sp;
 	over = step_up(st, pc);
-	if (is_python_run(st, pc, sp))
+	if (py_run_is_at(&st->py, pc, sp, st->regs.sp))
 		python_run(st);
 	else
 		keep_frame(st, frame);

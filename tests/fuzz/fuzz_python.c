@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "core/alloc.h"
+#include "core/pycode.h"
 #include "core/profile.h"
 #include "core/profile_sink.h"
 #include "core/source.h"
-#include "sampler/bpf/events.h"
 #include "sampler/python_code.h"
 #include "sampler/python_elf.h"
 #include "sampler/python_lines.h"
@@ -27,8 +27,8 @@ static void read_lines(const uint8_t *data, size_t size)
 
 static void read_code(const uint8_t *data, size_t size)
 {
-	size_t padded = size < sizeof(struct code_event) ? sizeof(struct code_event) : size;
-	struct code_event *e = xcalloc(1, padded);
+	size_t padded = size < sizeof(struct code_record) ? sizeof(struct code_record) : size;
+	struct code_record *e = xcalloc(1, padded);
 	struct python_codes *codes = python_codes_new();
 	struct profile *p = profile_new();
 	struct sink *sink = profile_sink_new(p);
