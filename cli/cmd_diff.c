@@ -65,18 +65,6 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
-static uint32_t parse_rows(const char *text, struct argp_state *state)
-{
-	unsigned long rows;
-	char *end;
-
-	errno = 0;
-	rows = strtoul(text, &end, 10);
-	if (errno || end == text || *end || text[0] == '-' || rows > UINT32_MAX)
-		argp_error(state, "'%s' is not a number of rows", text);
-	return (uint32_t)rows;
-}
-
 static enum diff_key parse_key(const char *text, struct argp_state *state)
 {
 	if (strcmp(text, "self") && strcmp(text, "total"))
@@ -109,7 +97,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 't': o->title = arg; return 0;
 	case 's': o->key = parse_key(arg, state); return 0;
 	case 'n':
-		o->rows = parse_rows(arg, state);
+		o->rows = view_parse_rows(arg, "rows", state);
 		o->rows_given = true;
 		return 0;
 	case VIEW_KEY_COLUMN: view_parse_column(arg, state, &o->tree); return 0;

@@ -2,7 +2,6 @@
 #include "cli/cmd_imports.h"
 
 #include <argp.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -33,18 +32,6 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
-static uint32_t parse_rows(const char *text, struct argp_state *state)
-{
-	unsigned long rows;
-	char *end;
-
-	errno = 0;
-	rows = strtoul(text, &end, 10);
-	if (errno || end == text || *end || text[0] == '-' || rows > UINT32_MAX)
-		argp_error(state, "'%s' is not a number of modules", text);
-	return (uint32_t)rows;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct cmd_imports_opts *o = state->input;
@@ -52,7 +39,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT: state->child_inputs[0] = &o->filter; return 0;
 	case 'o': o->output = arg; return 0;
-	case 'n': o->what.max_rows = parse_rows(arg, state); return 0;
+	case 'n': o->what.max_rows = view_parse_rows(arg, "modules", state); return 0;
 	case OPTION_FLAT: o->what.flat = true; return 0;
 	case OPTION_JSON: o->json = true; return 0;
 	case ARGP_KEY_ARG:

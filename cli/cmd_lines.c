@@ -2,7 +2,6 @@
 #include "cli/cmd_lines.h"
 
 #include <argp.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,18 +48,6 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
-static uint32_t parse_rows(const char *text, struct argp_state *state)
-{
-	unsigned long rows;
-	char *end;
-
-	errno = 0;
-	rows = strtoul(text, &end, 10);
-	if (errno || end == text || *end || text[0] == '-' || rows > UINT32_MAX)
-		argp_error(state, "'%s' is not a number of functions", text);
-	return (uint32_t)rows;
-}
-
 static enum lines_key parse_key(const char *text, struct argp_state *state)
 {
 	if (strcmp(text, "self") && strcmp(text, "total"))
@@ -96,7 +83,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'o': o->output = arg; return 0;
 	case 's': o->key = parse_key(arg, state); return 0;
 	case 'n':
-		o->what.max_functions = parse_rows(arg, state);
+		o->what.max_functions = view_parse_rows(arg, "functions", state);
 		o->rows_given = true;
 		return 0;
 	case VIEW_KEY_COLUMN: view_parse_column(arg, state, &o->tree); return 0;

@@ -2,7 +2,6 @@
 #include "cli/cmd_report.h"
 
 #include <argp.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,18 +67,6 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
-static uint32_t parse_number(const char *text, struct argp_state *state)
-{
-	unsigned long rows;
-	char *end;
-
-	errno = 0;
-	rows = strtoul(text, &end, 10);
-	if (errno || end == text || *end || text[0] == '-' || rows > UINT32_MAX)
-		argp_error(state, "'%s' is not a number", text);
-	return (uint32_t)rows;
-}
-
 static enum ranking_key parse_key(const char *text, struct argp_state *state)
 {
 	if (strcmp(text, "self") && strcmp(text, "total"))
@@ -121,12 +108,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'o': o->output = arg; return 0;
 	case 's': o->key = parse_key(arg, state); return 0;
 	case 'n':
-		o->rows = parse_number(arg, state);
+		o->rows = view_parse_rows(arg, "rows", state);
 		o->rows_given = true;
 		return 0;
 	case VIEW_KEY_COLUMN: view_parse_column(arg, state, &o->tree); return 0;
 	case OPTION_JSON: o->json = true; return 0;
-	case OPTION_SKIP: o->skip = parse_number(arg, state); return 0;
+	case OPTION_SKIP: o->skip = view_parse_rows(arg, "repeats", state); return 0;
 	case OPTION_TABLE + REPORT_GPU:
 	case OPTION_TABLE + REPORT_API:
 	case OPTION_TABLE + REPORT_MEMCPY:

@@ -17,6 +17,7 @@
 #include "gpu/link.h"
 #include "gpu/shared_region.h"
 #include "sampler/launch.h"
+#include "sampler/own_library.h"
 #include "sampler/walk_publisher.h"
 #include "symbolizer/demangle.h"
 
@@ -46,28 +47,6 @@ struct record_gpu {
 	struct target *targets;
 	size_t nr_targets;
 };
-
-static char *find_library(void)
-{
-	static const char *const places[] = { "", "../lib/", "../lib/sprof/" };
-	char own[4096], *slash, *real = NULL;
-	ssize_t size = readlink("/proc/self/exe", own, sizeof(own) - 1);
-
-	if (size <= 0)
-		return NULL;
-	own[size] = '\0';
-	slash = strrchr(own, '/');
-	if (!slash)
-		return NULL;
-	slash[1] = '\0';
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && !real; i++) {
-		char *path = xasprintf("%s%s" GPU_LIBRARY, own, places[i]);
-
-		real = realpath(path, NULL);
-		free(path);
-	}
-	return real;
-}
 
 /* ---- processes */
 
@@ -184,7 +163,7 @@ static int join(struct record_gpu *g, pid_t pid)
 
 int record_gpu_new(enum gpu_mode mode, struct record_gpu **ret)
 {
-	char *library = mode == GPU_OFF ? NULL : find_library();
+	char *library = mode == GPU_OFF ? NULL : own_library_find(GPU_LIBRARY);
 	struct record_gpu *g;
 
 	*ret = NULL;

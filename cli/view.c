@@ -50,6 +50,18 @@ static int check_column(const struct profile *p, const struct tree_opts *opts, c
 	return -ENODATA;
 }
 
+uint32_t view_parse_rows(const char *text, const char *what, struct argp_state *state)
+{
+	unsigned long rows;
+	char *end;
+
+	errno = 0;
+	rows = strtoul(text, &end, 10);
+	if (errno || end == text || *end || text[0] == '-' || rows > UINT32_MAX)
+		argp_error(state, "'%s' is not a number of %s", text, what);
+	return (uint32_t)rows;
+}
+
 int view_load(const char *path, const struct filter *filter, struct view *ret_view)
 {
 	const struct load_opts load = { .ret_note = &ret_view->note, .filter = filter };

@@ -6,6 +6,7 @@
 #define SPROF_VIEW_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "output/summary.h"
 
@@ -29,6 +30,9 @@ enum { VIEW_KEY_COLUMN = 0x200 };
 
 /* Takes its argument; ends the program where there is no such column. */
 void view_parse_column(const char *name, struct argp_state *state, struct tree_opts *opts);
+
+/* A number of `what` to show; ends the program where it is none. */
+uint32_t view_parse_rows(const char *text, const char *what, struct argp_state *state);
 
 /*
  * The two halves of view_open(), for who changes the profile in between; view_close() after both, and

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -398,4 +399,14 @@ const void *code_vdso_image(size_t *ret_size)
 	if (ehdr)
 		*ret_size = ehdr->e_shoff + (size_t)ehdr->e_shentsize * ehdr->e_shnum;
 	return ehdr;
+}
+
+void code_raise_file_limit(void)
+{
+	struct rlimit r;
+
+	if (!getrlimit(RLIMIT_NOFILE, &r) && r.rlim_cur < r.rlim_max) {
+		r.rlim_cur = r.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &r);
+	}
 }

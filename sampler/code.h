@@ -88,4 +88,7 @@ size_t code_table_room(const struct code_table *table);
 /* The vdso as it lies in this process: the kernel maps the same pages everywhere. NULL: none. */
 const void *code_vdso_image(size_t *ret_size);
 
+/* Each mapped file stays open until its names are known: raises the limit of them as far as it goes. */
+void code_raise_file_limit(void);
+
 #endif

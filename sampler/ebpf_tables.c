@@ -216,15 +216,6 @@ static void allow_snapshots(struct source *s, struct process *p, uint64_t now)
 	write_entry(s, p);
 }
 
-static uint64_t bias_of(const struct mapping *m)
-{
-	uint64_t vaddr;
-
-	if (m->code->kind != MODULE_ELF || !code_vaddr(m->code, m->pgoff, &vaddr))
-		vaddr = m->pgoff;
-	return m->start - vaddr;
-}
-
 /* The first `nr` mappings; where that is not all, the files before what has none. */
 static void fill_maps(const struct process *p, struct map_entry *entries, size_t nr)
 {
@@ -244,7 +235,7 @@ static void fill_maps(const struct process *p, struct map_entry *entries, size_t
 		entries[filled++] = (struct map_entry){
 			.start = m->start,
 			.end = m->end,
-			.bias = bias_of(m),
+			.bias = mapping_bias(m),
 			.module = m->code->index,
 		};
 	}

@@ -122,6 +122,26 @@ void process_unmap_all(struct process *p)
 	p->nr_covered = 0;
 }
 
+uint64_t mapping_bias(const struct mapping *m)
+{
+	uint64_t vaddr;
+
+	if (m->code->kind != MODULE_ELF || !code_vaddr(m->code, m->pgoff, &vaddr))
+		vaddr = m->pgoff;
+	return m->start - vaddr;
+}
+
+bool process_same_maps(const struct process *a, const struct process *b)
+{
+	if (a->nr_maps != b->nr_maps)
+		return false;
+	for (size_t i = 0; i < a->nr_maps; i++)
+		if (a->maps[i].start != b->maps[i].start || a->maps[i].end != b->maps[i].end ||
+		    a->maps[i].pgoff != b->maps[i].pgoff || a->maps[i].code != b->maps[i].code)
+			return false;
+	return true;
+}
+
 void process_fini(struct process *p)
 {
 	free(p->maps);

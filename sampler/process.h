@@ -58,6 +58,9 @@ void process_unmap_all(struct process *process);
 void process_check_covered(struct process *process);
 /* The mapping that contains an address, or NULL. */
 const struct mapping *process_find(const struct process *process, uint64_t address);
+/* Where the module's address 0 lies; of what is no ELF file, where its offset 0 does. */
+uint64_t mapping_bias(const struct mapping *mapping);
+bool process_same_maps(const struct process *a, const struct process *b);
 
 void process_fini(struct process *process);
 

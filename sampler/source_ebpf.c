@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -57,17 +56,6 @@ static int print_libbpf(enum libbpf_print_level level, const char *format, va_li
 	line[strcspn(line, "\n")] = '\0';
 	log_debug("%s", line);
 	return 0;
-}
-
-static void raise_fd_limit(void)
-{
-	struct rlimit r;
-
-	/* Each mapped file stays open until its names are known. */
-	if (!getrlimit(RLIMIT_NOFILE, &r) && r.rlim_cur < r.rlim_max) {
-		r.rlim_cur = r.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &r);
-	}
 }
 
 static void *map_array(const struct bpf_map *map, size_t size)
@@ -184,7 +172,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 	s->keys = stack_keys_new();
 	s->queue = event_queue_new();
 	s->python_codes = s->out.python_codes = python_codes_new();
-	raise_fd_limit();
+	code_raise_file_limit();
 	err = cpu_events_new(config->event, config->freq_hz, &s->events);
 	if (err) {
 		log_error(0, "sample cycles: this host has no hardware counters");

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "core/alloc.h"
@@ -141,17 +140,6 @@ static int open_epoll(struct source *s)
 	return err;
 }
 
-/* Each mapped file stays open until its names are known, and each thread has its events. */
-static void raise_fd_limit(void)
-{
-	struct rlimit r;
-
-	if (!getrlimit(RLIMIT_NOFILE, &r) && r.rlim_cur < r.rlim_max) {
-		r.rlim_cur = r.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &r);
-	}
-}
-
 static void source_close(struct source *s);
 
 static int source_open(const struct source_config *config, struct source **ret)
@@ -168,7 +156,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 	s->builder = table_builder_new(s->rules, MAX_RULES);
 	s->handled_ns = monotonic_ns();
 	sample_sink_init(&s->out, &s->stats);
-	raise_fd_limit();
+	code_raise_file_limit();
 	err = open_events(s, config);
 	if (!err)
 		err = add_targets(s, config);

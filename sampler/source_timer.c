@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +21,7 @@
 #include "sampler/offline.h"
 #include "sampler/targets.h"
 #include "sampler/timer.h"
+#include "sampler/own_library.h"
 #include "sampler/timer_library.h"
 
 #define SETTLE_NS (1000ull * 1000)
@@ -39,7 +39,7 @@ static bool can_make_timers(void)
 
 static bool source_probe(char *why, size_t why_size, char *hint, size_t hint_size)
 {
-	char *library = timer_library_find();
+	char *library = own_library_find(TIMER_LIBRARY);
 	bool found = library != NULL;
 
 	free(library);
@@ -60,7 +60,7 @@ static bool source_probe(char *why, size_t why_size, char *hint, size_t hint_siz
 /* The library into the program that is about to be started, and with it the way back to us. */
 static int prepare_launch(struct source *s, const struct source_config *config)
 {
-	char *library = timer_library_find(), why[128];
+	char *library = own_library_find(TIMER_LIBRARY), why[128];
 	const char *others = getenv("LD_PRELOAD");
 
 	if (!timer_library_is_loaded_by(config->program, why, sizeof(why))) {
@@ -137,17 +137,6 @@ static int open_epoll(struct source *s)
 	return err;
 }
 
-/* Each mapped file stays open until its names are known, and each process has its memory. */
-static void raise_fd_limit(void)
-{
-	struct rlimit r;
-
-	if (!getrlimit(RLIMIT_NOFILE, &r) && r.rlim_cur < r.rlim_max) {
-		r.rlim_cur = r.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &r);
-	}
-}
-
 static int make_tables(struct source *s)
 {
 	int err = walk_arena_new(&s->arena);
@@ -187,7 +176,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 	s->queue = event_queue_new();
 	s->keys = stack_keys_new();
 	sample_sink_init(&s->out, &s->stats);
-	raise_fd_limit();
+	code_raise_file_limit();
 	if (strcmp(config->event, "auto") && strcmp(config->event, "cpu-clock")) {
 		log_error(0, "sample %s by timers: they know CPU time only", config->event);
 		log_hint("use -e cpu-clock");

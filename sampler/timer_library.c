@@ -10,30 +10,6 @@
 
 #include "core/alloc.h"
 
-char *timer_library_find(void)
-{
-	static const char *const places[] = { "", "../lib/", "../lib/sprof/" };
-	char own[4096], *slash;
-	ssize_t size = readlink("/proc/self/exe", own, sizeof(own) - 1);
-
-	if (size <= 0)
-		return NULL;
-	own[size] = '\0';
-	slash = strrchr(own, '/');
-	if (!slash)
-		return NULL;
-	slash[1] = '\0';
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		char *path = xasprintf("%s%s" TIMER_LIBRARY, own, places[i]);
-		char *real = realpath(path, NULL);
-
-		free(path);
-		if (real)
-			return real;
-	}
-	return NULL;
-}
-
 static int open_program(const char *name)
 {
 	const char *path = getenv("PATH"), *end;

@@ -1,4 +1,4 @@
-/* libsprof.so: where it is, and what programs can load it. */
+/* libsprof.so: what programs can load it. */
 #ifndef SPROF_TIMER_LIBRARY_H
 #define SPROF_TIMER_LIBRARY_H
 
@@ -6,9 +6,6 @@
 #include <stddef.h>
 
 #define TIMER_LIBRARY "libsprof.so"
-
-/* Its path, the caller's: beside this program, in ../lib or in ../lib/sprof. NULL: not there. */
-char *timer_library_find(void);
 
 /*
  * Will the loader of a program, found as execvp(3) does, load what LD_PRELOAD names? false: it will

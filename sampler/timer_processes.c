@@ -29,17 +29,8 @@
 static void on_code(void *context, struct code *code)
 {
 	struct source *s = context;
-	const void *vdso;
-	size_t size;
 
-	/* The number may have been other code's. */
-	walk_arena_reset_module(s->arena, code->index);
-	if (code->kind == MODULE_ELF && code->nr_segments)
-		table_builder_request(s->builder, code->index, code->fd);
-	else if (code->kind == MODULE_VDSO && (vdso = code_vdso_image(&size)))
-		table_builder_request_memory(s->builder, code->index, vdso, size);
-	else
-		walk_arena_add_table(s->arena, code->index, NULL);
+	walk_arena_add_code(s->arena, s->builder, code);
 }
 
 static void take_tables(struct source *s)
@@ -58,41 +49,10 @@ static void take_tables(struct source *s)
 
 /* ---- mappings */
 
-static uint64_t bias_of(const struct mapping *m)
-{
-	uint64_t vaddr;
-
-	if (m->code->kind != MODULE_ELF || !code_vaddr(m->code, m->pgoff, &vaddr))
-		vaddr = m->pgoff;
-	return m->start - vaddr;
-}
-
-/* Into the table that does not count, which then does. */
 static void publish_maps(struct source *s, struct timer_process *p)
 {
-	struct walk_space *space = p->region.space;
-	uint32_t next = p->region.generation + 1;
-	struct walk_map *maps = space->maps[next & 1];
-	size_t nr = p->maps.nr_maps;
-
-	if (nr > WALK_MAX_MAPS) {
-		nr = WALK_MAX_MAPS;
+	if (walk_space_publish(p->region.space, &p->maps, p->maps_epoch, &p->region.generation))
 		s->stats.nr_limits++;
-	}
-	for (size_t i = 0; i < nr; i++) {
-		const struct mapping *m = &p->maps.maps[i];
-
-		maps[i] = (struct walk_map){
-			.start = m->start,
-			.end = m->end,
-			.bias = bias_of(m),
-			.module = m->code->index,
-		};
-	}
-	__atomic_store_n(&space->nr_maps[next & 1], (uint32_t)nr, __ATOMIC_RELAXED);
-	__atomic_store_n(&space->epoch, p->maps_epoch, __ATOMIC_RELAXED);
-	__atomic_store_n(&space->generation, next, __ATOMIC_RELEASE);
-	p->region.generation = next;
 }
 
 bool timer_has_ended(const struct timer_process *p)
@@ -100,17 +60,6 @@ bool timer_has_ended(const struct timer_process *p)
 	struct proc_status status;
 
 	return proc_status_read(p->maps.pid, &status) || (status.ended && status.nr_threads <= 1);
-}
-
-static bool same_maps(const struct process *a, const struct process *b)
-{
-	if (a->nr_maps != b->nr_maps)
-		return false;
-	for (size_t i = 0; i < a->nr_maps; i++)
-		if (a->maps[i].start != b->maps[i].start || a->maps[i].end != b->maps[i].end ||
-		    a->maps[i].pgoff != b->maps[i].pgoff || a->maps[i].code != b->maps[i].code)
-			return false;
-	return true;
 }
 
 /* The file is read anew each time: nobody tells us what is unmapped. */
@@ -129,7 +78,7 @@ static int read_maps(struct source *s, struct timer_process *p)
 		process_fini(&now);
 		return err;
 	}
-	changed = !same_maps(&p->maps, &now);
+	changed = !process_same_maps(&p->maps, &now);
 	if (changed) {
 		now.known_ns = p->maps.known_ns;
 		now.read_ns = p->maps.read_ns;

@@ -8,6 +8,9 @@
 #include <unistd.h>
 
 #include "core/alloc.h"
+#include "sampler/code.h"
+#include "sampler/process.h"
+#include "sampler/table_builder.h"
 #include "sampler/unwind_table.h"
 
 #ifndef F_SEAL_FUTURE_WRITE
@@ -115,4 +118,43 @@ bool walk_arena_find_rule(const struct walk_arena_writer *w, uint32_t module, ui
 		return false;
 	*ret = w->arena->rules[walk_find_rule(w->arena, &place, vaddr)];
 	return true;
+}
+
+void walk_arena_add_code(struct walk_arena_writer *w, struct table_builder *builder,
+			 const struct code *code)
+{
+	const void *vdso;
+	size_t size;
+
+	walk_arena_reset_module(w, code->index);
+	if (code->kind == MODULE_ELF && code->nr_segments)
+		table_builder_request(builder, code->index, code->fd);
+	else if (code->kind == MODULE_VDSO && (vdso = code_vdso_image(&size)))
+		table_builder_request_memory(builder, code->index, vdso, size);
+	else
+		walk_arena_add_table(w, code->index, NULL);
+}
+
+size_t walk_space_publish(struct walk_space *space, const struct process *process, uint32_t epoch,
+			  uint32_t *generation)
+{
+	uint32_t next = *generation + 1;
+	struct walk_map *maps = space->maps[next & 1];
+	size_t nr = process->nr_maps < WALK_MAX_MAPS ? process->nr_maps : WALK_MAX_MAPS;
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct mapping *m = &process->maps[i];
+
+		maps[i] = (struct walk_map){
+			.start = m->start,
+			.end = m->end,
+			.bias = mapping_bias(m),
+			.module = m->code->index,
+		};
+	}
+	__atomic_store_n(&space->nr_maps[next & 1], (uint32_t)nr, __ATOMIC_RELAXED);
+	__atomic_store_n(&space->epoch, epoch, __ATOMIC_RELAXED);
+	__atomic_store_n(&space->generation, next, __ATOMIC_RELEASE);
+	*generation = next;
+	return process->nr_maps - nr;
 }

@@ -69,52 +69,13 @@ void walk_publisher_free(struct walk_publisher *p)
 static void on_code(void *context, struct code *code)
 {
 	struct walk_publisher *p = context;
-	const void *vdso;
-	size_t size;
 
-	walk_arena_reset_module(p->arena, code->index);
-	if (code->kind == MODULE_ELF && code->nr_segments)
-		table_builder_request(p->builder, code->index, code->fd);
-	else if (code->kind == MODULE_VDSO && (vdso = code_vdso_image(&size)))
-		table_builder_request_memory(p->builder, code->index, vdso, size);
-	else
-		walk_arena_add_table(p->arena, code->index, NULL);
+	walk_arena_add_code(p->arena, p->builder, code);
 }
 
-/* Into the table that does not count, which then does. */
 static void publish(struct walk_target *t)
 {
-	uint32_t next = t->generation + 1;
-	struct walk_map *maps = t->space->maps[next & 1];
-	size_t nr = t->maps.nr_maps < WALK_MAX_MAPS ? t->maps.nr_maps : WALK_MAX_MAPS;
-
-	for (size_t i = 0; i < nr; i++) {
-		const struct mapping *m = &t->maps.maps[i];
-		uint64_t vaddr;
-
-		if (m->code->kind != MODULE_ELF || !code_vaddr(m->code, m->pgoff, &vaddr))
-			vaddr = m->pgoff;
-		maps[i] = (struct walk_map){
-			.start = m->start,
-			.end = m->end,
-			.bias = m->start - vaddr,
-			.module = m->code->index,
-		};
-	}
-	__atomic_store_n(&t->space->nr_maps[next & 1], (uint32_t)nr, __ATOMIC_RELAXED);
-	__atomic_store_n(&t->space->generation, next, __ATOMIC_RELEASE);
-	t->generation = next;
-}
-
-static bool same_maps(const struct process *a, const struct process *b)
-{
-	if (a->nr_maps != b->nr_maps)
-		return false;
-	for (size_t i = 0; i < a->nr_maps; i++)
-		if (a->maps[i].start != b->maps[i].start || a->maps[i].end != b->maps[i].end ||
-		    a->maps[i].pgoff != b->maps[i].pgoff || a->maps[i].code != b->maps[i].code)
-			return false;
-	return true;
+	walk_space_publish(t->space, &t->maps, 0, &t->generation);
 }
 
 void walk_target_refresh(struct walk_target *t)
@@ -123,7 +84,7 @@ void walk_target_refresh(struct walk_target *t)
 	int err = process_read_maps(&now, t->publisher->codes, on_code, t->publisher);
 
 	/* what is ending shows a list cut short */
-	if (err || now.nr_maps * 2 < t->maps.nr_maps || same_maps(&t->maps, &now)) {
+	if (err || now.nr_maps * 2 < t->maps.nr_maps || process_same_maps(&t->maps, &now)) {
 		process_fini(&now);
 		return;
 	}
