@@ -5,7 +5,7 @@
  *
  * Ends by printing how long a thread stood still each time, in microseconds, how many handlers ran in how many
  * cycles, and `cycles N ok N`. Status 0: all worked; 1: not all; 2: the target was refused in the first
- * cycle. A target that ends is the end.
+ * cycle. A target that ends is the end; so is SIGTERM, after the cycle that it came in.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -22,6 +22,8 @@
 #include "sampler/inject.h"
 #include "sampler/timer_region.h"
 #include "tests/drivers/distribution.h"
+
+static volatile sig_atomic_t is_over;
 
 struct job {
 	pid_t pid;
@@ -108,6 +110,12 @@ static void print(struct job *job, long nr, long nr_ok, long nr_refused)
 	printf("cycles %ld ok %ld refused %ld\n", nr, nr_ok, nr_refused);
 }
 
+static void on_term(int number)
+{
+	(void)number;
+	is_over = 1;
+}
+
 int main(int argc, char **argv)
 {
 	struct job job = { .window_ms = 20, .config = { .period_ns = 4000000 } };
@@ -123,7 +131,8 @@ int main(int argc, char **argv)
 		job.config.period_ns = 1000000000u / strtoul(argv[4], NULL, 10);
 	if (argc > 5 && !strcmp(argv[5], "wall"))
 		job.config.clock = AGENT_CLOCK_WALL;
-	for (n = 0; n < nr && !kill(job.pid, 0); n++) {
+	signal(SIGTERM, on_term);
+	for (n = 0; n < nr && !is_over && !kill(job.pid, 0); n++) {
 		struct inject_reason reason = { "", "" };
 		int err = cycle(&job, &reason);
 

@@ -1,5 +1,5 @@
 # For tests of stopping other programs and putting code into them. STRESS=1 does it as often as it takes to believe
-# it; without, each test is short.
+# it, which is hours; with STRESS_SECONDS=N each program has no longer than that. Without, each test is short.
 cd "$BATS_TEST_DIRNAME/../.." || exit 1
 DRIVERS=$BUILD/tests/drivers
 
@@ -9,6 +9,12 @@ setup() {
 	export END_FILE=$BATS_TEST_TMPDIR/end # targets that know it end when it is there
 	pids=() target='' times=${STRESS:+20}
 	times=${times:-1}
+	life=$((60000 * times * times)) # of a target, ms
+}
+
+# As often as this: a few times, or what STRESS asks for.
+often() { # FEW MANY
+	[ -n "${STRESS-}" ] && echo "$2" || echo "$1"
 }
 
 teardown() {
@@ -43,6 +49,27 @@ footprint() {
 	grep -E '^[0-9a-f]*5f0f000-|sprof' /proc/$target/maps || true
 }
 
+# What must not grow: its memory in KiB, its mappings, its descriptors.
+sizes() {
+	awk '/^VmRSS/ { print $2 }' /proc/$target/status
+	wc -l </proc/$target/maps
+	find /proc/$target/fd -mindepth 1 2>/dev/null | wc -l
+}
+
+# A leak of one page in each of STRESS's cycles would be more than this; a program that works varies by less.
+nothing_grew() { # SIZES-BEFORE
+	local was now tries
+	read -r -d '' -a was <<<"$1" || true
+	for tries in $(seq 20); do
+		read -r -d '' -a now < <(sizes) || true
+		[ $((now[0] - was[0])) -lt 16384 ] && [ $((now[1] - was[1])) -lt 40 ] && [ $((now[2] - was[2])) -lt 16 ] && break
+		sleep 0.05
+	done
+	[ -z "${STRESS-}" ] || echo "# $BATS_TEST_DESCRIPTION: memory ${was[0]} -> ${now[0]} KiB," \
+		"mappings ${was[1]} -> ${now[1]}, descriptors ${was[2]} -> ${now[2]}" >&3
+	[ "$tries" -lt 20 ]
+}
+
 # Looked at several times: the program itself may be in the middle of something.
 nothing_stays() {
 	local after
@@ -66,10 +93,15 @@ ends_well() {
 
 # A driver's figures, also shown to who runs the tests.
 drive() { # DRIVER ARGUMENTS...
-	local status=0
-	timeout -k 1 110 "$DRIVERS/$1" "${@:2}" >"$BATS_TEST_TMPDIR/figures" 2>&1 || status=$?
-	sed "s/^/# $BATS_TEST_DESCRIPTION: /" "$BATS_TEST_TMPDIR/figures" | grep ' us ' >&3 || true
+	local status=0 limit before
+	limit=$(often 110 "${STRESS_SECONDS:-36000}")
+	before=$(sizes)
+	timeout -k 30 "$limit" "$DRIVERS/$1" "${@:2}" >"$BATS_TEST_TMPDIR/figures" 2>&1 || status=$?
+	sed "s/^/# $BATS_TEST_DESCRIPTION: /" "$BATS_TEST_TMPDIR/figures" | grep -E "$(often ' us ' ' us |^[^:]*: (cycle|handlers)')" >&3 || true
 	cat "$BATS_TEST_TMPDIR/figures"
+	# Asked to end, it says how far it came.
+	[ $status != 124 ] || [ -z "${STRESS_SECONDS-}" ] || ! grep -q 'ok' "$BATS_TEST_TMPDIR/figures" || status=0
+	[ $status != 0 ] || nothing_grew "$before"
 	return $status
 }
 

@@ -8,6 +8,7 @@
  *	dlopen	two threads load libraries, call into them and unload them
  *	fork	two threads fork children, which exec or look at themselves and end
  *	thread	threads that live for less than a millisecond
+ *	storage	the same, with storage of their own: static, of a library that is loaded anew, by key
  *	signal	a thread sends another 1000 signals at a time, with numbers, and counts that all have come
  *	exec	the program execs itself every few milliseconds
  *
@@ -159,6 +160,59 @@ static void *do_thread(void *argument)
 	return NULL;
 }
 
+static __thread uint64_t own_static;
+static pthread_key_t own_key;
+static atomic_long nr_freed;
+
+static void free_own(void *value)
+{
+	if (*(uint64_t *)value != (uint64_t)(uintptr_t)value)
+		nr_bad++;
+	free(value);
+	nr_freed++;
+}
+
+/* All of it starts as it should, is its own, and stays what was put there. */
+static void *use_storage(void *argument)
+{
+	uint64_t *(*own_of_library)(void) = (uint64_t * (*)(void)) argument;
+	uint64_t *by_key = malloc(sizeof(*by_key)), *by_library = own_of_library();
+
+	nr_bad += own_static || *by_library || pthread_getspecific(own_key);
+	*by_key = (uint64_t)(uintptr_t)by_key;
+	pthread_setspecific(own_key, by_key);
+	for (uint64_t i = 1; i <= 20000; i++) {
+		own_static += i;
+		*own_of_library() += i;
+	}
+	nr_bad += own_static != 200010000 || *by_library != 200010000 ||
+		  pthread_getspecific(own_key) != by_key;
+	return NULL;
+}
+
+static void *do_storage(void *argument)
+{
+	pthread_key_create(&own_key, free_own);
+	while (!is_over()) {
+		void *library = dlopen("libstorage.so", RTLD_NOW);
+		void *own = library ? dlsym(library, "storage_own") : NULL;
+		pthread_t threads[4];
+
+		if (!own)
+			abort();
+		nr_freed = 0;
+		for (int i = 0; i < 4; i++)
+			if (pthread_create(&threads[i], NULL, use_storage, own))
+				abort();
+		for (int i = 0; i < 4; i++)
+			pthread_join(threads[i], NULL);
+		nr_bad += nr_freed != 4;
+		dlclose(library);
+		nr_rounds++;
+	}
+	return argument;
+}
+
 static atomic_int nr_received, sum_received;
 static pthread_t receiver;
 
@@ -216,12 +270,18 @@ static void exec_again(char **argv)
 {
 	char left[32], rounds[32], *next[5] = { argv[0], argv[1], left, rounds, NULL };
 	uint64_t until = now_ns() + 3000000, now;
+	sigset_t set;
 
+	/* A request to end that comes in the middle of an exec waits until it is looked for. */
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
 	if (argv[3])
 		nr_rounds = atol(argv[3]);
 	while ((now = now_ns()) < until)
 		;
-	if (now >= end_ns)
+	sigpending(&set);
+	if (now >= end_ns || sigismember(&set, SIGTERM))
 		return;
 	snprintf(left, sizeof(left), "%lu", (unsigned long)((end_ns - now) / 1000000));
 	snprintf(rounds, sizeof(rounds), "%ld", nr_rounds + 1);
@@ -251,6 +311,8 @@ int main(int argc, char **argv)
 		run(do_fork, do_fork, 2);
 	} else if (!strcmp(kind, "thread")) {
 		do_thread(NULL);
+	} else if (!strcmp(kind, "storage")) {
+		do_storage(NULL);
 	} else if (!strcmp(kind, "exec")) {
 		exec_again(argv);
 	} else if (!strcmp(kind, "signal")) {
