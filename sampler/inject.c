@@ -11,6 +11,7 @@
 #include "core/alloc.h"
 #include "sampler/inject_check.h"
 #include "sampler/inject_outside.h"
+#include "sampler/inject_seccomp.h"
 
 #define OTHERS_LIMIT_MS 3000u
 
@@ -48,6 +49,11 @@ int inject_open(pid_t pid, uint64_t stub, struct inject **ret, struct inject_rea
 		inject_process_close(&i->process);
 		if (!err) /* what they left may have gone with them */
 			err = inject_process_open(&i->process, pid, reason);
+	}
+	if (!err && !stub) {
+		err = inject_seccomp_check(&i->process, reason);
+		if (err)
+			inject_process_close(&i->process);
 	}
 	if (err) {
 		free(i);

@@ -29,8 +29,9 @@ struct inject;
 
 /*
  * `stub` is where this recorder left its stub at an earlier visit, or 0: what is found is then taken for
- * that of a recorder that died, and waited for until no thread is in there. 0, or -errno and the reason as
- * inject_process_open() has them; -EBUSY: another one is at work.
+ * that of a recorder that died, and waited for until no thread is in there; and its seccomp filters are asked
+ * whether they allow what is to be done. 0, or -errno and the reason as inject_process_open() and
+ * inject_seccomp_check() have them; -EBUSY: another one is at work.
  */
 int inject_open(pid_t pid, uint64_t stub, struct inject **ret_inject, struct inject_reason *reason);
 /* Lets go of everything, a stopped thread included. NULL is fine. */

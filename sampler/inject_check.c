@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "sampler/inject_process.h"
+#include "sampler/inject_seccomp.h"
 #include "sampler/proc_status.h"
 
 #define OWN_LIMIT_MS 500
@@ -156,10 +157,8 @@ int inject_check_status(pid_t pid, struct inject_reason *reason)
 	tracer = number_of(text, "TracerPid");
 	if (tracer && !is_ours_to_end(pid, tracer))
 		return check_tracer(tracer, reason);
-	if (number_of(text, "Seccomp"))
-		return inject_refuse(reason, -ENOTSUP, "use --source ebpf or perf",
-				     "a seccomp filter decides over its system calls, and could "
-				     "end it for one of ours");
+	if (inject_seccomp_check_status(text, reason))
+		return -ENOTSUP;
 	if (has_word(proc_status_value(text, "x86_Thread_features"), "shstk"))
 		return inject_refuse(reason, -ENOTSUP, "use --source ebpf or perf",
 				     "it runs with a shadow stack");

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* "running", or "NR 0x... 0x... (six) SP PC"; NR is -1 where it waits outside a system call. */
-static enum inject_rank rank_of(pid_t pid, pid_t tid)
+enum inject_rank inject_choice_rank(pid_t pid, pid_t tid)
 {
 	uint64_t args[6];
 	char path[64], text[256];
@@ -59,7 +59,7 @@ size_t inject_choose(pid_t pid, struct inject_choice *choices)
 		pid_t tid = atoi(entry->d_name);
 
 		if (tid > 0)
-			choices[nr++] = (struct inject_choice){ tid, rank_of(pid, tid) };
+			choices[nr++] = (struct inject_choice){ tid, inject_choice_rank(pid, tid) };
 	}
 	closedir(dir);
 	qsort(choices, nr, sizeof(*choices), compare);

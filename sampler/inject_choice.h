@@ -14,6 +14,8 @@ struct inject_choice {
 	enum inject_rank rank;
 };
 
+/* A thread by what it does just now. */
+enum inject_rank inject_choice_rank(pid_t pid, pid_t tid);
 /* Fills `choices` (INJECT_MAX_CHOICES), best first; returns how many there are. */
 size_t inject_choose(pid_t pid, struct inject_choice *choices);
 

@@ -36,7 +36,7 @@ struct inject_process {
 
 /*
  * Looks at a process. 0, or -errno with the reason: -ESRCH (gone, a zombie), -EPERM (rights, or
- * somebody traces it), -ENOTSUP (a kernel thread, 32-bit, seccomp, shadow stack, no code or no room
+ * somebody traces it), -ENOTSUP (a kernel thread, 32-bit, a seccomp filter that we may not read, shadow stack, no code or no room
  * found).
  */
 int inject_process_open(struct inject_process *process, pid_t pid, struct inject_reason *reason);

@@ -16,6 +16,7 @@
 #include "core/clock.h"
 #include "sampler/inject.h"
 #include "sampler/inject_check.h"
+#include "sampler/inject_seccomp.h"
 #include "sampler/safe_point.h"
 
 #define STACK_SIZE (512u << 10)
@@ -222,6 +223,8 @@ int remote_dlopen(pid_t pid, const char *path, int mode, unsigned int limit_ms,
 	if (path[0] != '/' || strlen(path) >= PATH_MAX)
 		return inject_refuse(reason, -EINVAL, "", "'%.100s' is not an absolute path", path);
 	err = inject_check_status(pid, reason);
+	if (!err)
+		err = inject_seccomp_check_none(pid, reason);
 	if (err)
 		return err;
 	err = safe_point_new(pid, &l.point);

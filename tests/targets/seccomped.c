@@ -1,18 +1,254 @@
-/* Waits under a seccomp filter that allows everything; who cannot read it does not know that. seccomped SECONDS */
+/*
+ * Works and sleeps under a seccomp filter, until SECONDS have passed or the file of END_FILE is there:
+ *
+ *	seccomped KIND SECONDS
+ *
+ *	allow	everything
+ *	docker	what containers have by default: a list of what is allowed, two of them by their arguments; else EPERM
+ *	exact	what this program and sprof's manual need, and death for anything else
+ *	timers	death for timer_create
+ *	timers2	the same, in the second of two filters
+ *	other	the same, in a thread that is not the first
+ *	write	W^X: EPERM for mprotect with PROT_EXEC
+ *	pointer	EPERM for timer_create where its third argument is a certain address
+ *	trace	another process decides over munmap
+ *	strict	no filter: strict mode
+ *
+ * Status 1 where a sleep ended early.
+ */
+#include <errno.h>
+#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
+
+#define MAX 2048
+#define NR_CLONE3 435
+#define CLONE_NAMESPACES 0x7e020000u
+
+static struct sock_filter code[MAX];
+static unsigned short nr;
+static const char *end_file;
+
+static void put(uint16_t what, uint8_t yes, uint8_t no, uint32_t k)
+{
+	code[nr++] = (struct sock_filter){ what, yes, no, k };
+}
+
+static void load(size_t offset)
+{
+	put(BPF_LD | BPF_W | BPF_ABS, 0, 0, (uint32_t)offset);
+}
+
+static void end(uint32_t action)
+{
+	put(BPF_RET | BPF_K, 0, 0, action);
+}
+
+static void on_call(uint32_t number, uint32_t action)
+{
+	put(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, number);
+	end(action);
+}
+
+static void begin(void)
+{
+	nr = 0;
+	load(offsetof(struct seccomp_data, arch));
+	put(BPF_JMP | BPF_JEQ | BPF_K, 1, 0, AUDIT_ARCH_X86_64);
+	end(SECCOMP_RET_KILL_PROCESS);
+	load(offsetof(struct seccomp_data, nr));
+}
+
+static void install(void)
+{
+	struct sock_fprog program = { nr, code };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) {
+		perror("prctl");
+		exit(2);
+	}
+}
+
+/* Numbers that Docker's default profile leaves out, up to statx(2); it allows most of the others. */
+static const uint16_t not_in_docker[] = {
+	134, 135, 136, 139, 155, 156, 163, 164, 165, 166, 167, 168, 169, 172, 173,
+	174, 175, 176, 177, 178, 179, 180, 212, 227, 237, 238, 239, 246, 248, 249,
+	250, 272, 279, 298, 304, 305, 308, 312, 313, 320, 321, 323, 56,
+};
+
+static int is_in_docker(uint32_t number)
+{
+	for (size_t i = 0; i < sizeof(not_in_docker) / sizeof(*not_in_docker); i++) {
+		if (not_in_docker[i] == number)
+			return 0;
+	}
+	return number <= 332;
+}
+
+static void put_docker(void)
+{
+	begin();
+	for (uint32_t number = 0; number <= 332; number++) {
+		if (is_in_docker(number))
+			on_call(number, SECCOMP_RET_ALLOW);
+	}
+	put(BPF_JMP | BPF_JEQ | BPF_K, 0, 5, SYS_personality);
+	load(offsetof(struct seccomp_data, args[0]));
+	put(BPF_JMP | BPF_JEQ | BPF_K, 1, 0, 0);
+	put(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, UINT32_MAX);
+	end(SECCOMP_RET_ALLOW);
+	end(SECCOMP_RET_ERRNO | EPERM);
+	put(BPF_JMP | BPF_JEQ | BPF_K, 0, 4, SYS_clone);
+	load(offsetof(struct seccomp_data, args[0]));
+	put(BPF_JMP | BPF_JSET | BPF_K, 1, 0, CLONE_NAMESPACES);
+	end(SECCOMP_RET_ALLOW);
+	end(SECCOMP_RET_ERRNO | EPERM);
+	on_call(NR_CLONE3, SECCOMP_RET_ERRNO | ENOSYS);
+	end(SECCOMP_RET_ERRNO | EPERM);
+}
+
+/* docs/attach.md says what sprof needs; the rest is what this program does. */
+static void put_exact(void)
+{
+	static const uint16_t needed[] = {
+		SYS_mmap,
+		SYS_madvise,
+		SYS_ppoll,
+		SYS_socketpair,
+		SYS_recvmsg,
+		SYS_mprotect,
+		SYS_close,
+		SYS_rt_sigaction,
+		SYS_timer_create,
+		SYS_timer_settime,
+		SYS_timer_delete,
+		SYS_rt_sigreturn,
+		SYS_clock_gettime,
+		SYS_getpid,
+		SYS_process_vm_readv,
+		SYS_kill,
+		SYS_munmap,
+		SYS_restart_syscall,
+		SYS_clock_nanosleep,
+		SYS_nanosleep,
+		SYS_access,
+		SYS_faccessat,
+		SYS_exit_group,
+		SYS_write,
+		SYS_newfstatat,
+	};
+
+	begin();
+	for (size_t i = 0; i < sizeof(needed) / sizeof(*needed); i++)
+		on_call(needed[i], SECCOMP_RET_ALLOW);
+	end(SECCOMP_RET_KILL_PROCESS);
+}
+
+static void put_one(uint32_t number, uint32_t action)
+{
+	begin();
+	on_call(number, action);
+	end(SECCOMP_RET_ALLOW);
+}
+
+/* A call whose argument has certain bits, or a certain value. */
+static void put_argument(uint32_t number, size_t offset, uint16_t test, uint32_t value)
+{
+	begin();
+	put(BPF_JMP | BPF_JEQ | BPF_K, 0, 3, number);
+	load(offset);
+	put(BPF_JMP | test | BPF_K, 0, 1, value);
+	end(SECCOMP_RET_ERRNO | EPERM);
+	end(SECCOMP_RET_ALLOW);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Half of the time it computes; the sleep is one that is resumed by restart_syscall(2). */
+static int work(uint64_t seconds)
+{
+	uint64_t until = now_ns() + seconds * 1000000000, early = 0;
+
+	while (now_ns() < until && !(end_file && !access(end_file, F_OK))) {
+		uint64_t turn = now_ns() + 10000000;
+
+		while (now_ns() < turn)
+			;
+		early += nanosleep(&(struct timespec){ 0, 10000000 }, NULL) != 0;
+	}
+	if (early)
+		fprintf(stderr, "%lu sleeps ended early\n", (unsigned long)early);
+	return early != 0;
+}
+
+static void *other_thread(void *argument)
+{
+	install();
+	sleep(argument ? 3600 : 0);
+	return NULL;
+}
+
+static int start_other(void)
+{
+	pthread_t thread;
+
+	return pthread_create(&thread, NULL, other_thread, &nr);
+}
 
 int main(int argc, char **argv)
 {
-	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	struct sock_fprog program = { 1, &allow };
+	const char *kind = argc > 2 ? argv[1] : "";
+	uint64_t seconds = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+	end_file = getenv("END_FILE");
+	if (!strcmp(kind, "docker")) {
+		put_docker();
+	} else if (!strcmp(kind, "exact")) {
+		put_exact();
+	} else if (!strcmp(kind, "allow")) {
+		end(SECCOMP_RET_ALLOW);
+	} else if (!strncmp(kind, "timers", 6) || !strcmp(kind, "other")) {
+		put_one(SYS_timer_create, SECCOMP_RET_KILL_PROCESS);
+	} else if (!strcmp(kind, "write")) {
+		put_argument(SYS_mprotect, offsetof(struct seccomp_data, args[2]), BPF_JSET,
+			     PROT_EXEC);
+	} else if (!strcmp(kind, "pointer")) {
+		put_argument(SYS_timer_create, offsetof(struct seccomp_data, args[2]), BPF_JEQ,
+			     4096);
+	} else if (!strcmp(kind, "trace")) {
+		put_one(SYS_munmap, SECCOMP_RET_TRACE);
+	} else if (!strcmp(kind, "strict")) {
+		if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
+			return 2;
+		for (;;)
+			;
+	} else {
 		return 2;
-	sleep(argc > 1 ? (unsigned int)atoi(argv[1]) : 10);
-	return 0;
+	}
+	if (!strcmp(kind, "other"))
+		return start_other() ? 2 : work(seconds);
+	install();
+	if (!strcmp(kind, "timers2")) {
+		put_one(SYS_reboot, SECCOMP_RET_ERRNO | EPERM);
+		install();
+	}
+	return work(seconds);
 }
