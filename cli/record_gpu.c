@@ -21,8 +21,8 @@
 #include "sampler/walk_publisher.h"
 #include "symbolizer/demangle.h"
 
-#define BUSY_MS 20	  /* rings hold half a million launches a second for that long */
-#define FIRST_ROWS_MS 800 /* the program waits in cuInit() meanwhile; its limit is a second */
+#define BUSY_MS 20	   /* rings hold half a million launches a second for that long */
+#define FIRST_ROWS_MS 2000 /* the program waits in cuInit() meanwhile; its limit is five seconds */
 #define REFRESH_NS (500ull * 1000 * 1000)
 #define STOP_MS 1000
 

@@ -22,7 +22,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 #define TICK_MS 20
-#define FIRST_CONTROL_MS 1000 /* a launched target waits that long for the recorder's first word */
+#define FIRST_CONTROL_MS 5000 /* a launched target waits that long for the recorder's first word */
 #define SECOND_NS 1000000000ull
 #define RETRY_NS (5 * SECOND_NS)
 #define DEFAULT_FLUSH_MS 200
