@@ -114,7 +114,7 @@ endif
 AGAIN = +@$(MAKE) --no-print-directory
 
 .PHONY: all tests-all bench-all help deps deps-build test check run-test bench lint run-lint format fuzz run-fuzz demo run-demo \
-	dist install uninstall clean FORCE
+	dist check-gpu install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 # Implicit rules make no intermediates here: everything built is kept.
@@ -278,10 +278,10 @@ FAKE_CUPTIS := $(FAKE)/cuda11/libcupti.so.11 $(FAKE)/cuda12/libcupti.so.12 $(FAK
 FAKE_FLAGS := -std=gnu11 $(TARGET_FLAGS) -fno-omit-frame-pointer -fPIC -shared -fvisibility=hidden
 fake_version = $(patsubst .%,%,$(suffix $@))
 
-$(FAKE)/libcuda.so.1: tests/gpu/fake_cuda.c tests/gpu/fake_gpu.h Makefile
+$(FAKE)/libcuda.so.1: tests/gpu/fake_cuda.c tests/gpu/fake_driver.c tests/gpu/fake_gpu.h Makefile
 	$(call say,SO,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(FAKE_FLAGS) -Wl,-soname,libcuda.so.1 -o $@ $<
+	$(Q)$(CC) $(FAKE_FLAGS) -Wl,-soname,libcuda.so.1 -o $@ $(filter %.c,$^)
 
 $(FAKE_CUPTIS): tests/gpu/fake_cupti.c tests/gpu/fake_records.c tests/gpu/fake_cupti.h tests/gpu/fake_gpu.h Makefile
 	$(call say,SO,$@)
@@ -312,8 +312,8 @@ $(B)/tests/targets/%: tests/targets/%.cc Makefile | $(TARGET_LIBS)
 # Debian's libunwind.a is not position-independent, so this sprof is not either.
 DIST_LIBS := -Wl,-Bstatic -lunwind-$(ARCH) -lunwind -lbpf -lelf -lxxhash -lzstd -lz -llzma -liberty \
 	-Wl,-Bdynamic -lpthread -lm
-DIST_TARGETS := $(B)/tests/targets/gpu_work $(B)/tests/targets/gpu_cost
-DIST_TESTS := $(sort $(wildcard tests/gpu/*.bats tests/gpu/*.bash tests/gpu/*.py) tests/gpu/archive_readme)
+DIST_TARGETS := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/targets/gpu_*.c))
+DIST_TESTS := $(wildcard tests/gpu/*.bats tests/gpu/*.bash tests/gpu/*.py tests/gpu/*.cu)
 DIST_DIR := $(B)/dist/$(DIST)
 BATS := $(wildcard /usr/bin/bats)
 
@@ -324,7 +324,7 @@ $(B)/dist/sprof: $(CLI_OBJS) $(HOST_LIB)
 		$(DIST_LIBS)
 
 $(B)/$(DIST).tar.gz: $(B)/dist/sprof $(B)/libsprof.so $(GPU_AGENT) $(MAN_SRC) $(DIST_TARGETS) $(B)/tests/gpu/fakes.stamp \
-		$(DIST_TESTS) tests/golden/gpu/agent.txt LICENSE tests/lint/glibc Makefile
+		$(DIST_TESTS) tests/gpu/archive_readme tests/golden/gpu/agent.txt LICENSE tests/lint/glibc Makefile
 	$(call say,TAR,$@)
 	$(Q)tests/lint/glibc 2.34 $(B)/dist/sprof $(DIST_TARGETS) && tests/lint/glibc 2.28 $(B)/libsprof.so $(GPU_AGENT)
 	$(Q)rm -rf $(DIST_DIR)
@@ -333,6 +333,8 @@ $(B)/$(DIST).tar.gz: $(B)/dist/sprof $(B)/libsprof.so $(GPU_AGENT) $(MAN_SRC) $(
 	$(Q)install -D -m 644 -t $(DIST_DIR)/share/man/man1 $(MAN_SRC)
 	$(Q)install -D -m 644 -t $(DIST_DIR) LICENSE
 	$(Q)install -D -m 644 tests/gpu/archive_readme $(DIST_DIR)/README
+	$(Q)printf '#!/bin/sh\nexec python3 "$$(dirname "$$0")/tests/gpu/check.py" "$$@"\n' >$(DIST_DIR)/check-gpu
+	$(Q)chmod 755 $(DIST_DIR)/check-gpu
 	$(Q)install -D -t $(DIST_DIR)/build/tests/targets $(DIST_TARGETS)
 	$(Q)install -D -m 644 -t $(DIST_DIR)/tests/golden/gpu tests/golden/gpu/agent.txt
 	$(Q)install -D -t $(DIST_DIR)/tests/gpu $(DIST_TESTS)
@@ -344,6 +346,10 @@ $(B)/$(DIST).tar.gz: $(B)/dist/sprof $(B)/libsprof.so $(GPU_AGENT) $(MAN_SRC) $(
 
 dist: $(B)/$(DIST).tar.gz
 	@echo $<
+
+# With the archive's sprof; CHECK_ARGS="--only sums" and the like.
+check-gpu: $(B)/$(DIST).tar.gz
+	$(DIST_DIR)/check-gpu -o $(B)/gpu-check $(CHECK_ARGS)
 
 # ---- packages
 # Installs only what is missing, so it is instant and needs no network when everything is there.
@@ -443,6 +449,7 @@ help:
 	'make deps      install every Debian package needed (deps-build: only those of the build)' \
 	'make install   PREFIX=/usr/local DESTDIR=' \
 	'make dist      one archive that runs where nothing can be installed' \
+	'make check-gpu measure sprof on the GPU of this machine, with the archive; over the fake one where there is none' \
 	'make clean     remove build/' \
 	'' \
 	'SAN=1 builds with ASan and UBSan in build/san; WERROR=1 turns warnings into errors; V=1 prints commands;' \

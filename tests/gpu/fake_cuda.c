@@ -1,7 +1,8 @@
 /*
  * A libcuda.so.1 without a driver. What it promises, so that tests can assert it:
  *
- *	kernel    100 ns per block; copies 1 ns per 16 bytes + 1000; sets 1 ns per 64 bytes + 500
+ *	kernel    100 ns per block, one called spin as long as its parameter says; copies 1 ns per 16 bytes + 1000;
+ *		  sets 1 ns per 64 bytes + 500
  *	stream    one operation after the other; one begins 5 us after its call, or when its stream is free
  *	clock     FAKE_CLOCK=virtual: a clock that begins at 1 000 000 000 and goes on by 1000 ns with each
  *		  look, so that times are the same in every run; else real time, on the tool's clock
@@ -40,7 +41,8 @@ static uint64_t next_node, next_address = 0x7f0000000000, virtual_now = 10000000
 static uint64_t stream_end[MAX_STREAMS];
 static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_virtual;
-static uint32_t device; /* of the current context */
+static uint32_t device;		/* of the current context */
+static struct graph *capturing; /* launches are its nodes; by one thread at a time */
 
 API void fake_cuda_set_tool(const struct fake_tool *t)
 {
@@ -167,6 +169,15 @@ API CUresult cuDriverGetVersion(int *version)
 	return 0;
 }
 
+/* An event is the time when what was launched before it will have ended. */
+API CUresult cuEventRecord(void *event, void *stream)
+{
+	uint64_t end = stream_end[(uintptr_t)stream % MAX_STREAMS], ready = now() + LAUNCH_NS;
+
+	*(uint64_t *)event = end > ready ? end : ready;
+	return 0;
+}
+
 API CUresult cuCtxSetDevice(uint32_t d) /* the fake's own: which device calls go to */
 {
 	device = d;
@@ -184,8 +195,15 @@ API CUresult cuModuleGetFunction(void **function, void *module, const char *name
 	return 0;
 }
 
+static uint64_t kernel_ns(const struct fake_kernel *k, const uint32_t grid[3], void **params)
+{
+	if (params && !strcmp(k->name, "spin"))
+		return *(const uint64_t *)params[0];
+	return 100ull * grid[0] * grid[1] * grid[2];
+}
+
 static void run_kernel(struct fake_op *op, const struct fake_kernel *k, const uint32_t grid[3],
-		       const uint32_t block[3], void *stream)
+		       const uint32_t block[3], void *stream, void **params)
 {
 	op->kind = 10;
 	op->name = k->name;
@@ -194,35 +212,8 @@ static void run_kernel(struct fake_op *op, const struct fake_kernel *k, const ui
 		op->grid[i] = grid[i];
 		op->block[i] = block[i];
 	}
-	schedule(op, stream, 100ull * grid[0] * grid[1] * grid[2]);
+	schedule(op, stream, kernel_ns(k, grid, params));
 	emit(op);
-}
-
-API __attribute__((noinline)) CUresult cuLaunchKernel(void *function, uint32_t gx, uint32_t gy,
-						      uint32_t gz, uint32_t bx, uint32_t by,
-						      uint32_t bz, uint32_t shared, void *stream,
-						      void **params, void **extra)
-{
-	struct call c = { .name = "cuLaunchKernel", .cbid = 307 };
-	const uint32_t grid[3] = { gx, gy, gz }, block[3] = { bx, by, bz };
-	struct fake_op op = { .shared = shared };
-
-	(void)params;
-	(void)extra;
-	enter(&c);
-	op.correlation = c.correlation;
-	run_kernel(&op, function, grid, block, stream);
-	return leave(&c);
-}
-
-API CUresult cuGraphCreate(void **graph, unsigned int flags)
-{
-	struct graph *g = calloc(1, sizeof(*g));
-
-	(void)flags;
-	g->id = __atomic_add_fetch(&next_graph, 1, __ATOMIC_RELAXED);
-	*graph = g;
-	return 0;
 }
 
 /* The fake's own shape: a kernel and how many blocks. */
@@ -241,6 +232,61 @@ API CUresult cuGraphAddFakeKernel(void *graph, void *function, uint32_t blocks)
 	return 0;
 }
 
+API __attribute__((noinline)) CUresult cuLaunchKernel(void *function, uint32_t gx, uint32_t gy,
+						      uint32_t gz, uint32_t bx, uint32_t by,
+						      uint32_t bz, uint32_t shared, void *stream,
+						      void **params, void **extra)
+{
+	struct call c = { .name = "cuLaunchKernel", .cbid = 307 };
+	const uint32_t grid[3] = { gx, gy, gz }, block[3] = { bx, by, bz };
+	struct fake_op op = { .shared = shared };
+
+	(void)extra;
+	enter(&c);
+	op.correlation = c.correlation;
+	if (capturing)
+		c.result = cuGraphAddFakeKernel(capturing, function, gx * gy * gz);
+	else
+		run_kernel(&op, function, grid, block, stream, params);
+	return leave(&c);
+}
+
+API CUresult cuGraphCreate(void **graph, unsigned int flags)
+{
+	struct graph *g = calloc(1, sizeof(*g));
+
+	(void)flags;
+	g->id = __atomic_add_fetch(&next_graph, 1, __ATOMIC_RELAXED);
+	*graph = g;
+	return 0;
+}
+
+API CUresult cuStreamBeginCapture_v2(void *stream, unsigned int mode)
+{
+	void *graph;
+
+	(void)stream;
+	(void)mode;
+	cuGraphCreate(&graph, 0);
+	capturing = graph;
+	return 0;
+}
+
+API CUresult cuStreamEndCapture(void *stream, void **graph)
+{
+	(void)stream;
+	*graph = capturing;
+	capturing = NULL;
+	return 0;
+}
+
+API CUresult cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long long flags)
+{
+	(void)flags;
+	*executable = graph;
+	return 0;
+}
+
 API CUresult cuGraphLaunch(void *graph, void *stream)
 {
 	struct call c = { .name = "cuGraphLaunch", .cbid = 514 };
@@ -256,7 +302,7 @@ API CUresult cuGraphLaunch(void *graph, void *stream)
 				      .graph = g->id,
 				      .graph_node = n->id };
 
-		run_kernel(&op, n->kernel, n->grid, n->block, stream);
+		run_kernel(&op, n->kernel, n->grid, n->block, stream, NULL);
 		total += 100ull * n->grid[0];
 	}
 	schedule(&whole, stream, 0);
@@ -339,15 +385,40 @@ static CUresult memory(struct call *c, uint32_t type, uint64_t address, uint64_t
 	return leave(c);
 }
 
+/* One book of sizes, by address, for programs that allocate from one thread. */
+static uint64_t *book_of(uint64_t address)
+{
+	static struct {
+		uint64_t address, bytes;
+	} book[4096];
+
+	for (size_t i = 0; i < sizeof(book) / sizeof(book[0]); i++)
+		if (!book[i].bytes || book[i].address == address) {
+			book[i].address = address;
+			return &book[i].bytes;
+		}
+	return &book[0].bytes;
+}
+
 API CUresult cuMemAlloc_v2(uint64_t *address, size_t bytes)
 {
 	struct call c = { .name = "cuMemAlloc_v2", .cbid = 243 };
 
 	*address = __atomic_fetch_add(&next_address, (bytes + 511) & ~511ull, __ATOMIC_RELAXED);
+	*book_of(*address) = bytes;
 	return memory(&c, 1, *address, bytes);
 }
 
-/* The size comes from the caller: the fake keeps no book. */
+API CUresult cuMemFree_v2(uint64_t address)
+{
+	struct call c = { .name = "cuMemFree_v2", .cbid = 245 };
+	uint64_t *bytes = book_of(address), freed = *bytes;
+
+	*bytes = 0;
+	return memory(&c, 2, address, freed);
+}
+
+/* The size comes from the caller. */
 API CUresult cuMemFreeFake(uint64_t address, size_t bytes)
 {
 	struct call c = { .name = "cuMemFree_v2", .cbid = 245 };

@@ -95,8 +95,10 @@ static void on_api(uint32_t site, uint32_t cbid, const char *name, uint32_t corr
 					 .data = data,
 					 .correlation = correlation };
 
-	if (callback && enabled_cbids[cbid])
-		callback(callback_user, 1, cbid, &d);
+	callback_fn f = __atomic_load_n(&callback, __ATOMIC_ACQUIRE);
+
+	if (f && enabled_cbids[cbid])
+		f(callback_user, 1, cbid, &d);
 }
 
 struct done {
@@ -143,6 +145,10 @@ static void on_op(const struct fake_op *op)
 	if (op->kind >= NR_KINDS || !enabled_kinds[op->kind])
 		return;
 	pthread_mutex_lock(&lock);
+	if (!requested) { /* finalized meanwhile, by another thread */
+		pthread_mutex_unlock(&lock);
+		return;
+	}
 	n = ++nr_ops;
 	if (number("FAKE_DROP") && !(n % (uint64_t)number("FAKE_DROP"))) {
 		nr_dropped++;
@@ -242,11 +248,12 @@ API int cuptiUnsubscribe(void *subscriber)
 API int cuptiFinalize(void)
 {
 	note("cuptiFinalize");
-	callback = NULL;
+	__atomic_store_n(&callback, NULL, __ATOMIC_RELEASE);
+	pthread_mutex_lock(&lock);
 	requested = NULL;
-	completed = NULL;
 	memset(enabled_kinds, 0, sizeof(enabled_kinds));
 	memset(enabled_cbids, 0, sizeof(enabled_cbids));
+	pthread_mutex_unlock(&lock);
 	hook(NULL);
 	return 0;
 }

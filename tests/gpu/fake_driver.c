@@ -1,0 +1,63 @@
+/*
+ * The part of the fake libcuda.so.1 that no tool sees: what a program asks for before it can launch. Contexts, modules
+ * and streams are numbers; an event is the time that fake_cuda.c wrote into it.
+ */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#define API __attribute__((visibility("default")))
+#define MAX_STREAMS 64
+
+typedef int CUresult;
+
+API CUresult cuDeviceGetCount(int *nr)
+{
+	*nr = 2;
+	return 0;
+}
+
+API CUresult cuDeviceGet(int *d, int number)
+{
+	*d = number;
+	return 0;
+}
+
+API CUresult cuDevicePrimaryCtxRetain(void **context, int d)
+{
+	*context = (void *)(uintptr_t)(d + 1);
+	return 0;
+}
+
+API CUresult cuCtxSetCurrent(void *context)
+{
+	return !context;
+}
+
+API CUresult cuModuleLoadData(void **module, const void *image)
+{
+	*module = (void *)image;
+	return !image;
+}
+
+API CUresult cuStreamCreate(void **stream, unsigned int flags)
+{
+	static uintptr_t next;
+
+	(void)flags;
+	*stream = (void *)(1 + __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % (MAX_STREAMS - 1));
+	return 0;
+}
+
+API CUresult cuEventCreate(void **event, unsigned int flags)
+{
+	(void)flags;
+	*event = calloc(1, sizeof(uint64_t));
+	return !*event;
+}
+
+API CUresult cuEventElapsedTime(float *ms, void *start, void *end)
+{
+	*ms = (float)(*(uint64_t *)end - *(uint64_t *)start) / 1e6f;
+	return 0;
+}
