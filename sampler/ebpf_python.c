@@ -1,7 +1,6 @@
 /*
- * Each mapped file is looked into once, when a process that maps it is published. A process then
- * names a place in the pythons map: the file's layout at the process's addresses, which a forked
- * child shares with its parent.
+ * A process names a place in the pythons map: the layout of its interpreter at its own addresses,
+ * which a forked child shares with its parent.
  */
 #include "sampler/ebpf_python.h"
 
@@ -11,21 +10,13 @@
 #include <bpf/bpf.h>
 
 #include "core/alloc.h"
-#include "core/log.h"
+#include "core/pylayout.h"
 #include "sampler/ebpf.h"
-#include "sampler/python_elf.h"
-
-/* What is known of a file, by the index of its code. */
-struct python_file {
-	bool known;
-	enum python_elf kind;
-	struct py_layout layout; /* at link-time addresses */
-};
+#include "sampler/python_files.h"
 
 struct ebpf_pythons {
 	int map_fd;
-	struct python_file *files;
-	size_t nr_files, files_capacity;
+	struct python_files *files;
 	struct py_layout *layouts; /* as in the map; [0] is not used */
 	size_t nr_layouts;
 };
@@ -35,6 +26,7 @@ struct ebpf_pythons *ebpf_pythons_new(int map_fd)
 	struct ebpf_pythons *pythons = xcalloc(1, sizeof(*pythons));
 
 	pythons->map_fd = map_fd;
+	pythons->files = python_files_new();
 	pythons->layouts = xcalloc(MAX_PYTHONS, sizeof(*pythons->layouts));
 	pythons->nr_layouts = 1;
 	return pythons;
@@ -44,33 +36,9 @@ void ebpf_pythons_free(struct ebpf_pythons *pythons)
 {
 	if (!pythons)
 		return;
-	free(pythons->files);
+	python_files_free(pythons->files);
 	free(pythons->layouts);
 	free(pythons);
-}
-
-static const struct python_file *file_of(struct ebpf_pythons *pythons, const struct code *code)
-{
-	struct python_file *file;
-	char why[256] = "";
-
-	if (code->index >= pythons->nr_files) {
-		size_t nr = code->index + 1;
-
-		pythons->files = xgrow(pythons->files, &pythons->files_capacity, nr, sizeof(*file));
-		memset(pythons->files + pythons->nr_files, 0,
-		       (nr - pythons->nr_files) * sizeof(*file));
-		pythons->nr_files = nr;
-	}
-	file = &pythons->files[code->index];
-	if (file->known)
-		return file;
-	file->known = true;
-	file->kind = python_elf_read(code->fd, &file->layout, why, sizeof(why));
-	if (file->kind == PYTHON_ELF_UNSUPPORTED)
-		log_warning("no Python frames of what runs '%s': %s; its native frames are there",
-			    code->path, why);
-	return file;
 }
 
 static bool is_used(const struct source *s, uint32_t index)
@@ -116,29 +84,11 @@ static uint32_t place_of(struct source *s, const struct py_layout *layout)
 
 void ebpf_pythons_update(struct source *s, struct process *p)
 {
-	p->python = 0;
-	for (size_t i = 0; s->pythons && i < p->nr_maps && !p->python; i++) {
-		const struct mapping *m = &p->maps[i];
-		const struct python_file *file;
-		struct py_layout layout;
-		uint64_t vaddr, bias;
+	struct py_layout layout;
 
-		if (m->code->kind != MODULE_ELF || !m->code->nr_segments ||
-		    !code_vaddr(m->code, m->pgoff, &vaddr))
-			continue;
-		file = file_of(s->pythons, m->code);
-		if (file->kind != PYTHON_ELF_FOUND)
-			continue;
-		bias = m->start - vaddr;
-		layout = file->layout;
-		layout.runtime += bias;
-		layout.code_type += bias;
-		if (layout.eval_start) {
-			layout.eval_start += bias;
-			layout.eval_end += bias;
-		}
+	p->python = 0;
+	if (s->pythons && python_files_find(s->pythons->files, p, &layout))
 		p->python = place_of(s, &layout);
-	}
 }
 
 void ebpf_pythons_eval_text(const struct ebpf_pythons *pythons, uint32_t python,
