@@ -9,6 +9,10 @@
 #include <linux/types.h>
 #endif
 
+#ifndef __always_inline
+#define __always_inline inline __attribute__((always_inline))
+#endif
+
 /* How a thread's frames hang together, by version. */
 enum py_chain {
 	PY_CHAIN_NONE = 0,    /* no interpreter here */
@@ -83,5 +87,15 @@ struct py_runs {
 	__u32 nr;		     /* frames of the run in hand; 0 = there is none */
 	__u64 words[PY_RUN_WORDS];   /* they */
 };
+
+/* Is the native frame at pc, whose piece of the stack is [sp, cfa), the run in hand? */
+static __always_inline int py_run_is_at(const struct py_runs *r, __u64 pc, __u64 sp, __u64 cfa)
+{
+	if (!r->nr)
+		return 0;
+	if (r->walk.boundary)
+		return r->walk.boundary - sp < cfa - sp;
+	return pc - r->eval_start < r->eval_size;
+}
 
 #endif

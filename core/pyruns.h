@@ -316,14 +316,4 @@ static __always_inline __u32 py_runs_broken(const struct py_runs *r)
 	return r->walk.broken | r->cut;
 }
 
-/* Is the native frame at pc, whose piece of the stack is [sp, cfa), the run in hand? */
-static __always_inline int py_run_is_at(const struct py_runs *r, __u64 pc, __u64 sp, __u64 cfa)
-{
-	if (!r->nr)
-		return 0;
-	if (r->walk.boundary)
-		return r->walk.boundary - sp < cfa - sp;
-	return pc - r->eval_start < r->eval_size;
-}
-
 #endif

@@ -4,8 +4,8 @@
  *
  *   arena   rules, modules and unwind rows, by number of the module. One for all targets of a
  *	     recording; it only grows. A module's state is written last, with release order.
- *   space   the executable mappings of one process, in two tables of which one counts: the
- *	     recorder fills the other and then raises `generation`. A walk that took so long that
+ *   space   the executable mappings of one process and where its Python interpreter keeps things, in
+ *	     two tables of which one counts: the recorder fills the other and then raises `generation`. A walk that took so long that
  *	     its table may have been written again (two generations) must not be believed.
  *
  * Nothing is locked and every index is bounded, so a walk through half-written or stale tables ends
@@ -14,6 +14,7 @@
 #ifndef SPROF_WALK_TABLES_H
 #define SPROF_WALK_TABLES_H
 
+#include "core/pylayout.h"
 #include "core/walk.h"
 
 #define WALK_MAX_MODULES 16384u
@@ -60,7 +61,8 @@ struct walk_space {
 	__u32 generation; /* tables published; maps[generation & 1] counts */
 	__u32 epoch;	  /* of the target's mappings, as agent_region.maps_epoch was */
 	__u32 nr_maps[2];
-	__u64 pad[509];
+	struct py_layout python[2]; /* .runtime 0: there is no interpreter */
+	__u64 pad[483];
 	struct walk_map maps[2][WALK_MAX_MAPS];
 };
 _Static_assert(sizeof(struct walk_space) % 4096 == 0, "mapped by itself");

@@ -104,20 +104,6 @@ static bool goes_with(const struct python_stack *k, const struct snapshot_event 
 	return k && k->time_ns == e->sample.header.time_ns && k->tgid == e->sample.header.tgid;
 }
 
-/* The first and the last of `nr` frames, at most `max`; returns after how many there is a gap. */
-static size_t copy_frames(uint64_t *to, const uint64_t *from, size_t nr, size_t max)
-{
-	size_t nr_root = max / 4, gap = max - nr_root;
-
-	if (nr <= max) {
-		memcpy(to, from, nr * sizeof(*to));
-		return 0;
-	}
-	memcpy(to, from, gap * sizeof(*to));
-	memcpy(to + gap, from + nr - nr_root, nr_root * sizeof(*to));
-	return gap;
-}
-
 void ebpf_unwind_snapshot(struct source *s, const struct process *p, const struct snapshot_event *e,
 			  bool leaf_only, uint64_t *frames, size_t max, struct walked *w)
 {
@@ -144,7 +130,7 @@ void ebpf_unwind_snapshot(struct source *s, const struct process *p, const struc
 		native = k->merged;
 		w->nr_user = python_merge(&stack, &k->runs, native, MAX_NATIVE + MAX_USER_FRAMES);
 	}
-	w->gap = copy_frames(frames, native, w->nr_user, max);
+	w->gap = python_merge_cut(frames, native, w->nr_user, max);
 	if (w->nr_user > max)
 		w->nr_user = max;
 	w->python_broken = k->broken;

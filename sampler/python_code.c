@@ -146,13 +146,25 @@ static uint32_t module_of(struct python_code *code, struct sink *sink)
 	return code->module;
 }
 
-uint32_t python_codes_frame(struct python_codes *codes, struct sink *sink, uint64_t frame)
+static struct python_code *code_of(const struct python_codes *codes, uint64_t frame)
 {
 	uint64_t id = frame >> CODE_POSITION_BITS & CODE_ID_MASK;
-	uint32_t position = (uint32_t)(frame & CODE_POSITION_MASK) * 2, line;
 	struct python_code *code;
 
 	HASH_FIND(hh, codes->by_id, &id, sizeof(id), code);
+	return code;
+}
+
+bool python_codes_know(const struct python_codes *codes, uint64_t frame)
+{
+	return code_of(codes, frame) != NULL;
+}
+
+uint32_t python_codes_frame(struct python_codes *codes, struct sink *sink, uint64_t frame)
+{
+	struct python_code *code = code_of(codes, frame);
+	uint32_t position = (uint32_t)(frame & CODE_POSITION_MASK) * 2, line;
+
 	if (!code)
 		return PROFILE_NONE;
 	line = python_line(code->minor, code->linetable, code->linetable_size, code->first_line,

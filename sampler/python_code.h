@@ -22,6 +22,9 @@ void python_codes_free(struct python_codes *codes);
  */
 bool python_codes_add(struct python_codes *codes, const struct code_record *code, size_t size);
 
+/* Is the code object of a frame word (FRAME_PYTHON) known? */
+bool python_codes_know(const struct python_codes *codes, uint64_t frame);
+
 /* The sink's id of a frame word (FRAME_PYTHON), or PROFILE_NONE: its code object is not known. */
 uint32_t python_codes_frame(struct python_codes *codes, struct sink *sink, uint64_t frame);
 

@@ -2,6 +2,7 @@
 #include "sampler/python_merge.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "sampler/bpf/events.h"
 
@@ -56,4 +57,17 @@ size_t python_merge(const struct native_stack *native, const struct python_runs 
 	while (m.at < runs->nr)
 		add_run(&m);
 	return m.nr;
+}
+
+size_t python_merge_cut(uint64_t *to, const uint64_t *from, size_t nr, size_t max)
+{
+	size_t nr_root = max / 4, gap = max - nr_root;
+
+	if (nr <= max) {
+		memcpy(to, from, nr * sizeof(*to));
+		return 0;
+	}
+	memcpy(to, from, gap * sizeof(*to));
+	memcpy(to + gap, from + nr - nr_root, nr_root * sizeof(*to));
+	return gap;
 }

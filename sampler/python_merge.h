@@ -29,4 +29,7 @@ struct python_runs {
 size_t python_merge(const struct native_stack *native, const struct python_runs *runs,
 		    uint64_t *merged, size_t max);
 
+/* The first and the last of `nr` frames, at most `max`; returns after how many there is a gap. */
+size_t python_merge_cut(uint64_t *to, const uint64_t *from, size_t nr, size_t max);
+
 #endif

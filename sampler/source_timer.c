@@ -19,6 +19,7 @@
 #include "core/log.h"
 #include "sampler/agent/meeting.h"
 #include "sampler/offline.h"
+#include "sampler/python_files.h"
 #include "sampler/targets.h"
 #include "sampler/timer.h"
 #include "sampler/own_library.h"
@@ -173,6 +174,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 	s->config.tick_ns = tick_ns();
 	s->targets = targets_new();
 	s->codes = code_table_new();
+	s->pythons = config->no_python ? NULL : python_files_new();
 	s->queue = event_queue_new();
 	s->keys = stack_keys_new();
 	sample_sink_init(&s->out, &s->stats);
@@ -264,6 +266,8 @@ static void source_close(struct source *s)
 		close(s->epoll_fd);
 	timer_free_processes(s);
 	walk_arena_free(s->arena);
+	python_files_free(s->pythons);
+	free(s->python_room);
 	code_table_free(s->codes);
 	event_queue_free(s->queue);
 	stack_keys_free(s->keys);

@@ -1,8 +1,9 @@
 /*
  * Inside the timer source: what its files share. source_timer.c opens and drives it,
  * timer_processes.c keeps the processes, their threads and what they may read, timer_samples.c turns
- * records into samples, timer_meeting.c is how a target that loaded libsprof.so finds us,
- * timer_wake.c how one that sleeps hears of us, timer_attach.c how we come into one that did not.
+ * records into samples, timer_python.c does the same for Python frames, timer_meeting.c is how a target
+ * that loaded libsprof.so finds us, timer_wake.c how one that sleeps hears of us, timer_attach.c how
+ * we come into one that did not.
  */
 #ifndef SPROF_TIMER_H
 #define SPROF_TIMER_H
@@ -26,6 +27,8 @@
 struct attach;
 struct inject_reason;
 struct offline_unwinder;
+struct python_codes;
+struct python_files;
 struct targets;
 struct timer_meeting;
 struct timer_sleeper;
@@ -59,7 +62,9 @@ struct timer_process {
 	uint64_t nr_lost;    /* as counted so far */
 	uint64_t blocked_ns; /* when threads that block our signal were last looked for */
 	bool blocked_said;
-	uint32_t maps_epoch; /* the region's when the mappings were last read */
+	uint32_t maps_epoch;	    /* the region's when the mappings were last read */
+	struct py_layout python;    /* as published; .runtime 0: it runs none */
+	struct python_codes *codes; /* NULL: none was sent */
 };
 
 struct source {
@@ -78,6 +83,8 @@ struct source {
 	struct code_table *codes;
 	struct table_builder *builder;
 	struct walk_arena_writer *arena;
+	struct python_files *pythons; /* NULL: Python frames are not wanted */
+	uint64_t *python_room;	      /* to merge a stack in; made when needed */
 	struct offline_unwinder *unwinder;
 	const struct process *unwinding; /* whose sample it has in hand */
 	struct sample_sink out;
@@ -163,6 +170,24 @@ void timer_wake_hush(const struct timer_process *p);
 
 /* Takes what the rings hold, and handles what is older than before_ns. */
 void timer_read_samples(struct source *s, uint64_t before_ns);
+
+/* timer_python.c */
+
+/* Looks for an interpreter among the mappings; to be called before they are published. */
+void timer_find_python(struct source *s, struct timer_process *p);
+/* Takes a record of a code object: `nr_words` words that the target wrote. */
+void timer_add_code(struct timer_process *p, const uint64_t *words, size_t nr_words);
+/* Has every Python frame among these words a code object that is known? */
+bool timer_knows_codes(const struct timer_process *p, const uint64_t *words, size_t nr);
+/*
+ * The native frames of a snapshot, of which timer_python_room() holds TIMER_MAX_NATIVE, and the Python
+ * frames that came with it become one stack: MAX_USER_FRAMES at most into `frames`, w->nr_user and
+ * w->gap. `sps` may be NULL: then there are native frames only.
+ */
+#define TIMER_MAX_NATIVE 4096 /* more than a snapshot of any but a runaway recursion's has */
+uint64_t *timer_python_room(struct source *s);
+void timer_merge_python(struct source *s, const struct timer_process *p, const uint64_t *sps,
+			const uint64_t *words, size_t nr_words, uint64_t *frames, struct walked *w);
 
 /* timer_meeting.c */
 

@@ -15,6 +15,7 @@
 #include "core/log.h"
 #include "sampler/proc_maps.h"
 #include "sampler/proc_status.h"
+#include "sampler/python_code.h"
 #include "sampler/timer_vdso.h"
 #include "sampler/unwind_table.h"
 
@@ -51,7 +52,10 @@ static void take_tables(struct source *s)
 
 static void publish_maps(struct source *s, struct timer_process *p)
 {
-	if (walk_space_publish(p->region.space, &p->maps, p->maps_epoch, &p->region.generation))
+	struct walk_space *space = p->region.space;
+
+	space->python[(p->region.generation + 1) & 1] = p->python;
+	if (walk_space_publish(space, &p->maps, p->maps_epoch, &p->region.generation))
 		s->stats.nr_limits++;
 }
 
@@ -90,6 +94,7 @@ static int read_maps(struct source *s, struct timer_process *p)
 	}
 	if (changed || epoch != p->maps_epoch || !p->region.generation) {
 		p->maps_epoch = epoch;
+		timer_find_python(s, p);
 		publish_maps(s, p);
 	}
 	return 0;
@@ -108,6 +113,7 @@ static void free_process(struct timer_process *p)
 	timer_detach(p);
 	timer_forget_threads(p);
 	timer_region_free(&p->region);
+	python_codes_free(p->codes);
 	process_fini(&p->maps);
 	free(p->tids);
 	free(p->numbers);

@@ -150,11 +150,12 @@ static bool is_sound(const struct agent_sample *s, const uint64_t *words, size_t
 		       nr <= REGION_LEAF_FRAMES + REGION_ROOT_FRAMES && s->nr_total >= nr &&
 		       (s->nr_total == nr || nr == REGION_LEAF_FRAMES + REGION_ROOT_FRAMES);
 	case AGENT_SNAPSHOT:
-		if (nr < SNAPSHOT_WORDS)
+		if (s->nr_frames > REGION_PYTHON_WORDS || nr < SNAPSHOT_WORDS + s->nr_frames)
 			return false;
 		memcpy(&snapshot, words, sizeof(snapshot));
-		return snapshot.stack_size == (nr - SNAPSHOT_WORDS) * 8;
+		return snapshot.stack_size == (nr - SNAPSHOT_WORDS - s->nr_frames) * 8;
 	case AGENT_REST: return nr == 0;
+	case AGENT_CODE: return nr >= sizeof(struct code_record) / 8;
 	default: return false;
 	}
 }

@@ -57,7 +57,8 @@ void timer_region_stop(struct timer_region *region);
 
 /*
  * Hands over each whole record, type checked, sizes checked: the sample, and what follows it, which
- * is nr_frames frames, or a struct agent_snapshot and its bytes. Returns how many there were.
+ * is nr_frames frames, or a struct agent_snapshot, nr_frames words of Python frames and the bytes of
+ * the stack, or a struct code_record and its line table. Returns how many there were.
  */
 size_t timer_region_read(struct timer_region *region,
 			 void (*fn)(void *context, const struct agent_sample *sample,

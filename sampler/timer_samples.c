@@ -13,6 +13,8 @@ _Static_assert(REGION_LEAF_FRAMES + REGION_ROOT_FRAMES <= MAX_USER_FRAMES &&
 		       REGION_FRAME_EXACT == FRAME_EXACT,
 	       "the sink takes what the targets send");
 
+#define SNAPSHOT_WORDS (sizeof(struct agent_snapshot) / 8)
+
 struct queued {
 	struct timer_process *process;
 	struct agent_sample sample;
@@ -44,7 +46,7 @@ static bool find_rule(void *context, uint64_t module, uint64_t vaddr, struct wal
 }
 
 static struct offline_result unwind(struct source *s, const struct timer_process *p,
-				    const struct queued *q, uint64_t *frames)
+				    const struct queued *q, uint64_t *frames, size_t max)
 {
 	static const struct offline_ops ops = { find_mapping, open_module, find_rule };
 	struct agent_snapshot snapshot;
@@ -59,7 +61,7 @@ static struct offline_result unwind(struct source *s, const struct timer_process
 			.exact = !q->sample.in_kernel,
 			.leaf_regs = 1,
 		},
-		.stack = (const uint8_t *)q->words + sizeof(snapshot),
+		.stack = (const uint8_t *)(q->words + SNAPSHOT_WORDS + q->sample.nr_frames),
 		.stack_start = snapshot.stack_start,
 		.stack_size = snapshot.stack_size,
 		.space = (uint64_t)p->maps.pid << 32 | p->maps.epoch,
@@ -69,7 +71,7 @@ static struct offline_result unwind(struct source *s, const struct timer_process
 		s->unwinder = offline_unwinder_new(&ops, s);
 	s->unwinding = &p->maps;
 	s->stats.nr_offline++;
-	return offline_unwind(s->unwinder, &sample, frames, MAX_USER_FRAMES);
+	return offline_unwind(s->unwinder, &sample, frames, max);
 }
 
 /* ---- stacks */
@@ -93,7 +95,7 @@ static uint64_t key_of(const struct queued *q)
 
 	key ^= (uint64_t)(uintptr_t)q->process << 7;
 	key = key * 0x9fb21c651e98df25ull ^ (uint64_t)q->sample.end << 8 ^ q->sample.in_kernel ^
-	      (uint64_t)q->sample.nr_total << 16;
+	      (uint64_t)q->sample.python_broken << 1 ^ (uint64_t)q->sample.nr_total << 16;
 	for (size_t i = 0; i < q->nr_words; i++) {
 		key = (key ^ q->words[i]) * 0x9fb21c651e98df25ull;
 		key ^= key >> 32;
@@ -109,6 +111,7 @@ static struct known_stack walked_stack(struct source *s, const struct queued *q)
 		.nr_user = q->nr_words,
 		.marker = marker_of(e->end),
 		.in_kernel = e->in_kernel,
+		.python_broken = e->python_broken,
 	};
 	uint64_t key = key_of(q);
 	struct known_stack known;
@@ -120,19 +123,31 @@ static struct known_stack walked_stack(struct source *s, const struct queued *q)
 		w.rotation = (e->nr_total - REGION_LEAF_FRAMES) % REGION_ROOT_FRAMES;
 	}
 	known = sample_sink_stack(&s->out, &q->process->maps, &w);
-	stack_keys_add(s->keys, key, known);
+	/* A code object may still be on its way, in another ring. */
+	if (timer_knows_codes(q->process, q->words, q->nr_words))
+		stack_keys_add(s->keys, key, known);
 	return known;
 }
 
 static struct known_stack unwound_stack(struct source *s, const struct queued *q)
 {
 	uint64_t frames[MAX_USER_FRAMES];
-	struct walked w = { .user = frames, .in_kernel = q->sample.in_kernel };
-	struct offline_result result = unwind(s, q->process, q, frames);
+	struct walked w = {
+		.user = frames,
+		.in_kernel = q->sample.in_kernel,
+		.python_broken = q->sample.python_broken,
+	};
+	size_t nr_python = q->sample.nr_frames;
+	struct offline_result result =
+		nr_python ? unwind(s, q->process, q, timer_python_room(s), TIMER_MAX_NATIVE)
+			  : unwind(s, q->process, q, frames, MAX_USER_FRAMES);
 
 	w.nr_user = result.nr;
 	w.gap = result.gap;
 	w.marker = result.marker;
+	if (nr_python)
+		timer_merge_python(s, q->process, result.sps, q->words + SNAPSHOT_WORDS, nr_python,
+				   frames, &w);
 	return sample_sink_stack(&s->out, &q->process->maps, &w);
 }
 
@@ -145,7 +160,7 @@ static void on_queued(void *context, int kind, const void *data, size_t size)
 	struct profile_sample sample = {
 		.time_ns = e->time_ns,
 		.weight = e->weight_ns,
-		.cpu = (uint16_t)e->cpu,
+		.cpu = e->cpu,
 		.column = s->config.clock == AGENT_CLOCK_WALL ? COLUMN_WALL : COLUMN_CPU,
 	};
 	struct timer_thread *thread = timer_thread(p, e->tid);
@@ -156,6 +171,7 @@ static void on_queued(void *context, int kind, const void *data, size_t size)
 		return;
 	if (e->end == AGENT_END_NO_MAP || e->end == AGENT_END_STALE)
 		timer_reread(s, p, e->time_ns);
+	s->out.python_codes = p->codes;
 	if (kind != AGENT_REST)
 		stack = kind == AGENT_SNAPSHOT ? unwound_stack(s, q) : walked_stack(s, q);
 	sample.thread = sample_sink_thread(&s->out, (uint32_t)p->maps.pid, (uint32_t)thread->outer,
@@ -180,7 +196,10 @@ static void on_record(void *context, const struct agent_sample *sample, const ui
 	uint64_t time = sample->time_ns;
 	struct queued *q;
 
-	if (!s->start_ns || time < s->start_ns)
+	/* At once: an older sample of another thread may name it already. */
+	if (sample->type == AGENT_CODE)
+		timer_add_code(r->process, words, nr_words);
+	if (!s->start_ns || time < s->start_ns || sample->type == AGENT_CODE)
 		return;
 	/* a target may write any time it likes */
 	if (time > r->now_ns)

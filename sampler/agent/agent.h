@@ -47,12 +47,13 @@ struct agent_walk {
 	struct walk_regs regs;
 	const struct walk_space *space;
 	const struct walk_arena *arena;
-	__u32 generation; /* the space's, when the walk began */
-	__u32 end;	  /* enum agent_end */
-	__u32 nr;	  /* frames met */
-	__u64 low, high;  /* memory known to be readable */
-	__u64 *frames;	  /* of the scratch */
-	__u64 *known;	  /* agent_region.known */
+	__u32 generation;	     /* the space's, when the walk began */
+	__u32 end;		     /* enum agent_end */
+	__u32 nr;		     /* frames met */
+	__u64 low, high;	     /* memory known to be readable */
+	__u64 *frames;		     /* of the scratch */
+	__u64 *known;		     /* agent_region.known */
+	struct agent_python *python; /* NULL: no Python runs in this process */
 };
 
 /* The region of this process, or NULL. payload_start.c and preload.c each have their own way to it. */
@@ -93,6 +94,29 @@ AGENT_HIDDEN void agent_free_slot(struct agent_region *region, __u32 slot);
 /* All of them. */
 AGENT_HIDDEN void agent_free_slots(struct agent_region *region);
 
+/* Where in the stack the frame with that number is kept. */
+static inline __u32 agent_frame_slot(__u32 nr)
+{
+	if (nr < REGION_LEAF_FRAMES)
+		return nr;
+	return REGION_LEAF_FRAMES + (nr - REGION_LEAF_FRAMES) % REGION_ROOT_FRAMES;
+}
+
+/* python.c: the Python frames of this thread. */
+
+/* Takes the innermost run in hand, where there is one. */
+AGENT_HIDDEN void agent_python_begin(struct agent_python *python);
+/* Keeps the run in hand as frame number `nr` and on, and takes the next. Returns the number after. */
+AGENT_HIDDEN __u32 agent_python_run(struct agent_python *python, __u64 *frames, __u32 nr);
+/* The same for all runs that are left: no native frame was found for them. */
+AGENT_HIDDEN __u32 agent_python_finish(struct agent_python *python, __u64 *frames, __u32 nr);
+/* Begins again, and takes all runs into python->words, as they go beside a snapshot. */
+AGENT_HIDDEN void agent_python_flatten(struct agent_python *python);
+/* The word at an address, of which `left` bytes count. */
+AGENT_HIDDEN __u64 agent_python_word(const struct agent_python *python, __u64 address, __u32 left);
+/* Are there frames that could not be read, or not be named? */
+AGENT_HIDDEN __u32 agent_python_broken(const struct agent_python *python);
+
 /* stack.c */
 
 /* The registers of the interrupted frame. */
@@ -111,7 +135,8 @@ struct agent_taken {
 	__u32 slot;
 	__s32 tid;
 	__u64 time_ns, weight_ns;
-	__u32 cpu, maps_epoch;
+	__u32 maps_epoch;
+	__u16 cpu;
 	__u8 in_kernel;
 };
 AGENT_HIDDEN void agent_put_sample(struct agent_region *region, const struct agent_taken *taken,
@@ -119,6 +144,8 @@ AGENT_HIDDEN void agent_put_sample(struct agent_region *region, const struct age
 /* CPU time since the last sample of a thread that ends. */
 AGENT_HIDDEN void agent_put_rest(struct agent_region *region, __u32 slot, __s32 tid, __u64 time_ns,
 				 __u64 weight_ns);
+/* What python->code is, and its line table. 0, or -1 where there is no room. */
+AGENT_HIDDEN int agent_put_code(const struct agent_python *python);
 /* 0, or -1 where there is no credit or no room. */
 AGENT_HIDDEN int agent_put_snapshot(struct agent_region *region, const struct agent_taken *taken,
 				    struct agent_walk *walk, const struct walk_regs *leaf);

@@ -53,14 +53,40 @@ static void forget_known(struct agent_region *r, __u32 generation)
 		__atomic_store_n(&r->known[i], 0, __ATOMIC_RELAXED);
 }
 
+/* What the walk over this thread's Python frames needs, if there is an interpreter. */
+static void prepare_python(struct agent_region *r, const struct agent_taken *t,
+			   struct agent_walk *w, __u32 scratch)
+{
+	struct agent_python *p = &r->pythons[scratch].python;
+	const struct py_layout *layout = &w->space->python[w->generation & 1];
+
+	w->python = (void *)0;
+	if (!w->generation || !layout->runtime)
+		return;
+	p->layout = layout;
+	p->region = r;
+	p->taken = t;
+	w->python = p;
+	agent_python_begin(p);
+}
+
+/* The leaf alone, and the Python frames there are. */
+static void keep_leaf(struct agent_walk *w, const struct agent_ucontext *uc)
+{
+	w->frames[w->nr++] = uc->pc | REGION_FRAME_EXACT;
+	if (w->python)
+		agent_python_begin(w->python);
+}
+
 static void walk(struct agent_region *r, const struct agent_taken *t, struct agent_walk *w,
-		 const struct agent_ucontext *uc)
+		 const struct agent_ucontext *uc, __u32 scratch)
 {
 	struct agent_slot *s = &r->slots[t->slot];
 
 	w->space = (const void *)(r + 1);
 	w->arena = (const void *)r->arena;
 	w->generation = __atomic_load_n(&w->space->generation, __ATOMIC_ACQUIRE);
+	prepare_python(r, t, w, scratch);
 	w->known = r->known;
 	if (__atomic_load_n(&r->known_generation, __ATOMIC_RELAXED) != w->generation)
 		forget_known(r, w->generation);
@@ -94,7 +120,9 @@ static void walk(struct agent_region *r, const struct agent_taken *t, struct age
 			goto out;
 	}
 	if (!w->nr)
-		w->frames[w->nr++] = uc->pc | REGION_FRAME_EXACT;
+		keep_leaf(w, uc);
+	if (w->python)
+		w->nr = agent_python_finish(w->python, w->frames, w->nr);
 	agent_put_sample(r, t, w);
 out:
 	if (uc->gregs[15] >= w->low && uc->gregs[15] < w->high) {
@@ -134,7 +162,7 @@ static void sample(struct agent_region *r, __u32 slot, __u64 now, __u32 scratch,
 		.tid = (__s32)(owner >> 32),
 		.time_ns = now,
 		.weight_ns = weight_of(r, &r->slots[slot], info->overrun),
-		.cpu = cpu_now(r),
+		.cpu = (__u16)cpu_now(r),
 		.maps_epoch = __atomic_load_n(&r->maps_epoch, __ATOMIC_ACQUIRE),
 	};
 	struct agent_walk w;
@@ -147,7 +175,7 @@ static void sample(struct agent_region *r, __u32 slot, __u64 now, __u32 scratch,
 		taken.in_kernel = 1;
 		w.regs.exact = 0;
 	}
-	walk(r, &taken, &w, uc);
+	walk(r, &taken, &w, uc, scratch);
 }
 
 static int is_orphaned(const struct agent_region *r, __u64 now)

@@ -1,6 +1,10 @@
 /* Samples and snapshots into the rings. */
 #include "sampler/agent/agent.h"
 
+#define SNAPSHOT_MAX_WORDS                                                                         \
+	((sizeof(struct agent_sample) + sizeof(struct agent_snapshot) + REGION_SNAPSHOT_MAX) / 8 + \
+	 REGION_PYTHON_WORDS)
+
 struct place {
 	__u64 *words;
 	__u64 at, start;
@@ -40,6 +44,7 @@ static struct agent_sample head_of(const struct agent_taken *t, const struct age
 		.weight_ns = t->weight_ns,
 		.maps_epoch = t->maps_epoch,
 		.cpu = t->cpu,
+		.python_broken = w->python ? (__u8)agent_python_broken(w->python) : 0,
 	};
 }
 
@@ -86,6 +91,33 @@ static int has_room_to_spare(const struct agent_region *r, __u32 slot, __u32 nr_
 	return used + nr_words < REGION_RING_WORDS / 4 * 3;
 }
 
+int agent_put_code(const struct agent_python *python)
+{
+	const struct agent_taken *t = python->taken;
+	const struct agent_sample head = {
+		.type = AGENT_CODE,
+		.tid = t->tid,
+		.time_ns = t->time_ns,
+	};
+	__u32 nr_table = (python->code.linetable_copied + 7) / 8;
+	__u32 nr = (__u32)(sizeof(head) + sizeof(python->code)) / 8 + nr_table;
+	__u64 at = python->code.address, word;
+	struct place p;
+
+	if (!has_room_to_spare(python->region, t->slot, nr) ||
+	    reserve(python->region, t->slot, nr, &p))
+		return -1;
+	put(&p, (const __u64 *)&head, sizeof(head) / 8);
+	put(&p, (const __u64 *)&python->code, sizeof(python->code) / 8);
+	for (__u32 i = 0; i < nr_table; i++, at += 8) {
+		/* the last word may end where nothing can be read any more */
+		word = agent_python_word(python, at, python->code.linetable_copied - i * 8);
+		put(&p, &word, 1);
+	}
+	commit(&p);
+	return 0;
+}
+
 static int take_credit(struct agent_region *r)
 {
 	__u32 credit = __atomic_load_n(&r->snapshot_credit, __ATOMIC_RELAXED);
@@ -101,22 +133,28 @@ static int take_credit(struct agent_region *r)
 int agent_put_snapshot(struct agent_region *r, const struct agent_taken *t, struct agent_walk *w,
 		       const struct walk_regs *leaf)
 {
-	struct agent_sample head = head_of(t, w);
 	struct agent_snapshot snapshot = { .pc = leaf->pc, .stack_start = leaf->sp & ~7ull };
+	struct agent_sample head;
 	struct place p;
 	__u32 nr;
 
-	if (take_credit(r))
+	if (take_credit(r) || !has_room_to_spare(r, t->slot, SNAPSHOT_MAX_WORDS))
 		return -1;
+	if (w->python)
+		agent_python_flatten(w->python);
+	head = head_of(t, w);
 	head.type = AGENT_SNAPSHOT;
+	head.nr_frames = w->python ? w->python->nr_words : 0;
 	for (__u32 i = 0; i < WALK_NR_REGS; i++)
 		snapshot.gpr[i] = leaf->gpr[i];
 	snapshot.stack_size = agent_readable(w, snapshot.stack_start, REGION_SNAPSHOT_MAX) & ~7ull;
-	nr = (sizeof(head) + sizeof(snapshot) + snapshot.stack_size) / 8;
-	if (!has_room_to_spare(r, t->slot, nr) || reserve(r, t->slot, nr, &p))
+	nr = (__u32)((sizeof(head) + sizeof(snapshot) + snapshot.stack_size) / 8) + head.nr_frames;
+	if (reserve(r, t->slot, nr, &p))
 		return -1;
 	put(&p, (const __u64 *)&head, sizeof(head) / 8);
 	put(&p, (const __u64 *)&snapshot, sizeof(snapshot) / 8);
+	if (head.nr_frames)
+		put(&p, w->python->words, head.nr_frames);
 	put(&p, (const __u64 *)snapshot.stack_start, (__u32)(snapshot.stack_size / 8));
 	commit(&p);
 	return 0;

@@ -18,11 +18,12 @@
 
 #include <linux/types.h>
 
+#include "core/pycode.h"
 #include "core/ring.h"
 #include "core/walk_tables.h"
 
 #define REGION_MAGIC 0x31474552464f5253ull /* "SROFREG1" */
-#define REGION_VERSION 1u
+#define REGION_VERSION 2u
 
 #define REGION_CODE_SIZE 32768u
 #define REGION_MAX_THREADS 65536u
@@ -40,6 +41,8 @@
 #define REGION_MAX_STEPS 8192u
 #define REGION_FRAME_EXACT (1ull << 63)
 #define REGION_SNAPSHOT_MAX 16384u /* bytes of stack */
+#define REGION_PYTHON_WORDS 512u   /* beside a snapshot: Python frames, and what they are runs of */
+#define REGION_PYTHON_PAGES 64u	   /* power of two */
 
 enum agent_command {
 	AGENT_INSTALL = 1, /* the handler of region->signal, or of a free signal if that is 0 */
@@ -99,6 +102,29 @@ struct agent_scratch {
 	__u64 frames[REGION_LEAF_FRAMES + REGION_ROOT_FRAMES];
 };
 
+struct agent_taken;
+
+/* The Python side of a walk, by core/pyruns.h; python.c. */
+struct agent_python {
+	struct py_runs runs; /* first: it is how the reads come to the rest */
+	const struct py_layout *layout;
+	struct agent_region *region;
+	const struct agent_taken *taken;
+	__u64 *frames;			  /* where the stack goes, */
+	__u32 nr;			  /* and how many there are */
+	__u32 careful;			  /* the innermost frame may be no frame */
+	__u64 pages[REGION_PYTHON_PAGES]; /* readable, by their number; 0 = none */
+	struct code_record code;	  /* being sent */
+	__u32 nr_words, pad;
+	__u64 words[REGION_PYTHON_WORDS]; /* the runs beside a snapshot */
+};
+
+union agent_python_scratch {
+	struct agent_python python;
+	__u8 size[12288];
+};
+_Static_assert(sizeof(union agent_python_scratch) == 12288, "whole pages");
+
 struct agent_region {
 	__u64 magic;		/* R */
 	__u32 version;		/* R */
@@ -135,12 +161,15 @@ struct agent_region {
 	__u64 nr_no_timer; /* threads to which the kernel gave no timer */
 	__u64 pool_ns;	   /* CPU time of threads that have ended, which no sample stands for yet */
 	__u64 nr_torn;	   /* walks that the tables overtook */
-	__u64 pad[229];
+	__u64 nr_codes;	   /* Python code objects that were given numbers */
+	__u64 pad[228];
 
 	struct ring rings[REGION_NR_RINGS]; /* slot modulo REGION_NR_RINGS */
 	__u64 pad1[64];
 	__u8 stack[REGION_STACK_SIZE];
 	struct agent_scratch scratch[REGION_NR_SCRATCH];
+	union agent_python_scratch pythons[REGION_NR_SCRATCH];
+	struct code_slot codes[CODE_SLOTS]; /* T, R: Python code objects that were sent */
 	__u64 known
 		[REGION_NR_KNOWN]; /* T: rules found lately, the pc with its generation << 16 | rule; 0 = none */
 	__u64 words[REGION_NR_RINGS][REGION_RING_WORDS];
@@ -159,6 +188,7 @@ enum agent_record {
 	AGENT_SAMPLE = 1,
 	AGENT_SNAPSHOT = 2,
 	AGENT_REST = 3, /* no stack: a thread ends, this much later than its last sample */
+	AGENT_CODE = 4, /* a struct code_record and its line table, padded to whole words */
 };
 
 /* Why a walk ended; as enum walk_end of the kernel side, as far as both can. */
@@ -174,8 +204,8 @@ enum agent_end {
 	AGENT_END_STALE = 9, /* the mappings have changed since the tables were written */
 };
 
-/* A sample: the words of this, then nr_frames frames, leaf first; REGION_FRAME_EXACT or a return
- * address. nr_total > nr_frames: the frames from REGION_LEAF_FRAMES on are a rotated ring. */
+/* A sample: the words of this, then nr_frames frames, leaf first; REGION_FRAME_EXACT, a return
+ * address, or FRAME_PYTHON. nr_total > nr_frames: the frames from REGION_LEAF_FRAMES on are a rotated ring. */
 struct agent_sample {
 	__u16 type;	/* enum agent_record */
 	__u8 end;	/* enum agent_end */
@@ -184,12 +214,18 @@ struct agent_sample {
 	__u64 time_ns; /* CLOCK_MONOTONIC */
 	__u64 weight_ns;
 	__u32 nr_frames, nr_total;
-	__u32 maps_epoch, cpu;
+	__u32 maps_epoch;
+	__u16 cpu;
+	__u8 python_broken; /* there are Python frames that could not be read */
+	__u8 pad;
 };
 _Static_assert(sizeof(struct agent_sample) == 40, "whole words");
 
-/* A stack to be unwound by the recorder: a sample with nr_frames 0, this, then the bytes of the stack
- * from stack_start on, whole words. */
+/*
+ * A stack to be unwound by the recorder: a sample, this, then nr_frames words of Python frames, each
+ * run a word that is its boundary (core/pyframes.h; 0: it has none) and its frames, then the bytes of
+ * the stack from stack_start on, whole words.
+ */
 struct agent_snapshot {
 	__u64 pc;
 	__u64 gpr[16]; /* DWARF order, as struct walk_regs */

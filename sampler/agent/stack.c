@@ -88,13 +88,6 @@ __u64 agent_readable(struct agent_walk *w, __u64 address, __u64 max)
 	return w->high - address < max ? w->high - address : max;
 }
 
-static __always_inline __u32 slot_of(__u32 nr)
-{
-	if (nr < REGION_LEAF_FRAMES)
-		return nr;
-	return REGION_LEAF_FRAMES + (nr - REGION_LEAF_FRAMES) % REGION_ROOT_FRAMES;
-}
-
 static __u32 end_of(enum walk_status status)
 {
 	switch (status) {
@@ -131,6 +124,22 @@ static __always_inline __u32 find_rule(const struct agent_walk *w, struct walk_p
 	return AGENT_END_ROOT;
 }
 
+#define AGENT_GOES_ON 255u
+
+/* One frame up: AGENT_GOES_ON, or how the walk ended. */
+static __always_inline __u32 step_up(struct agent_walk *w, struct walk_place *place,
+				     struct walk_regs *regs)
+{
+	enum walk_status status;
+	struct walk_rule rule;
+	__u32 end = find_rule(w, place, walk_lookup_pc(regs), &rule);
+
+	if (end != AGENT_END_ROOT)
+		return end;
+	status = walk_apply(&rule, regs, w);
+	return status == WALK_OK ? AGENT_GOES_ON : end_of(status);
+}
+
 /*
  * The registers are a copy that nothing else points to: the frames that are stored cannot be them, and
  * the compiler knows.
@@ -148,20 +157,17 @@ void agent_walk_stack(struct agent_walk *w)
 			extend(w, regs.sp);
 	}
 	w->end = AGENT_END_TOO_DEEP;
-	while (nr < REGION_MAX_STEPS) {
-		enum walk_status status;
-		struct walk_rule rule;
-		__u32 end;
+	for (__u32 i = 0; i < REGION_MAX_STEPS; i++) {
+		__u64 pc = walk_lookup_pc(&regs), sp = regs.sp;
+		__u64 frame = regs.exact ? regs.pc | REGION_FRAME_EXACT : regs.pc;
+		__u32 end = step_up(w, &place, &regs);
 
-		frames[slot_of(nr++)] = regs.exact ? regs.pc | REGION_FRAME_EXACT : regs.pc;
-		end = find_rule(w, &place, walk_lookup_pc(&regs), &rule);
-		if (end != AGENT_END_ROOT) {
+		if (w->python && py_run_is_at(&w->python->runs, pc, sp, regs.sp))
+			nr = agent_python_run(w->python, frames, nr);
+		else
+			frames[agent_frame_slot(nr++)] = frame;
+		if (end != AGENT_GOES_ON) {
 			w->end = end;
-			break;
-		}
-		status = walk_apply(&rule, &regs, w);
-		if (status != WALK_OK) {
-			w->end = end_of(status);
 			break;
 		}
 	}

@@ -1,0 +1,203 @@
+/*
+ * The Python frames of the thread that a signal interrupted, by the lines of core/pyruns.h.
+ *
+ * Every read must be safe: a frame that is just being built or let go may hold any address. A page is
+ * looked at before it is read, by a system call that copies from it and then does nothing else; what
+ * was found holds for this walk only, for memory comes and goes between two. That leaves pages that
+ * another thread unmaps in the instant between; a thread's frames and their code are kept alive by
+ * the calls that run them, so only the innermost frame can be wrong, and only where it may be one
+ * that was never filled (3.11, 3.12). There the kernel copies it.
+ */
+#include "sampler/agent/agent.h"
+#include "sampler/agent/syscall.h"
+
+#include "core/pyruns.h"
+
+#define PAGE_SHIFT 12
+#define USER_END (1ull << 47)
+#define NO_SUCH_HOW (-1) /* of rt_sigprocmask(2): it reads the set, and then refuses */
+#define EFAULT 14
+#define ARCH_GET_FS 0x1003
+#define MAX_RUNS 64 /* that no native frame was found for */
+
+struct iovec {
+	__u64 base, length;
+};
+
+static struct agent_python *home_of(const struct py_walk *w)
+{
+	return (struct agent_python *)(unsigned long)w; /* runs.walk is the first thing in it */
+}
+
+static int is_readable(struct agent_python *p, __u64 page)
+{
+	__u64 *known = &p->pages[page & (REGION_PYTHON_PAGES - 1)];
+
+	if (*known == page)
+		return page != 0;
+	if (agent_syscall4(__NR_rt_sigprocmask, NO_SUCH_HOW, page << PAGE_SHIFT, 0, 8) == -EFAULT)
+		return 0;
+	*known = page;
+	return page != 0;
+}
+
+static int are_readable(struct agent_python *p, __u64 address, __u64 size)
+{
+	if (address >= USER_END || size > USER_END - address)
+		return 0;
+	for (__u64 page = address >> PAGE_SHIFT; page <= (address + size - 1) >> PAGE_SHIFT; page++)
+		if (!is_readable(p, page))
+			return 0;
+	return 1;
+}
+
+/* The kernel copies: nothing can go wrong in between. */
+static int copy(struct agent_python *p, void *to, __u32 size, __u64 address)
+{
+	const struct iovec local = { (__u64)to, size }, remote = { address, size };
+
+	return agent_syscall6(__NR_process_vm_readv, p->taken->tid, &local, 1, &remote, 1, 0) !=
+	       (long)size;
+}
+
+static __always_inline int py_read(const struct py_walk *w, void *to, __u32 size, __u64 address)
+{
+	struct agent_python *p = home_of(w);
+	__u32 i = 0;
+
+	if (p->careful && !p->runs.nr && (to == w->words || to == w->object))
+		return copy(p, to, size, address);
+	if (!size)
+		return 0;
+	if (!are_readable(p, address, size))
+		return -1;
+	for (; i + 8 <= size; i += 8)
+		__builtin_memcpy((char *)to + i, (const void *)(address + i), 8);
+	for (; i < size; i++)
+		((char *)to)[i] = ((const char *)address)[i];
+	return 0;
+}
+
+__u64 agent_python_word(const struct agent_python *p, __u64 address, __u32 left)
+{
+	__u64 word = 0;
+
+	py_read(&p->runs.walk, &word, left < 8 ? left : 8, address);
+	return word;
+}
+
+/* How much of the line table goes with the record that holds all else already. */
+static __u32 linetable_size(struct agent_python *p)
+{
+	const __u32 max = (RING_MAX_RECORD - 1) * 8 - (__u32)sizeof(struct agent_sample) -
+			  (__u32)sizeof(struct code_record);
+	__u32 size = p->code.linetable_size;
+
+	if (size > CODE_MAX_LINETABLE)
+		size = CODE_MAX_LINETABLE;
+	if (size > max)
+		size = max;
+	return size && are_readable(p, p->code.address, size) ? size : 0;
+}
+
+static __always_inline __u64 py_code_id(const struct py_layout *l, struct py_runs *r, void *home)
+{
+	struct agent_python *p = home;
+	__u64 key = py_code_print(l, r, 0);
+	struct code_slot *slot = &p->region->codes[key & (CODE_SLOTS - 1)];
+	__u64 id = py_slot_id(slot, key);
+
+	if (id)
+		return id;
+	p->code.id = __atomic_add_fetch(&p->region->nr_codes, 1, __ATOMIC_RELAXED) & CODE_ID_MASK;
+	py_fill_code(l, &r->walk, &p->code);
+	p->code.linetable_copied = linetable_size(p);
+	if (agent_put_code(p))
+		return 0;
+	py_slot_fill(slot, key, p->code.id);
+	return p->code.id;
+}
+
+static __always_inline void py_keep_frame(void *home, __u64 frame)
+{
+	struct agent_python *p = home;
+
+	if (p->frames == p->words && p->nr >= REGION_PYTHON_WORDS) {
+		p->runs.walk.broken = 1;
+		return;
+	}
+	if (p->frames == p->words)
+		p->words[p->nr++] = frame;
+	else
+		p->frames[agent_frame_slot(p->nr++)] = frame;
+}
+
+/* One copy of a step, which is long, wherever a loop needs it. */
+static __attribute__((noinline)) int take_frame(struct agent_python *p)
+{
+	return py_take_frame(p->layout, &p->runs, p);
+}
+
+static __always_inline void py_take_frames(const struct py_layout *l, struct py_runs *r, void *home)
+{
+	(void)l;
+	for (__u32 i = 0; i < PY_MAX_RUN; i++)
+		if (take_frame(home))
+			return;
+	r->walk.broken = 1;
+	r->walk.frame = 0;
+}
+
+static __attribute__((noinline)) void next_run(struct agent_python *p)
+{
+	py_next_run(p->layout, &p->runs, p);
+	p->careful = 0;
+}
+
+void agent_python_begin(struct agent_python *p)
+{
+	__u64 thread_pointer = 0;
+
+	for (__u32 i = 0; i < REGION_PYTHON_PAGES; i++)
+		p->pages[i] = 0;
+	py_clear_runs(&p->runs);
+	p->runs.lost = 0;
+	p->careful = p->layout->chain == PY_CHAIN_CFRAME;
+	if (agent_syscall2(__NR_arch_prctl, ARCH_GET_FS, &thread_pointer) || !thread_pointer)
+		return;
+	if (py_begin_runs(p->layout, &p->runs, thread_pointer))
+		next_run(p);
+}
+
+__u32 agent_python_run(struct agent_python *p, __u64 *frames, __u32 nr)
+{
+	p->frames = frames;
+	p->nr = nr;
+	for (__u32 i = 0; i < p->runs.nr && i < PY_RUN_WORDS; i++)
+		py_keep_frame(p, p->runs.words[i]);
+	py_keep_rest(p->layout, &p->runs, p);
+	next_run(p);
+	return p->nr;
+}
+
+__u32 agent_python_finish(struct agent_python *p, __u64 *frames, __u32 nr)
+{
+	for (__u32 i = 0; i < MAX_RUNS && p->runs.nr; i++)
+		nr = agent_python_run(p, frames, nr);
+	return nr;
+}
+
+void agent_python_flatten(struct agent_python *p)
+{
+	p->nr_words = 0;
+	agent_python_begin(p);
+	while (p->runs.nr && p->nr_words < REGION_PYTHON_WORDS) {
+		p->words[p->nr_words] = p->runs.walk.boundary;
+		p->nr_words = agent_python_run(p, p->words, p->nr_words + 1);
+	}
+}
+
+__u32 agent_python_broken(const struct agent_python *p)
+{
+	return (py_runs_broken(&p->runs) | p->runs.lost) != 0;
+}

@@ -1,0 +1,186 @@
+/*
+ * Claims to be CPython 3.11, and hands a profiler everything a frame chain can do wrong while it uses
+ * the CPU: memory that is not there, that cannot be read, that ends too soon, that goes away in
+ * between, chains that never end, sizes that cannot be. Between those, a sound frame. Prints how often
+ * it came round. Argument: milliseconds.
+ */
+// BUILD: -rdynamic -pthread
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Offsets of 3.11; sampler/python_layout.c. */
+#define RUNTIME_KEY 592
+#define THREAD_ID 152
+#define THREAD_CFRAME 56
+
+struct cframe {
+	uint64_t unused, frame, previous;
+};
+
+struct frame {
+	uint64_t unused[4], code, unused1, previous, instruction;
+	uint8_t unused2[4], is_entry, owner, unused3[2];
+};
+
+struct string {
+	uint64_t unused[2], length, hash, state, unused1;
+	char text[64];
+};
+
+struct bytes {
+	uint64_t unused[2], size, unused1;
+	uint8_t data[64];
+};
+
+struct code {
+	uint64_t unused, type, unused1[7];
+	uint32_t first_line, unused2;
+	uint64_t unused3[4], file, unused4, name, linetable, unused5[8];
+};
+
+void *PyGILState_GetThisThreadState(void);
+
+const uint64_t Py_Version = 0x030b02f0;
+uint64_t _PyRuntime[512] = { 1 }, PyCode_Type[64] = { 1 };
+
+static uint64_t thread_state[64];
+static struct cframe bottom, top;
+static struct frame frames[2];
+static struct code codes[2];
+static struct bytes linetable = { .size = 2, .data = { 0x80 | 10 << 3, 0 } };
+static struct string name = { .length = 5, .hash = 77, .state = 0x64, .text = "sound" };
+static struct string file = { .length = 8, .hash = 78, .state = 0x64, .text = "sound.py" };
+static pthread_key_t key;
+static char *pages; /* one that can be read, one that cannot, one that comes and goes */
+static char *short_file;
+static volatile int stop;
+
+void *PyGILState_GetThisThreadState(void)
+{
+	return pthread_getspecific(key);
+}
+
+static uint64_t at(const void *pointer)
+{
+	return (uint64_t)(uintptr_t)pointer;
+}
+
+static void make_sound(void)
+{
+	memset(codes, 0, sizeof(codes));
+	memset(frames, 0, sizeof(frames));
+	codes[0] = (struct code){ .type = at(PyCode_Type),
+				  .first_line = 42,
+				  .file = at(&file),
+				  .name = at(&name),
+				  .linetable = at(&linetable) };
+	codes[1] = codes[0];
+	frames[0] = (struct frame){ .code = at(&codes[0]),
+				    .instruction = at(&codes[0]) + 184,
+				    .is_entry = 1 };
+	bottom = (struct cframe){ 0 };
+	top = (struct cframe){ .frame = at(&frames[0]), .previous = at(&bottom) };
+	thread_state[THREAD_CFRAME / 8] = at(&top);
+	linetable.size = 2;
+	pthread_setspecific(key, thread_state);
+}
+
+static void spoil(unsigned int how)
+{
+	char *last = pages + 4096 - 64, *none = pages + 4096, *comes = pages + 2 * 4096;
+
+	codes[1].first_line = how + 1;
+	switch (how) {
+	case 1: pthread_setspecific(key, none); break;
+	case 2: thread_state[THREAD_CFRAME / 8] = at(none); break;
+	case 3: thread_state[THREAD_CFRAME / 8] = at(last + 48); break;
+	case 4: top.frame = at(last); break;
+	case 5: top.frame = 0xffffffff81000000ull; break;
+	case 6: top.frame = 0x8000000000000000ull; break;
+	case 7: top.frame = at(comes); break;
+	case 8:
+		frames[0].is_entry = 0;
+		frames[0].previous = at(&frames[0]);
+		break;
+	case 9: frames[0].code = at(short_file); break;
+	case 10: frames[0].code = at(last); break;
+	case 11: frames[0].code = at(comes); break;
+	case 12:
+		frames[0].code = at(&codes[1]);
+		codes[1].name = at(none);
+		codes[1].file = 8;
+		break;
+	case 13:
+		frames[0].code = at(&codes[1]);
+		codes[1].linetable = at(none);
+		break;
+	case 14:
+		frames[0].code = at(&codes[1]);
+		linetable.size = ~0ull;
+		break;
+	case 15: top.previous = at(&top); break;
+	case 16: top.previous = at(none); break;
+	case 17: thread_state[THREAD_CFRAME / 8] = ~7ull; break;
+	default: break;
+	}
+}
+
+static void *come_and_go(void *argument)
+{
+	(void)argument;
+	while (!stop) {
+		char *page = pages + 2 * 4096;
+
+		mmap(page, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+		     -1, 0);
+		*(volatile char *)page = 0;
+		mmap(page, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	}
+	return NULL;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t end = now_ms() + (argc > 1 ? strtoull(argv[1], NULL, 10) : 1000);
+	unsigned int rounds = 0;
+	pthread_t thread;
+	FILE *f = tmpfile();
+
+	if (!f || ftruncate(fileno(f), 100))
+		return 1;
+	pages = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	short_file = (char *)mmap(NULL, 8192, PROT_READ, MAP_PRIVATE, fileno(f), 0) + 4096;
+	mprotect(pages + 4096, 4096, PROT_NONE);
+	pthread_key_create(&key, NULL);
+	_PyRuntime[RUNTIME_KEY / 8] = 1 | (uint64_t)key << 32;
+	thread_state[THREAD_ID / 8] = (uint64_t)pthread_self();
+	pthread_create(&thread, NULL, come_and_go, NULL);
+	while (now_ms() < end || rounds < 2) {
+		for (unsigned int how = 0; how < 36; how++) {
+			make_sound();
+			spoil(how % 2 ? how / 2 : 0);
+			for (uint64_t until = now_ms() + 5; now_ms() < until;)
+				;
+		}
+		make_sound();
+		rounds++;
+	}
+	stop = 1;
+	pthread_join(thread, NULL);
+	printf("%u rounds\n", rounds);
+	return 0;
+}
