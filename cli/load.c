@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/load_perf_data.h"
 #include "cli/lookahead.h"
 #include "core/alloc.h"
 #include "core/buffer.h"
@@ -19,6 +20,7 @@
 #include "output/filter.h"
 #include "output/gzip.h"
 #include "output/importer.h"
+#include "sampler/perf_data.h"
 #include "symbolizer/symbolizer.h"
 
 #define MAX_EXPANDED ((size_t)2 << 30) /* bytes of a gzip file */
@@ -99,12 +101,17 @@ static int load_recording(FILE *f, const char *name, const struct load_opts *opt
 static int load(FILE *f, const char *name, const struct load_opts *opts, bool expanded,
 		struct profile **ret_profile);
 
-/* perf's own file has no names in it; perf finds them, and prints what is read here. */
-static int refuse_perf_data(const char *name)
+/* A file of perf record holds no names: they come from the files that were mapped, if they are here. */
+static int load_perf(FILE *f, const char *name, const struct load_opts *opts,
+		     struct profile **ret_profile)
 {
-	log_error(0, "read '%s': it is a file of perf record, which holds no names", name);
-	log_hint("perf script -i '%s' | sprof report -", name);
-	return -EOPNOTSUPP;
+	struct symbolizer_opts symbolizer = { .no_inlines = opts->no_inlines };
+	struct symbolizer_stats stats;
+	int err = perf_data_load(f, name, !opts->no_warnings, &symbolizer.elsewhere, ret_profile);
+
+	if (!err && !opts->no_symbols)
+		symbolizer_run(*ret_profile, &symbolizer, &stats);
+	return err;
 }
 
 /* What is compressed is expanded in memory, and is then a file like any other. */
@@ -148,8 +155,8 @@ static int load(FILE *f, const char *name, const struct load_opts *opts, bool ex
 		err = load_recording(ahead.file, name, opts, ret_profile);
 	else if (gzip_is(ahead.head, ahead.size) && !expanded)
 		err = load_gzip(ahead.file, name, opts, ret_profile);
-	else if (ahead.size >= 8 && !memcmp(ahead.head, "PERFILE2", 8))
-		err = refuse_perf_data(name);
+	else if (perf_data_is(ahead.head, ahead.size))
+		err = load_perf(ahead.file, name, opts, ret_profile);
 	else
 		err = importer_detect(ahead.head, ahead.size)->read(ahead.file, name, ret_profile);
 	if (!err && opts->ret_note && !*opts->ret_note)

@@ -281,7 +281,7 @@ void symbolizer_run(struct profile *p, const struct symbolizer_opts *opts,
 		    struct symbolizer_stats *ret_stats)
 {
 	static const struct symbolizer_opts defaults;
-	bool here = recorded_here(p);
+	bool here = !(opts && opts->elsewhere) && recorded_here(p);
 	struct run r = { .profile = p };
 	struct want *wants;
 	size_t nr, end, named = 0;

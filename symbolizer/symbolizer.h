@@ -24,7 +24,9 @@ struct symbolizer_opts {
 	 */
 	int (*kernel_symbol)(void *context, uint64_t address, char *name, size_t size);
 	void *context;
-	bool no_inlines;       /* function names only: no DWARF is read */
+	bool no_inlines; /* function names only: no DWARF is read */
+	/* Recorded on another machine, or before it booted: what is in no file has no names here. */
+	bool elsewhere;
 	const char *debug_dir; /* where separate debug files lie; NULL: /usr/lib/debug */
 	/*
 	 * Asked for the debug files of modules that have a hundredth of the addresses at least, and

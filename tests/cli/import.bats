@@ -95,8 +95,41 @@ rows() { # the table of a profile, without what names the file
 	{ printf PERFILE2; head -c 300 /dev/zero; } >perf.data
 	run --separate-stderr "$SPROF" report perf.data
 	[ "$status" -eq 1 ]
-	[ "${stderr_lines[1]}" = "hint: perf script -i 'perf.data' | sprof report -" ]
+	[ "$stderr" = "sprof: cannot read 'perf.data': its header is damaged" ]
 	gzip -c <(gzip -c x.pb) >twice.gz
 	run --separate-stderr "$SPROF" report twice.gz
 	[ "$status" -eq 1 ]
+}
+
+# What perf records is read as perf itself reads it: the same samples, and, where no names of inlined functions differ,
+# the same stacks. OPTIONS...
+agrees_with_perf() {
+	perf record -q -o perf.data "$@" >/dev/null 2>perf.err || skip "perf cannot record here: $(head -1 perf.err)"
+	"$SPROF" fold perf.data >ours
+	perf script -i perf.data 2>/dev/null | "$SPROF" fold - >perfs
+	cat ours perfs
+	sed -i 's/__libc_start_main_impl_\[i\]/__libc_start_main/' ours perfs
+	[ "$(awk '{ n += $NF } END { print (n > 20) }' ours)" = 1 ]
+	diff <(sed 's/_\[k\].*//' ours | sort) <(sed 's/_\[k\].*//' perfs | sort)
+}
+
+@test "perf.data: call chains are as perf script prints them" {
+	agrees_with_perf -F 299 -g "$TARGETS/deep32_fp" 300
+	run "$SPROF" info perf.data
+	echo "$output"
+	[[ $output == *'source'*'perf record'*'event'*'cpu-clock'* || $output == *cycles* ]]
+}
+
+@test "perf.data: copied stacks are unwound as perf unwinds them, compressed ones too" {
+	agrees_with_perf -z -F 199 --call-graph dwarf,8192 "$TARGETS/deep32_nofp" 300
+	grep -q '_start;.*main;f1;f2;.*;f30;leaf' ours
+}
+
+@test "perf.data: a pipe of perf record is read, and one that was cut off says so" {
+	perf record -q -o - -F 299 -g "$TARGETS/deep32_fp" 200 2>perf.err >pipe || skip "perf cannot record here"
+	"$SPROF" fold - <pipe | grep -q '^deep32_fp;.*main;f1;f2;.*leaf_60 [1-9]'
+	head -c $(($(wc -c <pipe) - 5)) pipe >cut
+	run --separate-stderr "$SPROF" fold cut
+	[ "$status" -eq 0 ]
+	[[ $stderr == *"'cut': 1 of its records are damaged and left out"* ]]
 }

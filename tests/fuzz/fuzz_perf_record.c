@@ -1,13 +1,38 @@
 /*
- * Records of a perf ring. The first bytes are the header (type, misc) and whether samples carry a
- * call chain; the rest is the record. What is accepted must lie inside it.
+ * What the kernel and perf write. A file of perf record is read whole. Of anything else the first bytes
+ * are the header (type, misc) of a ring's record and whether samples carry a call chain; the rest is the
+ * record. What is accepted must lie inside it.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "imported.h"
+
+#include "sampler/perf_data.h"
 #include "sampler/perf_record.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static bool is_file(const char *data, size_t size)
+{
+	return perf_data_is(data, size);
+}
+
+static int read_file(FILE *f, const char *name, struct profile **ret_profile)
+{
+	struct perf_data_facts facts;
+	struct buffer data = { 0 };
+	int err = import_read_all(f, 1u << 24, &data);
+
+	(void)name;
+	if (!err)
+		err = perf_data_read(data.data, data.size, &facts, ret_profile);
+	if (!err)
+		free(facts.kernel_symbol);
+	buffer_fini(&data);
+	return err;
+}
+
+static int check_record(const uint8_t *data, size_t size)
 {
 	struct perf_event_header h = { 0 };
 	struct perf_record r;
@@ -35,4 +60,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	free(body);
 	return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const struct importer file = { .name = "perf.data",
+					      .is = is_file,
+					      .read = read_file };
+
+	return is_file((const char *)data, size) ? check_import(&file, data, size)
+						 : check_record(data, size);
 }
