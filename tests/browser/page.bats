@@ -52,6 +52,16 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+@test "the bar of a row stands clear of the underscores above it" {
+	page kinds.html <<-'EOT'
+		assert(await page.eval(`[...document.querySelectorAll("tbody td.name")].every(cell => {
+			const range = document.createRange();
+			range.selectNodeContents(cell.firstChild);
+			return cell.querySelector(".bar").getBoundingClientRect().top >= range.getBoundingClientRect().bottom + 2;
+		})`));
+	EOT
+}
+
 @test "a row lights up every frame of its function and says their sums" {
 	page kinds.html <<-'EOT'
 		await press("tbody tr", "parse");
