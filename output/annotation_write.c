@@ -8,6 +8,7 @@
 #include "core/alloc.h"
 #include "core/buffer.h"
 #include "core/column.h"
+#include "output/align.h"
 #include "output/annotation_code.h"
 #include "output/number.h"
 #include "output/source_text.h"
@@ -68,17 +69,11 @@ static const char *base_name(const char *path)
 
 /* ---- cells */
 
-static void add_spaces(struct buffer *b, size_t nr)
-{
-	memset(buffer_reserve(b, nr), ' ', nr);
-	b->size += nr;
-}
-
 static void add_right(struct buffer *b, struct buffer *cell, size_t width)
 {
 	size_t columns = text_columns(cell->data, cell->size);
 
-	add_spaces(b, columns < width ? width - columns : 1);
+	align_add_spaces(b, columns < width ? width - columns : 1);
 	buffer_add(b, cell->data, cell->size);
 	cell->size = 0;
 }
@@ -164,7 +159,7 @@ static void add_source(struct writer *w, struct buffer *text, const char *path, 
 		if (s[i] != '\t')
 			buffer_add_char(&plain, s[i]);
 		else
-			add_spaces(&plain, 8 - plain.size % 8);
+			align_add_spaces(&plain, 8 - plain.size % 8);
 	}
 	text_add_clean(text, plain.data, plain.size);
 	buffer_fini(&plain);
@@ -177,7 +172,7 @@ static void add_inlined_place(struct writer *w, struct buffer *text,
 {
 	const char *file = base_name(l->file);
 
-	add_spaces(text, 2 * (size_t)l->level);
+	align_add_spaces(text, 2 * (size_t)l->level);
 	buffer_add_string(text, w->opts->unicode ? "\xe2\x86\xb3 " : "> ");
 	buffer_add_string(text, w->opts->all->names.list[l->function].name);
 	if (*file) {
@@ -199,7 +194,7 @@ static void add_line(struct writer *w, const struct annotation_line *l)
 	buffer_add_string(w->b, color);
 	start = w->b->size;
 	if (l->level)
-		add_spaces(w->b, w->address_columns);
+		align_add_spaces(w->b, w->address_columns);
 	else if (l->line)
 		buffer_printf(w->b, "%*u", (int)w->address_columns, l->line);
 	else
@@ -292,9 +287,9 @@ static void add_places(struct writer *w, uint32_t frame, uint32_t levels)
 
 		buffer_add_string(w->b, w->opts->color ? "\033[36m" : "");
 		start = w->b->size;
-		add_spaces(w->b, w->address_columns);
+		align_add_spaces(w->b, w->address_columns);
 		add_numbers(w, NULL);
-		add_spaces(&text, 2 * (size_t)levels);
+		align_add_spaces(&text, 2 * (size_t)levels);
 		if (levels) {
 			buffer_add_string(&text, w->opts->unicode ? "\xe2\x86\xb3 " : "> ");
 			text_add_clean(&text, name, strlen(name));

@@ -9,6 +9,7 @@
 #include "core/alloc.h"
 #include "core/buffer.h"
 #include "core/column.h"
+#include "output/align.h"
 #include "output/label.h"
 #include "output/summary.h"
 #include "output/text.h"
@@ -109,29 +110,6 @@ static void measure(struct table *t)
 		t->widths[NAME] = left > NAME_MIN ? left : NAME_MIN;
 }
 
-static void add_spaces(struct buffer *b, size_t nr)
-{
-	memset(buffer_reserve(b, nr), ' ', nr);
-	b->size += nr;
-}
-
-/* Cut in the middle: both ends of a name tell most. Returns the columns used. */
-static size_t add_cut(struct table *t, const char *s, size_t n, size_t width)
-{
-	size_t columns = text_columns(s, n), head, tail;
-
-	if (columns <= width) {
-		buffer_add(t->b, s, n);
-		return columns;
-	}
-	head = text_head(s, n, width / 2);
-	tail = text_tail(s, n, (width - 1) / 2);
-	buffer_add(t->b, s, head);
-	buffer_add_string(t->b, t->opts->unicode ? "\xe2\x80\xa6" : "~");
-	buffer_add(t->b, s + n - tail, tail);
-	return text_columns(s, head) + 1 + text_columns(s + n - tail, tail);
-}
-
 static size_t add_name(struct table *t, const struct row *row)
 {
 	const struct buffer *cell = &row->cells[NAME];
@@ -139,7 +117,7 @@ static size_t add_name(struct table *t, const struct row *row)
 
 	if (row->of && text_columns(cell->data, cell->size) > width)
 		label_short(cell->data, cell->size, row->of->function->kind, &start, &size);
-	return add_cut(t, cell->data + start, size, width);
+	return align_add_cut(t->b, cell->data + start, size, width, t->opts->unicode);
 }
 
 /* Orange and blue tell more from less in every kind of colour vision; grey is within the error. */
@@ -168,16 +146,17 @@ static void add_row(struct table *t, const struct row *row)
 		if (!t->widths[c])
 			continue;
 		if (c != VERDICT)
-			add_spaces(t->b, t->widths[c] - columns);
+			align_add_spaces(t->b, t->widths[c] - columns);
 		buffer_add(t->b, row->cells[c].data, row->cells[c].size);
 		if (c == VERDICT)
-			add_spaces(t->b, t->widths[c] - columns);
+			align_add_spaces(t->b, t->widths[c] - columns);
 		buffer_add_string(t->b, "  ");
 	}
 	used = add_name(t, row);
 	if (t->widths[MODULE] && row->cells[MODULE].size) {
-		add_spaces(t->b, t->widths[NAME] - used + 2);
-		add_cut(t, row->cells[MODULE].data, row->cells[MODULE].size, t->widths[MODULE]);
+		align_add_spaces(t->b, t->widths[NAME] - used + 2);
+		align_add_cut(t->b, row->cells[MODULE].data, row->cells[MODULE].size,
+			      t->widths[MODULE], t->opts->unicode);
 	}
 	buffer_add_string(t->b, t->opts->color ? "\033[0m\n" : "\n");
 }

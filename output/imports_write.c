@@ -4,6 +4,7 @@
 
 #include "core/alloc.h"
 #include "core/buffer.h"
+#include "output/align.h"
 #include "output/imports.h"
 #include "output/number.h"
 #include "output/summary.h"
@@ -57,25 +58,13 @@ static int compare_flat(const void *a, const void *b, void *context)
 	return strcmp(profile_str(w->p, x->file), profile_str(w->p, y->file));
 }
 
-static void add_right(struct buffer *b, size_t start, size_t width)
-{
-	size_t used = b->size - start;
-
-	if (used >= width)
-		return;
-	buffer_reserve(b, width - used);
-	memmove(b->data + start + width - used, b->data + start, used);
-	memset(b->data + start, ' ', width - used);
-	b->size += width - used;
-}
-
 static void add_value(struct writer *w, uint64_t value)
 {
 	size_t start = w->b->size;
 
 	if (value)
 		summary_add_value(w->b, w->summary, value);
-	add_right(w->b, start, 10);
+	align_right(w->b, start, 10);
 }
 
 static void add_row(struct writer *w, uint32_t node, unsigned int depth)
@@ -88,13 +77,13 @@ static void add_row(struct writer *w, uint32_t node, unsigned int depth)
 		return;
 	start = w->b->size;
 	number_add_percent(w->b, n->total, w->summary->total);
-	add_right(w->b, start, 7);
+	align_right(w->b, start, 7);
 	add_value(w, n->total);
 	add_value(w, n->self);
 	add_value(w, n->finding);
 	start = w->b->size;
 	buffer_add_u64(w->b, n->samples);
-	add_right(w->b, start, 9);
+	align_right(w->b, start, 9);
 	buffer_printf(w->b, "  %*s", (int)(2 * depth), "");
 	if (node)
 		imports_add_name(w->b, profile_str(w->p, n->file));

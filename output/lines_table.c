@@ -5,6 +5,7 @@
 
 #include "core/buffer.h"
 #include "core/column.h"
+#include "output/align.h"
 #include "output/number.h"
 #include "output/source_text.h"
 #include "output/summary.h"
@@ -23,25 +24,13 @@ struct block {
 
 static const char *const end_names[NR_LINES_ENDS] = { "Python", "Native", "Kernel", "GPU" };
 
-static void pad(struct block *k, size_t start, size_t width)
-{
-	size_t used = text_columns(k->b->data + start, k->b->size - start);
-
-	if (used >= width)
-		return;
-	buffer_reserve(k->b, width - used);
-	memmove(k->b->data + start + width - used, k->b->data + start, k->b->size - start);
-	memset(k->b->data + start, ' ', width - used);
-	k->b->size += width - used;
-}
-
 static void add_share(struct block *k, uint64_t part, uint64_t whole)
 {
 	size_t start = k->b->size;
 
 	if (part)
 		number_add_percent(k->b, part, whole);
-	pad(k, start, SHARE);
+	align_right(k->b, start, SHARE);
 }
 
 static void add_value(struct block *k, uint64_t value)
@@ -50,7 +39,7 @@ static void add_value(struct block *k, uint64_t value)
 
 	if (value)
 		summary_add_value(k->b, k->summary, value);
-	pad(k, start, NUMBER + 1);
+	align_right(k->b, start, NUMBER + 1);
 }
 
 static void add_text(struct block *k, const char *s)
@@ -58,7 +47,7 @@ static void add_text(struct block *k, const char *s)
 	size_t start = k->b->size;
 
 	buffer_add_string(k->b, s);
-	pad(k, start, NUMBER + 1);
+	align_right(k->b, start, NUMBER + 1);
 }
 
 /* The source text of a line: tabs to eight columns, cut to what the terminal has left. */
@@ -136,14 +125,14 @@ static void add_kernprof_row(struct block *k, uint32_t line, const struct lines_
 		add_text(k, "-");
 		at = k->b->size;
 		buffer_printf(k->b, "%.1f", (double)sum->total / 1000);
-		pad(k, at, 13);
+		align_right(k->b, at, 13);
 		add_text(k, "-");
 		at = k->b->size;
 		buffer_printf(k->b, "%.1f",
 			      k->function->sum.total
 				      ? 100 * (double)sum->total / (double)k->function->sum.total
 				      : 0);
-		pad(k, at, 8);
+		align_right(k->b, at, 8);
 	} else {
 		buffer_printf(k->b, "%*s", 10 + 13 + 10 + 8, "");
 	}

@@ -10,6 +10,7 @@
 #include "core/alloc.h"
 #include "core/buffer.h"
 #include "core/column.h"
+#include "output/align.h"
 #include "output/label.h"
 #include "output/number.h"
 #include "output/summary.h"
@@ -119,36 +120,13 @@ static void measure(struct table *t)
 		t->widths[NAME] = left > NAME_MIN ? left : NAME_MIN;
 }
 
-static void add_spaces(struct buffer *b, size_t nr)
-{
-	memset(buffer_reserve(b, nr), ' ', nr);
-	b->size += nr;
-}
-
 static void add_right(struct table *t, const struct buffer *cell, size_t width)
 {
 	if (!width)
 		return;
-	add_spaces(t->b, width - text_columns(cell->data, cell->size));
+	align_add_spaces(t->b, width - text_columns(cell->data, cell->size));
 	buffer_add(t->b, cell->data, cell->size);
 	buffer_add_string(t->b, "  ");
-}
-
-/* Cut in the middle: both ends of a name tell most. Returns the columns used. */
-static size_t add_cut(struct table *t, const char *s, size_t n, size_t width)
-{
-	size_t columns = text_columns(s, n), head, tail;
-
-	if (columns <= width) {
-		buffer_add(t->b, s, n);
-		return columns;
-	}
-	head = text_head(s, n, width / 2);
-	tail = text_tail(s, n, (width - 1) / 2);
-	buffer_add(t->b, s, head);
-	buffer_add_string(t->b, t->opts->unicode ? "\xe2\x80\xa6" : "~");
-	buffer_add(t->b, s + n - tail, tail);
-	return text_columns(s, head) + 1 + text_columns(s + n - tail, tail);
 }
 
 static size_t add_name(struct table *t, const struct row *row)
@@ -157,8 +135,9 @@ static size_t add_name(struct table *t, const struct row *row)
 	size_t width = t->widths[NAME];
 
 	if (!row->short_size || text_columns(cell->data, cell->size) <= width)
-		return add_cut(t, cell->data, cell->size, width);
-	return add_cut(t, cell->data + row->short_start, row->short_size, width);
+		return align_add_cut(t->b, cell->data, cell->size, width, t->opts->unicode);
+	return align_add_cut(t->b, cell->data + row->short_start, row->short_size, width,
+			     t->opts->unicode);
 }
 
 static void add_times(struct buffer *b, const char *s, uint64_t nr)
@@ -193,8 +172,8 @@ static void add_bar(struct table *t, const struct tree_sum *sum)
 	}
 	total = total > solid ? total : solid;
 	add_times(t->b, unicode ? "\xe2\x96\x91" : "=", total - solid);
-	add_spaces(t->b, BAR - total);
-	add_spaces(t->b, 2);
+	align_add_spaces(t->b, BAR - total);
+	align_add_spaces(t->b, 2);
 }
 
 static void add_row(struct table *t, const struct row *row, const struct tree_sum *sum)
@@ -218,9 +197,10 @@ static void add_row(struct table *t, const struct row *row, const struct tree_su
 		add_right(t, &row->cells[c], t->widths[c]);
 	used = add_name(t, row);
 	if (t->widths[MODULE] && row->cells[MODULE].size) {
-		add_spaces(t->b, t->widths[NAME] - used + 2);
+		align_add_spaces(t->b, t->widths[NAME] - used + 2);
 		buffer_add_string(t->b, color && sum ? "\033[2m" : "");
-		add_cut(t, row->cells[MODULE].data, row->cells[MODULE].size, t->widths[MODULE]);
+		align_add_cut(t->b, row->cells[MODULE].data, row->cells[MODULE].size,
+			      t->widths[MODULE], t->opts->unicode);
 	}
 	buffer_add_string(t->b, color ? "\033[0m\n" : "\n");
 }

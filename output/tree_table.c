@@ -7,6 +7,7 @@
 #include "core/alloc.h"
 #include "core/buffer.h"
 #include "core/column.h"
+#include "output/align.h"
 #include "output/label.h"
 #include "output/number.h"
 #include "output/summary.h"
@@ -48,11 +49,10 @@ static int compare_totals(const void *a, const void *b, void *nodes)
 
 static void add_right(struct buffer *b, const struct buffer *cell, size_t width)
 {
-	size_t columns = text_columns(cell->data, cell->size);
+	size_t start = b->size;
 
-	while (columns++ < width)
-		buffer_add_char(b, ' ');
 	buffer_add(b, cell->data, cell->size);
+	align_right(b, start, width);
 	buffer_add_string(b, "  ");
 }
 
