@@ -268,7 +268,7 @@ static void print_summary(struct recording *r, const struct profile_stats *stats
 		 (unsigned long long)lost, complete, r->opts->output,
 		 (double)recfile_size_bytes(r->file) / 1024);
 	if (!stats->nr_samples)
-		log_info("no sample: the target used no CPU while it was watched");
+		log_info("no sample: nothing that was watched used the CPU");
 	if (stats->nr_limits)
 		log_warning("a table was full %llu times: see sprof info",
 			    (unsigned long long)stats->nr_limits);

@@ -19,10 +19,11 @@
 #include "core/log.h"
 #include "sampler/agent/meeting.h"
 #include "sampler/offline.h"
+#include "sampler/own_library.h"
 #include "sampler/python_files.h"
 #include "sampler/targets.h"
 #include "sampler/timer.h"
-#include "sampler/own_library.h"
+#include "sampler/timer_follow.h"
 #include "sampler/timer_library.h"
 
 #define SETTLE_NS (1000ull * 1000)
@@ -173,6 +174,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 	s->config.clock = config->wall_clock ? AGENT_CLOCK_WALL : AGENT_CLOCK_CPU;
 	s->config.tick_ns = tick_ns();
 	s->targets = targets_new();
+	s->follow = timer_follow_new();
 	s->codes = code_table_new();
 	s->pythons = config->no_python ? NULL : python_files_new();
 	s->queue = event_queue_new();
@@ -219,6 +221,7 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	s->out.sink = sink;
 	timer_meeting_serve(s->meeting, s);
 	timer_wake_tend(s);
+	timer_follow_tend(s);
 	timer_tend(s);
 	now = monotonic_ns();
 	timer_read_samples(s, now - SETTLE_NS);
@@ -230,6 +233,7 @@ static void source_stop(struct source *s, struct sink *sink)
 {
 	s->stopping = true;
 	timer_wake_end(s);
+	timer_follow_end(s);
 	timer_stop_processes(s);
 	s->out.sink = sink;
 	timer_tend(s);
@@ -261,6 +265,7 @@ static void source_close(struct source *s)
 	table_builder_free(s->builder); /* writes rules: before they are freed */
 	offline_unwinder_free(s->unwinder);
 	timer_wake_free(s);
+	timer_follow_free(s->follow);
 	timer_meeting_free(s->meeting);
 	if (s->epoll_fd >= 0)
 		close(s->epoll_fd);

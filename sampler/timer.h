@@ -30,6 +30,7 @@ struct offline_unwinder;
 struct python_codes;
 struct python_files;
 struct targets;
+struct timer_follow;
 struct timer_meeting;
 struct timer_sleeper;
 
@@ -59,6 +60,7 @@ struct timer_process {
 	pid_t *tids; /* that live, sorted, as of the last poll */
 	size_t nr_tids, tids_capacity;
 	uint64_t next_poll_ns, ended_ns;
+	uint64_t program;    /* which it runs, timer_follow.h; 0: not known */
 	uint64_t nr_lost;    /* as counted so far */
 	uint64_t blocked_ns; /* when threads that block our signal were last looked for */
 	bool blocked_said;
@@ -74,12 +76,14 @@ struct source {
 	struct timer_region_config config;
 	uint64_t start_ns; /* older samples do not count; 0: none does yet */
 	pid_t launched;
+	bool launched_came;
 	bool stopping;
 	struct targets *targets;
 	bool has_targets;
 	struct event_queue *queue;
 	struct timer_process *processes; /* newest first */
 	struct timer_sleeper *sleepers;	 /* that are to be woken */
+	struct timer_follow *follow;
 	struct code_table *codes;
 	struct table_builder *builder;
 	struct walk_arena_writer *arena;
@@ -145,26 +149,35 @@ void timer_detach(struct timer_process *p);
 
 /* timer_wake.c */
 
-/* Has it libsprof.so in it, listening? */
+/* Has it libsprof.so in it? */
+bool timer_wake_has_library(pid_t pid);
+/* And does that listen? */
 bool timer_wake_is_possible(pid_t pid);
 /*
  * Wakes it. 1: it has come. 0: it will come when it is seen to run. -EBUSY: it is another recorder's;
  * -ETIMEDOUT: it does not answer.
  */
 int timer_wake(struct source *s, pid_t pid);
+/* The same without waiting for it, or a word. */
+void timer_wake_begin(struct source *s, pid_t pid);
 /* Once in a round: those that have not come yet. */
 void timer_wake_tend(struct source *s);
 /* Was it asked to come? */
 bool timer_wake_expects(const struct source *s, pid_t pid);
 /* It has come. */
 void timer_wake_done(struct source *s, pid_t pid);
+/* Those that were not begun in silence. */
+void timer_wake_visit(const struct source *s, void (*visit)(const struct source *s, pid_t pid));
 /* It has another recorder. */
 void timer_wake_is_busy(struct source *s, pid_t pid);
 /* Those that never came are said. */
 void timer_wake_end(struct source *s);
 void timer_wake_free(struct source *s);
-/* Of a process that was sampled, no more is wanted: has it look, that it may sleep again. */
-void timer_wake_hush(const struct timer_process *p);
+/*
+ * Of a process that was sampled, no more is wanted: has it look, that it may sleep again. Until then a thread
+ * that is fit for it is waited for.
+ */
+void timer_wake_hush(const struct timer_process *p, uint64_t until_ns);
 
 /* timer_samples.c */
 

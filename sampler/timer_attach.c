@@ -14,6 +14,7 @@
 #include "sampler/attach.h"
 #include "sampler/inject_check.h"
 #include "sampler/source_timer.h"
+#include "sampler/timer_follow.h"
 #include "sampler/timer_library.h"
 
 static int refuse(pid_t pid, int err, const struct inject_reason *reason)
@@ -107,7 +108,10 @@ void source_timer_probe_process(pid_t pid, struct timer_way *ret)
 int timer_attach(struct source *s, pid_t pid)
 {
 	struct inject_reason reason = { "", "" };
-	int err = wake(s, pid);
+	int err;
+
+	timer_follow_spare(s, pid);
+	err = wake(s, pid);
 
 	if (err)
 		return err < 0 ? err : 0;

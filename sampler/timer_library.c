@@ -74,3 +74,15 @@ bool timer_library_is_loaded_by(const char *program, char *why, size_t why_size)
 	close(fd);
 	return good;
 }
+
+bool timer_library_is_static(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), loader;
+	Elf64_Ehdr ehdr = { 0 };
+
+	if (fd < 0)
+		return false;
+	loader = has_loader(fd, &ehdr);
+	close(fd);
+	return !loader;
+}

@@ -13,4 +13,7 @@
  */
 bool timer_library_is_loaded_by(const char *program, char *why, size_t why_size);
 
+/* Is that file a program without a loader of its own, which loads no library? */
+bool timer_library_is_static(const char *path);
+
 #endif

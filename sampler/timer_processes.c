@@ -16,12 +16,14 @@
 #include "sampler/proc_maps.h"
 #include "sampler/proc_status.h"
 #include "sampler/python_code.h"
+#include "sampler/timer_follow.h"
 #include "sampler/timer_vdso.h"
 #include "sampler/unwind_table.h"
 
 #define MAX_PROCESSES 4096
 #define GRACE_NS (1000ull * 1000 * 1000)
 #define FIRST_POLL_NS (50ull * 1000 * 1000)
+#define HUSH_NS (20ull * 1000 * 1000)
 #define REREAD_NS (20ull * 1000 * 1000)
 #define CREDIT 64u /* snapshots that a process may send from one round to the next */
 
@@ -139,6 +141,8 @@ int timer_add_process(struct source *s, pid_t pid, struct timer_process **ret)
 	p = xcalloc(1, sizeof(*p));
 	p->maps.pid = pid;
 	p->renumbers = timer_numbers_differ(pid);
+	p->program = timer_follow_program(pid);
+	s->launched_came |= pid == s->launched;
 	p->maps.known_ns = now;
 	p->next_poll_ns = now + FIRST_POLL_NS;
 	err = timer_region_new(&s->config, &p->region);
@@ -212,10 +216,12 @@ void timer_tend(struct source *s)
 
 void timer_stop_processes(struct source *s)
 {
+	uint64_t until = monotonic_ns() + HUSH_NS;
+
 	for (struct timer_process *p = s->processes; p; p = p->next)
 		timer_region_stop(&p->region);
 	for (struct timer_process *p = s->processes; p; p = p->next) {
-		timer_wake_hush(p);
+		timer_wake_hush(p, until);
 		timer_detach(p);
 	}
 }

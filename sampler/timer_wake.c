@@ -30,13 +30,13 @@
 #define RESTARTS_NS (500ull * 1000 * 1000) /* after that a thread that waits will do, */
 #define POLLS_NS (2000ull * 1000 * 1000)   /* and after that one in poll(2) */
 #define ANSWER_NS (1000ull * 1000 * 1000)  /* who does not come by then does not listen */
-#define HUSH_NS (20ull * 1000 * 1000)
 
 struct timer_sleeper {
 	struct timer_sleeper *next;
 	pid_t pid;
 	uint64_t since_ns, sent_ns; /* 0: no signal yet */
 	bool busy, given_up;
+	bool quiet; /* somebody else says it if it does not come */
 };
 
 /* ---- does it listen? */
@@ -48,7 +48,7 @@ static bool catches(const char *status, int signal)
 	return value && strtoull(value, NULL, 16) >> (signal - 1) & 1;
 }
 
-static bool maps_library(pid_t pid)
+bool timer_wake_has_library(pid_t pid)
 {
 	char path[64], *line = NULL;
 	bool found = false;
@@ -72,7 +72,7 @@ bool timer_wake_is_possible(pid_t pid)
 	char text[8192];
 
 	return !proc_status_text(pid, text, sizeof(text)) && catches(text, MEETING_WAKE_SIGNAL) &&
-	       maps_library(pid);
+	       timer_wake_has_library(pid);
 }
 
 /* ---- who is to get the signal? */
@@ -204,15 +204,28 @@ static int try(struct source *s, struct timer_sleeper *w)
 	return err == -EAGAIN || err == -ESRCH ? 0 : err;
 }
 
-int timer_wake(struct source *s, pid_t pid)
+static struct timer_sleeper *add(struct source *s, pid_t pid)
 {
 	struct timer_sleeper *w = xcalloc(1, sizeof(*w));
-	int err = 0;
 
 	w->pid = pid;
 	w->since_ns = monotonic_ns();
 	w->next = s->sleepers;
 	s->sleepers = w;
+	return w;
+}
+
+void timer_wake_begin(struct source *s, pid_t pid)
+{
+	if (!find(s, pid))
+		add(s, pid)->quiet = true;
+}
+
+int timer_wake(struct source *s, pid_t pid)
+{
+	struct timer_sleeper *w = add(s, pid);
+	int err = 0;
+
 	while (!err && find(s, pid)) {
 		if (!w->sent_ns && monotonic_ns() - w->since_ns > AT_ONCE_NS)
 			return 0;
@@ -228,10 +241,11 @@ int timer_wake(struct source *s, pid_t pid)
 static void give_up(struct timer_sleeper *w, int err)
 {
 	w->given_up = true;
-	log_warning("process %d is not sampled: %s", (int)w->pid,
-		    err == -EBUSY	? "another sprof samples it"
-		    : err == -ETIMEDOUT ? "its " TIMER_LIBRARY " does not answer"
-					: strerror(-err));
+	if (!w->quiet)
+		log_warning("process %d is not sampled: %s", (int)w->pid,
+			    err == -EBUSY	? "another sprof samples it"
+			    : err == -ETIMEDOUT ? "its " TIMER_LIBRARY " does not answer"
+						: strerror(-err));
 }
 
 static bool has_gone(const struct timer_sleeper *w)
@@ -254,6 +268,13 @@ void timer_wake_tend(struct source *s)
 	}
 }
 
+void timer_wake_visit(const struct source *s, void (*visit)(const struct source *s, pid_t pid))
+{
+	for (const struct timer_sleeper *w = s->sleepers; w; w = w->next)
+		if (!w->quiet)
+			visit(s, w->pid);
+}
+
 void timer_wake_free(struct source *s)
 {
 	while (s->sleepers)
@@ -263,24 +284,21 @@ void timer_wake_free(struct source *s)
 void timer_wake_end(struct source *s)
 {
 	for (const struct timer_sleeper *w = s->sleepers; w; w = w->next)
-		if (!w->given_up && !has_gone(w))
+		if (!w->given_up && !w->quiet && !has_gone(w))
 			log_warning("process %d was not sampled: none of its threads was seen to "
 				    "run",
 				    (int)w->pid);
 	timer_wake_free(s);
 }
 
-void timer_wake_hush(const struct timer_process *p)
+void timer_wake_hush(const struct timer_process *p, uint64_t until_ns)
 {
 	pid_t tid = 0;
 
-	if (p->ended_ns || p->attach || !timer_wake_is_possible(p->maps.pid))
+	if (p->ended_ns || p->attach)
 		return;
-	for (uint64_t end = monotonic_ns() + HUSH_NS; !tid && monotonic_ns() < end;) {
-		tid = choose_thread(p->maps.pid, RESTARTS_NS + 1);
-		if (!tid)
-			nanosleep(&(struct timespec){ 0, LOOK_NS }, NULL);
-	}
+	while (!(tid = choose_thread(p->maps.pid, RESTARTS_NS + 1)) && monotonic_ns() < until_ns)
+		nanosleep(&(struct timespec){ 0, LOOK_NS }, NULL);
 	if (tid)
 		send_value(p->maps.pid, tid, MEETING_HUSH);
 }

@@ -1,7 +1,7 @@
 /*
  * Works and sleeps under a seccomp filter, until SECONDS have passed or the file of END_FILE is there:
  *
- *	seccomped KIND SECONDS
+ *	seccomped KIND SECONDS [PROGRAM ARGUMENTS...]	becomes that program instead of working
  *
  *	allow	everything
  *	docker	what containers have by default: a list of what is allowed, two of them by their arguments; else EPERM
@@ -250,5 +250,7 @@ int main(int argc, char **argv)
 		put_one(SYS_reboot, SECCOMP_RET_ERRNO | EPERM);
 		install();
 	}
+	if (argc > 3)
+		execvp(argv[3], argv + 3);
 	return work(seconds);
 }
