@@ -167,7 +167,7 @@ static int draw(const struct diff_opts *o, const struct diff_view *v)
 	int err;
 
 	if (view_is_html(o->output))
-		html_write(&b, v->diff->tree, v->after, NULL, &svg);
+		html_write(&b, v->diff->tree, v->after, NULL, NULL, 0, &svg);
 	else
 		svg_write(&b, v->diff->tree, v->after, &svg);
 	err = view_write(o->output, &b);

@@ -9,6 +9,7 @@
 #include "cli/filter_opts.h"
 #include "cli/view.h"
 #include "core/buffer.h"
+#include "core/column.h"
 #include "core/log.h"
 #include "output/filter.h"
 #include "output/html.h"
@@ -33,7 +34,8 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "title", 't', "TEXT", 0, "Title of the picture (default: what was recorded)", 0 },
 	{ VIEW_COLUMN_OPTION,
-	  "What to show: cpu, gpu, gpu-idle, launches, ... (default: CPU time if there is any)",
+	  "What to show: cpu, gpu, gpu-idle, launches, ... (default: CPU time if there is any); a "
+	  "page can be switched to the others",
 	  0 },
 	{ "html", OPTION_HTML, NULL, 0, "A page, whatever FILE is called", 0 },
 	{ "no-js", OPTION_NO_JS, NULL, 0,
@@ -82,6 +84,40 @@ static const struct argp argp = {
 	NULL,
 };
 
+/* The other columns of the profile, which a page can switch to; returns how many. */
+static size_t add_columns(const struct flame_opts *o, const struct view *v,
+			  struct html_column *columns)
+{
+	bool present[NR_COLUMNS];
+	size_t nr = 0;
+
+	columns_present(v->profile, present);
+	for (int c = 0; c < NR_COLUMNS && !o->no_js; c++) {
+		struct tree_opts opts = o->tree;
+		struct tree *tree;
+
+		opts.column_given = true;
+		opts.column = (enum profile_column)c;
+		if (!present[c] || opts.column == v->tree->column ||
+		    tree_new(v->profile, &opts, &tree))
+			continue;
+		columns[nr].tree = tree;
+		summary_init(&columns[nr++].summary, v->profile, tree, v->note ? v->note : "");
+	}
+	return nr;
+}
+
+static void write_page(struct buffer *b, const struct flame_opts *o, const struct view *v,
+		       const struct svg_opts *svg)
+{
+	struct html_column columns[NR_COLUMNS];
+	size_t nr = add_columns(o, v, columns);
+
+	html_write(b, v->tree, &v->summary, v->profile, columns, nr, svg);
+	while (nr--)
+		tree_free((struct tree *)columns[nr].tree);
+}
+
 static int write_picture(const struct flame_opts *o, const struct view *v)
 {
 	const struct svg_opts svg = {
@@ -94,7 +130,7 @@ static int write_picture(const struct flame_opts *o, const struct view *v)
 	int err;
 
 	if (o->html)
-		html_write(&b, v->tree, &v->summary, v->profile, &svg);
+		write_page(&b, o, v, &svg);
 	else
 		svg_write(&b, v->tree, &v->summary, &svg);
 	err = view_write(to_default ? default_output : o->output, &b);

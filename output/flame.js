@@ -32,7 +32,7 @@ const HELP = [["click, Enter", "zoom into a frame, or out to one below"], ["Esc,
 	["m", "light up every frame of the function"], ["i", "bottom-up: who calls what takes the time"],
 	["v", "upside down"], ["r", "merge recursion"], ["l, k", "hide inlined, kernel functions"],
 	["o", "order: name, total, self, time"], ["t", "by thread name, thread, process, or neither"],
-	["y", "copy the name"], ["?", "this"]];
+	["c", "another column"], ["y", "copy the name"], ["?", "this"]];
 
 function modeText() {
 	const {trees} = shown;
@@ -40,6 +40,30 @@ function modeText() {
 		mode.noInlined && "without inlined", mode.noKernel && "without kernel", mode.order !== "name" && "by " + mode.order,
 		mode.by !== "name" && (mode.by === "none" ? "threads together" : "by " + mode.by),
 		mode.range && `${time(mode.range[0] * 1000)} to ${time(mode.range[1] * 1000)}`].filter(Boolean).join(", ");
+}
+
+/* "g2 GPU;n2 native;": geometry as in output/svg.c. */
+function showLegend(kinds) {
+	const legend = part("legend"), key = legend.firstElementChild, y = Number(key.querySelector("text").getAttribute("y"));
+	let x = MARGIN + 31 + 173 + 16;
+	legend.replaceChildren(key);
+	for (const kind of kinds.split(";").filter(Boolean)) {
+		const [, color, name] = /^(\S+) (.*)$/.exec(kind), g = element("g", {class: color});
+		g.append(element("rect", {x, y: y - 9, width: 12, height: 10}));
+		if (color[0] === "x")
+			g.append(element("rect", {class: "h", x, y: y - 9, width: 12, height: 10}));
+		g.append(element("text", {x: x + 17, y}, name));
+		legend.append(g);
+		x += 17 + Math.floor(name.length * 7.23) + 16;
+	}
+}
+
+/* What stands beside the boxes follows the column. */
+function sayColumn() {
+	const {origin, facts, legend} = sources[current];
+	head.origin = origin;
+	part("facts").textContent = facts;
+	showLegend(legend);
 }
 
 /* Three lines at the top: about a box, or how to go on. */
@@ -197,6 +221,7 @@ const KEYS = {
 	r: () => setMode({merge: !mode.merge}), l: () => setMode({noInlined: !mode.noInlined}),
 	k: () => setMode({noKernel: !mode.noKernel}), o: () => setMode({order: after(orders(), mode.order)}),
 	t: () => setMode({by: after(groupings(), mode.by)}), s: () => showCallers(functionAt()),
+	c: () => sources.length > 1 && setColumn((current + 1) % sources.length),
 	m: () => functionAt() > 0 && mark(functionAt()), y: copy, "?": () => toggleHelp(),
 };
 
@@ -260,7 +285,7 @@ function html(name, attributes, ...content) {
 function makeHelp() {
 	head.help = element("foreignObject", {class: "help", x: MARGIN, y: HEAD - 4, width: 600, height: 20 * HELP.length + 24});
 	const list = html("dl", {role: "dialog", "aria-label": "keys"});
-	for (const [keys, what] of HELP)
+	for (const [keys, what] of HELP.filter(([keys]) => keys !== "c" || sources.length > 1))
 		list.append(html("dt", {}, keys), html("dd", {}, what));
 	head.help.append(list);
 	head.help.style.display = "none";
@@ -277,6 +302,8 @@ function makeHead() {
 	head.g = element("g", {class: "head"});
 	head.ground = element("rect", {class: "ground", width: 1200, height: HEAD - 8});
 	head.origin = first.textContent;
+	if (current)
+		sayColumn();
 	head.lines = [40, 55, 70].map((y, i) =>
 		element("text", {x: MARGIN, y, class: i ? "" : "first"}));
 	status.replaceChildren(...head.lines);

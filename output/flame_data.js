@@ -22,6 +22,9 @@ let base = null;     /* the tree as recorded */
 let wholes = null;   /* the first tree of a diff: what changes are parts of */
 let timeline = null; /* {time, node, thread, weight: by sample; threads: [{pid, tid, name}]}, times in us */
 
+/* The columns that a page can show, {name, title, origin, facts, legend, text}, the first one at first; none in an SVG. */
+let sources = [], current = 0, loads = 0;
+
 async function inflate(text) {
 	const bytes = Uint8Array.fromBase64 ? Uint8Array.fromBase64(text) :
 		Uint8Array.from(atob(text), c => c.charCodeAt(0));
@@ -123,9 +126,19 @@ function decode(data) {
 	modules = from.strings();
 	files = from.strings();
 	functions = decodeFunctions(from);
+	wholes = null;
 	base = decodeTree(from, flags);
-	if (flags & FLAG_TIMELINE)
-		timeline = decodeTimeline(from);
+	timeline = flags & FLAG_TIMELINE ? decodeTimeline(from) : null;
+}
+
+/* Takes another column in the place of what there is; false where one more was asked for meanwhile. */
+async function load(index) {
+	const nr = ++loads, data = await inflate(sources[index].text);
+	if (nr !== loads)
+		return false;
+	decode(data);
+	current = index;
+	return true;
 }
 
 function totalsOf(tree, values) {

@@ -1,9 +1,11 @@
 /* Without what it takes, the static picture stays as it is. */
 if (typeof DecompressionStream === "function") {
-	const data = document.querySelector(".data");
-	inflate(data.textContent).then(bytes => {
-		data.remove();
-		decode(bytes);
+	const data = [...document.querySelectorAll(".data")];
+	sources = data.map(({dataset, textContent}) => ({...dataset, text: textContent}));
+	load(sourceOf(location.hash.slice(1))).then(() => {
+		data.forEach(e => e.remove());
+		if (sources.length < 2)
+			sources = [];
 		makeHead();
 		if (typeof makePage === "function")
 			makePage();

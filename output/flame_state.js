@@ -3,7 +3,7 @@
 
 const mode = {invert: false, flip: false, merge: false, noInlined: false, noKernel: false, order: "name", by: "name",
 	range: null, sandwich: -1};
-const listeners = {mode: [], drawn: [], found: []};
+const listeners = {mode: [], drawn: [], found: [], data: []};
 const tell = what => listeners[what].forEach(f => f());
 
 let plainKey = "", plainTree = null;
@@ -94,6 +94,8 @@ const SWITCHES = {i: "invert", v: "flip", r: "merge", l: "noInlined", k: "noKern
 
 function stateText() {
 	const state = new URLSearchParams();
+	if (current)
+		state.set("c", sources[current].name);
 	for (const key in SWITCHES)
 		if (mode[SWITCHES[key]])
 			state.set(key, "1");
@@ -126,8 +128,38 @@ function keepState(push) {
 	}
 }
 
+const sourceOf = text => Math.max(0, sources.findIndex(s => s.name === new URLSearchParams(text).get("c")));
+
+async function useSource(index, text) {
+	if (!await load(index))
+		return;
+	plainTree = null;
+	sayColumn();
+	tell("data");
+	applyState(text);
+	keepState(true);
+}
+
+/* Another column, looked at as this one is. */
+function setColumn(index) {
+	const state = new URLSearchParams(stateText());
+	state.delete("c");
+	if (index)
+		state.set("c", sources[index].name);
+	if (index !== current)
+		useSource(index, state.toString());
+}
+
 function readState() {
-	const state = new URLSearchParams(location.hash.slice(1));
+	const text = location.hash.slice(1), index = sourceOf(text);
+	if (index === current)
+		applyState(text);
+	else
+		useSource(index, text);
+}
+
+function applyState(text) {
+	const state = new URLSearchParams(text);
 	const one = (key, values) => values.includes(state.get(key)) ? state.get(key) : "name";
 	const f = key => state.has(key) ? functionOf(state.get(key)) : -1;
 	for (const key in SWITCHES)

@@ -12,27 +12,47 @@ function button(text, title, onClick) {
 
 const TOGGLES = [["invert", "bottom-up", "i"], ["flip", "upside down", "v"], ["merge", "merge recursion", "r"],
 	["noInlined", "hide inlined", "l"], ["noKernel", "hide kernel", "k"]];
+const ORDER_NAMES = ["name", "total", "self", "time"], BY_NAMES = ["name", "thread", "process", "none"];
 const NAMES = {name: "name", total: "total", self: "self", time: "time", thread: "thread", process: "process", none: "nothing"};
 
-function makeSelect(text, key, values) {
-	const label = html("label", {}, text + " "), select = html("select", {"aria-label": text});
-	for (const value of values)
-		select.append(html("option", {value}, key === "by" && value === "name" ? "thread name" : NAMES[value]));
-	select.addEventListener("change", () => setMode({[key]: select.value}));
-	listeners.mode.push(() => { select.value = mode[key]; });
+function makeLabelled(text, select) {
+	const label = html("label", {}, text + " ");
+	select.setAttribute("aria-label", text);
 	label.append(select);
 	return label;
 }
 
+/* Of `values` those that can be had now: without times there are no threads. */
+function makeSelect(text, key, values, available) {
+	const select = html("select", {});
+	const fill = () => select.replaceChildren(...values.filter(value => available().includes(value)).map(value =>
+		html("option", {value}, key === "by" && value === "name" ? "thread name" : NAMES[value])));
+	fill();
+	select.addEventListener("change", () => setMode({[key]: select.value}));
+	listeners.data.push(fill);
+	listeners.mode.push(() => { select.value = mode[key]; });
+	return makeLabelled(text, select);
+}
+
+function makeColumns() {
+	const select = html("select", {});
+	sources.forEach(({title}, i) => select.append(html("option", {value: i}, title)));
+	select.addEventListener("change", () => setColumn(Number(select.value)));
+	listeners.mode.push(() => { select.value = current; });
+	return makeLabelled("column", select);
+}
+
 function makeTools() {
 	const bar = html("nav", {class: "tools", "aria-label": "how the picture is drawn"});
+	if (sources.length > 1)
+		bar.append(makeColumns());
 	for (const [key, text, letter] of TOGGLES) {
 		const b = button(text, `${text} (${letter})`, () => setMode(key === "invert" ?
 			{invert: !mode.invert, sandwich: -1} : {[key]: !mode[key]}));
 		listeners.mode.push(() => b.setAttribute("aria-pressed", String(mode[key])));
 		bar.append(b);
 	}
-	bar.append(makeSelect("order by", "order", orders()), makeSelect("split by", "by", groupings()));
+	bar.append(makeSelect("order by", "order", ORDER_NAMES, orders), makeSelect("split by", "by", BY_NAMES, groupings));
 	const back = button("\u2190", "back (u)", () => history.back()), forth = button("\u2192", "forward (U)", () => history.forward());
 	back.setAttribute("aria-label", "back");
 	forth.setAttribute("aria-label", "forward");
@@ -276,6 +296,19 @@ function listenToHeat() {
 	heat.box.addEventListener("keydown", onHeatKey);
 }
 
+/* A column without times has no heat map. */
+function showHeat() {
+	if (!heat.box && timeline)
+		makeHeat();
+	else if (heat.box)
+		heat.box.hidden = !timeline;
+	if (!timeline)
+		return;
+	measureHeat();
+	heat.box.setAttribute("aria-valuemax", heat.columns);
+	drawHeat();
+}
+
 function makeHeat() {
 	measureHeat();
 	heat.box = html("div", {class: "heat", role: "slider", tabindex: "0", "aria-label": "time chosen", "aria-valuemin": "0",
@@ -286,8 +319,8 @@ function makeHeat() {
 	heat.box.append(heat.canvas, heat.brush, heat.text);
 	scroller.before(heat.box);
 	listenToHeat();
-	listeners.mode.push(showBrush);
-	new ResizeObserver(drawHeat).observe(heat.canvas);
+	listeners.mode.push(() => timeline && showBrush());
+	new ResizeObserver(() => timeline && drawHeat()).observe(heat.canvas);
 }
 
 function makePage() {
@@ -296,4 +329,5 @@ function makePage() {
 	makeTable();
 	if (timeline)
 		makeHeat();
+	listeners.data.push(showHeat);
 }

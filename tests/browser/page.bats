@@ -296,6 +296,73 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+@test "a page shows any column of its recording, chosen by a control, a key or the address" {
+	cp "$BATS_TEST_DIRNAME/../golden/recordings/gpu.data" .
+	"$SPROF" flame gpu.data -o gpu.html
+	"$SPROF" flame gpu.data --column gpu -o only.html
+	for c in gpu launches; do "$SPROF" report --column $c --json gpu.data >$c.json; done
+	page gpu.html <<-EOT
+		const gpu = $(jq -c '[.rows[] | [.function, .self_ns, .total_ns]]' gpu.json);
+		const launches = $(jq -c '[.rows[] | [.function, .self, .total]]' launches.json);
+		const facts = () => page.eval("document.querySelector('.facts').textContent");
+		const origin = async () => (await page.status())[0];
+		const choose = async text => {
+			await page.eval(\`(() => {
+				const select = document.querySelector(".tools select[aria-label=column]");
+				select.value = [...select.options].find(o => o.text === \${JSON.stringify(text)}).value;
+				select.dispatchEvent(new Event("change"));
+			})()\`);
+			await until(\`document.querySelector(".tools select[aria-label=column]").selectedOptions[0].text === \${JSON.stringify(text)}
+				&& !document.querySelector(".facts").textContent.startsWith("360 samples")\`);
+		};
+		const legend = () => page.eval("document.querySelector('.legend').innerHTML.replace(/ y=\"[0-9.]*\"/g, '')");
+		const before = [await facts(), await origin(), await rows(), await legend()];
+		assert.match(before[0], /^360 samples/);
+		assert.match(before[1], /999 Hz/);
+		assert.deepStrictEqual(await page.eval("[...document.querySelector('.tools select').options].map(o => o.text)"),
+			["CPU time", "GPU time", "GPU idle time", "GPU launches", "GPU gaps", "bytes copied"]);
+		await choose("GPU time");
+		assert.strictEqual(await facts(), "10 launches, 0 lost, 0% truncated, 0% unsymbolized, every one counted");
+		assert.match(await origin(), /^GPU time in/);
+		assert.strictEqual(await page.eval("location.hash"), "#c=gpu");
+		assert.deepStrictEqual((await rows()).map(r => r[0]).sort(), gpu.map(r => r[0]).sort());
+		const kernel = gpu.filter(r => r[1]).sort((a, b) => b[1] - a[1])[0];
+		assert.strictEqual((await rows())[0][0], kernel[0]);
+		assert(await page.eval("document.querySelector('.heat').hidden"), "no samples, no heat map");
+		// Times in the tooltip, the colour of a kernel, and a picture that is whole.
+		await tiles();
+		await page.hover(kernel[0].slice(0, 6));
+		await until("/ ms|us/.test(document.querySelector('.status').textContent)");
+		assert(await page.eval("[...document.querySelectorAll('.frames g')].some(g => /^g[0-9]/.test(g.className.baseVal))"));
+		assert.match(await legend(), />GPU</);
+		await choose("GPU launches");
+		assert.deepStrictEqual((await rows()).map(r => r[0]).sort(), launches.map(r => r[0]).sort());
+		await page.eval("document.activeElement.blur()");
+		await page.key("u");
+		await until("location.hash === '#c=gpu' && document.querySelector('.facts').textContent.startsWith('10 launches')");
+		await page.key("u");
+		await until("document.querySelector('.facts').textContent.startsWith('360 samples')");
+		assert.deepStrictEqual([await facts(), await origin(), await rows(), await legend()], before);
+		await page.key("c");
+		await until("location.hash === '#c=gpu'");
+	EOT
+	# What is looked for stays; the address opens the column; --column says which comes first.
+	page gpu.html#c=gpu-idle <<-'EOT'
+		assert.match((await page.status())[0], /^GPU idle/i);
+		await page.key("i");
+		await search("^.");
+		await page.eval("document.activeElement.blur()");
+		await page.key("c");
+		await until("/^#c=launches&i=1&q=/.test(location.hash)");
+		assert.strictEqual(await page.eval("document.querySelector('input').value"), "^.");
+	EOT
+	page only.html <<-'EOT'
+		assert.match((await page.status())[0], /^GPU time in/);
+		assert.strictEqual(await page.eval("document.querySelector('.tools select').selectedOptions[0].text"), "GPU time");
+	EOT
+	[ "$("$SPROF" flame --html complete.data | grep -c 'class="data"')" = 1 ]
+}
+
 @test "a diff as a page has its changes in the table" {
 	"$SPROF" diff before.folded after.folded -o d.html >/dev/null
 	page d.html <<-'EOT'
