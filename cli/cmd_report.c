@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "cli/filter_opts.h"
+#include "cli/load.h"
 #include "cli/report_annotate.h"
 #include "cli/report_facts.h"
+#include "cli/report_sampled.h"
 #include "cli/report_shape.h"
 #include "cli/terminal.h"
 #include "cli/view.h"
@@ -39,6 +41,7 @@ struct report_opts {
 	enum report_table table;
 	uint64_t skip;
 	struct report_shape shape;
+	struct report_sampled sampled;
 };
 
 static const struct argp_option options[] = {
@@ -47,7 +50,9 @@ static const struct argp_option options[] = {
 	  "What to show: cpu, gpu, gpu-idle, launches, ... (default: CPU time if there is any)",
 	  0 },
 	{ "sort", 's', "self|total", 0,
-	  "Rank functions by the time in themselves (default) or with all they call", 0 },
+	  "Rank functions by the time in themselves (default) or with all they call; tottime and "
+	  "cumtime are the same",
+	  0 },
 	{ "rows", 'n', "ROWS", 0,
 	  "At most so many functions, 0 = all (default: 40, 10 with --annotate; all with --json)",
 	  0 },
@@ -69,9 +74,11 @@ static const struct argp_option options[] = {
 
 static enum ranking_key parse_key(const char *text, struct argp_state *state)
 {
-	if (strcmp(text, "self") && strcmp(text, "total"))
+	if (!strcmp(text, "self") || !strcmp(text, "tottime"))
+		return RANKING_SELF;
+	if (strcmp(text, "total") && strcmp(text, "cumtime"))
 		argp_error(state, "cannot sort by '%s', only by self or total", text);
-	return strcmp(text, "self") ? RANKING_TOTAL : RANKING_SELF;
+	return RANKING_TOTAL;
 }
 
 static void set_table(struct report_opts *o, enum report_table table, struct argp_state *state)
@@ -88,6 +95,8 @@ static void check(const struct report_opts *o, struct argp_state *state)
 	if (o->table && (o->filter || o->tree.column_given || o->shape.is_given))
 		argp_error(state, "a table of what was counted is of the whole recording: it takes "
 				  "no filter, no column and no other shape");
+	if (o->sampled.table && (o->table || o->shape.is_given))
+		argp_error(state, "one table at a time");
 	if (o->json && o->shape.separator)
 		argp_error(state, "one of --json, --csv, --tsv at a time");
 	if (o->shape.direction == REPORT_ANNOTATE &&
@@ -104,6 +113,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &o->filter;
 		state->child_inputs[1] = &o->shape;
+		state->child_inputs[2] = &o->sampled;
 		return 0;
 	case 'o': o->output = arg; return 0;
 	case 's': o->key = parse_key(arg, state); return 0;
@@ -152,6 +162,7 @@ static const struct argp argp = {
 	"  sprof report --ranges --skip 10 >step.md\n",
 	(const struct argp_child[]){ { &filter_argp, 0, "Filters:", 4 },
 				     { &report_shape_argp, 0, "What the rows are:", 1 },
+				     { &report_sampled_argp, 0, "Other tables of the samples:", 1 },
 				     { 0 } },
 	NULL,
 	NULL,
@@ -235,6 +246,28 @@ static int report_counted(const struct report_opts *o)
 	return report_facts(&facts) ? 1 : 0;
 }
 
+static int report_sampled(struct buffer *b, const struct report_opts *o, const struct view *v)
+{
+	const struct report_sampled_opts opts = {
+		.name = o->input ? o->input : LOAD_DEFAULT_PATH,
+		.key = o->key,
+		.max_rows = o->rows,
+		.json = o->json,
+	};
+
+	return report_sampled_write(b, &o->sampled, v, &opts);
+}
+
+static int report_samples(struct buffer *b, const struct report_opts *o, const struct view *v)
+{
+	if (o->sampled.table)
+		return report_sampled(b, o, v);
+	if (o->shape.direction == REPORT_ANNOTATE)
+		return write_annotated(b, o, v);
+	(o->shape.is_tree ? write_tree : write_rows)(b, o, v);
+	return 0;
+}
+
 static int report_main(int argc, char **argv)
 {
 	struct report_opts o = { .key = RANKING_SELF };
@@ -252,14 +285,10 @@ static int report_main(int argc, char **argv)
 		report_shape_apply(&o.shape, v.profile);
 		err = view_build(&v, o.input, &o.tree);
 	}
-	if (!err) {
-		if (o.shape.direction == REPORT_ANNOTATE)
-			err = write_annotated(&b, &o, &v);
-		else
-			(o.shape.is_tree ? write_tree : write_rows)(&b, &o, &v);
-		if (!err)
-			err = view_write(o.output, &b);
-	}
+	if (!err)
+		err = report_samples(&b, &o, &v);
+	if (!err)
+		err = view_write(o.output, &b);
 	filter_free(o.filter);
 	report_shape_fini(&o.shape);
 	buffer_fini(&b);

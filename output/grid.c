@@ -66,6 +66,18 @@ void grid_time(struct grid *g, uint64_t ns)
 	buffer_add_u64(&c->json, ns);
 }
 
+void grid_seconds(struct grid *g, uint64_t ns, int decimals)
+{
+	struct grid_cell *c = next_cell(g);
+	uint64_t unit = 1, rounded;
+
+	for (int i = 0; i < decimals; i++)
+		unit *= 10;
+	rounded = number_scale(ns, unit, 1000000000);
+	buffer_printf(&c->text, "%" PRIu64 ".%0*" PRIu64, rounded / unit, decimals, rounded % unit);
+	buffer_add_u64(&c->json, ns);
+}
+
 void grid_bytes(struct grid *g, uint64_t bytes)
 {
 	struct grid_cell *c = next_cell(g);

@@ -35,6 +35,8 @@ void grid_text(struct grid *g, const char *s);		     /* a string */
 void grid_path(struct grid *g, const char *s, size_t depth); /* the same; indented in text */
 void grid_count(struct grid *g, uint64_t n);		     /* a number */
 void grid_time(struct grid *g, uint64_t ns);		     /* ns */
+void grid_seconds(struct grid *g, uint64_t ns,
+		  int decimals); /* ns; text: 1.240, at most 9 of them */
 void grid_bytes(struct grid *g, uint64_t bytes);
 void grid_signed_bytes(struct grid *g, int64_t bytes);
 void grid_share(struct grid *g, uint64_t part, uint64_t whole); /* percent, two decimals */

@@ -8,6 +8,7 @@
 
 #include "core/buffer.h"
 #include "core/column.h"
+#include "output/grid.h"
 #include "output/number.h"
 #include "output/summary.h"
 #include "output/text.h"
@@ -63,10 +64,10 @@ static const char *unit_name(const struct summary *s)
 	return NULL;
 }
 
-static void add_head(struct buffer *b, const struct summary *s, const char *by)
+static void add_head(struct buffer *b, const struct summary *s, const char *key, const char *by)
 {
 	buffer_printf(b, "{\n\"version\": %d,\n", VERSION);
-	add_string(b, "by", by);
+	add_string(b, key, by);
 	buffer_add_string(b, ",\n");
 	add_string(b, "command", s->command);
 	buffer_add_string(b, ",\n");
@@ -98,7 +99,7 @@ static void add_head(struct buffer *b, const struct summary *s, const char *by)
 	add_decimal(b, "duration", s->duration_ns, 9);
 	buffer_add_string(b, ",\n");
 	add_number(b, "frequency", s->freq_hz);
-	buffer_printf(b, ",\n\"incomplete\": %s,\n\"rows\": [", s->incomplete ? "true" : "false");
+	buffer_printf(b, ",\n\"incomplete\": %s,\n\"rows\": ", s->incomplete ? "true" : "false");
 }
 
 /* "self": 12, "self_margin": 3, "self_percent": 1.2345, "self_ns": 12000000 */
@@ -146,7 +147,8 @@ void report_json_write(struct buffer *b, const struct tree *tree, const struct s
 	struct ranking ranking;
 
 	ranking_init(&ranking, tree, key);
-	add_head(b, summary, by);
+	add_head(b, summary, "by", by);
+	buffer_add_char(b, '[');
 	for (uint32_t i = 0; i < ranking.nr_rows && (!max_rows || i < max_rows); i++) {
 		buffer_add_string(b, i ? ",\n{" : "\n{");
 		add_row(b, summary, &ranking.rows[i]);
@@ -158,7 +160,8 @@ void report_json_write(struct buffer *b, const struct tree *tree, const struct s
 void report_json_write_tree(struct buffer *b, const struct tree *tree,
 			    const struct summary *summary, const char *by)
 {
-	add_head(b, summary, by);
+	add_head(b, summary, "by", by);
+	buffer_add_char(b, '[');
 	for (uint32_t i = 0; i < tree->nr_nodes; i++) {
 		const struct tree_node *n = &tree->nodes[i];
 		const struct ranking_row row = {
@@ -178,4 +181,12 @@ void report_json_write_tree(struct buffer *b, const struct tree *tree,
 		add_row(b, summary, &row);
 	}
 	buffer_add_string(b, "\n]\n}\n");
+}
+
+void report_json_write_grid(struct buffer *b, const struct summary *summary, const char *report,
+			    const struct grid *grid, uint32_t max_rows)
+{
+	add_head(b, summary, "report", report);
+	grid_write_json(b, grid, max_rows);
+	buffer_add_string(b, "\n}\n");
 }

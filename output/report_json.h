@@ -9,6 +9,7 @@
 #include "output/ranking.h"
 
 struct buffer;
+struct grid;
 struct summary;
 
 /* `by` is what the rows are: "function", "module", ...; max_rows 0 = all. */
@@ -18,5 +19,9 @@ void report_json_write(struct buffer *b, const struct tree *tree, const struct s
 /* Rows are the nodes of the tree, depth first, each with the number of its parent's row. */
 void report_json_write_tree(struct buffer *b, const struct tree *tree,
 			    const struct summary *summary, const char *by);
+
+/* A table of samples under the same head, where "report" says which it is in place of "by". */
+void report_json_write_grid(struct buffer *b, const struct summary *summary, const char *report,
+			    const struct grid *grid, uint32_t max_rows);
 
 #endif

@@ -47,6 +47,28 @@ static void text_is_aligned_and_says_what_it_left_out(void **state)
 	grid_fini(&g);
 }
 
+static void seconds_are_rounded_to_what_is_asked_for(void **state)
+{
+	static const struct grid_column seconds[] = { { "ns", "s", false } };
+	struct buffer b = { 0 };
+	struct grid g;
+
+	(void)state;
+	grid_init(&g, seconds, 1);
+	grid_seconds(&g, 1240500000, 3);
+	grid_seconds(&g, 999999, 6);
+	grid_seconds(&g, 0, 3);
+	grid_seconds(&g, 61000000001, 9);
+	grid_write_text(&b, &g, 0);
+	assert_string_equal(buffer_cstring(&b), "           s\n       1.241\n    0.001000\n"
+						"       0.000\n61.000000001\n");
+	b.size = 0;
+	grid_write_json(&b, &g, 2);
+	assert_string_equal(buffer_cstring(&b), "[\n{\"ns\": 1240500000},\n{\"ns\": 999999}\n]");
+	buffer_fini(&b);
+	grid_fini(&g);
+}
+
 static void markdown_takes_no_name_for_markup(void **state)
 {
 	struct buffer b = { 0 };
@@ -121,6 +143,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_is_aligned_and_says_what_it_left_out),
+		cmocka_unit_test(seconds_are_rounded_to_what_is_asked_for),
 		cmocka_unit_test(markdown_takes_no_name_for_markup),
 		cmocka_unit_test(json_has_values_as_they_are),
 		cmocka_unit_test(occupancy_is_that_of_the_scarcest_resource),

@@ -1,0 +1,39 @@
+/*
+ * The tables of sprof report that are made from samples and are not a ranking of functions: as pstats
+ * prints it, ... A child of the command's struct argp, as report_shape.h is; they take filters and columns.
+ */
+#ifndef SPROF_REPORT_SAMPLED_H
+#define SPROF_REPORT_SAMPLED_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "output/ranking.h"
+
+struct buffer;
+struct view;
+
+enum report_sampled_table {
+	SAMPLED_NONE = 0,
+	SAMPLED_PSTATS,
+};
+
+struct report_sampled {
+	enum report_sampled_table table;
+};
+
+struct report_sampled_opts {
+	const char *name; /* of the file, for messages */
+	enum ranking_key key;
+	uint32_t max_rows; /* 0 = all */
+	bool json;
+};
+
+extern const struct argp report_sampled_argp;
+
+/* 0, or -errno, reported, where the profile does not hold what that table shows. */
+int report_sampled_write(struct buffer *b, const struct report_sampled *what, const struct view *v,
+			 const struct report_sampled_opts *opts);
+
+#endif

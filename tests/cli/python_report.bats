@@ -1,0 +1,63 @@
+# The tables of sprof report that people who write Python know from elsewhere. What they add up is compared with
+# what the other reports and other programs say of the same profile.
+
+GOLDEN=$BATS_TEST_DIRNAME/../golden
+
+setup() {
+	bats_require_minimum_version 1.5.0
+	cp "$GOLDEN/recordings/complete.data" "$GOLDEN/recordings/gpu.data" "$GOLDEN/output/kinds.folded" "$BATS_TEST_TMPDIR"
+	cd "$BATS_TEST_TMPDIR"
+}
+
+@test "--pstats prints the times that pstats prints of the same recording, sorted as it sorts them" {
+	local sort column=1
+	"$SPROF" export -o x.pstats complete.data
+	for sort in tottime cumtime; do
+		# No two of pstats' rows are told apart but by their name: the order is that of the times.
+		"$SPROF" report --pstats -s $sort complete.data 2>/dev/null | sed '1,/^ncalls/d' |
+			sed -E 's/^ *- +([0-9.]+) +- +([0-9.]+) +- +/\1 \2 /' >ours
+		python3 - $sort >theirs <<-'END'
+			import pstats, sys
+			pstats.Stats("x.pstats").sort_stats(sys.argv[1]).print_stats()
+		END
+		sed -i '1,/^ *ncalls/d; /^$/d' theirs
+		[ "$(wc -l <ours)" -eq 7 ]
+		sed -E 's/^ *0 +([0-9.]+) +([0-9.]+) +/\1 \2 /' theirs >cut
+		diff <(sort ours) <(sort cut)
+		diff <(cut -d' ' -f$column ours) <(cut -d' ' -f$column cut)
+		column=2
+	done
+}
+
+@test "--pstats counts what was counted: kernels, ranges and calls of the API, and nothing else" {
+	"$SPROF" report --pstats --json --column gpu gpu.data >got.json
+	"$SPROF" report --gpu --json gpu.data >gpu.json
+	"$SPROF" report --api --json gpu.data >api.json
+	"$SPROF" report --ranges --json gpu.data >ranges.json
+	jq -n --slurpfile got got.json --slurpfile gpu gpu.json --slurpfile api api.json --slurpfile ranges ranges.json '
+		def calls: map({ (.name): .calls }) | add;
+		($gpu[0].rows | calls) as $kernels |
+		($api[0].rows | map(select(.api == "runtime")) | calls) as $calls |
+		($ranges[0].rows | group_by(.range) | map({ (.[0].range): (map(.repeats) | add) }) | add) as $repeats |
+		$got[0].rows | map({ (.function): .ncalls }) | add |
+		.["gemm(float*)"] == $kernels["gemm(float*)"] and
+		.cudaLaunchKernel == $calls.cudaLaunchKernel and
+		.step == $repeats.step and .["aten::mm_backward <&|>"] == $repeats["aten::mm_backward <&|>"] and
+		.main == null and .load_batch == null' | grep -qx true
+	jq -e '.report == "pstats" and .version == 1 and .column == "gpu" and
+		(.rows[] | select(.function == "gemm(float*)") | .tottime_percall_ns == .tottime_ns / .ncalls)' got.json
+	# Of a part of the recording only what is in that part is known.
+	"$SPROF" report --pstats --json --column gpu --ignore load_batch gpu.data |
+		jq -e '.rows | map({ (.function): .ncalls }) | add | .step == null and .["gemm(float*)"] == 4'
+}
+
+@test "--pstats wants times, and is a table of its own" {
+	run "$SPROF" report --pstats kinds.folded
+	[ "$status" -eq 1 ]
+	[ "$output" = "sprof: cannot print times of 'kinds.folded': count is not a time" ]
+	for args in "--pstats --gpu" "--pstats --by module" "--pstats --tree" "--pstats --csv" "-s name"; do
+		run "$SPROF" report $args complete.data
+		[ "$status" -eq 2 ]
+	done
+	"$SPROF" report --pstats -n 2 complete.data 2>/dev/null | tail -1 | grep -qx '5 more rows (-n 0 shows all)'
+}
