@@ -17,6 +17,7 @@ struct view;
 enum report_sampled_table {
 	SAMPLED_NONE = 0,
 	SAMPLED_PSTATS,
+	SAMPLED_SPLIT,
 };
 
 struct report_sampled {

@@ -7,7 +7,9 @@
 
 #include "core/alloc.h"
 #include "core/buffer.h"
+#include "core/column.h"
 #include "output/number.h"
+#include "output/summary.h"
 #include "output/text.h"
 
 struct grid_cell {
@@ -138,6 +140,24 @@ void grid_per_second(struct grid *g, uint64_t n, uint64_t ns)
 		buffer_add_u64(&c->text, (thousandths + 500) / 1000);
 	buffer_printf(&c->json, "%" PRIu64 ".%03u", thousandths / 1000,
 		      (unsigned)(thousandths % 1000));
+}
+
+void grid_value(struct grid *g, enum profile_column column, uint64_t value)
+{
+	struct grid_cell *c = next_cell(g);
+
+	number_add_value(&c->text, column, value);
+	buffer_add_u64(&c->json, value);
+}
+
+void grid_events(struct grid *g, uint64_t events, const struct summary *summary)
+{
+	struct grid_cell *c = next_cell(g);
+
+	buffer_add_u64(&c->text, events);
+	if (!summary->info->exact)
+		buffer_printf(&c->text, "+-%" PRIu64, number_margin(events, summary->samples));
+	buffer_add_u64(&c->json, events);
 }
 
 void grid_shape(struct grid *g, const uint64_t shape[3])

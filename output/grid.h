@@ -9,7 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/profile.h"
+
 struct buffer;
+struct summary;
 
 struct grid_column {
 	const char *key;     /* in JSON; NULL: not there */
@@ -42,8 +45,11 @@ void grid_signed_bytes(struct grid *g, int64_t bytes);
 void grid_share(struct grid *g, uint64_t part, uint64_t whole); /* percent, two decimals */
 void grid_rate(struct grid *g, uint64_t bytes, uint64_t ns);	/* bytes per second; 1.24 GB/s */
 void grid_per_second(struct grid *g, uint64_t n, uint64_t ns);	/* three decimals */
-void grid_shape(struct grid *g, const uint64_t shape[3]);	/* [x, y, z]; 128x1x1 */
-void grid_none(struct grid *g);					/* null; - */
+/* In the unit of the column; its events with the margin that sampling leaves. JSON: numbers. */
+void grid_value(struct grid *g, enum profile_column column, uint64_t value);
+void grid_events(struct grid *g, uint64_t events, const struct summary *summary);
+void grid_shape(struct grid *g, const uint64_t shape[3]); /* [x, y, z]; 128x1x1 */
+void grid_none(struct grid *g);				  /* null; - */
 
 /* `max_rows` 0 = all; says how many it left out. */
 void grid_write_text(struct buffer *b, const struct grid *g, uint32_t max_rows);

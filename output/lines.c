@@ -11,6 +11,7 @@
 #include "core/alloc.h"
 #include "core/column.h"
 #include "output/label.h"
+#include "output/python_name.h"
 
 /* A location: a function at a line. */
 struct place {
@@ -29,6 +30,7 @@ struct adder {
 	struct lines_row *rows;
 	uint32_t *row_function;
 	size_t nr_functions, nr_rows;
+	uint64_t ends[NR_LINES_ENDS]; /* of everything */
 };
 
 /* ---- functions of one name in one file are one */
@@ -179,6 +181,7 @@ static uint64_t add_stack(struct adder *a, uint32_t stack, uint64_t weight, uint
 	if (!s->nr_frames)
 		return weight;
 	end = end_of(p, frames[s->nr_frames - 1]);
+	a->ends[end] += weight;
 	for (uint32_t i = 0; i < s->nr_frames; i++) {
 		const struct profile_frame *f = &p->frames[frames[i]];
 
@@ -289,6 +292,7 @@ void lines_init(struct lines *l, const struct profile *p, enum profile_column co
 	merge_functions(&a);
 	make_rows(&a);
 	add_samples(&a, l, column);
+	memcpy(l->ends, a.ends, sizeof(l->ends));
 	keep_used(&a, l);
 	qsort(l->functions, l->nr_functions, sizeof(*l->functions),
 	      key == LINES_BY_SELF ? by_self : by_total);
@@ -306,17 +310,6 @@ void lines_fini(struct lines *l)
 	*l = (struct lines){ 0 };
 }
 
-/* "Model.forward (train.py:12)" is Model.forward and forward. */
-static bool is_python_name(const char *name, const char *function)
-{
-	const char *end = strstr(name, " (");
-	size_t size = end ? (size_t)(end - name) : strlen(name), n = strlen(function);
-
-	if (n > size || memcmp(name + size - n, function, n))
-		return false;
-	return n == size || name[size - n - 1] == '.';
-}
-
 bool lines_matches(const struct lines_function *f, const char *source, const char *function)
 {
 	size_t file_size = strlen(f->file), size = strlen(source), start, short_size;
@@ -327,7 +320,7 @@ bool lines_matches(const struct lines_function *f, const char *source, const cha
 	if (!function || !strcmp(f->name, function))
 		return true;
 	if (f->kind == FUNCTION_PYTHON)
-		return is_python_name(f->name, function);
+		return python_name_is(f->name, function);
 	label_short(f->name, strlen(f->name), f->kind, &start, &short_size);
 	return short_size == strlen(function) && !memcmp(f->name + start, function, short_size);
 }

@@ -47,7 +47,8 @@ struct lines {
 	size_t nr_functions;
 	uint64_t total; /* of the column, also what has no lines */
 	uint64_t total_samples;
-	uint64_t without; /* self of functions whose source file is not known */
+	uint64_t ends[NR_LINES_ENDS]; /* of the total; what has no stack is in none */
+	uint64_t without;	      /* self of functions whose source file is not known */
 	struct lines_row *rows;
 };
 

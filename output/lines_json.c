@@ -7,18 +7,26 @@
 
 enum { VERSION = 1 };
 
+static void add_ends(struct buffer *b, const uint64_t *ends)
+{
+	buffer_printf(b,
+		      "\"ends\": {\"python\": %llu, \"native\": %llu, \"kernel\": %llu, "
+		      "\"gpu\": %llu}",
+		      (unsigned long long)ends[LINES_END_PYTHON],
+		      (unsigned long long)ends[LINES_END_NATIVE],
+		      (unsigned long long)ends[LINES_END_KERNEL],
+		      (unsigned long long)ends[LINES_END_GPU]);
+}
+
 static void add_sum(struct buffer *b, const struct lines_sum *sum)
 {
 	buffer_printf(b,
 		      "\"self\": %llu, \"total\": %llu, \"self_events\": %llu, \"total_events\": "
-		      "%llu, \"ends\": {\"python\": %llu, \"native\": %llu, \"kernel\": %llu, "
-		      "\"gpu\": %llu}",
+		      "%llu, ",
 		      (unsigned long long)sum->self, (unsigned long long)sum->total,
-		      (unsigned long long)sum->self_samples, (unsigned long long)sum->total_samples,
-		      (unsigned long long)sum->ends[LINES_END_PYTHON],
-		      (unsigned long long)sum->ends[LINES_END_NATIVE],
-		      (unsigned long long)sum->ends[LINES_END_KERNEL],
-		      (unsigned long long)sum->ends[LINES_END_GPU]);
+		      (unsigned long long)sum->self_samples,
+		      (unsigned long long)sum->total_samples);
+	add_ends(b, sum->ends);
 }
 
 static void add_function(struct buffer *b, const struct lines_function *f)
@@ -50,10 +58,12 @@ size_t lines_json_write(struct buffer *b, const struct lines *lines, const struc
 	text_add_json(b, summary->info->name);
 	buffer_printf(b,
 		      ",\n\"unit\": \"%s\",\n\"total\": %llu,\n\"events\": %llu,\n\"lost\": %llu,\n"
-		      "\"without_lines\": %llu,\n\"functions\": [",
+		      "\"without_lines\": %llu,\n",
 		      units[summary->info->unit], (unsigned long long)lines->total,
 		      (unsigned long long)lines->total_samples, (unsigned long long)summary->lost,
 		      (unsigned long long)lines->without);
+	add_ends(b, lines->ends);
+	buffer_add_string(b, ",\n\"functions\": [");
 	for (size_t i = 0; i < lines->nr_functions; i++) {
 		const struct lines_function *f = &lines->functions[i];
 

@@ -61,3 +61,41 @@ setup() {
 	done
 	"$SPROF" report --pstats -n 2 complete.data 2>/dev/null | tail -1 | grep -qx '5 more rows (-n 0 shows all)'
 }
+
+@test "--split says what the time of a function ended in, recursion counted once" {
+	cat >x.folded <<-'END'
+	main (a.py:1);f (a.py:9) 20
+	main (a.py:1);f (a.py:9);memcpy 30
+	main (a.py:1);f (a.py:9);f (a.py:9);read;sys_read_[k] 10
+	main (a.py:1);launch;gemm_[g] 40
+	END
+	"$SPROF" report --split --json x.folded >got.json
+	jq -c '.rows[] | [.function, .total, .python, .native, .kernel, .gpu]' got.json | sort >got
+	diff - got <<-'END'
+	["all",100,20,30,10,40]
+	["f (a.py:9)",60,20,30,10,0]
+	["gemm",40,0,0,0,40]
+	["launch",40,0,0,0,40]
+	["main (a.py:1)",100,20,30,10,40]
+	["memcpy",30,0,30,0,0]
+	["read",10,0,0,10,0]
+	["sys_read",10,0,0,10,0]
+	END
+	"$SPROF" report --split -s total -n 3 x.folded | tail -5 >got
+	diff - got <<-'END'
+	Self%  Total%  Total  Python  Native  Kernel  GPU  Function
+	   0%    100%    100     20%     30%     10%  40%  all
+	   0%    100%    100     20%     30%     10%  40%  main (a.py:1)
+	  20%     60%     60     33%     50%     17%   0%  f (a.py:9)
+	5 more rows (-n 0 shows all)
+	END
+	# What there is none of has no column.
+	"$SPROF" report --split --ignore '^(launch|read)$' x.folded | grep -q '^Self%  Total%  Total  Python  Native  Function$'
+}
+
+@test "--split and the lines of a recording tell the kernel from native code, with names and without" {
+	"$SPROF" report --split --json complete.data 2>/dev/null | jq -e '.rows[0] |
+		.total == 400400400 and .kernel == 40040040 and .native == 360360360 and .python == 0 and .gpu == 0'
+	"$SPROF" lines --json -i complete.data 2>/dev/null |
+		jq -e '.ends.kernel == 40040040 and ([.ends[]] | add) == .total'
+}

@@ -1,0 +1,26 @@
+/* Compares names and files of Python functions. */
+#include "output/python_name.h"
+
+#include <string.h>
+
+bool python_name_is(const char *name, const char *function)
+{
+	const char *end = strstr(name, " (");
+	size_t size = end ? (size_t)(end - name) : strlen(name), n = strlen(function);
+
+	if (n > size || memcmp(name + size - n, function, n))
+		return false;
+	return n == size || name[size - n - 1] == '.';
+}
+
+bool python_file_is(const char *file, const char *path)
+{
+	size_t size = strlen(file), n = strlen(path);
+	const char *base = strrchr(path, '/');
+
+	if (!strchr(file, '/'))
+		return !strcmp(file, base ? base + 1 : path);
+	if (n > size || strcmp(file + size - n, path))
+		return false;
+	return n == size || file[size - n - 1] == '/';
+}
