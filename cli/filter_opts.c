@@ -22,6 +22,7 @@ enum {
 	OPTION_THREAD,
 	OPTION_COMM,
 	OPTION_PID,
+	OPTION_COLLAPSE_NOISE,
 };
 
 static const struct argp_option options[] = {
@@ -31,6 +32,10 @@ static const struct argp_option options[] = {
 	  "Such functions are not shown, their time is their caller's", 0 },
 	{ "show-from", OPTION_SHOW_FROM, "RE", 0,
 	  "Stacks begin at such a function; those without one are left out", 0 },
+	{ "collapse-noise", OPTION_COLLAPSE_NOISE, NULL, 0,
+	  "Hide plumbing of Python: importlib, runpy, contextlib, functools, Module._call_impl, "
+	  "...",
+	  0 },
 	{ "module", OPTION_MODULE, "RE", 0, "Only stacks through such a module (--focus mod:RE)",
 	  0 },
 	{ "kind", OPTION_KIND, "RE", 0,
@@ -105,7 +110,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct filter **filter = state->input, *f;
 
-	if (key < OPTION_FOCUS || key > OPTION_PID)
+	if (key < OPTION_FOCUS || key > OPTION_COLLAPSE_NOISE)
 		return ARGP_ERR_UNKNOWN;
 	f = *filter = *filter ? *filter : filter_new();
 	switch (key) {
@@ -119,6 +124,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_TO: filter_set_to(f, parse_time(arg, state)); break;
 	case OPTION_THREAD: parse_comm(filter_add_thread, f, arg, state); break;
 	case OPTION_COMM: parse_comm(filter_add_comm, f, arg, state); break;
+	case OPTION_COLLAPSE_NOISE: filter_hide_noise(f); break;
 	case OPTION_PID: parse_pids(f, arg, state); break;
 	}
 	return 0;

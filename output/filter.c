@@ -14,6 +14,7 @@
 #include "core/alloc.h"
 #include "core/profile.h"
 #include "output/naming.h"
+#include "output/noise.h"
 #include "output/pattern.h"
 #include "output/restack.h"
 
@@ -38,6 +39,7 @@ struct filter {
 	uint32_t *pids;
 	size_t nr_pids, pids_capacity;
 	uint64_t from_ns, to_ns;
+	bool hides_noise;
 };
 
 struct filter *filter_new(void)
@@ -85,6 +87,11 @@ int filter_add_rule(struct filter *f, enum filter_rule rule, const char *text, c
 	err = pattern_init(&r->pattern, text, why, why_size);
 	f->nr_rules += !err;
 	return err;
+}
+
+void filter_hide_noise(struct filter *f)
+{
+	f->hides_noise = true;
 }
 
 static int add_comm(struct comm *comms, int *nr, const char *text, char *why, size_t why_size)
@@ -212,6 +219,7 @@ static void filter_samples(const struct filter *f, struct profile *p)
 struct stacks {
 	uint64_t *masks;		   /* by function: the rules that it fits */
 	uint64_t of[FILTER_SHOW_FROM + 1]; /* the rules of each sort */
+	bool *noise;			   /* by function; is hidden */
 };
 
 static bool filter_stack(void *context, struct stack_part *parts, size_t *nr)
@@ -231,7 +239,8 @@ static bool filter_stack(void *context, struct stack_part *parts, size_t *nr)
 			return false;
 	}
 	for (; i < *nr; i++)
-		if (!(s->masks[parts[i].function] & s->of[FILTER_HIDE]))
+		if (!s->noise[parts[i].function] &&
+		    !(s->masks[parts[i].function] & s->of[FILTER_HIDE]))
 			parts[kept++] = parts[i];
 	*nr = kept;
 	return true;
@@ -242,10 +251,13 @@ static void filter_stacks(const struct filter *f, struct profile *p)
 	struct tree_functions names;
 	struct stacks s = { 0 };
 
-	if (!f->nr_rules)
+	if (!f->nr_rules && !f->hides_noise)
 		return;
 	naming_init(&names, p);
 	s.masks = xcalloc(names.nr, sizeof(*s.masks));
+	s.noise = xcalloc(names.nr, sizeof(*s.noise));
+	for (size_t i = 0; f->hides_noise && i < names.nr; i++)
+		s.noise[i] = noise_is(&names.list[i]);
 	for (int r = 0; r < f->nr_rules; r++) {
 		const struct rule *rule = &f->rules[r];
 
@@ -256,6 +268,7 @@ static void filter_stacks(const struct filter *f, struct profile *p)
 	}
 	restack(p, &names, filter_stack, &s);
 	free(s.masks);
+	free(s.noise);
 	tree_functions_fini(&names);
 }
 

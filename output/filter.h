@@ -29,6 +29,9 @@ void filter_free(struct filter *filter); /* NULL is fine */
 int filter_add_rule(struct filter *filter, enum filter_rule rule, const char *text, char *why,
 		    size_t why_size);
 
+/* Hides what noise_is() says is plumbing, as FILTER_HIDE does. */
+void filter_hide_noise(struct filter *filter);
+
 /* Only threads of this number, or whose name fits; any of several. Errors as filter_add_rule(). */
 int filter_add_thread(struct filter *filter, const char *number_or_text, char *why,
 		      size_t why_size);

@@ -99,3 +99,29 @@ setup() {
 	"$SPROF" lines --json -i complete.data 2>/dev/null |
 		jq -e '.ends.kernel == 40040040 and ([.ends[]] | add) == .total'
 }
+
+@test "--collapse-noise takes plumbing out of every stack, keeps all time, and what has like names" {
+	cat >x.folded <<-'END'
+	<module> (run.py:1);_find_and_load (<frozen importlib._bootstrap>:1176);exec_module (<frozen importlib._bootstrap_external>:934);<module> (lib.py:1) 5
+	<module> (run.py:1);_find_and_load (<frozen importlib._bootstrap>:1176) 2
+	_run_code (<frozen runpy>:65);Module._wrapped_call_impl (module.py:1500);Module._call_impl (module.py:1510);Net.forward (net.py:3) 20
+	Module._call_impl (net.py:7);inner (contextlib.py:78);step (train.py:9) 30
+	Module.apply (module.py:900);functools.py;wrapper (sgd.py:5) 40
+	_call_impl;native (runpy.c:5) 3
+	END
+	"$SPROF" fold --collapse-noise x.folded >got
+	diff - got <<-'END'
+	<module> (run.py:1) 2
+	<module> (run.py:1);<module> (lib.py:1) 5
+	Module._call_impl (net.py:7);step (train.py:9) 30
+	Module.apply (module.py:900);functools.py;wrapper (sgd.py:5) 40
+	Net.forward (net.py:3) 20
+	_call_impl;native (runpy.c:5) 3
+	END
+	"$SPROF" report --collapse-noise --json x.folded |
+		jq -e '.samples == 100 and .filtered == 0 and ([.rows[].self] | add) == 100 and
+			all(.rows[].function; test("frozen|contextlib|module.py:15") | not)'
+	"$SPROF" flame --collapse-noise --no-js x.folded >x.svg
+	! grep -q 'frozen' x.svg
+	grep -q 'Net.forward' x.svg
+}
