@@ -232,12 +232,15 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 static void source_stop(struct source *s, struct sink *sink)
 {
 	s->stopping = true;
+	for (struct timer_process *p = s->processes; p; p = p->next)
+		timer_missed_tend(s, p);
 	timer_wake_end(s);
 	timer_follow_end(s);
 	timer_stop_processes(s);
 	s->out.sink = sink;
 	timer_tend(s);
 	timer_read_samples(s, UINT64_MAX);
+	timer_missed_end(s);
 	s->out.sink = NULL;
 }
 

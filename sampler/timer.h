@@ -64,6 +64,12 @@ struct timer_process {
 	uint64_t nr_lost;    /* as counted so far */
 	uint64_t blocked_ns; /* when threads that block our signal were last looked for */
 	bool blocked_said;
+	pid_t blocked;	       /* a thread that did when last looked at */
+	uint64_t cpu_ns;       /* CPU time of the process as of the last round, */
+	uint64_t cpu_start_ns; /* and when it was attached to */
+	uint64_t weighed_ns;   /* what its samples stand for */
+	uint64_t window_cpu_ns, window_weighed_ns;
+	bool process_timer, was_attached;
 	uint32_t maps_epoch;	    /* the region's when the mappings were last read */
 	struct py_layout python;    /* as published; .runtime 0: it runs none */
 	struct python_codes *codes; /* NULL: none was sent */
@@ -146,6 +152,17 @@ int timer_attach(struct source *s, pid_t pid);
 int timer_attach_code(struct source *s, pid_t pid, struct inject_reason *reason);
 /* Leaves it as it was. */
 void timer_detach(struct timer_process *p);
+
+/* timer_missed.c */
+
+/* CPU time of a process; 0: not known. */
+uint64_t timer_cpu_ns(pid_t pid);
+/* From now on. */
+void timer_missed_begin(struct timer_process *p);
+/* Once in a round. */
+void timer_missed_tend(const struct source *s, struct timer_process *p);
+/* Says what is missing. */
+void timer_missed_end(const struct source *s);
 
 /* timer_wake.c */
 

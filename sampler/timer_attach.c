@@ -52,6 +52,8 @@ int timer_attach_code(struct source *s, pid_t pid, struct inject_reason *reason)
 		timer_drop_process(s, p);
 		return err;
 	}
+	p->was_attached = true;
+	timer_missed_begin(p);
 	log_debug("process %d: attached by timers", (int)pid);
 	return 0;
 }

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <uthash.h>
 
@@ -29,7 +28,6 @@
 #define MAX_CHILDREN 65536
 #define MAX_AT_ONCE 4 /* attached to in one round: others wait for us */
 #define MAX_SAID 5
-#define CLOCK_OF_PROCESS 2 /* CPUCLOCK_SCHED of the kernel */
 
 struct child {
 	pid_t pid;
@@ -127,15 +125,6 @@ uint64_t timer_follow_program(pid_t pid)
 	return read_life(pid, &life) ? life.program : 0;
 }
 
-static uint64_t cpu_time_ns(pid_t pid)
-{
-	struct timespec t;
-
-	if (clock_gettime((clockid_t)(~(unsigned int)pid << 3 | CLOCK_OF_PROCESS), &t))
-		return 0;
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* ---- who is there */
 
 static bool is_sampled(const struct source *s, pid_t pid)
@@ -216,7 +205,7 @@ static void look_for_exec(struct source *s, struct timer_process *p)
 		return;
 	timer_detach(p);
 	p->ended_ns = monotonic_ns();
-	add_child(s->follow, pid, cpu_time_ns(pid), false);
+	add_child(s->follow, pid, timer_cpu_ns(pid), false);
 }
 
 static void look_around(struct source *s)
@@ -320,7 +309,7 @@ static bool tend_child(struct source *s, struct child *c, unsigned int *nr_reach
 		s->follow->nr_followed++;
 		return false;
 	}
-	ns = cpu_time_ns(c->pid);
+	ns = timer_cpu_ns(c->pid);
 	c->cpu_ns = ns > c->cpu_ns ? ns : c->cpu_ns;
 	if (life.state == 'Z' || life.state == 'X') {
 		settle(s, c);

@@ -203,6 +203,7 @@ void timer_tend(struct source *s)
 			continue;
 		}
 		timer_region_beat(&p->region);
+		timer_missed_tend(s, p);
 		__atomic_store_n(&shared->snapshot_credit, CREDIT, __ATOMIC_RELAXED);
 		if (__atomic_load_n(&shared->state, __ATOMIC_RELAXED) == AGENT_ORPHANED)
 			__atomic_store_n(&shared->state, AGENT_ON, __ATOMIC_RELAXED);

@@ -177,6 +177,7 @@ static void on_queued(void *context, int kind, const void *data, size_t size)
 	sample.thread = sample_sink_thread(&s->out, (uint32_t)p->maps.pid, (uint32_t)thread->outer,
 					   thread->comm);
 	sample.stack = thread->last_stack = stack.stack;
+	p->weighed_ns += sample.weight;
 	sample_sink_sample(&s->out, &sample, stack);
 }
 

@@ -173,21 +173,31 @@ static bool blocks_signal(const struct timer_process *p, pid_t tid, int signal)
 	return blocked >> (signal - 1) & 1;
 }
 
-/* Threads that run and cannot be sampled are said, once for each process. */
+/*
+ * Threads that run and cannot be sampled are said, once for each process: those that were seen twice. libc
+ * holds every signal back for an instant when a thread begins and ends.
+ */
 static void look_for_blocked(struct timer_process *p, uint64_t now)
 {
 	int signal = __atomic_load_n(&p->region.shared->signal, __ATOMIC_RELAXED);
+	pid_t before = p->blocked;
 
 	if (p->blocked_said || now - p->blocked_ns < BLOCKED_NS || signal < 1 || signal > SIGRTMAX)
 		return;
 	p->blocked_ns = now;
+	p->blocked = 0;
 	for (size_t i = 0; i < p->nr_tids && !p->blocked_said; i++) {
-		if (!timer_is_running(p->maps.pid, p->tids[i]) ||
-		    !blocks_signal(p, p->tids[i], signal))
+		pid_t tid = timer_outer(p, p->tids[i]);
+
+		if (!timer_is_running(p->maps.pid, tid) || !blocks_signal(p, tid, signal))
+			continue;
+		if (!p->blocked)
+			p->blocked = tid;
+		if (tid != before)
 			continue;
 		p->blocked_said = true;
 		log_warning("thread %d of process %d ('%.*s') blocks signal %d: it is not sampled",
-			    (int)p->tids[i], (int)p->maps.pid, COMM_SIZE,
+			    (int)tid, (int)p->maps.pid, COMM_SIZE,
 			    timer_thread(p, p->tids[i])->comm, signal);
 	}
 }

@@ -89,6 +89,11 @@ AGENT_HIDDEN __u64 agent_now_ns(const struct agent_region *region);
 AGENT_HIDDEN void agent_serve_slots(struct agent_region *region, __u32 budget);
 /* Gives a slot that is SLOT_WANTED its timer, and deletes that of one that is SLOT_UNWANTED. */
 AGENT_HIDDEN void agent_serve_slot(struct agent_region *region, __u32 slot);
+/*
+ * The timer of the process has met the calling thread. Its slot, which has a timer from now on, or
+ * REGION_MAX_THREADS if it had one already, by which its time is counted.
+ */
+AGENT_HIDDEN __u32 agent_slot_of_stranger(struct agent_region *region);
 /* Deletes the timer of a slot that is SLOT_ARMED or SLOT_FAILED, and frees it. */
 AGENT_HIDDEN void agent_free_slot(struct agent_region *region, __u32 slot);
 /* All of them. */

@@ -195,12 +195,14 @@ static void on_ours(struct agent_region *r, __u32 scratch, const struct agent_si
 	if (__atomic_load_n(&r->state, __ATOMIC_RELAXED) == AGENT_ON && is_orphaned(r, now))
 		__atomic_store_n(&r->state, AGENT_ORPHANED, __ATOMIC_RELAXED);
 	if (__atomic_load_n(&r->state, __ATOMIC_RELAXED) != AGENT_ON) {
-		if (info->code == AGENT_SI_TIMER && slot < REGION_MAX_THREADS)
+		if (info->code == AGENT_SI_TIMER)
 			agent_free_slot(r, slot);
 		return;
 	}
 	if (__atomic_load_n(&r->mailbox, __ATOMIC_RELAXED))
 		agent_serve_slots(r, SERVED_AT_ONCE);
+	if (info->code == AGENT_SI_TIMER && slot == REGION_PROCESS_SLOT)
+		slot = agent_slot_of_stranger(r);
 	if (info->code == AGENT_SI_TIMER && slot < REGION_MAX_THREADS)
 		sample(r, slot, now, scratch, info, uc);
 }

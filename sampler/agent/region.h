@@ -162,7 +162,9 @@ struct agent_region {
 	__u64 pool_ns;	   /* CPU time of threads that have ended, which no sample stands for yet */
 	__u64 nr_torn;	   /* walks that the tables overtook */
 	__u64 nr_codes;	   /* Python code objects that were given numbers */
-	__u64 pad[228];
+	__u32 process_wanted; /* R: a timer for threads that have none */
+	__s32 process_timer;  /* T: its id + 1; 0 = none, -1 = it is being made */
+	__u64 pad[227];
 
 	struct ring rings[REGION_NR_RINGS]; /* slot modulo REGION_NR_RINGS */
 	__u64 pad1[64];
@@ -248,7 +250,9 @@ struct agent_payload {
 _Static_assert(sizeof(struct agent_payload) == 24, "no holes");
 
 /* si_value of our signals: the cookie above, the slot below; REGION_MAX_THREADS: look into the
- * mailbox, nothing more. */
+ * mailbox, nothing more; REGION_PROCESS_SLOT: of the timer that all threads share. */
+#define REGION_PROCESS_SLOT (REGION_MAX_THREADS + 1)
+
 static inline __u64 agent_signal_value(__u32 cookie, __u32 slot)
 {
 	return (__u64)cookie << 32 | slot;

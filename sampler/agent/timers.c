@@ -7,7 +7,9 @@
 #include "sampler/agent/syscall.h"
 
 #define SIGEV_THREAD_ID 4
+#define SIGEV_SIGNAL 0
 #define CLOCK_MONOTONIC 1
+#define CLOCK_PROCESS_CPUTIME 2
 #define CPU_CLOCK_OF_THREAD 6 /* CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED of the kernel */
 #define NR_WORDS (REGION_MAX_THREADS / 64)
 
@@ -110,11 +112,66 @@ void agent_serve_slot(struct agent_region *r, __u32 slot)
 		release(s);
 }
 
+/*
+ * Threads that have ended before the recorder sees them have no timer. One on the CPU time of the process
+ * meets whoever runs when a period is over, and tells that thread (from Linux 6.4 on; before, the first
+ * one). Where it is one that has a timer nothing comes of it.
+ */
+static void make_process_timer(struct agent_region *r)
+{
+	struct agent_event event = {
+		.value = agent_signal_value(r->cookie, REGION_PROCESS_SLOT),
+		.signal = r->signal,
+		.notify = SIGEV_SIGNAL,
+	};
+	struct agent_timer_times times = { timespec_of(r->period_ns), timespec_of(r->period_ns) };
+	__s32 timer = -1, none = 0;
+
+	if (!__atomic_load_n(&r->process_wanted, __ATOMIC_RELAXED) ||
+	    !__atomic_compare_exchange_n(&r->process_timer, &none, -1, 0, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
+		return;
+	if (agent_syscall3(__NR_timer_create, CLOCK_PROCESS_CPUTIME, &event, &timer)) {
+		__atomic_store_n(&r->process_wanted, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&r->process_timer, 0, __ATOMIC_RELEASE);
+		return;
+	}
+	__atomic_store_n(&r->process_timer, timer + 1, __ATOMIC_RELEASE);
+	agent_syscall4(__NR_timer_settime, timer, 0, &times, 0);
+}
+
+static void free_process_timer(struct agent_region *r)
+{
+	__s32 timer = __atomic_load_n(&r->process_timer, __ATOMIC_ACQUIRE);
+
+	if (timer > 0 && __atomic_compare_exchange_n(&r->process_timer, &timer, 0, 0,
+						     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		agent_syscall1(__NR_timer_delete, timer - 1);
+}
+
+__u32 agent_slot_of_stranger(struct agent_region *r)
+{
+	__s32 tid = (__s32)agent_syscall0(__NR_gettid);
+	int slot = agent_slot_claim(r, tid);
+
+	if (slot < 0)
+		return REGION_MAX_THREADS;
+	agent_serve_slot(r, (__u32)slot);
+	/* It begins in the middle: its first sample weighs no more than what has passed. */
+	r->slots[slot].nr_samples = 1;
+	return (__u32)slot;
+}
+
 void agent_free_slot(struct agent_region *r, __u32 slot)
 {
-	struct agent_slot *s = &r->slots[slot];
-	__u64 owner = __atomic_load_n(&s->owner, __ATOMIC_ACQUIRE);
+	struct agent_slot *s = &r->slots[slot % REGION_MAX_THREADS];
+	__u64 owner;
 
+	if (slot >= REGION_MAX_THREADS) {
+		free_process_timer(r);
+		return;
+	}
+	owner = __atomic_load_n(&s->owner, __ATOMIC_ACQUIRE);
 	if (owner && (__u32)owner != SLOT_CLAIMED && claim(s, owner)) {
 		if ((__u32)owner == SLOT_WANTED)
 			s->timer = -1;
@@ -125,6 +182,7 @@ void agent_free_slot(struct agent_region *r, __u32 slot)
 /* What somebody is at work on stays marked as used: it may have a timer in a moment. */
 void agent_free_slots(struct agent_region *r)
 {
+	free_process_timer(r);
 	for (__u32 i = 0; i < NR_WORDS; i++) {
 		__u64 bits, left = 0;
 
@@ -147,6 +205,7 @@ void agent_serve_slots(struct agent_region *r, __u32 budget)
 {
 	if (!__atomic_exchange_n(&r->mailbox, 0, __ATOMIC_ACQUIRE))
 		return;
+	make_process_timer(r);
 	for (__u32 i = 0; i < NR_WORDS; i++) {
 		__u64 bits = __atomic_load_n(&r->pending[i], __ATOMIC_RELAXED);
 

@@ -135,6 +135,24 @@ bears() { # MODE
 	run "$SPROF" record -o "$data" --source timer -F 99 -d 2s -p $pid
 	wait $pid
 	[[ $output == *"warning: thread "*" of process $pid ('own_signals') blocks signal "*": it is not sampled"* ]]
+	[[ $output == *"process $pid: no sample stands for "*" ms of CPU time: threads that block our signal"* ]]
+}
+
+@test "timer, attached: threads that are over before anybody sees them" {
+	printf '6.4\n%s\n' "$(uname -r)" | sort -VC || skip "needs Linux 6.4, this is $(uname -r)"
+	"$TARGETS/churn" 3000 1000 >"$truth" &
+	local pid=$!
+	pids+=($pid)
+	sleep 0.1
+	"$SPROF" record -o "$data" --source timer -F 499 -p $pid
+	wait $pid
+	"$SPROF" fold --time "$data" | awk '
+		NR == FNR { true_ns += $NF; next }
+		/;brief;work/ { ns += $NF }
+		END {
+			printf "%.1f ms of %.1f ms CPU time\n", ns / 1e6, true_ns / 1e6
+			exit ns < 0.5 * true_ns || ns > 1.1 * true_ns
+		}' "$truth" -
 }
 
 @test "timer: errno and registers are as they were" {
