@@ -253,16 +253,15 @@ static int no_thread(const struct inject_process *p, int err, struct inject_reas
 			     "none of its threads could be stopped where that is safe");
 }
 
-int inject_thread_stop(struct inject_thread *t, const struct inject_process *p,
-		       unsigned int limit_ms, inject_accept accept, void *context,
-		       struct inject_reason *reason)
+/* The best of the threads that there are now. */
+static int stop_any(struct inject_thread *t, const struct inject_process *p, unsigned int limit_ms,
+		    inject_accept accept, void *context)
 {
 	struct inject_choice choices[INJECT_MAX_CHOICES];
 	uint64_t until = monotonic_ns() + limit_ms * NS_PER_MS;
 	size_t nr = inject_choose(p->pid, choices);
-	int err = -EBUSY;
+	int err = nr ? -EBUSY : -ESRCH;
 
-	t->tid = 0;
 	for (size_t i = 0; i < nr && t->nr_hung < INJECT_MAX_HUNG; i++) {
 		unsigned int wait_ms = FIRST_LIMIT_MS;
 
@@ -277,7 +276,29 @@ int inject_thread_stop(struct inject_thread *t, const struct inject_process *p,
 		if (err == -ENOEXEC || err == -ENOTSUP || monotonic_ns() > until)
 			break;
 	}
-	return no_thread(p, nr ? err : -ESRCH, reason);
+	return err;
+}
+
+int inject_thread_stop(struct inject_thread *t, const struct inject_process *p,
+		       unsigned int limit_ms, inject_accept accept, void *context,
+		       struct inject_reason *reason)
+{
+	uint64_t until = monotonic_ns() + limit_ms * NS_PER_MS;
+	int err;
+
+	/*
+	 * A thread that is ending says EPERM, as one that we have no right to; its memory was open to us. And where
+	 * no thread can be stopped just now, one that vfork(2)s will soon be back.
+	 */
+	do {
+		t->tid = 0;
+		err = stop_any(t, p, limit_ms, accept, context);
+		if (!err)
+			return 0;
+		nap();
+	} while ((err == -EPERM || err == -ESRCH || (err == -EBUSY && !accept)) &&
+		 monotonic_ns() < until && !kill(p->pid, 0));
+	return no_thread(p, err, reason);
 }
 
 int inject_thread_stop_one(struct inject_thread *t, const struct inject_process *p, pid_t tid,
