@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #define NS_PER_MS 1000000ull
 #define STOP_LIMIT_MS 50u
 #define PAUSE_NS 500000
+#define NR_CLONE3 435
 
 static bool is_in(const struct inject_range *ranges, size_t nr, uint64_t address)
 {
@@ -29,22 +31,54 @@ static bool is_in(const struct inject_range *ranges, size_t nr, uint64_t address
 	return false;
 }
 
-/* The last two words are the stack pointer and the pc. false: it runs. *ret_gone: it has ended. */
-static bool where_it_sleeps(pid_t pid, pid_t tid, uint64_t *sp, uint64_t *pc, bool *ret_gone)
+/* The text of a file of the thread's in /proc; 0: there is none, because it has ended. */
+static size_t read_file(pid_t pid, pid_t tid, const char *name, char *text, size_t size)
 {
-	char path[64], text[256], *last, *before;
+	char path[64];
 	ssize_t n;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)pid, (int)tid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", (int)pid, (int)tid, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	n = fd < 0 ? -1 : read(fd, text, size - 1);
 	if (fd >= 0)
 		close(fd);
-	*ret_gone = n <= 0;
-	if (n <= 0)
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0 ? (size_t)n : 0;
+}
+
+/*
+ * Does it wait in a system call that signals can end? What else sleeps, as in a page fault, may be about to
+ * begin a handler: the kernel has taken the signal, and waits for the page that the handler's frame is to
+ * stand on. Its registers are still those of before.
+ */
+static bool sleeps_lightly(pid_t pid, pid_t tid)
+{
+	char text[512], *name_end;
+
+	if (!read_file(pid, tid, "stat", text, sizeof(text)))
 		return false;
-	text[n] = '\0';
+	name_end = strrchr(text, ')');
+	return name_end && !strncmp(name_end, ") S", 3);
+}
+
+/* vfork(2) and its like sleep as deeply as a fault does, for as long as the child has not gone its way. */
+static bool waits_for_child(long syscall)
+{
+	return syscall == SYS_vfork || syscall == SYS_clone || syscall == NR_CLONE3;
+}
+
+/*
+ * "NR, six arguments, stack pointer, pc", NR being -1 outside of a system call, or "running". false: it runs,
+ * or is not to be believed. *ret_gone: it has ended.
+ */
+static bool where_it_sleeps(pid_t pid, pid_t tid, uint64_t *sp, uint64_t *pc, bool *ret_gone)
+{
+	char text[256], *last, *before;
+
+	*ret_gone = !read_file(pid, tid, "syscall", text, sizeof(text));
+	if (*ret_gone || text[0] < '0' || text[0] > '9')
+		return false;
 	last = strrchr(text, ' ');
 	if (!last)
 		return false;
@@ -54,7 +88,8 @@ static bool where_it_sleeps(pid_t pid, pid_t tid, uint64_t *sp, uint64_t *pc, bo
 		return false;
 	*sp = strtoull(before + 1, NULL, 16);
 	*pc = strtoull(last + 1, NULL, 16);
-	return true;
+	/* In this order: what is asleep now was in no fault when the registers were read, or is done with it. */
+	return waits_for_child(strtol(text, NULL, 10)) || sleeps_lightly(pid, tid);
 }
 
 /* 1: outside, or gone; 0: inside, or not known. */

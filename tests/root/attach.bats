@@ -35,6 +35,10 @@ goes_on() {
 	survives 1000 40 thread
 }
 
+@test "storms: page faults where handlers begin" {
+	survives 1000 10 fault
+}
+
 @test "storms: thread storage" {
 	survives 1000 25 storage
 }

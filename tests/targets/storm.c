@@ -9,6 +9,8 @@
  *	fork	two threads fork children, which exec or look at themselves and end
  *	thread	threads that live for less than a millisecond
  *	storage	the same, with storage of their own: static, of a library that is loaded anew, by key
+ *	fault	a thread gives back the stack that a signal's frame is about to need, while another holds the
+ *		lock that getting it again takes
  *	signal	a thread sends another 1000 signals at a time, with numbers, and counts that all have come
  *	exec	the program execs itself every few milliseconds
  *
@@ -26,6 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -156,6 +159,32 @@ static void *do_thread(void *argument)
 				nr_bad++;
 		}
 		nr_rounds++;
+	}
+	return NULL;
+}
+
+#define STACK_BELOW (128ul << 10)
+#define BIG (4ul << 20)
+
+/* The kernel sleeps in the midst of beginning a handler: what is below the stack pointer is not there. */
+static void *do_fault(void *argument)
+{
+	char *below;
+
+	while (!is_over() && (uintptr_t)argument % 2) {
+		below = (char *)((uintptr_t)__builtin_frame_address(0) & ~4095ul) - STACK_BELOW;
+		madvise(below, STACK_BELOW - 4096, MADV_DONTNEED);
+		for (volatile int i = 0; i < 20000; i++)
+			;
+		nr_rounds++;
+	}
+	while (!is_over()) {
+		char *memory = mmap(NULL, BIG, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+		nr_bad += memory == MAP_FAILED;
+		munmap(memory, BIG);
+		usleep(200);
 	}
 	return NULL;
 }
@@ -311,6 +340,8 @@ int main(int argc, char **argv)
 		run(do_fork, do_fork, 2);
 	} else if (!strcmp(kind, "thread")) {
 		do_thread(NULL);
+	} else if (!strcmp(kind, "fault")) {
+		run(do_fault, do_fault, 2);
 	} else if (!strcmp(kind, "storage")) {
 		do_storage(NULL);
 	} else if (!strcmp(kind, "exec")) {
