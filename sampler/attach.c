@@ -29,6 +29,7 @@ struct attach {
 	struct attach_files files;
 	struct attach_layout layout;
 	struct attach_stops stops;
+	int32_t signal; /* that was asked for, 0 = any */
 	struct inject_reason *reason;
 };
 
@@ -108,6 +109,9 @@ static int bring(struct inject *i, struct attach *a)
 		err = install_over(i, a, &result);
 	if (!err && result)
 		err = refuse_result(a, result);
+	/* Late as it is, it may just be doing what it was asked for. */
+	if (err)
+		inject_halt(i);
 	if (err && r->installed) {
 		inject_resume(i);
 		attach_detach(i, &a->layout, NULL, &(struct inject_reason){ "", "" });
@@ -188,6 +192,20 @@ static int begin(struct inject *i, void *context)
 	return err;
 }
 
+/*
+ * A first try that came too late was taken out again. What the region says of it must not be believed: with
+ * `installed` set no handler would be set up, and the next signal would be the program's death.
+ */
+static void begin_anew(const struct attach *a)
+{
+	struct agent_region *r = a->files.region;
+
+	r->signal = a->signal;
+	r->busy = 0;
+	r->state = AGENT_OFF;
+	__atomic_store_n(&r->installed, 0, __ATOMIC_RELEASE);
+}
+
 int attach_begin(pid_t pid, const struct attach_files *files, struct attach **ret,
 		 struct inject_reason *reason)
 {
@@ -197,12 +215,15 @@ int attach_begin(pid_t pid, const struct attach_files *files, struct attach **re
 	a->pid = pid;
 	a->files = *files;
 	a->reason = reason;
+	a->signal = files->region->signal;
 	if (err)
 		inject_refuse(reason, err, "", "the code for it could not be prepared: %s",
 			      strerror(-err));
 	/* A thread that was held for too long, because we had no CPU, has gone on by itself. */
-	for (int tries = 0; tries < TRIES && (!tries || err == -ETIMEDOUT); tries++)
+	for (int tries = 0; tries < TRIES && (!tries || err == -ETIMEDOUT); tries++) {
+		begin_anew(a);
 		err = err && !tries ? err : inject_run(pid, 0, begin, a, reason);
+	}
 	if (err) {
 		free(a);
 		return err;

@@ -101,13 +101,17 @@ static int set_action(const struct detaching *d, const struct agent_sigaction *a
 	const struct inject_process *p = inject_process(d->inject);
 	const uint64_t at = inject_scratch(d->inject), before = at + sizeof(*action);
 	struct inject_call call = action_call(d, at, before);
-	int err = inject_process_write(p, at, action, sizeof(*action));
+	int err = inject_is_held(d->inject);
 
+	if (!err)
+		err = inject_process_write(p, at, action, sizeof(*action));
 	if (!err)
 		err = inject_calls(d->inject, &call, 1, CALL_LIMIT_MS);
 	if (!err && call.result)
 		return (int)call.result;
-	return err ? err : inject_process_read(p, before, ret_before, sizeof(*ret_before));
+	if (!err)
+		err = inject_process_read(p, before, ret_before, sizeof(*ret_before));
+	return err ? err : inject_is_held(d->inject);
 }
 
 static int ignore_signal(struct detaching *d)
@@ -153,8 +157,9 @@ static int give_back(struct detaching *d)
 						    0 };
 	if (d->gives_back) {
 		calls[nr++] = action_call(d, at, 0);
-		err = inject_process_write(inject_process(d->inject), at, &d->old_action,
-					   sizeof(d->old_action));
+		err = inject_is_held(d->inject)
+			      ?: inject_process_write(inject_process(d->inject), at, &d->old_action,
+						      sizeof(d->old_action));
 	}
 	if (!err && nr)
 		err = inject_calls(d->inject, calls, nr, CALL_LIMIT_MS);

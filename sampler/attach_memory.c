@@ -114,7 +114,7 @@ static int receive_call(const struct inject *i, int32_t fd, struct inject_call *
 	*ret = (struct inject_call){ SYS_recvmsg,
 				     { (uint64_t)fd, scratch, MSG_CMSG_CLOEXEC | MSG_DONTWAIT },
 				     0 };
-	return inject_process_write(inject_process(i), scratch, &r, sizeof(r));
+	return inject_is_held(i) ?: inject_process_write(inject_process(i), scratch, &r, sizeof(r));
 }
 
 static struct inject_call map_call(uint64_t start, uint64_t end, unsigned int descriptor)

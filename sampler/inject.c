@@ -270,6 +270,13 @@ static int take_back(struct inject *i, bool *ret_ours)
 	return err;
 }
 
+int inject_halt(struct inject *i)
+{
+	bool ours;
+
+	return take_back(i, &ours);
+}
+
 int inject_resume(struct inject *i)
 {
 	bool ours = false;

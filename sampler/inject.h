@@ -72,6 +72,8 @@ const struct inject_process *inject_process(const struct inject *inject);
  */
 int inject_calls(struct inject *inject, struct inject_call *calls, unsigned int nr,
 		 unsigned int limit_ms);
+/* Stops the thread wherever it is in our code: what it has not begun to do it does no more. 0, or -errno. */
+int inject_halt(struct inject *inject);
 /* Goes on waiting for the one call that inject_calls() has given up; as that. */
 int inject_await(struct inject *inject, struct inject_call *call, unsigned int limit_ms);
 /*
@@ -90,6 +92,12 @@ int inject_syscall(struct inject *inject, unsigned int number, const uint64_t *a
 int inject_call(struct inject *inject, uint64_t function, const uint64_t *args, uint64_t stack_top,
 		unsigned int limit_ms, int64_t *ret_result);
 
+/*
+ * Is the stopped thread still ours? The mailbox and the scratch lie on a stack, which is the program's again when the
+ * thread has left by itself, because we were late: to be asked right before anything is written there, and
+ * after what was read. 0, -ETIMEDOUT, -ESRCH.
+ */
+int inject_is_held(const struct inject *inject);
 /* Memory of the target for arguments, INJECT_SCRATCH_SIZE bytes, while it is stopped. */
 #define INJECT_SCRATCH_SIZE 512u
 uint64_t inject_scratch(const struct inject *inject);

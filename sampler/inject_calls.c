@@ -11,18 +11,35 @@
 #define NAP_NS 20000
 #define STATUS_POLLS 32u /* so many looks at the mailbox for one at the thread */
 
+/* How struct inject_mailbox begins. */
+struct mailbox_head {
+	uint64_t magic;
+	uint32_t submitted, completed, left, padding;
+};
+_Static_assert(offsetof(struct inject_mailbox, left) == 16, "as above");
+
+int inject_is_held(const struct inject *i)
+{
+	struct mailbox_head head;
+
+	if (inject_process_read(&i->process, i->zone, &head, sizeof(head)))
+		return -ESRCH;
+	return head.magic != INJECT_MAGIC || head.left ? -ETIMEDOUT : 0;
+}
+
 /* 0: done; -EAGAIN: not yet; else what has become of it. */
 static int look_at_mailbox(struct inject *i, bool at_thread)
 {
-	uint32_t answer[2]; /* completed, left */
+	struct mailbox_head head;
 	int err;
 
-	if (inject_process_read(&i->process, i->zone + offsetof(struct inject_mailbox, completed),
-				answer, sizeof(answer)))
+	if (inject_process_read(&i->process, i->zone, &head, sizeof(head)))
 		return -ESRCH;
-	if (answer[0] == i->submitted)
+	if (head.magic != INJECT_MAGIC)
+		return -ETIMEDOUT;
+	if (head.completed == i->submitted)
 		return 0;
-	if (answer[1])
+	if (head.left)
 		return -ETIMEDOUT;
 	err = at_thread ? inject_thread_check(&i->thread) : 0;
 	return err ? err : -EAGAIN;
@@ -56,6 +73,9 @@ int inject_calls(struct inject *i, struct inject_call *calls, unsigned int nr,
 
 	for (unsigned int n = 0; n < nr; n++)
 		calls[n].result = (uint64_t)-ECANCELED;
+	err = inject_is_held(i);
+	if (err)
+		return err;
 	err = inject_zone_put(i, offset + first * sizeof(*calls), calls, split);
 	if (!err && all > split)
 		err = inject_zone_put(i, offset, calls + before_end, all - split);

@@ -1,7 +1,9 @@
 /*
  * Attaches to a process and detaches again and again, its timers running in between:
  *
- *	attach PID CYCLES [WINDOW_MS [FREQUENCY_HZ [cpu|wall]]]
+ *	attach PID CYCLES [WINDOW_MS [FREQUENCY_HZ [cpu|wall|again]]]
+ *
+ * again: with a region that looks as a try that came too late leaves it, and a signal of ours to each thread.
  *
  * Ends by printing how long a thread stood still each time, in microseconds, how many handlers ran in how many
  * cycles, and `cycles N ok N`. Status 0: all worked; 1: not all; 2: the target was refused in the first
@@ -14,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,6 +32,7 @@ struct job {
 	pid_t pid;
 	unsigned int window_ms;
 	struct timer_region_config config;
+	bool again;
 	struct distribution begin, quiet, end;
 	uint64_t nr_signals, nr_samples, nr_foreign, nr_with_signals;
 };
@@ -60,6 +64,28 @@ static void want_threads(const struct job *job, struct timer_region *region)
 		closedir(dir);
 }
 
+/* As the recorder does where no handler comes by to serve what was asked for. */
+static void signal_all(const struct job *job, const struct timer_region *region)
+{
+	siginfo_t info = { .si_signo = region->shared->signal, .si_code = SI_QUEUE };
+	struct dirent *entry;
+	char path[64];
+	DIR *dir;
+
+	info.si_pid = getpid();
+	info.si_ptr =
+		(void *)(uintptr_t)agent_signal_value(region->shared->cookie, REGION_MAX_THREADS);
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)job->pid);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		if (atoi(entry->d_name) > 0)
+			syscall(SYS_rt_tgsigqueueinfo, job->pid, atoi(entry->d_name), info.si_signo,
+				&info);
+	}
+	if (dir)
+		closedir(dir);
+}
+
 static void sample(struct job *job, struct timer_region *region)
 {
 	uint64_t until = monotonic_ns() + job->window_ms * 1000000ull;
@@ -82,9 +108,16 @@ static int cycle(struct job *job, struct inject_reason *reason)
 	if (err)
 		return err;
 	want_threads(job, &region);
+	if (job->again) {
+		region.shared->signal = 62;
+		region.shared->installed = 1;
+		region.shared->state = AGENT_ON;
+	}
 	err = attach_begin(job->pid, &(struct attach_files){ region.fd, -1, 0, region.shared },
 			   &attach, reason);
 	if (!err) {
+		if (job->again)
+			signal_all(job, &region);
 		sample(job, &region);
 		err = attach_end(attach, &stops, reason);
 		timer_region_read(&region, count_sample, job);
@@ -131,6 +164,7 @@ int main(int argc, char **argv)
 		job.config.period_ns = 1000000000u / strtoul(argv[4], NULL, 10);
 	if (argc > 5 && !strcmp(argv[5], "wall"))
 		job.config.clock = AGENT_CLOCK_WALL;
+	job.again = argc > 5 && !strcmp(argv[5], "again");
 	signal(SIGTERM, on_term);
 	for (n = 0; n < nr && !is_over && !kill(job.pid, 0); n++) {
 		struct inject_reason reason = { "", "" };
