@@ -15,7 +15,7 @@
 #include "sampler/inject_seccomp.h"
 #include "sampler/proc_status.h"
 
-#define OWN_LIMIT_MS 500
+#define OWN_LIMIT_MS 3000
 
 int inject_refuse(struct inject_reason *reason, int err, const char *hint, const char *why, ...)
 {
