@@ -404,7 +404,7 @@ static int run(struct recording *r)
 		log_error(-err, "start '%s'", program);
 		return failure;
 	}
-	err = record_gpu_new(r->opts->gpu, &r->gpu);
+	err = record_gpu_new(r->opts->gpu, !r->opts->no_python, &r->gpu);
 	if (!err)
 		err = open_source(r);
 	if (!err)

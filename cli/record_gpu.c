@@ -71,6 +71,18 @@ static uint32_t frame_at(void *context, struct sink *sink, uint64_t address)
 	return is_machinery(path) ? GPU_NO_FRAME : frame;
 }
 
+/* gpu_collect_opts.python_frame */
+static uint32_t python_frame(void *context, struct sink *sink, uint64_t word, const void *code,
+			     size_t size)
+{
+	struct target *t = context;
+	uint32_t frame = PROFILE_NONE;
+
+	if (t->walk)
+		frame = walk_target_python_frame(t->walk, sink, word, code, size);
+	return frame == PROFILE_NONE ? GPU_UNKNOWN_FRAME : frame;
+}
+
 static void add_target(struct record_gpu *g, const struct gpu_peer *peer)
 {
 	struct target *t = xcalloc(1, sizeof(*t));
@@ -78,6 +90,7 @@ static void add_target(struct record_gpu *g, const struct gpu_peer *peer)
 		.pid = peer->pid,
 		.context = t,
 		.frame = frame_at,
+		.python_frame = python_frame,
 		.demangle = demangle,
 	};
 	const struct gpu_config config = { .want = GPU_WANT_DEFAULT };
@@ -161,7 +174,7 @@ static int join(struct record_gpu *g, pid_t pid)
 	return err;
 }
 
-int record_gpu_new(enum gpu_mode mode, struct record_gpu **ret)
+int record_gpu_new(enum gpu_mode mode, bool python, struct record_gpu **ret)
 {
 	char *library = mode == GPU_OFF ? NULL : own_library_find(GPU_LIBRARY);
 	struct record_gpu *g;
@@ -179,7 +192,7 @@ int record_gpu_new(enum gpu_mode mode, struct record_gpu **ret)
 	g->mode = mode;
 	g->library = library;
 	g->listener = gpu_link_listen(g->name);
-	g->publisher = walk_publisher_new();
+	g->publisher = walk_publisher_new(python);
 	if (g->listener < 0 || !g->publisher) {
 		log_error(g->listener < 0 ? -g->listener : ENOMEM, "wait for GPU data");
 		record_gpu_free(g);

@@ -20,7 +20,7 @@ struct sink;
 
 /* `ret_gpu` is NULL with GPU_OFF, and with GPU_AUTO where the library is missing. 0 or -errno,
  * reported. */
-int record_gpu_new(enum gpu_mode mode, struct record_gpu **ret_gpu);
+int record_gpu_new(enum gpu_mode mode, bool python, struct record_gpu **ret_gpu);
 /* From here on NULL is fine everywhere, and does nothing. */
 void record_gpu_free(struct record_gpu *gpu);
 

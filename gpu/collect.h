@@ -31,6 +31,12 @@ struct gpu_collect_opts {
 	 * GPU_UNKNOWN_FRAME where nothing is mapped. NULL: nothing is known.
 	 */
 	uint32_t (*frame)(void *context, struct sink *sink, uint64_t address);
+	/*
+	 * The same for a Python frame: `word` is FRAME_PYTHON (core/pycode.h), `code` the bytes that
+	 * the target has for its code object: a struct code_record and a line table, or anything.
+	 */
+	uint32_t (*python_frame)(void *context, struct sink *sink, uint64_t word, const void *code,
+				 size_t size);
 	/* From the name of a kernel to what a person reads: a string to free(), or NULL: as it is. */
 	char *(*demangle)(const char *name);
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/pycode.h"
 #include "core/facts.h"
 #include "core/source.h"
 
@@ -124,16 +125,30 @@ uint32_t names_marker_frame(struct names *n, enum marker marker)
 			      marker);
 }
 
-uint32_t names_code_frame(struct names *n, uint64_t address)
+static uint32_t python_frame(struct names *n, uint64_t word)
 {
-	bool is_new;
-	uint32_t *id = number_map_at(&n->frames, address, &is_new);
+	uint64_t code = word >> CODE_POSITION_BITS & CODE_ID_MASK;
+
+	if (!n->opts->python_frame || code >> 32 ||
+	    !shared_region_string(n->region, (uint32_t)code, &n->text))
+		return GPU_UNKNOWN_FRAME;
+	return n->opts->python_frame(n->opts->context, n->sink, word, n->text.data, n->text.size);
+}
+
+uint32_t names_code_frame(struct names *n, uint64_t frame)
+{
+	bool is_new, is_python = frame & FRAME_PYTHON;
+	uint32_t *id = number_map_at(&n->frames, frame, &is_new);
 
 	/* What is not mapped may be seen to be at the next reading of the mappings. */
-	if (is_new || *id == GPU_UNKNOWN_FRAME)
-		*id = n->opts->frame ? n->opts->frame(n->opts->context, n->sink, address)
+	if ((is_new || *id == GPU_UNKNOWN_FRAME) && is_python)
+		*id = python_frame(n, frame);
+	else if (is_new || *id == GPU_UNKNOWN_FRAME)
+		*id = n->opts->frame ? n->opts->frame(n->opts->context, n->sink, frame - 1)
 				     : GPU_UNKNOWN_FRAME;
-	return *id == GPU_UNKNOWN_FRAME ? names_marker_frame(n, MARKER_UNKNOWN) : *id;
+	if (*id != GPU_UNKNOWN_FRAME)
+		return *id;
+	return names_marker_frame(n, is_python ? MARKER_PYTHON : MARKER_UNKNOWN);
 }
 
 void names_look_up_stacks(struct names *n)
@@ -150,7 +165,7 @@ void names_look_up_stacks(struct names *n)
 		for (uint32_t i = 0; i < nr; i++) {
 			if (!frames[i])
 				return;
-			names_code_frame(n, frames[i] - 1);
+			names_code_frame(n, frames[i]);
 		}
 		n->next_stack = shared_region_next_stack(n->region, n->next_stack);
 	}

@@ -44,7 +44,8 @@ uint32_t names_thread(struct names *n, uint32_t tid);
 void names_look_up_stacks(struct names *n);
 
 /* Frames of the sink. */
-uint32_t names_code_frame(struct names *n, uint64_t address);
+/* `frame` as the target keeps it: a return address, or FRAME_PYTHON. */
+uint32_t names_code_frame(struct names *n, uint64_t frame);
 uint32_t names_marker_frame(struct names *n, enum marker marker);
 /* `text`: a string of the sink. */
 uint32_t names_gpu_frame(struct names *n, uint32_t text);

@@ -46,7 +46,7 @@ void stack_builder_launch(struct stack_builder *b, uint32_t stack)
 		stack_builder_push(b, names_marker_frame(b->names, marker_of(end)));
 	while (nr--) {
 		/* A return address: the call is before it. */
-		uint32_t frame = names_code_frame(b->names, addresses[nr] - 1);
+		uint32_t frame = names_code_frame(b->names, addresses[nr]);
 
 		if (frame != GPU_NO_FRAME)
 			stack_builder_push(b, frame);

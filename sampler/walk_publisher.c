@@ -6,16 +6,20 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "core/alloc.h"
 #include "core/clock.h"
+#include "core/pycode.h"
 #include "core/source.h"
 #include "core/walk_tables.h"
 #include "sampler/code.h"
 #include "sampler/proc_maps.h"
 #include "sampler/process.h"
+#include "sampler/python_code.h"
+#include "sampler/python_files.h"
 #include "sampler/sample_sink.h"
 #include "sampler/table_builder.h"
 #include "sampler/unwind_table.h"
@@ -25,7 +29,8 @@ struct walk_publisher {
 	struct walk_arena_writer *arena;
 	struct table_builder *builder;
 	struct code_table *codes;
-	struct sample_sink out; /* knows which module of the sink is which code */
+	struct python_files *pythons; /* NULL: Python frames are not wanted */
+	struct sample_sink out;	      /* knows which module of the sink is which code */
 	struct profile_stats stats;
 	struct walk_target *targets;
 };
@@ -36,10 +41,11 @@ struct walk_target {
 	struct walk_space *space;
 	int space_fd;
 	uint32_t generation;
+	struct python_codes *python_codes; /* NULL: none was named */
 	struct walk_target *next;
 };
 
-struct walk_publisher *walk_publisher_new(void)
+struct walk_publisher *walk_publisher_new(bool python)
 {
 	struct walk_publisher *p = xcalloc(1, sizeof(*p));
 
@@ -49,6 +55,7 @@ struct walk_publisher *walk_publisher_new(void)
 	}
 	p->builder = table_builder_new(walk_arena_rules(p->arena), WALK_MAX_RULES + 1);
 	p->codes = code_table_new();
+	p->pythons = python ? python_files_new() : NULL;
 	sample_sink_init(&p->out, &p->stats);
 	return p;
 }
@@ -62,6 +69,7 @@ void walk_publisher_free(struct walk_publisher *p)
 	table_builder_free(p->builder);
 	walk_arena_free(p->arena);
 	code_table_free(p->codes);
+	python_files_free(p->pythons);
 	sample_sink_fini(&p->out);
 	free(p);
 }
@@ -75,6 +83,10 @@ static void on_code(void *context, struct code *code)
 
 static void publish(struct walk_target *t)
 {
+	struct py_layout *python = &t->space->python[(t->generation + 1) & 1];
+
+	if (!t->publisher->pythons || !python_files_find(t->publisher->pythons, &t->maps, python))
+		memset(python, 0, sizeof(*python));
 	walk_space_publish(t->space, &t->maps, 0, &t->generation);
 }
 
@@ -140,6 +152,7 @@ void walk_publisher_remove(struct walk_publisher *p, struct walk_target *t)
 	if (t->space_fd >= 0)
 		close(t->space_fd);
 	process_fini(&t->maps);
+	python_codes_free(t->python_codes);
 	free(t);
 }
 
@@ -199,6 +212,23 @@ uint32_t walk_target_frame(struct walk_target *t, struct sink *sink, uint64_t ad
 		address = address - m->start + m->pgoff;
 	t->publisher->out.sink = sink;
 	return sink->frame(sink, sample_sink_module(&t->publisher->out, m->code), address);
+}
+
+uint32_t walk_target_python_frame(struct walk_target *t, struct sink *sink, uint64_t word,
+				  const void *code, size_t size)
+{
+	struct code_record *record;
+
+	if (!t->python_codes)
+		t->python_codes = python_codes_new();
+	if (!python_codes_know(t->python_codes, word) && size >= sizeof(*record)) {
+		record = xmalloc(size);
+		memcpy(record, code, size);
+		record->id = word >> CODE_POSITION_BITS & CODE_ID_MASK;
+		python_codes_add(t->python_codes, record, size);
+		free(record);
+	}
+	return python_codes_frame(t->python_codes, sink, word);
 }
 
 int walk_publisher_open_module(const struct walk_publisher *p, uint32_t module)

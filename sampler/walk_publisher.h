@@ -7,6 +7,7 @@
 #define SPROF_WALK_PUBLISHER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -14,7 +15,8 @@ struct sink;
 struct walk_publisher;
 struct walk_target;
 
-struct walk_publisher *walk_publisher_new(void); /* NULL: no memory for it; not reported */
+/* `python`: walks find Python frames. NULL: no memory for it; not reported. */
+struct walk_publisher *walk_publisher_new(bool python);
 void walk_publisher_free(struct walk_publisher *publisher);
 
 /* Reads the mappings of a process and begins to compile their rows. NULL: it has ended. */
@@ -33,6 +35,12 @@ void walk_target_refresh(struct walk_target *target);
  * the publisher's. */
 uint32_t walk_target_frame(struct walk_target *target, struct sink *sink, uint64_t address,
 			   const char **ret_path);
+/*
+ * The same for a Python frame: `word` is FRAME_PYTHON, and the target has `size` bytes for its code
+ * object, a struct code_record and its line table, which are looked at once for each number.
+ */
+uint32_t walk_target_python_frame(struct walk_target *target, struct sink *sink, uint64_t word,
+				  const void *code, size_t size);
 /* As source_ops.open_module, for modules of the sink that walk_target_frame() brought in. */
 int walk_publisher_open_module(const struct walk_publisher *publisher, uint32_t module);
 

@@ -1,7 +1,8 @@
 /*
  * The last stack of each thread is kept with the places its return addresses and frame pointers
  * were read from. Where all of them still hold what they held, the stack is the same and so is its
- * id; where the walk of a new stack meets a kept frame, the rest is taken from there.
+ * id; where the walk of a new stack meets a kept frame, the rest is taken from there. Of a thread that
+ * runs Python that is the native half, and python_stack.c says whether the other is the same.
  *
  * Reads stay between the stack pointer and the end of the mapping it is in.
  */
@@ -11,6 +12,7 @@
 
 #include "core/walk_step.h"
 #include "gpu/agent/arena.h"
+#include "gpu/agent/python_stack.h"
 #include "gpu/agent/stack_bounds.h"
 #include "gpu/agent/walk_map.h"
 
@@ -151,8 +153,10 @@ static bool first_frame(const void *frame, struct walk_regs *regs)
 uint32_t launch_stack(struct thread *t, const void *frame)
 {
 	struct stack_cache *c = &t->stack;
-	uint32_t generation = walk_map_generation();
+	uint32_t generation = walk_map_generation(), nr;
 	struct walk_regs regs;
+	uint8_t end;
+	bool same;
 
 	if (!first_frame(frame, &regs))
 		return 0;
@@ -161,20 +165,23 @@ uint32_t launch_stack(struct thread *t, const void *frame)
 		c->unsteady = false;
 		c->nr = 0;
 	}
-	if (c->nr && c->frames[0].sp == regs.sp && c->pcs[0] == regs.pc &&
-	    c->frames[0].fp == regs.fp && still_there(c, 0)) {
+	same = c->nr && c->frames[0].sp == regs.sp && c->pcs[0] == regs.pc &&
+	       c->frames[0].fp == regs.fp && still_there(c, 0);
+	if (same && python_stack_is_same(t, generation)) {
 		t->counts[THREAD_CACHED]++;
 		return c->id;
 	}
-	if ((regs.sp < c->low || regs.sp >= c->high) && !stack_bounds(c, regs.sp))
+	if (!same && (regs.sp < c->low || regs.sp >= c->high) && !stack_bounds(c, regs.sp))
 		return 0;
 	t->counts[THREAD_WALKED]++;
-	walk(c, &regs, agent.max_frames);
+	if (!same)
+		walk(c, &regs, agent.max_frames);
+	nr = python_stack_merge(t, generation, &end);
 	/* the table in hand may have been written again meanwhile: see core/walk_tables.h */
 	if (walk_map_generation() - generation > 1) {
 		c->nr = 0;
 		return 0;
 	}
-	c->id = arena_stack(c->pcs, c->nr, c->end);
+	c->id = nr ? arena_stack(t->python.frames, nr, end) : arena_stack(c->pcs, c->nr, c->end);
 	return c->id;
 }

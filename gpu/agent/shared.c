@@ -12,6 +12,7 @@
 #include "gpu/agent/fold.h"
 #include "gpu/agent/image.h"
 #include "gpu/agent/launch.h"
+#include "gpu/agent/python_stack.h"
 #include "gpu/agent/range.h"
 #include "gpu/agent/say.h"
 #include "gpu/agent/thread.h"
@@ -155,6 +156,8 @@ int agent_prepare(void)
 		err = arena_init();
 	if (!err)
 		err = thread_init();
+	if (!err)
+		err = python_stack_init();
 	if (!err)
 		err = launch_init();
 	if (!err)

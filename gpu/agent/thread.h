@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "core/pycode.h"
+#include "core/pylayout.h"
 #include "core/walk.h"
 #include "gpu/agent/lane.h"
 
@@ -35,6 +37,31 @@ struct stack_cache {
 	struct walked fresh[GPU_MAX_STACK];
 };
 
+/* A Python frame of the last stack: how to see that it is still there. */
+struct python_kept {
+	uint64_t frame, code, position;
+	uint64_t mark; /* of the code object */
+};
+#define PYTHON_KEPT 256u
+#define PYTHON_PAGES 256u
+
+struct python_stack {
+	struct py_runs runs; /* first: it is how the reads come to the rest */
+	struct py_layout layout;
+	uint32_t generation; /* of the layout */
+	uint32_t nr_kept;    /* > PYTHON_KEPT: they did not fit */
+	uint64_t state;	     /* of the thread, as the interpreter has it */
+	bool cut, broken;
+	uint32_t nr;
+	uint64_t frames[GPU_MAX_STACK]; /* the stack, merged */
+	struct python_kept kept[PYTHON_KEPT];
+	uint64_t pages[PYTHON_PAGES]; /* readable, by their number; 0 = none */
+	struct {
+		struct code_record record;
+		uint8_t linetable[CODE_MAX_LINETABLE];
+	} code; /* being named */
+};
+
 struct open_range {
 	uint64_t start_ticks;
 	uint64_t payload;
@@ -64,6 +91,7 @@ struct thread {
 	uint32_t depth; /* open ranges; may exceed GPU_MAX_RANGE_DEPTH */
 	struct open_range ranges[GPU_MAX_RANGE_DEPTH];
 	struct stack_cache stack;
+	struct python_stack python;
 };
 
 /* Maps the slots. 0 or -ENOMEM. */

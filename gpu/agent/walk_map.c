@@ -57,3 +57,11 @@ const struct walk_rule *walk_map_rule(uint32_t generation, uint64_t pc, struct w
 	}
 	return &p->arena->rules[walk_find_rule(p->arena, place, pc) & WALK_MAX_RULES];
 }
+
+const struct py_layout *walk_map_python(uint32_t generation)
+{
+	static const struct py_layout none;
+	const struct published *p = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
+
+	return p ? &p->space->python[generation & 1] : &none;
+}

@@ -13,6 +13,8 @@
 void walk_map_set(int arena_fd, int space_fd);
 /* Changes whenever stacks walked before may be wrong now. */
 uint32_t walk_map_generation(void);
+/* Where the interpreter of this process keeps its frames; .runtime 0: there is none. */
+const struct py_layout *walk_map_python(uint32_t generation);
 /* The rule at a pc; *place is what is in hand, zeroed at first. */
 const struct walk_rule *walk_map_rule(uint32_t generation, uint64_t pc, struct walk_place *place);
 

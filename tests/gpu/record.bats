@@ -89,3 +89,29 @@ gpu_ns() {
 	record_gpu -- "$TARGETS/gpu_cost" 5
 	awk '/^(walked|repeated) / { n++; if ($2 >= 1000) exit 1 } END { exit n != 2 }' <<<"$output"
 }
+
+launches_by_python() {
+	record_gpu -- "$1" "$BATS_TEST_DIRNAME/../targets/gpu_python.py" 100
+	local top='main \(gpu_python.py:[0-9]+\);(.*;)?train \(gpu_python.py:[0-9]+\);'
+	[ "$(gpu_ns "$top(.*;)?forward \\(gpu_python.py:[0-9]+\\);(.*;)?launch \\(gpu_python.py:[0-9]+\\);.*;gemm_kernel")" -eq 300000 ]
+	[ "$(gpu_ns "$top(.*;)?backward \\(gpu_python.py:[0-9]+\\);(.*;)?launch \\(.*;gemm_kernel")" -eq 100000 ]
+	[ "$(gpu_ns "$top(.*;)?by_sort \\(gpu_python.py:[0-9]+\\);.*<lambda> \\(.*launch \\(.*;gemm_kernel")" -eq 100000 ]
+	# each of those that are gone has its own name and file
+	for i in 000 017 049; do
+		[ "$(gpu_ns "$top(.*;)?made_$i \\($i.py:1\\);")" -eq 1000 ]
+	done
+}
+
+@test "GPU time hangs under the Python functions that launched it, also under those that are gone" {
+	for python in /usr/bin/python3 ~/.pyenv/versions/3.*/bin/python3; do
+		[ -x "$python" ] && "$python" -c 'import sys; sys.exit(sys.version_info < (3, 8))' || continue
+		echo "== $python"
+		launches_by_python "$python"
+	done
+}
+
+@test "with --no-python GPU time hangs under the interpreter's own functions" {
+	record_gpu --no-python -- /usr/bin/python3 "$BATS_TEST_DIRNAME/../targets/gpu_python.py" 100
+	[ "$(gpu_ns 'gpu_python.py')" -eq 0 ]
+	[ "$(gpu_ns '_PyEval_EvalFrameDefault;.*gemm_kernel')" -eq 550000 ]
+}
