@@ -16,6 +16,7 @@
 #include "sampler/python_lines.h"
 
 #define MAX_CODES (1u << 18)
+#define MAX_BYTES (64u << 20) /* a target may send what it likes; PyTorch needs 25 MB */
 
 struct python_code {
 	uint64_t id;
@@ -30,6 +31,7 @@ struct python_code {
 
 struct python_codes {
 	struct python_code *by_id;
+	size_t nr_bytes;
 };
 
 struct python_codes *python_codes_new(void)
@@ -45,6 +47,7 @@ static void forget_all(struct python_codes *codes)
 		HASH_DEL(codes->by_id, code);
 		free(code);
 	}
+	codes->nr_bytes = 0;
 }
 
 void python_codes_free(struct python_codes *codes)
@@ -68,10 +71,12 @@ bool python_codes_add(struct python_codes *codes, const struct code_record *e, s
 		copied = e->linetable_copied;
 	HASH_FIND(hh, codes->by_id, &e->id, sizeof(e->id), code);
 	if (code) {
+		codes->nr_bytes -= sizeof(*code) + code->linetable_size;
 		HASH_DEL(codes->by_id, code);
 		free(code);
 	}
-	if (HASH_COUNT(codes->by_id) >= MAX_CODES) {
+	if (HASH_COUNT(codes->by_id) >= MAX_CODES ||
+	    codes->nr_bytes + sizeof(*code) + copied > MAX_BYTES) {
 		forget_all(codes);
 		kept = false;
 	}
@@ -84,6 +89,7 @@ bool python_codes_add(struct python_codes *codes, const struct code_record *e, s
 	code->minor = e->minor;
 	code->linetable_size = copied;
 	memcpy(code->linetable, e + 1, copied);
+	codes->nr_bytes += sizeof(*code) + copied;
 	HASH_ADD(hh, codes->by_id, id, sizeof(code->id), code);
 	return kept;
 }

@@ -1,0 +1,101 @@
+/* The table of code objects: what a target sends stays within bounds. */
+#include "tests/unit/unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/profile.h"
+#include "core/profile_sink.h"
+#include "core/pycode.h"
+#include "core/source.h"
+#include "sampler/python_code.h"
+
+static struct code_record *record(uint64_t id, const char *name, size_t linetable)
+{
+	struct code_record *r = xcalloc(1, sizeof(*r) + linetable);
+
+	r->id = id;
+	r->minor = 11;
+	r->first_line = 7;
+	r->linetable_size = r->linetable_copied = (uint32_t)linetable;
+	r->name.size = (uint16_t)strlen(name);
+	r->name.form = 1 | CODE_STRING_ASCII;
+	memcpy(r->name.text, name, strlen(name));
+	r->file = r->name;
+	return r;
+}
+
+static bool add(struct python_codes *codes, uint64_t id, size_t linetable)
+{
+	struct code_record *r = record(id, "f", linetable);
+	bool kept = python_codes_add(codes, r, sizeof(*r) + linetable);
+
+	free(r);
+	return kept;
+}
+
+static uint64_t word(uint64_t id)
+{
+	return FRAME_PYTHON | id << CODE_POSITION_BITS;
+}
+
+static void a_code_object_is_known_by_its_number(void **state)
+{
+	struct python_codes *codes = python_codes_new();
+	struct profile *p = profile_new();
+	struct sink *sink = profile_sink_new(p);
+
+	(void)state;
+	assert_true(add(codes, 5, 0));
+	assert_true(python_codes_know(codes, word(5) | 77));
+	assert_false(python_codes_know(codes, word(6)));
+	assert_int_not_equal(python_codes_frame(codes, sink, word(5)), PROFILE_NONE);
+	assert_int_equal(python_codes_frame(codes, sink, word(6)), PROFILE_NONE);
+	profile_sink_free(sink);
+	profile_free(p);
+	python_codes_free(codes);
+}
+
+static void a_table_that_grows_too_large_is_emptied_and_says_so(void **state)
+{
+	struct python_codes *codes = python_codes_new();
+	uint64_t id = 1;
+
+	(void)state;
+	while (add(codes, id, CODE_MAX_LINETABLE)) {
+		/* the same number again takes the room of the one before */
+		assert_true(add(codes, id, CODE_MAX_LINETABLE));
+		assert_true(++id < 100000);
+	}
+	assert_true(id > 1000);
+	assert_true(python_codes_know(codes, word(id)));
+	assert_false(python_codes_know(codes, word(1)));
+	python_codes_free(codes);
+}
+
+static void a_record_that_is_cut_short_is_left_alone(void **state)
+{
+	struct python_codes *codes = python_codes_new();
+	struct code_record *r = record(9, "f", 64);
+
+	(void)state;
+	assert_true(python_codes_add(codes, r, sizeof(*r) - 1));
+	assert_false(python_codes_know(codes, word(9)));
+	r->linetable_copied = UINT32_MAX;
+	assert_true(python_codes_add(codes, r, sizeof(*r) + 64));
+	assert_true(python_codes_know(codes, word(9)));
+	free(r);
+	python_codes_free(codes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_code_object_is_known_by_its_number),
+		cmocka_unit_test(a_table_that_grows_too_large_is_emptied_and_says_so),
+		cmocka_unit_test(a_record_that_is_cut_short_is_left_alone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
