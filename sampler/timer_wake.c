@@ -112,7 +112,7 @@ static bool will_do(pid_t pid, pid_t tid, uint64_t waited_ns)
 						"stream_read", NULL };
 	static const char *const polls[] = { "ep_poll", "epoll", "poll", "select", NULL };
 
-	return timer_is_running(pid, tid) ||
+	return waited_ns == UINT64_MAX || timer_is_running(pid, tid) ||
 	       (waited_ns > RESTARTS_NS && waits_in(pid, tid, restarts)) ||
 	       (waited_ns > POLLS_NS && waits_in(pid, tid, polls));
 }
