@@ -66,7 +66,7 @@ static const struct argp_option options[] = {
 	{ "ranges", OPTION_TABLE + REPORT_RANGES, NULL, 0,
 	  "NVTX ranges, as Markdown: repeats, time on host, CPU and GPU, memory", 2 },
 	{ "op", OPTION_TABLE + REPORT_OPERATORS, NULL, 0,
-	  "NVTX ranges by the operators they are named after", 2 },
+	  "Operators of PyTorch: NVTX ranges named after them, or else native frames", 2 },
 	{ "skip", OPTION_SKIP, "N", 0, "With --ranges: leave out the first N repeats of each range",
 	  2 },
 	{ 0 }
@@ -92,7 +92,10 @@ static void check(const struct report_opts *o, struct argp_state *state)
 {
 	if (o->skip && o->table != REPORT_RANGES)
 		argp_error(state, "--skip goes with --ranges");
-	if (o->table && (o->filter || o->tree.column_given || o->shape.is_given))
+	if (o->table == REPORT_OPERATORS && o->shape.is_given)
+		argp_error(state, "one table at a time");
+	if (o->table && o->table != REPORT_OPERATORS &&
+	    (o->filter || o->tree.column_given || o->shape.is_given))
 		argp_error(state, "a table of what was counted is of the whole recording: it takes "
 				  "no filter, no column and no other shape");
 	if (o->sampled.table && (o->table || o->shape.is_given))
@@ -253,6 +256,8 @@ static int report_sampled(struct buffer *b, const struct report_opts *o, const s
 		.key = o->key,
 		.max_rows = o->rows,
 		.json = o->json,
+		.unicode = terminal_of(o->output).unicode,
+		.is_whole = !o->filter && !o->tree.column_given,
 	};
 
 	return report_sampled_write(b, &o->sampled, v, &opts);
@@ -278,7 +283,9 @@ static int report_main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
 	if (!o.rows_given)
 		set_default_rows(&o);
-	if (o.table)
+	if (o.table == REPORT_OPERATORS)
+		o.sampled.table = SAMPLED_OPERATORS;
+	else if (o.table)
 		return report_counted(&o);
 	err = view_load(o.input, o.filter, &v);
 	if (!err) {

@@ -26,7 +26,7 @@ static bool write_table(struct buffer *b, const struct profile *p,
 	case REPORT_API: return gpu_report_write(b, p, GPU_REPORT_API, &gpu);
 	case REPORT_MEMCPY: return gpu_report_write(b, p, GPU_REPORT_COPIES, &gpu);
 	case REPORT_RANGES: return range_report_write(b, p, &ranges);
-	case REPORT_OPERATORS: return range_report_write_operators(b, p, &ranges);
+	case REPORT_OPERATORS: /* of samples, too: report_sampled.h */
 	case REPORT_FUNCTIONS: break;
 	}
 	return false;
@@ -36,9 +36,10 @@ static bool write_table(struct buffer *b, const struct profile *p,
 static void say_why(const struct profile *p, enum report_table table, const char *name)
 {
 	static const char *const what[] = {
-		[REPORT_GPU] = "no work of a GPU",	[REPORT_API] = "no calls of the CUDA API",
-		[REPORT_MEMCPY] = "no copies of a GPU", [REPORT_RANGES] = "no NVTX ranges",
-		[REPORT_OPERATORS] = "no NVTX ranges",
+		[REPORT_GPU] = "no work of a GPU",
+		[REPORT_API] = "no calls of the CUDA API",
+		[REPORT_MEMCPY] = "no copies of a GPU",
+		[REPORT_RANGES] = "no NVTX ranges",
 	};
 	const struct fact_gpu_note *notes;
 	size_t nr;

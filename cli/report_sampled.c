@@ -2,21 +2,32 @@
 #include "cli/report_sampled.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "cli/view.h"
 #include "core/buffer.h"
 #include "core/column.h"
 #include "core/log.h"
+#include "output/importer.h"
+#include "output/operators.h"
+#include "output/phases.h"
 #include "output/pstats.h"
+#include "output/range_report.h"
 #include "output/split.h"
 
-enum { OPTION_PSTATS = 0x900, OPTION_SPLIT };
+enum { MAX_RULES_SIZE = 1 << 20 /* bytes */ };
+
+enum { OPTION_PSTATS = 0x900, OPTION_SPLIT, OPTION_PHASES };
 
 static const struct argp_option options[] = {
 	{ "pstats", OPTION_PSTATS, NULL, 0,
 	  "As cProfile and pstats: ncalls, tottime, cumtime; a dash for what was not counted", 0 },
 	{ "split", OPTION_SPLIT, NULL, 0,
 	  "What the time of each function ended in: Python, native code, the kernel, a GPU", 0 },
+	{ "phases", OPTION_PHASES, "FILE", OPTION_ARG_OPTIONAL,
+	  "The phases of a program by the rules in FILE (default: for PyTorch), see "
+	  "sprof-report(1)",
+	  0 },
 	{ 0 }
 };
 
@@ -32,10 +43,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct report_sampled *what = state->input;
 
-	(void)arg;
 	switch (key) {
 	case OPTION_PSTATS: set_table(what, SAMPLED_PSTATS, state); return 0;
 	case OPTION_SPLIT: set_table(what, SAMPLED_SPLIT, state); return 0;
+	case OPTION_PHASES:
+		what->rules = arg;
+		set_table(what, SAMPLED_PHASES, state);
+		return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }
@@ -72,12 +86,72 @@ static int write_split(struct buffer *b, const struct view *v,
 	return 0;
 }
 
+static int read_rules(const char *path, struct buffer *ret_text)
+{
+	FILE *f = fopen(path, "re");
+	int err = f ? import_read_all(f, MAX_RULES_SIZE, ret_text) : -errno;
+
+	if (err)
+		log_error(-err, "read '%s'", path);
+	if (f)
+		fclose(f);
+	return err;
+}
+
+static int write_phases(struct buffer *b, const char *path, const struct view *v,
+			const struct report_sampled_opts *opts)
+{
+	const struct phases_opts how = { .json = opts->json, .max_rows = opts->max_rows };
+	struct phase_rules *rules = NULL;
+	struct buffer text = { 0 };
+	char why[512];
+	int err = path ? read_rules(path, &text) : 0;
+
+	if (err) {
+		buffer_fini(&text);
+		return err;
+	}
+	if (!path)
+		buffer_add_string(&text, phases_default);
+	err = phase_rules_new(text.data, text.size, &rules, why, sizeof(why));
+	if (err)
+		log_error(0, "take the phases from '%s': %s", path ? path : "PyTorch", why);
+	else
+		phases_write(b, v->tree, rules, &v->summary, &how);
+	phase_rules_free(rules);
+	buffer_fini(&text);
+	return err;
+}
+
+static int write_operators(struct buffer *b, const struct view *v,
+			   const struct report_sampled_opts *opts)
+{
+	const struct operators_opts how = { .by_total = opts->key == RANKING_TOTAL,
+					    .json = opts->json,
+					    .max_rows = opts->max_rows };
+	const struct range_report_opts ranges = { .json = opts->json, .max_rows = opts->max_rows };
+
+	/* What was counted is better than what was sampled, and is of the whole recording. */
+	if (opts->is_whole && range_report_write_operators(b, v->profile, &ranges))
+		return 0;
+	if (operators_write(b, v->tree, &v->summary, &how))
+		return 0;
+	log_error(0, "report on '%s': it holds no NVTX ranges and no operators of PyTorch",
+		  opts->name);
+	log_hint("sprof record --gpu on -- PROGRAM collects ranges; operators are named by the "
+		 "symbols of "
+		 "libtorch_cpu.so");
+	return -ENODATA;
+}
+
 int report_sampled_write(struct buffer *b, const struct report_sampled *what, const struct view *v,
 			 const struct report_sampled_opts *opts)
 {
 	switch (what->table) {
 	case SAMPLED_PSTATS: return write_pstats(b, v, opts);
 	case SAMPLED_SPLIT: return write_split(b, v, opts);
+	case SAMPLED_PHASES: return write_phases(b, what->rules, v, opts);
+	case SAMPLED_OPERATORS: return write_operators(b, v, opts);
 	case SAMPLED_NONE: break;
 	}
 	return 0;

@@ -18,17 +18,21 @@ enum report_sampled_table {
 	SAMPLED_NONE = 0,
 	SAMPLED_PSTATS,
 	SAMPLED_SPLIT,
+	SAMPLED_PHASES,
+	SAMPLED_OPERATORS,
 };
 
 struct report_sampled {
 	enum report_sampled_table table;
+	const char *rules; /* of phases: a file; NULL: those for PyTorch */
 };
 
 struct report_sampled_opts {
 	const char *name; /* of the file, for messages */
 	enum ranking_key key;
 	uint32_t max_rows; /* 0 = all */
-	bool json;
+	bool json, unicode;
+	bool is_whole; /* no filter and no column was asked for */
 };
 
 extern const struct argp report_sampled_argp;

@@ -125,3 +125,79 @@ setup() {
 	! grep -q 'frozen' x.svg
 	grep -q 'Net.forward' x.svg
 }
+
+phases() { # options: "phase self total", as the table has them
+	"$SPROF" report --json "$@" | jq -r '.rows[] | "\(.phase) \(.self) \(.total)"'
+}
+
+@test "--phases: the innermost rule has the time, or the one that keeps what it calls" {
+	cat >x.folded <<-'END'
+	<module> (t.py:1);_find_and_load (<frozen importlib._bootstrap>:1176);<module> (lib.py:1);forward (lib.py:2) 3
+	<module> (t.py:1);_BaseDataLoaderIter.__next__ (dataloader.py:600);Crop.forward (crop.py:7) 10
+	<module> (t.py:1);Optimizer.step (optimizer.py:300);Lit.training_step (lit.py:9) 2
+	<module> (t.py:1);Optimizer.step (optimizer.py:300);Lit.training_step (lit.py:9);Net.forward (net.py:3);mm 20
+	<module> (t.py:1);Lit.training_step (lit.py:9);Tensor.backward (_tensor.py:400);checkpoint.forward (c.py:1) 30
+	<module> (t.py:1);Optimizer.step (optimizer.py:300);adamw 5
+	torch::autograd::Engine::thread_main(x) 7
+	<module> (t.py:1);save (serialization.py:400) 1
+	<module> (t.py:1);other (t.py:4) 22
+	END
+	phases --phases x.folded >got
+	diff - got <<-'END'
+	backward 37 37
+	forward 20 20
+	data loading 10 10
+	optimizer step 5 27
+	import 3 3
+	training step 2 52
+	checkpoint 1 1
+	other 22 22
+	END
+	# The same, in the words of the table, and of a filtered profile.
+	"$SPROF" report --phases -n 1 x.folded | tail -2 | head -1 | grep -qE '^backward +37\+-9 +37 +37% +37 +37%$'
+	phases --phases --focus backward x.folded | grep -qx 'other 0 0'
+}
+
+@test "--phases takes rules from a file, and says what is wrong with one" {
+	printf 'a;b;c 1\na;b 2\na;c;b 4\nd 8\n' >x.folded
+	printf '# comment\n\n  outer  =   ^a$  \nkeeps => ^c$\nouter = ^b$\nnever = ^nothing$\n' >rules
+	phases --phases=rules x.folded >got
+	diff - got <<-'END'
+	keeps 5 5
+	outer 2 7
+	other 8 8
+	END
+	for bad in 'no rule here' '= a' 'x =' 'x =>' 'x = (' ''; do
+		printf '# one\n%s\n' "$bad" >rules
+		run "$SPROF" report --phases=rules x.folded
+		[ "$status" -eq 1 ]
+		[[ $output == "sprof: cannot take the phases from 'rules': "* ]]
+		[ -z "$bad" ] || [[ $output == *"line 2: "* ]]
+	done
+	run "$SPROF" report --phases=absent x.folded
+	[ "$status" -eq 1 ]
+	[ "$output" = "sprof: cannot read 'absent': No such file or directory" ]
+}
+
+@test "--op finds PyTorch's operators on the stacks, with what they call" {
+	cat >x.folded <<-'END'
+	main;at::_ops::linear::call(at::Tensor const&);at::_ops::linear::redispatch(at::Tensor const&);at::native::linear(x) 1
+	main;at::_ops::linear::call(at::Tensor const&);at::_ops::addmm::call(at::Tensor const&);sgemm 20
+	main;torch::autograd::generated::AddmmBackward0::apply(x);at::_ops::mm::call(x);gemm_[g] 30
+	main;torch::autograd::generated::AddmmBackward0::apply(x) 4
+	main;at::_ops::addmm::schema(x);at::_ops_like::x::call() 45
+	END
+	"$SPROF" report --op --json x.folded | jq -r '.rows[] | "\(.name) \(.self) \(.total)"' >got
+	diff - got <<-'END'
+	mm 30 30
+	addmm 20 20
+	AddmmBackward0 4 34
+	linear 1 21
+	END
+	"$SPROF" report --op -s total -n 1 x.folded | grep -qE '^ *4.0% +4 +34% +34 +34\+-9 +AddmmBackward0$'
+	# Ranges are counted: they come first, unless a part is asked for.
+	"$SPROF" report --op --json gpu.data | jq -e '.rows | any(.name == "aten::addmm" and .calls == 2)'
+	run "$SPROF" report --op --focus main gpu.data
+	[ "$status" -eq 1 ]
+	[[ $output == *"holds no NVTX ranges and no operators of PyTorch"* ]]
+}
