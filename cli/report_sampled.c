@@ -8,6 +8,7 @@
 #include "core/buffer.h"
 #include "core/column.h"
 #include "core/log.h"
+#include "output/hints.h"
 #include "output/importer.h"
 #include "output/operators.h"
 #include "output/phases.h"
@@ -17,7 +18,7 @@
 
 enum { MAX_RULES_SIZE = 1 << 20 /* bytes */ };
 
-enum { OPTION_PSTATS = 0x900, OPTION_SPLIT, OPTION_PHASES };
+enum { OPTION_PSTATS = 0x900, OPTION_SPLIT, OPTION_PHASES, OPTION_HINTS };
 
 static const struct argp_option options[] = {
 	{ "pstats", OPTION_PSTATS, NULL, 0,
@@ -28,6 +29,8 @@ static const struct argp_option options[] = {
 	  "The phases of a program by the rules in FILE (default: for PyTorch), see "
 	  "sprof-report(1)",
 	  0 },
+	{ "hints", OPTION_HINTS, NULL, 0,
+	  "What is wrong, where the samples prove it: waiting for data, for the GPU, ...", 0 },
 	{ 0 }
 };
 
@@ -50,6 +53,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		what->rules = arg;
 		set_table(what, SAMPLED_PHASES, state);
 		return 0;
+	case OPTION_HINTS: set_table(what, SAMPLED_HINTS, state); return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }
@@ -144,6 +148,18 @@ static int write_operators(struct buffer *b, const struct view *v,
 	return -ENODATA;
 }
 
+static int write_hints(struct buffer *b, const struct view *v,
+		       const struct report_sampled_opts *opts)
+{
+	const struct hints_opts how = { .json = opts->json, .unicode = opts->unicode };
+	struct hints hints;
+
+	hints_init(&hints, v->profile);
+	hints_write(b, &hints, &v->summary, &how);
+	hints_fini(&hints);
+	return 0;
+}
+
 int report_sampled_write(struct buffer *b, const struct report_sampled *what, const struct view *v,
 			 const struct report_sampled_opts *opts)
 {
@@ -152,6 +168,7 @@ int report_sampled_write(struct buffer *b, const struct report_sampled *what, co
 	case SAMPLED_SPLIT: return write_split(b, v, opts);
 	case SAMPLED_PHASES: return write_phases(b, what->rules, v, opts);
 	case SAMPLED_OPERATORS: return write_operators(b, v, opts);
+	case SAMPLED_HINTS: return write_hints(b, v, opts);
 	case SAMPLED_NONE: break;
 	}
 	return 0;

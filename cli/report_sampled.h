@@ -20,6 +20,7 @@ enum report_sampled_table {
 	SAMPLED_SPLIT,
 	SAMPLED_PHASES,
 	SAMPLED_OPERATORS,
+	SAMPLED_HINTS,
 };
 
 struct report_sampled {
