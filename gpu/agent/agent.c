@@ -199,6 +199,17 @@ static void at_exit(void)
 	unlock();
 }
 
+/* Unwind rows may come first: they are no word yet. As link_wait(). */
+static int wait_for_word(void)
+{
+	uint64_t now = clock_now_ns(), end = now + FIRST_CONTROL_MS * 1000000ull;
+	int word = 0;
+
+	for (; !word && now < end; now = clock_now_ns())
+		word = link_wait(connection, (int)((end - now) / 1000000) + 1);
+	return word;
+}
+
 /*
  * The recorder that launched us is asked at once, so that the program's first calls are seen; who
  * was not launched by one goes on without waiting for anything.
@@ -208,7 +219,7 @@ static void connect_to_launcher(void)
 	connection = link_connect();
 	if (connection < 0)
 		return;
-	if (say_hello() || link_wait(connection, FIRST_CONTROL_MS) < 0) {
+	if (say_hello() || wait_for_word() < 0) {
 		close(connection);
 		connection = -1;
 		return;

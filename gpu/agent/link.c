@@ -119,7 +119,7 @@ int link_send_region(int fd)
 	return sendmsg(fd, &message, MSG_NOSIGNAL) == sizeof(hello) ? 0 : -errno;
 }
 
-/* A message, and what descriptors came with it: two are an arena and a space. */
+/* A message, and what descriptors came with it: two are an arena and a space. 1 where it has none. */
 static ssize_t receive(int fd)
 {
 	union {
@@ -138,15 +138,17 @@ static ssize_t receive(int fd)
 	const struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
 	int fds[2];
 
-	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+	if (n <= 0)
 		return n;
+	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+		return 1;
 	memcpy(fds, CMSG_DATA(c), sizeof(fds));
 	if (c->cmsg_len == CMSG_LEN(sizeof(fds))) {
 		walk_map_set(fds[0], fds[1]);
 		close(fds[1]);
 	}
 	close(fds[0]);
-	return n;
+	return 2;
 }
 
 int link_wait(int fd, int timeout_ms)
@@ -158,6 +160,6 @@ int link_wait(int fd, int timeout_ms)
 		return 0;
 	n = receive(fd);
 	if (n > 0)
-		return 1;
+		return n == 1;
 	return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -EPIPE;
 }

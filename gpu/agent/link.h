@@ -16,8 +16,8 @@ int link_accept(int listener);
 /* Sends the hello with the region's descriptor. 0 or -errno. */
 int link_send_region(int fd);
 /*
- * Waits for a message: 1 = there was one (`control` in the region may have changed), 0 = timeout,
- * -EPIPE = the recorder is gone. Unwind rows that come with it are put to use.
+ * Waits for a message: 1 = `control` in the region may have changed, 0 = timeout, or unwind rows came, which are put
+ * to use, -EPIPE = the recorder is gone.
  */
 int link_wait(int fd, int timeout_ms);
 
