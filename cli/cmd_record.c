@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/record_gate.h"
 #include "cli/record_gpu.h"
 #include "cli/record_opts.h"
 #include "core/alloc.h"
@@ -37,7 +38,9 @@ struct recording {
 	struct recfile *file;
 	struct debuginfod *debuginfod; /* NULL = not asked for */
 	struct record_gpu *gpu;
-	struct sink *sink; /* where samples go: the file */
+	struct sink *sink;	  /* where samples go: the file */
+	struct record_gate *gate; /* NULL: every sample is wanted */
+	uint64_t begin_ns;	  /* of what is recorded */
 	struct launch child;
 	int child_status; /* of waitpid */
 	bool child_ended, signal_forwarded;
@@ -213,19 +216,21 @@ static bool child_has_ended(struct recording *r)
 /* 0 when the recording came to its end, -errno when it broke (reported). */
 static int sample_until_end(struct recording *r)
 {
-	uint64_t flushed = r->start_ns, shown = r->start_ns, end = UINT64_MAX;
+	uint64_t flushed = r->start_ns, shown = r->start_ns, next = r->begin_ns, end = UINT64_MAX;
 	bool terminal = isatty(STDERR_FILENO) && !r->opts->quiet;
 
 	if (r->opts->duration_ns)
-		end = r->start_ns + r->opts->duration_ns;
+		end = r->begin_ns + r->opts->duration_ns;
 	while (!stop_signal && !child_has_ended(r)) {
 		uint64_t now = monotonic_ns();
 		int timeout = DRAIN_MS, live;
 
-		if (now >= end)
+		if (now >= end || record_gpu_has_captured(r->gpu))
 			break;
-		if (end - now < DRAIN_MS * 1000000ull)
-			timeout = (int)((end - now) / 1000000) + 1;
+		if (now >= next)
+			next = end;
+		if (next - now < DRAIN_MS * 1000000ull)
+			timeout = (int)((next - now) / 1000000) + 1;
 		live = r->ops->drain(r->source, r->sink, record_gpu_timeout_ms(r->gpu, timeout));
 		record_gpu_drain(r->gpu);
 		if (live < 0) {
@@ -394,6 +399,18 @@ static void set_environment(struct recording *r)
 	record_gpu_set_environment(r->gpu, &r->child);
 }
 
+/* Samples pass the gate, then whoever blames idle GPUs on them. */
+static void set_gate(struct recording *r)
+{
+	r->begin_ns = r->start_ns + r->opts->delay_ns;
+	record_gpu_wait_until(r->gpu, r->begin_ns);
+	r->sink = record_gpu_watch(r->gpu, recfile_sink(r->file));
+	if (r->opts->delay_ns || r->opts->gpu.capture) {
+		r->gate = record_gate_new(r->sink, r->begin_ns, r->gpu);
+		r->sink = record_gate_sink(r->gate);
+	}
+}
+
 static int run(struct recording *r)
 {
 	const char *program = r->opts->program ? r->opts->program[0] : NULL;
@@ -404,13 +421,13 @@ static int run(struct recording *r)
 		log_error(-err, "start '%s'", program);
 		return failure;
 	}
-	err = record_gpu_new(r->opts->gpu, !r->opts->no_python, &r->gpu);
+	err = record_gpu_new(&r->opts->gpu, !r->opts->no_python, &r->gpu);
 	if (!err)
 		err = open_source(r);
 	if (!err)
 		err = create_file(r);
 	if (!err) {
-		r->sink = record_gpu_watch(r->gpu, recfile_sink(r->file));
+		set_gate(r);
 		err = record_gpu_join(r->gpu, r->opts->pids, r->opts->nr_pids);
 	}
 	if (!err)
@@ -469,6 +486,7 @@ static int record_main(int argc, char **argv)
 	if (r.ops)
 		r.ops->close(r.source);
 	record_gpu_free(r.gpu);
+	record_gate_free(r.gate);
 	recfile_free(r.file);
 	debuginfod_close(r.debuginfod);
 	record_opts_fini(&opts);

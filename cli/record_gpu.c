@@ -3,12 +3,13 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/gpu_tee.h"
+#include "cli/sample_tee.h"
 #include "core/alloc.h"
 #include "core/clock.h"
 #include "core/log.h"
@@ -32,17 +33,18 @@ struct target {
 	struct walk_target *walk; /* NULL: it had ended before we looked */
 	uint64_t refreshed_ns;
 	uint32_t state; /* enum gpu_state, when we last looked */
-	bool ended;
+	bool active, ended;
 	struct target *next;
 };
 
 struct record_gpu {
-	enum gpu_mode mode;
+	struct record_gpu_opts opts;
+	uint64_t begin_ns; /* nothing is collected before */
 	char *library;
 	char name[GPU_LINK_NAME_SIZE];
 	int listener;
 	struct walk_publisher *publisher;
-	struct gpu_tee *tee;
+	struct sample_tee *tee;
 	struct sink *sink; /* the recording's */
 	struct target *targets;
 	size_t nr_targets;
@@ -83,6 +85,23 @@ static uint32_t python_frame(void *context, struct sink *sink, uint64_t word, co
 	return frame == PROFILE_NONE ? GPU_UNKNOWN_FRAME : frame;
 }
 
+static void activate(const struct record_gpu *g, struct target *t)
+{
+	const struct gpu_config config = {
+		.want = GPU_WANT_DEFAULT,
+		.stack_classes = g->opts.stack_classes,
+		.stack_min_ns = g->opts.stack_min_ns,
+		.capture = g->opts.capture,
+		.capture_once = g->opts.capture_once,
+	};
+	char *name = t->peer.header->capture_name;
+
+	if (g->opts.capture_name)
+		snprintf(name, sizeof(t->peer.header->capture_name), "%s", g->opts.capture_name);
+	gpu_link_control(&t->peer, GPU_CONTROL_ACTIVE, &config);
+	t->active = true;
+}
+
 static void add_target(struct record_gpu *g, const struct gpu_peer *peer)
 {
 	struct target *t = xcalloc(1, sizeof(*t));
@@ -93,7 +112,6 @@ static void add_target(struct record_gpu *g, const struct gpu_peer *peer)
 		.python_frame = python_frame,
 		.demangle = demangle,
 	};
-	const struct gpu_config config = { .want = GPU_WANT_DEFAULT };
 
 	t->peer = *peer;
 	t->refreshed_ns = monotonic_ns();
@@ -107,7 +125,10 @@ static void add_target(struct record_gpu *g, const struct gpu_peer *peer)
 		gpu_link_send_rows(peer, walk_publisher_arena_fd(g->publisher),
 				   walk_target_space_fd(t->walk));
 	}
-	gpu_link_control(peer, GPU_CONTROL_ACTIVE, &config);
+	if (g->begin_ns > monotonic_ns()) /* it waits for a word */
+		gpu_link_control(peer, GPU_CONTROL_DORMANT, NULL);
+	else
+		activate(g, t);
 	log_debug("GPU data of process %d", (int)peer->pid);
 }
 
@@ -162,7 +183,7 @@ static int join(struct record_gpu *g, pid_t pid)
 		add_target(g, &peer);
 		return 0;
 	}
-	if (g->mode != GPU_ON)
+	if (g->opts.mode != GPU_ON)
 		return 0;
 	log_error(err == -ECONNREFUSED ? 0 : -err,
 		  err == -ECONNREFUSED ? "collect GPU data of process %d: " GPU_LIBRARY
@@ -174,8 +195,9 @@ static int join(struct record_gpu *g, pid_t pid)
 	return err;
 }
 
-int record_gpu_new(enum gpu_mode mode, bool python, struct record_gpu **ret)
+int record_gpu_new(const struct record_gpu_opts *opts, bool python, struct record_gpu **ret)
 {
+	enum gpu_mode mode = opts->mode;
 	char *library = mode == GPU_OFF ? NULL : own_library_find(GPU_LIBRARY);
 	struct record_gpu *g;
 
@@ -189,7 +211,7 @@ int record_gpu_new(enum gpu_mode mode, bool python, struct record_gpu **ret)
 		return -ENOENT;
 	}
 	g = xcalloc(1, sizeof(*g));
-	g->mode = mode;
+	g->opts = *opts;
 	g->library = library;
 	g->listener = gpu_link_listen(g->name);
 	g->publisher = walk_publisher_new(python);
@@ -224,7 +246,7 @@ void record_gpu_free(struct record_gpu *g)
 		free(t);
 	}
 	walk_publisher_free(g->publisher);
-	gpu_tee_free(g->tee);
+	sample_tee_free(g->tee);
 	if (g->listener >= 0)
 		close(g->listener);
 	free(g->library);
@@ -274,8 +296,8 @@ struct sink *record_gpu_watch(struct record_gpu *g, struct sink *sink)
 		return sink;
 	g->sink = sink;
 	if (!g->tee)
-		g->tee = gpu_tee_new(sink, blame, g);
-	return gpu_tee_sink(g->tee);
+		g->tee = sample_tee_new(sink, blame, NULL, g);
+	return sample_tee_sink(g->tee);
 }
 
 void record_gpu_drain(struct record_gpu *g)
@@ -284,9 +306,55 @@ void record_gpu_drain(struct record_gpu *g)
 		return;
 	accept_all(g);
 	walk_publisher_take(g->publisher, 0);
-	for (struct target *t = g->targets; t; t = t->next)
-		if (!t->ended)
-			drain_target(t);
+	for (struct target *t = g->targets; t; t = t->next) {
+		if (t->ended)
+			continue;
+		if (!t->active && monotonic_ns() >= g->begin_ns)
+			activate(g, t);
+		drain_target(t);
+	}
+}
+
+void record_gpu_wait_until(struct record_gpu *g, uint64_t time_ns)
+{
+	if (g)
+		g->begin_ns = time_ns;
+}
+
+/* Written by the target: numbers, looked at as such. */
+static bool window_holds(const struct gpu_region *r, uint64_t time_ns)
+{
+	uint32_t nr = __atomic_load_n(&r->nr_windows, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < nr && i < GPU_MAX_WINDOWS; i++) {
+		uint64_t start = __atomic_load_n(&r->windows[i].start_ns, __ATOMIC_RELAXED);
+		uint64_t end = __atomic_load_n(&r->windows[i].end_ns, __ATOMIC_RELAXED);
+
+		if (time_ns >= start && (!end || time_ns < end))
+			return true;
+	}
+	return false;
+}
+
+bool record_gpu_captures(const struct record_gpu *g, uint64_t time_ns)
+{
+	if (!g || !g->opts.capture)
+		return true;
+	for (const struct target *t = g->targets; t; t = t->next)
+		if (t->active && window_holds(t->peer.header, time_ns))
+			return true;
+	return false;
+}
+
+bool record_gpu_has_captured(const struct record_gpu *g)
+{
+	if (!g || !g->opts.capture_once)
+		return false;
+	for (const struct target *t = g->targets; t; t = t->next)
+		if (t->active && __atomic_load_n(&t->peer.header->nr_windows, __ATOMIC_ACQUIRE) &&
+		    __atomic_load_n(&t->peer.header->windows[0].end_ns, __ATOMIC_ACQUIRE))
+			return true;
+	return false;
 }
 
 int record_gpu_timeout_ms(const struct record_gpu *g, int timeout_ms)
@@ -338,7 +406,7 @@ int record_gpu_open_module(const struct record_gpu *g, unsigned int module)
 
 void record_gpu_check(const struct record_gpu *g)
 {
-	if (!g || g->mode != GPU_ON || g->nr_targets)
+	if (!g || g->opts.mode != GPU_ON || g->nr_targets)
 		return;
 	log_warning("no process has loaded " GPU_LIBRARY ": there is no GPU data");
 	log_hint("CUDA loads it in cuInit(), NVTX at its first call; a statically linked or setuid "

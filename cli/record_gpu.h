@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #define GPU_LIBRARY "libsprof-gpu.so"
@@ -18,9 +19,19 @@ struct launch;
 struct record_gpu;
 struct sink;
 
+/* What is collected of all that happens, and the stacks of which calls. */
+struct record_gpu_opts {
+	enum gpu_mode mode;
+	uint32_t capture;	  /* enum gpu_capture */
+	const char *capture_name; /* of GPU_CAPTURE_RANGE: NAME or NAME@DOMAIN */
+	bool capture_once;	  /* the first window is the last */
+	uint32_t stack_classes;	  /* struct gpu_config */
+	uint64_t stack_min_ns;
+};
+
 /* `ret_gpu` is NULL with GPU_OFF, and with GPU_AUTO where the library is missing. 0 or -errno,
  * reported. */
-int record_gpu_new(enum gpu_mode mode, bool python, struct record_gpu **ret_gpu);
+int record_gpu_new(const struct record_gpu_opts *opts, bool python, struct record_gpu **ret_gpu);
 /* From here on NULL is fine everywhere, and does nothing. */
 void record_gpu_free(struct record_gpu *gpu);
 
@@ -33,6 +44,12 @@ struct sink *record_gpu_watch(struct record_gpu *gpu, struct sink *sink);
  * with GPU_ON -errno where one has not, reported.
  */
 int record_gpu_join(struct record_gpu *gpu, const pid_t *pids, size_t nr_pids);
+/* Nothing is collected before that time, CLOCK_MONOTONIC; before any process is there. */
+void record_gpu_wait_until(struct record_gpu *gpu, uint64_t time_ns);
+/* Was a window of capture open then, in any process? True where everything is captured. */
+bool record_gpu_captures(const struct record_gpu *gpu, uint64_t time_ns);
+/* With capture_once: has the window been closed? */
+bool record_gpu_has_captured(const struct record_gpu *gpu);
 /* Takes who has come and what has been collected. */
 void record_gpu_drain(struct record_gpu *gpu);
 /* How long the recorder may wait until the next time, at most. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/record_gpu_opts.h"
 #include "core/alloc.h"
 #include "core/source.h"
 
@@ -14,7 +15,16 @@
 #define MAX_HZ 20000
 #define MAX_PIDS 4096
 
-enum { OPT_DEBUGINFOD = 256, OPT_NO_PYTHON, OPT_GPU, OPT_CLOCK }; /* options without a letter */
+enum { /* options without a letter */
+       OPT_DEBUGINFOD = 256,
+       OPT_NO_PYTHON,
+       OPT_GPU,
+       OPT_CLOCK,
+       OPT_DELAY,
+       OPT_CAPTURE,
+       OPT_STOP_ON_RANGE_END,
+       OPT_BACKTRACE
+};
 
 static const struct argp_option options[] = {
 	{ "pid", 'p', "PID[,PID...]", 0, "Sample these processes and their children", 0 },
@@ -23,6 +33,22 @@ static const struct argp_option options[] = {
 	  "Samples per second and CPU (default: 99 when attaching, 999 for a program)", 0 },
 	{ "duration", 'd', "TIME", 0,
 	  "Stop after this long: 30, 30s, 500ms, 5m, 1h (a program runs on, and is waited for)",
+	  0 },
+	{ "delay", OPT_DELAY, "TIME", 0,
+	  "Begin after this long; --duration counts from there (the GPU library sleeps until then; "
+	  "CPU samples are taken and left out)",
+	  0 },
+	{ "capture-range", OPT_CAPTURE, "RANGE", 0,
+	  "Keep only what happens in a part of the program: cudaProfilerApi (cuProfilerStart to "
+	  "cuProfilerStop) or nvtx:NAME[@DOMAIN]: GPU work launched, ranges begun, and CPU samples "
+	  "taken then",
+	  0 },
+	{ "stop-on-range-end", OPT_STOP_ON_RANGE_END, NULL, 0,
+	  "Stop when that part ends for the first time (a program runs on, and is waited for)", 0 },
+	{ "cuda-backtrace", OPT_BACKTRACE, "CALLS", 0,
+	  "CUDA calls that get a stack: all (default), kernel, memory, sync, some with commas; "
+	  "with "
+	  ":80us only those that take that long",
 	  0 },
 	{ "output", 'o', "FILE", 0,
 	  "Recording (default: sprof.data; an existing one becomes FILE.old)", 0 },
@@ -132,21 +158,27 @@ static void check(struct record_opts *o, struct argp_state *state)
 		argp_error(state, "there is no event '%s'", o->event);
 	if (o->wall_clock && strcmp(o->source, "timer"))
 		argp_error(state, "--clock wall needs --source timer");
+	if (o->gpu.capture_once && !o->gpu.capture)
+		argp_error(state, "--stop-on-range-end needs --capture-range");
+	if (o->gpu.capture && o->gpu.mode == GPU_OFF)
+		argp_error(state, "--capture-range and --gpu off exclude each other");
+	if (o->gpu.capture) /* who cannot see the range cannot record it */
+		o->gpu.mode = GPU_ON;
 	if (!o->freq_hz)
 		o->freq_hz = o->program ? DEFAULT_LAUNCH_HZ : DEFAULT_ATTACH_HZ;
 }
 
-static enum gpu_mode parse_gpu(const char *text, struct argp_state *state)
+static void parse_gpu(int key, const char *text, struct record_opts *o, struct argp_state *state)
 {
-	static const char *const modes[] = {
-		[GPU_AUTO] = "auto", [GPU_ON] = "on", [GPU_OFF] = "off"
-	};
-
-	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
-		if (!strcmp(text, modes[i]))
-			return (enum gpu_mode)i;
-	argp_error(state, "'%s' is not one of auto, on, off", text);
-	return GPU_AUTO;
+	if (key == OPT_GPU && !record_gpu_parse_mode(text, &o->gpu))
+		argp_error(state, "'%s' is not one of auto, on, off", text);
+	if (key == OPT_CAPTURE && !record_gpu_parse_capture(text, &o->gpu))
+		argp_error(state, "'%s' is neither cudaProfilerApi nor nvtx:NAME", text);
+	if (key == OPT_BACKTRACE && !record_gpu_parse_backtrace(text, &o->gpu))
+		argp_error(state,
+			   "'%s' is not all, kernel, memory or sync, some of them with commas, "
+			   "with a threshold such as :80us or without",
+			   text);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -163,7 +195,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'e': o->event = arg; return 0;
 	case OPT_DEBUGINFOD: o->debuginfod = true; return 0;
 	case OPT_NO_PYTHON: o->no_python = true; return 0;
-	case OPT_GPU: o->gpu = parse_gpu(arg, state); return 0;
+	case OPT_DELAY: o->delay_ns = parse_duration(arg, state); return 0;
+	case OPT_STOP_ON_RANGE_END: o->gpu.capture_once = true; return 0;
+	case OPT_GPU:
+	case OPT_CAPTURE:
+	case OPT_BACKTRACE: parse_gpu(key, arg, o, state); return 0;
 	case 'q': o->quiet = true; return 0;
 	case 'v': o->verbose = true; return 0;
 	case OPT_CLOCK: o->wall_clock = parse_clock(arg, state); return 0;

@@ -16,10 +16,11 @@ struct record_opts {
 	char **program; /* argv of the program to start, or NULL; borrowed */
 	uint32_t freq_hz;
 	uint64_t duration_ns; /* 0 = until something else ends it */
+	uint64_t delay_ns;
 	const char *output, *source, *event;
 	bool no_python, wall_clock;
 	bool quiet, verbose;
-	enum gpu_mode gpu;
+	struct record_gpu_opts gpu;
 	bool debuginfod;   /* fetch debug files that are not here */
 	char *description; /* the target in words, for the recording */
 };

@@ -29,6 +29,8 @@ struct sink {
 	void (*sample)(struct sink *sink, const struct profile_sample *sample);
 	/* `row` is a struct fact_... of that kind, with the sink's ids. */
 	void (*fact)(struct sink *sink, enum fact_kind kind, const void *row);
+	/* Asked before sample(): is it wanted? One that is not is left out, uncounted. NULL: all are. */
+	bool (*wants)(struct sink *sink, const struct profile_sample *sample);
 };
 
 struct source_config {

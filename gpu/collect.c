@@ -180,6 +180,17 @@ static void flush(struct gpu_collect *c, uint64_t now_ns)
 	c->flushed_ns = now_ns;
 }
 
+/* Where a part is captured, the devices are watched from the first window to the end of the last. */
+static void look_at_windows(struct gpu_collect *c, const struct gpu_region *header)
+{
+	uint32_t nr = header->nr_windows;
+	uint64_t end = nr ? header->windows[gpu_window_place(nr - 1)].end_ns : 0;
+
+	c->timeline.watched_from_ns = nr ? header->windows[0].start_ns : 0;
+	if (end)
+		c->stopped_ns = end;
+}
+
 static void look_at_header(struct gpu_collect *c)
 {
 	struct gpu_region *header = xmalloc(sizeof(*header));
@@ -187,6 +198,8 @@ static void look_at_header(struct gpu_collect *c)
 	shared_region_header(c->region, header);
 	c->timeline.watched_from_ns = header->active_ns;
 	c->stopped_ns = header->stopped_ns;
+	if (header->config.capture)
+		look_at_windows(c, header);
 	free(header);
 }
 

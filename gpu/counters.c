@@ -40,6 +40,7 @@ const char *gpu_counter_name(uint32_t counter)
 		[GPU_COUNT_NVTX_CALLS] = "NVTX calls",
 		[GPU_COUNT_NVTX_ADOPTED] = "NVTX copies adopted late",
 		[GPU_COUNT_GRAPH_NODES] = "activities in graphs",
+		[GPU_COUNT_OUTSIDE] = "activities outside the capture range",
 	};
 
 	return counter < sizeof(names) / sizeof(*names) ? names[counter] : NULL;

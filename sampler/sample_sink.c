@@ -186,6 +186,8 @@ uint32_t sample_sink_thread(struct sample_sink *out, uint32_t pid, uint32_t tid,
 void sample_sink_sample(struct sample_sink *out, const struct profile_sample *sample,
 			struct known_stack stack)
 {
+	if (out->sink->wants && !out->sink->wants(out->sink, sample))
+		return;
 	out->stats->nr_samples++;
 	if (stack.incomplete)
 		out->stats->nr_incomplete[stack.incomplete - 1]++;

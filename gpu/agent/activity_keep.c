@@ -10,6 +10,7 @@
 #include "gpu/agent/activity_record.h"
 #include "gpu/agent/agent.h"
 #include "gpu/agent/arena.h"
+#include "gpu/agent/capture.h"
 #include "gpu/agent/fold.h"
 #include "gpu/agent/lane.h"
 #include "gpu/agent/launch.h"
@@ -153,18 +154,27 @@ bool activity_is_timed(union activity *r)
 	return false;
 }
 
+/* Of work whose call was not recorded: it was made outside what is captured, or was not seen. */
+static void take_without_call(const union activity *r)
+{
+	if (agent.capture) {
+		agent_count(GPU_COUNT_OUTSIDE, 1);
+		return;
+	}
+	agent_count(GPU_COUNT_NO_LAUNCH, 1);
+	activity_keep(r);
+}
+
 void activity_take(union activity *r)
 {
 	if (!activity_is_timed(r))
 		return;
-	if (!r->work.correlation || activity_find_call(r)) {
+	if (r->work.correlation ? activity_find_call(r) : capture_is_open())
 		activity_keep(r);
-	} else if (nr_waiting < MAX_WAITING) {
+	else if (nr_waiting < MAX_WAITING && capture_is_open())
 		waiting[nr_waiting++] = *r;
-	} else {
-		agent_count(GPU_COUNT_NO_LAUNCH, 1);
-		activity_keep(r);
-	}
+	else
+		take_without_call(r);
 }
 
 void activity_record_settle(bool last)
@@ -178,8 +188,7 @@ void activity_record_settle(bool last)
 			activity_keep(&waiting[i]);
 		} else if (last || waiting[i].work.reserved++) {
 			waiting[i].work.reserved = 0;
-			agent_count(GPU_COUNT_NO_LAUNCH, 1);
-			activity_keep(&waiting[i]);
+			take_without_call(&waiting[i]);
 		} else {
 			waiting[kept++] = waiting[i];
 		}

@@ -6,6 +6,7 @@
 #include "gpu/agent/activity_keep.h"
 #include "gpu/agent/agent.h"
 #include "gpu/agent/arena.h"
+#include "gpu/agent/capture.h"
 #include "gpu/agent/clock.h"
 #include "gpu/agent/cupti_abi.h"
 #include "gpu/agent/fold.h"
@@ -203,7 +204,7 @@ static void read_pool(const struct cupti_memory_pool *p, size_t size)
 	agent_count(GPU_COUNT_POOL, 1);
 	place(&r, p->device, 0, 0);
 	/* calls that make pools are not watched */
-	if (activity_is_timed(&r)) {
+	if (capture_is_open() && activity_is_timed(&r)) {
 		activity_find_call(&r);
 		activity_keep(&r);
 	}
@@ -230,6 +231,8 @@ static void read_overhead(const struct cupti_overhead *o, size_t size)
 		agent_count(GPU_COUNT_UNTIMED, 1);
 		return;
 	}
+	if (!capture_is_open())
+		return;
 	fold_add(&key, r.end_ns - r.start_ns, 0);
 	activity_emit(&r.head);
 }

@@ -38,6 +38,8 @@ struct agent {
 	uint32_t stack_classes;
 	uint64_t stack_min_ticks;
 	uint32_t max_frames;
+	uint32_t capture;      /* enum gpu_capture */
+	uint32_t nr_capturing; /* atomic: what holds the window of capture open */
 };
 
 extern struct agent agent;

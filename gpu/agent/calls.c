@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "gpu/agent/capture.h"
 #include "gpu/agent/clock.h"
 #include "gpu/agent/launch.h"
 #include "gpu/agent/launch_stack.h"
@@ -92,7 +93,7 @@ static void leave(uint32_t domain, uint32_t cbid, const struct cupti_callback_da
 	const struct gpu_api *api;
 	struct launch_info info;
 
-	if (!t)
+	if (!t || (agent.capture && !capture_call(domain, api_class)))
 		return;
 	/* collecting may have begun between the two */
 	if (!entered || entered > now)

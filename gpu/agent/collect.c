@@ -7,6 +7,7 @@
 #include "gpu/agent/activity.h"
 #include "gpu/agent/agent.h"
 #include "gpu/agent/calls.h"
+#include "gpu/agent/capture.h"
 #include "gpu/agent/clock.h"
 #include "gpu/agent/cupti.h"
 #include "gpu/agent/nvtx_names.h"
@@ -285,6 +286,7 @@ void collect_start(bool cuda)
 	if (!agent.collecting) {
 		clock_calibrate_first();
 		read_config();
+		capture_begin();
 		if (!r->active_ns)
 			r->active_ns = clock_now_ns();
 		r->stopped_ns = 0;
@@ -363,6 +365,7 @@ void collect_stop(void)
 	if (!agent.collecting)
 		return;
 	__atomic_store_n(&agent.collecting, 0, __ATOMIC_RELEASE);
+	capture_end();
 	if (subscriber)
 		stop_cupti();
 	range_flush_open();
@@ -375,6 +378,7 @@ void collect_at_exit(void)
 {
 	if (!agent.collecting)
 		return;
+	capture_end();
 	if (subscriber) {
 		cupti.flush_all(CUPTI_FLUSH_FORCED);
 		tell_devices();

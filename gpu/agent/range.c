@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "gpu/agent/capture.h"
 #include "gpu/agent/clock.h"
 
 #define SLOTS (4 * AGENT_RANGES)
@@ -14,6 +15,7 @@ struct started {
 	uint64_t start_ticks;
 	struct range_event event;
 	uint32_t tid;
+	bool kept, captures; /* as of struct open_range */
 };
 
 static uint32_t *slots;
@@ -123,12 +125,16 @@ uint32_t range_current(struct thread *t)
 int range_push(struct thread *t, const struct range_event *e)
 {
 	uint32_t parent = range_current(t);
+	bool captures = agent.capture && t->depth < GPU_MAX_RANGE_DEPTH && capture_open(e);
+	bool kept = capture_is_open();
 
 	if (t->depth < GPU_MAX_RANGE_DEPTH)
 		t->ranges[t->depth] = (struct open_range){
 			.start_ticks = clock_ticks(),
 			.payload = e->payload,
-			.node = find_node(parent, e),
+			.node = kept ? find_node(parent, e) : parent,
+			.kept = kept,
+			.captures = captures,
 			.name = e->name,
 			.domain = e->domain,
 			.category = e->category,
@@ -160,6 +166,8 @@ static void emit_open(const struct thread *t, const struct open_range *o, uint64
 		.payload = o->payload,
 	};
 
+	if (!o->kept)
+		return;
 	if (r.end_ns < r.start_ns)
 		r.end_ns = r.start_ns;
 	if (!flags)
@@ -182,6 +190,8 @@ int range_pop(struct thread *t, uint32_t domain)
 		return -1;
 	}
 	emit_open(t, &t->ranges[i - 1], clock_ticks_to_ns(now), 0, &t->lane);
+	if (t->ranges[i - 1].captures)
+		capture_close();
 	/* other domains' ranges may have been pushed since and go on */
 	for (; i < t->depth; i++)
 		t->ranges[i - 1] = t->ranges[i];
@@ -202,6 +212,8 @@ uint64_t range_start(struct thread *t, const struct range_event *e)
 			continue;
 		s->event = *e;
 		s->tid = t->tid;
+		s->captures = agent.capture && capture_open(e);
+		s->kept = capture_is_open();
 		s->start_ticks = clock_ticks();
 		__atomic_store_n(&s->id, id, __ATOMIC_RELEASE);
 		return id;
@@ -230,7 +242,8 @@ static void emit_started(const struct started *s, uint64_t end_ns, uint8_t flags
 
 	if (r.end_ns < r.start_ns)
 		r.end_ns = r.start_ns;
-	lane_emit(lane, &r.head);
+	if (s->kept)
+		lane_emit(lane, &r.head);
 }
 
 void range_end(uint64_t id)
@@ -246,6 +259,8 @@ void range_end(uint64_t id)
 	}
 	if (t)
 		emit_started(s, clock_now_ns(), 0, &t->lane);
+	if (s->captures)
+		capture_close();
 	__atomic_store_n(&s->id, 0, __ATOMIC_RELEASE);
 }
 
@@ -263,7 +278,8 @@ void range_mark(struct thread *t, const struct range_event *e)
 		.payload = e->payload,
 	};
 
-	lane_emit(&t->lane, &m.head);
+	if (capture_is_open())
+		lane_emit(&t->lane, &m.head);
 }
 
 void range_flush_open(void)

@@ -118,6 +118,17 @@ enum gpu_api_class {
 	GPU_API_PROFILER_STOP = 10,
 };
 
+/*
+ * What is collected of all that happens while GPU_CONTROL_ACTIVE: calls made, and ranges begun, while a window
+ * is open, and the work of these calls, whenever it runs. The windows are in gpu_region.windows.
+ */
+enum gpu_capture {
+	GPU_CAPTURE_ALL = 0,
+	GPU_CAPTURE_PROFILER_API = 1, /* from cuProfilerStart to cuProfilerStop */
+	GPU_CAPTURE_RANGE = 2, /* while any thread has an NVTX range called capture_name open */
+};
+#define GPU_MAX_WINDOWS 64u
+
 struct gpu_config {		/* written by the recorder before GPU_CONTROL_ACTIVE */
 	uint32_t want;		/* enum gpu_want */
 	uint32_t stack_classes; /* 1 << enum gpu_api_class: calls that get a stack */
@@ -125,7 +136,9 @@ struct gpu_config {		/* written by the recorder before GPU_CONTROL_ACTIVE */
 		stack_min_ns; /* calls shorter than this get none; kernels and graphs: 0 means all */
 	uint32_t flush_ms;    /* 0 = 200 */
 	uint32_t max_frames;  /* of a stack, 0 = GPU_MAX_STACK / 4 */
-	uint64_t reserved[5];
+	uint32_t capture;     /* enum gpu_capture */
+	uint32_t capture_once; /* 1: what begins after the first window is not captured */
+	uint64_t reserved[4];
 };
 _Static_assert(sizeof(struct gpu_config) == 64, "shared");
 
@@ -165,6 +178,7 @@ enum gpu_counter {
 	GPU_COUNT_NVTX_CALLS = 30,
 	GPU_COUNT_NVTX_ADOPTED = 31, /* NVTX copies adopted after they fell back to no-ops */
 	GPU_COUNT_GRAPH_NODES = 32,  /* kernels, copies and sets that ran in a graph */
+	GPU_COUNT_OUTSIDE = 33, /* activities whose call was made outside the windows of capture */
 };
 #define GPU_MAX_RANGE_DEPTH 128u
 
@@ -218,6 +232,17 @@ struct gpu_area {
 };
 _Static_assert(sizeof(struct gpu_area) == 32, "shared");
 
+struct gpu_window {
+	uint64_t start_ns;
+	uint64_t end_ns; /* 0 = open */
+};
+
+/* Where the i-th window is. */
+static inline uint32_t gpu_window_place(uint32_t i)
+{
+	return i < GPU_MAX_WINDOWS ? i : 1 + i % (GPU_MAX_WINDOWS - 1);
+}
+
 struct gpu_region {
 	uint64_t magic;
 	uint32_t version;
@@ -241,8 +266,13 @@ struct gpu_region {
 	uint64_t counters[GPU_MAX_COUNTERS];
 	struct gpu_clock clocks[GPU_MAX_CLOCKS];
 	struct gpu_failure failures[GPU_MAX_FAILURES];
+	char capture_name[256]; /* NAME or NAME@DOMAIN; the recorder's, with config */
+	uint32_t nr_windows;	/* ever opened; windows[gpu_window_place(i)], the first stays */
+	uint32_t reserved1;
+	struct gpu_window windows[GPU_MAX_WINDOWS];
 };
-_Static_assert(sizeof(struct gpu_region) == 8 * 8 + 64 + 24 + 7 * 32 + 512 + 48 * 64 + 256 * 32,
+_Static_assert(sizeof(struct gpu_region) ==
+		       8 * 8 + 64 + 24 + 7 * 32 + 512 + 48 * 64 + 256 * 32 + 256 + 8 + 16 * 64,
 	       "shared, without holes");
 
 struct gpu_string {

@@ -2,6 +2,7 @@
 #ifndef SPROF_GPU_AGENT_THREAD_H
 #define SPROF_GPU_AGENT_THREAD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/pycode.h"
@@ -69,6 +70,8 @@ struct open_range {
 	uint32_t name, domain; /* strings */
 	uint32_t category, color;
 	uint8_t payload_type;
+	bool kept;     /* it began while a window of capture was open */
+	bool captures; /* it is what opened that window */
 };
 
 /* What a thread counts by itself, where a counter of the region would cost a locked add. */

@@ -75,6 +75,17 @@ setup() {
 	! grep ' early ' <<<"$output"
 }
 
+@test "with a range to capture, what lies outside is left out" {
+	local data=$BATS_TEST_TMPDIR/c.data
+	timeout 60 "$SPROF" record -q -s timer -o "$data" --capture-range nvtx:load -- "$USER_PROGRAM" 20
+	"$SPROF" report --ranges --json "$data" | jq -e '[.rows[] | [.range, .repeats]] == [["load", 20]]'
+	timeout 60 "$SPROF" record -q -s timer -o "$data" --capture-range nvtx:forward@model --stop-on-range-end -- "$USER_PROGRAM" 20
+	"$SPROF" report --ranges --json "$data" | jq -e '[.rows[] | [.range, .domain, .repeats]] == [["forward", "model", 1]]'
+	timeout 60 "$SPROF" record -q -s timer -o "$data" --capture-range nvtx:forward@other -- "$USER_PROGRAM" 20
+	run "$SPROF" report --ranges "$data"
+	! grep forward <<<"$output"
+}
+
 @test "sprof record shows ranges in its table" {
 	run timeout 60 "$SPROF" record -q -s timer -o "$BATS_TEST_TMPDIR/n.data" -- "$USER_PROGRAM" 20
 	[ "$status" -eq 0 ]

@@ -83,6 +83,68 @@ gpu_ns() {
 	grep -q 'hint: start it with CUDA_INJECTION64_PATH=' <<<"$stderr"
 }
 
+cpu_ns() {
+	"$SPROF" info --json g.data | jq '[.columns[] | select(.name == "cpu").sum] | add // 0'
+}
+
+@test "with a capture range only what is launched in it is recorded, with its CPU samples" {
+	record_gpu --capture-range cudaProfilerApi -- "$WORK" launch:100 profiler launch:50 spin:500 profiler launch:10
+	[ "$(gpu_ns gemm_kernel)" -eq 2000 ]
+	[ "$(gpu_ns 'main;.*launch_gemm')" -eq 2000 ]
+	"$SPROF" report --gpu --json g.data | jq -e '[.counters[] | select(.name == "activities outside the capture range").value] | add > 160'
+	[ "$(cpu_ns)" -lt 400000000 ]
+	record_gpu --capture-range cudaProfilerApi -- "$WORK" mixed:3000 captured:300 spin:500
+	local ns=$(cpu_ns)
+	[ "$ns" -gt 0 ] && [ "$ns" -lt 600000000 ]
+	"$SPROF" fold --column gpu g.data | grep gemm_kernel >kernels
+	! grep -v 'captured;' kernels
+	"$SPROF" report --gpu --json g.data | jq -e '.devices[0] | .busy_ns + .idle_ns == .wall_ns'
+}
+
+@test "recording stops at the end of the range, and the program runs on" {
+	record_gpu --capture-range cudaProfilerApi --stop-on-range-end -- "$WORK" launch:100 profiler launch:50 profiler launch:10
+	grep -q '^done ' <<<"$output"
+	[ "$(gpu_ns gemm_kernel)" -eq 1000 ]
+	CUDA_INJECTION64_PATH=$SPROF_GPU_LIBRARY "$WORK" idle:2000 captured:200 idle:60000 >out 2>&1 &
+	local pid=$!
+	sleep 0.5
+	run --separate-stderr timeout 60 "$SPROF" record -s timer -p $pid -o g.data --capture-range cudaProfilerApi --stop-on-range-end
+	kill -0 $pid
+	kill $pid
+	[ "$status" -eq 0 ]
+	[ "$(gpu_ns 'captured;.*gemm_kernel')" -gt 0 ]
+}
+
+@test "recording begins after a delay, and its duration counts from there" {
+	record_gpu --delay 1s -d 500ms -- "$WORK" spin:3000
+	# Of half a second out of three; each launch counts twice in what the program prints.
+	local calls=$(sed -n 's/^done //p' <<<"$output")
+	"$SPROF" report --gpu --json g.data | jq -e --argjson n "$calls" '[.rows[].calls] | add > 0 and add < $n / 4'
+	[ "$(cpu_ns)" -gt 0 ] && [ "$(cpu_ns)" -lt 1200000000 ]
+}
+
+@test "calls get stacks by kind and by how long they take" {
+	record_gpu --cuda-backtrace sync -- "$WORK" mixed:20
+	[ "$(gpu_ns 'mixed;')" -eq 0 ]
+	[ "$(gpu_ns gemm_kernel)" -eq 20000 ]
+	record_gpu --cuda-backtrace kernel,sync -- "$WORK" mixed:20
+	[ "$(gpu_ns 'mixed;launch_gemm')" -eq 20000 ]
+	[ "$(gpu_ns 'mixed;.*copy')" -eq 0 ]
+	record_gpu --cuda-backtrace all:10s -- "$WORK" mixed:20
+	[ "$(gpu_ns 'mixed;')" -eq 0 ]
+	"$SPROF" report --gpu --json g.data | jq -e '[.counters[] | select(.name == "calls too short for a stack").value] == [121]'
+}
+
+@test "what an option of these cannot mean is said" {
+	local options=('--capture-range main' '--capture-range nvtx:' '--stop-on-range-end' '--cuda-backtrace kernels'
+		'--cuda-backtrace kernel:' '--cuda-backtrace kernel:1h' '--cuda-backtrace ,' '--gpu off --capture-range cudaProfilerApi'
+		'--delay soon')
+	for option in "${options[@]}"; do
+		run "$SPROF" record $option -- true
+		[ "$status" -eq 2 ] || { echo "$option: $output"; return 1; }
+	done
+}
+
 # Not a benchmark (the machine may be busy), but what would make each launch cost microseconds is seen. The clock's
 # own price is in the figures: a virtual machine may take 60 ns to read it, four times here.
 @test "a launch costs less than a microsecond, walked or repeated" {

@@ -10,6 +10,7 @@
  *	threads:N	4 threads that launch N times each, on streams of their own
  *	deep:N		a launch from N frames deep
  *	peer		a copy from device 1 to device 0, and a launch on device 1
+ *	captured:MS	cuProfilerStart, spin:MS, cuProfilerStop
  *	profiler	cuProfilerStart, a launch, cuProfilerStop
  *	fork		a child that launches, and is waited for
  *	idle:MS		nothing
@@ -206,6 +207,28 @@ static void profiler(void)
 	profiler_stop();
 }
 
+static void spin(long ms)
+{
+	struct timespec t;
+	double end;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	end = (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6 + (double)ms;
+	do {
+		train(100, NULL);
+		clock_gettime(CLOCK_MONOTONIC, &t);
+	} while ((double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6 < end);
+}
+
+/* Both ends of the range in one place, and work of one kind in between. */
+static NOINLINE void captured(long ms)
+{
+	profiler_start();
+	spin(ms);
+	profiler_stop();
+	calls++;
+}
+
 static void in_child(void)
 {
 	pid_t pid = fork();
@@ -224,19 +247,6 @@ static void idle(long ms)
 
 	while (nanosleep(&t, &t))
 		;
-}
-
-static void spin(long ms)
-{
-	struct timespec t;
-	double end;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	end = (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6 + (double)ms;
-	do {
-		train(100, NULL);
-		clock_gettime(CLOCK_MONOTONIC, &t);
-	} while ((double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6 < end);
 }
 
 static void act(const char *what)
@@ -258,6 +268,8 @@ static void act(const char *what)
 		deeper(n);
 	else if (!strcmp(what, "peer"))
 		peer();
+	else if (!strncmp(what, "captured:", 9))
+		captured(n);
 	else if (!strcmp(what, "profiler"))
 		profiler();
 	else if (!strcmp(what, "fork"))

@@ -1,5 +1,5 @@
-/* See gpu_tee.h. Threads are remembered by their id in the sink, which is dense. */
-#include "cli/gpu_tee.h"
+/* See sample_tee.h. Threads are remembered by their id in the sink, which is dense. */
+#include "cli/sample_tee.h"
 
 #include <stdlib.h>
 
@@ -10,10 +10,11 @@ struct thread {
 	uint32_t pid, tid;
 };
 
-struct gpu_tee {
+struct sample_tee {
 	struct sink sink; /* first: hooks get its address */
 	struct sink *to;
-	gpu_tee_fn *fn;
+	sample_tee_fn *fn;
+	sample_tee_wants *wants;
 	void *context;
 	struct thread *threads;
 	size_t nr_threads, capacity;
@@ -21,21 +22,21 @@ struct gpu_tee {
 
 static uint32_t on_string(struct sink *s, const char *text, size_t length)
 {
-	struct gpu_tee *t = (struct gpu_tee *)s;
+	struct sample_tee *t = (struct sample_tee *)s;
 
 	return t->to->string(t->to, text, length);
 }
 
 static uint32_t on_module(struct sink *s, const struct profile_module *module)
 {
-	struct gpu_tee *t = (struct gpu_tee *)s;
+	struct sample_tee *t = (struct sample_tee *)s;
 
 	return t->to->module(t->to, module);
 }
 
 static uint32_t on_thread(struct sink *s, uint32_t pid, uint32_t tid, uint32_t comm)
 {
-	struct gpu_tee *t = (struct gpu_tee *)s;
+	struct sample_tee *t = (struct sample_tee *)s;
 	uint32_t id = t->to->thread(t->to, pid, tid, comm);
 
 	t->threads = xgrow(t->threads, &t->capacity, (size_t)id + 1, sizeof(*t->threads));
@@ -47,38 +48,49 @@ static uint32_t on_thread(struct sink *s, uint32_t pid, uint32_t tid, uint32_t c
 
 static uint32_t on_frame(struct sink *s, uint32_t module, uint64_t address)
 {
-	struct gpu_tee *t = (struct gpu_tee *)s;
+	struct sample_tee *t = (struct sample_tee *)s;
 
 	return t->to->frame(t->to, module, address);
 }
 
 static uint32_t on_stack(struct sink *s, const uint32_t *frames, size_t nr)
 {
-	struct gpu_tee *t = (struct gpu_tee *)s;
+	struct sample_tee *t = (struct sample_tee *)s;
 
 	return t->to->stack(t->to, frames, nr);
 }
 
 static void on_sample(struct sink *s, const struct profile_sample *sample)
 {
-	struct gpu_tee *t = (struct gpu_tee *)s;
+	struct sample_tee *t = (struct sample_tee *)s;
 
 	t->to->sample(t->to, sample);
-	if (sample->column == COLUMN_CPU && sample->thread < t->nr_threads)
+	if (t->fn && sample->column == COLUMN_CPU && sample->thread < t->nr_threads)
 		t->fn(t->context, t->threads[sample->thread].pid, t->threads[sample->thread].tid,
 		      sample->time_ns, sample->stack);
 }
 
+static bool on_wants(struct sink *s, const struct profile_sample *sample)
+{
+	struct sample_tee *t = (struct sample_tee *)s;
+
+	if (t->wants && sample->thread < t->nr_threads &&
+	    !t->wants(t->context, t->threads[sample->thread].pid, sample->time_ns))
+		return false;
+	return !t->to->wants || t->to->wants(t->to, sample);
+}
+
 static void on_fact(struct sink *s, enum fact_kind kind, const void *row)
 {
-	struct gpu_tee *t = (struct gpu_tee *)s;
+	struct sample_tee *t = (struct sample_tee *)s;
 
 	t->to->fact(t->to, kind, row);
 }
 
-struct gpu_tee *gpu_tee_new(struct sink *to, gpu_tee_fn *fn, void *context)
+struct sample_tee *sample_tee_new(struct sink *to, sample_tee_fn *fn, sample_tee_wants *wants,
+				  void *context)
 {
-	struct gpu_tee *t = xcalloc(1, sizeof(*t));
+	struct sample_tee *t = xcalloc(1, sizeof(*t));
 
 	t->sink = (struct sink){
 		.string = on_string,
@@ -88,14 +100,16 @@ struct gpu_tee *gpu_tee_new(struct sink *to, gpu_tee_fn *fn, void *context)
 		.stack = on_stack,
 		.sample = on_sample,
 		.fact = on_fact,
+		.wants = on_wants,
 	};
 	t->to = to;
 	t->fn = fn;
+	t->wants = wants;
 	t->context = context;
 	return t;
 }
 
-void gpu_tee_free(struct gpu_tee *t)
+void sample_tee_free(struct sample_tee *t)
 {
 	if (!t)
 		return;
@@ -103,7 +117,7 @@ void gpu_tee_free(struct gpu_tee *t)
 	free(t);
 }
 
-struct sink *gpu_tee_sink(struct gpu_tee *t)
+struct sink *sample_tee_sink(struct sample_tee *t)
 {
 	return &t->sink;
 }
