@@ -261,7 +261,9 @@ static bool reach(struct source *s, struct child *c)
 	if (timer_wake_has_library(c->pid)) {
 		/* it may be at its beginning still, and come */
 		c->tried = c->cpu_ns - c->base_ns > LOADED_NS;
-		snprintf(c->why, sizeof(c->why), TIMER_LIBRARY " in it does not listen");
+		snprintf(c->why, sizeof(c->why),
+			 TIMER_LIBRARY
+			 " in it does not listen, or a seccomp filter decides over it");
 		return false;
 	}
 	err = timer_attach_code(s, c->pid, &reason);

@@ -67,12 +67,36 @@ bool timer_wake_has_library(pid_t pid)
 	return found;
 }
 
+/* How many filters decide over its system calls; -1: the kernel does not say (before 5.9). */
+static long nr_filters(const char *status)
+{
+	const char *mode = proc_status_value(status, "Seccomp"),
+		   *nr = proc_status_value(status, "Seccomp_filters");
+
+	if (mode && !strtol(mode, NULL, 10))
+		return 0;
+	return nr ? strtol(nr, NULL, 10) : -1;
+}
+
+/*
+ * What it does when it is woken, a socket and timers, a filter might end it for. Those of a container we are
+ * under, too; where there are more or others we had better look, which takes ptrace.
+ */
+static bool is_filtered(const char *status)
+{
+	long nr = nr_filters(status);
+	char own[8192];
+
+	return nr &&
+	       (nr < 0 || proc_status_text(getpid(), own, sizeof(own)) || nr_filters(own) != nr);
+}
+
 bool timer_wake_is_possible(pid_t pid)
 {
 	char text[8192];
 
 	return !proc_status_text(pid, text, sizeof(text)) && catches(text, MEETING_WAKE_SIGNAL) &&
-	       timer_wake_has_library(pid);
+	       !is_filtered(text) && timer_wake_has_library(pid);
 }
 
 /* ---- who is to get the signal? */

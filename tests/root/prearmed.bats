@@ -106,6 +106,16 @@ soon() { # COMMAND...
 	wait $target || true
 }
 
+@test "pre-armed: a program with a seccomp filter of its own is left alone" {
+	as_nobody
+	prearmed env "END_FILE=$place/out/end" "$TARGETS/seccomped" timers 30
+	run "${as[@]}" "$SPROF" record -o "$data" --source timer -d 300ms -p $target
+	[ "$status" -eq 1 ]
+	[[ $output == *"a seccomp filter decides over its system calls"* ]]
+	: >"$place/out/end"
+	wait $target
+}
+
 @test "pre-armed: a program that took another's place, and gives every signal its default action" {
 	as_nobody
 	prearmed sh -c "exec '$TARGETS/own_signals' 3000 reset"
