@@ -81,14 +81,20 @@ void agent_put_rest(struct agent_region *r, __u32 slot, __s32 tid, __u64 time_ns
 	commit(&p);
 }
 
-/* A quarter of a ring is kept for samples, of which it holds a hundred in the room of a snapshot. */
-static int has_room_to_spare(const struct agent_region *r, __u32 slot, __u32 nr_words)
+/*
+ * What a record leaves of a ring for those that matter more: snapshots three eighths, of which the
+ * names of code, without which later samples are worth less, leave one sixteenth for samples.
+ */
+#define SNAPSHOT_SHARE (REGION_RING_WORDS / 8 * 5)
+#define CODE_SHARE (REGION_RING_WORDS / 16 * 15)
+
+static int has_room(const struct agent_region *r, __u32 slot, __u32 nr_words, __u32 share)
 {
 	const struct ring *ring = &r->rings[slot % REGION_NR_RINGS];
 	__u64 used = __atomic_load_n(&ring->head, __ATOMIC_RELAXED) -
 		     __atomic_load_n(&ring->tail, __ATOMIC_RELAXED);
 
-	return used + nr_words < REGION_RING_WORDS / 4 * 3;
+	return used + nr_words < share;
 }
 
 int agent_put_code(const struct agent_python *python)
@@ -104,7 +110,7 @@ int agent_put_code(const struct agent_python *python)
 	__u64 at = python->code.address, word;
 	struct place p;
 
-	if (!has_room_to_spare(python->region, t->slot, nr) ||
+	if (!has_room(python->region, t->slot, nr, CODE_SHARE) ||
 	    reserve(python->region, t->slot, nr, &p))
 		return -1;
 	put(&p, (const __u64 *)&head, sizeof(head) / 8);
@@ -138,7 +144,7 @@ int agent_put_snapshot(struct agent_region *r, const struct agent_taken *t, stru
 	struct place p;
 	__u32 nr;
 
-	if (take_credit(r) || !has_room_to_spare(r, t->slot, SNAPSHOT_MAX_WORDS))
+	if (take_credit(r) || !has_room(r, t->slot, SNAPSHOT_MAX_WORDS, SNAPSHOT_SHARE))
 		return -1;
 	if (w->python)
 		agent_python_flatten(w->python);
