@@ -34,6 +34,8 @@ static const struct {
 	{ "pluggy/_hooks.py", "__call__" },
 	{ "pluggy/_manager.py", "_hookexec" },
 	{ "pluggy/_callers.py", "_multicall" },
+	{ "pluggy/_caller.py", "__call__" }, /* as of 1.7 */
+	{ "pluggy/_execution.py", "_multicall" },
 };
 
 bool noise_is(const struct tree_function *f)

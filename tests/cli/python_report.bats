@@ -108,6 +108,7 @@ setup() {
 	Module._call_impl (net.py:7);inner (contextlib.py:78);step (train.py:9) 30
 	Module.apply (module.py:900);functools.py;wrapper (sgd.py:5) 40
 	_call_impl;native (runpy.c:5) 3
+	HookCaller.__call__ (_caller.py:181);PluginManager._hookexec (_manager.py:174);_multicall (_execution.py:89);run (_execution.py:3) 6
 	END
 	"$SPROF" fold --collapse-noise x.folded >got
 	diff - got <<-'END'
@@ -117,9 +118,10 @@ setup() {
 	Module.apply (module.py:900);functools.py;wrapper (sgd.py:5) 40
 	Net.forward (net.py:3) 20
 	_call_impl;native (runpy.c:5) 3
+	run (_execution.py:3) 6
 	END
 	"$SPROF" report --collapse-noise --json x.folded |
-		jq -e '.samples == 100 and .filtered == 0 and ([.rows[].self] | add) == 100 and
+		jq -e '.samples == 106 and .filtered == 0 and ([.rows[].self] | add) == 106 and
 			all(.rows[].function; test("frozen|contextlib|module.py:15") | not)'
 	"$SPROF" flame --collapse-noise --no-js x.folded >x.svg
 	! grep -q 'frozen' x.svg
