@@ -299,6 +299,9 @@ $(B)/tests/targets/%: tests/targets/%.c Makefile | $(TARGET_LIBS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 $(TARGET_FLAGS) $(target_link)
 
+# It has both halves of the timer source compiled into it, for ThreadSanitizer.
+$(B)/tests/targets/race: $(wildcard core/*.h sampler/agent/*.[ch] sampler/timer_region.[ch])
+
 $(B)/tests/targets/%: tests/targets/%.cc Makefile | $(TARGET_LIBS)
 	$(call say,PROG,$<)
 	@mkdir -p $(@D)
