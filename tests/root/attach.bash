@@ -97,7 +97,7 @@ drive() { # DRIVER ARGUMENTS...
 	limit=$(often 110 "${STRESS_SECONDS:-36000}")
 	before=$(sizes)
 	timeout -k 30 "$limit" "$DRIVERS/$1" "${@:2}" >"$BATS_TEST_TMPDIR/figures" 2>&1 || status=$?
-	sed "s/^/# $BATS_TEST_DESCRIPTION: /" "$BATS_TEST_TMPDIR/figures" | grep -E "$(often ' us ' ' us |^[^:]*: (cycle|handlers)')" >&3 || true
+	sed "s/^/# $BATS_TEST_DESCRIPTION: /" "$BATS_TEST_TMPDIR/figures" | grep -E "$(often ' us ' ' us |: (cycle|handlers)')" >&3 || true
 	cat "$BATS_TEST_TMPDIR/figures"
 	# Asked to end, it says how far it came.
 	[ $status != 124 ] || [ -z "${STRESS_SECONDS-}" ] || ! grep -q 'ok' "$BATS_TEST_TMPDIR/figures" || status=0
