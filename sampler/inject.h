@@ -54,6 +54,12 @@ int inject_stop(struct inject *inject, unsigned int limit_ms, inject_accept acce
 /* Ends a stop. 0, or -ESRCH: the thread is gone. */
 int inject_resume(struct inject *inject);
 /*
+ * Would a visit be refused? 0, or -errno and the reason. Threads are stopped only where there are seccomp filters
+ * to be read.
+ */
+int inject_probe(pid_t pid, struct inject_reason *reason);
+
+/*
  * Ends a stop too, and unmaps [start, start + size) just before, by the process's own code: the stub
  * may lie in there. 0, or -errno of munmap(2); the thread goes on in any case.
  */

@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 
 #include "sampler/inject_check.h"
+#include "sampler/inject_seccomp.h"
 
 struct run {
 	pid_t pid;
@@ -28,6 +29,23 @@ static void *run_thread(void *argument)
 		run->result = run->work(i, run->context);
 	inject_close(i);
 	return NULL;
+}
+
+static int do_nothing(struct inject *inject, void *context)
+{
+	(void)inject;
+	(void)context;
+	return 0;
+}
+
+int inject_probe(pid_t pid, struct inject_reason *reason)
+{
+	struct inject_reason has_filter;
+	int err = inject_check_status(pid, reason);
+
+	if (!err && inject_seccomp_check_none(pid, &has_filter))
+		err = inject_run(pid, 0, do_nothing, NULL, reason);
+	return err;
 }
 
 int inject_run(pid_t pid, uint64_t stub, int (*work)(struct inject *inject, void *context),

@@ -1,6 +1,7 @@
 /* The list of what we do, and the filters that are asked about it. */
 #include "sampler/inject_seccomp.h"
 
+#include <asm/prctl.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -73,8 +74,10 @@ static const struct known_call calls[] = {
 	{ "restart_syscall", { SYS_restart_syscall, NONE, { 0 } } },
 	{ "clock_gettime", { SYS_clock_gettime, ARG(0), { CLOCK_MONOTONIC } } },
 	{ "getpid", { SYS_getpid, NONE, { 0 } } },
-	{ "process_vm_readv",
-	  { SYS_process_vm_readv, ARG(2) | ARG(4) | ARG(5), { 0, 0, 1, 0, 16, 0 } } },
+	{ "gettid", { SYS_gettid, NONE, { 0 } } },
+	{ "process_vm_readv", { SYS_process_vm_readv, ARG(2) | ARG(5), { 0, 0, 1, 0, 0, 0 } } },
+	{ "rt_sigprocmask", { SYS_rt_sigprocmask, ARG(2) | ARG(3), { 0, 0, 0, SIGNAL_SET_SIZE } } },
+	{ "arch_prctl", { SYS_arch_prctl, ARG(0), { ARCH_GET_FS } } },
 	{ "kill", { SYS_kill, NONE, { 0 } } },
 	{ "munmap", { SYS_munmap, NONE, { 0 } } },
 };

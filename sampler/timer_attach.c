@@ -12,6 +12,7 @@
 
 #include "core/log.h"
 #include "sampler/attach.h"
+#include "sampler/inject.h"
 #include "sampler/inject_check.h"
 #include "sampler/source_timer.h"
 #include "sampler/timer_follow.h"
@@ -97,7 +98,7 @@ void source_timer_probe_process(pid_t pid, struct timer_way *ret)
 	struct inject_reason reason = { "", "" };
 	struct timer_way way = { .prearmed = timer_wake_is_possible(pid) };
 
-	way.ok = way.prearmed || !inject_check_status(pid, &reason);
+	way.ok = way.prearmed || !inject_probe(pid, &reason);
 	if (way.ok && !way.prearmed && !may_trace(pid))
 		way.ok = !inject_check_rights(pid, &reason);
 	if (!way.ok) {

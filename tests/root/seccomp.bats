@@ -50,6 +50,27 @@ denied() {
 	"$SPROF" fold "$data" | grep -q 'main;work'
 }
 
+@test "seccomp: every system call of the payload is asked about" {
+	local call missing=''
+	for call in $(grep -ho '__NR_[a-z_0-9]*' $(ls sampler/agent/*.c | grep -vE '/(preload[a-z_]*|join)\.c') | sort -u); do
+		grep -q "SYS_${call#__NR_}\>" sampler/inject_seccomp.c || missing+=" $call"
+	done
+	echo "missing:$missing"
+	[ -z "$missing" ]
+}
+
+@test "seccomp: doctor says what stands in the way" {
+	target "$TARGETS/seccomped" timers 60
+	run "$SPROF" doctor -p "$target"
+	[[ $output == *"its seccomp filter would end it for timer_create(2)"* ]]
+	ends_well
+	target "$TARGETS/seccomped" docker 60
+	run "$SPROF" doctor -p "$target"
+	[[ $output != *"seccomp filter"* ]]
+	nothing_stays
+	ends_well
+}
+
 @test "seccomp: refused where a filter kills for a call, unharmed" {
 	denied timers "its seccomp filter would end it for timer_create(2), which sprof would have it make"
 	denied timers2 "its seccomp filter would end it for timer_create(2), which sprof would have it make"

@@ -148,6 +148,9 @@ static void put_exact(void)
 		SYS_exit_group,
 		SYS_write,
 		SYS_newfstatat,
+		SYS_gettid,
+		SYS_rt_sigprocmask,
+		SYS_arch_prctl,
 	};
 
 	begin();
