@@ -31,6 +31,13 @@ setup() {
 	[ "$(counter stack_cached)" -ge 990 ]
 }
 
+# The rows by which stacks are walked come before the word that data is wanted.
+@test "a program waits in cuInit for the recorder's word, and rows are none" {
+	record --rows-first=500 -- "$WORK" launch:1000
+	[ "$(calls_of cuLaunchKernel)" -eq 1000 ]
+	[ "$(fold_sum kernel count)" -eq 1000 ]
+}
+
 @test "sums are those of the records, and every launch finds its call" {
 	record --records -- "$WORK" launch:3000 mixed:50 graph:20
 	[ "$(fold_sum kernel ns)" -eq "$(record_sum kernel)" ]

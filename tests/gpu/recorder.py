@@ -11,6 +11,7 @@ shares no code with sprof's.
       --stop-after=MS     detach while the program runs, and say how long that took
       --hang-up-after=MS  die instead
       --attach=MS         start the program without a socket, attach after that time
+      --rows-first=MS     send (empty) unwind rows, and ask for data only after that time
       --records           print every record, in order of time
 
 Lines: state, counter, failure, api, fold, range, device, record, and stack names of the program's own functions.
@@ -27,7 +28,7 @@ import time
 COUNTERS = """kernels memcpys memsets syncs overheads graphs memory pool other untimed cupti_dropped ring_dropped
 no_buffer discarded bad_record launches stack_walked stack_cached stack_short stack_full string_full no_launch
 fold_full range_full range_unbalanced range_deep threads lanes_shared buffers callback_ns nvtx_calls nvtx_adopted
-graph_nodes""".split()
+graph_nodes outside""".split()
 STATES = "dormant no_cuda active waiting failed detached exited".split()
 FOLDS = "? kernel memcpy memset graph sync alloc free overhead".split()
 RECORDS = "? pad api kernel memcpy memset sync overhead graph memory pool range mark name drops".split()
@@ -251,6 +252,12 @@ def main():
     struct.pack_into("<I", region.map, 68, int(options.get("classes", "0"), 0))
     struct.pack_into("<Q", region.map, 72, int(options.get("stack-min", "0")))
     struct.pack_into("<I", region.map, 80, int(options.get("flush", "20")))
+    if "rows-first" in options:
+        rows = [os.memfd_create("rows") for _ in range(2)]
+        for fd in rows:
+            os.ftruncate(fd, 4096)
+        socket.send_fds(connection, [b"r"], rows)
+        time.sleep(int(options["rows-first"]) / 1000)
     struct.pack_into("<I", region.map, 40, 1)
     connection.send(b"!")
     begin = time.monotonic()
