@@ -3,8 +3,8 @@
  *
  * A handler that runs ends some system calls with EINTR that would have gone on. So the signal goes to a
  * thread that runs; a process of which none does needs no samples either, and is looked at again. After a
- * while one that waits in a call that the kernel begins again will do, and at last one in poll(2) or the
- * like, whose callers are used to it.
+ * while one that waits in a call that the kernel begins again will do, and at last one in poll(2), a futex
+ * or the like, whose callers are used to it.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -27,6 +27,7 @@
 
 #define AT_ONCE_NS (100ull * 1000 * 1000) /* how long the beginning of a recording waits for it */
 #define LOOK_NS 1000000
+#define AGAIN_NS 100000
 #define RESTARTS_NS (500ull * 1000 * 1000) /* after that a thread that waits will do, */
 #define POLLS_NS (2000ull * 1000 * 1000)   /* and after that one in poll(2) */
 #define ANSWER_NS (1000ull * 1000 * 1000)  /* who does not come by then does not listen */
@@ -101,7 +102,7 @@ bool timer_wake_is_possible(pid_t pid)
 
 /* ---- who is to get the signal? */
 
-/* What a thread waits in, as the kernel calls it; "" where it does not say. */
+/* What a thread waits in, as the kernel calls it; "0" or "" where it does not say. */
 static void read_wait(pid_t pid, pid_t tid, char *name, size_t size)
 {
 	char path[64];
@@ -117,26 +118,38 @@ static void read_wait(pid_t pid, pid_t tid, char *name, size_t size)
 	name[n] = '\0';
 }
 
+/* The names may go on: compilers add to them. */
 static bool waits_in(pid_t pid, pid_t tid, const char *const *names)
 {
 	char name[128];
 
 	read_wait(pid, tid, name, sizeof(name));
 	for (; *names; names++)
-		if (strstr(name, *names))
+		if (!strncmp(name, *names, strlen(*names)))
 			return true;
 	return false;
+}
+
+/* One that only comes by between two waits is in the second one when the signal arrives. */
+static bool keeps_running(pid_t pid, pid_t tid)
+{
+	if (!timer_is_running(pid, tid))
+		return false;
+	nanosleep(&(struct timespec){ 0, AGAIN_NS }, NULL);
+	return timer_is_running(pid, tid);
 }
 
 /* How patient are we? Less and less. */
 static bool will_do(pid_t pid, pid_t tid, uint64_t waited_ns)
 {
-	static const char *const restarts[] = { "pipe_read",   "pipe_wait", "do_wait",
-						"futex_wait",  "accept",    "n_tty_read",
-						"stream_read", NULL };
-	static const char *const polls[] = { "ep_poll", "epoll", "poll", "select", NULL };
+	static const char *const restarts[] = { "pipe_read", "anon_pipe_read", "pipe_wait",
+						"do_wait",   "n_tty_read",     NULL };
+	/* a futex may be one with a time limit */
+	static const char *const polls[] = { "ep_poll",	    "do_epoll_wait", "poll_schedule",
+					     "do_sys_poll", "do_select",     "futex_",
+					     NULL };
 
-	return waited_ns == UINT64_MAX || timer_is_running(pid, tid) ||
+	return waited_ns == UINT64_MAX || keeps_running(pid, tid) ||
 	       (waited_ns > RESTARTS_NS && waits_in(pid, tid, restarts)) ||
 	       (waited_ns > POLLS_NS && waits_in(pid, tid, polls));
 }

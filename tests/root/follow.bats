@@ -58,12 +58,13 @@ samples_of() {
 	"$SPROF" record -o "$data" --source timer -F 999 -- python3 -c '
 import ctypes, os, time
 child = ctypes.CDLL(None).syscall(57)
-end = time.process_time() + 1
-while not child and time.process_time() < end:
-	pass
-if not child:
+if child:
+	os.waitpid(child, 0)
 	os._exit(0)
-os.waitpid(child, 0)'
-	"$SPROF" report --by process --csv "$data"
-	[ "$("$SPROF" report --by process --csv "$data" | grep -c python3)" = 2 ]
+print(ctypes.CDLL(None).syscall(39), flush=True)
+end = time.process_time() + 1
+while time.process_time() < end:
+	pass
+os._exit(0)' >"$BATS_TEST_TMPDIR/child"
+	"$SPROF" report --by process --csv "$data" | grep "(pid $(cat "$BATS_TEST_TMPDIR/child"))"
 }
