@@ -302,7 +302,8 @@ static void make_addresses(struct annotations *r, struct adder *a)
 	struct annotation **of_function = xcalloc(r->names.nr + 1, sizeof(struct annotation *));
 	size_t nr = 0;
 
-	qsort_r(a->uses, a->nr_uses, sizeof(*a->uses), compare_uses, a);
+	if (a->nr_uses)
+		qsort_r(a->uses, a->nr_uses, sizeof(*a->uses), compare_uses, a);
 	for (size_t i = 0; i < r->nr; i++)
 		of_function[r->list[i].function] = &r->list[i];
 	r->addresses = xcalloc(a->nr_uses + 1, sizeof(*r->addresses));
