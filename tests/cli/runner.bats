@@ -90,3 +90,29 @@ last_line_is() {
 	[ "$status" -ne 0 ]
 	grep -qxF "no test is called 'nothing_like_this'" <<<"$output"
 }
+
+@test "what failed is done once more, alone, and is listed" {
+	printf '@test "x" { true; }\n@test "once [1]" {\n[ -e done ] || ! touch done\n}\n' >tests/cli/c.bats
+	run tests/run --dir=cli
+	[ "$status" -eq 0 ]
+	last_line_is '2 passed, 0 failed, 0 skipped'
+	grep -qxF 'held at the second try: tests/cli/c.bats: once [1]' <<<"$output"
+}
+
+@test "what fails twice has failed" {
+	printf '@test "x" { true; }\n@test "y" { false; }\n' >tests/cli/c.bats
+	run tests/run --dir=cli
+	[ "$status" -ne 0 ]
+	last_line_is '1 passed, 1 failed, 0 skipped'
+	grep -qxF 'failed twice: tests/cli/c.bats: y' <<<"$output"
+}
+
+@test "where many tests fail there is no second try" {
+	for i in 1 2 3 4 5 6 7 8 9; do
+		printf '@test "%s" { false; }\n' "$i" >>tests/cli/c.bats
+	done
+	run tests/run --dir=cli
+	[ "$status" -ne 0 ]
+	last_line_is '0 passed, 9 failed, 0 skipped'
+	! grep -q 'second try' <<<"$output"
+}
