@@ -92,11 +92,11 @@ last_line_is() {
 }
 
 @test "what failed is done once more, alone, and is listed" {
-	printf '@test "x" { true; }\n@test "once [1]" {\n[ -e done ] || ! touch done\n}\n' >tests/cli/c.bats
+	printf '@test "x" { true; }\n@test "it\x27s (once) [1], a.b" {\n[ -e done ] || ! touch done\n}\n' >tests/cli/c.bats
 	run tests/run --dir=cli
 	[ "$status" -eq 0 ]
 	last_line_is '2 passed, 0 failed, 0 skipped'
-	grep -qxF 'held at the second try: tests/cli/c.bats: once [1]' <<<"$output"
+	grep -qxF "held at the second try: tests/cli/c.bats: it's (once) [1], a.b" <<<"$output"
 }
 
 @test "what fails twice has failed" {

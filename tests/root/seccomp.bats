@@ -46,7 +46,8 @@ denied() {
 	"$SPROF" record -q -o "$data" --source timer -F 999 -d 1s -p "$target"
 	nothing_stays
 	ends_well
-	[ "$("$SPROF" info --json "$data" | jq '.samples > 5 and .complete')" = true ]
+	"$SPROF" info "$data"
+	"$SPROF" info --json "$data" | jq -e '.samples > 5 and .complete'
 	"$SPROF" fold "$data" | grep -q 'main;work'
 }
 
