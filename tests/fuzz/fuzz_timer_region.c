@@ -16,10 +16,14 @@ static void on_record(void *context, const struct agent_sample *s, const uint64_
 	if (s->type == AGENT_SNAPSHOT) {
 		struct agent_snapshot snapshot;
 
+		if (s->nr_frames > REGION_PYTHON_WORDS)
+			abort();
 		memcpy(&snapshot, words, sizeof(snapshot));
-		if (snapshot.stack_size != (nr_words - sizeof(snapshot) / 8) * 8)
+		if (snapshot.stack_size != (nr_words - sizeof(snapshot) / 8 - s->nr_frames) * 8)
 			abort();
 	}
+	if (s->type == AGENT_CODE && nr_words * 8 < sizeof(struct code_record))
+		abort();
 	for (size_t i = 0; i < nr_words; i++)
 		sum += words[i];
 }
