@@ -20,7 +20,7 @@ judge() {
 }
 
 storm() {
-	"$SPROF" record -q -o "$data" --source timer --clock wall -F 4999 -- "$@"
+	"$SPROF" record -q -o "$data" --source timer --clock wall -F ${hz:-4999} -- "$@"
 }
 
 has_no_impossible_stack() {
@@ -38,7 +38,8 @@ fold_here() {
 }
 
 names_what_is_gone() {
-	storm "$python" tests/targets/python_shortlived.py 0.5 >"$truth"
+	# Not at the rate of the storms: a ring that is full of snapshots loses names (docs/attach.md).
+	hz=1999 storm "$python" tests/targets/python_shortlived.py 0.5 >"$truth"
 	fold_here
 	judge named "$truth" "$folded"
 }
