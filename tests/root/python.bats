@@ -1,21 +1,6 @@
 # Python frames among the native ones, on every CPython from 3.8 on that is installed: Debian's and pyenv's.
 load recorder
-
-# Runs a command with each interpreter, which it finds in $python. COMMAND...
-each_python() {
-	local found=0
-	for python in /usr/bin/python3 ~/.pyenv/versions/3.*/bin/python3; do
-		[ -x "$python" ] && "$python" -c 'import sys; sys.exit(sys.version_info < (3, 8))' || continue
-		found=1
-		echo "== $python, $("$python" -V)"
-		"$@"
-	done
-	[ $found = 1 ] || skip "no CPython from 3.8 on is installed"
-}
-
-judge() {
-	python3 tests/root/python_stacks.py "$@"
-}
+load pythons
 
 has_its_shares() {
 	"$SPROF" record -q -o "$data" -F 999 -- "$python" tests/targets/python_shares.py 1200 >"$truth"
