@@ -21,6 +21,7 @@
 
 #define STOP_LIMIT_MS 500u
 #define CALL_LIMIT_MS 2000u
+#define STUB_NS (10ull * 1000 * 1000) /* more CPU time than the stub takes by far */
 #define TRIES 4
 #define GO_SIGNAL 62
 
@@ -30,6 +31,7 @@ struct attach {
 	struct attach_layout layout;
 	struct attach_stops stops;
 	int32_t signal; /* that was asked for, 0 = any */
+	bool renumbers; /* its threads have other numbers in its own PID namespace */
 	struct inject_reason *reason;
 };
 
@@ -122,72 +124,39 @@ static int bring(struct inject *i, struct attach *a)
 	return err;
 }
 
-/* The number of a thread as the process itself has it: the last of the line NSpid. */
-static pid_t inner_number(pid_t tid)
-{
-	char text[8192], *value, *last;
-
-	if (proc_status_text(tid, text, sizeof(text)))
-		return tid;
-	value = (char *)proc_status_value(text, "NSpid");
-	if (!value)
-		return tid;
-	value[strcspn(value, "\n")] = '\0';
-	last = strrchr(value, '\t');
-	return (pid_t)strtol(last ? last : value, NULL, 10);
-}
-
 /*
- * The stub runs on the stopped thread's CPU time. Had that one a timer already, it could expire before the
- * thread goes on, and a sleep that was to be resumed would end with EINTR. So its slot is left for the next
- * handler, of another thread or by a kick. Returns the slot, or -1.
+ * The stub runs on the stopped thread's CPU time. If that one's timer expired before the thread goes on, a
+ * sleep that was to be resumed would end with EINTR: so it is not to expire within what the stub can take.
  */
-static int64_t hold_back(const struct inject *i, const struct attach *a)
+static void hold_back(const struct inject *i, const struct attach *a)
 {
 	const struct inject_thread *thread = inject_thread(i);
 	struct agent_region *r = a->files.region;
-	pid_t tid;
+	pid_t tid = thread->tid;
+	int unused, slot;
 
 	if (!inject_restart_is_pending(&thread->state.regs))
-		return -1;
-	tid = inner_number(thread->tid);
-	for (uint32_t slot = 0; slot < REGION_MAX_THREADS; slot++) {
-		if (r->used[slot / 64] >> slot % 64 & 1 &&
-		    r->slots[slot].owner == agent_owner(tid, SLOT_WANTED)) {
-			__atomic_fetch_and(&r->pending[slot / 64], ~(1ull << slot % 64),
-					   __ATOMIC_RELAXED);
-			return slot;
-		}
-	}
-	return -1;
-}
-
-static void let_be_served(const struct attach *a, int64_t slot)
-{
-	struct agent_region *r = a->files.region;
-
-	if (slot < 0)
 		return;
-	__atomic_fetch_or(&r->pending[slot / 64], 1ull << slot % 64, __ATOMIC_RELEASE);
-	__atomic_store_n(&r->mailbox, 1, __ATOMIC_RELEASE);
+	if (a->renumbers)
+		tid = proc_status_inner(tid, &unused);
+	slot = agent_slot_find(r, tid);
+	if (slot >= 0)
+		__atomic_store_n(&r->slots[slot].delay_ns, STUB_NS, __ATOMIC_RELAXED);
 }
 
 static int begin(struct inject *i, void *context)
 {
 	struct attach *a = context;
 	int err = attach_recover(i, a->reason);
-	int64_t held_back;
 
 	if (!err)
 		err = inject_stop(i, STOP_LIMIT_MS, NULL, NULL, a->reason);
 	if (err)
 		return err;
-	held_back = hold_back(i, a);
+	hold_back(i, a);
 	err = bring(i, a);
 	if (!err)
 		err = inject_resume(i);
-	if (!err)
-		let_be_served(a, held_back);
 	a->stops.begin_ns = inject_stop_ns(i);
 	return err;
 }
@@ -210,12 +179,13 @@ int attach_begin(pid_t pid, const struct attach_files *files, struct attach **re
 		 struct inject_reason *reason)
 {
 	struct attach *a = xcalloc(1, sizeof(*a));
-	int err = write_payload(files);
+	int err = write_payload(files), nr;
 
 	a->pid = pid;
 	a->files = *files;
 	a->reason = reason;
 	a->signal = files->region->signal;
+	a->renumbers = proc_status_inner(pid, &nr) && nr > 1;
 	if (err)
 		inject_refuse(reason, err, "", "the code for it could not be prepared: %s",
 			      strerror(-err));

@@ -64,3 +64,27 @@ int proc_status_read(pid_t id, struct proc_status *ret)
 
 	return err ? err : proc_status_parse(text, ret);
 }
+
+pid_t proc_status_inner(pid_t tid, int *ret_nr)
+{
+	char text[8192];
+	const char *value;
+	pid_t inner = 0;
+	int nr = 0;
+
+	if (proc_status_text(tid, text, sizeof(text)))
+		return 0;
+	value = proc_status_value(text, "NSpid");
+	while (value && *value && *value != '\n') {
+		char *end;
+		long number = strtol(value, &end, 10);
+
+		if (end == value)
+			break;
+		inner = (pid_t)number;
+		nr++;
+		value = end + strspn(end, " \t");
+	}
+	*ret_nr = nr;
+	return inner;
+}

@@ -23,4 +23,10 @@ int proc_status_text(pid_t id, char *text, size_t size);
 /* The value of a line "NAME:\tVALUE", up to the end of the text; NULL: there is none. */
 const char *proc_status_value(const char *text, const char *name);
 
+/*
+ * The number of a thread in the innermost PID namespace that it is in, which is how it knows itself;
+ * *ret_nr is how many numbers it has, one where it is in ours. 0: not known, *ret_nr as it was or 0.
+ */
+pid_t proc_status_inner(pid_t id, int *ret_nr);
+
 #endif

@@ -11,36 +11,11 @@
 #include "core/alloc.h"
 #include "sampler/proc_status.h"
 
-/* The last of the numbers, innermost namespace; *ret_nr is how many there are. 0: not known. */
-static pid_t read_inner(pid_t tid, int *ret_nr)
-{
-	char text[8192];
-	const char *value;
-	pid_t inner = 0;
-	int nr = 0;
-
-	if (proc_status_text(tid, text, sizeof(text)))
-		return 0;
-	value = proc_status_value(text, "NSpid");
-	while (value && *value && *value != '\n') {
-		char *end;
-		long number = strtol(value, &end, 10);
-
-		if (end == value)
-			break;
-		inner = (pid_t)number;
-		nr++;
-		value = end + strspn(end, " \t");
-	}
-	*ret_nr = nr;
-	return inner;
-}
-
 bool timer_numbers_differ(pid_t pid)
 {
 	int nr = 1;
 
-	return read_inner(pid, &nr) && nr > 1;
+	return proc_status_inner(pid, &nr) && nr > 1;
 }
 
 static int by_outer(const void *a, const void *b)
@@ -71,7 +46,7 @@ void timer_renumber(struct timer_process *p)
 		pid_t outer = p->tids[i], inner = known_inner(p, outer);
 
 		if (!inner)
-			inner = read_inner(outer, &unused);
+			inner = proc_status_inner(outer, &unused);
 		if (inner)
 			numbers[nr++] = (struct timer_number){ outer, inner };
 	}

@@ -88,7 +88,7 @@ struct agent_slot {
 	__u64 weighed_ns; /* T: CPU time that its samples stand for */
 	__u32 pooled;	  /* T: when the thread ends, the pool hears how much that was off */
 	__u32 pad1;
-	__u64 pad2;
+	__u64 delay_ns; /* R: its timer is not to expire sooner than this after it was made */
 };
 _Static_assert(sizeof(struct agent_slot) == 64, "a cache line");
 

@@ -29,6 +29,14 @@ static __u64 phase_of(const struct agent_region *r, __s32 tid)
 	return x > r->tick_ns / 2 ? x - r->tick_ns / 2 : 1;
 }
 
+static __u64 first_expiry(const struct agent_region *r, __u32 slot, __s32 tid)
+{
+	__u64 phase = phase_of(r, tid),
+	      delay = __atomic_load_n(&r->slots[slot].delay_ns, __ATOMIC_RELAXED);
+
+	return phase > delay ? phase : delay;
+}
+
 static struct agent_timespec timespec_of(__u64 ns)
 {
 	return (struct agent_timespec){ (__s64)(ns / 1000000000), (__s64)(ns % 1000000000) };
@@ -44,7 +52,7 @@ static long make_timer(const struct agent_region *r, __u32 slot, __s32 tid, __s3
 		.tid = tid,
 	};
 	struct agent_timer_times times = { timespec_of(r->period_ns),
-					   timespec_of(phase_of(r, tid)) };
+					   timespec_of(first_expiry(r, slot, tid)) };
 	long clock = r->clock == AGENT_CLOCK_WALL ? CLOCK_MONOTONIC
 						  : (__s32)(~(__u32)tid << 3 | CPU_CLOCK_OF_THREAD);
 	__s32 timer = -1;
@@ -78,6 +86,7 @@ static void arm(struct agent_region *r, __u32 slot, __s32 tid)
 	s->nr_samples = s->pooled = 0;
 	s->weighed_ns = 0;
 	err = make_timer(r, slot, tid, &s->timer);
+	s->delay_ns = 0;
 	s->error = (__s32)-err;
 	if (err == -22 || err == -3) { /* EINVAL, ESRCH: the thread has ended */
 		__atomic_store_n(&s->owner, 0, __ATOMIC_RELEASE);

@@ -66,6 +66,19 @@ goes_on() {
 	grep -q '^handlers [1-9][0-9]' "$BATS_TEST_TMPDIR/figures"
 }
 
+# It works and sleeps 10 ms by turns: half of these meet it asleep. Its CPU time is 50 ms or more in each.
+@test "a program that was asleep when it was attached to is sampled at once" {
+	local data=$BATS_TEST_TMPDIR/data n nr=''
+	target "$TARGETS/seccomped" allow 60
+	for n in 1 2 3 4 5 6 7 8; do
+		"$SPROF" record -q -o "$data" --source timer -F 999 -d 200ms -p "$target"
+		nr+=" $("$SPROF" info --json "$data" | jq .samples)"
+	done
+	echo "samples:$nr"
+	[[ ! " $nr " =~ \ [0-3]\  ]]
+	ends_well
+}
+
 @test "wall time: handlers in threads that sleep" {
 	target "$TARGETS/registers" $life
 	drive attach "$target" "$(often 20 1000)" 20 2000 wall

@@ -43,11 +43,7 @@ denied() {
 @test "seccomp: sprof record -p of a program under a container's filter" {
 	data=$BATS_TEST_TMPDIR/data
 	target "$TARGETS/seccomped" docker 60
-	# An attach that meets its only thread asleep can leave it without a timer: known, to be mended. Not every one does.
-	for _ in 1 2 3 4 5 6; do
-		"$SPROF" record -q -o "$data" --source timer -F 999 -d 500ms -p "$target"
-		[ "$("$SPROF" info --json "$data" | jq .samples)" -le 5 ] || break
-	done
+	"$SPROF" record -q -o "$data" --source timer -F 999 -d 500ms -p "$target"
 	nothing_stays
 	ends_well
 	"$SPROF" info "$data"
