@@ -52,17 +52,22 @@ int inject_run(pid_t pid, uint64_t stub, int (*work)(struct inject *inject, void
 	       void *context, struct inject_reason *reason)
 {
 	struct run run = { pid, stub, work, context, reason, 0 };
-	sigset_t all, mask;
+	sigset_t all, mask, stops;
 	pthread_t thread;
 	int err;
 
 	sigfillset(&all); /* the recorder's signals are for its own thread */
 	pthread_sigmask(SIG_SETMASK, &all, &mask);
 	err = pthread_create(&thread, NULL, run_thread, &run);
+	/* Each stop of the target sends SIGCHLD: who waits for us need not wake up and take a CPU for it. */
+	stops = mask;
+	sigaddset(&stops, SIGCHLD);
+	pthread_sigmask(SIG_SETMASK, &stops, NULL);
+	if (!err)
+		pthread_join(thread, NULL);
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	if (err)
 		return inject_refuse(reason, -err, "", "no thread could be started: %s",
 				     strerror(err));
-	pthread_join(thread, NULL);
 	return run.result;
 }
