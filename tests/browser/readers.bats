@@ -1,16 +1,18 @@
-# What others draw of our exports, in their own programs: speedscope's page, in Chromium. It is not in Debian, so this is
-# for whoever has it: npm install --prefix build/npm speedscope, or SPEEDSCOPE=its folder.
+# What others make of our exports, in their own programs: speedscope's page, in Chromium, and the Firefox Profiler's own
+# code, as its authors publish it for the command line. Neither is in Debian, so this is for whoever has them:
+# npm install --prefix build/npm speedscope @firefox-devtools/profiler-cli, or SPEEDSCOPE, PROFILER_CLI=their folders.
 
 BROWSER=$BATS_TEST_DIRNAME
 
 setup() {
 	bats_require_minimum_version 1.5.0
 	command -v node >/dev/null || skip "node is not installed"
-	command -v "${CHROMIUM:-chromium}" >/dev/null || skip "chromium is not installed"
-	speedscope=${SPEEDSCOPE:-$BUILD/npm/node_modules/speedscope}/dist/release/index.html
-	[ -e "$speedscope" ] || skip "needs speedscope: npm install --prefix build/npm speedscope"
-	cp "$BATS_TEST_DIRNAME"/../golden/output/*.folded "$BATS_TEST_TMPDIR"
+	cp "$BATS_TEST_DIRNAME"/../golden/output/*.folded "$BATS_TEST_DIRNAME"/../golden/recordings/complete.data "$BATS_TEST_TMPDIR"
 	cd "$BATS_TEST_TMPDIR"
+}
+
+teardown() {
+	[ ! -d sessions ] || profiler_cli stop --all
 }
 
 # A file through speedscope: "self total function" of its table, sorted.
@@ -28,6 +30,9 @@ in_speedscope() { # file
 }
 
 @test "speedscope shows the self and total of the report, to the last one" {
+	command -v "${CHROMIUM:-chromium}" >/dev/null || skip "chromium is not installed"
+	speedscope=${SPEEDSCOPE:-$BUILD/npm/node_modules/speedscope}/dist/release/index.html
+	[ -e "$speedscope" ] || skip "needs speedscope: npm install --prefix build/npm speedscope"
 	for input in kinds split; do
 		"$SPROF" report --json $input.folded | jq -r '.rows[] | "\(.self) \(.total) \(.function)"' | sort >want
 		[ "$(wc -l <want)" -gt 3 ]
@@ -37,5 +42,43 @@ in_speedscope() { # file
 		in_speedscope $input.pb.gz | diff want -
 		"$SPROF" fold $input.folded >$input.txt
 		in_speedscope $input.txt | sed 's/_\[[kijg]\]$//' | sort | diff want -
+	done
+}
+
+# The Firefox Profiler without its window: a daemon that loads one profile and is asked about it.
+profiler_cli() {
+	HOME=$PWD PROFILER_CLI_SESSION_DIR=$PWD/sessions timeout 60 node "$profiler_cli" "$@"
+}
+
+# "self total name" of every function that the Firefox Profiler lists, of all threads together: ns, or samples.
+in_firefox() { # file
+	local thread
+	mkdir -p sessions
+	# It gives its daemon half a second, which goes on loading all the same.
+	profiler_cli load "$PWD/$1" --session "$1" >load.log 2>&1 || true
+	for _ in $(seq 20); do
+		profiler_cli thread list --json --session "$1" >threads.json 2>>load.log && break
+		sleep 0.5
+	done
+	[ -s threads.json ] || { cat load.log; return 1; }
+	for thread in $(jq -r '.threads[].threadHandle' threads.json); do
+		profiler_cli thread functions --thread "$thread" --include-idle --json --session "$1"
+	done >functions.json
+	profiler_cli stop "$1" >/dev/null
+	jq -rs 'map((if .weightType == "samples" then 1 else 1e6 end) as $unit | .functions[] |
+		{name, self: (.selfSamples * $unit | round), total: (.totalSamples * $unit | round)}) | '"$BY_NAME" functions.json
+}
+
+BY_NAME='group_by(.name)[] | "\(map(.self) | add) \(map(.total) | add) \(.[0].name)"'
+
+@test "the Firefox Profiler shows the self and total of the report, to the last one" {
+	profiler_cli=${PROFILER_CLI:-$BUILD/npm/node_modules/@firefox-devtools/profiler-cli}/dist/profiler-cli.js
+	[ -e "$profiler_cli" ] || skip "needs it: npm install --prefix build/npm @firefox-devtools/profiler-cli"
+	for input in kinds.folded split.folded complete.data; do
+		"$SPROF" export -f firefox -o $input.json $input 2>/dev/null
+		"$SPROF" report -n 0 --json $input 2>/dev/null | jq -r '[.rows[] |
+			{name: .function, self: (.self_ns // .self), total: (.total_ns // .total)}] | '"$BY_NAME" >want
+		[ "$(wc -l <want)" -gt 3 ]
+		in_firefox $input.json | diff want -
 	done
 }
