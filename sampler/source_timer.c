@@ -27,6 +27,8 @@
 #include "sampler/timer_library.h"
 
 #define SETTLE_NS (1000ull * 1000)
+#define DRAIN_PERIODS                                                                              \
+	100 /* a thread's samples between two looks into its ring, which has room for some */
 
 static bool can_make_timers(void)
 {
@@ -213,9 +215,12 @@ static const char *const *source_environment(const struct source *s)
 
 static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 {
+	const uint64_t drain_ms = s->config.period_ns * DRAIN_PERIODS / 1000000 + 1;
 	struct epoll_event events[4];
 	uint64_t now;
 
+	if ((uint64_t)timeout_ms > drain_ms)
+		timeout_ms = (int)drain_ms;
 	if (epoll_wait(s->epoll_fd, events, 4, timeout_ms) < 0 && errno != EINTR)
 		return -errno;
 	s->out.sink = sink;

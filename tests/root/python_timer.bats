@@ -5,7 +5,7 @@ load source
 load pythons
 
 storm() {
-	"$SPROF" record -q -o "$data" --source timer --clock wall -F ${hz:-4999} -- "$@"
+	"$SPROF" record -q -o "$data" --source timer --clock wall -F 4999 -- "$@"
 }
 
 has_no_impossible_stack() {
@@ -23,8 +23,7 @@ fold_here() {
 }
 
 names_what_is_gone() {
-	# Not at the rate of the storms: a ring that is full of snapshots loses names (docs/attach.md).
-	hz=1999 storm "$python" tests/targets/python_shortlived.py 0.5 >"$truth"
+	storm "$python" tests/targets/python_shortlived.py 0.5 >"$truth"
 	fold_here
 	judge named "$truth" "$folded"
 }
