@@ -8,7 +8,9 @@
 #include "cli/info.h"
 #include "core/buffer.h"
 #include "core/column.h"
+#include "core/facts.h"
 #include "core/profile.h"
+#include "output/chrome_gpu.h"
 #include "output/number.h"
 #include "output/text.h"
 
@@ -175,6 +177,22 @@ static void add_columns(struct buffer *b, const struct info *info)
 	}
 }
 
+/* What GPUs ran, kept one by one or not. */
+static void add_gpu_timeline(struct buffer *b, const struct profile *p)
+{
+	uint64_t left_out = chrome_gpu_left_out(p);
+	size_t nr;
+
+	facts_rows(p, FACT_GPU_ACTIVITY, &nr);
+	if (!nr && !left_out)
+		return;
+	buffer_printf(b, "\nGPU timeline: %zu activities", nr);
+	if (left_out)
+		buffer_printf(b, ", and %" PRIu64 " left out of it (record --gpu-timeline)",
+			      left_out);
+	buffer_add_char(b, '\n');
+}
+
 static void add_share(struct buffer *b, uint64_t part, uint64_t whole)
 {
 	size_t before = b->size;
@@ -264,6 +282,7 @@ void info_print_text(struct buffer *b, const struct info *info, const struct pro
 	add_samples(b, info, p);
 	if (info->nr_samples)
 		add_columns(b, info);
+	add_gpu_timeline(b, p);
 	add_threads(b, info, p);
 	add_modules(b, info, p);
 }
@@ -330,6 +349,15 @@ static void json_columns(struct buffer *b, const struct info *info)
 		separator = ",";
 	}
 	buffer_add_char(b, ']');
+}
+
+static void json_gpu_timeline(struct buffer *b, const struct profile *p)
+{
+	size_t nr;
+
+	facts_rows(p, FACT_GPU_ACTIVITY, &nr);
+	buffer_printf(b, ",\n  \"gpu_timeline\": {\"activities\": %zu, \"left_out\": %" PRIu64 "}",
+		      nr, chrome_gpu_left_out(p));
 }
 
 static void json_threads(struct buffer *b, const struct info *info, const struct profile *p)
@@ -413,6 +441,7 @@ void info_print_json(struct buffer *b, const struct info *info, const struct pro
 	key_number(b, "named_frames", info->nr_named_frames);
 	key_number(b, "processes", info->nr_processes);
 	json_columns(b, info);
+	json_gpu_timeline(b, p);
 	json_threads(b, info, p);
 	json_modules(b, info, p);
 	buffer_add_string(b, "\n}\n");

@@ -39,7 +39,8 @@ struct target {
 
 struct record_gpu {
 	struct record_gpu_opts opts;
-	uint64_t begin_ns; /* nothing is collected before */
+	uint64_t begin_ns;	/* nothing is collected before */
+	uint64_t activity_room; /* how many are still kept one by one */
 	char *library;
 	char name[GPU_LINK_NAME_SIZE];
 	int listener;
@@ -110,6 +111,7 @@ static void add_target(struct record_gpu *g, const struct gpu_peer *peer)
 		.context = t,
 		.frame = frame_at,
 		.python_frame = python_frame,
+		.activity_room = &g->activity_room,
 		.demangle = demangle,
 	};
 
@@ -212,6 +214,7 @@ int record_gpu_new(const struct record_gpu_opts *opts, bool python, struct recor
 	}
 	g = xcalloc(1, sizeof(*g));
 	g->opts = *opts;
+	g->activity_room = opts->timeline;
 	g->library = library;
 	g->listener = gpu_link_listen(g->name);
 	g->publisher = walk_publisher_new(python);

@@ -27,7 +27,11 @@ struct record_gpu_opts {
 	bool capture_once;	  /* the first window is the last */
 	uint32_t stack_classes;	  /* struct gpu_config */
 	uint64_t stack_min_ns;
+	uint64_t timeline; /* activities that are kept one by one */
 };
+
+#define GPU_TIMELINE_DEFAULT 100000
+#define GPU_TIMELINE_MAX 1000000
 
 /* `ret_gpu` is NULL with GPU_OFF, and with GPU_AUTO where the library is missing. 0 or -errno,
  * reported. */

@@ -25,6 +25,23 @@ bool record_gpu_parse_mode(const char *text, struct record_gpu_opts *o)
 	return false;
 }
 
+bool record_gpu_parse_timeline(const char *text, struct record_gpu_opts *o)
+{
+	unsigned long value;
+	char *end;
+
+	if (!strcmp(text, "off")) {
+		o->timeline = 0;
+		return true;
+	}
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (errno || *text < '0' || *text > '9' || *end || value > GPU_TIMELINE_MAX)
+		return false;
+	o->timeline = value;
+	return true;
+}
+
 bool record_gpu_parse_capture(const char *text, struct record_gpu_opts *o)
 {
 	static const char range[] = "nvtx:";

@@ -8,6 +8,7 @@
 
 /* Each is false, with `opts` as it was, where the text is none of what the manual page says. */
 bool record_gpu_parse_mode(const char *text, struct record_gpu_opts *opts);
+bool record_gpu_parse_timeline(const char *text, struct record_gpu_opts *opts);
 bool record_gpu_parse_capture(const char *text, struct record_gpu_opts *opts);
 bool record_gpu_parse_backtrace(const char *text, struct record_gpu_opts *opts);
 

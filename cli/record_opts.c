@@ -23,7 +23,8 @@ enum { /* options without a letter */
        OPT_DELAY,
        OPT_CAPTURE,
        OPT_STOP_ON_RANGE_END,
-       OPT_BACKTRACE
+       OPT_BACKTRACE,
+       OPT_TIMELINE
 };
 
 static const struct argp_option options[] = {
@@ -65,6 +66,10 @@ static const struct argp_option options[] = {
 	  "Show the interpreter's own frames, not those of the Python code it runs", 0 },
 	{ "gpu", OPT_GPU, "MODE", 0,
 	  "Collect GPU work and NVTX ranges: auto (default; of programs that have them), on, off",
+	  0 },
+	{ "gpu-timeline", OPT_TIMELINE, "MAX", 0,
+	  "Keep the first MAX kernels, copies and waits of the GPU one by one, for sprof export -f "
+	  "chrome (default: 100000); the rest is counted in the sums only: up to 1000000, or off",
 	  0 },
 	{ "clock", OPT_CLOCK, "NAME", 0,
 	  "Time that is sampled: cpu (default), or wall, which sees threads that wait and needs "
@@ -172,6 +177,9 @@ static void parse_gpu(int key, const char *text, struct record_opts *o, struct a
 {
 	if (key == OPT_GPU && !record_gpu_parse_mode(text, &o->gpu))
 		argp_error(state, "'%s' is not one of auto, on, off", text);
+	if (key == OPT_TIMELINE && !record_gpu_parse_timeline(text, &o->gpu))
+		argp_error(state, "'%s' is neither off nor a number up to %d", text,
+			   GPU_TIMELINE_MAX);
 	if (key == OPT_CAPTURE && !record_gpu_parse_capture(text, &o->gpu))
 		argp_error(state, "'%s' is neither cudaProfilerApi nor nvtx:NAME", text);
 	if (key == OPT_BACKTRACE && !record_gpu_parse_backtrace(text, &o->gpu))
@@ -199,6 +207,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_STOP_ON_RANGE_END: o->gpu.capture_once = true; return 0;
 	case OPT_GPU:
 	case OPT_CAPTURE:
+	case OPT_TIMELINE:
 	case OPT_BACKTRACE: parse_gpu(key, arg, o, state); return 0;
 	case 'q': o->quiet = true; return 0;
 	case 'v': o->verbose = true; return 0;
@@ -246,7 +255,12 @@ static char *describe(const struct record_opts *o)
 
 void record_opts_parse(int argc, char **argv, struct record_opts *o)
 {
-	*o = (struct record_opts){ .output = "sprof.data", .source = "auto", .event = "auto" };
+	*o = (struct record_opts){
+		.output = "sprof.data",
+		.source = "auto",
+		.event = "auto",
+		.gpu.timeline = GPU_TIMELINE_DEFAULT,
+	};
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, o);
 	o->description = describe(o);
 }

@@ -24,6 +24,7 @@
 #define COUNTER "nsn"
 #define NOTE "nnsnn"
 #define MEMORY "nnnn"
+#define ACTIVITY "ntnnnnnsnnnsinnn"
 
 CHECK(DEVICE, fact_gpu_device);
 CHECK(WORK, fact_gpu_work);
@@ -33,6 +34,7 @@ CHECK(RANGE_RUN, fact_range_run);
 CHECK(COUNTER, fact_gpu_counter);
 CHECK(NOTE, fact_gpu_note);
 CHECK(MEMORY, fact_gpu_memory);
+CHECK(ACTIVITY, fact_gpu_activity);
 
 static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_GPU_DEVICE] = { DEVICE, sizeof(DEVICE) - 1, 2 },
@@ -43,6 +45,7 @@ static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_GPU_COUNTER] = { COUNTER, sizeof(COUNTER) - 1, 2 },
 	[FACT_GPU_NOTE] = { NOTE, sizeof(NOTE) - 1, 3 },
 	[FACT_GPU_MEMORY] = { MEMORY, sizeof(MEMORY) - 1, 0 },
+	[FACT_GPU_ACTIVITY] = { ACTIVITY, sizeof(ACTIVITY) - 1, 0 },
 };
 
 struct fact_table {

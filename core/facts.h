@@ -27,6 +27,7 @@ enum fact_kind {
 	FACT_GPU_COUNTER = 6,
 	FACT_GPU_NOTE = 7,
 	FACT_GPU_MEMORY = 8,
+	FACT_GPU_ACTIVITY = 9,
 	NR_FACT_KINDS
 };
 
@@ -115,6 +116,9 @@ struct fact_gpu_counter {
 	uint64_t value;
 };
 
+/* The counter of those that FACT_GPU_ACTIVITY has no row of. */
+#define COUNTER_ACTIVITIES_LEFT_OUT "activities left out of the timeline"
+
 /* What did not work, in a line for people. Key: pid, code, text. */
 struct fact_gpu_note {
 	uint64_t pid;
@@ -123,11 +127,34 @@ struct fact_gpu_note {
 	uint64_t time_ns, count;
 };
 
-/* Device memory that the process holds, from this moment on. No key; in order of time. */
+/*
+ * Device memory that the process has of the driver, from this moment on, as far as its allocations were
+ * seen. No key; in order of time for each device. Of many changes in a short time only the highest and the
+ * last are kept.
+ */
 struct fact_gpu_memory {
 	uint64_t pid, device;
 	uint64_t time_ns;
 	uint64_t used_bytes;
+};
+
+/*
+ * One thing that a GPU ran, or that the host waited for, and the call that asked for it. No key; in the order
+ * in which they were reported. Only so many are kept: the sums of FACT_GPU_WORK have all of them.
+ */
+struct fact_gpu_activity {
+	uint64_t pid;
+	uint64_t thread; /* that made the call, or PROFILE_NONE: the call is not known */
+	uint64_t device, context, stream; /* of a GPU_WORK_SYNC the device is not known, and 0 */
+	uint64_t kind, subkind;		  /* enum gpu_work_kind, up to GPU_WORK_SYNC */
+	uint64_t name;			  /* string, as of FACT_GPU_WORK */
+	uint64_t start_ns, duration_ns;
+	uint64_t correlation;	/* the same for all that one call started */
+	uint64_t call;		/* string: cuLaunchKernel ... */
+	uint64_t call_ahead_ns; /* int64_t: start_ns less the start of the call */
+	uint64_t call_duration_ns;
+	uint64_t bytes; /* copied or set */
+	uint64_t graph; /* id of the executable graph it ran in; 0 = in none */
 };
 
 /* What a field of a row is. */

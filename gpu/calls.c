@@ -20,6 +20,7 @@ void calls_add(struct calls *calls, const struct gpu_rec_api *record)
 		.correlation = record->correlation,
 		.tid = record->head.tid,
 		.stack = record->stack,
+		.name = record->name,
 		.api_class = record->api_class,
 	};
 }

@@ -12,6 +12,7 @@ struct call {
 	uint32_t correlation;
 	uint32_t tid;
 	uint32_t stack; /* of the region */
+	uint32_t name;	/* string of the region */
 	uint8_t api_class;
 };
 

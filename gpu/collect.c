@@ -6,8 +6,10 @@
 
 #include "core/alloc.h"
 #include "core/source.h"
+#include "gpu/activities.h"
 #include "gpu/blame.h"
 #include "gpu/calls.h"
+#include "gpu/memory_points.h"
 #include "gpu/names.h"
 #include "gpu/runs.h"
 #include "gpu/stack_builder.h"
@@ -33,6 +35,8 @@ struct gpu_collect {
 	struct runs runs;
 	struct blame blame;
 	struct timeline timeline;
+	struct activities activities;
+	struct memory_points memory;
 	union gpu_any_record *postponed; /* work whose call had not come yet */
 	size_t nr_postponed, postponed_capacity;
 	uint64_t nr_without_call;
@@ -58,6 +62,8 @@ struct gpu_collect *gpu_collect_new(struct shared_region *region,
 	c->blame.builder = &c->builder;
 	c->timeline.names = &c->names;
 	c->timeline.blame = &c->blame;
+	c->activities.names = &c->names;
+	c->memory.names = &c->names;
 	names_thread(&c->names, 0); /* while the process has a name */
 	return c;
 }
@@ -99,7 +105,12 @@ static void place_work(struct gpu_collect *c, const union gpu_any_record *record
 		       const struct call *call)
 {
 	const struct gpu_work *w = &record->work;
-	const struct timeline_work work = {
+	struct timeline_work work;
+
+	activities_take(&c->activities, record, call);
+	if (w->head.type == GPU_RECORD_SYNC) /* the host's, which waits */
+		return;
+	work = (struct timeline_work){
 		.start_ns = w->start_ns,
 		.end_ns = w->end_ns,
 		.launch_start_ns = call ? call->start_ns : 0,
@@ -110,7 +121,6 @@ static void place_work(struct gpu_collect *c, const union gpu_any_record *record
 		.graph_launch = w->correlation,
 		.class = class_of(c, record),
 	};
-
 	timeline_add(&c->timeline, w->device, &work);
 	if (call)
 		runs_take_work(&c->runs, w, call->start_ns);
@@ -141,11 +151,14 @@ static void take_record(void *context, const union gpu_any_record *record)
 	case GPU_RECORD_KERNEL:
 	case GPU_RECORD_MEMCPY:
 	case GPU_RECORD_MEMSET:
+	case GPU_RECORD_SYNC:
 	case GPU_RECORD_GRAPH: take_work(c, record); break;
-	case GPU_RECORD_MEMORY: runs_take_memory(&c->runs, &record->memory); break;
+	case GPU_RECORD_MEMORY:
+		runs_take_memory(&c->runs, &record->memory);
+		memory_points_take(&c->memory, &record->memory);
+		break;
 	case GPU_RECORD_RANGE: runs_take_range(&c->runs, &record->range, c->now_ns); break;
 	case GPU_RECORD_PAD:
-	case GPU_RECORD_SYNC:
 	case GPU_RECORD_OVERHEAD:
 	case GPU_RECORD_POOL:
 	case GPU_RECORD_MARK:
@@ -177,6 +190,7 @@ static void flush(struct gpu_collect *c, uint64_t now_ns)
 	tables_flush(&c->tables);
 	timeline_write_devices(&c->timeline);
 	blame_flush(&c->blame, now_ns);
+	memory_points_flush(&c->memory, now_ns);
 	c->flushed_ns = now_ns;
 }
 
@@ -237,6 +251,7 @@ static void write_counters(struct gpu_collect *c)
 		{ "activities too late for their place", c->timeline.nr_late },
 		{ "activities whose call was not recorded", c->nr_without_call },
 		{ "runs of ranges not kept", c->runs.nr_left_out },
+		{ COUNTER_ACTIVITIES_LEFT_OUT, c->activities.nr_left_out },
 	};
 
 	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
@@ -253,6 +268,7 @@ void gpu_collect_finish(struct gpu_collect *c, uint64_t now_ns)
 	runs_flush(&c->runs, UINT64_MAX);
 	runs_write_started(&c->runs);
 	flush(c, now_ns);
+	memory_points_flush(&c->memory, UINT64_MAX);
 	write_counters(c);
 }
 
@@ -265,6 +281,7 @@ void gpu_collect_free(struct gpu_collect *c)
 	gpu_timeline_fini(&c->timeline);
 	runs_fini(&c->runs);
 	blame_fini(&c->blame);
+	memory_points_fini(&c->memory);
 	calls_fini(&c->calls);
 	number_map_fini(&c->communication);
 	free(c->postponed);

@@ -2,16 +2,20 @@
  * Writes trace events, a track per thread. The format knows what began and what ended, and no samples:
  * so a sample is a span as long as its weight that ends when it was taken, and functions that
  * neighbours share go through. Where spans would overlap by a little, or leave a little gap, they are
- * put side by side, so that sums are exact and moments are off by half a period at most.
+ * put side by side, so that sums are exact and moments are off by half a period at most. What is no sample,
+ * GPU work and NVTX ranges, comes from chrome_gpu.
  */
 #include "output/export_chrome.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "core/alloc.h"
 #include "core/buffer.h"
 #include "core/column.h"
+#include "core/facts.h"
+#include "output/chrome_gpu.h"
 #include "output/naming.h"
 #include "output/ranking.h"
 #include "output/text.h"
@@ -134,6 +138,15 @@ static void add_track(struct writer *w, const struct timeline *timeline, size_t 
 	close_to(w, 0);
 }
 
+/* Sums of the GPU are written when they are looked at: where the activities are known, they have times. */
+static bool is_shown_better(const struct profile *p, const struct track *t)
+{
+	size_t nr;
+
+	facts_rows(p, FACT_GPU_ACTIVITY, &nr);
+	return nr && t->column >= COLUMN_GPU && t->column <= COLUMN_GPU_ALLOCATIONS;
+}
+
 static int write_chrome(struct buffer *b, const struct profile *p)
 {
 	struct writer w = { .p = p, .b = b, .separator = "" };
@@ -147,9 +160,13 @@ static int write_chrome(struct buffer *b, const struct profile *p)
 		b, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"creator\":\"sprof " SPROF_VERSION
 		   "\",\"command\":");
 	text_add_json(b, profile_str(p, p->meta.command));
+	buffer_printf(b, ",\"start_ns\":%" PRIu64 ",\"gpu_activities_left_out\":%" PRIu64,
+		      p->meta.start_ns, chrome_gpu_left_out(p));
 	buffer_add_string(b, "},\n\"traceEvents\":[\n");
 	for (size_t i = 0; i < timeline.nr_tracks; i++)
-		add_track(&w, &timeline, i);
+		if (!is_shown_better(p, &timeline.tracks[i]))
+			add_track(&w, &timeline, i);
+	chrome_gpu_add(b, p, w.separator);
 	buffer_add_string(b, "\n]}\n");
 	free(w.open);
 	free(w.next);
@@ -161,6 +178,6 @@ static int write_chrome(struct buffer *b, const struct profile *p)
 const struct exporter export_chrome = {
 	.name = "chrome",
 	.suffix = ".trace.json",
-	.help = "Perfetto, chrome://tracing: samples as spans of time",
+	.help = "Perfetto, chrome://tracing: samples as spans of time, GPU work as it ran",
 	.write = write_chrome,
 };

@@ -17,6 +17,7 @@
 #include "core/profile.h"
 #include "core/recfile.h"
 #include "core/record.h"
+#include "output/export_chrome.h"
 
 static void add_header(struct buffer *file)
 {
@@ -139,6 +140,15 @@ static void check_facts(const struct profile *p)
 	}
 }
 
+/* Times and numbers in them are anything; whoever draws them bears it. */
+static void write_events(const struct profile *p)
+{
+	struct buffer b = { 0 };
+
+	export_chrome.write(&b, p);
+	buffer_fini(&b);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct buffer file = { 0 };
@@ -158,6 +168,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (f && recfile_read(f, &p, &note) == 0) {
 		check(p);
 		check_facts(p);
+		write_events(p);
 		profile_free(p);
 		free(note);
 	}

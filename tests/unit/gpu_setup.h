@@ -17,6 +17,7 @@ struct setup {
 	struct sink *sink;
 	struct gpu_collect *c;
 	int nr_lookups;
+	uint64_t *activity_room;
 };
 
 /* Address 0x1000 is a call in the program; from 0x9000 on is CUPTI. */
@@ -43,6 +44,7 @@ static inline void start(struct setup *s)
 		.context = &s->nr_lookups,
 		.frame = program_frame,
 		.demangle = readable,
+		.activity_room = s->activity_room,
 	};
 
 	test_region_open(&s->region);
@@ -160,6 +162,7 @@ static inline void emit_memory(struct test_region *t, enum gpu_memory_op op, uin
 			  .range = range },
 		.op = op,
 		.bytes = bytes,
+		.memory_kind = 3, /* of the device */
 	};
 
 	assert_true(test_emit(t, TEST_LANES - 1, &record));

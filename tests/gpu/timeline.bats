@@ -1,0 +1,57 @@
+# What a GPU ran, over time: in the recording, and as trace events. Over the fake GPU; no rights are needed.
+
+load fake.bash
+
+setup() {
+	fake_setup
+	cp tests/gpu/trace_events.py "$BATS_TEST_TMPDIR"
+	AGENT_GOLDEN=$PWD/tests/golden/gpu/agent.txt
+	cd "$BATS_TEST_TMPDIR"
+}
+
+record_gpu() {
+	run --separate-stderr timeout 60 "$SPROF" record -s timer -o g.data "$@"
+	[ "$status" -eq 0 ] || { echo "$output"; echo "$stderr"; return 1; }
+	"$SPROF" export -f chrome -o t.json g.data
+}
+
+# The golden file is what an independent reader found in the shared memory.
+@test "trace events have every activity of every CUDA version, to the nanosecond" {
+	sed -n 's/^record \(kernel\|memcpy\|memset\|sync\) //p' "$AGENT_GOLDEN" | sort >want
+	[ "$(wc -l <want)" -eq 16 ]
+	for version in 11 12 13; do
+		export SPROF_CUPTI=$BUILD/tests/gpu/cuda$version/libcupti.so.$version
+		FAKE_CLOCK=virtual record_gpu -- "$WORK" launch:2 graph:1 mixed:1 peer alloc:3
+		python3 trace_events.py activities t.json want
+	done
+}
+
+@test "device memory is a counter with every point in time" {
+	FAKE_CLOCK=virtual record_gpu -- "$WORK" launch:2 graph:1 mixed:1 peer alloc:3
+	[ "$(python3 trace_events.py memory t.json)" = "1000019000 1048576
+1000020000 2097152
+1000021000 3145728
+1000022000 2097152" ]
+}
+
+@test "an arrow leads from each call to all that it launched" {
+	record_gpu -- "$WORK" launch:200 graph:3 mixed:20 peer threads:50
+	# 200 + 3 graphs of 5 + 20 * 5 + 2 + 4 * 50; 20 waits of a stream and one or more of the context have no arrow
+	[ "$(python3 trace_events.py arrows t.json)" = "517 arrows from 505 calls of 5 threads" ]
+}
+
+@test "what there is no room for is counted and said" {
+	record_gpu --gpu-timeline 100 -- "$WORK" launch:1000
+	jq -e '[.traceEvents[] | select(.cat == "kernel")] | length == 100' t.json
+	jq -e '.otherData.gpu_activities_left_out >= 900' t.json
+	"$SPROF" info g.data | grep -q '^GPU timeline: 100 activities, and 90[0-9] left out of it'
+	"$SPROF" info --json g.data | jq -e '.gpu_timeline | .activities == 100 and .left_out >= 900'
+	"$SPROF" report --gpu --json g.data | jq -e '[.rows[] | select(.name == "gemm_kernel").calls] == [1000]'
+	record_gpu --gpu-timeline off -- "$WORK" launch:10
+	jq -e '[.traceEvents[] | select(.ph == "X")] == []' t.json
+	"$SPROF" info --json g.data | jq -e '.gpu_timeline | .activities == 0 and .left_out >= 10'
+	for max in '' -1 1000001 few 1x; do
+		run "$SPROF" record --gpu-timeline "$max" -- true
+		[ "$status" -eq 2 ]
+	done
+}

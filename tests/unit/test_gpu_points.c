@@ -1,0 +1,189 @@
+/* What is kept in time: activities one by one, and device memory; each bounded, and what is left out counted. */
+#include "tests/unit/gpu_setup.h"
+#include "tests/unit/recording.h"
+
+#include "core/buffer.h"
+#include "core/cursor.h"
+#include "core/record_decode.h"
+#include "core/record_facts.h"
+#include "gpu/memory_points.h"
+#include "gpu/names.h"
+
+static const uint64_t second = 1000000000;
+
+static const struct fact_gpu_memory *points(const struct profile *p, size_t *ret_nr)
+{
+	return facts_rows(p, FACT_GPU_MEMORY, ret_nr);
+}
+
+static uint64_t left_out(const struct profile *p)
+{
+	const struct fact_gpu_counter *c;
+	size_t nr;
+
+	c = facts_rows(p, FACT_GPU_COUNTER, &nr);
+	for (size_t i = 0; i < nr; i++)
+		if (!strcmp(profile_str(p, (uint32_t)c[i].name), COUNTER_ACTIVITIES_LEFT_OUT))
+			return c[i].value;
+	return UINT64_MAX;
+}
+
+static void activities_have_the_call_that_asked_for_them(void **state)
+{
+	struct gpu_work w = { .start_ns = 5000, .end_ns = 5100, .correlation = 1, .stream = 7 };
+	struct gpu_rec_sync sync = { .work = { .start_ns = 3000, .end_ns = 5200 }, .sync_type = 3 };
+	const struct fact_gpu_activity *a;
+	struct setup s = { 0 };
+	uint64_t room = 2;
+	uint32_t gemm;
+	size_t nr;
+
+	(void)state;
+	test_region_init(&s.region);
+	gemm = test_string(&s.region, "_Z4gemmPf");
+	s.activity_room = &room;
+	start(&s);
+	emit_call(&s.region, GPU_API_LAUNCH, 1, 1200, 1210, 0);
+	emit_kernel(&s.region, &w, gemm);
+	sync.work.head = (struct gpu_record){ GPU_RECORD_SYNC, sizeof(sync), 77 };
+	assert_true(test_emit(&s.region, TEST_LANES - 1, &sync));
+	gpu_collect_drain(s.c, 6000);
+	w.correlation = 2;
+	emit_kernel(&s.region, &w, gemm); /* no room */
+	gpu_collect_finish(s.c, 7000);
+	a = facts_rows(s.p, FACT_GPU_ACTIVITY, &nr);
+	assert_int_equal(nr, 2);
+	assert_int_equal(left_out(s.p), 1);
+	assert_string_equal(profile_str(s.p, (uint32_t)a[0].name), "gemm(float*)");
+	assert_int_equal(a[0].kind, GPU_WORK_KERNEL);
+	assert_int_equal(a[0].stream, 7);
+	assert_int_equal(a[0].start_ns, 5000);
+	assert_int_equal(a[0].duration_ns, 100);
+	assert_int_equal(a[0].start_ns - a[0].call_ahead_ns, 1200);
+	assert_int_equal(a[0].call_duration_ns, 10);
+	assert_int_equal(s.p->threads[a[0].thread].tid, 77);
+	assert_int_equal(a[1].kind, GPU_WORK_SYNC);
+	assert_int_equal(a[1].thread, PROFILE_NONE);
+	assert_int_equal(a[1].duration_ns, 2200);
+	finish(&s);
+}
+
+static void memory_is_added_up_in_order_of_time(void **state)
+{
+	const struct fact_gpu_memory *m;
+	struct setup s = { 0 };
+	size_t nr;
+
+	(void)state;
+	test_region_init(&s.region);
+	start(&s);
+	emit_memory(&s.region, GPU_MEMORY_FREE, 0, 50, 1000); /* allocated before us */
+	emit_memory(&s.region, GPU_MEMORY_ALLOC, 0, 300, 64);
+	emit_memory(&s.region, GPU_MEMORY_ALLOC, 0, 100, 32);
+	gpu_collect_drain(s.c, second);
+	emit_memory(&s.region, GPU_MEMORY_FREE, 0, 200, 32);
+	gpu_collect_finish(s.c, 2 * second);
+	m = points(s.p, &nr);
+	assert_int_equal(nr, 4);
+	for (size_t i = 0; i < nr; i++) {
+		static const uint64_t want[4][2] = {
+			{ 50, 0 }, { 100, 32 }, { 200, 0 }, { 300, 64 }
+		};
+
+		assert_int_equal(m[i].time_ns, want[i][0]);
+		assert_int_equal(m[i].used_bytes, want[i][1]);
+	}
+	finish(&s);
+}
+
+/* Ten allocations each ms, for a while: what is written of it are the peaks and a bounded number of points. */
+static void points_of_much_memory_are_thinned_out_and_keep_the_peaks(void **state)
+{
+	const uint64_t nr_changes = 2000000, every_ns = 100000;
+	struct test_region region;
+	struct gpu_collect_opts opts = { .pid = 1 };
+	struct profile *p = profile_new();
+	struct sink *sink = profile_sink_new(p);
+	struct names names;
+	struct memory_points m = { .names = &names };
+	const struct fact_gpu_memory *rows;
+	uint64_t peak = 0, highest = 0;
+	size_t nr;
+
+	(void)state;
+	test_region_init(&region);
+	test_region_open(&region);
+	names_init(&names, region.shared, &opts, sink);
+	for (uint64_t i = 0; i < nr_changes; i++) {
+		const struct gpu_rec_memory record = {
+			.work.start_ns = second + i * every_ns,
+			.op = i % 2 ? GPU_MEMORY_FREE : GPU_MEMORY_ALLOC,
+			.bytes = 1 + i / 2 % 997 * 1000 + (i / 2 == 777777 ? 1u << 30 : 0),
+			.memory_kind = 3,
+		};
+
+		if (record.op == GPU_MEMORY_ALLOC && record.bytes > peak)
+			peak = record.bytes;
+		memory_points_take(&m, &record);
+		if (i % 10000 == 0)
+			memory_points_flush(&m, record.work.start_ns);
+	}
+	memory_points_flush(&m, UINT64_MAX);
+	rows = points(p, &nr);
+	assert_in_range(nr, 4096, 4096 + 3 * 4096 * 10);
+	for (size_t i = 0; i < nr; i++) {
+		assert_true(!i || rows[i].time_ns >= rows[i - 1].time_ns);
+		highest = rows[i].used_bytes > highest ? rows[i].used_bytes : highest;
+	}
+	assert_int_equal(highest, peak);
+	assert_int_equal(rows[nr - 1].used_bytes, 0);
+	assert_int_equal(rows[nr - 1].time_ns, second + (nr_changes - 1) * every_ns);
+	memory_points_fini(&m);
+	names_fini(&names);
+	shared_region_close(region.shared);
+	profile_sink_free(sink);
+	profile_free(p);
+	test_region_fini(&region);
+}
+
+/* A reader takes no row whose name or thread is none of the recording's. */
+static void rows_that_make_no_sense_are_refused(void **state)
+{
+	const struct fact_gpu_activity bad[] = {
+		{ .pid = 1, .thread = PROFILE_NONE, .name = 4000 },
+		{ .pid = 1, .thread = PROFILE_NONE, .call = 4000 },
+		{ .pid = 1, .thread = 4000 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i <= sizeof(bad) / sizeof(*bad); i++) {
+		const struct fact_gpu_activity good = { .pid = 1, .thread = PROFILE_NONE };
+		struct profile *p = profile_new();
+		struct buffer b = { 0 }, entry = { 0 };
+		struct decoder d = { .p = p };
+		struct cursor c;
+		uint32_t zero = 0;
+
+		d.strings.ids = &zero;
+		d.strings.nr = 1;
+		facts_encode(&b, &entry, FACT_GPU_ACTIVITY,
+			     i < sizeof(bad) / sizeof(*bad) ? &bad[i] : &good);
+		c = (struct cursor){ (const uint8_t *)b.data, (const uint8_t *)b.data + b.size };
+		assert_int_equal(facts_decode(&d, &c), i == sizeof(bad) / sizeof(*bad));
+		buffer_fini(&b);
+		buffer_fini(&entry);
+		profile_free(p);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(activities_have_the_call_that_asked_for_them),
+		cmocka_unit_test(memory_is_added_up_in_order_of_time),
+		cmocka_unit_test(points_of_much_memory_are_thinned_out_and_keep_the_peaks),
+		cmocka_unit_test(rows_that_make_no_sense_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
