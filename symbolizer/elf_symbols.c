@@ -2,6 +2,8 @@
  * A symbol table as a sorted array. Sized symbols cover [start, start + size) and may nest; a
  * symbol without a size (an assembler label) covers what follows it up to the next symbol or the
  * end of its section, where no sized one does. Bytes between functions belong to nobody.
+ * Assembly that is made from a template (MKL's kernels) has the same local labels in each of its
+ * functions: such a label ends nothing, what follows it is still its function's.
  */
 #include "symbolizer/elf_symbols.h"
 
@@ -12,6 +14,8 @@
 
 #define TABLE_SIZE_MAX (512u << 20) /* bytes; browsers reach 200 MiB */
 #define NO_SYMBOL UINT32_MAX
+#define RANK_LABEL 0x10u
+#define RANK_LOCAL 0x08u
 #define NESTING_MAX 64 /* symbols nest two or three deep; a hostile table nests them all */
 
 struct symbol {
@@ -20,6 +24,7 @@ struct symbol {
 	const char *name;
 	uint32_t enclosing; /* nearest earlier symbol whose end lies beyond our start */
 	uint32_t rank;	    /* lower is the better name */
+	bool repeated;	    /* a local label, and not the only one of its name */
 };
 
 struct elf_symbols {
@@ -42,7 +47,7 @@ static uint32_t symbol_rank(const Elf64_Sym *sym, const char *name)
 		underscores++;
 	if (underscores == 1 && (name[1] == 'Z' || name[1] == 'R'))
 		underscores = 0;
-	return (uint32_t)(type == STT_NOTYPE) << 4 | (uint32_t)(bind == STB_LOCAL) << 3 |
+	return (type == STT_NOTYPE ? RANK_LABEL : 0) | (bind == STB_LOCAL ? RANK_LOCAL : 0) |
 	       underscores << 1 | (uint32_t)(bind == STB_WEAK);
 }
 
@@ -101,6 +106,53 @@ static void merge_aliases(struct elf_symbols *t)
 	t->nr = kept;
 }
 
+static int compare_names(const void *a, const void *b)
+{
+	const struct symbol *const *x = a, *const *y = b;
+
+	return strcmp((*x)->name, (*y)->name);
+}
+
+static void find_repeated_labels(struct elf_symbols *t)
+{
+	const uint32_t local_label = RANK_LABEL | RANK_LOCAL;
+	struct symbol **labels = NULL;
+	size_t nr = 0, capacity = 0;
+
+	for (size_t i = 0; i < t->nr; i++) {
+		struct symbol *s = &t->symbols[i];
+
+		if (s->start != s->end || (s->rank & local_label) != local_label)
+			continue;
+		labels = xgrow(labels, &capacity, nr + 1, sizeof(*labels));
+		labels[nr++] = s;
+	}
+	if (nr)
+		qsort(labels, nr, sizeof(*labels), compare_names);
+	for (size_t i = 1; i < nr; i++) {
+		if (!compare_names(&labels[i - 1], &labels[i]))
+			labels[i - 1]->repeated = labels[i]->repeated = true;
+	}
+	free(labels);
+}
+
+/* Without a function before it that has no size either, even such a label is all the name there is. */
+static void drop_repeated_labels(struct elf_symbols *t)
+{
+	size_t kept = 0;
+
+	find_repeated_labels(t);
+	for (size_t i = 0; i < t->nr; i++) {
+		const struct symbol *last = kept ? &t->symbols[kept - 1] : NULL;
+
+		if (t->symbols[i].repeated && last && !last->repeated && last->start == last->end &&
+		    last->limit == t->symbols[i].limit)
+			continue;
+		t->symbols[kept++] = t->symbols[i];
+	}
+	t->nr = kept;
+}
+
 static void find_enclosing(struct elf_symbols *t)
 {
 	uint32_t open = NO_SYMBOL;
@@ -149,6 +201,7 @@ static void add_symbols(struct elf_symbols *t, struct elf_image *image, const ui
 		s->limit = section_end(image, sym.st_shndx);
 		s->name = name;
 		s->rank = symbol_rank(&sym, name);
+		s->repeated = false;
 	}
 }
 
@@ -177,6 +230,7 @@ struct elf_symbols *elf_symbols_new(struct elf_image *image, struct elf_section 
 	}
 	qsort(t->symbols, t->nr, sizeof(*t->symbols), compare_symbols);
 	merge_aliases(t);
+	drop_repeated_labels(t);
 	find_enclosing(t);
 	return t;
 }

@@ -105,6 +105,32 @@ static void best_of_several_names_is_chosen(void **state)
 	free((char *)path);
 }
 
+/* As in MKL: functions without a type and a size, with the same labels in each. */
+static void labels_of_a_template_are_no_functions(void **state)
+{
+	char *source = in_dir(state, "t.s"), *path = in_dir(state, "t.so");
+	FILE *file = fopen(source, "w");
+
+	fputs("	.globl	kernel\nkernel:\n	.fill	8,1,0x90\nLOOP:\n	.fill	8,1,0x90\n"
+	      "own:\n	.fill	8,1,0x90\nDONE:\n	.fill	8,1,0x90\n"
+	      "	.globl	sized\n	.type	sized, @function\nsized:\n	.fill	8,1,0x90\n"
+	      "	.size	sized, 8\nTAIL:\n	.fill	8,1,0x90\n",
+	      file);
+	fclose(file);
+	shell("gcc -c -o '%s.1.o' '%s'", path, source);
+	shell("objcopy --redefine-sym kernel=other --redefine-sym sized=sized2 -N own '%s.1.o' "
+	      "'%s.2.o'",
+	      path, path);
+	shell("gcc -shared -nostdlib -o '%s' '%s.1.o' '%s.2.o'", path, path, path);
+	assert_lines(path, symbol_offset(path, "kernel") + 8, NULL, "kernel");
+	assert_lines(path, symbol_offset(path, "own"), NULL, "own"); /* the only one of its name */
+	assert_lines(path, symbol_offset(path, "own") + 8, NULL, "own");
+	assert_lines(path, symbol_offset(path, "other") + 24, NULL, "other");
+	assert_lines(path, symbol_offset(path, "sized") + 8, NULL, "TAIL"); /* nobody else's */
+	free(source);
+	free(path);
+}
+
 /* ---- where symbols may be */
 
 static const char program[] = "#include <stdio.h>\n"
@@ -408,6 +434,7 @@ int main(void)
 #define IN_DIR(test) cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
 		IN_DIR(best_of_several_names_is_chosen),
+		IN_DIR(labels_of_a_template_are_no_functions),
 		IN_DIR(stripped_program_has_its_exported_names),
 		IN_DIR(every_compression_of_debug_info_is_read),
 		IN_DIR(debug_file_is_found_by_build_id),
