@@ -20,6 +20,7 @@ enum {
 	BAR = 20, /* columns */
 	MODULE_MAX = 24,
 	NAME_MIN = 20,
+	NAME_PADDED = 80, /* in a file names are whole, but the longest widens no other row */
 };
 
 enum column { SELF_PERCENT, TOTAL_PERCENT, SELF, TOTAL, SAMPLES, NAME, MODULE, NR_CELLS };
@@ -102,8 +103,11 @@ static void measure(struct table *t)
 	}
 	if (!modules)
 		t->widths[MODULE] = 0;
-	if (!t->opts->columns)
+	if (!t->opts->columns) {
+		if (t->widths[NAME] > NAME_PADDED)
+			t->widths[NAME] = NAME_PADDED;
 		return;
+	}
 	for (int c = 0; c < NAME; c++)
 		fixed += t->widths[c] ? t->widths[c] + 2 : 0;
 	left = t->opts->columns > fixed ? t->opts->columns - fixed : 0;
@@ -134,6 +138,10 @@ static size_t add_name(struct table *t, const struct row *row)
 	const struct buffer *cell = &row->cells[NAME];
 	size_t width = t->widths[NAME];
 
+	if (!t->opts->columns) {
+		buffer_add(t->b, cell->data, cell->size);
+		return text_columns(cell->data, cell->size);
+	}
 	if (!row->short_size || text_columns(cell->data, cell->size) <= width)
 		return align_add_cut(t->b, cell->data, cell->size, width, t->opts->unicode);
 	return align_add_cut(t->b, cell->data + row->short_start, row->short_size, width,
@@ -197,7 +205,7 @@ static void add_row(struct table *t, const struct row *row, const struct tree_su
 		add_right(t, &row->cells[c], t->widths[c]);
 	used = add_name(t, row);
 	if (t->widths[MODULE] && row->cells[MODULE].size) {
-		align_add_spaces(t->b, t->widths[NAME] - used + 2);
+		align_add_spaces(t->b, (used < t->widths[NAME] ? t->widths[NAME] - used : 0) + 2);
 		buffer_add_string(t->b, color && sum ? "\033[2m" : "");
 		align_add_cut(t->b, row->cells[MODULE].data, row->cells[MODULE].size,
 			      t->widths[MODULE], t->opts->unicode);

@@ -30,6 +30,17 @@ sums() { # options: "self total name", largest self first
 	"$SPROF" report --by kind -n 1 complete.data 2>/dev/null | grep -q '^2 more kinds (-n 0 shows all)$'
 }
 
+@test "a long name is whole in a file, and widens its own row alone" {
+	local long name
+	long=$(printf 'template%.0s' {1..60})
+	for name in "$long" short short; do
+		printf 'a 1 [000] 1.000000: 1 cpu-clock:\n\t1000 %s+0x1 (/lib/x.so)\n\t2000 main+0x1 (/bin/a)\n\n' "$name"
+	done >long.script
+	"$SPROF" report long.script >table
+	grep -q "  $long  x.so" table
+	grep -qE '  short {1,90}x.so' table
+}
+
 tree() { # options: "total self function" of every line of the tree
 	"$SPROF" report "$@" | sed '1,/^Total%/d' | sed -E 's/^ *([0-9.<]+%) +([0-9.<]+%) +[0-9]+ +[0-9+-]+  /\1 \2 /'
 }
