@@ -42,6 +42,8 @@ hints() { # STACKS...: the codes of the hints, in their order
 @test "threads that wait for each other, in user space or in the kernel, not those that work" {
 	[ "$(hints 'start_thread;gomp_team_barrier_wait_end 300' 'start_thread;work 700')" = threads ]
 	[ "$(hints 'start_thread;blas_thread_server;sched_yield;do_sched_yield_[k] 300' 'start_thread;work 700')" = threads ]
+	[ "$(hints 'main;dgemm_;exec_blas 300' 'start_thread;work 700')" = threads ]
+	[ "$(hints 'main;dgemm_;exec_blas;inner_thread;dgemm_kernel 300' 'start_thread;work 700')" = "" ]
 	[ "$(hints 'start_thread;blas_thread_server;gemm_kernel 300' 'start_thread;work 700')" = "" ]
 	[ "$(hints 'start_thread;gomp_team_barrier_wait_end 150' 'start_thread;work 850')" = "" ]
 }
