@@ -8,6 +8,7 @@
 
 #include "cli/filter_opts.h"
 #include "cli/view.h"
+#include "core/alloc.h"
 #include "core/buffer.h"
 #include "core/column.h"
 #include "core/log.h"
@@ -18,12 +19,13 @@
 
 #define DEFAULT_OUTPUT "flame.svg"
 
-enum { OPTION_NO_JS = 0x100, OPTION_HTML };
+enum { OPTION_NO_JS = 0x100, OPTION_HTML, OPTION_BUTTERFLY };
 
 struct flame_opts {
 	const char *input, *output, *title;
-	bool no_js, html;
+	bool no_js, html, column, butterfly;
 	struct tree_opts tree;
+	enum profile_column below; /* of a butterfly */
 	struct filter *filter;
 };
 
@@ -37,11 +39,35 @@ static const struct argp_option options[] = {
 	  "What to show: cpu, gpu, gpu-idle, launches, ... (default: CPU time if there is any); a "
 	  "page can be switched to the others",
 	  0 },
+	{ "butterfly", OPTION_BUTTERFLY, "UP,DOWN", 0,
+	  "Two columns in one picture, cpu,gpu say: one upward, the other downward from a common "
+	  "line, "
+	  "each half as wide as the picture",
+	  0 },
 	{ "html", OPTION_HTML, NULL, 0, "A page, whatever FILE is called", 0 },
 	{ "no-js", OPTION_NO_JS, NULL, 0,
 	  "The static picture alone: no script, and no data for it to zoom into", 0 },
 	{ 0 }
 };
+
+/* "cpu,gpu" */
+static void parse_butterfly(const char *arg, struct argp_state *state, struct flame_opts *o)
+{
+	const char *comma = strchr(arg, ',');
+	struct tree_opts below = { 0 };
+	char *up;
+
+	if (!comma)
+		argp_error(state, "--butterfly takes two columns: cpu,gpu");
+	up = xasprintf("%.*s", (int)(comma - arg), arg);
+	view_parse_column(up, state, &o->tree);
+	view_parse_column(comma + 1, state, &below);
+	free(up);
+	if (below.column == o->tree.column)
+		argp_error(state, "--butterfly takes two different columns");
+	o->below = below.column;
+	o->butterfly = true;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -51,10 +77,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT: state->child_inputs[0] = &o->filter; return 0;
 	case 'o': o->output = arg; return 0;
 	case 't': o->title = arg; return 0;
-	case VIEW_KEY_COLUMN: view_parse_column(arg, state, &o->tree); return 0;
+	case VIEW_KEY_COLUMN:
+		view_parse_column(arg, state, &o->tree);
+		o->column = true;
+		return 0;
+	case OPTION_BUTTERFLY: parse_butterfly(arg, state, o); return 0;
 	case OPTION_HTML: o->html = true; return 0;
 	case OPTION_NO_JS: o->no_js = true; return 0;
 	case ARGP_KEY_END:
+		if (o->butterfly && o->column)
+			argp_error(state, "--butterfly names its columns, --column is one more");
 		o->html |= view_is_html(o->output);
 		o->tree.sample_nodes = o->html;
 		return 0;
@@ -77,6 +109,7 @@ static const struct argp argp = {
 	"on it is as wide as the time spent in the function itself.\n\n"
 	"Examples:\n"
 	"  sprof flame -o flame.svg\n"
+	"  sprof flame --butterfly cpu,gpu -o train.html\n"
 	"  sprof flame -t 'before the change' old.data -o old.html\n"
 	"  perf script | sprof flame - -o perf.svg\n",
 	(const struct argp_child[]){ { &filter_argp, 0, "Filters:", 1 }, { 0 } },
@@ -84,33 +117,43 @@ static const struct argp argp = {
 	NULL,
 };
 
+/* A column of the profile beside the one of the view; the caller frees its tree. */
+static int column_init(struct svg_column *column, const struct flame_opts *o, const struct view *v,
+		       enum profile_column c)
+{
+	struct tree_opts opts = o->tree;
+	struct tree *tree;
+	int err;
+
+	opts.column_given = true;
+	opts.column = c;
+	err = tree_new(v->profile, &opts, &tree);
+	if (err)
+		return err;
+	column->tree = tree;
+	summary_init(&column->summary, v->profile, tree, v->note ? v->note : "");
+	return 0;
+}
+
 /* The other columns of the profile, which a page can switch to; returns how many. */
 static size_t add_columns(const struct flame_opts *o, const struct view *v,
-			  struct html_column *columns)
+			  struct svg_column *columns)
 {
 	bool present[NR_COLUMNS];
 	size_t nr = 0;
 
 	columns_present(v->profile, present);
-	for (int c = 0; c < NR_COLUMNS && !o->no_js; c++) {
-		struct tree_opts opts = o->tree;
-		struct tree *tree;
-
-		opts.column_given = true;
-		opts.column = (enum profile_column)c;
-		if (!present[c] || opts.column == v->tree->column ||
-		    tree_new(v->profile, &opts, &tree))
-			continue;
-		columns[nr].tree = tree;
-		summary_init(&columns[nr++].summary, v->profile, tree, v->note ? v->note : "");
-	}
+	for (int c = 0; c < NR_COLUMNS && !o->no_js; c++)
+		if (present[c] && (enum profile_column)c != v->tree->column &&
+		    !column_init(&columns[nr], o, v, (enum profile_column)c))
+			nr++;
 	return nr;
 }
 
 static void write_page(struct buffer *b, const struct flame_opts *o, const struct view *v,
 		       const struct svg_opts *svg)
 {
-	struct html_column columns[NR_COLUMNS];
+	struct svg_column columns[NR_COLUMNS];
 	size_t nr = add_columns(o, v, columns);
 
 	html_write(b, v->tree, &v->summary, v->profile, columns, nr, svg);
@@ -118,17 +161,35 @@ static void write_page(struct buffer *b, const struct flame_opts *o, const struc
 		tree_free((struct tree *)columns[nr].tree);
 }
 
+/* Builds the half below; 0 or -errno, reported. */
+static int open_below(const struct flame_opts *o, const struct view *v, struct svg_column *below)
+{
+	int err;
+
+	err = view_check_column(v->profile, o->below, o->input);
+	if (err)
+		return err;
+	err = column_init(below, o, v, o->below);
+	if (err)
+		log_error(-err, "add up the %s", column_table[o->below].title);
+	return err;
+}
+
 static int write_picture(const struct flame_opts *o, const struct view *v)
 {
+	struct svg_column below = { 0 };
 	const struct svg_opts svg = {
 		.title = o->title ? o->title : v->summary.command,
 		.without_script = o->no_js,
+		.below = o->butterfly ? &below : NULL,
 	};
 	const char *default_output = o->html ? "flame.html" : DEFAULT_OUTPUT;
 	bool to_default = !o->output && isatty(STDOUT_FILENO);
 	struct buffer b = { 0 };
-	int err;
+	int err = o->butterfly ? open_below(o, v, &below) : 0;
 
+	if (err)
+		return err;
 	if (o->html)
 		write_page(&b, o, v, &svg);
 	else
@@ -136,6 +197,7 @@ static int write_picture(const struct flame_opts *o, const struct view *v)
 	err = view_write(to_default ? default_output : o->output, &b);
 	if (!err && to_default)
 		log_info("wrote %s", default_output);
+	tree_free((struct tree *)below.tree);
 	buffer_fini(&b);
 	return err;
 }

@@ -36,16 +36,16 @@ void view_parse_column(const char *name, struct argp_state *state, struct tree_o
 	buffer_fini(&names);
 }
 
-/* A column that was asked for and holds nothing would be an empty picture. */
-static int check_column(const struct profile *p, const struct tree_opts *opts, const char *name)
+int view_check_column(const struct profile *p, enum profile_column column, const char *path)
 {
+	const char *name = path ? path : LOAD_DEFAULT_PATH;
 	bool present[NR_COLUMNS];
 
 	columns_present(p, present);
-	if (!opts->column_given || present[opts->column])
+	if (present[column])
 		return 0;
-	log_error(0, "show column %s of '%s': it holds no %s", column_table[opts->column].name,
-		  name, column_table[opts->column].title);
+	log_error(0, "show column %s of '%s': it holds no %s", column_table[column].name, name,
+		  column_table[column].title);
 	log_hint("sprof info %s lists the columns it has", name);
 	return -ENODATA;
 }
@@ -81,7 +81,7 @@ static bool was_filtered(const struct profile *p)
 int view_build(struct view *v, const char *path, const struct tree_opts *opts)
 {
 	const char *name = path ? path : LOAD_DEFAULT_PATH;
-	int err = check_column(v->profile, opts, name);
+	int err = opts->column_given ? view_check_column(v->profile, opts->column, path) : 0;
 
 	if (err)
 		return err;

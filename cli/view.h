@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/profile.h"
 #include "output/summary.h"
 
 struct argp_state;
@@ -30,6 +31,12 @@ enum { VIEW_KEY_COLUMN = 0x200 };
 
 /* Takes its argument; ends the program where there is no such column. */
 void view_parse_column(const char *name, struct argp_state *state, struct tree_opts *opts);
+
+/*
+ * A column that was asked for and holds nothing would be an empty picture: 0 or -ENODATA, reported with
+ * `path` (NULL: the default one).
+ */
+int view_check_column(const struct profile *p, enum profile_column column, const char *path);
 
 /* A number of `what` to show; ends the program where it is none. */
 uint32_t view_parse_rows(const char *text, const char *what, struct argp_state *state);

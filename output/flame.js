@@ -32,11 +32,12 @@ const HELP = [["click, Enter", "zoom into a frame, or out to one below"], ["Esc,
 	["m", "light up every frame of the function"], ["i", "bottom-up: who calls what takes the time"],
 	["v", "upside down"], ["r", "merge recursion"], ["l, k", "hide inlined, kernel functions"],
 	["o", "order: name, total, self, time"], ["t", "by thread name, thread, process, or neither"],
-	["c", "another column"], ["y", "copy the name"], ["?", "this"]];
+	["c", "another column"], ["b", "two columns: one up, one down"], ["y", "copy the name"], ["?", "this"]];
 
 function modeText() {
 	const {trees} = shown;
-	return [mode.invert && "bottom-up", trees[1] && "callers below, callees above", mode.merge && "recursion merged",
+	return [mode.invert && "bottom-up", mode.sandwich >= 0 && (trees[0].twin ? trees[0].metric.title + ", " : "") +
+		"callers below, callees above", mode.merge && "recursion merged",
 		mode.noInlined && "without inlined", mode.noKernel && "without kernel", mode.order !== "name" && "by " + mode.order,
 		mode.by !== "name" && (mode.by === "none" ? "threads together" : "by " + mode.by),
 		mode.range && `${time(mode.range[0] * 1000)} to ${time(mode.range[1] * 1000)}`].filter(Boolean).join(", ");
@@ -60,10 +61,19 @@ function showLegend(kinds) {
 
 /* What stands beside the boxes follows the column. */
 function sayColumn() {
-	const {origin, facts, legend} = sources[current];
-	head.origin = origin;
-	part("facts").textContent = facts;
-	showLegend(legend);
+	const {title, origin, facts, legend} = sources[current], other = sources[below], e = part("facts");
+
+	foot = FOOT + (other ? DIFF_LINE : 0);
+	if (!other) {
+		head.origin = origin;
+		e.textContent = facts;
+		showLegend(legend);
+		return;
+	}
+	head.origin = `${title} up, ${other.title} down, each half by its own total` + (origin && ` \u00b7 ${origin}`);
+	e.replaceChildren(element("tspan", {}, `${title}: ${facts}`),
+		element("tspan", {x: MARGIN, dy: DIFF_LINE}, `${other.title}: ${other.facts}`));
+	showLegend([...new Set((legend + other.legend).split(";"))].join(";"));
 }
 
 /* Three lines at the top: about a box, or how to go on. */
@@ -83,10 +93,22 @@ function say(box) {
 	head.lines[2].textContent = "";
 }
 
+/* The same path in the other half of a butterfly lights up. */
+function showTwin(box) {
+	const before = part("frames").querySelector(".twin");
+	if (before)
+		before.classList.remove("twin");
+	const other = box && !box.end && isButterfly() &&
+		boxes.find(b => b.node === box.node && b.tree === box.tree.twin && !b.end);
+	if (other)
+		other.g.classList.add("twin");
+}
+
 function hover(box) {
 	if (hovered === box)
 		return;
 	hovered = box;
+	showTwin(box);
 	say(box || focused);
 	if (box && box.g && !box.g.querySelector("title"))
 		box.g.prepend(element("title", {}, linesOf(box).filter(line => line).join("\n")));
@@ -107,10 +129,10 @@ function fitTitle() {
 	head.title.data = elide(head.titleText, Math.max(20, Math.floor((chart - used) / 9.1)));
 }
 
-function onDrawn(width, tall, height) {
+function onDrawn(width, moved) {
 	/* The root stays where it was on the screen. */
-	if (tall && tall !== height && !hanging)
-		scrollBy(height - tall);
+	if (moved)
+		scrollBy(moved);
 	head.ground.setAttribute("width", width);
 	head.controls.setAttribute("x", width - MARGIN - CONTROLS);
 	head.reset.hidden = isWhole() && mode.sandwich < 0;
@@ -142,6 +164,7 @@ function focus(box) {
 	if (focused && focused.g)
 		focused.g.classList.remove("focus");
 	focused = box;
+	showTwin(box);
 	box.g.classList.add("focus");
 	box.g.setAttribute("tabindex", "-1");
 	box.g.setAttribute("role", "treeitem");
@@ -172,6 +195,8 @@ function move(key) {
 	if (key === "ArrowRight")
 		return focus(row[at + 1]);
 	const by = (key === "ArrowUp") !== hanging ? 1 : -1, next = rows.get(box.row + by) || [];
+	if (isButterfly() && box.row >= 0 !== box.row + by >= 0)
+		return focus(next.find(b => b.node === box.node) || next[0]);
 	const outward = box.row * by > 0 || !box.row;
 	if (outward)
 		return focus(widest(next.filter(b => within(b, box))));
@@ -221,7 +246,7 @@ const KEYS = {
 	r: () => setMode({merge: !mode.merge}), l: () => setMode({noInlined: !mode.noInlined}),
 	k: () => setMode({noKernel: !mode.noKernel}), o: () => setMode({order: after(orders(), mode.order)}),
 	t: () => setMode({by: after(groupings(), mode.by)}), s: () => showCallers(functionAt()),
-	c: () => sources.length > 1 && setColumn((current + 1) % sources.length),
+	c: () => sources.length > 1 && setColumn((current + 1) % sources.length), b: toggleButterfly,
 	m: () => functionAt() > 0 && mark(functionAt()), y: copy, "?": () => toggleHelp(),
 };
 
@@ -285,7 +310,7 @@ function html(name, attributes, ...content) {
 function makeHelp() {
 	head.help = element("foreignObject", {class: "help", x: MARGIN, y: HEAD - 4, width: 600, height: 20 * HELP.length + 24});
 	const list = html("dl", {role: "dialog", "aria-label": "keys"});
-	for (const [keys, what] of HELP.filter(([keys]) => keys !== "c" || sources.length > 1))
+	for (const [keys, what] of HELP.filter(([keys]) => !/^[bc]$/.test(keys) || sources.length > 1))
 		list.append(html("dt", {}, keys), html("dd", {}, what));
 	head.help.append(list);
 	head.help.style.display = "none";
@@ -302,7 +327,7 @@ function makeHead() {
 	head.g = element("g", {class: "head"});
 	head.ground = element("rect", {class: "ground", width: 1200, height: HEAD - 8});
 	head.origin = first.textContent;
-	if (current)
+	if (current || below !== homeBelow)
 		sayColumn();
 	head.lines = [40, 55, 70].map((y, i) =>
 		element("text", {x: MARGIN, y, class: i ? "" : "first"}));
@@ -333,7 +358,7 @@ function onClick(event, box) {
 		return;
 	if (event.shiftKey && !box.end)
 		showCallers(box.tree.fn[box.node]);
-	else if (view.panels.length > 1 && box.tree === view.tree && box.node === view.node && !box.end)
+	else if (view.panels.length > 1 && withTwin(view.tree).includes(box.tree) && box.node === view.node && !box.end)
 		return;
 	else
 		open(box);
@@ -371,8 +396,9 @@ function listen() {
 }
 
 function makeLive() {
-	foot = FOOT + (isDiff ? DIFF_LINE : 0);
-	homeBase = Number(svg.getAttribute("height")) - foot;
+	homeFoot = FOOT + (isDiff || homeBelow >= 0 ? DIFF_LINE : 0);
+	foot = FOOT + (isDiff || below >= 0 ? DIFF_LINE : 0);
+	homeBase = Number(svg.getAttribute("height")) - homeFoot;
 	svg.classList.add("live");
 	svg.removeAttribute("viewBox");
 	svg.setAttribute("width", "100%");
@@ -385,6 +411,8 @@ function makeLive() {
 	listen();
 	readState();
 	/* The root is where reading begins. */
-	if (!hanging)
+	if (isButterfly())
+		bringIntoSight(boxes.find(box => !box.row), true);
+	else if (!hanging)
 		scrollBy(1e9);
 }

@@ -7,7 +7,9 @@
  *
  * A tree is {nr, fn, depth, parent, end, inlined, self, samples, total, totalSamples}, arrays by node in
  * depth-first order: nodes [i, end[i]) are node i and all below it. A tree of a diff has `before` with
- * the last four of them. `whole` and `wholeSamples` are what shares are shares of.
+ * the last four of them. `whole` and `wholeSamples` are what shares are shares of, `metric` says in what unit.
+ *
+ * A butterfly is two columns as trees of the same nodes, each the `twin` of the other: a path has one number in both.
  */
 const FLAG_TIME = 1, FLAG_SAMPLES = 2, FLAG_BYTES = 4, FLAG_EXACT = 8, FLAG_DIFF = 16, FLAG_ABSOLUTE = 32;
 const FLAG_TIMELINE = 64;
@@ -16,7 +18,8 @@ const KIND_KERNEL = 1, KIND_MARKER = 3, KIND_THREAD = 4, KINDS = ["native", "ker
 const FINEST_WHOLE = 2 ** 40;
 
 let functions = [], modules = [], files = [];
-let measure = null, events = "samples", exact = false; /* how a value is written, null = bare */
+let metric = null; /* {name, title, measure, events, exact} of the column; measure writes a value, null = bare */
+let lower = null;  /* the same of what stands below in a butterfly; else null */
 let isDiff = false, absolute = false;
 let base = null;     /* the tree as recorded */
 let wholes = null;   /* the first tree of a diff: what changes are parts of */
@@ -24,6 +27,7 @@ let timeline = null; /* {time, node, thread, weight: by sample; threads: [{pid, 
 
 /* The columns that a page can show, {name, title, origin, facts, legend, text}, the first one at first; none in an SVG. */
 let sources = [], current = 0, loads = 0;
+let below = -1, homeBelow = -1; /* the column that stands below, now and at first; -1 = none */
 
 async function inflate(text) {
 	const bytes = Uint8Array.fromBase64 ? Uint8Array.fromBase64(text) :
@@ -116,13 +120,13 @@ function decodeTimeline(from) {
 	return t;
 }
 
-function decode(data) {
+function decode(data, {name, title}) {
 	const from = reader(data), flags = from.varint();
-	measure = flags & FLAG_TIME ? time : flags & FLAG_BYTES ? bytes : null;
-	exact = (flags & FLAG_EXACT) !== 0;
+	metric = {name, title, measure: flags & FLAG_TIME ? time : flags & FLAG_BYTES ? bytes : null,
+		exact: (flags & FLAG_EXACT) !== 0, events: from.string()};
+	lower = null;
 	isDiff = (flags & FLAG_DIFF) !== 0;
 	absolute = (flags & FLAG_ABSOLUTE) !== 0;
-	events = from.string();
 	modules = from.strings();
 	files = from.strings();
 	functions = decodeFunctions(from);
@@ -131,13 +135,53 @@ function decode(data) {
 	timeline = flags & FLAG_TIMELINE ? decodeTimeline(from) : null;
 }
 
-/* Takes another column in the place of what there is; false where one more was asked for meanwhile. */
-async function load(index) {
+/* Two lists in the order of names become one; returns where the functions of each went. */
+function mergeFunctions(lists) {
+	const keyOf = f => [f.name, f.module, f.kind].join("\0"), byKey = new Map(), [root] = lists[0];
+	for (const list of lists)
+		for (const f of list.slice(1))
+			if (!byKey.has(keyOf(f)) || !byKey.get(keyOf(f)).file)
+				byKey.set(keyOf(f), f);
+	const compare = (a, b) => a < b ? -1 : a > b ? 1 : 0;
+	const sorted = [...byKey].sort(([a, f], [b, g]) => compare(f.name, g.name) || compare(a, b));
+	functions = [root, ...sorted.map(([, f]) => f)];
+	const places = new Map(sorted.map(([key], i) => [key, i + 1]));
+	return lists.map(list => list.map((f, i) => i ? places.get(keyOf(f)) : 0));
+}
+
+/* Puts a column below the one that is there: one tree of the paths of both. Samples of two columns have no common
+ * order, so there is no time in it. */
+function putBelow(data, source) {
+	const one = {functions, modules, base, metric};
+	decode(data, source);
+	const places = mergeFunctions([one.functions, functions]), trees = [one.base, base];
+	modules = [...new Set([...one.modules, ...modules])].sort();
+	lower = metric;
+	metric = one.metric;
+	timeline = null;
+	const builder = new TreeBuilder(0);
+	trees.forEach(({nr, fn, parent, inlined, self, samples}, side) => {
+		const target = new Uint32Array(nr), weights = side ? [[], [], self, samples] : [self, samples];
+		for (let i = 0; i < nr; i++) {
+			target[i] = i && builder.child(target[parent[i]], places[side][fn[i]], inlined[i]);
+			builder.put(target[i], weights, i);
+		}
+	});
+	base = builder.finish(ORDERS.name);
+}
+
+/* Takes another column, and perhaps one below it, in the place of what there is; false where more was asked for
+ * meanwhile. */
+async function load(index, other) {
 	const nr = ++loads, data = await inflate(sources[index].text);
+	const more = other < 0 ? null : await inflate(sources[other].text);
 	if (nr !== loads)
 		return false;
-	decode(data);
+	decode(data, sources[index]);
+	if (more)
+		putBelow(more, sources[other]);
 	current = index;
+	below = other;
 	return true;
 }
 
@@ -166,14 +210,23 @@ function complete(tree) {
 	return addUp(tree);
 }
 
-function addUp(tree) {
-	const b = tree.before;
+function addUpOne(tree) {
 	tree.total = totalsOf(tree, tree.self);
 	tree.totalSamples = tree.samples === tree.self ? tree.total : totalsOf(tree, tree.samples);
 	tree.whole = tree.total[0];
 	tree.wholeSamples = tree.totalSamples[0];
 	tree.sides = [{self: tree.self, total: tree.total}];
 	tree.unit = 1;
+}
+
+function addUp(tree) {
+	const b = tree.before;
+	addUpOne(tree);
+	tree.metric = metric;
+	if (tree.other) {
+		tree.twin = {...tree, ...tree.other, metric: lower, twin: tree};
+		addUpOne(tree.twin);
+	}
 	if (b) {
 		b.total = totalsOf(tree, b.self);
 		b.totalSamples = b.samples === b.self ? b.total : totalsOf(tree, b.samples);

@@ -2,11 +2,12 @@
  * output/layout.c and svg_frames.c.
  *
  * A view is a list of panels that stand side by side, or one above and one below. A panel is nodes [from, to) of
- * a tree with the widths of one of its sides. A box is a frame of a panel, or a run of them too narrow to draw. */
+ * a tree with the widths of one of its sides. A box is a frame of a panel, or a run of them too narrow to draw; it
+ * is so much of the chart as its width is of its `whole`. */
 const NS = "http://www.w3.org/2000/svg", XHTML = "http://www.w3.org/1999/xhtml";
 const MARGIN = 10, HEAD = 78, ROW = 18, BOX = 17, CAP = 6, FOOT = 46, PAD = 4, SLIM = 4;
 const MAX_BOXES = 2400, MAX_ROWS = 800, MAX_ANCESTORS = 200, RUN_PARTS = 8, GAP_PARTS = 96, DIFF_LINE = 14;
-const FREE_ROWS = 64, TOWER_PARTS = 800;
+const FREE_ROWS = 64, TOWER_PARTS = 800, MIDDLE = 5;
 
 const svg = (document.currentScript && document.currentScript.ownerSVGElement) ||
 	document.querySelector("svg.sprof");
@@ -23,26 +24,41 @@ const element = (name, attributes, text) => {
 let shown = null; /* {trees: [up, down or none], flip} */
 let view = null, boxes = [], rows = new Map(), boxOf = new WeakMap();
 let focused = null, hovered = null;
-let chart = 1180, columnWidth = 7.23, homeBase = 0, foot = FOOT;
+let chart = 1180, columnWidth = 7.23, homeBase = 0, homeFoot = FOOT, foot = FOOT;
 
 /* ---- views */
 
 const panel = (tree, side, from, to, width, down) => ({tree, side, from, to, width, down});
 
+/* Is it a butterfly: one column up, the other down, each as wide as the chart? */
+const isButterfly = () => Boolean(shown.trees[1]) && shown.trees[1] === shown.trees[0].twin;
+const butterflyView = (node, to, widthOf) => ({panels: shown.trees.map((tree, i) =>
+	panel(tree, 0, node, to, widthOf(tree), i > 0)), tree: shown.trees[0], node});
+
+function widthOfRun({total, end: ends}, from, to) {
+	let width = 0;
+	for (let i = from; i < to; i = ends[i])
+		width += total[i];
+	return width;
+}
+
 const viewOf = (tree, node) => {
+	if (isButterfly())
+		return butterflyView(node, tree.end[node], t => t.total[node]);
 	const panels = tree.sides.map((side, i) => panel(tree, i, node, tree.end[node], side.total[node], tree === shown.trees[1]));
 	if (!node && tree === shown.trees[0] && shown.trees[1])
 		panels.push(...viewOf(shown.trees[1], 0).panels);
 	return {panels, tree, node};
 };
-const viewOfRun = ({tree, node, end, width, removed, down}) => ({panels: tree.sides.map((_, i) =>
+const viewOfRun = ({tree, node, end, width, removed, down}) => isButterfly() ?
+	butterflyView(node, end, t => widthOfRun(t, node, end)) : ({panels: tree.sides.map((_, i) =>
 	panel(tree, i, node, end, i === (removed ? 1 : 0) ? width : 0, down)), tree, node});
 const wholeView = () => viewOf(shown.trees[0], 0);
 const isWhole = () => view.panels[0].from === 0 && view.tree === shown.trees[0];
 
 /* Panels of one direction stand side by side, with a gap between two that are not empty. */
 function placePanels() {
-	const up = view.panels.filter(p => !p.down), down = view.panels.filter(p => p.down);
+	const up = view.panels.filter(p => !p.down), down = view.panels.filter(p => p.down), apart = isButterfly();
 	view.width = 0;
 	for (const side of [up, down]) {
 		const widths = side.map(p => p.width), sum = widths.reduce((a, b) => a + b, 0);
@@ -55,15 +71,18 @@ function placePanels() {
 		view.width = Math.max(view.width, sum + gap);
 	}
 	view.width = view.width || 1;
+	for (const p of view.panels)
+		p.whole = apart ? p.width || 1 : view.width;
 }
 
 /* ---- layout; levels count from the first node of the panel */
 
-function layOutPanel(result, {tree, side, from, to, x: start, width: wide, down}, minWidth, maxRows) {
+function layOutPanel(result, {tree, side, from, to, x: start, width: wide, whole, down}, minWidth, maxRows, most) {
 	const {depth, end, parent} = tree, {total} = tree.sides[side];
-	const top = depth[from], next = [start], removed = side === 1, most = Math.floor(view.width / RUN_PARTS);
+	const top = depth[from], next = [start], removed = side === 1, widest = Math.floor(whole / RUN_PARTS);
 	const least = level => level < FREE_ROWS ? minWidth :
-		Math.max(minWidth, Math.floor(view.width * (level - FREE_ROWS + 1) / TOWER_PARTS));
+		Math.max(minWidth, Math.floor(whole * (level - FREE_ROWS + 1) / TOWER_PARTS));
+	const shared = down && view.panels.length > 1 && !isButterfly();
 
 	if (!wide && view.panels.some(p => p.width))
 		return true;
@@ -75,57 +94,75 @@ function layOutPanel(result, {tree, side, from, to, x: start, width: wide, down}
 		} else if (i && i !== from && (width < least(level) || level + 1 >= maxRows) ||
 		    i === from && to !== end[i] && width < minWidth) {
 			if (last && last.end === i && last.level === level && last.removed === removed &&
-			    last.tree === tree && parent[last.node] === parent[i] && last.width < most) {
+			    last.tree === tree && parent[last.node] === parent[i] && last.width < widest) {
 				last.end = end[i];
 				last.width += width;
 			} else {
-				result.push({tree, node: i, end: end[i], level, x, width, removed, down});
+				result.push({tree, node: i, end: end[i], level, x, width, whole, removed, down});
 			}
 			i = end[i];
 		} else {
 			next[level + 1] = x;
 			/* Where one tree stands below another, they share the root. */
-			if (!down || i || view.panels.length < 2)
-				result.push({tree, node: i, end: 0, level, x, width, removed, down});
+			if (!shared || i)
+				result.push({tree, node: i, end: 0, level, x, width, whole, removed, down});
 			i++;
 		}
-		if (result.length > MAX_BOXES)
+		if (result.length > most)
 			return false;
 	}
 	return true;
 }
 
-function layOut(minWidth, maxRows) {
+function layOut(panels, minWidth, maxRows, most) {
 	const result = [];
-	return view.panels.every(p => layOutPanel(result, p, minWidth, maxRows)) ? result : null;
+	return panels.every(p => layOutPanel(result, p, minWidth, maxRows, most)) ? result : null;
 }
 
-function ancestors() {
-	const above = [], {tree} = view, {parent} = tree;
+function ancestors({tree, whole, down}) {
+	const above = [], {parent} = tree;
 	for (let i = view.node; i;) {
 		i = parent[i];
-		above.push({tree, node: i, end: 0, x: 0, width: view.width, faded: true, removed: !tree.total[i],
-			down: view.panels[0].down});
+		above.push({tree, node: i, end: 0, x: 0, width: whole, whole, faded: true, removed: !tree.total[i], down});
 	}
 	if (above.length > MAX_ANCESTORS)
 		above.splice(MAX_ANCESTORS - 1, above.length - MAX_ANCESTORS);
 	above.reverse();
-	above.forEach((box, i) => { box.row = i; });
 	return above;
 }
 
-function layOutView() {
-	placePanels();
-	const pixel = Math.floor(view.width / chart);
+function layOutPanels(panels, most) {
+	const pixel = Math.floor(panels[0].whole / chart);
 	let minWidth = pixel || 1, maxRows = MAX_ROWS, result;
 
-	while (!(result = layOut(minWidth, maxRows))) {
+	while (!(result = layOut(panels, minWidth, maxRows, most))) {
 		if (minWidth < 16 * pixel)
 			minWidth += Math.floor(minWidth / 2) + 1;
 		else
 			maxRows -= Math.floor(maxRows / 4) + 1;
 	}
-	const above = ancestors(), both = view.panels.some(p => !p.down) && view.panels.some(p => p.down);
+	return result;
+}
+
+/* The halves of a butterfly are laid out each by itself, from row 0 up and from row -1 down. */
+function layOutHalf(p) {
+	/* Nothing of this column may be as far out as the view; then it has the ancestors that it is in. */
+	const boxesOfHalf = ancestors(p).filter(box => !box.removed).concat(p.width ? layOutPanels([p], MAX_BOXES / 2) : []);
+	const inner = boxesOfHalf.filter(box => box.faded).length;
+	boxesOfHalf.forEach((box, i) => {
+		const row = box.faded ? i : inner + box.level;
+		box.row = p.down ? -1 - row : row;
+	});
+	return boxesOfHalf;
+}
+
+function layOutView() {
+	placePanels();
+	if (isButterfly())
+		return view.panels.flatMap(layOutHalf);
+	const result = layOutPanels(view.panels, MAX_BOXES), above = ancestors({...view.panels[0], tree: view.tree});
+	const both = view.panels.some(p => !p.down) && view.panels.some(p => p.down);
+	above.forEach((box, i) => { box.row = i; });
 	for (const box of result)
 		box.row = box.down && both ? -box.level : above.length + box.level;
 	return above.concat(result);
@@ -134,10 +171,10 @@ function layOutView() {
 /* ---- drawing */
 
 const number = n => String(Math.round(n * 100) / 100);
-const place = x => MARGIN + Math.round(x / view.width * chart * 100) / 100;
+const place = (x, whole) => MARGIN + Math.round(x / whole * chart * 100) / 100;
 
-function rect(x, width, y, height, name) {
-	const from = place(x), wide = place(x + width) - from;
+function rect(x, width, whole, y, height, name) {
+	const from = place(x, whole), wide = place(x + width, whole) - from;
 	const e = document.createElementNS(NS, "rect");
 	if (wide < SLIM)
 		name = name ? name + " s" : "s";
@@ -164,24 +201,25 @@ function lookOf({tree, node, removed}) {
 let yOf = row => row, hanging = false;
 
 function drawBox(box) {
-	const {tree, node, removed} = box, run = box.end !== 0, look = run ? null : lookOf(box);
+	const {tree, node, removed, whole} = box, run = box.end !== 0, look = run ? null : lookOf(box);
+	const left = place(box.x, whole);
 	const y = yOf(box.row), below = hanging !== box.row < 0;
 	const capY = below ? y + BOX : y - CAP, own = tree.sides[removed ? 1 : 0].self[node];
 	const g = element("g", {class: run ? "m" : look.box + (box.faded ? " faded" : "")});
 
-	g.append(rect(box.x, box.width, y, BOX));
+	g.append(rect(box.x, box.width, whole, y, BOX));
 	if (!run && look.hatched)
-		g.append(rect(box.x, box.width, y, BOX, "h"));
+		g.append(rect(box.x, box.width, whole, y, BOX, "h"));
 	if (run)
-		g.append(rect(box.x, box.width, capY, CAP, "c"));
+		g.append(rect(box.x, box.width, whole, capY, CAP, "c"));
 	else if (own && !box.faded)
-		g.append(rect(box.x + box.width - own, own, capY, CAP, look.cap));
+		g.append(rect(box.x + box.width - own, own, whole, capY, CAP, look.cap));
 	if (!run && tree.inlined[node])
-		g.append(element("path", {class: "i", d: `M${number(place(box.x) + 1)} ${y}v${BOX}`}));
-	const space = place(box.x + box.width) - place(box.x) - 2 * PAD;
+		g.append(element("path", {class: "i", d: `M${number(left + 1)} ${y}v${BOX}`}));
+	const space = place(box.x + box.width, whole) - left - 2 * PAD;
 	const text = run || space <= columnWidth ? "" : label(box, Math.floor(space / columnWidth));
 	if (text)
-		g.append(element("text", {x: number(place(box.x) + PAD), y: y + 13}, text));
+		g.append(element("text", {x: number(left + PAD), y: y + 13}, text));
 	box.g = g;
 	boxOf.set(g, box);
 	return g;
@@ -192,21 +230,26 @@ function drawBox(box) {
 function placeRows() {
 	const most = boxes.reduce((n, box) => Math.max(n, box.row), 0);
 	const least = boxes.reduce((n, box) => Math.min(n, box.row), 0);
-	const top = HEAD + CAP + 2, bottom = top + (most - least + 1) * ROW;
+	const middle = row => isButterfly() && row >= 0 ? MIDDLE : 0;
+	const top = HEAD + CAP + 2, bottom = top + (most - least + 1) * ROW + middle(0);
 
 	hanging = shown.flip;
-	yOf = hanging ? row => top + (row - least) * ROW : row => bottom - (row - least + 1) * ROW;
+	yOf = hanging ? row => top + (row - least) * ROW + middle(row) : row => bottom - (row - least + 1) * ROW - middle(row);
 	return bottom + (least < 0 || hanging ? CAP : 0);
 }
 
+/* The line that a butterfly grows from. */
+const drawMiddle = () => isButterfly() ? [element("path", {class: "middle",
+	d: `M${MARGIN} ${yOf(hanging ? 0 : -1) - (hanging ? 2.5 : 3.5)}h${number(chart)}`})] : [];
+
 function draw() {
-	const width = svg.getBoundingClientRect().width || 1200, tall = Number(svg.getAttribute("height"));
+	const width = svg.getBoundingClientRect().width || 1200, rootWas = boxes.length ? yOf(0) : NaN;
 
 	chart = Math.max(100, width - 2 * MARGIN);
 	boxes = layOutView();
 	const bottom = placeRows();
 	boxOf = new WeakMap();
-	part("frames").replaceChildren(...boxes.map(drawBox));
+	part("frames").replaceChildren(...drawMiddle(), ...boxes.map(drawBox));
 	rows = new Map();
 	for (const box of boxes) {
 		if (!rows.has(box.row))
@@ -216,8 +259,9 @@ function draw() {
 	focused = hovered = null;
 	svg.setAttribute("height", bottom + foot);
 	for (const name of ["facts", "legend"])
-		part(name).setAttribute("transform", `translate(0 ${bottom - homeBase})`);
-	onDrawn(width, tall, bottom + foot);
+		part(name).setAttribute("transform",
+			`translate(0 ${bottom - homeBase + (name === "legend" ? foot - homeFoot : 0)})`);
+	onDrawn(width, yOf(0) - rootWas || 0);
 }
 
 function zoom(next) {

@@ -15,8 +15,9 @@ function parseQuery(text, tree) {
 			const pattern = patternOf(expression);
 			tests.push(f => pattern.test(key === "kind" ? KINDS[f.kind] : key === "file" ? f.file : f.module));
 		} else if (column) {
-			const limit = Number(number) / 100 * tree.whole, values = sumsOf(tree).now[column];
-			tests.push((f, i) => sign === ">" ? values[i] > limit : values[i] < limit);
+			const columns = withTwin(tree).map(t => [sumsOf(t).now[column], Number(number) / 100 * t.whole]);
+			tests.push((f, i) => sign === ">" ? columns.some(([values, limit]) => values[i] > limit) :
+				columns.every(([values, limit]) => values[i] < limit));
 		} else if (word) {
 			rest.push(word);
 		}
@@ -53,7 +54,18 @@ function count(tree, matches, from, to) {
 	return sum;
 }
 
+/* Of a butterfly, what was found in either column. */
+function describeTwins(tree, sum) {
+	const parts = [tree, tree.twin].map(t => {
+		const {all, own} = count(t, search.matches, 0, t.nr), self = t.inverted ? "" : ` \u00b7 self ${percent(own, t.whole)}`;
+		return `${t.metric.name} ${percent(all, t.whole)}${self}`;
+	});
+	return sum.names ? `${parts.join(" | ")} | ${sum.names} function${sum.names === 1 ? "" : "s"}` : "no match";
+}
+
 function describe(tree, sum) {
+	if (isButterfly())
+		return describeTwins(tree, sum);
 	const said = (value, was) => !tree.before ? percent(value, tree.whole) : absolute ?
 		`${amount(was)} \u2192 ${amount(value)}` : `${percent(was, tree.before.whole)} \u2192 ${percent(value, tree.whole)}`;
 	if (!sum.names)
@@ -135,7 +147,7 @@ function step(by) {
 		return;
 	search.at = search.at < 0 ? (by > 0 ? 0 : n - 1) : (search.at + by + n) % n;
 	const node = search.first[search.at], {from, to} = view.panels[0];
-	const at = () => boxes.find(box => !box.end && !box.faded && box.tree === tree && box.node === node);
+	const at = () => boxes.find(box => !box.end && !box.faded && withTwin(tree).includes(box.tree) && box.node === node);
 	if (view.tree !== tree || node < from || node >= to)
 		zoom(wholeView());
 	if (!at())

@@ -2,7 +2,8 @@
 if (typeof DecompressionStream === "function") {
 	const data = [...document.querySelectorAll(".data")];
 	sources = data.map(({dataset, textContent}) => ({...dataset, text: textContent}));
-	load(sourceOf(location.hash.slice(1))).then(() => {
+	homeBelow = svg.dataset.below ? sourceNamed(svg.dataset.below) : -1;
+	load(sourceOf(location.hash.slice(1)), belowOf(location.hash.slice(1))).then(() => {
 		data.forEach(e => e.remove());
 		if (sources.length < 2)
 			sources = [];

@@ -56,9 +56,11 @@ const functionOf = text => functions.findIndex(f => hex(hashOf(f)) === text);
 
 /* ---- from the mode to what is shown */
 
+const treesOf = tree => [tree, tree.twin || null];
+
 function rebuild(path) {
 	const tree = plain(), f = mode.sandwich;
-	const trees = f >= 0 ? sandwich(tree, f, mode.order) : [mode.invert ? invert(tree, mode.order) : tree, null];
+	const trees = f >= 0 ? sandwich(tree, f, mode.order) : treesOf(mode.invert ? invert(tree, mode.order) : tree);
 	shown = {trees, flip: mode.flip};
 	const node = path ? nodeOf(trees[0], path) : 0;
 	view = node > 0 ? viewOf(trees[0], node) : wholeView();
@@ -74,7 +76,7 @@ function viewInverted(tree, node) {
 	const path = [], hash = pathHash(tree, node);
 	for (let i = node; i; i = tree.parent[i])
 		path.unshift(tree.fn[i]);
-	shown = {...shown, trees: [invert(plain(), mode.order, path), null]};
+	shown = {...shown, trees: treesOf(invert(plain(), mode.order, path))};
 	refind();
 	return viewOf(shown.trees[0], Math.max(0, nodeOf(shown.trees[0], hash)));
 }
@@ -94,8 +96,7 @@ const SWITCHES = {i: "invert", v: "flip", r: "merge", l: "noInlined", k: "noKern
 
 function stateText() {
 	const state = new URLSearchParams();
-	if (current)
-		state.set("c", sources[current].name);
+	setColumns(state, current, below);
 	for (const key in SWITCHES)
 		if (mode[SWITCHES[key]])
 			state.set(key, "1");
@@ -128,10 +129,26 @@ function keepState(push) {
 	}
 }
 
-const sourceOf = text => Math.max(0, sources.findIndex(s => s.name === new URLSearchParams(text).get("c")));
+const sourceNamed = name => sources.findIndex(s => s.name === name);
+const sourceOf = text => Math.max(0, sourceNamed(new URLSearchParams(text).get("c")));
+/* The column below; none is below itself. */
+const belowOf = text => {
+	const state = new URLSearchParams(text), index = state.has("b") ? sourceNamed(state.get("b")) : homeBelow;
+	return index === sourceOf(text) ? -1 : index;
+};
 
-async function useSource(index, text) {
-	if (!await load(index))
+function setColumns(state, index, other) {
+	const usual = homeBelow === index ? -1 : homeBelow;
+	state.delete("c");
+	state.delete("b");
+	if (index)
+		state.set("c", sources[index].name);
+	if (other !== usual)
+		state.set("b", other < 0 ? "none" : sources[other].name);
+}
+
+async function useSource(index, other, text) {
+	if (!await load(index, other))
 		return;
 	plainTree = null;
 	sayColumn();
@@ -140,22 +157,29 @@ async function useSource(index, text) {
 	keepState(true);
 }
 
-/* Another column, looked at as this one is. */
-function setColumn(index) {
+/* Other columns, looked at as these are: one, and what stands below it or -1. */
+function chooseColumns(index, other) {
 	const state = new URLSearchParams(stateText());
-	state.delete("c");
-	if (index)
-		state.set("c", sources[index].name);
-	if (index !== current)
-		useSource(index, state.toString());
+	setColumns(state, index, other);
+	if (index !== current || other !== below)
+		useSource(index, other, state.toString());
+}
+
+/* Another column above; where that is the one below, they change places. */
+const setColumn = index => chooseColumns(index, index === below ? current : below);
+
+function toggleButterfly() {
+	const wanted = [homeBelow, sourceNamed("gpu"), 0, 1].find(i => i >= 0 && i !== current);
+	if (sources.length > 1)
+		chooseColumns(current, below < 0 ? wanted : -1);
 }
 
 function readState() {
-	const text = location.hash.slice(1), index = sourceOf(text);
-	if (index === current)
+	const text = location.hash.slice(1), index = sourceOf(text), other = belowOf(text);
+	if (index === current && other === below)
 		applyState(text);
 	else
-		useSource(index, text);
+		useSource(index, other, text);
 }
 
 function applyState(text) {

@@ -25,9 +25,9 @@ function scaled(n, units) {
 
 const time = ns => scaled(ns, ["ns", "us", "ms", "s"]);
 const bytes = n => scaled(n, ["B", "kB", "MB", "GB", "TB", "PB"]);
-const amount = value => measure ? measure(value) : String(Math.round(value));
+const amount = (value, {measure} = metric) => measure ? measure(value) : String(Math.round(value));
 const fraction = x => percent(Math.round(x * 1e9), 1e9);
-const share = (what, n, whole) => `${what} ${percent(n, whole)}` + (measure ? `, ${measure(n)}` : "");
+const share = (t, what, n) => `${what} ${percent(n, t.whole)}` + (t.metric.measure ? `, ${t.metric.measure(n)}` : "");
 
 /* Half of the 95 % confidence interval of a count of samples. */
 function margin(n, all) {
@@ -47,7 +47,7 @@ function compare(was, is) {
 		const p = (was.samples + 1) / n, q = (is.samples + 1) / m;
 		c.margin = 1.96 * Math.sqrt(p * (1 - p) / n + q * (1 - q) / m);
 	}
-	if (exact)
+	if (metric.exact)
 		c.margin = 0;
 	c.change = c.after - c.before;
 	c.significant = Math.abs(c.change) > c.margin;
@@ -79,7 +79,7 @@ function sentence(what, c) {
 	if (!c.was.samples && !c.is.samples)
 		return `${what} ${amountText(c.before, c.was)}`;
 	return `${what} ${amountText(c.before, c.was)} \u2192 ${amountText(c.after, c.is)} (${changeText(c)}` +
-		(exact ? "" : (c.significant ? " " : ", within the error of ") + `\u00b1 ${marginText(c)}`) + ")";
+		(metric.exact ? "" : (c.significant ? " " : ", within the error of ") + `\u00b1 ${marginText(c)}`) + ")";
 }
 
 /* ---- labels */
@@ -133,7 +133,12 @@ function numbersOf({tree: t, node: i, removed}) {
 
 const REMOVED = {name: "removed", short: "removed"};
 
+/* On the root of a half: what it shows, and how much that is. */
+const scaleText = ({metric: m, total}) => `${m.title} ${amount(total[0], m)}`;
+
 function label(box, limit) {
+	if (!box.node && isButterfly())
+		return elide(scaleText(box.tree), limit);
 	const f = box.removed && !box.node ? REMOVED : functions[box.tree.fn[box.node]];
 	const size = columns(f.short);
 	if (size > limit)
@@ -163,23 +168,34 @@ function linesOfDiff({tree: t, node: i}) {
 		sentence("self", selfChange(t, i)), all.concat(whereIs(t, i)).join(" \u00b7 ")];
 }
 
+const countText = ({metric: {exact, events}, totalSamples, wholeSamples}, i) =>
+	`${totalSamples[i]}${exact ? "" : ` \u00b1 ${margin(totalSamples[i], wholeSamples)}`} ${events}`;
+const sumsText = (t, i) => t.inverted ? share(t, i ? t.of(i) : "total", t.total[i]) + ` \u00b7 ${countText(t, i)}` :
+	share(t, "total", t.total[i]) + ` (${percent(t.total[i], t.total[t.parent[i]])} of its caller) \u00b7 ` +
+	share(t, "self", t.self[i]) + ` \u00b7 ${countText(t, i)}`;
+
+/* What the path has of either column. */
+function linesOfTwins({node: i}) {
+	const [t] = shown.trees, sums = withTwin(t).map(one => `${one.metric.title}: ` +
+		(one.total[i] ? sumsText(one, i) : "none"));
+	return [[functions[t.fn[i]].name, ...whereIs(t, i)].join(" \u00b7 "), ...sums];
+}
+
 function linesOf(box) {
 	const {tree: t, node: i} = box;
 	if (box.end) {
 		const n = box.end - i;
 		return [`${n} frame${n === 1 ? "" : "s"} too small to draw here`,
-			share(box.removed ? "removed" : "total", box.width / t.unit, t.whole), "click to enlarge"];
+			share(t, box.removed ? "removed" : "total", box.width / t.unit), "click to enlarge"];
 	}
+	if (isButterfly())
+		return linesOfTwins(box);
 	if (isDiff && t.before)
 		return linesOfDiff(box);
-	const f = t.fn[i], n = t.totalSamples[i], count = `${n}${exact ? "" : ` \u00b1 ${margin(n, t.wholeSamples)}`} ${events}`;
+	const f = t.fn[i];
 	if (t.inverted)
-		return [functions[f].name, share(i ? t.of(i) : "total", t.total[i], t.whole) + ` \u00b7 ${count}`,
-			whereIs(t, i).join(" \u00b7 ")];
+		return [functions[f].name, sumsText(t, i), whereIs(t, i).join(" \u00b7 ")];
 	const s = sumsOf(t), all = s.frames[f] > 1 ? [`all ${s.frames[f]} frames of it: ` +
-		share("total", s.now.total[f], t.whole) + " \u00b7 " + share("self", s.now.self[f], t.whole)] : [];
-	return [functions[f].name, share("total", t.total[i], t.whole) +
-		` (${percent(t.total[i], t.total[t.parent[i]])} of its caller) \u00b7 ` +
-		share("self", t.self[i], t.whole) + ` \u00b7 ${count}`,
-		all.concat(whereIs(t, i)).join(" \u00b7 ")];
+		share(t, "total", s.now.total[f]) + " \u00b7 " + share(t, "self", s.now.self[f])] : [];
+	return [functions[f].name, sumsText(t, i), all.concat(whereIs(t, i)).join(" \u00b7 ")];
 }

@@ -21,7 +21,7 @@ class TreeBuilder {
 		this.fn = copy(Uint32Array, this.fn);
 		this.parent = copy(Uint32Array, this.parent);
 		this.inlined = copy(Uint8Array, this.inlined);
-		this.columns = [0, 1, 2, 3].slice(0, isDiff ? 4 : 2).map(i =>
+		this.columns = [0, 1, 2, 3].slice(0, isDiff || lower ? 4 : 2).map(i =>
 			copy(Float64Array, this.columns && this.columns[i]));
 		this.slots = new Int32Array(capacity * 2);
 		for (let i = 1; i < this.nr; i++)
@@ -56,10 +56,10 @@ class TreeBuilder {
 		return node;
 	}
 
-	/* The weights of node i of a tree go to node. */
+	/* The weights of node i of a tree go to node; a column may have none. */
 	put(node, weights, i) {
-		for (let c = 0; c < this.columns.length; c++)
-			this.columns[c][node] += weights[c][i];
+		for (let c = 0; c < weights.length; c++)
+			this.columns[c][node] += weights[c][i] || 0;
 	}
 
 	/* Children in an order, nodes depth first. */
@@ -89,10 +89,12 @@ class TreeBuilder {
 				to[i] = from[order[i]];
 			return to;
 		};
-		const [self, samples, selfBefore, samplesBefore] = this.columns.map(c => pick(Float64Array, c));
+		const [self, samples, otherSelf, otherSamples] = this.columns.map(c => pick(Float64Array, c));
 		const tree = {nr, depth, fn: pick(Uint32Array, this.fn), inlined: pick(Uint8Array, this.inlined), self, samples};
 		if (isDiff)
-			tree.before = {self: selfBefore, samples: samplesBefore};
+			tree.before = {self: otherSelf, samples: otherSamples};
+		else if (lower)
+			tree.other = {self: otherSelf, samples: otherSamples};
 		return complete(tree);
 	}
 }
@@ -117,9 +119,11 @@ function sortRange(list, from, to, less) {
 	}
 }
 
-const weightsOf = tree => [tree.self, tree.samples].concat(tree.before ? [tree.before.self, tree.before.samples] : []);
-const totalWeightsOf = tree => [tree.total, tree.totalSamples].concat(tree.before ?
-	[tree.before.total, tree.before.totalSamples] : []);
+const otherOf = tree => tree.before || tree.twin;
+const weightsOf = tree => [tree, otherOf(tree)].filter(Boolean).flatMap(t => [t.self, t.samples]);
+const totalWeightsOf = tree => [tree, otherOf(tree)].filter(Boolean).flatMap(t => [t.total, t.totalSamples]);
+
+const withTwin = tree => tree.twin ? [tree, tree.twin] : [tree];
 
 /* How children are ordered, for finish(). Functions are numbered in the order of names. */
 const ORDERS = {
@@ -270,7 +274,8 @@ const LARGE_TREE = 200000, INVERTED_PARTS = 4000;
  * from each we are; those of one caller become a node.
  */
 function invertWide(builder, tree, weights, path) {
-	const {fn, parent, nr} = tree, total = tree.before ? i => weights[0][i] + weights[2][i] : i => weights[0][i];
+	const {fn, parent, nr} = tree, scale = tree.twin && tree.twin.whole ? tree.whole / tree.twin.whole || 1 : 1;
+	const total = weights[2] ? i => weights[0][i] + weights[2][i] * scale : i => weights[0][i];
 	const members = [];
 	let whole = 0;
 	for (let i = 1; i < nr; i++) {
@@ -317,14 +322,14 @@ function invert(tree, order, path = []) {
 		for (let i = 0; i < tree.nr; i++)
 			if (weights.some(column => column[i]))
 				builder.put(addCallers(builder, tree, i), weights, i);
-	const result = builder.finish(ORDERS[order === "time" ? "name" : order]);
-	result.inverted = true;
-	result.partial = large;
-	result.of = i => {
-		while (result.depth[i] > 1)
-			i = result.parent[i];
-		return "self of " + functions[result.fn[i]].short + " through here";
+	const result = builder.finish(ORDERS[order === "time" ? "name" : order]), {depth, parent, fn} = result;
+	const of = i => {
+		while (depth[i] > 1)
+			i = parent[i];
+		return "self of " + functions[fn[i]].short + " through here";
 	};
+	for (const t of withTwin(result))
+		Object.assign(t, {inverted: true, partial: large, of});
 	return result;
 }
 
@@ -341,10 +346,10 @@ function sandwich(tree, f, order) {
 	}
 	const by = ORDERS[order === "time" ? "name" : order], up = callees.finish(by), down = callers.finish(by);
 	for (const half of [up, down]) {
-		half.whole = tree.whole;
-		half.wholeSamples = tree.wholeSamples;
+		withTwin(tree).forEach(({whole, wholeSamples}, i) => Object.assign(withTwin(half)[i], {whole, wholeSamples}));
 	}
-	down.inverted = true;
-	down.of = () => functions[f].short + " called through here";
-	return [up, down];
+	for (const t of withTwin(down))
+		Object.assign(t, {inverted: true, of: () => functions[f].short + " called through here"});
+	/* Of a butterfly the column that has the function. */
+	return up.total[0] || !up.twin ? [up, down] : [up.twin, down.twin];
 }

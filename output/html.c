@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "core/buffer.h"
-#include "core/column.h"
 #include "output/base64.h"
-#include "output/color.h"
+#include "output/column_facts.h"
 #include "output/diff_text.h"
 #include "output/script.h"
 #include "output/sha256.h"
@@ -44,64 +43,20 @@ static void add_head(struct buffer *b, const char *title, const struct buffer *s
 	buffer_add_string(b, "</style>\n</head>\n");
 }
 
-static void add_attribute(struct buffer *b, const char *name, const char *value, size_t size)
-{
-	buffer_printf(b, " data-%s=\"", name);
-	text_add_xml(b, value, size);
-	buffer_add_char(b, '"');
-}
-
-struct legend {
-	struct buffer *b;
-	const struct tree *tree;
-};
-
-/* A line per kind of code in the tree: its class and name. */
-static void add_legend_kind(int kind, const char *class, const char *name, void *arg)
-{
-	struct legend *l = arg;
-
-	for (size_t i = 1; i < l->tree->functions.nr; i++) {
-		if (l->tree->functions.list[i].kind == kind) {
-			buffer_printf(l->b, "%s %s;", class, name);
-			return;
-		}
-	}
-}
-
-/* What a picture of a column says beside its boxes. */
-static void add_column_facts(struct buffer *b, const struct tree *tree, const struct summary *s)
-{
-	struct buffer text = { 0 };
-	struct legend legend = { &text, tree };
-
-	add_attribute(b, "name", s->info->name, strlen(s->info->name));
-	add_attribute(b, "title", s->info->title, strlen(s->info->title));
-	summary_add_origin(&text, s);
-	add_attribute(b, "origin", text.data, text.size);
-	text.size = 0;
-	summary_add_trust(&text, s);
-	add_attribute(b, "facts", text.data, text.size);
-	text.size = 0;
-	color_each_kind(add_legend_kind, &legend);
-	add_attribute(b, "legend", text.data, text.size);
-	buffer_fini(&text);
-}
-
 /* The data of a column; where there are several, with its name. */
 static void add_data(struct buffer *b, const struct tree *tree, const struct summary *summary,
 		     const struct profile *p, const struct diff *diff, bool several)
 {
 	buffer_add_string(b, "<script class=\"data\" type=\"application/octet-stream\"");
 	if (several)
-		add_column_facts(b, tree, summary);
+		column_facts_add(b, tree, summary);
 	buffer_add_char(b, '>');
 	svg_data_add(b, tree, diff, p);
 	buffer_add_string(b, "</script>\n");
 }
 
 void html_write(struct buffer *b, const struct tree *tree, const struct summary *summary,
-		const struct profile *p, const struct html_column *others, size_t nr_others,
+		const struct profile *p, const struct svg_column *others, size_t nr_others,
 		const struct svg_opts *opts)
 {
 	struct buffer style = { 0 }, script = { 0 };

@@ -12,19 +12,13 @@
 
 struct profile;
 
-/* A column of the profile that the page can be switched to. */
-struct html_column {
-	const struct tree *tree;
-	struct summary summary;
-};
-
 /*
  * `p` is the profile of the tree, for the times and threads of its samples (tree_opts.sample_nodes must
- * have been set), or NULL. `others` are what else the page can show; the static picture is of `tree`.
+ * have been set), or NULL. `others` are what else the page can show, opts->below among them; the static picture is of `tree`.
  * opts->without_script leaves that alone, without table.
  */
 void html_write(struct buffer *b, const struct tree *tree, const struct summary *summary,
-		const struct profile *p, const struct html_column *others, size_t nr_others,
+		const struct profile *p, const struct svg_column *others, size_t nr_others,
 		const struct svg_opts *opts);
 
 #endif

@@ -42,10 +42,23 @@ function makeColumns() {
 	return makeLabelled("column", select);
 }
 
+/* What stands below; a column is not below itself. */
+function makeBelow() {
+	const select = html("select", {});
+	select.append(html("option", {value: -1}, "none"));
+	sources.forEach(({title}, i) => select.append(html("option", {value: i}, title)));
+	select.addEventListener("change", () => chooseColumns(current, Number(select.value)));
+	listeners.mode.push(() => {
+		select.value = below;
+		[...select.options].forEach((option, i) => { option.disabled = i === current + 1; });
+	});
+	return makeLabelled("below it", select);
+}
+
 function makeTools() {
 	const bar = html("nav", {class: "tools", "aria-label": "how the picture is drawn"});
 	if (sources.length > 1)
-		bar.append(makeColumns());
+		bar.append(makeColumns(), makeBelow());
 	for (const [key, text, letter] of TOGGLES) {
 		const b = button(text, `${text} (${letter})`, () => setMode(key === "invert" ?
 			{invert: !mode.invert, sandwich: -1} : {[key]: !mode[key]}));
@@ -71,20 +84,34 @@ function makeBar(f, self, total) {
 	return e;
 }
 
+const partOf = (tree, key, f) => tree.whole ? sumsOf(tree).now[key][f] / tree.whole : 0;
+const barOf = (tree, f) => makeBar(functions[f], partOf(tree, "self", f), partOf(tree, "total", f));
+const sumColumns = (tree, self, total, of) => [[of + "self", self, f => percent(sumsOf(tree).now.self[f], tree.whole)],
+	[of + "total", total, f => percent(sumsOf(tree).now.total[f], tree.whole)]];
+
 /* The columns: heading, key to sort by, what a cell says. */
 function tableColumns(tree) {
-	const s = sumsOf(tree), of = (key, f) => tree.whole ? s.now[key][f] / tree.whole : 0;
+	const s = sumsOf(tree);
+	if (tree.twin)
+		return twinColumns(tree);
 	const columns = [["function", "name", f => functions[f].short],
-		["self", "self", f => percent(s.now.self[f], tree.whole)],
-		["total", "total", f => percent(s.now.total[f], tree.whole)]];
+		...sumColumns(tree, "self", "total", "")];
 	if (tree.before)
 		columns.push(["\u0394 self", "selfChange", f => changeCell(tree, f, "self")],
 			["\u0394 total", "totalChange", f => changeCell(tree, f, "total")]);
-	else if (!exact)
+	else if (!tree.metric.exact)
 		columns.push(["\u00b1", "", f => "\u00b1" + percent(margin(page.sort === "total" ? s.samples.total[f] :
 			s.samples.self[f], tree.wholeSamples), tree.wholeSamples)]);
 	columns.push(["module", "module", f => functions[f].module]);
-	return {columns, bar: f => makeBar(functions[f], of("self", f), of("total", f))};
+	return {columns, bars: f => [barOf(tree, f)]};
+}
+
+/* Two columns, two bars, each as long as its part of its own total. */
+function twinColumns(tree) {
+	const {twin} = tree, name = t => t.metric.name + " ";
+	return {columns: [["function", "name", f => functions[f].short], ...sumColumns(tree, "self", "total", name(tree)),
+		...sumColumns(twin, "selfBelow", "totalBelow", name(twin)), ["module", "module", f => functions[f].module]],
+	bars: f => [barOf(tree, f), barOf(twin, f)]};
 }
 
 function changeCell(tree, f, key) {
@@ -97,7 +124,9 @@ function keyOf(tree) {
 		const c = functionChange(tree, f, key);
 		return (c.significant ? 1 : 1e-6) * Math.abs(c.change);
 	};
+	const lowerSum = key => tree.twin && (f => sumsOf(tree.twin).now[key][f]);
 	return {name: f => -f, self: f => s.now.self[f], total: f => s.now.total[f], selfChange: change("self"),
+		selfBelow: lowerSum("self"), totalBelow: lowerSum("total"),
 		totalChange: change("total"), module: f => -modules.indexOf(functions[f].module)}[page.sort];
 }
 
@@ -105,21 +134,21 @@ function keyOf(tree) {
 function listFunctions(tree) {
 	const {frames} = sumsOf(tree), key = keyOf(tree), list = [], {now} = sumsOf(tree);
 	for (let f = 1; f < frames.length; f++)
-		if (frames[f] && (functions[f].kind !== KIND_THREAD || now.self[f]) &&
+		if (frames[f] && (functions[f].kind !== KIND_THREAD || withTwin(tree).some(t => sumsOf(t).now.self[f])) &&
 		    (!search.text || !search.matches || search.matches[f]))
 			list.push(f);
 	const keys = new Map(list.map(f => [f, key(f)])), sign = page.down ? 1 : -1;
 	return list.sort((a, b) => sign * (keys.get(b) - keys.get(a)) || now.total[b] - now.total[a] || a - b);
 }
 
-function makeRow(f, {columns, bar}) {
+function makeRow(f, {columns, bars}) {
 	const row = html("tr", {tabindex: "0", role: "row"});
 	row.classList.toggle("marked", search.marked === f);
 	for (const [, key, text] of columns) {
 		const cell = html("td", {class: key || "margin"}, text(f));
 		cell.title = key === "name" ? functions[f].name : cell.textContent;
 		if (key === "name")
-			cell.append(bar(f));
+			cell.append(...bars(f));
 		row.append(cell);
 	}
 	row.addEventListener("click", event => event.shiftKey ? showCallers(f) : mark(f));
@@ -149,7 +178,10 @@ function sortBy(key) {
 }
 
 function showTable() {
-	const tree = plain(), table = tableColumns(tree), list = listFunctions(tree);
+	const tree = plain();
+	if (!tree.twin)
+		page.sort = page.sort.replace("Below", "");
+	const table = tableColumns(tree), list = listFunctions(tree);
 	const heading = html("tr", {});
 	for (const [text, key] of table.columns) {
 		const cell = html("th", {scope: "col", class: key});

@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "core/buffer.h"
+#include "core/column.h"
 #include "output/color.h"
+#include "output/column_facts.h"
 #include "output/diff_text.h"
 #include "output/label.h"
 #include "output/script.h"
@@ -20,9 +22,9 @@
 #include "output/tree.h"
 
 enum {
-	HEAD = 78,	/* title and three lines of status */
-	FOOT = 46,	/* below the root: facts and legend */
-	DIFF_LINE = 14, /* the facts of a diff take a second line */
+	HEAD = 78,	  /* title and three lines of status */
+	FOOT = 46,	  /* below the root: facts and legend */
+	SECOND_LINE = 14, /* the facts of a diff and of a butterfly take two */
 	TITLE_COLUMNS = 80,
 	MAX_BOXES = 2400,
 	MAX_ROWS = 800,
@@ -30,19 +32,25 @@ enum {
 
 struct legend {
 	struct buffer *b;
-	const struct tree *tree;
+	const struct tree *tree, *below; /* below: or NULL */
 	unsigned x, y;
 };
+
+static bool has_kind(const struct tree *tree, int kind)
+{
+	/* The root is everywhere. */
+	for (size_t i = 1; tree && i < tree->functions.nr; i++)
+		if (tree->functions.list[i].kind == kind)
+			return true;
+	return false;
+}
 
 static void add_legend_kind(int kind, const char *class, const char *name, void *arg)
 {
 	struct legend *l = arg;
-	size_t i = 1;
 
-	/* Only what the picture holds; the root is everywhere. */
-	while (i < l->tree->functions.nr && l->tree->functions.list[i].kind != kind)
-		i++;
-	if (i == l->tree->functions.nr)
+	/* Only what the picture holds. */
+	if (!has_kind(l->tree, kind) && !has_kind(l->below, kind))
 		return;
 	buffer_printf(l->b, "<g class=\"%s\"><rect x=\"%u\" y=\"%u\" width=\"12\" height=\"10\"/>",
 		      class, l->x, l->y - 9);
@@ -80,17 +88,35 @@ static void add_legend_changes(struct legend *l)
 	add_legend_change(l, "d0", true, "removed");
 }
 
-static void add_facts(struct svg_picture *w, unsigned y)
+static void add_half_facts(const struct svg_picture *w)
+{
+	struct buffer facts = { 0 };
+
+	buffer_printf(&facts, "%s: ", w->summary->info->title);
+	summary_add_trust(&facts, w->summary);
+	text_add_xml(w->b, facts.data, facts.size);
+	buffer_fini(&facts);
+}
+
+static void add_facts(struct svg_picture *w, const struct svg_picture *below, unsigned y)
 {
 	struct buffer facts = { 0 }, *b = w->b;
 
 	buffer_printf(b, "<text class=\"facts\" x=\"%d\" y=\"%u\">", SVG_MARGIN, y);
+	if (below) {
+		buffer_add_string(b, "<tspan>");
+		add_half_facts(w);
+		buffer_printf(b, "</tspan><tspan x=\"%d\" dy=\"%d\">", SVG_MARGIN, SECOND_LINE);
+		add_half_facts(below);
+		buffer_add_string(b, "</tspan></text>\n");
+		return;
+	}
 	if (w->diff) {
 		buffer_printf(b, "<tspan>");
 		buffer_printf(&facts, "before, %s: ", w->diff->before_name);
 		summary_add_trust(&facts, w->diff->before);
 		text_add_xml(b, facts.data, facts.size);
-		buffer_printf(b, "</tspan><tspan x=\"%d\" dy=\"%d\">", SVG_MARGIN, DIFF_LINE);
+		buffer_printf(b, "</tspan><tspan x=\"%d\" dy=\"%d\">", SVG_MARGIN, SECOND_LINE);
 		facts.size = 0;
 		buffer_printf(&facts, "after, %s: ", w->diff->after_name);
 	}
@@ -100,14 +126,25 @@ static void add_facts(struct svg_picture *w, unsigned y)
 	buffer_fini(&facts);
 }
 
+/* Where the boxes and caps end. */
+static unsigned bottom_of(const struct svg_picture *w, const struct svg_picture *below)
+{
+	return below ? below->base + below->layout.nr_rows * SVG_ROW + SVG_CAP : w->base;
+}
+
+static unsigned second_line(const struct svg_picture *w, const struct svg_picture *below)
+{
+	return w->diff || below ? SECOND_LINE : 0;
+}
+
 /* How to read it, under the picture, and what the numbers rest on. */
-static void add_foot(struct svg_picture *w)
+static void add_foot(struct svg_picture *w, const struct svg_picture *below)
 {
 	struct buffer *b = w->b;
-	unsigned y = w->base + 36 + (w->diff ? DIFF_LINE : 0);
-	struct legend legend = { b, w->tree, SVG_MARGIN, y };
+	unsigned bottom = bottom_of(w, below), y = bottom + 36 + second_line(w, below);
+	struct legend legend = { b, w->tree, below ? below->tree : NULL, SVG_MARGIN, y };
 
-	add_facts(w, w->base + 18);
+	add_facts(w, below, bottom + 18);
 	buffer_printf(
 		b,
 		"<g class=\"legend\"><g class=\"%s\"><rect x=\"%u\" y=\"%u\" width=\"26\" "
@@ -124,10 +161,22 @@ static void add_foot(struct svg_picture *w)
 }
 
 /* One line under the title: how the samples were taken, or what is compared with what. */
-static void add_origin(struct buffer *line, const struct svg_picture *w)
+static void add_origin(struct buffer *line, const struct svg_picture *w,
+		       const struct svg_picture *below)
 {
 	const struct diff_view *v = w->diff;
+	struct buffer origin = { 0 };
 
+	if (below) {
+		buffer_printf(line, "%s up, %s down, each half by its own total",
+			      w->summary->info->title, below->summary->info->title);
+		summary_add_origin(&origin, w->summary);
+		if (origin.size)
+			buffer_add_string(line, " \xc2\xb7 ");
+		buffer_add(line, origin.data, origin.size);
+		buffer_fini(&origin);
+		return;
+	}
 	if (!v) {
 		summary_add_origin(line, w->summary);
 		return;
@@ -140,7 +189,7 @@ static void add_origin(struct buffer *line, const struct svg_picture *w)
 		      v->diff->absolute ? "compared as they are" : "shares of each compared");
 }
 
-static void add_head(struct svg_picture *w, const char *title)
+static void add_head(struct svg_picture *w, const struct svg_picture *below, const char *title)
 {
 	struct buffer line = { 0 }, *b = w->b;
 	size_t fits;
@@ -156,22 +205,25 @@ static void add_head(struct svg_picture *w, const char *title)
 		buffer_add_string(b, "</tspan>");
 	}
 	line.size = 0;
-	add_origin(&line, w);
+	add_origin(&line, w, below);
 	buffer_printf(b, "</text>\n<g class=\"status\"><text x=\"%d\" y=\"40\">", SVG_MARGIN);
 	text_add_xml(b, line.data, line.size);
 	buffer_add_string(b, "</text></g>\n");
 	buffer_fini(&line);
 }
 
-static void add_start(struct svg_picture *w, const char *title, unsigned height)
+static void add_start(struct svg_picture *w, const struct svg_picture *below, const char *title)
 {
 	struct buffer *b = w->b;
+	unsigned height = bottom_of(w, below) + FOOT + second_line(w, below);
 
 	buffer_printf(b,
 		      "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"sprof\" width=\"%d\" "
 		      "height=\"%u\" viewBox=\"0 0 %d %u\" role=\"img\" aria-label=\"",
 		      SVG_WIDTH, height, SVG_WIDTH, height);
 	text_add_xml(b, title, strlen(title));
+	if (below)
+		buffer_printf(b, "\" data-below=\"%s", below->summary->info->name);
 	buffer_add_string(b, "\">\n");
 }
 
@@ -183,17 +235,20 @@ static void add_defs(struct buffer *b)
 			     "<rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n");
 }
 
+/* Of a tree that grows up from its place below the head; halves_init() places a lower half. */
 static void picture_init(struct svg_picture *w, struct buffer *b, const struct tree *tree,
 			 const struct summary *summary, const struct svg_opts *opts)
 {
 	const struct diff *diff = opts->diff ? opts->diff->diff : NULL;
-	const struct layout_limits limits = { SVG_CHART, MAX_BOXES, MAX_ROWS, diff };
+	uint32_t max_boxes = opts->below ? MAX_BOXES / 2 : MAX_BOXES;
+	const struct layout_limits limits = { SVG_CHART, max_boxes, MAX_ROWS, diff };
 
 	*w = (struct svg_picture){ .b = b, .tree = tree, .summary = summary, .diff = opts->diff };
 	w->total = summary->total ? summary->total : 1;
 	w->sums = tree_sums(tree);
 	w->diff_sums = diff ? diff_sums(diff) : NULL;
 	w->names = label_names(tree);
+	w->half = opts->below;
 	layout_init(&w->layout, tree, &limits);
 	w->base = HEAD + w->layout.nr_rows * SVG_ROW + SVG_CAP + 2;
 }
@@ -206,47 +261,86 @@ static void picture_fini(struct svg_picture *w)
 	free(w->diff_sums);
 }
 
-static void add_picture(struct svg_picture *w, const struct svg_opts *opts)
+/* A picture with all that is in it: of a butterfly two halves. */
+struct halves {
+	struct svg_picture up, down;
+	struct svg_picture *below; /* &down, or NULL */
+};
+
+static void halves_init(struct halves *h, struct buffer *b, const struct tree *tree,
+			const struct summary *summary, const struct svg_opts *opts)
 {
-	add_defs(w->b);
-	add_head(w, opts->title);
-	svg_frames_add(w);
-	add_foot(w);
+	const struct svg_column *below = opts->below;
+
+	*h = (struct halves){ 0 };
+	picture_init(&h->up, b, tree, summary, opts);
+	if (!below)
+		return;
+	picture_init(&h->down, b, below->tree, &below->summary, opts);
+	h->down.down = true;
+	h->down.base = h->up.base + SVG_MIDDLE;
+	h->below = &h->down;
+}
+
+static void halves_fini(struct halves *h)
+{
+	picture_fini(&h->up);
+	picture_fini(&h->down);
+}
+
+static void add_picture(struct halves *h, const struct svg_opts *opts)
+{
+	add_defs(h->up.b);
+	add_head(&h->up, h->below, opts->title);
+	svg_frames_add(&h->up, h->below);
+	add_foot(&h->up, h->below);
+}
+
+/* The data of a column, with what is said about it where there are two. */
+static void add_data(struct buffer *b, const struct svg_picture *w)
+{
+	buffer_add_string(b, "<metadata class=\"data\"");
+	if (w->half)
+		column_facts_add(b, w->tree, w->summary);
+	buffer_add_char(b, '>');
+	svg_data_add(b, w->tree, w->diff ? w->diff->diff : NULL, NULL);
+	buffer_add_string(b, "</metadata>\n");
 }
 
 void svg_add(struct buffer *b, const struct tree *tree, const struct summary *summary,
 	     const struct svg_opts *opts)
 {
-	struct svg_picture w;
+	struct halves h;
 
-	picture_init(&w, b, tree, summary, opts);
-	add_start(&w, opts->title, w.base + FOOT + (w.diff ? DIFF_LINE : 0));
-	add_picture(&w, opts);
+	halves_init(&h, b, tree, summary, opts);
+	add_start(&h.up, h.below, opts->title);
+	add_picture(&h, opts);
 	buffer_add_string(b, "</svg>\n");
-	picture_fini(&w);
+	halves_fini(&h);
 }
 
 void svg_write(struct buffer *b, const struct tree *tree, const struct summary *summary,
 	       const struct svg_opts *opts)
 {
-	struct svg_picture w;
+	struct halves h;
 
-	picture_init(&w, b, tree, summary, opts);
+	halves_init(&h, b, tree, summary, opts);
 	buffer_add_string(b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-	add_start(&w, opts->title, w.base + FOOT + (w.diff ? DIFF_LINE : 0));
+	add_start(&h.up, h.below, opts->title);
 	buffer_add_string(b, "<title>");
 	text_add_xml(b, opts->title, strlen(opts->title));
 	buffer_add_string(b, "</title>\n<style>\n");
-	script_add_style(b, false, w.diff != NULL);
+	script_add_style(b, false, opts->diff != NULL);
 	buffer_add_string(b, "</style>\n");
-	add_picture(&w, opts);
+	add_picture(&h, opts);
 	if (!opts->without_script) {
-		buffer_add_string(b, "<metadata class=\"data\">");
-		svg_data_add(b, tree, w.diff ? w.diff->diff : NULL, NULL);
-		buffer_add_string(b, "</metadata>\n<script><![CDATA[\n");
+		add_data(b, &h.up);
+		if (h.below)
+			add_data(b, h.below);
+		buffer_add_string(b, "<script><![CDATA[\n");
 		script_add(b, false);
 		buffer_add_string(b, "]]></script>\n");
 	}
 	buffer_add_string(b, "</svg>\n");
-	picture_fini(&w);
+	halves_fini(&h);
 }

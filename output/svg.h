@@ -8,16 +8,28 @@
 
 #include <stdbool.h>
 
+#include "output/summary.h"
+
 struct buffer;
 struct diff_view;
 struct tree;
-struct summary;
+
+/* A column as a picture shows it. */
+struct svg_column {
+	const struct tree *tree;
+	struct summary summary;
+};
 
 struct svg_opts {
 	const char *title;
 	bool without_script; /* the static picture alone, without the data behind it */
 	/* NULL, or the diff whose tree this is: boxes and caps have the colours of its changes. */
 	const struct diff_view *diff;
+	/*
+	 * NULL, or another column of the same profile, for a butterfly: it grows down where the tree
+	 * grows up, each as wide as the picture. Not with a diff.
+	 */
+	const struct svg_column *below;
 };
 
 /* The <svg> element alone, without style sheet, data and script. */

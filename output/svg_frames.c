@@ -108,6 +108,8 @@ static void add_numbers(struct svg_picture *w, const struct tree_node *n)
 	const struct tree_sum *sum = &w->sums[n->function];
 	struct buffer line = { 0 };
 
+	if (w->half)
+		buffer_printf(&line, "%s: ", w->summary->info->title);
 	add_share(&line, w, "total", n->total);
 	add_share(&line, w, " \xc2\xb7 self", n->self);
 	buffer_add_string(&line, " \xc2\xb7 ");
@@ -156,6 +158,12 @@ static void add_run_share(struct buffer *line, const struct svg_picture *w,
 	add_share(line, w, box->removed ? "removed" : "total", box->width >> shift);
 }
 
+/* Caps touch their boxes on the side that the picture grows to. */
+static unsigned cap_y(const struct svg_picture *w, unsigned y)
+{
+	return w->down ? y + SVG_BOX : y - SVG_CAP;
+}
+
 static void add_run(struct svg_picture *w, const struct layout_box *box, unsigned y)
 {
 	struct buffer *b = w->b, line = { 0 };
@@ -168,7 +176,7 @@ static void add_run(struct svg_picture *w, const struct layout_box *box, unsigne
 	b->size--;
 	buffer_add_string(b, "</title>");
 	add_rect(w, "", box->x, box->width, y, SVG_BOX);
-	add_rect(w, "c", box->cap_x, box->cap_width, y - SVG_CAP, SVG_CAP);
+	add_rect(w, "c", box->cap_x, box->cap_width, cap_y(w, y), SVG_CAP);
 	buffer_add_string(b, "</g>\n");
 	buffer_fini(&line);
 }
@@ -226,6 +234,17 @@ static void add_removed_label(struct svg_picture *w, struct buffer *label, size_
 	buffer_fini(&text);
 }
 
+/* "GPU time 1.24 s": what the width of the root of a half stands for. */
+static void add_scale_label(const struct svg_picture *w, struct buffer *label, size_t columns)
+{
+	size_t fits;
+
+	buffer_printf(label, "%s ", w->summary->info->title);
+	summary_add_value(label, w->summary, w->tree->nodes[0].total);
+	fits = text_head(label->data, label->size, columns);
+	label->size = fits;
+}
+
 static void add_label(struct svg_picture *w, const struct layout_box *box, unsigned y)
 {
 	const struct tree_node *n = &w->tree->nodes[box->node];
@@ -237,6 +256,8 @@ static void add_label(struct svg_picture *w, const struct layout_box *box, unsig
 		columns = (width - 2 * SVG_PAD * 100) / SVG_COLUMN;
 		if (box->removed && !box->node)
 			add_removed_label(w, &label, columns);
+		else if (w->half && !box->node)
+			add_scale_label(w, &label, columns);
 		else if (w->diff)
 			add_diff_label(w, &label, box, columns);
 		else
@@ -300,7 +321,7 @@ static void add_cap(struct svg_picture *w, const struct layout_box *box, const c
 		return;
 	if (*change)
 		snprintf(class, sizeof(class), "c %s", change);
-	add_rect(w, class, box->cap_x, box->cap_width, y - SVG_CAP, SVG_CAP);
+	add_rect(w, class, box->cap_x, box->cap_width, cap_y(w, y), SVG_CAP);
 }
 
 static void add_frame(struct svg_picture *w, const struct layout_box *box, unsigned y)
@@ -324,17 +345,28 @@ static void add_frame(struct svg_picture *w, const struct layout_box *box, unsig
 	buffer_add_string(b, "</g>\n");
 }
 
-void svg_frames_add(struct svg_picture *w)
+static void add_frames(struct svg_picture *w)
 {
-	buffer_add_string(w->b, "<g class=\"frames\">\n");
 	for (size_t i = 0; i < w->layout.nr_boxes; i++) {
 		const struct layout_box *box = &w->layout.boxes[i];
-		unsigned y = w->base - (box->row + 1) * SVG_ROW;
+		unsigned y =
+			w->down ? w->base + box->row * SVG_ROW : w->base - (box->row + 1) * SVG_ROW;
 
 		if (box->run_end)
 			add_run(w, box, y);
 		else
 			add_frame(w, box, y);
 	}
+}
+
+void svg_frames_add(struct svg_picture *w, struct svg_picture *below)
+{
+	buffer_add_string(w->b, "<g class=\"frames\">\n");
+	if (below)
+		buffer_printf(w->b, "<path class=\"middle\" d=\"M%d %u.5h%d\"/>\n", SVG_MARGIN,
+			      below->base - 4, SVG_CHART);
+	add_frames(w);
+	if (below)
+		add_frames(below);
 	buffer_add_string(w->b, "</g>\n");
 }

@@ -4,6 +4,7 @@
 #ifndef SPROF_SVG_FRAMES_H
 #define SPROF_SVG_FRAMES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "output/layout.h"
@@ -24,8 +25,9 @@ enum {
 	SVG_ROW = 18,
 	SVG_BOX = 17,
 	SVG_CAP = 6,
-	SVG_PAD = 4,  /* left of a label */
-	SVG_SLIM = 4, /* what is narrower has no line around it, there would be nothing left */
+	SVG_PAD = 4,	/* left of a label */
+	SVG_MIDDLE = 5, /* between the halves of a butterfly */
+	SVG_SLIM = 4,	/* what is narrower has no line around it, there would be nothing left */
 	/* Hundredths of a pixel: the widest of the fonts in flame.css at 12 px has 7.23 per column. */
 	SVG_COLUMN = 723,
 };
@@ -40,10 +42,12 @@ struct svg_picture {
 	struct diff_row *diff_sums; /* by function, NULL without a diff */
 	struct layout layout;
 	uint64_t total; /* of the profile, never 0 */
-	unsigned base;	/* y of the root's lower edge */
+	unsigned base;	/* y of the root's lower edge; of its upper one where it grows down */
+	bool half;	/* of a butterfly: the root says what it shows, and how much that is */
+	bool down;	/* the half that grows down from base */
 };
 
-/* One <g class="frames"> with everything in it. */
-void svg_frames_add(struct svg_picture *picture);
+/* One <g class="frames"> with everything in it; of a butterfly with both halves, else `below` is NULL. */
+void svg_frames_add(struct svg_picture *picture, struct svg_picture *below);
 
 #endif

@@ -6,7 +6,7 @@ setup() {
 	bats_require_minimum_version 1.5.0
 	command -v node >/dev/null || skip "node is not installed"
 	command -v "${CHROMIUM:-chromium}" >/dev/null || skip "chromium is not installed"
-	cp "$BATS_TEST_DIRNAME"/../golden/output/*.folded "$BATS_TEST_DIRNAME"/../golden/recordings/complete.data "$BATS_TEST_TMPDIR"
+	cp "$BATS_TEST_DIRNAME"/../golden/output/*.folded "$BATS_TEST_DIRNAME"/../golden/recordings/{complete,gpu}.data "$BATS_TEST_TMPDIR"
 	cd "$BATS_TEST_TMPDIR"
 	for f in kinds hostile; do
 		"$SPROF" flame -t "$f" $f.folded -o $f.svg
@@ -22,7 +22,8 @@ page() { # options, file; the test is standard input
 	"$SPROF" diff before.folded after.folded -o diff.svg >/dev/null
 	"$SPROF" diff --absolute after.folded before.folded -o absolute.svg >/dev/null
 	"$SPROF" diff hostile.folded kinds.folded -o removed.svg >/dev/null
-	for f in kinds hostile complete diff absolute removed; do
+	"$SPROF" flame --butterfly cpu,gpu -t butterfly gpu.data -o butterfly.svg
+	for f in kinds hostile complete diff absolute removed butterfly; do
 		page --no-script $f.svg >static <<-'EOT'
 			const {root} = await page.send("DOM.getDocument", {depth: -1});
 			const {outerHTML} = await page.send("DOM.getOuterHTML", {nodeId: root.nodeId});
@@ -305,5 +306,74 @@ page() { # options, file; the test is standard input
 			return Math.max(...right);
 		})()`);
 		assert.strictEqual(Math.round(gap), 1190);
+	EOT
+}
+
+@test "a butterfly zooms, searches and tells in both halves" {
+	"$SPROF" flame --butterfly cpu,gpu gpu.data -o butterfly.svg
+	page butterfly.svg <<-'EOT'
+		const titles = ["CPU time 360 ms", "GPU time 182 ms"];
+		// Where a label stands: above the middle line, or below.
+		const below = label => page.eval(`(() => {
+			const top = e => e.getBoundingClientRect().top;
+			const text = [...document.querySelectorAll(".frames text")].find(t => t.textContent.startsWith(${JSON.stringify(label)}));
+			return text && top(text) > top(document.querySelector(".frames .middle"));
+		})()`);
+		assert.deepStrictEqual([await below(titles[0]), await below(titles[1])], [false, true]);
+		assert.strictEqual(await below("gemm(float*)"), true);
+		// Threads have other names in the two columns here; together, main is one path.
+		await page.key("t");
+		assert.strictEqual((await page.labels()).filter(label => label.startsWith("main 100%")).length, 2);
+		await page.hover("main 100%");
+		assert.deepStrictEqual(await page.status(), ["main \u00b7 train",
+			"CPU time: total 100%, 360 ms (100% of its caller) \u00b7 self 100%, 360 ms \u00b7 360 \u00b1 0 samples",
+			"GPU time: total 100%, 182 ms (100% of its caller) \u00b7 self 0%, 0 ns \u00b7 10 launches"]);
+		assert.strictEqual(await page.eval(`document.querySelectorAll(".frames .twin").length`), 1);
+		await page.hover("gemm(float*)");
+		assert.match((await page.status())[1], /^CPU time: none$/);
+		assert.match((await page.status())[2], /^GPU time: total \d+%, .* launches$/);
+		assert.strictEqual(await page.eval(`document.querySelectorAll(".frames .twin").length`), 0);
+		// Search sums each column by its own total.
+		await page.key("/");
+		await page.type("^(main|gemm)");
+		assert.match(await page.found(), /^cpu 100% \u00b7 self 100% \| gpu 100% \u00b7 self 82% \| 2 functions$/);
+		assert.strictEqual(await page.eval(`document.querySelectorAll(".frames .hit").length`), 4);
+		await page.key("Escape");
+		await page.key("/");
+		await page.type("gemm");
+		await page.key("Enter");
+		await page.eval("document.activeElement.blur()");
+		assert.match((await page.status())[0], /^gemm/);
+		await page.key("Escape");
+		// What has GPU time alone leaves the other half at the path that both have.
+		await page.click("backward() 44%");
+		assert.strictEqual(Math.round((await page.place("backward() 44%")).width), 1180);
+		const labels = await page.labels();
+		for (const title of titles)
+			assert(labels.includes(title), `${title}, of ${labels}`);
+		assert(!labels.some(label => label.startsWith("model::forward")));
+		assert.strictEqual(await page.eval(`document.querySelectorAll(".frames .faded").length`), 4);
+		await page.key("0");
+		assert((await page.labels()).some(label => label.startsWith("model::forward")));
+		// Across the middle by keyboard, to the same path.
+		for (const key of ["ArrowUp", "ArrowUp", "ArrowDown", "ArrowDown"])
+			await page.key(key);
+		assert.match(await page.eval("document.activeElement.getAttribute('aria-label')"), /^all/);
+		assert.match(await page.eval("document.activeElement.textContent"), /GPU time 182 ms/);
+		// Bottom-up, and upside down, nothing is lost.
+		for (const key of ["i", "v"]) {
+			await page.key(key);
+			assert.match((await page.labels()).join(), /CPU time 360 ms.*GPU time 182 ms/);
+			const sums = await page.eval(`(() => {
+				const middle = document.querySelector(".frames .middle").getBoundingClientRect().top, sums = [0, 0];
+				for (const cap of document.querySelectorAll(".frames .c")) {
+					const r = cap.getBoundingClientRect();
+					sums[Number(r.top > middle)] += r.width;
+				}
+				return sums;
+			})()`);
+			for (const sum of sums)
+				assert(Math.abs(sum - 1180) < .5, `caps are ${sums}`);
+		}
 	EOT
 }

@@ -363,6 +363,68 @@ page() { # options, file; the test is standard input
 	[ "$("$SPROF" flame --html complete.data | grep -c 'class="data"')" = 1 ]
 }
 
+@test "a page puts any column below another, and its table has both" {
+	cp "$BATS_TEST_DIRNAME/../golden/recordings/gpu.data" .
+	"$SPROF" flame gpu.data -o gpu.html
+	"$SPROF" flame --butterfly cpu,gpu gpu.data -o both.html
+	for c in cpu gpu; do "$SPROF" report --column $c --json gpu.data >$c.json; done
+	for file in gpu.html both.html; do
+		page $file <<-EOT
+			const roots = async () => (await page.labels()).filter(label => / time [0-9.]+ ms$/.test(label));
+			const said = (rows, i) => Object.fromEntries(rows.map(row => [row[0].replace(/^.*::/, ""), row[i]]));
+			const reported = {cpu: $(jq -c '[.rows[] | [.function, .self_ns, .total_ns]]' cpu.json),
+				gpu: $(jq -c '[.rows[] | [.function, .self_ns, .total_ns]]' gpu.json)};
+			if ("$file" === "gpu.html") {
+				await page.key("b");
+				await until("location.hash === '#b=gpu'");
+			}
+			await until("document.querySelector('.facts').textContent.startsWith('CPU time: 360 samples')");
+			await tiles();
+			assert.deepStrictEqual(await roots(), ["CPU time 360 ms", "GPU time 182 ms"]);
+			assert(await page.eval("!document.querySelector('.heat') || document.querySelector('.heat').hidden"), "two columns have no common time");
+			// cpu self, cpu total, gpu self, gpu total.
+			const table = await rows(), whole = {cpu: 360, gpu: 182};
+			let at = 1;
+			for (const column of ["cpu", "gpu"]) {
+				const sums = reported[column], all = column === "cpu" ? 360360360 : sums.reduce((n, r) => n + r[1], 0);
+				for (const [name, self, total] of sums) {
+					const row = table.find(row => row[0] === name);
+					assert(row, name);
+					for (const [i, value] of [[at, self], [at + 1, total]])
+						assert(Math.abs(parseFloat(row[i]) - 100 * value / all) < .6, [name, i, row, value, all].join());
+				}
+				at += 2;
+			}
+			await page.eval("[...document.querySelectorAll('thead button')].find(b => b.textContent === 'gpu self').click()");
+			assert.match((await rows())[0][0], /gemm/);
+			// The other way round, by the control; then one column alone again.
+			const choose = (label, text) => page.eval(\`(() => {
+				const select = document.querySelector(".tools select[aria-label='\${label}']");
+				select.value = [...select.options].find(o => o.text === \${JSON.stringify(text)}).value;
+				select.dispatchEvent(new Event("change"));
+			})()\`);
+			await choose("column", "GPU time");
+			await until("document.querySelector('.facts').textContent.startsWith('GPU time: 10 launches')");
+			assert.deepStrictEqual((await roots()).sort(), ["CPU time 360 ms", "GPU time 182 ms"]);
+			await choose("below it", "none");
+			await until("document.querySelector('.facts').textContent.startsWith('10 launches')");
+			assert.deepStrictEqual(await roots(), []);
+			await page.eval("document.activeElement.blur()");
+			await page.key("u");
+			await until("document.querySelector('.facts').textContent.startsWith('GPU time: 10 launches')");
+		EOT
+	done
+	page "gpu.html#c=gpu&b=launches&i=1" <<-'EOT'
+		assert.match((await page.status())[0], /^GPU time up, GPU launches down/);
+		assert.strictEqual(await page.eval("document.querySelector('.tools [aria-label=\"below it\"]').selectedOptions[0].text"), "GPU launches");
+		// Callers and callees are those of one column: the one that has the function.
+		await page.hover("gemm");
+		await page.key("s");
+		await until("/s=[0-9a-f]{16}/.test(location.hash)");
+		assert.match((await page.status())[1], /GPU time, callers below, callees above/);
+	EOT
+}
+
 @test "a diff as a page has its changes in the table" {
 	"$SPROF" diff before.folded after.folded -o d.html >/dev/null
 	page d.html <<-'EOT'

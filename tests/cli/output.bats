@@ -5,7 +5,7 @@ GOLDEN=$BATS_TEST_DIRNAME/../golden
 
 setup() {
 	bats_require_minimum_version 1.5.0
-	cp "$GOLDEN/recordings/complete.data" "$GOLDEN/recordings/killed.data" "$GOLDEN"/output/*.folded "$BATS_TEST_TMPDIR"
+	cp "$GOLDEN/recordings/complete.data" "$GOLDEN/recordings/killed.data" "$GOLDEN/recordings/gpu.data" "$GOLDEN"/output/*.folded "$BATS_TEST_TMPDIR"
 	cd "$BATS_TEST_TMPDIR"
 }
 
@@ -134,6 +134,72 @@ picture() {
 			awk 'BEGIN { at = 10 } { d = $1 - at; if (d > .011 || d < -.011) { print "cap at " $1 ", not " at; exit 1 } at = $1 + $2 }
 				END { d = at - 1190; exit d > .011 || d < -.011 }'
 	done
+}
+
+@test "the halves of a butterfly are two columns, each by its own total" {
+	"$SPROF" info --json gpu.data >info.json
+	for pair in cpu,gpu gpu,cpu gpu-idle,launches; do
+		"$SPROF" flame --butterfly $pair -t x gpu.data -o b.svg
+		xmllint --noout b.svg
+		up=$(jq ".columns[] | select(.name == \"${pair%,*}\").sum" info.json)
+		down=$(jq ".columns[] | select(.name == \"${pair#*,}\").sum" info.json)
+		python3 - b.svg "$up" "$down" <<-'EOT'
+			import base64, re, sys, zlib
+			text = open(sys.argv[1]).read()
+			sums = [int(n) for n in sys.argv[2:]]
+			# Caps cover each half once.
+			middle = float(re.search(r'class="middle" d="M10 ([\d.]+)h1180"', text)[1])
+			widths = [0, 0]
+			for y, width in re.findall(r'<rect class="c(?: s)?" x="[^"]*" y="(\d+)" width="([^"]*)"', text.split('class="frames"')[1].split('class="facts"')[0]):
+			    widths[int(y) > middle] += float(width)
+			assert all(abs(w - 1180) < .05 for w in widths), widths
+			# The data of both, self by self.
+			def total(packed):
+			    data = iter(zlib.decompress(base64.b64decode(packed), -15))
+			    def number():
+			        value = shift = 0
+			        while True:
+			            byte = next(data)
+			            value |= (byte & 127) << shift
+			            shift += 7
+			            if byte < 128:
+			                return value
+			    def skip(n):
+			        for _ in range(n):
+			            next(data)
+			    number()
+			    skip(number())
+			    for _ in range(2):
+			        for _ in range(number()):
+			            skip(number())
+			    for _ in range(number()):
+			        number()
+			        skip(number())
+			        [number() for _ in range(2)]
+			        skip(2)
+			        [number() for _ in range(4)]
+			    nr = number()
+			    [number() for _ in range(nr - 1)]
+			    [number() for _ in range(nr)]
+			    return sum(number() for _ in range(nr))
+			got = [total(packed) for packed in re.findall(r'<metadata class="data"[^>]*>([^<]*)<', text)]
+			assert got == sums, (got, sums)
+		EOT
+	done
+	"$SPROF" flame --butterfly cpu,gpu --no-js gpu.data >static.svg
+	! grep -q '<script\|<metadata' static.svg
+	grep -q '>CPU time 360 ms<' static.svg
+	grep -q '>GPU time 182 ms<' static.svg
+}
+
+@test "a butterfly of columns that are not there, or are one, is an error" {
+	run ! --separate-stderr "$SPROF" flame --butterfly cpu,gpu complete.data
+	[[ "$stderr" == *"cannot show column gpu of 'complete.data': it holds no GPU time"* ]]
+	for pair in cpu cpu,cpu cpu,nothing; do
+		run -2 --separate-stderr "$SPROF" flame --butterfly $pair gpu.data
+		[ -n "$stderr" ] && [ -z "$output" ]
+	done
+	run -2 "$SPROF" flame --butterfly cpu,gpu --column gpu gpu.data
 }
 
 @test "without scripts there is no script and no data" {
