@@ -3,16 +3,13 @@
 
 #include <argp.h>
 #include <errno.h>
-#include <langinfo.h>
-#include <locale.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "cli/diff_condition.h"
 #include "cli/filter_opts.h"
+#include "cli/terminal.h"
 #include "cli/view.h"
 #include "core/alloc.h"
 #include "core/buffer.h"
@@ -135,23 +132,14 @@ static const struct argp argp = {
 	NULL,
 };
 
-static struct diff_table_opts table_opts_of(const struct diff_opts *o)
+static struct diff_table_opts table_opts_of(const struct diff_opts *o, const struct terminal *t)
 {
-	bool terminal = isatty(STDOUT_FILENO);
-	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-	struct winsize size = { 0 };
-
-	setlocale(LC_CTYPE, "");
-	if (terminal)
-		ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
 	return (struct diff_table_opts){
 		.key = o->key,
 		.max_rows = o->rows,
-		.columns = !terminal	 ? 0
-			   : size.ws_col ? size.ws_col
-					 : 80,
-		.unicode = terminal && !strcmp(nl_langinfo(CODESET), "UTF-8"),
-		.color = terminal && (!no_color || !*no_color) && term && strcmp(term, "dumb"),
+		.columns = t->columns,
+		.unicode = t->unicode,
+		.color = t->color,
 	};
 }
 
@@ -179,7 +167,8 @@ static int draw(const struct diff_opts *o, const struct diff_view *v)
 static int print(const struct diff_opts *o, const struct diff_view *v, const struct diff_row *rows,
 		 uint32_t nr_rows)
 {
-	const struct diff_table_opts table = table_opts_of(o);
+	const struct terminal terminal = terminal_of(NULL);
+	const struct diff_table_opts table = table_opts_of(o, &terminal);
 	struct buffer b = { 0 };
 	int err;
 
@@ -187,6 +176,8 @@ static int print(const struct diff_opts *o, const struct diff_view *v, const str
 		diff_json_write(&b, v, rows, nr_rows, o->rows);
 	else
 		diff_table_write(&b, v, rows, nr_rows, &table);
+	if (!o->json)
+		terminal_fold(&terminal, &b);
 	err = view_write(NULL, &b);
 	buffer_fini(&b);
 	return err;

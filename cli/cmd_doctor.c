@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cli/host_facts.h"
+#include "cli/terminal.h"
 #include "core/buffer.h"
 #include "core/source.h"
 #include "output/text.h"
@@ -181,11 +182,14 @@ static bool print_json(struct buffer *b, pid_t pid)
 static int doctor_main(int argc, char **argv)
 {
 	struct buffer b = { 0 };
+	const struct terminal terminal = terminal_of(NULL);
 	struct asked asked = { 0 };
 	bool any;
 
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &asked);
 	any = asked.json ? print_json(&b, asked.pid) : print_text(&b, asked.pid);
+	if (!asked.json)
+		terminal_fold(&terminal, &b);
 	fwrite(b.data, 1, b.size, stdout);
 	buffer_fini(&b);
 	return any ? 0 : 1;

@@ -11,6 +11,7 @@
 #include "cli/info.h"
 #include "cli/info_print.h"
 #include "cli/load.h"
+#include "cli/terminal.h"
 #include "core/buffer.h"
 #include "core/profile.h"
 
@@ -58,7 +59,8 @@ static int info_main(int argc, char **argv)
 		.no_warnings = true,
 		.ret_note = &note,
 	};
-	struct info_file file = { 0 };
+	const struct terminal terminal = terminal_of(NULL);
+	struct info_file file = { .columns = terminal.columns };
 	struct buffer b = { 0 };
 	struct info info;
 	struct profile *p;
@@ -76,6 +78,8 @@ static int info_main(int argc, char **argv)
 		info_print_json(&b, &info, p, &file);
 	else
 		info_print_text(&b, &info, p, &file);
+	if (!o.json)
+		terminal_fold(&terminal, &b);
 	fwrite(b.data, 1, b.size, stdout);
 	buffer_fini(&b);
 	info_fini(&info);

@@ -244,6 +244,7 @@ static int report_counted(const struct report_opts *o)
 		.max_rows = o->rows,
 		.skip = o->skip,
 		.json = o->json,
+		.terminal = terminal_of(o->output),
 	};
 
 	return report_facts(&facts) ? 1 : 0;
@@ -277,6 +278,7 @@ static int report_main(int argc, char **argv)
 {
 	struct report_opts o = { .key = RANKING_SELF };
 	struct buffer b = { 0 };
+	struct terminal terminal;
 	struct view v;
 	int err;
 
@@ -294,6 +296,9 @@ static int report_main(int argc, char **argv)
 	}
 	if (!err)
 		err = report_samples(&b, &o, &v);
+	terminal = terminal_of(o.output);
+	if (!err && !o.json && !o.shape.separator)
+		terminal_fold(&terminal, &b);
 	if (!err)
 		err = view_write(o.output, &b);
 	filter_free(o.filter);

@@ -219,36 +219,38 @@ static void add_threads(struct buffer *b, const struct info *info, const struct 
 {
 	if (!info->nr_threads)
 		return;
-	buffer_printf(b, "\n%zu thread%s in %" PRIu32 " process%s\n%8s  %-16s%8s%8s\n",
+	buffer_printf(b, "\n%zu thread%s in %" PRIu32 " process%s\n%8s%8s%8s  %s\n",
 		      info->nr_threads, info->nr_threads == 1 ? "" : "s", info->nr_processes,
-		      info->nr_processes == 1 ? "" : "es", "samples", "name", "pid", "tid");
+		      info->nr_processes == 1 ? "" : "es", "samples", "pid", "tid", "name");
 	for (size_t i = 0; i < info->nr_threads && i < MAX_ROWS; i++) {
 		const struct profile_thread *thread = &p->threads[info->threads[i].thread];
-		size_t before, columns;
 
 		add_share(b, info->threads[i].nr_samples, info->nr_samples);
-		buffer_add_string(b, "  ");
-		before = b->size;
+		buffer_printf(b, "%8" PRIu32 "%8" PRIu32 "  ", thread->pid, thread->tid);
 		add_clean(b, str(p, thread->comm));
-		columns = text_columns(b->data + before, b->size - before);
-		buffer_printf(b, "%*s", columns < 16 ? (int)(16 - columns) : 1, "");
-		buffer_printf(b, "%8" PRIu32 "%8" PRIu32 "\n", thread->pid, thread->tid);
+		buffer_add_char(b, '\n');
 	}
 	add_more(b, info->nr_threads);
 }
 
-static void add_build_id(struct buffer *b, const struct profile_module *module)
+/* The first `nr` hexadecimal digits. */
+static void add_build_id(struct buffer *b, const struct profile_module *module, int nr)
 {
-	for (uint8_t i = 0; i < module->build_id_size; i++)
+	for (int i = 0; i < module->build_id_size && 2 * i < nr; i++)
 		buffer_printf(b, "%02x", module->build_id[i]);
 }
 
-static void add_modules(struct buffer *b, const struct info *info, const struct profile *p)
+static void add_modules(struct buffer *b, const struct info *info, const struct profile *p,
+			size_t columns)
 {
+	/* Enough to tell files apart, where all of it would leave none for their names. */
+	const int digits = columns && columns < 100 ? 12 : 40;
+
 	if (!info->nr_modules)
 		return;
-	buffer_printf(b, "\n%zu module%s\n%8s%8s  %-40s  %s\n", info->nr_modules,
-		      info->nr_modules == 1 ? "" : "s", "self", "total", "build-id", "file");
+	buffer_printf(b, "\n%zu module%s\n%8s%8s  %-*s  %s\n", info->nr_modules,
+		      info->nr_modules == 1 ? "" : "s", "self", "total", digits, "build-id",
+		      "file");
 	for (size_t i = 0; i < info->nr_modules && i < MAX_ROWS; i++) {
 		const struct profile_module *module = &p->modules[info->modules[i].module];
 		size_t before;
@@ -258,11 +260,11 @@ static void add_modules(struct buffer *b, const struct info *info, const struct 
 		buffer_add_string(b, "  ");
 		before = b->size;
 		if (module->build_id_size)
-			add_build_id(b, module);
+			add_build_id(b, module, digits);
 		else
 			buffer_add_char(b, '-');
-		if (b->size - before < 40)
-			buffer_printf(b, "%*s", (int)(40 - (b->size - before)), "");
+		if (b->size - before < (size_t)digits)
+			buffer_printf(b, "%*s", digits - (int)(b->size - before), "");
 		buffer_add_string(b, "  ");
 		add_clean(b, str(p, module->path));
 		buffer_add_char(b, '\n');
@@ -284,7 +286,7 @@ void info_print_text(struct buffer *b, const struct info *info, const struct pro
 		add_columns(b, info);
 	add_gpu_timeline(b, p);
 	add_threads(b, info, p);
-	add_modules(b, info, p);
+	add_modules(b, info, p, file->columns);
 }
 
 /* ---- JSON */
@@ -395,7 +397,7 @@ static void json_modules(struct buffer *b, const struct info *info, const struct
 
 		buffer_printf(b, "%s\n    {\"kind\": \"%s\", \"build_id\": \"", i ? "," : "",
 			      kind_name(module->kind));
-		add_build_id(b, module);
+		add_build_id(b, module, 2 * module->build_id_size);
 		buffer_printf(b,
 			      "\", \"self_samples\": %" PRIu64 ", \"total_samples\": %" PRIu64
 			      ", \"path\": ",

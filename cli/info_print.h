@@ -2,6 +2,7 @@
 #ifndef SPROF_INFO_PRINT_H
 #define SPROF_INFO_PRINT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct buffer;
@@ -13,6 +14,7 @@ struct info_file {
 	const char *path;
 	const char *note;    /* "" = nothing is missing */
 	uint64_t size_bytes; /* 0 = unknown: a pipe */
+	size_t columns;	     /* of the terminal, 0 = it is none */
 };
 
 void info_print_text(struct buffer *b, const struct info *info, const struct profile *p,

@@ -16,7 +16,9 @@
 static bool write_table(struct buffer *b, const struct profile *p,
 			const struct report_facts_opts *o)
 {
-	const struct gpu_report_opts gpu = { .max_rows = o->max_rows, .json = o->json };
+	const struct gpu_report_opts gpu = { .max_rows = o->max_rows,
+					     .json = o->json,
+					     .columns = o->terminal.columns };
 	const struct range_report_opts ranges = { .max_rows = o->max_rows,
 						  .skip = o->skip,
 						  .json = o->json };
@@ -64,6 +66,8 @@ int report_facts(const struct report_facts_opts *opts)
 	if (err)
 		return err;
 	if (write_table(&b, p, opts)) {
+		if (!opts->json && opts->table != REPORT_RANGES)
+			terminal_fold(&opts->terminal, &b);
 		err = view_write(opts->output, &b);
 	} else {
 		say_why(p, opts->table, opts->input ? opts->input : LOAD_DEFAULT_PATH);

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/terminal.h"
+
 enum report_table {
 	REPORT_FUNCTIONS = 0, /* from samples: not one of these */
 	REPORT_GPU,
@@ -20,6 +22,7 @@ struct report_facts_opts {
 	uint32_t max_rows;
 	uint64_t skip;
 	bool json;
+	struct terminal terminal;
 };
 
 /* 0, or -errno, reported: also where the recording has nothing for that table. */

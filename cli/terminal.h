@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct buffer;
+
 struct terminal {
 	size_t columns; /* 0: it is no terminal, nothing is to be cut */
 	bool unicode;	/* block characters and the like */
@@ -13,5 +15,13 @@ struct terminal {
 
 /* `output` is the command's -o: a file that is not "-" is no terminal. Sets LC_CTYPE. */
 struct terminal terminal_of(const char *output);
+
+/*
+ * Breaks the lines of a text that are wider than the terminal, after a blank or a comma; what follows
+ * stands where the text of its line began: after its first two blanks in a row, else two further in.
+ * Lines with escapes, rows of tables, which begin three blanks in or more, and commands to be copied
+ * ("mend: ...") stay as they are.
+ */
+void terminal_fold(const struct terminal *t, struct buffer *text);
 
 #endif

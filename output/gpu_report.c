@@ -395,6 +395,8 @@ bool gpu_report_write(struct buffer *b, const struct profile *p, enum gpu_report
 		[GPU_REPORT_COPIES] = fill_copies,
 	};
 	static const char *const names[] = { "gpu", "api", "memcpy" };
+	static const char *const spare[] = { "shared_bytes", "registers", "block",     "grid",
+					     "min_ns",	     "max_ns",	  "occupancy", NULL };
 	struct grid g;
 	bool any = fill[table](&g, p);
 
@@ -412,6 +414,8 @@ bool gpu_report_write(struct buffer *b, const struct profile *p, enum gpu_report
 		gpu_report_add_trust(b, p);
 		if (b->size)
 			buffer_add_char(b, '\n');
+		g.spare = spare;
+		g.max_width = opts->columns;
 		grid_write_text(b, &g, opts->max_rows);
 	}
 	grid_fini(&g);

@@ -6,6 +6,7 @@
 #define SPROF_GPU_REPORT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct buffer;
@@ -20,6 +21,7 @@ enum gpu_report_table {
 struct gpu_report_opts {
 	uint32_t max_rows; /* 0 = all */
 	bool json;
+	size_t columns; /* text is no wider, as far as columns can be spared; 0 = as wide as it is */
 };
 
 /* False, with nothing written, where the profile has no such facts. */

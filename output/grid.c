@@ -248,7 +248,7 @@ static void add_row(struct buffer *b, const struct grid *g, size_t row, const si
 		const struct grid_column *c = &g->columns[i];
 		const struct buffer *text = row ? &cell_at(g, row - 1, i)->text : NULL;
 
-		if (!c->heading)
+		if (!widths[i])
 			continue;
 		buffer_add_string(b, marked ? (first ? "| " : " | ") : first ? "" : "  ");
 		add_aligned(b, text ? text->data : c->heading,
@@ -265,13 +265,32 @@ static void add_row(struct buffer *b, const struct grid *g, size_t row, const si
 static void add_rule(struct buffer *b, const struct grid *g, const size_t *widths)
 {
 	for (size_t i = 0; i < g->nr_columns; i++) {
-		if (!g->columns[i].heading)
+		if (!widths[i])
 			continue;
 		buffer_add_string(b, "| ");
 		add_times(b, '-', widths[i] - !g->columns[i].left);
 		buffer_add_string(b, g->columns[i].left ? " " : ": ");
 	}
 	buffer_add_string(b, "|\n");
+}
+
+static size_t whole_width(const struct grid *g, const size_t *widths)
+{
+	size_t width = 0;
+
+	for (size_t i = 0; i < g->nr_columns; i++)
+		width += widths[i] ? widths[i] + 2 : 0;
+	return width ? width - 2 : 0;
+}
+
+/* A column of width 0 is not there. */
+static void spare_columns(const struct grid *g, size_t *widths)
+{
+	for (const char *const *key = g->spare;
+	     g->max_width && key && *key && whole_width(g, widths) > g->max_width; key++)
+		for (size_t i = 0; i < g->nr_columns; i++)
+			if (g->columns[i].key && !strcmp(g->columns[i].key, *key))
+				widths[i] = 0;
 }
 
 static void write_lines(struct buffer *b, const struct grid *g, uint32_t max_rows, bool marked)
@@ -281,6 +300,8 @@ static void write_lines(struct buffer *b, const struct grid *g, uint32_t max_row
 
 	for (size_t i = 0; i < g->nr_columns; i++)
 		widths[i] = g->columns[i].heading ? width_of(g, i, nr, marked) : 0;
+	if (!marked)
+		spare_columns(g, widths);
 	add_row(b, g, 0, widths, marked);
 	if (marked)
 		add_rule(b, g, widths);

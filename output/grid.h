@@ -27,6 +27,9 @@ struct grid {
 	size_t nr_columns;
 	struct grid_cell *cells; /* row by row */
 	size_t nr_cells, capacity;
+	/* Text that would be wider than max_width goes without these columns, keys and a NULL, one by one. */
+	const char *const *spare;
+	size_t max_width; /* 0, as grid_init() sets it: no limit */
 };
 
 /* The columns must outlive the grid. */

@@ -44,7 +44,7 @@ setup() {
 @test "info shares samples out to threads and modules" {
 	info complete.data
 	grep -qx '2 threads in 2 processes' <<<"$output"
-	grep -qx ' *40%  make  *100  *100' <<<"$output"
+	grep -qx ' *40%  *100  *100  make' <<<"$output"
 	grep -qx ' *20%  *30%  deadbeef  */usr/bin/make' <<<"$output"
 	grep -qx ' *10%  *10%  -  *\[kernel\]' <<<"$output"
 }

@@ -150,3 +150,18 @@ tree() { # options: "total self function" of every line of the tree
 	run "$SPROF" report --annotate '(' stacks
 	[ "$status" -eq 2 ]
 }
+
+@test "what is printed for people keeps within the terminal, where it can" {
+	cp "$BATS_TEST_DIRNAME/../golden/recordings/gpu.data" "$BATS_TEST_DIRNAME"/../golden/output/{before,after}.folded "$BATS_TEST_TMPDIR"
+	cd "$BATS_TEST_TMPDIR"
+	for command in "report gpu.data" "report --hints gpu.data" "report --gpu gpu.data" "report --memcpy gpu.data" \
+			"diff before.folded after.folded" "info gpu.data"; do
+		TERM=dumb LC_ALL=C.UTF-8 script -qec "stty cols 80; $SPROF $command" /dev/null | tr -d '\r' >80.out
+		[ "$(wc -l <80.out)" -gt 4 ]
+		! LC_ALL=C.UTF-8 grep -E '.{81}' 80.out || { echo "$command"; return 1; }
+	done
+	# Nothing is left out by folding, and nothing folded where it is no terminal.
+	TERM=dumb LC_ALL=C script -qec "stty cols 60; $SPROF report --hints gpu.data" /dev/null | tr -s ' \r\n' ' ' >folded
+	LC_ALL=C "$SPROF" report --hints gpu.data | tr -s ' \n' ' ' | diff folded -
+	"$SPROF" report --gpu gpu.data | grep -q 'Regs *Shared'
+}
