@@ -56,17 +56,19 @@ static uint32_t hash_bytes(const char *bytes, size_t size)
 
 static uint32_t hash_frames(const uint64_t *frames, uint32_t nr)
 {
-	uint64_t a = nr + 1, b = ~(uint64_t)nr;
+	uint64_t a = nr + 1, b = ~(uint64_t)nr, c = (uint64_t)nr << 32, d = ~c;
 	uint32_t i = 0;
 
-	/* two chains: a multiplication waits for the one before it */
-	for (; i + 1 < nr; i += 2) {
+	/* four chains: a multiplication waits for the one before it */
+	for (; i + 3 < nr; i += 4) {
 		a = mix(a, frames[i]);
 		b = mix(b, frames[i + 1]);
+		c = mix(c, frames[i + 2]);
+		d = mix(d, frames[i + 3]);
 	}
-	if (i < nr)
+	for (; i < nr; i++)
 		a = mix(a, frames[i]);
-	a = mix(a, b);
+	a = mix(mix(a, b), mix(c, d));
 	return (uint32_t)(a ^ a >> 32);
 }
 

@@ -31,19 +31,27 @@ static uint64_t load(uint64_t address)
 	return *(const uint64_t *)address;
 }
 
-/* Are frames first.. still what they were? Frame first itself is known to be. */
-static bool still_there(const struct stack_cache *c, uint32_t first)
+/*
+ * From which of the kept frames on nothing has changed up to the root, as far as that can be seen from
+ * where their callers' return addresses and frame pointers were: c->nr where nothing is as it was. One look at each,
+ * from the root on, serves the whole walk. What lies below sp is nobody's, and may not be there.
+ */
+static uint32_t unchanged_from(const struct stack_cache *c, uint64_t sp)
 {
-	uint64_t changed = 0;
+	uint32_t i = c->nr;
 
-	for (uint32_t i = first + 1; i < c->nr; i++) {
-		const struct walked *w = &c->frames[i];
+	if (!i || sp < c->low || sp >= c->high || c->frames[i - 1].sp > c->high)
+		return i;
+	for (; i > 1; i--) {
+		const struct walked *w = &c->frames[i - 1];
 
-		changed |= load(w->sp - 8) ^ c->pcs[i];
-		if (w->fp_slot)
-			changed |= load(w->fp_slot) ^ w->fp;
+		if (w->sp < sp + 8 || load(w->sp - 8) != c->pcs[i - 1])
+			break;
+		if (w->fp_slot &&
+		    (w->fp_slot < sp || w->fp_slot > c->high - 8 || load(w->fp_slot) != w->fp))
+			break;
 	}
-	return !changed;
+	return i - 1;
 }
 
 /* Where walk_apply() will read the caller's frame pointer; 0 = nowhere. Before the step; `cfa` is
@@ -101,7 +109,8 @@ static const struct walk_rule *rule_at(struct stack_cache *c, uint64_t pc, struc
 	return &m->rule;
 }
 
-static void walk(struct stack_cache *c, struct walk_regs *regs, uint32_t max)
+/* `same`: unchanged_from(). */
+static void walk(struct stack_cache *c, struct walk_regs *regs, uint32_t same, uint32_t max)
 {
 	struct walk_place place = { .start = 0 };
 	enum walk_status status = WALK_OK;
@@ -114,9 +123,9 @@ static void walk(struct stack_cache *c, struct walk_regs *regs, uint32_t max)
 
 		while (kept < c->nr && c->frames[kept].sp < regs->sp)
 			kept++;
-		if (kept < c->nr && c->frames[kept].sp == regs->sp && c->pcs[kept] == regs->pc &&
-		    c->frames[kept].fp == regs->fp && nr + c->nr - kept <= max &&
-		    still_there(c, kept)) {
+		if (kept < c->nr && kept >= same && c->frames[kept].sp == regs->sp &&
+		    c->pcs[kept] == regs->pc && c->frames[kept].fp == regs->fp &&
+		    nr + c->nr - kept <= max) {
 			uint64_t old_slot = c->frames[kept].fp_slot;
 
 			splice(c, nr, kept);
@@ -153,7 +162,7 @@ static bool first_frame(const void *frame, struct walk_regs *regs)
 uint32_t launch_stack(struct thread *t, const void *frame)
 {
 	struct stack_cache *c = &t->stack;
-	uint32_t generation = walk_map_generation(), nr;
+	uint32_t generation = walk_map_generation(), nr, from;
 	struct walk_regs regs;
 	uint8_t end;
 	bool same;
@@ -165,8 +174,9 @@ uint32_t launch_stack(struct thread *t, const void *frame)
 		c->unsteady = false;
 		c->nr = 0;
 	}
-	same = c->nr && c->frames[0].sp == regs.sp && c->pcs[0] == regs.pc &&
-	       c->frames[0].fp == regs.fp && still_there(c, 0);
+	from = unchanged_from(c, regs.sp);
+	same = c->nr && !from && c->frames[0].sp == regs.sp && c->pcs[0] == regs.pc &&
+	       c->frames[0].fp == regs.fp;
 	if (same && python_stack_is_same(t, generation)) {
 		t->counts[THREAD_CACHED]++;
 		return c->id;
@@ -175,7 +185,7 @@ uint32_t launch_stack(struct thread *t, const void *frame)
 		return 0;
 	t->counts[THREAD_WALKED]++;
 	if (!same)
-		walk(c, &regs, agent.max_frames);
+		walk(c, &regs, from, agent.max_frames);
 	nr = python_stack_merge(t, generation, &end);
 	/* the table in hand may have been written again meanwhile: see core/walk_tables.h */
 	if (walk_map_generation() - generation > 1) {

@@ -2,9 +2,10 @@
 /*
  * What a CUDA call costs more under libsprof-gpu.so, beside libunwind's walk of the same stack, 40 frames
  * deep: medians of many single measurements, in ns. Over the fake libcuda, whose tool is called here by
- * hand, so that nothing else is measured.
+ * hand, so that nothing else is measured; "unheard" is the same for a call that nobody asked for, so what
+ * the others are more than that is the library's.
  *
- *	gpu_cost [ROUNDS]
+ *	gpu_cost [ROUNDS [DEPTH]]
  */
 #define UNW_LOCAL_ONLY
 #include <dlfcn.h>
@@ -18,23 +19,36 @@
 #include "tests/gpu/fake_gpu.h"
 
 #define BATCH 1000
-#define DEPTH 40
+#define DEFAULT_DEPTH 40
 
 static const struct fake_tool *tool;
-static uint64_t samples[3][BATCH * 200];
+enum { WALKED, NEAR, REPEATED, BACKTRACE, UNHEARD, NR_CASES };
+static uint64_t samples[NR_CASES][BATCH * 200];
 static size_t nr_samples;
 static uint32_t correlation = 1000000;
 static volatile int sink;
+static volatile int twice = 2; /* or the compiler would make two places of the one */
 
-static __attribute__((noinline)) void call_once(uint64_t *ret_ticks)
+/* What came before has ended, and what comes after has not begun: else one call pays for another. */
+static inline uint64_t ticks(void)
+{
+	uint64_t now;
+
+	_mm_lfence();
+	now = __rdtsc();
+	_mm_lfence();
+	return now;
+}
+
+static __attribute__((noinline)) void call(uint32_t cbid, uint64_t *ret_ticks)
 {
 	uint64_t data = 0, begin;
 	int result = 0;
 
-	begin = __rdtsc();
-	tool->api(0, 307, "cuLaunchKernel", ++correlation, &data, &result);
-	tool->api(1, 307, "cuLaunchKernel", correlation, &data, &result);
-	*ret_ticks = __rdtsc() - begin;
+	begin = ticks();
+	tool->api(0, cbid, "cuLaunchKernel", ++correlation, &data, &result);
+	tool->api(1, cbid, "cuLaunchKernel", correlation, &data, &result);
+	*ret_ticks = ticks() - begin;
 }
 
 static __attribute__((noinline)) void measure(void)
@@ -42,13 +56,14 @@ static __attribute__((noinline)) void measure(void)
 	void *frames[128];
 	uint64_t begin;
 
-	call_once(&samples[0][nr_samples]); /* from another place than the last: walked */
-	call_once(&samples[1][nr_samples]); /* this place is new, the frames above are not */
-	for (int i = 0; i < 2; i++)	    /* the same place twice: the second is repeated */
-		call_once(&samples[1][nr_samples]);
-	begin = __rdtsc();
+	call(307, &samples[WALKED][nr_samples]); /* from another place than the last: walked */
+	call(307, &samples[NEAR][nr_samples]);	 /* this place is new, the frames above are not */
+	for (int i = 0; i < twice; i++)		 /* from the same place: the second is repeated */
+		call(307, &samples[REPEATED][nr_samples]);
+	call(0, &samples[UNHEARD][nr_samples]);
+	begin = ticks();
 	sink += unw_backtrace(frames, 128);
-	samples[2][nr_samples] = __rdtsc() - begin;
+	samples[BACKTRACE][nr_samples] = ticks() - begin;
 	nr_samples++;
 }
 
@@ -70,7 +85,7 @@ static __attribute__((noinline)) void other(int n)
 	if (n)
 		other(n - 1);
 	else
-		call_once(&samples[0][nr_samples]);
+		call(307, &samples[WALKED][nr_samples]);
 	sink += space[0];
 }
 
@@ -96,8 +111,10 @@ static double ns_per_tick(void)
 
 int main(int argc, char **argv)
 {
-	static const char *const names[] = { "walked", "repeated", "unw_backtrace" };
-	int rounds = argc > 1 ? atoi(argv[1]) : 20;
+	static const char *const names[NR_CASES] = { "walked", "near", "repeated", "unw_backtrace",
+						     "unheard" };
+	int rounds = argc > 1 ? atoi(argv[1]) : 20,
+	    depth = argc > 2 ? atoi(argv[2]) : DEFAULT_DEPTH;
 	void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
 	int (*init)(unsigned int) = cuda ? (int (*)(unsigned int))dlsym(cuda, "cuInit") : NULL;
 	const struct fake_tool *(*get)(void) =
@@ -112,12 +129,12 @@ int main(int argc, char **argv)
 		struct timespec pause = { 0, 20000000 }; /* the recorder empties the rings */
 
 		for (int j = 0; j < BATCH; j++) {
-			other(DEPTH);
-			deep(DEPTH);
+			other(depth);
+			deep(depth);
 		}
 		nanosleep(&pause, NULL);
 	}
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < NR_CASES; i++) {
 		qsort(samples[i], nr_samples, sizeof(samples[i][0]), compare);
 		printf("%s %.0f ns median, %.0f ns p99\n", names[i],
 		       (double)samples[i][nr_samples / 2] * scale,
