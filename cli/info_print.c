@@ -193,6 +193,28 @@ static void add_gpu_timeline(struct buffer *b, const struct profile *p)
 	buffer_add_char(b, '\n');
 }
 
+static uint64_t left_out_processes(const struct profile *p)
+{
+	const struct fact_gpu_counter *c;
+	uint64_t sum = 0;
+	size_t nr;
+
+	c = facts_rows(p, FACT_GPU_COUNTER, &nr);
+	for (size_t i = 0; i < nr; i++)
+		sum += !strcmp(str(p, (uint32_t)c[i].name), COUNTER_PROCESS_LEFT_OUT);
+	return sum;
+}
+
+static void add_left_out_processes(struct buffer *b, const struct profile *p)
+{
+	uint64_t nr = left_out_processes(p);
+
+	if (nr)
+		buffer_printf(b,
+			      "\nGPU work of %" PRIu64 " process%s is left out: --gpu-processes\n",
+			      nr, nr == 1 ? "" : "es");
+}
+
 static void add_share(struct buffer *b, uint64_t part, uint64_t whole)
 {
 	size_t before = b->size;
@@ -285,6 +307,7 @@ void info_print_text(struct buffer *b, const struct info *info, const struct pro
 	if (info->nr_samples)
 		add_columns(b, info);
 	add_gpu_timeline(b, p);
+	add_left_out_processes(b, p);
 	add_threads(b, info, p);
 	add_modules(b, info, p, file->columns);
 }
@@ -444,6 +467,7 @@ void info_print_json(struct buffer *b, const struct info *info, const struct pro
 	key_number(b, "processes", info->nr_processes);
 	json_columns(b, info);
 	json_gpu_timeline(b, p);
+	key_number(b, "gpu_processes_left_out", left_out_processes(p));
 	json_threads(b, info, p);
 	json_modules(b, info, p);
 	buffer_add_string(b, "\n}\n");

@@ -12,6 +12,7 @@
 #include "cli/sample_tee.h"
 #include "core/alloc.h"
 #include "core/clock.h"
+#include "core/facts.h"
 #include "core/log.h"
 #include "core/source.h"
 #include "gpu/collect.h"
@@ -29,8 +30,8 @@
 
 struct target {
 	struct gpu_peer peer;
-	struct gpu_collect *collect;
-	struct walk_target *walk; /* NULL: it had ended before we looked */
+	struct gpu_collect *collect; /* NULL: it is left out, and only waits for a word */
+	struct walk_target *walk;    /* NULL: it had ended before we looked */
 	uint64_t refreshed_ns;
 	uint32_t state; /* enum gpu_state, when we last looked */
 	bool active, ended;
@@ -39,6 +40,7 @@ struct target {
 
 struct record_gpu {
 	struct record_gpu_opts opts;
+	pid_t launched;		/* the program we started, 0 = none */
 	uint64_t begin_ns;	/* nothing is collected before */
 	uint64_t activity_room; /* how many are still kept one by one */
 	char *library;
@@ -103,6 +105,27 @@ static void activate(const struct record_gpu *g, struct target *t)
 	t->active = true;
 }
 
+/* A process that is not to be recorded: its library sleeps on. */
+static void leave_out(struct record_gpu *g, const struct gpu_peer *peer)
+{
+	struct target *t = xcalloc(1, sizeof(*t));
+	const struct fact_gpu_counter row = {
+		.pid = (uint64_t)peer->pid,
+		.name = g->sink->string(g->sink, COUNTER_PROCESS_LEFT_OUT,
+					strlen(COUNTER_PROCESS_LEFT_OUT)),
+		.value = 1,
+	};
+
+	t->peer = *peer;
+	t->next = g->targets;
+	g->targets = t;
+	g->nr_targets++;
+	g->sink->fact(g->sink, FACT_GPU_COUNTER, &row);
+	gpu_link_control(peer, GPU_CONTROL_DORMANT, NULL);
+	log_debug("GPU data of process %d is left out: --gpu-processes %s", (int)peer->pid,
+		  gpu_processes_name(g->opts.processes));
+}
+
 static void add_target(struct record_gpu *g, const struct gpu_peer *peer)
 {
 	struct target *t = xcalloc(1, sizeof(*t));
@@ -134,6 +157,14 @@ static void add_target(struct record_gpu *g, const struct gpu_peer *peer)
 	log_debug("GPU data of process %d", (int)peer->pid);
 }
 
+static void take_peer(struct record_gpu *g, const struct gpu_peer *peer)
+{
+	if (gpu_processes_has(g->opts.processes, peer->pid, g->launched))
+		add_target(g, peer);
+	else
+		leave_out(g, peer);
+}
+
 static void accept_all(struct record_gpu *g)
 {
 	for (;;) {
@@ -146,7 +177,7 @@ static void accept_all(struct record_gpu *g)
 			log_warning("a process could not hand over its GPU data: %s",
 				    strerror(-err));
 		else
-			add_target(g, &peer);
+			take_peer(g, &peer);
 		if (err == -EMFILE || err == -ENFILE)
 			return;
 	}
@@ -154,7 +185,8 @@ static void accept_all(struct record_gpu *g)
 
 static void end_target(struct target *t)
 {
-	gpu_collect_finish(t->collect, monotonic_ns());
+	if (t->collect)
+		gpu_collect_finish(t->collect, monotonic_ns());
 	t->ended = true;
 }
 
@@ -169,7 +201,8 @@ static void drain_target(struct target *t)
 		walk_target_refresh(t->walk);
 		t->refreshed_ns = monotonic_ns();
 	}
-	gpu_collect_drain(t->collect, monotonic_ns());
+	if (t->collect)
+		gpu_collect_drain(t->collect, monotonic_ns());
 	if (gone)
 		end_target(t);
 }
@@ -182,7 +215,7 @@ static int join(struct record_gpu *g, pid_t pid)
 	int err = gpu_link_connect(pid, &peer);
 
 	if (!err) {
-		add_target(g, &peer);
+		take_peer(g, &peer);
 		return 0;
 	}
 	if (g->opts.mode != GPU_ON)
@@ -244,7 +277,10 @@ void record_gpu_free(struct record_gpu *g)
 		return;
 	for (struct target *t = g->targets; t; t = next) {
 		next = t->next;
-		gpu_collect_free(t->collect);
+		if (t->collect)
+			gpu_collect_free(t->collect);
+		else
+			shared_region_close(t->peer.region);
 		gpu_link_close(&t->peer);
 		free(t);
 	}
@@ -275,10 +311,11 @@ static void set_library(const struct record_gpu *g, struct launch *launch, const
 	set(launch, variable, g->library);
 }
 
-void record_gpu_set_environment(const struct record_gpu *g, struct launch *launch)
+void record_gpu_set_environment(struct record_gpu *g, struct launch *launch)
 {
 	if (!g)
 		return;
+	g->launched = launch->pid;
 	set_library(g, launch, "CUDA_INJECTION64_PATH", GPU_ENV_CHAIN_CUDA);
 	set_library(g, launch, "NVTX_INJECTION64_PATH", GPU_ENV_CHAIN_NVTX);
 	set(launch, GPU_ENV_SOCKET, g->name);
@@ -289,7 +326,7 @@ static void blame(void *context, uint32_t pid, uint32_t tid, uint64_t time_ns, u
 	struct record_gpu *g = context;
 
 	for (struct target *t = g->targets; t; t = t->next)
-		if (!t->ended && (uint32_t)t->peer.pid == pid)
+		if (t->collect && !t->ended && (uint32_t)t->peer.pid == pid)
 			gpu_collect_cpu_sample(t->collect, tid, time_ns, stack);
 }
 
@@ -312,7 +349,7 @@ void record_gpu_drain(struct record_gpu *g)
 	for (struct target *t = g->targets; t; t = t->next) {
 		if (t->ended)
 			continue;
-		if (!t->active && monotonic_ns() >= g->begin_ns)
+		if (t->collect && !t->active && monotonic_ns() >= g->begin_ns)
 			activate(g, t);
 		drain_target(t);
 	}

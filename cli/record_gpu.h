@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cli/record_gpu_processes.h"
+
 #define GPU_LIBRARY "libsprof-gpu.so"
 
 enum gpu_mode {
@@ -27,6 +29,7 @@ struct record_gpu_opts {
 	bool capture_once;	  /* the first window is the last */
 	uint32_t stack_classes;	  /* struct gpu_config */
 	uint64_t stack_min_ns;
+	enum gpu_processes processes;
 	uint64_t timeline; /* activities that are kept one by one */
 };
 
@@ -39,8 +42,8 @@ int record_gpu_new(const struct record_gpu_opts *opts, bool python, struct recor
 /* From here on NULL is fine everywhere, and does nothing. */
 void record_gpu_free(struct record_gpu *gpu);
 
-/* What a program needs in its environment to find the library, and the library us. */
-void record_gpu_set_environment(const struct record_gpu *gpu, struct launch *launch);
+/* What the program to be started needs in its environment to find the library, and the library us. */
+void record_gpu_set_environment(struct record_gpu *gpu, struct launch *launch);
 /* The sink that CPU samples go to, on their way to `sink`: idle GPUs are blamed on them. */
 struct sink *record_gpu_watch(struct record_gpu *gpu, struct sink *sink);
 /*

@@ -24,7 +24,8 @@ enum { /* options without a letter */
        OPT_CAPTURE,
        OPT_STOP_ON_RANGE_END,
        OPT_BACKTRACE,
-       OPT_TIMELINE
+       OPT_TIMELINE,
+       OPT_PROCESSES
 };
 
 static const struct argp_option options[] = {
@@ -66,6 +67,10 @@ static const struct argp_option options[] = {
 	  "Show the interpreter's own frames, not those of the Python code it runs", 0 },
 	{ "gpu", OPT_GPU, "MODE", 0,
 	  "Collect GPU work and NVTX ranges: auto (default; of programs that have them), on, off",
+	  0 },
+	{ "gpu-processes", OPT_PROCESSES, "WHICH", 0,
+	  "Collect GPU work of all processes (default), of the children of PROG only, or of those "
+	  "of rank 0 in a distributed job: all, children, rank0",
 	  0 },
 	{ "gpu-timeline", OPT_TIMELINE, "MAX", 0,
 	  "Keep the first MAX kernels, copies and waits of the GPU one by one, for sprof export -f "
@@ -165,6 +170,8 @@ static void check(struct record_opts *o, struct argp_state *state)
 		argp_error(state, "--clock wall needs --source timer");
 	if (o->gpu.capture_once && !o->gpu.capture)
 		argp_error(state, "--stop-on-range-end needs --capture-range");
+	if (o->gpu.processes == GPU_PROCESSES_CHILDREN && !o->program)
+		argp_error(state, "--gpu-processes children needs a program to start");
 	if (o->gpu.capture && o->gpu.mode == GPU_OFF)
 		argp_error(state, "--capture-range and --gpu off exclude each other");
 	if (o->gpu.capture) /* who cannot see the range cannot record it */
@@ -177,6 +184,8 @@ static void parse_gpu(int key, const char *text, struct record_opts *o, struct a
 {
 	if (key == OPT_GPU && !record_gpu_parse_mode(text, &o->gpu))
 		argp_error(state, "'%s' is not one of auto, on, off", text);
+	if (key == OPT_PROCESSES && !gpu_processes_parse(text, &o->gpu.processes))
+		argp_error(state, "'%s' is not one of all, children, rank0", text);
 	if (key == OPT_TIMELINE && !record_gpu_parse_timeline(text, &o->gpu))
 		argp_error(state, "'%s' is neither off nor a number up to %d", text,
 			   GPU_TIMELINE_MAX);
@@ -208,6 +217,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_GPU:
 	case OPT_CAPTURE:
 	case OPT_TIMELINE:
+	case OPT_PROCESSES:
 	case OPT_BACKTRACE: parse_gpu(key, arg, o, state); return 0;
 	case 'q': o->quiet = true; return 0;
 	case 'v': o->verbose = true; return 0;

@@ -119,6 +119,9 @@ struct fact_gpu_counter {
 /* The counter of those that FACT_GPU_ACTIVITY has no row of. */
 #define COUNTER_ACTIVITIES_LEFT_OUT "activities left out of the timeline"
 
+/* The counter of a process that was not to be recorded; 1. */
+#define COUNTER_PROCESS_LEFT_OUT "process left out by --gpu-processes"
+
 /* What did not work, in a line for people. Key: pid, code, text. */
 struct fact_gpu_note {
 	uint64_t pid;

@@ -55,6 +55,26 @@ gpu_ns() {
 	[ "$(gpu_ns gemm_kernel)" -eq 150000 ]
 }
 
+@test "of several processes those are recorded that are asked for, and info says so" {
+	local processes='LOCAL_RANK=0 RANK=8 "$0" launch:1; RANK=0 "$0" launch:20; OMPI_COMM_WORLD_RANK=1 "$0" launch:300
+		"$0" launch:4000; export RANK=3; exec "$0" launch:50000'
+	record_gpu -- sh -c "$processes" "$WORK"
+	[ "$(gpu_ns gemm_kernel)" -eq 54321000 ]
+	! "$SPROF" info g.data | grep 'left out: --gpu-processes'
+	record_gpu --gpu on --gpu-processes rank0 -- sh -c "$processes" "$WORK"
+	[ "$(gpu_ns gemm_kernel)" -eq 4020000 ]
+	! grep 'no GPU data' <<<"$stderr"
+	"$SPROF" info g.data | grep -qx 'GPU work of 3 processes is left out: --gpu-processes'
+	"$SPROF" info --json g.data | jq -e '.gpu_processes_left_out == 3'
+	record_gpu --gpu-processes children -- sh -c "$processes" "$WORK"
+	[ "$(gpu_ns gemm_kernel)" -eq 4321000 ]
+	"$SPROF" info --json g.data | jq -e '.gpu_processes_left_out == 1'
+	run "$SPROF" record --gpu-processes workers -- true
+	[ "$status" -eq 2 ]
+	run "$SPROF" record --gpu-processes children -p $$
+	[ "$status" -eq 2 ]
+}
+
 @test "a failure is in the recording as well as on stderr" {
 	FAKE_SUBSCRIBE_ERROR=999 record_gpu -- "$WORK" launch:10
 	grep -q '^sprof: gpu: cannot collect GPU data without a driver' <<<"$stderr"
