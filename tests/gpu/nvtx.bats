@@ -94,3 +94,38 @@ setup() {
 	grep -q 'load' <<<"$output"
 	grep -q 'forward' <<<"$output"
 }
+
+# The package that Python programs use, from PyPI, for the system's interpreter; fetched once.
+@test "ranges of Python's nvtx package have right counts and times, and are slices over time" {
+	local package=$BUILD/tests/gpu/nvtx_python data=$BATS_TEST_TMPDIR/p.data
+	if ! PYTHONPATH=$package /usr/bin/python3 -c 'import nvtx' 2>/dev/null; then
+		timeout 60 /usr/bin/python3 -m pip -q install --only-binary :all: --no-deps --target "$package" nvtx==0.2.10 >/dev/null 2>&1 ||
+			skip "Python's nvtx package cannot be had from PyPI"
+	fi
+	cat >"$BATS_TEST_TMPDIR/user.py" <<-'PY'
+		import time
+		import nvtx
+		@nvtx.annotate("load", domain="data")
+		def load():
+		    time.sleep(0.001)
+		epoch = nvtx.start_range("epoch")
+		for i in range(20):
+		    with nvtx.annotate("step"):
+		        load()
+		        nvtx.push_range("forward")
+		        time.sleep(0.001)
+		        nvtx.pop_range()
+		nvtx.end_range(epoch)
+	PY
+	PYTHONPATH=$package timeout 60 "$SPROF" record -q -s timer -o "$data" -- /usr/bin/python3 "$BATS_TEST_TMPDIR/user.py"
+	"$SPROF" report --ranges --json "$data" >"$BATS_TEST_TMPDIR/r.json"
+	jq -e '[.rows[] | [.range, .domain, .repeats]] | sort == [["epoch", "", 1], ["forward", "", 20], ["load", "data", 20], ["step", "", 20]]' "$BATS_TEST_TMPDIR/r.json"
+	# a step sleeps for 2 ms and holds both
+	jq -e '[.rows[] | {(.range): .total_ns}] | add | .load >= 20e6 and .forward >= 20e6 and
+		.step >= .load + .forward and .epoch >= .step' "$BATS_TEST_TMPDIR/r.json"
+	"$SPROF" export -f chrome -o "$BATS_TEST_TMPDIR/t.json" "$data"
+	jq -e '[.traceEvents[] | select(.cat == "nvtx") | .name] | group_by(.) | map([.[0], length]) ==
+		[["epoch", 1], ["forward", 20], ["load", 20], ["step", 20]]' "$BATS_TEST_TMPDIR/t.json"
+	jq -e '([.traceEvents[] | select(.cat == "nvtx" and .name == "step").dur] | add * 1000 | round) as $ns |
+		$ns == ($r[0].rows[] | select(.range == "step").total_ns)' --slurpfile r "$BATS_TEST_TMPDIR/r.json" "$BATS_TEST_TMPDIR/t.json"
+}
