@@ -18,18 +18,14 @@
 /* Widths are this fine at least, so that a profile of few samples beside a large one is not rounded. */
 #define FINEST_WHOLE (UINT64_C(1) << 40)
 
-struct line {
-	struct stack_line codes;
-	uint32_t node;
-	bool after;
-};
+/* Before the codes of a line stand the node it is of, and 1 where that is one of after. */
+enum { LINE_HEAD = 2 };
 
 struct merger {
 	const struct tree *sides[2]; /* before, after */
 	struct diff *diff;
 	uint32_t *map[2]; /* function of a side -> function of the diff */
-	struct line *lines;
-	struct stack_line *stacks; /* of the lines */
+	struct stack_item *lines;
 	size_t nr_lines;
 	uint32_t *codes;
 	uint32_t *path; /* node at each depth of the line being added */
@@ -109,37 +105,40 @@ static bool has_self(const struct tree_node *n)
 	return n->self || n->self_samples;
 }
 
+static void write_line(struct merger *m, int side, uint32_t node, uint64_t at)
+{
+	const struct tree *tree = m->sides[side];
+	uint32_t depth = tree->nodes[node].depth, *codes = m->codes + at;
+
+	codes[-2] = node;
+	codes[-1] = side == 1;
+	codes[depth] = 0;
+	for (uint32_t i = node; depth--; i = tree->nodes[i].parent)
+		codes[depth] = m->map[side][tree->nodes[i].function] |
+			       (tree->nodes[i].inlined ? CODE_INLINED : 0);
+	m->lines[m->nr_lines++] = stack_item(m->codes, at);
+}
+
 static void write_lines(struct merger *m)
 {
-	size_t need = 0, nr = 0;
-	uint32_t *at;
+	size_t need = 0, nr = 0, at = 0;
 
 	for (int side = 0; side < 2; side++)
 		for (uint32_t i = 0; i < m->sides[side]->nr_nodes; i++)
 			if (has_self(&m->sides[side]->nodes[i])) {
-				need += m->sides[side]->nodes[i].depth;
+				need += LINE_HEAD + m->sides[side]->nodes[i].depth + 1;
 				nr++;
 			}
 	m->lines = xcalloc(nr + 1, sizeof(*m->lines));
-	m->stacks = xcalloc(nr + 1, sizeof(*m->stacks));
-	at = m->codes = xcalloc(need + 1, sizeof(*m->codes));
+	m->codes = xcalloc(need + 1, sizeof(*m->codes));
 	for (int side = 0; side < 2; side++) {
 		const struct tree *tree = m->sides[side];
 
 		for (uint32_t i = 0; i < tree->nr_nodes; i++) {
-			uint32_t depth = tree->nodes[i].depth;
-
 			if (!has_self(&tree->nodes[i]))
 				continue;
-			m->stacks[m->nr_lines] =
-				(struct stack_line){ (size_t)(at - m->codes), depth };
-			m->lines[m->nr_lines] =
-				(struct line){ m->stacks[m->nr_lines], i, side == 1 };
-			m->nr_lines++;
-			for (uint32_t j = i; depth--; j = tree->nodes[j].parent)
-				at[depth] = m->map[side][tree->nodes[j].function] |
-					    (tree->nodes[j].inlined ? CODE_INLINED : 0);
-			at += tree->nodes[i].depth;
+			write_line(m, side, i, at + LINE_HEAD);
+			at += LINE_HEAD + tree->nodes[i].depth + 1;
 		}
 	}
 }
@@ -164,26 +163,24 @@ static void open_node(struct merger *m, uint32_t depth, uint32_t code)
 }
 
 /* A node that is not inlined in both lines is not inlined. */
-static uint32_t shared_frames(struct merger *m, const struct stack_line *x,
-			      const struct stack_line *y)
+static uint32_t shared_frames(struct merger *m, const uint32_t *a, const uint32_t *b)
 {
-	const uint32_t *a = m->codes + x->first, *b = m->codes + y->first;
-	uint32_t nr = x->nr < y->nr ? x->nr : y->nr, i;
+	uint32_t i;
 
-	for (i = 0; i < nr && CODE_FUNCTION(a[i]) == CODE_FUNCTION(b[i]); i++)
+	for (i = 0; a[i] && CODE_FUNCTION(a[i]) == CODE_FUNCTION(b[i]); i++)
 		if (a[i] != b[i])
 			m->diff->tree->nodes[m->path[i + 1]].inlined = 0;
 	return i;
 }
 
-static void add_line(struct merger *m, const struct line *line)
+static void add_line(struct merger *m, const uint32_t *codes, uint32_t node)
 {
-	const struct tree_node *from = &m->sides[line->after]->nodes[line->node];
-	uint32_t node = m->path[line->codes.nr];
+	bool after = codes[-1];
+	const struct tree_node *from = &m->sides[after]->nodes[codes[-2]];
 	struct tree_node *to = &m->diff->tree->nodes[node];
 	struct diff_amount *self = &m->diff->before[node].self;
 
-	if (line->after) {
+	if (after) {
 		to->self += from->self;
 		to->self_samples += from->self_samples;
 	} else {
@@ -194,21 +191,19 @@ static void add_line(struct merger *m, const struct line *line)
 
 static void merge_nodes(struct merger *m)
 {
-	uint32_t *order = xcalloc(m->nr_lines + 1, sizeof(*order));
-	const struct line *last = NULL;
+	const uint32_t *last = NULL;
 
-	stack_sort(m->stacks, m->nr_lines, m->codes, order);
+	stack_sort(m->lines, m->nr_lines, m->codes, NULL);
 	open_node(m, 0, 0);
 	for (size_t i = 0; i < m->nr_lines; i++) {
-		const struct line *line = &m->lines[order[i]];
-		uint32_t from = last ? shared_frames(m, &last->codes, &line->codes) : 0;
+		const uint32_t *codes = m->codes + m->lines[i].line;
+		uint32_t depth = last ? shared_frames(m, last, codes) : 0;
 
-		for (; from < line->codes.nr; from++)
-			open_node(m, from + 1, m->codes[line->codes.first + from]);
-		add_line(m, line);
-		last = line;
+		for (; codes[depth]; depth++)
+			open_node(m, depth + 1, codes[depth]);
+		add_line(m, codes, m->path[depth]);
+		last = codes;
 	}
-	free(order);
 }
 
 static void add_amount(struct diff_amount *to, const struct diff_amount *from)
@@ -308,7 +303,6 @@ int diff_new(const struct tree *before, const struct tree *after, bool absolute,
 	free(m.map[0]);
 	free(m.map[1]);
 	free(m.lines);
-	free(m.stacks);
 	free(m.codes);
 	free(m.path);
 	*ret_diff = d;

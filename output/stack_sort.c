@@ -11,12 +11,7 @@
 
 #include "core/alloc.h"
 
-enum { INSERTION_MAX = 12, AHEAD = 8, DISTRIBUTE_MIN = 4096 };
-
-struct item {
-	uint64_t key; /* codes at depth and depth + 1, 0 past the end */
-	uint32_t line;
-};
+enum { INSERTION_MAX = 12, AHEAD = 16, DISTRIBUTE_MIN = 4096 };
 
 struct range {
 	size_t start, end;
@@ -24,38 +19,24 @@ struct range {
 };
 
 struct sorter {
-	const struct stack_line *lines;
 	const uint32_t *codes;
-	struct item *items;
-	struct item *copy; /* room for distribute(), as are the counts */
+	struct stack_item *items;
+	struct stack_item *copy; /* room for distribute(), as are the counts */
 	uint32_t *counts;
 	struct range *todo;
 	size_t nr_todo, capacity;
 };
 
-static uint64_t key_at(const struct sorter *s, uint32_t line, uint32_t depth)
-{
-	const struct stack_line *l = &s->lines[line];
-	const uint32_t *c = s->codes + l->first + depth;
-	uint64_t key = 0;
-
-	if (depth < l->nr)
-		key = (uint64_t)(c[0] & STACK_SORT_MASK) << 32;
-	if (depth + 1 < l->nr)
-		key |= c[1] & STACK_SORT_MASK;
-	return key;
-}
-
 /* a before b, from `depth` on; the keys are those at depth. */
-static bool before(const struct sorter *s, const struct item *a, const struct item *b,
+static bool before(const struct sorter *s, const struct stack_item *a, const struct stack_item *b,
 		   uint32_t depth)
 {
 	uint64_t x = a->key, y = b->key;
 
 	while (x == y && (uint32_t)x) {
 		depth += 2;
-		x = key_at(s, a->line, depth);
-		y = key_at(s, b->line, depth);
+		x = stack_key(s->codes + a->line + depth);
+		y = stack_key(s->codes + b->line + depth);
 	}
 	return x < y;
 }
@@ -63,7 +44,7 @@ static bool before(const struct sorter *s, const struct item *a, const struct it
 static void insertion_sort(const struct sorter *s, const struct range *r)
 {
 	for (size_t i = r->start + 1; i < r->end; i++) {
-		struct item item = s->items[i];
+		struct stack_item item = s->items[i];
 		size_t at = i;
 
 		for (; at > r->start && before(s, &item, &s->items[at - 1], r->depth); at--)
@@ -91,25 +72,21 @@ static uint64_t median(uint64_t a, uint64_t b, uint64_t c)
 static void read_keys(struct sorter *s, size_t start, size_t end, uint32_t depth)
 {
 	for (size_t i = start; i < end; i++) {
-		if (i + 2 * AHEAD < end) {
-			const struct stack_line *l = &s->lines[s->items[i + AHEAD].line];
-
-			__builtin_prefetch(&s->lines[s->items[i + 2 * AHEAD].line]);
-			__builtin_prefetch(&s->codes[l->first + depth]);
-		}
-		s->items[i].key = key_at(s, s->items[i].line, depth);
+		if (i + AHEAD < end)
+			__builtin_prefetch(&s->codes[s->items[i + AHEAD].line + depth]);
+		s->items[i].key = stack_key(s->codes + s->items[i].line + depth);
 	}
 }
 
 static void partition(struct sorter *s, const struct range *r)
 {
-	struct item *items = s->items;
+	struct stack_item *items = s->items;
 	size_t n = r->end - r->start, less = r->start, at = r->start, more = r->end;
 	uint64_t pivot = median(items[r->start + n / 8].key, items[r->start + n / 2].key,
 				items[r->end - 1 - n / 8].key);
 
 	while (at < more) {
-		struct item item = items[at];
+		struct stack_item item = items[at];
 
 		if (item.key < pivot) {
 			items[at++] = items[less];
@@ -130,7 +107,7 @@ static void partition(struct sorter *s, const struct range *r)
 }
 
 /* Bits of the keys in a range, that all have and that any has: they differ where these do. */
-static uint64_t differing_bits(const struct item *items, size_t nr)
+static uint64_t differing_bits(const struct stack_item *items, size_t nr)
 {
 	uint64_t all = UINT64_MAX, any = 0;
 
@@ -147,7 +124,7 @@ static uint64_t differing_bits(const struct item *items, size_t nr)
  */
 static bool distribute(struct sorter *s, const struct range *r)
 {
-	struct item *items = s->items + r->start;
+	struct stack_item *items = s->items + r->start;
 	size_t n = r->end - r->start, at = 0;
 	uint64_t differing = n >= DISTRIBUTE_MIN ? differing_bits(items, n) : 0;
 	unsigned shift = differing >> 32 ? 32 : 0;
@@ -176,15 +153,12 @@ static bool distribute(struct sorter *s, const struct range *r)
 	return true;
 }
 
-void stack_sort(const struct stack_line *lines, size_t nr, const uint32_t *codes, uint32_t *order)
+void stack_sort(struct stack_item *items, size_t nr, const uint32_t *codes, struct stack_item *room)
 {
-	struct sorter s = { .lines = lines, .codes = codes };
+	struct sorter s = { .items = items, .codes = codes, .copy = room };
 
-	s.items = xcalloc(nr + 1, sizeof(*s.items));
-	for (size_t i = 0; i < nr; i++)
-		s.items[i] = (struct item){ key_at(&s, (uint32_t)i, 0), (uint32_t)i };
 	if (nr >= DISTRIBUTE_MIN) {
-		s.copy = xcalloc(nr, sizeof(*s.copy));
+		s.copy = room ? room : xreallocarray(NULL, nr, sizeof(*s.copy));
 		s.counts = xcalloc(nr / 4 + 1, sizeof(*s.counts));
 	}
 	push(&s, 0, nr, 0);
@@ -196,10 +170,8 @@ void stack_sort(const struct stack_line *lines, size_t nr, const uint32_t *codes
 		else if (!distribute(&s, &r))
 			partition(&s, &r);
 	}
-	for (size_t i = 0; i < nr; i++)
-		order[i] = s.items[i].line;
-	free(s.items);
-	free(s.copy);
+	if (s.copy != room)
+		free(s.copy);
 	free(s.counts);
 	free(s.todo);
 }

@@ -1,39 +1,89 @@
 /*
- * Builds the call tree: samples are added up by stack and thread name, the stacks written out as
- * codes, sorted, and read once from first to last, opening a node where a stack leaves the one before
- * it. Equal stacks meet whatever order they came in.
+ * Builds the call tree: stacks are written out as lines of codes, sorted, and read once from first to
+ * last, opening a node where a stack leaves the one before it. Equal stacks meet whatever order they
+ * came in. What is asked for at random lies together, and large arrays are few: on a profile of many
+ * stacks, half of the time is waiting for memory and the kernel handing it out.
  */
 #include "output/tree.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/alloc.h"
 #include "core/column.h"
 #include "output/stack_sort.h"
 
 /* How many lines before its turn a line is asked for from memory. */
-enum { AHEAD = 8 };
+enum { AHEAD = 16 };
 
 /* The samples of one stack under one thread name. */
 struct group {
 	uint32_t stack, comm; /* comm: string id, PROFILE_NONE = no thread */
 	uint32_t next;	      /* of the same stack, + 1; 0 = last */
-	uint32_t node;	      /* once there are nodes */
+	uint32_t node;	      /* once there are nodes, if samples want to know */
 	uint64_t weight, samples;
 };
 
+/*
+ * Stacks that have many samples are made groups, each a line; else every sample is one. Before the codes
+ * of a line stand, in words:
+ *
+ *	number of the sample or group	if with_numbers
+ *	events (2)			if they are not the weight
+ *	weight (2)
+ */
 struct builder {
 	const struct profile *p;
 	struct tree *tree;
+	uint64_t total, nr_events;
+	bool with_numbers, with_events;
+	uint32_t head; /* words before the codes */
+	bool *frame_used, *comm_used;
 	struct group *groups;
 	size_t nr_groups, groups_capacity;
-	struct stack_line *lines; /* one per group */
-	uint32_t *codes;
-	size_t nodes_capacity;
+	struct stack_item *lines;
+	size_t nr_lines;
+	uint32_t *words;
+	size_t nr_words, words_capacity, nodes_capacity;
 	uint32_t *path; /* node at each depth of the line being added */
 	size_t path_capacity;
 };
+
+/* A sample with what the column sees of it. */
+struct share {
+	uint64_t weight, events;
+	uint32_t comm;
+};
+
+/* False where the sample is of another column. */
+static bool share_of(const struct builder *b, const struct profile_sample *s, struct share *ret)
+{
+	enum profile_column column = b->tree->column;
+
+	ret->weight = s->column == column ? s->weight : 0;
+	ret->events = column_events(column, s);
+	ret->comm = s->thread == PROFILE_NONE ? PROFILE_NONE : b->p->threads[s->thread].comm;
+	return s->column == column || ret->events;
+}
+
+static int add_to_totals(struct builder *b, const struct share *s)
+{
+	bool fits = s->weight < TREE_MAX_TOTAL && (b->total += s->weight) < TREE_MAX_TOTAL &&
+		    s->events < TREE_MAX_TOTAL && (b->nr_events += s->events) < TREE_MAX_TOTAL;
+
+	return fits ? 0 : -ERANGE;
+}
+
+static void mark_used(struct builder *b, uint32_t stack, uint32_t comm)
+{
+	const struct profile_stack *s = &b->p->stacks[stack];
+
+	for (uint32_t i = 0; i < s->nr_frames; i++)
+		b->frame_used[b->p->stack_frames[s->first_frame + i]] = true;
+	if (comm != PROFILE_NONE)
+		b->comm_used[comm] = true;
+}
 
 static struct group *find_group(struct builder *b, uint32_t *heads, uint32_t stack, uint32_t comm)
 {
@@ -44,60 +94,48 @@ static struct group *find_group(struct builder *b, uint32_t *heads, uint32_t sta
 	b->groups[b->nr_groups] =
 		(struct group){ .stack = stack, .comm = comm, .next = heads[stack] };
 	heads[stack] = (uint32_t)++b->nr_groups;
+	mark_used(b, stack, comm);
 	return &b->groups[b->nr_groups - 1];
 }
 
-static int add_up_samples(struct builder *b)
+static int group_samples(struct builder *b)
 {
 	const struct profile *p = b->p;
 	uint32_t *heads = xcalloc(p->nr_stacks + 1, sizeof(*heads));
-	enum profile_column column = b->tree->column;
-	uint64_t total = 0, nr_events = 0;
 	int err = 0;
 
 	for (size_t i = 0; i < p->nr_samples && !err; i++) {
-		const struct profile_sample *s = &p->samples[i];
-		uint64_t weight = s->column == column ? s->weight : 0;
-		uint64_t events = column_events(column, s);
-		uint32_t comm = PROFILE_NONE;
+		struct share s;
 		struct group *g;
 
-		if (b->tree->sample_nodes)
-			b->tree->sample_nodes[i] = PROFILE_NONE;
-		if (s->column != column && !events)
+		if (!share_of(b, &p->samples[i], &s))
 			continue;
-		if (s->thread != PROFILE_NONE)
-			comm = p->threads[s->thread].comm;
-		g = find_group(b, heads, s->stack, comm);
-		g->weight += weight;
-		g->samples += events;
+		g = find_group(b, heads, p->samples[i].stack, s.comm);
+		g->weight += s.weight;
+		g->samples += s.events;
 		if (b->tree->sample_nodes)
 			b->tree->sample_nodes[i] = (uint32_t)(g - b->groups);
-		if (weight >= TREE_MAX_TOTAL || (total += weight) >= TREE_MAX_TOTAL ||
-		    events >= TREE_MAX_TOTAL || (nr_events += events) >= TREE_MAX_TOTAL)
-			err = -ERANGE;
+		err = add_to_totals(b, &s);
 	}
 	free(heads);
 	return err;
 }
 
-static void name_functions(struct builder *b, bool without_modules)
+/* Every sample for itself. */
+static int look_at_samples(struct builder *b)
 {
 	const struct profile *p = b->p;
-	bool *frame_used = xcalloc(p->nr_frames + 1, sizeof(*frame_used));
-	bool *comm_used = xcalloc(p->nr_strings + 1, sizeof(*comm_used));
+	int err = 0;
 
-	for (size_t i = 0; i < b->nr_groups; i++) {
-		const struct profile_stack *s = &p->stacks[b->groups[i].stack];
+	for (size_t i = 0; i < p->nr_samples && !err; i++) {
+		struct share s;
 
-		for (uint32_t j = 0; j < s->nr_frames; j++)
-			frame_used[p->stack_frames[s->first_frame + j]] = true;
-		if (b->groups[i].comm != PROFILE_NONE)
-			comm_used[b->groups[i].comm] = true;
+		if (!share_of(b, &p->samples[i], &s))
+			continue;
+		mark_used(b, p->samples[i].stack, s.comm);
+		err = add_to_totals(b, &s);
 	}
-	tree_functions_init(&b->tree->functions, p, frame_used, comm_used, without_modules);
-	free(frame_used);
-	free(comm_used);
+	return err;
 }
 
 /* A stack may begin with roots that stand above its thread: the host that it came from. */
@@ -115,65 +153,91 @@ static uint32_t nr_roots(const struct profile *p, const struct profile_stack *s)
 	return nr;
 }
 
-static uint32_t *write_codes(const struct builder *b, const struct group *g, uint32_t *at)
+/* At most, and with the head and the end. */
+static size_t words_of(const struct builder *b, const struct profile_stack *s)
 {
 	const struct tree_functions *t = &b->tree->functions;
-	const struct profile_stack *s = &b->p->stacks[g->stack];
-
-	uint32_t roots = g->comm == PROFILE_NONE ? 0 : nr_roots(b->p, s);
+	size_t nr = b->head + 2;
 
 	for (uint32_t i = 0; i < s->nr_frames; i++) {
 		uint32_t frame = b->p->stack_frames[s->first_frame + i];
 
-		if (g->comm != PROFILE_NONE && i == roots)
-			*at++ = t->comms[g->comm];
-		for (size_t j = t->first[frame]; j < t->first[frame + 1]; j++)
+		nr += t->first[frame + 1] - t->first[frame];
+	}
+	return nr;
+}
+
+static uint32_t *write_codes(const struct builder *b, const struct profile_stack *s, uint32_t comm,
+			     uint32_t *at)
+{
+	const struct tree_functions *t = &b->tree->functions;
+	const uint32_t *frames = b->p->stack_frames + s->first_frame;
+	uint32_t roots = comm == PROFILE_NONE ? UINT32_MAX : nr_roots(b->p, s);
+
+	for (uint32_t i = 0; i < s->nr_frames; i++) {
+		if (i == roots)
+			*at++ = t->comms[comm];
+		for (size_t j = t->first[frames[i]]; j < t->first[frames[i] + 1]; j++)
 			*at++ = t->codes[j];
 	}
-	if (g->comm != PROFILE_NONE && roots == s->nr_frames)
-		*at++ = t->comms[g->comm];
+	if (roots == s->nr_frames)
+		*at++ = t->comms[comm];
 	return at;
 }
 
-/* Groups become lines of codes. */
-static void write_lines(struct builder *b)
+static void write_line(struct builder *b, uint32_t number, uint32_t stack,
+		       const struct share *share)
 {
-	const struct tree_functions *t = &b->tree->functions;
-	size_t need = 0;
+	const struct profile_stack *s = &b->p->stacks[stack];
+	size_t need = b->nr_words + words_of(b, s);
 	uint32_t *at;
 
-	for (size_t i = 0; i < b->nr_groups; i++) {
-		const struct profile_stack *s = &b->p->stacks[b->groups[i].stack];
+	if (need > b->words_capacity)
+		b->words = xgrow(b->words, &b->words_capacity, need, sizeof(*b->words));
+	at = b->words + b->nr_words;
+	if (b->with_numbers)
+		*at++ = number;
+	if (b->with_events)
+		at = mempcpy(at, &share->events, sizeof(share->events));
+	at = mempcpy(at, &share->weight, sizeof(share->weight));
+	b->nr_words += b->head;
+	at = write_codes(b, s, share->comm, at);
+	*at++ = 0;
+	b->lines[b->nr_lines++] = stack_item(b->words, b->nr_words);
+	b->nr_words = (size_t)(at - b->words);
+}
 
-		need++;
-		for (uint32_t j = 0; j < s->nr_frames; j++) {
-			uint32_t frame = b->p->stack_frames[s->first_frame + j];
+static void write_lines(struct builder *b)
+{
+	size_t nr = b->groups ? b->nr_groups : b->p->nr_samples;
+	struct share share;
 
-			need += t->first[frame + 1] - t->first[frame];
+	b->with_events = column_table[b->tree->column].counted_by != b->tree->column;
+	b->with_numbers = b->tree->sample_nodes;
+	b->head = 2 + 2 * b->with_events + b->with_numbers;
+	b->lines = xreallocarray(NULL, nr, sizeof(*b->lines));
+	for (size_t i = 0; i < nr; i++) {
+		if (b->groups) {
+			const struct group *g = &b->groups[i];
+
+			share = (struct share){ g->weight, g->samples, g->comm };
+			write_line(b, (uint32_t)i, g->stack, &share);
+		} else if (share_of(b, &b->p->samples[i], &share)) {
+			write_line(b, (uint32_t)i, b->p->samples[i].stack, &share);
 		}
-	}
-	b->lines = xcalloc(b->nr_groups + 1, sizeof(*b->lines));
-	b->codes = xcalloc(need + 1, sizeof(*b->codes));
-	at = b->codes;
-	for (size_t i = 0; i < b->nr_groups; i++) {
-		const struct group *g = &b->groups[i];
-		uint32_t *end = write_codes(b, g, at);
-
-		b->lines[i] = (struct stack_line){
-			.first = (size_t)(at - b->codes),
-			.nr = (uint32_t)(end - at),
-		};
-		at = end;
 	}
 }
 
-static uint32_t open_node(struct builder *b, uint32_t depth, uint32_t code)
+static void open_node(struct builder *b, uint32_t depth, uint32_t code)
 {
 	struct tree *tree = b->tree;
 	uint32_t node = tree->nr_nodes++;
 
-	tree->nodes = xgrow(tree->nodes, &b->nodes_capacity, tree->nr_nodes, sizeof(*tree->nodes));
-	b->path = xgrow(b->path, &b->path_capacity, (size_t)depth + 1, sizeof(*b->path));
+	if (node == b->nodes_capacity)
+		tree->nodes = xgrow(tree->nodes, &b->nodes_capacity, (size_t)node + 1,
+				    sizeof(*tree->nodes));
+	if (depth == b->path_capacity)
+		b->path = xgrow(b->path, &b->path_capacity, (size_t)depth + 1, sizeof(*b->path));
 	b->path[depth] = node;
 	tree->nodes[node] = (struct tree_node){
 		.function = CODE_FUNCTION(code),
@@ -181,81 +245,96 @@ static uint32_t open_node(struct builder *b, uint32_t depth, uint32_t code)
 		.depth = depth,
 		.inlined = (code & CODE_INLINED) != 0,
 	};
-	return node;
+}
+
+/* What is below it is complete, so it is. */
+static void close_node(struct tree *tree, uint32_t node)
+{
+	struct tree_node *n = &tree->nodes[node], *parent = &tree->nodes[n->parent];
+
+	n->total += n->self;
+	n->total_samples += n->self_samples;
+	n->end = tree->nr_nodes;
+	if (!node)
+		return;
+	parent->total += n->total;
+	parent->total_samples += n->total_samples;
 }
 
 /* How many frames the two lines share; a node that is not inlined in both is not inlined. */
-static uint32_t shared_frames(struct builder *b, const struct stack_line *x,
-			      const struct stack_line *y)
+static uint32_t shared_frames(struct builder *b, const uint32_t *last, const uint32_t *line)
 {
-	const uint32_t *a = b->codes + x->first, *c = b->codes + y->first;
-	uint32_t nr = x->nr < y->nr ? x->nr : y->nr, i;
+	uint32_t i;
 
-	for (i = 0; i < nr; i++) {
-		if (a[i] == c[i])
-			continue;
-		if (CODE_FUNCTION(a[i]) != CODE_FUNCTION(c[i]))
-			break;
-		b->tree->nodes[b->path[i + 1]].inlined = 0;
-	}
+	for (i = 0; last[i] && CODE_FUNCTION(last[i]) == CODE_FUNCTION(line[i]); i++)
+		if (last[i] != line[i])
+			b->tree->nodes[b->path[i + 1]].inlined = 0;
 	return i;
+}
+
+static void add_line(struct builder *b, const uint32_t *line, uint32_t node)
+{
+	struct tree_node *n = &b->tree->nodes[node];
+	uint64_t weight, events;
+
+	memcpy(&weight, line - 2, sizeof(weight));
+	memcpy(&events, line - (b->with_events ? 4 : 2), sizeof(events));
+	n->self += weight;
+	n->self_samples += events;
+	if (!b->with_numbers)
+		return;
+	if (b->groups)
+		b->groups[line[-(int)b->head]].node = node;
+	else
+		b->tree->sample_nodes[line[-(int)b->head]] = node;
 }
 
 static void build_nodes(struct builder *b)
 {
-	uint32_t *order = xcalloc(b->nr_groups + 1, sizeof(*order));
-	const struct stack_line *last = NULL;
+	struct tree *tree = b->tree;
+	const uint32_t *last = NULL;
+	uint32_t depth = 0, shared;
 
-	stack_sort(b->lines, b->nr_groups, b->codes, order);
+	/* Memory of nodes to come is the sorter's until then. */
+	_Static_assert(sizeof(*tree->nodes) == 3 * sizeof(*b->lines), "a third as many hold them");
+	tree->nodes = xgrow(NULL, &b->nodes_capacity, b->nr_lines / 3 + 1, sizeof(*tree->nodes));
+	stack_sort(b->lines, b->nr_lines, b->words, (struct stack_item *)tree->nodes);
 	open_node(b, 0, 0);
-	for (size_t i = 0; i < b->nr_groups; i++) {
-		const struct stack_line *line = &b->lines[order[i]];
-		struct tree_node *n;
+	for (size_t i = 0; i < b->nr_lines; i++) {
+		const uint32_t *line = b->words + b->lines[i].line;
 
 		/* Sorted is not how lines lie in memory. */
-		if (i + 2 * AHEAD < b->nr_groups) {
-			__builtin_prefetch(&b->lines[order[i + 2 * AHEAD]]);
-			__builtin_prefetch(&b->groups[order[i + 2 * AHEAD]]);
-			__builtin_prefetch(&b->codes[b->lines[order[i + AHEAD]].first]);
-		}
-		for (uint32_t j = last ? shared_frames(b, last, line) : 0; j < line->nr; j++)
-			open_node(b, j + 1, b->codes[line->first + j]);
-		b->groups[order[i]].node = b->path[line->nr];
-		n = &b->tree->nodes[b->path[line->nr]];
-		n->self += b->groups[order[i]].weight;
-		n->self_samples += b->groups[order[i]].samples;
+		if (i + AHEAD < b->nr_lines)
+			__builtin_prefetch(b->words + b->lines[i + AHEAD].line);
+		shared = last ? shared_frames(b, last, line) : 0;
+		for (; depth > shared; depth--)
+			close_node(tree, b->path[depth]);
+		for (; line[depth]; depth++)
+			open_node(b, depth + 1, line[depth]);
+		add_line(b, line, b->path[depth]);
 		last = line;
 	}
-	free(order);
+	for (; depth; depth--)
+		close_node(tree, b->path[depth]);
+	close_node(tree, 0);
 }
 
-/* Children come after their parent, so one pass from the end fills totals and ends. */
-static void add_up_nodes(struct tree *tree)
-{
-	for (uint32_t i = tree->nr_nodes; i--;) {
-		struct tree_node *n = &tree->nodes[i], *parent = &tree->nodes[n->parent];
-
-		n->total += n->self;
-		n->total_samples += n->self_samples;
-		if (!n->end)
-			n->end = i + 1;
-		if (!i)
-			break;
-		parent->total += n->total;
-		parent->total_samples += n->total_samples;
-		if (parent->end < n->end)
-			parent->end = n->end;
-	}
-}
-
-/* So far a sample knows its group. */
+/* Those of groups know their group so far. */
 static void place_samples(struct builder *b)
 {
 	uint32_t *nodes = b->tree->sample_nodes;
 
-	for (size_t i = 0; nodes && i < b->p->nr_samples; i++)
+	for (size_t i = 0; nodes && b->groups && i < b->p->nr_samples; i++)
 		if (nodes[i] != PROFILE_NONE)
 			nodes[i] = b->groups[nodes[i]].node;
+}
+
+static uint32_t *no_nodes(const struct profile *p)
+{
+	uint32_t *nodes = xreallocarray(NULL, p->nr_samples, sizeof(*nodes));
+
+	memset(nodes, 0xff, p->nr_samples * sizeof(*nodes)); /* PROFILE_NONE */
+	return nodes;
 }
 
 int tree_new(const struct profile *p, const struct tree_opts *opts, struct tree **ret_tree)
@@ -264,20 +343,26 @@ int tree_new(const struct profile *p, const struct tree_opts *opts, struct tree 
 	int err;
 
 	b.tree->column = opts->column_given ? opts->column : column_default(p);
-	if (opts->sample_nodes)
-		b.tree->sample_nodes = xcalloc(p->nr_samples + 1, sizeof(*b.tree->sample_nodes));
-	err = add_up_samples(&b);
+	b.tree->sample_nodes = opts->sample_nodes ? no_nodes(p) : NULL;
+	b.frame_used = xcalloc(p->nr_frames + 1, sizeof(*b.frame_used));
+	b.comm_used = xcalloc(p->nr_strings + 1, sizeof(*b.comm_used));
+	if (p->nr_samples / 2 > p->nr_stacks)
+		err = group_samples(&b);
+	else
+		err = look_at_samples(&b);
 	if (err)
 		goto out;
-	name_functions(&b, opts->without_modules);
+	tree_functions_init(&b.tree->functions, p, b.frame_used, b.comm_used,
+			    opts->without_modules);
 	write_lines(&b);
 	build_nodes(&b);
-	add_up_nodes(b.tree);
 	place_samples(&b);
 out:
+	free(b.frame_used);
+	free(b.comm_used);
 	free(b.groups);
 	free(b.lines);
-	free(b.codes);
+	free(b.words);
 	free(b.path);
 	if (err)
 		tree_free(b.tree);

@@ -23,10 +23,10 @@ static unsigned rng(unsigned n)
 /* Long shared beginnings; few and many distinct codes. */
 static void many_stacks_are_in_the_order_of_their_codes(void **state)
 {
-	enum { NR = 60000, MAX = 12 };
+	enum { NR = 60000, STEP = 13 }; /* up to 12 codes and their end */
 	static const unsigned kinds[] = { 3, 700, 100000 };
-	struct stack_line *lines = xcalloc(NR, sizeof(*lines));
-	uint32_t *codes = xcalloc(NR * MAX, sizeof(*codes)), *order = xcalloc(NR, sizeof(*order));
+	struct stack_item *items = xcalloc(NR, sizeof(*items));
+	uint32_t *codes = xcalloc(NR * STEP, sizeof(*codes));
 	bool *seen = xcalloc(NR, sizeof(*seen));
 
 	(void)state;
@@ -34,29 +34,31 @@ static void many_stacks_are_in_the_order_of_their_codes(void **state)
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
 		memset(seen, 0, NR * sizeof(*seen));
 		for (uint32_t i = 0; i < NR; i++) {
-			lines[i] = (struct stack_line){ (size_t)i * MAX, rng(MAX + 1) };
-			for (uint32_t j = 0; j < lines[i].nr; j++)
-				codes[i * MAX + j] = j < 3 ? 7 : 1 + rng(kinds[k]);
+			uint32_t *line = codes + (size_t)i * STEP, nr = rng(STEP);
+
+			for (uint32_t j = 0; j < nr; j++)
+				line[j] = j < 3 ? 7 : 1 + rng(kinds[k]);
+			line[nr] = 0;
+			items[i] = stack_item(codes, (uint64_t)i * STEP);
 		}
-		stack_sort(lines, NR, codes, order);
+		stack_sort(items, NR, codes, NULL);
 		for (uint32_t i = 0; i < NR; i++) {
-			const struct stack_line *x, *y = &lines[order[i]];
+			const uint32_t *x, *y = codes + items[i].line;
 			uint32_t j = 0;
 
-			assert_false(seen[order[i]]);
-			seen[order[i]] = true;
+			assert_int_equal(items[i].line % STEP, 0);
+			assert_false(seen[items[i].line / STEP]);
+			seen[items[i].line / STEP] = true;
 			if (!i)
 				continue;
-			x = &lines[order[i - 1]];
-			while (j < x->nr && j < y->nr && codes[x->first + j] == codes[y->first + j])
+			x = codes + items[i - 1].line;
+			while (x[j] && x[j] == y[j])
 				j++;
-			assert_true(j == x->nr ||
-				    (j < y->nr && codes[x->first + j] < codes[y->first + j]));
+			assert_true(x[j] == y[j] || x[j] < y[j]);
 		}
 	}
-	free(lines);
+	free(items);
 	free(codes);
-	free(order);
 	free(seen);
 }
 
