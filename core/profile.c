@@ -47,8 +47,11 @@ struct stack_key {
 
 /* Room for one more element in array p->name, whose capacity the index keeps. */
 #define GROW(p, name, more)                                                                        \
-	((p)->name = xgrow((p)->name, &(p)->index->name##_capacity, (p)->nr_##name + (more),       \
-			   sizeof(*(p)->name)))
+	do {                                                                                       \
+		if ((p)->index->name##_capacity - (p)->nr_##name < (more))                         \
+			(p)->name = xgrow((p)->name, &(p)->index->name##_capacity,                 \
+					  (p)->nr_##name + (more), sizeof(*(p)->name));            \
+	} while (0)
 
 struct profile *profile_new(void)
 {

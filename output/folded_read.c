@@ -1,7 +1,8 @@
 /*
  * Reads collapsed stacks. A line mostly repeats the one before it, and names repeat all over the
  * file: so the frames that two lines share are taken over as they are, and a small table from the
- * spelling of a name to its frame stands before the profile's own.
+ * spelling of a name to its frame stands before the profile's own. That table is in no near cache:
+ * names are looked up some lines after they were read, when their slots have arrived.
  */
 #include "output/folded_read.h"
 
@@ -10,6 +11,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "core/alloc.h"
@@ -20,6 +23,7 @@
 #define READ_SIZE (256 * 1024)
 #define PROBED_LINES 8192
 #define MAX_TOTAL (UINT64_C(1) << 53) /* as output/tree.h */
+#define NR_STEPS 256
 
 /* A name as spelled in the file, suffix and all, that was met before. */
 struct spelling {
@@ -34,18 +38,32 @@ struct python_place {
 	uint32_t line;
 };
 
+/* What is left to do for a line: its names that differ from those of the line before, then its end. */
+struct step {
+	const char *name; /* in the text that was read; NULL = the end */
+	size_t size;	  /* of the name; at the end, the count of the line */
+	uint64_t hash;
+	size_t depth; /* where in the stack; at the end, how many frames it has */
+};
+
 struct reader {
 	struct profile *profile;
 	const char *name;
 	struct spelling *spellings;
 	size_t nr_spellings, nr_slots; /* slots: a power of two */
+	struct step steps[NR_STEPS];
+	size_t nr_steps;
+	uint32_t *frames; /* of the line that steps are taken for */
+	size_t frames_capacity;
 	/* The line before: its text up to the count, and where in it each frame ended. */
-	char *last;
-	size_t last_size, last_capacity;
-	uint32_t *frames;
+	const char *last;
+	size_t last_size;
 	size_t *ends;
-	size_t nr_frames, frames_capacity, ends_capacity;
+	size_t nr_frames, ends_capacity;
+	char *kept; /* that text, when the next piece of the file takes its place */
+	size_t kept_capacity;
 	size_t nr_probed, nr_repeated; /* of the first stacks */
+	bool has_nul;		       /* the text that is being read */
 	uint64_t total, line, nr_good, nr_bad, first_bad, nr_fractions;
 };
 
@@ -178,20 +196,77 @@ static void grow_spellings(struct reader *r)
  * The 64-bit hash stands for the spelling. Its seed is not known to who wrote the file, so equal
  * hashes of different names are a matter of luck: one in 10^8 for a million names.
  */
-static uint32_t find_frame(struct reader *r, const char *s, size_t n)
+static uint32_t find_frame(struct reader *r, const struct step *step)
 {
-	uint64_t hash = XXH3_64bits_withSeed(s, n, (uintptr_t)r);
 	size_t at;
 
 	if (r->nr_spellings * 2 >= r->nr_slots)
 		grow_spellings(r);
-	at = hash & (r->nr_slots - 1);
+	at = step->hash & (r->nr_slots - 1);
 	for (; r->spellings[at].frame; at = (at + 1) & (r->nr_slots - 1))
-		if (r->spellings[at].hash == hash)
+		if (r->spellings[at].hash == step->hash)
 			return r->spellings[at].frame - 1;
-	r->spellings[at] = (struct spelling){ hash, make_frame(r->profile, s, n) + 1 };
+	r->spellings[at] =
+		(struct spelling){ step->hash, make_frame(r->profile, step->name, step->size) + 1 };
 	r->nr_spellings++;
 	return r->spellings[at].frame - 1;
+}
+
+/*
+ * Most files have each stack once, and looking for an equal one is in vain. Where the first lines
+ * show another kind of file, equal stacks are kept once.
+ */
+static uint32_t add_stack(struct reader *r, size_t nr_frames)
+{
+	size_t nr = r->profile->nr_stacks;
+	uint32_t id;
+
+	if (r->nr_probed >= PROBED_LINES && r->nr_repeated < PROBED_LINES / 8)
+		return profile_new_stack(r->profile, r->frames, nr_frames);
+	id = profile_stack(r->profile, r->frames, nr_frames);
+	if (r->nr_probed < PROBED_LINES) {
+		r->nr_probed++;
+		r->nr_repeated += r->profile->nr_stacks == nr;
+	}
+	return id;
+}
+
+/* To be called before the text goes away, too. */
+static void take_steps(struct reader *r)
+{
+	struct profile_sample sample = { .thread = PROFILE_NONE, .column = COLUMN_COUNT };
+
+	for (size_t i = 0; i < r->nr_steps; i++) {
+		const struct step *step = &r->steps[i];
+
+		if (step->name) {
+			if (step->depth >= r->frames_capacity)
+				r->frames = xgrow(r->frames, &r->frames_capacity, step->depth + 1,
+						  sizeof(*r->frames));
+			r->frames[step->depth] = find_frame(r, step);
+			continue;
+		}
+		sample.weight = step->size;
+		sample.stack = add_stack(r, step->depth);
+		profile_add_sample(r->profile, &sample);
+	}
+	r->nr_steps = 0;
+}
+
+static void add_step(struct reader *r, const struct step *step)
+{
+	if (r->nr_steps == NR_STEPS)
+		take_steps(r);
+	r->steps[r->nr_steps++] = *step;
+}
+
+static void add_name(struct reader *r, const char *s, size_t n, size_t depth)
+{
+	uint64_t hash = XXH3_64bits_withSeed(s, n, (uintptr_t)r);
+
+	if (r->nr_slots)
+		__builtin_prefetch(&r->spellings[hash & (r->nr_slots - 1)]);
+	add_step(r, &(struct step){ s, n, hash, depth });
 }
 
 /* How many bytes from the start are equal. */
@@ -211,7 +286,7 @@ static size_t common_prefix(const char *a, const char *b, size_t n)
 	return i;
 }
 
-/* Leaves in r->frames the frames of the stack in s. */
+/* Adds the steps of the stack in s. */
 static void split_stack(struct reader *r, const char *s, size_t n)
 {
 	size_t same = common_prefix(s, r->last, n < r->last_size ? n : r->last_size);
@@ -226,16 +301,26 @@ static void split_stack(struct reader *r, const char *s, size_t n)
 		const char *semicolon = at < n ? memchr(s + at, ';', n - at) : NULL;
 		size_t end = semicolon ? (size_t)(semicolon - s) : n;
 
-		r->frames = xgrow(r->frames, &r->frames_capacity, nr + 1, sizeof(*r->frames));
-		r->ends = xgrow(r->ends, &r->ends_capacity, nr + 1, sizeof(*r->ends));
-		r->frames[nr] = find_frame(r, s + at, end - at);
+		if (nr == r->ends_capacity)
+			r->ends = xgrow(r->ends, &r->ends_capacity, nr + 1, sizeof(*r->ends));
+		add_name(r, s + at, end - at, nr);
 		r->ends[nr++] = end;
 		at = end + 1;
 	}
 	r->nr_frames = nr;
-	r->last = xgrow(r->last, &r->last_capacity, n + 1, 1);
-	memcpy(r->last, s, n);
+	r->last = s;
 	r->last_size = n;
+}
+
+/* The text that was read goes away. */
+static void keep_last(struct reader *r)
+{
+	take_steps(r);
+	if (r->last == r->kept)
+		return;
+	r->kept = xgrow(r->kept, &r->kept_capacity, r->last_size, 1);
+	memcpy(r->kept, r->last, r->last_size);
+	r->last = r->kept;
 }
 
 /* "12" or "12.5", to the nearest whole; false when it is no number or far too large. */
@@ -262,9 +347,12 @@ static bool parse_count(const char *s, size_t n, uint64_t *ret_count, bool *ret_
 	return true;
 }
 
-/* Cuts a line in stack and count. False when it is neither a stack nor empty. */
-static bool split_line(const char *s, size_t n, size_t *ret_stack, uint64_t *ret_count,
-		       bool *ret_fraction)
+/*
+ * Cuts a line in stack and count. False when it is neither a stack nor empty. A NUL is looked for only
+ * where there may be one.
+ */
+static bool split_line(const char *s, size_t n, bool has_nul, size_t *ret_stack,
+		       uint64_t *ret_count, bool *ret_fraction)
 {
 	const char *space;
 	size_t stack;
@@ -272,7 +360,7 @@ static bool split_line(const char *s, size_t n, size_t *ret_stack, uint64_t *ret
 	while (n && (s[n - 1] == ' ' || s[n - 1] == '\t'))
 		n--;
 	space = memrchr(s, ' ', n);
-	if (!space || memchr(s, '\0', n))
+	if (!space || (has_nul && memchr(s, '\0', n)))
 		return false;
 	if (!parse_count(space + 1, (size_t)(s + n - space - 1), ret_count, ret_fraction))
 		return false;
@@ -288,28 +376,9 @@ static bool is_void(const char *s, size_t n)
 	return !n || (n >= 2 && s[0] == '#' && s[1] == ' ');
 }
 
-/*
- * Most files have each stack once, and looking for an equal one is in vain. Where the first lines
- * show another kind of file, equal stacks are kept once.
- */
-static uint32_t add_stack(struct reader *r)
-{
-	size_t nr = r->profile->nr_stacks;
-	uint32_t id;
-
-	if (r->nr_probed >= PROBED_LINES && r->nr_repeated < PROBED_LINES / 8)
-		return profile_new_stack(r->profile, r->frames, r->nr_frames);
-	id = profile_stack(r->profile, r->frames, r->nr_frames);
-	if (r->nr_probed < PROBED_LINES) {
-		r->nr_probed++;
-		r->nr_repeated += r->profile->nr_stacks == nr;
-	}
-	return id;
-}
-
 static void read_line(struct reader *r, const char *s, size_t n)
 {
-	struct profile_sample sample = { .thread = PROFILE_NONE, .column = COLUMN_COUNT };
+	uint64_t weight = 0;
 	bool fraction = false;
 	size_t stack = 0;
 
@@ -318,20 +387,19 @@ static void read_line(struct reader *r, const char *s, size_t n)
 		n--;
 	if (is_void(s, n))
 		return;
-	if (!split_line(s, n, &stack, &sample.weight, &fraction) ||
-	    r->total + sample.weight >= MAX_TOTAL) {
+	if (!split_line(s, n, r->has_nul, &stack, &weight, &fraction) ||
+	    r->total + weight >= MAX_TOTAL) {
 		if (!r->nr_bad++)
 			r->first_bad = r->line;
 		return;
 	}
 	r->nr_good++;
 	r->nr_fractions += fraction;
-	r->total += sample.weight;
-	if (!sample.weight)
+	r->total += weight;
+	if (!weight)
 		return;
 	split_stack(r, s, stack);
-	sample.stack = add_stack(r);
-	profile_add_sample(r->profile, &sample);
+	add_step(r, &(struct step){ NULL, weight, 0, r->nr_frames });
 }
 
 /* Reads every line that ends in the buffer; returns how many bytes that was. */
@@ -339,6 +407,7 @@ static size_t read_lines(struct reader *r, const char *data, size_t size)
 {
 	size_t at = 0;
 
+	r->has_nul = memchr(data, '\0', size);
 	for (;;) {
 		const char *newline = memchr(data + at, '\n', size - at);
 
@@ -367,6 +436,7 @@ static int read_all(struct reader *r, FILE *f)
 			used = newline ? (size_t)(newline - data) + 1 : size;
 		}
 		used += read_lines(r, data + used, size - used);
+		keep_last(r);
 		memmove(data, data + used, size - used);
 		size -= used;
 		if (size > LINE_MAX_SIZE) {
@@ -377,6 +447,7 @@ static int read_all(struct reader *r, FILE *f)
 	} while (got);
 	if (size)
 		read_line(r, data, size);
+	take_steps(r);
 	free(data);
 	return ferror(f) ? -EIO : 0;
 }
@@ -413,7 +484,7 @@ int folded_read(FILE *f, const char *name, struct profile **ret_profile)
 	int err = finish(&r, read_all(&r, f));
 
 	free(r.spellings);
-	free(r.last);
+	free(r.kept);
 	free(r.frames);
 	free(r.ends);
 	if (err)
@@ -441,7 +512,7 @@ bool folded_is(const char *data, size_t size)
 			return true;
 		if (n && data[n - 1] == '\r')
 			n--;
-		if (!is_void(data, n) && split_line(data, n, &stack, &count, &fraction))
+		if (!is_void(data, n) && split_line(data, n, false, &stack, &count, &fraction))
 			return true;
 		if (!newline)
 			break;
