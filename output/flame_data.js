@@ -89,6 +89,22 @@ function decodeFunctions(from) {
 	});
 }
 
+/* The function of each node: byte by byte, as the distance from its sibling's. */
+function decodeCalls(from, {nr, depth, fn}) {
+	const last = [];
+	for (let largest = functions.length, unit = 1; largest >= 1; largest /= 256, unit *= 256) {
+		const bytes = from.take(nr);
+		for (let i = 0; i < nr; i++)
+			fn[i] += bytes[i] * unit;
+	}
+	for (let i = 0; i < nr; i++) {
+		const d = depth[i];
+		if (i && d <= depth[i - 1])
+			fn[i] += last[d];
+		last[d] = fn[i];
+	}
+}
+
 function decodeTree(from, flags) {
 	const nr = from.varint();
 	const tree = {nr, depth: new Uint32Array(nr), inlined: new Uint8Array(nr), fn: new Uint32Array(nr)};
@@ -97,8 +113,7 @@ function decodeTree(from, flags) {
 		tree.depth[i] = tree.depth[i - 1] + 1 - (code >>> 1);
 		tree.inlined[i] = code & 1;
 	}
-	for (let i = 0; i < nr; i++)
-		tree.fn[i] = from.varint();
+	decodeCalls(from, tree);
 	tree.self = from.column(nr);
 	tree.samples = flags & FLAG_SAMPLES ? from.column(nr) : tree.self;
 	if (isDiff) {

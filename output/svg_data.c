@@ -30,7 +30,7 @@ enum {
 	FLAG_TIMELINE = 64,
 };
 
-enum { PIECE = 128 << 10 };
+enum { PIECE = 128 << 10, ROOM = 64 << 10 };
 
 /* Distinct strings in order of appearance; equal ones are few, so sorting finds them. */
 struct string_table {
@@ -126,50 +126,132 @@ static void add_functions(struct buffer *b, const struct tree *tree, const struc
 	free(files.list);
 }
 
-static void add_nodes(struct buffer *b, const struct tree *tree, bool samples,
-		      const struct diff *diff)
-{
-	const struct tree_node *nodes = tree->nodes;
+/* What is packed, in this order: names and tables, and the columns of the tree that are made in one walk. */
+enum { HEAD, FRAMES, FUNCTIONS, SELF, REST, NR_PARTS };
 
-	buffer_add_varint(b, tree->nr_nodes);
-	for (uint32_t i = 1; i < tree->nr_nodes; i++)
-		buffer_add_varint(b, (uint64_t)(nodes[i - 1].depth + 1 - nodes[i].depth) * 2 +
-					     nodes[i].inlined);
-	for (uint32_t i = 0; i < tree->nr_nodes; i++)
-		buffer_add_varint(b, nodes[i].function);
-	for (uint32_t i = 0; i < tree->nr_nodes; i++)
-		buffer_add_varint(b, nodes[i].self);
-	for (uint32_t i = 0; samples && i < tree->nr_nodes; i++)
-		buffer_add_varint(b, nodes[i].self_samples);
-	for (uint32_t i = 0; diff && i < tree->nr_nodes; i++)
-		buffer_add_varint(b, diff->before[i].self.value);
-	for (uint32_t i = 0; diff && samples && i < tree->nr_nodes; i++)
-		buffer_add_varint(b, diff->before[i].self.samples);
+static inline void add_number(struct buffer *b, uint64_t value)
+{
+	if (value < 0x80 && b->size < b->capacity)
+		b->data[b->size++] = (char)value;
+	else
+		buffer_add_varint(b, value);
 }
 
-static void deflate_all(const struct buffer *in, int strategy, struct buffer *out)
+static unsigned bytes_of(size_t largest)
 {
-	z_stream z = { 0 };
+	unsigned nr = 1;
+
+	while (largest >>= 8)
+		nr++;
+	return nr;
+}
+
+/*
+ * A function is written as its distance from that of the sibling before, lowest bytes of all first: high
+ * bytes are mostly small, low ones are not, and each has a code of its own when they are apart.
+ */
+static void add_nodes(struct buffer *parts, const struct tree *tree)
+{
+	const struct tree_node *nodes = tree->nodes;
+	unsigned nr_bytes = bytes_of(tree->functions.nr);
+	uint32_t *last = NULL; /* function by depth */
+	size_t depths = 0, nr = tree->nr_nodes;
+	char *bytes = buffer_reserve(&parts[FUNCTIONS], nr * nr_bytes);
+
+	buffer_add_varint(&parts[HEAD], nr);
+	buffer_reserve(&parts[FRAMES], nr);
+	buffer_reserve(&parts[SELF], nr);
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct tree_node *n = &nodes[i];
+		uint32_t above = i ? nodes[i - 1].depth + 1 : 0, distance = n->function;
+
+		if (n->depth >= depths)
+			last = xgrow(last, &depths, n->depth + 1, sizeof(*last));
+		if (n->depth < above) {
+			assert(distance >= last[n->depth]);
+			distance -= last[n->depth];
+		}
+		last[n->depth] = n->function;
+		if (i)
+			add_number(&parts[FRAMES], (uint64_t)(above - n->depth) * 2 + n->inlined);
+		for (unsigned j = 0; j < nr_bytes; j++)
+			bytes[j * nr + i] = (char)(distance >> 8 * j);
+		add_number(&parts[SELF], n->self);
+	}
+	parts[FUNCTIONS].size = nr * nr_bytes;
+	free(last);
+}
+
+static void add_rest(struct buffer *b, const struct tree *tree, bool samples,
+		     const struct diff *diff)
+{
+	for (uint32_t i = 0; samples && i < tree->nr_nodes; i++)
+		add_number(b, tree->nodes[i].self_samples);
+	for (uint32_t i = 0; diff && i < tree->nr_nodes; i++)
+		add_number(b, diff->before[i].self.value);
+	for (uint32_t i = 0; diff && samples && i < tree->nr_nodes; i++)
+		add_number(b, diff->before[i].self.samples);
+}
+
+static void make_room(z_stream *z, struct buffer *out)
+{
+	z->next_out = (Bytef *)buffer_reserve(out, ROOM);
+	z->avail_out = ROOM;
+}
+
+/* Between parts; what zlib still has of the one before goes out first. */
+static void set_strategy(z_stream *z, int strategy, struct buffer *out)
+{
 	int err;
 
-	/* -15: raw deflate, no header. Level 1 is within a tenth of level 6 here, at a third of the time. */
-	err = deflateInit2(&z, 1, Z_DEFLATED, -15, 9, strategy);
+	do {
+		make_room(z, out);
+		err = deflateParams(z, 1, strategy);
+		out->size += ROOM - z->avail_out;
+	} while (err == Z_BUF_ERROR);
 	assert(err == Z_OK);
-	z.next_in = (Bytef *)in->data;
-	for (size_t left = in->size; err != Z_STREAM_END;) {
-		size_t piece = left < (1u << 30) ? left : (1u << 30);
+}
 
-		if (!z.avail_in) {
-			z.avail_in = (uInt)piece;
-			left -= piece;
+static void deflate_part(z_stream *z, const struct buffer *in, int flush, struct buffer *out)
+{
+	size_t left = in->size;
+	int err;
+
+	z->next_in = (Bytef *)in->data;
+	z->avail_in = 0;
+	do {
+		if (!z->avail_in) {
+			z->avail_in = left < (1u << 30) ? (uInt)left : (1u << 30);
+			left -= z->avail_in;
 		}
-		z.next_out = (Bytef *)buffer_reserve(out, 1 << 16);
-		z.avail_out = 1 << 16;
-		err = deflate(&z, left ? Z_NO_FLUSH : Z_FINISH);
+		make_room(z, out);
+		err = deflate(z, left ? Z_NO_FLUSH : flush);
 		assert(err == Z_OK || err == Z_STREAM_END || err == Z_BUF_ERROR);
-		out->size += (1 << 16) - z.avail_out;
-	}
+		out->size += ROOM - z->avail_out;
+	} while (flush == Z_FINISH ? err != Z_STREAM_END : left || z->avail_in || !z->avail_out);
+}
+
+/* -15: raw deflate, no header. Level 1 is within a tenth of level 6 here, at a third of the time. */
+static void deflate_start(z_stream *z, int strategy)
+{
+	int err = deflateInit2(z, 1, Z_DEFLATED, -15, 9, strategy);
+
+	assert(err == Z_OK);
+	(void)err;
+}
+
+static size_t deflated_size(const struct buffer *in, int strategy)
+{
+	struct buffer out = { 0 };
+	z_stream z = { 0 };
+	size_t size;
+
+	deflate_start(&z, strategy);
+	deflate_part(&z, in, Z_FINISH, &out);
 	deflateEnd(&z);
+	size = out.size;
+	buffer_fini(&out);
+	return size;
 }
 
 /*
@@ -179,21 +261,32 @@ static void deflate_all(const struct buffer *in, int strategy, struct buffer *ou
 static int choose_strategy(const struct buffer *in)
 {
 	struct buffer piece = { .data = in->data + in->size / 2, .size = PIECE };
-	struct buffer with = { 0 }, without = { 0 };
-	bool repeats;
+	size_t with, without;
 
 	if (in->size < 4 * PIECE)
 		return Z_DEFAULT_STRATEGY;
-	deflate_all(&piece, Z_DEFAULT_STRATEGY, &with);
-	deflate_all(&piece, Z_RLE, &without);
-	repeats = with.size < without.size - without.size / 16;
-	buffer_fini(&with);
-	buffer_fini(&without);
-	return repeats ? Z_DEFAULT_STRATEGY : Z_RLE;
+	with = deflated_size(&piece, Z_DEFAULT_STRATEGY);
+	without = deflated_size(&piece, Z_RLE);
+	return with < without - without / 16 ? Z_DEFAULT_STRATEGY : Z_RLE;
+}
+
+static void deflate_parts(struct buffer *parts, struct buffer *out)
+{
+	z_stream z = { 0 };
+
+	deflate_start(&z, Z_DEFAULT_STRATEGY);
+	for (int i = 0; i < NR_PARTS; i++) {
+		set_strategy(&z, i == HEAD ? Z_DEFAULT_STRATEGY : choose_strategy(&parts[i]), out);
+		deflate_part(&z, &parts[i], i < NR_PARTS - 1 ? Z_NO_FLUSH : Z_FINISH, out);
+		buffer_fini(&parts[i]);
+	}
+	deflateEnd(&z);
 }
 
 static bool samples_differ(const struct tree *tree, const struct diff *diff)
 {
+	if (!diff && column_table[tree->column].counted_by == tree->column)
+		return false;
 	for (uint32_t i = 0; i < tree->nr_nodes; i++)
 		if (tree->nodes[i].self != tree->nodes[i].self_samples ||
 		    (diff && diff->before[i].self.value != diff->before[i].self.samples))
@@ -207,23 +300,23 @@ void svg_data_add(struct buffer *b, const struct tree *tree, const struct diff *
 	struct label_name *names = label_names(tree);
 	const struct column_info *column = &column_table[tree->column];
 	bool samples = samples_differ(tree, diff), times = p && timeline_data_has(tree, p);
-	struct buffer raw = { 0 }, packed = { 0 };
+	struct buffer parts[NR_PARTS] = { 0 }, packed = { 0 };
 
-	buffer_add_varint(&raw, (column->unit == UNIT_NS ? FLAG_TIME : 0) |
-					(samples ? FLAG_SAMPLES : 0) |
-					(column->unit == UNIT_BYTES ? FLAG_BYTES : 0) |
-					(column->exact ? FLAG_EXACT : 0) | (diff ? FLAG_DIFF : 0) |
-					(diff && diff->absolute ? FLAG_ABSOLUTE : 0) |
-					(times ? FLAG_TIMELINE : 0));
-	buffer_add_varint(&raw, strlen(column->events));
-	buffer_add_string(&raw, column->events);
-	add_functions(&raw, tree, names);
-	add_nodes(&raw, tree, samples, diff);
+	buffer_add_varint(&parts[HEAD],
+			  (column->unit == UNIT_NS ? FLAG_TIME : 0) | (samples ? FLAG_SAMPLES : 0) |
+				  (column->unit == UNIT_BYTES ? FLAG_BYTES : 0) |
+				  (column->exact ? FLAG_EXACT : 0) | (diff ? FLAG_DIFF : 0) |
+				  (diff && diff->absolute ? FLAG_ABSOLUTE : 0) |
+				  (times ? FLAG_TIMELINE : 0));
+	buffer_add_varint(&parts[HEAD], strlen(column->events));
+	buffer_add_string(&parts[HEAD], column->events);
+	add_functions(&parts[HEAD], tree, names);
+	add_nodes(parts, tree);
+	add_rest(&parts[REST], tree, samples, diff);
 	if (times)
-		timeline_data_add(&raw, tree, p);
+		timeline_data_add(&parts[REST], tree, p);
 	free(names);
-	deflate_all(&raw, choose_strategy(&raw), &packed);
+	deflate_parts(parts, &packed);
 	base64_add(b, packed.data, packed.size);
-	buffer_fini(&raw);
 	buffer_fini(&packed);
 }

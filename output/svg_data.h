@@ -6,7 +6,6 @@
  * base64 of a raw deflate stream of varints (LEB128) and bytes:
  *
  *	flags			1 = values are time in ns, 2 = samples are a section of their own,
- *	flags			1 = values are time in ns, 2 = samples are a section of their own,
  *				4 = values are bytes, 8 = every event was counted, 16 = a diff,
  *				32 = an absolute one, 64 = there are times
  *	what an event is: length, bytes
@@ -17,7 +16,8 @@
  *		module, file, line
  *	nr_nodes, then column by column, nodes in depth-first order:
  *	frame: (levels up from the node before, plus one) * 2 + inlined	(the root's is left out)
- *	function
+ *	function: distance from that of the sibling before, or from 0; not as varints: the lowest bytes of
+ *		all nodes, then the next, as many as nr_functions takes
  *	self
  *	samples		where flag 2 is set; else the same as self
  *	self before	where flag 16 is set
