@@ -87,9 +87,9 @@ static void scan_component(struct scan *c)
 
 		if (!c->depth && at_operator(c)) {
 			skip_operator(c);
-		} else if (strchr("<({[", ch)) {
+		} else if (ch == '<' || ch == '(' || ch == '{' || ch == '[') {
 			open_bracket(c);
-		} else if (strchr(">)}]", ch)) {
+		} else if (ch == '>' || ch == ')' || ch == '}' || ch == ']') {
 			c->depth -= c->depth && !(ch == '>' && c->s[c->at - 1] == '-');
 			c->at++;
 		} else if (!c->depth && follows(c, "::")) {

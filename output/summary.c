@@ -11,11 +11,22 @@
 #include "output/number.h"
 #include "output/tree.h"
 
+/* Most trees have no function of the kind, and need no walk. */
+static bool has_kind(const struct tree *tree, uint8_t kind)
+{
+	for (size_t i = 0; i < tree->functions.nr; i++)
+		if (tree->functions.list[i].kind == kind)
+			return true;
+	return false;
+}
+
 /* Imported stacks bring their markers as names, and no counters. */
 static void count_markers(struct summary *s, const struct tree *tree)
 {
 	uint32_t end = 0;
 
+	if (!has_kind(tree, FUNCTION_MARKER))
+		return;
 	for (uint32_t i = 0; i < tree->nr_nodes; i++) {
 		const struct tree_function *f = tree_function_of(tree, i);
 
@@ -30,6 +41,8 @@ static void count_markers(struct summary *s, const struct tree *tree)
 
 static void count_unsymbolized(struct summary *s, const struct tree *tree)
 {
+	if (!has_kind(tree, FUNCTION_UNKNOWN) && !has_kind(tree, FUNCTION_MARKER))
+		return;
 	for (uint32_t i = 0; i < tree->nr_nodes; i++) {
 		uint8_t kind = tree_function_of(tree, i)->kind;
 

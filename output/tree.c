@@ -304,8 +304,10 @@ static void build_nodes(struct builder *b)
 		const uint32_t *line = b->words + b->lines[i].line;
 
 		/* Sorted is not how lines lie in memory. */
-		if (i + AHEAD < b->nr_lines)
-			__builtin_prefetch(b->words + b->lines[i + AHEAD].line);
+		if (i + AHEAD < b->nr_lines) {
+			__builtin_prefetch(b->words + b->lines[i + AHEAD].line - 2);
+			__builtin_prefetch(b->words + b->lines[i + AHEAD].line + 4);
+		}
 		shared = last ? shared_frames(b, last, line) : 0;
 		for (; depth > shared; depth--)
 			close_node(tree, b->path[depth]);
