@@ -5,6 +5,9 @@
 #include "gpu/agent/agent.h"
 
 #include <errno.h>
+#ifdef __SANITIZE_THREAD__
+#include <pthread.h>
+#endif
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -63,10 +66,21 @@ static void unlock(void)
 	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
 }
 
+static uint32_t wanted(void)
+{
+	return __atomic_load_n(&agent.region->control, __ATOMIC_ACQUIRE);
+}
+
+/* Where there is no recorder to want anything. */
+static void want(enum gpu_control control)
+{
+	__atomic_store_n(&agent.region->control, control, __ATOMIC_RELEASE);
+}
+
 /* Does what the recorder wants. */
 static void obey(void)
 {
-	uint32_t control = __atomic_load_n(&agent.region->control, __ATOMIC_ACQUIRE);
+	uint32_t control = wanted();
 
 	if (!lock())
 		return;
@@ -82,7 +96,7 @@ static void obey(void)
 
 static void hang_up(void)
 {
-	agent.region->control = GPU_CONTROL_DETACH;
+	want(GPU_CONTROL_DETACH);
 	obey();
 	close(connection);
 	connection = -1;
@@ -125,7 +139,7 @@ static void serve(void)
 			hang_up();
 		} else if (change) {
 			obey();
-			if (agent.region->control == GPU_CONTROL_DETACH)
+			if (wanted() == GPU_CONTROL_DETACH)
 				hang_up();
 		} else if (agent.collecting) {
 			tick();
@@ -150,7 +164,7 @@ static void wait_for_recorder(int listener)
 	connection = link_accept(listener);
 	if (connection < 0)
 		return;
-	agent.region->control = GPU_CONTROL_DORMANT;
+	want(GPU_CONTROL_DORMANT);
 	if (say_hello()) {
 		close(connection);
 		connection = -1;
@@ -174,7 +188,11 @@ static void *worker(void *arg)
 /* No signal of the target's may run on our thread. */
 static int start_worker(void)
 {
+#ifdef __SANITIZE_THREAD__
+	create_fn create = (create_fn)pthread_create; /* the sanitizer's: it must see us begin */
+#else
 	create_fn create = (create_fn)image_libc_symbol("pthread_create");
+#endif
 	int (*detach)(unsigned long) = (int (*)(unsigned long))image_libc_symbol("pthread_detach");
 	sigset_t all, old;
 	unsigned long thread;
@@ -270,7 +288,7 @@ EXPORT int InitializeInjection(void)
 	int result = before ? before() : 1;
 
 	__atomic_store_n(&has_cuda, 1, __ATOMIC_RELEASE);
-	if (set_up() && agent.region->control == GPU_CONTROL_ACTIVE)
+	if (set_up() && wanted() == GPU_CONTROL_ACTIVE)
 		obey();
 	return result;
 }

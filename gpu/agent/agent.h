@@ -62,6 +62,11 @@ static inline void agent_count(enum gpu_counter counter, uint64_t n)
 	__atomic_fetch_add(&agent.region->counters[counter], n, __ATOMIC_RELAXED);
 }
 
+static inline uint64_t agent_counted(enum gpu_counter counter)
+{
+	return __atomic_load_n(&agent.region->counters[counter], __ATOMIC_RELAXED);
+}
+
 static inline void *agent_area(const struct gpu_area *area)
 {
 	return (char *)agent.region + area->offset;

@@ -76,9 +76,9 @@ static uint32_t stack_of(struct thread *t, uint32_t api_class, uint64_t ticks, c
 {
 	if (!(agent.stack_classes >> api_class & 1))
 		return 0;
-	t->counts[THREAD_LAUNCHES]++;
+	thread_count(t, THREAD_LAUNCHES, 1);
 	if (ticks < agent.stack_min_ticks) {
-		t->counts[THREAD_SHORT]++;
+		thread_count(t, THREAD_SHORT, 1);
 		return 0;
 	}
 	return launch_stack(t, frame);
@@ -126,7 +126,7 @@ static void leave(uint32_t domain, uint32_t cbid, const struct cupti_callback_da
 		lane_emit(&t->lane, &r.head);
 	}
 	if (!(t->counts[THREAD_LAUNCHES] & 1023))
-		t->counts[THREAD_CALLBACK_TICKS] += clock_ticks() - now;
+		thread_count(t, THREAD_CALLBACK_TICKS, clock_ticks() - now);
 }
 
 void calls_callback(void *user, uint32_t domain, uint32_t cbid, const struct cupti_callback_data *d)

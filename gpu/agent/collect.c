@@ -155,7 +155,7 @@ static void tell_devices(void)
 {
 	static bool told;
 
-	if (told || !agent.region->counters[GPU_COUNT_BUFFERS])
+	if (told || !agent_counted(GPU_COUNT_BUFFERS))
 		return;
 	told = true;
 	if (!cupti.activity_enable_and_dump)
@@ -324,7 +324,7 @@ static bool may_finalize(void)
 
 	return cupti.finalize &&
 	       (r->cupti_version >= CUPTI_API_FINALIZE_WITH_GRAPHS ||
-		!(r->counters[GPU_COUNT_GRAPH_NODES] + r->counters[GPU_COUNT_GRAPHS]));
+		!(agent_counted(GPU_COUNT_GRAPH_NODES) + agent_counted(GPU_COUNT_GRAPHS)));
 }
 
 /*

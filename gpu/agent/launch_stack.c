@@ -178,12 +178,12 @@ uint32_t launch_stack(struct thread *t, const void *frame)
 	same = c->nr && !from && c->frames[0].sp == regs.sp && c->pcs[0] == regs.pc &&
 	       c->frames[0].fp == regs.fp;
 	if (same && python_stack_is_same(t, generation)) {
-		t->counts[THREAD_CACHED]++;
+		thread_count(t, THREAD_CACHED, 1);
 		return c->id;
 	}
 	if (!same && (regs.sp < c->low || regs.sp >= c->high) && !stack_bounds(c, regs.sp))
 		return 0;
-	t->counts[THREAD_WALKED]++;
+	thread_count(t, THREAD_WALKED, 1);
 	if (!same)
 		walk(c, &regs, from, agent.max_frames);
 	nr = python_stack_merge(t, generation, &end);

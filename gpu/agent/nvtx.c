@@ -88,7 +88,7 @@ static struct thread *recording_thread(void)
 		return NULL;
 	t = thread_self();
 	if (t)
-		t->counts[THREAD_NVTX_CALLS]++;
+		thread_count(t, THREAD_NVTX_CALLS, 1);
 	return t;
 }
 

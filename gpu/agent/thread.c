@@ -20,14 +20,14 @@ int thread_init(void)
 	return slots ? 0 : -ENOMEM;
 }
 
-static void open_lane(struct thread *t)
+static void open_lane(struct thread *t, uint32_t tid)
 {
 	struct gpu_lane *lanes = agent_area(&agent.region->lanes);
 
 	for (uint32_t i = 1; i < AGENT_LANES - 1; i++) {
 		uint32_t nobody = 0;
 
-		if (__atomic_compare_exchange_n(&lanes[i].tid, &nobody, t->tid, false,
+		if (__atomic_compare_exchange_n(&lanes[i].tid, &nobody, tid, false,
 						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
 			lane_open(i, &t->lane);
 			return;
@@ -37,8 +37,15 @@ static void open_lane(struct thread *t)
 	lane_open(AGENT_LANES - 1, &t->lane);
 }
 
-static void release(struct thread *t)
+/*
+ * Gives the slot of a thread that is gone back. Its number goes first, and whoever took that away gives the rest:
+ * two may find the same thread gone, and the slot may be somebody else's by then.
+ */
+static void release(struct thread *t, uint32_t tid)
 {
+	if (!__atomic_compare_exchange_n(&t->tid, &tid, 0, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
+		return;
 	if (t->lane.alone)
 		__atomic_store_n(&t->lane.shared->tid, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&t->used, 0, __ATOMIC_RELEASE);
@@ -50,8 +57,8 @@ static void release_namesake(uint32_t tid)
 	uint32_t nr = __atomic_load_n(&nr_slots, __ATOMIC_ACQUIRE);
 
 	for (uint32_t i = 0; i < nr; i++)
-		if (__atomic_load_n(&slots[i].used, __ATOMIC_ACQUIRE) && slots[i].tid == tid)
-			release(&slots[i]);
+		if (__atomic_load_n(&slots[i].tid, __ATOMIC_ACQUIRE) == tid)
+			release(&slots[i], tid);
 }
 
 static struct thread *take_slot(void)
@@ -79,12 +86,13 @@ static __attribute__((noinline)) struct thread *thread_new(void)
 	t = take_slot();
 	if (!t)
 		return NULL;
-	t->tid = tid;
 	t->depth = 0;
 	t->stack.nr = 0;
 	t->stack.low = t->stack.high = 0;
 	t->stack.nr_lookups = 0;
-	open_lane(t);
+	open_lane(t, tid);
+	/* from here on it may be given back: not before it has its lane */
+	__atomic_store_n(&t->tid, tid, __ATOMIC_RELEASE);
 	agent_count(GPU_COUNT_THREADS, 1);
 	self = t;
 	return t;
@@ -101,11 +109,10 @@ void thread_reclaim(void)
 	pid_t pid = getpid();
 
 	for (uint32_t i = 0; i < nr; i++) {
-		struct thread *t = &slots[i];
+		uint32_t tid = __atomic_load_n(&slots[i].tid, __ATOMIC_ACQUIRE);
 
-		if (__atomic_load_n(&t->used, __ATOMIC_ACQUIRE) && t->tid &&
-		    syscall(SYS_tgkill, pid, t->tid, 0) && errno == ESRCH)
-			release(t);
+		if (tid && syscall(SYS_tgkill, pid, tid, 0) && errno == ESRCH)
+			release(&slots[i], tid);
 	}
 }
 

@@ -87,7 +87,7 @@ enum thread_count {
 
 struct thread {
 	uint32_t used; /* atomic: somebody's */
-	uint32_t tid;
+	uint32_t tid;  /* atomic; 0: nobody's, or somebody's who is about to say whose */
 	uint64_t counts[NR_THREAD_COUNTS]; /* of all threads that had the slot */
 	uint32_t generation; /* of the ranges: agent.generation when they were pushed */
 	struct lane lane;
@@ -96,6 +96,12 @@ struct thread {
 	struct stack_cache stack;
 	struct python_stack python;
 };
+
+/* By the thread itself; others read it (thread_publish_counts). */
+static inline void thread_count(struct thread *t, enum thread_count which, uint64_t n)
+{
+	__atomic_store_n(&t->counts[which], t->counts[which] + n, __ATOMIC_RELAXED);
+}
 
 /* Maps the slots. 0 or -ENOMEM. */
 int thread_init(void);

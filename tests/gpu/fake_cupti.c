@@ -171,7 +171,10 @@ static void on_op(const struct fake_op *op)
 
 static uint64_t tool_now(void)
 {
-	return timestamp ? timestamp() : realtime_ns();
+	uint64_t (*f)(void) =
+		__atomic_load_n(&timestamp, __ATOMIC_ACQUIRE); /* finalizing takes it away */
+
+	return f ? f() : realtime_ns();
 }
 
 static const struct fake_tool tool = { on_api, on_op, tool_now };

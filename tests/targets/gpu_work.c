@@ -74,6 +74,11 @@ static const struct {
 /* What keeps a call from being a tail call: the frames of this program are asserted. */
 static volatile int calls;
 
+static inline __attribute__((always_inline)) void called(void)
+{
+	__atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
+}
+
 static void load(void)
 {
 	void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
@@ -95,26 +100,26 @@ static void load(void)
 static NOINLINE void launch_gemm(void *stream)
 {
 	launch_kernel(gemm, 10, 1, 1, 128, 1, 1, 4096, stream, NULL, NULL);
-	calls++;
+	called();
 }
 
 static NOINLINE void launch_relu(void *stream)
 {
 	launch_kernel(relu, 2, 3, 1, 64, 2, 1, 0, stream, NULL, NULL);
-	calls++;
+	called();
 }
 
 static NOINLINE void forward(void *stream)
 {
 	launch_gemm(stream);
-	calls++;
+	called();
 }
 
 static NOINLINE void train(long n, void *stream)
 {
 	for (long i = 0; i < n; i++)
 		forward(stream);
-	calls++;
+	called();
 }
 
 static NOINLINE void mixed(long n)
@@ -129,7 +134,7 @@ static NOINLINE void mixed(long n)
 		set_memory(0x1000, 7, 6400, NULL);
 		sync_stream(NULL);
 	}
-	calls++;
+	called();
 }
 
 static NOINLINE void replay(long n)
@@ -141,7 +146,7 @@ static NOINLINE void replay(long n)
 		graph_add(graph, i % 2 ? relu : gemm, 10 + i);
 	for (long i = 0; i < n; i++)
 		graph_launch(graph, NULL);
-	calls++;
+	called();
 }
 
 static NOINLINE void allocate(long n)
@@ -152,7 +157,7 @@ static NOINLINE void allocate(long n)
 		alloc_memory(&at[i], 1 << 20);
 	for (long i = 0; i < n / 2 && i < 1024; i++)
 		free_memory(at[i], 1 << 20);
-	calls++;
+	called();
 }
 
 struct job {
@@ -188,7 +193,7 @@ static NOINLINE void deeper(long n)
 		deeper(n - 1);
 	else
 		launch_gemm(NULL);
-	calls++;
+	called();
 }
 
 static NOINLINE void peer(void)
@@ -197,7 +202,7 @@ static NOINLINE void peer(void)
 	set_device(1);
 	launch_gemm(NULL);
 	set_device(0);
-	calls++;
+	called();
 }
 
 static void profiler(void)
@@ -226,7 +231,7 @@ static NOINLINE void captured(long ms)
 	profiler_start();
 	spin(ms);
 	profiler_stop();
-	calls++;
+	called();
 }
 
 static void in_child(void)

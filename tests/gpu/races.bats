@@ -1,0 +1,44 @@
+# libsprof-gpu.so under ThreadSanitizer, with the fake driver, a fake CUPTI and a program that are built the same way.
+
+load fake.bash
+
+setup_file() {
+	local flags="-std=gnu11 -O1 -g -w -I. -D_GNU_SOURCE -fno-omit-frame-pointer -fsanitize=thread"
+	local library="-fpic -shared -fvisibility=hidden"
+
+	[ -e gpu/agent/agent.c ] || return 0
+	mkdir -p "$BATS_FILE_TMPDIR/cuda12"
+	echo 'int main(void) { return 0; }' >"$BATS_FILE_TMPDIR/empty.c"
+	gcc -fsanitize=thread -o "$BATS_FILE_TMPDIR/empty" "$BATS_FILE_TMPDIR/empty.c" 2>/dev/null &&
+		"$BATS_FILE_TMPDIR/empty" 2>/dev/null || return 0
+	gcc $flags $library -fno-stack-protector -fno-plt -ftls-model=initial-exec -Wl,-z,now,-z,nodelete \
+		-o "$BATS_FILE_TMPDIR/libsprof-gpu.so" gpu/agent/*.c
+	gcc $flags $library -Wl,-soname,libcuda.so.1 -o "$BATS_FILE_TMPDIR/libcuda.so.1" \
+		tests/gpu/fake_cuda.c tests/gpu/fake_driver.c
+	gcc $flags $library -DFAKE_VERSION=12 -Wl,-soname,libcupti.so.12 -o "$BATS_FILE_TMPDIR/cuda12/libcupti.so.12" \
+		tests/gpu/fake_cupti.c tests/gpu/fake_records.c
+	gcc $flags -no-pie -o "$BATS_FILE_TMPDIR/gpu_work" tests/targets/gpu_work.c -ldl
+}
+
+setup() {
+	fake_setup
+	# The fakes' own tables are plain: what matters is what the library does. A thread is given back when the kernel
+	# says that it is gone, which ThreadSanitizer cannot see.
+	printf '%s\n' race_top:on_api race_top:on_op race:thread_reclaim >"$BATS_TEST_TMPDIR/suppressions"
+	[ -x "$BATS_FILE_TMPDIR/gpu_work" ] || skip 'no sources, or no ThreadSanitizer that runs here (libtsan)'
+	export SPROF_GPU_LIBRARY=$BATS_FILE_TMPDIR/libsprof-gpu.so LD_LIBRARY_PATH=$BATS_FILE_TMPDIR
+	export SPROF_CUPTI=$BATS_FILE_TMPDIR/cuda12/libcupti.so.12 TSAN_OPTIONS="exitcode=66 log_path=$BATS_TEST_TMPDIR/races suppressions=$BATS_TEST_TMPDIR/suppressions"
+	WORK=$BATS_FILE_TMPDIR/gpu_work
+}
+
+no_races() {
+	! cat "$BATS_TEST_TMPDIR"/races.* 2>/dev/null
+}
+
+# The threads come last: of one whose slot is another's by then ThreadSanitizer could not know that it is gone, as the
+# kernel says so.
+@test "a storm of launching threads races with nothing" {
+	record --want=4095 -- "$WORK" launch:100 graph:3 mixed:10 peer alloc:10 threads:2000
+	no_races
+	[ "$(calls_of cuLaunchKernel)" -ge 8100 ]
+}
