@@ -1,6 +1,8 @@
 /* What a page has besides the picture: tools, a table of functions, a heat map of time. */
 
-const page = {rows: 200, sort: "self", down: true, list: []};
+const FIRST_ROWS = 100; /* more than a window shows; each costs time at every letter typed into the search */
+
+const page = {rows: FIRST_ROWS, sort: "self", down: true, list: []};
 
 function button(text, title, onClick) {
 	const b = html("button", {type: "button", title}, text);
@@ -214,7 +216,7 @@ function makeTable() {
 	aside.append(table, page.more);
 	document.body.append(aside);
 	const restart = () => {
-		page.rows = 200;
+		page.rows = FIRST_ROWS;
 		showTable();
 	};
 	listeners.mode.push(restart);

@@ -1,0 +1,62 @@
+// What a picture takes in Chromium, as the body of a test of tests/browser/page.js: prints lines of "name value", in ms
+// and MB. From what it was asked until the next frame is due; the renderer's memory as the picture came alive, and again
+// after all of it.
+const fs = process.getBuiltinModule("fs");
+const pause = ms => new Promise(resolve => setTimeout(resolve, ms));
+const read = path => {
+	try {
+		return fs.readFileSync(path, "utf8");
+	} catch (error) {
+		return "";
+	}
+};
+// Every picture is looked at in a browser of its own: the largest of the renderers below this process.
+const parentOf = pid => Number((/^PPid:\s+(\d+)/m.exec(read(`/proc/${pid}/status`)) || [])[1] || 0);
+const isOurs = pid => pid === process.pid || pid > 1 && isOurs(parentOf(pid));
+const memory = () => Math.max(...fs.readdirSync("/proc").filter(pid => /^\d+$/.test(pid) &&
+	read(`/proc/${pid}/cmdline`).includes("--type=renderer") && isOurs(Number(pid)))
+	.map(pid => Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(read(`/proc/${pid}/status`))[1]) / 1000)));
+const until = async expression => {
+	for (;;) {
+		// A page that is being left cannot be asked.
+		const value = await page.eval(expression).catch(() => null);
+		if (value)
+			return value;
+		await pause(20);
+	}
+};
+const note = (name, value) => console.log(name, Math.round(value));
+const timed = async (name, what) => note(name, await page.eval(`(async () => {
+	const begin = performance.now();
+	${what};
+	await new Promise(resolve => requestAnimationFrame(() => {
+		const channel = new MessageChannel();
+		channel.port1.onmessage = resolve;
+		channel.port2.postMessage(0);
+	}));
+	return performance.now() - begin;
+})()`));
+const type = text => `(() => {
+	const input = document.querySelector("input");
+	input.value = "${text}";
+	input.dispatchEvent(new Event("input"));
+})()`;
+
+note("memory", memory());
+for (let i = 0; i < 7; i++) {
+	await timed("zoom", `[...document.querySelectorAll(".frames g:not(.m):not(.faded)")].sort((a, b) =>
+		b.querySelector("rect").getAttribute("width") - a.querySelector("rect").getAttribute("width"))[${3 + 2 * i}]
+		.dispatchEvent(new MouseEvent("click", {bubbles: true}))`);
+	await timed("unzoom", `document.dispatchEvent(new KeyboardEvent("keydown", {key: "0", bubbles: true}))`);
+	await timed("search", type(`module_${i + 11}`));
+	await page.eval(type(""));
+}
+note("memory_after", memory());
+await page.send("Page.addScriptToEvaluateOnNewDocument", {source:
+	`document.addEventListener("sprof-ready", () => { window.readyAt = performance.now(); }, true)`});
+for (let i = 0; i < 5; i++) {
+	const origin = await page.eval("performance.timeOrigin");
+	await page.send("Page.reload");
+	note("ready", await until(`performance.timeOrigin !== ${origin} && window.readyAt`));
+	await pause(300);
+}
