@@ -172,7 +172,8 @@ picture() {
 			    for _ in range(2):
 			        for _ in range(number()):
 			            skip(number())
-			    for _ in range(number()):
+			    functions = number()
+			    for _ in range(functions):
 			        number()
 			        skip(number())
 			        [number() for _ in range(2)]
@@ -180,7 +181,9 @@ picture() {
 			        [number() for _ in range(4)]
 			    nr = number()
 			    [number() for _ in range(nr - 1)]
-			    [number() for _ in range(nr)]
+			    while functions:
+			        skip(nr)
+			        functions //= 256
 			    return sum(number() for _ in range(nr))
 			got = [total(packed) for packed in re.findall(r'<metadata class="data"[^>]*>([^<]*)<', text)]
 			assert got == sums, (got, sums)
