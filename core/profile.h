@@ -102,6 +102,18 @@ enum profile_column {
 	NR_COLUMNS
 };
 
+/*
+ * What the interpreter said of the sample's thread and its global interpreter lock. Whether one that
+ * does not hold it waits for it is on its stack: output/gil.h. On disk too.
+ */
+enum profile_gil {
+	GIL_UNKNOWN = 0,   /* no Python runs there, or nobody looked */
+	GIL_NO_THREAD = 1, /* a thread that Python knows nothing of, in a process that runs it */
+	GIL_HELD = 2,
+	GIL_NOT_HELD = 3,
+	NR_GIL
+};
+
 struct profile_sample {
 	uint64_t time_ns; /* CLOCK_MONOTONIC of the recording host; 0 = unknown */
 	uint64_t weight;  /* in the column's unit */
@@ -109,6 +121,7 @@ struct profile_sample {
 	uint32_t stack;
 	uint16_t cpu;
 	uint8_t column; /* enum profile_column */
+	uint8_t gil;	/* enum profile_gil */
 };
 
 /* What kind of code a function is: decides hue, suffix (_[k] ...) and the "kind" column. */

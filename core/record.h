@@ -118,7 +118,7 @@ enum record_type {
 	RECORD_STACKS = 6,
 	/*
 	 * nr samples, nr columns, byte size * nr columns, the columns: enum record_column, each
-	 * one number per sample
+	 * one number per sample; columns that are all 0 may be missing from the end
 	 */
 	RECORD_SAMPLES = 7,
 	/* { enum record_stat, value }: since the start; the last one counts */
@@ -145,8 +145,10 @@ enum record_column {
 	RECORD_COLUMN_CPU = 3,
 	RECORD_COLUMN_WEIGHT = 4, /* zz delta */
 	RECORD_COLUMN_COLUMN = 5, /* enum profile_column */
+	RECORD_COLUMN_GIL = 6,	  /* enum profile_gil */
 	NR_RECORD_COLUMNS
 };
+#define MIN_RECORD_COLUMNS RECORD_COLUMN_GIL /* that are never missing */
 
 /* The counters of struct profile_stats. */
 enum record_stat {

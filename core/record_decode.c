@@ -276,14 +276,15 @@ static bool decode_sample(struct decoder *d, struct cursor columns[NR_RECORD_COL
 			  struct profile_sample *delta)
 {
 	struct profile_sample sample;
-	uint64_t thread, cpu, column;
+	uint64_t thread, cpu, column, gil = GIL_UNKNOWN;
 
 	if (!cursor_get_delta(&columns[RECORD_COLUMN_TIME], &delta->time_ns) ||
 	    !cursor_get_below(&columns[RECORD_COLUMN_THREAD], d->threads.nr + 1, &thread) ||
 	    !get_id(&columns[RECORD_COLUMN_STACK], &d->stacks, &delta->stack) ||
 	    !cursor_get_below(&columns[RECORD_COLUMN_CPU], UINT16_MAX + 1, &cpu) ||
 	    !cursor_get_delta(&columns[RECORD_COLUMN_WEIGHT], &delta->weight) ||
-	    !cursor_get(&columns[RECORD_COLUMN_COLUMN], &column))
+	    !cursor_get(&columns[RECORD_COLUMN_COLUMN], &column) ||
+	    (columns[RECORD_COLUMN_GIL].at && !cursor_get(&columns[RECORD_COLUMN_GIL], &gil)))
 		return false;
 	if (delta->stack == PROFILE_NONE || column >= NR_COLUMNS)
 		return true; /* missing: nr_claimed tells */
@@ -296,6 +297,7 @@ static bool decode_sample(struct decoder *d, struct cursor columns[NR_RECORD_COL
 		.stack = delta->stack,
 		.cpu = (uint16_t)cpu,
 		.column = (uint8_t)column,
+		.gil = gil < NR_GIL ? (uint8_t)gil : GIL_UNKNOWN,
 	};
 	profile_add_sample(d->p, &sample);
 	if (sample.time_ns < d->min_time_ns)
@@ -307,12 +309,12 @@ static bool decode_sample(struct decoder *d, struct cursor columns[NR_RECORD_COL
 
 static bool decode_samples(struct decoder *d, struct cursor *c)
 {
-	struct cursor columns[NR_RECORD_COLUMNS];
+	struct cursor columns[NR_RECORD_COLUMNS] = { 0 };
 	uint64_t sizes[NR_RECORD_COLUMNS];
 	struct profile_sample delta = { 0 };
 	uint64_t nr, nr_columns;
 
-	if (!cursor_get(c, &nr) || !cursor_get(c, &nr_columns) || nr_columns < NR_RECORD_COLUMNS)
+	if (!cursor_get(c, &nr) || !cursor_get(c, &nr_columns) || nr_columns < MIN_RECORD_COLUMNS)
 		return false;
 	for (uint64_t i = 0; i < nr_columns; i++) {
 		uint64_t size;
@@ -322,7 +324,7 @@ static bool decode_samples(struct decoder *d, struct cursor *c)
 		if (i < NR_RECORD_COLUMNS)
 			sizes[i] = size;
 	}
-	for (size_t i = 0; i < NR_RECORD_COLUMNS; i++) {
+	for (size_t i = 0; i < NR_RECORD_COLUMNS && i < nr_columns; i++) {
 		if (sizes[i] > cursor_left(c))
 			return false;
 		columns[i] = (struct cursor){ .at = c->at, .end = c->at + sizes[i] };

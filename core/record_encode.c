@@ -135,6 +135,8 @@ void encoder_sample(struct encoder *e, const struct profile_sample *sample)
 	buffer_add_zigzag(&columns[RECORD_COLUMN_WEIGHT],
 			  (int64_t)(sample->weight - e->last_weight));
 	buffer_add_varint(&columns[RECORD_COLUMN_COLUMN], sample->column);
+	buffer_add_varint(&columns[RECORD_COLUMN_GIL], sample->gil);
+	e->has_gil |= sample->gil != GIL_UNKNOWN;
 	e->last_time_ns = sample->time_ns;
 	e->last_weight = sample->weight;
 	e->nr_samples++;
@@ -279,20 +281,21 @@ static void encode_pending_stacks(struct encoder *e)
 
 static void encode_pending_samples(struct encoder *e)
 {
-	size_t record;
+	size_t nr_columns = e->has_gil ? NR_RECORD_COLUMNS : MIN_RECORD_COLUMNS, record;
 
 	if (!e->nr_samples)
 		return;
 	record = begin_record(e, RECORD_SAMPLES);
 	buffer_add_varint(&e->content, e->nr_samples);
-	buffer_add_varint(&e->content, NR_RECORD_COLUMNS);
-	for (size_t i = 0; i < NR_RECORD_COLUMNS; i++)
+	buffer_add_varint(&e->content, nr_columns);
+	for (size_t i = 0; i < nr_columns; i++)
 		buffer_add_varint(&e->content, e->columns[i].size);
-	for (size_t i = 0; i < NR_RECORD_COLUMNS; i++) {
+	for (size_t i = 0; i < nr_columns; i++)
 		buffer_add(&e->content, e->columns[i].data, e->columns[i].size);
+	for (size_t i = 0; i < NR_RECORD_COLUMNS; i++)
 		e->columns[i].size = 0;
-	}
 	end_record(e, record);
+	e->has_gil = false;
 	e->nr_chunk_samples += e->nr_samples;
 	e->nr_samples = 0;
 	e->last_time_ns = e->last_weight = 0;

@@ -40,6 +40,7 @@ struct encoder {
 
 	struct buffer columns[NR_RECORD_COLUMNS]; /* pending samples */
 	uint32_t nr_samples;
+	bool has_gil; /* one of them says something of it */
 	uint64_t last_time_ns, last_weight;
 
 	struct buffer facts; /* pending */

@@ -49,6 +49,30 @@ static void recording_comes_back_as_it_was(void **state)
 	free(note);
 }
 
+/* Chunks whose samples say nothing of the GIL have no column for it. */
+static void what_is_said_of_the_gil_comes_back(void **state)
+{
+	struct recfile *w = create_recording("x.data");
+	struct sink *sink = recfile_sink(w);
+	struct profile_sample sample = { .thread = PROFILE_NONE };
+	struct profile *p;
+
+	(void)state;
+	sample.stack = sink->stack(sink, NULL, 0);
+	for (uint32_t i = 0; i < 300; i++) {
+		sample.gil = i / 100 == 1 ? (uint8_t)(i % NR_GIL) : GIL_UNKNOWN;
+		sink->sample(sink, &sample);
+		if (i % 100 == 99)
+			assert_int_equal(recfile_flush(w), 0);
+	}
+	finish(w);
+	p = read_recording("x.data", NULL);
+	assert_int_equal(p->nr_samples, 300);
+	for (uint32_t i = 0; i < 300; i++)
+		assert_int_equal(p->samples[i].gil, i / 100 == 1 ? i % NR_GIL : GIL_UNKNOWN);
+	profile_free(p);
+}
+
 static void meta_and_stats_come_back(void **state)
 {
 	struct recfile *w = create_recording("x.data");
@@ -410,6 +434,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(recording_comes_back_as_it_was),
+		cmocka_unit_test(what_is_said_of_the_gil_comes_back),
 		cmocka_unit_test(meta_and_stats_come_back),
 		cmocka_unit_test(empty_recording_is_complete),
 		cmocka_unit_test(symbols_come_back),

@@ -96,9 +96,9 @@ static void what_a_later_minor_version_adds_is_skipped(void **state)
 	       0);
 	RECORD(&content, RECORD_FRAMES, 0, 2, 1, 2);
 	RECORD(&content, RECORD_STACKS, 0, 2, 0, 1);
-	/* Two samples with a seventh column; the second one's weight counts something unknown. */
-	RECORD(&content, RECORD_SAMPLES, 2, 7, 2, 2, 2, 2, 2, 2, 3, /* sizes */
-	       20, 2, 0, 0, 0, 0, 1, 1, 10, 2, 0, 99, 'n', 'e', 'w');
+	/* Two samples with an eighth column; the second one's weight counts something unknown. */
+	RECORD(&content, RECORD_SAMPLES, 2, 8, 2, 2, 2, 2, 2, 2, 2, 3, /* sizes */
+	       20, 2, 0, 0, 0, 0, 1, 1, 10, 2, 0, 99, 99, 0, 'n', 'e', 'w');
 	RECORD(&content, RECORD_STATS, RECORD_STAT_LOST, 3, 63, 9, 100, 9);
 	chunk = (struct record_chunk){ .flags = RECORD_CHUNK_LAST,
 				       .sequence = 1,
@@ -109,6 +109,7 @@ static void what_a_later_minor_version_adds_is_skipped(void **state)
 	assert_string_equal(profile_str(p, p->meta.source), "x");
 	assert_int_equal(p->nr_samples, 1);
 	assert_int_equal(p->samples[0].weight, 5);
+	assert_int_equal(p->samples[0].gil, GIL_UNKNOWN);
 	assert_int_equal(p->stats.nr_lost, 3);
 	assert_int_equal(p->nr_stack_frames, 2);
 	assert_int_equal(p->modules[p->frames[p->stack_frames[1]].module].kind, MODULE_MARKER);
