@@ -158,6 +158,26 @@ broken:
 	return 1;
 }
 
+/*
+ * enum profile_gil (core/profile.h): does the thread hold the GIL? After py_begin(), which has found
+ * the thread's state. Whoever lets the GIL go stays its last holder.
+ */
+static __always_inline __u32 py_gil(const struct py_layout *l, const struct py_walk *w)
+{
+	__u64 at = l->runtime, gil[2] = { 0, 0 };
+
+	if (!l->gil_holder)
+		return PY_GIL_UNKNOWN;
+	if (!w->thread)
+		return PY_GIL_NO_THREAD;
+	if (l->interp_gil && (py_read(w, &at, 8, w->thread + l->thread_interp) ||
+			      py_read(w, &at, 8, at + l->interp_gil)))
+		return PY_GIL_UNKNOWN;
+	if (py_read(w, gil, 16, at + l->gil_holder))
+		return PY_GIL_UNKNOWN;
+	return gil[0] == w->thread && (__s32)gil[1] > 0 ? PY_GIL_HELD : PY_GIL_NOT_HELD;
+}
+
 /* Reads the CFrame at w->cframe: the first frame of its run, and the CFrame before it. 0 = read. */
 static __always_inline int py_read_cframe(const struct py_layout *l, const struct py_walk *w,
 					  __u64 *ret_frame, __u64 *ret_previous)

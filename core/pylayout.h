@@ -29,6 +29,14 @@ enum py_position {
 	PY_POSITION_POINTER = 2, /* address of the code unit */
 };
 
+/* enum profile_gil (core/profile.h), for those who cannot include that. */
+enum py_gil {
+	PY_GIL_UNKNOWN = 0,
+	PY_GIL_NO_THREAD = 1,
+	PY_GIL_HELD = 2,
+	PY_GIL_NOT_HELD = 3,
+};
+
 /* Where things are in one process's interpreter. The same bytes in every home. */
 struct py_layout {
 	__u64 runtime;		    /* address of _PyRuntime; 0 = no interpreter */
@@ -50,8 +58,14 @@ struct py_layout {
 	__u16 string_header; /* of a str: length, hash, state, 8 bytes each */
 	__u16 string_ascii, string_compact;
 	__u16 bytes_size, bytes_data;
-	__u8 minor; /* of CPython 3.minor */
-	__u8 pad[7];
+	__u8 minor;	    /* of CPython 3.minor */
+	__u8 free_threaded; /* the build has no GIL */
+	/*
+	 * The GIL: its last holder, and 8 bytes further an int that is 1 while it is held. In what
+	 * interp_gil of the thread's interpreter points to; 0: in _PyRuntime.
+	 */
+	__u16 gil_holder; /* 0 = not known, or there is none */
+	__u16 thread_interp, interp_gil;
 };
 _Static_assert(sizeof(struct py_layout) == 104, "no holes");
 
@@ -85,7 +99,9 @@ struct py_runs {
 	__u32 scans;		     /* only the run's end is looked for */
 	__u32 lost;		     /* a code object could not be sent */
 	__u32 nr;		     /* frames of the run in hand; 0 = there is none */
-	__u64 words[PY_RUN_WORDS];   /* they */
+	__u32 gil;		     /* enum py_gil, for those who ask py_gil() */
+	__u32 pad;
+	__u64 words[PY_RUN_WORDS]; /* they */
 };
 
 /* Is the native frame at pc, whose piece of the stack is [sp, cfa), the run in hand? */

@@ -307,6 +307,7 @@ static __always_inline void py_clear_runs(struct py_runs *r)
 {
 	r->nr = 0;
 	r->walk.broken = r->cut = 0;
+	r->gil = PY_GIL_UNKNOWN;
 	r->file = 0;
 }
 

@@ -78,6 +78,7 @@ static void sink_sample(struct source *s, const struct sample_event *e, struct k
 		.stack = known.stack,
 		.cpu = e->header.cpu,
 		.column = COLUMN_CPU,
+		.gil = e->gil < NR_GIL ? e->gil : GIL_UNKNOWN,
 	};
 
 	sample_sink_sample(&s->out, &sample, known);

@@ -55,6 +55,10 @@ static const struct python_file *file_of(struct python_files *files, const struc
 	if (file->kind == PYTHON_ELF_UNSUPPORTED)
 		log_warning("no Python frames of what runs '%s': %s; its native frames are there",
 			    code->path, why);
+	else if (file->kind == PYTHON_ELF_FOUND && !file->layout.gil_holder)
+		log_info("samples of what runs '%s' do not say who holds the GIL: %s", code->path,
+			 file->layout.free_threaded ? "it is a free-threaded build"
+						    : "where its CPython keeps that is unknown");
 	return file;
 }
 

@@ -17,6 +17,7 @@ static const struct py_layout by_minor[NR_MINORS] = {
 	{ .chain = PY_CHAIN_EVAL,
 	  .position = PY_POSITION_BYTES,
 	  .tss_key = 1392,
+	  .gil_holder = 1160,
 	  .thread_id = 176,
 	  .thread_frame = 24,
 	  .frame_previous = 24,
@@ -31,6 +32,7 @@ static const struct py_layout by_minor[NR_MINORS] = {
 	{ .chain = PY_CHAIN_EVAL,
 	  .position = PY_POSITION_BYTES,
 	  .tss_key = 584,
+	  .gil_holder = 360,
 	  .thread_id = 176,
 	  .thread_frame = 24,
 	  .frame_previous = 24,
@@ -45,6 +47,7 @@ static const struct py_layout by_minor[NR_MINORS] = {
 	{ .chain = PY_CHAIN_CFRAME1,
 	  .position = PY_POSITION_UNITS,
 	  .tss_key = 584,
+	  .gil_holder = 360,
 	  .thread_id = 176,
 	  .thread_frame = 24,
 	  .thread_cframe = 48,
@@ -61,6 +64,7 @@ static const struct py_layout by_minor[NR_MINORS] = {
 	{ .chain = PY_CHAIN_CFRAME,
 	  .position = PY_POSITION_POINTER,
 	  .tss_key = 592,
+	  .gil_holder = 368,
 	  .entry_flag = 68,
 	  .thread_id = 152,
 	  .thread_cframe = 56,
@@ -80,6 +84,9 @@ static const struct py_layout by_minor[NR_MINORS] = {
 	{ .chain = PY_CHAIN_CFRAME,
 	  .position = PY_POSITION_POINTER,
 	  .tss_key = 1544,
+	  .gil_holder = 8,
+	  .thread_interp = 16,
+	  .interp_gil = 384,
 	  .shim_owner = 3,
 	  .thread_id = 136,
 	  .thread_cframe = 56,
@@ -113,12 +120,13 @@ struct debug_words {
 	uint8_t thread_frame, thread_id;
 	uint8_t frame_previous, frame_code, frame_position, frame_owner;
 	uint8_t code_filename, code_qualname, code_linetable, code_firstline, code_first;
+	uint8_t thread_interp, interp_gil, own_gil, own_gil_locked, own_gil_holder;
 };
 
 static const struct debug_words words_by_minor[] = {
-	{ 23, 24, 29, 30, 31, 33, 35, 37, 38, 39, 43 }, /* 3.13 */
-	{ 26, 27, 32, 33, 34, 36, 40, 42, 43, 44, 48 }, /* 3.14 */
-	{ 26, 30, 40, 41, 42, 44, 48, 50, 51, 52, 56 }, /* 3.15 */
+	{ 23, 24, 29, 30, 31, 33, 35, 37, 38, 39, 43, 22, 14, 15, 17, 18 }, /* 3.13 */
+	{ 26, 27, 32, 33, 34, 36, 40, 42, 43, 44, 48, 25, 15, 16, 18, 19 }, /* 3.14 */
+	{ 26, 30, 40, 41, 42, 44, 48, 50, 51, 52, 56, 25, 15, 16, 18, 19 }, /* 3.15 */
 };
 
 #define FIRST_DEBUG_MINOR 13
@@ -141,6 +149,19 @@ static bool take(const uint64_t *debug, uint8_t word, uint16_t limit, uint16_t *
 {
 	*ret_offset = (uint16_t)debug[word];
 	return debug[word] < limit;
+}
+
+/* Where the GIL is, if all that is said of it fits together. Builds without one say where it would be. */
+static void fill_gil(struct py_layout *l, const struct debug_words *w, const uint64_t *debug)
+{
+	uint64_t holder = debug[w->own_gil_holder] - debug[w->own_gil];
+
+	if (debug[2] || holder > 64 || (holder | debug[w->interp_gil]) & 7 ||
+	    debug[w->own_gil_locked] - debug[w->own_gil_holder] != 8 ||
+	    !take(debug, w->thread_interp, 4096, &l->thread_interp) ||
+	    !take(debug, w->interp_gil, 65535, &l->interp_gil) || !l->interp_gil)
+		return;
+	l->gil_holder = (uint16_t)holder;
 }
 
 static int fill_from_debug(struct py_layout *l, unsigned int minor, const uint64_t *debug,
@@ -179,6 +200,7 @@ static int fill_from_debug(struct py_layout *l, unsigned int minor, const uint64
 		return -1;
 	}
 	l->frame_size = (l->frame_owner | 7) + 1;
+	fill_gil(l, w, debug);
 	return 0;
 }
 
@@ -195,6 +217,7 @@ int python_layout_fill(struct py_layout *ret, unsigned int minor, const uint64_t
 	}
 	l = by_minor[known - PYTHON_MIN_MINOR];
 	l.minor = (uint8_t)minor;
+	l.free_threaded = free_threaded;
 	fill_strings(&l, minor, free_threaded);
 	if (minor >= FIRST_DEBUG_MINOR && fill_from_debug(&l, minor, debug, why, why_size))
 		return -1;

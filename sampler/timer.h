@@ -40,6 +40,7 @@ struct timer_thread {
 	char comm[COMM_SIZE]; /* filled with NUL */
 	uint64_t read_ns;     /* when the name was read */
 	uint32_t last_stack;  /* of its last sample, as the sink names it; PROFILE_NONE: none */
+	uint8_t last_gil;     /* of the same: enum profile_gil */
 	UT_hash_handle hh;
 };
 

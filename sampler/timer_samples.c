@@ -162,6 +162,7 @@ static void on_queued(void *context, int kind, const void *data, size_t size)
 		.weight = e->weight_ns,
 		.cpu = e->cpu,
 		.column = s->config.clock == AGENT_CLOCK_WALL ? COLUMN_WALL : COLUMN_CPU,
+		.gil = e->gil < NR_GIL ? e->gil : GIL_UNKNOWN,
 	};
 	struct timer_thread *thread = timer_thread(p, e->tid);
 	struct known_stack stack = { .stack = thread->last_stack };
@@ -172,11 +173,14 @@ static void on_queued(void *context, int kind, const void *data, size_t size)
 	if (e->end == AGENT_END_NO_MAP || e->end == AGENT_END_STALE)
 		timer_reread(s, p, e->time_ns);
 	s->out.python_codes = p->codes;
-	if (kind != AGENT_REST)
+	if (kind == AGENT_REST)
+		sample.gil = thread->last_gil;
+	else
 		stack = kind == AGENT_SNAPSHOT ? unwound_stack(s, q) : walked_stack(s, q);
 	sample.thread = sample_sink_thread(&s->out, (uint32_t)p->maps.pid, (uint32_t)thread->outer,
 					   thread->comm);
 	sample.stack = thread->last_stack = stack.stack;
+	thread->last_gil = sample.gil;
 	p->weighed_ns += sample.weight;
 	sample_sink_sample(&s->out, &sample, stack);
 }

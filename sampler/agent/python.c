@@ -157,6 +157,7 @@ static __attribute__((noinline)) void next_run(struct agent_python *p)
 void agent_python_begin(struct agent_python *p)
 {
 	__u64 thread_pointer = 0;
+	int has_frames;
 
 	for (__u32 i = 0; i < REGION_PYTHON_PAGES; i++)
 		p->pages[i] = 0;
@@ -165,7 +166,9 @@ void agent_python_begin(struct agent_python *p)
 	p->careful = p->layout->chain == PY_CHAIN_CFRAME;
 	if (agent_syscall2(__NR_arch_prctl, ARCH_GET_FS, &thread_pointer) || !thread_pointer)
 		return;
-	if (py_begin_runs(p->layout, &p->runs, thread_pointer))
+	has_frames = py_begin_runs(p->layout, &p->runs, thread_pointer);
+	p->runs.gil = py_gil(p->layout, &p->runs.walk);
+	if (has_frames)
 		next_run(p);
 }
 

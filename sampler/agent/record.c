@@ -45,6 +45,7 @@ static struct agent_sample head_of(const struct agent_taken *t, const struct age
 		.maps_epoch = t->maps_epoch,
 		.cpu = t->cpu,
 		.python_broken = w->python ? (__u8)agent_python_broken(w->python) : 0,
+		.gil = w->python ? (__u8)w->python->runs.gil : PY_GIL_UNKNOWN,
 	};
 }
 

@@ -219,7 +219,7 @@ struct agent_sample {
 	__u32 maps_epoch;
 	__u16 cpu;
 	__u8 python_broken; /* there are Python frames that could not be read */
-	__u8 pad;
+	__u8 gil;	    /* enum py_gil */
 };
 _Static_assert(sizeof(struct agent_sample) == 40, "whole words");
 

@@ -104,7 +104,8 @@ struct sample_event {
 	__u64 key; /* of the stack record that describes it; the stack record comes once */
 	__u64 weight_ns;
 	__u32 tid;
-	__u32 pad;
+	__u8 gil; /* enum py_gil */
+	__u8 pad[3];
 	char comm[COMM_SIZE];
 };
 _Static_assert(sizeof(struct sample_event) == 56, "no holes");

@@ -218,6 +218,7 @@ __noinline int python_begin(struct walk_state *st)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	const struct py_layout *l;
+	int has_frames;
 
 	if (!st)
 		return 0;
@@ -225,7 +226,9 @@ __noinline int python_begin(struct walk_state *st)
 	py_clear_runs(&st->py);
 	if (!l || !l->runtime)
 		return 0;
-	if (py_begin_runs(l, &st->py, BPF_CORE_READ(task, thread.fsbase)))
+	has_frames = py_begin_runs(l, &st->py, BPF_CORE_READ(task, thread.fsbase));
+	st->py.gil = py_gil(l, &st->py.walk);
+	if (has_frames)
 		python_next_run(st);
 	return 0;
 }

@@ -90,7 +90,8 @@ static __always_inline int send_snapshot(struct walk_state *st, __u64 weight)
 	e->sample.key = 0;
 	e->sample.weight_ns = weight;
 	e->sample.tid = (__u32)bpf_get_current_pid_tgid();
-	e->sample.pad = 0;
+	e->sample.gil = st->py.gil;
+	__builtin_memset(e->sample.pad, 0, sizeof(e->sample.pad));
 	bpf_get_current_comm(e->sample.comm, COMM_SIZE);
 	e->exec_id = (__u32)task->self_exec_id;
 	e->nr_kernel = st->event.nr_kernel;

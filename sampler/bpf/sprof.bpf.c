@@ -143,7 +143,8 @@ static __always_inline int send_sample(struct walk_state *st, __u64 weight)
 	e->key = st->hash;
 	e->weight_ns = weight;
 	e->tid = (__u32)bpf_get_current_pid_tgid();
-	e->pad = 0;
+	e->gil = st->py.gil;
+	__builtin_memset(e->pad, 0, sizeof(e->pad));
 	bpf_get_current_comm(e->comm, COMM_SIZE);
 	bpf_ringbuf_submit(e, wakeup_flag());
 	return 1;

@@ -21,6 +21,12 @@ static void make_debug(uint64_t *debug)
 	debug[38] = 136;
 	debug[39] = 68;
 	debug[43] = 200;
+	/* the GIL: of the thread its interpreter, of that a pointer, and one of its own */
+	debug[22] = 16;
+	debug[14] = 16;
+	debug[15] = 7752;
+	debug[17] = 7768;
+	debug[18] = 7760;
 }
 
 static void debug_offsets_of_3_13_are_taken(void **state)
@@ -38,6 +44,37 @@ static void debug_offsets_of_3_13_are_taken(void **state)
 	assert_int_equal(l.code_size, 144);
 	assert_int_equal(l.object_type, 8);
 	assert_int_equal(l.minor, 13);
+}
+
+static void gil_is_found_or_not_believed(void **state)
+{
+	static const uint64_t none[PYTHON_DEBUG_WORDS];
+	static const struct {
+		unsigned int word;
+		uint64_t value;
+	} damages[] = { { 2, 1 },     { 15, 7753 }, { 15, 0 },	     { 17, 7776 },
+			{ 18, 7752 }, { 14, 0 },    { 14, 1 << 20 }, { 22, 65536 + 16 } };
+	uint64_t debug[PYTHON_DEBUG_WORDS];
+	struct py_layout l;
+	char why[200];
+
+	(void)state;
+	for (unsigned int minor = 8; minor < 13; minor++) {
+		assert_int_equal(python_layout_fill(&l, minor, none, why, sizeof(why)), 0);
+		assert_int_not_equal(l.gil_holder, 0);
+		assert_int_equal(l.interp_gil != 0, minor == 12);
+	}
+	make_debug(debug);
+	assert_int_equal(python_layout_fill(&l, 13, debug, why, sizeof(why)), 0);
+	assert_int_equal(l.thread_interp, 16);
+	assert_int_equal(l.interp_gil, 16);
+	assert_int_equal(l.gil_holder, 8);
+	for (size_t i = 0; i < sizeof(damages) / sizeof(*damages); i++) {
+		make_debug(debug);
+		debug[damages[i].word] = damages[i].value;
+		assert_int_equal(python_layout_fill(&l, 13, debug, why, sizeof(why)), 0);
+		assert_int_equal(l.gil_holder, 0);
+	}
 }
 
 static void free_threaded_objects_have_a_longer_head(void **state)
@@ -117,6 +154,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(debug_offsets_of_3_13_are_taken),
+		cmocka_unit_test(gil_is_found_or_not_believed),
 		cmocka_unit_test(free_threaded_objects_have_a_longer_head),
 		cmocka_unit_test(every_check_refuses_by_name),
 		cmocka_unit_test(old_versions_are_refused),
