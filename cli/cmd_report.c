@@ -276,7 +276,7 @@ static int report_samples(struct buffer *b, const struct report_opts *o, const s
 
 static int report_main(int argc, char **argv)
 {
-	struct report_opts o = { .key = RANKING_SELF };
+	struct report_opts o = { .key = RANKING_SELF, .tree.gil = true };
 	struct buffer b = { 0 };
 	struct terminal terminal;
 	struct view v;

@@ -23,6 +23,7 @@ enum {
 	OPTION_COMM,
 	OPTION_PID,
 	OPTION_COLLAPSE_NOISE,
+	OPTION_GIL,
 };
 
 static const struct argp_option options[] = {
@@ -45,6 +46,8 @@ static const struct argp_option options[] = {
 	{ "to", OPTION_TO, "TIME", 0, "Only what came before", 0 },
 	{ "thread", OPTION_THREAD, "TID|RE", 0, "Only these threads, by number or name", 0 },
 	{ "comm", OPTION_COMM, "RE", 0, "Only threads of such a name", 0 },
+	{ "gil", OPTION_GIL, NULL, 0,
+	  "Only samples whose thread held Python's global interpreter lock", 0 },
 	{ "pid", OPTION_PID, "PID[,PID]", 0, "Only these processes", 0 },
 	{ 0 }
 };
@@ -110,7 +113,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct filter **filter = state->input, *f;
 
-	if (key < OPTION_FOCUS || key > OPTION_COLLAPSE_NOISE)
+	if (key < OPTION_FOCUS || key > OPTION_GIL)
 		return ARGP_ERR_UNKNOWN;
 	f = *filter = *filter ? *filter : filter_new();
 	switch (key) {
@@ -125,6 +128,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_THREAD: parse_comm(filter_add_thread, f, arg, state); break;
 	case OPTION_COMM: parse_comm(filter_add_comm, f, arg, state); break;
 	case OPTION_COLLAPSE_NOISE: filter_hide_noise(f); break;
+	case OPTION_GIL: filter_hold_gil(f); break;
 	case OPTION_PID: parse_pids(f, arg, state); break;
 	}
 	return 0;

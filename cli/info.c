@@ -130,6 +130,7 @@ void info_init(struct info *info, const struct profile *p)
 {
 	*info = (struct info){ .column = column_default(p) };
 	count_columns(info, p);
+	gil_add_up(p, info->column, &info->gil);
 	for (int i = 0; i < NR_MARKERS; i++)
 		info->nr_incomplete += p->stats.nr_incomplete[i];
 	for (size_t i = 0; i < p->nr_frames; i++)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "core/profile.h"
+#include "output/gil.h"
 
 struct info_thread {
 	uint32_t thread; /* id in the profile */
@@ -31,6 +32,7 @@ struct info {
 	/* The counts of threads and modules are of samples of this column: column_default(). */
 	enum profile_column column;
 	uint64_t nr_samples; /* in it */
+	struct gil_sums gil; /* in it */
 	uint64_t nr_incomplete;
 	uint64_t nr_named_frames;
 	uint32_t nr_processes;

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "cli/info.h"
+#include "cli/info_gil.h"
 #include "core/buffer.h"
 #include "core/column.h"
 #include "core/facts.h"
@@ -304,6 +305,7 @@ void info_print_text(struct buffer *b, const struct info *info, const struct pro
 		line(b, "state", "complete");
 	add_origin(b, info, p);
 	add_samples(b, info, p);
+	info_gil_text(b, info);
 	if (info->nr_samples)
 		add_columns(b, info);
 	add_gpu_timeline(b, p);
@@ -468,6 +470,7 @@ void info_print_json(struct buffer *b, const struct info *info, const struct pro
 	json_columns(b, info);
 	json_gpu_timeline(b, p);
 	key_number(b, "gpu_processes_left_out", left_out_processes(p));
+	info_gil_json(b, info);
 	json_threads(b, info, p);
 	json_modules(b, info, p);
 	buffer_add_string(b, "\n}\n");

@@ -13,6 +13,7 @@
 
 #include "core/alloc.h"
 #include "core/profile.h"
+#include "output/gil.h"
 #include "output/naming.h"
 #include "output/noise.h"
 #include "output/pattern.h"
@@ -39,7 +40,7 @@ struct filter {
 	uint32_t *pids;
 	size_t nr_pids, pids_capacity;
 	uint64_t from_ns, to_ns;
-	bool hides_noise;
+	bool hides_noise, holds_gil;
 };
 
 struct filter *filter_new(void)
@@ -94,6 +95,11 @@ void filter_hide_noise(struct filter *f)
 	f->hides_noise = true;
 }
 
+void filter_hold_gil(struct filter *f)
+{
+	f->holds_gil = true;
+}
+
 static int add_comm(struct comm *comms, int *nr, const char *text, char *why, size_t why_size)
 {
 	int err;
@@ -142,7 +148,7 @@ void filter_set_to(struct filter *f, uint64_t to_ns)
 	f->to_ns = to_ns;
 }
 
-/* ---- samples, by thread and time */
+/* ---- samples, by thread, time and GIL */
 
 static bool fits(const struct comm *comms, int nr, const struct profile *p,
 		 const struct profile_thread *t)
@@ -186,6 +192,8 @@ static bool keep_sample(void *context, const struct profile_sample *sample)
 
 	if (s->keep_thread && (sample->thread == PROFILE_NONE || !s->keep_thread[sample->thread]))
 		return false;
+	if (s->filter->holds_gil && sample->gil != GIL_HELD)
+		return false;
 	if (!has_time_rules(s->filter))
 		return true;
 	if (sample->time_ns < s->start_ns)
@@ -198,7 +206,7 @@ static void filter_samples(const struct filter *f, struct profile *p)
 {
 	struct samples s = { .filter = f, .start_ns = p->meta.start_ns };
 
-	if (!has_thread_rules(f) && !has_time_rules(f))
+	if (!has_thread_rules(f) && !has_time_rules(f) && !f->holds_gil)
 		return;
 	if (has_thread_rules(f)) {
 		s.keep_thread = xcalloc(p->nr_threads + 1, sizeof(*s.keep_thread));
@@ -298,6 +306,10 @@ int filter_apply(const struct filter *f, struct profile *p, const char **ret_lac
 	}
 	if (has_thread_rules(f) && !has_threads(p)) {
 		*ret_lacks = "threads";
+		return -ENODATA;
+	}
+	if (f->holds_gil && p->nr_samples && !gil_is_known(p)) {
+		*ret_lacks = "samples that say who holds the GIL";
 		return -ENODATA;
 	}
 	filter_samples(f, p);

@@ -32,6 +32,9 @@ int filter_add_rule(struct filter *filter, enum filter_rule rule, const char *te
 /* Hides what noise_is() says is plumbing, as FILTER_HIDE does. */
 void filter_hide_noise(struct filter *filter);
 
+/* Only samples whose thread held Python's global interpreter lock. */
+void filter_hold_gil(struct filter *filter);
+
 /* Only threads of this number, or whose name fits; any of several. Errors as filter_add_rule(). */
 int filter_add_thread(struct filter *filter, const char *number_or_text, char *why,
 		      size_t why_size);
@@ -44,7 +47,7 @@ void filter_set_to(struct filter *filter, uint64_t to_ns);
 
 /*
  * Takes out of the profile what the rules say. 0, or, with the profile as it was, -ENODATA with what
- * it has none of in *ret_lacks ("times", "threads").
+ * it has none of in *ret_lacks ("times", "threads", ...).
  */
 int filter_apply(const struct filter *filter, struct profile *p, const char **ret_lacks);
 

@@ -49,7 +49,11 @@ void ranking_init(struct ranking *r, const struct tree *tree, enum ranking_key k
 
 		if (f->kind == FUNCTION_THREAD && !sums[i].self)
 			continue;
-		r->rows[r->nr_rows++] = (struct ranking_row){ f, sums[i] };
+		r->rows[r->nr_rows++] = (struct ranking_row){
+			.function = f,
+			.sum = sums[i],
+			.gil = tree->gil ? tree->gil[i] : (struct tree_gil){ 0 },
+		};
 	}
 	qsort(r->rows, r->nr_rows, sizeof(*r->rows),
 	      key == RANKING_SELF ? compare_self : compare_total);

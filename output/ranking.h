@@ -13,6 +13,7 @@ enum ranking_key { RANKING_SELF, RANKING_TOTAL };
 struct ranking_row {
 	const struct tree_function *function;
 	struct tree_sum sum;
+	struct tree_gil gil; /* of its self */
 };
 
 struct ranking {

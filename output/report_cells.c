@@ -41,7 +41,17 @@ static void add_names(struct buffer *b, char separator, const struct tree_functi
 	cells_add_number(b, separator, f->line);
 }
 
-static void add_heading_line(struct buffer *b, char separator, const char *by)
+static void add_gil(struct buffer *b, char separator, const struct tree_gil *gil)
+{
+	uint64_t percent = gil->known ? number_scale(gil->held, 1000000, gil->known) : 0;
+
+	if (gil->known)
+		buffer_printf(b, "%llu.%04llu", (unsigned long long)percent / 10000,
+			      (unsigned long long)percent % 10000);
+	buffer_add_char(b, separator);
+}
+
+static void add_heading_line(struct buffer *b, char separator, const char *by, bool has_gil)
 {
 	const char *const headings[] = {
 		by,
@@ -59,8 +69,11 @@ static void add_heading_line(struct buffer *b, char separator, const char *by)
 		"total_margin",
 		NULL,
 	};
+	static const char *const gil[] = { "self_gil_percent", NULL };
 
 	add_headings(b, separator, headings);
+	if (has_gil)
+		add_headings(b, separator, gil);
 	cells_end(b);
 }
 
@@ -71,13 +84,15 @@ void report_cells_write(struct buffer *b, char separator, const struct tree *tre
 	struct ranking ranking;
 
 	ranking_init(&ranking, tree, key);
-	add_heading_line(b, separator, by);
+	add_heading_line(b, separator, by, tree->gil);
 	for (uint32_t i = 0; i < ranking.nr_rows && (!max_rows || i < max_rows); i++) {
 		const struct tree_sum *sum = &ranking.rows[i].sum;
 
 		add_names(b, separator, ranking.rows[i].function);
 		add_sums(b, separator, summary, (struct sums){ sum->self, sum->self_samples });
 		add_sums(b, separator, summary, (struct sums){ sum->total, sum->total_samples });
+		if (tree->gil)
+			add_gil(b, separator, &ranking.rows[i].gil);
 		cells_end(b);
 	}
 	ranking_fini(&ranking);
@@ -89,7 +104,7 @@ void report_cells_write_tree(struct buffer *b, char separator, const struct tree
 	static const char *const place[] = { "id", "parent", "depth", NULL };
 
 	add_headings(b, separator, place);
-	add_heading_line(b, separator, by);
+	add_heading_line(b, separator, by, false);
 	for (uint32_t i = 0; i < tree->nr_nodes; i++) {
 		const struct tree_node *n = &tree->nodes[i];
 

@@ -123,6 +123,15 @@ static void add_value(struct buffer *b, const struct summary *s, const char *key
 	add_number(b, name, weight);
 }
 
+static void add_gil(struct buffer *b, const struct tree_gil *gil)
+{
+	buffer_add_string(b, ", ");
+	if (gil->known)
+		add_decimal(b, "self_gil_percent", number_scale(gil->held, 1000000, gil->known), 4);
+	else
+		buffer_add_string(b, "\"self_gil_percent\": null");
+}
+
 static void add_row(struct buffer *b, const struct summary *s, const struct ranking_row *row)
 {
 	const struct tree_function *f = row->function;
@@ -138,7 +147,6 @@ static void add_row(struct buffer *b, const struct summary *s, const struct rank
 	add_string(b, "file", f->file);
 	buffer_add_string(b, ", ");
 	add_number(b, "line", f->line);
-	buffer_add_char(b, '}');
 }
 
 void report_json_write(struct buffer *b, const struct tree *tree, const struct summary *summary,
@@ -152,6 +160,9 @@ void report_json_write(struct buffer *b, const struct tree *tree, const struct s
 	for (uint32_t i = 0; i < ranking.nr_rows && (!max_rows || i < max_rows); i++) {
 		buffer_add_string(b, i ? ",\n{" : "\n{");
 		add_row(b, summary, &ranking.rows[i]);
+		if (tree->gil)
+			add_gil(b, &ranking.rows[i].gil);
+		buffer_add_char(b, '}');
 	}
 	buffer_add_string(b, ranking.nr_rows ? "\n]\n}\n" : "]\n}\n");
 	ranking_fini(&ranking);
@@ -179,6 +190,7 @@ void report_json_write_tree(struct buffer *b, const struct tree *tree,
 			buffer_add_string(b, "null");
 		buffer_printf(b, ", \"depth\": %u, ", n->depth);
 		add_row(b, summary, &row);
+		buffer_add_char(b, '}');
 	}
 	buffer_add_string(b, "\n]\n}\n");
 }

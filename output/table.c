@@ -23,7 +23,17 @@ enum {
 	NAME_PADDED = 80, /* in a file names are whole, but the longest widens no other row */
 };
 
-enum column { SELF_PERCENT, TOTAL_PERCENT, SELF, TOTAL, SAMPLES, NAME, MODULE, NR_CELLS };
+enum column {
+	SELF_PERCENT,
+	TOTAL_PERCENT,
+	GIL_PERCENT,
+	SELF,
+	TOTAL,
+	SAMPLES,
+	NAME,
+	MODULE,
+	NR_CELLS
+};
 
 struct row {
 	struct buffer cells[NR_CELLS];
@@ -37,6 +47,7 @@ struct table {
 	struct row *rows; /* [0] is the heading */
 	uint32_t nr_rows;
 	size_t widths[NR_CELLS], bar;
+	bool has_gil;
 };
 
 static const char plus_minus[] = "\xc2\xb1";
@@ -59,6 +70,10 @@ static void fill_row(struct table *t, struct row *row, const struct ranking_row 
 
 	number_add_percent(&row->cells[SELF_PERCENT], r->sum.self, s->total);
 	number_add_percent(&row->cells[TOTAL_PERCENT], r->sum.total, s->total);
+	if (r->gil.known)
+		number_add_percent(&row->cells[GIL_PERCENT], r->gil.held, r->gil.known);
+	else if (t->has_gil)
+		buffer_add_char(&row->cells[GIL_PERCENT], '-');
 	summary_add_value(&row->cells[SELF], s, r->sum.self);
 	summary_add_value(&row->cells[TOTAL], s, r->sum.total);
 	/* Where values are counts already, the margin goes with the one that is sorted by. */
@@ -73,10 +88,12 @@ static void fill_row(struct table *t, struct row *row, const struct ranking_row 
 
 static void fill_heading(struct table *t)
 {
-	const char *headings[NR_CELLS] = { "Self%", "Total%",	      "Self",  "Total",
+	const char *headings[NR_CELLS] = { "Self%", "Total%",	      "",      "Self", "Total",
 					   "",	    t->opts->heading, "Module" };
 
 	headings[SAMPLES] = t->opts->key == RANKING_SELF ? "Self" : "Total";
+	if (t->has_gil)
+		headings[GIL_PERCENT] = "GIL%";
 	if (t->summary->info->unit == UNIT_COUNT)
 		headings[SAMPLES] = "";
 	for (int i = 0; i < NR_CELLS; i++)
@@ -193,6 +210,7 @@ static void add_row(struct table *t, const struct row *row, const struct tree_su
 		buffer_add_string(t->b, "\033[1m");
 	add_right(t, &row->cells[SELF_PERCENT], t->widths[SELF_PERCENT]);
 	add_right(t, &row->cells[TOTAL_PERCENT], t->widths[TOTAL_PERCENT]);
+	add_right(t, &row->cells[GIL_PERCENT], t->widths[GIL_PERCENT]);
 	if (color && sum)
 		buffer_add_string(t->b, "\033[34m");
 	if (sum && t->bar)
@@ -242,7 +260,9 @@ void table_add_head(struct buffer *b, const struct summary *summary)
 void table_write(struct buffer *b, const struct tree *tree, const struct summary *summary,
 		 const struct table_opts *opts)
 {
-	struct table t = { .b = b, .summary = summary, .opts = opts, .bar = BAR };
+	struct table t = {
+		.b = b, .summary = summary, .opts = opts, .bar = BAR, .has_gil = tree->gil
+	};
 	struct ranking ranking;
 	uint32_t nr;
 

@@ -339,13 +339,31 @@ static uint32_t *no_nodes(const struct profile *p)
 	return nodes;
 }
 
+/* What is known of the GIL, by function. Nothing, where no sample of the column says anything. */
+static void add_up_gil(struct tree *tree, const struct profile *p)
+{
+	for (size_t i = 0; i < p->nr_samples; i++) {
+		const struct profile_sample *s = &p->samples[i];
+		struct tree_gil *gil;
+
+		if (s->gil == GIL_UNKNOWN || s->column != tree->column ||
+		    tree->sample_nodes[i] == PROFILE_NONE)
+			continue;
+		if (!tree->gil)
+			tree->gil = xcalloc(tree->functions.nr, sizeof(*tree->gil));
+		gil = &tree->gil[tree->nodes[tree->sample_nodes[i]].function];
+		gil->known += s->weight;
+		gil->held += s->gil == GIL_HELD ? s->weight : 0;
+	}
+}
+
 int tree_new(const struct profile *p, const struct tree_opts *opts, struct tree **ret_tree)
 {
 	struct builder b = { .p = p, .tree = xcalloc(1, sizeof(*b.tree)) };
 	int err;
 
 	b.tree->column = opts->column_given ? opts->column : column_default(p);
-	b.tree->sample_nodes = opts->sample_nodes ? no_nodes(p) : NULL;
+	b.tree->sample_nodes = opts->sample_nodes || opts->gil ? no_nodes(p) : NULL;
 	b.frame_used = xcalloc(p->nr_frames + 1, sizeof(*b.frame_used));
 	b.comm_used = xcalloc(p->nr_strings + 1, sizeof(*b.comm_used));
 	if (p->nr_samples / 2 > p->nr_stacks)
@@ -359,6 +377,12 @@ int tree_new(const struct profile *p, const struct tree_opts *opts, struct tree 
 	write_lines(&b);
 	build_nodes(&b);
 	place_samples(&b);
+	if (opts->gil)
+		add_up_gil(b.tree, p);
+	if (!opts->sample_nodes) {
+		free(b.tree->sample_nodes);
+		b.tree->sample_nodes = NULL;
+	}
 out:
 	free(b.frame_used);
 	free(b.comm_used);
@@ -380,6 +404,7 @@ void tree_free(struct tree *tree)
 	tree_functions_fini(&tree->functions);
 	free(tree->nodes);
 	free(tree->sample_nodes);
+	free(tree->gil);
 	free(tree);
 }
 

@@ -30,6 +30,11 @@ struct tree_node {
 	uint64_t self_samples, total_samples; /* events, see column_info */
 };
 
+/* What is known of the GIL in a function's self; its unit is the column's. */
+struct tree_gil {
+	uint64_t known, held;
+};
+
 struct tree {
 	struct tree_functions functions;
 	struct tree_node *nodes; /* [0] is the root; there is always one */
@@ -37,6 +42,8 @@ struct tree {
 	enum profile_column column;
 	/* If asked for: by sample of the profile the node it is self of, PROFILE_NONE = not here. */
 	uint32_t *sample_nodes;
+	/* If asked for, by function; NULL: no sample says anything of it. */
+	struct tree_gil *gil;
 };
 
 struct tree_opts {
@@ -44,6 +51,7 @@ struct tree_opts {
 	bool column_given;    /* else column_default() */
 	enum profile_column column;
 	bool sample_nodes; /* keep which sample went where */
+	bool gil;	   /* add up what is known of the GIL */
 };
 
 /* Sums over all nodes of a function; where it calls itself, its inner calls are not added twice. */
