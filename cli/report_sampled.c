@@ -8,6 +8,7 @@
 #include "core/buffer.h"
 #include "core/column.h"
 #include "core/log.h"
+#include "output/gc_times.h"
 #include "output/hints.h"
 #include "output/importer.h"
 #include "output/operators.h"
@@ -18,7 +19,7 @@
 
 enum { MAX_RULES_SIZE = 1 << 20 /* bytes */ };
 
-enum { OPTION_PSTATS = 0x900, OPTION_SPLIT, OPTION_PHASES, OPTION_HINTS };
+enum { OPTION_PSTATS = 0x900, OPTION_SPLIT, OPTION_PHASES, OPTION_HINTS, OPTION_GC };
 
 static const struct argp_option options[] = {
 	{ "pstats", OPTION_PSTATS, NULL, 0,
@@ -31,6 +32,8 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "hints", OPTION_HINTS, NULL, 0,
 	  "What is wrong, where the samples prove it: waiting for data, for the GPU, ...", 0 },
+	{ "gc", OPTION_GC, NULL, 0,
+	  "Time in Python's garbage collector, by the line that had it run", 0 },
 	{ 0 }
 };
 
@@ -54,6 +57,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		set_table(what, SAMPLED_PHASES, state);
 		return 0;
 	case OPTION_HINTS: set_table(what, SAMPLED_HINTS, state); return 0;
+	case OPTION_GC: set_table(what, SAMPLED_GC, state); return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }
@@ -160,6 +164,28 @@ static int write_hints(struct buffer *b, const struct view *v,
 	return 0;
 }
 
+static int write_gc(struct buffer *b, const struct view *v, const struct report_sampled_opts *opts)
+{
+	const struct gc_times_opts how = { .json = opts->json, .max_rows = opts->max_rows };
+	struct gc_times times;
+	int err = 0;
+
+	gc_times_init(&times, v->profile, v->summary.column);
+	if (times.is_stripped)
+		log_warning("a Python in '%s' is stripped: most of its collections are not seen",
+			    opts->name);
+	if (times.nr_rows) {
+		gc_times_write(b, &times, v->profile, &v->summary, &how);
+	} else {
+		log_error(0, "show garbage collection in '%s': no sample was taken in it",
+			  opts->name);
+		log_hint("the collector is known by the names of CPython's functions");
+		err = -ENODATA;
+	}
+	gc_times_fini(&times);
+	return err;
+}
+
 int report_sampled_write(struct buffer *b, const struct report_sampled *what, const struct view *v,
 			 const struct report_sampled_opts *opts)
 {
@@ -169,6 +195,7 @@ int report_sampled_write(struct buffer *b, const struct report_sampled *what, co
 	case SAMPLED_PHASES: return write_phases(b, what->rules, v, opts);
 	case SAMPLED_OPERATORS: return write_operators(b, v, opts);
 	case SAMPLED_HINTS: return write_hints(b, v, opts);
+	case SAMPLED_GC: return write_gc(b, v, opts);
 	case SAMPLED_NONE: break;
 	}
 	return 0;

@@ -21,6 +21,7 @@ enum report_sampled_table {
 	SAMPLED_PHASES,
 	SAMPLED_OPERATORS,
 	SAMPLED_HINTS,
+	SAMPLED_GC,
 };
 
 struct report_sampled {

@@ -5,23 +5,16 @@
 #include <string.h>
 
 #include "core/alloc.h"
-
-/* and its clones: take_gil.constprop.0 */
-static bool is_or_clone_of(const char *name, const char *function)
-{
-	size_t length = strlen(function);
-
-	return !strncmp(name, function, length) && (!name[length] || name[length] == '.');
-}
+#include "output/cpython.h"
 
 static bool is_take_gil(const char *name)
 {
-	return is_or_clone_of(name, "take_gil");
+	return cpython_is(name, "take_gil");
 }
 
 static bool is_drop_gil(const char *name)
 {
-	return is_or_clone_of(name, "drop_gil");
+	return cpython_is(name, "drop_gil");
 }
 
 /* Who lets the GIL go to do something without it. */
@@ -33,15 +26,6 @@ static bool is_save_thread(const char *name)
 static bool is_timed_wait(const char *name)
 {
 	return strstr(name, "pthread_cond_timedwait") || strstr(name, "pthread_cond_clockwait");
-}
-
-static bool is_interpreter(const struct profile *p, const struct profile_frame *frame)
-{
-	const char *path = profile_str(p, p->modules[frame->module].path);
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-
-	return p->modules[frame->module].kind == MODULE_ELF &&
-	       (!strncmp(name, "python", 6) || !strncmp(name, "libpython", 9));
 }
 
 static bool is_named(const struct profile *p, const struct profile_frame *frame,
@@ -67,7 +51,7 @@ static bool stack_waits(const struct profile *p, const struct profile_stack *sta
 
 		if (is_named(p, frame, is_take_gil))
 			return true;
-		if (caller && is_interpreter(p, caller) && is_named(p, frame, is_timed_wait))
+		if (caller && cpython_has_frame(p, caller) && is_named(p, frame, is_timed_wait))
 			return true;
 		drops = drops || is_named(p, frame, is_drop_gil);
 		saves = saves || is_named(p, frame, is_save_thread);

@@ -50,7 +50,7 @@ const struct hint_mark hint_marks[] = {
 	{ COMPILE, "^" ANY_SCOPE
 		   "_?compile[a-z_]* \\((convert_frame|compile_fx|compiler|async_compile)\\.py:" },
 	{ COMPILE, "^nvrtcCompileProgram" },
-	{ GC, "^(gc_collect_(main|generations|with_callback|region)|_?PyGC_Collect)\\b" },
+	{ GC, "^(gc_collect_(main|generations|with_callback|region)|_?PyGC_Collect|_Py_RunGC)\\b" },
 	{ 0, NULL },
 };
 
