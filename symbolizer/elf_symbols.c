@@ -16,7 +16,8 @@
 #define NO_SYMBOL UINT32_MAX
 #define RANK_LABEL 0x10u
 #define RANK_LOCAL 0x08u
-#define NESTING_MAX 64 /* symbols nest two or three deep; a hostile table nests them all */
+#define RANK_REPEATED 0x20u /* a local label, and not the only one of its name */
+#define NESTING_MAX 64	    /* symbols nest two or three deep; a hostile table nests them all */
 
 struct symbol {
 	uint64_t start, end; /* start == end: no size */
@@ -24,7 +25,6 @@ struct symbol {
 	const char *name;
 	uint32_t enclosing; /* nearest earlier symbol whose end lies beyond our start */
 	uint32_t rank;	    /* lower is the better name */
-	bool repeated;	    /* a local label, and not the only one of its name */
 };
 
 struct elf_symbols {
@@ -130,8 +130,10 @@ static void find_repeated_labels(struct elf_symbols *t)
 	if (nr)
 		qsort(labels, nr, sizeof(*labels), compare_names);
 	for (size_t i = 1; i < nr; i++) {
-		if (!compare_names(&labels[i - 1], &labels[i]))
-			labels[i - 1]->repeated = labels[i]->repeated = true;
+		if (compare_names(&labels[i - 1], &labels[i]))
+			continue;
+		labels[i - 1]->rank |= RANK_REPEATED;
+		labels[i]->rank |= RANK_REPEATED;
 	}
 	free(labels);
 }
@@ -145,8 +147,8 @@ static void drop_repeated_labels(struct elf_symbols *t)
 	for (size_t i = 0; i < t->nr; i++) {
 		const struct symbol *last = kept ? &t->symbols[kept - 1] : NULL;
 
-		if (t->symbols[i].repeated && last && !last->repeated && last->start == last->end &&
-		    last->limit == t->symbols[i].limit)
+		if ((t->symbols[i].rank & RANK_REPEATED) && last && !(last->rank & RANK_REPEATED) &&
+		    last->start == last->end && last->limit == t->symbols[i].limit)
 			continue;
 		t->symbols[kept++] = t->symbols[i];
 	}
@@ -201,7 +203,6 @@ static void add_symbols(struct elf_symbols *t, struct elf_image *image, const ui
 		s->limit = section_end(image, sym.st_shndx);
 		s->name = name;
 		s->rank = symbol_rank(&sym, name);
-		s->repeated = false;
 	}
 }
 
