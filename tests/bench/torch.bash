@@ -1,0 +1,81 @@
+# What sprof adds to brief steps of training with PyTorch, attached and not in turns, in one process: what differs between
+# processes (where things lie in memory) is the same for all. "again" is not attached either: the noise.
+bench_torch() {
+	local contender recorder steps=2000 cpu wall round before stats
+	title "PyTorch, brief steps on one CPU thread"
+	if ! python3 -c 'import torch' 2>/dev/null; then
+		echo "  left out: python3 has no torch (pip install torch, and PATH=VENV/bin:\$PATH)"
+		return
+	fi
+	echo "  torch $(python3 -c 'import torch; print(torch.__version__)')"
+	stats=$(sysctl -n kernel.bpf_stats_enabled)
+	sysctl -qw kernel.bpf_stats_enabled=1
+	coproc torch { exec python3 tests/targets/torch_steps.py; }
+	local program=$torch_PID from=${torch[0]} to=${torch[1]}
+	background=$program
+	read -r _ <&"$from"
+	for round in $(seq $((16 * ROUNDS))); do
+		# the other way round in every second round: what drifts adds to neither
+		for contender in $([ $((round % 2)) = 1 ] && echo bare 99 again 997 || echo 997 again 99 bare); do
+			recorder=
+			case $contender in
+			[0-9]*)
+				"$SPROF" record -q -F "$contender" -o "$work/data" -p "$program" &
+				recorder=$!
+				background="$program $recorder"
+				settle "$recorder"
+				# what is seen for the first time is copied in the sample: names, stacks
+				echo "$steps" >&"$to"
+				read -r _ <&"$from"
+				;;
+			esac
+			[ -z "$recorder" ] || before=$(program_ns "$recorder")
+			echo "$steps" >&"$to"
+			read -r cpu wall <&"$from"
+			[ -z "$recorder" ] ||
+				note "torch.$contender.program" "$(calc "100 * ($(program_ns "$recorder") - $before) / $cpu")"
+			note "torch.$contender.cpu" "$cpu"
+			note "torch.$contender.wall" "$wall"
+			[ -z "$recorder" ] || end "$recorder"
+			background=$program
+		done
+	done
+	end "$program"
+	background=
+	sysctl -qw kernel.bpf_stats_enabled="$stats"
+	row "a step" "$(calc "$(median torch.bare.cpu) / $steps / 1000")" "us CPU"
+	for contender in 99 997; do
+		row "$contender: in the BPF program" "$(median "torch.$contender.program")" "% of CPU"
+	done
+	for contender in again 99 997; do
+		row "$contender: CPU time, least of each" "$(calc "$(least "torch.$contender.cpu") / $(least torch.bare.cpu)")" x
+		row "$contender: CPU time" "$(paired "torch.$contender.cpu" / torch.bare.cpu)" "x +- $(spread "torch.$contender.cpu" torch.bare.cpu)"
+		row "$contender: wall time" "$(paired "torch.$contender.wall" / torch.bare.wall)" "x +- $(spread "torch.$contender.wall" torch.bare.wall)"
+	done
+}
+
+# What a busy machine adds is never less than nothing: the least of many rounds has least of it.
+least() { # contender
+	sort -n "$work/$1" | head -1
+}
+
+program_ns() { # recorder: the run time of its BPF program so far
+	awk '/^run_time_ns:/ && $2 > most { most = $2 } END { print most + 0 }' /proc/"$1"/fdinfo/*
+}
+
+# Waits until the recorder has attached and has little to do.
+settle() { # recorder
+	local before=0 now=0
+	for _ in $(seq 20); do
+		sleep 0.2
+		before=$now now=$(cpu_ns "$1")
+		[ "$before" = 0 ] || [ $((now - before)) -gt 5000000 ] || return 0
+	done
+}
+
+# How far the median of the ratios of two contenders may be off, with 95% confidence: 1.96 of its standard errors, by the
+# distance of the quartiles of the rounds.
+spread() { # a, b
+	paste "$work/$1" "$work/$2" | awk '{ print $1 / $2 }' | sort -n |
+		awk '{ v[NR] = $1 } END { printf "%.4f", 1.96 * 1.2533 * (v[int(0.75 * (NR - 1)) + 1] - v[int(0.25 * (NR - 1)) + 1]) / 1.349 / sqrt(NR) }'
+}
