@@ -159,6 +159,10 @@ static void on_op(const struct fake_op *op)
 		seen.start = seen.end = 0;
 	if (buffer && buffer_used + fake_record_size(op->kind) > buffer_size)
 		hand_over();
+	if (!requested) { /* handing over gave the lock up */
+		pthread_mutex_unlock(&lock);
+		return;
+	}
 	if (!buffer) {
 		size_t max = 0;
 
