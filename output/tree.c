@@ -171,13 +171,14 @@ static uint32_t *write_codes(const struct builder *b, const struct profile_stack
 			     uint32_t *at)
 {
 	const struct tree_functions *t = &b->tree->functions;
-	const uint32_t *frames = b->p->stack_frames + s->first_frame;
 	uint32_t roots = comm == PROFILE_NONE ? UINT32_MAX : nr_roots(b->p, s);
 
 	for (uint32_t i = 0; i < s->nr_frames; i++) {
+		uint32_t frame = b->p->stack_frames[s->first_frame + i];
+
 		if (i == roots)
 			*at++ = t->comms[comm];
-		for (size_t j = t->first[frames[i]]; j < t->first[frames[i] + 1]; j++)
+		for (size_t j = t->first[frame]; j < t->first[frame + 1]; j++)
 			*at++ = t->codes[j];
 	}
 	if (roots == s->nr_frames)

@@ -455,6 +455,26 @@ static void no_samples_are_a_root_alone(void **state)
 	profile_free(p);
 }
 
+static void samples_without_frames_are_their_thread_alone(void **state)
+{
+	struct profile *p = profile_new();
+	struct tree *tree;
+
+	(void)state;
+	profile_add_sample(p,
+			   &(struct profile_sample){
+				   .weight = 7,
+				   .thread = profile_thread(p, 1, 1, profile_string(p, "app", 3)),
+				   .stack = profile_stack(p, NULL, 0),
+				   .column = COLUMN_COUNT,
+			   });
+	tree = tree_of(p);
+	assert_int_equal(tree->nr_nodes, 2);
+	assert_int_equal(tree->nodes[1].total, 7);
+	tree_free(tree);
+	profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -468,6 +488,7 @@ int main(void)
 		cmocka_unit_test(a_stack_of_a_million_frames_is_a_tree),
 		cmocka_unit_test(sums_that_a_script_cannot_hold_are_refused),
 		cmocka_unit_test(no_samples_are_a_root_alone),
+		cmocka_unit_test(samples_without_frames_are_their_thread_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
