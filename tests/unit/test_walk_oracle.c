@@ -33,6 +33,7 @@ struct judge {
 	unsigned int nr, nr_frames, nr_different;
 	unsigned int nr_complete; /* by the offline unwinder */
 	unsigned int nr_stuck;	  /* nobody got on: crti.o's _init and the like have no CFI */
+	unsigned int nr_said;
 	unsigned int nr_dwarf;	  /* the rows needed libunwind at some frame */
 	unsigned int nr_unjudged; /* libunwind met code without CFI; the same as far as it got */
 };
@@ -142,7 +143,14 @@ static void compare(struct judge *j)
 	j->nr++;
 	j->nr_frames += (unsigned int)rows.nr;
 	j->nr_complete += result.marker < 0;
-	j->nr_stuck += result.marker == MARKER_NO_RULE && libunwind.status == WALK_NO_RULE;
+	if (result.marker >= 0 && libunwind.status != WALK_END) {
+		j->nr_stuck++;
+		if (result.marker != MARKER_NO_RULE && j->nr_said++ < 3) {
+			print_message("%s: marker %d where libunwind has %d:\n", j->name,
+				      result.marker, libunwind.status);
+			print_answer(j, &offline);
+		}
+	}
 	j->nr_dwarf += rows.status == WALK_NEED_DWARF;
 	j->nr_unjudged += libunwind.status == WALK_NO_RULE;
 	if (agrees(&rows, &libunwind) && agrees(&offline, &libunwind))
