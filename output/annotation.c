@@ -13,6 +13,7 @@
 #include "core/column.h"
 #include "core/intern.h"
 #include "output/naming.h"
+#include "output/stack_sums.h"
 
 enum {
 	LEVELS_MAX = 32,	/* what is inlined deeper is counted at the deepest */
@@ -172,20 +173,13 @@ static void add_stack(struct adder *a, uint32_t stack, uint64_t weight, uint64_t
 static void add_samples(struct adder *a, enum profile_column column)
 {
 	const struct profile *p = a->p;
-	uint64_t *weights = xcalloc(p->nr_stacks + 1, sizeof(*weights));
-	uint64_t *samples = xcalloc(p->nr_stacks + 1, sizeof(*samples));
+	struct stack_sums sums;
 
-	for (size_t i = 0; i < p->nr_samples; i++) {
-		const struct profile_sample *s = &p->samples[i];
-
-		weights[s->stack] += s->column == column ? s->weight : 0;
-		samples[s->stack] += column_events(column, s);
-	}
+	stack_sums_init(&sums, p, column);
 	for (uint32_t i = 0; i < p->nr_stacks; i++)
-		if (weights[i] || samples[i])
-			add_stack(a, i, weights[i], samples[i]);
-	free(weights);
-	free(samples);
+		if (sums.weights[i] || sums.samples[i])
+			add_stack(a, i, sums.weights[i], sums.samples[i]);
+	stack_sums_fini(&sums);
 }
 
 /* ---- the result */

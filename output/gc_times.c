@@ -12,6 +12,7 @@
 #include "output/cpython.h"
 #include "output/grid.h"
 #include "output/report_json.h"
+#include "output/stack_sums.h"
 #include "output/summary.h"
 #include "output/table.h"
 
@@ -137,25 +138,18 @@ static int by_value(const void *a, const void *b)
 
 void gc_times_init(struct gc_times *times, const struct profile *p, enum profile_column column)
 {
-	uint64_t *values = xcalloc(p->nr_stacks + 1, sizeof(*values));
-	uint64_t *events = xcalloc(p->nr_stacks + 1, sizeof(*events));
+	struct stack_sums sums;
 	struct adder a = { .p = p, .times = times };
 
 	*times = (struct gc_times){ 0 };
-	for (size_t i = 0; i < p->nr_samples; i++) {
-		const struct profile_sample *s = &p->samples[i];
-
-		values[s->stack] += s->column == column ? s->weight : 0;
-		events[s->stack] += column_events(column, s);
-	}
+	stack_sums_init(&sums, p, column);
 	for (size_t i = 0; i < p->nr_stacks; i++)
-		if (values[i] || events[i])
-			add_stack(&a, &p->stacks[i], values[i], events[i]);
+		if (sums.weights[i] || sums.samples[i])
+			add_stack(&a, &p->stacks[i], sums.weights[i], sums.samples[i]);
 	if (times->nr_rows)
 		qsort(times->rows, times->nr_rows, sizeof(*times->rows), by_value);
 	intern_fini(&a.index);
-	free(values);
-	free(events);
+	stack_sums_fini(&sums);
 }
 
 void gc_times_fini(struct gc_times *times)

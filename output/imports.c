@@ -1,5 +1,6 @@
 /* Adds up a profile by imported module. */
 #include "output/imports.h"
+#include "output/stack_sums.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,8 +92,7 @@ static void add_stack(struct adder *a, const struct profile_stack *s, uint64_t w
 
 void imports_init(struct imports *im, const struct profile *p, enum profile_column column)
 {
-	uint64_t *weights = xcalloc(p->nr_stacks + 1, sizeof(*weights));
-	uint64_t *samples = xcalloc(p->nr_stacks + 1, sizeof(*samples));
+	struct stack_sums sums;
 	struct adder a = { .p = p, .im = im };
 
 	*im = (struct imports){ 0 };
@@ -100,19 +100,13 @@ void imports_init(struct imports *im, const struct profile *p, enum profile_colu
 	a.roles = xcalloc(p->nr_functions + 1, sizeof(*a.roles));
 	for (size_t i = 0; i < p->nr_functions; i++)
 		a.roles[i] = (uint8_t)role_of(p, &p->functions[i]);
-	for (size_t i = 0; i < p->nr_samples; i++) {
-		const struct profile_sample *s = &p->samples[i];
-
-		weights[s->stack] += s->column == column ? s->weight : 0;
-		samples[s->stack] += column_events(column, s);
-	}
+	stack_sums_init(&sums, p, column);
 	for (size_t i = 0; i < p->nr_stacks; i++)
-		if (weights[i] || samples[i])
-			add_stack(&a, &p->stacks[i], weights[i], samples[i]);
+		if (sums.weights[i] || sums.samples[i])
+			add_stack(&a, &p->stacks[i], sums.weights[i], sums.samples[i]);
 	intern_fini(&a.index);
 	free(a.roles);
-	free(weights);
-	free(samples);
+	stack_sums_fini(&sums);
 }
 
 void imports_fini(struct imports *im)

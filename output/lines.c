@@ -12,6 +12,7 @@
 #include "core/column.h"
 #include "output/label.h"
 #include "output/python_name.h"
+#include "output/stack_sums.h"
 
 /* A location: a function at a line. */
 struct place {
@@ -202,26 +203,19 @@ static uint64_t add_stack(struct adder *a, uint32_t stack, uint64_t weight, uint
 static void add_samples(struct adder *a, struct lines *l, enum profile_column column)
 {
 	const struct profile *p = a->p;
-	uint64_t *weights = xcalloc(p->nr_stacks + 1, sizeof(*weights));
-	uint64_t *samples = xcalloc(p->nr_stacks + 1, sizeof(*samples));
+	struct stack_sums sums;
 
 	a->row_stamp = xcalloc(a->nr_rows + 1, sizeof(*a->row_stamp));
 	a->function_stamp = xcalloc(a->nr_functions + 1, sizeof(*a->function_stamp));
-	for (size_t i = 0; i < p->nr_samples; i++) {
-		const struct profile_sample *s = &p->samples[i];
-
-		weights[s->stack] += s->column == column ? s->weight : 0;
-		samples[s->stack] += column_events(column, s);
-	}
+	stack_sums_init(&sums, p, column);
 	for (uint32_t i = 0; i < p->nr_stacks; i++) {
-		if (!weights[i] && !samples[i])
+		if (!sums.weights[i] && !sums.samples[i])
 			continue;
-		l->total += weights[i];
-		l->total_samples += samples[i];
-		l->without += add_stack(a, i, weights[i], samples[i]);
+		l->total += sums.weights[i];
+		l->total_samples += sums.samples[i];
+		l->without += add_stack(a, i, sums.weights[i], sums.samples[i]);
 	}
-	free(weights);
-	free(samples);
+	stack_sums_fini(&sums);
 }
 
 /* ---- the result */
