@@ -277,6 +277,14 @@ int inject_halt(struct inject *i)
 	return take_back(i, &ours);
 }
 
+int inject_run_on(struct inject *i)
+{
+	int err = inject_thread_continue(&i->thread);
+
+	i->runs = !err;
+	return err;
+}
+
 int inject_resume(struct inject *i)
 {
 	bool ours = false;

@@ -80,6 +80,8 @@ int inject_calls(struct inject *inject, struct inject_call *calls, unsigned int 
 		 unsigned int limit_ms);
 /* Stops the thread wherever it is in our code: what it has not begun to do it does no more. 0, or -errno. */
 int inject_halt(struct inject *inject);
+/* After that: lets it run on where it stands. 0, or -errno. */
+int inject_run_on(struct inject *inject);
 /* Goes on waiting for the one call that inject_calls() has given up; as that. */
 int inject_await(struct inject *inject, struct inject_call *call, unsigned int limit_ms);
 /*

@@ -26,6 +26,7 @@
 #define LOCK_DEPTH 2048u /* of stack, before the loader has done anything but ask for its lock */
 #define RETRY_NS 1000000
 #define NS_PER_MS 1000000ull
+#define ERESTARTSYS 512 /* include/linux/errno.h */
 
 struct loading {
 	const char *path;
@@ -127,6 +128,28 @@ static bool waits_for_lock(const struct inject *i, const struct loading *l)
 	       nr == SYS_futex && a[6] < l->stack_top && l->stack_top - a[6] < LOCK_DEPTH;
 }
 
+/*
+ * Stops a thread that waits for a lock for good. May it be taken out of there? Only while it is not woken: a thread
+ * that was given the lock, or the one wake-up that went with its release, and left with it would keep all others
+ * waiting for ever. 0; -EAGAIN: it was woken and runs on; or -errno.
+ */
+static int stop_waiting(struct inject *i, const struct loading *l)
+{
+	struct user_regs_struct r;
+	int err = inject_halt(i);
+
+	if (!err)
+		err = inject_thread_regs(inject_thread(i), &r);
+	if (err)
+		return err;
+	/* Broken off by our stop. futex(2) returns 0 to who was woken, whatever else came. */
+	if (r.orig_rax == SYS_futex && (int64_t)r.rax == -ERESTARTSYS && r.rsp < l->stack_top &&
+	    l->stack_top - r.rsp < LOCK_DEPTH)
+		return 0;
+	err = inject_run_on(i);
+	return err ? err : -EAGAIN;
+}
+
 /* The call was begun and has not returned within the watchdog's time. */
 static int outwait(struct inject *i, struct loading *l, struct inject_call *call)
 {
@@ -134,10 +157,12 @@ static int outwait(struct inject *i, struct loading *l, struct inject_call *call
 	int err;
 
 	do {
-		if (waits_for_lock(i, l))
+		err = waits_for_lock(i, l) ? stop_waiting(i, l) : -EAGAIN;
+		if (!err)
 			return inject_refuse(l->reason, -EBUSY, "try again",
 					     "its loader is locked by another thread");
-		err = inject_await(i, call, WATCH_MS);
+		if (err == -EAGAIN)
+			err = inject_await(i, call, WATCH_MS);
 	} while (err == -ETIMEDOUT && monotonic_ns() < until);
 	if (err == -ETIMEDOUT) {
 		inject_abandon(i);
