@@ -53,6 +53,8 @@ struct agent_walk {
 	__u64 low, high;	     /* memory known to be readable */
 	__u64 *frames;		     /* of the scratch */
 	__u64 *known;		     /* agent_region.known */
+	struct agent_path *path;     /* in our hands, or NULL */
+	struct agent_step *fresh;    /* of the scratch */
 	struct agent_python *python; /* NULL: no Python runs in this process */
 };
 

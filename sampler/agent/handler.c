@@ -11,7 +11,7 @@
 #define SERVED_AT_ONCE 64
 #define SYSCALL_PC_REG 2     /* rcx: the syscall instruction puts the return address there, */
 #define SYSCALL_FLAGS_REG 11 /* and the flags here */
-#define TRUSTED_SAMPLES 16   /* after so many, a stack is looked at again */
+#define TRUSTED_SAMPLES 16  /* after so many, a stack is looked at again */
 
 /* debuggers and unwinders know a signal trampoline by these very bytes */
 __asm__(".text\n"
@@ -78,6 +78,17 @@ static void keep_leaf(struct agent_walk *w, const struct agent_ucontext *uc)
 		agent_python_begin(w->python);
 }
 
+/* Two threads that share a path cannot have it at once. */
+static void walk_along_path(struct agent_region *r, __u32 slot, struct agent_walk *w)
+{
+	struct agent_path *path = &r->paths[slot & (REGION_NR_PATHS - 1)];
+
+	w->path = __atomic_exchange_n(&path->busy, 1, __ATOMIC_ACQUIRE) ? (void *)0 : path;
+	agent_walk_stack(w);
+	if (w->path)
+		__atomic_store_n(&path->busy, 0, __ATOMIC_RELEASE);
+}
+
 static void walk(struct agent_region *r, const struct agent_taken *t, struct agent_walk *w,
 		 const struct agent_ucontext *uc, __u32 scratch)
 {
@@ -102,7 +113,7 @@ static void walk(struct agent_region *r, const struct agent_taken *t, struct age
 	else if (t->maps_epoch != w->space->epoch)
 		w->end = AGENT_END_STALE;
 	else
-		agent_walk_stack(w);
+		walk_along_path(r, t->slot, w);
 	/* read again: has the table been rewritten under the walk? */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (w->nr && __atomic_load_n(&w->space->generation, __ATOMIC_RELAXED) - w->generation > 1) {
@@ -170,6 +181,7 @@ static void sample(struct agent_region *r, __u32 slot, __u64 now, __u32 scratch,
 	if ((__u32)owner != SLOT_ARMED && (__u32)owner != SLOT_CLAIMED)
 		return;
 	w.frames = r->scratch[scratch].frames;
+	w.fresh = r->scratch[scratch].fresh;
 	agent_read_regs(&w.regs, uc);
 	if (w.regs.gpr[SYSCALL_PC_REG] == uc->pc && w.regs.gpr[SYSCALL_FLAGS_REG] == uc->eflags) {
 		taken.in_kernel = 1;

@@ -32,6 +32,8 @@
 #define REGION_RING_WORDS 65536u /* 512 KiB each */
 #define REGION_NR_SCRATCH 64u	 /* handlers at work at once; one bit each in agent_region.busy */
 #define REGION_NR_KNOWN 2048u	 /* power of two; half of a usual first cache */
+#define REGION_NR_PATHS 64u	 /* power of two */
+#define REGION_PATH_STEPS 127u
 #define REGION_STACK_SIZE                                                                          \
 	16384u /* for agent_enter() on a thread whose own stack is not to be used */
 
@@ -97,9 +99,29 @@ struct agent_sigaction {
 	__u64 handler, flags, restorer, mask;
 };
 
+/* A frame as a walk met it: the pc by which its rule was found << 16 | low bits of sp / 8; and the rule. */
+struct agent_step {
+	__u64 at;
+	struct walk_rule rule;
+};
+
+/*
+ * The last stack of a thread (threads share, so it may be another's), as steps from the leaf's side to the root's. It
+ * ends where the array ends, so what changes, at the leaf, moves nothing. A walk that finds its way in here reads a few
+ * cache lines one after the other, where known[] has one for each frame.
+ */
+struct agent_path {
+	__u32 busy; /* a handler is at work on it */
+	__u32 generation;
+	__u32 first, pad; /* steps[first] and on hold something */
+	struct agent_step steps[REGION_PATH_STEPS];
+};
+_Static_assert(sizeof(struct agent_path) == 2048, "whole cache lines");
+
 /* What a handler needs besides a little stack: the target's own may be a small alternate one. */
 struct agent_scratch {
 	__u64 frames[REGION_LEAF_FRAMES + REGION_ROOT_FRAMES];
+	struct agent_step fresh[REGION_PATH_STEPS + 1];
 };
 
 struct agent_taken;
@@ -174,6 +196,7 @@ struct agent_region {
 	struct code_slot codes[CODE_SLOTS]; /* T, R: Python code objects that were sent */
 	__u64 known
 		[REGION_NR_KNOWN]; /* T: rules found lately, the pc with its generation << 16 | rule; 0 = none */
+	struct agent_path paths[REGION_NR_PATHS]; /* T: by slot */
 	__u64 words[REGION_NR_RINGS][REGION_RING_WORDS];
 	__u64 used[REGION_MAX_THREADS / 64];	/* R, T: slots that are not free, or were not */
 	__u64 pending[REGION_MAX_THREADS / 64]; /* R, T: slots that wait to be served */

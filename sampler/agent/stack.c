@@ -125,17 +125,82 @@ static __always_inline __u32 find_rule(const struct agent_walk *w, struct walk_p
 }
 
 #define AGENT_GOES_ON 255u
+#define LINE_STEPS 4u /* steps in a cache line */
+
+/* A walk along a path. */
+struct follower {
+	struct agent_path *path;  /* NULL: none */
+	struct agent_step *fresh; /* steps that are not in it, modulo REGION_PATH_STEPS + 1, */
+	__u32 nr_fresh;
+	__u32 at; /* next of its steps */
+};
+
+/* All of it is wanted soon: better fetched at once than line after line. */
+static __always_inline void begin_path(struct follower *f, const struct agent_walk *w)
+{
+	f->path = w->path;
+	f->fresh = w->fresh;
+	f->nr_fresh = 0;
+	f->at = REGION_PATH_STEPS;
+	if (!f->path)
+		return;
+	if (f->path->generation != w->generation || f->path->first > REGION_PATH_STEPS) {
+		f->path->generation = w->generation;
+		f->path->first = REGION_PATH_STEPS;
+	}
+	f->at = f->path->first;
+	for (__u32 i = f->at; i < REGION_PATH_STEPS; i += LINE_STEPS)
+		__builtin_prefetch(&f->path->steps[i]);
+}
+
+/* What is not in the path comes into it, before its steps from f->at on; of too much, the root's side. */
+static void keep_fresh(struct follower *f)
+{
+	__u32 nr = f->nr_fresh < f->at ? f->nr_fresh : f->at;
+
+	for (__u32 i = 1; i <= nr; i++)
+		f->path->steps[f->at - i] = f->fresh[(f->nr_fresh - i) & REGION_PATH_STEPS];
+	f->path->first = f->at - nr;
+	f->nr_fresh = 0;
+}
+_Static_assert((REGION_PATH_STEPS & (REGION_PATH_STEPS + 1)) == 0, "a mask");
+
+/* Is the frame the next on the path? Then its rule. Steps below sp belong to frames that have returned. */
+static __always_inline int follow(struct follower *f, __u64 key, struct walk_rule *ret)
+{
+	for (; f->at < REGION_PATH_STEPS; f->at++) {
+		const struct agent_step *step = &f->path->steps[f->at];
+
+		if (step->at == key) {
+			if (f->nr_fresh)
+				keep_fresh(f);
+			*ret = step->rule;
+			f->at++;
+			return 1;
+		}
+		if ((__s16)((__u16)step->at - (__u16)key) >= 0)
+			break;
+	}
+	return 0;
+}
 
 /* One frame up: AGENT_GOES_ON, or how the walk ended. */
 static __always_inline __u32 step_up(struct agent_walk *w, struct walk_place *place,
-				     struct walk_regs *regs)
+				     struct follower *f, struct walk_regs *regs)
 {
+	__u64 pc = walk_lookup_pc(regs), key = pc << 16 | (regs->sp >> 3 & 0xffff);
 	enum walk_status status;
 	struct walk_rule rule;
-	__u32 end = find_rule(w, place, walk_lookup_pc(regs), &rule);
+	__u32 end;
 
-	if (end != AGENT_END_ROOT)
-		return end;
+	if (!f->path || pc >= USER_END || !follow(f, key, &rule)) {
+		end = find_rule(w, place, pc, &rule);
+		if (end != AGENT_END_ROOT)
+			return end;
+		if (f->path)
+			f->fresh[f->nr_fresh++ & REGION_PATH_STEPS] =
+				(struct agent_step){ key, rule };
+	}
 	status = walk_apply(&rule, regs, w);
 	return status == WALK_OK ? AGENT_GOES_ON : end_of(status);
 }
@@ -149,8 +214,10 @@ void agent_walk_stack(struct agent_walk *w)
 	__u64 *restrict frames = w->frames;
 	struct walk_place place = { 0 };
 	struct walk_regs regs = w->regs;
+	struct follower follower;
 	__u32 nr = 0;
 
+	begin_path(&follower, w);
 	/* The frame pointer of the leaf may need what lies right below sp, if it is there. */
 	if (regs.sp - RED_ZONE < w->low || regs.sp >= w->high) {
 		if (extend(w, regs.sp - RED_ZONE))
@@ -160,7 +227,7 @@ void agent_walk_stack(struct agent_walk *w)
 	for (__u32 i = 0; i < REGION_MAX_STEPS; i++) {
 		__u64 pc = walk_lookup_pc(&regs), sp = regs.sp;
 		__u64 frame = regs.exact ? regs.pc | REGION_FRAME_EXACT : regs.pc;
-		__u32 end = step_up(w, &place, &regs);
+		__u32 end = step_up(w, &place, &follower, &regs);
 
 		if (w->python && py_run_is_at(&w->python->runs, pc, sp, regs.sp))
 			nr = agent_python_run(w->python, frames, nr);
@@ -170,6 +237,10 @@ void agent_walk_stack(struct agent_walk *w)
 			w->end = end;
 			break;
 		}
+	}
+	if (follower.nr_fresh) {
+		follower.at = REGION_PATH_STEPS;
+		keep_fresh(&follower);
 	}
 	w->nr = nr;
 }

@@ -91,8 +91,11 @@ static uint32_t once(enum way by)
 	uint64_t before;
 
 	way = by;
-	if (by == CHANGED)
+	if (by == CHANGED) {
 		memset(region->known, 0, sizeof(region->known));
+		for (size_t i = 0; i < REGION_NR_PATHS; i++)
+			region->paths[i].generation = 0;
+	}
 	if (by == SAME || by == CHANGED) {
 		int slot = agent_slot_find(region, pid);
 
