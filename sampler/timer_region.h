@@ -19,6 +19,7 @@ struct timer_region {
 	struct walk_space *space;
 	uint32_t cookie;
 	uint64_t tails[REGION_NR_RINGS];
+	uint64_t filled[REGION_NR_RINGS];   /* words that have their pages */
 	uint64_t stuck_ns[REGION_NR_RINGS]; /* since when the record at the tail is unfinished */
 	uint64_t nr_broken;		    /* rings that a target had spoilt, records skipped */
 	uint32_t generation;		    /* of the space, as published */

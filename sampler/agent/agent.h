@@ -146,6 +146,8 @@ struct agent_taken {
 	__u16 cpu;
 	__u8 in_kernel;
 };
+/* The memory for a sample of that slot is wanted soon. */
+AGENT_HIDDEN void agent_expect_sample(const struct agent_region *region, __u32 slot);
 AGENT_HIDDEN void agent_put_sample(struct agent_region *region, const struct agent_taken *taken,
 				   const struct agent_walk *walk);
 /* CPU time since the last sample of a thread that ends. */

@@ -83,6 +83,7 @@ static void walk_along_path(struct agent_region *r, __u32 slot, struct agent_wal
 {
 	struct agent_path *path = &r->paths[slot & (REGION_NR_PATHS - 1)];
 
+	agent_expect_sample(r, slot);
 	w->path = __atomic_exchange_n(&path->busy, 1, __ATOMIC_ACQUIRE) ? (void *)0 : path;
 	agent_walk_stack(w);
 	if (w->path)

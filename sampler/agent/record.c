@@ -23,6 +23,27 @@ static int reserve(struct agent_region *r, __u32 slot, __u32 nr_words, struct pl
 	return 0;
 }
 
+#define PAGE_WORDS 512u
+#define LINE_WORDS 8u
+#define EXPECTED_LINES 6u /* of a sample of some 40 frames */
+
+void agent_expect_sample(const struct agent_region *r, __u32 slot)
+{
+	const __u64 *words = r->words[slot % REGION_NR_RINGS];
+	__u64 head = __atomic_load_n(&r->rings[slot % REGION_NR_RINGS].head, __ATOMIC_RELAXED);
+
+	/*
+	 * The page after this one, before it is written: where it has no entry yet in the page table, the kernel
+	 * makes those of its neighbours too, as far as the recorder has filled them (timer_region.c). It does so
+	 * for a read alone.
+	 */
+	__atomic_load_n(
+		(const volatile __u64 *)&words[(head + PAGE_WORDS) & (REGION_RING_WORDS - 1)],
+		__ATOMIC_RELAXED);
+	for (__u32 i = 0; i < EXPECTED_LINES; i++)
+		__builtin_prefetch(&words[(head + i * LINE_WORDS) & (REGION_RING_WORDS - 1)], 1);
+}
+
 static void put(struct place *p, const __u64 *from, __u32 nr)
 {
 	for (__u32 i = 0; i < nr; i++)
