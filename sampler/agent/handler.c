@@ -11,7 +11,7 @@
 #define SERVED_AT_ONCE 64
 #define SYSCALL_PC_REG 2     /* rcx: the syscall instruction puts the return address there, */
 #define SYSCALL_FLAGS_REG 11 /* and the flags here */
-#define TRUSTED_SAMPLES 16  /* after so many, a stack is looked at again */
+#define TRUSTED_SAMPLES 256  /* after so many, a stack is looked at again */
 
 /* debuggers and unwinders know a signal trampoline by these very bytes */
 __asm__(".text\n"

@@ -8,7 +8,8 @@
 #include "sampler/agent/syscall.h"
 
 #define PAGE 4096ull
-#define NR_PROBED 16 /* pages asked about at once */
+#define NR_PROBED 16 /* pages asked about at once, */
+#define NR_FIRST 4   /* and where nothing is known yet: each costs a microsecond */
 #define USER_END (1ull << 47)
 #define RED_ZONE 128u
 
@@ -16,18 +17,18 @@ struct iovec {
 	__u64 base, length;
 };
 
-/* How many pages from `page` on can be read. */
-static __u32 probe(__u64 page)
+/* How many of `nr_wanted` pages from `page` on can be read. */
+static __u32 probe(__u64 page, __u32 nr_wanted)
 {
 	struct iovec remote[NR_PROBED], local;
 	char bytes[NR_PROBED];
 	long nr;
 
-	for (__u32 i = 0; i < NR_PROBED; i++)
+	for (__u32 i = 0; i < nr_wanted; i++)
 		remote[i] = (struct iovec){ page + i * PAGE, 1 };
-	local = (struct iovec){ (__u64)bytes, NR_PROBED };
+	local = (struct iovec){ (__u64)bytes, nr_wanted };
 	nr = agent_syscall6(__NR_process_vm_readv, agent_syscall0(__NR_getpid), &local, 1, remote,
-			    NR_PROBED, 0);
+			    nr_wanted, 0);
 	return nr > 0 ? (__u32)nr : 0;
 }
 
@@ -39,7 +40,7 @@ static int extend(struct agent_walk *w, __u64 address)
 
 	if (address >= USER_END - NR_PROBED * PAGE)
 		return -1;
-	nr = probe(page);
+	nr = probe(page, w->low == w->high ? NR_FIRST : NR_PROBED);
 	if (!nr)
 		return -1;
 	if (page > w->high || page + nr * PAGE < w->low || w->low == w->high) {
