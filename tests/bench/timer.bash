@@ -71,14 +71,16 @@ bench_slowdown() {
 }
 
 # CPU time of whole programs varies by more than sampling takes. So, at the rate that the kernel ticks with: how much longer
-# do the ticks take a thread off its CPU when each of them is a sample, of 32 frames?
+# do the ticks take a thread off its CPU when each of them is a sample, of 32 frames? A signal costs more than the sample.
 bench_timer_gap() {
 	local ms=2000 hz=${SPROF_TICK_HZ:-250}
+	"$CC" -O2 -Wall -Wextra -D_GNU_SOURCE -shared -fPIC -o "$tools/empty_timer.so" tests/bench/empty_timer.c
 	measure() { # contender, command...
 		note "$1" "$("${@:2}" 2>/dev/null | sed -n 's/^interrupts.* p50 \([0-9.]*\).*/\1/p')"
 	}
 	for _ in $(seq "$ROUNDS"); do
 		measure tick "$targets/gapmeter" $ms 1
+		measure tick_signal env LD_PRELOAD="$tools/empty_timer.so" EMPTY_TIMER_HZ="$hz" "$targets/gapmeter" $ms 1
 		measure tick_sprof "$SPROF" record -q -F "$hz" --source timer -o "$work/data" -- "$targets/gapmeter" $ms 1
 		note tick_samples "$(calc "$(info .samples) / ($ms / 1000 * $hz)")"
 		[ -z "$gperftools" ] || measure tick_gperftools env LD_PRELOAD="$gperftools" CPUPROFILE="$work/gperf" \
@@ -86,10 +88,13 @@ bench_timer_gap() {
 	done
 	title "Time stolen per tick (p50) with the timer source, at $hz Hz under 32 frames"
 	row "a tick" "$(median tick)" us
+	row "added by a signal whose handler does nothing" "$(paired tick_signal - tick)" us
 	row "added by sprof" "$(paired tick_sprof - tick)" us
 	[ -z "$gperftools" ] || row "added by gperftools" "$(paired tick_gperftools - tick)" us
 	row "samples of those asked for" "$(median tick_samples)" x
-	row "of the program's time, by sprof" "$(calc "$(paired tick_sprof - tick) * $hz / 10000")" % 0.15
+	row "of the program's time, by the signals" "$(calc "$(paired tick_signal - tick) * $hz / 10000")" %
+	row "of the program's time, by sprof's samples" "$(calc "$(paired tick_sprof - tick_signal) * $hz / 10000")" % 0.15
+	row "of the program's time, both" "$(calc "$(paired tick_sprof - tick) * $hz / 10000")" %
 }
 
 # Two threads that wake each other: what the timers cost a context switch.
