@@ -1,7 +1,7 @@
 /*
  * The walker's home inside a target. It reads the stack directly, where memory is known to be
- * readable: that is asked of the kernel once for 64 KiB of a thread's stack, and then remembered in
- * the thread's slot. A pointer that leads anywhere else is asked about first, so a wild one ends the
+ * readable: that is asked of the kernel for some pages of a thread's stack, and then remembered in the
+ * thread's slot for many samples. A pointer that leads anywhere else is asked about first, so a wild one ends the
  * walk and not the target.
  */
 #include "sampler/agent/agent.h"
