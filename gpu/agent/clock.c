@@ -1,10 +1,11 @@
 /*
- * Ticks become nanoseconds by a line through the first calibration and the latest one. The line is
- * one of two structs, and readers follow a pointer to the valid one, so there is no lock; it
- * is changed once a second, long after the readers of the other one have gone.
+ * Ticks become nanoseconds by a line that is bent at each calibration, and goes on from where it was:
+ * a moment has one time, whoever asks and whenever, so that a thread's calls never overlap. The knots
+ * are a ring; one is written over a minute after it was made, so readers need no lock.
  */
 #include "gpu/agent/clock.h"
 
+#include <stdbool.h>
 #include <time.h>
 
 #include "gpu/agent/agent.h"
@@ -12,13 +13,20 @@
 #include <x86intrin.h>
 #endif
 
-struct line {
-	uint64_t ticks, ns; /* a point of it */
-	uint64_t factor;    /* ns per tick, 32 bits of fraction */
+#define NR_KNOTS 64u
+#define NEXT_NS 1000000000	/* when what was off by now shall be right */
+#define AHEAD_NS 1000000	/* how far from now a knot is made */
+#define MAX_BENT_NS 1000000	/* further off, the line is cut: the machine slept */
+#define ONE_TO_ONE (1ull << 32) /* ns per tick, 32 bits of fraction */
+
+/* Where a piece of the line begins, and how steep it is; all atomic. */
+struct knot {
+	uint64_t ticks, ns, factor;
 };
 
-static struct line lines[2] = { { 0, 0, 1ull << 32 }, { 0, 0, 1ull << 32 } };
-static struct line *line = &lines[0];
+static struct knot knots[NR_KNOTS] = { { 0, 0, ONE_TO_ONE } };
+static uint32_t nr_knots = 1; /* ever made; atomic */
+static uint32_t begun_at;     /* the knot that clock_calibrate_first() made; atomic */
 static struct gpu_clock first;
 static int use_tsc;
 
@@ -68,25 +76,56 @@ static uint64_t scale(uint64_t ticks, uint64_t factor)
 	return (uint64_t)((unsigned __int128)ticks * factor >> 32);
 }
 
+static struct knot read_knot(uint32_t number)
+{
+	const struct knot *k = &knots[number % NR_KNOTS];
+
+	return (struct knot){
+		.ticks = __atomic_load_n(&k->ticks, __ATOMIC_RELAXED),
+		.ns = __atomic_load_n(&k->ns, __ATOMIC_RELAXED),
+		.factor = __atomic_load_n(&k->factor, __ATOMIC_RELAXED),
+	};
+}
+
+static void add_knot(const struct knot *knot)
+{
+	uint32_t number = __atomic_load_n(&nr_knots, __ATOMIC_RELAXED);
+	struct knot *k = &knots[number % NR_KNOTS];
+
+	__atomic_store_n(&k->ticks, knot->ticks, __ATOMIC_RELAXED);
+	__atomic_store_n(&k->ns, knot->ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&k->factor, knot->factor, __ATOMIC_RELAXED);
+	__atomic_store_n(&nr_knots, number + 1, __ATOMIC_RELEASE);
+}
+
+static struct knot last_knot(void)
+{
+	return read_knot(__atomic_load_n(&nr_knots, __ATOMIC_ACQUIRE) - 1);
+}
+
 uint64_t clock_ticks_to_ns(uint64_t ticks)
 {
-	const struct line *l = __atomic_load_n(&line, __ATOMIC_ACQUIRE);
+	uint32_t nr = __atomic_load_n(&nr_knots, __ATOMIC_ACQUIRE);
+	uint32_t oldest = __atomic_load_n(&begun_at, __ATOMIC_RELAXED);
+	struct knot k = read_knot(--nr);
 
-	if (ticks < l->ticks)
-		return l->ns - scale(l->ticks - ticks, l->factor);
-	return l->ns + scale(ticks - l->ticks, l->factor);
+	if (nr > oldest + NR_KNOTS / 2) /* the others may change */
+		oldest = nr - NR_KNOTS / 2;
+	while (ticks < k.ticks && nr > oldest)
+		k = read_knot(--nr);
+	if (ticks < k.ticks)
+		return k.ns - scale(k.ticks - ticks, k.factor);
+	return k.ns + scale(ticks - k.ticks, k.factor);
 }
 
 uint64_t clock_ticks_duration_ns(uint64_t ticks)
 {
-	return scale(ticks, __atomic_load_n(&line, __ATOMIC_ACQUIRE)->factor);
+	return scale(ticks, last_knot().factor);
 }
 
 uint64_t clock_ns_to_ticks(uint64_t duration_ns)
 {
-	const struct line *l = __atomic_load_n(&line, __ATOMIC_ACQUIRE);
-
-	return (uint64_t)(((unsigned __int128)duration_ns << 32) / l->factor);
+	return (uint64_t)(((unsigned __int128)duration_ns << 32) / last_knot().factor);
 }
 
 /* The clocks together: the try of 16 in which the least time passed in between. */
@@ -118,21 +157,36 @@ static void publish(const struct gpu_clock *c)
 	__atomic_store_n(&r->nr_clocks, n + 1, __ATOMIC_RELEASE);
 }
 
-void clock_calibrate(void)
+/* On from where it is or, where there is no such place, from the right time. */
+static void calibrate(bool bend)
 {
-	struct line *next = line == &lines[0] ? &lines[1] : &lines[0];
 	struct gpu_clock now;
+	uint64_t steep, right_ns;
+	int64_t behind_ns;
+	struct knot next;
 
 	take(&now);
 	publish(&now);
 	if (!use_tsc || now.tsc <= first.tsc || now.monotonic_ns <= first.monotonic_ns)
 		return;
-	next->factor =
-		(uint64_t)(((unsigned __int128)(now.monotonic_ns - first.monotonic_ns) << 32) /
+	steep = (uint64_t)(((unsigned __int128)(now.monotonic_ns - first.monotonic_ns) << 32) /
 			   (now.tsc - first.tsc));
-	next->ticks = now.tsc;
-	next->ns = now.monotonic_ns;
-	__atomic_store_n(&line, next, __ATOMIC_RELEASE);
+	/* no one has asked for the time there, nor will before the knot is made */
+	next.ticks = clock_ticks() + (bend ? clock_ns_to_ticks(AHEAD_NS) : 0);
+	next.ns = clock_ticks_to_ns(next.ticks);
+	next.factor = steep;
+	right_ns = now.monotonic_ns + scale(next.ticks - now.tsc, steep);
+	behind_ns = (int64_t)(right_ns - next.ns);
+	if (bend && behind_ns > -MAX_BENT_NS && behind_ns < MAX_BENT_NS)
+		next.factor = (uint64_t)((__int128)steep * (NEXT_NS + behind_ns) / NEXT_NS);
+	else
+		next.ns = right_ns;
+	add_knot(&next);
+}
+
+void clock_calibrate(void)
+{
+	calibrate(true);
 }
 
 void clock_calibrate_first(void)
@@ -144,5 +198,6 @@ void clock_calibrate_first(void)
 		return;
 	take(&first);
 	nanosleep(&pause, NULL);
-	clock_calibrate();
+	__atomic_store_n(&begun_at, __atomic_load_n(&nr_knots, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+	calibrate(false);
 }
