@@ -89,6 +89,16 @@ AGENT_HIDDEN __u64 agent_now_ns(const struct agent_region *region);
 /* Creates and deletes what the slots ask for; at most `budget` of them. Leaves the mailbox set if
  * there is more. */
 AGENT_HIDDEN void agent_serve_slots(struct agent_region *region, __u32 budget);
+/*
+ * What the first sample of a thread stands for, whose timer met a tick at `now` (CLOCK_MONOTONIC) for the first time since
+ * it was armed; sets the timer to go on from there. To be asked where slot->armed_ns is set and there is no sample yet.
+ *
+ * A thread that runs for brief moments is met by a tick after a tick of its own CPU time on the average, and as much of
+ * it is left at the end unmet. So the first tick stands for a tick, whenever it comes, besides the periods that are over:
+ * then what is expected of the samples is its CPU time, however little of it there is.
+ */
+AGENT_HIDDEN __u64 agent_first_weight(struct agent_region *region, __u32 slot, __s32 tid,
+				      __u64 now);
 /* Gives a slot that is SLOT_WANTED its timer, and deletes that of one that is SLOT_UNWANTED. */
 AGENT_HIDDEN void agent_serve_slot(struct agent_region *region, __u32 slot);
 /*

@@ -145,14 +145,17 @@ out:
 
 /*
  * How much CPU time a sample stands for: the periods that have passed. But a thread that lives shorter
- * than a tick is met by one only now and then, so the first sample of a thread stands for a tick; and
+ * than a tick is met by one only now and then, so the first sample of a thread stands for a tick at least; and
  * where threads say at their end how much that was off, the first sample of the next makes it good.
  */
-static __u64 weight_of(struct agent_region *r, struct agent_slot *s, __s32 overrun)
+static __u64 weight_of(struct agent_region *r, const struct agent_taken *t, __s32 overrun)
 {
+	struct agent_slot *s = &r->slots[t->slot];
 	__s64 ns = (__s64)(r->period_ns * (1 + (__u64)(__u32)overrun)), owed;
 
-	if (!s->nr_samples && ns < (__s64)r->tick_ns)
+	if (!s->nr_samples && s->armed_ns)
+		ns = (__s64)agent_first_weight(r, t->slot, t->tid, t->time_ns);
+	else if (!s->nr_samples && ns < (__s64)r->tick_ns)
 		ns = (__s64)r->tick_ns;
 	s->weighed_ns += (__u64)ns;
 	if (s->nr_samples || !s->pooled)
@@ -173,7 +176,6 @@ static void sample(struct agent_region *r, __u32 slot, __u64 now, __u32 scratch,
 		.slot = slot,
 		.tid = (__s32)(owner >> 32),
 		.time_ns = now,
-		.weight_ns = weight_of(r, &r->slots[slot], info->overrun),
 		.cpu = (__u16)cpu_now(r),
 		.maps_epoch = __atomic_load_n(&r->maps_epoch, __ATOMIC_ACQUIRE),
 	};
@@ -181,6 +183,7 @@ static void sample(struct agent_region *r, __u32 slot, __u64 now, __u32 scratch,
 
 	if ((__u32)owner != SLOT_ARMED && (__u32)owner != SLOT_CLAIMED)
 		return;
+	taken.weight_ns = weight_of(r, &taken, info->overrun);
 	w.frames = r->scratch[scratch].frames;
 	w.fresh = r->scratch[scratch].fresh;
 	agent_read_regs(&w.regs, uc);

@@ -86,11 +86,13 @@ struct agent_slot {
 	__s32 error;		     /* T: errno of SLOT_FAILED */
 	__u64 stack_low, stack_high; /* T: stack known to be readable */
 	__u32 nr_samples;	     /* T */
-	__u32 pad;
-	__u64 weighed_ns; /* T: CPU time that its samples stand for */
-	__u32 pooled;	  /* T: when the thread ends, the pool hears how much that was off */
-	__u32 pad1;
+	__u32 pooled; /* T: when the thread ends, the pool hears how much weighed_ns was off */
+	union {
+		__u64 weighed_ns; /* T: CPU time that its samples stand for */
+		__u64 armed_cpu_ns; /* T: before the first, where armed_ns is set: the thread's clock then */
+	};
 	__u64 delay_ns; /* R: its timer is not to expire sooner than this after it was made */
+	__u64 armed_ns; /* T: the timer waits for a first tick since this time, CLOCK_MONOTONIC; or 0 */
 };
 _Static_assert(sizeof(struct agent_slot) == 64, "a cache line");
 

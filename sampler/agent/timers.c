@@ -13,28 +13,18 @@
 #define CPU_CLOCK_OF_THREAD 6 /* CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED of the kernel */
 #define NR_WORDS (REGION_MAX_THREADS / 64)
 
-/*
- * When a thread is first sampled, on its clock. Anywhere in the first period, so that what is missed
- * at its end is made up for on the average; half a tick earlier, because it is then half a tick late.
- * Where the tick is longer than the period, at the first tick it meets: weight_of() in handler.c.
- */
-static __u64 phase_of(const struct agent_region *r, __s32 tid)
+/* The clock of a thread's CPU time. */
+static __s32 clock_of(__s32 tid)
 {
-	__u64 x = ((__u64)r->cookie << 32 | (__u32)tid) * 0x9fb21c651e98df25ull;
-
-	if (r->tick_ns > r->period_ns)
-		return 1;
-	x = (x ^ x >> 28) * 0x9fb21c651e98df25ull;
-	x = (x >> 16) % r->period_ns;
-	return x > r->tick_ns / 2 ? x - r->tick_ns / 2 : 1;
+	return (__s32)(~(__u32)tid << 3 | CPU_CLOCK_OF_THREAD);
 }
 
-static __u64 first_expiry(const struct agent_region *r, __u32 slot, __s32 tid)
+static __u64 ns_of(__s32 clock)
 {
-	__u64 phase = phase_of(r, tid),
-	      delay = __atomic_load_n(&r->slots[slot].delay_ns, __ATOMIC_RELAXED);
+	struct agent_timespec t = { 0, 0 };
 
-	return phase > delay ? phase : delay;
+	agent_syscall2(__NR_clock_gettime, clock, &t);
+	return (__u64)t.seconds * 1000000000u + (__u64)t.nanoseconds;
 }
 
 static struct agent_timespec timespec_of(__u64 ns)
@@ -42,8 +32,60 @@ static struct agent_timespec timespec_of(__u64 ns)
 	return (struct agent_timespec){ (__s64)(ns / 1000000000), (__s64)(ns % 1000000000) };
 }
 
+/* Anywhere in the first period, so that what is missed at its end is made up for on the average. */
+static __u64 phase_of(const struct agent_region *r, __s32 tid)
+{
+	__u64 x = ((__u64)r->cookie << 32 | (__u32)tid) * 0x9fb21c651e98df25ull;
+
+	x = (x ^ x >> 28) * 0x9fb21c651e98df25ull;
+	return (x >> 16) % r->period_ns + 1;
+}
+
+static __u64 less(__u64 ns, __u64 by)
+{
+	return ns > by ? ns - by : 1;
+}
+
+/*
+ * When a thread is first sampled, on its clock: at the first tick that it meets, from which
+ * agent_first_weight() goes on. Where that is not wanted, half a tick before its phase, because it is then
+ * half a tick late.
+ */
+static __u64 first_expiry(struct agent_region *r, __u32 slot, __s32 tid)
+{
+	struct agent_slot *s = &r->slots[slot];
+	__u64 phase = less(phase_of(r, tid), r->tick_ns / 2),
+	      delay = __atomic_load_n(&s->delay_ns, __ATOMIC_RELAXED);
+
+	if (r->tick_ns > r->period_ns)
+		return delay ? delay : 1;
+	if (!r->tick_ns || delay)
+		return phase > delay ? phase : delay;
+	s->armed_cpu_ns = ns_of(clock_of(tid));
+	s->armed_ns = ns_of(CLOCK_MONOTONIC);
+	return 1;
+}
+
+__u64 agent_first_weight(struct agent_region *r, __u32 slot, __s32 tid, __u64 now)
+{
+	struct agent_slot *s = &r->slots[slot];
+	__u64 ran = ns_of(clock_of(tid)) - s->armed_cpu_ns, due = phase_of(r, tid), nr = 0;
+	struct agent_timer_times times;
+
+	/* Somebody who never sleeps met it half a tick after he was armed, not a whole one, on the average. */
+	if (ran + ran / 8 >= now - s->armed_ns)
+		due += r->tick_ns / 2;
+	if (ran >= due)
+		nr = (ran - due) / r->period_ns + 1;
+	times = (struct agent_timer_times){ timespec_of(r->period_ns),
+					    timespec_of(due + nr * r->period_ns - ran) };
+	agent_syscall4(__NR_timer_settime, s->timer, 0, &times, 0);
+	s->armed_ns = s->weighed_ns = 0;
+	return r->tick_ns + nr * r->period_ns;
+}
+
 /* 0 or -errno; *ret_timer is -1 if there is none. */
-static long make_timer(const struct agent_region *r, __u32 slot, __s32 tid, __s32 *ret_timer)
+static long make_timer(struct agent_region *r, __u32 slot, __s32 tid, __s32 *ret_timer)
 {
 	struct agent_event event = {
 		.value = agent_signal_value(r->cookie, slot),
@@ -53,8 +95,7 @@ static long make_timer(const struct agent_region *r, __u32 slot, __s32 tid, __s3
 	};
 	struct agent_timer_times times = { timespec_of(r->period_ns),
 					   timespec_of(first_expiry(r, slot, tid)) };
-	long clock = r->clock == AGENT_CLOCK_WALL ? CLOCK_MONOTONIC
-						  : (__s32)(~(__u32)tid << 3 | CPU_CLOCK_OF_THREAD);
+	long clock = r->clock == AGENT_CLOCK_WALL ? CLOCK_MONOTONIC : clock_of(tid);
 	__s32 timer = -1;
 	long err = agent_syscall3(__NR_timer_create, clock, &event, &timer);
 
@@ -84,7 +125,7 @@ static void arm(struct agent_region *r, __u32 slot, __s32 tid)
 
 	s->stack_low = s->stack_high = 0;
 	s->nr_samples = s->pooled = 0;
-	s->weighed_ns = 0;
+	s->weighed_ns = s->armed_ns = 0;
 	err = make_timer(r, slot, tid, &s->timer);
 	s->delay_ns = 0;
 	s->error = (__s32)-err;
@@ -165,8 +206,9 @@ __u32 agent_slot_of_stranger(struct agent_region *r)
 
 	if (slot < 0)
 		return REGION_MAX_THREADS;
-	agent_serve_slot(r, (__u32)slot);
 	/* It begins in the middle: its first sample weighs no more than what has passed. */
+	__atomic_store_n(&r->slots[slot].delay_ns, 1, __ATOMIC_RELAXED);
+	agent_serve_slot(r, (__u32)slot);
 	r->slots[slot].nr_samples = 1;
 	return (__u32)slot;
 }
