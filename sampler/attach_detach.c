@@ -281,9 +281,12 @@ int attach_recover(struct inject *inject, struct inject_reason *reason)
 	attach_layout(p->ours_start, 0, &layout);
 	layout.end = p->ours_end;
 	d.layout = &layout;
-	if (layout.end < layout.arena ||
-	    read_field(&d, offsetof(struct agent_region, magic), &magic, sizeof(magic)) ||
-	    magic != REGION_MAGIC)
+	err = read_field(&d, offsetof(struct agent_region, magic), &magic, sizeof(magic));
+	/* A thread that we were too late for takes it away as it leaves. */
+	if (err)
+		return inject_refuse(reason, -ETIMEDOUT, "try again",
+				     "what an earlier try left in it is just going");
+	if (layout.end < layout.arena || magic != REGION_MAGIC)
 		return inject_refuse(reason, -EBUSY, "restart the program",
 				     "code of another version of sprof was left in it");
 	if (beats(&d))
