@@ -194,7 +194,7 @@ static void add_gpu_timeline(struct buffer *b, const struct profile *p)
 	buffer_add_char(b, '\n');
 }
 
-static uint64_t left_out_processes(const struct profile *p)
+static uint64_t counted(const struct profile *p, const char *counter)
 {
 	const struct fact_gpu_counter *c;
 	uint64_t sum = 0;
@@ -202,13 +202,29 @@ static uint64_t left_out_processes(const struct profile *p)
 
 	c = facts_rows(p, FACT_GPU_COUNTER, &nr);
 	for (size_t i = 0; i < nr; i++)
-		sum += !strcmp(str(p, (uint32_t)c[i].name), COUNTER_PROCESS_LEFT_OUT);
+		if (!strcmp(str(p, (uint32_t)c[i].name), counter))
+			sum += c[i].value;
 	return sum;
+}
+
+/* Rows that the recorder, or we, had no room for. */
+static void add_left_out_rows(struct buffer *b, const struct profile *p)
+{
+	uint64_t runs = counted(p, COUNTER_RUNS_LEFT_OUT);
+
+	if (runs)
+		buffer_printf(b,
+			      "\n%" PRIu64 " runs of ranges are left out, and only in the sums\n",
+			      runs);
+	if (p->nr_facts_left_out)
+		buffer_printf(b,
+			      "\n%" PRIu64 " rows of tables of GPU work and ranges are left out\n",
+			      p->nr_facts_left_out);
 }
 
 static void add_left_out_processes(struct buffer *b, const struct profile *p)
 {
-	uint64_t nr = left_out_processes(p);
+	uint64_t nr = counted(p, COUNTER_PROCESS_LEFT_OUT);
 
 	if (nr)
 		buffer_printf(b,
@@ -310,6 +326,7 @@ void info_print_text(struct buffer *b, const struct info *info, const struct pro
 		add_columns(b, info);
 	add_gpu_timeline(b, p);
 	add_left_out_processes(b, p);
+	add_left_out_rows(b, p);
 	add_threads(b, info, p);
 	add_modules(b, info, p, file->columns);
 }
@@ -469,7 +486,9 @@ void info_print_json(struct buffer *b, const struct info *info, const struct pro
 	key_number(b, "processes", info->nr_processes);
 	json_columns(b, info);
 	json_gpu_timeline(b, p);
-	key_number(b, "gpu_processes_left_out", left_out_processes(p));
+	key_number(b, "gpu_processes_left_out", counted(p, COUNTER_PROCESS_LEFT_OUT));
+	key_number(b, "runs_left_out", counted(p, COUNTER_RUNS_LEFT_OUT));
+	key_number(b, "rows_left_out", p->nr_facts_left_out);
 	info_gil_json(b, info);
 	json_threads(b, info, p);
 	json_modules(b, info, p);

@@ -57,6 +57,11 @@ static void warn(const struct profile *p, const char *name, const char *note)
 		log_warning("'%s' is INCOMPLETE: %s", name, note);
 	if (lost)
 		log_warning("%" PRIu64 " of %" PRIu64 " samples were lost", lost, taken);
+	if (p->nr_facts_left_out)
+		log_warning(
+			"%" PRIu64
+			" rows of tables of GPU work and ranges are more than there is room for",
+			p->nr_facts_left_out);
 }
 
 /* Names from this machine, for what the recorder could not name because it was killed. */

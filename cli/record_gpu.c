@@ -27,6 +27,7 @@
 #define FIRST_ROWS_MS 2000 /* the program waits in cuInit() meanwhile; its limit is five seconds */
 #define REFRESH_NS (500ull * 1000 * 1000)
 #define STOP_MS 1000
+#define MAX_RUNS (1u << 20) /* of ranges, in a recording; more go into its sums only */
 
 struct target {
 	struct gpu_peer peer;
@@ -40,9 +41,9 @@ struct target {
 
 struct record_gpu {
 	struct record_gpu_opts opts;
-	pid_t launched;		/* the program we started, 0 = none */
-	uint64_t begin_ns;	/* nothing is collected before */
-	uint64_t activity_room; /* how many are still kept one by one */
+	pid_t launched;			  /* the program we started, 0 = none */
+	uint64_t begin_ns;		  /* nothing is collected before */
+	uint64_t activity_room, run_room; /* how many are still kept one by one */
 	char *library;
 	char name[GPU_LINK_NAME_SIZE];
 	int listener;
@@ -135,6 +136,7 @@ static void add_target(struct record_gpu *g, const struct gpu_peer *peer)
 		.frame = frame_at,
 		.python_frame = python_frame,
 		.activity_room = &g->activity_room,
+		.run_room = &g->run_room,
 		.demangle = demangle,
 	};
 
@@ -248,6 +250,7 @@ int record_gpu_new(const struct record_gpu_opts *opts, bool python, struct recor
 	g = xcalloc(1, sizeof(*g));
 	g->opts = *opts;
 	g->activity_room = opts->timeline;
+	g->run_room = MAX_RUNS;
 	g->library = library;
 	g->listener = gpu_link_listen(g->name);
 	g->publisher = walk_publisher_new(python);
@@ -446,6 +449,12 @@ int record_gpu_open_module(const struct record_gpu *g, unsigned int module)
 
 void record_gpu_check(const struct record_gpu *g)
 {
+	if (g && !g->run_room) {
+		log_warning(
+			"%u runs of ranges were kept, and no more: sprof info counts the others",
+			MAX_RUNS);
+		log_hint("record a part: -d, --capture-range; the sums of ranges have all runs");
+	}
 	if (!g || g->opts.mode != GPU_ON || g->nr_targets)
 		return;
 	log_warning("no process has loaded " GPU_LIBRARY ": there is no GPU data");

@@ -88,10 +88,11 @@ static struct facts *facts_of(struct profile *p)
 	return p->facts;
 }
 
-void facts_put(struct profile *p, enum fact_kind kind, const void *row)
+bool facts_put(struct profile *p, enum fact_kind kind, const void *row)
 {
 	const struct fact_info *info = fact_info(kind);
 	struct fact_table *t;
+	bool is_new;
 	size_t id;
 
 	assert(kind < NR_FACT_KINDS && info);
@@ -105,10 +106,12 @@ void facts_put(struct profile *p, enum fact_kind kind, const void *row)
 
 		id = intern_id(&t->index, hash, (uint32_t)id, key_equal, &owner, row);
 	}
-	if (id == t->nr)
+	is_new = id == t->nr;
+	if (is_new)
 		t->values =
 			xgrow(t->values, &t->capacity, ++t->nr, info->nr_fields * sizeof(uint64_t));
 	memcpy(t->values + id * info->nr_fields, row, info->nr_fields * sizeof(uint64_t));
+	return is_new;
 }
 
 const void *facts_rows(const struct profile *p, enum fact_kind kind, size_t *ret_nr)

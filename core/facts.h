@@ -12,6 +12,7 @@
 #ifndef SPROF_FACTS_H
 #define SPROF_FACTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -119,6 +120,9 @@ struct fact_gpu_counter {
 /* The counter of those that FACT_GPU_ACTIVITY has no row of. */
 #define COUNTER_ACTIVITIES_LEFT_OUT "activities left out of the timeline"
 
+/* The counter of those that FACT_RANGE_RUN has no row of. */
+#define COUNTER_RUNS_LEFT_OUT "runs of ranges not kept"
+
 /* The counter of a process that was not to be recorded; 1. */
 #define COUNTER_PROCESS_LEFT_OUT "process left out by --gpu-processes"
 
@@ -179,8 +183,8 @@ const struct fact_info *fact_info(uint64_t kind);
 
 struct facts;
 
-/* Takes a row of that kind (struct fact_...), with ids of the profile. */
-void facts_put(struct profile *p, enum fact_kind kind, const void *row);
+/* Takes a row of that kind (struct fact_...), with ids of the profile. False: it replaces another. */
+bool facts_put(struct profile *p, enum fact_kind kind, const void *row);
 /* All rows of a kind, an array of struct fact_...; good until the next is put. */
 const void *facts_rows(const struct profile *p, enum fact_kind kind, size_t *ret_nr);
 void facts_free(struct facts *facts);

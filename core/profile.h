@@ -198,7 +198,8 @@ struct profile {
 	size_t nr_strings, nr_modules, nr_threads, nr_frames, nr_stacks, nr_stack_frames;
 	size_t nr_samples, nr_functions, nr_locations;
 	struct profile_index *index;
-	struct facts *facts; /* core/facts.h; NULL where there are none */
+	struct facts *facts;	    /* core/facts.h; NULL where there are none */
+	uint64_t nr_facts_left_out; /* rows of a recording that has more than are kept */
 };
 
 struct profile *profile_new(void);

@@ -27,9 +27,9 @@ struct decoder {
 	struct profile_location *locations;
 	size_t locations_capacity;
 	size_t nr_gap;		  /* numbers lost with missing chunks */
-	uint64_t nr_string_bytes; /* these three bound what hostile content can make us do */
+	uint64_t nr_string_bytes; /* these four bound what hostile content can make us do */
 	uint64_t nr_decoded_frames;
-	uint32_t nr_facts;
+	uint32_t nr_sums, nr_listed;	   /* rows of facts, with a key and without */
 	uint64_t nr_claimed;		   /* samples that the recording says there were */
 	uint64_t min_time_ns, max_time_ns; /* of the samples; min is UINT64_MAX without one */
 };

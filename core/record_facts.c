@@ -6,8 +6,12 @@
 #include "core/profile.h"
 #include "core/record_decode.h"
 
-/* Far beyond any recording; a row of zeros is two bytes in the file and 200 in memory. */
-#define MAX_FACTS (1u << 22)
+/*
+ * Rows that are kept: a row of zeros is two bytes in the file and 200 in memory. Sums, which are written again and
+ * again, take their room once; what comes in any number has room of its own, so that it never takes theirs.
+ */
+#define MAX_SUMS (1u << 21)
+#define MAX_LISTED (1u << 22)
 #define MAX_FIELDS 32
 
 void facts_encode(struct buffer *b, struct buffer *entry, enum fact_kind kind, const void *row)
@@ -66,9 +70,12 @@ static bool decode_entry(struct decoder *d, enum fact_kind kind, struct cursor *
 		else if (!decode_field(d, entry, info->fields[i], &row[i]))
 			return false;
 	}
-	if (++d->nr_facts > MAX_FACTS)
-		return false;
-	facts_put(d->p, kind, row);
+	if (info->nr_key ? d->nr_sums == MAX_SUMS : d->nr_listed == MAX_LISTED) {
+		d->p->nr_facts_left_out++;
+		return true;
+	}
+	if (facts_put(d->p, kind, row))
+		*(info->nr_key ? &d->nr_sums : &d->nr_listed) += 1;
 	return true;
 }
 

@@ -250,7 +250,7 @@ static void write_counters(struct gpu_collect *c)
 		{ "sums that made no sense", c->sums.nr_refused },
 		{ "activities too late for their place", c->timeline.nr_late },
 		{ "activities whose call was not recorded", c->nr_without_call },
-		{ "runs of ranges not kept", c->runs.nr_left_out },
+		{ COUNTER_RUNS_LEFT_OUT, c->runs.nr_left_out },
 		{ COUNTER_ACTIVITIES_LEFT_OUT, c->activities.nr_left_out },
 	};
 

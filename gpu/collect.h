@@ -38,10 +38,10 @@ struct gpu_collect_opts {
 	uint32_t (*python_frame)(void *context, struct sink *sink, uint64_t word, const void *code,
 				 size_t size);
 	/*
-	 * How many activities may still be kept one by one; counted down, so that several processes
-	 * share it. NULL: none.
+	 * How many activities and how many runs of ranges may still be kept one by one; counted down,
+	 * so that several processes share it. NULL: none.
 	 */
-	uint64_t *activity_room;
+	uint64_t *activity_room, *run_room;
 	/* From the name of a kernel to what a person reads: a string to free(), or NULL: as it is. */
 	char *(*demangle)(const char *name);
 };

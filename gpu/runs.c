@@ -13,7 +13,6 @@
 #include "gpu/names.h"
 
 #define SETTLE_NS 2000000000ull /* for what was launched to run, and for its record to come */
-#define MAX_RUNS (1u << 20)	/* in a recording */
 #define MAX_WAITING (1u << 17)	/* that have ended and not settled */
 #define MAX_LANES (1u << 16)
 #define STARTED 0x80000000u /* ids of start/end ranges begin here */
@@ -54,6 +53,7 @@ static struct run_work *work_at(struct runs *r, struct run_lane *lane, uint64_t 
 static void write_run(struct runs *r, const struct run *run)
 {
 	struct sink *sink = r->names->sink;
+	uint64_t *room = r->names->opts->run_room;
 	struct fact_range_run row = {
 		.pid = (uint64_t)r->names->opts->pid,
 		.range = run->range,
@@ -68,11 +68,11 @@ static void write_run(struct runs *r, const struct run *run)
 		.peak_bytes = (uint64_t)run->work.peak_bytes,
 	};
 
-	if (r->nr_written == MAX_RUNS) {
+	if (!room || !*room) {
 		r->nr_left_out++;
 		return;
 	}
-	r->nr_written++;
+	--*room;
 	sink->fact(sink, FACT_RANGE_RUN, &row);
 }
 

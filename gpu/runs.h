@@ -50,7 +50,7 @@ struct runs {
 	struct fact_range *started;   /* start/end ranges, which the region has no sums of */
 	size_t nr_started, started_capacity;
 	struct number_map started_index; /* by name and domain of the region */
-	uint64_t nr_written, nr_left_out;
+	uint64_t nr_left_out;
 };
 
 void runs_take_range(struct runs *r, const struct gpu_rec_range *record, uint64_t now_ns);

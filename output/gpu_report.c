@@ -309,7 +309,7 @@ static bool is_loss(const char *counter)
 		"rings given up",
 		"sums that made no sense",
 		"activities too late for their place",
-		"runs of ranges not kept",
+		COUNTER_RUNS_LEFT_OUT,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(losses); i++)

@@ -68,7 +68,8 @@ static void overwrite(unsigned char *memory, const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static unsigned char *memory;
-	struct gpu_collect_opts opts = { .pid = 1 << 30 };
+	uint64_t run_room = 1 << 20;
+	struct gpu_collect_opts opts = { .pid = 1 << 30, .run_room = &run_room };
 	struct shared_region *region;
 	size_t half = size / 2;
 

@@ -17,7 +17,7 @@ struct setup {
 	struct sink *sink;
 	struct gpu_collect *c;
 	int nr_lookups;
-	uint64_t *activity_room;
+	uint64_t *activity_room, *run_room; /* NULL: no activities, and a thousand runs */
 };
 
 /* Address 0x1000 is a call in the program; from 0x9000 on is CUPTI. */
@@ -39,14 +39,17 @@ static inline char *readable(const char *name)
 
 static inline void start(struct setup *s)
 {
+	static uint64_t thousand;
 	const struct gpu_collect_opts opts = {
 		.pid = 4242424, /* no such process: there is no name to be read */
 		.context = &s->nr_lookups,
 		.frame = program_frame,
 		.demangle = readable,
 		.activity_room = s->activity_room,
+		.run_room = s->run_room ? s->run_room : &thousand,
 	};
 
+	thousand = 1000;
 	test_region_open(&s->region);
 	s->p = profile_new();
 	s->sink = profile_sink_new(s->p);

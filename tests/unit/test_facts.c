@@ -195,6 +195,47 @@ static void what_does_not_follow_the_format_is_refused(void **state)
 	profile_free(p);
 }
 
+/* The sums of a day, written each second. */
+static void sums_written_any_number_of_times_take_room_once(void **state)
+{
+	static const uint8_t row[] = { 6, 3, 100, 1, 42 };
+	struct profile *p = profile_new();
+	struct buffer b = { 0 };
+	size_t nr;
+
+	(void)state;
+	for (int i = 0; i < 5000000; i++)
+		buffer_add(&b, row, sizeof(row));
+	assert_true(decode(&b, p));
+	facts_rows(p, FACT_GPU_COUNTER, &nr);
+	assert_int_equal(nr, 1);
+	assert_int_equal(p->nr_facts_left_out, 0);
+	buffer_fini(&b);
+	profile_free(p);
+}
+
+/* A recording is always readable: rows without end leave out each other, never the sums behind them. */
+static void rows_beyond_all_room_are_left_out_and_counted(void **state)
+{
+	static const uint8_t row[] = { 8, 1, 100 }, sum[] = { 6, 3, 100, 1, 42 };
+	struct profile *p = profile_new();
+	struct buffer b = { 0 };
+	size_t nr;
+
+	(void)state;
+	for (int i = 0; i < 5000000; i++)
+		buffer_add(&b, row, sizeof(row));
+	buffer_add(&b, sum, sizeof(sum));
+	assert_true(decode(&b, p));
+	facts_rows(p, FACT_GPU_MEMORY, &nr);
+	assert_int_equal(nr + p->nr_facts_left_out, 5000000);
+	assert_int_equal(nr, 1 << 22);
+	facts_rows(p, FACT_GPU_COUNTER, &nr);
+	assert_int_equal(nr, 1);
+	buffer_fini(&b);
+	profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -203,6 +244,8 @@ int main(void)
 		cmocka_unit_test(many_facts_need_no_flush_by_the_caller),
 		cmocka_unit_test(unknown_kinds_and_fields_are_skipped_by_size),
 		cmocka_unit_test(what_does_not_follow_the_format_is_refused),
+		cmocka_unit_test(sums_written_any_number_of_times_take_room_once),
+		cmocka_unit_test(rows_beyond_all_room_are_left_out_and_counted),
 	};
 
 	return cmocka_run_group_tests(tests, enter_new_directory, remove_directory);

@@ -201,9 +201,10 @@ static void name_frames(struct profile *v)
 
 static void record_training(const char *path)
 {
-	struct gpu_collect_opts opts = { .pid = 4242424,
-					 .frame = program_frame,
-					 .demangle = readable };
+	uint64_t run_room = 1000;
+	struct gpu_collect_opts opts = {
+		.pid = 4242424, .run_room = &run_room, .frame = program_frame, .demangle = readable
+	};
 	struct recfile *w = create_recording(path);
 	struct test_region t;
 	struct gpu_collect *c;

@@ -192,6 +192,37 @@ static void started_range_is_counted_by_name_and_never_twice(void **state)
 	finish(&s);
 }
 
+/* The room is that of a recording, which has several processes. */
+static void processes_share_the_room_for_runs(void **state)
+{
+	const struct fact_gpu_counter *counters;
+	uint64_t room = 3, left_out = 0;
+	size_t nr;
+
+	(void)state;
+	for (int process = 0; process < 2; process++) {
+		struct setup s = { .run_room = &room };
+		uint32_t step;
+
+		test_region_init(&s.region);
+		step = test_range(&s.region, 0, "step", "");
+		start(&s);
+		emit_range(&s.region, step, 1000, 2000);
+		emit_range(&s.region, step, 2000, 3000);
+		gpu_collect_drain(s.c, 4000);
+		gpu_collect_finish(s.c, 5000);
+		facts_rows(s.p, FACT_RANGE_RUN, &nr);
+		assert_int_equal(nr, process ? 1 : 2);
+		counters = facts_rows(s.p, FACT_GPU_COUNTER, &nr);
+		for (size_t i = 0; i < nr; i++)
+			if (!strcmp(profile_str(s.p, (uint32_t)counters[i].name),
+				    COUNTER_RUNS_LEFT_OUT))
+				left_out += counters[i].value;
+		finish(&s);
+	}
+	assert_int_equal(left_out, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -199,6 +230,7 @@ int main(void)
 		cmocka_unit_test(memory_is_net_and_at_its_peak),
 		cmocka_unit_test(runs_add_up_to_all_work_that_was_launched_in_ranges),
 		cmocka_unit_test(started_range_is_counted_by_name_and_never_twice),
+		cmocka_unit_test(processes_share_the_room_for_runs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
