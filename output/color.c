@@ -89,10 +89,10 @@ static void add_rules(struct buffer *b, const struct ground *ground)
 			double degrees = h->degrees + (step - STEPS / 2) * STEP_DEGREES;
 			double saturation = h->saturation / 100.0;
 
-			buffer_printf(b, ".%c%d rect{fill:", h->letter, step);
+			buffer_printf(b, ".%c%d{fill:", h->letter, step);
 			add_color(b, degrees, saturation * ground->box_saturation,
 				  ground->box_lightness);
-			buffer_printf(b, "}.%c%d .c{fill:", h->letter, step);
+			buffer_add_string(b, ";color:");
 			add_color(b, degrees, saturation * ground->cap_saturation,
 				  ground->cap_lightness);
 			buffer_add_string(b, "}\n");
@@ -128,9 +128,9 @@ static void add_change_rules(struct buffer *b, const struct change_ground *groun
 		int size = level < 0 ? -level : level;
 		double hue = level < 0 ? LESS_DEGREES : MORE_DEGREES;
 
-		buffer_printf(b, ".d%d rect{fill:", LEVELS + level);
+		buffer_printf(b, ".d%d{fill:", LEVELS + level);
 		add_color(b, hue, size ? ground->box_saturation : 0, ground->box[size]);
-		buffer_printf(b, "}.sprof .c.q%d{fill:", LEVELS + level);
+		buffer_printf(b, "}.sprof .q%d{fill:", LEVELS + level);
 		add_color(b, hue, size ? ground->cap_saturation : 0, ground->cap[size]);
 		buffer_add_string(b, "}\n");
 	}

@@ -173,15 +173,21 @@ function layOutView() {
 const number = n => String(Math.round(n * 100) / 100);
 const place = (x, whole) => MARGIN + Math.round(x / whole * chart * 100) / 100;
 
+/* What is slim is a polygon, as most of a large picture are: browsers make a style of its own for each rect, as its
+ * geometry is one, and have one for all polygons of a class. */
 function rect(x, width, whole, y, height, name) {
-	const from = place(x, whole), wide = place(x + width, whole) - from;
-	const e = document.createElementNS(NS, "rect");
-	if (wide < SLIM)
+	const from = place(x, whole), wide = place(x + width, whole) - from, slim = wide < SLIM;
+	const e = document.createElementNS(NS, slim ? "polygon" : "rect");
+	if (slim) {
+		const left = number(from), right = number(from + wide), bottom = y + height;
+		e.setAttribute("points", `${left},${y} ${right},${y} ${right},${bottom} ${left},${bottom}`);
 		name = name ? name + " s" : "s";
-	e.setAttribute("x", number(from));
-	e.setAttribute("y", y);
-	e.setAttribute("width", number(wide));
-	e.setAttribute("height", height);
+	} else {
+		e.setAttribute("x", number(from));
+		e.setAttribute("y", y);
+		e.setAttribute("width", number(wide));
+		e.setAttribute("height", height);
+	}
 	if (name)
 		e.setAttribute("class", name);
 	return e;

@@ -44,9 +44,12 @@ const type = text => `(() => {
 
 note("memory", memory());
 for (let i = 0; i < 7; i++) {
-	await timed("zoom", `[...document.querySelectorAll(".frames g:not(.m):not(.faded)")].sort((a, b) =>
-		b.querySelector("rect").getAttribute("width") - a.querySelector("rect").getAttribute("width"))[${3 + 2 * i}]
-		.dispatchEvent(new MouseEvent("click", {bubbles: true}))`);
+	await page.eval(`{
+		const width = g => g.querySelector("rect, polygon").getBBox().width;
+		window.chosen = [...document.querySelectorAll(".frames g:not(.m):not(.faded)")]
+			.sort((a, b) => width(b) - width(a))[${3 + 2 * i}];
+	}`);
+	await timed("zoom", `chosen.dispatchEvent(new MouseEvent("click", {bubbles: true}))`);
 	await timed("unzoom", `document.dispatchEvent(new KeyboardEvent("keydown", {key: "0", bubbles: true}))`);
 	await timed("search", type(`module_${i + 11}`));
 	await page.eval(type(""));

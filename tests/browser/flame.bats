@@ -32,7 +32,11 @@ page() { # options, file; the test is standard input
 				.replace(/ xmlns="[^"]*"/g, ""));
 		EOT
 		page $f.svg >live <<-'EOT'
+			// What is slim is a polygon here.
+			const corners = /<polygon points="([\d.]+),(\d+) ([\d.]+),\d+ [\d.]+,(\d+) [^"]*"/g;
 			console.log((await page.eval(`document.querySelector(".frames").innerHTML`))
+				.replace(corners, (_, left, top, right, bottom) => `<rect x="${left}" y="${top}" ` +
+					`width="${Math.round((right - left) * 100) / 100}" height="${bottom - top}"`)
 				.replace(/\n/g, "").replace(/<g /g, "\n<g ").replace(/ xmlns="[^"]*"/g, ""));
 		EOT
 		[ "$(wc -l <static)" -gt 5 ]
@@ -71,7 +75,7 @@ page() { # options, file; the test is standard input
 	"$SPROF" flame many.folded -o many.svg
 	page many.svg <<-'EOT'
 		const runs = () => page.eval(`[...document.querySelectorAll(".frames .m")].map(g => {
-			const r = g.querySelector("rect").getBoundingClientRect();
+			const r = g.querySelector("rect, polygon").getBoundingClientRect();
 			return {x: r.x + r.width / 2, y: r.y + r.height / 2, width: r.width};
 		})`);
 		const leaves = () => page.eval(`document.querySelectorAll(".frames g:not(.m):not(.faded)").length`);
@@ -93,7 +97,7 @@ page() { # options, file; the test is standard input
 		assert(steps >= 2 && steps < 12, "zooming came to an end, in steps: " + steps);
 		assert(await leaves() > 100);
 		await page.mouse("mouseMoved", await page.eval(`(() => {
-			const r = [...document.querySelectorAll(".frames g")].pop().querySelector("rect").getBoundingClientRect();
+			const r = [...document.querySelectorAll(".frames g")].pop().querySelector("rect, polygon").getBoundingClientRect();
 			return {x: r.x + r.width / 2, y: r.y + r.height / 2};
 		})()`));
 		assert.match((await page.status())[0], /^leaf\d+$/);
@@ -205,7 +209,7 @@ page() { # options, file; the test is standard input
 		const count = await page.eval("document.querySelectorAll('.frames g').length");
 		for (let i = 0; i < count; i++) {
 			const at = await page.eval(`(() => {
-				const r = document.querySelectorAll(".frames g")[${i}].querySelector("rect").getBoundingClientRect();
+				const r = document.querySelectorAll(".frames g")[${i}].querySelector("rect, polygon").getBoundingClientRect();
 				return {x: r.x + r.width / 2, y: r.y + r.height / 2};
 			})()`);
 			await page.mouse("mouseMoved", at);
@@ -254,7 +258,7 @@ page() { # options, file; the test is standard input
 
 @test "the picture fits the window, and follows it" {
 	page --width=800 kinds.svg <<-'EOT'
-		const widest = () => page.eval(`Math.max(...[...document.querySelectorAll(".frames rect")].map(r =>
+		const widest = () => page.eval(`Math.max(...[...document.querySelectorAll(".frames :is(rect, polygon)")].map(r =>
 			r.getBoundingClientRect().right))`);
 		assert.strictEqual(Math.round(await widest()), 790);
 		await page.send("Emulation.setDeviceMetricsOverride",
@@ -302,7 +306,7 @@ page() { # options, file; the test is standard input
 		await page.click("main 100%");
 		assert((await page.labels()).includes("old_cache -15%"), "what a frame lost is shown beside it");
 		const gap = await page.eval(`(() => {
-			const right = [...document.querySelectorAll(".frames g:not(.faded) > rect")].map(r => r.getBoundingClientRect().right);
+			const right = [...document.querySelectorAll(".frames g:not(.faded) > :is(rect, polygon)")].map(r => r.getBoundingClientRect().right);
 			return Math.max(...right);
 		})()`);
 		assert.strictEqual(Math.round(gap), 1190);

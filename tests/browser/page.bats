@@ -132,8 +132,8 @@ page() { # options, file; the test is standard input
 	page kinds.html <<-EOT
 		await page.key("i");
 		const first = await page.eval(\`(() => {
-			const gs = [...document.querySelectorAll(".frames g")], base = gs[0].querySelector("rect").getBoundingClientRect();
-			const on = gs.filter(g => Math.abs(g.querySelector("rect").getBoundingClientRect().bottom - base.top + 1) < 1);
+			const gs = [...document.querySelectorAll(".frames g")], base = gs[0].querySelector("rect, polygon").getBoundingClientRect();
+			const on = gs.filter(g => Math.abs(g.querySelector("rect, polygon").getBoundingClientRect().bottom - base.top + 1) < 1);
 			return on.map(g => (g.querySelector("text") || {textContent: ""}).textContent);
 		})()\`);
 		assert(first.includes("push_back 26%") || first.some(l => /push_back 26%/.test(l)), first.join());
@@ -194,7 +194,7 @@ page() { # options, file; the test is standard input
 	page kinds.html <<-'EOT'
 		await page.eval(`(() => { const s = document.querySelector("select[aria-label='order by']"); s.value = "total"; s.dispatchEvent(new Event("change")); })()`);
 		const main = await page.place("main 94%");
-		const on = await page.eval(`[...document.querySelectorAll(".frames g > rect:first-of-type")].map(r => r.getBoundingClientRect())
+		const on = await page.eval(`[...document.querySelectorAll(".frames g > :is(rect, polygon):not(.c, .h)")].map(r => r.getBoundingClientRect())
 			.filter(r => Math.abs(r.bottom - ${main.top} + 1) < 1 && r.x < ${main.left + main.width}).map(r => [r.x, r.width])`);
 		on.sort((a, b) => a[0] - b[0]);
 		assert(on.length > 1 && on.every((r, i) => !i || r[1] <= on[i - 1][1] + .1), JSON.stringify(on));
@@ -521,7 +521,7 @@ page() { # options, file; the test is standard input
 	"$SPROF" flame large.folded -o large.html
 	page large.html <<-'EOT'
 		const inRow = n => page.eval(`(() => {
-			const rows = [...document.querySelectorAll(".frames g > rect:first-of-type")].map(r => r.getBoundingClientRect());
+			const rows = [...document.querySelectorAll(".frames g > :is(rect, polygon):not(.c, .h)")].map(r => r.getBoundingClientRect());
 			const base = Math.max(...rows.map(r => r.top));
 			return rows.filter(r => Math.round((base - r.top) / 18) === ${n}).length;
 		})()`);

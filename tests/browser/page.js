@@ -108,7 +108,7 @@ function makePage(browser, session, incidents) {
 				if (!g)
 					return null;
 				g.scrollIntoView({block: "center"});
-				const r = g.querySelector("rect").getBoundingClientRect();
+				const r = g.querySelector("rect, polygon").getBoundingClientRect();
 				return {x: r.x + r.width / 2, y: r.y + r.height / 2, left: r.x, width: r.width, top: r.y};
 			})()`);
 		},

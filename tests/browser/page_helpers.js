@@ -19,7 +19,7 @@ const until = async condition => {
 // The caps of each half stand side by side over the whole width, and overlap no box.
 const tiles = async () => {
 	const bad = await page.eval(`(() => {
-		const box = r => r.getBoundingClientRect(), all = [...document.querySelectorAll(".frames g > rect")];
+		const box = r => r.getBoundingClientRect(), all = [...document.querySelectorAll(".frames g > :is(rect, polygon)")];
 		const caps = all.filter(r => r.classList.contains("c")).map(box), root = all[0] && Math.max(...all.map(r => box(r).right));
 		const boxes = all.filter(r => !r.classList.contains("c") && !r.classList.contains("h")).map(box);
 		const whole = document.querySelector("svg.sprof").getBoundingClientRect().width - 20;
