@@ -126,7 +126,7 @@ function scrollBy(y) {
 /* The title has what the controls leave. */
 function fitTitle() {
 	const used = 230 + (head.found.textContent.length + 2) * columnWidth + (head.reset.hidden ? 0 : 100);
-	head.title.data = elide(head.titleText, Math.max(20, Math.floor((chart - used) / 9.1)));
+	head.title.data = elide(head.titleText, Math.max(5, Math.floor((chart - used) / 9.1)));
 }
 
 function onDrawn(width, moved) {

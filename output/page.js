@@ -186,7 +186,7 @@ function showTable() {
 	const table = tableColumns(tree), list = listFunctions(tree);
 	const heading = html("tr", {});
 	for (const [text, key] of table.columns) {
-		const cell = html("th", {scope: "col", class: key});
+		const cell = html("th", {scope: "col", class: key || "margin"});
 		if (key === page.sort)
 			cell.setAttribute("aria-sort", page.down ? "descending" : "ascending");
 		cell.append(key ? button(text, "sort by " + text, () => sortBy(key)) : text);

@@ -516,6 +516,33 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+@test "in a low window nothing that is scrolled to lies behind the head, and what was found leaves the title room" {
+	awk 'BEGIN { for (i = 0; i < 26; i++) { s = s ";f" i; print "app" s " 1000" } }' >tower.folded
+	"$SPROF" flame -t "a title that is too long for what is left of the line" tower.folded -o tower.html
+	"$SPROF" flame tower.folded -o tower.svg
+	for i in tower.html tower.svg; do
+		page $i <<-'EOT'
+			await page.send("Emulation.setDeviceMetricsOverride", {width: 1200, height: 450, deviceScaleFactor: 1, mobile: false});
+			await until(`innerHeight === 450`);
+			const covered = await page.eval(`(() => {
+				const scroller = document.querySelector(".picture") || document.documentElement, head = document.querySelector(".head .ground");
+				return [...document.querySelectorAll(".frames g")].filter(g => {
+					scroller.scrollTop = 1e6;
+					g.scrollIntoView({block: "nearest"});
+					window.dispatchEvent(new Event("scroll"));
+					return g.getBoundingClientRect().top < head.getBoundingClientRect().bottom;
+				}).length;
+			})()`);
+			assert.strictEqual(covered, 0);
+			assert.match(await search("f"), /26 functions/);
+			await page.click("f3");
+			const [title, found] = await page.eval(`[".name", ".controls span"].map(s => document.querySelector(s).getBoundingClientRect())
+				.map(r => [r.left, r.right])`);
+			assert(title[1] <= found[0], `title up to ${title[1]}, found from ${found[0]}`);
+		EOT
+	done
+}
+
 @test "a large tree is turned bottom-up as far as one sees, and further on zoom" {
 	awk 'BEGIN { for (i = 0; i < 500; i++) for (j = 0; j < 500; j++) print "app;c" j ";f" i " 1" }' >large.folded
 	"$SPROF" flame large.folded -o large.html
