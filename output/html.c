@@ -9,6 +9,7 @@
 #include "output/base64.h"
 #include "output/column_facts.h"
 #include "output/diff_text.h"
+#include "output/memory_chart.h"
 #include "output/script.h"
 #include "output/sha256.h"
 #include "output/svg_data.h"
@@ -68,6 +69,8 @@ void html_write(struct buffer *b, const struct tree *tree, const struct summary 
 	buffer_add_string(b, "<body>\n<main class=\"picture\">\n");
 	svg_add(b, tree, summary, opts);
 	buffer_add_string(b, "</main>\n");
+	if (p && !opts->diff) /* of two recordings there would be two */
+		memory_chart_add(b, p);
 	if (!opts->without_script) {
 		add_data(b, tree, summary, p, opts->diff ? opts->diff->diff : NULL, nr_others > 0);
 		for (size_t i = 0; i < nr_others; i++)

@@ -363,5 +363,6 @@ function makePage() {
 	makeTable();
 	if (timeline)
 		makeHeat();
+	makeMemory();
 	listeners.data.push(showHeat);
 }

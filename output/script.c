@@ -19,6 +19,7 @@
 #include "output/flame_tree.js.h"
 #include "output/page.css.h"
 #include "output/page.js.h"
+#include "output/page_memory.js.h"
 
 /* Whole lines that are comment go, and the tabs in front of the others. */
 static void add_part(struct buffer *b, const char *text)
@@ -50,8 +51,10 @@ void script_add(struct buffer *b, bool page)
 	add_part(b, flame_search_js);
 	add_part(b, flame_state_js);
 	add_part(b, flame_js);
-	if (page)
+	if (page) {
+		add_part(b, page_memory_js);
 		add_part(b, page_js);
+	}
 	add_part(b, flame_start_js);
 	buffer_add_string(b, "})();\n");
 }
