@@ -1,9 +1,15 @@
-/* A stream of our own: first what was read ahead, then the rest of the file. */
+/*
+ * A stream of our own. A file is opened a second time and read from where it was; of a pipe there is only
+ * the rest, and what was read ahead is put before it.
+ */
 #include "cli/lookahead.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/alloc.h"
 
@@ -25,8 +31,32 @@ static ssize_t read_on(void *cookie, char *data, size_t size)
 	return (ssize_t)size;
 }
 
+/* NULL where there is no going back to start. The offset is the inner one's, which nobody reads again. */
+static FILE *open_again(FILE *f, off_t start)
+{
+	struct stat st;
+	FILE *again;
+	int fd;
+
+	if (start < 0 || fstat(fileno(f), &st) < 0 || !S_ISREG(st.st_mode))
+		return NULL;
+	fd = fcntl(fileno(f), F_DUPFD_CLOEXEC, 0);
+	if (fd < 0)
+		return NULL;
+	again = fdopen(fd, "rb");
+	if (!again)
+		close(fd);
+	else if (lseek(fd, start, SEEK_SET) == start)
+		return again;
+	else
+		fclose(again);
+	return NULL;
+}
+
 int lookahead_init(struct lookahead *l, FILE *f, size_t size)
 {
+	off_t start = ftello(f);
+
 	*l = (struct lookahead){ .inner = f, .head = xmalloc(size) };
 	errno = 0;
 	l->size = fread(l->head, 1, size, f);
@@ -36,12 +66,15 @@ int lookahead_init(struct lookahead *l, FILE *f, size_t size)
 		lookahead_fini(l);
 		return err;
 	}
-	l->file = fopencookie(l, "r", (cookie_io_functions_t){ .read = read_on });
+	l->file = open_again(f, start);
+	if (!l->file)
+		l->file = fopencookie(l, "r", (cookie_io_functions_t){ .read = read_on });
 	if (!l->file) {
 		lookahead_fini(l);
 		return -ENOMEM;
 	}
-	setvbuf(l->file, NULL, _IOFBF, BUFFER_SIZE);
+	l->buffer = xmalloc(BUFFER_SIZE);
+	setvbuf(l->file, l->buffer, _IOFBF, BUFFER_SIZE);
 	return 0;
 }
 
@@ -49,6 +82,7 @@ void lookahead_fini(struct lookahead *l)
 {
 	if (l->file)
 		fclose(l->file);
+	free(l->buffer);
 	free(l->head);
 	*l = (struct lookahead){ 0 };
 }

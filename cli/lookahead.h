@@ -11,7 +11,8 @@ struct lookahead {
 	char *head;  /* at most the size asked for */
 	size_t size; /* bytes of it */
 	FILE *file;  /* reads all of the file, from its beginning */
-	FILE *inner; /* the caller's, which stays open */
+	char *buffer;
+	FILE *inner; /* the caller's, which stays open; its offset is then anywhere */
 	size_t at;   /* how much of the head was read again */
 };
 

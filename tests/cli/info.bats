@@ -106,6 +106,14 @@ setup() {
 	[ "$(jq .samples <<<"$output")" = 400 ]
 }
 
+@test "a file on standard input is read from where it stands" {
+	run bash -c '{ head -c 9 >/dev/null; "$SPROF" info - --json; } < <(printf "skipped;\nmain;work 3\n")'
+	[ "$(jq .samples <<<"$output")" = 3 ]
+	printf 'skipped 9\nmain;work 3\nmain 1\n' >"$BATS_TEST_TMPDIR/stacks"
+	run bash -c '{ read -r; "$SPROF" info - --json; } <"$1"' - "$BATS_TEST_TMPDIR/stacks"
+	[ "$(jq .samples <<<"$output")" = 4 ]
+}
+
 @test "info reads collapsed stacks" {
 	run bash -c 'printf "main;work 3\nmain 1\n" | "$SPROF" info - --json'
 	[ "$status" -eq 0 ]
