@@ -17,6 +17,8 @@
 /* How many lines before its turn a line is asked for from memory. */
 enum { AHEAD = 16 };
 
+enum { GUESS_MAX = 1 << 16 };
+
 /* The samples of one stack under one thread name. */
 struct group {
 	uint32_t stack, comm; /* comm: string id, PROFILE_NONE = no thread */
@@ -46,7 +48,9 @@ struct builder {
 	size_t nr_lines;
 	uint32_t *words;
 	size_t nr_words, words_capacity, nodes_capacity;
-	uint32_t *path; /* node at each depth of the line being added */
+	uint32_t *code_of; /* by frame: its code, 0 = it has several, or is not used */
+	size_t most_codes; /* that a frame has */
+	uint32_t *path;	   /* node at each depth of the line being added */
 	size_t path_capacity;
 };
 
@@ -153,18 +157,37 @@ static uint32_t nr_roots(const struct profile *p, const struct profile_stack *s)
 	return nr;
 }
 
-/* At most, and with the head and the end. */
-static size_t words_of(const struct builder *b, const struct profile_stack *s)
+/* Most frames are one function: their codes lie close together. */
+static void find_codes(struct builder *b)
 {
 	const struct tree_functions *t = &b->tree->functions;
-	size_t nr = b->head + 2;
 
+	b->code_of = xcalloc(b->p->nr_frames + 1, sizeof(*b->code_of));
+	for (size_t i = 0; i < b->p->nr_frames; i++) {
+		size_t nr = t->first[i + 1] - t->first[i];
+
+		if (nr == 1)
+			b->code_of[i] = t->codes[t->first[i]];
+		if (nr > b->most_codes)
+			b->most_codes = nr;
+	}
+}
+
+/* At most, and with the head and the end. The codes are counted where a guess could be far off. */
+static size_t words_of(const struct builder *b, const struct profile_stack *s)
+{
+	const size_t *first = b->tree->functions.first;
+	size_t nr = s->nr_frames * b->most_codes;
+
+	if (nr <= GUESS_MAX)
+		return b->head + 2 + nr;
+	nr = 0;
 	for (uint32_t i = 0; i < s->nr_frames; i++) {
 		uint32_t frame = b->p->stack_frames[s->first_frame + i];
 
-		nr += t->first[frame + 1] - t->first[frame];
+		nr += first[frame + 1] - first[frame];
 	}
-	return nr;
+	return b->head + 2 + nr;
 }
 
 static uint32_t *write_codes(const struct builder *b, const struct profile_stack *s, uint32_t comm,
@@ -178,8 +201,11 @@ static uint32_t *write_codes(const struct builder *b, const struct profile_stack
 
 		if (i == roots)
 			*at++ = t->comms[comm];
-		for (size_t j = t->first[frame]; j < t->first[frame + 1]; j++)
-			*at++ = t->codes[j];
+		if (b->code_of[frame])
+			*at++ = b->code_of[frame];
+		else
+			at = mempcpy(at, &t->codes[t->first[frame]],
+				     (t->first[frame + 1] - t->first[frame]) * sizeof(*at));
 	}
 	if (roots == s->nr_frames)
 		*at++ = t->comms[comm];
@@ -375,6 +401,7 @@ int tree_new(const struct profile *p, const struct tree_opts *opts, struct tree 
 		goto out;
 	tree_functions_init(&b.tree->functions, p, b.frame_used, b.comm_used,
 			    opts->without_modules);
+	find_codes(&b);
 	write_lines(&b);
 	build_nodes(&b);
 	place_samples(&b);
@@ -386,6 +413,7 @@ int tree_new(const struct profile *p, const struct tree_opts *opts, struct tree 
 	}
 out:
 	free(b.frame_used);
+	free(b.code_of);
 	free(b.comm_used);
 	free(b.groups);
 	free(b.lines);
