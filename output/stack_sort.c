@@ -1,7 +1,7 @@
 /*
- * Multikey quicksort (Bentley, Sedgewick: Fast algorithms for sorting and searching strings, 1997)
- * with the next two numbers of each line cached beside it (Sinha, Zobel), and a heap-held list of
- * ranges in place of recursion: stacks can be millions of frames deep.
+ * Radix sort from the first number on, with the next two numbers of each line cached beside it (Sinha,
+ * Zobel: Cache-conscious sorting of large sets of strings with dynamic tries, 2004), and a heap-held
+ * list of ranges in place of recursion: stacks can be millions of frames deep.
  */
 #include "output/stack_sort.h"
 
@@ -11,7 +11,7 @@
 
 #include "core/alloc.h"
 
-enum { INSERTION_MAX = 12, AHEAD = 16, DISTRIBUTE_MIN = 4096 };
+enum { INSERTION_MAX = 8, AHEAD = 16, MAX_BUCKET_BITS = 16 };
 
 struct range {
 	size_t start, end;
@@ -61,13 +61,6 @@ static void push(struct sorter *s, size_t start, size_t end, uint32_t depth)
 	s->todo[s->nr_todo++] = (struct range){ start, end, depth };
 }
 
-static uint64_t median(uint64_t a, uint64_t b, uint64_t c)
-{
-	if (a < b)
-		return b < c ? b : a < c ? c : a;
-	return a < c ? a : b < c ? c : b;
-}
-
 /* Lines lie in memory as they came; asking for them ahead hides most of the waiting. */
 static void read_keys(struct sorter *s, size_t start, size_t end, uint32_t depth)
 {
@@ -78,88 +71,74 @@ static void read_keys(struct sorter *s, size_t start, size_t end, uint32_t depth
 	}
 }
 
-static void partition(struct sorter *s, const struct range *r)
+/* The items of a range have one key: what comes after it decides. */
+static void go_deeper(struct sorter *s, size_t start, size_t end, uint32_t depth)
 {
-	struct stack_item *items = s->items;
-	size_t n = r->end - r->start, less = r->start, at = r->start, more = r->end;
-	uint64_t pivot = median(items[r->start + n / 8].key, items[r->start + n / 2].key,
-				items[r->end - 1 - n / 8].key);
-
-	while (at < more) {
-		struct stack_item item = items[at];
-
-		if (item.key < pivot) {
-			items[at++] = items[less];
-			items[less++] = item;
-		} else if (item.key > pivot) {
-			items[at] = items[--more];
-			items[more] = item;
-		} else {
-			at++;
-		}
-	}
-	push(s, r->start, less, r->depth);
-	push(s, more, r->end, r->depth);
-	if ((uint32_t)pivot) {
-		read_keys(s, less, more, r->depth + 2);
-		push(s, less, more, r->depth + 2);
-	}
+	if (end - start < 2 || !(uint32_t)s->items[start].key)
+		return;
+	read_keys(s, start, end, depth + 2);
+	push(s, start, end, depth + 2);
 }
 
-/* Bits of the keys in a range, that all have and that any has: they differ where these do. */
-static uint64_t differing_bits(const struct stack_item *items, size_t nr)
+/* A number of buckets like that of items, as a power of two. */
+static unsigned bucket_bits(size_t nr)
 {
-	uint64_t all = UINT64_MAX, any = 0;
+	unsigned bits = 63 - (unsigned)__builtin_clzll(nr);
 
-	for (size_t i = 0; i < nr; i++) {
-		all &= items[i].key;
-		any |= items[i].key;
-	}
-	return all ^ any;
+	return bits < MAX_BUCKET_BITS ? bits : MAX_BUCKET_BITS;
 }
 
 /*
- * Puts a large range into buckets, one per value of the first code, or of the second where the first are
- * equal: one pass in place of a dozen partitions. False where it is not worth it.
+ * Puts a range into buckets by the first bits in which its keys differ, about as many as it has items.
+ * Whatever the keys, that is done with 64 bits in a few rounds.
  */
-static bool distribute(struct sorter *s, const struct range *r)
+static void distribute(struct sorter *s, const struct range *r)
 {
 	struct stack_item *items = s->items + r->start;
 	size_t n = r->end - r->start, at = 0;
-	uint64_t differing = n >= DISTRIBUTE_MIN ? differing_bits(items, n) : 0;
-	unsigned shift = differing >> 32 ? 32 : 0;
-	uint32_t most = 0;
+	uint64_t least = items[0].key, most = least;
+	unsigned bits = bucket_bits(n), length, shift;
 
-	if (!differing)
-		return false;
+	for (size_t i = 1; i < n; i++) {
+		least = items[i].key < least ? items[i].key : least;
+		most = items[i].key > most ? items[i].key : most;
+	}
+	if (least == most) {
+		go_deeper(s, r->start, r->end, r->depth);
+		return;
+	}
+	length = 64 - (unsigned)__builtin_clzll(most - least);
+	shift = length > bits ? length - bits : 0;
+	most = (most - least) >> shift;
+	memset(s->counts, 0, (most + 1) * sizeof(*s->counts));
 	for (size_t i = 0; i < n; i++)
-		most = (uint32_t)(items[i].key >> shift) > most ? (uint32_t)(items[i].key >> shift)
-								: most;
-	if (most >= n / 4)
-		return false;
-	memset(s->counts, 0, ((size_t)most + 1) * sizeof(*s->counts));
-	for (size_t i = 0; i < n; i++)
-		s->counts[(uint32_t)(items[i].key >> shift)]++;
-	for (uint32_t i = 0; i <= most; i++) {
+		s->counts[(items[i].key - least) >> shift]++;
+	for (uint64_t i = 0; i <= most; i++) {
 		size_t count = s->counts[i];
 
 		s->counts[i] = (uint32_t)at;
-		push(s, r->start + at, r->start + at + count, r->depth);
 		at += count;
 	}
 	memcpy(s->copy, items, n * sizeof(*items));
 	for (size_t i = 0; i < n; i++)
-		items[s->counts[(uint32_t)(s->copy[i].key >> shift)]++] = s->copy[i];
-	return true;
+		items[s->counts[(s->copy[i].key - least) >> shift]++] = s->copy[i];
+	for (uint64_t i = 0; i <= most; i++) {
+		size_t start = i ? s->counts[i - 1] : 0, end = s->counts[i];
+
+		if (shift)
+			push(s, r->start + start, r->start + end, r->depth);
+		else
+			go_deeper(s, r->start + start, r->start + end, r->depth);
+	}
 }
 
 void stack_sort(struct stack_item *items, size_t nr, const uint32_t *codes, struct stack_item *room)
 {
 	struct sorter s = { .items = items, .codes = codes, .copy = room };
 
-	if (nr >= DISTRIBUTE_MIN) {
+	if (nr > INSERTION_MAX) {
 		s.copy = room ? room : xreallocarray(NULL, nr, sizeof(*s.copy));
-		s.counts = xcalloc(nr / 4 + 1, sizeof(*s.counts));
+		s.counts = xcalloc((size_t)1 << bucket_bits(nr), sizeof(*s.counts));
 	}
 	push(&s, 0, nr, 0);
 	while (s.nr_todo) {
@@ -167,8 +146,8 @@ void stack_sort(struct stack_item *items, size_t nr, const uint32_t *codes, stru
 
 		if (r.end - r.start <= INSERTION_MAX)
 			insertion_sort(&s, &r);
-		else if (!distribute(&s, &r))
-			partition(&s, &r);
+		else
+			distribute(&s, &r);
 	}
 	if (s.copy != room)
 		free(s.copy);
