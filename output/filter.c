@@ -227,7 +227,7 @@ static void filter_samples(const struct filter *f, struct profile *p)
 struct stacks {
 	uint64_t *masks;		   /* by function: the rules that it fits */
 	uint64_t of[FILTER_SHOW_FROM + 1]; /* the rules of each sort */
-	bool *noise;			   /* by function; is hidden */
+	bool *noise, *marker;		   /* by function; is hidden, says that a stack is broken */
 };
 
 static bool filter_stack(void *context, struct stack_part *parts, size_t *nr)
@@ -241,8 +241,13 @@ static bool filter_stack(void *context, struct stack_part *parts, size_t *nr)
 	if ((found & s->of[FILTER_FOCUS]) != s->of[FILTER_FOCUS] || found & s->of[FILTER_IGNORE])
 		return false;
 	if (s->of[FILTER_SHOW_FROM]) {
-		while (i < *nr && !(s->masks[parts[i].function] & s->of[FILTER_SHOW_FROM]))
+		while (i < *nr && !(s->masks[parts[i].function] & s->of[FILTER_SHOW_FROM])) {
+			/* What says that the stack is broken stays, or it would count as whole. */
+			if (s->marker[parts[i].function] &&
+			    !(s->masks[parts[i].function] & s->of[FILTER_HIDE]))
+				parts[kept++] = parts[i];
 			i++;
+		}
 		if (i == *nr)
 			return false;
 	}
@@ -264,6 +269,9 @@ static void filter_stacks(const struct filter *f, struct profile *p)
 	naming_init(&names, p);
 	s.masks = xcalloc(names.nr, sizeof(*s.masks));
 	s.noise = xcalloc(names.nr, sizeof(*s.noise));
+	s.marker = xcalloc(names.nr, sizeof(*s.marker));
+	for (size_t i = 0; i < names.nr; i++)
+		s.marker[i] = names.list[i].kind == FUNCTION_MARKER;
 	for (size_t i = 0; f->hides_noise && i < names.nr; i++)
 		s.noise[i] = noise_is(&names.list[i]);
 	for (int r = 0; r < f->nr_rules; r++) {
@@ -277,6 +285,7 @@ static void filter_stacks(const struct filter *f, struct profile *p)
 	restack(p, &names, filter_stack, &s);
 	free(s.masks);
 	free(s.noise);
+	free(s.marker);
 	tree_functions_fini(&names);
 }
 

@@ -25,6 +25,13 @@ setup() {
 	grep -q "nothing is left of the samples of 'x.folded'" err
 }
 
+@test "a broken stack stays one when it is shown from a function on" {
+	printf 'main;[no unwind rule];a;work 30\nmain;a;work 70\n' >broken.folded
+	[ "$("$SPROF" fold --show-from '^a$' broken.folded | paste -sd,)" = "[no unwind rule];a;work 30,a;work 70" ]
+	"$SPROF" report --show-from '^a$' broken.folded | grep -q '30% truncated'
+	"$SPROF" flame --show-from '^a$' broken.folded | grep -q '30% truncated'
+}
+
 @test "every command says how much was left out" {
 	"$SPROF" report --focus '^a$' x.folded | grep -q '^30 samples, .*, 70 filtered out (70%)'
 	"$SPROF" report --json --focus '^a$' x.folded | jq -e '.filtered == 70 and .samples == 30'

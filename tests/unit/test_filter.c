@@ -81,10 +81,11 @@ static bool apply_rule(struct plain_sample *s, enum filter_rule rule, const stru
 	case FILTER_SHOW_FROM:
 		if (!any_fits(s, choice))
 			return false;
-		while (!choice->fits(&plain_functions[s->functions[i]]))
-			i++;
-		memmove(s->functions, s->functions + i, s->nr - i);
-		s->nr -= i;
+		for (; !choice->fits(&plain_functions[s->functions[i]]); i++)
+			if (plain_functions[s->functions[i]].kind == FUNCTION_MARKER)
+				s->functions[kept++] = s->functions[i];
+		memmove(s->functions + kept, s->functions + i, s->nr - i);
+		s->nr -= i - kept;
 		return true;
 	case FILTER_HIDE:
 		for (; i < s->nr; i++)
