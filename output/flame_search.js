@@ -5,6 +5,9 @@ const search = {text: "", marked: -1, hits: null, first: [], at: -1};
 /* Capitals in the pattern make capitals count. */
 const patternOf = text => new RegExp(text, /[A-Z]/.test(text.replace(/\\./g, "")) ? "u" : "iu");
 
+/* Code without a name is also of the kind of where it is. */
+const kindsOf = f => [KINDS[f.kind], ...KINDS[f.kind] === "unknown" && /^\[(jit|kernel)\]$/.test(f.name) ? [f.name.slice(1, -1)] : []];
+
 /* "mod:libc self>1% ^mem" -> a test of functions. Throws on what is no expression. */
 function parseQuery(text, tree) {
 	const tests = [], rest = [];
@@ -13,7 +16,8 @@ function parseQuery(text, tree) {
 		const [, column, sign, number] = /^(self|total)([<>])(\d+(?:\.\d*)?|\.\d+)%?$/.exec(word) || [];
 		if (key) {
 			const pattern = patternOf(expression);
-			tests.push(f => pattern.test(key === "kind" ? KINDS[f.kind] : key === "file" ? f.file : f.module));
+			tests.push(f => key === "kind" ? kindsOf(f).some(kind => pattern.test(kind)) :
+				pattern.test(key === "file" ? f.file : f.module));
 		} else if (column) {
 			const columns = withTwin(tree).map(t => [sumsOf(t).now[column], Number(number) / 100 * t.whole]);
 			tests.push((f, i) => sign === ">" ? columns.some(([values, limit]) => values[i] > limit) :

@@ -88,6 +88,11 @@ page() { # options, file; the test is standard input
 		assert.strictEqual(await search("total>90% ^main"), "94% · self 0% · 1 function");
 		assert.strictEqual(await search("self<0% kind:native"), "no match");
 		assert.strictEqual(await search("kind:("), "not a regular expression");
+	EOT
+	page complete.html <<-'EOT'
+		assert.match(await search("kind:jit"), /^10% .* 1 function$/);
+	EOT
+	page kinds.html <<-'EOT'
 		await page.key("Escape");
 		await page.click("parse 30%");
 		await page.key("/");

@@ -32,6 +32,27 @@ setup() {
 	"$SPROF" flame --show-from '^a$' broken.folded | grep -q '30% truncated'
 }
 
+@test "code without a name is of the kind of where it is" {
+	"$SPROF" report --json complete.data | jq -e '.rows[] | select(.function == "[jit]")' >/dev/null
+	[ "$("$SPROF" fold --kind jit complete.data | awk '{ n += $NF } END { print n }')" = 40 ]
+	[ "$("$SPROF" fold --focus kind:jit complete.data | grep -vc '\[jit\]')" = 0 ]
+	printf 'a;[jit] 3\na;[kernel] 4\na;b 5\n' >nameless.folded
+	[ "$("$SPROF" fold --kind '^jit$' nameless.folded)" = "a;[jit] 3" ]
+	[ "$("$SPROF" fold --kind '^kernel$' nameless.folded)" = "a;[kernel] 4" ]
+	[ "$("$SPROF" fold --kind unknown nameless.folded | paste -sd,)" = "a;[jit] 3,a;[kernel] 4" ]
+}
+
+# Repetitions of repetitions cost the library gigabytes before it says a word.
+@test "an expression that would take much memory is refused" {
+	for re in "$(printf 'a%0.s' $(seq 2000))" "a$(printf '+%0.s' $(seq 300))" 'x{250}{250}' '(a{200}){200}' '((a{90})*{90}){9}' "$(printf '(%0.s' $(seq 40))a$(printf '+b)%0.s' $(seq 40))+"; do
+		for option in --focus --comm --kind; do
+			(ulimit -v 1000000; run -2 --separate-stderr timeout 10 "$SPROF" report "$option" "$re" x.folded
+			[[ "$stderr" == *"too long"* || "$stderr" == *"too many repetitions"* || "$stderr" == *"Invalid"* ]])
+		done
+	done
+	"$SPROF" report --focus 'a{2}|^[ab]+(x{3}y{4})*|\+\+\+\+[+*{]|main' x.folded >/dev/null
+}
+
 @test "every command says how much was left out" {
 	"$SPROF" report --focus '^a$' x.folded | grep -q '^30 samples, .*, 70 filtered out (70%)'
 	"$SPROF" report --json --focus '^a$' x.folded | jq -e '.filtered == 70 and .samples == 30'
