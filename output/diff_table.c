@@ -14,7 +14,7 @@
 #include "output/summary.h"
 #include "output/text.h"
 
-enum { NAME_MIN = 20, MODULE_MAX = 20 };
+enum { NAME_MIN = 20, NAME_LEAST = 10, MODULE_MAX = 20 };
 
 enum cell {
 	VERDICT,
@@ -41,6 +41,7 @@ struct table {
 	struct row *rows;
 	uint32_t nr_rows;
 	size_t widths[NR_CELLS];
+	size_t gap; /* between columns of numbers: 2, or 1 where the name has no room */
 };
 
 static void fill_change(struct table *t, struct row *row, int was, const struct diff_amount *before,
@@ -81,9 +82,10 @@ static void fill_heading(struct row *row)
 
 static void measure(struct table *t)
 {
-	size_t fixed = 0, left;
+	size_t fixed = 0, nr_fixed = 0, left;
 	bool modules = false;
 
+	t->gap = 2;
 	for (uint32_t i = 0; i < t->nr_rows; i++) {
 		modules |= i && t->rows[i].cells[MODULE].size;
 		for (int c = 0; c < NR_CELLS; c++) {
@@ -98,8 +100,14 @@ static void measure(struct table *t)
 		t->widths[MODULE] = 0;
 	if (!t->opts->columns)
 		return;
-	for (int c = 0; c < NAME; c++)
-		fixed += t->widths[c] ? t->widths[c] + 2 : 0;
+	for (int c = 0; c < NAME; c++) {
+		fixed += t->widths[c] ? t->widths[c] + t->gap : 0;
+		nr_fixed += t->widths[c] != 0;
+	}
+	if (t->opts->columns < fixed + NAME_MIN) {
+		t->gap = 1;
+		fixed -= nr_fixed;
+	}
 	left = t->opts->columns > fixed ? t->opts->columns - fixed : 0;
 	if (t->widths[MODULE] > MODULE_MAX)
 		t->widths[MODULE] = MODULE_MAX;
@@ -107,7 +115,7 @@ static void measure(struct table *t)
 		t->widths[MODULE] = 0; /* no room: the name is worth more */
 	left -= t->widths[MODULE] ? t->widths[MODULE] + 2 : 0;
 	if (t->widths[NAME] > left)
-		t->widths[NAME] = left > NAME_MIN ? left : NAME_MIN;
+		t->widths[NAME] = left > NAME_LEAST ? left : NAME_LEAST;
 }
 
 static size_t add_name(struct table *t, const struct row *row)
@@ -150,7 +158,7 @@ static void add_row(struct table *t, const struct row *row)
 		buffer_add(t->b, row->cells[c].data, row->cells[c].size);
 		if (c == VERDICT)
 			align_add_spaces(t->b, t->widths[c] - columns);
-		buffer_add_string(t->b, "  ");
+		align_add_spaces(t->b, t->gap);
 	}
 	used = add_name(t, row);
 	if (t->widths[MODULE] && row->cells[MODULE].size) {

@@ -109,6 +109,12 @@ picture() {
 	on_terminal() { script -qec "stty cols $1; env $2 $SPROF diff before.folded after.folded" /dev/null | tr -d '\r'; }
 	[ "$(on_terminal 90 'LC_ALL=C.UTF-8 NO_COLOR=1 TERM=xterm' | tail -n +5 | wc -L)" -le 90 ]
 	on_terminal 90 'LC_ALL=C.UTF-8 NO_COLOR=1 TERM=xterm' | grep -q '±'
+	printf 'all;a;work 1000\nall;a_longer_name_than_others 1003\n' >before.folded
+	printf 'all;a;work 1300\nall;a_longer_name_than_others 300\nall;new_one 3\n' >after.folded
+	for locale in C C.UTF-8; do
+		[ "$(on_terminal 80 "LC_ALL=$locale NO_COLOR=1 TERM=xterm" | tail -n +5 | wc -L)" -le 80 ]
+	done
+	cp "$GOLDEN/output/before.folded" "$GOLDEN/output/after.folded" .
 	! on_terminal 90 'LC_ALL=C.UTF-8 NO_COLOR=1 TERM=xterm' | grep -q $'\e\\['
 	on_terminal 90 'LC_ALL=C.UTF-8 TERM=xterm' | grep -q $'\e\\[33mmore'
 	on_terminal 90 'LC_ALL=C.UTF-8 TERM=xterm' | grep -q $'\e\\[34mless'
