@@ -2,6 +2,7 @@
 #include "cli/info.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/alloc.h"
 #include "core/column.h"
@@ -128,7 +129,15 @@ static void count_columns(struct info *info, const struct profile *p)
 
 void info_init(struct info *info, const struct profile *p)
 {
-	*info = (struct info){ .column = column_default(p) };
+	static const char perf[] = "perf "; /* as sampler/perf_data.c says it */
+	const char *version = profile_str(p, p->meta.version);
+	bool is_perf = !strncmp(version, perf, sizeof(perf) - 1);
+
+	*info = (struct info){
+		.recorder = is_perf ? "perf" : "sprof",
+		.recorder_version = is_perf ? version + sizeof(perf) - 1 : version,
+		.column = column_default(p),
+	};
 	count_columns(info, p);
 	gil_add_up(p, info->column, &info->gil);
 	for (int i = 0; i < NR_MARKERS; i++)

@@ -28,6 +28,7 @@ struct info_column {
 };
 
 struct info {
+	const char *recorder, *recorder_version; /* "sprof" or "perf"; the profile's string */
 	struct info_column columns[NR_COLUMNS];
 	/* The counts of threads and modules are of samples of this column: column_default(). */
 	enum profile_column column;

@@ -114,7 +114,7 @@ static void add_origin(struct buffer *b, const struct info *info, const struct p
 	line(b, "source", str(p, meta->source));
 	line(b, "event", str(p, meta->event));
 	add_frequency(b, info, meta->freq_hz);
-	line(b, "sprof", str(p, meta->version));
+	line(b, info->recorder, info->recorder_version);
 }
 
 static void add_samples(struct buffer *b, const struct info *info, const struct profile *p)
@@ -471,7 +471,7 @@ void info_print_json(struct buffer *b, const struct info *info, const struct pro
 	key_string(b, "event", str(p, meta->event));
 	key_number(b, "frequency_hz", meta->freq_hz);
 	buffer_printf(b, ",\n  \"reached_hz\": %.1f", reached_hz(info));
-	key_string(b, "sprof", str(p, meta->version));
+	key_string(b, info->recorder, info->recorder_version);
 	key_number(b, "samples", stats->nr_samples);
 	key_number(b, "lost", stats->nr_lost);
 	key_number(b, "incomplete", info->nr_incomplete);

@@ -118,6 +118,10 @@ agrees_with_perf() {
 	run "$SPROF" info perf.data
 	echo "$output"
 	[[ $output == *'source'*'perf record'*'event'*'cpu-clock'* || $output == *cycles* ]]
+	! grep -q '^sprof ' <<<"$output"
+	grep -q '^perf  *[0-9]' <<<"$output"
+	"$SPROF" info --json perf.data | jq -e 'has("sprof") | not'
+	[ "perf version $("$SPROF" info --json perf.data | jq -r .perf)" = "$(perf --version)" ]
 }
 
 @test "perf.data: copied stacks are unwound as perf unwinds them, compressed ones too" {
