@@ -158,9 +158,9 @@ static void take_record(void *context, const union gpu_any_record *record)
 		memory_points_take(&c->memory, &record->memory);
 		break;
 	case GPU_RECORD_RANGE: runs_take_range(&c->runs, &record->range, c->now_ns); break;
+	case GPU_RECORD_POOL: memory_points_take_pool(&c->memory, &record->pool); break;
 	case GPU_RECORD_PAD:
 	case GPU_RECORD_OVERHEAD:
-	case GPU_RECORD_POOL:
 	case GPU_RECORD_MARK:
 	case GPU_RECORD_NAME:
 	case GPU_RECORD_DROPS: break;

@@ -11,6 +11,7 @@
 
 #define REORDER_NS 2000000000ull /* as in gpu/timeline.c */
 #define MAX_WAITING (1u << 17)
+#define MAX_POOLS 1024
 #define NR_EXACT 4096u /* points of a device; then they are 1 / NR_EXACT of the time apart */
 
 _Static_assert(MEMORY_DEVICES == GPU_MAX_DEVICES, "devices of the region");
@@ -21,7 +22,9 @@ static int compare_changes(const void *a, const void *b)
 
 	if (x->at.time_ns != y->at.time_ns)
 		return x->at.time_ns < y->at.time_ns ? -1 : 1;
-	return y->is_free - x->is_free; /* what is freed first is there to be allocated */
+	if (x->is_free != y->is_free) /* what is freed first is there to be allocated */
+		return y->is_free - x->is_free;
+	return x->order < y->order ? -1 : x->order > y->order;
 }
 
 static void write_point(struct memory_points *m, uint32_t device, const struct memory_point *p)
@@ -52,17 +55,51 @@ static void write_held(struct memory_points *m, uint32_t device)
 	d->highest = d->last = (struct memory_point){ 0 };
 }
 
+/* NULL: there are more pools than any program has. */
+static struct memory_pool *pool_of(struct memory_points *m, const struct memory_change *c)
+{
+	struct memory_pool *p;
+
+	for (size_t i = 0; i < m->nr_pools; i++)
+		if (m->pools[i].address == c->pool && m->pools[i].device == c->device)
+			return &m->pools[i];
+	if (m->nr_pools == MAX_POOLS)
+		return NULL;
+	m->pools = xgrow(m->pools, &m->pools_capacity, ++m->nr_pools, sizeof(*m->pools));
+	p = &m->pools[m->nr_pools - 1];
+	*p = (struct memory_pool){ .address = c->pool, .device = c->device };
+	return p;
+}
+
+/* False: nothing has changed. */
+static bool add_up(struct memory_points *m, const struct memory_change *c)
+{
+	struct memory_device *d = &m->devices[c->device];
+	struct memory_pool *pool;
+
+	if (c->pool) {
+		pool = pool_of(m, c);
+		if (!pool || pool->bytes == c->at.bytes)
+			return false;
+		d->pool_bytes += c->at.bytes - pool->bytes;
+		pool->bytes = c->at.bytes;
+	} else if (!c->is_free) {
+		d->used_bytes += c->at.bytes;
+	} else { /* what was allocated before us may be freed, too */
+		d->used_bytes -= c->at.bytes < d->used_bytes ? c->at.bytes : d->used_bytes;
+	}
+	return true;
+}
+
 static void take_change(struct memory_points *m, const struct memory_change *c)
 {
 	struct memory_device *d = &m->devices[c->device];
 	struct memory_point now = { .time_ns = c->at.time_ns };
 	uint64_t apart_ns = d->nr_written < NR_EXACT ? 0 : (c->at.time_ns - d->first_ns) / NR_EXACT;
 
-	if (!c->is_free)
-		d->used_bytes += c->at.bytes;
-	else /* what was allocated before us may be freed, too */
-		d->used_bytes -= c->at.bytes < d->used_bytes ? c->at.bytes : d->used_bytes;
-	now.bytes = d->used_bytes;
+	if (!add_up(m, c))
+		return;
+	now.bytes = d->used_bytes + d->pool_bytes;
 	if (now.time_ns < d->written_ns) /* late by seconds: it counts from here on */
 		now.time_ns = d->written_ns;
 	if (d->nr_written && now.time_ns - d->written_ns < apart_ns) {
@@ -75,20 +112,40 @@ static void take_change(struct memory_points *m, const struct memory_change *c)
 	write_point(m, c->device, &now);
 }
 
+static void take(struct memory_points *m, const struct memory_change *change)
+{
+	m->waiting = xgrow(m->waiting, &m->capacity, m->nr + 1, sizeof(*m->waiting));
+	m->waiting[m->nr] = *change;
+	m->waiting[m->nr++].order = m->order++;
+	if (m->nr >= MAX_WAITING)
+		memory_points_flush(m, change->at.time_ns + REORDER_NS);
+}
+
 void memory_points_take(struct memory_points *m, const struct gpu_rec_memory *record)
 {
 	/* CUpti_ActivityMemoryKind: device 3, managed 5, device static 6; the rest is the host's */
 	if (record->work.device >= MEMORY_DEVICES || !record->work.start_ns ||
 	    (record->memory_kind != 3 && record->memory_kind != 5 && record->memory_kind != 6))
 		return;
-	m->waiting = xgrow(m->waiting, &m->capacity, m->nr + 1, sizeof(*m->waiting));
-	m->waiting[m->nr++] = (struct memory_change){
-		.at = { record->work.start_ns, record->bytes },
-		.device = record->work.device,
-		.is_free = record->op != GPU_MEMORY_ALLOC,
-	};
-	if (m->nr >= MAX_WAITING)
-		memory_points_flush(m, record->work.start_ns + REORDER_NS);
+	take(m, &(struct memory_change){
+			.at = { record->work.start_ns,
+				record->pool ? record->pool_bytes : record->bytes },
+			.pool = record->pool,
+			.device = record->work.device,
+			.is_free = !record->pool && record->op != GPU_MEMORY_ALLOC,
+		});
+}
+
+void memory_points_take_pool(struct memory_points *m, const struct gpu_rec_pool *record)
+{
+	if (record->work.device >= MEMORY_DEVICES || !record->work.start_ns || !record->address)
+		return;
+	take(m, &(struct memory_change){
+			.at = { record->work.start_ns,
+				record->op == GPU_POOL_DESTROYED ? 0 : record->size_bytes },
+			.pool = record->address,
+			.device = record->work.device,
+		});
 }
 
 void memory_points_flush(struct memory_points *m, uint64_t now_ns)
@@ -111,4 +168,5 @@ void memory_points_flush(struct memory_points *m, uint64_t now_ns)
 void memory_points_fini(struct memory_points *m)
 {
 	free(m->waiting);
+	free(m->pools);
 }

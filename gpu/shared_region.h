@@ -63,6 +63,7 @@ union gpu_any_record {
 	struct gpu_rec_sync sync;
 	struct gpu_rec_overhead overhead;
 	struct gpu_rec_memory memory;
+	struct gpu_rec_pool pool;
 	struct gpu_rec_range range;
 	struct gpu_rec_mark mark;
 	struct gpu_rec_drops drops;

@@ -149,7 +149,39 @@ static void read_graph(const struct cupti_graph_trace *g)
 	activity_take(&r);
 }
 
-/* Sums of the device, whether or not the record fits into the ring. */
+/* ---- memory: sums of the device, whether or not the record fits into the ring */
+#define MAX_POOLS 256 /* further ones are not in the sums */
+
+struct pool {
+	uint64_t address, bytes;
+};
+
+static struct pool pools[MAX_POOLS];
+
+static void note_peak(struct gpu_device *d)
+{
+	if (d->allocated_bytes > d->peak_bytes)
+		d->peak_bytes = d->allocated_bytes;
+}
+
+/* Of the device is what a pool has reserved, however much of it is in use. */
+static void set_pool(uint32_t device, uint64_t address, uint64_t bytes)
+{
+	struct gpu_device *d = agent_area(&agent.region->devices);
+	struct pool *p = pools;
+
+	while (p < pools + MAX_POOLS && p->address && p->address != address)
+		p++;
+	if (p == pools + MAX_POOLS || device >= GPU_MAX_DEVICES)
+		return;
+	d += device;
+	p->address = address;
+	d->allocated_bytes -= p->bytes < d->allocated_bytes ? p->bytes : d->allocated_bytes;
+	d->allocated_bytes += bytes;
+	p->bytes = bytes;
+	note_peak(d);
+}
+
 static void add_allocation(const struct cupti_memory2 *m)
 {
 	struct gpu_device *d = agent_area(&agent.region->devices);
@@ -158,6 +190,11 @@ static void add_allocation(const struct cupti_memory2 *m)
 	if (m->device >= GPU_MAX_DEVICES ||
 	    (m->memory_kind != 3 && m->memory_kind != 5 && m->memory_kind != 6))
 		return;
+	if (m->pool_type) {
+		if (m->pool_type == CUPTI_POOL_LOCAL)
+			set_pool(m->device, m->pool, m->pool_size);
+		return;
+	}
 	d += m->device;
 	if (m->op == GPU_MEMORY_ALLOC)
 		d->allocated_bytes += m->bytes;
@@ -165,8 +202,7 @@ static void add_allocation(const struct cupti_memory2 *m)
 		d->allocated_bytes -= m->bytes;
 	else
 		d->allocated_bytes = 0; /* freed what was allocated before us */
-	if (d->allocated_bytes > d->peak_bytes)
-		d->peak_bytes = d->allocated_bytes;
+	note_peak(d);
 }
 
 static void read_memory(const struct cupti_memory2 *m)
@@ -176,9 +212,11 @@ static void read_memory(const struct cupti_memory2 *m)
 						  m->timestamp, m->correlation),
 				     .address = m->address,
 				     .bytes = m->bytes,
-				     .pool = m->pool,
+				     .pool = m->pool_type ? m->pool : 0,
 				     .op = m->op,
 				     .memory_kind = m->memory_kind,
+				     .pool_bytes =
+					     m->pool_type == CUPTI_POOL_LOCAL ? m->pool_size : 0,
 			     } };
 
 	agent_count(GPU_COUNT_MEMORY, 1);
@@ -202,6 +240,10 @@ static void read_pool(const struct cupti_memory_pool *p, size_t size)
 			     } };
 
 	agent_count(GPU_COUNT_POOL, 1);
+	if (p->pool_type != CUPTI_POOL_LOCAL)
+		r.pool.size_bytes = 0;
+	else
+		set_pool(p->device, p->address, p->op == GPU_POOL_DESTROYED ? 0 : p->size);
 	place(&r, p->device, 0, 0);
 	/* calls that make pools are not watched */
 	if (capture_is_open() && activity_is_timed(&r)) {

@@ -235,10 +235,13 @@ struct CUPTI_RECORD cupti_memory2 {
 	const char *name;
 	uint32_t is_async, pad76;
 	uint32_t pool_type, pad84;
-	uint64_t pool;
+	uint64_t pool, pool_release_threshold;
+	uint64_t pool_size; /* of CUPTI_POOL_LOCAL: what it has of the device */
 };
-#define CUPTI_MEMORY2_SIZE 96
+#define CUPTI_MEMORY2_SIZE 112
+#define CUPTI_POOL_LOCAL 1
 _Static_assert(sizeof(struct cupti_memory2) == CUPTI_MEMORY2_SIZE, "CUPTI ABI");
+_Static_assert(offsetof(struct cupti_memory2, pool_size) == 104, "CUPTI ABI");
 _Static_assert(offsetof(struct cupti_memory2, address) == 16, "CUPTI ABI");
 _Static_assert(offsetof(struct cupti_memory2, device) == 52, "CUPTI ABI");
 _Static_assert(offsetof(struct cupti_memory2, name) == 64, "CUPTI ABI");

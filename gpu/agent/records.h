@@ -130,8 +130,9 @@ struct gpu_rec_memory {
 	uint64_t pool; /* address of the pool it came from, 0 = none */
 	uint32_t op;   /* enum gpu_memory_op */
 	uint32_t memory_kind;
+	uint64_t pool_bytes; /* that the pool has of the device; 0: it is another process's */
 };
-_Static_assert(sizeof(struct gpu_rec_memory) == 96, "shared");
+_Static_assert(sizeof(struct gpu_rec_memory) == 104, "shared");
 
 enum gpu_pool_op {
 	GPU_POOL_CREATED = 1,

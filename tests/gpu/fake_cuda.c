@@ -7,6 +7,7 @@
  *	clock     FAKE_CLOCK=virtual: a clock that begins at 1 000 000 000 and goes on by 1000 ns with each
  *		  look, so that times are the same in every run; else real time, on the tool's clock
  */
+#include "tests/gpu/fake_cuda.h"
 #include "tests/gpu/fake_gpu.h"
 
 #include <dlfcn.h>
@@ -37,11 +38,11 @@ struct graph {
 
 static const struct fake_tool *tool; /* atomic */
 static uint32_t next_correlation, next_graph;
-static uint64_t next_node, next_address = 0x7f0000000000, virtual_now = 1000000000;
+static uint64_t next_node, virtual_now = 1000000000;
 static uint64_t stream_end[MAX_STREAMS];
+uint32_t fake_device;
 static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_virtual;
-static uint32_t device;		/* of the current context */
 static struct graph *capturing; /* launches are its nodes; by one thread at a time */
 
 API void fake_cuda_set_tool(const struct fake_tool *t)
@@ -54,7 +55,7 @@ API const struct fake_tool *fake_cuda_tool(void)
 	return __atomic_load_n(&tool, __ATOMIC_ACQUIRE);
 }
 
-static uint64_t now(void)
+uint64_t fake_now(void)
 {
 	struct timespec ts;
 
@@ -64,14 +65,7 @@ static uint64_t now(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-struct call {
-	const char *name;
-	uint32_t cbid, correlation;
-	uint64_t data;
-	int result;
-};
-
-static void enter(struct call *c)
+void fake_enter(struct fake_call *c)
 {
 	const struct fake_tool *t = __atomic_load_n(&tool, __ATOMIC_ACQUIRE);
 
@@ -80,7 +74,7 @@ static void enter(struct call *c)
 		t->api(0, c->cbid, c->name, c->correlation, &c->data, &c->result);
 }
 
-static int leave(struct call *c)
+int fake_leave(struct fake_call *c)
 {
 	const struct fake_tool *t = __atomic_load_n(&tool, __ATOMIC_ACQUIRE);
 
@@ -96,7 +90,7 @@ static uint64_t ahead(const struct fake_tool *t)
 	uint64_t least = UINT64_MAX, ret = 0;
 
 	for (int i = 0; i < 100 && least > 1000; i++) {
-		uint64_t before = now(), theirs = t->now(), took = now() - before;
+		uint64_t before = fake_now(), theirs = t->now(), took = fake_now() - before;
 
 		if (took < least)
 			ret = theirs - before;
@@ -105,7 +99,7 @@ static uint64_t ahead(const struct fake_tool *t)
 	return ret;
 }
 
-static void emit(struct fake_op *op)
+void fake_emit(struct fake_op *op)
 {
 	const struct fake_tool *t = __atomic_load_n(&tool, __ATOMIC_ACQUIRE);
 
@@ -124,7 +118,7 @@ static void emit(struct fake_op *op)
 static void schedule(struct fake_op *op, void *stream, uint64_t ns)
 {
 	uint32_t s = (uint32_t)(uintptr_t)stream % MAX_STREAMS;
-	uint64_t ready = now() + LAUNCH_NS;
+	uint64_t ready = fake_now() + LAUNCH_NS;
 
 	pthread_mutex_lock(&device_lock);
 	op->start = stream_end[s] > ready ? stream_end[s] : ready;
@@ -132,19 +126,19 @@ static void schedule(struct fake_op *op, void *stream, uint64_t ns)
 	stream_end[s] = op->end;
 	pthread_mutex_unlock(&device_lock);
 	op->stream = s + 7; /* as CUPTI numbers the default stream */
-	op->device = device;
-	op->context = device + 1;
+	op->device = fake_device;
+	op->context = fake_device + 1;
 }
 
 static uint64_t wait_until(uint64_t end)
 {
-	uint64_t at = now();
+	uint64_t at = fake_now();
 
 	while (!is_virtual && at < end) {
 		struct timespec t = { 0, (long)(end - at > 1000000 ? 1000000 : end - at) };
 
 		nanosleep(&t, NULL);
-		at = now();
+		at = fake_now();
 	}
 	return at > end ? at : end;
 }
@@ -188,7 +182,7 @@ API CUresult cuDriverGetVersion(int *version)
 /* An event is the time when what was launched before it will have ended. */
 API CUresult cuEventRecord(void *event, void *stream)
 {
-	uint64_t end = stream_end[(uintptr_t)stream % MAX_STREAMS], ready = now() + LAUNCH_NS;
+	uint64_t end = stream_end[(uintptr_t)stream % MAX_STREAMS], ready = fake_now() + LAUNCH_NS;
 
 	*(uint64_t *)event = end > ready ? end : ready;
 	return 0;
@@ -196,7 +190,7 @@ API CUresult cuEventRecord(void *event, void *stream)
 
 API CUresult cuCtxSetDevice(uint32_t d) /* the fake's own: which device calls go to */
 {
-	device = d;
+	fake_device = d;
 	return 0;
 }
 
@@ -229,7 +223,7 @@ static void run_kernel(struct fake_op *op, const struct fake_kernel *k, const ui
 		op->block[i] = block[i];
 	}
 	schedule(op, stream, kernel_ns(k, grid, params));
-	emit(op);
+	fake_emit(op);
 }
 
 /* The fake's own shape: a kernel and how many blocks. */
@@ -253,18 +247,18 @@ API __attribute__((noinline)) CUresult cuLaunchKernel(void *function, uint32_t g
 						      uint32_t bz, uint32_t shared, void *stream,
 						      void **params, void **extra)
 {
-	struct call c = { .name = "cuLaunchKernel", .cbid = 307 };
+	struct fake_call c = { .name = "cuLaunchKernel", .cbid = 307 };
 	const uint32_t grid[3] = { gx, gy, gz }, block[3] = { bx, by, bz };
 	struct fake_op op = { .shared = shared };
 
 	(void)extra;
-	enter(&c);
+	fake_enter(&c);
 	op.correlation = c.correlation;
 	if (capturing)
 		c.result = cuGraphAddFakeKernel(capturing, function, gx * gy * gz);
 	else
 		run_kernel(&op, function, grid, block, stream, params);
-	return leave(&c);
+	return fake_leave(&c);
 }
 
 API CUresult cuGraphCreate(void **graph, unsigned int flags)
@@ -305,12 +299,12 @@ API CUresult cuGraphInstantiateWithFlags(void **executable, void *graph, unsigne
 
 API CUresult cuGraphLaunch(void *graph, void *stream)
 {
-	struct call c = { .name = "cuGraphLaunch", .cbid = 514 };
+	struct fake_call c = { .name = "cuGraphLaunch", .cbid = 514 };
 	const struct graph *g = graph;
 	struct fake_op whole = { .kind = 51, .graph = g->id, .graph_nodes = g->nr };
 	uint64_t total = 0;
 
-	enter(&c);
+	fake_enter(&c);
 	whole.correlation = c.correlation;
 	for (uint32_t i = 0; i < g->nr; i++) {
 		const struct node *n = &g->nodes[i];
@@ -323,26 +317,26 @@ API CUresult cuGraphLaunch(void *graph, void *stream)
 	}
 	schedule(&whole, stream, 0);
 	whole.start -= total;
-	emit(&whole);
-	return leave(&c);
+	fake_emit(&whole);
+	return fake_leave(&c);
 }
 
-static CUresult copy(struct call *c, uint32_t kind, uint64_t bytes, void *stream, bool wait)
+static CUresult copy(struct fake_call *c, uint32_t kind, uint64_t bytes, void *stream, bool wait)
 {
 	struct fake_op op = { .kind = 1, .copy_kind = kind, .bytes = bytes };
 
-	enter(c);
+	fake_enter(c);
 	op.correlation = c->correlation;
 	schedule(&op, stream, 1000 + bytes / 16);
 	if (wait)
 		wait_until(op.end);
-	emit(&op);
-	return leave(c);
+	fake_emit(&op);
+	return fake_leave(c);
 }
 
 API CUresult cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes)
 {
-	struct call c = { .name = "cuMemcpyHtoD_v2", .cbid = 276 };
+	struct fake_call c = { .name = "cuMemcpyHtoD_v2", .cbid = 276 };
 
 	(void)to;
 	(void)from;
@@ -351,7 +345,7 @@ API CUresult cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes)
 
 API CUresult cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream)
 {
-	struct call c = { .name = "cuMemcpyDtoHAsync_v2", .cbid = 281 };
+	struct fake_call c = { .name = "cuMemcpyDtoHAsync_v2", .cbid = 281 };
 
 	(void)to;
 	(void)from;
@@ -361,109 +355,55 @@ API CUresult cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *s
 API CUresult cuMemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *from_context,
 			       size_t bytes, void *stream)
 {
-	struct call c = { .name = "cuMemcpyPeerAsync", .cbid = 319 };
+	struct fake_call c = { .name = "cuMemcpyPeerAsync", .cbid = 319 };
 	struct fake_op op = { .kind = 22, .copy_kind = 10, .bytes = bytes };
 
 	(void)to;
 	(void)from;
-	enter(&c);
+	fake_enter(&c);
 	op.correlation = c.correlation;
 	op.source_device = (uint32_t)(uintptr_t)from_context;
 	op.destination_device = (uint32_t)(uintptr_t)to_context;
 	schedule(&op, stream, 1000 + bytes / 16);
-	emit(&op);
-	return leave(&c);
+	fake_emit(&op);
+	return fake_leave(&c);
 }
 
 API CUresult cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *stream)
 {
-	struct call c = { .name = "cuMemsetD8Async", .cbid = 221 };
+	struct fake_call c = { .name = "cuMemsetD8Async", .cbid = 221 };
 	struct fake_op op = { .kind = 2, .bytes = bytes, .value = value };
 
 	(void)to;
-	enter(&c);
+	fake_enter(&c);
 	op.correlation = c.correlation;
 	schedule(&op, stream, 500 + bytes / 64);
-	emit(&op);
-	return leave(&c);
+	fake_emit(&op);
+	return fake_leave(&c);
 }
 
-static CUresult memory(struct call *c, uint32_t type, uint64_t address, uint64_t bytes)
-{
-	struct fake_op op = { .kind = 49, .type = type, .address = address, .bytes = bytes };
-
-	enter(c);
-	op.correlation = c->correlation;
-	op.start = op.end = now();
-	op.device = device;
-	op.context = device + 1;
-	emit(&op);
-	return leave(c);
-}
-
-/* One book of sizes, by address, for programs that allocate from one thread. */
-static uint64_t *book_of(uint64_t address)
-{
-	static struct {
-		uint64_t address, bytes;
-	} book[4096];
-
-	for (size_t i = 0; i < sizeof(book) / sizeof(book[0]); i++)
-		if (!book[i].bytes || book[i].address == address) {
-			book[i].address = address;
-			return &book[i].bytes;
-		}
-	return &book[0].bytes;
-}
-
-API CUresult cuMemAlloc_v2(uint64_t *address, size_t bytes)
-{
-	struct call c = { .name = "cuMemAlloc_v2", .cbid = 243 };
-
-	*address = __atomic_fetch_add(&next_address, (bytes + 511) & ~511ull, __ATOMIC_RELAXED);
-	*book_of(*address) = bytes;
-	return memory(&c, 1, *address, bytes);
-}
-
-API CUresult cuMemFree_v2(uint64_t address)
-{
-	struct call c = { .name = "cuMemFree_v2", .cbid = 245 };
-	uint64_t *bytes = book_of(address), freed = *bytes;
-
-	*bytes = 0;
-	return memory(&c, 2, address, freed);
-}
-
-/* The size comes from the caller. */
-API CUresult cuMemFreeFake(uint64_t address, size_t bytes)
-{
-	struct call c = { .name = "cuMemFree_v2", .cbid = 245 };
-
-	return memory(&c, 2, address, bytes);
-}
-
-static CUresult synchronize(struct call *c, uint32_t type, uint32_t first, uint32_t last)
+static CUresult synchronize(struct fake_call *c, uint32_t type, uint32_t first, uint32_t last)
 {
 	struct fake_op op = { .kind = 38, .type = type };
 	uint64_t end = 0;
 
-	enter(c);
+	fake_enter(c);
 	op.correlation = c->correlation;
-	op.start = now();
+	op.start = fake_now();
 	pthread_mutex_lock(&device_lock);
 	for (uint32_t i = first; i <= last; i++)
 		end = stream_end[i] > end ? stream_end[i] : end;
 	pthread_mutex_unlock(&device_lock);
 	op.end = wait_until(end);
-	op.context = device + 1;
+	op.context = fake_device + 1;
 	op.stream = first == last ? first + 7 : 0xffffffff;
-	emit(&op);
-	return leave(c);
+	fake_emit(&op);
+	return fake_leave(c);
 }
 
 API CUresult cuStreamSynchronize(void *stream)
 {
-	struct call c = { .name = "cuStreamSynchronize", .cbid = 126 };
+	struct fake_call c = { .name = "cuStreamSynchronize", .cbid = 126 };
 	uint32_t s = (uint32_t)(uintptr_t)stream % MAX_STREAMS;
 
 	return synchronize(&c, 3, s, s);
@@ -471,17 +411,17 @@ API CUresult cuStreamSynchronize(void *stream)
 
 API CUresult cuCtxSynchronize(void)
 {
-	struct call c = { .name = "cuCtxSynchronize", .cbid = 17 };
+	struct fake_call c = { .name = "cuCtxSynchronize", .cbid = 17 };
 
 	return synchronize(&c, 4, 0, MAX_STREAMS - 1);
 }
 
 static CUresult profiler(const char *name, uint32_t cbid)
 {
-	struct call c = { .name = name, .cbid = cbid };
+	struct fake_call c = { .name = name, .cbid = cbid };
 
-	enter(&c);
-	return leave(&c);
+	fake_enter(&c);
+	return fake_leave(&c);
 }
 
 API CUresult cuProfilerStart(void)

@@ -19,6 +19,7 @@ struct fake_op {
 	uint32_t copy_kind, source_device, destination_device;
 	uint32_t value; /* memset */
 	uint32_t type;	/* synchronisation, memory operation, pool operation */
+	uint64_t pool, pool_bytes, pool_used; /* address 0 = of none */
 	uint64_t graph_node;
 	uint32_t graph;
 	uint32_t graph_nodes; /* GRAPH_TRACE: how many kernels it stands for */

@@ -29,6 +29,7 @@ static const struct {
 	{ 243, "cuMemAlloc_v2" },	 { 245, "cuMemFree_v2" },	 { 276, "cuMemcpyHtoD_v2" },
 	{ 281, "cuMemcpyDtoHAsync_v2" }, { 307, "cuLaunchKernel" },	 { 308, "cuProfilerStart" },
 	{ 309, "cuProfilerStop" },	 { 319, "cuMemcpyPeerAsync" },	 { 514, "cuGraphLaunch" },
+	{ 598, "cuMemAllocAsync" },	 { 600, "cuMemFreeAsync" },
 };
 
 size_t fake_record_size(uint32_t kind)
@@ -122,7 +123,7 @@ static void write_device(uint8_t *to, const struct fake_op *op)
 	put8(to, 136, (uintptr_t) "Fake H200");
 }
 
-static void write_memory(uint8_t *to, const struct fake_op *op)
+static void write_memory(uint8_t *to, size_t size, const struct fake_op *op)
 {
 	put4(to, 4, op->type);
 	put4(to, 8, 3); /* device memory */
@@ -132,6 +133,26 @@ static void write_memory(uint8_t *to, const struct fake_op *op)
 	put8(to, 32, op->start);
 	put4(to, 52, op->device);
 	put4(to, 56, op->context);
+	if (!op->pool)
+		return;
+	put4(to, 80, 1); /* a pool of this process */
+	put8(to, 88, op->pool);
+	put8(to, 104, op->pool_bytes);
+	if (size > 112)
+		put8(to, 112, op->pool_used);
+}
+
+static void write_pool(uint8_t *to, size_t size, const struct fake_op *op)
+{
+	put4(to, 4, op->type);
+	put4(to, 8, 1);
+	put4(to, 12, op->correlation);
+	put4(to, 20, op->device);
+	put8(to, 32, op->pool);
+	put8(to, 40, op->pool_bytes);
+	put8(to, 56, op->start);
+	if (size > 64)
+		put8(to, 64, op->pool_used);
 }
 
 static void write_sync(uint8_t *to, const struct fake_op *op)
@@ -182,7 +203,8 @@ size_t fake_record_write(uint8_t *to, const struct fake_op *op)
 	case 8: write_device(to, op); break;
 	case 10: write_kernel(to, size, op); break;
 	case 38: write_sync(to, op); break;
-	case 49: write_memory(to, op); break;
+	case 49: write_memory(to, size, op); break;
+	case 50: write_pool(to, size, op); break;
 	case 51: write_graph(to, op); break;
 	default: break;
 	}

@@ -34,6 +34,18 @@ record_gpu() {
 1000022000 2097152" ]
 }
 
+# 9 MiB of a pool that takes 4 MiB at a time, beside 2 of 3 MiB of no pool: all but one of the pool's are freed, and then
+# it gives back what it can.
+@test "a pool counts as what it has reserved, in every CUDA version" {
+	for version in 11 12 13; do
+		export SPROF_CUPTI=$BUILD/tests/gpu/cuda$version/libcupti.so.$version
+		FAKE_CLOCK=virtual record_gpu -- "$WORK" launch:2 alloc:3 pool:9
+		[ "$(python3 trace_events.py memory t.json | cut -d ' ' -f 2 | tr '\n' ' ')" = \
+			"1048576 2097152 3145728 2097152 6291456 10485760 14680064 6291456 " ]
+		"$SPROF" report --gpu --json g.data | jq -e '[.devices[].peak_bytes] == [14680064]'
+	done
+}
+
 @test "an arrow leads from each call to all that it launched" {
 	record_gpu -- "$WORK" launch:200 graph:3 mixed:20 peer threads:50
 	# 200 + 3 graphs of 5 + 20 * 5 + 2 + 4 * 50; 20 waits of a stream and one or more of the context have no arrow

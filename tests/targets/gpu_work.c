@@ -7,6 +7,7 @@
  *	mixed:N		N times: copy in, gemm, relu, copy out, set, synchronise
  *	graph:N		N launches of a graph of 5 kernels
  *	alloc:N		N allocations of 1 MiB, and N/2 frees
+ *	pool:N		N allocations of 1 MiB from a pool, all but one freed, and the pool trimmed
  *	threads:N	4 threads that launch N times each, on streams of their own
  *	deep:N		a launch from N frames deep
  *	peer		a copy from device 1 to device 0, and a launch on device 1
@@ -42,6 +43,9 @@ static int (*copy_peer)(uint64_t, void *, uint64_t, void *, size_t, void *);
 static int (*set_memory)(uint64_t, unsigned char, size_t, void *);
 static int (*alloc_memory)(uint64_t *, size_t);
 static int (*free_memory)(uint64_t, size_t);
+static int (*pool_alloc)(uint64_t *, size_t, void *);
+static int (*pool_free)(uint64_t, size_t);
+static int (*pool_trim)(void);
 static int (*sync_stream)(void *);
 static int (*sync_context)(void);
 static int (*profiler_start)(void);
@@ -65,6 +69,9 @@ static const struct {
 	{ "cuMemsetD8Async", &set_memory },
 	{ "cuMemAlloc_v2", &alloc_memory },
 	{ "cuMemFreeFake", &free_memory },
+	{ "cuMemAllocAsync", &pool_alloc },
+	{ "cuMemFreeAsyncFake", &pool_free },
+	{ "cuMemPoolTrimFake", &pool_trim },
 	{ "cuStreamSynchronize", &sync_stream },
 	{ "cuCtxSynchronize", &sync_context },
 	{ "cuProfilerStart", &profiler_start },
@@ -157,6 +164,18 @@ static NOINLINE void allocate(long n)
 		alloc_memory(&at[i], 1 << 20);
 	for (long i = 0; i < n / 2 && i < 1024; i++)
 		free_memory(at[i], 1 << 20);
+	called();
+}
+
+static NOINLINE void allocate_from_pool(long n)
+{
+	uint64_t at[1024];
+
+	for (long i = 0; i < n && i < 1024; i++)
+		pool_alloc(&at[i], 1 << 20, NULL);
+	for (long i = 1; i < n && i < 1024; i++)
+		pool_free(at[i], 1 << 20);
+	pool_trim();
 	called();
 }
 
@@ -267,6 +286,8 @@ static void act(const char *what)
 		replay(n);
 	else if (!strncmp(what, "alloc:", 6))
 		allocate(n);
+	else if (!strncmp(what, "pool:", 5))
+		allocate_from_pool(n);
 	else if (!strncmp(what, "threads:", 8))
 		in_threads(n);
 	else if (!strncmp(what, "deep:", 5))

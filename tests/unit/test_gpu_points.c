@@ -96,6 +96,70 @@ static void memory_is_added_up_in_order_of_time(void **state)
 	finish(&s);
 }
 
+static void emit_pool(struct test_region *t, uint64_t address, enum gpu_pool_op op,
+		      uint64_t time_ns, uint64_t size_bytes)
+{
+	const struct gpu_rec_pool record = {
+		.work = { .head = { GPU_RECORD_POOL, sizeof(record), 77 },
+			  .start_ns = time_ns,
+			  .end_ns = time_ns },
+		.address = address,
+		.size_bytes = size_bytes,
+		.op = op,
+	};
+
+	assert_true(test_emit(t, TEST_LANES - 1, &record));
+}
+
+static void emit_from_pool(struct test_region *t, uint64_t pool, enum gpu_memory_op op,
+			   uint64_t time_ns, uint64_t bytes, uint64_t pool_bytes)
+{
+	const struct gpu_rec_memory record = {
+		.work = { .head = { GPU_RECORD_MEMORY, sizeof(record), 77 },
+			  .start_ns = time_ns,
+			  .end_ns = time_ns },
+		.op = op,
+		.bytes = bytes,
+		.memory_kind = 3,
+		.pool = pool,
+		.pool_bytes = pool_bytes,
+	};
+
+	assert_true(test_emit(t, TEST_LANES - 1, &record));
+}
+
+static void a_pool_counts_as_what_it_has_reserved(void **state)
+{
+	static const uint64_t want[][2] = { { 100, 1000 }, { 200, 5000 }, { 400, 7000 },
+					    { 500, 6000 }, { 700, 4000 }, { 900, 0 } };
+	const struct fact_gpu_memory *m;
+	struct setup s = { 0 };
+	size_t nr;
+
+	(void)state;
+	test_region_init(&s.region);
+	start(&s);
+	emit_memory(&s.region, GPU_MEMORY_ALLOC, 0, 100, 1000);
+	emit_pool(&s.region, 0xa000, GPU_POOL_CREATED, 150, 0);
+	emit_from_pool(&s.region, 0xa000, GPU_MEMORY_ALLOC, 200, 10, 4000);
+	emit_from_pool(&s.region, 0xa000, GPU_MEMORY_ALLOC, 300, 20, 4000);
+	emit_from_pool(&s.region, 0xb000, GPU_MEMORY_ALLOC, 400, 30, 2000);
+	/* what was allocated before us: nothing of a pool */
+	emit_memory(&s.region, GPU_MEMORY_FREE, 0, 500, 1 << 20);
+	emit_from_pool(&s.region, 0xa000, GPU_MEMORY_FREE, 600, 20, 4000);
+	emit_pool(&s.region, 0xb000, GPU_POOL_TRIMMED, 700, 0);
+	emit_from_pool(&s.region, 0xc000, GPU_MEMORY_ALLOC, 800, 30, 0); /* of another process */
+	emit_pool(&s.region, 0xa000, GPU_POOL_DESTROYED, 900, 4000);
+	gpu_collect_finish(s.c, 2 * second);
+	m = points(s.p, &nr);
+	assert_int_equal(nr, sizeof(want) / sizeof(*want));
+	for (size_t i = 0; i < nr; i++) {
+		assert_int_equal(m[i].time_ns, want[i][0]);
+		assert_int_equal(m[i].used_bytes, want[i][1]);
+	}
+	finish(&s);
+}
+
 /* Ten allocations each ms, for a while: what is written of it are the peaks and a bounded number of points. */
 static void points_of_much_memory_are_thinned_out_and_keep_the_peaks(void **state)
 {
@@ -181,6 +245,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(activities_have_the_call_that_asked_for_them),
 		cmocka_unit_test(memory_is_added_up_in_order_of_time),
+		cmocka_unit_test(a_pool_counts_as_what_it_has_reserved),
 		cmocka_unit_test(points_of_much_memory_are_thinned_out_and_keep_the_peaks),
 		cmocka_unit_test(rows_that_make_no_sense_are_refused),
 	};
