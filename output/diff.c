@@ -29,7 +29,7 @@ struct merger {
 	size_t nr_lines;
 	uint32_t *codes;
 	uint32_t *path; /* node at each depth of the line being added */
-	size_t nodes_capacity, before_capacity, path_capacity;
+	size_t nodes_capacity, events_capacity, before_capacity, path_capacity;
 };
 
 /* A function of either side on its way to its place. */
@@ -100,9 +100,9 @@ static void merge_functions(struct merger *m)
 	free(all);
 }
 
-static bool has_self(const struct tree_node *n)
+static bool has_self(const struct tree *tree, const struct tree_node *n)
 {
-	return n->self || n->self_samples;
+	return n->self || tree_events_of(tree, n).self;
 }
 
 static void write_line(struct merger *m, int side, uint32_t node, uint64_t at)
@@ -125,7 +125,7 @@ static void write_lines(struct merger *m)
 
 	for (int side = 0; side < 2; side++)
 		for (uint32_t i = 0; i < m->sides[side]->nr_nodes; i++)
-			if (has_self(&m->sides[side]->nodes[i])) {
+			if (has_self(m->sides[side], &m->sides[side]->nodes[i])) {
 				need += LINE_HEAD + m->sides[side]->nodes[i].depth + 1;
 				nr++;
 			}
@@ -135,7 +135,7 @@ static void write_lines(struct merger *m)
 		const struct tree *tree = m->sides[side];
 
 		for (uint32_t i = 0; i < tree->nr_nodes; i++) {
-			if (!has_self(&tree->nodes[i]))
+			if (!has_self(tree, &tree->nodes[i]))
 				continue;
 			write_line(m, side, i, at + LINE_HEAD);
 			at += LINE_HEAD + tree->nodes[i].depth + 1;
@@ -150,10 +150,13 @@ static void open_node(struct merger *m, uint32_t depth, uint32_t code)
 
 	d->tree->nodes = xgrow(d->tree->nodes, &m->nodes_capacity, (size_t)node + 1,
 			       sizeof(*d->tree->nodes));
+	d->tree->events = xgrow(d->tree->events, &m->events_capacity, (size_t)node + 1,
+				sizeof(*d->tree->events));
 	d->before = xgrow(d->before, &m->before_capacity, (size_t)node + 1, sizeof(*d->before));
 	m->path = xgrow(m->path, &m->path_capacity, (size_t)depth + 1, sizeof(*m->path));
 	m->path[depth] = node;
 	d->before[node] = (struct diff_side){ 0 };
+	d->tree->events[node] = (struct tree_events){ 0 };
 	d->tree->nodes[node] = (struct tree_node){
 		.function = CODE_FUNCTION(code),
 		.parent = depth ? m->path[depth - 1] : 0,
@@ -177,15 +180,15 @@ static void add_line(struct merger *m, const uint32_t *codes, uint32_t node)
 {
 	bool after = codes[-1];
 	const struct tree_node *from = &m->sides[after]->nodes[codes[-2]];
-	struct tree_node *to = &m->diff->tree->nodes[node];
+	uint64_t events = tree_events_of(m->sides[after], from).self;
 	struct diff_amount *self = &m->diff->before[node].self;
 
 	if (after) {
-		to->self += from->self;
-		to->self_samples += from->self_samples;
+		m->diff->tree->nodes[node].self += from->self;
+		m->diff->tree->events[node].self += events;
 	} else {
 		self->value += from->self;
-		self->samples += from->self_samples;
+		self->samples += events;
 	}
 }
 
@@ -215,25 +218,26 @@ static void add_amount(struct diff_amount *to, const struct diff_amount *from)
 static void add_up(struct diff *d)
 {
 	struct tree_node *nodes = d->tree->nodes;
+	struct tree_events *events = d->tree->events;
 
 	for (uint32_t i = d->tree->nr_nodes; i--;) {
 		struct tree_node *n = &nodes[i], *parent = &nodes[n->parent];
 
 		n->total += n->self;
-		n->total_samples += n->self_samples;
+		events[i].total += events[i].self;
 		add_amount(&d->before[i].total, &d->before[i].self);
 		if (!n->end)
 			n->end = i + 1;
 		if (!i)
 			break;
 		parent->total += n->total;
-		parent->total_samples += n->total_samples;
+		events[n->parent].total += events[i].total;
 		add_amount(&d->before[n->parent].total, &d->before[i].total);
 		if (parent->end < n->end)
 			parent->end = n->end;
 	}
 	d->whole_before = d->before[0].total;
-	d->whole_after = (struct diff_amount){ nodes[0].total, nodes[0].total_samples };
+	d->whole_after = (struct diff_amount){ nodes[0].total, events[0].total };
 }
 
 /*
@@ -283,10 +287,11 @@ int diff_new(const struct tree *before, const struct tree *after, bool absolute,
 	     struct diff **ret_diff)
 {
 	struct merger m = { .sides = { before, after } };
+	uint64_t nr_before = tree_events_of(before, before->nodes).total;
+	uint64_t nr_after = tree_events_of(after, after->nodes).total;
 	struct diff *d;
 
-	if (absolute && before->column != after->column && before->nodes[0].total_samples &&
-	    after->nodes[0].total_samples)
+	if (absolute && before->column != after->column && nr_before && nr_after)
 		return -EINVAL;
 	if (before->nodes[0].total + after->nodes[0].total >= TREE_MAX_TOTAL)
 		return -ERANGE;
@@ -294,7 +299,7 @@ int diff_new(const struct tree *before, const struct tree *after, bool absolute,
 	d->absolute = absolute;
 	d->exact = column_table[before->column].exact && column_table[after->column].exact;
 	d->tree = xcalloc(1, sizeof(*d->tree));
-	d->tree->column = after->nodes[0].total_samples ? after->column : before->column;
+	d->tree->column = nr_after ? after->column : before->column;
 	merge_functions(&m);
 	write_lines(&m);
 	merge_nodes(&m);

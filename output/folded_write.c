@@ -50,7 +50,7 @@ void folded_write(struct buffer *b, const struct tree *tree, bool weights)
 
 	for (uint32_t i = 0; i < tree->nr_nodes; i++) {
 		const struct tree_node *n = &tree->nodes[i];
-		uint64_t count = weights ? n->self : n->self_samples;
+		uint64_t count = weights ? n->self : tree_events_of(tree, n).self;
 
 		/* The root is no part of the paths; it is named only where nothing else is. */
 		ends = xgrow(ends, &capacity, (size_t)n->depth + 1, sizeof(*ends));

@@ -19,12 +19,12 @@ struct group_sum *groups_add_up(const struct tree *tree, const uint32_t *group_o
 		of[i] = own && !(outer & GROUP_KEEPS) ? own : outer;
 		at = of[i] & ~GROUP_KEEPS;
 		sums[at].self += n->self;
-		sums[at].self_samples += n->self_samples;
+		sums[at].self_samples += tree_events_of(tree, n).self;
 		if (i < active_end[at] || (at == GROUP_NONE && i))
 			continue;
 		active_end[at] = n->end;
 		sums[at].total += n->total;
-		sums[at].total_samples += n->total_samples;
+		sums[at].total_samples += tree_events_of(tree, n).total;
 	}
 	free(of);
 	free(active_end);

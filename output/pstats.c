@@ -133,7 +133,7 @@ static void add_node(struct gatherer *g, uint32_t node)
 	e->self += n->self;
 	if (node >= g->function_ends[function]) {
 		f->total += n->total;
-		f->events += n->total_samples;
+		f->events += tree_events_of(g->tree, n).total;
 		g->function_ends[function] = n->end;
 	}
 	if (node >= g->edge_ends[edge]) {

@@ -114,8 +114,10 @@ void report_cells_write_tree(struct buffer *b, char separator, const struct tree
 		buffer_add_char(b, separator);
 		cells_add_number(b, separator, n->depth);
 		add_names(b, separator, tree_function_of(tree, i));
-		add_sums(b, separator, summary, (struct sums){ n->self, n->self_samples });
-		add_sums(b, separator, summary, (struct sums){ n->total, n->total_samples });
+		add_sums(b, separator, summary,
+			 (struct sums){ n->self, tree_events_of(tree, n).self });
+		add_sums(b, separator, summary,
+			 (struct sums){ n->total, tree_events_of(tree, n).total });
 		cells_end(b);
 	}
 }

@@ -179,8 +179,8 @@ void report_json_write_tree(struct buffer *b, const struct tree *tree,
 			.function = tree_function_of(tree, i),
 			.sum = { .self = n->self,
 				 .total = n->total,
-				 .self_samples = n->self_samples,
-				 .total_samples = n->total_samples },
+				 .self_samples = tree_events_of(tree, n).self,
+				 .total_samples = tree_events_of(tree, n).total },
 		};
 
 		buffer_printf(b, "%s\n{\"id\": %u, \"parent\": ", i ? "," : "", i);

@@ -35,7 +35,7 @@ static void count_markers(struct summary *s, const struct tree *tree)
 		end = tree->nodes[i].end;
 		for (int m = 0; m < NR_MARKERS; m++)
 			if (!strcmp(f->name, marker_name(m)))
-				s->truncated_by[m] += tree->nodes[i].total_samples;
+				s->truncated_by[m] += tree_events_of(tree, &tree->nodes[i]).total;
 	}
 }
 
@@ -47,7 +47,7 @@ static void count_unsymbolized(struct summary *s, const struct tree *tree)
 		uint8_t kind = tree_function_of(tree, i)->kind;
 
 		if (kind == FUNCTION_UNKNOWN || kind == FUNCTION_MARKER)
-			s->unsymbolized += tree->nodes[i].self_samples;
+			s->unsymbolized += tree_events_of(tree, &tree->nodes[i]).self;
 	}
 }
 
@@ -68,7 +68,7 @@ void summary_init(struct summary *s, const struct profile *p, const struct tree 
 
 	*s = (struct summary){
 		.total = tree->nodes[0].total,
-		.samples = tree->nodes[0].total_samples,
+		.samples = tree_events_of(tree, tree->nodes).total,
 		.limits = p->stats.nr_limits,
 		.duration_ns = m->end_ns > m->start_ns ? m->end_ns - m->start_ns : 0,
 		.freq_hz = m->freq_hz,

@@ -186,7 +186,7 @@ static void add_rest(struct buffer *b, const struct tree *tree, bool samples,
 		     const struct diff *diff)
 {
 	for (uint32_t i = 0; samples && i < tree->nr_nodes; i++)
-		add_number(b, tree->nodes[i].self_samples);
+		add_number(b, tree_events_of(tree, &tree->nodes[i]).self);
 	for (uint32_t i = 0; diff && i < tree->nr_nodes; i++)
 		add_number(b, diff->before[i].self.value);
 	for (uint32_t i = 0; diff && samples && i < tree->nr_nodes; i++)
@@ -288,7 +288,7 @@ static bool samples_differ(const struct tree *tree, const struct diff *diff)
 	if (!diff && column_table[tree->column].counted_by == tree->column)
 		return false;
 	for (uint32_t i = 0; i < tree->nr_nodes; i++)
-		if (tree->nodes[i].self != tree->nodes[i].self_samples ||
+		if (tree->nodes[i].self != tree_events_of(tree, &tree->nodes[i]).self ||
 		    (diff && diff->before[i].self.value != diff->before[i].self.samples))
 			return true;
 	return false;

@@ -87,10 +87,11 @@ static void add_changes(struct svg_picture *w, uint32_t node)
 {
 	const struct diff *d = w->diff->diff;
 	const struct tree_node *n = &w->tree->nodes[node];
+	const struct tree_events events = tree_events_of(w->tree, n);
 	const struct diff_row *row = &w->diff_sums[n->function];
 	struct diff_change total = diff_total_of(d, node), self = diff_self_of(d, node);
-	struct diff_side is = { { n->self, n->self_samples }, { n->total, n->total_samples } };
-	const char *what = !n->total_samples		    ? "removed: "
+	struct diff_side is = { { n->self, events.self }, { n->total, events.total } };
+	const char *what = !events.total		    ? "removed: "
 			   : !d->before[node].total.samples ? "new: "
 							    : "";
 	struct buffer line = { 0 };
@@ -113,7 +114,7 @@ static void add_numbers(struct svg_picture *w, const struct tree_node *n)
 	add_share(&line, w, "total", n->total);
 	add_share(&line, w, " \xc2\xb7 self", n->self);
 	buffer_add_string(&line, " \xc2\xb7 ");
-	summary_add_events(&line, w->summary, n->total_samples, "\xc2\xb1");
+	summary_add_events(&line, w->summary, tree_events_of(w->tree, n).total, "\xc2\xb1");
 	add_line(w, &line);
 	if (sum->nr_nodes > 1) {
 		buffer_printf(&line, "all %u frames of it: ", sum->nr_nodes);
@@ -200,6 +201,7 @@ static void add_diff_label(struct svg_picture *w, struct buffer *label,
 			   const struct layout_box *box, size_t columns)
 {
 	const struct tree_node *n = &w->tree->nodes[box->node];
+	const struct tree_events events = tree_events_of(w->tree, n);
 	const struct diff_change total = diff_total_of(w->diff->diff, box->node);
 	const struct diff_change self = diff_self_of(w->diff->diff, box->node);
 	struct buffer total_text = { 0 }, self_text = { 0 };
@@ -209,12 +211,12 @@ static void add_diff_label(struct svg_picture *w, struct buffer *label,
 	if (!box->removed || removed) {
 		buffer_add_char(&total_text, ' ');
 		add_change_text(w, &total_text, removed,
-				&(struct diff_amount){ n->total, n->total_samples }, &total);
+				&(struct diff_amount){ n->total, events.total }, &total);
 	}
 	if (removed ? self.before > 0 : n->self && !box->removed) {
 		buffer_add_string(&self_text, " \xc2\xb7 self ");
 		add_change_text(w, &self_text, removed,
-				&(struct diff_amount){ n->self, n->self_samples }, &self);
+				&(struct diff_amount){ n->self, events.self }, &self);
 	}
 	label_add_texts(label, &w->names[n->function], &total_text, &self_text, columns);
 	buffer_fini(&total_text);

@@ -47,7 +47,7 @@ struct builder {
 	struct stack_item *lines;
 	size_t nr_lines;
 	uint32_t *words;
-	size_t nr_words, words_capacity, nodes_capacity;
+	size_t nr_words, words_capacity, nodes_capacity, events_capacity;
 	uint32_t *code_of; /* by frame: its code, 0 = it has several, or is not used */
 	size_t most_codes; /* that a frame has */
 	uint32_t *path;	   /* node at each depth of the line being added */
@@ -263,6 +263,11 @@ static void open_node(struct builder *b, uint32_t depth, uint32_t code)
 	if (node == b->nodes_capacity)
 		tree->nodes = xgrow(tree->nodes, &b->nodes_capacity, (size_t)node + 1,
 				    sizeof(*tree->nodes));
+	if (b->with_events && node == b->events_capacity)
+		tree->events = xgrow(tree->events, &b->events_capacity, (size_t)node + 1,
+				     sizeof(*tree->events));
+	if (b->with_events)
+		tree->events[node] = (struct tree_events){ 0 };
 	if (depth == b->path_capacity)
 		b->path = xgrow(b->path, &b->path_capacity, (size_t)depth + 1, sizeof(*b->path));
 	b->path[depth] = node;
@@ -280,12 +285,14 @@ static void close_node(struct tree *tree, uint32_t node)
 	struct tree_node *n = &tree->nodes[node], *parent = &tree->nodes[n->parent];
 
 	n->total += n->self;
-	n->total_samples += n->self_samples;
 	n->end = tree->nr_nodes;
+	if (tree->events)
+		tree->events[node].total += tree->events[node].self;
 	if (!node)
 		return;
 	parent->total += n->total;
-	parent->total_samples += n->total_samples;
+	if (tree->events)
+		tree->events[n->parent].total += tree->events[node].total;
 }
 
 /* How many frames the two lines share; a node that is not inlined in both is not inlined. */
@@ -305,9 +312,11 @@ static void add_line(struct builder *b, const uint32_t *line, uint32_t node)
 	uint64_t weight, events;
 
 	memcpy(&weight, line - 2, sizeof(weight));
-	memcpy(&events, line - (b->with_events ? 4 : 2), sizeof(events));
 	n->self += weight;
-	n->self_samples += events;
+	if (b->with_events) {
+		memcpy(&events, line - 4, sizeof(events));
+		b->tree->events[node].self += events;
+	}
 	if (!b->with_numbers)
 		return;
 	if (b->groups)
@@ -323,8 +332,8 @@ static void build_nodes(struct builder *b)
 	uint32_t depth = 0, shared;
 
 	/* Memory of nodes to come is the sorter's until then. */
-	_Static_assert(sizeof(*tree->nodes) == 3 * sizeof(*b->lines), "a third as many hold them");
-	tree->nodes = xgrow(NULL, &b->nodes_capacity, b->nr_lines / 3 + 1, sizeof(*tree->nodes));
+	_Static_assert(sizeof(*tree->nodes) == 2 * sizeof(*b->lines), "half as many hold them");
+	tree->nodes = xgrow(NULL, &b->nodes_capacity, b->nr_lines / 2 + 1, sizeof(*tree->nodes));
 	stack_sort(b->lines, b->nr_lines, b->words, (struct stack_item *)tree->nodes);
 	open_node(b, 0, 0);
 	for (size_t i = 0; i < b->nr_lines; i++) {
@@ -432,6 +441,7 @@ void tree_free(struct tree *tree)
 		return;
 	tree_functions_fini(&tree->functions);
 	free(tree->nodes);
+	free(tree->events);
 	free(tree->sample_nodes);
 	free(tree->gil);
 	free(tree);
@@ -444,16 +454,17 @@ struct tree_sum *tree_sums(const struct tree *tree)
 
 	for (uint32_t i = 0; i < tree->nr_nodes; i++) {
 		const struct tree_node *n = &tree->nodes[i];
+		const struct tree_events events = tree_events_of(tree, n);
 		struct tree_sum *sum = &sums[n->function];
 
 		sum->nr_nodes++;
 		sum->self += n->self;
-		sum->self_samples += n->self_samples;
+		sum->self_samples += events.self;
 		if (i < end[n->function])
 			continue; /* below another node of the same function */
 		end[n->function] = n->end;
 		sum->total += n->total;
-		sum->total_samples += n->total_samples;
+		sum->total_samples += events.total;
 	}
 	free(end);
 	return sums;

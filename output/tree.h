@@ -25,9 +25,13 @@ struct tree_node {
 	uint32_t parent;   /* the root is its own */
 	uint32_t end;	   /* nodes [i, end) are node i and all below it */
 	uint32_t depth : 31;
-	uint32_t inlined : 1;		      /* in every sample that went through here */
-	uint64_t self, total;		      /* in the unit of the column */
-	uint64_t self_samples, total_samples; /* events, see column_info */
+	uint32_t inlined : 1; /* in every sample that went through here */
+	uint64_t self, total; /* in the unit of the column */
+};
+
+/* What was counted at a node, see column_info. */
+struct tree_events {
+	uint64_t self, total;
 };
 
 /* What is known of the GIL in a function's self; its unit is the column's. */
@@ -37,7 +41,8 @@ struct tree_gil {
 
 struct tree {
 	struct tree_functions functions;
-	struct tree_node *nodes; /* [0] is the root; there is always one */
+	struct tree_node *nodes;    /* [0] is the root; there is always one */
+	struct tree_events *events; /* by node; NULL: the weights are what was counted */
 	uint32_t nr_nodes;
 	enum profile_column column;
 	/* If asked for: by sample of the profile the node it is self of, PROFILE_NONE = not here. */
@@ -70,6 +75,12 @@ void tree_free(struct tree *tree);
 
 /* By function; the caller frees the array. */
 struct tree_sum *tree_sums(const struct tree *tree);
+
+static inline struct tree_events tree_events_of(const struct tree *tree, const struct tree_node *n)
+{
+	return tree->events ? tree->events[n - tree->nodes]
+			    : (struct tree_events){ n->self, n->total };
+}
 
 static inline const struct tree_function *tree_function_of(const struct tree *tree, uint32_t node)
 {

@@ -69,11 +69,11 @@ static void add_numbers(struct writer *w, const struct tree_node *n)
 	summary_add_value(&cell, w->summary, n->total);
 	add_right(w->b, &cell, VALUE);
 	cell.size = 0;
-	buffer_add_u64(&cell, n->total_samples);
+	buffer_add_u64(&cell, tree_events_of(w->tree, n).total);
 	if (!w->summary->info->exact)
-		buffer_printf(
-			&cell, "%s%llu", w->opts->unicode ? "\xc2\xb1" : "+-",
-			(unsigned long long)number_margin(n->total_samples, w->summary->samples));
+		buffer_printf(&cell, "%s%llu", w->opts->unicode ? "\xc2\xb1" : "+-",
+			      (unsigned long long)number_margin(tree_events_of(w->tree, n).total,
+								w->summary->samples));
 	add_right(w->b, &cell, VALUE);
 	buffer_fini(&cell);
 }

@@ -243,9 +243,9 @@ __attribute__((unused)) static void plain_assert_tree(const struct tree *tree,
 		char path[PLAIN_TEXT];
 
 		plain_path(tree, i, path);
-		if (tree->nodes[i].self_samples)
+		if (tree_events_of(tree, &tree->nodes[i]).self)
 			plain_lines_add(&got, path, tree->nodes[i].self,
-					tree->nodes[i].self_samples);
+					tree_events_of(tree, &tree->nodes[i]).self);
 	}
 	qsort(want->lines, want->nr, sizeof(*want->lines), plain_compare);
 	qsort(got.lines, got.nr, sizeof(*got.lines), plain_compare);

@@ -140,7 +140,7 @@ static void check_nodes(const struct diff *d, const struct line *lines, unsigned
 		assert_int_equal(d->before[i].total.samples, total[0]);
 		assert_int_equal(d->tree->nodes[i].self, self[1]);
 		assert_int_equal(d->tree->nodes[i].total, total[1]);
-		assert_int_equal(d->tree->nodes[i].total_samples, total[1]);
+		assert_int_equal(tree_events_of(d->tree, &d->tree->nodes[i]).total, total[1]);
 		assert_true(total[0] + total[1] > 0);
 	}
 }

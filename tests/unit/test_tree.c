@@ -142,8 +142,8 @@ static void check_against_oracle(const struct tree *tree, const struct line *lin
 		}
 		assert_int_equal(n->self, self);
 		assert_int_equal(n->total, total);
-		assert_int_equal(n->self_samples, self);
-		assert_int_equal(n->total_samples, total);
+		assert_int_equal(tree_events_of(tree, n).self, self);
+		assert_int_equal(tree_events_of(tree, n).total, total);
 		assert_true(n->end > i && n->end <= tree->nr_nodes);
 		if (i)
 			assert_int_equal(n->depth, tree->nodes[n->parent].depth + 1);
@@ -349,7 +349,7 @@ static void frames_expand_under_their_thread(void **state)
 		assert_int_equal(tree_function_of(tree, i)->kind, expected[i].kind);
 		assert_int_equal(tree->nodes[i].inlined, expected[i].inlined);
 		assert_int_equal(tree->nodes[i].total, 4006);
-		assert_int_equal(tree->nodes[i].total_samples, 4);
+		assert_int_equal(tree_events_of(tree, &tree->nodes[i]).total, 4);
 	}
 	assert_string_equal(tree_function_of(tree, 3)->file, "/src/x.c");
 	assert_int_equal(tree_function_of(tree, 3)->line, 10);
