@@ -1,0 +1,343 @@
+/*
+ * Rules by machine code: small functions with one property each, and the judge: the CFI that compilers
+ * wrote for this program and for what it links, which must say the same of every instruction.
+ */
+#include "tests/unit/unit.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "sampler/code_rules.h"
+#include "sampler/instruction.h"
+#include "sampler/unwind_image.h"
+#include "sampler/unwind_table.h"
+
+#define BYTES(...) (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ })
+#define FUNCTION_OUTSIDE 0x2000u
+
+static bool is_function(void *context, uint64_t vaddr)
+{
+	(void)context;
+	return vaddr == FUNCTION_OUTSIDE;
+}
+
+/* The rules of a text at 0x1000 that begins with a function, which somebody named or not. */
+static struct code_rules *find(const uint8_t *bytes, size_t size, bool named)
+{
+	const struct code_text text = { bytes, size, 0x1000, is_function, NULL };
+	struct code_rules *rules = code_rules_new(&text);
+
+	if (named)
+		code_rules_add_entry(rules, 0);
+	code_rules_find(rules);
+	return rules;
+}
+
+static struct walk_rule rule_at(const struct code_rules *rules, uint32_t at)
+{
+	size_t nr;
+	const struct code_rule *found = code_rules_get(rules, &nr);
+
+	for (size_t i = 0; i < nr; i++) {
+		if (at >= found[i].start && at < found[i].end)
+			return found[i].rule;
+	}
+	return (struct walk_rule){ .cfa = WALK_CFA_NONE };
+}
+
+static void check(const struct code_rules *rules, uint32_t at, int cfa, int cfa_off, int fp,
+		  int fp_off)
+{
+	struct walk_rule rule = rule_at(rules, at);
+
+	assert_int_equal(rule.cfa, cfa);
+	assert_int_equal(rule.cfa_off, cfa_off);
+	assert_int_equal(rule.fp, fp);
+	assert_int_equal(rule.fp_off, fp_off);
+}
+
+static void no_rules(const uint8_t *bytes, size_t size, bool named)
+{
+	struct code_rules *rules = find(bytes, size, named);
+	size_t nr;
+
+	code_rules_get(rules, &nr);
+	assert_int_equal(nr, 0);
+	assert_int_equal(code_rules_nr_functions(rules), 0);
+	code_rules_free(rules);
+}
+
+static void pushes_and_pops_are_followed_through_a_loop(void **state)
+{
+	struct code_rules *rules =
+		find(BYTES(0x53,			    /* 0 push %rbx */
+			   0x55,			    /* 1 push %rbp */
+			   0x48, 0x81, 0xec, 0x88, 0, 0, 0, /* 2 sub $136, %rsp */
+			   0x48, 0x89, 0xfd,		    /* 9 mov %rdi, %rbp */
+			   0x48, 0xff, 0xcd,		    /* 12 dec %rbp */
+			   0x75, 0xfb,			    /* 15 jnz 12 */
+			   0x48, 0x81, 0xc4, 0x88, 0, 0, 0, /* 17 add */
+			   0x5d, 0x5b, 0xc3),		    /* 24 pop, pop, ret */
+		     true);
+
+	(void)state;
+	check(rules, 0, WALK_CFA_SP, 8, WALK_FP_SAME, 0);
+	check(rules, 1, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
+	check(rules, 2, WALK_CFA_SP, 24, WALK_FP_SAME, 0);
+	check(rules, 9, WALK_CFA_SP, 160, WALK_FP_SAME, 0);
+	check(rules, 12, WALK_CFA_SP, 160, WALK_FP_CFA, -24);
+	check(rules, 24, WALK_CFA_SP, 24, WALK_FP_CFA, -24);
+	check(rules, 25, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
+	check(rules, 26, WALK_CFA_SP, 8, WALK_FP_SAME, 0);
+	assert_int_equal(rule_at(rules, 27).cfa, WALK_CFA_NONE);
+	code_rules_free(rules);
+}
+
+static void an_aligned_frame_is_found_by_rbp_or_by_its_slot(void **state)
+{
+	struct code_rules *by_rbp = find(BYTES(0x55, 0x48, 0x89, 0xe5, /* push; mov %rsp, %rbp */
+					       0x48, 0x83, 0xe4, 0xc0, /* 4 and $-64, %rsp */
+					       0x90, 0xc9, 0xc3),      /* 8 nop, leave, ret */
+					 true);
+	struct code_rules *by_slot =
+		find(BYTES(0x48, 0x89, 0xe0,		  /* 0 mov %rsp, %rax */
+			   0x48, 0x83, 0xe4, 0xe0,	  /* 3 and $-32, %rsp */
+			   0x50,			  /* 7 push %rax */
+			   0xe8, 1, 0, 0, 0,		  /* 8 call */
+			   0x48, 0x8b, 0x24, 0x24, 0xc3), /* 13 mov (%rsp), %rsp; ret */
+		     true);
+
+	(void)state;
+	check(by_rbp, 4, WALK_CFA_SP, 16, WALK_FP_CFA, -16);
+	check(by_rbp, 8, WALK_CFA_FP, 16, WALK_FP_CFA, -16);
+	check(by_rbp, 10, WALK_CFA_SP, 8, WALK_FP_SAME, 0);
+	check(by_slot, 7, WALK_CFA_REG, 8 << 8, WALK_FP_SAME, 0);
+	check(by_slot, 8, WALK_CFA_SP_DEREF, 8 << 16, WALK_FP_SAME, 0);
+	check(by_slot, 12, WALK_CFA_SP_DEREF, 8 << 16, WALK_FP_SAME, 0);
+	check(by_slot, 17, WALK_CFA_SP, 8, WALK_FP_SAME, 0);
+	code_rules_free(by_rbp);
+	code_rules_free(by_slot);
+}
+
+static void a_tail_call_is_a_way_out(void **state)
+{
+	/* push %rbx; pop %rbx; jmp to 0x2000 */
+	struct code_rules *rules = find(BYTES(0x53, 0x5b, 0xe9, 0xf9, 0x0f, 0, 0), true);
+
+	(void)state;
+	check(rules, 1, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
+	check(rules, 2, WALK_CFA_SP, 8, WALK_FP_SAME, 0);
+	code_rules_free(rules);
+	no_rules(BYTES(0x53, 0x5b, 0xe9, 0xf8, 0x0f, 0, 0), true); /* to no function */
+	no_rules(BYTES(0x53, 0xe9, 0xfa, 0x0f, 0, 0), true);	   /* with something on the stack */
+	no_rules(BYTES(0x53, 0x5b, 0xe9, 0xf9, 0x0f, 0, 0), false); /* it may not return */
+}
+
+static void what_is_not_certain_has_no_rules(void **state)
+{
+	(void)state;
+	no_rules(BYTES(0x53, 0xc3), true);			   /* push; ret */
+	no_rules(BYTES(0x5b, 0x53, 0xc3), true);		   /* into the caller's frame */
+	no_rules(BYTES(0xff, 0xe0), true);			   /* jmp *%rax */
+	no_rules(BYTES(0x74, 1, 0x53, 0xc3), true);		   /* two depths at one place */
+	no_rules(BYTES(0xe8, 0, 0, 0, 0, 0x58, 0xc3), true);	   /* call 1f; 1: pop %rax */
+	no_rules(BYTES(0x48, 0x89, 0x04, 0x24, 0xc3), true);	   /* mov %rax, (%rsp); ret */
+	no_rules(BYTES(0x31, 0xed, 0xc3), true);		   /* rbp is lost */
+	no_rules(BYTES(0x48, 0x89, 0xfc, 0xc3), true);		   /* mov %rdi, %rsp */
+	no_rules(BYTES(0x0f, 0x05, 0xc3), true);		   /* syscall: may be clone */
+	no_rules(BYTES(0x74, 1, 0xb8, 0xc3, 0, 0, 0, 0xc3), true); /* into an instruction */
+	no_rules(BYTES(0xeb, 0xfe), true);			   /* no way out */
+	no_rules(BYTES(0xe8, 1, 0, 0, 0, 0xc3), false);		   /* guessed, and calls */
+	no_rules(BYTES(0x48, 0x83, 0xec), true);		   /* cut off */
+}
+
+static void code_behind_a_call_that_may_not_return_has_no_rules(void **state)
+{
+	/* 0 push; jz 9; call; 8 ret after pop; 9 call, and then another function, which does not end */
+	struct code_rules *rules = find(BYTES(0x53, 0x74, 7, 0xe8, 0, 1, 0, 0, 0x5b, 0xc3, /* 10: */
+					      0xe8, 0, 1, 0, 0, 0x53, 0xeb, 0xfe),
+					true);
+
+	(void)state;
+	check(rules, 3, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
+	check(rules, 9, WALK_CFA_SP, 8, WALK_FP_SAME, 0);
+	assert_int_equal(rule_at(rules, 10).cfa, WALK_CFA_NONE);
+	assert_int_equal(rule_at(rules, 15).cfa, WALK_CFA_NONE);
+	code_rules_free(rules);
+}
+
+static void a_function_does_not_run_on_into_the_next(void **state)
+{
+	const uint8_t bytes[] = { 0xe8, 0, 1, 0, 0, 0xc3 };
+	const struct code_text text = { bytes, sizeof(bytes), 0x1000, is_function, NULL };
+	struct code_rules *rules = code_rules_new(&text);
+
+	(void)state;
+	code_rules_add_entry(rules, 0);
+	code_rules_add_entry(rules, 5);
+	code_rules_find(rules);
+	assert_int_equal(rule_at(rules, 0).cfa, WALK_CFA_NONE);
+	check(rules, 5, WALK_CFA_SP, 8, WALK_FP_SAME, 0);
+	code_rules_free(rules);
+}
+
+static void a_function_nobody_names_follows_one_with_rules(void **state)
+{
+	static const uint8_t bytes[48] = {
+		[0] = 0xc3,	    [1] = 0x0f,	 [2] = 0x1f,  [3] = 0x00,
+		[4 ... 15] = 0xcc,  [16] = 0x53, [17] = 0x5b, [18] = 0xc3,
+		[19 ... 31] = 0x90, [32] = 0xff, [33] = 0xe0, [34 ... 47] = 0xc3
+	};
+	struct code_rules *rules = find(bytes, sizeof(bytes), true);
+
+	(void)state;
+	check(rules, 17, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
+	assert_int_equal(code_rules_nr_functions(rules), 2); /* what follows jmp *%rax is unknown */
+	code_rules_free(rules);
+}
+
+/* ---- the judge */
+
+struct judged {
+	const struct unwind_table *table;
+	const struct walk_rule *rules;
+	unsigned int nr, nr_different;
+};
+
+/* The CFA where both find it by the same register; where rbp is the caller's, if both know. */
+static void judge(struct judged *judged, const char *name, uint64_t vaddr, struct walk_rule rule)
+{
+	struct walk_rule truth = judged->rules[unwind_table_find(judged->table, vaddr)];
+
+	if (rule.cfa != truth.cfa)
+		return;
+	judged->nr++;
+	if (rule.cfa_off == truth.cfa_off &&
+	    (rule.fp != WALK_FP_CFA || (truth.fp == rule.fp && truth.fp_off == rule.fp_off)))
+		return;
+	if (!judged->nr_different++)
+		print_message("%s %lx: cfa %d %d, fp %d %d; code says %d %d, %d %d\n", name, vaddr,
+			      truth.cfa, truth.cfa_off, truth.fp, truth.fp_off, rule.cfa,
+			      rule.cfa_off, rule.fp, rule.fp_off);
+}
+
+static void add_functions(struct code_rules *rules, const struct unwind_image *image,
+			  const struct unwind_symbols *table, const struct code_text *text)
+{
+	Elf64_Sym symbol;
+
+	for (uint64_t at = 0; at + sizeof(symbol) <= table->size; at += sizeof(symbol)) {
+		assert_int_equal(
+			unwind_image_read(image, table->offset + at, &symbol, sizeof(symbol)), 0);
+		if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_value >= text->vaddr)
+			code_rules_add_entry(rules, symbol.st_value - text->vaddr);
+	}
+}
+
+static bool is_anything(void *context, uint64_t vaddr)
+{
+	(void)context;
+	(void)vaddr;
+	return true; /* what a jump out of the text leads to is the PLT */
+}
+
+/* At the first byte of each instruction. A call may have a second rule from its second byte on. */
+static void judge_rules(struct judged *judged, const char *path, const struct code_text *text,
+			const struct code_rule *found, size_t nr)
+{
+	uint32_t at = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		if (i == 0 || found[i].start != found[i - 1].end || at < found[i].start)
+			at = found[i].start;
+		while (at < found[i].end) {
+			judge(judged, path, text->vaddr + at, found[i].rule);
+			at += instruction_decode(text->bytes + at, text->size - at).length;
+		}
+	}
+}
+
+/* All code of a file, as if it had no CFI, and then what that says. */
+static void judge_file(const char *path, struct judged *judged)
+{
+	struct unwind_image image;
+	struct rule_set *set = rule_set_new();
+	struct unwind_table *table;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	uint32_t nr_rules;
+
+	assert_true(fd >= 0);
+	assert_int_equal(unwind_image_open(&image, fd), 0);
+	assert_int_equal(unwind_table_build(fd, set, &table), 0);
+	judged->table = table;
+	judged->rules = rule_set_rules(set, &nr_rules);
+	for (size_t i = 0; i < image.nr_segments; i++) {
+		const struct unwind_segment *segment = &image.segments[i];
+		uint8_t *bytes = malloc(segment->size);
+		const struct code_text text = { bytes, segment->size, segment->vaddr, is_anything,
+						NULL };
+		struct code_rules *rules = code_rules_new(&text);
+		const struct code_rule *found;
+		size_t nr = 0;
+
+		assert_int_equal(unwind_image_read(&image, segment->offset, bytes, segment->size),
+				 0);
+		if (segment->executable) {
+			add_functions(rules, &image, &image.symtab, &text);
+			add_functions(rules, &image, &image.dynsym, &text);
+			code_rules_find(rules);
+		}
+		found = code_rules_get(rules, &nr);
+		judge_rules(judged, path, &text, found, nr);
+		code_rules_free(rules);
+		free(bytes);
+	}
+	unwind_table_free(table);
+	rule_set_free(set);
+	unwind_image_close(&image);
+	close(fd);
+}
+
+/* libc is not among them: its __mpn_mul_1 pushes two registers of which its CFI does not know. */
+static void code_says_what_the_cfi_of_compilers_says(void **state)
+{
+	static const char *const files[] = {
+		"/proc/self/exe",
+		"/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
+		"/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
+		"/usr/lib/x86_64-linux-gnu/libgmp.so.10",
+		"/usr/bin/perl",
+	};
+	struct judged judged = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		if (!access(files[i], R_OK))
+			judge_file(files[i], &judged);
+	}
+	print_message("%u instructions judged\n", judged.nr);
+	assert_true(judged.nr > 2000);
+	assert_int_equal(judged.nr_different, 0);
+}
+
+#define TEST(name) cmocka_unit_test(name)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(pushes_and_pops_are_followed_through_a_loop),
+		TEST(an_aligned_frame_is_found_by_rbp_or_by_its_slot),
+		TEST(a_tail_call_is_a_way_out),
+		TEST(what_is_not_certain_has_no_rules),
+		TEST(code_behind_a_call_that_may_not_return_has_no_rules),
+		TEST(a_function_does_not_run_on_into_the_next),
+		TEST(a_function_nobody_names_follows_one_with_rules),
+		TEST(code_says_what_the_cfi_of_compilers_says),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
