@@ -85,6 +85,16 @@ static void note_code(struct unwind_image *image, const Elf64_Shdr *section)
 		image->code_end = end;
 }
 
+static void note_symbols(struct unwind_image *image, const Elf64_Shdr *section)
+{
+	const struct unwind_symbols symbols = { section->sh_offset, section->sh_size };
+
+	if (section->sh_type == SHT_SYMTAB)
+		image->symtab = symbols;
+	else if (section->sh_type == SHT_DYNSYM)
+		image->dynsym = symbols;
+}
+
 /* Whatever the section headers say; a file that lost them still has its program headers. */
 static void read_sections(struct unwind_image *image, const Elf64_Ehdr *ehdr)
 {
@@ -100,6 +110,7 @@ static void read_sections(struct unwind_image *image, const Elf64_Ehdr *ehdr)
 		uint64_t name = sections[ehdr->e_shstrndx].sh_offset + section->sh_name;
 		char found[sizeof(eh_frame)];
 
+		note_symbols(image, section);
 		if (!(section->sh_flags & SHF_ALLOC) || !section->sh_size ||
 		    section->sh_addr + section->sh_size < section->sh_addr)
 			continue;

@@ -19,6 +19,11 @@ struct unwind_segment {
 	bool executable;
 };
 
+/* A table of symbols, as the section headers give it; size 0 = there is none. */
+struct unwind_symbols {
+	uint64_t offset, size; /* in the file */
+};
+
 struct unwind_image {
 	int fd;		       /* -1: the image is in memory */
 	const uint8_t *memory; /* or NULL */
@@ -27,9 +32,10 @@ struct unwind_image {
 	struct unwind_segment *segments; /* PT_LOAD */
 	size_t nr_segments;
 	/* By the section headers; start = end where there are none. */
-	uint64_t code_start, code_end;		  /* span of the sections that hold code */
-	uint64_t eh_frame, eh_frame_end;	  /* virtual addresses */
-	uint64_t eh_frame_offset;		  /* in the file */
+	uint64_t code_start, code_end;	 /* span of the sections that hold code */
+	uint64_t eh_frame, eh_frame_end; /* virtual addresses */
+	uint64_t eh_frame_offset;	 /* in the file */
+	struct unwind_symbols symtab, dynsym;
 	uint64_t eh_frame_hdr, eh_frame_hdr_size; /* virtual address; size 0 = there is none */
 };
 

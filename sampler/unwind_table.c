@@ -11,18 +11,21 @@
 
 #include "core/alloc.h"
 #include "sampler/cfi.h"
+#include "sampler/code_rules.h"
 #include "sampler/row_writer.h"
 #include "sampler/rule_set.h"
+#include "sampler/text_gaps.h"
 #include "sampler/text_ranges.h"
 
 #define MAX_ROWS (16u << 20)
 #define MAX_JOINED_GAP 15  /* bytes between ranges that are padding, not code without rules */
 #define ENTRY_CODE_SIZE 64 /* of the code at the entry point where no FDE says it (ld.so: 61) */
-#define MAX_SEARCHED (16u << 20) /* bytes of text without FDEs that are searched */
+#define MAX_SEARCHED (64u << 20) /* bytes of text without FDEs that are searched */
 #define MAX_INIT_SIZE 64	 /* of _init; it calls one function */
 
 /* Ranges whose rule no FDE gives; stand in range.cie. */
 enum {
+	CIE_CODE = UINT32_MAX - 4, /* by its machine code; range.fde is the index in code[] */
 	CIE_FIRST_FIXED = UINT32_MAX - 3,
 	CIE_CALLED = CIE_FIRST_FIXED,  /* as after a call: the CFA is sp + 8 */
 	CIE_CALLED_8 = UINT32_MAX - 2, /* and 8 bytes further down: sp + 16 */
@@ -36,6 +39,9 @@ struct builder {
 	struct eh_reader reader;
 	struct cfi_state *initials; /* one for each CIE */
 	struct text_ranges ranges;
+	size_t nr_with_fde; /* the first of them */
+	struct walk_rule *code;
+	size_t nr_code, code_capacity;
 	struct row_writer writer;
 	struct unwind_table *table;
 };
@@ -134,8 +140,75 @@ static void search_init(struct builder *builder, uint64_t vaddr, const uint8_t *
 	}
 }
 
-/* Looks for code of known shape in text that no FDE covers. */
-static void search_text(struct builder *builder, uint64_t vaddr, size_t size)
+/*
+ * Is it where a function begins, by its FDE? For code outside the gap in hand; the ranges with FDEs
+ * are sorted.
+ */
+static bool is_function(void *context, uint64_t vaddr)
+{
+	const struct builder *builder = context;
+	const struct eh_reader *reader = &builder->reader;
+	struct text_ranges with_fde = builder->ranges;
+	struct walk_rule rule = { .cfa = WALK_CFA_NONE };
+	const struct text_range *range;
+	struct cfi_program program;
+	struct cfi_row row;
+	struct eh_fde fde;
+
+	with_fde.nr = builder->nr_with_fde;
+	range = text_ranges_find(&with_fde, vaddr);
+	if (!range || !eh_reader_fde_at(reader, range->fde, &fde))
+		return false;
+	cfi_begin(&program, &reader->frame, &reader->cies[range->cie],
+		  &builder->initials[range->cie], &fde);
+	while (cfi_next(&program, &row) && row.vaddr <= vaddr)
+		rule = row.rule;
+	if (rule.cfa == WALK_CFA_PLT)
+		return (vaddr & 15) < (uint32_t)rule.cfa_off;
+	return vaddr == fde.start && rule.cfa == WALK_CFA_SP && rule.cfa_off == 8 &&
+	       rule.fp == WALK_FP_SAME;
+}
+
+/* Functions of the gap that can be understood. Ranges from first_range on are others in the gap. */
+static void add_code_rules(struct builder *builder, const struct text_gaps *gaps, uint64_t vaddr,
+			   const uint8_t *bytes, size_t size, size_t first_range)
+{
+	const struct code_text text = { bytes, size, vaddr, is_function, builder };
+	struct code_rules *rules = code_rules_new(&text);
+	const struct code_rule *found;
+	size_t nr;
+
+	for (size_t i = 0; i < gaps->nr_functions; i++) {
+		if (gaps->functions[i] - vaddr < size)
+			code_rules_add_entry(rules, gaps->functions[i] - vaddr);
+	}
+	for (size_t i = first_range; i < builder->ranges.nr; i++) {
+		size_t start = builder->ranges.low + builder->ranges.ranges[i].start - vaddr;
+
+		code_rules_exclude(rules, start, start + builder->ranges.ranges[i].length);
+	}
+	code_rules_find(rules);
+	found = code_rules_get(rules, &nr);
+	for (size_t i = 0; i < nr; i++) {
+		const struct text_range range = {
+			.start = (uint32_t)(vaddr - builder->ranges.low + found[i].start),
+			.length = found[i].end - found[i].start,
+			.cie = CIE_CODE,
+			.fde = (uint32_t)builder->nr_code,
+		};
+
+		builder->code = xgrow(builder->code, &builder->code_capacity, builder->nr_code + 1,
+				      sizeof(*builder->code));
+		builder->code[builder->nr_code++] = found[i].rule;
+		text_ranges_add(&builder->ranges, &range);
+	}
+	builder->table->nr_code_functions += code_rules_nr_functions(rules);
+	code_rules_free(rules);
+}
+
+/* Looks for code of known shape in text that no FDE covers, then at all of it. */
+static void search_text(struct builder *builder, const struct text_gaps *gaps, uint64_t vaddr,
+			size_t size, size_t first_range)
 {
 	const struct unwind_segment *segment = unwind_image_segment(builder->image, vaddr);
 	uint8_t *text;
@@ -150,6 +223,7 @@ static void search_text(struct builder *builder, uint64_t vaddr, size_t size)
 		size = 0;
 	search_trampolines(builder, vaddr, text, size);
 	search_init(builder, vaddr, text, size);
+	add_code_rules(builder, gaps, vaddr, text, size, first_range);
 	free(text);
 }
 
@@ -166,24 +240,22 @@ static void add_entry_point(struct builder *builder, uint64_t start, uint64_t en
 /* Looks at the text between the FDEs. Ranges are sorted before and after. */
 static void add_ranges_without_fde(struct builder *builder)
 {
-	size_t nr_fdes = builder->ranges.nr;
-	uint64_t end = builder->ranges.low, left = MAX_SEARCHED;
+	uint64_t left = MAX_SEARCHED;
+	struct text_gaps gaps;
 
-	for (size_t i = 0; i <= nr_fdes; i++) {
-		uint64_t next = builder->ranges.high, size;
+	builder->nr_with_fde = builder->ranges.nr;
+	text_gaps_find(&gaps, builder->image, &builder->ranges, MAX_JOINED_GAP);
+	for (size_t i = 0; i < gaps.nr; i++) {
+		const struct text_gap *gap = &gaps.gaps[i];
+		uint64_t size = gap->end - gap->start;
+		size_t first_range = builder->ranges.nr;
 
-		if (i < nr_fdes)
-			next = builder->ranges.low + builder->ranges.ranges[i].start;
-		size = next > end ? next - end : 0;
-		if (size > MAX_JOINED_GAP) {
-			add_entry_point(builder, end, next);
-			size = size < left ? size : left;
-			search_text(builder, end, size);
-			left -= size;
-		}
-		if (i < nr_fdes && next + builder->ranges.ranges[i].length > end)
-			end = next + builder->ranges.ranges[i].length;
+		add_entry_point(builder, gap->start, gap->end);
+		size = size < left ? size : left;
+		search_text(builder, &gaps, gap->start, size, first_range);
+		left -= size;
 	}
+	text_gaps_fini(&gaps);
 	text_ranges_sort(&builder->ranges);
 }
 
@@ -231,7 +303,9 @@ static void add_range_rows(struct builder *builder, const struct text_range *ran
 	};
 	uint64_t start = builder->ranges.low + range->start;
 
-	if (range->cie >= CIE_FIRST_FIXED) {
+	if (range->cie == CIE_CODE) {
+		add_row(builder, start, builder->code[range->fde]);
+	} else if (range->cie >= CIE_FIRST_FIXED) {
 		add_row(builder, start, rules[range->cie - CIE_FIRST_FIXED]);
 	} else {
 		if (builder->reader.cies[range->cie].signal && start > previous_end)
@@ -260,7 +334,7 @@ static int add_rows(struct builder *builder)
 		if (end > next)
 			end = next;
 		add_range_rows(builder, range, previous_end, end);
-		if (next - end > MAX_JOINED_GAP)
+		if (next - end > (range->cie == CIE_CODE ? 0 : MAX_JOINED_GAP))
 			add_row(builder, end, (struct walk_rule){ .cfa = WALK_CFA_NONE });
 		if (builder->table->nr_rows > MAX_ROWS)
 			return -EFBIG;
@@ -289,6 +363,7 @@ static int build(const struct unwind_image *image, struct rule_set *rules,
 	eh_reader_fini(&builder.reader);
 	free((void *)builder.reader.frame.data);
 	free(builder.initials);
+	free(builder.code);
 	text_ranges_fini(&builder.ranges);
 	if (err) {
 		unwind_table_free(builder.table);

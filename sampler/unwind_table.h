@@ -30,9 +30,10 @@ struct unwind_table {
 	uint32_t nr_words;
 	/* how good it is */
 	uint32_t nr_fdes, nr_broken_fdes;
-	uint32_t nr_rows;	   /* rows before page splitting */
-	uint32_t nr_unsupported;   /* rows whose rule needs a DWARF evaluator */
-	uint32_t nr_rules_dropped; /* rows that lost their rule because the rule set is full */
+	uint32_t nr_rows;	    /* rows before page splitting */
+	uint32_t nr_unsupported;    /* rows whose rule needs a DWARF evaluator */
+	uint32_t nr_code_functions; /* without FDE, whose rules are those of their machine code */
+	uint32_t nr_rules_dropped;  /* rows that lost their rule because the rule set is full */
 };
 
 /*

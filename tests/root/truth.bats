@@ -139,6 +139,11 @@ setup() {
 	truth_holds
 }
 
+@test "assembly without call frame information is walked through" {
+	profile nocfi 3000
+	truth_holds
+}
+
 @test "a process that execs itself four times has all its stages" {
 	profile exec_chain 2500
 	truth_holds

@@ -241,6 +241,22 @@ static void a_trampoline_without_cfi_is_known_by_its_bytes(void **state)
 	check(f, 0x350, WALK_CFA_NONE, 0, 0, 0);
 }
 
+static void a_function_without_cfi_has_the_rules_of_its_code(void **state)
+{
+	/* at an alignment, behind nothing but padding: push %rbp; pop %rbp; ret */
+	static const uint8_t code[] = { 0x55, 0x5d, 0xc3, 0x53 };
+	struct fixture *f = *state;
+
+	memcpy(maker_text(&f->maker, 0x300), code, sizeof(code));
+	build_one(f, BYTES(0));
+	check(f, 0x2ff, WALK_CFA_NONE, 0, 0, 0);
+	CHECK_SP(f, 0x300, 8);
+	check(f, 0x301, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
+	CHECK_SP(f, 0x302, 8);
+	check(f, 0x303, WALK_CFA_NONE, 0, 0, 0);
+	assert_int_equal(f->table->nr_code_functions, 1);
+}
+
 static void an_entry_point_without_fde_is_the_root(void **state)
 {
 	struct fixture *f = *state;
@@ -460,6 +476,7 @@ int main(void)
 		TEST(a_signal_trampoline_begins_one_byte_early),
 		TEST(a_signal_trampoline_may_be_the_first_function),
 		TEST(a_trampoline_without_cfi_is_known_by_its_bytes),
+		TEST(a_function_without_cfi_has_the_rules_of_its_code),
 		TEST(an_entry_point_without_fde_is_the_root),
 		TEST(a_file_without_cfi_still_has_its_entry_point),
 		TEST(small_gaps_belong_to_the_function_before),
