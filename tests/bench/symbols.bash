@@ -33,16 +33,22 @@ disagreement() { # ours, theirs
 }
 
 bench_symbols() {
-	local nr=100000 big=$tools/big begin
+	local nr=100000 big=$tools/big begin program
+	# What is not there is fast.
+	for program in "$tools/symbolize" llvm-symbolizer addr2line; do
+		command -v "$program" >/dev/null || die "cannot run '$program': build it or install it first (make bench does)"
+	done
 	tests/bench/build_big "$big"
 	random_addresses "$big" "$nr" >"$work/addresses"
 	answer() { # contender, command...: reads addresses, prints frames
 		begin=$EPOCHREALTIME
 		"$tools/usage" "$work/usage" "${@:2}" <"$work/addresses" >"$work/$1.answer" || true
+		[ -s "$work/$1.answer" ] || die "'$2' answered nothing" 2>&3
 		note "$1.s" "$(calc "$EPOCHREALTIME - $begin")"
 		note "$1.cpu" "$(awk '{ print $1 }' "$work/usage")"
 		note "$1.rss" "$(awk '{ print $2 }' "$work/usage")"
 	}
+	exec 3>&2
 	for _ in $(seq "$ROUNDS"); do
 		answer symbols "$tools/symbolize" "$big"
 		answer llvm llvm-symbolizer --output-style=GNU -a -f -i -C -e "$big"

@@ -116,3 +116,11 @@ last_line_is() {
 	last_line_is '0 passed, 9 failed, 0 skipped'
 	! grep -q 'second try' <<<"$output"
 }
+
+@test "a benchmark of a program that is missing says so" {
+	[ "$(id -u)" = 0 ] && command -v perf >/dev/null || skip "needs root and perf"
+	cd "$root" || return 1
+	SPROF=/bin/true run tests/bench/run symbols
+	[ "$status" -eq 1 ]
+	last_line_is "bench: cannot run '$BUILD/tests/bench/symbolize': build it or install it first (make bench does)"
+}
