@@ -10,6 +10,7 @@
 
 #include "core/alloc.h"
 #include "core/column.h"
+#include "output/cpython.h"
 #include "output/label.h"
 #include "output/python_name.h"
 #include "output/stack_sums.h"
@@ -80,6 +81,27 @@ static void merge_functions(struct adder *a)
 			to->start_line = f->start_line;
 	}
 	free(order);
+}
+
+/* Whoever profiles a Python program looks for lines of the program, not for those that interpret it. */
+static void mark_interpreter(struct adder *a)
+{
+	const struct profile *p = a->p;
+	bool is_python = false;
+
+	for (size_t i = 0; i < a->nr_functions; i++)
+		is_python |= a->functions[i].kind == FUNCTION_PYTHON;
+	for (uint32_t i = 0; is_python && i < p->nr_frames; i++) {
+		const struct profile_frame *f = &p->frames[i];
+
+		for (uint32_t k = 0; k < f->nr_locations && cpython_has_frame(p, f); k++) {
+			uint32_t function = a->merged[p->locations[f->first_location + k].function];
+
+			if (function != PROFILE_NONE &&
+			    a->functions[function].kind == FUNCTION_NATIVE)
+				a->functions[function].interpreter = true;
+		}
+	}
 }
 
 /* ---- rows */
@@ -237,8 +259,10 @@ static int descending(uint64_t x, uint64_t y)
 static int by_self(const void *a, const void *b)
 {
 	const struct lines_function *f = a, *g = b;
-	int order = descending(f->sum.self, g->sum.self);
+	int order = f->interpreter - g->interpreter;
 
+	if (!order)
+		order = descending(f->sum.self, g->sum.self);
 	if (!order)
 		order = descending(f->sum.total, g->sum.total);
 	return order ? order : compare_texts(f, g);
@@ -247,8 +271,10 @@ static int by_self(const void *a, const void *b)
 static int by_total(const void *a, const void *b)
 {
 	const struct lines_function *f = a, *g = b;
-	int order = descending(f->sum.total, g->sum.total);
+	int order = f->interpreter - g->interpreter;
 
+	if (!order)
+		order = descending(f->sum.total, g->sum.total);
 	if (!order)
 		order = descending(f->sum.self, g->sum.self);
 	return order ? order : compare_texts(f, g);
@@ -284,6 +310,7 @@ void lines_init(struct lines *l, const struct profile *p, enum profile_column co
 
 	*l = (struct lines){ 0 };
 	merge_functions(&a);
+	mark_interpreter(&a);
 	make_rows(&a);
 	add_samples(&a, l, column);
 	memcpy(l->ends, a.ends, sizeof(l->ends));

@@ -37,13 +37,15 @@ struct lines_function {
 	const char *name, *file; /* the profile's strings, any bytes */
 	uint32_t start_line;	 /* the first that is known; 0 = unknown */
 	uint8_t kind;		 /* enum function_kind */
+	bool interpreter;	 /* of CPython itself, in a profile of Python */
 	struct lines_sum sum;
 	const struct lines_row *rows; /* ascending */
 	uint32_t nr_rows;
 };
 
 struct lines {
-	struct lines_function *functions; /* largest self first, then by total, file and name */
+	/* Those of the interpreter last; of each, largest self first, then by total, file and name. */
+	struct lines_function *functions;
 	size_t nr_functions;
 	uint64_t total; /* of the column, also what has no lines */
 	uint64_t total_samples;

@@ -183,6 +183,50 @@ static void a_function_in_two_modules_is_one_and_keeps_its_start(void **state)
 	profile_free(p);
 }
 
+/* In order: the interpreter's C, which took most, then a C extension and Python. */
+static void the_interpreter_comes_after_the_program(void **state)
+{
+	(void)state;
+	for (int with_python = 0; with_python < 2; with_python++) {
+		struct profile *p = profile_new();
+		const struct profile_module python = { .path = profile_cstring(
+							       p, "/usr/bin/python3.11") };
+		const struct profile_module extension = { .path = profile_cstring(p, "/lib/x.so") };
+		uint32_t modules[] = { profile_module(p, &python), profile_module(p, &extension) };
+		const uint32_t functions[] = {
+			function(p, "eval", "/src/ceval.c", 1, FUNCTION_NATIVE, modules[0]),
+			function(p, "sum", "/src/x.c", 1, FUNCTION_NATIVE, modules[1]),
+			function(p, "f (a.py:1)", "/src/a.py", 1,
+				 with_python ? FUNCTION_PYTHON : FUNCTION_NATIVE, modules[0]),
+		};
+		struct lines l;
+
+		for (uint32_t i = 0; i < 2 + (uint32_t)with_python; i++) {
+			uint32_t frame = profile_frame(p, modules[i == 1], i);
+
+			profile_set_locations(
+				p, frame,
+				&(struct profile_location){ .function = functions[i], .line = 2 },
+				1);
+			profile_add_sample(p, &(struct profile_sample){
+						      .weight = 30 - 10 * i,
+						      .thread = PROFILE_NONE,
+						      .stack = profile_stack(p, &frame, 1),
+						      .column = COLUMN_CPU,
+					      });
+		}
+		for (int key = LINES_BY_SELF; key <= LINES_BY_TOTAL; key++) {
+			lines_init(&l, p, COLUMN_CPU, (enum lines_key)key);
+			assert_int_equal(l.nr_functions, 2 + with_python);
+			assert_string_equal(l.functions[0].name, with_python ? "sum" : "eval");
+			assert_string_equal(l.functions[1].name,
+					    with_python ? "f (a.py:1)" : "sum");
+			lines_fini(&l);
+		}
+		profile_free(p);
+	}
+}
+
 static void a_source_is_named_by_the_end_of_its_path(void **state)
 {
 	const struct lines_function c = { .name = "ns::f<int>(char)", .file = "/src/x/ab.c" };
@@ -209,6 +253,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(line_sums_equal_those_of_an_oracle),
 		cmocka_unit_test(a_function_in_two_modules_is_one_and_keeps_its_start),
+		cmocka_unit_test(the_interpreter_comes_after_the_program),
 		cmocka_unit_test(a_source_is_named_by_the_end_of_its_path),
 	};
 
