@@ -12,14 +12,14 @@
 #include "gpu/agent/launch_stack.h"
 #include "gpu/agent/range.h"
 
-static uint8_t classes[2][GPU_MAX_CBIDS];
-static int (*finalize)(void); /* atomic */
-static uint32_t finalized;    /* atomic */
+static uint8_t classes[2][GPU_MAX_CBIDS]; /* atomic: set while other callbacks run */
+static int (*finalize)(void);		  /* atomic */
+static uint32_t finalized;		  /* atomic */
 
 void calls_set_class(uint32_t domain, uint32_t cbid, uint32_t api_class)
 {
 	if (cbid < GPU_MAX_CBIDS)
-		classes[domain][cbid] = (uint8_t)api_class;
+		__atomic_store_n(&classes[domain][cbid], (uint8_t)api_class, __ATOMIC_RELAXED);
 }
 
 uint32_t calls_class_of(const char *name)
@@ -88,7 +88,8 @@ static void leave(uint32_t domain, uint32_t cbid, const struct cupti_callback_da
 		  const void *frame)
 {
 	uint64_t now = clock_ticks(), entered = *d->correlation_data;
-	uint32_t index = cbid < GPU_MAX_CBIDS ? cbid : 0, api_class = classes[domain][index];
+	uint32_t index = cbid < GPU_MAX_CBIDS ? cbid : 0;
+	uint32_t api_class = __atomic_load_n(&classes[domain][index], __ATOMIC_RELAXED);
 	struct thread *t = thread_self();
 	const struct gpu_api *api;
 	struct launch_info info;

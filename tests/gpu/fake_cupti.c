@@ -215,8 +215,8 @@ API int cuptiSubscribe(void **subscriber, callback_fn f, void *user)
 		return 39;
 	if (!hook(&tool))
 		return 999;
-	callback = f;
 	callback_user = user;
+	__atomic_store_n(&callback, f, __ATOMIC_RELEASE);
 	*subscriber = &callback;
 	return 0;
 }
@@ -247,7 +247,7 @@ API int cuptiUnsubscribe(void *subscriber)
 	note("cuptiUnsubscribe");
 	if (subscriber != &callback || !callback)
 		return 1;
-	callback = NULL;
+	__atomic_store_n(&callback, NULL, __ATOMIC_RELEASE);
 	hook(NULL);
 	return 0;
 }
@@ -326,7 +326,7 @@ API int cuptiActivityRegisterTimestampCallback(uint64_t (*f)(void))
 {
 	if (number("FAKE_TIMESTAMP_ERROR"))
 		return (int)number("FAKE_TIMESTAMP_ERROR");
-	timestamp = f;
+	__atomic_store_n(&timestamp, f, __ATOMIC_RELEASE);
 	return 0;
 }
 
