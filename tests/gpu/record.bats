@@ -75,6 +75,17 @@ gpu_ns() {
 	[ "$status" -eq 2 ]
 }
 
+# torchrun, mpirun and srun: one launcher, which has no rank itself, and workers that have theirs from their exec on.
+@test "the rank that a launcher gives its workers is seen, whatever its name" {
+	local launcher='import os, subprocess, sys
+for name in sys.argv[2:]:
+    for rank in 0, 1:
+        subprocess.run([sys.argv[1], "launch:%d" % (1 + 999 * rank)], env={**os.environ, name: str(rank)}, check=True)'
+	record_gpu --gpu-processes rank0 -- python3 -c "$launcher" "$WORK" RANK OMPI_COMM_WORLD_RANK SLURM_PROCID
+	[ "$(gpu_ns gemm_kernel)" -eq 3000 ]
+	"$SPROF" info --json g.data | jq -e '.gpu_processes_left_out == 3'
+}
+
 @test "a failure is in the recording as well as on stderr" {
 	FAKE_SUBSCRIBE_ERROR=999 record_gpu -- "$WORK" launch:10
 	grep -q '^sprof: gpu: cannot collect GPU data without a driver' <<<"$stderr"
