@@ -7,6 +7,7 @@
 
 #include "cli/filter_opts.h"
 #include "cli/load.h"
+#include "cli/terminal.h"
 #include "cli/view.h"
 #include "core/buffer.h"
 #include "core/column.h"
@@ -72,13 +73,18 @@ static int print_imports(const struct cmd_imports_opts *o, const struct view *v)
 {
 	const char *input = o->input ? o->input : LOAD_DEFAULT_PATH;
 	struct buffer b = { 0 };
+	struct imports_opts what = o->what;
+	struct terminal t = terminal_of(o->output);
 	struct imports im;
 	int err = 0;
+
+	what.columns = t.columns;
+	what.unicode = t.unicode;
 
 	imports_init(&im, v->profile, v->summary.column);
 	if (o->json) {
 		imports_write_json(&b, &im, v->profile, &v->summary);
-	} else if (!imports_write(&b, &im, v->profile, &v->summary, &o->what)) {
+	} else if (!imports_write(&b, &im, v->profile, &v->summary, &what)) {
 		log_error(0, "show imports of '%s': no sample was taken in one", input);
 		log_hint("record the start of a Python program, at a high rate: sprof record -F "
 			 "4999 "

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/profile.h"
@@ -38,6 +39,8 @@ void imports_add_name(struct buffer *b, const char *file);
 struct imports_opts {
 	bool flat;	   /* by own time, else nested, by total */
 	uint32_t max_rows; /* 0 = all */
+	size_t columns;	   /* 0 = not cut */
+	bool unicode;
 };
 
 /* Returns false, and writes nothing, where no sample was taken in an import. */

@@ -1,4 +1,5 @@
 /* Writes imports as a table, nested or flat, and as JSON. */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +59,9 @@ static int compare_flat(const void *a, const void *b, void *context)
 	return strcmp(profile_str(w->p, x->file), profile_str(w->p, y->file));
 }
 
+/* The columns before the name, and the least of it that is shown, however deep. */
+enum { NUMBERS = 7 + 3 * 10 + 9 + 2, NAME_MIN = 12 };
+
 static void add_value(struct writer *w, uint64_t value)
 {
 	size_t start = w->b->size;
@@ -70,7 +74,8 @@ static void add_value(struct writer *w, uint64_t value)
 static void add_row(struct writer *w, uint32_t node, unsigned int depth)
 {
 	const struct import_node *n = &w->im->nodes[node];
-	size_t start;
+	struct buffer name = { 0 };
+	size_t start, left = SIZE_MAX;
 
 	w->nr_rows++;
 	if (w->opts->max_rows && w->nr_rows > w->opts->max_rows)
@@ -84,12 +89,21 @@ static void add_row(struct writer *w, uint32_t node, unsigned int depth)
 	start = w->b->size;
 	buffer_add_u64(w->b, n->samples);
 	align_right(w->b, start, 9);
-	buffer_printf(w->b, "  %*s", (int)(2 * depth), "");
+	if (w->opts->columns) {
+		left = w->opts->columns > NUMBERS + NAME_MIN ? w->opts->columns - NUMBERS
+							     : NAME_MIN;
+		if (2 * depth > left - NAME_MIN)
+			depth = (unsigned int)(left - NAME_MIN) / 2;
+		left -= 2 * depth;
+	}
+	align_add_spaces(w->b, 2 + 2 * depth);
 	if (node)
-		imports_add_name(w->b, profile_str(w->p, n->file));
+		imports_add_name(&name, profile_str(w->p, n->file));
 	else
-		buffer_add_string(w->b, "(all imports)");
+		buffer_add_string(&name, "(all imports)");
+	align_add_cut(w->b, name.data, name.size, left, w->opts->unicode);
 	buffer_add_char(w->b, '\n');
+	buffer_fini(&name);
 }
 
 /* Imports nest some dozens deep; a recording may claim anything. */

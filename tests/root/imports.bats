@@ -49,3 +49,19 @@ module() {
 	[ "$status" -eq 1 ]
 	[[ $output == "sprof: cannot show imports of '$data': no sample was taken in one"*"hint: record the start"* ]]
 }
+
+@test "the table of imports fits the terminal, however deep and long their names" {
+	local i
+	for i in $(seq 30); do
+		module 3 a_module_with_a_name_that_is_long_$i $([ "$i" = 30 ] || echo a_module_with_a_name_that_is_long_$((i + 1)))
+	done
+	"$SPROF" record -q -o "$data" -F 1999 -- python3 "$BATS_TEST_TMPDIR/a_module_with_a_name_that_is_long_1.py"
+	for locale in C C.UTF-8; do
+		script -qec "stty cols 80; env LC_ALL=$locale TERM=xterm NO_COLOR=1 $SPROF imports $data" /dev/null | tr -d '\r' >"$BATS_TEST_TMPDIR/out"
+		cat "$BATS_TEST_TMPDIR/out"
+		[ "$(LC_ALL=C.UTF-8 wc -L <"$BATS_TEST_TMPDIR/out")" -le 80 ]
+		# Nothing goes on in a second line, and each says which it is.
+		[ "$(sed '1,/Total%/d' "$BATS_TEST_TMPDIR/out" | grep -vc '^ *[0-9.]*%\|more modules')" = 0 ]
+		grep -q 'ng_29$' "$BATS_TEST_TMPDIR/out"
+	done
+}
