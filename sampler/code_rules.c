@@ -9,6 +9,12 @@
 #include "sampler/instruction.h"
 
 #define ALIGNMENT 16u /* of functions, where none is said to begin */
+/*
+ * Code can be written so that looking at it takes time by the square of its size. Real code takes less than two
+ * for each byte (libtorch_cpu.so, node, Go programs).
+ */
+#define STEPS_PER_BYTE 64u
+#define FIRST_STEPS 4096u
 
 struct block {
 	uint32_t start;
@@ -29,6 +35,7 @@ struct code_rules {
 	size_t nr_queue, queue_capacity;
 	uint32_t nr_exits;
 	size_t first_rule;
+	uint64_t steps_left;
 };
 
 struct code_rules *code_rules_new(const struct code_text *text)
@@ -36,6 +43,7 @@ struct code_rules *code_rules_new(const struct code_text *text)
 	struct code_rules *r = xcalloc(1, sizeof(*r));
 
 	code_map_init(&r->map, text);
+	r->steps_left = (uint64_t)text->size * STEPS_PER_BYTE + FIRST_STEPS;
 	return r;
 }
 
@@ -71,6 +79,13 @@ const struct code_rule *code_rules_get(const struct code_rules *r, size_t *ret_n
 uint32_t code_rules_nr_functions(const struct code_rules *r)
 {
 	return r->nr_functions;
+}
+
+/* false: there are no more. */
+static bool take_steps(struct code_rules *r, uint64_t nr)
+{
+	r->steps_left -= nr < r->steps_left ? nr : r->steps_left;
+	return r->steps_left;
 }
 
 static void push(struct code_rules *r, uint32_t number)
@@ -196,7 +211,7 @@ static bool meet(struct code_rules *r, int64_t target, const struct frame_state 
 /* Follows one block. false: this cannot be a function, or not one that we understand. */
 static bool follow(struct code_rules *r, uint32_t at, struct frame_state state)
 {
-	for (;;) {
+	while (take_steps(r, 1)) {
 		struct instruction in = code_map_decode(&r->map, at);
 
 		if (in.kind == INSTRUCTION_NOP) {
@@ -224,6 +239,7 @@ static bool follow(struct code_rules *r, uint32_t at, struct frame_state state)
 		if (r->map.bytes[at] & BYTE_LEADER)
 			return meet(r, at, &state);
 	}
+	return false;
 }
 
 static bool follow_all(struct code_rules *r)
@@ -257,7 +273,7 @@ static bool find_leaves(struct code_rules *r, struct block *block)
 {
 	uint32_t at = block->start, leaves = 0;
 
-	for (;;) {
+	while (take_steps(r, 1)) {
 		struct instruction in = code_map_decode(&r->map, at);
 		uint32_t next = at + in.length;
 
@@ -281,9 +297,9 @@ static bool find_leaves(struct code_rules *r, struct block *block)
 
 /*
  * Code that never leaves the function may be no code of its own: a call that does not return is
- * followed by whatever comes next. What can leave it has found rsp in order there.
+ * followed by whatever comes next. What can leave it has found rsp in order there. false: no steps are left.
  */
-static void find_all_leaves(struct code_rules *r)
+static bool find_all_leaves(struct code_rules *r)
 {
 	bool more = true;
 
@@ -292,6 +308,7 @@ static void find_all_leaves(struct code_rules *r)
 		for (size_t i = r->nr_blocks; i-- > 0;)
 			more |= find_leaves(r, &r->blocks[i]);
 	}
+	return r->steps_left;
 }
 
 /* ---- the fourth: its rules */
@@ -356,11 +373,7 @@ static bool look_at(struct code_rules *r, uint32_t entry)
 	r->map.entry = r->map.end = entry;
 	r->first_rule = r->nr_rules;
 	r->map.guessed = !(r->map.bytes[entry] & BYTE_ENTRY);
-	good = discover_all(r) && follow_all(r);
-	if (good) {
-		find_all_leaves(r);
-		good = add_rules(r);
-	}
+	good = discover_all(r) && follow_all(r) && find_all_leaves(r) && add_rules(r);
 	if (good)
 		r->nr_functions++;
 	else
@@ -372,6 +385,7 @@ static bool look_at(struct code_rules *r, uint32_t entry)
 			*byte &= (uint8_t) ~(BYTE_LEADER | BYTE_OWN);
 	}
 	code_map_disown(&r->map, good);
+	take_steps(r, r->map.end - entry);
 	return good;
 }
 
@@ -383,7 +397,7 @@ static void guess_functions(struct code_rules *r, uint32_t at)
 {
 	uint32_t length;
 
-	while (at < r->map.text.size && !r->map.bytes[at]) {
+	while (at < r->map.text.size && !r->map.bytes[at] && r->steps_left) {
 		if (code_map_is_padding(&r->map, at, &length)) {
 			at += length;
 			continue;
@@ -396,12 +410,12 @@ static void guess_functions(struct code_rules *r, uint32_t at)
 
 void code_rules_find(struct code_rules *r)
 {
-	for (uint32_t at = 0; at < r->map.text.size; at++) {
+	for (uint32_t at = 0; at < r->map.text.size && r->steps_left; at++) {
 		if ((r->map.bytes[at] & (BYTE_ENTRY | BYTE_TAKEN)) == BYTE_ENTRY)
 			look_at(r, at);
 	}
 	guess_functions(r, 0);
-	for (uint32_t at = 1; at < r->map.text.size; at++) {
+	for (uint32_t at = 1; at < r->map.text.size && r->steps_left; at++) {
 		if (!r->map.bytes[at] && (r->map.bytes[at - 1] & BYTE_GOOD))
 			guess_functions(r, at);
 	}

@@ -93,6 +93,21 @@ void text_gaps_find(struct text_gaps *gaps, const struct unwind_image *image,
 		qsort(gaps->functions, gaps->nr_functions, sizeof(*gaps->functions), compare);
 }
 
+size_t text_gaps_first_function(const struct text_gaps *gaps, uint64_t vaddr)
+{
+	size_t lo = 0, hi = gaps->nr_functions;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (gaps->functions[mid] < vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 void text_gaps_fini(struct text_gaps *gaps)
 {
 	free(gaps->gaps);

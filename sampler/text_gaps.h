@@ -20,6 +20,8 @@ struct text_gaps {
 /* The gaps longer than max_padding bytes between sorted ranges. */
 void text_gaps_find(struct text_gaps *gaps, const struct unwind_image *image,
 		    const struct text_ranges *ranges, uint64_t max_padding);
+/* The number of the first of the functions that lies at vaddr or above. */
+size_t text_gaps_first_function(const struct text_gaps *gaps, uint64_t vaddr);
 void text_gaps_fini(struct text_gaps *gaps);
 
 #endif

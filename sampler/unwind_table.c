@@ -178,10 +178,9 @@ static void add_code_rules(struct builder *builder, const struct text_gaps *gaps
 	const struct code_rule *found;
 	size_t nr;
 
-	for (size_t i = 0; i < gaps->nr_functions; i++) {
-		if (gaps->functions[i] - vaddr < size)
-			code_rules_add_entry(rules, gaps->functions[i] - vaddr);
-	}
+	for (size_t i = text_gaps_first_function(gaps, vaddr);
+	     i < gaps->nr_functions && gaps->functions[i] - vaddr < size; i++)
+		code_rules_add_entry(rules, gaps->functions[i] - vaddr);
 	for (size_t i = first_range; i < builder->ranges.nr; i++) {
 		size_t start = builder->ranges.low + builder->ranges.ranges[i].start - vaddr;
 

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "sampler/code_rules.h"
@@ -324,6 +325,58 @@ static void code_says_what_the_cfi_of_compilers_says(void **state)
 	assert_int_equal(judged.nr_different, 0);
 }
 
+#define BIG (1u << 20)
+
+static void put_jump(uint8_t *bytes, uint32_t at, uint32_t target)
+{
+	int32_t distance = (int32_t)(target - at - 5);
+
+	bytes[at] = 0xe9;
+	memcpy(bytes + at + 1, &distance, sizeof(distance));
+}
+
+/*
+ * Half a million blocks, each of which leads to the one before, and the first of them out: it would take as many looks at
+ * all of them to find that out.
+ */
+static void a_chain_that_leads_backwards_is_given_up(void **state)
+{
+	uint8_t *bytes = malloc(BIG);
+	struct code_rules *rules;
+
+	(void)state;
+	put_jump(bytes, 0, BIG - 2);
+	bytes[5] = 0xc3;		  /* ret */
+	memcpy(bytes + 6, "\xeb\xfd", 2); /* jmp to it */
+	for (uint32_t at = 8; at < BIG; at += 2)
+		memcpy(bytes + at, "\xeb\xfc", 2); /* jmp to the one before */
+	rules = find(bytes, BIG, true);
+	assert_int_equal(code_rules_nr_functions(rules), 0);
+	code_rules_free(rules);
+	free(bytes);
+}
+
+/* Each of them reaches over all the others. */
+static void functions_that_lie_in_two_far_places_are_given_up(void **state)
+{
+	const uint32_t nr = BIG / 6;
+	uint8_t *bytes = malloc(BIG);
+	struct code_text text = { bytes, BIG, 0x1000, is_function, NULL };
+	struct code_rules *rules = code_rules_new(&text);
+
+	(void)state;
+	memset(bytes, 0xc3, BIG); /* ret */
+	for (uint32_t i = 0; i < nr; i++) {
+		put_jump(bytes, i * 5, nr * 5 + i);
+		code_rules_add_entry(rules, (size_t)i * 5);
+	}
+	code_rules_find(rules);
+	assert_in_range(code_rules_nr_functions(rules), 1, nr - 1);
+	assert_int_equal(rule_at(rules, 0).cfa, WALK_CFA_SP);
+	code_rules_free(rules);
+	free(bytes);
+}
+
 #define TEST(name) cmocka_unit_test(name)
 
 int main(void)
@@ -337,6 +390,8 @@ int main(void)
 		TEST(a_function_does_not_run_on_into_the_next),
 		TEST(a_function_nobody_names_follows_one_with_rules),
 		TEST(code_says_what_the_cfi_of_compilers_says),
+		TEST(a_chain_that_leads_backwards_is_given_up),
+		TEST(functions_that_lie_in_two_far_places_are_given_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
