@@ -240,17 +240,26 @@ static bool rule_of_register(const struct frame_state *state, struct walk_rule *
 	return false;
 }
 
+static bool rule_of_address(const struct frame_state *state, uint8_t reg, enum walk_cfa cfa,
+			    struct walk_rule *rule)
+{
+	if (state->regs[reg].base != FRAME_CFA)
+		return false;
+	rule->cfa = (uint8_t)cfa;
+	rule->cfa_off = -state->regs[reg].offset;
+	return true;
+}
+
+/*
+ * rbp first: a function that finds its way out by rbp does not mind what a call makes of rsp (those of V8 take their
+ * arguments off the stack), so its ret proves nothing about rsp.
+ */
 static bool cfa_rule(const struct frame_state *state, struct walk_rule *rule)
 {
-	struct frame_value sp = state->regs[RSP], fp = state->regs[RBP];
-
-	if (sp.base == FRAME_CFA || fp.base == FRAME_CFA) {
-		rule->cfa = sp.base == FRAME_CFA ? WALK_CFA_SP : WALK_CFA_FP;
-		rule->cfa_off = sp.base == FRAME_CFA ? -sp.offset : -fp.offset;
-		return true;
-	}
-	return rule_of_word(state, RSP, WALK_CFA_SP_DEREF, rule) ||
-	       rule_of_word(state, RBP, WALK_CFA_FP_DEREF, rule) || rule_of_register(state, rule);
+	return rule_of_address(state, RBP, WALK_CFA_FP, rule) ||
+	       rule_of_word(state, RBP, WALK_CFA_FP_DEREF, rule) ||
+	       rule_of_address(state, RSP, WALK_CFA_SP, rule) ||
+	       rule_of_word(state, RSP, WALK_CFA_SP_DEREF, rule) || rule_of_register(state, rule);
 }
 
 bool frame_state_rule(const struct frame_state *state, struct walk_rule *ret)

@@ -113,7 +113,7 @@ static void an_aligned_frame_is_found_by_rbp_or_by_its_slot(void **state)
 		     true);
 
 	(void)state;
-	check(by_rbp, 4, WALK_CFA_SP, 16, WALK_FP_CFA, -16);
+	check(by_rbp, 4, WALK_CFA_FP, 16, WALK_FP_CFA, -16);
 	check(by_rbp, 8, WALK_CFA_FP, 16, WALK_FP_CFA, -16);
 	check(by_rbp, 10, WALK_CFA_SP, 8, WALK_FP_SAME, 0);
 	check(by_slot, 7, WALK_CFA_REG, 8 << 8, WALK_FP_SAME, 0);
@@ -122,6 +122,22 @@ static void an_aligned_frame_is_found_by_rbp_or_by_its_slot(void **state)
 	check(by_slot, 17, WALK_CFA_SP, 8, WALK_FP_SAME, 0);
 	code_rules_free(by_rbp);
 	code_rules_free(by_slot);
+}
+
+/* As V8's: what is called takes its arguments off the stack, and the ret does not depend on it. */
+static void what_leaves_by_rbp_is_left_by_rbp(void **state)
+{
+	struct code_rules *rules = find(BYTES(0x55, 0x48, 0x89, 0xe5, /* push; mov %rsp, %rbp */
+					      0x50, 0x50,	      /* 4 push %rax, push %rax */
+					      0xe8, 5, 0, 0, 0,	      /* 6 call */
+					      0x48, 0x89, 0xec, 0x5d, 0xc3), /* 11 mov, pop, ret */
+					true);
+
+	(void)state;
+	check(rules, 10, WALK_CFA_FP, 16, WALK_FP_CFA, -16);
+	check(rules, 11, WALK_CFA_FP, 16, WALK_FP_CFA, -16);
+	check(rules, 15, WALK_CFA_SP, 8, WALK_FP_SAME, 0);
+	code_rules_free(rules);
 }
 
 static void a_tail_call_is_a_way_out(void **state)
@@ -384,6 +400,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(pushes_and_pops_are_followed_through_a_loop),
 		TEST(an_aligned_frame_is_found_by_rbp_or_by_its_slot),
+		TEST(what_leaves_by_rbp_is_left_by_rbp),
 		TEST(a_tail_call_is_a_way_out),
 		TEST(what_is_not_certain_has_no_rules),
 		TEST(code_behind_a_call_that_may_not_return_has_no_rules),
