@@ -287,7 +287,8 @@ static void add_inlined(struct reader *r, struct text file)
 	size_t start = 0;
 
 	for (size_t i = 0; i < r->nr_inlined; i++) {
-		struct text symbol = { r->inlined.data + start, r->inlined_ends[i] - start };
+		struct text symbol = { r->inlined.data ? r->inlined.data + start : "",
+				       r->inlined_ends[i] - start };
 		struct import_function f = function_of(r, symbol, file, true);
 
 		add_frame(r, import_frame(r->p, &f, 1));

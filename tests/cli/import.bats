@@ -59,6 +59,10 @@ rows() { # the table of a profile, without what names the file
 	[[ "$stderr" == *"samples of events other than cycles, left out: 1"* ]]
 }
 
+@test "perf script: an inlined function without a name" {
+	[ "$("$SPROF" fold "$CORPUS/perf_script/nameless")" = "app;main;[empty name]_[i] 1" ]
+}
+
 @test "speedscope: events become samples of the time between them" {
 	[ "$("$SPROF" fold --time "$CORPUS/speedscope/evented.json" | paste -sd' ')" = 'one;main 3500000 one;main;b 5000000 one;main;é😀\u{a} 1500000' ]
 }
