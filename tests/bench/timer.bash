@@ -93,8 +93,8 @@ bench_timer_gap() {
 	[ -z "$gperftools" ] || row "added by gperftools" "$(paired tick_gperftools - tick)" us
 	row "samples of those asked for" "$(median tick_samples)" x
 	row "of the program's time, by the signals" "$(calc "$(paired tick_signal - tick) * $hz / 10000")" %
-	row "of the program's time, by sprof's samples" "$(calc "$(paired tick_sprof - tick_signal) * $hz / 10000")" % 0.15
-	row "of the program's time, both" "$(calc "$(paired tick_sprof - tick) * $hz / 10000")" %
+	row "of the program's time, by sprof's samples" "$(calc "$(paired tick_sprof - tick_signal) * $hz / 10000")" %
+	row "of the program's time, both" "$(calc "$(paired tick_sprof - tick) * $hz / 10000")" % 0.15
 }
 
 # Two threads that wake each other: what the timers cost a context switch.
