@@ -77,13 +77,14 @@ static void want(enum gpu_control control)
 	__atomic_store_n(&agent.region->control, control, __ATOMIC_RELEASE);
 }
 
-/* Does what the recorder wants. */
-static void obey(void)
+/* Does what the recorder wants. false: not yet, as another thread is at work for long. */
+static bool obey(void)
 {
-	uint32_t control = wanted();
+	uint32_t control;
 
 	if (!lock())
-		return;
+		return false;
+	control = wanted();
 	if (control == GPU_CONTROL_ACTIVE) {
 		collect_start(__atomic_load_n(&has_cuda, __ATOMIC_ACQUIRE));
 		if (agent.want & GPU_WANT_NVTX)
@@ -92,6 +93,7 @@ static void obey(void)
 		collect_stop();
 	}
 	unlock();
+	return true;
 }
 
 static void hang_up(void)
@@ -132,14 +134,16 @@ static void tick(void)
 
 static void serve(void)
 {
+	bool behind = false;
+
 	while (connection >= 0) {
-		int change = link_wait(connection, agent.collecting ? TICK_MS : -1);
+		int change = link_wait(connection, agent.collecting || behind ? TICK_MS : -1);
 
 		if (change < 0) {
 			hang_up();
-		} else if (change) {
-			obey();
-			if (wanted() == GPU_CONTROL_DETACH)
+		} else if (change || behind) {
+			behind = !obey();
+			if (!behind && wanted() == GPU_CONTROL_DETACH)
 				hang_up();
 		} else if (agent.collecting) {
 			tick();
