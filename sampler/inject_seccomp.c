@@ -72,7 +72,7 @@ static const struct known_call calls[] = {
 	{ "timer_delete", { SYS_timer_delete, NONE, { 0 } } },
 	{ "rt_sigreturn", { SYS_rt_sigreturn, NONE, { 0 } } },
 	{ "restart_syscall", { SYS_restart_syscall, NONE, { 0 } } },
-	{ "clock_gettime", { SYS_clock_gettime, ARG(0), { CLOCK_MONOTONIC } } },
+	{ "clock_gettime", { SYS_clock_gettime, NONE, { 0 } } }, /* of the system, of threads */
 	{ "getpid", { SYS_getpid, NONE, { 0 } } },
 	{ "gettid", { SYS_gettid, NONE, { 0 } } },
 	{ "process_vm_readv", { SYS_process_vm_readv, ARG(2) | ARG(5), { 0, 0, 1, 0, 0, 0 } } },
