@@ -68,11 +68,23 @@ static void activities_have_the_call_that_asked_for_them(void **state)
 	finish(&s);
 }
 
+/* The points are exactly these: a time, and the bytes in use. */
+static void check_points(const struct profile *p, const uint64_t (*want)[2], size_t nr_want)
+{
+	size_t nr;
+	const struct fact_gpu_memory *m = points(p, &nr);
+
+	assert_int_equal(nr, nr_want);
+	for (size_t i = 0; i < nr; i++) {
+		assert_int_equal(m[i].time_ns, want[i][0]);
+		assert_int_equal(m[i].used_bytes, want[i][1]);
+	}
+}
+
 static void memory_is_added_up_in_order_of_time(void **state)
 {
-	const struct fact_gpu_memory *m;
+	static const uint64_t want[][2] = { { 50, 0 }, { 100, 32 }, { 200, 0 }, { 300, 64 } };
 	struct setup s = { 0 };
-	size_t nr;
 
 	(void)state;
 	test_region_init(&s.region);
@@ -83,16 +95,7 @@ static void memory_is_added_up_in_order_of_time(void **state)
 	gpu_collect_drain(s.c, second);
 	emit_memory(&s.region, GPU_MEMORY_FREE, 0, 200, 32);
 	gpu_collect_finish(s.c, 2 * second);
-	m = points(s.p, &nr);
-	assert_int_equal(nr, 4);
-	for (size_t i = 0; i < nr; i++) {
-		static const uint64_t want[4][2] = {
-			{ 50, 0 }, { 100, 32 }, { 200, 0 }, { 300, 64 }
-		};
-
-		assert_int_equal(m[i].time_ns, want[i][0]);
-		assert_int_equal(m[i].used_bytes, want[i][1]);
-	}
+	check_points(s.p, want, 4);
 	finish(&s);
 }
 
@@ -132,9 +135,7 @@ static void a_pool_counts_as_what_it_has_reserved(void **state)
 {
 	static const uint64_t want[][2] = { { 100, 1000 }, { 200, 5000 }, { 400, 7000 },
 					    { 500, 6000 }, { 700, 4000 }, { 900, 0 } };
-	const struct fact_gpu_memory *m;
 	struct setup s = { 0 };
-	size_t nr;
 
 	(void)state;
 	test_region_init(&s.region);
@@ -151,12 +152,7 @@ static void a_pool_counts_as_what_it_has_reserved(void **state)
 	emit_from_pool(&s.region, 0xc000, GPU_MEMORY_ALLOC, 800, 30, 0); /* of another process */
 	emit_pool(&s.region, 0xa000, GPU_POOL_DESTROYED, 900, 4000);
 	gpu_collect_finish(s.c, 2 * second);
-	m = points(s.p, &nr);
-	assert_int_equal(nr, sizeof(want) / sizeof(*want));
-	for (size_t i = 0; i < nr; i++) {
-		assert_int_equal(m[i].time_ns, want[i][0]);
-		assert_int_equal(m[i].used_bytes, want[i][1]);
-	}
+	check_points(s.p, want, sizeof(want) / sizeof(*want));
 	finish(&s);
 }
 
