@@ -25,6 +25,7 @@ import subprocess
 import sys
 import time
 
+VERSION = 2 # GPU_REGION_VERSION
 COUNTERS = """kernels memcpys memsets syncs overheads graphs memory pool other untimed cupti_dropped ring_dropped
 no_buffer discarded bad_record launches stack_walked stack_cached stack_short stack_full string_full no_launch
 fold_full range_full range_unbalanced range_deep threads lanes_shared buffers callback_ns nvtx_calls nvtx_adopted
@@ -39,7 +40,7 @@ class Region:
     def __init__(self, fd):
         self.size = os.fstat(fd).st_size
         self.map = mmap.mmap(fd, self.size)
-        assert self.u64(0) == 0x0055504746525053 and self.u32(8) == 1 and self.u64(16) == self.size
+        assert self.u64(0) == 0x0055504746525053 and self.u32(8) == VERSION and self.u64(16) == self.size
         self.areas = {}
         for i, name in enumerate(AREAS):
             self.areas[name] = struct.unpack_from("<QQQI", self.map, 152 + 32 * i)
@@ -95,7 +96,7 @@ class Region:
 
 def receive(connection):
     data, control, _, _ = connection.recvmsg(64, socket.CMSG_SPACE(4))
-    assert len(data) == 24 and struct.unpack_from("<QI", data) == (0x0055504746525053, 1)
+    assert len(data) == 24 and struct.unpack_from("<QI", data) == (0x0055504746525053, VERSION)
     return Region(struct.unpack("<i", control[0][2])[0])
 
 
