@@ -62,6 +62,14 @@ static void count_threads(struct info *info, const struct profile *p)
 	info->nr_processes = count_processes(p);
 }
 
+/* A place in a module, "libc.so.6+0x97360", is no name. */
+static bool is_named(const struct profile *p, const struct profile_frame *f)
+{
+	const struct profile_location *innermost = &p->locations[f->first_location];
+
+	return f->nr_locations && p->functions[innermost->function].kind != FUNCTION_UNKNOWN;
+}
+
 /* `counted` says for each module in which stack + 1 it was counted last. */
 static void count_stack(struct info *info, const struct profile *p, size_t at, uint64_t nr_samples,
 			uint32_t *counted)
@@ -70,10 +78,13 @@ static void count_stack(struct info *info, const struct profile *p, size_t at, u
 	const uint32_t *frames = p->stack_frames + stack->first_frame;
 
 	for (uint32_t i = 0; i < stack->nr_frames; i++) {
-		uint32_t module = p->frames[frames[i]].module;
+		const struct profile_frame *frame = &p->frames[frames[i]];
+		uint32_t module = frame->module;
 
-		if (i == stack->nr_frames - 1)
+		if (i == stack->nr_frames - 1) {
 			info->modules[module].nr_self += nr_samples;
+			info->modules[module].nr_unnamed += is_named(p, frame) ? 0 : nr_samples;
+		}
 		if (counted[module] == at + 1)
 			continue;
 		counted[module] = (uint32_t)at + 1;
@@ -143,7 +154,7 @@ void info_init(struct info *info, const struct profile *p)
 	for (int i = 0; i < NR_MARKERS; i++)
 		info->nr_incomplete += p->stats.nr_incomplete[i];
 	for (size_t i = 0; i < p->nr_frames; i++)
-		info->nr_named_frames += p->frames[i].nr_locations > 0;
+		info->nr_named_frames += is_named(p, &p->frames[i]);
 	count_threads(info, p);
 	count_modules(info, p);
 }

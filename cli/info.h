@@ -15,9 +15,10 @@ struct info_thread {
 };
 
 struct info_module {
-	uint32_t module;   /* id in the profile */
-	uint64_t nr_self;  /* samples whose leaf is in it */
-	uint64_t nr_total; /* samples with any frame in it */
+	uint32_t module;     /* id in the profile */
+	uint64_t nr_self;    /* samples whose leaf is in it */
+	uint64_t nr_total;   /* samples with any frame in it */
+	uint64_t nr_unnamed; /* of nr_self, those whose leaf is a bare address */
 };
 
 /* What a column of the profile adds up to; see core/column.h. */

@@ -279,23 +279,45 @@ static void add_build_id(struct buffer *b, const struct profile_module *module, 
 		buffer_printf(b, "%02x", module->build_id[i]);
 }
 
+/* Of all samples, those whose innermost function has no name; *ret_in_files of them in files, which may get some. */
+static uint64_t count_unnamed(const struct info *info, const struct profile *p,
+			      uint64_t *ret_in_files)
+{
+	uint64_t nr = 0;
+
+	*ret_in_files = 0;
+	for (size_t i = 0; i < info->nr_modules; i++) {
+		const struct info_module *m = &info->modules[i];
+
+		nr += m->nr_unnamed;
+		*ret_in_files += p->modules[m->module].kind == MODULE_ELF ? m->nr_unnamed : 0;
+	}
+	return nr;
+}
+
 static void add_modules(struct buffer *b, const struct info *info, const struct profile *p,
 			size_t columns)
 {
 	/* Enough to tell files apart, where all of it would leave none for their names. */
 	const int digits = columns && columns < 100 ? 12 : 40;
+	uint64_t nr_in_files;
+	const uint64_t nr_unnamed = count_unnamed(info, p, &nr_in_files);
 
 	if (!info->nr_modules)
 		return;
-	buffer_printf(b, "\n%zu module%s\n%8s%8s  %-*s  %s\n", info->nr_modules,
-		      info->nr_modules == 1 ? "" : "s", "self", "total", digits, "build-id",
-		      "file");
+	buffer_printf(b, "\n%zu module%s\n%8s%8s%s  %-*s  %s\n", info->nr_modules,
+		      info->nr_modules == 1 ? "" : "s", "self", "total",
+		      nr_unnamed ? "  no name" : "", digits, "build-id", "file");
 	for (size_t i = 0; i < info->nr_modules && i < MAX_ROWS; i++) {
 		const struct profile_module *module = &p->modules[info->modules[i].module];
 		size_t before;
 
 		add_share(b, info->modules[i].nr_self, info->nr_samples);
 		add_share(b, info->modules[i].nr_total, info->nr_samples);
+		if (nr_unnamed) {
+			buffer_add_char(b, ' ');
+			add_share(b, info->modules[i].nr_unnamed, info->nr_samples);
+		}
 		buffer_add_string(b, "  ");
 		before = b->size;
 		if (module->build_id_size)
@@ -309,6 +331,9 @@ static void add_modules(struct buffer *b, const struct info *info, const struct 
 		buffer_add_char(b, '\n');
 	}
 	add_more(b, info->nr_modules);
+	if (nr_in_files * 100 > info->nr_samples)
+		buffer_add_string(b, "\nFor names, before the next recording: debug packages "
+				     "(-dbgsym, -dbg), or sprof record --debuginfod\n");
 }
 
 void info_print_text(struct buffer *b, const struct info *info, const struct profile *p,
@@ -442,8 +467,9 @@ static void json_modules(struct buffer *b, const struct info *info, const struct
 		add_build_id(b, module, 2 * module->build_id_size);
 		buffer_printf(b,
 			      "\", \"self_samples\": %" PRIu64 ", \"total_samples\": %" PRIu64
-			      ", \"path\": ",
-			      info->modules[i].nr_self, info->modules[i].nr_total);
+			      ", \"unnamed_samples\": %" PRIu64 ", \"path\": ",
+			      info->modules[i].nr_self, info->modules[i].nr_total,
+			      info->modules[i].nr_unnamed);
 		text_add_json(b, str(p, module->path));
 		buffer_add_char(b, '}');
 	}

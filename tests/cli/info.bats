@@ -45,8 +45,22 @@ setup() {
 	info complete.data
 	grep -qx '2 threads in 2 processes' <<<"$output"
 	grep -qx ' *40%  *100  *100  make' <<<"$output"
-	grep -qx ' *20%  *30%  deadbeef  */usr/bin/make' <<<"$output"
-	grep -qx ' *10%  *10%  -  *\[kernel\]' <<<"$output"
+	grep -qx ' *self  *total  *no name  build-id  *file' <<<"$output"
+	grep -qx ' *20%  *30%  *0%  deadbeef  */usr/bin/make' <<<"$output"
+	grep -qx ' *10%  *10%  *10%  -  *\[kernel\]' <<<"$output"
+	[[ $output != *'debug packages'* ]] # which the kernel and JIT code get no names from
+}
+
+@test "info says which files have no names, and what gives them some" {
+	printf 'int main(void) { for (volatile unsigned i = 0; i < 500000000; i++) ; }\n' | gcc -O1 -g0 -s -x c - -o bare
+	"$SPROF" record -q --source timer -o bare.data -- ./bare
+	info bare.data
+	[ "$status" -eq 0 ]
+	grep -qE '^ +(9[0-9.]+|100)%  +100%  +(9[0-9.]+|100)%  [0-9a-f]+  .*/bare$' <<<"$output"
+	grep -q '^For names, before the next recording: debug packages' <<<"$output"
+	[ "$(awk '/^frames/ { print ($2 > $3 + 0) }' <<<"${output//,/}")" = 1 ]
+	"$SPROF" info --json bare.data |
+		jq -e '.modules[] | select(.path | endswith("/bare")) | .unnamed_samples > 0.9 * .self_samples'
 }
 
 @test "info prints no control character from a recording" {
@@ -68,8 +82,8 @@ setup() {
 	[ "$(jq '[.threads[].samples] | add' <<<"$output")" = 400 ]
 	[ "$(jq '[.modules[].self_samples] | add' <<<"$output")" = 400 ]
 	[ "$(jq -c '.modules[] | select(.path == "/usr/bin/make")
-		| [.kind, .build_id, .self_samples, .total_samples]' <<<"$output")" = \
-		'["file","deadbeef",80,120]' ]
+		| [.kind, .build_id, .self_samples, .total_samples, .unnamed_samples]' <<<"$output")" = \
+		'["file","deadbeef",80,120,0]' ]
 	[ "$(jq .file_bytes <<<"$output")" = "$(stat -c %s complete.data)" ]
 }
 
