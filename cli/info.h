@@ -46,4 +46,10 @@ struct info {
 void info_init(struct info *info, const struct profile *p);
 void info_fini(struct info *info);
 
+double info_duration_s(const struct profile *p);
+/* Samples per second of the time they stand for. Timers of processes ride on the kernel's tick. */
+double info_reached_hz(const struct info *info);
+/* What a counter of the recording says (core/facts.h); 0 where there is none. */
+uint64_t info_count(const struct profile *p, const char *counter);
+
 #endif

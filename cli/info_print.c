@@ -1,4 +1,4 @@
-/* Line by line, key by key. Everything from the recording is cleaned before it is printed. */
+/* Line by line. Everything from the recording is cleaned before it is printed. */
 #include "cli/info_print.h"
 
 #include <inttypes.h>
@@ -22,22 +22,20 @@ static const char *str(const struct profile *p, uint32_t id)
 	return profile_str(p, id);
 }
 
-static double duration_s(const struct profile *p)
+static void add_clean(struct buffer *b, const char *s)
 {
-	const struct profile_meta *meta = &p->meta;
-
-	return meta->end_ns > meta->start_ns ? (double)(meta->end_ns - meta->start_ns) / 1e9 : 0;
+	text_add_clean(b, s, strlen(s));
 }
 
-static double bytes_per_sample(const struct info *info, const struct info_file *file)
+double info_bytes_per_sample(const struct info *info, const struct info_file *file)
 {
 	return info->nr_samples ? (double)file->size_bytes / (double)info->nr_samples : 0;
 }
 
-/* ---- text */
-static void add_clean(struct buffer *b, const char *s)
+void info_add_build_id(struct buffer *b, const struct profile_module *module, int nr)
 {
-	text_add_clean(b, s, strlen(s));
+	for (int i = 0; i < module->build_id_size && 2 * i < nr; i++)
+		buffer_printf(b, "%02x", module->build_id[i]);
 }
 
 /* "label       value\n"; nothing where the value is not known. */
@@ -68,24 +66,15 @@ static void add_file(struct buffer *b, const struct info *info, const struct inf
 		buffer_add_string(b, ", ");
 		add_size(b, file->size_bytes);
 		if (info->nr_samples)
-			buffer_printf(b, ", %.1f bytes per sample", bytes_per_sample(info, file));
+			buffer_printf(b, ", %.1f bytes per sample",
+				      info_bytes_per_sample(info, file));
 	}
 	buffer_add_char(b, '\n');
 }
 
-/* Samples per second of the time they stand for. Timers of processes ride on the kernel's tick. */
-static double reached_hz(const struct info *info)
-{
-	const struct info_column *c = &info->columns[info->column];
-
-	if (column_table[info->column].unit != UNIT_NS || !c->sum || c->sum == UINT64_MAX)
-		return 0;
-	return (double)c->events / (double)c->sum * 1e9;
-}
-
 static void add_frequency(struct buffer *b, const struct info *info, uint32_t asked_hz)
 {
-	double reached = reached_hz(info);
+	double reached = info_reached_hz(info);
 
 	if (!asked_hz)
 		return;
@@ -105,7 +94,7 @@ static void add_origin(struct buffer *b, const struct info *info, const struct p
 
 	if (start && localtime_r(&start, &tm) &&
 	    strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S %z", &tm))
-		buffer_printf(b, "%-12s%s, for %.1f s\n", "recorded", when, duration_s(p));
+		buffer_printf(b, "%-12s%s, for %.1f s\n", "recorded", when, info_duration_s(p));
 	line(b, "command", str(p, meta->command));
 	line(b, "host", str(p, meta->hostname));
 	line(b, "kernel", str(p, meta->kernel));
@@ -194,23 +183,10 @@ static void add_gpu_timeline(struct buffer *b, const struct profile *p)
 	buffer_add_char(b, '\n');
 }
 
-static uint64_t counted(const struct profile *p, const char *counter)
-{
-	const struct fact_gpu_counter *c;
-	uint64_t sum = 0;
-	size_t nr;
-
-	c = facts_rows(p, FACT_GPU_COUNTER, &nr);
-	for (size_t i = 0; i < nr; i++)
-		if (!strcmp(str(p, (uint32_t)c[i].name), counter))
-			sum += c[i].value;
-	return sum;
-}
-
 /* Rows that the recorder, or we, had no room for. */
 static void add_left_out_rows(struct buffer *b, const struct profile *p)
 {
-	uint64_t runs = counted(p, COUNTER_RUNS_LEFT_OUT);
+	uint64_t runs = info_count(p, COUNTER_RUNS_LEFT_OUT);
 
 	if (runs)
 		buffer_printf(b,
@@ -224,7 +200,7 @@ static void add_left_out_rows(struct buffer *b, const struct profile *p)
 
 static void add_left_out_processes(struct buffer *b, const struct profile *p)
 {
-	uint64_t nr = counted(p, COUNTER_PROCESS_LEFT_OUT);
+	uint64_t nr = info_count(p, COUNTER_PROCESS_LEFT_OUT);
 
 	if (nr)
 		buffer_printf(b,
@@ -272,13 +248,6 @@ static void add_threads(struct buffer *b, const struct info *info, const struct 
 	add_more(b, info->nr_threads);
 }
 
-/* The first `nr` hexadecimal digits. */
-static void add_build_id(struct buffer *b, const struct profile_module *module, int nr)
-{
-	for (int i = 0; i < module->build_id_size && 2 * i < nr; i++)
-		buffer_printf(b, "%02x", module->build_id[i]);
-}
-
 /* Of all samples, those whose innermost function has no name; *ret_in_files of them in files, which may get some. */
 static uint64_t count_unnamed(const struct info *info, const struct profile *p,
 			      uint64_t *ret_in_files)
@@ -321,7 +290,7 @@ static void add_modules(struct buffer *b, const struct info *info, const struct 
 		buffer_add_string(b, "  ");
 		before = b->size;
 		if (module->build_id_size)
-			add_build_id(b, module, digits);
+			info_add_build_id(b, module, digits);
 		else
 			buffer_add_char(b, '-');
 		if (b->size - before < (size_t)digits)
@@ -354,169 +323,4 @@ void info_print_text(struct buffer *b, const struct info *info, const struct pro
 	add_left_out_rows(b, p);
 	add_threads(b, info, p);
 	add_modules(b, info, p, file->columns);
-}
-
-/* ---- JSON */
-static void key_string(struct buffer *b, const char *key, const char *value)
-{
-	buffer_printf(b, ",\n  \"%s\": ", key);
-	text_add_json(b, value);
-}
-
-static void key_number(struct buffer *b, const char *key, uint64_t value)
-{
-	buffer_printf(b, ",\n  \"%s\": %" PRIu64, key, value);
-}
-
-static void json_start(struct buffer *b, const struct profile *p)
-{
-	time_t start = (time_t)(p->meta.start_realtime_ns / 1000000000);
-	char when[64];
-	struct tm tm;
-
-	if (!start || !gmtime_r(&start, &tm) ||
-	    !strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm))
-		*when = '\0';
-	key_string(b, "start", when);
-	buffer_printf(b, ",\n  \"duration_s\": %.6f", duration_s(p));
-}
-
-static void json_incomplete(struct buffer *b, const struct profile *p)
-{
-	const char *separator = "";
-
-	buffer_add_string(b, ",\n  \"incomplete_by_reason\": [");
-	for (int i = 0; i < NR_MARKERS; i++) {
-		if (!p->stats.nr_incomplete[i])
-			continue;
-		buffer_printf(b, "%s\n    {\"reason\": ", separator);
-		text_add_json(b, marker_name((enum marker)i));
-		buffer_printf(b, ", \"samples\": %" PRIu64 "}", p->stats.nr_incomplete[i]);
-		separator = ",";
-	}
-	buffer_add_string(b, "]");
-}
-
-static void json_columns(struct buffer *b, const struct info *info)
-{
-	static const char *const units[] = {
-		[UNIT_NS] = "ns", [UNIT_COUNT] = "count", [UNIT_BYTES] = "bytes"
-	};
-	const char *separator = "";
-
-	buffer_add_string(b, ",\n  \"columns\": [");
-	for (int i = 0; i < NR_COLUMNS; i++) {
-		const struct info_column *column = &info->columns[i];
-
-		if (!column->present)
-			continue;
-		buffer_printf(b,
-			      "%s\n    {\"name\": \"%s\", \"unit\": \"%s\", \"sum\": %" PRIu64
-			      ", \"events\": %" PRIu64 "}",
-			      separator, column_table[i].name, units[column_table[i].unit],
-			      column->sum, column->events);
-		separator = ",";
-	}
-	buffer_add_char(b, ']');
-}
-
-static void json_gpu_timeline(struct buffer *b, const struct profile *p)
-{
-	size_t nr;
-
-	facts_rows(p, FACT_GPU_ACTIVITY, &nr);
-	buffer_printf(b, ",\n  \"gpu_timeline\": {\"activities\": %zu, \"left_out\": %" PRIu64 "}",
-		      nr, chrome_gpu_left_out(p));
-}
-
-static void json_threads(struct buffer *b, const struct info *info, const struct profile *p)
-{
-	buffer_add_string(b, ",\n  \"threads\": [");
-	for (size_t i = 0; i < info->nr_threads; i++) {
-		const struct profile_thread *thread = &p->threads[info->threads[i].thread];
-
-		buffer_printf(b,
-			      "%s\n    {\"pid\": %" PRIu32 ", \"tid\": %" PRIu32
-			      ", \"samples\": %" PRIu64 ", \"name\": ",
-			      i ? "," : "", thread->pid, thread->tid, info->threads[i].nr_samples);
-		text_add_json(b, str(p, thread->comm));
-		buffer_add_char(b, '}');
-	}
-	buffer_add_char(b, ']');
-}
-
-static const char *kind_name(uint8_t kind)
-{
-	static const char *const names[] = {
-		[MODULE_ELF] = "file",	    [MODULE_VDSO] = "vdso", [MODULE_KERNEL] = "kernel",
-		[MODULE_JIT] = "jit",	    [MODULE_MARKER] = "",   [MODULE_NAMED] = "",
-		[MODULE_PYTHON] = "python",
-	};
-
-	return names[kind];
-}
-
-static void json_modules(struct buffer *b, const struct info *info, const struct profile *p)
-{
-	buffer_add_string(b, ",\n  \"modules\": [");
-	for (size_t i = 0; i < info->nr_modules; i++) {
-		const struct profile_module *module = &p->modules[info->modules[i].module];
-
-		buffer_printf(b, "%s\n    {\"kind\": \"%s\", \"build_id\": \"", i ? "," : "",
-			      kind_name(module->kind));
-		add_build_id(b, module, 2 * module->build_id_size);
-		buffer_printf(b,
-			      "\", \"self_samples\": %" PRIu64 ", \"total_samples\": %" PRIu64
-			      ", \"unnamed_samples\": %" PRIu64 ", \"path\": ",
-			      info->modules[i].nr_self, info->modules[i].nr_total,
-			      info->modules[i].nr_unnamed);
-		text_add_json(b, str(p, module->path));
-		buffer_add_char(b, '}');
-	}
-	buffer_add_char(b, ']');
-}
-
-void info_print_json(struct buffer *b, const struct info *info, const struct profile *p,
-		     const struct info_file *file)
-{
-	const struct profile_meta *meta = &p->meta;
-	const struct profile_stats *stats = &p->stats;
-
-	buffer_add_string(b, "{\n  \"version\": 1");
-	key_string(b, "file", file->path);
-	key_number(b, "file_bytes", file->size_bytes);
-	buffer_printf(b, ",\n  \"bytes_per_sample\": %.3f", bytes_per_sample(info, file));
-	buffer_printf(b, ",\n  \"complete\": %s", meta->incomplete ? "false" : "true");
-	key_string(b, "note", file->note);
-	json_start(b, p);
-	key_string(b, "command", str(p, meta->command));
-	key_string(b, "hostname", str(p, meta->hostname));
-	key_string(b, "kernel", str(p, meta->kernel));
-	key_number(b, "cpus", meta->nr_cpus);
-	key_string(b, "source", str(p, meta->source));
-	key_string(b, "event", str(p, meta->event));
-	key_number(b, "frequency_hz", meta->freq_hz);
-	buffer_printf(b, ",\n  \"reached_hz\": %.1f", reached_hz(info));
-	key_string(b, info->recorder, info->recorder_version);
-	key_number(b, "samples", stats->nr_samples);
-	key_number(b, "lost", stats->nr_lost);
-	key_number(b, "incomplete", info->nr_incomplete);
-	json_incomplete(b, p);
-	key_number(b, "offline", stats->nr_offline);
-	key_number(b, "throttled", stats->nr_throttled);
-	key_number(b, "limits_hit", stats->nr_limits);
-	key_number(b, "unwind_rows", stats->nr_rows);
-	key_number(b, "stacks", p->nr_stacks);
-	key_number(b, "frames", p->nr_frames);
-	key_number(b, "named_frames", info->nr_named_frames);
-	key_number(b, "processes", info->nr_processes);
-	json_columns(b, info);
-	json_gpu_timeline(b, p);
-	key_number(b, "gpu_processes_left_out", counted(p, COUNTER_PROCESS_LEFT_OUT));
-	key_number(b, "runs_left_out", counted(p, COUNTER_RUNS_LEFT_OUT));
-	key_number(b, "rows_left_out", p->nr_facts_left_out);
-	info_gil_json(b, info);
-	json_threads(b, info, p);
-	json_modules(b, info, p);
-	buffer_add_string(b, "\n}\n");
 }

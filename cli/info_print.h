@@ -1,4 +1,4 @@
-/* The two faces of `sprof info`: text for people, JSON for programs. */
+/* The two faces of `sprof info`: text for people (info_print.c), JSON for programs (info_json.c). */
 #ifndef SPROF_INFO_PRINT_H
 #define SPROF_INFO_PRINT_H
 
@@ -8,6 +8,7 @@
 struct buffer;
 struct info;
 struct profile;
+struct profile_module;
 
 /* Where the profile came from. */
 struct info_file {
@@ -26,5 +27,10 @@ void info_print_text(struct buffer *b, const struct info *info, const struct pro
  */
 void info_print_json(struct buffer *b, const struct info *info, const struct profile *p,
 		     const struct info_file *file);
+
+/* What both print. */
+double info_bytes_per_sample(const struct info *info, const struct info_file *file);
+/* The first `nr` hexadecimal digits. */
+void info_add_build_id(struct buffer *b, const struct profile_module *module, int nr);
 
 #endif
