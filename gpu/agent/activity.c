@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "gpu/agent/activity_record.h"
 #include "gpu/agent/agent.h"
@@ -15,6 +16,7 @@
 
 #define NR_BUFFERS 24u /* taken in order: what no burst needs is never touched */
 #define BUFFER_BYTES (512u << 10)
+#define LAST_TRIES 500 /* of 0.2 ms */
 
 struct buffer {
 	uint8_t *bytes;
@@ -128,14 +130,20 @@ static struct buffer *take_list(void)
 	return oldest;
 }
 
-/* The second look is for what was put on the list while we still seemed to be reading. */
+/*
+ * The second look is for what was put on the list while we still seemed to be reading. Where buffers are filled as fast
+ * as they are read, no one is to read for ever: what is left is found by the next who completes one, or settles.
+ */
 static void read_completed(void)
 {
-	while (__atomic_load_n(&completed, __ATOMIC_ACQUIRE) &&
+	uint32_t nr = 0;
+
+	while (nr < NR_BUFFERS && __atomic_load_n(&completed, __ATOMIC_ACQUIRE) &&
 	       !__atomic_exchange_n(&reading, 1, __ATOMIC_ACQUIRE)) {
 		for (struct buffer *b = take_list(), *next; b; b = next) {
 			next = b->next;
 			read_buffer(b);
+			nr++;
 		}
 		__atomic_store_n(&reading, 0, __ATOMIC_RELEASE);
 	}
@@ -165,10 +173,23 @@ void activity_complete(void *context, uint32_t stream, uint8_t *bytes, size_t si
 	read_completed();
 }
 
+/* The last time, who reads is waited for, but not for long: it may be what we keep from going on. */
+static bool begin_settling(bool last)
+{
+	const struct timespec pause = { 0, 200000 };
+
+	for (int i = 0; __atomic_exchange_n(&reading, 1, __ATOMIC_ACQUIRE); i++) {
+		if (!last || i == LAST_TRIES)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+	return true;
+}
+
 void activity_settle(bool last)
 {
-	if (__atomic_exchange_n(&reading, 1, __ATOMIC_ACQUIRE))
-		return; /* whoever reads settles as well */
+	if (!begin_settling(last))
+		return; /* the next time, then */
 	activity_record_settle(last);
 	__atomic_store_n(&reading, 0, __ATOMIC_RELEASE);
 	read_completed();

@@ -28,20 +28,20 @@ struct name_slot {
 static struct name_slot names[NAME_SLOTS];
 static union activity waiting[MAX_WAITING];
 static uint32_t nr_waiting;
-static bool realtime; /* CUPTI's clock */
+static bool realtime; /* CUPTI's clock; atomic */
 
 void activity_set_clock(bool monotonic)
 {
-	realtime = !monotonic;
+	__atomic_store_n(&realtime, !monotonic, __ATOMIC_RELAXED);
 }
 
 uint64_t activity_to_monotonic(uint64_t ns)
 {
 	const struct gpu_region *r = agent.region;
-	uint32_t n = r->nr_clocks;
+	uint32_t n = __atomic_load_n(&r->nr_clocks, __ATOMIC_ACQUIRE);
 	const struct gpu_clock *c;
 
-	if (!realtime || !ns || !n)
+	if (!__atomic_load_n(&realtime, __ATOMIC_RELAXED) || !ns || !n)
 		return ns;
 	n--;
 	c = &r->clocks[n < GPU_MAX_CLOCKS ? n : 1 + n % (GPU_MAX_CLOCKS - 1)];
@@ -157,7 +157,7 @@ bool activity_is_timed(union activity *r)
 /* Of work whose call was not recorded: it was made outside what is captured, or was not seen. */
 static void take_without_call(const union activity *r)
 {
-	if (agent.capture) {
+	if (agent_capture()) {
 		agent_count(GPU_COUNT_OUTSIDE, 1);
 		return;
 	}

@@ -87,7 +87,7 @@ static bool obey(void)
 	control = wanted();
 	if (control == GPU_CONTROL_ACTIVE) {
 		collect_start(__atomic_load_n(&has_cuda, __ATOMIC_ACQUIRE));
-		if (agent.want & GPU_WANT_NVTX)
+		if (agent_wants(GPU_WANT_NVTX))
 			nvtx_adopt();
 	} else {
 		collect_stop();
@@ -122,7 +122,7 @@ static void tick(void)
 		calibrated = now;
 		clock_calibrate();
 		thread_reclaim();
-		if (agent.want & GPU_WANT_NVTX)
+		if (agent_wants(GPU_WANT_NVTX))
 			nvtx_adopt();
 	}
 	if (now - retried >= RETRY_NS) {
@@ -132,12 +132,17 @@ static void tick(void)
 	unlock();
 }
 
+static bool is_collecting(void)
+{
+	return __atomic_load_n(&agent.collecting, __ATOMIC_ACQUIRE);
+}
+
 static void serve(void)
 {
 	bool behind = false;
 
 	while (connection >= 0) {
-		int change = link_wait(connection, agent.collecting || behind ? TICK_MS : -1);
+		int change = link_wait(connection, is_collecting() || behind ? TICK_MS : -1);
 
 		if (change < 0) {
 			hang_up();
@@ -145,7 +150,7 @@ static void serve(void)
 			behind = !obey();
 			if (!behind && wanted() == GPU_CONTROL_DETACH)
 				hang_up();
-		} else if (agent.collecting) {
+		} else if (is_collecting()) {
 			tick();
 		}
 	}
@@ -153,8 +158,10 @@ static void serve(void)
 
 static int say_hello(void)
 {
-	if (__atomic_load_n(&has_cuda, __ATOMIC_ACQUIRE))
+	if (__atomic_load_n(&has_cuda, __ATOMIC_ACQUIRE) && lock()) {
 		cupti_map();
+		unlock();
+	}
 	return link_send_region(connection);
 }
 

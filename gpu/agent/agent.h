@@ -34,7 +34,8 @@ struct agent {
 	int region_fd;
 	uint32_t collecting; /* atomic: the callbacks and the NVTX client record */
 	uint32_t generation; /* atomic: of collecting; ranges pushed in another one are forgotten */
-	uint32_t want;	     /* config.want while collecting */
+	/* What the recorder asked for. Atomic: calls of the time before may be under way when the next recorder's comes. */
+	uint32_t want; /* config.want while collecting */
 	uint32_t stack_classes;
 	uint64_t stack_min_ticks;
 	uint32_t max_frames;
@@ -48,6 +49,17 @@ extern struct agent agent;
 static inline bool agent_collects(void)
 {
 	return __atomic_load_n(&agent.collecting, __ATOMIC_RELAXED) && *agent.alive;
+}
+
+/* Any of these enum gpu_want? */
+static inline bool agent_wants(uint32_t bits)
+{
+	return __atomic_load_n(&agent.want, __ATOMIC_RELAXED) & bits;
+}
+
+static inline uint32_t agent_capture(void)
+{
+	return __atomic_load_n(&agent.capture, __ATOMIC_RELAXED);
 }
 
 /* Makes and maps the region and the private tables, once. 0 or -errno, said. */

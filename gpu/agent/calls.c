@@ -74,10 +74,10 @@ static __attribute__((noinline)) void finalize_now(void)
 
 static uint32_t stack_of(struct thread *t, uint32_t api_class, uint64_t ticks, const void *frame)
 {
-	if (!(agent.stack_classes >> api_class & 1))
+	if (!(__atomic_load_n(&agent.stack_classes, __ATOMIC_RELAXED) >> api_class & 1))
 		return 0;
 	thread_count(t, THREAD_LAUNCHES, 1);
-	if (ticks < agent.stack_min_ticks) {
+	if (ticks < __atomic_load_n(&agent.stack_min_ticks, __ATOMIC_RELAXED)) {
 		thread_count(t, THREAD_SHORT, 1);
 		return 0;
 	}
@@ -94,7 +94,7 @@ static void leave(uint32_t domain, uint32_t cbid, const struct cupti_callback_da
 	const struct gpu_api *api;
 	struct launch_info info;
 
-	if (!t || (agent.capture && !capture_call(domain, api_class)))
+	if (!t || (agent_capture() && !capture_call(domain, api_class)))
 		return;
 	/* collecting may have begun between the two */
 	if (!entered || entered > now)
@@ -107,7 +107,7 @@ static void leave(uint32_t domain, uint32_t cbid, const struct cupti_callback_da
 	info.range = range_current(t);
 	info.tid = t->tid;
 	launch_note(d->correlation_id, &info);
-	if (agent.want & GPU_WANT_RECORDS) {
+	if (agent_wants(GPU_WANT_RECORDS)) {
 		const struct gpu_rec_api r = {
 			.head = { GPU_RECORD_API, sizeof(r), t->tid },
 			.start_ns = clock_ticks_to_ns(entered),

@@ -44,12 +44,12 @@ void capture_begin(void)
 		read_name();
 	__atomic_store_n(&agent.nr_capturing, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&agent.region->nr_windows, 0, __ATOMIC_RELAXED);
-	agent.capture = c->capture;
+	__atomic_store_n(&agent.capture, c->capture, __ATOMIC_RELAXED);
 }
 
 void capture_end(void)
 {
-	if (agent.capture && __atomic_exchange_n(&agent.nr_capturing, 0, __ATOMIC_ACQ_REL))
+	if (agent_capture() && __atomic_exchange_n(&agent.nr_capturing, 0, __ATOMIC_ACQ_REL))
 		window_at(latest)->end_ns = clock_now_ns();
 }
 
@@ -95,7 +95,7 @@ bool capture_call(uint32_t api_domain, uint32_t api_class)
 {
 	bool is_open = capture_is_open();
 
-	if (agent.capture != GPU_CAPTURE_PROFILER_API || api_domain != GPU_API_DRIVER)
+	if (agent_capture() != GPU_CAPTURE_PROFILER_API || api_domain != GPU_API_DRIVER)
 		return is_open;
 	if (api_class == GPU_API_PROFILER_START && !is_open && may_open()) {
 		add_opener();
@@ -108,7 +108,7 @@ bool capture_call(uint32_t api_domain, uint32_t api_class)
 
 bool capture_open(const struct range_event *e)
 {
-	if (agent.capture != GPU_CAPTURE_RANGE || !may_open())
+	if (agent_capture() != GPU_CAPTURE_RANGE || !may_open())
 		return false;
 	if (e->name != whole && !(has_domain && e->name == name && e->domain == domain))
 		return false;

@@ -28,7 +28,7 @@ static struct knot knots[NR_KNOTS] = { { 0, 0, ONE_TO_ONE } };
 static uint32_t nr_knots = 1; /* ever made; atomic */
 static uint32_t begun_at;     /* the knot that clock_calibrate_first() made; atomic */
 static struct gpu_clock first;
-static int use_tsc;
+static int use_tsc; /* atomic: once found out it stays */
 
 static uint64_t read_clock(clockid_t id)
 {
@@ -57,7 +57,8 @@ static int tsc_is_even(void)
 
 uint64_t clock_ticks(void)
 {
-	return use_tsc ? __rdtsc() : read_clock(CLOCK_MONOTONIC);
+	return __atomic_load_n(&use_tsc, __ATOMIC_RELAXED) ? __rdtsc()
+							   : read_clock(CLOCK_MONOTONIC);
 }
 #else
 static int tsc_is_even(void)
@@ -193,7 +194,7 @@ void clock_calibrate_first(void)
 {
 	struct timespec pause = { 0, 2000000 };
 
-	use_tsc = tsc_is_even();
+	__atomic_store_n(&use_tsc, tsc_is_even(), __ATOMIC_RELAXED);
 	if (!use_tsc)
 		return;
 	take(&first);

@@ -143,7 +143,7 @@ static void enable_kinds(void)
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (agent.want & kinds[i].want)
+		if (agent_wants(kinds[i].want))
 			enable_kind(kinds[i].kind, kinds[i].name);
 }
 
@@ -182,8 +182,8 @@ static bool is_wanted(uint32_t domain, uint32_t api_class)
 	};
 
 	if (domain == GPU_API_RUNTIME)
-		return agent.want & GPU_WANT_API_RUNTIME;
-	return agent.want & (wants[api_class] | GPU_WANT_API_ALL);
+		return agent_wants(GPU_WANT_API_RUNTIME);
+	return agent_wants(wants[api_class] | GPU_WANT_API_ALL);
 }
 
 static void enable_domain(uint32_t domain)
@@ -234,7 +234,7 @@ static void enable_callbacks(void)
 		return;
 	}
 	enable_domain(GPU_API_DRIVER);
-	if (agent.want & GPU_WANT_API_RUNTIME)
+	if (agent_wants(GPU_WANT_API_RUNTIME))
 		enable_domain(GPU_API_RUNTIME);
 }
 
@@ -270,13 +270,16 @@ static void read_config(void)
 {
 	const struct gpu_config *c = &agent.region->config;
 
-	agent.want = c->want;
-	agent.stack_classes = !(c->want & GPU_WANT_STACKS) ? 0
-			      : c->stack_classes	   ? c->stack_classes
-							   : DEFAULT_STACK_CLASSES;
-	agent.stack_min_ticks = clock_ns_to_ticks(c->stack_min_ns);
-	agent.max_frames =
+	uint32_t classes = c->stack_classes ? c->stack_classes : DEFAULT_STACK_CLASSES;
+	uint32_t max_frames =
 		c->max_frames && c->max_frames < GPU_MAX_STACK ? c->max_frames : DEFAULT_MAX_FRAMES;
+
+	__atomic_store_n(&agent.want, c->want, __ATOMIC_RELAXED);
+	__atomic_store_n(&agent.stack_classes, c->want & GPU_WANT_STACKS ? classes : 0,
+			 __ATOMIC_RELAXED);
+	__atomic_store_n(&agent.stack_min_ticks, clock_ns_to_ticks(c->stack_min_ns),
+			 __ATOMIC_RELAXED);
+	__atomic_store_n(&agent.max_frames, max_frames, __ATOMIC_RELAXED);
 }
 
 void collect_start(bool cuda)
@@ -293,7 +296,7 @@ void collect_start(bool cuda)
 		__atomic_fetch_add(&agent.generation, 1, __ATOMIC_RELAXED);
 		__atomic_store_n(&agent.collecting, 1, __ATOMIC_RELEASE);
 		set_state(GPU_STATE_NO_CUDA);
-		if (agent.want & GPU_WANT_NVTX)
+		if (agent_wants(GPU_WANT_NVTX))
 			nvtx_names_emit();
 	}
 	if (cuda && !subscriber && r->state != GPU_STATE_WAITING && r->state != GPU_STATE_FAILED)

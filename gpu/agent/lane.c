@@ -63,7 +63,7 @@ void lane_emit(const struct lane *lane, const struct gpu_record *record)
 	uint64_t at, pad;
 	char *to;
 
-	if (!(agent.want & GPU_WANT_RECORDS) || !lane->shared)
+	if (!agent_wants(GPU_WANT_RECORDS) || !lane->shared)
 		return;
 	if (!reserve(lane, record->size, &at, &pad)) {
 		__atomic_fetch_add(&lane->shared->dropped, 1, __ATOMIC_RELAXED);

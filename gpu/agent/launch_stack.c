@@ -185,7 +185,7 @@ uint32_t launch_stack(struct thread *t, const void *frame)
 		return 0;
 	thread_count(t, THREAD_WALKED, 1);
 	if (!same)
-		walk(c, &regs, from, agent.max_frames);
+		walk(c, &regs, from, __atomic_load_n(&agent.max_frames, __ATOMIC_RELAXED));
 	nr = python_stack_merge(t, generation, &end);
 	/* the table in hand may have been written again meanwhile: see core/walk_tables.h */
 	if (walk_map_generation() - generation > 1) {

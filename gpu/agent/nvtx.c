@@ -84,7 +84,7 @@ static struct thread *recording_thread(void)
 {
 	struct thread *t;
 
-	if (!agent_collects() || !(agent.want & GPU_WANT_NVTX))
+	if (!agent_collects() || !agent_wants(GPU_WANT_NVTX))
 		return NULL;
 	t = thread_self();
 	if (t)

@@ -109,8 +109,9 @@ static void check_generation(struct thread *t)
 
 	if (t->generation == generation)
 		return;
-	t->generation = generation;
-	t->depth = 0;
+	/* others look, where collecting ends: range_flush_open() */
+	__atomic_store_n(&t->depth, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->generation, generation, __ATOMIC_RELEASE);
 }
 
 uint32_t range_current(struct thread *t)
@@ -125,7 +126,7 @@ uint32_t range_current(struct thread *t)
 int range_push(struct thread *t, const struct range_event *e)
 {
 	uint32_t parent = range_current(t);
-	bool captures = agent.capture && t->depth < GPU_MAX_RANGE_DEPTH && capture_open(e);
+	bool captures = agent_capture() && t->depth < GPU_MAX_RANGE_DEPTH && capture_open(e);
 	bool kept = capture_is_open();
 
 	if (t->depth < GPU_MAX_RANGE_DEPTH)
@@ -212,7 +213,7 @@ uint64_t range_start(struct thread *t, const struct range_event *e)
 			continue;
 		s->event = *e;
 		s->tid = t->tid;
-		s->captures = agent.capture && capture_open(e);
+		s->captures = agent_capture() && capture_open(e);
 		s->kept = capture_is_open();
 		s->start_ticks = clock_ticks();
 		__atomic_store_n(&s->id, id, __ATOMIC_RELEASE);
@@ -291,10 +292,12 @@ void range_flush_open(void)
 
 	lane_open(AGENT_LANES - 1, &lane); /* the threads may be writing into their own */
 	for (uint32_t i = 0; (t = thread_at(i)); i++) {
-		uint32_t depth = __atomic_load_n(&t->depth, __ATOMIC_ACQUIRE);
+		uint32_t depth;
 
-		if (!__atomic_load_n(&t->used, __ATOMIC_ACQUIRE) || t->generation != generation)
+		if (!__atomic_load_n(&t->used, __ATOMIC_ACQUIRE) ||
+		    __atomic_load_n(&t->generation, __ATOMIC_ACQUIRE) != generation)
 			continue;
+		depth = __atomic_load_n(&t->depth, __ATOMIC_ACQUIRE);
 		for (uint32_t j = 0; j < depth && j < GPU_MAX_RANGE_DEPTH; j++)
 			emit_open(t, &t->ranges[j], now, GPU_RANGE_OPEN, &lane);
 	}

@@ -9,7 +9,7 @@ fake_setup() {
 
 # What the agent shared, of a program run under it: recorder options, --, program.
 record() {
-	run --separate-stderr timeout 60 python3 tests/gpu/recorder.py "$@"
+	run --separate-stderr timeout "${LIMIT:-60}" python3 tests/gpu/recorder.py "$@"
 	[ "$status" -eq 0 ] || { echo "$output"; echo "$stderr"; return 1; }
 }
 

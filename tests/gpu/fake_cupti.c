@@ -97,13 +97,14 @@ static void on_api(uint32_t site, uint32_t cbid, const char *name, uint32_t corr
 
 	callback_fn f = __atomic_load_n(&callback, __ATOMIC_ACQUIRE);
 
-	if (f && enabled_cbids[cbid])
-		f(callback_user, 1, cbid, &d);
+	if (f && __atomic_load_n(&enabled_cbids[cbid], __ATOMIC_RELAXED))
+		f(__atomic_load_n(&callback_user, __ATOMIC_RELAXED), 1, cbid, &d);
 }
 
 struct done {
 	uint8_t *buffer;
 	size_t size, used;
+	completed_fn to;
 };
 
 static void *complete_later(void *arg)
@@ -112,14 +113,14 @@ static void *complete_later(void *arg)
 
 	free(arg);
 	usleep(3000);
-	completed(NULL, 0, d.buffer, d.size, d.used);
+	d.to(NULL, 0, d.buffer, d.size, d.used);
 	return NULL;
 }
 
 /* Hands the buffer over; called with the lock, which it gives up: completed() may take any other. */
 static void hand_over(void)
 {
-	struct done d = { buffer, buffer_size, buffer_used };
+	struct done d = { buffer, buffer_size, buffer_used, completed };
 	pthread_t thread;
 
 	buffer = NULL;
@@ -132,7 +133,7 @@ static void hand_over(void)
 		if (!pthread_create(&thread, NULL, complete_later, copy))
 			pthread_detach(thread);
 	} else if (d.buffer) {
-		completed(NULL, 0, d.buffer, d.size, d.used);
+		d.to(NULL, 0, d.buffer, d.size, d.used);
 	}
 	pthread_mutex_lock(&lock);
 }
@@ -215,7 +216,7 @@ API int cuptiSubscribe(void **subscriber, callback_fn f, void *user)
 		return 39;
 	if (!hook(&tool))
 		return 999;
-	callback_user = user;
+	__atomic_store_n(&callback_user, user, __ATOMIC_RELAXED);
 	__atomic_store_n(&callback, f, __ATOMIC_RELEASE);
 	*subscriber = &callback;
 	return 0;
@@ -259,7 +260,8 @@ API int cuptiFinalize(void)
 	pthread_mutex_lock(&lock);
 	requested = NULL;
 	memset(enabled_kinds, 0, sizeof(enabled_kinds));
-	memset(enabled_cbids, 0, sizeof(enabled_cbids));
+	for (int i = 0; i < NR_CBIDS; i++)
+		__atomic_store_n(&enabled_cbids[i], false, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&lock);
 	hook(NULL);
 	return 0;
@@ -270,7 +272,7 @@ API int cuptiEnableCallback(uint32_t enable, void *subscriber, uint32_t domain, 
 	if (subscriber != &callback || cbid >= NR_CBIDS)
 		return 1;
 	if (domain == 1)
-		enabled_cbids[cbid] = enable;
+		__atomic_store_n(&enabled_cbids[cbid], enable, __ATOMIC_RELAXED);
 	return 0;
 }
 
@@ -317,8 +319,10 @@ API int cuptiActivityDisable(uint32_t kind)
 API int cuptiActivityRegisterCallbacks(requested_fn r, completed_fn c)
 {
 	note("cuptiActivityRegisterCallbacks");
+	pthread_mutex_lock(&lock);
 	requested = r;
 	completed = c;
+	pthread_mutex_unlock(&lock);
 	return 0;
 }
 

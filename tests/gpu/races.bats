@@ -42,3 +42,14 @@ no_races() {
 	no_races
 	[ "$(calls_of cuLaunchKernel)" -ge 8100 ]
 }
+
+# Recorders come and go while four threads launch: enabling, the last flush, and finalizing CUPTI from within a call of
+# one of them. How long anything takes here says nothing; that the word is obeyed at all does.
+@test "collecting that begins and ends under launching threads races with nothing" {
+	export END_FILE=$BATS_TEST_TMPDIR/end
+	LIMIT=300 record --want=4095 --cycles=3 --calls=300 -- "$WORK" storm:4
+	no_races
+	grep '^cycles 3 ' <<<"$output"
+	grep -qx 'state detached' <<<"$output"
+	[ "$(counter kernels)" -ge 900 ]
+}

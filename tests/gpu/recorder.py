@@ -11,6 +11,7 @@ shares no code with sprof's.
       --stop-after=MS     detach while the program runs, and say how long that took
       --hang-up-after=MS  die instead
       --attach=MS         start the program without a socket, attach after that time
+      --cycles=N          attach and stop N times, each time when --calls=N kernels were seen; then make END_FILE
       --rows-first=MS     send (empty) unwind rows, and ask for data only after that time
       --records           print every record, in order of time
 
@@ -34,6 +35,9 @@ STATES = "dormant no_cuda active waiting failed detached exited".split()
 FOLDS = "? kernel memcpy memset graph sync alloc free overhead".split()
 RECORDS = "? pad api kernel memcpy memset sync overhead graph memory pool range mark name drops".split()
 AREAS = "strings stacks ranges folds apis devices lanes".split()
+
+
+child = None
 
 
 class Region:
@@ -216,43 +220,63 @@ def print_records(region, names):
         print(line)
 
 
-def wait_state(region, states, limit_s):
+def connect(child):
+    """To a program whose library sleeps; it may not have come to that yet."""
+    begin = time.monotonic()
+    while child.poll() is None and time.monotonic() - begin < 10:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            connection.connect("\0sprof-gpu-%d" % child.pid)
+            return connection
+        except ConnectionRefusedError:
+            time.sleep(0.005)
+    sys.exit("recorder.py: nobody listens")
+
+
+def configure(region, options):
+    if "want" in options:
+        struct.pack_into("<I", region.map, 64, int(options["want"], 0))
+    struct.pack_into("<I", region.map, 68, int(options.get("classes", "0"), 0))
+    struct.pack_into("<Q", region.map, 72, int(options.get("stack-min", "0")))
+    struct.pack_into("<I", region.map, 80, int(options.get("flush", "20")))
+
+
+def cycles(region, connection, child, options):
+    """Comes and goes again and again. Each time so much must be seen, then the word must be obeyed."""
+    stops = []
+    for cycle in range(int(options["cycles"])):
+        if cycle:
+            connection = connect(child)
+            region = receive(connection)
+        configure(region, options)
+        enough, begin = region.u64(376) + int(options["calls"]), time.monotonic()
+        struct.pack_into("<I", region.map, 40, 1)
+        connection.send(b"!")
+        while region.u64(376) < enough:
+            region.drain()
+            if child.poll() is not None or time.monotonic() - begin > 30:
+                sys.exit("recorder.py: cycle %d: too few calls, state %s" % (cycle, STATES[region.u32(44)]))
+            time.sleep(0.002)
+        struct.pack_into("<I", region.map, 40, 2)
+        connection.send(b"!")
+        stops.append(wait_state(region, ["detached"], 100, region.drain))
+        select.select([connection], [], [], 10) # it hangs up
+    print("cycles %d longest_stop_ms %d" % (len(stops), 1000 * max(stops)))
+    open(os.environ["END_FILE"], "w").close()
+    return region
+
+
+def wait_state(region, states, limit_s, meanwhile=lambda: None):
     begin = time.monotonic()
     while STATES[region.u32(44)] not in states:
+        meanwhile()
         if time.monotonic() - begin > limit_s:
             sys.exit("recorder.py: the agent stays %s" % STATES[region.u32(44)])
         time.sleep(0.001)
     return time.monotonic() - begin
 
 
-def main():
-    split = sys.argv.index("--")
-    options = dict(o[2:].partition("=")[::2] for o in sys.argv[1:split])
-    command = sys.argv[split + 1 :]
-    library = os.environ["SPROF_GPU_LIBRARY"]
-    environment = dict(os.environ, CUDA_INJECTION64_PATH=library, NVTX_INJECTION64_PATH=library)
-    name = "\0sprof-test-%d" % os.getpid()
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    listener.bind(name)
-    listener.listen(8)
-    if "attach" in options:
-        child = subprocess.Popen(command, env=environment)
-        time.sleep(int(options["attach"]) / 1000)
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        connection.connect("\0sprof-gpu-%d" % child.pid)
-    else:
-        environment["SPROF_GPU_SOCKET"] = "@" + name[1:]
-        child = subprocess.Popen(command, env=environment)
-        ready = select.select([listener], [], [], 10)[0]
-        if not ready:
-            sys.exit("recorder.py: no agent came")
-        connection, _ = listener.accept()
-    region = receive(connection)
-    if "want" in options:
-        struct.pack_into("<I", region.map, 64, int(options["want"], 0))
-    struct.pack_into("<I", region.map, 68, int(options.get("classes", "0"), 0))
-    struct.pack_into("<Q", region.map, 72, int(options.get("stack-min", "0")))
-    struct.pack_into("<I", region.map, 80, int(options.get("flush", "20")))
+def once(region, connection, child, options):
     if "rows-first" in options:
         rows = [os.memfd_create("rows") for _ in range(2)]
         for fd in rows:
@@ -279,10 +303,49 @@ def main():
         count = region.u64(376)
         child.wait()
         print("after_stop", region.u64(376) - count)
+
+
+def run():
+    global child
+    split = sys.argv.index("--")
+    options = dict(o[2:].partition("=")[::2] for o in sys.argv[1:split])
+    command = sys.argv[split + 1 :]
+    library = os.environ["SPROF_GPU_LIBRARY"]
+    environment = dict(os.environ, CUDA_INJECTION64_PATH=library, NVTX_INJECTION64_PATH=library)
+    name = "\0sprof-test-%d" % os.getpid()
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listener.bind(name)
+    listener.listen(8)
+    if "attach" in options or "cycles" in options:
+        child = subprocess.Popen(command, env=environment)
+        time.sleep(int(options.get("attach", "0")) / 1000)
+        connection = connect(child)
+    else:
+        environment["SPROF_GPU_SOCKET"] = "@" + name[1:]
+        child = subprocess.Popen(command, env=environment)
+        ready = select.select([listener], [], [], 10)[0]
+        if not ready:
+            sys.exit("recorder.py: no agent came")
+        connection, _ = listener.accept()
+    region = receive(connection)
+    configure(region, options)
+    if "cycles" in options:
+        region = cycles(region, connection, child, options)
+    else:
+        once(region, connection, child, options)
     if "no-drain" not in options:
         region.drain()
     print("status", child.wait())
     print_all(region, Names(command[0]), "records" in options)
+
+
+def main():
+    global child
+    try:
+        run()
+    finally:
+        if child and child.poll() is None: # we failed, and it may have no end of its own
+            child.kill()
 
 
 main()

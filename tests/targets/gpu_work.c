@@ -9,6 +9,7 @@
  *	alloc:N		N allocations of 1 MiB, and N/2 frees
  *	pool:N		N allocations of 1 MiB from a pool, all but one freed, and the pool trimmed
  *	threads:N	4 threads that launch N times each, on streams of their own
+ *	storm:N		N threads that launch until the file that END_FILE names is there
  *	deep:N		a launch from N frames deep
  *	peer		a copy from device 1 to device 0, and a launch on device 1
  *	captured:MS	cuProfilerStart, spin:MS, cuProfilerStop
@@ -28,6 +29,7 @@
 #include <unistd.h>
 
 #define NOINLINE __attribute__((noinline))
+#define MAX_THREADS 32
 
 static int (*init)(unsigned int);
 static int (*set_device)(uint32_t);
@@ -180,29 +182,42 @@ static NOINLINE void allocate_from_pool(long n)
 }
 
 struct job {
-	long n;
+	long n; /* launches; 0 = until the end file is there */
 	uintptr_t stream;
 };
+
+static int is_over(void)
+{
+	const char *file = getenv("END_FILE");
+
+	return !file || !access(file, F_OK);
+}
 
 static void *work(void *arg)
 {
 	const struct job *job = arg;
 
-	train(job->n, (void *)job->stream);
+	if (job->n)
+		train(job->n, (void *)job->stream);
+	else
+		while (!is_over()) {
+			train(100, (void *)job->stream);
+			usleep(1000); /* more than a slowed reader can take would only be lost */
+		}
 	return NULL;
 }
 
-static void in_threads(long n)
+static void in_threads(long nr, long n)
 {
-	pthread_t threads[4];
-	struct job jobs[4];
+	pthread_t threads[MAX_THREADS];
+	struct job jobs[MAX_THREADS];
 
-	for (uintptr_t i = 0; i < 4; i++) {
-		jobs[i] = (struct job){ n, i + 1 };
+	for (long i = 0; i < nr && i < MAX_THREADS; i++) {
+		jobs[i] = (struct job){ n, (uintptr_t)i + 1 };
 		if (pthread_create(&threads[i], NULL, work, &jobs[i]))
 			exit(3);
 	}
-	for (int i = 0; i < 4; i++)
+	for (long i = 0; i < nr && i < MAX_THREADS; i++)
 		pthread_join(threads[i], NULL);
 }
 
@@ -289,7 +304,9 @@ static void act(const char *what)
 	else if (!strncmp(what, "pool:", 5))
 		allocate_from_pool(n);
 	else if (!strncmp(what, "threads:", 8))
-		in_threads(n);
+		in_threads(4, n);
+	else if (!strncmp(what, "storm:", 6))
+		in_threads(n, 0);
 	else if (!strncmp(what, "deep:", 5))
 		deeper(n);
 	else if (!strcmp(what, "peer"))
