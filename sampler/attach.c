@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/alloc.h"
@@ -23,6 +24,8 @@
 #define CALL_LIMIT_MS 2000u
 #define STUB_NS (10ull * 1000 * 1000) /* more CPU time than the stub takes by far */
 #define TRIES 4
+#define FIRST_PAUSE_NS                                                                             \
+	(20 * 1000 * 1000) /* doubled with each try: a busy machine lets go of us late */
 #define GO_SIGNAL 62
 
 struct attach {
@@ -191,6 +194,8 @@ int attach_begin(pid_t pid, const struct attach_files *files, struct attach **re
 			      strerror(-err));
 	/* A thread that was held for too long, because we had no CPU, has gone on by itself. */
 	for (int tries = 0; tries < TRIES && (!tries || err == -ETIMEDOUT); tries++) {
+		if (tries)
+			nanosleep(&(struct timespec){ 0, FIRST_PAUSE_NS << (tries - 1) }, NULL);
 		begin_anew(a);
 		err = err && !tries ? err : inject_run(pid, 0, begin, a, reason);
 	}

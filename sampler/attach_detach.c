@@ -282,11 +282,12 @@ int attach_recover(struct inject *inject, struct inject_reason *reason)
 	layout.end = p->ours_end;
 	d.layout = &layout;
 	err = read_field(&d, offsetof(struct agent_region, magic), &magic, sizeof(magic));
-	/* A thread that we were too late for takes it away as it leaves. */
-	if (err)
-		return inject_refuse(reason, -ETIMEDOUT, "try again",
-				     "what an earlier try left in it is just going");
-	if (layout.end < layout.arena || magic != REGION_MAGIC)
+	/* A thread that we were too late for takes it away as it leaves, and /proc may show a part of it. */
+	if (err || layout.end < layout.arena || !magic)
+		return inject_refuse(reason, -ETIMEDOUT,
+				     "try again; if that does not help, restart the program",
+				     "what an earlier try left in it is still there");
+	if (magic != REGION_MAGIC)
 		return inject_refuse(reason, -EBUSY, "restart the program",
 				     "code of another version of sprof was left in it");
 	if (beats(&d))

@@ -218,6 +218,19 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 	[ ! -e "$data" ]
 }
 
+@test "sprof record -p by timers waits for what an earlier try left and is just going" {
+	local data=$BATS_TEST_TMPDIR/data go=$BATS_TEST_TMPDIR/go
+	target "$TARGETS/leftover" "$go"
+	run --separate-stderr "$SPROF" record -o "$data" --source timer -d 300ms -p "$target"
+	[ "$status" -eq 1 ]
+	[[ ${stderr_lines[0]} == "sprof: cannot attach to process $target: what an earlier try left in it is still there"* ]]
+	[[ ${stderr_lines[1]} == "hint: try again"* ]]
+	(sleep 0.15 && : >"$go") &
+	"$SPROF" record -q -o "$data" --source timer -F 999 -d 1s -p "$target"
+	[ "$("$SPROF" info --json "$data" | jq '.samples > 20')" = true ]
+	kill "$target"
+}
+
 @test "sprof record -p by timers, a program in another pid and mount namespace" {
 	[ "$(id -u)" = 0 ] || skip "needs root"
 	data=$BATS_TEST_TMPDIR/data
