@@ -46,7 +46,7 @@ footprint() {
 		sed 's/\[[0-9]*\]//' | sort | uniq -c
 	cat /proc/$target/timers 2>/dev/null || true
 	grep -E '^(SigBlk|SigIgn|SigCgt|TracerPid)' /proc/$target/status
-	grep -E '^[0-9a-f]*5f0f000-|sprof' /proc/$target/maps || true
+	grep -E '^[0-9a-f]*5f0f000-|/[^/]*sprof[^/]*$' /proc/$target/maps || true # a checkout may be in a folder named sprof
 }
 
 # What must not grow: its memory in KiB, its mappings, its descriptors.
