@@ -117,13 +117,26 @@ static __always_inline int py_read_code(const struct py_layout *l, struct py_wal
 	return py_word(w->object, l->object_type) != l->code_type;
 }
 
+/* Where the bytecode begins that the frame in hand runs. */
+static __always_inline __u64 py_bytecode(const struct py_layout *l, const struct py_walk *w)
+{
+	__u64 start = w->code + l->code_first;
+	__u32 copy = l->code_copies ? py_word32(w->words, l->frame_copy) : 0;
+
+	if (!copy || copy > 0xffff)
+		return start;
+	if (py_read(w, &start, 8, py_word(w->object, l->code_copies) + 8 + copy * 8))
+		return w->code + l->code_first;
+	return start;
+}
+
 /* Where in its code the frame in hand stands: a byte offset, -2 before the first instruction. */
 static __always_inline __u64 py_read_position(const struct py_layout *l, const struct py_walk *w)
 {
 	switch (l->position) {
 	case PY_POSITION_BYTES: return (__s64)(__s32)py_word32(w->words, l->frame_position);
 	case PY_POSITION_UNITS: return 2 * (__s64)(__s32)py_word32(w->words, l->frame_position);
-	default: return py_word(w->words, l->frame_position) - (w->code + l->code_first);
+	default: return py_word(w->words, l->frame_position) - py_bytecode(l, w);
 	}
 }
 

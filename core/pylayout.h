@@ -66,6 +66,10 @@ struct py_layout {
 	 */
 	__u16 gil_holder; /* 0 = not known, or there is none */
 	__u16 thread_interp, interp_gil;
+	/* Free-threaded from 3.14 on: a thread runs a copy of the bytecode. 0 = there is one only. */
+	__u16 frame_copy;  /* in a frame: the number of the copy, an int; 0 is the code's own */
+	__u16 code_copies; /* in a code object: pointer to their count, 8 bytes, and addresses */
+	__u16 pad;
 };
 _Static_assert(sizeof(struct py_layout) == 104, "no holes");
 

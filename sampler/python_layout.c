@@ -121,12 +121,13 @@ struct debug_words {
 	uint8_t frame_previous, frame_code, frame_position, frame_owner;
 	uint8_t code_filename, code_qualname, code_linetable, code_firstline, code_first;
 	uint8_t thread_interp, interp_gil, own_gil, own_gil_locked, own_gil_holder;
+	uint8_t frame_copy, code_copies;
 };
 
 static const struct debug_words words_by_minor[] = {
-	{ 23, 24, 29, 30, 31, 33, 35, 37, 38, 39, 43, 22, 14, 15, 17, 18 }, /* 3.13 */
-	{ 26, 27, 32, 33, 34, 36, 40, 42, 43, 44, 48, 25, 15, 16, 18, 19 }, /* 3.14 */
-	{ 26, 30, 40, 41, 42, 44, 48, 50, 51, 52, 56, 25, 15, 16, 18, 19 }, /* 3.15 */
+	{ 23, 24, 29, 30, 31, 33, 35, 37, 38, 39, 43, 22, 14, 15, 17, 18, 0, 0 },   /* 3.13 */
+	{ 26, 27, 32, 33, 34, 36, 40, 42, 43, 44, 48, 25, 15, 16, 18, 19, 38, 49 }, /* 3.14 */
+	{ 26, 30, 40, 41, 42, 44, 48, 50, 51, 52, 56, 25, 15, 16, 18, 19, 46, 57 }, /* 3.15 */
 };
 
 #define FIRST_DEBUG_MINOR 13
@@ -189,17 +190,22 @@ static int fill_from_debug(struct py_layout *l, unsigned int minor, const uint64
 	    !take(debug, w->code_qualname, 240, &l->code_name) ||
 	    !take(debug, w->code_linetable, 240, &l->code_linetable) ||
 	    !take(debug, w->code_firstline, 240, &l->code_firstline) ||
-	    !take(debug, w->code_first, 1024, &l->code_first)) {
+	    !take(debug, w->code_first, 1024, &l->code_first) ||
+	    (l->free_threaded && w->code_copies &&
+	     (!take(debug, w->frame_copy, 120, &l->frame_copy) ||
+	      !take(debug, w->code_copies, 240, &l->code_copies) || !l->code_copies))) {
 		snprintf(why, why_size, "_Py_DebugOffsets has offsets that cannot be");
 		return -1;
 	}
 	if ((l->frame_previous | l->frame_code | l->frame_position | l->code_filename |
-	     l->code_name | l->code_linetable) &
+	     l->code_name | l->code_linetable | l->code_copies) &
 	    7) {
 		snprintf(why, why_size, "_Py_DebugOffsets has pointers that are not aligned");
 		return -1;
 	}
 	l->frame_size = (l->frame_owner | 7) + 1;
+	if (l->code_copies && (l->frame_copy | 7) + 1 > l->frame_size)
+		l->frame_size = (l->frame_copy | 7) + 1;
 	fill_gil(l, w, debug);
 	return 0;
 }
@@ -225,6 +231,8 @@ int python_layout_fill(struct py_layout *ret, unsigned int minor, const uint64_t
 	if (minor >= 12 && minor <= PYTHON_MAX_MINOR)
 		l.code_version = l.code_firstline + 24;
 	l.code_size = (l.code_linetable > l.code_name ? l.code_linetable : l.code_name) + 8;
+	if (l.code_copies + 8 > l.code_size)
+		l.code_size = l.code_copies + 8;
 	*ret = l;
 	return 0;
 }

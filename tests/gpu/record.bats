@@ -196,11 +196,7 @@ launches_by_python() {
 }
 
 @test "GPU time hangs under the Python functions that launched it, also under those that are gone" {
-	for python in /usr/bin/python3 ~/.pyenv/versions/3.*/bin/python3; do
-		[ -x "$python" ] && "$python" -c 'import sys; sys.exit(sys.version_info < (3, 8))' || continue
-		echo "== $python"
-		launches_by_python "$python"
-	done
+	each_python eval 'launches_by_python "$python"'
 }
 
 @test "with --no-python GPU time hangs under the interpreter's own functions" {

@@ -1,5 +1,6 @@
 # sprof dump: what every thread does, and that the threads do not notice.
 load recorder
+load pythons
 
 # The Python frames of a dump as "THREAD FUNCTION LINE", innermost first.
 python_frames() { # pid
@@ -23,14 +24,7 @@ dump_equals_what_python_says() {
 }
 
 @test "threads that wait in Python are at the function and line that Python says" {
-	local found=0
-	for python in /usr/bin/python3 ~/.pyenv/versions/3.*/bin/python3; do
-		[ -x "$python" ] && "$python" -c 'import sys; sys.exit(sys.version_info < (3, 8))' || continue
-		found=1
-		echo "== $("$python" -V)"
-		dump_equals_what_python_says
-	done
-	[ $found = 1 ] || skip "no CPython from 3.8 on is installed"
+	each_python dump_equals_what_python_says
 }
 
 @test "every thread of a native program that computes is shown to its root" {

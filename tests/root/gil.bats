@@ -3,6 +3,14 @@
 load recorder
 load pythons
 
+has_a_gil() {
+	"$python" -c 'import sys; sys.exit(not getattr(sys, "_is_gil_enabled", lambda: True)())'
+}
+
+where_there_is_a_gil() { # COMMAND...
+	! has_a_gil || "$@"
+}
+
 # The share of the samples that go through a function, of its name alone, that --gil keeps.
 held_in() { # FUNCTION
 	local all held
@@ -26,11 +34,11 @@ computes_with_it_and_compresses_without() { # OPTIONS...
 }
 
 @test "threads that compute in Python hold the GIL, those in zlib and hashlib do not" {
-	each_python computes_with_it_and_compresses_without
+	each_python where_there_is_a_gil computes_with_it_and_compresses_without
 }
 
 @test "the same with timer" {
-	each_python computes_with_it_and_compresses_without --source timer
+	each_python where_there_is_a_gil computes_with_it_and_compresses_without --source timer
 }
 
 # Of four threads one waits for the others to end, without the GIL; of the three one holds it, and the others wait for it.
@@ -44,7 +52,18 @@ fights() {
 }
 
 @test "of threads that fight for the GIL one holds it and the others wait" {
-	each_python fights
+	each_python where_there_is_a_gil fights
+}
+
+says_that_there_is_none() {
+	! has_a_gil || return 0
+	"$SPROF" record -o "$data" -F 499 -- "$python" tests/targets/python_gil.py 0.2 2>"$folded"
+	grep -q "do not say who holds the GIL: it is a free-threaded build" "$folded"
+	told .gil | grep -qx null
+}
+
+@test "of a free-threaded build it is said that it has no GIL" {
+	each_python says_that_there_is_none
 }
 
 @test "without Python there is no word of the GIL, and --gil says so" {

@@ -1,15 +1,22 @@
 # For tests of Python frames: the interpreters there are, and the judge of what was recorded.
 
+# The CPythons from 3.8 on: those of $SPROF_PYTHONS, or else the system's and pyenv's.
+pythons() {
+	local python
+	for python in ${SPROF_PYTHONS-/usr/bin/python3 ~/.pyenv/versions/3.*/bin/python3}; do
+		[ ! -x "$python" ] || ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 8))' || echo "$python"
+	done
+}
+
 # Runs a command with each interpreter, which it finds in $python. COMMAND...
 each_python() {
-	local found=0
-	for python in /usr/bin/python3 ~/.pyenv/versions/3.*/bin/python3; do
-		[ -x "$python" ] && "$python" -c 'import sys; sys.exit(sys.version_info < (3, 8))' || continue
-		found=1
+	local found
+	found=$(pythons)
+	[ -n "$found" ] || skip "no CPython from 3.8 on is installed"
+	for python in $found; do
 		echo "== $python, $("$python" -V)"
 		"$@"
 	done
-	[ $found = 1 ] || skip "no CPython from 3.8 on is installed"
 }
 
 judge() {

@@ -92,6 +92,46 @@ static void free_threaded_objects_have_a_longer_head(void **state)
 	assert_int_equal(l.bytes_data, 48);
 }
 
+/* Each thread of such a build may run a copy of a function's bytecode. */
+static void copies_of_bytecode_are_found_from_3_14_on(void **state)
+{
+	static const uint64_t words[] = { [0] = 0x7970677562656478ull,
+					  [1] = 0x030e07f0,
+					  [25] = 16,
+					  [26] = 72,
+					  [27] = 152,
+					  [32] = 8,
+					  [34] = 56,
+					  [36] = 78,
+					  [38] = 72,
+					  [40] = 128,
+					  [42] = 144,
+					  [43] = 152,
+					  [44] = 84,
+					  [48] = 232,
+					  [49] = 224,
+					  [PYTHON_DEBUG_WORDS - 1] = 0 };
+	uint64_t debug[PYTHON_DEBUG_WORDS];
+	struct py_layout l;
+	char why[200];
+
+	(void)state;
+	memcpy(debug, words, sizeof(debug));
+	assert_int_equal(python_layout_fill(&l, 14, debug, why, sizeof(why)), 0);
+	assert_int_equal(l.code_copies, 0); /* with a GIL there are none */
+	assert_int_equal(l.code_size, 160);
+	debug[2] = 1;
+	assert_int_equal(python_layout_fill(&l, 14, debug, why, sizeof(why)), 0);
+	assert_int_equal(l.frame_copy, 72);
+	assert_int_equal(l.code_copies, 224);
+	assert_int_equal(l.code_size, 232);
+	assert_int_equal(l.frame_size, 80);
+	debug[49] = 0;
+	assert_int_equal(python_layout_fill(&l, 14, debug, why, sizeof(why)), -1);
+	debug[49] = 225;
+	assert_int_equal(python_layout_fill(&l, 14, debug, why, sizeof(why)), -1);
+}
+
 static void every_check_refuses_by_name(void **state)
 {
 	static const struct {
@@ -156,6 +196,7 @@ int main(void)
 		cmocka_unit_test(debug_offsets_of_3_13_are_taken),
 		cmocka_unit_test(gil_is_found_or_not_believed),
 		cmocka_unit_test(free_threaded_objects_have_a_longer_head),
+		cmocka_unit_test(copies_of_bytecode_are_found_from_3_14_on),
 		cmocka_unit_test(every_check_refuses_by_name),
 		cmocka_unit_test(old_versions_are_refused),
 		cmocka_unit_test(what_is_read_at_once_fits_its_buffer),
