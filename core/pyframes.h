@@ -65,6 +65,30 @@ static __always_inline __u64 py_pthread_value(const struct py_walk *w, __u64 thr
 	return value;
 }
 
+#define PY_PTHREAD_DTV                                                                             \
+	8u /* glibc x86-64: the thread's blocks by module, 16 bytes each; [0] is no block */
+
+/*
+ * Where the thread's own variable is, or 0: what __tls_get_addr() does (U. Drepper, "ELF Handling For
+ * Thread-Local Storage"), for a block that the thread has.
+ */
+static __always_inline __u64 py_tls_address(const struct py_layout *l, const struct py_walk *w,
+					    __u64 thread_pointer)
+{
+	__u64 index[2], dtv, block;
+
+	if (l->tls == PY_TLS_EXEC)
+		return thread_pointer + (__s64)l->tls_offset;
+	if (py_read(w, index, 16, l->runtime + (__s64)l->tls_offset))
+		return 0;
+	if (l->tls == PY_TLS_INITIAL)
+		return thread_pointer + index[0];
+	if (!index[0] || index[0] >> 16 || py_read(w, &dtv, 8, thread_pointer + PY_PTHREAD_DTV) ||
+	    py_read(w, &block, 8, dtv + index[0] * 16) || block == -1ull || !block)
+		return 0;
+	return block + index[1];
+}
+
 /* The thread's PyThreadState, or 0. */
 static __always_inline __u64 py_thread_state(const struct py_layout *l, const struct py_walk *w,
 					     __u64 thread_pointer)
@@ -73,9 +97,8 @@ static __always_inline __u64 py_thread_state(const struct py_layout *l, const st
 	__u64 value;
 
 	if (l->tls_offset) {
-		if (py_read(w, &value, 8, thread_pointer + (__s64)l->tls_offset))
-			return 0;
-		return value;
+		value = py_tls_address(l, w, thread_pointer);
+		return value && !py_read(w, &value, 8, value) ? value : 0;
 	}
 	if (py_read(w, key, 8, l->runtime + l->tss_key) || !key[0])
 		return 0;

@@ -29,6 +29,13 @@ enum py_position {
 	PY_POSITION_POINTER = 2, /* address of the code unit */
 };
 
+/* How the variable is reached that holds a thread's PyThreadState, from 3.15 on. */
+enum py_tls {
+	PY_TLS_EXEC = 0,    /* tls_offset: from the thread pointer */
+	PY_TLS_INITIAL = 1, /* tls_offset: from _PyRuntime to a word that holds that offset */
+	PY_TLS_GENERAL = 2, /* from _PyRuntime to a tls_index: module number, offset in its block */
+};
+
 /* enum profile_gil (core/profile.h), for those who cannot include that. */
 enum py_gil {
 	PY_GIL_UNKNOWN = 0,
@@ -42,12 +49,12 @@ struct py_layout {
 	__u64 runtime;		    /* address of _PyRuntime; 0 = no interpreter */
 	__u64 code_type;	    /* address of PyCode_Type */
 	__u64 eval_start, eval_end; /* PY_CHAIN_EVAL: the text of _PyEval_EvalFrameDefault */
-	__s32 tls_offset; /* not 0: thread pointer + this holds the PyThreadState, and tss_key is unused */
-	__u16 tss_key;	 /* in _PyRuntime: the pthread key, initialised flag first */
-	__u8 chain;	 /* enum py_chain */
-	__u8 position;	 /* enum py_position */
-	__u8 stackref;	 /* the code pointer has tag bits */
-	__u8 shim_owner; /* value of the owner byte in a frame that is no function's */
+	__s32 tls_offset; /* not 0: says where the PyThreadState is, and tss_key is unused */
+	__u16 tss_key;	  /* in _PyRuntime: the pthread key, initialised flag first */
+	__u8 chain;	  /* enum py_chain */
+	__u8 position;	  /* enum py_position */
+	__u8 stackref;	  /* the code pointer has tag bits */
+	__u8 shim_owner;  /* value of the owner byte in a frame that is no function's */
 	__u8 entry_flag; /* offset of the byte that is 1 in a run's last frame; 0 = there are shims */
 	__u8 string_kind_shift; /* bits before `kind` in a string's state */
 	__u16 thread_id, thread_frame, thread_cframe, cframe_frame, cframe_previous;
@@ -69,7 +76,7 @@ struct py_layout {
 	/* Free-threaded from 3.14 on: a thread runs a copy of the bytecode. 0 = there is one only. */
 	__u16 frame_copy;  /* in a frame: the number of the copy, an int; 0 is the code's own */
 	__u16 code_copies; /* in a code object: pointer to their count, 8 bytes, and addresses */
-	__u16 pad;
+	__u16 tls;	   /* enum py_tls: what tls_offset means */
 };
 _Static_assert(sizeof(struct py_layout) == 104, "no holes");
 

@@ -157,25 +157,55 @@ static bool find_version(const struct dynamic_symbols *d, unsigned int *ret_mino
 	return version_of_suffix(d, ret_minor);
 }
 
-/*
- * From 3.15 on the thread's state is in a variable of the thread, whose accessor says where:
- *	64 48 8b 04 25 imm32	mov %fs:imm32, %rax
- */
-static bool find_tls_offset(const struct dynamic_symbols *d, int32_t *ret_offset)
+/* Ways to reach a variable of the thread: the instructions, a 32-bit number, and what follows it. */
+struct tls_access {
+	enum py_tls kind;
+	uint8_t size, before[5], size_after, after[4];
+};
+
+static const struct tls_access tls_accesses[] = {
+	/* mov %fs:NUMBER, %rax */
+	{ PY_TLS_EXEC, 5, { 0x64, 0x48, 0x8b, 0x04, 0x25 }, 0, { 0 } },
+	/* mov NUMBER(%rip), %rax; mov %fs:(%rax), %rax */
+	{ PY_TLS_INITIAL, 3, { 0x48, 0x8b, 0x05 }, 4, { 0x64, 0x48, 0x8b, 0x00 } },
+	/* lea NUMBER(%rip), %rdi; call __tls_get_addr, or through its pointer */
+	{ PY_TLS_GENERAL, 4, { 0x66, 0x48, 0x8d, 0x3d }, 4, { 0x66, 0x66, 0x48, 0xe8 } },
+	{ PY_TLS_GENERAL, 4, { 0x66, 0x48, 0x8d, 0x3d }, 4, { 0x66, 0x48, 0xff, 0x15 } },
+};
+
+/* Takes what the instructions at code[at] say; they are at a virtual address. */
+static bool take_tls_access(const struct tls_access *a, const uint8_t *code, size_t size, size_t at,
+			    uint64_t vaddr, struct py_layout *l)
 {
-	static const uint8_t load[] = { 0x64, 0x48, 0x8b, 0x04, 0x25 };
+	int32_t number;
+	int64_t offset;
+
+	if (at + a->size + 4 + a->size_after > size || memcmp(code + at, a->before, a->size) ||
+	    memcmp(code + at + a->size + 4, a->after, a->size_after))
+		return false;
+	memcpy(&number, code + at + a->size, 4);
+	offset = number;
+	if (a->kind != PY_TLS_EXEC)
+		offset += (int64_t)(vaddr + at + a->size + 4 - l->runtime);
+	l->tls = (uint16_t)a->kind;
+	l->tls_offset = (int32_t)offset;
+	return offset && offset == l->tls_offset;
+}
+
+/* From 3.15 on the thread's state is in a variable of the thread, whose accessor says where. */
+static bool find_tls(const struct dynamic_symbols *d, struct py_layout *l)
+{
 	uint8_t code[32];
 	Elf64_Sym symbol;
 
 	if (!find_symbol(d, "PyGILState_GetThisThreadState", &symbol) ||
 	    !read_memory(d->image, symbol.st_value, code, sizeof(code)))
 		return false;
-	for (size_t i = 0; i + sizeof(load) + 4 <= sizeof(code); i++) {
-		if (memcmp(code + i, load, sizeof(load)))
-			continue;
-		memcpy(ret_offset, code + i + sizeof(load), 4);
-		return *ret_offset != 0;
-	}
+	for (size_t at = 0; at < sizeof(code); at++)
+		for (size_t i = 0; i < sizeof(tls_accesses) / sizeof(*tls_accesses); i++)
+			if (take_tls_access(&tls_accesses[i], code, sizeof(code), at,
+					    symbol.st_value, l))
+				return true;
 	return false;
 }
 
@@ -202,13 +232,13 @@ static enum python_elf read_python(const struct dynamic_symbols *d, struct py_la
 	read_memory(d->image, runtime.st_value, debug, sizeof(debug));
 	if (python_layout_fill(&l, minor, debug, why, why_size))
 		return PYTHON_ELF_UNSUPPORTED;
-	if (!l.tss_key && !find_tls_offset(d, &l.tls_offset)) {
+	l.runtime = runtime.st_value;
+	if (!l.tss_key && !find_tls(d, &l)) {
 		snprintf(why, why_size,
 			 "where it keeps the state of a thread is not in its "
 			 "PyGILState_GetThisThreadState");
 		return PYTHON_ELF_UNSUPPORTED;
 	}
-	l.runtime = runtime.st_value;
 	l.code_type = code_type.st_value;
 	if (l.chain == PY_CHAIN_EVAL && find_symbol(d, "_PyEval_EvalFrameDefault", &eval)) {
 		l.eval_start = eval.st_value;
