@@ -157,20 +157,12 @@ void label_short(const char *s, size_t n, uint8_t kind, size_t *ret_start, size_
 	*ret_size = end - c.start;
 }
 
-struct label_name *label_names(const struct tree *tree)
+struct label_name label_name_of(const struct tree_function *f)
 {
-	const struct tree_functions *functions = &tree->functions;
-	struct label_name *names = xcalloc(functions->nr, sizeof(*names));
+	struct label_name n = { .text = f->name, .size = strlen(f->name) };
 
-	for (size_t i = 0; i < functions->nr; i++) {
-		const struct tree_function *f = &functions->list[i];
-		struct label_name *n = &names[i];
-
-		n->text = f->name;
-		n->size = strlen(f->name);
-		label_short(n->text, n->size, f->kind, &n->short_start, &n->short_size);
-	}
-	return names;
+	label_short(n.text, n.size, f->kind, &n.short_start, &n.short_size);
+	return n;
 }
 
 void label_add_texts(struct buffer *b, const struct label_name *name,

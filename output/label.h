@@ -9,17 +9,16 @@
 #include <stdint.h>
 
 struct buffer;
-struct tree;
+struct tree_function;
 
 /* A function's name and where in it the short name lies. */
 struct label_name {
-	const char *text; /* the tree's */
+	const char *text; /* the function's */
 	size_t size;
 	size_t short_start, short_size;
 };
 
-/* By function of the tree; the caller frees the array. */
-struct label_name *label_names(const struct tree *tree);
+struct label_name label_name_of(const struct tree_function *f);
 
 /* How much of a Python name comes before where it is defined: "f" of "f (x.py:12)". */
 size_t label_without_place(const char *s, size_t n);

@@ -247,7 +247,6 @@ static void picture_init(struct svg_picture *w, struct buffer *b, const struct t
 	w->total = summary->total ? summary->total : 1;
 	w->sums = tree_sums(tree);
 	w->diff_sums = diff ? diff_sums(diff) : NULL;
-	w->names = label_names(tree);
 	w->half = opts->below;
 	layout_init(&w->layout, tree, &limits);
 	w->base = HEAD + w->layout.nr_rows * SVG_ROW + SVG_CAP + 2;
@@ -256,7 +255,6 @@ static void picture_init(struct svg_picture *w, struct buffer *b, const struct t
 static void picture_fini(struct svg_picture *w)
 {
 	layout_fini(&w->layout);
-	free(w->names);
 	free(w->sums);
 	free(w->diff_sums);
 }

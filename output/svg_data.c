@@ -30,7 +30,7 @@ enum {
 	FLAG_TIMELINE = 64,
 };
 
-enum { PIECE = 128 << 10, ROOM = 64 << 10 };
+enum { PIECE = 64 << 10, ROOM = 64 << 10 };
 
 /* Distinct strings in order of appearance; equal ones are few, so sorting finds them. */
 struct string_table {
@@ -101,9 +101,10 @@ static void add_name(struct buffer *b, const struct label_name *name, const stru
 	buffer_add_varint(b, utf16_length(name->text + name->short_start, name->short_size));
 }
 
-static void add_functions(struct buffer *b, const struct tree *tree, const struct label_name *names)
+static void add_functions(struct buffer *b, const struct tree *tree)
 {
 	struct string_table modules, files;
+	struct label_name name, last;
 
 	string_table_init(&modules, tree, false);
 	string_table_init(&files, tree, true);
@@ -114,7 +115,9 @@ static void add_functions(struct buffer *b, const struct tree *tree, const struc
 		const struct tree_function *f = &tree->functions.list[i];
 		char class[COLOR_NAME_SIZE];
 
-		add_name(b, &names[i], i ? &names[i - 1] : NULL);
+		name = label_name_of(f);
+		add_name(b, &name, i ? &last : NULL);
+		last = name;
 		color_class(f, class);
 		buffer_add(b, class, 2);
 		buffer_add_varint(b, f->kind);
@@ -263,7 +266,7 @@ static int choose_strategy(const struct buffer *in)
 	struct buffer piece = { .data = in->data + in->size / 2, .size = PIECE };
 	size_t with, without;
 
-	if (in->size < 4 * PIECE)
+	if (in->size < 8 * PIECE)
 		return Z_DEFAULT_STRATEGY;
 	with = deflated_size(&piece, Z_DEFAULT_STRATEGY);
 	without = deflated_size(&piece, Z_RLE);
@@ -297,7 +300,6 @@ static bool samples_differ(const struct tree *tree, const struct diff *diff)
 void svg_data_add(struct buffer *b, const struct tree *tree, const struct diff *diff,
 		  const struct profile *p)
 {
-	struct label_name *names = label_names(tree);
 	const struct column_info *column = &column_table[tree->column];
 	bool samples = samples_differ(tree, diff), times = p && timeline_data_has(tree, p);
 	struct buffer parts[NR_PARTS] = { 0 }, packed = { 0 };
@@ -310,12 +312,11 @@ void svg_data_add(struct buffer *b, const struct tree *tree, const struct diff *
 				  (times ? FLAG_TIMELINE : 0));
 	buffer_add_varint(&parts[HEAD], strlen(column->events));
 	buffer_add_string(&parts[HEAD], column->events);
-	add_functions(&parts[HEAD], tree, names);
+	add_functions(&parts[HEAD], tree);
 	add_nodes(parts, tree);
 	add_rest(&parts[REST], tree, samples, diff);
 	if (times)
 		timeline_data_add(&parts[REST], tree, p);
-	free(names);
 	deflate_parts(parts, &packed);
 	base64_add(b, packed.data, packed.size);
 	buffer_fini(&packed);

@@ -204,6 +204,7 @@ static void add_diff_label(struct svg_picture *w, struct buffer *label,
 	const struct tree_events events = tree_events_of(w->tree, n);
 	const struct diff_change total = diff_total_of(w->diff->diff, box->node);
 	const struct diff_change self = diff_self_of(w->diff->diff, box->node);
+	const struct label_name name = label_name_of(tree_function_of(w->tree, box->node));
 	struct buffer total_text = { 0 }, self_text = { 0 };
 	bool removed = box->removed && !n->total;
 
@@ -218,7 +219,7 @@ static void add_diff_label(struct svg_picture *w, struct buffer *label,
 		add_change_text(w, &self_text, removed,
 				&(struct diff_amount){ n->self, events.self }, &self);
 	}
-	label_add_texts(label, &w->names[n->function], &total_text, &self_text, columns);
+	label_add_texts(label, &name, &total_text, &self_text, columns);
 	buffer_fini(&total_text);
 	buffer_fini(&self_text);
 }
@@ -250,6 +251,7 @@ static void add_scale_label(const struct svg_picture *w, struct buffer *label, s
 static void add_label(struct svg_picture *w, const struct layout_box *box, unsigned y)
 {
 	const struct tree_node *n = &w->tree->nodes[box->node];
+	const struct label_name name = label_name_of(tree_function_of(w->tree, box->node));
 	uint64_t left = position(w, box->x), width = position(w, box->x + box->width) - left;
 	struct buffer label = { 0 };
 	size_t columns;
@@ -263,8 +265,7 @@ static void add_label(struct svg_picture *w, const struct layout_box *box, unsig
 		else if (w->diff)
 			add_diff_label(w, &label, box, columns);
 		else
-			label_add(&label, &w->names[n->function], n->total, n->self, w->total,
-				  columns);
+			label_add(&label, &name, n->total, n->self, w->total, columns);
 	}
 	if (label.size) {
 		buffer_add_string(w->b, "<text x=\"");

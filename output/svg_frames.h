@@ -37,7 +37,6 @@ struct svg_picture {
 	const struct tree *tree;
 	const struct summary *summary;
 	const struct diff_view *diff; /* or NULL */
-	struct label_name *names;
 	struct tree_sum *sums;	    /* by function */
 	struct diff_row *diff_sums; /* by function, NULL without a diff */
 	struct layout layout;
