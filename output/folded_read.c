@@ -57,7 +57,6 @@ struct reader {
 	char *kept; /* that text, when the next piece of the file takes its place */
 	size_t kept_capacity;
 	size_t nr_probed, nr_repeated; /* of the first stacks */
-	bool has_nul;		       /* the text that is being read */
 	uint64_t total, line, nr_good, nr_bad, first_bad, nr_fractions;
 };
 
@@ -236,12 +235,9 @@ static bool parse_count(const char *s, size_t n, uint64_t *ret_count, bool *ret_
 	return true;
 }
 
-/*
- * Cuts a line in stack and count. False when it is neither a stack nor empty. A NUL is looked for only
- * where there may be one.
- */
-static bool split_line(const char *s, size_t n, bool has_nul, size_t *ret_stack,
-		       uint64_t *ret_count, bool *ret_fraction)
+/* Cuts a line in stack and count. False when it is neither a stack nor empty. */
+static bool split_line(const char *s, size_t n, size_t *ret_stack, uint64_t *ret_count,
+		       bool *ret_fraction)
 {
 	const char *space;
 	size_t stack;
@@ -249,9 +245,7 @@ static bool split_line(const char *s, size_t n, bool has_nul, size_t *ret_stack,
 	while (n && (s[n - 1] == ' ' || s[n - 1] == '\t'))
 		n--;
 	space = memrchr(s, ' ', n);
-	if (!space || (has_nul && memchr(s, '\0', n)))
-		return false;
-	if (!parse_count(space + 1, (size_t)(s + n - space - 1), ret_count, ret_fraction))
+	if (!space || !parse_count(space + 1, (size_t)(s + n - space - 1), ret_count, ret_fraction))
 		return false;
 	for (stack = (size_t)(space - s); stack && s[stack - 1] == ' ';)
 		stack--;
@@ -265,7 +259,7 @@ static bool is_void(const char *s, size_t n)
 	return !n || (n >= 2 && s[0] == '#' && s[1] == ' ');
 }
 
-static void read_line(struct reader *r, const char *s, size_t n)
+static void read_line(struct reader *r, const char *s, size_t n, bool has_nul)
 {
 	uint64_t weight = 0;
 	bool fraction = false;
@@ -276,7 +270,7 @@ static void read_line(struct reader *r, const char *s, size_t n)
 		n--;
 	if (is_void(s, n))
 		return;
-	if (!split_line(s, n, r->has_nul, &stack, &weight, &fraction) ||
+	if (has_nul || !split_line(s, n, &stack, &weight, &fraction) ||
 	    r->total + weight >= MAX_TOTAL) {
 		if (!r->nr_bad++)
 			r->first_bad = r->line;
@@ -291,18 +285,20 @@ static void read_line(struct reader *r, const char *s, size_t n)
 	add_step(r, &(struct step){ NULL, weight, 0, r->nr_frames });
 }
 
-/* Reads every line that ends in the buffer; returns how many bytes that was. */
+/* Reads every line that ends in the buffer, which a NUL follows; returns how many bytes that was. */
 static size_t read_lines(struct reader *r, const char *data, size_t size)
 {
 	size_t at = 0;
 
-	r->has_nul = memchr(data, '\0', size);
 	for (;;) {
-		const char *newline = memchr(data + at, '\n', size - at);
+		const char *line = data + at, *newline = strchrnul(line, '\n');
+		bool has_nul = !*newline;
 
+		if (has_nul)
+			newline = memchr(newline, '\n', size - (size_t)(newline - data));
 		if (!newline)
 			return at;
-		read_line(r, data + at, (size_t)(newline - data) - at);
+		read_line(r, line, (size_t)(newline - line), has_nul);
 		at = (size_t)(newline - data) + 1;
 	}
 }
@@ -314,9 +310,10 @@ static int read_all(struct reader *r, FILE *f)
 	char *data = NULL;
 
 	do {
-		data = xgrow(data, &capacity, size + READ_SIZE, 1);
+		data = xgrow(data, &capacity, size + READ_SIZE + 1, 1);
 		got = fread(data + size, 1, READ_SIZE, f);
 		size += got;
+		data[size] = '\0';
 		used = 0;
 		if (skip) {
 			const char *newline = memchr(data, '\n', size);
@@ -329,13 +326,13 @@ static int read_all(struct reader *r, FILE *f)
 		memmove(data, data + used, size - used);
 		size -= used;
 		if (size > LINE_MAX_SIZE) {
-			read_line(r, "", 1); /* counted as bad: a NUL and no count */
+			read_line(r, "", 1, true); /* counted as bad */
 			skip = true;
 			size = 0;
 		}
 	} while (got);
 	if (size)
-		read_line(r, data, size);
+		read_line(r, data, size, memchr(data, '\0', size));
 	take_steps(r);
 	free(data);
 	return ferror(f) ? -EIO : 0;
@@ -401,7 +398,7 @@ bool folded_is(const char *data, size_t size)
 			return true;
 		if (n && data[n - 1] == '\r')
 			n--;
-		if (!is_void(data, n) && split_line(data, n, false, &stack, &count, &fraction))
+		if (!is_void(data, n) && split_line(data, n, &stack, &count, &fraction))
 			return true;
 		if (!newline)
 			break;
