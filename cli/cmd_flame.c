@@ -88,7 +88,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (o->butterfly && o->column)
 			argp_error(state, "--butterfly names its columns, --column is one more");
 		o->html |= view_is_html(o->output);
-		o->tree.sample_nodes = o->html;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (o->input)
@@ -209,11 +208,15 @@ static int flame_main(int argc, char **argv)
 	int err;
 
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
-	err = view_open(o.input, o.filter, &o.tree, &v);
+	err = view_load(o.input, o.filter, &v);
 	filter_free(o.filter);
 	if (err)
 		return 1;
-	err = write_picture(&o, &v);
+	/* For the timeline, which only samples of threads have. */
+	o.tree.sample_nodes = o.html && v.profile->nr_threads;
+	err = view_build(&v, o.input, &o.tree);
+	if (!err)
+		err = write_picture(&o, &v);
 	view_close(&v);
 	return err ? 1 : 0;
 }

@@ -267,17 +267,17 @@ uint32_t profile_new_stack(struct profile *p, const uint32_t *frames, size_t nr)
 {
 	uint32_t id = (uint32_t)p->nr_stacks;
 
-	assert(p->nr_stack_frames + nr < PROFILE_NONE);
+	assert(p->nr_stack_frames + nr + 1 < PROFILE_NONE);
 	GROW(p, stacks, 1);
 	p->stacks[p->nr_stacks++] = (struct profile_stack){
 		.first_frame = p->nr_stack_frames,
 		.nr_frames = nr,
 	};
-	if (nr) {
-		GROW(p, stack_frames, nr);
+	GROW(p, stack_frames, nr + 1);
+	if (nr)
 		memcpy(&p->stack_frames[p->nr_stack_frames], frames, nr * sizeof(*frames));
-		p->nr_stack_frames += nr;
-	}
+	p->nr_stack_frames += nr;
+	p->stack_frames[p->nr_stack_frames++] = PROFILE_NONE;
 	return id;
 }
 

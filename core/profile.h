@@ -191,7 +191,7 @@ struct profile {
 	struct profile_thread *threads;
 	struct profile_frame *frames;
 	struct profile_stack *stacks;
-	uint32_t *stack_frames; /* frame ids */
+	uint32_t *stack_frames; /* frame ids, PROFILE_NONE after those of each stack */
 	struct profile_sample *samples;
 	struct profile_function *functions;
 	struct profile_location *locations;

@@ -345,15 +345,13 @@ void annotations_init(struct annotations *r, const struct profile *p, enum profi
 		      const struct pattern *pattern, enum ranking_key key)
 {
 	struct adder a = { .p = p, .names = &r->names };
-	bool *fits, *used = xcalloc(p->nr_frames + 1, sizeof(*used));
+	bool *fits, *used = naming_frames_used(p);
 
 	*r = (struct annotations){ 0 };
 	naming_init(&r->names, p);
 	fits = xcalloc(r->names.nr + 1, sizeof(*fits));
 	for (size_t i = 1; i < r->names.nr; i++)
 		fits[i] = pattern_fits(pattern, &r->names.list[i]);
-	for (size_t i = 0; i < p->nr_stack_frames; i++)
-		used[p->stack_frames[i]] = true;
 	find_uses(&a, fits, used);
 	add_samples(&a, column);
 	make_annotations(r, &a);

@@ -18,17 +18,15 @@
 /* Widths are this fine at least, so that a profile of few samples beside a large one is not rounded. */
 #define FINEST_WHOLE (UINT64_C(1) << 40)
 
-/* Before the codes of a line stand the node it is of, and 1 where that is one of after. */
-enum { LINE_HEAD = 2 };
-
 struct merger {
 	const struct tree *sides[2]; /* before, after */
 	struct diff *diff;
-	uint32_t *map[2]; /* function of a side -> function of the diff */
-	struct stack_item *lines;
+	uint32_t *map[2];	  /* function of a side -> function of the diff */
+	struct stack_item *lines; /* numbered as the nodes they are of */
 	size_t nr_lines;
 	uint32_t *codes;
-	uint32_t *path; /* node at each depth of the line being added */
+	size_t first_after; /* where in codes the lines of after begin */
+	uint32_t *path;	    /* node at each depth of the line being added */
 	size_t nodes_capacity, events_capacity, before_capacity, path_capacity;
 };
 
@@ -105,42 +103,44 @@ static bool has_self(const struct tree *tree, const struct tree_node *n)
 	return n->self || tree_events_of(tree, n).self;
 }
 
-static void write_line(struct merger *m, int side, uint32_t node, uint64_t at)
+static void write_line(struct merger *m, int side, uint32_t node, size_t at)
 {
 	const struct tree *tree = m->sides[side];
 	uint32_t depth = tree->nodes[node].depth, *codes = m->codes + at;
 
-	codes[-2] = node;
-	codes[-1] = side == 1;
 	codes[depth] = 0;
 	for (uint32_t i = node; depth--; i = tree->nodes[i].parent)
 		codes[depth] = m->map[side][tree->nodes[i].function] |
 			       (tree->nodes[i].inlined ? CODE_INLINED : 0);
-	m->lines[m->nr_lines++] = stack_item(m->codes, at);
+	m->lines[m->nr_lines++] = stack_item(&(struct stack_words){ .words = m->codes }, at, node);
 }
 
-static void write_lines(struct merger *m)
+static int write_lines(struct merger *m)
 {
 	size_t need = 0, nr = 0, at = 0;
 
 	for (int side = 0; side < 2; side++)
 		for (uint32_t i = 0; i < m->sides[side]->nr_nodes; i++)
 			if (has_self(m->sides[side], &m->sides[side]->nodes[i])) {
-				need += LINE_HEAD + m->sides[side]->nodes[i].depth + 1;
+				need += m->sides[side]->nodes[i].depth + 1;
 				nr++;
 			}
+	if (need > STACK_SORT_MAX)
+		return -EFBIG;
 	m->lines = xcalloc(nr + 1, sizeof(*m->lines));
 	m->codes = xcalloc(need + 1, sizeof(*m->codes));
 	for (int side = 0; side < 2; side++) {
 		const struct tree *tree = m->sides[side];
 
+		m->first_after = at;
 		for (uint32_t i = 0; i < tree->nr_nodes; i++) {
 			if (!has_self(tree, &tree->nodes[i]))
 				continue;
-			write_line(m, side, i, at + LINE_HEAD);
-			at += LINE_HEAD + tree->nodes[i].depth + 1;
+			write_line(m, side, i, at);
+			at += tree->nodes[i].depth + 1;
 		}
 	}
+	return 0;
 }
 
 static void open_node(struct merger *m, uint32_t depth, uint32_t code)
@@ -176,10 +176,10 @@ static uint32_t shared_frames(struct merger *m, const uint32_t *a, const uint32_
 	return i;
 }
 
-static void add_line(struct merger *m, const uint32_t *codes, uint32_t node)
+static void add_line(struct merger *m, const struct stack_item *line, uint32_t node)
 {
-	bool after = codes[-1];
-	const struct tree_node *from = &m->sides[after]->nodes[codes[-2]];
+	bool after = line->line >= m->first_after;
+	const struct tree_node *from = &m->sides[after]->nodes[line->number];
 	uint64_t events = tree_events_of(m->sides[after], from).self;
 	struct diff_amount *self = &m->diff->before[node].self;
 
@@ -196,7 +196,7 @@ static void merge_nodes(struct merger *m)
 {
 	const uint32_t *last = NULL;
 
-	stack_sort(m->lines, m->nr_lines, m->codes, NULL);
+	stack_sort(m->lines, m->nr_lines, &(struct stack_words){ .words = m->codes }, NULL);
 	open_node(m, 0, 0);
 	for (size_t i = 0; i < m->nr_lines; i++) {
 		const uint32_t *codes = m->codes + m->lines[i].line;
@@ -204,7 +204,7 @@ static void merge_nodes(struct merger *m)
 
 		for (; codes[depth]; depth++)
 			open_node(m, depth + 1, codes[depth]);
-		add_line(m, codes, m->path[depth]);
+		add_line(m, &m->lines[i], m->path[depth]);
 		last = codes;
 	}
 }
@@ -290,6 +290,7 @@ int diff_new(const struct tree *before, const struct tree *after, bool absolute,
 	uint64_t nr_before = tree_events_of(before, before->nodes).total;
 	uint64_t nr_after = tree_events_of(after, after->nodes).total;
 	struct diff *d;
+	int err;
 
 	if (absolute && before->column != after->column && nr_before && nr_after)
 		return -EINVAL;
@@ -301,17 +302,21 @@ int diff_new(const struct tree *before, const struct tree *after, bool absolute,
 	d->tree = xcalloc(1, sizeof(*d->tree));
 	d->tree->column = nr_after ? after->column : before->column;
 	merge_functions(&m);
-	write_lines(&m);
-	merge_nodes(&m);
-	add_up(d);
-	add_up_removed(d);
+	err = write_lines(&m);
+	if (!err) {
+		merge_nodes(&m);
+		add_up(d);
+		add_up_removed(d);
+		*ret_diff = d;
+	} else {
+		diff_free(d);
+	}
 	free(m.map[0]);
 	free(m.map[1]);
 	free(m.lines);
 	free(m.codes);
 	free(m.path);
-	*ret_diff = d;
-	return 0;
+	return err;
 }
 
 void diff_free(struct diff *diff)

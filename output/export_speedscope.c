@@ -76,14 +76,13 @@ static void find_paths(struct writer *w)
 /* Frames are numbered in the order of names, so equal profiles give equal files. */
 static void add_frames(struct writer *w)
 {
+	bool *used = naming_frames_used(w->p);
 	uint32_t nr = 0;
 
-	for (size_t i = 0; i < w->p->nr_stack_frames; i++) {
-		uint32_t frame = w->p->stack_frames[i];
-
-		for (size_t j = w->names.first[frame]; j < w->names.first[frame + 1]; j++)
+	for (size_t i = 0; i < w->p->nr_frames; i++)
+		for (size_t j = w->names.first[i]; used[i] && j < w->names.first[i + 1]; j++)
 			w->number[frame_of(w->names.codes[j])] = 1;
-	}
+	free(used);
 	buffer_add_string(w->b, "\"shared\":{\"frames\":[");
 	for (uint32_t i = 0; i < w->names.nr * 2; i++) {
 		if (!w->number[i])

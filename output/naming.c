@@ -6,13 +6,21 @@
 #include "core/alloc.h"
 #include "core/profile.h"
 
-void naming_init(struct tree_functions *t, const struct profile *p)
+bool *naming_frames_used(const struct profile *p)
 {
-	bool *frame_used = xcalloc(p->nr_frames + 1, sizeof(*frame_used));
-	bool *comm_used = xcalloc(p->nr_strings + 1, sizeof(*comm_used));
+	bool *used = xcalloc(p->nr_frames + 1, sizeof(*used));
 
 	for (size_t i = 0; i < p->nr_stack_frames; i++)
-		frame_used[p->stack_frames[i]] = true;
+		if (p->stack_frames[i] != PROFILE_NONE)
+			used[p->stack_frames[i]] = true;
+	return used;
+}
+
+void naming_init(struct tree_functions *t, const struct profile *p)
+{
+	bool *frame_used = naming_frames_used(p);
+	bool *comm_used = xcalloc(p->nr_strings + 1, sizeof(*comm_used));
+
 	for (size_t i = 0; i < p->nr_threads; i++)
 		comm_used[p->threads[i].comm] = true;
 	tree_functions_init(t, p, frame_used, comm_used, false);

@@ -19,7 +19,7 @@ struct range {
 };
 
 struct sorter {
-	const uint32_t *codes;
+	struct stack_words words;
 	struct stack_item *items;
 	struct stack_item *copy; /* room for distribute(), as are the counts */
 	uint32_t *counts;
@@ -35,8 +35,8 @@ static bool before(const struct sorter *s, const struct stack_item *a, const str
 
 	while (x == y && (uint32_t)x) {
 		depth += 2;
-		x = stack_key(s->codes + a->line + depth);
-		y = stack_key(s->codes + b->line + depth);
+		x = stack_key(&s->words, (size_t)a->line + depth);
+		y = stack_key(&s->words, (size_t)b->line + depth);
 	}
 	return x < y;
 }
@@ -66,8 +66,8 @@ static void read_keys(struct sorter *s, size_t start, size_t end, uint32_t depth
 {
 	for (size_t i = start; i < end; i++) {
 		if (i + AHEAD < end)
-			__builtin_prefetch(&s->codes[s->items[i + AHEAD].line + depth]);
-		s->items[i].key = stack_key(s->codes + s->items[i].line + depth);
+			__builtin_prefetch(&s->words.words[s->items[i + AHEAD].line + depth]);
+		s->items[i].key = stack_key(&s->words, (size_t)s->items[i].line + depth);
 	}
 }
 
@@ -132,9 +132,10 @@ static void distribute(struct sorter *s, const struct range *r)
 	}
 }
 
-void stack_sort(struct stack_item *items, size_t nr, const uint32_t *codes, struct stack_item *room)
+void stack_sort(struct stack_item *items, size_t nr, const struct stack_words *words,
+		struct stack_item *room)
 {
-	struct sorter s = { .items = items, .codes = codes, .copy = room };
+	struct sorter s = { .items = items, .words = *words, .copy = room };
 
 	if (nr > INSERTION_MAX) {
 		s.copy = room ? room : xreallocarray(NULL, nr, sizeof(*s.copy));

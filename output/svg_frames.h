@@ -37,8 +37,8 @@ struct svg_picture {
 	const struct tree *tree;
 	const struct summary *summary;
 	const struct diff_view *diff; /* or NULL */
-	struct tree_sum *sums;	    /* by function */
-	struct diff_row *diff_sums; /* by function, NULL without a diff */
+	struct tree_sum *sums;	      /* by function */
+	struct diff_row *diff_sums;   /* by function, NULL without a diff */
 	struct layout layout;
 	uint64_t total; /* of the profile, never 0 */
 	unsigned base;	/* y of the root's lower edge; of its upper one where it grows down */

@@ -89,11 +89,13 @@ static void check(const struct profile *p)
 			abort();
 	}
 	for (size_t i = 0; i < p->nr_stacks; i++) {
-		if (p->stacks[i].first_frame + (size_t)p->stacks[i].nr_frames > p->nr_stack_frames)
+		size_t end = p->stacks[i].first_frame + (size_t)p->stacks[i].nr_frames;
+
+		if (end >= p->nr_stack_frames || p->stack_frames[end] != PROFILE_NONE)
 			abort();
 	}
 	for (size_t i = 0; i < p->nr_stack_frames; i++) {
-		if (p->stack_frames[i] >= p->nr_frames)
+		if (p->stack_frames[i] >= p->nr_frames && p->stack_frames[i] != PROFILE_NONE)
 			abort();
 	}
 	for (size_t i = 0; i < p->nr_frames; i++) {

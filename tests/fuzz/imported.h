@@ -40,7 +40,7 @@ static void check_ids(const struct profile *p)
 			abort();
 	}
 	for (size_t i = 0; i < p->nr_stack_frames; i++)
-		if (p->stack_frames[i] >= p->nr_frames)
+		if (p->stack_frames[i] >= p->nr_frames && p->stack_frames[i] != PROFILE_NONE)
 			abort();
 	for (size_t i = 0; i < p->nr_locations; i++)
 		if (p->locations[i].function >= p->nr_functions)

@@ -111,8 +111,9 @@ static void what_a_later_minor_version_adds_is_skipped(void **state)
 	assert_int_equal(p->samples[0].weight, 5);
 	assert_int_equal(p->samples[0].gil, GIL_UNKNOWN);
 	assert_int_equal(p->stats.nr_lost, 3);
-	assert_int_equal(p->nr_stack_frames, 2);
+	assert_int_equal(p->nr_stack_frames, 3);
 	assert_int_equal(p->modules[p->frames[p->stack_frames[1]].module].kind, MODULE_MARKER);
+	assert_int_equal(p->stack_frames[2], PROFILE_NONE);
 	profile_free(p);
 	free(note);
 	buffer_fini(&content);

@@ -20,18 +20,26 @@ static unsigned rng(unsigned n)
 	return (unsigned)(rng_state >> 33) % n;
 }
 
-/* Long shared beginnings; few and many distinct codes. */
+/* Long shared beginnings; few and many distinct codes; as they are, and looked up in a table. */
 static void many_stacks_are_in_the_order_of_their_codes(void **state)
 {
-	enum { NR = 60000, STEP = 13 }; /* up to 12 codes and their end */
-	static const unsigned kinds[] = { 3, 700, 100000 };
+	enum { NR = 60000, STEP = 13, MAX_CODE = 100000 }; /* up to 12 codes and their end */
+	static const unsigned kinds[] = { 3, 700, 30000, MAX_CODE };
 	struct stack_item *items = xcalloc(NR, sizeof(*items));
 	uint32_t *codes = xcalloc(NR * STEP, sizeof(*codes));
+	uint32_t *words = xcalloc(NR * STEP, sizeof(*words));
+	uint32_t *code_of = xcalloc(MAX_CODE + 1, sizeof(*code_of));
 	bool *seen = xcalloc(NR, sizeof(*seen));
 
 	(void)state;
 	rng_state = 99;
+	for (uint32_t i = 1; i <= MAX_CODE; i++)
+		code_of[i] = MAX_CODE + 1 - i;
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
+		const struct stack_words as_they_are = { .words = codes };
+		const struct stack_words in_a_table = { words, code_of };
+		const struct stack_words *which = k % 2 ? &in_a_table : &as_they_are;
+
 		memset(seen, 0, NR * sizeof(*seen));
 		for (uint32_t i = 0; i < NR; i++) {
 			uint32_t *line = codes + (size_t)i * STEP, nr = rng(STEP);
@@ -39,16 +47,18 @@ static void many_stacks_are_in_the_order_of_their_codes(void **state)
 			for (uint32_t j = 0; j < nr; j++)
 				line[j] = j < 3 ? 7 : 1 + rng(kinds[k]);
 			line[nr] = 0;
-			items[i] = stack_item(codes, (uint64_t)i * STEP);
+			for (uint32_t j = 0; j <= nr; j++)
+				words[i * STEP + j] = line[j] ? MAX_CODE - line[j] : UINT32_MAX;
+			items[i] = stack_item(which, (size_t)i * STEP, i);
 		}
-		stack_sort(items, NR, codes, NULL);
+		stack_sort(items, NR, which, NULL);
 		for (uint32_t i = 0; i < NR; i++) {
 			const uint32_t *x, *y = codes + items[i].line;
 			uint32_t j = 0;
 
-			assert_int_equal(items[i].line % STEP, 0);
-			assert_false(seen[items[i].line / STEP]);
-			seen[items[i].line / STEP] = true;
+			assert_int_equal(items[i].line, items[i].number * STEP);
+			assert_false(seen[items[i].number]);
+			seen[items[i].number] = true;
 			if (!i)
 				continue;
 			x = codes + items[i - 1].line;
@@ -59,6 +69,8 @@ static void many_stacks_are_in_the_order_of_their_codes(void **state)
 	}
 	free(items);
 	free(codes);
+	free(words);
+	free(code_of);
 	free(seen);
 }
 

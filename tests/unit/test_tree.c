@@ -25,7 +25,6 @@ static const char *const names[] = {
 struct line {
 	char text[256]; /* "comm;f;g", each name with its separator */
 	uint64_t weight;
-	unsigned depth;
 };
 
 static uint64_t rng_state;
@@ -38,7 +37,7 @@ static unsigned rng(unsigned n)
 	return (unsigned)(rng_state >> 33) % n;
 }
 
-static void random_lines(struct line *lines, unsigned nr)
+static void random_lines(struct line *lines, unsigned nr, uint64_t unit)
 {
 	for (unsigned i = 0; i < nr; i++) {
 		unsigned depth = 1 + rng(MAX_DEPTH);
@@ -47,8 +46,7 @@ static void random_lines(struct line *lines, unsigned nr)
 		for (unsigned j = 0; j < depth; j++)
 			at += (size_t)snprintf(lines[i].text + at, sizeof(lines[i].text) - at,
 					       "%s;", names[rng(j < 2 ? 2 : NR_NAMES)]);
-		lines[i].depth = depth;
-		lines[i].weight = 1 + rng(100);
+		lines[i].weight = unit * (1 + rng(100));
 	}
 }
 
@@ -126,11 +124,12 @@ static unsigned count_paths(const struct line *lines, unsigned nr)
 
 static void check_against_oracle(const struct tree *tree, const struct line *lines, unsigned nr)
 {
+	char path[256];
+
 	assert_int_equal(tree->nr_nodes, count_paths(lines, nr) + 1);
 	for (uint32_t i = 0; i < tree->nr_nodes; i++) {
 		const struct tree_node *n = &tree->nodes[i];
 		uint64_t self = 0, total = 0;
-		char path[256];
 
 		path_of(tree, i, path, sizeof(path));
 		for (unsigned j = 0; j < nr; j++) {
@@ -147,6 +146,10 @@ static void check_against_oracle(const struct tree *tree, const struct line *lin
 		assert_true(n->end > i && n->end <= tree->nr_nodes);
 		if (i)
 			assert_int_equal(n->depth, tree->nodes[n->parent].depth + 1);
+	}
+	for (unsigned i = 0; tree->sample_nodes && i < nr; i++) {
+		path_of(tree, tree->sample_nodes[i], path, sizeof(path));
+		assert_string_equal(path, lines[i].text);
 	}
 }
 
@@ -185,13 +188,14 @@ static void random_trees_equal_the_oracle(void **state)
 	for (unsigned round = 1; round <= 4000; round++) {
 		struct line lines[MAX_LINES];
 		unsigned nr = 1 + (round * 7919) % MAX_LINES;
+		struct tree_opts opts = { .sample_nodes = round % 2 };
 		struct profile *p;
 		struct tree *tree;
 
 		rng_state = 0x9e3779b97f4a7c15u * round;
-		random_lines(lines, nr);
+		random_lines(lines, nr, round % 3 ? 1 : UINT32_MAX / 3);
 		p = profile_of(lines, nr);
-		tree = tree_of(p);
+		assert_int_equal(tree_new(p, &opts, &tree), 0);
 		check_against_oracle(tree, lines, nr);
 		check_sums(tree, lines, nr);
 		tree_free(tree);
@@ -217,7 +221,7 @@ static void order_of_lines_does_not_show(void **state)
 		struct tree *a, *b;
 
 		rng_state = 0xbf58476d1ce4e5b9u * round;
-		random_lines(lines, MAX_LINES);
+		random_lines(lines, MAX_LINES, 1);
 		p = profile_of(lines, MAX_LINES);
 		for (unsigned i = MAX_LINES - 1; i > 0; i--) {
 			unsigned j = rng(i + 1);
