@@ -37,7 +37,8 @@ DEPS_BUILD := gcc g++ make pkg-config clang llvm bpftool libc6-dev libbpf-dev li
 	linux-libc-dev
 DEPS_TEST := git perl bats libcmocka-dev clang-format libclang-rt-14-dev jq libxml2-utils file binutils \
 	linux-perf python3 redis-server redis-tools sqlite3 gdb openssl nodejs chromium mandoc \
-	qemu-system-x86 cpio busybox-static dwz libdebuginfod1 protobuf-compiler valgrind musl-tools
+	qemu-system-x86 cpio busybox-static dwz libdebuginfod1 protobuf-compiler valgrind musl-tools procps \
+	python3-pip $(if $(shell command -v go),,golang-go)
 
 # ---- flags
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wvla \
