@@ -31,3 +31,40 @@ bench_stacks() {
 		row "sprof / ${rivals[$rival]}" "$(paired sprof_stacks.cpu / "$rival.cpu")" x "${budgets[$rival]}"
 	done
 }
+
+# The text of perf script to collapsed stacks. What perf records is gcc at work, its text repeated up to 100 MB.
+bench_collapse() {
+	local mb=${QUICK:+10} rival path
+	mb=${mb:-100}
+	local -A rivals=([inferno_collapse]=inferno-collapse-perf [perl_collapse]=stackcollapse-perf.pl)
+	local -A budgets=([inferno_collapse]=0.71 [perl_collapse]=)
+	"$CC" -E -I. -D_GNU_SOURCE cli/main.c output/tree.c core/profile.c >"$work/program.i" 2>/dev/null
+	perf record -q -F 4999 --call-graph fp -o "$work/perf.data" -- "$CC" -O2 -g -x cpp-output -c -o /dev/null "$work/program.i" \
+		>/dev/null 2>&1 || true
+	perf script -i "$work/perf.data" >"$work/once" 2>/dev/null
+	[ -s "$work/once" ] || die "perf script says nothing of what perf recorded"
+	while [ "$(stat -c %s "$work/script" 2>/dev/null || echo 0)" -lt $((mb * 1000000)) ]; do
+		cat "$work/once" >>"$work/script"
+	done
+	collapse() { # contender, command...
+		"$tools/usage" "$work/usage" "${@:2}" >"$work/folded.$1" 2>/dev/null
+		note "$1.cpu" "$(awk '{ print $1 }' "$work/usage")"
+	}
+	for _ in $(seq "$ROUNDS"); do
+		collapse sprof_collapse "$SPROF" fold "$work/script"
+		for rival in inferno_collapse perl_collapse; do
+			path=$(PATH=$PATH:$HOME/.cargo/bin command -v "${rivals[$rival]}") || continue
+			collapse "$rival" "$path" "$work/script"
+		done
+	done
+	title "$(grep -c '^[^[:space:]]' "$work/script") samples of perf script, $(($(wc -c <"$work/script") / 1000000)) MB, to collapsed stacks; CPU time"
+	row "sprof fold" "$(median sprof_collapse.cpu)" s
+	for rival in inferno_collapse perl_collapse; do
+		if [ ! -e "$work/$rival.cpu" ]; then
+			echo "  skipped: ${rivals[$rival]} is not installed"
+			continue
+		fi
+		row "${rivals[$rival]}" "$(median "$rival.cpu")" s
+		row "sprof / ${rivals[$rival]}" "$(paired sprof_collapse.cpu / "$rival.cpu")" x ${budgets[$rival]}
+	done
+}
