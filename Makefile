@@ -342,6 +342,7 @@ $(B)/$(DIST).tar.gz: $(B)/dist/sprof $(B)/libsprof.so $(GPU_AGENT) $(MAN_SRC) $(
 	$(Q)install -D -t $(DIST_DIR)/build/tests/targets $(DIST_TARGETS)
 	$(Q)install -D -m 644 -t $(DIST_DIR)/tests/golden/gpu tests/golden/gpu/agent.txt
 	$(Q)install -D -t $(DIST_DIR)/tests/gpu $(DIST_TESTS)
+	$(Q)install -D -m 644 -t $(DIST_DIR)/tests/root tests/root/pythons.bash
 	$(Q)ln -s ../lib/sprof/libsprof-gpu.so $(DIST_DIR)/build/
 	$(Q)cd $(B) && cp --parents tests/gpu/libcuda.so.1 $(FAKE_CUPTIS:$(B)/%=%) dist/$(DIST)/build
 	$(Q)$(if $(BATS),cd $(DIST_DIR) && mkdir -p bats && cd /usr && cp --parents -r bin/bats lib/bats-core libexec/bats-core \

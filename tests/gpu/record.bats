@@ -1,6 +1,7 @@
 # sprof record --gpu over the fake GPU: from the program to the reports. No rights are needed.
 
 load fake.bash
+load ../root/pythons.bash
 
 setup() {
 	fake_setup

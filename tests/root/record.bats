@@ -210,13 +210,13 @@ os.execve(fd, ["program", "60000"], os.environ)' "$TARGETS/shares"
 	cd "$BATS_TEST_TMPDIR"
 	"$SPROF" record -q -o "$data" -F 499 -- node --perf-prof --no-logfile-per-isolate fib.js 1500
 	fold
-	[ "$(samples 'JS:\*fib ')" -gt 50 ]
+	[ "$(samples '(JS|LazyCompile):\*fib ')" -gt 50 ]
 	start node --perf-prof --no-logfile-per-isolate fib.js 60000
 	sleep 1
 	cd /
 	"$SPROF" record -q -o "$data" -F 499 -d 1s -p "${pids[0]}"
 	fold
-	[ "$(samples 'JS:\*fib ')" -gt 50 ]
+	[ "$(samples '(JS|LazyCompile):\*fib ')" -gt 50 ]
 }
 
 # ---- limits

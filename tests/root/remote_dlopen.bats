@@ -64,7 +64,7 @@ while time.time() < end: sum(i * i for i in range(10000)); time.sleep(0.001)'
 }
 
 @test "dlopen from outside: a library that is not there says so" {
-	target "$TARGETS/blocked" 2000
+	target "$TARGETS/blocked" 20000
 	run "$DRIVERS/dlopen" "$target" /no/such/library.so
 	echo "$output"
 	[ "$status" -eq 2 ]
@@ -74,7 +74,7 @@ while time.time() < end: sum(i * i for i in range(10000)); time.sleep(0.001)'
 }
 
 @test "dlopen from outside: a static program has none" {
-	target "$TARGETS/blocked_static" 2000
+	target "$TARGETS/blocked_static" 20000
 	run "$DRIVERS/dlopen" "$target" "$TARGETS/libguest.so"
 	echo "$output"
 	[ "$status" -eq 2 ]
