@@ -109,6 +109,48 @@ static char *doing(const struct dump_thread *t)
 	return xasprintf("%s%s%s", state, in, t->waits_in);
 }
 
+static void write_task(struct buffer *b, const struct dump *d, const struct dump_task *t, bool json,
+		       const struct dump_write_opts *opts)
+{
+	static const char *const states[] = {
+		[PYTHON_TASK_CREATED] = "not started",
+		[PYTHON_TASK_SUSPENDED] = "suspended",
+		[PYTHON_TASK_RUNNING] = "running",
+		[PYTHON_TASK_ENDED] = "ended",
+	};
+	const char **names = xcalloc(t->nr_awaiters + 1, sizeof(*names));
+	const struct dump_task_row row = {
+		.profile = d->profile,
+		.name = t->name,
+		.tid = t->tid,
+		.state = states[t->state],
+		.has_stack = t->stack != PROFILE_NONE,
+		.stack = t->stack,
+		.awaited_by = names,
+		.nr_awaited_by = t->nr_awaiters,
+	};
+
+	for (size_t i = 0; i < t->nr_awaiters; i++)
+		names[i] = d->tasks[t->awaiters[i]].name;
+	if (json)
+		dump_write_task_json(b, &row);
+	else
+		dump_write_task(b, &row, opts);
+	free(names);
+}
+
+static void write_tasks(struct buffer *b, const struct dump *d, bool json,
+			const struct dump_write_opts *opts)
+{
+	if (json)
+		buffer_add_string(b, "\n],\n\"tasks\": [\n");
+	for (size_t i = 0; i < d->nr_tasks; i++) {
+		if (i && json)
+			buffer_add_string(b, ",\n");
+		write_task(b, d, &d->tasks[i], json, opts);
+	}
+}
+
 static void write_dump(struct buffer *b, const struct dump *d, const struct cmd_dump_opts *o)
 {
 	const struct terminal terminal = terminal_of(o->output);
@@ -141,8 +183,9 @@ static void write_dump(struct buffer *b, const struct dump *d, const struct cmd_
 		}
 		free(what);
 	}
+	write_tasks(b, d, o->json, &opts);
 	if (o->json)
-		buffer_add_string(b, "\n]\n}\n");
+		buffer_printf(b, "\n],\n\"unread_tasks\": %zu\n}\n", d->nr_unread_tasks);
 }
 
 static int dump_main(int argc, char **argv)
@@ -165,6 +208,10 @@ static int dump_main(int argc, char **argv)
 	}
 	if (*d->python)
 		log_warning("no Python frames: %s", d->python);
+	if (d->nr_unread_tasks)
+		log_warning("%zu asyncio tasks or more are not shown besides these %zu: a thread "
+			    "is stopped for no longer than %u ms",
+			    d->nr_unread_tasks, d->nr_tasks, DUMP_STOP_MS);
 	symbolizer.context = d;
 	symbolizer_run(d->profile, &symbolizer, &stats);
 	write_dump(&b, d, &o);

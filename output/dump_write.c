@@ -122,6 +122,25 @@ void dump_write_row(struct buffer *b, const struct dump_row *row,
 		buffer_add_char(b, '\n');
 }
 
+void dump_write_task(struct buffer *b, const struct dump_task_row *row,
+		     const struct dump_write_opts *opts)
+{
+	struct text_writer w = { .b = b, .opts = opts };
+
+	buffer_printf(b, "%stask ", opts->color ? "\033[1m" : "");
+	text_add_clean(b, row->name, strlen(row->name));
+	buffer_printf(b, "%s, %s, of thread %d", opts->color ? "\033[0m" : "", row->state,
+		      (int)row->tid);
+	for (size_t i = 0; i < row->nr_awaited_by; i++) {
+		buffer_add_string(b, i ? ", " : ", awaited by ");
+		text_add_clean(b, row->awaited_by[i], strlen(row->awaited_by[i]));
+	}
+	buffer_add_char(b, '\n');
+	if (row->has_stack)
+		for_each(row->profile, row->stack, &w, add_text);
+	buffer_add_char(b, '\n');
+}
+
 static void add_json(void *context, const struct shown *f)
 {
 	static const char *const kinds[NR_FUNCTION_KINDS] = {
@@ -160,6 +179,24 @@ void dump_write_json(struct buffer *b, const struct dump_row *row)
 	text_add_json(b, row->doing);
 	buffer_printf(b, ", \"stopped_ns\": %llu, \"frames\": [",
 		      (unsigned long long)row->stopped_ns);
+	if (row->has_stack)
+		for_each(row->profile, row->stack, &w, add_json);
+	buffer_add_string(b, "]}");
+}
+
+void dump_write_task_json(struct buffer *b, const struct dump_task_row *row)
+{
+	struct text_writer w = { .b = b };
+
+	buffer_add_string(b, " {\"name\": ");
+	text_add_json(b, row->name);
+	buffer_printf(b, ", \"tid\": %d, \"state\": \"%s\", \"awaited_by\": [", (int)row->tid,
+		      row->state);
+	for (size_t i = 0; i < row->nr_awaited_by; i++) {
+		buffer_add_string(b, i ? ", " : "");
+		text_add_json(b, row->awaited_by[i]);
+	}
+	buffer_add_string(b, "], \"frames\": [");
 	if (row->has_stack)
 		for_each(row->profile, row->stack, &w, add_json);
 	buffer_add_string(b, "]}");

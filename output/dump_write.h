@@ -23,6 +23,18 @@ struct dump_row {
 	uint64_t stopped_ns;
 };
 
+/* An asyncio task. */
+struct dump_task_row {
+	const struct profile *profile;
+	const char *name;
+	int32_t tid;
+	const char *state; /* "suspended" */
+	bool has_stack;
+	uint32_t stack;
+	const char *const *awaited_by; /* names of tasks */
+	size_t nr_awaited_by;
+};
+
 struct dump_write_opts {
 	bool python_only; /* leave out what is not Python, and threads without any */
 	bool color;
@@ -31,7 +43,10 @@ struct dump_write_opts {
 
 void dump_write_row(struct buffer *b, const struct dump_row *row,
 		    const struct dump_write_opts *opts);
+void dump_write_task(struct buffer *b, const struct dump_task_row *row,
+		     const struct dump_write_opts *opts);
 /* One object; the caller writes what is around it. */
 void dump_write_json(struct buffer *b, const struct dump_row *row);
+void dump_write_task_json(struct buffer *b, const struct dump_task_row *row);
 
 #endif

@@ -26,6 +26,7 @@
 #include "sampler/offline_lookup.h"
 #include "sampler/proc_maps.h"
 #include "sampler/process.h"
+#include "sampler/python_asyncio.h"
 #include "sampler/python_code.h"
 #include "sampler/python_stopped.h"
 #include "sampler/sample_sink.h"
@@ -40,9 +41,12 @@ struct dump_state {
 	struct process process;
 	struct py_layout layout;
 	bool is_python;
+	struct asyncio_layout asyncio;
+	bool has_asyncio;
 	struct python_codes *python_codes;
 	struct python_stopped *python;
-	uint64_t next_code;
+	struct python_reader reader;
+	struct python_tasks tasks;
 	struct sample_sink out;
 	struct profile_stats stats;
 	struct offline_unwinder *unwinder;
@@ -187,6 +191,16 @@ static void unwind(struct dump_state *s, struct dump_thread *t, const struct off
 	t->stack = sample_sink_stack(&s->out, &s->process, &w).stack;
 }
 
+static void take_python(struct dump_state *s, pid_t tid, uint64_t thread_pointer,
+			uint64_t deadline_ns)
+{
+	python_stopped_walk(s->python, &s->reader, thread_pointer, deadline_ns);
+	python_tasks_drop(&s->tasks, tid); /* of a try before */
+	if (s->has_asyncio)
+		python_tasks_add(&s->tasks, &s->asyncio, &s->reader, s->python->thread_state, tid,
+				 deadline_ns);
+}
+
 /* Takes a thread; false: it had to go on before its Python frames were read. */
 static bool take_thread(struct dump_state *s, struct dump_thread *t)
 {
@@ -203,9 +217,7 @@ static bool take_thread(struct dump_state *s, struct dump_thread *t)
 	sample.stack_start = sample.regs.sp;
 	sample.stack_size = copy_stack(s, sample.regs.sp);
 	if (s->is_python)
-		python_stopped_walk(s->python, s->process.pid, &s->layout, regs->fs_base,
-				    held_ns + DUMP_STOP_MS * 1000000ull, s->python_codes,
-				    &s->next_code);
+		take_python(s, t->tid, regs->fs_base, held_ns + DUMP_STOP_MS * 1000000ull);
 	t->stopped_ns = inject_thread_release(&s->thread, true) - held_ns;
 	if (regs->cs == 0x23) {
 		struct walked w = { .marker = MARKER_COMPAT_32BIT };
@@ -215,6 +227,41 @@ static bool take_thread(struct dump_state *s, struct dump_thread *t)
 	}
 	unwind(s, t, &sample);
 	return !s->is_python || !s->python->broken || t->stopped_ns < DUMP_STOP_MS * 1000000ull;
+}
+
+/* ---- asyncio */
+
+static uint32_t stack_of_task(struct dump_state *s, const struct python_task *t)
+{
+	const uint64_t *frames = s->tasks.frames + t->first_frame;
+	struct walked w = { .user = frames, .marker = -1 };
+
+	w.nr_user = t->nr_frames < MAX_USER_FRAMES ? t->nr_frames : MAX_USER_FRAMES;
+	if (w.nr_user < t->nr_frames)
+		w.marker = MARKER_TOO_DEEP;
+	return sample_sink_stack(&s->out, &s->process, &w).stack;
+}
+
+static void list_tasks(struct dump *d)
+{
+	struct dump_state *s = d->state;
+
+	python_tasks_link(&s->tasks);
+	d->tasks = xcalloc(s->tasks.nr + 1, sizeof(*d->tasks));
+	d->nr_tasks = s->tasks.nr;
+	d->nr_unread_tasks = s->tasks.nr_unread;
+	for (size_t i = 0; i < d->nr_tasks; i++) {
+		const struct python_task *t = &s->tasks.tasks[i];
+
+		d->tasks[i] = (struct dump_task){
+			.name = t->name,
+			.tid = t->tid,
+			.state = t->state,
+			.stack = t->nr_frames ? stack_of_task(s, t) : PROFILE_NONE,
+			.awaiters = s->tasks.awaiters + t->first_awaiter,
+			.nr_awaiters = t->nr_awaiters,
+		};
+	}
 }
 
 /* ---- all of it */
@@ -269,6 +316,14 @@ int dump_new(pid_t pid, struct dump **ret_dump, char *why, size_t why_size, char
 		goto out;
 	}
 	s->is_python = python_find(&s->process, &s->layout, d->python, sizeof(d->python));
+	s->has_asyncio = s->is_python && python_asyncio_find(&s->process, &s->layout, &s->asyncio);
+	if (s->has_asyncio)
+		python_tasks_init(&s->tasks);
+	s->reader = (struct python_reader){
+		.pid = pid,
+		.layout = &s->layout,
+		.codes = s->python_codes,
+	};
 	for (size_t i = 0; i < d->nr_threads; i++) {
 		describe(pid, &d->threads[i]);
 		/* On a busy machine it is us who lose the CPU while a thread is held. */
@@ -276,6 +331,7 @@ int dump_new(pid_t pid, struct dump **ret_dump, char *why, size_t why_size, char
 			if (take_thread(s, &d->threads[i]))
 				break;
 	}
+	list_tasks(d);
 	*ret_dump = d;
 	return 0;
 out:
@@ -294,6 +350,7 @@ void dump_free(struct dump *d)
 	inject_process_close(&s->target);
 	offline_unwinder_free(s->unwinder);
 	python_codes_free(s->python_codes);
+	python_tasks_fini(&s->tasks);
 	profile_sink_free(s->out.sink);
 	sample_sink_fini(&s->out);
 	process_fini(&s->process);
@@ -303,6 +360,7 @@ void dump_free(struct dump *d)
 	free(s);
 	profile_free(d->profile);
 	free(d->threads);
+	free(d->tasks);
 	free(d);
 }
 

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "core/profile.h"
+#include "sampler/python_tasks.h"
 
 #define DUMP_STOP_MS 10u  /* reading a thread that is stopped takes no longer than this */
 #define DUMP_WAIT_MS 500u /* how long it may take to stop: on a busy machine it waits for a CPU */
@@ -25,11 +26,24 @@ struct dump_thread {
 	uint64_t stopped_ns; /* how long we held it */
 };
 
+/* An asyncio task. */
+struct dump_task {
+	const char *name;
+	pid_t tid; /* of the thread whose loop it belongs to */
+	enum python_task_state state;
+	uint32_t stack;		  /* where it is suspended, or PROFILE_NONE */
+	const uint64_t *awaiters; /* indices of the tasks that wait for it */
+	size_t nr_awaiters;
+};
+
 struct dump {
 	struct profile *profile;     /* frames and stacks; no samples. To be symbolized. */
 	struct dump_thread *threads; /* by number; the first one first */
 	size_t nr_threads;
-	char python[128]; /* why Python frames are missing, "" = they are not */
+	struct dump_task *tasks;
+	size_t nr_tasks;
+	size_t nr_unread_tasks; /* more of them, for which there was no time */
+	char python[128];	/* why Python frames are missing, "" = they are not */
 	struct dump_state *state;
 };
 

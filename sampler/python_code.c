@@ -115,25 +115,31 @@ static void add_utf8(struct buffer *b, uint32_t c)
 	}
 }
 
-static uint32_t intern_string(struct sink *sink, const struct code_string *s)
+void code_string_add_text(struct buffer *b, const struct code_string *s)
 {
-	size_t width = s->form & ~CODE_STRING_ASCII, size = s->size;
-	struct buffer b = { 0 };
-	uint32_t id;
+	size_t width = s->form & ~CODE_STRING_ASCII, size = s->size, before = b->size;
 
 	if (size > CODE_NAME_SIZE || (width != 1 && width != 2 && width != 4))
 		size = 0;
 	if (s->cut)
-		buffer_add_string(&b, "\xe2\x80\xa6");
+		buffer_add_string(b, "\xe2\x80\xa6");
 	for (size_t i = 0; i + width <= size && width; i += width) {
 		uint32_t c = 0;
 
 		memcpy(&c, s->text + i, width);
 		if (c)
-			add_utf8(&b, c);
+			add_utf8(b, c);
 	}
-	if (!b.size)
-		buffer_add_string(&b, "[unknown]");
+	if (b->size == before)
+		buffer_add_string(b, "[unknown]");
+}
+
+static uint32_t intern_string(struct sink *sink, const struct code_string *s)
+{
+	struct buffer b = { 0 };
+	uint32_t id;
+
+	code_string_add_text(&b, s);
 	id = sink->string(sink, b.data, b.size);
 	buffer_fini(&b);
 	return id;

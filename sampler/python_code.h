@@ -9,7 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct buffer;
 struct code_record;
+struct code_string;
 struct python_codes;
 struct sink;
 
@@ -24,6 +26,9 @@ bool python_codes_add(struct python_codes *codes, const struct code_record *code
 
 /* Is the code object of a frame word (FRAME_PYTHON) known? */
 bool python_codes_know(const struct python_codes *codes, uint64_t frame);
+
+/* Adds a string of the target as UTF-8; "[unknown]" for one that could not be read. */
+void code_string_add_text(struct buffer *b, const struct code_string *s);
 
 /* The sink's id of a frame word (FRAME_PYTHON), or PROFILE_NONE: its code object is not known. */
 uint32_t python_codes_frame(struct python_codes *codes, struct sink *sink, uint64_t frame);

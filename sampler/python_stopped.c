@@ -15,14 +15,45 @@
 #include "sampler/python_code.h"
 #include "sampler/python_elf.h"
 
-/* The process whose thread is being walked: py_read() has no other way to know it. */
-static _Thread_local pid_t walked_pid;
+/* What is being read: py_read() has no other way to know it. */
+static _Thread_local struct python_reader *now;
+
+/* As much as can be read, from its beginning. */
+static size_t read_directly(void *to, size_t size, uint64_t address)
+{
+	struct iovec local = { to, size }, remote = { (void *)address, size };
+	ssize_t n = process_vm_readv(now->pid, &local, 1, &remote, 1, 0);
+
+	return n > 0 ? (size_t)n : 0;
+}
+
+static const struct python_block *block_at(uint64_t address)
+{
+	struct python_block *block =
+		&now->blocks[address / PYTHON_BLOCK_SIZE & (PYTHON_BLOCKS - 1)];
+
+	address &= ~(uint64_t)(PYTHON_BLOCK_SIZE - 1);
+	if (block->address != address || !block->size) {
+		block->address = address;
+		block->size = read_directly(block->bytes, PYTHON_BLOCK_SIZE, address);
+	}
+	return block;
+}
 
 static int read_memory(void *to, size_t size, uint64_t address)
 {
-	struct iovec local = { to, size }, remote = { (void *)address, size };
+	size_t at = address & (PYTHON_BLOCK_SIZE - 1);
+	const struct python_block *block;
 
-	return process_vm_readv(walked_pid, &local, 1, &remote, 1, 0) == (ssize_t)size ? 0 : -1;
+	if (now->blocks && at + size <= PYTHON_BLOCK_SIZE) {
+		block = block_at(address);
+		if (at + size <= block->size) {
+			memcpy(to, block->bytes + at, size);
+			return 0;
+		}
+	}
+	/* Before it in the block there may be what cannot be read. */
+	return read_directly(to, size, address) == size ? 0 : -1;
 }
 
 #include "core/pyframes.h"
@@ -36,9 +67,8 @@ static __always_inline int py_read(const struct py_walk *w, void *to, __u32 size
 struct walk {
 	const struct py_layout *layout;
 	struct python_stopped *to;
-	struct python_codes *codes;
+	struct python_reader *reader;
 	struct py_walk py;
-	uint64_t *next_id;
 	uint64_t deadline_ns;
 };
 
@@ -110,17 +140,17 @@ static void read_string(const struct py_layout *l, uint64_t address, struct code
 }
 
 /* Tells `codes` what the code object in hand is; returns its number. */
-static uint64_t add_code(struct walk *k)
+static uint64_t add_code(struct python_reader *reader, const struct py_walk *w)
 {
-	const struct py_layout *l = k->layout;
-	struct whole_code code = { .record.id = ++*k->next_id & CODE_ID_MASK };
+	const struct py_layout *l = reader->layout;
+	struct whole_code code = { .record.id = ++reader->next_id & CODE_ID_MASK };
 	struct code_record *e = &code.record;
-	uint64_t table = py_word(k->py.object, l->code_linetable), size;
+	uint64_t table = py_word(w->object, l->code_linetable), size;
 
 	e->minor = l->minor;
-	e->first_line = py_word32(k->py.object, l->code_firstline);
-	read_string(l, py_word(k->py.object, l->code_name), &e->name);
-	read_string(l, py_word(k->py.object, l->code_filename), &e->file);
+	e->first_line = py_word32(w->object, l->code_firstline);
+	read_string(l, py_word(w->object, l->code_name), &e->name);
+	read_string(l, py_word(w->object, l->code_filename), &e->file);
 	if (read_memory(&size, 8, table + l->bytes_size))
 		size = 0;
 	e->address = table + l->bytes_data;
@@ -129,8 +159,21 @@ static uint64_t add_code(struct walk *k)
 		size = CODE_MAX_LINETABLE;
 	if (!read_memory(code.linetable, size, e->address))
 		e->linetable_copied = (uint32_t)size;
-	python_codes_add(k->codes, e, sizeof(*e) + e->linetable_copied);
+	python_codes_add(reader->codes, e, sizeof(*e) + e->linetable_copied);
 	return e->id;
+}
+
+/* The word that stands for the frame in hand, whose code object has been read. */
+static uint64_t frame_word(struct python_reader *reader, const struct py_walk *w)
+{
+	struct known_code *known = &reader->known[w->code >> 5 & (PYTHON_KNOWN_CODES - 1)];
+	uint64_t position = py_read_position(reader->layout, w) >> 1;
+
+	if (position > CODE_POSITION_MASK)
+		position = 0;
+	if (known->address != w->code)
+		*known = (struct known_code){ w->code, add_code(reader, w) };
+	return FRAME_PYTHON | known->id << CODE_POSITION_BITS | position;
 }
 
 /* ---- frames */
@@ -157,7 +200,6 @@ static bool add_frame(struct walk *k)
 {
 	const struct py_layout *l = k->layout;
 	struct py_walk *w = &k->py;
-	uint64_t position;
 	bool last;
 
 	if (!w->frame)
@@ -171,10 +213,7 @@ static bool add_frame(struct walk *k)
 	}
 	if (py_read_code(l, w))
 		goto broken;
-	position = py_read_position(l, w) >> 1;
-	if (position > CODE_POSITION_MASK)
-		position = 0;
-	add_word(k, FRAME_PYTHON | add_code(k) << CODE_POSITION_BITS | position);
+	add_word(k, frame_word(k->reader, w));
 	if (w->broken)
 		return false;
 	w->frame = py_word(w->words, l->frame_previous);
@@ -260,25 +299,27 @@ static void begin(struct walk *k, uint64_t thread_pointer)
 		fail(k);
 }
 
-void python_stopped_walk(struct python_stopped *stopped, pid_t pid, const struct py_layout *layout,
-			 uint64_t thread_pointer, uint64_t deadline_ns, struct python_codes *codes,
-			 uint64_t *next_id)
+void python_stopped_walk(struct python_stopped *stopped, struct python_reader *reader,
+			 uint64_t thread_pointer, uint64_t deadline_ns)
 {
+	const struct py_layout *layout = reader->layout;
 	struct walk k = {
 		.layout = layout,
 		.to = stopped,
-		.codes = codes,
-		.next_id = next_id,
+		.reader = reader,
 		.deadline_ns = deadline_ns,
 	};
 
-	walked_pid = pid;
+	now = reader;
+	/* Since the last stop one may have gone, and another be in its place. */
+	memset(reader->known, 0, sizeof(reader->known));
 	stopped->runs = (struct python_runs){
 		.words = stopped->words,
 		.eval_start = layout->eval_start,
 		.eval_size = layout->eval_end - layout->eval_start,
 	};
 	begin(&k, thread_pointer);
+	stopped->thread_state = k.py.thread;
 	while (k.py.frame) {
 		add_word(&k, k.py.boundary);
 		while (add_frame(&k))
@@ -286,4 +327,27 @@ void python_stopped_walk(struct python_stopped *stopped, pid_t pid, const struct
 		next_run(&k);
 	}
 	stopped->broken = k.py.broken;
+}
+
+int python_reader_read(struct python_reader *reader, void *to, size_t size, uint64_t address)
+{
+	now = reader;
+	return read_memory(to, size, address);
+}
+
+void python_reader_string(struct python_reader *reader, uint64_t address, struct code_string *to)
+{
+	now = reader;
+	read_string(reader->layout, address, to);
+}
+
+bool python_reader_frame(struct python_reader *reader, uint64_t frame, uint64_t *ret_word)
+{
+	struct py_walk w = { .frame = frame };
+
+	now = reader;
+	if (py_read_frame(reader->layout, &w) || py_read_code(reader->layout, &w))
+		return false;
+	*ret_word = frame_word(reader, &w);
+	return true;
 }

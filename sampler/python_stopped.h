@@ -12,6 +12,7 @@
 
 #include "sampler/python_merge.h"
 
+struct code_string;
 struct process;
 struct py_layout;
 struct python_codes;
@@ -24,8 +25,40 @@ struct python_codes;
 bool python_find(const struct process *process, struct py_layout *ret_layout, char *why,
 		 size_t why_size);
 
+#define PYTHON_KNOWN_CODES 256u	 /* power of two */
+#define PYTHON_BLOCK_SIZE 16384u /* power of two */
+#define PYTHON_BLOCKS 512u	 /* power of two */
+
+/* Reads a process of which a thread is stopped. */
+struct python_reader {
+	pid_t pid;
+	const struct py_layout *layout;
+	struct python_codes *codes; /* what code objects are goes in here */
+	uint64_t next_id;	    /* under numbers from here on */
+	struct known_code {
+		uint64_t address, id;
+	} known[PYTHON_KNOWN_CODES]; /* that were met during this stop */
+	/*
+	 * Memory that was read during this stop, for readers of very many objects, which lie close
+	 * together. NULL: every object is read by itself.
+	 */
+	struct python_block {
+		uint64_t address;
+		size_t size;
+		uint8_t bytes[PYTHON_BLOCK_SIZE];
+	} * blocks;
+};
+
+/* 0, or -1: not all of it can be read. */
+int python_reader_read(struct python_reader *reader, void *to, size_t size, uint64_t address);
+/* A str; empty where there is none. */
+void python_reader_string(struct python_reader *reader, uint64_t address, struct code_string *to);
+/* The word of the frame at an address. false: there is none. */
+bool python_reader_frame(struct python_reader *reader, uint64_t frame, uint64_t *ret_word);
+
 struct python_stopped {
 	struct python_runs runs; /* for python_merge(); runs.words is `words` */
+	uint64_t thread_state;	 /* PyThreadState; 0 = the thread has none */
 	bool broken;		 /* there are frames that could not be read */
 	size_t max_words;
 	uint64_t words[];
@@ -34,12 +67,10 @@ struct python_stopped {
 struct python_stopped *python_stopped_new(size_t max_words);
 
 /*
- * Reads the frames of the thread whose thread pointer (fs base) is given, and puts their code objects
- * into `codes` under numbers from *next_id on, which is moved. Stops reading at `deadline_ns`
- * (CLOCK_MONOTONIC), with `broken` set: the target waits.
+ * Reads the frames of the thread whose thread pointer (fs base) is given. Stops reading at
+ * `deadline_ns` (CLOCK_MONOTONIC), with `broken` set: the target waits.
  */
-void python_stopped_walk(struct python_stopped *stopped, pid_t pid, const struct py_layout *layout,
-			 uint64_t thread_pointer, uint64_t deadline_ns, struct python_codes *codes,
-			 uint64_t *next_id);
+void python_stopped_walk(struct python_stopped *stopped, struct python_reader *reader,
+			 uint64_t thread_pointer, uint64_t deadline_ns);
 
 #endif

@@ -27,6 +27,69 @@ dump_equals_what_python_says() {
 	each_python dump_equals_what_python_says
 }
 
+from_3_14_on() { # COMMAND...
+	! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 14))' || "$@"
+}
+
+# The tasks of a dump as "NAME STATE AWAITED_BY FUNCTION:LINE,...", innermost first.
+tasks() { # jq filter of a frame
+	jq -r '.tasks[] | "\(.name) \(.state) \(.awaited_by | sort | join(",") | if . == "" then "-" else . end) " +
+		([.frames[] | '"$1"'] | join(","))' "$out.json"
+}
+
+suspended_tasks_are_where_python_says() {
+	out=$BATS_TEST_TMPDIR/tasks.out
+	"$python" tests/targets/python_asyncio.py >"$out" &
+	pids+=($!)
+	wait_until grep -q ready "$out"
+	"$SPROF" dump -p "${pids[-1]}" --json >"$out.json"
+	"$SPROF" dump -p "${pids[-1]}" --python >"$out.text"
+	kill -9 "${pids[-1]}"
+	wait "${pids[-1]}" || true
+	[ "$(grep -vc ready "$out")" -eq 5 ]
+	tasks '"\(.function | split(" (")[0] | split(".")[-1]):\(.line)"' >"$out.dump"
+	diff <(grep -v ready "$out" | sort) <(grep -vE '^(Task-1|late|enters|generates) ' "$out.dump" | sort)
+	# What Python does not show of itself, innermost first.
+	tasks '.function | split(" (")[0]' >"$out.dump"
+	grep -x 'generates suspended - sleep,numbers,in_async_generator' "$out.dump"
+	grep -x 'enters suspended gathers Event.wait,context,_AsyncGeneratorContextManager.__aenter__,in_context' "$out.dump"
+	grep -x 'late not started - not_begun' "$out.dump"
+	grep -x 'Task-1 running - ' "$out.dump"
+	grep -x 'task first, suspended, of thread [0-9]*, awaited by gathers' "$out.text"
+	[ "$(jq .unread_tasks "$out.json")" -eq 0 ]
+}
+
+@test "from 3.14 on asyncio tasks that are suspended are at the functions and lines that Python says" {
+	local nr=0
+	each_python from_3_14_on eval 'nr=$((nr + 1)); suspended_tasks_are_where_python_says'
+	[ $nr -gt 0 ] || skip "no CPython from 3.14 on is installed"
+}
+
+# Each has a name, a frame and a place in the list; what there is no time for is counted.
+many_tasks_hold_up_no_thread() {
+	out=$BATS_TEST_TMPDIR/tasks.out
+	"$python" tests/targets/python_asyncio.py 60000 >"$out" &
+	pids+=($!)
+	for i in 1 2 3; do wait_until grep -q ready "$out" && break; done
+	"$SPROF" dump -p "${pids[-1]}" --json >"$out.json" 2>"$out.err"
+	kill -9 "${pids[-1]}"
+	wait "${pids[-1]}" || true
+	jq -c '[.unread_tasks, (.tasks | length), .threads[0].stopped_ns]' "$out.json"
+	cat "$out.err"
+	[ "$(jq '.unread_tasks + (.tasks | length)' "$out.json")" -le 60009 ]
+	[ "$(jq '.unread_tasks' "$out.json")" -gt 0 ]
+	[ "$(jq '.tasks | length' "$out.json")" -gt 100 ]
+	[ "$(jq -c '[.tasks[] | select(.name | startswith("more")) | .frames | length][:-1] | unique' "$out.json")" = '[4]' ]
+	grep -q 'asyncio tasks or more are not shown besides these' "$out.err"
+	[ "$(jq '.threads[0].stopped_ns' "$out.json")" -lt 60000000 ]
+}
+
+@test "of very many asyncio tasks those are shown for which there is time, and the others counted" {
+	local nr=0
+	each_python from_3_14_on eval 'nr=$((nr + 1)); many_tasks_hold_up_no_thread'
+	[ $nr -gt 0 ] || skip "no CPython from 3.14 on is installed"
+}
+
 @test "every thread of a native program that computes is shown to its root" {
 	work threads8 60000
 	"$SPROF" dump -p "${pids[0]}" --json >"$BATS_TEST_TMPDIR/dump"
