@@ -17,12 +17,12 @@
 #include "sampler/dump.h"
 #include "symbolizer/symbolizer.h"
 
-enum { OPTION_JSON = 0x100, OPTION_PYTHON };
+enum { OPTION_JSON = 0x100, OPTION_PYTHON, OPTION_WIDE };
 
 struct cmd_dump_opts {
 	pid_t pid;
 	const char *output;
-	bool json, python_only;
+	bool json, python_only, wide;
 };
 
 static const struct argp_option options[] = {
@@ -30,6 +30,8 @@ static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0, "Write here (default: standard output)", 0 },
 	{ "python", OPTION_PYTHON, NULL, 0, "Python frames only, and only threads that have some",
 	  0 },
+	{ "wide", OPTION_WIDE, NULL, 0,
+	  "Names and paths in full; on a terminal they are cut to its width otherwise", 0 },
 	{ "json", OPTION_JSON, NULL, 0, "For programs: one JSON object, see sprof-dump(1)", 0 },
 	{ 0 }
 };
@@ -55,6 +57,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'o': o->output = arg; return 0;
 	case OPTION_JSON: o->json = true; return 0;
 	case OPTION_PYTHON: o->python_only = true; return 0;
+	case OPTION_WIDE: o->wide = true; return 0;
 	case ARGP_KEY_END:
 		if (!o->pid)
 			argp_error(state, "name a process (-p PID)");
@@ -157,7 +160,8 @@ static void write_dump(struct buffer *b, const struct dump *d, const struct cmd_
 	const struct dump_write_opts opts = {
 		.python_only = o->python_only,
 		.color = terminal.color,
-		.columns = terminal.columns,
+		.unicode = terminal.unicode,
+		.columns = o->wide ? 0 : terminal.columns,
 	};
 
 	if (o->json)

@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "core/buffer.h"
+#include "output/label.h"
 #include "output/text.h"
+
+enum { INDENT = 4, LEAST = 8 }; /* columns: before a line, and of name and path */
 
 /* A function in a stack, however it is known. */
 struct shown {
@@ -67,40 +70,93 @@ struct text_writer {
 	unsigned int nr;
 };
 
+/* What a line says, clean. */
+struct line {
+	struct buffer name, path; /* of a file, or a module; may be empty */
+	struct buffer end;	  /* what comes after the path */
+	uint8_t kind;
+};
+
+static void line_init(struct line *l, const struct shown *f, bool whole_path)
+{
+	const char *path = *f->file && f->line ? f->file : f->module;
+	size_t n = strlen(f->name);
+
+	/* Python's name has its file and first line in brackets: here the line it is at is better. */
+	if (f->kind == FUNCTION_PYTHON && strstr(f->name, " ("))
+		n = (size_t)(strstr(f->name, " (") - f->name);
+	if (!whole_path && strrchr(path, '/'))
+		path = strrchr(path, '/') + 1;
+	*l = (struct line){ .kind = f->kind };
+	text_add_clean(&l->name, f->name, n);
+	text_add_clean(&l->path, path, strlen(path));
+	if (*f->file && f->line)
+		buffer_printf(&l->end, ":%u", f->line);
+	buffer_add_string(&l->end, *path ? ")" : "");
+	buffer_add_string(&l->end, f->inlined ? " inlined" : "");
+}
+
+static void line_fini(struct line *l)
+{
+	buffer_fini(&l->name);
+	buffer_fini(&l->path);
+	buffer_fini(&l->end);
+}
+
+/* The end of a path says most. */
+static void add_path(struct buffer *b, const struct buffer *path, size_t room, bool unicode)
+{
+	size_t fits = path->size;
+
+	if (text_columns(path->data, path->size) > room) {
+		fits = text_tail(path->data, path->size, room - 1);
+		buffer_add_string(b, unicode ? "\xe2\x80\xa6" : "~");
+	}
+	buffer_add(b, path->data + path->size - fits, fits);
+}
+
+/*
+ * The line number is always there. Where there is not room for all, the name has what the path leaves,
+ * and half of it at least.
+ */
+static void add_line(struct buffer *b, const struct line *l, size_t room, bool unicode)
+{
+	size_t name = text_columns(l->name.data, l->name.size);
+	size_t path = text_columns(l->path.data, l->path.size);
+	size_t fixed = (l->path.size ? 2 : 0) + l->end.size;
+
+	if (room && name + path + fixed > room) {
+		room = room > fixed + LEAST ? room - fixed : LEAST;
+		if (path > room / 2)
+			path = name < room - room / 2 ? room - name : room / 2;
+		name = room - path;
+	}
+	label_add_cut(b, l->name.data, l->name.size, l->kind, name, unicode);
+	if (l->path.size) {
+		buffer_add_string(b, " (");
+		add_path(b, &l->path, path, unicode);
+	}
+	buffer_add(b, l->end.data, l->end.size);
+}
+
 static void add_text(void *context, const struct shown *f)
 {
 	struct text_writer *w = context;
-	struct buffer line = { 0 }, clean = { 0 };
-	const char *file = strrchr(f->file, '/');
-	size_t n;
+	const struct dump_write_opts *o = w->opts;
+	struct line line;
 
-	if (w->opts->python_only && f->kind != FUNCTION_PYTHON)
+	if (o->python_only && f->kind != FUNCTION_PYTHON)
 		return;
 	w->nr++;
-	/* Python's name has its file and first line in brackets: here the line it is at is better. */
-	n = f->kind == FUNCTION_PYTHON && strstr(f->name, " (")
-		    ? (size_t)(strstr(f->name, " (") - f->name)
-		    : strlen(f->name);
-	buffer_add(&line, f->name, n);
-	if (*f->file && f->line)
-		buffer_printf(&line, " (%s:%u)", file && !w->opts->python_only ? file + 1 : f->file,
-			      f->line);
-	else if (*f->module)
-		buffer_printf(&line, " (%s)", f->module);
-	if (f->inlined)
-		buffer_add_string(&line, " inlined");
-	text_add_clean(&clean, line.data, line.size);
-	n = w->opts->columns > 8 ? text_head(clean.data, clean.size, w->opts->columns - 4)
-				 : clean.size;
+	line_init(&line, f, o->python_only);
 	buffer_add_string(w->b, "    ");
-	if (w->opts->color && f->kind == FUNCTION_PYTHON)
+	if (o->color && f->kind == FUNCTION_PYTHON)
 		buffer_add_string(w->b, "\033[1;33m");
-	else if (w->opts->color && f->kind != FUNCTION_NATIVE)
+	else if (o->color && f->kind != FUNCTION_NATIVE)
 		buffer_add_string(w->b, "\033[2m");
-	buffer_add(w->b, clean.data, n);
-	buffer_add_string(w->b, w->opts->color ? "\033[0m\n" : "\n");
-	buffer_fini(&line);
-	buffer_fini(&clean);
+	add_line(w->b, &line, o->columns > INDENT ? o->columns - INDENT : o->columns, o->unicode);
+	buffer_add_string(w->b, o->color ? "\033[0m\n" : "\n");
+	line_fini(&line);
 }
 
 void dump_write_row(struct buffer *b, const struct dump_row *row,

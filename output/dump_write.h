@@ -37,8 +37,8 @@ struct dump_task_row {
 
 struct dump_write_opts {
 	bool python_only; /* leave out what is not Python, and threads without any */
-	bool color;
-	size_t columns; /* 0 = not cut */
+	bool color, unicode;
+	size_t columns; /* names and paths are cut to lines of this width; 0 = they are not */
 };
 
 void dump_write_row(struct buffer *b, const struct dump_row *row,

@@ -11,6 +11,7 @@
 
 #include "core/alloc.h"
 #include "core/buffer.h"
+#include "output/align.h"
 #include "output/number.h"
 #include "output/text.h"
 #include "output/tree.h"
@@ -207,4 +208,58 @@ void label_add(struct buffer *b, const struct label_name *name, uint64_t total, 
 	label_add_texts(b, name, &total_text, &self_text, columns);
 	buffer_fini(&total_text);
 	buffer_fini(&self_text);
+}
+
+/* "std::map<…>::" of "std::map<int, long>::": what stands in the brackets says least. */
+static void add_without_arguments(struct buffer *b, const char *s, size_t n, const char *mark)
+{
+	int depth = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		bool closes = depth && s[i] == '>' && s[i - 1] != '-';
+
+		if (closes && !--depth)
+			buffer_add_string(b, mark);
+		if (!depth)
+			buffer_add_char(b, s[i]);
+		depth += s[i] == '<';
+	}
+}
+
+/* What stands before the short name, and ends beside it. */
+static void add_scope(struct buffer *b, const char *s, size_t n, size_t width, bool unicode)
+{
+	struct buffer brief = { 0 };
+
+	if (text_columns(s, n) > width) {
+		add_without_arguments(&brief, s, n, unicode ? ELLIPSIS : "~");
+		s = brief.data;
+		n = brief.size;
+	}
+	align_add_cut(b, s, n, width, unicode);
+	buffer_fini(&brief);
+}
+
+void label_add_cut(struct buffer *b, const char *s, size_t n, uint8_t kind, size_t width,
+		   bool unicode)
+{
+	size_t start, size, end, used;
+
+	label_short(s, n, kind, &start, &size);
+	end = start + size;
+	used = text_columns(s + start, size) + (end < n); /* what follows is cut, or goes */
+	if (text_columns(s, n) <= width) {
+		buffer_add(b, s, n);
+	} else if (used >= width) {
+		align_add_cut(b, s + start, size, width, unicode);
+	} else {
+		size_t from = b->size;
+
+		if (start)
+			add_scope(b, s, start, width - used, unicode);
+		used += text_columns(b->data + from, b->size - from);
+		buffer_add(b, s + start, size);
+		buffer_add(b, s + end, text_head(s + end, n - end, width - used));
+		buffer_add_string(b, end == n ? "" : unicode ? ELLIPSIS : "~");
+	}
 }

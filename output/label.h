@@ -5,6 +5,7 @@
 #ifndef SPROF_LABEL_H
 #define SPROF_LABEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,5 +41,12 @@ void label_add(struct buffer *b, const struct label_name *name, uint64_t total, 
 void label_add_texts(struct buffer *b, const struct label_name *name,
 		     const struct buffer *total_text, const struct buffer *self_text,
 		     size_t columns);
+
+/*
+ * Appends of a clean name of that kind what fits in `width` columns: all, or the short name with as much of
+ * what is around it as there is room for, "std::map<int…>::find…", or both ends of the short name.
+ */
+void label_add_cut(struct buffer *b, const char *s, size_t n, uint8_t kind, size_t width,
+		   bool unicode);
 
 #endif

@@ -126,3 +126,13 @@ many_tasks_hold_up_no_thread() {
 		[ "$status" -eq 2 ]
 	done
 }
+
+@test "a dump fits the terminal, and is whole with --wide and in a pipe" {
+	start bash -c 'read -r _ < <(sleep 100)'
+	sleep 0.2
+	on_terminal() { script -qec "stty cols $1; $SPROF dump -p ${pids[0]} $2" /dev/null | tr -d '\r'; }
+	"$SPROF" dump -p "${pids[0]}" | grep '^    ' >"$BATS_TEST_TMPDIR/whole"
+	[ "$(wc -L <"$BATS_TEST_TMPDIR/whole")" -gt 32 ]
+	[ "$(on_terminal 32 | sed 's/\x1b\[[0-9;]*m//g' | grep '^    ' | wc -L)" -le 32 ]
+	on_terminal 32 --wide | sed 's/\x1b\[[0-9;]*m//g' | grep '^    ' | diff "$BATS_TEST_TMPDIR/whole" -
+}
