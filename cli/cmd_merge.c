@@ -180,9 +180,9 @@ static const char *origin_of(const struct merge_opts *o, const struct profile *p
 	return *name ? name : path;
 }
 
-static bool has_facts(const struct profile *p)
+static bool has_gpu_facts(const struct profile *p)
 {
-	for (int kind = 1; kind < NR_FACT_KINDS; kind++) {
+	for (int kind = 1; kind < FACT_CODE_RULES; kind++) {
 		size_t nr;
 
 		facts_rows(p, (enum fact_kind)kind, &nr);
@@ -206,7 +206,7 @@ static int add_input(const struct merge_opts *o, struct profile *to, uint32_t nu
 	copy.time_shift_ns = merge_times(to, p, !number);
 	merge_meta(to, p, !number);
 	profile_copy(p, &copy);
-	if (has_facts(p))
+	if (has_gpu_facts(p))
 		log_warning(
 			"'%s': its tables of GPU work and ranges are left out, its samples are not",
 			path);

@@ -137,6 +137,21 @@ static void json_modules(struct buffer *b, const struct info *info, const struct
 	buffer_add_char(b, ']');
 }
 
+static void json_code_rules(struct buffer *b, const struct profile *p)
+{
+	size_t nr;
+	const struct fact_code_rules *rows = facts_rows(p, FACT_CODE_RULES, &nr);
+
+	buffer_add_string(b, ",\n  \"rules_from_code\": [");
+	for (size_t i = 0; i < nr; i++) {
+		buffer_printf(b, "%s\n    {\"functions\": %" PRIu64 ", \"path\": ", i ? "," : "",
+			      rows[i].functions);
+		text_add_json(b, str(p, (uint32_t)rows[i].path));
+		buffer_add_char(b, '}');
+	}
+	buffer_add_char(b, ']');
+}
+
 void info_print_json(struct buffer *b, const struct info *info, const struct profile *p,
 		     const struct info_file *file)
 {
@@ -179,5 +194,6 @@ void info_print_json(struct buffer *b, const struct info *info, const struct pro
 	info_gil_json(b, info);
 	json_threads(b, info, p);
 	json_modules(b, info, p);
+	json_code_rules(b, p);
 	buffer_add_string(b, "\n}\n");
 }

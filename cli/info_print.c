@@ -305,6 +305,31 @@ static void add_modules(struct buffer *b, const struct info *info, const struct 
 				     "(-dbgsym, -dbg), or sprof record --debuginfod\n");
 }
 
+/* What was walked by rules that nobody wrote down. */
+static void add_code_rules(struct buffer *b, const struct info *info, const struct profile *p)
+{
+	size_t nr;
+	const struct fact_code_rules *rows = facts_rows(p, FACT_CODE_RULES, &nr);
+
+	if (nr)
+		buffer_add_string(b,
+				  "\nUnwind rules read from machine code, where a file has none\n"
+				  "   total  functions  file\n");
+	for (size_t i = 0; i < nr && i < MAX_ROWS; i++) {
+		uint64_t nr_samples = 0;
+
+		for (size_t k = 0; k < info->nr_modules; k++)
+			if (p->modules[info->modules[k].module].path == rows[i].path)
+				nr_samples += info->modules[k].nr_total;
+		add_share(b, nr_samples, info->nr_samples);
+		buffer_printf(b, "%11" PRIu64 "  ", rows[i].functions);
+		add_clean(b, str(p, (uint32_t)rows[i].path));
+		buffer_add_char(b, '\n');
+	}
+	if (nr)
+		add_more(b, nr);
+}
+
 void info_print_text(struct buffer *b, const struct info *info, const struct profile *p,
 		     const struct info_file *file)
 {
@@ -323,4 +348,5 @@ void info_print_text(struct buffer *b, const struct info *info, const struct pro
 	add_left_out_rows(b, p);
 	add_threads(b, info, p);
 	add_modules(b, info, p, file->columns);
+	add_code_rules(b, info, p);
 }

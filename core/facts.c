@@ -25,6 +25,7 @@
 #define NOTE "nnsnn"
 #define MEMORY "nnnn"
 #define ACTIVITY "ntnnnnnsnnnsinnn"
+#define CODE_RULES "sn"
 
 CHECK(DEVICE, fact_gpu_device);
 CHECK(WORK, fact_gpu_work);
@@ -35,6 +36,7 @@ CHECK(COUNTER, fact_gpu_counter);
 CHECK(NOTE, fact_gpu_note);
 CHECK(MEMORY, fact_gpu_memory);
 CHECK(ACTIVITY, fact_gpu_activity);
+CHECK(CODE_RULES, fact_code_rules);
 
 static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_GPU_DEVICE] = { DEVICE, sizeof(DEVICE) - 1, 2 },
@@ -46,6 +48,7 @@ static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_GPU_NOTE] = { NOTE, sizeof(NOTE) - 1, 3 },
 	[FACT_GPU_MEMORY] = { MEMORY, sizeof(MEMORY) - 1, 0 },
 	[FACT_GPU_ACTIVITY] = { ACTIVITY, sizeof(ACTIVITY) - 1, 0 },
+	[FACT_CODE_RULES] = { CODE_RULES, sizeof(CODE_RULES) - 1, 1 },
 };
 
 struct fact_table {

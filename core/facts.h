@@ -29,6 +29,7 @@ enum fact_kind {
 	FACT_GPU_NOTE = 7,
 	FACT_GPU_MEMORY = 8,
 	FACT_GPU_ACTIVITY = 9,
+	FACT_CODE_RULES = 10,
 	NR_FACT_KINDS
 };
 
@@ -162,6 +163,15 @@ struct fact_gpu_activity {
 	uint64_t call_duration_ns;
 	uint64_t bytes; /* copied or set */
 	uint64_t graph; /* id of the executable graph it ran in; 0 = in none */
+};
+
+/*
+ * A module of which stacks hold frames, and so many functions without unwind rules of its own: theirs
+ * were read from machine code. Key: path.
+ */
+struct fact_code_rules {
+	uint64_t path; /* string */
+	uint64_t functions;
 };
 
 /* What a field of a row is. */

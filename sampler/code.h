@@ -27,9 +27,10 @@ struct code {
 	uint64_t dev, ino;
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_size;
-	int fd;			 /* -1: could not be opened */
-	bool refused;		 /* because too many files are open */
-	struct timespec changed; /* the file's, when it was opened */
+	uint32_t nr_code_functions; /* to be told of: struct fact_code_rules */
+	int fd;			    /* -1: could not be opened */
+	bool refused;		    /* because too many files are open */
+	struct timespec changed;    /* the file's, when it was opened */
 	uint64_t size_bytes;
 	struct code_segment *segments;
 	size_t nr_segments;

@@ -153,6 +153,8 @@ static void take_tables(struct source *s)
 				   ARENA_MAX_SHARDS);
 		} else {
 			s->stats.nr_rows += table->nr_rows;
+			code_table_get(s->codes, index)->nr_code_functions =
+				table->nr_code_functions;
 			set_module(s, index, &entry);
 		}
 		unwind_table_free(table);

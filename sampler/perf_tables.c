@@ -46,8 +46,10 @@ static void take_tables(struct source *s)
 
 	while (table_builder_take(s->builder, &index, &table)) {
 		s->rows[index] = (struct perf_rows){ .ready = true, .table = table };
-		if (table)
-			s->stats.nr_rows += table->nr_rows;
+		if (!table)
+			continue;
+		s->stats.nr_rows += table->nr_rows;
+		code_table_get(s->codes, index)->nr_code_functions = table->nr_code_functions;
 	}
 }
 

@@ -67,6 +67,12 @@ uint32_t sample_sink_module(struct sample_sink *out, struct code *code)
 		memcpy(m.build_id, code->build_id, sizeof(m.build_id));
 		code->sink_id = out->sink->module(out->sink, &m);
 	}
+	if (code->nr_code_functions) {
+		const struct fact_code_rules row = { m.path, code->nr_code_functions };
+
+		out->sink->fact(out->sink, FACT_CODE_RULES, &row);
+		code->nr_code_functions = 0;
+	}
 	return code->sink_id;
 }
 

@@ -42,8 +42,11 @@ static void take_tables(struct source *s)
 	uint32_t index;
 
 	while (table_builder_take(s->builder, &index, &table)) {
-		if (table)
+		if (table) {
 			s->stats.nr_rows += table->nr_rows;
+			code_table_get(s->codes, index)->nr_code_functions =
+				table->nr_code_functions;
+		}
 		if (walk_arena_add_table(s->arena, index, table))
 			s->stats.nr_limits++;
 		unwind_table_free(table);

@@ -142,6 +142,8 @@ setup() {
 @test "assembly without call frame information is walked through" {
 	profile nocfi 3000
 	truth_holds
+	"$SPROF" info --json "$data" | jq -e '.rules_from_code | length == 1 and .[0].functions >= 5 and (.[0].path | endswith("/nocfi"))'
+	"$SPROF" info "$data" | grep -A2 '^Unwind rules read from machine code' | grep -q '100% .*/nocfi$'
 }
 
 @test "a process that execs itself four times has all its stages" {
