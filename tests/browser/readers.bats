@@ -1,8 +1,15 @@
 # What others make of our exports, in their own programs: speedscope's page, in Chromium, and the Firefox Profiler's own
-# code, as its authors publish it for the command line. Neither is in Debian, so this is for whoever has them:
-# npm install --prefix build/npm speedscope @firefox-devtools/profiler-cli, or SPEEDSCOPE, PROFILER_CLI=their folders.
+# code, as its authors publish it for the command line. Neither is in Debian: npm fetches them once, where there is npm, or
+# SPEEDSCOPE and PROFILER_CLI are their folders.
 
 BROWSER=$BATS_TEST_DIRNAME
+
+setup_file() {
+	local npm=$BUILD/npm/node_modules
+	[ -e "$npm/speedscope" ] && [ -e "$npm/@firefox-devtools/profiler-cli" ] && return
+	timeout 90 npm install --prefix "$BUILD/npm" --no-audit --no-fund --ignore-scripts speedscope@1.25.0 \
+		@firefox-devtools/profiler-cli@0.10.0 >/dev/null 2>&1 || true
+}
 
 setup() {
 	bats_require_minimum_version 1.5.0
@@ -32,7 +39,7 @@ in_speedscope() { # file
 @test "speedscope shows the self and total of the report, to the last one" {
 	command -v "${CHROMIUM:-chromium}" >/dev/null || skip "chromium is not installed"
 	speedscope=${SPEEDSCOPE:-$BUILD/npm/node_modules/speedscope}/dist/release/index.html
-	[ -e "$speedscope" ] || skip "needs speedscope: npm install --prefix build/npm speedscope"
+	[ -e "$speedscope" ] || skip "npm cannot fetch speedscope: set SPEEDSCOPE to its folder"
 	for input in kinds split; do
 		"$SPROF" report --json $input.folded | jq -r '.rows[] | "\(.self) \(.total) \(.function)"' | sort >want
 		[ "$(wc -l <want)" -gt 3 ]
@@ -73,7 +80,7 @@ BY_NAME='group_by(.name)[] | "\(map(.self) | add) \(map(.total) | add) \(.[0].na
 
 @test "the Firefox Profiler shows the self and total of the report, to the last one" {
 	profiler_cli=${PROFILER_CLI:-$BUILD/npm/node_modules/@firefox-devtools/profiler-cli}/dist/profiler-cli.js
-	[ -e "$profiler_cli" ] || skip "needs it: npm install --prefix build/npm @firefox-devtools/profiler-cli"
+	[ -e "$profiler_cli" ] || skip "npm cannot fetch @firefox-devtools/profiler-cli: set PROFILER_CLI to its folder"
 	for input in kinds.folded split.folded complete.data; do
 		"$SPROF" export -f firefox -o $input.json $input 2>/dev/null
 		"$SPROF" report -n 0 --json $input 2>/dev/null | jq -r '[.rows[] |
