@@ -30,6 +30,15 @@
  */
 static __always_inline int py_read(const struct py_walk *w, void *to, __u32 size, __u64 address);
 
+/* Frames are read by this; an includer that has a better way defines PY_READS_FRAMES and it. */
+static __always_inline int py_fetch_frame(struct py_walk *w, __u32 size, __u64 address);
+#ifndef PY_READS_FRAMES
+static __always_inline int py_fetch_frame(struct py_walk *w, __u32 size, __u64 address)
+{
+	return py_read(w, w->words, size, address);
+}
+#endif
+
 static __always_inline __u64 py_word(const __u64 *words, __u32 offset)
 {
 	return words[(offset >> 3) & (PY_WORDS - 1)];
@@ -110,7 +119,7 @@ static __always_inline int py_read_frame(const struct py_layout *l, struct py_wa
 {
 	if (w->frame & 7)
 		return 1;
-	return py_read(w, w->words, l->frame_size & 255, w->frame);
+	return py_fetch_frame(w, l->frame_size & 255, w->frame);
 }
 
 /* Is the frame in hand no function's, but the mark at the end of a run? */
@@ -127,15 +136,19 @@ static __always_inline int py_is_last(const struct py_layout *l, const struct py
 	       (l->entry_flag && py_byte(w->words, l->entry_flag) == 1);
 }
 
+/* Where the code object of the frame in hand is: w->code. */
+static __always_inline void py_take_code(const struct py_layout *l, struct py_walk *w)
+{
+	w->code = py_word(w->words, l->frame_code);
+	if (l->stackref)
+		w->code &= ~3ull;
+}
+
 /* Reads the code object of the frame in hand. 0, or not 0: it is none. */
 static __always_inline int py_read_code(const struct py_layout *l, struct py_walk *w)
 {
-	__u64 code = py_word(w->words, l->frame_code);
-
-	if (l->stackref)
-		code &= ~3ull;
-	w->code = code;
-	if ((code & 7) || py_read(w, w->object, l->code_size & 255, code))
+	py_take_code(l, w);
+	if ((w->code & 7) || py_read(w, w->object, l->code_size & 255, w->code))
 		return 1;
 	return py_word(w->object, l->object_type) != l->code_type;
 }
@@ -163,6 +176,18 @@ static __always_inline __u64 py_read_position(const struct py_layout *l, const s
 	}
 }
 
+#define PY_STATE_READ                                                                              \
+	192u /* of a thread's state, which is larger, all that is asked for as a rule */
+
+/* A word of the thread's state, whose first part is in w->object. 0, or not 0: it cannot be read. */
+static __always_inline int py_state_word(const struct py_walk *w, __u32 offset, __u64 *ret)
+{
+	if (offset > PY_STATE_READ - 8)
+		return py_read(w, ret, 8, w->thread + offset);
+	*ret = py_word(w->object, offset);
+	return 0;
+}
+
 /*
  * Finds where the thread's frames begin. 0 and w->frame (PY_CHAIN_CFRAME: w->cframe) set, or not 0:
  * it has no Python frames, or w->broken. Then py_first_run() or what stands for it.
@@ -172,20 +197,23 @@ static __always_inline int py_begin(const struct py_layout *l, struct py_walk *w
 {
 	__u64 state, id;
 
-	w->frame = w->cframe = w->boundary = 0;
+	w->frame = w->cframe = w->boundary = w->interp = 0;
 	w->broken = 0;
 	w->thread = state = py_thread_state(l, w, thread_pointer);
 	if (!state)
 		return 1;
 	/* A key that is another library's by now, or a state that a thread left behind. */
-	if ((state & 7) || py_read(w, &id, 8, state + l->thread_id) || id != thread_pointer) {
+	if ((state & 7) || py_read(w, w->object, PY_STATE_READ, state) ||
+	    py_state_word(w, l->thread_id, &id) || id != thread_pointer) {
 		w->thread = 0;
 		return 1;
 	}
-	if (l->chain != PY_CHAIN_CFRAME && py_read(w, &w->frame, 8, state + l->thread_frame))
+	if (l->thread_interp && py_state_word(w, l->thread_interp, &w->interp))
+		w->interp = 0;
+	if (l->chain != PY_CHAIN_CFRAME && py_state_word(w, l->thread_frame, &w->frame))
 		goto broken;
 	if ((l->chain == PY_CHAIN_CFRAME || l->chain == PY_CHAIN_CFRAME1) &&
-	    py_read(w, &w->cframe, 8, state + l->thread_cframe))
+	    py_state_word(w, l->thread_cframe, &w->cframe))
 		goto broken;
 	return 0;
 broken:
@@ -206,8 +234,7 @@ static __always_inline __u32 py_gil(const struct py_layout *l, const struct py_w
 		return PY_GIL_UNKNOWN;
 	if (!w->thread)
 		return PY_GIL_NO_THREAD;
-	if (l->interp_gil && (py_read(w, &at, 8, w->thread + l->thread_interp) ||
-			      py_read(w, &at, 8, at + l->interp_gil)))
+	if (l->interp_gil && (!w->interp || py_read(w, &at, 8, w->interp + l->interp_gil)))
 		return PY_GIL_UNKNOWN;
 	if (py_read(w, gil, 16, at + l->gil_holder))
 		return PY_GIL_UNKNOWN;
@@ -218,10 +245,13 @@ static __always_inline __u32 py_gil(const struct py_layout *l, const struct py_w
 static __always_inline int py_read_cframe(const struct py_layout *l, const struct py_walk *w,
 					  __u64 *ret_frame, __u64 *ret_previous)
 {
-	if (!w->cframe || (w->cframe & 7))
+	__u64 pair[2]; /* they are neighbours in all versions */
+
+	if (!w->cframe || (w->cframe & 7) || py_read(w, pair, 16, w->cframe + l->cframe_frame))
 		return 1;
-	return py_read(w, ret_frame, 8, w->cframe + l->cframe_frame) ||
-	       py_read(w, ret_previous, 8, w->cframe + l->cframe_previous);
+	*ret_frame = pair[0];
+	*ret_previous = pair[1];
+	return 0;
 }
 
 /*
@@ -233,7 +263,7 @@ static __always_inline int py_scan_step(const struct py_layout *l, struct py_wal
 {
 	__u64 at = w->scan;
 
-	if (!at || (at & 7) || py_read(w, w->words, l->frame_size & 255, at))
+	if (!at || (at & 7) || py_fetch_frame(w, l->frame_size & 255, at))
 		return -1;
 	w->scan = py_word(w->words, l->frame_previous);
 	if (py_is_shim(l, w)) {

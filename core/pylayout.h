@@ -57,7 +57,8 @@ struct py_layout {
 	__u8 shim_owner;  /* value of the owner byte in a frame that is no function's */
 	__u8 entry_flag; /* offset of the byte that is 1 in a run's last frame; 0 = there are shims */
 	__u8 string_kind_shift; /* bits before `kind` in a string's state */
-	__u16 thread_id, thread_frame, thread_cframe, cframe_frame, cframe_previous;
+	__u16 thread_id, thread_frame, thread_cframe;
+	__u16 cframe_frame, cframe_previous; /* the second follows the first */
 	__u16 frame_previous, frame_code, frame_position, frame_owner, frame_size;
 	__u16 code_filename, code_name, code_firstline, code_linetable, code_first, code_size;
 	__u16 code_version; /* a number that no other code object has had; 0 = there is none */
@@ -77,8 +78,16 @@ struct py_layout {
 	__u16 frame_copy;  /* in a frame: the number of the copy, an int; 0 is the code's own */
 	__u16 code_copies; /* in a code object: pointer to their count, 8 bytes, and addresses */
 	__u16 tls;	   /* enum py_tls: what tls_offset means */
+	/*
+	 * What tells that a code object is the one that was at its address before, without a look at it.
+	 * In the interpreter: the number that the next code object gets; 0 = not known where, or there
+	 * is none. Of a frame's function (3.11): its code, and a number that no other function's code
+	 * has had.
+	 */
+	__u16 interp_versions;
+	__u16 frame_function, function_code, function_version;
 };
-_Static_assert(sizeof(struct py_layout) == 104, "no holes");
+_Static_assert(sizeof(struct py_layout) == 112, "no holes");
 
 #define PY_WORDS 32u /* the largest object read at once, in words */
 #define PY_MAX_RUN 8192
@@ -86,6 +95,7 @@ _Static_assert(sizeof(struct py_layout) == 104, "no holes");
 /* A walk over a thread's Python frames. One word buffer serves all reads. */
 struct py_walk {
 	__u64 thread;	      /* PyThreadState, 0 = none */
+	__u64 interp;	      /* its interpreter, where the layout says where that is */
 	__u64 frame;	      /* the next one, 0 = none is left */
 	__u64 cframe;	      /* of the run that begins at `frame` */
 	__u64 boundary;	      /* of that run; 0 = unknown */
@@ -95,7 +105,7 @@ struct py_walk {
 	__u32 pad;
 	__u64 words[PY_WORDS];	/* the frame in hand */
 	__u64 object[PY_WORDS]; /* its code object */
-	__u64 strings[6];	/* headers of its name and its file */
+	__u64 strings[8];	/* the header of a string of its, and the end of it */
 };
 
 #define PY_RUN_WORDS 512u /* frames of a run that are read only once */

@@ -4,7 +4,7 @@
  * asks at each of its frames whether the run in hand is what that frame runs (py_run_is_at), and
  * then keeps the run and takes the next one in hand.
  *
- * Whoever includes this has, besides py_read(), the three functions below. `home` is the includer's
+ * Whoever includes this has, besides py_read(), the four functions below. `home` is the includer's
  * own: it is handed through.
  */
 #ifndef SPROF_PYRUNS_H
@@ -15,6 +15,9 @@
 
 /* The number of the code object in hand (walk.object), which is sent if it was not; 0: no room. */
 static __always_inline __u64 py_code_id(const struct py_layout *l, struct py_runs *r, void *home);
+/* The number of the code object at walk.code, if that is known without a look at it; else 0. */
+static __always_inline __u64 py_known_code(const struct py_layout *l, struct py_runs *r,
+					   void *home);
 /* A frame that goes into the stack at once: its run was too long for py_runs.words. */
 static __always_inline void py_keep_frame(void *home, __u64 frame);
 /* py_take_frame() until it is not 0; after PY_MAX_RUN times the walk is broken. */
@@ -36,7 +39,7 @@ static __always_inline __u64 py_mix(__u64 hash, __u64 value)
 static __always_inline __u64 py_string_print(const struct py_layout *l, struct py_walk *w,
 					     __u64 address, __u64 print)
 {
-	__u64 *head = w->strings, tail[4] = {}, size, at;
+	__u64 *head = w->strings, *tail = w->strings + 4, size, at;
 
 	if (py_read(w, head, 24, address + l->string_header))
 		return print;
@@ -46,6 +49,7 @@ static __always_inline __u64 py_string_print(const struct py_layout *l, struct p
 	at = address +
 	     (head[2] >> (l->string_kind_shift + 4) & 1 ? l->string_ascii : l->string_compact);
 	size = head[0] * (head[2] >> l->string_kind_shift & 7);
+	tail[0] = tail[1] = tail[2] = tail[3] = 0;
 	if (size >= 32)
 		py_read(w, tail, 32, at + size - 32);
 	else
@@ -174,14 +178,18 @@ static __always_inline int py_take_frame(const struct py_layout *l, struct py_ru
 		r->scans = 1;
 		return last;
 	}
-	if (py_read_code(l, w))
-		goto broken;
+	py_take_code(l, w);
+	id = py_known_code(l, r, home);
+	if (!id) {
+		if (py_read_code(l, w))
+			goto broken;
+		id = py_code_id(l, r, home);
+		if (!id)
+			r->lost = 1;
+	}
 	position = py_read_position(l, w) >> 1;
 	if (position > CODE_POSITION_MASK)
 		position = 0;
-	id = py_code_id(l, r, home);
-	if (!id)
-		r->lost = 1;
 	id = FRAME_PYTHON | id << CODE_POSITION_BITS | position;
 	if (r->rest)
 		py_keep_frame(home, id);

@@ -62,7 +62,7 @@ struct walk_space {
 	__u32 epoch;	  /* of the target's mappings, as agent_region.maps_epoch was */
 	__u32 nr_maps[2];
 	struct py_layout python[2]; /* .runtime 0: there is no interpreter */
-	__u64 pad[483];
+	__u64 pad[481];
 	struct walk_map maps[2][WALK_MAX_MAPS];
 };
 _Static_assert(sizeof(struct walk_space) % 4096 == 0, "mapped by itself");

@@ -75,6 +75,8 @@ static const struct py_layout by_minor[NR_MINORS] = {
 	  .frame_position = 56,
 	  .frame_owner = 69,
 	  .frame_size = 72,
+	  .function_code = 48,
+	  .function_version = 128,
 	  .code_filename = 112,
 	  .code_name = 128,
 	  .code_firstline = 72,
@@ -131,6 +133,7 @@ static const struct debug_words words_by_minor[] = {
 };
 
 #define FIRST_DEBUG_MINOR 13
+#define DEBUG_INTERP_SIZE 6		   /* the word that is the size of PyInterpreterState */
 #define DEBUG_COOKIE 0x7970677562656478ull /* "xdebugpy" */
 
 static void fill_strings(struct py_layout *l, unsigned int minor, bool free_threaded)
@@ -163,6 +166,27 @@ static void fill_gil(struct py_layout *l, const struct debug_words *w, const uin
 	    !take(debug, w->interp_gil, 65535, &l->interp_gil) || !l->interp_gil)
 		return;
 	l->gil_holder = (uint16_t)holder;
+}
+
+/*
+ * Where an interpreter counts its code objects (PyInterpreterState.func_state.next_version), by the
+ * versions whose headers were read: what the interpreter says of its size must be between theirs.
+ */
+static void fill_versions(struct py_layout *l, unsigned int minor, const uint64_t *debug)
+{
+	static const struct {
+		uint8_t minor, free_threaded;
+		uint32_t least_size, most_size;
+		uint16_t offset;
+	} known[] = {
+		{ 13, 0, 194968, 194984, 17000 }, /* 3.13.0 to 3.13.15 */
+	};
+	uint64_t size = debug[DEBUG_INTERP_SIZE];
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (known[i].minor == minor && known[i].free_threaded == debug[2] &&
+		    size >= known[i].least_size && size <= known[i].most_size && l->thread_interp)
+			l->interp_versions = known[i].offset;
 }
 
 static int fill_from_debug(struct py_layout *l, unsigned int minor, const uint64_t *debug,
@@ -207,6 +231,7 @@ static int fill_from_debug(struct py_layout *l, unsigned int minor, const uint64
 	if (l->code_copies && (l->frame_copy | 7) + 1 > l->frame_size)
 		l->frame_size = (l->frame_copy | 7) + 1;
 	fill_gil(l, w, debug);
+	fill_versions(l, minor, debug);
 	return 0;
 }
 

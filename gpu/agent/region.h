@@ -40,7 +40,7 @@
 #include <stdint.h>
 
 #define GPU_REGION_MAGIC 0x0055504746525053ull /* "SPRFGPU\0" */
-#define GPU_REGION_VERSION 2u
+#define GPU_REGION_VERSION 3u
 
 #define GPU_MAX_DEVICES 64u
 #define GPU_MAX_FAILURES 32u

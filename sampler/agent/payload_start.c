@@ -5,14 +5,14 @@
 #include "sampler/agent/agent.h"
 
 /* The numbers are AGENT_PAYLOAD_MAGIC and REGION_VERSION. */
-_Static_assert(AGENT_PAYLOAD_MAGIC == 0x31424f4c42525053 && REGION_VERSION == 3, "as below");
+_Static_assert(AGENT_PAYLOAD_MAGIC == 0x31424f4c42525053 && REGION_VERSION == 4, "as below");
 __asm__(".section .payload, \"ax\"\n"
 	".hidden agent_payload_start, agent_payload_end\n"
 	".globl agent_payload_start\n"
 	"agent_payload_start:\n"
 	"	.quad 0x31424f4c42525053\n"
 	"	.long agent_payload_end - agent_payload_start\n"
-	"	.long 3\n"
+	"	.long 4\n"
 	"	.long agent_enter - agent_payload_start\n"
 	"	.long agent_payload_park - agent_payload_start\n"
 	/* rdi: the region, esi: commands; then in ppoll(NULL, 0, {0, 100 ms}, NULL, 8) for good. poll

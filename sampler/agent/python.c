@@ -100,6 +100,15 @@ static __u32 linetable_size(struct agent_python *p)
 	return size && are_readable(p, p->code.address, size) ? size : 0;
 }
 
+/* A look costs little here. */
+static __always_inline __u64 py_known_code(const struct py_layout *l, struct py_runs *r, void *home)
+{
+	(void)l;
+	(void)r;
+	(void)home;
+	return 0;
+}
+
 static __always_inline __u64 py_code_id(const struct py_layout *l, struct py_runs *r, void *home)
 {
 	struct agent_python *p = home;
@@ -163,11 +172,12 @@ void agent_python_begin(struct agent_python *p)
 		p->pages[i] = 0;
 	py_clear_runs(&p->runs);
 	p->runs.lost = 0;
-	p->careful = p->layout->chain == PY_CHAIN_CFRAME;
+	p->careful = 0;
 	if (agent_syscall2(__NR_arch_prctl, ARCH_GET_FS, &thread_pointer) || !thread_pointer)
 		return;
 	has_frames = py_begin_runs(p->layout, &p->runs, thread_pointer);
 	p->runs.gil = py_gil(p->layout, &p->runs.walk);
+	p->careful = p->layout->chain == PY_CHAIN_CFRAME;
 	if (has_frames)
 		next_run(p);
 }

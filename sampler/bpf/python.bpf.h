@@ -14,7 +14,6 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-#include "core/pyruns.h"
 #include "sampler/bpf/maps.bpf.h"
 #include "sampler/bpf/task.h"
 
@@ -49,6 +48,46 @@ struct {
 	__uint(key_size, sizeof(__u32));
 	__uint(value_size, sizeof(struct code_buffer));
 } code_buffers SEC(".maps");
+
+#define NEAR_STACK 8192 /* bytes between frames that are looked for in one window */
+
+/*
+ * From CPython 3.11 on the frames of calls lie one above the other on the thread's data stack, and to
+ * read two kilobytes costs little more than to read eight bytes. What lies below a frame is read
+ * with it, down to where its page begins: that far there is memory. Above it there may be none yet.
+ */
+static __always_inline int read_frames(struct walk_state *st, __u32 size, __u64 at)
+{
+	__u64 end = at + size, start = end - FRAMES_WINDOW;
+
+	if (at - st->data_stack + NEAR_STACK >= 2 * NEAR_STACK)
+		return 1;
+	if (start < (at & ~4095ull))
+		start = at & ~4095ull;
+	size = (end - start) & 4095;
+	if (size > FRAMES_WINDOW || bpf_probe_read_user(st->frames_window, size, (void *)start))
+		return 1;
+	st->frames_base = start;
+	st->frames_size = size;
+	return 0;
+}
+
+static __always_inline int py_fetch_frame(struct py_walk *w, __u32 size, __u64 at)
+{
+	struct walk_state *st = (void *)((char *)w - offsetof(struct walk_state, py.walk));
+	const __u64 *from;
+
+	st->frame_at = at;
+	if (size > 8 * FRAME_WORDS)
+		return bpf_probe_read_user(w->words, size, (void *)at);
+	if ((at < st->frames_base || at + size > st->frames_base + st->frames_size) &&
+	    read_frames(st, size, at))
+		return bpf_probe_read_user(w->words, size, (void *)at);
+	from = &st->frames_window[(at - st->frames_base) >> 3 & (FRAMES_WINDOW / 8 - 1)];
+	for (__u32 i = 0; i < FRAME_WORDS; i++)
+		w->words[i] = from[i];
+	return 0;
+}
 
 static __always_inline int py_read(const struct py_walk *w, void *to, __u32 size, __u64 address)
 {
@@ -115,6 +154,76 @@ __noinline __u64 send_code(struct walk_state *st)
 	return e->code.id;
 }
 
+static __always_inline struct known_code *known_code(struct walk_state *st)
+{
+	__u64 code = st->py.walk.code;
+
+	return &st->known[(code >> 4 ^ code >> 13) & (KNOWN_CODES - 1)];
+}
+
+/*
+ * What tells the code object of the frame in hand from others that were at its address, if its function
+ * does; else 0. A function's number is given away when its code is set.
+ */
+static __always_inline __u64 function_tag(const struct py_layout *l, struct walk_state *st,
+					  struct known_code *known)
+{
+	__u64 function = py_word(st->py.walk.words, l->frame_function), *read = st->py.walk.object;
+	__u64 size = l->function_version + 4 - l->function_code;
+	__u32 version;
+
+	if (!l->function_version)
+		return 0;
+	/* One that had no number the last time hardly has one now. */
+	if (known->unnumbered == st->py.walk.code && st->token & 0x1e)
+		return 0;
+	if (bpf_probe_read_user(read, size & 255, (void *)(function + l->function_code)))
+		return 0;
+	version = py_word32(read, l->function_version - l->function_code);
+	if (read[0] != st->py.walk.code)
+		return 0;
+	if (!version) {
+		known->unnumbered = st->py.walk.code;
+		return 0;
+	}
+	return py_mix(py_mix(st->py.walk.code ^ st->salt, function), version);
+}
+
+static __always_inline __u64 py_known_code(const struct py_layout *l, struct py_runs *r, void *home)
+{
+	struct walk_state *st = home;
+	struct known_code *known = known_code(st);
+	__u64 tag = py_mix(st->py.walk.code, st->token);
+
+	if (!py_byte(st->py.walk.words, l->frame_owner))
+		st->data_stack = st->frame_at;
+	st->function_tag = 0;
+	/* Where the copy of the bytecode is that it runs stands in the code object. */
+	if (l->code_copies && py_word32(st->py.walk.words, l->frame_copy))
+		return 0;
+	if (known->tag == tag)
+		return known->id;
+	st->function_tag = function_tag(l, st, known);
+	if (!st->function_tag || known->function_tag != st->function_tag)
+		return 0;
+	known->tag = tag;
+	return known->id;
+}
+
+static __always_inline __u64 learn_code(struct walk_state *st, __u64 id)
+{
+	struct known_code *known = known_code(st);
+
+	if (id) {
+		if (known->id != id)
+			known->unnumbered = 0;
+		known->tag = py_mix(st->py.walk.code, st->token);
+		known->function_tag = st->function_tag;
+		known->id = id;
+	}
+	return id;
+}
+
 static __always_inline __u64 py_code_id(const struct py_layout *l, struct py_runs *r, void *home)
 {
 	struct walk_state *st = home;
@@ -128,11 +237,11 @@ static __always_inline __u64 py_code_id(const struct py_layout *l, struct py_run
 		return 0;
 	id = py_slot_id(slot, key);
 	if (id)
-		return id;
+		return learn_code(st, id);
 	id = send_code(st);
 	if (id)
 		py_slot_fill(slot, key, id);
-	return id;
+	return learn_code(st, id);
 }
 
 static __always_inline void py_keep_frame(void *home, __u64 frame)
@@ -213,6 +322,23 @@ __noinline int python_run(struct walk_state *st)
 	return 0;
 }
 
+/*
+ * As long as an interpreter's number of code objects stands still, it has made none: what lies where a
+ * live frame says its code is is what was there before. Where that number is not known, the token is
+ * this sample's alone.
+ */
+static __always_inline __u64 code_token(const struct py_layout *l, struct walk_state *st)
+{
+	__u64 interp = st->py.walk.interp;
+	__u32 next = 0;
+
+	if (l->interp_versions && interp &&
+	    !bpf_probe_read_user(&next, sizeof(next), (void *)(interp + l->interp_versions)) &&
+	    next)
+		return py_mix(py_mix(st->salt, interp), next) | 1;
+	return py_mix(st->salt, st->event.header.time_ns) & ~1ull;
+}
+
 /* Begins the walk over the frames of this thread, if it runs Python. */
 __noinline int python_begin(struct walk_state *st)
 {
@@ -228,6 +354,8 @@ __noinline int python_begin(struct walk_state *st)
 		return 0;
 	has_frames = py_begin_runs(l, &st->py, BPF_CORE_READ(task, thread.fsbase));
 	st->py.gil = py_gil(l, &st->py.walk);
+	st->frames_base = st->frames_size = 0;
+	st->token = code_token(l, st);
 	if (has_frames)
 		python_next_run(st);
 	return 0;

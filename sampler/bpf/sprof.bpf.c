@@ -169,6 +169,7 @@ static __always_inline void take_process(struct walk_state *st, struct process_e
 	st->maps = p->maps;
 	st->nr_maps = p->nr_maps;
 	st->python = p->python;
+	st->salt = (__u64)exec_id << 32 | st->event.header.tgid;
 	st->hash ^= (__u64)p->epoch << 32;
 }
 

@@ -3,8 +3,8 @@
 bench_python() {
 	local seconds=${QUICK:+1} before python version
 	seconds=${seconds:-2}
-	python_cost() { # contender, interpreter, depth
-		"$2" tests/targets/python_depth.py "$3" &
+	python_cost() { # contender, interpreter, depth, functions
+		"$2" tests/targets/python_depth.py "$3" "$4" &
 		local target=$! time cpu
 		"$SPROF" record -q -F 4999 -o "$work/data" -p $target &
 		local recorder=$!
@@ -26,10 +26,12 @@ bench_python() {
 	for python in /usr/bin/python3 ~/.pyenv/versions/3.1[2-9]*/bin/python3; do
 		version=$("$python" -c 'import sys; print(*sys.version_info[:3], sep=".")' 2>/dev/null) || continue
 		for _ in $(seq "$ROUNDS"); do
-			python_cost "flat$version" "$python" 10
-			python_cost "tall$version" "$python" 210
+			python_cost "flat$version" "$python" 10 210
+			python_cost "tall$version" "$python" 210 210
+			python_cost "same$version" "$python" 210 1
 		done
 		row "CPython $version, per frame" "$(calc "$(paired "tall$version" - "flat$version") / 200")" ns 120
+		row "CPython $version, of one function" "$(calc "$(paired "same$version" - "flat$version") / 200")" ns 120
 	done
 	sysctl -qw kernel.bpf_stats_enabled="$before"
 }

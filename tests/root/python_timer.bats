@@ -23,7 +23,7 @@ fold_here() {
 }
 
 names_what_is_gone() {
-	storm "$python" tests/targets/python_shortlived.py 0.5 >"$truth"
+	storm "$python" tests/targets/python_shortlived.py 0.5 often >"$truth"
 	fold_here
 	judge named "$truth" "$folded"
 }

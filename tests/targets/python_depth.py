@@ -1,13 +1,22 @@
-# As many Python frames as the argument says below a loop that never ends.
+# As many Python frames as the first argument says below a loop that never ends, of as many functions as the second says
+# (or one).
 import sys
 
+kinds = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+source = "".join(
+    "def deep%d(n):\n    return deep%d(n - 1) if n else loop()\n\n\n" % (i, (i + 1) % kinds) for i in range(kinds)
+)
 
-def deep(n):
-    if n:
-        return deep(n - 1)
-    while True:
+
+def loop():
+    while not warming:
         for i in range(1000):
             i * i
 
 
-deep(int(sys.argv[1]))
+exec(compile(source, __file__, "exec"))
+warming = True  # what is called for the first times is another matter
+for _ in range(100):
+    deep0(kinds)
+warming = False
+deep0(int(sys.argv[1]))

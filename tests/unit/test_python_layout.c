@@ -46,6 +46,33 @@ static void debug_offsets_of_3_13_are_taken(void **state)
 	assert_int_equal(l.minor, 13);
 }
 
+static void codes_are_counted_where_the_interpreter_has_a_known_size(void **state)
+{
+	uint64_t debug[PYTHON_DEBUG_WORDS];
+	struct py_layout l;
+	char why[200];
+
+	(void)state;
+	make_debug(debug);
+	assert_int_equal(python_layout_fill(&l, 13, debug, why, sizeof(why)), 0);
+	assert_int_equal(l.interp_versions, 0);
+	debug[6] = 194968;
+	assert_int_equal(python_layout_fill(&l, 13, debug, why, sizeof(why)), 0);
+	assert_int_equal(l.interp_versions, 17000);
+	debug[2] = 1; /* free-threaded: all is elsewhere */
+	assert_int_equal(python_layout_fill(&l, 13, debug, why, sizeof(why)), 0);
+	assert_int_equal(l.interp_versions, 0);
+	debug[2] = 0;
+	debug[22] = 65536; /* the interpreter itself cannot be found */
+	assert_int_equal(python_layout_fill(&l, 13, debug, why, sizeof(why)), 0);
+	assert_int_equal(l.interp_versions, 0);
+	make_debug(debug);
+	debug[1] = 0x030e00f0;
+	debug[6] = 194968; /* of another version */
+	if (!python_layout_fill(&l, 14, debug, why, sizeof(why)))
+		assert_int_equal(l.interp_versions, 0);
+}
+
 static void gil_is_found_or_not_believed(void **state)
 {
 	static const uint64_t none[PYTHON_DEBUG_WORDS];
@@ -194,6 +221,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(debug_offsets_of_3_13_are_taken),
+		cmocka_unit_test(codes_are_counted_where_the_interpreter_has_a_known_size),
 		cmocka_unit_test(gil_is_found_or_not_believed),
 		cmocka_unit_test(free_threaded_objects_have_a_longer_head),
 		cmocka_unit_test(copies_of_bytecode_are_found_from_3_14_on),
