@@ -45,7 +45,8 @@ static __always_inline __u64 walk_lookup_pc(const struct walk_regs *regs)
 /*
  * Up one frame by the frame pointer alone: for code without rules (JIT) that keeps one. A frame
  * pointer that does not point a little way up the stack is not believed; 0 above the leaf is how the
- * psABI (3.4.1) marks the outermost frame.
+ * psABI (3.4.1) marks the outermost frame. A leaf may keep anything in that register: zeros where it
+ * points are no root.
  */
 static __always_inline enum walk_status walk_apply_fp(struct walk_regs *regs, void *ctx)
 {
@@ -58,7 +59,7 @@ static __always_inline enum walk_status walk_apply_fp(struct walk_regs *regs, vo
 	if (walk_read(ctx, frame + 8, &pc) || walk_read(ctx, frame, &fp))
 		return WALK_READ_FAULT;
 	if (!pc)
-		return WALK_END;
+		return regs->exact ? WALK_NO_RULE : WALK_END;
 	regs->pc = pc;
 	regs->sp = frame + 16;
 	regs->fp = fp;
