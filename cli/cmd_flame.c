@@ -15,6 +15,7 @@
 #include "output/filter.h"
 #include "output/html.h"
 #include "output/svg.h"
+#include "output/text.h"
 #include "output/tree.h"
 
 #define DEFAULT_OUTPUT "flame.svg"
@@ -177,8 +178,8 @@ static int open_below(const struct flame_opts *o, const struct view *v, struct s
 static int write_picture(const struct flame_opts *o, const struct view *v)
 {
 	struct svg_column below = { 0 };
-	const struct svg_opts svg = {
-		.title = o->title ? o->title : v->summary.command,
+	struct buffer title = { 0 };
+	struct svg_opts svg = {
 		.without_script = o->no_js,
 		.below = o->butterfly ? &below : NULL,
 	};
@@ -189,6 +190,8 @@ static int write_picture(const struct flame_opts *o, const struct view *v)
 
 	if (err)
 		return err;
+	text_add_line(&title, o->title ? o->title : v->summary.command);
+	svg.title = buffer_cstring(&title);
 	if (o->html)
 		write_page(&b, o, v, &svg);
 	else
@@ -197,6 +200,7 @@ static int write_picture(const struct flame_opts *o, const struct view *v)
 	if (!err && to_default)
 		log_info("wrote %s", default_output);
 	tree_free((struct tree *)below.tree);
+	buffer_fini(&title);
 	buffer_fini(&b);
 	return err;
 }

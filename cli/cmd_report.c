@@ -56,7 +56,7 @@ static const struct argp_option options[] = {
 	{ "rows", 'n', "ROWS", 0,
 	  "At most so many functions, 0 = all (default: 40, 10 with --annotate; all with --json)",
 	  0 },
-	{ "json", OPTION_JSON, NULL, 0, "For programs: one JSON object, see sprof-report(1)", 0 },
+	{ "json", OPTION_JSON, NULL, 0, "For programs: a JSON object, see sprof-report(1)", 0 },
 	{ NULL, 0, NULL, 0, "Other tables, of what was counted and not sampled:", 2 },
 	{ "gpu", OPTION_TABLE + REPORT_GPU, NULL, 0, "What ran on the GPUs: kernels, copies, fills",
 	  2 },

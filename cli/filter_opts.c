@@ -37,7 +37,7 @@ static const struct argp_option options[] = {
 	  "Hide plumbing of Python: importlib, runpy, contextlib, functools, Module._call_impl, "
 	  "...",
 	  0 },
-	{ "module", OPTION_MODULE, "RE", 0, "Only stacks through such a module (--focus mod:RE)",
+	{ "module", OPTION_MODULE, "RE", 0, "Only stacks through such modules (--focus mod:RE)",
 	  0 },
 	{ "kind", OPTION_KIND, "RE", 0,
 	  "Only stacks through native, kernel, jit, python, gpu ... code (--focus kind:RE)", 0 },

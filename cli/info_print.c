@@ -44,7 +44,7 @@ static void line(struct buffer *b, const char *label, const char *value)
 	if (!*value)
 		return;
 	buffer_printf(b, "%-12s", label);
-	add_clean(b, value);
+	text_add_line(b, value);
 	buffer_add_char(b, '\n');
 }
 

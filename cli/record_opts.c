@@ -42,7 +42,7 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "capture-range", OPT_CAPTURE, "RANGE", 0,
 	  "Keep only what happens in a part of the program: cudaProfilerApi (cuProfilerStart to "
-	  "cuProfilerStop) or nvtx:NAME[@DOMAIN]: GPU work launched, ranges begun, and CPU samples "
+	  "cuProfilerStop) or nvtx:NAME[@DOMAIN]: GPU work launched, ranges begun and CPU samples "
 	  "taken then",
 	  0 },
 	{ "stop-on-range-end", OPT_STOP_ON_RANGE_END, NULL, 0,

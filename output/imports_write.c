@@ -142,7 +142,7 @@ bool imports_write(struct buffer *b, const struct imports *im, const struct prof
 
 	if (!im->nodes[0].samples)
 		return false;
-	text_add_clean(b, summary->command, strlen(summary->command));
+	text_add_line(b, summary->command);
 	buffer_add_string(b, *summary->command ? "\n" : "");
 	summary_add_origin(b, summary);
 	buffer_add_char(b, '\n');

@@ -278,7 +278,7 @@ static void add_head(struct block *k, const struct lines *l)
 {
 	struct buffer *b = k->b;
 
-	text_add_clean(b, k->summary->command, strlen(k->summary->command));
+	text_add_line(b, k->summary->command);
 	if (*k->summary->command)
 		buffer_add_char(b, '\n');
 	summary_add_origin(b, k->summary);

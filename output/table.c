@@ -244,7 +244,7 @@ void table_add_head(struct buffer *b, const struct summary *summary)
 {
 	struct buffer line = { 0 };
 
-	buffer_add_string(&line, summary->command);
+	text_add_line(&line, summary->command);
 	add_line(b, &line);
 	summary_add_origin(&line, summary);
 	add_line(b, &line);

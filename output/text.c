@@ -135,6 +135,20 @@ void text_add_clean(struct buffer *b, const char *s, size_t n)
 	add_escaped(b, s, n, "\\", NULL);
 }
 
+void text_add_line(struct buffer *b, const char *s)
+{
+	static const char blanks[] = " \t\n\v\f\r";
+
+	for (s += strspn(s, blanks); *s; s += strspn(s, blanks)) {
+		size_t n = strcspn(s, blanks);
+
+		text_add_clean(b, s, n);
+		s += n;
+		if (s[strspn(s, blanks)])
+			buffer_add_char(b, ' ');
+	}
+}
+
 void text_add_xml(struct buffer *b, const char *s, size_t n)
 {
 	add_escaped(b, s, n, "\\", escape_xml);

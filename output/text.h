@@ -19,6 +19,8 @@ struct buffer;
 uint32_t text_decode(const char *s, size_t n, size_t *ret_length);
 
 void text_add_clean(struct buffer *b, const char *s, size_t n);
+/* Clean, in one line: what is blank, line ends too, is one space each time, and none at the ends. */
+void text_add_line(struct buffer *b, const char *s);
 /* Clean, and < > & " ' as numeric references: good in XML text and attributes. */
 void text_add_xml(struct buffer *b, const char *s, size_t n);
 /* Clean, in double quotes, as a JSON string. */

@@ -93,6 +93,14 @@ picture() {
 	on_terminal 80 'LC_ALL=C.UTF-8 TERM=xterm' | grep -q $'\e\\[1m'
 }
 
+@test "a command of several lines is one line wherever it is shown" {
+	printf 'a;b 1\n' >"$(printf 'two\nlines.folded')"
+	[ "$("$SPROF" report two*lines.folded | head -1)" = "two lines.folded" ]
+	"$SPROF" flame two*lines.folded | grep -q '<title>two lines.folded</title>'
+	"$SPROF" flame --html two*lines.folded | grep -q '<title>two lines.folded</title>'
+	"$SPROF" info two*lines.folded | grep -q '^command  *two lines.folded$'
+}
+
 @test "report does not cut names in a pipe" {
 	printf 'a;%0500d 1\n' 0 >long.folded
 	"$SPROF" report long.folded | grep -q "$(printf '%0500d' 0)"

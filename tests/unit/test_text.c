@@ -38,6 +38,18 @@ static void what_cannot_be_seen_is_made_visible(void **state)
 	ASSERT_CLEAN("gr\xc3\xbc\xc3\x9f \xe6\x97\xa5", "gr\xc3\xbc\xc3\x9f \xe6\x97\xa5");
 }
 
+static void lines_of_a_command_are_joined(void **state)
+{
+	struct buffer b = { 0 };
+
+	(void)state;
+	text_add_line(&b, "\npython3 -c  import os\r\n\tos.abort()\x1b \n");
+	text_add_line(&b, "");
+	text_add_line(&b, " \t");
+	assert_string_equal(buffer_cstring(&b), "python3 -c import os os.abort()\\u{1b}");
+	buffer_fini(&b);
+}
+
 static void what_is_no_utf8_is_replaced(void **state)
 {
 	(void)state;
@@ -141,6 +153,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_cannot_be_seen_is_made_visible),
+		cmocka_unit_test(lines_of_a_command_are_joined),
 		cmocka_unit_test(what_is_no_utf8_is_replaced),
 		cmocka_unit_test(formats_get_their_escapes),
 		cmocka_unit_test(columns_are_those_of_a_terminal),
