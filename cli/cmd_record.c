@@ -422,16 +422,15 @@ static int run(struct recording *r)
 		return failure;
 	}
 	err = record_gpu_new(&r->opts->gpu, !r->opts->no_python, &r->gpu);
-	if (!err)
-		err = open_source(r);
-	if (!err)
-		err = create_file(r);
+	err = err ? err : record_gpu_connect(r->gpu, r->opts->pids, r->opts->nr_pids);
+	err = err ? err : open_source(r);
+	err = err ? err : create_file(r);
 	if (!err) {
 		set_gate(r);
-		err = record_gpu_join(r->gpu, r->opts->pids, r->opts->nr_pids);
-	}
-	if (!err)
 		err = r->ops->start(r->source);
+	}
+	if (!err) /* the rings are read from here on */
+		record_gpu_join(r->gpu);
 	if (err) {
 		discard_file(r);
 		if (program)

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/record_gpu_attach.h"
 #include "cli/sample_tee.h"
 #include "core/alloc.h"
 #include "core/clock.h"
@@ -49,7 +50,9 @@ struct record_gpu {
 	int listener;
 	struct walk_publisher *publisher;
 	struct sample_tee *tee;
-	struct sink *sink; /* the recording's */
+	struct sink *sink;	/* the recording's */
+	struct gpu_peer *peers; /* connected, and not yet targets */
+	size_t nr_peers;
 	struct target *targets;
 	size_t nr_targets;
 };
@@ -189,6 +192,7 @@ static void end_target(struct target *t)
 {
 	if (t->collect)
 		gpu_collect_finish(t->collect, monotonic_ns());
+	gpu_link_let_go(&t->peer);
 	t->ended = true;
 }
 
@@ -210,27 +214,6 @@ static void drain_target(struct target *t)
 }
 
 /* ---- the command's */
-
-static int join(struct record_gpu *g, pid_t pid)
-{
-	struct gpu_peer peer;
-	int err = gpu_link_connect(pid, &peer);
-
-	if (!err) {
-		take_peer(g, &peer);
-		return 0;
-	}
-	if (g->opts.mode != GPU_ON)
-		return 0;
-	log_error(err == -ECONNREFUSED ? 0 : -err,
-		  err == -ECONNREFUSED ? "collect GPU data of process %d: " GPU_LIBRARY
-					 " is not loaded in it"
-				       : "collect GPU data of process %d",
-		  (int)pid);
-	log_hint("start it with CUDA_INJECTION64_PATH=%s NVTX_INJECTION64_PATH=%s", g->library,
-		 g->library);
-	return err;
-}
 
 int record_gpu_new(const struct record_gpu_opts *opts, bool python, struct record_gpu **ret)
 {
@@ -263,13 +246,29 @@ int record_gpu_new(const struct record_gpu_opts *opts, bool python, struct recor
 	return 0;
 }
 
-int record_gpu_join(struct record_gpu *g, const pid_t *pids, size_t nr_pids)
+int record_gpu_connect(struct record_gpu *g, const pid_t *pids, size_t nr_pids)
 {
-	int err = 0;
+	if (!g)
+		return 0;
+	g->peers = xcalloc(nr_pids + 1, sizeof(*g->peers));
+	for (size_t i = 0; i < nr_pids; i++) {
+		int err = record_gpu_attach(pids[i], g->library, g->opts.mode == GPU_ON,
+					    &g->peers[g->nr_peers]);
 
-	for (size_t i = 0; g && i < nr_pids && !err; i++)
-		err = join(g, pids[i]);
-	return err;
+		if (!err)
+			g->nr_peers++;
+		else if (g->opts.mode == GPU_ON)
+			return err;
+	}
+	return 0;
+}
+
+void record_gpu_join(struct record_gpu *g)
+{
+	for (size_t i = 0; g && i < g->nr_peers; i++)
+		take_peer(g, &g->peers[i]);
+	if (g)
+		g->nr_peers = 0;
 }
 
 void record_gpu_free(struct record_gpu *g)
@@ -287,6 +286,11 @@ void record_gpu_free(struct record_gpu *g)
 		gpu_link_close(&t->peer);
 		free(t);
 	}
+	for (size_t i = 0; i < g->nr_peers; i++) {
+		shared_region_close(g->peers[i].region);
+		gpu_link_close(&g->peers[i]);
+	}
+	free(g->peers);
 	walk_publisher_free(g->publisher);
 	sample_tee_free(g->tee);
 	if (g->listener >= 0)

@@ -47,10 +47,12 @@ void record_gpu_set_environment(struct record_gpu *gpu, struct launch *launch);
 /* The sink that CPU samples go to, on their way to `sink`: idle GPUs are blamed on them. */
 struct sink *record_gpu_watch(struct record_gpu *gpu, struct sink *sink);
 /*
- * Joins those of the running processes that have the library asleep; after record_gpu_watch(). 0, or
- * with GPU_ON -errno where one has not, reported.
+ * Finds the library in running processes, or has those that use CUDA load it; before a source puts its own code into
+ * them. 0, or with GPU_ON -errno where one has none, reported.
  */
-int record_gpu_join(struct record_gpu *gpu, const pid_t *pids, size_t nr_pids);
+int record_gpu_connect(struct record_gpu *gpu, const pid_t *pids, size_t nr_pids);
+/* Begins to collect in these; after record_gpu_watch(). */
+void record_gpu_join(struct record_gpu *gpu);
 /* Nothing is collected before that time, CLOCK_MONOTONIC; before any process is there. */
 void record_gpu_wait_until(struct record_gpu *gpu, uint64_t time_ns);
 /* Was a window of capture open then, in any process? True where everything is captured. */

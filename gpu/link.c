@@ -195,6 +195,11 @@ bool gpu_link_is_gone(const struct gpu_peer *peer)
 	return !n || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 
+void gpu_link_let_go(const struct gpu_peer *peer)
+{
+	shutdown(peer->fd, SHUT_RDWR);
+}
+
 void gpu_link_close(struct gpu_peer *peer)
 {
 	munmap(peer->header, sizeof(*peer->header));

@@ -46,6 +46,8 @@ int gpu_link_control(const struct gpu_peer *peer, enum gpu_control control,
 uint32_t gpu_link_state(const struct gpu_peer *peer);
 /* Has it hung up? That is its end, or its answer to GPU_CONTROL_DETACH. */
 bool gpu_link_is_gone(const struct gpu_peer *peer);
+/* Everything was read: another recorder may come. */
+void gpu_link_let_go(const struct gpu_peer *peer);
 /* Hangs up. The region stays where it went to: it is the caller's, as of gpu_link_accept(). */
 void gpu_link_close(struct gpu_peer *peer);
 

@@ -20,6 +20,7 @@
 #include "sampler/safe_point.h"
 
 #define STACK_SIZE (512u << 10)
+#define ENTRY_OFFSET PATH_MAX /* of the entry's name, from the stack's low end */
 #define STOP_LIMIT_MS 200u
 #define LOAD_LIMIT_MS 3000u
 #define WATCH_MS 15u
@@ -35,7 +36,8 @@ struct loading {
 	struct remote_dlopen *ret;
 	struct inject_reason *reason;
 	struct safe_point *point;
-	uint64_t dlopen, dlerror;
+	const char *entry;			 /* or NULL */
+	uint64_t functions[NR_NEEDED_FUNCTIONS]; /* in the target */
 	bool warm; /* a stack was walked already: the next walk is short */
 	bool taken;
 	uint64_t stack_low, stack_top; /* in the target */
@@ -79,7 +81,7 @@ static int find_safe_point(struct inject *i, struct loading *l)
 	return err;
 }
 
-/* A stack behind the stub; the path at its low end. */
+/* A stack behind the stub; the path and the entry's name at its low end. */
 static int bring_stack(struct inject *i, struct loading *l)
 {
 	const uint64_t start = inject_stub(i) + INJECT_STUB_SIZE;
@@ -102,8 +104,12 @@ static int bring_stack(struct inject *i, struct loading *l)
 				     "sprof samples it by timers");
 	l->stack_low = start;
 	l->stack_top = start + STACK_SIZE;
-	return err ? err
-		   : inject_process_write(inject_process(i), start, l->path, strlen(l->path) + 1);
+	if (!err)
+		err = inject_process_write(inject_process(i), start, l->path, strlen(l->path) + 1);
+	if (!err && l->entry)
+		err = inject_process_write(inject_process(i), start + ENTRY_OFFSET, l->entry,
+					   strlen(l->entry) + 1);
+	return err;
 }
 
 /* Asleep in futex(2), with hardly any stack used? */
@@ -189,7 +195,8 @@ static int call_function(struct inject *i, struct loading *l, uint64_t function,
 static int read_error(struct inject *i, struct loading *l)
 {
 	uint64_t at = 0;
-	int err = l->dlerror ? call_function(i, l, l->dlerror, 0, 0, &at) : 0;
+	uint64_t dlerror = l->functions[NEEDED_DLERROR];
+	int err = dlerror ? call_function(i, l, dlerror, 0, 0, &at) : 0;
 
 	for (size_t n = 0; at && !err && n < sizeof(l->ret->error) - 1; n++) {
 		if (inject_process_read(inject_process(i), at + n, &l->ret->error[n], 1) ||
@@ -200,15 +207,54 @@ static int read_error(struct inject *i, struct loading *l)
 		   : inject_refuse(l->reason, -ELIBACC, "", "dlopen(3) says: %s", l->ret->error);
 }
 
+/* No watchdog: a thread that was taken out of the middle of it would leave half of it done. */
+static int enter(struct inject *i, struct loading *l)
+{
+	struct inject_call call = { .args = { [5] = l->stack_top } };
+	int err = call_function(i, l, l->functions[NEEDED_DLSYM], l->ret->handle,
+				l->stack_low + ENTRY_OFFSET, &call.target);
+
+	if (!err && !call.target)
+		return inject_refuse(l->reason, -ENOSYS, "make install",
+				     "'%.60s' has no %.40s: it is of another version", l->path,
+				     l->entry);
+	if (!err)
+		err = inject_calls(i, &call, 1, LOAD_LIMIT_MS);
+	if (err == -ETIMEDOUT) {
+		inject_abandon(i);
+		return inject_refuse(l->reason, -EINPROGRESS, "",
+				     "the library has been starting for %u s by now",
+				     LOAD_LIMIT_MS / 1000);
+	}
+	l->ret->result = (int64_t)call.result;
+	return err;
+}
+
 static int load(struct inject *i, struct loading *l)
 {
-	int err = bring_stack(i, l);
+	int err = call_function(i, l, l->functions[NEEDED_DLOPEN], l->stack_low, (uint64_t)l->mode,
+				&l->ret->handle);
 
-	if (!err)
-		err = call_function(i, l, l->dlopen, l->stack_low, (uint64_t)l->mode,
-				    &l->ret->handle);
 	if (!err && !l->ret->handle)
-		err = read_error(i, l);
+		return read_error(i, l);
+	return err || !l->entry ? err : enter(i, l);
+}
+
+/* The thread may be just about to look at its errno. */
+static int load_and_keep_errno(struct inject *i, struct loading *l)
+{
+	uint64_t at = 0;
+	int value = 0, err = bring_stack(i, l);
+
+	if (!err && l->functions[NEEDED_ERRNO])
+		err = call_function(i, l, l->functions[NEEDED_ERRNO], 0, 0, &at);
+	if (!err && at)
+		err = inject_process_read(inject_process(i), at, &value, sizeof(value));
+	if (err)
+		return err;
+	err = load(i, l);
+	if (at && err != -EINPROGRESS)
+		inject_process_write(inject_process(i), at, &value, sizeof(value));
 	return err;
 }
 
@@ -221,7 +267,7 @@ static int work(struct inject *i, void *context)
 	if (err)
 		return err;
 	stub = inject_stub(i);
-	err = load(i, l);
+	err = load_and_keep_errno(i, l);
 	if (err != -EINPROGRESS) {
 		int unmapped =
 			inject_unmap(i, stub, INJECT_STUB_SIZE + (l->stack_top ? STACK_SIZE : 0));
@@ -235,17 +281,22 @@ static int work(struct inject *i, void *context)
 	return err;
 }
 
-int remote_dlopen(pid_t pid, const char *path, int mode, unsigned int limit_ms,
+int remote_dlopen(pid_t pid, const char *path, const char *entry, int mode, unsigned int limit_ms,
 		  struct remote_dlopen *ret, struct inject_reason *reason)
 {
 	struct loading l = {
-		.path = path, .mode = mode, .limit_ms = limit_ms, .ret = ret, .reason = reason
+		.path = path,
+		.entry = entry,
+		.mode = mode,
+		.limit_ms = limit_ms,
+		.ret = ret,
+		.reason = reason,
 	};
 	int err;
 
 	*reason = (struct inject_reason){ "", "" };
 	*ret = (struct remote_dlopen){ 0 };
-	if (path[0] != '/' || strlen(path) >= PATH_MAX)
+	if (path[0] != '/' || strlen(path) >= ENTRY_OFFSET)
 		return inject_refuse(reason, -EINVAL, "", "'%.100s' is not an absolute path", path);
 	err = inject_check_status(pid, reason);
 	if (!err)
@@ -256,9 +307,9 @@ int remote_dlopen(pid_t pid, const char *path, int mode, unsigned int limit_ms,
 	if (err)
 		return inject_refuse(reason, err, "", "its maps cannot be read: %s",
 				     strerror(-err));
-	l.dlopen = safe_point_function(l.point, "dlopen");
-	l.dlerror = safe_point_function(l.point, "dlerror");
-	if (l.dlopen)
+	for (int i = 0; i < NR_NEEDED_FUNCTIONS; i++)
+		l.functions[i] = safe_point_function(l.point, (enum needed_function)i);
+	if (l.functions[NEEDED_DLOPEN] && (!entry || l.functions[NEEDED_DLSYM]))
 		err = inject_run(pid, 0, work, &l, reason);
 	else
 		err = inject_refuse(reason, -ENOTSUP, "start it with the library, by LD_PRELOAD",

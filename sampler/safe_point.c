@@ -120,14 +120,12 @@ static uint64_t bias_of(const struct mapping *m)
 	return code_vaddr(m->code, m->pgoff, &vaddr) ? m->start - vaddr : 0;
 }
 
-uint64_t safe_point_function(const struct safe_point *s, const char *name)
+uint64_t safe_point_function(const struct safe_point *s, enum needed_function which)
 {
-	bool is_dlopen = !strcmp(name, "dlopen");
-
 	for (size_t i = 0; i < s->process.nr_maps; i++) {
 		const struct mapping *m = &s->process.maps[i];
 		const struct module_functions *f = &s->functions[m->code->index];
-		uint64_t vaddr = is_dlopen ? f->dlopen_vaddr : f->dlerror_vaddr;
+		uint64_t vaddr = f->needed[which];
 
 		if (m->code->kind == MODULE_ELF && vaddr && bias_of(m))
 			return bias_of(m) + vaddr;

@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "sampler/safe_point_symbols.h"
+
 struct inject_thread;
 struct safe_point;
 
@@ -24,7 +26,7 @@ void safe_point_free(struct safe_point *safe_point); /* NULL is fine */
  * The address in the process of a function that libc (or, before glibc 2.34, libdl) exports; 0: there is
  * none.
  */
-uint64_t safe_point_function(const struct safe_point *safe_point, const char *name);
+uint64_t safe_point_function(const struct safe_point *safe_point, enum needed_function which);
 
 /* Copies the stack of a stopped thread, for what comes next. */
 void safe_point_take(struct safe_point *safe_point, const struct inject_thread *thread);

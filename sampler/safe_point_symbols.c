@@ -56,6 +56,13 @@ static const char *const waiting[] = {
 	"sem_clockwait",
 };
 
+static const char *const needed[NR_NEEDED_FUNCTIONS] = {
+	[NEEDED_DLOPEN] = "dlopen",
+	[NEEDED_DLERROR] = "dlerror",
+	[NEEDED_DLSYM] = "dlsym",
+	[NEEDED_ERRNO] = "__errno_location",
+};
+
 static bool matches(const char *const *list, size_t nr, const char *name)
 {
 	for (size_t i = 0; i < nr; i++) {
@@ -82,10 +89,11 @@ static void add_symbol(struct module_functions *f, const GElf_Sym *symbol, const
 		f->has_malloc = true;
 	if (!strcmp(name, "__libc_start_main"))
 		f->is_libc = true;
-	if (!strcmp(name, "dlopen") || (!strcmp(name, "__libc_dlopen_mode") && !f->dlopen_vaddr))
-		f->dlopen_vaddr = symbol->st_value;
-	if (!strcmp(name, "dlerror"))
-		f->dlerror_vaddr = symbol->st_value;
+	for (size_t i = 0; i < NR_NEEDED_FUNCTIONS; i++)
+		if (!strcmp(name, needed[i]))
+			f->needed[i] = symbol->st_value;
+	if (!strcmp(name, "__libc_dlopen_mode") && !f->needed[NEEDED_DLOPEN])
+		f->needed[NEEDED_DLOPEN] = symbol->st_value;
 	if (MATCHES(forbidden, name))
 		role = ROLE_FORBIDDEN;
 	else if (MATCHES(waiting, name))

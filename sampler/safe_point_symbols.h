@@ -18,12 +18,21 @@ struct function_range {
 	enum function_role role;
 };
 
+/* What a library is loaded by. */
+enum needed_function {
+	NEEDED_DLOPEN,
+	NEEDED_DLERROR,
+	NEEDED_DLSYM,
+	NEEDED_ERRNO, /* __errno_location */
+	NR_NEEDED_FUNCTIONS
+};
+
 struct module_functions {
 	struct function_range *ranges; /* sorted */
 	size_t nr, capacity;
 	bool has_malloc;		      /* defines malloc() */
 	bool is_libc;			      /* defines what starts a C program */
-	uint64_t dlopen_vaddr, dlerror_vaddr; /* 0 = it has none */
+	uint64_t needed[NR_NEEDED_FUNCTIONS]; /* 0 = it has none */
 };
 
 /* Reads the symbol tables of the ELF file at fd, which stays open. -errno: it is none. */

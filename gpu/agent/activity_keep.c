@@ -10,6 +10,7 @@
 #include "gpu/agent/activity_record.h"
 #include "gpu/agent/agent.h"
 #include "gpu/agent/arena.h"
+#include "gpu/agent/clock.h"
 #include "gpu/agent/capture.h"
 #include "gpu/agent/fold.h"
 #include "gpu/agent/lane.h"
@@ -28,7 +29,8 @@ struct name_slot {
 static struct name_slot names[NAME_SLOTS];
 static union activity waiting[MAX_WAITING];
 static uint32_t nr_waiting;
-static bool realtime; /* CUPTI's clock; atomic */
+static uint64_t ignored_before; /* atomic: what CUPTI was late with for the last recorder */
+static bool realtime;		/* CUPTI's clock; atomic */
 
 void activity_set_clock(bool monotonic)
 {
@@ -165,9 +167,15 @@ static void take_without_call(const union activity *r)
 	activity_keep(r);
 }
 
+void activity_forget(void)
+{
+	__atomic_store_n(&ignored_before, clock_now_ns(), __ATOMIC_RELAXED);
+}
+
 void activity_take(union activity *r)
 {
-	if (!activity_is_timed(r))
+	if (!activity_is_timed(r) ||
+	    r->work.end_ns < __atomic_load_n(&ignored_before, __ATOMIC_RELAXED))
 		return;
 	if (r->work.correlation ? activity_find_call(r) : capture_is_open())
 		activity_keep(r);

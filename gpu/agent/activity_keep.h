@@ -26,6 +26,8 @@ uint32_t activity_name_id(const char *name);
 /* Puts a record into the lane of activities. */
 void activity_emit(const struct gpu_record *record);
 
+/* What ended before now is no more taken: it was the last recorder's. From any thread. */
+void activity_forget(void);
 /* Checks the times, finds the call, and keeps it; or lets it wait for its call. */
 void activity_take(union activity *a);
 /* The steps of it. Do the times make sense? (They are CUPTI's before and CLOCK_MONOTONIC after.) If

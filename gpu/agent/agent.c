@@ -42,6 +42,7 @@ static int connection = -1;
 
 EXPORT int InitializeInjection(void);
 EXPORT int InitializeInjectionNvtx2(nvtx_get_table get_table);
+EXPORT int sprof_gpu_attach(void);
 
 static void pause_us(long us)
 {
@@ -100,7 +101,7 @@ static void hang_up(void)
 {
 	want(GPU_CONTROL_DETACH);
 	obey();
-	close(connection);
+	link_hang_up(connection);
 	connection = -1;
 }
 
@@ -176,6 +177,7 @@ static void wait_for_recorder(int listener)
 	if (connection < 0)
 		return;
 	want(GPU_CONTROL_DORMANT);
+	agent_forget();
 	if (say_hello()) {
 		close(connection);
 		connection = -1;
@@ -257,7 +259,7 @@ static void connect_to_launcher(void)
 }
 
 /* Once per process, by whoever comes first; the others wait. False where nothing can be recorded. */
-static bool set_up(void)
+static bool set_up(bool launched)
 {
 	if (__atomic_exchange_n(&begun, 1, __ATOMIC_ACQ_REL)) {
 		for (int i = 0; i < 20000 && !__atomic_load_n(&ready, __ATOMIC_ACQUIRE); i++)
@@ -266,7 +268,8 @@ static bool set_up(void)
 	}
 	if (!agent_prepare()) {
 		atexit(at_exit);
-		connect_to_launcher();
+		if (launched)
+			connect_to_launcher();
 		if (start_worker())
 			say_words(GPU_FAIL_THREAD, 0,
 				  "cannot start a thread: GPU data is read only when buffers are "
@@ -299,9 +302,23 @@ EXPORT int InitializeInjection(void)
 	int result = before ? before() : 1;
 
 	__atomic_store_n(&has_cuda, 1, __ATOMIC_RELEASE);
-	if (set_up() && wanted() == GPU_CONTROL_ACTIVE)
+	if (set_up(true) && wanted() == GPU_CONTROL_ACTIVE)
 		obey();
 	return result;
+}
+
+/*
+ * Called by a thread that the recorder has stopped for it, where CUDA has begun without us: from here on we listen. 0;
+ * -EBUSY; -ENOMEM, said; or -ECHILD: the library came from the parent of this process, and its thread did not.
+ */
+EXPORT int sprof_gpu_attach(void)
+{
+	if (__atomic_load_n(&begun, __ATOMIC_ACQUIRE) && !__atomic_load_n(&ready, __ATOMIC_ACQUIRE))
+		return -EBUSY; /* another thread is about to do it, or this one was */
+	__atomic_store_n(&has_cuda, 1, __ATOMIC_RELEASE);
+	if (set_up(false))
+		return 0;
+	return agent.alive && !*agent.alive ? -ECHILD : -ENOMEM;
 }
 
 /* Called by each copy of NVTX at its first use, after it has loaded what NVTX_INJECTION64_PATH names;
@@ -313,7 +330,7 @@ EXPORT int InitializeInjectionNvtx2(nvtx_get_table get_table)
 	const struct nvtx_version *version = get_table(NVTX_TABLE_VERSION);
 	int result = before ? before(get_table) : 0;
 
-	if (!set_up() || !callbacks || callbacks->struct_size < sizeof(*callbacks))
+	if (!set_up(true) || !callbacks || callbacks->struct_size < sizeof(*callbacks))
 		return result;
 	if (version && version->struct_size >= sizeof(*version) && version->set_tool_version)
 		version->set_tool_version(NVTX_VERSION);

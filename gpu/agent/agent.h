@@ -65,6 +65,12 @@ static inline uint32_t agent_capture(void)
 /* Makes and maps the region and the private tables, once. 0 or -errno, said. */
 int agent_prepare(void);
 
+/*
+ * Empties what the next recorder is not to hear of: all that was counted, summed up and said for the last one. What is
+ * known stays: strings, stacks, paths of ranges, devices and what is allocated on them. While nobody collects.
+ */
+void agent_forget(void);
+
 /* Zeroed, private, not inherited by forks; NULL where memory is exhausted. */
 void *agent_map(size_t bytes);
 

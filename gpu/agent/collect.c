@@ -25,7 +25,6 @@
 static void *subscriber;
 static uint32_t enabled_kinds[MAX_ENABLED];
 static uint32_t nr_enabled_kinds;
-static bool callbacks_registered;
 
 static void set_state(uint32_t state)
 {
@@ -251,8 +250,8 @@ static void start_cupti(void)
 		return;
 	set_clock();
 	set_attributes();
-	err = callbacks_registered ? 0
-				   : cupti.register_callbacks(activity_request, activity_complete);
+	/* each time: who had CUPTI meanwhile has put their own in place */
+	err = cupti.register_callbacks(activity_request, activity_complete);
 	if (err) {
 		cupti_say_error(GPU_FAIL_CUPTI, err, "give CUPTI its buffers");
 		cupti.unsubscribe(subscriber);
@@ -260,7 +259,6 @@ static void start_cupti(void)
 		set_state(GPU_STATE_FAILED);
 		return;
 	}
-	callbacks_registered = true;
 	enable_kinds();
 	enable_callbacks();
 	set_state(GPU_STATE_ACTIVE);
@@ -323,11 +321,11 @@ void collect_flush(void)
 
 static bool may_finalize(void)
 {
+	static bool graphs; /* ever seen */
 	const struct gpu_region *r = agent.region;
 
-	return cupti.finalize &&
-	       (r->cupti_version >= CUPTI_API_FINALIZE_WITH_GRAPHS ||
-		!(agent_counted(GPU_COUNT_GRAPH_NODES) + agent_counted(GPU_COUNT_GRAPHS)));
+	graphs |= agent_counted(GPU_COUNT_GRAPH_NODES) + agent_counted(GPU_COUNT_GRAPHS) != 0;
+	return cupti.finalize && (r->cupti_version >= CUPTI_API_FINALIZE_WITH_GRAPHS || !graphs);
 }
 
 /*
@@ -353,9 +351,7 @@ static void stop_cupti(void)
 	cupti.flush_all(CUPTI_FLUSH_FORCED);
 	activity_settle(false);
 	activity_settle(true);
-	if (finalize_in_a_call()) {
-		callbacks_registered = false;
-	} else {
+	if (!finalize_in_a_call()) {
 		cupti.unsubscribe(subscriber);
 		say_words(GPU_FAIL_RESIDENT, 0,
 			  "detached; CUPTI is disabled, and stays loaded until the program ends");

@@ -2,6 +2,7 @@
 #include "gpu/agent/fold.h"
 
 #include <errno.h>
+#include <sys/mman.h>
 
 #define SLOTS (2 * AGENT_FOLDS)
 #define FIRST 16u
@@ -14,6 +15,12 @@ int fold_init(void)
 {
 	slots = agent_map(SLOTS * sizeof(*slots));
 	return slots ? 0 : -ENOMEM;
+}
+
+void fold_forget(void)
+{
+	madvise(slots, SLOTS * sizeof(*slots), MADV_DONTNEED);
+	nr_used = FIRST;
 }
 
 static bool same(const struct gpu_fold *a, const struct gpu_fold *b)

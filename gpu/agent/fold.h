@@ -10,5 +10,7 @@ int fold_init(void); /* 0 or -ENOMEM */
  * launched; its sums are ignored. One caller at a time.
  */
 void fold_add(const struct gpu_fold *key, uint64_t ns, uint64_t bytes);
+/* The region's table has been emptied. */
+void fold_forget(void);
 
 #endif

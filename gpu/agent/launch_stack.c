@@ -159,7 +159,7 @@ static bool first_frame(const void *frame, struct walk_regs *regs)
 	return regs->pc != 0;
 }
 
-uint32_t launch_stack(struct thread *t, const void *frame)
+static uint32_t take_stack(struct thread *t, const void *frame)
 {
 	struct stack_cache *c = &t->stack;
 	uint32_t generation = walk_map_generation(), nr, from;
@@ -194,4 +194,17 @@ uint32_t launch_stack(struct thread *t, const void *frame)
 	}
 	c->id = nr ? arena_stack(t->python.frames, nr, end) : arena_stack(c->pcs, c->nr, c->end);
 	return c->id;
+}
+
+uint32_t launch_stack(struct thread *t, const void *frame)
+{
+	uint32_t walk = t->walks | 1,
+		 id; /* odd already where a signal handler jumped out of the last one */
+
+	__atomic_store_n(&t->walks, walk, __ATOMIC_RELAXED);
+	__atomic_signal_fence(
+		__ATOMIC_SEQ_CST); /* the processor may still be late, by nanoseconds: walk_map_set() */
+	id = take_stack(t, frame);
+	__atomic_store_n(&t->walks, walk + 1, __ATOMIC_RELEASE);
+	return id;
 }

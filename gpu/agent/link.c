@@ -14,6 +14,8 @@
 #include "gpu/agent/say.h"
 #include "gpu/agent/walk_map.h"
 
+#define LAST_LOOK_MS 1000
+
 static int new_socket(void)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -91,6 +93,17 @@ int link_accept(int listener)
 		return -EPERM;
 	}
 	return fd;
+}
+
+void link_hang_up(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	char bytes[16];
+
+	shutdown(fd, SHUT_WR);
+	while (poll(&p, 1, LAST_LOOK_MS) > 0 && recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+		;
+	close(fd);
 }
 
 int link_send_region(int fd)

@@ -20,5 +20,7 @@ int link_send_region(int fd);
  * to use, -EPIPE = the recorder is gone.
  */
 int link_wait(int fd, int timeout_ms);
+/* Tells the recorder that there will be no more, and lets it read what there is before another one may come. */
+void link_hang_up(int fd);
 
 #endif

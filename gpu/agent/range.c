@@ -85,6 +85,20 @@ static uint32_t find_node(uint32_t parent, const struct range_event *e)
 	return parent;
 }
 
+void range_forget(void)
+{
+	uint64_t nr = __atomic_load_n(&agent.region->ranges.used, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 1; i < nr && i < AGENT_RANGES; i++) {
+		struct gpu_range_node *n = node_at(i);
+
+		__atomic_store_n(&n->count, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&n->total_ns, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&n->max_ns, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&n->min_ns, UINT64_MAX, __ATOMIC_RELAXED);
+	}
+}
+
 static void add_to_node(uint32_t node, uint64_t ns)
 {
 	struct gpu_range_node *n = node_at(node);

@@ -28,5 +28,7 @@ void range_mark(struct thread *thread, const struct range_event *event);
 uint32_t range_current(struct thread *thread);
 /* After collecting has ended: records what is still open, with the flag GPU_RANGE_OPEN. */
 void range_flush_open(void);
+/* All sums begin at 0 again. */
+void range_forget(void);
 
 #endif

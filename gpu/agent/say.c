@@ -43,6 +43,16 @@ static void write_line(const struct text *text)
 	(void)n; /* a target without stderr has the entry in the recording */
 }
 
+void say_forget(void)
+{
+	struct gpu_region *r = agent.region;
+
+	for (uint32_t i = 0; i < GPU_MAX_FAILURES; i++)
+		__atomic_store_n(&r->failures[i].code, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&r->nr_failures, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&said, 0, __ATOMIC_RELEASE);
+}
+
 static void count_again(struct gpu_region *r, uint32_t code)
 {
 	uint32_t nr = __atomic_load_n(&r->nr_failures, __ATOMIC_ACQUIRE);

@@ -20,5 +20,7 @@ void text_add_number(struct text *text, uint64_t n);
  */
 void say(uint32_t code, uint32_t cupti_error, const struct text *text);
 void say_words(uint32_t code, uint32_t cupti_error, const char *words);
+/* What was said is said again, and recorded again. */
+void say_forget(void);
 
 #endif

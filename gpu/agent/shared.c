@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "gpu/agent/activity_keep.h"
 #include "gpu/agent/agent.h"
 #include "gpu/agent/arena.h"
 #include "gpu/agent/clock.h"
@@ -143,6 +144,42 @@ static int map_region(void)
 	agent.region_fd = fd;
 	agent.region = at;
 	return 0;
+}
+
+/* Gives the memory of an area back, or where the kernel cannot, zeroes it. */
+static void empty(const struct gpu_area *area)
+{
+	/* FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE */
+	if (syscall(SYS_fallocate, agent.region_fd, 3, area->offset, area->size))
+		memset(agent_area(area), 0, area->size);
+}
+
+static void forget_counters(struct gpu_region *r)
+{
+	for (uint32_t i = 0; i < GPU_MAX_COUNTERS; i++)
+		if (i != GPU_COUNT_THREADS && i != GPU_COUNT_LANES_SHARED)
+			__atomic_store_n(&r->counters[i], 0, __ATOMIC_RELAXED);
+	thread_forget_counts();
+}
+
+void agent_forget(void)
+{
+	struct gpu_region *r = agent.region;
+	struct gpu_device *devices = agent_area(&r->devices);
+	struct gpu_lane *lanes = agent_area(&r->lanes);
+
+	activity_forget();
+	empty(&r->folds);
+	fold_forget();
+	empty(&r->apis);
+	range_forget();
+	forget_counters(r);
+	say_forget();
+	for (uint32_t i = 0; i < GPU_MAX_DEVICES; i++)
+		devices[i].peak_bytes = devices[i].allocated_bytes;
+	for (uint32_t i = 0; i < AGENT_LANES; i++)
+		__atomic_store_n(&lanes[i].dropped, 0, __ATOMIC_RELAXED);
+	r->active_ns = r->stopped_ns = 0;
 }
 
 int agent_prepare(void)

@@ -4,11 +4,13 @@
 
 #include <errno.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "gpu/agent/clock.h"
 
 #define MAX_THREADS 4096u
+#define WALK_TRIES 50 /* of a millisecond */
 
 static struct thread *slots;
 static uint32_t nr_slots; /* ever used; atomic */
@@ -116,6 +118,47 @@ void thread_reclaim(void)
 	}
 }
 
+static bool walk_ends(const struct thread *t)
+{
+	const struct timespec pause = { 0, 1000000 };
+	uint32_t walk = __atomic_load_n(&t->walks, __ATOMIC_ACQUIRE);
+
+	for (int i = 0; i < WALK_TRIES && walk & 1; i++) {
+		if (__atomic_load_n(&t->walks, __ATOMIC_ACQUIRE) != walk)
+			return true;
+		nanosleep(&pause, NULL);
+	}
+	return !(walk & 1);
+}
+
+bool thread_walks_end(void)
+{
+	const struct thread *t;
+
+	for (uint32_t i = 0; (t = thread_at(i)); i++)
+		if (__atomic_load_n(&t->used, __ATOMIC_ACQUIRE) && !walk_ends(t))
+			return false;
+	return true;
+}
+
+static uint64_t forgotten[NR_THREAD_COUNTS];
+
+static uint64_t count_all(enum thread_count which)
+{
+	uint32_t nr = __atomic_load_n(&nr_slots, __ATOMIC_ACQUIRE);
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < nr; i++)
+		sum += __atomic_load_n(&slots[i].counts[which], __ATOMIC_RELAXED);
+	return sum;
+}
+
+void thread_forget_counts(void)
+{
+	for (int c = 0; c < NR_THREAD_COUNTS; c++)
+		forgotten[c] = count_all((enum thread_count)c);
+}
+
 void thread_publish_counts(void)
 {
 	static const uint8_t counters[NR_THREAD_COUNTS] = {
@@ -126,13 +169,10 @@ void thread_publish_counts(void)
 		[THREAD_CALLBACK_TICKS] = GPU_COUNT_CALLBACK_NS,
 		[THREAD_NVTX_CALLS] = GPU_COUNT_NVTX_CALLS,
 	};
-	uint32_t nr = __atomic_load_n(&nr_slots, __ATOMIC_ACQUIRE);
 
 	for (int c = 0; c < NR_THREAD_COUNTS; c++) {
-		uint64_t sum = 0;
+		uint64_t sum = count_all((enum thread_count)c) - forgotten[c];
 
-		for (uint32_t i = 0; i < nr; i++)
-			sum += __atomic_load_n(&slots[i].counts[c], __ATOMIC_RELAXED);
 		if (c == THREAD_CALLBACK_TICKS)
 			sum = clock_ticks_duration_ns(sum * 1024);
 		__atomic_store_n(&agent.region->counters[counters[c]], sum, __ATOMIC_RELAXED);

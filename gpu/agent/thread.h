@@ -86,8 +86,9 @@ enum thread_count {
 };
 
 struct thread {
-	uint32_t used; /* atomic: somebody's */
-	uint32_t tid;  /* atomic; 0: nobody's, or somebody's who is about to say whose */
+	uint32_t used;	/* atomic: somebody's */
+	uint32_t tid;	/* atomic; 0: nobody's, or somebody's who is about to say whose */
+	uint32_t walks; /* atomic; odd while it walks its stack */
 	uint64_t counts[NR_THREAD_COUNTS]; /* of all threads that had the slot */
 	uint32_t generation; /* of the ranges: agent.generation when they were pushed */
 	struct lane lane;
@@ -111,6 +112,13 @@ struct thread *thread_self(void);
 void thread_reclaim(void);
 /* Brings the counters of the region up to date with those of the threads. */
 void thread_publish_counts(void);
+/* These begin at 0 again. */
+void thread_forget_counts(void);
+/*
+ * Has every thread been outside its walk once since this was called? Waits for it, not for long: false where one has
+ * not (it may be stopped, or have left by a jump).
+ */
+bool thread_walks_end(void);
 /* Slot i of those ever used, or NULL beyond; its thread may be running. */
 struct thread *thread_at(uint32_t i);
 

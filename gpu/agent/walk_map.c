@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
+#include "gpu/agent/thread.h"
+
 struct published {
 	const struct walk_arena *arena;
 	const struct walk_space *space;
@@ -24,16 +26,37 @@ static const void *map(int fd, size_t size)
 	return at;
 }
 
+static void unmap(const struct published *p)
+{
+	if (p->arena)
+		munmap((void *)p->arena, sizeof(*p->arena));
+	if (p->space)
+		munmap((void *)p->space, sizeof(*p->space));
+}
+
+/*
+ * The slot that is filled again was left when the last recorder came, which is long ago as processors reckon: who is still
+ * in a walk that began before is seen to be.
+ */
 void walk_map_set(int arena_fd, int space_fd)
 {
 	struct published *next = current == &slots[0] ? &slots[1] : &slots[0];
+	const struct published rows = {
+		.arena = map(arena_fd, sizeof(struct walk_arena)),
+		.space = map(space_fd, sizeof(struct walk_space)),
+		.base = current ? current->base + 4096
+				: 0, /* even: the lowest bit says which table */
+	};
 
-	next->arena = map(arena_fd, sizeof(struct walk_arena));
-	next->space = map(space_fd, sizeof(struct walk_space));
-	next->base = current ? current->base + 4096 : 0; /* even: the lowest bit says which table */
-	if (next->arena && next->space && next->arena->magic == WALK_ARENA_MAGIC &&
-	    next->space->magic == WALK_SPACE_MAGIC)
-		__atomic_store_n(&current, next, __ATOMIC_RELEASE);
+	if (!rows.arena || !rows.space || rows.arena->magic != WALK_ARENA_MAGIC ||
+	    rows.space->magic != WALK_SPACE_MAGIC) {
+		unmap(&rows);
+		return;
+	}
+	if (thread_walks_end())
+		unmap(next);
+	*next = rows;
+	__atomic_store_n(&current, next, __ATOMIC_RELEASE);
 }
 
 uint32_t walk_map_generation(void)

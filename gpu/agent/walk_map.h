@@ -8,7 +8,7 @@
 
 /*
  * Maps them to read; the descriptors stay the caller's. What is no such memory is left alone, and
- * walks go on by frame pointers. Earlier ones stay mapped: walks may be in them.
+ * walks go on as before. Those of the recorder before the last are unmapped, unless a thread is seen to be in them.
  */
 void walk_map_set(int arena_fd, int space_fd);
 /* Changes whenever stacks walked before may be wrong now. */

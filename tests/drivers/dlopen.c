@@ -27,8 +27,8 @@ int main(int argc, char **argv)
 	for (n = 0; n < nr && !kill(atoi(argv[1]), 0); n++) {
 		struct inject_reason reason;
 		struct remote_dlopen result;
-		int err =
-			remote_dlopen(atoi(argv[1]), argv[2], RTLD_NOW, limit_ms, &result, &reason);
+		int err = remote_dlopen(atoi(argv[1]), argv[2], NULL, RTLD_NOW, limit_ms, &result,
+					&reason);
 
 		if (err && !n) {
 			printf("refused: %s\nhint: %s\n", reason.why, reason.hint);

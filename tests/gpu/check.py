@@ -36,6 +36,7 @@ CLAIMS = [
     ("kernels of graphs are found, and counted exactly", "graphs"),
     ("25 million graph kernels do not exhaust CUPTI's buffers (--only exhaustion)", "exhaustion"),
     ("eight threads launch while collection begins and ends, ten times", "attach"),
+    ("the library comes into a program that uses CUDA without it (libcuda, libcupti and their threads as they are)", "load"),
     ("detaching from an idle program ends in time", "idle"),
     ("nothing is left of the cost after detaching", "residue"),
     ("launches of the runtime's <<<>>> are seen", "nvcc"),
@@ -221,6 +222,23 @@ class Checks:
         self.run([SPROF, "record", "-q", "--gpu", "on", "-p", str(program.pid), "-d", "500ms", "-o", self.path(name)])
         return time.monotonic() - begin - 0.5
 
+    def load(self):
+        """Into programs that were started without the library; how long a thread of them stood still."""
+        stops, yama = [], "/proc/sys/kernel/yama/ptrace_scope"
+        if os.geteuid() and os.path.exists(yama) and int(open(yama).read()):
+            raise Skip("ptrace(2) is not allowed: run it as root, or with kernel.yama.ptrace_scope=0")
+        for _ in range(3 if self.fake else 10):
+            program = subprocess.Popen([LOAD, "threads:4:60000"], stdout=subprocess.PIPE, text=True, env=self.env)
+            try:
+                time.sleep(2)
+                self.run([SPROF, "record", "-v", "--gpu", "on", "-p", str(program.pid), "-d", "500ms", "-o", self.path("load.data")])
+                stops.append(float(re.search(r"stood still for ([\d.]+) ms", self.stderr)[1]))
+                expect(self.report("gpu", "load.data")["rows"], "nothing was collected")
+                expect(program.poll() is None, f"the program ended with {program.returncode}")
+            finally:
+                program.kill()
+        return f"into {len(stops)} programs of 4 threads, which stood still for {statistics.median(stops)} ms, at most {max(stops)}"
+
     def idle(self):
         program = self.asleep("empty:1000", "idle:60000")
         try:
@@ -331,7 +349,7 @@ class Checks:
         return f"average {spin['total_ns'] / spin['calls']:.0f} ns, Nsight Compute {statistics.mean(found):.0f} ns"
 
 
-NAMES = ["host", "launches", "sums", "memory", "graphs", "attach", "residue", "idle", "flame", "nvcc", "torch_gpt", "torch_resnet",
+NAMES = ["host", "launches", "sums", "memory", "graphs", "attach", "load", "residue", "idle", "flame", "nvcc", "torch_gpt", "torch_resnet",
          "torch_graphs", "torch_streams", "kineto", "ncu"]
 ALONE = ["exhaustion"] # minutes: when asked for
 

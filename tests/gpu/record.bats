@@ -111,8 +111,8 @@ for name in sys.argv[2:]:
 	run --separate-stderr "$SPROF" record -s timer --gpu on -p $pid -d 1s -o g.data
 	kill $pid
 	[ "$status" -eq 1 ]
-	grep -q "libsprof-gpu.so is not loaded in it" <<<"$stderr"
-	grep -q 'hint: start it with CUDA_INJECTION64_PATH=' <<<"$stderr"
+	grep -q "it has not loaded CUDA's driver" <<<"$stderr"
+	grep -q 'hint: or start it with CUDA_INJECTION64_PATH=' <<<"$stderr"
 }
 
 cpu_ns() {

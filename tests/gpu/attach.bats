@@ -1,0 +1,173 @@
+# sprof record -p of programs that use CUDA and were started without libsprof-gpu.so: it is loaded into them as they run.
+# Over the fake GPU. STRESS=1: as often as the time of a test allows.
+
+load fake.bash
+
+setup() {
+	fake_setup
+	cd "$BATS_TEST_TMPDIR"
+	[ "$(id -u)" = 0 ] || [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" = 0 ] ||
+		skip 'kernel.yama.ptrace_scope is not 0'
+	export END_FILE=$BATS_TEST_TMPDIR/end
+	target=''
+}
+
+teardown() {
+	[ -z "$target" ] || kill -9 "$target" 2>/dev/null || true
+}
+
+# A program that uses the GPU until ends_well.
+start() { # COMMAND...
+	rm -f "$END_FILE"
+	"$@" >said 2>&1 3>&- &
+	target=$!
+	for _ in $(seq 100); do
+		grep -q libcuda /proc/$target/maps && break
+		sleep 0.05
+	done
+	sleep 0.2
+}
+
+ends_well() {
+	touch "$END_FILE"
+	wait "$target"
+	target=''
+	grep -q '^done ' said
+	! grep -v -e '^done ' -e '^sprof: gpu: detached' said
+}
+
+attach() { # options
+	run --separate-stderr timeout 60 "$SPROF" record -v -s timer -o g.data "$@" -p "$target" -d 300ms
+	[ "$status" -eq 0 ] || { echo "$output"; echo "$stderr"; return 1; }
+}
+
+refused() { # WHY
+	run --separate-stderr timeout 60 "$SPROF" record -s timer -o g.data --gpu on -p "$target" -d 300ms
+	echo "$stderr"
+	[ "$status" -eq 1 ]
+	grep -q "^sprof: cannot collect GPU data of process $target: $1" <<<"$stderr"
+	run --separate-stderr timeout 60 "$SPROF" record -s timer -o g.data -p "$target" -d 300ms
+	[ "$status" -eq 0 ]
+	grep -q "^sprof: warning: no GPU data of process $target: $1" <<<"$stderr"
+}
+
+calls() {
+	"$SPROF" report --gpu --json g.data | jq '[.rows[].calls] | add // 0'
+}
+
+# Stops, in ms, of the lines that tell them: how many, the median, and the longest.
+stops() {
+	sed -n 's/.* stood still for \([0-9.]*\) ms to load .*/\1/p' "$1" | sort -n |
+		awk '{ ms[NR] = $1 } END { print NR, ms[int((NR + 1) / 2)], ms[NR] }'
+}
+
+@test "a program that uses the GPU already gets the library, and is left unharmed" {
+	start "$WORK" storm:4
+	attach
+	[ "$(calls)" -gt 100 ]
+	# without a frame that is not the program's
+	"$SPROF" fold --column gpu g.data >kernels
+	grep -q 'work;train;forward;launch_gemm;.*gemm_kernel' kernels
+	! grep -v 'work;train;forward;launch_gemm;.*gemm_kernel' kernels
+	# the stub and its stack are gone; the library sleeps
+	! grep '^[0-9a-f]*5f0f000-' /proc/$target/maps
+	grep -q libsprof-gpu /proc/$target/maps
+	ends_well
+}
+
+@test "each recording has what happened in it, and no more" {
+	local nr=3 sum=0 n done begin
+	[ -z "${STRESS-}" ] || nr=90
+	start "$WORK" storm:4
+	attach --gpu on
+	local mapped=$(wc -l </proc/$target/maps) files=$(ls /proc/$target/fd | wc -l)
+	for _ in $(seq $nr); do
+		begin=$(date +%s%N)
+		attach --gpu on
+		n=$(calls)
+		[ "$n" -gt 0 ]
+		sum=$((sum + n))
+		"$SPROF" report --gpu --json g.data | jq -e --argjson all $(($(date +%s%N) - begin)) \
+			'.devices[0] | .wall_ns < $all and .busy_ns + .idle_ns == .wall_ns'
+	done
+	# rows of one recorder before the last may still be there
+	[ "$(wc -l </proc/$target/maps)" -le $((mapped + 4)) ]
+	[ "$(ls /proc/$target/fd | wc -l)" -le "$files" ]
+	touch "$END_FILE"
+	wait "$target"
+	done=$(sed -n 's/^done //p' said)
+	[ "$sum" -lt $((done / 2)) ]
+	target=''
+}
+
+@test "many programs get it under load, and each stands still for a moment only" {
+	local nr=5
+	[ -z "${STRESS-}" ] || nr=120
+	for i in $(seq $nr); do
+		start "$WORK" storm:$((1 + i % 8))
+		attach --gpu on
+		echo "$stderr" >>stood
+		ends_well
+	done
+	read -r n median longest <<<"$(stops stood)"
+	[ -z "${STRESS-}" ] || echo "# $n loads: median $median ms, longest $longest ms" >&3
+	[ "$n" -eq "$nr" ]
+	awk -v ms="$median" 'BEGIN { exit !(ms < 20) }'
+}
+
+@test "the recorder may die at any moment" {
+	local nr=8
+	[ -z "${STRESS-}" ] || nr=90
+	for i in $(seq $nr); do
+		start "$WORK" storm:4
+		timeout -s KILL "0.0$((RANDOM % 10))$((RANDOM % 10))" "$SPROF" record -q -s ebpf -o dead.data --gpu on -p "$target" || true
+		sleep 0.3
+		kill -0 "$target"
+		attach --gpu on
+		[ "$(calls)" -gt 0 ]
+		ends_well
+	done
+}
+
+@test "in Python, the library comes in as well" {
+	start python3 "$BATS_TEST_DIRNAME/../targets/gpu_python.py" 20000000
+	attach --gpu on
+	"$SPROF" fold --column gpu g.data | grep -q 'main (gpu_python.py:[0-9]*);.*gemm_kernel'
+	kill "$target"
+}
+
+@test "what speaks against it is said, before anything is touched" {
+	start sleep 60
+	run --separate-stderr "$SPROF" record -s timer -o g.data --gpu on -p "$target" -d 300ms
+	[ "$status" -eq 1 ]
+	grep -q 'it has not loaded CUDA.s driver, libcuda.so' <<<"$stderr"
+	grep -q 'hint: or start it with CUDA_INJECTION64_PATH=' <<<"$stderr"
+	attach
+	! grep 'GPU' <<<"$stderr"
+	kill "$target"
+	[ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || skip 'the rest needs root: unshare(1)'
+	start unshare -m sh -c "mount --bind /dev/null '$SPROF_GPU_LIBRARY' && exec '$WORK' storm:2"
+	refused "'.*libsprof-gpu.so' is not there for it: its mounts are others"
+	ends_well
+	start unshare -n "$WORK" storm:2
+	refused 'it is in another network namespace'
+	ends_well
+}
+
+@test "under a seccomp filter it is refused" {
+	start python3 -c "
+import ctypes, struct, time
+cuda = ctypes.CDLL('libcuda.so.1')
+allow = ctypes.create_string_buffer(struct.pack('HBBI', 6, 0, 0, 0x7fff0000))
+program = ctypes.create_string_buffer(struct.pack('HxxxxxxQ', 1, ctypes.addressof(allow)))
+libc = ctypes.CDLL(None)
+assert not libc.prctl(38, 1, 0, 0, 0) and not libc.prctl(22, 2, program, 0, 0)
+print('done 0', flush=True)
+time.sleep(60)"
+	for _ in $(seq 100); do
+		grep -q done said && break
+		sleep 0.05
+	done
+	refused "a seccomp filter decides over its system calls"
+	kill "$target"
+}
