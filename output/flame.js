@@ -76,6 +76,15 @@ function sayColumn() {
 	showLegend([...new Set((legend + other.legend).split(";"))].join(";"));
 }
 
+/* What fits of it, and where the rest is to be had. */
+function hints(limit) {
+	const said = ["click: zoom", "Esc: back to all", "/ search", "n, N: next, previous match", "arrows, Enter: by keyboard", "? more"];
+
+	while (said.length > 1 && columns(said.join(" \u00b7 ")) > limit)
+		said.splice(-2, 1);
+	return said.join(" \u00b7 ");
+}
+
 /* Three lines at the top: about a box, or how to go on. */
 function say(box) {
 	const limit = Math.floor(chart / columnWidth), plainView = isWhole() && mode.sandwich < 0;
@@ -88,8 +97,7 @@ function say(box) {
 		head.lines[0].textContent = elide(head.origin, limit);
 	else
 		breadcrumb(head.lines[0], limit);
-	head.lines[1].textContent = elide(modeText() || "click: zoom \u00b7 Esc: back to all \u00b7 / search \u00b7 " +
-		"n, N: next, previous match \u00b7 arrows, Enter: by keyboard \u00b7 ? more", limit);
+	head.lines[1].textContent = elide(modeText() || hints(limit), limit);
 	head.lines[2].textContent = "";
 }
 

@@ -261,6 +261,7 @@ page() { # options, file; the test is standard input
 		const widest = () => page.eval(`Math.max(...[...document.querySelectorAll(".frames :is(rect, polygon)")].map(r =>
 			r.getBoundingClientRect().right))`);
 		assert.strictEqual(Math.round(await widest()), 790);
+		assert.match((await page.status())[1], /^click: zoom · [^…]* · \? more$/);
 		await page.send("Emulation.setDeviceMetricsOverride",
 			{width: 1000, height: 900, deviceScaleFactor: 1, mobile: false});
 		for (let i = 0; i < 50 && Math.round(await widest()) !== 990; i++)
