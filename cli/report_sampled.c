@@ -109,7 +109,9 @@ static int read_rules(const char *path, struct buffer *ret_text)
 static int write_phases(struct buffer *b, const char *path, const struct view *v,
 			const struct report_sampled_opts *opts)
 {
-	const struct phases_opts how = { .json = opts->json, .max_rows = opts->max_rows };
+	const struct phases_opts how = { .json = opts->json,
+					 .max_rows = opts->max_rows,
+					 .unicode = opts->unicode };
 	struct phase_rules *rules = NULL;
 	struct buffer text = { 0 };
 	char why[512];
@@ -136,7 +138,8 @@ static int write_operators(struct buffer *b, const struct view *v,
 {
 	const struct operators_opts how = { .by_total = opts->key == RANKING_TOTAL,
 					    .json = opts->json,
-					    .max_rows = opts->max_rows };
+					    .max_rows = opts->max_rows,
+					    .unicode = opts->unicode };
 	const struct range_report_opts ranges = { .json = opts->json, .max_rows = opts->max_rows };
 
 	/* What was counted is better than what was sampled, and is of the whole recording. */
@@ -166,7 +169,9 @@ static int write_hints(struct buffer *b, const struct view *v,
 
 static int write_gc(struct buffer *b, const struct view *v, const struct report_sampled_opts *opts)
 {
-	const struct gc_times_opts how = { .json = opts->json, .max_rows = opts->max_rows };
+	const struct gc_times_opts how = { .json = opts->json,
+					   .max_rows = opts->max_rows,
+					   .unicode = opts->unicode };
 	struct gc_times times;
 	int err = 0;
 

@@ -178,6 +178,7 @@ void gc_times_write(struct buffer *b, const struct gc_times *times, const struct
 	struct grid g;
 
 	grid_init(&g, columns, sizeof(columns) / sizeof(*columns));
+	g.unicode = opts->unicode;
 	add_row(&g, summary, times->value, times->events);
 	grid_none(&g);
 	grid_text(&g, "all");

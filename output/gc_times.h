@@ -35,6 +35,7 @@ void gc_times_fini(struct gc_times *times);
 struct gc_times_opts {
 	bool json;
 	uint32_t max_rows; /* 0 = all */
+	bool unicode;	   /* in text, else ASCII */
 };
 
 /* A row for the whole, then one per line. Samples count no collections: a dash, or null. */

@@ -156,7 +156,8 @@ void grid_events(struct grid *g, uint64_t events, const struct summary *summary)
 
 	buffer_add_u64(&c->text, events);
 	if (!summary->info->exact)
-		buffer_printf(&c->text, "+-%" PRIu64, number_margin(events, summary->samples));
+		buffer_printf(&c->text, "%s%" PRIu64, g->unicode ? "\xc2\xb1" : "+-",
+			      number_margin(events, summary->samples));
 	buffer_add_u64(&c->json, events);
 }
 

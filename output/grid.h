@@ -30,6 +30,7 @@ struct grid {
 	/* Text that would be wider than max_width goes without these columns, keys and a NULL, one by one. */
 	const char *const *spare;
 	size_t max_width; /* 0, as grid_init() sets it: no limit */
+	bool unicode;	  /* may be shown; false, as grid_init() sets it: ASCII */
 };
 
 /* The columns must outlive the grid. */

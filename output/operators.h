@@ -17,6 +17,7 @@ struct operators_opts {
 	bool by_total; /* sorted by total, else by self */
 	bool json;
 	uint32_t max_rows; /* 0 = all */
+	bool unicode;	   /* in text, else ASCII */
 };
 
 /*

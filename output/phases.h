@@ -37,6 +37,7 @@ void phase_rules_free(struct phase_rules *rules);
 struct phases_opts {
 	bool json;
 	uint32_t max_rows; /* 0 = all */
+	bool unicode;	   /* in text, else ASCII */
 };
 
 /* A row per phase that has time, largest first, and "other" for what fits no rule, last. */

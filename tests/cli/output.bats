@@ -101,6 +101,13 @@ picture() {
 	"$SPROF" info two*lines.folded | grep -q '^command  *two lines.folded$'
 }
 
+@test "margins are signs where the terminal can show them, in every table" {
+	for kind in '' --phases --by=line; do
+		script -qec "env LC_ALL=C.UTF-8 $SPROF report $kind complete.data" /dev/null | grep -q '[0-9]±[0-9]'
+		script -qec "env LC_ALL=C $SPROF report $kind complete.data" /dev/null | grep -q '[0-9]+-[0-9]'
+	done
+}
+
 @test "report does not cut names in a pipe" {
 	printf 'a;%0500d 1\n' 0 >long.folded
 	"$SPROF" report long.folded | grep -q "$(printf '%0500d' 0)"
