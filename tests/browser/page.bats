@@ -521,6 +521,22 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+@test "in a narrow and low window the picture begins at its foot, too" {
+	python3 -c 'print(";".join(f"f{i}" for i in range(80)), 90); print("f0;g", 10)' >deep.folded
+	"$SPROF" flame deep.folded -o deep.html
+	for width in 800 1200; do
+		page --width=$width --height=500 deep.html <<-'EOT'
+			const {top, left} = await page.eval(`(() => {
+				const g = [...document.querySelectorAll(".frames g")].find(g => /^f0 100%/.test(g.textContent.trim()));
+				const {top, left} = g.getBoundingClientRect();
+				return {top, left};
+			})()`);
+			assert(top > 100 && top < 500, "the root lies at " + top);
+			assert(await page.eval("document.documentElement.scrollWidth <= innerWidth"), "wider than the window");
+		EOT
+	done
+}
+
 @test "in a low window nothing that is scrolled to lies behind the head, and what was found leaves the title room" {
 	awk 'BEGIN { for (i = 0; i < 26; i++) { s = s ";f" i; print "app" s " 1000" } }' >tower.folded
 	"$SPROF" flame -t "a title that is too long for what is left of the line" tower.folded -o tower.html

@@ -1,7 +1,7 @@
 // Opens a file in headless Chromium and runs a test on it, without any package: Chromium speaks its debugging
 // protocol over two pipes, one JSON message between NULs.
 //
-//	node page.js [--dark] [--no-script] [--static] [--width=1200] FILE <test.js
+//	node page.js [--dark] [--no-script] [--static] [--width=1200] [--height=900] FILE <test.js
 //
 // --static: the file has no script of its own. The test is the body of an async function of (page, assert). Its failure, and any error or dialog of the page that
 // the test does not expect, ends this program with a message and status 1.
@@ -12,7 +12,7 @@ const fs = require("fs");
 const os = require("os");
 const path = require("path");
 
-const options = {width: 1200};
+const options = {width: 1200, height: 900};
 let file;
 for (const arg of process.argv.slice(2)) {
 	const [, name, value] = /^--([a-z-]+)=?(.*)$/.exec(arg) || [];
@@ -146,7 +146,7 @@ async function open(browser) {
 	for (const domain of ["Page", "Runtime", "Log", "Network"])
 		await page.send(`${domain}.enable`);
 	await page.send("Emulation.setDeviceMetricsOverride",
-		{width: Number(options.width), height: 900, deviceScaleFactor: 1, mobile: false});
+		{width: Number(options.width), height: Number(options.height), deviceScaleFactor: 1, mobile: false});
 	await page.send("Emulation.setEmulatedMedia",
 		{features: [{name: "prefers-color-scheme", value: options.dark ? "dark" : "light"}]});
 	if (options["no-script"])
