@@ -203,7 +203,8 @@ int record_gpu_attach(pid_t pid, const char *path, bool must, struct gpu_peer *r
 		shared_region_drain(ret->region, ignore, NULL);
 	if (err && must)
 		report(pid, path, err, &reason);
-	else if (err && err != -ENODEV)
+	/* That a process has ended is for those to say who sample it. */
+	else if (err && err != -ENODEV && err != -ENOENT && err != -ESRCH)
 		log_warning("no GPU data of process %d: %s", (int)pid,
 			    reason.why[0] ? reason.why : strerror(-err));
 	return err;
