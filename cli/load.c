@@ -199,9 +199,14 @@ int profile_load(const char *path, const struct load_opts *opts, struct profile 
 		fclose(f);
 	if (!err)
 		err = filter(p, name, opts);
-	if (err)
-		profile_free(p);
-	else
+	if (!err) {
 		*ret_profile = p;
+		return 0;
+	}
+	profile_free(p);
+	if (opts->ret_note) {
+		free(*opts->ret_note);
+		*opts->ret_note = NULL;
+	}
 	return err;
 }
