@@ -120,7 +120,7 @@ stops() {
 	[ -z "${STRESS-}" ] || nr=90
 	for i in $(seq $nr); do
 		start "$WORK" storm:4
-		timeout -s KILL "0.0$((RANDOM % 10))$((RANDOM % 10))" "$SPROF" record -q -s ebpf -o dead.data --gpu on -p "$target" || true
+		timeout -s KILL "0.0$((RANDOM % 10))$((1 + RANDOM % 9))" "$SPROF" record -q -s ebpf -o dead.data --gpu on -p "$target" || true
 		sleep 0.3
 		kill -0 "$target"
 		attach --gpu on
