@@ -99,6 +99,14 @@ last_line_is() {
 	grep -qxF "held at the second try: tests/cli/c.bats: it's (once) [1], a.b" <<<"$output"
 }
 
+@test "what took too long is done once more, too" {
+	printf '@test "x" {\n[ -e done ] || ! touch done || sleep 20\n}\n' >tests/cli/c.bats
+	BATS_TEST_TIMEOUT=2 run tests/run --dir=cli
+	[ "$status" -eq 0 ]
+	last_line_is '1 passed, 0 failed, 0 skipped'
+	grep -qxF 'held at the second try: tests/cli/c.bats: x' <<<"$output"
+}
+
 @test "what fails twice has failed" {
 	printf '@test "x" { true; }\n@test "y" { false; }\n' >tests/cli/c.bats
 	run tests/run --dir=cli
