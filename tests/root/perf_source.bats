@@ -26,7 +26,8 @@ nobody_with_perf() {
 
 @test "perf: children that fork or exec" {
 	started forkstorm 60 20
-	truth_holds -v other=20
+	# Of a stack whose page is just being brought in nothing can be copied: perf record has 2 to 4 such of 1220 here.
+	truth_holds -v other=20 -v broken=5
 }
 
 @test "perf: libraries that share an address over time" {
@@ -95,7 +96,7 @@ nobody_with_perf() {
 @test "nobody with perf: children that fork or exec" {
 	nobody_with_perf
 	started forkstorm 60 20
-	truth_holds -v other=20
+	truth_holds -v other=20 -v broken=5 # as above
 }
 
 @test "nobody with perf: libraries that share an address over time" {

@@ -3,7 +3,8 @@
 # TRUTH is what a target printed (tests/targets/work.h says how to read it), FOLDED what `sprof fold` printed. Prints a
 # table and exits 1 unless
 #   - the share of each chain is within 3 sigma of the truth (binomial, for the number of samples taken);
-#   - 99.9 % of the stacks are complete: no marker, a root that is one, and a leaf only below its true callers;
+#   - 99.9 % of the stacks (-v broken=5: 99.5 %) are complete: no marker, a root that is one, and a leaf only below its true
+#     callers;
 #   - no more than `other` percent (5) of the samples are elsewhere: in the dynamic linker, in exec, between the parts;
 #   - with -v hz: the samples are as many as the CPU time times hz, within 5 %.
 # Do frames[first + 1 ...] hold chain c? If it is open, more frames may follow.
@@ -106,7 +107,7 @@ END {
 		printf "%-6s true %6.2f %%  measured %6.2f %%  %+5.1f sigma  %s\n", verdict(off * off <= 9), \
 			100 * p, 100 * share, off, substr(name[c], 1, 200)
 	}
-	printf "%-6s complete %.3f %% of %d\n", verdict(bad <= total / 1000), 100 * (1 - bad / total), total
+	printf "%-6s complete %.3f %% of %d\n", verdict(bad <= total * (broken ? broken : 1) / 1000), 100 * (1 - bad / total), total
 	for (why in bad_by)
 		printf "       %s: %d, as in %s\n", why, bad_by[why], substr(example[why], 1, 2000)
 	elsewhere = 100 * (total - matched - bad) / total
