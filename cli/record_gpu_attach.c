@@ -52,7 +52,7 @@ static int read_maps(pid_t pid, struct mapped *ret)
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	f = fopen(path, "re");
 	if (!f)
-		return -errno;
+		return errno == ENOENT ? -ESRCH : -errno;
 	while (getline(&line, &size, f) > 0) {
 		ret->driver |= is_file(line, "libcuda.so");
 		ret->glibc |= is_file(line, "libc.so.6") || is_file(line, "libc-2.");
@@ -204,7 +204,7 @@ int record_gpu_attach(pid_t pid, const char *path, bool must, struct gpu_peer *r
 	if (err && must)
 		report(pid, path, err, &reason);
 	/* That a process has ended is for those to say who sample it. */
-	else if (err && err != -ENODEV && err != -ENOENT && err != -ESRCH)
+	else if (err && err != -ENODEV && err != -ESRCH)
 		log_warning("no GPU data of process %d: %s", (int)pid,
 			    reason.why[0] ? reason.why : strerror(-err));
 	return err;
