@@ -59,7 +59,8 @@ fold_here() {
 
 @test "timer: children that fork or exec" {
 	started forkstorm 60 20
-	truth_holds -v other=30
+	# A child that is met before it has its name keeps its parent's for half a second, longer than these live.
+	truth_holds -v other=30 -v broken=40
 }
 
 @test "timer: a process that execs itself" {
