@@ -6,7 +6,6 @@
 
 #include "core/alloc.h"
 #include "core/column.h"
-#include "core/facts.h"
 #include "core/profile.h"
 
 static int by_samples(const void *a, const void *b)
@@ -180,17 +179,4 @@ double info_reached_hz(const struct info *info)
 	if (column_table[info->column].unit != UNIT_NS || !c->sum || c->sum == UINT64_MAX)
 		return 0;
 	return (double)c->events / (double)c->sum * 1e9;
-}
-
-uint64_t info_count(const struct profile *p, const char *counter)
-{
-	const struct fact_gpu_counter *c;
-	uint64_t sum = 0;
-	size_t nr;
-
-	c = facts_rows(p, FACT_GPU_COUNTER, &nr);
-	for (size_t i = 0; i < nr; i++)
-		if (!strcmp(profile_str(p, (uint32_t)c[i].name), counter))
-			sum += c[i].value;
-	return sum;
 }

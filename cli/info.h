@@ -49,7 +49,5 @@ void info_fini(struct info *info);
 double info_duration_s(const struct profile *p);
 /* Samples per second of the time they stand for. Timers of processes ride on the kernel's tick. */
 double info_reached_hz(const struct info *info);
-/* What a counter of the recording says (core/facts.h); 0 where there is none. */
-uint64_t info_count(const struct profile *p, const char *counter);
 
 #endif

@@ -188,8 +188,8 @@ void info_print_json(struct buffer *b, const struct info *info, const struct pro
 	key_number(b, "processes", info->nr_processes);
 	json_columns(b, info);
 	json_gpu_timeline(b, p);
-	key_number(b, "gpu_processes_left_out", info_count(p, COUNTER_PROCESS_LEFT_OUT));
-	key_number(b, "runs_left_out", info_count(p, COUNTER_RUNS_LEFT_OUT));
+	key_number(b, "gpu_processes_left_out", facts_count(p, COUNTER_PROCESS_LEFT_OUT));
+	key_number(b, "runs_left_out", facts_count(p, COUNTER_RUNS_LEFT_OUT));
 	key_number(b, "rows_left_out", p->nr_facts_left_out);
 	info_gil_json(b, info);
 	json_threads(b, info, p);

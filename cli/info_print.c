@@ -186,7 +186,7 @@ static void add_gpu_timeline(struct buffer *b, const struct profile *p)
 /* Rows that the recorder, or we, had no room for. */
 static void add_left_out_rows(struct buffer *b, const struct profile *p)
 {
-	uint64_t runs = info_count(p, COUNTER_RUNS_LEFT_OUT);
+	uint64_t runs = facts_count(p, COUNTER_RUNS_LEFT_OUT);
 
 	if (runs)
 		buffer_printf(b,
@@ -200,7 +200,7 @@ static void add_left_out_rows(struct buffer *b, const struct profile *p)
 
 static void add_left_out_processes(struct buffer *b, const struct profile *p)
 {
-	uint64_t nr = info_count(p, COUNTER_PROCESS_LEFT_OUT);
+	uint64_t nr = facts_count(p, COUNTER_PROCESS_LEFT_OUT);
 
 	if (nr)
 		buffer_printf(b,

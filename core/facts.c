@@ -133,3 +133,16 @@ void facts_free(struct facts *facts)
 	}
 	free(facts);
 }
+
+uint64_t facts_count(const struct profile *p, const char *counter)
+{
+	const struct fact_gpu_counter *c;
+	uint64_t sum = 0;
+	size_t nr;
+
+	c = facts_rows(p, FACT_GPU_COUNTER, &nr);
+	for (size_t i = 0; i < nr; i++)
+		if (!strcmp(profile_str(p, (uint32_t)c[i].name), counter))
+			sum += c[i].value;
+	return sum;
+}

@@ -197,6 +197,8 @@ struct facts;
 bool facts_put(struct profile *p, enum fact_kind kind, const void *row);
 /* All rows of a kind, an array of struct fact_...; good until the next is put. */
 const void *facts_rows(const struct profile *p, enum fact_kind kind, size_t *ret_nr);
+/* What the counter of that name adds up to over all processes; 0 where there is none. */
+uint64_t facts_count(const struct profile *p, const char *counter);
 void facts_free(struct facts *facts);
 
 #endif

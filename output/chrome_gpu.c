@@ -343,15 +343,7 @@ static void add_memory(struct gpu_writer *w)
 
 uint64_t chrome_gpu_left_out(const struct profile *p)
 {
-	const struct fact_gpu_counter *c;
-	uint64_t sum = 0;
-	size_t nr;
-
-	c = facts_rows(p, FACT_GPU_COUNTER, &nr);
-	for (size_t i = 0; i < nr; i++)
-		if (!strcmp(profile_str(p, (uint32_t)c[i].name), COUNTER_ACTIVITIES_LEFT_OUT))
-			sum += c[i].value;
-	return sum;
+	return facts_count(p, COUNTER_ACTIVITIES_LEFT_OUT);
 }
 
 const char *chrome_gpu_add(struct buffer *b, const struct profile *p, const char *separator)
