@@ -2,9 +2,10 @@
  * What libsprof-gpu.so knows of CUPTI's binary interface, without NVIDIA's headers.
  *
  * Records are read as prefixes: every field named here has had the same offset in every version of
- * its record from CUDA 11.0 to 13.5 (Kernel4..13, Memcpy..7, MemcpyPtoP2..4, Memset..5, Memory2..4,
- * MemoryPool..3, Synchronization..2, Overhead..3, GraphTrace..2, Device2..5, checked with the
- * headers of 12.9 and 13.5); how far apart records stand is asked of cuptiActivityGetNextRecord.
+ * its record from CUDA 11.0 to 13.5 (Kernel4..13, Memcpy..7, MemcpyPtoP..4, Memset..5, Memory2..4,
+ * MemoryPool..3, Synchronization..2, Overhead..3, GraphTrace..2, Device2..6: tests/gpu/real_headers.py asks
+ * the headers of 11.8, 12.9, 13.0 and 13.5); how far apart records stand is asked of
+ * cuptiActivityGetNextRecord.
  * Fields that came later (graph nodes, say) are read only where that distance says they are there.
  *
  * Names are CUPTI's, lower case; sizes are those of the prefix.

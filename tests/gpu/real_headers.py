@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""Holds gpu/agent/cupti_abi.h against CUPTI's own headers, of whatever version they are.
+
+    real_headers.py FOLDER...
+
+The two have names in common, so that a program is made of each that prints what is asked of it. Prints how much
+was compared. The CUDA headers that CUPTI's include come in another package:
+what is needed of them is named here, by its size.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+CUDA_H = """
+#ifndef CUDA_H
+#define CUDA_H
+#include <stddef.h>
+#include <stdint.h>
+#define CUDAAPI
+typedef struct CUuuid_st { char bytes[16]; } CUuuid;
+typedef struct { void *base; size_t size; float ratio; int hit, miss; } CUaccessPolicyWindow;
+typedef union { char bytes[64]; } CUstreamAttrValue;
+typedef int CUdevice, CUresult, CUgraphNodeType, CUstreamAttrID, CUdevice_attribute;
+typedef void *CUcontext, *CUstream, *CUgraph, *CUgraphNode, *CUgraphExec, *CUfunction, *CUmodule, *CUevent;
+#endif
+"""
+
+# Our record: theirs, the first version that the agent reads, and ours = theirs of each field that is read.
+RECORDS = {
+    "cupti_kernel": ("Kernel", 4, """kind registers=registersPerThread start end device=deviceId context=contextId
+        stream=streamId grid=gridX block=blockX static_shared=staticSharedMemory dynamic_shared=dynamicSharedMemory
+        local_per_thread=localMemoryPerThread local_total=localMemoryTotal correlation=correlationId grid_id=gridId
+        name queued submitted graph_node=graphNodeId graph=graphId"""),
+    "cupti_memcpy": ("Memcpy", 1, """kind copy_kind=copyKind source_kind=srcKind destination_kind=dstKind flags bytes
+        start end device=deviceId context=contextId stream=streamId correlation=correlationId
+        graph_node=graphNodeId graph=graphId"""),
+    "cupti_memcpy_peer": ("MemcpyPtoP", 1, """kind copy_kind=copyKind source_kind=srcKind destination_kind=dstKind
+        flags bytes start end device=deviceId context=contextId stream=streamId source_device=srcDeviceId
+        destination_device=dstDeviceId correlation=correlationId graph_node=graphNodeId graph=graphId"""),
+    "cupti_memset": ("Memset", 1, """kind value bytes start end device=deviceId context=contextId stream=streamId
+        correlation=correlationId flags memory_kind=memoryKind graph_node=graphNodeId graph=graphId"""),
+    "cupti_synchronization": ("Synchronization", 1, """kind type start end correlation=correlationId
+        context=contextId stream=streamId event=cudaEventId"""),
+    "cupti_overhead": ("Overhead", 1, """kind overhead_kind=overheadKind object_kind=objectKind object_id=objectId
+        start end correlation=correlationId"""),
+    "cupti_graph_trace": ("GraphTrace", 1, """kind correlation=correlationId start end device=deviceId graph=graphId
+        context=contextId stream=streamId"""),
+    "cupti_memory2": ("Memory", 2, """kind op=memoryOperationType memory_kind=memoryKind correlation=correlationId
+        address bytes timestamp pc=PC pid=processId device=deviceId context=contextId stream=streamId name
+        is_async=isAsync pool_type=memoryPoolConfig.memoryPoolType pool=memoryPoolConfig.address
+        pool_release_threshold=memoryPoolConfig.releaseThreshold pool_size=memoryPoolConfig.pool.size"""),
+    "cupti_memory_pool": ("MemoryPool", 1, """kind op=memoryPoolOperationType pool_type=memoryPoolType
+        correlation=correlationId pid=processId device=deviceId min_bytes_to_keep=minBytesToKeep address size
+        release_threshold=releaseThreshold timestamp utilized=utilizedSize"""),
+    "cupti_device": ("Device", 2, """kind bandwidth_kb_s=globalMemoryBandwidth memory_bytes=globalMemorySize
+        constant_bytes=constantMemorySize l2_bytes=l2CacheSize warp_threads=numThreadsPerWarp
+        core_clock_khz=coreClockRate nr_sms=numMultiprocessors max_warps_per_sm=maxWarpsPerMultiprocessor
+        cc_major=computeCapabilityMajor cc_minor=computeCapabilityMinor id uuid name"""),
+}
+STRUCTS = {
+    "struct cupti_callback_data": ("CUpti_CallbackData", """site=callbackSite function_name=functionName
+        function_params=functionParams function_return_value=functionReturnValue symbol_name=symbolName context
+        context_uid=contextUid correlation_data=correlationData correlation_id=correlationId"""),
+    "struct cupti_subscriber_params": ("CUpti_SubscriberParams", """size=structSize name=subscriberName
+        old_name=oldSubscriberName old_name_size=oldSubscriberSize"""),
+}
+# The size from which on a field is read, and the field. What is read of every record must be in the first version.
+SIZES = {"CUPTI_KERNEL_SIZE": ("Kernel", "launchType"), "CUPTI_KERNEL_NODE_SIZE": ("Kernel", "graphNodeId"),
+         "CUPTI_KERNEL_GRAPH_SIZE": ("Kernel", "graphId"), "CUPTI_MEMCPY_GRAPH_SIZE": ("Memcpy", "graphId"),
+         "CUPTI_MEMCPY_SIZE": ("Memcpy", "runtimeCorrelationId"),
+         "CUPTI_MEMCPY_PEER_SIZE": ("MemcpyPtoP", "correlationId"),
+         "CUPTI_MEMCPY_PEER_GRAPH_SIZE": ("MemcpyPtoP", "graphId"), "CUPTI_MEMSET_SIZE": ("Memset", "memoryKind"),
+         "CUPTI_MEMSET_GRAPH_SIZE": ("Memset", "graphId"), "CUPTI_OVERHEAD_SIZE": ("Overhead", "end"),
+         "CUPTI_OVERHEAD_CORRELATION_SIZE": ("Overhead", "correlationId"),
+         "CUPTI_MEMORY_POOL_SIZE": ("MemoryPool", "timestamp"),
+         "CUPTI_MEMORY_POOL_UTILIZED_SIZE": ("MemoryPool", "utilizedSize"),
+         "CUPTI_SYNCHRONIZATION_SIZE": ("Synchronization", "cudaEventId"),
+         "CUPTI_GRAPH_TRACE_SIZE": ("GraphTrace", "streamId"), "CUPTI_DEVICE_SIZE": ("Device", "name"),
+         "CUPTI_MEMORY2_SIZE": ("Memory", "memoryPoolConfig.pool.size")}
+FIRST = {theirs: first for theirs, first, _ in RECORDS.values()}
+NUMBERS = """CUPTI_OK=CUPTI_SUCCESS CUPTI_ERROR_OUT_OF_MEMORY CUPTI_ERROR_MAX_LIMIT_REACHED CUPTI_ERROR_NOT_COMPATIBLE
+    CUPTI_ERROR_NOT_INITIALIZED CUPTI_ERROR_INVALID_KIND CUPTI_ERROR_INSUFFICIENT_PRIVILEGES
+    CUPTI_ERROR_MULTIPLE_SUBSCRIBERS=CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED CUPTI_ERROR_UNKNOWN
+    CUPTI_DRIVER_API=CUPTI_CB_DOMAIN_DRIVER_API CUPTI_RUNTIME_API=CUPTI_CB_DOMAIN_RUNTIME_API CUPTI_API_ENTER
+    CUPTI_API_EXIT CUPTI_FLUSH_FORCED=CUPTI_ACTIVITY_FLAG_FLUSH_FORCED
+    CUPTI_BUFFER_ALIGN=ACTIVITY_RECORD_ALIGNMENT CUPTI_POOL_LOCAL=CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL""".split()
+NUMBERS += ["CUPTI_KIND_%s=CUPTI_ACTIVITY_KIND_%s" % (k, k) for k in """MEMCPY MEMSET KERNEL DEVICE CONCURRENT_KERNEL
+    OVERHEAD MEMCPY2 SYNCHRONIZATION MEMORY2 MEMORY_POOL GRAPH_TRACE""".split()]
+NUMBERS += ["CUPTI_ATTR_%s=CUPTI_ACTIVITY_ATTR_%s" % (a, a) for a in
+            "DEVICE_BUFFER_POOL_LIMIT ZEROED_OUT_ACTIVITY_BUFFER".split()]
+NUMBERS += ["CUPTI_ATTR_DEVICE_BUFFER_PRE_ALLOCATE=CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_PRE_ALLOCATE_VALUE"]
+NUMBERS += ["CUPTI_CBID_%s=CUPTI_DRIVER_TRACE_CBID_%s" % pair for pair in (
+    ("LAUNCH_KERNEL", "cuLaunchKernel"), ("PROFILER_START", "cuProfilerStart"), ("PROFILER_STOP", "cuProfilerStop"),
+    ("LAUNCH_KERNEL_PTSZ", "cuLaunchKernel_ptsz"), ("LAUNCH_COOPERATIVE", "cuLaunchCooperativeKernel"),
+    ("LAUNCH_COOPERATIVE_PTSZ", "cuLaunchCooperativeKernel_ptsz"),
+    ("LAUNCH_COOPERATIVE_MULTI", "cuLaunchCooperativeKernelMultiDevice"), ("GRAPH_LAUNCH", "cuGraphLaunch"),
+    ("GRAPH_LAUNCH_PTSZ", "cuGraphLaunch_ptsz"), ("LAUNCH_KERNEL_EX", "cuLaunchKernelEx"),
+    ("LAUNCH_KERNEL_EX_PTSZ", "cuLaunchKernelEx_ptsz"))]
+
+
+INCLUDES = ["cupti_result.h", "cupti_activity.h", "cupti_callbacks.h", "cupti_driver_cbid.h"]
+
+
+def pairs(text):
+    return [(p.split("=") * 2)[:2] for p in text.split()]
+
+
+def run(includes, folders, expressions):
+    """What a program that includes these says the expressions are."""
+    with tempfile.TemporaryDirectory() as work:
+        for name, text in (("cuda.h", CUDA_H), ("builtin_types.h", "")):
+            with open(os.path.join(work, name), "w") as f:
+                f.write(text)
+        lines = ["#include <stddef.h>", "#include <stdint.h>", "#include <stdio.h>"]
+        lines += ["#include <%s>" % i for i in includes] + ["int main(void)", "{"]
+        lines += ['\tprintf("%%lld\\n", (long long)(%s));' % e for e in expressions] + ["}"]
+        with open(os.path.join(work, "p.c"), "w") as f:
+            f.write("\n".join(lines))
+        program = os.path.join(work, "p")
+        subprocess.run(["gcc", "-w", "-o", program, program + ".c"] + ["-I" + d for d in folders + [work]], check=True)
+        return [int(n) for n in subprocess.run([program], check=True, stdout=subprocess.PIPE).stdout.split()]
+
+
+def records_of(folder):
+    """The text of each struct of an activity record, by its name."""
+    structs = {}
+    for header in ("cupti_activity.h", "cupti_activity_deprecated.h"):
+        path = os.path.join(folder, header)
+        text = open(path, encoding="utf-8", errors="replace").read() if os.path.exists(path) else ""
+        text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+        for body, name in re.findall(r"typedef struct[^{;]*\{(.*?)\n\} *CUpti_Activity(\w+);", text, re.S):
+            structs[name] = body
+    return structs
+
+
+def has(body, field):
+    return re.search(r"\b%s(\[\w+\])?;" % field.split(".")[-1], body) is not None
+
+
+def versions_of(structs, theirs):
+    """The versions of a record that are there and that the agent may meet."""
+    for name, body in structs.items():
+        version = re.fullmatch(theirs + r"(\d*)", name)
+        if version and int(version.group(1) or 1) >= FIRST[theirs]:
+            yield name, body
+
+
+def compare(folder, structs):
+    """Offsets and numbers; which fields some version has."""
+    checks, found = [], set()  # (what, ours, theirs)
+    for ours, (theirs, _, fields) in RECORDS.items():
+        for name, body in versions_of(structs, theirs):
+            for a, b in pairs(fields):
+                if has(body, b):
+                    found.add((ours, a))
+                    checks.append(("%s.%s" % (name, b), "offsetof(struct %s, %s)" % (ours, a),
+                                   "offsetof(CUpti_Activity%s, %s)" % (name, b)))
+    text = "".join(open(os.path.join(folder, h), encoding="utf-8", errors="replace").read() for h in INCLUDES)
+    for ours, (theirs, fields) in STRUCTS.items():
+        if "} %s;" % theirs in text:
+            checks += [(theirs, "offsetof(%s, %s)" % (ours, a), "offsetof(%s, %s)" % (theirs, b))
+                       for a, b in pairs(fields)]
+    numbers = [(a, b) for a, b in pairs(" ".join(NUMBERS)) if re.search(r"\b%s\b" % b, text)]
+    checks += [(b, a, b) for a, b in numbers]
+    found |= {("number", b) for _, b in numbers}
+    mine = run(["gpu/agent/cupti_abi.h"], ["."], [c[1] for c in checks])
+    real = run(INCLUDES, [folder], [c[2] for c in checks])
+    wrong = ["%s: %d here, %d there" % (c[0], m, r) for c, m, r in zip(checks, mine, real) if m != r]
+    assert not wrong, "\n".join(wrong)
+    return len(checks), found
+
+
+def compare_sizes(folder, structs):
+    """A record that is as long as we ask for has the field."""
+    names = sorted({name for theirs in FIRST for name, _ in versions_of(structs, theirs)})
+    real = dict(zip(names, run(INCLUDES, [folder], ["sizeof(CUpti_Activity%s)" % n for n in names])))
+    mine = run(["gpu/agent/cupti_abi.h"], ["."], list(SIZES))
+    for (constant, (theirs, field)), size in zip(SIZES.items(), mine):
+        for name, body in versions_of(structs, theirs):
+            assert real[name] < size or has(body, field), "%s: %s has no %s" % (constant, name, field)
+    return len(names)
+
+
+wanted = {(ours, a) for ours, (_, _, fields) in RECORDS.items() for a, _ in pairs(fields)}
+wanted |= {("number", b) for _, b in pairs(" ".join(NUMBERS))}
+recent = False
+for path in sys.argv[1:]:
+    known = records_of(path)
+    nr_checks, fields_found = compare(path, known)
+    wanted -= fields_found
+    recent |= "Kernel9" in known
+    print("%d versions of records, %d offsets and numbers: %s" % (compare_sizes(path, known), nr_checks, path))
+assert not wanted or not recent, "in no version: %s" % wanted
