@@ -174,12 +174,12 @@ static size_t common_prefix(const char *a, const char *b, size_t n)
 	return i;
 }
 
-/* Adds the steps of the stack in s. */
-static void split_stack(struct reader *r, const char *s, size_t n)
+/* Adds the steps of the stack in s, that begins with `same` bytes of the one before it. */
+static void split_stack(struct reader *r, const char *s, size_t n, size_t same)
 {
-	size_t same = common_prefix(s, r->last, n < r->last_size ? n : r->last_size);
 	size_t nr = r->nr_frames, at;
 
+	same = same < n ? same : n;
 	/* A shared frame ends within what is the same, and with a ';' or the end in both. */
 	while (nr &&
 	       (r->ends[nr - 1] > same || (r->ends[nr - 1] == same && same < n && s[same] != ';')))
@@ -259,7 +259,7 @@ static bool is_void(const char *s, size_t n)
 	return !n || (n >= 2 && s[0] == '#' && s[1] == ' ');
 }
 
-static void read_line(struct reader *r, const char *s, size_t n, bool has_nul)
+static void read_line(struct reader *r, const char *s, size_t n, size_t same, bool has_nul)
 {
 	uint64_t weight = 0;
 	bool fraction = false;
@@ -281,8 +281,14 @@ static void read_line(struct reader *r, const char *s, size_t n, bool has_nul)
 	r->total += weight;
 	if (!weight)
 		return;
-	split_stack(r, s, stack);
+	split_stack(r, s, stack, same);
 	add_step(r, &(struct step){ NULL, weight, 0, r->nr_frames });
+}
+
+/* How many bytes of it are as in the stack before it. There is neither a newline nor a NUL in those. */
+static size_t as_last(const struct reader *r, const char *line, size_t size)
+{
+	return common_prefix(line, r->last, size < r->last_size ? size : r->last_size);
 }
 
 /* Reads every line that ends in the buffer, which a NUL follows; returns how many bytes that was. */
@@ -291,14 +297,16 @@ static size_t read_lines(struct reader *r, const char *data, size_t size)
 	size_t at = 0;
 
 	for (;;) {
-		const char *line = data + at, *newline = strchrnul(line, '\n');
+		const char *line = data + at;
+		size_t same = as_last(r, line, size - at);
+		const char *newline = strchrnul(line + same, '\n');
 		bool has_nul = !*newline;
 
 		if (has_nul)
 			newline = memchr(newline, '\n', size - (size_t)(newline - data));
 		if (!newline)
 			return at;
-		read_line(r, line, (size_t)(newline - line), has_nul);
+		read_line(r, line, (size_t)(newline - line), same, has_nul);
 		at = (size_t)(newline - data) + 1;
 	}
 }
@@ -326,13 +334,13 @@ static int read_all(struct reader *r, FILE *f)
 		memmove(data, data + used, size - used);
 		size -= used;
 		if (size > LINE_MAX_SIZE) {
-			read_line(r, "", 1, true); /* counted as bad */
+			read_line(r, "", 1, 0, true); /* counted as bad */
 			skip = true;
 			size = 0;
 		}
 	} while (got);
 	if (size)
-		read_line(r, data, size, memchr(data, '\0', size));
+		read_line(r, data, size, as_last(r, data, size), memchr(data, '\0', size));
 	take_steps(r);
 	free(data);
 	return ferror(f) ? -EIO : 0;
