@@ -172,6 +172,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 	int err = 0;
 
 	s->epoll_fd = -1;
+	s->names_due_ns = UINT64_MAX;
 	s->config.period_ns = 1000000000u / config->freq_hz;
 	s->config.clock = config->wall_clock ? AGENT_CLOCK_WALL : AGENT_CLOCK_CPU;
 	s->config.tick_ns = tick_ns();
@@ -213,15 +214,22 @@ static const char *const *source_environment(const struct source *s)
 	return (const char *const *)s->environment;
 }
 
+/* How long a round may wait for targets. */
+static int wait_ms(const struct source *s, int timeout_ms)
+{
+	uint64_t drain_ms = s->config.period_ns * DRAIN_PERIODS / 1000000 + 1, now = monotonic_ns(),
+		 names_ms = s->names_due_ns > now ? (s->names_due_ns - now) / 1000000 + 1 : 1,
+		 most_ms = names_ms < drain_ms ? names_ms : drain_ms;
+
+	return (uint64_t)timeout_ms > most_ms ? (int)most_ms : timeout_ms;
+}
+
 static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 {
-	const uint64_t drain_ms = s->config.period_ns * DRAIN_PERIODS / 1000000 + 1;
 	struct epoll_event events[4];
 	uint64_t now;
 
-	if ((uint64_t)timeout_ms > drain_ms)
-		timeout_ms = (int)drain_ms;
-	if (epoll_wait(s->epoll_fd, events, 4, timeout_ms) < 0 && errno != EINTR)
+	if (epoll_wait(s->epoll_fd, events, 4, wait_ms(s, timeout_ms)) < 0 && errno != EINTR)
 		return -errno;
 	s->out.sink = sink;
 	timer_meeting_serve(s->meeting, s);

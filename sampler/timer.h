@@ -38,7 +38,8 @@ struct timer_thread {
 	pid_t tid;	      /* as the target numbers it */
 	pid_t outer;	      /* as we do; another one if it lives in another pid namespace */
 	char comm[COMM_SIZE]; /* filled with NUL */
-	uint64_t read_ns;     /* when the name was read */
+	uint64_t known_ns;    /* since when */
+	uint64_t comm_due_ns; /* when the name is to be read again */
 	uint32_t last_stack;  /* of its last sample, as the sink names it; PROFILE_NONE: none */
 	uint8_t last_gil;     /* of the same: enum profile_gil */
 	UT_hash_handle hh;
@@ -81,7 +82,8 @@ struct source {
 	int epoll_fd;
 	char *environment[3]; /* of the program to be launched: NAME=VALUE */
 	struct timer_region_config config;
-	uint64_t start_ns; /* older samples do not count; 0: none does yet */
+	uint64_t names_due_ns; /* when the name of a new process is to be read again */
+	uint64_t start_ns;     /* older samples do not count; 0: none does yet */
 	pid_t launched;
 	bool launched_came;
 	bool stopping;
@@ -134,6 +136,8 @@ pid_t timer_outer(const struct timer_process *p, pid_t tid);
 
 /* A thread, its name up to date. */
 struct timer_thread *timer_thread(struct timer_process *p, pid_t tid);
+/* Reads the name of a new process again. When that is due the next time; UINT64_MAX: it has the name it keeps. */
+uint64_t timer_tend_name(struct timer_process *p, uint64_t now_ns);
 void timer_forget_threads(struct timer_process *p);
 /* Asks for a timer for each thread there is. */
 void timer_want_threads(struct source *s, struct timer_process *p);

@@ -191,9 +191,10 @@ static void count_losses(struct source *s, struct timer_process *p)
 void timer_tend(struct source *s)
 {
 	struct timer_process *p, *next;
-	uint64_t now;
+	uint64_t now, due;
 
 	take_tables(s);
+	s->names_due_ns = UINT64_MAX;
 	for (p = s->processes; p; p = next) {
 		struct agent_region *shared = p->region.shared;
 
@@ -215,6 +216,8 @@ void timer_tend(struct source *s)
 			timer_reread(s, p, now - REREAD_NS);
 		if (now >= p->next_poll_ns)
 			timer_poll_threads(s, p, now);
+		due = timer_tend_name(p, now);
+		s->names_due_ns = due < s->names_due_ns ? due : s->names_due_ns;
 	}
 }
 

@@ -13,18 +13,33 @@
 #include "core/alloc.h"
 #include "core/clock.h"
 #include "core/log.h"
+#include "sampler/timer_follow.h"
 
 #define POLL_NS (50ull * 1000 * 1000)
 #define POLL_SHARE 100 /* looking for threads takes at most this part of our time */
 #define BLOCKED_NS (500ull * 1000 * 1000)
-#define COMM_NS (500ull * 1000 * 1000)
+#define YOUNG_NS (100ull * 1000 * 1000)
+#define MIN_COMM_NS (4000ull * 1000)
+#define MAX_COMM_NS (500ull * 1000 * 1000)
 
-static void read_comm(const struct timer_process *p, struct timer_thread *t)
+/*
+ * A new thread may take a name of its own yet: it is read again as soon as the thread is known for twice as
+ * long. After an exec the name is none for what the process did before.
+ */
+static void read_comm(const struct timer_process *p, struct timer_thread *t, uint64_t now)
 {
+	uint64_t known = now - t->known_ns, program;
 	char path[64], line[COMM_SIZE + 1] = "";
 	FILE *f;
 
-	t->read_ns = monotonic_ns();
+	t->comm_due_ns = now + (known < MIN_COMM_NS   ? MIN_COMM_NS
+				: known > MAX_COMM_NS ? MAX_COMM_NS
+						      : known);
+	if (known && t->outer == p->maps.pid) {
+		program = timer_follow_program(p->maps.pid);
+		if (program && program != p->program)
+			return;
+	}
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", (int)p->maps.pid, (int)t->outer);
 	f = fopen(path, "re");
 	if (!f)
@@ -40,6 +55,7 @@ struct timer_thread *timer_thread(struct timer_process *p, pid_t tid)
 {
 	pid_t first = p->maps.pid;
 	struct timer_thread *t, *leader;
+	uint64_t now = monotonic_ns();
 
 	HASH_FIND_INT(p->threads, &tid, t);
 	if (t && p->renumbers && t->outer == tid)
@@ -47,6 +63,7 @@ struct timer_thread *timer_thread(struct timer_process *p, pid_t tid)
 	if (!t) {
 		t = xcalloc(1, sizeof(*t));
 		t->tid = tid;
+		t->known_ns = t->comm_due_ns = now;
 		t->outer = timer_outer(p, tid);
 		t->last_stack = PROFILE_NONE;
 		/* What has ended before we could ask has the name of its process. */
@@ -55,9 +72,16 @@ struct timer_thread *timer_thread(struct timer_process *p, pid_t tid)
 			memcpy(t->comm, leader->comm, COMM_SIZE);
 		HASH_ADD_INT(p->threads, tid, t);
 	}
-	if (!p->ended_ns && monotonic_ns() - t->read_ns > COMM_NS)
-		read_comm(p, t);
+	if (!p->ended_ns && now >= t->comm_due_ns)
+		read_comm(p, t, now);
 	return t;
+}
+
+uint64_t timer_tend_name(struct timer_process *p, uint64_t now)
+{
+	if (now - p->maps.known_ns >= YOUNG_NS)
+		return UINT64_MAX;
+	return timer_thread(p, p->maps.pid)->comm_due_ns;
 }
 
 void timer_forget_threads(struct timer_process *p)
