@@ -274,6 +274,25 @@ static int report_samples(struct buffer *b, const struct report_opts *o, const s
 	return 0;
 }
 
+/* How far the samples can be trusted is a matter of their stacks, and not of what is made of those. */
+static int build(struct view *v, const struct report_opts *o)
+{
+	struct summary before;
+	int err;
+
+	report_shape_focus(&o->shape, v->profile);
+	err = view_build(v, o->input, &o->tree);
+	if (err || !v->summary.samples || !report_shape_changes(&o->shape))
+		return err;
+	before = v->summary;
+	tree_free(v->tree);
+	v->tree = NULL;
+	report_shape_apply(&o->shape, v->profile);
+	err = view_build(v, o->input, &o->tree);
+	summary_keep_trust(&v->summary, &before);
+	return err;
+}
+
 static int report_main(int argc, char **argv)
 {
 	struct report_opts o = { .key = RANKING_SELF, .tree.gil = true };
@@ -290,10 +309,8 @@ static int report_main(int argc, char **argv)
 	else if (o.table)
 		return report_counted(&o);
 	err = view_load(o.input, o.filter, &v);
-	if (!err) {
-		report_shape_apply(&o.shape, v.profile);
-		err = view_build(&v, o.input, &o.tree);
-	}
+	if (!err)
+		err = build(&v, &o);
 	if (!err)
 		err = report_samples(&b, &o, &v);
 	terminal = terminal_of(o.output);

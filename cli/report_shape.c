@@ -104,6 +104,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 const struct argp report_shape_argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
 
+void report_shape_focus(const struct report_shape *s, struct profile *p)
+{
+	if (s->direction == REPORT_CALLERS || s->direction == REPORT_CALLEES)
+		direction_focus(p, &s->pattern);
+}
+
+bool report_shape_changes(const struct report_shape *s)
+{
+	return (s->direction != REPORT_DOWN && s->direction != REPORT_ANNOTATE) ||
+	       s->by != dimension_table;
+}
+
 /* Functions are looked for before they become something else. */
 void report_shape_apply(const struct report_shape *s, struct profile *p)
 {

@@ -34,6 +34,10 @@ struct report_shape {
 
 extern const struct argp report_shape_argp;
 
+/* Leaves out of the profile what no row is to be made of. */
+void report_shape_focus(const struct report_shape *shape, struct profile *p);
+/* Are stacks to be changed? */
+bool report_shape_changes(const struct report_shape *shape);
 /* Makes of the profile what the rows are to be. */
 void report_shape_apply(const struct report_shape *shape, struct profile *p);
 void report_shape_fini(struct report_shape *shape);

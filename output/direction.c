@@ -36,6 +36,11 @@ static bool invert(void *context, struct stack_part *parts, size_t *nr)
 	return true;
 }
 
+static bool keep_through(void *context, struct stack_part *parts, size_t *nr)
+{
+	return find(context, parts, *nr) < *nr;
+}
+
 static bool keep_callees(void *context, struct stack_part *parts, size_t *nr)
 {
 	size_t at = find(context, parts, *nr);
@@ -59,7 +64,7 @@ static bool keep_callers(void *context, struct stack_part *parts, size_t *nr)
 	return true;
 }
 
-static void turn(struct profile *p, const struct pattern *pattern, restack_fn *fn)
+static void change(struct profile *p, const struct pattern *pattern, restack_fn *fn)
 {
 	struct tree_functions names;
 	bool *fits;
@@ -69,10 +74,20 @@ static void turn(struct profile *p, const struct pattern *pattern, restack_fn *f
 	for (size_t i = 0; pattern && i < names.nr; i++)
 		fits[i] = pattern_fits(pattern, &names.list[i]);
 	restack(p, &names, fn, fits);
-	for (size_t i = 0; i < p->nr_samples; i++)
-		p->samples[i].thread = PROFILE_NONE;
 	free(fits);
 	tree_functions_fini(&names);
+}
+
+static void turn(struct profile *p, const struct pattern *pattern, restack_fn *fn)
+{
+	change(p, pattern, fn);
+	for (size_t i = 0; i < p->nr_samples; i++)
+		p->samples[i].thread = PROFILE_NONE;
+}
+
+void direction_focus(struct profile *p, const struct pattern *pattern)
+{
+	change(p, pattern, keep_through);
 }
 
 void direction_invert(struct profile *p)

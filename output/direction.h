@@ -8,6 +8,8 @@
 struct pattern;
 struct profile;
 
+/* Stacks stay as they are, those with such a function. */
+void direction_focus(struct profile *p, const struct pattern *pattern);
 /* Leaf first; threads are not told apart any more, as they are no leaf of anything. */
 void direction_invert(struct profile *p);
 /* Stacks begin at the outermost function that fits. */

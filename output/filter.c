@@ -307,8 +307,6 @@ static bool has_threads(const struct profile *p)
 
 int filter_apply(const struct filter *f, struct profile *p, const char **ret_lacks)
 {
-	size_t nr = p->nr_samples;
-
 	if (has_time_rules(f) && !has_times(p)) {
 		*ret_lacks = "times";
 		return -ENODATA;
@@ -323,8 +321,5 @@ int filter_apply(const struct filter *f, struct profile *p, const char **ret_lac
 	}
 	filter_samples(f, p);
 	filter_stacks(f, p);
-	/* The recorder counted walks that stopped halfway in all samples: now their markers are. */
-	if (p->nr_samples != nr)
-		memset(p->stats.nr_incomplete, 0, sizeof(p->stats.nr_incomplete));
 	return 0;
 }

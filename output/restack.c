@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <string.h>
 
 #include "core/alloc.h"
 #include "core/profile.h"
@@ -133,5 +134,8 @@ void restack_samples(struct profile *p,
 		p->filtered.weight[s.column] += s.weight;
 		p->filtered.nr_samples[s.column]++;
 	}
+	/* The recorder counted walks that stopped halfway in all samples: now their markers are. */
+	if (nr != p->nr_samples)
+		memset(p->stats.nr_incomplete, 0, sizeof(p->stats.nr_incomplete));
 	p->nr_samples = nr;
 }

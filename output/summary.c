@@ -20,7 +20,10 @@ static bool has_kind(const struct tree *tree, uint8_t kind)
 	return false;
 }
 
-/* Imported stacks bring their markers as names, and no counters. */
+/*
+ * Imported stacks bring their markers as names, and no counters. What the kernel does not show is the end of
+ * a stack, whose root is there: no recorder counts it either.
+ */
 static void count_markers(struct summary *s, const struct tree *tree)
 {
 	uint32_t end = 0;
@@ -34,7 +37,7 @@ static void count_markers(struct summary *s, const struct tree *tree)
 			continue;
 		end = tree->nodes[i].end;
 		for (int m = 0; m < NR_MARKERS; m++)
-			if (!strcmp(f->name, marker_name(m)))
+			if (m != MARKER_NO_KERNEL_STACK && !strcmp(f->name, marker_name(m)))
 				s->truncated_by[m] += tree_events_of(tree, &tree->nodes[i]).total;
 	}
 }
@@ -97,18 +100,28 @@ void summary_init(struct summary *s, const struct profile *p, const struct tree 
 	count_filtered(s, p);
 }
 
+void summary_keep_trust(struct summary *s, const struct summary *before)
+{
+	s->truncated = before->truncated;
+	memcpy(s->truncated_by, before->truncated_by, sizeof(s->truncated_by));
+	s->unsymbolized = before->unsymbolized;
+}
+
 static void add_reasons(struct buffer *b, const struct summary *s)
 {
+	static const char truncated[] = "[truncated: ";
 	const char *separator = " (";
 
 	for (int i = 0; i < NR_MARKERS; i++) {
 		const char *name = marker_name(i);
-		size_t n = strlen(name);
+		size_t said = !strncmp(name, truncated, sizeof(truncated) - 1)
+				      ? sizeof(truncated) - 1
+				      : 1;
 
 		if (!s->truncated_by[i])
 			continue;
 		buffer_add_string(b, separator);
-		buffer_add(b, name + 1, n - 2); /* without its brackets */
+		buffer_add(b, name + said, strlen(name) - said - 1); /* without its brackets */
 		buffer_add_char(b, ' ');
 		buffer_add_u64(b, s->truncated_by[i]);
 		separator = ", ";

@@ -38,6 +38,9 @@ struct summary {
 void summary_init(struct summary *s, const struct profile *p, const struct tree *tree,
 		  const char *note);
 
+/* What was said of a profile's stacks holds after they were rewritten into others. */
+void summary_keep_trust(struct summary *s, const struct summary *before);
+
 /* "1240 samples, 0 lost, 0.1% truncated (...), ...": what the numbers rest on, one line. */
 void summary_add_trust(struct buffer *b, const struct summary *s);
 /* "30.2 s at 99 Hz, cpu-clock by ebpf", "GPU time in 30.2 s"; nothing when unknown. */

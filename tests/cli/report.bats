@@ -165,3 +165,26 @@ tree() { # options: "total self function" of every line of the tree
 	LC_ALL=C "$SPROF" report --hints gpu.data | tr -s ' \n' ' ' | diff folded -
 	"$SPROF" report --gpu gpu.data | grep -q 'Regs *Shared'
 }
+
+trust() { # options, file: what the samples are worth
+	"$SPROF" report -n 1 "$@" 2>/dev/null | grep -o '^[0-9]* samples, .* unsymbolized'
+}
+
+@test "what the samples are worth is the same whatever the rows are" {
+	local whole focused
+	whole=$(trust complete.data)
+	[ "$whole" = "400 samples, 5 lost, 10% truncated (no unwind rule 40, too deep 1), 20% unsymbolized" ]
+	for shape in --tree --invert '--by module' '--by line' '--by file' '--by kind' '--by thread' '--by process'; do
+		[ "$(trust $shape complete.data)" = "$whole" ]
+	done
+	focused=$(trust --focus 'mod:jit' complete.data)
+	[ "$focused" = "40 samples, 5 lost, 100% truncated (no unwind rule 40), 100% unsymbolized" ]
+	[ "$(trust --callees 'mod:jit' complete.data)" = "$focused" ]
+	[ "$(trust --callers 'mod:jit' complete.data)" = "$focused" ]
+}
+
+@test "a stack whose kernel part is not shown is no truncated one" {
+	printf 'main;read;[no kernel stack] 30\nmain;[no unwind rule];a 10\nmain;a 60\n' >kernel.folded
+	[ "$(trust kernel.folded)" = "100 samples, 0 lost, 10% truncated (no unwind rule 10), 30% unsymbolized" ]
+	[ "$(trust --focus read kernel.folded)" = "30 samples, 0 lost, 0% truncated, 100% unsymbolized" ]
+}
