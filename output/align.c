@@ -7,6 +7,8 @@
 
 void align_add_spaces(struct buffer *b, size_t nr)
 {
+	if (!nr)
+		return; /* a buffer that is empty has no memory yet */
 	memset(buffer_reserve(b, nr), ' ', nr);
 	b->size += nr;
 }

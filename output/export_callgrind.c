@@ -106,7 +106,8 @@ static void keep_innermost(struct writer *w, uint32_t stamp)
 		*seen = stamp;
 	}
 	w->nr_steps -= kept;
-	memmove(w->steps, w->steps + kept, w->nr_steps * sizeof(*w->steps));
+	if (kept)
+		memmove(w->steps, w->steps + kept, w->nr_steps * sizeof(*w->steps));
 }
 
 /* The samples of one stack and thread: those from order[first] to order[end - 1]. */
@@ -205,7 +206,8 @@ static void add_values(struct writer *w, const uint64_t *values)
 
 static void add_costs(struct writer *w)
 {
-	qsort(w->costs, w->nr_costs, sizeof(*w->costs), compare_costs);
+	if (w->nr_costs)
+		qsort(w->costs, w->nr_costs, sizeof(*w->costs), compare_costs);
 	for (size_t i = 0; i < w->nr_costs; i++) {
 		const struct cost *cost = &w->costs[i];
 

@@ -152,3 +152,11 @@ assert int(rows[0]["total_events"]) == 400'
 	[ "$(wc -L <help)" -le 80 ]
 	[ "$(grep -cE '^  sprof ' help)" -eq 3 ]
 }
+
+@test "every format is written of nothing, and of stacks that are hidden" {
+	for format in collapsed pprof speedscope firefox chrome callgrind pstats json csv tsv; do
+		"$SPROF" export -f $format --from 10h complete.data >nothing
+		"$SPROF" export -f $format --hide . complete.data >hidden
+		case $format in speedscope | firefox | chrome | json) jq . nothing hidden >/dev/null ;; esac
+	done
+}
