@@ -83,6 +83,7 @@ static int run_command(int argc, char **argv)
 static int run(int argc, char **argv)
 {
 	const char *first = argc > 1 ? argv[1] : "";
+	char help[] = "--help";
 
 	if (argc < 2) {
 		print_help(stderr);
@@ -97,10 +98,10 @@ static int run(int argc, char **argv)
 		return 0;
 	}
 	if (strcmp(first, "help") == 0) {
-		char *help[] = { argv[argc - 1], (char[]){ "--help" }, NULL };
+		char *command[] = { argv[argc - 1], help, NULL };
 
 		if (argc > 2)
-			return run_command(2, help);
+			return run_command(2, command);
 		print_help(stdout);
 		return 0;
 	}
@@ -109,6 +110,8 @@ static int run(int argc, char **argv)
 		log_hint("sprof --help");
 		return 2;
 	}
+	if (argc > 2 && strcmp(argv[2], "-h") == 0)
+		argv[2] = help;
 	return run_command(argc - 1, argv + 1);
 }
 

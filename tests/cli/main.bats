@@ -7,6 +7,12 @@
 	[ "$(grep -c '^  sprof ' <<<"$output")" -eq 3 ]
 }
 
+@test "-h is --help of every command" {
+	for command in $("$SPROF" --help | sed -n 's/^  \([a-z]\{1,8\}\)  .*/\1/p' | grep -v sprof); do
+		"$SPROF" $command -h | cmp - <("$SPROF" $command --help)
+	done
+}
+
 @test "version is one line" {
 	run "$SPROF" --version
 	[ "$status" -eq 0 ]
