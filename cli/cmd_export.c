@@ -18,6 +18,8 @@
 #include "output/exporter.h"
 #include "output/filter.h"
 
+enum { HELP_WIDTH = 78 - 30 };
+
 struct export_opts {
 	const char *input, *output;
 	const struct exporter *exporter;
@@ -30,17 +32,26 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
+const struct exporter *export_parse_format(const char *name, struct argp_state *state)
+{
+	const struct exporter *exporter = exporter_find(name);
+	struct buffer names = { 0 };
+
+	if (exporter)
+		return exporter;
+	exporter_add_names(&names);
+	argp_error(state, "there is no format '%s', only %s", name, buffer_cstring(&names));
+	buffer_fini(&names);
+	return NULL;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct export_opts *o = state->input;
 
 	switch (key) {
 	case ARGP_KEY_INIT: state->child_inputs[0] = &o->filter; return 0;
-	case 'f':
-		o->exporter = exporter_find(arg);
-		if (!o->exporter)
-			argp_error(state, "there is no format '%s'", arg);
-		return 0;
+	case 'f': o->exporter = export_parse_format(arg, state); return 0;
 	case 'o': o->output = arg; return 0;
 	case ARGP_KEY_ARG:
 		if (o->input)
@@ -60,6 +71,26 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
+/* What argp would break at the left edge is broken here, below where the text began. */
+static void add_format(struct buffer *b, const struct exporter *e)
+{
+	const char *at = e->help;
+
+	buffer_printf(b, "  %-10s %-16s ", e->name, e->suffix);
+	while (strlen(at) > HELP_WIDTH) {
+		const char *end = at + HELP_WIDTH;
+
+		while (end > at && *end != ' ')
+			end--;
+		if (end == at)
+			break;
+		buffer_add(b, at, (size_t)(end - at));
+		buffer_printf(b, "\n%30s", "");
+		at = end + 1;
+	}
+	buffer_printf(b, "%s\n", at);
+}
+
 /* The table of formats, before the examples. */
 static char *help_filter(int key, const char *text, void *input)
 {
@@ -71,7 +102,7 @@ static char *help_filter(int key, const char *text, void *input)
 		return (char *)text;
 	buffer_add_string(&b, "Formats:\n");
 	for (const struct exporter *const *e = exporter_table; *e; e++)
-		buffer_printf(&b, "  %-10s %-16s %s\n", (*e)->name, (*e)->suffix, (*e)->help);
+		add_format(&b, *e);
 	buffer_printf(&b, "\n%s", text);
 	help = xstrdup(buffer_cstring(&b));
 	buffer_fini(&b);

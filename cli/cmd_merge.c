@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/cmd_export.h"
 #include "cli/load.h"
 #include "cli/view.h"
 #include "core/alloc.h"
@@ -59,11 +60,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'o': o->output = arg; return 0;
-	case 'f':
-		o->exporter = exporter_find(arg);
-		if (!o->exporter)
-			argp_error(state, "there is no format '%s'", arg);
-		return 0;
+	case 'f': o->exporter = export_parse_format(arg, state); return 0;
 	case OPTION_ORIGIN: o->origin = parse_origin(arg, state); return 0;
 	case ARGP_KEY_ARG:
 		o->inputs = xgrow(o->inputs, &o->capacity, o->nr_inputs + 1, sizeof(*o->inputs));

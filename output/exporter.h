@@ -25,6 +25,8 @@ extern const struct exporter *const exporter_table[];
 
 /* By name; NULL where there is none. */
 const struct exporter *exporter_find(const char *name);
+/* "collapsed, pprof, ...": all of them, for a message. */
+void exporter_add_names(struct buffer *b);
 /* By the end of a file's name: the longest suffix that fits; NULL where none does. */
 const struct exporter *exporter_guess(const char *path);
 

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "core/buffer.h"
 #include "output/export_callgrind.h"
 #include "output/export_chrome.h"
 #include "output/export_collapsed.h"
@@ -27,6 +28,12 @@ const struct exporter *exporter_find(const char *name)
 		if (!strcmp((*e)->name, name))
 			return *e;
 	return NULL;
+}
+
+void exporter_add_names(struct buffer *b)
+{
+	for (const struct exporter *const *e = exporter_table; *e; e++)
+		buffer_printf(b, "%s%s", e == exporter_table ? "" : ", ", (*e)->name);
 }
 
 const struct exporter *exporter_guess(const char *path)

@@ -160,3 +160,12 @@ assert int(rows[0]["total_events"]) == 400'
 		case $format in speedscope | firefox | chrome | json) jq . nothing hidden >/dev/null ;; esac
 	done
 }
+
+@test "help has a line for each format, and none is broken at the left edge" {
+	"$SPROF" export --help | sed -n '/^Formats:/,/^$/p' >formats
+	[ "$(grep -c '^  [a-z]' formats)" = 10 ]
+	[ "$(grep -c '^[^ ]' formats)" = 1 ]
+	run "$SPROF" export -f pprofs complete.data
+	[ "$status" -eq 2 ]
+	[[ $output == *"there is no format 'pprofs', only collapsed, pprof, "* ]]
+}
