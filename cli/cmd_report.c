@@ -92,6 +92,9 @@ static void check(const struct report_opts *o, struct argp_state *state)
 {
 	if (o->skip && o->table != REPORT_RANGES)
 		argp_error(state, "--skip goes with --ranges");
+	if ((o->table || o->sampled.table) && o->shape.separator)
+		argp_error(state,
+			   "--csv and --tsv are for functions and trees; other tables have --json");
 	if (o->table == REPORT_OPERATORS && o->shape.is_given)
 		argp_error(state, "one table at a time");
 	if (o->table && o->table != REPORT_OPERATORS &&
@@ -100,6 +103,9 @@ static void check(const struct report_opts *o, struct argp_state *state)
 				  "no filter, no column and no other shape");
 	if (o->sampled.table && (o->table || o->shape.is_given))
 		argp_error(state, "one table at a time");
+	if (o->shape.is_tree && (o->json || o->shape.separator) &&
+	    (o->rows || (o->shape.min_given && o->shape.min_parts)))
+		argp_error(state, "a tree for programs is whole: it takes no -n and no --min");
 	if (o->json && o->shape.separator)
 		argp_error(state, "one of --json, --csv, --tsv at a time");
 	if (o->shape.direction == REPORT_ANNOTATE &&

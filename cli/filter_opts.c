@@ -113,6 +113,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct filter **filter = state->input, *f;
 
+	if (key == ARGP_KEY_END && *filter && filter_has_no_time(*filter))
+		argp_error(state, "nothing lies between --from and --to");
 	if (key < OPTION_FOCUS || key > OPTION_GIL)
 		return ARGP_ERR_UNKNOWN;
 	f = *filter = *filter ? *filter : filter_new();

@@ -78,6 +78,13 @@ static void set_direction(struct report_shape *s, enum report_direction directio
 	s->direction = direction;
 }
 
+static void set_separator(struct report_shape *s, char separator, struct argp_state *state)
+{
+	if (s->separator && s->separator != separator)
+		argp_error(state, "one of --json, --csv, --tsv at a time");
+	s->separator = separator;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct report_shape *s = state->input;
@@ -93,9 +100,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_CALLERS: set_direction(s, REPORT_CALLERS, arg, state); break;
 	case OPTION_CALLEES: set_direction(s, REPORT_CALLEES, arg, state); break;
 	case OPTION_ANNOTATE: set_direction(s, REPORT_ANNOTATE, arg, state); break;
-	case OPTION_MIN: s->min_parts = parse_percent(arg, state); break;
-	case OPTION_CSV: s->separator = ','; break;
-	case OPTION_TSV: s->separator = '\t'; break;
+	case OPTION_MIN:
+		s->min_parts = parse_percent(arg, state);
+		s->min_given = true;
+		break;
+	case OPTION_CSV: set_separator(s, ',', state); break;
+	case OPTION_TSV: set_separator(s, '\t', state); break;
+	case ARGP_KEY_END:
+		if (s->min_given && !s->is_tree)
+			argp_error(state, "--min goes with --tree, --invert, --callers, --callees");
+		return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 	s->is_given = true;

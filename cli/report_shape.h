@@ -25,6 +25,7 @@ enum report_direction {
 struct report_shape {
 	const struct dimension *by;
 	bool is_given; /* any of these options */
+	bool min_given;
 	bool is_tree;
 	enum report_direction direction;
 	struct pattern pattern; /* of the function, for callers, callees and annotate */

@@ -148,6 +148,11 @@ void filter_set_to(struct filter *f, uint64_t to_ns)
 	f->to_ns = to_ns;
 }
 
+bool filter_has_no_time(const struct filter *f)
+{
+	return f->from_ns >= f->to_ns;
+}
+
 /* ---- samples, by thread, time and GIL */
 
 static bool fits(const struct comm *comms, int nr, const struct profile *p,

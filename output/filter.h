@@ -44,6 +44,8 @@ void filter_add_pid(struct filter *filter, uint32_t pid);
 /* Only samples of [from_ns, to_ns) since the recording began; UINT64_MAX: to its end. */
 void filter_set_from(struct filter *filter, uint64_t from_ns);
 void filter_set_to(struct filter *filter, uint64_t to_ns);
+/* Is there no time between the two? */
+bool filter_has_no_time(const struct filter *filter);
 
 /*
  * Takes out of the profile what the rules say. 0, or, with the profile as it was, -ENODATA with what

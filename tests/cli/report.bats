@@ -126,7 +126,8 @@ tree() { # options: "total self function" of every line of the tree
 }
 
 @test "shapes that do not exist are usage errors" {
-	for args in "--by x" "--min 101" "--min x" "--callers (" "--invert --callers x" "--csv --json" "--gpu --tree"; do
+	for args in "--by x" "--min 101" "--min x" "--callers (" "--invert --callers x" "--csv --json" "--gpu --tree" "--csv --tsv" \
+		"--csv --gc" "--min 1" "--tree --json -n 3" "--tree --csv --min 1"; do
 		run "$SPROF" report $args x.folded
 		[ "$status" -eq 2 ]
 	done
