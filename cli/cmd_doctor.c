@@ -27,8 +27,8 @@ struct finding {
 };
 
 static const struct argp_option options[] = {
-	{ "pid", 'p', "PID", 0, "say how this process can be sampled, too", 0 },
-	{ "json", KEY_JSON, NULL, 0, "print one JSON object, for programs", 0 },
+	{ "pid", 'p', "PID", 0, "Say how this process can be sampled, too", 0 },
+	{ "json", KEY_JSON, NULL, 0, "For programs: one JSON object, see sprof-doctor(1)", 0 },
 	{ 0 },
 };
 
@@ -64,7 +64,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.doc = "Say which ways to take samples work here, why the others do not, and what mends it."
+	.doc = "Says which ways to take samples work here, why the others do not, and what mends "
+	       "it."
 	       "\vExamples:\n"
 	       "  sprof doctor\n"
 	       "  sudo sprof doctor\n"

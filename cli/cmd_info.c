@@ -23,7 +23,7 @@ struct info_options {
 };
 
 static const struct argp_option options[] = {
-	{ "json", KEY_JSON, NULL, 0, "print one JSON object, for programs", 0 },
+	{ "json", KEY_JSON, NULL, 0, "For programs: one JSON object, see sprof-info(1)", 0 },
 	{ 0 },
 };
 
@@ -46,8 +46,13 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "[FILE]",
-	.doc = "Say what a recording holds: who was sampled, when, how, and what is missing."
-	       "\vFILE is " LOAD_DEFAULT_PATH " unless given, - standard input.",
+	.doc = "Says what a recording (default: " LOAD_DEFAULT_PATH
+	       ") holds: who was sampled, when, how, "
+	       "and what is missing; - reads standard input.\v"
+	       "Examples:\n"
+	       "  sprof info\n"
+	       "  sprof info old.data\n"
+	       "  sprof info --json | jq .samples\n",
 };
 
 static int info_main(int argc, char **argv)

@@ -198,7 +198,7 @@ static void show_progress(struct recording *r, uint64_t now)
 	struct profile_stats stats;
 
 	r->ops->stats(r->source, &stats);
-	fprintf(stderr, "\rsprof: %.0f s, %llu samples, %llu lost, %.1f KB  ",
+	fprintf(stderr, "\rsprof: %.0f s, %llu samples, %llu lost, %.1f KiB  ",
 		(double)(now - r->start_ns) / 1e9, (unsigned long long)stats.nr_samples,
 		(unsigned long long)(stats.nr_lost + recfile_nr_lost(r->file)),
 		(double)recfile_size_bytes(r->file) / 1024);
@@ -268,10 +268,10 @@ static void print_summary(struct recording *r, const struct profile_stats *stats
 	if (stats->nr_samples)
 		complete = 100.0 * (double)(stats->nr_samples - incomplete) /
 			   (double)stats->nr_samples;
-	log_info("%llu samples in %.1f s, %llu lost, %.2f%% of stacks complete; %s: %.1f KB",
-		 (unsigned long long)stats->nr_samples, (double)(end_ns - r->start_ns) / 1e9,
-		 (unsigned long long)lost, complete, r->opts->output,
-		 (double)recfile_size_bytes(r->file) / 1024);
+	log_info("%llu sample%s in %.1f s, %llu lost, %.2f%% of stacks complete; %s: %.1f KiB",
+		 (unsigned long long)stats->nr_samples, stats->nr_samples == 1 ? "" : "s",
+		 (double)(end_ns - r->start_ns) / 1e9, (unsigned long long)lost, complete,
+		 r->opts->output, (double)recfile_size_bytes(r->file) / 1024);
 	if (!stats->nr_samples)
 		log_info("no sample: nothing that was watched used the CPU");
 	if (stats->nr_limits)

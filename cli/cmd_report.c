@@ -188,6 +188,7 @@ static struct table_opts table_opts_of(const struct report_opts *o)
 		.unicode = t.unicode,
 		.color = t.color,
 		.heading = o->shape.by->heading,
+		.singular = o->shape.by->name,
 		.plural = o->shape.by->plural,
 	};
 }

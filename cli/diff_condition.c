@@ -85,7 +85,7 @@ uint32_t diff_condition_check(const struct diff_condition *c, const struct diff_
 			report(c, v, &rows[i]);
 	}
 	if (nr > MAX_REPORTED)
-		log_error(0, "accept %u more functions, and %s is to fail", nr - MAX_REPORTED,
-			  c->text);
+		log_error(0, "accept %u more function%s, and %s is to fail", nr - MAX_REPORTED,
+			  nr - MAX_REPORTED == 1 ? "" : "s", c->text);
 	return nr;
 }

@@ -14,6 +14,7 @@
 #include "core/alloc.h"
 #include "core/buffer.h"
 #include "core/log.h"
+#include "output/number.h"
 #include "output/annotation_code.h"
 #include "output/table.h"
 #include "symbolizer/function_code.h"
@@ -230,9 +231,10 @@ static void write_all(struct buffer *b, const struct annotator *a, const struct 
 		buffer_add_string(b, i ? "\n" : "");
 		annotation_write(b, &a->functions[i], &a->v->summary, &opts);
 	}
-	if (all->nr > a->nr_functions)
-		buffer_printf(b, "\n%zu more functions (-n 0 shows all)\n",
-			      all->nr - a->nr_functions);
+	if (all->nr > a->nr_functions) {
+		buffer_add_char(b, '\n');
+		number_add_more(b, all->nr - a->nr_functions, "function", "functions");
+	}
 }
 
 static void fini(struct annotator *a)

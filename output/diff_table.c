@@ -11,6 +11,7 @@
 #include "core/column.h"
 #include "output/align.h"
 #include "output/label.h"
+#include "output/number.h"
 #include "output/summary.h"
 #include "output/text.h"
 
@@ -211,7 +212,7 @@ void diff_table_write(struct buffer *b, const struct diff_view *v, const struct 
 	for (uint32_t i = 0; i <= nr; i++)
 		add_row(&t, &t.rows[i]);
 	if (nr < nr_rows)
-		buffer_printf(b, "%u more functions (-n 0 shows all)\n", nr_rows - nr);
+		number_add_more(b, nr_rows - nr, "function", "functions");
 	for (uint32_t i = 0; i <= nr; i++)
 		for (int c = 0; c < NR_CELLS; c++)
 			buffer_fini(&t.rows[i].cells[c]);

@@ -308,9 +308,10 @@ static void write_lines(struct buffer *b, const struct grid *g, uint32_t max_row
 		add_rule(b, g, widths);
 	for (size_t i = 0; i < nr; i++)
 		add_row(b, g, i + 1, widths, marked);
+	if (left_out && marked)
+		buffer_add_char(b, '\n');
 	if (left_out)
-		buffer_printf(b, "%s%zu more rows (-n 0 shows all)\n", marked ? "\n" : "",
-			      left_out);
+		number_add_more(b, left_out, "row", "rows");
 	free(widths);
 }
 

@@ -157,7 +157,7 @@ bool imports_write(struct buffer *b, const struct imports *im, const struct prof
 		add_nested(&w, 0, 0);
 	}
 	if (opts->max_rows && w.nr_rows > opts->max_rows)
-		buffer_printf(b, "%zu more modules (-n 0 shows all)\n", w.nr_rows - opts->max_rows);
+		number_add_more(b, w.nr_rows - opts->max_rows, "module", "modules");
 	free(w.children);
 	free(w.first);
 	return true;

@@ -319,8 +319,9 @@ size_t lines_table_write(struct buffer *b, const struct lines *lines, const stru
 		if (!opts->max_functions || nr <= opts->max_functions)
 			add_function(&k, f);
 	}
-	if (opts->max_functions && nr > opts->max_functions)
-		buffer_printf(b, "\n%zu more functions (-n 0 shows all)\n",
-			      nr - opts->max_functions);
+	if (opts->max_functions && nr > opts->max_functions) {
+		buffer_add_char(b, '\n');
+		number_add_more(b, nr - opts->max_functions, "function", "functions");
+	}
 	return nr;
 }

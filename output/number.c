@@ -96,3 +96,9 @@ uint64_t number_margin(uint64_t part, uint64_t total)
 		return 0;
 	return (uint64_t)llround(1.96 * sqrt(n * (1 - n / (double)total)));
 }
+
+void number_add_more(struct buffer *b, uint64_t nr, const char *one, const char *many)
+{
+	buffer_add_u64(b, nr);
+	buffer_printf(b, " more %s (-n 0 shows all)\n", nr == 1 ? one : many);
+}

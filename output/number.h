@@ -36,4 +36,7 @@ uint64_t number_margin(uint64_t part, uint64_t total);
 /* part * scale / whole, rounded to nearest, without overflow; 0 when whole is 0. */
 uint64_t number_scale(uint64_t part, uint64_t scale, uint64_t whole);
 
+/* "3 more functions (-n 0 shows all)", a line. */
+void number_add_more(struct buffer *b, uint64_t nr, const char *one, const char *many);
+
 #endif

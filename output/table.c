@@ -279,8 +279,7 @@ void table_write(struct buffer *b, const struct tree *tree, const struct summary
 	for (uint32_t i = 0; i < nr; i++)
 		add_row(&t, &t.rows[i + 1], &ranking.rows[i].sum);
 	if (nr < ranking.nr_rows)
-		buffer_printf(b, "%u more %s (-n 0 shows all)\n", ranking.nr_rows - nr,
-			      opts->plural);
+		number_add_more(b, ranking.nr_rows - nr, opts->singular, opts->plural);
 	for (uint32_t i = 0; i <= nr; i++)
 		for (int c = 0; c < NR_CELLS; c++)
 			buffer_fini(&t.rows[i].cells[c]);

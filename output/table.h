@@ -16,11 +16,12 @@ struct summary;
 
 struct table_opts {
 	enum ranking_key key;
-	uint32_t max_rows;	      /* 0 = all */
-	size_t columns;		      /* of the terminal, which names are cut to; 0 = never cut */
-	bool unicode;		      /* block characters, else ASCII */
-	bool color;		      /* terminal escapes */
-	const char *heading, *plural; /* of what the rows are: "Function", "functions" */
+	uint32_t max_rows;	       /* 0 = all */
+	size_t columns;		       /* of the terminal, which names are cut to; 0 = never cut */
+	bool unicode;		       /* block characters, else ASCII */
+	bool color;		       /* terminal escapes */
+	const char *heading;	       /* of what the rows are: "Function", */
+	const char *singular, *plural; /* "function", "functions" */
 };
 
 /* The lines above a table: what was recorded, how, and how much the numbers are worth. */

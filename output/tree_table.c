@@ -154,9 +154,10 @@ static void push_children(struct writer *w, const struct line *parent)
 static void add_rest(struct writer *w)
 {
 	if (w->nr_small) {
-		buffer_printf(w->b, "%u smaller ones, together ", w->nr_small);
+		buffer_printf(w->b, "%u smaller one%s, together ", w->nr_small,
+			      w->nr_small == 1 ? "" : "s");
 		number_add_percent(w->b, w->small, w->summary->total);
-		buffer_add_string(w->b, " (--min 0 shows them)\n");
+		buffer_printf(w->b, " (--min 0 shows %s)\n", w->nr_small == 1 ? "it" : "them");
 	}
 	if (w->nr_stack)
 		buffer_add_string(w->b, "and more (-n 0 shows all)\n");

@@ -57,7 +57,8 @@ tree() { # options: "total self function" of every line of the tree
 	30% 30%     work
 	40% 40% + idle
 	END
-	tree --tree --min 15 x.folded | tail -1 | grep -q '^1 smaller ones, together 10% (--min 0 shows them)$'
+	tree --tree --min 15 x.folded | tail -1 | grep -q '^1 smaller one, together 10% (--min 0 shows it)$'
+	tree --tree --min 25 x.folded | tail -1 | grep -q '^3 smaller ones, together 30% (--min 0 shows them)$'
 	tree --tree -n 2 x.folded | tail -1 | grep -q '^and more (-n 0 shows all)$'
 }
 

@@ -42,7 +42,7 @@ static void text_is_aligned_and_says_what_it_left_out(void **state)
 	grid_write_text(&b, &g, 1);
 	assert_string_equal(buffer_cstring(&b), "Name          Time  Share\n"
 						"a|b <i>\"*  1.50 us    33%\n"
-						"1 more rows (-n 0 shows all)\n");
+						"1 more row (-n 0 shows all)\n");
 	buffer_fini(&b);
 	grid_fini(&g);
 }
