@@ -278,6 +278,7 @@ static struct process *add_process(struct source *s, pid_t pid, uint32_t exec_id
 
 	p->pid = pid;
 	p->exec_id = exec_id;
+	process_new_epoch(p);
 	HASH_ADD_INT(s->processes, pid, p);
 	return p;
 }
@@ -346,7 +347,6 @@ void ebpf_on_fork(struct source *s, const struct fork_event *e)
 	if (child) /* the number was used before and is used again */
 		remove_process(s, child, false);
 	child = add_process(s, (pid_t)e->child, e->exec_id);
-	child->epoch = parent->epoch;
 	child->maps = xmalloc(parent->nr_maps * sizeof(*child->maps));
 	if (parent->nr_maps)
 		memcpy(child->maps, parent->maps, parent->nr_maps * sizeof(*child->maps));

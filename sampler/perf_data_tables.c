@@ -256,6 +256,7 @@ static struct process *get_process(struct perf_data_tables *t, uint32_t pid)
 	}
 	p = xcalloc(1, sizeof(*p));
 	p->pid = (pid_t)pid;
+	process_new_epoch(p);
 	HASH_ADD_INT(t->processes, pid, p);
 	return p;
 }
@@ -313,7 +314,7 @@ static void on_comm(struct perf_data_tables *t, const struct perf_data_record *r
 static void copy_maps(struct process *to, const struct process *from)
 {
 	free(to->maps);
-	to->epoch = from->epoch + 1;
+	process_new_epoch(to);
 	to->maps = xmalloc((from->nr_maps + 1) * sizeof(*to->maps));
 	if (from->nr_maps)
 		memcpy(to->maps, from->maps, from->nr_maps * sizeof(*to->maps));

@@ -115,6 +115,7 @@ static struct process *add_process(struct source *s, pid_t pid)
 	struct process *p = xcalloc(1, sizeof(*p));
 
 	p->pid = pid;
+	process_new_epoch(p);
 	HASH_ADD_INT(s->processes, pid, p);
 	return p;
 }
@@ -186,7 +187,6 @@ void perf_on_forked(struct source *s, const struct perf_record *r)
 	if (!parent)
 		return;
 	child = add_process(s, r->pid);
-	child->epoch = parent->epoch;
 	child->maps = xmalloc((parent->nr_maps + 1) * sizeof(*child->maps));
 	if (parent->nr_maps)
 		memcpy(child->maps, parent->maps, parent->nr_maps * sizeof(*child->maps));

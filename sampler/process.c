@@ -65,6 +65,13 @@ static void cover(struct process *p, const struct mapping *old, const struct map
 	p->nr_cover_checks = 0;
 }
 
+void process_new_epoch(struct process *p)
+{
+	static uint32_t last;
+
+	p->epoch = ++last;
+}
+
 void process_check_covered(struct process *p)
 {
 	size_t kept = 0;
@@ -96,7 +103,7 @@ void process_map(struct process *p, const struct mapping *m)
 				return;
 			continue;
 		}
-		p->epoch++;
+		process_new_epoch(p);
 		if (old->code->kind == MODULE_ELF && m->code->kind == MODULE_JIT)
 			cover(p, old, m);
 	}
@@ -117,7 +124,7 @@ void process_map(struct process *p, const struct mapping *m)
 void process_unmap_all(struct process *p)
 {
 	p->nr_maps = 0;
-	p->epoch++;
+	process_new_epoch(p);
 	p->dirty = true;
 	p->nr_covered = 0;
 }

@@ -28,7 +28,8 @@ struct map_region {
 struct process {
 	pid_t pid;
 	uint32_t exec_id; /* as the kernel side compares it */
-	uint32_t epoch;
+	uint32_t
+		epoch; /* changes when an address changes its meaning; no other process ever has it */
 	struct mapping *maps; /* sorted, disjoint */
 	size_t nr_maps, capacity;
 	struct map_region *region;
@@ -47,7 +48,9 @@ struct process {
 	UT_hash_handle hh;
 };
 
-/* Adds a mapping over whatever it covers. Bumps the epoch if an address changes its meaning. */
+/* To be called when a process becomes known: another may have had its pid. */
+void process_new_epoch(struct process *process);
+/* Adds a mapping over whatever it covers. A new epoch if an address changes its meaning. */
 void process_map(struct process *process, const struct mapping *mapping);
 /* Forgets all mappings (exec). */
 void process_unmap_all(struct process *process);

@@ -91,7 +91,7 @@ static int read_maps(struct source *s, struct timer_process *p)
 	if (changed) {
 		now.known_ns = p->maps.known_ns;
 		now.read_ns = p->maps.read_ns;
-		now.epoch++;
+		process_new_epoch(&now);
 		process_fini(&p->maps);
 		p->maps = now;
 	} else {
@@ -143,6 +143,7 @@ int timer_add_process(struct source *s, pid_t pid, struct timer_process **ret)
 	}
 	p = xcalloc(1, sizeof(*p));
 	p->maps.pid = pid;
+	process_new_epoch(&p->maps);
 	p->renumbers = timer_numbers_differ(pid);
 	p->program = timer_follow_program(pid);
 	s->launched_came |= pid == s->launched;

@@ -70,7 +70,7 @@ struct process_entry {
 	__u32 maps;    /* arena index of the first struct map_entry */
 	__u32 nr_maps; /* 0: nothing known yet */
 	__u32 exec_id; /* low bits of task->self_exec_id this table belongs to, or EXEC_ID_ANY */
-	__u32 epoch;   /* changes when an address changes its meaning; part of a stack's key */
+	__u32 epoch;   /* of what addresses mean, and of no other process: part of a stack's key */
 	__u32 nr_snapshots; /* sent since the table was published */
 	__u32 python;	    /* index in the pythons map; 0 = runs no Python */
 };

@@ -92,6 +92,21 @@ setup() {
 	truth_holds
 }
 
+@test "libraries whose functions share an address and have other frames are told apart" {
+	profile reused library 3000
+	truth_holds
+}
+
+@test "processes that share a number over time, and their addresses, are told apart" {
+	profile reused process 3000
+	truth_holds
+}
+
+@test "programs that a process becomes by turns, with other frames at one address, are told apart" {
+	profile same_place_a 400
+	truth_holds
+}
+
 @test "children of 20 ms that fork or exec are there with their names and shares" {
 	profile forkstorm 60 20
 	[ "$(cut -d';' -f1 "$truth" | sort -u | wc -l)" -eq 60 ]

@@ -1,0 +1,29 @@
+/*
+ * A function that calls another from a frame of `bytes` bytes: the same instructions, so the same addresses, whatever their
+ * number. What unwinds one is wrong for another. bytes: 8 more than a multiple of 16.
+ */
+#ifndef SPROF_TESTS_FRAME_H
+#define SPROF_TESTS_FRAME_H
+
+/* clang-format off */
+#define FRAME(name, bytes)                                                                         \
+	void name(void (*call)(void));                                                             \
+	__asm__(".text\n"                                                                          \
+		".globl " #name "\n"                                                               \
+		".type " #name ", @function\n"                                                     \
+		".p2align 4\n"                                                                     \
+		#name ":\n"                                                                        \
+		"	.cfi_startproc\n"                                                          \
+		"	.byte 0x48, 0x81, 0xec\n" /* subq $bytes, %rsp */                          \
+		"	.long " #bytes "\n"                                                        \
+		"	.cfi_adjust_cfa_offset " #bytes "\n"                                       \
+		"	call *%rdi\n"                                                              \
+		"	.byte 0x48, 0x81, 0xc4\n" /* addq $bytes, %rsp */                          \
+		"	.long " #bytes "\n"                                                        \
+		"	.cfi_adjust_cfa_offset -" #bytes "\n"                                      \
+		"	ret\n"                                                                     \
+		"	.cfi_endproc\n"                                                            \
+		".size " #name ", . - " #name "\n")
+/* clang-format on */
+
+#endif
