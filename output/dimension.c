@@ -140,18 +140,39 @@ static void by_kind(struct profile *p)
 	group(p, kind_frame);
 }
 
+struct named_threads {
+	const struct profile *p;
+	uint64_t *last_ns; /* by thread: when its last sample was taken */
+};
+
 /* By process, what its main thread was called last comes first, then what any thread was. */
-static int compare_threads(const void *a, const void *b, void *profile)
+static int compare_threads(const void *a, const void *b, void *context)
 {
+	const struct named_threads *named = context;
 	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-	const struct profile_thread *x = &((struct profile *)profile)->threads[i];
-	const struct profile_thread *y = &((struct profile *)profile)->threads[j];
+	const struct profile_thread *x = &named->p->threads[i], *y = &named->p->threads[j];
 
 	if (x->pid != y->pid)
 		return x->pid < y->pid ? -1 : 1;
 	if ((x->pid == x->tid) != (y->pid == y->tid))
 		return x->pid == x->tid ? -1 : 1;
+	if (named->last_ns[i] != named->last_ns[j])
+		return named->last_ns[i] > named->last_ns[j] ? -1 : 1;
 	return i > j ? -1 : i < j;
+}
+
+/* A thread that takes a name it had before is no new one: its place says nothing. */
+static uint64_t *last_times(const struct profile *p)
+{
+	uint64_t *times = xcalloc(p->nr_threads + 1, sizeof(*times));
+
+	for (size_t i = 0; i < p->nr_samples; i++) {
+		const struct profile_sample *s = &p->samples[i];
+
+		if (s->thread != PROFILE_NONE && s->time_ns > times[s->thread])
+			times[s->thread] = s->time_ns;
+	}
+	return times;
 }
 
 /* By thread: the string its process is called. The caller frees it. */
@@ -159,16 +180,18 @@ static uint32_t *process_comms(struct profile *p)
 {
 	uint32_t *comms = xcalloc(p->nr_threads + 1, sizeof(*comms));
 	uint32_t *order = xcalloc(p->nr_threads + 1, sizeof(*order)), first = 0;
+	struct named_threads named = { p, last_times(p) };
 
 	for (uint32_t i = 0; i < p->nr_threads; i++)
 		order[i] = i;
-	qsort_r(order, p->nr_threads, sizeof(*order), compare_threads, p);
+	qsort_r(order, p->nr_threads, sizeof(*order), compare_threads, &named);
 	for (uint32_t i = 0; i < p->nr_threads; i++) {
 		if (p->threads[order[i]].pid != p->threads[order[first]].pid)
 			first = i;
 		comms[order[i]] = p->threads[order[first]].comm;
 	}
 	free(order);
+	free(named.last_ns);
 	return comms;
 }
 

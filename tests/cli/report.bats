@@ -190,3 +190,11 @@ trust() { # options, file: what the samples are worth
 	[ "$(trust kernel.folded)" = "100 samples, 0 lost, 10% truncated (no unwind rule 10), 30% unsymbolized" ]
 	[ "$(trust --focus read kernel.folded)" = "30 samples, 0 lost, 0% truncated, 100% unsymbolized" ]
 }
+
+@test "a process is called what its main thread was called last, also if that is a name it had before" {
+	for at in 1:python3 2:bash 3:pyenv 4:python3; do
+		printf '%s 7/7 [000] %d.000000: 1 cpu-clock:\n\t1000 main+0x1 (/bin/a)\n\n' "${at#*:}" "${at%:*}"
+	done >names.script
+	printf 'worker 7/8 [000] 5.000000: 1 cpu-clock:\n\t1000 main+0x1 (/bin/a)\n\n' >>names.script
+	[ "$(sums --by process names.script)" = "5 5 python3 (pid 7)" ]
+}
