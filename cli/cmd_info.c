@@ -65,7 +65,7 @@ static int info_main(int argc, char **argv)
 		.ret_note = &note,
 	};
 	const struct terminal terminal = terminal_of(NULL);
-	struct info_file file = { .columns = terminal.columns };
+	struct info_file file = { .columns = terminal.columns, .unicode = terminal.unicode };
 	struct buffer b = { 0 };
 	struct info info;
 	struct profile *p;

@@ -264,7 +264,7 @@ static int report_sampled(struct buffer *b, const struct report_opts *o, const s
 		.key = o->key,
 		.max_rows = o->rows,
 		.json = o->json,
-		.unicode = terminal_of(o->output).unicode,
+		.terminal = terminal_of(o->output),
 		.is_whole = !o->filter && !o->tree.column_given,
 	};
 

@@ -11,11 +11,13 @@
 #include "core/column.h"
 #include "core/facts.h"
 #include "core/profile.h"
+#include "output/align.h"
 #include "output/chrome_gpu.h"
 #include "output/number.h"
 #include "output/text.h"
 
 #define MAX_ROWS 15 /* of threads and modules in the text */
+#define LAST_MIN 16 /* columns */
 
 static const char *str(const struct profile *p, uint32_t id)
 {
@@ -230,7 +232,23 @@ static void add_more(struct buffer *b, size_t nr)
 		buffer_printf(b, "%8s  and %zu more: --json lists all\n", "...", nr - MAX_ROWS);
 }
 
-static void add_threads(struct buffer *b, const struct info *info, const struct profile *p)
+/* The last cell of a line, a path or a name: cut to what the line leaves of the terminal. */
+static void add_last(struct buffer *b, const char *text, size_t line_start,
+		     const struct info_file *file)
+{
+	size_t used = text_columns(b->data + line_start, b->size - line_start), room = SIZE_MAX;
+	struct buffer clean = { 0 };
+
+	text_add_clean(&clean, text, strlen(text));
+	if (file->columns)
+		room = file->columns > used + LAST_MIN ? file->columns - used : LAST_MIN;
+	align_add_cut(b, clean.data, clean.size, room, file->unicode);
+	buffer_add_char(b, '\n');
+	buffer_fini(&clean);
+}
+
+static void add_threads(struct buffer *b, const struct info *info, const struct profile *p,
+			const struct info_file *file)
 {
 	if (!info->nr_threads)
 		return;
@@ -239,11 +257,11 @@ static void add_threads(struct buffer *b, const struct info *info, const struct 
 		      info->nr_processes == 1 ? "" : "es", "samples", "pid", "tid", "name");
 	for (size_t i = 0; i < info->nr_threads && i < MAX_ROWS; i++) {
 		const struct profile_thread *thread = &p->threads[info->threads[i].thread];
+		size_t start = b->size;
 
 		add_share(b, info->threads[i].nr_samples, info->nr_samples);
 		buffer_printf(b, "%8" PRIu32 "%8" PRIu32 "  ", thread->pid, thread->tid);
-		add_clean(b, str(p, thread->comm));
-		buffer_add_char(b, '\n');
+		add_last(b, str(p, thread->comm), start, file);
 	}
 	add_more(b, info->nr_threads);
 }
@@ -265,10 +283,10 @@ static uint64_t count_unnamed(const struct info *info, const struct profile *p,
 }
 
 static void add_modules(struct buffer *b, const struct info *info, const struct profile *p,
-			size_t columns)
+			const struct info_file *file)
 {
 	/* Enough to tell files apart, where all of it would leave none for their names. */
-	const int digits = columns && columns < 100 ? 12 : 40;
+	const int digits = file->columns && file->columns < 100 ? 12 : 40;
 	uint64_t nr_in_files;
 	const uint64_t nr_unnamed = count_unnamed(info, p, &nr_in_files);
 
@@ -279,7 +297,7 @@ static void add_modules(struct buffer *b, const struct info *info, const struct 
 		      nr_unnamed ? "  no name" : "", digits, "build-id", "file");
 	for (size_t i = 0; i < info->nr_modules && i < MAX_ROWS; i++) {
 		const struct profile_module *module = &p->modules[info->modules[i].module];
-		size_t before;
+		size_t before, start = b->size;
 
 		add_share(b, info->modules[i].nr_self, info->nr_samples);
 		add_share(b, info->modules[i].nr_total, info->nr_samples);
@@ -296,8 +314,7 @@ static void add_modules(struct buffer *b, const struct info *info, const struct 
 		if (b->size - before < (size_t)digits)
 			buffer_printf(b, "%*s", digits - (int)(b->size - before), "");
 		buffer_add_string(b, "  ");
-		add_clean(b, str(p, module->path));
-		buffer_add_char(b, '\n');
+		add_last(b, str(p, module->path), start, file);
 	}
 	add_more(b, info->nr_modules);
 	if (nr_in_files * 100 > info->nr_samples)
@@ -306,7 +323,8 @@ static void add_modules(struct buffer *b, const struct info *info, const struct 
 }
 
 /* What was walked by rules that nobody wrote down. */
-static void add_code_rules(struct buffer *b, const struct info *info, const struct profile *p)
+static void add_code_rules(struct buffer *b, const struct info *info, const struct profile *p,
+			   const struct info_file *file)
 {
 	size_t nr;
 	const struct fact_code_rules *rows = facts_rows(p, FACT_CODE_RULES, &nr);
@@ -317,14 +335,14 @@ static void add_code_rules(struct buffer *b, const struct info *info, const stru
 				  "   total  functions  file\n");
 	for (size_t i = 0; i < nr && i < MAX_ROWS; i++) {
 		uint64_t nr_samples = 0;
+		size_t start = b->size;
 
 		for (size_t k = 0; k < info->nr_modules; k++)
 			if (p->modules[info->modules[k].module].path == rows[i].path)
 				nr_samples += info->modules[k].nr_total;
 		add_share(b, nr_samples, info->nr_samples);
 		buffer_printf(b, "%11" PRIu64 "  ", rows[i].functions);
-		add_clean(b, str(p, (uint32_t)rows[i].path));
-		buffer_add_char(b, '\n');
+		add_last(b, str(p, (uint32_t)rows[i].path), start, file);
 	}
 	if (nr)
 		add_more(b, nr);
@@ -346,7 +364,7 @@ void info_print_text(struct buffer *b, const struct info *info, const struct pro
 	add_gpu_timeline(b, p);
 	add_left_out_processes(b, p);
 	add_left_out_rows(b, p);
-	add_threads(b, info, p);
-	add_modules(b, info, p, file->columns);
-	add_code_rules(b, info, p);
+	add_threads(b, info, p, file);
+	add_modules(b, info, p, file);
+	add_code_rules(b, info, p, file);
 }

@@ -2,6 +2,7 @@
 #ifndef SPROF_INFO_PRINT_H
 #define SPROF_INFO_PRINT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,7 @@ struct info_file {
 	const char *note;    /* "" = nothing is missing */
 	uint64_t size_bytes; /* 0 = unknown: a pipe */
 	size_t columns;	     /* of the terminal, 0 = it is none */
+	bool unicode;	     /* which that shows */
 };
 
 void info_print_text(struct buffer *b, const struct info *info, const struct profile *p,

@@ -18,7 +18,8 @@ static bool write_table(struct buffer *b, const struct profile *p,
 {
 	const struct gpu_report_opts gpu = { .max_rows = o->max_rows,
 					     .json = o->json,
-					     .columns = o->terminal.columns };
+					     .columns = o->terminal.columns,
+					     .unicode = o->terminal.unicode };
 	const struct range_report_opts ranges = { .max_rows = o->max_rows,
 						  .skip = o->skip,
 						  .json = o->json };

@@ -69,7 +69,9 @@ static int write_pstats(struct buffer *b, const struct view *v,
 {
 	const struct pstats_opts how = { .by_total = opts->key == RANKING_TOTAL,
 					 .json = opts->json,
-					 .max_rows = opts->max_rows };
+					 .max_rows = opts->max_rows,
+					 .columns = opts->terminal.columns,
+					 .unicode = opts->terminal.unicode };
 	struct pstats stats;
 
 	if (v->summary.info->unit != UNIT_NS) {
@@ -88,7 +90,9 @@ static int write_split(struct buffer *b, const struct view *v,
 {
 	const struct split_opts how = { .key = opts->key,
 					.json = opts->json,
-					.max_rows = opts->max_rows };
+					.max_rows = opts->max_rows,
+					.columns = opts->terminal.columns,
+					.unicode = opts->terminal.unicode };
 
 	split_write(b, v->tree, &v->summary, &how);
 	return 0;
@@ -111,7 +115,8 @@ static int write_phases(struct buffer *b, const char *path, const struct view *v
 {
 	const struct phases_opts how = { .json = opts->json,
 					 .max_rows = opts->max_rows,
-					 .unicode = opts->unicode };
+					 .columns = opts->terminal.columns,
+					 .unicode = opts->terminal.unicode };
 	struct phase_rules *rules = NULL;
 	struct buffer text = { 0 };
 	char why[512];
@@ -139,7 +144,8 @@ static int write_operators(struct buffer *b, const struct view *v,
 	const struct operators_opts how = { .by_total = opts->key == RANKING_TOTAL,
 					    .json = opts->json,
 					    .max_rows = opts->max_rows,
-					    .unicode = opts->unicode };
+					    .columns = opts->terminal.columns,
+					    .unicode = opts->terminal.unicode };
 	const struct range_report_opts ranges = { .json = opts->json, .max_rows = opts->max_rows };
 
 	/* What was counted is better than what was sampled, and is of the whole recording. */
@@ -158,7 +164,7 @@ static int write_operators(struct buffer *b, const struct view *v,
 static int write_hints(struct buffer *b, const struct view *v,
 		       const struct report_sampled_opts *opts)
 {
-	const struct hints_opts how = { .json = opts->json, .unicode = opts->unicode };
+	const struct hints_opts how = { .json = opts->json, .unicode = opts->terminal.unicode };
 	struct hints hints;
 
 	hints_init(&hints, v->profile);
@@ -171,7 +177,8 @@ static int write_gc(struct buffer *b, const struct view *v, const struct report_
 {
 	const struct gc_times_opts how = { .json = opts->json,
 					   .max_rows = opts->max_rows,
-					   .unicode = opts->unicode };
+					   .columns = opts->terminal.columns,
+					   .unicode = opts->terminal.unicode };
 	struct gc_times times;
 	int err = 0;
 

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/terminal.h"
 #include "output/ranking.h"
 
 struct buffer;
@@ -33,7 +34,8 @@ struct report_sampled_opts {
 	const char *name; /* of the file, for messages */
 	enum ranking_key key;
 	uint32_t max_rows; /* 0 = all */
-	bool json, unicode;
+	bool json;
+	struct terminal terminal;
 	bool is_whole; /* no filter and no column was asked for */
 };
 

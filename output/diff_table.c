@@ -81,10 +81,21 @@ static void fill_heading(struct row *row)
 		buffer_add_string(&row->cells[i], headings[i]);
 }
 
+/* What the other columns leave of the terminal. */
+static size_t room_for_name(const struct table *t)
+{
+	size_t fixed = t->widths[MODULE] ? t->widths[MODULE] + 2 : 0;
+
+	for (int c = 0; c < NAME; c++)
+		fixed += t->widths[c] ? t->widths[c] + t->gap : 0;
+	return t->opts->columns > fixed ? t->opts->columns - fixed : 0;
+}
+
 static void measure(struct table *t)
 {
-	size_t fixed = 0, nr_fixed = 0, left;
+	const int other = t->opts->key == DIFF_SELF ? TOTAL_WAS : SELF_WAS;
 	bool modules = false;
+	size_t left;
 
 	t->gap = 2;
 	for (uint32_t i = 0; i < t->nr_rows; i++) {
@@ -101,20 +112,16 @@ static void measure(struct table *t)
 		t->widths[MODULE] = 0;
 	if (!t->opts->columns)
 		return;
-	for (int c = 0; c < NAME; c++) {
-		fixed += t->widths[c] ? t->widths[c] + t->gap : 0;
-		nr_fixed += t->widths[c] != 0;
-	}
-	if (t->opts->columns < fixed + NAME_MIN) {
-		t->gap = 1;
-		fixed -= nr_fixed;
-	}
-	left = t->opts->columns > fixed ? t->opts->columns - fixed : 0;
 	if (t->widths[MODULE] > MODULE_MAX)
 		t->widths[MODULE] = MODULE_MAX;
-	if (t->widths[MODULE] + 2 + NAME_MIN > left)
-		t->widths[MODULE] = 0; /* no room: the name is worth more */
-	left -= t->widths[MODULE] ? t->widths[MODULE] + 2 : 0;
+	/* Where there is no room, the name is worth more; and what is sorted by more than the other. */
+	if (room_for_name(t) < NAME_MIN)
+		t->widths[MODULE] = 0;
+	if (room_for_name(t) < NAME_MIN)
+		t->gap = 1;
+	if (room_for_name(t) < NAME_LEAST)
+		t->widths[other] = t->widths[other + 1] = t->widths[other + 2] = 0;
+	left = room_for_name(t);
 	if (t->widths[NAME] > left)
 		t->widths[NAME] = left > NAME_LEAST ? left : NAME_LEAST;
 }

@@ -175,9 +175,12 @@ void gc_times_write(struct buffer *b, const struct gc_times *times, const struct
 		{ "line", "Line", false },	 { "function", "Function", true },
 		{ "file", NULL, true },
 	};
+	static const char *const spare[] = { "collections", NULL };
 	struct grid g;
 
 	grid_init(&g, columns, sizeof(columns) / sizeof(*columns));
+	g.spare = spare;
+	g.max_width = opts->columns;
 	g.unicode = opts->unicode;
 	add_row(&g, summary, times->value, times->events);
 	grid_none(&g);

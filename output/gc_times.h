@@ -35,6 +35,7 @@ void gc_times_fini(struct gc_times *times);
 struct gc_times_opts {
 	bool json;
 	uint32_t max_rows; /* 0 = all */
+	size_t columns;	   /* of the terminal, which names are cut to; 0 = never cut */
 	bool unicode;	   /* in text, else ASCII */
 };
 

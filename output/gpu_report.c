@@ -13,7 +13,7 @@
 #include "output/occupancy.h"
 #include "output/text.h"
 
-enum { VERSION = 1 };
+enum { VERSION = 1, KERNEL_NAME = 40 /* columns */ };
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof(*(a)))
 
@@ -415,6 +415,8 @@ bool gpu_report_write(struct buffer *b, const struct profile *p, enum gpu_report
 		if (b->size)
 			buffer_add_char(b, '\n');
 		g.spare = spare;
+		g.name_width = KERNEL_NAME;
+		g.unicode = opts->unicode;
 		g.max_width = opts->columns;
 		grid_write_text(b, &g, opts->max_rows);
 	}

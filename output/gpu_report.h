@@ -21,7 +21,8 @@ enum gpu_report_table {
 struct gpu_report_opts {
 	uint32_t max_rows; /* 0 = all */
 	bool json;
-	size_t columns; /* text is no wider, as far as columns can be spared; 0 = as wide as it is */
+	size_t columns; /* of the terminal, which names are cut to; 0 = never cut */
+	bool unicode;	/* in text, else ASCII */
 };
 
 /* False, with nothing written, where the profile has no such facts. */

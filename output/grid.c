@@ -8,9 +8,12 @@
 #include "core/alloc.h"
 #include "core/buffer.h"
 #include "core/column.h"
+#include "output/align.h"
 #include "output/number.h"
 #include "output/summary.h"
 #include "output/text.h"
+
+enum { NAME_ENOUGH = 24, NAME_MIN = 14 }; /* columns of the terminal */
 
 struct grid_cell {
 	struct buffer text, json;
@@ -243,17 +246,27 @@ static void add_aligned(struct buffer *b, const char *s, size_t size, size_t wid
 static void add_row(struct buffer *b, const struct grid *g, size_t row, const size_t *widths,
 		    bool marked)
 {
+	struct buffer cut = { 0 };
 	bool first = true;
 
 	for (size_t i = 0; i < g->nr_columns; i++) {
 		const struct grid_column *c = &g->columns[i];
 		const struct buffer *text = row ? &cell_at(g, row - 1, i)->text : NULL;
+		const char *s;
+		size_t size;
 
 		if (!widths[i])
 			continue;
 		buffer_add_string(b, marked ? (first ? "| " : " | ") : first ? "" : "  ");
-		add_aligned(b, text ? text->data : c->heading,
-			    text ? text->size : strlen(c->heading), widths[i], c->left, marked);
+		s = text ? text->data : c->heading;
+		size = text ? text->size : strlen(c->heading);
+		cut.size = 0;
+		if (!marked && text_columns(s, size) > widths[i]) {
+			align_add_cut(&cut, s, size, widths[i], g->unicode);
+			s = cut.data;
+			size = cut.size;
+		}
+		add_aligned(b, s, size, widths[i], c->left, marked);
 		first = false;
 	}
 	if (marked)
@@ -261,6 +274,7 @@ static void add_row(struct buffer *b, const struct grid *g, size_t row, const si
 	while (b->size && b->data[b->size - 1] == ' ')
 		b->size--;
 	buffer_add_char(b, '\n');
+	buffer_fini(&cut);
 }
 
 static void add_rule(struct buffer *b, const struct grid *g, const size_t *widths)
@@ -284,14 +298,46 @@ static size_t whole_width(const struct grid *g, const size_t *widths)
 	return width ? width - 2 : 0;
 }
 
+/* The widest column of names, which is the one that is cut; or nr_columns. */
+static size_t widest_names(const struct grid *g, const size_t *widths)
+{
+	size_t widest = g->nr_columns;
+
+	for (size_t i = 0; i < g->nr_columns; i++)
+		if (g->columns[i].left && widths[i] &&
+		    (widest == g->nr_columns || widths[i] > widths[widest]))
+			widest = i;
+	return widest;
+}
+
 /* A column of width 0 is not there. */
 static void spare_columns(const struct grid *g, size_t *widths)
 {
+	size_t enough = g->name_width ? g->name_width : NAME_ENOUGH;
+	size_t names = widest_names(g, widths), cut = 0;
+
+	if (!g->max_width)
+		return;
+	if (names < g->nr_columns && widths[names] > enough)
+		cut = widths[names] - enough;
 	for (const char *const *key = g->spare;
-	     g->max_width && key && *key && whole_width(g, widths) > g->max_width; key++)
+	     key && *key && whole_width(g, widths) - cut > g->max_width; key++)
 		for (size_t i = 0; i < g->nr_columns; i++)
 			if (g->columns[i].key && !strcmp(g->columns[i].key, *key))
 				widths[i] = 0;
+}
+
+/* Names have what is left, which is enough to tell them apart. */
+static void cut_names(const struct grid *g, size_t *widths)
+{
+	size_t whole = whole_width(g, widths), names = widest_names(g, widths), room;
+
+	if (!g->max_width || whole <= g->max_width || names == g->nr_columns)
+		return;
+	room = whole - widths[names];
+	room = g->max_width > room ? g->max_width - room : 0;
+	if (widths[names] > NAME_MIN)
+		widths[names] = room > NAME_MIN ? room : NAME_MIN;
 }
 
 static void write_lines(struct buffer *b, const struct grid *g, uint32_t max_rows, bool marked)
@@ -301,8 +347,10 @@ static void write_lines(struct buffer *b, const struct grid *g, uint32_t max_row
 
 	for (size_t i = 0; i < g->nr_columns; i++)
 		widths[i] = g->columns[i].heading ? width_of(g, i, nr, marked) : 0;
-	if (!marked)
+	if (!marked) {
 		spare_columns(g, widths);
+		cut_names(g, widths);
+	}
 	add_row(b, g, 0, widths, marked);
 	if (marked)
 		add_rule(b, g, widths);

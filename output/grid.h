@@ -27,8 +27,12 @@ struct grid {
 	size_t nr_columns;
 	struct grid_cell *cells; /* row by row */
 	size_t nr_cells, capacity;
-	/* Text that would be wider than max_width goes without these columns, keys and a NULL, one by one. */
+	/*
+	 * Text that would be wider than max_width goes without these columns, keys and a NULL, one by one; then
+	 * its names are cut.
+	 */
 	const char *const *spare;
+	size_t name_width; /* for this much of names columns are left out; 0, as grid_init() sets it: 24 */
 	size_t max_width; /* 0, as grid_init() sets it: no limit */
 	bool unicode;	  /* may be shown; false, as grid_init() sets it: ASCII */
 };

@@ -148,6 +148,7 @@ bool operators_write(struct buffer *b, const struct tree *tree, const struct sum
 		rows[i].sum = sums[i + 1];
 	qsort(rows, nr, sizeof(*rows), opts->by_total ? by_total : by_self);
 	grid_init(&g, columns, sizeof(columns) / sizeof(*columns));
+	g.max_width = opts->columns;
 	g.unicode = opts->unicode;
 	fill(&g, rows, nr, summary);
 	if (nr && opts->json) {

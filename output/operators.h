@@ -17,6 +17,7 @@ struct operators_opts {
 	bool by_total; /* sorted by total, else by self */
 	bool json;
 	uint32_t max_rows; /* 0 = all */
+	size_t columns;	   /* of the terminal, which names are cut to; 0 = never cut */
 	bool unicode;	   /* in text, else ASCII */
 };
 

@@ -202,6 +202,7 @@ void phases_write(struct buffer *b, const struct tree *tree, const struct phase_
 		order[i] = i;
 	qsort_r(order + 1, nr - 1, sizeof(*order), compare_sums, sums);
 	grid_init(&g, columns, sizeof(columns) / sizeof(*columns));
+	g.max_width = opts->columns;
 	g.unicode = opts->unicode;
 	for (uint32_t i = 1; i < nr; i++)
 		if (sums[order[i]].total)

@@ -37,6 +37,7 @@ void phase_rules_free(struct phase_rules *rules);
 struct phases_opts {
 	bool json;
 	uint32_t max_rows; /* 0 = all */
+	size_t columns;	   /* of the terminal, which names are cut to; 0 = never cut */
 	bool unicode;	   /* in text, else ASCII */
 };
 

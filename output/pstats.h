@@ -54,6 +54,8 @@ struct pstats_opts {
 	bool by_total; /* sorted by cumtime, else by tottime */
 	bool json;
 	uint32_t max_rows; /* 0 = all */
+	size_t columns;	   /* of the terminal, which names are cut to; 0 = never cut */
+	bool unicode;	   /* in text, else ASCII */
 };
 
 /*

@@ -93,6 +93,7 @@ void pstats_write(struct buffer *b, const struct pstats *stats, const struct sum
 		{ "line", NULL, false },
 		{ "function", NULL, true },
 	};
+	static const char *const spare[] = { "cumtime_percall_ns", "tottime_percall_ns", NULL };
 	const struct pstats_function **order = xcalloc(stats->nr_functions + 1, sizeof(*order));
 	struct grid g;
 
@@ -100,6 +101,9 @@ void pstats_write(struct buffer *b, const struct pstats *stats, const struct sum
 		order[i] = &stats->functions[i];
 	qsort(order, stats->nr_functions, sizeof(*order), opts->by_total ? by_total : by_self);
 	grid_init(&g, columns, sizeof(columns) / sizeof(*columns));
+	g.spare = spare;
+	g.max_width = opts->columns;
+	g.unicode = opts->unicode;
 	for (size_t i = 0; i < stats->nr_functions; i++)
 		add_row(&g, order[i]);
 	if (opts->json) {

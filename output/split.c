@@ -96,6 +96,7 @@ void split_write(struct buffer *b, const struct tree *tree, const struct summary
 		{ "file", NULL, true },
 		{ "line", NULL, false },
 	};
+	static const char *const spare[] = { "total", "self_percent", NULL };
 	ends_of *ends = split_ends(tree);
 	const struct tree_node *root = &tree->nodes[0];
 	const struct ranking_row whole = {
@@ -108,6 +109,9 @@ void split_write(struct buffer *b, const struct tree *tree, const struct summary
 	hide_empty(&columns[3], ends[0]);
 	ranking_init(&ranking, tree, opts->key);
 	grid_init(&g, columns, sizeof(columns) / sizeof(*columns));
+	g.spare = spare;
+	g.max_width = opts->columns;
+	g.unicode = opts->unicode;
 	add_row(&g, summary, &whole, ends[0]);
 	for (uint32_t i = 0; i < ranking.nr_rows; i++)
 		if (ranking.rows[i].function != whole.function)

@@ -6,6 +6,7 @@
 #define SPROF_SPLIT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "output/ranking.h"
@@ -24,6 +25,8 @@ struct split_opts {
 	enum ranking_key key;
 	bool json;
 	uint32_t max_rows; /* 0 = all */
+	size_t columns;	   /* of the terminal, which names are cut to; 0 = never cut */
+	bool unicode;	   /* in text, else ASCII */
 };
 
 /* A row for the whole, then one per function; columns for the ends that there are. */

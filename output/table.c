@@ -102,11 +102,23 @@ static void fill_heading(struct table *t)
 		buffer_printf(&t->rows[0].cells[SAMPLES], " %s", t->summary->info->events);
 }
 
+/* What the other columns leave of the terminal. */
+static size_t room_for_name(const struct table *t)
+{
+	size_t fixed = t->bar ? t->bar + 2 : 0;
+
+	for (int c = 0; c < NR_CELLS; c++)
+		if (c != NAME && t->widths[c])
+			fixed += t->widths[c] + 2;
+	return t->opts->columns > fixed ? t->opts->columns - fixed : 0;
+}
+
 static void measure(struct table *t)
 {
-	size_t fixed = t->bar + 2, left;
-
+	const enum column spare[] = { GIL_PERCENT, t->opts->key == RANKING_SELF ? TOTAL : SELF,
+				      t->opts->key == RANKING_SELF ? SELF : TOTAL };
 	bool modules = false;
+	size_t left;
 
 	for (uint32_t i = 0; i < t->nr_rows; i++) {
 		modules |= i && t->rows[i].cells[MODULE].size;
@@ -125,18 +137,16 @@ static void measure(struct table *t)
 			t->widths[NAME] = NAME_PADDED;
 		return;
 	}
-	for (int c = 0; c < NAME; c++)
-		fixed += t->widths[c] ? t->widths[c] + 2 : 0;
-	left = t->opts->columns > fixed ? t->opts->columns - fixed : 0;
 	if (t->widths[MODULE] > MODULE_MAX)
 		t->widths[MODULE] = MODULE_MAX;
-	if (t->widths[MODULE] + 2 + NAME_MIN > left)
-		t->widths[MODULE] = 0; /* no room: the name is worth more */
-	left -= t->widths[MODULE] ? t->widths[MODULE] + 2 : 0;
-	if (left < NAME_MIN) {
-		left += t->bar + 2;
+	/* Where there is no room, the name is worth more. */
+	if (room_for_name(t) < NAME_MIN)
+		t->widths[MODULE] = 0;
+	if (room_for_name(t) < NAME_MIN)
 		t->bar = 0;
-	}
+	for (size_t i = 0; i < sizeof(spare) / sizeof(*spare) && room_for_name(t) < NAME_MIN; i++)
+		t->widths[spare[i]] = 0;
+	left = room_for_name(t);
 	if (t->widths[NAME] > left)
 		t->widths[NAME] = left > NAME_MIN ? left : NAME_MIN;
 }

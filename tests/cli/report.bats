@@ -156,11 +156,22 @@ tree() { # options: "total self function" of every line of the tree
 @test "what is printed for people keeps within the terminal, where it can" {
 	cp "$BATS_TEST_DIRNAME/../golden/recordings/gpu.data" "$BATS_TEST_DIRNAME"/../golden/output/{before,after}.folded "$BATS_TEST_TMPDIR"
 	cd "$BATS_TEST_TMPDIR"
-	for command in "report gpu.data" "report --hints gpu.data" "report --gpu gpu.data" "report --memcpy gpu.data" \
-			"diff before.folded after.folded" "info gpu.data"; do
-		TERM=dumb LC_ALL=C.UTF-8 script -qec "stty cols 80; $SPROF $command" /dev/null | tr -d '\r' >80.out
-		[ "$(wc -l <80.out)" -gt 4 ]
-		! LC_ALL=C.UTF-8 grep -E '.{81}' 80.out || { echo "$command"; return 1; }
+	cat >long.folded <<-END
+	main;train_one_epoch_of_the_whole_model (a_module_with_a_long_name.py:12);gc_collect_main 30
+	main;std::map<std::string, std::vector<std::pair<int, std::string>>>::operator[](std::string const&);work_[k] 20
+	main;std::map<std::string, std::vector<std::pair<int, std::string>>>::operator[](std::string const&) 20
+	END
+	for width in 60 80 100; do
+		for command in "report gpu.data" "report --hints gpu.data" "report --gpu gpu.data" "report --memcpy gpu.data" \
+				"diff before.folded after.folded" "info gpu.data" "report long.folded" "report -s total long.folded" \
+				"report --gc long.folded" "report --split long.folded" "report --by line long.folded" \
+				"report --tree long.folded" "report --pstats gpu.data" "report --split gpu.data" \
+				"report complete.data" "report --by module complete.data" "info complete.data"; do
+			TERM=dumb LC_ALL=C.UTF-8 script -qec "stty cols $width; $SPROF $command 2>/dev/null" /dev/null |
+				tr -d '\r' >out
+			[ "$(wc -l <out)" -gt 4 ]
+			! LC_ALL=C.UTF-8 grep -E ".{$((width + 1))}" out || { echo "$width: $command"; return 1; }
+		done
 	done
 	# Nothing is left out by folding, and nothing folded where it is no terminal.
 	TERM=dumb LC_ALL=C script -qec "stty cols 60; $SPROF report --hints gpu.data" /dev/null | tr -s ' \r\n' ' ' >folded
