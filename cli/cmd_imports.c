@@ -92,6 +92,9 @@ static int print_imports(const struct cmd_imports_opts *o, const struct view *v)
 		err = 1;
 	}
 	if (!err)
+		if (!err && !o->json)
+			terminal_fold(&t, &b);
+	if (!err)
 		err = view_write(o->output, &b);
 	imports_fini(&im);
 	buffer_fini(&b);

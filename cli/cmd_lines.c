@@ -152,6 +152,8 @@ static int print_lines(const struct cmd_lines_opts *o, const struct view *v)
 	what.recorded_ns = meta->start_realtime_ns + v->summary.duration_ns;
 	lines_init(&lines, v->profile, v->summary.column, o->key);
 	nr = (o->json ? lines_json_write : lines_table_write)(&b, &lines, &v->summary, &what);
+	if (!o->json)
+		terminal_fold(&t, &b);
 	/* A program that reads JSON finds an empty list as well. */
 	err = nr || o->json ? view_write(o->output, &b) : nothing(o, &lines);
 	buffer_fini(&b);

@@ -78,6 +78,18 @@ static void add_right(struct buffer *b, struct buffer *cell, size_t width)
 	cell->size = 0;
 }
 
+/* Columns before the text. */
+static size_t numbers(const struct writer *w)
+{
+	return w->address_columns + 2 * SHARE + COUNT + 2;
+}
+
+/* Where the text has little room, that of a time is worth more. */
+static bool has_value(const struct writer *w)
+{
+	return !w->opts->columns || w->opts->columns >= numbers(w) + VALUE + TEXT_MIN;
+}
+
 /* Blank where there is nothing: a column of zeros hides what is not zero. */
 static void add_numbers(struct writer *w, const struct annotation_sum *sum)
 {
@@ -89,9 +101,11 @@ static void add_numbers(struct writer *w, const struct annotation_sum *sum)
 	if (sum && sum->total)
 		number_add_percent(&cell, sum->total, w->summary->total);
 	add_right(w->b, &cell, SHARE);
-	if (sum && sum->self)
-		summary_add_value(&cell, w->summary, sum->self);
-	add_right(w->b, &cell, VALUE);
+	if (has_value(w)) {
+		if (sum && sum->self)
+			summary_add_value(&cell, w->summary, sum->self);
+		add_right(w->b, &cell, VALUE);
+	}
 	if (sum && sum->self_samples)
 		buffer_add_u64(&cell, sum->self_samples);
 	add_right(w->b, &cell, COUNT);
@@ -109,7 +123,8 @@ static void add_heading(struct writer *w, const char *first, const char *last)
 	buffer_add_string(w->b, w->opts->color ? "\n\033[1m" : "\n");
 	buffer_printf(w->b, "%*s", (int)w->address_columns, first);
 	for (size_t i = 0; i < sizeof(headings) / sizeof(*headings); i++)
-		buffer_printf(w->b, "%*s", headings[i].width, headings[i].text);
+		if (headings[i].width != VALUE || has_value(w))
+			buffer_printf(w->b, "%*s", headings[i].width, headings[i].text);
 	buffer_printf(w->b, "%*s  %s", COUNT, w->summary->info->events, last);
 	buffer_add_string(w->b, w->opts->color ? "\033[0m\n" : "\n");
 }
@@ -117,7 +132,7 @@ static void add_heading(struct writer *w, const char *first, const char *last)
 /* Clean text, cut to what the terminal has left behind the numbers. */
 static void add_text(struct writer *w, const struct buffer *text)
 {
-	size_t used = w->address_columns + 2 * SHARE + VALUE + COUNT + 2, left = SIZE_MAX;
+	size_t used = numbers(w) + (has_value(w) ? VALUE : 0), left = SIZE_MAX;
 
 	if (w->opts->columns)
 		left = w->opts->columns > used + TEXT_MIN ? w->opts->columns - used : TEXT_MIN;

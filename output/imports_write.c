@@ -60,7 +60,13 @@ static int compare_flat(const void *a, const void *b, void *context)
 }
 
 /* The columns before the name, and the least of it that is shown, however deep. */
-enum { NUMBERS = 7 + 3 * 10 + 9 + 2, NAME_MIN = 12 };
+enum { NUMBERS = 7 + 3 * 10 + 2, SAMPLES = 9, NAME_MIN = 12, NAME_ENOUGH = 20 };
+
+/* Where names have little room, that of the samples is worth more. */
+static bool has_samples(const struct writer *w)
+{
+	return !w->opts->columns || w->opts->columns >= NUMBERS + SAMPLES + NAME_ENOUGH;
+}
 
 static void add_value(struct writer *w, uint64_t value)
 {
@@ -87,11 +93,13 @@ static void add_row(struct writer *w, uint32_t node, unsigned int depth)
 	add_value(w, n->self);
 	add_value(w, n->finding);
 	start = w->b->size;
-	buffer_add_u64(w->b, n->samples);
-	align_right(w->b, start, 9);
+	if (has_samples(w)) {
+		buffer_add_u64(w->b, n->samples);
+		align_right(w->b, start, SAMPLES);
+	}
 	if (w->opts->columns) {
-		left = w->opts->columns > NUMBERS + NAME_MIN ? w->opts->columns - NUMBERS
-							     : NAME_MIN;
+		left = NUMBERS + (has_samples(w) ? SAMPLES : 0);
+		left = w->opts->columns > left + NAME_MIN ? w->opts->columns - left : NAME_MIN;
 		if (2 * depth > left - NAME_MIN)
 			depth = (unsigned int)(left - NAME_MIN) / 2;
 		left -= 2 * depth;
@@ -147,7 +155,8 @@ bool imports_write(struct buffer *b, const struct imports *im, const struct prof
 	summary_add_origin(b, summary);
 	buffer_add_char(b, '\n');
 	summary_add_trust(b, summary);
-	buffer_add_string(b, "\n\n Total%     Total      Self   Finding  Samples  Module\n");
+	buffer_printf(b, "\n\n Total%%     Total      Self   Finding%s  Module\n",
+		      has_samples(&w) ? "  Samples" : "");
 	sort_children(&w);
 	if (opts->flat) {
 		add_row(&w, 0, 0);

@@ -11,13 +11,21 @@
 #include "output/summary.h"
 #include "output/text.h"
 
-enum { GAP = 3 /* lines without samples that are shown between two with */, NUMBER = 9, SHARE = 7 };
+enum {
+	GAP = 3 /* lines without samples that are shown between two with */,
+	NUMBER = 9,
+	SHARE = 7,
+	VALUE = 11,
+	SAMPLES = 10,
+	SOURCE_MIN = 24
+};
 
 struct block {
 	struct buffer *b;
 	const struct summary *summary;
 	const struct lines_opts *opts;
-	bool ends[NR_LINES_ENDS]; /* which of these columns there are */
+	bool ends[NR_LINES_ENDS];  /* which of these columns there are, */
+	bool self, total, samples; /* and of these */
 	const struct lines_function *function;
 	const struct source_text *source; /* or NULL */
 };
@@ -39,7 +47,7 @@ static void add_value(struct block *k, uint64_t value)
 
 	if (value)
 		summary_add_value(k->b, k->summary, value);
-	align_right(k->b, start, NUMBER + 1);
+	align_right(k->b, start, VALUE);
 }
 
 static void add_text(struct block *k, const char *s)
@@ -72,7 +80,7 @@ static void add_source(struct block *k, uint32_t line, size_t line_start)
 	text_add_clean(&text, expanded.data, expanded.size);
 	used = text_columns(k->b->data + line_start, k->b->size - line_start) + 2;
 	if (k->opts->columns)
-		left = k->opts->columns > used + 20 ? k->opts->columns - used : 20;
+		left = k->opts->columns > used ? k->opts->columns - used : 0;
 	n = text_head(text.data, text.size, left);
 	if (n) {
 		buffer_add_string(k->b, "  ");
@@ -98,7 +106,8 @@ static void add_heading(struct block *k)
 	if (k->opts->kernprof) {
 		buffer_add_string(k->b, "  Line #    Hits         Time    Per Hit  % Time");
 	} else {
-		buffer_add_string(k->b, "   Line  Self%  Total%       Self      Total   Samples");
+		buffer_printf(k->b, "   Line  Self%%  Total%%%s%s%s", k->self ? "       Self" : "",
+			      k->total ? "      Total" : "", k->samples ? "   Samples" : "");
 		for (int i = 0; i < NR_LINES_ENDS; i++)
 			if (k->ends[i])
 				buffer_printf(k->b, " %6s", end_names[i]);
@@ -161,13 +170,13 @@ static void add_row(struct block *k, uint32_t line, const struct lines_sum *sum)
 		sum = &none;
 	add_share(k, sum->self, k->summary->total);
 	add_share(k, sum->total, k->summary->total);
-	buffer_add_char(k->b, ' ');
-	add_value(k, sum->self);
-	buffer_add_char(k->b, ' ');
-	add_value(k, sum->total);
-	if (sum->total_samples)
+	if (k->self)
+		add_value(k, sum->self);
+	if (k->total)
+		add_value(k, sum->total);
+	if (k->samples && sum->total_samples)
 		buffer_printf(k->b, "%10llu", (unsigned long long)sum->total_samples);
-	else
+	else if (k->samples)
 		buffer_printf(k->b, "%10s", "");
 	for (int i = 0; i < NR_LINES_ENDS; i++)
 		if (k->ends[i])
@@ -295,6 +304,30 @@ static void add_head(struct block *k, const struct lines *l)
 		b, " of it in code whose source lines are not known (no debug information)\n");
 }
 
+/* In a narrow terminal the source is worth more than columns that say nearly what others do. */
+static void spare_columns(struct block *k, int nr_ends)
+{
+	size_t ends = (size_t)nr_ends * SHARE, columns = k->opts->columns;
+	size_t need = NUMBER - 2 + 2 * SHARE + 2 * VALUE + SAMPLES + ends + 2 + SOURCE_MIN;
+
+	k->self = k->total = k->samples = true;
+	if (!columns)
+		return;
+	if (need > columns) {
+		k->samples = false;
+		need -= SAMPLES;
+	}
+	if (need > columns) {
+		k->self = false;
+		need -= VALUE;
+	}
+	if (need > columns) {
+		memset(k->ends, 0, sizeof(k->ends));
+		need -= ends;
+	}
+	k->total = need <= columns;
+}
+
 size_t lines_table_write(struct buffer *b, const struct lines *lines, const struct summary *summary,
 			 const struct lines_opts *opts)
 {
@@ -307,8 +340,11 @@ size_t lines_table_write(struct buffer *b, const struct lines *lines, const stru
 			k.ends[e] |= lines->functions[i].sum.ends[e] != 0;
 	for (int e = 0; e < NR_LINES_ENDS; e++)
 		nr_ends += k.ends[e];
-	if (nr_ends < 2) /* it would say 100% in every row */
+	if (nr_ends < 2) { /* it would say 100% in every row */
 		memset(k.ends, 0, sizeof(k.ends));
+		nr_ends = 0;
+	}
+	spare_columns(&k, nr_ends);
 	add_head(&k, lines);
 	for (size_t i = 0; i < lines->nr_functions; i++) {
 		const struct lines_function *f = &lines->functions[i];

@@ -20,3 +20,22 @@ setup() {
 	profile inlined 1000
 	"$SPROF" lines -i "$data" --json | jq -e '([.functions[].lines[].self] | add) + .without_lines == .total'
 }
+
+@test "lines and instructions keep within a narrow terminal, and the source keeps room" {
+	"$SPROF" record -q -o "$data" -F 999 -- python3 -c '
+import re
+def step(n):
+    for i in range(n): some_list_with_a_long_name = [len(re.sub("a*b", "", "aab" * 99)) for _ in range(30)]
+step(600)'
+	cd "$BATS_TEST_TMPDIR"
+	for width in 60 80 120; do
+		for command in "lines -n 5 -i data" "report --annotate main -n 2 data" "imports -n 9 data" "report data"; do
+			TERM=dumb LC_ALL=C.UTF-8 script -qec "stty cols $width; $SPROF $command 2>/dev/null" /dev/null |
+				tr -d '\r' >out
+			[ "$(wc -l <out)" -gt 6 ]
+			# Paths are whole, to be copied.
+			! LC_ALL=C.UTF-8 grep -Ev '^  [^ ]*/[^ ]*$' out | grep -E ".{$((width + 1))}" || { echo "$width: $command"; return 1; }
+		done
+	done
+	TERM=dumb script -qec "stty cols 80; $SPROF lines -n 5 -i data" /dev/null | grep -q 'Self%  Total%      Total Python Native'
+}
