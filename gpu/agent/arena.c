@@ -31,45 +31,36 @@ int arena_init(void)
 	return string_slots && stack_slots ? 0 : -ENOMEM;
 }
 
-/* Multiply and fold, eight bytes at a time: spread, not secrecy, is what a table needs. */
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-	unsigned __int128 p = (unsigned __int128)(hash ^ word) * 0x9e3779b97f4a7c15ull;
-
-	return (uint64_t)p ^ (uint64_t)(p >> 64);
-}
-
+/* Eight bytes at a time. */
 static uint32_t hash_bytes(const char *bytes, size_t size)
 {
 	uint64_t hash = size + 1, word;
 
 	for (; size >= 8; size -= 8, bytes += 8) {
 		memcpy(&word, bytes, 8);
-		hash = mix(hash, word);
+		hash = arena_mix(hash ^ word);
 	}
 	word = 0;
 	for (size_t i = 0; i < size; i++)
 		word |= (uint64_t)(unsigned char)bytes[i] << 8 * i;
-	hash = mix(hash, word);
+	hash = arena_mix(hash ^ word);
 	return (uint32_t)(hash ^ hash >> 32);
 }
 
-static uint32_t hash_frames(const uint64_t *frames, uint32_t nr)
+/* arena_sum() of four frames in one go: a multiplication waits for the one before it. */
+static uint64_t sum_of(const uint64_t *frames, uint32_t nr)
 {
-	uint64_t a = nr + 1, b = ~(uint64_t)nr, c = (uint64_t)nr << 32, d = ~c;
+	const uint64_t two = ARENA_FACTOR * ARENA_FACTOR, three = two * ARENA_FACTOR;
+	uint64_t sum = 0;
 	uint32_t i = 0;
 
-	/* four chains: a multiplication waits for the one before it */
-	for (; i + 3 < nr; i += 4) {
-		a = mix(a, frames[i]);
-		b = mix(b, frames[i + 1]);
-		c = mix(c, frames[i + 2]);
-		d = mix(d, frames[i + 3]);
-	}
+	for (; i + 3 < nr; i += 4)
+		sum = sum * (two * two) + arena_mix(frames[i]) * three +
+		      arena_mix(frames[i + 1]) * two + arena_mix(frames[i + 2]) * ARENA_FACTOR +
+		      arena_mix(frames[i + 3]);
 	for (; i < nr; i++)
-		a = mix(a, frames[i]);
-	a = mix(mix(a, b), mix(c, d));
-	return (uint32_t)(a ^ a >> 32);
+		sum = arena_sum(sum, frames[i]);
+	return sum;
 }
 
 /* Reserves bytes (a multiple of 8); 0 where the arena is full. */
@@ -182,12 +173,18 @@ uint32_t arena_cstring(const char *s)
 
 uint32_t arena_stack(const uint64_t *frames, uint32_t nr, uint8_t end)
 {
+	return arena_stack_of_sum(frames, nr, end, sum_of(frames, nr));
+}
+
+uint32_t arena_stack_of_sum(const uint64_t *frames, uint32_t nr, uint8_t end, uint64_t sum)
+{
 	struct key key = { .bytes = frames, .size = nr * 8, .end = end };
+	uint64_t hash = arena_mix(sum + nr);
 	uint32_t id;
 
 	if (!nr)
 		return 0;
-	key.hash = hash_frames(frames, nr) ^ end;
+	key.hash = (uint32_t)(hash ^ hash >> 32) ^ end;
 	id = find_or_add(stack_slots, STACK_SLOTS - 1, &key, same_stack, new_stack);
 	if (!id)
 		agent_count(GPU_COUNT_STACK_ARENA_FULL, 1);

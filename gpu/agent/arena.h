@@ -14,6 +14,27 @@ int arena_init(void);
 uint32_t arena_string(const char *bytes, size_t length);
 uint32_t arena_cstring(const char *s); /* NULL is "" */
 uint32_t arena_stack(const uint64_t *frames, uint32_t nr, uint8_t end);
+/*
+ * The same with the sum of the frames, where the caller has it: that of no frame is 0, and with one more it is
+ * arena_sum(). So the sum of some frames and then others is that of the first times a power of the factor, as many as
+ * there are others, and that of the others.
+ */
+uint32_t arena_stack_of_sum(const uint64_t *frames, uint32_t nr, uint8_t end, uint64_t sum);
+#define ARENA_FACTOR 0x9e3779b97f4a7c15ull
+
+/* Multiply and fold: spread, not secrecy, is what a table needs. */
+static inline uint64_t arena_mix(uint64_t word)
+{
+	unsigned __int128 p = (unsigned __int128)word * 0xd6e8feb86659fd93ull;
+
+	return (uint64_t)p ^ (uint64_t)(p >> 64);
+}
+
+static inline uint64_t arena_sum(uint64_t sum, uint64_t frame)
+{
+	return sum * ARENA_FACTOR + arena_mix(frame);
+}
+
 const char *arena_text(uint32_t string); /* of an id that arena_string() gave */
 
 #endif

@@ -93,6 +93,7 @@ static void leave(uint32_t domain, uint32_t cbid, const struct cupti_callback_da
 	struct thread *t = thread_self();
 	const struct gpu_api *api;
 	struct launch_info info;
+	struct gpu_rec_api *r;
 
 	if (!t || (agent_capture() && !capture_call(domain, api_class)))
 		return;
@@ -107,24 +108,20 @@ static void leave(uint32_t domain, uint32_t cbid, const struct cupti_callback_da
 	info.range = range_current(t);
 	info.tid = t->tid;
 	launch_note(d->correlation_id, &info);
-	if (agent_wants(GPU_WANT_RECORDS)) {
-		const struct gpu_rec_api r = {
-			.head = { GPU_RECORD_API, sizeof(r), t->tid },
-			.start_ns = clock_ticks_to_ns(entered),
-			.end_ns = clock_ticks_to_ns(now),
-			.correlation = d->correlation_id,
-			.stack = info.stack,
-			.range = info.range,
-			.name = api->name,
-			.cbid = (uint16_t)cbid,
-			.domain = (uint8_t)domain,
-			.api_class = (uint8_t)api_class,
-			.result = d->function_return_value
-					  ? *(const int32_t *)d->function_return_value
-					  : 0,
-		};
-
-		lane_emit(&t->lane, &r.head);
+	r = lane_begin(&t->lane, sizeof(*r));
+	if (r) {
+		r->start_ns = clock_ticks_to_ns(entered);
+		r->end_ns = clock_ticks_to_ns(now);
+		r->correlation = d->correlation_id;
+		r->stack = info.stack;
+		r->range = info.range;
+		r->name = api->name;
+		r->cbid = (uint16_t)cbid;
+		r->domain = (uint8_t)domain;
+		r->api_class = (uint8_t)api_class;
+		r->result =
+			d->function_return_value ? *(const int32_t *)d->function_return_value : 0;
+		lane_end(r, GPU_RECORD_API, sizeof(*r), info.tid);
 	}
 	if (!(t->counts[THREAD_LAUNCHES] & 1023))
 		thread_count(t, THREAD_CALLBACK_TICKS, clock_ticks() - now);

@@ -58,22 +58,34 @@ static void store_first(char *at, uint16_t type, uint64_t size, uint32_t tid)
 	__atomic_store_n((uint64_t *)at, word, __ATOMIC_RELEASE);
 }
 
-void lane_emit(const struct lane *lane, const struct gpu_record *record)
+void *lane_begin(const struct lane *lane, uint16_t size)
 {
 	uint64_t at, pad;
-	char *to;
 
 	if (!agent_wants(GPU_WANT_RECORDS) || !lane->shared)
-		return;
-	if (!reserve(lane, record->size, &at, &pad)) {
+		return NULL;
+	if (!reserve(lane, size, &at, &pad)) {
 		__atomic_fetch_add(&lane->shared->dropped, 1, __ATOMIC_RELAXED);
-		return;
+		return NULL;
 	}
 	if (pad)
 		store_first(lane->data + (at & lane->mask), GPU_RECORD_PAD, pad, 0);
-	to = lane->data + ((at + pad) & lane->mask);
+	return lane->data + ((at + pad) & lane->mask);
+}
+
+void lane_end(void *record, uint16_t type, uint16_t size, uint32_t tid)
+{
+	store_first(record, type, size, tid);
+}
+
+void lane_emit(const struct lane *lane, const struct gpu_record *record)
+{
+	char *to = lane_begin(lane, record->size);
+
+	if (!to)
+		return;
 	memcpy(to + sizeof(*record), record + 1, record->size - sizeof(*record));
-	store_first(to, record->type, record->size, record->tid);
+	lane_end(to, record->type, record->size, record->tid);
 }
 
 static void add(uint64_t *to, uint64_t n, bool alone)

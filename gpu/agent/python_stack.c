@@ -232,7 +232,8 @@ static bool are_same(const struct python_stack *p, uint64_t frame)
 /* The layout may be written again under the copy: the generation that goes with it says so. */
 static bool take_layout(struct python_stack *p, uint32_t generation)
 {
-	p->layout = *walk_map_python(generation);
+	if (p->generation != generation)
+		p->layout = *walk_map_python(generation);
 	p->generation = generation;
 	return p->layout.runtime && p->layout.chain;
 }
@@ -262,16 +263,17 @@ static void keep_run(struct python_stack *p)
 
 static void merge(struct thread *t)
 {
-	const struct stack_cache *c = &t->stack;
+	const struct frames *f = stack_frames(&t->stack);
 	struct python_stack *p = &t->python;
+	uint32_t nr = t->stack.nr;
 
-	for (uint32_t i = 0; i < c->nr; i++) {
-		uint64_t sp = c->frames[i].sp, cfa = i + 1 < c->nr ? c->frames[i + 1].sp : sp;
+	for (uint32_t i = 0; i < nr; i++) {
+		uint64_t sp = f->walked[i].sp, cfa = i + 1 < nr ? f->walked[i + 1].sp : sp;
 
-		if (py_run_is_at(&p->runs, c->pcs[i] - 1, sp, cfa))
+		if (py_run_is_at(&p->runs, f->pcs[i] - 1, sp, cfa))
 			keep_run(p);
 		else
-			py_keep_frame(p, c->pcs[i]);
+			py_keep_frame(p, f->pcs[i]);
 	}
 	for (uint32_t i = 0; i < MAX_RUNS && p->runs.nr; i++)
 		keep_run(p);

@@ -16,12 +16,23 @@ struct walked {
 	uint64_t fp_slot; /* where fp was saved, 0 = the callee left it alone */
 };
 
-/* The rule at an address, as it was looked up before: most launches come from few places. */
+/*
+ * The rule at an address, as it was looked up before: most launches come from few places. And which memo was that of
+ * the caller the last time: guessed to be so again, its rule can be in hand before the return address has been read.
+ */
 struct rule_memo {
 	uint64_t key; /* the address, and in the upper bits the generation of the rows */
 	struct walk_rule rule;
+	uint64_t mixed; /* arena_mix() of the return address */
+	uint32_t caller;
+	uint32_t is_plain; /* the rule is one that walk_plainly() knows */
 };
 #define RULE_MEMOS 1024u
+
+struct frames {
+	uint64_t pcs[GPU_MAX_STACK];
+	struct walked walked[GPU_MAX_STACK];
+};
 
 struct stack_cache {
 	uint32_t nr;
@@ -31,12 +42,17 @@ struct stack_cache {
 	uint32_t generation; /* of the unwind rows */
 	uint64_t low, high;  /* the mapping that this thread's stack is in */
 	uint32_t nr_lookups; /* of that mapping */
+	uint32_t leaf;	     /* memo of the last stack's first frame */
+	uint64_t sum;	     /* arena_sum() of the frames */
+	uint32_t in_use;     /* which of both is the last stack, the other is scratch */
+	struct frames frames[2];
 	struct rule_memo memos[RULE_MEMOS];
-	uint64_t pcs[GPU_MAX_STACK];
-	struct walked frames[GPU_MAX_STACK];
-	uint64_t fresh_pcs[GPU_MAX_STACK]; /* scratch */
-	struct walked fresh[GPU_MAX_STACK];
 };
+
+static inline struct frames *stack_frames(struct stack_cache *c)
+{
+	return &c->frames[c->in_use];
+}
 
 /* A Python frame of the last stack: how to see that it is still there. */
 struct python_kept {

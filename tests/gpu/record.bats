@@ -184,6 +184,17 @@ cpu_ns() {
 	awk '/^(walked|repeated) / { n++; if ($2 >= 1000) exit 1 } END { exit n != 2 }' <<<"$output"
 }
 
+# From launch to launch anything may be as before: the walk takes from the last stack what it can.
+@test "the stack of every launch on a random way through a program is that of libunwind" {
+	local depth same lost
+	for depth in 3 40 90; do
+		record_gpu -- "$TARGETS/gpu_paths" 4000 $depth $depth
+		read -r _ same _ lost _ <<<"$(grep '^same ' <<<"$output")"
+		echo "$depth: $output"
+		[ "$((same + lost))" -eq 4000 ] && [ "$lost" -lt 400 ]
+	done
+}
+
 launches_by_python() {
 	record_gpu -- "$1" "$BATS_TEST_DIRNAME/../targets/gpu_python.py" 100
 	local top='main \(gpu_python.py:[0-9]+\);(.*;)?train \(gpu_python.py:[0-9]+\);'

@@ -96,6 +96,27 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/*
+ * Ticks may come ten at a time: of as many equal samples as stand around the middle each is a little more than the one
+ * before it.
+ */
+static double median(const uint64_t *sorted, size_t nr)
+{
+	uint64_t middle = sorted[nr / 2];
+	size_t first = nr / 2, last = nr / 2;
+	double step;
+
+	while (first && sorted[first - 1] == middle)
+		first--;
+	while (last + 1 < nr && sorted[last + 1] == middle)
+		last++;
+	if (!first || last + 1 == nr)
+		return (double)middle;
+	step = (double)(sorted[last + 1] - sorted[first - 1]) / 2;
+	return (double)middle +
+	       step * (((double)nr / 2 - (double)first) / (double)(last + 1 - first) - 0.5);
+}
+
 static double ns_per_tick(void)
 {
 	struct timespec a, b, pause = { 0, 20000000 };
@@ -136,8 +157,8 @@ int main(int argc, char **argv)
 	}
 	for (int i = 0; i < NR_CASES; i++) {
 		qsort(samples[i], nr_samples, sizeof(samples[i][0]), compare);
-		printf("%s %.0f ns median, %.0f ns p99\n", names[i],
-		       (double)samples[i][nr_samples / 2] * scale,
+		printf("%s %.1f ns median, %.0f ns p99\n", names[i],
+		       median(samples[i], nr_samples) * scale,
 		       (double)samples[i][nr_samples * 99 / 100] * scale);
 	}
 	return 0;
