@@ -1,7 +1,7 @@
 /*
  * Inside the eBPF source: what its files share. source_ebpf.c opens and drives it, ebpf_tables.c
- * keeps the kernel side's picture of processes and code right, ebpf_events.c turns records into
- * samples.
+ * keeps the kernel side's picture of processes and code right, ebpf_maps.c writes down what lies
+ * where in a process, ebpf_events.c turns records into samples.
  */
 #ifndef SPROF_EBPF_H
 #define SPROF_EBPF_H
@@ -110,6 +110,21 @@ void ebpf_reread(struct source *s, struct process *p);
 /* After a round of events: finished tables in, changed map tables out, ended processes away. */
 void ebpf_publish(struct source *s);
 void ebpf_free_processes(struct source *s);
+
+/* ebpf_maps.c */
+
+/* Tells the kernel side which table a process has. */
+void ebpf_write_entry(struct source *s, struct process *p);
+/* Makes a new table of the mappings that the process has now. */
+void ebpf_publish_maps(struct source *s, struct process *p);
+/* One user less of a table; without any it can be had again a while later. NULL is fine. */
+void ebpf_retire(struct source *s, struct map_region *region);
+void ebpf_free_retired(struct source *s, uint64_t now_ns);
+/*
+ * The kernel side stops sending snapshots of a process after a while. Where they serve, because hot
+ * code has rules that only libunwind understands, it may go on at a bounded rate.
+ */
+void ebpf_allow_snapshots(struct source *s, struct process *p, uint64_t now_ns);
 
 /* ebpf_resync.c */
 

@@ -23,13 +23,11 @@
 #include "sampler/proc_maps.h"
 #include "sampler/unwind_table.h"
 
-/* A walk is over in microseconds; a region that nothing points to is free after this. */
+/* A walk is over in microseconds; what nothing points to is free after this. */
 #define GRACE_NS (1000ull * 1000 * 1000)
 #define REREAD_NS (20ull * 1000 * 1000)
-#define TOO_MANY_PROCESSES "more processes than fit: further ones have no user frames"
 #define MIN_ROOM (MAX_MODULES / 4)
 #define ROOM_NS (10ull * 1000 * 1000 * 1000)
-#define ALLOWANCE_NS (1000ull * 1000 * 1000)
 
 void ebpf_limit(struct source *s, enum source_limit limit, const char *format, ...)
 {
@@ -161,115 +159,6 @@ static void take_tables(struct source *s)
 	}
 }
 
-/* ---- map tables */
-
-static void retire(struct source *s, struct map_region *region)
-{
-	if (!region || --region->nr_users)
-		return;
-	s->retired =
-		xgrow(s->retired, &s->retired_capacity, s->nr_retired + 1, sizeof(*s->retired));
-	s->retired[s->nr_retired++] = (struct retired_region){
-		.free_at_ns = monotonic_ns() + GRACE_NS,
-		.index = region->index,
-		.nr = region->nr,
-	};
-	free(region);
-}
-
-static void free_retired(struct source *s, uint64_t now)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < s->nr_retired; i++) {
-		if (s->retired[i].free_at_ns <= now)
-			arena_remove_maps(s->arena, s->retired[i].index, s->retired[i].nr);
-		else
-			s->retired[kept++] = s->retired[i];
-	}
-	s->nr_retired = kept;
-}
-
-static void write_entry(struct source *s, struct process *p)
-{
-	const struct process_entry entry = {
-		.maps = p->region ? p->region->index : 0,
-		.nr_maps = p->region ? p->region->nr : 0,
-		.exec_id = p->exec_id,
-		.epoch = p->epoch,
-		.python = p->python,
-	};
-	uint32_t key = (uint32_t)p->pid;
-
-	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.processes), &key, &entry, BPF_ANY))
-		ebpf_limit(s, LIMIT_PROCESSES, TOO_MANY_PROCESSES);
-}
-
-/*
- * The kernel side stops sending snapshots of a process after a while. Where they serve, because hot
- * code has rules that only libunwind understands, it may go on at a bounded rate.
- */
-static void allow_snapshots(struct source *s, struct process *p, uint64_t now)
-{
-	if (p->nr_snapshots < MAX_FIRST_SNAPSHOTS || now - p->allowed_ns < ALLOWANCE_NS)
-		return;
-	p->nr_snapshots = 0;
-	p->allowed_ns = now;
-	write_entry(s, p);
-}
-
-/* The first `nr` mappings; where that is not all, the files before what has none. */
-static void fill_maps(const struct process *p, struct map_entry *entries, size_t nr)
-{
-	size_t nr_files = 0, nr_jit, filled = 0;
-
-	for (size_t i = 0; i < p->nr_maps; i++)
-		nr_files += p->maps[i].code->kind != MODULE_JIT;
-	nr_jit = nr - (nr_files < nr ? nr_files : nr);
-	for (size_t i = 0; i < p->nr_maps && filled < nr; i++) {
-		const struct mapping *m = &p->maps[i];
-
-		if (m->code->kind == MODULE_JIT) {
-			if (!nr_jit)
-				continue;
-			nr_jit--;
-		}
-		entries[filled++] = (struct map_entry){
-			.start = m->start,
-			.end = m->end,
-			.bias = mapping_bias(m),
-			.module = m->code->index,
-		};
-	}
-}
-
-static void publish_maps(struct source *s, struct process *p)
-{
-	size_t nr = p->nr_maps < MAX_MAPS ? p->nr_maps : MAX_MAPS;
-	struct map_entry *entries;
-	struct map_region *region;
-	uint32_t index;
-
-	p->dirty = false;
-	if (p->nr_maps > MAX_MAPS)
-		ebpf_limit(s, LIMIT_MAPS,
-			   "process %d has more than %d executable mappings: what lies in the rest "
-			   "stays [unknown]",
-			   (int)p->pid, MAX_MAPS);
-	entries = arena_add_maps(s->arena, nr, &index);
-	if (!entries) {
-		ebpf_limit(s, LIMIT_MEMORY, "no more memory for maps: new code stays [unknown]");
-		return;
-	}
-	fill_maps(p, entries, nr);
-	ebpf_pythons_update(s, p);
-	region = xcalloc(1, sizeof(*region));
-	*region = (struct map_region){ .index = index, .nr = (uint32_t)nr, .nr_users = 1 };
-	retire(s, p->region);
-	p->region = region;
-	write_entry(s, p);
-}
-
 /* ---- processes */
 
 static struct process *add_process(struct source *s, pid_t pid, uint32_t exec_id)
@@ -289,7 +178,7 @@ static void remove_process(struct source *s, struct process *p, bool forget_entr
 
 	if (forget_entry)
 		bpf_map_delete_elem(bpf_map__fd(s->skel->maps.processes), &key);
-	retire(s, p->region);
+	ebpf_retire(s, p->region);
 	HASH_DEL(s->processes, p);
 	process_fini(p);
 	free(p);
@@ -314,13 +203,13 @@ int ebpf_process(struct source *s, pid_t pid, uint32_t exec_id, struct process *
 	p = add_process(s, pid, exec_id);
 	p->known_ns = p->read_ns = monotonic_ns();
 	/* Before its maps are read: from now on we are told when it execs and when it ends. */
-	write_entry(s, p);
+	ebpf_write_entry(s, p);
 	err = process_read_maps(p, s->codes, on_code, s);
 	if (err) {
 		remove_process(s, p, true);
 		return err;
 	}
-	publish_maps(s, p);
+	ebpf_publish_maps(s, p);
 	*ret_process = p;
 	return 0;
 }
@@ -356,7 +245,7 @@ void ebpf_on_fork(struct source *s, const struct fork_event *e)
 	child->python = parent->python;
 	if (child->region) {
 		child->region->nr_users++;
-		write_entry(s, child);
+		ebpf_write_entry(s, child);
 	}
 }
 
@@ -442,18 +331,18 @@ void ebpf_publish(struct source *s)
 	struct process *p, *next;
 
 	take_tables(s);
-	free_retired(s, now);
+	ebpf_free_retired(s, now);
 	make_room_for_code(s, now);
 	HASH_ITER (hh, s->processes, p, next) {
 		if (p->ended_ns && now > p->ended_ns + GRACE_NS) {
 			remove_process(s, p, true);
 			continue;
 		}
-		allow_snapshots(s, p, now);
+		ebpf_allow_snapshots(s, p, now);
 		if (p->nr_covered && !p->ended_ns)
 			process_check_covered(p);
 		if (p->dirty && !p->exec_pending)
-			publish_maps(s, p);
+			ebpf_publish_maps(s, p);
 	}
 }
 
