@@ -27,7 +27,8 @@ struct code_rules {
 	struct code_map map;
 	struct code_rule *rules;
 	size_t nr_rules, rules_capacity;
-	uint32_t nr_functions;
+	struct code_function *functions;
+	size_t nr_functions, functions_capacity;
 	/* the function in hand */
 	struct block *blocks; /* by start, once all are known */
 	size_t nr_blocks, blocks_capacity;
@@ -43,7 +44,7 @@ struct code_rules *code_rules_new(const struct code_text *text)
 	struct code_rules *r = xcalloc(1, sizeof(*r));
 
 	code_map_init(&r->map, text);
-	r->steps_left = (uint64_t)text->size * STEPS_PER_BYTE + FIRST_STEPS;
+	code_rules_set_steps(r, STEPS_PER_BYTE);
 	return r;
 }
 
@@ -53,9 +54,15 @@ void code_rules_free(struct code_rules *r)
 		return;
 	code_map_fini(&r->map);
 	free(r->rules);
+	free(r->functions);
 	free(r->blocks);
 	free(r->queue);
 	free(r);
+}
+
+void code_rules_set_steps(struct code_rules *r, uint32_t steps_per_byte)
+{
+	r->steps_left = (uint64_t)r->map.text.size * steps_per_byte + FIRST_STEPS;
 }
 
 void code_rules_exclude(struct code_rules *r, size_t start, size_t end)
@@ -78,7 +85,12 @@ const struct code_rule *code_rules_get(const struct code_rules *r, size_t *ret_n
 
 uint32_t code_rules_nr_functions(const struct code_rules *r)
 {
-	return r->nr_functions;
+	return (uint32_t)r->nr_functions;
+}
+
+const struct code_function *code_rules_functions(const struct code_rules *r)
+{
+	return r->functions;
 }
 
 /* false: there are no more. */
@@ -365,6 +377,13 @@ static bool add_rules(struct code_rules *r)
 	return true;
 }
 
+static void add_function(struct code_rules *r)
+{
+	r->functions = xgrow(r->functions, &r->functions_capacity, r->nr_functions + 1,
+			     sizeof(*r->functions));
+	r->functions[r->nr_functions++] = (struct code_function){ r->map.entry, r->map.end };
+}
+
 /* The function that may begin there. true: it has rules. */
 static bool look_at(struct code_rules *r, uint32_t entry)
 {
@@ -375,7 +394,7 @@ static bool look_at(struct code_rules *r, uint32_t entry)
 	r->map.guessed = !(r->map.bytes[entry] & BYTE_ENTRY);
 	good = discover_all(r) && follow_all(r) && find_all_leaves(r) && add_rules(r);
 	if (good)
-		r->nr_functions++;
+		add_function(r);
 	else
 		r->nr_rules = r->first_rule;
 	for (size_t i = 0; i < r->nr_blocks; i++) {

@@ -35,6 +35,11 @@ struct code_rule {
 	struct walk_rule rule;
 };
 
+/* Where the bytes lie that the rules of a function follow from; others' may lie between them. */
+struct code_function {
+	uint32_t start, end;
+};
+
 struct code_rules;
 
 /* The text must stay until the rules are freed. */
@@ -45,11 +50,15 @@ void code_rules_free(struct code_rules *rules); /* NULL is fine */
 void code_rules_add_entry(struct code_rules *rules, size_t start);
 /* Bytes that have rules already: no function that can be reached from here runs into them. */
 void code_rules_exclude(struct code_rules *rules, size_t start, size_t end);
+/* Fewer steps than any real file needs: for text that may change before they are done. */
+void code_rules_set_steps(struct code_rules *rules, uint32_t steps_per_byte);
 /* Looks at all of the text. */
 void code_rules_find(struct code_rules *rules);
 /* What was found, each byte at most once, in the order it was found. Valid until the next call. */
 const struct code_rule *code_rules_get(const struct code_rules *rules, size_t *ret_nr);
 /* How many functions have rules. */
 uint32_t code_rules_nr_functions(const struct code_rules *rules);
+/* They, in the order they were found. Valid until the next call. */
+const struct code_function *code_rules_functions(const struct code_rules *rules);
 
 #endif

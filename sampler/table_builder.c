@@ -18,7 +18,8 @@ struct job {
 	uint32_t index;
 	int fd;
 	const void *image;
-	size_t size;
+	uint8_t *code;
+	size_t size; /* of either */
 	struct unwind_table *table;
 };
 
@@ -48,6 +49,14 @@ static void push(struct queue *q, struct job *job)
 	q->last = &job->next;
 }
 
+static void push_first(struct queue *q, struct job *job)
+{
+	job->next = q->first;
+	if (!q->first)
+		q->last = &job->next;
+	q->first = job;
+}
+
 static struct job *pop(struct queue *q)
 {
 	struct job *job = q->first;
@@ -63,6 +72,7 @@ static struct job *pop(struct queue *q)
 static void free_job(struct job *job)
 {
 	unwind_table_free(job->table);
+	free(job->code);
 	free(job);
 }
 
@@ -84,7 +94,9 @@ static void build(struct table_builder *b, struct job *job)
 {
 	int err;
 
-	if (job->image)
+	if (job->code)
+		err = unwind_table_build_code(job->code, job->size, b->set, &job->table);
+	else if (job->image)
 		err = unwind_table_build_memory(job->image, job->size, b->set, &job->table);
 	else
 		err = unwind_table_build(job->fd, b->set, &job->table);
@@ -164,7 +176,10 @@ void table_builder_free(struct table_builder *b)
 static void request(struct table_builder *b, struct job *job)
 {
 	pthread_mutex_lock(&b->lock);
-	push(&b->asked, job);
+	if (job->code)
+		push_first(&b->asked, job);
+	else
+		push(&b->asked, job);
 	b->nr_pending++;
 	pthread_cond_signal(&b->wake);
 	pthread_mutex_unlock(&b->lock);
@@ -187,6 +202,17 @@ void table_builder_request_memory(struct table_builder *b, uint32_t index, const
 	job->index = index;
 	job->fd = -1;
 	job->image = image;
+	job->size = size;
+	request(b, job);
+}
+
+void table_builder_request_code(struct table_builder *b, uint32_t index, uint8_t *code, size_t size)
+{
+	struct job *job = xcalloc(1, sizeof(*job));
+
+	job->index = index;
+	job->fd = -1;
+	job->code = code;
 	job->size = size;
 	request(b, job);
 }

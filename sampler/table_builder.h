@@ -30,6 +30,13 @@ void table_builder_request(struct table_builder *builder, uint32_t index, int fd
 void table_builder_request_memory(struct table_builder *builder, uint32_t index, const void *image,
 				  size_t size);
 
+/*
+ * Code that lies in no file (unwind_table_build_code()): `code`, on the heap, is the builder's from now on.
+ * It is small, and goes ahead of all files.
+ */
+void table_builder_request_code(struct table_builder *builder, uint32_t index, uint8_t *code,
+				size_t size);
+
 int table_builder_event_fd(const struct table_builder *builder);
 
 /*

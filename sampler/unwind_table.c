@@ -403,5 +403,6 @@ void unwind_table_free(struct unwind_table *table)
 		return;
 	free(table->pages);
 	free(table->words);
+	free(table->functions);
 	free(table);
 }

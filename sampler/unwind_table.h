@@ -22,12 +22,20 @@ void rule_set_free(struct rule_set *set);
 /* The rules so far, [0] WALK_CFA_NONE and [1] WALK_CFA_END included. Valid until the next build. */
 const struct walk_rule *rule_set_rules(const struct rule_set *set, uint32_t *ret_nr);
 
+/* A function that has the rules of its machine code, and a hash of that: they hold while it is the same. */
+struct unwind_function {
+	uint32_t start, end; /* offsets in the code */
+	uint64_t hash;
+};
+
 struct unwind_table {
 	uint64_t base;	   /* vaddr of page 0, a multiple of WALK_PAGE_SIZE */
 	uint32_t nr_pages; /* pages[i] covers vaddr base + i * 1 KiB */
 	uint32_t *pages;   /* page words; a run index is relative to words[] */
 	uint32_t *words;   /* the runs */
 	uint32_t nr_words;
+	struct unwind_function *functions; /* of code without a file: all, by start */
+	uint32_t nr_functions;
 	/* how good it is */
 	uint32_t nr_fdes, nr_broken_fdes;
 	uint32_t nr_rows;	    /* rows before page splitting */
@@ -46,6 +54,14 @@ int unwind_table_build(int fd, struct rule_set *rules, struct unwind_table **ret
 /* The same for an image in memory (the vdso; test and fuzz input). */
 int unwind_table_build_memory(const void *image, size_t size, struct rule_set *rules,
 			      struct unwind_table **ret_table);
+/*
+ * The table of code that lies in no file, vaddr 0 being its first byte: the rules that follow from
+ * the code itself (code_rules.h). It is taken for where a function begins, and so is each page
+ * behind padding. size < 1 GiB. -ENODATA: nothing of it is understood.
+ */
+int unwind_table_build_code(const uint8_t *code, size_t size, struct rule_set *rules,
+			    struct unwind_table **ret_table);
+uint64_t unwind_function_hash(const uint8_t *code, size_t size);
 void unwind_table_free(struct unwind_table *table);
 
 /* The rule number in force at an ELF virtual address; WALK_RULE_NONE outside the table. */

@@ -1,12 +1,36 @@
-/* Rules by machine code. The first byte says where functions are said to begin; the rest is the text. */
+/*
+ * Rules by machine code. The first byte says where functions are said to begin; the rest is the text. The same bytes
+ * are code that a program made at run time, too.
+ */
 #include <stdlib.h>
 
 #include "sampler/code_rules.h"
+#include "sampler/unwind_table.h"
 
 static bool is_function(void *context, uint64_t vaddr)
 {
 	(void)context;
 	return vaddr & 1;
+}
+
+static void build_table(const uint8_t *code, size_t size)
+{
+	struct rule_set *rules = rule_set_new();
+	struct unwind_table *table;
+	uint32_t nr;
+
+	if (!unwind_table_build_code(code, size, rules, &table)) {
+		rule_set_rules(rules, &nr);
+		for (size_t at = 0; at < size + 4096; at++)
+			if (unwind_table_find(table, at) >= (at < size ? nr : 1))
+				abort();
+		for (uint32_t i = 0; i < table->nr_functions; i++)
+			if (table->functions[i].start >= table->functions[i].end ||
+			    table->functions[i].end > size)
+				abort();
+		unwind_table_free(table);
+	}
+	rule_set_free(rules);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -37,5 +61,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	free(ruled);
 	code_rules_free(rules);
+	build_table(data + 1, size - 1);
 	return 0;
 }

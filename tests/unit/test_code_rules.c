@@ -5,6 +5,7 @@
 #include "tests/unit/unit.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -393,6 +394,39 @@ static void functions_that_lie_in_two_far_places_are_given_up(void **state)
 	free(bytes);
 }
 
+/* Kernels in pages of their own; behind the first lies what is no code. */
+static void code_without_a_file_has_a_table(void **state)
+{
+	static const uint8_t kernel[] = { 0x53, 0x48, 0x81, 0xec, 0x88, 0, 0, 0,    0x90,
+					  0x48, 0x81, 0xc4, 0x88, 0,	0, 0, 0x5b, 0xc3 };
+	struct rule_set *rules = rule_set_new();
+	uint8_t *code = calloc(3, 4096);
+	struct unwind_table *table;
+	uint32_t nr;
+
+	(void)state;
+	memcpy(code, kernel, sizeof(kernel));
+	memset(code + sizeof(kernel), 6, 200);
+	memcpy(code + 8192, kernel, sizeof(kernel));
+	assert_int_equal(unwind_table_build_code(code, 3 * 4096, rules, &table), 0);
+	assert_int_equal(table->nr_functions, 2);
+	assert_int_equal(table->functions[1].start, 8192);
+	assert_int_equal(table->functions[1].end, 8192 + sizeof(kernel));
+	assert_true(table->functions[0].hash == unwind_function_hash(kernel, sizeof(kernel)));
+	for (uint32_t at = 0; at <= 8192; at += 8192) {
+		const struct walk_rule *in_it = rule_set_rules(rules, &nr);
+
+		in_it += unwind_table_find(table, at + 8);
+		assert_int_equal(in_it->cfa, WALK_CFA_SP);
+		assert_int_equal(in_it->cfa_off, 0x88 + 16);
+		assert_int_equal(unwind_table_find(table, at + sizeof(kernel)), WALK_RULE_NONE);
+	}
+	unwind_table_free(table);
+	assert_int_equal(unwind_table_build_code(code + 100, 50, rules, &table), -ENODATA);
+	free(code);
+	rule_set_free(rules);
+}
+
 #define TEST(name) cmocka_unit_test(name)
 
 int main(void)
@@ -409,6 +443,7 @@ int main(void)
 		TEST(code_says_what_the_cfi_of_compilers_says),
 		TEST(a_chain_that_leads_backwards_is_given_up),
 		TEST(functions_that_lie_in_two_far_places_are_given_up),
+		TEST(code_without_a_file_has_a_table),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
