@@ -13,8 +13,8 @@
 #include "sampler/unwind_table.h"
 
 #define SHARD_BYTES (ARENA_SHARD_WORDS * sizeof(uint32_t))
-#define MIN_CLASS 6   /* map regions are powers of two of words, 64 at least */
-#define NR_CLASSES 11 /* up to MAX_MAPS * MAP_ENTRY_WORDS = 2^16 words */
+#define MIN_CLASS 6   /* regions are powers of two of words, 64 at least */
+#define NR_CLASSES 11 /* up to MAX_MAPS * MAP_ENTRY_WORDS = ARENA_MAX_REGION words */
 
 struct free_regions {
 	uint32_t *indexes;
@@ -150,43 +150,90 @@ int arena_add_table(struct arena *a, const struct unwind_table *t, struct module
 	return 0;
 }
 
-static int size_class(size_t nr_maps)
+static int size_class(size_t nr_words)
 {
 	int c = 0;
 
-	while ((1ul << (c + MIN_CLASS)) < nr_maps * MAP_ENTRY_WORDS)
+	while ((1ul << (c + MIN_CLASS)) < nr_words)
 		c++;
 	return c;
 }
 
-struct map_entry *arena_add_maps(struct arena *a, size_t nr, uint32_t *ret_index)
+/* As a whole inside one shard. 0 and *ret_index, or -errno. */
+static int take_region(struct arena *a, size_t nr, uint32_t *ret_index)
 {
-	int c = size_class(nr ? nr : 1);
+	int c = size_class(nr), err;
 	uint32_t nr_words = 1u << (c + MIN_CLASS);
 	uint64_t index;
 
-	if (nr > MAX_MAPS)
-		return NULL;
 	if (a->free[c].nr) {
-		index = a->free[c].indexes[--a->free[c].nr];
-	} else {
-		/* Entries are read as 64-bit words: keep them aligned. */
-		index = place_run((a->next + MAP_ENTRY_WORDS - 1) & ~(MAP_ENTRY_WORDS - 1ull),
-				  nr_words);
-		if (reserve(a, index + nr_words))
-			return NULL;
-		a->next = index + nr_words;
+		*ret_index = a->free[c].indexes[--a->free[c].nr];
+		return 0;
 	}
+	/* Entries are read as 64-bit words: keep them aligned. */
+	index = place_run((a->next + MAP_ENTRY_WORDS - 1) & ~(MAP_ENTRY_WORDS - 1ull), nr_words);
+	err = reserve(a, index + nr_words);
+	if (err)
+		return err;
+	a->next = index + nr_words;
 	*ret_index = (uint32_t)index;
+	return 0;
+}
+
+static void give_back(struct arena *a, uint32_t index, size_t nr)
+{
+	struct free_regions *f = &a->free[size_class(nr)];
+
+	f->indexes = xgrow(f->indexes, &f->capacity, f->nr + 1, sizeof(*f->indexes));
+	f->indexes[f->nr++] = index;
+}
+
+struct map_entry *arena_add_maps(struct arena *a, size_t nr, uint32_t *ret_index)
+{
+	uint32_t index;
+
+	if (nr > MAX_MAPS || take_region(a, nr * MAP_ENTRY_WORDS, &index))
+		return NULL;
+	*ret_index = index;
 	return (struct map_entry *)word(a, index);
 }
 
 void arena_remove_maps(struct arena *a, uint32_t index, size_t nr)
 {
-	struct free_regions *f = &a->free[size_class(nr ? nr : 1)];
+	give_back(a, index, nr * MAP_ENTRY_WORDS);
+}
 
-	f->indexes = xgrow(f->indexes, &f->capacity, f->nr + 1, sizeof(*f->indexes));
-	f->indexes[f->nr++] = index;
+int arena_add_region(struct arena *a, const struct unwind_table *t, struct module_entry *ret_entry)
+{
+	size_t nr = (size_t)t->nr_pages + t->nr_words;
+	uint32_t index, *to;
+	int err;
+
+	if (nr > ARENA_MAX_REGION)
+		return -E2BIG;
+	err = take_region(a, nr, &index);
+	if (err)
+		return err;
+	to = word(a, index);
+	for (uint32_t i = 0; i < t->nr_pages; i++) {
+		uint32_t page = t->pages[i];
+
+		to[i] = page & WALK_ONE_RULE ? page : page + index + t->nr_pages;
+	}
+	memcpy(to + t->nr_pages, t->words, t->nr_words * sizeof(*to));
+	*ret_entry = (struct module_entry){
+		.base = t->base,
+		.pages = index,
+		.nr_pages = t->nr_pages,
+		.state = MODULE_HAS_ROWS,
+	};
+	return 0;
+}
+
+void arena_remove_region(struct arena *a, const struct module_entry *entry,
+			 const struct unwind_table *t)
+{
+	give_back(a, entry->pages, (size_t)t->nr_pages + t->nr_words);
 }
 
 uint32_t arena_find_rule(const struct arena *a, const struct module_entry *module, uint64_t vaddr)

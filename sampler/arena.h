@@ -11,6 +11,8 @@
 
 #include "sampler/bpf/events.h"
 
+#define ARENA_MAX_REGION (1u << 16)
+
 struct arena;
 struct unwind_table;
 
@@ -32,6 +34,15 @@ int arena_add_table(struct arena *arena, const struct unwind_table *table,
 struct map_entry *arena_add_maps(struct arena *arena, size_t nr, uint32_t *ret_index);
 /* Gives such a region back. The kernel side must have stopped reading it. */
 void arena_remove_maps(struct arena *arena, uint32_t index, size_t nr);
+
+/*
+ * The same for a table that goes away again, in a region of at most ARENA_MAX_REGION words; -E2BIG where it is
+ * larger. Given back with the same table and the entry that it got, once the kernel side has stopped reading it.
+ */
+int arena_add_region(struct arena *arena, const struct unwind_table *table,
+		     struct module_entry *ret_entry);
+void arena_remove_region(struct arena *arena, const struct module_entry *entry,
+			 const struct unwind_table *table);
 
 /* The rule number in force at an ELF virtual address of a module that has rows. */
 uint32_t arena_find_rule(const struct arena *arena, const struct module_entry *module,

@@ -268,7 +268,8 @@ static void list_tasks(struct dump *d)
 
 static struct dump *dump_alloc(pid_t pid)
 {
-	static const struct offline_ops ops = { find_mapping, open_module, NULL };
+	static const struct offline_ops ops = { .find_mapping = find_mapping,
+						.open_module = open_module };
 	struct dump *d = xcalloc(1, sizeof(*d));
 	struct dump_state *s = xcalloc(1, sizeof(*s));
 

@@ -15,6 +15,7 @@
 #include "sampler/arena.h"
 #include "sampler/code.h"
 #include "sampler/event_queue.h"
+#include "sampler/jit_code.h"
 #include "sampler/process.h"
 #include "sampler/sample_sink.h"
 #include "sampler/sideband.h"
@@ -60,6 +61,7 @@ struct source {
 	uint64_t *stack_slots;
 	struct code_slot *code_slots;
 	struct table_builder *builder;
+	struct jit_code *jit;
 	struct retired_region *retired;
 	size_t nr_retired, retired_capacity;
 	/* what the recorder knows */
@@ -69,7 +71,8 @@ struct source {
 	struct targets *targets;
 	struct event_queue *queue;
 	struct offline_unwinder *unwinder; /* made when the first snapshot comes */
-	const struct process *unwinding;   /* the process whose snapshot it has in hand */
+	const struct process *unwinding;   /* the process whose snapshot it has in hand, */
+	uint64_t unwinding_ns;		   /* and when that was taken */
 	uint64_t unwind_until_ns;	   /* later snapshots of this round keep only their leaf */
 	struct ebpf_pythons *pythons;	   /* NULL: Python frames are not wanted */
 	struct python_codes *python_codes;
@@ -87,6 +90,9 @@ struct source {
 };
 
 /* ebpf_tables.c */
+
+/* The rows of code that was made at run time, among the kernel side's. */
+extern const struct jit_ops ebpf_jit_ops;
 
 /* Counts a limit that was hit, and says so the first time. */
 void ebpf_limit(struct source *s, enum source_limit limit, const char *format, ...)

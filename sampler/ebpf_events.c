@@ -46,7 +46,7 @@ static bool stack_is_whole(const struct stack_event *e, size_t size)
 static void on_stack(struct source *s, const struct stack_event *e, size_t size)
 {
 	const uint64_t *frames = (const uint64_t *)(e + 1);
-	const struct process *p = ebpf_find_process(s, (pid_t)e->header.tgid);
+	struct process *p = ebpf_find_process(s, (pid_t)e->header.tgid);
 	struct walked w = {
 		.kernel = frames,
 		.user = frames + e->nr_kernel,
@@ -63,6 +63,8 @@ static void on_stack(struct source *s, const struct stack_event *e, size_t size)
 		w.gap = MAX_LEAF_FRAMES;
 		w.rotation = (e->nr_total - MAX_LEAF_FRAMES) % MAX_ROOT_FRAMES;
 	}
+	if (p)
+		jit_code_check(s->jit, p, e->header.time_ns, e->epoch, &w);
 	if (!stack_keys_add(s->keys, e->key, sample_sink_stack(&s->out, p, &w)))
 		memset(s->stack_slots, 0, STACK_SLOTS * sizeof(*s->stack_slots));
 }
@@ -143,6 +145,8 @@ static void on_snapshot(struct source *s, const struct snapshot_event *e, size_t
 	leaf_only = monotonic_ns() >= s->unwind_until_ns;
 	s->stats.nr_offline += !leaf_only;
 	ebpf_unwind_snapshot(s, p, e, leaf_only, user, MAX_USER_FRAMES, &w);
+	if (p)
+		jit_code_check(s->jit, p, e->sample.header.time_ns, p->epoch, &w);
 	sink_sample(s, &e->sample, sample_sink_stack(&s->out, p, &w));
 }
 

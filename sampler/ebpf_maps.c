@@ -67,21 +67,76 @@ void ebpf_allow_snapshots(struct source *s, struct process *p, uint64_t now)
 	ebpf_write_entry(s, p);
 }
 
-/* The first `nr` mappings; where that is not all, the files before what has none. */
-static void fill_maps(const struct process *p, struct map_entry *entries, size_t nr)
+static size_t put_entry(struct map_entry *to, size_t nr, size_t max, struct map_entry entry)
 {
-	size_t nr_files = 0, nr_jit, filled = 0;
+	if (to && nr < max)
+		to[nr] = entry;
+	return nr + (nr < max);
+}
 
-	for (size_t i = 0; i < p->nr_maps; i++)
-		nr_files += p->maps[i].code->kind != MODULE_JIT;
-	nr_jit = nr - (nr_files < nr ? nr_files : nr);
+/*
+ * A mapping without a file, in pieces: those that have rows of their own, and what lies between. Returns how many
+ * there are, `max` at most; `to` may be NULL.
+ */
+static size_t add_jit(const struct process *p, const struct mapping *m, struct map_entry *to,
+		      size_t max)
+{
+	struct map_entry entry = { m->start, m->end, mapping_bias(m), m->code->index, 0 };
+	size_t nr = 0;
+
+	for (size_t i = jit_regions_lower_bound(&p->jit, m->start); i < p->jit.nr; i++) {
+		const struct jit_region *r = &p->jit.list[i];
+		struct map_entry piece = { .bias = r->start };
+
+		if (r->start >= m->end || m->stack)
+			break;
+		if (!jit_region_has_rows(r, &piece.module))
+			continue;
+		piece.module += MAX_MODULES;
+		piece.start = r->start > m->start ? r->start : m->start;
+		piece.end = r->end < m->end ? r->end : m->end;
+		entry.end = piece.start;
+		if (entry.end > entry.start)
+			nr = put_entry(to, nr, max, entry);
+		nr = put_entry(to, nr, max, piece);
+		entry.start = piece.end;
+		entry.end = m->end;
+	}
+	return entry.end > entry.start ? put_entry(to, nr, max, entry) : nr;
+}
+
+static bool is_jit(const struct mapping *m)
+{
+	return m->code->kind == MODULE_JIT;
+}
+
+static size_t count_entries(const struct process *p, size_t *ret_nr_files)
+{
+	size_t nr = 0, nr_files = 0;
+
+	for (size_t i = 0; i < p->nr_maps; i++) {
+		nr_files += !is_jit(&p->maps[i]);
+		nr += is_jit(&p->maps[i]) ? add_jit(p, &p->maps[i], NULL, SIZE_MAX) : 1;
+	}
+	*ret_nr_files = nr_files;
+	return nr;
+}
+
+/* The first `nr` entries; where that is not all, the files before what has none. */
+static void fill_maps(const struct process *p, struct map_entry *entries, size_t nr,
+		      size_t nr_files)
+{
+	size_t nr_jit = nr - (nr_files < nr ? nr_files : nr), filled = 0;
+
 	for (size_t i = 0; i < p->nr_maps && filled < nr; i++) {
 		const struct mapping *m = &p->maps[i];
+		size_t nr_added;
 
-		if (m->code->kind == MODULE_JIT) {
-			if (!nr_jit)
-				continue;
-			nr_jit--;
+		if (is_jit(m)) {
+			nr_added = add_jit(p, m, &entries[filled], nr_jit);
+			nr_jit -= nr_added;
+			filled += nr_added;
+			continue;
 		}
 		entries[filled++] = (struct map_entry){
 			.start = m->start,
@@ -94,13 +149,14 @@ static void fill_maps(const struct process *p, struct map_entry *entries, size_t
 
 void ebpf_publish_maps(struct source *s, struct process *p)
 {
-	size_t nr = p->nr_maps < MAX_MAPS ? p->nr_maps : MAX_MAPS;
+	size_t nr_files, nr_all = count_entries(p, &nr_files);
+	size_t nr = nr_all < MAX_MAPS ? nr_all : MAX_MAPS;
 	struct map_entry *entries;
 	struct map_region *region;
 	uint32_t index;
 
 	p->dirty = false;
-	if (p->nr_maps > MAX_MAPS)
+	if (nr_all > MAX_MAPS)
 		ebpf_limit(s, LIMIT_MAPS,
 			   "process %d has more than %d executable mappings: what lies in the rest "
 			   "stays [unknown]",
@@ -110,7 +166,7 @@ void ebpf_publish_maps(struct source *s, struct process *p)
 		ebpf_limit(s, LIMIT_MEMORY, "no more memory for maps: new code stays [unknown]");
 		return;
 	}
-	fill_maps(p, entries, nr);
+	fill_maps(p, entries, nr, nr_files);
 	ebpf_pythons_update(s, p);
 	region = xcalloc(1, sizeof(*region));
 	*region = (struct map_region){ .index = index, .nr = (uint32_t)nr, .nr_users = 1 };

@@ -36,10 +36,22 @@ static bool find_rule(void *context, uint64_t module, uint64_t vaddr, struct wal
 	return true;
 }
 
+static bool find_jit_rule(void *context, uint64_t address, struct walk_rule *ret)
+{
+	const struct source *s = context;
+
+	return s->unwinding && jit_code_rule(s->jit, s->unwinding, address, s->unwinding_ns, ret);
+}
+
 static struct offline_result unwind(struct source *s, const struct process *p,
 				    const struct snapshot_event *e, uint64_t *frames, size_t max)
 {
-	static const struct offline_ops ops = { find_mapping, open_module, find_rule };
+	static const struct offline_ops ops = {
+		.find_mapping = find_mapping,
+		.open_module = open_module,
+		.find_rule = find_rule,
+		.find_jit_rule = find_jit_rule,
+	};
 	struct offline_sample sample = {
 		.regs = {
 			.pc = e->pc,
@@ -59,6 +71,7 @@ static struct offline_result unwind(struct source *s, const struct process *p,
 	if (!s->unwinder)
 		s->unwinder = offline_unwinder_new(&ops, s);
 	s->unwinding = p;
+	s->unwinding_ns = e->sample.header.time_ns;
 	return offline_unwind(s->unwinder, &sample, frames, max);
 }
 

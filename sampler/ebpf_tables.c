@@ -19,7 +19,6 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "sampler/bpf/sprof.skel.h"
-#include "sampler/ebpf_python.h"
 #include "sampler/proc_maps.h"
 #include "sampler/unwind_table.h"
 
@@ -141,6 +140,10 @@ static void take_tables(struct source *s)
 	while (table_builder_take(s->builder, &index, &table)) {
 		struct module_entry entry;
 
+		if (index >= MAX_MODULES) {
+			jit_code_take(s->jit, index, table);
+			continue;
+		}
 		if (!table) {
 			set_no_rows(s, index);
 		} else if (arena_add_table(s->arena, table, &entry)) {
@@ -158,6 +161,29 @@ static void take_tables(struct source *s)
 		unwind_table_free(table);
 	}
 }
+
+static bool publish_jit(void *context, uint32_t number, const struct unwind_table *rows)
+{
+	struct source *s = context;
+	struct module_entry entry;
+
+	if (arena_add_region(s->arena, rows, &entry))
+		return false;
+	s->stats.nr_rows += rows->nr_rows;
+	set_module(s, MAX_MODULES + number, &entry);
+	return true;
+}
+
+static void forget_jit(void *context, uint32_t number, const struct unwind_table *rows)
+{
+	struct source *s = context;
+	const struct module_entry entry = s->modules[MAX_MODULES + number];
+
+	set_no_rows(s, MAX_MODULES + number);
+	arena_remove_region(s->arena, &entry, rows);
+}
+
+const struct jit_ops ebpf_jit_ops = { publish_jit, forget_jit };
 
 /* ---- processes */
 
@@ -243,6 +269,7 @@ void ebpf_on_fork(struct source *s, const struct fork_event *e)
 	child->dirty = parent->dirty;
 	child->region = parent->region;
 	child->python = parent->python;
+	jit_regions_copy(&child->jit, &parent->jit);
 	if (child->region) {
 		child->region->nr_users++;
 		ebpf_write_entry(s, child);
@@ -294,7 +321,13 @@ void ebpf_on_sideband(struct source *s, const struct sideband_record *r)
 		p->exec_pending = true;
 		return;
 	}
-	m = (struct mapping){ r->start, r->start + r->length, r->pgoff, code_of(s, r) };
+	m = (struct mapping){
+		.start = r->start,
+		.end = r->start + r->length,
+		.pgoff = r->pgoff,
+		.code = code_of(s, r),
+		.stack = mapping_is_stack(r->path),
+	};
 	if (m.code && m.end > m.start)
 		process_map(p, &m);
 }
@@ -332,6 +365,7 @@ void ebpf_publish(struct source *s)
 
 	take_tables(s);
 	ebpf_free_retired(s, now);
+	jit_code_tidy(s->jit, now);
 	make_room_for_code(s, now);
 	HASH_ITER (hh, s->processes, p, next) {
 		if (p->ended_ns && now > p->ended_ns + GRACE_NS) {
@@ -341,6 +375,7 @@ void ebpf_publish(struct source *s)
 		ebpf_allow_snapshots(s, p, now);
 		if (p->nr_covered && !p->ended_ns)
 			process_check_covered(p);
+		jit_code_look(s->jit, p, now);
 		if (p->dirty && !p->exec_pending)
 			ebpf_publish_maps(s, p);
 	}

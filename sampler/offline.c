@@ -56,7 +56,7 @@ static bool read_stack(void *context, uint64_t address, uint64_t *ret)
 	return false;
 }
 
-/* For the row walker. Code without a file has no rules: frame pointers. */
+/* For the row walker. Code without a file and without rules of its own: frame pointers. */
 static bool find_rule(void *context, uint64_t address, struct walk_rule *ret)
 {
 	struct offline_unwinder *u = context;
@@ -69,8 +69,11 @@ static bool find_rule(void *context, uint64_t address, struct walk_rule *ret)
 			u->place = (struct offline_place){ 0 };
 	}
 	*ret = (struct walk_rule){ .cfa = WALK_CFA_NONE };
-	if (!u->place.module)
+	if (!u->place.module) {
+		if (u->ops.find_jit_rule)
+			u->ops.find_jit_rule(u->context, address, ret);
 		return true;
+	}
 	vaddr = address - u->place.bias;
 	if (u->ops.find_rule && u->ops.find_rule(u->context, u->place.key, vaddr, ret))
 		return true;

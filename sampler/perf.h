@@ -15,6 +15,7 @@
 #include "core/walk.h"
 #include "sampler/code.h"
 #include "sampler/event_queue.h"
+#include "sampler/jit_code.h"
 #include "sampler/perf_record.h"
 #include "sampler/process.h"
 #include "sampler/sample_sink.h"
@@ -49,11 +50,13 @@ struct source {
 	struct perf_thread *threads;
 	struct code_table *codes;
 	struct table_builder *builder;
+	struct jit_code *jit;
 	struct walk_rule *rules;
 	struct perf_rows *rows; /* by index of the code */
 	size_t nr_rows, rows_capacity;
 	struct offline_unwinder *unwinder;
-	const struct process *unwinding; /* whose sample it has in hand */
+	const struct process *unwinding; /* whose sample it has in hand, */
+	uint64_t unwinding_ns;		 /* and when that was taken */
 	struct sample_sink out;
 	struct profile_stats stats;
 };

@@ -61,7 +61,9 @@ static bool find_rule(void *context, uint64_t module, uint64_t vaddr, struct wal
 static struct offline_result unwind(struct reader *r, const struct process *p,
 				    const struct perf_data_sample *s, uint64_t *frames)
 {
-	static const struct offline_ops ops = { find_mapping, open_module, find_rule };
+	static const struct offline_ops ops = { .find_mapping = find_mapping,
+						.open_module = open_module,
+						.find_rule = find_rule };
 	struct offline_sample sample = {
 		.regs = {
 			.pc = s->pc,

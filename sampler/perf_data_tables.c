@@ -400,7 +400,12 @@ static void on_mapped(struct perf_data_tables *t, const struct perf_data_record 
 		t->nr_limits++;
 		return;
 	}
-	at = (struct mapping){ m.start, m.start + m.length, m.pgoff, code_behind(t, &m) };
+	at = (struct mapping){
+		.start = m.start,
+		.end = m.start + m.length,
+		.pgoff = m.pgoff,
+		.code = code_behind(t, &m),
+	};
 	if (at.code)
 		process_map(p, &at);
 }

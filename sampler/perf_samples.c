@@ -46,10 +46,22 @@ static bool find_rule(void *context, uint64_t module, uint64_t vaddr, struct wal
 	return true;
 }
 
-static struct offline_result unwind(struct source *s, const struct process *p,
+static bool find_jit_rule(void *context, uint64_t address, struct walk_rule *ret)
+{
+	const struct source *s = context;
+
+	return s->unwinding && jit_code_rule(s->jit, s->unwinding, address, s->unwinding_ns, ret);
+}
+
+static struct offline_result unwind(struct source *s, const struct process *p, uint64_t time_ns,
 				    const struct perf_sample *e, uint64_t *frames)
 {
-	static const struct offline_ops ops = { find_mapping, open_module, find_rule };
+	static const struct offline_ops ops = {
+		.find_mapping = find_mapping,
+		.open_module = open_module,
+		.find_rule = find_rule,
+		.find_jit_rule = find_jit_rule,
+	};
 	struct offline_sample sample = {
 		.regs = {
 			.pc = e->pc,
@@ -69,6 +81,7 @@ static struct offline_result unwind(struct source *s, const struct process *p,
 	if (!s->unwinder)
 		s->unwinder = offline_unwinder_new(&ops, s);
 	s->unwinding = p;
+	s->unwinding_ns = time_ns;
 	return offline_unwind(s->unwinder, &sample, frames, MAX_USER_FRAMES);
 }
 
@@ -97,7 +110,7 @@ static void walk_user(struct source *s, struct process *p, const struct perf_rec
 		p->exec_pending = false;
 	if (monotonic_ns() - r->time_ns < LATE_NS) {
 		s->stats.nr_offline++;
-		result = unwind(s, p, e, user);
+		result = unwind(s, p, r->time_ns, e, user);
 	} else {
 		user[0] = e->pc | FRAME_EXACT;
 		result = (struct offline_result){ .nr = 1, .marker = MARKER_SNAPSHOT_END };
@@ -105,6 +118,8 @@ static void walk_user(struct source *s, struct process *p, const struct perf_rec
 	w->nr_user = result.nr;
 	w->gap = result.gap;
 	w->marker = result.marker;
+	if (p)
+		jit_code_check(s->jit, p, r->time_ns, p->epoch, w);
 }
 
 static void on_sample(struct source *s, const struct perf_record *r)

@@ -45,6 +45,11 @@ static void take_tables(struct source *s)
 	uint32_t index;
 
 	while (table_builder_take(s->builder, &index, &table)) {
+		if (index >= MAX_MODULES) {
+			s->stats.nr_rows += table ? table->nr_rows : 0;
+			jit_code_take(s->jit, index, table);
+			continue;
+		}
 		s->rows[index] = (struct perf_rows){ .ready = true, .table = table };
 		if (!table)
 			continue;
@@ -192,6 +197,7 @@ void perf_on_forked(struct source *s, const struct perf_record *r)
 		memcpy(child->maps, parent->maps, parent->nr_maps * sizeof(*child->maps));
 	child->nr_maps = parent->nr_maps;
 	child->capacity = parent->nr_maps + 1;
+	jit_regions_copy(&child->jit, &parent->jit);
 }
 
 void perf_on_exited(struct source *s, const struct perf_record *r)
@@ -221,7 +227,7 @@ void perf_on_mapped(struct source *s, const struct perf_record *r)
 		.ino = r->ino,
 		.path = r->path,
 	};
-	struct mapping m = { at.start, at.end, at.pgoff, NULL };
+	struct mapping m = { at.start, at.end, at.pgoff, NULL, mapping_is_stack(at.path) };
 	bool is_new = false;
 
 	/* What came before was seen in /proc. */
@@ -249,7 +255,9 @@ void perf_tidy(struct source *s)
 	struct process *p, *next;
 
 	take_tables(s);
+	jit_code_tidy(s->jit, now);
 	HASH_ITER (hh, s->processes, p, next) {
+		jit_code_look(s->jit, p, now);
 		if (p->ended_ns && now > p->ended_ns + GRACE_NS)
 			remove_process(s, p);
 		else if (p->nr_covered && !p->ended_ns)

@@ -29,6 +29,11 @@ enum mapping_backing mapping_backing(const char *path, uint64_t ino)
 	return BACKING_FILE;
 }
 
+bool mapping_is_stack(const char *path)
+{
+	return !strcmp(path, "[stack]");
+}
+
 bool proc_maps_parse(char *line, struct code_mapping *m, bool *ret_executable)
 {
 	uint64_t start, end, pgoff, ino;
@@ -95,7 +100,7 @@ static void find_copied_text(const struct maps_reader *r, struct mapping *m)
 /* One mapping into the process; `m` belongs to the line. */
 static void add_mapping(struct maps_reader *r, struct process *to, const struct code_mapping *m)
 {
-	struct mapping mapping = { m->start, m->end, m->pgoff, NULL };
+	struct mapping mapping = { m->start, m->end, m->pgoff, NULL, mapping_is_stack(m->path) };
 	bool is_new = false;
 
 	mapping.code = mapping_code(r->codes, m, to->pid, &is_new);

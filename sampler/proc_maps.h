@@ -28,6 +28,8 @@ bool proc_maps_parse(char *line, struct code_mapping *m, bool *ret_executable);
 /* What a mapping of this name is backed by. */
 enum mapping_backing { BACKING_FILE, BACKING_MEMFD, BACKING_JIT, BACKING_VDSO, BACKING_IGNORED };
 enum mapping_backing mapping_backing(const char *path, uint64_t ino);
+/* Is it the stack of the first thread? It may be executable. */
+bool mapping_is_stack(const char *path);
 /*
  * The code behind a mapping of that process; *ret_new as in code.h. NULL where it is none of ours,
  * or the table is full.

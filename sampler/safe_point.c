@@ -81,7 +81,8 @@ static void read_symbols(struct safe_point *s)
 
 int safe_point_new(pid_t pid, struct safe_point **ret)
 {
-	static const struct offline_ops ops = { find_mapping, open_module, NULL };
+	static const struct offline_ops ops = { .find_mapping = find_mapping,
+						.open_module = open_module };
 	struct safe_point *s = xcalloc(1, sizeof(*s));
 	int err;
 

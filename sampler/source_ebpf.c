@@ -44,6 +44,7 @@
 #define LAST_UNWIND_NS (1000ull * 1000 * 1000)
 #define STEP_NS 50 /* measured: one frame in BPF */
 #define MIN_STEPS 1024
+#define NR_MODULES (MAX_MODULES + MAX_JIT_MODULES)
 
 /* libbpf's own words go out with -v only: ours say what failed. */
 static int print_libbpf(enum libbpf_print_level level, const char *format, va_list ap)
@@ -97,7 +98,7 @@ static int load(struct source *s)
 	err = sprof_bpf__load(s->skel);
 	if (err)
 		return err;
-	s->modules = map_array(s->skel->maps.modules, MAX_MODULES * sizeof(*s->modules));
+	s->modules = map_array(s->skel->maps.modules, NR_MODULES * sizeof(*s->modules));
 	s->rules = map_array(s->skel->maps.rules, MAX_RULES * sizeof(*s->rules));
 	s->stack_slots =
 		map_array(s->skel->maps.stack_slots, STACK_SLOTS * sizeof(*s->stack_slots));
@@ -185,6 +186,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 		s->pythons = ebpf_pythons_new(bpf_map__fd(s->skel->maps.pythons));
 	if (!err) {
 		s->builder = table_builder_new(s->rules, MAX_RULES);
+		s->jit = jit_code_new(s->builder, MAX_MODULES, s->rules, &ebpf_jit_ops, s);
 		what = "open perf events";
 		err = sideband_open(&s->sideband);
 	}
@@ -334,7 +336,7 @@ static void source_close(struct source *s)
 	table_builder_free(s->builder); /* writes rules: before they are unmapped */
 	ring_buffer__free(s->ring);
 	arena_free(s->arena);
-	unmap(s->modules, MAX_MODULES * sizeof(*s->modules));
+	unmap(s->modules, NR_MODULES * sizeof(*s->modules));
 	unmap(s->rules, MAX_RULES * sizeof(*s->rules));
 	unmap(s->stack_slots, STACK_SLOTS * sizeof(*s->stack_slots));
 	unmap(s->code_slots, CODE_SLOTS * sizeof(*s->code_slots));
@@ -344,6 +346,7 @@ static void source_close(struct source *s)
 	if (s->epoll_fd >= 0)
 		close(s->epoll_fd);
 	ebpf_free_processes(s);
+	jit_code_free(s->jit);		    /* the processes have its rows */
 	offline_unwinder_free(s->unwinder); /* reads the files of the code table */
 	code_table_free(s->codes);
 	stack_keys_free(s->keys);

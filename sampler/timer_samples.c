@@ -48,7 +48,9 @@ static bool find_rule(void *context, uint64_t module, uint64_t vaddr, struct wal
 static struct offline_result unwind(struct source *s, const struct timer_process *p,
 				    const struct queued *q, uint64_t *frames, size_t max)
 {
-	static const struct offline_ops ops = { find_mapping, open_module, find_rule };
+	static const struct offline_ops ops = { .find_mapping = find_mapping,
+						.open_module = open_module,
+						.find_rule = find_rule };
 	struct agent_snapshot snapshot;
 	struct offline_sample sample;
 

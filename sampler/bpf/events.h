@@ -34,6 +34,8 @@
 #define ARENA_MAX_SHARDS 128
 
 #define MAX_MODULES 16384
+/* Rows of code that was made at run time: modules behind those of files. */
+#define MAX_JIT_MODULES 4096
 #define MAX_MAPS 8192 /* executable mappings of one process */
 #define MAX_RULES 65536
 #define STACK_SLOTS 16384 /* power of two; small enough to stay in a cache */
@@ -120,7 +122,8 @@ struct stack_event {
 	__u8 end;	    /* enum walk_end */
 	__u8 in_kernel;	    /* the sample hit kernel code */
 	__u8 python_broken; /* the Python frames end in something that is no frame */
-	__u8 pad[5];
+	__u8 pad;
+	__u32 epoch; /* of the table that it was walked by */
 };
 _Static_assert(sizeof(struct stack_event) == 40, "no holes");
 

@@ -160,6 +160,7 @@ static __always_inline void take_process(struct walk_state *st, struct process_e
 	st->map_start = st->map_end = 0;
 	st->window_base = -1ull;
 	st->python = 0;
+	st->event.epoch = 0;
 	if (!p)
 		return;
 	if (p->exec_id == EXEC_ID_ANY)
@@ -169,6 +170,7 @@ static __always_inline void take_process(struct walk_state *st, struct process_e
 	st->maps = p->maps;
 	st->nr_maps = p->nr_maps;
 	st->python = p->python;
+	st->event.epoch = p->epoch;
 	st->salt = (__u64)exec_id << 32 | st->event.header.tgid;
 	st->hash ^= (__u64)p->epoch << 32;
 }

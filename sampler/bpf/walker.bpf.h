@@ -96,7 +96,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, MAX_MODULES);
+	__uint(max_entries, MAX_MODULES + MAX_JIT_MODULES);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__type(key, __u32);
 	__type(value, struct module_entry);

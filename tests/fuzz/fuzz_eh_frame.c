@@ -41,7 +41,8 @@ static bool open_module(void *context, uint64_t module, struct offline_file *ret
 
 static void unwind(struct fuzzed *fuzzed, const uint8_t *data, size_t size)
 {
-	static const struct offline_ops ops = { find_mapping, open_module, NULL };
+	static const struct offline_ops ops = { .find_mapping = find_mapping,
+						.open_module = open_module };
 	struct offline_unwinder *u = offline_unwinder_new(&ops, fuzzed);
 	struct offline_sample sample = {
 		.regs = { .sp = STACK, .fp = STACK + 64, .exact = 1, .leaf_regs = 1 },

@@ -30,6 +30,11 @@ profile_running() {
 	fold
 }
 
+# Samples of the stacks that match an awk regular expression.
+samples() {
+	awk -v pattern="$1" '$0 ~ pattern { n += $NF } END { print n + 0 }' "$folded"
+}
+
 # [options of tests/root/shares]
 truth_holds() {
 	tests/root/shares "$@" "$truth" "$folded"

@@ -35,6 +35,12 @@ nobody_with_perf() {
 	truth_holds
 }
 
+@test "perf: code made at run time without frame pointers" {
+	started jit_frames 3000
+	truth_holds -v broken=60
+	[ "$(samples decoy)" = 0 ]
+}
+
 @test "perf: kernel frames below system calls" {
 	started kernel 2000
 	truth_holds

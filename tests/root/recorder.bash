@@ -40,11 +40,6 @@ told() {
 	"$SPROF" info --json "$data" 2>/dev/null | jq -r "$1"
 }
 
-# Samples of the stacks that match an awk regular expression.
-samples() {
-	awk -v pattern="$1" '$0 ~ pattern { n += $NF } END { print n + 0 }' "$folded"
-}
-
 # BPF programs of sprof that the kernel holds now.
 programs() {
 	PATH=$PATH:/usr/sbin bpftool prog show --json | jq '[.[] | select(.name == "on_sample")] | length'

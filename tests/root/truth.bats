@@ -177,6 +177,22 @@ setup() {
 	truth_holds
 }
 
+# What is sampled before it was looked at, and between a change and the first stack that shows it, is marked.
+@test "code made at run time without frame pointers is walked through, and again when it has changed" {
+	profile jit_frames 3000
+	truth_holds -v broken=60
+	[ "$(samples decoy)" = 0 ]
+	"$SPROF" info --json "$data" | jq -e '.rules_from_code | any(.path == "[jit]" and .functions == 2)'
+}
+
+@test "code made at run time that changes all the time has no wrong callers" {
+	profile jit_frames 3000 150
+	[ "$(samples decoy)" = 0 ]
+	[ "$(samples 'narrow;.*of_wide')" = 0 ]
+	[ "$(samples 'wide;.*of_narrow')" = 0 ]
+	[ "$(samples 'main;(narrow|wide);')" -gt 50 ]
+}
+
 @test "C++ templates, virtual calls and exceptions have their names and shares" {
 	profile cxx 3000
 	truth_holds

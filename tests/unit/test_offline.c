@@ -17,7 +17,8 @@ static bool no_file(void *context, uint64_t module, struct offline_file *ret)
 	return false;
 }
 
-static const struct offline_ops libunwind_only = { traced_find_mapping, traced_open_module, NULL };
+static const struct offline_ops libunwind_only = { .find_mapping = traced_find_mapping,
+						   .open_module = traced_open_module };
 
 /* Stops a target in the middle of its work; tear_down() ends it. */
 static void stop_target(const char *name, const char *argument)
@@ -134,7 +135,8 @@ static void a_deep_stack_keeps_leaf_and_root(void **state)
 
 static void files_that_cannot_be_read_leave_the_leaf(void **state)
 {
-	static const struct offline_ops ops = { traced_find_mapping, no_file, NULL };
+	static const struct offline_ops ops = { .find_mapping = traced_find_mapping,
+						.open_module = no_file };
 	struct offline_sample sample;
 	uint64_t frames[MAX_FRAMES];
 	struct offline_result result;

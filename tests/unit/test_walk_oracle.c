@@ -90,8 +90,9 @@ static bool find_rule(void *context, uint64_t address, struct walk_rule *ret)
 }
 
 static const struct host_walk_ops walk_ops = { read_stack, find_rule };
-static const struct offline_ops offline_ops = { traced_find_mapping, traced_open_module,
-						find_module_rule };
+static const struct offline_ops offline_ops = { .find_mapping = traced_find_mapping,
+						.open_module = traced_open_module,
+						.find_rule = find_module_rule };
 
 static void print_answer(struct judge *j, const struct answer *a)
 {
