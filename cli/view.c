@@ -6,6 +6,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -161,15 +162,28 @@ bool view_is_html(const char *path)
 	return dot && (!strcasecmp(dot, ".html") || !strcasecmp(dot, ".htm"));
 }
 
+/* What stdio still holds goes with main(), which looks whether it arrived; what failed here is said here. */
+static int write_stdout(const struct buffer *b)
+{
+	int err;
+
+	if (!b->size || fwrite(b->data, 1, b->size, stdout) == b->size)
+		return 0;
+	err = errno;
+	clearerr(stdout);
+	__fpurge(stdout);
+	if (err == EPIPE)
+		return 0; /* a reader that left early */
+	log_error(err, "write to standard output");
+	return -err;
+}
+
 int view_write(const char *path, const struct buffer *b)
 {
 	int err;
 
-	if (!path || !strcmp(path, "-")) {
-		if (b->size)
-			fwrite(b->data, 1, b->size, stdout); /* main() looks whether it arrived */
-		return 0;
-	}
+	if (!path || !strcmp(path, "-"))
+		return write_stdout(b);
 	err = replace_file(path, b);
 	if (err)
 		log_error(-err, "write '%s'", path);

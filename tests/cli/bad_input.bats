@@ -103,6 +103,13 @@ does_not_crash() {
 	run bash -c '"$SPROF" fold "$0" 2>&1 >/dev/full' "$GOLDEN"
 	[ "$status" -eq 1 ]
 	[[ $output == *"sprof: cannot write to standard output: No space left on device" ]]
+	# More than stdio holds, which is written while there is more to come.
+	seq -f 'main;a%.0f 1' 20000 >many.folded
+	for command in fold 'flame' 'report -n 0' 'report --json' 'export -f csv' 'merge -f collapsed'; do
+		run bash -c '"$SPROF" $0 many.folded 2>&1 >/dev/full' "$command"
+		[ "$status" -eq 1 ]
+		[ "$output" = "sprof: cannot write to standard output: No space left on device" ]
+	done
 }
 
 @test "recording without the rights" {
