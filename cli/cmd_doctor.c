@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cli/host_facts.h"
+#include "cli/pid_opts.h"
 #include "cli/terminal.h"
 #include "core/buffer.h"
 #include "core/source.h"
@@ -37,25 +38,13 @@ struct asked {
 	pid_t pid; /* 0: none */
 };
 
-static pid_t parse_pid(const char *text, struct argp_state *state)
-{
-	char *end;
-	long pid;
-
-	errno = 0;
-	pid = strtol(text, &end, 10);
-	if (errno || end == text || *end || pid <= 0 || pid > INT32_MAX)
-		argp_error(state, "'%s' is not the number of a process", text);
-	return (pid_t)pid;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct asked *asked = state->input;
 
 	switch (key) {
 	case KEY_JSON: asked->json = true; return 0;
-	case 'p': asked->pid = parse_pid(arg, state); return 0;
+	case 'p': pid_opts_parse(arg, state, &asked->pid); return 0;
 	case ARGP_KEY_ARG: argp_error(state, "nothing is expected here, not '%s'", arg); return 0;
 	}
 	return ARGP_ERR_UNKNOWN;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/pid_opts.h"
 #include "cli/terminal.h"
 #include "cli/view.h"
 #include "core/alloc.h"
@@ -36,24 +37,12 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
-static pid_t parse_pid(const char *text, struct argp_state *state)
-{
-	char *end;
-	long pid;
-
-	errno = 0;
-	pid = strtol(text, &end, 10);
-	if (errno || end == text || *end || pid <= 0 || pid > INT32_MAX)
-		argp_error(state, "'%s' is not a process number", text);
-	return (pid_t)pid;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct cmd_dump_opts *o = state->input;
 
 	switch (key) {
-	case 'p': o->pid = parse_pid(arg, state); return 0;
+	case 'p': pid_opts_parse(arg, state, &o->pid); return 0;
 	case 'o': o->output = arg; return 0;
 	case OPTION_JSON: o->json = true; return 0;
 	case OPTION_PYTHON: o->python_only = true; return 0;
