@@ -107,6 +107,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!o->inputs[1])
 			argp_error(state, "two FILEs, before and after");
+		if (!o->output && (o->title || o->no_js))
+			argp_error(state,
+				   "-t and --no-js are of the picture: -o says where it goes");
 		if (!o->rows_given)
 			o->rows = o->json ? 0 : DEFAULT_ROWS;
 		return 0;
@@ -183,6 +186,18 @@ static int print(const struct diff_opts *o, const struct diff_view *v, const str
 	return err;
 }
 
+/* What holds no samples meets no condition, and passes none. */
+static int check_samples(const struct diff_view *v)
+{
+	const char *empty = !v->before->samples ? v->before_name : v->after_name;
+
+	if (v->before->samples && v->after->samples)
+		return 0;
+	log_error(0, "compare '%s' with '%s': there are no samples of '%s' to judge by",
+		  v->before_name, v->after_name, empty);
+	return -ENODATA;
+}
+
 /* 1 when a condition was met, a negative error when something failed. */
 static int show(const struct diff_opts *o, const struct diff_view *v)
 {
@@ -192,6 +207,8 @@ static int show(const struct diff_opts *o, const struct diff_view *v)
 
 	if (!err && o->output)
 		err = draw(o, v);
+	if (!err && o->nr_conditions)
+		err = check_samples(v);
 	for (size_t i = 0; i < o->nr_conditions; i++)
 		met += diff_condition_check(&o->conditions[i], v, rows, nr_rows);
 	free(rows);

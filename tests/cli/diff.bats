@@ -121,11 +121,19 @@ picture() {
 	on_terminal 90 'LC_ALL=C.UTF-8 TERM=xterm' | grep -q $'\e\\[2m.*write'
 }
 
+@test "what holds no samples passes no condition" {
+	for files in "before.folded $GOLDEN/recordings/complete.data" "$GOLDEN/recordings/complete.data before.folded"; do
+		run --separate-stderr "$SPROF" diff --focus run_job --fail-if 'self>+2%' $files
+		[ "$status" -eq 1 ]
+		[[ $stderr == *"there are no samples of 'before.folded' to judge by"* ]]
+	done
+}
+
 @test "wrong lines of diff are usage errors" {
 	for args in "before.folded" "before.folded after.folded kinds.folded" "--sort name before.folded after.folded" \
 		"--fail-if self before.folded after.folded" "--fail-if self>2 before.folded after.folded" \
 		"--fail-if calls>+2% before.folded after.folded" "--fail-if self>+% before.folded after.folded" \
-		"-n x before.folded after.folded"; do
+		"-n x before.folded after.folded" "-t title before.folded after.folded" "--no-js before.folded after.folded"; do
 		run "$SPROF" diff $args
 		[ "$status" -eq 2 ] || { echo "$args: $status"; return 1; }
 	done
