@@ -20,7 +20,7 @@ enum { OPTION_JSON = 0x100, OPTION_FLAT, DEFAULT_ROWS = 40 };
 
 struct cmd_imports_opts {
 	const char *input, *output;
-	bool json;
+	bool json, rows_given;
 	struct imports_opts what;
 	struct filter *filter;
 };
@@ -40,13 +40,22 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT: state->child_inputs[0] = &o->filter; return 0;
 	case 'o': o->output = arg; return 0;
-	case 'n': o->what.max_rows = view_parse_rows(arg, "modules", state); return 0;
+	case 'n':
+		o->what.max_rows = view_parse_rows(arg, "modules", state);
+		o->rows_given = true;
+		return 0;
 	case OPTION_FLAT: o->what.flat = true; return 0;
 	case OPTION_JSON: o->json = true; return 0;
 	case ARGP_KEY_ARG:
 		if (o->input)
 			argp_error(state, "one FILE at a time");
 		o->input = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (o->json && (o->what.flat || (o->rows_given && o->what.max_rows)))
+			argp_error(state,
+				   "--json holds all modules and who imported them: it takes no "
+				   "--flat and no -n");
 		return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}

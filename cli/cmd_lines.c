@@ -14,6 +14,7 @@
 #include "core/buffer.h"
 #include "core/column.h"
 #include "core/log.h"
+#include "core/recfile.h"
 #include "output/filter.h"
 #include "output/lines_table.h"
 #include "output/tree.h"
@@ -73,6 +74,19 @@ static void parse_what(char *arg, struct cmd_lines_opts *o, struct argp_state *s
 	o->what.function = colon + 1;
 }
 
+static bool is_recording(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char head[8];
+	size_t n;
+
+	if (!f)
+		return false;
+	n = fread(head, 1, sizeof(head), f);
+	fclose(f);
+	return n == sizeof(head) && recfile_is_recording(head, n);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct cmd_lines_opts *o = state->input;
@@ -93,6 +107,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (o->json && o->what.kernprof)
 			argp_error(state, "--json and --kernprof exclude each other");
+		if (o->source && !o->input && !o->what.function && is_recording(o->source))
+			argp_error(state, "'%s' is a recording: -i names it", o->source);
 		if (!o->rows_given)
 			o->what.max_functions = o->json || o->source ? 0 : DEFAULT_FUNCTIONS;
 		return 0;

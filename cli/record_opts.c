@@ -8,6 +8,7 @@
 
 #include "cli/record_gpu_opts.h"
 #include "core/alloc.h"
+#include "core/buffer.h"
 #include "core/source.h"
 
 #define DEFAULT_ATTACH_HZ 99 /* prime to the usual timer rates, and unnoticed in production */
@@ -119,7 +120,7 @@ static uint64_t parse_duration(const char *text, struct argp_state *state)
 static bool parse_clock(const char *text, struct argp_state *state)
 {
 	if (strcmp(text, "cpu") && strcmp(text, "wall"))
-		argp_error(state, "there is no clock '%s'", text);
+		argp_error(state, "there is no clock '%s', only cpu and wall", text);
 	return !strcmp(text, "wall");
 }
 
@@ -144,14 +145,19 @@ static void parse_pids(const char *text, struct record_opts *o, struct argp_stat
 	}
 }
 
-static bool is_source(const char *name)
+static void check_source(const char *name, struct argp_state *state)
 {
-	if (!strcmp(name, "auto"))
-		return true;
-	for (size_t i = 0; source_table[i]; i++)
-		if (!strcmp(name, source_table[i]->name))
-			return true;
-	return false;
+	struct buffer names = { 0 };
+	bool found = !strcmp(name, "auto");
+
+	for (size_t i = 0; source_table[i]; i++) {
+		found |= !strcmp(name, source_table[i]->name);
+		buffer_printf(&names, ", %s", source_table[i]->name);
+	}
+	if (!found)
+		argp_error(state, "there is no source '%s', only auto%s", name,
+			   buffer_cstring(&names));
+	buffer_fini(&names);
 }
 
 static void check(struct record_opts *o, struct argp_state *state)
@@ -162,10 +168,12 @@ static void check(struct record_opts *o, struct argp_state *state)
 		argp_error(state, "name a process (-p PID), a program, or the whole system (-a)");
 	if (modes > 1)
 		argp_error(state, "-p, -a and a program exclude each other");
-	if (!is_source(o->source))
-		argp_error(state, "there is no source '%s'", o->source);
+	check_source(o->source, state);
 	if (strcmp(o->event, "auto") && strcmp(o->event, "cpu-clock") && strcmp(o->event, "cycles"))
-		argp_error(state, "there is no event '%s'", o->event);
+		argp_error(state, "there is no event '%s', only auto, cpu-clock and cycles",
+			   o->event);
+	if (!strcmp(o->output, "-"))
+		argp_error(state, "a recording goes to a file, not to standard output");
 	if (o->wall_clock && strcmp(o->source, "timer"))
 		argp_error(state, "--clock wall needs --source timer");
 	if (o->gpu.capture_once && !o->gpu.capture)

@@ -25,6 +25,9 @@ setup() {
 		echo "$line: $output"
 		[ "$status" -eq 2 ]
 	done
+	run "$SPROF" lines "$GOLDEN/complete.data"
+	[ "$status" -eq 2 ]
+	[[ $output == *"complete.data' is a recording: -i names it"* ]]
 }
 
 @test "kernprof wants a column of time" {
