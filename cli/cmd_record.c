@@ -15,6 +15,7 @@
 #include "cli/record_gate.h"
 #include "cli/record_gpu.h"
 #include "cli/record_opts.h"
+#include "cli/record_source.h"
 #include "core/alloc.h"
 #include "core/clock.h"
 #include "core/log.h"
@@ -85,66 +86,6 @@ static void catch_signals(void)
 	a.sa_flags = 0;
 	a.sa_handler = on_child;
 	sigaction(SIGCHLD, &a, NULL);
-}
-
-/* Why sources do not work here: as errors, each with its remedy, or in a line of words. */
-struct passed_over {
-	char *names, *reasons; /* of those that came before */
-};
-
-static void pass_over(struct passed_over *p, const char *name, const char *why)
-{
-	char *names = p->names ? xasprintf("%s, %s", p->names, name) : xstrdup(name);
-	char *reasons = p->reasons ? xasprintf("%s; %s", p->reasons, why) : xstrdup(why);
-
-	free(p->names);
-	free(p->reasons);
-	*p = (struct passed_over){ names, reasons };
-}
-
-static void report_unusable(const char *name)
-{
-	bool any = !strcmp(name, "auto");
-	char why[256], hint[256];
-
-	for (size_t i = 0; source_table[i]; i++) {
-		const struct source_ops *ops = source_table[i];
-
-		if ((!any && strcmp(name, ops->name)) ||
-		    ops->probe(why, sizeof(why), hint, sizeof(hint)))
-			continue;
-		log_error(0, "sample with %s: %s", ops->name, why);
-		if (hint[0])
-			log_hint("%s", hint);
-	}
-}
-
-/* The source asked for, or the first that works here; NULL: reported. */
-static const struct source_ops *choose_source(const char *name)
-{
-	const struct source_ops *chosen = NULL;
-	bool any = !strcmp(name, "auto");
-	struct passed_over passed = { 0 };
-	char why[256], hint[256];
-
-	for (size_t i = 0; source_table[i] && !chosen; i++) {
-		const struct source_ops *ops = source_table[i];
-
-		if (!any && strcmp(name, ops->name))
-			continue;
-		if (ops->probe(why, sizeof(why), hint, sizeof(hint)))
-			chosen = ops;
-		else
-			pass_over(&passed, ops->name, why);
-	}
-	if (!chosen)
-		report_unusable(name);
-	else if (passed.names)
-		log_info("sampling with %s, not %s: %s (sprof doctor says what mends it)",
-			 chosen->name, passed.names, passed.reasons);
-	free(passed.names);
-	free(passed.reasons);
-	return chosen;
 }
 
 static int open_source(struct recording *r)
@@ -470,7 +411,7 @@ static int record_main(int argc, char **argv)
 	else if (opts.verbose)
 		log_set_level(LOG_VERBOSE);
 	/* Known before an older recording is put aside. */
-	err = opts.program ? launch_check(opts.program[0]) : 0;
+	err = opts.program ? launch_find(opts.program[0], NULL) : 0;
 	if (err) {
 		record_opts_fini(&opts);
 		return cannot_run(opts.program[0], err);
@@ -481,7 +422,7 @@ static int record_main(int argc, char **argv)
 		return status;
 	}
 	catch_signals();
-	r.ops = choose_source(opts.source);
+	r.ops = record_source_choose(opts.source);
 	status = r.ops ? run(&r) : opts.program ? OWN_FAILURE : 1;
 	if (r.ops)
 		r.ops->close(r.source);

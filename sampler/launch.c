@@ -14,7 +14,7 @@
 
 #include "core/alloc.h"
 
-static bool is_program(const char *path, int *ret_err)
+static bool is_program(const char *path, int *ret_err, char **ret_path)
 {
 	struct stat st;
 
@@ -22,18 +22,18 @@ static bool is_program(const char *path, int *ret_err)
 		*ret_err = errno == EACCES ? -EACCES : *ret_err;
 	else if (!S_ISREG(st.st_mode) || access(path, X_OK))
 		*ret_err = -EACCES;
-	else
+	else if (!ret_path || (*ret_path = xstrdup(path)))
 		return true;
 	return false;
 }
 
-int launch_check(const char *name)
+int launch_find(const char *name, char **ret_path)
 {
 	const char *path = getenv("PATH"), *end;
 	int err = -ENOENT;
 
 	if (strchr(name, '/'))
-		return is_program(name, &err) ? 0 : err;
+		return is_program(name, &err, ret_path) ? 0 : err;
 	if (!*name)
 		return -ENOENT;
 	/* As execvp(3): without PATH these two; an empty element is the current folder. */
@@ -43,7 +43,7 @@ int launch_check(const char *name)
 
 		end = path + strcspn(path, ":");
 		file = xasprintf("%.*s%s%s", (int)(end - path), path, end > path ? "/" : "", name);
-		found = is_program(file, &err);
+		found = is_program(file, &err, ret_path);
 		free(file);
 		if (found)
 			return 0;

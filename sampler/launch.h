@@ -12,8 +12,11 @@ struct launch {
 	int go_fd, error_fd;
 };
 
-/* Can a program of that name be run? 0, -ENOENT or -EACCES, as execvp(3) would find. */
-int launch_check(const char *name);
+/*
+ * Can a program of that name be run? 0, -ENOENT or -EACCES, as execvp(3) would find. *ret_path (NULL: not asked) is its
+ * file, to free().
+ */
+int launch_find(const char *name, char **ret_path);
 /* Forks. 0 or -errno. argv is searched in PATH and ends with NULL. */
 int launch_prepare(struct launch *launch, char *const argv[]);
 /* Puts NAME=VALUE into its environment. 0 or -errno. */

@@ -109,23 +109,26 @@ static void what_is_ignored_stays_ignored(void **state)
 
 static void names_are_searched_as_exec_would(void **state)
 {
-	char *path = strdup(getenv("PATH"));
+	char *path = strdup(getenv("PATH")), *found;
 	char file[] = "/tmp/sprof-launch-XXXXXX";
 
 	(void)state;
 	close(mkstemp(file));
-	assert_int_equal(launch_check("sh"), 0);
-	assert_int_equal(launch_check("/bin/sh"), 0);
-	assert_int_equal(launch_check("no-such-program"), -ENOENT);
-	assert_int_equal(launch_check("/no/such/program"), -ENOENT);
-	assert_int_equal(launch_check(""), -ENOENT);
-	assert_int_equal(launch_check("/tmp"), -EACCES);
-	assert_int_equal(launch_check(file), -EACCES); /* may not be executed */
+	assert_int_equal(launch_find("/bin/sh", &found), 0);
+	assert_string_equal(found, "/bin/sh");
+	free(found);
+	assert_int_equal(launch_find("sh", NULL), 0);
+	assert_int_equal(launch_find("/bin/sh", NULL), 0);
+	assert_int_equal(launch_find("no-such-program", NULL), -ENOENT);
+	assert_int_equal(launch_find("/no/such/program", NULL), -ENOENT);
+	assert_int_equal(launch_find("", NULL), -ENOENT);
+	assert_int_equal(launch_find("/tmp", NULL), -EACCES);
+	assert_int_equal(launch_find(file, NULL), -EACCES); /* may not be executed */
 	setenv("PATH", "/tmp:/nowhere", 1);
-	assert_int_equal(launch_check(strrchr(file, '/') + 1), -EACCES);
-	assert_int_equal(launch_check("sh"), -ENOENT);
+	assert_int_equal(launch_find(strrchr(file, '/') + 1, NULL), -EACCES);
+	assert_int_equal(launch_find("sh", NULL), -ENOENT);
 	unsetenv("PATH");
-	assert_int_equal(launch_check("sh"), 0);
+	assert_int_equal(launch_find("sh", NULL), 0);
 	setenv("PATH", path, 1);
 	unlink(file);
 	free(path);
