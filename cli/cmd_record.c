@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/record_calls.h"
 #include "cli/record_gate.h"
 #include "cli/record_gpu.h"
 #include "cli/record_opts.h"
@@ -39,9 +40,10 @@ struct recording {
 	struct recfile *file;
 	struct debuginfod *debuginfod; /* NULL = not asked for */
 	struct record_gpu *gpu;
-	struct sink *sink;	  /* where samples go: the file */
-	struct record_gate *gate; /* NULL: every sample is wanted */
-	uint64_t begin_ns;	  /* of what is recorded */
+	struct record_calls *calls; /* NULL = none are counted */
+	struct sink *sink;	    /* where samples go: the file */
+	struct record_gate *gate;   /* NULL: every sample is wanted */
+	uint64_t begin_ns;	    /* of what is recorded */
 	struct launch child;
 	int child_status; /* of waitpid */
 	bool child_ended, signal_forwarded;
@@ -100,10 +102,25 @@ static int open_source(struct recording *r)
 		.freq_hz = o->freq_hz,
 		.event = o->event,
 		.no_python = o->no_python,
+		.adds_probes = o->nr_calls > 0,
 		.wall_clock = o->wall_clock,
 	};
 
 	return r->ops->open(&config, &r->source);
+}
+
+/* Counting calls: their functions are found before anything is recorded. */
+static int open_calls(struct recording *r)
+{
+	const struct record_opts *o = r->opts;
+	int err = record_calls_new(o->calls, o->nr_calls, o->system_wide,
+				   o->program ? o->program[0] : NULL, &r->calls);
+
+	if (!err && r->child.pid)
+		err = record_calls_add_child(r->calls, r->child.pid);
+	for (size_t i = 0; i < o->nr_pids && !err; i++)
+		err = record_calls_add_process(r->calls, o->pids[i]);
+	return err;
 }
 
 static int create_file(struct recording *r)
@@ -174,6 +191,7 @@ static int sample_until_end(struct recording *r)
 			timeout = (int)((next - now) / 1000000) + 1;
 		live = r->ops->drain(r->source, r->sink, record_gpu_timeout_ms(r->gpu, timeout));
 		record_gpu_drain(r->gpu);
+		record_calls_follow(r->calls);
 		if (live < 0) {
 			log_error(-live, "read samples");
 			return live;
@@ -278,6 +296,7 @@ static int finish(struct recording *r)
 	forward_signal(r);
 	r->ops->stop(r->source, r->sink);
 	record_gpu_stop(r->gpu);
+	record_calls_stop(r->calls, r->sink);
 	end_ns = monotonic_ns();
 	r->ops->stats(r->source, &stats);
 	recfile_set_stats(r->file, &stats);
@@ -366,13 +385,18 @@ static int run(struct recording *r)
 	err = record_gpu_new(&r->opts->gpu, !r->opts->no_python, &r->gpu);
 	err = err ? err : record_gpu_connect(r->gpu, r->opts->pids, r->opts->nr_pids);
 	err = err ? err : open_source(r);
+	err = err ? err : open_calls(r);
 	err = err ? err : create_file(r);
 	if (!err) {
 		set_gate(r);
 		err = r->ops->start(r->source);
 	}
-	if (!err) /* the rings are read from here on */
+	if (!err) { /* the rings are read from here on */
 		record_gpu_join(r->gpu);
+		record_calls_start(r->calls, r->begin_ns,
+				   r->opts->duration_ns ? r->begin_ns + r->opts->duration_ns
+							: UINT64_MAX);
+	}
 	if (err) {
 		discard_file(r);
 		if (program)
@@ -426,6 +450,7 @@ static int record_main(int argc, char **argv)
 	status = r.ops ? run(&r) : opts.program ? OWN_FAILURE : 1;
 	if (r.ops)
 		r.ops->close(r.source);
+	record_calls_free(r.calls);
 	record_gpu_free(r.gpu);
 	record_gate_free(r.gate);
 	recfile_free(r.file);

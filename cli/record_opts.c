@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/record_calls.h"
 #include "cli/record_gpu_opts.h"
 #include "core/alloc.h"
 #include "core/buffer.h"
@@ -26,7 +27,8 @@ enum { /* options without a letter */
        OPT_STOP_ON_RANGE_END,
        OPT_BACKTRACE,
        OPT_TIMELINE,
-       OPT_PROCESSES
+       OPT_PROCESSES,
+       OPT_CALLS
 };
 
 static const struct argp_option options[] = {
@@ -80,6 +82,11 @@ static const struct argp_option options[] = {
 	{ "clock", OPT_CLOCK, "NAME", 0,
 	  "Time that is sampled: cpu (default), or wall, which sees threads that wait and needs "
 	  "-s timer",
+	  0 },
+	{ "calls", OPT_CALLS, "FUNCTION", 0,
+	  "Count calls exactly: of native functions, [MODULE:]NAME where * stands for anything, or "
+	  "of all Python functions: python; again for more. A call that is counted takes 1 us "
+	  "longer",
 	  0 },
 	{ "quiet", 'q', NULL, 0, "No progress, no summary", 0 },
 	{ "verbose", 'v', NULL, 0, "Say more", 0 },
@@ -182,6 +189,8 @@ static void check(struct record_opts *o, struct argp_state *state)
 		argp_error(state, "--gpu-processes children needs a program to start");
 	if (o->gpu.capture && o->gpu.mode == GPU_OFF)
 		argp_error(state, "--capture-range and --gpu off exclude each other");
+	if (o->gpu.capture && o->nr_calls)
+		argp_error(state, "--calls counts all that runs, not a --capture-range");
 	if (o->gpu.capture) /* who cannot see the range cannot record it */
 		o->gpu.mode = GPU_ON;
 	if (!o->freq_hz)
@@ -206,6 +215,14 @@ static void parse_gpu(int key, const char *text, struct record_opts *o, struct a
 			   text);
 }
 
+static void add_calls(const char *text, struct record_opts *o, struct argp_state *state)
+{
+	if (!record_calls_is_spec(text))
+		argp_error(state, "'%s' is neither python nor [MODULE:]FUNCTION", text);
+	o->calls = xgrow(o->calls, &o->calls_capacity, o->nr_calls + 1, sizeof(*o->calls));
+	o->calls[o->nr_calls++] = text;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct record_opts *o = state->input;
@@ -227,6 +244,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_TIMELINE:
 	case OPT_PROCESSES:
 	case OPT_BACKTRACE: parse_gpu(key, arg, o, state); return 0;
+	case OPT_CALLS: add_calls(arg, o, state); return 0;
 	case 'q': o->quiet = true; return 0;
 	case 'v': o->verbose = true; return 0;
 	case OPT_CLOCK: o->wall_clock = parse_clock(arg, state); return 0;
@@ -286,5 +304,6 @@ void record_opts_parse(int argc, char **argv, struct record_opts *o)
 void record_opts_fini(struct record_opts *o)
 {
 	free(o->pids);
+	free(o->calls);
 	free(o->description);
 }

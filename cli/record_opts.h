@@ -21,6 +21,8 @@ struct record_opts {
 	bool no_python, wall_clock;
 	bool quiet, verbose;
 	struct record_gpu_opts gpu;
+	const char **calls; /* what --calls asks for; strings are argv's */
+	size_t nr_calls, calls_capacity;
 	bool debuginfod;   /* fetch debug files that are not here */
 	char *description; /* the target in words, for the recording */
 };

@@ -10,6 +10,7 @@
 #include "core/facts.h"
 #include "core/log.h"
 #include "core/profile.h"
+#include "output/calls_report.h"
 #include "output/gpu_report.h"
 #include "output/range_report.h"
 
@@ -23,12 +24,16 @@ static bool write_table(struct buffer *b, const struct profile *p,
 	const struct range_report_opts ranges = { .max_rows = o->max_rows,
 						  .skip = o->skip,
 						  .json = o->json };
+	const struct calls_report_opts calls = { .max_rows = o->max_rows,
+						 .json = o->json,
+						 .columns = o->terminal.columns };
 
 	switch (o->table) {
 	case REPORT_GPU: return gpu_report_write(b, p, GPU_REPORT_WORK, &gpu);
 	case REPORT_API: return gpu_report_write(b, p, GPU_REPORT_API, &gpu);
 	case REPORT_MEMCPY: return gpu_report_write(b, p, GPU_REPORT_COPIES, &gpu);
 	case REPORT_RANGES: return range_report_write(b, p, &ranges);
+	case REPORT_CALLS: return calls_report_write(b, p, &calls);
 	case REPORT_OPERATORS: /* of samples, too: report_sampled.h */
 	case REPORT_FUNCTIONS: break;
 	}
@@ -39,15 +44,18 @@ static bool write_table(struct buffer *b, const struct profile *p,
 static void say_why(const struct profile *p, enum report_table table, const char *name)
 {
 	static const char *const what[] = {
-		[REPORT_GPU] = "no work of a GPU",
-		[REPORT_API] = "no calls of the CUDA API",
-		[REPORT_MEMCPY] = "no copies of a GPU",
-		[REPORT_RANGES] = "no NVTX ranges",
+		[REPORT_GPU] = "no work of a GPU",	[REPORT_API] = "no calls of the CUDA API",
+		[REPORT_MEMCPY] = "no copies of a GPU", [REPORT_RANGES] = "no NVTX ranges",
+		[REPORT_CALLS] = "no counts of calls",
 	};
 	const struct fact_gpu_note *notes;
 	size_t nr;
 
 	log_error(0, "report on '%s': it holds %s", name, what[table]);
+	if (table == REPORT_CALLS) {
+		log_hint("sprof record --calls FUNCTION counts them");
+		return;
+	}
 	notes = facts_rows(p, FACT_GPU_NOTE, &nr);
 	for (size_t i = 0; i < nr; i++)
 		log_info("process %llu: %s", (unsigned long long)notes[i].pid,

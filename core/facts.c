@@ -26,6 +26,7 @@
 #define MEMORY "nnnn"
 #define ACTIVITY "ntnnnnnsnnnsinnn"
 #define CODE_RULES "sn"
+#define CALLS "nsssnnn"
 
 CHECK(DEVICE, fact_gpu_device);
 CHECK(WORK, fact_gpu_work);
@@ -37,6 +38,7 @@ CHECK(NOTE, fact_gpu_note);
 CHECK(MEMORY, fact_gpu_memory);
 CHECK(ACTIVITY, fact_gpu_activity);
 CHECK(CODE_RULES, fact_code_rules);
+CHECK(CALLS, fact_calls);
 
 static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_GPU_DEVICE] = { DEVICE, sizeof(DEVICE) - 1, 2 },
@@ -49,6 +51,7 @@ static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_GPU_MEMORY] = { MEMORY, sizeof(MEMORY) - 1, 0 },
 	[FACT_GPU_ACTIVITY] = { ACTIVITY, sizeof(ACTIVITY) - 1, 0 },
 	[FACT_CODE_RULES] = { CODE_RULES, sizeof(CODE_RULES) - 1, 1 },
+	[FACT_CALLS] = { CALLS, sizeof(CALLS) - 1, 5 },
 };
 
 struct fact_table {

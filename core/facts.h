@@ -30,6 +30,7 @@ enum fact_kind {
 	FACT_GPU_MEMORY = 8,
 	FACT_GPU_ACTIVITY = 9,
 	FACT_CODE_RULES = 10,
+	FACT_CALLS = 11,
 	NR_FACT_KINDS
 };
 
@@ -172,6 +173,21 @@ struct fact_gpu_activity {
 struct fact_code_rules {
 	uint64_t path; /* string */
 	uint64_t functions;
+};
+
+/*
+ * How often a function was called, in all processes (sprof record --calls). Key: up to and with line. A native function
+ * has a module and no file, and a number that tells it from others of its name; a Python function has a file, and the
+ * line that it begins in.
+ */
+struct fact_calls {
+	uint64_t kind; /* enum function_kind: FUNCTION_NATIVE or FUNCTION_PYTHON */
+	uint64_t name; /* string: as a person reads it; of Python without the class it is in */
+	uint64_t module, file; /* strings */
+	uint64_t line;
+	uint64_t calls;
+	uint64_t
+		late_ns; /* 0, or how long after the beginning the counting began: there may be more */
 };
 
 /* What a field of a row is. */

@@ -42,6 +42,7 @@ struct source_config {
 	uint32_t freq_hz;
 	const char *event; /* "auto", "cpu-clock" or "cycles" */
 	bool no_python;	   /* native frames only, of interpreters too */
+	bool adds_probes;  /* while it runs, others put probes into files: that right is kept */
 	bool wall_clock;   /* sample threads that wait, too; asked of the timer source only */
 };
 

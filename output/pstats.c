@@ -12,6 +12,7 @@
 #include "core/column.h"
 #include "core/facts.h"
 #include "core/intern.h"
+#include "output/call_counts.h"
 #include "output/tree.h"
 
 struct gatherer {
@@ -190,8 +191,8 @@ static void take_calls(struct pstats_function *f, const struct named_calls *list
 }
 
 /*
- * What was counted while the program ran: calls of the CUDA API and of NVTX ranges, in the whole recording;
- * what ran on a GPU, in its columns.
+ * What was counted while the program ran: calls of chosen functions, of the CUDA API and of NVTX ranges, in the whole
+ * recording; what ran on a GPU, in its columns.
  */
 static void find_calls(struct gatherer *g, const struct profile *p, bool is_whole)
 {
@@ -200,7 +201,9 @@ static void find_calls(struct gatherer *g, const struct profile *p, bool is_whol
 	const struct fact_range *ranges = facts_rows(p, FACT_RANGE, &nr_ranges);
 	struct named_calls *apis = xcalloc(nr_api + 1, sizeof(*apis));
 	struct named_calls *named = xcalloc(nr_ranges + 1, sizeof(*named));
+	struct call_counts counts;
 
+	call_counts_init(&counts, p);
 	for (size_t i = 0; i < nr_api; i++)
 		apis[i] =
 			(struct named_calls){ profile_str(p, (uint32_t)api[i].name), api[i].calls };
@@ -218,10 +221,13 @@ static void find_calls(struct gatherer *g, const struct profile *p, bool is_whol
 			f->calls_known = true;
 		} else if (f->function->kind == FUNCTION_RANGE && is_whole) {
 			take_calls(f, named, nr_ranges);
+		} else if (is_whole && call_counts_find(&counts, f->function, &f->calls)) {
+			f->calls_known = true;
 		} else if (f->function->kind == FUNCTION_NATIVE && is_whole) {
 			take_calls(f, apis, nr_api);
 		}
 	}
+	call_counts_fini(&counts);
 	free(apis);
 	free(named);
 }

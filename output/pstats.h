@@ -23,7 +23,7 @@ struct pstats_function {
 	uint64_t events;		      /* of the total */
 	uint64_t calls;			      /* while calls_known */
 	uint32_t first_edge, nr_edges;	      /* its callers */
-	/* Sampling does not count calls; kernels, NVTX ranges and calls of the CUDA API are counted. */
+	/* Sampling does not count calls; kernels, NVTX ranges, calls of the CUDA API are counted, and --calls. */
 	bool calls_known;
 	bool is_used; /* always, in the result */
 };

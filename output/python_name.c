@@ -3,6 +3,17 @@
 
 #include <string.h>
 
+const char *python_name_own(const char *name, size_t *ret_size)
+{
+	const char *end = strstr(name, " (");
+	size_t size = end ? (size_t)(end - name) : strlen(name), start = size;
+
+	while (start && name[start - 1] != '.')
+		start--;
+	*ret_size = size - start;
+	return name + start;
+}
+
 bool python_name_is(const char *name, const char *function)
 {
 	const char *end = strstr(name, " (");

@@ -6,6 +6,10 @@
 #define SPROF_PYTHON_NAME_H
 
 #include <stdbool.h>
+#include <stddef.h>
+
+/* The function's own name in it, as its code object has it: "forward"; *ret_size bytes of `name`. */
+const char *python_name_own(const char *name, size_t *ret_size);
 
 /* Is it this function, whatever it is defined in: "forward" is Model.forward and forward. */
 bool python_name_is(const char *name, const char *function);

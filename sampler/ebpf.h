@@ -67,7 +67,7 @@ struct source {
 	/* what the recorder knows */
 	struct code_table *codes;
 	struct process *processes;
-	bool system_wide;
+	bool system_wide, adds_probes;
 	struct targets *targets;
 	struct event_queue *queue;
 	struct offline_unwinder *unwinder; /* made when the first snapshot comes */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <linux/perf_event.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,21 +16,14 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "core/log.h"
+#include "sampler/privileges.h"
+
 #define MIN_MAJOR 5 /* bpf_task_pt_regs() */
 #define MIN_MINOR 15
 #define FIRST_PID_NAMESPACE 0xeffffffcu /* PROC_PID_INIT_INO, include/linux/proc_ns.h */
 
 #define CAPABILITIES "cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search,cap_checkpoint_restore"
-
-static bool has_capability(int capability)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[2] = {};
-
-	if (syscall(SYS_capget, &header, data))
-		return false;
-	return data[capability / 32].effective & (1u << (capability % 32));
-}
 
 static bool kernel_is_new_enough(char *why, size_t size)
 {
@@ -68,8 +62,8 @@ static int open_cpu_clock(void)
 
 bool ebpf_probe(char *why, size_t why_size, char *hint, size_t hint_size)
 {
-	bool privileged = has_capability(CAP_SYS_ADMIN) ||
-			  (has_capability(CAP_BPF) && has_capability(CAP_PERFMON));
+	bool privileged = privileges_have(CAP_SYS_ADMIN) ||
+			  (privileges_have(CAP_BPF) && privileges_have(CAP_PERFMON));
 	int fd;
 
 	hint[0] = '\0';
@@ -110,4 +104,16 @@ bool ebpf_probe(char *why, size_t why_size, char *hint, size_t hint_size)
 	}
 	close(fd);
 	return true;
+}
+
+int ebpf_print_libbpf(enum libbpf_print_level level, const char *format, va_list ap)
+{
+	char line[1024];
+
+	if (level == LIBBPF_DEBUG)
+		return 0;
+	vsnprintf(line, sizeof(line), format, ap);
+	line[strcspn(line, "\n")] = '\0';
+	log_debug("%s", line);
+	return 0;
 }

@@ -41,7 +41,7 @@ struct perf_rows {
 struct source {
 	struct perf_events *events;
 	int epoll_fd;
-	bool system_wide;
+	bool system_wide, adds_probes;
 	uint64_t start_ns;   /* older samples do not count; 0: none does yet */
 	uint64_t handled_ns; /* older records have been handled */
 	struct targets *targets;

@@ -26,11 +26,21 @@ static void keep(uint64_t capabilities)
 		log_debug("capabilities could not be dropped");
 }
 
-void privileges_reduce(void)
+bool privileges_have(int capability)
 {
-	keep(1ull << CAP_BPF | 1ull << CAP_PERFMON | 1ull << CAP_SYS_PTRACE |
-	     1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_CHECKPOINT_RESTORE | 1ull << CAP_KILL |
-	     1ull << CAP_SYSLOG);
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = {};
+
+	if (syscall(SYS_capget, &header, data))
+		return false;
+	return data[capability / 32].effective & (1u << (capability % 32));
+}
+
+void privileges_reduce(bool keep_admin)
+{
+	keep((keep_admin ? 1ull << CAP_SYS_ADMIN : 0) | 1ull << CAP_BPF | 1ull << CAP_PERFMON |
+	     1ull << CAP_SYS_PTRACE | 1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_CHECKPOINT_RESTORE |
+	     1ull << CAP_KILL | 1ull << CAP_SYSLOG);
 }
 
 void privileges_drop(void)

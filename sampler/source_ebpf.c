@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,19 +45,6 @@
 #define MIN_STEPS 1024
 #define NR_MODULES (MAX_MODULES + MAX_JIT_MODULES)
 
-/* libbpf's own words go out with -v only: ours say what failed. */
-static int print_libbpf(enum libbpf_print_level level, const char *format, va_list ap)
-{
-	char line[1024];
-
-	if (level == LIBBPF_DEBUG)
-		return 0;
-	vsnprintf(line, sizeof(line), format, ap);
-	line[strcspn(line, "\n")] = '\0';
-	log_debug("%s", line);
-	return 0;
-}
-
 static void *map_array(const struct bpf_map *map, size_t size)
 {
 	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
@@ -82,7 +68,7 @@ static int load(struct source *s)
 	uint32_t ring_bytes = s->system_wide ? SYSTEM_WIDE_RING_BYTES : RING_BYTES;
 	int err;
 
-	libbpf_set_print(print_libbpf);
+	libbpf_set_print(ebpf_print_libbpf);
 	s->skel = sprof_bpf__open();
 	if (!s->skel)
 		return -errno;
@@ -167,6 +153,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 
 	s->epoll_fd = -1;
 	s->system_wide = config->system_wide;
+	s->adds_probes = config->adds_probes;
 	sample_sink_init(&s->out, &s->stats);
 	s->targets = targets_new();
 	s->codes = code_table_new();
@@ -217,7 +204,7 @@ static int source_start(struct source *s)
 	if (err)
 		log_error(-err, "start sampling");
 	else
-		privileges_reduce();
+		privileges_reduce(s->adds_probes);
 	return err;
 }
 

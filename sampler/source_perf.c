@@ -149,6 +149,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 
 	s->epoll_fd = -1;
 	s->system_wide = config->system_wide;
+	s->adds_probes = config->adds_probes;
 	s->targets = targets_new();
 	s->codes = code_table_new();
 	s->queue = event_queue_new();
@@ -174,7 +175,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 static int source_start(struct source *s)
 {
 	s->start_ns = monotonic_ns();
-	privileges_reduce();
+	privileges_reduce(s->adds_probes);
 	return 0;
 }
 

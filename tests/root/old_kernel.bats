@@ -22,8 +22,11 @@ setup_file() {
 			echo "@@ \$t.log"
 			cat \$t.log
 		done
+		echo "@@ calls"
+		$SPROF record -v -o calls.data --calls leaf --calls 'part::twice(int)' -- $TARGETS/calls 300
+		$SPROF report --calls calls.data
 	SCRIPT
-	local start=$SECONDS status=0 programs=()
+	local start=$SECONDS status=0 programs=("$TARGETS/calls")
 	for t in $targets; do programs+=("$TARGETS/$t"); done
 	tests/root/boot_old_kernel "$BATS_FILE_TMPDIR/script" "$BATS_FILE_TMPDIR/output" "$SPROF" "${programs[@]}" \
 		>"$BATS_FILE_TMPDIR/boot" || status=$?
@@ -66,6 +69,11 @@ truth_holds() { # target
 
 @test "on 6.1 a process is followed through five programs" {
 	truth_holds exec_chain
+}
+
+@test "on 6.1 calls are counted exactly" {
+	cat calls
+	[ "$(awk '$NF == "calls" { print $1 }' calls | tr '\n' ' ')" = "1503 3 " ]
 }
 
 @test "on 6.1 no sample is lost" {

@@ -1,0 +1,22 @@
+/* How often functions were called, as sprof record --calls counted: a table. Made from FACT_CALLS (core/facts.h). */
+#ifndef SPROF_CALLS_REPORT_H
+#define SPROF_CALLS_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct buffer;
+struct profile;
+
+struct calls_report_opts {
+	uint32_t max_rows; /* 0 = all */
+	bool json;
+	size_t columns; /* as struct grid, max_width */
+};
+
+/* Most calls first. False, with nothing written, where the profile has no such facts. */
+bool calls_report_write(struct buffer *b, const struct profile *p,
+			const struct calls_report_opts *opts);
+
+#endif

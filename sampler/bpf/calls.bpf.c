@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Counts calls: a probe (uprobe) at the first instruction of a native function, or CPython's own
+ * (USDT function__entry). A probe stands in a file, so whoever maps it comes here; the processes that
+ * are recorded are counted, with those they fork, from the first instruction on.
+ */
+#include <linux/bpf.h>
+#include <linux/ptrace.h>
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/usdt.bpf.h>
+
+#include "sampler/bpf/calls.h"
+#include "sampler/bpf/task.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+const volatile bool system_wide;
+__u64 begin_ns, end_ns; /* CLOCK_MONOTONIC: what is called in between is counted */
+__u64 nr_execs;
+__u64 nr_left_out; /* calls of Python functions that there was no room for, or whose name is unknown */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, __u32);
+} counted SEC(".maps"); /* by process */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, MAX_CALL_PROBES);
+	__type(key, __u32);
+	__type(value, __u64);
+} calls SEC(".maps"); /* by probe */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, MAX_PYTHON_FUNCTIONS);
+	__type(key, struct python_call_key);
+	__type(value, struct python_calls);
+} python_calls SEC(".maps");
+
+/* Of zeros, and too large for the stack: what a function's entry begins as. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct python_calls);
+} nothing SEC(".maps");
+
+static __always_inline bool is_counted(__u32 tgid)
+{
+	__u64 now = bpf_ktime_get_ns();
+
+	if (now < begin_ns || now >= end_ns)
+		return false;
+	return system_wide || bpf_map_lookup_elem(&counted, &tgid);
+}
+
+SEC("uprobe")
+int on_call(struct pt_regs *ctx)
+{
+	__u32 probe = (__u32)bpf_get_attach_cookie(ctx);
+	__u64 *nr;
+
+	if (!is_counted((__u32)(bpf_get_current_pid_tgid() >> 32)))
+		return 0;
+	nr = bpf_map_lookup_elem(&calls, &probe);
+	if (nr)
+		/* Atomic: a probe may be interrupted by another thread's on the same CPU. */
+		__sync_fetch_and_add(nr, 1);
+	return 0;
+}
+
+static __always_inline struct python_calls *add_function(const struct python_call_key *key)
+{
+	struct python_calls *function;
+	__u32 zero = 0;
+
+	function = bpf_map_lookup_elem(&nothing, &zero);
+	if (!function)
+		return NULL;
+	/* Another thread may add it at the same time: then its entry is the one. */
+	bpf_map_update_elem(&python_calls, key, function, BPF_NOEXIST);
+	function = bpf_map_lookup_elem(&python_calls, key);
+	if (!function || function->name[0])
+		return function;
+	bpf_probe_read_user_str(function->file, sizeof(function->file), (void *)key->file);
+	bpf_probe_read_user_str(function->name, sizeof(function->name), (void *)key->name);
+	return function;
+}
+
+SEC("usdt")
+int on_python_entry(struct pt_regs *ctx)
+{
+	struct python_call_key key = { .tgid = (__u32)(bpf_get_current_pid_tgid() >> 32) };
+	struct python_calls *function;
+	long file = 0, name = 0, line = 0;
+
+	if (!is_counted(key.tgid))
+		return 0;
+	if (bpf_usdt_arg(ctx, 0, &file) || bpf_usdt_arg(ctx, 1, &name) ||
+	    bpf_usdt_arg(ctx, 2, &line) ||
+	    bpf_probe_read_user_str(key.name_start, sizeof(key.name_start), (void *)name) < 0) {
+		__sync_fetch_and_add(&nr_left_out, 1);
+		return 0;
+	}
+	key.file = (__u64)file;
+	key.name = (__u64)name;
+	key.line = (__s32)line;
+	function = bpf_map_lookup_elem(&python_calls, &key);
+	if (!function)
+		function = add_function(&key);
+	if (function)
+		__sync_fetch_and_add(&function->nr, 1);
+	else
+		__sync_fetch_and_add(&nr_left_out, 1);
+	return 0;
+}
+
+SEC("raw_tp/sched_process_fork")
+int on_fork(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *parent = (void *)ctx->args[0], *child = (void *)ctx->args[1];
+	__u32 parent_tgid = BPF_CORE_READ(parent, tgid), child_tgid = BPF_CORE_READ(child, tgid);
+	__u32 one = 1;
+
+	if (parent_tgid != child_tgid && bpf_map_lookup_elem(&counted, &parent_tgid))
+		bpf_map_update_elem(&counted, &child_tgid, &one, BPF_ANY);
+	return 0;
+}
+
+SEC("raw_tp/sched_process_exec")
+int on_exec(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (void *)ctx->args[0];
+	__u32 tgid = BPF_CORE_READ(task, tgid);
+
+	if (system_wide || bpf_map_lookup_elem(&counted, &tgid))
+		__sync_fetch_and_add(&nr_execs, 1);
+	return 0;
+}
+
+SEC("raw_tp/sched_process_exit")
+int on_exit(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (void *)ctx->args[0];
+	__u32 tgid = BPF_CORE_READ(task, tgid);
+
+	if (BPF_CORE_READ(task, signal, live.counter) <= 0)
+		bpf_map_delete_elem(&counted, &tgid);
+	return 0;
+}

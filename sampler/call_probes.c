@@ -1,0 +1,291 @@
+/* Loads sampler/bpf/calls.bpf.c and attaches it. */
+#include "sampler/call_probes.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "core/alloc.h"
+#include "core/log.h"
+#include "sampler/bpf/calls.h"
+#include "sampler/bpf/calls.skel.h"
+#include "sampler/ebpf_probe.h"
+#include "sampler/privileges.h"
+#include "sampler/python_elf.h"
+
+struct call_probes {
+	struct calls_bpf *skel;
+	struct bpf_link **links;
+	size_t nr_links, links_capacity;
+	bool has_multi; /* the kernel has links of many probes */
+	int *fds;	/* of those links */
+	size_t nr_fds, fds_capacity;
+	uint32_t nr_probes; /* native ones */
+};
+
+/* BPF_TRACE_UPROBE_MULTI and what BPF_LINK_CREATE takes for it: include/uapi/linux/bpf.h of Linux 6.6. */
+#define TRACE_UPROBE_MULTI 48
+
+struct link_uprobe_multi {
+	uint32_t prog_fd, target_fd, attach_type, flags;
+	uint64_t path, offsets, ref_ctr_offsets, cookies; /* addresses */
+	uint32_t cnt, multi_flags, pid, pad;
+};
+
+/* One link for all of them, or none. Returns its descriptor or -errno. */
+static int link_many(const struct call_probes *p, const char *path, const uint64_t *offsets,
+		     const uint64_t *cookies, size_t nr)
+{
+	const struct link_uprobe_multi attr = {
+		.prog_fd = (uint32_t)bpf_program__fd(p->skel->progs.on_call),
+		.attach_type = TRACE_UPROBE_MULTI,
+		.path = (uintptr_t)path,
+		.offsets = (uintptr_t)offsets,
+		.cookies = (uintptr_t)cookies,
+		.cnt = (uint32_t)nr,
+	};
+	int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* A kernel without such links takes the program and refuses the link; others find that / is no file to put it into. */
+static bool links_many(const struct call_probes *p)
+{
+	uint64_t zero = 0;
+
+	return link_many(p, "/", &zero, &zero, 1) == -EBADF;
+}
+
+/* Programs are loaded for one way to attach them: for links of many, or for one at a time. */
+static int load(struct call_probes *p, bool system_wide, bool multi)
+{
+	int err;
+
+	p->skel = calls_bpf__open();
+	if (!p->skel)
+		return -errno;
+	p->skel->rodata->system_wide = system_wide;
+	p->has_multi = multi;
+	if (multi)
+		bpf_program__set_expected_attach_type(p->skel->progs.on_call,
+						      (enum bpf_attach_type)TRACE_UPROBE_MULTI);
+	err = calls_bpf__load(p->skel);
+	if (!err && multi && !links_many(p))
+		err = -ENOTSUP;
+	if (err) {
+		calls_bpf__destroy(p->skel);
+		p->skel = NULL;
+	}
+	return err;
+}
+
+int call_probes_new(bool system_wide, struct call_probes **ret_probes)
+{
+	struct call_probes *p;
+	char why[256], hint[256];
+	int err;
+
+	if (!ebpf_probe(why, sizeof(why), hint, sizeof(hint))) {
+		log_error(0, "count calls: %s", why);
+		if (hint[0])
+			log_hint("%s", hint);
+		return -EPERM;
+	}
+	if (!privileges_have(CAP_SYS_ADMIN)) {
+		log_error(0, "count calls: a probe in a file is put there by root alone "
+			     "(CAP_SYS_ADMIN)");
+		log_hint("run it with sudo");
+		return -EPERM;
+	}
+	libbpf_set_print(ebpf_print_libbpf);
+	p = xcalloc(1, sizeof(*p));
+	err = load(p, system_wide, true);
+	if (err)
+		err = load(p, system_wide, false);
+	if (!err) {
+		p->skel->links.on_fork = bpf_program__attach(p->skel->progs.on_fork);
+		p->skel->links.on_exec = bpf_program__attach(p->skel->progs.on_exec);
+		p->skel->links.on_exit = bpf_program__attach(p->skel->progs.on_exit);
+		if (!p->skel->links.on_fork || !p->skel->links.on_exec || !p->skel->links.on_exit)
+			err = -errno;
+	}
+	if (err) {
+		log_error(-err, "load the BPF program that counts calls");
+		call_probes_free(p);
+		return err;
+	}
+	*ret_probes = p;
+	return 0;
+}
+
+void call_probes_free(struct call_probes *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->nr_links; i++)
+		bpf_link__destroy(p->links[i]);
+	for (size_t i = 0; i < p->nr_fds; i++)
+		close(p->fds[i]);
+	free(p->links);
+	free(p->fds);
+	calls_bpf__destroy(p->skel);
+	free(p);
+}
+
+int call_probes_add_process(struct call_probes *p, pid_t pid)
+{
+	uint32_t key = (uint32_t)pid, one = 1;
+
+	return bpf_map_update_elem(bpf_map__fd(p->skel->maps.counted), &key, &one, BPF_ANY) ? -errno
+											    : 0;
+}
+
+pid_t call_probes_next_process(const struct call_probes *p, pid_t pid)
+{
+	uint32_t key = (uint32_t)pid, next;
+
+	if (bpf_map_get_next_key(bpf_map__fd(p->skel->maps.counted), pid ? &key : NULL, &next))
+		return 0;
+	return (pid_t)next;
+}
+
+uint64_t call_probes_nr_execs(const struct call_probes *p)
+{
+	return __atomic_load_n(&p->skel->bss->nr_execs, __ATOMIC_RELAXED);
+}
+
+/* A name of the very file that is open, whatever has become of its path. */
+static void name_file(char *path, size_t size, int fd)
+{
+	snprintf(path, size, "/proc/%d/fd/%d", (int)getpid(), fd);
+}
+
+static int keep_link(struct call_probes *p, struct bpf_link *link)
+{
+	if (!link)
+		return -errno;
+	p->links = xgrow(p->links, &p->links_capacity, p->nr_links + 1, sizeof(*p->links));
+	p->links[p->nr_links++] = link;
+	return 0;
+}
+
+/* Probes with the numbers from `first` on. One that is refused takes the others with it: halves are tried then. */
+static void attach_many(struct call_probes *p, const char *path, const uint64_t *offsets, size_t nr,
+			uint32_t first, int *ret_probes)
+{
+	uint64_t *cookies = xcalloc(nr + 1, sizeof(*cookies));
+	int fd;
+
+	for (size_t i = 0; i < nr; i++)
+		cookies[i] = first + i;
+	fd = nr ? link_many(p, path, offsets, cookies, nr) : 0;
+	free(cookies);
+	if (fd < 0 && nr > 1) {
+		attach_many(p, path, offsets, nr / 2, first, ret_probes);
+		attach_many(p, path, offsets + nr / 2, nr - nr / 2, first + (uint32_t)(nr / 2),
+			    ret_probes + nr / 2);
+		return;
+	}
+	for (size_t i = 0; i < nr; i++)
+		ret_probes[i] = fd < 0 ? fd : (int)(first + i);
+	if (!nr || fd < 0)
+		return;
+	p->fds = xgrow(p->fds, &p->fds_capacity, p->nr_fds + 1, sizeof(*p->fds));
+	p->fds[p->nr_fds++] = fd;
+}
+
+static void attach_each(struct call_probes *p, const char *path, const uint64_t *offsets, size_t nr,
+			int *ret_probes)
+{
+	for (size_t i = 0; i < nr; i++) {
+		LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = p->nr_probes + i);
+		int err = keep_link(p, bpf_program__attach_uprobe_opts(p->skel->progs.on_call, -1,
+								       path, offsets[i], &opts));
+
+		ret_probes[i] = err ? err : (int)(p->nr_probes + i);
+	}
+}
+
+void call_probes_attach(struct call_probes *p, int fd, const uint64_t *offsets, size_t nr,
+			int *ret_probes)
+{
+	size_t room = MAX_CALL_PROBES - p->nr_probes, taken = nr < room ? nr : room;
+	char path[64];
+
+	name_file(path, sizeof(path), fd);
+	if (p->has_multi)
+		attach_many(p, path, offsets, taken, p->nr_probes, ret_probes);
+	else
+		attach_each(p, path, offsets, taken, ret_probes);
+	p->nr_probes += (uint32_t)taken;
+	for (size_t i = taken; i < nr; i++)
+		ret_probes[i] = -ENOSPC;
+}
+
+enum call_probes_python call_probes_attach_python(struct call_probes *p, int fd)
+{
+	struct py_layout layout;
+	char path[64], why[256];
+	int err;
+
+	if (python_elf_read(fd, &layout, why, sizeof(why)) != PYTHON_ELF_FOUND)
+		return CALL_PROBES_NO_PYTHON;
+	if (layout.minor == 11)
+		return CALL_PROBES_NOT_EACH;
+	name_file(path, sizeof(path), fd);
+	err = keep_link(p, bpf_program__attach_usdt(p->skel->progs.on_python_entry, -1, path,
+						    "python", "function__entry", NULL));
+	if (err == -ENOENT)
+		return CALL_PROBES_NOT_BUILT_IN;
+	if (err)
+		log_debug("attach to Python's function__entry: %s", strerror(-err));
+	return err ? CALL_PROBES_FAILED : CALL_PROBES_PYTHON;
+}
+
+void call_probes_start(struct call_probes *p, uint64_t begin_ns, uint64_t end_ns)
+{
+	p->skel->bss->begin_ns = begin_ns;
+	p->skel->bss->end_ns = end_ns;
+}
+
+uint64_t call_probes_count(const struct call_probes *p, uint32_t probe)
+{
+	int nr_cpus = libbpf_num_possible_cpus();
+	uint64_t *values, sum = 0;
+
+	if (nr_cpus <= 0)
+		return 0;
+	values = xcalloc((size_t)nr_cpus, sizeof(*values));
+	if (!bpf_map_lookup_elem(bpf_map__fd(p->skel->maps.calls), &probe, values))
+		for (int i = 0; i < nr_cpus; i++)
+			sum += values[i];
+	free(values);
+	return sum;
+}
+
+uint64_t call_probes_each_python(const struct call_probes *p, call_probes_fn *fn, void *context)
+{
+	int map = bpf_map__fd(p->skel->maps.python_calls);
+	struct python_call_key key, next;
+	struct python_calls calls;
+	bool first = true;
+
+	while (!bpf_map_get_next_key(map, first ? NULL : &key, &next)) {
+		first = false;
+		key = next;
+		if (bpf_map_lookup_elem(map, &key, &calls) || !calls.nr)
+			continue;
+		calls.file[sizeof(calls.file) - 1] = calls.name[sizeof(calls.name) - 1] = '\0';
+		fn(context, calls.file, calls.name, key.line > 0 ? (uint32_t)key.line : 0,
+		   calls.nr);
+	}
+	return p->skel->bss->nr_left_out;
+}

@@ -1,0 +1,206 @@
+/* Goes over the symbol tables as they are; which name an address has, elf_symbols decides. */
+#include "symbolizer/function_names.h"
+
+#include <ctype.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/alloc.h"
+#include "symbolizer/debug_file.h"
+#include "symbolizer/demangle.h"
+#include "symbolizer/elf_symbols.h"
+#include "symbolizer/symbol_source.h"
+
+struct search {
+	const struct elf_image *code;
+	const char *const *globs;
+	char **words; /* by glob: what a mangled name that it fits must hold */
+	size_t nr_globs;
+	struct named_function *found;
+	size_t nr, capacity;
+};
+
+/* "a::f(int, char) const" without what begins at its last list of parameters; to free(). */
+static char *without_parameters(const char *name)
+{
+	const char *end = strrchr(name, ')');
+	size_t open = 0;
+
+	for (const char *at = end; at && at > name; at--) {
+		open += *at == ')';
+		open -= *at == '(';
+		/* "operator()" and "(anonymous namespace)" are no parameters. */
+		if (!open && at != name && strncmp(at, "(anonymous namespace)", 21) != 0)
+			return strndup(name, (size_t)(at - name));
+	}
+	return xstrdup(name);
+}
+
+/*
+ * The function's own name at the end of a glob, "" where that is a pattern or an operator: mangled or not, each name
+ * that fits holds it. Demangling half a million names only to find that they are others takes seconds.
+ */
+static char *own_name(const char *glob)
+{
+	size_t end = strcspn(glob, "("), start;
+
+	for (start = end;
+	     start && (isalnum((unsigned char)glob[start - 1]) || glob[start - 1] == '_');)
+		start--;
+	return strndup(glob + start, end - start);
+}
+
+/* The first glob that fits, or nr_globs. */
+static size_t find_glob(const struct search *s, const char *name)
+{
+	char *readable = NULL, *bare = NULL;
+	size_t i;
+
+	for (i = 0; i < s->nr_globs; i++) {
+		if (!strstr(name, s->words[i]))
+			continue;
+		if (!readable) {
+			readable = demangle(name);
+			readable = readable ? readable : xstrdup(name);
+			bare = without_parameters(readable);
+		}
+		if (!fnmatch(s->globs[i], name, 0) || !fnmatch(s->globs[i], readable, 0) ||
+		    !fnmatch(s->globs[i], bare, 0))
+			break;
+	}
+	free(bare);
+	free(readable);
+	return i;
+}
+
+/*
+ * Where a probe costs least: what CET makes functions begin with is executed by itself, out of line, a push is
+ * emulated. Nothing jumps to a push but what has come by the endbr64.
+ */
+static uint64_t probe_offset(const struct elf_image *code, uint64_t offset)
+{
+	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	uint8_t bytes[6];
+
+	if (elf_image_read(code, offset, bytes, sizeof(bytes)) ||
+	    memcmp(bytes, endbr64, sizeof(endbr64)) != 0)
+		return offset;
+	if ((bytes[4] & 0xf8) == 0x50 || (bytes[4] == 0x41 && (bytes[5] & 0xf8) == 0x50))
+		return offset + sizeof(endbr64);
+	return offset;
+}
+
+static void add(struct search *s, const struct elf_symbols *names, const Elf64_Sym *sym,
+		const char *name, size_t glob)
+{
+	const char *best = elf_symbols_lookup(names, sym->st_value);
+	uint64_t offset, left;
+	char *readable;
+
+	if (!elf_image_code_offset(s->code, sym->st_value, &offset, &left))
+		return;
+	offset = probe_offset(s->code, offset);
+	for (size_t i = 0; i < s->nr; i++)
+		if (s->found[i].offset == offset)
+			return;
+	best = best ? best : name;
+	readable = demangle(best);
+	s->found = xgrow(s->found, &s->capacity, s->nr + 1, sizeof(*s->found));
+	s->found[s->nr++] = (struct named_function){
+		.name = readable ? readable : xstrdup(best),
+		.offset = offset,
+		.glob = glob,
+		.is_resolver = ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC,
+	};
+}
+
+static void search_table(struct search *s, struct elf_image *image, struct elf_section *section)
+{
+	struct elf_symbols *names = elf_symbols_new(image, section, s->code);
+	struct elf_section *strings_section = elf_image_section_at(image, section->link);
+	uint64_t table_size, strings_size;
+	const uint8_t *table, *strings;
+
+	if (!names)
+		return;
+	table = elf_section_data(image, section, &table_size);
+	strings = elf_section_data(image, strings_section, &strings_size);
+	for (size_t i = 1; table && strings && i < table_size / sizeof(Elf64_Sym); i++) {
+		const char *name;
+		uint32_t type;
+		Elf64_Sym sym;
+		size_t glob;
+
+		memcpy(&sym, table + i * sizeof(sym), sizeof(sym));
+		type = ELF64_ST_TYPE(sym.st_info);
+		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || sym.st_shndx == SHN_UNDEF ||
+		    sym.st_name >= strings_size || !elf_image_is_code(s->code, sym.st_value))
+			continue;
+		name = (const char *)strings + sym.st_name;
+		glob = find_glob(s, name);
+		if (glob < s->nr_globs)
+			add(s, names, &sym, name, glob);
+	}
+	elf_symbols_free(names);
+	elf_section_unload(section);
+}
+
+static void search_image(struct search *s, struct elf_image *image, uint32_t type)
+{
+	for (size_t i = 0; image && i < image->nr_sections; i++)
+		if (image->sections[i].type == type)
+			search_table(s, image, &image->sections[i]);
+}
+
+static int compare_offsets(const void *a, const void *b)
+{
+	const struct named_function *x = a, *y = b;
+
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+int function_names_find(int fd, const char *path, const char *const *globs, size_t nr_globs,
+			struct named_function **ret_functions, size_t *ret_nr)
+{
+	const struct symbolizer_opts opts = { .debuginfod = NULL };
+	struct symbol_module module = { .opts = &opts, .kind = MODULE_ELF, .path = path };
+	struct search s = { .globs = globs, .nr_globs = nr_globs };
+	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0), err;
+
+	if (own < 0)
+		return -errno;
+	err = elf_image_open(own, &module.image);
+	if (err)
+		return err;
+	debug_file_find(&module);
+	s.code = module.image;
+	s.words = xcalloc(nr_globs, sizeof(*s.words));
+	for (size_t i = 0; i < nr_globs; i++)
+		s.words[i] = own_name(globs[i]);
+	search_image(&s, module.image, SHT_SYMTAB);
+	search_image(&s, module.debug, SHT_SYMTAB);
+	search_image(&s, module.image, SHT_DYNSYM);
+	if (s.nr)
+		qsort(s.found, s.nr, sizeof(*s.found), compare_offsets);
+	for (size_t i = 0; i < nr_globs; i++)
+		free(s.words[i]);
+	free(s.words);
+	elf_image_close(module.debug);
+	free(module.debug_path);
+	elf_image_close(module.image);
+	*ret_functions = s.found;
+	*ret_nr = s.nr;
+	return 0;
+}
+
+void function_names_free(struct named_function *functions, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		free(functions[i].name);
+	free(functions);
+}

@@ -1,0 +1,114 @@
+# sprof record --calls: every call of a function is counted, exactly. The target's numbers are known.
+load recorder
+load pythons
+
+# Calls of a function, and whether they are all.
+counted() { # FUNCTION
+	"$SPROF" report --calls --json "$data" | jq -r --arg f "$1" '.rows[] | select(.function == $f) | "\(.calls) \(.late_ns == 0)"'
+}
+
+@test "calls are counted exactly, in threads and in a child, of functions by any of their names" {
+	"$SPROF" record -q -o "$data" --calls leaf --calls 'calls:part::twice(int)' --calls '_ZN4part5twiceEd' -- "$TARGETS/calls" 3000
+	[ "$(counted leaf)" = "15030 true" ]
+	[ "$(counted 'part::twice(int)')" = "30 true" ]
+	[ "$(counted 'part::twice(double)')" = "7 true" ]
+	"$SPROF" record -q -o "$data" --calls 'part::tw*' -- "$TARGETS/calls" 3000
+	[ "$("$SPROF" report --calls --json "$data" | jq -c '[.rows[].calls]')" = "[30,7]" ]
+	[ "$("$SPROF" report --calls "$data" | head -2 | awk '{ print $1, $NF }' | tr '\n' ' ')" = "Calls In 30 calls " ]
+}
+
+@test "a process that was attached to is counted from then on, and another of the same file is not" {
+	mkfifo "$BATS_TEST_TMPDIR/go"
+	start "$TARGETS/calls" 2000 "$BATS_TEST_TMPDIR/go"
+	target=${pids[0]}
+	record --calls leaf -p "$target"
+	"$TARGETS/calls" 500
+	echo >"$BATS_TEST_TMPDIR/go"
+	wait "$target"
+	wait "$recorder"
+	[ "$(counted leaf)" = "10020 true" ]
+}
+
+@test "what is called before the recording begins, or after it has ended, is not counted" {
+	run "$SPROF" record -q -o "$data" --calls leaf --delay 20s -d 1s -- "$TARGETS/calls" 1000
+	[ "$status" -eq 0 ]
+	[ "$(counted leaf)" = "0 true" ]
+	mkfifo "$BATS_TEST_TMPDIR/go"
+	start "$TARGETS/calls" 1000 "$BATS_TEST_TMPDIR/go"
+	"$SPROF" record -q -o "$data" --calls leaf -d 300ms -p "${pids[0]}"
+	echo >"$BATS_TEST_TMPDIR/go"
+	wait "${pids[0]}"
+	[ "$(counted leaf)" = "0 true" ]
+}
+
+@test "a library that is loaded later is counted from its first call where its path is given, else the table says since when" {
+	"$SPROF" record -q -o "$data" --calls dlopen:use --calls "$TARGETS/libplug_a.so:plug_a" --calls libplug_b.so:plug_b -- "$TARGETS/dlopen" 1000
+	read -r uses all < <(counted use)
+	[ "$all" = true ]
+	[ "$uses" -gt 10 ]
+	[ "$(counted plug_a)" = "$((uses / 2)) true" ]
+	read -r calls all < <(counted plug_b)
+	[ "$all" = false ]
+	[ "$calls" -le $((uses / 2)) ]
+	"$SPROF" report --calls "$data" | grep -q '^After: so long after the start'
+	[ "$("$SPROF" report --pstats "$data" | awk '/\(plug_a\)/ { print $1 }')" = $((uses / 2)) ]
+	[ "$("$SPROF" report --pstats "$data" | awk '/\(plug_b\)/ { print $1 }')" = - ]
+}
+
+@test "ncalls are those that were counted, of a whole recording" {
+	"$SPROF" record -q -o "$data" -F 4999 --calls leaf -- "$TARGETS/calls" 50000
+	[ "$("$SPROF" report --pstats "$data" | awk '/\(leaf\)/ { print $1 }')" = 250500 ]
+	[ "$("$SPROF" report --pstats --hide '^main$' "$data" | awk '/\(leaf\)/ { print $1 }')" = 250500 ]
+	[ "$("$SPROF" report --pstats --focus leaf "$data" | awk '/\(leaf\)/ { print $1 }')" = - ]
+}
+
+@test "what cannot be counted is said, and the recording goes on" {
+	run "$SPROF" record -o "$data" --calls nothing_of_that_name --calls strlen --calls leaf -- "$TARGETS/calls" 100
+	[ "$status" -eq 0 ]
+	[[ $output == *"calls of 'nothing_of_that_name' are not counted: no file that was mapped has a function of that name"* ]]
+	[[ $output == *"calls of 'strlen' are not counted: it is chosen when the program is linked (IFUNC)"* ]]
+	[ "$(counted leaf)" = "501 true" ]
+	run "$SPROF" record -o "$data" --calls python -- "$TARGETS/calls" 100
+	[[ $output == *"calls of Python functions are not counted: no process has mapped an interpreter"* ]]
+	run "$SPROF" record -o "$data" --calls '*' -- "$TARGETS/calls" 100
+	[[ $output == *"calls of '*' are not counted any further: it fits too many functions"* ]]
+}
+
+@test "only root puts probes into files" {
+	run setpriv --bounding-set -sys_admin --inh-caps -all "$SPROF" record -q -o "$data" --calls leaf -- "$TARGETS/calls" 100
+	[ "$status" -eq 125 ]
+	[[ $output == *"cannot count calls: a probe in a file is put there by root alone (CAP_SYS_ADMIN)"* ]]
+}
+
+# Does this interpreter say so when it enters a function? As distributions build it, 3.8 to 3.10 and from 3.15 on.
+has_entry_probe() {
+	local file
+	file=$("$1" -c 'import os, sys; print(os.environ.get("SID_ROOT", "") + os.path.realpath(sys.executable))')
+	readelf -n "$file" 2>/dev/null | grep -q 'Name: function__entry' && "$1" -c 'import sys; sys.exit(sys.version_info[:2] == (3, 11))' && echo "$file"
+}
+
+@test "calls of Python functions are counted exactly where the interpreter has a probe for it" {
+	local python file found=
+	for python in $(pythons); do
+		file=$(has_entry_probe "$python") || continue
+		found=1
+		echo "== $python"
+		"$SPROF" record -q -o "$data" --calls "$file:python" -- "$python" tests/targets/python_calls.py >"$truth"
+		"$SPROF" report --calls --json "$data" >"$folded"
+		while read -r name calls; do
+			echo "$name $calls"
+			jq -e --arg name "$name" --argjson calls "$calls" '
+				[.rows[] | select(.function == $name and (.file | endswith("python_calls.py")))] |
+				length == 1 and .[0].calls == $calls and .[0].late_ns == 0' "$folded"
+		done <"$truth"
+	done
+	[ -n "$found" ] || skip "no CPython with the probe function__entry: 3.8 to 3.10 or 3.15, built --with-dtrace"
+}
+
+@test "a CPython without a probe for calls says so" {
+	[ -x /usr/bin/python3 ] || skip "no /usr/bin/python3"
+	[ "$(/usr/bin/python3 -c 'import sys; print(*sys.version_info[:2])')" = "3 11" ] || skip "/usr/bin/python3 is no 3.11"
+	run "$SPROF" record -o "$data" --calls python -- /usr/bin/python3 -c 'print(1)'
+	[ "$status" -eq 0 ]
+	[[ $output == *"calls of 'python' are not counted: this CPython"* ]]
+}
