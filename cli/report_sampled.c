@@ -8,6 +8,7 @@
 #include "core/buffer.h"
 #include "core/column.h"
 #include "core/log.h"
+#include "output/code_rules_note.h"
 #include "output/gc_times.h"
 #include "output/hints.h"
 #include "output/importer.h"
@@ -151,8 +152,11 @@ static int write_operators(struct buffer *b, const struct view *v,
 	/* What was counted is better than what was sampled, and is of the whole recording. */
 	if (opts->is_whole && range_report_write_operators(b, v->profile, &ranges))
 		return 0;
-	if (operators_write(b, v->tree, &v->summary, &how))
+	if (operators_write(b, v->tree, &v->summary, &how)) {
+		if (!opts->json)
+			code_rules_note_add(b, v->profile, how.columns);
 		return 0;
+	}
 	log_error(0, "report on '%s': it holds no NVTX ranges and no operators of PyTorch",
 		  opts->name);
 	log_hint("sprof record --gpu on -- PROGRAM collects ranges; operators are named by the "

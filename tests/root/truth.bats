@@ -177,6 +177,18 @@ setup() {
 	truth_holds
 }
 
+@test "operators say that the stacks below them rest on rules from machine code" {
+	profile operator 1500
+	truth_holds
+	"$SPROF" report --op "$data" | tail -3 >"$BATS_TEST_TMPDIR/got"
+	grep -qE '^ *(9[0-9]|100)% .* linear$' "$BATS_TEST_TMPDIR/got"
+	grep -qE '^Unwind rules read from machine code: operator \([0-9]+ functions\)' "$BATS_TEST_TMPDIR/got"
+	"$SPROF" report --op --json "$data" | jq -e '.rows | length == 1'
+	profile shares 500
+	run "$SPROF" report "$data"
+	[[ $output != *"machine code"* ]]
+}
+
 # What is sampled before it was looked at, and between a change and the first stack that shows it, is marked.
 @test "code made at run time without frame pointers is walked through, and again when it has changed" {
 	profile jit_frames 3000
