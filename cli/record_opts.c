@@ -3,6 +3,7 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,8 @@
 #define DEFAULT_LAUNCH_HZ 999
 #define MAX_HZ 20000
 #define MAX_PIDS 4096
+#define MAX_DESCRIBED 4 /* processes */
+#define MAX_COMMAND 256 /* bytes of the command line of each */
 
 enum { /* options without a letter */
        OPT_DEBUGINFOD = 256,
@@ -270,22 +273,43 @@ static const struct argp argp = {
 };
 
 /* The words of a command line, joined. */
+/* "python3 train.py (pid 12)": a number alone says nothing to who reads it tomorrow. */
+static void describe_process(struct buffer *b, pid_t pid)
+{
+	char path[32], line[MAX_COMMAND];
+	size_t n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	f = fopen(path, "re");
+	if (f) {
+		n = fread(line, 1, sizeof(line), f);
+		fclose(f);
+	}
+	while (n && !line[n - 1])
+		n--;
+	for (size_t i = 0; i < n; i++)
+		buffer_add_char(b, line[i] ? line[i] : ' ');
+	buffer_printf(b, n ? " (pid %d)" : "pid %d", (int)pid);
+}
+
 static char *describe(const struct record_opts *o)
 {
-	char *text = xstrdup(o->program ? o->program[0] : o->system_wide ? "-a" : "-p");
+	struct buffer b = { 0 };
+	char *text;
 
-	for (size_t i = 0; i < o->nr_pids; i++) {
-		char *longer = xasprintf("%s%c%d", text, i ? ',' : ' ', (int)o->pids[i]);
-
-		free(text);
-		text = longer;
+	if (o->system_wide)
+		buffer_add_string(&b, "the whole system");
+	for (size_t i = 0; i < o->nr_pids && i < MAX_DESCRIBED; i++) {
+		buffer_add_string(&b, i ? ", " : "");
+		describe_process(&b, o->pids[i]);
 	}
-	for (size_t i = 1; o->program && o->program[i]; i++) {
-		char *longer = xasprintf("%s %s", text, o->program[i]);
-
-		free(text);
-		text = longer;
-	}
+	if (o->nr_pids > MAX_DESCRIBED)
+		buffer_printf(&b, " and %zu more", o->nr_pids - MAX_DESCRIBED);
+	for (size_t i = 0; o->program && o->program[i]; i++)
+		buffer_printf(&b, "%s%s", i ? " " : "", o->program[i]);
+	text = xstrdup(buffer_cstring(&b));
+	buffer_fini(&b);
 	return text;
 }
 

@@ -16,6 +16,18 @@ load recorder
 	done
 }
 
+@test "a recording says in words what was sampled" {
+	start "$(named one shares)" 60000
+	start "$(named two shares)" 60000
+	sleep 0.1
+	"$SPROF" record -q -o "$data" -d 100ms -p "${pids[0]}" -p "${pids[1]}"
+	local command
+	command=$("$SPROF" info --json "$data" | jq -r .command)
+	[[ $command == *"/one 60000 (pid ${pids[0]}), "*"/two 60000 (pid ${pids[1]})" ]]
+	"$SPROF" record -q -o "$data" -a -d 100ms
+	[ "$("$SPROF" report "$data" 2>/dev/null | head -1)" = "the whole system" ]
+}
+
 @test "the same process named twice is sampled once" {
 	work shares 60000
 	"$SPROF" record -q -o "$data" -F 499 -d 1s -p "${pids[0]},${pids[0]}"
