@@ -61,18 +61,17 @@ function showLegend(kinds) {
 
 /* What stands beside the boxes follows the column. */
 function sayColumn() {
-	const {title, origin, facts, legend} = sources[current], other = sources[below], e = part("facts");
+	const {title, origin, facts, legend} = sources[current], other = sources[below];
 
 	foot = FOOT + (other ? DIFF_LINE : 0);
 	if (!other) {
 		head.origin = origin;
-		e.textContent = facts;
+		factLines = [facts];
 		showLegend(legend);
 		return;
 	}
 	head.origin = `${title} up, ${other.title} down, each half by its own total` + (origin && ` \u00b7 ${origin}`);
-	e.replaceChildren(element("tspan", {}, `${title}: ${facts}`),
-		element("tspan", {x: MARGIN, dy: DIFF_LINE}, `${other.title}: ${other.facts}`));
+	factLines = [`${title}: ${facts}`, `${other.title}: ${other.facts}`];
 	showLegend([...new Set((legend + other.legend).split(";"))].join(";"));
 }
 

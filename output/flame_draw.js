@@ -23,7 +23,7 @@ const element = (name, attributes, text) => {
 
 let shown = null; /* {trees: [up, down or none], flip} */
 let view = null, boxes = [], rows = new Map(), boxOf = new WeakMap();
-let focused = null, hovered = null;
+let focused = null, hovered = null, factLines = null; /* the last as they are before they are folded */
 let chart = 1180, columnWidth = 7.23, homeBase = 0, homeFoot = FOOT, foot = FOOT;
 
 /* ---- views */
@@ -248,6 +248,43 @@ function placeRows() {
 const drawMiddle = () => isButterfly() ? [element("path", {class: "middle",
 	d: `M${MARGIN} ${yOf(hanging ? 0 : -1) - (hanging ? 2.5 : 3.5)}h${number(chart)}`})] : [];
 
+/* What of the legend the picture is too narrow for goes on in further lines, which take so much height. */
+function foldLegend(width) {
+	const items = [...part("legend").children], place = (item, what) => Number(item.querySelector(what).getAttribute("x"));
+	let left = 0, lines = 0;
+
+	for (const item of items) {
+		const start = place(item, "rect"), text = item.querySelector("text");
+		if (start > MARGIN && place(item, "text") + text.textContent.length * columnWidth - left > width) {
+			left = start - MARGIN;
+			lines++;
+		}
+		if (lines)
+			item.setAttribute("transform", `translate(${-left} ${lines * ROW})`);
+		else
+			item.removeAttribute("transform");
+	}
+	return lines * ROW;
+}
+
+/* The same for what the numbers rest on, which breaks between words. */
+function foldFacts(width) {
+	const e = part("facts"), room = Math.max(20, Math.floor((width - 2 * MARGIN) / columnWidth));
+	const fold = line => line.match(/[^ ]+ ?/g).reduce((lines, word) => {
+		const last = lines.length - 1;
+		if (last >= 0 && (lines[last] + word).trimEnd().length <= room)
+			lines[last] += word;
+		else
+			lines.push(word);
+		return lines;
+	}, []);
+
+	factLines = factLines || (e.children.length ? [...e.children].map(line => line.textContent) : [e.textContent]);
+	const lines = factLines.flatMap(fold);
+	e.replaceChildren(...lines.map((line, i) => element("tspan", i ? {x: MARGIN, dy: DIFF_LINE} : {}, line)));
+	return (lines.length - factLines.length) * DIFF_LINE;
+}
+
 function draw() {
 	const width = svg.getBoundingClientRect().width || 1200, rootWas = boxes.length ? yOf(0) : NaN;
 
@@ -263,10 +300,11 @@ function draw() {
 		rows.get(box.row).push(box);
 	}
 	focused = hovered = null;
-	svg.setAttribute("height", bottom + foot);
+	const more = foldFacts(width);
+	svg.setAttribute("height", bottom + foot + more + foldLegend(width));
 	for (const name of ["facts", "legend"])
 		part(name).setAttribute("transform",
-			`translate(0 ${bottom - homeBase + (name === "legend" ? foot - homeFoot : 0)})`);
+			`translate(0 ${bottom - homeBase + (name === "legend" ? foot - homeFoot + more : 0)})`);
 	onDrawn(width, yOf(0) - rootWas || 0);
 }
 

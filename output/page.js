@@ -193,6 +193,7 @@ function showTable() {
 		heading.append(cell);
 	}
 	page.head.replaceChildren(heading);
+	page.head.parentElement.classList.toggle("many", table.columns.length > 5);
 	page.body.replaceChildren(...list.slice(0, page.rows).map(f => makeRow(f, table)));
 	page.list = list;
 	page.more.hidden = list.length <= page.rows;

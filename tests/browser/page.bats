@@ -583,3 +583,23 @@ page() { # options, file; the test is standard input
 		assert.match(await page.eval("location.hash"), /^#i=1&z=[0-9a-f]{16}$/);
 	EOT
 }
+
+@test "in a narrow diff facts and legend go on in further lines, and the table keeps its names" {
+	"$SPROF" diff kinds.folded after.folded -o diff.html >/dev/null
+	for width in 700 1000 1900; do
+		page --width=$width diff.html <<-'EOT'
+			const [inside, lines] = await page.eval(`(() => {
+				const svg = document.querySelector("svg.sprof").getBoundingClientRect();
+				const inside = b => b.left >= svg.left && b.right <= svg.right && b.bottom <= svg.bottom;
+				const boxes = [...document.querySelectorAll(".legend > g")].map(g => g.getBoundingClientRect());
+				const facts = document.querySelector(".facts").getBoundingClientRect();
+				return [boxes.every(b => inside(b) && b.top > facts.bottom) && inside(facts),
+					new Set(boxes.map(b => Math.round(b.bottom / 9))).size];
+			})()`);
+			assert(inside);
+			assert(lines > 1 === (await width() < 990), String(lines));
+			const name = await page.eval(`document.querySelector("td").getBoundingClientRect().width`);
+			assert(name > 90, "the names are " + name + " wide");
+		EOT
+	done
+}
