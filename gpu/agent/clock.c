@@ -43,6 +43,11 @@ uint64_t clock_now_ns(void)
 	return read_clock(CLOCK_MONOTONIC);
 }
 
+uint64_t clock_realtime_ns(void)
+{
+	return read_clock(CLOCK_REALTIME);
+}
+
 #if defined(__x86_64__)
 static int tsc_is_even(void)
 {

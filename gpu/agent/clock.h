@@ -10,7 +10,8 @@ uint64_t clock_ticks(void);
 uint64_t clock_ticks_to_ns(uint64_t ticks);
 uint64_t clock_ns_to_ticks(uint64_t duration_ns);
 uint64_t clock_ticks_duration_ns(uint64_t ticks);
-uint64_t clock_now_ns(void); /* CLOCK_MONOTONIC */
+uint64_t clock_now_ns(void);
+uint64_t clock_realtime_ns(void); /* CLOCK_MONOTONIC */
 
 /* Once before any of the above (it takes a millisecond), then each second, by one thread. */
 void clock_calibrate_first(void);

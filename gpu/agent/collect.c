@@ -13,6 +13,7 @@
 #include "gpu/agent/nvtx_names.h"
 #include "gpu/agent/range.h"
 #include "gpu/agent/say.h"
+#include "gpu/agent/settings.h"
 #include "gpu/agent/thread.h"
 
 #define DEFAULT_STACK_CLASSES                                                                      \
@@ -81,31 +82,6 @@ static bool subscribe(void)
 	}
 	set_state(GPU_STATE_FAILED);
 	return false;
-}
-
-/* Before contexts are made where that can be: few buffers on the device, zeroed by us on the host. */
-static void set_attributes(void)
-{
-	size_t limit = 8, pre_allocate = 2, size = sizeof(limit);
-	uint8_t zeroed = 1;
-
-	if (!cupti.set_attribute)
-		return;
-	cupti.set_attribute(CUPTI_ATTR_DEVICE_BUFFER_POOL_LIMIT, &size, &limit);
-	size = sizeof(pre_allocate);
-	cupti.set_attribute(CUPTI_ATTR_DEVICE_BUFFER_PRE_ALLOCATE, &size, &pre_allocate);
-	size = sizeof(zeroed);
-	cupti.set_attribute(CUPTI_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &zeroed);
-}
-
-static void set_clock(void)
-{
-	int err = cupti.register_timestamp ? cupti.register_timestamp(clock_now_ns) : -1;
-
-	activity_set_clock(!err);
-	if (err)
-		say_words(GPU_FAIL_CLOCK, err > 0 ? (uint32_t)err : 0,
-			  "CUPTI keeps its own clock: GPU times are converted from CLOCK_REALTIME");
 }
 
 static void enable_kind(uint32_t kind, const char *name)
@@ -248,12 +224,12 @@ static void start_cupti(void)
 	/* first of all: who has subscribed owns the buffers and the clock as well */
 	if (!subscribe())
 		return;
-	set_clock();
-	set_attributes();
+	settings_take();
 	/* each time: who had CUPTI meanwhile has put their own in place */
 	err = cupti.register_callbacks(activity_request, activity_complete);
 	if (err) {
 		cupti_say_error(GPU_FAIL_CUPTI, err, "give CUPTI its buffers");
+		settings_give_back();
 		cupti.unsubscribe(subscriber);
 		subscriber = NULL;
 		set_state(GPU_STATE_FAILED);
@@ -351,6 +327,7 @@ static void stop_cupti(void)
 	cupti.flush_all(CUPTI_FLUSH_FORCED);
 	activity_settle(false);
 	activity_settle(true);
+	settings_give_back();
 	if (!finalize_in_a_call()) {
 		cupti.unsubscribe(subscriber);
 		say_words(GPU_FAIL_RESIDENT, 0,

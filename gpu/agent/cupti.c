@@ -36,6 +36,7 @@ static const struct {
 	BIND(get_timestamp, "cuptiGetTimestamp"),
 	BIND(register_timestamp, "cuptiActivityRegisterTimestampCallback"),
 	BIND(set_attribute, "cuptiActivitySetAttribute"),
+	BIND(get_attribute, "cuptiActivityGetAttribute"),
 	BIND(callback_name, "cuptiGetCallbackName"),
 	BIND(result_string, "cuptiGetResultString"),
 	BIND(finalize, "cuptiFinalize"),

@@ -21,6 +21,7 @@ struct cupti {
 	int (*get_timestamp)(uint64_t *ret_ns);
 	int (*register_timestamp)(cupti_timestamp_fn timestamp);
 	int (*set_attribute)(uint32_t attribute, size_t *size, void *value);
+	int (*get_attribute)(uint32_t attribute, size_t *size, void *value);
 	int (*callback_name)(uint32_t domain, uint32_t cbid, const char **ret_name);
 	int (*result_string)(int result, const char **ret_text);
 	int (*finalize)(void);

@@ -96,6 +96,18 @@ said() { # code, text
 	! grep cuptiFinalize "$LOG"
 }
 
+# What CUPTI holds for all: its next user would find buffers that it takes for zeroed, and our clock.
+@test "detached, CUPTI has the attributes and the clock that it had before" {
+	FAKE_LOG=$LOG record --stop-after=300 -- "$WORK" launch:100 idle:1500 launch:100
+	[ "$(grep -c ' attribute ' "$LOG")" -eq 6 ]
+	diff <(grep -o 'attribute .*' "$LOG" | tail -3 | sort) - <<-'END'
+		attribute 2 = 250
+		attribute 5 = 0
+		attribute 6 = 3
+	END
+	[ "$(grep -c cuptiActivityRegisterTimestampCallback "$LOG")" -eq 2 ]
+}
+
 @test "detached while busy: CUPTI is unloaded from within a call" {
 	FAKE_LOG=$LOG record --stop-after=300 -- "$WORK" spin:1500
 	[ "$(sed -n 's/^stopped_ms //p' <<<"$output")" -lt 250 ]

@@ -55,6 +55,8 @@ static uint8_t *buffer;
 static size_t buffer_size, buffer_used;
 static uint64_t nr_ops;
 static size_t nr_dropped;
+static size_t attributes[] = { 3200000, 8388608, 250, 65536, 250, 0, 3, 3, 0 };
+#define NR_ATTRIBUTES (sizeof(attributes) / sizeof(attributes[0]))
 
 static long number(const char *variable)
 {
@@ -169,6 +171,8 @@ static void on_op(const struct fake_op *op)
 
 		requested(&buffer, &buffer_size, &max);
 		buffer_used = 0;
+		if (!attributes[5]) /* nobody has promised that it is */
+			memset(buffer, 0, buffer_size);
 	}
 	buffer_used += fake_record_write(buffer + buffer_used, &seen);
 	pthread_mutex_unlock(&lock);
@@ -328,15 +332,40 @@ API int cuptiActivityRegisterCallbacks(requested_fn r, completed_fn c)
 
 API int cuptiActivityRegisterTimestampCallback(uint64_t (*f)(void))
 {
+	note("cuptiActivityRegisterTimestampCallback");
+	if (!f)
+		return 1;
 	if (number("FAKE_TIMESTAMP_ERROR"))
 		return (int)number("FAKE_TIMESTAMP_ERROR");
 	__atomic_store_n(&timestamp, f, __ATOMIC_RELEASE);
 	return 0;
 }
 
+/* Of the size that CUPTI takes for it. */
+static bool is_attribute(uint32_t attribute, const size_t *size, const void *value)
+{
+	return attribute < NR_ATTRIBUTES && value && size &&
+	       *size == (attribute == 5 ? 1 : sizeof(size_t));
+}
+
+API int cuptiActivityGetAttribute(uint32_t attribute, size_t *size, void *value)
+{
+	if (!is_attribute(attribute, size, value))
+		return 1;
+	memcpy(value, &attributes[attribute], *size);
+	return 0;
+}
+
 API int cuptiActivitySetAttribute(uint32_t attribute, size_t *size, void *value)
 {
-	return attribute > 16 || !size || !value;
+	char line[64];
+
+	if (!is_attribute(attribute, size, value))
+		return 1;
+	memcpy(&attributes[attribute], value, *size);
+	snprintf(line, sizeof(line), "attribute %u = %zu", attribute, attributes[attribute]);
+	note(line);
+	return 0;
 }
 
 #ifndef FAKE_WITHOUT_FLUSH
