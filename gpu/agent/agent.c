@@ -51,8 +51,7 @@ static void pause_us(long us)
 	nanosleep(&t, NULL);
 }
 
-/* false after a second: at exit it is better to lose data than to hang. */
-static bool lock(void)
+bool agent_lock(void)
 {
 	for (int i = 0; i < 5000; i++) {
 		if (!__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE))
@@ -62,7 +61,7 @@ static bool lock(void)
 	return false;
 }
 
-static void unlock(void)
+void agent_unlock(void)
 {
 	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
 }
@@ -83,7 +82,7 @@ static bool obey(void)
 {
 	uint32_t control;
 
-	if (!lock())
+	if (!agent_lock())
 		return false;
 	control = wanted();
 	if (control == GPU_CONTROL_ACTIVE) {
@@ -93,7 +92,7 @@ static bool obey(void)
 	} else {
 		collect_stop();
 	}
-	unlock();
+	agent_unlock();
 	return true;
 }
 
@@ -112,7 +111,7 @@ static void tick(void)
 	uint64_t now = clock_now_ns();
 	uint32_t ms = agent.region->config.flush_ms;
 
-	if (!lock())
+	if (!agent_lock())
 		return;
 	if (now - flushed >= (ms ? ms : DEFAULT_FLUSH_MS) * 1000000ull) {
 		flushed = now;
@@ -123,6 +122,7 @@ static void tick(void)
 		calibrated = now;
 		clock_calibrate();
 		thread_reclaim();
+		collect_watch();
 		if (agent_wants(GPU_WANT_NVTX))
 			nvtx_adopt();
 	}
@@ -130,7 +130,7 @@ static void tick(void)
 		retried = now;
 		collect_retry();
 	}
-	unlock();
+	agent_unlock();
 }
 
 static bool is_collecting(void)
@@ -159,9 +159,9 @@ static void serve(void)
 
 static int say_hello(void)
 {
-	if (__atomic_load_n(&has_cuda, __ATOMIC_ACQUIRE) && lock()) {
+	if (__atomic_load_n(&has_cuda, __ATOMIC_ACQUIRE) && agent_lock()) {
 		cupti_map();
-		unlock();
+		agent_unlock();
 	}
 	return link_send_region(connection);
 }
@@ -224,10 +224,10 @@ static int start_worker(void)
 
 static void at_exit(void)
 {
-	if (!agent.alive || !*agent.alive || !lock())
+	if (!agent.alive || !*agent.alive || !agent_lock())
 		return;
 	collect_at_exit();
-	unlock();
+	agent_unlock();
 }
 
 /* Unwind rows may come first: they are no word yet. As link_wait(). */

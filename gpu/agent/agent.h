@@ -62,6 +62,10 @@ static inline uint32_t agent_capture(void)
 	return __atomic_load_n(&agent.capture, __ATOMIC_RELAXED);
 }
 
+/* The lock of collect_*(). False after a second: at exit it is better to lose data than to hang. */
+bool agent_lock(void);
+void agent_unlock(void);
+
 /* Makes and maps the region and the private tables, once. 0 or -errno, said. */
 int agent_prepare(void);
 

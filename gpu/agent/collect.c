@@ -10,8 +10,10 @@
 #include "gpu/agent/capture.h"
 #include "gpu/agent/clock.h"
 #include "gpu/agent/cupti.h"
+#include "gpu/agent/image.h"
 #include "gpu/agent/nvtx_names.h"
 #include "gpu/agent/range.h"
+#include "gpu/agent/rival.h"
 #include "gpu/agent/say.h"
 #include "gpu/agent/settings.h"
 #include "gpu/agent/thread.h"
@@ -26,6 +28,7 @@
 static void *subscriber;
 static uint32_t enabled_kinds[MAX_ENABLED];
 static uint32_t nr_enabled_kinds;
+static bool made_way;
 
 static void set_state(uint32_t state)
 {
@@ -237,6 +240,7 @@ static void start_cupti(void)
 	}
 	enable_kinds();
 	enable_callbacks();
+	rival_watch();
 	set_state(GPU_STATE_ACTIVE);
 }
 
@@ -279,7 +283,7 @@ void collect_start(bool cuda)
 
 void collect_retry(void)
 {
-	if (agent.region->state != GPU_STATE_WAITING)
+	if (agent.region->state != GPU_STATE_WAITING || rival_has_buffers())
 		return;
 	start_cupti();
 	if (agent.region->state == GPU_STATE_ACTIVE)
@@ -319,7 +323,7 @@ static bool finalize_in_a_call(void)
 	return !calls_finalize_next(NULL);
 }
 
-static void stop_cupti(void)
+static void end_records(void)
 {
 	for (uint32_t i = 0; i < nr_enabled_kinds; i++)
 		cupti.activity_disable(enabled_kinds[i]);
@@ -328,6 +332,11 @@ static void stop_cupti(void)
 	activity_settle(false);
 	activity_settle(true);
 	settings_give_back();
+}
+
+static void stop_cupti(void)
+{
+	end_records();
 	if (!finalize_in_a_call()) {
 		cupti.unsubscribe(subscriber);
 		say_words(GPU_FAIL_RESIDENT, 0,
@@ -336,12 +345,58 @@ static void stop_cupti(void)
 	subscriber = NULL;
 }
 
+void collect_watch(void)
+{
+	if (subscriber || agent.region->state == GPU_STATE_WAITING)
+		rival_watch();
+}
+
+static void say_way_made(const void *caller, bool subscribes)
+{
+	struct text text = { .length = 0 };
+	struct image image;
+
+	if (image_at(caller, &image) && image.path[0])
+		text_add(&text, image_name(&image));
+	else
+		text_add(&text, "the program");
+	if (subscribes) {
+		text_add(&text,
+			 " subscribes to CUPTI, and has it: GPU data goes on when it lets go "
+			 "(asked every 5 s)");
+		say(GPU_FAIL_FOREIGN, 0, &text);
+	} else {
+		text_add(&text,
+			 " records by CUPTI without subscribing to it: no GPU data from here "
+			 "on");
+		say(GPU_FAIL_BUFFERS_TAKEN, 0, &text);
+	}
+}
+
+void collect_make_way(const void *caller, bool subscribes)
+{
+	made_way = subscriber && agent.collecting;
+	if (!made_way)
+		return;
+	end_records();
+	cupti.unsubscribe(subscriber);
+	subscriber = NULL;
+	set_state(GPU_STATE_WAITING);
+	say_way_made(caller, subscribes);
+}
+
+bool collect_made_way(void)
+{
+	return made_way;
+}
+
 void collect_stop(void)
 {
 	if (!agent.collecting)
 		return;
 	__atomic_store_n(&agent.collecting, 0, __ATOMIC_RELEASE);
 	capture_end();
+	rival_ignore();
 	if (subscriber)
 		stop_cupti();
 	range_flush_open();

@@ -18,6 +18,13 @@ void collect_stop(void);
 void collect_flush(void);
 /* Someone else holds CUPTI: is it free now? Each 5 s. */
 void collect_retry(void);
+/* Each second: modules that came meanwhile are met as well (rival.h). */
+void collect_watch(void);
+/* Another one is about to subscribe, or to put its buffers in the place of ours: ours ends here, as if stopped, and
+ * the state is WAITING. `caller`: where in its code that is. */
+void collect_make_way(const void *caller, bool subscribes);
+/* Was there anything to give up, the last time? */
+bool collect_made_way(void);
 /* At the end of the process, by the thread that exits. */
 void collect_at_exit(void);
 

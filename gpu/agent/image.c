@@ -16,23 +16,28 @@ static const char *file_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+static void describe(const struct dl_phdr_info *info, struct image *ret)
+{
+	size_t length = strlen(info->dlpi_name);
+
+	ret->base = info->dlpi_addr;
+	ret->phdrs = info->dlpi_phdr;
+	ret->nr_phdrs = info->dlpi_phnum;
+	if (length >= sizeof(ret->path))
+		length = sizeof(ret->path) - 1;
+	memcpy(ret->path, info->dlpi_name, length);
+	ret->path[length] = 0;
+}
+
 static int match(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct search *s = arg;
-	size_t length = strlen(info->dlpi_name);
 
 	(void)size;
 	if (strncmp(file_name(info->dlpi_name), s->name, strlen(s->name)) != 0)
 		return 0;
-	if (s->nr++ || !s->ret)
-		return 0;
-	s->ret->base = info->dlpi_addr;
-	s->ret->phdrs = info->dlpi_phdr;
-	s->ret->nr_phdrs = info->dlpi_phnum;
-	if (length >= sizeof(s->ret->path))
-		length = sizeof(s->ret->path) - 1;
-	memcpy(s->ret->path, info->dlpi_name, length);
-	s->ret->path[length] = 0;
+	if (!s->nr++ && s->ret)
+		describe(info, s->ret);
 	return 0;
 }
 
@@ -42,6 +47,40 @@ int image_find(const char *name, struct image *ret)
 
 	dl_iterate_phdr(match, &s);
 	return s.nr;
+}
+
+struct place {
+	uintptr_t address;
+	struct image *ret;
+};
+
+static int holds(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const struct place *p = arg;
+
+	(void)size;
+	for (uint16_t i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+
+		if (ph->p_type != PT_LOAD ||
+		    p->address - info->dlpi_addr - ph->p_vaddr >= ph->p_memsz)
+			continue;
+		describe(info, p->ret);
+		return 1;
+	}
+	return 0;
+}
+
+bool image_at(const void *address, struct image *ret)
+{
+	struct place p = { (uintptr_t)address, ret };
+
+	return dl_iterate_phdr(holds, &p);
+}
+
+const char *image_name(const struct image *image)
+{
+	return file_name(image->path);
 }
 
 struct tables {

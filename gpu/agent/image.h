@@ -21,8 +21,12 @@ struct image {
 /* The first image, in the order of the link map, whose file name starts with `name`; returns how many
  * there are. `ret` may be NULL. */
 int image_find(const char *name, struct image *ret);
+/* The image that an address lies in; false where it is in none. */
+bool image_at(const void *address, struct image *ret);
 /* The address of a defined dynamic symbol, or NULL. */
 void *image_symbol(const struct image *image, const char *name);
+/* The name of its file, without the folder. */
+const char *image_name(const struct image *image);
 /* Of the C library, wherever it lives there: libc, libpthread or libdl. */
 void *image_libc_symbol(const char *name);
 

@@ -201,6 +201,8 @@ enum gpu_failure_code {
 	GPU_FAIL_SECOND_CUPTI = 15, /* two copies of libcupti are mapped */
 	GPU_FAIL_THREAD = 16,	    /* no worker thread */
 	GPU_FAIL_NVTX_TAKEN = 17,   /* another tool has NVTX: no ranges */
+	GPU_FAIL_BUFFERS_TAKEN =
+		18, /* another one took CUPTI's buffers without subscribing: no GPU data from here on */
 };
 
 struct gpu_failure {

@@ -51,6 +51,8 @@ static requested_fn requested;
 static completed_fn completed;
 static uint64_t (*timestamp)(void);
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t state_lock =
+	PTHREAD_MUTEX_INITIALIZER; /* who has subscribed, and what is enabled */
 static uint8_t *buffer;
 static size_t buffer_size, buffer_used;
 static uint64_t nr_ops;
@@ -213,17 +215,23 @@ static bool is_held(void)
 
 API int cuptiSubscribe(void **subscriber, callback_fn f, void *user)
 {
+	int err = 0;
+
 	note("cuptiSubscribe");
 	if (is_held())
 		return (int)number("FAKE_SUBSCRIBE_ERROR");
-	if (callback)
-		return 39;
-	if (!hook(&tool))
-		return 999;
-	__atomic_store_n(&callback_user, user, __ATOMIC_RELAXED);
-	__atomic_store_n(&callback, f, __ATOMIC_RELEASE);
-	*subscriber = &callback;
-	return 0;
+	pthread_mutex_lock(&state_lock);
+	if (callback) {
+		err = 39;
+	} else if (!hook(&tool)) {
+		err = 999;
+	} else {
+		__atomic_store_n(&callback_user, user, __ATOMIC_RELAXED);
+		__atomic_store_n(&callback, f, __ATOMIC_RELEASE);
+		*subscriber = &callback;
+	}
+	pthread_mutex_unlock(&state_lock);
+	return err;
 }
 
 #if FAKE_VERSION >= 13
@@ -250,10 +258,15 @@ API int cuptiSubscribe_v2(void **subscriber, callback_fn f, void *user, struct s
 API int cuptiUnsubscribe(void *subscriber)
 {
 	note("cuptiUnsubscribe");
-	if (subscriber != &callback || !callback)
+	pthread_mutex_lock(&state_lock);
+	if (subscriber != &callback || !callback) {
+		pthread_mutex_unlock(&state_lock);
 		return 1;
+	}
 	__atomic_store_n(&callback, NULL, __ATOMIC_RELEASE);
-	hook(NULL);
+	if (!memchr(enabled_kinds, true, sizeof(enabled_kinds)))
+		hook(NULL);
+	pthread_mutex_unlock(&state_lock);
 	return 0;
 }
 
@@ -261,9 +274,11 @@ API int cuptiFinalize(void)
 {
 	note("cuptiFinalize");
 	__atomic_store_n(&callback, NULL, __ATOMIC_RELEASE);
+	pthread_mutex_lock(&state_lock);
+	memset(enabled_kinds, 0, sizeof(enabled_kinds));
+	pthread_mutex_unlock(&state_lock);
 	pthread_mutex_lock(&lock);
 	requested = NULL;
-	memset(enabled_kinds, 0, sizeof(enabled_kinds));
 	for (int i = 0; i < NR_CBIDS; i++)
 		__atomic_store_n(&enabled_cbids[i], false, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&lock);
@@ -298,7 +313,10 @@ API int cuptiActivityEnable(uint32_t kind)
 		return atoi(colon + 1);
 	if (kind >= NR_KINDS || !fake_record_size(kind))
 		return 21;
+	pthread_mutex_lock(&state_lock);
 	enabled_kinds[kind] = true;
+	hook(&tool); /* records need no subscriber */
+	pthread_mutex_unlock(&state_lock);
 	return 0;
 }
 
@@ -315,8 +333,10 @@ API int cuptiActivityEnableAndDump(uint32_t kind)
 API int cuptiActivityDisable(uint32_t kind)
 {
 	note("cuptiActivityDisable");
+	pthread_mutex_lock(&state_lock);
 	if (kind < NR_KINDS)
 		enabled_kinds[kind] = false;
+	pthread_mutex_unlock(&state_lock);
 	return 0;
 }
 
@@ -352,18 +372,24 @@ API int cuptiActivityGetAttribute(uint32_t attribute, size_t *size, void *value)
 {
 	if (!is_attribute(attribute, size, value))
 		return 1;
+	pthread_mutex_lock(&lock);
 	memcpy(value, &attributes[attribute], *size);
+	pthread_mutex_unlock(&lock);
 	return 0;
 }
 
 API int cuptiActivitySetAttribute(uint32_t attribute, size_t *size, void *value)
 {
 	char line[64];
+	size_t set = 0;
 
 	if (!is_attribute(attribute, size, value))
 		return 1;
-	memcpy(&attributes[attribute], value, *size);
-	snprintf(line, sizeof(line), "attribute %u = %zu", attribute, attributes[attribute]);
+	memcpy(&set, value, *size);
+	pthread_mutex_lock(&lock);
+	attributes[attribute] = set;
+	pthread_mutex_unlock(&lock);
+	snprintf(line, sizeof(line), "attribute %u = %zu", attribute, set);
 	note(line);
 	return 0;
 }

@@ -15,6 +15,8 @@
  *	captured:MS	cuProfilerStart, spin:MS, cuProfilerStop
  *	profiler	cuProfilerStart, a launch, cuProfilerStop
  *	fork		a child that launches, and is waited for
+ *	rival:N		the profiler that RIVAL names is loaded, and records N launches (tests/gpu/rival.c)
+ *	beside:N	the same while 4 threads launch
  *	idle:MS		nothing
  *	spin:MS		launches for that long
  */
@@ -281,12 +283,55 @@ static void in_child(void)
 	train(1, NULL);
 }
 
+static void launch_some(long n)
+{
+	train(n, NULL);
+	sync_context();
+}
+
+static void with_rival(long n)
+{
+	const char *path = getenv("RIVAL");
+	void *library = path ? dlopen(path, RTLD_LAZY) : NULL;
+	void (*rival)(void (*)(long), long) =
+		library ? (void (*)(void (*)(long), long))dlsym(library, "rival") : NULL;
+
+	if (!rival)
+		exit(3);
+	usleep(2500000); /* a library is loaded long before it is used; sprof looks once a second */
+	rival(launch_some, n);
+}
+
 static void idle(long ms)
 {
 	struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
 
 	while (nanosleep(&t, &t))
 		;
+}
+
+static void *launch_beside(void *is_over)
+{
+	while (!__atomic_load_n((int *)is_over, __ATOMIC_RELAXED)) {
+		train(20, (void *)1);
+		usleep(2000);
+	}
+	return NULL;
+}
+
+static void rival_beside_threads(long n)
+{
+	pthread_t threads[4];
+	int is_over = 0;
+
+	for (int i = 0; i < 4; i++)
+		if (pthread_create(&threads[i], NULL, launch_beside, &is_over))
+			exit(3);
+	with_rival(n);
+	idle(6000); /* until sprof has asked again */
+	__atomic_store_n(&is_over, 1, __ATOMIC_RELAXED);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
 }
 
 static void act(const char *what)
@@ -318,6 +363,10 @@ static void act(const char *what)
 		profiler();
 	else if (!strcmp(what, "fork"))
 		in_child();
+	else if (!strncmp(what, "rival:", 6))
+		with_rival(n);
+	else if (!strncmp(what, "beside:", 7))
+		rival_beside_threads(n);
 	else if (!strncmp(what, "idle:", 5))
 		idle(n);
 	else if (!strncmp(what, "spin:", 5))
