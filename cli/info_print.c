@@ -164,7 +164,8 @@ static void add_columns(struct buffer *b, const struct info *info)
 			continue;
 		number_add_value(&value, i, column->sum);
 		buffer_printf(b, "%-16s  %-12s  %" PRIu64 " %s\n", column_table[i].name,
-			      buffer_cstring(&value), column->events, column_table[i].events);
+			      buffer_cstring(&value), column->events,
+			      column_events_name(&column_table[i], column->events));
 		buffer_fini(&value);
 	}
 }

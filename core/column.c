@@ -4,21 +4,30 @@
 #include <string.h>
 
 const struct column_info column_table[NR_COLUMNS] = {
-	[COLUMN_CPU] = { "cpu", "CPU time", "samples", UNIT_NS, NR_COLUMNS, false },
-	[COLUMN_COUNT] = { "count", "count", "samples", UNIT_COUNT, COLUMN_COUNT, false },
-	[COLUMN_GPU] = { "gpu", "GPU time", "launches", UNIT_NS, COLUMN_GPU_LAUNCHES, true },
-	[COLUMN_GPU_IDLE] = { "gpu-idle", "GPU idle time", "gaps", UNIT_NS, COLUMN_GPU_GAPS, true },
-	[COLUMN_GPU_LAUNCHES] = { "launches", "GPU launches", "launches", UNIT_COUNT,
+	[COLUMN_CPU] = { "cpu", "CPU time", "samples", "sample", UNIT_NS, NR_COLUMNS, false },
+	[COLUMN_COUNT] = { "count", "count", "samples", "sample", UNIT_COUNT, COLUMN_COUNT, false },
+	[COLUMN_GPU] = { "gpu", "GPU time", "launches", "launch", UNIT_NS, COLUMN_GPU_LAUNCHES,
+			 true },
+	[COLUMN_GPU_IDLE] = { "gpu-idle", "GPU idle time", "gaps", "gap", UNIT_NS, COLUMN_GPU_GAPS,
+			      true },
+	[COLUMN_GPU_LAUNCHES] = { "launches", "GPU launches", "launches", "launch", UNIT_COUNT,
 				  COLUMN_GPU_LAUNCHES, true },
-	[COLUMN_GPU_GAPS] = { "gpu-gaps", "GPU gaps", "gaps", UNIT_COUNT, COLUMN_GPU_GAPS, true },
-	[COLUMN_GPU_BYTES] = { "gpu-bytes", "bytes copied", "launches", UNIT_BYTES,
+	[COLUMN_GPU_GAPS] = { "gpu-gaps", "GPU gaps", "gaps", "gap", UNIT_COUNT, COLUMN_GPU_GAPS,
+			      true },
+	[COLUMN_GPU_BYTES] = { "gpu-bytes", "bytes copied", "launches", "launch", UNIT_BYTES,
 			       COLUMN_GPU_LAUNCHES, true },
-	[COLUMN_GPU_MEMORY] = { "gpu-memory", "device memory allocated", "allocations", UNIT_BYTES,
-				COLUMN_GPU_ALLOCATIONS, true },
+	[COLUMN_GPU_MEMORY] = { "gpu-memory", "device memory allocated", "allocations",
+				"allocation", UNIT_BYTES, COLUMN_GPU_ALLOCATIONS, true },
 	[COLUMN_GPU_ALLOCATIONS] = { "gpu-allocations", "device memory allocations", "allocations",
-				     UNIT_COUNT, COLUMN_GPU_ALLOCATIONS, true },
-	[COLUMN_WALL] = { "wall", "wall-clock time", "samples", UNIT_NS, NR_COLUMNS, false },
+				     "allocation", UNIT_COUNT, COLUMN_GPU_ALLOCATIONS, true },
+	[COLUMN_WALL] = { "wall", "wall-clock time", "samples", "sample", UNIT_NS, NR_COLUMNS,
+			  false },
 };
+
+const char *column_events_name(const struct column_info *info, uint64_t nr)
+{
+	return nr == 1 ? info->event : info->events;
+}
 
 enum profile_column column_find(const char *name)
 {

@@ -20,7 +20,8 @@ enum column_unit {
 struct column_info {
 	const char *name;   /* for --column and for machines: stable */
 	const char *title;  /* for people */
-	const char *events; /* what nr_events() counts: "samples", "launches" */
+	const char *events; /* what nr_events() counts: "samples", "launches", */
+	const char *event;  /* and one of them */
 	uint8_t unit;	    /* enum column_unit */
 	/*
 	 * Where events are counted: a column of counts with the same stacks, which may be the column
@@ -44,6 +45,9 @@ void columns_present(const struct profile *p, bool ret_present[NR_COLUMNS]);
  * the first that has a sample.
  */
 enum profile_column column_default(const struct profile *p);
+
+/* What so many events are called. */
+const char *column_events_name(const struct column_info *info, uint64_t nr);
 
 /*
  * How many events of `column` a sample stands for: 0 where it is of another column. The weight in

@@ -32,7 +32,8 @@ static void add_hint(struct buffer *b, const struct hint *h, const struct hints_
 	buffer_add_string(b, " of ");
 	number_add_value(b, h->column, h->whole);
 	if (info->unit != UNIT_COUNT)
-		buffer_printf(b, ", %" PRIu64 " %s", h->samples, info->events);
+		buffer_printf(b, ", %" PRIu64 " %s", h->samples,
+			      column_events_name(info, h->samples));
 	if (*h->where) {
 		buffer_add_string(b, "; ");
 		number_add_percent(b, h->where_weight, h->weight);

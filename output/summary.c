@@ -132,8 +132,8 @@ static void add_reasons(struct buffer *b, const struct summary *s)
 
 void summary_add_trust(struct buffer *b, const struct summary *s)
 {
-	buffer_printf(b, "%llu %s, %llu lost, ", (unsigned long long)s->samples, s->info->events,
-		      (unsigned long long)s->lost);
+	buffer_printf(b, "%llu %s, %llu lost, ", (unsigned long long)s->samples,
+		      column_events_name(s->info, s->samples), (unsigned long long)s->lost);
 	number_add_percent(b, s->truncated, s->samples);
 	buffer_add_string(b, " truncated");
 	add_reasons(b, s);

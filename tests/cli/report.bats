@@ -209,3 +209,9 @@ trust() { # options, file: what the samples are worth
 	printf 'worker 7/8 [000] 5.000000: 1 cpu-clock:\n\t1000 main+0x1 (/bin/a)\n\n' >>names.script
 	[ "$(sums --by process names.script)" = "5 5 python3 (pid 7)" ]
 }
+
+@test "one sample is no samples" {
+	printf 'main;work 1\n' >one.folded
+	"$SPROF" report one.folded | grep -q '^1 sample, 0 lost'
+	"$SPROF" info one.folded | grep -qE '^count +1 +1 sample$'
+}
