@@ -29,10 +29,13 @@
 #define PROCESS_LOOK_NS (10ull * 1000 * 1000)
 #define MAX_PROCESS_SHIFT 10
 
-#define FEW_CHANGES_NS (500ull * 1000 * 1000) /* between two: they are no habit */
+#define FEW_CHANGES_NS (1000ull * 1000 * 1000) /* between two: they are no habit */
 #define MANY_CHANGES 3
 #define CHANGES_WAIT_NS (10ull * 1000 * 1000 * 1000)
 #define MAX_CHANGES_SHIFT 5
+
+#define CHECK_NS (100ull * 1000 * 1000) /* twice as long after each that found all as it was */
+#define MAX_CHECK_SHIFT 5
 
 /* Within this time a stack has come from the rings. */
 #define LATE_NS (2000ull * 1000 * 1000)
@@ -53,6 +56,7 @@ struct jit_code {
 	struct jit_rows_set *rows;
 	const struct walk_rule *rules;
 	struct allowance looks, checks;
+	uint64_t seed;	       /* of random_below() */
 	uint64_t nr_functions; /* understood so far */
 	uint64_t bytes_looked, bytes_checked, nr_looks, nr_changes;
 	uint8_t buffer[2 * MAX_REGION]; /* the page of the sample is the one behind the middle */
@@ -66,6 +70,7 @@ struct jit_code *jit_code_new(struct table_builder *builder, uint32_t first_inde
 
 	j->rows = jit_rows_set_new(builder, first_index, ops, context);
 	j->rules = rules;
+	j->seed = monotonic_ns();
 	j->looks = (struct allowance){ .left = LOOK_BURST, .burst = LOOK_BURST, .rate = LOOK_RATE };
 	j->checks =
 		(struct allowance){ .left = CHECK_BURST, .burst = CHECK_BURST, .rate = CHECK_RATE };
@@ -89,6 +94,19 @@ void jit_code_free(struct jit_code *j)
 uint64_t jit_code_bytes_read(const struct jit_code *j)
 {
 	return j->bytes_looked + j->bytes_checked;
+}
+
+static uint64_t random_below(struct jit_code *j, uint64_t end)
+{
+	j->seed = j->seed * 6364136223846793005u + 1442695040888963407u; /* Knuth, MMIX */
+	return (j->seed >> 32) % end;
+}
+
+int jit_code_timeout_ms(struct jit_code *j, int timeout_ms)
+{
+	if (timeout_ms < 2 || !jit_rows_are_used(j->rows))
+		return timeout_ms;
+	return timeout_ms - (int)random_below(j, (uint64_t)timeout_ms / 2);
 }
 
 static void spend(struct allowance *a, uint64_t bytes)
@@ -242,12 +260,13 @@ static void outdate(struct jit_code *j, struct process *p, struct jit_region *r,
 {
 	jit_regions_outdate(&p->jit, r,
 			    (struct jit_past){ .epoch = p->epoch, .until_ns = now + LATE_NS });
-	if (now - r->changed_ns > FEW_CHANGES_NS)
+	if (now > r->changed_ns + FEW_CHANGES_NS)
 		r->nr_changes = 0;
 	r->changed_ns = now;
 	if (++r->nr_changes >= MANY_CHANGES)
-		r->next_look_ns = now + backoff(CHANGES_WAIT_NS, r->nr_changes - MANY_CHANGES,
-						MAX_CHANGES_SHIFT);
+		r->next_look_ns = r->changed_ns =
+			now +
+			backoff(CHANGES_WAIT_NS, r->nr_changes - MANY_CHANGES, MAX_CHANGES_SHIFT);
 	j->nr_changes++;
 	/* What was a wrong stack under one key may be a right one later. */
 	process_new_epoch(p);
@@ -306,6 +325,11 @@ void jit_code_check(struct jit_code *j, struct process *p, uint64_t time_ns, uin
 }
 
 /* ---- what is there? */
+
+static uint64_t hash_of(const uint8_t *bytes, size_t size)
+{
+	return XXH3_64bits(bytes, size) | 1;
+}
 
 static bool is_zero(const uint8_t *page)
 {
@@ -374,7 +398,7 @@ static void look_at(struct jit_code *j, struct process *p, struct jit_region *r,
 	j->nr_looks++;
 	r->wanted = 0;
 	fresh.end = fresh.start + size;
-	fresh.hash = size ? XXH3_64bits(bytes, size) | 1 : 0;
+	fresh.hash = size ? hash_of(bytes, size) : 0;
 	if (!size || (fresh.start == r->start && fresh.end == r->end && fresh.hash == r->hash)) {
 		found_nothing(p, r, now);
 		return;
@@ -401,11 +425,45 @@ static void settle(struct jit_code *j, struct process *p, struct jit_region *r, 
 		return;
 	}
 	r->nr_fruitless = 0;
+	r->next_check_ns = now + random_below(j, CHECK_NS);
 	p->jit.nr_fruitless = 0;
 	p->jit.next_look_ns = 0;
 	p->dirty = true;
 	if (m)
 		m->code->nr_code_functions = (uint32_t)j->nr_functions;
+}
+
+/*
+ * What goes to and fro in step with our rounds looks unchanged in each, and known stacks are not looked at again: so
+ * all functions are compared now and then, at random times.
+ */
+static void check_again(struct jit_code *j, struct process *p, struct jit_region *r, uint64_t now)
+{
+	const struct unwind_table *t = r->rows->table;
+	size_t size = r->end - r->start;
+	uint64_t wait = backoff(CHECK_NS, r->nr_checks++, MAX_CHECK_SHIFT);
+	ssize_t n;
+
+	r->next_check_ns = now + wait / 2 + random_below(j, wait);
+	if (!may_spend(&j->checks, size, now))
+		return;
+	spend(&j->checks, size);
+	n = read_memory(p, r->start, j->buffer, size);
+	if (n == -ESRCH || n == -EPERM)
+		return;
+	j->bytes_checked += size;
+	if (n == (ssize_t)size && hash_of(j->buffer, size) == r->hash)
+		return;
+	for (uint32_t i = 0; i < t->nr_functions; i++) {
+		const struct unwind_function *f = &t->functions[i];
+
+		if (n == (ssize_t)size &&
+		    unwind_function_hash(j->buffer + f->start, f->end - f->start) == f->hash)
+			continue;
+		r->wanted = r->start + f->start;
+		outdate(j, p, r, now);
+		return;
+	}
 }
 
 void jit_code_look(struct jit_code *j, struct process *p, uint64_t now)
@@ -417,6 +475,8 @@ void jit_code_look(struct jit_code *j, struct process *p, uint64_t now)
 
 		if (r->rows && !r->settled && r->rows->done)
 			settle(j, p, r, now);
+		if (r->rows && r->rows->table && now >= r->next_check_ns && !p->ended_ns)
+			check_again(j, p, r, now);
 		if (r->wanted && now >= r->next_look_ns && now >= p->jit.next_look_ns &&
 		    !p->ended_ns && may_spend(&j->looks, MAX_REGION, now))
 			look_at(j, p, r, now);

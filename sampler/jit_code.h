@@ -47,6 +47,8 @@ void jit_code_take(struct jit_code *jit, uint32_t index, struct unwind_table *ro
 /* Now and then: forgets what is not used any more. */
 void jit_code_tidy(struct jit_code *jit, uint64_t now_ns);
 
+/* How long to wait for the next round: not as long each time, where code is compared in each. */
+int jit_code_timeout_ms(struct jit_code *jit, int timeout_ms);
 /* How much of the targets' memory was read, for either purpose. */
 uint64_t jit_code_bytes_read(const struct jit_code *jit);
 /* The rule in force at an address when a sample was taken; false: none that follows from code. */

@@ -19,12 +19,14 @@ struct jit_region {
 	uint64_t hash;	  /* of its bytes when they were read; 0: they were not */
 	uint64_t read_ns; /* when that was: older samples met other code, perhaps */
 	uint64_t wanted;  /* an address that samples landed at and that has no rule, or 0 */
-	uint64_t next_look_ns; /* not before */
-	uint32_t nr_fruitless; /* looks that found nothing new, one after the other */
-	uint32_t nr_changes;   /* of code that had rules, one soon after the other */
-	uint64_t changed_ns;   /* when the last was seen */
-	uint32_t checked;      /* the function whose code was last compared, */
-	uint64_t checked_ns;   /* and when */
+	uint64_t next_look_ns;	/* not before */
+	uint32_t nr_fruitless;	/* looks that found nothing new, one after the other */
+	uint32_t nr_changes;	/* of code that had rules, one soon after the other */
+	uint64_t changed_ns;	/* when the last was seen, or how long there are no rules for it */
+	uint32_t checked;	/* the function whose code was last compared, */
+	uint64_t checked_ns;	/* and when */
+	uint64_t next_check_ns; /* of all its functions, whether samples are new or not */
+	uint32_t nr_checks;	/* that found it the same, one after the other */
 };
 
 /* Rows of code that is not there any more: stacks that were walked by them may still come. */

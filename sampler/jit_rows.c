@@ -47,6 +47,11 @@ void jit_rows_set_free(struct jit_rows_set *set)
 	free(set);
 }
 
+bool jit_rows_are_used(const struct jit_rows_set *set)
+{
+	return set->nr;
+}
+
 void jit_rows_use(struct jit_rows *rows)
 {
 	rows->nr_users++;

@@ -45,6 +45,9 @@ uint32_t jit_rows_take(struct jit_rows_set *set, uint32_t index, struct unwind_t
 /* Now and then: forgets what is not used any more. */
 void jit_rows_tidy(struct jit_rows_set *set, uint64_t now_ns);
 
+/* Does anybody use any, or has until a moment ago? */
+bool jit_rows_are_used(const struct jit_rows_set *set);
+
 void jit_rows_use(struct jit_rows *rows);
 void jit_rows_unuse(struct jit_rows *rows);
 

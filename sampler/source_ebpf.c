@@ -237,6 +237,7 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	uint64_t now, handled;
 	size_t left;
 
+	timeout_ms = jit_code_timeout_ms(s->jit, timeout_ms);
 	if (epoll_wait(s->epoll_fd, events, 16, timeout_ms) < 0 && errno != EINTR)
 		return -errno;
 	s->out.sink = sink;

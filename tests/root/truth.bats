@@ -205,6 +205,12 @@ setup() {
 	[ "$(samples 'main;(narrow|wide);')" -gt 50 ]
 }
 
+@test "code that goes to and fro in step with the recorder is found out" {
+	profile jit_frames 3000 50
+	# a third, if it were not; some of the first half second, until it is
+	[ "$(samples decoy)" -lt 300 ]
+}
+
 @test "C++ templates, virtual calls and exceptions have their names and shares" {
 	profile cxx 3000
 	truth_holds

@@ -186,6 +186,26 @@ static void code_that_changes_all_the_time_has_no_rules(void **state)
 	assert_int_equal(frame_at(f, INSIDE), 0x100 * 20);
 }
 
+/* The stacks that it gives may be known ones, which nobody looks at again. */
+static void code_is_compared_without_new_stacks_too(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t before;
+
+	write_function(f->memory, 0x100);
+	sample(f, INSIDE, 0);
+	look(f, 0);
+	before = jit_code_bytes_read(f->jit);
+	for (int i = 0; i < 600; i++)
+		look(f, SECOND_NS / 10);
+	/* a page, at first after 0.1 s on average, then after 3.2 s */
+	assert_in_range(jit_code_bytes_read(f->jit) - before, 12 * PAGE, 45 * PAGE);
+	write_function(f->memory, 0x200);
+	for (int i = 0; i < 60; i++)
+		look(f, SECOND_NS / 10);
+	assert_int_equal(frame_at(f, INSIDE), 0x200);
+}
+
 static void code_that_is_gone_cuts_the_stack_too(void **state)
 {
 	struct fixture *f = *state;
@@ -266,6 +286,7 @@ int main(void)
 		TEST(neighbours_in_pages_of_their_own_are_found_with_it),
 		TEST(stacks_by_rules_of_other_code_are_cut),
 		TEST(code_that_changes_all_the_time_has_no_rules),
+		TEST(code_is_compared_without_new_stacks_too),
 		TEST(code_that_is_gone_cuts_the_stack_too),
 		TEST(a_large_code_cache_is_left_alone),
 		TEST(a_stack_is_no_code),
