@@ -68,7 +68,9 @@ static const struct argp argp = {
 	"Prints what importing Python modules cost in a recording (default: sprof.data): each "
 	"module under the one that imported it, with the time of its own top level code (Self), of "
 	"looking for and reading what it imports (Finding), and all of it together (Total).\v"
-	"A program's start is short: record it at a high rate.\n\n"
+	"A program's start is short: record it at a high rate, or with --calls imports, which "
+	"times each import where "
+	"the interpreter has probes for it.\n\n"
 	"Examples:\n"
 	"  sprof record -F 4999 -- python3 -c 'import asyncio'\n"
 	"  sprof imports\n"
@@ -90,7 +92,8 @@ static int print_imports(const struct cmd_imports_opts *o, const struct view *v)
 	what.columns = t.columns;
 	what.unicode = t.unicode;
 
-	imports_init(&im, v->profile, v->summary.column);
+	if (o->filter || !imports_init_counted(&im, v->profile))
+		imports_init(&im, v->profile, v->summary.column);
 	if (o->json) {
 		imports_write_json(&b, &im, v->profile, &v->summary);
 	} else if (!imports_write(&b, &im, v->profile, &v->summary, &what)) {
@@ -100,9 +103,8 @@ static int print_imports(const struct cmd_imports_opts *o, const struct view *v)
 			 "-- python3 ...");
 		err = 1;
 	}
-	if (!err)
-		if (!err && !o->json)
-			terminal_fold(&t, &b);
+	if (!err && !o->json)
+		terminal_fold(&t, &b);
 	if (!err)
 		err = view_write(o->output, &b);
 	imports_fini(&im);
@@ -119,11 +121,11 @@ static int imports_main(int argc, char **argv)
 
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
 	err = view_open(o.input, o.filter, &tree, &v);
+	if (!err) {
+		err = print_imports(&o, &v);
+		view_close(&v);
+	}
 	filter_free(o.filter);
-	if (err)
-		return 1;
-	err = print_imports(&o, &v);
-	view_close(&v);
 	return err ? 1 : 0;
 }
 

@@ -191,7 +191,7 @@ static int sample_until_end(struct recording *r)
 			timeout = (int)((next - now) / 1000000) + 1;
 		live = r->ops->drain(r->source, r->sink, record_gpu_timeout_ms(r->gpu, timeout));
 		record_gpu_drain(r->gpu);
-		record_calls_follow(r->calls);
+		record_calls_follow(r->calls, r->sink);
 		if (live < 0) {
 			log_error(-live, "read samples");
 			return live;

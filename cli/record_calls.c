@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cli/needed_files.h"
+#include "cli/python_counts.h"
 #include "core/alloc.h"
 #include "core/clock.h"
 #include "core/log.h"
@@ -32,7 +33,7 @@ struct spec {
 	const char *text;
 	char *module; /* glob of a base name, or a path; NULL: any */
 	const char *function;
-	bool is_python;
+	int event;	     /* enum call_probes_event: of Python; -1: a native function */
 	bool found, refused; /* refused: said why */
 	size_t nr_refused;   /* functions, by the kernel */
 };
@@ -58,7 +59,8 @@ struct record_calls {
 	struct seen_file *seen;
 	size_t nr_seen, seen_capacity;
 	uint64_t begin_ns; /* 0: not yet */
-	uint64_t next_look_ns, nr_execs, python_late_ns;
+	uint64_t next_look_ns, nr_execs;
+	struct python_counts *python;
 };
 
 /* ---- what was asked for */
@@ -87,7 +89,7 @@ static struct spec parse_spec(const char *text)
 		.text = text,
 		.module = end ? strndup(text, (size_t)(end - text)) : NULL,
 		.function = function,
-		.is_python = !strcmp(function, "python"),
+		.event = python_counts_event(function),
 	};
 }
 
@@ -167,16 +169,21 @@ static void attach_functions(struct record_calls *c, struct spec **of, int fd, c
 
 static void attach_python(struct record_calls *c, struct spec *spec, int fd)
 {
-	enum call_probes_python answer = call_probes_attach_python(c->probes, fd);
+	enum call_probes_event event = (enum call_probes_event)spec->event;
+	enum call_probes_python answer = call_probes_attach_python(c->probes, fd, event);
 
 	spec->found |= answer != CALL_PROBES_NO_PYTHON;
-	if (answer == CALL_PROBES_PYTHON && late_ns(c) > c->python_late_ns)
-		c->python_late_ns = late_ns(c);
+	if (answer == CALL_PROBES_PYTHON)
+		python_counts_late(c->python, event, late_ns(c));
 	if (answer == CALL_PROBES_NOT_EACH)
 		refuse(spec, ": this CPython, 3.11, does not pass its probe at each call");
 	if (answer == CALL_PROBES_NOT_BUILT_IN)
-		refuse(spec, ": this CPython has no probe function__entry: 3.8 to 3.10 and 3.15 "
-			     "have one where they were built --with-dtrace, as distributions do");
+		refuse(spec, event == CALL_PROBES_FUNCTIONS
+				     ? ": this CPython has no probe function__entry: 3.8 to 3.10 "
+				       "and 3.15 have one where they were built --with-dtrace, as "
+				       "distributions do"
+				     : ": this CPython has no probes: it has to be built "
+				       "--with-dtrace, as distributions do");
 	if (answer == CALL_PROBES_FAILED)
 		refuse(spec, ": the kernel refuses the probe (-v says why)");
 }
@@ -193,7 +200,7 @@ static void look_into(struct record_calls *c, int fd, const char *path, const st
 
 		if (!fits_module(s, path, file))
 			continue;
-		if (s->is_python) {
+		if (s->event >= 0) {
 			attach_python(c, s, fd);
 		} else {
 			of[nr_globs] = s;
@@ -306,6 +313,7 @@ int record_calls_new(const char *const *specs, size_t nr_specs, bool system_wide
 		return err;
 	}
 	c->system_wide = system_wide;
+	c->python = python_counts_new(c->probes);
 	c->specs = xcalloc(nr_specs, sizeof(*c->specs));
 	c->nr_specs = nr_specs;
 	for (size_t i = 0; i < nr_specs; i++)
@@ -325,6 +333,7 @@ void record_calls_free(struct record_calls *c)
 {
 	if (!c)
 		return;
+	python_counts_free(c->python);
 	call_probes_free(c->probes);
 	for (size_t i = 0; i < c->nr_specs; i++)
 		free(c->specs[i].module);
@@ -369,13 +378,14 @@ void record_calls_start(struct record_calls *c, uint64_t begin_ns, uint64_t end_
 	call_probes_start(c->probes, begin_ns, end_ns);
 }
 
-void record_calls_follow(struct record_calls *c)
+void record_calls_follow(struct record_calls *c, struct sink *sink)
 {
 	uint64_t now = monotonic_ns(), nr_execs;
 	pid_t pid = 0;
 
 	if (!c)
 		return;
+	python_counts_read(c->python, sink);
 	nr_execs = call_probes_nr_execs(c->probes);
 	if (now < c->next_look_ns && nr_execs == c->nr_execs)
 		return;
@@ -390,56 +400,6 @@ void record_calls_follow(struct record_calls *c)
 static uint64_t string(struct sink *sink, const char *s)
 {
 	return sink->string(sink, s, strlen(s));
-}
-
-struct python_rows {
-	struct record_calls *calls;
-	struct sink *sink;
-	struct fact_calls *rows; /* by function: a file may be mapped in many processes */
-	size_t nr, capacity;
-};
-
-static void add_python(void *context, const char *file, const char *name, uint32_t line,
-		       uint64_t calls)
-{
-	struct python_rows *p = context;
-	struct fact_calls row = {
-		.kind = FUNCTION_PYTHON,
-		.name = string(p->sink, name),
-		.module = string(p->sink, ""),
-		.file = string(p->sink, file),
-		.line = line,
-		.calls = calls,
-		.late_ns = p->calls->python_late_ns,
-	};
-
-	p->rows = xgrow(p->rows, &p->capacity, p->nr + 1, sizeof(*p->rows));
-	p->rows[p->nr++] = row;
-}
-
-static int compare_rows(const void *a, const void *b)
-{
-	return memcmp(a, b, offsetof(struct fact_calls, calls));
-}
-
-static void write_python(struct record_calls *c, struct sink *sink)
-{
-	struct python_rows p = { .calls = c, .sink = sink };
-	uint64_t left_out = call_probes_each_python(c->probes, add_python, &p);
-
-	if (p.nr)
-		qsort(p.rows, p.nr, sizeof(*p.rows), compare_rows);
-	for (size_t i = 0; i < p.nr; i++) {
-		if (i + 1 < p.nr && !compare_rows(&p.rows[i], &p.rows[i + 1]))
-			p.rows[i + 1].calls += p.rows[i].calls;
-		else
-			sink->fact(sink, FACT_CALLS, &p.rows[i]);
-	}
-	free(p.rows);
-	if (left_out)
-		log_warning("%" PRIu64 " calls of Python functions are not counted: there are too "
-			    "many functions, or their names cannot be read",
-			    left_out);
 }
 
 static void write_native(struct record_calls *c, struct sink *sink)
@@ -464,18 +424,19 @@ void record_calls_stop(struct record_calls *c, struct sink *sink)
 {
 	if (!c)
 		return;
-	record_calls_follow(c);
+	record_calls_follow(c, sink);
 	call_probes_start(c->probes, 0, 0);
 	write_native(c, sink);
-	write_python(c, sink);
+	python_counts_write(c->python, sink);
 	for (size_t i = 0; i < c->nr_specs; i++) {
 		if (c->specs[i].nr_refused)
 			log_warning("calls of %zu functions that fit '%s' are not counted: the "
 				    "kernel refuses a probe there (-v says which)",
 				    c->specs[i].nr_refused, c->specs[i].text);
-		if (!c->specs[i].found && c->specs[i].is_python)
-			log_warning("calls of Python functions are not counted: no process has "
-				    "mapped an interpreter");
+		if (!c->specs[i].found && c->specs[i].event >= 0)
+			log_warning("calls of '%s' are not counted: no process has mapped an "
+				    "interpreter",
+				    c->specs[i].text);
 		else if (!c->specs[i].found)
 			log_warning("calls of '%s' are not counted: no file that was mapped has a "
 				    "function of that name (it may be inlined, or the file "

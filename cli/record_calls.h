@@ -12,7 +12,7 @@ struct sink;
 
 /*
  * `specs` are what was given with --calls: [MODULE:]FUNCTION, where MODULE is a path or a glob of a file's name and
- * FUNCTION a glob, or "python" for all Python functions; they must outlive the result.
+ * FUNCTION a glob, or "python" for all Python functions, "gc" and "imports" for Python's; they must outlive the result.
  * The functions of what `program` (NULL: none) will map are found now, those of other processes once they are added.
  * 0 or -errno, reported.
  */
@@ -27,8 +27,11 @@ int record_calls_add_child(struct record_calls *calls, pid_t pid);
 int record_calls_add_process(struct record_calls *calls, pid_t pid);
 /* Calls from begin_ns up to end_ns (CLOCK_MONOTONIC) are counted. */
 void record_calls_start(struct record_calls *calls, uint64_t begin_ns, uint64_t end_ns);
-/* Looks for files that processes have mapped since; to be called often, does so where it is time. */
-void record_calls_follow(struct record_calls *calls);
+/*
+ * Takes what has happened, and looks for files that processes have mapped since, where it is time for it. To be called
+ * often.
+ */
+void record_calls_follow(struct record_calls *calls, struct sink *sink);
 /* Ends the counting, and writes what was counted. Says which functions were found nowhere. */
 void record_calls_stop(struct record_calls *calls, struct sink *sink);
 

@@ -182,20 +182,22 @@ static int write_gc(struct buffer *b, const struct view *v, const struct report_
 	const struct gc_times_opts how = { .json = opts->json,
 					   .max_rows = opts->max_rows,
 					   .columns = opts->terminal.columns,
+					   .is_whole = opts->is_whole,
 					   .unicode = opts->terminal.unicode };
 	struct gc_times times;
 	int err = 0;
 
 	gc_times_init(&times, v->profile, v->summary.column);
-	if (times.is_stripped)
+	if (times.is_stripped && !(opts->is_whole && times.nr_counted))
 		log_warning("a Python in '%s' is stripped: most of its collections are not seen",
 			    opts->name);
-	if (times.nr_rows) {
+	if (times.nr_rows || (opts->is_whole && times.nr_counted)) {
 		gc_times_write(b, &times, v->profile, &v->summary, &how);
 	} else {
 		log_error(0, "show garbage collection in '%s': no sample was taken in it",
 			  opts->name);
-		log_hint("the collector is known by the names of CPython's functions");
+		log_hint("the collector is known by the names of CPython's functions; sprof record "
+			 "--calls gc counts where the interpreter has probes");
 		err = -ENODATA;
 	}
 	gc_times_fini(&times);

@@ -27,6 +27,8 @@
 #define ACTIVITY "ntnnnnnsnnnsinnn"
 #define CODE_RULES "sn"
 #define CALLS "nsssnnn"
+#define GC "nnnnnnn"
+#define IMPORT "nnnsnnnn"
 
 CHECK(DEVICE, fact_gpu_device);
 CHECK(WORK, fact_gpu_work);
@@ -39,6 +41,8 @@ CHECK(MEMORY, fact_gpu_memory);
 CHECK(ACTIVITY, fact_gpu_activity);
 CHECK(CODE_RULES, fact_code_rules);
 CHECK(CALLS, fact_calls);
+CHECK(GC, fact_gc);
+CHECK(IMPORT, fact_import);
 
 static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_GPU_DEVICE] = { DEVICE, sizeof(DEVICE) - 1, 2 },
@@ -52,6 +56,8 @@ static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_GPU_ACTIVITY] = { ACTIVITY, sizeof(ACTIVITY) - 1, 0 },
 	[FACT_CODE_RULES] = { CODE_RULES, sizeof(CODE_RULES) - 1, 1 },
 	[FACT_CALLS] = { CALLS, sizeof(CALLS) - 1, 5 },
+	[FACT_GC] = { GC, sizeof(GC) - 1, 2 },
+	[FACT_IMPORT] = { IMPORT, sizeof(IMPORT) - 1, 0 },
 };
 
 struct fact_table {

@@ -31,6 +31,8 @@ enum fact_kind {
 	FACT_GPU_ACTIVITY = 9,
 	FACT_CODE_RULES = 10,
 	FACT_CALLS = 11,
+	FACT_GC = 12,
+	FACT_IMPORT = 13,
 	NR_FACT_KINDS
 };
 
@@ -188,6 +190,28 @@ struct fact_calls {
 	uint64_t calls;
 	uint64_t
 		late_ns; /* 0, or how long after the beginning the counting began: there may be more */
+};
+
+/* Runs of CPython's garbage collector (sprof record --calls gc). Key: pid, generation. */
+struct fact_gc {
+	uint64_t pid;
+	uint64_t generation; /* 0, 1, 2; 3: any other */
+	uint64_t collections, total_ns, max_ns;
+	uint64_t freed;	  /* objects that were found unreachable */
+	uint64_t late_ns; /* as in struct fact_calls */
+};
+
+/*
+ * A Python module that was looked for and loaded (sprof record --calls imports): not one that was there already. No key; in
+ * the order of their ends, so that what a module imports comes before it.
+ */
+struct fact_import {
+	uint64_t pid;
+	uint64_t id, parent; /* in that process, 1 ..; 0: nothing was being imported */
+	uint64_t name;	     /* string */
+	uint64_t found;	     /* 0: the import failed */
+	uint64_t start_ns, total_ns;
+	uint64_t self_ns; /* without what it imported */
 };
 
 /* What a field of a row is. */

@@ -8,9 +8,11 @@
 #include "core/alloc.h"
 #include "core/buffer.h"
 #include "core/column.h"
+#include "core/facts.h"
 #include "core/intern.h"
 #include "output/cpython.h"
 #include "output/grid.h"
+#include "output/number.h"
 #include "output/report_json.h"
 #include "output/stack_sums.h"
 #include "output/summary.h"
@@ -142,6 +144,7 @@ void gc_times_init(struct gc_times *times, const struct profile *p, enum profile
 	struct adder a = { .p = p, .times = times };
 
 	*times = (struct gc_times){ 0 };
+	times->counted = facts_rows(p, FACT_GC, &times->nr_counted);
 	stack_sums_init(&sums, p, column);
 	for (size_t i = 0; i < p->nr_stacks; i++)
 		if (sums.weights[i] || sums.samples[i])
@@ -163,7 +166,47 @@ static void add_row(struct grid *g, const struct summary *s, uint64_t value, uin
 	grid_share(g, value, s->total);
 	grid_value(g, s->column, value);
 	grid_events(g, events, s);
-	grid_none(g);
+}
+
+/* Exact, by process and generation. */
+static void fill_counted(struct grid *g, const struct gc_times *times)
+{
+	static const struct grid_column columns[] = {
+		{ "pid", "Process", false },
+		{ "generation", "Generation", false },
+		{ "collections", "Collections", false },
+		{ "total_ns", "Time", false },
+		{ "average_ns", "Average", false },
+		{ "max_ns", "Longest", false },
+		{ "freed", "Freed", false },
+		{ "late_ns", NULL, false },
+	};
+
+	grid_init(g, columns, sizeof(columns) / sizeof(*columns));
+	for (size_t i = 0; i < times->nr_counted; i++) {
+		const struct fact_gc *c = &times->counted[i];
+
+		grid_count(g, c->pid);
+		grid_count(g, c->generation);
+		grid_count(g, c->collections);
+		grid_time(g, c->total_ns);
+		grid_time(g, number_scale(c->total_ns, 1, c->collections));
+		grid_time(g, c->max_ns);
+		grid_count(g, c->freed);
+		grid_time(g, c->late_ns);
+	}
+}
+
+static void add_collections(struct grid *g, const struct gc_times *times, bool is_whole)
+{
+	uint64_t nr = 0;
+
+	for (size_t i = 0; i < times->nr_counted; i++)
+		nr += times->counted[i].collections;
+	if (is_whole && times->nr_counted)
+		grid_count(g, nr);
+	else
+		grid_none(g);
 }
 
 void gc_times_write(struct buffer *b, const struct gc_times *times, const struct profile *p,
@@ -176,13 +219,15 @@ void gc_times_write(struct buffer *b, const struct gc_times *times, const struct
 		{ "file", NULL, true },
 	};
 	static const char *const spare[] = { "collections", NULL };
-	struct grid g;
+	struct grid g, counted;
 
+	fill_counted(&counted, opts->is_whole ? times : &(struct gc_times){ 0 });
 	grid_init(&g, columns, sizeof(columns) / sizeof(*columns));
 	g.spare = spare;
 	g.max_width = opts->columns;
 	g.unicode = opts->unicode;
 	add_row(&g, summary, times->value, times->events);
+	add_collections(&g, times, opts->is_whole);
 	grid_none(&g);
 	grid_text(&g, "all");
 	grid_text(&g, "");
@@ -192,6 +237,7 @@ void gc_times_write(struct buffer *b, const struct gc_times *times, const struct
 			row->function == PROFILE_NONE ? NULL : &p->functions[row->function];
 
 		add_row(&g, summary, row->value, row->events);
+		grid_none(&g);
 		if (row->line)
 			grid_count(&g, row->line);
 		else
@@ -200,10 +246,16 @@ void gc_times_write(struct buffer *b, const struct gc_times *times, const struct
 		grid_text(&g, f ? profile_str(p, f->file) : "");
 	}
 	if (opts->json) {
-		report_json_write_grid(b, summary, "gc", &g, opts->max_rows);
+		report_json_write_grids(b, summary, "gc", &g, opts->max_rows, "generations",
+					&counted);
 	} else {
 		table_add_head(b, summary);
+		if (counted.nr_cells) {
+			grid_write_text(b, &counted, 0);
+			buffer_add_char(b, '\n');
+		}
 		grid_write_text(b, &g, opts->max_rows);
 	}
 	grid_fini(&g);
+	grid_fini(&counted);
 }

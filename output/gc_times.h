@@ -13,6 +13,7 @@
 #include "core/profile.h"
 
 struct buffer;
+struct fact_gc;
 struct summary;
 
 struct gc_row {
@@ -25,6 +26,9 @@ struct gc_times {
 	struct gc_row *rows; /* most time first */
 	size_t nr_rows;
 	uint64_t value, events; /* of all of them, in the unit of the column */
+	/* What was counted (sprof record --calls gc), by process and generation; the profile's. */
+	const struct fact_gc *counted;
+	size_t nr_counted;
 	/* An interpreter whose functions have no names: of it, little but gc.collect() at exit is seen. */
 	bool is_stripped;
 };
@@ -36,10 +40,14 @@ struct gc_times_opts {
 	bool json;
 	uint32_t max_rows; /* 0 = all */
 	size_t columns;	   /* of the terminal, which names are cut to; 0 = never cut */
+	bool is_whole;	   /* nothing was filtered: what was counted may be shown */
 	bool unicode;	   /* in text, else ASCII */
 };
 
-/* A row for the whole, then one per line. Samples count no collections: a dash, or null. */
+/*
+ * A row for the whole, then one per line. Samples count no collections: a dash, or null; where they were counted the whole
+ * has their number, and a table of the generations goes before.
+ */
 void gc_times_write(struct buffer *b, const struct gc_times *times, const struct profile *p,
 		    const struct summary *summary, const struct gc_times_opts *opts);
 

@@ -8,7 +8,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "core/profile.h"
@@ -23,14 +22,23 @@ struct import_node {
 	uint64_t finding; /* looking for modules and reading them, at its import statements */
 	uint64_t total;	  /* both, and all that it imported */
 	uint64_t samples; /* of the total */
+	uint64_t failed;  /* counted only: how many of them found nothing */
 };
 
+/*
+ * Sampled, or counted (sprof record --calls imports): then times are of the wall clock and exact, `file` is the module's
+ * name, `self` has the finding in it, and `samples` says how often it was imported.
+ */
 struct imports {
 	struct import_node *nodes; /* [0] is the program: what it imports itself; parents first */
 	size_t nr_nodes;
+	bool counted;
+	uint64_t whole; /* counted: what percent are of, ns of the recording */
 };
 
 void imports_init(struct imports *im, const struct profile *p, enum profile_column column);
+/* False where nothing was counted, and *im is not touched. */
+bool imports_init_counted(struct imports *im, const struct profile *p);
 void imports_fini(struct imports *im);
 
 /* "pkg.module" from "/usr/lib/python3/dist-packages/pkg/module.py"; appended to b. */
@@ -43,7 +51,7 @@ struct imports_opts {
 	bool unicode;
 };
 
-/* Returns false, and writes nothing, where no sample was taken in an import. */
+/* Returns false, and writes nothing, where no sample was taken in an import, and none was counted. */
 bool imports_write(struct buffer *b, const struct imports *im, const struct profile *p,
 		   const struct summary *summary, const struct imports_opts *opts);
 /* One JSON object: version, unit, total, modules with module, file, parent (index, -1), sums. */

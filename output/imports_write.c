@@ -72,9 +72,28 @@ static void add_value(struct writer *w, uint64_t value)
 {
 	size_t start = w->b->size;
 
-	if (value)
+	if (value && w->im->counted)
+		number_add_time(w->b, value);
+	else if (value)
 		summary_add_value(w->b, w->summary, value);
 	align_right(w->b, start, 10);
+}
+
+static void add_module(struct buffer *b, const struct imports *im, const struct profile *p,
+		       const struct import_node *n)
+{
+	const char *name = profile_str(p, n->file);
+
+	if (!im->counted)
+		imports_add_name(b, name);
+	else
+		text_add_clean(b, name, strlen(name));
+}
+
+/* As often as it was looked for. */
+static bool was_not_found(const struct import_node *n)
+{
+	return n->failed && n->failed == n->samples;
 }
 
 static void add_row(struct writer *w, uint32_t node, unsigned int depth)
@@ -87,11 +106,12 @@ static void add_row(struct writer *w, uint32_t node, unsigned int depth)
 	if (w->opts->max_rows && w->nr_rows > w->opts->max_rows)
 		return;
 	start = w->b->size;
-	number_add_percent(w->b, n->total, w->summary->total);
+	number_add_percent(w->b, n->total, w->im->counted ? w->im->whole : w->summary->total);
 	align_right(w->b, start, 7);
 	add_value(w, n->total);
 	add_value(w, n->self);
-	add_value(w, n->finding);
+	if (!w->im->counted)
+		add_value(w, n->finding);
 	start = w->b->size;
 	if (has_samples(w)) {
 		buffer_add_u64(w->b, n->samples);
@@ -106,9 +126,11 @@ static void add_row(struct writer *w, uint32_t node, unsigned int depth)
 	}
 	align_add_spaces(w->b, 2 + 2 * depth);
 	if (node)
-		imports_add_name(&name, profile_str(w->p, n->file));
+		add_module(&name, w->im, w->p, n);
 	else
 		buffer_add_string(&name, "(all imports)");
+	if (was_not_found(n))
+		buffer_add_string(&name, " (not found)");
 	align_add_cut(w->b, name.data, name.size, left, w->opts->unicode);
 	buffer_add_char(w->b, '\n');
 	buffer_fini(&name);
@@ -154,9 +176,16 @@ bool imports_write(struct buffer *b, const struct imports *im, const struct prof
 	buffer_add_string(b, *summary->command ? "\n" : "");
 	summary_add_origin(b, summary);
 	buffer_add_char(b, '\n');
-	summary_add_trust(b, summary);
-	buffer_printf(b, "\n\n Total%%     Total      Self   Finding%s  Module\n",
-		      has_samples(&w) ? "  Samples" : "");
+	if (im->counted)
+		buffer_printf(b, "%llu imports, all of them; times of the wall clock",
+			      (unsigned long long)im->nodes[0].samples);
+	else
+		summary_add_trust(b, summary);
+	buffer_printf(b, "\n\n Total%%     Total      Self%s%s  Module\n",
+		      im->counted ? "" : "   Finding",
+		      !has_samples(&w) ? ""
+		      : im->counted    ? "  Imports"
+				       : "  Samples");
 	sort_children(&w);
 	if (opts->flat) {
 		add_row(&w, 0, 0);
@@ -175,24 +204,27 @@ bool imports_write(struct buffer *b, const struct imports *im, const struct prof
 void imports_write_json(struct buffer *b, const struct imports *im, const struct profile *p,
 			const struct summary *summary)
 {
-	buffer_printf(b, "{\n\"version\": 1,\n\"unit\": \"ns\",\n\"total\": %llu,\n\"modules\": [",
-		      (unsigned long long)summary->total);
+	buffer_printf(b,
+		      "{\n\"version\": 1,\n\"unit\": \"ns\",\n\"total\": %llu,\n\"counted\": "
+		      "%s,\n\"modules\": [",
+		      (unsigned long long)(im->counted ? im->whole : summary->total),
+		      im->counted ? "true" : "false");
 	for (size_t i = 0; i < im->nr_nodes; i++) {
 		const struct import_node *n = &im->nodes[i];
 		struct buffer name = { 0 };
 
 		if (i)
-			imports_add_name(&name, profile_str(p, n->file));
+			add_module(&name, im, p, n);
 		buffer_add_string(b, i ? ",\n{\"module\": " : "\n{\"module\": ");
 		text_add_json(b, buffer_cstring(&name));
 		buffer_add_string(b, ", \"file\": ");
-		text_add_json(b, profile_str(p, n->file));
+		text_add_json(b, im->counted ? "" : profile_str(p, n->file));
 		buffer_printf(b,
 			      ", \"parent\": %lld, \"self\": %llu, \"finding\": %llu, \"total\": "
-			      "%llu, \"samples\": %llu}",
+			      "%llu, \"samples\": %llu, \"found\": %s}",
 			      i ? (long long)n->parent : -1LL, (unsigned long long)n->self,
 			      (unsigned long long)n->finding, (unsigned long long)n->total,
-			      (unsigned long long)n->samples);
+			      (unsigned long long)n->samples, was_not_found(n) ? "false" : "true");
 		buffer_fini(&name);
 	}
 	buffer_add_string(b, "\n]\n}\n");

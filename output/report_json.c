@@ -195,10 +195,21 @@ void report_json_write_tree(struct buffer *b, const struct tree *tree,
 	buffer_add_string(b, "\n]\n}\n");
 }
 
-void report_json_write_grid(struct buffer *b, const struct summary *summary, const char *report,
-			    const struct grid *grid, uint32_t max_rows)
+void report_json_write_grids(struct buffer *b, const struct summary *summary, const char *report,
+			     const struct grid *grid, uint32_t max_rows, const char *name,
+			     const struct grid *second)
 {
 	add_head(b, summary, "report", report);
 	grid_write_json(b, grid, max_rows);
+	if (second) {
+		buffer_printf(b, ",\n\"%s\": ", name);
+		grid_write_json(b, second, 0);
+	}
 	buffer_add_string(b, "\n}\n");
+}
+
+void report_json_write_grid(struct buffer *b, const struct summary *summary, const char *report,
+			    const struct grid *grid, uint32_t max_rows)
+{
+	report_json_write_grids(b, summary, report, grid, max_rows, NULL, NULL);
 }

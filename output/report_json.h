@@ -24,4 +24,9 @@ void report_json_write_tree(struct buffer *b, const struct tree *tree,
 void report_json_write_grid(struct buffer *b, const struct summary *summary, const char *report,
 			    const struct grid *grid, uint32_t max_rows);
 
+/* The same with all rows of a second table as another member, `name`; second NULL: without. */
+void report_json_write_grids(struct buffer *b, const struct summary *summary, const char *report,
+			     const struct grid *grid, uint32_t max_rows, const char *name,
+			     const struct grid *second);
+
 #endif

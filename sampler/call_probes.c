@@ -27,7 +27,10 @@ struct call_probes {
 	bool has_multi; /* the kernel has links of many probes */
 	int *fds;	/* of those links */
 	size_t nr_fds, fds_capacity;
-	uint32_t nr_probes; /* native ones */
+	uint32_t nr_probes;	  /* native ones */
+	struct ring_buffer *ring; /* of imports */
+	call_probes_import_fn *import_fn;
+	void *import_context;
 };
 
 /* BPF_TRACE_UPROBE_MULTI and what BPF_LINK_CREATE takes for it: include/uapi/linux/bpf.h of Linux 6.6. */
@@ -87,6 +90,19 @@ static int load(struct call_probes *p, bool system_wide, bool multi)
 	return err;
 }
 
+static int on_import(void *context, void *data, size_t size)
+{
+	const struct call_probes *p = context;
+	struct import_event e;
+
+	if (size < sizeof(e))
+		return 0;
+	memcpy(&e, data, sizeof(e));
+	e.module[sizeof(e.module) - 1] = '\0';
+	p->import_fn(p->import_context, &e);
+	return 0;
+}
+
 int call_probes_new(bool system_wide, struct call_probes **ret_probes)
 {
 	struct call_probes *p;
@@ -114,7 +130,9 @@ int call_probes_new(bool system_wide, struct call_probes **ret_probes)
 		p->skel->links.on_fork = bpf_program__attach(p->skel->progs.on_fork);
 		p->skel->links.on_exec = bpf_program__attach(p->skel->progs.on_exec);
 		p->skel->links.on_exit = bpf_program__attach(p->skel->progs.on_exit);
-		if (!p->skel->links.on_fork || !p->skel->links.on_exec || !p->skel->links.on_exit)
+		p->ring = ring_buffer__new(bpf_map__fd(p->skel->maps.imports), on_import, p, NULL);
+		if (!p->skel->links.on_fork || !p->skel->links.on_exec || !p->skel->links.on_exit ||
+		    !p->ring)
 			err = -errno;
 	}
 	if (err) {
@@ -136,6 +154,7 @@ void call_probes_free(struct call_probes *p)
 		close(p->fds[i]);
 	free(p->links);
 	free(p->fds);
+	ring_buffer__free(p->ring);
 	calls_bpf__destroy(p->skel);
 	free(p);
 }
@@ -230,23 +249,47 @@ void call_probes_attach(struct call_probes *p, int fd, const uint64_t *offsets, 
 		ret_probes[i] = -ENOSPC;
 }
 
-enum call_probes_python call_probes_attach_python(struct call_probes *p, int fd)
+static int attach_usdt(struct call_probes *p, int fd, const struct bpf_program *program,
+		       const char *probe)
+{
+	char path[64];
+
+	name_file(path, sizeof(path), fd);
+	return keep_link(p, bpf_program__attach_usdt(program, -1, path, "python", probe, NULL));
+}
+
+enum call_probes_python call_probes_attach_python(struct call_probes *p, int fd,
+						  enum call_probes_event event)
 {
 	struct py_layout layout;
-	char path[64], why[256];
-	int err;
+	char why[256];
+	int err = 0;
 
 	if (python_elf_read(fd, &layout, why, sizeof(why)) != PYTHON_ELF_FOUND)
 		return CALL_PROBES_NO_PYTHON;
-	if (layout.minor == 11)
-		return CALL_PROBES_NOT_EACH;
-	name_file(path, sizeof(path), fd);
-	err = keep_link(p, bpf_program__attach_usdt(p->skel->progs.on_python_entry, -1, path,
-						    "python", "function__entry", NULL));
+	switch (event) {
+	case CALL_PROBES_FUNCTIONS:
+		if (layout.minor == 11)
+			return CALL_PROBES_NOT_EACH;
+		err = attach_usdt(p, fd, p->skel->progs.on_python_entry, "function__entry");
+		break;
+	case CALL_PROBES_GC:
+		err = attach_usdt(p, fd, p->skel->progs.on_gc_start, "gc__start");
+		err = err ? err : attach_usdt(p, fd, p->skel->progs.on_gc_done, "gc__done");
+		break;
+	case CALL_PROBES_IMPORTS:
+		err = attach_usdt(p, fd, p->skel->progs.on_import_start,
+				  "import__find__load__start");
+		err = err ? err
+			  : attach_usdt(p, fd, p->skel->progs.on_import_done,
+					"import__find__load__done");
+		break;
+	case NR_CALL_PROBES_EVENTS: break;
+	}
 	if (err == -ENOENT)
 		return CALL_PROBES_NOT_BUILT_IN;
 	if (err)
-		log_debug("attach to Python's function__entry: %s", strerror(-err));
+		log_debug("attach to a probe of Python's: %s", strerror(-err));
 	return err ? CALL_PROBES_FAILED : CALL_PROBES_PYTHON;
 }
 
@@ -271,7 +314,7 @@ uint64_t call_probes_count(const struct call_probes *p, uint32_t probe)
 	return sum;
 }
 
-uint64_t call_probes_each_python(const struct call_probes *p, call_probes_fn *fn, void *context)
+void call_probes_each_python(const struct call_probes *p, call_probes_fn *fn, void *context)
 {
 	int map = bpf_map__fd(p->skel->maps.python_calls);
 	struct python_call_key key, next;
@@ -287,5 +330,31 @@ uint64_t call_probes_each_python(const struct call_probes *p, call_probes_fn *fn
 		fn(context, calls.file, calls.name, key.line > 0 ? (uint32_t)key.line : 0,
 		   calls.nr);
 	}
+}
+
+void call_probes_each_gc(const struct call_probes *p, call_probes_gc_fn *fn, void *context)
+{
+	int map = bpf_map__fd(p->skel->maps.gc_sums);
+	struct gc_key key, next;
+	struct gc_sum sum;
+	bool first = true;
+
+	while (!bpf_map_get_next_key(map, first ? NULL : &key, &next)) {
+		first = false;
+		key = next;
+		if (!bpf_map_lookup_elem(map, &key, &sum))
+			fn(context, &key, &sum);
+	}
+}
+
+void call_probes_read_imports(struct call_probes *p, call_probes_import_fn *fn, void *context)
+{
+	p->import_fn = fn;
+	p->import_context = context;
+	ring_buffer__consume(p->ring);
+}
+
+uint64_t call_probes_nr_left_out(const struct call_probes *p)
+{
 	return p->skel->bss->nr_left_out;
 }

@@ -1,6 +1,7 @@
 /*
  * Counts calls exactly, beside whatever takes samples: a probe (uprobe) at the first instruction of native
- * functions, and CPython's own probe at the entry of Python functions (USDT function__entry). Each counted call
+ * functions, and CPython's own probes (USDT) at the entry of Python functions, and around imports and garbage
+ * collections, which are timed. Each counted call
  * costs the program 0.5 to 1 us, 10 to 25 us where the kernel cannot emulate the instruction under the probe.
  *
  * Needs what the eBPF source needs.
@@ -35,16 +36,24 @@ uint64_t call_probes_nr_execs(const struct call_probes *probes);
 void call_probes_attach(struct call_probes *probes, int fd, const uint64_t *offsets, size_t nr,
 			int *ret_probes);
 
-/* The Python functions of an interpreter. */
+/* What CPython's own probes tell. */
+enum call_probes_event {
+	CALL_PROBES_FUNCTIONS, /* each call of a Python function: function__entry */
+	CALL_PROBES_GC,	       /* garbage collections: gc__start, gc__done */
+	CALL_PROBES_IMPORTS,   /* import__find__load__start, import__find__load__done */
+	NR_CALL_PROBES_EVENTS
+};
+
 enum call_probes_python {
 	CALL_PROBES_NO_PYTHON,	  /* not an interpreter */
 	CALL_PROBES_PYTHON,	  /* counted from now on */
 	CALL_PROBES_NOT_BUILT_IN, /* without --with-dtrace, or of a version that has no such probe */
-	CALL_PROBES_NOT_EACH,	  /* 3.11: it does not pass the probe at each call */
+	CALL_PROBES_NOT_EACH,	  /* 3.11: it does not pass function__entry at each call */
 	CALL_PROBES_FAILED,	  /* reported with -v */
 };
 
-enum call_probes_python call_probes_attach_python(struct call_probes *probes, int fd);
+enum call_probes_python call_probes_attach_python(struct call_probes *probes, int fd,
+						  enum call_probes_event event);
 
 /* What is called from begin_ns up to end_ns (CLOCK_MONOTONIC) is counted; nothing before this. */
 void call_probes_start(struct call_probes *probes, uint64_t begin_ns, uint64_t end_ns);
@@ -55,8 +64,20 @@ uint64_t call_probes_count(const struct call_probes *probes, uint32_t probe);
 /* A Python function and its calls, in one process; strings are good until the call returns. */
 typedef void call_probes_fn(void *context, const char *file, const char *name, uint32_t line,
 			    uint64_t calls);
-/* Returns how many calls were left out for want of room. */
-uint64_t call_probes_each_python(const struct call_probes *probes, call_probes_fn *fn,
-				 void *context);
+void call_probes_each_python(const struct call_probes *probes, call_probes_fn *fn, void *context);
+
+/* The collections of a process and a generation (0, 1, 2; 3 is what a later version may have). */
+struct gc_key;
+struct gc_sum;
+typedef void call_probes_gc_fn(void *context, const struct gc_key *key, const struct gc_sum *sum);
+void call_probes_each_gc(const struct call_probes *probes, call_probes_gc_fn *fn, void *context);
+
+/* Hands over imports that began or ended since the last call, in the order of their times in each thread. */
+struct import_event;
+typedef void call_probes_import_fn(void *context, const struct import_event *event);
+void call_probes_read_imports(struct call_probes *probes, call_probes_import_fn *fn, void *context);
+
+/* How many calls, collections and imports of Python there was no room for. */
+uint64_t call_probes_nr_left_out(const struct call_probes *probes);
 
 #endif

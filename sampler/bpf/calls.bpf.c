@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * Counts calls: a probe (uprobe) at the first instruction of a native function, or CPython's own
- * (USDT function__entry). A probe stands in a file, so whoever maps it comes here; the processes that
+ * (USDT function__entry); and times CPython's garbage collections and imports by its other probes. A probe stands in a file, so whoever maps it comes here; the processes that
  * are recorded are counted, with those they fork, from the first instruction on.
  */
 #include <linux/bpf.h>
@@ -46,6 +46,25 @@ struct {
 	__type(key, struct python_call_key);
 	__type(value, struct python_calls);
 } python_calls SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u32);
+	__type(value, struct gc_run);
+} gc_runs SEC(".maps"); /* by thread */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct gc_key);
+	__type(value, struct gc_sum);
+} gc_sums SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} imports SEC(".maps");
 
 /* Of zeros, and too large for the stack: what a function's entry begins as. */
 struct {
@@ -123,6 +142,94 @@ int on_python_entry(struct pt_regs *ctx)
 	else
 		__sync_fetch_and_add(&nr_left_out, 1);
 	return 0;
+}
+
+SEC("usdt")
+int on_gc_start(struct pt_regs *ctx)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	__u32 tid = (__u32)id;
+	struct gc_run run = { .start_ns = bpf_ktime_get_ns() };
+	long generation = 0;
+
+	if (!is_counted((__u32)(id >> 32)) || bpf_usdt_arg(ctx, 0, &generation))
+		return 0;
+	run.generation =
+		(__u32)generation < GC_GENERATIONS ? (__u32)generation : GC_GENERATIONS - 1;
+	bpf_map_update_elem(&gc_runs, &tid, &run, BPF_ANY);
+	return 0;
+}
+
+SEC("usdt")
+int on_gc_done(struct pt_regs *ctx)
+{
+	__u64 id = bpf_get_current_pid_tgid(), ns;
+	struct gc_key key = { .tgid = (__u32)(id >> 32) };
+	__u32 tid = (__u32)id;
+	struct gc_sum *sum, zero = { 0 };
+	struct gc_run *run;
+	long freed = 0;
+
+	run = bpf_map_lookup_elem(&gc_runs, &tid);
+	if (!run)
+		return 0;
+	ns = bpf_ktime_get_ns() - run->start_ns;
+	key.generation = run->generation;
+	bpf_map_delete_elem(&gc_runs, &tid);
+	bpf_usdt_arg(ctx, 0, &freed);
+	sum = bpf_map_lookup_elem(&gc_sums, &key);
+	if (!sum) {
+		bpf_map_update_elem(&gc_sums, &key, &zero, BPF_NOEXIST);
+		sum = bpf_map_lookup_elem(&gc_sums, &key);
+	}
+	if (!sum) {
+		__sync_fetch_and_add(&nr_left_out, 1);
+		return 0;
+	}
+	__sync_fetch_and_add(&sum->nr, 1);
+	__sync_fetch_and_add(&sum->total_ns, ns);
+	__sync_fetch_and_add(&sum->freed, freed > 0 ? (__u64)freed : 0);
+	if (ns > sum->max_ns) /* one thread of a process collects at a time */
+		sum->max_ns = ns;
+	return 0;
+}
+
+static __always_inline int send_import(struct pt_regs *ctx, bool is_end)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	struct import_event *e;
+	long module = 0, found = 0;
+
+	if (!is_counted((__u32)(id >> 32)) || bpf_usdt_arg(ctx, 0, &module))
+		return 0;
+	if (is_end)
+		bpf_usdt_arg(ctx, 1, &found);
+	e = bpf_ringbuf_reserve(&imports, sizeof(*e), 0);
+	if (!e) {
+		__sync_fetch_and_add(&nr_left_out, 1);
+		return 0;
+	}
+	e->time_ns = bpf_ktime_get_ns();
+	e->tgid = (__u32)(id >> 32);
+	e->tid = (__u32)id;
+	e->is_end = is_end;
+	e->found = found != 0;
+	if (bpf_probe_read_user_str(e->module, sizeof(e->module), (void *)module) < 0)
+		e->module[0] = '\0';
+	bpf_ringbuf_submit(e, 0);
+	return 0;
+}
+
+SEC("usdt")
+int on_import_start(struct pt_regs *ctx)
+{
+	return send_import(ctx, false);
+}
+
+SEC("usdt")
+int on_import_done(struct pt_regs *ctx)
+{
+	return send_import(ctx, true);
 }
 
 SEC("raw_tp/sched_process_fork")

@@ -26,4 +26,30 @@ struct python_calls {
 	char file[PYTHON_FILE_SIZE], name[PYTHON_NAME_SIZE];
 };
 
+#define PYTHON_MODULE_SIZE 120
+#define GC_GENERATIONS 4 /* 0 to 2, and what a later version may have */
+
+/* A run of CPython's garbage collector that has begun, by thread. */
+struct gc_run {
+	__u64 start_ns;
+	__u32 generation, pad;
+};
+
+/* All that have ended, of a process and a generation. */
+struct gc_key {
+	__u32 tgid, generation;
+};
+
+struct gc_sum {
+	__u64 nr, total_ns, max_ns, freed; /* freed: objects */
+};
+
+/* An import begins, or ends. */
+struct import_event {
+	__u64 time_ns;
+	__u32 tgid, tid;
+	__u8 is_end, found;
+	char module[PYTHON_MODULE_SIZE - 2];
+};
+
 #endif

@@ -69,7 +69,7 @@ counted() { # FUNCTION
 	[[ $output == *"calls of 'strlen' are not counted: it is chosen when the program is linked (IFUNC)"* ]]
 	[ "$(counted leaf)" = "501 true" ]
 	run "$SPROF" record -o "$data" --calls python -- "$TARGETS/calls" 100
-	[[ $output == *"calls of Python functions are not counted: no process has mapped an interpreter"* ]]
+	[[ $output == *"calls of 'python' are not counted: no process has mapped an interpreter"* ]]
 	run "$SPROF" record -o "$data" --calls '*' -- "$TARGETS/calls" 100
 	[[ $output == *"calls of '*' are not counted any further: it fits too many functions"* ]]
 }
@@ -111,4 +111,45 @@ has_entry_probe() {
 	run "$SPROF" record -o "$data" --calls python -- /usr/bin/python3 -c 'print(1)'
 	[ "$status" -eq 0 ]
 	[[ $output == *"calls of 'python' are not counted: this CPython"* ]]
+}
+
+# A CPython of this machine that says when it collects and imports, as distributions build it.
+python_with_probes() {
+	readelf -n /usr/bin/python3 2>/dev/null | grep -q 'Name: gc__start' || skip "/usr/bin/python3 has no probes (--with-dtrace)"
+}
+
+@test "garbage collections are counted exactly, by generation" {
+	python_with_probes
+	cat >"$BATS_TEST_TMPDIR/collect.py" <<-'PYTHON'
+		import gc, os
+		for i in range(7): gc.collect()
+		for i in range(3): gc.collect(1)
+		keep = [[i] for i in range(50000)]
+		for g, s in enumerate(gc.get_stats()): print(g, s["collections"], flush=True)
+		os._exit(0)
+	PYTHON
+	"$SPROF" record -q -o "$data" --calls gc -- /usr/bin/python3 "$BATS_TEST_TMPDIR/collect.py" >"$truth"
+	cat "$truth"
+	"$SPROF" report --gc "$data"
+	"$SPROF" report --gc --json "$data" >"$folded"
+	[ "$(jq -r '.generations | sort_by(.generation)[] | "\(.generation) \(.collections)"' "$folded")" = "$(cat "$truth")" ]
+	jq -e '(.generations | all(.total_ns >= .max_ns and .max_ns > 0 and .late_ns == 0)) and .rows[0].collections == (.generations | map(.collections) | add)' "$folded"
+}
+
+@test "imports are timed one by one: the modules that -X importtime names, in the same nesting" {
+	python_with_probes
+	printf 'import time\ntime.sleep(0.3)\nimport slow_inner\n' >"$BATS_TEST_TMPDIR/slow_outer.py"
+	printf 'import time\ntime.sleep(0.2)\ntry:\n    import no_such_module\nexcept ImportError:\n    pass\n' >"$BATS_TEST_TMPDIR/slow_inner.py"
+	program='import sys; sys.path.insert(0, sys.argv[1]); import json, slow_outer'
+	export PYTHONDONTWRITEBYTECODE=1
+	/usr/bin/python3 -X importtime -c "$program" "$BATS_TEST_TMPDIR" 2>&1 | awk -F'|' '/^import time:/ && !/imported package/ { gsub(/ /, "", $3); print $3 }' | sort -u >"$truth"
+	"$SPROF" record -q -o "$data" --calls imports -- /usr/bin/python3 -c "$program" "$BATS_TEST_TMPDIR"
+	"$SPROF" imports "$data"
+	"$SPROF" imports --json "$data" >"$folded"
+	diff <(jq -r '.modules[1:][].module' "$folded" | sort -u) "$truth"
+	jq -e '
+		.modules as $m | .counted and
+		([$m[] | select(.module == "slow_outer")][0] | .self >= 300e6 and .self < 450e6 and .total >= 500e6 and .total < 900e6) and
+		([$m[] | select(.module == "slow_inner")][0] | .self >= 200e6 and .self < 400e6 and $m[.parent].module == "slow_outer") and
+		([$m[] | select(.module == "no_such_module")][0] | (.found | not) and $m[.parent].module == "slow_inner")' "$folded"
 }

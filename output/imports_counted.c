@@ -1,0 +1,111 @@
+/* Imports that were counted one by one (FACT_IMPORT), added up by module and who imported it. */
+#include <stdlib.h>
+#include <xxhash.h>
+
+#include "core/alloc.h"
+#include "core/facts.h"
+#include "core/intern.h"
+#include "core/profile.h"
+#include "output/imports.h"
+
+struct adder {
+	struct imports *im;
+	size_t capacity;
+	struct intern index;
+	const struct fact_import **rows; /* by id: who imports comes before what it imports */
+	uint32_t *nodes;		 /* of each row */
+	size_t nr_rows;
+};
+
+static int by_id(const void *a, const void *b)
+{
+	const struct fact_import *x = *(const struct fact_import *const *)a;
+	const struct fact_import *y = *(const struct fact_import *const *)b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static bool node_equal(const void *owner, uint32_t id, const void *key)
+{
+	const struct import_node *n = &((const struct adder *)owner)->im->nodes[id];
+	const uint32_t *k = key;
+
+	return n->parent == k[0] && n->file == k[1];
+}
+
+static uint32_t child_of(struct adder *a, uint32_t parent, uint32_t name)
+{
+	uint32_t key[2] = { parent, name };
+	struct imports *im = a->im;
+	uint32_t id = intern_id(&a->index, (uint32_t)XXH3_64bits(key, sizeof(key)),
+				(uint32_t)im->nr_nodes, node_equal, a, key);
+
+	if (id == im->nr_nodes) {
+		im->nodes = xgrow(im->nodes, &a->capacity, im->nr_nodes + 1, sizeof(*im->nodes));
+		im->nodes[im->nr_nodes++] = (struct import_node){ .parent = parent, .file = name };
+	}
+	return id;
+}
+
+/* The node of the row with that id before `row`; the root, where that import has not ended. */
+static uint32_t parent_of(const struct adder *a, size_t row)
+{
+	const struct fact_import *r = a->rows[row];
+	size_t lo = 0, hi = row;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const struct fact_import *m = a->rows[mid];
+
+		if (m->pid < r->pid || (m->pid == r->pid && m->id < r->parent))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < row && a->rows[lo]->pid == r->pid && a->rows[lo]->id == r->parent ? a->nodes[lo]
+										      : 0;
+}
+
+static void add_row(struct adder *a, size_t i)
+{
+	const struct fact_import *r = a->rows[i];
+	uint32_t parent = parent_of(a, i), node = child_of(a, parent, (uint32_t)r->name);
+	struct import_node *n = &a->im->nodes[node], *root = a->im->nodes;
+
+	a->nodes[i] = node;
+	n->self += r->self_ns;
+	n->total += r->total_ns;
+	n->samples++;
+	n->failed += !r->found;
+	root->samples++;
+	if (!parent)
+		root->total += r->total_ns;
+}
+
+bool imports_init_counted(struct imports *im, const struct profile *p)
+{
+	struct adder a = { .im = im };
+	const struct fact_import *rows;
+
+	rows = facts_rows(p, FACT_IMPORT, &a.nr_rows);
+	if (!a.nr_rows)
+		return false;
+	*im = (struct imports){ .counted = true };
+	im->whole = p->meta.end_ns > p->meta.start_ns ? p->meta.end_ns - p->meta.start_ns : 0;
+	a.rows = xcalloc(a.nr_rows, sizeof(*a.rows));
+	a.nodes = xcalloc(a.nr_rows, sizeof(*a.nodes));
+	for (size_t i = 0; i < a.nr_rows; i++)
+		a.rows[i] = &rows[i];
+	qsort(a.rows, a.nr_rows, sizeof(*a.rows), by_id);
+	child_of(&a, 0, 0);
+	for (size_t i = 0; i < a.nr_rows; i++)
+		add_row(&a, i);
+	intern_fini(&a.index);
+	free(a.rows);
+	free(a.nodes);
+	return true;
+}
