@@ -1,8 +1,29 @@
 # From collapsed stacks to a picture, beside who else draws them. Neither is in Debian: `cargo install inferno`, and
 # https://github.com/brendangregg/FlameGraph; what is not there is left out, and said.
 
+# The two below know their rivals by ${rivals[NAME]}, the command, and ${budgets[NAME]}.
+each_rival() { # FUNCTION FILE NAME...: does that with those that are there
+	local rival path
+	for rival in "${@:3}"; do
+		path=$(PATH=$PATH:$HOME/.cargo/bin command -v "${rivals[$rival]}") || continue
+		"$1" "$rival" "$path" "$2" 2>/dev/null
+	done
+}
+
+rival_rows() { # CONTENDER SUFFIX NAME...: their CPU time, and that of sprof over it
+	local rival
+	for rival in "${@:3}"; do
+		if [ ! -e "$work/$rival.cpu" ]; then
+			echo "  skipped: ${rivals[$rival]} is not installed"
+			continue
+		fi
+		row "${rivals[$rival]}$2" "$(median "$rival.cpu")" s
+		row "sprof / ${rivals[$rival]}" "$(paired "$1.cpu" / "$rival.cpu")" x ${budgets[$rival]}
+	done
+}
+
 bench_stacks() {
-	local nr=${QUICK:+100000} rival path
+	local nr=${QUICK:+100000}
 	nr=${nr:-1000000}
 	local -A rivals=([inferno]=inferno-flamegraph [perl]=flamegraph.pl)
 	local -A budgets=([inferno]=0.35 [perl]=0.028)
@@ -14,27 +35,17 @@ bench_stacks() {
 	}
 	for _ in $(seq "$ROUNDS"); do
 		draw sprof_stacks "$SPROF" flame "$work/stacks"
-		for rival in inferno perl; do
-			path=$(PATH=$PATH:$HOME/.cargo/bin command -v "${rivals[$rival]}") || continue
-			draw "$rival" "$path" "$work/stacks" 2>/dev/null
-		done
+		each_rival draw "$work/stacks" inferno perl
 	done
 	title "$nr different collapsed stacks, $(($(wc -c <"$work/stacks") / 1000000)) MB, to an SVG; CPU time"
 	row "sprof, with everything in it" "$(median sprof_stacks.cpu)" s
 	row "peak memory of sprof" "$(median sprof_stacks.rss)" MB
-	for rival in inferno perl; do
-		if [ ! -e "$work/$rival.cpu" ]; then
-			echo "  skipped: ${rivals[$rival]} is not installed"
-			continue
-		fi
-		row "${rivals[$rival]}, without what is too small to see" "$(median "$rival.cpu")" s
-		row "sprof / ${rivals[$rival]}" "$(paired sprof_stacks.cpu / "$rival.cpu")" x "${budgets[$rival]}"
-	done
+	rival_rows sprof_stacks ", without what is too small to see" inferno perl
 }
 
 # The text of perf script to collapsed stacks. What perf records is gcc at work, its text repeated up to 100 MB.
 bench_collapse() {
-	local mb=${QUICK:+10} rival path
+	local mb=${QUICK:+10}
 	mb=${mb:-100}
 	local -A rivals=([inferno_collapse]=inferno-collapse-perf [perl_collapse]=stackcollapse-perf.pl)
 	local -A budgets=([inferno_collapse]=0.71 [perl_collapse]=)
@@ -52,19 +63,9 @@ bench_collapse() {
 	}
 	for _ in $(seq "$ROUNDS"); do
 		collapse sprof_collapse "$SPROF" fold "$work/script"
-		for rival in inferno_collapse perl_collapse; do
-			path=$(PATH=$PATH:$HOME/.cargo/bin command -v "${rivals[$rival]}") || continue
-			collapse "$rival" "$path" "$work/script"
-		done
+		each_rival collapse "$work/script" inferno_collapse perl_collapse
 	done
 	title "$(grep -c '^[^[:space:]]' "$work/script") samples of perf script, $(($(wc -c <"$work/script") / 1000000)) MB, to collapsed stacks; CPU time"
 	row "sprof fold" "$(median sprof_collapse.cpu)" s
-	for rival in inferno_collapse perl_collapse; do
-		if [ ! -e "$work/$rival.cpu" ]; then
-			echo "  skipped: ${rivals[$rival]} is not installed"
-			continue
-		fi
-		row "${rivals[$rival]}" "$(median "$rival.cpu")" s
-		row "sprof / ${rivals[$rival]}" "$(paired sprof_collapse.cpu / "$rival.cpu")" x ${budgets[$rival]}
-	done
+	rival_rows sprof_collapse "" inferno_collapse perl_collapse
 }
