@@ -23,6 +23,7 @@
 #include "gpu/link.h"
 #include "gpu/shared_region.h"
 #include "sampler/inject_check.h"
+#include "sampler/proc_maps.h"
 #include "sampler/proc_status.h"
 #include "sampler/remote_dlopen.h"
 
@@ -45,6 +46,8 @@ static bool is_file(const char *path, const char *name)
 static int read_maps(pid_t pid, struct mapped *ret)
 {
 	char path[64], *line = NULL;
+	struct code_mapping m;
+	bool executable;
 	size_t size = 0;
 	FILE *f;
 
@@ -54,8 +57,10 @@ static int read_maps(pid_t pid, struct mapped *ret)
 	if (!f)
 		return errno == ENOENT ? -ESRCH : -errno;
 	while (getline(&line, &size, f) > 0) {
-		ret->driver |= is_file(line, "libcuda.so");
-		ret->glibc |= is_file(line, "libc.so.6") || is_file(line, "libc-2.");
+		if (!proc_maps_parse(line, &m, &executable))
+			continue;
+		ret->driver |= is_file(m.path, "libcuda.so");
+		ret->glibc |= is_file(m.path, "libc.so.6") || is_file(m.path, "libc-2.");
 	}
 	free(line);
 	fclose(f);
