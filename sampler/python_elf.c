@@ -15,6 +15,8 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "sampler/code.h"
+#include "sampler/process.h"
 #include "sampler/python_layout.h"
 #include "sampler/unwind_image.h"
 
@@ -260,4 +262,25 @@ enum python_elf python_elf_read(int fd, struct py_layout *ret_layout, char *why,
 		found = read_python(&d, ret_layout, why, why_size);
 	unwind_image_close(&image);
 	return found;
+}
+
+bool python_elf_bias(const struct mapping *m, uint64_t *ret_bias)
+{
+	uint64_t vaddr;
+
+	if (m->code->kind != MODULE_ELF || !m->code->nr_segments ||
+	    !code_vaddr(m->code, m->pgoff, &vaddr))
+		return false;
+	*ret_bias = m->start - vaddr;
+	return true;
+}
+
+void python_elf_move(struct py_layout *layout, uint64_t bias)
+{
+	layout->runtime += bias;
+	layout->code_type += bias;
+	if (layout->eval_start) {
+		layout->eval_start += bias;
+		layout->eval_end += bias;
+	}
 }

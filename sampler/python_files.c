@@ -68,22 +68,15 @@ bool python_files_find(struct python_files *files, const struct process *p,
 	for (size_t i = 0; i < p->nr_maps; i++) {
 		const struct mapping *m = &p->maps[i];
 		const struct python_file *file;
-		uint64_t vaddr, bias;
+		uint64_t bias;
 
-		if (m->code->kind != MODULE_ELF || !m->code->nr_segments ||
-		    !code_vaddr(m->code, m->pgoff, &vaddr))
+		if (!python_elf_bias(m, &bias))
 			continue;
 		file = file_of(files, m->code);
 		if (file->kind != PYTHON_ELF_FOUND)
 			continue;
-		bias = m->start - vaddr;
 		*ret_layout = file->layout;
-		ret_layout->runtime += bias;
-		ret_layout->code_type += bias;
-		if (ret_layout->eval_start) {
-			ret_layout->eval_start += bias;
-			ret_layout->eval_end += bias;
-		}
+		python_elf_move(ret_layout, bias);
 		return true;
 	}
 	return false;

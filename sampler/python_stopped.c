@@ -84,23 +84,16 @@ bool python_find(const struct process *process, struct py_layout *ret_layout, ch
 	for (size_t i = 0; i < process->nr_maps; i++) {
 		const struct mapping *m = &process->maps[i];
 		enum python_elf kind;
-		uint64_t vaddr, bias;
+		uint64_t bias;
 
-		if (m->code->kind != MODULE_ELF || !m->code->nr_segments ||
-		    !code_vaddr(m->code, m->pgoff, &vaddr))
+		if (!python_elf_bias(m, &bias))
 			continue;
 		kind = python_elf_read(m->code->fd, ret_layout, why, why_size);
 		if (kind == PYTHON_ELF_NOT)
 			continue;
 		if (kind == PYTHON_ELF_UNSUPPORTED)
 			return false;
-		bias = m->start - vaddr;
-		ret_layout->runtime += bias;
-		ret_layout->code_type += bias;
-		if (ret_layout->eval_start) {
-			ret_layout->eval_start += bias;
-			ret_layout->eval_end += bias;
-		}
+		python_elf_move(ret_layout, bias);
 		return true;
 	}
 	return false;
