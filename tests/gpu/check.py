@@ -9,10 +9,14 @@ of the fake, and is said to be. FOLDER (gpu-check) gets results.md, results.json
 nvcc and Nsight Compute it uses.
 """
 import argparse
+import ctypes
+import glob
 import json
 import os
 import re
 import shutil
+import signal
+import site
 import statistics
 import subprocess
 import sys
@@ -32,8 +36,11 @@ CLAIMS = [
     ("libcuda loads the library in cuInit, and the first launch is seen", "launches"),
     ("cost of a launch while sleeping, and while collecting", "launches"),
     ("kernel times and counts are right", "sums"),
+    ("GPU times are on the clock of the calls: no kernel begins before its call, none ends after the wait for it", "timeline"),
+    ("kernels of one stream do not overlap in CUPTI's records", "timeline"),
     ("copies and driver allocations are right and complete", "memory"),
-    ("kernels of graphs are found, and counted exactly", "graphs"),
+    ("kernels of graphs are found, and counted exactly; what recording each of them costs", "graphs"),
+    ("attaching to a program that has made its graphs before", "attach_graphs"),
     ("25 million graph kernels do not exhaust CUPTI's buffers (--only exhaustion)", "exhaustion"),
     ("eight threads launch while collection begins and ends, ten times", "attach"),
     ("the library comes into a program that uses CUDA without it (libcuda, libcupti and their threads as they are)", "load"),
@@ -45,11 +52,16 @@ CLAIMS = [
     ("torch: CUDA graphs", "torch_graphs"),
     ("torch: several streams", "torch_streams"),
     ("torch: convolutions, cuDNN", "torch_resnet"),
-    ("torch.profiler and sprof in one process", "kineto"),
+    ("torch.profiler begins in a program that sprof records: it gets CUPTI, and its kernels", "kineto"),
+    ("sprof comes into a program in which torch.profiler has CUPTI: it waits", "kineto_first"),
+    ("NVTX ranges of torch.cuda.nvtx", "torch_nvtx"),
     ("durations agree with Nsight Compute's", "ncu"),
     ("NCCL kernels, more than one GPU", None),
     ("MPS, MIG, confidential computing", None),
     ("names of kernels whose module was unloaded", None),
+    ("allocations from pools (cuMemAllocAsync) of a real driver", None),
+    ("--gpu-processes with the ranks of a real job", None),
+    ("gVisor, whose kernel has neither eBPF nor perf events", None),
 ]
 
 
@@ -72,10 +84,15 @@ def near(what, got, wanted, share):
 
 class Checks:
     def __init__(self, args):
-        self.args, self.fake, self.end = args, args.fake or not has_gpu(), time.time() + args.limit
-        self.env = dict(os.environ)
+        self.args, self.end, self.env = args, time.time() + args.limit, dict(os.environ)
+        self.why_fake = "--fake was given" if args.fake else missing_gpu()
+        self.fake, self.cupti = bool(self.why_fake), None
         if self.fake:
             self.env.update(LD_LIBRARY_PATH=FAKES, SPROF_CUPTI=os.path.join(FAKES, "cuda12/libcupti.so.12"))
+        elif "SPROF_CUPTI" not in self.env:
+            self.cupti = find_cupti()
+            if self.cupti: # a program that has a CUPTI of its own mapped uses that one nevertheless
+                self.env["SPROF_CUPTI"] = self.cupti
         os.makedirs(args.output, exist_ok=True)
 
     def path(self, name):
@@ -86,15 +103,18 @@ class Checks:
         left = self.end - time.time()
         if left < 5:
             raise Skip("no time left")
+        done = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env or self.env,
+                                start_new_session=True)
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=min(timeout, left), env=env or self.env)
+            out, self.stderr = done.communicate(timeout=min(timeout, left))
         except subprocess.TimeoutExpired:
+            os.killpg(done.pid, signal.SIGKILL) # what it started keeps the GPU else
+            done.communicate()
             raise Wrong(f"did not end in time: {' '.join(command)}")
         if done.returncode == 77:
-            raise Skip(done.stderr.strip().splitlines()[-1])
-        expect(not done.returncode, f"{' '.join(command[:4])} ... ended with {done.returncode}: {done.stderr.strip()[-300:]}")
-        self.stderr = done.stderr
-        return done.stdout
+            raise Skip(self.stderr.strip().splitlines()[-1])
+        expect(not done.returncode, f"{' '.join(command[:4])} ... ended with {done.returncode}: {self.stderr.strip()[-300:]}")
+        return out
 
     def record(self, name, command, options=(), timeout=120):
         return self.run([SPROF, "record", "-q", "--gpu", "on", "-o", self.path(name), *options, "--", *command], timeout)
@@ -125,7 +145,19 @@ class Checks:
             about["gpu"] = self.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]).strip()
         done = subprocess.run([SPROF, "doctor"], capture_output=True, text=True, env=self.env)
         about["sources"] = " ".join(re.findall(r"^(\w+) +OK", done.stdout, re.M)) or "none"
+        about["CUPTI"] = self.env.get("SPROF_CUPTI") or "not found (hint: SPROF_CUPTI=/path/to/libcupti.so)"
+        about["not here"] = ", ".join(self.missing()) or "nothing"
         return ", ".join(f"{k}: {v}" for k, v in about.items())
+
+    def missing(self):
+        """What checks need besides a GPU, as far as it is not there; it is said where there is no GPU as well."""
+        if self.fake:
+            yield f"a GPU ({self.why_fake})"
+        for program, what in (("nvcc", "nvcc"), ("ncu", "Nsight Compute (ncu)")):
+            if not shutil.which(program):
+                yield what
+        if subprocess.run([sys.executable, "-c", "import torch"], capture_output=True).returncode:
+            yield f"torch for {sys.executable}"
 
     def launches(self):
         """ns of host time for each of 100 000 empty launches: without sprof, with the library asleep, collecting."""
@@ -158,6 +190,25 @@ class Checks:
         expect(total == sum(r["total_ns"] for r in report["rows"]), "the flame graph is not the sum of the kernels")
         return f"200 kernels, {spin['total_ns'] / 1e6:.3f} ms; events around them {events / 1e6:.3f} ms"
 
+    def timeline(self):
+        """The clocks of CPU and GPU, and the order of a stream, in the timeline of 200 kernels of 1 ms."""
+        self.record("timeline.data", [LOAD, "spin:200:1000000"])
+        self.run([SPROF, "export", "-f", "chrome", "-o", self.path("timeline.json"), self.path("timeline.data")])
+        with open(self.path("timeline.json")) as file:
+            events = [e for e in json.load(file)["traceEvents"] if e["ph"] == "X"]
+        calls = {e["args"]["correlation"]: e for e in events if e["cat"] == "cuda"}
+        kernels = sorted((e for e in events if e["cat"] == "kernel"), key=lambda e: e["ts"])
+        expect(len(kernels) == 200, f"{len(kernels)} kernels of 200")
+        lags = [k["ts"] - calls[k["args"]["correlation"]]["ts"] for k in kernels]
+        waits = [e["ts"] + e["dur"] for e in calls.values() if e["name"].startswith("cuCtxSynchronize")]
+        overlap = max(a["ts"] + a["dur"] - b["ts"] for a, b in zip(kernels, kernels[1:]))
+        ahead = max(waits) - kernels[-1]["ts"] - kernels[-1]["dur"]
+        said = (f"kernels begin {min(lags):.1f} us after their calls at least, the last ends {ahead:.1f} us before the wait "
+                f"for it does; neighbours of one stream overlap by {max(overlap, 0):.3f} us at most")
+        expect(min(lags) >= 0 and ahead >= (-50 if self.fake else 0), "the clocks do not agree: " + said)
+        expect(overlap < 1, said)
+        return said
+
     def memory(self):
         self.record("memory.data", [LOAD, "copy:20:4194304", "alloc:32:1048576"])
         copies, gpu = self.report("memcpy", "memory.data"), self.report("gpu", "memory.data")
@@ -168,13 +219,16 @@ class Checks:
         return f"40 copies, 168 MB; peak of driver allocations {peak / 1e6:.1f} MB"
 
     def graphs(self, n=500, nodes=50):
+        alone = int(re.search(r"ns_per_launch=(\d+)", self.run([LOAD, f"graph:{n}:{nodes}"], timeout=400))[1])
         out = self.record("graphs.data", [LOAD, f"graph:{n}:{nodes}"], timeout=400)
         report = self.report("gpu", "graphs.data")
         calls, inside = self.row(report, "^empty")["calls"], self.counter(report, "activities in graphs")
         self.sound(report)
         expect(calls == n * nodes, f"{calls} kernels of {n * nodes}")
         expect(inside == n * nodes, f"{inside} are known to be of a graph")
-        return f"{calls} kernels in {n} launches, {re.search(r'ns_per_launch=(.*)', out)[1]} ns each launch"
+        each = int(re.search(r"ns_per_launch=(\d+)", out)[1])
+        return (f"{calls} kernels in {n} launches; a launch of {nodes} takes {alone} ns alone, {each} collecting: "
+                f"{(each - alone) / nodes:+.0f} for each kernel")
 
     def exhaustion(self):
         return self.graphs(n=520000, nodes=50)
@@ -192,6 +246,21 @@ class Checks:
             program.kill()
         return (f"{times} times into 8 threads; {statistics.median(took) * 1e3:.0f} ms beside the 500 asked for, worst "
                 f"{max(took) * 1e3:.0f}")
+
+    def attach_graphs(self):
+        """Into a program whose graphs CUPTI has not seen being made: what it says of their kernels, and that all goes on."""
+        program = self.asleep("graph:2000000:20")
+        try:
+            time.sleep(2)
+            took = self.join(program, "attach_graphs.data")
+            report = self.report("gpu", "attach_graphs.data")
+            expect(program.poll() is None, f"the program ended with {program.returncode}")
+        finally:
+            program.kill()
+        calls = sum(r["calls"] for r in report["rows"])
+        expect(calls, "nothing was collected")
+        return (f"{calls} activities, {self.counter(report, 'activities in graphs')} known to be of a graph, "
+                f"{self.counter(report, 'activities without a time')} without a time; {took * 1e3:.0f} ms beside the 500 asked for")
 
     def residue(self):
         """What a launch takes before a recorder comes, and after it has gone."""
@@ -213,8 +282,9 @@ class Checks:
 
     def asleep(self, *work):
         """A program that runs, with the library asleep in it."""
-        return subprocess.Popen([LOAD, *work], stdout=subprocess.PIPE, text=True,
-                                env={**self.env, "CUDA_INJECTION64_PATH": AGENT})
+        with open(self.path("asleep.log"), "w") as log:
+            return subprocess.Popen([LOAD, *work], stdout=subprocess.PIPE, stderr=log, text=True,
+                                    env={**self.env, "CUDA_INJECTION64_PATH": AGENT})
 
     def join(self, program, name):
         """Half a second of it; how many seconds that took beside."""
@@ -259,7 +329,7 @@ class Checks:
 
     def nvcc(self):
         if self.fake or not shutil.which("nvcc"):
-            raise Skip("the fake has no runtime" if self.fake else "no nvcc here")
+            raise Skip("needs a GPU, and nvcc: the fake has no runtime" if self.fake else "no nvcc here")
         program = self.path("cuda_user")
         self.run(["nvcc", "-O2", "-o", program, os.path.join(HERE, "cuda_user.cu")], timeout=180)
         out = self.record("nvcc.data", [program, "200"])
@@ -279,7 +349,7 @@ class Checks:
 
     def need_torch(self):
         if self.fake:
-            raise Skip("there is no GPU for torch")
+            raise Skip("needs a GPU, and torch")
         if subprocess.run([sys.executable, "-c", "import torch"], capture_output=True).returncode:
             raise Skip("no torch for this python")
 
@@ -329,17 +399,49 @@ class Checks:
         return self.torch_work("streams")
 
     def kineto(self):
-        """torch.profiler inside a program that sprof records: the program has to go on, and who has CUPTI is said."""
+        """torch.profiler inside a program that sprof records: it gets CUPTI, and sprof says so."""
         self.need_torch()
         run = self.torch("gpt", profiler="torch", name="kineto.data", steps=10)
-        seen = self.row(self.report("gpu", "kineto.data"), ".")["calls"]
-        theirs = sum(v[0] for v in (run["kernels"] or {}).values())
-        expect(seen or theirs, "neither saw a kernel")
-        return f"sprof saw {seen} activities, torch.profiler {theirs}; {self.stderr.strip()[-200:] or 'nothing was said'}"
+        report = self.report("gpu", "kineto.data")
+        seen, theirs = sum(r["calls"] for r in report["rows"]), sum(v[0] for v in (run["kernels"] or {}).values())
+        said = f"sprof saw {seen} activities, torch.profiler {theirs}; {self.stderr.strip()[-300:] or 'nothing was said'}"
+        expect(theirs, "torch.profiler saw no kernel: " + said)
+        return said
+
+    def kineto_first(self):
+        """The other way round: sprof comes while torch.profiler records, and takes nothing from it."""
+        self.need_torch()
+        command = [sys.executable, os.path.join(HERE, "torch_load.py"), "--seconds", "20", "--profiler", "torch", "gpt"]
+        with open(self.path("kineto_first.log"), "w") as log:
+            program = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True,
+                                       env={**self.env, "CUDA_INJECTION64_PATH": AGENT})
+        try:
+            time.sleep(15)
+            self.join(program, "kineto_first.data")
+            said = self.stderr.strip()[-200:]
+            out = program.communicate(timeout=120)[0]
+        finally:
+            program.kill()
+        expect(not program.returncode, f"the program ended with {program.returncode}")
+        theirs = sum(v[0] for v in (json.loads(out.strip().splitlines()[-1])["kernels"] or {}).values())
+        expect(theirs, f"torch.profiler saw no kernel; {said}")
+        return f"torch.profiler saw {theirs} kernels; {said or 'nothing was said'}"
+
+    def torch_nvtx(self):
+        """Ranges of torch.cuda.nvtx around kernels: how often, and how much GPU work was launched in them."""
+        self.need_torch()
+        code = ("import torch\nx = torch.ones(256, 256, device='cuda')\nfor _ in range(50):\n"
+                "    with torch.cuda.nvtx.range('step'):\n        y = x @ x\ntorch.cuda.synchronize()\n")
+        self.record("torch_nvtx.data", [sys.executable, "-c", code], timeout=180)
+        rows = [r for r in self.report("ranges", "torch_nvtx.data")["rows"] if r["range"] == "step"]
+        expect(rows and rows[0]["repeats"] == 50, f"ranges called step: {rows}")
+        launched = rows[0].get("launches", 0)
+        expect(launched >= 50, f"{launched} launches in 50 ranges")
+        return f"50 ranges with {launched} launches, {rows[0]['total_ns'] / 1e6:.2f} ms"
 
     def ncu(self):
         if self.fake or not shutil.which("ncu"):
-            raise Skip("there is no GPU for it" if self.fake else "no Nsight Compute here")
+            raise Skip("needs a GPU, and Nsight Compute" if self.fake else "no Nsight Compute here")
         out = self.run(["ncu", "--csv", "--metrics", "gpu__time_duration.sum", LOAD, "spin:5:1000000"], timeout=180)
         units = {"nsecond": 1, "ns": 1, "usecond": 1e3, "us": 1e3, "msecond": 1e6, "ms": 1e6}
         found = [float(v.replace(",", "")) * units[u] for u, v in re.findall(r'"gpu__time_duration.sum","(\w+)","([\d.,]+)"', out)]
@@ -349,15 +451,51 @@ class Checks:
         return f"average {spin['total_ns'] / spin['calls']:.0f} ns, Nsight Compute {statistics.mean(found):.0f} ns"
 
 
-NAMES = ["host", "launches", "sums", "memory", "graphs", "attach", "load", "residue", "idle", "flame", "nvcc", "torch_gpt", "torch_resnet",
-         "torch_graphs", "torch_streams", "kineto", "ncu"]
+# What is worth most comes first: the time may run out in torch's.
+NAMES = ["host", "launches", "sums", "timeline", "memory", "graphs", "attach", "attach_graphs", "load", "residue", "idle", "flame", "nvcc",
+         "ncu", "kineto", "torch_nvtx", "torch_gpt", "torch_graphs", "kineto_first", "torch_streams", "torch_resnet"]
 ALONE = ["exhaustion"] # minutes: when asked for
 
 
-def has_gpu():
-    ask = ("import ctypes; c = ctypes.CDLL('libcuda.so.1'); n = ctypes.c_int(); "
-           "exit(c.cuInit(0) or c.cuDeviceGetCount(ctypes.byref(n)) or not n.value)")
-    return not subprocess.run([sys.executable, "-c", ask], capture_output=True).returncode
+def missing_gpu():
+    """Why there is no GPU to be used; "" where there is one. In a process of its own: what cuInit does stays there."""
+    ask = """
+import ctypes, sys
+try:
+    cuda = ctypes.CDLL("libcuda.so.1")
+except OSError as why:
+    sys.exit(str(why))
+number = ctypes.c_int()
+error = cuda.cuInit(0) or cuda.cuDeviceGetCount(ctypes.byref(number))
+text = ctypes.c_char_p()
+if error:
+    cuda.cuGetErrorString(error, ctypes.byref(text))
+    sys.exit("cuInit fails with %d, %s" % (error, (text.value or b"?").decode()))
+sys.exit(None if number.value else "the driver has no device")
+"""
+    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True)
+    why = done.stderr.strip().splitlines()[-1] if done.returncode else ""
+    if why and os.path.exists("/dev/nvidiactl"):
+        why += "; but there is a /dev/nvidiactl: is it this driver's libcuda, and may this user open it?"
+    return why
+
+
+def find_cupti():
+    """For programs that have none mapped, as those of these checks: the toolkit's, or that of NVIDIA's wheels. One of a
+    later CUDA than the driver's would not work."""
+    version, places = ctypes.c_int(), []
+    ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(version))
+    for folder in site.getsitepackages() + [site.getusersitepackages()]:
+        places += glob.glob(os.path.join(folder, "nvidia/c*/lib/libcupti.so.1[0-9]*"))
+    places = [p for p in places if int(re.search(r"so\.(\d+)", p)[1]) <= version.value // 1000]
+    places.sort(key=lambda p: -int(re.search(r"so\.(\d+)", p)[1]))
+    for place in ["/usr/local/cuda/extras/CUPTI/lib64/libcupti.so", "/usr/local/cuda/lib64/libcupti.so", *places]:
+        try:
+            ctypes.CDLL(place)
+            return place
+        except OSError:
+            pass
+    return None
 
 
 def write(checks, results):
@@ -392,7 +530,7 @@ def main():
         parser.error(f"there is no check {', '.join(set(wanted) - set(NAMES + ALONE))}")
     checks, results = Checks(args), []
     if checks.fake:
-        print("no GPU here: what follows runs over the fake one, and its figures are not a GPU's")
+        print(f"no GPU here ({checks.why_fake}): what follows runs over the fake one, and its figures are not a GPU's")
     for name in wanted:
         try:
             result = ("ok", getattr(checks, name)())
