@@ -196,6 +196,26 @@ static int keep_link(struct call_probes *p, struct bpf_link *link)
 	return 0;
 }
 
+/*
+ * Linux takes the opcode of an instruction with a VEX or EVEX prefix for one of the plain map (branch_setup_ops() in
+ * arch/x86/kernel/uprobes.c, seen in 6.18): vpbroadcastb, which memset() begins with, is emulated as a conditional jump,
+ * vpbroadcastd as a push. In libc that breaks every program of the machine. Of REX2 and XOP nobody knows.
+ */
+static bool is_safe(int fd, uint64_t offset)
+{
+	static const uint8_t prefixes[] = { 0x66, 0x67, 0xf2, 0xf3, 0x2e,
+					    0x36, 0x3e, 0x26, 0x64, 0x65 };
+	uint8_t code[16];
+	ssize_t nr = pread(fd, code, sizeof(code), (off_t)offset), i = 0;
+
+	while (i < nr && memchr(prefixes, code[i], sizeof(prefixes)))
+		i++;
+	if (i < nr && (code[i] & 0xf0) == 0x40) /* REX */
+		i++;
+	return i + 1 < nr && !memchr("\x62\xc4\xc5\xd5", code[i], 4) &&
+	       (code[i] != 0x8f || !(code[i + 1] & 0x38));
+}
+
 /* Probes with the numbers from `first` on. One that is refused takes the others with it: halves are tried then. */
 static void attach_many(struct call_probes *p, const char *path, const uint64_t *offsets, size_t nr,
 			uint32_t first, int *ret_probes)
@@ -236,17 +256,28 @@ static void attach_each(struct call_probes *p, const char *path, const uint64_t 
 void call_probes_attach(struct call_probes *p, int fd, const uint64_t *offsets, size_t nr,
 			int *ret_probes)
 {
-	size_t room = MAX_CALL_PROBES - p->nr_probes, taken = nr < room ? nr : room;
+	size_t room = MAX_CALL_PROBES - p->nr_probes, taken = nr < room ? nr : room, nr_safe = 0;
+	uint64_t *safe = xcalloc(taken + 1, sizeof(*safe));
+	int *probes = xcalloc(taken + 1, sizeof(*probes));
 	char path[64];
 
 	name_file(path, sizeof(path), fd);
+	for (size_t i = 0; i < nr; i++) {
+		ret_probes[i] = i >= taken ? -ENOSPC : is_safe(fd, offsets[i]) ? 0 : -EOPNOTSUPP;
+		if (!ret_probes[i])
+			safe[nr_safe++] = offsets[i];
+	}
 	if (p->has_multi)
-		attach_many(p, path, offsets, taken, p->nr_probes, ret_probes);
+		attach_many(p, path, safe, nr_safe, p->nr_probes, probes);
 	else
-		attach_each(p, path, offsets, taken, ret_probes);
-	p->nr_probes += (uint32_t)taken;
-	for (size_t i = taken; i < nr; i++)
-		ret_probes[i] = -ENOSPC;
+		attach_each(p, path, safe, nr_safe, probes);
+	p->nr_probes += (uint32_t)nr_safe;
+	nr_safe = 0;
+	for (size_t i = 0; i < nr; i++)
+		if (!ret_probes[i])
+			ret_probes[i] = probes[nr_safe++];
+	free(safe);
+	free(probes);
 }
 
 static int attach_usdt(struct call_probes *p, int fd, const struct bpf_program *program,

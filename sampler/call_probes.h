@@ -30,7 +30,8 @@ uint64_t call_probes_nr_execs(const struct call_probes *probes);
 
 /*
  * Puts probes at those offsets of the file at fd, in every process that maps it or will. ret_probes[i] is the number of
- * the i-th, counting from 0 over all calls of this, those that are refused too, or -errno: -ENOSPC where there are too many. Where the kernel has no
+ * the i-th, counting from 0 over all calls of this, those that are refused too, or -errno: -ENOSPC where there are too many, -EOPNOTSUPP
+ * where a probe would change what the program does. Where the kernel has no
  * links of many probes (before 6.6), taking them out again takes 0.1 s each.
  */
 void call_probes_attach(struct call_probes *probes, int fd, const uint64_t *offsets, size_t nr,

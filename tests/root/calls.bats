@@ -74,6 +74,14 @@ counted() { # FUNCTION
 	[[ $output == *"calls of '*' are not counted any further: it fits too many functions"* ]]
 }
 
+@test "no probe is put where it would change what the program does" {
+	run "$SPROF" record -v -o "$data" --calls begins_with_vex --calls leaf -- "$TARGETS/calls" 100
+	[ "$status" -eq 0 ]
+	[[ $output == *"a probe at begins_with_vex: Operation not supported"* ]]
+	[[ $output == *"calls of 1 functions that fit 'begins_with_vex' are not counted: no probe can be put there"* ]]
+	[ "$(counted leaf)" = "501 true" ]
+}
+
 @test "only root puts probes into files" {
 	run setpriv --bounding-set -sys_admin --inh-caps -all "$SPROF" record -q -o "$data" --calls leaf -- "$TARGETS/calls" 100
 	[ "$status" -eq 125 ]

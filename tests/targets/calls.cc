@@ -13,6 +13,12 @@
 
 static long nr_leaves;
 
+// It begins with vpbroadcastd %xmm0, %ymm1: under a probe, Linux takes its opcode for a push.
+extern "C" void begins_with_vex();
+__asm__(".text\n.globl begins_with_vex\n.type begins_with_vex, @function\n"
+	"begins_with_vex: .byte 0xc4, 0xe2, 0x7d, 0x58, 0xc8\n	ret\n"
+	".size begins_with_vex, .-begins_with_vex\n");
+
 extern "C" NOIPA long leaf(long x)
 {
 	return x * 2 + 1;
@@ -72,5 +78,7 @@ int main(int argc, char **argv)
 		part::twice((int)i);
 	for (int i = 0; i < 7; i++)
 		part::twice(i + 0.5);
+	if (__builtin_cpu_supports("avx2"))
+		begins_with_vex();
 	return 0;
 }
