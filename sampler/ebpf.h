@@ -64,6 +64,7 @@ struct source {
 	struct jit_code *jit;
 	struct retired_region *retired;
 	size_t nr_retired, retired_capacity;
+	uint32_t nr_tables; /* map tables published, which gives each its number */
 	/* what the recorder knows */
 	struct code_table *codes;
 	struct process *processes;

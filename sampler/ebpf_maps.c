@@ -51,6 +51,7 @@ void ebpf_write_entry(struct source *s, struct process *p)
 		.exec_id = p->exec_id,
 		.epoch = p->epoch,
 		.python = p->python,
+		.table = p->region ? p->region->table : 0,
 	};
 	uint32_t key = (uint32_t)p->pid;
 
@@ -166,10 +167,19 @@ void ebpf_publish_maps(struct source *s, struct process *p)
 		ebpf_limit(s, LIMIT_MEMORY, "no more memory for maps: new code stays [unknown]");
 		return;
 	}
+	if (!++s->nr_tables) /* 0 is no number */
+		s->nr_tables++;
 	fill_maps(p, entries, nr, nr_files);
+	for (size_t i = 0; i < nr; i++)
+		entries[i].table = s->nr_tables;
 	ebpf_pythons_update(s, p);
 	region = xcalloc(1, sizeof(*region));
-	*region = (struct map_region){ .index = index, .nr = (uint32_t)nr, .nr_users = 1 };
+	*region = (struct map_region){
+		.index = index,
+		.nr = (uint32_t)nr,
+		.table = s->nr_tables,
+		.nr_users = 1,
+	};
 	ebpf_retire(s, p->region);
 	p->region = region;
 	ebpf_write_entry(s, p);

@@ -24,6 +24,7 @@ struct mapping {
 /* A region of the arena that holds a published map table; forked children share it. */
 struct map_region {
 	uint32_t index, nr;
+	uint32_t table; /* its number: no other has had it */
 	uint32_t nr_users;
 };
 

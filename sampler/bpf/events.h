@@ -38,18 +38,33 @@
 #define MAX_JIT_MODULES 4096
 #define MAX_MAPS 8192 /* executable mappings of one process */
 #define MAX_RULES 65536
-#define STACK_SLOTS 16384 /* power of two; small enough to stay in a cache */
-#define MAX_PYTHONS 1024  /* interpreters at distinct addresses; number 0 is none */
+#define KNOWN_RULE_SETS 1024 /* power of two; return addresses whose rules are at hand */
+#define STACK_SLOTS 16384    /* power of two; small enough to stay in a cache */
+#define MAX_PYTHONS 1024     /* interpreters at distinct addresses; number 0 is none */
 
 /* An executable mapping. vaddr in the module's unwind table = pc - bias. */
 struct map_entry {
 	__u64 start, end;
 	__u64 bias;
 	__u32 module; /* index in the modules map */
-	__u32 pad;
+	__u32 table;  /* the number of the map table it is in: each that is published has another */
 };
 _Static_assert(sizeof(struct map_entry) == 32, "8 arena words");
 #define MAP_ENTRY_WORDS 8u
+
+/*
+ * The rule at a return address, so that a walk that finds its caches cold fetches a line of it, and not
+ * those of mappings, pages, rows and rules. Any CPU writes it at any time: the rule counts where
+ * check ^ rule is the mark of the address in its map table.
+ */
+struct known_rule {
+	__u64 check, rule; /* struct walk_rule */
+};
+
+#define KNOWN_RULE_WAYS 4
+struct known_rules {
+	struct known_rule ways[KNOWN_RULE_WAYS];
+};
 
 enum module_state {
 	MODULE_PENDING = 0, /* rows are being built: send a snapshot */
@@ -75,8 +90,9 @@ struct process_entry {
 	__u32 epoch;   /* of what addresses mean, and of no other process: part of a stack's key */
 	__u32 nr_snapshots; /* sent since the table was published */
 	__u32 python;	    /* index in the pythons map; 0 = runs no Python */
+	__u32 table;	    /* number of its map table; 0: what is found in it is not to be kept */
 };
-_Static_assert(sizeof(struct process_entry) == 24, "no holes");
+_Static_assert(sizeof(struct process_entry) == 28, "no holes");
 
 /* A process whose table does not explain its stacks stops sending snapshots after this many. */
 #define MAX_SNAPSHOTS 1024

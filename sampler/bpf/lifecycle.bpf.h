@@ -31,7 +31,7 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	copy = *p;
 	copy.exec_id = (__u32)BPF_CORE_READ(child, self_exec_id);
 	if (p->exec_id != EXEC_ID_ANY && p->exec_id != copy.exec_id)
-		copy.nr_maps = 0;
+		copy.nr_maps = copy.table = 0;
 	copy.nr_snapshots = 0;
 	if (bpf_map_update_elem(&processes, &child_tgid, &copy, BPF_ANY))
 		count(COUNTER_FORKS_DROPPED);
@@ -57,7 +57,7 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 
 	if (!p)
 		return 0;
-	p->nr_maps = 0;
+	p->nr_maps = p->table = 0;
 	p->python = 0;
 	p->exec_id = (__u32)BPF_CORE_READ(task, self_exec_id);
 	p->nr_snapshots = 0;

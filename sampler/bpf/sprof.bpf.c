@@ -156,7 +156,7 @@ static __always_inline void take_process(struct walk_state *st, struct process_e
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 exec_id = (__u32)task->self_exec_id;
 
-	st->nr_maps = 0;
+	st->nr_maps = st->table = 0;
 	st->map_start = st->map_end = 0;
 	st->window_base = -1ull;
 	st->python = 0;
@@ -169,6 +169,7 @@ static __always_inline void take_process(struct walk_state *st, struct process_e
 		return;
 	st->maps = p->maps;
 	st->nr_maps = p->nr_maps;
+	st->table = p->table;
 	st->python = p->python;
 	st->event.epoch = p->epoch;
 	st->salt = (__u64)exec_id << 32 | st->event.header.tgid;

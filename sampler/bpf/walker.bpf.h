@@ -22,6 +22,8 @@
 #define FRAMES_WINDOW 2048u /* bytes of a thread's data stack fetched at once */
 #define FRAME_WORDS 10u	    /* of a frame that is found in it: CPython 3.11 and later */
 #define KNOWN_CODES 256u    /* power of two */
+#define PATH_STEPS 64u	    /* power of two */
+#define STAYS_CACHED_NS 2000000u
 
 /* What a code object's number is as long as one of two marks holds (py_known_code). */
 struct known_code {
@@ -36,7 +38,13 @@ struct walk_state {
 	__u32 maps, nr_maps;
 	/* the mapping that contains the last pc */
 	__u64 map_start, map_end, map_bias;
+	__u32 map_table, table; /* the numbers of its map table, and of the process's */
 	struct module_entry module;
+	__u64 rule; /* struct walk_rule of the step in hand */
+	/* the last walk on this CPU: when, in which map table, and which of the known rules it asked for */
+	__u64 path_ns;
+	__u32 path_table, nr_path;
+	__u16 path[PATH_STEPS];
 	/* stack window */
 	__u64 window_base;
 	__u64 window[WINDOW_SIZE / 8];
@@ -101,6 +109,13 @@ struct {
 	__type(key, __u32);
 	__type(value, struct module_entry);
 } modules SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, KNOWN_RULE_SETS);
+	__type(key, __u32);
+	__type(value, struct known_rules);
+} known_rules SEC(".maps");
 
 static __always_inline int walk_read(void *context, __u64 address, __u64 *ret)
 {
@@ -172,6 +187,7 @@ __noinline int find_map(struct walk_state *st, __u64 pc)
 	st->map_start = e->start;
 	st->map_end = e->end;
 	st->map_bias = e->bias;
+	st->map_table = e->table;
 	st->module = *m;
 	return 1;
 }
@@ -222,12 +238,14 @@ static __always_inline void keep_frame(struct walk_state *st, __u64 frame)
 /* Keeps the frames of the run of Python frames in hand, and takes the next run in hand. */
 int python_run(struct walk_state *st);
 
-/* Goes one frame up. 0 = go on; else st->end says why not. */
-static __always_inline int step_up(struct walk_state *st, __u64 pc)
+/* Finds the rule at pc: st->rule. 0 = found; else st->end says why not. */
+__noinline int look_up_rule(struct walk_state *st, __u64 pc)
 {
-	const struct walk_rule *rule;
+	const __u64 *rule;
 	__u32 number = WALK_RULE_NONE;
-	int status;
+
+	if (!st)
+		return 1;
 
 	if (pc < st->map_start || pc >= st->map_end) {
 		if (!find_map(st, pc)) {
@@ -244,7 +262,78 @@ static __always_inline int step_up(struct walk_state *st, __u64 pc)
 	rule = bpf_map_lookup_elem(&rules, &number);
 	if (!rule)
 		return 1;
-	status = walk_apply(rule, &st->regs, st);
+	st->rule = *rule;
+	return 0;
+}
+
+static __always_inline int rule_is_known(struct walk_state *st, const struct known_rule *known,
+					 __u64 mark)
+{
+	st->rule = *(const volatile __u64 *)&known->rule;
+	return (*(const volatile __u64 *)&known->check ^ st->rule) == mark;
+}
+
+/*
+ * The same as look_up_rule(), from the known rules where it is one of them. Return addresses come again;
+ * pcs of leaves hardly ever. What is found in a map table that is not the process's any more, or not
+ * yet, is not kept.
+ */
+static __always_inline int take_rule(struct walk_state *st, __u64 pc)
+{
+	__u64 mark = (pc ^ st->table * 0xd6e8feb86659fd93ull) * 0x9fb21c651e98df25ull | 1;
+	__u32 at = mark >> 40 & (KNOWN_RULE_SETS - 1);
+	struct known_rules *set;
+	struct known_rule *way;
+
+	if (st->regs.exact || !st->table)
+		return look_up_rule(st, pc);
+	set = bpf_map_lookup_elem(&known_rules, &at);
+	if (!set)
+		return 1;
+	st->path[st->nr_path++ & (PATH_STEPS - 1)] = at;
+	if (rule_is_known(st, &set->ways[0], mark) || rule_is_known(st, &set->ways[1], mark) ||
+	    rule_is_known(st, &set->ways[2], mark) || rule_is_known(st, &set->ways[3], mark))
+		return 0;
+	if (look_up_rule(st, pc))
+		return 1;
+	if (st->map_table == st->table) {
+		way = &set->ways[(mark ^ st->event.header.time_ns) >> 4 & (KNOWN_RULE_WAYS - 1)];
+		*(volatile __u64 *)&way->rule = st->rule;
+		*(volatile __u64 *)&way->check = mark ^ st->rule;
+	}
+	return 0;
+}
+
+/*
+ * Fetches what the last walk asked of the known rules at once, and not line after line: much of two
+ * stacks is the same. The value is of no use.
+ */
+__noinline int fetch_known_rules(struct walk_state *st)
+{
+	__u64 sum = 0;
+
+	if (!st)
+		return 0;
+	for (__u32 i = 0; i < PATH_STEPS; i++) {
+		__u32 at = st->path[i];
+		const struct known_rules *set = bpf_map_lookup_elem(&known_rules, &at);
+
+		if (i >= st->nr_path || !set)
+			break;
+		/* it need not begin where a line begins */
+		sum += set->ways[0].check + set->ways[KNOWN_RULE_WAYS - 1].rule;
+	}
+	return (int)sum;
+}
+
+/* Goes one frame up. 0 = go on; else st->end says why not. */
+static __always_inline int step_up(struct walk_state *st, __u64 pc)
+{
+	int status;
+
+	if (take_rule(st, pc))
+		return 1;
+	status = walk_apply((const struct walk_rule *)&st->rule, &st->regs, st);
 	switch (status) {
 	case WALK_OK: return 0;
 	case WALK_END: st->end = END_ROOT; break;
@@ -288,6 +377,13 @@ __noinline int walk_batch(struct walk_state *st)
 
 static __always_inline void walk_user(struct walk_state *st, __u32 max_steps)
 {
+	__u64 now = st->event.header.time_ns;
+
+	if (st->table && st->path_table == st->table && now - st->path_ns > STAYS_CACHED_NS)
+		fetch_known_rules(st);
+	st->path_table = st->table;
+	st->path_ns = now;
+	st->nr_path = 0;
 	st->end = END_TOO_DEEP;
 	for (int i = 0; i < MAX_STEPS / STEPS_PER_BATCH; i++)
 		if (walk_batch(st) || st->nr_user >= max_steps)

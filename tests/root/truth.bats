@@ -93,12 +93,12 @@ setup() {
 }
 
 @test "libraries whose functions share an address and have other frames are told apart" {
-	profile reused library 3000
+	profile reused library 1800
 	truth_holds
 }
 
 @test "processes that share a number over time, and their addresses, are told apart" {
-	profile reused process 3000
+	profile reused process 1800
 	truth_holds
 }
 

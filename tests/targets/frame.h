@@ -1,12 +1,13 @@
 /*
- * A function that calls another from a frame of `bytes` bytes: the same instructions, so the same addresses, whatever their
- * number. What unwinds one is wrong for another. bytes: 8 more than a multiple of 16.
+ * A function that calls another from a frame of `bytes` bytes (8 more than a multiple of 16), of which the word at `zero` is 0:
+ * the same instructions, so the same addresses, whatever their number. What unwinds one is wrong for another. Where
+ * `zero` is what the other's `bytes` is, it takes that word for the end of the stack.
  */
 #ifndef SPROF_TESTS_FRAME_H
 #define SPROF_TESTS_FRAME_H
 
 /* clang-format off */
-#define FRAME(name, bytes)                                                                         \
+#define FRAME(name, bytes, zero)                                                                   \
 	void name(void (*call)(void));                                                             \
 	__asm__(".text\n"                                                                          \
 		".globl " #name "\n"                                                               \
@@ -17,6 +18,7 @@
 		"	.byte 0x48, 0x81, 0xec\n" /* subq $bytes, %rsp */                          \
 		"	.long " #bytes "\n"                                                        \
 		"	.cfi_adjust_cfa_offset " #bytes "\n"                                       \
+		"	movq $0, " #zero "(%rsp)\n"                                                \
 		"	call *%rdi\n"                                                              \
 		"	.byte 0x48, 0x81, 0xc4\n" /* addq $bytes, %rsp */                          \
 		"	.long " #bytes "\n"                                                        \

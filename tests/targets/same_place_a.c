@@ -13,7 +13,7 @@
 
 #ifndef OWN_FRAME
 #define OWN_FRAME frame_a
-FRAME(frame_a, 24);
+FRAME(frame_a, 40, 8);
 #endif
 
 NOIPA void work(void)
