@@ -73,3 +73,18 @@ setup() {
 	! grep cuptiFinalize "$LOG"
 	[ "$(grep -c cuptiUnsubscribe "$LOG")" -eq 2 ]
 }
+
+# The loader has the tables of what it loads and unloads, and binds functions at their first call, meanwhile.
+@test "imports are exchanged while libraries come and go" {
+	local way users=() t=$BATS_TEST_TMPDIR
+	gcc -shared -fpic -DDEPENDENCY -o "$t/libanswer.so" tests/gpu/import_storm.c
+	for way in -Wl,-z,lazy -Wl,-z,now,-z,norelro -fno-plt -Wl,-z,relro,-z,now; do
+		users+=("$t/libuser${#users[@]}.so")
+		gcc -shared -fpic -DUSER $way -o "${users[-1]}" tests/gpu/import_storm.c -L"$t" -lanswer
+	done
+	gcc -O2 -I. -D_GNU_SOURCE -pthread -o "$t/storm" tests/gpu/import_storm.c gpu/agent/imports.c -ldl
+	LD_LIBRARY_PATH=$t run timeout 60 "$t/storm" 4000 "${users[@]}"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	grep -q '^cycles 4000 wrong 0 met [1-9]' <<<"$output"
+}
