@@ -28,6 +28,7 @@
 
 #define SYS_EXECVE 59 /* x86-64 */
 #define SYS_EXECVEAT 322
+#define MAX_INSTRUCTION 16 /* bytes: 15, and one past them */
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -55,6 +56,24 @@ static __always_inline void take_regs(struct walk_state *st, const struct pt_reg
 	w->gpr[14] = r->r14;
 	w->gpr[15] = r->r15;
 	w->leaf_regs = 1;
+}
+
+/*
+ * Where the thread is. What the kernel cannot emulate of an instruction under a probe, ours or another tool's, is run from
+ * a copy (in [uprobes]), where no function is.
+ */
+static __always_inline __u64 original_pc(struct task_struct *task, __u64 pc)
+{
+	struct uprobe_task *u;
+	__u64 distance;
+
+	if (!bpf_core_field_exists(task->utask))
+		return pc;
+	u = task->utask;
+	if (!u || !u->active_uprobe)
+		return pc;
+	distance = pc - u->xol_vaddr;
+	return distance < MAX_INSTRUCTION ? u->vaddr + distance : pc;
 }
 
 /*
@@ -92,6 +111,7 @@ static __always_inline int take_context(struct bpf_perf_event_data *ctx, struct 
 	if (user->cs != 0x33 || !user->rip)
 		goto no_user;
 	take_regs(st, user);
+	st->regs.pc = original_pc(task, st->regs.pc);
 	/* Inside a system call the saved pc is where it returns to; exec returns to a new program. */
 	st->regs.exact = (__s64)user->orig_rax == -1 || user->orig_rax == SYS_EXECVE ||
 			 user->orig_rax == SYS_EXECVEAT;

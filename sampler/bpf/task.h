@@ -25,6 +25,13 @@ struct signal_struct {
 	kernel_atomic live; /* threads that have not exited */
 };
 
+/* A thread that meets a probe in a file (kernel/events/uprobes.c). */
+struct uprobe_task {
+	void *active_uprobe;	 /* while it steps over one */
+	unsigned long vaddr;	 /* of the instruction under the probe */
+	unsigned long xol_vaddr; /* of its copy, which is run out of line */
+};
+
 struct task_struct {
 	unsigned int flags;
 	int pid, tgid;
@@ -32,6 +39,7 @@ struct task_struct {
 	struct mm_struct *mm;
 	unsigned int in_execve : 1;
 	struct signal_struct *signal;
+	struct uprobe_task *utask;
 	struct thread_struct thread;
 };
 

@@ -62,6 +62,15 @@ counted() { # FUNCTION
 	[ "$("$SPROF" report --pstats --focus leaf "$data" | awk '/\(leaf\)/ { print $1 }')" = - ]
 }
 
+@test "stacks are whole while an instruction under a probe runs elsewhere" {
+	"$SPROF" record -q -o "$data" -F 1999 --calls leaf -- "$TARGETS/calls" 20000
+	fold
+	all=$(samples '^calls;') cut=$(samples '\[(unknown|no unwind rule|truncated)') in_leaf=$(samples ';work\(void\*\);leaf')
+	echo "$all samples, $cut cut, $in_leaf in leaf"
+	[ "$in_leaf" -gt $((all / 2)) ]
+	[ $((cut * 50)) -lt "$all" ]
+}
+
 @test "what cannot be counted is said, and the recording goes on" {
 	run "$SPROF" record -o "$data" --calls nothing_of_that_name --calls strlen --calls leaf -- "$TARGETS/calls" 100
 	[ "$status" -eq 0 ]
