@@ -171,6 +171,7 @@ static void fill_gil(struct py_layout *l, const struct debug_words *w, const uin
 /*
  * Where an interpreter counts its code objects (PyInterpreterState.func_state.next_version), by the
  * versions whose headers were read: what the interpreter says of its size must be between theirs.
+ * Not of free-threaded builds, where two threads that count at once may count one.
  */
 static void fill_versions(struct py_layout *l, unsigned int minor, const uint64_t *debug)
 {
@@ -179,7 +180,9 @@ static void fill_versions(struct py_layout *l, unsigned int minor, const uint64_
 		uint32_t least_size, most_size;
 		uint16_t offset;
 	} known[] = {
-		{ 13, 0, 194968, 194984, 17000 }, /* 3.13.0 to 3.13.15 */
+		{ 13, 0, 194968, 194984, 17000 }, /* 3.13.0 to 3.13.18 */
+		{ 14, 0, 225864, 225864, 14256 }, /* 3.14.7 and 3.14.10 */
+		{ 15, 0, 226224, 226240, 14264 }, /* 3.15.0rc1 and 3.15.2 */
 	};
 	uint64_t size = debug[DEBUG_INTERP_SIZE];
 

@@ -73,6 +73,39 @@ static void codes_are_counted_where_the_interpreter_has_a_known_size(void **stat
 		assert_int_equal(l.interp_versions, 0);
 }
 
+static void codes_of_3_14_are_counted_too(void **state)
+{
+	uint64_t debug[PYTHON_DEBUG_WORDS] = {
+		[0] = 0x7970677562656478,
+		[1] = 0x030e0af0,
+		[6] = 225864,
+		[15] = 16,
+		[16] = 7752,
+		[18] = 7768,
+		[19] = 7760,
+		[25] = 16,
+		[26] = 72,
+		[27] = 152,
+		[32] = 8,
+		[34] = 56,
+		[36] = 74,
+		[40] = 112,
+		[42] = 128,
+		[43] = 136,
+		[44] = 68,
+		[48] = 208,
+	};
+	struct py_layout l;
+	char why[200];
+
+	(void)state;
+	assert_int_equal(python_layout_fill(&l, 14, debug, why, sizeof(why)), 0);
+	assert_int_equal(l.interp_versions, 14256);
+	debug[6] += 8;
+	assert_int_equal(python_layout_fill(&l, 14, debug, why, sizeof(why)), 0);
+	assert_int_equal(l.interp_versions, 0);
+}
+
 static void gil_is_found_or_not_believed(void **state)
 {
 	static const uint64_t none[PYTHON_DEBUG_WORDS];
@@ -222,6 +255,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(debug_offsets_of_3_13_are_taken),
 		cmocka_unit_test(codes_are_counted_where_the_interpreter_has_a_known_size),
+		cmocka_unit_test(codes_of_3_14_are_counted_too),
 		cmocka_unit_test(gil_is_found_or_not_believed),
 		cmocka_unit_test(free_threaded_objects_have_a_longer_head),
 		cmocka_unit_test(copies_of_bytecode_are_found_from_3_14_on),
