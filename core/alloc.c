@@ -6,29 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-
-enum { PAGE = 4096, HUGE_MIN = 4 << 20 };
 
 static void __attribute__((noreturn)) out_of_memory(size_t nr, size_t size)
 {
 	fprintf(stderr, "sprof: cannot allocate %zu x %zu bytes: out of memory\n", nr, size);
 	exit(1);
-}
-
-/*
- * Asks for huge pages under a large array, where the system gives them to who asks: bringing in its
- * small pages one by one took a sixth of the time of drawing a million stacks. The whole of a mapping
- * is asked for, with the 16 bytes that malloc has before the array: one of two kinds cannot grow in place.
- */
-static void *in_huge_pages(void *p, size_t size)
-{
-	uintptr_t start = (uintptr_t)p & -(uintptr_t)PAGE;
-	uintptr_t end = ((uintptr_t)p + size + PAGE - 1) & -(uintptr_t)PAGE;
-
-	if (size >= HUGE_MIN)
-		madvise((void *)start, end - start, MADV_HUGEPAGE);
-	return p;
 }
 
 void *xmalloc(size_t size)
@@ -46,7 +28,7 @@ void *xcalloc(size_t nr, size_t size)
 
 	if (!p)
 		out_of_memory(nr, size);
-	return in_huge_pages(p, nr * size);
+	return p;
 }
 
 void *xreallocarray(void *old, size_t nr, size_t size)
@@ -55,7 +37,7 @@ void *xreallocarray(void *old, size_t nr, size_t size)
 
 	if (!p)
 		out_of_memory(nr, size);
-	return in_huge_pages(p, nr * size);
+	return p;
 }
 
 char *xstrdup(const char *s)
