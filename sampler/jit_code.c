@@ -1,3 +1,7 @@
+/*
+ * Looks at the pages around a sample that lies in no file, has rows built of the functions there, and compares them again
+ * before a stack is believed and at random times in between: code that is made at run time is made anew at will.
+ */
 #include "sampler/jit_code.h"
 
 #include <errno.h>
@@ -21,9 +25,8 @@
 #define MAX_REGIONS 1024 /* of a process */
 #define MAX_OVERLAP 16	 /* functions that reach over the start of another */
 
-#define LOOK_NS                                                                                    \
-	(100ull * 1000 *                                                                           \
-	 1000) /* between two looks at one region, twice as long each time that nothing is new */
+/* Between two looks at one region, twice as long each time that nothing is new. */
+#define LOOK_NS (100ull * 1000 * 1000)
 #define MAX_LOOK_SHIFT 9
 #define FRUITLESS_LOOKS 8 /* in a process, until it is looked at less often */
 #define PROCESS_LOOK_NS (10ull * 1000 * 1000)
