@@ -1,3 +1,4 @@
+/* The files with most such functions, as many as there is room for. */
 #include "output/code_rules_note.h"
 
 #include <inttypes.h>

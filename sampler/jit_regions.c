@@ -1,3 +1,4 @@
+/* One array of regions, sorted by address, which never overlap. */
 #include "sampler/jit_regions.h"
 
 #include <stdlib.h>

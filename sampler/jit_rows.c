@@ -1,3 +1,4 @@
+/* Tables have the numbers of files that may be free again: a number rests for a while before it is used anew. */
 #include "sampler/jit_rows.h"
 
 #include <stdlib.h>
