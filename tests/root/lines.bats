@@ -34,7 +34,7 @@ step(600)'
 				tr -d '\r' >out
 			[ "$(wc -l <out)" -gt 6 ]
 			# Paths are whole, to be copied.
-			! LC_ALL=C.UTF-8 grep -Ev '^  [^ ]*/[^ ]*$' out | grep -E ".{$((width + 1))}" || { echo "$width: $command"; return 1; }
+			! LC_ALL=C.UTF-8 grep -Ev '^  [^ ]*/[^ ]*$' out | LC_ALL=C.UTF-8 grep -E ".{$((width + 1))}" || { echo "$width: $command"; return 1; }
 		done
 	done
 	TERM=dumb script -qec "stty cols 80; $SPROF lines -n 5 -i data" /dev/null | grep -q 'Self%  Total%      Total Python Native'
