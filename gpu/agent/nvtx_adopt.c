@@ -23,8 +23,8 @@ static bool in_code(const struct dl_phdr_info *info, const void *function)
 }
 
 /* Looks at whatever a program has in its data, while others write it. */
-__attribute__((no_sanitize("thread"))) static bool is_nvtx(const struct dl_phdr_info *info,
-							   const struct nvtx_globals *g)
+__attribute__((no_sanitize("thread", "address"))) static bool
+is_nvtx(const struct dl_phdr_info *info, const struct nvtx_globals *g)
 {
 	return g->callbacks.struct_size == sizeof(g->callbacks) &&
 	       g->version.struct_size == sizeof(g->version) && g->version.version == NVTX_VERSION &&
@@ -32,7 +32,8 @@ __attribute__((no_sanitize("thread"))) static bool is_nvtx(const struct dl_phdr_
 	       in_code(info, (const void *)g->version.set_tool_version);
 }
 
-static void scan(const struct dl_phdr_info *info, uintptr_t start, size_t size)
+__attribute__((no_sanitize("address"))) static void scan(const struct dl_phdr_info *info,
+							 uintptr_t start, size_t size)
 {
 	for (size_t at = 0; at + sizeof(struct nvtx_globals) <= size; at += 8) {
 		const struct nvtx_globals *g = (const struct nvtx_globals *)(start + at);
