@@ -350,6 +350,7 @@ int main(int argc, char **argv)
 		if (argc > 2 && !strcmp(argv[2], kinds[i].name)) {
 			pthread_create(&thread, NULL, end_thread, (void *)ms);
 			loop((void *)&kinds[i]);
+			pthread_join(thread, NULL); /* it says how things went, and exits */
 		} else if (argc == 2) {
 			pthread_create(&thread, NULL, loop, (void *)&kinds[i]);
 		}
