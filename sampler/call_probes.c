@@ -17,6 +17,7 @@
 #include "sampler/bpf/calls.h"
 #include "sampler/bpf/calls.skel.h"
 #include "sampler/ebpf_probe.h"
+#include "sampler/percpu_map.h"
 #include "sampler/privileges.h"
 #include "sampler/python_elf.h"
 
@@ -332,29 +333,16 @@ void call_probes_start(struct call_probes *p, uint64_t begin_ns, uint64_t end_ns
 
 uint64_t call_probes_count(const struct call_probes *p, uint32_t probe)
 {
-	int nr_cpus = libbpf_num_possible_cpus();
-	uint64_t *values, sum = 0;
-
-	if (nr_cpus <= 0)
-		return 0;
-	values = xcalloc((size_t)nr_cpus, sizeof(*values));
-	if (!bpf_map_lookup_elem(bpf_map__fd(p->skel->maps.calls), &probe, values))
-		for (int i = 0; i < nr_cpus; i++)
-			sum += values[i];
-	free(values);
-	return sum;
+	return percpu_map_sum(bpf_map__fd(p->skel->maps.calls), probe);
 }
 
 void call_probes_each_python(const struct call_probes *p, call_probes_fn *fn, void *context)
 {
 	int map = bpf_map__fd(p->skel->maps.python_calls);
-	struct python_call_key key, next;
+	struct python_call_key key;
 	struct python_calls calls;
-	bool first = true;
 
-	while (!bpf_map_get_next_key(map, first ? NULL : &key, &next)) {
-		first = false;
-		key = next;
+	for (void *at = NULL; !bpf_map_get_next_key(map, at, &key); at = &key) {
 		if (bpf_map_lookup_elem(map, &key, &calls) || !calls.nr)
 			continue;
 		calls.file[sizeof(calls.file) - 1] = calls.name[sizeof(calls.name) - 1] = '\0';
@@ -366,16 +354,12 @@ void call_probes_each_python(const struct call_probes *p, call_probes_fn *fn, vo
 void call_probes_each_gc(const struct call_probes *p, call_probes_gc_fn *fn, void *context)
 {
 	int map = bpf_map__fd(p->skel->maps.gc_sums);
-	struct gc_key key, next;
+	struct gc_key key;
 	struct gc_sum sum;
-	bool first = true;
 
-	while (!bpf_map_get_next_key(map, first ? NULL : &key, &next)) {
-		first = false;
-		key = next;
+	for (void *at = NULL; !bpf_map_get_next_key(map, at, &key); at = &key)
 		if (!bpf_map_lookup_elem(map, &key, &sum))
 			fn(context, &key, &sum);
-	}
 }
 
 void call_probes_read_imports(struct call_probes *p, call_probes_import_fn *fn, void *context)

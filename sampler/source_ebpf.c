@@ -24,6 +24,7 @@
 #include "sampler/ebpf_python.h"
 #include "sampler/expected_files.h"
 #include "sampler/offline.h"
+#include "sampler/percpu_map.h"
 #include "sampler/privileges.h"
 #include "sampler/python_code.h"
 #include "sampler/targets.h"
@@ -210,17 +211,7 @@ static int source_start(struct source *s)
 
 static uint64_t read_counter(const struct source *s, uint32_t which)
 {
-	int nr_cpus = libbpf_num_possible_cpus();
-	uint64_t *values, sum = 0;
-
-	if (nr_cpus <= 0)
-		return 0;
-	values = xcalloc((size_t)nr_cpus, sizeof(*values));
-	if (!bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.counters), &which, values))
-		for (int i = 0; i < nr_cpus; i++)
-			sum += values[i];
-	free(values);
-	return sum;
+	return percpu_map_sum(bpf_map__fd(s->skel->maps.counters), which);
 }
 
 /* Empties the rings and handles what is old enough to be in order. */
