@@ -1,22 +1,19 @@
 /* Adds up a profile by imported module. */
 #include "output/imports.h"
+#include "output/import_tree.h"
 #include "output/stack_sums.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 #include "core/alloc.h"
 #include "core/buffer.h"
 #include "core/column.h"
-#include "core/intern.h"
 #include "output/text.h"
 
 struct adder {
 	const struct profile *p;
-	struct imports *im;
-	size_t capacity;
-	struct intern index;
+	struct import_tree tree;
 	uint8_t *roles; /* by function: enum role */
 };
 
@@ -31,28 +28,6 @@ static enum role role_of(const struct profile *p, const struct profile_function 
 	if (strstr(file, "importlib._bootstrap") || strstr(file, "importlib/_bootstrap"))
 		return ROLE_IMPORTER;
 	return !strncmp(name, "<module>", 8) ? ROLE_MODULE : ROLE_OTHER;
-}
-
-static bool node_equal(const void *owner, uint32_t id, const void *key)
-{
-	const struct import_node *n = &((const struct adder *)owner)->im->nodes[id];
-	const uint32_t *k = key;
-
-	return n->parent == k[0] && n->file == k[1];
-}
-
-static uint32_t child_of(struct adder *a, uint32_t parent, uint32_t file)
-{
-	uint32_t key[2] = { parent, file };
-	struct imports *im = a->im;
-	uint32_t id = intern_id(&a->index, (uint32_t)XXH3_64bits(key, sizeof(key)),
-				(uint32_t)im->nr_nodes, node_equal, a, key);
-
-	if (id == im->nr_nodes) {
-		im->nodes = xgrow(im->nodes, &a->capacity, im->nr_nodes + 1, sizeof(*im->nodes));
-		im->nodes[im->nr_nodes++] = (struct import_node){ .parent = parent, .file = file };
-	}
-	return id;
 }
 
 static void add_stack(struct adder *a, const struct profile_stack *s, uint64_t weight,
@@ -71,7 +46,7 @@ static void add_stack(struct adder *a, const struct profile_stack *s, uint64_t w
 			if (a->roles[function] == ROLE_IMPORTER) {
 				importing = true;
 			} else if (a->roles[function] == ROLE_MODULE && importing) {
-				at = child_of(a, at, p->functions[function].file);
+				at = import_tree_child(&a->tree, at, p->functions[function].file);
 				importing = false;
 			}
 		}
@@ -79,12 +54,12 @@ static void add_stack(struct adder *a, const struct profile_stack *s, uint64_t w
 	if (!at && !importing)
 		return;
 	if (importing)
-		a->im->nodes[at].finding += weight;
+		a->tree.im->nodes[at].finding += weight;
 	else
-		a->im->nodes[at].self += weight;
-	for (;; at = a->im->nodes[at].parent) {
-		a->im->nodes[at].total += weight;
-		a->im->nodes[at].samples += samples;
+		a->tree.im->nodes[at].self += weight;
+	for (;; at = a->tree.im->nodes[at].parent) {
+		a->tree.im->nodes[at].total += weight;
+		a->tree.im->nodes[at].samples += samples;
 		if (!at)
 			return;
 	}
@@ -93,10 +68,10 @@ static void add_stack(struct adder *a, const struct profile_stack *s, uint64_t w
 void imports_init(struct imports *im, const struct profile *p, enum profile_column column)
 {
 	struct stack_sums sums;
-	struct adder a = { .p = p, .im = im };
+	struct adder a = { .p = p, .tree = { .im = im } };
 
 	*im = (struct imports){ 0 };
-	child_of(&a, 0, 0);
+	import_tree_child(&a.tree, 0, 0);
 	a.roles = xcalloc(p->nr_functions + 1, sizeof(*a.roles));
 	for (size_t i = 0; i < p->nr_functions; i++)
 		a.roles[i] = (uint8_t)role_of(p, &p->functions[i]);
@@ -104,7 +79,7 @@ void imports_init(struct imports *im, const struct profile *p, enum profile_colu
 	for (size_t i = 0; i < p->nr_stacks; i++)
 		if (sums.weights[i] || sums.samples[i])
 			add_stack(&a, &p->stacks[i], sums.weights[i], sums.samples[i]);
-	intern_fini(&a.index);
+	import_tree_fini(&a.tree);
 	free(a.roles);
 	stack_sums_fini(&sums);
 }

@@ -1,17 +1,14 @@
 /* Imports that were counted one by one (FACT_IMPORT), added up by module and who imported it. */
 #include <stdlib.h>
-#include <xxhash.h>
 
 #include "core/alloc.h"
 #include "core/facts.h"
-#include "core/intern.h"
 #include "core/profile.h"
+#include "output/import_tree.h"
 #include "output/imports.h"
 
 struct adder {
-	struct imports *im;
-	size_t capacity;
-	struct intern index;
+	struct import_tree tree;
 	const struct fact_import **rows; /* by id: who imports comes before what it imports */
 	uint32_t *nodes;		 /* of each row */
 	size_t nr_rows;
@@ -27,28 +24,6 @@ static int by_id(const void *a, const void *b)
 	if (x->id != y->id)
 		return x->id < y->id ? -1 : 1;
 	return x < y ? -1 : x > y;
-}
-
-static bool node_equal(const void *owner, uint32_t id, const void *key)
-{
-	const struct import_node *n = &((const struct adder *)owner)->im->nodes[id];
-	const uint32_t *k = key;
-
-	return n->parent == k[0] && n->file == k[1];
-}
-
-static uint32_t child_of(struct adder *a, uint32_t parent, uint32_t name)
-{
-	uint32_t key[2] = { parent, name };
-	struct imports *im = a->im;
-	uint32_t id = intern_id(&a->index, (uint32_t)XXH3_64bits(key, sizeof(key)),
-				(uint32_t)im->nr_nodes, node_equal, a, key);
-
-	if (id == im->nr_nodes) {
-		im->nodes = xgrow(im->nodes, &a->capacity, im->nr_nodes + 1, sizeof(*im->nodes));
-		im->nodes[im->nr_nodes++] = (struct import_node){ .parent = parent, .file = name };
-	}
-	return id;
 }
 
 /* The node of the row with that id before `row`; the root, where that import has not ended. */
@@ -73,8 +48,9 @@ static uint32_t parent_of(const struct adder *a, size_t row)
 static void add_row(struct adder *a, size_t i)
 {
 	const struct fact_import *r = a->rows[i];
-	uint32_t parent = parent_of(a, i), node = child_of(a, parent, (uint32_t)r->name);
-	struct import_node *n = &a->im->nodes[node], *root = a->im->nodes;
+	uint32_t parent = parent_of(a, i),
+		 node = import_tree_child(&a->tree, parent, (uint32_t)r->name);
+	struct import_node *n = &a->tree.im->nodes[node], *root = a->tree.im->nodes;
 
 	a->nodes[i] = node;
 	n->self += r->self_ns;
@@ -88,7 +64,7 @@ static void add_row(struct adder *a, size_t i)
 
 bool imports_init_counted(struct imports *im, const struct profile *p)
 {
-	struct adder a = { .im = im };
+	struct adder a = { .tree = { .im = im } };
 	const struct fact_import *rows;
 
 	rows = facts_rows(p, FACT_IMPORT, &a.nr_rows);
@@ -101,10 +77,10 @@ bool imports_init_counted(struct imports *im, const struct profile *p)
 	for (size_t i = 0; i < a.nr_rows; i++)
 		a.rows[i] = &rows[i];
 	qsort(a.rows, a.nr_rows, sizeof(*a.rows), by_id);
-	child_of(&a, 0, 0);
+	import_tree_child(&a.tree, 0, 0);
 	for (size_t i = 0; i < a.nr_rows; i++)
 		add_row(&a, i);
-	intern_fini(&a.index);
+	import_tree_fini(&a.tree);
 	free(a.rows);
 	free(a.nodes);
 	return true;
