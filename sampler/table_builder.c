@@ -173,8 +173,11 @@ void table_builder_free(struct table_builder *b)
 	free(b);
 }
 
-static void request(struct table_builder *b, struct job *job)
+static void request(struct table_builder *b, const struct job *asked)
 {
+	struct job *job = xmalloc(sizeof(*job));
+
+	*job = *asked;
 	pthread_mutex_lock(&b->lock);
 	if (job->code)
 		push_first(&b->asked, job);
@@ -187,34 +190,18 @@ static void request(struct table_builder *b, struct job *job)
 
 void table_builder_request(struct table_builder *b, uint32_t index, int fd)
 {
-	struct job *job = xcalloc(1, sizeof(*job));
-
-	job->index = index;
-	job->fd = fd;
-	request(b, job);
+	request(b, &(struct job){ .index = index, .fd = fd });
 }
 
 void table_builder_request_memory(struct table_builder *b, uint32_t index, const void *image,
 				  size_t size)
 {
-	struct job *job = xcalloc(1, sizeof(*job));
-
-	job->index = index;
-	job->fd = -1;
-	job->image = image;
-	job->size = size;
-	request(b, job);
+	request(b, &(struct job){ .index = index, .fd = -1, .image = image, .size = size });
 }
 
 void table_builder_request_code(struct table_builder *b, uint32_t index, uint8_t *code, size_t size)
 {
-	struct job *job = xcalloc(1, sizeof(*job));
-
-	job->index = index;
-	job->fd = -1;
-	job->code = code;
-	job->size = size;
-	request(b, job);
+	request(b, &(struct job){ .index = index, .fd = -1, .code = code, .size = size });
 }
 
 int table_builder_event_fd(const struct table_builder *b)
