@@ -81,11 +81,11 @@ struct py_layout {
 	/*
 	 * What tells that a code object is the one that was at its address before, without a look at it.
 	 * In the interpreter: the number that the next code object gets; 0 = not known where, or there
-	 * is none. Of a frame's function (3.11): its code, and a number that no other function's code
-	 * has had.
+	 * is none. Of a frame's function (3.11): a number that no other function's code has had.
 	 */
 	__u16 interp_versions;
-	__u16 frame_function, function_code, function_version;
+	__u16 frame_function, function_version;
+	__u16 unused;
 };
 _Static_assert(sizeof(struct py_layout) == 112, "no holes");
 

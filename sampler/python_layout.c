@@ -75,7 +75,6 @@ static const struct py_layout by_minor[NR_MINORS] = {
 	  .frame_position = 56,
 	  .frame_owner = 69,
 	  .frame_size = 72,
-	  .function_code = 48,
 	  .function_version = 128,
 	  .code_filename = 112,
 	  .code_name = 128,

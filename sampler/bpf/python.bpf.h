@@ -33,7 +33,31 @@ struct {
 	__type(value, struct code_slot);
 } code_slots SEC(".maps");
 
+/*
+ * What the number of the code object at an address of a process is, as long as one of two marks holds
+ * (py_known_code); of each CPU, for nobody waits then.
+ */
+struct known_code {
+	__u64 code; /* its address, and the process's salt */
+	__u64 token, numbered, id;
+};
+#define UNNUMBERED 1 /* known_code.numbered: there was no number; a hint */
+
+#define KNOWN_CODE_WAYS 4
+#define KNOWN_CODE_SETS 256u /* power of two */
+struct known_codes {
+	struct known_code ways[KNOWN_CODE_WAYS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, KNOWN_CODE_SETS);
+	__type(key, __u32);
+	__type(value, struct known_codes);
+} known_codes SEC(".maps");
+
 #define LINETABLE_PIECE 1024
+#define FRAMES_PER_CALL 4
 #define FRAMES_PER_BATCH 512 /* the verifier follows each, up to 8192 */
 
 struct code_buffer {
@@ -154,73 +178,86 @@ __noinline __u64 send_code(struct walk_state *st)
 	return e->code.id;
 }
 
-static __always_inline struct known_code *known_code(struct walk_state *st)
+static __always_inline struct known_codes *known_set(__u64 key)
 {
-	__u64 code = st->py.walk.code;
+	__u32 at = key * 0x9fb21c651e98df25ull >> 40 & (KNOWN_CODE_SETS - 1);
 
-	return &st->known[(code >> 4 ^ code >> 13) & (KNOWN_CODES - 1)];
+	return bpf_map_lookup_elem(&known_codes, &at);
+}
+
+/* The one of a set that is of the code object, or NULL. */
+static __always_inline struct known_code *find_known(struct known_codes *set, __u64 key)
+{
+	for (int i = 0; i < KNOWN_CODE_WAYS; i++)
+		if (set->ways[i].code == key)
+			return &set->ways[i];
+	return NULL;
 }
 
 /*
- * What tells the code object of the frame in hand from others that were at its address, if its function
- * does; else 0. A function's number is given away when its code is set.
+ * What tells the code object of the frame in hand from others that were at its address, if there is a
+ * number that does; else UNNUMBERED. A function's is taken away when its code is set: as long as frames
+ * of the old code are left, that is alive, and the function's next number is another.
  */
-static __always_inline __u64 function_tag(const struct py_layout *l, struct walk_state *st,
-					  struct known_code *known)
+static __always_inline __u64 code_number(const struct py_layout *l, struct walk_state *st)
 {
-	__u64 function = py_word(st->py.walk.words, l->frame_function), *read = st->py.walk.object;
-	__u64 size = l->function_version + 4 - l->function_code;
-	__u32 version;
+	__u64 of = st->py.walk.code, at = of + l->code_version;
+	__u32 number;
 
-	if (!l->function_version)
-		return 0;
-	/* One that had no number the last time hardly has one now. */
-	if (known->unnumbered == st->py.walk.code && st->token & 0x1e)
-		return 0;
-	if (bpf_probe_read_user(read, size & 255, (void *)(function + l->function_code)))
-		return 0;
-	version = py_word32(read, l->function_version - l->function_code);
-	if (read[0] != st->py.walk.code)
-		return 0;
-	if (!version) {
-		known->unnumbered = st->py.walk.code;
-		return 0;
+	if (!l->code_version) {
+		of = py_word(st->py.walk.words, l->frame_function);
+		at = of + l->function_version;
 	}
-	return py_mix(py_mix(st->py.walk.code ^ st->salt, function), version);
+	if (bpf_probe_read_user(&number, sizeof(number), (void *)at) || !number)
+		return UNNUMBERED;
+	return py_mix(of, number);
 }
 
 static __always_inline __u64 py_known_code(const struct py_layout *l, struct py_runs *r, void *home)
 {
 	struct walk_state *st = home;
-	struct known_code *known = known_code(st);
-	__u64 tag = py_mix(st->py.walk.code, st->token);
+	__u64 key = st->py.walk.code ^ st->salt;
+	struct known_codes *set;
+	struct known_code *known;
 
 	if (!py_byte(st->py.walk.words, l->frame_owner))
 		st->data_stack = st->frame_at;
-	st->function_tag = 0;
+	st->numbered = 0;
 	/* Where the copy of the bytecode is that it runs stands in the code object. */
 	if (l->code_copies && py_word32(st->py.walk.words, l->frame_copy))
 		return 0;
-	if (known->tag == tag)
+	set = known_set(key);
+	known = set ? find_known(set, key) : NULL;
+	if (known && known->token == st->token)
 		return known->id;
-	st->function_tag = function_tag(l, st, known);
-	if (!st->function_tag || known->function_tag != st->function_tag)
+	/* Without a GIL two threads that number at once may give one number. */
+	if (l->free_threaded || (!l->code_version && !l->function_version))
 		return 0;
-	known->tag = tag;
+	/* One that had no number the last time hardly has one now. */
+	st->numbered = UNNUMBERED;
+	if (!known || known->numbered != UNNUMBERED || !(st->token & 0x1e))
+		st->numbered = code_number(l, st);
+	if (!known || st->numbered == UNNUMBERED || known->numbered != st->numbered)
+		return 0;
+	known->token = st->token;
 	return known->id;
 }
 
 static __always_inline __u64 learn_code(struct walk_state *st, __u64 id)
 {
-	struct known_code *known = known_code(st);
+	__u64 key = st->py.walk.code ^ st->salt;
+	struct known_codes *set = known_set(key);
+	struct known_code *known;
 
-	if (id) {
-		if (known->id != id)
-			known->unnumbered = 0;
-		known->tag = py_mix(st->py.walk.code, st->token);
-		known->function_tag = st->function_tag;
-		known->id = id;
-	}
+	if (!id || !set)
+		return id;
+	known = find_known(set, key);
+	if (!known)
+		known = &set->ways[st->next_way++ & (KNOWN_CODE_WAYS - 1)];
+	known->code = key;
+	known->token = st->token;
+	known->numbered = st->numbered;
+	known->id = id;
 	return id;
 }
 
@@ -250,22 +287,27 @@ static __always_inline void py_keep_frame(void *home, __u64 frame)
 }
 
 /* Functions that loop, and what they loop over, are global: each is verified once. */
-__noinline int python_frame(struct walk_state *st)
+__noinline int python_frames(struct walk_state *st)
 {
 	const struct py_layout *l;
 
 	if (!st)
 		return 1;
 	l = python_layout(st);
-	return l ? py_take_frame(l, &st->py, st) : 1;
+	if (!l)
+		return 1;
+	for (int i = 0; i < FRAMES_PER_CALL; i++)
+		if (py_take_frame(l, &st->py, st))
+			return 1;
+	return 0;
 }
 
 __noinline int python_batch(struct walk_state *st)
 {
 	if (!st)
 		return 1;
-	for (int i = 0; i < FRAMES_PER_BATCH; i++)
-		if (python_frame(st))
+	for (int i = 0; i < FRAMES_PER_BATCH / FRAMES_PER_CALL; i++)
+		if (python_frames(st))
 			return 1;
 	return 0;
 }
@@ -293,18 +335,19 @@ __noinline int python_next_run(struct walk_state *st)
 	return 0;
 }
 
-/* Keeps the run's frame number st->low, and goes to the next. 0 = go on. */
+/* Keeps the run's next frames, from number st->low on. 0 = go on. */
 __noinline int python_keep_next(struct walk_state *st)
 {
-	__u32 at;
-
 	if (!st)
 		return 1;
-	at = st->low;
-	if (at >= st->py.nr)
-		return 1;
-	keep_frame(st, st->py.words[at & (PY_RUN_WORDS - 1)]);
-	st->low = at + 1;
+	for (int i = 0; i < FRAMES_PER_CALL; i++) {
+		__u32 at = st->low;
+
+		if (at >= st->py.nr)
+			return 1;
+		keep_frame(st, st->py.words[at & (PY_RUN_WORDS - 1)]);
+		st->low = at + 1;
+	}
 	return 0;
 }
 
@@ -314,7 +357,7 @@ __noinline int python_run(struct walk_state *st)
 	if (!st)
 		return 0;
 	st->low = 0;
-	for (int i = 0; i < (int)PY_RUN_WORDS; i++)
+	for (int i = 0; i < (int)PY_RUN_WORDS / FRAMES_PER_CALL; i++)
 		if (python_keep_next(st))
 			break;
 	py_keep_rest(NULL, &st->py, st);

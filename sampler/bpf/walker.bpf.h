@@ -21,15 +21,8 @@
 
 #define FRAMES_WINDOW 2048u /* bytes of a thread's data stack fetched at once */
 #define FRAME_WORDS 10u	    /* of a frame that is found in it: CPython 3.11 and later */
-#define KNOWN_CODES 256u    /* power of two */
 #define PATH_STEPS 64u	    /* power of two */
 #define STAYS_CACHED_NS 2000000u
-
-/* What a code object's number is as long as one of two marks holds (py_known_code). */
-struct known_code {
-	__u64 tag, function_tag, id;
-	__u64 unnumbered; /* a code object whose function had no number: a hint */
-};
 
 /* Everything about the sample in hand. One per CPU: the perf event cannot nest on a CPU. */
 struct walk_state {
@@ -57,16 +50,16 @@ struct walk_state {
 	__u64 copied;
 	/* the Python side; python.bpf.h */
 	struct py_runs py;
-	__u64 token; /* while it is the same, what lies at a code object's address is the same */
-	__u64 salt;  /* of the process */
-	struct known_code known[KNOWN_CODES];
-	__u64 function_tag; /* of the code object in hand */
-	__u64 frame_at;	    /* where the frame in hand is */
-	__u64 data_stack;   /* where the last one was that lies on a thread's data stack */
-	__u64 frames_base;  /* of frames_window; */
-	__u64 frames_size;  /* bytes of it that were read */
+	__u64 token;	/* while it is the same, what lies at a code object's address is the same */
+	__u64 salt;	/* of the process */
+	__u64 numbered; /* of the code object in hand: known_code.numbered */
+	__u64 frame_at; /* where the frame in hand is */
+	__u64 data_stack;  /* where the last one was that lies on a thread's data stack */
+	__u64 frames_base; /* of frames_window; */
+	__u64 frames_size; /* bytes of it that were read */
 	__u64 frames_window[FRAMES_WINDOW / 8 + FRAME_WORDS];
 	__u32 python;		    /* index in the pythons map; 0 = none */
+	__u32 next_way;		    /* the one that is given up in a full set of known codes */
 	__u64 copy_from, copy_size; /* of the line table being copied */
 	__u64 nr_codes;		    /* sent from this CPU, ever */
 	/* as it goes into the ring; frames follow their header */

@@ -23,6 +23,8 @@ bench_python() {
 	before=$(sysctl -n kernel.bpf_stats_enabled)
 	sysctl -qw kernel.bpf_stats_enabled=1
 	title "Python frames in the BPF program"
+	build_tool user_read
+	row "a read of user memory, which is warm" "$("$tools/user_read")" ns
 	for python in /usr/bin/python3 ~/.pyenv/versions/3.1[2-9]*/bin/python3; do
 		version=$("$python" -c 'import sys; print(*sys.version_info[:3], sep=".")' 2>/dev/null) || continue
 		for _ in $(seq "$ROUNDS"); do
