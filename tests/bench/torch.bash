@@ -1,7 +1,7 @@
 # What sprof adds to brief steps of training with PyTorch, attached and not in turns, in one process: what differs between
 # processes (where things lie in memory) is the same for all. "again" is not attached either: the noise.
 bench_torch() {
-	local contender recorder steps=2000 cpu wall round before stats
+	local contender watcher steps=2000 cpu wall round before stats
 	title "PyTorch, brief steps on one CPU thread"
 	if ! python3 -c 'import torch' 2>/dev/null; then
 		echo "  left out: python3 has no torch (pip install torch, and PATH=VENV/bin:\$PATH)"
@@ -16,27 +16,32 @@ bench_torch() {
 	read -r _ <&"$from"
 	for round in $(seq $((16 * ROUNDS))); do
 		# the other way round in every second round: what drifts adds to neither
-		for contender in $([ $((round % 2)) = 1 ] && echo bare 99 again 997 || echo 997 again 99 bare); do
-			recorder=
+		for contender in $([ $((round % 2)) = 1 ] && echo bare 99 tick99 again 997 tick997 || echo tick997 997 again tick99 99 bare); do
+			watcher=
 			case $contender in
+			tick*)
+				"$tools/interrupts" "${contender#tick}" >/dev/null &
+				watcher=$!
+				;;
 			[0-9]*)
 				"$SPROF" record -q -F "$contender" -o "$work/data" -p "$program" &
-				recorder=$!
-				background="$program $recorder"
-				settle "$recorder"
+				watcher=$!
+				settle "$watcher"
+				;;
+			esac
+			if [ -n "$watcher" ]; then
+				background="$program $watcher"
 				# what is seen for the first time is copied in the sample: names, stacks
 				echo "$steps" >&"$to"
 				read -r _ <&"$from"
-				;;
-			esac
-			[ -z "$recorder" ] || before=$(program_ns "$recorder")
+			fi
+			[ -z "$watcher" ] || before=$(program_ns "$watcher")
 			echo "$steps" >&"$to"
 			read -r cpu wall <&"$from"
-			[ -z "$recorder" ] ||
-				note "torch.$contender.program" "$(calc "100 * ($(program_ns "$recorder") - $before) / $cpu")"
+			[ -z "$watcher" ] || note "torch.$contender.program" "$(calc "100 * ($(program_ns "$watcher") - $before) / $cpu")"
 			note "torch.$contender.cpu" "$cpu"
 			note "torch.$contender.wall" "$wall"
-			[ -z "$recorder" ] || end "$recorder"
+			[ -z "$watcher" ] || end "$watcher"
 			background=$program
 		done
 	done
@@ -44,10 +49,9 @@ bench_torch() {
 	background=
 	sysctl -qw kernel.bpf_stats_enabled="$stats"
 	row "a step" "$(calc "$(median torch.bare.cpu) / $steps / 1000")" "us CPU"
-	for contender in 99 997; do
-		row "$contender: in the BPF program" "$(median "torch.$contender.program")" "% of CPU"
-	done
-	for contender in again 99 997; do
+	row "99: in the BPF program" "$(median torch.99.program)" "% of CPU" 0.3
+	row "997: in the BPF program" "$(median torch.997.program)" "% of CPU" 3
+	for contender in again tick99 99 tick997 997; do
 		row "$contender: CPU time, least of each" "$(calc "$(least "torch.$contender.cpu") / $(least torch.bare.cpu)")" x
 		row "$contender: CPU time" "$(paired "torch.$contender.cpu" / torch.bare.cpu)" "x +- $(spread "torch.$contender.cpu" torch.bare.cpu)"
 		row "$contender: wall time" "$(paired "torch.$contender.wall" / torch.bare.wall)" "x +- $(spread "torch.$contender.wall" torch.bare.wall)"
@@ -68,7 +72,7 @@ settle() { # recorder
 	local before=0 now=0
 	for _ in $(seq 20); do
 		sleep 0.2
-		before=$now now=$(cpu_ns "$1")
+		before=$now now=$(awk '{ sum += $1 } END { printf "%.0f", sum }' /proc/"$1"/task/*/schedstat)
 		[ "$before" = 0 ] || [ $((now - before)) -gt 5000000 ] || return 0
 	done
 }
