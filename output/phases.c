@@ -19,6 +19,7 @@
 enum { MAX_RULES = 4096, MAX_SIZE = 1 << 20 };
 
 const char phases_default[] =
+	"garbage collection => ^(gc_collect_[a-z_]+|_?PyGC_Collect[A-Za-z]*|_Py_RunGC)(\\.|$)\n"
 	"import => ^_find_and_load \\((<frozen importlib\\._bootstrap>|_bootstrap\\.py):\n"
 	"data loading => ^([^ (]*\\.)?__next__ \\(dataloader\\.py:\n"
 	"data loading => ^([^ (]*\\.)?(_worker_loop|_pin_memory_loop|default_collate) \\(\n"
