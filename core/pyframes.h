@@ -241,11 +241,14 @@ static __always_inline __u32 py_gil(const struct py_layout *l, const struct py_w
 	return gil[0] == w->thread && (__s32)gil[1] > 0 ? PY_GIL_HELD : PY_GIL_NOT_HELD;
 }
 
-/* Reads the CFrame at w->cframe: the first frame of its run, and the CFrame before it. 0 = read. */
-static __always_inline int py_read_cframe(const struct py_layout *l, const struct py_walk *w,
+/*
+ * Reads the CFrame at w->cframe: the first frame of its run, and the CFrame before it. 0 = read. By way
+ * of w->object: in BPF the stack is scarce.
+ */
+static __always_inline int py_read_cframe(const struct py_layout *l, struct py_walk *w,
 					  __u64 *ret_frame, __u64 *ret_previous)
 {
-	__u64 pair[2]; /* they are neighbours in all versions */
+	__u64 *pair = w->object; /* they are neighbours in all versions */
 
 	if (!w->cframe || (w->cframe & 7) || py_read(w, pair, 16, w->cframe + l->cframe_frame))
 		return 1;

@@ -221,7 +221,7 @@ static __always_inline int py_take_cframe_run(const struct py_layout *l, struct 
 					      void *home)
 {
 	struct py_walk *w = &r->walk;
-	__u64 frame, previous, next = 0, boundary = w->cframe;
+	__u64 frame, previous, boundary = w->cframe, *next = w->object;
 
 	r->nr = 0;
 	if (py_read_cframe(l, w, &frame, &previous))
@@ -231,10 +231,10 @@ static __always_inline int py_take_cframe_run(const struct py_layout *l, struct 
 	if (!frame) /* the thread's own, below all others */
 		return !previous;
 	if (!py_take_run(l, r, home) || !previous ||
-	    py_read(w, &next, 8, previous + l->cframe_frame))
+	    py_read(w, next, 8, previous + l->cframe_frame))
 		return 0;
 	w->boundary = boundary;
-	return next == w->frame;
+	return *next == w->frame;
 }
 
 static __always_inline void py_next_cframe_run(const struct py_layout *l, struct py_runs *r,

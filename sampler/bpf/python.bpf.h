@@ -243,12 +243,17 @@ static __always_inline __u64 py_known_code(const struct py_layout *l, struct py_
 	return known->id;
 }
 
-static __always_inline __u64 learn_code(struct walk_state *st, __u64 id)
+/* Keeps the number of the code object in hand. Not inline: the stack of all functions in a row is 512 bytes. */
+__noinline __u64 learn_code(struct walk_state *st, __u64 id)
 {
-	__u64 key = st->py.walk.code ^ st->salt;
-	struct known_codes *set = known_set(key);
+	struct known_codes *set;
 	struct known_code *known;
+	__u64 key;
 
+	if (!st)
+		return id;
+	key = st->py.walk.code ^ st->salt;
+	set = known_set(key);
 	if (!id || !set)
 		return id;
 	known = find_known(set, key);
