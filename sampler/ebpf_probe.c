@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -106,14 +107,23 @@ bool ebpf_probe(char *why, size_t why_size, char *hint, size_t hint_size)
 	return true;
 }
 
+#define LAST_LINES 20 /* of a message: what the verifier stumbled over */
+
 int ebpf_print_libbpf(enum libbpf_print_level level, const char *format, va_list ap)
 {
-	char line[1024];
+	char *text, *rest, *line;
+	size_t lines = 0, nr = 0;
 
-	if (level == LIBBPF_DEBUG)
+	if (level == LIBBPF_DEBUG || vasprintf(&text, format, ap) < 0)
 		return 0;
-	vsnprintf(line, sizeof(line), format, ap);
-	line[strcspn(line, "\n")] = '\0';
-	log_debug("%s", line);
+	for (const char *at = text; (at = strchr(at, '\n')); at++)
+		lines++;
+	rest = text;
+	while ((line = strsep(&rest, "\n"))) {
+		if (*line && (!nr || nr + LAST_LINES >= lines))
+			log_debug("%s", line);
+		nr++;
+	}
+	free(text);
 	return 0;
 }
