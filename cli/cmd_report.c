@@ -34,7 +34,7 @@ enum {
 struct report_opts {
 	const char *input, *output;
 	enum ranking_key key;
-	bool json, rows_given;
+	bool key_given, json, rows_given;
 	uint32_t rows;
 	struct tree_opts tree;
 	struct filter *filter;
@@ -90,8 +90,22 @@ static void set_table(struct report_opts *o, enum report_table table, struct arg
 	o->table = table;
 }
 
+/* A tree goes by what its nodes take with all they call, other tables by what they are about. */
+static bool takes_sort(const struct report_opts *o)
+{
+	if (o->table)
+		return o->table == REPORT_OPERATORS;
+	if (o->sampled.table)
+		return o->sampled.table == SAMPLED_PSTATS || o->sampled.table == SAMPLED_SPLIT;
+	return !o->shape.is_tree || o->key == RANKING_TOTAL;
+}
+
 static void check(const struct report_opts *o, struct argp_state *state)
 {
+	if (o->key_given && !takes_sort(o))
+		argp_error(state,
+			   "--sort goes with tables of functions, --by, --annotate, --pstats, "
+			   "--split and --op");
 	if (o->skip && o->table != REPORT_RANGES)
 		argp_error(state, "--skip goes with --ranges");
 	if ((o->table || o->sampled.table) && o->shape.separator)
@@ -127,7 +141,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		state->child_inputs[2] = &o->sampled;
 		return 0;
 	case 'o': o->output = arg; return 0;
-	case 's': o->key = parse_key(arg, state); return 0;
+	case 's':
+		o->key = parse_key(arg, state);
+		o->key_given = true;
+		return 0;
 	case 'n':
 		o->rows = view_parse_rows(arg, "rows", state);
 		o->rows_given = true;

@@ -134,6 +134,17 @@ tree() { # options: "total self function" of every line of the tree
 	done
 }
 
+@test "a sort order is refused where there is nothing that it sorts" {
+	for args in "--tree -s self" "--callers b -s self" "--gpu -s total" "--phases -s self" "--gc -s self"; do
+		run "$SPROF" report $args x.folded
+		[ "$status" -eq 2 ]
+		[[ "$output" == *"--sort goes with"* ]]
+	done
+	for args in "--tree -s total" "--by module -s total" "--split -s self" "--csv -s total"; do
+		"$SPROF" report $args x.folded
+	done
+}
+
 @test "annotate says what it cannot show, and takes no other shape" {
 	echo 'a;b;c 3' >stacks
 	run "$SPROF" report --annotate '^b$' stacks
