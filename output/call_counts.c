@@ -8,6 +8,7 @@
 #include "core/facts.h"
 #include "core/profile.h"
 #include "output/python_name.h"
+#include "output/text.h"
 #include "output/tree_functions.h"
 
 struct call_count {
@@ -50,13 +51,6 @@ void call_counts_fini(struct call_counts *counts)
 	*counts = (struct call_counts){ 0 };
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* Of those of its name: is this it? */
 static bool is_counted(const struct profile *p, const struct tree_function *f,
 		       const struct fact_calls *c)
@@ -64,7 +58,7 @@ static bool is_counted(const struct profile *p, const struct tree_function *f,
 	if (c->kind != f->kind)
 		return false;
 	if (c->kind == FUNCTION_NATIVE)
-		return !strcmp(base_name(profile_str(p, (uint32_t)c->module)), f->module);
+		return !strcmp(text_base_name(profile_str(p, (uint32_t)c->module)), f->module);
 	return c->line == f->line && !strcmp(profile_str(p, (uint32_t)c->file), f->file);
 }
 

@@ -9,6 +9,7 @@
 #include "core/facts.h"
 #include "core/profile.h"
 #include "output/grid.h"
+#include "output/text.h"
 
 enum { VERSION = 1 };
 
@@ -39,10 +40,9 @@ static void add_place(struct grid *g, const struct profile *p, const struct fact
 {
 	bool python = c->kind == FUNCTION_PYTHON;
 	const char *path = profile_str(p, (uint32_t)(python ? c->file : c->module));
-	const char *slash = strrchr(path, '/');
 	struct buffer place = { 0 };
 
-	buffer_add_string(&place, slash ? slash + 1 : path);
+	buffer_add_string(&place, text_base_name(path));
 	if (python)
 		buffer_printf(&place, ":%llu", (unsigned long long)c->line);
 	buffer_add_char(&place, '\0');

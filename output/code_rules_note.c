@@ -26,10 +26,8 @@ static int by_functions(const void *a, const void *b)
 static void add_file(struct buffer *b, const struct profile *p, const struct fact_code_rules *row,
 		     bool first)
 {
-	const char *path = profile_str(p, (uint32_t)row->path), *slash = strrchr(path, '/');
+	const char *path = text_base_name(profile_str(p, (uint32_t)row->path));
 
-	if (slash)
-		path = slash + 1;
 	if (!first)
 		buffer_add_string(b, ", ");
 	text_add_clean(b, path, strlen(path));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/profile.h"
+#include "output/text.h"
 
 bool cpython_is(const char *name, const char *function)
 {
@@ -14,8 +15,7 @@ bool cpython_is(const char *name, const char *function)
 
 bool cpython_has_frame(const struct profile *p, const struct profile_frame *frame)
 {
-	const char *path = profile_str(p, p->modules[frame->module].path);
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = text_base_name(profile_str(p, p->modules[frame->module].path));
 
 	return p->modules[frame->module].kind == MODULE_ELF &&
 	       (!strncmp(name, "python", 6) || !strncmp(name, "libpython", 9));

@@ -26,9 +26,7 @@ static void show_frame(const struct profile *p, uint32_t frame, uint32_t locatio
 
 	*ret = (struct shown){ .file = "", .module = "", .kind = FUNCTION_UNKNOWN };
 	if (m->kind == MODULE_ELF || m->kind == MODULE_VDSO)
-		ret->module = profile_str(p, m->path);
-	if (strrchr(ret->module, '/'))
-		ret->module = strrchr(ret->module, '/') + 1;
+		ret->module = text_base_name(profile_str(p, m->path));
 	if (f->nr_locations) {
 		const struct profile_location *l = &p->locations[f->first_location + location];
 		const struct profile_function *g = &p->functions[l->function];
@@ -85,8 +83,8 @@ static void line_init(struct line *l, const struct shown *f, bool whole_path)
 	/* Python's name has its file and first line in brackets: here the line it is at is better. */
 	if (f->kind == FUNCTION_PYTHON && strstr(f->name, " ("))
 		n = (size_t)(strstr(f->name, " (") - f->name);
-	if (!whole_path && strrchr(path, '/'))
-		path = strrchr(path, '/') + 1;
+	if (!whole_path)
+		path = text_base_name(path);
 	*l = (struct line){ .kind = f->kind };
 	text_add_clean(&l->name, f->name, n);
 	text_add_clean(&l->path, path, strlen(path));

@@ -11,6 +11,7 @@
 #include "core/buffer.h"
 #include "core/profile.h"
 #include "output/ranking.h"
+#include "output/text.h"
 
 /* A Python function is of its file, as one that was recorded is. */
 static uint32_t module_of(struct profile *p, const struct import_function *f)
@@ -132,10 +133,9 @@ uint32_t import_unnamed_frame(struct profile *p, uint32_t module, uint64_t addre
 bool import_is_unnamed(const struct profile *p, uint32_t module, const char *name)
 {
 	const char *path = module == PROFILE_NONE ? "" : profile_str(p, p->modules[module].path);
-	const char *base = strrchr(path, '/');
+	const char *base = text_base_name(path);
 	size_t n;
 
-	base = base && base[1] ? base + 1 : path;
 	n = strlen(base);
 	if (!n || strncmp(name, base, n) || strncmp(name + n, "+0x", 3) || !name[n + 3])
 		return false;

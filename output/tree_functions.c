@@ -104,13 +104,6 @@ static const char *clean_name(struct builder *b, const char *name)
 	return result;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 /* "" stands for imported names, which are in no module. */
 static uint32_t module_path(const struct builder *b, uint32_t module)
 {
@@ -122,7 +115,7 @@ static uint32_t module_path(const struct builder *b, uint32_t module)
 static void set_module(struct builder *b, struct entry *e, uint32_t path)
 {
 	e->path = b->without_modules ? "" : profile_str(b->p, path);
-	e->function.module = base_name(e->path);
+	e->function.module = text_base_name(e->path);
 }
 
 /* Where a function is defined: of several answers the first in order, whatever came first. */
@@ -164,7 +157,7 @@ static uint32_t intern_function(struct builder *b, uint32_t id)
 static const char *unresolved_name(struct builder *b, uint32_t frame)
 {
 	const struct profile_module *m = &b->p->modules[b->p->frames[frame].module];
-	const char *base = base_name(profile_str(b->p, m->path)), *result;
+	const char *base = text_base_name(profile_str(b->p, m->path)), *result;
 	char marker[64], *bracketed;
 
 	if (m->kind == MODULE_MARKER)
