@@ -7,6 +7,7 @@ setup() {
 	[ "$(id -u)" = 0 ] || [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" = 0 ] ||
 		skip "kernel.yama.ptrace_scope is not 0"
 	export END_FILE=$BATS_TEST_TMPDIR/end # targets that know it end when it is there
+	export READY_FILE=$BATS_TEST_TMPDIR/ready # and those that take long to start make this one
 	pids=() target='' times=${STRESS:+20}
 	times=${times:-1}
 	life=$((60000 * times * times)) # of a target, ms
@@ -26,11 +27,15 @@ teardown() {
 # Starts a program that is to be attached to, and gives it time to be at work; what it prints is in $said.
 target() { # COMMAND...
 	said=$BATS_TEST_TMPDIR/said
-	rm -f "$END_FILE"
+	rm -f "$END_FILE" "$READY_FILE"
 	"$@" >"$said" 2>&1 3>&- &
 	target=$!
 	pids+=($target)
 	sleep 0.3
+	for _ in $([[ "$*" != *READY_FILE* ]] || seq 200); do
+		[ ! -e "$READY_FILE" ] || break
+		sleep 0.05
+	done
 	# A program that starts threads blocks its signals now and then: not at the moment of this picture.
 	for _ in $(seq 20); do
 		before=$(footprint)

@@ -114,7 +114,7 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 	command -v node >/dev/null || skip "needs node (apt-get install nodejs)"
 	goes_on 1000 node -e 'const end = Date.now() + Number(process.argv[1]), fs = require("fs");
 		function f() { let n = 0; for (let i = 0; i < 1e5; i++) n += i;
-		if (Date.now() < end && !fs.existsSync(process.env.END_FILE)) setImmediate(f) } f()' $life
+		if (Date.now() < end && !fs.existsSync(process.env.END_FILE)) setImmediate(f) } fs.writeFileSync(process.env.READY_FILE, ""); f()' $life
 }
 
 # As long as the driver attaches, it is asked; every request that was sent is answered, and there were many.

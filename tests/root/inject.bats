@@ -60,7 +60,7 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 	nothing_stays
 	ends_well
 	target node -e 'const end = Date.now() + 60000, fs = require("fs"); function f() { let n = 0; for (let i = 0; i < 1e5; i++) n += i;
-		if (Date.now() < end && !fs.existsSync(process.env.END_FILE)) setImmediate(f) } f()'
+		if (Date.now() < end && !fs.existsSync(process.env.END_FILE)) setImmediate(f) } fs.writeFileSync(process.env.READY_FILE, ""); f()'
 	drive inject "$target" $((50 * times))
 	nothing_stays
 	ends_well
