@@ -1,5 +1,6 @@
 #include "sampler/rule_set.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #define FIRST_SLOTS_SHIFT 12
 
 struct rule_set {
+	pthread_mutex_t lock; /* guards all of it */
 	struct walk_rule *rules;
 	size_t capacity;
 	uint32_t nr;
@@ -55,6 +57,7 @@ struct rule_set *rule_set_new(void)
 {
 	struct rule_set *set = xcalloc(1, sizeof(*set));
 
+	pthread_mutex_init(&set->lock, NULL);
 	set->slots_shift = FIRST_SLOTS_SHIFT;
 	set->slots = xcalloc((size_t)1 << set->slots_shift, sizeof(*set->slots));
 	append(set, (struct walk_rule){ .cfa = WALK_CFA_NONE });
@@ -68,6 +71,7 @@ void rule_set_free(struct rule_set *set)
 		return;
 	free(set->rules);
 	free(set->slots);
+	pthread_mutex_destroy(&set->lock);
 	free(set);
 }
 
@@ -77,27 +81,55 @@ const struct walk_rule *rule_set_rules(const struct rule_set *set, uint32_t *ret
 	return set->rules;
 }
 
+uint32_t rule_set_nr(struct rule_set *set)
+{
+	uint32_t nr;
+
+	pthread_mutex_lock(&set->lock);
+	nr = set->nr;
+	pthread_mutex_unlock(&set->lock);
+	return nr;
+}
+
+uint32_t rule_set_copy(struct rule_set *set, struct walk_rule *rules, uint32_t nr, uint32_t max)
+{
+	pthread_mutex_lock(&set->lock);
+	if (max > set->nr)
+		max = set->nr;
+	if (max > nr) {
+		memcpy(&rules[nr], &set->rules[nr], (max - nr) * sizeof(*rules));
+		nr = max;
+	}
+	pthread_mutex_unlock(&set->lock);
+	return nr;
+}
+
+/* The number of a rule that is neither of the fixed ones; WALK_RULE_NONE: the set is full. */
+static uint32_t intern(struct rule_set *set, struct walk_rule rule)
+{
+	uint16_t *slot = find_slot(set, rule_key(rule));
+
+	if (*slot)
+		return *slot;
+	if (set->nr == WALK_MAX_RULES)
+		return WALK_RULE_NONE;
+	if (set->nr >= (1u << set->slots_shift) / 2) {
+		grow_slots(set);
+		slot = find_slot(set, rule_key(rule));
+	}
+	*slot = (uint16_t)set->nr;
+	append(set, rule);
+	return *slot;
+}
+
 bool rule_set_intern(struct rule_set *set, struct walk_rule rule, uint32_t *ret_number)
 {
-	uint16_t *slot;
-
 	if (rule.cfa == WALK_CFA_NONE || rule.cfa == WALK_CFA_END) {
 		*ret_number = rule.cfa == WALK_CFA_NONE ? WALK_RULE_NONE : WALK_RULE_END;
 		return true;
 	}
-	slot = find_slot(set, rule_key(rule));
-	if (!*slot) {
-		if (set->nr == WALK_MAX_RULES) {
-			*ret_number = WALK_RULE_NONE;
-			return false;
-		}
-		if (set->nr >= (1u << set->slots_shift) / 2) {
-			grow_slots(set);
-			slot = find_slot(set, rule_key(rule));
-		}
-		*slot = (uint16_t)set->nr;
-		append(set, rule);
-	}
-	*ret_number = *slot;
-	return true;
+	pthread_mutex_lock(&set->lock);
+	*ret_number = intern(set, rule);
+	pthread_mutex_unlock(&set->lock);
+	return *ret_number != WALK_RULE_NONE;
 }

@@ -1,16 +1,16 @@
-/* The table thread and its two queues. */
+/* Two threads, each with its queue of what is asked of it, and one queue of what is done. */
 #include "sampler/table_builder.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "core/alloc.h"
 #include "sampler/privileges.h"
+#include "sampler/rule_set.h"
 #include "sampler/unwind_table.h"
 
 struct job {
@@ -27,19 +27,26 @@ struct queue {
 	struct job *first, **last;
 };
 
-struct table_builder {
+enum { LANE_FILES, LANE_CODE, NR_LANES };
+
+/* A thread and what is asked of it. */
+struct lane {
+	struct table_builder *builder;
 	pthread_t thread;
-	pthread_mutex_t lock; /* guards the queues, nr_pending and stop */
 	pthread_cond_t wake;
-	struct queue asked, done;
+	struct queue asked;
+};
+
+struct table_builder {
+	struct lane lanes[NR_LANES];
+	pthread_mutex_t lock; /* guards the queues, nr_pending, stop, rules[] and nr_rules */
+	struct queue done;
 	size_t nr_pending;
 	bool stop;
 	int event_fd;
-	/* the thread's own */
 	struct rule_set *set;
-	struct walk_rule *rules;
-	uint32_t nr_rules;
-	size_t max_rules;
+	struct walk_rule *rules; /* what of the set is published */
+	uint32_t nr_rules, max_rules;
 };
 
 static void push(struct queue *q, struct job *job)
@@ -47,14 +54,6 @@ static void push(struct queue *q, struct job *job)
 	job->next = NULL;
 	*q->last = job;
 	q->last = &job->next;
-}
-
-static void push_first(struct queue *q, struct job *job)
-{
-	job->next = q->first;
-	if (!q->first)
-		q->last = &job->next;
-	q->first = job;
 }
 
 static struct job *pop(struct queue *q)
@@ -76,20 +75,6 @@ static void free_job(struct job *job)
 	free(job);
 }
 
-/* The kernel side sees a rule before any row that names it. */
-static void publish_rules(struct table_builder *b)
-{
-	uint32_t nr;
-	const struct walk_rule *rules = rule_set_rules(b->set, &nr);
-
-	if (nr > b->max_rules)
-		nr = (uint32_t)b->max_rules;
-	if (nr > b->nr_rules)
-		memcpy(&b->rules[b->nr_rules], &rules[b->nr_rules],
-		       (nr - b->nr_rules) * sizeof(*rules));
-	b->nr_rules = nr;
-}
-
 static void build(struct table_builder *b, struct job *job)
 {
 	int err;
@@ -102,26 +87,28 @@ static void build(struct table_builder *b, struct job *job)
 		err = unwind_table_build(job->fd, b->set, &job->table);
 	if (err)
 		job->table = NULL;
-	publish_rules(b);
 }
 
 static void *work(void *context)
 {
-	struct table_builder *b = context;
+	struct lane *lane = context;
+	struct table_builder *b = lane->builder;
 
 	privileges_drop(); /* it has its files open */
 	pthread_mutex_lock(&b->lock);
 	while (!b->stop) {
-		struct job *job = pop(&b->asked);
+		struct job *job = pop(&lane->asked);
 		uint64_t one = 1;
 
 		if (!job) {
-			pthread_cond_wait(&b->wake, &b->lock);
+			pthread_cond_wait(&lane->wake, &b->lock);
 			continue;
 		}
 		pthread_mutex_unlock(&b->lock);
 		build(b, job);
 		pthread_mutex_lock(&b->lock);
+		/* The kernel side sees a rule before any row that names it. */
+		b->nr_rules = rule_set_copy(b->set, b->rules, b->nr_rules, b->max_rules);
 		push(&b->done, job);
 		if (write(b->event_fd, &one, sizeof(one)) < 0)
 			continue; /* the counter is full: it is readable all the same */
@@ -130,25 +117,32 @@ static void *work(void *context)
 	return NULL;
 }
 
+static void start(struct table_builder *b, struct lane *lane)
+{
+	lane->builder = b;
+	lane->asked.last = &lane->asked.first;
+	pthread_cond_init(&lane->wake, NULL);
+	if (pthread_create(&lane->thread, NULL, work, lane))
+		abort();
+}
+
 struct table_builder *table_builder_new(struct walk_rule *rules, size_t max_rules)
 {
 	struct table_builder *b = xcalloc(1, sizeof(*b));
 	sigset_t all, old;
 
 	b->rules = rules;
-	b->max_rules = max_rules;
+	b->max_rules = max_rules < WALK_MAX_RULES ? (uint32_t)max_rules : WALK_MAX_RULES;
 	b->set = rule_set_new();
-	b->asked.last = &b->asked.first;
+	b->nr_rules = rule_set_copy(b->set, b->rules, 0, b->max_rules);
 	b->done.last = &b->done.first;
 	b->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&b->lock, NULL);
-	pthread_cond_init(&b->wake, NULL);
-	publish_rules(b);
 	/* Signals belong to the main thread. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	if (pthread_create(&b->thread, NULL, work, b))
-		abort();
+	for (int i = 0; i < NR_LANES; i++)
+		start(b, &b->lanes[i]);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return b;
 }
@@ -161,30 +155,34 @@ void table_builder_free(struct table_builder *b)
 		return;
 	pthread_mutex_lock(&b->lock);
 	b->stop = true;
-	pthread_cond_signal(&b->wake);
+	for (int i = 0; i < NR_LANES; i++)
+		pthread_cond_signal(&b->lanes[i].wake);
 	pthread_mutex_unlock(&b->lock);
-	pthread_join(b->thread, NULL);
-	while ((job = pop(&b->asked)) || (job = pop(&b->done)))
+	for (int i = 0; i < NR_LANES; i++)
+		pthread_join(b->lanes[i].thread, NULL);
+	for (int i = 0; i < NR_LANES; i++) {
+		while ((job = pop(&b->lanes[i].asked)))
+			free_job(job);
+		pthread_cond_destroy(&b->lanes[i].wake);
+	}
+	while ((job = pop(&b->done)))
 		free_job(job);
 	rule_set_free(b->set);
 	close(b->event_fd);
-	pthread_cond_destroy(&b->wake);
 	pthread_mutex_destroy(&b->lock);
 	free(b);
 }
 
 static void request(struct table_builder *b, const struct job *asked)
 {
+	struct lane *lane = &b->lanes[asked->code ? LANE_CODE : LANE_FILES];
 	struct job *job = xmalloc(sizeof(*job));
 
 	*job = *asked;
 	pthread_mutex_lock(&b->lock);
-	if (job->code)
-		push_first(&b->asked, job);
-	else
-		push(&b->asked, job);
+	push(&lane->asked, job);
 	b->nr_pending++;
-	pthread_cond_signal(&b->wake);
+	pthread_cond_signal(&lane->wake);
 	pthread_mutex_unlock(&b->lock);
 }
 

@@ -1,6 +1,6 @@
 /*
- * Builds unwind tables off the hot path: a thread that takes modules in the order they were asked
- * for and says through an eventfd when one is ready.
+ * Builds unwind tables off the hot path: a thread that takes files in the order they were asked for, and
+ * one for code that lies in no file. An eventfd says when a table is ready.
  */
 #ifndef SPROF_TABLE_BUILDER_H
 #define SPROF_TABLE_BUILDER_H
@@ -18,7 +18,7 @@ struct unwind_table;
  * rules there before the table that names them is handed out.
  */
 struct table_builder *table_builder_new(struct walk_rule *rules, size_t max_rules);
-/* Waits for the table in hand, drops the rest. NULL is fine. */
+/* Waits for the tables in hand, drops the rest. NULL is fine. */
 void table_builder_free(struct table_builder *builder);
 
 /*
@@ -32,7 +32,7 @@ void table_builder_request_memory(struct table_builder *builder, uint32_t index,
 
 /*
  * Code that lies in no file (unwind_table_build_code()): `code`, on the heap, is the builder's from now on.
- * It is small, and goes ahead of all files.
+ * It is small, and does not wait for a file in hand, which may take a second.
  */
 void table_builder_request_code(struct table_builder *builder, uint32_t index, uint8_t *code,
 				size_t size);

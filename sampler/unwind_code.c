@@ -61,10 +61,9 @@ static int compare_functions(const void *a, const void *b)
 static void add_row(struct row_writer *writer, struct rule_set *rules, uint32_t at,
 		    struct walk_rule rule)
 {
-	uint32_t number, nr;
+	uint32_t number;
 
-	rule_set_rules(rules, &nr);
-	if (nr > MAX_RULES_USED || !rule_set_intern(rules, rule, &number)) {
+	if (rule_set_nr(rules) > MAX_RULES_USED || !rule_set_intern(rules, rule, &number)) {
 		number = WALK_RULE_NONE;
 		writer->table->nr_rules_dropped++;
 	}

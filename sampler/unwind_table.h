@@ -19,7 +19,10 @@ struct rule_set;
 
 struct rule_set *rule_set_new(void);
 void rule_set_free(struct rule_set *set);
-/* The rules so far, [0] WALK_CFA_NONE and [1] WALK_CFA_END included. Valid until the next build. */
+/*
+ * The rules so far, [0] WALK_CFA_NONE and [1] WALK_CFA_END included. Valid until the next build: for those
+ * who build in one thread.
+ */
 const struct walk_rule *rule_set_rules(const struct rule_set *set, uint32_t *ret_nr);
 
 /* A function that has the rules of its machine code, and a hash of that: they hold while it is the same. */
@@ -47,8 +50,7 @@ struct unwind_table {
 /*
  * Builds the table of the ELF file open at `fd` (not closed, position not moved). On success
  * *ret_table is owned by the caller. -ENOEXEC: not an ELF file of this machine; -ENODATA: it has no
- * usable .eh_frame (walk it by frame pointers); -EIO and friends: cannot read. Not thread-safe on
- * one rule_set.
+ * usable .eh_frame (walk it by frame pointers); -EIO and friends: cannot read.
  */
 int unwind_table_build(int fd, struct rule_set *rules, struct unwind_table **ret_table);
 /* The same for an image in memory (the vdso; test and fuzz input). */
