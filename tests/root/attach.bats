@@ -225,7 +225,7 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 	[ "$status" -eq 1 ]
 	[[ ${stderr_lines[0]} == "sprof: cannot attach to process $target: what an earlier try left in it is still there"* ]]
 	[[ ${stderr_lines[1]} == "hint: try again"* ]]
-	(sleep 0.15 && : >"$go") &
+	(sleep 0.06 && : >"$go") & # it tries again for 140 ms
 	"$SPROF" record -q -o "$data" --source timer -F 999 -d 1s -p "$target"
 	[ "$("$SPROF" info --json "$data" | jq '.samples > 20')" = true ]
 	kill "$target"
