@@ -21,6 +21,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/source.h"
+#include "output/text.h"
 #include "sampler/call_probes.h"
 #include "sampler/proc_maps.h"
 #include "sampler/proc_status.h"
@@ -95,13 +96,12 @@ static struct spec parse_spec(const char *text)
 
 static bool fits_module(const struct spec *s, const char *path, const struct stat *file)
 {
-	const char *slash = strrchr(path, '/');
 	struct stat named;
 
 	if (!s->module)
 		return true;
 	if (!strchr(s->module, '/'))
-		return !fnmatch(s->module, slash ? slash + 1 : path, 0);
+		return !fnmatch(s->module, text_base_name(path), 0);
 	return !stat(s->module, &named) && named.st_dev == file->st_dev &&
 	       named.st_ino == file->st_ino;
 }

@@ -19,6 +19,7 @@
 #include "gpu/collect.h"
 #include "gpu/link.h"
 #include "gpu/shared_region.h"
+#include "output/text.h"
 #include "sampler/launch.h"
 #include "sampler/own_library.h"
 #include "sampler/walk_publisher.h"
@@ -62,7 +63,7 @@ struct record_gpu {
 /* Frames of what makes the calls possible, not of the program. */
 static bool is_machinery(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = text_base_name(path);
 
 	return !strncmp(name, GPU_LIBRARY, strlen(GPU_LIBRARY)) ||
 	       !strncmp(name, "libcupti.so", strlen("libcupti.so"));

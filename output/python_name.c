@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "output/text.h"
+
 const char *python_name_own(const char *name, size_t *ret_size)
 {
 	const char *end = strstr(name, " (");
@@ -27,10 +29,9 @@ bool python_name_is(const char *name, const char *function)
 bool python_file_is(const char *file, const char *path)
 {
 	size_t size = strlen(file), n = strlen(path);
-	const char *base = strrchr(path, '/');
 
 	if (!strchr(file, '/'))
-		return !strcmp(file, base ? base + 1 : path);
+		return !strcmp(file, text_base_name(path));
 	if (n > size || strcmp(file + size - n, path))
 		return false;
 	return n == size || file[size - n - 1] == '/';
