@@ -72,13 +72,15 @@ MODE_CFLAGS := -fstack-protector-strong $(if $(filter -O%,$(filter-out -O0,$(CFL
 endif
 
 # ---- what there is to build
-HOST_SRC := $(wildcard core/*.c sampler/*.c symbolizer/*.c gpu/*.c output/*.c)
-CLI_SRC := $(wildcard cli/*.c)
+# Files of a folder and of every folder below it.
+files_below = $(sort $(shell find $(1) -name '$(2)'))
 BPF_SRC := $(wildcard sampler/bpf/*.bpf.c)
-AGENT_SRC := $(wildcard sampler/agent/*.c)
-GPU_AGENT_SRC := $(wildcard gpu/agent/*.c)
-ASSETS := $(wildcard output/*.js output/*.css)
-UNIT_SRC := $(wildcard tests/unit/test_*.c)
+AGENT_SRC := $(call files_below,sampler/agent,*.c)
+GPU_AGENT_SRC := $(call files_below,gpu/agent,*.c)
+HOST_SRC := $(filter-out $(BPF_SRC) $(AGENT_SRC) $(GPU_AGENT_SRC),$(call files_below,core sampler symbolizer gpu output,*.c))
+CLI_SRC := $(call files_below,cli,*.c)
+ASSETS := $(call files_below,output,*.js) $(call files_below,output,*.css)
+UNIT_SRC := $(call files_below,tests/unit,test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 DRIVER_SRC := $(wildcard tests/drivers/*.c)
 TARGET_SRC := $(wildcard tests/targets/*.c tests/targets/*.cc)
@@ -189,7 +191,7 @@ $(B)/output/%.h: output/% Makefile
 $(B)/output/%.asset.c: output/% Makefile
 	$(call say,EMBED,$<)
 	@mkdir -p $(@D)
-	@n=$(call asset_name,$<); { printf '#include "output/%s.h"\nconst char %s[] = {\n' '$(notdir $<)' $$n; \
+	@n=$(call asset_name,$<); { printf '#include "%s.h"\nconst char %s[] = {\n' '$<' $$n; \
 		od -An -v -td1 $< | sed 's/  */,/g; s/^,//; s/$$/,/'; \
 		printf '0};\nconst size_t %s_size = sizeof(%s) - 1;\n' $$n $$n; } >$@
 
@@ -244,7 +246,7 @@ $(GPU_AGENT): $(GPU_AGENT_OBJS)
 	$(Q)$(CC) -shared $(GPU_AGENT_SAN) -static-libgcc -Wl,-z,relro,-z,now,-z,nodelete,-z,noexecstack,--no-undefined \
 		-o $@ $(GPU_AGENT_OBJS)
 
-# Tests. One binary per tests/unit/test_*.c; harness.c lets one test of a binary run alone.
+# Tests. One binary per test_*.c below tests/unit; harness.c lets one test of a binary run alone.
 # `// BUILD: flags` in the first ten lines of a test or target adds flags, for instance -Wl,--wrap=write.
 own_flags = $$(sed -n '1,10s|^// BUILD: *||p' $<)
 
@@ -301,15 +303,14 @@ $(B)/tests/targets/%: tests/targets/%.c Makefile | $(TARGET_LIBS)
 	$(Q)$(CC) -std=gnu11 $(TARGET_FLAGS) $(target_link)
 
 # It has both halves of the timer source compiled into it, for ThreadSanitizer.
-$(B)/tests/targets/race: $(wildcard core/*.h sampler/agent/*.[ch] sampler/timer_region.[ch])
+$(B)/tests/targets/race: $(call files_below,core,*.h) $(wildcard sampler/agent/*.[ch] sampler/timer_region.[ch])
 
 $(B)/tests/targets/%: tests/targets/%.cc Makefile | $(TARGET_LIBS)
 	$(call say,PROG,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CXX) $(TARGET_FLAGS) $(target_link)
 
--include $(wildcard $(addsuffix /*.d,$(addprefix $(B)/,cli core sampler sampler/agent sampler/bpf symbolizer gpu gpu/agent output \
-	tests/unit tests/drivers tests/fuzz tests/bench tests/targets)))
+-include $(shell [ ! -d $(B) ] || find $(addprefix $(B)/,cli core sampler symbolizer gpu output tests) -name '*.d' 2>/dev/null)
 
 # ---- dist: one archive that runs where nothing can be installed and glibc is 2.34 or later: sprof with every other
 # library linked in, what it loads into programs, manual pages, the tests of the GPU with the fake one, and bats.
