@@ -12,8 +12,8 @@
 #include "cli/host_facts.h"
 #include "cli/pid_opts.h"
 #include "cli/terminal.h"
-#include "core/buffer.h"
-#include "core/source.h"
+#include "core/base/buffer.h"
+#include "core/profile/source.h"
 #include "output/text.h"
 #include "sampler/source_timer.h"
 

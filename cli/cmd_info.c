@@ -12,8 +12,8 @@
 #include "cli/info_print.h"
 #include "cli/load.h"
 #include "cli/terminal.h"
-#include "core/buffer.h"
-#include "core/profile.h"
+#include "core/base/buffer.h"
+#include "core/profile/profile.h"
 
 enum { KEY_JSON = 256 };
 

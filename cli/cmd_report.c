@@ -14,7 +14,7 @@
 #include "cli/report_shape.h"
 #include "cli/terminal.h"
 #include "cli/view.h"
-#include "core/buffer.h"
+#include "core/base/buffer.h"
 #include "output/dimension.h"
 #include "output/filter.h"
 #include "output/report_cells.h"

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/buffer.h"
-#include "core/log.h"
+#include "core/base/buffer.h"
+#include "core/base/log.h"
 
 enum { MAX_REPORTED = 10 };
 

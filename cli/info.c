@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/column.h"
-#include "core/profile.h"
+#include "core/base/alloc.h"
+#include "core/profile/column.h"
+#include "core/profile/profile.h"
 
 static int by_samples(const void *a, const void *b)
 {

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/profile.h"
+#include "core/profile/profile.h"
 #include "output/gil.h"
 
 struct info_thread {
@@ -21,7 +21,7 @@ struct info_module {
 	uint64_t nr_unnamed; /* of nr_self, those whose leaf is a bare address */
 };
 
-/* What a column of the profile adds up to; see core/column.h. */
+/* What a column of the profile adds up to; see core/profile/column.h. */
 struct info_column {
 	bool present;
 	uint64_t events; /* as column_info.events calls them */

@@ -4,8 +4,8 @@
 #include <inttypes.h>
 
 #include "cli/info.h"
-#include "core/buffer.h"
-#include "core/column.h"
+#include "core/base/buffer.h"
+#include "core/profile/column.h"
 #include "output/number.h"
 
 /* "GIL         held 48%, waited for 30%, released 22% of 12.3 s in Python processes" */

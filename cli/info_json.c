@@ -6,10 +6,10 @@
 
 #include "cli/info.h"
 #include "cli/info_gil.h"
-#include "core/buffer.h"
-#include "core/column.h"
-#include "core/facts.h"
-#include "core/profile.h"
+#include "core/base/buffer.h"
+#include "core/profile/column.h"
+#include "core/profile/facts.h"
+#include "core/profile/profile.h"
 #include "output/chrome_gpu.h"
 #include "output/text.h"
 

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "core/buffer.h"
-#include "core/log.h"
-#include "core/profile.h"
+#include "core/base/buffer.h"
+#include "core/base/log.h"
+#include "core/profile/profile.h"
 #include "output/importer.h"
 #include "sampler/perf_data.h"
 

@@ -23,8 +23,8 @@
 #include "cli/cmd_record.h"
 #include "cli/cmd_report.h"
 #include "cli/commands.h"
-#include "core/alloc.h"
-#include "core/log.h"
+#include "core/base/alloc.h"
+#include "core/base/log.h"
 
 static const struct command *const commands[] = {
 	&cmd_record, &cmd_flame,  &cmd_report, &cmd_lines, &cmd_imports, &cmd_dump, &cmd_diff,

@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "sampler/launch.h"
-#include "symbolizer/elf_image.h"
+#include "core/base/elf_file.h"
 
 #define MAX_SCRIPTS 4 /* that lead to one another, as in Linux */
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/log.h"
-#include "core/source.h"
+#include "core/base/alloc.h"
+#include "core/base/log.h"
+#include "core/profile/source.h"
 #include "sampler/bpf/calls.h"
 
 #define MAX_DEPTH 1000 /* Python's own limit of recursion */

@@ -17,14 +17,14 @@
 
 #include "cli/needed_files.h"
 #include "cli/python_counts.h"
-#include "core/alloc.h"
-#include "core/clock.h"
-#include "core/log.h"
-#include "core/source.h"
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/profile/source.h"
 #include "output/text.h"
 #include "sampler/call_probes.h"
 #include "sampler/proc_maps.h"
-#include "sampler/proc_status.h"
+#include "core/base/proc_status.h"
 #include "symbolizer/function_names.h"
 
 #define LOOK_NS (100ull * 1000 * 1000)

@@ -5,7 +5,7 @@
 
 #include "cli/record_gpu.h"
 #include "cli/sample_tee.h"
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 
 struct record_gate {
 	struct sample_tee *tee;

@@ -17,14 +17,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/alloc.h"
-#include "core/clock.h"
-#include "core/log.h"
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
 #include "gpu/link.h"
 #include "gpu/shared_region.h"
 #include "sampler/inject_check.h"
 #include "sampler/proc_maps.h"
-#include "sampler/proc_status.h"
+#include "core/base/proc_status.h"
 #include "sampler/remote_dlopen.h"
 
 #define ENTRY "sprof_gpu_attach"

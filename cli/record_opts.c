@@ -9,9 +9,9 @@
 
 #include "cli/record_calls.h"
 #include "cli/record_gpu_opts.h"
-#include "core/alloc.h"
-#include "core/buffer.h"
-#include "core/source.h"
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/profile/source.h"
 
 #define DEFAULT_ATTACH_HZ 99 /* prime to the usual timer rates, and unnoticed in production */
 #define DEFAULT_LAUNCH_HZ 999

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/log.h"
-#include "core/source.h"
+#include "core/base/alloc.h"
+#include "core/base/log.h"
+#include "core/profile/source.h"
 
 /* Why sources do not work here: as errors, each with its remedy, or in a line of words. */
 struct passed_over {

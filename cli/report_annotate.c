@@ -11,9 +11,9 @@
 
 #include "cli/load.h"
 #include "cli/view.h"
-#include "core/alloc.h"
-#include "core/buffer.h"
-#include "core/log.h"
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/base/log.h"
 #include "output/number.h"
 #include "output/annotation_code.h"
 #include "output/table.h"

@@ -5,9 +5,9 @@
 #include <stdio.h>
 
 #include "cli/view.h"
-#include "core/buffer.h"
-#include "core/column.h"
-#include "core/log.h"
+#include "core/base/buffer.h"
+#include "core/profile/column.h"
+#include "core/base/log.h"
 #include "output/code_rules_note.h"
 #include "output/gc_times.h"
 #include "output/hints.h"

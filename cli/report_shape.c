@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "core/buffer.h"
+#include "core/base/buffer.h"
 #include "output/dimension.h"
 #include "output/direction.h"
 

@@ -1,5 +1,5 @@
 /* The sources, best first. */
-#include "core/source.h"
+#include "core/profile/source.h"
 #include "sampler/source_ebpf.h"
 #include "sampler/source_perf.h"
 #include "sampler/source_timer.h"

@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "core/buffer.h"
+#include "core/base/buffer.h"
 #include "output/text.h"
 
 static size_t columns_of(void)

@@ -14,11 +14,11 @@
 #include <unistd.h>
 
 #include "cli/load.h"
-#include "core/alloc.h"
-#include "core/buffer.h"
-#include "core/column.h"
-#include "core/log.h"
-#include "core/profile.h"
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/profile/column.h"
+#include "core/base/log.h"
+#include "core/profile/profile.h"
 #include "output/tree.h"
 
 void view_parse_column(const char *name, struct argp_state *state, struct tree_opts *opts)

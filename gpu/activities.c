@@ -1,9 +1,9 @@
 /* One row per record. */
 #include "gpu/activities.h"
 
-#include "core/facts.h"
-#include "core/profile.h"
-#include "core/source.h"
+#include "core/profile/facts.h"
+#include "core/profile/profile.h"
+#include "core/profile/source.h"
 #include "gpu/calls.h"
 #include "gpu/names.h"
 

@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-#include "gpu/number_map.h"
+#include "core/base/number_map.h"
 #include "gpu/recent.h"
 
 struct names;

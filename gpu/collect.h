@@ -32,7 +32,7 @@ struct gpu_collect_opts {
 	 */
 	uint32_t (*frame)(void *context, struct sink *sink, uint64_t address);
 	/*
-	 * The same for a Python frame: `word` is FRAME_PYTHON (core/pycode.h), `code` the bytes that
+	 * The same for a Python frame: `word` is FRAME_PYTHON (core/portable/pycode.h), `code` the bytes that
 	 * the target has for its code object: a struct code_record and a line table, or anything.
 	 */
 	uint32_t (*python_frame)(void *context, struct sink *sink, uint64_t word, const void *code,

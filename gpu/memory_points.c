@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/facts.h"
-#include "core/source.h"
+#include "core/base/alloc.h"
+#include "core/profile/facts.h"
+#include "core/profile/source.h"
 #include "gpu/names.h"
 
 #define REORDER_NS 2000000000ull /* as in gpu/timeline.c */

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/pycode.h"
-#include "core/facts.h"
-#include "core/source.h"
+#include "core/base/alloc.h"
+#include "core/portable/pycode.h"
+#include "core/profile/facts.h"
+#include "core/profile/source.h"
 
 void names_init(struct names *n, const struct shared_region *region,
 		const struct gpu_collect_opts *opts, struct sink *sink)

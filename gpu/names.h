@@ -8,10 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/buffer.h"
-#include "core/profile.h"
+#include "core/base/buffer.h"
+#include "core/profile/profile.h"
 #include "gpu/collect.h"
-#include "gpu/number_map.h"
+#include "core/base/number_map.h"
 #include "gpu/shared_region.h"
 
 struct names {

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 
 static const struct recent_event *event_of(const struct recent *r, uint64_t number)
 {

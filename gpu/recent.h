@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "gpu/number_map.h"
+#include "core/base/number_map.h"
 
 struct recent_event {
 	uint64_t start_ns, end_ns;

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/facts.h"
-#include "core/source.h"
+#include "core/base/alloc.h"
+#include "core/profile/facts.h"
+#include "core/profile/source.h"
 #include "gpu/names.h"
 
 #define SETTLE_NS 2000000000ull /* for what was launched to run, and for its record to come */

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "gpu/number_map.h"
+#include "core/base/number_map.h"
 
 struct fact_range;
 struct gpu_rec_memory;

@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "core/alloc.h"
-#include "core/buffer.h"
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
 
 #define MAX_REGION (1ull << 32) /* bytes; the agent makes some tens of MiB */
 #define MAX_LANES 65536u

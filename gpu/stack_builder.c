@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "core/alloc.h"
-#include "core/source.h"
+#include "core/base/alloc.h"
+#include "core/profile/source.h"
 #include "gpu/names.h"
 #include "gpu/shared_region.h"
 

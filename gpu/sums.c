@@ -5,8 +5,8 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "core/alloc.h"
-#include "core/source.h"
+#include "core/base/alloc.h"
+#include "core/profile/source.h"
 #include "gpu/names.h"
 #include "gpu/stack_builder.h"
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/source.h"
+#include "core/base/alloc.h"
+#include "core/profile/source.h"
 #include "gpu/counters.h"
 #include "gpu/names.h"
 #include "gpu/sums.h"

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "gpu/agent/region.h"
-#include "gpu/number_map.h"
+#include "core/base/number_map.h"
 
 struct fact_gpu_api;
 struct names;

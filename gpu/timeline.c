@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/source.h"
+#include "core/base/alloc.h"
+#include "core/profile/source.h"
 #include "gpu/blame.h"
 #include "gpu/names.h"
 

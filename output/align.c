@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "core/buffer.h"
+#include "core/base/buffer.h"
 #include "output/text.h"
 
 void align_add_spaces(struct buffer *b, size_t nr)

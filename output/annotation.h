@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/profile.h"
+#include "core/profile/profile.h"
 #include "output/pattern.h"
 #include "output/ranking.h"
 #include "output/tree_functions.h"

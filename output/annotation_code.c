@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 
 static void add(struct annotation_sum *to, const struct annotation_sum *sum)
 {

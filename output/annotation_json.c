@@ -1,8 +1,8 @@
 /* Writes annotated functions as JSON, a line or instruction per line of text. */
 #include <string.h>
 
-#include "core/buffer.h"
-#include "core/column.h"
+#include "core/base/buffer.h"
+#include "core/profile/column.h"
 #include "output/annotation_code.h"
 #include "output/summary.h"
 #include "output/text.h"

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/buffer.h"
-#include "core/column.h"
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/profile/column.h"
 #include "output/align.h"
 #include "output/annotation_code.h"
 #include "output/number.h"

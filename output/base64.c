@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "core/buffer.h"
+#include "core/base/buffer.h"
 
 void base64_add(struct buffer *b, const void *bytes, size_t size)
 {

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/facts.h"
-#include "core/profile.h"
+#include "core/base/alloc.h"
+#include "core/profile/facts.h"
+#include "core/profile/profile.h"
 #include "output/python_name.h"
 #include "output/text.h"
 #include "output/tree_functions.h"

@@ -1,4 +1,4 @@
-/* How often functions were called, as sprof record --calls counted: a table. Made from FACT_CALLS (core/facts.h). */
+/* How often functions were called, as sprof record --calls counted: a table. Made from FACT_CALLS (core/profile/facts.h). */
 #ifndef SPROF_CALLS_REPORT_H
 #define SPROF_CALLS_REPORT_H
 

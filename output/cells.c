@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/buffer.h"
+#include "core/base/buffer.h"
 #include "output/text.h"
 
 static void add_quoted(struct buffer *b, const char *s, size_t n)

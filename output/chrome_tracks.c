@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/buffer.h"
-#include "core/profile.h"
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/profile/profile.h"
 #include "output/text.h"
 
 /* ---- events */

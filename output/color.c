@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/profile.h"
-#include "core/buffer.h"
+#include "core/profile/profile.h"
+#include "core/base/buffer.h"
 #include "output/tree_functions.h"
 
 enum { STEPS = 5, STEP_DEGREES = 6 };

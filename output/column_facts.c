@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "core/buffer.h"
-#include "core/column.h"
+#include "core/base/buffer.h"
+#include "core/profile/column.h"
 #include "output/color.h"
 #include "output/summary.h"
 #include "output/text.h"

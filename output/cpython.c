@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/profile.h"
+#include "core/profile/profile.h"
 #include "output/text.h"
 
 bool cpython_is(const char *name, const char *function)

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/column.h"
+#include "core/base/alloc.h"
+#include "core/profile/column.h"
 #include "output/label.h"
 #include "output/number.h"
 #include "output/stack_sort.h"

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "output/diff.h"
 
 static double share(uint64_t part, uint64_t whole)

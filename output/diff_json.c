@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "core/buffer.h"
-#include "core/column.h"
+#include "core/base/buffer.h"
+#include "core/profile/column.h"
 #include "output/diff_table.h"
 #include "output/ranking.h"
 #include "output/summary.h"

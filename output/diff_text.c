@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "core/buffer.h"
+#include "core/base/buffer.h"
 #include "output/number.h"
 #include "output/summary.h"
 

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "core/alloc.h"
-#include "core/profile.h"
+#include "core/base/alloc.h"
+#include "core/profile/profile.h"
 #include "output/naming.h"
 #include "output/pattern.h"
 #include "output/restack.h"

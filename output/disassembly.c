@@ -11,7 +11,7 @@
 
 #include <capstone/capstone.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 
 #define TEXT_OF(x) #x
 #define LIBRARY_OF(major) "libcapstone.so." TEXT_OF(major)

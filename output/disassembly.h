@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/buffer.h"
+#include "core/base/buffer.h"
 
 struct instruction {
 	uint32_t offset; /* of its first byte in the code */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/buffer.h"
+#include "core/base/buffer.h"
 #include "output/label.h"
 #include "output/text.h"
 

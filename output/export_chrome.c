@@ -11,10 +11,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "core/alloc.h"
-#include "core/buffer.h"
-#include "core/column.h"
-#include "core/facts.h"
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/profile/column.h"
+#include "core/profile/facts.h"
 #include "output/chrome_gpu.h"
 #include "output/naming.h"
 #include "output/ranking.h"

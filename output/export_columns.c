@@ -1,7 +1,7 @@
 /* pprof and speedscope spell units alike. */
 #include "output/export_columns.h"
 
-#include "core/column.h"
+#include "core/profile/column.h"
 
 const char *export_column_unit(unsigned int column)
 {

@@ -4,8 +4,8 @@
  */
 #include "output/export_csv.h"
 
-#include "core/buffer.h"
-#include "core/column.h"
+#include "core/base/buffer.h"
+#include "core/profile/column.h"
 #include "output/cells.h"
 #include "output/ranking.h"
 #include "output/tree.h"

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "core/alloc.h"
-#include "core/buffer.h"
-#include "core/column.h"
-#include "core/intern.h"
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/profile/column.h"
+#include "core/profile/intern.h"
 #include "output/naming.h"
 #include "output/ranking.h"
 #include "output/text.h"

@@ -6,9 +6,9 @@
 
 #include <stdlib.h>
 
-#include "core/alloc.h"
-#include "core/buffer.h"
-#include "core/column.h"
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/profile/column.h"
 #include "output/export_columns.h"
 #include "output/naming.h"
 #include "output/ranking.h"

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/buffer.h"
-#include "core/column.h"
-#include "core/profile.h"
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/profile/column.h"
+#include "core/profile/profile.h"
 #include "output/export_columns.h"
 #include "output/gzip.h"
 #include "output/pprof_fields.h"

@@ -11,8 +11,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "core/buffer.h"
-#include "core/column.h"
+#include "core/base/buffer.h"
+#include "core/profile/column.h"
 #include "output/pstats.h"
 #include "output/text.h"
 #include "output/tree.h"

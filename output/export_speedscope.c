@@ -7,10 +7,10 @@
 
 #include <stdlib.h>
 
-#include "core/alloc.h"
-#include "core/buffer.h"
-#include "core/column.h"
-#include "core/profile.h"
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/profile/column.h"
+#include "core/profile/profile.h"
 #include "output/export_columns.h"
 #include "output/naming.h"
 #include "output/ranking.h"

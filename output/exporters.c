@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "core/buffer.h"
+#include "core/base/buffer.h"
 #include "output/export_callgrind.h"
 #include "output/export_chrome.h"
 #include "output/export_collapsed.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/profile.h"
+#include "core/profile/profile.h"
 
 /* Where a Python function is defined, as its spelling says; the line is at most nine digits. */
 struct python_place {

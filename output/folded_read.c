@@ -15,9 +15,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "core/alloc.h"
-#include "core/log.h"
-#include "core/profile.h"
+#include "core/base/alloc.h"
+#include "core/base/log.h"
+#include "core/profile/profile.h"
 #include "output/folded_frame.h"
 
 #define LINE_MAX_SIZE (16 * 1024 * 1024)

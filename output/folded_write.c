@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-#include "core/alloc.h"
-#include "core/buffer.h"
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
 #include "output/tree.h"
 
 static const char *suffix_of(const struct tree *tree, uint32_t node)

@@ -5,11 +5,11 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "core/alloc.h"
-#include "core/buffer.h"
-#include "core/column.h"
-#include "core/facts.h"
-#include "core/intern.h"
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/profile/column.h"
+#include "core/profile/facts.h"
+#include "core/profile/intern.h"
 #include "output/cpython.h"
 #include "output/grid.h"
 #include "output/number.h"

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/profile.h"
+#include "core/profile/profile.h"
 
 /* Sums over the samples of one column, in its unit. */
 struct gil_sums {

@@ -1,6 +1,6 @@
 /*
  * What GPUs did, as tables: what ran on them, which calls of the API were made, what was copied. All of
- * it is counted, not sampled. Made from the facts of a profile (core/facts.h).
+ * it is counted, not sampled. Made from the facts of a profile (core/profile/facts.h).
  */
 #ifndef SPROF_GPU_REPORT_H
 #define SPROF_GPU_REPORT_H

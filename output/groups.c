@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "output/tree.h"
 
 struct group_sum *groups_add_up(const struct tree *tree, const uint32_t *group_of, uint32_t nr)

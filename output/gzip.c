@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "core/buffer.h"
+#include "core/base/buffer.h"
 
 enum { GZIP_WINDOW = 15 + 16, PIECE = 1 << 30, STEP = 256 * 1024 };
 

@@ -1,7 +1,7 @@
 /* lint: table. The rules: one place for what is looked for, from which share on, and what is said. */
 #include "output/hint_rules.h"
 
-#include "core/profile.h"
+#include "core/profile/profile.h"
 
 enum {
 	SYSTEM = HINT_MARK_SYSTEM,

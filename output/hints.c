@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/column.h"
+#include "core/base/alloc.h"
+#include "core/profile/column.h"
 #include "output/hint_rules.h"
 #include "output/naming.h"
 #include "output/number.h"

@@ -2,8 +2,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/buffer.h"
-#include "core/column.h"
+#include "core/base/buffer.h"
+#include "core/profile/column.h"
 #include "output/grid.h"
 #include "output/hints.h"
 #include "output/number.h"

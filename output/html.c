@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "core/buffer.h"
+#include "core/base/buffer.h"
 #include "output/base64.h"
 #include "output/column_facts.h"
 #include "output/diff_text.h"

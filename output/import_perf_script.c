@@ -18,10 +18,10 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "core/alloc.h"
-#include "core/buffer.h"
-#include "core/log.h"
-#include "core/profile.h"
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/base/log.h"
+#include "core/profile/profile.h"
 #include "output/import_frames.h"
 
 enum { READ_SIZE = 256 * 1024, LINE_MAX_SIZE = 16 << 20, MAX_FRAMES = 1 << 16, MAX_INLINED = 256 };

@@ -3,7 +3,7 @@
 
 #include <xxhash.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 
 static bool node_equal(const void *owner, uint32_t id, const void *key)
 {

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/intern.h"
+#include "core/profile/intern.h"
 #include "output/imports.h"
 
 /* Begins as zeros but for `im`, which is empty. */

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "core/buffer.h"
+#include "core/base/buffer.h"
 #include "output/folded_read.h"
 #include "output/import_perf_script.h"
 #include "output/import_pprof.h"

@@ -1,9 +1,9 @@
 /* Imports that were counted one by one (FACT_IMPORT), added up by module and who imported it. */
 #include <stdlib.h>
 
-#include "core/alloc.h"
-#include "core/facts.h"
-#include "core/profile.h"
+#include "core/base/alloc.h"
+#include "core/profile/facts.h"
+#include "core/profile/profile.h"
 #include "output/import_tree.h"
 #include "output/imports.h"
 

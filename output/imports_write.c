@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/buffer.h"
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
 #include "output/align.h"
 #include "output/imports.h"
 #include "output/number.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/buffer.h"
+#include "core/base/buffer.h"
 
 void json_init(struct json *j, const char *data, size_t size)
 {

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/profile.h"
+#include "core/profile/profile.h"
 
 /* What code the time ended in: the kind of the innermost function of the stack. */
 enum lines_end {

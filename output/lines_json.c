@@ -1,6 +1,6 @@
 /* Writes the report by line as JSON, one row per line of text so that two can be compared. */
-#include "core/buffer.h"
-#include "core/column.h"
+#include "core/base/buffer.h"
+#include "core/profile/column.h"
 #include "output/lines_table.h"
 #include "output/summary.h"
 #include "output/text.h"

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "core/alloc.h"
-#include "core/profile.h"
+#include "core/base/alloc.h"
+#include "core/profile/profile.h"
 
 bool *naming_frames_used(const struct profile *p)
 {

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "core/profile.h"
+#include "core/profile/profile.h"
 #include "output/python_name.h"
 #include "output/tree_functions.h"
 

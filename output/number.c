@@ -5,8 +5,8 @@
 
 #include <math.h>
 
-#include "core/buffer.h"
-#include "core/column.h"
+#include "core/base/buffer.h"
+#include "core/profile/column.h"
 
 uint64_t number_scale(uint64_t part, uint64_t scale, uint64_t whole)
 {

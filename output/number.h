@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/profile.h"
+#include "core/profile/profile.h"
 
 struct buffer;
 

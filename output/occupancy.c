@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "core/facts.h"
+#include "core/profile/facts.h"
 
 #define REGISTER_UNIT 256  /* registers are given to a warp in such pieces */
 #define WARP_UNIT 4	   /* and to warps four at a time, one for each scheduler */

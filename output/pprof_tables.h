@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/cursor.h"
+#include "core/base/cursor.h"
 
 struct profile;
 

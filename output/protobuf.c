@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "core/buffer.h"
+#include "core/base/buffer.h"
 
 enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
 

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "core/alloc.h"
-#include "core/column.h"
-#include "core/facts.h"
-#include "core/intern.h"
+#include "core/base/alloc.h"
+#include "core/profile/column.h"
+#include "core/profile/facts.h"
+#include "core/profile/intern.h"
 #include "output/call_counts.h"
 #include "output/tree.h"
 

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/buffer.h"
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
 #include "output/grid.h"
 #include "output/number.h"
 #include "output/pstats.h"

@@ -3,9 +3,9 @@
 
 #include <inttypes.h>
 
-#include "core/buffer.h"
-#include "core/facts.h"
-#include "core/profile.h"
+#include "core/base/buffer.h"
+#include "core/profile/facts.h"
+#include "core/profile/profile.h"
 #include "output/gpu_report.h"
 #include "output/grid.h"
 #include "output/number.h"

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/facts.h"
-#include "core/profile.h"
+#include "core/base/alloc.h"
+#include "core/profile/facts.h"
+#include "core/profile/profile.h"
 
 struct cpu_sample {
 	uint32_t pid, tid;

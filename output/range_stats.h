@@ -1,6 +1,6 @@
 /*
  * What the repeats of each range took: on the host, on a CPU, on the GPU, in memory. A repeat is a run
- * of a range (core/facts.h). The first ones are often warm-up and can be left out.
+ * of a range (core/profile/facts.h). The first ones are often warm-up and can be left out.
  */
 #ifndef SPROF_RANGE_STATS_H
 #define SPROF_RANGE_STATS_H

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 
 static int descending(uint64_t a, uint64_t b)
 {

@@ -1,8 +1,8 @@
 /* Cells of the report. Values are in the unit of the column; margins are in events. */
 #include "output/report_cells.h"
 
-#include "core/buffer.h"
-#include "core/column.h"
+#include "core/base/buffer.h"
+#include "core/profile/column.h"
 #include "output/cells.h"
 #include "output/number.h"
 #include "output/summary.h"

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/profile.h"
+#include "core/base/alloc.h"
+#include "core/profile/profile.h"
 #include "output/tree_functions.h"
 
 struct writer {

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "core/buffer.h"
+#include "core/base/buffer.h"
 #include "output/color.h"
 #include "output/flame.css.h"
 #include "output/flame.js.h"

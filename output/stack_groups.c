@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "core/alloc.h"
-#include "core/profile.h"
+#include "core/base/alloc.h"
+#include "core/profile/profile.h"
 
 static int compare_samples(const void *a, const void *b, void *samples)
 {

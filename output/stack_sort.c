@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 
 enum { INSERTION_MAX = 8, AHEAD = 16, MAX_BUCKET_BITS = 16 };
 

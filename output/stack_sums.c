@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "core/alloc.h"
-#include "core/column.h"
+#include "core/base/alloc.h"
+#include "core/profile/column.h"
 
 void stack_sums_init(struct stack_sums *sums, const struct profile *p, enum profile_column column)
 {

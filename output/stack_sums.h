@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "core/profile.h"
+#include "core/profile/profile.h"
 
 /* By number of the stack; p->nr_stacks and one that is 0. */
 struct stack_sums {

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/buffer.h"
-#include "core/column.h"
+#include "core/base/buffer.h"
+#include "core/profile/column.h"
 #include "output/number.h"
 #include "output/tree.h"
 

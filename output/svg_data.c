@@ -9,9 +9,9 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "core/alloc.h"
-#include "core/buffer.h"
-#include "core/column.h"
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/profile/column.h"
 #include "output/base64.h"
 #include "output/color.h"
 #include "output/diff.h"

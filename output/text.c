@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "core/buffer.h"
+#include "core/base/buffer.h"
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/profile.h"
+#include "core/base/alloc.h"
+#include "core/profile/profile.h"
 #include "output/tree.h"
 
 static int compare_u64(uint64_t a, uint64_t b)

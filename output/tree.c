@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/column.h"
+#include "core/base/alloc.h"
+#include "core/profile/column.h"
 #include "output/stack_sort.h"
 #include "output/tree_lines.h"
 

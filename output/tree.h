@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/profile.h"
+#include "core/profile/profile.h"
 #include "output/tree_functions.h"
 
 /* Sums stay below this, so that a script, whose numbers are doubles, holds them exactly. */

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/profile.h"
+#include "core/profile/profile.h"
 #include "output/stack_sort.h"
 
 struct tree_functions;

@@ -9,7 +9,7 @@
 
 #include <bpf/bpf.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "sampler/unwind_table.h"
 
 #define SHARD_BYTES (ARENA_SHARD_WORDS * sizeof(uint32_t))

@@ -11,14 +11,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "sampler/attach_detach.h"
 #include "sampler/attach_memory.h"
 #include "sampler/inject.h"
 #include "sampler/inject_check.h"
 #include "sampler/inject_restart.h"
 #include "sampler/payload.h"
-#include "sampler/proc_status.h"
+#include "core/base/proc_status.h"
 
 #define STOP_LIMIT_MS 500u
 #define CALL_LIMIT_MS 2000u

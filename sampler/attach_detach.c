@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "core/clock.h"
+#include "core/base/clock.h"
 #include "sampler/attach.h"
 #include "sampler/attach_memory.h"
 #include "sampler/inject.h"

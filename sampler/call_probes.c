@@ -12,13 +12,13 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "core/alloc.h"
-#include "core/log.h"
+#include "core/base/alloc.h"
+#include "core/base/log.h"
 #include "sampler/bpf/calls.h"
 #include "sampler/bpf/calls.skel.h"
 #include "sampler/ebpf_probe.h"
 #include "sampler/percpu_map.h"
-#include "sampler/privileges.h"
+#include "core/base/privileges.h"
 #include "sampler/python_elf.h"
 
 struct call_probes {

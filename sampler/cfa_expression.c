@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "core/walk.h"
+#include "core/portable/walk.h"
 
 enum {
 	OP_DEREF = 0x06,

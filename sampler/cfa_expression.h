@@ -1,6 +1,6 @@
 /*
  * Recognises the DWARF expressions for a CFA that compilers, linkers and assembly really use. There
- * is no evaluator: what a rule of core/walk.h cannot say is unsupported.
+ * is no evaluator: what a rule of core/portable/walk.h cannot say is unsupported.
  *
  * Source: DWARF 5 section 2.5 and 7.7.1.
  */
@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "sampler/bytes.h"
+#include "core/base/bytes.h"
 
 struct cfa_expression {
 	uint8_t cfa; /* enum walk_cfa; WALK_CFA_REG: any register, sp and fp too */

@@ -1,5 +1,5 @@
 /*
- * Interprets the CFA program of one function: it yields rows, each a rule of core/walk.h that holds
+ * Interprets the CFA program of one function: it yields rows, each a rule of core/portable/walk.h that holds
  * from its offset on. What the rules cannot say becomes WALK_CFA_UNSUPPORTED.
  *
  * Source: DWARF 5 section 6.4.2 and 6.4.3; GNU extensions from LSB 5.0. The programs are hostile:
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/walk.h"
+#include "core/portable/walk.h"
 #include "sampler/eh_frame.h"
 
 /* What the program has said so far: how to find the CFA, the caller's rbp and the return address. */

@@ -16,7 +16,7 @@
 
 #include <uthash.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "sampler/bpf/events.h"
 
 #define MAX_PHDRS 512

@@ -12,7 +12,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "core/profile.h"
+#include "core/profile/profile.h"
 
 struct code_segment {
 	uint64_t offset, size, vaddr; /* of an executable PT_LOAD: file offset, file bytes */

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 
 #define MAX_FUNCTION (1u << 20) /* bytes from a function's start to its last instruction */
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "sampler/code_map.h"
 #include "sampler/frame_state.h"
 #include "sampler/instruction.h"

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/walk.h"
+#include "core/portable/walk.h"
 
 struct code_text {
 	const uint8_t *bytes;

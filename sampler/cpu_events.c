@@ -11,8 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/alloc.h"
-#include "sampler/cpus.h"
+#include "core/base/alloc.h"
+#include "core/base/cpus.h"
 
 #define JITTER_NS (2000ull * 1000 * 1000)
 #define JITTER_PERCENT 3

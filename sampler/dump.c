@@ -14,10 +14,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "core/alloc.h"
-#include "core/clock.h"
-#include "core/profile_sink.h"
-#include "core/pylayout.h"
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/profile/memory_sink.h"
+#include "core/portable/pylayout.h"
 #include "sampler/bpf/events.h"
 #include "sampler/code.h"
 #include "sampler/inject_process.h"

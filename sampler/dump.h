@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "core/profile.h"
+#include "core/profile/profile.h"
 #include "sampler/python_tasks.h"
 
 #define DUMP_STOP_MS 10u  /* reading a thread that is stopped takes no longer than this */

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "core/source.h"
+#include "core/profile/source.h"
 #include "sampler/arena.h"
 #include "sampler/code.h"
 #include "sampler/event_queue.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/clock.h"
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "sampler/ebpf_snapshot.h"
 #include "sampler/python_code.h"
 

@@ -6,8 +6,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "core/alloc.h"
-#include "core/clock.h"
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "sampler/bpf/sprof.skel.h"
 #include "sampler/ebpf_python.h"
 

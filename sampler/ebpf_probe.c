@@ -17,8 +17,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "core/log.h"
-#include "sampler/privileges.h"
+#include "core/base/log.h"
+#include "core/base/privileges.h"
 
 #define MIN_MAJOR 5 /* bpf_task_pt_regs() */
 #define MIN_MINOR 15

@@ -9,8 +9,8 @@
 
 #include <bpf/bpf.h>
 
-#include "core/alloc.h"
-#include "core/pylayout.h"
+#include "core/base/alloc.h"
+#include "core/portable/pylayout.h"
 #include "sampler/ebpf.h"
 #include "sampler/python_files.h"
 

@@ -8,11 +8,11 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "core/alloc.h"
-#include "core/clock.h"
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "sampler/bpf/sprof.skel.h"
 #include "sampler/ebpf.h"
-#include "sampler/proc_status.h"
+#include "core/base/proc_status.h"
 
 #define RESYNC_NS (1000ull * 1000 * 1000)
 

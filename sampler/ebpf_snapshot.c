@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "sampler/ebpf_python.h"
 #include "sampler/offline.h"
 #include "sampler/offline_lookup.h"

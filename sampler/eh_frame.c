@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 
 /* LSB 5.0 table "DWARF Exception Header value format" and "... application". */
 enum {

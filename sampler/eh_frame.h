@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sampler/bytes.h"
+#include "core/base/bytes.h"
 
 struct eh_frame {
 	const uint8_t *data;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 
 #define KEEP_BYTES (1u << 20) /* an idle queue holds on to no more than this */
 

@@ -224,7 +224,7 @@ static bool rule_of_word(const struct frame_state *state, uint8_t reg, enum walk
 	return false;
 }
 
-/* The CFA in another register: for leaves (core/walk_step.h). */
+/* The CFA in another register: for leaves (core/portable/walk_step.h). */
 static bool rule_of_register(const struct frame_state *state, struct walk_rule *rule)
 {
 	static const uint8_t dwarf[] = { 0, 2, 1, 3, 7, 6, 4, 5 };

@@ -18,7 +18,7 @@ static __always_inline int walk_read(void *ctx, __u64 address, __u64 *ret)
 	return 0;
 }
 
-#include "core/walk_step.h"
+#include "core/portable/walk_step.h"
 
 uint64_t host_walk_frame(const struct walk_regs *regs)
 {

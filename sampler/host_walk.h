@@ -1,5 +1,5 @@
 /*
- * Walks a stack by unwind rules in user space: the steps of core/walk_step.h, which the BPF program
+ * Walks a stack by unwind rules in user space: the steps of core/portable/walk_step.h, which the BPF program
  * takes too, over whatever memory and rules the caller has.
  */
 #ifndef SPROF_HOST_WALK_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/walk.h"
+#include "core/portable/walk.h"
 
 struct host_walk_ops {
 	/* The 8 bytes at an address of the walked thread; false where they are not to be had. */

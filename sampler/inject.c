@@ -8,7 +8,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "sampler/inject_check.h"
 #include "sampler/inject_outside.h"
 #include "sampler/inject_seccomp.h"

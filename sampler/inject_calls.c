@@ -1,5 +1,5 @@
 /* Calls through the mailbox: written there, waited for, read back. */
-#include "core/clock.h"
+#include "core/base/clock.h"
 #include "sampler/inject_session.h"
 
 #include <errno.h>

@@ -13,7 +13,7 @@
 
 #include "sampler/inject_process.h"
 #include "sampler/inject_seccomp.h"
-#include "sampler/proc_status.h"
+#include "core/base/proc_status.h"
 
 #define OWN_LIMIT_MS 3000
 

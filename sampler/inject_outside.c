@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/alloc.h"
-#include "core/clock.h"
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "sampler/inject_process.h"
 #include "sampler/inject_thread.h"
 

@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "sampler/inject_check.h"
 #include "sampler/proc_maps.h"
-#include "sampler/proc_status.h"
+#include "core/base/proc_status.h"
 
 /* One address in 256 MiB is ours: nobody else maps memory just there. */
 #define ADDRESS_STRIDE (1ull << 28)

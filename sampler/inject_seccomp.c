@@ -18,13 +18,13 @@
 #include <unistd.h>
 #include <time.h>
 
-#include "core/alloc.h"
-#include "core/clock.h"
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "sampler/inject_check.h"
 #include "sampler/inject_choice.h"
 #include "sampler/inject_process.h"
 #include "sampler/inject_thread.h"
-#include "sampler/proc_status.h"
+#include "core/base/proc_status.h"
 #include "sampler/seccomp_filter.h"
 
 #define GET_FILTER ((enum __ptrace_request)0x420c) /* PTRACE_SECCOMP_GET_FILTER, Linux 4.4 */

@@ -13,12 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/clock.h"
+#include "core/base/clock.h"
 #include "sampler/inject_check.h"
 #include "sampler/inject_choice.h"
 #include "sampler/inject_process.h"
 #include "sampler/inject_restart.h"
-#include "sampler/proc_status.h"
+#include "core/base/proc_status.h"
 
 #define NS_PER_MS 1000000ull
 /* Answers come within some 20 us where a CPU is free: so long it is worth spinning for them. */

@@ -12,9 +12,9 @@
 
 #include <xxhash.h>
 
-#include "core/alloc.h"
-#include "core/clock.h"
-#include "core/log.h"
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
 #include "sampler/process.h"
 #include "sampler/sample_sink.h"
 #include "sampler/unwind_table.h"

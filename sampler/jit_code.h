@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/walk.h"
+#include "core/portable/walk.h"
 #include "sampler/jit_rows.h"
 
 struct jit_code;

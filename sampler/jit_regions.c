@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "sampler/jit_rows.h"
 
 size_t jit_regions_lower_bound(const struct jit_regions *regions, uint64_t address)

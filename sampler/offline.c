@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "sampler/host_walk.h"
 #include "sampler/offline_modules.h"
 #include "sampler/remote_unwind.h"

@@ -16,8 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/profile.h"
-#include "core/walk.h"
+#include "core/profile/profile.h"
+#include "core/portable/walk.h"
 
 struct offline_mapping {
 	uint64_t start, end, file_offset;

@@ -5,7 +5,7 @@
 
 #include <uthash.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "sampler/eh_frame.h"
 #include "sampler/text_ranges.h"
 #include "sampler/unwind_image.h"

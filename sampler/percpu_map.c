@@ -6,7 +6,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 
 uint64_t percpu_map_sum(int map_fd, uint32_t key)
 {

@@ -11,8 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "core/source.h"
-#include "core/walk.h"
+#include "core/profile/source.h"
+#include "core/portable/walk.h"
 #include "sampler/code.h"
 #include "sampler/event_queue.h"
 #include "sampler/jit_code.h"

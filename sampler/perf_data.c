@@ -6,9 +6,9 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "core/alloc.h"
-#include "core/profile.h"
-#include "core/profile_sink.h"
+#include "core/base/alloc.h"
+#include "core/profile/profile.h"
+#include "core/profile/memory_sink.h"
 #include "sampler/offline.h"
 #include "sampler/offline_lookup.h"
 #include "sampler/perf_data_sample.h"

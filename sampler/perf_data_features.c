@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 
 #define BUILD_IDS_MAX (1u << 20)
 #define WORDS_MAX 65536 /* of a command line */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "sampler/perf_data_features.h"
 
 #define MAGIC "PERFILE2"

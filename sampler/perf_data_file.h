@@ -13,9 +13,9 @@
 
 #include <linux/perf_event.h>
 
-#include "core/buffer.h"
-#include "core/profile.h"
-#include "sampler/bytes.h"
+#include "core/base/buffer.h"
+#include "core/profile/profile.h"
+#include "core/base/bytes.h"
 
 struct perf_data_event {
 	struct perf_event_attr attr; /* zeros beyond what the file's version had */

@@ -5,7 +5,7 @@
 #ifndef SPROF_PERF_DATA_SAMPLE_H
 #define SPROF_PERF_DATA_SAMPLE_H
 
-#include "core/walk.h"
+#include "core/portable/walk.h"
 #include "sampler/bpf/events.h"
 #include "sampler/perf_data_file.h"
 

@@ -12,7 +12,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "sampler/bpf/events.h"
 #include "sampler/offline_lookup.h"
 #include "sampler/unwind_table.h"

@@ -2,7 +2,7 @@
 #ifndef SPROF_PERF_DATA_TABLES_H
 #define SPROF_PERF_DATA_TABLES_H
 
-#include "core/walk.h"
+#include "core/portable/walk.h"
 #include "sampler/offline.h"
 #include "sampler/perf_data_file.h"
 #include "sampler/process.h"

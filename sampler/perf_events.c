@@ -13,9 +13,9 @@
 
 #include <uthash.h>
 
-#include "core/alloc.h"
-#include "core/log.h"
-#include "sampler/cpus.h"
+#include "core/base/alloc.h"
+#include "core/base/log.h"
+#include "core/base/cpus.h"
 #include "sampler/perf_ring.h"
 
 #define STACK_BYTES 16384u

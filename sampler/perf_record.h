@@ -13,7 +13,7 @@
 
 #include <linux/perf_event.h>
 
-#include "core/walk.h"
+#include "core/portable/walk.h"
 #include "sampler/bpf/events.h"
 
 /* The last 24 bytes of every record that is no sample. */

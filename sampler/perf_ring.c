@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 
 #define MAX_RECORD (sizeof(struct perf_event_header) + UINT16_MAX)
 

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-#include "core/alloc.h"
-#include "sampler/proc_status.h"
+#include "core/base/alloc.h"
+#include "core/base/proc_status.h"
 #include "sampler/text_copy.h"
 
 enum mapping_backing mapping_backing(const char *path, uint64_t ino)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "sampler/text_copy.h"
 
 #define MAX_COVER_CHECKS 20

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "core/pylayout.h"
+#include "core/portable/pylayout.h"
 #include "sampler/process.h"
 #include "sampler/unwind_image.h"
 

@@ -9,10 +9,10 @@
 
 #include <uthash.h>
 
-#include "core/alloc.h"
-#include "core/buffer.h"
-#include "core/pycode.h"
-#include "core/source.h"
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/portable/pycode.h"
+#include "core/profile/source.h"
 #include "sampler/python_lines.h"
 
 #define MAX_CODES (1u << 18)

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "sampler/code.h"
 #include "sampler/process.h"
 #include "sampler/python_layout.h"

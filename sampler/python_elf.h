@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/pylayout.h"
+#include "core/portable/pylayout.h"
 
 enum python_elf {
 	PYTHON_ELF_NOT = 0,	    /* no interpreter in it, or not a readable ELF file */

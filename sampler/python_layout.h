@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/pylayout.h"
+#include "core/portable/pylayout.h"
 
 #define PYTHON_MIN_MINOR 8  /* 3.8 */
 #define PYTHON_MAX_MINOR 15 /* 3.15: the newest that was tried */

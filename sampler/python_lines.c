@@ -4,7 +4,7 @@
  */
 #include "sampler/python_lines.h"
 
-#include "sampler/bytes.h"
+#include "core/base/bytes.h"
 
 #define UNIT 2 /* bytes of a code unit */
 

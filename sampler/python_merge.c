@@ -1,4 +1,4 @@
-/* The rules are those of core/pyframes.h. */
+/* The rules are those of core/portable/pyframes.h. */
 #include "sampler/python_merge.h"
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /*
- * Reads what core/pyframes.h asks for with process_vm_readv(2), a system call per object; a stack of a
+ * Reads what core/portable/pyframes.h asks for with process_vm_readv(2), a system call per object; a stack of a
  * hundred frames is read within a millisecond.
  */
 #include "sampler/python_stopped.h"
@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "core/alloc.h"
-#include "core/clock.h"
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "sampler/bpf/events.h"
 #include "sampler/process.h"
 #include "sampler/python_code.h"
@@ -56,7 +56,7 @@ static int read_memory(void *to, size_t size, uint64_t address)
 	return read_directly(to, size, address) == size ? 0 : -1;
 }
 
-#include "core/pyframes.h"
+#include "core/portable/pyframes.h"
 
 static __always_inline int py_read(const struct py_walk *w, void *to, __u32 size, __u64 address)
 {

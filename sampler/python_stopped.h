@@ -1,5 +1,5 @@
 /*
- * The Python frames of a thread that is stopped, read from outside: the walk of core/pyframes.h in
+ * The Python frames of a thread that is stopped, read from outside: the walk of core/portable/pyframes.h in
  * user space. While the thread is stopped its frames and their code objects stay what they are.
  */
 #ifndef SPROF_PYTHON_STOPPED_H

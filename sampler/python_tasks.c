@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/buffer.h"
-#include "core/clock.h"
-#include "core/pycode.h"
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/base/clock.h"
+#include "core/portable/pycode.h"
 #include "sampler/python_asyncio.h"
 #include "sampler/python_code.h"
 #include "sampler/python_stopped.h"

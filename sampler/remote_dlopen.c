@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/clock.h"
+#include "core/base/clock.h"
 #include "sampler/inject.h"
 #include "sampler/inject_check.h"
 #include "sampler/inject_seccomp.h"

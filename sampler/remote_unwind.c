@@ -5,7 +5,7 @@
 
 #include <libunwind-x86_64.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "sampler/host_walk.h"
 
 /* Exported by libunwind for perf and others, declared in no header. */

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/walk.h"
+#include "core/portable/walk.h"
 #include "sampler/offline.h"
 #include "sampler/offline_modules.h"
 

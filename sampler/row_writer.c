@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 
 void row_writer_begin(struct row_writer *writer, struct unwind_table *table, uint64_t start,
 		      uint64_t end)

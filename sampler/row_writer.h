@@ -1,5 +1,5 @@
 /*
- * Lays rows out in the pages and runs of core/walk.h as they come, in ascending order: nothing is
+ * Lays rows out in the pages and runs of core/portable/walk.h as they come, in ascending order: nothing is
  * kept per row but its final word.
  */
 #ifndef SPROF_ROW_WRITER_H

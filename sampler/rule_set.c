@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "sampler/unwind_table.h"
 
 #define FIRST_SLOTS_SHIFT 12

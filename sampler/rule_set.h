@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/walk.h"
+#include "core/portable/walk.h"
 
 struct rule_set;
 

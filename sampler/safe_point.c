@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "sampler/bpf/events.h"
 #include "sampler/inject_thread.h"
 #include "sampler/offline.h"

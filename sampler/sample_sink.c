@@ -6,7 +6,7 @@
 
 #include <uthash.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "sampler/bpf/events.h"
 #include "sampler/process.h"
 #include "sampler/python_code.h"

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/source.h"
+#include "core/profile/source.h"
 #include "sampler/code.h"
 #include "sampler/stack_keys.h"
 

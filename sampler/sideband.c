@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/alloc.h"
-#include "sampler/cpus.h"
+#include "core/base/alloc.h"
+#include "core/base/cpus.h"
 #include "sampler/perf_ring.h"
 
 #define RING_BYTES (256u * 1024)

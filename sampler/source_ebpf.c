@@ -14,9 +14,9 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "core/alloc.h"
-#include "core/clock.h"
-#include "core/log.h"
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
 #include "sampler/bpf/sprof.skel.h"
 #include "sampler/cpu_events.h"
 #include "sampler/ebpf.h"
@@ -25,7 +25,7 @@
 #include "sampler/expected_files.h"
 #include "sampler/offline.h"
 #include "sampler/percpu_map.h"
-#include "sampler/privileges.h"
+#include "core/base/privileges.h"
 #include "sampler/python_code.h"
 #include "sampler/targets.h"
 

@@ -9,13 +9,13 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "core/alloc.h"
-#include "core/clock.h"
-#include "core/log.h"
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
 #include "sampler/offline.h"
 #include "sampler/perf.h"
 #include "sampler/perf_events.h"
-#include "sampler/privileges.h"
+#include "core/base/privileges.h"
 #include "sampler/targets.h"
 
 /* A record is visible to us at the latest this long after the time in it. */

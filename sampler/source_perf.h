@@ -2,7 +2,7 @@
 #ifndef SPROF_SOURCE_PERF_H
 #define SPROF_SOURCE_PERF_H
 
-#include "core/source.h"
+#include "core/profile/source.h"
 
 extern const struct source_ops source_perf;
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "core/source.h"
+#include "core/profile/source.h"
 
 extern const struct source_ops source_timer;
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 
 #define MIN_SLOTS 4096
 #define MAX_STACKS (1u << 20)

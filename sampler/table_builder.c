@@ -8,8 +8,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "core/alloc.h"
-#include "sampler/privileges.h"
+#include "core/base/alloc.h"
+#include "core/base/privileges.h"
 #include "sampler/rule_set.h"
 #include "sampler/unwind_table.h"
 

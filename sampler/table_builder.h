@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/walk.h"
+#include "core/portable/walk.h"
 
 struct table_builder;
 struct unwind_table;

@@ -7,8 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/alloc.h"
-#include "sampler/proc_status.h"
+#include "core/base/alloc.h"
+#include "core/base/proc_status.h"
 
 struct targets {
 	struct pollfd *fds; /* of those that live */

@@ -3,7 +3,7 @@
 #include <elf.h>
 #include <stdlib.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 
 #define SYMBOLS_AT_ONCE 4096
 

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "core/alloc.h"
-#include "core/walk.h"
+#include "core/base/alloc.h"
+#include "core/portable/walk.h"
 
 #define MAX_TEXT_SIZE (UINT32_MAX - 2 * WALK_PAGE_SIZE) /* offsets in text are 32 bits */
 

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "core/source.h"
+#include "core/profile/source.h"
 #include "sampler/bpf/events.h"
 #include "sampler/code.h"
 #include "sampler/event_queue.h"

@@ -10,7 +10,7 @@
 
 #include "sampler/timer.h"
 
-#include "core/log.h"
+#include "core/base/log.h"
 #include "sampler/attach.h"
 #include "sampler/inject.h"
 #include "sampler/inject_check.h"

@@ -14,9 +14,9 @@
 
 #include <uthash.h>
 
-#include "core/alloc.h"
-#include "core/clock.h"
-#include "core/log.h"
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
 #include "sampler/inject_process.h"
 #include "sampler/timer.h"
 #include "sampler/timer_library.h"

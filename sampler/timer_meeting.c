@@ -11,9 +11,9 @@
 
 #include "sampler/timer.h"
 
-#include "core/alloc.h"
-#include "core/clock.h"
-#include "core/log.h"
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
 #include "sampler/agent/meeting.h"
 
 #define BACKLOG 1024

@@ -9,7 +9,7 @@
 
 #include "sampler/timer.h"
 
-#include "core/log.h"
+#include "core/base/log.h"
 
 #define CLOCK_OF_PROCESS 2 /* CPUCLOCK_SCHED of the kernel */
 #define SHARE 20	   /* of the CPU time: less than a twentieth is not worth a signal more */

@@ -8,8 +8,8 @@
 
 #include "sampler/timer.h"
 
-#include "core/alloc.h"
-#include "sampler/proc_status.h"
+#include "core/base/alloc.h"
+#include "core/base/proc_status.h"
 
 bool timer_numbers_differ(pid_t pid)
 {

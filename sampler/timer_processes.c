@@ -10,11 +10,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/alloc.h"
-#include "core/clock.h"
-#include "core/log.h"
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
 #include "sampler/proc_maps.h"
-#include "sampler/proc_status.h"
+#include "core/base/proc_status.h"
 #include "sampler/python_code.h"
 #include "sampler/timer_follow.h"
 #include "sampler/timer_vdso.h"

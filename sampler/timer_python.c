@@ -7,8 +7,8 @@
 
 #include "sampler/timer.h"
 
-#include "core/alloc.h"
-#include "core/pycode.h"
+#include "core/base/alloc.h"
+#include "core/portable/pycode.h"
 #include "sampler/python_code.h"
 #include "sampler/python_files.h"
 #include "sampler/python_merge.h"

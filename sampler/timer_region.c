@@ -1,4 +1,4 @@
-#include "core/clock.h"
+#include "core/base/clock.h"
 #include "sampler/timer_region.h"
 
 #include <errno.h>

@@ -10,9 +10,9 @@
 
 #include "sampler/timer.h"
 
-#include "core/alloc.h"
-#include "core/clock.h"
-#include "core/log.h"
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
 #include "sampler/timer_follow.h"
 
 #define POLL_NS (50ull * 1000 * 1000)

@@ -18,11 +18,11 @@
 
 #include "sampler/timer.h"
 
-#include "core/alloc.h"
-#include "core/clock.h"
-#include "core/log.h"
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
 #include "sampler/agent/meeting.h"
-#include "sampler/proc_status.h"
+#include "core/base/proc_status.h"
 #include "sampler/timer_library.h"
 
 #define AT_ONCE_NS (100ull * 1000 * 1000) /* how long the beginning of a recording waits for it */

@@ -6,7 +6,7 @@
 
 #include <xxhash.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "sampler/code_rules.h"
 #include "sampler/row_writer.h"
 #include "sampler/rule_set.h"

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 
 #define MAX_EH_FRAME_SIZE (256u << 20)
 #define PE_OMIT 0xff /* DW_EH_PE_omit */

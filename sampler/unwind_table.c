@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "sampler/cfi.h"
 #include "sampler/code_rules.h"
 #include "sampler/row_writer.h"

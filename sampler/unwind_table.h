@@ -1,6 +1,6 @@
 /*
  * Compiles the call frame information of one ELF file (.eh_frame) into the compact rows that
- * core/walk.h describes. Reads hostile files: every length and offset is checked, a broken FDE is
+ * core/portable/walk.h describes. Reads hostile files: every length and offset is checked, a broken FDE is
  * skipped and counted, never trusted.
  *
  * Sources: DWARF 5 section 6.4; LSB 5.0 "Exception Frames" (.eh_frame, .eh_frame_hdr); the x86-64
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/walk.h"
+#include "core/portable/walk.h"
 
 /* All rules of all tables, interned; numbers are stable for the life of the set. */
 struct rule_set;

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "sampler/code.h"
 #include "sampler/process.h"
 #include "sampler/table_builder.h"

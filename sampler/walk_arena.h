@@ -1,5 +1,5 @@
 /*
- * The recorder's end of struct walk_arena (core/walk_tables.h): rules and unwind rows in a memfd that
+ * The recorder's end of struct walk_arena (core/portable/walk_tables.h): rules and unwind rows in a memfd that
  * every target maps to read. It only grows. And of struct walk_space, a target's mappings.
  */
 #ifndef SPROF_WALK_ARENA_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/walk_tables.h"
+#include "core/portable/walk_tables.h"
 
 struct code;
 struct process;

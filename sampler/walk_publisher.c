@@ -10,11 +10,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/alloc.h"
-#include "core/clock.h"
-#include "core/pycode.h"
-#include "core/source.h"
-#include "core/walk_tables.h"
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/portable/pycode.h"
+#include "core/profile/source.h"
+#include "core/portable/walk_tables.h"
 #include "sampler/code.h"
 #include "sampler/proc_maps.h"
 #include "sampler/process.h"

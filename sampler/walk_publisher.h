@@ -1,5 +1,5 @@
 /*
- * Unwind rows and mappings for walks that run inside targets (core/walk_tables.h), outside of any
+ * Unwind rows and mappings for walks that run inside targets (core/portable/walk_tables.h), outside of any
  * source: for libraries that take stacks of their own, as the GPU's does at each launch. And back:
  * from the addresses of such stacks to frames of the sink.
  */

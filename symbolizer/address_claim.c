@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 
 void address_claim_init(struct address_claim *c, const uint64_t *addresses, size_t nr)
 {

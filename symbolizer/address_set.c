@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 
 void address_set_fill(struct address_set *set, const uint64_t *addresses, size_t nr)
 {

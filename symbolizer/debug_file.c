@@ -13,8 +13,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "core/alloc.h"
-#include "core/log.h"
+#include "core/base/alloc.h"
+#include "core/base/log.h"
 #include "symbolizer/debuginfod.h"
 
 #define DEBUG_DIR "/usr/lib/debug"

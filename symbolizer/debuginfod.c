@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "core/alloc.h"
-#include "core/log.h"
+#include "core/base/alloc.h"
+#include "core/base/log.h"
 
 #define LIBRARY "libdebuginfod.so.1"
 #define ID_SIZE_MIN 8  /* bytes; shorter ones are not unique in the world */

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <libiberty/demangle.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 
 #define SHORT_MAX 1024		   /* bytes that libiberty takes on any stack */
 #define MANGLED_MAX (16 * 1024)	   /* longer names are shown as they are */

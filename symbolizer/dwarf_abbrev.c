@@ -4,7 +4,7 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 
 #define ABBREV_SIZE_MAX (256u << 20) /* a table takes eight times its bytes when parsed */
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "symbolizer/dwarf_functions.h"
 #include "symbolizer/dwarf_index.h"
 #include "symbolizer/dwarf_lines.h"

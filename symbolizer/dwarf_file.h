@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/intern.h"
+#include "core/profile/intern.h"
 #include "symbolizer/dwarf_cursor.h"
-#include "symbolizer/elf_image.h"
+#include "core/base/elf_file.h"
 #include "symbolizer/string_pool.h"
 
 enum dwarf_section {

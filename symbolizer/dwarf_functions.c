@@ -7,7 +7,7 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "symbolizer/dwarf_ranges.h"
 
 #define LEVEL_MAX 1000 /* compilers stop at some tens */

@@ -4,7 +4,7 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "symbolizer/dwarf_ranges.h"
 
 #define UNITS_BACK 8 /* units hardly ever overlap; how many earlier ones to try */

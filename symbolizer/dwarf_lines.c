@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "symbolizer/dwarf_line_program.h"
 #include "symbolizer/source_path.h"
 

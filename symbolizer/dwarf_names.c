@@ -5,7 +5,7 @@
  */
 #include <dwarf.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "symbolizer/dwarf_functions.h"
 #include "symbolizer/dwarf_lines.h"
 

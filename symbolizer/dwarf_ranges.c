@@ -3,7 +3,7 @@
 
 #include <dwarf.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 
 #define ENTRY_COST 16
 

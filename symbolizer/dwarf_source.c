@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/alloc.h"
-#include "core/log.h"
+#include "core/base/alloc.h"
+#include "core/base/log.h"
 #include "symbolizer/debug_file.h"
 #include "symbolizer/dwarf_answers.h"
 #include "symbolizer/symbol_source.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 
 #define TABLE_SIZE_MAX (512u << 20) /* bytes; browsers reach 200 MiB */
 #define NO_SYMBOL UINT32_MAX

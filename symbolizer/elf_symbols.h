@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbolizer/elf_image.h"
+#include "core/base/elf_file.h"
 
 struct elf_symbols;
 

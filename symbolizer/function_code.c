@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "symbolizer/symbol_module.h"
 #include "symbolizer/symbol_source.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "symbolizer/debug_file.h"
 #include "symbolizer/demangle.h"
 #include "symbolizer/elf_symbols.h"

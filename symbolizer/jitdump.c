@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/alloc.h"
-#include "core/intern.h"
+#include "core/base/alloc.h"
+#include "core/profile/intern.h"
 #include "symbolizer/address_claim.h"
 #include "symbolizer/dwarf_cursor.h"
 #include "symbolizer/string_pool.h"

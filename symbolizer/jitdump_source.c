@@ -11,12 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/alloc.h"
-#include "core/log.h"
+#include "core/base/alloc.h"
+#include "core/base/log.h"
 #include "symbolizer/jitdump.h"
 #include "symbolizer/symbol_source.h"
-#include "symbolizer/target_file.h"
-#include "symbolizer/text_file.h"
+#include "core/base/target_file.h"
+#include "core/base/text_file.h"
 
 #define MAPS_SIZE_MAX (64u << 20)
 

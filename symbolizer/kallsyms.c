@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/log.h"
+#include "core/base/alloc.h"
+#include "core/base/log.h"
 #include "symbolizer/symbol_source.h"
-#include "symbolizer/text_file.h"
+#include "core/base/text_file.h"
 
 #define KALLSYMS_SIZE_MAX (256u << 20)
 #define FUNCTION_SIZE_MAX (1u << 20) /* what lies further behind a symbol is not its code */

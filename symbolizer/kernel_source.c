@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "symbolizer/string_pool.h"
 #include "symbolizer/symbol_source.h"
 

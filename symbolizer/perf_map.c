@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/log.h"
+#include "core/base/alloc.h"
+#include "core/base/log.h"
 #include "symbolizer/address_claim.h"
 #include "symbolizer/symbol_source.h"
-#include "symbolizer/target_file.h"
-#include "symbolizer/text_file.h"
+#include "core/base/target_file.h"
+#include "core/base/text_file.h"
 
 #define MAP_SIZE_MAX (128u << 20) /* bytes; a million functions */
 

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 
 /* Appends `part` of `length` bytes to a tidy path, and returns its new end. */
 static char *add_part(char *path, char *end, const char *part, size_t length)

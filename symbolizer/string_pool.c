@@ -5,7 +5,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 
 #define BLOCK_SIZE (32u << 10)
 

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "core/intern.h"
+#include "core/profile/intern.h"
 
 /* Zeroed is a valid empty pool. */
 struct string_pool {

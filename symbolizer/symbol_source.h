@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/profile.h"
-#include "symbolizer/elf_image.h"
+#include "core/profile/profile.h"
+#include "core/base/elf_file.h"
 #include "symbolizer/symbolizer.h"
 
 /* Strings belong to the source and live until it is closed. */

@@ -1,7 +1,7 @@
 /* The chain of symbol sources, best first. */
 #include "symbolizer/symbol_source.h"
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 
 const struct symbol_source *const symbol_sources[] = {
 	&jitdump_source,

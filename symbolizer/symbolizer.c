@@ -10,7 +10,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "symbolizer/function_cache.h"
 #include "symbolizer/source_path.h"
 #include "symbolizer/symbol_module.h"

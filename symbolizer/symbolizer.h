@@ -5,7 +5,7 @@
 #ifndef SPROF_SYMBOLIZER_H
 #define SPROF_SYMBOLIZER_H
 
-#include "core/profile.h"
+#include "core/profile/profile.h"
 
 struct debuginfod;
 

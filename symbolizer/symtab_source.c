@@ -7,8 +7,8 @@
 #include <string.h>
 #include <lzma.h>
 
-#include "core/alloc.h"
-#include "core/log.h"
+#include "core/base/alloc.h"
+#include "core/base/log.h"
 #include "symbolizer/elf_symbols.h"
 #include "symbolizer/symbol_source.h"
 

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#include "core/walk_step.h"
+#include "core/portable/walk_step.h"
 #include "gpu/agent/arena.h"
 #include "gpu/agent/python_stack.h"
 #include "gpu/agent/stack_bounds.h"
@@ -331,7 +331,7 @@ static uint32_t take_stack(struct thread *t, const void *frame)
 	if (!same)
 		walk(c, &w, from);
 	nr = python_stack_merge(t, generation, &end);
-	/* the table in hand may have been written again meanwhile: see core/walk_tables.h */
+	/* the table in hand may have been written again meanwhile: see core/portable/walk_tables.h */
 	if (walk_map_generation() - generation > 1) {
 		c->nr = 0;
 		return 0;

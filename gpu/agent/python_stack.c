@@ -1,5 +1,5 @@
 /*
- * By the lines of core/pyruns.h. A call is made by the thread itself, out of a function that Python
+ * By the lines of core/portable/pyruns.h. A call is made by the thread itself, out of a function that Python
  * called: no frame is half built, and all that the chain leads to lives. So a page that could be
  * read once is not asked about again; it is asked about at all because the layout may be wrong.
  *
@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/pyruns.h"
+#include "core/portable/pyruns.h"
 #include "gpu/agent/arena.h"
 #include "gpu/agent/walk_map.h"
 

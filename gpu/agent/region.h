@@ -5,7 +5,7 @@
  * (struct gpu_hello) on a Unix SOCK_SEQPACKET socket. The recorder maps it, writes `config`, stores
  * `control` and sends one byte, whenever it changes `control`. Hanging up is GPU_CONTROL_DETACH. The
  * memfd outlives the target: what it had written before it died can be read. A message with two
- * descriptors brings the unwind rows of the target (core/walk_tables.h: arena, space); without them
+ * descriptors brings the unwind rows of the target (core/portable/walk_tables.h: arena, space); without them
  * stacks are walked by frame pointers.
  *
  * What is in it, all offsets from the start of the region, all little-endian:

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/pycode.h"
-#include "core/pylayout.h"
-#include "core/walk.h"
+#include "core/portable/pycode.h"
+#include "core/portable/pylayout.h"
+#include "core/portable/walk.h"
 #include "gpu/agent/lane.h"
 
 /* A frame of the last stack walked: how to see that it is still there. */

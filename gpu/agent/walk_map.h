@@ -1,10 +1,10 @@
-/* The unwind rows of this process, as the recorder publishes them (core/walk_tables.h). */
+/* The unwind rows of this process, as the recorder publishes them (core/portable/walk_tables.h). */
 #ifndef SPROF_GPU_AGENT_WALK_MAP_H
 #define SPROF_GPU_AGENT_WALK_MAP_H
 
 #include <stdint.h>
 
-#include "core/walk_tables.h"
+#include "core/portable/walk_tables.h"
 
 /*
  * Maps them to read; the descriptors stay the caller's. What is no such memory is left alone, and

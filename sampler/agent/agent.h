@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-#include "core/walk.h"
+#include "core/portable/walk.h"
 #include "sampler/agent/region.h"
 
 #define AGENT_HIDDEN __attribute__((visibility("hidden")))

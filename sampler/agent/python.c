@@ -1,5 +1,5 @@
 /*
- * The Python frames of the thread that a signal interrupted, by the lines of core/pyruns.h.
+ * The Python frames of the thread that a signal interrupted, by the lines of core/portable/pyruns.h.
  *
  * Every read must be safe: a frame that is just being built or let go may hold any address. A page is
  * looked at before it is read, by a system call that copies from it and then does nothing else; what
@@ -11,7 +11,7 @@
 #include "sampler/agent/agent.h"
 #include "sampler/agent/syscall.h"
 
-#include "core/pyruns.h"
+#include "core/portable/pyruns.h"
 
 #define PAGE_SHIFT 12
 #define USER_END (1ull << 47)

@@ -4,7 +4,7 @@
  *
  *	code	REGION_CODE_SIZE	read, execute	the payload, when it was injected; else unused
  *	region	sizeof(struct agent_region)	read, write
- *	space	sizeof(struct walk_space)	read only	core/walk_tables.h
+ *	space	sizeof(struct walk_space)	read only	core/portable/walk_tables.h
  *
  * and a second mapping, read only, of the arena that all targets of a recording share; its address in
  * the target is agent_region.arena. The recorder creates both, fills what is marked R and then has
@@ -18,9 +18,9 @@
 
 #include <linux/types.h>
 
-#include "core/pycode.h"
-#include "core/ring.h"
-#include "core/walk_tables.h"
+#include "core/portable/pycode.h"
+#include "core/portable/ring.h"
+#include "core/portable/walk_tables.h"
 
 #define REGION_MAGIC 0x31474552464f5253ull /* "SROFREG1" */
 #define REGION_VERSION 4u
@@ -128,7 +128,7 @@ struct agent_scratch {
 
 struct agent_taken;
 
-/* The Python side of a walk, by core/pyruns.h; python.c. */
+/* The Python side of a walk, by core/portable/pyruns.h; python.c. */
 struct agent_python {
 	struct py_runs runs; /* first: it is how the reads come to the rest */
 	const struct py_layout *layout;
@@ -250,7 +250,7 @@ _Static_assert(sizeof(struct agent_sample) == 40, "whole words");
 
 /*
  * A stack to be unwound by the recorder: a sample, this, then nr_frames words of Python frames, each
- * run a word that is its boundary (core/pyframes.h; 0: it has none) and its frames, then the bytes of
+ * run a word that is its boundary (core/portable/pyframes.h; 0: it has none) and its frames, then the bytes of
  * the stack from stack_start on, whole words.
  */
 struct agent_snapshot {

@@ -67,7 +67,7 @@ static __always_inline int walk_read(void *context, __u64 address, __u64 *ret)
 	return 0;
 }
 
-#include "core/walk_step.h"
+#include "core/portable/walk_step.h"
 
 void agent_read_regs(struct walk_regs *regs, const struct agent_ucontext *uc)
 {

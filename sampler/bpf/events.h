@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-#include "core/pycode.h"
+#include "core/portable/pycode.h"
 
 #define MAX_KERNEL_FRAMES 127
 /* User frames a stack record holds: the leaf part in order, then a ring of the last ones. */
@@ -158,7 +158,7 @@ enum walk_end {
 
 /*
  * EVENT_PYTHON is a stack record too, of the Python frames that go with the snapshot that follows it:
- * its user frames are runs, each a word that is the run's boundary (core/pyframes.h; 0: it has none)
+ * its user frames are runs, each a word that is the run's boundary (core/portable/pyframes.h; 0: it has none)
  * and the words of its frames.
  */
 

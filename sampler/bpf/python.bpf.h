@@ -1,5 +1,5 @@
 /*
- * The Python side of a walk: finds the frames of the thread by core/pyruns.h and hands them to the
+ * The Python side of a walk: finds the frames of the thread by core/portable/pyruns.h and hands them to the
  * walker one run at a time, each frame a word that names its code object by number. What a code
  * object is called, and its line table, go into the ring when it is first met: it is alive then, for
  * the interrupted frame holds it, and may be gone a moment later.

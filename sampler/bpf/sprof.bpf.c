@@ -16,7 +16,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-#include "core/walk.h"
+#include "core/portable/walk.h"
 #include "sampler/bpf/events.h"
 #include "sampler/bpf/kernel_names.bpf.h"
 #include "sampler/bpf/lifecycle.bpf.h"

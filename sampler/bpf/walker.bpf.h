@@ -1,6 +1,6 @@
 /*
  * The stack walker's home in the kernel: finds the mapping, the unwind rule, and steps, with the
- * lookup and step code of core/walk.h. Functions that loop are global (__noinline, not static): the
+ * lookup and step code of core/portable/walk.h. Functions that loop are global (__noinline, not static): the
  * verifier proves each once instead of once per call, so a walk of any length costs what one step costs.
  */
 #ifndef SPROF_WALKER_BPF_H
@@ -13,8 +13,8 @@
 #include <bpf/bpf_helpers.h>
 
 #define PY_READS_FRAMES /* in python.bpf.h */
-#include "core/pyruns.h"
-#include "core/walk.h"
+#include "core/portable/pyruns.h"
+#include "core/portable/walk.h"
 #include "sampler/bpf/events.h"
 
 #define WINDOW_SIZE 512u /* bytes of the target's stack fetched at once */
@@ -129,7 +129,7 @@ static __always_inline int walk_read(void *context, __u64 address, __u64 *ret)
 	return 0;
 }
 
-#include "core/walk_step.h"
+#include "core/portable/walk_step.h"
 
 static __always_inline const __u32 *arena_words(__u32 index)
 {

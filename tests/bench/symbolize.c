@@ -10,9 +10,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "core/alloc.h"
-#include "core/profile.h"
-#include "symbolizer/elf_image.h"
+#include "core/base/alloc.h"
+#include "core/profile/profile.h"
+#include "core/base/elf_file.h"
 #include "symbolizer/symbolizer.h"
 
 struct address {

@@ -27,13 +27,13 @@ holds() { # rule
 }
 
 @test "core may include core only" {
-	echo '#include "sampler/unwind_table.h"' >core/profile.c
-	breaks layers 'core/profile.c:1: core may not include'
+	echo '#include "sampler/unwind_table.h"' >core/profile/profile.c
+	breaks layers 'core/profile/profile.c:1: core may not include'
 }
 
 @test "a BPF program may include guest headers and no other header of core" {
-	printf '#include "core/walk.h"\n#include "core/profile.h"\n' >sampler/bpf/sample.bpf.c
-	breaks layers 'sampler/bpf/sample.bpf.c:2: sampler/bpf may not include "core/profile.h"'
+	printf '#include "core/portable/walk.h"\n#include "core/profile/profile.h"\n' >sampler/bpf/sample.bpf.c
+	breaks layers 'sampler/bpf/sample.bpf.c:2: sampler/bpf may not include "core/profile/profile.h"'
 	[ "${#lines[@]}" -eq 1 ]
 }
 
@@ -43,20 +43,20 @@ holds() { # rule
 }
 
 @test "a guest header may not include libc" {
-	echo '#include <stdio.h>' >core/walk.h
-	breaks layers 'core/walk.h:1: <stdio.h>'
+	echo '#include <stdio.h>' >core/portable/walk.h
+	breaks layers 'core/portable/walk.h:1: <stdio.h>'
 }
 
 @test "a path that climbs is refused" {
-	echo '#include "../core/profile.h"' >output/svg.c
-	breaks layers 'output/svg.c:1: "../core/profile.h": write the path from the root'
+	echo '#include "../core/profile/profile.h"' >output/svg.c
+	breaks layers 'output/svg.c:1: "../core/profile/profile.h": write the path from the root'
 }
 
 @test "the includes that the layers allow pass" {
-	printf '#include "core/profile.h"\n#include "output/tree.h"\n#include "svg.h"\n#include <stdio.h>\n' >output/svg.c
+	printf '#include "core/profile/profile.h"\n#include "output/tree.h"\n#include "svg.h"\n#include <stdio.h>\n' >output/svg.c
 	printf '#include "output/tree.h"\n#include "sampler/attach.h"\n' >cli/record.c
-	printf '#include "sampler/bpf/sample.skel.h"\n#include "core/walk.h"\n' >sampler/ebpf.c
-	printf '#include <linux/types.h>\n#include "core/ring.h"\n' >core/walk.h
+	printf '#include "sampler/bpf/sample.skel.h"\n#include "core/portable/walk.h"\n' >sampler/ebpf.c
+	printf '#include <linux/types.h>\n#include "core/portable/ring.h"\n' >core/portable/walk.h
 	holds layers
 }
 

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "sampler/attach.h"
-#include "core/clock.h"
+#include "core/base/clock.h"
 #include "sampler/inject.h"
 #include "sampler/timer_region.h"
 #include "tests/drivers/distribution.h"

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "sampler/inject.h"
 #include "tests/drivers/distribution.h"
 

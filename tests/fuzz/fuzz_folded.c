@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/buffer.h"
-#include "core/log.h"
-#include "core/profile.h"
+#include "core/base/buffer.h"
+#include "core/base/log.h"
+#include "core/profile/profile.h"
 #include "output/folded_read.h"
 #include "output/folded_write.h"
 #include "output/summary.h"

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/profile.h"
-#include "core/profile_sink.h"
+#include "core/profile/profile.h"
+#include "core/profile/memory_sink.h"
 #include "gpu/collect.h"
 #include "gpu/shared_region.h"
 

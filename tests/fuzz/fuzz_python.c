@@ -8,11 +8,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/alloc.h"
-#include "core/pycode.h"
-#include "core/profile.h"
-#include "core/profile_sink.h"
-#include "core/source.h"
+#include "core/base/alloc.h"
+#include "core/portable/pycode.h"
+#include "core/profile/profile.h"
+#include "core/profile/memory_sink.h"
+#include "core/profile/source.h"
 #include "sampler/python_code.h"
 #include "sampler/python_elf.h"
 #include "sampler/python_lines.h"

@@ -12,11 +12,11 @@
 #include <xxhash.h>
 #include <zstd.h>
 
-#include "core/buffer.h"
-#include "core/facts.h"
-#include "core/profile.h"
-#include "core/recfile.h"
-#include "core/record.h"
+#include "core/base/buffer.h"
+#include "core/profile/facts.h"
+#include "core/profile/profile.h"
+#include "core/recording/recfile.h"
+#include "core/recording/record.h"
 #include "output/export_chrome.h"
 
 static void add_header(struct buffer *file)

@@ -8,11 +8,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "sampler/code.h"
-#include "sampler/cpus.h"
+#include "core/base/cpus.h"
 #include "sampler/proc_maps.h"
-#include "sampler/proc_status.h"
+#include "core/base/proc_status.h"
 #include "sampler/sideband.h"
 
 static void read_sideband(const uint8_t *data, size_t size)

@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/log.h"
-#include "core/profile.h"
+#include "core/base/log.h"
+#include "core/profile/profile.h"
 #include "symbolizer/symbolizer.h"
 
 #define NR_ADDRESSES 256

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/buffer.h"
-#include "core/log.h"
-#include "core/profile.h"
+#include "core/base/buffer.h"
+#include "core/base/log.h"
+#include "core/profile/profile.h"
 #include "output/exporter.h"
 #include "output/gzip.h"
 #include "output/importer.h"

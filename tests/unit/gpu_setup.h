@@ -6,9 +6,9 @@
 
 #include <stdio.h>
 
-#include "core/column.h"
-#include "core/facts.h"
-#include "core/profile_sink.h"
+#include "core/profile/column.h"
+#include "core/profile/facts.h"
+#include "core/profile/memory_sink.h"
 #include "gpu/collect.h"
 
 struct setup {

@@ -7,7 +7,7 @@
 #include <linux/perf_event.h>
 #include <zstd.h>
 
-#include "core/buffer.h"
+#include "core/base/buffer.h"
 
 #define MAKER_TYPE                                                                                 \
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |            \

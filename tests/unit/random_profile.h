@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/profile.h"
+#include "core/base/alloc.h"
+#include "core/profile/profile.h"
 #include "output/tree.h"
 
 enum { PLAIN_DEPTH = 24, PLAIN_SAMPLES = 40, PLAIN_TEXT = 400, NR_PLAIN_FUNCTIONS = 10 };

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/alloc.h"
-#include "core/recfile.h"
+#include "core/base/alloc.h"
+#include "core/recording/recfile.h"
 
 static const struct recfile_meta test_meta = {
 	.hostname = "host",

@@ -17,8 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/alloc.h"
-#include "core/profile.h"
+#include "core/base/alloc.h"
+#include "core/profile/profile.h"
 #include "symbolizer/symbolizer.h"
 
 /* A descriptor of a file in memory with that text. */

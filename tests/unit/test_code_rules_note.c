@@ -1,9 +1,9 @@
 /* The line that says what stacks rest on. */
 #include "tests/unit/recording.h"
 
-#include "core/buffer.h"
-#include "core/facts.h"
-#include "core/profile_sink.h"
+#include "core/base/buffer.h"
+#include "core/profile/facts.h"
+#include "core/profile/memory_sink.h"
 #include "output/code_rules_note.h"
 
 struct file {

@@ -1,10 +1,10 @@
-/* sampler/cpus.c: lists of CPUs. */
+/* core/base/cpus.c: lists of CPUs. */
 #include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "sampler/cpus.h"
+#include "core/base/cpus.h"
 
 static void expect(const char *text, const int *want, size_t nr_want)
 {

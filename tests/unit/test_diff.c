@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/profile.h"
+#include "core/profile/profile.h"
 #include "output/diff.h"
 #include "output/layout.h"
 #include "output/tree.h"

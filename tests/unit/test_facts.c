@@ -3,12 +3,12 @@
 
 #include <errno.h>
 
-#include "core/buffer.h"
-#include "core/cursor.h"
-#include "core/facts.h"
-#include "core/profile_sink.h"
-#include "core/record_decode.h"
-#include "core/record_facts.h"
+#include "core/base/buffer.h"
+#include "core/base/cursor.h"
+#include "core/profile/facts.h"
+#include "core/profile/memory_sink.h"
+#include "core/recording/decode.h"
+#include "core/recording/fact_rows.h"
 
 static void put_work(struct sink *s, const char *name, uint64_t calls, uint64_t total_ns)
 {

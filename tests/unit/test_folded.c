@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/log.h"
-#include "core/profile.h"
+#include "core/base/alloc.h"
+#include "core/base/log.h"
+#include "core/profile/profile.h"
 #include "output/folded_read.h"
 
 static int read_bytes(const char *text, size_t size, struct profile **ret_profile)

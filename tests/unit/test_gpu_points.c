@@ -2,10 +2,10 @@
 #include "tests/unit/gpu_setup.h"
 #include "tests/unit/recording.h"
 
-#include "core/buffer.h"
-#include "core/cursor.h"
-#include "core/record_decode.h"
-#include "core/record_facts.h"
+#include "core/base/buffer.h"
+#include "core/base/cursor.h"
+#include "core/recording/decode.h"
+#include "core/recording/fact_rows.h"
 #include "gpu/memory_points.h"
 #include "gpu/names.h"
 

@@ -4,7 +4,7 @@
  */
 #include "tests/unit/gpu_setup.h"
 
-#include "core/source.h"
+#include "core/profile/source.h"
 
 enum { SPAN = 4000 };
 

@@ -1,8 +1,8 @@
 /* Tables of figures: one content, three ways to write it; and what of a multiprocessor a kernel fills. */
 #include "tests/unit/unit.h"
 
-#include "core/buffer.h"
-#include "core/facts.h"
+#include "core/base/buffer.h"
+#include "core/profile/facts.h"
 #include "output/grid.h"
 #include "output/occupancy.h"
 

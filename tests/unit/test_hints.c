@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/profile.h"
+#include "core/profile/profile.h"
 #include "output/hint_rules.h"
 #include "output/hints.h"
 #include "output/pattern.h"

@@ -1,7 +1,7 @@
 /* What a module is called, by its file. */
 #include "unit.h"
 
-#include "core/buffer.h"
+#include "core/base/buffer.h"
 #include "output/imports.h"
 
 static void a_module_is_named_by_its_path_below_the_library(void **state)

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/clock.h"
+#include "core/base/clock.h"
 #include "sampler/bpf/events.h"
 #include "sampler/jit_code.h"
 #include "sampler/process.h"

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "core/profile.h"
+#include "core/profile/profile.h"
 #include "symbolizer/symbolizer.h"
 
 struct kernel {

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/buffer.h"
-#include "core/profile.h"
+#include "core/base/buffer.h"
+#include "core/profile/profile.h"
 #include "output/label.h"
 #include "output/text.h"
 

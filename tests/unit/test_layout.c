@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/profile.h"
+#include "core/base/alloc.h"
+#include "core/profile/profile.h"
 #include "output/layout.h"
 #include "output/tree.h"
 

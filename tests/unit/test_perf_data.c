@@ -1,7 +1,7 @@
 /* Files of perf record, made here: what they say, in which order, and what is refused. */
 #include "symbol_fixture.h"
 
-#include "core/buffer.h"
+#include "core/base/buffer.h"
 #include "perf_data_maker.h"
 #include "sampler/bpf/events.h"
 #include "sampler/perf_data.h"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "sampler/proc_maps.h"
-#include "sampler/proc_status.h"
+#include "core/base/proc_status.h"
 
 static bool parse(const char *text, char *line, struct code_mapping *m, bool *executable)
 {

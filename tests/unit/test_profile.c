@@ -1,12 +1,12 @@
-/* core/profile.c and core/intern.c: equal content has one id, ids are dense, names are right. */
+/* core/profile/profile.c and core/profile/intern.c: equal content has one id, ids are dense, names are right. */
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/profile.h"
-#include "core/profile_sink.h"
+#include "core/profile/profile.h"
+#include "core/profile/memory_sink.h"
 
 static int new_profile(void **state)
 {

@@ -3,9 +3,9 @@
  */
 #include "tests/unit/recording.h"
 
-#include "core/log.h"
-#include "core/profile_copy.h"
-#include "core/profile_sink.h"
+#include "core/base/log.h"
+#include "core/profile/copy.h"
+#include "core/profile/memory_sink.h"
 #include "tests/unit/random_profile.h"
 
 static void add_lines(struct plain_lines *want, const struct plain_profile *plain,

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "core/facts.h"
-#include "core/profile.h"
+#include "core/profile/facts.h"
+#include "core/profile/profile.h"
 #include "output/pstats.h"
 #include "output/tree.h"
 

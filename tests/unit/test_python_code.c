@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/profile.h"
-#include "core/profile_sink.h"
-#include "core/pycode.h"
-#include "core/source.h"
+#include "core/base/alloc.h"
+#include "core/profile/profile.h"
+#include "core/profile/memory_sink.h"
+#include "core/portable/pycode.h"
+#include "core/profile/source.h"
 #include "sampler/python_code.h"
 
 static struct code_record *record(uint64_t id, const char *name, size_t linetable)

@@ -5,8 +5,8 @@
 
 #include "tests/unit/unit.h"
 
-#include "core/clock.h"
-#include "core/pylayout.h"
+#include "core/base/clock.h"
+#include "core/portable/pylayout.h"
 #include "sampler/python_asyncio.h"
 #include "sampler/python_code.h"
 #include "sampler/python_stopped.h"

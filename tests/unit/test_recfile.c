@@ -1,10 +1,10 @@
-/* core/recfile_write.c and recfile_read.c: what is recorded is read back. */
+/* core/recording/recfile_write.c and recfile_read.c: what is recorded is read back. */
 #include "tests/unit/recording.h"
 
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "core/record.h"
+#include "core/recording/record.h"
 
 static const struct profile_stats test_stats = {
 	.nr_lost = 7,

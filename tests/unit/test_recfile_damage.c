@@ -1,10 +1,10 @@
-/* core/recfile_read.c on files that are cut, damaged, or no recordings. */
+/* core/recording/recfile_read.c on files that are cut, damaged, or no recordings. */
 #include "tests/unit/recording.h"
 
 #include <errno.h>
 
-#include "core/buffer.h"
-#include "core/record.h"
+#include "core/base/buffer.h"
+#include "core/recording/record.h"
 
 #define NR_CHUNKS 6 /* of whole_recording(): meta, four with samples, the last */
 #define SAMPLES_PER_CHUNK 10

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <xxhash.h>
 
-#include "core/record.h"
+#include "core/recording/record.h"
 
 #define COMPLETE "tests/golden/recordings/complete.data"
 #define KILLED "tests/golden/recordings/killed.data"

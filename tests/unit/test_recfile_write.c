@@ -1,5 +1,5 @@
 // BUILD: -Wl,--wrap=pwrite64 -Wl,--wrap=pwrite
-/* core/recfile_write.c: where a recording is written, and what is left when writing ends early. */
+/* core/recording/recfile_write.c: where a recording is written, and what is left when writing ends early. */
 #include "tests/unit/recording.h"
 
 #include <errno.h>

@@ -1,11 +1,11 @@
-/* core/record_decode.c on content made by hand: newer than the reader, or made to hurt. */
+/* core/recording/decode.c on content made by hand: newer than the reader, or made to hurt. */
 #include "tests/unit/recording.h"
 
 #include <xxhash.h>
 #include <zstd.h>
 
-#include "core/buffer.h"
-#include "core/record.h"
+#include "core/base/buffer.h"
+#include "core/recording/record.h"
 
 /* Chunks of hand-made content behind a good header. */
 static void craft_header(struct buffer *file, uint16_t major, uint16_t minor)

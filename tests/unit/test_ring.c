@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/ring.h"
+#include "core/portable/ring.h"
 
 #define SIZE 1024u /* words */
 #define NR_PRODUCERS 4

@@ -4,8 +4,8 @@
  */
 #include "unit.h"
 
-#include "core/buffer.h"
-#include "core/log.h"
+#include "core/base/buffer.h"
+#include "core/base/log.h"
 #include "output/exporter.h"
 #include "output/gzip.h"
 #include "output/importer.h"

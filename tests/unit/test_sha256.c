@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
-#include "core/buffer.h"
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
 #include "output/base64.h"
 #include "output/sha256.h"
 

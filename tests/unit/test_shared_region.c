@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/buffer.h"
+#include "core/base/buffer.h"
 
 struct seen {
 	uint32_t tids[4096];

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 #include "symbolizer/demangle.h"
 #include "symbolizer/source_path.h"
 

@@ -3,7 +3,7 @@
 
 #include <signal.h>
 
-#include "core/log.h"
+#include "core/base/log.h"
 #include "symbolizer/kallsyms.h"
 #include "symbolizer/perf_map.h"
 

@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <time.h>
 
-#include "core/log.h"
+#include "core/base/log.h"
 #include "symbolizer/debuginfod.h"
 
 /* The client library, and what it brings, keep memory until the process ends. */

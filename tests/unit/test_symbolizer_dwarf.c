@@ -6,7 +6,7 @@
 
 #include <ctype.h>
 
-#include "core/log.h"
+#include "core/base/log.h"
 
 #define NR_RANDOM 2000
 #define NR_RANDOM_OF_MANY 20000

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <lzma.h>
 
-#include "core/log.h"
+#include "core/base/log.h"
 
 static char *in_dir(void **state, const char *name)
 {

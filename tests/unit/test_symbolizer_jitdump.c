@@ -3,8 +3,8 @@
 
 #include <time.h>
 
-#include "core/buffer.h"
-#include "core/log.h"
+#include "core/base/buffer.h"
+#include "core/base/log.h"
 #include "symbolizer/jitdump.h"
 
 static void put(struct buffer *b, uint64_t value, size_t size)

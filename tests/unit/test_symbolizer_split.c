@@ -4,7 +4,7 @@
  */
 #include "symbol_fixture.h"
 
-#include "core/log.h"
+#include "core/base/log.h"
 
 static const char program[] =
 	"#include <stdlib.h>\n"

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/walk.h"
+#include "core/portable/walk.h"
 #include "sampler/table_builder.h"
 #include "sampler/unwind_table.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/buffer.h"
+#include "core/base/buffer.h"
 #include "output/number.h"
 #include "output/text.h"
 

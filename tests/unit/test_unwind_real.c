@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/walk.h"
+#include "core/portable/walk.h"
 #include "sampler/unwind_table.h"
 
 #define STACK_BASE 0x7ffd00000000ull
@@ -47,7 +47,7 @@ static __always_inline int walk_read(void *ctx, __u64 address, __u64 *ret)
 	return 0;
 }
 
-#include "core/walk_step.h"
+#include "core/portable/walk_step.h"
 
 /* Just enough of DWARF 5 section 2.5 for what libdw returns. false: an operation not known here. */
 static bool evaluate(const Dwarf_Op *ops, size_t nr, const struct walk_regs *regs, uint64_t cfa,

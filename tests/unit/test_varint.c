@@ -1,9 +1,9 @@
-/* core/varint.h */
+/* core/base/varint.h */
 #include "tests/unit/unit.h"
 
 #include <string.h>
 
-#include "core/varint.h"
+#include "core/base/varint.h"
 
 static void every_length_comes_back(void **state)
 {

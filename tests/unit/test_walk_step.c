@@ -1,5 +1,5 @@
 /* Steps up a made-up stack by frame pointers, where there is no rule. */
-#include "core/walk_step.h"
+#include "core/portable/walk_step.h"
 
 #include "tests/unit/unit.h"
 

@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/walk.h"
+#include "core/portable/walk.h"
 #include "sampler/offline.h"
 
 #define TRACED_STACK_SIZE (512u << 10)

@@ -1,0 +1,80 @@
+/* The xmalloc family: an allocation succeeds or the program ends with a message. */
+#include "core/base/alloc.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void __attribute__((noreturn)) out_of_memory(size_t nr, size_t size)
+{
+	fprintf(stderr, "sprof: cannot allocate %zu x %zu bytes: out of memory\n", nr, size);
+	exit(1);
+}
+
+void *xmalloc(size_t size)
+{
+	void *p = malloc(size ? size : 1);
+
+	if (!p)
+		out_of_memory(1, size);
+	return p;
+}
+
+void *xcalloc(size_t nr, size_t size)
+{
+	void *p = calloc(nr ? nr : 1, size ? size : 1);
+
+	if (!p)
+		out_of_memory(nr, size);
+	return p;
+}
+
+void *xreallocarray(void *old, size_t nr, size_t size)
+{
+	void *p = reallocarray(old, nr ? nr : 1, size ? size : 1);
+
+	if (!p)
+		out_of_memory(nr, size);
+	return p;
+}
+
+char *xstrdup(const char *s)
+{
+	char *p = strdup(s);
+
+	if (!p)
+		out_of_memory(1, strlen(s) + 1);
+	return p;
+}
+
+char *xasprintf(const char *format, ...)
+{
+	va_list ap;
+	char *s;
+	int n;
+
+	va_start(ap, format);
+	n = vasprintf(&s, format, ap);
+	va_end(ap);
+	if (n < 0)
+		out_of_memory(1, strlen(format));
+	return s;
+}
+
+void *xgrow(void *array, size_t *capacity, size_t need, size_t size)
+{
+	size_t n = *capacity ? *capacity : 16;
+
+	if (need <= *capacity)
+		return array;
+	while (n < need) {
+		if (n > SIZE_MAX / 2)
+			out_of_memory(need, size);
+		n *= 2;
+	}
+	array = xreallocarray(array, n, size);
+	*capacity = n;
+	return array;
+}

@@ -1,0 +1,17 @@
+/* The clock that recordings are in. */
+#ifndef SPROF_CLOCK_H
+#define SPROF_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+/* CLOCK_MONOTONIC, ns. Async-signal-safe. */
+static inline uint64_t monotonic_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+#endif

@@ -1,0 +1,465 @@
+/*
+ * Reads ELF headers and sections with pread, checks them, and undoes section compression.
+ *
+ * Why not libelf: its read mode copies too, but cannot inflate zstd sections (elfutils 0.188), and
+ * its mmap mode dies with the file. The part of ELF needed here is small.
+ */
+#include "core/base/elf_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "core/base/alloc.h"
+
+#define SECTION_SIZE_MAX (4ull << 30) /* bytes, decompressed */
+#define NAMES_SIZE_MAX (16ull << 20)
+#define NOTES_SIZE_MAX (1ull << 20)
+#define HEADERS_MAX (1u << 20) /* sections or segments: a sparse file may promise more */
+#define COMPRESS_RATIO_MAX 200 /* DWARF reaches 5; more than this is a bomb */
+
+int elf_image_read(const struct elf_image *image, uint64_t offset, void *buf, uint64_t size)
+{
+	uint64_t done = 0;
+
+	if (offset > image->size || size > image->size - offset)
+		return -EIO;
+	if (image->fd < 0) {
+		memcpy(buf, image->memory + offset, size);
+		return 0;
+	}
+	while (done < size) {
+		ssize_t n =
+			pread(image->fd, (char *)buf + done, size - done, (off_t)(offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -EIO;
+		done += (uint64_t)n;
+	}
+	return 0;
+}
+
+/* A copy of a part of the file with a NUL behind it, or NULL. */
+static uint8_t *image_copy(const struct elf_image *image, uint64_t offset, uint64_t size)
+{
+	uint8_t *copy;
+
+	if (offset > image->size || size > image->size - offset)
+		return NULL;
+	/* Not xmalloc: a section may be larger than what is left of memory. */
+	copy = malloc(size + 1);
+	if (!copy)
+		return NULL;
+	if (elf_image_read(image, offset, copy, size)) {
+		free(copy);
+		return NULL;
+	}
+	copy[size] = 0;
+	return copy;
+}
+
+static bool find_build_id(struct elf_image *image, const uint8_t *notes, uint64_t size,
+			  uint64_t align)
+{
+	uint64_t at = 0;
+
+	while (size - at >= sizeof(Elf64_Nhdr)) {
+		Elf64_Nhdr note;
+		uint64_t name, desc, end;
+
+		memcpy(&note, notes + at, sizeof(note));
+		name = at + sizeof(note);
+		desc = (name + note.n_namesz + align - 1) & ~(align - 1);
+		end = desc + note.n_descsz;
+		if (end > size)
+			return false;
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+		    !memcmp(notes + name, "GNU", 4) && note.n_descsz > 0 &&
+		    note.n_descsz <= BUILD_ID_MAX) {
+			memcpy(image->build_id, notes + desc, note.n_descsz);
+			image->build_id_size = note.n_descsz;
+			return true;
+		}
+		at = (end + align - 1) & ~(align - 1);
+		if (at > size)
+			return false;
+	}
+	return false;
+}
+
+static bool read_notes(struct elf_image *image, uint64_t offset, uint64_t size, uint64_t align)
+{
+	uint8_t *notes;
+	bool found;
+
+	if (size > NOTES_SIZE_MAX)
+		return false;
+	notes = image_copy(image, offset, size);
+	found = notes && find_build_id(image, notes, size, align == 8 ? 8 : 4);
+	free(notes);
+	return found;
+}
+
+/* Sections first: the note segments of a separate debug file point at nothing. */
+static void read_build_id(struct elf_image *image)
+{
+	for (size_t i = 0; i < image->nr_sections; i++) {
+		const struct elf_section *s = &image->sections[i];
+
+		if (s->type == SHT_NOTE && read_notes(image, s->offset, s->size, 4))
+			return;
+	}
+	for (size_t i = 0; i < image->nr_segments; i++) {
+		const Elf64_Phdr *s = &image->segments[i];
+
+		if (s->p_type == PT_NOTE && read_notes(image, s->p_offset, s->p_filesz, s->p_align))
+			return;
+	}
+}
+
+static int read_segments(struct elf_image *image, const Elf64_Ehdr *header, size_t nr)
+{
+	if (!nr)
+		return 0;
+	if (header->e_phentsize != sizeof(Elf64_Phdr) || nr > HEADERS_MAX ||
+	    nr > image->size / sizeof(Elf64_Phdr))
+		return -ENOEXEC;
+	image->segments = xreallocarray(NULL, nr, sizeof(Elf64_Phdr));
+	image->nr_segments = nr;
+	return elf_image_read(image, header->e_phoff, image->segments, nr * sizeof(Elf64_Phdr));
+}
+
+/* Section headers are optional: what cannot be read is treated as absent. */
+static void read_sections(struct elf_image *image, const Elf64_Ehdr *header, size_t nr,
+			  size_t names_index)
+{
+	const Elf64_Shdr *names = NULL;
+	Elf64_Shdr *headers;
+
+	if (!nr || header->e_shentsize != sizeof(Elf64_Shdr) || nr > HEADERS_MAX ||
+	    nr > image->size / sizeof(Elf64_Shdr))
+		return;
+	headers = (Elf64_Shdr *)image_copy(image, header->e_shoff, nr * sizeof(Elf64_Shdr));
+	if (!headers)
+		return;
+	if (names_index < nr && headers[names_index].sh_size <= NAMES_SIZE_MAX)
+		names = &headers[names_index];
+	if (names)
+		image->section_names = (char *)image_copy(image, names->sh_offset, names->sh_size);
+	image->sections = xcalloc(nr, sizeof(*image->sections));
+	image->nr_sections = nr;
+	for (size_t i = 0; i < nr; i++) {
+		struct elf_section *s = &image->sections[i];
+
+		s->name = "";
+		if (image->section_names && headers[i].sh_name < names->sh_size)
+			s->name = image->section_names + headers[i].sh_name;
+		s->type = headers[i].sh_type;
+		s->link = headers[i].sh_link;
+		s->info = headers[i].sh_info;
+		s->flags = headers[i].sh_flags;
+		s->address = headers[i].sh_addr;
+		s->offset = headers[i].sh_offset;
+		s->size = headers[i].sh_size;
+	}
+	free(headers);
+}
+
+static int read_headers(struct elf_image *image)
+{
+	size_t nr_segments, nr_sections, names;
+	Elf64_Shdr first = { 0 };
+	Elf64_Ehdr header;
+	int err;
+
+	if (elf_image_read(image, 0, &header, sizeof(header)))
+		return -ENOEXEC;
+	if (memcmp(header.e_ident, ELFMAG, SELFMAG) || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    header.e_ident[EI_DATA] != ELFDATA2LSB)
+		return -ENOEXEC;
+	image->machine = header.e_machine;
+	/* Counts too large for 16 bits live in the first section header. */
+	if (header.e_shoff)
+		elf_image_read(image, header.e_shoff, &first, sizeof(first));
+	nr_sections = header.e_shnum ? header.e_shnum : first.sh_size;
+	nr_segments = header.e_phnum == PN_XNUM ? first.sh_info : header.e_phnum;
+	names = header.e_shstrndx == SHN_XINDEX ? first.sh_link : header.e_shstrndx;
+	err = read_segments(image, &header, nr_segments);
+	if (err)
+		return err;
+	if (header.e_shoff)
+		read_sections(image, &header, nr_sections, names);
+	read_build_id(image);
+	return 0;
+}
+
+static int image_finish_open(struct elf_image *image, struct elf_image **ret_image)
+{
+	int err = read_headers(image);
+
+	if (err) {
+		elf_image_close(image);
+		return err;
+	}
+	*ret_image = image;
+	return 0;
+}
+
+int elf_image_open(int fd, struct elf_image **ret_image)
+{
+	struct elf_image *image;
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return -ENOEXEC;
+	}
+	image = xcalloc(1, sizeof(*image));
+	image->fd = fd;
+	image->size = (uint64_t)st.st_size;
+	return image_finish_open(image, ret_image);
+}
+
+int elf_image_open_memory(const void *data, size_t size, struct elf_image **ret_image)
+{
+	struct elf_image *image = xcalloc(1, sizeof(*image));
+
+	image->fd = -1;
+	image->memory = xmalloc(size);
+	if (size)
+		memcpy(image->memory, data, size);
+	image->size = size;
+	return image_finish_open(image, ret_image);
+}
+
+void elf_image_close(struct elf_image *image)
+{
+	if (!image)
+		return;
+	for (size_t i = 0; i < image->nr_sections; i++)
+		free(image->sections[i].data);
+	free(image->sections);
+	free(image->section_names);
+	free(image->segments);
+	free(image->memory);
+	if (image->fd >= 0)
+		close(image->fd);
+	free(image);
+}
+
+static bool name_matches(const char *have, const char *want)
+{
+	if (!strcmp(have, want))
+		return true;
+	/* ".zdebug_x": how compressed sections were called before SHF_COMPRESSED. */
+	return !strncmp(want, ".debug_", 7) && have[0] == '.' && have[1] == 'z' &&
+	       !strcmp(have + 2, want + 1);
+}
+
+struct elf_section *elf_image_section(struct elf_image *image, const char *name)
+{
+	for (size_t i = 0; i < image->nr_sections; i++) {
+		struct elf_section *s = &image->sections[i];
+
+		if (s->type != SHT_NOBITS && s->size && name_matches(s->name, name))
+			return s;
+	}
+	return NULL;
+}
+
+struct elf_section *elf_image_section_at(struct elf_image *image, size_t index)
+{
+	return index < image->nr_sections ? &image->sections[index] : NULL;
+}
+
+static bool inflate_into(uint32_t type, uint8_t *out, uint64_t out_size, const uint8_t *in,
+			 uint64_t in_size)
+{
+	uLongf length = out_size;
+
+	switch (type) {
+	case ELFCOMPRESS_ZLIB:
+		return uncompress(out, &length, in, in_size) == Z_OK && length == out_size;
+	case 2: /* ELFCOMPRESS_ZSTD, which glibc 2.36's elf.h does not know */
+		return ZSTD_decompress(out, out_size, in, in_size) == out_size;
+	}
+	return false;
+}
+
+bool elf_section_is_compressed(const struct elf_section *section)
+{
+	return section->flags & SHF_COMPRESSED || !strncmp(section->name, ".zdebug", 7);
+}
+
+/* What stands before compressed content: how it was compressed, and its size afterwards. */
+struct compression {
+	uint32_t type;
+	uint64_t header_size, size;
+};
+
+/* False where the header is damaged or promises more than compression can do. */
+static bool read_compression(const struct elf_image *image, const struct elf_section *s,
+			     struct compression *ret)
+{
+	if (s->flags & SHF_COMPRESSED) {
+		Elf64_Chdr header;
+
+		if (s->size < sizeof(header) ||
+		    elf_image_read(image, s->offset, &header, sizeof(header)))
+			return false;
+		*ret = (struct compression){ header.ch_type, sizeof(header), header.ch_size };
+	} else {
+		uint8_t header[12];
+
+		if (s->size < sizeof(header) ||
+		    elf_image_read(image, s->offset, header, sizeof(header)) ||
+		    memcmp(header, "ZLIB", 4))
+			return false;
+		*ret = (struct compression){ ELFCOMPRESS_ZLIB, sizeof(header), 0 };
+		for (int i = 4; i < 12; i++)
+			ret->size = ret->size << 8 | header[i];
+	}
+	return ret->size <= SECTION_SIZE_MAX && ret->size / COMPRESS_RATIO_MAX <= s->size;
+}
+
+uint64_t elf_section_content_size(const struct elf_image *image, const struct elf_section *section)
+{
+	struct compression compression;
+
+	if (section->data)
+		return section->data_size;
+	if (section->type == SHT_NOBITS)
+		return 0;
+	if (!elf_section_is_compressed(section))
+		return section->size;
+	return read_compression(image, section, &compression) ? compression.size : 0;
+}
+
+/* Replaces the compressed content of a section. False where it is damaged. */
+static bool decompress(const struct elf_image *image, struct elf_section *s)
+{
+	struct compression compression;
+	uint8_t *out;
+
+	if (!read_compression(image, s, &compression))
+		return false;
+	out = malloc(compression.size + 1);
+	if (!out)
+		return false;
+	if (!inflate_into(compression.type, out, compression.size,
+			  s->data + compression.header_size,
+			  s->data_size - compression.header_size)) {
+		free(out);
+		return false;
+	}
+	out[compression.size] = 0;
+	free(s->data);
+	s->data = out;
+	s->data_size = compression.size;
+	return true;
+}
+
+int elf_section_read(const struct elf_image *image, const struct elf_section *section,
+		     uint64_t offset, void *buf, uint64_t size)
+{
+	uint64_t content = section->data ? section->data_size : section->size;
+
+	if (offset > content || size > content - offset)
+		return -EIO;
+	if (section->data) {
+		memcpy(buf, section->data + offset, size);
+		return 0;
+	}
+	if (section->type == SHT_NOBITS || elf_section_is_compressed(section))
+		return -EINVAL;
+	return elf_image_read(image, section->offset + offset, buf, size);
+}
+
+static void section_drop(struct elf_section *section)
+{
+	free(section->data);
+	section->data = NULL;
+}
+
+const uint8_t *elf_section_data(struct elf_image *image, struct elf_section *section,
+				uint64_t *ret_size)
+{
+	if (!section->tried) {
+		section->tried = true;
+		if (section->type == SHT_NOBITS || section->size > SECTION_SIZE_MAX)
+			return NULL;
+		section->data = image_copy(image, section->offset, section->size);
+		section->data_size = section->size;
+		if (section->data && elf_section_is_compressed(section) &&
+		    !decompress(image, section))
+			section_drop(section);
+	}
+	if (!section->data)
+		return NULL;
+	*ret_size = section->data_size;
+	return section->data;
+}
+
+void elf_section_unload(struct elf_section *section)
+{
+	section_drop(section);
+	section->tried = false;
+}
+
+bool elf_image_vaddr(const struct elf_image *image, uint64_t file_offset, uint64_t *ret_vaddr)
+{
+	bool found = false;
+
+	/* Segments may share a page of the file; code lies in the executable one. */
+	for (size_t i = 0; i < image->nr_segments; i++) {
+		const Elf64_Phdr *s = &image->segments[i];
+
+		if (s->p_type != PT_LOAD || file_offset < s->p_offset ||
+		    file_offset - s->p_offset >= s->p_filesz)
+			continue;
+		*ret_vaddr = s->p_vaddr + (file_offset - s->p_offset);
+		found = true;
+		if (s->p_flags & PF_X)
+			return true;
+	}
+	return found;
+}
+
+bool elf_image_is_code(const struct elf_image *image, uint64_t vaddr)
+{
+	for (size_t i = 0; i < image->nr_segments; i++) {
+		const Elf64_Phdr *s = &image->segments[i];
+
+		if (s->p_type == PT_LOAD && s->p_flags & PF_X && vaddr >= s->p_vaddr &&
+		    vaddr - s->p_vaddr < s->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+bool elf_image_code_offset(const struct elf_image *image, uint64_t vaddr, uint64_t *ret_offset,
+			   uint64_t *ret_left)
+{
+	for (size_t i = 0; i < image->nr_segments; i++) {
+		const Elf64_Phdr *s = &image->segments[i];
+
+		if (s->p_type != PT_LOAD || !(s->p_flags & PF_X) || vaddr < s->p_vaddr ||
+		    vaddr - s->p_vaddr >= s->p_filesz)
+			continue;
+		*ret_offset = s->p_offset + (vaddr - s->p_vaddr);
+		*ret_left = s->p_filesz - (vaddr - s->p_vaddr);
+		return true;
+	}
+	return false;
+}
+
+bool elf_image_has_build_id(const struct elf_image *image, const uint8_t *id, size_t size)
+{
+	return size && image->build_id_size == size && !memcmp(image->build_id, id, size);
+}

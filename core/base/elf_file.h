@@ -1,0 +1,79 @@
+/*
+ * One ELF file (64-bit, little endian) opened for its symbols. Nothing is mapped: a file that its
+ * owner truncates while we read would raise SIGBUS. Headers are copied at open, a section when it
+ * is first asked for, so of a 500 MB binary only the sections somebody needs are ever read. The
+ * file is hostile: every offset and size is checked against it.
+ */
+#ifndef SPROF_ELF_FILE_H
+#define SPROF_ELF_FILE_H
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/profile/profile.h"
+
+struct elf_section {
+	const char *name;
+	uint32_t type, link, info;
+	uint64_t flags, address, offset, size;
+	uint8_t *data; /* NULL until loaded */
+	uint64_t data_size;
+	bool tried; /* loading was attempted; data == NULL then means it cannot be read */
+};
+
+struct elf_image {
+	int fd;		 /* -1: the image lies in memory */
+	uint8_t *memory; /* owned */
+	uint64_t size;
+	uint16_t machine;
+	uint8_t build_id[BUILD_ID_MAX];
+	size_t build_id_size; /* 0 = has none */
+	Elf64_Phdr *segments;
+	size_t nr_segments;
+	struct elf_section *sections;
+	size_t nr_sections;
+	char *section_names;
+};
+
+/* Takes over fd (closed on failure too). 0 or -errno; -ENOEXEC where it is not an ELF file. */
+int elf_image_open(int fd, struct elf_image **ret_image);
+/* The same for bytes in memory, which are copied. */
+int elf_image_open_memory(const void *data, size_t size, struct elf_image **ret_image);
+void elf_image_close(struct elf_image *image);
+
+/* Copies `size` bytes at `offset` of the file. 0, or -EIO where it ends before. */
+int elf_image_read(const struct elf_image *image, uint64_t offset, void *buf, uint64_t size);
+
+/* NULL where the file has no section of that name (".debug_x" finds ".zdebug_x" too) and content. */
+struct elf_section *elf_image_section(struct elf_image *image, const char *name);
+struct elf_section *elf_image_section_at(struct elf_image *image, size_t index);
+
+/*
+ * The section's content, decompressed, followed by a NUL that *ret_size leaves out, so that a
+ * string table always ends its last string. Belongs to the image; NULL where it cannot be read.
+ */
+const uint8_t *elf_section_data(struct elf_image *image, struct elf_section *section,
+				uint64_t *ret_size);
+/* How long that content is, without reading it; 0 where it cannot be known. */
+uint64_t elf_section_content_size(const struct elf_image *image, const struct elf_section *section);
+/* Copies a part of the content. 0, or -errno: -EINVAL where the section is compressed and not loaded. */
+int elf_section_read(const struct elf_image *image, const struct elf_section *section,
+		     uint64_t offset, void *buf, uint64_t size);
+bool elf_section_is_compressed(const struct elf_section *section);
+/* Gives the copy back; the next elf_section_data() reads the file again. */
+void elf_section_unload(struct elf_section *section);
+
+/* Where a file offset is linked to run; false where no segment covers it. */
+bool elf_image_vaddr(const struct elf_image *image, uint64_t file_offset, uint64_t *ret_vaddr);
+/* True for an address inside an executable segment. */
+bool elf_image_is_code(const struct elf_image *image, uint64_t vaddr);
+
+/* Where in the file code lies that is linked to run at vaddr, and how much follows in its segment. */
+bool elf_image_code_offset(const struct elf_image *image, uint64_t vaddr, uint64_t *ret_offset,
+			   uint64_t *ret_left);
+
+bool elf_image_has_build_id(const struct elf_image *image, const uint8_t *id, size_t size);
+
+#endif

@@ -1,0 +1,110 @@
+/* Opens files of targets with suspicion. */
+#include "core/base/target_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/base/log.h"
+#include "core/base/text_file.h"
+
+#define STATUS_SIZE_MAX (64u << 10)
+
+/* The number that follows "key:" last on its line: NSpid lists all namespaces, innermost last. */
+static bool last_number_of(const char *text, const char *key, uint32_t *ret_number)
+{
+	const char *line = strstr(text, key), *end;
+	unsigned long number = 0;
+	bool found = false;
+
+	if (!line)
+		return false;
+	line += strlen(key);
+	for (end = line; *line && *line != '\n'; line = end) {
+		number = strtoul(line, (char **)&end, 10);
+		if (end == line)
+			break;
+		found = true;
+	}
+	if (found)
+		*ret_number = (uint32_t)number;
+	return found;
+}
+
+uint32_t target_file_pid_inside(uint32_t pid)
+{
+	char path[64], *status;
+	uint32_t inside = pid;
+	size_t size;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || text_file_read(fd, STATUS_SIZE_MAX, &status, &size))
+		return pid;
+	last_number_of(status, "\nNSpid:", &inside);
+	free(status);
+	return inside;
+}
+
+/* A symbolic link on the way must not lead out of the process's root. */
+static int open_in_root(uint32_t pid, const char *path)
+{
+	struct open_how how = {
+		.flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	char root_path[64];
+	int root, fd, err;
+
+	snprintf(root_path, sizeof(root_path), "/proc/%u/root", pid);
+	root = open(root_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -errno;
+	fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	err = -errno;
+	close(root);
+	return fd < 0 ? err : fd;
+}
+
+static bool is_trusted(int fd, uint32_t pid)
+{
+	struct stat file, process;
+	char path[64];
+
+	if (fstat(fd, &file) || !S_ISREG(file.st_mode))
+		return false;
+	if (file.st_uid == 0 || file.st_uid == geteuid())
+		return true;
+	snprintf(path, sizeof(path), "/proc/%u", pid);
+	return !stat(path, &process) && process.st_uid == file.st_uid;
+}
+
+static int check(int fd, uint32_t pid, const char *path)
+{
+	if (fd < 0 || is_trusted(fd, pid))
+		return fd;
+	log_warning("'%s' is not used: it is not a regular file of the process's user", path);
+	close(fd);
+	return -EPERM;
+}
+
+int target_file_open(uint32_t pid, const char *path)
+{
+	return check(open_in_root(pid, path), pid, path);
+}
+
+int target_file_open_in_our_root(uint32_t pid, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	return check(fd < 0 ? -errno : fd, pid, path);
+}

@@ -1,0 +1,279 @@
+/*
+ * How the Python frames of a stopped thread are found: the same code in the BPF program, inside a
+ * target, and in the host. No libc, no allocation, no host headers.
+ *
+ * A thread's PyThreadState is in a pthread key (the GILState slot), whoever holds the GIL. From it
+ * hang the frames, innermost first. They come in runs: the frames that one call of the C function
+ * _PyEval_EvalFrameDefault works on. Each run has a boundary, an address inside the C stack frame of
+ * that call; so a native frame whose [sp, CFA) holds the boundary is the run, and is replaced by it.
+ *
+ *	up to 3.9	a run is one frame and has no boundary: the call is known by its pc
+ *	3.10		a run is one frame; boundary = its CFrame
+ *	3.11, 3.12	a run ends in an entry frame or a shim; boundary = its _PyCFrame
+ *	from 3.13	a run ends in a shim frame that lies on the C stack and is the boundary
+ *
+ * Sources: CPython's Include/internal/pycore_frame.h, pycore_interpframe.h, cpython/pystate.h and
+ * pycore_debug_offsets.h of each version; glibc's struct pthread for the key.
+ */
+#ifndef SPROF_PYFRAMES_H
+#define SPROF_PYFRAMES_H
+
+#include "core/portable/pylayout.h"
+
+#ifndef __always_inline
+#define __always_inline inline __attribute__((always_inline))
+#endif
+
+/*
+ * The includer's: 0, or not 0 where `size` bytes at `address` cannot be read. size < 256, but for
+ * names, of which there are CODE_NAME_SIZE at most.
+ */
+static __always_inline int py_read(const struct py_walk *w, void *to, __u32 size, __u64 address);
+
+/* Frames are read by this; an includer that has a better way defines PY_READS_FRAMES and it. */
+static __always_inline int py_fetch_frame(struct py_walk *w, __u32 size, __u64 address);
+#ifndef PY_READS_FRAMES
+static __always_inline int py_fetch_frame(struct py_walk *w, __u32 size, __u64 address)
+{
+	return py_read(w, w->words, size, address);
+}
+#endif
+
+static __always_inline __u64 py_word(const __u64 *words, __u32 offset)
+{
+	return words[(offset >> 3) & (PY_WORDS - 1)];
+}
+
+static __always_inline __u32 py_word32(const __u64 *words, __u32 offset)
+{
+	return (__u32)(py_word(words, offset) >> ((offset & 4) * 8));
+}
+
+static __always_inline __u8 py_byte(const __u64 *words, __u32 offset)
+{
+	return (__u8)(py_word(words, offset) >> ((offset & 7) * 8));
+}
+
+#define PY_PTHREAD_BLOCK1 0x310u   /* glibc x86-64: struct pthread.specific_1stblock */
+#define PY_PTHREAD_SPECIFIC 0x510u /* and .specific, pointers to blocks of 32 */
+
+/* pthread_getspecific() for the thread whose thread pointer is given; 0 = nothing there. */
+static __always_inline __u64 py_pthread_value(const struct py_walk *w, __u64 thread_pointer,
+					      __u32 key)
+{
+	__u64 block = thread_pointer + PY_PTHREAD_BLOCK1, value;
+
+	if (key >= 1024)
+		return 0;
+	if (key >= 32 &&
+	    (py_read(w, &block, 8, thread_pointer + PY_PTHREAD_SPECIFIC + (key >> 5) * 8) ||
+	     !block))
+		return 0;
+	if (py_read(w, &value, 8, block + (key & 31) * 16 + 8))
+		return 0;
+	return value;
+}
+
+#define PY_PTHREAD_DTV                                                                             \
+	8u /* glibc x86-64: the thread's blocks by module, 16 bytes each; [0] is no block */
+
+/*
+ * Where the thread's own variable is, or 0: what __tls_get_addr() does (U. Drepper, "ELF Handling For
+ * Thread-Local Storage"), for a block that the thread has.
+ */
+static __always_inline __u64 py_tls_address(const struct py_layout *l, const struct py_walk *w,
+					    __u64 thread_pointer)
+{
+	__u64 index[2], dtv, block;
+
+	if (l->tls == PY_TLS_EXEC)
+		return thread_pointer + (__s64)l->tls_offset;
+	if (py_read(w, index, 16, l->runtime + (__s64)l->tls_offset))
+		return 0;
+	if (l->tls == PY_TLS_INITIAL)
+		return thread_pointer + index[0];
+	if (!index[0] || index[0] >> 16 || py_read(w, &dtv, 8, thread_pointer + PY_PTHREAD_DTV) ||
+	    py_read(w, &block, 8, dtv + index[0] * 16) || block == -1ull || !block)
+		return 0;
+	return block + index[1];
+}
+
+/* The thread's PyThreadState, or 0. */
+static __always_inline __u64 py_thread_state(const struct py_layout *l, const struct py_walk *w,
+					     __u64 thread_pointer)
+{
+	__u32 key[2]; /* initialised, key */
+	__u64 value;
+
+	if (l->tls_offset) {
+		value = py_tls_address(l, w, thread_pointer);
+		return value && !py_read(w, &value, 8, value) ? value : 0;
+	}
+	if (py_read(w, key, 8, l->runtime + l->tss_key) || !key[0])
+		return 0;
+	return py_pthread_value(w, thread_pointer, key[1]);
+}
+
+/* Reads the frame at w->frame. 0, or not 0: it cannot be one. */
+static __always_inline int py_read_frame(const struct py_layout *l, struct py_walk *w)
+{
+	if (w->frame & 7)
+		return 1;
+	return py_fetch_frame(w, l->frame_size & 255, w->frame);
+}
+
+/* Is the frame in hand no function's, but the mark at the end of a run? */
+static __always_inline int py_is_shim(const struct py_layout *l, const struct py_walk *w)
+{
+	return l->chain >= PY_CHAIN_CFRAME && !l->entry_flag &&
+	       py_byte(w->words, l->frame_owner) == l->shim_owner;
+}
+
+/* Is it the last function's frame of a run, where there are no shims? */
+static __always_inline int py_is_last(const struct py_layout *l, const struct py_walk *w)
+{
+	return l->chain < PY_CHAIN_CFRAME ||
+	       (l->entry_flag && py_byte(w->words, l->entry_flag) == 1);
+}
+
+/* Where the code object of the frame in hand is: w->code. */
+static __always_inline void py_take_code(const struct py_layout *l, struct py_walk *w)
+{
+	w->code = py_word(w->words, l->frame_code);
+	if (l->stackref)
+		w->code &= ~3ull;
+}
+
+/* Reads the code object of the frame in hand. 0, or not 0: it is none. */
+static __always_inline int py_read_code(const struct py_layout *l, struct py_walk *w)
+{
+	py_take_code(l, w);
+	if ((w->code & 7) || py_read(w, w->object, l->code_size & 255, w->code))
+		return 1;
+	return py_word(w->object, l->object_type) != l->code_type;
+}
+
+/* Where the bytecode begins that the frame in hand runs. */
+static __always_inline __u64 py_bytecode(const struct py_layout *l, const struct py_walk *w)
+{
+	__u64 start = w->code + l->code_first;
+	__u32 copy = l->code_copies ? py_word32(w->words, l->frame_copy) : 0;
+
+	if (!copy || copy > 0xffff)
+		return start;
+	if (py_read(w, &start, 8, py_word(w->object, l->code_copies) + 8 + copy * 8))
+		return w->code + l->code_first;
+	return start;
+}
+
+/* Where in its code the frame in hand stands: a byte offset, -2 before the first instruction. */
+static __always_inline __u64 py_read_position(const struct py_layout *l, const struct py_walk *w)
+{
+	switch (l->position) {
+	case PY_POSITION_BYTES: return (__s64)(__s32)py_word32(w->words, l->frame_position);
+	case PY_POSITION_UNITS: return 2 * (__s64)(__s32)py_word32(w->words, l->frame_position);
+	default: return py_word(w->words, l->frame_position) - py_bytecode(l, w);
+	}
+}
+
+#define PY_STATE_READ                                                                              \
+	192u /* of a thread's state, which is larger, all that is asked for as a rule */
+
+/* A word of the thread's state, whose first part is in w->object. 0, or not 0: it cannot be read. */
+static __always_inline int py_state_word(const struct py_walk *w, __u32 offset, __u64 *ret)
+{
+	if (offset > PY_STATE_READ - 8)
+		return py_read(w, ret, 8, w->thread + offset);
+	*ret = py_word(w->object, offset);
+	return 0;
+}
+
+/*
+ * Finds where the thread's frames begin. 0 and w->frame (PY_CHAIN_CFRAME: w->cframe) set, or not 0:
+ * it has no Python frames, or w->broken. Then py_first_run() or what stands for it.
+ */
+static __always_inline int py_begin(const struct py_layout *l, struct py_walk *w,
+				    __u64 thread_pointer)
+{
+	__u64 state, id;
+
+	w->frame = w->cframe = w->boundary = w->interp = 0;
+	w->broken = 0;
+	w->thread = state = py_thread_state(l, w, thread_pointer);
+	if (!state)
+		return 1;
+	/* A key that is another library's by now, or a state that a thread left behind. */
+	if ((state & 7) || py_read(w, w->object, PY_STATE_READ, state) ||
+	    py_state_word(w, l->thread_id, &id) || id != thread_pointer) {
+		w->thread = 0;
+		return 1;
+	}
+	if (l->thread_interp && py_state_word(w, l->thread_interp, &w->interp))
+		w->interp = 0;
+	if (l->chain != PY_CHAIN_CFRAME && py_state_word(w, l->thread_frame, &w->frame))
+		goto broken;
+	if ((l->chain == PY_CHAIN_CFRAME || l->chain == PY_CHAIN_CFRAME1) &&
+	    py_state_word(w, l->thread_cframe, &w->cframe))
+		goto broken;
+	return 0;
+broken:
+	w->frame = 0;
+	w->broken = 1;
+	return 1;
+}
+
+/*
+ * enum profile_gil (core/profile/profile.h): does the thread hold the GIL? After py_begin(), which has found
+ * the thread's state. Whoever lets the GIL go stays its last holder.
+ */
+static __always_inline __u32 py_gil(const struct py_layout *l, const struct py_walk *w)
+{
+	__u64 at = l->runtime, gil[2] = { 0, 0 };
+
+	if (!l->gil_holder)
+		return PY_GIL_UNKNOWN;
+	if (!w->thread)
+		return PY_GIL_NO_THREAD;
+	if (l->interp_gil && (!w->interp || py_read(w, &at, 8, w->interp + l->interp_gil)))
+		return PY_GIL_UNKNOWN;
+	if (py_read(w, gil, 16, at + l->gil_holder))
+		return PY_GIL_UNKNOWN;
+	return gil[0] == w->thread && (__s32)gil[1] > 0 ? PY_GIL_HELD : PY_GIL_NOT_HELD;
+}
+
+/*
+ * Reads the CFrame at w->cframe: the first frame of its run, and the CFrame before it. 0 = read. By way
+ * of w->object: in BPF the stack is scarce.
+ */
+static __always_inline int py_read_cframe(const struct py_layout *l, struct py_walk *w,
+					  __u64 *ret_frame, __u64 *ret_previous)
+{
+	__u64 *pair = w->object; /* they are neighbours in all versions */
+
+	if (!w->cframe || (w->cframe & 7) || py_read(w, pair, 16, w->cframe + l->cframe_frame))
+		return 1;
+	*ret_frame = pair[0];
+	*ret_previous = pair[1];
+	return 0;
+}
+
+/*
+ * One step of the search for the end of a run, from w->scan on. 0: w->scan is the next frame. 1: the
+ * frame was the last; w->boundary is the shim, where there are shims, and w->scan the first frame of
+ * the next run. -1: it is no frame.
+ */
+static __always_inline int py_scan_step(const struct py_layout *l, struct py_walk *w)
+{
+	__u64 at = w->scan;
+
+	if (!at || (at & 7) || py_fetch_frame(w, l->frame_size & 255, at))
+		return -1;
+	w->scan = py_word(w->words, l->frame_previous);
+	if (py_is_shim(l, w)) {
+		w->boundary = at;
+		return 1;
+	}
+	return py_is_last(l, w);
+}
+
+#endif

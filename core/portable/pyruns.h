@@ -1,0 +1,328 @@
+/*
+ * The walk over the Python frames of a thread, run by run, and what a code object is called: the same
+ * lines in the BPF program and inside a target, around the reads of core/portable/pyframes.h. The native walk
+ * asks at each of its frames whether the run in hand is what that frame runs (py_run_is_at), and
+ * then keeps the run and takes the next one in hand.
+ *
+ * Whoever includes this has, besides py_read(), the four functions below. `home` is the includer's
+ * own: it is handed through.
+ */
+#ifndef SPROF_PYRUNS_H
+#define SPROF_PYRUNS_H
+
+#include "core/portable/pycode.h"
+#include "core/portable/pyframes.h"
+
+/* The number of the code object in hand (walk.object), which is sent if it was not; 0: no room. */
+static __always_inline __u64 py_code_id(const struct py_layout *l, struct py_runs *r, void *home);
+/* The number of the code object at walk.code, if that is known without a look at it; else 0. */
+static __always_inline __u64 py_known_code(const struct py_layout *l, struct py_runs *r,
+					   void *home);
+/* A frame that goes into the stack at once: its run was too long for py_runs.words. */
+static __always_inline void py_keep_frame(void *home, __u64 frame);
+/* py_take_frame() until it is not 0; after PY_MAX_RUN times the walk is broken. */
+static __always_inline void py_take_frames(const struct py_layout *l, struct py_runs *r,
+					   void *home);
+
+/* ---- code objects */
+
+static __always_inline __u64 py_mix(__u64 hash, __u64 value)
+{
+	hash = (hash ^ value) * 0x9fb21c651e98df25ull;
+	return hash ^ hash >> 32;
+}
+
+/*
+ * What tells a string from another at the same address: its length and its hash. Few strings that
+ * name code have not had their hash computed; of those, the last bytes.
+ */
+static __always_inline __u64 py_string_print(const struct py_layout *l, struct py_walk *w,
+					     __u64 address, __u64 print)
+{
+	__u64 *head = w->strings, *tail = w->strings + 4, size, at;
+
+	if (py_read(w, head, 24, address + l->string_header))
+		return print;
+	print = py_mix(py_mix(print, head[0]), head[1]);
+	if (head[1] != -1ull)
+		return print;
+	at = address +
+	     (head[2] >> (l->string_kind_shift + 4) & 1 ? l->string_ascii : l->string_compact);
+	size = head[0] * (head[2] >> l->string_kind_shift & 7);
+	tail[0] = tail[1] = tail[2] = tail[3] = 0;
+	if (size >= 32)
+		py_read(w, tail, 32, at + size - 32);
+	else
+		py_read(w, tail, size & 31, at);
+	return py_mix(py_mix(py_mix(py_mix(print, tail[0]), tail[1]), tail[2]), tail[3]);
+}
+
+/* The last CODE_NAME_SIZE bytes at most of a str. */
+static __always_inline void py_copy_string(const struct py_layout *l, struct py_walk *w,
+					   __u64 address, struct code_string *to)
+{
+	__u64 *head = w->strings, size, at;
+	__u32 kind;
+
+	to->size = 0;
+	to->form = 0;
+	to->cut = 0;
+	if (py_read(w, head, 24, address + l->string_header))
+		return;
+	kind = head[2] >> l->string_kind_shift & 7;
+	to->form = kind;
+	if (head[2] >> (l->string_kind_shift + 4) & 1)
+		to->form |= CODE_STRING_ASCII;
+	at = address + (to->form & CODE_STRING_ASCII ? l->string_ascii : l->string_compact);
+	size = head[0] * kind;
+	if (head[0] >> 28)
+		return;
+	if (size > CODE_NAME_SIZE) {
+		at += size - CODE_NAME_SIZE;
+		size = CODE_NAME_SIZE;
+		to->cut = 1;
+	}
+	if (size > CODE_NAME_SIZE || py_read(w, to->text, size, at))
+		return;
+	to->size = size;
+}
+
+/* Fills the record of the code object in hand but for its number and its line table's bytes. */
+static __always_inline void py_fill_code(const struct py_layout *l, struct py_walk *w,
+					 struct code_record *to)
+{
+	__u64 table = py_word(w->object, l->code_linetable), size = 0;
+
+	to->minor = l->minor;
+	to->first_line = py_word32(w->object, l->code_firstline);
+	py_copy_string(l, w, py_word(w->object, l->code_name), &to->name);
+	py_copy_string(l, w, py_word(w->object, l->code_filename), &to->file);
+	if (py_read(w, &size, 8, table + l->bytes_size))
+		size = 0;
+	to->address = table + l->bytes_data;
+	to->linetable_size = size >> 32 ? ~0u : (__u32)size;
+	to->linetable_copied = 0;
+}
+
+/*
+ * What tells the code object in hand from any other that was or will be at its address: from 3.12 on
+ * it has a number of its own, before that its name and its file must do. `salt`: of the process.
+ */
+static __always_inline __u64 py_code_print(const struct py_layout *l, struct py_runs *r, __u32 salt)
+{
+	struct py_walk *w = &r->walk;
+	__u64 name = py_word(w->object, l->code_name), file = py_word(w->object, l->code_filename);
+	__u32 version = l->code_version ? py_word32(w->object, l->code_version) : 0;
+	__u64 key;
+
+	key = py_mix(w->code, (__u64)salt << 32 | version);
+	key = py_mix(key + name, file ^ py_word(w->object, l->code_linetable) << 16 ^
+					 py_word32(w->object, l->code_firstline));
+	if (version)
+		return key;
+	/* Frames of one file follow each other. */
+	if (r->file != file) {
+		r->file = file;
+		r->file_print = py_string_print(l, w, file, 0);
+	}
+	return py_string_print(l, w, name, py_mix(key, r->file_print));
+}
+
+/* The number that a slot holds for a key, or 0. Somebody else may be writing the slot: the number
+ * carries a part of its key. */
+static __always_inline __u64 py_slot_id(const struct code_slot *slot, __u64 key)
+{
+	__u64 id = *(const volatile __u64 *)&slot->id;
+
+	if (*(const volatile __u64 *)&slot->key == key && id >> CODE_ID_BITS == key >> CODE_ID_BITS)
+		return id & CODE_ID_MASK;
+	return 0;
+}
+
+static __always_inline void py_slot_fill(struct code_slot *slot, __u64 key, __u64 id)
+{
+	*(volatile __u64 *)&slot->id = 0;
+	*(volatile __u64 *)&slot->key = key;
+	*(volatile __u64 *)&slot->id = id | (key & ~CODE_ID_MASK);
+}
+
+/* ---- runs */
+
+/*
+ * Takes the frame at walk.frame into the run, and goes to the next one; what does not fit stays where
+ * it is, from r->rest on. 0 = go on; else the run is over.
+ */
+static __always_inline int py_take_frame(const struct py_layout *l, struct py_runs *r, void *home)
+{
+	struct py_walk *w = &r->walk;
+	__u64 id, position, at = w->frame;
+	int last;
+
+	/* A generator that is just yielding has let go of its caller, and is still the first. */
+	if (!at) {
+		r->cut = 1;
+		goto broken;
+	}
+	if (py_read_frame(l, w))
+		goto broken;
+	last = py_is_last(l, w);
+	w->frame = py_word(w->words, l->frame_previous);
+	if (py_is_shim(l, w)) {
+		w->boundary = at;
+		return 1;
+	}
+	if (r->scans)
+		return last;
+	if (!r->rest && r->nr >= PY_RUN_WORDS) {
+		r->rest = at;
+		r->scans = 1;
+		return last;
+	}
+	py_take_code(l, w);
+	id = py_known_code(l, r, home);
+	if (!id) {
+		if (py_read_code(l, w))
+			goto broken;
+		id = py_code_id(l, r, home);
+		if (!id)
+			r->lost = 1;
+	}
+	position = py_read_position(l, w) >> 1;
+	if (position > CODE_POSITION_MASK)
+		position = 0;
+	id = FRAME_PYTHON | id << CODE_POSITION_BITS | position;
+	if (r->rest)
+		py_keep_frame(home, id);
+	else
+		r->words[r->nr++ & (PY_RUN_WORDS - 1)] = id;
+	return last;
+broken:
+	w->frame = 0;
+	w->broken = 1;
+	return 1;
+}
+
+/* Takes the run at walk.frame, before any of it counts. 1 = it is there. */
+static __always_inline int py_take_run(const struct py_layout *l, struct py_runs *r, void *home)
+{
+	r->nr = 0;
+	r->rest = r->scans = 0;
+	if (!r->walk.frame || r->walk.broken)
+		return 0;
+	py_take_frames(l, r, home);
+	return !r->walk.broken;
+}
+
+/*
+ * Takes the run of walk.cframe, if it is whole: for a few instructions after a call of the eval loop
+ * its CFrame is linked and not filled yet. The end of its run must lead to the CFrame before it.
+ */
+static __always_inline int py_take_cframe_run(const struct py_layout *l, struct py_runs *r,
+					      void *home)
+{
+	struct py_walk *w = &r->walk;
+	__u64 frame, previous, boundary = w->cframe, *next = w->object;
+
+	r->nr = 0;
+	if (py_read_cframe(l, w, &frame, &previous))
+		return 0;
+	w->cframe = previous;
+	w->frame = frame;
+	if (!frame) /* the thread's own, below all others */
+		return !previous;
+	if (!py_take_run(l, r, home) || !previous ||
+	    py_read(w, next, 8, previous + l->cframe_frame))
+		return 0;
+	w->boundary = boundary;
+	return *next == w->frame;
+}
+
+static __always_inline void py_next_cframe_run(const struct py_layout *l, struct py_runs *r,
+					       void *home)
+{
+	int failures = 0;
+
+	for (int i = 0; i < 4; i++) {
+		if (py_take_cframe_run(l, r, home)) {
+			/* None: its last frame is just being cleared away. */
+			if (r->nr || !r->walk.cframe)
+				return;
+			continue;
+		}
+		r->walk.broken = 0;
+		if (failures++)
+			break;
+	}
+	r->nr = 0;
+	r->walk.broken = 1;
+}
+
+/*
+ * Takes the next run in hand: its frames (r->words), where it is on the C stack (walk.boundary), and
+ * where the one after it begins.
+ */
+static __always_inline void py_next_run(const struct py_layout *l, struct py_runs *r, void *home)
+{
+	struct py_walk *w = &r->walk;
+	__u64 boundary;
+
+	w->boundary = 0;
+	r->nr = 0;
+	if (l->chain == PY_CHAIN_CFRAME) {
+		py_next_cframe_run(l, r, home);
+		return;
+	}
+	if (l->chain == PY_CHAIN_CFRAME1) {
+		boundary = w->cframe;
+		py_take_run(l, r, home);
+		w->boundary = boundary;
+		if (!w->cframe || py_read(w, &w->cframe, 8, w->cframe + l->cframe_previous))
+			w->cframe = 0;
+		return;
+	}
+	/* A call that has no frame yet is a run of none. */
+	for (int i = 0; i < 4; i++)
+		if (!py_take_run(l, r, home) || r->nr)
+			break;
+	if (w->broken)
+		r->nr = 0;
+}
+
+/* The part of the run in hand that did not fit goes into the stack. */
+static __always_inline void py_keep_rest(const struct py_layout *l, struct py_runs *r, void *home)
+{
+	__u64 next = r->walk.frame;
+
+	if (!r->rest)
+		return;
+	r->walk.frame = r->rest;
+	r->scans = 0;
+	py_take_frames(l, r, home);
+	r->walk.frame = next;
+}
+
+/* 1: the thread has frames, and py_next_run() takes the first run in hand. */
+static __always_inline int py_begin_runs(const struct py_layout *l, struct py_runs *r,
+					 __u64 thread_pointer)
+{
+	r->eval_start = l->eval_start;
+	r->eval_size = l->eval_end - l->eval_start;
+	return !py_begin(l, &r->walk, thread_pointer);
+}
+
+/* Before a walk: there is no run in hand. */
+static __always_inline void py_clear_runs(struct py_runs *r)
+{
+	r->nr = 0;
+	r->walk.broken = r->cut = 0;
+	r->gil = PY_GIL_UNKNOWN;
+	r->file = 0;
+}
+
+/* Frames are missing, or may be. */
+static __always_inline __u32 py_runs_broken(const struct py_runs *r)
+{
+	return r->walk.broken | r->cut;
+}
+
+#endif

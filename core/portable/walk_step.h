@@ -1,0 +1,193 @@
+/*
+ * One step up a stack by a rule of core/portable/walk.h: the lines that the BPF program, the host walker and
+ * the offline unwinder all run.
+ *
+ * Whoever includes this defines walk_read(): how memory of the walked thread is read. A walk is
+ *
+ *	rule = the rule in force at walk_lookup_pc(regs), or WALK_RULE_NONE's where nothing is mapped;
+ *	status = walk_apply(rule, regs, ctx);
+ *
+ * until status is not WALK_OK. Sources: DWARF 5 section 6.4, the x86-64 psABI, and for the signal
+ * frame struct ucontext of arch/x86/include/uapi/asm/sigcontext.h.
+ */
+#ifndef SPROF_WALK_STEP_H
+#define SPROF_WALK_STEP_H
+
+#include "core/portable/walk.h"
+
+/* The includer's: 0 and *ret filled, or not 0 where the address cannot be read. `ctx` is what was
+ * given to walk_apply(). */
+static __always_inline int walk_read(void *ctx, __u64 address, __u64 *ret);
+
+#define WALK_FP_REACH (1u << 20) /* how far above sp a frame pointer may lie to be believed */
+
+/* struct ucontext: gregs start 40 bytes in; the DWARF numbers of the first 16, one nibble each:
+ * r8..r15 rdi rsi rbp rbx rdx rax rcx rsp; rip is the 17th. */
+#define WALK_UCONTEXT_GREGS 40
+#define WALK_UCONTEXT_ORDER 0x72013645fedcba98ull
+
+/*
+ * rax rdx rcx rsi rdi r8..r11: nobody saves them, so above the leaf they still hold what they held
+ * in it. Hand-written code (libcrypto's AES-GCM) keeps its frame in one of them across calls to its
+ * own helpers; where somebody did overwrite it, the CFA is out of reach and is not believed.
+ */
+#define WALK_SCRATCH_REGS 0x0f37u
+
+/*
+ * The pc by which a rule is looked up. A return address stands after its call, which may be the last
+ * instruction of the function (a call that does not return): the rule is that of the call itself.
+ */
+static __always_inline __u64 walk_lookup_pc(const struct walk_regs *regs)
+{
+	return regs->exact ? regs->pc : regs->pc - 1;
+}
+
+/*
+ * Up one frame by the frame pointer alone: for code without rules (JIT) that keeps one. A frame
+ * pointer that does not point a little way up the stack is not believed; 0 above the leaf is how the
+ * psABI (3.4.1) marks the outermost frame. A leaf may keep anything in that register: zeros where it
+ * points are no root.
+ */
+static __always_inline enum walk_status walk_apply_fp(struct walk_regs *regs, void *ctx)
+{
+	__u64 frame = regs->fp, pc, fp;
+
+	if (!frame && !regs->exact)
+		return WALK_END;
+	if (frame < regs->sp || frame - regs->sp > WALK_FP_REACH || (frame & 7))
+		return WALK_NO_RULE;
+	if (walk_read(ctx, frame + 8, &pc) || walk_read(ctx, frame, &fp))
+		return WALK_READ_FAULT;
+	if (!pc)
+		return regs->exact ? WALK_NO_RULE : WALK_END;
+	regs->pc = pc;
+	regs->sp = frame + 16;
+	regs->fp = fp;
+	regs->exact = 0;
+	regs->leaf_regs = 0;
+	return WALK_OK;
+}
+
+/* Out of a signal handler: regs->sp is at the ucontext, and every register of the frame that was
+ * interrupted is in it. That frame may be on another stack (sigaltstack), so sp may go down. */
+static __always_inline enum walk_status walk_apply_signal(struct walk_regs *regs, void *ctx)
+{
+	__u64 gregs = regs->sp + WALK_UCONTEXT_GREGS, pc;
+
+	if (walk_read(ctx, gregs + 8 * WALK_NR_REGS, &pc))
+		return WALK_READ_FAULT;
+	for (__u32 i = 0; i < WALK_NR_REGS; i++) {
+		__u64 value;
+
+		if (walk_read(ctx, gregs + 8 * i, &value))
+			return WALK_READ_FAULT;
+		regs->gpr[(WALK_UCONTEXT_ORDER >> (4 * i)) & (WALK_NR_REGS - 1)] = value;
+	}
+	if (!pc)
+		return WALK_END;
+	regs->pc = pc;
+	regs->sp = regs->gpr[WALK_REG_SP];
+	regs->fp = regs->gpr[WALK_REG_FP];
+	regs->exact = 1;
+	regs->leaf_regs = 1;
+	return WALK_OK;
+}
+
+/* The CFA by the rules that need a register other than sp and fp, which a leaf still has. */
+static __always_inline enum walk_status
+walk_leaf_cfa(const struct walk_rule *rule, const struct walk_regs *regs, void *ctx, __u64 *ret_cfa)
+{
+	__s32 offset = rule->cfa_off;
+	__u32 reg = offset & (WALK_NR_REGS - 1);
+	__u64 value = regs->gpr[reg];
+
+	if (!regs->leaf_regs && (rule->cfa == WALK_CFA_RA_REG || !(WALK_SCRATCH_REGS >> reg & 1)))
+		return WALK_NEED_DWARF;
+	switch (rule->cfa) {
+	case WALK_CFA_REG: *ret_cfa = value + (__s64)(offset >> 8); break;
+	case WALK_CFA_RA_REG: *ret_cfa = regs->sp + (__s64)(offset >> 8); break;
+	case WALK_CFA_SP_INDEX_DEREF:
+		if (walk_read(ctx, regs->sp + 8 * value + (__s64)(offset >> 16), &value))
+			return WALK_READ_FAULT;
+		*ret_cfa = value + ((__u32)offset >> 8 & 0xff);
+		break;
+	default: return WALK_NEED_DWARF;
+	}
+	return *ret_cfa - regs->sp > WALK_FP_REACH ? WALK_BAD_STACK : WALK_OK;
+}
+
+/* The CFA by every rule that has one: WALK_OK and *ret_cfa, or why there is none. */
+static __always_inline enum walk_status
+walk_cfa(const struct walk_rule *rule, const struct walk_regs *regs, void *ctx, __u64 *ret_cfa)
+{
+	__s32 offset = rule->cfa_off;
+	__u64 base = regs->sp;
+
+	switch (rule->cfa) {
+	case WALK_CFA_SP: *ret_cfa = base + (__s64)offset; return WALK_OK;
+	case WALK_CFA_FP: *ret_cfa = regs->fp + (__s64)offset; return WALK_OK;
+	case WALK_CFA_FP_DEREF: base = regs->fp; break;
+	case WALK_CFA_SP_DEREF: break;
+	case WALK_CFA_PLT:
+		*ret_cfa = base + 8 + ((regs->pc & 15) >= (__u32)offset ? 8 : 0);
+		return WALK_OK;
+	default: return walk_leaf_cfa(rule, regs, ctx, ret_cfa);
+	}
+	if (walk_read(ctx, base + (__s64)(__s16)(offset & 0xffff), &base))
+		return WALK_READ_FAULT;
+	*ret_cfa = base + (__s64)(offset >> 16);
+	return WALK_OK;
+}
+
+/*
+ * Up one frame. WALK_OK: regs are the caller's, pc its return address (with `exact` set, the pc a
+ * signal interrupted). Otherwise the walk is over for the reason returned, and regs are still those
+ * of the frame it ended in (gpr[] may be spoilt). The CFA must lie above sp, so every step but the
+ * one out of a signal handler goes up the stack; the caller bounds the number of steps.
+ */
+static __always_inline enum walk_status walk_apply(const struct walk_rule *rule,
+						   struct walk_regs *regs, void *ctx)
+{
+	__u64 cfa = 0, pc, fp = regs->fp;
+	enum walk_status status;
+
+	if (rule->cfa == WALK_CFA_END)
+		return WALK_END;
+	if (rule->cfa == WALK_CFA_NONE)
+		return walk_apply_fp(regs, ctx);
+	if (rule->cfa == WALK_CFA_SIGNAL)
+		return walk_apply_signal(regs, ctx);
+	status = walk_cfa(rule, regs, ctx, &cfa);
+	if (status != WALK_OK)
+		return status;
+	/* a return address that was popped into a register leaves nothing to pop */
+	if (cfa < regs->sp + (rule->cfa != WALK_CFA_RA_REG) || (cfa & 7))
+		return WALK_BAD_STACK;
+	if (rule->cfa == WALK_CFA_RA_REG)
+		pc = regs->gpr[rule->cfa_off & (WALK_NR_REGS - 1)];
+	else if (walk_read(ctx, cfa - 8, &pc))
+		return WALK_READ_FAULT;
+	if (rule->fp == WALK_FP_CFA || rule->fp == WALK_FP_FP) {
+		__u64 base = rule->fp == WALK_FP_CFA ? cfa : fp;
+
+		base += (__s64)rule->fp_off;
+		/*
+		 * Below sp lies what an epilogue has popped already (or a leaf keeps in the red zone).
+		 * A copy of the stack may not hold it: then the register does.
+		 */
+		if (walk_read(ctx, base, &fp) && base >= regs->sp)
+			fp = 1; /* lost: not aligned, nothing believes it */
+	} else if (rule->fp == WALK_FP_UNDEF) {
+		fp = 1;
+	}
+	if (!pc)
+		return WALK_END;
+	regs->pc = pc;
+	regs->sp = cfa;
+	regs->fp = fp;
+	regs->exact = 0;
+	regs->leaf_regs = 0;
+	return WALK_OK;
+}
+
+#endif

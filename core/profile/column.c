@@ -1,0 +1,64 @@
+/* The table of columns, and what can be asked about it. */
+#include "core/profile/column.h"
+
+#include <string.h>
+
+const struct column_info column_table[NR_COLUMNS] = {
+	[COLUMN_CPU] = { "cpu", "CPU time", "samples", "sample", UNIT_NS, NR_COLUMNS, false },
+	[COLUMN_COUNT] = { "count", "count", "samples", "sample", UNIT_COUNT, COLUMN_COUNT, false },
+	[COLUMN_GPU] = { "gpu", "GPU time", "launches", "launch", UNIT_NS, COLUMN_GPU_LAUNCHES,
+			 true },
+	[COLUMN_GPU_IDLE] = { "gpu-idle", "GPU idle time", "gaps", "gap", UNIT_NS, COLUMN_GPU_GAPS,
+			      true },
+	[COLUMN_GPU_LAUNCHES] = { "launches", "GPU launches", "launches", "launch", UNIT_COUNT,
+				  COLUMN_GPU_LAUNCHES, true },
+	[COLUMN_GPU_GAPS] = { "gpu-gaps", "GPU gaps", "gaps", "gap", UNIT_COUNT, COLUMN_GPU_GAPS,
+			      true },
+	[COLUMN_GPU_BYTES] = { "gpu-bytes", "bytes copied", "launches", "launch", UNIT_BYTES,
+			       COLUMN_GPU_LAUNCHES, true },
+	[COLUMN_GPU_MEMORY] = { "gpu-memory", "device memory allocated", "allocations",
+				"allocation", UNIT_BYTES, COLUMN_GPU_ALLOCATIONS, true },
+	[COLUMN_GPU_ALLOCATIONS] = { "gpu-allocations", "device memory allocations", "allocations",
+				     "allocation", UNIT_COUNT, COLUMN_GPU_ALLOCATIONS, true },
+	[COLUMN_WALL] = { "wall", "wall-clock time", "samples", "sample", UNIT_NS, NR_COLUMNS,
+			  false },
+};
+
+const char *column_events_name(const struct column_info *info, uint64_t nr)
+{
+	return nr == 1 ? info->event : info->events;
+}
+
+enum profile_column column_find(const char *name)
+{
+	int i = 0;
+
+	while (i < NR_COLUMNS && strcmp(column_table[i].name, name))
+		i++;
+	return (enum profile_column)i;
+}
+
+void columns_present(const struct profile *p, bool ret_present[NR_COLUMNS])
+{
+	memset(ret_present, 0, NR_COLUMNS * sizeof(*ret_present));
+	for (size_t i = 0; i < p->nr_samples; i++)
+		ret_present[p->samples[i].column] = true;
+}
+
+enum profile_column column_default(const struct profile *p)
+{
+	bool present[NR_COLUMNS] = { false }, any_cpu_time = false;
+
+	for (size_t i = 0; i < p->nr_samples && !any_cpu_time; i++) {
+		const struct profile_sample *s = &p->samples[i];
+
+		present[s->column] = true;
+		any_cpu_time = s->column == COLUMN_CPU && s->weight;
+	}
+	if (any_cpu_time)
+		return COLUMN_CPU;
+	for (int i = COLUMN_CPU + 1; i < NR_COLUMNS; i++)
+		if (present[i])
+			return (enum profile_column)i;
+	return COLUMN_CPU;
+}

@@ -1,0 +1,219 @@
+/*
+ * Every table is gone through once; what an id means in the sink is kept beside it. Modules and frames
+ * of some kinds hold numbers of strings, which change on the way.
+ */
+#include "core/profile/copy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/profile/profile.h"
+#include "core/profile/source.h"
+
+struct copier {
+	const struct profile *from;
+	const struct profile_copy_opts *opts;
+	struct sink *sink;
+	uint32_t *strings, *modules, *threads, *frames, *stacks, *functions; /* ids in the sink */
+	uint32_t *path;							     /* scratch */
+	uint32_t root; /* frame of the origin, or PROFILE_NONE */
+};
+
+static uint32_t copy_string(struct copier *c, uint32_t id)
+{
+	const char *s;
+
+	if (c->strings[id] == PROFILE_NONE) {
+		s = profile_str(c->from, id);
+		c->strings[id] = c->sink->string(c->sink, s, strlen(s));
+	}
+	return c->strings[id];
+}
+
+static uint32_t copy_module(struct copier *c, uint32_t id)
+{
+	struct profile_module m = c->from->modules[id];
+
+	if (c->modules[id] == PROFILE_NONE) {
+		m.path = copy_string(c, m.path);
+		if (m.kind == MODULE_PYTHON)
+			m.pid = copy_string(c, m.pid);
+		if (m.kind != MODULE_PYTHON && m.kind != MODULE_MARKER && m.kind != MODULE_NAMED &&
+		    !m.build_id_size)
+			m.ino += (uint64_t)c->opts->number << 40;
+		c->modules[id] = c->sink->module(c->sink, &m);
+	}
+	return c->modules[id];
+}
+
+static uint32_t copy_frame(struct copier *c, uint32_t id)
+{
+	const struct profile_frame *f = &c->from->frames[id];
+	uint64_t address = f->address;
+
+	if (c->frames[id] == PROFILE_NONE) {
+		if (c->from->modules[f->module].kind == MODULE_NAMED)
+			address = copy_string(c, (uint32_t)address);
+		c->frames[id] = c->sink->frame(c->sink, copy_module(c, f->module), address);
+	}
+	return c->frames[id];
+}
+
+static uint32_t copy_stack(struct copier *c, uint32_t id)
+{
+	const struct profile_stack *s = &c->from->stacks[id];
+	uint32_t nr = 0;
+
+	if (c->stacks[id] != PROFILE_NONE)
+		return c->stacks[id];
+	if (c->root != PROFILE_NONE)
+		c->path[nr++] = c->root;
+	for (uint32_t i = 0; i < s->nr_frames; i++)
+		c->path[nr++] = copy_frame(c, c->from->stack_frames[s->first_frame + i]);
+	c->stacks[id] = c->sink->stack(c->sink, c->path, nr);
+	return c->stacks[id];
+}
+
+static uint32_t copy_thread(struct copier *c, uint32_t id)
+{
+	const struct profile_thread *t;
+
+	if (id == PROFILE_NONE)
+		return PROFILE_NONE;
+	t = &c->from->threads[id];
+	if (c->threads[id] == PROFILE_NONE)
+		c->threads[id] = c->sink->thread(c->sink, t->pid, t->tid, copy_string(c, t->comm));
+	return c->threads[id];
+}
+
+static void copy_samples(struct copier *c)
+{
+	for (size_t i = 0; i < c->from->nr_samples; i++) {
+		struct profile_sample s = c->from->samples[i];
+
+		s.stack = copy_stack(c, s.stack);
+		s.thread = copy_thread(c, s.thread);
+		if (s.time_ns)
+			s.time_ns += (uint64_t)c->opts->time_shift_ns;
+		c->sink->sample(c->sink, &s);
+	}
+}
+
+/* Strings of names are not the sink's but the vocabulary's: it writes them with its symbols. */
+static uint32_t copy_name(struct copier *c, uint32_t id)
+{
+	return profile_cstring(c->opts->vocabulary, profile_str(c->from, id));
+}
+
+static uint32_t copy_function(struct copier *c, uint32_t id)
+{
+	struct profile_function f = c->from->functions[id];
+
+	if (c->functions[id] == PROFILE_NONE) {
+		f.name = copy_name(c, f.name);
+		f.system_name = copy_name(c, f.system_name);
+		f.file = copy_name(c, f.file);
+		if (f.module != PROFILE_NONE)
+			f.module = c->modules[f.module];
+		c->functions[id] = profile_function(c->opts->vocabulary, &f);
+	}
+	return c->functions[id];
+}
+
+/* Of the frames that were copied; a frame that has its names from another profile keeps them. */
+static void copy_locations(struct copier *c)
+{
+	const struct profile *p = c->from;
+	struct profile *v = c->opts->vocabulary;
+
+	for (size_t i = 0; i < p->nr_frames; i++) {
+		const struct profile_frame *f = &p->frames[i];
+		struct profile_location *l;
+
+		if (c->frames[i] == PROFILE_NONE || !f->nr_locations ||
+		    v->frames[c->frames[i]].nr_locations)
+			continue;
+		l = xcalloc(f->nr_locations, sizeof(*l));
+		for (uint32_t j = 0; j < f->nr_locations; j++) {
+			l[j] = p->locations[f->first_location + j];
+			l[j].function = copy_function(c, l[j].function);
+		}
+		profile_set_locations(v, c->frames[i], l, f->nr_locations);
+		free(l);
+	}
+}
+
+/* Modules that only a function names have to be there before it. */
+static void copy_function_modules(struct copier *c)
+{
+	const struct profile *p = c->from;
+
+	for (size_t i = 0; i < p->nr_functions; i++)
+		if (p->functions[i].module != PROFILE_NONE)
+			copy_module(c, p->functions[i].module);
+}
+
+static uint32_t *unknown_ids(size_t nr)
+{
+	uint32_t *ids = xcalloc(nr + 1, sizeof(*ids));
+
+	memset(ids, 0xff, (nr + 1) * sizeof(*ids)); /* PROFILE_NONE */
+	return ids;
+}
+
+/* The kind says that it is a root, above the thread. */
+static uint32_t origin_frame(struct copier *c, const char *origin)
+{
+	struct profile_module m = { .kind = MODULE_NAMED, .pid = FUNCTION_THREAD };
+	uint32_t name = c->sink->string(c->sink, origin, strlen(origin)), frame;
+	struct profile *v = c->opts->vocabulary;
+	struct profile_function f = { .module = PROFILE_NONE, .kind = FUNCTION_THREAD };
+	struct profile_location l;
+
+	frame = c->sink->frame(c->sink, c->sink->module(c->sink, &m), name);
+	f.name = f.system_name = profile_cstring(v, origin);
+	l = (struct profile_location){ .function = profile_function(v, &f) };
+	profile_set_locations(v, frame, &l, 1);
+	return frame;
+}
+
+static uint32_t max_depth(const struct profile *p)
+{
+	uint32_t depth = 0;
+
+	for (size_t i = 0; i < p->nr_stacks; i++)
+		if (p->stacks[i].nr_frames > depth)
+			depth = p->stacks[i].nr_frames;
+	return depth;
+}
+
+void profile_copy(const struct profile *from, const struct profile_copy_opts *opts)
+{
+	struct copier c = {
+		.from = from,
+		.opts = opts,
+		.sink = opts->sink,
+		.strings = unknown_ids(from->nr_strings),
+		.modules = unknown_ids(from->nr_modules),
+		.threads = unknown_ids(from->nr_threads),
+		.frames = unknown_ids(from->nr_frames),
+		.stacks = unknown_ids(from->nr_stacks),
+		.functions = unknown_ids(from->nr_functions),
+		.path = xcalloc((size_t)max_depth(from) + 2, sizeof(*c.path)),
+		.root = PROFILE_NONE,
+	};
+
+	if (opts->origin)
+		c.root = origin_frame(&c, opts->origin);
+	copy_samples(&c);
+	copy_function_modules(&c);
+	copy_locations(&c);
+	free(c.strings);
+	free(c.modules);
+	free(c.threads);
+	free(c.frames);
+	free(c.stacks);
+	free(c.functions);
+	free(c.path);
+}

@@ -1,0 +1,157 @@
+/* Tables of facts: rows of numbers, found again by their key. */
+#include "core/profile/facts.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <xxhash.h>
+
+#include "core/base/alloc.h"
+#include "core/profile/intern.h"
+#include "core/profile/profile.h"
+
+#define CHECK(letters, type)                                                                       \
+	_Static_assert(sizeof(struct type) == 8 * (sizeof(letters) - 1), "a letter for each "      \
+									 "field")
+
+#define DEVICE "nnssnnnnnnnnnnnnnnnnnnnn"
+#define WORK "nnnnsnnnnnnnnnnnnnnn"
+#define API "nnsnnn"
+#define RANGE "nnnssnnnnnnnn"
+#define RANGE_RUN "nntnnnnnnin"
+#define COUNTER "nsn"
+#define NOTE "nnsnn"
+#define MEMORY "nnnn"
+#define ACTIVITY "ntnnnnnsnnnsinnn"
+#define CODE_RULES "sn"
+#define CALLS "nsssnnn"
+#define GC "nnnnnnn"
+#define IMPORT "nnnsnnnn"
+
+CHECK(DEVICE, fact_gpu_device);
+CHECK(WORK, fact_gpu_work);
+CHECK(API, fact_gpu_api);
+CHECK(RANGE, fact_range);
+CHECK(RANGE_RUN, fact_range_run);
+CHECK(COUNTER, fact_gpu_counter);
+CHECK(NOTE, fact_gpu_note);
+CHECK(MEMORY, fact_gpu_memory);
+CHECK(ACTIVITY, fact_gpu_activity);
+CHECK(CODE_RULES, fact_code_rules);
+CHECK(CALLS, fact_calls);
+CHECK(GC, fact_gc);
+CHECK(IMPORT, fact_import);
+
+static const struct fact_info infos[NR_FACT_KINDS] = {
+	[FACT_GPU_DEVICE] = { DEVICE, sizeof(DEVICE) - 1, 2 },
+	[FACT_GPU_WORK] = { WORK, sizeof(WORK) - 1, 5 },
+	[FACT_GPU_API] = { API, sizeof(API) - 1, 3 },
+	[FACT_RANGE] = { RANGE, sizeof(RANGE) - 1, 2 },
+	[FACT_RANGE_RUN] = { RANGE_RUN, sizeof(RANGE_RUN) - 1, 0 },
+	[FACT_GPU_COUNTER] = { COUNTER, sizeof(COUNTER) - 1, 2 },
+	[FACT_GPU_NOTE] = { NOTE, sizeof(NOTE) - 1, 3 },
+	[FACT_GPU_MEMORY] = { MEMORY, sizeof(MEMORY) - 1, 0 },
+	[FACT_GPU_ACTIVITY] = { ACTIVITY, sizeof(ACTIVITY) - 1, 0 },
+	[FACT_CODE_RULES] = { CODE_RULES, sizeof(CODE_RULES) - 1, 1 },
+	[FACT_CALLS] = { CALLS, sizeof(CALLS) - 1, 5 },
+	[FACT_GC] = { GC, sizeof(GC) - 1, 2 },
+	[FACT_IMPORT] = { IMPORT, sizeof(IMPORT) - 1, 0 },
+};
+
+struct fact_table {
+	uint64_t *values; /* nr rows of nr_fields */
+	size_t nr, capacity;
+	struct intern index; /* by key */
+};
+
+struct facts {
+	uint64_t seed;
+	struct fact_table tables[NR_FACT_KINDS];
+};
+
+/* What intern_id() needs to compare a key. */
+struct key_owner {
+	const struct fact_table *table;
+	const struct fact_info *info;
+};
+
+const struct fact_info *fact_info(uint64_t kind)
+{
+	return kind < NR_FACT_KINDS && infos[kind].fields ? &infos[kind] : NULL;
+}
+
+static bool key_equal(const void *owner, uint32_t id, const void *key)
+{
+	const struct key_owner *o = owner;
+
+	return memcmp(o->table->values + (size_t)id * o->info->nr_fields, key,
+		      o->info->nr_key * sizeof(uint64_t)) == 0;
+}
+
+static struct facts *facts_of(struct profile *p)
+{
+	if (!p->facts) {
+		p->facts = xcalloc(1, sizeof(*p->facts));
+		if (getrandom(&p->facts->seed, sizeof(p->facts->seed), GRND_NONBLOCK) < 0)
+			p->facts->seed = (uintptr_t)p;
+	}
+	return p->facts;
+}
+
+bool facts_put(struct profile *p, enum fact_kind kind, const void *row)
+{
+	const struct fact_info *info = fact_info(kind);
+	struct fact_table *t;
+	bool is_new;
+	size_t id;
+
+	assert(kind < NR_FACT_KINDS && info);
+	t = &facts_of(p)->tables[kind];
+	id = t->nr;
+	assert(id < PROFILE_NONE);
+	if (info->nr_key) {
+		struct key_owner owner = { t, info };
+		uint32_t hash = (uint32_t)XXH3_64bits_withSeed(row, info->nr_key * sizeof(uint64_t),
+							       p->facts->seed);
+
+		id = intern_id(&t->index, hash, (uint32_t)id, key_equal, &owner, row);
+	}
+	is_new = id == t->nr;
+	if (is_new)
+		t->values =
+			xgrow(t->values, &t->capacity, ++t->nr, info->nr_fields * sizeof(uint64_t));
+	memcpy(t->values + id * info->nr_fields, row, info->nr_fields * sizeof(uint64_t));
+	return is_new;
+}
+
+const void *facts_rows(const struct profile *p, enum fact_kind kind, size_t *ret_nr)
+{
+	*ret_nr = p->facts ? p->facts->tables[kind].nr : 0;
+	return p->facts ? p->facts->tables[kind].values : NULL;
+}
+
+void facts_free(struct facts *facts)
+{
+	if (!facts)
+		return;
+	for (int i = 0; i < NR_FACT_KINDS; i++) {
+		free(facts->tables[i].values);
+		intern_fini(&facts->tables[i].index);
+	}
+	free(facts);
+}
+
+uint64_t facts_count(const struct profile *p, const char *counter)
+{
+	const struct fact_gpu_counter *c;
+	uint64_t sum = 0;
+	size_t nr;
+
+	c = facts_rows(p, FACT_GPU_COUNTER, &nr);
+	for (size_t i = 0; i < nr; i++)
+		if (!strcmp(profile_str(p, (uint32_t)c[i].name), counter))
+			sum += c[i].value;
+	return sum;
+}

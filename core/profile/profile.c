@@ -1,0 +1,448 @@
+/*
+ * Interning of everything a profile holds. Each table is a plain array in struct profile, which
+ * everyone reads, and an intern table here, which finds the id of equal content. Strings lie in an
+ * arena of large blocks; nothing is allocated per entry.
+ */
+#include "core/profile/profile.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <xxhash.h>
+
+#include "core/base/alloc.h"
+#include "core/profile/facts.h"
+#include "core/profile/intern.h"
+
+#define ARENA_BLOCK_SIZE (64 * 1024)
+
+struct arena_block {
+	struct arena_block *next;
+	char data[];
+};
+
+struct profile_index {
+	uint64_t seed; /* random: names from a hostile file cannot be made to collide */
+	struct intern strings, modules, threads, frames, stacks, functions;
+	size_t strings_capacity, modules_capacity, threads_capacity, frames_capacity;
+	size_t stacks_capacity, stack_frames_capacity, samples_capacity, functions_capacity;
+	size_t locations_capacity;
+	struct arena_block *blocks; /* the first one is being filled */
+	char *arena_at;
+	size_t arena_left;
+};
+
+struct string_key {
+	const char *s;
+	size_t length;
+};
+
+struct stack_key {
+	const uint32_t *frames;
+	size_t nr;
+};
+
+/* Room for one more element in array p->name, whose capacity the index keeps. */
+#define GROW(p, name, more)                                                                        \
+	do {                                                                                       \
+		if ((p)->index->name##_capacity - (p)->nr_##name < (more))                         \
+			(p)->name = xgrow((p)->name, &(p)->index->name##_capacity,                 \
+					  (p)->nr_##name + (more), sizeof(*(p)->name));            \
+	} while (0)
+
+struct profile *profile_new(void)
+{
+	struct profile *p = xcalloc(1, sizeof(*p));
+
+	p->index = xcalloc(1, sizeof(*p->index));
+	if (getrandom(&p->index->seed, sizeof(p->index->seed), GRND_NONBLOCK) < 0)
+		p->index->seed = (uintptr_t)p;
+	profile_cstring(p, ""); /* id 0 */
+	return p;
+}
+
+void profile_free(struct profile *p)
+{
+	struct profile_index *x;
+
+	if (!p)
+		return;
+	x = p->index;
+	while (x->blocks) {
+		struct arena_block *next = x->blocks->next;
+
+		free(x->blocks);
+		x->blocks = next;
+	}
+	intern_fini(&x->strings);
+	intern_fini(&x->modules);
+	intern_fini(&x->threads);
+	intern_fini(&x->frames);
+	intern_fini(&x->stacks);
+	intern_fini(&x->functions);
+	free(x);
+	facts_free(p->facts);
+	free(p->strings);
+	free(p->modules);
+	free(p->threads);
+	free(p->frames);
+	free(p->stacks);
+	free(p->stack_frames);
+	free(p->samples);
+	free(p->functions);
+	free(p->locations);
+	free(p);
+}
+
+static uint32_t hash_of(const struct profile *p, const void *data, size_t size)
+{
+	return (uint32_t)XXH3_64bits_withSeed(data, size, p->index->seed);
+}
+
+/* A block of its own for what would waste the rest of a common one. */
+static char *arena_block(struct profile_index *x, size_t size)
+{
+	struct arena_block *block = xmalloc(sizeof(*block) + size);
+
+	block->next = x->blocks;
+	x->blocks = block;
+	return block->data;
+}
+
+static char *arena_string(struct profile_index *x, const char *s, size_t length)
+{
+	char *copy;
+
+	if (length >= ARENA_BLOCK_SIZE / 8) {
+		copy = arena_block(x, length + 1);
+	} else {
+		if (x->arena_left <= length) {
+			x->arena_at = arena_block(x, ARENA_BLOCK_SIZE);
+			x->arena_left = ARENA_BLOCK_SIZE;
+		}
+		copy = x->arena_at;
+		x->arena_at += length + 1;
+		x->arena_left -= length + 1;
+	}
+	memcpy(copy, s, length);
+	copy[length] = '\0';
+	return copy;
+}
+
+static bool string_equal(const void *owner, uint32_t id, const void *key)
+{
+	const struct profile *p = owner;
+	const struct string_key *k = key;
+	const char *s = p->strings[id];
+
+	return strncmp(s, k->s, k->length) == 0 && s[k->length] == '\0';
+}
+
+uint32_t profile_string(struct profile *p, const char *s, size_t length)
+{
+	struct string_key key = { .s = "" };
+	uint32_t next = p->nr_strings, id;
+
+	if (length)
+		key = (struct string_key){ .s = s, .length = strnlen(s, length) };
+	id = intern_id(&p->index->strings, hash_of(p, key.s, key.length), next, string_equal, p,
+		       &key);
+	if (id == next) {
+		assert(next < PROFILE_NONE);
+		GROW(p, strings, 1);
+		p->strings[p->nr_strings++] = arena_string(p->index, key.s, key.length);
+	}
+	return id;
+}
+
+uint32_t profile_cstring(struct profile *p, const char *s)
+{
+	return profile_string(p, s, strlen(s));
+}
+
+static bool module_equal(const void *owner, uint32_t id, const void *key)
+{
+	const struct profile *p = owner;
+
+	return memcmp(&p->modules[id], key, sizeof(p->modules[id])) == 0;
+}
+
+uint32_t profile_module(struct profile *p, const struct profile_module *module)
+{
+	struct profile_module key;
+	uint32_t next = p->nr_modules, id;
+
+	assert(module->build_id_size <= BUILD_ID_MAX && module->path < p->nr_strings);
+	assert(module->kind != MODULE_PYTHON || module->pid < p->nr_strings);
+	memset(&key, 0, sizeof(key)); /* padding too: keys are compared as bytes */
+	key.path = module->path;
+	key.pid = module->pid;
+	key.kind = module->kind;
+	key.build_id_size = module->build_id_size;
+	memcpy(key.build_id, module->build_id, module->build_id_size);
+	key.dev = module->dev;
+	key.ino = module->ino;
+	id = intern_id(&p->index->modules, hash_of(p, &key, sizeof(key)), next, module_equal, p,
+		       &key);
+	if (id == next) {
+		GROW(p, modules, 1);
+		memcpy(&p->modules[p->nr_modules++], &key, sizeof(key));
+	}
+	return id;
+}
+
+static bool thread_equal(const void *owner, uint32_t id, const void *key)
+{
+	const struct profile *p = owner;
+
+	return memcmp(&p->threads[id], key, sizeof(p->threads[id])) == 0;
+}
+
+uint32_t profile_thread(struct profile *p, uint32_t pid, uint32_t tid, uint32_t comm)
+{
+	struct profile_thread key = { .pid = pid, .tid = tid, .comm = comm };
+	uint32_t next = p->nr_threads, id;
+
+	assert(comm < p->nr_strings);
+	id = intern_id(&p->index->threads, hash_of(p, &key, sizeof(key)), next, thread_equal, p,
+		       &key);
+	if (id == next) {
+		GROW(p, threads, 1);
+		p->threads[p->nr_threads++] = key;
+	}
+	return id;
+}
+
+static bool frame_equal(const void *owner, uint32_t id, const void *key)
+{
+	const struct profile_frame *frame = &((const struct profile *)owner)->frames[id];
+	const uint64_t *k = key;
+
+	return frame->address == k[0] && frame->module == k[1];
+}
+
+uint32_t profile_frame(struct profile *p, uint32_t module, uint64_t address)
+{
+	uint64_t key[2] = { address, module };
+	uint32_t next = p->nr_frames, id;
+
+	assert(module < p->nr_modules);
+	id = intern_id(&p->index->frames, hash_of(p, key, sizeof(key)), next, frame_equal, p, key);
+	if (id == next) {
+		assert(next < PROFILE_NONE);
+		GROW(p, frames, 1);
+		p->frames[p->nr_frames++] = (struct profile_frame){
+			.module = module,
+			.address = address,
+		};
+	}
+	return id;
+}
+
+static bool stack_equal(const void *owner, uint32_t id, const void *key)
+{
+	const struct profile *p = owner;
+	const struct profile_stack *stack = &p->stacks[id];
+	const struct stack_key *k = key;
+
+	return stack->nr_frames == k->nr &&
+	       (!k->nr || memcmp(&p->stack_frames[stack->first_frame], k->frames,
+				 k->nr * sizeof(*k->frames)) == 0);
+}
+
+uint32_t profile_stack(struct profile *p, const uint32_t *frames, size_t nr)
+{
+	struct stack_key key = { .frames = frames, .nr = nr };
+	uint32_t next = p->nr_stacks, id;
+
+	id = intern_id(&p->index->stacks, hash_of(p, frames, nr * sizeof(*frames)), next,
+		       stack_equal, p, &key);
+	return id == next ? profile_new_stack(p, frames, nr) : id;
+}
+
+uint32_t profile_new_stack(struct profile *p, const uint32_t *frames, size_t nr)
+{
+	uint32_t id = (uint32_t)p->nr_stacks;
+
+	assert(p->nr_stack_frames + nr + 1 < PROFILE_NONE);
+	GROW(p, stacks, 1);
+	p->stacks[p->nr_stacks++] = (struct profile_stack){
+		.first_frame = p->nr_stack_frames,
+		.nr_frames = nr,
+	};
+	GROW(p, stack_frames, nr + 1);
+	if (nr)
+		memcpy(&p->stack_frames[p->nr_stack_frames], frames, nr * sizeof(*frames));
+	p->nr_stack_frames += nr;
+	p->stack_frames[p->nr_stack_frames++] = PROFILE_NONE;
+	return id;
+}
+
+static bool function_equal(const void *owner, uint32_t id, const void *key)
+{
+	const struct profile *p = owner;
+
+	return memcmp(&p->functions[id], key, sizeof(p->functions[id])) == 0;
+}
+
+uint32_t profile_function(struct profile *p, const struct profile_function *function)
+{
+	struct profile_function key;
+	uint32_t next = p->nr_functions, id;
+
+	memset(&key, 0, sizeof(key));
+	key.name = function->name;
+	key.system_name = function->system_name;
+	key.module = function->module;
+	key.file = function->file;
+	key.start_line = function->start_line;
+	key.kind = function->kind;
+	id = intern_id(&p->index->functions, hash_of(p, &key, sizeof(key)), next, function_equal, p,
+		       &key);
+	if (id == next) {
+		GROW(p, functions, 1);
+		memcpy(&p->functions[p->nr_functions++], &key, sizeof(key));
+	}
+	return id;
+}
+
+uint32_t profile_marker_frame(struct profile *p, enum marker marker)
+{
+	struct profile_module module = { .kind = MODULE_MARKER };
+
+	return profile_frame(p, profile_module(p, &module), marker);
+}
+
+uint32_t profile_named_frame(struct profile *p, const char *name, size_t length,
+			     enum function_kind kind)
+{
+	struct profile_module module = { .kind = MODULE_NAMED, .pid = kind };
+	uint32_t id = profile_string(p, name, length);
+	uint32_t frame = profile_frame(p, profile_module(p, &module), id);
+
+	if (!p->frames[frame].nr_locations) {
+		struct profile_function function = {
+			.name = id,
+			.system_name = id,
+			.module = PROFILE_NONE,
+			.kind = kind,
+		};
+		struct profile_location location = { .function = profile_function(p, &function) };
+
+		profile_set_locations(p, frame, &location, 1);
+	}
+	return frame;
+}
+
+uint32_t profile_python_frame(struct profile *p, uint32_t module, uint64_t line)
+{
+	uint32_t frame = profile_frame(p, module, line);
+	const struct profile_module *m = &p->modules[module];
+	struct profile_function function = {
+		.system_name = m->pid,
+		.module = module,
+		.file = m->path,
+		.start_line = (uint32_t)m->ino,
+		.kind = FUNCTION_PYTHON,
+	};
+	struct profile_location location = { .line = (uint32_t)line };
+	const char *path = p->strings[m->path], *base = strrchr(path, '/');
+	char *name;
+
+	if (p->frames[frame].nr_locations)
+		return frame;
+	name = xasprintf("%s (%s:%" PRIu32 ")",
+			 *p->strings[m->pid] ? p->strings[m->pid] : "[unknown]",
+			 base && base[1] ? base + 1 : path, function.start_line);
+	function.name = profile_cstring(p, name);
+	free(name);
+	location.function = profile_function(p, &function);
+	profile_set_locations(p, frame, &location, 1);
+	return frame;
+}
+
+void profile_add_sample(struct profile *p, const struct profile_sample *sample)
+{
+	assert(sample->stack < p->nr_stacks);
+	GROW(p, samples, 1);
+	p->samples[p->nr_samples++] = *sample;
+}
+
+void profile_set_locations(struct profile *p, uint32_t frame,
+			   const struct profile_location *locations, size_t nr)
+{
+	struct profile_frame *f = &p->frames[frame];
+
+	if (nr > f->nr_locations) {
+		assert(p->nr_locations + nr < PROFILE_NONE);
+		GROW(p, locations, nr);
+		f->first_location = p->nr_locations;
+		p->nr_locations += nr;
+	}
+	f->nr_locations = nr;
+	if (nr)
+		memcpy(&p->locations[f->first_location], locations, nr * sizeof(*locations));
+}
+
+uint32_t profile_part_frame(struct profile *p, uint32_t frame, uint32_t first, uint32_t nr)
+{
+	struct profile_frame part = p->frames[frame];
+
+	assert(first + nr <= part.nr_locations && p->nr_frames < PROFILE_NONE);
+	part.first_location += first;
+	part.nr_locations = nr;
+	GROW(p, frames, 1);
+	p->frames[p->nr_frames] = part;
+	return p->nr_frames++;
+}
+
+const char *marker_name(enum marker marker)
+{
+	static const char *const names[NR_MARKERS] = {
+		[MARKER_UNKNOWN] = "[unknown]",
+		[MARKER_NO_RULE] = "[no unwind rule]",
+		[MARKER_READ_FAULT] = "[stack not readable]",
+		[MARKER_BAD_STACK] = "[bad stack pointer]",
+		[MARKER_TOO_DEEP] = "[truncated: too deep]",
+		[MARKER_SNAPSHOT_END] = "[truncated: end of stack copy]",
+		[MARKER_COMPAT_32BIT] = "[32-bit program]",
+		[MARKER_NO_KERNEL_STACK] = "[no kernel stack]",
+		[MARKER_NO_LAUNCH] = "[launch not seen]",
+		[MARKER_PYTHON] = "[Python frames not readable]",
+	};
+
+	return (unsigned int)marker < NR_MARKERS ? names[marker] : "[marker]";
+}
+
+const char *profile_frame_fallback_name(const struct profile *p, uint32_t frame, char *buf,
+					size_t size)
+{
+	const struct profile_frame *f = &p->frames[frame];
+	const struct profile_module *module = &p->modules[f->module];
+	const char *path = p->strings[module->path];
+	const char *base = strrchr(path, '/');
+
+	switch ((enum module_kind)module->kind) {
+	case MODULE_MARKER:
+		if (f->address < NR_MARKERS)
+			snprintf(buf, size, "%s", marker_name((enum marker)f->address));
+		else
+			snprintf(buf, size, "[marker %" PRIu64 "]", f->address);
+		return buf;
+	case MODULE_NAMED:
+		snprintf(buf, size, "%s",
+			 f->address < p->nr_strings ? p->strings[f->address] : "[unknown]");
+		return buf;
+	case MODULE_ELF:
+	case MODULE_VDSO:
+	case MODULE_KERNEL:
+	case MODULE_JIT:
+	case MODULE_PYTHON: break;
+	}
+	base = base && base[1] ? base + 1 : path;
+	snprintf(buf, size, "%s+0x%" PRIx64, *base ? base : "[unknown]", f->address);
+	return buf;
+}

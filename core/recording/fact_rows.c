@@ -1,0 +1,94 @@
+/* Rows of facts as varints. A lost string is "", a lost thread none, as everywhere in a recording. */
+#include "core/recording/fact_rows.h"
+
+#include "core/base/buffer.h"
+#include "core/base/cursor.h"
+#include "core/profile/profile.h"
+#include "core/recording/decode.h"
+
+/*
+ * Rows that are kept: a row of zeros is two bytes in the file and 200 in memory. Sums, which are written again and
+ * again, take their room once; what comes in any number has room of its own, so that it never takes theirs.
+ */
+#define MAX_SUMS (1u << 21)
+#define MAX_LISTED (1u << 22)
+#define MAX_FIELDS 32
+
+void facts_encode(struct buffer *b, struct buffer *entry, enum fact_kind kind, const void *row)
+{
+	const struct fact_info *info = fact_info(kind);
+	const uint64_t *values = row;
+
+	entry->size = 0;
+	for (uint32_t i = 0; i < info->nr_fields; i++) {
+		switch ((enum fact_field)info->fields[i]) {
+		case FIELD_SIGNED: buffer_add_zigzag(entry, (int64_t)values[i]); break;
+		case FIELD_THREAD: buffer_add_varint(entry, (uint32_t)(values[i] + 1)); break;
+		case FIELD_NUMBER:
+		case FIELD_STRING: buffer_add_varint(entry, values[i]); break;
+		}
+	}
+	buffer_add_varint(b, kind);
+	buffer_add_varint(b, entry->size);
+	buffer_add(b, entry->data, entry->size);
+}
+
+static bool decode_field(const struct decoder *d, struct cursor *c, char field, uint64_t *ret_value)
+{
+	uint64_t number;
+	uint32_t id;
+
+	if (!cursor_get(c, &number))
+		return false;
+	switch ((enum fact_field)field) {
+	case FIELD_STRING:
+		if (number >= d->strings.nr)
+			return false;
+		id = d->strings.ids[number];
+		*ret_value = id == PROFILE_NONE ? 0 : id;
+		break;
+	case FIELD_THREAD:
+		if (number > d->threads.nr)
+			return false;
+		*ret_value = number ? d->threads.ids[number - 1] : PROFILE_NONE;
+		break;
+	case FIELD_SIGNED: *ret_value = (uint64_t)zigzag_decode(number); break;
+	case FIELD_NUMBER: *ret_value = number; break;
+	}
+	return true;
+}
+
+/* Fields that the entry does not reach are 0, or no thread: it is of an earlier version. */
+static bool decode_entry(struct decoder *d, enum fact_kind kind, struct cursor *entry)
+{
+	const struct fact_info *info = fact_info(kind);
+	uint64_t row[MAX_FIELDS] = { 0 };
+
+	for (uint32_t i = 0; i < info->nr_fields; i++) {
+		if (entry->at == entry->end)
+			row[i] = info->fields[i] == FIELD_THREAD ? PROFILE_NONE : 0;
+		else if (!decode_field(d, entry, info->fields[i], &row[i]))
+			return false;
+	}
+	if (info->nr_key ? d->nr_sums == MAX_SUMS : d->nr_listed == MAX_LISTED) {
+		d->p->nr_facts_left_out++;
+		return true;
+	}
+	if (facts_put(d->p, kind, row))
+		*(info->nr_key ? &d->nr_sums : &d->nr_listed) += 1;
+	return true;
+}
+
+bool facts_decode(struct decoder *d, struct cursor *c)
+{
+	while (c->at < c->end) {
+		struct cursor entry;
+		uint64_t kind;
+
+		if (!cursor_get(c, &kind) || !cursor_get_bytes(c, SIZE_MAX, &entry))
+			return false;
+		if (fact_info(kind) && !decode_entry(d, (enum fact_kind)kind, &entry))
+			return false;
+	}
+	return true;
+}

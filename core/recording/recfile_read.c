@@ -1,0 +1,246 @@
+/*
+ * Reads the file of a recording chunk by chunk. A chunk whose header is intact can be skipped when
+ * its content is not; where the header itself is damaged the next one is searched for. So one bad
+ * sector costs the chunks it lies in. What is in a chunk is decode.c's.
+ */
+#include "core/recording/recfile.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+#include <zstd.h>
+
+#include "core/base/alloc.h"
+#include "core/profile/column.h"
+#include "core/recording/record.h"
+#include "core/recording/decode.h"
+
+#define READ_BYTES (256u * 1024)
+#define MAX_HEADER_SIZE 4096
+
+struct reader {
+	FILE *f;
+	uint8_t *data; /* read and not yet taken: [start, end) */
+	size_t start, end, capacity;
+	int error; /* of a read, -errno */
+
+	ZSTD_DCtx *zstd;
+	uint8_t *content;
+	size_t content_capacity;
+	struct decoder decoder;
+
+	bool complete;	  /* the header says so */
+	bool last;	  /* the last chunk was read */
+	uint32_t nr_good; /* chunks read in full */
+	uint32_t next_sequence;
+	uint32_t nr_damaged;
+	bool any_good_before;	     /* the first damage came after chunk ... */
+	uint32_t good_before_damage; /* ... of this number */
+};
+
+bool recfile_is_recording(const void *data, size_t size)
+{
+	size_t n = sizeof(RECORD_FILE_MAGIC) - 1;
+
+	return size && memcmp(data, RECORD_FILE_MAGIC, size < n ? size : n) == 0;
+}
+
+/* Makes `size` bytes visible at r->data + r->start; false where the file ends before. */
+static bool see(struct reader *r, size_t size)
+{
+	while (r->end - r->start < size) {
+		size_t n;
+
+		if (r->start) {
+			memmove(r->data, r->data + r->start, r->end - r->start);
+			r->end -= r->start;
+			r->start = 0;
+		}
+		r->data = xgrow(r->data, &r->capacity, r->end + READ_BYTES, 1);
+		errno = 0;
+		n = fread(r->data + r->end, 1, r->capacity - r->end, r->f);
+		r->end += n;
+		if (!n) {
+			if (ferror(r->f))
+				r->error = errno ? -errno : -EIO;
+			return false;
+		}
+	}
+	return true;
+}
+
+static void note_damage(struct reader *r)
+{
+	if (!r->nr_damaged++) {
+		r->any_good_before = r->next_sequence > 0;
+		r->good_before_damage = r->next_sequence - 1;
+	}
+}
+
+/* 0 with the header taken, or -errno. */
+static int read_file_header(struct reader *r, struct profile *p)
+{
+	struct record_file header;
+	size_t size = sizeof(header);
+
+	if (!see(r, sizeof(header.magic)) || !recfile_is_recording(r->data, sizeof(header.magic)))
+		return r->error ? r->error : -EINVAL;
+	if (!see(r, sizeof(header))) {
+		r->start = r->end;
+		return r->error;
+	}
+	memcpy(&header, r->data, sizeof(header));
+	if (header.check != XXH64(&header, offsetof(struct record_file, check), 0)) {
+		note_damage(r); /* what was in it is not needed to read the rest */
+	} else if (header.version_major != RECORD_VERSION_MAJOR) {
+		return -EPROTONOSUPPORT;
+	} else {
+		p->meta.start_realtime_ns = header.start_realtime_ns;
+		p->meta.start_ns = header.start_ns;
+		r->complete = header.complete == RECORD_COMPLETE;
+		if (header.header_size > size && header.header_size <= MAX_HEADER_SIZE)
+			size = header.header_size;
+	}
+	r->start += see(r, size) ? size : sizeof(header);
+	return r->error;
+}
+
+static bool chunk_header_is_good(const struct record_chunk *chunk)
+{
+	return memcmp(chunk->magic, RECORD_CHUNK_MAGIC, sizeof(chunk->magic)) == 0 &&
+	       chunk->check == XXH64(chunk, offsetof(struct record_chunk, check), 0) &&
+	       chunk->raw_size <= RECORD_MAX_CHUNK &&
+	       chunk->stored_size <= ZSTD_compressBound(RECORD_MAX_CHUNK);
+}
+
+/* Moves to the next place where a chunk may start, or to the end of the file. */
+static void skip_to_magic(struct reader *r)
+{
+	const size_t n = sizeof(RECORD_CHUNK_MAGIC) - 1;
+
+	for (r->start++; see(r, n); r->start = r->end - (n - 1)) {
+		const uint8_t *found =
+			memmem(r->data + r->start, r->end - r->start, RECORD_CHUNK_MAGIC, n);
+
+		if (found) {
+			r->start = (size_t)(found - r->data);
+			return;
+		}
+	}
+	r->start = r->end;
+}
+
+static bool decode_content(struct reader *r, const struct record_chunk *chunk, const uint8_t *frame)
+{
+	size_t n;
+
+	r->content = xgrow(r->content, &r->content_capacity, chunk->raw_size + 1, 1);
+	n = ZSTD_decompressDCtx(r->zstd, r->content, chunk->raw_size, frame, chunk->stored_size);
+	if (ZSTD_isError(n) || n != chunk->raw_size)
+		return false;
+	return decoder_chunk(&r->decoder, chunk, r->content, n);
+}
+
+/* A chunk whose header is good and whose frame is in sight. */
+static void take_chunk(struct reader *r, const struct record_chunk *chunk)
+{
+	const uint8_t *frame = r->data + r->start + sizeof(*chunk);
+
+	if (chunk->sequence < r->next_sequence) {
+		note_damage(r); /* a second copy: its numbers are taken */
+	} else {
+		if (chunk->sequence > r->next_sequence && !r->nr_damaged)
+			note_damage(r);
+		if (chunk->kind == RECORD_CHUNK_RECORDS && !decode_content(r, chunk, frame))
+			note_damage(r);
+		else
+			r->nr_good++;
+		r->next_sequence = chunk->sequence + 1;
+		r->last = chunk->flags & RECORD_CHUNK_LAST;
+	}
+	r->start += sizeof(*chunk) + chunk->stored_size;
+}
+
+static void read_chunks(struct reader *r)
+{
+	struct record_chunk chunk;
+
+	while (!r->last && see(r, sizeof(chunk))) {
+		memcpy(&chunk, r->data + r->start, sizeof(chunk));
+		if (!chunk_header_is_good(&chunk)) {
+			note_damage(r);
+			skip_to_magic(r);
+			continue;
+		}
+		if (!see(r, sizeof(chunk) + chunk.stored_size))
+			break;
+		take_chunk(r, &chunk);
+	}
+}
+
+/* What kept this from being a whole recording, in words; "" where nothing did. */
+static char *describe(const struct reader *r)
+{
+	if (r->nr_damaged && r->any_good_before)
+		return xasprintf("damaged after chunk %" PRIu32 "; %" PRIu32
+				 " chunks could be read",
+				 r->good_before_damage, r->nr_good);
+	if (r->nr_damaged)
+		return xasprintf("damaged at its start; %" PRIu32 " chunks could be read",
+				 r->nr_good);
+	if (r->last)
+		return xstrdup("");
+	if (r->complete)
+		return xasprintf("cut off after %" PRIu32 " chunks", r->nr_good);
+	return xstrdup("the recorder was killed, or is still running");
+}
+
+static void finish_profile(struct reader *r, struct profile *p)
+{
+	const struct decoder *d = &r->decoder;
+
+	p->meta.incomplete = !r->last || r->nr_damaged;
+	for (size_t i = 0; i < p->nr_samples; i++)
+		p->stats.nr_samples += !column_table[p->samples[i].column].exact;
+	if (d->nr_claimed > p->nr_samples &&
+	    __builtin_add_overflow(p->stats.nr_lost, d->nr_claimed - p->nr_samples,
+				   &p->stats.nr_lost))
+		p->stats.nr_lost = UINT64_MAX;
+	if (!p->nr_samples)
+		return;
+	if (!p->meta.end_ns)
+		p->meta.end_ns = d->max_time_ns;
+	if (!p->meta.start_ns)
+		p->meta.start_ns = d->min_time_ns;
+}
+
+int recfile_read(FILE *f, struct profile **ret_profile, char **ret_note)
+{
+	struct profile *p = profile_new();
+	struct reader r = { .f = f, .zstd = ZSTD_createDCtx() };
+	int err = -ENOMEM;
+
+	decoder_init(&r.decoder, p);
+	if (!r.zstd)
+		goto out;
+	err = read_file_header(&r, p);
+	if (err)
+		goto out;
+	read_chunks(&r);
+	err = r.error;
+	if (err)
+		goto out;
+	finish_profile(&r, p);
+	*ret_note = describe(&r);
+	*ret_profile = p;
+	p = NULL;
+out:
+	profile_free(p);
+	decoder_fini(&r.decoder);
+	ZSTD_freeDCtx(r.zstd);
+	free(r.content);
+	free(r.data);
+	return err;
+}
