@@ -22,7 +22,7 @@
 #include "core/base/log.h"
 #include "core/recording/recfile.h"
 #include "core/profile/source.h"
-#include "sampler/launch.h"
+#include "sampler/target/launch.h"
 #include "symbolizer/debuginfod.h"
 #include "symbolizer/symbolizer.h"
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
-#include "sampler/launch.h"
+#include "sampler/target/launch.h"
 #include "core/base/elf_file.h"
 
 #define MAX_SCRIPTS 4 /* that lead to one another, as in Linux */

@@ -23,7 +23,7 @@
 #include "core/profile/source.h"
 #include "output/text.h"
 #include "sampler/call_probes.h"
-#include "sampler/proc_maps.h"
+#include "sampler/target/proc_maps.h"
 #include "core/base/proc_status.h"
 #include "symbolizer/function_names.h"
 

@@ -20,9 +20,9 @@
 #include "gpu/link.h"
 #include "gpu/shared_region.h"
 #include "output/text.h"
-#include "sampler/launch.h"
+#include "sampler/target/launch.h"
 #include "sampler/own_library.h"
-#include "sampler/walk_publisher.h"
+#include "sampler/walk/walk_publisher.h"
 #include "symbolizer/demangle.h"
 
 #define BUSY_MS 20	   /* rings hold half a million launches a second for that long */

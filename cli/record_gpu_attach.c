@@ -23,7 +23,7 @@
 #include "gpu/link.h"
 #include "gpu/shared_region.h"
 #include "sampler/inject_check.h"
-#include "sampler/proc_maps.h"
+#include "sampler/target/proc_maps.h"
 #include "core/base/proc_status.h"
 #include "sampler/remote_dlopen.h"
 

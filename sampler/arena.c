@@ -10,7 +10,7 @@
 #include <bpf/bpf.h>
 
 #include "core/base/alloc.h"
-#include "sampler/unwind_table.h"
+#include "sampler/unwind/unwind_table.h"
 
 #define SHARD_BYTES (ARENA_SHARD_WORDS * sizeof(uint32_t))
 #define MIN_CLASS 6   /* regions are powers of two of words, 64 at least */

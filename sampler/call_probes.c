@@ -19,7 +19,7 @@
 #include "sampler/ebpf_probe.h"
 #include "sampler/percpu_map.h"
 #include "core/base/privileges.h"
-#include "sampler/python_elf.h"
+#include "sampler/runtimes/python/interpreter.h"
 
 struct call_probes {
 	struct calls_bpf *skel;

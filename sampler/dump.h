@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "core/profile/profile.h"
-#include "sampler/python_tasks.h"
+#include "sampler/runtimes/python/tasks.h"
 
 #define DUMP_STOP_MS 10u  /* reading a thread that is stopped takes no longer than this */
 #define DUMP_WAIT_MS 500u /* how long it may take to stop: on a busy machine it waits for a CPU */

@@ -13,14 +13,14 @@
 
 #include "core/profile/source.h"
 #include "sampler/arena.h"
-#include "sampler/code.h"
-#include "sampler/event_queue.h"
-#include "sampler/jit_code.h"
-#include "sampler/process.h"
-#include "sampler/sample_sink.h"
-#include "sampler/sideband.h"
-#include "sampler/stack_keys.h"
-#include "sampler/table_builder.h"
+#include "sampler/target/mapped_file.h"
+#include "sampler/sink/time_order.h"
+#include "sampler/walk/runtime_unwind.h"
+#include "sampler/target/process.h"
+#include "sampler/sink/sample_sink.h"
+#include "sampler/target/sideband.h"
+#include "sampler/sink/stack_ids.h"
+#include "sampler/walk/table_builder.h"
 
 struct cpu_events;
 struct ebpf_pythons;

@@ -7,7 +7,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "sampler/ebpf_snapshot.h"
-#include "sampler/python_code.h"
+#include "sampler/runtimes/python/code_objects.h"
 
 #define MAX_WAITING 65536
 #define WAIT_NS (500ull * 1000 * 1000)

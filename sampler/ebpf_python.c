@@ -12,7 +12,7 @@
 #include "core/base/alloc.h"
 #include "core/portable/pylayout.h"
 #include "sampler/ebpf.h"
-#include "sampler/python_files.h"
+#include "sampler/runtimes/python/interpreter_files.h"
 
 struct ebpf_pythons {
 	int map_fd;

@@ -5,9 +5,9 @@
 
 #include "core/base/alloc.h"
 #include "sampler/ebpf_python.h"
-#include "sampler/offline.h"
-#include "sampler/offline_lookup.h"
-#include "sampler/python_merge.h"
+#include "sampler/walk/snapshot_unwind.h"
+#include "sampler/walk/snapshot_lookup.h"
+#include "sampler/runtimes/python/merge_frames.h"
 
 static bool find_mapping(void *context, uint64_t address, struct offline_mapping *ret)
 {

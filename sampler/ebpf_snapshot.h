@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "sampler/ebpf.h"
-#include "sampler/sample_sink.h"
+#include "sampler/sink/sample_sink.h"
 
 /*
  * Fills `ret_walked` with the user frames of the snapshot; frames[], `max` words, holds them. With

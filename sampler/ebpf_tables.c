@@ -19,8 +19,8 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "sampler/bpf/sprof.skel.h"
-#include "sampler/proc_maps.h"
-#include "sampler/unwind_table.h"
+#include "sampler/target/proc_maps.h"
+#include "sampler/unwind/unwind_table.h"
 
 /* A walk is over in microseconds; what nothing points to is free after this. */
 #define GRACE_NS (1000ull * 1000 * 1000)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/launch.h"
+#include "sampler/target/launch.h"
 
 struct caller {
 	void (*fn)(void *context, const char *path);

@@ -11,7 +11,7 @@
 
 #include "core/base/alloc.h"
 #include "sampler/inject_check.h"
-#include "sampler/proc_maps.h"
+#include "sampler/target/proc_maps.h"
 #include "core/base/proc_status.h"
 
 /* One address in 256 MiB is ours: nobody else maps memory just there. */

@@ -13,13 +13,13 @@
 
 #include "core/profile/source.h"
 #include "core/portable/walk.h"
-#include "sampler/code.h"
-#include "sampler/event_queue.h"
-#include "sampler/jit_code.h"
+#include "sampler/target/mapped_file.h"
+#include "sampler/sink/time_order.h"
+#include "sampler/walk/runtime_unwind.h"
 #include "sampler/perf_record.h"
-#include "sampler/process.h"
-#include "sampler/sample_sink.h"
-#include "sampler/table_builder.h"
+#include "sampler/target/process.h"
+#include "sampler/sink/sample_sink.h"
+#include "sampler/walk/table_builder.h"
 
 struct perf_events;
 struct offline_unwinder;

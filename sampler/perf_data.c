@@ -9,11 +9,11 @@
 #include "core/base/alloc.h"
 #include "core/profile/profile.h"
 #include "core/profile/memory_sink.h"
-#include "sampler/offline.h"
-#include "sampler/offline_lookup.h"
+#include "sampler/walk/snapshot_unwind.h"
+#include "sampler/walk/snapshot_lookup.h"
 #include "sampler/perf_data_sample.h"
 #include "sampler/perf_data_tables.h"
-#include "sampler/sample_sink.h"
+#include "sampler/sink/sample_sink.h"
 
 #define SYSCALL_PC_REG 2 /* rcx: the syscall instruction puts the return address there */
 

@@ -14,8 +14,8 @@
 
 #include "core/base/alloc.h"
 #include "sampler/bpf/events.h"
-#include "sampler/offline_lookup.h"
-#include "sampler/unwind_table.h"
+#include "sampler/walk/snapshot_lookup.h"
+#include "sampler/unwind/unwind_table.h"
 
 #define CODES_MAX 65536
 #define PROCESSES_MAX 262144 /* and threads: what a machine can have at once is 4 million */

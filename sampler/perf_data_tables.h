@@ -3,9 +3,9 @@
 #define SPROF_PERF_DATA_TABLES_H
 
 #include "core/portable/walk.h"
-#include "sampler/offline.h"
+#include "sampler/walk/snapshot_unwind.h"
 #include "sampler/perf_data_file.h"
-#include "sampler/process.h"
+#include "sampler/target/process.h"
 
 struct rule_set;
 struct data_code;

@@ -16,7 +16,7 @@
 #include "core/base/alloc.h"
 #include "core/base/log.h"
 #include "core/base/cpus.h"
-#include "sampler/perf_ring.h"
+#include "sampler/target/perf_ring.h"
 
 #define STACK_BYTES 16384u
 /* An ordinary user may pin kernel.perf_event_mlock_kb for each CPU: smaller ones are tried. */

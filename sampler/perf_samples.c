@@ -6,10 +6,10 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
-#include "sampler/offline.h"
-#include "sampler/offline_lookup.h"
+#include "sampler/walk/snapshot_unwind.h"
+#include "sampler/walk/snapshot_lookup.h"
 #include "sampler/perf_events.h"
-#include "sampler/unwind_table.h"
+#include "sampler/unwind/unwind_table.h"
 
 /* The rings hold a few dozen samples: after so much of the past they are emptied again. */
 #define SLICE_NS (8ull * 1000 * 1000)

@@ -11,8 +11,8 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
-#include "sampler/proc_maps.h"
-#include "sampler/unwind_table.h"
+#include "sampler/target/proc_maps.h"
+#include "sampler/unwind/unwind_table.h"
 
 #define REREAD_NS (20ull * 1000 * 1000)
 #define GRACE_NS (1000ull * 1000 * 1000)

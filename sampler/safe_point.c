@@ -12,10 +12,10 @@
 #include "core/base/alloc.h"
 #include "sampler/bpf/events.h"
 #include "sampler/inject_thread.h"
-#include "sampler/offline.h"
-#include "sampler/offline_lookup.h"
-#include "sampler/proc_maps.h"
-#include "sampler/process.h"
+#include "sampler/walk/snapshot_unwind.h"
+#include "sampler/walk/snapshot_lookup.h"
+#include "sampler/target/proc_maps.h"
+#include "sampler/target/process.h"
 #include "sampler/safe_point_symbols.h"
 
 #define MAX_STACK (512u << 10)

@@ -23,11 +23,11 @@
 #include "sampler/ebpf_probe.h"
 #include "sampler/ebpf_python.h"
 #include "sampler/expected_files.h"
-#include "sampler/offline.h"
+#include "sampler/walk/snapshot_unwind.h"
 #include "sampler/percpu_map.h"
 #include "core/base/privileges.h"
-#include "sampler/python_code.h"
-#include "sampler/targets.h"
+#include "sampler/runtimes/python/code_objects.h"
+#include "sampler/target/targets.h"
 
 #define SYSTEM_WIDE_PROCESSES 65536
 /* Of pages that count as ours, twice: the ring is mapped two times in a row. */

@@ -12,11 +12,11 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
-#include "sampler/offline.h"
+#include "sampler/walk/snapshot_unwind.h"
 #include "sampler/perf.h"
 #include "sampler/perf_events.h"
 #include "core/base/privileges.h"
-#include "sampler/targets.h"
+#include "sampler/target/targets.h"
 
 /* A record is visible to us at the latest this long after the time in it. */
 #define SETTLE_NS (1000ull * 1000)

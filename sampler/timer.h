@@ -15,14 +15,14 @@
 
 #include "core/profile/source.h"
 #include "sampler/bpf/events.h"
-#include "sampler/code.h"
-#include "sampler/event_queue.h"
-#include "sampler/process.h"
-#include "sampler/sample_sink.h"
-#include "sampler/stack_keys.h"
-#include "sampler/table_builder.h"
+#include "sampler/target/mapped_file.h"
+#include "sampler/sink/time_order.h"
+#include "sampler/target/process.h"
+#include "sampler/sink/sample_sink.h"
+#include "sampler/sink/stack_ids.h"
+#include "sampler/walk/table_builder.h"
 #include "sampler/timer_region.h"
-#include "sampler/walk_arena.h"
+#include "sampler/walk/walk_arena.h"
 
 struct attach;
 struct inject_reason;

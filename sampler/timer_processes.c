@@ -13,12 +13,12 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
-#include "sampler/proc_maps.h"
+#include "sampler/target/proc_maps.h"
 #include "core/base/proc_status.h"
-#include "sampler/python_code.h"
+#include "sampler/runtimes/python/code_objects.h"
 #include "sampler/timer_follow.h"
 #include "sampler/timer_vdso.h"
-#include "sampler/unwind_table.h"
+#include "sampler/unwind/unwind_table.h"
 
 #define MAX_PROCESSES 4096
 #define GRACE_NS (1000ull * 1000 * 1000)

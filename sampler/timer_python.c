@@ -9,9 +9,9 @@
 
 #include "core/base/alloc.h"
 #include "core/portable/pycode.h"
-#include "sampler/python_code.h"
-#include "sampler/python_files.h"
-#include "sampler/python_merge.h"
+#include "sampler/runtimes/python/code_objects.h"
+#include "sampler/runtimes/python/interpreter_files.h"
+#include "sampler/runtimes/python/merge_frames.h"
 
 _Static_assert(sizeof(struct code_record) % 8 == 0, "a record is whole words");
 

@@ -6,8 +6,8 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
-#include "sampler/offline.h"
-#include "sampler/offline_lookup.h"
+#include "sampler/walk/snapshot_unwind.h"
+#include "sampler/walk/snapshot_lookup.h"
 
 _Static_assert(REGION_LEAF_FRAMES + REGION_ROOT_FRAMES <= MAX_USER_FRAMES &&
 		       REGION_FRAME_EXACT == FRAME_EXACT,

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/code.h"
-#include "sampler/proc_maps.h"
+#include "sampler/target/mapped_file.h"
+#include "sampler/target/proc_maps.h"
 
 /* The kernel made this image, so what it says is believed. */
 static uint64_t vdso_symbol(const char *name)

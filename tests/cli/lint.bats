@@ -27,7 +27,7 @@ holds() { # rule
 }
 
 @test "core may include core only" {
-	echo '#include "sampler/unwind_table.h"' >core/profile/profile.c
+	echo '#include "sampler/unwind/unwind_table.h"' >core/profile/profile.c
 	breaks layers 'core/profile/profile.c:1: core may not include'
 }
 

@@ -4,8 +4,8 @@
  */
 #include <stdlib.h>
 
-#include "sampler/code_rules.h"
-#include "sampler/unwind_table.h"
+#include "sampler/unwind/derived_rules.h"
+#include "sampler/unwind/unwind_table.h"
 
 static bool is_function(void *context, uint64_t vaddr)
 {

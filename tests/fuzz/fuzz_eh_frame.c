@@ -8,7 +8,7 @@
 #include "tests/unit/cfi_maker.h"
 #include "tests/unit/table_form.h"
 
-#include "sampler/offline.h"
+#include "sampler/walk/snapshot_unwind.h"
 
 #define STACK 0x7ffc00000000ull
 #define BIAS 0x555555550000ull

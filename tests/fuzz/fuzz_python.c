@@ -13,9 +13,9 @@
 #include "core/profile/profile.h"
 #include "core/profile/memory_sink.h"
 #include "core/profile/source.h"
-#include "sampler/python_code.h"
-#include "sampler/python_elf.h"
-#include "sampler/python_lines.h"
+#include "sampler/runtimes/python/code_objects.h"
+#include "sampler/runtimes/python/interpreter.h"
+#include "sampler/runtimes/python/line_table.h"
 
 static void read_lines(const uint8_t *data, size_t size)
 {

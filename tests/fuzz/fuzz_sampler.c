@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
-#include "sampler/code.h"
+#include "sampler/target/mapped_file.h"
 #include "core/base/cpus.h"
-#include "sampler/proc_maps.h"
+#include "sampler/target/proc_maps.h"
 #include "core/base/proc_status.h"
-#include "sampler/sideband.h"
+#include "sampler/target/sideband.h"
 
 static void read_sideband(const uint8_t *data, size_t size)
 {

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Offsets of 3.11; sampler/python_layout.c. */
+/* Offsets of 3.11; sampler/runtimes/python/layout_table.c. */
 #define RUNTIME_KEY 592
 #define THREAD_ID 152
 #define THREAD_CFRAME 56

@@ -7,8 +7,8 @@
 
 #include <stdlib.h>
 
-#include "sampler/rule_set.h"
-#include "sampler/unwind_table.h"
+#include "sampler/unwind/rule_set.h"
+#include "sampler/unwind/unwind_table.h"
 
 struct fixture {
 	struct cfi_maker maker;

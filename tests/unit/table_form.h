@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "sampler/unwind_table.h"
+#include "sampler/unwind/unwind_table.h"
 
 static inline bool run_is_sound(const struct unwind_table *table, uint32_t run, uint32_t nr_rules)
 {

@@ -1,4 +1,4 @@
-/* sampler/code.c and text_copy.c: ELF files made by hand, whole, broken, and changing. */
+/* sampler/target/mapped_file.c and remapped_text.c: ELF files made by hand, whole, broken, and changing. */
 #include "tests/unit/unit.h"
 
 #include <elf.h>
@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sampler/code.h"
-#include "sampler/text_copy.h"
+#include "sampler/target/mapped_file.h"
+#include "sampler/target/remapped_text.h"
 
 #define TEXT_OFFSET 0x1234u
 #define TEXT_VADDR 0x401234u

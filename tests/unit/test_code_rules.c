@@ -13,10 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sampler/code_rules.h"
-#include "sampler/instruction.h"
-#include "sampler/unwind_image.h"
-#include "sampler/unwind_table.h"
+#include "sampler/unwind/derived_rules.h"
+#include "sampler/unwind/x86_64/instruction.h"
+#include "sampler/unwind/image.h"
+#include "sampler/unwind/unwind_table.h"
 
 #define BYTES(...) (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ })
 #define FUNCTION_OUTSIDE 0x2000u

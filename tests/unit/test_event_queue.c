@@ -1,11 +1,11 @@
-/* sampler/event_queue.c and stack_keys.c: the order of time, and what is known of a stack. */
+/* sampler/sink/time_order.c and stack_ids.c: the order of time, and what is known of a stack. */
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/event_queue.h"
-#include "sampler/stack_keys.h"
+#include "sampler/sink/time_order.h"
+#include "sampler/sink/stack_ids.h"
 
 struct seen {
 	uint64_t last_ns;

@@ -9,11 +9,11 @@
 
 #include "core/base/clock.h"
 #include "sampler/bpf/events.h"
-#include "sampler/jit_code.h"
-#include "sampler/process.h"
-#include "sampler/sample_sink.h"
-#include "sampler/table_builder.h"
-#include "sampler/unwind_table.h"
+#include "sampler/walk/runtime_unwind.h"
+#include "sampler/target/process.h"
+#include "sampler/sink/sample_sink.h"
+#include "sampler/walk/table_builder.h"
+#include "sampler/unwind/unwind_table.h"
 
 #define CODE_SIZE (8u << 20)
 #define PAGE 4096u

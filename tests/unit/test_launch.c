@@ -1,4 +1,4 @@
-/* sampler/launch.c: programs started, stopped before their exec, cancelled and not found. */
+/* sampler/target/launch.c: programs started, stopped before their exec, cancelled and not found. */
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sampler/launch.h"
+#include "sampler/target/launch.h"
 
 #define ARGV(...) ((char *const *)(const char *const[]){ __VA_ARGS__, NULL })
 

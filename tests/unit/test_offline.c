@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "sampler/bpf/events.h"
-#include "sampler/offline.h"
+#include "sampler/walk/snapshot_unwind.h"
 
 #define MAX_FRAMES 512
 

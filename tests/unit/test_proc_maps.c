@@ -1,4 +1,4 @@
-/* sampler/proc_maps.c and proc_status.c: lines of /proc as the kernel and as nobody writes them. */
+/* sampler/target/proc_maps.c and proc_status.c: lines of /proc as the kernel and as nobody writes them. */
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "sampler/proc_maps.h"
+#include "sampler/target/proc_maps.h"
 #include "core/base/proc_status.h"
 
 static bool parse(const char *text, char *line, struct code_mapping *m, bool *executable)

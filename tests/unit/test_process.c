@@ -1,10 +1,10 @@
-/* sampler/process.c: a table of mappings against an array of pages that is filled the naive way. */
+/* sampler/target/process.c: a table of mappings against an array of pages that is filled the naive way. */
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/process.h"
+#include "sampler/target/process.h"
 
 #define NR_PAGES 64
 #define NR_CODES 4

@@ -9,7 +9,7 @@
 #include "core/profile/memory_sink.h"
 #include "core/portable/pycode.h"
 #include "core/profile/source.h"
-#include "sampler/python_code.h"
+#include "sampler/runtimes/python/code_objects.h"
 
 static struct code_record *record(uint64_t id, const char *name, size_t linetable)
 {

@@ -3,7 +3,7 @@
 
 #include "tests/unit/unit.h"
 
-#include "sampler/python_layout.h"
+#include "sampler/runtimes/python/layout_table.h"
 
 /* The words of _Py_DebugOffsets in CPython 3.13.0 that are used. */
 static void make_debug(uint64_t *debug)

@@ -16,7 +16,7 @@
 
 #include "tests/unit/unit.h"
 
-#include "sampler/python_lines.h"
+#include "sampler/runtimes/python/line_table.h"
 
 struct truth {
 	uint32_t start, end, line; /* bytes of code; 0 = no line */

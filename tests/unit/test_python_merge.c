@@ -4,7 +4,7 @@
 #include "tests/unit/unit.h"
 
 #include "sampler/bpf/events.h"
-#include "sampler/python_merge.h"
+#include "sampler/runtimes/python/merge_frames.h"
 
 #define PY(n) (FRAME_PYTHON | (n))
 #define MAX 16

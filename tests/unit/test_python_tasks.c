@@ -7,10 +7,10 @@
 
 #include "core/base/clock.h"
 #include "core/portable/pylayout.h"
-#include "sampler/python_asyncio.h"
-#include "sampler/python_code.h"
-#include "sampler/python_stopped.h"
-#include "sampler/python_tasks.h"
+#include "sampler/runtimes/python/asyncio.h"
+#include "sampler/runtimes/python/code_objects.h"
+#include "sampler/runtimes/python/stopped_thread.h"
+#include "sampler/runtimes/python/tasks.h"
 
 #define MAX_OBJECTS 64
 

@@ -1,4 +1,4 @@
-/* sampler/sideband.c: perf records, right and wrong, and those of this process where that is allowed. */
+/* sampler/target/sideband.c: perf records, right and wrong, and those of this process where that is allowed. */
 #include "tests/unit/unit.h"
 
 #include <linux/perf_event.h>
@@ -9,7 +9,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "sampler/sideband.h"
+#include "sampler/target/sideband.h"
 
 struct sample_id {
 	uint32_t pid, tid;

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "core/portable/walk.h"
-#include "sampler/table_builder.h"
-#include "sampler/unwind_table.h"
+#include "sampler/walk/table_builder.h"
+#include "sampler/unwind/unwind_table.h"
 
 enum { FILE_INDEX = 7, CODE_INDEX = 9 };
 

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "core/portable/walk.h"
-#include "sampler/unwind_table.h"
+#include "sampler/unwind/unwind_table.h"
 
 #define STACK_BASE 0x7ffd00000000ull
 

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <stdbool.h>
 
-#include "sampler/rule_set.h"
-#include "sampler/unwind_table.h"
+#include "sampler/unwind/rule_set.h"
+#include "sampler/unwind/unwind_table.h"
 
 /* The start of every CIE that compilers write: CFA = rsp + 8, return address at CFA - 8. */
 #define USUAL_CIE 0x0c, 7, 8, 0x90, 1

@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "sampler/unwind_table.h"
-#include "sampler/walk_arena.h"
+#include "sampler/unwind/unwind_table.h"
+#include "sampler/walk/walk_arena.h"
 
 static const char *const files[] = { "/proc/self/exe", "/lib/x86_64-linux-gnu/libc.so.6",
 				     "/lib64/ld-linux-x86-64.so.2" };

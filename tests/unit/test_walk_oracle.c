@@ -9,11 +9,11 @@
 #include "tests/unit/traced.h"
 
 #include "sampler/bpf/events.h"
-#include "sampler/host_walk.h"
-#include "sampler/offline.h"
-#include "sampler/offline_modules.h"
-#include "sampler/remote_unwind.h"
-#include "sampler/unwind_table.h"
+#include "sampler/walk/user_walk.h"
+#include "sampler/walk/snapshot_unwind.h"
+#include "sampler/walk/libunwind_modules.h"
+#include "sampler/walk/libunwind_walk.h"
+#include "sampler/unwind/unwind_table.h"
 
 #define MAX_FRAMES 4096
 #define NR_STOPS 150
@@ -274,8 +274,8 @@ static void real_programs_are_walked_as_libunwind_does(void **state)
 		{ "perl",
 		  "perl -e 'while (1) { $h{$_ % 999} .= \"x\" =~ s/x/y/r for 1..9999; %h = () }'" },
 		{ "cc1", "$(gcc -print-prog-name=cc1) -quiet -O2 -imultiarch x86_64-linux-gnu "
-			 "-D_GNU_SOURCE -I. sampler/cfi.c -o /dev/null" },
-		{ "clang", "clang -O2 -D_GNU_SOURCE -I. -S -o /dev/null sampler/cfi.c" },
+			 "-D_GNU_SOURCE -I. sampler/unwind/cfi.c -o /dev/null" },
+		{ "clang", "clang -O2 -D_GNU_SOURCE -I. -S -o /dev/null sampler/unwind/cfi.c" },
 		{ "sqlite3",
 		  "sqlite3 :memory: 'with recursive c(x) as (select 1 union all select x+1 "
 		  "from c) select sum(length(hex(x)) * abs(x)) from c group by x % 99'" },

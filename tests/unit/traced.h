@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "core/portable/walk.h"
-#include "sampler/offline.h"
+#include "sampler/walk/snapshot_unwind.h"
 
 #define TRACED_STACK_SIZE (512u << 10)
 #define TRACED_MAX_MAPS 512

@@ -1,0 +1,126 @@
+/*
+ * Sources: CPython's Objects/lnotab_notes.txt (3.8 to 3.10) and Objects/locations.md (3.11 on;
+ * InternalDocs/code_objects.md later).
+ */
+#include "sampler/runtimes/python/line_table.h"
+
+#include "core/base/bytes.h"
+
+#define UNIT 2 /* bytes of a code unit */
+
+static uint32_t checked(int64_t line)
+{
+	return line > 0 && line <= INT32_MAX ? (uint32_t)line : 0;
+}
+
+/* Pairs: bytes of code, then lines, signed. A pair takes effect where its code begins. */
+static uint32_t line_of_lnotab(const uint8_t *table, size_t size, int64_t line, uint32_t position)
+{
+	uint64_t address = 0;
+
+	for (size_t i = 0; i + 1 < size; i += 2) {
+		address += table[i];
+		if (address > position)
+			break;
+		line += (int8_t)table[i + 1];
+	}
+	return checked(line);
+}
+
+/* Pairs: bytes of code, and what its line is more than that of the pair before; -128: no line. */
+static uint32_t line_of_pairs(const uint8_t *table, size_t size, int64_t line, uint32_t position)
+{
+	uint64_t end = 0;
+
+	for (size_t i = 0; i + 1 < size; i += 2) {
+		int8_t delta = (int8_t)table[i + 1];
+
+		end += table[i];
+		if (delta != -128)
+			line += delta;
+		if (position < end)
+			return delta == -128 ? 0 : checked(line);
+	}
+	return 0;
+}
+
+static uint64_t take_varint(struct bytes *b)
+{
+	unsigned int shift = 0;
+	uint64_t value = 0;
+	uint8_t byte;
+
+	do {
+		byte = bytes_u8(b);
+		if (shift < 60)
+			value |= (uint64_t)(byte & 63) << shift;
+		shift += 6;
+	} while (byte & 64);
+	return value;
+}
+
+static int64_t take_signed_varint(struct bytes *b)
+{
+	uint64_t value = take_varint(b);
+
+	return value & 1 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
+}
+
+enum {
+	CODE_ONE_LINE0 = 10,
+	CODE_ONE_LINE2 = 12,
+	CODE_NO_COLUMNS = 13,
+	CODE_LONG = 14,
+	CODE_NONE = 15
+};
+
+/* What the line of an entry is more than that of the entry before; the columns are passed over. */
+static int64_t take_line_delta(struct bytes *b, unsigned int code)
+{
+	int64_t delta = 0;
+
+	if (code == CODE_NONE)
+		return 0;
+	if (code == CODE_LONG) {
+		delta = take_signed_varint(b);
+		for (int i = 0; i < 3; i++)
+			take_varint(b);
+	} else if (code == CODE_NO_COLUMNS) {
+		delta = take_signed_varint(b);
+	} else if (code >= CODE_ONE_LINE0) {
+		delta = code - CODE_ONE_LINE0;
+		bytes_take(b, 2);
+	} else {
+		bytes_take(b, 1);
+	}
+	return delta;
+}
+
+static uint32_t line_of_entries(const uint8_t *table, size_t size, int64_t line, uint32_t position)
+{
+	struct bytes b = { .at = table, .end = table + size };
+	uint64_t end = 0;
+
+	while (bytes_left(&b)) {
+		uint8_t head = bytes_u8(&b);
+		unsigned int code = head >> 3 & 15;
+
+		end += ((head & 7) + 1) * UNIT;
+		line += take_line_delta(&b, code);
+		if (b.bad)
+			break;
+		if (position < end)
+			return code == CODE_NONE ? 0 : checked(line);
+	}
+	return 0;
+}
+
+uint32_t python_line(unsigned int minor, const uint8_t *table, size_t size, uint32_t first_line,
+		     uint32_t position)
+{
+	if (minor < 10)
+		return line_of_lnotab(table, size, first_line, position);
+	if (minor == 10)
+		return line_of_pairs(table, size, first_line, position);
+	return line_of_entries(table, size, first_line, position);
+}

@@ -1,0 +1,73 @@
+/* The rules are those of core/portable/pyframes.h. */
+#include "sampler/runtimes/python/merge_frames.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "sampler/bpf/events.h"
+
+struct merge {
+	const struct python_runs *runs;
+	size_t at; /* the boundary of the next run */
+	uint64_t *merged;
+	size_t nr, max;
+};
+
+static void add(struct merge *m, uint64_t frame)
+{
+	if (m->nr < m->max)
+		m->merged[m->nr++] = frame;
+}
+
+static bool is_frame(uint64_t word)
+{
+	return (word & (FRAME_EXACT | FRAME_PYTHON)) == FRAME_PYTHON;
+}
+
+static void add_run(struct merge *m)
+{
+	for (m->at++; m->at < m->runs->nr && is_frame(m->runs->words[m->at]); m->at++)
+		add(m, m->runs->words[m->at]);
+}
+
+static bool runs_python(const struct merge *m, const struct native_stack *native, size_t i)
+{
+	uint64_t frame = native->frames[i], pc = frame & ~FRAME_EXACT, boundary;
+
+	if (m->at >= m->runs->nr)
+		return false;
+	boundary = m->runs->words[m->at];
+	if (!boundary)
+		return pc - !(frame & FRAME_EXACT) - m->runs->eval_start < m->runs->eval_size;
+	return i + 1 < native->nr &&
+	       boundary - native->sps[i] < native->sps[i + 1] - native->sps[i];
+}
+
+size_t python_merge(const struct native_stack *native, const struct python_runs *runs,
+		    uint64_t *merged, size_t max)
+{
+	struct merge m = { .runs = runs, .merged = merged, .max = max };
+
+	for (size_t i = 0; i < native->nr; i++) {
+		if (runs_python(&m, native, i))
+			add_run(&m);
+		else
+			add(&m, native->frames[i]);
+	}
+	while (m.at < runs->nr)
+		add_run(&m);
+	return m.nr;
+}
+
+size_t python_merge_cut(uint64_t *to, const uint64_t *from, size_t nr, size_t max)
+{
+	size_t nr_root = max / 4, gap = max - nr_root;
+
+	if (nr <= max) {
+		memcpy(to, from, nr * sizeof(*to));
+		return 0;
+	}
+	memcpy(to, from, gap * sizeof(*to));
+	memcpy(to + gap, from + nr - nr_root, nr_root * sizeof(*to));
+	return gap;
+}

@@ -1,0 +1,201 @@
+/* Frames, stacks and threads for the sink. */
+#include "sampler/sink/sample_sink.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <uthash.h>
+
+#include "core/base/alloc.h"
+#include "sampler/bpf/events.h"
+#include "sampler/target/process.h"
+#include "sampler/runtimes/python/code_objects.h"
+
+#define MAX_THREAD_NAMES 65536
+/* A stack as the sink gets it: both parts, two markers at the root and one in the middle. */
+#define MAX_SINK_FRAMES (MAX_KERNEL_FRAMES + MAX_USER_FRAMES + 3)
+
+/* A thread's name as last seen, so that each sample need not intern it. */
+struct thread_name {
+	uint32_t tid, pid;
+	uint32_t sink_id;
+	char comm[COMM_SIZE];
+	UT_hash_handle hh;
+};
+
+void sample_sink_init(struct sample_sink *out, struct profile_stats *stats)
+{
+	*out = (struct sample_sink){
+		.stats = stats,
+		.kernel_module = PROFILE_NONE,
+		.marker_module = PROFILE_NONE,
+	};
+}
+
+static void forget_threads(struct sample_sink *out)
+{
+	struct thread_name *t, *next;
+
+	HASH_ITER (hh, out->threads, t, next) {
+		HASH_DEL(out->threads, t);
+		free(t);
+	}
+}
+
+void sample_sink_fini(struct sample_sink *out)
+{
+	forget_threads(out);
+}
+
+static uint32_t sink_string(struct sample_sink *out, const char *text)
+{
+	return out->sink->string(out->sink, text, strlen(text));
+}
+
+uint32_t sample_sink_module(struct sample_sink *out, struct code *code)
+{
+	struct profile_module m = {
+		.path = sink_string(out, code->path),
+		.pid = code->kind == MODULE_JIT ? (uint32_t)code->pid : 0,
+		.kind = code->kind,
+		.build_id_size = code->build_id_size,
+		.dev = code->kind == MODULE_ELF ? code->dev : 0,
+		.ino = code->kind == MODULE_ELF ? code->ino : 0,
+	};
+
+	if (code->sink_id == PROFILE_NONE) {
+		memcpy(m.build_id, code->build_id, sizeof(m.build_id));
+		code->sink_id = out->sink->module(out->sink, &m);
+	}
+	if (code->nr_code_functions) {
+		const struct fact_code_rules row = { m.path, code->nr_code_functions };
+
+		out->sink->fact(out->sink, FACT_CODE_RULES, &row);
+		code->nr_code_functions = 0;
+	}
+	return code->sink_id;
+}
+
+static uint32_t special_module(struct sample_sink *out, uint32_t *id, enum module_kind kind,
+			       const char *path)
+{
+	if (*id == PROFILE_NONE)
+		*id = out->sink->module(out->sink, &(struct profile_module){
+							   .kind = kind,
+							   .path = sink_string(out, path),
+						   });
+	return *id;
+}
+
+static uint32_t marker_frame(struct sample_sink *out, enum marker marker)
+{
+	return out->sink->frame(out->sink,
+				special_module(out, &out->marker_module, MODULE_MARKER, "[marker]"),
+				marker);
+}
+
+static uint32_t kernel_frame(struct sample_sink *out, uint64_t address)
+{
+	return out->sink->frame(out->sink,
+				special_module(out, &out->kernel_module, MODULE_KERNEL, "[kernel]"),
+				address);
+}
+
+static bool is_python(uint64_t frame)
+{
+	return (frame & (FRAME_EXACT | FRAME_PYTHON)) == FRAME_PYTHON;
+}
+
+/* `frame` as the walkers give it: FRAME_EXACT, or a return address. PROFILE_NONE: in no mapping. */
+static uint32_t user_frame(struct sample_sink *out, const struct process *p, uint64_t frame)
+{
+	uint64_t pc = frame & ~FRAME_EXACT, address = frame & FRAME_EXACT ? pc : pc - 1;
+	const struct mapping *m;
+
+	if (is_python(frame))
+		return out->python_codes ? python_codes_frame(out->python_codes, out->sink, frame)
+					 : PROFILE_NONE;
+	m = p ? process_find(p, address) : NULL;
+	if (!m)
+		return PROFILE_NONE;
+	if (m->code->kind != MODULE_JIT)
+		address = address - m->start + m->pgoff;
+	return out->sink->frame(out->sink, sample_sink_module(out, m->code), address);
+}
+
+struct known_stack sample_sink_stack(struct sample_sink *out, const struct process *p,
+				     const struct walked *w)
+{
+	uint32_t frames[MAX_SINK_FRAMES];
+	struct known_stack known = { 0 };
+	size_t nr = 0, ring = w->nr_user - w->gap;
+
+	if (w->python_broken) {
+		frames[nr++] = marker_frame(out, MARKER_PYTHON);
+		known.incomplete = MARKER_PYTHON + 1;
+	}
+	if (w->marker >= 0) {
+		frames[nr++] = marker_frame(out, (enum marker)w->marker);
+		known.incomplete = (uint8_t)(w->marker + 1);
+	}
+	for (size_t i = w->nr_user; i-- > 0;) {
+		size_t at = i;
+		uint32_t frame;
+
+		if (w->gap && i >= w->gap)
+			at = w->gap + (i - w->gap + w->rotation) % ring;
+		frame = user_frame(out, p, w->user[at]);
+		if (frame == PROFILE_NONE) {
+			/* One marker says it: the walk ended because this address is unknown. */
+			if (nr == 1 && w->marker == MARKER_UNKNOWN)
+				continue;
+			frame = marker_frame(out, is_python(w->user[at]) ? MARKER_PYTHON
+									 : MARKER_UNKNOWN);
+		}
+		frames[nr++] = frame;
+		if (w->gap && i == w->gap) {
+			frames[nr++] = marker_frame(out, MARKER_TOO_DEEP);
+			known.incomplete = MARKER_TOO_DEEP + 1;
+		}
+	}
+	if (w->in_kernel && !w->nr_kernel)
+		frames[nr++] = marker_frame(out, MARKER_NO_KERNEL_STACK);
+	for (size_t i = w->nr_kernel; i-- > 0;)
+		frames[nr++] = kernel_frame(out, w->kernel[i] - (i ? 1 : 0));
+	known.stack = out->sink->stack(out->sink, frames, nr);
+	return known;
+}
+
+uint32_t sample_sink_thread(struct sample_sink *out, uint32_t pid, uint32_t tid, const char *name)
+{
+	struct thread_name *t;
+	char comm[COMM_SIZE + 1];
+
+	HASH_FIND_INT(out->threads, &tid, t);
+	if (t && t->pid == pid && !memcmp(t->comm, name, COMM_SIZE))
+		return t->sink_id;
+	if (!t) {
+		if (HASH_COUNT(out->threads) >= MAX_THREAD_NAMES)
+			forget_threads(out);
+		t = xcalloc(1, sizeof(*t));
+		t->tid = tid;
+		HASH_ADD_INT(out->threads, tid, t);
+	}
+	t->pid = pid;
+	memcpy(t->comm, name, COMM_SIZE);
+	memcpy(comm, name, COMM_SIZE);
+	comm[COMM_SIZE] = '\0';
+	t->sink_id = out->sink->thread(out->sink, t->pid, t->tid, sink_string(out, comm));
+	return t->sink_id;
+}
+
+void sample_sink_sample(struct sample_sink *out, const struct profile_sample *sample,
+			struct known_stack stack)
+{
+	if (out->sink->wants && !out->sink->wants(out->sink, sample))
+		return;
+	out->stats->nr_samples++;
+	if (stack.incomplete)
+		out->stats->nr_incomplete[stack.incomplete - 1]++;
+	out->sink->sample(out->sink, sample);
+}

@@ -1,0 +1,88 @@
+/* An open-addressing table; keys are hashes already. */
+#include "sampler/sink/stack_ids.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+
+#define MIN_SLOTS 4096
+#define MAX_STACKS (1u << 20)
+
+struct slot {
+	uint64_t key; /* 0 = free */
+	struct known_stack stack;
+};
+
+struct stack_keys {
+	struct slot *slots;
+	size_t nr_slots, nr;
+};
+
+struct stack_keys *stack_keys_new(void)
+{
+	struct stack_keys *k = xcalloc(1, sizeof(*k));
+
+	k->nr_slots = MIN_SLOTS;
+	k->slots = xcalloc(k->nr_slots, sizeof(*k->slots));
+	return k;
+}
+
+void stack_keys_free(struct stack_keys *k)
+{
+	if (!k)
+		return;
+	free(k->slots);
+	free(k);
+}
+
+static struct slot *find_slot(struct slot *slots, size_t nr_slots, uint64_t key)
+{
+	size_t i = (key >> 7) & (nr_slots - 1);
+
+	while (slots[i].key && slots[i].key != key)
+		i = (i + 1) & (nr_slots - 1);
+	return &slots[i];
+}
+
+bool stack_keys_find(const struct stack_keys *k, uint64_t key, struct known_stack *ret_stack)
+{
+	const struct slot *s = find_slot(k->slots, k->nr_slots, key);
+
+	if (!s->key)
+		return false;
+	*ret_stack = s->stack;
+	return true;
+}
+
+static void double_size(struct stack_keys *k)
+{
+	size_t nr_slots = k->nr_slots * 2;
+	struct slot *slots = xcalloc(nr_slots, sizeof(*slots));
+
+	for (size_t i = 0; i < k->nr_slots; i++)
+		if (k->slots[i].key)
+			*find_slot(slots, nr_slots, k->slots[i].key) = k->slots[i];
+	free(k->slots);
+	k->slots = slots;
+	k->nr_slots = nr_slots;
+}
+
+bool stack_keys_add(struct stack_keys *k, uint64_t key, struct known_stack stack)
+{
+	bool kept = true;
+	struct slot *s;
+
+	if (k->nr >= MAX_STACKS) {
+		memset(k->slots, 0, k->nr_slots * sizeof(*k->slots));
+		k->nr = 0;
+		kept = false;
+	} else if (k->nr * 2 >= k->nr_slots) {
+		double_size(k);
+	}
+	s = find_slot(k->slots, k->nr_slots, key);
+	if (!s->key)
+		k->nr++;
+	*s = (struct slot){ key, stack };
+	return kept;
+}

@@ -1,0 +1,412 @@
+/* Mapped files by (device, inode), each opened once and pinned. */
+#include "sampler/target/mapped_file.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <uthash.h>
+
+#include "core/base/alloc.h"
+#include "sampler/bpf/events.h"
+
+#define MAX_PHDRS 512
+#define MAX_NOTES (64 * 1024)
+
+struct code_key {
+	uint64_t dev, ino; /* JIT: 0 and the pid; vdso: 0 and UINT64_MAX */
+};
+
+struct code_entry {
+	struct code code;
+	struct code_key key;
+	bool forgotten; /* not in by_key */
+	UT_hash_handle hh;
+};
+
+struct code_table {
+	struct code_entry *by_key;
+	struct code_entry **unused; /* of entries[]: to be taken before new ones */
+	size_t nr_unused, unused_capacity;
+	struct code_entry **entries;
+	size_t nr, capacity;
+};
+
+static bool pread_all(int fd, void *to, size_t size, uint64_t offset)
+{
+	return offset <= INT64_MAX && pread(fd, to, size, (off_t)offset) == (ssize_t)size;
+}
+
+static void read_build_id(struct code *code, const Elf64_Phdr *note)
+{
+	uint8_t notes[4096];
+	size_t size = note->p_filesz, at = 0;
+
+	if (size > sizeof(notes) || !pread_all(code->fd, notes, size, note->p_offset))
+		return;
+	while (size - at >= sizeof(Elf64_Nhdr)) {
+		Elf64_Nhdr n;
+		uint64_t name, desc, next;
+
+		memcpy(&n, notes + at, sizeof(n));
+		name = at + sizeof(n);
+		desc = name + ((n.n_namesz + 3ull) & ~3ull);
+		next = desc + ((n.n_descsz + 3ull) & ~3ull);
+		if (desc + n.n_descsz > size)
+			return;
+		if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 && n.n_descsz &&
+		    n.n_descsz <= BUILD_ID_MAX && !memcmp(notes + name, "GNU", 4)) {
+			memcpy(code->build_id, notes + desc, n.n_descsz);
+			code->build_id_size = n.n_descsz;
+			return;
+		}
+		if (next > size)
+			return;
+		at = next;
+	}
+}
+
+int code_read_elf(struct code *code)
+{
+	Elf64_Ehdr ehdr;
+	Elf64_Phdr phdrs[MAX_PHDRS];
+
+	if (code->fd < 0 || !pread_all(code->fd, &ehdr, sizeof(ehdr), 0))
+		return -ENOEXEC;
+	if (memcmp(ehdr.e_ident, ELFMAG, SELFMAG) || ehdr.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    ehdr.e_ident[EI_DATA] != ELFDATA2LSB || ehdr.e_phentsize != sizeof(Elf64_Phdr) ||
+	    ehdr.e_phnum > MAX_PHDRS)
+		return -ENOEXEC;
+	if (!pread_all(code->fd, phdrs, ehdr.e_phnum * sizeof(*phdrs), ehdr.e_phoff))
+		return -ENOEXEC;
+	code->segments = xcalloc(ehdr.e_phnum, sizeof(*code->segments));
+	for (size_t i = 0; i < ehdr.e_phnum; i++) {
+		const Elf64_Phdr *ph = &phdrs[i];
+
+		if (ph->p_type == PT_LOAD && (ph->p_flags & PF_X))
+			code->segments[code->nr_segments++] = (struct code_segment){
+				.offset = ph->p_offset,
+				.size = ph->p_filesz,
+				.vaddr = ph->p_vaddr,
+			};
+		else if (ph->p_type == PT_NOTE && !code->build_id_size)
+			read_build_id(code, ph);
+	}
+	return 0;
+}
+
+bool code_vaddr(const struct code *code, uint64_t offset, uint64_t *ret_vaddr)
+{
+	for (size_t i = 0; i < code->nr_segments; i++) {
+		const struct code_segment *s = &code->segments[i];
+
+		/* Mappings are whole pages: the first begins before the segment's offset. */
+		if (offset >= (s->offset & ~4095ull) &&
+		    offset - (s->offset & ~4095ull) < s->size + (s->offset & 4095)) {
+			*ret_vaddr = offset - s->offset + s->vaddr;
+			return true;
+		}
+	}
+	return false;
+}
+
+struct code_table *code_table_new(void)
+{
+	return xcalloc(1, sizeof(struct code_table));
+}
+
+void code_table_free(struct code_table *t)
+{
+	if (!t)
+		return;
+	HASH_CLEAR(hh, t->by_key);
+	for (size_t i = 0; i < t->nr; i++) {
+		struct code *code = &t->entries[i]->code;
+
+		if (code->fd >= 0)
+			close(code->fd);
+		free(code->path);
+		free(code->segments);
+		free(t->entries[i]);
+	}
+	free(t->entries);
+	free(t->unused);
+	free(t);
+}
+
+struct code *code_table_get(const struct code_table *t, uint32_t index)
+{
+	return &t->entries[index]->code;
+}
+
+size_t code_table_size(const struct code_table *t)
+{
+	return t->nr;
+}
+
+/* An empty entry with its index; NULL: the table is full. */
+static struct code_entry *take_entry(struct code_table *t)
+{
+	struct code_entry *e;
+
+	if (t->nr_unused) {
+		uint32_t index;
+
+		e = t->unused[--t->nr_unused];
+		index = e->code.index;
+		free(e->code.path);
+		*e = (struct code_entry){ .code.index = index };
+		return e;
+	}
+	if (t->nr == MAX_MODULES)
+		return NULL;
+	e = xcalloc(1, sizeof(*e));
+	e->code.index = (uint32_t)t->nr;
+	t->entries = xgrow(t->entries, &t->capacity, t->nr + 1, sizeof(*t->entries));
+	t->entries[t->nr++] = e;
+	return e;
+}
+
+int code_table_open_module(const struct code_table *t, uint32_t sink_id)
+{
+	for (size_t i = 0; i < t->nr; i++) {
+		const struct code *code = &t->entries[i]->code;
+		int fd;
+
+		if (code->sink_id != sink_id)
+			continue;
+		if (code->fd < 0)
+			return -ENOENT;
+		fd = fcntl(code->fd, F_DUPFD_CLOEXEC, 0);
+		return fd < 0 ? -errno : fd;
+	}
+	return -ENOENT;
+}
+
+/* Finds or makes the entry of a key; a new one has *ret_new set and only the key filled. */
+static struct code *get(struct code_table *t, uint64_t dev, uint64_t ino, bool *ret_new)
+{
+	struct code_key key = { .dev = dev, .ino = ino };
+	struct code_entry *e;
+
+	*ret_new = false;
+	HASH_FIND(hh, t->by_key, &key, sizeof(key), e);
+	if (e)
+		return &e->code;
+	e = take_entry(t);
+	if (!e)
+		return NULL;
+	e->key = key;
+	e->code.sink_id = PROFILE_NONE;
+	e->code.dev = dev;
+	e->code.ino = ino;
+	e->code.fd = -1;
+	HASH_ADD(hh, t->by_key, key, sizeof(key), e);
+	*ret_new = true;
+	return &e->code;
+}
+
+/* The next mapping with this key is new code. */
+static void forget_key(struct code_table *t, struct code *code)
+{
+	struct code_entry *e = t->entries[code->index];
+
+	if (!e->forgotten)
+		HASH_DEL(t->by_key, e);
+	e->forgotten = true;
+}
+
+/* Opens a path that a target chose: never a device, a FIFO or a terminal. */
+static int open_regular(const char *path, uint64_t ino)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (ino && st.st_ino != ino)) {
+		close(fd);
+		errno = ESTALE;
+		return -1;
+	}
+	return fd;
+}
+
+/* Does the link in /proc/PID/map_files name the file that the mapping had? */
+static bool link_names(const char *link, const char *path)
+{
+	char target[PATH_MAX];
+	ssize_t n = readlink(link, target, sizeof(target));
+
+	return n > 0 && (size_t)n == strlen(path) && !memcmp(target, path, (size_t)n);
+}
+
+/*
+ * The mapping itself is the best name of its file: right for deleted and replaced files and in every
+ * mount namespace. But by now another file may be mapped there: it must be the inode that was seen,
+ * or have its name (overlay file systems show inodes of their own).
+ */
+static int open_map_file(const struct code_mapping *m)
+{
+	char *link = xasprintf("/proc/%d/map_files/%lx-%lx", (int)m->pid, (unsigned long)m->start,
+			       (unsigned long)m->end);
+	int fd = open_regular(link, m->ino);
+
+	if (fd < 0 && link_names(link, m->path))
+		fd = open_regular(link, 0);
+	free(link);
+	return fd;
+}
+
+/* A process that has ended leaves only its path, believed if the inode agrees. */
+static int open_mapped(const struct code_mapping *m)
+{
+	int fd = open_map_file(m);
+
+	if (fd < 0) {
+		char *path = xasprintf("/proc/%d/root%s", (int)m->pid, m->path);
+
+		fd = open_regular(path, m->ino);
+		free(path);
+	}
+	if (fd < 0)
+		fd = open_regular(m->path, m->ino);
+	return fd;
+}
+
+static void open_code(struct code *code, const struct code_mapping *m)
+{
+	static const char deleted[] = " (deleted)";
+	int length = (int)strlen(m->path), suffix = sizeof(deleted) - 1;
+	struct stat st;
+
+	if (length > suffix && !strcmp(m->path + length - suffix, deleted))
+		length -= suffix;
+	code->kind = MODULE_ELF;
+	code->path = xasprintf("%.*s", length, m->path);
+	code->fd = open_mapped(m);
+	code->refused = code->fd < 0 && (errno == EMFILE || errno == ENFILE);
+	if (code->fd >= 0 && !fstat(code->fd, &st)) {
+		code->changed = st.st_mtim;
+		code->size_bytes = (uint64_t)st.st_size;
+	}
+	code_read_elf(code);
+}
+
+bool code_is_overwritten(const struct code *code)
+{
+	struct code now = { .fd = code->fd };
+	struct stat st;
+	bool same;
+
+	if (code->fd < 0 || fstat(code->fd, &st))
+		return false;
+	if (st.st_mtim.tv_sec == code->changed.tv_sec &&
+	    st.st_mtim.tv_nsec == code->changed.tv_nsec && (uint64_t)st.st_size == code->size_bytes)
+		return false;
+	code_read_elf(&now); /* it may only have been touched */
+	same = now.build_id_size && now.build_id_size == code->build_id_size &&
+	       !memcmp(now.build_id, code->build_id, now.build_id_size);
+	free(now.segments);
+	return !same;
+}
+
+struct code *code_table_file(struct code_table *t, const struct code_mapping *m, bool *ret_new)
+{
+	struct code *code = get(t, m->dev, m->ino, ret_new);
+
+	if (code && !*ret_new && code_is_overwritten(code)) {
+		forget_key(t, code);
+		code = get(t, m->dev, m->ino, ret_new);
+	}
+	if (code && *ret_new)
+		open_code(code, m);
+	return code;
+}
+
+static void become_jit(struct code *code, pid_t process)
+{
+	free(code->path);
+	code->kind = MODULE_JIT;
+	code->path = xstrdup("[jit]");
+	code->pid = process;
+}
+
+struct code *code_table_memfd(struct code_table *t, const struct code_mapping *m, pid_t process,
+			      bool *ret_new)
+{
+	struct code *code = code_table_file(t, m, ret_new);
+
+	if (!code || !*ret_new || code->nr_segments)
+		return code;
+	if (code->fd >= 0)
+		close(code->fd);
+	code->fd = -1;
+	become_jit(code, process);
+	return code;
+}
+
+struct code *code_table_jit(struct code_table *t, pid_t pid, bool *ret_new)
+{
+	struct code *code = get(t, 0, (uint64_t)pid, ret_new);
+
+	if (code && *ret_new)
+		become_jit(code, pid);
+	return code;
+}
+
+struct code *code_table_vdso(struct code_table *t, bool *ret_new)
+{
+	struct code *code = get(t, 0, UINT64_MAX, ret_new);
+
+	if (code && *ret_new) {
+		code->kind = MODULE_VDSO;
+		code->path = xstrdup("[vdso]");
+	}
+	return code;
+}
+
+void code_table_reuse(struct code_table *t, struct code *code)
+{
+	struct code_entry *e = t->entries[code->index];
+
+	if (code->kind != MODULE_JIT || e->forgotten)
+		return;
+	forget_key(t, code);
+	t->unused = xgrow(t->unused, &t->unused_capacity, t->nr_unused + 1, sizeof(*t->unused));
+	t->unused[t->nr_unused++] = e;
+}
+
+size_t code_table_room(const struct code_table *t)
+{
+	return MAX_MODULES - t->nr + t->nr_unused;
+}
+
+const void *code_vdso_image(size_t *ret_size)
+{
+	const Elf64_Ehdr *ehdr = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
+
+	/* Its section headers end the file. */
+	if (ehdr)
+		*ret_size = ehdr->e_shoff + (size_t)ehdr->e_shentsize * ehdr->e_shnum;
+	return ehdr;
+}
+
+void code_raise_file_limit(void)
+{
+	struct rlimit r;
+
+	if (!getrlimit(RLIMIT_NOFILE, &r) && r.rlim_cur < r.rlim_max) {
+		r.rlim_cur = r.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &r);
+	}
+}

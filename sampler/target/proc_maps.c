@@ -1,0 +1,194 @@
+/* /proc/PID/maps: what lies where, and what that is. */
+#include "sampler/target/proc_maps.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "core/base/alloc.h"
+#include "core/base/proc_status.h"
+#include "sampler/target/remapped_text.h"
+
+enum mapping_backing mapping_backing(const char *path, uint64_t ino)
+{
+	if (!strcmp(path, "[vdso]"))
+		return BACKING_VDSO;
+	if (!strcmp(path, "[vsyscall]") || !strcmp(path, "[uprobes]"))
+		return BACKING_IGNORED;
+	if (!ino || path[0] != '/' || !strncmp(path, "//anon", 6) ||
+	    !strncmp(path, "/dev/zero", 9) || !strncmp(path, "/anon_hugepage", 14) ||
+	    !strncmp(path, "/SYSV", 5))
+		return BACKING_JIT;
+	if (!strncmp(path, "/memfd:", 7))
+		return BACKING_MEMFD;
+	return BACKING_FILE;
+}
+
+bool mapping_is_stack(const char *path)
+{
+	return !strcmp(path, "[stack]");
+}
+
+bool proc_maps_parse(char *line, struct code_mapping *m, bool *ret_executable)
+{
+	uint64_t start, end, pgoff, ino;
+	unsigned int major, minor;
+	char perms[5] = "";
+	int at = 0;
+
+	line[strcspn(line, "\n")] = '\0';
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &start,
+		   &end, perms, &pgoff, &major, &minor, &ino, &at) < 7 ||
+	    !at || end <= start || strlen(perms) != 4)
+		return false;
+	*ret_executable = perms[2] == 'x';
+	m->start = start;
+	m->end = end;
+	m->pgoff = pgoff;
+	m->dev = makedev(major, minor);
+	m->ino = ino;
+	m->path = line + at;
+	return true;
+}
+
+struct code *mapping_code(struct code_table *codes, const struct code_mapping *m, pid_t process,
+			  bool *ret_new)
+{
+	switch (mapping_backing(m->path, m->ino)) {
+	case BACKING_FILE: return code_table_file(codes, m, ret_new);
+	case BACKING_MEMFD: return code_table_memfd(codes, m, process, ret_new);
+	case BACKING_VDSO: return code_table_vdso(codes, ret_new);
+	case BACKING_JIT: return code_table_jit(codes, process, ret_new);
+	default: return NULL;
+	}
+}
+
+struct maps_reader {
+	struct code_table *codes;
+	void (*on_code)(void *context, struct code *code);
+	void *context;
+	struct code_mapping before; /* the line before, executable or not; path NULL: no file */
+	char *before_path;
+};
+
+/*
+ * A copy that was made before we came: the file's own mapping ends where the anonymous one begins.
+ */
+static void find_copied_text(const struct maps_reader *r, struct mapping *m)
+{
+	const struct code_mapping *before = &r->before;
+	uint64_t pgoff = before->pgoff + (m->start - before->start);
+	struct code *code;
+	bool is_new;
+
+	if (before->end != m->start || !before->path)
+		return;
+	code = code_table_file(r->codes, before, &is_new);
+	if (code && is_new)
+		r->on_code(r->context, code);
+	if (code && text_copy_matches(before->pid, code, m->start, m->end, pgoff)) {
+		m->code = code;
+		m->pgoff = pgoff;
+	}
+}
+
+/* One mapping into the process; `m` belongs to the line. */
+static void add_mapping(struct maps_reader *r, struct process *to, const struct code_mapping *m)
+{
+	struct mapping mapping = { m->start, m->end, m->pgoff, NULL, mapping_is_stack(m->path) };
+	bool is_new = false;
+
+	mapping.code = mapping_code(r->codes, m, to->pid, &is_new);
+	if (!mapping.code)
+		return;
+	if (is_new)
+		r->on_code(r->context, mapping.code);
+	if (mapping.code->kind == MODULE_JIT)
+		find_copied_text(r, &mapping);
+	process_map(to, &mapping);
+}
+
+/* Keeps a file's mapping for the line after it. */
+static void remember(struct maps_reader *r, const struct code_mapping *m)
+{
+	free(r->before_path);
+	r->before_path = NULL;
+	r->before = *m;
+	if (mapping_backing(m->path, m->ino) == BACKING_FILE)
+		r->before_path = xstrdup(m->path);
+	r->before.path = r->before_path;
+}
+
+/* Adds what a maps file shows; returns the number of lines in it, or -errno. */
+static int read_file(struct maps_reader *r, struct process *p, pid_t thread)
+{
+	char path[64], *line = NULL;
+	size_t size = 0;
+	int nr_lines = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)thread);
+	f = fopen(path, "re");
+	if (!f)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (getline(&line, &size, f) > 0) {
+		struct code_mapping m = { .pid = thread };
+		bool executable = false;
+
+		if (!proc_maps_parse(line, &m, &executable))
+			continue;
+		nr_lines++;
+		if (executable)
+			add_mapping(r, p, &m);
+		remember(r, &m);
+	}
+	free(r->before_path);
+	r->before_path = NULL;
+	r->before = (struct code_mapping){ 0 };
+	free(line);
+	fclose(f);
+	return nr_lines;
+}
+
+/* When the first thread has ended, what it mapped is only seen through the others. */
+static int read_through_threads(struct maps_reader *r, struct process *p)
+{
+	struct dirent *entry;
+	char path[64];
+	int nr = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)p->pid);
+	dir = opendir(path);
+	if (!dir)
+		return -ESRCH;
+	while (nr <= 0 && (entry = readdir(dir))) {
+		pid_t thread = atoi(entry->d_name);
+
+		if (thread > 0 && thread != p->pid)
+			nr = read_file(r, p, thread);
+	}
+	closedir(dir);
+	return nr;
+}
+
+int process_read_maps(struct process *p, struct code_table *codes,
+		      void (*on_code)(void *context, struct code *code), void *context)
+{
+	struct maps_reader r = { .codes = codes, .on_code = on_code, .context = context };
+	struct proc_status status;
+	int nr = read_file(&r, p, p->pid);
+
+	if (!nr && !proc_status_read(p->pid, &status)) {
+		if (status.ended && status.nr_threads > 1)
+			nr = read_through_threads(&r, p);
+		else if (!status.ended && !status.has_memory)
+			return 0; /* a kernel thread has no mappings */
+	}
+	return nr > 0 ? 0 : nr < 0 ? nr : -ESRCH;
+}

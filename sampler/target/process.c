@@ -1,0 +1,168 @@
+/* A process's sorted table of executable mappings. */
+#include "sampler/target/process.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "sampler/target/remapped_text.h"
+
+#define MAX_COVER_CHECKS 20
+
+/* Index of the first mapping that ends above `address`. */
+static size_t lower_bound(const struct process *p, uint64_t address)
+{
+	size_t lo = 0, hi = p->nr_maps;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (p->maps[mid].end <= address)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+const struct mapping *process_find(const struct process *p, uint64_t address)
+{
+	size_t i = lower_bound(p, address);
+
+	return i < p->nr_maps && p->maps[i].start <= address ? &p->maps[i] : NULL;
+}
+
+static bool same_meaning(const struct mapping *a, const struct mapping *b)
+{
+	return a->code == b->code && a->start - a->pgoff == b->start - b->pgoff;
+}
+
+/* Replaces maps[at..at+nr_old) by nr_new mappings. */
+static void replace_maps(struct process *p, size_t at, size_t nr_old, const struct mapping *with,
+			 size_t nr_new)
+{
+	p->maps = xgrow(p->maps, &p->capacity, p->nr_maps + nr_new, sizeof(*p->maps));
+	memmove(&p->maps[at + nr_new], &p->maps[at + nr_old],
+		(p->nr_maps - at - nr_old) * sizeof(*p->maps));
+	memcpy(&p->maps[at], with, nr_new * sizeof(*with));
+	p->nr_maps = p->nr_maps - nr_old + nr_new;
+}
+
+/* Remembers what of `old` the anonymous mapping `m` hides. */
+static void cover(struct process *p, const struct mapping *old, const struct mapping *m)
+{
+	struct mapping hidden = *old;
+
+	if (hidden.start < m->start) {
+		hidden.pgoff += m->start - hidden.start;
+		hidden.start = m->start;
+	}
+	if (hidden.end > m->end)
+		hidden.end = m->end;
+	p->covered =
+		xgrow(p->covered, &p->covered_capacity, p->nr_covered + 1, sizeof(*p->covered));
+	p->covered[p->nr_covered++] = hidden;
+	p->nr_cover_checks = 0;
+}
+
+void process_new_epoch(struct process *p)
+{
+	static uint32_t last;
+
+	p->epoch = ++last;
+}
+
+void process_check_covered(struct process *p)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->nr_covered; i++) {
+		const struct mapping m = p->covered[i];
+
+		if (text_copy_matches(p->pid, m.code, m.start, m.end, m.pgoff))
+			process_map(p, &m);
+		else
+			p->covered[kept++] = m;
+	}
+	p->nr_covered = ++p->nr_cover_checks < MAX_COVER_CHECKS ? kept : 0;
+}
+
+static void extend_jit(struct jit_regions *jit, const struct mapping *m)
+{
+	if (!jit->high || m->start < jit->low)
+		jit->low = m->start;
+	if (m->end > jit->high)
+		jit->high = m->end;
+}
+
+void process_map(struct process *p, const struct mapping *m)
+{
+	size_t first = lower_bound(p, m->start), last = first;
+	struct mapping with[3];
+	size_t nr = 0;
+
+	if (m->end <= m->start)
+		return;
+	if (m->code->kind == MODULE_JIT && !m->stack)
+		extend_jit(&p->jit, m);
+	for (; last < p->nr_maps && p->maps[last].start < m->end; last++) {
+		const struct mapping *old = &p->maps[last];
+
+		if (same_meaning(old, m)) {
+			if (old->start <= m->start && old->end >= m->end)
+				return;
+			continue;
+		}
+		process_new_epoch(p);
+		if (old->code->kind == MODULE_ELF && m->code->kind == MODULE_JIT)
+			cover(p, old, m);
+	}
+	if (first < last && p->maps[first].start < m->start) {
+		with[nr] = p->maps[first];
+		with[nr++].end = m->start;
+	}
+	with[nr++] = *m;
+	if (first < last && p->maps[last - 1].end > m->end) {
+		with[nr] = p->maps[last - 1];
+		with[nr].pgoff += m->end - with[nr].start;
+		with[nr++].start = m->end;
+	}
+	replace_maps(p, first, last - first, with, nr);
+	p->dirty = true;
+}
+
+void process_unmap_all(struct process *p)
+{
+	p->nr_maps = 0;
+	process_new_epoch(p);
+	p->dirty = true;
+	p->nr_covered = 0;
+	jit_regions_clear(&p->jit);
+}
+
+uint64_t mapping_bias(const struct mapping *m)
+{
+	uint64_t vaddr;
+
+	if (m->code->kind != MODULE_ELF || !code_vaddr(m->code, m->pgoff, &vaddr))
+		vaddr = m->pgoff;
+	return m->start - vaddr;
+}
+
+bool process_same_maps(const struct process *a, const struct process *b)
+{
+	if (a->nr_maps != b->nr_maps)
+		return false;
+	for (size_t i = 0; i < a->nr_maps; i++)
+		if (a->maps[i].start != b->maps[i].start || a->maps[i].end != b->maps[i].end ||
+		    a->maps[i].pgoff != b->maps[i].pgoff || a->maps[i].code != b->maps[i].code)
+			return false;
+	return true;
+}
+
+void process_fini(struct process *p)
+{
+	free(p->maps);
+	free(p->covered);
+	jit_regions_clear(&p->jit);
+}

@@ -1,0 +1,107 @@
+/* One array of regions, sorted by address, which never overlap. */
+#include "sampler/target/runtime_regions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "sampler/walk/runtime_rows.h"
+
+size_t jit_regions_lower_bound(const struct jit_regions *regions, uint64_t address)
+{
+	size_t lo = 0, hi = regions->nr;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (regions->list[mid].end <= address)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+struct jit_region *jit_regions_find(const struct jit_regions *regions, uint64_t address)
+{
+	size_t i = jit_regions_lower_bound(regions, address);
+
+	return i < regions->nr && regions->list[i].start <= address ? &regions->list[i] : NULL;
+}
+
+void jit_region_drop_rows(struct jit_region *region)
+{
+	if (region->rows)
+		jit_rows_unuse(region->rows);
+	region->rows = NULL;
+}
+
+struct jit_region *jit_regions_put(struct jit_regions *regions, const struct jit_region *region)
+{
+	size_t first = jit_regions_lower_bound(regions, region->start), last = first;
+
+	for (; last < regions->nr && regions->list[last].start < region->end; last++)
+		jit_region_drop_rows(&regions->list[last]);
+	regions->list =
+		xgrow(regions->list, &regions->capacity, regions->nr + 1, sizeof(*regions->list));
+	memmove(&regions->list[first + 1], &regions->list[last],
+		(regions->nr - last) * sizeof(*regions->list));
+	regions->list[first] = *region;
+	regions->nr += 1 - (last - first);
+	return &regions->list[first];
+}
+
+void jit_regions_outdate(struct jit_regions *regions, struct jit_region *region,
+			 struct jit_past past)
+{
+	past.start = region->start;
+	past.end = region->end;
+	past.rows = region->rows;
+	regions->past = xgrow(regions->past, &regions->past_capacity, regions->nr_past + 1,
+			      sizeof(*regions->past));
+	regions->past[regions->nr_past++] = past;
+	region->rows = NULL;
+	region->hash = 0;
+}
+
+void jit_regions_forget_past(struct jit_regions *regions, uint64_t now)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < regions->nr_past; i++) {
+		if (regions->past[i].until_ns < now)
+			jit_rows_unuse(regions->past[i].rows);
+		else
+			regions->past[kept++] = regions->past[i];
+	}
+	regions->nr_past = kept;
+}
+
+void jit_regions_copy(struct jit_regions *to, const struct jit_regions *from)
+{
+	*to = *from;
+	to->capacity = from->nr;
+	to->list = xcalloc(from->nr, sizeof(*to->list));
+	for (size_t i = 0; i < from->nr; i++) {
+		to->list[i] = from->list[i];
+		if (to->list[i].rows)
+			jit_rows_use(to->list[i].rows);
+	}
+	to->past_capacity = from->nr_past;
+	to->past = xcalloc(from->nr_past, sizeof(*to->past));
+	for (size_t i = 0; i < from->nr_past; i++) {
+		to->past[i] = from->past[i];
+		jit_rows_use(to->past[i].rows);
+	}
+}
+
+void jit_regions_clear(struct jit_regions *regions)
+{
+	for (size_t i = 0; i < regions->nr; i++)
+		jit_region_drop_rows(&regions->list[i]);
+	for (size_t i = 0; i < regions->nr_past; i++)
+		jit_rows_unuse(regions->past[i].rows);
+	free(regions->past);
+	free(regions->list);
+	*regions = (struct jit_regions){ 0 };
+}

@@ -1,0 +1,65 @@
+/*
+ * Where a process has made code at run time, as far as samples landed in it: regions of whole pages
+ * between pages of zeros, and the unwind rows that follow from the code in them.
+ */
+#ifndef SPROF_RUNTIME_REGIONS_H
+#define SPROF_RUNTIME_REGIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct jit_rows;
+
+struct jit_region {
+	uint64_t start, end;
+	struct jit_rows
+		*rows;	  /* NULL: nothing of its code is understood, or it was not looked at */
+	bool settled;	  /* it is known what became of `rows` */
+	uint64_t hash;	  /* of its bytes when they were read; 0: they were not */
+	uint64_t read_ns; /* when that was: older samples met other code, perhaps */
+	uint64_t wanted;  /* an address that samples landed at and that has no rule, or 0 */
+	uint64_t next_look_ns;	/* not before */
+	uint32_t nr_fruitless;	/* looks that found nothing new, one after the other */
+	uint32_t nr_changes;	/* of code that had rules, one soon after the other */
+	uint64_t changed_ns;	/* when the last was seen, or how long there are no rules for it */
+	uint32_t checked;	/* the function whose code was last compared, */
+	uint64_t checked_ns;	/* and when */
+	uint64_t next_check_ns; /* of all its functions, whether samples are new or not */
+	uint32_t nr_checks;	/* that found it the same, one after the other */
+};
+
+/* Rows of code that is not there any more: stacks that were walked by them may still come. */
+struct jit_past {
+	uint64_t start, end;
+	struct jit_rows *rows;
+	uint32_t epoch;	   /* of the process: the last in which the walker had them */
+	uint64_t until_ns; /* no stack of that comes any more */
+};
+
+struct jit_regions {
+	struct jit_region *list; /* sorted, disjoint */
+	size_t nr, capacity;
+	struct jit_past *past;
+	size_t nr_past, past_capacity;
+	uint64_t low, high;    /* all code without a file lies between them; 0: there is none */
+	uint64_t next_look_ns; /* not before, in all of the process */
+	uint32_t nr_fruitless;
+};
+
+/* The region that holds an address, or NULL. Valid until the next change, as is all below. */
+struct jit_region *jit_regions_find(const struct jit_regions *regions, uint64_t address);
+/* The index of the first region that ends above the address. */
+size_t jit_regions_lower_bound(const struct jit_regions *regions, uint64_t address);
+/* Puts a region in the place of all that it overlaps. */
+struct jit_region *jit_regions_put(struct jit_regions *regions, const struct jit_region *region);
+void jit_region_drop_rows(struct jit_region *region);
+/* A region's code is not what its rows were made of. `past`: what to remember of it; all else is filled. */
+void jit_regions_outdate(struct jit_regions *regions, struct jit_region *region,
+			 struct jit_past past);
+void jit_regions_forget_past(struct jit_regions *regions, uint64_t now_ns);
+/* A forked child has what its parent had. */
+void jit_regions_copy(struct jit_regions *to, const struct jit_regions *from);
+void jit_regions_clear(struct jit_regions *regions);
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * What is known of a frame at one place of a function's code: which registers and which words of its
+ * stack hold the CFA, or the caller's rbp, or an address at a known distance. frame_state_step() says
+ * what an instruction makes of it; whatever is not certain is forgotten.
+ */
+#ifndef SPROF_ABSTRACT_FRAME_H
+#define SPROF_ABSTRACT_FRAME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/portable/walk.h"
+#include "sampler/unwind/x86_64/instruction.h"
+
+enum frame_base {
+	FRAME_UNKNOWN = 0,
+	FRAME_CFA,
+	FRAME_ALIGNED, /* where "and $-n, %rsp" left rsp */
+	FRAME_CALLERS_RBP,
+};
+
+struct frame_value {
+	int32_t offset; /* 0 if unknown */
+	int32_t base;	/* enum frame_base */
+};
+
+struct frame_slot {
+	struct frame_value address, value;
+};
+
+#define FRAME_MAX_SLOTS 12
+
+struct frame_state {
+	struct frame_value regs[WALK_NR_REGS]; /* by the numbers of instruction.h */
+	struct frame_slot slots[FRAME_MAX_SLOTS];
+	uint32_t nr_slots;
+};
+
+/* At the first instruction of a function. */
+void frame_state_init(struct frame_state *state);
+/* After an instruction that goes on. false: no function that keeps to the ABI does this. */
+bool frame_state_step(struct frame_state *state, const struct instruction *instruction);
+/* Keeps what both know. true: `state` knows less than before. */
+bool frame_state_meet(struct frame_state *state, const struct frame_state *other);
+/* As at the first instruction: rsp at the return address, rbp the caller's. */
+bool frame_state_is_bare(const struct frame_state *state);
+/* The rule by which a walk gets on from here; false: there is none. */
+bool frame_state_rule(const struct frame_state *state, struct walk_rule *ret);
+
+#endif

@@ -1,0 +1,441 @@
+#include "sampler/unwind/derived_rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "sampler/unwind/text_marks.h"
+#include "sampler/unwind/abstract_frame.h"
+#include "sampler/unwind/x86_64/instruction.h"
+
+#define ALIGNMENT 16u /* of functions, where none is said to begin */
+/*
+ * Code can be written so that looking at it takes time by the square of its size. Real code takes less than two
+ * for each byte (libtorch_cpu.so, node, Go programs).
+ */
+#define STEPS_PER_BYTE 64u
+#define FIRST_STEPS 4096u
+
+struct block {
+	uint32_t start;
+	bool known, queued;
+	uint32_t leaves; /* after its last instruction from which the function can be left, or 0 */
+	struct frame_state state; /* at its start */
+};
+
+struct code_rules {
+	struct code_map map;
+	struct code_rule *rules;
+	size_t nr_rules, rules_capacity;
+	struct code_function *functions;
+	size_t nr_functions, functions_capacity;
+	/* the function in hand */
+	struct block *blocks; /* by start, once all are known */
+	size_t nr_blocks, blocks_capacity;
+	uint32_t *queue; /* offsets, then indexes of blocks, still to be followed */
+	size_t nr_queue, queue_capacity;
+	uint32_t nr_exits;
+	size_t first_rule;
+	uint64_t steps_left;
+};
+
+struct code_rules *code_rules_new(const struct code_text *text)
+{
+	struct code_rules *r = xcalloc(1, sizeof(*r));
+
+	code_map_init(&r->map, text);
+	code_rules_set_steps(r, STEPS_PER_BYTE);
+	return r;
+}
+
+void code_rules_free(struct code_rules *r)
+{
+	if (!r)
+		return;
+	code_map_fini(&r->map);
+	free(r->rules);
+	free(r->functions);
+	free(r->blocks);
+	free(r->queue);
+	free(r);
+}
+
+void code_rules_set_steps(struct code_rules *r, uint32_t steps_per_byte)
+{
+	r->steps_left = (uint64_t)r->map.text.size * steps_per_byte + FIRST_STEPS;
+}
+
+void code_rules_exclude(struct code_rules *r, size_t start, size_t end)
+{
+	for (size_t i = start; i < end && i < r->map.text.size; i++)
+		r->map.bytes[i] |= BYTE_INSIDE;
+}
+
+void code_rules_add_entry(struct code_rules *r, size_t start)
+{
+	if (start < r->map.text.size)
+		r->map.bytes[start] |= BYTE_ENTRY;
+}
+
+const struct code_rule *code_rules_get(const struct code_rules *r, size_t *ret_nr)
+{
+	*ret_nr = r->nr_rules;
+	return r->rules;
+}
+
+uint32_t code_rules_nr_functions(const struct code_rules *r)
+{
+	return (uint32_t)r->nr_functions;
+}
+
+const struct code_function *code_rules_functions(const struct code_rules *r)
+{
+	return r->functions;
+}
+
+/* false: there are no more. */
+static bool take_steps(struct code_rules *r, uint64_t nr)
+{
+	r->steps_left -= nr < r->steps_left ? nr : r->steps_left;
+	return r->steps_left;
+}
+
+static void push(struct code_rules *r, uint32_t number)
+{
+	r->queue = xgrow(r->queue, &r->queue_capacity, r->nr_queue + 1, sizeof(*r->queue));
+	r->queue[r->nr_queue++] = number;
+}
+
+/* ---- the first time: what belongs to the function */
+
+static void add_block(struct code_rules *r, uint32_t start)
+{
+	r->map.bytes[start] |= BYTE_LEADER | BYTE_OWN;
+	r->blocks = xgrow(r->blocks, &r->blocks_capacity, r->nr_blocks + 1, sizeof(*r->blocks));
+	r->blocks[r->nr_blocks++] = (struct block){ .start = start };
+	push(r, start);
+}
+
+static bool reach(struct code_rules *r, int64_t target)
+{
+	uint8_t byte;
+
+	if (!code_map_in_reach(&r->map, target))
+		return code_map_reach_other(&r->map, target);
+	byte = r->map.bytes[target];
+	if (target != r->map.entry &&
+	    ((byte & BYTE_ENTRY) || ((byte & BYTE_BEGIN) && !(byte & BYTE_OWN))))
+		return code_map_reach_other(&r->map, target);
+	if (byte & BYTE_INSIDE)
+		return false;
+	if (!(byte & BYTE_LEADER) || !(byte & BYTE_OWN))
+		add_block(r, (uint32_t)target);
+	return true;
+}
+
+/* Is it known where the instruction goes on? */
+static bool is_followed(const struct code_rules *r, const struct instruction *in)
+{
+	if (in->kind == INSTRUCTION_CALL && !in->value) /* it only wants to know its pc */
+		return false;
+	if (code_is_call(in) && r->map.guessed) /* it may not return */
+		return false;
+	return in->kind != INSTRUCTION_BAD && in->kind != INSTRUCTION_JUMP_INDIRECT;
+}
+
+/* Follows the code from a block's start to where it does not go on, or goes where it is known. */
+static bool discover(struct code_rules *r, uint32_t at)
+{
+	for (;;) {
+		struct instruction in;
+
+		if (!code_map_in_reach(&r->map, at))
+			return false;
+		if (code_map_is_own(&r->map, at))
+			return true;
+		if ((r->map.bytes[at] & BYTE_TAKEN) ||
+		    ((r->map.bytes[at] & BYTE_ENTRY) && at != r->map.entry))
+			return false;
+		in = code_map_decode(&r->map, at);
+		if (!is_followed(r, &in) || !code_map_take(&r->map, at, &in))
+			return false;
+		if (code_is_branch(&in) && !reach(r, code_target(&in, at)))
+			return false;
+		if (code_ends_block(&in))
+			return true;
+		at += in.length;
+	}
+}
+
+static int compare_blocks(const void *a, const void *b)
+{
+	const struct block *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static bool discover_all(struct code_rules *r)
+{
+	bool good = true;
+
+	r->nr_queue = r->nr_blocks = 0;
+	add_block(r, r->map.entry);
+	while (r->nr_queue && good)
+		good = discover(r, r->queue[--r->nr_queue]);
+	qsort(r->blocks, r->nr_blocks, sizeof(*r->blocks), compare_blocks);
+	return good;
+}
+
+/* ---- the second: what is known of the frame where */
+
+static struct block *find_block(struct code_rules *r, int64_t start)
+{
+	struct block key = { .start = (uint32_t)start };
+
+	return bsearch(&key, r->blocks, r->nr_blocks, sizeof(key), compare_blocks);
+}
+
+static bool meet(struct code_rules *r, int64_t target, const struct frame_state *state)
+{
+	struct block *block;
+	uint32_t index;
+
+	if (!code_map_is_own(&r->map, target)) { /* another function begins there */
+		r->nr_exits++;
+		return frame_state_is_bare(state);
+	}
+	block = find_block(r, target);
+	if (!block)
+		return false;
+	if (!block->known) {
+		block->state = *state;
+		block->known = true;
+	} else if (!frame_state_meet(&block->state, state)) {
+		return true;
+	}
+	index = (uint32_t)(block - r->blocks);
+	if (!block->queued)
+		push(r, index);
+	block->queued = true;
+	return true;
+}
+
+/* Follows one block. false: this cannot be a function, or not one that we understand. */
+static bool follow(struct code_rules *r, uint32_t at, struct frame_state state)
+{
+	while (take_steps(r, 1)) {
+		struct instruction in = code_map_decode(&r->map, at);
+
+		if (in.kind == INSTRUCTION_NOP) {
+			at += in.length;
+			if (r->map.bytes[at] & BYTE_LEADER)
+				return meet(r, at, &state);
+			continue;
+		}
+		if (in.kind == INSTRUCTION_RET) {
+			r->nr_exits++;
+			return frame_state_is_bare(&state);
+		}
+		if (in.kind == INSTRUCTION_STOP)
+			return true;
+		if (code_is_branch(&in)) {
+			if (!frame_state_step(&state, &in) ||
+			    !meet(r, code_target(&in, at), &state))
+				return false;
+			if (in.kind == INSTRUCTION_JUMP)
+				return true;
+		} else if (!frame_state_step(&state, &in)) {
+			return false;
+		}
+		at += in.length;
+		if (r->map.bytes[at] & BYTE_LEADER)
+			return meet(r, at, &state);
+	}
+	return false;
+}
+
+static bool follow_all(struct code_rules *r)
+{
+	struct frame_state bare;
+
+	frame_state_init(&bare);
+	r->nr_exits = 0;
+	r->nr_queue = 0;
+	if (!meet(r, r->map.entry, &bare))
+		return false;
+	while (r->nr_queue) {
+		struct block *block = &r->blocks[r->queue[--r->nr_queue]];
+
+		block->queued = false;
+		if (!follow(r, block->start, block->state))
+			return false;
+	}
+	return r->nr_exits > 0;
+}
+
+/* ---- the third: from where it can be left */
+
+static bool can_leave(struct code_rules *r, int64_t target)
+{
+	return !code_map_is_own(&r->map, target) || find_block(r, target)->leaves;
+}
+
+/* Looks at one block again. true: more of it is known to lead out. */
+static bool find_leaves(struct code_rules *r, struct block *block)
+{
+	uint32_t at = block->start, leaves = 0;
+
+	while (take_steps(r, 1)) {
+		struct instruction in = code_map_decode(&r->map, at);
+		uint32_t next = at + in.length;
+
+		if (in.kind == INSTRUCTION_RET ||
+		    (code_is_branch(&in) && can_leave(r, code_target(&in, at))))
+			leaves = next;
+		at = next;
+		if (code_ends_block(&in))
+			break;
+		if (r->map.bytes[at] & BYTE_LEADER) {
+			if (can_leave(r, at))
+				leaves = at;
+			break;
+		}
+	}
+	if (leaves == block->leaves)
+		return false;
+	block->leaves = leaves;
+	return true;
+}
+
+/*
+ * Code that never leaves the function may be no code of its own: a call that does not return is
+ * followed by whatever comes next. What can leave it has found rsp in order there. false: no steps are left.
+ */
+static bool find_all_leaves(struct code_rules *r)
+{
+	bool more = true;
+
+	while (more) {
+		more = false;
+		for (size_t i = r->nr_blocks; i-- > 0;)
+			more |= find_leaves(r, &r->blocks[i]);
+	}
+	return r->steps_left;
+}
+
+/* ---- the fourth: its rules */
+
+static bool add_rule(struct code_rules *r, uint32_t start, uint32_t end,
+		     const struct frame_state *state)
+{
+	struct code_rule *last = r->nr_rules > r->first_rule ? &r->rules[r->nr_rules - 1] : NULL;
+	struct walk_rule rule;
+
+	if (!frame_state_rule(state, &rule))
+		return false;
+	if (last && last->end == start && !memcmp(&last->rule, &rule, sizeof(rule))) {
+		last->end = end;
+		return true;
+	}
+	r->rules = xgrow(r->rules, &r->rules_capacity, r->nr_rules + 1, sizeof(*r->rules));
+	r->rules[r->nr_rules++] = (struct code_rule){ start, end, rule };
+	return true;
+}
+
+/* Those of a block as far as the function can be left from it. A call has the rule of what is before it where it begins, and that of its return after. */
+static bool add_block_rules(struct code_rules *r, const struct block *block)
+{
+	struct frame_state state = block->state;
+	uint32_t at = block->start;
+
+	while (at < block->leaves) {
+		struct instruction in = code_map_decode(&r->map, at);
+		bool call = code_is_call(&in);
+		uint32_t end = at + in.length;
+
+		if (frame_state_is_bare(&state))
+			r->map.bytes[at] |= BYTE_BARE;
+		while (r->map.plain[at] && r->map.plain[end] && end < block->leaves)
+			end += r->map.plain[end];
+		if (!add_rule(r, at, call ? at + 1 : end, &state))
+			return false;
+		if (code_ends_block(&in))
+			return true;
+		if (!frame_state_step(&state, &in) || (call && !add_rule(r, at + 1, end, &state)))
+			return false;
+		at = end;
+	}
+	return true;
+}
+
+static bool add_rules(struct code_rules *r)
+{
+	for (size_t i = 0; i < r->nr_blocks; i++) {
+		if (!r->blocks[i].known || !add_block_rules(r, &r->blocks[i]))
+			return false;
+	}
+	return true;
+}
+
+static void add_function(struct code_rules *r)
+{
+	r->functions = xgrow(r->functions, &r->functions_capacity, r->nr_functions + 1,
+			     sizeof(*r->functions));
+	r->functions[r->nr_functions++] = (struct code_function){ r->map.entry, r->map.end };
+}
+
+/* The function that may begin there. true: it has rules. */
+static bool look_at(struct code_rules *r, uint32_t entry)
+{
+	bool good;
+
+	r->map.entry = r->map.end = entry;
+	r->first_rule = r->nr_rules;
+	r->map.guessed = !(r->map.bytes[entry] & BYTE_ENTRY);
+	good = discover_all(r) && follow_all(r) && find_all_leaves(r) && add_rules(r);
+	if (good)
+		add_function(r);
+	else
+		r->nr_rules = r->first_rule;
+	for (size_t i = 0; i < r->nr_blocks; i++) {
+		uint8_t *byte = &r->map.bytes[r->blocks[i].start];
+
+		if (!(*byte & BYTE_BEGIN)) /* nobody came to it any more */
+			*byte &= (uint8_t) ~(BYTE_LEADER | BYTE_OWN);
+	}
+	code_map_disown(&r->map, good);
+	take_steps(r, r->map.end - entry);
+	return good;
+}
+
+/*
+ * Where a function with rules is at its end, and so is the padding behind it, may be the next. Behind
+ * one without rules may be more of it.
+ */
+static void guess_functions(struct code_rules *r, uint32_t at)
+{
+	uint32_t length;
+
+	while (at < r->map.text.size && !r->map.bytes[at] && r->steps_left) {
+		if (code_map_is_padding(&r->map, at, &length)) {
+			at += length;
+			continue;
+		}
+		if (at % ALIGNMENT || !look_at(r, at))
+			return;
+		at = r->map.end;
+	}
+}
+
+void code_rules_find(struct code_rules *r)
+{
+	for (uint32_t at = 0; at < r->map.text.size && r->steps_left; at++) {
+		if ((r->map.bytes[at] & (BYTE_ENTRY | BYTE_TAKEN)) == BYTE_ENTRY)
+			look_at(r, at);
+	}
+	guess_functions(r, 0);
+	for (uint32_t at = 1; at < r->map.text.size && r->steps_left; at++) {
+		if (!r->map.bytes[at] && (r->map.bytes[at - 1] & BYTE_GOOD))
+			guess_functions(r, at);
+	}
+}

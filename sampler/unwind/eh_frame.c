@@ -1,0 +1,244 @@
+#include "sampler/unwind/eh_frame.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+
+/* LSB 5.0 table "DWARF Exception Header value format" and "... application". */
+enum {
+	PE_ABSPTR = 0x00,
+	PE_ULEB128 = 0x01,
+	PE_UDATA2 = 0x02,
+	PE_UDATA4 = 0x03,
+	PE_UDATA8 = 0x04,
+	PE_SLEB128 = 0x09,
+	PE_SDATA2 = 0x0a,
+	PE_SDATA4 = 0x0b,
+	PE_SDATA8 = 0x0c,
+	PE_FORMAT = 0x0f,
+	PE_PCREL = 0x10,
+	PE_APPLICATION = 0xf0, /* with the indirect bit, which no address of code carries */
+	PE_OMIT = 0xff,
+};
+
+static uint64_t read_value(struct bytes *bytes, uint8_t encoding)
+{
+	switch (encoding & PE_FORMAT) {
+	case PE_ABSPTR:
+	case PE_UDATA8:
+	case PE_SDATA8: return bytes_unsigned(bytes, 8);
+	case PE_ULEB128: return bytes_uleb(bytes);
+	case PE_SLEB128: return (uint64_t)bytes_sleb(bytes);
+	case PE_UDATA2: return bytes_unsigned(bytes, 2);
+	case PE_UDATA4: return bytes_unsigned(bytes, 4);
+	case PE_SDATA2: return (uint64_t)bytes_signed(bytes, 2);
+	case PE_SDATA4: return (uint64_t)bytes_signed(bytes, 4);
+	default: bytes->bad = true; return 0;
+	}
+}
+
+uint64_t eh_read_pointer(const struct eh_frame *frame, struct bytes *bytes, uint8_t encoding)
+{
+	uint64_t base = 0;
+
+	if ((encoding & PE_APPLICATION) == PE_PCREL)
+		base = frame->vaddr + (uint64_t)(bytes->at - frame->data);
+	else if (encoding & PE_APPLICATION)
+		bytes->bad = true;
+	return base + read_value(bytes, encoding);
+}
+
+void eh_reader_init(struct eh_reader *reader, const struct eh_frame *frame)
+{
+	*reader = (struct eh_reader){ .frame = *frame };
+}
+
+void eh_reader_fini(struct eh_reader *reader)
+{
+	free(reader->cies);
+	reader->cies = NULL;
+}
+
+/* The augmentation of a CIE: "z" and then one letter for each thing in its data. */
+static bool parse_augmentation(struct bytes *bytes, const char *letters, struct eh_cie *cie)
+{
+	uint64_t size;
+	struct bytes data;
+
+	cie->pointer_encoding = PE_ABSPTR;
+	if (!*letters)
+		return true;
+	if (*letters != 'z') /* without a size nothing after it can be found */
+		return false;
+	size = bytes_uleb(bytes);
+	data.at = bytes_take(bytes, size);
+	if (!data.at)
+		return false;
+	data.end = data.at + size;
+	data.bad = false;
+	cie->augmented = true;
+	while (*++letters) {
+		uint8_t encoding;
+
+		switch (*letters) {
+		case 'R': cie->pointer_encoding = bytes_u8(&data); break;
+		case 'S': cie->signal = true; break;
+		case 'L': bytes_u8(&data); break;
+		case 'P':
+			encoding = bytes_u8(&data);
+			if ((encoding & PE_APPLICATION) ==
+			    0x50) /* aligned: its size is not known */
+				return !data.bad;
+			read_value(&data, encoding);
+			break;
+		default: return !data.bad; /* unknown: the rest cannot be read, and need not */
+		}
+	}
+	return !data.bad;
+}
+
+static bool parse_cie(struct eh_reader *reader, struct bytes bytes, size_t offset)
+{
+	struct eh_cie cie = { .offset = offset };
+	uint8_t version = bytes_u8(&bytes);
+	const uint8_t *letters = bytes.at;
+	const uint8_t *nul = memchr(letters, 0, bytes_left(&bytes));
+
+	if ((version != 1 && version != 3) || !nul)
+		return false;
+	bytes.at = nul + 1;
+	cie.code_align = bytes_uleb(&bytes);
+	cie.data_align = bytes_sleb(&bytes);
+	cie.return_register = version == 1 ? bytes_u8(&bytes) : bytes_uleb(&bytes);
+	if (!parse_augmentation(&bytes, (const char *)letters, &cie) || bytes.bad)
+		return false;
+	cie.program = bytes.at;
+	cie.program_size = bytes_left(&bytes);
+	reader->cies = xgrow(reader->cies, &reader->cies_capacity, reader->nr_cies + 1,
+			     sizeof(*reader->cies));
+	reader->cies[reader->nr_cies++] = cie;
+	return true;
+}
+
+/* The index of the CIE at an offset, or nr_cies. Most FDEs use the newest one. */
+static size_t find_cie(const struct eh_reader *reader, size_t offset)
+{
+	size_t lo = 0, hi = reader->nr_cies;
+
+	if (hi && reader->cies[hi - 1].offset == offset)
+		return hi - 1;
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (reader->cies[mid].offset == offset)
+			return mid;
+		if (reader->cies[mid].offset < offset)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return reader->nr_cies;
+}
+
+static bool parse_fde(const struct eh_reader *reader, struct bytes bytes, size_t cie_offset,
+		      struct eh_fde *ret_fde)
+{
+	size_t index = find_cie(reader, cie_offset);
+	const struct eh_cie *cie;
+	uint64_t start, length;
+
+	if (index == reader->nr_cies)
+		return false;
+	cie = &reader->cies[index];
+	start = eh_read_pointer(&reader->frame, &bytes, cie->pointer_encoding);
+	length = read_value(&bytes, cie->pointer_encoding);
+	if (cie->augmented)
+		bytes_take(&bytes, bytes_uleb(&bytes));
+	if (bytes.bad || start + length < start)
+		return false;
+	*ret_fde = (struct eh_fde){
+		.start = start,
+		.length = length,
+		.cie = index,
+		.program = bytes.at,
+		.program_size = bytes_left(&bytes),
+	};
+	return true;
+}
+
+/* The bytes of the entry at an offset, after its length field. false: it does not fit. */
+static bool entry_at(const struct eh_frame *frame, size_t offset, struct bytes *ret_bytes)
+{
+	struct bytes bytes = { frame->data + offset, frame->data + frame->size, false };
+	uint64_t length = bytes_unsigned(&bytes, 4);
+
+	if (length == 0xffffffff)
+		length = bytes_unsigned(&bytes, 8);
+	if (bytes.bad || length > bytes_left(&bytes))
+		return false;
+	bytes.end = bytes.at + length;
+	*ret_bytes = bytes;
+	return true;
+}
+
+/*
+ * The bounds of the next entry after its length field; false at the end of the list. A zero length
+ * ends it, unless fewer FDEs were seen than the file promises: then an object file with a terminator
+ * of its own was linked in the middle.
+ */
+static bool next_entry(struct eh_reader *reader, struct bytes *ret_bytes)
+{
+	const struct eh_frame *frame = &reader->frame;
+
+	while (frame->size - reader->offset >= 4) {
+		if (!entry_at(frame, reader->offset, ret_bytes)) {
+			reader->nr_broken++;
+			return false;
+		}
+		if (bytes_left(ret_bytes))
+			return true;
+		reader->offset = (size_t)(ret_bytes->at - frame->data);
+		if (reader->nr_fdes + reader->nr_broken >= frame->min_fdes)
+			return false;
+	}
+	return false;
+}
+
+bool eh_reader_next(struct eh_reader *reader, struct eh_fde *ret_fde)
+{
+	const uint8_t *data = reader->frame.data;
+	struct bytes bytes;
+
+	while (next_entry(reader, &bytes)) {
+		size_t start = reader->offset, id_offset = (size_t)(bytes.at - data);
+		uint64_t id = bytes_unsigned(&bytes, 4);
+
+		reader->offset = (size_t)(bytes.end - data);
+		if (bytes.bad) {
+			reader->nr_broken++;
+		} else if (!id) {
+			if (!parse_cie(reader, bytes, start))
+				reader->nr_broken++;
+		} else if (id <= id_offset && parse_fde(reader, bytes, id_offset - id, ret_fde)) {
+			ret_fde->offset = start;
+			reader->nr_fdes++;
+			return true;
+		} else {
+			reader->nr_broken++;
+		}
+	}
+	return false;
+}
+
+bool eh_reader_fde_at(const struct eh_reader *reader, size_t offset, struct eh_fde *ret_fde)
+{
+	struct bytes bytes;
+	size_t id_offset;
+
+	if (!entry_at(&reader->frame, offset, &bytes))
+		return false;
+	id_offset = (size_t)(bytes.at - reader->frame.data);
+	id_offset -= bytes_unsigned(&bytes, 4);
+	return parse_fde(reader, bytes, id_offset, ret_fde);
+}

@@ -1,0 +1,133 @@
+/* Unwind tables of code that lies in no file: made at run time, by a program that may change it at any time. */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "core/base/alloc.h"
+#include "sampler/unwind/derived_rules.h"
+#include "sampler/unwind/row_writer.h"
+#include "sampler/unwind/rule_set.h"
+#include "sampler/unwind/unwind_table.h"
+
+#define CODE_PAGE 4096u
+#define PADDING 64u /* zeros before a page that begins with a function */
+/* oneDNN's kernels take less than 3; what takes more is not worth it, for it may change soon. */
+#define MAX_STEPS_PER_BYTE 8u
+/* The set serves files too: targets cannot fill it with what they make up. */
+#define MAX_RULES_USED (WALK_MAX_RULES / 2)
+
+uint64_t unwind_function_hash(const uint8_t *code, size_t size)
+{
+	return XXH3_64bits(code, size);
+}
+
+static bool is_padding(const uint8_t *code, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		if (code[i])
+			return false;
+	return true;
+}
+
+/*
+ * Generators give each function memory of its own, in whole pages, and neighbours merge into one
+ * mapping. The code of one may be followed by its constants, behind which no function is looked for.
+ */
+static void add_entries(struct code_rules *rules, const uint8_t *code, size_t size)
+{
+	code_rules_add_entry(rules, 0);
+	for (size_t at = CODE_PAGE; at < size; at += CODE_PAGE)
+		if (code[at] && is_padding(code + at - PADDING, PADDING))
+			code_rules_add_entry(rules, at);
+}
+
+static int compare_rules(const void *a, const void *b)
+{
+	const struct code_rule *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static int compare_functions(const void *a, const void *b)
+{
+	const struct unwind_function *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static void add_row(struct row_writer *writer, struct rule_set *rules, uint32_t at,
+		    struct walk_rule rule)
+{
+	uint32_t number;
+
+	if (rule_set_nr(rules) > MAX_RULES_USED || !rule_set_intern(rules, rule, &number)) {
+		number = WALK_RULE_NONE;
+		writer->table->nr_rules_dropped++;
+	}
+	row_writer_add(writer, at, number);
+}
+
+static void add_rows(struct unwind_table *table, const struct code_rules *found, size_t size,
+		     struct rule_set *rules)
+{
+	const struct walk_rule none = { .cfa = WALK_CFA_NONE };
+	struct row_writer writer;
+	size_t nr;
+	const struct code_rule *in_order = code_rules_get(found, &nr);
+	struct code_rule *sorted = xcalloc(nr, sizeof(*sorted));
+
+	memcpy(sorted, in_order, nr * sizeof(*sorted));
+	qsort(sorted, nr, sizeof(*sorted), compare_rules);
+	row_writer_begin(&writer, table, 0, size);
+	for (size_t i = 0; i < nr; i++) {
+		add_row(&writer, rules, sorted[i].start, sorted[i].rule);
+		if (i + 1 == nr || sorted[i + 1].start > sorted[i].end)
+			add_row(&writer, rules, sorted[i].end, none);
+	}
+	row_writer_end(&writer);
+	free(sorted);
+}
+
+static void add_functions(struct unwind_table *table, const struct code_rules *found,
+			  const uint8_t *code)
+{
+	const struct code_function *functions = code_rules_functions(found);
+
+	table->nr_functions = table->nr_code_functions = code_rules_nr_functions(found);
+	table->functions = xcalloc(table->nr_functions, sizeof(*table->functions));
+	for (uint32_t i = 0; i < table->nr_functions; i++) {
+		const struct code_function *f = &functions[i];
+
+		table->functions[i] = (struct unwind_function){
+			.start = f->start,
+			.end = f->end,
+			.hash = unwind_function_hash(code + f->start, f->end - f->start),
+		};
+	}
+	qsort(table->functions, table->nr_functions, sizeof(*table->functions), compare_functions);
+}
+
+int unwind_table_build_code(const uint8_t *code, size_t size, struct rule_set *rules,
+			    struct unwind_table **ret_table)
+{
+	const struct code_text text = { .bytes = code, .size = size };
+	struct code_rules *found = code_rules_new(&text);
+	struct unwind_table *table = NULL;
+
+	code_rules_set_steps(found, MAX_STEPS_PER_BYTE);
+	add_entries(found, code, size);
+	code_rules_find(found);
+	if (code_rules_nr_functions(found)) {
+		table = xcalloc(1, sizeof(*table));
+		add_rows(table, found, size, rules);
+		add_functions(table, found, code);
+	}
+	code_rules_free(found);
+	if (!table)
+		return -ENODATA;
+	*ret_table = table;
+	return 0;
+}

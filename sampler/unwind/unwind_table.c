@@ -1,0 +1,408 @@
+/*
+ * Takes the ranges of text that have rules (FDEs, and the few that no FDE describes) in the order of
+ * their addresses, and interprets them straight into the row writer.
+ */
+#include "sampler/unwind/unwind_table.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "sampler/unwind/cfi.h"
+#include "sampler/unwind/derived_rules.h"
+#include "sampler/unwind/row_writer.h"
+#include "sampler/unwind/rule_set.h"
+#include "sampler/unwind/text_gaps.h"
+#include "sampler/unwind/text_ranges.h"
+
+#define MAX_ROWS (16u << 20)
+#define MAX_JOINED_GAP 15  /* bytes between ranges that are padding, not code without rules */
+#define ENTRY_CODE_SIZE 64 /* of the code at the entry point where no FDE says it (ld.so: 61) */
+#define MAX_SEARCHED (64u << 20) /* bytes of text without FDEs that are searched */
+#define MAX_INIT_SIZE 64	 /* of _init; it calls one function */
+
+/* Ranges whose rule no FDE gives; stand in range.cie. */
+enum {
+	CIE_CODE = UINT32_MAX - 4, /* by its machine code; range.fde is the index in code[] */
+	CIE_FIRST_FIXED = UINT32_MAX - 3,
+	CIE_CALLED = CIE_FIRST_FIXED,  /* as after a call: the CFA is sp + 8 */
+	CIE_CALLED_8 = UINT32_MAX - 2, /* and 8 bytes further down: sp + 16 */
+	CIE_SIGNAL = UINT32_MAX - 1,
+	CIE_END = UINT32_MAX,
+};
+
+struct builder {
+	const struct unwind_image *image;
+	struct rule_set *rules;
+	struct eh_reader reader;
+	struct cfi_state *initials; /* one for each CIE */
+	struct text_ranges ranges;
+	size_t nr_with_fde; /* the first of them */
+	struct walk_rule *code;
+	size_t nr_code, code_capacity;
+	struct row_writer writer;
+	struct unwind_table *table;
+};
+
+static int collect_fdes(struct builder *builder)
+{
+	struct eh_reader *reader = &builder->reader;
+	struct eh_frame frame = { 0 }; /* without one there may still be ranges */
+	int err = unwind_image_load_eh_frame(builder->image, &frame);
+
+	if (err && err != -ENODATA)
+		return err;
+	eh_reader_init(reader, &frame);
+	err = text_ranges_collect(&builder->ranges, builder->image, reader);
+	if (err)
+		return err;
+	builder->initials = xcalloc(reader->nr_cies, sizeof(*builder->initials));
+	for (size_t i = 0; i < reader->nr_cies; i++)
+		cfi_init_cie(&reader->frame, &reader->cies[i], &builder->initials[i]);
+	return 0;
+}
+
+/* A range that no FDE describes. */
+static void add_range(struct builder *builder, uint64_t vaddr, uint64_t length, uint32_t cie)
+{
+	const struct text_range range = {
+		.start = (uint32_t)(vaddr - builder->ranges.low),
+		.length = (uint32_t)length,
+		.cie = cie,
+	};
+
+	text_ranges_add(&builder->ranges, &range);
+}
+
+/*
+ * The instructions that leave a signal handler, where [at, end) begins with them: "mov $15, %rax" in
+ * either length, "syscall" (15 is rt_sigreturn). Debuggers and libgcc know them by these bytes too.
+ */
+static bool is_sigreturn(const uint8_t *at, size_t size)
+{
+	static const uint8_t mov_rax[] = { 0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05 };
+	static const uint8_t mov_eax[] = { 0xb8, 15, 0, 0, 0, 0x0f, 0x05 };
+
+	return (size >= sizeof(mov_rax) && !memcmp(at, mov_rax, sizeof(mov_rax))) ||
+	       (size >= sizeof(mov_eax) && !memcmp(at, mov_eax, sizeof(mov_eax)));
+}
+
+/* Signal trampolines in text that no FDE covers: musl and Go write no CFI for theirs. */
+static void search_trampolines(struct builder *builder, uint64_t vaddr, const uint8_t *text,
+			       size_t size)
+{
+	enum { LENGTH = 9 };
+
+	for (size_t i = 1; i < size; i++) {
+		const uint8_t *at = memchr(text + i, 15, size - i);
+
+		/* the 15 of either form, its opcode before it */
+		if (!at)
+			break;
+		i = (size_t)(at - text);
+		for (size_t before = 1; before <= 3 && before < i; before += 2) {
+			if (is_sigreturn(at - before, size - i + before))
+				add_range(builder, vaddr + i - before - 1, LENGTH + 1, CIE_SIGNAL);
+		}
+	}
+}
+
+/*
+ * _init and _fini: glibc's crti.o has no CFI for them, and every program and library passes through
+ * them (their first page fault, for one). "sub $8, %rsp" ... "add $8, %rsp; ret".
+ */
+static void search_init(struct builder *builder, uint64_t vaddr, const uint8_t *text, size_t size)
+{
+	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	static const uint8_t head[] = { 0x48, 0x83, 0xec, 8 };
+	static const uint8_t tail[] = { 0x48, 0x83, 0xc4, 8, 0xc3 };
+
+	/* their sections are aligned to 4 bytes; memmem() would cost more than all else */
+	for (size_t i = -vaddr & 3; i + sizeof(head) + sizeof(tail) <= size; i += 4) {
+		const uint8_t *at = text + i, *end;
+		size_t start, body = i + sizeof(head), left;
+
+		if (memcmp(at, head, sizeof(head)))
+			continue;
+		left = size - body < MAX_INIT_SIZE ? size - body : MAX_INIT_SIZE;
+		end = memmem(text + body, left, tail, sizeof(tail));
+		if (!end)
+			continue;
+		start = i;
+		if (i >= sizeof(endbr) && !memcmp(at - sizeof(endbr), endbr, sizeof(endbr)))
+			start -= sizeof(endbr);
+		left = (size_t)(end - text) + sizeof(tail) - 1;
+		add_range(builder, vaddr + start, body - start, CIE_CALLED);
+		add_range(builder, vaddr + body, left - body, CIE_CALLED_8);
+		add_range(builder, vaddr + left, 1, CIE_CALLED);
+	}
+}
+
+/*
+ * Is it where a function begins, by its FDE? For code outside the gap in hand; the ranges with FDEs
+ * are sorted.
+ */
+static bool is_function(void *context, uint64_t vaddr)
+{
+	const struct builder *builder = context;
+	const struct eh_reader *reader = &builder->reader;
+	struct text_ranges with_fde = builder->ranges;
+	struct walk_rule rule = { .cfa = WALK_CFA_NONE };
+	const struct text_range *range;
+	struct cfi_program program;
+	struct cfi_row row;
+	struct eh_fde fde;
+
+	with_fde.nr = builder->nr_with_fde;
+	range = text_ranges_find(&with_fde, vaddr);
+	if (!range || !eh_reader_fde_at(reader, range->fde, &fde))
+		return false;
+	cfi_begin(&program, &reader->frame, &reader->cies[range->cie],
+		  &builder->initials[range->cie], &fde);
+	while (cfi_next(&program, &row) && row.vaddr <= vaddr)
+		rule = row.rule;
+	if (rule.cfa == WALK_CFA_PLT)
+		return (vaddr & 15) < (uint32_t)rule.cfa_off;
+	return vaddr == fde.start && rule.cfa == WALK_CFA_SP && rule.cfa_off == 8 &&
+	       rule.fp == WALK_FP_SAME;
+}
+
+/* Functions of the gap that can be understood. Ranges from first_range on are others in the gap. */
+static void add_code_rules(struct builder *builder, const struct text_gaps *gaps, uint64_t vaddr,
+			   const uint8_t *bytes, size_t size, size_t first_range)
+{
+	const struct code_text text = { bytes, size, vaddr, is_function, builder };
+	struct code_rules *rules = code_rules_new(&text);
+	const struct code_rule *found;
+	size_t nr;
+
+	for (size_t i = text_gaps_first_function(gaps, vaddr);
+	     i < gaps->nr_functions && gaps->functions[i] - vaddr < size; i++)
+		code_rules_add_entry(rules, gaps->functions[i] - vaddr);
+	for (size_t i = first_range; i < builder->ranges.nr; i++) {
+		size_t start = builder->ranges.low + builder->ranges.ranges[i].start - vaddr;
+
+		code_rules_exclude(rules, start, start + builder->ranges.ranges[i].length);
+	}
+	code_rules_find(rules);
+	found = code_rules_get(rules, &nr);
+	for (size_t i = 0; i < nr; i++) {
+		const struct text_range range = {
+			.start = (uint32_t)(vaddr - builder->ranges.low + found[i].start),
+			.length = found[i].end - found[i].start,
+			.cie = CIE_CODE,
+			.fde = (uint32_t)builder->nr_code,
+		};
+
+		builder->code = xgrow(builder->code, &builder->code_capacity, builder->nr_code + 1,
+				      sizeof(*builder->code));
+		builder->code[builder->nr_code++] = found[i].rule;
+		text_ranges_add(&builder->ranges, &range);
+	}
+	builder->table->nr_code_functions += code_rules_nr_functions(rules);
+	code_rules_free(rules);
+}
+
+/* Looks for code of known shape in text that no FDE covers, then at all of it. */
+static void search_text(struct builder *builder, const struct text_gaps *gaps, uint64_t vaddr,
+			size_t size, size_t first_range)
+{
+	const struct unwind_segment *segment = unwind_image_segment(builder->image, vaddr);
+	uint8_t *text;
+
+	if (!segment || !segment->executable)
+		return;
+	if (size > segment->size - (vaddr - segment->vaddr))
+		size = segment->size - (vaddr - segment->vaddr);
+	text = xmalloc(size);
+	if (unwind_image_read(builder->image, segment->offset + (vaddr - segment->vaddr), text,
+			      size))
+		size = 0;
+	search_trampolines(builder, vaddr, text, size);
+	search_init(builder, vaddr, text, size);
+	add_code_rules(builder, gaps, vaddr, text, size, first_range);
+	free(text);
+}
+
+/* The entry point has no caller. Where its code has an FDE, that says so itself. */
+static void add_entry_point(struct builder *builder, uint64_t start, uint64_t end)
+{
+	uint64_t entry = builder->image->entry, left = end - entry;
+
+	if (entry < start || entry >= end)
+		return;
+	add_range(builder, entry, left < ENTRY_CODE_SIZE ? left : ENTRY_CODE_SIZE, CIE_END);
+}
+
+/* Looks at the text between the FDEs. Ranges are sorted before and after. */
+static void add_ranges_without_fde(struct builder *builder)
+{
+	uint64_t left = MAX_SEARCHED;
+	struct text_gaps gaps;
+
+	builder->nr_with_fde = builder->ranges.nr;
+	text_gaps_find(&gaps, builder->image, &builder->ranges, MAX_JOINED_GAP);
+	for (size_t i = 0; i < gaps.nr; i++) {
+		const struct text_gap *gap = &gaps.gaps[i];
+		uint64_t size = gap->end - gap->start;
+		size_t first_range = builder->ranges.nr;
+
+		add_entry_point(builder, gap->start, gap->end);
+		size = size < left ? size : left;
+		search_text(builder, &gaps, gap->start, size, first_range);
+		left -= size;
+	}
+	text_gaps_fini(&gaps);
+	text_ranges_sort(&builder->ranges);
+}
+
+static void add_row(struct builder *builder, uint64_t vaddr, struct walk_rule rule)
+{
+	uint32_t number, nr_rows = builder->table->nr_rows;
+
+	if (!rule_set_intern(builder->rules, rule, &number))
+		builder->table->nr_rules_dropped++;
+	row_writer_add(&builder->writer, vaddr, number);
+	if (rule.cfa == WALK_CFA_UNSUPPORTED)
+		builder->table->nr_unsupported += builder->table->nr_rows - nr_rows;
+}
+
+static void add_fde_rows(struct builder *builder, const struct text_range *range, uint64_t end)
+{
+	const struct eh_reader *reader = &builder->reader;
+	struct eh_fde fde;
+	struct cfi_program program;
+	struct cfi_row row;
+
+	if (!eh_reader_fde_at(reader, range->fde, &fde))
+		return;
+	cfi_begin(&program, &reader->frame, &reader->cies[range->cie],
+		  &builder->initials[range->cie], &fde);
+	while (cfi_next(&program, &row) && row.vaddr < end)
+		add_row(builder, row.vaddr, row.rule);
+	if (program.broken)
+		builder->reader.nr_broken++;
+}
+
+/*
+ * The rows of one range, up to the start of the next. Return addresses are looked up one byte early,
+ * and a handler returns to the first byte of its trampoline: there the rule begins one byte before
+ * the range, where that byte belongs to no other.
+ */
+static void add_range_rows(struct builder *builder, const struct text_range *range,
+			   uint64_t previous_end, uint64_t end)
+{
+	static const struct walk_rule rules[] = {
+		{ .cfa = WALK_CFA_SP, .cfa_off = 8 },
+		{ .cfa = WALK_CFA_SP, .cfa_off = 16 },
+		{ .cfa = WALK_CFA_SIGNAL },
+		{ .cfa = WALK_CFA_END },
+	};
+	uint64_t start = builder->ranges.low + range->start;
+
+	if (range->cie == CIE_CODE) {
+		add_row(builder, start, builder->code[range->fde]);
+	} else if (range->cie >= CIE_FIRST_FIXED) {
+		add_row(builder, start, rules[range->cie - CIE_FIRST_FIXED]);
+	} else {
+		if (builder->reader.cies[range->cie].signal && start > previous_end)
+			add_row(builder, start - 1, (struct walk_rule){ .cfa = WALK_CFA_SIGNAL });
+		add_fde_rows(builder, range, end);
+	}
+}
+
+static int add_rows(struct builder *builder)
+{
+	uint64_t previous_end = builder->ranges.low;
+	const struct text_range *first = &builder->ranges.ranges[0];
+	const struct text_range *last = &builder->ranges.ranges[builder->ranges.nr - 1];
+
+	/* A byte before the first range may be its too: see add_range_rows(). */
+	row_writer_begin(&builder->writer, builder->table,
+			 builder->ranges.low + first->start - (first->start > 0),
+			 builder->ranges.low + last->start + last->length);
+	for (size_t i = 0; i < builder->ranges.nr; i++) {
+		const struct text_range *range = &builder->ranges.ranges[i];
+		uint64_t end = builder->ranges.low + range->start + range->length;
+		uint64_t next = builder->ranges.high + MAX_JOINED_GAP + 1;
+
+		if (i + 1 < builder->ranges.nr)
+			next = builder->ranges.low + range[1].start;
+		if (end > next)
+			end = next;
+		add_range_rows(builder, range, previous_end, end);
+		if (next - end > (range->cie == CIE_CODE ? 0 : MAX_JOINED_GAP))
+			add_row(builder, end, (struct walk_rule){ .cfa = WALK_CFA_NONE });
+		if (builder->table->nr_rows > MAX_ROWS)
+			return -EFBIG;
+		previous_end = end;
+	}
+	row_writer_end(&builder->writer);
+	return 0;
+}
+
+static int build(const struct unwind_image *image, struct rule_set *rules,
+		 struct unwind_table **ret_table)
+{
+	struct builder builder = {
+		.image = image,
+		.rules = rules,
+		.table = xcalloc(1, sizeof(struct unwind_table)),
+	};
+	int err = collect_fdes(&builder);
+
+	if (!err) {
+		add_ranges_without_fde(&builder);
+		err = builder.ranges.nr ? add_rows(&builder) : -ENODATA;
+	}
+	builder.table->nr_fdes = (uint32_t)builder.reader.nr_fdes;
+	builder.table->nr_broken_fdes = (uint32_t)builder.reader.nr_broken;
+	eh_reader_fini(&builder.reader);
+	free((void *)builder.reader.frame.data);
+	free(builder.initials);
+	free(builder.code);
+	text_ranges_fini(&builder.ranges);
+	if (err) {
+		unwind_table_free(builder.table);
+		return err;
+	}
+	*ret_table = builder.table;
+	return 0;
+}
+
+int unwind_table_build(int fd, struct rule_set *rules, struct unwind_table **ret_table)
+{
+	struct unwind_image image;
+	int err = unwind_image_open(&image, fd);
+
+	if (err)
+		return err;
+	err = build(&image, rules, ret_table);
+	unwind_image_close(&image);
+	return err;
+}
+
+int unwind_table_build_memory(const void *image, size_t size, struct rule_set *rules,
+			      struct unwind_table **ret_table)
+{
+	struct unwind_image elf;
+	int err = unwind_image_open_memory(&elf, image, size);
+
+	if (err)
+		return err;
+	err = build(&elf, rules, ret_table);
+	unwind_image_close(&elf);
+	return err;
+}
+
+void unwind_table_free(struct unwind_table *table)
+{
+	if (!table)
+		return;
+	free(table->pages);
+	free(table->words);
+	free(table->functions);
+	free(table);
+}

@@ -1,0 +1,179 @@
+#include "sampler/walk/libunwind_modules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <uthash.h>
+
+#include "core/base/alloc.h"
+#include "sampler/unwind/eh_frame.h"
+#include "sampler/unwind/text_ranges.h"
+#include "sampler/unwind/image.h"
+
+#define PAGE_SIZE 4096u
+#define NR_CACHED_PAGES 256u /* 1 MiB: the CFI of the code that samples really run in */
+
+struct offline_module {
+	uint64_t key;
+	bool loaded; /* an ELF file; otherwise nothing but the key is set */
+	struct unwind_image image;
+	struct text_ranges ranges;
+	uint64_t eh_frame; /* virtual address */
+	UT_hash_handle hh;
+};
+
+struct cached_page {
+	const struct offline_module *module; /* NULL: empty */
+	uint64_t offset;		     /* in the file */
+	uint8_t bytes[PAGE_SIZE];
+};
+
+struct offline_modules {
+	const struct offline_ops *ops;
+	void *context;
+	struct offline_module *by_key;
+	struct cached_page *pages; /* the page at file offset o is in slot (o / PAGE_SIZE + key) */
+};
+
+struct offline_modules *offline_modules_new(const struct offline_ops *ops, void *context)
+{
+	struct offline_modules *modules = xcalloc(1, sizeof(*modules));
+
+	modules->ops = ops;
+	modules->context = context;
+	modules->pages = xcalloc(NR_CACHED_PAGES, sizeof(*modules->pages));
+	return modules;
+}
+
+void offline_modules_free(struct offline_modules *modules)
+{
+	struct offline_module *module, *next;
+
+	if (!modules)
+		return;
+	HASH_ITER (hh, modules->by_key, module, next) {
+		HASH_DEL(modules->by_key, module);
+		text_ranges_fini(&module->ranges);
+		unwind_image_close(&module->image);
+		free(module);
+	}
+	free(modules->pages);
+	free(modules);
+}
+
+/* The list of functions; none where the file has no .eh_frame. The section itself is not kept. */
+static void load_functions(struct offline_module *module)
+{
+	struct eh_frame frame;
+	struct eh_reader reader;
+
+	if (unwind_image_load_eh_frame(&module->image, &frame))
+		return;
+	module->eh_frame = frame.vaddr;
+	eh_reader_init(&reader, &frame);
+	if (text_ranges_collect(&module->ranges, &module->image, &reader))
+		text_ranges_fini(&module->ranges);
+	eh_reader_fini(&reader);
+	free((void *)frame.data);
+}
+
+static struct offline_module *find_module(struct offline_modules *modules, uint64_t key)
+{
+	struct offline_module *module;
+	struct offline_file file;
+	int err = -1;
+
+	HASH_FIND(hh, modules->by_key, &key, sizeof(key), module);
+	if (module)
+		return module;
+	module = xcalloc(1, sizeof(*module));
+	module->key = key;
+	if (modules->ops->open_module(modules->context, key, &file))
+		err = file.memory ? unwind_image_open_memory(&module->image, file.memory, file.size)
+				  : unwind_image_open(&module->image, file.fd);
+	if (!err) {
+		module->loaded = true;
+		load_functions(module);
+	}
+	HASH_ADD(hh, modules->by_key, key, sizeof(module->key), module);
+	return module;
+}
+
+bool offline_modules_find(struct offline_modules *modules, uint64_t address,
+			  struct offline_place *ret)
+{
+	struct offline_mapping mapping;
+	const struct offline_module *module;
+
+	if (!modules->ops->find_mapping(modules->context, address, &mapping))
+		return false;
+	*ret = (struct offline_place){ .start = mapping.start, .end = mapping.end };
+	module = mapping.module ? find_module(modules, mapping.module) : NULL;
+	if (!module || !module->loaded)
+		return true;
+	for (size_t i = 0; i < module->image.nr_segments; i++) {
+		const struct unwind_segment *segment = &module->image.segments[i];
+		uint64_t offset = mapping.file_offset + (address - mapping.start);
+
+		if (!segment->executable || offset - segment->offset >= segment->size)
+			continue;
+		ret->module = module;
+		ret->key = mapping.module;
+		ret->bias = address - (segment->vaddr + (offset - segment->offset));
+	}
+	return true;
+}
+
+bool offline_module_fde(const struct offline_module *module, uint64_t vaddr,
+			struct offline_fde *ret)
+{
+	const struct text_range *range = text_ranges_find(&module->ranges, vaddr);
+
+	if (!range)
+		return false;
+	ret->start = module->ranges.low + range->start;
+	ret->end = ret->start + range->length;
+	ret->vaddr = module->eh_frame + range->fde;
+	return true;
+}
+
+static const struct cached_page *find_page(struct offline_modules *modules,
+					   const struct offline_module *module, uint64_t offset)
+{
+	size_t slot = (offset / PAGE_SIZE + module->key * 37) % NR_CACHED_PAGES;
+	struct cached_page *page = &modules->pages[slot];
+	uint64_t size = PAGE_SIZE;
+
+	if (page->module == module && page->offset == offset)
+		return page;
+	if (offset >= module->image.size)
+		return NULL;
+	if (size > module->image.size - offset)
+		size = module->image.size - offset;
+	page->module = NULL;
+	memset(page->bytes, 0, PAGE_SIZE);
+	if (unwind_image_read(&module->image, offset, page->bytes, size))
+		return NULL;
+	page->module = module;
+	page->offset = offset;
+	return page;
+}
+
+bool offline_modules_read(struct offline_modules *modules, const struct offline_module *module,
+			  uint64_t vaddr, uint64_t *ret)
+{
+	const struct unwind_segment *segment = unwind_image_segment(&module->image, vaddr);
+	const struct cached_page *page;
+	uint64_t offset;
+
+	if (!segment)
+		return false;
+	offset = segment->offset + (vaddr - segment->vaddr);
+	if (offset % 8)
+		return false; /* a segment is placed at its address modulo the page size */
+	page = find_page(modules, module, offset & ~(uint64_t)(PAGE_SIZE - 1));
+	if (!page)
+		return false;
+	memcpy(ret, page->bytes + offset % PAGE_SIZE, 8);
+	return true;
+}

@@ -1,0 +1,112 @@
+/* Tables have the numbers of files that may be free again: a number rests for a while before it is used anew. */
+#include "sampler/walk/runtime_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "sampler/walk/table_builder.h"
+#include "sampler/unwind/unwind_table.h"
+
+/* A map table that names them may be in use for so long. */
+#define GRACE_NS (2000ull * 1000 * 1000)
+
+struct jit_rows_set {
+	struct table_builder *builder;
+	uint32_t first_index;
+	struct jit_ops ops;
+	void *context;
+	struct jit_rows *by_number[JIT_MAX_ROWS];
+	uint32_t nr, next_number;
+};
+
+struct jit_rows_set *jit_rows_set_new(struct table_builder *builder, uint32_t first_index,
+				      const struct jit_ops *ops, void *context)
+{
+	struct jit_rows_set *set = xcalloc(1, sizeof(*set));
+
+	set->builder = builder;
+	set->first_index = first_index;
+	if (ops)
+		set->ops = *ops;
+	set->context = context;
+	return set;
+}
+
+static void free_rows(struct jit_rows *rows)
+{
+	unwind_table_free(rows->table);
+	free(rows);
+}
+
+void jit_rows_set_free(struct jit_rows_set *set)
+{
+	for (uint32_t i = 0; set && i < JIT_MAX_ROWS; i++)
+		if (set->by_number[i])
+			free_rows(set->by_number[i]);
+	free(set);
+}
+
+bool jit_rows_are_used(const struct jit_rows_set *set)
+{
+	return set->nr;
+}
+
+void jit_rows_use(struct jit_rows *rows)
+{
+	rows->nr_users++;
+}
+
+void jit_rows_unuse(struct jit_rows *rows)
+{
+	if (!--rows->nr_users)
+		rows->free_at_ns = monotonic_ns() + GRACE_NS;
+}
+
+struct jit_rows *jit_rows_request(struct jit_rows_set *set, const uint8_t *code, size_t size)
+{
+	struct jit_rows *rows;
+	uint8_t *copy;
+
+	if (set->nr == JIT_MAX_ROWS)
+		return NULL;
+	while (set->by_number[set->next_number])
+		set->next_number = (set->next_number + 1) % JIT_MAX_ROWS;
+	rows = xcalloc(1, sizeof(*rows));
+	*rows = (struct jit_rows){ .number = set->next_number, .nr_users = 1 };
+	set->by_number[rows->number] = rows;
+	set->nr++;
+	copy = xmalloc(size);
+	memcpy(copy, code, size);
+	table_builder_request_code(set->builder, set->first_index + rows->number, copy, size);
+	return rows;
+}
+
+uint32_t jit_rows_take(struct jit_rows_set *set, uint32_t index, struct unwind_table *table)
+{
+	struct jit_rows *rows = set->by_number[index - set->first_index];
+
+	rows->done = true;
+	if (table && set->ops.publish && !set->ops.publish(set->context, rows->number, table)) {
+		unwind_table_free(table);
+		table = NULL;
+	}
+	rows->table = table;
+	return table ? table->nr_functions : 0;
+}
+
+void jit_rows_tidy(struct jit_rows_set *set, uint64_t now)
+{
+	for (uint32_t i = 0; set->nr && i < JIT_MAX_ROWS; i++) {
+		struct jit_rows *rows = set->by_number[i];
+
+		if (!rows || rows->nr_users || !rows->done || now < rows->free_at_ns)
+			continue;
+		if (rows->table && set->ops.forget)
+			set->ops.forget(set->context, i, rows->table);
+		set->by_number[i] = NULL;
+		set->nr--;
+		free_rows(rows);
+	}
+}

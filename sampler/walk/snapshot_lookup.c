@@ -1,0 +1,28 @@
+/* Processes and code in the offline unwinder's words. */
+#include "sampler/walk/snapshot_lookup.h"
+
+bool offline_find_mapping(const struct process *process, uint64_t address,
+			  struct offline_mapping *ret)
+{
+	const struct mapping *m = process ? process_find(process, address) : NULL;
+
+	if (!m)
+		return false;
+	*ret = (struct offline_mapping){
+		.start = m->start,
+		.end = m->end,
+		.file_offset = m->pgoff,
+		.module = m->code->kind == MODULE_JIT ? 0 : m->code->index + 1ull,
+	};
+	return true;
+}
+
+bool offline_open_module(const struct code_table *codes, uint64_t module, struct offline_file *ret)
+{
+	const struct code *code = code_table_get(codes, (uint32_t)(module - 1));
+
+	*ret = (struct offline_file){ .fd = code->fd };
+	if (code->kind == MODULE_VDSO)
+		ret->memory = code_vdso_image(&ret->size);
+	return ret->memory || code->fd >= 0;
+}

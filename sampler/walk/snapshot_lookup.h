@@ -1,0 +1,18 @@
+/* What the offline unwinder asks about a process and its code, from the tables that sources keep. */
+#ifndef SPROF_SNAPSHOT_LOOKUP_H
+#define SPROF_SNAPSHOT_LOOKUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sampler/target/mapped_file.h"
+#include "sampler/walk/snapshot_unwind.h"
+#include "sampler/target/process.h"
+
+/* offline_ops.find_mapping; `process` NULL knows nothing. Modules are named by code index + 1. */
+bool offline_find_mapping(const struct process *process, uint64_t address,
+			  struct offline_mapping *ret);
+/* offline_ops.open_module. */
+bool offline_open_module(const struct code_table *codes, uint64_t module, struct offline_file *ret);
+
+#endif

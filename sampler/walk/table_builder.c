@@ -1,0 +1,240 @@
+/* Two threads, each with its queue of what is asked of it, and one queue of what is done. */
+#include "sampler/walk/table_builder.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+#include "core/base/privileges.h"
+#include "sampler/unwind/rule_set.h"
+#include "sampler/unwind/unwind_table.h"
+
+struct job {
+	struct job *next;
+	uint32_t index;
+	int fd;
+	const void *image;
+	uint8_t *code;
+	size_t size; /* of either */
+	struct unwind_table *table;
+};
+
+struct queue {
+	struct job *first, **last;
+};
+
+enum { LANE_FILES, LANE_CODE, NR_LANES };
+
+/* A thread and what is asked of it. */
+struct lane {
+	struct table_builder *builder;
+	pthread_t thread;
+	pthread_cond_t wake;
+	struct queue asked;
+};
+
+struct table_builder {
+	struct lane lanes[NR_LANES];
+	pthread_mutex_t lock; /* guards the queues, nr_pending, stop, rules[] and nr_rules */
+	struct queue done;
+	size_t nr_pending;
+	bool stop;
+	int event_fd;
+	struct rule_set *set;
+	struct walk_rule *rules; /* what of the set is published */
+	uint32_t nr_rules, max_rules;
+};
+
+static void push(struct queue *q, struct job *job)
+{
+	job->next = NULL;
+	*q->last = job;
+	q->last = &job->next;
+}
+
+static struct job *pop(struct queue *q)
+{
+	struct job *job = q->first;
+
+	if (!job)
+		return NULL;
+	q->first = job->next;
+	if (!q->first)
+		q->last = &q->first;
+	return job;
+}
+
+static void free_job(struct job *job)
+{
+	unwind_table_free(job->table);
+	free(job->code);
+	free(job);
+}
+
+static void build(struct table_builder *b, struct job *job)
+{
+	int err;
+
+	if (job->code)
+		err = unwind_table_build_code(job->code, job->size, b->set, &job->table);
+	else if (job->image)
+		err = unwind_table_build_memory(job->image, job->size, b->set, &job->table);
+	else
+		err = unwind_table_build(job->fd, b->set, &job->table);
+	if (err)
+		job->table = NULL;
+}
+
+static void *work(void *context)
+{
+	struct lane *lane = context;
+	struct table_builder *b = lane->builder;
+
+	privileges_drop(); /* it has its files open */
+	pthread_mutex_lock(&b->lock);
+	while (!b->stop) {
+		struct job *job = pop(&lane->asked);
+		uint64_t one = 1;
+
+		if (!job) {
+			pthread_cond_wait(&lane->wake, &b->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&b->lock);
+		build(b, job);
+		pthread_mutex_lock(&b->lock);
+		/* The kernel side sees a rule before any row that names it. */
+		b->nr_rules = rule_set_copy(b->set, b->rules, b->nr_rules, b->max_rules);
+		push(&b->done, job);
+		if (write(b->event_fd, &one, sizeof(one)) < 0)
+			continue; /* the counter is full: it is readable all the same */
+	}
+	pthread_mutex_unlock(&b->lock);
+	return NULL;
+}
+
+static void start(struct table_builder *b, struct lane *lane)
+{
+	lane->builder = b;
+	lane->asked.last = &lane->asked.first;
+	pthread_cond_init(&lane->wake, NULL);
+	if (pthread_create(&lane->thread, NULL, work, lane))
+		abort();
+}
+
+struct table_builder *table_builder_new(struct walk_rule *rules, size_t max_rules)
+{
+	struct table_builder *b = xcalloc(1, sizeof(*b));
+	sigset_t all, old;
+
+	b->rules = rules;
+	b->max_rules = max_rules < WALK_MAX_RULES ? (uint32_t)max_rules : WALK_MAX_RULES;
+	b->set = rule_set_new();
+	b->nr_rules = rule_set_copy(b->set, b->rules, 0, b->max_rules);
+	b->done.last = &b->done.first;
+	b->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	pthread_mutex_init(&b->lock, NULL);
+	/* Signals belong to the main thread. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	for (int i = 0; i < NR_LANES; i++)
+		start(b, &b->lanes[i]);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return b;
+}
+
+void table_builder_free(struct table_builder *b)
+{
+	struct job *job;
+
+	if (!b)
+		return;
+	pthread_mutex_lock(&b->lock);
+	b->stop = true;
+	for (int i = 0; i < NR_LANES; i++)
+		pthread_cond_signal(&b->lanes[i].wake);
+	pthread_mutex_unlock(&b->lock);
+	for (int i = 0; i < NR_LANES; i++)
+		pthread_join(b->lanes[i].thread, NULL);
+	for (int i = 0; i < NR_LANES; i++) {
+		while ((job = pop(&b->lanes[i].asked)))
+			free_job(job);
+		pthread_cond_destroy(&b->lanes[i].wake);
+	}
+	while ((job = pop(&b->done)))
+		free_job(job);
+	rule_set_free(b->set);
+	close(b->event_fd);
+	pthread_mutex_destroy(&b->lock);
+	free(b);
+}
+
+static void request(struct table_builder *b, const struct job *asked)
+{
+	struct lane *lane = &b->lanes[asked->code ? LANE_CODE : LANE_FILES];
+	struct job *job = xmalloc(sizeof(*job));
+
+	*job = *asked;
+	pthread_mutex_lock(&b->lock);
+	push(&lane->asked, job);
+	b->nr_pending++;
+	pthread_cond_signal(&lane->wake);
+	pthread_mutex_unlock(&b->lock);
+}
+
+void table_builder_request(struct table_builder *b, uint32_t index, int fd)
+{
+	request(b, &(struct job){ .index = index, .fd = fd });
+}
+
+void table_builder_request_memory(struct table_builder *b, uint32_t index, const void *image,
+				  size_t size)
+{
+	request(b, &(struct job){ .index = index, .fd = -1, .image = image, .size = size });
+}
+
+void table_builder_request_code(struct table_builder *b, uint32_t index, uint8_t *code, size_t size)
+{
+	request(b, &(struct job){ .index = index, .fd = -1, .code = code, .size = size });
+}
+
+int table_builder_event_fd(const struct table_builder *b)
+{
+	return b->event_fd;
+}
+
+int table_builder_take(struct table_builder *b, uint32_t *ret_index,
+		       struct unwind_table **ret_table)
+{
+	struct job *job;
+	uint64_t count;
+
+	pthread_mutex_lock(&b->lock);
+	job = pop(&b->done);
+	if (job)
+		b->nr_pending--;
+	else if (read(b->event_fd, &count, sizeof(count)) < 0)
+		count = 0; /* it was not set */
+	pthread_mutex_unlock(&b->lock);
+	if (!job)
+		return 0;
+	*ret_index = job->index;
+	*ret_table = job->table;
+	job->table = NULL;
+	free_job(job);
+	return 1;
+}
+
+size_t table_builder_nr_pending(struct table_builder *b)
+{
+	size_t nr;
+
+	pthread_mutex_lock(&b->lock);
+	nr = b->nr_pending;
+	pthread_mutex_unlock(&b->lock);
+	return nr;
+}

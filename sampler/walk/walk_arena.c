@@ -1,0 +1,160 @@
+#include "sampler/walk/walk_arena.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+#include "sampler/target/mapped_file.h"
+#include "sampler/target/process.h"
+#include "sampler/walk/table_builder.h"
+#include "sampler/unwind/unwind_table.h"
+
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010 /* Linux 5.1: our own mapping stays writable, no other is made */
+#endif
+
+struct walk_arena_writer {
+	int fd;
+	struct walk_arena *arena;
+	uint32_t next; /* free word */
+};
+
+int walk_arena_new(struct walk_arena_writer **ret)
+{
+	struct walk_arena_writer *w = xcalloc(1, sizeof(*w));
+	int err;
+
+	w->arena = MAP_FAILED;
+	w->fd = memfd_create("sprof-rows", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (w->fd >= 0 && !ftruncate(w->fd, sizeof(*w->arena)))
+		w->arena =
+			mmap(NULL, sizeof(*w->arena), PROT_READ | PROT_WRITE, MAP_SHARED, w->fd, 0);
+	if (w->arena == MAP_FAILED) {
+		err = -errno;
+		walk_arena_free(w);
+		return err;
+	}
+	w->arena->magic = WALK_ARENA_MAGIC;
+	fcntl(w->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
+	fcntl(w->fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE);
+	*ret = w;
+	return 0;
+}
+
+void walk_arena_free(struct walk_arena_writer *w)
+{
+	if (!w)
+		return;
+	if (w->arena != MAP_FAILED)
+		munmap(w->arena, sizeof(*w->arena));
+	if (w->fd >= 0)
+		close(w->fd);
+	free(w);
+}
+
+int walk_arena_fd(const struct walk_arena_writer *w)
+{
+	return w->fd;
+}
+
+struct walk_rule *walk_arena_rules(struct walk_arena_writer *w)
+{
+	return w->arena->rules;
+}
+
+static void set_state(struct walk_arena_writer *w, uint32_t module, enum walk_module_state state)
+{
+	/* The state makes the rest count: it is written last. */
+	__atomic_store_n(&w->arena->modules[module].state, state, __ATOMIC_RELEASE);
+}
+
+void walk_arena_reset_module(struct walk_arena_writer *w, uint32_t module)
+{
+	if (module < WALK_MAX_MODULES)
+		set_state(w, module, WALK_MODULE_PENDING);
+}
+
+int walk_arena_add_table(struct walk_arena_writer *w, uint32_t module, const struct unwind_table *t)
+{
+	struct walk_module *to;
+	uint32_t pages, rows;
+
+	if (module >= WALK_MAX_MODULES)
+		return -ENOSPC;
+	if (!t || t->nr_pages > WALK_ARENA_WORDS - w->next ||
+	    t->nr_words > WALK_ARENA_WORDS - w->next - t->nr_pages) {
+		set_state(w, module, WALK_MODULE_NO_ROWS);
+		return t ? -ENOSPC : 0;
+	}
+	pages = w->next;
+	rows = pages + t->nr_pages;
+	for (uint32_t i = 0; i < t->nr_pages; i++)
+		w->arena->words[pages + i] =
+			t->pages[i] & WALK_ONE_RULE ? t->pages[i] : t->pages[i] + rows;
+	memcpy(&w->arena->words[rows], t->words, t->nr_words * sizeof(*t->words));
+	w->next = rows + t->nr_words;
+	to = &w->arena->modules[module];
+	to->base = t->base;
+	to->pages = pages;
+	to->nr_pages = t->nr_pages;
+	set_state(w, module, WALK_MODULE_ROWS);
+	return 0;
+}
+
+bool walk_arena_find_rule(const struct walk_arena_writer *w, uint32_t module, uint64_t vaddr,
+			  struct walk_rule *ret)
+{
+	struct walk_place place = { 0 };
+
+	*ret = (struct walk_rule){ .cfa = WALK_CFA_NONE };
+	if (module >= WALK_MAX_MODULES)
+		return true;
+	place.module = w->arena->modules[module];
+	if (place.module.state == WALK_MODULE_PENDING)
+		return false;
+	*ret = w->arena->rules[walk_find_rule(w->arena, &place, vaddr)];
+	return true;
+}
+
+void walk_arena_add_code(struct walk_arena_writer *w, struct table_builder *builder,
+			 const struct code *code)
+{
+	const void *vdso;
+	size_t size;
+
+	walk_arena_reset_module(w, code->index);
+	if (code->kind == MODULE_ELF && code->nr_segments)
+		table_builder_request(builder, code->index, code->fd);
+	else if (code->kind == MODULE_VDSO && (vdso = code_vdso_image(&size)))
+		table_builder_request_memory(builder, code->index, vdso, size);
+	else
+		walk_arena_add_table(w, code->index, NULL);
+}
+
+size_t walk_space_publish(struct walk_space *space, const struct process *process, uint32_t epoch,
+			  uint32_t *generation)
+{
+	uint32_t next = *generation + 1;
+	struct walk_map *maps = space->maps[next & 1];
+	size_t nr = process->nr_maps < WALK_MAX_MAPS ? process->nr_maps : WALK_MAX_MAPS;
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct mapping *m = &process->maps[i];
+
+		maps[i] = (struct walk_map){
+			.start = m->start,
+			.end = m->end,
+			.bias = mapping_bias(m),
+			.module = m->code->index,
+		};
+	}
+	__atomic_store_n(&space->nr_maps[next & 1], (uint32_t)nr, __ATOMIC_RELAXED);
+	__atomic_store_n(&space->epoch, epoch, __ATOMIC_RELAXED);
+	__atomic_store_n(&space->generation, next, __ATOMIC_RELEASE);
+	*generation = next;
+	return process->nr_maps - nr;
+}

@@ -1,0 +1,237 @@
+/* See walk_publisher.h. Rows are compiled by a thread; a module whose rows are still to come is walked
+ * by frame pointers. */
+#include "sampler/walk/walk_publisher.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/portable/pycode.h"
+#include "core/profile/source.h"
+#include "core/portable/walk_tables.h"
+#include "sampler/target/mapped_file.h"
+#include "sampler/target/proc_maps.h"
+#include "sampler/target/process.h"
+#include "sampler/runtimes/python/code_objects.h"
+#include "sampler/runtimes/python/interpreter_files.h"
+#include "sampler/sink/sample_sink.h"
+#include "sampler/walk/table_builder.h"
+#include "sampler/unwind/unwind_table.h"
+#include "sampler/walk/walk_arena.h"
+
+struct walk_publisher {
+	struct walk_arena_writer *arena;
+	struct table_builder *builder;
+	struct code_table *codes;
+	struct python_files *pythons; /* NULL: Python frames are not wanted */
+	struct sample_sink out;	      /* knows which module of the sink is which code */
+	struct profile_stats stats;
+	struct walk_target *targets;
+};
+
+struct walk_target {
+	struct walk_publisher *publisher;
+	struct process maps;
+	struct walk_space *space;
+	int space_fd;
+	uint32_t generation;
+	struct python_codes *python_codes; /* NULL: none was named */
+	struct walk_target *next;
+};
+
+struct walk_publisher *walk_publisher_new(bool python)
+{
+	struct walk_publisher *p = xcalloc(1, sizeof(*p));
+
+	if (walk_arena_new(&p->arena)) {
+		free(p);
+		return NULL;
+	}
+	p->builder = table_builder_new(walk_arena_rules(p->arena), WALK_MAX_RULES + 1);
+	p->codes = code_table_new();
+	p->pythons = python ? python_files_new() : NULL;
+	sample_sink_init(&p->out, &p->stats);
+	return p;
+}
+
+void walk_publisher_free(struct walk_publisher *p)
+{
+	if (!p)
+		return;
+	while (p->targets)
+		walk_publisher_remove(p, p->targets);
+	table_builder_free(p->builder);
+	walk_arena_free(p->arena);
+	code_table_free(p->codes);
+	python_files_free(p->pythons);
+	sample_sink_fini(&p->out);
+	free(p);
+}
+
+static void on_code(void *context, struct code *code)
+{
+	struct walk_publisher *p = context;
+
+	walk_arena_add_code(p->arena, p->builder, code);
+}
+
+static void publish(struct walk_target *t)
+{
+	struct py_layout *python = &t->space->python[(t->generation + 1) & 1];
+
+	if (!t->publisher->pythons || !python_files_find(t->publisher->pythons, &t->maps, python))
+		memset(python, 0, sizeof(*python));
+	walk_space_publish(t->space, &t->maps, 0, &t->generation);
+}
+
+void walk_target_refresh(struct walk_target *t)
+{
+	struct process now = { .pid = t->maps.pid };
+	int err = process_read_maps(&now, t->publisher->codes, on_code, t->publisher);
+
+	/* what is ending shows a list cut short */
+	if (err || now.nr_maps * 2 < t->maps.nr_maps || process_same_maps(&t->maps, &now)) {
+		process_fini(&now);
+		return;
+	}
+	process_fini(&t->maps);
+	t->maps = now;
+	publish(t);
+}
+
+static int map_space(struct walk_target *t)
+{
+	void *at;
+
+	t->space_fd = memfd_create("sprof-walk-space", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (t->space_fd < 0 || ftruncate(t->space_fd, sizeof(struct walk_space)))
+		return -errno;
+	at = mmap(NULL, sizeof(struct walk_space), PROT_READ | PROT_WRITE, MAP_SHARED, t->space_fd,
+		  0);
+	if (at == MAP_FAILED)
+		return -errno;
+	t->space = at;
+	t->space->magic = WALK_SPACE_MAGIC;
+	/* ours is the only writable mapping there will be */
+	fcntl(t->space_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE);
+	return 0;
+}
+
+struct walk_target *walk_publisher_add(struct walk_publisher *p, pid_t pid)
+{
+	struct walk_target *t = xcalloc(1, sizeof(*t));
+
+	t->publisher = p;
+	t->maps.pid = pid;
+	t->next = p->targets;
+	p->targets = t;
+	if (map_space(t)) {
+		walk_publisher_remove(p, t);
+		return NULL;
+	}
+	walk_target_refresh(t);
+	return t;
+}
+
+void walk_publisher_remove(struct walk_publisher *p, struct walk_target *t)
+{
+	struct walk_target **at = &p->targets;
+
+	while (*at && *at != t)
+		at = &(*at)->next;
+	if (*at)
+		*at = t->next;
+	if (t->space)
+		munmap(t->space, sizeof(*t->space));
+	if (t->space_fd >= 0)
+		close(t->space_fd);
+	process_fini(&t->maps);
+	python_codes_free(t->python_codes);
+	free(t);
+}
+
+int walk_publisher_arena_fd(const struct walk_publisher *p)
+{
+	return walk_arena_fd(p->arena);
+}
+
+int walk_target_space_fd(const struct walk_target *t)
+{
+	return t->space_fd;
+}
+
+static uint64_t now_ms(void)
+{
+	return monotonic_ns() / 1000000;
+}
+
+void walk_publisher_take(struct walk_publisher *p, int timeout_ms)
+{
+	struct pollfd ready = { .fd = table_builder_event_fd(p->builder), .events = POLLIN };
+	uint64_t end = now_ms() + (uint64_t)timeout_ms;
+	bool any = false;
+
+	for (;;) {
+		struct unwind_table *table;
+		uint64_t now = now_ms();
+		uint32_t index;
+
+		while (table_builder_take(p->builder, &index, &table)) {
+			walk_arena_add_table(p->arena, index, table);
+			unwind_table_free(table);
+			any = true;
+		}
+		if (!table_builder_nr_pending(p->builder) || now >= end)
+			break;
+		poll(&ready, 1, (int)(end - now));
+	}
+	/* stacks that were cut short for want of rows are to be walked again */
+	for (struct walk_target *t = p->targets; any && t; t = t->next)
+		publish(t);
+}
+
+uint32_t walk_target_frame(struct walk_target *t, struct sink *sink, uint64_t address,
+			   const char **ret_path)
+{
+	const struct mapping *m = process_find(&t->maps, address);
+
+	if (!m) {
+		walk_target_refresh(t);
+		m = process_find(&t->maps, address);
+	}
+	if (!m)
+		return PROFILE_NONE;
+	*ret_path = m->code->path;
+	if (m->code->kind != MODULE_JIT)
+		address = address - m->start + m->pgoff;
+	t->publisher->out.sink = sink;
+	return sink->frame(sink, sample_sink_module(&t->publisher->out, m->code), address);
+}
+
+uint32_t walk_target_python_frame(struct walk_target *t, struct sink *sink, uint64_t word,
+				  const void *code, size_t size)
+{
+	struct code_record *record;
+
+	if (!t->python_codes)
+		t->python_codes = python_codes_new();
+	if (!python_codes_know(t->python_codes, word) && size >= sizeof(*record)) {
+		record = xmalloc(size);
+		memcpy(record, code, size);
+		record->id = word >> CODE_POSITION_BITS & CODE_ID_MASK;
+		python_codes_add(t->python_codes, record, size);
+		free(record);
+	}
+	return python_codes_frame(t->python_codes, sink, word);
+}
+
+int walk_publisher_open_module(const struct walk_publisher *p, uint32_t module)
+{
+	return code_table_open_module(p->codes, module);
+}
