@@ -224,11 +224,11 @@ $(B)/sampler/agent/payload.bin: $(B)/sampler/agent/payload.elf
 	$(Q)$(OBJCOPY) -O binary -j .payload $< $@
 
 $(B)/sampler/agent/payload.bin.asset.c: $(B)/sampler/agent/payload.bin
-	$(Q){ printf '#include "sampler/payload.h"\nconst unsigned char payload_bin[] = {\n'; \
+	$(Q){ printf '#include "sampler/attach/payload.h"\nconst unsigned char payload_bin[] = {\n'; \
 		od -An -v -tu1 $< | sed 's/  */,/g; s/^,//; s/$$/,/'; \
 		printf '};\nconst size_t payload_bin_size = sizeof(payload_bin);\n'; } >$@
 
-$(B)/sampler/agent/payload.o: $(B)/sampler/agent/payload.bin.asset.c sampler/payload.h $(B)/flags.stamp
+$(B)/sampler/agent/payload.o: $(B)/sampler/agent/payload.bin.asset.c sampler/attach/payload.h $(B)/flags.stamp
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -c -o $@ $<
 
 # The library that CUDA and NVTX load into a target. Its frame pointers are where launch stacks begin; its one

@@ -15,7 +15,7 @@
 #include "core/base/buffer.h"
 #include "core/profile/source.h"
 #include "output/text.h"
-#include "sampler/source_timer.h"
+#include "sampler/timer/source_timer.h"
 
 enum { KEY_JSON = 256 };
 

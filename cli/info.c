@@ -140,7 +140,7 @@ static void count_columns(struct info *info, const struct profile *p)
 
 void info_init(struct info *info, const struct profile *p)
 {
-	static const char perf[] = "perf "; /* as sampler/perf_data.c says it */
+	static const char perf[] = "perf "; /* as sampler/perf_data/perf_data.c says it */
 	const char *version = profile_str(p, p->meta.version);
 	bool is_perf = !strncmp(version, perf, sizeof(perf) - 1);
 

@@ -20,7 +20,7 @@
 #include "output/filter.h"
 #include "output/gzip.h"
 #include "output/importer.h"
-#include "sampler/perf_data.h"
+#include "sampler/perf_data/perf_data.h"
 #include "symbolizer/symbolizer.h"
 
 #define MAX_EXPANDED ((size_t)2 << 30) /* bytes of a gzip file */

@@ -15,7 +15,7 @@
 #include "core/base/log.h"
 #include "core/profile/profile.h"
 #include "output/importer.h"
-#include "sampler/perf_data.h"
+#include "sampler/perf_data/perf_data.h"
 
 #define MAX_SIZE ((size_t)8 << 30) /* bytes; they are kept in memory */
 

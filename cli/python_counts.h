@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "sampler/call_probes.h"
+#include "sampler/call_counts.h"
 
 struct python_counts;
 struct sink;

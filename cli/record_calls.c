@@ -22,7 +22,7 @@
 #include "core/base/log.h"
 #include "core/profile/source.h"
 #include "output/text.h"
-#include "sampler/call_probes.h"
+#include "sampler/call_counts.h"
 #include "sampler/target/proc_maps.h"
 #include "core/base/proc_status.h"
 #include "symbolizer/function_names.h"

@@ -21,7 +21,7 @@
 #include "gpu/shared_region.h"
 #include "output/text.h"
 #include "sampler/target/launch.h"
-#include "sampler/own_library.h"
+#include "sampler/attach/own_library.h"
 #include "sampler/walk/walk_publisher.h"
 #include "symbolizer/demangle.h"
 

@@ -22,10 +22,10 @@
 #include "core/base/log.h"
 #include "gpu/link.h"
 #include "gpu/shared_region.h"
-#include "sampler/inject_check.h"
+#include "sampler/inject/inject_check.h"
 #include "sampler/target/proc_maps.h"
 #include "core/base/proc_status.h"
-#include "sampler/remote_dlopen.h"
+#include "sampler/attach/remote_dlopen.h"
 
 #define ENTRY "sprof_gpu_attach"
 #define SAFE_POINT_MS 2000

@@ -88,7 +88,7 @@ struct source_ops {
 	void (*close)(struct source *source); /* NULL is fine */
 };
 
-/* The table of sources, best first; ends with NULL. cli/sources.c owns it. */
+/* The table of sources, best first; ends with NULL. sampler/sources.c owns it. */
 extern const struct source_ops *const source_table[];
 
 #endif

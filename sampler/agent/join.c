@@ -5,7 +5,7 @@
 #include "sampler/agent/join.h"
 
 #include "sampler/agent/agent.h"
-#include "sampler/agent/meeting.h"
+#include "sampler/agent/rendezvous.h"
 #include "sampler/agent/syscall.h"
 
 #define AF_UNIX 1

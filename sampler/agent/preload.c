@@ -11,7 +11,7 @@
  */
 #include "sampler/agent/agent.h"
 #include "sampler/agent/join.h"
-#include "sampler/agent/meeting.h"
+#include "sampler/agent/rendezvous.h"
 #include "sampler/agent/preload.h"
 #include "sampler/agent/syscall.h"
 

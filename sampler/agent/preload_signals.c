@@ -8,7 +8,7 @@
  * for itself gets it, and cannot be woken then.
  */
 #include "sampler/agent/agent.h"
-#include "sampler/agent/meeting.h"
+#include "sampler/agent/rendezvous.h"
 #include "sampler/agent/preload.h"
 #include "sampler/agent/syscall.h"
 

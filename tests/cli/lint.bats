@@ -54,7 +54,7 @@ holds() { # rule
 
 @test "the includes that the layers allow pass" {
 	printf '#include "core/profile/profile.h"\n#include "output/tree.h"\n#include "svg.h"\n#include <stdio.h>\n' >output/svg.c
-	printf '#include "output/tree.h"\n#include "sampler/attach.h"\n' >cli/record.c
+	printf '#include "output/tree.h"\n#include "sampler/attach/attach.h"\n' >cli/record.c
 	printf '#include "sampler/bpf/sample.skel.h"\n#include "core/portable/walk.h"\n' >sampler/ebpf.c
 	printf '#include <linux/types.h>\n#include "core/portable/ring.h"\n' >core/portable/walk.h
 	holds layers

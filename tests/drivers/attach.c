@@ -20,10 +20,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sampler/attach.h"
+#include "sampler/attach/attach.h"
 #include "core/base/clock.h"
-#include "sampler/inject.h"
-#include "sampler/timer_region.h"
+#include "sampler/inject/inject.h"
+#include "sampler/timer/timer_region.h"
 #include "tests/drivers/distribution.h"
 
 static volatile sig_atomic_t is_over;

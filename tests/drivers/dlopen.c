@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/remote_dlopen.h"
+#include "sampler/attach/remote_dlopen.h"
 #include "tests/drivers/distribution.h"
 
 int main(int argc, char **argv)

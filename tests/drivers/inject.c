@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 
 #include "core/base/alloc.h"
-#include "sampler/inject.h"
+#include "sampler/inject/inject.h"
 #include "tests/drivers/distribution.h"
 
 struct cycle {

@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "sampler/safe_point_symbols.h"
+#include "sampler/attach/critical_functions.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

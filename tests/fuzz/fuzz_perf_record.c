@@ -9,8 +9,8 @@
 
 #include "imported.h"
 
-#include "sampler/perf_data.h"
-#include "sampler/perf_record.h"
+#include "sampler/perf_data/perf_data.h"
+#include "sampler/perf/perf_record.h"
 
 static bool is_file(const char *data, size_t size)
 {

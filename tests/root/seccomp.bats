@@ -54,7 +54,7 @@ denied() {
 @test "seccomp: every system call of the payload is asked about" {
 	local call missing=''
 	for call in $(grep -ho '__NR_[a-z_0-9]*' $(ls sampler/agent/*.c | grep -vE '/(preload[a-z_]*|join)\.c') | sort -u); do
-		grep -q "SYS_${call#__NR_}\>" sampler/inject_seccomp.c || missing+=" $call"
+		grep -q "SYS_${call#__NR_}\>" sampler/inject/seccomp_check.c || missing+=" $call"
 	done
 	echo "missing:$missing"
 	[ -z "$missing" ]

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "sampler/agent/region.h"
-#include "sampler/payload.h"
-#include "sampler/timer_region.h"
+#include "sampler/attach/payload.h"
+#include "sampler/timer/timer_region.h"
 
 #define PERIOD_NS 4000000u
 

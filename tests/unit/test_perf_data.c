@@ -4,7 +4,7 @@
 #include "core/base/buffer.h"
 #include "perf_data_maker.h"
 #include "sampler/bpf/events.h"
-#include "sampler/perf_data.h"
+#include "sampler/perf_data/perf_data.h"
 
 /* "comm frame>frame weight" of each sample in turn; a frame is "file+offset", or its fallback name. */
 static char *samples_of(const struct profile *p)

@@ -3,7 +3,7 @@
 
 #include "tests/unit/unit.h"
 
-#include "sampler/perf_record.h"
+#include "sampler/perf/perf_record.h"
 
 struct bytes {
 	uint8_t data[70000];

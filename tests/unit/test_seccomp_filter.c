@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sampler/inject_process.h"
-#include "sampler/inject_seccomp.h"
-#include "sampler/seccomp_filter.h"
+#include "sampler/inject/inject_process.h"
+#include "sampler/inject/seccomp_check.h"
+#include "sampler/inject/seccomp_filter.h"
 #include "tests/unit/unit.h"
 
 #define ALL_KNOWN 0x3f

@@ -1,0 +1,187 @@
+/* Symbol tables by libelf; names are compared with short lists. */
+#include "sampler/attach/critical_functions.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+
+#define MAX_SYMBOLS 4000000u
+
+/* A name of the list is the whole name, or its beginning where it ends in '*'. */
+static const char *const forbidden[] = {
+	"malloc*",
+	"free",
+	"cfree",
+	"calloc",
+	"realloc*",
+	"memalign",
+	"valloc",
+	"pvalloc",
+	"posix_memalign",
+	"aligned_alloc",
+	"mallinfo*",
+	"mallopt",
+	"_Zn*",
+	"_Zd*",
+	"__libc_malloc*",
+	"__libc_free*",
+	"__libc_calloc",
+	"__libc_realloc",
+	"__libc_memalign",
+	"dl*",
+	"_dl_*",
+	"__libc_dl*",
+	"__tls_get_addr",
+	"fork",
+	"_Fork",
+	"vfork",
+	"__libc_fork",
+	"clone",
+	"posix_spawn*",
+	"exit",
+	"_exit",
+	"pthread_exit",
+	"abort",
+	"__cxa_finalize",
+	"__call_tls_dtors",
+};
+
+static const char *const waiting[] = {
+	"pthread_cond_*",	"__pthread_cond_*",	"pthread_join", "pthread_timedjoin_np",
+	"pthread_clockjoin_np", "pthread_barrier_wait", "sem_wait",	"sem_timedwait",
+	"sem_clockwait",
+};
+
+static const char *const needed[NR_NEEDED_FUNCTIONS] = {
+	[NEEDED_DLOPEN] = "dlopen",
+	[NEEDED_DLERROR] = "dlerror",
+	[NEEDED_DLSYM] = "dlsym",
+	[NEEDED_ERRNO] = "__errno_location",
+};
+
+static bool matches(const char *const *list, size_t nr, const char *name)
+{
+	for (size_t i = 0; i < nr; i++) {
+		size_t length = strcspn(list[i], "*");
+
+		if (!strncmp(list[i], name, length) && (list[i][length] || !name[length]))
+			return true;
+	}
+	return false;
+}
+
+#define MATCHES(list, name) matches(list, sizeof(list) / sizeof(*(list)), name)
+
+static void add_symbol(struct module_functions *f, const GElf_Sym *symbol, const char *name,
+		       bool exported)
+{
+	int type = GELF_ST_TYPE(symbol->st_info);
+	enum function_role role = exported ? ROLE_PLAIN : ROLE_UNNAMED;
+
+	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol->st_shndx == SHN_UNDEF ||
+	    !symbol->st_value)
+		return;
+	if (!strcmp(name, "malloc"))
+		f->has_malloc = true;
+	if (!strcmp(name, "__libc_start_main"))
+		f->is_libc = true;
+	for (size_t i = 0; i < NR_NEEDED_FUNCTIONS; i++)
+		if (!strcmp(name, needed[i]))
+			f->needed[i] = symbol->st_value;
+	if (!strcmp(name, "__libc_dlopen_mode") && !f->needed[NEEDED_DLOPEN])
+		f->needed[NEEDED_DLOPEN] = symbol->st_value;
+	if (MATCHES(forbidden, name))
+		role = ROLE_FORBIDDEN;
+	else if (MATCHES(waiting, name))
+		role = ROLE_WAITS;
+	if (role == ROLE_UNNAMED)
+		return;
+	f->ranges = xgrow(f->ranges, &f->capacity, f->nr + 1, sizeof(*f->ranges));
+	f->ranges[f->nr++] = (struct function_range){
+		symbol->st_value, symbol->st_value + (symbol->st_size ? symbol->st_size : 1), role
+	};
+}
+
+static void read_section(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
+			 struct module_functions *f)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	size_t nr = header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
+
+	if (!data || nr > MAX_SYMBOLS)
+		return;
+	for (size_t i = 0; i < nr; i++) {
+		GElf_Sym symbol;
+		const char *name;
+
+		if (!gelf_getsym(data, (int)i, &symbol))
+			return;
+		name = elf_strptr(elf, header->sh_link, symbol.st_name);
+		if (name)
+			add_symbol(f, &symbol, name, header->sh_type == SHT_DYNSYM);
+	}
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct function_range *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return (int)y->role - (int)x->role;
+}
+
+int module_functions_read(int fd, struct module_functions *ret)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	Elf *elf;
+
+	*ret = (struct module_functions){ 0 };
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (!elf || elf_kind(elf) != ELF_K_ELF) {
+		elf_end(elf);
+		return -ENOEXEC;
+	}
+	while ((section = elf_nextscn(elf, section))) {
+		if (gelf_getshdr(section, &header) &&
+		    (header.sh_type == SHT_DYNSYM || header.sh_type == SHT_SYMTAB))
+			read_section(elf, section, &header, ret);
+	}
+	elf_end(elf);
+	if (ret->nr)
+		qsort(ret->ranges, ret->nr, sizeof(*ret->ranges), compare);
+	return 0;
+}
+
+void module_functions_fini(struct module_functions *f)
+{
+	free(f->ranges);
+	*f = (struct module_functions){ 0 };
+}
+
+enum function_role module_functions_find(const struct module_functions *f, uint64_t vaddr)
+{
+	enum function_role found = ROLE_UNNAMED;
+	size_t low = 0, high = f->nr;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (f->ranges[middle].start <= vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* Several names of one function: the gravest counts. */
+	for (size_t i = low; i-- > 0 && low - i < 16;) {
+		if (vaddr < f->ranges[i].end && f->ranges[i].role > found)
+			found = f->ranges[i].role;
+	}
+	return found;
+}

@@ -1,0 +1,196 @@
+/*
+ * Handing over descriptors: the target makes a socket pair, we take a copy of one end (pidfd_getfd(2)) and
+ * send through it, it receives at the other. So neither needs to find the other in a file system or a
+ * namespace.
+ */
+#include "sampler/attach/hand_over.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "sampler/attach/attach.h"
+#include "sampler/inject/inject.h"
+#include "sampler/inject/inject_check.h"
+
+#define LIMIT_MS 1000u
+#define NR_FILES 2
+
+#ifndef SYS_pidfd_getfd
+#define SYS_pidfd_getfd 438
+#endif
+
+/* In the scratch of the target. */
+struct receiving {
+	struct msghdr message;
+	struct iovec part;
+	char byte;
+};
+_Static_assert(sizeof(struct receiving) <= INJECT_SCRATCH_SIZE, "scratch");
+_Static_assert(CMSG_LEN(NR_FILES * sizeof(int)) == 24, "control[] and two descriptors");
+
+void attach_layout(uint64_t stub, uint64_t arena_size, struct attach_layout *ret)
+{
+	ret->stub = stub;
+	ret->code = stub + INJECT_STUB_SIZE;
+	ret->region = ret->code + REGION_CODE_SIZE;
+	ret->space = ret->code + REGION_SPACE_OFFSET;
+	ret->arena = ret->code + REGION_FILE_SIZE;
+	ret->end = ret->arena + arena_size;
+}
+
+static int send_files(int fd, const struct attach_files *files)
+{
+	const int fds[NR_FILES] = {
+		files->region_fd,
+		files->arena_fd >= 0 ? files->arena_fd : files->region_fd,
+	};
+	char byte = 0;
+	struct iovec part = { &byte, 1 };
+	union {
+		struct cmsghdr head;
+		char space[CMSG_SPACE(sizeof(fds))];
+	} control = { 0 };
+	struct msghdr m = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+
+	control.head.cmsg_level = SOL_SOCKET;
+	control.head.cmsg_type = SCM_RIGHTS;
+	control.head.cmsg_len = CMSG_LEN(sizeof(fds));
+	memcpy(CMSG_DATA(&control.head), fds, sizeof(fds));
+	return sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+/* The files into the socket pair of the target. */
+static int send_into(pid_t pid, int target_fd, const struct attach_files *files)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0), fd, err;
+
+	if (pidfd < 0)
+		return -errno;
+	fd = (int)syscall(SYS_pidfd_getfd, pidfd, target_fd, 0);
+	err = fd < 0 ? -errno : send_files(fd, files);
+	if (fd >= 0)
+		close(fd);
+	close(pidfd);
+	return err;
+}
+
+static int make_pair(struct inject *i, int32_t *ret_fds)
+{
+	const uint64_t fds = inject_mailbox(i) + offsetof(struct inject_mailbox, descriptors);
+	const uint64_t args[6] = { AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, fds + 8 };
+	int64_t result;
+	int err = inject_syscall(i, SYS_socketpair, args, &result);
+
+	if (!err && result)
+		return (int)result;
+	return err ? err : inject_process_read(inject_process(i), fds, ret_fds, 16);
+}
+
+/* The two descriptors, as the target numbers them, then lie in the mailbox. */
+static int receive_call(const struct inject *i, int32_t fd, struct inject_call *ret)
+{
+	const uint64_t scratch = inject_scratch(i), mailbox = inject_mailbox(i);
+	struct receiving r = {
+		.message = {
+			.msg_iov = (void *)(scratch + offsetof(struct receiving, part)),
+			.msg_iovlen = 1,
+			.msg_control = (void *)(mailbox + offsetof(struct inject_mailbox, control)),
+			.msg_controllen = CMSG_LEN(NR_FILES * sizeof(int)),
+		},
+		.part = { (void *)(scratch + offsetof(struct receiving, byte)), 1 },
+	};
+
+	*ret = (struct inject_call){ SYS_recvmsg,
+				     { (uint64_t)fd, scratch, MSG_CMSG_CLOEXEC | MSG_DONTWAIT },
+				     0 };
+	return inject_is_held(i) ?: inject_process_write(inject_process(i), scratch, &r, sizeof(r));
+}
+
+static struct inject_call map_call(uint64_t start, uint64_t end, unsigned int descriptor)
+{
+	return (struct inject_call){ SYS_mmap,
+				     { start, end - start, PROT_READ,
+				       MAP_SHARED | MAP_FIXED_NOREPLACE,
+				       INJECT_DESCRIPTOR(descriptor), 0 },
+				     0 };
+}
+
+static struct inject_call protect_call(uint64_t start, uint64_t end, uint64_t protection)
+{
+	return (struct inject_call){ SYS_mprotect, { start, end - start, protection }, 0 };
+}
+
+/*
+ * Read-only at first, and forgotten by fork(2) before anything can be run or written: a child that is
+ * forked in between inherits nothing that could do harm. All in one go: on a busy machine each wait for
+ * the target is one for a CPU.
+ */
+static int map_files(struct inject *i, const struct attach_layout *l, int32_t fd,
+		     const struct inject_call *then, int64_t *ret_result)
+{
+	struct inject_call calls[10];
+	unsigned int nr = 0;
+	int err = receive_call(i, fd, &calls[nr++]);
+
+	calls[nr++] = map_call(l->code, l->arena, 0);
+	if (l->end > l->arena)
+		calls[nr++] = map_call(l->arena, l->end, 1);
+	calls[nr++] = (struct inject_call){ SYS_madvise,
+					    { l->code, l->end - l->code, MADV_DONTFORK },
+					    0 };
+	calls[nr++] = protect_call(l->code, l->region, PROT_READ | PROT_EXEC);
+	calls[nr++] = protect_call(l->region, l->space, PROT_READ | PROT_WRITE);
+	calls[nr++] = (struct inject_call){ .target = INJECT_CLOSE };
+	inject_keep_calls(i, &calls[nr]);
+	nr += 2;
+	calls[nr++] = *then;
+	if (!err)
+		err = inject_calls(i, calls, nr, LIMIT_MS);
+	for (unsigned int n = 0; n < nr - 1 && !err; n++) {
+		if ((int64_t)calls[n].result < 0 && (int64_t)calls[n].result >= -4095)
+			err = (int)calls[n].result;
+	}
+	*ret_result = (int64_t)calls[nr - 1].result;
+	return err;
+}
+
+int attach_memory_map(struct inject *i, const struct attach_files *files,
+		      const struct attach_layout *layout, const struct inject_call *then,
+		      int64_t *ret_result, struct inject_reason *reason)
+{
+	int32_t fds[4];
+	int err = make_pair(i, fds);
+
+	if (!err)
+		err = send_into(inject_process(i)->pid, fds[2], files);
+	if (!err)
+		err = inject_unmap_on_death(i, layout->stub, layout->end - layout->stub);
+	if (!err)
+		err = map_files(i, layout, fds[3], then, ret_result);
+	if (!err)
+		return 0;
+	inject_calls(i, &(struct inject_call){ .target = INJECT_CLOSE }, 1, LIMIT_MS);
+	if (err == -ENOSYS)
+		return inject_refuse(reason, err, "use --source ebpf or perf",
+				     "the kernel has no pidfd_getfd(2): Linux 5.6 is the oldest");
+	if (err == -EBADF || err == -ETIMEDOUT)
+		return inject_refuse(reason, -ETIMEDOUT, "try again",
+				     "the machine is so busy that its thread could not be held for "
+				     "as long as it takes");
+	if (err == -EMFILE || err == -ENFILE)
+		return inject_refuse(reason, err, "use --source ebpf or perf",
+				     "it has no descriptor free (ulimit -n)");
+	return inject_refuse(reason, err, "use --source ebpf or perf",
+			     "memory could not be shared with it: %s", strerror(-err));
+}

@@ -1,0 +1,28 @@
+/* The files of an attach, into the stopped target and out of it. */
+#ifndef SPROF_HAND_OVER_H
+#define SPROF_HAND_OVER_H
+
+#include <stdint.h>
+
+struct attach_files;
+struct inject;
+struct inject_call;
+struct inject_reason;
+
+/* Addresses in the target; each begins where the one before ends. */
+struct attach_layout {
+	uint64_t stub, code, region, space, arena, end;
+};
+
+void attach_layout(uint64_t stub, uint64_t arena_size, struct attach_layout *ret_layout);
+
+/*
+ * Maps the files into the stopped target, where the layout says, and then has it make one call more. 0 and
+ * its result, or -errno and the reason; what was mapped goes when the stub goes. If the recorder dies, all
+ * goes by itself before that call, and nothing after.
+ */
+int attach_memory_map(struct inject *inject, const struct attach_files *files,
+		      const struct attach_layout *layout, const struct inject_call *then,
+		      int64_t *ret_result, struct inject_reason *reason);
+
+#endif

@@ -1,0 +1,319 @@
+/* dlopen(3) on a stack of its own, behind the stub, so that one munmap(2) takes both. */
+#include "sampler/attach/remote_dlopen.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "sampler/inject/inject.h"
+#include "sampler/inject/inject_check.h"
+#include "sampler/inject/seccomp_check.h"
+#include "sampler/attach/safe_point.h"
+
+#define STACK_SIZE (512u << 10)
+#define ENTRY_OFFSET PATH_MAX /* of the entry's name, from the stack's low end */
+#define STOP_LIMIT_MS 200u
+#define LOAD_LIMIT_MS 3000u
+#define WATCH_MS 15u
+#define LOCK_DEPTH 2048u /* of stack, before the loader has done anything but ask for its lock */
+#define RETRY_NS 1000000
+#define NS_PER_MS 1000000ull
+#define ERESTARTSYS 512 /* include/linux/errno.h */
+
+struct loading {
+	const char *path;
+	int mode;
+	unsigned int limit_ms;
+	struct remote_dlopen *ret;
+	struct inject_reason *reason;
+	struct safe_point *point;
+	const char *entry;			 /* or NULL */
+	uint64_t functions[NR_NEEDED_FUNCTIONS]; /* in the target */
+	bool warm; /* a stack was walked already: the next walk is short */
+	bool taken;
+	uint64_t stack_low, stack_top; /* in the target */
+};
+
+/* Asked of each thread that stops. The first is only copied, to be walked when it runs again. */
+static bool accept_thread(void *context, const struct inject_thread *thread)
+{
+	struct loading *l = context;
+
+	if (!l->warm) {
+		if (!l->taken)
+			safe_point_take(l->point, thread);
+		l->taken = true;
+		return false;
+	}
+	safe_point_take(l->point, thread);
+	return safe_point_judge(l->point);
+}
+
+static int find_safe_point(struct inject *i, struct loading *l)
+{
+	uint64_t until = monotonic_ns() + l->limit_ms * NS_PER_MS;
+	int err;
+
+	do {
+		err = inject_stop(i, STOP_LIMIT_MS, accept_thread, l, l->reason);
+		if (!l->warm && l->taken) {
+			safe_point_judge(l->point);
+			l->warm = true;
+		} else if (err == -EBUSY) {
+			nanosleep(&(struct timespec){ 0, RETRY_NS }, NULL);
+		}
+	} while (err == -EBUSY && monotonic_ns() < until);
+	if (err == -EBUSY && l->taken)
+		inject_refuse(
+			l->reason, err, "try again, or start it with the library",
+			"every time it was looked at, each thread was at a point where a library "
+			"cannot be loaded (the last one: %s)",
+			safe_point_why(l->point));
+	return err;
+}
+
+/* A stack behind the stub; the path and the entry's name at its low end. */
+static int bring_stack(struct inject *i, struct loading *l)
+{
+	const uint64_t start = inject_stub(i) + INJECT_STUB_SIZE;
+	struct inject_call calls[2] = {
+		{ SYS_mmap,
+		  { start, STACK_SIZE, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, (uint64_t)-1,
+		    0 },
+		  0 },
+		{ SYS_madvise, { start, STACK_SIZE, MADV_DONTFORK }, 0 },
+	};
+	int err = inject_unmap_on_death(i, inject_stub(i), INJECT_STUB_SIZE + STACK_SIZE);
+
+	if (!err)
+		err = inject_calls(i, calls, 2, INJECT_SYSCALL_MS);
+	if (!err && calls[0].result != start)
+		err = calls[0].result == (uint64_t)-EEXIST ? -EBUSY : -ENOMEM;
+	if (err == -EBUSY)
+		return inject_refuse(l->reason, err, "wait for the end of that recording",
+				     "sprof samples it by timers");
+	l->stack_low = start;
+	l->stack_top = start + STACK_SIZE;
+	if (!err)
+		err = inject_process_write(inject_process(i), start, l->path, strlen(l->path) + 1);
+	if (!err && l->entry)
+		err = inject_process_write(inject_process(i), start + ENTRY_OFFSET, l->entry,
+					   strlen(l->entry) + 1);
+	return err;
+}
+
+/* Asleep in futex(2), with hardly any stack used? */
+static bool waits_for_lock(const struct inject *i, const struct loading *l)
+{
+	unsigned long long a[8];
+	char path[64], text[256];
+	ssize_t n;
+	int fd, nr;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)inject_process(i)->pid,
+		 (int)inject_thread(i)->tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	return sscanf(text, "%d %llx %llx %llx %llx %llx %llx %llx %llx", &nr, &a[0], &a[1], &a[2],
+		      &a[3], &a[4], &a[5], &a[6], &a[7]) == 9 &&
+	       nr == SYS_futex && a[6] < l->stack_top && l->stack_top - a[6] < LOCK_DEPTH;
+}
+
+/*
+ * Stops a thread that waits for a lock for good. May it be taken out of there? Only while it is not woken: a thread
+ * that was given the lock, or the one wake-up that went with its release, and left with it would keep all others
+ * waiting for ever. 0; -EAGAIN: it was woken and runs on; or -errno.
+ */
+static int stop_waiting(struct inject *i, const struct loading *l)
+{
+	struct user_regs_struct r;
+	int err = inject_halt(i);
+
+	if (!err)
+		err = inject_thread_regs(inject_thread(i), &r);
+	if (err)
+		return err;
+	/* Broken off by our stop. futex(2) returns 0 to who was woken, whatever else came. */
+	if (r.orig_rax == SYS_futex && (int64_t)r.rax == -ERESTARTSYS && r.rsp < l->stack_top &&
+	    l->stack_top - r.rsp < LOCK_DEPTH)
+		return 0;
+	err = inject_run_on(i);
+	return err ? err : -EAGAIN;
+}
+
+/* The call was begun and has not returned within the watchdog's time. */
+static int outwait(struct inject *i, struct loading *l, struct inject_call *call)
+{
+	uint64_t until = monotonic_ns() + LOAD_LIMIT_MS * NS_PER_MS;
+	int err;
+
+	do {
+		err = waits_for_lock(i, l) ? stop_waiting(i, l) : -EAGAIN;
+		if (!err)
+			return inject_refuse(l->reason, -EBUSY, "try again",
+					     "its loader is locked by another thread");
+		if (err == -EAGAIN)
+			err = inject_await(i, call, WATCH_MS);
+	} while (err == -ETIMEDOUT && monotonic_ns() < until);
+	if (err == -ETIMEDOUT) {
+		inject_abandon(i);
+		return inject_refuse(l->reason, -EINPROGRESS, "",
+				     "the library is being loaded for %u s by now",
+				     LOAD_LIMIT_MS / 1000);
+	}
+	return err;
+}
+
+static int call_function(struct inject *i, struct loading *l, uint64_t function, uint64_t first,
+			 uint64_t second, uint64_t *ret)
+{
+	struct inject_call call = { function, { first, second, 0, 0, 0, l->stack_top }, 0 };
+	int err = inject_calls(i, &call, 1, WATCH_MS);
+
+	if (err == -ETIMEDOUT)
+		err = outwait(i, l, &call);
+	*ret = call.result;
+	return err;
+}
+
+/* Why dlopen(3) returned nothing. */
+static int read_error(struct inject *i, struct loading *l)
+{
+	uint64_t at = 0;
+	uint64_t dlerror = l->functions[NEEDED_DLERROR];
+	int err = dlerror ? call_function(i, l, dlerror, 0, 0, &at) : 0;
+
+	for (size_t n = 0; at && !err && n < sizeof(l->ret->error) - 1; n++) {
+		if (inject_process_read(inject_process(i), at + n, &l->ret->error[n], 1) ||
+		    !l->ret->error[n])
+			break;
+	}
+	return err ? err
+		   : inject_refuse(l->reason, -ELIBACC, "", "dlopen(3) says: %s", l->ret->error);
+}
+
+/* No watchdog: a thread that was taken out of the middle of it would leave half of it done. */
+static int enter(struct inject *i, struct loading *l)
+{
+	struct inject_call call = { .args = { [5] = l->stack_top } };
+	int err = call_function(i, l, l->functions[NEEDED_DLSYM], l->ret->handle,
+				l->stack_low + ENTRY_OFFSET, &call.target);
+
+	if (!err && !call.target)
+		return inject_refuse(l->reason, -ENOSYS, "make install",
+				     "'%.60s' has no %.40s: it is of another version", l->path,
+				     l->entry);
+	if (!err)
+		err = inject_calls(i, &call, 1, LOAD_LIMIT_MS);
+	if (err == -ETIMEDOUT) {
+		inject_abandon(i);
+		return inject_refuse(l->reason, -EINPROGRESS, "",
+				     "the library has been starting for %u s by now",
+				     LOAD_LIMIT_MS / 1000);
+	}
+	l->ret->result = (int64_t)call.result;
+	return err;
+}
+
+static int load(struct inject *i, struct loading *l)
+{
+	int err = call_function(i, l, l->functions[NEEDED_DLOPEN], l->stack_low, (uint64_t)l->mode,
+				&l->ret->handle);
+
+	if (!err && !l->ret->handle)
+		return read_error(i, l);
+	return err || !l->entry ? err : enter(i, l);
+}
+
+/* The thread may be just about to look at its errno. */
+static int load_and_keep_errno(struct inject *i, struct loading *l)
+{
+	uint64_t at = 0;
+	int value = 0, err = bring_stack(i, l);
+
+	if (!err && l->functions[NEEDED_ERRNO])
+		err = call_function(i, l, l->functions[NEEDED_ERRNO], 0, 0, &at);
+	if (!err && at)
+		err = inject_process_read(inject_process(i), at, &value, sizeof(value));
+	if (err)
+		return err;
+	err = load(i, l);
+	if (at && err != -EINPROGRESS)
+		inject_process_write(inject_process(i), at, &value, sizeof(value));
+	return err;
+}
+
+static int work(struct inject *i, void *context)
+{
+	struct loading *l = context;
+	uint64_t stub;
+	int err = find_safe_point(i, l);
+
+	if (err)
+		return err;
+	stub = inject_stub(i);
+	err = load_and_keep_errno(i, l);
+	if (err != -EINPROGRESS) {
+		int unmapped =
+			inject_unmap(i, stub, INJECT_STUB_SIZE + (l->stack_top ? STACK_SIZE : 0));
+
+		err = err ? err : unmapped;
+	}
+	l->ret->stop_ns = inject_stop_ns(i);
+	if (err && !l->reason->why[0])
+		inject_refuse(l->reason, err, "", "the library could not be loaded: %s",
+			      strerror(-err));
+	return err;
+}
+
+int remote_dlopen(pid_t pid, const char *path, const char *entry, int mode, unsigned int limit_ms,
+		  struct remote_dlopen *ret, struct inject_reason *reason)
+{
+	struct loading l = {
+		.path = path,
+		.entry = entry,
+		.mode = mode,
+		.limit_ms = limit_ms,
+		.ret = ret,
+		.reason = reason,
+	};
+	int err;
+
+	*reason = (struct inject_reason){ "", "" };
+	*ret = (struct remote_dlopen){ 0 };
+	if (path[0] != '/' || strlen(path) >= ENTRY_OFFSET)
+		return inject_refuse(reason, -EINVAL, "", "'%.100s' is not an absolute path", path);
+	err = inject_check_status(pid, reason);
+	if (!err)
+		err = inject_seccomp_check_none(pid, reason);
+	if (err)
+		return err;
+	err = safe_point_new(pid, &l.point);
+	if (err)
+		return inject_refuse(reason, err, "", "its maps cannot be read: %s",
+				     strerror(-err));
+	for (int i = 0; i < NR_NEEDED_FUNCTIONS; i++)
+		l.functions[i] = safe_point_function(l.point, (enum needed_function)i);
+	if (l.functions[NEEDED_DLOPEN] && (!entry || l.functions[NEEDED_DLSYM]))
+		err = inject_run(pid, 0, work, &l, reason);
+	else
+		err = inject_refuse(reason, -ENOTSUP, "start it with the library, by LD_PRELOAD",
+				    "it has no dlopen(3): it is linked statically");
+	safe_point_free(l.point);
+	return err;
+}

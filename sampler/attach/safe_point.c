@@ -1,0 +1,267 @@
+/* The walk, and what is asked of each frame. */
+#include "sampler/attach/safe_point.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#include "core/base/alloc.h"
+#include "sampler/bpf/events.h"
+#include "sampler/inject/ptrace_thread.h"
+#include "sampler/walk/snapshot_unwind.h"
+#include "sampler/walk/snapshot_lookup.h"
+#include "sampler/target/proc_maps.h"
+#include "sampler/target/process.h"
+#include "sampler/attach/critical_functions.h"
+
+#define MAX_STACK (512u << 10)
+#define PAGE 4096u
+#define MAX_FRAMES 1024u
+#define NR_ROOT_FRAMES 3u /* of libc, below main() and below a thread's function */
+
+struct safe_point {
+	struct code_table *codes;
+	struct process process;
+	struct module_functions *functions; /* by code index */
+	size_t nr;
+	bool has_other_allocator;
+	struct offline_unwinder *unwinder;
+	uint8_t *stack;
+	struct offline_sample sample;
+	int64_t syscall; /* that the thread is in, or -1 */
+	uint64_t second; /* its second argument */
+	char why[160];
+};
+
+static bool find_mapping(void *context, uint64_t address, struct offline_mapping *ret)
+{
+	const struct safe_point *s = context;
+
+	return offline_find_mapping(&s->process, address, ret);
+}
+
+static bool open_module(void *context, uint64_t module, struct offline_file *ret)
+{
+	const struct safe_point *s = context;
+
+	return offline_open_module(s->codes, module, ret);
+}
+
+static void ignore_code(void *context, struct code *code)
+{
+	(void)context;
+	(void)code;
+}
+
+static bool is_loader(const struct code *code)
+{
+	const char *name = code->path ? strrchr(code->path, '/') : NULL;
+
+	return name && !strncmp(name, "/ld-linux", 9);
+}
+
+static void read_symbols(struct safe_point *s)
+{
+	s->nr = code_table_size(s->codes);
+	s->functions = xcalloc(s->nr + 1, sizeof(*s->functions));
+	for (size_t i = 0; i < s->nr; i++) {
+		const struct code *code = code_table_get(s->codes, (uint32_t)i);
+
+		if (!code || code->fd < 0 || code->kind != MODULE_ELF ||
+		    module_functions_read(code->fd, &s->functions[i]))
+			continue;
+		if (s->functions[i].has_malloc && !s->functions[i].is_libc && !is_loader(code))
+			s->has_other_allocator = true;
+	}
+}
+
+int safe_point_new(pid_t pid, struct safe_point **ret)
+{
+	static const struct offline_ops ops = { .find_mapping = find_mapping,
+						.open_module = open_module };
+	struct safe_point *s = xcalloc(1, sizeof(*s));
+	int err;
+
+	s->process.pid = pid;
+	s->codes = code_table_new();
+	s->stack = xmalloc(MAX_STACK);
+	s->unwinder = offline_unwinder_new(&ops, s);
+	err = process_read_maps(&s->process, s->codes, ignore_code, NULL);
+	if (err) {
+		safe_point_free(s);
+		return err;
+	}
+	read_symbols(s);
+	*ret = s;
+	return 0;
+}
+
+void safe_point_free(struct safe_point *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->nr; i++)
+		module_functions_fini(&s->functions[i]);
+	free(s->functions);
+	offline_unwinder_free(s->unwinder);
+	process_fini(&s->process);
+	code_table_free(s->codes);
+	free(s->stack);
+	free(s);
+}
+
+static uint64_t bias_of(const struct mapping *m)
+{
+	uint64_t vaddr;
+
+	return code_vaddr(m->code, m->pgoff, &vaddr) ? m->start - vaddr : 0;
+}
+
+uint64_t safe_point_function(const struct safe_point *s, enum needed_function which)
+{
+	for (size_t i = 0; i < s->process.nr_maps; i++) {
+		const struct mapping *m = &s->process.maps[i];
+		const struct module_functions *f = &s->functions[m->code->index];
+		uint64_t vaddr = f->needed[which];
+
+		if (m->code->kind == MODULE_ELF && vaddr && bias_of(m))
+			return bias_of(m) + vaddr;
+	}
+	return 0;
+}
+
+void safe_point_take(struct safe_point *s, const struct inject_thread *thread)
+{
+	const struct user_regs_struct *r = &thread->state.regs;
+	struct iovec pages[MAX_STACK / PAGE], local = { s->stack, MAX_STACK };
+	uint64_t at = r->rsp;
+	size_t nr = 0, left = MAX_STACK;
+	ssize_t n;
+
+	while (left && nr < MAX_STACK / PAGE) {
+		size_t size = PAGE - at % PAGE;
+
+		size = size < left ? size : left;
+		pages[nr++] = (struct iovec){ (void *)at, size };
+		at += size;
+		left -= size;
+	}
+	n = process_vm_readv(s->process.pid, &local, 1, pages, nr, 0);
+	s->syscall = (int64_t)r->orig_rax;
+	s->second = r->rsi;
+	s->sample = (struct offline_sample){
+		.regs = {
+			.pc = r->rip, .sp = r->rsp, .fp = r->rbp,
+			.exact = (int64_t)r->orig_rax == -1, .leaf_regs = 1,
+			.gpr = { r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->rsp,
+				 r->r8, r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 },
+		},
+		.stack = s->stack,
+		.stack_start = r->rsp,
+		.stack_size = n > 0 ? (size_t)n : 0,
+	};
+}
+
+/*
+ * Calls in which a thread waits for the world, not for a lock of libc's: those wait by FUTEX_WAIT, what
+ * has a timeout or could have one (conditions, joins, semaphores) by FUTEX_WAIT_BITSET.
+ */
+static bool waits(const struct safe_point *s)
+{
+	static const uint16_t calls[] = {
+		SYS_nanosleep,	SYS_clock_nanosleep, SYS_poll,
+		SYS_ppoll,	SYS_select,	     SYS_pselect6,
+		SYS_epoll_wait, SYS_epoll_pwait,     SYS_recvfrom,
+		SYS_recvmsg,	SYS_accept,	     SYS_accept4,
+		SYS_wait4,	SYS_waitid,	     SYS_rt_sigtimedwait,
+		SYS_pause,	SYS_rt_sigsuspend,
+	};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		if (calls[i] == s->syscall)
+			return true;
+	}
+	return s->syscall == SYS_futex && (s->second & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET;
+}
+
+static bool reject(struct safe_point *s, const char *why)
+{
+	snprintf(s->why, sizeof(s->why), "%s", why);
+	return false;
+}
+
+struct judged_frame {
+	bool in_libc, in_loader;
+	enum function_role role;
+};
+
+static struct judged_frame look_at(const struct safe_point *s, uint64_t frame)
+{
+	uint64_t pc = (frame & ~FRAME_EXACT) - !(frame & FRAME_EXACT);
+	const struct mapping *m = process_find(&s->process, pc);
+	struct judged_frame j = { false, false, ROLE_PLAIN };
+
+	if (!m || m->code->kind != MODULE_ELF || m->code->index >= s->nr)
+		return j;
+	j.in_libc = s->functions[m->code->index].is_libc;
+	j.in_loader = is_loader(m->code);
+	j.role = module_functions_find(&s->functions[m->code->index], pc - bias_of(m));
+	return j;
+}
+
+/* The frames of libc next to the leaf: the innermost one that is not is frames[*ret_end]. */
+static bool leaf_waits(const struct safe_point *s, const uint64_t *frames, size_t nr,
+		       size_t *ret_end)
+{
+	bool in_wait = waits(s);
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		struct judged_frame j = look_at(s, frames[i]);
+
+		if (!j.in_libc)
+			break;
+		if (j.role == ROLE_WAITS && s->syscall == SYS_futex)
+			in_wait = true;
+	}
+	*ret_end = i;
+	return in_wait;
+}
+
+bool safe_point_judge(struct safe_point *s)
+{
+	uint64_t frames[MAX_FRAMES];
+	struct offline_result r = offline_unwind(s->unwinder, &s->sample, frames, MAX_FRAMES);
+	size_t leaf_end;
+	bool in_wait;
+
+	s->why[0] = '\0';
+	if (r.marker >= 0 || r.gap || !r.nr)
+		return reject(s, "a stack that could not be walked to its root");
+	in_wait = leaf_waits(s, frames, r.nr, &leaf_end);
+	if (s->has_other_allocator && !in_wait)
+		return reject(s, "a program with an allocator of its own, at work");
+	for (size_t i = 0; i < r.nr; i++) {
+		struct judged_frame j = look_at(s, frames[i]);
+		bool at_root = i + NR_ROOT_FRAMES >= r.nr;
+
+		if (j.role == ROLE_FORBIDDEN && !at_root)
+			return reject(s, "inside the allocator, the loader or fork");
+		if (j.in_loader && !at_root)
+			return reject(s, "inside the loader");
+		if (i && frames[i] & FRAME_EXACT)
+			return reject(s, "inside a signal handler");
+		if (j.in_libc && j.role == ROLE_UNNAMED && !at_root && !(in_wait && i < leaf_end))
+			return reject(s, "inside a function of libc that has no name");
+	}
+	return true;
+}
+
+const char *safe_point_why(const struct safe_point *s)
+{
+	return s->why;
+}

@@ -1,0 +1,375 @@
+/* Loads sampler/bpf/calls.bpf.c and attaches it. */
+#include "sampler/call_counts.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "core/base/alloc.h"
+#include "core/base/log.h"
+#include "sampler/bpf/calls.h"
+#include "sampler/bpf/calls.skel.h"
+#include "sampler/ebpf/ebpf_probe.h"
+#include "sampler/ebpf/percpu_map.h"
+#include "core/base/privileges.h"
+#include "sampler/runtimes/python/interpreter.h"
+
+struct call_probes {
+	struct calls_bpf *skel;
+	struct bpf_link **links;
+	size_t nr_links, links_capacity;
+	bool has_multi; /* the kernel has links of many probes */
+	int *fds;	/* of those links */
+	size_t nr_fds, fds_capacity;
+	uint32_t nr_probes;	  /* native ones */
+	struct ring_buffer *ring; /* of imports */
+	call_probes_import_fn *import_fn;
+	void *import_context;
+};
+
+/* BPF_TRACE_UPROBE_MULTI and what BPF_LINK_CREATE takes for it: include/uapi/linux/bpf.h of Linux 6.6. */
+#define TRACE_UPROBE_MULTI 48
+
+struct link_uprobe_multi {
+	uint32_t prog_fd, target_fd, attach_type, flags;
+	uint64_t path, offsets, ref_ctr_offsets, cookies; /* addresses */
+	uint32_t cnt, multi_flags, pid, pad;
+};
+
+/* One link for all of them, or none. Returns its descriptor or -errno. */
+static int link_many(const struct call_probes *p, const char *path, const uint64_t *offsets,
+		     const uint64_t *cookies, size_t nr)
+{
+	const struct link_uprobe_multi attr = {
+		.prog_fd = (uint32_t)bpf_program__fd(p->skel->progs.on_call),
+		.attach_type = TRACE_UPROBE_MULTI,
+		.path = (uintptr_t)path,
+		.offsets = (uintptr_t)offsets,
+		.cookies = (uintptr_t)cookies,
+		.cnt = (uint32_t)nr,
+	};
+	int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* A kernel without such links takes the program and refuses the link; others find that / is no file to put it into. */
+static bool links_many(const struct call_probes *p)
+{
+	uint64_t zero = 0;
+
+	return link_many(p, "/", &zero, &zero, 1) == -EBADF;
+}
+
+/* Programs are loaded for one way to attach them: for links of many, or for one at a time. */
+static int load(struct call_probes *p, bool system_wide, bool multi)
+{
+	int err;
+
+	p->skel = calls_bpf__open();
+	if (!p->skel)
+		return -errno;
+	p->skel->rodata->system_wide = system_wide;
+	p->has_multi = multi;
+	if (multi)
+		bpf_program__set_expected_attach_type(p->skel->progs.on_call,
+						      (enum bpf_attach_type)TRACE_UPROBE_MULTI);
+	err = calls_bpf__load(p->skel);
+	if (!err && multi && !links_many(p))
+		err = -ENOTSUP;
+	if (err) {
+		calls_bpf__destroy(p->skel);
+		p->skel = NULL;
+	}
+	return err;
+}
+
+static int on_import(void *context, void *data, size_t size)
+{
+	const struct call_probes *p = context;
+	struct import_event e;
+
+	if (size < sizeof(e))
+		return 0;
+	memcpy(&e, data, sizeof(e));
+	e.module[sizeof(e.module) - 1] = '\0';
+	p->import_fn(p->import_context, &e);
+	return 0;
+}
+
+int call_probes_new(bool system_wide, struct call_probes **ret_probes)
+{
+	struct call_probes *p;
+	char why[256], hint[256];
+	int err;
+
+	if (!ebpf_probe(why, sizeof(why), hint, sizeof(hint))) {
+		log_error(0, "count calls: %s", why);
+		if (hint[0])
+			log_hint("%s", hint);
+		return -EPERM;
+	}
+	if (!privileges_have(CAP_SYS_ADMIN)) {
+		log_error(0, "count calls: a probe in a file is put there by root alone "
+			     "(CAP_SYS_ADMIN)");
+		log_hint("run it with sudo");
+		return -EPERM;
+	}
+	libbpf_set_print(ebpf_print_libbpf);
+	p = xcalloc(1, sizeof(*p));
+	err = load(p, system_wide, true);
+	if (err)
+		err = load(p, system_wide, false);
+	if (!err) {
+		p->skel->links.on_fork = bpf_program__attach(p->skel->progs.on_fork);
+		p->skel->links.on_exec = bpf_program__attach(p->skel->progs.on_exec);
+		p->skel->links.on_exit = bpf_program__attach(p->skel->progs.on_exit);
+		p->ring = ring_buffer__new(bpf_map__fd(p->skel->maps.imports), on_import, p, NULL);
+		if (!p->skel->links.on_fork || !p->skel->links.on_exec || !p->skel->links.on_exit ||
+		    !p->ring)
+			err = -errno;
+	}
+	if (err) {
+		log_error(-err, "load the BPF program that counts calls");
+		call_probes_free(p);
+		return err;
+	}
+	*ret_probes = p;
+	return 0;
+}
+
+void call_probes_free(struct call_probes *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->nr_links; i++)
+		bpf_link__destroy(p->links[i]);
+	for (size_t i = 0; i < p->nr_fds; i++)
+		close(p->fds[i]);
+	free(p->links);
+	free(p->fds);
+	ring_buffer__free(p->ring);
+	calls_bpf__destroy(p->skel);
+	free(p);
+}
+
+int call_probes_add_process(struct call_probes *p, pid_t pid)
+{
+	uint32_t key = (uint32_t)pid, one = 1;
+
+	return bpf_map_update_elem(bpf_map__fd(p->skel->maps.counted), &key, &one, BPF_ANY) ? -errno
+											    : 0;
+}
+
+pid_t call_probes_next_process(const struct call_probes *p, pid_t pid)
+{
+	uint32_t key = (uint32_t)pid, next;
+
+	if (bpf_map_get_next_key(bpf_map__fd(p->skel->maps.counted), pid ? &key : NULL, &next))
+		return 0;
+	return (pid_t)next;
+}
+
+uint64_t call_probes_nr_execs(const struct call_probes *p)
+{
+	return __atomic_load_n(&p->skel->bss->nr_execs, __ATOMIC_RELAXED);
+}
+
+/* A name of the very file that is open, whatever has become of its path. */
+static void name_file(char *path, size_t size, int fd)
+{
+	snprintf(path, size, "/proc/%d/fd/%d", (int)getpid(), fd);
+}
+
+static int keep_link(struct call_probes *p, struct bpf_link *link)
+{
+	if (!link)
+		return -errno;
+	p->links = xgrow(p->links, &p->links_capacity, p->nr_links + 1, sizeof(*p->links));
+	p->links[p->nr_links++] = link;
+	return 0;
+}
+
+/*
+ * Linux takes the opcode of an instruction with a VEX or EVEX prefix for one of the plain map (branch_setup_ops() in
+ * arch/x86/kernel/uprobes.c, seen in 6.18): vpbroadcastb, which memset() begins with, is emulated as a conditional jump,
+ * vpbroadcastd as a push. In libc that breaks every program of the machine. Of REX2 and XOP nobody knows.
+ */
+static bool is_safe(int fd, uint64_t offset)
+{
+	static const uint8_t prefixes[] = { 0x66, 0x67, 0xf2, 0xf3, 0x2e,
+					    0x36, 0x3e, 0x26, 0x64, 0x65 };
+	uint8_t code[16];
+	ssize_t nr = pread(fd, code, sizeof(code), (off_t)offset), i = 0;
+
+	while (i < nr && memchr(prefixes, code[i], sizeof(prefixes)))
+		i++;
+	if (i < nr && (code[i] & 0xf0) == 0x40) /* REX */
+		i++;
+	return i + 1 < nr && !memchr("\x62\xc4\xc5\xd5", code[i], 4) &&
+	       (code[i] != 0x8f || !(code[i + 1] & 0x38));
+}
+
+/* Probes with the numbers from `first` on. One that is refused takes the others with it: halves are tried then. */
+static void attach_many(struct call_probes *p, const char *path, const uint64_t *offsets, size_t nr,
+			uint32_t first, int *ret_probes)
+{
+	uint64_t *cookies = xcalloc(nr + 1, sizeof(*cookies));
+	int fd;
+
+	for (size_t i = 0; i < nr; i++)
+		cookies[i] = first + i;
+	fd = nr ? link_many(p, path, offsets, cookies, nr) : 0;
+	free(cookies);
+	if (fd < 0 && nr > 1) {
+		attach_many(p, path, offsets, nr / 2, first, ret_probes);
+		attach_many(p, path, offsets + nr / 2, nr - nr / 2, first + (uint32_t)(nr / 2),
+			    ret_probes + nr / 2);
+		return;
+	}
+	for (size_t i = 0; i < nr; i++)
+		ret_probes[i] = fd < 0 ? fd : (int)(first + i);
+	if (!nr || fd < 0)
+		return;
+	p->fds = xgrow(p->fds, &p->fds_capacity, p->nr_fds + 1, sizeof(*p->fds));
+	p->fds[p->nr_fds++] = fd;
+}
+
+static void attach_each(struct call_probes *p, const char *path, const uint64_t *offsets, size_t nr,
+			int *ret_probes)
+{
+	for (size_t i = 0; i < nr; i++) {
+		LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = p->nr_probes + i);
+		int err = keep_link(p, bpf_program__attach_uprobe_opts(p->skel->progs.on_call, -1,
+								       path, offsets[i], &opts));
+
+		ret_probes[i] = err ? err : (int)(p->nr_probes + i);
+	}
+}
+
+void call_probes_attach(struct call_probes *p, int fd, const uint64_t *offsets, size_t nr,
+			int *ret_probes)
+{
+	size_t room = MAX_CALL_PROBES - p->nr_probes, taken = nr < room ? nr : room, nr_safe = 0;
+	uint64_t *safe = xcalloc(taken + 1, sizeof(*safe));
+	int *probes = xcalloc(taken + 1, sizeof(*probes));
+	char path[64];
+
+	name_file(path, sizeof(path), fd);
+	for (size_t i = 0; i < nr; i++) {
+		ret_probes[i] = i >= taken ? -ENOSPC : is_safe(fd, offsets[i]) ? 0 : -EOPNOTSUPP;
+		if (!ret_probes[i])
+			safe[nr_safe++] = offsets[i];
+	}
+	if (p->has_multi)
+		attach_many(p, path, safe, nr_safe, p->nr_probes, probes);
+	else
+		attach_each(p, path, safe, nr_safe, probes);
+	p->nr_probes += (uint32_t)nr_safe;
+	nr_safe = 0;
+	for (size_t i = 0; i < nr; i++)
+		if (!ret_probes[i])
+			ret_probes[i] = probes[nr_safe++];
+	free(safe);
+	free(probes);
+}
+
+static int attach_usdt(struct call_probes *p, int fd, const struct bpf_program *program,
+		       const char *probe)
+{
+	char path[64];
+
+	name_file(path, sizeof(path), fd);
+	return keep_link(p, bpf_program__attach_usdt(program, -1, path, "python", probe, NULL));
+}
+
+enum call_probes_python call_probes_attach_python(struct call_probes *p, int fd,
+						  enum call_probes_event event)
+{
+	struct py_layout layout;
+	char why[256];
+	int err = 0;
+
+	if (python_elf_read(fd, &layout, why, sizeof(why)) != PYTHON_ELF_FOUND)
+		return CALL_PROBES_NO_PYTHON;
+	switch (event) {
+	case CALL_PROBES_FUNCTIONS:
+		if (layout.minor == 11)
+			return CALL_PROBES_NOT_EACH;
+		err = attach_usdt(p, fd, p->skel->progs.on_python_entry, "function__entry");
+		break;
+	case CALL_PROBES_GC:
+		err = attach_usdt(p, fd, p->skel->progs.on_gc_start, "gc__start");
+		err = err ? err : attach_usdt(p, fd, p->skel->progs.on_gc_done, "gc__done");
+		break;
+	case CALL_PROBES_IMPORTS:
+		err = attach_usdt(p, fd, p->skel->progs.on_import_start,
+				  "import__find__load__start");
+		err = err ? err
+			  : attach_usdt(p, fd, p->skel->progs.on_import_done,
+					"import__find__load__done");
+		break;
+	case NR_CALL_PROBES_EVENTS: break;
+	}
+	if (err == -ENOENT)
+		return CALL_PROBES_NOT_BUILT_IN;
+	if (err)
+		log_debug("attach to a probe of Python's: %s", strerror(-err));
+	return err ? CALL_PROBES_FAILED : CALL_PROBES_PYTHON;
+}
+
+void call_probes_start(struct call_probes *p, uint64_t begin_ns, uint64_t end_ns)
+{
+	p->skel->bss->begin_ns = begin_ns;
+	p->skel->bss->end_ns = end_ns;
+}
+
+uint64_t call_probes_count(const struct call_probes *p, uint32_t probe)
+{
+	return percpu_map_sum(bpf_map__fd(p->skel->maps.calls), probe);
+}
+
+void call_probes_each_python(const struct call_probes *p, call_probes_fn *fn, void *context)
+{
+	int map = bpf_map__fd(p->skel->maps.python_calls);
+	struct python_call_key key;
+	struct python_calls calls;
+
+	for (void *at = NULL; !bpf_map_get_next_key(map, at, &key); at = &key) {
+		if (bpf_map_lookup_elem(map, &key, &calls) || !calls.nr)
+			continue;
+		calls.file[sizeof(calls.file) - 1] = calls.name[sizeof(calls.name) - 1] = '\0';
+		fn(context, calls.file, calls.name, key.line > 0 ? (uint32_t)key.line : 0,
+		   calls.nr);
+	}
+}
+
+void call_probes_each_gc(const struct call_probes *p, call_probes_gc_fn *fn, void *context)
+{
+	int map = bpf_map__fd(p->skel->maps.gc_sums);
+	struct gc_key key;
+	struct gc_sum sum;
+
+	for (void *at = NULL; !bpf_map_get_next_key(map, at, &key); at = &key)
+		if (!bpf_map_lookup_elem(map, &key, &sum))
+			fn(context, &key, &sum);
+}
+
+void call_probes_read_imports(struct call_probes *p, call_probes_import_fn *fn, void *context)
+{
+	p->import_fn = fn;
+	p->import_context = context;
+	ring_buffer__consume(p->ring);
+}
+
+uint64_t call_probes_nr_left_out(const struct call_probes *p)
+{
+	return p->skel->bss->nr_left_out;
+}

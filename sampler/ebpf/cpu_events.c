@@ -1,0 +1,197 @@
+/* perf_event_open(2) for sampling. */
+#include "sampler/ebpf/cpu_events.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+#include "core/base/cpus.h"
+
+#define JITTER_NS (2000ull * 1000 * 1000)
+#define JITTER_PERCENT 3
+
+struct cpu_event {
+	int fd;
+	struct perf_event_mmap_page
+		*ring; /* where the kernel says that it throttled; a page of data */
+};
+
+struct cpu_events {
+	struct cpu_event *events;
+	size_t nr;
+	bool hardware;
+	uint32_t freq_hz;
+	uint64_t period_ns, next_jitter_ns;
+};
+
+static int open_event(const struct cpu_events *e, int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = e->period_ns,
+		.disabled = 1,
+		.exclude_idle = 1,
+	};
+	int fd;
+
+	if (e->hardware) {
+		attr.type = PERF_TYPE_HARDWARE;
+		attr.config = PERF_COUNT_HW_CPU_CYCLES;
+		attr.freq = 1;
+		attr.sample_freq = e->freq_hz;
+	}
+	fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int cpu_events_new(const char *event, uint32_t freq_hz, struct cpu_events **ret_events)
+{
+	struct cpu_events *e = xcalloc(1, sizeof(*e));
+
+	e->freq_hz = freq_hz;
+	e->period_ns = 1000000000u / freq_hz;
+	if (strcmp(event, "cpu-clock") != 0) {
+		int fd;
+
+		e->hardware = true;
+		fd = open_event(e, 0);
+		if (fd >= 0)
+			close(fd);
+		e->hardware = fd >= 0;
+	}
+	if (!strcmp(event, "cycles") && !e->hardware) {
+		free(e);
+		return -EOPNOTSUPP;
+	}
+	*ret_events = e;
+	return 0;
+}
+
+static size_t ring_size(void)
+{
+	return 2 * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+void cpu_events_free(struct cpu_events *e)
+{
+	if (!e)
+		return;
+	for (size_t i = 0; i < e->nr; i++) {
+		if (e->events[i].ring)
+			munmap(e->events[i].ring, ring_size());
+		close(e->events[i].fd);
+	}
+	free(e->events);
+	free(e);
+}
+
+const char *cpu_events_name(const struct cpu_events *e)
+{
+	return e->hardware ? "cycles" : "cpu-clock";
+}
+
+uint64_t cpu_events_period_ns(const struct cpu_events *e)
+{
+	return e->period_ns;
+}
+
+uint64_t cpu_events_fixed_weight_ns(const struct cpu_events *e)
+{
+	return e->hardware ? e->period_ns : 0;
+}
+
+int cpu_events_open(struct cpu_events *e, int program_fd)
+{
+	size_t nr;
+	int *cpus, err;
+
+	err = cpus_online(&cpus, &nr);
+	if (err)
+		return err;
+	e->events = xcalloc(nr, sizeof(*e->events));
+	for (size_t i = 0; i < nr && !err; i++) {
+		struct cpu_event *event;
+		int fd = open_event(e, cpus[i]);
+
+		if (fd == -ENODEV) /* went offline just now */
+			continue;
+		if (fd < 0) {
+			err = fd;
+			break;
+		}
+		event = &e->events[e->nr++];
+		event->fd = fd;
+		event->ring = mmap(NULL, ring_size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (event->ring == MAP_FAILED)
+			event->ring = NULL;
+		if (!event->ring || ioctl(fd, PERF_EVENT_IOC_SET_BPF, program_fd))
+			err = -errno;
+	}
+	free(cpus);
+	return err;
+}
+
+int cpu_events_enable(struct cpu_events *e)
+{
+	for (size_t i = 0; i < e->nr; i++)
+		if (ioctl(e->events[i].fd, PERF_EVENT_IOC_ENABLE, 0))
+			return -errno;
+	return 0;
+}
+
+void cpu_events_disable(struct cpu_events *e)
+{
+	for (size_t i = 0; i < e->nr; i++)
+		ioctl(e->events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void cpu_events_jitter(struct cpu_events *e, uint64_t now_ns)
+{
+	if (e->hardware || now_ns < e->next_jitter_ns)
+		return;
+	e->next_jitter_ns = now_ns + JITTER_NS;
+	for (size_t i = 0; i < e->nr; i++) {
+		uint64_t span = e->period_ns * JITTER_PERCENT / 100;
+		uint64_t period = e->period_ns - span + (uint64_t)random() % (2 * span + 1);
+
+		/* A fresh start of the period on that CPU: this staggers them, too. */
+		ioctl(e->events[i].fd, PERF_EVENT_IOC_PERIOD, &period);
+	}
+}
+
+static uint64_t read_throttles(struct perf_event_mmap_page *ring)
+{
+	/* Pairs with the kernel's store-release of data_head: records before it are whole. */
+	uint64_t head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE), tail, nr = 0;
+	uint64_t mask = ring_size() / 2 - 1;
+	const uint8_t *data = (const uint8_t *)ring + mask + 1;
+	struct perf_event_header h;
+
+	/* Records are multiples of 8 bytes: a header never wraps. */
+	for (tail = ring->data_tail; head - tail >= sizeof(h); tail += h.size) {
+		memcpy(&h, data + (tail & mask), sizeof(h));
+		if (h.size < sizeof(h))
+			break;
+		nr += h.type == PERF_RECORD_THROTTLE;
+	}
+	__atomic_store_n(&ring->data_tail, head, __ATOMIC_RELEASE);
+	return nr;
+}
+
+uint64_t cpu_events_read_throttles(struct cpu_events *e)
+{
+	uint64_t nr = 0;
+
+	for (size_t i = 0; i < e->nr; i++)
+		nr += read_throttles(e->events[i].ring);
+	return nr;
+}

@@ -1,0 +1,150 @@
+/* Lends the offline unwinder the source's knowledge of processes, files and rows. */
+#include "sampler/ebpf/ebpf_snapshot.h"
+
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "sampler/ebpf/ebpf_python.h"
+#include "sampler/walk/snapshot_unwind.h"
+#include "sampler/walk/snapshot_lookup.h"
+#include "sampler/runtimes/python/merge_frames.h"
+
+static bool find_mapping(void *context, uint64_t address, struct offline_mapping *ret)
+{
+	const struct source *s = context;
+
+	return offline_find_mapping(s->unwinding, address, ret);
+}
+
+static bool open_module(void *context, uint64_t module, struct offline_file *ret)
+{
+	const struct source *s = context;
+
+	return offline_open_module(s->codes, module, ret);
+}
+
+static bool find_rule(void *context, uint64_t module, uint64_t vaddr, struct walk_rule *ret)
+{
+	const struct source *s = context;
+	const struct module_entry *m = &s->modules[module - 1];
+
+	if (m->state == MODULE_PENDING)
+		return false;
+	*ret = (struct walk_rule){ .cfa = WALK_CFA_NONE };
+	if (m->state == MODULE_HAS_ROWS)
+		*ret = s->rules[arena_find_rule(s->arena, m, vaddr)];
+	return true;
+}
+
+static bool find_jit_rule(void *context, uint64_t address, struct walk_rule *ret)
+{
+	const struct source *s = context;
+
+	return s->unwinding && jit_code_rule(s->jit, s->unwinding, address, s->unwinding_ns, ret);
+}
+
+static struct offline_result unwind(struct source *s, const struct process *p,
+				    const struct snapshot_event *e, uint64_t *frames, size_t max)
+{
+	static const struct offline_ops ops = {
+		.find_mapping = find_mapping,
+		.open_module = open_module,
+		.find_rule = find_rule,
+		.find_jit_rule = find_jit_rule,
+	};
+	struct offline_sample sample = {
+		.regs = {
+			.pc = e->pc,
+			.sp = e->gpr[WALK_REG_SP],
+			.fp = e->gpr[WALK_REG_FP],
+			.exact = e->exact,
+			.leaf_regs = 1,
+		},
+		.stack = (const uint8_t *)(e + 1),
+		.stack_start = e->stack_start,
+		.stack_size = e->stack_size,
+	};
+
+	memcpy(sample.regs.gpr, e->gpr, sizeof(sample.regs.gpr));
+	if (p)
+		sample.space = (uint64_t)p->pid << 32 | p->epoch;
+	if (!s->unwinder)
+		s->unwinder = offline_unwinder_new(&ops, s);
+	s->unwinding = p;
+	s->unwinding_ns = e->sample.header.time_ns;
+	return offline_unwind(s->unwinder, &sample, frames, max);
+}
+
+/* ---- Python */
+
+/* More than a snapshot of any size but a runaway recursion's has. */
+#define MAX_NATIVE 4096
+
+struct python_stack {
+	uint64_t time_ns; /* with tgid: of the sample it belongs to */
+	uint32_t tgid;
+	bool broken;
+	struct python_runs runs;
+	uint64_t words[MAX_USER_FRAMES];
+	uint64_t native[MAX_NATIVE], merged[MAX_NATIVE + MAX_USER_FRAMES];
+};
+
+void ebpf_keep_python_stack(struct source *s, const struct stack_event *e)
+{
+	const uint64_t *words = (const uint64_t *)(e + 1) + e->nr_kernel;
+	size_t nr = e->nr_user, rotation = 0;
+	struct python_stack *k = s->python_stack;
+
+	if (!k)
+		k = s->python_stack = xcalloc(1, sizeof(*k));
+	k->time_ns = e->header.time_ns;
+	k->tgid = e->header.tgid;
+	k->broken = e->python_broken;
+	if (e->nr_total > nr)
+		rotation = (e->nr_total - MAX_LEAF_FRAMES) % MAX_ROOT_FRAMES;
+	for (size_t i = 0; i < nr; i++) {
+		size_t at = i;
+
+		if (rotation && i >= MAX_LEAF_FRAMES)
+			at = MAX_LEAF_FRAMES + (i - MAX_LEAF_FRAMES + rotation) % MAX_ROOT_FRAMES;
+		k->words[i] = words[at];
+	}
+	k->runs = (struct python_runs){ .words = k->words, .nr = nr };
+}
+
+static bool goes_with(const struct python_stack *k, const struct snapshot_event *e)
+{
+	return k && k->time_ns == e->sample.header.time_ns && k->tgid == e->sample.header.tgid;
+}
+
+void ebpf_unwind_snapshot(struct source *s, const struct process *p, const struct snapshot_event *e,
+			  bool leaf_only, uint64_t *frames, size_t max, struct walked *w)
+{
+	struct python_stack *k = goes_with(s->python_stack, e) ? s->python_stack : NULL;
+	uint64_t leaf = e->exact ? e->pc | FRAME_EXACT : e->pc, sp = e->gpr[WALK_REG_SP];
+	uint64_t *native = k ? k->native : frames;
+	struct offline_result result = { .nr = 1, .marker = MARKER_SNAPSHOT_END, .sps = &sp };
+
+	if (leaf_only)
+		native[0] = leaf;
+	else
+		result = unwind(s, p, e, native, k ? MAX_NATIVE : max);
+	w->nr_user = result.nr;
+	w->gap = result.gap;
+	w->marker = result.marker;
+	if (!k)
+		return;
+	if (result.sps) {
+		struct native_stack stack = { native, result.sps, result.nr };
+
+		if (p)
+			ebpf_pythons_eval_text(s->pythons, p->python, &k->runs.eval_start,
+					       &k->runs.eval_size);
+		native = k->merged;
+		w->nr_user = python_merge(&stack, &k->runs, native, MAX_NATIVE + MAX_USER_FRAMES);
+	}
+	w->gap = python_merge_cut(frames, native, w->nr_user, max);
+	if (w->nr_user > max)
+		w->nr_user = max;
+	w->python_broken = k->broken;
+}

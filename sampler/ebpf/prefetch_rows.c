@@ -1,0 +1,36 @@
+/* The program itself, and the two files that almost every process maps. */
+#include "sampler/ebpf/prefetch_rows.h"
+
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/target/launch.h"
+
+struct caller {
+	void (*fn)(void *context, const char *path);
+	void *context;
+};
+
+static int on_library(struct dl_phdr_info *info, size_t size, void *data)
+{
+	const char *slash = strrchr(info->dlpi_name, '/');
+	const struct caller *caller = data;
+
+	(void)size;
+	if (slash && (!strncmp(slash, "/libc.", 6) || !strncmp(slash, "/ld-", 4)))
+		caller->fn(caller->context, info->dlpi_name);
+	return 0;
+}
+
+void expected_files(const char *name, void (*fn)(void *context, const char *path), void *context)
+{
+	struct caller caller = { fn, context };
+	char *path;
+
+	dl_iterate_phdr(on_library, &caller);
+	if (launch_find(name, &path))
+		return;
+	fn(context, path);
+	free(path);
+}

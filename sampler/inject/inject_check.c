@@ -1,0 +1,169 @@
+/* Refusals: each says what is in the way, and what would clear it. */
+#include "sampler/inject/inject_check.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sampler/inject/inject_process.h"
+#include "sampler/inject/seccomp_check.h"
+#include "core/base/proc_status.h"
+
+#define OWN_LIMIT_MS 3000
+
+int inject_refuse(struct inject_reason *reason, int err, const char *hint, const char *why, ...)
+{
+	va_list args;
+
+	va_start(args, why);
+	vsnprintf(reason->why, sizeof(reason->why), why, args);
+	va_end(args);
+	snprintf(reason->hint, sizeof(reason->hint), "%s", hint);
+	return err;
+}
+
+static long number_of(const char *text, const char *name)
+{
+	const char *value = proc_status_value(text, name);
+
+	return value ? strtol(value, NULL, 10) : 0;
+}
+
+/* The word of a kernel setting, or -1. */
+static int read_setting(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	int value = -1;
+
+	if (f) {
+		if (fscanf(f, "%d", &value) != 1)
+			value = -1;
+		fclose(f);
+	}
+	return value;
+}
+
+int inject_check_rights(pid_t pid, struct inject_reason *reason)
+{
+	char text[8192];
+	long user;
+
+	if (proc_status_text(pid, text, sizeof(text)))
+		return inject_refuse(reason, -ESRCH, "pgrep -l NAME lists what runs",
+				     "it has ended");
+	user = number_of(text, "Uid");
+	if (geteuid() && user != (long)geteuid())
+		return inject_refuse(reason, -EPERM, "run sprof as its user or with sudo",
+				     "it belongs to user %ld", user);
+	if (read_setting("/proc/sys/kernel/yama/ptrace_scope") > 0 && geteuid())
+		return inject_refuse(reason, -EPERM, "sudo sysctl kernel.yama.ptrace_scope=0",
+				     "kernel.yama.ptrace_scope allows it to its parents only");
+	return inject_refuse(reason, -EPERM,
+			     "run sprof with sudo (in a container: --cap-add SYS_PTRACE)",
+			     "ptrace(2) is not allowed: it has more rights than sprof, or has "
+			     "changed its user");
+}
+
+static bool is_32_bit(pid_t pid)
+{
+	unsigned char ident[EI_NIDENT];
+	char path[64];
+	bool is;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	is = read(fd, ident, sizeof(ident)) == sizeof(ident) && !memcmp(ident, ELFMAG, SELFMAG) &&
+	     ident[EI_CLASS] == ELFCLASS32;
+	close(fd);
+	return is;
+}
+
+static void name_of(pid_t pid, char *name, size_t size)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	f = fopen(path, "re");
+	if (!f || !fgets(name, (int)size, f))
+		snprintf(name, size, "?");
+	name[strcspn(name, "\n")] = '\0';
+	if (f)
+		fclose(f);
+}
+
+static int check_tracer(long tracer, struct inject_reason *reason)
+{
+	char name[32];
+
+	name_of((pid_t)tracer, name, sizeof(name));
+	return inject_refuse(reason, -EPERM, "end the debugger, or use another source",
+			     "process %ld (%s) traces it already", tracer, name);
+}
+
+/*
+ * A thread of ours that has ended, as far as pthread_join(3) knows, and has not yet let go of what it held?
+ * Waits for that.
+ */
+static bool is_ours_to_end(pid_t pid, long tracer)
+{
+	struct proc_status status;
+	char text[8192];
+
+	for (int ms = 0; ms < OWN_LIMIT_MS; ms++) {
+		if (!proc_status_read((pid_t)tracer, &status) && status.process != getpid())
+			return false;
+		if (!proc_status_text(pid, text, sizeof(text)) && !number_of(text, "TracerPid"))
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+static bool has_word(const char *line, const char *word)
+{
+	const char *end = line ? line + strcspn(line, "\n") : NULL, *at;
+
+	at = line ? strstr(line, word) : NULL;
+	return at && at < end;
+}
+
+int inject_check_status(pid_t pid, struct inject_reason *reason)
+{
+	struct proc_status status;
+	char text[8192];
+	long tracer;
+
+	if (pid == getpid())
+		return inject_refuse(reason, -EINVAL, "", "it is sprof itself");
+	if (proc_status_text(pid, text, sizeof(text)) || proc_status_parse(text, &status))
+		return inject_refuse(reason, -ESRCH, "pgrep -l NAME lists what runs",
+				     "No such process");
+	if (number_of(text, "Kthread") || (!status.has_memory && !status.ended))
+		return inject_refuse(reason, -ENOTSUP, "sprof record -a --source ebpf samples it",
+				     "it is a thread of the kernel");
+	if (status.ended && status.nr_threads <= 1)
+		return inject_refuse(reason, -ESRCH, "pgrep -l NAME lists what runs",
+				     "it has ended, and waits for its parent to ask how");
+	tracer = number_of(text, "TracerPid");
+	if (tracer && !is_ours_to_end(pid, tracer))
+		return check_tracer(tracer, reason);
+	if (inject_seccomp_check_status(text, reason))
+		return -ENOTSUP;
+	if (has_word(proc_status_value(text, "x86_Thread_features"), "shstk"))
+		return inject_refuse(reason, -ENOTSUP, "use --source ebpf or perf",
+				     "it runs with a shadow stack");
+	if (is_32_bit(pid))
+		return inject_refuse(reason, -ENOTSUP, "use --source ebpf or perf",
+				     "it is a 32-bit program");
+	return 0;
+}

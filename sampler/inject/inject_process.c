@@ -1,0 +1,296 @@
+/* Reads /proc/PID/maps once and searches the code of the process for two sequences of instructions. */
+#include "sampler/inject/inject_process.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+#include "sampler/inject/inject_check.h"
+#include "sampler/target/proc_maps.h"
+#include "core/base/proc_status.h"
+
+/* One address in 256 MiB is ours: nobody else maps memory just there. */
+#define ADDRESS_STRIDE (1ull << 28)
+#define ADDRESS_MARK 0x5f0f000ull
+#define NR_ADDRESSES 16u
+
+#define LOWEST_ADDRESS (1ull << 26)
+#define HIGHEST_ADDRESS 0x7ffffffff000ull
+
+#define EXEC_TRIES 5
+#define CHUNK (256u << 10)
+#define MAX_TEXT (256ull << 20) /* of one mapping; libc has 1.4 MiB */
+
+/*
+ * What is searched for. libc has all of them; a program that takes no signals may lack the second.
+ */
+struct sequence {
+	uint8_t code[9];
+	uint8_t size;
+	size_t field; /* of struct inject_process */
+};
+
+static const struct sequence sequences[] = {
+	{ { 0x0f, 0x05, 0xc3 }, 3, offsetof(struct inject_process, syscall_return) },
+	{ { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 },
+	  9,
+	  offsetof(struct inject_process, restorer) },
+	{ { 0x58, 0xc3 }, 2, offsetof(struct inject_process, pop_rax) },
+};
+#define NR_SEQUENCES 3
+
+static uint64_t *field_of(struct inject_process *p, const struct sequence *sequence)
+{
+	return (uint64_t *)((char *)p + sequence->field);
+}
+
+int inject_process_read(const struct inject_process *p, uint64_t address, void *buffer, size_t size)
+{
+	return pread(p->mem_fd, buffer, size, (off_t)address) == (ssize_t)size ? 0 : -EFAULT;
+}
+
+int inject_process_write(const struct inject_process *p, uint64_t address, const void *bytes,
+			 size_t size)
+{
+	return pwrite(p->mem_fd, bytes, size, (off_t)address) == (ssize_t)size ? 0 : -EFAULT;
+}
+
+bool inject_process_address_is_ours(uint64_t address)
+{
+	return address % ADDRESS_STRIDE == ADDRESS_MARK;
+}
+
+uint64_t inject_process_address(const struct inject_process *p, unsigned int n)
+{
+	uint64_t middle = p->gap_start + (p->gap_end - p->gap_start) / 2;
+	uint64_t address = (middle & ~(ADDRESS_STRIDE - 1)) + ADDRESS_MARK + n * ADDRESS_STRIDE;
+
+	return n < NR_ADDRESSES && address > p->gap_start &&
+			       address + 2 * ADDRESS_STRIDE < p->gap_end
+		       ? address
+		       : 0;
+}
+
+bool inject_process_is_unchanged(const struct inject_process *process)
+{
+	struct inject_process p = *process;
+
+	for (int i = 0; i < (p.restorer ? 2 : NR_SEQUENCES); i++) { /* those in use */
+		const struct sequence *sequence = &sequences[i];
+		uint64_t address = *field_of(&p, sequence);
+		uint8_t there[16];
+
+		if (address && (inject_process_read(&p, address, there, sequence->size) ||
+				memcmp(there, sequence->code, sequence->size)))
+			return false;
+	}
+	return true;
+}
+
+/* Chunks overlap by what a sequence could straddle. false: there is no such memory any more. */
+static bool search_text(struct inject_process *p, uint8_t *chunk, uint64_t start, uint64_t end)
+{
+	uint64_t first = start;
+
+	if (end - start > MAX_TEXT)
+		end = start + MAX_TEXT;
+	for (; start < end && !(p->syscall_return && p->restorer && p->pop_rax);
+	     start += CHUNK - 16) {
+		size_t size = end - start < CHUNK ? (size_t)(end - start) : CHUNK;
+		ssize_t n = pread(p->mem_fd, chunk, size, (off_t)start);
+
+		if (n <= 0)
+			return start != first;
+		for (int i = 0; i < NR_SEQUENCES; i++) {
+			uint64_t *address = field_of(p, &sequences[i]);
+			const uint8_t *at;
+
+			at = *address ? NULL
+				      : memmem(chunk, (size_t)n, sequences[i].code,
+					       sequences[i].size);
+			if (at)
+				*address = start + (uint64_t)(at - chunk);
+		}
+	}
+	return true;
+}
+
+struct text {
+	uint64_t start, end;
+	bool is_libc;
+};
+
+struct layout {
+	struct text *texts;
+	size_t nr, capacity;
+	uint64_t last_end;
+};
+
+/* libc stays for the life of the program; it is also where the sequences surely are. */
+static bool is_libc(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	name = name ? name + 1 : path;
+	return !strncmp(name, "libc.so", 7) || !strncmp(name, "libc-", 5) ||
+	       !strncmp(name, "ld-musl-", 8) || !strncmp(name, "libc.musl-", 10);
+}
+
+static void see_mapping(struct inject_process *p, struct layout *l, const struct code_mapping *m,
+			bool executable, bool private)
+{
+	if (m->start > l->last_end && m->start < HIGHEST_ADDRESS &&
+	    m->start - l->last_end > p->gap_end - p->gap_start) {
+		p->gap_start = l->last_end;
+		p->gap_end = m->start;
+	}
+	if (m->end > l->last_end)
+		l->last_end = m->end;
+	if (inject_process_address_is_ours(m->start)) {
+		p->ours_start = m->start;
+		p->ours_end = m->end;
+	} else if (p->ours_start && m->start == p->ours_end) {
+		p->ours_end = m->end;
+	}
+	if (!strcmp(m->path, "[stack]")) {
+		p->stack_start = m->start;
+		p->stack_end = m->end;
+	}
+	if (executable && private && mapping_backing(m->path, m->ino) == BACKING_FILE) {
+		l->texts = xgrow(l->texts, &l->capacity, l->nr + 1, sizeof(*l->texts));
+		l->texts[l->nr++] = (struct text){ m->start, m->end, is_libc(m->path) };
+	}
+}
+
+static int read_layout(struct inject_process *p, struct layout *l)
+{
+	char path[64], *line = NULL;
+	size_t size = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)p->thread);
+	f = fopen(path, "re");
+	if (!f)
+		return errno == ENOENT ? -ESRCH : -errno;
+	l->last_end = LOWEST_ADDRESS;
+	while (getline(&line, &size, f) > 0) {
+		const char *flags = strchr(line, ' ');
+		bool private = flags && strnlen(flags, 5) == 5 && flags[4] == 'p', executable;
+		struct code_mapping m = { .pid = p->pid };
+
+		if (proc_maps_parse(line, &m, &executable))
+			see_mapping(p, l, &m, executable, private);
+	}
+	free(line);
+	fclose(f);
+	return 0;
+}
+
+static int search_texts(struct inject_process *p, const struct layout *l)
+{
+	uint8_t *chunk = xmalloc(CHUNK);
+	bool there = l->nr;
+
+	for (int libc = 1; libc >= 0; libc--) {
+		for (size_t i = 0; i < l->nr; i++) {
+			if (there && l->texts[i].is_libc == libc)
+				there = search_text(p, chunk, l->texts[i].start, l->texts[i].end);
+		}
+	}
+	free(chunk);
+	return there ? 0 : -ENOEXEC;
+}
+
+static int open_memory(struct inject_process *p, struct inject_reason *reason)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)p->thread);
+	p->mem_fd = open(path, O_RDWR | O_CLOEXEC);
+	if (p->mem_fd >= 0)
+		return 0;
+	if (errno == EACCES || errno == EPERM)
+		return inject_check_rights(p->pid, reason);
+	return inject_refuse(reason, -errno, "", "its memory cannot be opened: %s",
+			     strerror(errno));
+}
+
+static int look(struct inject_process *p, struct inject_reason *reason)
+{
+	struct layout layout = { 0 };
+	int err = read_layout(p, &layout);
+
+	if (!err)
+		err = search_texts(p, &layout);
+	free(layout.texts);
+	if (err == -ENOEXEC)
+		return inject_refuse(reason, err, "try again",
+				     "it is just starting another program");
+	if (err)
+		return inject_refuse(reason, err, "", "its maps cannot be read: %s",
+				     strerror(-err));
+	if (!p->syscall_return || !(p->restorer || p->pop_rax))
+		return inject_refuse(
+			reason, -ENOTSUP, "use --source ebpf or perf",
+			"no code was found in it that makes a system call and returns");
+	if (!inject_process_address(p, 0))
+		return inject_refuse(reason, -ENOTSUP, "use --source ebpf or perf",
+				     "no stretch of free addresses was found in it");
+	if (!p->stack_start)
+		return inject_refuse(reason, -ENOTSUP, "use --source ebpf or perf",
+				     "the stack of its first thread was not found");
+	return 0;
+}
+
+/* A thread of it that lives: what it has mapped is not seen through its first one when that has ended. */
+static pid_t living_thread(pid_t pid)
+{
+	struct proc_status status;
+	struct dirent *entry;
+	pid_t found = pid;
+	char path[64];
+	DIR *dir;
+
+	if (proc_status_read(pid, &status) || !status.ended)
+		return pid;
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && found == pid && (entry = readdir(dir))) {
+		if (atoi(entry->d_name) > 0)
+			found = atoi(entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+int inject_process_open(struct inject_process *p, pid_t pid, struct inject_reason *reason)
+{
+	int err = -ENOEXEC;
+
+	for (int tries = 0; tries < EXEC_TRIES && err == -ENOEXEC; tries++) {
+		*p = (struct inject_process){ .pid = pid, .mem_fd = -1 };
+		*reason = (struct inject_reason){ "", "" };
+		err = inject_check_status(pid, reason);
+		p->thread = err ? pid : living_thread(pid);
+		if (!err)
+			err = open_memory(p, reason);
+		if (!err)
+			err = look(p, reason);
+		if (err)
+			inject_process_close(p);
+	}
+	return err;
+}
+
+void inject_process_close(struct inject_process *p)
+{
+	if (p->mem_fd >= 0)
+		close(p->mem_fd);
+	p->mem_fd = -1;
+}

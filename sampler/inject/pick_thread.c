@@ -1,0 +1,67 @@
+/* /proc/PID/task and what each thread waits in. */
+#include "sampler/inject/pick_thread.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* "running", or "NR 0x... 0x... (six) SP PC"; NR is -1 where it waits outside a system call. */
+enum inject_rank inject_choice_rank(pid_t pid, pid_t tid)
+{
+	uint64_t args[6];
+	char path[64], text[256];
+	long nr;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)pid, (int)tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return INJECT_RANK_RUNS;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return INJECT_RANK_RUNS;
+	text[n] = '\0';
+	if (sscanf(text, "%ld %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64,
+		   &nr, &args[0], &args[1], &args[2], &args[3], &args[4], &args[5]) != 7 ||
+	    nr < 0)
+		return INJECT_RANK_RUNS;
+	return inject_restart_rank((uint64_t)nr, args);
+}
+
+/* The first thread before the others of its rank: our frame can stand on its own stack. */
+static int compare(const void *a, const void *b)
+{
+	const struct inject_choice *x = a, *y = b;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+size_t inject_choose(pid_t pid, struct inject_choice *choices)
+{
+	struct dirent *entry;
+	char path[64];
+	size_t nr = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	if (!dir)
+		return 0;
+	while (nr < INJECT_MAX_CHOICES && (entry = readdir(dir))) {
+		pid_t tid = atoi(entry->d_name);
+
+		if (tid > 0)
+			choices[nr++] = (struct inject_choice){ tid, inject_choice_rank(pid, tid) };
+	}
+	closedir(dir);
+	qsort(choices, nr, sizeof(*choices), compare);
+	return nr;
+}

@@ -1,0 +1,158 @@
+/* /proc/PID/task/TID/syscall for threads that sleep, a short stop for those that run. */
+#include "sampler/inject/quiesce.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "sampler/inject/inject_process.h"
+#include "sampler/inject/ptrace_thread.h"
+
+#define NS_PER_MS 1000000ull
+#define STOP_LIMIT_MS 50u
+#define PAUSE_NS 500000
+#define NR_CLONE3 435
+
+static bool is_in(const struct inject_range *ranges, size_t nr, uint64_t address)
+{
+	for (size_t i = 0; i < nr; i++) {
+		if (address >= ranges[i].start && address < ranges[i].end)
+			return true;
+	}
+	return false;
+}
+
+/* The text of a file of the thread's in /proc; 0: there is none, because it has ended. */
+static size_t read_file(pid_t pid, pid_t tid, const char *name, char *text, size_t size)
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", (int)pid, (int)tid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, size - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0 ? (size_t)n : 0;
+}
+
+/*
+ * Does it wait in a system call that signals can end? What else sleeps, as in a page fault, may be about to
+ * begin a handler: the kernel has taken the signal, and waits for the page that the handler's frame is to
+ * stand on. Its registers are still those of before.
+ */
+static bool sleeps_lightly(pid_t pid, pid_t tid)
+{
+	char text[512], *name_end;
+
+	if (!read_file(pid, tid, "stat", text, sizeof(text)))
+		return false;
+	name_end = strrchr(text, ')');
+	return name_end && !strncmp(name_end, ") S", 3);
+}
+
+/* vfork(2) and its like sleep as deeply as a fault does, for as long as the child has not gone its way. */
+static bool waits_for_child(long syscall)
+{
+	return syscall == SYS_vfork || syscall == SYS_clone || syscall == NR_CLONE3;
+}
+
+/*
+ * "NR, six arguments, stack pointer, pc", NR being -1 outside of a system call, or "running". false: it runs,
+ * or is not to be believed. *ret_gone: it has ended.
+ */
+static bool where_it_sleeps(pid_t pid, pid_t tid, uint64_t *sp, uint64_t *pc, bool *ret_gone)
+{
+	char text[256], *last, *before;
+
+	*ret_gone = !read_file(pid, tid, "syscall", text, sizeof(text));
+	if (*ret_gone || text[0] < '0' || text[0] > '9')
+		return false;
+	last = strrchr(text, ' ');
+	if (!last)
+		return false;
+	*last = '\0';
+	before = strrchr(text, ' ');
+	if (!before)
+		return false;
+	*sp = strtoull(before + 1, NULL, 16);
+	*pc = strtoull(last + 1, NULL, 16);
+	/* In this order: what is asleep now was in no fault when the registers were read, or is done with it. */
+	return waits_for_child(strtol(text, NULL, 10)) || sleeps_lightly(pid, tid);
+}
+
+/* 1: outside, or gone; 0: inside, or not known. */
+static int look(struct inject_thread *t, const struct inject_process *p, pid_t tid,
+		const struct inject_range *ranges, size_t nr)
+{
+	uint64_t sp, pc;
+	bool gone, outside;
+
+	if (where_it_sleeps(p->pid, tid, &sp, &pc, &gone))
+		return !is_in(ranges, nr, pc) && !is_in(ranges, nr, sp);
+	if (gone)
+		return 1;
+	if (inject_thread_stop_one(t, p, tid, STOP_LIMIT_MS)) {
+		inject_thread_release_hung(t);
+		return 0;
+	}
+	outside = !is_in(ranges, nr, t->state.regs.rip) && !is_in(ranges, nr, t->state.regs.rsp);
+	inject_thread_release(t, true);
+	return outside;
+}
+
+static size_t list_threads(pid_t pid, pid_t **ret)
+{
+	struct dirent *entry;
+	size_t nr = 0, capacity = 0;
+	char path[64];
+	DIR *dir;
+
+	*ret = NULL;
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		if (atoi(entry->d_name) <= 0)
+			continue;
+		*ret = xgrow(*ret, &capacity, nr + 1, sizeof(**ret));
+		(*ret)[nr++] = atoi(entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	return nr;
+}
+
+int inject_wait_outside(const struct inject_process *p, const struct inject_range *ranges,
+			size_t nr, unsigned int limit_ms)
+{
+	uint64_t until = monotonic_ns() + limit_ms * NS_PER_MS;
+	struct inject_thread *t = xcalloc(1, sizeof(*t));
+	size_t nr_threads, at = 0;
+	pid_t *threads;
+	int err = 0;
+
+	nr_threads = list_threads(p->pid, &threads);
+	while (at < nr_threads && !err) {
+		if (look(t, p, threads[at], ranges, nr)) {
+			at++;
+			continue;
+		}
+		nanosleep(&(struct timespec){ 0, PAUSE_NS }, NULL);
+		if (monotonic_ns() > until)
+			err = -ETIMEDOUT;
+	}
+	free(threads);
+	free(t);
+	return nr_threads ? err : -ESRCH;
+}

@@ -1,0 +1,111 @@
+/* The stub in assembly: a compiler's instrumentation would have no place there. */
+#include "sampler/inject/x86_64/stub.h"
+
+_Static_assert(offsetof(struct inject_mailbox, submitted) == 8, "below");
+_Static_assert(offsetof(struct inject_mailbox, completed) == 12, "below");
+_Static_assert(offsetof(struct inject_mailbox, left) == 16, "below");
+_Static_assert(offsetof(struct inject_mailbox, timeout_ns) == 24, "below");
+_Static_assert(offsetof(struct inject_mailbox, leave) == 40, "below");
+_Static_assert(sizeof(struct inject_leave) == 40, "below");
+_Static_assert(offsetof(struct inject_call, result) == 56, "below");
+_Static_assert(INJECT_NR_CALLS == 16 && INJECT_MAX_SYSCALL == 4096 && INJECT_CLOSE == 4095 &&
+		       INJECT_STORE == 4094,
+	       "below");
+
+/*
+ * r12d counts idle turns: some 50 us of them are spent spinning, because the recorder is about to ask for
+ * more, and then a thousand in short sleeps. Without `pause`: a hypervisor that sees many of them takes the CPU
+ * away. The sleeps are ppoll(2), which leaves the state of an
+ * interrupted nanosleep(2) or poll(2) alone, and writes the time that is left over its timeout.
+ */
+__asm__(".pushsection .rodata\n"
+	".globl inject_stub_code, inject_stub_end\n"
+	".hidden inject_stub_code, inject_stub_end\n"
+	".balign 16\n"
+	"inject_stub_code:\n"
+	"	xorl	%r12d, %r12d\n"
+	"1:	movl	12(%rbx), %r13d\n"
+	"	cmpl	8(%rbx), %r13d\n"
+	"	je	5f\n"
+	"	movl	%r13d, %ebp\n"
+	"	andl	$15, %ebp\n"
+	"	shll	$6, %ebp\n"
+	"	leaq	128(%rbx,%rbp), %rbp\n"
+	"	movq	8(%rbp), %rdi\n"
+	"	movq	16(%rbp), %rsi\n"
+	"	movq	24(%rbp), %rdx\n"
+	"	movq	32(%rbp), %r10\n"
+	"	movq	40(%rbp), %r8\n"
+	"	movq	48(%rbp), %r9\n"
+	"	movq	%r8, %rax\n"
+	"	shrq	$32, %rax\n"
+	"	cmpl	$1, %eax\n"
+	"	jne	11f\n"
+	"	movl	%r8d, %eax\n"
+	"	movslq	96(%rbx,%rax,4), %r8\n"
+	"11:	movq	(%rbp), %rax\n"
+	"	cmpq	$4095, %rax\n"
+	"	ja	3f\n"
+	"	je	2f\n"
+	"	cmpl	$4094, %eax\n"
+	"	je	12f\n"
+	"	syscall\n"
+	"	jmp	4f\n"
+	"12:	movq	%rsi, (%rdi)\n"
+	"	xorl	%eax, %eax\n"
+	"	jmp	4f\n"
+	"2:	call	8f\n"
+	"	jmp	4f\n"
+	"3:	movq	%rsp, %r14\n"
+	"	movq	%r10, %rcx\n"
+	"	movq	%r9, %rsp\n"
+	"	call	*%rax\n"
+	"	movq	%r14, %rsp\n"
+	"4:	movq	%rax, 56(%rbp)\n"
+	"	incl	%r13d\n"
+	"	cmpq	$-4095, %rax\n"
+	"	jb	13f\n"
+	"	movl	8(%rbx), %r13d\n"
+	"13:	movl	%r13d, 12(%rbx)\n"
+	"	xorl	%r12d, %r12d\n"
+	"	jmp	1b\n"
+	"5:	incl	%r12d\n"
+	"	cmpl	$40000, %r12d\n"
+	"	ja	6f\n"
+	"	nop\n"
+	"	jmp	1b\n"
+	"6:	cmpl	$41000, %r12d\n"
+	"	ja	7f\n"
+	"	xorl	%edi, %edi\n"
+	"	xorl	%esi, %esi\n"
+	"	leaq	24(%rbx), %rdx\n"
+	"	movq	$0, (%rdx)\n"
+	"	movq	$40000, 8(%rdx)\n"
+	"	xorl	%r10d, %r10d\n"
+	"	xorl	%r8d, %r8d\n"
+	"	movl	$271, %eax\n"
+	"	syscall\n"
+	"	jmp	1b\n"
+	"7:	call	8f\n"
+	"	movl	$1, 16(%rbx)\n"
+	"	movq	40(%rbx), %rax\n"
+	"	movq	48(%rbx), %rdi\n"
+	"	movq	56(%rbx), %rsi\n"
+	"	movq	64(%rbx), %rsp\n"
+	"	jmp	*72(%rbx)\n"
+	/* each is forgotten before it is closed: another may have its number at once */
+	"8:	leaq	96(%rbx), %r15\n"
+	"	movl	$4, %r14d\n"
+	"9:	movl	(%r15), %edi\n"
+	"	movl	$-1, (%r15)\n"
+	"	testl	%edi, %edi\n"
+	"	js	10f\n"
+	"	movl	$3, %eax\n"
+	"	syscall\n"
+	"10:	addq	$4, %r15\n"
+	"	decl	%r14d\n"
+	"	jnz	9b\n"
+	"	xorl	%eax, %eax\n"
+	"	ret\n"
+	"inject_stub_end:\n"
+	".popsection\n");

@@ -1,0 +1,91 @@
+/*
+ * Inside the perf source: what its files share. source_perf.c opens and drives it, perf_targets.c
+ * keeps processes, their code and the names of threads right, perf_drain.c turns records into
+ * samples.
+ */
+#ifndef SPROF_PERF_H
+#define SPROF_PERF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "core/profile/source.h"
+#include "core/portable/walk.h"
+#include "sampler/target/mapped_file.h"
+#include "sampler/sink/time_order.h"
+#include "sampler/walk/runtime_unwind.h"
+#include "sampler/perf/perf_record.h"
+#include "sampler/target/process.h"
+#include "sampler/sink/sample_sink.h"
+#include "sampler/walk/table_builder.h"
+
+struct perf_events;
+struct offline_unwinder;
+struct targets;
+struct unwind_table;
+
+struct perf_thread {
+	pid_t tid;
+	char comm[COMM_SIZE]; /* filled with NUL */
+	UT_hash_handle hh;
+};
+
+/* The unwind rows of a module. */
+struct perf_rows {
+	bool ready; /* what is to be had is there */
+	struct unwind_table *table;
+};
+
+struct source {
+	struct perf_events *events;
+	int epoll_fd;
+	bool system_wide, adds_probes;
+	uint64_t start_ns;   /* older samples do not count; 0: none does yet */
+	uint64_t handled_ns; /* older records have been handled */
+	struct targets *targets;
+	struct event_queue *queue;
+	struct process *processes;
+	struct perf_thread *threads;
+	struct code_table *codes;
+	struct table_builder *builder;
+	struct jit_code *jit;
+	struct walk_rule *rules;
+	struct perf_rows *rows; /* by index of the code */
+	size_t nr_rows, rows_capacity;
+	struct offline_unwinder *unwinder;
+	const struct process *unwinding; /* whose sample it has in hand, */
+	uint64_t unwinding_ns;		 /* and when that was taken */
+	struct sample_sink out;
+	struct profile_stats stats;
+};
+
+/* perf_targets.c */
+
+/*
+ * The process, made known with the mappings it has now if it was not. 0, or the -errno of reading
+ * those (-ESRCH: it has ended) and *ret_process NULL.
+ */
+int perf_process(struct source *s, pid_t pid, struct process **ret_process);
+/* Reads the mappings of a process again unless that was done a moment ago. */
+void perf_reread(struct source *s, struct process *p);
+/* The name of a thread, COMM_SIZE bytes. */
+const char *perf_thread_comm(struct source *s, pid_t pid, pid_t tid);
+void perf_on_named(struct source *s, const struct perf_record *r);
+void perf_on_forked(struct source *s, const struct perf_record *r);
+void perf_on_exited(struct source *s, const struct perf_record *r);
+void perf_on_mapped(struct source *s, const struct perf_record *r);
+void perf_on_dropped(struct source *s, const struct perf_record *r);
+/* Once in a round: finished tables in, ended processes away. */
+void perf_tidy(struct source *s);
+void perf_free_tables(struct source *s);
+
+/* perf_drain.c */
+
+/* Queues a record; context is the source. */
+void perf_queue_record(void *context, const struct perf_record *record);
+/* Handles what is older than before_ns, and empties the rings again and again meanwhile. */
+void perf_handle_records(struct source *s, uint64_t before_ns);
+
+#endif

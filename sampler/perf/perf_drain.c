@@ -1,0 +1,216 @@
+/* Records in time order; samples are unwound here, from the registers and the stack they carry. */
+#include "sampler/perf/perf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "sampler/walk/snapshot_unwind.h"
+#include "sampler/walk/snapshot_lookup.h"
+#include "sampler/perf/task_events.h"
+#include "sampler/unwind/unwind_table.h"
+
+/* The rings hold a few dozen samples: after so much of the past they are emptied again. */
+#define SLICE_NS (8ull * 1000 * 1000)
+/* What waited for longer keeps only its leaf: unwinding has fallen behind sampling. */
+#define LATE_NS (2000ull * 1000 * 1000)
+#define SYSCALL_PC_REG 2 /* rcx: the syscall instruction puts the return address there */
+
+/* ---- the unwinder's view */
+
+static bool find_mapping(void *context, uint64_t address, struct offline_mapping *ret)
+{
+	const struct source *s = context;
+
+	return offline_find_mapping(s->unwinding, address, ret);
+}
+
+static bool open_module(void *context, uint64_t module, struct offline_file *ret)
+{
+	const struct source *s = context;
+
+	return offline_open_module(s->codes, module, ret);
+}
+
+static bool find_rule(void *context, uint64_t module, uint64_t vaddr, struct walk_rule *ret)
+{
+	const struct source *s = context;
+	const struct perf_rows *rows = &s->rows[module - 1];
+
+	if (!rows->ready)
+		return false;
+	*ret = (struct walk_rule){ .cfa = WALK_CFA_NONE };
+	if (rows->table)
+		*ret = s->rules[unwind_table_find(rows->table, vaddr)];
+	return true;
+}
+
+static bool find_jit_rule(void *context, uint64_t address, struct walk_rule *ret)
+{
+	const struct source *s = context;
+
+	return s->unwinding && jit_code_rule(s->jit, s->unwinding, address, s->unwinding_ns, ret);
+}
+
+static struct offline_result unwind(struct source *s, const struct process *p, uint64_t time_ns,
+				    const struct perf_sample *e, uint64_t *frames)
+{
+	static const struct offline_ops ops = {
+		.find_mapping = find_mapping,
+		.open_module = open_module,
+		.find_rule = find_rule,
+		.find_jit_rule = find_jit_rule,
+	};
+	struct offline_sample sample = {
+		.regs = {
+			.pc = e->pc,
+			.sp = e->gpr[WALK_REG_SP],
+			.fp = e->gpr[WALK_REG_FP],
+			.exact = !(e->in_kernel && e->gpr[SYSCALL_PC_REG] == e->pc),
+			.leaf_regs = 1,
+		},
+		.stack = e->stack,
+		.stack_start = e->gpr[WALK_REG_SP],
+		.stack_size = e->stack_size,
+	};
+
+	memcpy(sample.regs.gpr, e->gpr, sizeof(sample.regs.gpr));
+	if (p)
+		sample.space = (uint64_t)p->pid << 32 | p->epoch;
+	if (!s->unwinder)
+		s->unwinder = offline_unwinder_new(&ops, s);
+	s->unwinding = p;
+	s->unwinding_ns = time_ns;
+	return offline_unwind(s->unwinder, &sample, frames, MAX_USER_FRAMES);
+}
+
+/* ---- samples */
+
+/* The user's part of the stack into `w`, whose frames are `user`. */
+static void walk_user(struct source *s, struct process *p, const struct perf_record *r,
+		      uint64_t *user, struct walked *w)
+{
+	const struct perf_sample *e = &r->sample;
+	struct offline_result result;
+
+	if (e->abi == PERF_SAMPLE_REGS_ABI_NONE)
+		return;
+	if (e->abi == PERF_SAMPLE_REGS_ABI_32) {
+		w->marker = MARKER_COMPAT_32BIT;
+		return;
+	}
+	if (p && !process_find(p, e->pc)) {
+		/* Inside exec: the registers are the old program's, whose stack is gone. */
+		if (p->exec_pending && e->in_kernel)
+			return;
+		perf_reread(s, p);
+	}
+	if (p)
+		p->exec_pending = false;
+	if (monotonic_ns() - r->time_ns < LATE_NS) {
+		s->stats.nr_offline++;
+		result = unwind(s, p, r->time_ns, e, user);
+	} else {
+		user[0] = e->pc | FRAME_EXACT;
+		result = (struct offline_result){ .nr = 1, .marker = MARKER_SNAPSHOT_END };
+	}
+	w->nr_user = result.nr;
+	w->gap = result.gap;
+	w->marker = result.marker;
+	if (p)
+		jit_code_check(s->jit, p, r->time_ns, p->epoch, w);
+}
+
+static void on_sample(struct source *s, const struct perf_record *r)
+{
+	const struct perf_sample *e = &r->sample;
+	uint64_t user[MAX_USER_FRAMES];
+	struct walked w = {
+		.kernel = e->kernel,
+		.nr_kernel = e->in_kernel ? e->nr_kernel : 0,
+		.user = user,
+		.marker = -1,
+		.in_kernel = e->in_kernel,
+	};
+	struct profile_sample sample = {
+		.time_ns = r->time_ns,
+		.weight = e->period,
+		.cpu = r->cpu,
+		.column = COLUMN_CPU,
+	};
+	struct known_stack stack;
+	struct process *p;
+
+	if (!s->start_ns || r->time_ns < s->start_ns)
+		return;
+	if (!perf_events_count_ns(s->events))
+		sample.weight = perf_events_period_ns(s->events);
+	perf_process(s, r->pid, &p);
+	walk_user(s, p, r, user, &w);
+	sample.thread = sample_sink_thread(&s->out, (uint32_t)r->pid, (uint32_t)r->tid,
+					   perf_thread_comm(s, r->pid, r->tid));
+	stack = sample_sink_stack(&s->out, p, &w);
+	sample.stack = stack.stack;
+	sample_sink_sample(&s->out, &sample, stack);
+}
+
+/* ---- the queue */
+
+static void on_queued(void *context, int kind, const void *data, size_t size)
+{
+	struct source *s = context;
+	struct perf_record r;
+
+	(void)size;
+	memcpy(&r, data, sizeof(r));
+	switch (kind) {
+	case PERF_SAMPLE_TAKEN:
+		r.sample.stack = (const uint8_t *)data + sizeof(r);
+		on_sample(s, &r);
+		break;
+	case PERF_MAPPED:
+		r.path = (const char *)data + sizeof(r);
+		perf_on_mapped(s, &r);
+		break;
+	case PERF_NAMED: perf_on_named(s, &r); break;
+	case PERF_FORKED: perf_on_forked(s, &r); break;
+	case PERF_EXITED: perf_on_exited(s, &r); break;
+	case PERF_DROPPED: perf_on_dropped(s, &r); break;
+	case PERF_THROTTLED: s->stats.nr_throttled++; break;
+	}
+}
+
+void perf_queue_record(void *context, const struct perf_record *r)
+{
+	struct source *s = context;
+	const void *tail = NULL;
+	size_t size = 0;
+	uint8_t *copy;
+
+	if (r->type == PERF_SAMPLE_TAKEN) {
+		tail = r->sample.stack;
+		size = r->sample.stack_size;
+	} else if (r->type == PERF_MAPPED) {
+		tail = r->path;
+		size = strlen(r->path) + 1;
+	}
+	copy = xmalloc(sizeof(*r) + size);
+	memcpy(copy, r, sizeof(*r));
+	if (size)
+		memcpy(copy + sizeof(*r), tail, size);
+	event_queue_push(s->queue, r->time_ns, (int)r->type, copy, sizeof(*r) + size);
+	free(copy);
+}
+
+void perf_handle_records(struct source *s, uint64_t before_ns)
+{
+	uint64_t now = monotonic_ns(), end = before_ns < now ? before_ns : now;
+
+	for (; s->handled_ns + SLICE_NS < end; s->handled_ns += SLICE_NS) {
+		event_queue_take(s->queue, s->handled_ns + SLICE_NS, on_queued, s);
+		perf_events_read(s->events, perf_queue_record, s);
+	}
+	event_queue_take(s->queue, before_ns, on_queued, s);
+	s->handled_ns = end;
+}

@@ -1,0 +1,282 @@
+/*
+ * Processes, their mappings, the rows of their code and the names of their threads, as of the record
+ * being handled.
+ */
+#include "sampler/perf/perf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "sampler/target/proc_maps.h"
+#include "sampler/unwind/unwind_table.h"
+
+#define REREAD_NS (20ull * 1000 * 1000)
+#define GRACE_NS (1000ull * 1000 * 1000)
+#define MAX_THREADS 65536
+
+/* ---- code */
+
+static void on_code(void *context, struct code *code)
+{
+	struct source *s = context;
+	const void *vdso;
+	size_t size;
+
+	if (code->index >= s->nr_rows) {
+		s->rows = xgrow(s->rows, &s->rows_capacity, code->index + 1, sizeof(*s->rows));
+		memset(&s->rows[s->nr_rows], 0, (code->index + 1 - s->nr_rows) * sizeof(*s->rows));
+		s->nr_rows = code->index + 1;
+	}
+	if (code->kind == MODULE_ELF && code->nr_segments)
+		table_builder_request(s->builder, code->index, code->fd);
+	else if (code->kind == MODULE_VDSO && (vdso = code_vdso_image(&size)))
+		table_builder_request_memory(s->builder, code->index, vdso, size);
+	else
+		s->rows[code->index].ready = true;
+}
+
+static void take_tables(struct source *s)
+{
+	struct unwind_table *table;
+	uint32_t index;
+
+	while (table_builder_take(s->builder, &index, &table)) {
+		if (index >= MAX_MODULES) {
+			s->stats.nr_rows += table ? table->nr_rows : 0;
+			jit_code_take(s->jit, index, table);
+			continue;
+		}
+		s->rows[index] = (struct perf_rows){ .ready = true, .table = table };
+		if (!table)
+			continue;
+		s->stats.nr_rows += table->nr_rows;
+		code_table_get(s->codes, index)->nr_code_functions = table->nr_code_functions;
+	}
+}
+
+/* ---- threads */
+
+static struct perf_thread *add_thread(struct source *s, pid_t tid)
+{
+	struct perf_thread *t, *next;
+
+	HASH_FIND_INT(s->threads, &tid, t);
+	if (t)
+		return t;
+	if (HASH_COUNT(s->threads) >= MAX_THREADS) {
+		HASH_ITER (hh, s->threads, t, next) {
+			HASH_DEL(s->threads, t);
+			free(t);
+		}
+	}
+	t = xcalloc(1, sizeof(*t));
+	t->tid = tid;
+	HASH_ADD_INT(s->threads, tid, t);
+	return t;
+}
+
+static void read_comm(struct perf_thread *t, pid_t pid)
+{
+	char path[64], line[COMM_SIZE + 1] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", (int)pid, (int)t->tid);
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	if (fgets(line, sizeof(line), f))
+		memcpy(t->comm, line, strcspn(line, "\n"));
+	fclose(f);
+}
+
+const char *perf_thread_comm(struct source *s, pid_t pid, pid_t tid)
+{
+	struct perf_thread *t;
+
+	HASH_FIND_INT(s->threads, &tid, t);
+	if (!t) {
+		t = add_thread(s, tid);
+		read_comm(t, pid);
+	}
+	return t->comm;
+}
+
+/* ---- processes */
+
+static struct process *find_process(struct source *s, pid_t pid)
+{
+	struct process *p;
+
+	HASH_FIND_INT(s->processes, &pid, p);
+	return p;
+}
+
+static struct process *add_process(struct source *s, pid_t pid)
+{
+	struct process *p = xcalloc(1, sizeof(*p));
+
+	p->pid = pid;
+	process_new_epoch(p);
+	HASH_ADD_INT(s->processes, pid, p);
+	return p;
+}
+
+static void remove_process(struct source *s, struct process *p)
+{
+	HASH_DEL(s->processes, p);
+	process_fini(p);
+	free(p);
+}
+
+static int read_maps(struct source *s, struct process *p)
+{
+	p->read_ns = monotonic_ns();
+	return process_read_maps(p, s->codes, on_code, s);
+}
+
+int perf_process(struct source *s, pid_t pid, struct process **ret_process)
+{
+	struct process *p = find_process(s, pid);
+	int err;
+
+	*ret_process = p;
+	if (p)
+		return 0;
+	p = add_process(s, pid);
+	p->known_ns = monotonic_ns();
+	err = read_maps(s, p);
+	if (err) {
+		remove_process(s, p);
+		return err;
+	}
+	*ret_process = p;
+	return 0;
+}
+
+void perf_reread(struct source *s, struct process *p)
+{
+	if (!p->ended_ns && monotonic_ns() - p->read_ns >= REREAD_NS)
+		read_maps(s, p);
+}
+
+void perf_on_named(struct source *s, const struct perf_record *r)
+{
+	struct process *p = find_process(s, r->pid);
+
+	memcpy(add_thread(s, r->tid)->comm, r->comm, COMM_SIZE);
+	/* The mappings of the new program follow. */
+	if (r->is_exec && p && r->time_ns >= p->known_ns) {
+		process_unmap_all(p);
+		p->exec_pending = true;
+	}
+}
+
+void perf_on_forked(struct source *s, const struct perf_record *r)
+{
+	struct process *parent = find_process(s, r->parent_pid), *child;
+	char comm[COMM_SIZE];
+
+	memcpy(comm, perf_thread_comm(s, r->parent_pid, r->parent_tid), COMM_SIZE);
+	memcpy(add_thread(s, r->tid)->comm, comm, COMM_SIZE);
+	if (r->pid == r->parent_pid)
+		return;
+	child = find_process(s, r->pid);
+	if (child && r->time_ns < child->known_ns)
+		return;
+	if (child) /* the number was used before and is used again */
+		remove_process(s, child);
+	if (!parent)
+		return;
+	child = add_process(s, r->pid);
+	child->maps = xmalloc((parent->nr_maps + 1) * sizeof(*child->maps));
+	if (parent->nr_maps)
+		memcpy(child->maps, parent->maps, parent->nr_maps * sizeof(*child->maps));
+	child->nr_maps = parent->nr_maps;
+	child->capacity = parent->nr_maps + 1;
+	jit_regions_copy(&child->jit, &parent->jit);
+}
+
+void perf_on_exited(struct source *s, const struct perf_record *r)
+{
+	struct process *p = r->pid == r->tid ? find_process(s, r->pid) : NULL;
+	struct perf_thread *t;
+
+	HASH_FIND_INT(s->threads, &r->tid, t);
+	if (t) {
+		HASH_DEL(s->threads, t);
+		free(t);
+	}
+	/* Where other threads live on, their samples make it known again. */
+	if (p)
+		p->ended_ns = r->time_ns;
+}
+
+void perf_on_mapped(struct source *s, const struct perf_record *r)
+{
+	struct process *p = find_process(s, r->pid);
+	const struct code_mapping at = {
+		.pid = r->pid,
+		.start = r->start,
+		.end = r->start + r->length,
+		.pgoff = r->pgoff,
+		.dev = r->dev,
+		.ino = r->ino,
+		.path = r->path,
+	};
+	struct mapping m = { at.start, at.end, at.pgoff, NULL, mapping_is_stack(at.path) };
+	bool is_new = false;
+
+	/* What came before was seen in /proc. */
+	if (!p || r->time_ns < p->known_ns)
+		return;
+	m.code = mapping_code(s->codes, &at, r->pid, &is_new);
+	if (is_new)
+		on_code(s, m.code);
+	if (m.code)
+		process_map(p, &m);
+	else if (mapping_backing(r->path, r->ino) != BACKING_IGNORED)
+		s->stats.nr_limits++;
+}
+
+void perf_on_dropped(struct source *s, const struct perf_record *r)
+{
+	s->stats.nr_lost += r->nr_lost;
+	for (struct process *p = s->processes; p; p = p->hh.next)
+		perf_reread(s, p);
+}
+
+void perf_tidy(struct source *s)
+{
+	uint64_t now = monotonic_ns();
+	struct process *p, *next;
+
+	take_tables(s);
+	jit_code_tidy(s->jit, now);
+	HASH_ITER (hh, s->processes, p, next) {
+		jit_code_look(s->jit, p, now);
+		if (p->ended_ns && now > p->ended_ns + GRACE_NS)
+			remove_process(s, p);
+		else if (p->nr_covered && !p->ended_ns)
+			process_check_covered(p);
+	}
+}
+
+void perf_free_tables(struct source *s)
+{
+	struct perf_thread *t, *next_thread;
+	struct process *p, *next;
+
+	HASH_ITER (hh, s->processes, p, next)
+		remove_process(s, p);
+	HASH_ITER (hh, s->threads, t, next_thread) {
+		HASH_DEL(s->threads, t);
+		free(t);
+	}
+	for (size_t i = 0; i < s->nr_rows; i++)
+		unwind_table_free(s->rows[i].table);
+	free(s->rows);
+}

@@ -1,0 +1,256 @@
+/* The perf source: opens events on its targets, drains the rings, and closes all again. */
+#include "sampler/perf/source_perf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "sampler/walk/snapshot_unwind.h"
+#include "sampler/perf/perf.h"
+#include "sampler/perf/task_events.h"
+#include "core/base/privileges.h"
+#include "sampler/target/targets.h"
+
+/* A record is visible to us at the latest this long after the time in it. */
+#define SETTLE_NS (1000ull * 1000)
+
+static int read_paranoid(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+	int level = -2;
+
+	if (f) {
+		if (fscanf(f, "%d", &level) != 1)
+			level = -2;
+		fclose(f);
+	}
+	return level;
+}
+
+static bool source_probe(char *why, size_t why_size, char *hint, size_t hint_size)
+{
+	int paranoid = read_paranoid(), err;
+	bool kernel;
+
+	hint[0] = '\0';
+	err = perf_events_check(&kernel);
+	if (!err)
+		return true;
+	if (err == -ENOSYS || paranoid == -2) {
+		snprintf(why, why_size, "the kernel has no perf events");
+		snprintf(hint, hint_size, "use a kernel built with CONFIG_PERF_EVENTS=y");
+	} else if ((err == -EACCES || err == -EPERM) && paranoid > 2) {
+		snprintf(why, why_size, "kernel.perf_event_paranoid is %d", paranoid);
+		snprintf(hint, hint_size, "sudo sysctl kernel.perf_event_paranoid=2");
+	} else if (err == -EACCES || err == -EPERM) {
+		snprintf(why, why_size, "perf_event_open(2) is refused, as by seccomp: %s",
+			 strerror(-err));
+		snprintf(hint, hint_size,
+			 "in a container: docker run --cap-add PERFMON --security-opt "
+			 "seccomp=unconfined");
+	} else {
+		snprintf(why, why_size, "the kernel refuses a perf event: %s", strerror(-err));
+	}
+	return false;
+}
+
+static int open_events(struct source *s, const struct source_config *config)
+{
+	int err = perf_events_new(config->event, config->freq_hz, &s->events);
+
+	if (err == -EOPNOTSUPP) {
+		log_error(0, "sample cycles: this host has no hardware counters");
+		log_hint("use -e cpu-clock");
+	} else if (err) {
+		log_error(-err, "open perf events");
+	} else if (!perf_events_see_kernel(s->events)) {
+		log_info("kernel code is not sampled: kernel.perf_event_paranoid is %d (to change "
+			 "that: sudo sysctl kernel.perf_event_paranoid=1)",
+			 read_paranoid());
+	}
+	return err;
+}
+
+/* Events first: from then on we are told what it maps. */
+static int add_process(struct source *s, pid_t pid)
+{
+	struct process *p;
+	int err = perf_events_add_process(s->events, pid, perf_queue_record, s);
+
+	if (err)
+		return err;
+	err = perf_process(s, pid, &p);
+	if (err) {
+		log_error(-err, "attach to process %d", (int)pid);
+		if (err == -EACCES || err == -EPERM)
+			log_hint("its memory map is closed to you: run sprof as its user or with "
+				 "sudo");
+	}
+	return err;
+}
+
+static int add_target(struct source *s, pid_t id)
+{
+	pid_t pid = id;
+	int err = targets_add(s->targets, id, &pid);
+
+	if (err) {
+		log_error(-err, "attach to process %d", (int)id);
+		log_hint("it may have ended: pgrep -l NAME lists what runs");
+		return err;
+	}
+	if (pid != id)
+		log_info("%d is a thread of process %d, which is sampled", (int)id, (int)pid);
+	return add_process(s, pid);
+}
+
+static int add_targets(struct source *s, const struct source_config *config)
+{
+	int err = 0;
+
+	if (s->system_wide)
+		err = perf_events_add_machine(s->events);
+	if (config->launched)
+		err = add_process(s, config->launched);
+	for (size_t i = 0; i < config->nr_pids && !err; i++)
+		err = add_target(s, config->pids[i]);
+	return err;
+}
+
+static int open_epoll(struct source *s)
+{
+	struct epoll_event e = { .events = EPOLLIN };
+	int err;
+
+	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (s->epoll_fd < 0 ||
+	    epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, table_builder_event_fd(s->builder), &e))
+		err = -errno;
+	else
+		err = perf_events_add_to_epoll(s->events, s->epoll_fd);
+	if (err)
+		log_error(-err, "wait for perf events");
+	return err;
+}
+
+static void source_close(struct source *s);
+
+static int source_open(const struct source_config *config, struct source **ret)
+{
+	struct source *s = xcalloc(1, sizeof(*s));
+	int err;
+
+	s->epoll_fd = -1;
+	s->system_wide = config->system_wide;
+	s->adds_probes = config->adds_probes;
+	s->targets = targets_new();
+	s->codes = code_table_new();
+	s->queue = event_queue_new();
+	s->rules = xcalloc(MAX_RULES, sizeof(*s->rules));
+	s->builder = table_builder_new(s->rules, MAX_RULES);
+	s->jit = jit_code_new(s->builder, MAX_MODULES, s->rules, NULL, NULL);
+	s->handled_ns = monotonic_ns();
+	sample_sink_init(&s->out, &s->stats);
+	code_raise_file_limit();
+	err = open_events(s, config);
+	if (!err)
+		err = add_targets(s, config);
+	if (!err)
+		err = open_epoll(s);
+	if (err) {
+		source_close(s);
+		return err;
+	}
+	*ret = s;
+	return 0;
+}
+
+static int source_start(struct source *s)
+{
+	s->start_ns = monotonic_ns();
+	privileges_reduce(s->adds_probes);
+	return 0;
+}
+
+static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
+{
+	struct epoll_event events[16];
+	uint64_t now;
+
+	if (epoll_wait(s->epoll_fd, events, 16, timeout_ms) < 0 && errno != EINTR)
+		return -errno;
+	s->out.sink = sink;
+	now = monotonic_ns();
+	perf_events_read(s->events, perf_queue_record, s);
+	perf_tidy(s);
+	perf_handle_records(s, now - SETTLE_NS);
+	s->out.sink = NULL;
+	return targets_live(s->targets);
+}
+
+static void source_stop(struct source *s, struct sink *sink)
+{
+	perf_events_disable(s->events);
+	s->out.sink = sink;
+	perf_events_read(s->events, perf_queue_record, s);
+	perf_tidy(s);
+	perf_handle_records(s, UINT64_MAX);
+	s->out.sink = NULL;
+}
+
+static void source_stats(const struct source *s, struct profile_stats *ret_stats)
+{
+	*ret_stats = s->stats;
+}
+
+static const char *source_event(const struct source *s)
+{
+	return perf_events_name(s->events);
+}
+
+static int source_open_module(void *context, uint32_t module)
+{
+	const struct source *s = context;
+
+	return code_table_open_module(s->codes, module);
+}
+
+static void source_close(struct source *s)
+{
+	if (!s)
+		return;
+	perf_events_free(s->events);
+	table_builder_free(s->builder); /* writes rules: before they are freed */
+	if (s->epoll_fd >= 0)
+		close(s->epoll_fd);
+	offline_unwinder_free(s->unwinder); /* reads the files of the code table */
+	perf_free_tables(s);
+	jit_code_free(s->jit); /* the processes have its rows */
+	code_table_free(s->codes);
+	event_queue_free(s->queue);
+	sample_sink_fini(&s->out);
+	targets_free(s->targets);
+	free(s->rules);
+	free(s);
+}
+
+const struct source_ops source_perf = {
+	.name = "perf",
+	.help = "perf events alone: no BPF rights needed, own processes as an ordinary user",
+	.probe = source_probe,
+	.open = source_open,
+	.start = source_start,
+	.drain = source_drain,
+	.stop = source_stop,
+	.stats = source_stats,
+	.event = source_event,
+	.open_module = source_open_module,
+	.close = source_close,
+};

@@ -1,0 +1,400 @@
+/* perf_event_open(2) for threads times CPUs. */
+#include "sampler/perf/task_events.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <uthash.h>
+
+#include "core/base/alloc.h"
+#include "core/base/log.h"
+#include "core/base/cpus.h"
+#include "sampler/target/perf_ring.h"
+
+#define STACK_BYTES 16384u
+/* An ordinary user may pin kernel.perf_event_mlock_kb for each CPU: smaller ones are tried. */
+#define MAX_RING_BYTES (4u << 20)
+#define MIN_RING_BYTES (256u << 10)
+#define WAKEUP_BYTES (128u << 10)
+/* Threads may start while the list of threads is read: it is read again until none is new. */
+#define MAX_LISTINGS 20
+
+struct ring {
+	int cpu, fd; /* fd: the event that the ring was mapped from */
+	struct perf_ring ring;
+};
+
+/* A thread with events: opened by us, or inherited from one that has them. */
+struct watched {
+	pid_t tid;
+	UT_hash_handle hh;
+};
+
+struct perf_events {
+	struct perf_event_attr attr;
+	uint64_t period_ns;
+	int *cpus;
+	size_t nr_cpus;
+	struct ring *rings; /* of each CPU; fd -1 until the first event is open */
+	bool mapped;
+	int *fds;
+	size_t nr_fds, capacity;
+	bool attaching; /* forks are noted in `watched` */
+	struct watched *watched;
+	/* during perf_events_read() */
+	perf_events_fn *fn;
+	void *context;
+};
+
+static int open_event(const struct perf_event_attr *attr, pid_t tid, int cpu)
+{
+	struct perf_event_attr copy = *attr;
+	int fd = (int)syscall(SYS_perf_event_open, &copy, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Opens it on this process, which always may run, and closes it again. */
+static int try_event(const struct perf_event_attr *attr)
+{
+	int fd = open_event(attr, 0, -1);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+static void set_kernel(struct perf_event_attr *attr, bool kernel)
+{
+	attr->exclude_kernel = !kernel;
+	if (kernel)
+		attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
+	else
+		attr->sample_type &= ~(uint64_t)PERF_SAMPLE_CALLCHAIN;
+}
+
+/* With the kernel's code if that is allowed, else without. */
+static int allow_kernel(struct perf_event_attr *attr)
+{
+	int err;
+
+	set_kernel(attr, true);
+	err = try_event(attr);
+	if (err != -EACCES && err != -EPERM)
+		return err;
+	set_kernel(attr, false);
+	return try_event(attr);
+}
+
+static struct perf_event_attr sampling_attr(uint64_t period_ns)
+{
+	return (struct perf_event_attr){
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(struct perf_event_attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = period_ns,
+		.sample_type = PERF_RECORD_SAMPLE_TYPE,
+		.sample_regs_user = PERF_RECORD_REGS,
+		.sample_stack_user = STACK_BYTES,
+		.exclude_callchain_user = 1,
+		.exclude_idle = 1,
+		.exclude_hv = 1,
+		.mmap = 1,
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.task = 1,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.watermark = 1,
+		.wakeup_watermark = WAKEUP_BYTES,
+	};
+}
+
+int perf_events_check(bool *ret_kernel)
+{
+	struct perf_event_attr attr = sampling_attr(1000000);
+	int err = allow_kernel(&attr);
+
+	if (!err)
+		*ret_kernel = !attr.exclude_kernel;
+	return err;
+}
+
+int perf_events_new(const char *event, uint32_t freq_hz, struct perf_events **ret_events)
+{
+	struct perf_events *e = xcalloc(1, sizeof(*e));
+	struct perf_event_attr cycles;
+	int err;
+
+	e->period_ns = 1000000000u / freq_hz;
+	e->attr = sampling_attr(e->period_ns);
+	err = allow_kernel(&e->attr);
+	if (!err && strcmp(event, "cpu-clock") != 0) {
+		cycles = e->attr;
+		cycles.type = PERF_TYPE_HARDWARE;
+		cycles.config = PERF_COUNT_HW_CPU_CYCLES;
+		cycles.freq = 1;
+		cycles.sample_freq = freq_hz;
+		if (!try_event(&cycles))
+			e->attr = cycles;
+		else if (!strcmp(event, "cycles"))
+			err = -EOPNOTSUPP;
+	}
+	if (!err)
+		err = cpus_online(&e->cpus, &e->nr_cpus);
+	if (err) {
+		perf_events_free(e);
+		return err;
+	}
+	e->rings = xcalloc(e->nr_cpus, sizeof(*e->rings));
+	for (size_t i = 0; i < e->nr_cpus; i++)
+		e->rings[i] = (struct ring){ .cpu = e->cpus[i], .fd = -1 };
+	*ret_events = e;
+	return 0;
+}
+
+static void forget_watched(struct perf_events *e)
+{
+	struct watched *w, *next;
+
+	HASH_ITER (hh, e->watched, w, next) {
+		HASH_DEL(e->watched, w);
+		free(w);
+	}
+}
+
+void perf_events_free(struct perf_events *e)
+{
+	if (!e)
+		return;
+	for (size_t i = 0; e->rings && i < e->nr_cpus; i++)
+		perf_ring_unmap(&e->rings[i].ring);
+	for (size_t i = 0; i < e->nr_fds; i++)
+		close(e->fds[i]);
+	forget_watched(e);
+	free(e->rings);
+	free(e->cpus);
+	free(e->fds);
+	free(e);
+}
+
+const char *perf_events_name(const struct perf_events *e)
+{
+	return perf_events_count_ns(e) ? "cpu-clock" : "cycles";
+}
+
+bool perf_events_see_kernel(const struct perf_events *e)
+{
+	return !e->attr.exclude_kernel;
+}
+
+uint64_t perf_events_period_ns(const struct perf_events *e)
+{
+	return e->period_ns;
+}
+
+bool perf_events_count_ns(const struct perf_events *e)
+{
+	return e->attr.type == PERF_TYPE_SOFTWARE;
+}
+
+/* ---- opening */
+
+static bool is_watched(const struct perf_events *e, pid_t tid)
+{
+	struct watched *w;
+
+	HASH_FIND_INT(e->watched, &tid, w);
+	return w;
+}
+
+static void add_watched(struct perf_events *e, pid_t tid)
+{
+	struct watched *w;
+
+	if (is_watched(e, tid))
+		return;
+	w = xcalloc(1, sizeof(*w));
+	w->tid = tid;
+	HASH_ADD_INT(e->watched, tid, w);
+}
+
+/* All rings of one size, the largest that is allowed. */
+static int map_rings(struct perf_events *e)
+{
+	int err = -EINVAL;
+
+	for (size_t size = MAX_RING_BYTES; size >= MIN_RING_BYTES; size /= 2) {
+		err = 0;
+		for (size_t i = 0; i < e->nr_cpus && !err; i++)
+			if (e->rings[i].fd >= 0)
+				err = perf_ring_map(&e->rings[i].ring, e->rings[i].fd, size);
+		e->mapped = !err;
+		if (!err)
+			log_debug("rings of %zu KiB for each CPU", size >> 10);
+		if (err != -EPERM && err != -ENOMEM)
+			return err;
+		for (size_t i = 0; i < e->nr_cpus; i++)
+			perf_ring_unmap(&e->rings[i].ring);
+	}
+	log_error(-err, "map the rings of perf events");
+	log_hint("sudo sysctl kernel.perf_event_mlock_kb=2048");
+	return err;
+}
+
+/* An event for one thread (-1: all) on every CPU. 0 or -errno. */
+static int add_thread(struct perf_events *e, pid_t tid)
+{
+	for (size_t i = 0; i < e->nr_cpus; i++) {
+		struct ring *r = &e->rings[i];
+		int fd = open_event(&e->attr, tid, r->cpu);
+
+		if (fd == -ENODEV) /* went offline just now */
+			continue;
+		if (fd < 0)
+			return fd;
+		e->fds = xgrow(e->fds, &e->capacity, e->nr_fds + 1, sizeof(*e->fds));
+		e->fds[e->nr_fds++] = fd;
+		if (r->fd < 0)
+			r->fd = fd;
+		else if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd))
+			return -errno;
+	}
+	return 0;
+}
+
+int perf_events_add_machine(struct perf_events *e)
+{
+	int err = add_thread(e, -1);
+
+	if (!err)
+		return map_rings(e);
+	log_error(-err, "open perf events on whole CPUs");
+	if (err == -EACCES || err == -EPERM)
+		log_hint("run sprof with sudo, or: sudo sysctl kernel.perf_event_paranoid=0");
+	return err;
+}
+
+/* Opens what the list of threads shows and nobody watches; returns how many, or -errno. */
+static int add_listed(struct perf_events *e, pid_t pid)
+{
+	char *path = xasprintf("/proc/%d/task", (int)pid);
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+	int nr = 0, err = dir ? 0 : -ESRCH;
+
+	free(path);
+	while (!err && (entry = readdir(dir))) {
+		pid_t tid = atoi(entry->d_name);
+
+		if (tid <= 0 || is_watched(e, tid))
+			continue;
+		err = add_thread(e, tid);
+		if (err == -ESRCH) { /* it has ended */
+			err = 0;
+			continue;
+		}
+		if (!err && !e->mapped)
+			err = map_rings(e);
+		if (!err) {
+			add_watched(e, tid);
+			nr++;
+		}
+	}
+	if (dir)
+		closedir(dir);
+	return err ? err : nr;
+}
+
+static void report(const struct perf_events *e, pid_t pid, int err)
+{
+	if (err == -EMFILE || err == -ENFILE) {
+		log_error(-err,
+			  "watch process %d: each thread needs %zu descriptors, one for each CPU",
+			  (int)pid, e->nr_cpus);
+		log_hint("raise the limit, ulimit -n, or sample the whole machine with -a");
+		return;
+	}
+	log_error(-err, "open perf events on process %d", (int)pid);
+	if (err == -EACCES || err == -EPERM)
+		log_hint("it belongs to someone else: run sprof as its user or with sudo");
+	if (err == -ESRCH)
+		log_hint("it may have ended: pgrep -l NAME lists what runs");
+}
+
+int perf_events_add_process(struct perf_events *e, pid_t pid, perf_events_fn *fn, void *context)
+{
+	int nr = 1, nr_all = 0;
+
+	e->attr.inherit = 1;
+	e->attaching = true;
+	for (int i = 0; i < MAX_LISTINGS && nr > 0; i++) {
+		nr = add_listed(e, pid);
+		nr_all += nr > 0 ? nr : 0;
+		/* Those that started meanwhile: inherited if the fork has a record. */
+		if (e->mapped)
+			perf_events_read(e, fn, context);
+	}
+	e->attaching = false;
+	if (nr >= 0 && !nr_all && !is_watched(e, pid))
+		nr = -ESRCH;
+	if (nr < 0 && !(nr == -ESRCH && nr_all)) {
+		report(e, pid, nr);
+		return nr;
+	}
+	return 0;
+}
+
+void perf_events_disable(struct perf_events *e)
+{
+	for (size_t i = 0; i < e->nr_fds; i++)
+		ioctl(e->fds[i], PERF_EVENT_IOC_DISABLE, 0);
+}
+
+/* ---- reading */
+
+int perf_events_add_to_epoll(struct perf_events *e, int epoll_fd)
+{
+	/* Edges only: an event whose thread has ended is readable (EPOLLHUP) for ever. */
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+
+	for (size_t i = 0; i < e->nr_cpus; i++)
+		if (e->rings[i].fd >= 0 &&
+		    epoll_ctl(epoll_fd, EPOLL_CTL_ADD, e->rings[i].fd, &event))
+			return -errno;
+	return 0;
+}
+
+static void on_record(void *context, const uint8_t *bytes, size_t size)
+{
+	struct perf_events *e = context;
+	struct perf_event_header h;
+	struct perf_record r;
+
+	memcpy(&h, bytes, sizeof(h));
+	if (!perf_record_parse(&h, bytes + sizeof(h), size - sizeof(h),
+			       e->attr.sample_type & PERF_SAMPLE_CALLCHAIN, &r))
+		return;
+	if (e->attaching && r.type == PERF_FORKED)
+		add_watched(e, r.tid);
+	e->fn(e->context, &r);
+}
+
+void perf_events_read(struct perf_events *e, perf_events_fn *fn, void *context)
+{
+	e->fn = fn;
+	e->context = context;
+	for (size_t i = 0; i < e->nr_cpus; i++)
+		if (e->rings[i].ring.page)
+			perf_ring_read(&e->rings[i].ring, on_record, e);
+}

@@ -1,0 +1,55 @@
+/*
+ * Sampling perf events whose samples carry registers and a copy of the stack. Every thread that is
+ * watched has an event on each CPU, because one that new threads and children inherit can only be
+ * read by CPU; all events of a CPU write into one ring.
+ */
+#ifndef SPROF_TASK_EVENTS_H
+#define SPROF_TASK_EVENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/perf/perf_record.h"
+
+struct perf_events;
+
+/* Is handed a record; it and what it points to are valid during the call. */
+typedef void perf_events_fn(void *context, const struct perf_record *record);
+
+/*
+ * Can this process open such events? 0, with *ret_kernel telling whether kernel code may be sampled
+ * too, or the -errno of perf_event_open(2).
+ */
+int perf_events_check(bool *ret_kernel);
+
+/*
+ * Decides what is counted: "cpu-clock", "cycles", or "auto" for cycles where the host has them.
+ * Opens nothing yet. -EOPNOTSUPP: there are no cycles here; or another -errno of opening an event.
+ */
+int perf_events_new(const char *event, uint32_t freq_hz, struct perf_events **ret_events);
+void perf_events_free(struct perf_events *events); /* NULL is fine */
+
+const char *perf_events_name(const struct perf_events *events);
+bool perf_events_see_kernel(const struct perf_events *events);
+uint64_t perf_events_period_ns(const struct perf_events *events);
+/* Samples count ns themselves; if not, each stands for the period. */
+bool perf_events_count_ns(const struct perf_events *events);
+
+/* Watches the whole machine. 0 or -errno, reported. Events run from here on. */
+int perf_events_add_machine(struct perf_events *events);
+/*
+ * Watches all threads of a process and what they start. Records that come meanwhile go to fn. 0 or
+ * -errno (-ESRCH: it has ended), reported.
+ */
+int perf_events_add_process(struct perf_events *events, pid_t pid, perf_events_fn *fn,
+			    void *context);
+void perf_events_disable(struct perf_events *events);
+
+/* The rings wake an epoll set when they hold 128 KiB. 0 or -errno. */
+int perf_events_add_to_epoll(struct perf_events *events, int epoll_fd);
+/* Hands over every record that is there; CPUs one after the other, so not in time order. */
+void perf_events_read(struct perf_events *events, perf_events_fn *fn, void *context);
+
+#endif

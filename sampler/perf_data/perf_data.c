@@ -1,0 +1,292 @@
+/* Records in order of time: tables follow them, samples become stacks. */
+#include "sampler/perf_data/perf_data.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "core/base/alloc.h"
+#include "core/profile/profile.h"
+#include "core/profile/memory_sink.h"
+#include "sampler/walk/snapshot_unwind.h"
+#include "sampler/walk/snapshot_lookup.h"
+#include "sampler/perf_data/sample_record.h"
+#include "sampler/perf_data/perf_data_targets.h"
+#include "sampler/sink/sample_sink.h"
+
+#define SYSCALL_PC_REG 2 /* rcx: the syscall instruction puts the return address there */
+
+struct reader {
+	struct perf_data_file file;
+	struct perf_data_tables tables;
+	struct profile *p;
+	struct profile_stats stats;
+	struct sample_sink out;
+	struct offline_unwinder *unwinder;
+	const struct process *unwinding;
+	const struct perf_data_event *event; /* whose samples are taken */
+	bool is_time;			     /* of which the period is CPU time */
+	uint64_t nr_other_events, nr_damaged;
+};
+
+bool perf_data_is(const void *data, size_t size)
+{
+	return perf_data_file_is(data, size);
+}
+
+/* ---- the unwinder's view */
+
+static bool find_mapping(void *context, uint64_t address, struct offline_mapping *ret)
+{
+	const struct reader *r = context;
+
+	return offline_find_mapping(r->unwinding, address, ret);
+}
+
+static bool open_module(void *context, uint64_t module, struct offline_file *ret)
+{
+	const struct reader *r = context;
+
+	return perf_data_open_module(&r->tables, module, ret);
+}
+
+static bool find_rule(void *context, uint64_t module, uint64_t vaddr, struct walk_rule *ret)
+{
+	const struct reader *r = context;
+
+	return perf_data_find_rule(&r->tables, module, vaddr, ret);
+}
+
+static struct offline_result unwind(struct reader *r, const struct process *p,
+				    const struct perf_data_sample *s, uint64_t *frames)
+{
+	static const struct offline_ops ops = { .find_mapping = find_mapping,
+						.open_module = open_module,
+						.find_rule = find_rule };
+	struct offline_sample sample = {
+		.regs = {
+			.pc = s->pc,
+			.sp = s->gpr[WALK_REG_SP],
+			.fp = s->gpr[WALK_REG_FP],
+			.exact = !(s->in_kernel && s->gpr[SYSCALL_PC_REG] == s->pc),
+			.leaf_regs = s->all_regs,
+		},
+		.stack = s->stack,
+		.stack_start = s->gpr[WALK_REG_SP],
+		.stack_size = s->stack_size,
+	};
+
+	memcpy(sample.regs.gpr, s->gpr, sizeof(sample.regs.gpr));
+	if (p)
+		sample.space = (uint64_t)p->pid << 32 | p->epoch;
+	if (!r->unwinder)
+		r->unwinder = offline_unwinder_new(&ops, r);
+	r->unwinding = p;
+	return offline_unwind(r->unwinder, &sample, frames, MAX_USER_FRAMES);
+}
+
+/* ---- samples */
+
+static void walk_user(struct reader *r, const struct process *p, struct perf_data_sample *s,
+		      struct walked *w)
+{
+	struct offline_result result;
+
+	w->user = s->user;
+	w->nr_user = s->nr_user;
+	w->gap = s->gap;
+	if (!s->stack || s->abi == PERF_SAMPLE_REGS_ABI_NONE)
+		return;
+	if (s->abi == PERF_SAMPLE_REGS_ABI_32) {
+		w->marker = MARKER_COMPAT_32BIT;
+		return;
+	}
+	r->stats.nr_offline++;
+	result = unwind(r, p, s, s->user);
+	w->nr_user = result.nr;
+	w->gap = result.gap;
+	w->marker = result.marker;
+}
+
+static void on_sample(struct reader *r, const struct perf_data_record *record)
+{
+	struct profile_meta *meta = &r->p->meta;
+	struct profile_sample sample = { .weight = 1, .column = COLUMN_COUNT };
+	struct walked w = { .marker = -1 };
+	const struct process *p = NULL;
+	struct perf_data_sample s;
+	struct known_stack stack;
+
+	if (!perf_data_sample_parse(&r->file, record, &s)) {
+		r->nr_damaged++;
+		return;
+	}
+	if (!r->event)
+		r->event = s.event;
+	if (s.event != r->event) {
+		r->nr_other_events++;
+		return;
+	}
+	w.kernel = s.kernel;
+	w.nr_kernel = s.nr_kernel;
+	w.in_kernel = s.in_kernel;
+	if (s.has_thread)
+		p = perf_data_process(&r->tables, s.pid);
+	walk_user(r, p, &s, &w);
+	if (r->is_time && s.period) {
+		sample.weight = s.period;
+		sample.column = COLUMN_CPU;
+	}
+	sample.time_ns = s.time_ns;
+	sample.cpu = (uint16_t)s.cpu;
+	sample.thread = PROFILE_NONE;
+	if (s.has_thread)
+		sample.thread = sample_sink_thread(&r->out, s.pid, s.tid,
+						   perf_data_comm(&r->tables, s.tid));
+	stack = sample_sink_stack(&r->out, p, &w);
+	sample.stack = stack.stack;
+	sample_sink_sample(&r->out, &sample, stack);
+	if (!meta->start_ns || s.time_ns < meta->start_ns)
+		meta->start_ns = s.time_ns;
+	if (s.time_ns > meta->end_ns)
+		meta->end_ns = s.time_ns;
+}
+
+static void on_record(struct reader *r, const struct perf_data_record *record)
+{
+	uint64_t nr_lost;
+
+	switch (record->header.type) {
+	case PERF_RECORD_SAMPLE: on_sample(r, record); break;
+	case PERF_RECORD_LOST: /* the event's id, and how many */
+		if (record->size >= 16) {
+			memcpy(&nr_lost, record->body + 8, 8);
+			r->stats.nr_lost += nr_lost;
+		}
+		break;
+	case PERF_RECORD_LOST_SAMPLES:
+		if (record->size >= 8) {
+			memcpy(&nr_lost, record->body, 8);
+			r->stats.nr_lost += nr_lost;
+		}
+		break;
+	case PERF_RECORD_THROTTLE: r->stats.nr_throttled++; break;
+	default: perf_data_tables_take(&r->tables, record);
+	}
+}
+
+/* ---- the whole */
+
+static bool is_dummy(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_DUMMY;
+}
+
+static const char *event_name(const struct perf_data_event *e)
+{
+	if (*e->name)
+		return e->name;
+	if (e->attr.type == PERF_TYPE_SOFTWARE && e->attr.config == PERF_COUNT_SW_CPU_CLOCK)
+		return "cpu-clock";
+	if (e->attr.type == PERF_TYPE_SOFTWARE && e->attr.config == PERF_COUNT_SW_TASK_CLOCK)
+		return "task-clock";
+	if (e->attr.type == PERF_TYPE_HARDWARE && e->attr.config == PERF_COUNT_HW_CPU_CYCLES)
+		return "cycles";
+	return "event";
+}
+
+static void choose_event(struct reader *r)
+{
+	struct profile_meta *meta = &r->p->meta;
+	const struct perf_event_attr *attr;
+
+	for (size_t i = 0; i < r->file.nr_events && !r->event; i++)
+		if (!is_dummy(&r->file.events[i].attr))
+			r->event = &r->file.events[i];
+	if (!r->event)
+		return;
+	attr = &r->event->attr;
+	r->is_time = attr->type == PERF_TYPE_SOFTWARE && (attr->config == PERF_COUNT_SW_CPU_CLOCK ||
+							  attr->config == PERF_COUNT_SW_TASK_CLOCK);
+	meta->event = profile_cstring(r->p, event_name(r->event));
+	if (attr->freq)
+		meta->freq_hz = (uint32_t)attr->sample_freq;
+	else if (r->is_time && attr->sample_period)
+		meta->freq_hz = (uint32_t)(1000000000 / attr->sample_period);
+	for (size_t i = 0; i < r->file.nr_events; i++)
+		r->tables.keep_files |=
+			(r->file.events[i].attr.sample_type & PERF_SAMPLE_STACK_USER) != 0;
+}
+
+static void describe(struct reader *r)
+{
+	const struct perf_data_file *f = &r->file;
+	struct profile_meta *meta = &r->p->meta;
+	char *version = xasprintf("perf %s", f->version);
+	struct utsname here;
+
+	meta->hostname = profile_cstring(r->p, f->hostname);
+	meta->kernel = profile_cstring(r->p, f->release);
+	meta->command = profile_cstring(r->p, f->command);
+	meta->version = profile_cstring(r->p, version);
+	meta->source = profile_cstring(r->p, "perf record");
+	meta->nr_cpus = f->nr_cpus;
+	r->tables.same_kernel = !uname(&here) && !strcmp(here.release, f->release);
+	free(version);
+}
+
+static void read_records(struct reader *r)
+{
+	struct sink *sink = profile_sink_new(r->p);
+
+	sample_sink_init(&r->out, &r->stats);
+	r->out.sink = sink;
+	for (size_t i = 0; i < r->file.nr_places; i++) {
+		struct perf_data_record record;
+
+		perf_data_file_record(&r->file, i, &record);
+		on_record(r, &record);
+	}
+	r->stats.nr_limits = r->tables.nr_limits;
+	r->p->stats = r->stats;
+	sample_sink_fini(&r->out);
+	offline_unwinder_free(r->unwinder);
+	profile_sink_free(sink);
+}
+
+int perf_data_read(const void *data, size_t size, struct perf_data_facts *ret_facts,
+		   struct profile **ret_profile)
+{
+	struct reader r = { 0 };
+	int err = perf_data_file_open(&r.file, data, size);
+
+	if (err)
+		return err;
+	if (*r.file.arch && strcmp(r.file.arch, "x86_64") != 0) {
+		perf_data_file_close(&r.file);
+		return -ENOTSUP;
+	}
+	r.p = profile_new();
+	perf_data_tables_init(&r.tables, &r.file);
+	describe(&r);
+	choose_event(&r);
+	read_records(&r);
+	*ret_facts = (struct perf_data_facts){
+		.kernel_symbol = r.tables.kernel_symbol,
+		.kernel_address = r.tables.kernel_address,
+		.nr_other_events = r.nr_other_events,
+		.nr_damaged = r.nr_damaged + r.file.nr_damaged,
+		.cut_off = r.file.cut_off,
+	};
+	r.tables.kernel_symbol = NULL;
+	perf_data_tables_fini(&r.tables);
+	perf_data_file_close(&r.file);
+	if (!r.p->nr_samples) {
+		free(ret_facts->kernel_symbol);
+		profile_free(r.p);
+		return -ENODATA;
+	}
+	*ret_profile = r.p;
+	return 0;
+}

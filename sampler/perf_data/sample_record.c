@@ -1,0 +1,222 @@
+/* Field by field, in order. */
+#include "sampler/perf_data/sample_record.h"
+
+#include <string.h>
+
+#define USER_END (1ull << 47) /* addresses of user space on x86-64, without LA57 */
+#define NR_PERF_REGS 64
+
+static void take_context(struct perf_data_sample *s, uint64_t address, int *context, bool *leaf,
+			 size_t *nr_all)
+{
+	bool exact = *leaf;
+
+	*leaf = false;
+	if (*context == PERF_RECORD_MISC_KERNEL) {
+		if (s->nr_kernel < MAX_KERNEL_FRAMES)
+			s->kernel[s->nr_kernel++] = address;
+		return;
+	}
+	if (*context != PERF_RECORD_MISC_USER || address >= USER_END)
+		return;
+	address |= exact ? FRAME_EXACT : 0;
+	if (*nr_all < MAX_USER_FRAMES) {
+		s->user[(*nr_all)++] = address;
+		return;
+	}
+	/* What lies between the leaves and the roots goes: the roots are a ring until the end. */
+	s->user[MAX_LEAF_FRAMES + (*nr_all - MAX_LEAF_FRAMES) % MAX_ROOT_FRAMES] = address;
+	s->gap = MAX_LEAF_FRAMES;
+	(*nr_all)++;
+}
+
+static void turn_ring(struct perf_data_sample *s, size_t nr_all)
+{
+	uint64_t ring[MAX_ROOT_FRAMES];
+	size_t first = (nr_all - MAX_LEAF_FRAMES) % MAX_ROOT_FRAMES;
+
+	for (size_t i = 0; i < MAX_ROOT_FRAMES; i++)
+		ring[i] = s->user[MAX_LEAF_FRAMES + (first + i) % MAX_ROOT_FRAMES];
+	memcpy(s->user + MAX_LEAF_FRAMES, ring, sizeof(ring));
+}
+
+/* The chain is in parts, each behind a word that says whose it is. The first address of all is exact. */
+static bool take_chain(struct bytes *b, struct perf_data_sample *s)
+{
+	uint64_t nr = bytes_unsigned(b, 8);
+	int context = s->in_kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
+	size_t nr_all = 0;
+	bool leaf = true;
+
+	if (nr > bytes_left(b) / 8)
+		return false;
+	while (nr--) {
+		uint64_t address = bytes_unsigned(b, 8);
+
+		if (address < (uint64_t)PERF_CONTEXT_MAX) {
+			take_context(s, address, &context, &leaf, &nr_all);
+			continue;
+		}
+		/* Below the kernel's part stands where user code went into the kernel. */
+		leaf = true;
+		if (address == (uint64_t)PERF_CONTEXT_KERNEL)
+			context = PERF_RECORD_MISC_KERNEL;
+		else if (address == (uint64_t)PERF_CONTEXT_USER)
+			context = PERF_RECORD_MISC_USER;
+		else
+			context = PERF_RECORD_MISC_HYPERVISOR; /* not ours to show */
+	}
+	s->nr_user = nr_all < MAX_USER_FRAMES ? nr_all : MAX_USER_FRAMES;
+	if (s->gap)
+		turn_ring(s, nr_all);
+	return true;
+}
+
+static void skip_read(struct bytes *b, const struct perf_event_attr *attr)
+{
+	uint64_t times = attr->read_format &
+			 (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING);
+	uint64_t each = 8 * (1 + (uint64_t)__builtin_popcountll(
+					 attr->read_format & (PERF_FORMAT_ID | PERF_FORMAT_LOST)));
+	uint64_t nr = 1;
+
+	if (attr->read_format & PERF_FORMAT_GROUP)
+		nr = bytes_unsigned(b, 8);
+	bytes_take(b, 8 * (uint64_t)__builtin_popcountll(times));
+	if (nr > bytes_left(b) / each)
+		b->bad = true;
+	else
+		bytes_take(b, nr * each);
+}
+
+static void skip_branches(struct bytes *b, const struct perf_event_attr *attr)
+{
+	uint64_t nr = bytes_unsigned(b, 8);
+
+	if (attr->branch_sample_type & PERF_SAMPLE_BRANCH_HW_INDEX)
+		bytes_take(b, 8);
+	if (nr > bytes_left(b) / 24)
+		b->bad = true;
+	else
+		bytes_take(b, nr * 24);
+}
+
+/* Those of the mask, in perf's order: asm/perf_regs.h of x86. */
+static void take_regs(struct bytes *b, const struct perf_event_attr *attr,
+		      struct perf_data_sample *s)
+{
+	/* By perf's number, DWARF's + 1: ax bx cx dx si di bp sp ip, six that unwinding has no use for,
+	 * r8 to r15. */
+	static const uint8_t dwarf[NR_PERF_REGS] = { 1, 4, 3, 2, 5, 6,	7,  8,	17, 0,	0,  0,
+						     0, 0, 0, 0, 9, 10, 11, 12, 13, 14, 15, 16 };
+	uint64_t mask = attr->sample_regs_user, seen = 0;
+
+	s->abi = bytes_unsigned(b, 8);
+	if (s->abi == PERF_SAMPLE_REGS_ABI_NONE)
+		return;
+	for (unsigned i = 0; i < NR_PERF_REGS; i++) {
+		uint64_t value;
+
+		if (!(mask >> i & 1))
+			continue;
+		value = bytes_unsigned(b, 8);
+		if (!dwarf[i])
+			continue;
+		seen |= 1ull << (dwarf[i] - 1);
+		if (dwarf[i] == 17)
+			s->pc = value;
+		else
+			s->gpr[dwarf[i] - 1] = value;
+	}
+	s->all_regs = seen == 0x1ffff;
+}
+
+/* Room for all that was asked for, and how much of it is filled. */
+static void take_stack(struct bytes *b, struct perf_data_sample *s)
+{
+	uint64_t room = bytes_unsigned(b, 8), filled;
+	const uint8_t *stack;
+
+	if (!room)
+		return;
+	stack = bytes_take(b, room);
+	filled = bytes_unsigned(b, 8);
+	if (filled > room)
+		b->bad = true;
+	s->stack = stack;
+	s->stack_size = filled;
+}
+
+static const struct perf_data_event *event_of(const struct perf_data_file *f, struct bytes b)
+{
+	uint64_t type = f->events->attr.sample_type, before;
+
+	if (type & PERF_SAMPLE_IDENTIFIER)
+		return perf_data_file_event(f, bytes_unsigned(&b, 8));
+	if (!(type & PERF_SAMPLE_ID))
+		return f->events;
+	before = type & (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR);
+	bytes_take(&b, 8 * (uint64_t)__builtin_popcountll(before));
+	return perf_data_file_event(f, bytes_unsigned(&b, 8));
+}
+
+static void take_fixed(struct bytes *b, uint64_t type, struct perf_data_sample *s)
+{
+	if (type & PERF_SAMPLE_IDENTIFIER)
+		bytes_take(b, 8);
+	if (type & PERF_SAMPLE_IP)
+		s->ip = bytes_unsigned(b, 8);
+	if (type & PERF_SAMPLE_TID) {
+		s->pid = (uint32_t)bytes_unsigned(b, 4);
+		s->tid = (uint32_t)bytes_unsigned(b, 4);
+		s->has_thread = true;
+	}
+	if (type & PERF_SAMPLE_TIME)
+		s->time_ns = bytes_unsigned(b, 8);
+	if (type & PERF_SAMPLE_ADDR)
+		bytes_take(b, 8);
+	if (type & PERF_SAMPLE_ID)
+		bytes_take(b, 8);
+	if (type & PERF_SAMPLE_STREAM_ID)
+		bytes_take(b, 8);
+	if (type & PERF_SAMPLE_CPU)
+		s->cpu = (uint32_t)bytes_unsigned(b, 8);
+	if (type & PERF_SAMPLE_PERIOD)
+		s->period = bytes_unsigned(b, 8);
+}
+
+bool perf_data_sample_parse(const struct perf_data_file *f, const struct perf_data_record *r,
+			    struct perf_data_sample *s)
+{
+	struct bytes b = { r->body, r->body + r->size, false };
+	const struct perf_event_attr *attr;
+	uint64_t type;
+
+	memset(s, 0, sizeof(*s));
+	s->event = event_of(f, b);
+	if (!s->event)
+		return false;
+	attr = &s->event->attr;
+	type = attr->sample_type;
+	s->in_kernel = (r->header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+	if (!attr->freq)
+		s->period = attr->sample_period;
+	take_fixed(&b, type, s);
+	if (type & PERF_SAMPLE_READ)
+		skip_read(&b, attr);
+	if (type & PERF_SAMPLE_CALLCHAIN && !take_chain(&b, s))
+		return false;
+	if (type & PERF_SAMPLE_RAW)
+		bytes_take(&b, bytes_unsigned(&b, 4));
+	if (type & PERF_SAMPLE_BRANCH_STACK)
+		skip_branches(&b, attr);
+	if (type & PERF_SAMPLE_REGS_USER)
+		take_regs(&b, attr, s);
+	if (type & PERF_SAMPLE_STACK_USER)
+		take_stack(&b, s);
+	if (!s->nr_kernel && s->in_kernel && s->ip)
+		s->kernel[s->nr_kernel++] = s->ip;
+	if (!s->nr_user && !s->in_kernel && !s->stack && s->ip && s->ip < USER_END)
+		s->user[s->nr_user++] = s->ip | FRAME_EXACT;
+	return !b.bad;
+}
