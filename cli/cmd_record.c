@@ -23,7 +23,7 @@
 #include "core/recording/recfile.h"
 #include "core/profile/source.h"
 #include "sampler/target/launch.h"
-#include "symbolizer/debuginfod.h"
+#include "symbolizer/lookup/debuginfod.h"
 #include "symbolizer/symbolizer.h"
 
 #define OWN_FAILURE 125 /* of `record PROG`, where 1 could be PROG's */

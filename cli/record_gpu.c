@@ -23,7 +23,7 @@
 #include "sampler/target/launch.h"
 #include "sampler/attach/own_library.h"
 #include "sampler/walk/walk_publisher.h"
-#include "symbolizer/demangle.h"
+#include "symbolizer/lookup/demangle.h"
 
 #define BUSY_MS 20	   /* rings hold half a million launches a second for that long */
 #define FIRST_ROWS_MS 2000 /* the program waits in cuInit() meanwhile; its limit is five seconds */

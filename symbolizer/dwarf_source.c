@@ -9,8 +9,8 @@
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
-#include "symbolizer/debug_file.h"
-#include "symbolizer/dwarf_answers.h"
+#include "symbolizer/lookup/debug_file.h"
+#include "symbolizer/dwarf/answers.h"
 #include "symbolizer/symbol_source.h"
 
 #define WORK_PER_ADDRESS 1024 /* budget; a deep chain of inlined functions takes some hundreds */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "symbolizer/string_pool.h"
+#include "symbolizer/lookup/string_pool.h"
 #include "symbolizer/symbol_source.h"
 
 #define HEADER_SIZE 12

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "symbolizer/demangle.h"
+#include "symbolizer/lookup/demangle.h"
 
 struct function_cache_slot {
 	const char *name; /* NULL = empty */

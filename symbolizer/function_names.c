@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
-#include "symbolizer/debug_file.h"
-#include "symbolizer/demangle.h"
-#include "symbolizer/elf_symbols.h"
+#include "symbolizer/lookup/debug_file.h"
+#include "symbolizer/lookup/demangle.h"
+#include "symbolizer/lookup/elf_symbols.h"
 #include "symbolizer/symbol_source.h"
 
 struct search {

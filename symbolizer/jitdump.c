@@ -14,9 +14,9 @@
 
 #include "core/base/alloc.h"
 #include "core/profile/intern.h"
-#include "symbolizer/address_claim.h"
-#include "symbolizer/dwarf_cursor.h"
-#include "symbolizer/string_pool.h"
+#include "symbolizer/lookup/address_claim.h"
+#include "symbolizer/dwarf/dwarf_cursor.h"
+#include "symbolizer/lookup/string_pool.h"
 
 #define MAGIC 0x4a695444 /* "JiTD", in the byte order of the machine that wrote it */
 #define FILE_SIZE_MAX (4ull << 30)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
-#include "symbolizer/string_pool.h"
+#include "symbolizer/lookup/string_pool.h"
 #include "symbolizer/symbol_source.h"
 
 #define NAME_SIZE_MAX 512

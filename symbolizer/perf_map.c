@@ -13,7 +13,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
-#include "symbolizer/address_claim.h"
+#include "symbolizer/lookup/address_claim.h"
 #include "symbolizer/symbol_source.h"
 #include "core/base/target_file.h"
 #include "core/base/text_file.h"

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "symbolizer/elf_symbols.h"
-#include "symbolizer/string_pool.h"
+#include "symbolizer/lookup/elf_symbols.h"
+#include "symbolizer/lookup/string_pool.h"
 #include "symbolizer/symbol_source.h"
 
 #define PLT_SIZE_MAX (16u << 20)

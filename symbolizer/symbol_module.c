@@ -15,7 +15,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
-#include "symbolizer/debug_file.h"
+#include "symbolizer/lookup/debug_file.h"
 
 static int open_by_path(const struct profile_module *m, const char *path,
 			struct elf_image **ret_image)

@@ -12,7 +12,7 @@
 
 #include "core/base/alloc.h"
 #include "symbolizer/function_cache.h"
-#include "symbolizer/source_path.h"
+#include "symbolizer/lookup/source_path.h"
 #include "symbolizer/symbol_module.h"
 #include "symbolizer/symbol_source.h"
 

@@ -9,7 +9,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
-#include "symbolizer/elf_symbols.h"
+#include "symbolizer/lookup/elf_symbols.h"
 #include "symbolizer/symbol_source.h"
 
 #define DEBUGDATA_MAX (64u << 20) /* bytes, decompressed; Fedora's largest are a few MiB */

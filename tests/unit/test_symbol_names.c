@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "symbolizer/demangle.h"
-#include "symbolizer/source_path.h"
+#include "symbolizer/lookup/demangle.h"
+#include "symbolizer/lookup/source_path.h"
 
 static void names_are_demangled_and_versions_dropped(void **state)
 {

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "core/base/log.h"
-#include "symbolizer/debuginfod.h"
+#include "symbolizer/lookup/debuginfod.h"
 
 /* The client library, and what it brings, keep memory until the process ends. */
 const char *__asan_default_options(void);

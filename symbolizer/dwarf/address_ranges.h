@@ -1,8 +1,8 @@
 /* The address ranges of an entry: low_pc and high_pc, or a list in a section of its own. */
-#ifndef SPROF_DWARF_RANGES_H
-#define SPROF_DWARF_RANGES_H
+#ifndef SPROF_ADDRESS_RANGES_H
+#define SPROF_ADDRESS_RANGES_H
 
-#include "symbolizer/dwarf_file.h"
+#include "symbolizer/dwarf/dwarf_file.h"
 
 struct dwarf_range {
 	uint64_t lo, hi; /* [lo, hi), never empty */

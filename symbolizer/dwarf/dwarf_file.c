@@ -1,5 +1,5 @@
 /* Sections, units and their root entries. */
-#include "symbolizer/dwarf_file.h"
+#include "symbolizer/dwarf/dwarf_file.h"
 
 #include <dwarf.h>
 #include <stdio.h>
@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "symbolizer/dwarf_lines.h"
-#include "symbolizer/dwarf_split.h"
+#include "symbolizer/dwarf/source_lines.h"
+#include "symbolizer/dwarf/split_units.h"
 
 /*
  * Real programs use at most 1.3 per byte of their sections; tables that overlap in a hostile file

@@ -3,7 +3,7 @@
  * the binary, in .debug/ there, and under the debug directory. A candidate must have the binary's
  * build-id or, where one of the two has none, the CRC that .gnu_debuglink names.
  */
-#include "symbolizer/debug_file.h"
+#include "symbolizer/lookup/debug_file.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -15,7 +15,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
-#include "symbolizer/debuginfod.h"
+#include "symbolizer/lookup/debuginfod.h"
 
 #define DEBUG_DIR "/usr/lib/debug"
 #define LINK_SIZE_MAX 4096

@@ -1,5 +1,5 @@
 /* Joins and tidies paths as text; the files need not exist here. */
-#include "symbolizer/source_path.h"
+#include "symbolizer/lookup/source_path.h"
 
 #include <stdbool.h>
 #include <string.h>

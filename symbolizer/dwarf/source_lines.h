@@ -1,9 +1,9 @@
 /* A line table: the source files of a unit, and which line each instruction came from. */
-#ifndef SPROF_DWARF_LINES_H
-#define SPROF_DWARF_LINES_H
+#ifndef SPROF_SOURCE_LINES_H
+#define SPROF_SOURCE_LINES_H
 
-#include "symbolizer/dwarf_file.h"
-#include "symbolizer/dwarf_line_program.h"
+#include "symbolizer/dwarf/dwarf_file.h"
+#include "symbolizer/dwarf/line_program.h"
 
 struct dwarf_lines;
 

@@ -6,7 +6,7 @@
  * libiberty refuses names of more than 1024 bytes, lest they overflow the stack; C++ templates make
  * such names every day. Those are demangled on a large stack of their own.
  */
-#include "symbolizer/demangle.h"
+#include "symbolizer/lookup/demangle.h"
 
 #include <pthread.h>
 #include <setjmp.h>

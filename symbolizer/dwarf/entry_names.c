@@ -6,8 +6,8 @@
 #include <dwarf.h>
 
 #include "core/base/alloc.h"
-#include "symbolizer/dwarf_functions.h"
-#include "symbolizer/dwarf_lines.h"
+#include "symbolizer/dwarf/subprograms.h"
+#include "symbolizer/dwarf/source_lines.h"
 
 #define REFERENCES_MAX 8 /* two or three are usual; in a hostile file they form a ring */
 #define ENTRY_COST 64

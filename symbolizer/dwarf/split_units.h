@@ -4,10 +4,10 @@
  * file beside the binary. DWARF 5, sections 3.1.2, 7.3.2 and 7.3.5; for DWARF 4, the GNU extension
  * that it was made from (https://gcc.gnu.org/wiki/DebugFission).
  */
-#ifndef SPROF_DWARF_SPLIT_H
-#define SPROF_DWARF_SPLIT_H
+#ifndef SPROF_SPLIT_UNITS_H
+#define SPROF_SPLIT_UNITS_H
 
-#include "symbolizer/dwarf_file.h"
+#include "symbolizer/dwarf/dwarf_file.h"
 
 struct dwarf_package;
 

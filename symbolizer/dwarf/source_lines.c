@@ -1,16 +1,16 @@
 /*
  * Line tables: the header with directories and files, and lookups. The line number program itself
- * is run by dwarf_line_program.c.
+ * is run by line_program.c.
  */
-#include "symbolizer/dwarf_lines.h"
+#include "symbolizer/dwarf/source_lines.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "symbolizer/dwarf_line_program.h"
-#include "symbolizer/source_path.h"
+#include "symbolizer/dwarf/line_program.h"
+#include "symbolizer/lookup/source_path.h"
 
 #define FORMATS_MAX 16 /* kinds of data per file; the standard has five */
 

@@ -3,7 +3,7 @@
  * see dwarf_file_share) and writes its own frames, and the answers to addresses that nobody else was
  * given. So they share what was there before they began, which no one changes, and one counter.
  */
-#include "symbolizer/dwarf_answers.h"
+#include "symbolizer/dwarf/answers.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -12,10 +12,10 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "symbolizer/dwarf_functions.h"
-#include "symbolizer/dwarf_index.h"
-#include "symbolizer/dwarf_lines.h"
-#include "symbolizer/dwarf_split.h"
+#include "symbolizer/dwarf/subprograms.h"
+#include "symbolizer/dwarf/unit_index.h"
+#include "symbolizer/dwarf/source_lines.h"
+#include "symbolizer/dwarf/split_units.h"
 
 #define DEPTH_MAX 256 /* inlined functions shown at one address */
 #define WORKERS_MAX 8

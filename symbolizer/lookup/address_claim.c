@@ -1,5 +1,5 @@
 /* Claims on sorted addresses. */
-#include "symbolizer/address_claim.h"
+#include "symbolizer/lookup/address_claim.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The functions of libdebuginfod.so.1 that are needed, by their names. */
-#include "symbolizer/debuginfod.h"
+#include "symbolizer/lookup/debuginfod.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* Which unit an address lies in, from the ranges in the root entries of all units. */
-#ifndef SPROF_DWARF_INDEX_H
-#define SPROF_DWARF_INDEX_H
+#ifndef SPROF_UNIT_INDEX_H
+#define SPROF_UNIT_INDEX_H
 
-#include "symbolizer/dwarf_file.h"
+#include "symbolizer/dwarf/dwarf_file.h"
 
 struct dwarf_index_range {
 	uint64_t lo, hi;

@@ -5,7 +5,7 @@
  * Assembly that is made from a template (MKL's kernels) has the same local labels in each of its
  * functions: such a label ends nothing, what follows it is still its function's.
  */
-#include "symbolizer/elf_symbols.h"
+#include "symbolizer/lookup/elf_symbols.h"
 
 #include <stdlib.h>
 #include <string.h>

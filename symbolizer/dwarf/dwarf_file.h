@@ -12,9 +12,9 @@
 #include <stdint.h>
 
 #include "core/profile/intern.h"
-#include "symbolizer/dwarf_cursor.h"
+#include "symbolizer/dwarf/dwarf_cursor.h"
 #include "core/base/elf_file.h"
-#include "symbolizer/string_pool.h"
+#include "symbolizer/lookup/string_pool.h"
 
 enum dwarf_section {
 	DWARF_INFO, /* may not be loaded: see dwarf_file */
@@ -32,9 +32,9 @@ enum dwarf_section {
 #define DWARF_VARIES 255
 #define DWARF_NO_SIZE UINT32_MAX
 
-struct dwarf_lines;	  /* dwarf_lines.h */
-struct dwarf_package;	  /* dwarf_split.h */
-struct dwarf_description; /* dwarf_functions.h */
+struct dwarf_lines;	  /* source_lines.h */
+struct dwarf_package;	  /* split_units.h */
+struct dwarf_description; /* subprograms.h */
 
 /* How one kind of entry is laid out. */
 struct dwarf_attribute {
@@ -104,7 +104,7 @@ struct dwarf_file {
 	uint8_t *buffer;
 	size_t buffer_capacity;
 	struct dwarf_file *alt; /* what dwz moved to a file shared by several; or NULL */
-	/* Split DWARF: dwarf_split.h. */
+	/* Split DWARF: split_units.h. */
 	bool is_split;		  /* a .dwo file or a package of them */
 	bool has_skeletons;	  /* known once the roots were read */
 	struct string_pool *keep; /* strings of a .dwo file must go there; NULL: the file stays */

@@ -1,11 +1,11 @@
 /* The ranges of all units, sorted. (.debug_aranges has them too, but not every compiler writes it.) */
-#include "symbolizer/dwarf_index.h"
+#include "symbolizer/dwarf/unit_index.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
-#include "symbolizer/dwarf_ranges.h"
+#include "symbolizer/dwarf/address_ranges.h"
 
 #define UNITS_BACK 8 /* units hardly ever overlap; how many earlier ones to try */
 

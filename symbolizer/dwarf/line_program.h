@@ -1,8 +1,8 @@
 /* Runs a line number program for the lines of given addresses. */
-#ifndef SPROF_DWARF_LINE_PROGRAM_H
-#define SPROF_DWARF_LINE_PROGRAM_H
+#ifndef SPROF_LINE_PROGRAM_H
+#define SPROF_LINE_PROGRAM_H
 
-#include "symbolizer/dwarf_file.h"
+#include "symbolizer/dwarf/dwarf_file.h"
 
 /* What the header of a line table says about its program. */
 struct dwarf_line_program {

@@ -2,7 +2,7 @@
  * The line number state machine: DWARF 5, section 6.2.5. A row covers the addresses from its own to
  * the next row's; rows are not kept, each gives its line to the addresses that it covers.
  */
-#include "symbolizer/dwarf_line_program.h"
+#include "symbolizer/dwarf/line_program.h"
 
 #include <dwarf.h>
 

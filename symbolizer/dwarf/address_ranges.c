@@ -1,5 +1,5 @@
 /* Reads .debug_ranges (DWARF 2 to 4) and .debug_rnglists (DWARF 5). */
-#include "symbolizer/dwarf_ranges.h"
+#include "symbolizer/dwarf/address_ranges.h"
 
 #include <dwarf.h>
 

@@ -1,5 +1,5 @@
 /* Finds the .dwo file or the part of a package that has a skeleton's entries, and joins the two. */
-#include "symbolizer/dwarf_split.h"
+#include "symbolizer/dwarf/split_units.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
-#include "symbolizer/debug_file.h"
+#include "symbolizer/lookup/debug_file.h"
 
 /* What is read for one module; a hostile file may name large files again and again. */
 #define SPLIT_BYTES_MAX (64ull << 30)

@@ -2,13 +2,13 @@
  * One pass over the entries of a unit. Functions come before what was inlined into them, so each
  * address takes the last and deepest function that covers it.
  */
-#include "symbolizer/dwarf_functions.h"
+#include "symbolizer/dwarf/subprograms.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
-#include "symbolizer/dwarf_ranges.h"
+#include "symbolizer/dwarf/address_ranges.h"
 
 #define LEVEL_MAX 1000 /* compilers stop at some tens */
 

@@ -1,5 +1,5 @@
 /* Fills the buckets of a set of addresses: about two for each address. */
-#include "symbolizer/address_set.h"
+#include "symbolizer/lookup/address_set.h"
 
 #include <stdlib.h>
 

@@ -3,10 +3,10 @@
  * The addresses are sorted by unit, so that each unit is read once and let go, and units are read in
  * parallel where there is much to read.
  */
-#ifndef SPROF_DWARF_ANSWERS_H
-#define SPROF_DWARF_ANSWERS_H
+#ifndef SPROF_ANSWERS_H
+#define SPROF_ANSWERS_H
 
-#include "symbolizer/dwarf_file.h"
+#include "symbolizer/dwarf/dwarf_file.h"
 #include "symbolizer/symbol_source.h"
 
 struct dwarf_answers;

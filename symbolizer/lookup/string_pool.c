@@ -1,5 +1,5 @@
 /* Strings in blocks, found again by their hash. */
-#include "symbolizer/string_pool.h"
+#include "symbolizer/lookup/string_pool.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,11 +3,11 @@
  * addresses of the unit are answered by one pass over its entries, so nothing is kept but the
  * answers; a walk up the tree for each address would scan the unit again and again.
  */
-#ifndef SPROF_DWARF_FUNCTIONS_H
-#define SPROF_DWARF_FUNCTIONS_H
+#ifndef SPROF_SUBPROGRAMS_H
+#define SPROF_SUBPROGRAMS_H
 
-#include "symbolizer/address_set.h"
-#include "symbolizer/dwarf_file.h"
+#include "symbolizer/lookup/address_set.h"
+#include "symbolizer/dwarf/dwarf_file.h"
 
 #define DWARF_NO_FUNCTION UINT32_MAX
 

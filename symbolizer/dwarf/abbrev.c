@@ -1,5 +1,5 @@
 /* Abbreviation tables, which say how entries are laid out, and the attributes of entries. */
-#include "symbolizer/dwarf_file.h"
+#include "symbolizer/dwarf/dwarf_file.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
