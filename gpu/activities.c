@@ -4,7 +4,7 @@
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
 #include "core/profile/source.h"
-#include "gpu/calls.h"
+#include "gpu/api_calls.h"
 #include "gpu/names.h"
 
 /* What is particular to a kind. */

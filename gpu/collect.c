@@ -8,7 +8,7 @@
 #include "core/profile/source.h"
 #include "gpu/activities.h"
 #include "gpu/blame.h"
-#include "gpu/calls.h"
+#include "gpu/api_calls.h"
 #include "gpu/memory_points.h"
 #include "gpu/names.h"
 #include "gpu/runs.h"

@@ -14,14 +14,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "gpu/agent/clock.h"
-#include "gpu/agent/collect.h"
-#include "gpu/agent/cupti.h"
-#include "gpu/agent/image.h"
-#include "gpu/agent/link.h"
-#include "gpu/agent/nvtx.h"
-#include "gpu/agent/say.h"
-#include "gpu/agent/thread.h"
+#include "gpu/agent/base/clock.h"
+#include "gpu/agent/cupti/collect.h"
+#include "gpu/agent/cupti/cupti.h"
+#include "gpu/agent/base/image.h"
+#include "gpu/agent/base/link.h"
+#include "gpu/agent/nvtx/nvtx.h"
+#include "gpu/agent/base/report.h"
+#include "gpu/agent/base/thread.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define TICK_MS 20

@@ -5,8 +5,8 @@
  * when a recorder first wants data (agent_prepare) and stays until the process ends; a process that
  * nobody records keeps one sleeping thread and nothing else.
  */
-#ifndef SPROF_GPU_AGENT_AGENT_H
-#define SPROF_GPU_AGENT_AGENT_H
+#ifndef SPROF_GPU_AGENT_H
+#define SPROF_GPU_AGENT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* The records of the fake libcupti.so: sizes and places as NVIDIA's headers of each version have
- * them, written down apart from gpu/agent/cupti_abi.h, so that the one checks the other. */
+ * them, written down apart from gpu/agent/cupti/cupti_abi.h, so that the one checks the other. */
 #ifndef SPROF_TESTS_GPU_FAKE_CUPTI_H
 #define SPROF_TESTS_GPU_FAKE_CUPTI_H
 

@@ -1,5 +1,5 @@
 /*
- * gpu/agent/imports.c while modules come and go: one thread loads libraries that import answer(), calls it and unloads
+ * gpu/agent/base/imports.c while modules come and go: one thread loads libraries that import answer(), calls it and unloads
  * them, two others exchange their imports all the time. Each call must come to the function, by whichever way.
  *
  *	import_storm CYCLES LIBRARY...
@@ -23,7 +23,7 @@ int use(int n)
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "gpu/agent/imports.h"
+#include "gpu/agent/base/imports.h"
 
 static int (*real)(int);
 static long nr_met;

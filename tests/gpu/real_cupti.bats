@@ -17,7 +17,7 @@ fetch() { # package, version
 }
 
 setup_file() {
-	[ -e gpu/agent/cupti_abi.h ] || return 0 # a bundle: it is to ask those of the machine
+	[ -e gpu/agent/cupti/cupti_abi.h ] || return 0 # a bundle: it is to ask those of the machine
 	fetch nvidia-cuda-cupti-cu11 11.8.87 &&
 		fetch nvidia-cuda-cupti-cu12 12.9.79 &&
 		fetch nvidia-cuda-cupti 13.0.85 &&
@@ -59,7 +59,7 @@ found_headers() {
 
 @test "CUPTI's own headers agree on the offsets of fields, in each version of a record, and on numbers" {
 	[ -n "$(found_headers)" ] || skip 'no headers of CUPTI here, and PyPI cannot be reached'
-	[ -e gpu/agent/cupti_abi.h ] || skip 'no sources here'
+	[ -e gpu/agent/cupti/cupti_abi.h ] || skip 'no sources here'
 	run python3 tests/gpu/real_headers.py $(found_headers)
 	echo "$output"
 	[ "$status" -eq 0 ]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Asks a real libcupti, which needs no GPU for that, what gpu/agent/cupti_abi.h takes for granted.
+"""Asks a real libcupti, which needs no GPU for that, what gpu/agent/cupti/cupti_abi.h takes for granted.
 
     real_cupti.py LIBCUPTI
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds gpu/agent/cupti_abi.h against CUPTI's own headers, of whatever version they are.
+"""Holds gpu/agent/cupti/cupti_abi.h against CUPTI's own headers, of whatever version they are.
 
     real_headers.py FOLDER...
 
@@ -165,7 +165,7 @@ def compare(folder, structs):
     numbers = [(a, b) for a, b in pairs(" ".join(NUMBERS)) if re.search(r"\b%s\b" % b, text)]
     checks += [(b, a, b) for a, b in numbers]
     found |= {("number", b) for _, b in numbers}
-    mine = run(["gpu/agent/cupti_abi.h"], ["."], [c[1] for c in checks])
+    mine = run(["gpu/agent/cupti/cupti_abi.h"], ["."], [c[1] for c in checks])
     real = run(INCLUDES, [folder], [c[2] for c in checks])
     wrong = ["%s: %d here, %d there" % (c[0], m, r) for c, m, r in zip(checks, mine, real) if m != r]
     assert not wrong, "\n".join(wrong)
@@ -176,7 +176,7 @@ def compare_sizes(folder, structs):
     """A record that is as long as we ask for has the field."""
     names = sorted({name for theirs in FIRST for name, _ in versions_of(structs, theirs)})
     real = dict(zip(names, run(INCLUDES, [folder], ["sizeof(CUpti_Activity%s)" % n for n in names])))
-    mine = run(["gpu/agent/cupti_abi.h"], ["."], list(SIZES))
+    mine = run(["gpu/agent/cupti/cupti_abi.h"], ["."], list(SIZES))
     for (constant, (theirs, field)), size in zip(SIZES.items(), mine):
         for name, body in versions_of(structs, theirs):
             assert real[name] < size or has(body, field), "%s: %s has no %s" % (constant, name, field)

@@ -82,7 +82,7 @@ setup() {
 		users+=("$t/libuser${#users[@]}.so")
 		gcc -shared -fpic -DUSER $way -o "${users[-1]}" tests/gpu/import_storm.c -L"$t" -lanswer
 	done
-	gcc -O2 -I. -D_GNU_SOURCE -pthread -o "$t/storm" tests/gpu/import_storm.c gpu/agent/imports.c -ldl
+	gcc -O2 -I. -D_GNU_SOURCE -pthread -o "$t/storm" tests/gpu/import_storm.c gpu/agent/base/imports.c -ldl
 	LD_LIBRARY_PATH=$t run timeout 60 "$t/storm" 4000 "${users[@]}"
 	echo "$output"
 	[ "$status" -eq 0 ]

@@ -1,4 +1,4 @@
-/* gpu/agent/clock.c: ticks become nanoseconds while the clock is calibrated again. */
+/* gpu/agent/base/clock.c: ticks become nanoseconds while the clock is calibrated again. */
 #include "tests/unit/unit.h"
 
 #include <pthread.h>
@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "gpu/agent/agent.h"
-#include "gpu/agent/clock.c"
+#include "gpu/agent/base/clock.c"
 
 #define NR_TICKS 2000000
 #define NR_KEPT 1000

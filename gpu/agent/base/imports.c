@@ -1,0 +1,157 @@
+/* See imports.h. Relocations: generic ABI, chapter 4, and the psABIs; RELRO: PT_GNU_RELRO of the GNU loader. */
+#include "gpu/agent/base/imports.h"
+
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#define RELOCATION_SLOT R_X86_64_JUMP_SLOT
+#define RELOCATION_ADDRESS R_X86_64_GLOB_DAT
+#else
+#define RELOCATION_SLOT R_AARCH64_JUMP_SLOT
+#define RELOCATION_ADDRESS R_AARCH64_GLOB_DAT
+#endif
+
+struct exchange {
+	const char *library;
+	const struct import *imports;
+	size_t nr;
+	bool back;
+};
+
+struct module {
+	const struct dl_phdr_info *info;
+	const ElfW(Sym) * symbols;
+	const char *strings;
+	const ElfW(Rela) * relocations, *jump_slots;
+	size_t bytes, nr_relative, jump_bytes;
+	bool needs;
+};
+
+/* glibc relocates the addresses of the dynamic section in place, musl does not. */
+static uintptr_t absolute(const struct dl_phdr_info *info, uintptr_t address)
+{
+	return address < info->dlpi_addr ? info->dlpi_addr + address : address;
+}
+
+static const ElfW(Dyn) * dynamic_of(const struct dl_phdr_info *info)
+{
+	for (uint16_t i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			return (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+	return NULL;
+}
+
+/* False where it has no such tables, or does not need the library. */
+static bool read_module(const struct dl_phdr_info *info, const char *library, struct module *ret)
+{
+	const ElfW(Dyn) *dynamic = dynamic_of(info), *d;
+	struct module m = { .info = info };
+
+	for (d = dynamic; d && d->d_tag != DT_NULL; d++) {
+		uintptr_t at = absolute(info, d->d_un.d_ptr);
+
+		switch (d->d_tag) {
+		case DT_SYMTAB: m.symbols = (const void *)at; break;
+		case DT_STRTAB: m.strings = (const void *)at; break;
+		case DT_RELA: m.relocations = (const void *)at; break;
+		case DT_RELASZ: m.bytes = d->d_un.d_val; break;
+		case DT_RELACOUNT: m.nr_relative = d->d_un.d_val; break;
+		case DT_JMPREL: m.jump_slots = (const void *)at; break;
+		case DT_PLTRELSZ: m.jump_bytes = d->d_un.d_val; break;
+		}
+	}
+	for (d = dynamic; m.strings && d->d_tag != DT_NULL; d++)
+		if (d->d_tag == DT_NEEDED)
+			m.needs |= !strncmp(m.strings + d->d_un.d_val, library, strlen(library));
+	*ret = m;
+	return m.needs && m.symbols;
+}
+
+static bool is_in_code(const struct dl_phdr_info *info, uintptr_t at)
+{
+	for (uint16_t i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + p->p_vaddr;
+
+		if (p->p_type == PT_LOAD && p->p_flags & PF_X && at >= start &&
+		    at < start + p->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+static bool is_writable(const struct dl_phdr_info *info, uintptr_t at)
+{
+	bool in_data = false;
+
+	for (uint16_t i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + p->p_vaddr;
+
+		if (at < start || at + sizeof(uintptr_t) > start + p->p_memsz)
+			continue;
+		if (p->p_type == PT_GNU_RELRO)
+			return false;
+		in_data |= p->p_type == PT_LOAD && p->p_flags & PF_W;
+	}
+	return in_data;
+}
+
+/*
+ * What a slot may hold for us to touch it: the function, or the module's own stub that is to find it. While the loader
+ * has not relocated a slot yet it holds neither, but where the stub is in the file.
+ */
+static void exchange_slot(const struct module *m, uintptr_t at, const struct import *i, bool back)
+{
+	uintptr_t *slot = (uintptr_t *)at; // NOLINT(performance-no-int-to-ptr)
+	uintptr_t is, becomes = back ? i->real : i->ours;
+
+	if (!i->real || at % sizeof(*slot) || !is_writable(m->info, at))
+		return;
+	is = __atomic_load_n(slot, __ATOMIC_RELAXED);
+	if (back ? is == i->ours : is == i->real || is_in_code(m->info, is))
+		__atomic_compare_exchange_n(slot, &is, becomes, false, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED);
+}
+
+static void look_through(const struct module *m, const struct exchange *e, const ElfW(Rela) * r,
+			 size_t nr)
+{
+	for (; nr; nr--, r++) {
+		const ElfW(Sym) *symbol = &m->symbols[ELF64_R_SYM(r->r_info)];
+
+		if (ELF64_R_TYPE(r->r_info) != RELOCATION_SLOT &&
+		    (ELF64_R_TYPE(r->r_info) != RELOCATION_ADDRESS || r->r_addend))
+			continue;
+		for (size_t i = 0; i < e->nr && symbol->st_shndx == SHN_UNDEF; i++)
+			if (!strcmp(m->strings + symbol->st_name, e->imports[i].name))
+				exchange_slot(m, m->info->dlpi_addr + r->r_offset, &e->imports[i],
+					      e->back);
+	}
+}
+
+static int look(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const struct exchange *e = arg;
+	struct module m;
+
+	(void)size;
+	if (!read_module(info, e->library, &m))
+		return 0;
+	if (m.jump_slots)
+		look_through(&m, e, m.jump_slots, m.jump_bytes / sizeof(*m.jump_slots));
+	/* those that only add where the module lies come first, and are nearly all */
+	if (m.relocations && m.bytes / sizeof(*m.relocations) > m.nr_relative)
+		look_through(&m, e, m.relocations + m.nr_relative,
+			     m.bytes / sizeof(*m.relocations) - m.nr_relative);
+	return 0;
+}
+
+void imports_exchange(const char *library, const struct import *imports, size_t nr, bool back)
+{
+	struct exchange e = { library, imports, nr, back };
+
+	dl_iterate_phdr(look, &e); /* holds the loader's lock: no module goes away meanwhile */
+}

@@ -1,0 +1,196 @@
+/*
+ * Buffers are taken from a fixed pool by a bit mask, so asking for one never waits. Completed ones
+ * go on a list, and whoever holds the right to read works it off: the thread that completes one
+ * while another reads leaves its buffer and returns.
+ */
+#include "gpu/agent/cupti/activity.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "gpu/agent/cupti/activity_record.h"
+#include "gpu/agent/agent.h"
+#include "gpu/agent/cupti/cupti.h"
+#include "gpu/agent/base/report.h"
+
+#define NR_BUFFERS 24u /* taken in order: what no burst needs is never touched */
+#define BUFFER_BYTES (512u << 10)
+#define LAST_TRIES 500 /* of 0.2 ms */
+
+struct buffer {
+	uint8_t *bytes;
+	struct buffer *next;
+	void *context;
+	size_t valid_size;
+	uint32_t stream;
+};
+
+static struct buffer buffers[NR_BUFFERS];
+static uint8_t *discard;	 /* CUPTI before 12.9 crashes where it is given no buffer */
+static uint32_t taken;		 /* atomic: bit per buffer */
+static struct buffer *completed; /* atomic: newest first */
+static uint32_t reading;	 /* atomic: somebody works the list off */
+
+int activity_init(void)
+{
+	uint8_t *at;
+
+	if (discard)
+		return 0;
+	at = agent_map((NR_BUFFERS + 1) * (size_t)BUFFER_BYTES);
+	if (!at)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < NR_BUFFERS; i++)
+		buffers[i].bytes = at + (size_t)i * BUFFER_BYTES;
+	discard = at + (size_t)NR_BUFFERS * BUFFER_BYTES;
+	return 0;
+}
+
+void activity_request(uint8_t **buffer, size_t *size, size_t *max_records)
+{
+	*size = BUFFER_BYTES;
+	*max_records = 0;
+	*buffer = discard;
+	if (!*agent.alive)
+		return;
+	for (uint32_t i = 0; i < NR_BUFFERS; i++) {
+		uint32_t bit = 1u << i;
+
+		if (!(__atomic_fetch_or(&taken, bit, __ATOMIC_ACQUIRE) & bit)) {
+			*buffer = buffers[i].bytes;
+			return;
+		}
+	}
+	agent_count(GPU_COUNT_NO_BUFFER, 1);
+}
+
+static void read_records(uint8_t *bytes, size_t valid_size, void (*use)(const void *, size_t))
+{
+	uint8_t *at = NULL, *next = NULL;
+	int err;
+
+	for (err = cupti.next_record(bytes, valid_size, &at); !err; at = next) {
+		size_t size;
+
+		next = at;
+		err = cupti.next_record(bytes, valid_size, &next);
+		/* the distance to the next one is the record's size; see cupti_abi.h */
+		size = (size_t)((err ? bytes + valid_size : next) - at);
+		if (at < bytes || at + size > bytes + valid_size) {
+			agent_count(GPU_COUNT_BAD_RECORD, 1);
+			return;
+		}
+		use(at, size);
+	}
+	if (err != CUPTI_ERROR_MAX_LIMIT_REACHED)
+		agent_count(GPU_COUNT_BAD_RECORD, 1);
+}
+
+static void count_discarded(const void *record, size_t size)
+{
+	(void)record;
+	(void)size;
+	agent_count(GPU_COUNT_DISCARDED, 1);
+}
+
+static void count_dropped(void *context, uint32_t stream)
+{
+	size_t nr = 0;
+
+	if (!cupti.nr_dropped || cupti.nr_dropped(context, stream, &nr) || !nr)
+		return;
+	activity_record_drops(nr, stream);
+	say_words(GPU_FAIL_DROPPED, 0, "CUPTI dropped activity records: GPU times are incomplete");
+}
+
+static void read_buffer(struct buffer *b)
+{
+	uint32_t bit = 1u << (b - buffers);
+
+	read_records(b->bytes, b->valid_size, activity_record);
+	count_dropped(b->context, b->stream);
+	memset(b->bytes, 0, b->valid_size); /* CUPTI is told that buffers come zeroed */
+	agent_count(GPU_COUNT_BUFFERS, 1);
+	__atomic_fetch_and(&taken, ~bit, __ATOMIC_RELEASE);
+}
+
+static struct buffer *take_list(void)
+{
+	struct buffer *newest = __atomic_exchange_n(&completed, NULL, __ATOMIC_ACQ_REL);
+	struct buffer *oldest = NULL;
+
+	while (newest) {
+		struct buffer *next = newest->next;
+
+		newest->next = oldest;
+		oldest = newest;
+		newest = next;
+	}
+	return oldest;
+}
+
+/*
+ * The second look is for what was put on the list while we still seemed to be reading. Where buffers are filled as fast
+ * as they are read, no one is to read for ever: what is left is found by the next who completes one, or settles.
+ */
+static void read_completed(void)
+{
+	uint32_t nr = 0;
+
+	while (nr < NR_BUFFERS && __atomic_load_n(&completed, __ATOMIC_ACQUIRE) &&
+	       !__atomic_exchange_n(&reading, 1, __ATOMIC_ACQUIRE)) {
+		for (struct buffer *b = take_list(), *next; b; b = next) {
+			next = b->next;
+			read_buffer(b);
+			nr++;
+		}
+		__atomic_store_n(&reading, 0, __ATOMIC_RELEASE);
+	}
+}
+
+void activity_complete(void *context, uint32_t stream, uint8_t *bytes, size_t size,
+		       size_t valid_size)
+{
+	size_t i = (size_t)(bytes - buffers[0].bytes) / BUFFER_BYTES;
+	struct buffer *b;
+
+	if (!*agent.alive)
+		return;
+	if (valid_size > size || size > BUFFER_BYTES || i >= NR_BUFFERS) {
+		if (bytes == discard && valid_size <= BUFFER_BYTES)
+			read_records(bytes, valid_size, count_discarded);
+		return;
+	}
+	b = &buffers[i];
+	b->context = context;
+	b->stream = stream;
+	b->valid_size = valid_size;
+	b->next = __atomic_load_n(&completed, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(&completed, &b->next, b, true, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED))
+		;
+	read_completed();
+}
+
+/* The last time, who reads is waited for, but not for long: it may be what we keep from going on. */
+static bool begin_settling(bool last)
+{
+	const struct timespec pause = { 0, 200000 };
+
+	for (int i = 0; __atomic_exchange_n(&reading, 1, __ATOMIC_ACQUIRE); i++) {
+		if (!last || i == LAST_TRIES)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+	return true;
+}
+
+void activity_settle(bool last)
+{
+	if (!begin_settling(last))
+		return; /* the next time, then */
+	activity_record_settle(last);
+	__atomic_store_n(&reading, 0, __ATOMIC_RELEASE);
+	read_completed();
+}

@@ -1,0 +1,142 @@
+/*
+ * The hot path: entered twice per CUDA call by the thread that makes it. The stack is taken at the
+ * exit, where the callers are the same and the GPU has its work already.
+ */
+#include "gpu/agent/cupti/api_calls.h"
+
+#include <string.h>
+
+#include "gpu/agent/nvtx/capture.h"
+#include "gpu/agent/base/clock.h"
+#include "gpu/agent/cupti/launch.h"
+#include "gpu/agent/stack/launch_stack.h"
+#include "gpu/agent/nvtx/range.h"
+
+static uint8_t classes[2][GPU_MAX_CBIDS]; /* atomic: set while other callbacks run */
+static int (*finalize)(void);		  /* atomic */
+static uint32_t finalized;		  /* atomic */
+
+void calls_set_class(uint32_t domain, uint32_t cbid, uint32_t api_class)
+{
+	if (cbid < GPU_MAX_CBIDS)
+		__atomic_store_n(&classes[domain][cbid], (uint8_t)api_class, __ATOMIC_RELAXED);
+}
+
+uint32_t calls_class_of(const char *name)
+{
+	static const struct {
+		const char *start, *has;
+		uint32_t api_class;
+	} rules[] = {
+		{ "cuLaunchHostFunc", "", GPU_API_HOST_FUNC },
+		{ "cuLaunch", "", GPU_API_LAUNCH },
+		{ "cuGraphLaunch", "", GPU_API_GRAPH_LAUNCH },
+		{ "cuMemcpy", "", GPU_API_MEMCPY },
+		{ "cuMemset", "", GPU_API_MEMSET },
+		{ "cuMemAlloc", "", GPU_API_ALLOC },
+		{ "cuMemCreate", "", GPU_API_ALLOC },
+		{ "cuMemFree", "", GPU_API_FREE },
+		{ "cuMemRelease", "", GPU_API_FREE },
+		{ "cuStreamWaitEvent", "", GPU_API_SYNC },
+		{ "cu", "Synchronize", GPU_API_SYNC },
+		{ "cuProfilerStart", "", GPU_API_PROFILER_START },
+		{ "cuProfilerStop", "", GPU_API_PROFILER_STOP },
+	};
+
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+		if (!strncmp(name, rules[i].start, strlen(rules[i].start)) &&
+		    strstr(name, rules[i].has))
+			return rules[i].api_class;
+	return GPU_API_OTHER;
+}
+
+bool calls_finalize_next(int (*f)(void))
+{
+	if (f)
+		__atomic_store_n(&finalized, 0, __ATOMIC_RELEASE);
+	return __atomic_exchange_n(&finalize, f, __ATOMIC_ACQ_REL) != NULL;
+}
+
+bool calls_finalized(void)
+{
+	return __atomic_load_n(&finalized, __ATOMIC_ACQUIRE);
+}
+
+static __attribute__((noinline)) void finalize_now(void)
+{
+	int (*f)(void) = __atomic_exchange_n(&finalize, NULL, __ATOMIC_ACQ_REL);
+
+	if (!f)
+		return;
+	f();
+	__atomic_store_n(&finalized, 1, __ATOMIC_RELEASE);
+}
+
+static uint32_t stack_of(struct thread *t, uint32_t api_class, uint64_t ticks, const void *frame)
+{
+	if (!(__atomic_load_n(&agent.stack_classes, __ATOMIC_RELAXED) >> api_class & 1))
+		return 0;
+	thread_count(t, THREAD_LAUNCHES, 1);
+	if (ticks < __atomic_load_n(&agent.stack_min_ticks, __ATOMIC_RELAXED)) {
+		thread_count(t, THREAD_SHORT, 1);
+		return 0;
+	}
+	return launch_stack(t, frame);
+}
+
+static void leave(uint32_t domain, uint32_t cbid, const struct cupti_callback_data *d,
+		  const void *frame)
+{
+	uint64_t now = clock_ticks(), entered = *d->correlation_data;
+	uint32_t index = cbid < GPU_MAX_CBIDS ? cbid : 0;
+	uint32_t api_class = __atomic_load_n(&classes[domain][index], __ATOMIC_RELAXED);
+	struct thread *t = thread_self();
+	const struct gpu_api *api;
+	struct launch_info info;
+	struct gpu_rec_api *r;
+
+	if (!t || (agent_capture() && !capture_call(domain, api_class)))
+		return;
+	/* collecting may have begun between the two */
+	if (!entered || entered > now)
+		entered = now;
+	api = lane_count_call(&t->lane, domain, cbid, clock_ticks_duration_ns(now - entered),
+			      d->function_name, api_class);
+	if (domain != GPU_API_DRIVER || api_class == GPU_API_OTHER)
+		return;
+	info.stack = stack_of(t, api_class, now - entered, frame);
+	info.range = range_current(t);
+	info.tid = t->tid;
+	launch_note(d->correlation_id, &info);
+	r = lane_begin(&t->lane, sizeof(*r));
+	if (r) {
+		r->start_ns = clock_ticks_to_ns(entered);
+		r->end_ns = clock_ticks_to_ns(now);
+		r->correlation = d->correlation_id;
+		r->stack = info.stack;
+		r->range = info.range;
+		r->name = api->name;
+		r->cbid = (uint16_t)cbid;
+		r->domain = (uint8_t)domain;
+		r->api_class = (uint8_t)api_class;
+		r->result =
+			d->function_return_value ? *(const int32_t *)d->function_return_value : 0;
+		lane_end(r, GPU_RECORD_API, sizeof(*r), info.tid);
+	}
+	if (!(t->counts[THREAD_LAUNCHES] & 1023))
+		thread_count(t, THREAD_CALLBACK_TICKS, clock_ticks() - now);
+}
+
+void calls_callback(void *user, uint32_t domain, uint32_t cbid, const struct cupti_callback_data *d)
+{
+	(void)user;
+	if (__builtin_expect(__atomic_load_n(&finalize, __ATOMIC_RELAXED) != NULL, 0) &&
+	    d->site == CUPTI_API_EXIT && *agent.alive)
+		finalize_now();
+	if (!agent_collects() || (domain != CUPTI_DRIVER_API && domain != CUPTI_RUNTIME_API))
+		return;
+	if (d->site == CUPTI_API_ENTER)
+		*d->correlation_data = clock_ticks();
+	else
+		leave(domain - 1, cbid, d, __builtin_frame_address(0));
+}

@@ -1,0 +1,45 @@
+/* libcupti, as this process has it mapped, and collecting with it. */
+#ifndef SPROF_GPU_CUPTI_H
+#define SPROF_GPU_CUPTI_H
+
+#include "gpu/agent/cupti/cupti_abi.h"
+
+/* Its functions; the optional ones may be NULL. */
+struct cupti {
+	int (*subscribe)(void **ret_subscriber, cupti_callback_fn callback, void *user);
+	int (*unsubscribe)(void *subscriber);
+	int (*enable_callback)(uint32_t enable, void *subscriber, uint32_t domain, uint32_t cbid);
+	int (*activity_enable)(uint32_t kind);
+	int (*activity_disable)(uint32_t kind);
+	int (*register_callbacks)(cupti_buffer_requested_fn requested,
+				  cupti_buffer_completed_fn completed);
+	int (*next_record)(uint8_t *buffer, size_t valid_bytes, uint8_t **record);
+	int (*flush_all)(uint32_t flags);
+	/* optional from here on */
+	int (*nr_dropped)(void *context, uint32_t stream, size_t *ret_nr);
+	int (*get_version)(uint32_t *ret_version);
+	int (*get_timestamp)(uint64_t *ret_ns);
+	int (*register_timestamp)(cupti_timestamp_fn timestamp);
+	int (*set_attribute)(uint32_t attribute, size_t *size, void *value);
+	int (*get_attribute)(uint32_t attribute, size_t *size, void *value);
+	int (*callback_name)(uint32_t domain, uint32_t cbid, const char **ret_name);
+	int (*result_string)(int result, const char **ret_text);
+	int (*finalize)(void);
+	int (*activity_enable_and_dump)(uint32_t kind);
+	int (*subscribe_v2)(void **ret_subscriber, cupti_callback_fn callback, void *user,
+			    struct cupti_subscriber_params *params);
+};
+
+extern struct cupti cupti;
+
+/*
+ * Finds and binds it, once: the copy that is mapped, else the one beside the CUDA run time, else
+ * those of the usual places. 0 or -errno, said. Not from a callback.
+ */
+int cupti_load(void);
+/* The first half of it, before a recorder looks at the mappings: rows for its frames are there then
+ * when the first launch is walked. Says nothing. */
+void cupti_map(void);
+void cupti_say_error(uint32_t code, int error, const char *what);
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * A table indexed by the low bits of the correlation id, which CUPTI counts up. The number itself is
+ * stored last and cleared first, so a reader that finds the number before and after its reading has
+ * read one entry.
+ */
+#include "gpu/agent/cupti/launch.h"
+
+#include <errno.h>
+
+#include "gpu/agent/agent.h"
+
+#define SLOTS (1u << 19) /* 8 MiB */
+
+struct slot {
+	uint32_t correlation, stack, range, tid;
+};
+_Static_assert(sizeof(struct slot) == 16, "half a million are 8 MiB");
+
+static struct slot *slots;
+
+int launch_init(void)
+{
+	slots = agent_map(SLOTS * sizeof(*slots));
+	return slots ? 0 : -ENOMEM;
+}
+
+void launch_note(uint32_t correlation, const struct launch_info *info)
+{
+	struct slot *s = &slots[correlation & (SLOTS - 1)];
+
+	__atomic_store_n(&s->correlation, 0, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	__atomic_store_n(&s->stack, info->stack, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->range, info->range, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->tid, info->tid, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->correlation, correlation, __ATOMIC_RELEASE);
+}
+
+bool launch_find(uint32_t correlation, struct launch_info *ret)
+{
+	const struct slot *s = &slots[correlation & (SLOTS - 1)];
+
+	if (!correlation || __atomic_load_n(&s->correlation, __ATOMIC_ACQUIRE) != correlation)
+		return false;
+	ret->stack = __atomic_load_n(&s->stack, __ATOMIC_RELAXED);
+	ret->range = __atomic_load_n(&s->range, __ATOMIC_RELAXED);
+	ret->tid = __atomic_load_n(&s->tid, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return __atomic_load_n(&s->correlation, __ATOMIC_RELAXED) == correlation;
+}

@@ -1,0 +1,41 @@
+/* CUPTI counts correlations up, so their low bits are a ring. */
+#include "gpu/api_calls.h"
+
+#include <stdlib.h>
+
+#include "core/base/alloc.h"
+#include "gpu/agent/records.h"
+
+#define SLOTS (1u << 17) /* 5 MiB: seconds of launches, as many as can wait for the GPU */
+
+void calls_add(struct calls *calls, const struct gpu_rec_api *record)
+{
+	if (!record->correlation)
+		return;
+	if (!calls->slots)
+		calls->slots = xcalloc(SLOTS, sizeof(*calls->slots));
+	calls->slots[record->correlation & (SLOTS - 1)] = (struct call){
+		.start_ns = record->start_ns,
+		.end_ns = record->end_ns,
+		.correlation = record->correlation,
+		.tid = record->head.tid,
+		.stack = record->stack,
+		.name = record->name,
+		.api_class = record->api_class,
+	};
+}
+
+const struct call *calls_find(const struct calls *calls, uint32_t correlation)
+{
+	const struct call *c;
+
+	if (!calls->slots || !correlation)
+		return NULL;
+	c = &calls->slots[correlation & (SLOTS - 1)];
+	return c->correlation == correlation ? c : NULL;
+}
+
+void calls_fini(struct calls *calls)
+{
+	free(calls->slots);
+}
