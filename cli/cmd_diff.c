@@ -14,11 +14,11 @@
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/base/log.h"
-#include "output/diff_table.h"
-#include "output/filter.h"
-#include "output/html.h"
-#include "output/svg.h"
-#include "output/tree.h"
+#include "output/report/diff_table.h"
+#include "output/select/filter.h"
+#include "output/flame/html.h"
+#include "output/flame/svg.h"
+#include "output/tree/tree.h"
 
 enum {
 	OPTION_JSON = 0x100,

@@ -14,7 +14,7 @@
 #include "cli/terminal.h"
 #include "core/base/buffer.h"
 #include "core/profile/source.h"
-#include "output/text.h"
+#include "output/text/text.h"
 #include "sampler/timer/source_timer.h"
 
 enum { KEY_JSON = 256 };

@@ -14,7 +14,7 @@
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/base/log.h"
-#include "output/dump_write.h"
+#include "output/report/dump_write.h"
 #include "sampler/dump.h"
 #include "symbolizer/symbolizer.h"
 

@@ -15,8 +15,8 @@
 #include "core/base/buffer.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
-#include "output/exporter.h"
-#include "output/filter.h"
+#include "output/export/exporter.h"
+#include "output/select/filter.h"
 
 enum { HELP_WIDTH = 78 - 30 };
 

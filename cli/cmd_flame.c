@@ -12,11 +12,11 @@
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
 #include "core/base/log.h"
-#include "output/filter.h"
-#include "output/html.h"
-#include "output/svg.h"
-#include "output/text.h"
-#include "output/tree.h"
+#include "output/select/filter.h"
+#include "output/flame/html.h"
+#include "output/flame/svg.h"
+#include "output/text/text.h"
+#include "output/tree/tree.h"
 
 #define DEFAULT_OUTPUT "flame.svg"
 

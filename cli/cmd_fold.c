@@ -10,9 +10,9 @@
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
 #include "core/base/log.h"
-#include "output/filter.h"
-#include "output/folded_write.h"
-#include "output/tree.h"
+#include "output/select/filter.h"
+#include "output/export/collapsed_write.h"
+#include "output/tree/tree.h"
 
 enum { OPTION_TIME = 0x100 };
 

@@ -12,9 +12,9 @@
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
 #include "core/base/log.h"
-#include "output/filter.h"
-#include "output/imports.h"
-#include "output/tree.h"
+#include "output/select/filter.h"
+#include "output/python/python_imports.h"
+#include "output/tree/tree.h"
 
 enum { OPTION_JSON = 0x100, OPTION_FLAT, DEFAULT_ROWS = 40 };
 

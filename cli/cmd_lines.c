@@ -15,9 +15,9 @@
 #include "core/profile/column.h"
 #include "core/base/log.h"
 #include "core/recording/recfile.h"
-#include "output/filter.h"
-#include "output/lines_table.h"
-#include "output/tree.h"
+#include "output/select/filter.h"
+#include "output/report/lines_table.h"
+#include "output/tree/tree.h"
 
 enum { OPTION_JSON = 0x100, OPTION_KERNPROF, DEFAULT_FUNCTIONS = 10 };
 

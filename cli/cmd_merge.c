@@ -20,7 +20,7 @@
 #include "core/profile/copy.h"
 #include "core/profile/memory_sink.h"
 #include "core/recording/recfile.h"
-#include "output/exporter.h"
+#include "output/export/exporter.h"
 
 enum { OPTION_ORIGIN = 0x100 };
 

@@ -15,13 +15,13 @@
 #include "cli/terminal.h"
 #include "cli/view.h"
 #include "core/base/buffer.h"
-#include "output/dimension.h"
-#include "output/filter.h"
-#include "output/report_cells.h"
-#include "output/report_json.h"
-#include "output/table.h"
-#include "output/tree.h"
-#include "output/tree_table.h"
+#include "output/select/dimension.h"
+#include "output/select/filter.h"
+#include "output/report/row_cells.h"
+#include "output/report/table_json.h"
+#include "output/report/table.h"
+#include "output/tree/tree.h"
+#include "output/report/tree_table.h"
 
 enum {
 	OPTION_JSON = 0x100,

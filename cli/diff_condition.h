@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "output/diff_text.h"
+#include "output/report/diff_text.h"
 
 struct diff_condition {
 	enum diff_key key;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "output/filter.h"
+#include "output/select/filter.h"
 
 enum {
 	OPTION_FOCUS = 0x700,

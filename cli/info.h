@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "core/profile/profile.h"
-#include "output/gil.h"
+#include "output/select/gil.h"
 
 struct info_thread {
 	uint32_t thread; /* id in the profile */

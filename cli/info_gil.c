@@ -6,7 +6,7 @@
 #include "cli/info.h"
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
-#include "output/number.h"
+#include "output/text/number.h"
 
 /* "GIL         held 48%, waited for 30%, released 22% of 12.3 s in Python processes" */
 void info_gil_text(struct buffer *b, const struct info *info)

@@ -10,8 +10,8 @@
 #include "core/profile/column.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
-#include "output/chrome_gpu.h"
-#include "output/text.h"
+#include "output/export/chrome_gpu.h"
+#include "output/text/text.h"
 
 static const char *str(const struct profile *p, uint32_t id)
 {

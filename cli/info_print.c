@@ -11,10 +11,10 @@
 #include "core/profile/column.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
-#include "output/align.h"
-#include "output/chrome_gpu.h"
-#include "output/number.h"
-#include "output/text.h"
+#include "output/text/align.h"
+#include "output/export/chrome_gpu.h"
+#include "output/text/number.h"
+#include "output/text/text.h"
 
 #define MAX_ROWS 15 /* of threads and modules in the text */
 #define LAST_MIN 16 /* columns */

@@ -17,9 +17,9 @@
 #include "core/base/log.h"
 #include "core/profile/profile.h"
 #include "core/recording/recfile.h"
-#include "output/filter.h"
-#include "output/gzip.h"
-#include "output/importer.h"
+#include "output/select/filter.h"
+#include "output/codec/gzip.h"
+#include "output/import/importer.h"
 #include "sampler/perf_data/perf_data.h"
 #include "symbolizer/symbolizer.h"
 

@@ -14,7 +14,7 @@
 #include "core/base/buffer.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
-#include "output/importer.h"
+#include "output/import/importer.h"
 #include "sampler/perf_data/perf_data.h"
 
 #define MAX_SIZE ((size_t)8 << 30) /* bytes; they are kept in memory */

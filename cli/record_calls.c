@@ -21,7 +21,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/profile/source.h"
-#include "output/text.h"
+#include "output/text/text.h"
 #include "sampler/call_counts.h"
 #include "sampler/target/proc_maps.h"
 #include "core/base/proc_status.h"

@@ -19,7 +19,7 @@
 #include "gpu/collect.h"
 #include "gpu/link.h"
 #include "gpu/shared_region.h"
-#include "output/text.h"
+#include "output/text/text.h"
 #include "sampler/target/launch.h"
 #include "sampler/attach/own_library.h"
 #include "sampler/walk/walk_publisher.h"

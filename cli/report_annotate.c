@@ -14,9 +14,9 @@
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/base/log.h"
-#include "output/number.h"
-#include "output/annotation_code.h"
-#include "output/table.h"
+#include "output/text/number.h"
+#include "output/annotate/instructions.h"
+#include "output/report/table.h"
 #include "symbolizer/function_code.h"
 #include "symbolizer/symbolizer.h"
 

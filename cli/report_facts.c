@@ -10,9 +10,9 @@
 #include "core/profile/facts.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
-#include "output/calls_report.h"
-#include "output/gpu_report.h"
-#include "output/range_report.h"
+#include "output/insight/calls_report.h"
+#include "output/insight/gpu_report.h"
+#include "output/insight/range_report.h"
 
 static bool write_table(struct buffer *b, const struct profile *p,
 			const struct report_facts_opts *o)

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "cli/terminal.h"
-#include "output/ranking.h"
+#include "output/tree/ranking.h"
 
 struct buffer;
 struct view;

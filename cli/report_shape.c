@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "core/base/buffer.h"
-#include "output/dimension.h"
-#include "output/direction.h"
+#include "output/select/dimension.h"
+#include "output/select/direction.h"
 
 enum {
 	OPTION_BY = 0x800,

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "output/pattern.h"
+#include "output/select/pattern.h"
 
 struct dimension;
 struct profile;

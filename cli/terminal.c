@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/buffer.h"
-#include "output/text.h"
+#include "output/text/text.h"
 
 static size_t columns_of(void)
 {

@@ -19,7 +19,7 @@
 #include "core/profile/column.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
-#include "output/tree.h"
+#include "output/tree/tree.h"
 
 void view_parse_column(const char *name, struct argp_state *state, struct tree_opts *opts)
 {

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "core/profile/profile.h"
-#include "output/summary.h"
+#include "output/tree/summary.h"
 
 struct argp_state;
 struct buffer;

@@ -43,7 +43,7 @@ function modeText() {
 		mode.range && `${time(mode.range[0] * 1000)} to ${time(mode.range[1] * 1000)}`].filter(Boolean).join(", ");
 }
 
-/* "g2 GPU;n2 native;": geometry as in output/svg.c. */
+/* "g2 GPU;n2 native;": geometry as in output/flame/svg.c. */
 function showLegend(kinds) {
 	const legend = part("legend"), key = legend.firstElementChild, y = Number(key.querySelector("text").getAttribute("y"));
 	let x = MARGIN + 31 + 173 + 16;

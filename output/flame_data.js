@@ -1,6 +1,6 @@
 /*
  * The flame graph's script, in parts that svg.c and html.c put into one function in the order of their
- * list. This part reads the data (output/svg_data.h) and makes trees.
+ * list. This part reads the data (output/flame/svg_data.h) and makes trees.
  *
  * Names come from the profiled program and may say anything: they get into the page as text nodes and
  * attribute values only.
@@ -253,7 +253,7 @@ function addUp(tree) {
 	return tree;
 }
 
-/* As output/diff.c: what was removed stands beside what is there, as wide as it would be now. */
+/* As output/tree/diff.c: what was removed stands beside what is there, as wide as it would be now. */
 function addSides(tree) {
 	const {self, total, before} = tree;
 	const from = before.whole, to = absolute || !tree.whole ? from : tree.whole;

@@ -1,5 +1,5 @@
 /* What is shown, where it stands, and the elements it is drawn with. Geometry and class names are those of
- * output/layout.c and svg_frames.c.
+ * output/flame/layout.c and svg_frames.c.
  *
  * A view is a list of panels that stand side by side, or one above and one below. A panel is nodes [from, to) of
  * a tree with the widths of one of its sides. A box is a frame of a panel, or a run of them too narrow to draw; it

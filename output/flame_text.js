@@ -1,4 +1,4 @@
-/* What is said about frames: numbers, changes, labels. The rules are those of output/number.c, diff_change.c,
+/* What is said about frames: numbers, changes, labels. The rules are those of output/text/number.c, diff_change.c,
  * diff_text.c and label.c, so that a picture says the same with and without its script. */
 
 function percent(value, whole) {

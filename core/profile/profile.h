@@ -104,7 +104,7 @@ enum profile_column {
 
 /*
  * What the interpreter said of the sample's thread and its global interpreter lock. Whether one that
- * does not hold it waits for it is on its stack: output/gil.h. On disk too.
+ * does not hold it waits for it is on its stack: output/select/gil.h. On disk too.
  */
 enum profile_gil {
 	GIL_UNKNOWN = 0,   /* no Python runs there, or nobody looked */

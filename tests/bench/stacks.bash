@@ -49,7 +49,7 @@ bench_collapse() {
 	mb=${mb:-100}
 	local -A rivals=([inferno_collapse]=inferno-collapse-perf [perl_collapse]=stackcollapse-perf.pl)
 	local -A budgets=([inferno_collapse]=0.71 [perl_collapse]=)
-	"$CC" -E -I. -D_GNU_SOURCE cli/main.c output/tree.c core/profile/profile.c >"$work/program.i" 2>/dev/null
+	"$CC" -E -I. -D_GNU_SOURCE cli/main.c output/tree/tree.c core/profile/profile.c >"$work/program.i" 2>/dev/null
 	perf record -q -F 4999 --call-graph fp -o "$work/perf.data" -- "$CC" -O2 -g -x cpp-output -c -o /dev/null "$work/program.i" \
 		>/dev/null 2>&1 || true
 	perf script -i "$work/perf.data" >"$work/once" 2>/dev/null

@@ -22,8 +22,8 @@ holds() { # rule
 }
 
 @test "a layer that includes its neighbour is named with file and line" {
-	echo '#include "symbolizer/symbolizer.h"' >output/svg.c
-	breaks layers 'output/svg.c:1: output may not include "symbolizer/symbolizer.h"'
+	echo '#include "symbolizer/symbolizer.h"' >output/flame/svg.c
+	breaks layers 'output/flame/svg.c:1: output may not include "symbolizer/symbolizer.h"'
 }
 
 @test "core may include core only" {
@@ -48,13 +48,13 @@ holds() { # rule
 }
 
 @test "a path that climbs is refused" {
-	echo '#include "../core/profile/profile.h"' >output/svg.c
-	breaks layers 'output/svg.c:1: "../core/profile/profile.h": write the path from the root'
+	echo '#include "../core/profile/profile.h"' >output/flame/svg.c
+	breaks layers 'output/flame/svg.c:1: "../core/profile/profile.h": write the path from the root'
 }
 
 @test "the includes that the layers allow pass" {
-	printf '#include "core/profile/profile.h"\n#include "output/tree.h"\n#include "svg.h"\n#include <stdio.h>\n' >output/svg.c
-	printf '#include "output/tree.h"\n#include "sampler/attach/attach.h"\n' >cli/record.c
+	printf '#include "core/profile/profile.h"\n#include "output/tree/tree.h"\n#include "svg.h"\n#include <stdio.h>\n' >output/flame/svg.c
+	printf '#include "output/tree/tree.h"\n#include "sampler/attach/attach.h"\n' >cli/record.c
 	printf '#include "sampler/bpf/sample.skel.h"\n#include "core/portable/walk.h"\n' >sampler/ebpf.c
 	printf '#include <linux/types.h>\n#include "core/portable/ring.h"\n' >core/portable/walk.h
 	holds layers

@@ -9,11 +9,11 @@
 #include "core/base/buffer.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
-#include "output/folded_read.h"
-#include "output/folded_write.h"
-#include "output/summary.h"
-#include "output/svg.h"
-#include "output/tree.h"
+#include "output/import/collapsed_reader.h"
+#include "output/export/collapsed_write.h"
+#include "output/tree/summary.h"
+#include "output/flame/svg.h"
+#include "output/tree/tree.h"
 
 static struct tree *read_tree(const void *data, size_t size, struct profile **ret_profile)
 {

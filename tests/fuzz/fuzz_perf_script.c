@@ -1,5 +1,5 @@
 /* Any bytes are read as the text of perf script. */
-#include "output/import_perf_script.h"
+#include "output/import/perf_script_reader.h"
 
 #include "imported.h"
 

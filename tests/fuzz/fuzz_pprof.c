@@ -1,5 +1,5 @@
 /* Any bytes are read as pprof, and as gzip before. */
-#include "output/import_pprof.h"
+#include "output/import/pprof_reader.h"
 
 #include "imported.h"
 

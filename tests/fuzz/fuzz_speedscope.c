@@ -1,5 +1,5 @@
 /* Any bytes are read as speedscope. */
-#include "output/import_speedscope.h"
+#include "output/import/speedscope_reader.h"
 
 #include "imported.h"
 

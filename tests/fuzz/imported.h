@@ -11,11 +11,11 @@
 #include "core/base/buffer.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
-#include "output/exporter.h"
-#include "output/gzip.h"
-#include "output/importer.h"
-#include "output/import_pprof.h"
-#include "output/tree.h"
+#include "output/export/exporter.h"
+#include "output/codec/gzip.h"
+#include "output/import/importer.h"
+#include "output/import/pprof_reader.h"
+#include "output/tree/tree.h"
 
 static struct profile *import_bytes(const struct importer *importer, const void *data, size_t size)
 {

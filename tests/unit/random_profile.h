@@ -14,7 +14,7 @@
 
 #include "core/base/alloc.h"
 #include "core/profile/profile.h"
-#include "output/tree.h"
+#include "output/tree/tree.h"
 
 enum { PLAIN_DEPTH = 24, PLAIN_SAMPLES = 40, PLAIN_TEXT = 400, NR_PLAIN_FUNCTIONS = 10 };
 

@@ -1,8 +1,8 @@
 /* Sums by line and address against an oracle; the code of real functions against nm and objdump. */
 #include "symbol_fixture.h"
 
-#include "output/annotation.h"
-#include "output/disassembly.h"
+#include "output/annotate/annotation.h"
+#include "output/annotate/disassembly.h"
 #include "symbolizer/function_code.h"
 
 enum { NR_FUNCTIONS = 4, NR_FRAMES = 40, NR_SAMPLES = 300, MAX_DEPTH = 10, MAX_CHAIN = 4 };

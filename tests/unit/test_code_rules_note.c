@@ -4,7 +4,7 @@
 #include "core/base/buffer.h"
 #include "core/profile/facts.h"
 #include "core/profile/memory_sink.h"
-#include "output/code_rules_note.h"
+#include "output/insight/derived_rules_note.h"
 
 struct file {
 	const char *path;

@@ -5,9 +5,9 @@
 
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
-#include "output/number.h"
-#include "output/summary.h"
-#include "output/tree.h"
+#include "output/text/number.h"
+#include "output/tree/summary.h"
+#include "output/tree/tree.h"
 
 static void add(struct profile *p, uint32_t stack, enum profile_column column, uint64_t weight)
 {

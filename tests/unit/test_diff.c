@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "core/profile/profile.h"
-#include "output/diff.h"
-#include "output/layout.h"
-#include "output/tree.h"
+#include "output/tree/diff.h"
+#include "output/flame/layout.h"
+#include "output/tree/tree.h"
 
 enum { MAX_LINES = 30, MAX_DEPTH = 7 };
 

@@ -3,9 +3,9 @@
  */
 #include "unit.h"
 
-#include "output/dimension.h"
-#include "output/direction.h"
-#include "output/pattern.h"
+#include "output/select/dimension.h"
+#include "output/select/direction.h"
+#include "output/select/pattern.h"
 #include "tests/unit/random_profile.h"
 
 /* A sample as a line: `name` gives what a function is called, in `path` order. */

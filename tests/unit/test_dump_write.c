@@ -9,8 +9,8 @@
 
 #include "core/base/buffer.h"
 #include "core/profile/profile.h"
-#include "output/dump_write.h"
-#include "output/text.h"
+#include "output/report/dump_write.h"
+#include "output/text/text.h"
 
 #define MAP "std::_Rb_tree<int, std::pair<int const, std::string>, std::less<int>>"
 

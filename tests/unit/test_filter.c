@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-#include "output/filter.h"
+#include "output/select/filter.h"
 #include "tests/unit/random_profile.h"
 
 /* Rules, and what they mean without a regular expression. */

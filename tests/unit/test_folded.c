@@ -11,7 +11,7 @@
 #include "core/base/alloc.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
-#include "output/folded_read.h"
+#include "output/import/collapsed_reader.h"
 
 static int read_bytes(const char *text, size_t size, struct profile **ret_profile)
 {

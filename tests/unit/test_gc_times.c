@@ -1,9 +1,9 @@
-/* output/gc_times.c: which functions are the collector's, and whose line had it run. */
+/* output/python/gc_times.c: which functions are the collector's, and whose line had it run. */
 #include "unit.h"
 
 #include <string.h>
 
-#include "output/gc_times.h"
+#include "output/python/gc_times.h"
 
 static struct profile *p;
 

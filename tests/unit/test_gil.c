@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "output/filter.h"
-#include "output/gil.h"
-#include "output/ranking.h"
-#include "output/tree.h"
+#include "output/select/filter.h"
+#include "output/select/gil.h"
+#include "output/tree/ranking.h"
+#include "output/tree/tree.h"
 
 /* A sample of one stack: names from the root, each "function" or, in a file, "file:function". */
 static void add(struct profile *p, uint64_t weight, enum profile_gil gil, const char *text)

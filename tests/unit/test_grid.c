@@ -3,8 +3,8 @@
 
 #include "core/base/buffer.h"
 #include "core/profile/facts.h"
-#include "output/grid.h"
-#include "output/occupancy.h"
+#include "output/report/grid.h"
+#include "output/insight/occupancy.h"
 
 static const struct grid_column columns[] = {
 	{ "name", "Name", true },

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "core/profile/profile.h"
-#include "output/hint_rules.h"
-#include "output/hints.h"
-#include "output/pattern.h"
+#include "output/insight/hint_rules.h"
+#include "output/insight/hints.h"
+#include "output/select/pattern.h"
 
 static void every_rule_is_whole_and_every_pattern_compiles(void **state)
 {

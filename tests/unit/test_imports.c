@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "core/base/buffer.h"
-#include "output/imports.h"
+#include "output/python/python_imports.h"
 
 static void a_module_is_named_by_its_path_below_the_library(void **state)
 {

@@ -9,8 +9,8 @@
 
 #include "core/base/buffer.h"
 #include "core/profile/profile.h"
-#include "output/label.h"
-#include "output/text.h"
+#include "output/tree/label.h"
+#include "output/text/text.h"
 
 static void assert_short(const char *name, const char *expected)
 {

@@ -9,8 +9,8 @@
 
 #include "core/base/alloc.h"
 #include "core/profile/profile.h"
-#include "output/layout.h"
-#include "output/tree.h"
+#include "output/flame/layout.h"
+#include "output/tree/tree.h"
 
 static uint64_t rng_state;
 

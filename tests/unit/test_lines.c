@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/profile/profile.h"
-#include "output/lines.h"
+#include "output/report/lines.h"
 
 enum { NR_FUNCTIONS = 6, NR_FRAMES = 60, NR_SAMPLES = 400, MAX_DEPTH = 12, MAX_LINE = 9 };
 

@@ -5,8 +5,8 @@
 
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
-#include "output/pstats.h"
-#include "output/tree.h"
+#include "output/python/pstats.h"
+#include "output/tree/tree.h"
 
 static uint32_t frame(struct profile *p, const char *name, enum function_kind kind)
 {

@@ -6,9 +6,9 @@
 
 #include "core/base/buffer.h"
 #include "core/base/log.h"
-#include "output/exporter.h"
-#include "output/gzip.h"
-#include "output/importer.h"
+#include "output/export/exporter.h"
+#include "output/codec/gzip.h"
+#include "output/import/importer.h"
 #include "tests/unit/random_profile.h"
 
 static struct profile *through(const struct profile *p, const char *format)

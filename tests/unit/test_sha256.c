@@ -8,8 +8,8 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
-#include "output/base64.h"
-#include "output/sha256.h"
+#include "output/codec/base64.h"
+#include "output/codec/sha256.h"
 
 static void check_hash(const void *data, size_t size, const char *expected)
 {

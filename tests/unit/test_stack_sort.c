@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "output/stack_sort.h"
+#include "output/tree/stack_sort.h"
 
 static uint64_t rng_state;
 

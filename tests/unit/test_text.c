@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "core/base/buffer.h"
-#include "output/number.h"
-#include "output/text.h"
+#include "output/text/number.h"
+#include "output/text/text.h"
 
 static void assert_clean(const char *in, size_t n, const char *expected)
 {

@@ -11,8 +11,8 @@
 
 #include "core/base/alloc.h"
 #include "core/profile/profile.h"
-#include "output/folded_read.h"
-#include "output/tree.h"
+#include "output/import/collapsed_reader.h"
+#include "output/tree/tree.h"
 
 enum { MAX_LINES = 40, MAX_DEPTH = 9 };
 

@@ -1,6 +1,6 @@
 /* The arenas of strings and stacks: equal content has one id, in the region for good. */
-#ifndef SPROF_GPU_ARENA_H
-#define SPROF_GPU_ARENA_H
+#ifndef SPROF_GPU_AGENT_ARENA_H
+#define SPROF_GPU_AGENT_ARENA_H
 
 #include <stddef.h>
 #include <stdint.h>

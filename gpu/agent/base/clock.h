@@ -1,6 +1,6 @@
 /* CLOCK_MONOTONIC at the price of a time stamp counter. */
-#ifndef SPROF_GPU_CLOCK_H
-#define SPROF_GPU_CLOCK_H
+#ifndef SPROF_GPU_AGENT_CLOCK_H
+#define SPROF_GPU_AGENT_CLOCK_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* Exact sums of what the GPU ran: gpu_region.folds. */
-#ifndef SPROF_GPU_FOLD_H
-#define SPROF_GPU_FOLD_H
+#ifndef SPROF_GPU_AGENT_FOLD_H
+#define SPROF_GPU_AGENT_FOLD_H
 
 #include "gpu/agent/agent.h"
 

@@ -3,8 +3,8 @@
  * pthread_create live in different libraries before and after glibc 2.34, and which copy of libcupti
  * the target uses is not for the search path to say.
  */
-#ifndef SPROF_GPU_IMAGE_H
-#define SPROF_GPU_IMAGE_H
+#ifndef SPROF_GPU_AGENT_IMAGE_H
+#define SPROF_GPU_AGENT_IMAGE_H
 
 #include <elf.h>
 #include <link.h>

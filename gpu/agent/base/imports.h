@@ -3,8 +3,8 @@
  * in their place. One word of data is exchanged at a time, as the loader itself does when it binds a function at its
  * first call; code, and what is read-only after relocation, is left alone.
  */
-#ifndef SPROF_GPU_IMPORTS_H
-#define SPROF_GPU_IMPORTS_H
+#ifndef SPROF_GPU_AGENT_IMPORTS_H
+#define SPROF_GPU_AGENT_IMPORTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* The producer's side of the rings: gpu/agent/region.h says how they work. */
-#ifndef SPROF_GPU_LANE_H
-#define SPROF_GPU_LANE_H
+#ifndef SPROF_GPU_AGENT_LANE_H
+#define SPROF_GPU_AGENT_LANE_H
 
 #include <stdbool.h>
 #include <stdint.h>

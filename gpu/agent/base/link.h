@@ -1,6 +1,6 @@
 /* The socket between the agent and a recorder. */
-#ifndef SPROF_GPU_LINK_H
-#define SPROF_GPU_LINK_H
+#ifndef SPROF_GPU_AGENT_LINK_H
+#define SPROF_GPU_AGENT_LINK_H
 
 #include <stdbool.h>
 

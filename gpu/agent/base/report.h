@@ -1,6 +1,6 @@
 /* A failure: one line on stderr, and one entry in the region. */
-#ifndef SPROF_GPU_REPORT_H
-#define SPROF_GPU_REPORT_H
+#ifndef SPROF_GPU_AGENT_REPORT_H
+#define SPROF_GPU_AGENT_REPORT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* What the agent keeps for each thread that makes calls. Slots are reused when threads have ended. */
-#ifndef SPROF_GPU_THREAD_H
-#define SPROF_GPU_THREAD_H
+#ifndef SPROF_GPU_AGENT_THREAD_H
+#define SPROF_GPU_AGENT_THREAD_H
 
 #include <stdbool.h>
 #include <stdint.h>

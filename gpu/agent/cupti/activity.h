@@ -1,6 +1,6 @@
 /* CUPTI's buffers of activity records, and what becomes of the records in them. */
-#ifndef SPROF_GPU_ACTIVITY_H
-#define SPROF_GPU_ACTIVITY_H
+#ifndef SPROF_GPU_AGENT_ACTIVITY_H
+#define SPROF_GPU_AGENT_ACTIVITY_H
 
 #include <stdbool.h>
 

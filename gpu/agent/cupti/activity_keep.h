@@ -1,6 +1,6 @@
 /* Activities in the region's own form: joined with their calls, folded, and put into the ring. */
-#ifndef SPROF_GPU_ACTIVITY_KEEP_H
-#define SPROF_GPU_ACTIVITY_KEEP_H
+#ifndef SPROF_GPU_AGENT_ACTIVITY_KEEP_H
+#define SPROF_GPU_AGENT_ACTIVITY_KEEP_H
 
 #include <stdbool.h>
 

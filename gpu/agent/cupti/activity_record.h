@@ -1,6 +1,6 @@
 /* From one of CUPTI's records to the region's: folded, and put into the ring of activities. */
-#ifndef SPROF_GPU_ACTIVITY_RECORD_H
-#define SPROF_GPU_ACTIVITY_RECORD_H
+#ifndef SPROF_GPU_AGENT_ACTIVITY_RECORD_H
+#define SPROF_GPU_AGENT_ACTIVITY_RECORD_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* The callback that CUPTI makes at each API call: what was called, how long it took, from where. */
-#ifndef SPROF_GPU_API_CALLS_H
-#define SPROF_GPU_API_CALLS_H
+#ifndef SPROF_GPU_AGENT_API_CALLS_H
+#define SPROF_GPU_AGENT_API_CALLS_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* Collection on and off: subscribing to CUPTI, enabling kinds and callbacks, and leaving. */
-#ifndef SPROF_GPU_COLLECT_H
-#define SPROF_GPU_COLLECT_H
+#ifndef SPROF_GPU_AGENT_COLLECT_H
+#define SPROF_GPU_AGENT_COLLECT_H
 
 #include <stdbool.h>
 

@@ -6,8 +6,8 @@
  * What is met is a call that a module makes by its table of imports, which is how Kineto's does it. Who has the
  * function's address from dlsym(), or a table that is read-only by now (full RELRO), gets the error as before.
  */
-#ifndef SPROF_GPU_COMPETING_PROFILER_H
-#define SPROF_GPU_COMPETING_PROFILER_H
+#ifndef SPROF_GPU_AGENT_COMPETING_PROFILER_H
+#define SPROF_GPU_AGENT_COMPETING_PROFILER_H
 
 #include <stdbool.h>
 

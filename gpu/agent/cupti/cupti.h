@@ -1,6 +1,6 @@
 /* libcupti, as this process has it mapped, and collecting with it. */
-#ifndef SPROF_GPU_CUPTI_H
-#define SPROF_GPU_CUPTI_H
+#ifndef SPROF_GPU_AGENT_CUPTI_H
+#define SPROF_GPU_AGENT_CUPTI_H
 
 #include "gpu/agent/cupti/cupti_abi.h"
 

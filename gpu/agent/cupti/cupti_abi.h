@@ -10,8 +10,8 @@
  *
  * Names are CUPTI's, lower case; sizes are those of the prefix.
  */
-#ifndef SPROF_GPU_CUPTI_ABI_H
-#define SPROF_GPU_CUPTI_ABI_H
+#ifndef SPROF_GPU_AGENT_CUPTI_ABI_H
+#define SPROF_GPU_AGENT_CUPTI_ABI_H
 
 #include <stddef.h>
 #include <stdint.h>

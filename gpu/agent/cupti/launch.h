@@ -1,6 +1,6 @@
 /* From a correlation id to the call that it was given to: its stack, thread and range. */
-#ifndef SPROF_GPU_LAUNCH_H
-#define SPROF_GPU_LAUNCH_H
+#ifndef SPROF_GPU_AGENT_LAUNCH_H
+#define SPROF_GPU_AGENT_LAUNCH_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* Which part of what happens is collected: gpu/agent/region.h, enum gpu_capture. */
-#ifndef SPROF_GPU_CAPTURE_H
-#define SPROF_GPU_CAPTURE_H
+#ifndef SPROF_GPU_AGENT_CAPTURE_H
+#define SPROF_GPU_AGENT_CAPTURE_H
 
 #include "gpu/agent/agent.h"
 

@@ -1,6 +1,6 @@
 /* The NVTX client: its functions in the tables of every copy of NVTX in the process. */
-#ifndef SPROF_GPU_NVTX_H
-#define SPROF_GPU_NVTX_H
+#ifndef SPROF_GPU_AGENT_NVTX_H
+#define SPROF_GPU_AGENT_NVTX_H
 
 #include <stdbool.h>
 #include <wchar.h>

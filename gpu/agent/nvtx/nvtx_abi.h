@@ -3,8 +3,8 @@
  * A program has a copy of NVTX per module that includes it; each copy looks for a tool once, at its
  * first call, and hands it tables of the places where it keeps its function pointers.
  */
-#ifndef SPROF_GPU_NVTX_ABI_H
-#define SPROF_GPU_NVTX_ABI_H
+#ifndef SPROF_GPU_AGENT_NVTX_ABI_H
+#define SPROF_GPU_AGENT_NVTX_ABI_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* The part of the NVTX client that gives names to things: threads, devices, contexts, streams. */
-#ifndef SPROF_GPU_NVTX_NAMES_H
-#define SPROF_GPU_NVTX_NAMES_H
+#ifndef SPROF_GPU_AGENT_NVTX_NAMES_H
+#define SPROF_GPU_AGENT_NVTX_NAMES_H
 
 #include <stdbool.h>
 

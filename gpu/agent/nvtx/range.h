@@ -1,6 +1,6 @@
 /* NVTX ranges: which are open on a thread, what paths they form, and their sums. */
-#ifndef SPROF_GPU_RANGE_H
-#define SPROF_GPU_RANGE_H
+#ifndef SPROF_GPU_AGENT_RANGE_H
+#define SPROF_GPU_AGENT_RANGE_H
 
 #include "gpu/agent/base/thread.h"
 

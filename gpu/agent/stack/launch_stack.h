@@ -1,6 +1,6 @@
 /* The stack that a call was made from, walked in the thread that made it. */
-#ifndef SPROF_GPU_LAUNCH_STACK_H
-#define SPROF_GPU_LAUNCH_STACK_H
+#ifndef SPROF_GPU_AGENT_LAUNCH_STACK_H
+#define SPROF_GPU_AGENT_LAUNCH_STACK_H
 
 #include <stdint.h>
 

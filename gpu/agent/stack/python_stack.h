@@ -1,6 +1,6 @@
 /* The Python frames of the thread that makes a call, among the native ones. */
-#ifndef SPROF_GPU_PYTHON_STACK_H
-#define SPROF_GPU_PYTHON_STACK_H
+#ifndef SPROF_GPU_AGENT_PYTHON_STACK_H
+#define SPROF_GPU_AGENT_PYTHON_STACK_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* The mapping that a stack pointer is in: how far up the stack can be read. */
-#ifndef SPROF_GPU_STACK_BOUNDS_H
-#define SPROF_GPU_STACK_BOUNDS_H
+#ifndef SPROF_GPU_AGENT_STACK_BOUNDS_H
+#define SPROF_GPU_AGENT_STACK_BOUNDS_H
 
 #include <stdbool.h>
 

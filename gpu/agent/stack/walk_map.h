@@ -1,6 +1,6 @@
 /* The unwind rows of this process, as the recorder publishes them (core/portable/walk_tables.h). */
-#ifndef SPROF_GPU_WALK_MAP_H
-#define SPROF_GPU_WALK_MAP_H
+#ifndef SPROF_GPU_AGENT_WALK_MAP_H
+#define SPROF_GPU_AGENT_WALK_MAP_H
 
 #include <stdint.h>
 

@@ -1,0 +1,72 @@
+/* Adds addresses up by instruction. */
+#include "output/annotate/instructions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+
+static void add(struct annotation_sum *to, const struct annotation_sum *sum)
+{
+	to->self += sum->self;
+	to->total += sum->total;
+	to->self_samples += sum->self_samples;
+	to->total_samples += sum->total_samples;
+}
+
+/* A return address is stored less one, so that it lies inside the call: containment is what counts. */
+void annotation_code_add_up(struct annotation_code *c, const struct annotation_address *addresses,
+			    size_t nr)
+{
+	size_t at = 0;
+
+	c->sums = xcalloc(c->code.nr + 1, sizeof(*c->sums));
+	for (size_t i = 0; i < nr && c->code.nr; i++) {
+		uint64_t offset = addresses[i].address - c->address;
+
+		while (at + 1 < c->code.nr && c->code.list[at + 1].offset <= offset)
+			at++;
+		add(&c->sums[at], &addresses[i].sum);
+		add(&c->sum, &addresses[i].sum);
+	}
+}
+
+static bool is_from(const struct profile *places, uint32_t frame, const char *name)
+{
+	const struct profile_frame *f = &places->frames[frame];
+
+	for (uint32_t i = 0; i < f->nr_locations; i++) {
+		uint32_t function = places->locations[f->first_location + i].function;
+
+		if (!strcmp(profile_str(places, places->functions[function].name), name))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The names here are of today, those of the recording from when it was made; where debug files came or
+ * went in between they differ, and what has samples is not to be lost over that.
+ */
+void annotation_code_choose(struct annotation_code *c, const struct profile *places,
+			    const char *name)
+{
+	bool all = !name;
+
+	c->shown = xcalloc(c->code.nr + 1, sizeof(*c->shown));
+	for (size_t i = 0; i < c->code.nr && !all; i++) {
+		c->shown[i] = is_from(places, c->frames[i], name);
+		all = !c->shown[i] && !annotation_sum_is_empty(&c->sums[i]);
+	}
+	for (size_t i = 0; i < c->code.nr && all; i++)
+		c->shown[i] = true;
+}
+
+void annotation_code_fini(struct annotation_code *c)
+{
+	disassembly_fini(&c->code);
+	free(c->sums);
+	free(c->frames);
+	free(c->targets);
+	free(c->shown);
+}

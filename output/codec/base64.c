@@ -1,0 +1,28 @@
+/*
+ * Three bytes become four characters.
+ */
+#include "output/codec/base64.h"
+
+#include <stdint.h>
+
+#include "core/base/buffer.h"
+
+void base64_add(struct buffer *b, const void *bytes, size_t size)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const unsigned char *data = bytes;
+	char *out = buffer_reserve(b, (size + 2) / 3 * 4), *at = out;
+
+	for (size_t i = 0; i < size; i += 3) {
+		uint32_t n = (uint32_t)data[i] << 16;
+
+		n |= i + 1 < size ? (uint32_t)data[i + 1] << 8 : 0;
+		n |= i + 2 < size ? data[i + 2] : 0;
+		*at++ = digits[n >> 18];
+		*at++ = digits[n >> 12 & 63];
+		*at++ = i + 1 < size ? digits[n >> 6 & 63] : '=';
+		*at++ = i + 2 < size ? digits[n & 63] : '=';
+	}
+	b->size += (size_t)(at - out);
+}

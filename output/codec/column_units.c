@@ -1,0 +1,14 @@
+/* pprof and speedscope spell units alike. */
+#include "output/codec/column_units.h"
+
+#include "core/profile/column.h"
+
+const char *export_column_unit(unsigned int column)
+{
+	switch ((enum column_unit)column_table[column].unit) {
+	case UNIT_NS: return "nanoseconds";
+	case UNIT_BYTES: return "bytes";
+	case UNIT_COUNT: break;
+	}
+	return "count";
+}

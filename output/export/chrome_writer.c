@@ -1,0 +1,183 @@
+/*
+ * Writes trace events, a track per thread. The format knows what began and what ended, and no samples:
+ * so a sample is a span as long as its weight that ends when it was taken, and functions that
+ * neighbours share go through. Where spans would overlap by a little, or leave a little gap, they are
+ * put side by side, so that sums are exact and moments are off by half a period at most. What is no sample,
+ * GPU work and NVTX ranges, comes from chrome_gpu.
+ */
+#include "output/export/chrome_writer.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/profile/column.h"
+#include "core/profile/facts.h"
+#include "output/export/chrome_gpu.h"
+#include "output/tree/naming.h"
+#include "output/tree/ranking.h"
+#include "output/text/text.h"
+#include "output/export/thread_tracks.h"
+
+/* Tracks that are no thread's CPU time get numbers that no thread has. */
+#define FIRST_TRACK_ID 0x80000000u
+
+struct writer {
+	const struct profile *p;
+	struct buffer *b;
+	struct tree_functions names;
+	uint32_t pid, tid;     /* of the track at hand */
+	uint64_t end_ns;       /* of the last span in it, since the recording began */
+	uint32_t *open, *next; /* codes of what is open, and of the next sample's stack */
+	size_t nr_open, nr_next, open_capacity, next_capacity;
+	const char *separator;
+};
+
+static void add_event(struct writer *w, char phase, uint32_t function)
+{
+	const struct tree_function *f = &w->names.list[function];
+
+	buffer_add_string(w->b, w->separator);
+	buffer_printf(w->b,
+		      "{\"ph\":\"%c\",\"pid\":%u,\"tid\":%u,\"ts\":%" PRIu64 ".%03u,\"cat\":\"%s\","
+		      "\"name\":",
+		      phase, w->pid, w->tid, w->end_ns / 1000, (unsigned int)(w->end_ns % 1000),
+		      ranking_kind_name(f->kind));
+	text_add_json(w->b, f->name);
+	buffer_add_char(w->b, '}');
+	w->separator = ",\n";
+}
+
+static void add_name(struct writer *w, const char *what, const char *name)
+{
+	buffer_printf(w->b,
+		      "%s{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":\"%s\",\"args\":{\"name\":",
+		      w->separator, w->pid, w->tid, what);
+	text_add_json(w->b, name);
+	buffer_add_string(w->b, "}}");
+	w->separator = ",\n";
+}
+
+/* Ends what is open beyond the first `keep`, innermost first. */
+static void close_to(struct writer *w, size_t keep)
+{
+	while (w->nr_open > keep)
+		add_event(w, 'E', w->open[--w->nr_open]);
+}
+
+static void take_stack(struct writer *w, uint32_t stack)
+{
+	const struct profile_stack *s = &w->p->stacks[stack];
+
+	w->nr_next = 0;
+	for (uint32_t i = 0; i < s->nr_frames; i++) {
+		uint32_t frame = w->p->stack_frames[s->first_frame + i];
+		size_t first = w->names.first[frame], end = w->names.first[frame + 1];
+
+		w->next = xgrow(w->next, &w->next_capacity, w->nr_next + (end - first) + 1,
+				sizeof(*w->next));
+		for (size_t j = first; j < end; j++)
+			w->next[w->nr_next++] = CODE_FUNCTION(w->names.codes[j]);
+	}
+}
+
+static void add_span(struct writer *w, const struct profile_sample *s)
+{
+	uint64_t at = s->time_ns > w->p->meta.start_ns ? s->time_ns - w->p->meta.start_ns : 0;
+	uint64_t start = at > s->weight ? at - s->weight : 0;
+	size_t same = 0;
+
+	take_stack(w, s->stack);
+	if (start > w->end_ns + s->weight / 2) {
+		close_to(w, 0);
+		w->end_ns = start;
+	}
+	while (same < w->nr_open && same < w->nr_next && w->open[same] == w->next[same])
+		same++;
+	close_to(w, same);
+	w->open = xgrow(w->open, &w->open_capacity, w->nr_next + 1, sizeof(*w->open));
+	for (; w->nr_open < w->nr_next; w->nr_open++) {
+		w->open[w->nr_open] = w->next[w->nr_open];
+		add_event(w, 'B', w->open[w->nr_open]);
+	}
+	w->end_ns += s->weight;
+}
+
+static void add_track_names(struct writer *w, const struct track *t)
+{
+	struct buffer name = { 0 };
+
+	if (t->thread != PROFILE_NONE)
+		buffer_add_string(&name, profile_str(w->p, w->p->threads[t->thread].comm));
+	else
+		buffer_add_string(&name, "all");
+	add_name(w, "process_name", buffer_cstring(&name));
+	if (t->column != COLUMN_CPU)
+		buffer_printf(&name, " (%s)", column_table[t->column].name);
+	add_name(w, "thread_name", buffer_cstring(&name));
+	buffer_fini(&name);
+}
+
+static void add_track(struct writer *w, const struct timeline *timeline, size_t number)
+{
+	const struct track *t = &timeline->tracks[number];
+	const struct profile_thread *thread =
+		t->thread == PROFILE_NONE ? NULL : &w->p->threads[t->thread];
+	uint32_t pid = thread ? thread->pid : 0, tid = thread ? thread->tid : 0;
+
+	if (t->column != COLUMN_CPU || (number && pid == w->pid && tid == w->tid))
+		tid = FIRST_TRACK_ID + (uint32_t)number;
+	w->pid = pid;
+	w->tid = tid;
+	w->end_ns = 0;
+	add_track_names(w, t);
+	for (size_t i = 0; i < t->nr; i++)
+		add_span(w, &w->p->samples[timeline->samples[t->first + i]]);
+	close_to(w, 0);
+}
+
+/* Sums of the GPU are written when they are looked at: where the activities are known, they have times. */
+static bool is_shown_better(const struct profile *p, const struct track *t)
+{
+	size_t nr;
+
+	facts_rows(p, FACT_GPU_ACTIVITY, &nr);
+	return nr && t->column >= COLUMN_GPU && t->column <= COLUMN_GPU_ALLOCATIONS;
+}
+
+static int write_chrome(struct buffer *b, const struct profile *p)
+{
+	struct writer w = { .p = p, .b = b, .separator = "" };
+	struct timeline timeline;
+	int err = timeline_init(&timeline, p);
+
+	if (err)
+		return err;
+	naming_init(&w.names, p);
+	buffer_add_string(
+		b, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"creator\":\"sprof " SPROF_VERSION
+		   "\",\"command\":");
+	text_add_json(b, profile_str(p, p->meta.command));
+	buffer_printf(b, ",\"start_ns\":%" PRIu64 ",\"gpu_activities_left_out\":%" PRIu64,
+		      p->meta.start_ns, chrome_gpu_left_out(p));
+	buffer_add_string(b, "},\n\"traceEvents\":[\n");
+	for (size_t i = 0; i < timeline.nr_tracks; i++)
+		if (!is_shown_better(p, &timeline.tracks[i]))
+			add_track(&w, &timeline, i);
+	chrome_gpu_add(b, p, w.separator);
+	buffer_add_string(b, "\n]}\n");
+	free(w.open);
+	free(w.next);
+	tree_functions_fini(&w.names);
+	timeline_fini(&timeline);
+	return 0;
+}
+
+const struct exporter export_chrome = {
+	.name = "chrome",
+	.suffix = ".trace.json",
+	.help = "Perfetto, chrome://tracing: samples as spans of time, GPU work as it ran",
+	.write = write_chrome,
+};

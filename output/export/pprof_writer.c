@@ -1,0 +1,387 @@
+/*
+ * Writes pprof. Messages may come in any order in the file, so each table is written as it is walked,
+ * and the strings last. Samples of one stack and thread are one message, with a value per column; the
+ * format has no place for times of samples.
+ */
+#include "output/export/pprof_writer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/profile/column.h"
+#include "core/profile/profile.h"
+#include "output/codec/column_units.h"
+#include "output/codec/gzip.h"
+#include "output/codec/pprof_fields.h"
+#include "output/codec/protobuf.h"
+#include "output/tree/ranking.h"
+#include "output/tree/stack_groups.h"
+#include "output/text/text.h"
+
+struct writer {
+	const struct profile *p;
+	struct buffer *b;
+	struct profile *strings;	    /* its strings are the string table */
+	struct buffer message, inner, text; /* scratch */
+	bool columns[NR_COLUMNS];
+	uint32_t *order; /* stack_groups_order() */
+	bool *frame_used, *function_used;
+	uint32_t *mapping_of_module;			 /* mapping id, 0 = none yet */
+	uint32_t mapping_of_kind[NR_FUNCTION_KINDS + 1]; /* the last: inlined, imported as such */
+	uint32_t nr_mappings;
+	uint64_t *last_address; /* by module */
+};
+
+static uint32_t string_id(struct writer *w, const char *s)
+{
+	w->text.size = 0;
+	text_add_clean(&w->text, s, strlen(s));
+	return profile_string(w->strings, w->text.data, w->text.size);
+}
+
+static void add_value_type(struct writer *w, uint32_t field, const char *type, const char *unit)
+{
+	protobuf_add_number(&w->message, PPROF_VALUE_TYPE_TYPE, string_id(w, type));
+	protobuf_add_number(&w->message, PPROF_VALUE_TYPE_UNIT, string_id(w, unit));
+	protobuf_add_message(w->b, field, &w->message);
+}
+
+/* The types of values: how many samples of CPU time there were, then the columns. */
+static void add_types(struct writer *w)
+{
+	const char *first = NULL;
+
+	for (unsigned int c = 0; c < NR_COLUMNS; c++) {
+		if (!w->columns[c])
+			continue;
+		if (c == COLUMN_CPU)
+			add_value_type(w, PPROF_SAMPLE_TYPE, "samples", "count");
+		add_value_type(w, PPROF_SAMPLE_TYPE, column_table[c].name, export_column_unit(c));
+		first = first ? first : column_table[c].name;
+	}
+	if (!first)
+		add_value_type(w, PPROF_SAMPLE_TYPE, "count", "count");
+	else
+		protobuf_add_number(w->b, PPROF_DEFAULT_SAMPLE_TYPE, string_id(w, first));
+}
+
+static void add_label(struct writer *w, const char *key, const char *string, uint64_t number)
+{
+	protobuf_add_number(&w->inner, PPROF_LABEL_KEY, string_id(w, key));
+	if (string)
+		protobuf_add_number(&w->inner, PPROF_LABEL_STR, string_id(w, string));
+	else
+		protobuf_add_number(&w->inner, PPROF_LABEL_NUM, number);
+	protobuf_add_message(&w->message, PPROF_SAMPLE_LABEL, &w->inner);
+}
+
+static void add_labels(struct writer *w, uint32_t thread)
+{
+	const struct profile_thread *t;
+
+	if (thread == PROFILE_NONE)
+		return;
+	t = &w->p->threads[thread];
+	add_label(w, "thread", profile_str(w->p, t->comm), 0);
+	add_label(w, "pid", NULL, t->pid);
+	add_label(w, "tid", NULL, t->tid);
+}
+
+/* One stack and thread: the samples order[first] .. order[end - 1]. */
+static void add_sample(struct writer *w, size_t first, size_t end)
+{
+	const struct profile_sample *samples = w->p->samples, *s = &samples[w->order[first]];
+	const struct profile_stack *stack = &w->p->stacks[s->stack];
+	uint64_t values[NR_COLUMNS] = { 0 }, nr_cpu = 0;
+
+	for (size_t i = first; i < end; i++) {
+		values[samples[w->order[i]].column] += samples[w->order[i]].weight;
+		nr_cpu += samples[w->order[i]].column == COLUMN_CPU;
+	}
+	for (uint32_t i = stack->nr_frames; i--;) {
+		uint32_t frame = w->p->stack_frames[stack->first_frame + i];
+
+		w->frame_used[frame] = true;
+		buffer_add_varint(&w->inner, (uint64_t)frame + 1);
+	}
+	protobuf_add_message(&w->message, PPROF_SAMPLE_LOCATION_ID, &w->inner);
+	for (unsigned int c = 0; c < NR_COLUMNS; c++) {
+		if (!w->columns[c])
+			continue;
+		if (c == COLUMN_CPU)
+			buffer_add_varint(&w->inner, nr_cpu);
+		buffer_add_varint(&w->inner, values[c]);
+	}
+	protobuf_add_message(&w->message, PPROF_SAMPLE_VALUE, &w->inner);
+	add_labels(w, s->thread);
+	protobuf_add_message(w->b, PPROF_SAMPLE, &w->message);
+}
+
+static void add_samples(struct writer *w)
+{
+	const struct profile *p = w->p;
+
+	w->order = stack_groups_order(p);
+	for (size_t first = 0, end; first < p->nr_samples; first = end) {
+		end = stack_groups_end(p, w->order, first);
+		add_sample(w, first, end);
+	}
+}
+
+static uint8_t kind_of_module(const struct profile_module *m)
+{
+	switch (m->kind) {
+	case MODULE_KERNEL: return FUNCTION_KERNEL;
+	case MODULE_JIT: return FUNCTION_JIT;
+	case MODULE_MARKER: return FUNCTION_MARKER;
+	default: return FUNCTION_NATIVE;
+	}
+}
+
+static void add_mapping(struct writer *w, const char *name, const struct profile_module *module,
+			uint64_t limit)
+{
+	struct buffer *m = &w->message;
+
+	protobuf_add_number(m, PPROF_MAPPING_ID, ++w->nr_mappings);
+	protobuf_add_number(m, PPROF_MAPPING_LIMIT, limit);
+	protobuf_add_number(m, PPROF_MAPPING_FILENAME, string_id(w, name));
+	if (module && module->build_id_size) {
+		struct buffer hex = { 0 };
+
+		for (int i = 0; i < module->build_id_size; i++)
+			buffer_printf(&hex, "%02x", module->build_id[i]);
+		protobuf_add_number(m, PPROF_MAPPING_BUILD_ID, string_id(w, buffer_cstring(&hex)));
+		buffer_fini(&hex);
+	}
+	/* Nobody needs to look for symbols: what could be found was. */
+	for (uint32_t f = PPROF_MAPPING_HAS_FUNCTIONS; f <= PPROF_MAPPING_HAS_INLINE_FRAMES; f++)
+		protobuf_add_number(m, f, 1);
+	protobuf_add_message(w->b, PPROF_MAPPING, m);
+}
+
+/* Of a frame that lies in no file, or is not what its module says. */
+static uint32_t kind_mapping(struct writer *w, unsigned int kind)
+{
+	char *name;
+
+	if (kind == FUNCTION_NATIVE)
+		return 0;
+	if (!w->mapping_of_kind[kind]) {
+		name = xasprintf("[%s]",
+				 kind == NR_FUNCTION_KINDS ? "inlined" : ranking_kind_name(kind));
+		add_mapping(w, name, NULL, 0);
+		free(name);
+		w->mapping_of_kind[kind] = w->nr_mappings;
+	}
+	return w->mapping_of_kind[kind];
+}
+
+static uint32_t module_mapping(struct writer *w, uint32_t module)
+{
+	uint64_t last = w->last_address[module];
+	const struct profile_module *m = &w->p->modules[module];
+	const char *path = profile_str(w->p, m->path);
+
+	if (!w->mapping_of_module[module]) {
+		char *name = m->kind == MODULE_JIT ? xasprintf("[jit:%u]", m->pid) : xstrdup(path);
+
+		add_mapping(w, name, m, last > UINT64_MAX - 4096 ? UINT64_MAX : (last | 4095) + 1);
+		free(name);
+		w->mapping_of_module[module] = w->nr_mappings;
+	}
+	return w->mapping_of_module[module];
+}
+
+/* Sets *ret_address to 0 where the mapping has none. */
+static uint32_t mapping_of(struct writer *w, uint32_t frame, uint64_t *ret_address)
+{
+	const struct profile_frame *f = &w->p->frames[frame];
+	const struct profile_module *m = &w->p->modules[f->module];
+	const struct profile_location *l =
+		f->nr_locations ? &w->p->locations[f->first_location] : NULL;
+	uint8_t kind = l ? w->p->functions[l->function].kind : kind_of_module(m);
+
+	*ret_address = 0;
+	if (l && l->inlined && m->kind == MODULE_NAMED)
+		return kind_mapping(w, NR_FUNCTION_KINDS);
+	/* Code without a name says so by its name, "libx.so+0x12": it keeps its module. */
+	if (m->kind == MODULE_NAMED || m->kind == MODULE_MARKER ||
+	    (kind != kind_of_module(m) && kind != FUNCTION_UNKNOWN))
+		return kind_mapping(w, kind);
+	*ret_address = f->address;
+	return module_mapping(w, f->module);
+}
+
+static void add_line(struct writer *w, uint64_t function, uint32_t line)
+{
+	protobuf_add_number(&w->inner, PPROF_LINE_FUNCTION_ID, function);
+	protobuf_add_number(&w->inner, PPROF_LINE_LINE, line);
+	protobuf_add_message(&w->message, PPROF_LOCATION_LINE, &w->inner);
+}
+
+static void add_function(struct writer *w, uint64_t id, const char *name, const char *system_name,
+			 const char *file, uint32_t line)
+{
+	protobuf_add_number(&w->message, PPROF_FUNCTION_ID, id);
+	protobuf_add_number(&w->message, PPROF_FUNCTION_NAME,
+			    string_id(w, *name ? name : "[empty name]"));
+	protobuf_add_number(&w->message, PPROF_FUNCTION_SYSTEM_NAME, string_id(w, system_name));
+	protobuf_add_number(&w->message, PPROF_FUNCTION_FILENAME, string_id(w, file));
+	protobuf_add_number(&w->message, PPROF_FUNCTION_START_LINE, line);
+	protobuf_add_message(w->b, PPROF_FUNCTION, &w->message);
+}
+
+/* A frame that nobody named keeps its address and its file; a marker is a function of that name. */
+static void add_location(struct writer *w, uint32_t frame)
+{
+	const struct profile_frame *f = &w->p->frames[frame];
+	uint64_t marker = w->p->nr_functions + (uint64_t)frame + 1, address;
+	uint32_t mapping = mapping_of(w, frame, &address);
+	bool named = !address && !f->nr_locations;
+
+	if (named) {
+		char name[64];
+
+		profile_frame_fallback_name(w->p, frame, name, sizeof(name));
+		add_function(w, marker, name, name, "", 0);
+	}
+	protobuf_add_number(&w->message, PPROF_LOCATION_ID, (uint64_t)frame + 1);
+	protobuf_add_number(&w->message, PPROF_LOCATION_MAPPING_ID, mapping);
+	protobuf_add_number(&w->message, PPROF_LOCATION_ADDRESS, address);
+	for (uint32_t i = f->nr_locations; i--;) {
+		const struct profile_location *l = &w->p->locations[f->first_location + i];
+
+		w->function_used[l->function] = true;
+		add_line(w, (uint64_t)l->function + 1, l->line);
+	}
+	if (named)
+		add_line(w, marker, 0);
+	protobuf_add_message(w->b, PPROF_LOCATION, &w->message);
+}
+
+/* The program itself comes first among the mappings: pprof names the profile after it. */
+static void add_main_mapping(struct writer *w)
+{
+	const struct profile *p = w->p;
+
+	for (size_t i = 0; i < p->nr_samples; i++) {
+		const struct profile_stack *s = &p->stacks[p->samples[i].stack];
+		uint32_t module =
+			s->nr_frames ? p->frames[p->stack_frames[s->first_frame]].module : 0;
+
+		if (s->nr_frames && p->modules[module].kind == MODULE_ELF &&
+		    !strstr(profile_str(p, p->modules[module].path), ".so")) {
+			module_mapping(w, module);
+			return;
+		}
+	}
+	add_mapping(w, "", NULL, 0); /* not the first library either */
+}
+
+static void add_tables(struct writer *w)
+{
+	const struct profile *p = w->p;
+
+	for (uint32_t i = 0; i < p->nr_frames; i++)
+		if (w->frame_used[i] && p->frames[i].address > w->last_address[p->frames[i].module])
+			w->last_address[p->frames[i].module] = p->frames[i].address;
+	add_main_mapping(w);
+	for (uint32_t i = 0; i < p->nr_frames; i++)
+		if (w->frame_used[i])
+			add_location(w, i);
+	for (uint32_t i = 0; i < p->nr_functions; i++) {
+		const struct profile_function *f = &p->functions[i];
+
+		if (w->function_used[i])
+			add_function(w, (uint64_t)i + 1, profile_str(p, f->name),
+				     profile_str(p, f->system_name), profile_str(p, f->file),
+				     f->start_line);
+	}
+}
+
+static void add_comment(struct writer *w, const char *key, const char *value)
+{
+	char *comment;
+
+	if (!*value)
+		return;
+	comment = xasprintf("%s=%s", key, value);
+	buffer_add_varint(&w->inner, string_id(w, comment));
+	free(comment);
+}
+
+static void add_meta(struct writer *w)
+{
+	const struct profile *p = w->p;
+	const struct profile_meta *m = &p->meta;
+	char lost[32] = "";
+
+	protobuf_add_number(w->b, PPROF_TIME_NANOS, m->start_realtime_ns);
+	if (m->end_ns > m->start_ns)
+		protobuf_add_number(w->b, PPROF_DURATION_NANOS, m->end_ns - m->start_ns);
+	if (m->freq_hz && w->columns[COLUMN_CPU]) {
+		add_value_type(w, PPROF_PERIOD_TYPE, "cpu", "nanoseconds");
+		protobuf_add_number(w->b, PPROF_PERIOD, 1000000000 / m->freq_hz);
+	}
+	add_comment(w, "command", profile_str(p, m->command));
+	add_comment(w, "hostname", profile_str(p, m->hostname));
+	add_comment(w, "kernel", profile_str(p, m->kernel));
+	add_comment(w, "source", profile_str(p, m->source));
+	add_comment(w, "event", profile_str(p, m->event));
+	if (p->stats.nr_lost)
+		snprintf(lost, sizeof(lost), "%llu", (unsigned long long)p->stats.nr_lost);
+	add_comment(w, "lost", lost);
+	protobuf_add_message(w->b, PPROF_COMMENT, &w->inner);
+}
+
+static void add_strings(struct writer *w)
+{
+	for (size_t i = 0; i < w->strings->nr_strings; i++)
+		protobuf_add_bytes(w->b, PPROF_STRING_TABLE, w->strings->strings[i],
+				   strlen(w->strings->strings[i]));
+}
+
+static int write_pprof(struct buffer *b, const struct profile *p)
+{
+	struct buffer raw = { 0 };
+	struct writer w = {
+		.p = p,
+		.b = &raw,
+		.strings = profile_new(),
+		.frame_used = xcalloc(p->nr_frames + 1, sizeof(*w.frame_used)),
+		.function_used = xcalloc(p->nr_functions + 1, sizeof(*w.function_used)),
+		.mapping_of_module = xcalloc(p->nr_modules + 1, sizeof(*w.mapping_of_module)),
+		.last_address = xcalloc(p->nr_modules + 1, sizeof(*w.last_address)),
+	};
+
+	columns_present(p, w.columns);
+	add_types(&w);
+	add_samples(&w);
+	add_tables(&w);
+	add_meta(&w);
+	add_strings(&w);
+	gzip_compress(b, raw.data, raw.size);
+	profile_free(w.strings);
+	buffer_fini(&raw);
+	buffer_fini(&w.message);
+	buffer_fini(&w.inner);
+	buffer_fini(&w.text);
+	free(w.order);
+	free(w.frame_used);
+	free(w.function_used);
+	free(w.mapping_of_module);
+	free(w.last_address);
+	return 0;
+}
+
+const struct exporter export_pprof = {
+	.name = "pprof",
+	.suffix = ".pb.gz",
+	.help = "go tool pprof, Pyroscope, Parca, Speedscope, Perfetto: every column, threads as "
+		"labels",
+	.write = write_pprof,
+};

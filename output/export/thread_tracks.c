@@ -1,0 +1,91 @@
+/* One sort by (thread, column, time); a track ends where the thread or the column changes. */
+#include "output/export/thread_tracks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/profile/profile.h"
+#include "output/tree/tree.h"
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int compare_threads(const struct profile *p, uint32_t a, uint32_t b)
+{
+	const struct profile_thread *x, *y;
+	int order;
+
+	if (a == b || a == PROFILE_NONE || b == PROFILE_NONE)
+		return compare_u64(a, b);
+	x = &p->threads[a];
+	y = &p->threads[b];
+	order = compare_u64(x->pid, y->pid);
+	if (!order)
+		order = compare_u64(x->tid, y->tid);
+	if (!order)
+		order = strcmp(profile_str(p, x->comm), profile_str(p, y->comm));
+	return order ? order : compare_u64(a, b);
+}
+
+static int compare_samples(const void *a, const void *b, void *profile)
+{
+	const struct profile *p = profile;
+	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+	const struct profile_sample *x = &p->samples[i], *y = &p->samples[j];
+	int order = compare_threads(p, x->thread, y->thread);
+
+	if (!order)
+		order = compare_u64(x->column, y->column);
+	if (!order)
+		order = compare_u64(x->time_ns, y->time_ns);
+	return order ? order : compare_u64(i, j);
+}
+
+static int add_up(struct timeline *t, const struct profile *p)
+{
+	size_t capacity = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < p->nr_samples && !err; i++) {
+		const struct profile_sample *s = &p->samples[t->samples[i]];
+		struct track *track = t->nr_tracks ? &t->tracks[t->nr_tracks - 1] : NULL;
+
+		if (!track || track->thread != s->thread || track->column != s->column) {
+			t->tracks =
+				xgrow(t->tracks, &capacity, t->nr_tracks + 1, sizeof(*t->tracks));
+			track = &t->tracks[t->nr_tracks++];
+			*track = (struct track){ .thread = s->thread,
+						 .column = s->column,
+						 .first = i };
+		}
+		track->nr++;
+		if (s->weight >= TREE_MAX_TOTAL || (track->total += s->weight) >= TREE_MAX_TOTAL)
+			err = -ERANGE;
+	}
+	return err;
+}
+
+int timeline_init(struct timeline *t, const struct profile *p)
+{
+	int err;
+
+	*t = (struct timeline){ .samples = xcalloc(p->nr_samples + 1, sizeof(*t->samples)) };
+	for (uint32_t i = 0; i < p->nr_samples; i++)
+		t->samples[i] = i;
+	qsort_r(t->samples, p->nr_samples, sizeof(*t->samples), compare_samples, (void *)p);
+	err = add_up(t, p);
+	if (err)
+		timeline_fini(t);
+	return err;
+}
+
+void timeline_fini(struct timeline *t)
+{
+	free(t->tracks);
+	free(t->samples);
+	*t = (struct timeline){ 0 };
+}

@@ -1,0 +1,53 @@
+#include "output/flame/column_facts.h"
+
+#include <string.h>
+
+#include "core/base/buffer.h"
+#include "core/profile/column.h"
+#include "output/flame/color.h"
+#include "output/tree/summary.h"
+#include "output/text/text.h"
+#include "output/tree/tree.h"
+
+static void add_attribute(struct buffer *b, const char *name, const char *value, size_t size)
+{
+	buffer_printf(b, " data-%s=\"", name);
+	text_add_xml(b, value, size);
+	buffer_add_char(b, '"');
+}
+
+struct legend {
+	struct buffer *b;
+	const struct tree *tree;
+};
+
+/* A line per kind of code in the tree: its class and name. */
+static void add_legend_kind(int kind, const char *class, const char *name, void *arg)
+{
+	struct legend *l = arg;
+
+	for (size_t i = 1; i < l->tree->functions.nr; i++) {
+		if (l->tree->functions.list[i].kind == kind) {
+			buffer_printf(l->b, "%s %s;", class, name);
+			return;
+		}
+	}
+}
+
+void column_facts_add(struct buffer *b, const struct tree *tree, const struct summary *s)
+{
+	struct buffer text = { 0 };
+	struct legend legend = { &text, tree };
+
+	add_attribute(b, "name", s->info->name, strlen(s->info->name));
+	add_attribute(b, "title", s->info->title, strlen(s->info->title));
+	summary_add_origin(&text, s);
+	add_attribute(b, "origin", text.data, text.size);
+	text.size = 0;
+	summary_add_trust(&text, s);
+	add_attribute(b, "facts", text.data, text.size);
+	text.size = 0;
+	color_each_kind(add_legend_kind, &legend);
+	add_attribute(b, "legend", text.data, text.size);
+	buffer_fini(&text);
+}

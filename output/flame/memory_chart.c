@@ -1,0 +1,254 @@
+/* The lines are steps; of what falls on one column of the picture the highest and the last are kept. */
+#include "output/flame/memory_chart.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/profile/facts.h"
+#include "core/profile/profile.h"
+#include "output/text/number.h"
+#include "output/text/text.h"
+
+#define MAX_LINES 6    /* colours, in page.css */
+#define MAX_KNOWN 256  /* no machine has so many; of others nothing is drawn */
+#define MAX_EXACT 4000 /* points of a line */
+#define WIDTH 1000
+#define TOP 18 /* of the plot; above it the label of the peak */
+#define BOTTOM 100
+#define HEIGHT 116
+
+/* A GPU as one process sees it; `points` are rows of the table, in order of time. */
+struct line {
+	uint64_t pid, device;
+	uint32_t *points;
+	size_t nr, capacity;
+	uint32_t peak;
+};
+
+struct chart {
+	const struct profile *p;
+	const struct fact_gpu_memory *rows;
+	size_t nr_rows;
+	struct line *lines; /* by peak, highest first */
+	size_t nr_lines, lines_capacity;
+	uint64_t from_ns, to_ns, most_bytes;
+	bool several_processes;
+};
+
+/* NULL: there is no room for it. */
+static struct line *line_of(struct chart *c, const struct fact_gpu_memory *row)
+{
+	struct line *line;
+
+	for (size_t i = c->nr_lines; i--;)
+		if (c->lines[i].pid == row->pid && c->lines[i].device == row->device)
+			return &c->lines[i];
+	if (c->nr_lines == MAX_KNOWN)
+		return NULL;
+	c->lines = xgrow(c->lines, &c->lines_capacity, ++c->nr_lines, sizeof(*c->lines));
+	line = &c->lines[c->nr_lines - 1];
+	*line = (struct line){ .pid = row->pid, .device = row->device };
+	return line;
+}
+
+static int compare_lines(const void *a, const void *b, void *rows)
+{
+	const struct fact_gpu_memory *r = rows;
+	const struct line *x = a, *y = b;
+
+	if (r[x->peak].used_bytes != r[y->peak].used_bytes)
+		return r[x->peak].used_bytes > r[y->peak].used_bytes ? -1 : 1;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->device < y->device ? -1 : x->device > y->device;
+}
+
+static void collect(struct chart *c)
+{
+	c->from_ns = c->p->meta.start_ns;
+	c->to_ns = c->p->meta.end_ns;
+	for (uint32_t i = 0; i < c->nr_rows; i++) {
+		const struct fact_gpu_memory *row = &c->rows[i];
+		struct line *line = line_of(c, row);
+
+		if (!line ||
+		    (line->nr && row->time_ns < c->rows[line->points[line->nr - 1]].time_ns))
+			continue; /* no recorder writes them so */
+		line->points =
+			xgrow(line->points, &line->capacity, line->nr + 1, sizeof(*line->points));
+		line->points[line->nr++] = i;
+		if (line->nr == 1 || row->used_bytes > c->rows[line->peak].used_bytes)
+			line->peak = i;
+		if (row->used_bytes > c->most_bytes)
+			c->most_bytes = row->used_bytes;
+		if (row->time_ns < c->from_ns)
+			c->from_ns = row->time_ns;
+		if (row->time_ns > c->to_ns)
+			c->to_ns = row->time_ns;
+		c->several_processes |= row->pid != c->rows[0].pid;
+	}
+	if (c->nr_lines)
+		qsort_r(c->lines, c->nr_lines, sizeof(*c->lines), compare_lines, (void *)c->rows);
+}
+
+static uint64_t x_of(const struct chart *c, uint64_t time_ns)
+{
+	return number_scale(time_ns - c->from_ns, WIDTH, c->to_ns - c->from_ns);
+}
+
+static uint64_t y_of(const struct chart *c, uint64_t bytes)
+{
+	return BOTTOM - number_scale(bytes, BOTTOM - TOP, c->most_bytes);
+}
+
+/* Of many points, what can be seen: the highest and the last of each column. */
+static size_t thin_out(const struct chart *c, struct line *line)
+{
+	size_t kept = 0, first = 0;
+
+	if (line->nr <= MAX_EXACT)
+		return line->nr;
+	while (first < line->nr) {
+		uint64_t x = x_of(c, c->rows[line->points[first]].time_ns);
+		size_t end = first, highest = first;
+
+		for (; end < line->nr && x_of(c, c->rows[line->points[end]].time_ns) == x; end++)
+			if (c->rows[line->points[end]].used_bytes >
+			    c->rows[line->points[highest]].used_bytes)
+				highest = end;
+		line->points[kept++] = line->points[highest];
+		if (highest != end - 1)
+			line->points[kept++] = line->points[end - 1];
+		first = end;
+	}
+	return kept;
+}
+
+static void add_name(struct buffer *b, const struct chart *c, const struct line *line)
+{
+	const struct fact_gpu_device *d;
+	size_t nr;
+
+	buffer_printf(b, "GPU %" PRIu64, line->device);
+	d = facts_rows(c->p, FACT_GPU_DEVICE, &nr);
+	for (size_t i = 0; i < nr; i++)
+		if (d[i].pid == line->pid && d[i].device == line->device && d[i].name) {
+			const char *name = profile_str(c->p, (uint32_t)d[i].name);
+
+			buffer_add_string(b, ": ");
+			text_add_xml(b, name, strlen(name));
+		}
+	if (c->several_processes)
+		buffer_printf(b, " (process %" PRIu64 ")", line->pid);
+}
+
+static void add_peak(struct buffer *b, const struct chart *c, const struct line *line)
+{
+	const struct fact_gpu_memory *peak = &c->rows[line->peak];
+
+	buffer_add_string(b, "peak ");
+	number_add_bytes(b, peak->used_bytes);
+	buffer_add_string(b, " at ");
+	number_add_time(b, peak->time_ns - c->from_ns);
+}
+
+/* data-points: ns since the point before (the first: since the left edge) and bytes, in turn. */
+static void add_line(struct buffer *b, const struct chart *c, struct line *line, size_t number)
+{
+	size_t nr = thin_out(c, line);
+	uint64_t before_ns = c->from_ns;
+
+	buffer_printf(b, "<path class=\"d%zu\" data-name=\"", number);
+	add_name(b, c, line);
+	buffer_add_string(b, "\" data-points=\"");
+	for (size_t i = 0; i < nr; i++) {
+		const struct fact_gpu_memory *row = &c->rows[line->points[i]];
+
+		buffer_printf(b, "%s%" PRIu64 " %" PRIu64, i ? " " : "", row->time_ns - before_ns,
+			      row->used_bytes);
+		before_ns = row->time_ns;
+	}
+	buffer_printf(b, "\" d=\"M%" PRIu64 " %d", x_of(c, c->rows[line->points[0]].time_ns),
+		      BOTTOM);
+	for (size_t i = 0; i < nr; i++) {
+		const struct fact_gpu_memory *row = &c->rows[line->points[i]];
+
+		buffer_printf(b, "H%" PRIu64 "V%" PRIu64, x_of(c, row->time_ns),
+			      y_of(c, row->used_bytes));
+	}
+	buffer_printf(b, "H%d\"/>\n", WIDTH);
+}
+
+static void add_label(struct buffer *b, const struct chart *c, const struct line *line)
+{
+	uint64_t x = x_of(c, c->rows[line->peak].time_ns);
+
+	buffer_printf(b, "<text x=\"%" PRIu64 "\" y=\"%d\" text-anchor=\"%s\">", x, TOP - 6,
+		      x < WIDTH / 4	  ? "start"
+		      : x > WIDTH * 3 / 4 ? "end"
+					  : "middle");
+	add_peak(b, c, line);
+	buffer_add_string(b, "</text>\n");
+}
+
+static void add_axis(struct buffer *b, const struct chart *c)
+{
+	buffer_printf(
+		b,
+		"<path class=\"axis\" d=\"M0 %dH%d\"/>\n<text class=\"axis\" x=\"3\" y=\"%d\">0"
+		"</text>\n<text class=\"axis\" x=\"%d\" y=\"%d\" text-anchor=\"end\">",
+		BOTTOM, WIDTH, HEIGHT - 3, WIDTH - 3, HEIGHT - 3);
+	number_add_time(b, c->to_ns - c->from_ns);
+	buffer_add_string(b, "</text>\n");
+}
+
+static void add_caption(struct buffer *b, const struct chart *c, size_t nr)
+{
+	buffer_add_string(b, "<figcaption><b>Device memory</b>");
+	for (size_t i = 0; i < nr; i++) {
+		buffer_printf(b, " <span class=\"d%zu\">", i);
+		add_name(b, c, &c->lines[i]);
+		buffer_add_string(b, ", ");
+		add_peak(b, c, &c->lines[i]);
+		buffer_add_string(b, "</span>");
+	}
+	if (nr < c->nr_lines)
+		buffer_printf(b, " and %zu more, with lower peaks", c->nr_lines - nr);
+	buffer_add_string(b, "</figcaption>\n");
+}
+
+void memory_chart_add(struct buffer *b, const struct profile *p)
+{
+	struct chart c = { .p = p };
+	size_t nr;
+
+	c.rows = facts_rows(p, FACT_GPU_MEMORY, &c.nr_rows);
+	collect(&c);
+	nr = c.nr_lines < MAX_LINES ? c.nr_lines : MAX_LINES;
+	if (nr) {
+		buffer_add_string(b, "<figure class=\"memory\">\n");
+		add_caption(b, &c, nr);
+		buffer_printf(b,
+			      "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"device memory "
+			      "over time\" data-ns=\"%" PRIu64 "\">\n",
+			      WIDTH, HEIGHT, c.to_ns - c.from_ns);
+		add_axis(b, &c);
+		for (size_t i = nr; i--;) /* the highest peak on top */
+			add_line(b, &c, &c.lines[i], i);
+		for (size_t i = 0; i < nr; i++)
+			buffer_printf(b,
+				      "<circle class=\"d%zu\" cx=\"%" PRIu64 "\" cy=\"%" PRIu64
+				      "\" r=\"3\"/>\n",
+				      i, x_of(&c, c.rows[c.lines[i].peak].time_ns),
+				      y_of(&c, c.rows[c.lines[i].peak].used_bytes));
+		add_label(b, &c, &c.lines[0]);
+		buffer_add_string(b, "</svg>\n</figure>\n");
+	}
+	for (size_t i = 0; i < c.nr_lines; i++)
+		free(c.lines[i].points);
+	free(c.lines);
+}

@@ -1,0 +1,70 @@
+/*
+ * Joins the parts. Each part is a file that the build has embedded.
+ */
+#include "output/flame/script.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "core/base/buffer.h"
+#include "output/flame/color.h"
+#include "output/flame.css.h"
+#include "output/flame.js.h"
+#include "output/flame_data.js.h"
+#include "output/flame_draw.js.h"
+#include "output/flame_search.js.h"
+#include "output/flame_start.js.h"
+#include "output/flame_state.js.h"
+#include "output/flame_text.js.h"
+#include "output/flame_tree.js.h"
+#include "output/page.css.h"
+#include "output/page.js.h"
+#include "output/page_memory.js.h"
+
+/* Whole lines that are comment go, and the tabs in front of the others. */
+static void add_part(struct buffer *b, const char *text)
+{
+	bool comment = false;
+
+	while (*text) {
+		const char *start = text + strspn(text, "\t"), *end = strchrnul(start, '\n');
+		size_t n = (size_t)(end - start);
+
+		comment |= !strncmp(start, "/*", 2);
+		if (!comment && n) {
+			buffer_add(b, start, n);
+			buffer_add_char(b, '\n');
+		}
+		if (comment && n >= 2 && !memcmp(end - 2, "*/", 2))
+			comment = false;
+		text = *end ? end + 1 : end;
+	}
+}
+
+void script_add(struct buffer *b, bool page)
+{
+	buffer_add_string(b, "(function () {\n\"use strict\";\n");
+	add_part(b, flame_data_js);
+	add_part(b, flame_text_js);
+	add_part(b, flame_tree_js);
+	add_part(b, flame_draw_js);
+	add_part(b, flame_search_js);
+	add_part(b, flame_state_js);
+	add_part(b, flame_js);
+	if (page) {
+		add_part(b, page_memory_js);
+		add_part(b, page_js);
+	}
+	add_part(b, flame_start_js);
+	buffer_add_string(b, "})();\n");
+}
+
+void script_add_style(struct buffer *b, bool page, bool changes)
+{
+	add_part(b, flame_css);
+	if (page)
+		add_part(b, page_css);
+	color_add_css(b);
+	if (changes)
+		color_add_change_css(b);
+}

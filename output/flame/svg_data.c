@@ -1,0 +1,323 @@
+/*
+ * Packs a tree: names share their beginnings, numbers of one sort lie together, zlib does the rest.
+ */
+#include "output/flame/svg_data.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/profile/column.h"
+#include "output/codec/base64.h"
+#include "output/flame/color.h"
+#include "output/tree/diff.h"
+#include "output/tree/label.h"
+#include "output/text/text.h"
+#include "output/flame/timeline_data.h"
+#include "output/tree/tree.h"
+
+enum {
+	FLAG_TIME = 1,
+	FLAG_SAMPLES = 2,
+	FLAG_BYTES = 4,
+	FLAG_EXACT = 8,
+	FLAG_DIFF = 16,
+	FLAG_ABSOLUTE = 32,
+	FLAG_TIMELINE = 64,
+};
+
+enum { PIECE = 64 << 10, ROOM = 64 << 10 };
+
+/* Distinct strings in order of appearance; equal ones are few, so sorting finds them. */
+struct string_table {
+	const char **list;
+	size_t nr;
+};
+
+static int compare_strings(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void string_table_init(struct string_table *t, const struct tree *tree, bool files)
+{
+	size_t nr = tree->functions.nr, kept = 0;
+
+	t->list = xcalloc(nr, sizeof(*t->list));
+	for (size_t i = 0; i < nr; i++)
+		t->list[i] = files ? tree->functions.list[i].file : tree->functions.list[i].module;
+	qsort(t->list, nr, sizeof(*t->list), compare_strings);
+	for (size_t i = 0; i < nr; i++)
+		if (!kept || strcmp(t->list[kept - 1], t->list[i]))
+			t->list[kept++] = t->list[i];
+	t->nr = kept;
+}
+
+static size_t string_table_find(const struct string_table *t, const char *s)
+{
+	const char **found = bsearch(&s, t->list, t->nr, sizeof(*t->list), compare_strings);
+
+	return (size_t)(found - t->list);
+}
+
+static void string_table_add(struct buffer *b, const struct string_table *t)
+{
+	struct buffer text = { 0 };
+
+	buffer_add_varint(b, t->nr);
+	for (size_t i = 0; i < t->nr; i++) {
+		text.size = 0;
+		text_add_clean(&text, t->list[i], strlen(t->list[i]));
+		buffer_add_varint(b, text.size);
+		buffer_add(b, text.data, text.size);
+	}
+	buffer_fini(&text);
+}
+
+/* JavaScript counts in UTF-16 units. */
+static size_t utf16_length(const char *s, size_t n)
+{
+	size_t units = 0, length;
+
+	for (size_t i = 0; i < n; i += length)
+		units += 1 + (text_decode(s + i, n - i, &length) > 0xffff);
+	return units;
+}
+
+static void add_name(struct buffer *b, const struct label_name *name, const struct label_name *last)
+{
+	size_t shared = 0, n = last ? (last->size < name->size ? last->size : name->size) : 0;
+
+	while (shared < n && last->text[shared] == name->text[shared])
+		shared++;
+	buffer_add_varint(b, shared);
+	buffer_add_varint(b, name->size - shared);
+	buffer_add(b, name->text + shared, name->size - shared);
+	buffer_add_varint(b, utf16_length(name->text, name->short_start));
+	buffer_add_varint(b, utf16_length(name->text + name->short_start, name->short_size));
+}
+
+static void add_functions(struct buffer *b, const struct tree *tree)
+{
+	struct string_table modules, files;
+	struct label_name name, last;
+
+	string_table_init(&modules, tree, false);
+	string_table_init(&files, tree, true);
+	string_table_add(b, &modules);
+	string_table_add(b, &files);
+	buffer_add_varint(b, tree->functions.nr);
+	for (size_t i = 0; i < tree->functions.nr; i++) {
+		const struct tree_function *f = &tree->functions.list[i];
+		char class[COLOR_NAME_SIZE];
+
+		name = label_name_of(f);
+		add_name(b, &name, i ? &last : NULL);
+		last = name;
+		color_class(f, class);
+		buffer_add(b, class, 2);
+		buffer_add_varint(b, f->kind);
+		buffer_add_varint(b, string_table_find(&modules, f->module));
+		buffer_add_varint(b, string_table_find(&files, f->file));
+		buffer_add_varint(b, f->line);
+	}
+	free(modules.list);
+	free(files.list);
+}
+
+/* What is packed, in this order: names and tables, and the columns of the tree that are made in one walk. */
+enum { HEAD, FRAMES, FUNCTIONS, SELF, REST, NR_PARTS };
+
+static inline void add_number(struct buffer *b, uint64_t value)
+{
+	if (value < 0x80 && b->size < b->capacity)
+		b->data[b->size++] = (char)value;
+	else
+		buffer_add_varint(b, value);
+}
+
+static unsigned bytes_of(size_t largest)
+{
+	unsigned nr = 1;
+
+	while (largest >>= 8)
+		nr++;
+	return nr;
+}
+
+/*
+ * A function is written as its distance from that of the sibling before, lowest bytes of all first: high
+ * bytes are mostly small, low ones are not, and each has a code of its own when they are apart.
+ */
+static void add_nodes(struct buffer *parts, const struct tree *tree)
+{
+	const struct tree_node *nodes = tree->nodes;
+	unsigned nr_bytes = bytes_of(tree->functions.nr);
+	uint32_t *last = NULL; /* function by depth */
+	size_t depths = 0, nr = tree->nr_nodes;
+	char *bytes = buffer_reserve(&parts[FUNCTIONS], nr * nr_bytes);
+
+	buffer_add_varint(&parts[HEAD], nr);
+	buffer_reserve(&parts[FRAMES], nr);
+	buffer_reserve(&parts[SELF], nr);
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct tree_node *n = &nodes[i];
+		uint32_t above = i ? nodes[i - 1].depth + 1 : 0, distance = n->function;
+
+		if (n->depth >= depths)
+			last = xgrow(last, &depths, n->depth + 1, sizeof(*last));
+		if (n->depth < above) {
+			assert(distance >= last[n->depth]);
+			distance -= last[n->depth];
+		}
+		last[n->depth] = n->function;
+		if (i)
+			add_number(&parts[FRAMES], (uint64_t)(above - n->depth) * 2 + n->inlined);
+		for (unsigned j = 0; j < nr_bytes; j++)
+			bytes[j * nr + i] = (char)(distance >> 8 * j);
+		add_number(&parts[SELF], n->self);
+	}
+	parts[FUNCTIONS].size = nr * nr_bytes;
+	free(last);
+}
+
+static void add_rest(struct buffer *b, const struct tree *tree, bool samples,
+		     const struct diff *diff)
+{
+	for (uint32_t i = 0; samples && i < tree->nr_nodes; i++)
+		add_number(b, tree_events_of(tree, &tree->nodes[i]).self);
+	for (uint32_t i = 0; diff && i < tree->nr_nodes; i++)
+		add_number(b, diff->before[i].self.value);
+	for (uint32_t i = 0; diff && samples && i < tree->nr_nodes; i++)
+		add_number(b, diff->before[i].self.samples);
+}
+
+static void make_room(z_stream *z, struct buffer *out)
+{
+	z->next_out = (Bytef *)buffer_reserve(out, ROOM);
+	z->avail_out = ROOM;
+}
+
+/* Between parts; what zlib still has of the one before goes out first. */
+static void set_strategy(z_stream *z, int strategy, struct buffer *out)
+{
+	int err;
+
+	do {
+		make_room(z, out);
+		err = deflateParams(z, 1, strategy);
+		out->size += ROOM - z->avail_out;
+	} while (err == Z_BUF_ERROR);
+	assert(err == Z_OK);
+}
+
+static void deflate_part(z_stream *z, const struct buffer *in, int flush, struct buffer *out)
+{
+	size_t left = in->size;
+	int err;
+
+	z->next_in = (Bytef *)in->data;
+	z->avail_in = 0;
+	do {
+		if (!z->avail_in) {
+			z->avail_in = left < (1u << 30) ? (uInt)left : (1u << 30);
+			left -= z->avail_in;
+		}
+		make_room(z, out);
+		err = deflate(z, left ? Z_NO_FLUSH : flush);
+		assert(err == Z_OK || err == Z_STREAM_END || err == Z_BUF_ERROR);
+		out->size += ROOM - z->avail_out;
+	} while (flush == Z_FINISH ? err != Z_STREAM_END : left || z->avail_in || !z->avail_out);
+}
+
+/* -15: raw deflate, no header. Level 1 is within a tenth of level 6 here, at a third of the time. */
+static void deflate_start(z_stream *z, int strategy)
+{
+	int err = deflateInit2(z, 1, Z_DEFLATED, -15, 9, strategy);
+
+	assert(err == Z_OK);
+	(void)err;
+}
+
+static size_t deflated_size(const struct buffer *in, int strategy)
+{
+	struct buffer out = { 0 };
+	z_stream z = { 0 };
+	size_t size;
+
+	deflate_start(&z, strategy);
+	deflate_part(&z, in, Z_FINISH, &out);
+	deflateEnd(&z);
+	size = out.size;
+	buffer_fini(&out);
+	return size;
+}
+
+/*
+ * Looking for repetitions takes half of the time, and in trees of many different paths there are none.
+ * A piece from the middle tells.
+ */
+static int choose_strategy(const struct buffer *in)
+{
+	struct buffer piece = { .data = in->data + in->size / 2, .size = PIECE };
+	size_t with, without;
+
+	if (in->size < 8 * PIECE)
+		return Z_DEFAULT_STRATEGY;
+	with = deflated_size(&piece, Z_DEFAULT_STRATEGY);
+	without = deflated_size(&piece, Z_RLE);
+	return with < without - without / 16 ? Z_DEFAULT_STRATEGY : Z_RLE;
+}
+
+static void deflate_parts(struct buffer *parts, struct buffer *out)
+{
+	z_stream z = { 0 };
+
+	deflate_start(&z, Z_DEFAULT_STRATEGY);
+	for (int i = 0; i < NR_PARTS; i++) {
+		set_strategy(&z, i == HEAD ? Z_DEFAULT_STRATEGY : choose_strategy(&parts[i]), out);
+		deflate_part(&z, &parts[i], i < NR_PARTS - 1 ? Z_NO_FLUSH : Z_FINISH, out);
+		buffer_fini(&parts[i]);
+	}
+	deflateEnd(&z);
+}
+
+static bool samples_differ(const struct tree *tree, const struct diff *diff)
+{
+	if (!diff && column_table[tree->column].counted_by == tree->column)
+		return false;
+	for (uint32_t i = 0; i < tree->nr_nodes; i++)
+		if (tree->nodes[i].self != tree_events_of(tree, &tree->nodes[i]).self ||
+		    (diff && diff->before[i].self.value != diff->before[i].self.samples))
+			return true;
+	return false;
+}
+
+void svg_data_add(struct buffer *b, const struct tree *tree, const struct diff *diff,
+		  const struct profile *p)
+{
+	const struct column_info *column = &column_table[tree->column];
+	bool samples = samples_differ(tree, diff), times = p && timeline_data_has(tree, p);
+	struct buffer parts[NR_PARTS] = { 0 }, packed = { 0 };
+
+	buffer_add_varint(&parts[HEAD],
+			  (column->unit == UNIT_NS ? FLAG_TIME : 0) | (samples ? FLAG_SAMPLES : 0) |
+				  (column->unit == UNIT_BYTES ? FLAG_BYTES : 0) |
+				  (column->exact ? FLAG_EXACT : 0) | (diff ? FLAG_DIFF : 0) |
+				  (diff && diff->absolute ? FLAG_ABSOLUTE : 0) |
+				  (times ? FLAG_TIMELINE : 0));
+	buffer_add_varint(&parts[HEAD], strlen(column->events));
+	buffer_add_string(&parts[HEAD], column->events);
+	add_functions(&parts[HEAD], tree);
+	add_nodes(parts, tree);
+	add_rest(&parts[REST], tree, samples, diff);
+	if (times)
+		timeline_data_add(&parts[REST], tree, p);
+	deflate_parts(parts, &packed);
+	base64_add(b, packed.data, packed.size);
+	buffer_fini(&packed);
+}

@@ -1,0 +1,375 @@
+/*
+ * Draws boxes. flame.js draws the same ones from the data; a browser test holds the two together.
+ */
+#include "output/flame/svg_frames.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "core/base/buffer.h"
+#include "core/profile/column.h"
+#include "output/flame/color.h"
+#include "output/report/diff_text.h"
+#include "output/tree/label.h"
+#include "output/text/number.h"
+#include "output/tree/summary.h"
+#include "output/text/text.h"
+#include "output/tree/tree.h"
+
+/* Hundredths of a pixel as "12.5". */
+static void add_hundredths(struct buffer *b, uint64_t value)
+{
+	buffer_add_u64(b, value / 100);
+	if (value % 100) {
+		buffer_add_char(b, '.');
+		buffer_add_char(b, (char)('0' + value / 10 % 10));
+		if (value % 10)
+			buffer_add_char(b, (char)('0' + value % 10));
+	}
+}
+
+static uint64_t position(const struct svg_picture *w, uint64_t x)
+{
+	return number_scale(x, SVG_CHART * 100, w->layout.width);
+}
+
+/* Both ends are rounded, not the width, so that boxes side by side leave no gap. */
+static void add_rect(struct svg_picture *w, const char *class, uint64_t x, uint64_t width,
+		     unsigned y, unsigned height)
+{
+	struct buffer *b = w->b;
+	uint64_t left = position(w, x), right = position(w, x + width);
+	bool slim = right - left < SVG_SLIM * 100;
+
+	buffer_add_string(b, "<rect ");
+	if (*class || slim)
+		buffer_printf(b, "class=\"%s%s%s\" ", class, *class && slim ? " " : "",
+			      slim ? "s" : "");
+	buffer_add_string(b, "x=\"");
+	add_hundredths(b, left + SVG_MARGIN * 100);
+	buffer_printf(b, "\" y=\"%u\" width=\"", y);
+	add_hundredths(b, right - left);
+	buffer_printf(b, "\" height=\"%u\"/>", height);
+}
+
+static void add_share(struct buffer *b, const struct svg_picture *w, const char *what,
+		      uint64_t value)
+{
+	buffer_printf(b, "%s ", what);
+	number_add_percent(b, value, w->total);
+	if (w->summary->info->unit != UNIT_COUNT) {
+		buffer_add_string(b, ", ");
+		summary_add_value(b, w->summary, value);
+	}
+}
+
+/* Everything in a tooltip goes through here: one line, escaped, and empties it. */
+static void add_line(struct svg_picture *w, struct buffer *line)
+{
+	text_add_xml(w->b, line->data, line->size);
+	buffer_add_char(w->b, '\n');
+	line->size = 0;
+}
+
+/* What a frame's total or self was and is; of a removed path, what it was. */
+static void add_sentence(struct svg_picture *w, struct buffer *line, const char *what,
+			 const struct diff_side *was, const struct diff_side *is,
+			 const struct diff_change *total, const struct diff_change *self)
+{
+	buffer_add_string(line, what);
+	diff_text_add_sentence(line, w->diff, "total", &was->total, &is->total, total, true);
+	buffer_add_string(line, " \xc2\xb7 ");
+	diff_text_add_sentence(line, w->diff, "self", &was->self, &is->self, self, true);
+	add_line(w, line);
+}
+
+static void add_changes(struct svg_picture *w, uint32_t node)
+{
+	const struct diff *d = w->diff->diff;
+	const struct tree_node *n = &w->tree->nodes[node];
+	const struct tree_events events = tree_events_of(w->tree, n);
+	const struct diff_row *row = &w->diff_sums[n->function];
+	struct diff_change total = diff_total_of(d, node), self = diff_self_of(d, node);
+	struct diff_side is = { { n->self, events.self }, { n->total, events.total } };
+	const char *what = !events.total		    ? "removed: "
+			   : !d->before[node].total.samples ? "new: "
+							    : "";
+	struct buffer line = { 0 };
+
+	add_sentence(w, &line, what, &d->before[node], &is, &total, &self);
+	if (w->sums[n->function].nr_nodes > 1) {
+		buffer_printf(&line, "all %u frames of it: ", w->sums[n->function].nr_nodes);
+		add_sentence(w, &line, "", &row->before, &row->after, &row->total, &row->self);
+	}
+	buffer_fini(&line);
+}
+
+static void add_numbers(struct svg_picture *w, const struct tree_node *n)
+{
+	const struct tree_sum *sum = &w->sums[n->function];
+	struct buffer line = { 0 };
+
+	if (w->half)
+		buffer_printf(&line, "%s: ", w->summary->info->title);
+	add_share(&line, w, "total", n->total);
+	add_share(&line, w, " \xc2\xb7 self", n->self);
+	buffer_add_string(&line, " \xc2\xb7 ");
+	summary_add_events(&line, w->summary, tree_events_of(w->tree, n).total, "\xc2\xb1");
+	add_line(w, &line);
+	if (sum->nr_nodes > 1) {
+		buffer_printf(&line, "all %u frames of it: ", sum->nr_nodes);
+		add_share(&line, w, "total", sum->total);
+		add_share(&line, w, " \xc2\xb7 self", sum->self);
+		add_line(w, &line);
+	}
+	buffer_fini(&line);
+}
+
+/* The name in full, this frame's numbers, all frames of the function together, and where it is. */
+static void add_tooltip(struct svg_picture *w, uint32_t node)
+{
+	const struct tree_function *f = tree_function_of(w->tree, node);
+	struct buffer line = { 0 };
+
+	buffer_add_string(w->b, "<title>");
+	buffer_add_string(&line, f->name);
+	add_line(w, &line);
+	if (w->diff)
+		add_changes(w, node);
+	else
+		add_numbers(w, &w->tree->nodes[node]);
+	if (*f->module)
+		buffer_add_string(&line, f->module);
+	if (*f->file)
+		buffer_printf(&line, "%s%s:%u", line.size ? " \xc2\xb7 " : "", f->file, f->line);
+	if (w->tree->nodes[node].inlined)
+		buffer_printf(&line, "%sinlined", line.size ? " \xc2\xb7 " : "");
+	if (line.size)
+		add_line(w, &line);
+	w->b->size--; /* the last newline */
+	buffer_add_string(w->b, "</title>");
+	buffer_fini(&line);
+}
+
+static void add_run_share(struct buffer *line, const struct svg_picture *w,
+			  const struct layout_box *box)
+{
+	unsigned shift = w->diff ? w->diff->diff->width_shift : 0;
+
+	add_share(line, w, box->removed ? "removed" : "total", box->width >> shift);
+}
+
+/* Caps touch their boxes on the side that the picture grows to. */
+static unsigned cap_y(const struct svg_picture *w, unsigned y)
+{
+	return w->down ? y + SVG_BOX : y - SVG_CAP;
+}
+
+static void add_run(struct svg_picture *w, const struct layout_box *box, unsigned y)
+{
+	struct buffer *b = w->b, line = { 0 };
+	uint32_t nr = box->run_end - box->node;
+
+	buffer_printf(b, "<g class=\"m\"><title>%u frame%s too small to draw here\n", nr,
+		      nr == 1 ? "" : "s");
+	add_run_share(&line, w, box);
+	add_line(w, &line);
+	b->size--;
+	buffer_add_string(b, "</title>");
+	add_rect(w, "", box->x, box->width, y, SVG_BOX);
+	add_rect(w, "c", box->cap_x, box->cap_width, cap_y(w, y), SVG_CAP);
+	buffer_add_string(b, "</g>\n");
+	buffer_fini(&line);
+}
+
+/* " 41% +5.7%" or " -4.1%", whatever of it the samples can tell. */
+static void add_change_text(struct svg_picture *w, struct buffer *text, bool removed,
+			    const struct diff_amount *after, const struct diff_change *c)
+{
+	if (removed) {
+		diff_text_add_change(text, w->diff, c);
+		return;
+	}
+	diff_text_add_amount(text, w->diff, c->after, after);
+	if (c->significant) {
+		buffer_add_char(text, ' ');
+		diff_text_add_change(text, w->diff, c);
+	}
+}
+
+static void add_diff_label(struct svg_picture *w, struct buffer *label,
+			   const struct layout_box *box, size_t columns)
+{
+	const struct tree_node *n = &w->tree->nodes[box->node];
+	const struct tree_events events = tree_events_of(w->tree, n);
+	const struct diff_change total = diff_total_of(w->diff->diff, box->node);
+	const struct diff_change self = diff_self_of(w->diff->diff, box->node);
+	const struct label_name name = label_name_of(tree_function_of(w->tree, box->node));
+	struct buffer total_text = { 0 }, self_text = { 0 };
+	bool removed = box->removed && !n->total;
+
+	/* What still is there is labelled at the left. */
+	if (!box->removed || removed) {
+		buffer_add_char(&total_text, ' ');
+		add_change_text(w, &total_text, removed,
+				&(struct diff_amount){ n->total, events.total }, &total);
+	}
+	if (removed ? self.before > 0 : n->self && !box->removed) {
+		buffer_add_string(&self_text, " \xc2\xb7 self ");
+		add_change_text(w, &self_text, removed,
+				&(struct diff_amount){ n->self, events.self }, &self);
+	}
+	label_add_texts(label, &name, &total_text, &self_text, columns);
+	buffer_fini(&total_text);
+	buffer_fini(&self_text);
+}
+
+/* The root of what was removed is no "all". */
+static void add_removed_label(struct svg_picture *w, struct buffer *label, size_t columns)
+{
+	static const struct label_name name = { "removed", 7, 0, 7 };
+	const struct diff_change change = diff_removed(w->diff->diff);
+	struct buffer text = { 0 }, none = { 0 };
+
+	buffer_add_char(&text, ' ');
+	diff_text_add_change(&text, w->diff, &change);
+	label_add_texts(label, &name, &text, &none, columns);
+	buffer_fini(&text);
+}
+
+/* "GPU time 1.24 s": what the width of the root of a half stands for. */
+static void add_scale_label(const struct svg_picture *w, struct buffer *label, size_t columns)
+{
+	size_t fits;
+
+	buffer_printf(label, "%s ", w->summary->info->title);
+	summary_add_value(label, w->summary, w->tree->nodes[0].total);
+	fits = text_head(label->data, label->size, columns);
+	label->size = fits;
+}
+
+static void add_label(struct svg_picture *w, const struct layout_box *box, unsigned y)
+{
+	const struct tree_node *n = &w->tree->nodes[box->node];
+	const struct label_name name = label_name_of(tree_function_of(w->tree, box->node));
+	uint64_t left = position(w, box->x), width = position(w, box->x + box->width) - left;
+	struct buffer label = { 0 };
+	size_t columns;
+
+	if (width > 2 * SVG_PAD * 100) {
+		columns = (width - 2 * SVG_PAD * 100) / SVG_COLUMN;
+		if (box->removed && !box->node)
+			add_removed_label(w, &label, columns);
+		else if (w->half && !box->node)
+			add_scale_label(w, &label, columns);
+		else if (w->diff)
+			add_diff_label(w, &label, box, columns);
+		else
+			label_add(&label, &name, n->total, n->self, w->total, columns);
+	}
+	if (label.size) {
+		buffer_add_string(w->b, "<text x=\"");
+		add_hundredths(w->b, left + (SVG_MARGIN + SVG_PAD) * 100);
+		buffer_printf(w->b, "\" y=\"%u\">", y + 13);
+		text_add_xml(w->b, label.data, label.size);
+		buffer_add_string(w->b, "</text>");
+	}
+	buffer_fini(&label);
+}
+
+/* The classes of a frame and of its cap. In a diff boxes have the colour of the change. */
+static void choose_classes(const struct svg_picture *w, const struct layout_box *box,
+			   char ret_frame[COLOR_NAME_SIZE], char ret_cap[COLOR_NAME_SIZE])
+{
+	struct diff_change change;
+
+	ret_cap[0] = '\0';
+	if (!w->diff) {
+		color_class(tree_function_of(w->tree, box->node), ret_frame);
+		return;
+	}
+	change = diff_total_of(w->diff->diff, box->node);
+	color_change_class('d', diff_level(&change), ret_frame);
+	change = diff_self_of(w->diff->diff, box->node);
+	color_change_class('q', diff_level(&change), ret_cap);
+}
+
+/* What a diff says about a frame besides its colour. */
+static const char *diff_class(const struct svg_picture *w, const struct layout_box *box)
+{
+	const struct tree_node *n = &w->tree->nodes[box->node];
+	struct diff_change change;
+
+	if (!w->diff)
+		return "";
+	if (box->removed)
+		return n->total ? " way" : "";
+	change = diff_total_of(w->diff->diff, box->node);
+	return change.significant && !w->diff->diff->before[box->node].total.samples ? " new" : "";
+}
+
+static bool is_hatched(const struct svg_picture *w, const struct layout_box *box)
+{
+	if (w->diff)
+		return box->removed && !w->tree->nodes[box->node].total;
+	return tree_function_of(w->tree, box->node)->kind == FUNCTION_MARKER;
+}
+
+static void add_cap(struct svg_picture *w, const struct layout_box *box, const char *change,
+		    unsigned y)
+{
+	char class[COLOR_NAME_SIZE + 2] = "c";
+
+	if (!box->cap_width)
+		return;
+	if (*change)
+		snprintf(class, sizeof(class), "c %s", change);
+	add_rect(w, class, box->cap_x, box->cap_width, cap_y(w, y), SVG_CAP);
+}
+
+static void add_frame(struct svg_picture *w, const struct layout_box *box, unsigned y)
+{
+	struct buffer *b = w->b;
+	char class[COLOR_NAME_SIZE], cap[COLOR_NAME_SIZE];
+
+	choose_classes(w, box, class, cap);
+	buffer_printf(b, "<g class=\"%s%s\">", class, diff_class(w, box));
+	add_tooltip(w, box->node);
+	add_rect(w, "", box->x, box->width, y, SVG_BOX);
+	if (is_hatched(w, box))
+		add_rect(w, "h", box->x, box->width, y, SVG_BOX);
+	add_cap(w, box, cap, y);
+	if (w->tree->nodes[box->node].inlined) {
+		buffer_add_string(b, "<path class=\"i\" d=\"M");
+		add_hundredths(b, position(w, box->x) + SVG_MARGIN * 100 + 100);
+		buffer_printf(b, " %uv%d\"/>", y, SVG_BOX);
+	}
+	add_label(w, box, y);
+	buffer_add_string(b, "</g>\n");
+}
+
+static void add_frames(struct svg_picture *w)
+{
+	for (size_t i = 0; i < w->layout.nr_boxes; i++) {
+		const struct layout_box *box = &w->layout.boxes[i];
+		unsigned y =
+			w->down ? w->base + box->row * SVG_ROW : w->base - (box->row + 1) * SVG_ROW;
+
+		if (box->run_end)
+			add_run(w, box, y);
+		else
+			add_frame(w, box, y);
+	}
+}
+
+void svg_frames_add(struct svg_picture *w, struct svg_picture *below)
+{
+	buffer_add_string(w->b, "<g class=\"frames\">\n");
+	if (below)
+		buffer_printf(w->b, "<path class=\"middle\" d=\"M%d %u.5h%d\"/>\n", SVG_MARGIN,
+			      below->base - 4, SVG_CHART);
+	add_frames(w);
+	if (below)
+		add_frames(below);
+	buffer_add_string(w->b, "</g>\n");
+}

@@ -1,0 +1,127 @@
+/*
+ * Puts samples in order of time and writes them column by column.
+ */
+#include "output/flame/timeline_data.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/profile/column.h"
+#include "core/profile/profile.h"
+#include "output/text/text.h"
+#include "output/tree/tree.h"
+
+enum { MAX_SAMPLES = 4000000 };
+
+struct line {
+	uint64_t time_us;
+	uint32_t sample;
+};
+
+static bool is_shown(const struct tree *tree, const struct profile *p, size_t sample)
+{
+	const struct profile_sample *s = &p->samples[sample];
+
+	return tree->sample_nodes[sample] != PROFILE_NONE && s->column == tree->column &&
+	       s->thread != PROFILE_NONE;
+}
+
+bool timeline_data_has(const struct tree *tree, const struct profile *p)
+{
+	size_t nr = 0;
+
+	if (!tree->sample_nodes || column_table[tree->column].exact)
+		return false;
+	for (size_t i = 0; i < p->nr_samples; i++) {
+		if (tree->sample_nodes[i] == PROFILE_NONE)
+			continue;
+		if (!is_shown(tree, p, i) || !p->samples[i].time_ns)
+			return false;
+		nr++;
+	}
+	return nr && nr <= MAX_SAMPLES;
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+	const struct line *x = a, *y = b;
+
+	if (x->time_us != y->time_us)
+		return x->time_us < y->time_us ? -1 : 1;
+	return (x->sample > y->sample) - (x->sample < y->sample);
+}
+
+static struct line *sort_samples(const struct tree *tree, const struct profile *p, size_t *ret_nr)
+{
+	struct line *lines = xcalloc(p->nr_samples + 1, sizeof(*lines));
+	uint64_t start = p->meta.start_ns;
+	size_t nr = 0;
+
+	for (size_t i = 0; i < p->nr_samples; i++) {
+		uint64_t time = p->samples[i].time_ns;
+
+		if (is_shown(tree, p, i))
+			lines[nr++] = (struct line){ time > start ? (time - start) / 1000 : 0,
+						     (uint32_t)i };
+	}
+	qsort(lines, nr, sizeof(*lines), compare_lines);
+	*ret_nr = nr;
+	return lines;
+}
+
+/* Threads that have a sample, in the order of the profile; returns the number of each. */
+static uint32_t *add_threads(struct buffer *b, const struct profile *p, const struct line *lines,
+			     size_t nr)
+{
+	uint32_t *numbers = xcalloc(p->nr_threads + 1, sizeof(*numbers)), nr_used = 0;
+	struct buffer name = { 0 };
+
+	for (size_t i = 0; i < nr; i++)
+		numbers[p->samples[lines[i].sample].thread] = 1;
+	for (size_t i = 0; i < p->nr_threads; i++)
+		nr_used += numbers[i];
+	buffer_add_varint(b, nr_used);
+	nr_used = 0;
+	for (size_t i = 0; i < p->nr_threads; i++) {
+		const struct profile_thread *t = &p->threads[i];
+		const char *comm = profile_str(p, t->comm);
+
+		if (!numbers[i])
+			continue;
+		numbers[i] = nr_used++;
+		name.size = 0;
+		text_add_clean(&name, comm, strlen(comm));
+		buffer_add_varint(b, t->pid);
+		buffer_add_varint(b, t->tid);
+		buffer_add_varint(b, name.size);
+		buffer_add(b, name.data, name.size);
+	}
+	buffer_fini(&name);
+	return numbers;
+}
+
+void timeline_data_add(struct buffer *b, const struct tree *tree, const struct profile *p)
+{
+	uint64_t last = 0;
+	uint32_t *threads;
+	size_t nr;
+	struct line *lines = sort_samples(tree, p, &nr);
+
+	threads = add_threads(b, p, lines, nr);
+	buffer_add_varint(b, nr);
+	for (size_t i = 0; i < nr; i++) {
+		buffer_add_varint(b, lines[i].time_us - last);
+		last = lines[i].time_us;
+	}
+	for (size_t i = 0; i < nr; i++)
+		buffer_add_varint(b, threads[p->samples[lines[i].sample].thread]);
+	for (size_t i = 0; i < nr; i++)
+		buffer_add_varint(b, tree->sample_nodes[lines[i].sample]);
+	for (size_t i = 0; i < nr; i++)
+		buffer_add_varint(b, p->samples[lines[i].sample].weight);
+	free(threads);
+	free(lines);
+}

@@ -1,0 +1,122 @@
+/* What the spelling of a frame in collapsed stacks says of it. */
+#include "output/import/collapsed_frame.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/profile/profile.h"
+
+/* Where a Python function is defined, as its spelling says; the line is at most nine digits. */
+struct python_place {
+	const char *file;
+	size_t name_size, file_size;
+	uint32_t line;
+};
+
+static bool ends_with(const char *s, size_t n, const char *suffix)
+{
+	size_t m = strlen(suffix);
+
+	return n > m && !memcmp(s + n - m, suffix, m);
+}
+
+/* What flamegraph.pl and we mark a name with, and the kind it says. Cuts the mark off. */
+static enum function_kind kind_of(const char *s, size_t *n, bool *ret_inlined)
+{
+	static const struct {
+		const char *suffix;
+		enum function_kind kind;
+	} marks[] = {
+		{ "_[k]", FUNCTION_KERNEL },
+		{ "_[j]", FUNCTION_JIT },
+		{ "_[g]", FUNCTION_GPU },
+		{ "_[i]", FUNCTION_NATIVE },
+	};
+
+	*ret_inlined = ends_with(s, *n, "_[i]");
+	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
+		if (ends_with(s, *n, marks[i].suffix)) {
+			*n -= strlen(marks[i].suffix);
+			return marks[i].kind;
+		}
+	}
+	if (*n < 2 || s[0] != '[' || s[*n - 1] != ']')
+		return FUNCTION_NATIVE;
+	for (int m = 0; m < NR_MARKERS; m++)
+		if (m != MARKER_UNKNOWN && strlen(marker_name(m)) == *n &&
+		    !memcmp(marker_name(m), s, *n))
+			return FUNCTION_MARKER;
+	return FUNCTION_UNKNOWN; /* "[unknown]", "[libc.so.6]" */
+}
+
+/* The same name not inlined is another frame of the same function. */
+static uint32_t inlined_frame(struct profile *p, uint32_t frame)
+{
+	const struct profile_module module = {
+		.kind = MODULE_NAMED,
+		.path = profile_cstring(p, "[inlined]"),
+	};
+	struct profile_location location = p->locations[p->frames[frame].first_location];
+	uint32_t inlined = profile_frame(p, profile_module(p, &module), p->frames[frame].address);
+
+	location.inlined = true;
+	profile_set_locations(p, inlined, &location, 1);
+	return inlined;
+}
+
+/*
+ * "train (train.py:15)", "<module> (<string>:1)": how sprof and py-spy spell a Python function. Says where
+ * in it the file and the line are.
+ */
+static bool is_python(const char *s, size_t n, struct python_place *ret_place)
+{
+	size_t open = n, colon = n, line;
+
+	if (n < 8 || s[n - 1] != ')')
+		return false;
+	while (colon && s[--colon] != ':')
+		if (colon != n - 1 && !isdigit((unsigned char)s[colon]))
+			return false;
+	while (open && (s[--open] != '(' || !open || s[open - 1] != ' '))
+		;
+	line = n - colon - 2;
+	if (open < 2 || colon <= open + 2 || !line || line > 9)
+		return false;
+	*ret_place = (struct python_place){ .name_size = open - 1,
+					    .file = s + open + 1,
+					    .file_size = colon - open - 1,
+					    .line = (uint32_t)strtoul(s + colon + 1, NULL, 10) };
+	return ends_with(ret_place->file, ret_place->file_size, ".py") ||
+	       (ret_place->file[0] == '<' && s[colon - 1] == '>');
+}
+
+/* As profile_python_frame() makes them, of the names alone. */
+static uint32_t python_frame(struct profile *p, const char *s, size_t n,
+			     const struct python_place *place)
+{
+	uint32_t frame = profile_named_frame(p, s, n, FUNCTION_PYTHON);
+	struct profile_location location = p->locations[p->frames[frame].first_location];
+	struct profile_function function = p->functions[location.function];
+
+	function.system_name = profile_string(p, s, place->name_size);
+	function.file = profile_string(p, place->file, place->file_size);
+	function.start_line = place->line;
+	location.function = profile_function(p, &function);
+	profile_set_locations(p, frame, &location, 1);
+	return frame;
+}
+
+uint32_t folded_frame(struct profile *p, const char *s, size_t n)
+{
+	bool inlined;
+	enum function_kind kind = kind_of(s, &n, &inlined);
+	struct python_place place;
+	uint32_t frame;
+
+	if (kind == FUNCTION_NATIVE && !inlined && is_python(s, n, &place))
+		return python_frame(p, s, n, &place);
+	frame = profile_named_frame(p, s, n, kind);
+	return inlined ? inlined_frame(p, frame) : frame;
+}

@@ -1,0 +1,416 @@
+/*
+ * Reads collapsed stacks. A line mostly repeats the one before it, and names repeat all over the
+ * file: so the frames that two lines share are taken over as they are, and a small table from the
+ * spelling of a name to its frame stands before the profile's own. That table is in no near cache:
+ * names are looked up some lines after they were read, when their slots have arrived.
+ */
+#include "output/import/collapsed_reader.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "core/base/alloc.h"
+#include "core/base/log.h"
+#include "core/profile/profile.h"
+#include "output/import/collapsed_frame.h"
+
+#define LINE_MAX_SIZE (16 * 1024 * 1024)
+#define READ_SIZE (256 * 1024)
+#define PROBED_LINES 8192
+#define MAX_TOTAL (UINT64_C(1) << 53) /* as output/tree/tree.h */
+#define NR_STEPS 256
+
+/* A name as spelled in the file, suffix and all, that was met before. */
+struct spelling {
+	uint64_t hash;
+	uint32_t frame; /* + 1, 0 = free */
+};
+
+/* What is left to do for a line: its names that differ from those of the line before, then its end. */
+struct step {
+	const char *name; /* in the text that was read; NULL = the end */
+	size_t size;	  /* of the name; at the end, the count of the line */
+	uint64_t hash;
+	size_t depth; /* where in the stack; at the end, how many frames it has */
+};
+
+struct reader {
+	struct profile *profile;
+	const char *name;
+	struct spelling *spellings;
+	size_t nr_spellings, nr_slots; /* slots: a power of two */
+	struct step steps[NR_STEPS];
+	size_t nr_steps;
+	uint32_t *frames; /* of the line that steps are taken for */
+	size_t frames_capacity;
+	/* The line before: its text up to the count, and where in it each frame ended. */
+	const char *last;
+	size_t last_size;
+	size_t *ends;
+	size_t nr_frames, ends_capacity;
+	char *kept; /* that text, when the next piece of the file takes its place */
+	size_t kept_capacity;
+	size_t nr_probed, nr_repeated; /* of the first stacks */
+	uint64_t total, line, nr_good, nr_bad, first_bad, nr_fractions;
+};
+
+static void grow_spellings(struct reader *r)
+{
+	struct spelling *old = r->spellings;
+	size_t nr_old = r->nr_slots;
+
+	r->nr_slots = nr_old ? nr_old * 2 : 4096;
+	r->spellings = xcalloc(r->nr_slots, sizeof(*r->spellings));
+	for (size_t i = 0; i < nr_old; i++) {
+		size_t at = old[i].hash & (r->nr_slots - 1);
+
+		if (!old[i].frame)
+			continue;
+		while (r->spellings[at].frame)
+			at = (at + 1) & (r->nr_slots - 1);
+		r->spellings[at] = old[i];
+	}
+	free(old);
+}
+
+/*
+ * The 64-bit hash stands for the spelling. Its seed is not known to who wrote the file, so equal
+ * hashes of different names are a matter of luck: one in 10^8 for a million names.
+ */
+static uint32_t find_frame(struct reader *r, const struct step *step)
+{
+	size_t at;
+
+	if (r->nr_spellings * 2 >= r->nr_slots)
+		grow_spellings(r);
+	at = step->hash & (r->nr_slots - 1);
+	for (; r->spellings[at].frame; at = (at + 1) & (r->nr_slots - 1))
+		if (r->spellings[at].hash == step->hash)
+			return r->spellings[at].frame - 1;
+	r->spellings[at] =
+		(struct spelling){ step->hash,
+				   folded_frame(r->profile, step->name, step->size) + 1 };
+	r->nr_spellings++;
+	return r->spellings[at].frame - 1;
+}
+
+/*
+ * Most files have each stack once, and looking for an equal one is in vain. Where the first lines
+ * show another kind of file, equal stacks are kept once.
+ */
+static uint32_t add_stack(struct reader *r, size_t nr_frames)
+{
+	size_t nr = r->profile->nr_stacks;
+	uint32_t id;
+
+	if (r->nr_probed >= PROBED_LINES && r->nr_repeated < PROBED_LINES / 8)
+		return profile_new_stack(r->profile, r->frames, nr_frames);
+	id = profile_stack(r->profile, r->frames, nr_frames);
+	if (r->nr_probed < PROBED_LINES) {
+		r->nr_probed++;
+		r->nr_repeated += r->profile->nr_stacks == nr;
+	}
+	return id;
+}
+
+/* To be called before the text goes away, too. */
+static void take_steps(struct reader *r)
+{
+	struct profile_sample sample = { .thread = PROFILE_NONE, .column = COLUMN_COUNT };
+
+	for (size_t i = 0; i < r->nr_steps; i++) {
+		const struct step *step = &r->steps[i];
+
+		if (step->name) {
+			if (step->depth >= r->frames_capacity)
+				r->frames = xgrow(r->frames, &r->frames_capacity, step->depth + 1,
+						  sizeof(*r->frames));
+			r->frames[step->depth] = find_frame(r, step);
+			continue;
+		}
+		sample.weight = step->size;
+		sample.stack = add_stack(r, step->depth);
+		profile_add_sample(r->profile, &sample);
+	}
+	r->nr_steps = 0;
+}
+
+static void add_step(struct reader *r, const struct step *step)
+{
+	if (r->nr_steps == NR_STEPS)
+		take_steps(r);
+	r->steps[r->nr_steps++] = *step;
+}
+
+static void add_name(struct reader *r, const char *s, size_t n, size_t depth)
+{
+	uint64_t hash = XXH3_64bits_withSeed(s, n, (uintptr_t)r);
+
+	if (r->nr_slots)
+		__builtin_prefetch(&r->spellings[hash & (r->nr_slots - 1)]);
+	add_step(r, &(struct step){ s, n, hash, depth });
+}
+
+/* How many bytes from the start are equal. */
+static size_t common_prefix(const char *a, const char *b, size_t n)
+{
+	size_t i = 0;
+	uint64_t x, y;
+
+	for (; i + 8 <= n; i += 8) {
+		memcpy(&x, a + i, 8);
+		memcpy(&y, b + i, 8);
+		if (x != y)
+			return i + (size_t)(__builtin_ctzll(x ^ y) / 8);
+	}
+	while (i < n && a[i] == b[i])
+		i++;
+	return i;
+}
+
+/* Adds the steps of the stack in s, that begins with `same` bytes of the one before it. */
+static void split_stack(struct reader *r, const char *s, size_t n, size_t same)
+{
+	size_t nr = r->nr_frames, at;
+
+	same = same < n ? same : n;
+	/* A shared frame ends within what is the same, and with a ';' or the end in both. */
+	while (nr &&
+	       (r->ends[nr - 1] > same || (r->ends[nr - 1] == same && same < n && s[same] != ';')))
+		nr--;
+	at = nr ? r->ends[nr - 1] + 1 : 0;
+	while (at <= n) {
+		const char *semicolon = at < n ? memchr(s + at, ';', n - at) : NULL;
+		size_t end = semicolon ? (size_t)(semicolon - s) : n;
+
+		if (nr == r->ends_capacity)
+			r->ends = xgrow(r->ends, &r->ends_capacity, nr + 1, sizeof(*r->ends));
+		add_name(r, s + at, end - at, nr);
+		r->ends[nr++] = end;
+		at = end + 1;
+	}
+	r->nr_frames = nr;
+	r->last = s;
+	r->last_size = n;
+}
+
+/* The text that was read goes away. */
+static void keep_last(struct reader *r)
+{
+	take_steps(r);
+	if (r->last == r->kept)
+		return;
+	r->kept = xgrow(r->kept, &r->kept_capacity, r->last_size, 1);
+	memcpy(r->kept, r->last, r->last_size);
+	r->last = r->kept;
+}
+
+/* "12" or "12.5", to the nearest whole; false when it is no number or far too large. */
+static bool parse_count(const char *s, size_t n, uint64_t *ret_count, bool *ret_fraction)
+{
+	uint64_t count = 0;
+	size_t i = 0;
+
+	for (; i < n && isdigit((unsigned char)s[i]); i++) {
+		count = count * 10 + (uint64_t)(s[i] - '0');
+		if (count >= MAX_TOTAL)
+			return false;
+	}
+	if (!i || (i < n && s[i] != '.'))
+		return false;
+	*ret_fraction = false;
+	for (size_t j = i + 1; j < n; j++) {
+		if (!isdigit((unsigned char)s[j]))
+			return false;
+		if (s[j] != '0')
+			*ret_fraction = true;
+	}
+	*ret_count = count + (i + 1 < n && s[i + 1] >= '5');
+	return true;
+}
+
+/* Cuts a line in stack and count. False when it is neither a stack nor empty. */
+static bool split_line(const char *s, size_t n, size_t *ret_stack, uint64_t *ret_count,
+		       bool *ret_fraction)
+{
+	const char *space;
+	size_t stack;
+
+	while (n && (s[n - 1] == ' ' || s[n - 1] == '\t'))
+		n--;
+	space = memrchr(s, ' ', n);
+	if (!space || !parse_count(space + 1, (size_t)(s + n - space - 1), ret_count, ret_fraction))
+		return false;
+	for (stack = (size_t)(space - s); stack && s[stack - 1] == ' ';)
+		stack--;
+	*ret_stack = stack;
+	return stack != 0;
+}
+
+/* Neither a stack nor an error: blank, or a comment as inferno skips them. */
+static bool is_void(const char *s, size_t n)
+{
+	return !n || (n >= 2 && s[0] == '#' && s[1] == ' ');
+}
+
+static void read_line(struct reader *r, const char *s, size_t n, size_t same, bool has_nul)
+{
+	uint64_t weight = 0;
+	bool fraction = false;
+	size_t stack = 0;
+
+	r->line++;
+	if (n && s[n - 1] == '\r')
+		n--;
+	if (is_void(s, n))
+		return;
+	if (has_nul || !split_line(s, n, &stack, &weight, &fraction) ||
+	    r->total + weight >= MAX_TOTAL) {
+		if (!r->nr_bad++)
+			r->first_bad = r->line;
+		return;
+	}
+	r->nr_good++;
+	r->nr_fractions += fraction;
+	r->total += weight;
+	if (!weight)
+		return;
+	split_stack(r, s, stack, same);
+	add_step(r, &(struct step){ NULL, weight, 0, r->nr_frames });
+}
+
+/* How many bytes of it are as in the stack before it. There is neither a newline nor a NUL in those. */
+static size_t as_last(const struct reader *r, const char *line, size_t size)
+{
+	return common_prefix(line, r->last, size < r->last_size ? size : r->last_size);
+}
+
+/* Reads every line that ends in the buffer, which a NUL follows; returns how many bytes that was. */
+static size_t read_lines(struct reader *r, const char *data, size_t size)
+{
+	size_t at = 0;
+
+	for (;;) {
+		const char *line = data + at;
+		size_t same = as_last(r, line, size - at);
+		const char *newline = strchrnul(line + same, '\n');
+		bool has_nul = !*newline;
+
+		if (has_nul)
+			newline = memchr(newline, '\n', size - (size_t)(newline - data));
+		if (!newline)
+			return at;
+		read_line(r, line, (size_t)(newline - line), same, has_nul);
+		at = (size_t)(newline - data) + 1;
+	}
+}
+
+static int read_all(struct reader *r, FILE *f)
+{
+	size_t capacity = 0, size = 0, got, used;
+	bool skip = false; /* in a line that is too long */
+	char *data = NULL;
+
+	do {
+		data = xgrow(data, &capacity, size + READ_SIZE + 1, 1);
+		got = fread(data + size, 1, READ_SIZE, f);
+		size += got;
+		data[size] = '\0';
+		used = 0;
+		if (skip) {
+			const char *newline = memchr(data, '\n', size);
+
+			skip = !newline;
+			used = newline ? (size_t)(newline - data) + 1 : size;
+		}
+		used += read_lines(r, data + used, size - used);
+		keep_last(r);
+		memmove(data, data + used, size - used);
+		size -= used;
+		if (size > LINE_MAX_SIZE) {
+			read_line(r, "", 1, 0, true); /* counted as bad */
+			skip = true;
+			size = 0;
+		}
+	} while (got);
+	if (size)
+		read_line(r, data, size, as_last(r, data, size), memchr(data, '\0', size));
+	take_steps(r);
+	free(data);
+	return ferror(f) ? -EIO : 0;
+}
+
+static int finish(struct reader *r, int err)
+{
+	struct profile *p = r->profile;
+
+	if (err) {
+		log_error(-err, "read '%s'", r->name);
+		return err;
+	}
+	if (!r->nr_good) {
+		log_error(0, "read '%s': no line is a collapsed stack (a;b;c 12)", r->name);
+		return -EINVAL;
+	}
+	if (r->nr_bad)
+		log_warning("'%s': lines that are no collapsed stack, left out: %llu, the first is "
+			    "line %llu",
+			    r->name, (unsigned long long)r->nr_bad,
+			    (unsigned long long)r->first_bad);
+	if (r->nr_fractions)
+		log_warning("'%s': counts that are not whole, rounded: %llu", r->name,
+			    (unsigned long long)r->nr_fractions);
+	p->meta.command = profile_cstring(p, r->name);
+	p->meta.source = profile_cstring(p, "collapsed stacks");
+	p->stats.nr_samples = r->total;
+	return 0;
+}
+
+int folded_read(FILE *f, const char *name, struct profile **ret_profile)
+{
+	struct reader r = { .profile = profile_new(), .name = name };
+	int err = finish(&r, read_all(&r, f));
+
+	free(r.spellings);
+	free(r.kept);
+	free(r.frames);
+	free(r.ends);
+	if (err)
+		profile_free(r.profile);
+	else
+		*ret_profile = r.profile;
+	return err;
+}
+
+bool folded_is(const char *data, size_t size)
+{
+	const char *end = data + size;
+	uint64_t count;
+	bool fraction;
+	size_t stack;
+
+	if (memchr(data, '\0', size))
+		return false;
+	while (data < end) {
+		const char *newline = memchr(data, '\n', (size_t)(end - data));
+		size_t n = newline ? (size_t)(newline - data) : (size_t)(end - data);
+
+		/* A line that goes on after what we have shows its frames, if not its count. */
+		if (!newline && memchr(data, ';', n))
+			return true;
+		if (n && data[n - 1] == '\r')
+			n--;
+		if (!is_void(data, n) && split_line(data, n, &stack, &count, &fraction))
+			return true;
+		if (!newline)
+			break;
+		data = newline + 1;
+	}
+	return false;
+}

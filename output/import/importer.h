@@ -1,0 +1,42 @@
+/*
+ * What other programs wrote and sprof reads, told apart by content. Each format is one const struct in
+ * a file of its own, output/import_NAME.c, and is listed in output/import/importers.c.
+ */
+#ifndef SPROF_IMPORTER_H
+#define SPROF_IMPORTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct buffer;
+struct profile;
+
+/* How much of a file's beginning is looked at, in bytes. */
+#define IMPORT_HEAD_SIZE ((size_t)64 * 1024)
+
+struct importer {
+	const char *name; /* for messages and --help: "pprof" */
+	/* Does a file that begins so look like it? */
+	bool (*is)(const char *data, size_t size);
+	/*
+	 * Reads to the end of the file into a profile that the caller frees. `name` is for messages,
+	 * and the profile's command where the file has none. 0 or -errno, reported: -EINVAL where it
+	 * is damaged or holds no sample.
+	 */
+	int (*read)(FILE *f, const char *name, struct profile **ret_profile);
+};
+
+/* Ends with NULL. */
+extern const struct importer *const importer_table[];
+
+/* The first that says yes; the last one, collapsed stacks, where none does. */
+const struct importer *importer_detect(const char *data, size_t size);
+
+/*
+ * For formats that are read as a whole: the rest of the file, at most `limit` bytes. 0 or -errno, not
+ * reported; -EFBIG beyond the limit.
+ */
+int import_read_all(FILE *f, size_t limit, struct buffer *ret_data);
+
+#endif

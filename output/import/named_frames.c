@@ -1,0 +1,230 @@
+/*
+ * A frame without an address is told from others by what it stands for, written out as a string: that
+ * is the address of a MODULE_NAMED frame.
+ */
+#include "output/import/named_frames.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/profile/profile.h"
+#include "output/tree/ranking.h"
+#include "output/text/text.h"
+
+/* A Python function is of its file, as one that was recorded is. */
+static uint32_t module_of(struct profile *p, const struct import_function *f)
+{
+	struct profile_module m = { .kind = MODULE_PYTHON, .path = f->file, .pid = f->name };
+
+	if (f->module != PROFILE_NONE || f->kind != FUNCTION_PYTHON || !f->file)
+		return f->module;
+	m.ino = f->start_line;
+	return profile_module(p, &m);
+}
+
+static void set_locations(struct profile *p, uint32_t frame,
+			  const struct import_function *functions, size_t nr)
+{
+	struct profile_location *locations = xcalloc(nr, sizeof(*locations));
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct import_function *f = &functions[i];
+		const struct profile_function function = {
+			.name = f->name,
+			.system_name = f->system_name,
+			.module = module_of(p, f),
+			.file = f->file,
+			.start_line = f->start_line,
+			.kind = f->kind,
+		};
+
+		locations[i] = (struct profile_location){
+			.function = profile_function(p, &function),
+			.line = f->line,
+			.inlined = f->inlined,
+		};
+	}
+	profile_set_locations(p, frame, locations, nr);
+	free(locations);
+}
+
+static bool same_locations(const struct profile *p, uint32_t frame,
+			   const struct import_function *functions, size_t nr)
+{
+	const struct profile_frame *f = &p->frames[frame];
+
+	if (f->nr_locations != nr)
+		return false;
+	for (size_t i = 0; i < nr; i++) {
+		const struct profile_location *l = &p->locations[f->first_location + i];
+		const struct profile_function *function = &p->functions[l->function];
+
+		if (function->name != functions[i].name || function->file != functions[i].file ||
+		    function->module != functions[i].module ||
+		    function->kind != functions[i].kind ||
+		    function->start_line != functions[i].start_line ||
+		    function->system_name != functions[i].system_name ||
+		    l->line != functions[i].line || l->inlined != functions[i].inlined)
+			return false;
+	}
+	return true;
+}
+
+/* The name alone where that says it all: such a frame is the one of profile_named_frame(). */
+static uint32_t key_of(struct profile *p, const struct import_function *f, size_t nr)
+{
+	struct buffer key = { 0 };
+	uint32_t id;
+
+	if (nr == 1 && !f->file && !f->start_line && !f->line && f->system_name == f->name)
+		return f->name;
+	for (size_t i = 0; i < nr; i++)
+		buffer_printf(&key, "%s;%u:%u:%u:%u:%u:%u:%d;", profile_str(p, f[i].name),
+			      f[i].system_name, f[i].file, f[i].start_line, f[i].line, f[i].module,
+			      f[i].kind, f[i].inlined);
+	id = profile_string(p, key.data, key.size);
+	buffer_fini(&key);
+	return id;
+}
+
+uint32_t import_frame(struct profile *p, const struct import_function *functions, size_t nr)
+{
+	struct profile_module module = { .kind = MODULE_NAMED, .pid = functions->kind };
+	uint32_t frame;
+
+	if (functions->inlined)
+		module.path = profile_cstring(p, "[inlined]");
+	else if (functions->module != PROFILE_NONE)
+		module.path = p->modules[functions->module].path;
+	frame = profile_frame(p, profile_module(p, &module), key_of(p, functions, nr));
+	if (!p->frames[frame].nr_locations)
+		set_locations(p, frame, functions, nr);
+	return frame;
+}
+
+uint32_t import_frame_at(struct profile *p, uint32_t module, uint64_t address,
+			 const struct import_function *functions, size_t nr)
+{
+	size_t nr_frames = p->nr_frames;
+	uint32_t frame = profile_frame(p, module, address);
+
+	if (frame == nr_frames) /* new */
+		set_locations(p, frame, functions, nr);
+	else if (!same_locations(p, frame, functions, nr))
+		return import_frame(p, functions, nr);
+	return frame;
+}
+
+uint32_t import_unnamed_frame(struct profile *p, uint32_t module, uint64_t address)
+{
+	size_t nr_frames = p->nr_frames;
+	uint32_t frame;
+
+	if (module == PROFILE_NONE)
+		return profile_marker_frame(p, MARKER_UNKNOWN);
+	frame = profile_frame(p, module, address);
+	if (frame != nr_frames && p->frames[frame].nr_locations)
+		return profile_marker_frame(p, MARKER_UNKNOWN); /* taken by one with a name */
+	return frame;
+}
+
+bool import_is_unnamed(const struct profile *p, uint32_t module, const char *name)
+{
+	const char *path = module == PROFILE_NONE ? "" : profile_str(p, p->modules[module].path);
+	const char *base = text_base_name(path);
+	size_t n;
+
+	n = strlen(base);
+	if (!n || strncmp(name, base, n) || strncmp(name + n, "+0x", 3) || !name[n + 3])
+		return false;
+	return strspn(name + n + 3, "0123456789abcdef") == strlen(name + n + 3);
+}
+
+uint8_t import_kind(const char *name)
+{
+	uint8_t kind = 0;
+
+	while (kind < NR_FUNCTION_KINDS && strcmp(name, ranking_kind_name(kind)))
+		kind++;
+	return kind;
+}
+
+/* "[python]": FUNCTION_PYTHON, else NR_FUNCTION_KINDS. */
+static uint8_t bracketed_kind(const char *path)
+{
+	size_t n = strlen(path);
+	char name[16];
+
+	if (n < 3 || n - 2 >= sizeof(name) || path[0] != '[' || path[n - 1] != ']')
+		return NR_FUNCTION_KINDS;
+	memcpy(name, path + 1, n - 2);
+	name[n - 2] = '\0';
+	return import_kind(name);
+}
+
+static bool is_kernel(const char *path)
+{
+	size_t n = strlen(path);
+
+	return !strncmp(path, "[kernel", 7) || !strncmp(path, "[guest.kernel", 13) ||
+	       (n > 3 && !strcmp(path + n - 3, ".ko")) ||
+	       (n > 6 && (!strcmp(path + n - 6, ".ko.xz") || !strcmp(path + n - 6, ".ko.gz")));
+}
+
+/* Whose JIT it is, where the name says so; false where it is none. */
+static bool is_jit(const char *path, uint32_t *ret_pid)
+{
+	const char *digits = NULL;
+
+	if (!strncmp(path, "[jit:", 5))
+		digits = path + 5;
+	else if (!strncmp(path, "/tmp/perf-", 10))
+		digits = path + 10;
+	*ret_pid = digits ? (uint32_t)strtoul(digits, NULL, 10) : 0;
+	return digits || !strcmp(path, "[jit]") || !strcmp(path, "//anon");
+}
+
+static void parse_build_id(struct profile_module *m, const char *hex)
+{
+	size_t n = strlen(hex);
+	uint8_t bytes[BUILD_ID_MAX];
+
+	if (n % 2 || n / 2 > BUILD_ID_MAX || strspn(hex, "0123456789abcdefABCDEF") != n)
+		return;
+	for (size_t i = 0; i < n; i += 2) {
+		const char digits[3] = { hex[i], hex[i + 1], '\0' };
+
+		bytes[i / 2] = (uint8_t)strtoul(digits, NULL, 16);
+	}
+	memcpy(m->build_id, bytes, n / 2);
+	m->build_id_size = (uint8_t)(n / 2);
+}
+
+uint32_t import_module(struct profile *p, const char *path, const char *build_id_hex,
+		       uint8_t *ret_kind)
+{
+	struct profile_module m = { .kind = MODULE_ELF };
+	uint8_t kind = bracketed_kind(path);
+
+	*ret_kind = FUNCTION_NATIVE;
+	if (is_kernel(path)) {
+		m.kind = MODULE_KERNEL;
+		*ret_kind = FUNCTION_KERNEL;
+	} else if (is_jit(path, &m.pid)) {
+		m.kind = MODULE_JIT;
+		*ret_kind = FUNCTION_JIT;
+		path = "[jit]";
+	} else if (kind != NR_FUNCTION_KINDS) {
+		*ret_kind = kind;
+		return PROFILE_NONE;
+	} else if (!strcmp(path, "[vdso]")) {
+		m.kind = MODULE_VDSO;
+	} else if (!*path || !strcmp(path, "[inlined]") || !strcmp(path, "inlined")) {
+		return PROFILE_NONE;
+	}
+	m.path = profile_cstring(p, path);
+	parse_build_id(&m, build_id_hex);
+	return profile_module(p, &m);
+}

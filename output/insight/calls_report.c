@@ -1,0 +1,122 @@
+/* Rows are sorted and filled into a grid. */
+#include "output/insight/calls_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/profile/facts.h"
+#include "core/profile/profile.h"
+#include "output/report/grid.h"
+#include "output/text/text.h"
+
+enum { VERSION = 1 };
+
+static int by_calls(const void *a, const void *b)
+{
+	const struct fact_calls *x = *(const struct fact_calls *const *)a;
+	const struct fact_calls *y = *(const struct fact_calls *const *)b;
+
+	if (x->calls != y->calls)
+		return x->calls > y->calls ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static bool any_late(const struct profile *p)
+{
+	const struct fact_calls *c;
+	size_t nr;
+
+	c = facts_rows(p, FACT_CALLS, &nr);
+	for (size_t i = 0; i < nr; i++)
+		if (c[i].late_ns)
+			return true;
+	return false;
+}
+
+/* Where a person looks for it: "libc.so.6", "train.py:12". */
+static void add_place(struct grid *g, const struct profile *p, const struct fact_calls *c)
+{
+	bool python = c->kind == FUNCTION_PYTHON;
+	const char *path = profile_str(p, (uint32_t)(python ? c->file : c->module));
+	struct buffer place = { 0 };
+
+	buffer_add_string(&place, text_base_name(path));
+	if (python)
+		buffer_printf(&place, ":%llu", (unsigned long long)c->line);
+	buffer_add_char(&place, '\0');
+	grid_text(g, place.data);
+	buffer_fini(&place);
+}
+
+static bool fill(struct grid *g, const struct profile *p)
+{
+	uint64_t start = p->meta.start_ns, end = p->meta.end_ns;
+	uint64_t duration = end > start ? end - start : 0;
+	const struct fact_calls *all, **rows;
+	size_t nr;
+
+	all = facts_rows(p, FACT_CALLS, &nr);
+	rows = xcalloc(nr + 1, sizeof(*rows));
+	for (size_t i = 0; i < nr; i++)
+		rows[i] = &all[i];
+	qsort(rows, nr, sizeof(*rows), by_calls);
+	for (size_t i = 0; i < nr; i++) {
+		const struct fact_calls *c = rows[i];
+		bool python = c->kind == FUNCTION_PYTHON;
+
+		grid_count(g, c->calls);
+		if (duration > c->late_ns)
+			grid_per_second(g, c->calls, duration - c->late_ns);
+		else
+			grid_none(g);
+		grid_time(g, c->late_ns);
+		grid_text(g, python ? "python" : "native");
+		grid_text(g, profile_str(p, (uint32_t)c->name));
+		grid_text(g, profile_str(p, (uint32_t)c->module));
+		grid_text(g, profile_str(p, (uint32_t)c->file));
+		grid_count(g, python ? c->line : 0);
+		add_place(g, p, c);
+	}
+	free(rows);
+	return nr > 0;
+}
+
+bool calls_report_write(struct buffer *b, const struct profile *p,
+			const struct calls_report_opts *opts)
+{
+	static const char *const spare[] = { "per_s", NULL };
+	bool late = any_late(p);
+	const struct grid_column columns[] = {
+		{ "calls", "Calls", false },
+		{ "per_s", "Calls/s", false },
+		{ "late_ns", late ? "After" : NULL, false },
+		{ "kind", NULL, true },
+		{ "function", "Function", true },
+		{ "module", NULL, true },
+		{ "file", NULL, true },
+		{ "line", NULL, false },
+		{ NULL, "In", true },
+	};
+	struct grid g;
+	bool any;
+
+	grid_init(&g, columns, sizeof(columns) / sizeof(*columns));
+	any = fill(&g, p);
+	if (any && opts->json) {
+		buffer_printf(b,
+			      "{\n\"version\": %d,\n\"report\": \"calls\",\n\"rows\": ", VERSION);
+		grid_write_json(b, &g, opts->max_rows);
+		buffer_add_string(b, "\n}\n");
+	} else if (any) {
+		if (late)
+			buffer_add_string(b, "After: so long after the start the counting of a "
+					     "file that was mapped later began.\n\n");
+		g.spare = spare;
+		g.max_width = opts->columns;
+		grid_write_text(b, &g, opts->max_rows);
+	}
+	grid_fini(&g);
+	return any;
+}

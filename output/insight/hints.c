@@ -1,0 +1,285 @@
+/*
+ * Functions are marked once; each stack is asked once which rules it fits and below which function of the
+ * program; samples then only add up.
+ */
+#include "output/insight/hints.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/profile/column.h"
+#include "output/insight/hint_rules.h"
+#include "output/tree/naming.h"
+#include "output/text/number.h"
+#include "output/select/pattern.h"
+
+enum { MAX_RULES = 16 };
+
+struct finder {
+	const struct profile *p;
+	struct tree_functions names;
+	uint32_t *marks;	      /* by function */
+	uint32_t *rules;	      /* by stack: a bit for each rule that it fits */
+	uint32_t (*where)[MAX_RULES]; /* by stack and rule: a function, 0 = none */
+	uint32_t *functions;	      /* of the stack that is looked at, root first */
+	size_t nr_functions, capacity;
+};
+
+static void mark_functions(struct finder *f)
+{
+	f->marks = xcalloc(f->names.nr, sizeof(*f->marks));
+	for (const struct hint_mark *m = hint_marks; m->bit; m++) {
+		struct pattern pattern;
+		char why[128];
+
+		if (pattern_init(&pattern, m->pattern, why, sizeof(why)))
+			continue; /* a test compiles every one */
+		for (size_t i = 1; i < f->names.nr; i++)
+			if (f->names.list[i].kind != FUNCTION_THREAD &&
+			    pattern_fits(&pattern, &f->names.list[i]))
+				f->marks[i] |= m->bit;
+		pattern_fini(&pattern);
+	}
+}
+
+static void take_apart(struct finder *f, const struct profile_stack *s)
+{
+	f->nr_functions = 0;
+	for (uint32_t i = 0; i < s->nr_frames; i++) {
+		uint32_t frame = f->p->stack_frames[s->first_frame + i];
+
+		for (size_t c = f->names.first[frame]; c < f->names.first[frame + 1]; c++) {
+			f->functions = xgrow(f->functions, &f->capacity, f->nr_functions + 1,
+					     sizeof(*f->functions));
+			f->functions[f->nr_functions++] = CODE_FUNCTION(f->names.codes[c]);
+		}
+	}
+}
+
+/* The first function from `from` on with one of these marks, or nr_functions. */
+static size_t find_mark(const struct finder *f, size_t from, uint32_t marks)
+{
+	while (from < f->nr_functions && !(f->marks[f->functions[from]] & marks))
+		from++;
+	return from;
+}
+
+/* What ran itself: the kernel works for who called it. */
+static size_t find_leaf(const struct finder *f)
+{
+	size_t i = f->nr_functions;
+
+	while (i && f->marks[f->functions[i - 1]] & HINT_MARK_SYSTEM)
+		i--;
+	return i ? i - 1 : f->nr_functions;
+}
+
+/* Where the rule's inner function is on the stack, or nr_functions. */
+static size_t find_rule(const struct finder *f, const struct hint_rule *r)
+{
+	size_t outer = r->outer ? find_mark(f, 0, r->outer) : 0, leaf;
+
+	if (r->without && find_mark(f, 0, r->without) < f->nr_functions)
+		return f->nr_functions;
+	if (!r->is_leaf || outer == f->nr_functions)
+		return find_mark(f, outer, r->inner);
+	leaf = find_leaf(f);
+	/* The mark may be of what only enters the kernel, too. */
+	for (size_t i = leaf; i < f->nr_functions; i++)
+		if (f->marks[f->functions[i]] & r->inner)
+			return i;
+	return f->nr_functions;
+}
+
+static bool is_library(const char *file)
+{
+	return file[0] == '<' || strstr(file, "/site-packages/") ||
+	       strstr(file, "/dist-packages/") || strstr(file, "/lib/python3");
+}
+
+/* The nearest function of the program itself above it; of a library where there is no other. */
+static uint32_t find_where(const struct finder *f, size_t at)
+{
+	uint32_t nearest = 0;
+
+	while (at--) {
+		const struct tree_function *t = &f->names.list[f->functions[at]];
+
+		if (t->kind != FUNCTION_PYTHON)
+			continue;
+		nearest = nearest ? nearest : f->functions[at];
+		if (!is_library(t->file))
+			return f->functions[at];
+	}
+	return nearest;
+}
+
+static void look_at_stacks(struct finder *f)
+{
+	const struct profile *p = f->p;
+	bool *used = xcalloc(p->nr_stacks + 1, sizeof(*used));
+
+	f->rules = xcalloc(p->nr_stacks + 1, sizeof(*f->rules));
+	f->where = xcalloc(p->nr_stacks + 1, sizeof(*f->where));
+	for (size_t i = 0; i < p->nr_samples; i++)
+		used[p->samples[i].stack] = true;
+	for (size_t i = 0; i < p->nr_stacks; i++) {
+		if (!used[i])
+			continue;
+		take_apart(f, &p->stacks[i]);
+		for (int r = 0; hint_rules[r].code; r++) {
+			size_t at = find_rule(f, &hint_rules[r]);
+
+			if (at == f->nr_functions)
+				continue;
+			f->rules[i] |= 1u << r;
+			f->where[i][r] = find_where(f, at);
+		}
+	}
+	free(used);
+}
+
+/* ---- sums */
+
+static bool fits(const struct finder *f, const struct profile_sample *s, int rule)
+{
+	return f->rules[s->stack] >> rule & 1;
+}
+
+/* By thread: does it do such a thing at all? */
+static bool *threads_of(const struct finder *f, int rule, enum profile_column column)
+{
+	const struct profile *p = f->p;
+	bool *threads = xcalloc(p->nr_threads + 1, sizeof(*threads));
+
+	for (size_t i = 0; i < p->nr_samples; i++) {
+		const struct profile_sample *s = &p->samples[i];
+
+		if (s->column == column && s->thread != PROFILE_NONE && fits(f, s, rule))
+			threads[s->thread] = true;
+	}
+	return threads;
+}
+
+static void find_most(const struct finder *f, struct hint *h, const uint64_t *weights)
+{
+	uint32_t most = 0;
+
+	for (uint32_t i = 1; i < f->names.nr; i++)
+		if (weights[i] > weights[most])
+			most = i;
+	h->where = xstrdup(most ? f->names.list[most].name : "");
+	h->where_weight = weights[most];
+}
+
+static void add_up(const struct finder *f, int rule, struct hint *h)
+{
+	const struct profile *p = f->p;
+	bool *threads = hint_rules[rule].of_threads ? threads_of(f, rule, h->column) : NULL;
+	uint64_t *weights = xcalloc(f->names.nr, sizeof(*weights)), last_ns = 0;
+
+	for (size_t i = 0; i < p->nr_samples; i++) {
+		const struct profile_sample *s = &p->samples[i];
+		uint64_t weight = s->column == h->column ? s->weight : 0;
+		uint64_t events = column_events(h->column, s);
+
+		if (threads && s->thread != PROFILE_NONE && !threads[s->thread])
+			continue;
+		h->whole += weight;
+		h->whole_samples += events;
+		if (!fits(f, s, rule))
+			continue;
+		h->weight += weight;
+		h->samples += events;
+		if (f->where[s->stack][rule])
+			weights[f->where[s->stack][rule]] += weight;
+		if (weight && s->time_ns > last_ns)
+			last_ns = s->time_ns;
+	}
+	find_most(f, h, weights);
+	if (hint_rules[rule].says_when && last_ns > p->meta.start_ns)
+		h->last_ms = (uint32_t)((last_ns - p->meta.start_ns) / 1000000 + 1);
+	free(threads);
+	free(weights);
+}
+
+/* Is the share that large even if sampling has flattered it? */
+static bool is_proven(const struct hint *h)
+{
+	bool is_exact = column_table[h->column].exact;
+	uint64_t margin = is_exact ? 0 : number_margin(h->samples, h->whole_samples);
+	double share, low;
+
+	if (h->samples < HINTS_MIN_SAMPLES || !h->whole || !h->whole_samples)
+		return false;
+	share = (double)h->weight / (double)h->whole;
+	low = share - (double)margin / (double)h->whole_samples;
+	return low * 100 >= h->min_percent;
+}
+
+static bool is_said(const struct hints *hints, const char *code)
+{
+	for (size_t i = 0; i < hints->nr; i++)
+		if (code && !strcmp(hints->list[i].code, code))
+			return true;
+	return false;
+}
+
+static void ask_rule(const struct finder *f, int rule, struct hints *hints)
+{
+	const struct hint_rule *r = &hint_rules[rule];
+
+	if (is_said(hints, r->unless))
+		return;
+	for (int c = 0; c < NR_COLUMNS; c++) {
+		struct hint h = { .code = r->code,
+				  .title = r->title,
+				  .remedy = r->remedy,
+				  .column = (enum profile_column)c,
+				  .min_percent = r->min_percent };
+
+		if (!(r->columns >> c & 1))
+			continue;
+		add_up(f, rule, &h);
+		if (is_proven(&h)) {
+			hints->list[hints->nr++] = h;
+			return;
+		}
+		free(h.where);
+	}
+}
+
+static int by_share(const void *a, const void *b)
+{
+	const struct hint *x = a, *y = b;
+	double s = (double)x->weight / (double)x->whole, t = (double)y->weight / (double)y->whole;
+
+	return s != t ? (s > t ? -1 : 1) : strcmp(x->code, y->code);
+}
+
+void hints_init(struct hints *hints, const struct profile *p)
+{
+	struct finder f = { .p = p };
+
+	*hints = (struct hints){ .list = xcalloc(MAX_RULES, sizeof(*hints->list)) };
+	naming_init(&f.names, p);
+	mark_functions(&f);
+	look_at_stacks(&f);
+	for (int r = 0; hint_rules[r].code; r++)
+		ask_rule(&f, r, hints);
+	qsort(hints->list, hints->nr, sizeof(*hints->list), by_share);
+	tree_functions_fini(&f.names);
+	free(f.marks);
+	free(f.rules);
+	free(f.where);
+	free(f.functions);
+}
+
+void hints_fini(struct hints *hints)
+{
+	for (size_t i = 0; i < hints->nr; i++)
+		free(hints->list[i].where);
+	free(hints->list);
+	*hints = (struct hints){ 0 };
+}

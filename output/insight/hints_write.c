@@ -1,0 +1,102 @@
+/* Writes hints for people: what, how much and how sure, where, and what to do; and as JSON. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/base/buffer.h"
+#include "core/profile/column.h"
+#include "output/report/grid.h"
+#include "output/insight/hints.h"
+#include "output/text/number.h"
+#include "output/report/table_json.h"
+#include "output/report/table.h"
+#include "output/text/text.h"
+
+static uint64_t margin_of(const struct hint *h)
+{
+	return column_table[h->column].exact ? 0 : number_margin(h->samples, h->whole_samples);
+}
+
+static void add_hint(struct buffer *b, const struct hint *h, const struct hints_opts *opts)
+{
+	const struct column_info *info = &column_table[h->column];
+
+	number_add_percent(b, h->weight, h->whole);
+	if (!info->exact) {
+		buffer_add_string(b, opts->unicode ? " \xc2\xb1 " : " +- ");
+		number_add_percent(b, margin_of(h), h->whole_samples);
+	}
+	buffer_printf(b, " of the %s: %s\n", h->column == COLUMN_COUNT ? "samples" : info->title,
+		      h->title);
+	buffer_add_string(b, "  evidence: ");
+	number_add_value(b, h->column, h->weight);
+	buffer_add_string(b, " of ");
+	number_add_value(b, h->column, h->whole);
+	if (info->unit != UNIT_COUNT)
+		buffer_printf(b, ", %" PRIu64 " %s", h->samples,
+			      column_events_name(info, h->samples));
+	if (*h->where) {
+		buffer_add_string(b, "; ");
+		number_add_percent(b, h->where_weight, h->weight);
+		buffer_add_string(b, " of it below ");
+		buffer_add_string(b, h->where);
+	}
+	if (h->last_ms)
+		buffer_printf(b, "; last seen %u.%03u s after the start", h->last_ms / 1000,
+			      h->last_ms % 1000);
+	buffer_printf(b, "\n  remedy: %s\n\n", h->remedy);
+}
+
+static void write_json(struct buffer *b, const struct hints *hints, const struct summary *summary)
+{
+	static const struct grid_column columns[] = {
+		{ "code", NULL, true },		 { "column", NULL, true },
+		{ "percent", NULL, false },	 { "weight", NULL, false },
+		{ "whole", NULL, false },	 { "samples", NULL, false },
+		{ "margin", NULL, false },	 { "whole_samples", NULL, false },
+		{ "min_percent", NULL, false },	 { "where", NULL, true },
+		{ "where_weight", NULL, false }, { "last_ms", NULL, false },
+		{ "title", NULL, true },	 { "remedy", NULL, true },
+	};
+	struct grid g;
+
+	grid_init(&g, columns, sizeof(columns) / sizeof(*columns));
+	for (size_t i = 0; i < hints->nr; i++) {
+		const struct hint *h = &hints->list[i];
+
+		grid_text(&g, h->code);
+		grid_text(&g, column_table[h->column].name);
+		grid_share(&g, h->weight, h->whole);
+		grid_count(&g, h->weight);
+		grid_count(&g, h->whole);
+		grid_count(&g, h->samples);
+		grid_count(&g, margin_of(h));
+		grid_count(&g, h->whole_samples);
+		grid_count(&g, h->min_percent);
+		grid_text(&g, h->where);
+		grid_count(&g, h->where_weight);
+		if (h->last_ms)
+			grid_count(&g, h->last_ms);
+		else
+			grid_none(&g);
+		grid_text(&g, h->title);
+		grid_text(&g, h->remedy);
+	}
+	report_json_write_grid(b, summary, "hints", &g, 0);
+	grid_fini(&g);
+}
+
+void hints_write(struct buffer *b, const struct hints *hints, const struct summary *summary,
+		 const struct hints_opts *opts)
+{
+	if (opts->json) {
+		write_json(b, hints, summary);
+		return;
+	}
+	table_add_head(b, summary);
+	for (size_t i = 0; i < hints->nr; i++)
+		add_hint(b, &hints->list[i], opts);
+	if (!hints->nr)
+		buffer_add_string(b, "no hint: these samples prove none\n");
+	else
+		b->size--; /* of the last empty line */
+}

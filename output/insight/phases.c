@@ -1,0 +1,224 @@
+/* Reads rules, asks each function once which fits it, and has the groups added up. */
+#include "output/insight/phases.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "output/report/grid.h"
+#include "output/tree/groups.h"
+#include "output/select/pattern.h"
+#include "output/report/table_json.h"
+#include "output/tree/summary.h"
+#include "output/report/table.h"
+#include "output/tree/tree.h"
+
+enum { MAX_RULES = 4096, MAX_SIZE = 1 << 20 };
+
+const char phases_default[] =
+	"garbage collection => ^(gc_collect_[a-z_]+|_?PyGC_Collect[A-Za-z]*|_Py_RunGC)(\\.|$)\n"
+	"import => ^_find_and_load \\((<frozen importlib\\._bootstrap>|_bootstrap\\.py):\n"
+	"data loading => ^([^ (]*\\.)?__next__ \\(dataloader\\.py:\n"
+	"data loading => ^([^ (]*\\.)?(_worker_loop|_pin_memory_loop|default_collate) \\(\n"
+	"checkpoint => ^(save|load) \\(serialization\\.py:\n"
+	"checkpoint => ^([^ (]*\\.)?(save_checkpoint|load_checkpoint|save_pretrained) \\(\n"
+	"validation => ^([^ (]*\\.)?(validation_step|eval_step|test_step|predict_step) \\(\n"
+	"backward => ^([^ (]*\\.)?backward \\((_?tensor|__init__)\\.py:\n"
+	"backward => ^torch::autograd::Engine::\n"
+	"optimizer step = file:(^|/)torch/optim/\n"
+	"optimizer step = ^([^ (]*\\.)?step \\((optimizer|sgd|adamw?|rmsprop|adagrad|lbfgs)\\.py:\n"
+	"optimizer step = ^clip_grad_(norm|value)_ \\(\n"
+	"forward = ^([^ (]*\\.)?forward \\(\n"
+	"forward = ^([^ (]*\\.)?(_wrapped_call_impl|_call_impl) \\(module\\.py:\n"
+	"training step = ^([^ (]*\\.)?(training_step|train_step|train_batch) \\(\n";
+
+struct rule {
+	uint32_t phase; /* index + 1, perhaps with GROUP_KEEPS */
+	struct pattern pattern;
+};
+
+struct phase_rules {
+	struct rule *rules;
+	char **phases; /* names */
+	size_t nr_rules, nr_phases, rules_capacity, phases_capacity;
+};
+
+void phase_rules_free(struct phase_rules *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->nr_rules; i++)
+		pattern_fini(&r->rules[i].pattern);
+	for (size_t i = 0; i < r->nr_phases; i++)
+		free(r->phases[i]);
+	free(r->rules);
+	free(r->phases);
+	free(r);
+}
+
+static char *trim(char *s)
+{
+	size_t n;
+
+	while (isspace((unsigned char)*s))
+		s++;
+	for (n = strlen(s); n && isspace((unsigned char)s[n - 1]); n--)
+		;
+	s[n] = '\0';
+	return s;
+}
+
+static uint32_t phase_of(struct phase_rules *r, const char *name)
+{
+	for (size_t i = 0; i < r->nr_phases; i++)
+		if (!strcmp(r->phases[i], name))
+			return (uint32_t)i + 1;
+	r->phases = xgrow(r->phases, &r->phases_capacity, r->nr_phases + 1, sizeof(*r->phases));
+	r->phases[r->nr_phases++] = xstrdup(name);
+	return (uint32_t)r->nr_phases;
+}
+
+/* A line, ended by NUL. */
+static int add_line(struct phase_rules *r, char *line, char *why, size_t why_size)
+{
+	char *equals, *name, *pattern;
+	struct rule *rule;
+	bool keeps;
+	int err;
+
+	line = trim(line);
+	if (!*line || *line == '#')
+		return 0;
+	equals = strchr(line, '=');
+	if (!equals) {
+		snprintf(why, why_size, "it is no rule: PHASE = PATTERN or PHASE => PATTERN");
+		return -EINVAL;
+	}
+	keeps = equals[1] == '>';
+	*equals = '\0';
+	name = trim(line);
+	pattern = trim(equals + 1 + keeps);
+	if (!*name || !*pattern) {
+		snprintf(why, why_size, "its %s is empty", *name ? "pattern" : "phase");
+		return -EINVAL;
+	}
+	if (r->nr_rules == MAX_RULES) {
+		snprintf(why, why_size, "more than %d rules", MAX_RULES);
+		return -EINVAL;
+	}
+	r->rules = xgrow(r->rules, &r->rules_capacity, r->nr_rules + 1, sizeof(*r->rules));
+	rule = &r->rules[r->nr_rules];
+	err = pattern_init(&rule->pattern, pattern, why, why_size);
+	if (err)
+		return err;
+	rule->phase = phase_of(r, name) | (keeps ? GROUP_KEEPS : 0);
+	r->nr_rules++;
+	return 0;
+}
+
+int phase_rules_new(const char *text, size_t size, struct phase_rules **ret_rules, char *why,
+		    size_t why_size)
+{
+	struct phase_rules *r = xcalloc(1, sizeof(*r));
+	size_t number = 1;
+	int err = size > MAX_SIZE ? -EINVAL : 0;
+
+	if (err)
+		snprintf(why, why_size, "it is larger than %d bytes", MAX_SIZE);
+	for (size_t at = 0; at < size && !err; number++) {
+		const char *end = memchr(text + at, '\n', size - at);
+		size_t n = end ? (size_t)(end - text) - at : size - at;
+		char *line = xasprintf("%.*s", (int)n, text + at), reason[256];
+
+		err = add_line(r, line, reason, sizeof(reason));
+		if (err)
+			snprintf(why, why_size, "line %zu: %s", number, reason);
+		free(line);
+		at += n + 1;
+	}
+	if (!err && !r->nr_rules) {
+		snprintf(why, why_size, "there is no rule in it");
+		err = -ENODATA;
+	}
+	if (err)
+		phase_rules_free(r);
+	else
+		*ret_rules = r;
+	return err;
+}
+
+static uint32_t *phases_of(const struct tree *tree, const struct phase_rules *r)
+{
+	uint32_t *of = xcalloc(tree->functions.nr, sizeof(*of));
+
+	/* [0] is the root, and threads are no functions: their names are not the program's. */
+	for (size_t i = 1; i < tree->functions.nr; i++) {
+		const struct tree_function *f = &tree->functions.list[i];
+
+		for (size_t k = 0; k < r->nr_rules && !of[i] && f->kind != FUNCTION_THREAD; k++)
+			if (pattern_fits(&r->rules[k].pattern, f))
+				of[i] = r->rules[k].phase;
+	}
+	return of;
+}
+
+static int compare_sums(const void *a, const void *b, void *context)
+{
+	const struct group_sum *sums = context;
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+
+	if (sums[i].self != sums[k].self)
+		return sums[i].self > sums[k].self ? -1 : 1;
+	return i < k ? -1 : i > k;
+}
+
+static void add_row(struct grid *g, const struct summary *s, const char *name,
+		    const struct group_sum *sum)
+{
+	grid_text(g, name);
+	grid_events(g, sum->self_samples, s);
+	grid_value(g, s->column, sum->self);
+	grid_share(g, sum->self, s->total);
+	grid_value(g, s->column, sum->total);
+	grid_share(g, sum->total, s->total);
+}
+
+void phases_write(struct buffer *b, const struct tree *tree, const struct phase_rules *rules,
+		  const struct summary *summary, const struct phases_opts *opts)
+{
+	const struct grid_column columns[] = {
+		{ "phase", "Phase", true },  { "samples", "Samples", false },
+		{ "self", "Self", false },   { "self_percent", "Self%", false },
+		{ "total", "Total", false }, { "total_percent", "Total%", false },
+	};
+	uint32_t nr = (uint32_t)rules->nr_phases + 1, *of = phases_of(tree, rules);
+	uint32_t *order = xcalloc(nr, sizeof(*order));
+	struct group_sum *sums = groups_add_up(tree, of, nr);
+	struct grid g;
+
+	for (uint32_t i = 1; i < nr; i++)
+		order[i] = i;
+	qsort_r(order + 1, nr - 1, sizeof(*order), compare_sums, sums);
+	grid_init(&g, columns, sizeof(columns) / sizeof(*columns));
+	g.max_width = opts->columns;
+	g.unicode = opts->unicode;
+	for (uint32_t i = 1; i < nr; i++)
+		if (sums[order[i]].total)
+			add_row(&g, summary, rules->phases[order[i] - 1], &sums[order[i]]);
+	/* Outside of all phases is nothing but that. */
+	sums[GROUP_NONE].total = sums[GROUP_NONE].self;
+	add_row(&g, summary, "other", &sums[GROUP_NONE]);
+	if (opts->json) {
+		report_json_write_grid(b, summary, "phases", &g, opts->max_rows);
+	} else {
+		table_add_head(b, summary);
+		grid_write_text(b, &g, opts->max_rows);
+	}
+	grid_fini(&g);
+	free(order);
+	free(sums);
+	free(of);
+}

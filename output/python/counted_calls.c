@@ -1,0 +1,97 @@
+/* A function is found by the name that its symbol, or its code object, has; few share one. */
+#include "output/python/counted_calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/profile/facts.h"
+#include "core/profile/profile.h"
+#include "output/tree/python_name.h"
+#include "output/text/text.h"
+#include "output/tree/functions.h"
+
+struct call_count {
+	const char *name;
+	const struct fact_calls *row;
+};
+
+static int compare_names(const char *a, size_t n, const char *b, size_t m)
+{
+	int order = memcmp(a, b, n < m ? n : m);
+
+	return order ? order : n < m ? -1 : n > m;
+}
+
+static int compare_counts(const void *a, const void *b)
+{
+	const struct call_count *x = a, *y = b;
+	int order = strcmp(x->name, y->name);
+
+	return order ? order : x->row < y->row ? -1 : x->row > y->row;
+}
+
+void call_counts_init(struct call_counts *counts, const struct profile *p)
+{
+	const struct fact_calls *rows;
+	size_t nr;
+
+	rows = facts_rows(p, FACT_CALLS, &nr);
+	*counts = (struct call_counts){ .p = p, .nr = nr };
+	counts->list = xcalloc(nr + 1, sizeof(*counts->list));
+	for (size_t i = 0; i < nr; i++)
+		counts->list[i] =
+			(struct call_count){ profile_str(p, (uint32_t)rows[i].name), &rows[i] };
+	qsort(counts->list, nr, sizeof(*counts->list), compare_counts);
+}
+
+void call_counts_fini(struct call_counts *counts)
+{
+	free(counts->list);
+	*counts = (struct call_counts){ 0 };
+}
+
+/* Of those of its name: is this it? */
+static bool is_counted(const struct profile *p, const struct tree_function *f,
+		       const struct fact_calls *c)
+{
+	if (c->kind != f->kind)
+		return false;
+	if (c->kind == FUNCTION_NATIVE)
+		return !strcmp(text_base_name(profile_str(p, (uint32_t)c->module)), f->module);
+	return c->line == f->line && !strcmp(profile_str(p, (uint32_t)c->file), f->file);
+}
+
+bool call_counts_find(const struct call_counts *counts, const struct tree_function *f,
+		      uint64_t *ret_calls)
+{
+	const char *name = f->name;
+	size_t size = strlen(name), lo = 0, hi = counts->nr;
+	bool found = false;
+
+	if (f->kind == FUNCTION_PYTHON)
+		name = python_name_own(name, &size);
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const char *other = counts->list[mid].name;
+
+		if (compare_names(other, strlen(other), name, size) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	*ret_calls = 0;
+	for (; lo < counts->nr; lo++) {
+		const struct call_count *c = &counts->list[lo];
+
+		if (compare_names(c->name, strlen(c->name), name, size))
+			break;
+		if (!is_counted(counts->p, f, c->row))
+			continue;
+		if (c->row->late_ns)
+			return false;
+		*ret_calls += c->row->calls;
+		found = true;
+	}
+	return found;
+}

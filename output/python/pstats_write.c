@@ -1,0 +1,117 @@
+/* Writes functions as pstats prints them: in seconds, by own or by cumulative time. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "output/report/grid.h"
+#include "output/text/number.h"
+#include "output/python/pstats.h"
+#include "output/report/table_json.h"
+#include "output/report/table.h"
+#include "output/tree/functions.h"
+
+static int descending(uint64_t x, uint64_t y)
+{
+	return x > y ? -1 : x < y;
+}
+
+/* Functions lie in the order of their names. */
+static int by_self(const void *a, const void *b)
+{
+	const struct pstats_function *f = *(const struct pstats_function *const *)a;
+	const struct pstats_function *g = *(const struct pstats_function *const *)b;
+	int order = descending(f->self, g->self);
+
+	if (!order)
+		order = descending(f->total, g->total);
+	return order ? order : f < g ? -1 : f > g;
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct pstats_function *f = *(const struct pstats_function *const *)a;
+	const struct pstats_function *g = *(const struct pstats_function *const *)b;
+	int order = descending(f->total, g->total);
+
+	if (!order)
+		order = descending(f->self, g->self);
+	return order ? order : f < g ? -1 : f > g;
+}
+
+static void add_times(struct grid *g, const struct pstats_function *f, uint64_t ns)
+{
+	grid_seconds(g, ns, 3);
+	if (f->calls_known && f->calls)
+		grid_seconds(g, number_scale(ns, 1, f->calls), 6);
+	else
+		grid_none(g);
+}
+
+/* "/src/train.py:12(step)"; what has no file is its name alone. */
+static void add_place(struct grid *g, const struct tree_function *f)
+{
+	struct buffer place = { 0 };
+	int size = (int)pstats_name_size(f);
+
+	if (strcmp(pstats_file(f), "~"))
+		buffer_printf(&place, "%s:%u(%.*s)", pstats_file(f), pstats_line(f), size, f->name);
+	else
+		buffer_printf(&place, "%.*s", size, f->name);
+	grid_text(g, buffer_cstring(&place));
+	buffer_fini(&place);
+}
+
+static void add_row(struct grid *g, const struct pstats_function *f)
+{
+	char *name = xasprintf("%.*s", (int)pstats_name_size(f->function), f->function->name);
+
+	if (f->calls_known)
+		grid_count(g, f->calls);
+	else
+		grid_none(g);
+	add_times(g, f, f->self);
+	add_times(g, f, f->total);
+	add_place(g, f->function);
+	grid_text(g, pstats_file(f->function));
+	grid_count(g, pstats_line(f->function));
+	grid_text(g, name);
+	free(name);
+}
+
+void pstats_write(struct buffer *b, const struct pstats *stats, const struct summary *summary,
+		  const struct pstats_opts *opts)
+{
+	static const struct grid_column columns[] = {
+		{ "ncalls", "ncalls", false },
+		{ "tottime_ns", "tottime", false },
+		{ "tottime_percall_ns", "percall", false },
+		{ "cumtime_ns", "cumtime", false },
+		{ "cumtime_percall_ns", "percall", false },
+		{ NULL, "filename:lineno(function)", true },
+		{ "file", NULL, true },
+		{ "line", NULL, false },
+		{ "function", NULL, true },
+	};
+	static const char *const spare[] = { "cumtime_percall_ns", "tottime_percall_ns", NULL };
+	const struct pstats_function **order = xcalloc(stats->nr_functions + 1, sizeof(*order));
+	struct grid g;
+
+	for (size_t i = 0; i < stats->nr_functions; i++)
+		order[i] = &stats->functions[i];
+	qsort(order, stats->nr_functions, sizeof(*order), opts->by_total ? by_total : by_self);
+	grid_init(&g, columns, sizeof(columns) / sizeof(*columns));
+	g.spare = spare;
+	g.max_width = opts->columns;
+	g.unicode = opts->unicode;
+	for (size_t i = 0; i < stats->nr_functions; i++)
+		add_row(&g, order[i]);
+	if (opts->json) {
+		report_json_write_grid(b, summary, "pstats", &g, opts->max_rows);
+	} else {
+		table_add_head(b, summary);
+		grid_write_text(b, &g, opts->max_rows);
+	}
+	grid_fini(&g);
+	free(order);
+}

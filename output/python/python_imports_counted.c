@@ -1,0 +1,87 @@
+/* Imports that were counted one by one (FACT_IMPORT), added up by module and who imported it. */
+#include <stdlib.h>
+
+#include "core/base/alloc.h"
+#include "core/profile/facts.h"
+#include "core/profile/profile.h"
+#include "output/python/python_import_tree.h"
+#include "output/python/python_imports.h"
+
+struct adder {
+	struct import_tree tree;
+	const struct fact_import **rows; /* by id: who imports comes before what it imports */
+	uint32_t *nodes;		 /* of each row */
+	size_t nr_rows;
+};
+
+static int by_id(const void *a, const void *b)
+{
+	const struct fact_import *x = *(const struct fact_import *const *)a;
+	const struct fact_import *y = *(const struct fact_import *const *)b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+/* The node of the row with that id before `row`; the root, where that import has not ended. */
+static uint32_t parent_of(const struct adder *a, size_t row)
+{
+	const struct fact_import *r = a->rows[row];
+	size_t lo = 0, hi = row;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const struct fact_import *m = a->rows[mid];
+
+		if (m->pid < r->pid || (m->pid == r->pid && m->id < r->parent))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < row && a->rows[lo]->pid == r->pid && a->rows[lo]->id == r->parent ? a->nodes[lo]
+										      : 0;
+}
+
+static void add_row(struct adder *a, size_t i)
+{
+	const struct fact_import *r = a->rows[i];
+	uint32_t parent = parent_of(a, i),
+		 node = import_tree_child(&a->tree, parent, (uint32_t)r->name);
+	struct import_node *n = &a->tree.im->nodes[node], *root = a->tree.im->nodes;
+
+	a->nodes[i] = node;
+	n->self += r->self_ns;
+	n->total += r->total_ns;
+	n->samples++;
+	n->failed += !r->found;
+	root->samples++;
+	if (!parent)
+		root->total += r->total_ns;
+}
+
+bool imports_init_counted(struct imports *im, const struct profile *p)
+{
+	struct adder a = { .tree = { .im = im } };
+	const struct fact_import *rows;
+
+	rows = facts_rows(p, FACT_IMPORT, &a.nr_rows);
+	if (!a.nr_rows)
+		return false;
+	*im = (struct imports){ .counted = true };
+	im->whole = p->meta.end_ns > p->meta.start_ns ? p->meta.end_ns - p->meta.start_ns : 0;
+	a.rows = xcalloc(a.nr_rows, sizeof(*a.rows));
+	a.nodes = xcalloc(a.nr_rows, sizeof(*a.nodes));
+	for (size_t i = 0; i < a.nr_rows; i++)
+		a.rows[i] = &rows[i];
+	qsort(a.rows, a.nr_rows, sizeof(*a.rows), by_id);
+	import_tree_child(&a.tree, 0, 0);
+	for (size_t i = 0; i < a.nr_rows; i++)
+		add_row(&a, i);
+	import_tree_fini(&a.tree);
+	free(a.rows);
+	free(a.nodes);
+	return true;
+}

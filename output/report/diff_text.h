@@ -1,0 +1,46 @@
+/*
+ * A diff in words: the same ones in the table, in the picture and in what a failed condition says.
+ */
+#ifndef SPROF_DIFF_TEXT_H
+#define SPROF_DIFF_TEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "output/tree/diff.h"
+
+struct buffer;
+struct summary;
+
+/* A diff and what it is a diff of. */
+struct diff_view {
+	const struct diff *diff;
+	const struct summary *before, *after;
+	const char *before_name, *after_name; /* files, any bytes */
+};
+
+/* "35%", or in an absolute diff "1.24 s". */
+void diff_text_add_amount(struct buffer *b, const struct diff_view *v, double share,
+			  const struct diff_amount *amount);
+/* "+5.7%", or in an absolute diff "+560 ms". */
+void diff_text_add_change(struct buffer *b, const struct diff_view *v,
+			  const struct diff_change *change);
+/* "1.1%", or in an absolute diff "80 ms". */
+void diff_text_add_margin(struct buffer *b, const struct diff_view *v,
+			  const struct diff_change *change);
+
+/*
+ * "total 35% -> 41% (+5.7% +- 1.1%)"; "..., within the error of +- 1.3%)" where the samples cannot
+ * tell; "self 0%" where there is none in either. The arrow and the sign are Unicode if asked for.
+ */
+void diff_text_add_sentence(struct buffer *b, const struct diff_view *v, const char *what,
+			    const struct diff_amount *before, const struct diff_amount *after,
+			    const struct diff_change *change, bool unicode);
+
+/* "new", "gone", "more", "less", or "" where the change is within the error; by the change of key. */
+const char *diff_text_verdict(const struct diff_row *row, enum diff_key key);
+
+/* "3 functions take more, 1 less; 2 are new, 1 is gone": what matters first, in a line. */
+void diff_text_add_summary(struct buffer *b, const struct diff_row *rows, uint32_t nr_rows);
+
+#endif

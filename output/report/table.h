@@ -1,0 +1,33 @@
+/*
+ * The report for people: how much the numbers are worth, then the functions with their self and total
+ * time, as numbers and as bars on one scale.
+ */
+#ifndef SPROF_TABLE_H
+#define SPROF_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "output/tree/ranking.h"
+
+struct buffer;
+struct summary;
+
+struct table_opts {
+	enum ranking_key key;
+	uint32_t max_rows;	       /* 0 = all */
+	size_t columns;		       /* of the terminal, which names are cut to; 0 = never cut */
+	bool unicode;		       /* block characters, else ASCII */
+	bool color;		       /* terminal escapes */
+	const char *heading;	       /* of what the rows are: "Function", */
+	const char *singular, *plural; /* "function", "functions" */
+};
+
+/* The lines above a table: what was recorded, how, and how much the numbers are worth. */
+void table_add_head(struct buffer *b, const struct summary *summary);
+
+void table_write(struct buffer *b, const struct tree *tree, const struct summary *summary,
+		 const struct table_opts *opts);
+
+#endif

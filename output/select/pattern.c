@@ -1,0 +1,148 @@
+/* Expressions are POSIX's, as the library has them. */
+#include "output/select/pattern.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output/tree/ranking.h"
+#include "output/tree/functions.h"
+
+/* Smart case, as in the picture: capitals in the expression mean what they say, those of \W do not. */
+static bool has_capital(const char *s)
+{
+	for (; *s; s++) {
+		if (*s == '\\' && s[1])
+			s++;
+		else if (isupper((unsigned char)*s))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The library multiplies repetitions out: of what "{250}" repeats there are 250 copies, of what "+" repeats two, so that
+ * "x{250}{250}" and a row of "+" take gigabytes. Copies multiply to MOST_COPIES at most here, wherever they stand.
+ */
+enum { MOST_BYTES = 1000, MOST_COPIES = 1000 };
+
+static unsigned long copies_of(const char *bound)
+{
+	char *end;
+	unsigned long least = strtoul(bound, &end, 10);
+	unsigned long most = *end == ',' ? strtoul(end + 1, NULL, 10) : least;
+
+	return most > least ? most : least > 1 ? least : 1;
+}
+
+/* Returns where the set in brackets ends, the first of which may be "]". */
+static const char *end_of_set(const char *s)
+{
+	s += 1 + (s[1] == '^');
+	s += *s == ']';
+	while (*s && *s != ']')
+		s++;
+	return s;
+}
+
+static const char *too_costly(const char *text)
+{
+	unsigned long copies = 1;
+	bool of_many = false; /* may what comes before hold copies itself? */
+
+	if (strlen(text) > MOST_BYTES)
+		return "too long, more than 1000 bytes";
+	for (const char *s = text; *s; s++) {
+		if (*s == '{')
+			copies *= copies_of(s + 1);
+		else if (*s == '+' && of_many)
+			copies *= 2;
+		if (copies > MOST_COPIES)
+			return "too many repetitions, more than 1000";
+		if (*s == '{' && strchr(s, '}'))
+			s = strchr(s, '}');
+		of_many = strchr("*+?})", *s);
+		if (*s == '\\' && s[1])
+			s++;
+		else if (*s == '[' && *end_of_set(s))
+			s = end_of_set(s);
+	}
+	return NULL;
+}
+
+int pattern_compile(regex_t *regex, const char *text, char *why, size_t why_size)
+{
+	int flags = REG_EXTENDED | REG_NOSUB | (has_capital(text) ? 0 : REG_ICASE);
+	const char *cost = too_costly(text);
+	int err;
+
+	if (cost) {
+		snprintf(why, why_size, "%s", cost);
+		return -E2BIG;
+	}
+	err = regcomp(regex, text, flags);
+	if (!err)
+		return 0;
+	regerror(err, regex, why, why_size);
+	return -EINVAL;
+}
+
+int pattern_init(struct pattern *p, const char *text, char *why, size_t why_size)
+{
+	static const struct {
+		const char *prefix;
+		enum pattern_field field;
+	} prefixes[] = {
+		{ "mod:", PATTERN_MODULE },
+		{ "file:", PATTERN_FILE },
+		{ "kind:", PATTERN_KIND },
+	};
+
+	p->field = PATTERN_NAME;
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
+		size_t n = strlen(prefixes[i].prefix);
+
+		if (!strncmp(text, prefixes[i].prefix, n)) {
+			p->field = prefixes[i].field;
+			text += n;
+			break;
+		}
+	}
+	return pattern_compile(&p->regex, text, why, why_size);
+}
+
+void pattern_fini(struct pattern *p)
+{
+	regfree(&p->regex);
+}
+
+static const char *field_of(const struct tree_function *f, enum pattern_field field)
+{
+	switch (field) {
+	case PATTERN_NAME: return f->name;
+	case PATTERN_MODULE: return f->module;
+	case PATTERN_FILE: return f->file;
+	case PATTERN_KIND: return ranking_kind_name(f->kind);
+	}
+	return "";
+}
+
+/* Code that has no name has a kind all the same, by where it is. */
+static const char *kind_of_nameless(const struct tree_function *f)
+{
+	if (f->kind != FUNCTION_UNKNOWN)
+		return NULL;
+	return !strcmp(f->name, "[jit]")      ? ranking_kind_name(FUNCTION_JIT)
+	       : !strcmp(f->name, "[kernel]") ? ranking_kind_name(FUNCTION_KERNEL)
+					      : NULL;
+}
+
+bool pattern_fits(const struct pattern *p, const struct tree_function *f)
+{
+	const char *kind = p->field == PATTERN_KIND ? kind_of_nameless(f) : NULL;
+
+	return !regexec(&p->regex, field_of(f, p->field), 0, NULL, 0) ||
+	       (kind && !regexec(&p->regex, kind, 0, NULL, 0));
+}

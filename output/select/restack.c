@@ -1,0 +1,141 @@
+/*
+ * Rewrites stacks. Each stack is taken apart into functions once, however many samples it has, and put
+ * together again: a frame whose functions all came back in their places is that frame, any other is made
+ * of frames that stand for one of its functions each.
+ */
+#include "output/select/restack.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/profile/profile.h"
+#include "output/tree/functions.h"
+
+struct writer {
+	struct profile *p;
+	const struct tree_functions *names;
+	uint32_t *part_frames; /* by location: the frame that stands for it alone, + 1 */
+	struct stack_part *parts;
+	uint32_t *frames;
+	size_t parts_capacity, frames_capacity;
+};
+
+static size_t take_apart(struct writer *w, const struct profile_stack *s)
+{
+	const struct tree_functions *names = w->names;
+	size_t nr = 0;
+
+	for (uint32_t i = 0; i < s->nr_frames; i++) {
+		uint32_t frame = w->p->stack_frames[s->first_frame + i];
+		size_t first = names->first[frame], end = names->first[frame + 1];
+
+		w->parts = xgrow(w->parts, &w->parts_capacity, nr + (end - first) + 1,
+				 sizeof(*w->parts));
+		for (size_t j = first; j < end; j++)
+			w->parts[nr++] = (struct stack_part){
+				.frame = frame,
+				.location = (uint32_t)(j - first),
+				.function = CODE_FUNCTION(names->codes[j]),
+			};
+	}
+	return nr;
+}
+
+/* Do the parts from `at` on hold all of their frame, in order? Returns how many that takes, or 0. */
+static size_t whole_frame(const struct writer *w, size_t at, size_t nr)
+{
+	const struct stack_part *part = &w->parts[at];
+	uint32_t need = w->p->frames[part->frame].nr_locations;
+
+	if (part->location == PART_WHOLE || need <= 1)
+		return 1;
+	if (nr - at < need)
+		return 0;
+	for (uint32_t i = 0; i < need; i++)
+		if (part[i].frame != part->frame || part[i].location != i)
+			return 0;
+	return need;
+}
+
+static uint32_t part_frame(struct writer *w, const struct stack_part *part)
+{
+	uint32_t *known =
+		&w->part_frames[w->p->frames[part->frame].first_location + part->location];
+
+	if (!*known)
+		*known = profile_part_frame(w->p, part->frame, part->location, 1) + 1;
+	return *known - 1;
+}
+
+static uint32_t put_together(struct writer *w, size_t nr)
+{
+	size_t nr_frames = 0;
+
+	w->frames = xgrow(w->frames, &w->frames_capacity, nr + 1, sizeof(*w->frames));
+	for (size_t at = 0; at < nr;) {
+		size_t taken = whole_frame(w, at, nr);
+
+		w->frames[nr_frames++] = taken ? w->parts[at].frame : part_frame(w, &w->parts[at]);
+		at += taken ? taken : 1;
+	}
+	return profile_stack(w->p, w->frames, nr_frames);
+}
+
+static bool has_stack(void *context, const struct profile_sample *sample)
+{
+	const uint32_t *stacks = context;
+
+	return stacks[sample->stack] != PROFILE_NONE;
+}
+
+void restack(struct profile *p, const struct tree_functions *names, restack_fn *fn, void *context)
+{
+	struct writer w = { .p = p, .names = names };
+	size_t nr_stacks = p->nr_stacks; /* more are added on the way */
+	uint32_t *stacks = xcalloc(nr_stacks + 1, sizeof(*stacks));
+	bool *used = xcalloc(nr_stacks + 1, sizeof(*used));
+
+	w.part_frames = xcalloc(p->nr_locations + 1, sizeof(*w.part_frames));
+	w.parts = xgrow(NULL, &w.parts_capacity, 1, sizeof(*w.parts));
+	for (size_t i = 0; i < p->nr_samples; i++)
+		used[p->samples[i].stack] = true;
+	for (size_t i = 0; i < nr_stacks; i++) {
+		size_t nr = used[i] ? take_apart(&w, &p->stacks[i]) : 0;
+
+		stacks[i] = PROFILE_NONE;
+		if (used[i] && fn(context, w.parts, &nr))
+			stacks[i] = put_together(&w, nr);
+	}
+	restack_samples(p, has_stack, stacks);
+	for (size_t i = 0; i < p->nr_samples; i++)
+		p->samples[i].stack = stacks[p->samples[i].stack];
+	free(stacks);
+	free(used);
+	free(w.part_frames);
+	free(w.parts);
+	free(w.frames);
+}
+
+void restack_samples(struct profile *p,
+		     bool (*keep)(void *context, const struct profile_sample *sample),
+		     void *context)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < p->nr_samples; i++) {
+		const struct profile_sample s = p->samples[i];
+
+		if (keep(context, &s)) {
+			p->samples[nr++] = s;
+			continue;
+		}
+		p->filtered.weight[s.column] += s.weight;
+		p->filtered.nr_samples[s.column]++;
+	}
+	/* The recorder counted walks that stopped halfway in all samples: now their markers are. */
+	if (nr != p->nr_samples)
+		memset(p->stats.nr_incomplete, 0, sizeof(p->stats.nr_incomplete));
+	p->nr_samples = nr;
+}

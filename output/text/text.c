@@ -1,0 +1,216 @@
+/*
+ * Makes names safe to show. One decoder, one list of what must not be shown as itself, and the
+ * escapes of each format as a table over single bytes, because all that need them are ASCII.
+ */
+#include "output/text/text.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "core/base/buffer.h"
+
+#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+
+struct range {
+	uint32_t first, last;
+};
+
+/*
+ * Not shown as themselves: controls (XML 1.0 forbids most of them), what has no width, what turns
+ * the direction of writing (Trojan Source, CVE-2021-42574), line separators, noncharacters.
+ */
+static const struct range hidden[] = {
+	{ 0x0000, 0x001f },   { 0x007f, 0x009f }, { 0x00ad, 0x00ad },	{ 0x034f, 0x034f },
+	{ 0x061c, 0x061c },   { 0x115f, 0x1160 }, { 0x17b4, 0x17b5 },	{ 0x180b, 0x180e },
+	{ 0x200b, 0x200f },   { 0x2028, 0x202e }, { 0x2060, 0x206f },	{ 0x3164, 0x3164 },
+	{ 0xfdd0, 0xfdef },   { 0xfe00, 0xfe0f }, { 0xfeff, 0xfeff },	{ 0xffa0, 0xffa0 },
+	{ 0xfff0, 0xfffb },   { 0xfffe, 0xffff }, { 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a },
+	{ 0xe0000, 0xe0fff },
+};
+
+/* Two columns wide. Emoji and CJK in broad strokes; flame.js has the same list. */
+static const struct range wide[] = {
+	{ 0x1100, 0x115f }, { 0x2e80, 0xa4cf }, { 0xac00, 0xd7a3 },   { 0xf900, 0xfaff },
+	{ 0xfe30, 0xfe6f }, { 0xff00, 0xff60 }, { 0x1f300, 0x1faff }, { 0x20000, 0x3fffd },
+};
+
+static bool in_ranges(uint32_t c, const struct range *r, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (c >= r[i].first && c <= r[i].last)
+			return true;
+	return false;
+}
+
+static bool is_hidden(uint32_t c)
+{
+	if (c < 0x7f)
+		return c < 0x20;
+	return (c & 0xfffe) == 0xfffe || in_ranges(c, hidden, sizeof(hidden) / sizeof(*hidden));
+}
+
+uint32_t text_decode(const char *s, size_t n, size_t *ret_length)
+{
+	static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	const unsigned char *p = (const unsigned char *)s;
+	size_t length = p[0] < 0x80 ? 1 : p[0] < 0xc0 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+	uint32_t c;
+
+	*ret_length = 1;
+	if (length == 1)
+		return p[0];
+	if (!length || length > n || p[0] >= 0xf8)
+		return UINT32_MAX;
+	c = p[0] & (0x7f >> length);
+	for (size_t i = 1; i < length; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return UINT32_MAX;
+		c = c << 6 | (p[i] & 0x3f);
+	}
+	if (c < smallest[length] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+		return UINT32_MAX;
+	*ret_length = length;
+	return c;
+}
+
+/* How long the run of plain ASCII at s is: no control, and nothing that a format escapes. */
+static size_t plain_run(const char *s, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && s[i] >= 0x20 && s[i] != 0x7f && !memchr("<>&\"'\\", s[i], 6))
+		i++;
+	return i;
+}
+
+/* `escape` gives what stands for an ASCII character in the format, NULL for itself. */
+static void add_escaped(struct buffer *b, const char *s, size_t n, const char *backslash,
+			const char *(*escape)(char))
+{
+	size_t length;
+
+	for (size_t i = 0; i < n; i += length) {
+		uint32_t c;
+
+		length = plain_run(s + i, n - i);
+		if (length) {
+			buffer_add(b, s + i, length);
+			continue;
+		}
+		c = text_decode(s + i, n - i, &length);
+		if (c == UINT32_MAX)
+			buffer_add_string(b, REPLACEMENT);
+		else if (is_hidden(c))
+			buffer_printf(b, "%su{%x}", backslash, c);
+		else if (c < 0x80 && escape && escape((char)c))
+			buffer_add_string(b, escape((char)c));
+		else
+			buffer_add(b, s + i, length);
+	}
+}
+
+static const char *escape_xml(char c)
+{
+	switch (c) {
+	case '<': return "&#60;";
+	case '>': return "&#62;";
+	case '&': return "&#38;";
+	case '"': return "&#34;";
+	case '\'': return "&#39;";
+	default: return NULL;
+	}
+}
+
+static const char *escape_json(char c)
+{
+	switch (c) {
+	case '"': return "\\\"";
+	case '\\': return "\\\\";
+	default: return NULL;
+	}
+}
+
+void text_add_clean(struct buffer *b, const char *s, size_t n)
+{
+	add_escaped(b, s, n, "\\", NULL);
+}
+
+void text_add_line(struct buffer *b, const char *s)
+{
+	static const char blanks[] = " \t\n\v\f\r";
+
+	for (s += strspn(s, blanks); *s; s += strspn(s, blanks)) {
+		size_t n = strcspn(s, blanks);
+
+		text_add_clean(b, s, n);
+		s += n;
+		if (s[strspn(s, blanks)])
+			buffer_add_char(b, ' ');
+	}
+}
+
+void text_add_xml(struct buffer *b, const char *s, size_t n)
+{
+	add_escaped(b, s, n, "\\", escape_xml);
+}
+
+void text_add_json(struct buffer *b, const char *s)
+{
+	buffer_add_char(b, '"');
+	add_escaped(b, s, strlen(s), "\\\\", escape_json);
+	buffer_add_char(b, '"');
+}
+
+static size_t columns_of(uint32_t c)
+{
+	if (c >= 0x300 && c <= 0x36f) /* combining marks */
+		return 0;
+	return 1 + in_ranges(c, wide, sizeof(wide) / sizeof(*wide));
+}
+
+size_t text_columns(const char *s, size_t n)
+{
+	size_t columns = 0, length;
+
+	for (size_t i = 0; i < n; i += length)
+		columns += (unsigned char)s[i] < 0x80
+				   ? (length = 1)
+				   : columns_of(text_decode(s + i, n - i, &length));
+	return columns;
+}
+
+size_t text_head(const char *s, size_t n, size_t columns)
+{
+	size_t used = 0, length, i;
+
+	for (i = 0; i < n; i += length) {
+		used += columns_of(text_decode(s + i, n - i, &length));
+		if (used > columns)
+			break;
+	}
+	return i;
+}
+
+size_t text_tail(const char *s, size_t n, size_t columns)
+{
+	size_t used = 0, start = n;
+
+	while (start) {
+		size_t i = start - 1, length;
+
+		while (i && ((unsigned char)s[i] & 0xc0) == 0x80)
+			i--;
+		used += columns_of(text_decode(s + i, n - i, &length));
+		if (used > columns)
+			break;
+		start = i;
+	}
+	return n - start;
+}
+
+const char *text_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}

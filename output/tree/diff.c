@@ -1,0 +1,331 @@
+/*
+ * Merges two trees. The nodes that have self are written out as lines of codes of functions that both
+ * trees share, and sorted, as a tree is made from stacks: equal paths meet.
+ */
+#include "output/tree/diff.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/profile/column.h"
+#include "output/tree/label.h"
+#include "output/text/number.h"
+#include "output/tree/stack_sort.h"
+
+/* Widths are this fine at least, so that a profile of few samples beside a large one is not rounded. */
+#define FINEST_WHOLE (UINT64_C(1) << 40)
+
+struct merger {
+	const struct tree *sides[2]; /* before, after */
+	struct diff *diff;
+	uint32_t *map[2];	  /* function of a side -> function of the diff */
+	struct stack_item *lines; /* numbered as the nodes they are of */
+	size_t nr_lines;
+	uint32_t *codes;
+	size_t first_after; /* where in codes the lines of after begin */
+	uint32_t *path;	    /* node at each depth of the line being added */
+	size_t nodes_capacity, events_capacity, before_capacity, path_capacity;
+};
+
+/* A function of either side on its way to its place. */
+struct candidate {
+	const struct tree_function *function;
+	uint32_t side, index;
+};
+
+/* What of a name is the same before and after: a Python function may have moved to another line. */
+static size_t lasting_size(const struct tree_function *f)
+{
+	size_t n = strlen(f->name);
+
+	return f->kind == FUNCTION_PYTHON ? label_without_place(f->name, n) : n;
+}
+
+/* Paths of modules are left out: before and after may lie in two places. */
+static int compare_functions(const struct tree_function *x, const struct tree_function *y)
+{
+	size_t n = lasting_size(x), m = lasting_size(y);
+	int order = memcmp(x->name, y->name, n < m ? n : m);
+
+	if (!order)
+		order = (n > m) - (n < m);
+	if (!order)
+		order = strcmp(x->module, y->module);
+	return order ? order : (int)x->kind - (int)y->kind;
+}
+
+static int compare_candidates(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	int order = compare_functions(x->function, y->function);
+
+	/* After comes first: it says where the function is defined now. */
+	if (!order)
+		order = (int)y->side - (int)x->side;
+	return order ? order : (x->index > y->index) - (x->index < y->index);
+}
+
+static void merge_functions(struct merger *m)
+{
+	struct tree_functions *t = &m->diff->tree->functions;
+	size_t nr = m->sides[0]->functions.nr + m->sides[1]->functions.nr, n = 0;
+	struct candidate *all = xcalloc(nr, sizeof(*all));
+
+	for (uint32_t side = 0; side < 2; side++) {
+		const struct tree_functions *from = &m->sides[side]->functions;
+
+		m->map[side] = xcalloc(from->nr, sizeof(*m->map[side]));
+		for (uint32_t i = 1; i < from->nr; i++)
+			all[n++] = (struct candidate){ &from->list[i], side, i };
+	}
+	qsort(all, n, sizeof(*all), compare_candidates);
+	t->list = xcalloc(n + 1, sizeof(*t->list));
+	t->list[t->nr++] = m->sides[1]->functions.list[0];
+	for (size_t i = 0; i < n; i++) {
+		struct tree_function *last = &t->list[t->nr - 1];
+
+		if (!i || compare_functions(all[i - 1].function, all[i].function)) {
+			t->list[t->nr++] = *all[i].function;
+		} else if (!*last->file) {
+			last->file = all[i].function->file;
+			last->line = all[i].function->line;
+		}
+		m->map[all[i].side][all[i].index] = (uint32_t)t->nr - 1;
+	}
+	free(all);
+}
+
+static bool has_self(const struct tree *tree, const struct tree_node *n)
+{
+	return n->self || tree_events_of(tree, n).self;
+}
+
+static void write_line(struct merger *m, int side, uint32_t node, size_t at)
+{
+	const struct tree *tree = m->sides[side];
+	uint32_t depth = tree->nodes[node].depth, *codes = m->codes + at;
+
+	codes[depth] = 0;
+	for (uint32_t i = node; depth--; i = tree->nodes[i].parent)
+		codes[depth] = m->map[side][tree->nodes[i].function] |
+			       (tree->nodes[i].inlined ? CODE_INLINED : 0);
+	m->lines[m->nr_lines++] = stack_item(&(struct stack_words){ .words = m->codes }, at, node);
+}
+
+static int write_lines(struct merger *m)
+{
+	size_t need = 0, nr = 0, at = 0;
+
+	for (int side = 0; side < 2; side++)
+		for (uint32_t i = 0; i < m->sides[side]->nr_nodes; i++)
+			if (has_self(m->sides[side], &m->sides[side]->nodes[i])) {
+				need += m->sides[side]->nodes[i].depth + 1;
+				nr++;
+			}
+	if (need > STACK_SORT_MAX)
+		return -EFBIG;
+	m->lines = xcalloc(nr + 1, sizeof(*m->lines));
+	m->codes = xcalloc(need + 1, sizeof(*m->codes));
+	for (int side = 0; side < 2; side++) {
+		const struct tree *tree = m->sides[side];
+
+		m->first_after = at;
+		for (uint32_t i = 0; i < tree->nr_nodes; i++) {
+			if (!has_self(tree, &tree->nodes[i]))
+				continue;
+			write_line(m, side, i, at);
+			at += tree->nodes[i].depth + 1;
+		}
+	}
+	return 0;
+}
+
+static void open_node(struct merger *m, uint32_t depth, uint32_t code)
+{
+	struct diff *d = m->diff;
+	uint32_t node = d->tree->nr_nodes++;
+
+	d->tree->nodes = xgrow(d->tree->nodes, &m->nodes_capacity, (size_t)node + 1,
+			       sizeof(*d->tree->nodes));
+	d->tree->events = xgrow(d->tree->events, &m->events_capacity, (size_t)node + 1,
+				sizeof(*d->tree->events));
+	d->before = xgrow(d->before, &m->before_capacity, (size_t)node + 1, sizeof(*d->before));
+	m->path = xgrow(m->path, &m->path_capacity, (size_t)depth + 1, sizeof(*m->path));
+	m->path[depth] = node;
+	d->before[node] = (struct diff_side){ 0 };
+	d->tree->events[node] = (struct tree_events){ 0 };
+	d->tree->nodes[node] = (struct tree_node){
+		.function = CODE_FUNCTION(code),
+		.parent = depth ? m->path[depth - 1] : 0,
+		.depth = depth,
+		.inlined = (code & CODE_INLINED) != 0,
+	};
+}
+
+/* A node that is not inlined in both lines is not inlined. */
+static uint32_t shared_frames(struct merger *m, const uint32_t *a, const uint32_t *b)
+{
+	uint32_t i;
+
+	for (i = 0; a[i] && CODE_FUNCTION(a[i]) == CODE_FUNCTION(b[i]); i++)
+		if (a[i] != b[i])
+			m->diff->tree->nodes[m->path[i + 1]].inlined = 0;
+	return i;
+}
+
+static void add_line(struct merger *m, const struct stack_item *line, uint32_t node)
+{
+	bool after = line->line >= m->first_after;
+	const struct tree_node *from = &m->sides[after]->nodes[line->number];
+	uint64_t events = tree_events_of(m->sides[after], from).self;
+	struct diff_amount *self = &m->diff->before[node].self;
+
+	if (after) {
+		m->diff->tree->nodes[node].self += from->self;
+		m->diff->tree->events[node].self += events;
+	} else {
+		self->value += from->self;
+		self->samples += events;
+	}
+}
+
+static void merge_nodes(struct merger *m)
+{
+	const uint32_t *last = NULL;
+
+	stack_sort(m->lines, m->nr_lines, &(struct stack_words){ .words = m->codes }, NULL);
+	open_node(m, 0, 0);
+	for (size_t i = 0; i < m->nr_lines; i++) {
+		const uint32_t *codes = m->codes + m->lines[i].line;
+		uint32_t depth = last ? shared_frames(m, last, codes) : 0;
+
+		for (; codes[depth]; depth++)
+			open_node(m, depth + 1, codes[depth]);
+		add_line(m, &m->lines[i], m->path[depth]);
+		last = codes;
+	}
+}
+
+static void add_amount(struct diff_amount *to, const struct diff_amount *from)
+{
+	to->value += from->value;
+	to->samples += from->samples;
+}
+
+static void add_up(struct diff *d)
+{
+	struct tree_node *nodes = d->tree->nodes;
+	struct tree_events *events = d->tree->events;
+
+	for (uint32_t i = d->tree->nr_nodes; i--;) {
+		struct tree_node *n = &nodes[i], *parent = &nodes[n->parent];
+
+		n->total += n->self;
+		events[i].total += events[i].self;
+		add_amount(&d->before[i].total, &d->before[i].self);
+		if (!n->end)
+			n->end = i + 1;
+		if (!i)
+			break;
+		parent->total += n->total;
+		events[n->parent].total += events[i].total;
+		add_amount(&d->before[n->parent].total, &d->before[i].total);
+		if (parent->end < n->end)
+			parent->end = n->end;
+	}
+	d->whole_before = d->before[0].total;
+	d->whole_after = (struct diff_amount){ nodes[0].total, events[0].total };
+}
+
+/*
+ * By node: is it of a path that was removed, and can the samples tell? A path of a few samples that the
+ * other recording happens not to have is no finding, and there are many.
+ */
+static bool *find_removed(const struct diff *d)
+{
+	const struct tree_node *nodes = d->tree->nodes;
+	bool *removed = xcalloc(d->tree->nr_nodes, sizeof(*removed));
+
+	for (uint32_t i = 0; i < d->tree->nr_nodes; i++) {
+		if (nodes[i].total)
+			continue;
+		if (i && !nodes[nodes[i].parent].total)
+			removed[i] = removed[nodes[i].parent];
+		else
+			removed[i] = diff_total_of(d, i).significant;
+	}
+	return removed;
+}
+
+static void add_up_removed(struct diff *d)
+{
+	bool *removed = find_removed(d);
+	uint64_t from = d->whole_before.value, to = d->whole_after.value;
+	uint32_t nr = d->tree->nr_nodes;
+
+	if (d->absolute || !to)
+		to = from;
+	while (to && to << d->width_shift < FINEST_WHOLE)
+		d->width_shift++;
+	d->removed_self = xcalloc(nr, sizeof(*d->removed_self));
+	d->removed_total = xcalloc(nr, sizeof(*d->removed_total));
+	for (uint32_t i = nr; i--;) {
+		if (removed[i])
+			d->removed_self[i] =
+				number_scale(d->before[i].self.value, to << d->width_shift, from);
+		d->removed_total[i] += d->removed_self[i];
+		if (i)
+			d->removed_total[d->tree->nodes[i].parent] += d->removed_total[i];
+	}
+	free(removed);
+}
+
+int diff_new(const struct tree *before, const struct tree *after, bool absolute,
+	     struct diff **ret_diff)
+{
+	struct merger m = { .sides = { before, after } };
+	uint64_t nr_before = tree_events_of(before, before->nodes).total;
+	uint64_t nr_after = tree_events_of(after, after->nodes).total;
+	struct diff *d;
+	int err;
+
+	if (absolute && before->column != after->column && nr_before && nr_after)
+		return -EINVAL;
+	if (before->nodes[0].total + after->nodes[0].total >= TREE_MAX_TOTAL)
+		return -ERANGE;
+	d = m.diff = xcalloc(1, sizeof(*d));
+	d->absolute = absolute;
+	d->exact = column_table[before->column].exact && column_table[after->column].exact;
+	d->tree = xcalloc(1, sizeof(*d->tree));
+	d->tree->column = nr_after ? after->column : before->column;
+	merge_functions(&m);
+	err = write_lines(&m);
+	if (!err) {
+		merge_nodes(&m);
+		add_up(d);
+		add_up_removed(d);
+		*ret_diff = d;
+	} else {
+		diff_free(d);
+	}
+	free(m.map[0]);
+	free(m.map[1]);
+	free(m.lines);
+	free(m.codes);
+	free(m.path);
+	return err;
+}
+
+void diff_free(struct diff *diff)
+{
+	if (!diff)
+		return;
+	tree_free(diff->tree);
+	free(diff->before);
+	free(diff->removed_self);
+	free(diff->removed_total);
+	free(diff);
+}

@@ -1,0 +1,327 @@
+/*
+ * Names frames. Functions are first interned by what tells them apart (three numbers, as strings are
+ * interned in the profile), then sorted by the strings; the place in that order is the code.
+ */
+#include "output/tree/functions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/profile/profile.h"
+#include "output/text/text.h"
+
+/* Names that are no string of the profile. */
+enum { NAME_UNRESOLVED = UINT32_MAX, NAME_MARKER = UINT32_MAX - 1 };
+
+/* What makes two functions one. */
+struct key {
+	uint32_t name;	 /* string id, or one of the above */
+	uint32_t module; /* string id of the path; the marker's number for NAME_MARKER */
+	uint32_t kind;	 /* enum function_kind */
+};
+
+struct entry {
+	struct key key;
+	struct tree_function function;
+	const char *path; /* of the module: last in the order of names */
+};
+
+struct builder {
+	struct tree_functions *t;
+	const struct profile *p;
+	bool without_modules;
+	struct entry *entries;
+	size_t nr_entries, capacity;
+	uint32_t *slots;       /* open addressing, entry + 1, 0 = free */
+	size_t nr_slots;       /* a power of two */
+	uint32_t *by_function; /* profile function -> entry + 1, 0 = not yet */
+	size_t nr_codes, codes_capacity;
+};
+
+static size_t hash_key(const struct key *k)
+{
+	uint64_t h = ((uint64_t)k->name << 32 | k->module) * 0x9e3779b97f4a7c15u;
+
+	return (h ^ h >> 29 ^ k->kind * 0x85ebca6bu) * 0xbf58476d1ce4e5b9u >> 20;
+}
+
+static void grow_slots(struct builder *b)
+{
+	b->nr_slots = b->nr_slots ? b->nr_slots * 2 : 1024;
+	free(b->slots);
+	b->slots = xcalloc(b->nr_slots, sizeof(*b->slots));
+	for (size_t i = 0; i < b->nr_entries; i++) {
+		size_t at = hash_key(&b->entries[i].key) & (b->nr_slots - 1);
+
+		while (b->slots[at])
+			at = (at + 1) & (b->nr_slots - 1);
+		b->slots[at] = (uint32_t)i + 1;
+	}
+}
+
+/* The entry of a key; *ret_new says that the caller has to fill in the function. */
+static uint32_t intern(struct builder *b, const struct key *key, bool *ret_new)
+{
+	size_t at;
+
+	if (b->nr_entries * 2 >= b->nr_slots)
+		grow_slots(b);
+	at = hash_key(key) & (b->nr_slots - 1);
+	for (; b->slots[at]; at = (at + 1) & (b->nr_slots - 1)) {
+		if (!memcmp(&b->entries[b->slots[at] - 1].key, key, sizeof(*key))) {
+			*ret_new = false;
+			return b->slots[at] - 1;
+		}
+	}
+	b->entries = xgrow(b->entries, &b->capacity, b->nr_entries + 1, sizeof(*b->entries));
+	b->entries[b->nr_entries] = (struct entry){ .key = *key };
+	b->slots[at] = (uint32_t)++b->nr_entries;
+	*ret_new = true;
+	return b->slots[at] - 1;
+}
+
+static const char *own(struct tree_functions *t, char *name)
+{
+	t->owned = xgrow(t->owned, &t->owned_capacity, t->nr_owned + 1, sizeof(*t->owned));
+	return t->owned[t->nr_owned++] = name;
+}
+
+/* Most names are clean as they are. */
+static const char *clean_name(struct builder *b, const char *name)
+{
+	size_t n = strlen(name);
+	struct buffer clean = { 0 };
+	const char *result = name;
+
+	if (!n)
+		return "[empty name]";
+	text_add_clean(&clean, name, n);
+	if (clean.size != n || memcmp(clean.data, name, n))
+		result = own(b->t, xstrdup(buffer_cstring(&clean)));
+	buffer_fini(&clean);
+	return result;
+}
+
+/* "" stands for imported names, which are in no module. */
+static uint32_t module_path(const struct builder *b, uint32_t module)
+{
+	if (module == PROFILE_NONE || b->p->modules[module].kind == MODULE_NAMED)
+		return 0;
+	return b->p->modules[module].path;
+}
+
+static void set_module(struct builder *b, struct entry *e, uint32_t path)
+{
+	e->path = b->without_modules ? "" : profile_str(b->p, path);
+	e->function.module = text_base_name(e->path);
+}
+
+/* Where a function is defined: of several answers the first in order, whatever came first. */
+static void set_file(struct tree_function *f, const char *file, uint32_t line)
+{
+	int order = f->file ? strcmp(file, f->file) : -1;
+
+	if (*file && (!f->file || !*f->file || order < 0 || (order == 0 && line < f->line))) {
+		f->file = file;
+		f->line = line;
+	} else if (!f->file) {
+		f->file = "";
+	}
+}
+
+static uint32_t intern_function(struct builder *b, uint32_t id)
+{
+	const struct profile_function *f = &b->p->functions[id];
+	uint32_t path = module_path(b, f->module);
+	struct key key = { f->name, b->without_modules ? 0 : path, f->kind };
+	struct entry *e;
+	uint32_t entry;
+	bool is_new;
+
+	if (b->by_function[id])
+		return b->by_function[id] - 1;
+	entry = intern(b, &key, &is_new);
+	e = &b->entries[entry];
+	if (is_new) {
+		e->function.name = clean_name(b, profile_str(b->p, f->name));
+		e->function.kind = f->kind;
+		set_module(b, e, path);
+	}
+	set_file(&e->function, profile_str(b->p, f->file), f->start_line);
+	b->by_function[id] = entry + 1;
+	return entry;
+}
+
+static const char *unresolved_name(struct builder *b, uint32_t frame)
+{
+	const struct profile_module *m = &b->p->modules[b->p->frames[frame].module];
+	const char *base = text_base_name(profile_str(b->p, m->path)), *result;
+	char marker[64], *bracketed;
+
+	if (m->kind == MODULE_MARKER)
+		return own(b->t, xstrdup(profile_frame_fallback_name(b->p, frame, marker,
+								     sizeof(marker))));
+	if (!*base)
+		return "[unknown]";
+	if (*base == '[')
+		return clean_name(b, base);
+	bracketed = xasprintf("[%s]", base);
+	result = clean_name(b, bracketed);
+	if (result == bracketed)
+		return own(b->t, bracketed);
+	free(bracketed);
+	return result;
+}
+
+/*
+ * A frame without a name. Addresses would tear one unnamed function into confetti, so all of a
+ * module are one box named after it, "[libx.so]", as users of perf know it.
+ */
+static uint32_t intern_unresolved(struct builder *b, uint32_t frame)
+{
+	const struct profile_frame *f = &b->p->frames[frame];
+	const struct profile_module *m = &b->p->modules[f->module];
+	struct key key = { NAME_UNRESOLVED, m->path, FUNCTION_UNKNOWN };
+	uint32_t entry;
+	bool is_new;
+
+	if (m->kind == MODULE_MARKER)
+		key = (struct key){ NAME_MARKER, (uint32_t)f->address, FUNCTION_MARKER };
+	entry = intern(b, &key, &is_new);
+	if (is_new) {
+		struct entry *e = &b->entries[entry];
+
+		e->function.kind = (uint8_t)key.kind;
+		e->function.file = "";
+		e->function.name = unresolved_name(b, frame);
+		set_module(b, e, m->kind == MODULE_MARKER ? 0 : m->path);
+	}
+	return entry;
+}
+
+static void add_code(struct builder *b, uint32_t entry, bool inlined)
+{
+	struct tree_functions *t = b->t;
+
+	t->codes = xgrow(t->codes, &b->codes_capacity, b->nr_codes + 1, sizeof(*t->codes));
+	t->codes[b->nr_codes++] = entry | (inlined ? CODE_INLINED : 0);
+}
+
+static void name_frames(struct builder *b, const bool *used)
+{
+	const struct profile *p = b->p;
+
+	for (uint32_t i = 0; i < p->nr_frames; i++) {
+		const struct profile_frame *f = &p->frames[i];
+
+		b->t->first[i] = b->nr_codes;
+		if (!used[i])
+			continue;
+		if (!f->nr_locations)
+			add_code(b, intern_unresolved(b, i), false);
+		for (uint32_t j = 0; j < f->nr_locations; j++) {
+			const struct profile_location *l = &p->locations[f->first_location + j];
+
+			add_code(b, intern_function(b, l->function), l->inlined);
+		}
+	}
+	b->t->first[p->nr_frames] = b->nr_codes;
+}
+
+static void name_threads(struct builder *b, const bool *used)
+{
+	for (uint32_t i = 0; i < b->p->nr_strings; i++) {
+		struct key key = { i, 0, FUNCTION_THREAD };
+		bool is_new;
+
+		if (!used[i])
+			continue;
+		b->t->comms[i] = intern(b, &key, &is_new);
+		if (is_new)
+			b->entries[b->t->comms[i]].function = (struct tree_function){
+				.name = clean_name(b, profile_str(b->p, i)),
+				.module = "",
+				.file = "",
+				.kind = FUNCTION_THREAD,
+			};
+		b->entries[b->t->comms[i]].path = "";
+	}
+}
+
+static int compare_entries(const void *a, const void *b, void *entries)
+{
+	const struct entry *x = (struct entry *)entries + *(const uint32_t *)a;
+	const struct entry *y = (struct entry *)entries + *(const uint32_t *)b;
+	int order = strcmp(x->function.name, y->function.name);
+
+	if (!order)
+		order = strcmp(x->path, y->path);
+	if (!order)
+		order = (int)x->function.kind - (int)y->function.kind;
+	return order;
+}
+
+/* Turns entries into places in the order of names, here and in every code. */
+static void rank(struct builder *b, const bool *comm_used)
+{
+	struct tree_functions *t = b->t;
+	uint32_t *order = xcalloc(b->nr_entries + 1, sizeof(*order));
+	uint32_t *place = xcalloc(b->nr_entries + 1, sizeof(*place));
+
+	for (uint32_t i = 0; i < b->nr_entries; i++)
+		order[i] = i;
+	qsort_r(order, b->nr_entries, sizeof(*order), compare_entries, b->entries);
+	t->nr = 1;
+	t->list = xcalloc(b->nr_entries + 1, sizeof(*t->list));
+	t->list[0] = (struct tree_function){
+		.name = "all", .module = "", .file = "", .kind = FUNCTION_THREAD
+	};
+	for (uint32_t i = 0; i < b->nr_entries; i++) {
+		const struct tree_function *f = &b->entries[order[i]].function;
+
+		/* Names that differ only in bytes that cannot be shown are one. */
+		if (i && !compare_entries(&order[i - 1], &order[i], b->entries))
+			set_file(&t->list[t->nr - 1], f->file, f->line);
+		else
+			t->list[t->nr++] = *f;
+		place[order[i]] = (uint32_t)t->nr - 1;
+	}
+	for (size_t i = 0; i < b->nr_codes; i++)
+		t->codes[i] = place[CODE_FUNCTION(t->codes[i])] | (t->codes[i] & CODE_INLINED);
+	for (size_t i = 0; i < b->p->nr_strings; i++)
+		if (comm_used[i])
+			t->comms[i] = place[t->comms[i]];
+	free(order);
+	free(place);
+}
+
+void tree_functions_init(struct tree_functions *t, const struct profile *p, const bool *frame_used,
+			 const bool *comm_used, bool without_modules)
+{
+	struct builder b = { .t = t, .p = p, .without_modules = without_modules };
+
+	*t = (struct tree_functions){ 0 };
+	t->first = xcalloc(p->nr_frames + 1, sizeof(*t->first));
+	t->comms = xcalloc(p->nr_strings + 1, sizeof(*t->comms));
+	b.by_function = xcalloc(p->nr_functions + 1, sizeof(*b.by_function));
+	name_frames(&b, frame_used);
+	name_threads(&b, comm_used);
+	rank(&b, comm_used);
+	free(b.entries);
+	free(b.slots);
+	free(b.by_function);
+}
+
+void tree_functions_fini(struct tree_functions *t)
+{
+	for (size_t i = 0; i < t->nr_owned; i++)
+		free(t->owned[i]);
+	free(t->owned);
+	free(t->list);
+	free(t->codes);
+	free(t->first);
+	free(t->comms);
+	*t = (struct tree_functions){ 0 };
+}

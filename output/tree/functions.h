@@ -1,0 +1,48 @@
+/*
+ * What the frames of a profile are called, as numbers whose order is the order of names. A frame
+ * stands for one function, or for several where the compiler inlined; two frames are the same
+ * function when name, module and kind are. Sorting stacks by these numbers and drawing them in that
+ * order are then one thing, and no order of the input can show in the output.
+ */
+#ifndef SPROF_FUNCTIONS_H
+#define SPROF_FUNCTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct profile;
+
+/* Set in a code where the function was inlined into the one before it. */
+#define CODE_INLINED 0x80000000u
+#define CODE_FUNCTION(code) ((code) & ~CODE_INLINED)
+
+/* A function of the tree. The strings belong to the profile or to the table. */
+struct tree_function {
+	const char *name;   /* clean (text.h), never empty */
+	const char *module; /* base name, any bytes, "" where there is none */
+	const char *file;   /* source file, any bytes, "" = unknown */
+	uint32_t line;	    /* where it starts in file, 0 = unknown */
+	uint8_t kind;	    /* enum function_kind */
+};
+
+struct tree_functions {
+	struct tree_function *list; /* [0] is the root, "all"; then ascending */
+	size_t nr;
+	/* Frame f is codes[first[f]] .. codes[first[f + 1] - 1], outermost function first. */
+	uint32_t *codes;
+	size_t *first;
+	uint32_t *comms; /* by string id: the code of the thread node of that name */
+	char **owned;	 /* names made here */
+	size_t nr_owned, owned_capacity;
+};
+
+/*
+ * Names the frames with frame_used[frame] and the comms with comm_used[string id]; the codes of
+ * others are not valid. Without modules, functions of one name and kind are one.
+ */
+void tree_functions_init(struct tree_functions *t, const struct profile *p, const bool *frame_used,
+			 const bool *comm_used, bool without_modules);
+void tree_functions_fini(struct tree_functions *t);
+
+#endif

@@ -1,0 +1,29 @@
+/* Marks what is used, and leaves the naming to tree_functions. */
+#include "output/tree/naming.h"
+
+#include <stdlib.h>
+
+#include "core/base/alloc.h"
+#include "core/profile/profile.h"
+
+bool *naming_frames_used(const struct profile *p)
+{
+	bool *used = xcalloc(p->nr_frames + 1, sizeof(*used));
+
+	for (size_t i = 0; i < p->nr_stack_frames; i++)
+		if (p->stack_frames[i] != PROFILE_NONE)
+			used[p->stack_frames[i]] = true;
+	return used;
+}
+
+void naming_init(struct tree_functions *t, const struct profile *p)
+{
+	bool *frame_used = naming_frames_used(p);
+	bool *comm_used = xcalloc(p->nr_strings + 1, sizeof(*comm_used));
+
+	for (size_t i = 0; i < p->nr_threads; i++)
+		comm_used[p->threads[i].comm] = true;
+	tree_functions_init(t, p, frame_used, comm_used, false);
+	free(frame_used);
+	free(comm_used);
+}

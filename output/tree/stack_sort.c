@@ -1,0 +1,157 @@
+/*
+ * Radix sort from the first number on, with the next two numbers of each line cached beside it (Sinha,
+ * Zobel: Cache-conscious sorting of large sets of strings with dynamic tries, 2004), and a heap-held
+ * list of ranges in place of recursion: stacks can be millions of frames deep.
+ */
+#include "output/tree/stack_sort.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+
+enum { INSERTION_MAX = 8, AHEAD = 16, MAX_BUCKET_BITS = 16 };
+
+struct range {
+	size_t start, end;
+	uint32_t depth;
+};
+
+struct sorter {
+	struct stack_words words;
+	struct stack_item *items;
+	struct stack_item *copy; /* room for distribute(), as are the counts */
+	uint32_t *counts;
+	struct range *todo;
+	size_t nr_todo, capacity;
+};
+
+/* a before b, from `depth` on; the keys are those at depth. */
+static bool before(const struct sorter *s, const struct stack_item *a, const struct stack_item *b,
+		   uint32_t depth)
+{
+	uint64_t x = a->key, y = b->key;
+
+	while (x == y && (uint32_t)x) {
+		depth += 2;
+		x = stack_key(&s->words, (size_t)a->line + depth);
+		y = stack_key(&s->words, (size_t)b->line + depth);
+	}
+	return x < y;
+}
+
+static void insertion_sort(const struct sorter *s, const struct range *r)
+{
+	for (size_t i = r->start + 1; i < r->end; i++) {
+		struct stack_item item = s->items[i];
+		size_t at = i;
+
+		for (; at > r->start && before(s, &item, &s->items[at - 1], r->depth); at--)
+			s->items[at] = s->items[at - 1];
+		s->items[at] = item;
+	}
+}
+
+static void push(struct sorter *s, size_t start, size_t end, uint32_t depth)
+{
+	if (end - start < 2)
+		return;
+	s->todo = xgrow(s->todo, &s->capacity, s->nr_todo + 1, sizeof(*s->todo));
+	s->todo[s->nr_todo++] = (struct range){ start, end, depth };
+}
+
+/* Lines lie in memory as they came; asking for them ahead hides most of the waiting. */
+static void read_keys(struct sorter *s, size_t start, size_t end, uint32_t depth)
+{
+	for (size_t i = start; i < end; i++) {
+		if (i + AHEAD < end)
+			__builtin_prefetch(&s->words.words[s->items[i + AHEAD].line + depth]);
+		s->items[i].key = stack_key(&s->words, (size_t)s->items[i].line + depth);
+	}
+}
+
+/* The items of a range have one key: what comes after it decides. */
+static void go_deeper(struct sorter *s, size_t start, size_t end, uint32_t depth)
+{
+	if (end - start < 2 || !(uint32_t)s->items[start].key)
+		return;
+	read_keys(s, start, end, depth + 2);
+	push(s, start, end, depth + 2);
+}
+
+/* A number of buckets like that of items, as a power of two. */
+static unsigned bucket_bits(size_t nr)
+{
+	unsigned bits = 63 - (unsigned)__builtin_clzll(nr);
+
+	return bits < MAX_BUCKET_BITS ? bits : MAX_BUCKET_BITS;
+}
+
+/*
+ * Puts a range into buckets by the first bits in which its keys differ, about as many as it has items.
+ * Whatever the keys, that is done with 64 bits in a few rounds.
+ */
+static void distribute(struct sorter *s, const struct range *r)
+{
+	struct stack_item *items = s->items + r->start;
+	size_t n = r->end - r->start, at = 0;
+	uint64_t least = items[0].key, most = least;
+	unsigned bits = bucket_bits(n), length, shift;
+
+	for (size_t i = 1; i < n; i++) {
+		least = items[i].key < least ? items[i].key : least;
+		most = items[i].key > most ? items[i].key : most;
+	}
+	if (least == most) {
+		go_deeper(s, r->start, r->end, r->depth);
+		return;
+	}
+	length = 64 - (unsigned)__builtin_clzll(most - least);
+	shift = length > bits ? length - bits : 0;
+	most = (most - least) >> shift;
+	memset(s->counts, 0, (most + 1) * sizeof(*s->counts));
+	for (size_t i = 0; i < n; i++)
+		s->counts[(items[i].key - least) >> shift]++;
+	for (uint64_t i = 0; i <= most; i++) {
+		size_t count = s->counts[i];
+
+		s->counts[i] = (uint32_t)at;
+		at += count;
+	}
+	memcpy(s->copy, items, n * sizeof(*items));
+	for (size_t i = 0; i < n; i++)
+		items[s->counts[(s->copy[i].key - least) >> shift]++] = s->copy[i];
+	for (uint64_t i = 0; i <= most; i++) {
+		size_t start = i ? s->counts[i - 1] : 0, end = s->counts[i];
+
+		if (shift)
+			push(s, r->start + start, r->start + end, r->depth);
+		else
+			go_deeper(s, r->start + start, r->start + end, r->depth);
+	}
+}
+
+void stack_sort(struct stack_item *items, size_t nr, const struct stack_words *words,
+		struct stack_item *room)
+{
+	struct sorter s = { .items = items, .words = *words, .copy = room };
+
+	if (nr > INSERTION_MAX) {
+		s.copy = room ? room : xreallocarray(NULL, nr, sizeof(*s.copy));
+		s.counts = xcalloc((size_t)1 << bucket_bits(nr), sizeof(*s.counts));
+	}
+	push(&s, 0, nr, 0);
+	while (s.nr_todo) {
+		struct range r = s.todo[--s.nr_todo];
+
+		if (r.end - r.start <= INSERTION_MAX)
+			insertion_sort(&s, &r);
+		else
+			distribute(&s, &r);
+	}
+	if (s.copy != room)
+		free(s.copy);
+	free(s.counts);
+	free(s.todo);
+}

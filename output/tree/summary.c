@@ -1,0 +1,206 @@
+/*
+ * Collects what limits the trust in a profile, and says it in a line.
+ */
+#include "output/tree/summary.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/base/buffer.h"
+#include "core/profile/column.h"
+#include "output/text/number.h"
+#include "output/tree/tree.h"
+
+/* Most trees have no function of the kind, and need no walk. */
+static bool has_kind(const struct tree *tree, uint8_t kind)
+{
+	for (size_t i = 0; i < tree->functions.nr; i++)
+		if (tree->functions.list[i].kind == kind)
+			return true;
+	return false;
+}
+
+/*
+ * Imported stacks bring their markers as names, and no counters. What the kernel does not show is the end of
+ * a stack, whose root is there: no recorder counts it either.
+ */
+static void count_markers(struct summary *s, const struct tree *tree)
+{
+	uint32_t end = 0;
+
+	if (!has_kind(tree, FUNCTION_MARKER))
+		return;
+	for (uint32_t i = 0; i < tree->nr_nodes; i++) {
+		const struct tree_function *f = tree_function_of(tree, i);
+
+		if (f->kind != FUNCTION_MARKER || i < end)
+			continue;
+		end = tree->nodes[i].end;
+		for (int m = 0; m < NR_MARKERS; m++)
+			if (m != MARKER_NO_KERNEL_STACK && !strcmp(f->name, marker_name(m)))
+				s->truncated_by[m] += tree_events_of(tree, &tree->nodes[i]).total;
+	}
+}
+
+static void count_unsymbolized(struct summary *s, const struct tree *tree)
+{
+	if (!has_kind(tree, FUNCTION_UNKNOWN) && !has_kind(tree, FUNCTION_MARKER))
+		return;
+	for (uint32_t i = 0; i < tree->nr_nodes; i++) {
+		uint8_t kind = tree_function_of(tree, i)->kind;
+
+		if (kind == FUNCTION_UNKNOWN || kind == FUNCTION_MARKER)
+			s->unsymbolized += tree_events_of(tree, &tree->nodes[i]).self;
+	}
+}
+
+/* Filters keep samples apart by column; events are counted in the column that counts them. */
+static void count_filtered(struct summary *s, const struct profile *p)
+{
+	s->filtered = p->filtered.weight[s->column];
+	s->filtered_samples = s->info->counted_by == NR_COLUMNS
+				      ? p->filtered.nr_samples[s->column]
+				      : p->filtered.weight[s->info->counted_by];
+}
+
+void summary_init(struct summary *s, const struct profile *p, const struct tree *tree,
+		  const char *note)
+{
+	const struct profile_meta *m = &p->meta;
+	bool counted = false;
+
+	*s = (struct summary){
+		.total = tree->nodes[0].total,
+		.samples = tree_events_of(tree, tree->nodes).total,
+		.limits = p->stats.nr_limits,
+		.duration_ns = m->end_ns > m->start_ns ? m->end_ns - m->start_ns : 0,
+		.freq_hz = m->freq_hz,
+		.column = tree->column,
+		.info = &column_table[tree->column],
+		.incomplete = m->incomplete,
+		.note = note,
+		.command = profile_str(p, m->command),
+		.source = profile_str(p, m->source),
+		.event = profile_str(p, m->event),
+	};
+	/* The counters of the recording are about its samples, and say nothing of other columns. */
+	if (!s->info->exact) {
+		s->lost = p->stats.nr_lost;
+		s->throttled = p->stats.nr_throttled;
+		for (int i = 0; i < NR_MARKERS; i++) {
+			s->truncated_by[i] = p->stats.nr_incomplete[i];
+			counted |= s->truncated_by[i] != 0;
+		}
+	}
+	if (!counted)
+		count_markers(s, tree);
+	for (int i = 0; i < NR_MARKERS; i++)
+		s->truncated += s->truncated_by[i];
+	count_unsymbolized(s, tree);
+	count_filtered(s, p);
+}
+
+void summary_keep_trust(struct summary *s, const struct summary *before)
+{
+	s->truncated = before->truncated;
+	memcpy(s->truncated_by, before->truncated_by, sizeof(s->truncated_by));
+	s->unsymbolized = before->unsymbolized;
+}
+
+static void add_reasons(struct buffer *b, const struct summary *s)
+{
+	static const char truncated[] = "[truncated: ";
+	const char *separator = " (";
+
+	for (int i = 0; i < NR_MARKERS; i++) {
+		const char *name = marker_name(i);
+		size_t said = !strncmp(name, truncated, sizeof(truncated) - 1)
+				      ? sizeof(truncated) - 1
+				      : 1;
+
+		if (!s->truncated_by[i])
+			continue;
+		buffer_add_string(b, separator);
+		buffer_add(b, name + said, strlen(name) - said - 1); /* without its brackets */
+		buffer_add_char(b, ' ');
+		buffer_add_u64(b, s->truncated_by[i]);
+		separator = ", ";
+	}
+	if (s->truncated)
+		buffer_add_char(b, ')');
+}
+
+void summary_add_trust(struct buffer *b, const struct summary *s)
+{
+	buffer_printf(b, "%llu %s, %llu lost, ", (unsigned long long)s->samples,
+		      column_events_name(s->info, s->samples), (unsigned long long)s->lost);
+	number_add_percent(b, s->truncated, s->samples);
+	buffer_add_string(b, " truncated");
+	add_reasons(b, s);
+	buffer_add_string(b, ", ");
+	number_add_percent(b, s->unsymbolized, s->samples);
+	buffer_add_string(b, " unsymbolized");
+	if (s->throttled)
+		buffer_printf(b, ", throttled %llu times", (unsigned long long)s->throttled);
+	if (s->limits)
+		buffer_printf(b, ", %llu limits hit", (unsigned long long)s->limits);
+	if (s->filtered_samples) {
+		buffer_printf(b, ", %llu filtered out (", (unsigned long long)s->filtered_samples);
+		number_add_percent(b, s->filtered, s->filtered + s->total);
+		buffer_add_char(b, ')');
+	}
+	if (s->info->exact) {
+		buffer_add_string(b, ", every one counted");
+	} else if (s->samples) {
+		/* At 1% of the samples people still act on a frame. */
+		double margin = 1.96 * sqrt(0.01 * 0.99 / (double)s->samples);
+
+		buffer_add_string(b, ", margin at 1%: ");
+		number_add_percent(b, (uint64_t)llround(margin * 1e6), 1000000);
+	}
+}
+
+void summary_add_origin(struct buffer *b, const struct summary *s)
+{
+	const char *separator = "";
+
+	if (s->info->exact) {
+		buffer_add_string(b, s->info->title);
+		if (s->duration_ns) {
+			buffer_add_string(b, " in ");
+			number_add_time(b, s->duration_ns);
+		}
+		return;
+	}
+	if (s->duration_ns) {
+		number_add_time(b, s->duration_ns);
+		separator = " ";
+	}
+	if (s->freq_hz) {
+		buffer_printf(b, "%sat %u Hz", separator, s->freq_hz);
+		separator = ", ";
+	} else if (s->duration_ns) {
+		separator = ", ";
+	}
+	if (*s->event) {
+		buffer_printf(b, "%s%s", separator, s->event);
+		separator = " by ";
+	}
+	if (*s->source)
+		buffer_printf(b, "%s%s", separator, s->source);
+}
+
+void summary_add_events(struct buffer *b, const struct summary *s, uint64_t events,
+			const char *plus_minus)
+{
+	buffer_add_u64(b, events);
+	if (!s->info->exact)
+		buffer_printf(b, " %s %llu", plus_minus,
+			      (unsigned long long)number_margin(events, s->samples));
+	buffer_printf(b, " %s", s->info->events);
+}
+
+void summary_add_value(struct buffer *b, const struct summary *s, uint64_t value)
+{
+	number_add_value(b, s->column, value);
+}
