@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "cli/diff_condition.h"
-#include "cli/filter_opts.h"
-#include "cli/terminal.h"
-#include "cli/view.h"
+#include "cli/options/filter_opts.h"
+#include "cli/options/terminal.h"
+#include "cli/input/view.h"
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/base/log.h"

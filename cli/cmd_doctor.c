@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/host_facts.h"
-#include "cli/pid_opts.h"
-#include "cli/terminal.h"
+#include "cli/info/host_facts.h"
+#include "cli/options/pid_opts.h"
+#include "cli/options/terminal.h"
 #include "core/base/buffer.h"
 #include "core/profile/source.h"
 #include "output/text/text.h"

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/pid_opts.h"
-#include "cli/terminal.h"
-#include "cli/view.h"
+#include "cli/options/pid_opts.h"
+#include "cli/options/terminal.h"
+#include "cli/input/view.h"
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/base/log.h"

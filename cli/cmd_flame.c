@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/filter_opts.h"
-#include "cli/view.h"
+#include "cli/options/filter_opts.h"
+#include "cli/input/view.h"
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/profile/column.h"

@@ -4,9 +4,9 @@
 #include <argp.h>
 #include <stdbool.h>
 
-#include "cli/filter_opts.h"
-#include "cli/load.h"
-#include "cli/view.h"
+#include "cli/options/filter_opts.h"
+#include "cli/input/load.h"
+#include "cli/input/view.h"
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
 #include "core/base/log.h"

@@ -5,10 +5,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "cli/filter_opts.h"
-#include "cli/load.h"
-#include "cli/terminal.h"
-#include "cli/view.h"
+#include "cli/options/filter_opts.h"
+#include "cli/input/load.h"
+#include "cli/options/terminal.h"
+#include "cli/input/view.h"
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
 #include "core/base/log.h"

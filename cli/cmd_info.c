@@ -8,10 +8,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/info.h"
-#include "cli/info_print.h"
-#include "cli/load.h"
-#include "cli/terminal.h"
+#include "cli/info/info.h"
+#include "cli/info/info_print.h"
+#include "cli/input/load.h"
+#include "cli/options/terminal.h"
 #include "core/base/buffer.h"
 #include "core/profile/profile.h"
 

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/filter_opts.h"
-#include "cli/load.h"
-#include "cli/terminal.h"
-#include "cli/view.h"
+#include "cli/options/filter_opts.h"
+#include "cli/input/load.h"
+#include "cli/options/terminal.h"
+#include "cli/input/view.h"
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/profile/column.h"

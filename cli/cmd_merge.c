@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "cli/cmd_export.h"
-#include "cli/load.h"
-#include "cli/view.h"
+#include "cli/input/load.h"
+#include "cli/input/view.h"
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/profile/facts.h"

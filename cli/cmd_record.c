@@ -12,11 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/record_calls.h"
-#include "cli/record_gate.h"
-#include "cli/record_gpu.h"
-#include "cli/record_opts.h"
-#include "cli/record_source.h"
+#include "cli/record/counting.h"
+#include "cli/record/gate.h"
+#include "cli/record/record_gpu.h"
+#include "cli/record/record_opts.h"
+#include "cli/record/choose_source.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"

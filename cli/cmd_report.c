@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/filter_opts.h"
-#include "cli/load.h"
-#include "cli/report_annotate.h"
-#include "cli/report_facts.h"
-#include "cli/report_sampled.h"
-#include "cli/report_shape.h"
-#include "cli/terminal.h"
-#include "cli/view.h"
+#include "cli/options/filter_opts.h"
+#include "cli/input/load.h"
+#include "cli/report/report_annotate.h"
+#include "cli/report/fact_tables.h"
+#include "cli/report/sampled_tables.h"
+#include "cli/report/shape.h"
+#include "cli/options/terminal.h"
+#include "cli/input/view.h"
 #include "core/base/buffer.h"
 #include "output/select/dimension.h"
 #include "output/select/filter.h"

@@ -1,0 +1,182 @@
+/* Counts per stack first, as there are far fewer stacks than samples. */
+#include "cli/info/info.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/profile/column.h"
+#include "core/profile/profile.h"
+
+static int by_samples(const void *a, const void *b)
+{
+	const struct info_thread *x = a, *y = b;
+
+	if (x->nr_samples != y->nr_samples)
+		return x->nr_samples > y->nr_samples ? -1 : 1;
+	return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+static int by_self(const void *a, const void *b)
+{
+	const struct info_module *x = a, *y = b;
+
+	if (x->nr_self != y->nr_self)
+		return x->nr_self > y->nr_self ? -1 : 1;
+	if (x->nr_total != y->nr_total)
+		return x->nr_total > y->nr_total ? -1 : 1;
+	return x->module < y->module ? -1 : x->module > y->module;
+}
+
+static int compare_u32(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static uint32_t count_processes(const struct profile *p)
+{
+	uint32_t *pids = xcalloc(p->nr_threads, sizeof(*pids)), nr = 0;
+
+	for (size_t i = 0; i < p->nr_threads; i++)
+		pids[i] = p->threads[i].pid;
+	qsort(pids, p->nr_threads, sizeof(*pids), compare_u32);
+	for (size_t i = 0; i < p->nr_threads; i++)
+		nr += !i || pids[i] != pids[i - 1];
+	free(pids);
+	return nr;
+}
+
+static void count_threads(struct info *info, const struct profile *p)
+{
+	info->threads = xcalloc(p->nr_threads, sizeof(*info->threads));
+	info->nr_threads = p->nr_threads;
+	for (size_t i = 0; i < p->nr_threads; i++)
+		info->threads[i].thread = (uint32_t)i;
+	for (size_t i = 0; i < p->nr_samples; i++) {
+		if (p->samples[i].thread != PROFILE_NONE && p->samples[i].column == info->column)
+			info->threads[p->samples[i].thread].nr_samples++;
+	}
+	qsort(info->threads, info->nr_threads, sizeof(*info->threads), by_samples);
+	info->nr_processes = count_processes(p);
+}
+
+/* A place in a module, "libc.so.6+0x97360", is no name. */
+static bool is_named(const struct profile *p, const struct profile_frame *f)
+{
+	const struct profile_location *innermost = &p->locations[f->first_location];
+
+	return f->nr_locations && p->functions[innermost->function].kind != FUNCTION_UNKNOWN;
+}
+
+/* `counted` says for each module in which stack + 1 it was counted last. */
+static void count_stack(struct info *info, const struct profile *p, size_t at, uint64_t nr_samples,
+			uint32_t *counted)
+{
+	const struct profile_stack *stack = &p->stacks[at];
+	const uint32_t *frames = p->stack_frames + stack->first_frame;
+
+	for (uint32_t i = 0; i < stack->nr_frames; i++) {
+		const struct profile_frame *frame = &p->frames[frames[i]];
+		uint32_t module = frame->module;
+
+		if (i == stack->nr_frames - 1) {
+			info->modules[module].nr_self += nr_samples;
+			info->modules[module].nr_unnamed += is_named(p, frame) ? 0 : nr_samples;
+		}
+		if (counted[module] == at + 1)
+			continue;
+		counted[module] = (uint32_t)at + 1;
+		info->modules[module].nr_total += nr_samples;
+	}
+}
+
+static void count_modules(struct info *info, const struct profile *p)
+{
+	uint64_t *of_stack = xcalloc(p->nr_stacks, sizeof(*of_stack));
+	uint32_t *counted = xcalloc(p->nr_modules, sizeof(*counted));
+	size_t kept = 0;
+
+	info->modules = xcalloc(p->nr_modules, sizeof(*info->modules));
+	for (size_t i = 0; i < p->nr_samples; i++)
+		of_stack[p->samples[i].stack] += p->samples[i].column == info->column;
+	for (size_t i = 0; i < p->nr_stacks; i++) {
+		if (of_stack[i])
+			count_stack(info, p, i, of_stack[i], counted);
+	}
+	for (size_t i = 0; i < p->nr_modules; i++) {
+		uint8_t kind = p->modules[i].kind;
+
+		if (kind == MODULE_MARKER || kind == MODULE_NAMED || kind == MODULE_PYTHON)
+			continue;
+		info->modules[kept] = info->modules[i];
+		info->modules[kept++].module = (uint32_t)i;
+	}
+	info->nr_modules = kept;
+	qsort(info->modules, kept, sizeof(*info->modules), by_self);
+	free(counted);
+	free(of_stack);
+}
+
+static void add_clamped(uint64_t *sum, uint64_t value)
+{
+	if (__builtin_add_overflow(*sum, value, sum))
+		*sum = UINT64_MAX;
+}
+
+static void count_columns(struct info *info, const struct profile *p)
+{
+	for (size_t i = 0; i < p->nr_samples; i++) {
+		const struct profile_sample *s = &p->samples[i];
+
+		info->nr_samples += s->column == info->column;
+		info->columns[s->column].present = true;
+		add_clamped(&info->columns[s->column].sum, s->weight);
+		for (int c = 0; c < NR_COLUMNS; c++)
+			add_clamped(&info->columns[c].events, column_events(c, s));
+	}
+}
+
+void info_init(struct info *info, const struct profile *p)
+{
+	static const char perf[] = "perf "; /* as sampler/perf_data/perf_data.c says it */
+	const char *version = profile_str(p, p->meta.version);
+	bool is_perf = !strncmp(version, perf, sizeof(perf) - 1);
+
+	*info = (struct info){
+		.recorder = is_perf ? "perf" : "sprof",
+		.recorder_version = is_perf ? version + sizeof(perf) - 1 : version,
+		.column = column_default(p),
+	};
+	count_columns(info, p);
+	gil_add_up(p, info->column, &info->gil);
+	for (int i = 0; i < NR_MARKERS; i++)
+		info->nr_incomplete += p->stats.nr_incomplete[i];
+	for (size_t i = 0; i < p->nr_frames; i++)
+		info->nr_named_frames += is_named(p, &p->frames[i]);
+	count_threads(info, p);
+	count_modules(info, p);
+}
+
+void info_fini(struct info *info)
+{
+	free(info->threads);
+	free(info->modules);
+}
+
+double info_duration_s(const struct profile *p)
+{
+	const struct profile_meta *meta = &p->meta;
+
+	return meta->end_ns > meta->start_ns ? (double)(meta->end_ns - meta->start_ns) / 1e9 : 0;
+}
+
+double info_reached_hz(const struct info *info)
+{
+	const struct info_column *c = &info->columns[info->column];
+
+	if (column_table[info->column].unit != UNIT_NS || !c->sum || c->sum == UINT64_MAX)
+		return 0;
+	return (double)c->events / (double)c->sum * 1e9;
+}

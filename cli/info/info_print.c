@@ -1,0 +1,371 @@
+/* Line by line. Everything from the recording is cleaned before it is printed. */
+#include "cli/info/info_print.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/info/info.h"
+#include "cli/info/info_gil.h"
+#include "core/base/buffer.h"
+#include "core/profile/column.h"
+#include "core/profile/facts.h"
+#include "core/profile/profile.h"
+#include "output/text/align.h"
+#include "output/export/chrome_gpu.h"
+#include "output/text/number.h"
+#include "output/text/text.h"
+
+#define MAX_ROWS 15 /* of threads and modules in the text */
+#define LAST_MIN 16 /* columns */
+
+static const char *str(const struct profile *p, uint32_t id)
+{
+	return profile_str(p, id);
+}
+
+static void add_clean(struct buffer *b, const char *s)
+{
+	text_add_clean(b, s, strlen(s));
+}
+
+double info_bytes_per_sample(const struct info *info, const struct info_file *file)
+{
+	return info->nr_samples ? (double)file->size_bytes / (double)info->nr_samples : 0;
+}
+
+void info_add_build_id(struct buffer *b, const struct profile_module *module, int nr)
+{
+	for (int i = 0; i < module->build_id_size && 2 * i < nr; i++)
+		buffer_printf(b, "%02x", module->build_id[i]);
+}
+
+/* "label       value\n"; nothing where the value is not known. */
+static void line(struct buffer *b, const char *label, const char *value)
+{
+	if (!*value)
+		return;
+	buffer_printf(b, "%-12s", label);
+	text_add_line(b, value);
+	buffer_add_char(b, '\n');
+}
+
+static void add_size(struct buffer *b, uint64_t bytes)
+{
+	if (bytes < 10 * 1024)
+		buffer_printf(b, "%" PRIu64 " bytes", bytes);
+	else if (bytes < 10 * 1024 * 1024)
+		buffer_printf(b, "%.1f KiB", (double)bytes / 1024);
+	else
+		buffer_printf(b, "%.1f MiB", (double)bytes / (1024 * 1024));
+}
+
+static void add_file(struct buffer *b, const struct info *info, const struct info_file *file)
+{
+	buffer_printf(b, "%-12s", "file");
+	add_clean(b, file->path);
+	if (file->size_bytes) {
+		buffer_add_string(b, ", ");
+		add_size(b, file->size_bytes);
+		if (info->nr_samples)
+			buffer_printf(b, ", %.1f bytes per sample",
+				      info_bytes_per_sample(info, file));
+	}
+	buffer_add_char(b, '\n');
+}
+
+static void add_frequency(struct buffer *b, const struct info *info, uint32_t asked_hz)
+{
+	double reached = info_reached_hz(info);
+
+	if (!asked_hz)
+		return;
+	buffer_printf(b, "%-12s%" PRIu32 " Hz", "frequency", asked_hz);
+	if (reached > 0 && reached < 0.9 * asked_hz)
+		buffer_printf(b, " asked for, %.0f Hz reached: each sample weighs the more",
+			      reached);
+	buffer_add_char(b, '\n');
+}
+
+static void add_origin(struct buffer *b, const struct info *info, const struct profile *p)
+{
+	const struct profile_meta *meta = &p->meta;
+	time_t start = (time_t)(meta->start_realtime_ns / 1000000000);
+	char when[64];
+	struct tm tm;
+
+	if (start && localtime_r(&start, &tm) &&
+	    strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S %z", &tm))
+		buffer_printf(b, "%-12s%s, for %.1f s\n", "recorded", when, info_duration_s(p));
+	line(b, "command", str(p, meta->command));
+	line(b, "host", str(p, meta->hostname));
+	line(b, "kernel", str(p, meta->kernel));
+	if (meta->nr_cpus)
+		buffer_printf(b, "%-12s%" PRIu32 "\n", "CPUs", meta->nr_cpus);
+	line(b, "source", str(p, meta->source));
+	line(b, "event", str(p, meta->event));
+	add_frequency(b, info, meta->freq_hz);
+	line(b, info->recorder, info->recorder_version);
+}
+
+static void add_samples(struct buffer *b, const struct info *info, const struct profile *p)
+{
+	const struct profile_stats *stats = &p->stats;
+	const struct {
+		const char *label, *what;
+		uint64_t nr;
+	} others[] = {
+		{ "offline", "stacks unwound from a copy, after the fact", stats->nr_offline },
+		{ "throttled", "times by the kernel: samples are missing", stats->nr_throttled },
+		{ "limits", "times a table was full", stats->nr_limits },
+		{ "unwinding", "rows loaded", stats->nr_rows },
+	};
+
+	buffer_printf(b, "\n%-12s%" PRIu64 "\n", "samples", stats->nr_samples);
+	buffer_printf(b, "%-12s%" PRIu64, "lost", stats->nr_lost);
+	if (stats->nr_lost) {
+		uint64_t taken;
+
+		if (__builtin_add_overflow(stats->nr_samples, stats->nr_lost, &taken))
+			taken = UINT64_MAX;
+		buffer_add_string(b, " (");
+		number_add_percent(b, stats->nr_lost, taken);
+		buffer_add_char(b, ')');
+	}
+	buffer_printf(b, "\n%-12s%" PRIu64, "incomplete", info->nr_incomplete);
+	if (info->nr_incomplete) {
+		buffer_add_string(b, " (");
+		number_add_percent(b, info->nr_incomplete, stats->nr_samples);
+		buffer_add_string(b, "): stacks that were not walked to the root");
+	}
+	buffer_add_char(b, '\n');
+	for (int i = 0; i < NR_MARKERS; i++) {
+		if (stats->nr_incomplete[i])
+			buffer_printf(b, "%12s%8" PRIu64 "  %s\n", "", stats->nr_incomplete[i],
+				      marker_name((enum marker)i));
+	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		if (others[i].nr)
+			buffer_printf(b, "%-12s%" PRIu64 " %s\n", others[i].label, others[i].nr,
+				      others[i].what);
+	}
+	buffer_printf(b, "%-12s%zu, %" PRIu64 " of them with a name, in %zu stacks\n", "frames",
+		      p->nr_frames, info->nr_named_frames, p->nr_stacks);
+}
+
+static void add_columns(struct buffer *b, const struct info *info)
+{
+	buffer_printf(b, "\n%-16s  %-12s  %s\n", "column", "sum", "counted");
+	for (int i = 0; i < NR_COLUMNS; i++) {
+		const struct info_column *column = &info->columns[i];
+		struct buffer value = { 0 };
+
+		if (!column->present)
+			continue;
+		number_add_value(&value, i, column->sum);
+		buffer_printf(b, "%-16s  %-12s  %" PRIu64 " %s\n", column_table[i].name,
+			      buffer_cstring(&value), column->events,
+			      column_events_name(&column_table[i], column->events));
+		buffer_fini(&value);
+	}
+}
+
+/* What GPUs ran, kept one by one or not. */
+static void add_gpu_timeline(struct buffer *b, const struct profile *p)
+{
+	uint64_t left_out = chrome_gpu_left_out(p);
+	size_t nr;
+
+	facts_rows(p, FACT_GPU_ACTIVITY, &nr);
+	if (!nr && !left_out)
+		return;
+	buffer_printf(b, "\nGPU timeline: %zu activities", nr);
+	if (left_out)
+		buffer_printf(b, ", and %" PRIu64 " left out of it (record --gpu-timeline)",
+			      left_out);
+	buffer_add_char(b, '\n');
+}
+
+/* Rows that the recorder, or we, had no room for. */
+static void add_left_out_rows(struct buffer *b, const struct profile *p)
+{
+	uint64_t runs = facts_count(p, COUNTER_RUNS_LEFT_OUT);
+
+	if (runs)
+		buffer_printf(b,
+			      "\n%" PRIu64 " runs of ranges are left out, and only in the sums\n",
+			      runs);
+	if (p->nr_facts_left_out)
+		buffer_printf(b,
+			      "\n%" PRIu64 " rows of tables of GPU work and ranges are left out\n",
+			      p->nr_facts_left_out);
+}
+
+static void add_left_out_processes(struct buffer *b, const struct profile *p)
+{
+	uint64_t nr = facts_count(p, COUNTER_PROCESS_LEFT_OUT);
+
+	if (nr)
+		buffer_printf(b,
+			      "\nGPU work of %" PRIu64 " process%s is left out: --gpu-processes\n",
+			      nr, nr == 1 ? "" : "es");
+}
+
+static void add_share(struct buffer *b, uint64_t part, uint64_t whole)
+{
+	size_t before = b->size;
+
+	number_add_percent(b, part, whole);
+	/* To the right of a column of eight. */
+	if (b->size - before < 8) {
+		size_t length = b->size - before, pad = 8 - length;
+
+		buffer_reserve(b, pad);
+		memmove(b->data + before + pad, b->data + before, length);
+		memset(b->data + before, ' ', pad);
+		b->size += pad;
+	}
+}
+
+static void add_more(struct buffer *b, size_t nr)
+{
+	if (nr > MAX_ROWS)
+		buffer_printf(b, "%8s  and %zu more: --json lists all\n", "...", nr - MAX_ROWS);
+}
+
+/* The last cell of a line, a path or a name: cut to what the line leaves of the terminal. */
+static void add_last(struct buffer *b, const char *text, size_t line_start,
+		     const struct info_file *file)
+{
+	size_t used = text_columns(b->data + line_start, b->size - line_start), room = SIZE_MAX;
+	struct buffer clean = { 0 };
+
+	text_add_clean(&clean, text, strlen(text));
+	if (file->columns)
+		room = file->columns > used + LAST_MIN ? file->columns - used : LAST_MIN;
+	align_add_cut(b, clean.data, clean.size, room, file->unicode);
+	buffer_add_char(b, '\n');
+	buffer_fini(&clean);
+}
+
+static void add_threads(struct buffer *b, const struct info *info, const struct profile *p,
+			const struct info_file *file)
+{
+	if (!info->nr_threads)
+		return;
+	buffer_printf(b, "\n%zu thread%s in %" PRIu32 " process%s\n%8s%8s%8s  %s\n",
+		      info->nr_threads, info->nr_threads == 1 ? "" : "s", info->nr_processes,
+		      info->nr_processes == 1 ? "" : "es", "samples", "pid", "tid", "name");
+	for (size_t i = 0; i < info->nr_threads && i < MAX_ROWS; i++) {
+		const struct profile_thread *thread = &p->threads[info->threads[i].thread];
+		size_t start = b->size;
+
+		add_share(b, info->threads[i].nr_samples, info->nr_samples);
+		buffer_printf(b, "%8" PRIu32 "%8" PRIu32 "  ", thread->pid, thread->tid);
+		add_last(b, str(p, thread->comm), start, file);
+	}
+	add_more(b, info->nr_threads);
+}
+
+/* Of all samples, those whose innermost function has no name; *ret_in_files of them in files, which may get some. */
+static uint64_t count_unnamed(const struct info *info, const struct profile *p,
+			      uint64_t *ret_in_files)
+{
+	uint64_t nr = 0;
+
+	*ret_in_files = 0;
+	for (size_t i = 0; i < info->nr_modules; i++) {
+		const struct info_module *m = &info->modules[i];
+
+		nr += m->nr_unnamed;
+		*ret_in_files += p->modules[m->module].kind == MODULE_ELF ? m->nr_unnamed : 0;
+	}
+	return nr;
+}
+
+static void add_modules(struct buffer *b, const struct info *info, const struct profile *p,
+			const struct info_file *file)
+{
+	/* Enough to tell files apart, where all of it would leave none for their names. */
+	const int digits = file->columns && file->columns < 100 ? 12 : 40;
+	uint64_t nr_in_files;
+	const uint64_t nr_unnamed = count_unnamed(info, p, &nr_in_files);
+
+	if (!info->nr_modules)
+		return;
+	buffer_printf(b, "\n%zu module%s\n%8s%8s%s  %-*s  %s\n", info->nr_modules,
+		      info->nr_modules == 1 ? "" : "s", "self", "total",
+		      nr_unnamed ? "  no name" : "", digits, "build-id", "file");
+	for (size_t i = 0; i < info->nr_modules && i < MAX_ROWS; i++) {
+		const struct profile_module *module = &p->modules[info->modules[i].module];
+		size_t before, start = b->size;
+
+		add_share(b, info->modules[i].nr_self, info->nr_samples);
+		add_share(b, info->modules[i].nr_total, info->nr_samples);
+		if (nr_unnamed) {
+			buffer_add_char(b, ' ');
+			add_share(b, info->modules[i].nr_unnamed, info->nr_samples);
+		}
+		buffer_add_string(b, "  ");
+		before = b->size;
+		if (module->build_id_size)
+			info_add_build_id(b, module, digits);
+		else
+			buffer_add_char(b, '-');
+		if (b->size - before < (size_t)digits)
+			buffer_printf(b, "%*s", digits - (int)(b->size - before), "");
+		buffer_add_string(b, "  ");
+		add_last(b, str(p, module->path), start, file);
+	}
+	add_more(b, info->nr_modules);
+	if (nr_in_files * 100 > info->nr_samples)
+		buffer_add_string(b, "\nFor names, before the next recording: debug packages "
+				     "(-dbgsym, -dbg), or sprof record --debuginfod\n");
+}
+
+/* What was walked by rules that nobody wrote down. */
+static void add_code_rules(struct buffer *b, const struct info *info, const struct profile *p,
+			   const struct info_file *file)
+{
+	size_t nr;
+	const struct fact_code_rules *rows = facts_rows(p, FACT_CODE_RULES, &nr);
+
+	if (nr)
+		buffer_add_string(b,
+				  "\nUnwind rules read from machine code, where a file has none\n"
+				  "   total  functions  file\n");
+	for (size_t i = 0; i < nr && i < MAX_ROWS; i++) {
+		uint64_t nr_samples = 0;
+		size_t start = b->size;
+
+		for (size_t k = 0; k < info->nr_modules; k++)
+			if (p->modules[info->modules[k].module].path == rows[i].path)
+				nr_samples += info->modules[k].nr_total;
+		add_share(b, nr_samples, info->nr_samples);
+		buffer_printf(b, "%11" PRIu64 "  ", rows[i].functions);
+		add_last(b, str(p, (uint32_t)rows[i].path), start, file);
+	}
+	if (nr)
+		add_more(b, nr);
+}
+
+void info_print_text(struct buffer *b, const struct info *info, const struct profile *p,
+		     const struct info_file *file)
+{
+	add_file(b, info, file);
+	if (p->meta.incomplete)
+		buffer_printf(b, "%-12sINCOMPLETE: %s\n", "state", file->note);
+	else
+		line(b, "state", "complete");
+	add_origin(b, info, p);
+	add_samples(b, info, p);
+	info_gil_text(b, info);
+	if (info->nr_samples)
+		add_columns(b, info);
+	add_gpu_timeline(b, p);
+	add_left_out_processes(b, p);
+	add_left_out_rows(b, p);
+	add_threads(b, info, p, file);
+	add_modules(b, info, p, file);
+	add_code_rules(b, info, p, file);
+}

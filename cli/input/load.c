@@ -1,0 +1,212 @@
+/*
+ * Formats are told apart by how a file begins, never by its name; what is read ahead for that is read
+ * again, so that standard input needs no copy.
+ */
+#include "cli/input/load.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/input/load_perf_data.h"
+#include "cli/input/lookahead.h"
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/base/log.h"
+#include "core/profile/profile.h"
+#include "core/recording/recfile.h"
+#include "output/select/filter.h"
+#include "output/codec/gzip.h"
+#include "output/import/importer.h"
+#include "sampler/perf_data/perf_data.h"
+#include "symbolizer/symbolizer.h"
+
+#define MAX_EXPANDED ((size_t)2 << 30) /* bytes of a gzip file */
+
+static int open_input(const char *path, FILE **ret_file)
+{
+	FILE *f;
+
+	if (path && strcmp(path, "-") == 0) {
+		*ret_file = stdin;
+		return 0;
+	}
+	f = fopen(path ? path : LOAD_DEFAULT_PATH, "rbe");
+	if (!f) {
+		int err = errno;
+
+		log_error(err, "open '%s'", path ? path : LOAD_DEFAULT_PATH);
+		if (err == ENOENT && !path)
+			log_hint("sprof record -- PROGRAM makes a recording of that name");
+		if (err == EACCES)
+			log_hint("recordings are private to the user who made them: sudo");
+		return -err;
+	}
+	*ret_file = f;
+	return 0;
+}
+
+/* What is missing from a recording. */
+static void warn(const struct profile *p, const char *name, const char *note)
+{
+	uint64_t lost = p->stats.nr_lost, taken = lost + p->stats.nr_samples;
+
+	if (p->meta.incomplete)
+		log_warning("'%s' is INCOMPLETE: %s", name, note);
+	if (lost)
+		log_warning("%" PRIu64 " of %" PRIu64 " samples were lost", lost, taken);
+	if (p->nr_facts_left_out)
+		log_warning(
+			"%" PRIu64
+			" rows of tables of GPU work and ranges are more than there is room for",
+			p->nr_facts_left_out);
+}
+
+/* Names from this machine, for what the recorder could not name because it was killed. */
+static void symbolize(struct profile *p, const struct load_opts *opts)
+{
+	const struct symbolizer_opts symbolizer = { .no_inlines = opts->no_inlines };
+	struct symbolizer_stats stats;
+
+	symbolizer_run(p, &symbolizer, &stats);
+	log_debug("%" PRIu64 " of %" PRIu64 " frames had to be named here, %" PRIu64 " could not",
+		  stats.nr_frames, (uint64_t)p->nr_frames, stats.nr_unsymbolized);
+}
+
+static int load_recording(FILE *f, const char *name, const struct load_opts *opts,
+			  struct profile **ret_profile)
+{
+	char *note;
+	int err = recfile_read(f, ret_profile, &note);
+
+	if (err) {
+		if (err == -EPROTONOSUPPORT)
+			log_error(0, "read '%s': a later sprof made it, in a format of its own",
+				  name);
+		else if (err == -EINVAL)
+			log_error(0, "read '%s': its beginning is damaged", name);
+		else
+			log_error(-err, "read '%s'", name);
+		return err;
+	}
+	if (!opts->no_warnings)
+		warn(*ret_profile, name, note);
+	if (opts->ret_note)
+		*opts->ret_note = note;
+	else
+		free(note);
+	/* The recorder looked at every frame of a recording that is whole, with the files at hand. */
+	if ((*ret_profile)->meta.incomplete && !opts->no_symbols)
+		symbolize(*ret_profile, opts);
+	return 0;
+}
+
+static int load(FILE *f, const char *name, const struct load_opts *opts, bool expanded,
+		struct profile **ret_profile);
+
+/* A file of perf record holds no names: they come from the files that were mapped, if they are here. */
+static int load_perf(FILE *f, const char *name, const struct load_opts *opts,
+		     struct profile **ret_profile)
+{
+	struct symbolizer_opts symbolizer = { .no_inlines = opts->no_inlines };
+	struct symbolizer_stats stats;
+	int err = perf_data_load(f, name, !opts->no_warnings, &symbolizer.elsewhere, ret_profile);
+
+	if (!err && !opts->no_symbols)
+		symbolizer_run(*ret_profile, &symbolizer, &stats);
+	return err;
+}
+
+/* What is compressed is expanded in memory, and is then a file like any other. */
+static int load_gzip(FILE *f, const char *name, const struct load_opts *opts,
+		     struct profile **ret_profile)
+{
+	struct buffer packed = { 0 }, data = { 0 };
+	int err = import_read_all(f, MAX_EXPANDED, &packed);
+	FILE *expanded = NULL;
+
+	if (!err)
+		err = gzip_expand(&data, packed.data, packed.size, MAX_EXPANDED);
+	buffer_fini(&packed);
+	if (!err && data.size)
+		expanded = fmemopen(data.data, data.size, "rb");
+	if (expanded)
+		err = load(expanded, name, opts, true, ret_profile);
+	else if (err == -EINVAL)
+		log_error(0, "read '%s': its gzip is damaged or cut off", name);
+	else
+		log_error(err ? -err : 0, "read '%s'%s", name, err ? "" : ": it is empty");
+	if (expanded)
+		fclose(expanded);
+	buffer_fini(&data);
+	return expanded ? err : err ? err : -ENODATA;
+}
+
+static int load(FILE *f, const char *name, const struct load_opts *opts, bool expanded,
+		struct profile **ret_profile)
+{
+	struct lookahead ahead;
+	int err = lookahead_init(&ahead, f, IMPORT_HEAD_SIZE);
+
+	if (err || !ahead.size) {
+		log_error(-err, "read '%s'%s", name, err ? "" : ": it is empty");
+		if (!err)
+			lookahead_fini(&ahead);
+		return err ? err : -ENODATA;
+	}
+	if (recfile_is_recording(ahead.head, 1))
+		err = load_recording(ahead.file, name, opts, ret_profile);
+	else if (gzip_is(ahead.head, ahead.size) && !expanded)
+		err = load_gzip(ahead.file, name, opts, ret_profile);
+	else if (perf_data_is(ahead.head, ahead.size))
+		err = load_perf(ahead.file, name, opts, ret_profile);
+	else
+		err = importer_detect(ahead.head, ahead.size)->read(ahead.file, name, ret_profile);
+	if (!err && opts->ret_note && !*opts->ret_note)
+		*opts->ret_note = xstrdup("");
+	lookahead_fini(&ahead);
+	return err;
+}
+
+/* What a profile does not have cannot be filtered by. */
+static int filter(struct profile *p, const char *name, const struct load_opts *opts)
+{
+	const char *lacks;
+	int err = opts->filter ? filter_apply(opts->filter, p, &lacks) : 0;
+
+	if (err)
+		log_error(0, "filter '%s': it holds no %s", name, lacks);
+	return err;
+}
+
+int profile_load(const char *path, const struct load_opts *opts, struct profile **ret_profile)
+{
+	static const struct load_opts defaults;
+	struct profile *p = NULL;
+	const char *name = !path ? LOAD_DEFAULT_PATH : strcmp(path, "-") ? path : "standard input";
+	FILE *f = NULL;
+	int err = open_input(path, &f);
+
+	if (err)
+		return err;
+	opts = opts ? opts : &defaults;
+	if (opts->ret_note)
+		*opts->ret_note = NULL;
+	err = load(f, name, opts, false, &p);
+	if (f != stdin)
+		fclose(f);
+	if (!err)
+		err = filter(p, name, opts);
+	if (!err) {
+		*ret_profile = p;
+		return 0;
+	}
+	profile_free(p);
+	if (opts->ret_note) {
+		free(*opts->ret_note);
+		*opts->ret_note = NULL;
+	}
+	return err;
+}

@@ -1,0 +1,191 @@
+/*
+ * Opens profiles and writes what was made of them.
+ */
+#include "cli/input/view.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/input/load.h"
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/profile/column.h"
+#include "core/base/log.h"
+#include "core/profile/profile.h"
+#include "output/tree/tree.h"
+
+void view_parse_column(const char *name, struct argp_state *state, struct tree_opts *opts)
+{
+	enum profile_column column = column_find(name);
+	struct buffer names = { 0 };
+
+	if (column < NR_COLUMNS) {
+		opts->column_given = true;
+		opts->column = column;
+		return;
+	}
+	for (int i = 0; i < NR_COLUMNS; i++)
+		buffer_printf(&names, "%s%s", i ? ", " : "", column_table[i].name);
+	argp_error(state, "there is no column '%s', only %s", name, buffer_cstring(&names));
+	buffer_fini(&names);
+}
+
+int view_check_column(const struct profile *p, enum profile_column column, const char *path)
+{
+	const char *name = path ? path : LOAD_DEFAULT_PATH;
+	bool present[NR_COLUMNS];
+
+	columns_present(p, present);
+	if (present[column])
+		return 0;
+	log_error(0, "show column %s of '%s': it holds no %s", column_table[column].name, name,
+		  column_table[column].title);
+	log_hint("sprof info %s lists the columns it has", name);
+	return -ENODATA;
+}
+
+uint32_t view_parse_rows(const char *text, const char *what, struct argp_state *state)
+{
+	unsigned long rows;
+	char *end;
+
+	errno = 0;
+	rows = strtoul(text, &end, 10);
+	if (errno || end == text || *end || text[0] == '-' || rows > UINT32_MAX)
+		argp_error(state, "'%s' is not a number of %s", text, what);
+	return (uint32_t)rows;
+}
+
+int view_load(const char *path, const struct filter *filter, struct view *ret_view)
+{
+	const struct load_opts load = { .ret_note = &ret_view->note, .filter = filter };
+
+	*ret_view = (struct view){ 0 };
+	return profile_load(path, &load, &ret_view->profile);
+}
+
+static bool was_filtered(const struct profile *p)
+{
+	for (int c = 0; c < NR_COLUMNS; c++)
+		if (p->filtered.nr_samples[c])
+			return true;
+	return false;
+}
+
+int view_build(struct view *v, const char *path, const struct tree_opts *opts)
+{
+	const char *name = path ? path : LOAD_DEFAULT_PATH;
+	int err = opts->column_given ? view_check_column(v->profile, opts->column, path) : 0;
+
+	if (err)
+		return err;
+	err = tree_new(v->profile, opts, &v->tree);
+	if (err) {
+		log_error(-err, "add up the samples of '%s'", name);
+		return err;
+	}
+	summary_init(&v->summary, v->profile, v->tree, v->note ? v->note : "");
+	if (!v->summary.samples)
+		log_warning(was_filtered(v->profile) ? "nothing is left of the samples of '%s'"
+						     : "'%s' holds no samples",
+			    name);
+	return 0;
+}
+
+int view_open(const char *path, const struct filter *filter, const struct tree_opts *opts,
+	      struct view *ret_view)
+{
+	struct view v;
+	int err = view_load(path, filter, &v);
+
+	if (!err)
+		err = view_build(&v, path, opts);
+	if (err)
+		view_close(&v);
+	else
+		*ret_view = v;
+	return err;
+}
+
+void view_close(struct view *view)
+{
+	tree_free(view->tree);
+	profile_free(view->profile);
+	free(view->note);
+	*view = (struct view){ 0 };
+}
+
+static int write_file(const char *path, const struct buffer *b)
+{
+	FILE *f = fopen(path, "wbe");
+	int err = 0;
+
+	if (!f)
+		return -errno;
+	if (b->size && fwrite(b->data, 1, b->size, f) != b->size)
+		err = -errno;
+	if (fclose(f) && !err)
+		err = -errno;
+	return err;
+}
+
+/* A pipe or a device is written as it is; a file is replaced when the new one is whole. */
+static int replace_file(const char *path, const struct buffer *b)
+{
+	struct stat st;
+	char *temporary;
+	int err;
+
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return write_file(path, b);
+	temporary = xasprintf("%s.%ld.new", path, (long)getpid());
+	err = write_file(temporary, b);
+	if (!err && rename(temporary, path) < 0)
+		err = -errno;
+	if (err)
+		unlink(temporary);
+	free(temporary);
+	return err;
+}
+
+bool view_is_html(const char *path)
+{
+	const char *dot = path ? strrchr(path, '.') : NULL;
+
+	return dot && (!strcasecmp(dot, ".html") || !strcasecmp(dot, ".htm"));
+}
+
+/* What stdio still holds goes with main(), which looks whether it arrived; what failed here is said here. */
+static int write_stdout(const struct buffer *b)
+{
+	int err;
+
+	if (!b->size || fwrite(b->data, 1, b->size, stdout) == b->size)
+		return 0;
+	err = errno;
+	clearerr(stdout);
+	__fpurge(stdout);
+	if (err == EPIPE)
+		return 0; /* a reader that left early */
+	log_error(err, "write to standard output");
+	return -err;
+}
+
+int view_write(const char *path, const struct buffer *b)
+{
+	int err;
+
+	if (!path || !strcmp(path, "-"))
+		return write_stdout(b);
+	err = replace_file(path, b);
+	if (err)
+		log_error(-err, "write '%s'", path);
+	return err;
+}

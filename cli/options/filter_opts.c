@@ -1,0 +1,139 @@
+/* The filters on the command line. */
+#include "cli/options/filter_opts.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "output/select/filter.h"
+
+enum {
+	OPTION_FOCUS = 0x700,
+	OPTION_IGNORE,
+	OPTION_HIDE,
+	OPTION_SHOW_FROM,
+	OPTION_MODULE,
+	OPTION_KIND,
+	OPTION_FROM,
+	OPTION_TO,
+	OPTION_THREAD,
+	OPTION_COMM,
+	OPTION_PID,
+	OPTION_COLLAPSE_NOISE,
+	OPTION_GIL,
+};
+
+static const struct argp_option options[] = {
+	{ "focus", OPTION_FOCUS, "RE", 0, "Only stacks through a function whose name fits", 0 },
+	{ "ignore", OPTION_IGNORE, "RE", 0, "No stacks through such a function", 0 },
+	{ "hide", OPTION_HIDE, "RE", 0,
+	  "Such functions are not shown, their time is their caller's", 0 },
+	{ "show-from", OPTION_SHOW_FROM, "RE", 0,
+	  "Stacks begin at such a function; those without one are left out", 0 },
+	{ "collapse-noise", OPTION_COLLAPSE_NOISE, NULL, 0,
+	  "Hide plumbing of Python: importlib, runpy, contextlib, functools, Module._call_impl, "
+	  "...",
+	  0 },
+	{ "module", OPTION_MODULE, "RE", 0, "Only stacks through such modules (--focus mod:RE)",
+	  0 },
+	{ "kind", OPTION_KIND, "RE", 0,
+	  "Only stacks through native, kernel, jit, python, gpu ... code (--focus kind:RE)", 0 },
+	{ "from", OPTION_FROM, "TIME", 0,
+	  "Only what came this long after the recording began: 10, 10s, 250ms, 2m", 0 },
+	{ "to", OPTION_TO, "TIME", 0, "Only what came before", 0 },
+	{ "thread", OPTION_THREAD, "TID|RE", 0, "Only these threads, by number or name", 0 },
+	{ "comm", OPTION_COMM, "RE", 0, "Only threads of such a name", 0 },
+	{ "gil", OPTION_GIL, NULL, 0,
+	  "Only samples whose thread held Python's global interpreter lock", 0 },
+	{ "pid", OPTION_PID, "PID[,PID]", 0, "Only these processes", 0 },
+	{ 0 }
+};
+
+static uint64_t parse_time(const char *text, struct argp_state *state)
+{
+	static const struct {
+		const char *suffix;
+		double ns;
+	} units[] = { { "", 1e9 }, { "s", 1e9 },  { "ms", 1e6 },  { "us", 1e3 },
+		      { "ns", 1 }, { "m", 60e9 }, { "h", 3600e9 } };
+	double value;
+	char *end;
+
+	errno = 0;
+	value = strtod(text, &end);
+	if (!errno && end != text && value >= 0 && value < 1e7)
+		for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+			if (!strcmp(end, units[i].suffix))
+				return (uint64_t)(value * units[i].ns + 0.5);
+	argp_error(state, "'%s' is not a time such as 10, 2.5s, 250ms, 2m", text);
+	return 0;
+}
+
+static void parse_pids(struct filter *f, const char *text, struct argp_state *state)
+{
+	for (const char *at = text;; at++) {
+		unsigned long pid;
+		char *end;
+
+		errno = 0;
+		pid = strtoul(at, &end, 10);
+		if (!isdigit((unsigned char)*at) || errno || pid > UINT32_MAX ||
+		    (*end && *end != ','))
+			argp_error(state, "'%s' is not a list of process numbers", text);
+		filter_add_pid(f, (uint32_t)pid);
+		at = end;
+		if (!*at)
+			return;
+	}
+}
+
+static void parse_rule(struct filter *f, enum filter_rule rule, const char *prefix,
+		       const char *text, struct argp_state *state)
+{
+	char why[256], *whole = xasprintf("%s%s", prefix, text);
+
+	if (filter_add_rule(f, rule, whole, why, sizeof(why)))
+		argp_error(state, "cannot filter by '%s': %s", text, why);
+	free(whole);
+}
+
+static void parse_comm(int (*add)(struct filter *, const char *, char *, size_t), struct filter *f,
+		       const char *text, struct argp_state *state)
+{
+	char why[256];
+
+	if (add(f, text, why, sizeof(why)))
+		argp_error(state, "cannot filter by '%s': %s", text, why);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct filter **filter = state->input, *f;
+
+	if (key == ARGP_KEY_END && *filter && filter_has_no_time(*filter))
+		argp_error(state, "nothing lies between --from and --to");
+	if (key < OPTION_FOCUS || key > OPTION_GIL)
+		return ARGP_ERR_UNKNOWN;
+	f = *filter = *filter ? *filter : filter_new();
+	switch (key) {
+	case OPTION_FOCUS: parse_rule(f, FILTER_FOCUS, "", arg, state); break;
+	case OPTION_IGNORE: parse_rule(f, FILTER_IGNORE, "", arg, state); break;
+	case OPTION_HIDE: parse_rule(f, FILTER_HIDE, "", arg, state); break;
+	case OPTION_SHOW_FROM: parse_rule(f, FILTER_SHOW_FROM, "", arg, state); break;
+	case OPTION_MODULE: parse_rule(f, FILTER_FOCUS, "mod:", arg, state); break;
+	case OPTION_KIND: parse_rule(f, FILTER_FOCUS, "kind:", arg, state); break;
+	case OPTION_FROM: filter_set_from(f, parse_time(arg, state)); break;
+	case OPTION_TO: filter_set_to(f, parse_time(arg, state)); break;
+	case OPTION_THREAD: parse_comm(filter_add_thread, f, arg, state); break;
+	case OPTION_COMM: parse_comm(filter_add_comm, f, arg, state); break;
+	case OPTION_COLLAPSE_NOISE: filter_hide_noise(f); break;
+	case OPTION_GIL: filter_hold_gil(f); break;
+	case OPTION_PID: parse_pids(f, arg, state); break;
+	}
+	return 0;
+}
+
+const struct argp filter_argp = { options, parse, NULL, NULL, NULL, NULL, NULL };

@@ -1,0 +1,112 @@
+/* Asks the terminal and the environment. */
+#include "cli/options/terminal.h"
+
+#include <langinfo.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "core/base/buffer.h"
+#include "output/text/text.h"
+
+static size_t columns_of(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+		return size.ws_col;
+	return 80;
+}
+
+struct terminal terminal_of(const char *output)
+{
+	bool terminal = isatty(STDOUT_FILENO) && (!output || !strcmp(output, "-"));
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	setlocale(LC_CTYPE, "");
+	return (struct terminal){
+		.columns = terminal ? columns_of() : 0,
+		.unicode = terminal && !strcmp(nl_langinfo(CODESET), "UTF-8"),
+		.color = terminal && (!no_color || !*no_color) && term && strcmp(term, "dumb"),
+	};
+}
+
+/* Where in a line its text begins, in columns; what is folded stands below it. */
+static size_t indent_of(const char *line, size_t size, size_t columns)
+{
+	size_t blank = 0, two = 0;
+
+	while (blank < size && line[blank] == ' ')
+		blank++;
+	for (size_t i = blank; i + 1 < size && !two; i++)
+		if (line[i] == ' ' && line[i + 1] == ' ')
+			two = i;
+	while (two && two < size && line[two] == ' ')
+		two++;
+	two = text_columns(line, two);
+	return two && two <= columns / 2 ? two : blank + 2;
+}
+
+/* How much of a line fits: up to the last blank or comma, or up to the first where that is too far. */
+static size_t piece_of(const char *line, size_t size, size_t columns)
+{
+	size_t fits = text_head(line, size, columns), end = fits;
+
+	while (end && line[end - 1] != ' ' && line[end - 1] != ',')
+		end--;
+	if (strspn(line, " ") >= end)
+		for (end = fits; end < size && line[end - 1] != ' ' && line[end - 1] != ',';)
+			end++;
+	return end;
+}
+
+static void fold_line(struct buffer *b, const char *line, size_t size, size_t columns)
+{
+	size_t indent = indent_of(line, size, columns), piece = piece_of(line, size, columns);
+
+	while (piece < size) {
+		size_t kept = piece;
+
+		while (kept && line[kept - 1] == ' ')
+			kept--;
+		buffer_add(b, line, kept);
+		buffer_printf(b, "\n%*s", (int)indent, "");
+		line += piece;
+		size -= piece;
+		piece = text_columns(line, size) + indent <= columns
+				? size
+				: piece_of(line, size, columns - indent);
+	}
+	buffer_add(b, line, size);
+}
+
+/* Rows of tables begin further in than text does. */
+static bool is_kept(const char *line, size_t size)
+{
+	return memchr(line, '\033', size) || memmem(line, size, "mend: ", 6) ||
+	       (size > 2 && !memcmp(line, "   ", 3));
+}
+
+void terminal_fold(const struct terminal *t, struct buffer *text)
+{
+	struct buffer folded = { 0 };
+
+	if (!t->columns)
+		return;
+	for (size_t at = 0, size; at < text->size; at += size + 1) {
+		const char *line = text->data + at;
+		const char *end = memchr(line, '\n', text->size - at);
+
+		size = end ? (size_t)(end - line) : text->size - at;
+		if (text_columns(line, size) <= t->columns || is_kept(line, size))
+			buffer_add(&folded, line, size);
+		else
+			fold_line(&folded, line, size, t->columns);
+		if (end)
+			buffer_add_char(&folded, '\n');
+	}
+	buffer_fini(text);
+	*text = folded;
+}

@@ -1,0 +1,216 @@
+/*
+ * What speaks against it is found out before a thread is stopped: the file must be the same in the target's mounts, its
+ * C library the one that ours is linked to, and its sockets and numbers those that we see.
+ */
+#include "cli/record/gpu_attach.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "gpu/link.h"
+#include "gpu/shared_region.h"
+#include "sampler/inject/inject_check.h"
+#include "sampler/target/proc_maps.h"
+#include "core/base/proc_status.h"
+#include "sampler/attach/remote_dlopen.h"
+
+#define ENTRY "sprof_gpu_attach"
+#define SAFE_POINT_MS 2000
+#define LISTEN_MS 2000
+#define NS_PER_MS 1000000.0
+
+struct mapped {
+	bool driver, glibc;
+};
+
+static bool is_file(const char *path, const char *name)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && !strncmp(slash + 1, name, strlen(name));
+}
+
+static int read_maps(pid_t pid, struct mapped *ret)
+{
+	char path[64], *line = NULL;
+	struct code_mapping m;
+	bool executable;
+	size_t size = 0;
+	FILE *f;
+
+	*ret = (struct mapped){ false, false };
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (getline(&line, &size, f) > 0) {
+		if (!proc_maps_parse(line, &m, &executable))
+			continue;
+		ret->driver |= is_file(m.path, "libcuda.so");
+		ret->glibc |= is_file(m.path, "libc.so.6") || is_file(m.path, "libc-2.");
+	}
+	free(line);
+	fclose(f);
+	return 0;
+}
+
+static bool same_namespace(pid_t pid, const char *name)
+{
+	char path[64];
+	struct stat ours, theirs;
+
+	snprintf(path, sizeof(path), "/proc/self/ns/%s", name);
+	if (stat(path, &ours))
+		return true; /* a kernel without */
+	snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)pid, name);
+	return !stat(path, &theirs) && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+}
+
+/* Would the target open what we would? */
+static bool sees_file(pid_t pid, const char *path)
+{
+	char *theirs = xasprintf("/proc/%d/root%s", (int)pid, path);
+	struct stat a, b;
+	bool sees = !stat(path, &a) && !stat(theirs, &b) && a.st_dev == b.st_dev &&
+		    a.st_ino == b.st_ino;
+
+	free(theirs);
+	return sees;
+}
+
+static int check(pid_t pid, const char *path, struct inject_reason *reason)
+{
+	struct mapped mapped;
+	int err = read_maps(pid, &mapped), nr_numbers = 1;
+
+	if (err == -EACCES || err == -EPERM)
+		return inject_check_rights(pid, reason);
+	if (err)
+		return inject_refuse(reason, err, "", "its maps cannot be read: %s",
+				     strerror(-err));
+	if (!mapped.driver)
+		return inject_refuse(reason, -ENODEV,
+				     "record it once it uses the GPU, or start it under sprof",
+				     "it has not loaded CUDA's driver, libcuda.so");
+	if (!mapped.glibc)
+		return inject_refuse(reason, -ENOTSUP, "",
+				     "its C library is not glibc, which " ENTRY "() needs");
+	proc_status_inner(pid, &nr_numbers);
+	if (!same_namespace(pid, "net") || nr_numbers > 1)
+		return inject_refuse(
+			reason, -ENOTSUP, "run sprof inside that container",
+			"it is in another %s namespace: they would not find each other",
+			nr_numbers > 1 ? "PID" : "network");
+	if (!sees_file(pid, path))
+		return inject_refuse(reason, -ENOENT, "run sprof inside that container",
+				     "'%.100s' is not there for it: its mounts are others", path);
+	return 0;
+}
+
+/* The file shall be in memory before a thread stands still for it. */
+static void warm_up(const char *path)
+{
+	char bytes[65536];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	while (fd >= 0 && read(fd, bytes, sizeof(bytes)) > 0)
+		;
+	if (fd >= 0)
+		close(fd);
+}
+
+/* What the entry returned: see gpu/agent/agent.c. */
+static int refuse_result(int result, struct inject_reason *reason)
+{
+	if (result == -ECHILD)
+		return inject_refuse(reason, result, "",
+				     "its parent had the library when it was forked, and CUDA does "
+				     "not work in such a child");
+	if (result == -EBUSY)
+		return inject_refuse(reason, result, "try again", "the library is just starting");
+	return inject_refuse(reason, result, "", "the library could not start in it: %s",
+			     strerror(result < 0 ? -result : EPROTO));
+}
+
+static int load(pid_t pid, const char *path, struct inject_reason *reason)
+{
+	struct remote_dlopen loaded = { 0 };
+	int err = check(pid, path, reason);
+
+	if (err)
+		return err;
+	warm_up(path);
+	err = remote_dlopen(pid, path, ENTRY, RTLD_NOW, SAFE_POINT_MS, &loaded, reason);
+	log_debug("a thread of process %d stood still for %.2f ms to load '%s'", (int)pid,
+		  (double)loaded.stop_ns / NS_PER_MS, path);
+	if (loaded.stop_ns > REMOTE_DLOPEN_STOP_MS * NS_PER_MS)
+		log_warning("a thread of process %d stood still for %.0f ms: %u are meant, and "
+			    "the machine is busy",
+			    (int)pid, (double)loaded.stop_ns / NS_PER_MS, REMOTE_DLOPEN_STOP_MS);
+	return err || !loaded.result ? err : refuse_result((int)loaded.result, reason);
+}
+
+/* The library has been loaded just now, and its thread is on its way. */
+static int await_peer(pid_t pid, struct gpu_peer *ret)
+{
+	const struct timespec pause = { 0, 1000000 };
+	uint64_t end = monotonic_ns() + LISTEN_MS * 1000000ull;
+	int err;
+
+	while ((err = gpu_link_connect(pid, ret)) == -ECONNREFUSED && monotonic_ns() < end)
+		nanosleep(&pause, NULL);
+	return err;
+}
+
+static void report(pid_t pid, const char *path, int err, const struct inject_reason *reason)
+{
+	if (!reason->why[0]) {
+		log_error(-err, "collect GPU data of process %d", (int)pid);
+		return;
+	}
+	log_error(0, "collect GPU data of process %d: %s", (int)pid, reason->why);
+	if (reason->hint[0])
+		log_hint("%s", reason->hint);
+	log_hint("or start it with CUDA_INJECTION64_PATH=%s NVTX_INJECTION64_PATH=%s", path, path);
+}
+
+/* What an earlier recorder left unread. */
+static void ignore(void *context, const union gpu_any_record *record)
+{
+	(void)context;
+	(void)record;
+}
+
+int record_gpu_attach(pid_t pid, const char *path, bool must, struct gpu_peer *ret)
+{
+	struct inject_reason reason = { "", "" };
+	int err = gpu_link_connect(pid, ret);
+
+	if (err == -ECONNREFUSED) {
+		err = load(pid, path, &reason);
+		if (!err)
+			err = await_peer(pid, ret);
+	}
+	if (!err)
+		shared_region_drain(ret->region, ignore, NULL);
+	if (err && must)
+		report(pid, path, err, &reason);
+	/* That a process has ended is for those to say who sample it. */
+	else if (err && err != -ENODEV && err != -ESRCH)
+		log_warning("no GPU data of process %d: %s", (int)pid,
+			    reason.why[0] ? reason.why : strerror(-err));
+	return err;
+}

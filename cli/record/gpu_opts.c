@@ -1,0 +1,117 @@
+/* See gpu_opts.h. */
+#include "cli/record/gpu_opts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu/agent/region.h"
+
+#define CLASS(name) (1u << GPU_API_##name)
+#define KERNELS (CLASS(LAUNCH) | CLASS(GRAPH_LAUNCH))
+#define MEMORY (CLASS(MEMCPY) | CLASS(MEMSET) | CLASS(ALLOC) | CLASS(FREE))
+
+bool record_gpu_parse_mode(const char *text, struct record_gpu_opts *o)
+{
+	static const char *const modes[] = {
+		[GPU_AUTO] = "auto", [GPU_ON] = "on", [GPU_OFF] = "off"
+	};
+
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
+		if (!strcmp(text, modes[i])) {
+			o->mode = (enum gpu_mode)i;
+			return true;
+		}
+	return false;
+}
+
+bool record_gpu_parse_timeline(const char *text, struct record_gpu_opts *o)
+{
+	unsigned long value;
+	char *end;
+
+	if (!strcmp(text, "off")) {
+		o->timeline = 0;
+		return true;
+	}
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (errno || *text < '0' || *text > '9' || *end || value > GPU_TIMELINE_MAX)
+		return false;
+	o->timeline = value;
+	return true;
+}
+
+bool record_gpu_parse_capture(const char *text, struct record_gpu_opts *o)
+{
+	static const char range[] = "nvtx:";
+	const size_t max = sizeof(((struct gpu_region *)NULL)->capture_name);
+
+	if (!strcmp(text, "cudaProfilerApi")) {
+		o->capture = GPU_CAPTURE_PROFILER_API;
+		return true;
+	}
+	text = strncmp(text, range, sizeof(range) - 1) ? "" : text + sizeof(range) - 1;
+	if (!*text || strlen(text) >= max)
+		return false;
+	o->capture = GPU_CAPTURE_RANGE;
+	o->capture_name = text;
+	return true;
+}
+
+/* 80000, 80000ns, 80us, 1ms; true where that is what all of the text says. */
+static bool parse_threshold(const char *text, uint64_t *ret_ns)
+{
+	static const struct {
+		const char *suffix;
+		uint64_t ns;
+	} units[] = {
+		{ "", 1 }, { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 }
+	};
+	char *end;
+	unsigned long value;
+
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (errno || end == text || *text == '-' || value > UINT32_MAX)
+		return false;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (!strcmp(end, units[i].suffix)) {
+			*ret_ns = value * units[i].ns;
+			return true;
+		}
+	return false;
+}
+
+bool record_gpu_parse_backtrace(const char *text, struct record_gpu_opts *o)
+{
+	static const struct {
+		const char *name;
+		uint32_t classes;
+	} kinds[] = { { "all", KERNELS | MEMORY | CLASS(SYNC) },
+		      { "kernel", KERNELS },
+		      { "memory", MEMORY },
+		      { "sync", CLASS(SYNC) } };
+	size_t names = strcspn(text, ":");
+	uint32_t classes = 0;
+	uint64_t threshold = 0;
+
+	if (text[names] && !parse_threshold(text + names + 1, &threshold))
+		return false;
+	for (size_t at = 0; at <= names;) {
+		size_t size = strcspn(text + at, ",:");
+		uint32_t found = 0;
+
+		for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+			if (strlen(kinds[i].name) == size &&
+			    !memcmp(kinds[i].name, text + at, size))
+				found = kinds[i].classes;
+		if (!found)
+			return false;
+		classes |= found;
+		at += size + 1;
+	}
+	o->stack_classes = classes;
+	o->stack_min_ns = threshold;
+	return true;
+}

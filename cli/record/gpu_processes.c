@@ -1,0 +1,92 @@
+/* See gpu_processes.h. */
+#include "cli/record/gpu_processes.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+
+#define MAX_ENVIRONMENT (4u << 20)
+
+static const char *const names[] = {
+	[GPU_PROCESSES_ALL] = "all",
+	[GPU_PROCESSES_CHILDREN] = "children",
+	[GPU_PROCESSES_RANK0] = "rank0",
+};
+
+bool gpu_processes_parse(const char *text, enum gpu_processes *ret_which)
+{
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(text, names[i])) {
+			*ret_which = (enum gpu_processes)i;
+			return true;
+		}
+	return false;
+}
+
+const char *gpu_processes_name(enum gpu_processes which)
+{
+	return names[which];
+}
+
+/* Its value, or NULL; ends with the NUL that `environment` must have at its end. */
+static const char *variable(const char *environment, size_t size, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *at = environment, *end = environment + size; at < end;
+	     at += strlen(at) + 1)
+		if (!strncmp(at, name, length) && at[length] == '=')
+			return at + length + 1;
+	return NULL;
+}
+
+long gpu_processes_rank(const char *environment, size_t size)
+{
+	/* LOCAL_RANK counts in one machine: of a job on several, RANK says more */
+	static const char *const variables[] = { "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK",
+						 "SLURM_PROCID", "LOCAL_RANK" };
+
+	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
+		const char *value = variable(environment, size, variables[i]);
+		char *end;
+		long rank = value ? strtol(value, &end, 10) : 0;
+
+		if (value && end != value && !*end)
+			return rank;
+	}
+	return 0;
+}
+
+/* As of its exec. Of a process that cannot be read it is empty. */
+static void read_environment(pid_t pid, struct buffer *b)
+{
+	char *path = xasprintf("/proc/%d/environ", (int)pid), piece[4096];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t size;
+
+	while (fd >= 0 && b->size < MAX_ENVIRONMENT && (size = read(fd, piece, sizeof(piece))) > 0)
+		buffer_add(b, piece, (size_t)size);
+	if (fd >= 0)
+		close(fd);
+	free(path);
+}
+
+bool gpu_processes_has(enum gpu_processes which, pid_t pid, pid_t launched)
+{
+	struct buffer environment = { 0 };
+	bool has = true;
+
+	if (which == GPU_PROCESSES_CHILDREN)
+		return pid != launched;
+	if (which == GPU_PROCESSES_RANK0) {
+		read_environment(pid, &environment);
+		buffer_add_char(&environment, '\0');
+		has = gpu_processes_rank(environment.data, environment.size) == 0;
+		buffer_fini(&environment);
+	}
+	return has;
+}

@@ -1,0 +1,130 @@
+/* A script leads to its interpreter, a program to the dynamic linker that its PT_INTERP names. */
+#include "cli/record/needed_files.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+#include "sampler/target/launch.h"
+#include "core/base/elf_file.h"
+
+#define MAX_SCRIPTS 4 /* that lead to one another, as in Linux */
+
+/* "#!/usr/bin/python3 -u", "#!/usr/bin/env python3"; the interpreter, to free(), or NULL where it is no script. */
+static char *script_interpreter(const char *path)
+{
+	char line[PATH_MAX + 2] = "", *at, *word, *next;
+	FILE *f = fopen(path, "re");
+	bool is_script = f && fgets(line, sizeof(line), f) && line[0] == '#' && line[1] == '!';
+	char *found = NULL;
+
+	if (f)
+		fclose(f);
+	if (!is_script)
+		return NULL;
+	at = line + 2;
+	word = strtok_r(at, " \t\n", &next);
+	if (word && strlen(word) >= 4 && !strcmp(word + strlen(word) - 4, "/env"))
+		word = strtok_r(NULL, " \t\n", &next);
+	return word && !launch_find(word, &found) ? found : NULL;
+}
+
+/* The dynamic linker that it asks for, to free(); NULL: it needs none. */
+static char *dynamic_linker(const char *path)
+{
+	struct elf_image *image = NULL;
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	char *linker = NULL;
+
+	if (fd < 0 || elf_image_open(fd, &image))
+		return NULL;
+	for (size_t i = 0; i < image->nr_segments && !linker; i++) {
+		const Elf64_Phdr *s = &image->segments[i];
+
+		if (s->p_type != PT_INTERP || !s->p_filesz || s->p_filesz > PATH_MAX)
+			continue;
+		linker = xcalloc(s->p_filesz + 1, 1);
+		if (elf_image_read(image, s->p_offset, linker, s->p_filesz)) {
+			free(linker);
+			linker = NULL;
+		}
+	}
+	elf_image_close(image);
+	return linker;
+}
+
+/* What it prints can be read from the result; -1: it could not be started. */
+static int start_linker(const char *linker, const char *program, pid_t *ret_pid)
+{
+	char *argv[] = { (char *)linker, (char *)"--list", (char *)program, NULL };
+	posix_spawn_file_actions_t actions;
+	int ends[2], err;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return -1;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+	err = posix_spawn(ret_pid, linker, &actions, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	close(ends[1]);
+	if (err)
+		close(ends[0]);
+	return err ? -1 : ends[0];
+}
+
+/* "	libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f...)", "	/lib64/ld-linux-x86-64.so.2 (0x...)" */
+static void read_line(char *line, void (*fn)(void *context, const char *path), void *context)
+{
+	char *arrow = strstr(line, "=> "), *path = arrow ? arrow + 3 : line + strspn(line, " \t");
+	char *end = strstr(path, " (0x");
+
+	if (!end || *path != '/')
+		return;
+	*end = '\0';
+	fn(context, path);
+}
+
+static void list_libraries(const char *program, void (*fn)(void *context, const char *path),
+			   void *context)
+{
+	char *linker = dynamic_linker(program), *line = NULL;
+	size_t size = 0;
+	pid_t pid;
+	FILE *f;
+	int fd;
+
+	fd = linker ? start_linker(linker, program, &pid) : -1;
+	f = fd < 0 ? NULL : fdopen(fd, "r");
+	while (f && getline(&line, &size, f) > 0)
+		read_line(line, fn, context);
+	if (f) {
+		fclose(f);
+		waitpid(pid, NULL, 0);
+	}
+	free(line);
+	free(linker);
+}
+
+void needed_files(const char *name, void (*fn)(void *context, const char *path), void *context)
+{
+	char *path = NULL, *interpreter;
+
+	launch_find(name, &path);
+	for (int i = 0; path && i < MAX_SCRIPTS && (interpreter = script_interpreter(path)); i++) {
+		free(path);
+		path = interpreter;
+	}
+	if (!path)
+		return;
+	fn(context, path);
+	list_libraries(path, fn, context);
+	free(path);
+}

@@ -1,0 +1,468 @@
+/* See record_gpu.h. */
+#include "cli/record/record_gpu.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/record/gpu_attach.h"
+#include "cli/record/sample_tee.h"
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/profile/facts.h"
+#include "core/base/log.h"
+#include "core/profile/source.h"
+#include "gpu/collect.h"
+#include "gpu/link.h"
+#include "gpu/shared_region.h"
+#include "output/text/text.h"
+#include "sampler/target/launch.h"
+#include "sampler/attach/own_library.h"
+#include "sampler/walk/walk_publisher.h"
+#include "symbolizer/lookup/demangle.h"
+
+#define BUSY_MS 20	   /* rings hold half a million launches a second for that long */
+#define FIRST_ROWS_MS 2000 /* the program waits in cuInit() meanwhile; its limit is five seconds */
+#define REFRESH_NS (500ull * 1000 * 1000)
+#define STOP_MS 1000
+#define MAX_RUNS (1u << 20) /* of ranges, in a recording; more go into its sums only */
+
+struct target {
+	struct gpu_peer peer;
+	struct gpu_collect *collect; /* NULL: it is left out, and only waits for a word */
+	struct walk_target *walk;    /* NULL: it had ended before we looked */
+	uint64_t refreshed_ns;
+	uint32_t state; /* enum gpu_state, when we last looked */
+	bool active, ended;
+	struct target *next;
+};
+
+struct record_gpu {
+	struct record_gpu_opts opts;
+	pid_t launched;			  /* the program we started, 0 = none */
+	uint64_t begin_ns;		  /* nothing is collected before */
+	uint64_t activity_room, run_room; /* how many are still kept one by one */
+	char *library;
+	char name[GPU_LINK_NAME_SIZE];
+	int listener;
+	struct walk_publisher *publisher;
+	struct sample_tee *tee;
+	struct sink *sink;	/* the recording's */
+	struct gpu_peer *peers; /* connected, and not yet targets */
+	size_t nr_peers;
+	struct target *targets;
+	size_t nr_targets;
+};
+
+/* ---- processes */
+
+/* Frames of what makes the calls possible, not of the program. */
+static bool is_machinery(const char *path)
+{
+	const char *name = text_base_name(path);
+
+	return !strncmp(name, GPU_LIBRARY, strlen(GPU_LIBRARY)) ||
+	       !strncmp(name, "libcupti.so", strlen("libcupti.so"));
+}
+
+/* gpu_collect_opts.frame */
+static uint32_t frame_at(void *context, struct sink *sink, uint64_t address)
+{
+	struct target *t = context;
+	const char *path = "";
+	uint32_t frame = t->walk ? walk_target_frame(t->walk, sink, address, &path) : PROFILE_NONE;
+
+	if (frame == PROFILE_NONE)
+		return GPU_UNKNOWN_FRAME;
+	return is_machinery(path) ? GPU_NO_FRAME : frame;
+}
+
+/* gpu_collect_opts.python_frame */
+static uint32_t python_frame(void *context, struct sink *sink, uint64_t word, const void *code,
+			     size_t size)
+{
+	struct target *t = context;
+	uint32_t frame = PROFILE_NONE;
+
+	if (t->walk)
+		frame = walk_target_python_frame(t->walk, sink, word, code, size);
+	return frame == PROFILE_NONE ? GPU_UNKNOWN_FRAME : frame;
+}
+
+static void activate(const struct record_gpu *g, struct target *t)
+{
+	const struct gpu_config config = {
+		.want = GPU_WANT_DEFAULT,
+		.stack_classes = g->opts.stack_classes,
+		.stack_min_ns = g->opts.stack_min_ns,
+		.capture = g->opts.capture,
+		.capture_once = g->opts.capture_once,
+	};
+	char *name = t->peer.header->capture_name;
+
+	if (g->opts.capture_name)
+		snprintf(name, sizeof(t->peer.header->capture_name), "%s", g->opts.capture_name);
+	gpu_link_control(&t->peer, GPU_CONTROL_ACTIVE, &config);
+	t->active = true;
+}
+
+/* A process that is not to be recorded: its library sleeps on. */
+static void leave_out(struct record_gpu *g, const struct gpu_peer *peer)
+{
+	struct target *t = xcalloc(1, sizeof(*t));
+	const struct fact_gpu_counter row = {
+		.pid = (uint64_t)peer->pid,
+		.name = g->sink->string(g->sink, COUNTER_PROCESS_LEFT_OUT,
+					strlen(COUNTER_PROCESS_LEFT_OUT)),
+		.value = 1,
+	};
+
+	t->peer = *peer;
+	t->next = g->targets;
+	g->targets = t;
+	g->nr_targets++;
+	g->sink->fact(g->sink, FACT_GPU_COUNTER, &row);
+	gpu_link_control(peer, GPU_CONTROL_DORMANT, NULL);
+	log_debug("GPU data of process %d is left out: --gpu-processes %s", (int)peer->pid,
+		  gpu_processes_name(g->opts.processes));
+}
+
+static void add_target(struct record_gpu *g, const struct gpu_peer *peer)
+{
+	struct target *t = xcalloc(1, sizeof(*t));
+	const struct gpu_collect_opts opts = {
+		.pid = peer->pid,
+		.context = t,
+		.frame = frame_at,
+		.python_frame = python_frame,
+		.activity_room = &g->activity_room,
+		.run_room = &g->run_room,
+		.demangle = demangle,
+	};
+
+	t->peer = *peer;
+	t->refreshed_ns = monotonic_ns();
+	t->walk = walk_publisher_add(g->publisher, peer->pid);
+	t->collect = gpu_collect_new(peer->region, &opts, g->sink);
+	t->next = g->targets;
+	g->targets = t;
+	g->nr_targets++;
+	if (t->walk) {
+		walk_publisher_take(g->publisher, FIRST_ROWS_MS);
+		gpu_link_send_rows(peer, walk_publisher_arena_fd(g->publisher),
+				   walk_target_space_fd(t->walk));
+	}
+	if (g->begin_ns > monotonic_ns()) /* it waits for a word */
+		gpu_link_control(peer, GPU_CONTROL_DORMANT, NULL);
+	else
+		activate(g, t);
+	log_debug("GPU data of process %d", (int)peer->pid);
+}
+
+static void take_peer(struct record_gpu *g, const struct gpu_peer *peer)
+{
+	if (gpu_processes_has(g->opts.processes, peer->pid, g->launched))
+		add_target(g, peer);
+	else
+		leave_out(g, peer);
+}
+
+static void accept_all(struct record_gpu *g)
+{
+	for (;;) {
+		struct gpu_peer peer;
+		int err = gpu_link_accept(g->listener, &peer);
+
+		if (err == -EAGAIN || err == -EWOULDBLOCK)
+			return;
+		if (err)
+			log_warning("a process could not hand over its GPU data: %s",
+				    strerror(-err));
+		else
+			take_peer(g, &peer);
+		if (err == -EMFILE || err == -ENFILE)
+			return;
+	}
+}
+
+static void end_target(struct target *t)
+{
+	if (t->collect)
+		gpu_collect_finish(t->collect, monotonic_ns());
+	gpu_link_let_go(&t->peer);
+	t->ended = true;
+}
+
+static void drain_target(struct target *t)
+{
+	bool gone = gpu_link_is_gone(&t->peer); /* before the last look */
+	uint32_t state = gpu_link_state(&t->peer);
+
+	/* a new state may mean that libcupti was loaded just now */
+	if (t->walk && (state != t->state || monotonic_ns() - t->refreshed_ns > REFRESH_NS)) {
+		t->state = state;
+		walk_target_refresh(t->walk);
+		t->refreshed_ns = monotonic_ns();
+	}
+	if (t->collect)
+		gpu_collect_drain(t->collect, monotonic_ns());
+	if (gone)
+		end_target(t);
+}
+
+/* ---- the command's */
+
+int record_gpu_new(const struct record_gpu_opts *opts, bool python, struct record_gpu **ret)
+{
+	enum gpu_mode mode = opts->mode;
+	char *library = mode == GPU_OFF ? NULL : own_library_find(GPU_LIBRARY);
+	struct record_gpu *g;
+
+	*ret = NULL;
+	if (!library) {
+		if (mode != GPU_ON)
+			return 0;
+		log_error(0, "collect GPU data: " GPU_LIBRARY
+			     " is not beside sprof, nor in ../lib/sprof");
+		log_hint("make install");
+		return -ENOENT;
+	}
+	g = xcalloc(1, sizeof(*g));
+	g->opts = *opts;
+	g->activity_room = opts->timeline;
+	g->run_room = MAX_RUNS;
+	g->library = library;
+	g->listener = gpu_link_listen(g->name);
+	g->publisher = walk_publisher_new(python);
+	if (g->listener < 0 || !g->publisher) {
+		log_error(g->listener < 0 ? -g->listener : ENOMEM, "wait for GPU data");
+		record_gpu_free(g);
+		return mode == GPU_ON ? -EIO : 0;
+	}
+	*ret = g;
+	return 0;
+}
+
+int record_gpu_connect(struct record_gpu *g, const pid_t *pids, size_t nr_pids)
+{
+	if (!g)
+		return 0;
+	g->peers = xcalloc(nr_pids + 1, sizeof(*g->peers));
+	for (size_t i = 0; i < nr_pids; i++) {
+		int err = record_gpu_attach(pids[i], g->library, g->opts.mode == GPU_ON,
+					    &g->peers[g->nr_peers]);
+
+		if (!err)
+			g->nr_peers++;
+		else if (g->opts.mode == GPU_ON)
+			return err;
+	}
+	return 0;
+}
+
+void record_gpu_join(struct record_gpu *g)
+{
+	for (size_t i = 0; g && i < g->nr_peers; i++)
+		take_peer(g, &g->peers[i]);
+	if (g)
+		g->nr_peers = 0;
+}
+
+void record_gpu_free(struct record_gpu *g)
+{
+	struct target *next;
+
+	if (!g)
+		return;
+	for (struct target *t = g->targets; t; t = next) {
+		next = t->next;
+		if (t->collect)
+			gpu_collect_free(t->collect);
+		else
+			shared_region_close(t->peer.region);
+		gpu_link_close(&t->peer);
+		free(t);
+	}
+	for (size_t i = 0; i < g->nr_peers; i++) {
+		shared_region_close(g->peers[i].region);
+		gpu_link_close(&g->peers[i]);
+	}
+	free(g->peers);
+	walk_publisher_free(g->publisher);
+	sample_tee_free(g->tee);
+	if (g->listener >= 0)
+		close(g->listener);
+	free(g->library);
+	free(g);
+}
+
+static void set(struct launch *launch, const char *name, const char *value)
+{
+	char *assignment = xasprintf("%s=%s", name, value);
+
+	launch_set_environment(launch, assignment);
+	free(assignment);
+}
+
+/* What the variable named before is loaded by our library. */
+static void set_library(const struct record_gpu *g, struct launch *launch, const char *variable,
+			const char *chain)
+{
+	const char *before = getenv(variable);
+
+	if (before && *before && strcmp(before, g->library) != 0)
+		set(launch, chain, before);
+	set(launch, variable, g->library);
+}
+
+void record_gpu_set_environment(struct record_gpu *g, struct launch *launch)
+{
+	if (!g)
+		return;
+	g->launched = launch->pid;
+	set_library(g, launch, "CUDA_INJECTION64_PATH", GPU_ENV_CHAIN_CUDA);
+	set_library(g, launch, "NVTX_INJECTION64_PATH", GPU_ENV_CHAIN_NVTX);
+	set(launch, GPU_ENV_SOCKET, g->name);
+}
+
+static void blame(void *context, uint32_t pid, uint32_t tid, uint64_t time_ns, uint32_t stack)
+{
+	struct record_gpu *g = context;
+
+	for (struct target *t = g->targets; t; t = t->next)
+		if (t->collect && !t->ended && (uint32_t)t->peer.pid == pid)
+			gpu_collect_cpu_sample(t->collect, tid, time_ns, stack);
+}
+
+struct sink *record_gpu_watch(struct record_gpu *g, struct sink *sink)
+{
+	if (!g)
+		return sink;
+	g->sink = sink;
+	if (!g->tee)
+		g->tee = sample_tee_new(sink, blame, NULL, g);
+	return sample_tee_sink(g->tee);
+}
+
+void record_gpu_drain(struct record_gpu *g)
+{
+	if (!g)
+		return;
+	accept_all(g);
+	walk_publisher_take(g->publisher, 0);
+	for (struct target *t = g->targets; t; t = t->next) {
+		if (t->ended)
+			continue;
+		if (t->collect && !t->active && monotonic_ns() >= g->begin_ns)
+			activate(g, t);
+		drain_target(t);
+	}
+}
+
+void record_gpu_wait_until(struct record_gpu *g, uint64_t time_ns)
+{
+	if (g)
+		g->begin_ns = time_ns;
+}
+
+/* Written by the target: numbers, looked at as such. */
+static bool window_holds(const struct gpu_region *r, uint64_t time_ns)
+{
+	uint32_t nr = __atomic_load_n(&r->nr_windows, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < nr && i < GPU_MAX_WINDOWS; i++) {
+		uint64_t start = __atomic_load_n(&r->windows[i].start_ns, __ATOMIC_RELAXED);
+		uint64_t end = __atomic_load_n(&r->windows[i].end_ns, __ATOMIC_RELAXED);
+
+		if (time_ns >= start && (!end || time_ns < end))
+			return true;
+	}
+	return false;
+}
+
+bool record_gpu_captures(const struct record_gpu *g, uint64_t time_ns)
+{
+	if (!g || !g->opts.capture)
+		return true;
+	for (const struct target *t = g->targets; t; t = t->next)
+		if (t->active && window_holds(t->peer.header, time_ns))
+			return true;
+	return false;
+}
+
+bool record_gpu_has_captured(const struct record_gpu *g)
+{
+	if (!g || !g->opts.capture_once)
+		return false;
+	for (const struct target *t = g->targets; t; t = t->next)
+		if (t->active && __atomic_load_n(&t->peer.header->nr_windows, __ATOMIC_ACQUIRE) &&
+		    __atomic_load_n(&t->peer.header->windows[0].end_ns, __ATOMIC_ACQUIRE))
+			return true;
+	return false;
+}
+
+int record_gpu_timeout_ms(const struct record_gpu *g, int timeout_ms)
+{
+	bool any = false;
+
+	for (const struct target *t = g ? g->targets : NULL; t; t = t->next)
+		any |= !t->ended;
+	return any && timeout_ms > BUSY_MS ? BUSY_MS : timeout_ms;
+}
+
+static bool all_ended(const struct record_gpu *g)
+{
+	for (const struct target *t = g->targets; t; t = t->next)
+		if (!t->ended)
+			return false;
+	return true;
+}
+
+void record_gpu_stop(struct record_gpu *g)
+{
+	uint64_t end = monotonic_ns() + STOP_MS * 1000000ull;
+
+	if (!g || !g->sink)
+		return;
+	record_gpu_drain(g); /* who has come just now */
+	for (struct target *t = g->targets; t; t = t->next)
+		if (!t->ended)
+			gpu_link_control(&t->peer, GPU_CONTROL_DETACH, NULL);
+	while (!all_ended(g) && monotonic_ns() < end) {
+		const struct timespec pause = { 0, 2000000 };
+
+		nanosleep(&pause, NULL);
+		record_gpu_drain(g);
+	}
+	for (struct target *t = g->targets; t; t = t->next) {
+		if (t->ended)
+			continue;
+		log_warning("process %d did not stop collecting GPU data in time",
+			    (int)t->peer.pid);
+		end_target(t);
+	}
+}
+
+int record_gpu_open_module(const struct record_gpu *g, unsigned int module)
+{
+	return g ? walk_publisher_open_module(g->publisher, module) : -ENOENT;
+}
+
+void record_gpu_check(const struct record_gpu *g)
+{
+	if (g && !g->run_room) {
+		log_warning(
+			"%u runs of ranges were kept, and no more: sprof info counts the others",
+			MAX_RUNS);
+		log_hint("record a part: -d, --capture-range; the sums of ranges have all runs");
+	}
+	if (!g || g->opts.mode != GPU_ON || g->nr_targets)
+		return;
+	log_warning("no process has loaded " GPU_LIBRARY ": there is no GPU data");
+	log_hint("CUDA loads it in cuInit(), NVTX at its first call; a statically linked or setuid "
+		 "program cannot");
+}

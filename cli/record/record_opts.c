@@ -1,0 +1,333 @@
+/* Options of sprof record. */
+#include "cli/record/record_opts.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/record/counting.h"
+#include "cli/record/gpu_opts.h"
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/profile/source.h"
+
+#define DEFAULT_ATTACH_HZ 99 /* prime to the usual timer rates, and unnoticed in production */
+#define DEFAULT_LAUNCH_HZ 999
+#define MAX_HZ 20000
+#define MAX_PIDS 4096
+#define MAX_DESCRIBED 4 /* processes */
+#define MAX_COMMAND 256 /* bytes of the command line of each */
+
+enum { /* options without a letter */
+       OPT_DEBUGINFOD = 256,
+       OPT_NO_PYTHON,
+       OPT_GPU,
+       OPT_CLOCK,
+       OPT_DELAY,
+       OPT_CAPTURE,
+       OPT_STOP_ON_RANGE_END,
+       OPT_BACKTRACE,
+       OPT_TIMELINE,
+       OPT_PROCESSES,
+       OPT_CALLS
+};
+
+static const struct argp_option options[] = {
+	{ "pid", 'p', "PID[,PID...]", 0, "Sample these processes and their children", 0 },
+	{ "all", 'a', NULL, 0, "Sample the whole system", 0 },
+	{ "freq", 'F', "HZ", 0,
+	  "Samples per second and CPU (default: 99 when attaching, 999 for a program)", 0 },
+	{ "duration", 'd', "TIME", 0,
+	  "Stop after this long: 30, 30s, 500ms, 5m, 1h (a program runs on, and is waited for)",
+	  0 },
+	{ "delay", OPT_DELAY, "TIME", 0,
+	  "Begin after this long; --duration counts from there (the GPU library sleeps until then; "
+	  "CPU samples are taken and left out)",
+	  0 },
+	{ "capture-range", OPT_CAPTURE, "RANGE", 0,
+	  "Keep only what happens in a part of the program: cudaProfilerApi (cuProfilerStart to "
+	  "cuProfilerStop) or nvtx:NAME[@DOMAIN]: GPU work launched, ranges begun and CPU samples "
+	  "taken then",
+	  0 },
+	{ "stop-on-range-end", OPT_STOP_ON_RANGE_END, NULL, 0,
+	  "Stop when that part ends for the first time (a program runs on, and is waited for)", 0 },
+	{ "cuda-backtrace", OPT_BACKTRACE, "CALLS", 0,
+	  "CUDA calls that get a stack: all (default), kernel, memory, sync, some with commas; "
+	  "with "
+	  ":80us only those that take that long",
+	  0 },
+	{ "output", 'o', "FILE", 0,
+	  "Recording (default: sprof.data; an existing one becomes FILE.old)", 0 },
+	{ "source", 's', "NAME", 0,
+	  "How samples are taken: auto (default; the best that works here), ebpf, perf, timer", 0 },
+	{ "event", 'e', "NAME", 0,
+	  "What makes a sample: auto (default; cycles where the host has them), cpu-clock, cycles",
+	  0 },
+	{ "debuginfod", OPT_DEBUGINFOD, NULL, 0,
+	  "At the end, fetch debug files that this machine lacks from the servers in "
+	  "$DEBUGINFOD_URLS",
+	  0 },
+	{ "no-python", OPT_NO_PYTHON, NULL, 0,
+	  "Show the interpreter's own frames, not those of the Python code it runs", 0 },
+	{ "gpu", OPT_GPU, "MODE", 0,
+	  "Collect GPU work and NVTX ranges: auto (default; of programs that have them), on, off",
+	  0 },
+	{ "gpu-processes", OPT_PROCESSES, "WHICH", 0,
+	  "Collect GPU work of all processes (default), of the children of PROG only, or of those "
+	  "of rank 0 in a distributed job: all, children, rank0",
+	  0 },
+	{ "gpu-timeline", OPT_TIMELINE, "MAX", 0,
+	  "Keep the first MAX kernels, copies and waits of the GPU one by one, for sprof export -f "
+	  "chrome (default: 100000); the rest is counted in the sums only: up to 1000000, or off",
+	  0 },
+	{ "clock", OPT_CLOCK, "NAME", 0,
+	  "Time that is sampled: cpu (default), or wall, which sees threads that wait and needs "
+	  "-s timer",
+	  0 },
+	{ "calls", OPT_CALLS, "FUNCTION", 0,
+	  "Count calls exactly: of native functions, [MODULE:]NAME where * stands for anything, or "
+	  "of all Python functions: python; again for more. A call that is counted takes 1 us "
+	  "longer",
+	  0 },
+	{ "quiet", 'q', NULL, 0, "No progress, no summary", 0 },
+	{ "verbose", 'v', NULL, 0, "Say more", 0 },
+	{ 0 }
+};
+
+static uint32_t parse_freq(const char *text, struct argp_state *state)
+{
+	char *end;
+	unsigned long hz;
+
+	errno = 0;
+	hz = strtoul(text, &end, 10);
+	if (errno || end == text || *end || text[0] == '-' || !hz || hz > MAX_HZ)
+		argp_error(state, "'%s' is not a frequency between 1 and %d", text, MAX_HZ);
+	return (uint32_t)hz;
+}
+
+static uint64_t parse_duration(const char *text, struct argp_state *state)
+{
+	static const struct {
+		const char *suffix;
+		double seconds;
+	} units[] = { { "", 1 }, { "s", 1 }, { "ms", 1e-3 }, { "m", 60 }, { "h", 3600 } };
+	char *end;
+	double value;
+
+	errno = 0;
+	value = strtod(text, &end);
+	if (!errno && end != text && value > 0 && value < 1e7)
+		for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+			if (!strcmp(end, units[i].suffix))
+				return (uint64_t)(value * units[i].seconds * 1e9);
+	argp_error(state, "'%s' is not a duration such as 30s, 500ms, 5m", text);
+	return 0;
+}
+
+static bool parse_clock(const char *text, struct argp_state *state)
+{
+	if (strcmp(text, "cpu") && strcmp(text, "wall"))
+		argp_error(state, "there is no clock '%s', only cpu and wall", text);
+	return !strcmp(text, "wall");
+}
+
+static void parse_pids(const char *text, struct record_opts *o, struct argp_state *state)
+{
+	const char *at = text;
+
+	for (;;) {
+		char *end;
+		long pid;
+
+		errno = 0;
+		pid = strtol(at, &end, 10);
+		if (errno || end == at || pid <= 0 || pid > INT32_MAX || (*end && *end != ',') ||
+		    o->nr_pids == MAX_PIDS)
+			argp_error(state, "'%s' is not a list of process numbers", text);
+		o->pids = xgrow(o->pids, &o->pids_capacity, o->nr_pids + 1, sizeof(*o->pids));
+		o->pids[o->nr_pids++] = (pid_t)pid;
+		if (!*end)
+			return;
+		at = end + 1;
+	}
+}
+
+static void check_source(const char *name, struct argp_state *state)
+{
+	struct buffer names = { 0 };
+	bool found = !strcmp(name, "auto");
+
+	for (size_t i = 0; source_table[i]; i++) {
+		found |= !strcmp(name, source_table[i]->name);
+		buffer_printf(&names, ", %s", source_table[i]->name);
+	}
+	if (!found)
+		argp_error(state, "there is no source '%s', only auto%s", name,
+			   buffer_cstring(&names));
+	buffer_fini(&names);
+}
+
+static void check(struct record_opts *o, struct argp_state *state)
+{
+	int modes = (o->nr_pids > 0) + o->system_wide + (o->program != NULL);
+
+	if (modes == 0)
+		argp_error(state, "name a process (-p PID), a program, or the whole system (-a)");
+	if (modes > 1)
+		argp_error(state, "-p, -a and a program exclude each other");
+	check_source(o->source, state);
+	if (strcmp(o->event, "auto") && strcmp(o->event, "cpu-clock") && strcmp(o->event, "cycles"))
+		argp_error(state, "there is no event '%s', only auto, cpu-clock and cycles",
+			   o->event);
+	if (!strcmp(o->output, "-"))
+		argp_error(state, "a recording goes to a file, not to standard output");
+	if (o->wall_clock && strcmp(o->source, "timer"))
+		argp_error(state, "--clock wall needs --source timer");
+	if (o->gpu.capture_once && !o->gpu.capture)
+		argp_error(state, "--stop-on-range-end needs --capture-range");
+	if (o->gpu.processes == GPU_PROCESSES_CHILDREN && !o->program)
+		argp_error(state, "--gpu-processes children needs a program to start");
+	if (o->gpu.capture && o->gpu.mode == GPU_OFF)
+		argp_error(state, "--capture-range and --gpu off exclude each other");
+	if (o->gpu.capture && o->nr_calls)
+		argp_error(state, "--calls counts all that runs, not a --capture-range");
+	if (o->gpu.capture) /* who cannot see the range cannot record it */
+		o->gpu.mode = GPU_ON;
+	if (!o->freq_hz)
+		o->freq_hz = o->program ? DEFAULT_LAUNCH_HZ : DEFAULT_ATTACH_HZ;
+}
+
+static void parse_gpu(int key, const char *text, struct record_opts *o, struct argp_state *state)
+{
+	if (key == OPT_GPU && !record_gpu_parse_mode(text, &o->gpu))
+		argp_error(state, "'%s' is not one of auto, on, off", text);
+	if (key == OPT_PROCESSES && !gpu_processes_parse(text, &o->gpu.processes))
+		argp_error(state, "'%s' is not one of all, children, rank0", text);
+	if (key == OPT_TIMELINE && !record_gpu_parse_timeline(text, &o->gpu))
+		argp_error(state, "'%s' is neither off nor a number up to %d", text,
+			   GPU_TIMELINE_MAX);
+	if (key == OPT_CAPTURE && !record_gpu_parse_capture(text, &o->gpu))
+		argp_error(state, "'%s' is neither cudaProfilerApi nor nvtx:NAME", text);
+	if (key == OPT_BACKTRACE && !record_gpu_parse_backtrace(text, &o->gpu))
+		argp_error(state,
+			   "'%s' is not all, kernel, memory or sync, some of them with commas, "
+			   "with a threshold such as :80us or without",
+			   text);
+}
+
+static void add_calls(const char *text, struct record_opts *o, struct argp_state *state)
+{
+	if (!record_calls_is_spec(text))
+		argp_error(state, "'%s' is neither python nor [MODULE:]FUNCTION", text);
+	o->calls = xgrow(o->calls, &o->calls_capacity, o->nr_calls + 1, sizeof(*o->calls));
+	o->calls[o->nr_calls++] = text;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct record_opts *o = state->input;
+
+	switch (key) {
+	case 'p': parse_pids(arg, o, state); return 0;
+	case 'a': o->system_wide = true; return 0;
+	case 'F': o->freq_hz = parse_freq(arg, state); return 0;
+	case 'd': o->duration_ns = parse_duration(arg, state); return 0;
+	case 'o': o->output = arg; return 0;
+	case 's': o->source = arg; return 0;
+	case 'e': o->event = arg; return 0;
+	case OPT_DEBUGINFOD: o->debuginfod = true; return 0;
+	case OPT_NO_PYTHON: o->no_python = true; return 0;
+	case OPT_DELAY: o->delay_ns = parse_duration(arg, state); return 0;
+	case OPT_STOP_ON_RANGE_END: o->gpu.capture_once = true; return 0;
+	case OPT_GPU:
+	case OPT_CAPTURE:
+	case OPT_TIMELINE:
+	case OPT_PROCESSES:
+	case OPT_BACKTRACE: parse_gpu(key, arg, o, state); return 0;
+	case OPT_CALLS: add_calls(arg, o, state); return 0;
+	case 'q': o->quiet = true; return 0;
+	case 'v': o->verbose = true; return 0;
+	case OPT_CLOCK: o->wall_clock = parse_clock(arg, state); return 0;
+	case ARGP_KEY_ARG:
+		/* The program and whatever follows it. */
+		o->program = &state->argv[state->next - 1];
+		state->next = state->argc;
+		return 0;
+	case ARGP_KEY_END: check(o, state); return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "-p PID\n-a\nPROG [ARG...]",
+	.doc = "Takes samples of what the CPU does and writes a recording."
+	       "\vExamples:\n"
+	       "  sprof record -p 1234 -d 30s\n"
+	       "  sprof record -- python3 train.py\n"
+	       "  sprof record -a -F 199 -d 10s -o host.data\n",
+};
+
+/* The words of a command line, joined. */
+/* "python3 train.py (pid 12)": a number alone says nothing to who reads it tomorrow. */
+static void describe_process(struct buffer *b, pid_t pid)
+{
+	char path[32], line[MAX_COMMAND];
+	size_t n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	f = fopen(path, "re");
+	if (f) {
+		n = fread(line, 1, sizeof(line), f);
+		fclose(f);
+	}
+	while (n && !line[n - 1])
+		n--;
+	for (size_t i = 0; i < n; i++)
+		buffer_add_char(b, line[i] ? line[i] : ' ');
+	buffer_printf(b, n ? " (pid %d)" : "pid %d", (int)pid);
+}
+
+static char *describe(const struct record_opts *o)
+{
+	struct buffer b = { 0 };
+	char *text;
+
+	if (o->system_wide)
+		buffer_add_string(&b, "the whole system");
+	for (size_t i = 0; i < o->nr_pids && i < MAX_DESCRIBED; i++) {
+		buffer_add_string(&b, i ? ", " : "");
+		describe_process(&b, o->pids[i]);
+	}
+	if (o->nr_pids > MAX_DESCRIBED)
+		buffer_printf(&b, " and %zu more", o->nr_pids - MAX_DESCRIBED);
+	for (size_t i = 0; o->program && o->program[i]; i++)
+		buffer_printf(&b, "%s%s", i ? " " : "", o->program[i]);
+	text = xstrdup(buffer_cstring(&b));
+	buffer_fini(&b);
+	return text;
+}
+
+void record_opts_parse(int argc, char **argv, struct record_opts *o)
+{
+	*o = (struct record_opts){
+		.output = "sprof.data",
+		.source = "auto",
+		.event = "auto",
+		.gpu.timeline = GPU_TIMELINE_DEFAULT,
+	};
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, o);
+	o->description = describe(o);
+}
+
+void record_opts_fini(struct record_opts *o)
+{
+	free(o->pids);
+	free(o->calls);
+	free(o->description);
+}

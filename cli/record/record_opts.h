@@ -1,0 +1,34 @@
+/* The command line of sprof record, parsed and checked. */
+#ifndef SPROF_RECORD_OPTS_H
+#define SPROF_RECORD_OPTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cli/record/record_gpu.h"
+
+struct record_opts {
+	pid_t *pids;
+	size_t nr_pids, pids_capacity;
+	bool system_wide;
+	char **program; /* argv of the program to start, or NULL; borrowed */
+	uint32_t freq_hz;
+	uint64_t duration_ns; /* 0 = until something else ends it */
+	uint64_t delay_ns;
+	const char *output, *source, *event;
+	bool no_python, wall_clock;
+	bool quiet, verbose;
+	struct record_gpu_opts gpu;
+	const char **calls; /* what --calls asks for; strings are argv's */
+	size_t nr_calls, calls_capacity;
+	bool debuginfod;   /* fetch debug files that are not here */
+	char *description; /* the target in words, for the recording */
+};
+
+/* Fills opts, or ends the program with status 2 and a usage message. */
+void record_opts_parse(int argc, char **argv, struct record_opts *opts);
+void record_opts_fini(struct record_opts *opts);
+
+#endif

@@ -1,0 +1,88 @@
+/* Loads, writes the table, or says why there is none. */
+#include "cli/report/fact_tables.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cli/input/load.h"
+#include "cli/input/view.h"
+#include "core/base/buffer.h"
+#include "core/profile/facts.h"
+#include "core/base/log.h"
+#include "core/profile/profile.h"
+#include "output/insight/calls_report.h"
+#include "output/insight/gpu_report.h"
+#include "output/insight/range_report.h"
+
+static bool write_table(struct buffer *b, const struct profile *p,
+			const struct report_facts_opts *o)
+{
+	const struct gpu_report_opts gpu = { .max_rows = o->max_rows,
+					     .json = o->json,
+					     .columns = o->terminal.columns,
+					     .unicode = o->terminal.unicode };
+	const struct range_report_opts ranges = { .max_rows = o->max_rows,
+						  .skip = o->skip,
+						  .json = o->json };
+	const struct calls_report_opts calls = { .max_rows = o->max_rows,
+						 .json = o->json,
+						 .columns = o->terminal.columns };
+
+	switch (o->table) {
+	case REPORT_GPU: return gpu_report_write(b, p, GPU_REPORT_WORK, &gpu);
+	case REPORT_API: return gpu_report_write(b, p, GPU_REPORT_API, &gpu);
+	case REPORT_MEMCPY: return gpu_report_write(b, p, GPU_REPORT_COPIES, &gpu);
+	case REPORT_RANGES: return range_report_write(b, p, &ranges);
+	case REPORT_CALLS: return calls_report_write(b, p, &calls);
+	case REPORT_OPERATORS: /* of samples, too: sampled_tables.h */
+	case REPORT_FUNCTIONS: break;
+	}
+	return false;
+}
+
+/* Nothing to show: because nothing was collected, for which there are notes, or nothing happened. */
+static void say_why(const struct profile *p, enum report_table table, const char *name)
+{
+	static const char *const what[] = {
+		[REPORT_GPU] = "no work of a GPU",	[REPORT_API] = "no calls of the CUDA API",
+		[REPORT_MEMCPY] = "no copies of a GPU", [REPORT_RANGES] = "no NVTX ranges",
+		[REPORT_CALLS] = "no counts of calls",
+	};
+	const struct fact_gpu_note *notes;
+	size_t nr;
+
+	log_error(0, "report on '%s': it holds %s", name, what[table]);
+	if (table == REPORT_CALLS) {
+		log_hint("sprof record --calls FUNCTION counts them");
+		return;
+	}
+	notes = facts_rows(p, FACT_GPU_NOTE, &nr);
+	for (size_t i = 0; i < nr; i++)
+		log_info("process %llu: %s", (unsigned long long)notes[i].pid,
+			 profile_str(p, (uint32_t)notes[i].text));
+	if (!nr)
+		log_hint("sprof record --gpu on -- PROGRAM collects it where the program uses CUDA "
+			 "or NVTX");
+}
+
+int report_facts(const struct report_facts_opts *opts)
+{
+	const struct load_opts load = { .no_symbols = true };
+	struct buffer b = { 0 };
+	struct profile *p;
+	int err = profile_load(opts->input, &load, &p);
+
+	if (err)
+		return err;
+	if (write_table(&b, p, opts)) {
+		if (!opts->json && opts->table != REPORT_RANGES)
+			terminal_fold(&opts->terminal, &b);
+		err = view_write(opts->output, &b);
+	} else {
+		say_why(p, opts->table, opts->input ? opts->input : LOAD_DEFAULT_PATH);
+		err = -ENODATA;
+	}
+	buffer_fini(&b);
+	profile_free(p);
+	return err;
+}

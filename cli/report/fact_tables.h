@@ -1,0 +1,32 @@
+/* The tables of sprof report that are made from what was counted, not from samples. */
+#ifndef SPROF_FACT_TABLES_H
+#define SPROF_FACT_TABLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/options/terminal.h"
+
+enum report_table {
+	REPORT_FUNCTIONS = 0, /* from samples: not one of these */
+	REPORT_GPU,
+	REPORT_API,
+	REPORT_MEMCPY,
+	REPORT_RANGES,
+	REPORT_CALLS,
+	REPORT_OPERATORS,
+};
+
+struct report_facts_opts {
+	const char *input, *output; /* as everywhere in the commands */
+	enum report_table table;
+	uint32_t max_rows;
+	uint64_t skip;
+	bool json;
+	struct terminal terminal;
+};
+
+/* 0, or -errno, reported: also where the recording has nothing for that table. */
+int report_facts(const struct report_facts_opts *opts);
+
+#endif
