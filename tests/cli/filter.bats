@@ -1,4 +1,4 @@
-# The filters, as every reading command takes them. What they compute is judged by tests/unit/test_filter.c.
+# The filters, as every reading command takes them. What they compute is judged by tests/unit/output/select/test_filter.c.
 
 GOLDEN=$BATS_TEST_DIRNAME/../golden
 

@@ -1,4 +1,4 @@
-# What other programs wrote, read by every command. Round trips are judged by tests/unit/test_round_trip.c.
+# What other programs wrote, read by every command. Round trips are judged by tests/unit/output/export/test_round_trip.c.
 
 GOLDEN=$BATS_TEST_DIRNAME/../golden
 CORPUS=$BATS_TEST_DIRNAME/../fuzz/corpus

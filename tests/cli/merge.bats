@@ -1,4 +1,4 @@
-# sprof merge. What it adds up is judged by tests/unit/test_profile_copy.c.
+# sprof merge. What it adds up is judged by tests/unit/core/profile/test_copy.c.
 
 GOLDEN=$BATS_TEST_DIRNAME/../golden
 

@@ -1,4 +1,4 @@
-# What the rows of sprof report can be. What they add up to is judged by tests/unit/test_direction.c.
+# What the rows of sprof report can be. What they add up to is judged by tests/unit/output/select/test_direction.c.
 
 GOLDEN=$BATS_TEST_DIRNAME/../golden
 

@@ -1,6 +1,6 @@
 # For tests of stopping other programs and putting code into them. STRESS=1 does it as often as it takes to believe
 # it, which is hours; with STRESS_SECONDS=N each program has no longer than that. Without, each test is short.
-cd "$BATS_TEST_DIRNAME/../.." || exit 1
+cd "$BATS_TEST_DIRNAME/../../.." || exit 1
 DRIVERS=$BUILD/tests/drivers
 
 setup() {

@@ -1,6 +1,6 @@
 # For tests that sample: what they need, and recording a target with its truth beside it.
 # Leaves in $BATS_TEST_TMPDIR: data (the recording), truth (what the target says), folded (what sprof says).
-cd "$BATS_TEST_DIRNAME/../.." || exit 1
+cd "$BATS_TEST_DIRNAME/../../.." || exit 1
 
 needs_bpf() {
 	[ "$(id -u)" = 0 ] || skip "needs root"

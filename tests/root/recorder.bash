@@ -1,5 +1,5 @@
 # For tests of sprof record itself: targets and recorders in the background, and what came of them.
-load kernel
+load ../kernel
 
 setup() {
 	needs_bpf

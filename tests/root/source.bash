@@ -1,6 +1,6 @@
 # For tests of one source: the same truths, as root and as an ordinary user, started and attached to. The file that
 # loads this says which: source=NAME. tests/root/kernel.bash says what each leaves behind.
-load kernel
+load ../kernel
 
 setup() {
 	[ "$(id -u)" = 0 ] || skip "needs root, to be an ordinary user too"
@@ -11,7 +11,7 @@ setup() {
 }
 
 teardown() {
-	cd "$BATS_TEST_DIRNAME/../.."
+	cd "$BATS_TEST_DIRNAME/../../.."
 	[ -z "${pids[*]-}" ] || kill -9 "${pids[@]}" 2>/dev/null || true
 	[ -z "$place" ] || rm -rf "$place"
 }
@@ -31,7 +31,7 @@ as_nobody() {
 
 fold_here() {
 	"$SPROF" fold "$data" >"$folded"
-	cd "$BATS_TEST_DIRNAME/../.."
+	cd "$BATS_TEST_DIRNAME/../../.."
 }
 
 started() { # TARGET ARGUMENTS...

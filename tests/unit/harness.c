@@ -2,7 +2,7 @@
  * Linked into every unit test. cmocka can run a part of its tests but takes the pattern from code only;
  * this takes it from the environment, which is how `make check T=name` runs one test.
  */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #ifndef SPROF_TESTS_SYMBOL_FIXTURE_H
 #define SPROF_TESTS_SYMBOL_FIXTURE_H
 
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>

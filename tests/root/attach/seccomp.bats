@@ -1,0 +1,120 @@
+# Programs with a seccomp filter: attached to where it allows everything that takes, refused where it does not.
+bats_require_minimum_version 1.5.0
+load ../attach
+
+setup_file() {
+	[ "$(id -u)" = 0 ] || skip "needs root: nobody else may read a filter"
+}
+
+# Attached to again and again while it works. KIND TIMES
+allowed() {
+	target "$TARGETS/seccomped" "$1" 60
+	grep -q '^Seccomp:.*2' /proc/"$target"/status
+	drive attach "$target" "$(often "$2" 1000)" 20 1000
+	grep -q '^handlers [1-9]' "$BATS_TEST_TMPDIR/figures"
+	nothing_stays
+	ends_well
+}
+
+# Refused, unharmed, for this reason. KIND REASON
+denied() {
+	target "$TARGETS/seccomped" "$1" 60
+	run "$DRIVERS/attach" "$target" 1
+	echo "$output"
+	[ "$status" -eq 2 ]
+	[ "${lines[0]}" = "refused: $2" ]
+	[[ ${lines[1]} == "hint: "*"--source ebpf"* ]]
+	nothing_stays
+	ends_well
+}
+
+@test "seccomp: a filter that allows everything" {
+	allowed allow 10
+}
+
+@test "seccomp: the filter that containers have by default" {
+	allowed docker 20
+}
+
+@test "seccomp: a filter that kills for any call but those that sprof says it needs" {
+	allowed exact 20
+}
+
+@test "seccomp: sprof record -p of a program under a container's filter" {
+	data=$BATS_TEST_TMPDIR/data
+	target "$TARGETS/seccomped" docker 60
+	"$SPROF" record -q -o "$data" --source timer -F 999 -d 500ms -p "$target"
+	nothing_stays
+	ends_well
+	"$SPROF" info "$data"
+	"$SPROF" info --json "$data" | jq -e '.samples > 5 and .complete'
+	"$SPROF" fold "$data" | grep -q 'main;work'
+}
+
+@test "seccomp: every system call of the payload is asked about" {
+	local call missing=''
+	for call in $(grep -ho '__NR_[a-z_0-9]*' $(ls sampler/agent/*.c | grep -vE '/(preload[a-z_]*|join)\.c') | sort -u); do
+		grep -q "SYS_${call#__NR_}\>" sampler/inject/seccomp_check.c || missing+=" $call"
+	done
+	echo "missing:$missing"
+	[ -z "$missing" ]
+}
+
+@test "seccomp: doctor says what stands in the way" {
+	target "$TARGETS/seccomped" timers 60
+	run "$SPROF" doctor -p "$target"
+	[[ $output == *"its seccomp filter would end it for timer_create(2)"* ]]
+	ends_well
+	target "$TARGETS/seccomped" docker 60
+	run "$SPROF" doctor -p "$target"
+	[[ $output != *"seccomp filter"* ]]
+	nothing_stays
+	ends_well
+}
+
+@test "seccomp: refused where a filter kills for a call, unharmed" {
+	denied timers "its seccomp filter would end it for timer_create(2), which sprof would have it make"
+	denied timers2 "its seccomp filter would end it for timer_create(2), which sprof would have it make"
+}
+
+@test "seccomp: refused where the filter of another thread does" {
+	denied other "its seccomp filter would end it for timer_create(2), which sprof would have it make"
+}
+
+@test "seccomp: refused where an argument decides" {
+	denied write "its seccomp filter denies it mprotect(2), which sprof would have it make"
+	denied pointer "its seccomp filter denies it timer_create(2), which sprof would have it make"
+}
+
+@test "seccomp: refused where another process decides" {
+	denied trace "its seccomp filter has another process decide over munmap(2), which sprof would have it make"
+}
+
+@test "seccomp: refused in strict mode" {
+	target "$TARGETS/seccomped" strict 60
+	run "$DRIVERS/attach" "$target" 1
+	[ "$status" -eq 2 ]
+	[ "${lines[0]}" = "refused: it runs in seccomp's strict mode, which allows hardly any system call" ]
+	kill -0 "$target"
+}
+
+@test "seccomp: refused where the filter cannot be read, as for an ordinary user" {
+	target setpriv --reuid 65534 --regid 65534 --clear-groups "$TARGETS/seccomped" allow 60
+	cp "$DRIVERS/attach" "$BATS_TEST_TMPDIR/attach"
+	exec 5<"$BATS_TEST_TMPDIR/attach"
+	run setpriv --reuid 65534 --regid 65534 --clear-groups /proc/self/fd/5 "$target" 1
+	echo "$output"
+	[ "$status" -eq 2 ]
+	[ "${lines[0]}" = "refused: a seccomp filter decides over its system calls, and only root (CAP_SYS_ADMIN) that has no \
+filter itself can read it" ]
+	kill "$target"
+}
+
+@test "seccomp: no library is loaded into a program with a filter" {
+	target "$TARGETS/seccomped" allow 60
+	run "$DRIVERS/dlopen" "$target" "$TARGETS/libguest.so" 1
+	echo "$output"
+	[ "$status" -eq 2 ]
+	[[ ${lines[0]} == "refused: a seccomp filter decides over its system calls, and which of them the library makes"* ]]
+	ends_well
+}

@@ -1,0 +1,84 @@
+# The oldest kernel at hand: Debian 12's 6.1, in qemu. The same programs of known shape as in truth.bats, recorded and
+# folded by sprof inside the guest; what comes back over the serial line is held against the truth here.
+
+targets="shares_static deep32_nofp threads8 exec_chain"
+# CPU time in ms. Threads are created slowly there, and libc has no unwind rule inside clone3: those samples need a
+# longer run to weigh as little as they do anywhere.
+ms_of() {
+	[ "$1" = threads8 ] && echo 3500 || echo 1500
+}
+
+setup_file() {
+	cd "$BATS_TEST_DIRNAME/../../.." || return 1
+	cat >"$BATS_FILE_TMPDIR/script" <<-SCRIPT
+		echo "@@ kernel"
+		uname -r
+		for run in $(for t in $targets; do echo "$t:$(ms_of "$t")"; done | tr '\n' ' '); do
+			t=\${run%:*} ms=\${run#*:}
+			echo "@@ \$t.truth"
+			$SPROF record -F 999 -o \$t.data -- $TARGETS/\$t \$ms 2>\$t.log || echo "record: status \$?" >>\$t.log
+			echo "@@ \$t.folded"
+			$SPROF fold \$t.data 2>>\$t.log || echo "fold: status \$?" >>\$t.log
+			echo "@@ \$t.log"
+			cat \$t.log
+		done
+		echo "@@ calls"
+		$SPROF record -v -o calls.data --calls leaf --calls 'part::twice(int)' -- $TARGETS/calls 300
+		$SPROF report --calls calls.data
+	SCRIPT
+	local start=$SECONDS status=0 programs=("$TARGETS/calls")
+	for t in $targets; do programs+=("$TARGETS/$t"); done
+	tests/root/boot_old_kernel "$BATS_FILE_TMPDIR/script" "$BATS_FILE_TMPDIR/output" "$SPROF" "${programs[@]}" \
+		>"$BATS_FILE_TMPDIR/boot" || status=$?
+	echo "$status" >"$BATS_FILE_TMPDIR/status"
+	[ $status -ne 0 ] || echo "# the 6.1 kernel ran in qemu for $((SECONDS - start)) s" >&3
+	# "@@ NAME" begins what belongs in the file NAME.
+	[ ! -f "$BATS_FILE_TMPDIR/output" ] || (cd "$BATS_FILE_TMPDIR" &&
+		awk '/^@@ / { file = $2; printf "" >file; next } file { print >file }' output)
+}
+
+setup() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+	case $(cat status) in
+	0) ;;
+	77) skip "$(cat boot)" ;;
+	*) cat boot; return 1 ;;
+	esac
+}
+
+truth_holds() { # target
+	cat "$1.log"
+	tests/root/shares "$1.truth" "$1.folded"
+}
+
+@test "the kernel that ran was 6.1" {
+	grep '^6\.1\.' kernel
+}
+
+@test "on 6.1 a static program has its true shares" {
+	truth_holds shares_static
+}
+
+@test "on 6.1 32 frames without frame pointers are all there" {
+	truth_holds deep32_nofp
+}
+
+@test "on 6.1 eight threads have their true shares" {
+	truth_holds threads8
+}
+
+@test "on 6.1 a process is followed through five programs" {
+	truth_holds exec_chain
+}
+
+@test "on 6.1 calls are counted exactly" {
+	cat calls
+	[ "$(awk '$NF == "calls" { print $1 }' calls | tr '\n' ' ')" = "1503 3 " ]
+}
+
+@test "on 6.1 no sample is lost" {
+	for t in $targets; do
+		cat "$t.log"
+		grep -Eq '^sprof: [0-9]+ samples in .*[, ]0 lost' "$t.log"
+	done
+}

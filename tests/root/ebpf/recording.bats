@@ -1,0 +1,72 @@
+# What is left of a recording when the recorder, or its disk, comes to a sudden end.
+bats_require_minimum_version 1.5.0
+load ../kernel
+
+setup() {
+	needs_bpf
+}
+
+teardown() {
+	[ -z "${target-}" ] || kill "$target" 2>/dev/null || true
+	[ ! -d "$BATS_TEST_TMPDIR/disk" ] || umount "$BATS_TEST_TMPDIR/disk" 2>/dev/null || true
+}
+
+# [jq expression]
+told() {
+	"$SPROF" info --json "$data" 2>/dev/null | jq -r "$1"
+}
+
+@test "kill -9 of the recorder loses at most the last second, and the target lives on" {
+	"$TARGETS/shares" 10000 >"$truth" &
+	target=$!
+	sleep 0.3
+	"$SPROF" record -q -o "$data" -F 499 -p $target &
+	local recorder=$!
+	while [ ! -e "$data" ]; do sleep 0.05; done
+	local from=$EPOCHREALTIME
+	sleep 3.5
+	kill -9 $recorder
+	local to=$EPOCHREALTIME
+	wait $recorder || true
+	kill -0 $target
+	[ "$(told .complete)" = false ]
+	[ "$(told .note)" = "the recorder was killed, or is still running" ]
+	[ "$(told .samples)" -ge 100 ]
+	# Up to its last sample; half a second more for a machine on which target and recorder must wait.
+	[ "$(told ".duration_s >= $to - $from - 1.5")" = true ]
+}
+
+@test "a recording of a killed recorder gets its names when it is read" {
+	"$TARGETS/shares" 6000 >"$truth" &
+	target=$!
+	sleep 0.3
+	"$SPROF" record -q -o "$data" -F 499 -p $target &
+	local recorder=$!
+	while [ ! -e "$data" ]; do sleep 0.05; done
+	sleep 2.5
+	kill -9 $recorder
+	wait $recorder || true
+	[ "$(told .named_frames)" = 0 ] # else this tests nothing
+	run --separate-stderr "$SPROF" fold "$data"
+	[ "$status" -eq 0 ]
+	[[ ${stderr_lines[0]} == "sprof: warning: '$data' is INCOMPLETE: the recorder was killed"* ]]
+	grep -q ';main;' <<<"$output"
+}
+
+@test "a full disk leaves a recording that says it is incomplete" {
+	mkdir "$BATS_TEST_TMPDIR/disk"
+	mount -t tmpfs -o size=256k tmpfs "$BATS_TEST_TMPDIR/disk" || skip "cannot mount a tmpfs"
+	data=$BATS_TEST_TMPDIR/disk/data
+	run --separate-stderr "$SPROF" record -o "$data" -F 4999 -- "$TARGETS/unique" 6000
+	[ "$status" -eq 125 ]
+	[[ $stderr == *"sprof: cannot write '$data': No space left on device"* ]]
+	[ "$(told .complete)" = false ]
+	[ "$(told .samples)" -gt 0 ]
+}
+
+@test "a recording is private, and the one before it is kept" {
+	"$SPROF" record -q -o "$data" -F 99 -- true
+	"$SPROF" record -q -o "$data" -F 99 -- false || true
+	[ "$(stat -c %a "$data" "$data.old" | uniq)" = 600 ]
+	[ "$(told .command)" = false ]
+}

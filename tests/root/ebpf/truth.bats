@@ -1,0 +1,338 @@
+# Programs whose true profile is known are profiled; every share must be within 3 sigma of what the program measured
+# inside, 99.9 % of the stacks complete, every chain of callers exact.
+load ../kernel
+
+setup() {
+	needs_bpf
+}
+
+# ---- started by sprof
+
+@test "shares of 50, 30 and 20 percent are found, and as many samples as CPU time" {
+	profile shares 4000
+	truth_holds -v hz=999
+}
+
+@test "a static program has its true shares" {
+	profile shares_static 2000
+	truth_holds
+}
+
+@test "a static position independent program has its true shares" {
+	profile shares_static_pie 2000
+	truth_holds
+}
+
+@test "a program at a fixed address has its true shares" {
+	profile shares_nopie 2000
+	truth_holds
+}
+
+@test "a position independent program has its true shares" {
+	profile shares_pie 2000
+	truth_holds
+}
+
+@test "a stripped program with dynamic symbols has its true shares" {
+	profile shares_stripped 2000
+	truth_holds
+}
+
+@test "a stripped program has complete stacks of unnamed frames" {
+	strip -o "$BATS_TEST_TMPDIR/bare" "$TARGETS/deep32_nofp"
+	"$SPROF" record -o "$data" -F 999 -- "$BATS_TEST_TMPDIR/bare" 2000 >"$truth"
+	fold
+	# From main to the leaf, each an offset in the program: 32 frames. In truth's words, with any name.
+	sed -i -E 's/;(main|f[0-9]+|leaf_[0-9]+)\b/;*/g' "$truth"
+	truth_holds
+}
+
+@test "32 frames without frame pointers are all there" {
+	profile deep32_nofp 3000
+	truth_holds
+}
+
+@test "32 frames with frame pointers are all there, the caller of the leaf too" {
+	profile deep32_fp 3000
+	truth_holds
+}
+
+@test "leaf functions without a frame keep their callers" {
+	profile leaf 2000
+	truth_holds
+}
+
+@test "code that only a DWARF evaluator can leave keeps its callers for as long as it is hot" {
+	profile expression 4000
+	truth_holds
+}
+
+@test "recursion of 10 frames is exact" {
+	profile recursion 1500 10
+	truth_holds
+}
+
+@test "recursion of 480 frames is exact" {
+	profile recursion 1500 480
+	truth_holds
+}
+
+@test "inlined functions are frames, outermost first" {
+	profile inlined 2000
+	truth_holds
+}
+
+@test "eight threads have their names, functions and shares" {
+	profile threads8 3000
+	truth_holds
+}
+
+@test "libraries that share an address over time are told apart" {
+	profile dlopen 3000
+	truth_holds
+}
+
+@test "libraries whose functions share an address and have other frames are told apart" {
+	profile reused library 1800
+	truth_holds
+}
+
+@test "processes that share a number over time, and their addresses, are told apart" {
+	profile reused process 1800
+	truth_holds
+}
+
+@test "programs that a process becomes by turns, with other frames at one address, are told apart" {
+	profile same_place_a 400
+	truth_holds
+}
+
+@test "children of 20 ms that fork or exec are there with their names and shares" {
+	profile forkstorm 60 20
+	[ "$(cut -d';' -f1 "$truth" | sort -u | wc -l)" -eq 60 ]
+	truth_holds -v other=20
+}
+
+@test "work in a signal handler hangs above what it interrupted" {
+	profile signals 3000
+	truth_holds
+}
+
+@test "work in a signal handler on another stack hangs above what it interrupted" {
+	profile signals 3000 altstack
+	truth_holds
+}
+
+@test "PLT stubs and lazy binding are walked through" {
+	profile plt 3000
+	truth_holds
+}
+
+@test "text replaced by a copy in anonymous memory keeps its names" {
+	profile remap 2000 anonymous
+	truth_holds
+}
+
+@test "text mapped a second time keeps its names" {
+	profile remap 2000 file
+	truth_holds
+}
+
+@test "clock readings in the vdso hang below their callers" {
+	profile vdso 2000
+	truth_holds
+}
+
+@test "system calls show kernel frames below their callers" {
+	profile kernel 2000
+	truth_holds
+	[ "$(awk '/_\[k\] [0-9]+$/ { kernel += $NF } { all += $NF } END { print (kernel > all / 2) }' "$folded")" = 1 ]
+}
+
+@test "realigned, alloca and variable length frames are walked through" {
+	profile realign 2000
+	truth_holds
+}
+
+@test "assembly without call frame information is walked through" {
+	profile nocfi 3000
+	truth_holds
+	"$SPROF" info --json "$data" | jq -e '.rules_from_code | length == 1 and .[0].functions >= 5 and (.[0].path | endswith("/nocfi"))'
+	"$SPROF" info "$data" | grep -A2 '^Unwind rules read from machine code' | grep -q '100% .*/nocfi$'
+}
+
+@test "a process that execs itself four times has all its stages" {
+	profile exec_chain 2500
+	truth_holds
+}
+
+@test "children of vfork and posix_spawn are there" {
+	profile spawn 3000
+	truth_holds
+}
+
+@test "JIT code with frame pointers is walked through and named by its map" {
+	profile jit 2000
+	grep -l jit_inner /tmp/perf-*.map | xargs rm
+	truth_holds
+}
+
+@test "operators say that the stacks below them rest on rules from machine code" {
+	profile operator 1500
+	truth_holds
+	"$SPROF" report --op "$data" | tail -3 >"$BATS_TEST_TMPDIR/got"
+	grep -qE '^ *(9[0-9]|100)% .* linear$' "$BATS_TEST_TMPDIR/got"
+	grep -qE '^Unwind rules read from machine code: operator \([0-9]+ functions\)' "$BATS_TEST_TMPDIR/got"
+	"$SPROF" report --op --json "$data" | jq -e '.rows | length == 1'
+	profile shares 500
+	run "$SPROF" report "$data"
+	[[ $output != *"machine code"* ]]
+}
+
+# What is sampled before it was looked at, and between a change and the first stack that shows it, is marked.
+@test "code made at run time without frame pointers is walked through, and again when it has changed" {
+	profile jit_frames 3000
+	truth_holds -v broken=60
+	[ "$(samples decoy)" = 0 ]
+	"$SPROF" info --json "$data" | jq -e '.rules_from_code | any(.path == "[jit]" and .functions == 2)'
+}
+
+@test "code made at run time that changes all the time has no wrong callers" {
+	profile jit_frames 3000 150
+	[ "$(samples decoy)" = 0 ]
+	[ "$(samples 'narrow;.*of_wide')" = 0 ]
+	[ "$(samples 'wide;.*of_narrow')" = 0 ]
+	[ "$(samples 'main;(narrow|wide);')" -gt 50 ]
+}
+
+@test "code that goes to and fro in step with the recorder is found out" {
+	profile jit_frames 3000 50
+	# a third, if it were not; some of the first half second, until it is
+	[ "$(samples decoy)" -lt 300 ]
+}
+
+@test "C++ templates, virtual calls and exceptions have their names and shares" {
+	profile cxx 3000
+	truth_holds
+}
+
+@test "thousands of different stacks are all kept" {
+	profile unique 3000
+	truth_holds
+	[ "$(awk '/;bottom [0-9]+$/ { n += $NF; lines++ } END { print (lines > 0.95 * n) }' "$folded")" = 1 ]
+}
+
+@test "a program in step with the sampling rate still has its true shares" {
+	profile resonance 4000 999
+	truth_holds
+}
+
+# ---- too deep: what is cut is counted, and root and leaf are kept
+
+too_deep_is_cut_and_counted() { # depth
+	profile recursion 1500 "$1"
+	awk -v depth="$1" '
+		/;bottom [0-9]+$/ {
+			n += $NF
+			frames = gsub(/;recurse/, ";recurse")
+			if (/;main;recurse;.*;recurse;bottom [0-9]+$/ && (frames == depth || /;\[truncated: too deep\];/))
+				good += $NF
+		}
+		END { printf "%d of %d have root, leaf and a mark if cut\n", good, n; exit !(n > 1000 && good >= 0.999 * n) }
+	' "$folded"
+	if grep -q 'too deep' "$folded"; then
+		[ "$("$SPROF" report --json "$data" | jq '.truncated > 1000')" = true ]
+	fi
+}
+
+@test "recursion of 600 frames keeps root and leaf and says what is cut" {
+	too_deep_is_cut_and_counted 600
+}
+
+@test "recursion of 5000 frames keeps root and leaf and says what is cut" {
+	too_deep_is_cut_and_counted 5000
+}
+
+# ---- attached to while they run
+
+@test "attached to: shares of 50, 30 and 20 percent" {
+	profile_running shares 2500
+	truth_holds
+}
+
+@test "attached to: 32 frames without frame pointers" {
+	profile_running deep32_nofp 2500
+	truth_holds
+}
+
+@test "attached to: eight threads that run already have their names" {
+	profile_running threads8 7000
+	truth_holds
+}
+
+@test "attached to: libraries loaded before and after" {
+	profile_running dlopen 2500
+	truth_holds
+}
+
+@test "attached to: signal handlers" {
+	profile_running signals 2500
+	truth_holds
+}
+
+@test "attached to: text replaced by anonymous memory before the profiler came" {
+	profile_running remap 2500 anonymous
+	truth_holds
+}
+
+@test "attached to: a static program" {
+	profile_running shares_static 2500
+	truth_holds
+}
+
+@test "attached to: JIT code" {
+	profile_running jit 2500
+	grep -l jit_inner /tmp/perf-*.map | xargs rm
+	truth_holds
+}
+
+@test "attached to: a program whose file has been deleted keeps its names" {
+	cp "$TARGETS/deep32_nofp" "$BATS_TEST_TMPDIR/deep32_nofp"
+	TARGETS=$BATS_TEST_TMPDIR
+	"$TARGETS/deep32_nofp" 2500 >"$truth" &
+	sleep 0.3
+	rm "$TARGETS/deep32_nofp"
+	"$SPROF" record -o "$data" -F 999 -d 1s -p $!
+	wait $!
+	fold
+	truth_holds
+}
+
+@test "two processes attached to at once are both there" {
+	: >"$truth"
+	"$TARGETS/shares" 2500 >>"$truth" &
+	local first=$!
+	"$TARGETS/leaf" 2500 >>"$truth" &
+	"$SPROF" record -o "$data" -F 999 -d 1s -p $first,$!
+	wait $first $!
+	fold
+	tests/root/shares <(grep ^shares "$truth") <(grep ^shares "$folded")
+	tests/root/shares <(grep ^leaf "$truth") <(grep ^leaf "$folded")
+}
+
+@test "the whole machine has the shares of one program in it" {
+	"$TARGETS/deep32_nofp" 2500 >"$truth" &
+	sleep 0.3
+	"$SPROF" record -o "$data" -F 999 -d 1500ms -a
+	wait $!
+	fold
+	tests/root/shares "$truth" <(grep ^deep32_nofp "$folded")
+}
+
+# ---- ends
+
+@test "a program that exits at once gives its status and no error" {
+	run "$SPROF" record -o "$data" -- "$TARGETS/exits_at_once"
+	[ "$status" -eq 7 ]
+	[[ $output != *cannot* ]]
+}

@@ -1,0 +1,215 @@
+# sprof record --source timer: the same truths as truth.bats, from inside the programs, without any rights.
+source=timer
+load ../source
+
+# A timer that rides on the kernel's tick takes fewer samples than it was asked for, each with the weight of those that
+# are missing: their sum is the CPU time.
+weighs_as_much() { # percent that may be missing
+	"$SPROF" fold --time "$data" | awk -v most="$1" '
+		NR == FNR { true_ns += $NF; next }
+		{ ns += $NF }
+		END {
+			off = 100 * (ns / true_ns - 1)
+			printf "%.1f ms of %.1f ms CPU time, %+.2f %%\n", ns / 1e6, true_ns / 1e6, off
+			exit off > most || off < -most
+		}' "$truth" -
+}
+
+# Samples count as much as they weigh: a CPU that is shared by many threads ticks in some of them more often than in
+# others. The sum stays the number of samples, for the margins. What the CPU did in the kernel is the system call's.
+weighted() { # RECORDING
+	"$SPROF" fold --time "$1" | sed 's/;\[no kernel stack\] / /' |
+		awk -v nr="$("$SPROF" info --json "$1" | jq .samples)" '
+			{ ns[NR] = $NF; all += $NF; $NF = ""; stack[NR] = $0 }
+			END { for (i = 1; i <= NR; i++) printf "%s%.3f\n", stack[i], ns[i] / all * nr }'
+}
+
+fold_here() {
+	weighted "$data" >"$folded"
+	cd "$BATS_TEST_DIRNAME/../../.."
+}
+
+@test "timer: shares" {
+	started shares 4000
+	truth_holds
+	weighs_as_much 1
+	[ "$("$SPROF" info --json "$data" | jq -r .source)" = timer ]
+}
+
+@test "timer: 32 frames without frame pointers" {
+	started deep32_nofp 2000
+	truth_holds
+}
+
+@test "timer: 32 frames with frame pointers" {
+	started deep32_fp 2000
+	truth_holds
+}
+
+@test "timer: leaf functions without a frame" {
+	started leaf 2000
+	truth_holds
+}
+
+@test "timer: eight threads" {
+	started threads8 3000
+	truth_holds
+	weighs_as_much 1
+}
+
+@test "timer: children that fork or exec" {
+	started forkstorm 60 20
+	truth_holds -v other=30
+}
+
+@test "timer: a child that takes a name of its own after we have met it" {
+	started renames_late 12 40
+	"$SPROF" fold --time "$data" | awk '
+		!/;late$|;late;|;late / { next }
+		/^late;/ { new += $NF }
+		{ all += $NF }
+		END {
+			printf "%.1f of %.1f ms under the new name\n", new / 1e6, all / 1e6
+			exit all < 0.8 * 12 * 40e6 || new < 0.8 * all
+		}'
+}
+
+@test "timer: a process that execs itself" {
+	started exec_chain 2500
+	truth_holds -v other=10
+}
+
+@test "timer: libraries that share an address over time" {
+	started dlopen 3000
+	truth_holds
+}
+
+@test "timer: ten thousand threads that are shorter than a tick" {
+	started churn 10000 300
+	"$SPROF" fold --time "$data" | awk '
+		NR == FNR { true_ns += $NF; next }
+		/;start_thread;/ { ns += $NF }
+		END {
+			printf "%.1f ms of %.1f ms CPU time\n", ns / 1e6, true_ns / 1e6
+			exit ns < 0.95 * true_ns || ns > 1.1 * true_ns
+		}' "$truth" -
+}
+
+@test "timer: wall-clock time shows threads that wait" {
+	"$SPROF" record -o "$data" --source timer --clock wall -F 199 -- "$TARGETS/waits" 2000 >"$truth"
+	"$SPROF" fold --column wall "$data" | awk '
+		{ n = $NF }
+		/;main;wait_until;/ { waits += n }
+		/;main;work_until/ { works += n }
+		/;idle;wait_until;/ { idles += n }
+		END {
+			printf "%d samples wait, %d work, %d are idle\n", waits, works, idles
+			exit waits < 150 || waits > 250 || works < 140 || works > 250 || idles < 330 || idles > 440
+		}'
+	run "$SPROF" record --source perf --clock wall -- true
+	[ "$status" -eq 2 ]
+	[[ $output == *"--clock wall needs --source timer"* ]]
+}
+
+@test "timer: info says which rate was reached" {
+	started shares 1000
+	"$SPROF" info "$data" | grep -E '^frequency +999 Hz asked for, [0-9]+ Hz reached'
+	[ "$("$SPROF" info --json "$data" | jq '.reached_hz > 50 and .reached_hz < 999')" = true ]
+}
+
+# What a program does with signals must neither disturb its samples nor be disturbed by them.
+bears() { # MODE
+	started own_signals 1500 "$1"
+	truth_holds -v other=${2:-5}
+}
+
+@test "timer: a program that takes SIGPROF for itself" {
+	bears prof
+}
+
+@test "timer: a program that gives every signal its default action" {
+	bears reset
+}
+
+@test "timer: a thread that blocks every signal" {
+	bears block
+}
+
+@test "timer: a program that has a handler for every real-time signal" {
+	bears queue 15
+}
+
+@test "timer, attached: a thread that blocks every signal is said" {
+	"$TARGETS/own_signals" 3000 block >"$truth" &
+	local pid=$!
+	pids+=($pid)
+	sleep 0.3
+	run "$SPROF" record -o "$data" --source timer -F 99 -d 2s -p $pid
+	wait $pid
+	[[ $output == *"warning: thread "*" of process $pid ('own_signals') blocks signal "*": it is not sampled"* ]]
+	[[ $output == *"process $pid: no sample stands for "*" ms of CPU time: threads that block our signal"* ]]
+}
+
+@test "timer, attached: threads that are over before anybody sees them" {
+	printf '6.4\n%s\n' "$(uname -r)" | sort -VC || skip "needs Linux 6.4, this is $(uname -r)"
+	"$TARGETS/churn" 3000 1000 >"$truth" &
+	local pid=$!
+	pids+=($pid)
+	sleep 0.1
+	"$SPROF" record -o "$data" --source timer -F 499 -p $pid
+	wait $pid
+	"$SPROF" fold --time "$data" | awk '
+		NR == FNR { true_ns += $NF; next }
+		/;brief;work/ { ns += $NF }
+		END {
+			printf "%.1f ms of %.1f ms CPU time\n", ns / 1e6, true_ns / 1e6
+			exit ns < 0.5 * true_ns || ns > 1.1 * true_ns
+		}' "$truth" -
+}
+
+@test "timer: errno and registers are as they were" {
+	bears errno
+}
+
+@test "nobody with timer: shares, at 100, 250 and 1000 Hz their sum is the CPU time" {
+	as_nobody
+	for hz in 100 250 1000; do
+		cd "$place/out"
+		started shares 4000
+		truth_holds
+		weighs_as_much 1
+	done
+}
+
+@test "ebpf and timer see the same shares of one program" {
+	needs_bpf
+	"$SPROF" record -q -o "$data.timer" --source timer -F 999 -- "$TARGETS/shares" 4000 >"$truth" &
+	local launcher=$! pid
+	for i in $(seq 50); do
+		pid=$(pgrep -P $launcher -x shares) && break
+		sleep 0.05
+	done
+	"$SPROF" record -q -o "$data" --source ebpf -F 499 -d 3s -p "$pid"
+	wait $launcher
+	"$SPROF" fold "$data" >"$folded"
+	weighted "$data.timer" >"$folded.timer"
+	same_shares "$folded" "$folded.timer" ';main;part_'
+}
+
+# A tick meets such a thread after a tick of its CPU time, on the average: what it uses until then, and after the last,
+# must not be forgotten: 0.47 of the CPU time was left when it was. It is 0.8 or more on a quiet machine; a part is the time
+# until all have their timers, the sampling error 7 %.
+@test "timer, attached: 500 threads that work for brief moments" {
+	local before after
+	used() { cat /proc/$1/task/*/schedstat | awk '{ ns += $1 } END { printf "%.0f\n", ns }'; }
+	"$TARGETS/moments" 500 30000 &
+	pids+=($!)
+	sleep 1
+	before=$(used ${pids[0]})
+	"$SPROF" record -q -o "$data" --source timer -F 100 -d 4s -p ${pids[0]}
+	after=$(used ${pids[0]})
+	kill ${pids[0]}
+	wait ${pids[0]} 2>/dev/null || true
+	run "$SPROF" info --json "$data"
+	echo "$output" | jq -e --argjson used $((after - before)) '.columns[0].sum / $used | debug | . > 0.56 and . < 1.25'
+}
