@@ -37,7 +37,7 @@
 #define MAX_TRIES 4
 
 struct dump_state {
-	struct code_table *codes;
+	struct file_table *codes;
 	struct process process;
 	struct py_layout layout;
 	bool is_python;
@@ -276,7 +276,7 @@ static struct dump *dump_alloc(pid_t pid)
 	d->profile = profile_new();
 	d->state = s;
 	s->process.pid = pid;
-	s->codes = code_table_new();
+	s->codes = file_table_new();
 	s->python_codes = python_codes_new();
 	s->python = python_stopped_new(MAX_FRAMES);
 	s->stack = xmalloc(MAX_PAGES * PAGE);
@@ -288,7 +288,7 @@ static struct dump *dump_alloc(pid_t pid)
 	return d;
 }
 
-static void ignore_code(void *context, struct code *code)
+static void ignore_code(void *context, struct mapped_file *code)
 {
 	(void)context;
 	(void)code;
@@ -355,7 +355,7 @@ void dump_free(struct dump *d)
 	profile_sink_free(s->out.sink);
 	sample_sink_fini(&s->out);
 	process_fini(&s->process);
-	code_table_free(s->codes);
+	file_table_free(s->codes);
 	free(s->python);
 	free(s->stack);
 	free(s);
@@ -369,5 +369,5 @@ int dump_open_module(void *dump, uint32_t module)
 {
 	const struct dump *d = dump;
 
-	return code_table_open_module(d->state->codes, module);
+	return file_table_open_module(d->state->codes, module);
 }

@@ -36,7 +36,7 @@ enum { CODE_LOAD = 0, CODE_MOVE = 1, CODE_DEBUG_INFO = 2 };
 #define NO_CODE UINT32_MAX
 
 /* Compiled code. */
-struct code {
+struct mapped_file {
 	uint64_t start, size; /* where it was compiled to */
 	uint64_t name;	      /* offset in the file */
 	uint64_t lines;	      /* offset of the record with its line numbers; 0 = none */
@@ -59,7 +59,7 @@ struct jitdump {
 struct reader {
 	int fd;
 	uint64_t size;
-	struct code *codes;
+	struct mapped_file *codes;
 	struct range *ranges;
 	size_t nr_codes, codes_capacity, nr_ranges, ranges_capacity;
 	/* From the number that the compiler gave code to the latest code of that number. */
@@ -127,7 +127,7 @@ static void add_range(struct reader *r, uint64_t start, uint64_t size, uint32_t 
 
 static void read_load(struct reader *r, struct dwarf_cursor *c, uint64_t at)
 {
-	struct code code = { .name = at + LOAD_SIZE, .lines = r->pending_lines };
+	struct mapped_file code = { .name = at + LOAD_SIZE, .lines = r->pending_lines };
 	uint32_t id = (uint32_t)r->nr_codes;
 
 	cursor_skip(c, 16); /* pid, tid, vma */
@@ -240,7 +240,7 @@ static bool is_path(const char *s)
  * The file that the code begins in, and the line at an offset if it is in that file, else 0. False
  * where an entry makes no sense: some versions of V8 write freed memory for names.
  */
-static bool find_line(const struct lines *lines, const struct code *code, uint64_t shift,
+static bool find_line(const struct lines *lines, const struct mapped_file *code, uint64_t shift,
 		      uint64_t offset, const char **ret_file, uint32_t *ret_line)
 {
 	struct dwarf_cursor c = cursor_at(lines->bytes, lines->size, RECORD_SIZE);
@@ -277,7 +277,7 @@ static bool find_line(const struct lines *lines, const struct code *code, uint64
 /* Brings the line numbers of a code into memory, unless they are there. */
 static bool load_lines(struct reader *r, struct lines *lines, uint32_t id)
 {
-	const struct code *code = &r->codes[id];
+	const struct mapped_file *code = &r->codes[id];
 	struct dwarf_cursor c;
 	uint64_t size;
 

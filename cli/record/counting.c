@@ -246,7 +246,7 @@ static void take_path(void *context, const char *path)
 }
 
 /* Exactly the file that is mapped, whatever its path leads to by now; else what the process finds there. */
-static int open_mapped(pid_t pid, const struct code_mapping *m)
+static int open_mapped(pid_t pid, const struct file_mapping *m)
 {
 	char *path =
 		xasprintf("/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, m->start, m->end);
@@ -271,7 +271,7 @@ static void look_at_process(struct record_calls *c, pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	f = fopen(path, "re");
 	while (f && getline(&line, &size, f) > 0) {
-		struct code_mapping m = { .pid = pid };
+		struct file_mapping m = { .pid = pid };
 		bool executable = false;
 
 		if (proc_maps_parse(line, &m, &executable) && executable && m.ino &&

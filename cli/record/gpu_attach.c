@@ -46,7 +46,7 @@ static bool is_file(const char *path, const char *name)
 static int read_maps(pid_t pid, struct mapped *ret)
 {
 	char path[64], *line = NULL;
-	struct code_mapping m;
+	struct file_mapping m;
 	bool executable;
 	size_t size = 0;
 	FILE *f;

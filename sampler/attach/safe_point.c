@@ -24,7 +24,7 @@
 #define NR_ROOT_FRAMES 3u /* of libc, below main() and below a thread's function */
 
 struct safe_point {
-	struct code_table *codes;
+	struct file_table *codes;
 	struct process process;
 	struct module_functions *functions; /* by code index */
 	size_t nr;
@@ -51,13 +51,13 @@ static bool open_module(void *context, uint64_t module, struct offline_file *ret
 	return offline_open_module(s->codes, module, ret);
 }
 
-static void ignore_code(void *context, struct code *code)
+static void ignore_code(void *context, struct mapped_file *code)
 {
 	(void)context;
 	(void)code;
 }
 
-static bool is_loader(const struct code *code)
+static bool is_loader(const struct mapped_file *code)
 {
 	const char *name = code->path ? strrchr(code->path, '/') : NULL;
 
@@ -66,10 +66,10 @@ static bool is_loader(const struct code *code)
 
 static void read_symbols(struct safe_point *s)
 {
-	s->nr = code_table_size(s->codes);
+	s->nr = file_table_size(s->codes);
 	s->functions = xcalloc(s->nr + 1, sizeof(*s->functions));
 	for (size_t i = 0; i < s->nr; i++) {
-		const struct code *code = code_table_get(s->codes, (uint32_t)i);
+		const struct mapped_file *code = file_table_get(s->codes, (uint32_t)i);
 
 		if (!code || code->fd < 0 || code->kind != MODULE_ELF ||
 		    module_functions_read(code->fd, &s->functions[i]))
@@ -87,7 +87,7 @@ int safe_point_new(pid_t pid, struct safe_point **ret)
 	int err;
 
 	s->process.pid = pid;
-	s->codes = code_table_new();
+	s->codes = file_table_new();
 	s->stack = xmalloc(MAX_STACK);
 	s->unwinder = offline_unwinder_new(&ops, s);
 	err = process_read_maps(&s->process, s->codes, ignore_code, NULL);
@@ -109,7 +109,7 @@ void safe_point_free(struct safe_point *s)
 	free(s->functions);
 	offline_unwinder_free(s->unwinder);
 	process_fini(&s->process);
-	code_table_free(s->codes);
+	file_table_free(s->codes);
 	free(s->stack);
 	free(s);
 }
@@ -118,7 +118,7 @@ static uint64_t bias_of(const struct mapping *m)
 {
 	uint64_t vaddr;
 
-	return code_vaddr(m->code, m->pgoff, &vaddr) ? m->start - vaddr : 0;
+	return mapped_file_vaddr(m->code, m->pgoff, &vaddr) ? m->start - vaddr : 0;
 }
 
 uint64_t safe_point_function(const struct safe_point *s, enum needed_function which)

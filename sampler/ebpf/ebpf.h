@@ -66,7 +66,7 @@ struct source {
 	size_t nr_retired, retired_capacity;
 	uint32_t nr_tables; /* map tables published, which gives each its number */
 	/* what the recorder knows */
-	struct code_table *codes;
+	struct file_table *codes;
 	struct process *processes;
 	bool system_wide, adds_probes;
 	struct targets *targets;

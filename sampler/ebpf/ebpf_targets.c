@@ -62,7 +62,7 @@ static void set_no_rows(struct source *s, uint32_t index)
 	set_module(s, index, &(struct module_entry){ .state = MODULE_NO_ROWS });
 }
 
-static void on_code(void *context, struct code *code)
+static void on_code(void *context, struct mapped_file *code)
 {
 	struct source *s = context;
 	const void *vdso;
@@ -77,15 +77,15 @@ static void on_code(void *context, struct code *code)
 			"no names (ulimit -n)");
 	if (code->kind == MODULE_ELF && code->nr_segments)
 		table_builder_request(s->builder, code->index, code->fd);
-	else if (code->kind == MODULE_VDSO && (vdso = code_vdso_image(&size)))
+	else if (code->kind == MODULE_VDSO && (vdso = file_table_vdso_image(&size)))
 		table_builder_request_memory(s->builder, code->index, vdso, size);
 	else
 		set_no_rows(s, code->index);
 }
 
-static struct code *code_of(struct source *s, const struct sideband_record *r)
+static struct mapped_file *code_of(struct source *s, const struct sideband_record *r)
 {
-	const struct code_mapping m = {
+	const struct file_mapping m = {
 		.pid = r->pid,
 		.start = r->start,
 		.end = r->start + r->length,
@@ -94,14 +94,14 @@ static struct code *code_of(struct source *s, const struct sideband_record *r)
 		.ino = r->ino,
 		.path = r->path,
 	};
-	struct code *code = NULL;
+	struct mapped_file *code = NULL;
 	bool is_new = false;
 
 	switch (mapping_backing(r->path, r->ino)) {
-	case BACKING_FILE: code = code_table_file(s->codes, &m, &is_new); break;
-	case BACKING_MEMFD: code = code_table_memfd(s->codes, &m, r->pid, &is_new); break;
-	case BACKING_JIT: code = code_table_jit(s->codes, r->pid, &is_new); break;
-	case BACKING_VDSO: code = code_table_vdso(s->codes, &is_new); break;
+	case BACKING_FILE: code = file_table_add(s->codes, &m, &is_new); break;
+	case BACKING_MEMFD: code = file_table_add_memfd(s->codes, &m, r->pid, &is_new); break;
+	case BACKING_JIT: code = file_table_add_runtime(s->codes, r->pid, &is_new); break;
+	case BACKING_VDSO: code = file_table_add_vdso(s->codes, &is_new); break;
 	case BACKING_IGNORED: return NULL;
 	}
 	if (!code)
@@ -117,15 +117,15 @@ void ebpf_expect_file(void *source, const char *path)
 {
 	struct source *s = source;
 	char *real = realpath(path, NULL);
-	struct code_mapping m = { .pid = getpid(), .path = real };
-	struct code *code;
+	struct file_mapping m = { .pid = getpid(), .path = real };
+	struct mapped_file *code;
 	struct stat st;
 	bool is_new;
 
 	if (real && !stat(real, &st) && S_ISREG(st.st_mode)) {
 		m.dev = st.st_dev;
 		m.ino = st.st_ino;
-		code = code_table_file(s->codes, &m, &is_new);
+		code = file_table_add(s->codes, &m, &is_new);
 		if (code && is_new)
 			on_code(s, code);
 	}
@@ -154,7 +154,7 @@ static void take_tables(struct source *s)
 				   ARENA_MAX_SHARDS);
 		} else {
 			s->stats.nr_rows += table->nr_rows;
-			code_table_get(s->codes, index)->nr_code_functions =
+			file_table_get(s->codes, index)->nr_code_functions =
 				table->nr_code_functions;
 			set_module(s, index, &entry);
 		}
@@ -341,10 +341,10 @@ static void mark_used(bool *used, const struct mapping *maps, size_t nr)
 /* Each process may have code without a file: over days that fills any table. */
 static void make_room_for_code(struct source *s, uint64_t now)
 {
-	size_t nr = code_table_size(s->codes);
+	size_t nr = file_table_size(s->codes);
 	bool *used;
 
-	if (code_table_room(s->codes) >= MIN_ROOM || now < s->next_room_ns)
+	if (file_table_room(s->codes) >= MIN_ROOM || now < s->next_room_ns)
 		return;
 	s->next_room_ns = now + ROOM_NS;
 	used = xcalloc(nr, sizeof(*used));
@@ -354,7 +354,7 @@ static void make_room_for_code(struct source *s, uint64_t now)
 	}
 	for (size_t i = 0; i < nr; i++)
 		if (!used[i])
-			code_table_reuse(s->codes, code_table_get(s->codes, (uint32_t)i));
+			file_table_reuse(s->codes, file_table_get(s->codes, (uint32_t)i));
 	free(used);
 }
 

@@ -157,11 +157,11 @@ static int source_open(const struct source_config *config, struct source **ret)
 	s->adds_probes = config->adds_probes;
 	sample_sink_init(&s->out, &s->stats);
 	s->targets = targets_new();
-	s->codes = code_table_new();
+	s->codes = file_table_new();
 	s->keys = stack_keys_new();
 	s->queue = event_queue_new();
 	s->python_codes = s->out.python_codes = python_codes_new();
-	code_raise_file_limit();
+	file_table_raise_limit();
 	err = cpu_events_new(config->event, config->freq_hz, &s->events);
 	if (err) {
 		log_error(0, "sample cycles: this host has no hardware counters");
@@ -278,7 +278,7 @@ static int source_open_module(void *context, uint32_t module)
 {
 	const struct source *s = context;
 
-	return code_table_open_module(s->codes, module);
+	return file_table_open_module(s->codes, module);
 }
 
 static int source_kernel_symbol(void *context, uint64_t address, char *name, size_t size)
@@ -327,7 +327,7 @@ static void source_close(struct source *s)
 	ebpf_free_processes(s);
 	jit_code_free(s->jit);		    /* the processes have its rows */
 	offline_unwinder_free(s->unwinder); /* reads the files of the code table */
-	code_table_free(s->codes);
+	file_table_free(s->codes);
 	stack_keys_free(s->keys);
 	python_codes_free(s->python_codes);
 	free(s->python_stack);

@@ -141,7 +141,7 @@ static bool is_libc(const char *path)
 	       !strncmp(name, "ld-musl-", 8) || !strncmp(name, "libc.musl-", 10);
 }
 
-static void see_mapping(struct inject_process *p, struct layout *l, const struct code_mapping *m,
+static void see_mapping(struct inject_process *p, struct layout *l, const struct file_mapping *m,
 			bool executable, bool private)
 {
 	if (m->start > l->last_end && m->start < HIGHEST_ADDRESS &&
@@ -181,7 +181,7 @@ static int read_layout(struct inject_process *p, struct layout *l)
 	while (getline(&line, &size, f) > 0) {
 		const char *flags = strchr(line, ' ');
 		bool private = flags && strnlen(flags, 5) == 5 && flags[4] == 'p', executable;
-		struct code_mapping m = { .pid = p->pid };
+		struct file_mapping m = { .pid = p->pid };
 
 		if (proc_maps_parse(line, &m, &executable))
 			see_mapping(p, l, &m, executable, private);

@@ -48,7 +48,7 @@ struct source {
 	struct event_queue *queue;
 	struct process *processes;
 	struct perf_thread *threads;
-	struct code_table *codes;
+	struct file_table *codes;
 	struct table_builder *builder;
 	struct jit_code *jit;
 	struct walk_rule *rules;

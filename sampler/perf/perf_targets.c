@@ -20,7 +20,7 @@
 
 /* ---- code */
 
-static void on_code(void *context, struct code *code)
+static void on_code(void *context, struct mapped_file *code)
 {
 	struct source *s = context;
 	const void *vdso;
@@ -33,7 +33,7 @@ static void on_code(void *context, struct code *code)
 	}
 	if (code->kind == MODULE_ELF && code->nr_segments)
 		table_builder_request(s->builder, code->index, code->fd);
-	else if (code->kind == MODULE_VDSO && (vdso = code_vdso_image(&size)))
+	else if (code->kind == MODULE_VDSO && (vdso = file_table_vdso_image(&size)))
 		table_builder_request_memory(s->builder, code->index, vdso, size);
 	else
 		s->rows[code->index].ready = true;
@@ -54,7 +54,7 @@ static void take_tables(struct source *s)
 		if (!table)
 			continue;
 		s->stats.nr_rows += table->nr_rows;
-		code_table_get(s->codes, index)->nr_code_functions = table->nr_code_functions;
+		file_table_get(s->codes, index)->nr_code_functions = table->nr_code_functions;
 	}
 }
 
@@ -218,7 +218,7 @@ void perf_on_exited(struct source *s, const struct perf_record *r)
 void perf_on_mapped(struct source *s, const struct perf_record *r)
 {
 	struct process *p = find_process(s, r->pid);
-	const struct code_mapping at = {
+	const struct file_mapping at = {
 		.pid = r->pid,
 		.start = r->start,
 		.end = r->start + r->length,

@@ -151,14 +151,14 @@ static int source_open(const struct source_config *config, struct source **ret)
 	s->system_wide = config->system_wide;
 	s->adds_probes = config->adds_probes;
 	s->targets = targets_new();
-	s->codes = code_table_new();
+	s->codes = file_table_new();
 	s->queue = event_queue_new();
 	s->rules = xcalloc(MAX_RULES, sizeof(*s->rules));
 	s->builder = table_builder_new(s->rules, MAX_RULES);
 	s->jit = jit_code_new(s->builder, MAX_MODULES, s->rules, NULL, NULL);
 	s->handled_ns = monotonic_ns();
 	sample_sink_init(&s->out, &s->stats);
-	code_raise_file_limit();
+	file_table_raise_limit();
 	err = open_events(s, config);
 	if (!err)
 		err = add_targets(s, config);
@@ -219,7 +219,7 @@ static int source_open_module(void *context, uint32_t module)
 {
 	const struct source *s = context;
 
-	return code_table_open_module(s->codes, module);
+	return file_table_open_module(s->codes, module);
 }
 
 static void source_close(struct source *s)
@@ -233,7 +233,7 @@ static void source_close(struct source *s)
 	offline_unwinder_free(s->unwinder); /* reads the files of the code table */
 	perf_free_tables(s);
 	jit_code_free(s->jit); /* the processes have its rows */
-	code_table_free(s->codes);
+	file_table_free(s->codes);
 	event_queue_free(s->queue);
 	sample_sink_fini(&s->out);
 	targets_free(s->targets);

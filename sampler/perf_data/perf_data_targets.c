@@ -23,7 +23,7 @@
 #define KERNEL_PATH "[kernel.kallsyms]"
 
 struct data_code {
-	struct code code;
+	struct mapped_file code;
 	struct unwind_table *table;
 	UT_hash_handle hh;
 	size_t key_size;
@@ -103,14 +103,14 @@ static void find_build_id(const struct perf_data_tables *t, const char *path,
 	}
 }
 
-static void set_build_id(struct code *code, const struct identity *identity)
+static void set_build_id(struct mapped_file *code, const struct identity *identity)
 {
 	code->build_id_size = identity->build_id_size;
 	memcpy(code->build_id, identity->build_id, sizeof(code->build_id));
 }
 
 /* Opens the file if it is the one: it has that build-id, or else that place on its disk. */
-static void open_file(struct code *code, const struct identity *identity)
+static void open_file(struct mapped_file *code, const struct identity *identity)
 {
 	struct stat st;
 	bool same;
@@ -120,7 +120,7 @@ static void open_file(struct code *code, const struct identity *identity)
 		set_build_id(code, identity);
 		return;
 	}
-	same = !fstat(code->fd, &st) && S_ISREG(st.st_mode) && !code_read_elf(code);
+	same = !fstat(code->fd, &st) && S_ISREG(st.st_mode) && !mapped_file_read_elf(code);
 	if (identity->build_id_size)
 		same = same && code->build_id_size == identity->build_id_size &&
 		       !memcmp(code->build_id, identity->build_id, identity->build_id_size);
@@ -179,7 +179,7 @@ static struct data_code *code_of(struct perf_data_tables *t, const void *key, si
 	return c;
 }
 
-static struct code *file_code(struct perf_data_tables *t, const struct mapped *m)
+static struct mapped_file *file_code(struct perf_data_tables *t, const struct mapped *m)
 {
 	struct buffer key = { 0 };
 	struct data_code *c;
@@ -203,7 +203,8 @@ static struct code *file_code(struct perf_data_tables *t, const struct mapped *m
 }
 
 /* Code without a file: of one process, or the kernel's page. */
-static struct code *other_code(struct perf_data_tables *t, enum module_kind kind, uint32_t pid)
+static struct mapped_file *other_code(struct perf_data_tables *t, enum module_kind kind,
+				      uint32_t pid)
 {
 	const uint32_t key[] = { kind, kind == MODULE_JIT ? pid : 0 };
 	struct data_code *c;
@@ -223,7 +224,7 @@ static bool begins(const char *s, const char *with)
 	return !strncmp(s, with, strlen(with));
 }
 
-static struct code *code_behind(struct perf_data_tables *t, const struct mapped *m)
+static struct mapped_file *code_behind(struct perf_data_tables *t, const struct mapped *m)
 {
 	if (!strcmp(m->path, "[vdso]"))
 		return other_code(t, MODULE_VDSO, m->pid);
@@ -427,11 +428,11 @@ void perf_data_tables_take(struct perf_data_tables *t, const struct perf_data_re
 bool perf_data_open_module(const struct perf_data_tables *t, uint64_t module,
 			   struct offline_file *ret)
 {
-	const struct code *code = &t->by_index[module - 1]->code;
+	const struct mapped_file *code = &t->by_index[module - 1]->code;
 
 	*ret = (struct offline_file){ .fd = code->fd };
 	if (code->kind == MODULE_VDSO && t->same_kernel)
-		ret->memory = code_vdso_image(&ret->size);
+		ret->memory = file_table_vdso_image(&ret->size);
 	return ret->memory || code->fd >= 0;
 }
 

@@ -52,7 +52,7 @@ static uint32_t sink_string(struct sample_sink *out, const char *text)
 	return out->sink->string(out->sink, text, strlen(text));
 }
 
-uint32_t sample_sink_module(struct sample_sink *out, struct code *code)
+uint32_t sample_sink_module(struct sample_sink *out, struct mapped_file *code)
 {
 	struct profile_module m = {
 		.path = sink_string(out, code->path),

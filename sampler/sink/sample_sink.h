@@ -41,7 +41,7 @@ void sample_sink_init(struct sample_sink *out, struct profile_stats *stats);
 void sample_sink_fini(struct sample_sink *out);
 
 /* The sink's id of the module behind some code. */
-uint32_t sample_sink_module(struct sample_sink *out, struct code *code);
+uint32_t sample_sink_module(struct sample_sink *out, struct mapped_file *code);
 /*
  * nr_kernel is at most MAX_KERNEL_FRAMES, nr_user at most MAX_USER_FRAMES. `p` may be NULL: then no
  * address is known.

@@ -27,13 +27,13 @@ struct code_key {
 };
 
 struct code_entry {
-	struct code code;
+	struct mapped_file code;
 	struct code_key key;
 	bool forgotten; /* not in by_key */
 	UT_hash_handle hh;
 };
 
-struct code_table {
+struct file_table {
 	struct code_entry *by_key;
 	struct code_entry **unused; /* of entries[]: to be taken before new ones */
 	size_t nr_unused, unused_capacity;
@@ -46,7 +46,7 @@ static bool pread_all(int fd, void *to, size_t size, uint64_t offset)
 	return offset <= INT64_MAX && pread(fd, to, size, (off_t)offset) == (ssize_t)size;
 }
 
-static void read_build_id(struct code *code, const Elf64_Phdr *note)
+static void read_build_id(struct mapped_file *code, const Elf64_Phdr *note)
 {
 	uint8_t notes[4096];
 	size_t size = note->p_filesz, at = 0;
@@ -75,7 +75,7 @@ static void read_build_id(struct code *code, const Elf64_Phdr *note)
 	}
 }
 
-int code_read_elf(struct code *code)
+int mapped_file_read_elf(struct mapped_file *code)
 {
 	Elf64_Ehdr ehdr;
 	Elf64_Phdr phdrs[MAX_PHDRS];
@@ -93,7 +93,7 @@ int code_read_elf(struct code *code)
 		const Elf64_Phdr *ph = &phdrs[i];
 
 		if (ph->p_type == PT_LOAD && (ph->p_flags & PF_X))
-			code->segments[code->nr_segments++] = (struct code_segment){
+			code->segments[code->nr_segments++] = (struct file_segment){
 				.offset = ph->p_offset,
 				.size = ph->p_filesz,
 				.vaddr = ph->p_vaddr,
@@ -104,10 +104,10 @@ int code_read_elf(struct code *code)
 	return 0;
 }
 
-bool code_vaddr(const struct code *code, uint64_t offset, uint64_t *ret_vaddr)
+bool mapped_file_vaddr(const struct mapped_file *code, uint64_t offset, uint64_t *ret_vaddr)
 {
 	for (size_t i = 0; i < code->nr_segments; i++) {
-		const struct code_segment *s = &code->segments[i];
+		const struct file_segment *s = &code->segments[i];
 
 		/* Mappings are whole pages: the first begins before the segment's offset. */
 		if (offset >= (s->offset & ~4095ull) &&
@@ -119,18 +119,18 @@ bool code_vaddr(const struct code *code, uint64_t offset, uint64_t *ret_vaddr)
 	return false;
 }
 
-struct code_table *code_table_new(void)
+struct file_table *file_table_new(void)
 {
-	return xcalloc(1, sizeof(struct code_table));
+	return xcalloc(1, sizeof(struct file_table));
 }
 
-void code_table_free(struct code_table *t)
+void file_table_free(struct file_table *t)
 {
 	if (!t)
 		return;
 	HASH_CLEAR(hh, t->by_key);
 	for (size_t i = 0; i < t->nr; i++) {
-		struct code *code = &t->entries[i]->code;
+		struct mapped_file *code = &t->entries[i]->code;
 
 		if (code->fd >= 0)
 			close(code->fd);
@@ -143,18 +143,18 @@ void code_table_free(struct code_table *t)
 	free(t);
 }
 
-struct code *code_table_get(const struct code_table *t, uint32_t index)
+struct mapped_file *file_table_get(const struct file_table *t, uint32_t index)
 {
 	return &t->entries[index]->code;
 }
 
-size_t code_table_size(const struct code_table *t)
+size_t file_table_size(const struct file_table *t)
 {
 	return t->nr;
 }
 
 /* An empty entry with its index; NULL: the table is full. */
-static struct code_entry *take_entry(struct code_table *t)
+static struct code_entry *take_entry(struct file_table *t)
 {
 	struct code_entry *e;
 
@@ -176,10 +176,10 @@ static struct code_entry *take_entry(struct code_table *t)
 	return e;
 }
 
-int code_table_open_module(const struct code_table *t, uint32_t sink_id)
+int file_table_open_module(const struct file_table *t, uint32_t sink_id)
 {
 	for (size_t i = 0; i < t->nr; i++) {
-		const struct code *code = &t->entries[i]->code;
+		const struct mapped_file *code = &t->entries[i]->code;
 		int fd;
 
 		if (code->sink_id != sink_id)
@@ -193,7 +193,7 @@ int code_table_open_module(const struct code_table *t, uint32_t sink_id)
 }
 
 /* Finds or makes the entry of a key; a new one has *ret_new set and only the key filled. */
-static struct code *get(struct code_table *t, uint64_t dev, uint64_t ino, bool *ret_new)
+static struct mapped_file *get(struct file_table *t, uint64_t dev, uint64_t ino, bool *ret_new)
 {
 	struct code_key key = { .dev = dev, .ino = ino };
 	struct code_entry *e;
@@ -216,7 +216,7 @@ static struct code *get(struct code_table *t, uint64_t dev, uint64_t ino, bool *
 }
 
 /* The next mapping with this key is new code. */
-static void forget_key(struct code_table *t, struct code *code)
+static void forget_key(struct file_table *t, struct mapped_file *code)
 {
 	struct code_entry *e = t->entries[code->index];
 
@@ -255,7 +255,7 @@ static bool link_names(const char *link, const char *path)
  * mount namespace. But by now another file may be mapped there: it must be the inode that was seen,
  * or have its name (overlay file systems show inodes of their own).
  */
-static int open_map_file(const struct code_mapping *m)
+static int open_map_file(const struct file_mapping *m)
 {
 	char *link = xasprintf("/proc/%d/map_files/%lx-%lx", (int)m->pid, (unsigned long)m->start,
 			       (unsigned long)m->end);
@@ -268,7 +268,7 @@ static int open_map_file(const struct code_mapping *m)
 }
 
 /* A process that has ended leaves only its path, believed if the inode agrees. */
-static int open_mapped(const struct code_mapping *m)
+static int open_mapped(const struct file_mapping *m)
 {
 	int fd = open_map_file(m);
 
@@ -283,7 +283,7 @@ static int open_mapped(const struct code_mapping *m)
 	return fd;
 }
 
-static void open_code(struct code *code, const struct code_mapping *m)
+static void open_code(struct mapped_file *code, const struct file_mapping *m)
 {
 	static const char deleted[] = " (deleted)";
 	int length = (int)strlen(m->path), suffix = sizeof(deleted) - 1;
@@ -299,12 +299,12 @@ static void open_code(struct code *code, const struct code_mapping *m)
 		code->changed = st.st_mtim;
 		code->size_bytes = (uint64_t)st.st_size;
 	}
-	code_read_elf(code);
+	mapped_file_read_elf(code);
 }
 
-bool code_is_overwritten(const struct code *code)
+bool mapped_file_is_overwritten(const struct mapped_file *code)
 {
-	struct code now = { .fd = code->fd };
+	struct mapped_file now = { .fd = code->fd };
 	struct stat st;
 	bool same;
 
@@ -313,18 +313,19 @@ bool code_is_overwritten(const struct code *code)
 	if (st.st_mtim.tv_sec == code->changed.tv_sec &&
 	    st.st_mtim.tv_nsec == code->changed.tv_nsec && (uint64_t)st.st_size == code->size_bytes)
 		return false;
-	code_read_elf(&now); /* it may only have been touched */
+	mapped_file_read_elf(&now); /* it may only have been touched */
 	same = now.build_id_size && now.build_id_size == code->build_id_size &&
 	       !memcmp(now.build_id, code->build_id, now.build_id_size);
 	free(now.segments);
 	return !same;
 }
 
-struct code *code_table_file(struct code_table *t, const struct code_mapping *m, bool *ret_new)
+struct mapped_file *file_table_add(struct file_table *t, const struct file_mapping *m,
+				   bool *ret_new)
 {
-	struct code *code = get(t, m->dev, m->ino, ret_new);
+	struct mapped_file *code = get(t, m->dev, m->ino, ret_new);
 
-	if (code && !*ret_new && code_is_overwritten(code)) {
+	if (code && !*ret_new && mapped_file_is_overwritten(code)) {
 		forget_key(t, code);
 		code = get(t, m->dev, m->ino, ret_new);
 	}
@@ -333,7 +334,7 @@ struct code *code_table_file(struct code_table *t, const struct code_mapping *m,
 	return code;
 }
 
-static void become_jit(struct code *code, pid_t process)
+static void become_jit(struct mapped_file *code, pid_t process)
 {
 	free(code->path);
 	code->kind = MODULE_JIT;
@@ -341,10 +342,10 @@ static void become_jit(struct code *code, pid_t process)
 	code->pid = process;
 }
 
-struct code *code_table_memfd(struct code_table *t, const struct code_mapping *m, pid_t process,
-			      bool *ret_new)
+struct mapped_file *file_table_add_memfd(struct file_table *t, const struct file_mapping *m,
+					 pid_t process, bool *ret_new)
 {
-	struct code *code = code_table_file(t, m, ret_new);
+	struct mapped_file *code = file_table_add(t, m, ret_new);
 
 	if (!code || !*ret_new || code->nr_segments)
 		return code;
@@ -355,18 +356,18 @@ struct code *code_table_memfd(struct code_table *t, const struct code_mapping *m
 	return code;
 }
 
-struct code *code_table_jit(struct code_table *t, pid_t pid, bool *ret_new)
+struct mapped_file *file_table_add_runtime(struct file_table *t, pid_t pid, bool *ret_new)
 {
-	struct code *code = get(t, 0, (uint64_t)pid, ret_new);
+	struct mapped_file *code = get(t, 0, (uint64_t)pid, ret_new);
 
 	if (code && *ret_new)
 		become_jit(code, pid);
 	return code;
 }
 
-struct code *code_table_vdso(struct code_table *t, bool *ret_new)
+struct mapped_file *file_table_add_vdso(struct file_table *t, bool *ret_new)
 {
-	struct code *code = get(t, 0, UINT64_MAX, ret_new);
+	struct mapped_file *code = get(t, 0, UINT64_MAX, ret_new);
 
 	if (code && *ret_new) {
 		code->kind = MODULE_VDSO;
@@ -375,7 +376,7 @@ struct code *code_table_vdso(struct code_table *t, bool *ret_new)
 	return code;
 }
 
-void code_table_reuse(struct code_table *t, struct code *code)
+void file_table_reuse(struct file_table *t, struct mapped_file *code)
 {
 	struct code_entry *e = t->entries[code->index];
 
@@ -386,12 +387,12 @@ void code_table_reuse(struct code_table *t, struct code *code)
 	t->unused[t->nr_unused++] = e;
 }
 
-size_t code_table_room(const struct code_table *t)
+size_t file_table_room(const struct file_table *t)
 {
 	return MAX_MODULES - t->nr + t->nr_unused;
 }
 
-const void *code_vdso_image(size_t *ret_size)
+const void *file_table_vdso_image(size_t *ret_size)
 {
 	const Elf64_Ehdr *ehdr = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
 
@@ -401,7 +402,7 @@ const void *code_vdso_image(size_t *ret_size)
 	return ehdr;
 }
 
-void code_raise_file_limit(void)
+void file_table_raise_limit(void)
 {
 	struct rlimit r;
 

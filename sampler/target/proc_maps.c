@@ -34,7 +34,7 @@ bool mapping_is_stack(const char *path)
 	return !strcmp(path, "[stack]");
 }
 
-bool proc_maps_parse(char *line, struct code_mapping *m, bool *ret_executable)
+bool proc_maps_parse(char *line, struct file_mapping *m, bool *ret_executable)
 {
 	uint64_t start, end, pgoff, ino;
 	unsigned int major, minor;
@@ -56,23 +56,23 @@ bool proc_maps_parse(char *line, struct code_mapping *m, bool *ret_executable)
 	return true;
 }
 
-struct code *mapping_code(struct code_table *codes, const struct code_mapping *m, pid_t process,
-			  bool *ret_new)
+struct mapped_file *mapping_code(struct file_table *codes, const struct file_mapping *m,
+				 pid_t process, bool *ret_new)
 {
 	switch (mapping_backing(m->path, m->ino)) {
-	case BACKING_FILE: return code_table_file(codes, m, ret_new);
-	case BACKING_MEMFD: return code_table_memfd(codes, m, process, ret_new);
-	case BACKING_VDSO: return code_table_vdso(codes, ret_new);
-	case BACKING_JIT: return code_table_jit(codes, process, ret_new);
+	case BACKING_FILE: return file_table_add(codes, m, ret_new);
+	case BACKING_MEMFD: return file_table_add_memfd(codes, m, process, ret_new);
+	case BACKING_VDSO: return file_table_add_vdso(codes, ret_new);
+	case BACKING_JIT: return file_table_add_runtime(codes, process, ret_new);
 	default: return NULL;
 	}
 }
 
 struct maps_reader {
-	struct code_table *codes;
-	void (*on_code)(void *context, struct code *code);
+	struct file_table *codes;
+	void (*on_code)(void *context, struct mapped_file *code);
 	void *context;
-	struct code_mapping before; /* the line before, executable or not; path NULL: no file */
+	struct file_mapping before; /* the line before, executable or not; path NULL: no file */
 	char *before_path;
 };
 
@@ -81,24 +81,24 @@ struct maps_reader {
  */
 static void find_copied_text(const struct maps_reader *r, struct mapping *m)
 {
-	const struct code_mapping *before = &r->before;
+	const struct file_mapping *before = &r->before;
 	uint64_t pgoff = before->pgoff + (m->start - before->start);
-	struct code *code;
+	struct mapped_file *code;
 	bool is_new;
 
 	if (before->end != m->start || !before->path)
 		return;
-	code = code_table_file(r->codes, before, &is_new);
+	code = file_table_add(r->codes, before, &is_new);
 	if (code && is_new)
 		r->on_code(r->context, code);
-	if (code && text_copy_matches(before->pid, code, m->start, m->end, pgoff)) {
+	if (code && remapped_text_matches(before->pid, code, m->start, m->end, pgoff)) {
 		m->code = code;
 		m->pgoff = pgoff;
 	}
 }
 
 /* One mapping into the process; `m` belongs to the line. */
-static void add_mapping(struct maps_reader *r, struct process *to, const struct code_mapping *m)
+static void add_mapping(struct maps_reader *r, struct process *to, const struct file_mapping *m)
 {
 	struct mapping mapping = { m->start, m->end, m->pgoff, NULL, mapping_is_stack(m->path) };
 	bool is_new = false;
@@ -114,7 +114,7 @@ static void add_mapping(struct maps_reader *r, struct process *to, const struct 
 }
 
 /* Keeps a file's mapping for the line after it. */
-static void remember(struct maps_reader *r, const struct code_mapping *m)
+static void remember(struct maps_reader *r, const struct file_mapping *m)
 {
 	free(r->before_path);
 	r->before_path = NULL;
@@ -137,7 +137,7 @@ static int read_file(struct maps_reader *r, struct process *p, pid_t thread)
 	if (!f)
 		return errno == ENOENT ? -ESRCH : -errno;
 	while (getline(&line, &size, f) > 0) {
-		struct code_mapping m = { .pid = thread };
+		struct file_mapping m = { .pid = thread };
 		bool executable = false;
 
 		if (!proc_maps_parse(line, &m, &executable))
@@ -149,7 +149,7 @@ static int read_file(struct maps_reader *r, struct process *p, pid_t thread)
 	}
 	free(r->before_path);
 	r->before_path = NULL;
-	r->before = (struct code_mapping){ 0 };
+	r->before = (struct file_mapping){ 0 };
 	free(line);
 	fclose(f);
 	return nr_lines;
@@ -177,8 +177,8 @@ static int read_through_threads(struct maps_reader *r, struct process *p)
 	return nr;
 }
 
-int process_read_maps(struct process *p, struct code_table *codes,
-		      void (*on_code)(void *context, struct code *code), void *context)
+int process_read_maps(struct process *p, struct file_table *codes,
+		      void (*on_code)(void *context, struct mapped_file *code), void *context)
 {
 	struct maps_reader r = { .codes = codes, .on_code = on_code, .context = context };
 	struct proc_status status;

@@ -79,7 +79,7 @@ void process_check_covered(struct process *p)
 	for (size_t i = 0; i < p->nr_covered; i++) {
 		const struct mapping m = p->covered[i];
 
-		if (text_copy_matches(p->pid, m.code, m.start, m.end, m.pgoff))
+		if (remapped_text_matches(p->pid, m.code, m.start, m.end, m.pgoff))
 			process_map(p, &m);
 		else
 			p->covered[kept++] = m;
@@ -144,7 +144,7 @@ uint64_t mapping_bias(const struct mapping *m)
 {
 	uint64_t vaddr;
 
-	if (m->code->kind != MODULE_ELF || !code_vaddr(m->code, m->pgoff, &vaddr))
+	if (m->code->kind != MODULE_ELF || !mapped_file_vaddr(m->code, m->pgoff, &vaddr))
 		vaddr = m->pgoff;
 	return m->start - vaddr;
 }

@@ -17,7 +17,7 @@
 
 struct mapping {
 	uint64_t start, end, pgoff;
-	struct code *code;
+	struct mapped_file *code;
 	bool stack; /* of the first thread: executable, and no code that is made at run time */
 };
 

@@ -8,12 +8,12 @@
 #define NR_WINDOWS 8
 #define WINDOW 256
 
-bool text_copy_matches(pid_t pid, const struct code *code, uint64_t start, uint64_t end,
-		       uint64_t pgoff)
+bool remapped_text_matches(pid_t pid, const struct mapped_file *code, uint64_t start, uint64_t end,
+			   uint64_t pgoff)
 {
 	uint64_t vaddr, step = (end - start) / NR_WINDOWS;
 
-	if (code->fd < 0 || end - start < WINDOW || !code_vaddr(code, pgoff, &vaddr))
+	if (code->fd < 0 || end - start < WINDOW || !mapped_file_vaddr(code, pgoff, &vaddr))
 		return false;
 	for (int i = 0; i < NR_WINDOWS; i++) {
 		uint8_t memory[WINDOW], file[WINDOW];
@@ -21,7 +21,8 @@ bool text_copy_matches(pid_t pid, const struct code *code, uint64_t start, uint6
 		struct iovec local = { memory, WINDOW };
 		struct iovec remote = { (void *)(start + at), WINDOW };
 
-		if (at + WINDOW > end - start || !code_vaddr(code, pgoff + at + WINDOW - 1, &vaddr))
+		if (at + WINDOW > end - start ||
+		    !mapped_file_vaddr(code, pgoff + at + WINDOW - 1, &vaddr))
 			break; /* the rest of the last page is not the file's */
 		if (pread(code->fd, file, WINDOW, (off_t)(pgoff + at)) != WINDOW ||
 		    process_vm_readv(pid, &local, 1, &remote, 1, 0) != WINDOW ||

@@ -16,7 +16,7 @@
  * Does the process's memory at [start, end) hold what the file has from `pgoff` on? Compares several
  * places; a process that cannot be read is a no.
  */
-bool text_copy_matches(pid_t pid, const struct code *code, uint64_t start, uint64_t end,
-		       uint64_t pgoff);
+bool remapped_text_matches(pid_t pid, const struct mapped_file *code, uint64_t start, uint64_t end,
+			   uint64_t pgoff);
 
 #endif

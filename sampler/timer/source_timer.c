@@ -178,12 +178,12 @@ static int source_open(const struct source_config *config, struct source **ret)
 	s->config.tick_ns = tick_ns();
 	s->targets = targets_new();
 	s->follow = timer_follow_new();
-	s->codes = code_table_new();
+	s->codes = file_table_new();
 	s->pythons = config->no_python ? NULL : python_files_new();
 	s->queue = event_queue_new();
 	s->keys = stack_keys_new();
 	sample_sink_init(&s->out, &s->stats);
-	code_raise_file_limit();
+	file_table_raise_limit();
 	if (strcmp(config->event, "auto") && strcmp(config->event, "cpu-clock")) {
 		log_error(0, "sample %s by timers: they know CPU time only", config->event);
 		log_hint("use -e cpu-clock");
@@ -271,7 +271,7 @@ static int source_open_module(void *context, uint32_t module)
 {
 	const struct source *s = context;
 
-	return code_table_open_module(s->codes, module);
+	return file_table_open_module(s->codes, module);
 }
 
 static void source_close(struct source *s)
@@ -289,7 +289,7 @@ static void source_close(struct source *s)
 	walk_arena_free(s->arena);
 	python_files_free(s->pythons);
 	free(s->python_room);
-	code_table_free(s->codes);
+	file_table_free(s->codes);
 	event_queue_free(s->queue);
 	stack_keys_free(s->keys);
 	sample_sink_fini(&s->out);

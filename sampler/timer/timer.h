@@ -93,7 +93,7 @@ struct source {
 	struct timer_process *processes; /* newest first */
 	struct timer_sleeper *sleepers;	 /* that are to be woken */
 	struct timer_follow *follow;
-	struct code_table *codes;
+	struct file_table *codes;
 	struct table_builder *builder;
 	struct walk_arena_writer *arena;
 	struct python_files *pythons; /* NULL: Python frames are not wanted */

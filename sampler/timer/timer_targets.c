@@ -29,7 +29,7 @@
 
 /* ---- code */
 
-static void on_code(void *context, struct code *code)
+static void on_code(void *context, struct mapped_file *code)
 {
 	struct source *s = context;
 
@@ -44,7 +44,7 @@ static void take_tables(struct source *s)
 	while (table_builder_take(s->builder, &index, &table)) {
 		if (table) {
 			s->stats.nr_rows += table->nr_rows;
-			code_table_get(s->codes, index)->nr_code_functions =
+			file_table_get(s->codes, index)->nr_code_functions =
 				table->nr_code_functions;
 		}
 		if (walk_arena_add_table(s->arena, index, table))

@@ -13,7 +13,7 @@
 static uint64_t vdso_symbol(const char *name)
 {
 	size_t size;
-	const char *image = code_vdso_image(&size);
+	const char *image = file_table_vdso_image(&size);
 	const Elf64_Ehdr *ehdr = (const void *)image;
 	const Elf64_Shdr *sections;
 
@@ -47,7 +47,7 @@ static uint64_t vdso_start(pid_t pid)
 	if (!f)
 		return 0;
 	while (!start && getline(&line, &size, f) > 0) {
-		struct code_mapping m = { 0 };
+		struct file_mapping m = { 0 };
 		bool executable;
 
 		if (proc_maps_parse(line, &m, &executable) && executable &&

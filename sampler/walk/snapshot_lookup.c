@@ -17,12 +17,12 @@ bool offline_find_mapping(const struct process *process, uint64_t address,
 	return true;
 }
 
-bool offline_open_module(const struct code_table *codes, uint64_t module, struct offline_file *ret)
+bool offline_open_module(const struct file_table *codes, uint64_t module, struct offline_file *ret)
 {
-	const struct code *code = code_table_get(codes, (uint32_t)(module - 1));
+	const struct mapped_file *code = file_table_get(codes, (uint32_t)(module - 1));
 
 	*ret = (struct offline_file){ .fd = code->fd };
 	if (code->kind == MODULE_VDSO)
-		ret->memory = code_vdso_image(&ret->size);
+		ret->memory = file_table_vdso_image(&ret->size);
 	return ret->memory || code->fd >= 0;
 }

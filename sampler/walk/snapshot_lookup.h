@@ -13,6 +13,6 @@
 bool offline_find_mapping(const struct process *process, uint64_t address,
 			  struct offline_mapping *ret);
 /* offline_ops.open_module. */
-bool offline_open_module(const struct code_table *codes, uint64_t module, struct offline_file *ret);
+bool offline_open_module(const struct file_table *codes, uint64_t module, struct offline_file *ret);
 
 #endif

@@ -121,7 +121,7 @@ bool walk_arena_find_rule(const struct walk_arena_writer *w, uint32_t module, ui
 }
 
 void walk_arena_add_code(struct walk_arena_writer *w, struct table_builder *builder,
-			 const struct code *code)
+			 const struct mapped_file *code)
 {
 	const void *vdso;
 	size_t size;
@@ -129,7 +129,7 @@ void walk_arena_add_code(struct walk_arena_writer *w, struct table_builder *buil
 	walk_arena_reset_module(w, code->index);
 	if (code->kind == MODULE_ELF && code->nr_segments)
 		table_builder_request(builder, code->index, code->fd);
-	else if (code->kind == MODULE_VDSO && (vdso = code_vdso_image(&size)))
+	else if (code->kind == MODULE_VDSO && (vdso = file_table_vdso_image(&size)))
 		table_builder_request_memory(builder, code->index, vdso, size);
 	else
 		walk_arena_add_table(w, code->index, NULL);

@@ -11,7 +11,7 @@
 
 #include "core/portable/walk_tables.h"
 
-struct code;
+struct mapped_file;
 struct process;
 struct table_builder;
 struct unwind_table;
@@ -33,7 +33,7 @@ int walk_arena_add_table(struct walk_arena_writer *writer, uint32_t module,
 void walk_arena_reset_module(struct walk_arena_writer *writer, uint32_t module);
 /* Code that is new to us, or has a number that was other code's: asks the builder for its rows. */
 void walk_arena_add_code(struct walk_arena_writer *writer, struct table_builder *builder,
-			 const struct code *code);
+			 const struct mapped_file *code);
 /* The rule at an ELF virtual address; false while the rows are being built. */
 bool walk_arena_find_rule(const struct walk_arena_writer *writer, uint32_t module, uint64_t vaddr,
 			  struct walk_rule *ret_rule);

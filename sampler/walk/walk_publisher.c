@@ -28,7 +28,7 @@
 struct walk_publisher {
 	struct walk_arena_writer *arena;
 	struct table_builder *builder;
-	struct code_table *codes;
+	struct file_table *codes;
 	struct python_files *pythons; /* NULL: Python frames are not wanted */
 	struct sample_sink out;	      /* knows which module of the sink is which code */
 	struct profile_stats stats;
@@ -54,7 +54,7 @@ struct walk_publisher *walk_publisher_new(bool python)
 		return NULL;
 	}
 	p->builder = table_builder_new(walk_arena_rules(p->arena), WALK_MAX_RULES + 1);
-	p->codes = code_table_new();
+	p->codes = file_table_new();
 	p->pythons = python ? python_files_new() : NULL;
 	sample_sink_init(&p->out, &p->stats);
 	return p;
@@ -68,13 +68,13 @@ void walk_publisher_free(struct walk_publisher *p)
 		walk_publisher_remove(p, p->targets);
 	table_builder_free(p->builder);
 	walk_arena_free(p->arena);
-	code_table_free(p->codes);
+	file_table_free(p->codes);
 	python_files_free(p->pythons);
 	sample_sink_fini(&p->out);
 	free(p);
 }
 
-static void on_code(void *context, struct code *code)
+static void on_code(void *context, struct mapped_file *code)
 {
 	struct walk_publisher *p = context;
 
@@ -233,5 +233,5 @@ uint32_t walk_target_python_frame(struct walk_target *t, struct sink *sink, uint
 
 int walk_publisher_open_module(const struct walk_publisher *p, uint32_t module)
 {
-	return code_table_open_module(p->codes, module);
+	return file_table_open_module(p->codes, module);
 }

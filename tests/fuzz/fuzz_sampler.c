@@ -29,7 +29,7 @@ static void read_sideband(const uint8_t *data, size_t size)
 
 static void read_maps_line(char *text)
 {
-	struct code_mapping m;
+	struct file_mapping m;
 	bool executable;
 
 	if (!proc_maps_parse(text, &m, &executable))
@@ -53,14 +53,14 @@ static void read_cpus(const char *text)
 
 static void read_elf(const uint8_t *data, size_t size)
 {
-	struct code code = { .fd = memfd_create("fuzz", MFD_CLOEXEC) };
+	struct mapped_file code = { .fd = memfd_create("fuzz", MFD_CLOEXEC) };
 	uint64_t vaddr;
 
 	if (code.fd < 0 || write(code.fd, data, size) != (ssize_t)size)
 		abort();
-	if (code_read_elf(&code) == 0)
+	if (mapped_file_read_elf(&code) == 0)
 		for (size_t i = 0; i < code.nr_segments; i++)
-			code_vaddr(&code, code.segments[i].offset, &vaddr);
+			mapped_file_vaddr(&code, code.segments[i].offset, &vaddr);
 	if (code.build_id_size > BUILD_ID_MAX)
 		abort();
 	free(code.segments);

@@ -38,7 +38,7 @@ struct bytes {
 	uint8_t data[64];
 };
 
-struct code {
+struct mapped_file {
 	uint64_t unused, type, unused1[7];
 	uint32_t first_line, unused2;
 	uint64_t unused3[4], file, unused4, name, linetable, unused5[8];
@@ -52,7 +52,7 @@ uint64_t _PyRuntime[512] = { 1 }, PyCode_Type[64] = { 1 };
 static uint64_t thread_state[64];
 static struct cframe bottom, top;
 static struct frame frames[2];
-static struct code codes[2];
+static struct mapped_file codes[2];
 static struct bytes linetable = { .size = 2, .data = { 0x80 | 10 << 3, 0 } };
 static struct string name = { .length = 5, .hash = 77, .state = 0x64, .text = "sound" };
 static struct string file = { .length = 8, .hash = 78, .state = 0x64, .text = "sound.py" };
@@ -75,11 +75,11 @@ static void make_sound(void)
 {
 	memset(codes, 0, sizeof(codes));
 	memset(frames, 0, sizeof(frames));
-	codes[0] = (struct code){ .type = at(PyCode_Type),
-				  .first_line = 42,
-				  .file = at(&file),
-				  .name = at(&name),
-				  .linetable = at(&linetable) };
+	codes[0] = (struct mapped_file){ .type = at(PyCode_Type),
+					 .first_line = 42,
+					 .file = at(&file),
+					 .name = at(&name),
+					 .linetable = at(&linetable) };
 	codes[1] = codes[0];
 	frames[0] = (struct frame){ .code = at(&codes[0]),
 				    .instruction = at(&codes[0]) + 184,

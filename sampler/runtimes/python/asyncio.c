@@ -118,7 +118,7 @@ bool python_asyncio_find(const struct process *process, const struct py_layout *
 		if (versions[i].minor == layout->minor)
 			v = &versions[i];
 	for (size_t i = 0; v && i < process->nr_maps; i++) {
-		const struct code *code = process->maps[i].code;
+		const struct mapped_file *code = process->maps[i].code;
 
 		if (code->kind != MODULE_ELF || !file_has_asyncio(code->fd, asyncio))
 			continue;

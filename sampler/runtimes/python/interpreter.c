@@ -269,7 +269,7 @@ bool python_elf_bias(const struct mapping *m, uint64_t *ret_bias)
 	uint64_t vaddr;
 
 	if (m->code->kind != MODULE_ELF || !m->code->nr_segments ||
-	    !code_vaddr(m->code, m->pgoff, &vaddr))
+	    !mapped_file_vaddr(m->code, m->pgoff, &vaddr))
 		return false;
 	*ret_bias = m->start - vaddr;
 	return true;

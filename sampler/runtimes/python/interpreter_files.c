@@ -35,7 +35,7 @@ void python_files_free(struct python_files *files)
 	free(files);
 }
 
-static const struct python_file *file_of(struct python_files *files, const struct code *code)
+static const struct python_file *file_of(struct python_files *files, const struct mapped_file *code)
 {
 	struct python_file *file;
 	char why[256] = "";

@@ -65,7 +65,7 @@ static int file_of(const void *bytes, size_t size)
 	return fd;
 }
 
-static void finish(struct code *code)
+static void finish(struct mapped_file *code)
 {
 	close(code->fd);
 	free(code->segments);
@@ -74,10 +74,10 @@ static void finish(struct code *code)
 static void build_id_and_segments_are_read(void **state)
 {
 	struct file f = good_file();
-	struct code code = { .fd = file_of(&f, sizeof(f)) };
+	struct mapped_file code = { .fd = file_of(&f, sizeof(f)) };
 
 	(void)state;
-	assert_int_equal(code_read_elf(&code), 0);
+	assert_int_equal(mapped_file_read_elf(&code), 0);
 	assert_int_equal(code.build_id_size, 20);
 	assert_memory_equal(code.build_id, f.notes[1].id, 20);
 	assert_int_equal(code.nr_segments, 1);
@@ -87,19 +87,19 @@ static void build_id_and_segments_are_read(void **state)
 static void a_mapping_begins_before_an_unaligned_segment(void **state)
 {
 	struct file f = good_file();
-	struct code code = { .fd = file_of(&f, sizeof(f)) };
+	struct mapped_file code = { .fd = file_of(&f, sizeof(f)) };
 	uint64_t vaddr;
 
 	(void)state;
-	assert_int_equal(code_read_elf(&code), 0);
-	assert_true(code_vaddr(&code, TEXT_OFFSET, &vaddr));
+	assert_int_equal(mapped_file_read_elf(&code), 0);
+	assert_true(mapped_file_vaddr(&code, TEXT_OFFSET, &vaddr));
 	assert_int_equal(vaddr, TEXT_VADDR);
-	assert_true(code_vaddr(&code, 0x1000, &vaddr)); /* what mmap is given */
+	assert_true(mapped_file_vaddr(&code, 0x1000, &vaddr)); /* what mmap is given */
 	assert_int_equal(vaddr, 0x401000);
-	assert_true(code_vaddr(&code, TEXT_OFFSET + TEXT_SIZE - 1, &vaddr));
-	assert_false(code_vaddr(&code, TEXT_OFFSET + TEXT_SIZE, &vaddr));
-	assert_false(code_vaddr(&code, 0xfff, &vaddr));
-	assert_false(code_vaddr(&code, UINT64_MAX, &vaddr));
+	assert_true(mapped_file_vaddr(&code, TEXT_OFFSET + TEXT_SIZE - 1, &vaddr));
+	assert_false(mapped_file_vaddr(&code, TEXT_OFFSET + TEXT_SIZE, &vaddr));
+	assert_false(mapped_file_vaddr(&code, 0xfff, &vaddr));
+	assert_false(mapped_file_vaddr(&code, UINT64_MAX, &vaddr));
 	finish(&code);
 }
 
@@ -110,15 +110,15 @@ static void a_file_cut_short_or_of_another_machine_is_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		struct code code = { .fd = file_of(&f, sizes[i]) };
+		struct mapped_file code = { .fd = file_of(&f, sizes[i]) };
 
-		assert_int_equal(code_read_elf(&code), -ENOEXEC);
+		assert_int_equal(mapped_file_read_elf(&code), -ENOEXEC);
 		assert_int_equal(code.nr_segments, 0);
 		finish(&code);
 	}
 	for (int i = 0; i < 5; i++) {
 		struct file bad = f;
-		struct code code = {};
+		struct mapped_file code = {};
 
 		switch (i) {
 		case 0: bad.ehdr.e_ident[EI_CLASS] = ELFCLASS32; break;
@@ -128,10 +128,10 @@ static void a_file_cut_short_or_of_another_machine_is_refused(void **state)
 		case 4: bad.ehdr.e_phentsize = 8; break;
 		}
 		code.fd = file_of(&bad, sizeof(bad));
-		assert_int_equal(code_read_elf(&code), -ENOEXEC);
+		assert_int_equal(mapped_file_read_elf(&code), -ENOEXEC);
 		finish(&code);
 	}
-	assert_int_equal(code_read_elf(&(struct code){ .fd = -1 }), -ENOEXEC);
+	assert_int_equal(mapped_file_read_elf(&(struct mapped_file){ .fd = -1 }), -ENOEXEC);
 }
 
 static void hostile_notes_give_no_build_id(void **state)
@@ -139,7 +139,7 @@ static void hostile_notes_give_no_build_id(void **state)
 	(void)state;
 	for (int i = 0; i < 9; i++) {
 		struct file f = good_file();
-		struct code code = {};
+		struct mapped_file code = {};
 
 		switch (i) {
 		case 0: f.notes[0].head.n_namesz = UINT32_MAX; break;
@@ -153,7 +153,7 @@ static void hostile_notes_give_no_build_id(void **state)
 		case 8: f.phdrs[2].p_filesz = UINT64_MAX; break;
 		}
 		code.fd = file_of(&f, sizeof(f));
-		assert_int_equal(code_read_elf(&code), 0);
+		assert_int_equal(mapped_file_read_elf(&code), 0);
 		assert_int_equal(code.build_id_size, 0);
 		finish(&code);
 	}
@@ -162,25 +162,25 @@ static void hostile_notes_give_no_build_id(void **state)
 static void hostile_segments_map_nothing_beyond_them(void **state)
 {
 	struct file f = good_file();
-	struct code code = {};
+	struct mapped_file code = {};
 	uint64_t vaddr;
 
 	(void)state;
 	f.phdrs[1].p_offset = UINT64_MAX;
 	f.phdrs[1].p_filesz = UINT64_MAX;
 	code.fd = file_of(&f, sizeof(f));
-	assert_int_equal(code_read_elf(&code), 0);
-	assert_false(code_vaddr(&code, 0, &vaddr));
+	assert_int_equal(mapped_file_read_elf(&code), 0);
+	assert_false(mapped_file_vaddr(&code, 0, &vaddr));
 	finish(&code);
 }
 
 /* A mapping of a file in the file system, as of this process. */
-static struct code_mapping mapping_of(const char *path)
+static struct file_mapping mapping_of(const char *path)
 {
 	struct stat st;
 
 	assert_int_equal(stat(path, &st), 0);
-	return (struct code_mapping){
+	return (struct file_mapping){
 		.pid = getpid(),
 		.start = 0x1000,
 		.end = 0x2000,
@@ -203,75 +203,75 @@ static void write_file(const char *path, const struct file *f)
 
 static void a_file_written_in_place_is_other_code(void **state)
 {
-	struct code_table *t = code_table_new();
+	struct file_table *t = file_table_new();
 	char path[] = "/tmp/sprof-code-XXXXXX";
 	struct file f = good_file();
-	struct code_mapping m;
-	struct code *first, *second;
+	struct file_mapping m;
+	struct mapped_file *first, *second;
 	bool is_new;
 
 	(void)state;
 	close(mkstemp(path));
 	write_file(path, &f);
 	m = mapping_of(path);
-	first = code_table_file(t, &m, &is_new);
+	first = file_table_add(t, &m, &is_new);
 	assert_true(is_new);
-	assert_ptr_equal(code_table_file(t, &m, &is_new), first);
+	assert_ptr_equal(file_table_add(t, &m, &is_new), first);
 	assert_false(is_new);
 	usleep(20000);	      /* the clock of file times is a coarse one */
 	write_file(path, &f); /* touched: the same build-id */
-	assert_ptr_equal(code_table_file(t, &m, &is_new), first);
-	assert_false(code_is_overwritten(first));
+	assert_ptr_equal(file_table_add(t, &m, &is_new), first);
+	assert_false(mapped_file_is_overwritten(first));
 	usleep(20000);
 	f.notes[1].id[0] = 77;
 	write_file(path, &f);
-	second = code_table_file(t, &m, &is_new);
+	second = file_table_add(t, &m, &is_new);
 	assert_true(is_new);
 	assert_ptr_not_equal(second, first);
 	assert_int_equal(second->build_id[0], 77);
 	assert_int_equal(first->build_id[0], 1);
-	assert_true(code_is_overwritten(first));
-	assert_false(code_is_overwritten(second));
-	assert_ptr_equal(code_table_file(t, &m, &is_new), second);
-	assert_int_equal(code_table_size(t), 2);
-	code_table_free(t);
+	assert_true(mapped_file_is_overwritten(first));
+	assert_false(mapped_file_is_overwritten(second));
+	assert_ptr_equal(file_table_add(t, &m, &is_new), second);
+	assert_int_equal(file_table_size(t), 2);
+	file_table_free(t);
 	unlink(path);
 }
 
 static void a_memfd_is_a_file_if_it_holds_one(void **state)
 {
-	struct code_table *t = code_table_new();
+	struct file_table *t = file_table_new();
 	char path[] = "/tmp/sprof-code-XXXXXX";
 	struct file f = good_file();
-	struct code_mapping m;
-	struct code *code;
+	struct file_mapping m;
+	struct mapped_file *code;
 	bool is_new;
 
 	(void)state;
 	close(mkstemp(path));
 	m = mapping_of(path);
-	code = code_table_memfd(t, &m, 42, &is_new); /* empty */
+	code = file_table_add_memfd(t, &m, 42, &is_new); /* empty */
 	assert_int_equal(code->kind, MODULE_JIT);
 	assert_int_equal(code->pid, 42);
 	assert_string_equal(code->path, "[jit]");
-	assert_ptr_equal(code_table_memfd(t, &m, 42, &is_new), code);
+	assert_ptr_equal(file_table_add_memfd(t, &m, 42, &is_new), code);
 	assert_false(is_new);
-	code_table_free(t);
-	t = code_table_new();
+	file_table_free(t);
+	t = file_table_new();
 	write_file(path, &f);
-	code = code_table_memfd(t, &m, 42, &is_new);
+	code = file_table_add_memfd(t, &m, 42, &is_new);
 	assert_int_equal(code->kind, MODULE_ELF);
 	assert_int_equal(code->nr_segments, 1);
-	code_table_free(t);
+	file_table_free(t);
 	unlink(path);
 }
 
 static void another_file_at_the_path_is_not_believed(void **state)
 {
-	struct code_table *t = code_table_new();
+	struct file_table *t = file_table_new();
 	char path[] = "/tmp/sprof-code-XXXXXX";
 	struct file f = good_file();
-	struct code_mapping m;
+	struct file_mapping m;
 	bool is_new;
 
 	(void)state;
@@ -279,59 +279,61 @@ static void another_file_at_the_path_is_not_believed(void **state)
 	write_file(path, &f);
 	m = mapping_of(path);
 	m.ino++;
-	assert_int_equal(code_table_file(t, &m, &is_new)->fd, -1);
+	assert_int_equal(file_table_add(t, &m, &is_new)->fd, -1);
 	m = mapping_of("/dev/null"); /* a device is never opened for reading */
-	assert_int_equal(code_table_file(t, &m, &is_new)->fd, -1);
-	code_table_free(t);
+	assert_int_equal(file_table_add(t, &m, &is_new)->fd, -1);
+	file_table_free(t);
 	unlink(path);
 }
 
 static void unused_code_without_a_file_makes_room(void **state)
 {
-	struct code_table *t = code_table_new();
-	size_t room = code_table_room(t);
-	struct code *first, *code;
+	struct file_table *t = file_table_new();
+	size_t room = file_table_room(t);
+	struct mapped_file *first, *code;
 	bool is_new;
 
 	(void)state;
-	first = code_table_jit(t, 1, &is_new);
+	first = file_table_add_runtime(t, 1, &is_new);
 	for (size_t i = 1; i < room; i++)
-		assert_non_null(code_table_jit(t, (pid_t)i + 1, &is_new));
-	assert_int_equal(code_table_room(t), 0);
-	assert_null(code_table_vdso(t, &is_new));
-	code_table_reuse(t, first);
-	code_table_reuse(t, first); /* once is enough */
-	assert_int_equal(code_table_room(t), 1);
-	code = code_table_vdso(t, &is_new);
+		assert_non_null(file_table_add_runtime(t, (pid_t)i + 1, &is_new));
+	assert_int_equal(file_table_room(t), 0);
+	assert_null(file_table_add_vdso(t, &is_new));
+	file_table_reuse(t, first);
+	file_table_reuse(t, first); /* once is enough */
+	assert_int_equal(file_table_room(t), 1);
+	code = file_table_add_vdso(t, &is_new);
 	assert_true(is_new);
 	assert_int_equal(code->kind, MODULE_VDSO);
 	assert_int_equal(code->index, 0);
-	assert_int_equal(code_table_size(t), room);
-	code_table_reuse(t, code); /* what is not made at run time stays */
-	assert_int_equal(code_table_room(t), 0);
-	assert_null(code_table_jit(t, 1, &is_new));
-	code_table_free(t);
+	assert_int_equal(file_table_size(t), room);
+	file_table_reuse(t, code); /* what is not made at run time stays */
+	assert_int_equal(file_table_room(t), 0);
+	assert_null(file_table_add_runtime(t, 1, &is_new));
+	file_table_free(t);
 }
 
 static void a_copy_of_text_in_memory_is_recognised(void **state)
 {
 	struct file f = good_file();
-	struct code code = { .fd = file_of(&f, sizeof(f)) };
+	struct mapped_file code = { .fd = file_of(&f, sizeof(f)) };
 	uint64_t pgoff = 0x2000, size = 0x1000, start;
 	uint8_t *copy = malloc(size);
 
 	(void)state;
-	assert_int_equal(code_read_elf(&code), 0);
+	assert_int_equal(mapped_file_read_elf(&code), 0);
 	assert_int_equal(pread(code.fd, copy, size, (off_t)pgoff), size);
 	start = (uint64_t)(uintptr_t)copy;
-	assert_true(text_copy_matches(getpid(), &code, start, start + size, pgoff));
+	assert_true(remapped_text_matches(getpid(), &code, start, start + size, pgoff));
 	copy[0] ^= 1;
-	assert_false(text_copy_matches(getpid(), &code, start, start + size, pgoff));
+	assert_false(remapped_text_matches(getpid(), &code, start, start + size, pgoff));
 	copy[0] ^= 1;
-	assert_false(text_copy_matches(getpid(), &code, start, start + size, pgoff + 1));
-	assert_false(text_copy_matches(getpid(), &code, start, start + 8, pgoff));  /* too little */
-	assert_false(text_copy_matches(getpid(), &code, 0x10, 0x10 + size, pgoff)); /* not there */
-	assert_false(text_copy_matches(getpid(), &code, start, start + size, 0x100000));
+	assert_false(remapped_text_matches(getpid(), &code, start, start + size, pgoff + 1));
+	assert_false(
+		remapped_text_matches(getpid(), &code, start, start + 8, pgoff)); /* too little */
+	assert_false(
+		remapped_text_matches(getpid(), &code, 0x10, 0x10 + size, pgoff)); /* not there */
+	assert_false(remapped_text_matches(getpid(), &code, start, start + size, 0x100000));
 	free(copy);
 	finish(&code);
 }

@@ -12,7 +12,7 @@
 #include "sampler/target/proc_maps.h"
 #include "core/base/proc_status.h"
 
-static bool parse(const char *text, char *line, struct code_mapping *m, bool *executable)
+static bool parse(const char *text, char *line, struct file_mapping *m, bool *executable)
 {
 	strcpy(line, text);
 	return proc_maps_parse(line, m, executable);
@@ -21,7 +21,7 @@ static bool parse(const char *text, char *line, struct code_mapping *m, bool *ex
 static void a_line_gives_all_its_fields(void **state)
 {
 	char line[256];
-	struct code_mapping m;
+	struct file_mapping m;
 	bool executable;
 
 	(void)state;
@@ -43,7 +43,7 @@ static void a_line_gives_all_its_fields(void **state)
 static void names_may_hold_blanks_and_escapes(void **state)
 {
 	char line[256];
-	struct code_mapping m;
+	struct file_mapping m;
 	bool executable;
 
 	(void)state;
@@ -58,7 +58,7 @@ static void a_very_long_name_is_kept(void **state)
 {
 	size_t size = 100000;
 	char *line = malloc(size + 64);
-	struct code_mapping m;
+	struct file_mapping m;
 	bool executable;
 	int at = snprintf(line, 64, "1000-2000 r-xp 0 08:01 7 /");
 
@@ -87,7 +87,7 @@ static void what_is_no_mapping_is_refused(void **state)
 		"Size:                  4 kB\n",
 		"VmFlags: rd ex mr mw me\n",
 	};
-	struct code_mapping m;
+	struct file_mapping m;
 	char line[256];
 	bool executable;
 
@@ -114,7 +114,7 @@ static void a_name_says_what_is_behind_it(void **state)
 	assert_int_equal(mapping_backing("[uprobes]", 0), BACKING_IGNORED);
 }
 
-static void count_code(void *context, struct code *code)
+static void count_code(void *context, struct mapped_file *code)
 {
 	(void)code;
 	++*(int *)context;
@@ -123,7 +123,7 @@ static void count_code(void *context, struct code *code)
 static void our_own_maps_hold_this_function(void **state)
 {
 	struct process p = { .pid = getpid() };
-	struct code_table *codes = code_table_new();
+	struct file_table *codes = file_table_new();
 	uint64_t here = (uint64_t)(uintptr_t)our_own_maps_hold_this_function;
 	const struct mapping *m;
 	int nr_new = 0;
@@ -136,20 +136,20 @@ static void our_own_maps_hold_this_function(void **state)
 	assert_non_null(strstr(m->code->path, "test_proc_maps"));
 	assert_true(m->code->fd >= 0);
 	process_fini(&p);
-	code_table_free(codes);
+	file_table_free(codes);
 }
 
 static void a_process_that_does_not_exist_has_no_maps(void **state)
 {
 	struct process p = { .pid = 0x7ffffff0 };
-	struct code_table *codes = code_table_new();
+	struct file_table *codes = file_table_new();
 	int nr_new = 0;
 
 	(void)state;
 	assert_int_equal(process_read_maps(&p, codes, count_code, &nr_new), -ESRCH);
 	assert_int_equal(nr_new, 0);
 	process_fini(&p);
-	code_table_free(codes);
+	file_table_free(codes);
 }
 
 static void status_text_gives_process_and_state(void **state)

@@ -9,7 +9,7 @@
 #define NR_PAGES 64
 #define NR_CODES 4
 
-static struct code codes[NR_CODES] = {
+static struct mapped_file codes[NR_CODES] = {
 	{ .kind = MODULE_ELF, .fd = -1 },
 	{ .kind = MODULE_ELF, .fd = -1 },
 	{ .kind = MODULE_ELF, .fd = -1 },
@@ -17,7 +17,7 @@ static struct code codes[NR_CODES] = {
 };
 
 struct page {
-	const struct code *code;
+	const struct mapped_file *code;
 	uint64_t offset;
 };
 

@@ -38,7 +38,7 @@ struct fixture {
 	struct walk_rule *rules;
 	struct table_builder *builder;
 	struct jit_code *jit;
-	struct code code;
+	struct mapped_file code;
 	struct process process;
 	uint64_t now_ns;
 };

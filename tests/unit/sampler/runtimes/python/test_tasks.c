@@ -23,7 +23,7 @@ struct string {
 	char text[24];
 };
 
-struct code {
+struct mapped_file {
 	uint64_t count, type, line, name, file, table;
 };
 
@@ -52,7 +52,7 @@ struct set {
 static struct world {
 	struct type coroutine_type, wrapper_type, code_type, string_type, integer_type, other_type;
 	struct string name;
-	struct code code;
+	struct mapped_file code;
 	struct {
 		uint64_t count, type, tag, digits;
 	} number;
@@ -99,11 +99,11 @@ static const struct py_layout layout = {
 	.frame_owner = 24,
 	.frame_size = 40,
 	.code_type = (uint64_t)&world.code_type,
-	.code_name = offsetof(struct code, name),
-	.code_filename = offsetof(struct code, file),
-	.code_linetable = offsetof(struct code, table),
-	.code_firstline = offsetof(struct code, line),
-	.code_size = sizeof(struct code),
+	.code_name = offsetof(struct mapped_file, name),
+	.code_filename = offsetof(struct mapped_file, file),
+	.code_linetable = offsetof(struct mapped_file, table),
+	.code_firstline = offsetof(struct mapped_file, line),
+	.code_size = sizeof(struct mapped_file),
 	.object_type = 8,
 	.string_header = offsetof(struct string, length),
 	.string_ascii = offsetof(struct string, text),
@@ -146,7 +146,7 @@ static void make_world(void)
 	world.other_type.name = at("other\0................................");
 	world.name = (struct string){ .type = at(&world.string_type), .length = 4, .state = 0x44 };
 	memcpy(world.name.text, "name", 4);
-	world.code = (struct code){ .type = at(&world.code_type), .line = 7 };
+	world.code = (struct mapped_file){ .type = at(&world.code_type), .line = 7 };
 	world.code.name = world.code.file = at(&world.name);
 	world.number.type = at(&world.integer_type);
 	world.number.tag = 1 << 3;
