@@ -154,7 +154,7 @@ static int write_operators(struct buffer *b, const struct view *v,
 		return 0;
 	if (operators_write(b, v->tree, &v->summary, &how)) {
 		if (!opts->json)
-			code_rules_note_add(b, v->profile, how.columns);
+			derived_rules_note_add(b, v->profile, how.columns);
 		return 0;
 	}
 	log_error(0, "report on '%s': it holds no NVTX ranges and no operators of PyTorch",

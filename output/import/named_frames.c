@@ -174,7 +174,7 @@ static bool is_kernel(const char *path)
 }
 
 /* Whose JIT it is, where the name says so; false where it is none. */
-static bool is_jit(const char *path, uint32_t *ret_pid)
+static bool is_runtime_code(const char *path, uint32_t *ret_pid)
 {
 	const char *digits = NULL;
 
@@ -212,7 +212,7 @@ uint32_t import_module(struct profile *p, const char *path, const char *build_id
 	if (is_kernel(path)) {
 		m.kind = MODULE_KERNEL;
 		*ret_kind = FUNCTION_KERNEL;
-	} else if (is_jit(path, &m.pid)) {
+	} else if (is_runtime_code(path, &m.pid)) {
 		m.kind = MODULE_JIT;
 		*ret_kind = FUNCTION_JIT;
 		path = "[jit]";

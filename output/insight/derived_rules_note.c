@@ -37,7 +37,7 @@ static void add_file(struct buffer *b, const struct profile *p, const struct fac
 	buffer_add_char(b, ')');
 }
 
-void code_rules_note_add(struct buffer *b, const struct profile *p, size_t columns)
+void derived_rules_note_add(struct buffer *b, const struct profile *p, size_t columns)
 {
 	size_t nr, i = 0;
 	const struct fact_code_rules *rows = facts_rows(p, FACT_CODE_RULES, &nr);

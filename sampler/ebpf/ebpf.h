@@ -61,7 +61,7 @@ struct source {
 	uint64_t *stack_slots;
 	struct code_slot *code_slots;
 	struct table_builder *builder;
-	struct jit_code *jit;
+	struct runtime_unwind *jit;
 	struct retired_region *retired;
 	size_t nr_retired, retired_capacity;
 	uint32_t nr_tables; /* map tables published, which gives each its number */
@@ -93,7 +93,7 @@ struct source {
 /* ebpf_targets.c */
 
 /* The rows of code that was made at run time, among the kernel side's. */
-extern const struct jit_ops ebpf_jit_ops;
+extern const struct runtime_ops ebpf_runtime_ops;
 
 /* Counts a limit that was hit, and says so the first time. */
 void ebpf_limit(struct source *s, enum source_limit limit, const char *format, ...)

@@ -64,7 +64,7 @@ static void on_stack(struct source *s, const struct stack_event *e, size_t size)
 		w.rotation = (e->nr_total - MAX_LEAF_FRAMES) % MAX_ROOT_FRAMES;
 	}
 	if (p)
-		jit_code_check(s->jit, p, e->header.time_ns, e->epoch, &w);
+		runtime_unwind_check(s->jit, p, e->header.time_ns, e->epoch, &w);
 	if (!stack_keys_add(s->keys, e->key, sample_sink_stack(&s->out, p, &w)))
 		memset(s->stack_slots, 0, STACK_SLOTS * sizeof(*s->stack_slots));
 }
@@ -146,7 +146,7 @@ static void on_snapshot(struct source *s, const struct snapshot_event *e, size_t
 	s->stats.nr_offline += !leaf_only;
 	ebpf_unwind_snapshot(s, p, e, leaf_only, user, MAX_USER_FRAMES, &w);
 	if (p)
-		jit_code_check(s->jit, p, e->sample.header.time_ns, p->epoch, &w);
+		runtime_unwind_check(s->jit, p, e->sample.header.time_ns, p->epoch, &w);
 	sink_sample(s, &e->sample, sample_sink_stack(&s->out, p, &w));
 }
 

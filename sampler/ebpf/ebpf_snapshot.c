@@ -36,11 +36,12 @@ static bool find_rule(void *context, uint64_t module, uint64_t vaddr, struct wal
 	return true;
 }
 
-static bool find_jit_rule(void *context, uint64_t address, struct walk_rule *ret)
+static bool find_runtime_rule(void *context, uint64_t address, struct walk_rule *ret)
 {
 	const struct source *s = context;
 
-	return s->unwinding && jit_code_rule(s->jit, s->unwinding, address, s->unwinding_ns, ret);
+	return s->unwinding &&
+	       runtime_unwind_rule(s->jit, s->unwinding, address, s->unwinding_ns, ret);
 }
 
 static struct offline_result unwind(struct source *s, const struct process *p,
@@ -50,7 +51,7 @@ static struct offline_result unwind(struct source *s, const struct process *p,
 		.find_mapping = find_mapping,
 		.open_module = open_module,
 		.find_rule = find_rule,
-		.find_jit_rule = find_jit_rule,
+		.find_runtime_rule = find_runtime_rule,
 	};
 	struct offline_sample sample = {
 		.regs = {

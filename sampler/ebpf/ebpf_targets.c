@@ -141,7 +141,7 @@ static void take_tables(struct source *s)
 		struct module_entry entry;
 
 		if (index >= MAX_MODULES) {
-			jit_code_take(s->jit, index, table);
+			runtime_unwind_take(s->jit, index, table);
 			continue;
 		}
 		if (!table) {
@@ -162,7 +162,7 @@ static void take_tables(struct source *s)
 	}
 }
 
-static bool publish_jit(void *context, uint32_t number, const struct unwind_table *rows)
+static bool publish_runtime(void *context, uint32_t number, const struct unwind_table *rows)
 {
 	struct source *s = context;
 	struct module_entry entry;
@@ -174,7 +174,7 @@ static bool publish_jit(void *context, uint32_t number, const struct unwind_tabl
 	return true;
 }
 
-static void forget_jit(void *context, uint32_t number, const struct unwind_table *rows)
+static void forget_runtime(void *context, uint32_t number, const struct unwind_table *rows)
 {
 	struct source *s = context;
 	const struct module_entry entry = s->modules[MAX_MODULES + number];
@@ -183,7 +183,7 @@ static void forget_jit(void *context, uint32_t number, const struct unwind_table
 	arena_remove_region(s->arena, &entry, rows);
 }
 
-const struct jit_ops ebpf_jit_ops = { publish_jit, forget_jit };
+const struct runtime_ops ebpf_runtime_ops = { publish_runtime, forget_runtime };
 
 /* ---- processes */
 
@@ -269,7 +269,7 @@ void ebpf_on_fork(struct source *s, const struct fork_event *e)
 	child->dirty = parent->dirty;
 	child->region = parent->region;
 	child->python = parent->python;
-	jit_regions_copy(&child->jit, &parent->jit);
+	runtime_regions_copy(&child->jit, &parent->jit);
 	if (child->region) {
 		child->region->nr_users++;
 		ebpf_write_entry(s, child);
@@ -365,7 +365,7 @@ void ebpf_publish(struct source *s)
 
 	take_tables(s);
 	ebpf_free_retired(s, now);
-	jit_code_tidy(s->jit, now);
+	runtime_unwind_tidy(s->jit, now);
 	make_room_for_code(s, now);
 	HASH_ITER (hh, s->processes, p, next) {
 		if (p->ended_ns && now > p->ended_ns + GRACE_NS) {
@@ -375,7 +375,7 @@ void ebpf_publish(struct source *s)
 		ebpf_allow_snapshots(s, p, now);
 		if (p->nr_covered && !p->ended_ns)
 			process_check_covered(p);
-		jit_code_look(s->jit, p, now);
+		runtime_unwind_look(s->jit, p, now);
 		if (p->dirty && !p->exec_pending)
 			ebpf_publish_maps(s, p);
 	}

@@ -79,19 +79,19 @@ static size_t put_entry(struct map_entry *to, size_t nr, size_t max, struct map_
  * A mapping without a file, in pieces: those that have rows of their own, and what lies between. Returns how many
  * there are, `max` at most; `to` may be NULL.
  */
-static size_t add_jit(const struct process *p, const struct mapping *m, struct map_entry *to,
-		      size_t max)
+static size_t add_runtime_code(const struct process *p, const struct mapping *m,
+			       struct map_entry *to, size_t max)
 {
 	struct map_entry entry = { m->start, m->end, mapping_bias(m), m->code->index, 0 };
 	size_t nr = 0;
 
-	for (size_t i = jit_regions_lower_bound(&p->jit, m->start); i < p->jit.nr; i++) {
-		const struct jit_region *r = &p->jit.list[i];
+	for (size_t i = runtime_regions_lower_bound(&p->jit, m->start); i < p->jit.nr; i++) {
+		const struct runtime_region *r = &p->jit.list[i];
 		struct map_entry piece = { .bias = r->start };
 
 		if (r->start >= m->end || m->stack)
 			break;
-		if (!jit_region_has_rows(r, &piece.module))
+		if (!runtime_region_has_rows(r, &piece.module))
 			continue;
 		piece.module += MAX_MODULES;
 		piece.start = r->start > m->start ? r->start : m->start;
@@ -106,7 +106,7 @@ static size_t add_jit(const struct process *p, const struct mapping *m, struct m
 	return entry.end > entry.start ? put_entry(to, nr, max, entry) : nr;
 }
 
-static bool is_jit(const struct mapping *m)
+static bool is_runtime_code(const struct mapping *m)
 {
 	return m->code->kind == MODULE_JIT;
 }
@@ -116,8 +116,10 @@ static size_t count_entries(const struct process *p, size_t *ret_nr_files)
 	size_t nr = 0, nr_files = 0;
 
 	for (size_t i = 0; i < p->nr_maps; i++) {
-		nr_files += !is_jit(&p->maps[i]);
-		nr += is_jit(&p->maps[i]) ? add_jit(p, &p->maps[i], NULL, SIZE_MAX) : 1;
+		nr_files += !is_runtime_code(&p->maps[i]);
+		nr += is_runtime_code(&p->maps[i])
+			      ? add_runtime_code(p, &p->maps[i], NULL, SIZE_MAX)
+			      : 1;
 	}
 	*ret_nr_files = nr_files;
 	return nr;
@@ -133,8 +135,8 @@ static void fill_maps(const struct process *p, struct map_entry *entries, size_t
 		const struct mapping *m = &p->maps[i];
 		size_t nr_added;
 
-		if (is_jit(m)) {
-			nr_added = add_jit(p, m, &entries[filled], nr_jit);
+		if (is_runtime_code(m)) {
+			nr_added = add_runtime_code(p, m, &entries[filled], nr_jit);
 			nr_jit -= nr_added;
 			filled += nr_added;
 			continue;

@@ -174,7 +174,8 @@ static int source_open(const struct source_config *config, struct source **ret)
 		s->pythons = ebpf_pythons_new(bpf_map__fd(s->skel->maps.pythons));
 	if (!err) {
 		s->builder = table_builder_new(s->rules, MAX_RULES);
-		s->jit = jit_code_new(s->builder, MAX_MODULES, s->rules, &ebpf_jit_ops, s);
+		s->jit =
+			runtime_unwind_new(s->builder, MAX_MODULES, s->rules, &ebpf_runtime_ops, s);
 		what = "open perf events";
 		err = sideband_open(&s->sideband);
 	}
@@ -228,7 +229,7 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	uint64_t now, handled;
 	size_t left;
 
-	timeout_ms = jit_code_timeout_ms(s->jit, timeout_ms);
+	timeout_ms = runtime_unwind_timeout_ms(s->jit, timeout_ms);
 	if (epoll_wait(s->epoll_fd, events, 16, timeout_ms) < 0 && errno != EINTR)
 		return -errno;
 	s->out.sink = sink;
@@ -325,7 +326,7 @@ static void source_close(struct source *s)
 	if (s->epoll_fd >= 0)
 		close(s->epoll_fd);
 	ebpf_free_processes(s);
-	jit_code_free(s->jit);		    /* the processes have its rows */
+	runtime_unwind_free(s->jit);	    /* the processes have its rows */
 	offline_unwinder_free(s->unwinder); /* reads the files of the code table */
 	file_table_free(s->codes);
 	stack_keys_free(s->keys);

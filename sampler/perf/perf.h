@@ -50,7 +50,7 @@ struct source {
 	struct perf_thread *threads;
 	struct file_table *codes;
 	struct table_builder *builder;
-	struct jit_code *jit;
+	struct runtime_unwind *jit;
 	struct walk_rule *rules;
 	struct perf_rows *rows; /* by index of the code */
 	size_t nr_rows, rows_capacity;

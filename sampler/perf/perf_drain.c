@@ -46,11 +46,12 @@ static bool find_rule(void *context, uint64_t module, uint64_t vaddr, struct wal
 	return true;
 }
 
-static bool find_jit_rule(void *context, uint64_t address, struct walk_rule *ret)
+static bool find_runtime_rule(void *context, uint64_t address, struct walk_rule *ret)
 {
 	const struct source *s = context;
 
-	return s->unwinding && jit_code_rule(s->jit, s->unwinding, address, s->unwinding_ns, ret);
+	return s->unwinding &&
+	       runtime_unwind_rule(s->jit, s->unwinding, address, s->unwinding_ns, ret);
 }
 
 static struct offline_result unwind(struct source *s, const struct process *p, uint64_t time_ns,
@@ -60,7 +61,7 @@ static struct offline_result unwind(struct source *s, const struct process *p, u
 		.find_mapping = find_mapping,
 		.open_module = open_module,
 		.find_rule = find_rule,
-		.find_jit_rule = find_jit_rule,
+		.find_runtime_rule = find_runtime_rule,
 	};
 	struct offline_sample sample = {
 		.regs = {
@@ -119,7 +120,7 @@ static void walk_user(struct source *s, struct process *p, const struct perf_rec
 	w->gap = result.gap;
 	w->marker = result.marker;
 	if (p)
-		jit_code_check(s->jit, p, r->time_ns, p->epoch, w);
+		runtime_unwind_check(s->jit, p, r->time_ns, p->epoch, w);
 }
 
 static void on_sample(struct source *s, const struct perf_record *r)

@@ -155,7 +155,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 	s->queue = event_queue_new();
 	s->rules = xcalloc(MAX_RULES, sizeof(*s->rules));
 	s->builder = table_builder_new(s->rules, MAX_RULES);
-	s->jit = jit_code_new(s->builder, MAX_MODULES, s->rules, NULL, NULL);
+	s->jit = runtime_unwind_new(s->builder, MAX_MODULES, s->rules, NULL, NULL);
 	s->handled_ns = monotonic_ns();
 	sample_sink_init(&s->out, &s->stats);
 	file_table_raise_limit();
@@ -232,7 +232,7 @@ static void source_close(struct source *s)
 		close(s->epoll_fd);
 	offline_unwinder_free(s->unwinder); /* reads the files of the code table */
 	perf_free_tables(s);
-	jit_code_free(s->jit); /* the processes have its rows */
+	runtime_unwind_free(s->jit); /* the processes have its rows */
 	file_table_free(s->codes);
 	event_queue_free(s->queue);
 	sample_sink_fini(&s->out);

@@ -334,7 +334,7 @@ struct mapped_file *file_table_add(struct file_table *t, const struct file_mappi
 	return code;
 }
 
-static void become_jit(struct mapped_file *code, pid_t process)
+static void become_runtime_code(struct mapped_file *code, pid_t process)
 {
 	free(code->path);
 	code->kind = MODULE_JIT;
@@ -352,7 +352,7 @@ struct mapped_file *file_table_add_memfd(struct file_table *t, const struct file
 	if (code->fd >= 0)
 		close(code->fd);
 	code->fd = -1;
-	become_jit(code, process);
+	become_runtime_code(code, process);
 	return code;
 }
 
@@ -361,7 +361,7 @@ struct mapped_file *file_table_add_runtime(struct file_table *t, pid_t pid, bool
 	struct mapped_file *code = get(t, 0, (uint64_t)pid, ret_new);
 
 	if (code && *ret_new)
-		become_jit(code, pid);
+		become_runtime_code(code, pid);
 	return code;
 }
 

@@ -43,12 +43,12 @@ struct process {
 	struct mapping *covered;
 	size_t nr_covered, covered_capacity;
 	uint32_t nr_cover_checks;
-	struct jit_regions jit; /* of code without a file */
-	uint64_t ended_ns;	/* 0 = lives */
-	uint64_t read_ns;	/* when /proc/PID/maps was last read */
-	uint64_t allowed_ns;	/* when the kernel side was last allowed its snapshots */
-	uint32_t nr_snapshots;	/* since then */
-	uint64_t known_ns;	/* when it was first read; 0: made by a fork that was seen */
+	struct runtime_regions jit; /* of code without a file */
+	uint64_t ended_ns;	    /* 0 = lives */
+	uint64_t read_ns;	    /* when /proc/PID/maps was last read */
+	uint64_t allowed_ns;	    /* when the kernel side was last allowed its snapshots */
+	uint32_t nr_snapshots;	    /* since then */
+	uint64_t known_ns;	    /* when it was first read; 0: made by a fork that was seen */
 	UT_hash_handle hh;
 };
 

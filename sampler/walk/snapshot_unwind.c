@@ -70,8 +70,8 @@ static bool find_rule(void *context, uint64_t address, struct walk_rule *ret)
 	}
 	*ret = (struct walk_rule){ .cfa = WALK_CFA_NONE };
 	if (!u->place.module) {
-		if (u->ops.find_jit_rule)
-			u->ops.find_jit_rule(u->context, address, ret);
+		if (u->ops.find_runtime_rule)
+			u->ops.find_runtime_rule(u->context, address, ret);
 		return true;
 	}
 	vaddr = address - u->place.bias;

@@ -43,7 +43,7 @@ struct offline_ops {
 	 */
 	bool (*find_rule)(void *context, uint64_t module, uint64_t vaddr, struct walk_rule *ret);
 	/* The rule of an address whose mapping has no module; false: there is none. NULL: never. */
-	bool (*find_jit_rule)(void *context, uint64_t address, struct walk_rule *ret);
+	bool (*find_runtime_rule)(void *context, uint64_t address, struct walk_rule *ret);
 };
 
 struct offline_sample {

@@ -23,7 +23,7 @@ static void note_is(const struct file *files, size_t nr, size_t columns, const c
 
 		s->fact(s, FACT_CODE_RULES, &row);
 	}
-	code_rules_note_add(&b, p, columns);
+	derived_rules_note_add(&b, p, columns);
 	buffer_add_char(&b, '\0');
 	assert_string_equal(b.data, text);
 	buffer_fini(&b);
