@@ -28,7 +28,7 @@ struct python_codes;
 struct python_stack;
 struct sprof_bpf;
 struct ring_buffer;
-struct offline_unwinder;
+struct snapshot_unwinder;
 struct targets;
 
 enum source_limit {
@@ -70,17 +70,17 @@ struct source {
 	struct process *processes;
 	bool system_wide, adds_probes;
 	struct targets *targets;
-	struct event_queue *queue;
-	struct offline_unwinder *unwinder; /* made when the first snapshot comes */
-	const struct process *unwinding;   /* the process whose snapshot it has in hand, */
-	uint64_t unwinding_ns;		   /* and when that was taken */
-	uint64_t unwind_until_ns;	   /* later snapshots of this round keep only their leaf */
-	struct ebpf_pythons *pythons;	   /* NULL: Python frames are not wanted */
+	struct time_order *queue;
+	struct snapshot_unwinder *unwinder; /* made when the first snapshot comes */
+	const struct process *unwinding;    /* the process whose snapshot it has in hand, */
+	uint64_t unwinding_ns;		    /* and when that was taken */
+	uint64_t unwind_until_ns;	    /* later snapshots of this round keep only their leaf */
+	struct ebpf_pythons *pythons;	    /* NULL: Python frames are not wanted */
 	struct python_codes *python_codes;
 	struct python_stack *python_stack; /* of the snapshot that comes next; made when needed */
 	/* the way to the sink */
 	struct sample_sink out;
-	struct stack_keys *keys;
+	struct stack_ids *keys;
 	struct sample_event *waiting; /* samples whose stack has not come yet */
 	size_t nr_waiting, waiting_capacity;
 	struct profile_stats stats;

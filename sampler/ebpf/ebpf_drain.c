@@ -65,7 +65,7 @@ static void on_stack(struct source *s, const struct stack_event *e, size_t size)
 	}
 	if (p)
 		runtime_unwind_check(s->jit, p, e->header.time_ns, e->epoch, &w);
-	if (!stack_keys_add(s->keys, e->key, sample_sink_stack(&s->out, p, &w)))
+	if (!stack_ids_add(s->keys, e->key, sample_sink_stack(&s->out, p, &w)))
 		memset(s->stack_slots, 0, STACK_SLOTS * sizeof(*s->stack_slots));
 }
 
@@ -90,7 +90,7 @@ static void on_sample(struct source *s, const struct sample_event *e)
 {
 	struct known_stack known;
 
-	if (stack_keys_find(s->keys, e->key, &known)) {
+	if (stack_ids_find(s->keys, e->key, &known)) {
 		sink_sample(s, e, known);
 		return;
 	}
@@ -111,7 +111,7 @@ static void retry_waiting(struct source *s, uint64_t now)
 	for (size_t i = 0; i < s->nr_waiting; i++) {
 		struct known_stack known;
 
-		if (stack_keys_find(s->keys, s->waiting[i].key, &known))
+		if (stack_ids_find(s->keys, s->waiting[i].key, &known))
 			sink_sample(s, &s->waiting[i], known);
 		else if (now > s->waiting[i].header.time_ns + WAIT_NS)
 			s->stats.nr_lost++;
@@ -212,7 +212,7 @@ int ebpf_queue_ring_record(void *context, void *data, size_t size)
 			return 0;
 		size = sizeof(*e) + e->stack_size;
 	}
-	event_queue_push(s->queue, h->time_ns, h->type, data, size);
+	time_order_push(s->queue, h->time_ns, h->type, data, size);
 	return 0;
 }
 
@@ -228,13 +228,13 @@ void ebpf_queue_sideband(void *context, const struct sideband_record *r)
 	q->record = *r;
 	if (r->path)
 		memcpy(q->path, r->path, length);
-	event_queue_push(s->queue, r->time_ns, KIND_SIDEBAND, q, sizeof(*q) + length);
+	time_order_push(s->queue, r->time_ns, KIND_SIDEBAND, q, sizeof(*q) + length);
 	free(q);
 }
 
 size_t ebpf_handle_events(struct source *s, uint64_t before_ns)
 {
-	size_t left = event_queue_take(s->queue, before_ns, on_queued, s);
+	size_t left = time_order_take(s->queue, before_ns, on_queued, s);
 
 	retry_waiting(s, before_ns);
 	return left;

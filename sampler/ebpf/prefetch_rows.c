@@ -23,7 +23,7 @@ static int on_library(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-void expected_files(const char *name, void (*fn)(void *context, const char *path), void *context)
+void prefetch_files(const char *name, void (*fn)(void *context, const char *path), void *context)
 {
 	struct caller caller = { fn, context };
 	char *path;

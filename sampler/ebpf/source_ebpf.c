@@ -138,7 +138,7 @@ static int add_targets(struct source *s, const struct source_config *config)
 	if (err)
 		log_error(-err, "attach to '%s'", config->program ? config->program : "program");
 	if (config->program)
-		expected_files(config->program, ebpf_expect_file, s);
+		prefetch_files(config->program, ebpf_expect_file, s);
 	for (size_t i = 0; i < config->nr_pids && !err; i++)
 		err = add_target(s, config->pids[i]);
 	return err;
@@ -158,8 +158,8 @@ static int source_open(const struct source_config *config, struct source **ret)
 	sample_sink_init(&s->out, &s->stats);
 	s->targets = targets_new();
 	s->codes = file_table_new();
-	s->keys = stack_keys_new();
-	s->queue = event_queue_new();
+	s->keys = stack_ids_new();
+	s->queue = time_order_new();
 	s->python_codes = s->out.python_codes = python_codes_new();
 	file_table_raise_limit();
 	err = cpu_events_new(config->event, config->freq_hz, &s->events);
@@ -326,13 +326,13 @@ static void source_close(struct source *s)
 	if (s->epoll_fd >= 0)
 		close(s->epoll_fd);
 	ebpf_free_processes(s);
-	runtime_unwind_free(s->jit);	    /* the processes have its rows */
-	offline_unwinder_free(s->unwinder); /* reads the files of the code table */
+	runtime_unwind_free(s->jit);	     /* the processes have its rows */
+	snapshot_unwinder_free(s->unwinder); /* reads the files of the code table */
 	file_table_free(s->codes);
-	stack_keys_free(s->keys);
+	stack_ids_free(s->keys);
 	python_codes_free(s->python_codes);
 	free(s->python_stack);
-	event_queue_free(s->queue);
+	time_order_free(s->queue);
 	sample_sink_fini(&s->out);
 	free(s->waiting);
 	targets_free(s->targets);

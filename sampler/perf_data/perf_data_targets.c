@@ -426,11 +426,11 @@ void perf_data_tables_take(struct perf_data_tables *t, const struct perf_data_re
 /* ---- for the unwinder; modules are named by the index of their code + 1 */
 
 bool perf_data_open_module(const struct perf_data_tables *t, uint64_t module,
-			   struct offline_file *ret)
+			   struct snapshot_file *ret)
 {
 	const struct mapped_file *code = &t->by_index[module - 1]->code;
 
-	*ret = (struct offline_file){ .fd = code->fd };
+	*ret = (struct snapshot_file){ .fd = code->fd };
 	if (code->kind == MODULE_VDSO && t->same_kernel)
 		ret->memory = file_table_vdso_image(&ret->size);
 	return ret->memory || code->fd >= 0;
