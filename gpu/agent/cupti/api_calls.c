@@ -16,13 +16,13 @@ static uint8_t classes[2][GPU_MAX_CBIDS]; /* atomic: set while other callbacks r
 static int (*finalize)(void);		  /* atomic */
 static uint32_t finalized;		  /* atomic */
 
-void calls_set_class(uint32_t domain, uint32_t cbid, uint32_t api_class)
+void api_calls_set_class(uint32_t domain, uint32_t cbid, uint32_t api_class)
 {
 	if (cbid < GPU_MAX_CBIDS)
 		__atomic_store_n(&classes[domain][cbid], (uint8_t)api_class, __ATOMIC_RELAXED);
 }
 
-uint32_t calls_class_of(const char *name)
+uint32_t api_calls_class_of(const char *name)
 {
 	static const struct {
 		const char *start, *has;
@@ -50,14 +50,14 @@ uint32_t calls_class_of(const char *name)
 	return GPU_API_OTHER;
 }
 
-bool calls_finalize_next(int (*f)(void))
+bool api_calls_finalize_next(int (*f)(void))
 {
 	if (f)
 		__atomic_store_n(&finalized, 0, __ATOMIC_RELEASE);
 	return __atomic_exchange_n(&finalize, f, __ATOMIC_ACQ_REL) != NULL;
 }
 
-bool calls_finalized(void)
+bool api_calls_finalized(void)
 {
 	return __atomic_load_n(&finalized, __ATOMIC_ACQUIRE);
 }
@@ -127,7 +127,8 @@ static void leave(uint32_t domain, uint32_t cbid, const struct cupti_callback_da
 		thread_count(t, THREAD_CALLBACK_TICKS, clock_ticks() - now);
 }
 
-void calls_callback(void *user, uint32_t domain, uint32_t cbid, const struct cupti_callback_data *d)
+void api_calls_callback(void *user, uint32_t domain, uint32_t cbid,
+			const struct cupti_callback_data *d)
 {
 	(void)user;
 	if (__builtin_expect(__atomic_load_n(&finalize, __ATOMIC_RELAXED) != NULL, 0) &&

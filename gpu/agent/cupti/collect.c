@@ -50,7 +50,7 @@ static void say_foreign(void)
 	struct text text = { .length = 0 };
 	void *s = NULL;
 
-	if (cupti.subscribe_v2 && !cupti.subscribe_v2(&s, calls_callback, NULL, &params))
+	if (cupti.subscribe_v2 && !cupti.subscribe_v2(&s, api_calls_callback, NULL, &params))
 		cupti.unsubscribe(s); /* free just now: the retry takes it, by the older function */
 	name[sizeof(name) - 1] = 0;
 	text_add(&text, "CUPTI is held by ");
@@ -61,7 +61,7 @@ static void say_foreign(void)
 
 static bool subscribe(void)
 {
-	int err = cupti.subscribe(&subscriber, calls_callback, NULL);
+	int err = cupti.subscribe(&subscriber, api_calls_callback, NULL);
 
 	if (!err)
 		return true;
@@ -173,8 +173,8 @@ static void enable_domain(uint32_t domain)
 		/* the first id without a name is the end of the list */
 		if (cupti.callback_name(domain + 1, cbid, &name) || !name)
 			break;
-		api_class = calls_class_of(name);
-		calls_set_class(domain, cbid, api_class);
+		api_class = api_calls_class_of(name);
+		api_calls_set_class(domain, cbid, api_class);
 		if (is_wanted(domain, api_class))
 			cupti.enable_callback(1, subscriber, domain + 1, cbid);
 	}
@@ -200,7 +200,7 @@ static void enable_known_launches(void)
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		calls_set_class(GPU_API_DRIVER, known[i].cbid, known[i].api_class);
+		api_calls_set_class(GPU_API_DRIVER, known[i].cbid, known[i].api_class);
 		cupti.enable_callback(1, subscriber, CUPTI_DRIVER_API, known[i].cbid);
 	}
 }
@@ -316,11 +316,11 @@ static bool finalize_in_a_call(void)
 {
 	if (!may_finalize())
 		return false;
-	calls_finalize_next(cupti.finalize);
-	for (int i = 0; i < FINALIZE_WAIT_MS / 5 && !calls_finalized(); i++)
+	api_calls_finalize_next(cupti.finalize);
+	for (int i = 0; i < FINALIZE_WAIT_MS / 5 && !api_calls_finalized(); i++)
 		pause_ms(5);
 	/* taken back: a call that comes now must find nothing to do */
-	return !calls_finalize_next(NULL);
+	return !api_calls_finalize_next(NULL);
 }
 
 static void end_records(void)
