@@ -271,9 +271,10 @@ static bool set_up(bool launched)
 		if (launched)
 			connect_to_launcher();
 		if (start_worker())
-			say_words(GPU_FAIL_THREAD, 0,
-				  "cannot start a thread: GPU data is read only when buffers are "
-				  "full");
+			report_words(
+				GPU_FAIL_THREAD, 0,
+				"cannot start a thread: GPU data is read only when buffers are "
+				"full");
 	}
 	__atomic_store_n(&ready, 1, __ATOMIC_RELEASE);
 	return agent.region != NULL;
@@ -335,7 +336,7 @@ EXPORT int InitializeInjectionNvtx2(nvtx_get_table get_table)
 	if (version && version->struct_size >= sizeof(*version) && version->set_tool_version)
 		version->set_tool_version(NVTX_VERSION);
 	if (result) { /* its functions are in place, and there is room for one tool */
-		say_words(GPU_FAIL_NVTX_TAKEN, 0, "another tool records NVTX: no ranges here");
+		report_words(GPU_FAIL_NVTX_TAKEN, 0, "another tool records NVTX: no ranges here");
 		return result;
 	}
 	return nvtx_install(callbacks, true);

@@ -174,7 +174,7 @@ void agent_forget(void)
 	empty(&r->apis);
 	range_forget();
 	forget_counters(r);
-	say_forget();
+	report_forget();
 	for (uint32_t i = 0; i < GPU_MAX_DEVICES; i++)
 		devices[i].peak_bytes = devices[i].allocated_bytes;
 	for (uint32_t i = 0; i < AGENT_LANES; i++)
@@ -204,6 +204,6 @@ int agent_prepare(void)
 	if (!err)
 		err = map_region();
 	if (err)
-		say_words(GPU_FAIL_MEMORY, 0, "cannot map the memory that GPU data needs");
+		report_words(GPU_FAIL_MEMORY, 0, "cannot map the memory that GPU data needs");
 	return err;
 }

@@ -101,7 +101,8 @@ static void count_dropped(void *context, uint32_t stream)
 	if (!cupti.nr_dropped || cupti.nr_dropped(context, stream, &nr) || !nr)
 		return;
 	activity_record_drops(nr, stream);
-	say_words(GPU_FAIL_DROPPED, 0, "CUPTI dropped activity records: GPU times are incomplete");
+	report_words(GPU_FAIL_DROPPED, 0,
+		     "CUPTI dropped activity records: GPU times are incomplete");
 }
 
 static void read_buffer(struct buffer *b)

@@ -150,9 +150,10 @@ bool activity_is_timed(union activity *r)
 	if (r->work.start_ns && r->work.end_ns && r->work.end_ns >= r->work.start_ns)
 		return true;
 	agent_count(GPU_COUNT_UNTIMED, 1);
-	say_words(GPU_FAIL_UNTIMED, 0,
-		  "CUPTI gives records without times (its device buffers are exhausted): they are "
-		  "counted and left out of the sums");
+	report_words(
+		GPU_FAIL_UNTIMED, 0,
+		"CUPTI gives records without times (its device buffers are exhausted): they are "
+		"counted and left out of the sums");
 	return false;
 }
 

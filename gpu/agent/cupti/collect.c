@@ -56,7 +56,7 @@ static void say_foreign(void)
 	text_add(&text, "CUPTI is held by ");
 	text_add(&text, name[0] ? name : "another tool");
 	text_add(&text, ": GPU data begins when it lets go (asked every 5 s)");
-	say(GPU_FAIL_FOREIGN, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS, &text);
+	report(GPU_FAIL_FOREIGN, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS, &text);
 }
 
 static bool subscribe(void)
@@ -227,12 +227,12 @@ static void start_cupti(void)
 	/* first of all: who has subscribed owns the buffers and the clock as well */
 	if (!subscribe())
 		return;
-	settings_take();
+	cupti_settings_take();
 	/* each time: who had CUPTI meanwhile has put their own in place */
 	err = cupti.register_callbacks(activity_request, activity_complete);
 	if (err) {
 		cupti_say_error(GPU_FAIL_CUPTI, err, "give CUPTI its buffers");
-		settings_give_back();
+		cupti_settings_give_back();
 		cupti.unsubscribe(subscriber);
 		subscriber = NULL;
 		set_state(GPU_STATE_FAILED);
@@ -240,7 +240,7 @@ static void start_cupti(void)
 	}
 	enable_kinds();
 	enable_callbacks();
-	rival_watch();
+	competing_profiler_watch();
 	set_state(GPU_STATE_ACTIVE);
 }
 
@@ -283,11 +283,11 @@ void collect_start(bool cuda)
 
 void collect_retry(void)
 {
-	if (agent.region->state != GPU_STATE_WAITING || rival_has_buffers())
+	if (agent.region->state != GPU_STATE_WAITING || competing_profiler_has_buffers())
 		return;
 	start_cupti();
 	if (agent.region->state == GPU_STATE_ACTIVE)
-		say_words(GPU_FAIL_FOREIGN_GONE, 0, "CUPTI is free now: collecting GPU data");
+		report_words(GPU_FAIL_FOREIGN_GONE, 0, "CUPTI is free now: collecting GPU data");
 }
 
 void collect_flush(void)
@@ -331,7 +331,7 @@ static void end_records(void)
 	cupti.flush_all(CUPTI_FLUSH_FORCED);
 	activity_settle(false);
 	activity_settle(true);
-	settings_give_back();
+	cupti_settings_give_back();
 }
 
 static void stop_cupti(void)
@@ -339,8 +339,9 @@ static void stop_cupti(void)
 	end_records();
 	if (!finalize_in_a_call()) {
 		cupti.unsubscribe(subscriber);
-		say_words(GPU_FAIL_RESIDENT, 0,
-			  "detached; CUPTI is disabled, and stays loaded until the program ends");
+		report_words(
+			GPU_FAIL_RESIDENT, 0,
+			"detached; CUPTI is disabled, and stays loaded until the program ends");
 	}
 	subscriber = NULL;
 }
@@ -348,7 +349,7 @@ static void stop_cupti(void)
 void collect_watch(void)
 {
 	if (subscriber || agent.region->state == GPU_STATE_WAITING)
-		rival_watch();
+		competing_profiler_watch();
 }
 
 static void say_way_made(const void *caller, bool subscribes)
@@ -364,12 +365,12 @@ static void say_way_made(const void *caller, bool subscribes)
 		text_add(&text,
 			 " subscribes to CUPTI, and has it: GPU data goes on when it lets go "
 			 "(asked every 5 s)");
-		say(GPU_FAIL_FOREIGN, 0, &text);
+		report(GPU_FAIL_FOREIGN, 0, &text);
 	} else {
 		text_add(&text,
 			 " records by CUPTI without subscribing to it: no GPU data from here "
 			 "on");
-		say(GPU_FAIL_BUFFERS_TAKEN, 0, &text);
+		report(GPU_FAIL_BUFFERS_TAKEN, 0, &text);
 	}
 }
 
@@ -396,7 +397,7 @@ void collect_stop(void)
 		return;
 	__atomic_store_n(&agent.collecting, 0, __ATOMIC_RELEASE);
 	capture_end();
-	rival_ignore();
+	competing_profiler_ignore();
 	if (subscriber)
 		stop_cupti();
 	range_flush_open();

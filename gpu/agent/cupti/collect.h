@@ -18,7 +18,7 @@ void collect_stop(void);
 void collect_flush(void);
 /* Someone else holds CUPTI: is it free now? Each 5 s. */
 void collect_retry(void);
-/* Each second: modules that came meanwhile are met as well (rival.h). */
+/* Each second: modules that came meanwhile are met as well (competing_profiler.h). */
 void collect_watch(void);
 /* Another one is about to subscribe, or to put its buffers in the place of ours: ours ends here, as if stopped, and
  * the state is WAITING. `caller`: where in its code that is. */

@@ -1,4 +1,4 @@
-/* See rival.h. */
+/* See competing_profiler.h. */
 #include "gpu/agent/cupti/competing_profiler.h"
 
 #include "gpu/agent/agent.h"
@@ -73,7 +73,7 @@ static void exchange(bool back)
 	imports_exchange("libcupti.so", imports, sizeof(imports) / sizeof(imports[0]), back);
 }
 
-void rival_watch(void)
+void competing_profiler_watch(void)
 {
 	/* with two copies it could not be said whose function a stub would find */
 	if (!is_watching && image_find("libcupti.so", NULL) != 1)
@@ -82,7 +82,7 @@ void rival_watch(void)
 	exchange(false);
 }
 
-void rival_ignore(void)
+void competing_profiler_ignore(void)
 {
 	if (is_watching)
 		exchange(true);
@@ -90,7 +90,7 @@ void rival_ignore(void)
 	__atomic_store_n(&has_buffers, 0, __ATOMIC_RELAXED);
 }
 
-bool rival_has_buffers(void)
+bool competing_profiler_has_buffers(void)
 {
 	return __atomic_load_n(&has_buffers, __ATOMIC_RELAXED);
 }

@@ -12,10 +12,10 @@
 #include <stdbool.h>
 
 /* Meets the calls of all modules there are; again and again, as modules come. With the lock of collect_*(). */
-void rival_watch(void);
+void competing_profiler_watch(void);
 /* Not any more. */
-void rival_ignore(void);
+void competing_profiler_ignore(void);
 /* Has one that never subscribed taken the place of our buffers? There is no way to see that it has done with them. */
-bool rival_has_buffers(void);
+bool competing_profiler_has_buffers(void);
 
 #endif
