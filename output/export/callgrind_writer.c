@@ -85,7 +85,7 @@ static void take_apart(struct writer *w, const struct profile_stack *s)
 				 sizeof(*w->steps));
 		for (size_t j = 0; j < nr; j++)
 			w->steps[w->nr_steps++] = (struct step){
-				.function = CODE_FUNCTION(w->names.codes[first + j]),
+				.function = FRAME_FUNCTION(w->names.codes[first + j]),
 				.line = f->nr_locations
 						? w->p->locations[f->first_location + j].line
 						: 0,

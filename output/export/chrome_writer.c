@@ -79,7 +79,7 @@ static void take_stack(struct writer *w, uint32_t stack)
 		w->next = xgrow(w->next, &w->next_capacity, w->nr_next + (end - first) + 1,
 				sizeof(*w->next));
 		for (size_t j = first; j < end; j++)
-			w->next[w->nr_next++] = CODE_FUNCTION(w->names.codes[j]);
+			w->next[w->nr_next++] = FRAME_FUNCTION(w->names.codes[j]);
 	}
 }
 

@@ -43,7 +43,7 @@ static void add_line(struct buffer *b, const struct buffer *line, uint64_t count
 	buffer_add_char(b, '\n');
 }
 
-void folded_write(struct buffer *b, const struct tree *tree, bool weights)
+void collapsed_write(struct buffer *b, const struct tree *tree, bool weights)
 {
 	struct buffer line = { 0 };
 	size_t *ends = NULL, capacity = 0;

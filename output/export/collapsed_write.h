@@ -17,6 +17,6 @@ struct tree;
  * The tree is one without modules, or a path may have several lines. Counts are samples, or the
  * weight (ns of CPU time) with `weights`.
  */
-void folded_write(struct buffer *b, const struct tree *tree, bool weights);
+void collapsed_write(struct buffer *b, const struct tree *tree, bool weights);
 
 #endif

@@ -11,7 +11,7 @@ static int write_collapsed(struct buffer *b, const struct profile *p)
 
 	if (err)
 		return err;
-	folded_write(b, tree, false);
+	collapsed_write(b, tree, false);
 	tree_free(tree);
 	return 0;
 }

@@ -1,4 +1,4 @@
-/* Collapsed stacks, as folded_write() has them: samples of every path. */
+/* Collapsed stacks, as collapsed_write() has them: samples of every path. */
 #ifndef SPROF_COLLAPSED_WRITER_H
 #define SPROF_COLLAPSED_WRITER_H
 

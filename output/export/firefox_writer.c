@@ -91,7 +91,7 @@ static uint32_t add_stack(struct writer *w, uint32_t stack)
 			uint32_t code = w->names.codes[first + j];
 			uint32_t line =
 				f->nr_locations ? w->p->locations[f->first_location + j].line : 0;
-			uint32_t function = row(&w->functions, CODE_FUNCTION(code), 0, 0);
+			uint32_t function = row(&w->functions, FRAME_FUNCTION(code), 0, 0);
 
 			at = row(&w->stacks, row(&w->frames, function, line, j), at, 0) + 1;
 		}

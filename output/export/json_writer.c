@@ -102,7 +102,7 @@ static void add_stack(struct writer *w, const struct profile_stack *s)
 			uint32_t line =
 				f->nr_locations ? w->p->locations[f->first_location + j].line : 0;
 
-			buffer_printf(w->b, "%s[%u, %u, %d]", separator, CODE_FUNCTION(code), line,
+			buffer_printf(w->b, "%s[%u, %u, %d]", separator, FRAME_FUNCTION(code), line,
 				      (code & CODE_INLINED) != 0);
 			separator = ", ";
 		}

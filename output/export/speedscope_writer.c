@@ -20,7 +20,7 @@
 /* A frame of the file is a function, or that function where it was inlined. */
 static uint32_t frame_of(uint32_t code)
 {
-	return CODE_FUNCTION(code) * 2 + (code & CODE_INLINED ? 1 : 0);
+	return FRAME_FUNCTION(code) * 2 + (code & CODE_INLINED ? 1 : 0);
 }
 
 struct writer {
@@ -67,7 +67,7 @@ static void find_paths(struct writer *w)
 				module = p->functions[p->locations[f->first_location + at].function]
 						 .module;
 			if (module != PROFILE_NONE)
-				w->paths[CODE_FUNCTION(w->names.codes[j])] =
+				w->paths[FRAME_FUNCTION(w->names.codes[j])] =
 					profile_str(p, p->modules[module].path);
 		}
 	}

@@ -108,7 +108,7 @@ static uint32_t python_frame(struct profile *p, const char *s, size_t n,
 	return frame;
 }
 
-uint32_t folded_frame(struct profile *p, const char *s, size_t n)
+uint32_t collapsed_frame(struct profile *p, const char *s, size_t n)
 {
 	bool inlined;
 	enum function_kind kind = kind_of(s, &n, &inlined);

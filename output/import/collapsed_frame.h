@@ -11,6 +11,6 @@
 struct profile;
 
 /* The frame that is spelled so; the name holds no NUL. */
-uint32_t folded_frame(struct profile *p, const char *s, size_t n);
+uint32_t collapsed_frame(struct profile *p, const char *s, size_t n);
 
 #endif

@@ -95,7 +95,7 @@ static uint32_t find_frame(struct reader *r, const struct step *step)
 			return r->spellings[at].frame - 1;
 	r->spellings[at] =
 		(struct spelling){ step->hash,
-				   folded_frame(r->profile, step->name, step->size) + 1 };
+				   collapsed_frame(r->profile, step->name, step->size) + 1 };
 	r->nr_spellings++;
 	return r->spellings[at].frame - 1;
 }
@@ -372,7 +372,7 @@ static int finish(struct reader *r, int err)
 	return 0;
 }
 
-int folded_read(FILE *f, const char *name, struct profile **ret_profile)
+int collapsed_read(FILE *f, const char *name, struct profile **ret_profile)
 {
 	struct reader r = { .profile = profile_new(), .name = name };
 	int err = finish(&r, read_all(&r, f));
@@ -388,7 +388,7 @@ int folded_read(FILE *f, const char *name, struct profile **ret_profile)
 	return err;
 }
 
-bool folded_is(const char *data, size_t size)
+bool collapsed_is(const char *data, size_t size)
 {
 	const char *end = data + size;
 	uint64_t count;

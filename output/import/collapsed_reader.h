@@ -17,9 +17,9 @@ struct profile;
  * are no stack are counted and reported once, with the number of the first. -EINVAL, reported, when
  * no line is one; -errno, reported, when reading fails. The caller frees the profile.
  */
-int folded_read(FILE *f, const char *name, struct profile **ret_profile);
+int collapsed_read(FILE *f, const char *name, struct profile **ret_profile);
 
 /* Does the beginning of a file look like collapsed stacks? */
-bool folded_is(const char *data, size_t size);
+bool collapsed_is(const char *data, size_t size);
 
 #endif

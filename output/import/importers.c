@@ -11,8 +11,8 @@
 
 static const struct importer import_collapsed = {
 	.name = "collapsed",
-	.is = folded_is,
-	.read = folded_read,
+	.is = collapsed_is,
+	.read = collapsed_read,
 };
 
 const struct importer *const importer_table[] = {

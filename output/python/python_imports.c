@@ -13,7 +13,7 @@
 
 struct adder {
 	const struct profile *p;
-	struct import_tree tree;
+	struct python_import_tree tree;
 	uint8_t *roles; /* by function: enum role */
 };
 
@@ -46,7 +46,8 @@ static void add_stack(struct adder *a, const struct profile_stack *s, uint64_t w
 			if (a->roles[function] == ROLE_IMPORTER) {
 				importing = true;
 			} else if (a->roles[function] == ROLE_MODULE && importing) {
-				at = import_tree_child(&a->tree, at, p->functions[function].file);
+				at = python_import_tree_child(&a->tree, at,
+							      p->functions[function].file);
 				importing = false;
 			}
 		}
@@ -65,13 +66,14 @@ static void add_stack(struct adder *a, const struct profile_stack *s, uint64_t w
 	}
 }
 
-void imports_init(struct imports *im, const struct profile *p, enum profile_column column)
+void python_imports_init(struct python_imports *im, const struct profile *p,
+			 enum profile_column column)
 {
 	struct stack_sums sums;
 	struct adder a = { .p = p, .tree = { .im = im } };
 
-	*im = (struct imports){ 0 };
-	import_tree_child(&a.tree, 0, 0);
+	*im = (struct python_imports){ 0 };
+	python_import_tree_child(&a.tree, 0, 0);
 	a.roles = xcalloc(p->nr_functions + 1, sizeof(*a.roles));
 	for (size_t i = 0; i < p->nr_functions; i++)
 		a.roles[i] = (uint8_t)role_of(p, &p->functions[i]);
@@ -79,15 +81,15 @@ void imports_init(struct imports *im, const struct profile *p, enum profile_colu
 	for (size_t i = 0; i < p->nr_stacks; i++)
 		if (sums.weights[i] || sums.samples[i])
 			add_stack(&a, &p->stacks[i], sums.weights[i], sums.samples[i]);
-	import_tree_fini(&a.tree);
+	python_import_tree_fini(&a.tree);
 	free(a.roles);
 	stack_sums_fini(&sums);
 }
 
-void imports_fini(struct imports *im)
+void python_imports_fini(struct python_imports *im)
 {
 	free(im->nodes);
-	*im = (struct imports){ 0 };
+	*im = (struct python_imports){ 0 };
 }
 
 /* Where the part of a path begins that names the module; the base name where nothing tells. */
@@ -111,7 +113,7 @@ static const char *module_part(const char *file)
 	return base ? base : file;
 }
 
-void imports_add_name(struct buffer *b, const char *file)
+void python_imports_add_name(struct buffer *b, const char *file)
 {
 	const char *part = module_part(file);
 	size_t n = strlen(part);

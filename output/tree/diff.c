@@ -158,7 +158,7 @@ static void open_node(struct merger *m, uint32_t depth, uint32_t code)
 	d->before[node] = (struct diff_side){ 0 };
 	d->tree->events[node] = (struct tree_events){ 0 };
 	d->tree->nodes[node] = (struct tree_node){
-		.function = CODE_FUNCTION(code),
+		.function = FRAME_FUNCTION(code),
 		.parent = depth ? m->path[depth - 1] : 0,
 		.depth = depth,
 		.inlined = (code & CODE_INLINED) != 0,
@@ -170,7 +170,7 @@ static uint32_t shared_frames(struct merger *m, const uint32_t *a, const uint32_
 {
 	uint32_t i;
 
-	for (i = 0; a[i] && CODE_FUNCTION(a[i]) == CODE_FUNCTION(b[i]); i++)
+	for (i = 0; a[i] && FRAME_FUNCTION(a[i]) == FRAME_FUNCTION(b[i]); i++)
 		if (a[i] != b[i])
 			m->diff->tree->nodes[m->path[i + 1]].inlined = 0;
 	return i;

@@ -289,7 +289,7 @@ static void rank(struct builder *b, const bool *comm_used)
 		place[order[i]] = (uint32_t)t->nr - 1;
 	}
 	for (size_t i = 0; i < b->nr_codes; i++)
-		t->codes[i] = place[CODE_FUNCTION(t->codes[i])] | (t->codes[i] & CODE_INLINED);
+		t->codes[i] = place[FRAME_FUNCTION(t->codes[i])] | (t->codes[i] & CODE_INLINED);
 	for (size_t i = 0; i < b->p->nr_strings; i++)
 		if (comm_used[i])
 			t->comms[i] = place[t->comms[i]];

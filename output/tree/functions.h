@@ -15,7 +15,7 @@ struct profile;
 
 /* Set in a code where the function was inlined into the one before it. */
 #define CODE_INLINED 0x80000000u
-#define CODE_FUNCTION(code) ((code) & ~CODE_INLINED)
+#define FRAME_FUNCTION(code) ((code) & ~CODE_INLINED)
 
 /* A function of the tree. The strings belong to the profile or to the table. */
 struct tree_function {

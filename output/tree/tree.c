@@ -47,7 +47,7 @@ static void open_node(struct builder *b, uint32_t depth, uint32_t code)
 		b->path = xgrow(b->path, &b->path_capacity, (size_t)depth + 1, sizeof(*b->path));
 	b->path[depth] = (struct step){ node, code };
 	tree->nodes[node] = (struct tree_node){
-		.function = CODE_FUNCTION(code),
+		.function = FRAME_FUNCTION(code),
 		.parent = depth ? b->path[depth - 1].node : 0,
 		.depth = depth,
 		.inlined = (code & CODE_INLINED) != 0,
@@ -101,7 +101,7 @@ static uint32_t walk_line(struct builder *b, uint32_t line, uint32_t depth)
 		const struct step *step = &b->path[shared + 1];
 
 		code = stack_code(&b->lines.words, (size_t)line + shared);
-		if (CODE_FUNCTION(code) != CODE_FUNCTION(step->code))
+		if (FRAME_FUNCTION(code) != FRAME_FUNCTION(step->code))
 			break;
 		if (code != step->code)
 			tree->nodes[step->node].inlined = 0;

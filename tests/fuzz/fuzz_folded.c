@@ -22,7 +22,7 @@ static struct tree *read_tree(const void *data, size_t size, struct profile **re
 
 	if (!f)
 		return NULL;
-	if (folded_read(f, "fuzz", ret_profile) == 0 &&
+	if (collapsed_read(f, "fuzz", ret_profile) == 0 &&
 	    tree_new(*ret_profile, &(struct tree_opts){ .without_modules = true }, &tree))
 		abort();
 	fclose(f);
@@ -45,7 +45,7 @@ static void check_read_back(const struct tree *tree)
 	struct profile *p;
 	struct tree *again;
 
-	folded_write(&text, tree, false);
+	collapsed_write(&text, tree, false);
 	again = read_tree(text.data, text.size, &p);
 	/* Nothing is printed of a text whose counts are all 0. */
 	if (!again != !tree->nodes[0].total ||
@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct tree *tree;
 
 	log_set_level(LOG_QUIET);
-	folded_is((const char *)data, size);
+	collapsed_is((const char *)data, size);
 	tree = read_tree(data, size, &p);
 	if (!tree)
 		return 0;
