@@ -50,21 +50,14 @@ static const char *symbol_name(struct elf_image *image, const struct elf_section
 			       uint64_t index)
 {
 	struct elf_section *symbols = elf_image_section_at(image, relocations->link);
-	struct elf_section *strings = symbols ? elf_image_section_at(image, symbols->link) : NULL;
-	const uint8_t *table = NULL, *text = NULL;
-	uint64_t table_size, text_size;
+	struct elf_symbol_table table;
+	const char *name;
 	Elf64_Sym sym;
 
-	if (strings && strings->type == SHT_STRTAB) {
-		table = elf_section_data(image, symbols, &table_size);
-		text = elf_section_data(image, strings, &text_size);
-	}
-	if (!table || !text || index >= table_size / sizeof(sym))
+	if (!symbols || !elf_symbol_table_read(image, symbols, &table) ||
+	    !elf_symbol_table_get(&table, index, &sym, &name) || !*name)
 		return NULL;
-	memcpy(&sym, table + index * sizeof(sym), sizeof(sym));
-	if (sym.st_name >= text_size || !text[sym.st_name])
-		return NULL;
-	return (const char *)text + sym.st_name;
+	return name;
 }
 
 /* "name@plt". A name may carry a version, which is left out. */

@@ -260,8 +260,8 @@ static struct dwarf_unit *open_dwo(struct dwarf_unit *skeleton, char *path)
 	struct elf_image *image = debug_file_open(path);
 	struct dwarf_unit *unit = NULL;
 
-	if (image && image->size <= SPLIT_BYTES_MAX - main->split_bytes) {
-		main->split_bytes += image->size;
+	if (image && image->source.size <= SPLIT_BYTES_MAX - main->split_bytes) {
+		main->split_bytes += image->source.size;
 		file = dwarf_file_new_split(image, main->max_bytes);
 	}
 	if (file) {
