@@ -6,7 +6,7 @@
 
 #include "core/base/alloc.h"
 #include "symbolizer/symbol_module.h"
-#include "symbolizer/symbol_source.h"
+#include "symbolizer/symbol_sources.h"
 
 #define NR_SOURCES_MAX 16
 

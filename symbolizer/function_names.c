@@ -14,7 +14,7 @@
 #include "symbolizer/lookup/debug_file.h"
 #include "symbolizer/lookup/demangle.h"
 #include "symbolizer/lookup/elf_symbols.h"
-#include "symbolizer/symbol_source.h"
+#include "symbolizer/lookup/symbol_source.h"
 
 struct search {
 	const struct elf_image *code;

@@ -10,7 +10,7 @@
 #include "core/base/alloc.h"
 #include "symbolizer/lookup/elf_symbols.h"
 #include "symbolizer/lookup/string_pool.h"
-#include "symbolizer/symbol_source.h"
+#include "symbolizer/symbol_sources.h"
 
 #define PLT_SIZE_MAX (16u << 20)
 #define RELOCATION_SIZE_MAX (256u << 20)
