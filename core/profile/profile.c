@@ -14,6 +14,7 @@
 #include <xxhash.h>
 
 #include "core/base/alloc.h"
+#include "core/base/path.h"
 #include "core/profile/facts.h"
 #include "core/profile/intern.h"
 
@@ -349,14 +350,13 @@ uint32_t profile_python_frame(struct profile *p, uint32_t module, uint64_t line)
 		.kind = FUNCTION_PYTHON,
 	};
 	struct profile_location location = { .line = (uint32_t)line };
-	const char *path = p->strings[m->path], *base = strrchr(path, '/');
 	char *name;
 
 	if (p->frames[frame].nr_locations)
 		return frame;
 	name = xasprintf("%s (%s:%" PRIu32 ")",
 			 *p->strings[m->pid] ? p->strings[m->pid] : "[unknown]",
-			 base && base[1] ? base + 1 : path, function.start_line);
+			 path_base_name(p->strings[m->path]), function.start_line);
 	function.name = profile_cstring(p, name);
 	free(name);
 	location.function = profile_function(p, &function);
@@ -422,8 +422,7 @@ const char *profile_frame_fallback_name(const struct profile *p, uint32_t frame,
 {
 	const struct profile_frame *f = &p->frames[frame];
 	const struct profile_module *module = &p->modules[f->module];
-	const char *path = p->strings[module->path];
-	const char *base = strrchr(path, '/');
+	const char *base = path_base_name(p->strings[module->path]);
 
 	switch ((enum module_kind)module->kind) {
 	case MODULE_MARKER:
@@ -442,7 +441,6 @@ const char *profile_frame_fallback_name(const struct profile *p, uint32_t frame,
 	case MODULE_JIT:
 	case MODULE_PYTHON: break;
 	}
-	base = base && base[1] ? base + 1 : path;
 	snprintf(buf, size, "%s+0x%" PRIx64, *base ? base : "[unknown]", f->address);
 	return buf;
 }

@@ -17,8 +17,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/build_id.h"
+
 #define PROFILE_NONE UINT32_MAX /* "no such id" */
-#define BUILD_ID_MAX 32		/* bytes; GNU ld writes 20, lld 8..20, Go's note is not used */
 
 /* What a frame's module is. On disk too: explicit values, append only. */
 enum module_kind {

@@ -9,6 +9,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/path.h"
 #include "core/profile/profile.h"
 #include "output/tree/ranking.h"
 #include "output/text/text.h"
@@ -133,7 +134,7 @@ uint32_t import_unnamed_frame(struct profile *p, uint32_t module, uint64_t addre
 bool import_is_unnamed(const struct profile *p, uint32_t module, const char *name)
 {
 	const char *path = module == PROFILE_NONE ? "" : profile_str(p, p->modules[module].path);
-	const char *base = text_base_name(path);
+	const char *base = path_base_name(path);
 	size_t n;
 
 	n = strlen(base);
