@@ -142,18 +142,19 @@ last_line_is() {
 	grep -q '^longest: .*tests/unit/test_a\.c: slow$' <<<"$output"
 }
 
-@test "the parts of the tests are disjoint, and together they are all tests" {
-	mkdir tests/root tests/root/room
+@test "the quick part and the rest are disjoint and together all tests; stress takes from both" {
+	mkdir -p tests/root/room
 	unit_test a 'printf "1..1\nok 1 - unit\n"'
 	printf '@test "none" { true; }\n# bats test_tags=full\n@test "full" { true; }\n' >tests/root/room/a.bats
-	printf '# bats file_tags=full\n@test "file" { true; }\n# bats test_tags=stress\n@test "storm" { true; }\n' >tests/root/b.bats
+	printf '# bats file_tags=full, alone\n@test "file" { true; }\n# bats test_tags=stress\n@test "storm" { true; }\n' \
+		>tests/root/b.bats
 	of_part() {
-		tests/run --dir=unit --dir=root "--part=$1" | sed -n 's/^ok .*: //p' | sort | tr '\n' ' '
+		tests/run --dir=unit --dir=root "$@" | sed -n 's/^ok .*: //p' | sort | tr '\n' ' '
 	}
-	[ "$(of_part quick)" = "none unit " ]
-	[ "$(of_part rest)" = "file full " ]
-	[ "$(of_part all)" = "file full none unit " ]
-	[ "$(of_part stress)" = "storm " ]
+	[ "$(of_part --part=quick)" = "none unit " ]
+	[ "$(of_part --part=rest)" = "file full storm " ]
+	[ "$(of_part --part=stress)" = "storm " ]
+	[ "$(of_part)" = "file full none storm unit " ]
 	# A test that is asked for by its name runs, whatever its tags say.
 	run tests/run --only=storm
 	last_line_is '1 passed, 0 failed, 0 skipped'
