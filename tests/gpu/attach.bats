@@ -75,6 +75,7 @@ stops() {
 	ends_well
 }
 
+# bats test_tags=stress
 @test "each recording has what happened in it, and no more" {
 	local nr=3 sum=0 n done begin
 	[ -z "${STRESS-}" ] || nr=90
@@ -100,6 +101,7 @@ stops() {
 	target=''
 }
 
+# bats test_tags=stress
 @test "many programs get it under load, and each stands still for a moment only" {
 	local nr=5
 	[ -z "${STRESS-}" ] || nr=120
@@ -115,6 +117,7 @@ stops() {
 	awk -v ms="$median" 'BEGIN { exit !(ms < 20) }'
 }
 
+# bats test_tags=stress
 @test "the recorder may die at any moment" {
 	local nr=8
 	[ -z "${STRESS-}" ] || nr=90

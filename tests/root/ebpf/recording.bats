@@ -36,6 +36,7 @@ told() {
 	[ "$(told ".duration_s >= $to - $from - 1.5")" = true ]
 }
 
+# bats test_tags=full
 @test "a recording of a killed recorder gets its names when it is read" {
 	"$TARGETS/shares" 6000 >"$truth" &
 	target=$!
@@ -53,6 +54,7 @@ told() {
 	grep -q ';main;' <<<"$output"
 }
 
+# bats test_tags=full
 @test "a full disk leaves a recording that says it is incomplete" {
 	mkdir "$BATS_TEST_TMPDIR/disk"
 	mount -t tmpfs -o size=256k tmpfs "$BATS_TEST_TMPDIR/disk" || skip "cannot mount a tmpfs"
