@@ -21,7 +21,6 @@
 #include "sampler/attach/attach.h"
 #include "sampler/attach/hand_over.h"
 #include "sampler/inject/inject.h"
-#include "sampler/inject/inject_check.h"
 #include "sampler/inject/quiesce.h"
 
 #define STOP_LIMIT_MS 1000u

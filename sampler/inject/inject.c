@@ -9,7 +9,6 @@
 #include <sys/syscall.h>
 
 #include "core/base/alloc.h"
-#include "sampler/inject/inject_check.h"
 #include "sampler/inject/quiesce.h"
 #include "sampler/inject/seccomp_check.h"
 

@@ -19,6 +19,7 @@
 #include "sampler/inject/inject_process.h"
 #include "sampler/inject/x86_64/syscall_restart.h"
 #include "core/base/proc_status.h"
+#include "sampler/inject/reason.h"
 
 #define NS_PER_MS 1000000ull
 /* Answers come within some 20 us where a CPU is free: so long it is worth spinning for them. */
