@@ -206,9 +206,9 @@ static int read_journal(struct detaching *d)
 
 static int wait_outside(const struct detaching *d)
 {
-	const struct inject_range ours = { d->layout->stub, d->layout->end };
+	const struct quiesce_range ours = { d->layout->stub, d->layout->end };
 
-	return inject_wait_outside(inject_process(d->inject), &ours, 1, OUTSIDE_LIMIT_MS);
+	return quiesce_wait(inject_process(d->inject), &ours, 1, OUTSIDE_LIMIT_MS);
 }
 
 int attach_detach(struct inject *inject, const struct attach_layout *layout,

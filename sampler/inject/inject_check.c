@@ -103,7 +103,8 @@ static bool is_ours_to_end(pid_t pid, long tracer)
 	for (int ms = 0; ms < OWN_LIMIT_MS; ms++) {
 		if (!proc_status_read((pid_t)tracer, &status) && status.process != getpid())
 			return false;
-		if (!proc_status_text(pid, text, sizeof(text)) && !inject_status_number(text, "TracerPid", 0))
+		if (!proc_status_text(pid, text, sizeof(text)) &&
+		    !inject_status_number(text, "TracerPid", 0))
 			return true;
 		usleep(1000);
 	}

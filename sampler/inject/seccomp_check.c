@@ -182,7 +182,7 @@ static int stop(struct inject_thread *t, const struct inject_process *p, pid_t t
 
 	do {
 		err = -EBUSY;
-		if (inject_choice_rank(p->pid, tid) != INJECT_RANK_NEVER)
+		if (pick_thread_rank(p->pid, tid) != INJECT_RANK_NEVER)
 			err = inject_thread_stop_one(t, p, tid, STOP_LIMIT_MS);
 		inject_thread_release_hung(t);
 		if (err != -EBUSY && err != -ETIMEDOUT)
