@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "gpu/agent/records.h"
-#include "gpu/agent/region.h"
+#include "gpu/agent/base/records.h"
+#include "gpu/agent/base/region.h"
 
 /* What the region holds; fixed, so that memory is (bytes). Touched only as far as it is used. */
 #define AGENT_STRINGS (4u << 20)

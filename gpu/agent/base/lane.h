@@ -1,4 +1,4 @@
-/* The producer's side of the rings: gpu/agent/region.h says how they work. */
+/* The producer's side of the rings: gpu/agent/base/region.h says how they work. */
 #ifndef SPROF_GPU_AGENT_LANE_H
 #define SPROF_GPU_AGENT_LANE_H
 

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "gpu/agent/records.h"
+#include "gpu/agent/base/records.h"
 
 union activity {
 	struct gpu_record head;

@@ -1,4 +1,4 @@
-/* Which part of what happens is collected: gpu/agent/region.h, enum gpu_capture. */
+/* Which part of what happens is collected: gpu/agent/base/region.h, enum gpu_capture. */
 #ifndef SPROF_GPU_AGENT_CAPTURE_H
 #define SPROF_GPU_AGENT_CAPTURE_H
 
