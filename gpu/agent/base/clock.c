@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <time.h>
 
-#include "gpu/agent/agent.h"
+#include "gpu/agent/base/state.h"
 #if defined(__x86_64__)
 #include <x86intrin.h>
 #endif

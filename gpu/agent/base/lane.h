@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "gpu/agent/agent.h"
+#include "gpu/agent/base/state.h"
 
 struct lane {
 	struct gpu_lane *shared; /* NULL: the thread has none, records are dropped */

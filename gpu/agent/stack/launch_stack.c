@@ -19,6 +19,14 @@
 #include "gpu/agent/stack/stack_bounds.h"
 #include "gpu/agent/stack/walk_map.h"
 
+static uint32_t max_frames =
+	GPU_MAX_STACK; /* atomic: a walk under the last recorder may still read it */
+
+void launch_stack_set_max(uint32_t frames)
+{
+	__atomic_store_n(&max_frames, frames, __ATOMIC_RELAXED);
+}
+
 static __always_inline int walk_read(void *ctx, __u64 address, __u64 *ret)
 {
 	const struct stack_cache *c = ctx;
@@ -265,7 +273,7 @@ static __attribute__((noinline)) void walk(struct stack_cache *c, struct climb *
 
 	w->slot = w->sum = w->nr = 0;
 	w->has_gpr = false;
-	w->max = __atomic_load_n(&agent.max_frames, __ATOMIC_RELAXED);
+	w->max = __atomic_load_n(&max_frames, __ATOMIC_RELAXED);
 	w->guess = &c->leaf;
 	w->place.start = w->place.end = 0;
 	while (status == WALK_OK && w->nr < w->max) {
