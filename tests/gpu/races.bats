@@ -12,7 +12,7 @@ setup_file() {
 	gcc -fsanitize=thread -o "$BATS_FILE_TMPDIR/empty" "$BATS_FILE_TMPDIR/empty.c" 2>/dev/null &&
 		"$BATS_FILE_TMPDIR/empty" 2>/dev/null || return 0
 	gcc $flags $library -fno-stack-protector -fno-plt -ftls-model=initial-exec -Wl,-z,now,-z,nodelete \
-		-o "$BATS_FILE_TMPDIR/libsprof-gpu.so" gpu/agent/*.c
+		-o "$BATS_FILE_TMPDIR/libsprof-gpu.so" $(find gpu/agent -name "*.c")
 	gcc $flags $library -Wl,-soname,libcuda.so.1 -o "$BATS_FILE_TMPDIR/libcuda.so.1" \
 		tests/gpu/fake_cuda.c tests/gpu/fake_driver.c tests/gpu/fake_memory.c
 	gcc $flags $library -DFAKE_VERSION=12 -Wl,-soname,libcupti.so.12 -o "$BATS_FILE_TMPDIR/cuda12/libcupti.so.12" \
