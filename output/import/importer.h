@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdio.h>
 
-struct buffer;
 struct profile;
 
 /* How much of a file's beginning is looked at, in bytes. */
@@ -32,11 +31,5 @@ extern const struct importer *const importer_table[];
 
 /* The first that says yes; the last one, collapsed stacks, where none does. */
 const struct importer *importer_detect(const char *data, size_t size);
-
-/*
- * For formats that are read as a whole: the rest of the file, at most `limit` bytes. 0 or -errno, not
- * reported; -EFBIG beyond the limit.
- */
-int import_read_all(FILE *f, size_t limit, struct buffer *ret_data);
 
 #endif

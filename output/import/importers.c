@@ -1,9 +1,8 @@
 /* The table of importers, in the order in which they are asked: the pickiest first. */
 #include "output/import/importer.h"
 
-#include <errno.h>
+#include <stddef.h>
 
-#include "core/base/buffer.h"
 #include "output/import/collapsed_reader.h"
 #include "output/import/perf_script_reader.h"
 #include "output/import/pprof_reader.h"
@@ -26,19 +25,4 @@ const struct importer *importer_detect(const char *data, size_t size)
 	while (i[1] && !(*i)->is(data, size))
 		i++;
 	return *i;
-}
-
-int import_read_all(FILE *f, size_t limit, struct buffer *ret_data)
-{
-	size_t got;
-
-	do {
-		size_t room = 256 * 1024;
-
-		if (ret_data->size > limit)
-			return -EFBIG;
-		got = fread(buffer_reserve(ret_data, room), 1, room, f);
-		ret_data->size += got;
-	} while (got);
-	return ferror(f) ? -EIO : 0;
 }

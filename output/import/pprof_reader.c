@@ -362,7 +362,7 @@ static int pprof_read(FILE *f, const char *name, struct profile **ret_profile)
 {
 	struct reader r = { .name = name };
 	struct buffer data = { 0 };
-	int err = import_read_all(f, MAX_SIZE, &data);
+	int err = buffer_add_file(&data, f, MAX_SIZE);
 
 	if (!err)
 		err = pprof_tables_init(&r.tables, data.data, data.size);

@@ -422,7 +422,7 @@ static int speedscope_read(FILE *f, const char *name, struct profile **ret_profi
 {
 	struct reader r = { .name = name };
 	struct buffer data = { 0 };
-	int err = import_read_all(f, MAX_SIZE, &data);
+	int err = buffer_add_file(&data, f, MAX_SIZE);
 
 	if (err) {
 		log_error(-err, "read '%s'", name);
