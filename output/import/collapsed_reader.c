@@ -17,6 +17,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
+#include "core/base/number_map.h"
 #include "core/profile/profile.h"
 #include "output/import/collapsed_frame.h"
 
@@ -25,12 +26,6 @@
 #define PROBED_LINES 8192
 #define MAX_TOTAL (UINT64_C(1) << 53) /* as output/tree/tree.h */
 #define NR_STEPS 256
-
-/* A name as spelled in the file, suffix and all, that was met before. */
-struct spelling {
-	uint64_t hash;
-	uint32_t frame; /* + 1, 0 = free */
-};
 
 /* What is left to do for a line: its names that differ from those of the line before, then its end. */
 struct step {
@@ -43,8 +38,7 @@ struct step {
 struct reader {
 	struct profile *profile;
 	const char *name;
-	struct spelling *spellings;
-	size_t nr_spellings, nr_slots; /* slots: a power of two */
+	struct number_map spellings; /* hash of a spelling -> its frame */
 	struct step steps[NR_STEPS];
 	size_t nr_steps;
 	uint32_t *frames; /* of the line that steps are taken for */
@@ -60,44 +54,18 @@ struct reader {
 	uint64_t total, line, nr_good, nr_bad, first_bad, nr_fractions;
 };
 
-static void grow_spellings(struct reader *r)
-{
-	struct spelling *old = r->spellings;
-	size_t nr_old = r->nr_slots;
-
-	r->nr_slots = nr_old ? nr_old * 2 : 4096;
-	r->spellings = xcalloc(r->nr_slots, sizeof(*r->spellings));
-	for (size_t i = 0; i < nr_old; i++) {
-		size_t at = old[i].hash & (r->nr_slots - 1);
-
-		if (!old[i].frame)
-			continue;
-		while (r->spellings[at].frame)
-			at = (at + 1) & (r->nr_slots - 1);
-		r->spellings[at] = old[i];
-	}
-	free(old);
-}
-
 /*
  * The 64-bit hash stands for the spelling. Its seed is not known to who wrote the file, so equal
  * hashes of different names are a matter of luck: one in 10^8 for a million names.
  */
 static uint32_t find_frame(struct reader *r, const struct step *step)
 {
-	size_t at;
+	bool is_new;
+	uint32_t *frame = number_map_at(&r->spellings, step->hash, &is_new);
 
-	if (r->nr_spellings * 2 >= r->nr_slots)
-		grow_spellings(r);
-	at = step->hash & (r->nr_slots - 1);
-	for (; r->spellings[at].frame; at = (at + 1) & (r->nr_slots - 1))
-		if (r->spellings[at].hash == step->hash)
-			return r->spellings[at].frame - 1;
-	r->spellings[at] =
-		(struct spelling){ step->hash,
-				   collapsed_frame(r->profile, step->name, step->size) + 1 };
-	r->nr_spellings++;
-	return r->spellings[at].frame - 1;
+	if (is_new)
+		*frame = collapsed_frame(r->profile, step->name, step->size);
+	return *frame;
 }
 
 /*
@@ -152,8 +120,7 @@ static void add_name(struct reader *r, const char *s, size_t n, size_t depth)
 {
 	uint64_t hash = XXH3_64bits_withSeed(s, n, (uintptr_t)r);
 
-	if (r->nr_slots)
-		__builtin_prefetch(&r->spellings[hash & (r->nr_slots - 1)]);
+	number_map_prefetch(&r->spellings, hash);
 	add_step(r, &(struct step){ s, n, hash, depth });
 }
 
@@ -377,7 +344,7 @@ int collapsed_read(FILE *f, const char *name, struct profile **ret_profile)
 	struct reader r = { .profile = profile_new(), .name = name };
 	int err = finish(&r, read_all(&r, f));
 
-	free(r.spellings);
+	number_map_fini(&r.spellings);
 	free(r.kept);
 	free(r.frames);
 	free(r.ends);

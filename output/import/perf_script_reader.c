@@ -21,15 +21,11 @@
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/base/log.h"
+#include "core/base/number_map.h"
 #include "core/profile/profile.h"
 #include "output/import/named_frames.h"
 
 enum { READ_SIZE = 256 * 1024, LINE_MAX_SIZE = 16 << 20, MAX_FRAMES = 1 << 16, MAX_INLINED = 256 };
-
-struct spelling {
-	uint64_t hash;
-	uint32_t frame; /* + 1, 0 = free */
-};
 
 struct text {
 	const char *s;
@@ -47,8 +43,7 @@ struct head {
 struct reader {
 	struct profile *p;
 	const char *name;
-	struct spelling *spellings;
-	size_t nr_spellings, nr_slots; /* slots: a power of two */
+	struct number_map spellings; /* hash of a spelling -> its frame */
 	struct profile_sample sample;
 	bool in_sample;
 	uint32_t *frames; /* of the sample, leaf first */
@@ -236,41 +231,17 @@ static uint32_t make_frame(struct reader *r, struct text symbol, struct text fil
 	return import_frame(r->p, &f, 1);
 }
 
-static void grow_spellings(struct reader *r)
-{
-	struct spelling *old = r->spellings;
-	size_t nr_old = r->nr_slots;
-
-	r->nr_slots = nr_old ? nr_old * 2 : 4096;
-	r->spellings = xcalloc(r->nr_slots, sizeof(*r->spellings));
-	for (size_t i = 0; i < nr_old; i++) {
-		size_t at = old[i].hash & (r->nr_slots - 1);
-
-		if (!old[i].frame)
-			continue;
-		while (r->spellings[at].frame)
-			at = (at + 1) & (r->nr_slots - 1);
-		r->spellings[at] = old[i];
-	}
-	free(old);
-}
-
 /* 64 bits of hash stand for symbol and file; whoever wrote the file does not know the seed. */
 static uint32_t find_frame(struct reader *r, struct text symbol, struct text file)
 {
 	uint64_t hash = XXH3_64bits_withSeed(symbol.s, symbol.n, (uintptr_t)r) * 3 +
 			XXH3_64bits_withSeed(file.s, file.n, (uintptr_t)r);
-	size_t at;
+	bool is_new;
+	uint32_t *frame = number_map_at(&r->spellings, hash, &is_new);
 
-	if (r->nr_spellings * 2 >= r->nr_slots)
-		grow_spellings(r);
-	at = hash & (r->nr_slots - 1);
-	for (; r->spellings[at].frame; at = (at + 1) & (r->nr_slots - 1))
-		if (r->spellings[at].hash == hash)
-			return r->spellings[at].frame - 1;
-	r->spellings[at] = (struct spelling){ hash, make_frame(r, symbol, file) + 1 };
-	r->nr_spellings++;
-	return r->spellings[at].frame - 1;
+	if (is_new)
+		*frame = make_frame(r, symbol, file);
+	return *frame;
 }
 
 static void add_frame(struct reader *r, uint32_t frame)
@@ -462,7 +433,7 @@ static int perf_script_read(FILE *f, const char *name, struct profile **ret_prof
 	struct reader r = { .p = profile_new(), .name = name };
 	int err = finish(&r, read_all(&r, f));
 
-	free(r.spellings);
+	number_map_fini(&r.spellings);
 	free(r.frames);
 	buffer_fini(&r.inlined);
 	if (err)
