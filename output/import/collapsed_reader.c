@@ -4,7 +4,7 @@
  * spelling of a name to its frame stands before the profile's own. That table is in no near cache:
  * names are looked up some lines after they were read, when their slots have arrived.
  */
-#include "output/import/collapsed_reader.h"
+#include "output/import/importer.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -339,7 +339,7 @@ static int finish(struct reader *r, int err)
 	return 0;
 }
 
-int collapsed_read(FILE *f, const char *name, struct profile **ret_profile)
+static int collapsed_read(FILE *f, const char *name, struct profile **ret_profile)
 {
 	struct reader r = { .profile = profile_new(), .name = name };
 	int err = finish(&r, read_all(&r, f));
@@ -355,7 +355,7 @@ int collapsed_read(FILE *f, const char *name, struct profile **ret_profile)
 	return err;
 }
 
-bool collapsed_is(const char *data, size_t size)
+static bool collapsed_is(const char *data, size_t size)
 {
 	const char *end = data + size;
 	uint64_t count;
@@ -381,3 +381,9 @@ bool collapsed_is(const char *data, size_t size)
 	}
 	return false;
 }
+
+const struct importer import_collapsed = {
+	.name = "collapsed",
+	.is = collapsed_is,
+	.read = collapsed_read,
+};

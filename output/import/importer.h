@@ -26,6 +26,8 @@ struct importer {
 	int (*read)(FILE *f, const char *name, struct profile **ret_profile);
 };
 
+extern const struct importer import_collapsed, import_perf_script, import_pprof, import_speedscope;
+
 /* Ends with NULL. */
 extern const struct importer *const importer_table[];
 

@@ -3,17 +3,6 @@
 
 #include <stddef.h>
 
-#include "output/import/collapsed_reader.h"
-#include "output/import/perf_script_reader.h"
-#include "output/import/pprof_reader.h"
-#include "output/import/speedscope_reader.h"
-
-static const struct importer import_collapsed = {
-	.name = "collapsed",
-	.is = collapsed_is,
-	.read = collapsed_read,
-};
-
 const struct importer *const importer_table[] = {
 	&import_pprof, &import_speedscope, &import_perf_script, &import_collapsed, NULL,
 };

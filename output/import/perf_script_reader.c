@@ -10,7 +10,7 @@
  * What is inlined stands before what it was inlined into. Lines repeat all over the file: a table from
  * the hash of "symbol (file)" to its frame stands before the profile's own.
  */
-#include "output/import/perf_script_reader.h"
+#include "output/import/importer.h"
 
 #include <ctype.h>
 #include <errno.h>

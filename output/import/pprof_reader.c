@@ -2,7 +2,7 @@
  * Reads pprof. Its samples are sums, and one of the values may say of how many: then a sum is spread
  * over so many samples again, as margins of error rest on their number.
  */
-#include "output/import/pprof_reader.h"
+#include "output/import/importer.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -2,7 +2,7 @@
  * Reads speedscope's JSON. Keys come in any order, so the file is read twice: for the frames, then for
  * the profiles. What our own exports have under "sprof" is taken over.
  */
-#include "output/import/speedscope_reader.h"
+#include "output/import/importer.h"
 
 #include <errno.h>
 #include <math.h>
