@@ -1,6 +1,6 @@
 /*
- * A growing string of bytes: every writer builds its output here and hands it to the file at once, so
- * that a full disk is noticed in one place and equal input gives equal bytes.
+ * A growing string of bytes: every writer builds its output here and hands it to the file at once,
+ * so that a full disk is noticed in one place and equal input gives equal bytes.
  */
 #ifndef SPROF_BUFFER_H
 #define SPROF_BUFFER_H
@@ -27,8 +27,8 @@ void buffer_add_zigzag(struct buffer *b, int64_t value);
 void buffer_printf(struct buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Appends the rest of the file, at most `limit` bytes. 0 or -errno, not reported; -EFBIG beyond the limit.
- * What was read before an error stays in the buffer.
+ * Appends the rest of the file, at most `limit` bytes. 0 or -errno, not reported; -EFBIG beyond the
+ * limit. What was read before an error stays in the buffer.
  */
 int buffer_add_file(struct buffer *b, FILE *f, size_t limit);
 

@@ -1,4 +1,8 @@
-/* The table of importers, in the order in which they are asked: the pickiest first. */
+/*
+ * The table of importers. They are asked in this order, and the first yes wins, so the strictest
+ * test comes first and the most tolerant one, collapsed stacks, comes last and also serves as the
+ * default.
+ */
 #include "output/import/importer.h"
 
 #include <stddef.h>
