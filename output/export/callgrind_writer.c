@@ -4,7 +4,7 @@
  * to; so that both are right where functions call themselves, too, a stack becomes a chain in which
  * each function stands once, where it is innermost, below a root: the name of the thread, or "all".
  */
-#include "output/export/callgrind_writer.h"
+#include "output/export/exporter.h"
 
 #include <stdlib.h>
 #include <string.h>

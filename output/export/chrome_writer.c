@@ -5,7 +5,7 @@
  * put side by side, so that sums are exact and moments are off by half a period at most. What is no sample,
  * GPU work and NVTX ranges, comes from chrome_gpu.
  */
-#include "output/export/chrome_writer.h"
+#include "output/export/exporter.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

@@ -2,7 +2,7 @@
  * One line for each node of the call tree, of each column: who it is, which line its parent is, and
  * its sums. Sums are in the unit of the column.
  */
-#include "output/export/csv_writer.h"
+#include "output/export/exporter.h"
 
 #include "core/base/buffer.h"
 #include "core/profile/column.h"

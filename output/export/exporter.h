@@ -20,6 +20,9 @@ struct exporter {
 	int (*write)(struct buffer *b, const struct profile *p);
 };
 
+extern const struct exporter export_callgrind, export_chrome, export_collapsed, export_csv,
+	export_firefox, export_json, export_pprof, export_pstats, export_speedscope, export_tsv;
+
 /* Ends with NULL. */
 extern const struct exporter *const exporter_table[];
 

@@ -5,15 +5,6 @@
 #include <string.h>
 
 #include "core/base/buffer.h"
-#include "output/export/callgrind_writer.h"
-#include "output/export/chrome_writer.h"
-#include "output/export/collapsed_writer.h"
-#include "output/export/csv_writer.h"
-#include "output/export/firefox_writer.h"
-#include "output/export/json_writer.h"
-#include "output/export/pprof_writer.h"
-#include "output/export/pstats_writer.h"
-#include "output/export/speedscope_writer.h"
 
 const struct exporter *const exporter_table[] = {
 	&export_collapsed, &export_pprof,  &export_speedscope,

@@ -4,7 +4,7 @@
  * (a frame on another stack), functions and strings; table rows are spread over arrays by field.
  * docs-developer/CHANGELOG-formats.md in github.com/firefox-devtools/profiler says what changed when.
  */
-#include "output/export/firefox_writer.h"
+#include "output/export/exporter.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * Writes the tables of a profile as JSON, an entry per line; entries name others by their place. The
  * samples are arrays by field, as there are many of them.
  */
-#include "output/export/json_writer.h"
+#include "output/export/exporter.h"
 
 #include <stdlib.h>
 

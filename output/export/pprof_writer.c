@@ -3,7 +3,7 @@
  * and the strings last. Samples of one stack and thread are one message, with a value per column; the
  * format has no place for times of samples.
  */
-#include "output/export/pprof_writer.h"
+#include "output/export/exporter.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  *
  * Source: CPython's Python/marshal.c (the types used here have been the same since 3.4), Lib/pstats.py.
  */
-#include "output/export/pstats_writer.h"
+#include "output/export/exporter.h"
 
 #include <errno.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * time. What the format has no field for is under the key "sprof", which speedscope does not read:
  * of a frame { kind, module, inlined }, of a profile { column, pid, tid, thread }.
  */
-#include "output/export/speedscope_writer.h"
+#include "output/export/exporter.h"
 
 #include <stdlib.h>
 
