@@ -48,7 +48,7 @@ struct agent_walk {
 	const struct walk_space *space;
 	const struct walk_arena *arena;
 	__u32 generation;	     /* the space's, when the walk began */
-	__u32 end;		     /* enum agent_end */
+	__u32 end;		     /* enum walk_end */
 	__u32 nr;		     /* frames met */
 	__u64 low, high;	     /* memory known to be readable */
 	__u64 *frames;		     /* of the scratch */
@@ -114,9 +114,9 @@ AGENT_HIDDEN void agent_free_slots(struct agent_region *region);
 /* Where in the stack the frame with that number is kept. */
 static inline __u32 agent_frame_slot(__u32 nr)
 {
-	if (nr < REGION_LEAF_FRAMES)
+	if (nr < MAX_LEAF_FRAMES)
 		return nr;
-	return REGION_LEAF_FRAMES + (nr - REGION_LEAF_FRAMES) % REGION_ROOT_FRAMES;
+	return MAX_LEAF_FRAMES + (nr - MAX_LEAF_FRAMES) % MAX_ROOT_FRAMES;
 }
 
 /* python.c: the Python frames of this thread. */

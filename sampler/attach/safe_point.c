@@ -10,7 +10,7 @@
 #include <sys/uio.h>
 
 #include "core/base/alloc.h"
-#include "sampler/bpf/events.h"
+#include "core/portable/frames.h"
 #include "sampler/inject/ptrace_thread.h"
 #include "sampler/walk/snapshot_unwind.h"
 #include "sampler/walk/snapshot_lookup.h"

@@ -28,10 +28,10 @@ static bool find_rule(void *context, uint64_t module, uint64_t vaddr, struct wal
 	const struct source *s = context;
 	const struct module_entry *m = &s->modules[module - 1];
 
-	if (m->state == MODULE_PENDING)
+	if (m->state == WALK_MODULE_PENDING)
 		return false;
 	*ret = (struct walk_rule){ .cfa = WALK_CFA_NONE };
-	if (m->state == MODULE_HAS_ROWS)
+	if (m->state == WALK_MODULE_ROWS)
 		*ret = s->rules[arena_find_rule(s->arena, m, vaddr)];
 	return true;
 }

@@ -25,7 +25,7 @@
 /* A walk is over in microseconds; what nothing points to is free after this. */
 #define GRACE_NS (1000ull * 1000 * 1000)
 #define REREAD_NS (20ull * 1000 * 1000)
-#define MIN_ROOM (MAX_MODULES / 4)
+#define MIN_ROOM (WALK_MAX_MODULES / 4)
 #define ROOM_NS (10ull * 1000 * 1000 * 1000)
 
 void ebpf_limit(struct source *s, enum source_limit limit, const char *format, ...)
@@ -59,7 +59,7 @@ static void set_module(struct source *s, uint32_t index, const struct module_ent
 
 static void set_no_rows(struct source *s, uint32_t index)
 {
-	set_module(s, index, &(struct module_entry){ .state = MODULE_NO_ROWS });
+	set_module(s, index, &(struct module_entry){ .state = WALK_MODULE_NO_ROWS });
 }
 
 static void on_code(void *context, struct mapped_file *code)
@@ -69,7 +69,7 @@ static void on_code(void *context, struct mapped_file *code)
 	size_t size;
 
 	/* The entry may have been other code's. */
-	set_module(s, code->index, &(struct module_entry){ .state = MODULE_PENDING });
+	set_module(s, code->index, &(struct module_entry){ .state = WALK_MODULE_PENDING });
 	if (code->refused)
 		ebpf_limit(
 			s, LIMIT_FILES,
@@ -107,7 +107,7 @@ static struct mapped_file *code_of(struct source *s, const struct sideband_recor
 	if (!code)
 		ebpf_limit(s, LIMIT_MODULES,
 			   "more than %d mapped files: the code of further ones stays [unknown]",
-			   MAX_MODULES);
+			   WALK_MAX_MODULES);
 	if (is_new)
 		on_code(s, code);
 	return code;
@@ -140,7 +140,7 @@ static void take_tables(struct source *s)
 	while (table_builder_take(s->builder, &index, &table)) {
 		struct module_entry entry;
 
-		if (index >= MAX_MODULES) {
+		if (index >= WALK_MAX_MODULES) {
 			runtime_unwind_take(s->jit, index, table);
 			continue;
 		}
@@ -170,16 +170,16 @@ static bool publish_runtime(void *context, uint32_t number, const struct unwind_
 	if (arena_add_region(s->arena, rows, &entry))
 		return false;
 	s->stats.nr_rows += rows->nr_rows;
-	set_module(s, MAX_MODULES + number, &entry);
+	set_module(s, WALK_MAX_MODULES + number, &entry);
 	return true;
 }
 
 static void forget_runtime(void *context, uint32_t number, const struct unwind_table *rows)
 {
 	struct source *s = context;
-	const struct module_entry entry = s->modules[MAX_MODULES + number];
+	const struct module_entry entry = s->modules[WALK_MAX_MODULES + number];
 
-	set_no_rows(s, MAX_MODULES + number);
+	set_no_rows(s, WALK_MAX_MODULES + number);
 	arena_remove_region(s->arena, &entry, rows);
 }
 

@@ -93,7 +93,7 @@ static size_t add_runtime_code(const struct process *p, const struct mapping *m,
 			break;
 		if (!runtime_region_has_rows(r, &piece.module))
 			continue;
-		piece.module += MAX_MODULES;
+		piece.module += WALK_MAX_MODULES;
 		piece.start = r->start > m->start ? r->start : m->start;
 		piece.end = r->end < m->end ? r->end : m->end;
 		entry.end = piece.start;
@@ -153,17 +153,17 @@ static void fill_maps(const struct process *p, struct map_entry *entries, size_t
 void ebpf_publish_maps(struct source *s, struct process *p)
 {
 	size_t nr_files, nr_all = count_entries(p, &nr_files);
-	size_t nr = nr_all < MAX_MAPS ? nr_all : MAX_MAPS;
+	size_t nr = nr_all < WALK_MAX_MAPS ? nr_all : WALK_MAX_MAPS;
 	struct map_entry *entries;
 	struct map_region *region;
 	uint32_t index;
 
 	p->dirty = false;
-	if (nr_all > MAX_MAPS)
+	if (nr_all > WALK_MAX_MAPS)
 		ebpf_limit(s, LIMIT_MAPS,
 			   "process %d has more than %d executable mappings: what lies in the rest "
 			   "stays [unknown]",
-			   (int)p->pid, MAX_MAPS);
+			   (int)p->pid, WALK_MAX_MAPS);
 	entries = arena_add_maps(s->arena, nr, &index);
 	if (!entries) {
 		ebpf_limit(s, LIMIT_MEMORY, "no more memory for maps: new code stays [unknown]");

@@ -7,7 +7,8 @@
 #include <uthash.h>
 
 #include "core/base/alloc.h"
-#include "sampler/bpf/events.h"
+#include "core/portable/frames.h"
+#include "core/portable/pycode.h"
 #include "sampler/target/process.h"
 #include "sampler/runtimes/python/code_objects.h"
 

@@ -17,7 +17,7 @@
 #include <uthash.h>
 
 #include "core/base/alloc.h"
-#include "sampler/bpf/events.h"
+#include "core/portable/frames.h"
 
 #define MAX_PHDRS 512
 #define MAX_NOTES (64 * 1024)
@@ -167,7 +167,7 @@ static struct code_entry *take_entry(struct file_table *t)
 		*e = (struct code_entry){ .code.index = index };
 		return e;
 	}
-	if (t->nr == MAX_MODULES)
+	if (t->nr == WALK_MAX_MODULES)
 		return NULL;
 	e = xcalloc(1, sizeof(*e));
 	e->code.index = (uint32_t)t->nr;
@@ -389,7 +389,7 @@ void file_table_reuse(struct file_table *t, struct mapped_file *code)
 
 size_t file_table_room(const struct file_table *t)
 {
-	return MAX_MODULES - t->nr + t->nr_unused;
+	return WALK_MAX_MODULES - t->nr + t->nr_unused;
 }
 
 const void *file_table_vdso_image(size_t *ret_size)

@@ -67,7 +67,7 @@ struct file_mapping {
 
 /*
  * The code behind a mapping; new ones are opened and read. *ret_new says that this is the first
- * mapping of it. NULL when the table is full (MAX_MODULES).
+ * mapping of it. NULL when the table is full (WALK_MAX_MODULES).
  */
 struct mapped_file *file_table_add(struct file_table *table, const struct file_mapping *mapping,
 				   bool *ret_new);

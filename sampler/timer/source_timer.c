@@ -149,7 +149,7 @@ static int make_tables(struct source *s)
 		log_error(-err, "make room for unwind rows");
 		return err;
 	}
-	s->builder = table_builder_new(walk_arena_rules(s->arena), WALK_MAX_RULES + 1);
+	s->builder = table_builder_new(walk_arena_rules(s->arena), WALK_NR_RULES);
 	err = timer_meeting_new(&s->meeting);
 	if (err)
 		log_error(-err, "open a socket for targets");

@@ -14,7 +14,7 @@
 #include <sys/types.h>
 
 #include "core/profile/source.h"
-#include "sampler/bpf/events.h"
+#include "core/portable/frames.h"
 #include "sampler/target/mapped_file.h"
 #include "sampler/sink/time_order.h"
 #include "sampler/target/process.h"

@@ -6,12 +6,9 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/profile/walk_marker.h"
 #include "sampler/walk/snapshot_unwind.h"
 #include "sampler/walk/snapshot_lookup.h"
-
-_Static_assert(REGION_LEAF_FRAMES + REGION_ROOT_FRAMES <= MAX_USER_FRAMES &&
-		       REGION_FRAME_EXACT == FRAME_EXACT,
-	       "the sink takes what the targets send");
 
 #define SNAPSHOT_WORDS (sizeof(struct agent_snapshot) / 8)
 
@@ -78,18 +75,6 @@ static struct snapshot_result unwind(struct source *s, const struct timer_proces
 
 /* ---- stacks */
 
-static int marker_of(uint8_t end)
-{
-	switch (end) {
-	case AGENT_END_ROOT: return -1;
-	case AGENT_END_NO_MAP: return MARKER_UNKNOWN;
-	case AGENT_END_READ_FAULT: return MARKER_READ_FAULT;
-	case AGENT_END_BAD_STACK: return MARKER_BAD_STACK;
-	case AGENT_END_TOO_DEEP: return MARKER_TOO_DEEP;
-	default: return MARKER_NO_RULE;
-	}
-}
-
 /* Of everything that makes a stack what the sink calls it. */
 static uint64_t key_of(const struct queued *q)
 {
@@ -111,7 +96,7 @@ static struct known_stack walked_stack(struct source *s, const struct queued *q)
 	struct walked w = {
 		.user = q->words,
 		.nr_user = q->nr_words,
-		.marker = marker_of(e->end),
+		.marker = walk_marker(e->end),
 		.in_kernel = e->in_kernel,
 		.python_broken = e->python_broken,
 	};
@@ -121,8 +106,8 @@ static struct known_stack walked_stack(struct source *s, const struct queued *q)
 	if (stack_ids_find(s->keys, key, &known))
 		return known;
 	if (e->nr_total > e->nr_frames) {
-		w.gap = REGION_LEAF_FRAMES;
-		w.rotation = (e->nr_total - REGION_LEAF_FRAMES) % REGION_ROOT_FRAMES;
+		w.gap = MAX_LEAF_FRAMES;
+		w.rotation = (e->nr_total - MAX_LEAF_FRAMES) % MAX_ROOT_FRAMES;
 	}
 	known = sample_sink_stack(&s->out, &q->process->maps, &w);
 	/* A code object may still be on its way, in another ring. */
@@ -172,7 +157,7 @@ static void on_queued(void *context, int kind, const void *data, size_t size)
 	(void)size;
 	if (kind == AGENT_REST && stack.stack == PROFILE_NONE)
 		return;
-	if (e->end == AGENT_END_NO_MAP || e->end == AGENT_END_STALE)
+	if (e->end == END_NO_MAP || e->end == END_STALE)
 		timer_reread(s, p, e->time_ns);
 	s->out.python_codes = p->codes;
 	if (kind == AGENT_REST)

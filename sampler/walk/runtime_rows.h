@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sampler/bpf/events.h"
+#include "core/portable/frames.h"
 
-#define RUNTIME_MAX_ROWS MAX_JIT_MODULES /* at one time, of all processes */
+#define RUNTIME_MAX_ROWS WALK_MAX_RUNTIME_TABLES /* at one time, of all processes */
 
 struct table_builder;
 struct unwind_table;
