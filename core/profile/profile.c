@@ -177,7 +177,7 @@ uint32_t profile_module(struct profile *p, const struct profile_module *module)
 	uint32_t next = p->nr_modules, id;
 
 	assert(module->build_id_size <= BUILD_ID_MAX && module->path < p->nr_strings);
-	assert(module->kind != MODULE_PYTHON || module->pid < p->nr_strings);
+	assert(module->kind != MODULE_PYTHON || module->code_name < p->nr_strings);
 	memset(&key, 0, sizeof(key)); /* padding too: keys are compared as bytes */
 	key.path = module->path;
 	key.pid = module->pid;
@@ -320,7 +320,7 @@ uint32_t profile_marker_frame(struct profile *p, enum marker marker)
 uint32_t profile_named_frame(struct profile *p, const char *name, size_t length,
 			     enum function_kind kind)
 {
-	struct profile_module module = { .kind = MODULE_NAMED, .pid = kind };
+	struct profile_module module = { .kind = MODULE_NAMED, .function_kind = kind };
 	uint32_t id = profile_string(p, name, length);
 	uint32_t frame = profile_frame(p, profile_module(p, &module), id);
 
@@ -343,10 +343,10 @@ uint32_t profile_python_frame(struct profile *p, uint32_t module, uint64_t line)
 	uint32_t frame = profile_frame(p, module, line);
 	const struct profile_module *m = &p->modules[module];
 	struct profile_function function = {
-		.system_name = m->pid,
+		.system_name = m->code_name,
 		.module = module,
 		.file = m->path,
-		.start_line = (uint32_t)m->ino,
+		.start_line = (uint32_t)m->code_line,
 		.kind = FUNCTION_PYTHON,
 	};
 	struct profile_location location = { .line = (uint32_t)line };
@@ -355,7 +355,7 @@ uint32_t profile_python_frame(struct profile *p, uint32_t module, uint64_t line)
 	if (p->frames[frame].nr_locations)
 		return frame;
 	name = xasprintf("%s (%s:%" PRIu32 ")",
-			 *p->strings[m->pid] ? p->strings[m->pid] : "[unknown]",
+			 *p->strings[m->code_name] ? p->strings[m->code_name] : "[unknown]",
 			 path_base_name(p->strings[m->path]), function.start_line);
 	function.name = profile_cstring(p, name);
 	free(name);

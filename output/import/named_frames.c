@@ -18,11 +18,11 @@
 /* A Python function belongs to its file, as in a recording. */
 static uint32_t module_of(struct profile *p, const struct import_function *f)
 {
-	struct profile_module m = { .kind = MODULE_PYTHON, .path = f->file, .pid = f->name };
+	struct profile_module m = { .kind = MODULE_PYTHON, .path = f->file, .code_name = f->name };
 
 	if (f->module != PROFILE_NONE || f->kind != FUNCTION_PYTHON || !f->file)
 		return f->module;
-	m.ino = f->start_line;
+	m.code_line = f->start_line;
 	return profile_module(p, &m);
 }
 
@@ -93,7 +93,7 @@ static uint32_t key_of(struct profile *p, const struct import_function *f, size_
 
 uint32_t import_frame(struct profile *p, const struct import_function *functions, size_t nr)
 {
-	struct profile_module module = { .kind = MODULE_NAMED, .pid = functions->kind };
+	struct profile_module module = { .kind = MODULE_NAMED, .function_kind = functions->kind };
 	uint32_t frame;
 
 	if (functions->inlined)
