@@ -12,7 +12,7 @@
 
 #define INJECT_WHY_SIZE 192
 
-/* Why it does not work, in words, and the command that mends it ("" where none does). */
+/* Why it does not work, in words, and the command that fixes it ("" where none does). */
 struct inject_reason {
 	char why[INJECT_WHY_SIZE], hint[INJECT_WHY_SIZE];
 };
