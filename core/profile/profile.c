@@ -406,8 +406,8 @@ const char *marker_name(enum marker marker)
 		[MARKER_NO_RULE] = "[no unwind rule]",
 		[MARKER_READ_FAULT] = "[stack not readable]",
 		[MARKER_BAD_STACK] = "[bad stack pointer]",
-		[MARKER_TOO_DEEP] = "[truncated: too deep]",
-		[MARKER_SNAPSHOT_END] = "[truncated: end of stack copy]",
+		[MARKER_TOO_DEEP] = "[incomplete: too deep]",
+		[MARKER_SNAPSHOT_END] = "[incomplete: end of stack copy]",
 		[MARKER_COMPAT_32BIT] = "[32-bit program]",
 		[MARKER_NO_KERNEL_STACK] = "[no kernel stack]",
 		[MARKER_NO_LAUNCH] = "[launch not seen]",
@@ -415,6 +415,24 @@ const char *marker_name(enum marker marker)
 	};
 
 	return (unsigned int)marker < NR_MARKERS ? names[marker] : "[marker]";
+}
+
+int marker_from_name(const char *name, size_t size)
+{
+	static const char *const former_names[NR_MARKERS] = {
+		[MARKER_TOO_DEEP] = "[truncated: too deep]",
+		[MARKER_SNAPSHOT_END] = "[truncated: end of stack copy]",
+	};
+
+	for (int i = 0; i < NR_MARKERS; i++) {
+		const char *now = marker_name((enum marker)i), *former = former_names[i];
+
+		if (size == strlen(now) && !memcmp(name, now, size))
+			return i;
+		if (former && size == strlen(former) && !memcmp(name, former, size))
+			return i;
+	}
+	return -1;
 }
 
 const char *profile_frame_fallback_name(const struct profile *p, uint32_t frame, char *buf,

@@ -27,7 +27,7 @@ struct mapped_file {
 	uint64_t dev, ino;
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_size;
-	uint32_t nr_code_functions; /* to be told of: struct fact_code_rules */
+	uint32_t nr_code_functions; /* to be told of: struct fact_derived_rules */
 	int fd;			    /* -1: could not be opened */
 	bool refused;		    /* because too many files are open */
 	struct timespec changed;    /* the file's, when it was opened */

@@ -69,7 +69,7 @@ static struct snapshot_result unwind(struct source *s, const struct timer_proces
 	if (!s->unwinder)
 		s->unwinder = snapshot_unwinder_new(&ops, s);
 	s->unwinding = &p->maps;
-	s->stats.nr_offline++;
+	s->stats.nr_snapshots++;
 	return snapshot_unwind(s->unwinder, &sample, frames, max);
 }
 
