@@ -123,7 +123,7 @@ static void on_snapshot(struct source *s, const struct snapshot_event *e, size_t
 		return;
 	ebpf_process(s, (pid_t)e->sample.header.tgid, e->exec_id, &p);
 	if (p) {
-		p->nr_snapshots++;
+		ebpf_own(p)->nr_snapshots++;
 		ebpf_saw_image(s, p, e->exec_id);
 	}
 	if (p && e->end == END_NO_MAP)

@@ -139,7 +139,7 @@ void ebpf_unwind_snapshot(struct source *s, const struct process *p, const struc
 		struct native_stack stack = { native, result.sps, result.nr };
 
 		if (p)
-			ebpf_pythons_eval_text(s->pythons, p->python, &k->runs.eval_start,
+			ebpf_pythons_eval_text(s->pythons, ebpf_own(p)->python, &k->runs.eval_start,
 					       &k->runs.eval_size);
 		native = k->merged;
 		w->nr_user = python_merge(&stack, &k->runs, native, MAX_NATIVE + MAX_USER_FRAMES);

@@ -70,7 +70,7 @@ static void on_code(void *context, struct mapped_file *code)
 
 	/* The entry may have been other code's. */
 	set_module(s, code->index, &(struct module_entry){ .state = WALK_MODULE_PENDING });
-	if (code->refused)
+	if (code->fd == -EMFILE || code->fd == -ENFILE)
 		ebpf_limit(
 			s, LIMIT_FILES,
 			"too many open files: further ones are walked by frame pointers and have "
@@ -189,10 +189,10 @@ const struct runtime_ops ebpf_runtime_ops = { publish_runtime, forget_runtime };
 
 static struct process *add_process(struct source *s, pid_t pid, uint32_t exec_id)
 {
-	struct process *p = xcalloc(1, sizeof(*p));
+	struct process *p = xcalloc(1, sizeof(struct ebpf_process));
 
 	p->pid = pid;
-	p->exec_id = exec_id;
+	ebpf_own(p)->exec_id = exec_id;
 	process_new_epoch(p);
 	HASH_ADD_INT(s->processes, pid, p);
 	return p;
@@ -204,7 +204,7 @@ static void remove_process(struct source *s, struct process *p, bool forget_entr
 
 	if (forget_entry)
 		bpf_map_delete_elem(bpf_map__fd(s->skel->maps.processes), &key);
-	ebpf_retire(s, p->region);
+	ebpf_retire(s, ebpf_own(p)->region);
 	HASH_DEL(s->processes, p);
 	process_fini(p);
 	free(p);
@@ -256,6 +256,7 @@ void ebpf_on_fork(struct source *s, const struct fork_event *e)
 {
 	struct process *parent = ebpf_find_process(s, (pid_t)e->header.tgid);
 	struct process *child = ebpf_find_process(s, (pid_t)e->child);
+	struct map_region *region;
 
 	if (!parent)
 		return;
@@ -267,11 +268,11 @@ void ebpf_on_fork(struct source *s, const struct fork_event *e)
 		memcpy(child->maps, parent->maps, parent->nr_maps * sizeof(*child->maps));
 	child->nr_maps = child->capacity = parent->nr_maps;
 	child->dirty = parent->dirty;
-	child->region = parent->region;
-	child->python = parent->python;
+	region = ebpf_own(child)->region = ebpf_own(parent)->region;
+	ebpf_own(child)->python = ebpf_own(parent)->python;
 	runtime_regions_copy(&child->jit, &parent->jit);
-	if (child->region) {
-		child->region->nr_users++;
+	if (region) {
+		region->nr_users++;
 		ebpf_write_entry(s, child);
 	}
 }
@@ -282,7 +283,7 @@ void ebpf_on_exec(struct source *s, const struct exec_event *e)
 
 	if (!p)
 		return;
-	p->exec_id = e->exec_id;
+	ebpf_own(p)->exec_id = e->exec_id;
 	p->dirty = true;
 	if (!p->exec_pending) { /* its record was lost */
 		process_unmap_all(p);
@@ -386,7 +387,9 @@ void ebpf_free_processes(struct source *s)
 	struct process *p, *next;
 
 	HASH_ITER (hh, s->processes, p, next) {
-		free(p->region && !--p->region->nr_users ? p->region : NULL);
+		struct map_region *region = ebpf_own(p)->region;
+
+		free(region && !--region->nr_users ? region : NULL);
 		HASH_DEL(s->processes, p);
 		process_fini(p);
 		free(p);

@@ -209,7 +209,7 @@ static struct mapped_file *get(struct file_table *t, uint64_t dev, uint64_t ino,
 	e->code.sink_id = PROFILE_NONE;
 	e->code.dev = dev;
 	e->code.ino = ino;
-	e->code.fd = -1;
+	e->code.fd = -ENOENT;
 	HASH_ADD(hh, t->by_key, key, sizeof(key), e);
 	*ret_new = true;
 	return &e->code;
@@ -294,7 +294,8 @@ static void open_code(struct mapped_file *code, const struct file_mapping *m)
 	code->kind = MODULE_ELF;
 	code->path = xasprintf("%.*s", length, m->path);
 	code->fd = open_mapped(m);
-	code->refused = code->fd < 0 && (errno == EMFILE || errno == ENFILE);
+	if (code->fd < 0)
+		code->fd = -errno;
 	if (code->fd >= 0 && !fstat(code->fd, &st)) {
 		code->changed = st.st_mtim;
 		code->size_bytes = (uint64_t)st.st_size;
