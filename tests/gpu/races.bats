@@ -19,7 +19,7 @@ setup_file() {
 		tests/gpu/fake_cupti.c tests/gpu/fake_records.c
 	gcc $flags -no-pie -o "$BATS_FILE_TMPDIR/gpu_work" tests/targets/gpu_work.c -ldl
 	ln -s cuda12/libcupti.so.12 "$BATS_FILE_TMPDIR/libcupti.so"
-	gcc $flags $library -Wl,-z,lazy -o "$BATS_FILE_TMPDIR/librival.so" tests/gpu/rival.c -L"$BATS_FILE_TMPDIR" -lcupti -ldl
+	gcc $flags $library -Wl,-z,lazy -o "$BATS_FILE_TMPDIR/libcompetitor.so" tests/gpu/competing_profiler.c -L"$BATS_FILE_TMPDIR" -lcupti -ldl
 }
 
 setup() {
@@ -59,11 +59,11 @@ no_races() {
 # What another profiler gets is its own: sprof's buffers, callbacks and settings go, and come back, under all threads.
 @test "CUPTI given up to another profiler, and had again, under launching threads races with nothing" {
 	LD_LIBRARY_PATH+=:$BATS_FILE_TMPDIR/cuda12
-	LIMIT=120 RIVAL=$BATS_FILE_TMPDIR/librival.so record --want=4095 -- "$WORK" beside:300
+	LIMIT=120 COMPETITOR=$BATS_FILE_TMPDIR/libcompetitor.so record --want=4095 -- "$WORK" beside:300
 	no_races
 	# what a thread is at work on when the clock changes may have its time by the one before: CUPTI says so of itself
-	grep -q '^rival error 0 kernels [0-9]* strange [0-4] zeroed 0$' <<<"$output" || { grep '^rival ' <<<"$output"; return 1; }
-	[ "$(sed -n 's/^rival error 0 kernels \([0-9]*\) .*/\1/p' <<<"$output")" -ge 300 ]
+	grep -q '^competitor error 0 kernels [0-9]* strange [0-4] zeroed 0$' <<<"$output" || { grep '^competitor ' <<<"$output"; return 1; }
+	[ "$(sed -n 's/^competitor error 0 kernels \([0-9]*\) .*/\1/p' <<<"$output")" -ge 300 ]
 	grep -q '^failure 3 .*CUPTI is free now' <<<"$output"
 	[ "$(counter bad_record)" -eq 0 ]
 }
