@@ -9,6 +9,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/profile/intern.h"
 #include "core/profile/profile.h"
 #include "output/text/text.h"
 
@@ -34,52 +35,38 @@ struct builder {
 	bool without_modules;
 	struct entry *entries;
 	size_t nr_entries, capacity;
-	uint32_t *slots;       /* open addressing, entry + 1, 0 = free */
-	size_t nr_slots;       /* a power of two */
+	struct intern index;   /* of entries, by key */
 	uint32_t *by_function; /* profile function -> entry + 1, 0 = not yet */
 	size_t nr_codes, codes_capacity;
 };
 
-static size_t hash_key(const struct key *k)
+static uint32_t hash_key(const struct key *k)
 {
 	uint64_t h = ((uint64_t)k->name << 32 | k->module) * 0x9e3779b97f4a7c15u;
 
-	return (h ^ h >> 29 ^ k->kind * 0x85ebca6bu) * 0xbf58476d1ce4e5b9u >> 20;
+	return (uint32_t)((h ^ h >> 29 ^ k->kind * 0x85ebca6bu) * 0xbf58476d1ce4e5b9u >> 20);
 }
 
-static void grow_slots(struct builder *b)
+static bool key_equal(const void *owner, uint32_t id, const void *key)
 {
-	b->nr_slots = b->nr_slots ? b->nr_slots * 2 : 1024;
-	free(b->slots);
-	b->slots = xcalloc(b->nr_slots, sizeof(*b->slots));
-	for (size_t i = 0; i < b->nr_entries; i++) {
-		size_t at = hash_key(&b->entries[i].key) & (b->nr_slots - 1);
+	const struct builder *b = owner;
 
-		while (b->slots[at])
-			at = (at + 1) & (b->nr_slots - 1);
-		b->slots[at] = (uint32_t)i + 1;
-	}
+	return !memcmp(&b->entries[id].key, key, sizeof(struct key));
 }
 
 /* The entry of a key; *ret_new says that the caller has to fill in the function. */
 static uint32_t intern(struct builder *b, const struct key *key, bool *ret_new)
 {
-	size_t at;
+	uint32_t id =
+		intern_id(&b->index, hash_key(key), (uint32_t)b->nr_entries, key_equal, b, key);
 
-	if (b->nr_entries * 2 >= b->nr_slots)
-		grow_slots(b);
-	at = hash_key(key) & (b->nr_slots - 1);
-	for (; b->slots[at]; at = (at + 1) & (b->nr_slots - 1)) {
-		if (!memcmp(&b->entries[b->slots[at] - 1].key, key, sizeof(*key))) {
-			*ret_new = false;
-			return b->slots[at] - 1;
-		}
+	*ret_new = id == b->nr_entries;
+	if (*ret_new) {
+		b->entries =
+			xgrow(b->entries, &b->capacity, b->nr_entries + 1, sizeof(*b->entries));
+		b->entries[b->nr_entries++] = (struct entry){ .key = *key };
 	}
-	b->entries = xgrow(b->entries, &b->capacity, b->nr_entries + 1, sizeof(*b->entries));
-	b->entries[b->nr_entries] = (struct entry){ .key = *key };
-	b->slots[at] = (uint32_t)++b->nr_entries;
-	*ret_new = true;
-	return b->slots[at] - 1;
+	return id;
 }
 
 static const char *own(struct tree_functions *t, char *name)
@@ -310,7 +297,7 @@ void tree_functions_init(struct tree_functions *t, const struct profile *p, cons
 	name_threads(&b, comm_used);
 	rank(&b, comm_used);
 	free(b.entries);
-	free(b.slots);
+	intern_fini(&b.index);
 	free(b.by_function);
 }
 
