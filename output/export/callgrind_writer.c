@@ -16,7 +16,7 @@
 #include "core/profile/column.h"
 #include "core/profile/intern.h"
 #include "output/tree/naming.h"
-#include "output/tree/stack_groups.h"
+#include "output/export/stack_groups.h"
 #include "output/text/text.h"
 
 #define NO_CALLEE UINT32_MAX

@@ -19,7 +19,7 @@
 #include "output/codec/pprof_fields.h"
 #include "output/codec/protobuf.h"
 #include "output/tree/ranking.h"
-#include "output/tree/stack_groups.h"
+#include "output/export/stack_groups.h"
 #include "output/text/text.h"
 
 struct writer {

@@ -1,5 +1,5 @@
 /* A sort by stack and thread, by their numbers. */
-#include "output/tree/stack_groups.h"
+#include "output/export/stack_groups.h"
 
 #include <stdlib.h>
 
