@@ -1,6 +1,7 @@
 /*
- * Names frames. Functions are first interned by what tells them apart (three numbers, as strings are
- * interned in the profile), then sorted by the strings; the place in that order is the code.
+ * Names frames. Functions are first interned by name, module and kind, which are three numbers, as
+ * the profile interns its strings. Then they are sorted by the strings, and the place in that order
+ * is the code.
  */
 #include "output/tree/functions.h"
 
@@ -13,10 +14,10 @@
 #include "core/profile/profile.h"
 #include "output/text/text.h"
 
-/* Names that are no string of the profile. */
-enum { NAME_UNRESOLVED = UINT32_MAX, NAME_MARKER = UINT32_MAX - 1 };
+/* Names that are not strings of the profile. */
+enum { NAME_UNNAMED = UINT32_MAX, NAME_MARKER = UINT32_MAX - 1 };
 
-/* What makes two functions one. */
+/* Functions with equal keys are one. */
 struct key {
 	uint32_t name;	 /* string id, or one of the above */
 	uint32_t module; /* string id of the path; the marker's number for NAME_MARKER */
@@ -26,7 +27,7 @@ struct key {
 struct entry {
 	struct key key;
 	struct tree_function function;
-	const char *path; /* of the module: last in the order of names */
+	const char *path; /* of the module; decides the order of equal names */
 };
 
 struct builder {
@@ -54,7 +55,7 @@ static bool key_equal(const void *owner, uint32_t id, const void *key)
 	return !memcmp(&b->entries[id].key, key, sizeof(struct key));
 }
 
-/* The entry of a key; *ret_new says that the caller has to fill in the function. */
+/* The entry of a key. If *ret_new, the caller has to fill in the function. */
 static uint32_t intern(struct builder *b, const struct key *key, bool *ret_new)
 {
 	uint32_t id =
@@ -75,7 +76,7 @@ static const char *own(struct tree_functions *t, char *name)
 	return t->owned[t->nr_owned++] = name;
 }
 
-/* Most names are clean as they are. */
+/* Copies the name only if it is not clean already, which is rare. */
 static const char *clean_name(struct builder *b, const char *name)
 {
 	size_t n = strlen(name);
@@ -91,7 +92,7 @@ static const char *clean_name(struct builder *b, const char *name)
 	return result;
 }
 
-/* "" stands for imported names, which are in no module. */
+/* String 0, "", for imported names, which have no module. */
 static uint32_t module_path(const struct builder *b, uint32_t module)
 {
 	if (module == PROFILE_NONE || b->p->modules[module].kind == MODULE_NAMED)
@@ -105,7 +106,7 @@ static void set_module(struct builder *b, struct entry *e, uint32_t path)
 	e->function.module = text_base_name(e->path);
 }
 
-/* Where a function is defined: of several answers the first in order, whatever came first. */
+/* Of several places keeps the first in sorted order, so that the input's order does not matter. */
 static void set_file(struct tree_function *f, const char *file, uint32_t line)
 {
 	int order = f->file ? strcmp(file, f->file) : -1;
@@ -141,7 +142,7 @@ static uint32_t intern_function(struct builder *b, uint32_t id)
 	return entry;
 }
 
-static const char *unresolved_name(struct builder *b, uint32_t frame)
+static const char *fallback_name(struct builder *b, uint32_t frame)
 {
 	const struct profile_module *m = &b->p->modules[b->p->frames[frame].module];
 	const char *base = text_base_name(profile_str(b->p, m->path)), *result;
@@ -163,14 +164,14 @@ static const char *unresolved_name(struct builder *b, uint32_t frame)
 }
 
 /*
- * A frame without a name. Addresses would tear one unnamed function into confetti, so all of a
- * module are one box named after it, "[libx.so]", as users of perf know it.
+ * All unnamed frames of a module are one function, named after the module: "[libx.so]". A function
+ * per address would scatter each unnamed function over many boxes.
  */
-static uint32_t intern_unresolved(struct builder *b, uint32_t frame)
+static uint32_t intern_unnamed(struct builder *b, uint32_t frame)
 {
 	const struct profile_frame *f = &b->p->frames[frame];
 	const struct profile_module *m = &b->p->modules[f->module];
-	struct key key = { NAME_UNRESOLVED, m->path, FUNCTION_UNKNOWN };
+	struct key key = { NAME_UNNAMED, m->path, FUNCTION_UNKNOWN };
 	uint32_t entry;
 	bool is_new;
 
@@ -182,7 +183,7 @@ static uint32_t intern_unresolved(struct builder *b, uint32_t frame)
 
 		e->function.kind = (uint8_t)key.kind;
 		e->function.file = "";
-		e->function.name = unresolved_name(b, frame);
+		e->function.name = fallback_name(b, frame);
 		set_module(b, e, m->kind == MODULE_MARKER ? 0 : m->path);
 	}
 	return entry;
@@ -207,7 +208,7 @@ static void name_frames(struct builder *b, const bool *used)
 		if (!used[i])
 			continue;
 		if (!f->nr_locations)
-			add_code(b, intern_unresolved(b, i), false);
+			add_code(b, intern_unnamed(b, i), false);
 		for (uint32_t j = 0; j < f->nr_locations; j++) {
 			const struct profile_location *l = &p->locations[f->first_location + j];
 
@@ -250,7 +251,7 @@ static int compare_entries(const void *a, const void *b, void *entries)
 	return order;
 }
 
-/* Turns entries into places in the order of names, here and in every code. */
+/* Sorts the entries by name and replaces them by their places in that order, in all codes too. */
 static void rank(struct builder *b, const bool *comm_used)
 {
 	struct tree_functions *t = b->t;
@@ -268,7 +269,7 @@ static void rank(struct builder *b, const bool *comm_used)
 	for (uint32_t i = 0; i < b->nr_entries; i++) {
 		const struct tree_function *f = &b->entries[order[i]].function;
 
-		/* Names that differ only in bytes that cannot be shown are one. */
+		/* Cleaning can make two names equal: they become one function. */
 		if (i && !compare_entries(&order[i - 1], &order[i], b->entries))
 			set_file(&t->list[t->nr - 1], f->file, f->line);
 		else
