@@ -1,6 +1,6 @@
 /*
- * Writes collapsed stacks: a walk over the tree that keeps the line so far and where in it each level
- * ends.
+ * Writes collapsed stacks. As the nodes of a tree lie in depth-first order, one walk suffices: it
+ * keeps the path to the current node as text, and the offset at which each level of that text ends.
  */
 #include "output/export/collapsed_writer.h"
 
@@ -25,7 +25,7 @@ static void add_name(struct buffer *line, const char *name)
 {
 	size_t start = line->size;
 
-	/* "# " begins a comment */
+	/* A line that begins with "# " would be a comment. */
 	if (!start && *name == '#') {
 		buffer_add_string(line, "\\u{23}");
 		name++;
@@ -53,7 +53,7 @@ void collapsed_write(struct buffer *b, const struct tree *tree, bool weights)
 		const struct tree_node *n = &tree->nodes[i];
 		uint64_t count = weights ? n->self : tree_events_of(tree, n).self;
 
-		/* The root is no part of the paths; it is named only where nothing else is. */
+		/* Paths leave the root out, unless it is all there is. */
 		ends = xgrow(ends, &capacity, (size_t)n->depth + 1, sizeof(*ends));
 		line.size = n->depth > 1 ? ends[n->depth - 1] : 0;
 		if (n->depth > 1)

@@ -1,9 +1,7 @@
 /*
- * Writes collapsed stacks, the text that flamegraph.pl and many others read: see collapsed_reader.c. One
- * line per path with time of its own, sorted by path.
- *
- * ';' in names becomes ':'; the kind is a suffix: _[k] kernel, _[j] JIT,
- * _[g] GPU, _[i] inlined.
+ * Writes collapsed stacks, the text that flamegraph.pl and many others read: one line per path with
+ * self time, sorted by path. The names of a path are separated by ';', which becomes ':' within a
+ * name, and a suffix tells the kind: _[k] kernel, _[j] runtime code, _[g] GPU, _[i] inlined.
  */
 #ifndef SPROF_COLLAPSED_WRITER_H
 #define SPROF_COLLAPSED_WRITER_H
@@ -14,8 +12,8 @@ struct buffer;
 struct tree;
 
 /*
- * The tree is one without modules, or a path may have several lines. Counts are samples, or the
- * weight (ns of CPU time) with `weights`.
+ * Make the tree without modules, or a path may have several lines. A line ends with the number of
+ * samples, or with `weights` with their sum in the unit of the column (ns for CPU time).
  */
 void collapsed_write(struct buffer *b, const struct tree *tree, bool weights);
 

@@ -1,4 +1,7 @@
-/* The table of exporters, in the order in which --help shows them. */
+/*
+ * The table of exporters and the look-ups in it. --help shows them in the order of the table:
+ * formats that many programs read come first.
+ */
 #include "output/export/exporter.h"
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /*
- * The samples of one stack and thread, together: for formats that know no single samples.
+ * Groups the samples of a profile by stack and thread, for formats that have no single samples.
  */
 #ifndef SPROF_STACK_GROUPS_H
 #define SPROF_STACK_GROUPS_H
@@ -9,10 +9,10 @@
 
 struct profile;
 
-/* The numbers of all samples, those of one stack and thread side by side. The caller frees it. */
+/* The indices of all samples, sorted so that each group is a range. The caller frees the array. */
 uint32_t *stack_groups_order(const struct profile *p);
 
-/* Where in that order the group ends that begins at `first`. */
+/* The end in that order of the group that begins at `first`. */
 size_t stack_groups_end(const struct profile *p, const uint32_t *order, size_t first);
 
 #endif

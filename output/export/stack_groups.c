@@ -1,5 +1,7 @@
-/* A sort by stack and thread, by their numbers. */
-#include "output/tree/stack_groups.h"
+/*
+ * Sorts the indices of samples by the ids of stack and thread; a group ends where either changes.
+ */
+#include "output/export/stack_groups.h"
 
 #include <stdlib.h>
 
