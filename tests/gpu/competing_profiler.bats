@@ -25,6 +25,7 @@ setup() {
 }
 
 # All kernels are somebody's: 100 before, 50 the rival's, 200 after.
+# bats test_tags=full
 @test "a profiler that subscribes after sprof gets CUPTI, and sprof has it again when that one has left" {
 	COMPETITOR=$BATS_FILE_TMPDIR/libcompetitor-lazy.so FAKE_LOG=$LOG record --records -- "$WORK" launch:100 competitor:50 idle:6000 launch:200
 	grep -q '^competitor error 0 kernels 50 strange 0 zeroed 0$' <<<"$output"
@@ -37,6 +38,7 @@ setup() {
 	[ "$(grep -c ' cuptiSubscribe$' "$LOG")" -eq 3 ]
 }
 
+# bats test_tags=full
 @test "however the linker was told to bind functions, as long as their addresses can be written" {
 	local way
 	for way in now address; do
@@ -48,6 +50,7 @@ setup() {
 }
 
 # What is read-only is not written to, and who has the address from dlsym() comes by no table.
+# bats test_tags=full
 @test "a profiler that sprof does not see coming gets CUPTI's error, and sprof goes on" {
 	COMPETITOR=$BATS_FILE_TMPDIR/libcompetitor-relro.so record -- "$WORK" launch:100 competitor:50
 	grep -q '^competitor error 39 kernels 0 ' <<<"$output"
@@ -58,6 +61,7 @@ setup() {
 }
 
 # When it has done with its buffers nobody can see.
+# bats test_tags=full
 @test "a profiler that never subscribes keeps its buffers, and sprof says that it has stopped" {
 	COMPETITOR_SILENT=1 COMPETITOR=$BATS_FILE_TMPDIR/libcompetitor-lazy.so record -- "$WORK" launch:100 competitor:50 idle:6000 launch:200
 	grep -q '^competitor error 0 kernels 50 strange 0 zeroed 0$' <<<"$output"
@@ -66,6 +70,7 @@ setup() {
 	[ "$(grep -c '^sprof: gpu: ' <<<"$stderr")" -eq 1 ]
 }
 
+# bats test_tags=full
 @test "sprof leaves while the other one is there, and touches nothing of it" {
 	COMPETITOR_HOLD=3 COMPETITOR=$BATS_FILE_TMPDIR/libcompetitor-lazy.so FAKE_LOG=$LOG record --stop-after=4000 -- "$WORK" launch:100 competitor:50
 	grep -q '^competitor error 0 kernels 50 strange 0 zeroed 0$' <<<"$output"

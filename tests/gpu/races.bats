@@ -1,4 +1,5 @@
 # libsprof-gpu.so under ThreadSanitizer, with the fake driver, a fake CUPTI and a program that are built the same way.
+# bats file_tags=full
 
 load fake.bash
 
