@@ -9,8 +9,8 @@
 #include "symbolizer/lookup/symbolizer_opts.h"
 
 struct symbolizer_stats {
-	uint64_t nr_frames;	  /* looked at */
-	uint64_t nr_unsymbolized; /* left without a location */
+	uint64_t nr_frames;  /* looked at */
+	uint64_t nr_unnamed; /* left without a location */
 };
 
 /*

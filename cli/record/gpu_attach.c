@@ -24,6 +24,7 @@
 #include "gpu/link.h"
 #include "gpu/shared_region.h"
 #include "sampler/inject/inject_check.h"
+#include "sampler/inject/reason.h"
 #include "sampler/target/proc_maps.h"
 #include "core/base/proc_status.h"
 #include "sampler/attach/remote_dlopen.h"

@@ -109,7 +109,7 @@ static const char *module_part(const char *file)
 	if (base > file && !strcmp(base, "__init__.py"))
 		for (base--; base > file && base[-1] != '/';)
 			base--;
-	return base;
+	return *base == '/' ? base + 1 : base;
 }
 
 void python_imports_add_name(struct buffer *b, const char *file)

@@ -1,4 +1,4 @@
-/* Builds differ in what is inlined, cloned and stripped, not in what functions are called. */
+/* A clone is the name followed by '.'; an interpreter is told by the base name of its file. */
 #include "output/tree/cpython.h"
 
 #include <string.h>

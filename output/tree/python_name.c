@@ -1,4 +1,7 @@
-/* Compares names and files of Python functions. */
+/*
+ * A name ends before " (", a qualified name is split at its last '.', and paths are compared from
+ * their ends.
+ */
 #include "output/tree/python_name.h"
 
 #include <string.h>

@@ -11,7 +11,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/path.h"
-#include "sampler/bpf/events.h"
+#include "core/portable/frames.h"
 #include "sampler/inject/ptrace_thread.h"
 #include "sampler/walk/snapshot_unwind.h"
 #include "sampler/walk/snapshot_lookup.h"

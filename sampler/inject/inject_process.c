@@ -14,6 +14,7 @@
 #include "sampler/inject/inject_check.h"
 #include "sampler/target/proc_maps.h"
 #include "core/base/proc_status.h"
+#include "sampler/inject/reason.h"
 
 /* One address in 256 MiB is ours: nobody else maps memory just there. */
 #define ADDRESS_STRIDE (1ull << 28)

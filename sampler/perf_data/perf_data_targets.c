@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
-#include "sampler/bpf/events.h"
+#include "core/portable/frames.h"
 #include "sampler/walk/snapshot_lookup.h"
 #include "sampler/unwind/unwind_table.h"
 
