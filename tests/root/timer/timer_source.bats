@@ -148,7 +148,8 @@ bears() { # MODE
 }
 
 @test "timer, attached: a thread that blocks every signal is said" {
-	"$TARGETS/own_signals" 3000 block >"$truth" &
+	needs_attach
+	"$TARGETS/own_signals" 3000 block >"$truth" 3>&- &
 	local pid=$!
 	pids+=($pid)
 	sleep 0.3
@@ -160,8 +161,9 @@ bears() { # MODE
 
 # bats test_tags=full
 @test "timer, attached: threads that are over before anybody sees them" {
+	needs_attach
 	printf '6.4\n%s\n' "$(uname -r)" | sort -VC || skip "needs Linux 6.4, this is $(uname -r)"
-	"$TARGETS/churn" 3000 1000 >"$truth" &
+	"$TARGETS/churn" 3000 1000 >"$truth" 3>&- &
 	local pid=$!
 	pids+=($pid)
 	sleep 0.1
@@ -195,7 +197,7 @@ bears() { # MODE
 # bats test_tags=full
 @test "ebpf and timer see the same shares of one program" {
 	needs_bpf
-	"$SPROF" record -q -o "$data.timer" --source timer -F 999 -- "$TARGETS/shares" 4000 >"$truth" &
+	"$SPROF" record -q -o "$data.timer" --source timer -F 999 -- "$TARGETS/shares" 4000 >"$truth" 3>&- &
 	local launcher=$! pid
 	for i in $(seq 50); do
 		pid=$(pgrep -P $launcher -x shares) && break
@@ -213,9 +215,10 @@ bears() { # MODE
 # until all have their timers, the sampling error 7 %.
 # bats test_tags=full
 @test "timer, attached: 500 threads that work for brief moments" {
+	needs_attach
 	local before after
 	used() { cat /proc/$1/task/*/schedstat | awk '{ ns += $1 } END { printf "%.0f\n", ns }'; }
-	"$TARGETS/moments" 500 30000 &
+	"$TARGETS/moments" 500 30000 3>&- &
 	pids+=($!)
 	sleep 1
 	before=$(used ${pids[0]})
