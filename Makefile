@@ -210,12 +210,16 @@ $(B)/sampler/agent/%.o: sampler/agent/%.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(AGENT_CC) $(AGENT_FLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/sampler/agent/payload.elf: $(filter-out $(B)/sampler/agent/preload% %/join.o,$(AGENT_OBJS)) sampler/agent/payload.lds
+# Of these files each of the two forms of it has its own.
+PRELOAD_OBJS := $(filter $(B)/sampler/agent/preload% $(B)/sampler/agent/$(ARCH)/preload% %/join.o,$(AGENT_OBJS))
+PAYLOAD_OBJS := $(filter %/payload_start.o %/payload_home.o,$(AGENT_OBJS))
+
+$(B)/sampler/agent/payload.elf: $(filter-out $(PRELOAD_OBJS),$(AGENT_OBJS)) sampler/agent/payload.lds
 	$(call say,BLOB,$@)
 	$(Q)$(LD) -shared -Bsymbolic -z noexecstack --no-undefined -T sampler/agent/payload.lds -o $@ $(filter %.o,$^)
 	$(Q)! readelf -rW $@ | grep R_ || { echo "$@: needs relocation" >&2; exit 1; }
 
-$(B)/libsprof.so: $(filter-out %/payload_start.o,$(AGENT_OBJS))
+$(B)/libsprof.so: $(filter-out $(PAYLOAD_OBJS),$(AGENT_OBJS))
 	$(call say,SO,$@)
 	$(Q)$(CC) -shared -nostartfiles -Wl,-soname,libsprof.so,--strip-debug,-z,relro,-z,now,-z,noexecstack,--no-undefined \
 		-o $@ $^

@@ -11,7 +11,7 @@
 #include "core/profile/column.h"
 #include "core/base/log.h"
 #include "output/select/filter.h"
-#include "output/export/collapsed_write.h"
+#include "output/export/collapsed_writer.h"
 #include "output/tree/tree.h"
 
 enum { OPTION_TIME = 0x100 };
@@ -87,7 +87,7 @@ static int fold_main(int argc, char **argv)
 		view_close(&v);
 		return 1;
 	}
-	folded_write(&b, v.tree, o.time || v.summary.info->exact);
+	collapsed_write(&b, v.tree, o.time || v.summary.info->exact);
 	err = view_write(o.output, &b);
 	buffer_fini(&b);
 	view_close(&v);

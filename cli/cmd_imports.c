@@ -21,7 +21,7 @@ enum { OPTION_JSON = 0x100, OPTION_FLAT, DEFAULT_ROWS = 40 };
 struct cmd_imports_opts {
 	const char *input, *output;
 	bool json, rows_given;
-	struct imports_opts what;
+	struct python_imports_opts what;
 	struct filter *filter;
 };
 
@@ -84,19 +84,19 @@ static int print_imports(const struct cmd_imports_opts *o, const struct view *v)
 {
 	const char *input = o->input ? o->input : LOAD_DEFAULT_PATH;
 	struct buffer b = { 0 };
-	struct imports_opts what = o->what;
+	struct python_imports_opts what = o->what;
 	struct terminal t = terminal_of(o->output);
-	struct imports im;
+	struct python_imports im;
 	int err = 0;
 
 	what.columns = t.columns;
 	what.unicode = t.unicode;
 
-	if (o->filter || !imports_init_counted(&im, v->profile))
-		imports_init(&im, v->profile, v->summary.column);
+	if (o->filter || !python_imports_init_counted(&im, v->profile))
+		python_imports_init(&im, v->profile, v->summary.column);
 	if (o->json) {
-		imports_write_json(&b, &im, v->profile, &v->summary);
-	} else if (!imports_write(&b, &im, v->profile, &v->summary, &what)) {
+		python_imports_write_json(&b, &im, v->profile, &v->summary);
+	} else if (!python_imports_write(&b, &im, v->profile, &v->summary, &what)) {
 		log_error(0, "show imports of '%s': no sample was taken in one", input);
 		log_hint("record the start of a Python program, at a high rate: sprof record -F "
 			 "4999 "
@@ -107,7 +107,7 @@ static int print_imports(const struct cmd_imports_opts *o, const struct view *v)
 		terminal_fold(&t, &b);
 	if (!err)
 		err = view_write(o->output, &b);
-	imports_fini(&im);
+	python_imports_fini(&im);
 	buffer_fini(&b);
 	return err;
 }

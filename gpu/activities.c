@@ -35,7 +35,8 @@ static void add_kind(struct names *names, const union gpu_any_record *record,
 	row->name = names_work(names, (uint8_t)row->kind, (uint8_t)row->subkind);
 }
 
-static void add_call(struct names *names, const struct call *call, struct fact_gpu_activity *row)
+static void add_call(struct names *names, const struct api_call *call,
+		     struct fact_gpu_activity *row)
 {
 	row->thread = names_thread(names, call->tid);
 	row->call = names_string(names, call->name);
@@ -44,7 +45,7 @@ static void add_call(struct names *names, const struct call *call, struct fact_g
 }
 
 void activities_take(struct activities *a, const union gpu_any_record *record,
-		     const struct call *call)
+		     const struct api_call *call)
 {
 	const struct gpu_work *w = &record->work;
 	uint64_t *room = a->names->opts->activity_room;

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-struct call;
+struct api_call;
 struct names;
 union gpu_any_record;
 
@@ -18,6 +18,6 @@ struct activities {
 
 /* `call` may be NULL: it was not seen. */
 void activities_take(struct activities *a, const union gpu_any_record *record,
-		     const struct call *call);
+		     const struct api_call *call);
 
 #endif

@@ -4,17 +4,17 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
-#include "gpu/agent/records.h"
+#include "gpu/agent/base/records.h"
 
 #define SLOTS (1u << 17) /* 5 MiB: seconds of launches, as many as can wait for the GPU */
 
-void calls_add(struct calls *calls, const struct gpu_rec_api *record)
+void api_calls_add(struct api_calls *calls, const struct gpu_rec_api *record)
 {
 	if (!record->correlation)
 		return;
 	if (!calls->slots)
 		calls->slots = xcalloc(SLOTS, sizeof(*calls->slots));
-	calls->slots[record->correlation & (SLOTS - 1)] = (struct call){
+	calls->slots[record->correlation & (SLOTS - 1)] = (struct api_call){
 		.start_ns = record->start_ns,
 		.end_ns = record->end_ns,
 		.correlation = record->correlation,
@@ -25,9 +25,9 @@ void calls_add(struct calls *calls, const struct gpu_rec_api *record)
 	};
 }
 
-const struct call *calls_find(const struct calls *calls, uint32_t correlation)
+const struct api_call *api_calls_find(const struct api_calls *calls, uint32_t correlation)
 {
-	const struct call *c;
+	const struct api_call *c;
 
 	if (!calls->slots || !correlation)
 		return NULL;
@@ -35,7 +35,7 @@ const struct call *calls_find(const struct calls *calls, uint32_t correlation)
 	return c->correlation == correlation ? c : NULL;
 }
 
-void calls_fini(struct calls *calls)
+void api_calls_fini(struct api_calls *calls)
 {
 	free(calls->slots);
 }

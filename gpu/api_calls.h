@@ -7,7 +7,7 @@
 
 struct gpu_rec_api;
 
-struct call {
+struct api_call {
 	uint64_t start_ns, end_ns;
 	uint32_t correlation;
 	uint32_t tid;
@@ -16,13 +16,13 @@ struct call {
 	uint8_t api_class;
 };
 
-struct calls {
-	struct call *slots; /* by the low bits of the correlation; NULL until the first comes */
+struct api_calls {
+	struct api_call *slots; /* by the low bits of the correlation; NULL until the first comes */
 };
 
-void calls_add(struct calls *calls, const struct gpu_rec_api *record);
+void api_calls_add(struct api_calls *calls, const struct gpu_rec_api *record);
 /* NULL where the call was not seen, or too many came after it. Good until the next is added. */
-const struct call *calls_find(const struct calls *calls, uint32_t correlation);
-void calls_fini(struct calls *calls);
+const struct api_call *api_calls_find(const struct api_calls *calls, uint32_t correlation);
+void api_calls_fini(struct api_calls *calls);
 
 #endif

@@ -31,7 +31,7 @@ struct gpu_collect {
 	struct stack_builder builder;
 	struct sums sums;
 	struct tables tables;
-	struct calls calls;
+	struct api_calls calls;
 	struct runs runs;
 	struct blame blame;
 	struct timeline timeline;
@@ -71,7 +71,7 @@ struct gpu_collect *gpu_collect_new(struct shared_region *region,
 /* ---- records */
 static void take_call(struct gpu_collect *c, const struct gpu_rec_api *call)
 {
-	calls_add(&c->calls, call);
+	api_calls_add(&c->calls, call);
 	if (call->api_class == GPU_API_SYNC || call->api_class == GPU_API_MEMCPY)
 		recent_add(&c->blame.syncs, call->head.tid, call->start_ns, call->end_ns,
 			   call->stack);
@@ -102,7 +102,7 @@ static uint8_t class_of(struct gpu_collect *c, const union gpu_any_record *recor
 }
 
 static void place_work(struct gpu_collect *c, const union gpu_any_record *record,
-		       const struct call *call)
+		       const struct api_call *call)
 {
 	const struct gpu_work *w = &record->work;
 	struct timeline_work work;
@@ -131,7 +131,7 @@ static void place_work(struct gpu_collect *c, const union gpu_any_record *record
 /* A call made between the readings of two rings comes after its work: at the next reading. */
 static void take_work(struct gpu_collect *c, const union gpu_any_record *record)
 {
-	const struct call *call = calls_find(&c->calls, record->work.correlation);
+	const struct api_call *call = api_calls_find(&c->calls, record->work.correlation);
 
 	if (call) {
 		place_work(c, record, call);
@@ -176,7 +176,7 @@ static size_t take_records(struct gpu_collect *c, uint64_t now_ns)
 	nr = shared_region_drain(c->region, take_record, c);
 	for (size_t i = 0; i < nr_before; i++)
 		place_work(c, &c->postponed[i],
-			   calls_find(&c->calls, c->postponed[i].work.correlation));
+			   api_calls_find(&c->calls, c->postponed[i].work.correlation));
 	if (nr_before)
 		memmove(c->postponed, c->postponed + nr_before,
 			(c->nr_postponed - nr_before) * sizeof(*c->postponed));
@@ -282,7 +282,7 @@ void gpu_collect_free(struct gpu_collect *c)
 	runs_fini(&c->runs);
 	blame_fini(&c->blame);
 	memory_points_fini(&c->memory);
-	calls_fini(&c->calls);
+	api_calls_fini(&c->calls);
 	number_map_fini(&c->communication);
 	free(c->postponed);
 	stack_builder_fini(&c->builder);

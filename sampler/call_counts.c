@@ -21,7 +21,7 @@
 #include "core/base/privileges.h"
 #include "sampler/runtimes/python/interpreter.h"
 
-struct call_probes {
+struct call_counts {
 	struct calls_bpf *skel;
 	struct bpf_link **links;
 	size_t nr_links, links_capacity;
@@ -30,7 +30,7 @@ struct call_probes {
 	size_t nr_fds, fds_capacity;
 	uint32_t nr_probes;	  /* native ones */
 	struct ring_buffer *ring; /* of imports */
-	call_probes_import_fn *import_fn;
+	call_counts_import_fn *import_fn;
 	void *import_context;
 };
 
@@ -44,7 +44,7 @@ struct link_uprobe_multi {
 };
 
 /* One link for all of them, or none. Returns its descriptor or -errno. */
-static int link_many(const struct call_probes *p, const char *path, const uint64_t *offsets,
+static int link_many(const struct call_counts *p, const char *path, const uint64_t *offsets,
 		     const uint64_t *cookies, size_t nr)
 {
 	const struct link_uprobe_multi attr = {
@@ -61,7 +61,7 @@ static int link_many(const struct call_probes *p, const char *path, const uint64
 }
 
 /* A kernel without such links takes the program and refuses the link; others find that / is no file to put it into. */
-static bool links_many(const struct call_probes *p)
+static bool links_many(const struct call_counts *p)
 {
 	uint64_t zero = 0;
 
@@ -69,7 +69,7 @@ static bool links_many(const struct call_probes *p)
 }
 
 /* Programs are loaded for one way to attach them: for links of many, or for one at a time. */
-static int load(struct call_probes *p, bool system_wide, bool multi)
+static int load(struct call_counts *p, bool system_wide, bool multi)
 {
 	int err;
 
@@ -93,7 +93,7 @@ static int load(struct call_probes *p, bool system_wide, bool multi)
 
 static int on_import(void *context, void *data, size_t size)
 {
-	const struct call_probes *p = context;
+	const struct call_counts *p = context;
 	struct import_event e;
 
 	if (size < sizeof(e))
@@ -104,9 +104,9 @@ static int on_import(void *context, void *data, size_t size)
 	return 0;
 }
 
-int call_probes_new(bool system_wide, struct call_probes **ret_probes)
+int call_counts_new(bool system_wide, struct call_counts **ret_probes)
 {
-	struct call_probes *p;
+	struct call_counts *p;
 	char why[256], hint[256];
 	int err;
 
@@ -138,14 +138,14 @@ int call_probes_new(bool system_wide, struct call_probes **ret_probes)
 	}
 	if (err) {
 		log_error(-err, "load the BPF program that counts calls");
-		call_probes_free(p);
+		call_counts_free(p);
 		return err;
 	}
 	*ret_probes = p;
 	return 0;
 }
 
-void call_probes_free(struct call_probes *p)
+void call_counts_free(struct call_counts *p)
 {
 	if (!p)
 		return;
@@ -160,7 +160,7 @@ void call_probes_free(struct call_probes *p)
 	free(p);
 }
 
-int call_probes_add_process(struct call_probes *p, pid_t pid)
+int call_counts_add_process(struct call_counts *p, pid_t pid)
 {
 	uint32_t key = (uint32_t)pid, one = 1;
 
@@ -168,7 +168,7 @@ int call_probes_add_process(struct call_probes *p, pid_t pid)
 											    : 0;
 }
 
-pid_t call_probes_next_process(const struct call_probes *p, pid_t pid)
+pid_t call_counts_next_process(const struct call_counts *p, pid_t pid)
 {
 	uint32_t key = (uint32_t)pid, next;
 
@@ -177,7 +177,7 @@ pid_t call_probes_next_process(const struct call_probes *p, pid_t pid)
 	return (pid_t)next;
 }
 
-uint64_t call_probes_nr_execs(const struct call_probes *p)
+uint64_t call_counts_nr_execs(const struct call_counts *p)
 {
 	return __atomic_load_n(&p->skel->bss->nr_execs, __ATOMIC_RELAXED);
 }
@@ -188,7 +188,7 @@ static void name_file(char *path, size_t size, int fd)
 	snprintf(path, size, "/proc/%d/fd/%d", (int)getpid(), fd);
 }
 
-static int keep_link(struct call_probes *p, struct bpf_link *link)
+static int keep_link(struct call_counts *p, struct bpf_link *link)
 {
 	if (!link)
 		return -errno;
@@ -218,7 +218,7 @@ static bool is_safe(int fd, uint64_t offset)
 }
 
 /* Probes with the numbers from `first` on. One that is refused takes the others with it: halves are tried then. */
-static void attach_many(struct call_probes *p, const char *path, const uint64_t *offsets, size_t nr,
+static void attach_many(struct call_counts *p, const char *path, const uint64_t *offsets, size_t nr,
 			uint32_t first, int *ret_probes)
 {
 	uint64_t *cookies = xcalloc(nr + 1, sizeof(*cookies));
@@ -242,7 +242,7 @@ static void attach_many(struct call_probes *p, const char *path, const uint64_t 
 	p->fds[p->nr_fds++] = fd;
 }
 
-static void attach_each(struct call_probes *p, const char *path, const uint64_t *offsets, size_t nr,
+static void attach_each(struct call_counts *p, const char *path, const uint64_t *offsets, size_t nr,
 			int *ret_probes)
 {
 	for (size_t i = 0; i < nr; i++) {
@@ -254,7 +254,7 @@ static void attach_each(struct call_probes *p, const char *path, const uint64_t 
 	}
 }
 
-void call_probes_attach(struct call_probes *p, int fd, const uint64_t *offsets, size_t nr,
+void call_counts_attach(struct call_counts *p, int fd, const uint64_t *offsets, size_t nr,
 			int *ret_probes)
 {
 	size_t room = MAX_CALL_PROBES - p->nr_probes, taken = nr < room ? nr : room, nr_safe = 0;
@@ -281,7 +281,7 @@ void call_probes_attach(struct call_probes *p, int fd, const uint64_t *offsets, 
 	free(probes);
 }
 
-static int attach_usdt(struct call_probes *p, int fd, const struct bpf_program *program,
+static int attach_usdt(struct call_counts *p, int fd, const struct bpf_program *program,
 		       const char *probe)
 {
 	char path[64];
@@ -290,8 +290,8 @@ static int attach_usdt(struct call_probes *p, int fd, const struct bpf_program *
 	return keep_link(p, bpf_program__attach_usdt(program, -1, path, "python", probe, NULL));
 }
 
-enum call_probes_python call_probes_attach_python(struct call_probes *p, int fd,
-						  enum call_probes_event event)
+enum call_counts_python call_counts_attach_python(struct call_counts *p, int fd,
+						  enum call_counts_event event)
 {
 	struct py_layout layout;
 	char why[256];
@@ -325,18 +325,18 @@ enum call_probes_python call_probes_attach_python(struct call_probes *p, int fd,
 	return err ? CALL_PROBES_FAILED : CALL_PROBES_PYTHON;
 }
 
-void call_probes_start(struct call_probes *p, uint64_t begin_ns, uint64_t end_ns)
+void call_counts_start(struct call_counts *p, uint64_t begin_ns, uint64_t end_ns)
 {
 	p->skel->bss->begin_ns = begin_ns;
 	p->skel->bss->end_ns = end_ns;
 }
 
-uint64_t call_probes_count(const struct call_probes *p, uint32_t probe)
+uint64_t call_counts_count(const struct call_counts *p, uint32_t probe)
 {
 	return percpu_map_sum(bpf_map__fd(p->skel->maps.calls), probe);
 }
 
-void call_probes_each_python(const struct call_probes *p, call_probes_fn *fn, void *context)
+void call_counts_each_python(const struct call_counts *p, call_counts_fn *fn, void *context)
 {
 	int map = bpf_map__fd(p->skel->maps.python_calls);
 	struct python_call_key key;
@@ -351,7 +351,7 @@ void call_probes_each_python(const struct call_probes *p, call_probes_fn *fn, vo
 	}
 }
 
-void call_probes_each_gc(const struct call_probes *p, call_probes_gc_fn *fn, void *context)
+void call_counts_each_gc(const struct call_counts *p, call_counts_gc_fn *fn, void *context)
 {
 	int map = bpf_map__fd(p->skel->maps.gc_sums);
 	struct gc_key key;
@@ -362,14 +362,14 @@ void call_probes_each_gc(const struct call_probes *p, call_probes_gc_fn *fn, voi
 			fn(context, &key, &sum);
 }
 
-void call_probes_read_imports(struct call_probes *p, call_probes_import_fn *fn, void *context)
+void call_counts_read_imports(struct call_counts *p, call_counts_import_fn *fn, void *context)
 {
 	p->import_fn = fn;
 	p->import_context = context;
 	ring_buffer__consume(p->ring);
 }
 
-uint64_t call_probes_nr_left_out(const struct call_probes *p)
+uint64_t call_counts_nr_left_out(const struct call_counts *p)
 {
 	return p->skel->bss->nr_left_out;
 }

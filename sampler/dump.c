@@ -18,10 +18,11 @@
 #include "core/base/clock.h"
 #include "core/profile/memory_sink.h"
 #include "core/portable/pylayout.h"
-#include "sampler/bpf/events.h"
+#include "core/portable/frames.h"
 #include "sampler/target/mapped_file.h"
 #include "sampler/inject/inject_process.h"
 #include "sampler/inject/ptrace_thread.h"
+#include "sampler/inject/reason.h"
 #include "sampler/walk/snapshot_unwind.h"
 #include "sampler/walk/snapshot_lookup.h"
 #include "sampler/target/proc_maps.h"
@@ -49,7 +50,7 @@ struct dump_state {
 	struct python_tasks tasks;
 	struct sample_sink out;
 	struct profile_stats stats;
-	struct offline_unwinder *unwinder;
+	struct snapshot_unwinder *unwinder;
 	struct inject_process target;
 	struct inject_thread thread;
 	uint8_t *stack; /* MAX_PAGES */
@@ -117,18 +118,18 @@ static int list_threads(struct dump *d, pid_t pid)
 
 /* ---- the unwinder's view */
 
-static bool find_mapping(void *context, uint64_t address, struct offline_mapping *ret)
+static bool find_mapping(void *context, uint64_t address, struct snapshot_mapping *ret)
 {
 	const struct dump_state *s = context;
 
-	return offline_find_mapping(&s->process, address, ret);
+	return snapshot_find_mapping(&s->process, address, ret);
 }
 
-static bool open_module(void *context, uint64_t module, struct offline_file *ret)
+static bool open_module(void *context, uint64_t module, struct snapshot_file *ret)
 {
 	const struct dump_state *s = context;
 
-	return offline_open_module(s->codes, module, ret);
+	return snapshot_open_module(s->codes, module, ret);
 }
 
 /* ---- one thread */
@@ -164,10 +165,11 @@ static void take_regs(struct walk_regs *to, const struct user_regs_struct *r)
 	};
 }
 
-static void unwind(struct dump_state *s, struct dump_thread *t, const struct offline_sample *sample)
+static void unwind(struct dump_state *s, struct dump_thread *t,
+		   const struct snapshot_sample *sample)
 {
 	uint64_t frames[MAX_USER_FRAMES];
-	struct offline_result result = offline_unwind(s->unwinder, sample, s->native, MAX_FRAMES);
+	struct snapshot_result result = snapshot_unwind(s->unwinder, sample, s->native, MAX_FRAMES);
 	struct walked w = { .user = frames, .marker = result.marker, .gap = result.gap };
 	const uint64_t *all = s->native;
 	size_t nr = result.nr;
@@ -205,7 +207,7 @@ static void take_python(struct dump_state *s, pid_t tid, uint64_t thread_pointer
 static bool take_thread(struct dump_state *s, struct dump_thread *t)
 {
 	const struct user_regs_struct *regs = &s->thread.state.regs;
-	struct offline_sample sample = { .stack = s->stack };
+	struct snapshot_sample sample = { .stack = s->stack };
 
 	uint64_t held_ns;
 
@@ -268,8 +270,8 @@ static void list_tasks(struct dump *d)
 
 static struct dump *dump_alloc(pid_t pid)
 {
-	static const struct offline_ops ops = { .find_mapping = find_mapping,
-						.open_module = open_module };
+	static const struct snapshot_ops ops = { .find_mapping = find_mapping,
+						 .open_module = open_module };
 	struct dump *d = xcalloc(1, sizeof(*d));
 	struct dump_state *s = xcalloc(1, sizeof(*s));
 
@@ -280,7 +282,7 @@ static struct dump *dump_alloc(pid_t pid)
 	s->python_codes = python_codes_new();
 	s->python = python_stopped_new(MAX_FRAMES);
 	s->stack = xmalloc(MAX_PAGES * PAGE);
-	s->unwinder = offline_unwinder_new(&ops, s);
+	s->unwinder = snapshot_unwinder_new(&ops, s);
 	s->target.mem_fd = -1;
 	sample_sink_init(&s->out, &s->stats);
 	s->out.sink = profile_sink_new(d->profile);
@@ -349,7 +351,7 @@ void dump_free(struct dump *d)
 	s = d->state;
 	inject_thread_release_hung(&s->thread);
 	inject_process_close(&s->target);
-	offline_unwinder_free(s->unwinder);
+	snapshot_unwinder_free(s->unwinder);
 	python_codes_free(s->python_codes);
 	python_tasks_fini(&s->tasks);
 	profile_sink_free(s->out.sink);

@@ -20,6 +20,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/base/path.h"
 #include "core/profile/source.h"
 #include "output/text/text.h"
 #include "sampler/call_counts.h"
@@ -34,7 +35,7 @@ struct spec {
 	const char *text;
 	char *module; /* glob of a base name, or a path; NULL: any */
 	const char *function;
-	int event;	     /* enum call_probes_event: of Python; -1: a native function */
+	int event;	     /* enum call_counts_event: of Python; -1: a native function */
 	bool found, refused; /* refused: said why */
 	size_t nr_refused;   /* functions, by the kernel */
 };
@@ -51,7 +52,7 @@ struct seen_file {
 };
 
 struct record_calls {
-	struct call_probes *probes;
+	struct call_counts *probes;
 	bool system_wide;
 	struct spec *specs;
 	size_t nr_specs;
@@ -101,7 +102,7 @@ static bool fits_module(const struct spec *s, const char *path, const struct sta
 	if (!s->module)
 		return true;
 	if (!strchr(s->module, '/'))
-		return !fnmatch(s->module, text_base_name(path), 0);
+		return !fnmatch(s->module, path_base_name(path), 0);
 	return !stat(s->module, &named) && named.st_dev == file->st_dev &&
 	       named.st_ino == file->st_ino;
 }
@@ -157,7 +158,7 @@ static void attach_functions(struct record_calls *c, struct spec **of, int fd, c
 			       ": it is chosen when the program is linked (IFUNC), name what it "
 			       "becomes: sprof report shows that");
 	}
-	call_probes_attach(c->probes, fd, offsets, kept, probes);
+	call_counts_attach(c->probes, fd, offsets, kept, probes);
 	kept = 0;
 	for (size_t i = 0; i < nr; i++)
 		if (!functions[i].is_resolver)
@@ -169,8 +170,8 @@ static void attach_functions(struct record_calls *c, struct spec **of, int fd, c
 
 static void attach_python(struct record_calls *c, struct spec *spec, int fd)
 {
-	enum call_probes_event event = (enum call_probes_event)spec->event;
-	enum call_probes_python answer = call_probes_attach_python(c->probes, fd, event);
+	enum call_counts_event event = (enum call_counts_event)spec->event;
+	enum call_counts_python answer = call_counts_attach_python(c->probes, fd, event);
 
 	spec->found |= answer != CALL_PROBES_NO_PYTHON;
 	if (answer == CALL_PROBES_PYTHON)
@@ -307,7 +308,7 @@ int record_calls_new(const char *const *specs, size_t nr_specs, bool system_wide
 	if (!nr_specs)
 		return 0;
 	c = xcalloc(1, sizeof(*c));
-	err = call_probes_new(system_wide, &c->probes);
+	err = call_counts_new(system_wide, &c->probes);
 	if (err) {
 		free(c);
 		return err;
@@ -334,7 +335,7 @@ void record_calls_free(struct record_calls *c)
 	if (!c)
 		return;
 	python_counts_free(c->python);
-	call_probes_free(c->probes);
+	call_counts_free(c->probes);
 	for (size_t i = 0; i < c->nr_specs; i++)
 		free(c->specs[i].module);
 	for (size_t i = 0; i < c->nr_functions; i++) {
@@ -349,7 +350,7 @@ void record_calls_free(struct record_calls *c)
 
 int record_calls_add_child(struct record_calls *c, pid_t pid)
 {
-	int err = c ? call_probes_add_process(c->probes, pid) : 0;
+	int err = c ? call_counts_add_process(c->probes, pid) : 0;
 
 	if (err)
 		log_error(-err, "count calls of process %d", (int)pid);
@@ -375,7 +376,7 @@ void record_calls_start(struct record_calls *c, uint64_t begin_ns, uint64_t end_
 	if (!c)
 		return;
 	c->begin_ns = begin_ns;
-	call_probes_start(c->probes, begin_ns, end_ns);
+	call_counts_start(c->probes, begin_ns, end_ns);
 }
 
 void record_calls_follow(struct record_calls *c, struct sink *sink)
@@ -386,13 +387,13 @@ void record_calls_follow(struct record_calls *c, struct sink *sink)
 	if (!c)
 		return;
 	python_counts_read(c->python, sink);
-	nr_execs = call_probes_nr_execs(c->probes);
+	nr_execs = call_counts_nr_execs(c->probes);
 	if (now < c->next_look_ns && nr_execs == c->nr_execs)
 		return;
 	c->nr_execs = nr_execs;
 	if (c->system_wide)
 		look_at_all(c);
-	while (!c->system_wide && (pid = call_probes_next_process(c->probes, pid)))
+	while (!c->system_wide && (pid = call_counts_next_process(c->probes, pid)))
 		look_at_process(c, pid);
 	c->next_look_ns = now + LOOK_NS + LOOK_SHARE * (monotonic_ns() - now);
 }
@@ -412,7 +413,7 @@ static void write_native(struct record_calls *c, struct sink *sink)
 			.module = string(sink, f->path),
 			.file = string(sink, ""),
 			.line = i, /* of a name that a file has twice, each has a row */
-			.calls = call_probes_count(c->probes, f->probe),
+			.calls = call_counts_count(c->probes, f->probe),
 			.late_ns = f->late_ns,
 		};
 
@@ -425,7 +426,7 @@ void record_calls_stop(struct record_calls *c, struct sink *sink)
 	if (!c)
 		return;
 	record_calls_follow(c, sink);
-	call_probes_start(c->probes, 0, 0);
+	call_counts_start(c->probes, 0, 0);
 	write_native(c, sink);
 	python_counts_write(c->python, sink);
 	for (size_t i = 0; i < c->nr_specs; i++) {

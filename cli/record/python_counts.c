@@ -25,7 +25,7 @@ struct importer {
 };
 
 struct python_counts {
-	struct call_probes *probes;
+	struct call_counts *probes;
 	struct sink *sink; /* while imports are read */
 	uint64_t late_ns[NR_CALL_PROBES_EVENTS];
 	struct importer *importers;
@@ -49,7 +49,7 @@ int python_counts_event(const char *word)
 	return -1;
 }
 
-struct python_counts *python_counts_new(struct call_probes *probes)
+struct python_counts *python_counts_new(struct call_counts *probes)
 {
 	struct python_counts *c = xcalloc(1, sizeof(*c));
 
@@ -68,7 +68,7 @@ void python_counts_free(struct python_counts *c)
 	free(c);
 }
 
-void python_counts_late(struct python_counts *c, enum call_probes_event event, uint64_t ns)
+void python_counts_late(struct python_counts *c, enum call_counts_event event, uint64_t ns)
 {
 	if (ns > c->late_ns[event])
 		c->late_ns[event] = ns;
@@ -160,7 +160,7 @@ static void on_import(void *context, const struct import_event *e)
 void python_counts_read(struct python_counts *c, struct sink *sink)
 {
 	c->sink = sink;
-	call_probes_read_imports(c->probes, on_import, c);
+	call_counts_read_imports(c->probes, on_import, c);
 	c->sink = NULL;
 }
 
@@ -191,7 +191,7 @@ static int compare_functions(const void *a, const void *b)
 /* A function may be one of many processes: it has one row. */
 static void write_functions(struct python_counts *c)
 {
-	call_probes_each_python(c->probes, add_function, c);
+	call_counts_each_python(c->probes, add_function, c);
 	if (c->nr_rows)
 		qsort(c->rows, c->nr_rows, sizeof(*c->rows), compare_functions);
 	for (size_t i = 0; i < c->nr_rows; i++) {
@@ -220,11 +220,11 @@ static void write_gc(void *context, const struct gc_key *key, const struct gc_su
 
 void python_counts_write(struct python_counts *c, struct sink *sink)
 {
-	uint64_t left_out = call_probes_nr_left_out(c->probes);
+	uint64_t left_out = call_counts_nr_left_out(c->probes);
 
 	c->sink = sink;
 	write_functions(c);
-	call_probes_each_gc(c->probes, write_gc, c);
+	call_counts_each_gc(c->probes, write_gc, c);
 	c->sink = NULL;
 	if (left_out)
 		log_warning("%" PRIu64 " calls, collections or imports of Python are not counted: "

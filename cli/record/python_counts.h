@@ -13,10 +13,10 @@ struct sink;
 int python_counts_event(const char *word);
 
 /* `probes` stay the caller's. */
-struct python_counts *python_counts_new(struct call_probes *probes);
+struct python_counts *python_counts_new(struct call_counts *probes);
 void python_counts_free(struct python_counts *counts); /* NULL is fine */
 /* Of that event nothing was known for so long after the beginning, in one process at least. */
-void python_counts_late(struct python_counts *counts, enum call_probes_event event, uint64_t ns);
+void python_counts_late(struct python_counts *counts, enum call_counts_event event, uint64_t ns);
 /* Takes the imports that have ended; to be called often. */
 void python_counts_read(struct python_counts *counts, struct sink *sink);
 /* Writes the sums; says what there was no room for. */

@@ -72,7 +72,7 @@ static uint32_t line_node(struct adder *a, uint32_t parent, uint32_t code, uint3
 			  size_t location)
 {
 	const struct profile_frame *f = &a->p->frames[frame];
-	struct key key = { .parent = parent, .function = CODE_FUNCTION(code) };
+	struct key key = { .parent = parent, .function = FRAME_FUNCTION(code) };
 
 	if (f->nr_locations) {
 		const struct profile_location *l = &a->p->locations[f->first_location + location];
@@ -87,7 +87,7 @@ static uint32_t line_node(struct adder *a, uint32_t parent, uint32_t code, uint3
 static void add_use(struct adder *a, uint32_t frame, const uint32_t *codes, size_t at, size_t nr)
 {
 	const struct profile_frame *f = &a->p->frames[frame];
-	const struct key key = { NO_NODE, CODE_FUNCTION(codes[at]), 0, 0 };
+	const struct key key = { NO_NODE, FRAME_FUNCTION(codes[at]), 0, 0 };
 	uint32_t root = node_of(a, &key), node = root;
 
 	if (f->nr_locations)
@@ -103,7 +103,7 @@ static void add_use(struct adder *a, uint32_t frame, const uint32_t *codes, size
 static bool is_first(const uint32_t *codes, size_t at)
 {
 	for (size_t i = 0; i < at; i++)
-		if (CODE_FUNCTION(codes[i]) == CODE_FUNCTION(codes[at]))
+		if (FRAME_FUNCTION(codes[i]) == FRAME_FUNCTION(codes[at]))
 			return false;
 	return true;
 }
@@ -121,7 +121,7 @@ static void find_uses(struct adder *a, const bool *fits, const bool *used)
 		if (nr > LOCATIONS_MAX)
 			nr = LOCATIONS_MAX;
 		for (size_t i = 0; i < nr; i++)
-			if (fits[CODE_FUNCTION(codes[i])] && is_first(codes, i))
+			if (fits[FRAME_FUNCTION(codes[i])] && is_first(codes, i))
 				add_use(a, f, codes, i, nr);
 	}
 	a->first_use[a->p->nr_frames] = a->nr_uses;

@@ -11,6 +11,6 @@ struct profile;
  * Appends an empty line and "Unwind rules read from machine code: libtorch_cpu.so (1626 functions), [jit] (14), 3 files more",
  * the files with most functions, as many as fit in `columns` (0: it is no terminal), but one at least; nothing where there are none.
  */
-void code_rules_note_add(struct buffer *b, const struct profile *profile, size_t columns);
+void derived_rules_note_add(struct buffer *b, const struct profile *profile, size_t columns);
 
 #endif

@@ -52,7 +52,7 @@ static void take_apart(struct finder *f, const struct profile_stack *s)
 		for (size_t c = f->names.first[frame]; c < f->names.first[frame + 1]; c++) {
 			f->functions = xgrow(f->functions, &f->capacity, f->nr_functions + 1,
 					     sizeof(*f->functions));
-			f->functions[f->nr_functions++] = CODE_FUNCTION(f->names.codes[c]);
+			f->functions[f->nr_functions++] = FRAME_FUNCTION(f->names.codes[c]);
 		}
 	}
 }

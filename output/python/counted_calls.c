@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/path.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
 #include "output/tree/python_name.h"
@@ -31,13 +32,13 @@ static int compare_counts(const void *a, const void *b)
 	return order ? order : x->row < y->row ? -1 : x->row > y->row;
 }
 
-void call_counts_init(struct call_counts *counts, const struct profile *p)
+void counted_calls_init(struct counted_calls *counts, const struct profile *p)
 {
 	const struct fact_calls *rows;
 	size_t nr;
 
 	rows = facts_rows(p, FACT_CALLS, &nr);
-	*counts = (struct call_counts){ .p = p, .nr = nr };
+	*counts = (struct counted_calls){ .p = p, .nr = nr };
 	counts->list = xcalloc(nr + 1, sizeof(*counts->list));
 	for (size_t i = 0; i < nr; i++)
 		counts->list[i] =
@@ -45,10 +46,10 @@ void call_counts_init(struct call_counts *counts, const struct profile *p)
 	qsort(counts->list, nr, sizeof(*counts->list), compare_counts);
 }
 
-void call_counts_fini(struct call_counts *counts)
+void counted_calls_fini(struct counted_calls *counts)
 {
 	free(counts->list);
-	*counts = (struct call_counts){ 0 };
+	*counts = (struct counted_calls){ 0 };
 }
 
 /* Of those of its name: is this it? */
@@ -58,12 +59,12 @@ static bool is_counted(const struct profile *p, const struct tree_function *f,
 	if (c->kind != f->kind)
 		return false;
 	if (c->kind == FUNCTION_NATIVE)
-		return !strcmp(text_base_name(profile_str(p, (uint32_t)c->module)), f->module);
+		return !strcmp(path_base_name(profile_str(p, (uint32_t)c->module)), f->module);
 	return c->line == f->line && !strcmp(profile_str(p, (uint32_t)c->file), f->file);
 }
 
-bool call_counts_find(const struct call_counts *counts, const struct tree_function *f,
-		      uint64_t *ret_calls)
+bool counted_calls_find(const struct counted_calls *counts, const struct tree_function *f,
+			uint64_t *ret_calls)
 {
 	const char *name = f->name;
 	size_t size = strlen(name), lo = 0, hi = counts->nr;

@@ -9,17 +9,17 @@
 struct profile;
 struct tree_function;
 
-struct call_counts {
+struct counted_calls {
 	const struct profile *p;
 	struct call_count *list; /* by name */
 	size_t nr;
 };
 
 /* Of the profile, which must outlive it. */
-void call_counts_init(struct call_counts *counts, const struct profile *p);
-void call_counts_fini(struct call_counts *counts);
+void counted_calls_init(struct counted_calls *counts, const struct profile *p);
+void counted_calls_fini(struct counted_calls *counts);
 /* False where the function was not counted, or not from the beginning on. */
-bool call_counts_find(const struct call_counts *counts, const struct tree_function *f,
-		      uint64_t *ret_calls);
+bool counted_calls_find(const struct counted_calls *counts, const struct tree_function *f,
+			uint64_t *ret_calls);
 
 #endif

@@ -201,9 +201,9 @@ static void find_calls(struct gatherer *g, const struct profile *p, bool is_whol
 	const struct fact_range *ranges = facts_rows(p, FACT_RANGE, &nr_ranges);
 	struct named_calls *apis = xcalloc(nr_api + 1, sizeof(*apis));
 	struct named_calls *named = xcalloc(nr_ranges + 1, sizeof(*named));
-	struct call_counts counts;
+	struct counted_calls counts;
 
-	call_counts_init(&counts, p);
+	counted_calls_init(&counts, p);
 	for (size_t i = 0; i < nr_api; i++)
 		apis[i] =
 			(struct named_calls){ profile_str(p, (uint32_t)api[i].name), api[i].calls };
@@ -221,13 +221,13 @@ static void find_calls(struct gatherer *g, const struct profile *p, bool is_whol
 			f->calls_known = true;
 		} else if (f->function->kind == FUNCTION_RANGE && is_whole) {
 			take_calls(f, named, nr_ranges);
-		} else if (is_whole && call_counts_find(&counts, f->function, &f->calls)) {
+		} else if (is_whole && counted_calls_find(&counts, f->function, &f->calls)) {
 			f->calls_known = true;
 		} else if (f->function->kind == FUNCTION_NATIVE && is_whole) {
 			take_calls(f, apis, nr_api);
 		}
 	}
-	call_counts_fini(&counts);
+	counted_calls_fini(&counts);
 	free(apis);
 	free(named);
 }

@@ -1,4 +1,4 @@
-/* Makes the nodes of struct imports, each once: what imports_init() and imports_init_counted() share. */
+/* Makes the nodes of struct python_imports, each once: what python_imports_init() and python_imports_init_counted() share. */
 #ifndef SPROF_PYTHON_IMPORT_TREE_H
 #define SPROF_PYTHON_IMPORT_TREE_H
 
@@ -9,15 +9,15 @@
 #include "output/python/python_imports.h"
 
 /* Begins as zeros but for `im`, which is empty. */
-struct import_tree {
-	struct imports *im;
+struct python_import_tree {
+	struct python_imports *im;
 	size_t capacity;
 	struct intern index;
 };
 
-/* The node below `parent` of that string (struct import_node.file), made where there is none; the first is the root. */
-uint32_t import_tree_child(struct import_tree *t, uint32_t parent, uint32_t file);
+/* The node below `parent` of that string (struct python_import.file), made where there is none; the first is the root. */
+uint32_t python_import_tree_child(struct python_import_tree *t, uint32_t parent, uint32_t file);
 /* The nodes stay. */
-void import_tree_fini(struct import_tree *t);
+void python_import_tree_fini(struct python_import_tree *t);
 
 #endif

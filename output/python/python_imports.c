@@ -8,12 +8,13 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/path.h"
 #include "core/profile/column.h"
 #include "output/text/text.h"
 
 struct adder {
 	const struct profile *p;
-	struct import_tree tree;
+	struct python_import_tree tree;
 	uint8_t *roles; /* by function: enum role */
 };
 
@@ -46,7 +47,8 @@ static void add_stack(struct adder *a, const struct profile_stack *s, uint64_t w
 			if (a->roles[function] == ROLE_IMPORTER) {
 				importing = true;
 			} else if (a->roles[function] == ROLE_MODULE && importing) {
-				at = import_tree_child(&a->tree, at, p->functions[function].file);
+				at = python_import_tree_child(&a->tree, at,
+							      p->functions[function].file);
 				importing = false;
 			}
 		}
@@ -65,13 +67,14 @@ static void add_stack(struct adder *a, const struct profile_stack *s, uint64_t w
 	}
 }
 
-void imports_init(struct imports *im, const struct profile *p, enum profile_column column)
+void python_imports_init(struct python_imports *im, const struct profile *p,
+			 enum profile_column column)
 {
 	struct stack_sums sums;
 	struct adder a = { .p = p, .tree = { .im = im } };
 
-	*im = (struct imports){ 0 };
-	import_tree_child(&a.tree, 0, 0);
+	*im = (struct python_imports){ 0 };
+	python_import_tree_child(&a.tree, 0, 0);
 	a.roles = xcalloc(p->nr_functions + 1, sizeof(*a.roles));
 	for (size_t i = 0; i < p->nr_functions; i++)
 		a.roles[i] = (uint8_t)role_of(p, &p->functions[i]);
@@ -79,22 +82,22 @@ void imports_init(struct imports *im, const struct profile *p, enum profile_colu
 	for (size_t i = 0; i < p->nr_stacks; i++)
 		if (sums.weights[i] || sums.samples[i])
 			add_stack(&a, &p->stacks[i], sums.weights[i], sums.samples[i]);
-	import_tree_fini(&a.tree);
+	python_import_tree_fini(&a.tree);
 	free(a.roles);
 	stack_sums_fini(&sums);
 }
 
-void imports_fini(struct imports *im)
+void python_imports_fini(struct python_imports *im)
 {
 	free(im->nodes);
-	*im = (struct imports){ 0 };
+	*im = (struct python_imports){ 0 };
 }
 
 /* Where the part of a path begins that names the module; the base name where nothing tells. */
 static const char *module_part(const char *file)
 {
 	static const char *const roots[] = { "/site-packages/", "/dist-packages/" };
-	const char *base = strrchr(file, '/'), *at;
+	const char *base = path_base_name(file), *at;
 
 	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++)
 		if ((at = strstr(file, roots[i])))
@@ -103,15 +106,13 @@ static const char *module_part(const char *file)
 	if (at && (at = strchr(at + strlen("/lib/"), '/')))
 		return at + 1;
 	/* A package outside of all that: its directory says more than __init__.py. */
-	if (base && !strcmp(base, "/__init__.py"))
-		while (base > file && base[-1] != '/')
+	if (base > file && !strcmp(base, "__init__.py"))
+		for (base--; base > file && base[-1] != '/';)
 			base--;
-	else if (base)
-		base++;
-	return base ? base : file;
+	return *base == '/' ? base + 1 : base;
 }
 
-void imports_add_name(struct buffer *b, const char *file)
+void python_imports_add_name(struct buffer *b, const char *file)
 {
 	const char *part = module_part(file);
 	size_t n = strlen(part);

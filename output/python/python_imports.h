@@ -15,7 +15,7 @@
 struct buffer;
 struct summary;
 
-struct import_node {
+struct python_import {
 	uint32_t parent;  /* index; the root is its own */
 	uint32_t file;	  /* string of the profile: the module's source file; 0 = the root */
 	uint64_t self;	  /* running its top level code, without imports */
@@ -29,22 +29,23 @@ struct import_node {
  * Sampled, or counted (sprof record --calls imports): then times are of the wall clock and exact, `file` is the module's
  * name, `self` has the finding in it, and `samples` says how often it was imported.
  */
-struct imports {
-	struct import_node *nodes; /* [0] is the program: what it imports itself; parents first */
+struct python_imports {
+	struct python_import *nodes; /* [0] is the program: what it imports itself; parents first */
 	size_t nr_nodes;
 	bool counted;
 	uint64_t whole; /* counted: what percent are of, ns of the recording */
 };
 
-void imports_init(struct imports *im, const struct profile *p, enum profile_column column);
+void python_imports_init(struct python_imports *im, const struct profile *p,
+			 enum profile_column column);
 /* False where nothing was counted, and *im is not touched. */
-bool imports_init_counted(struct imports *im, const struct profile *p);
-void imports_fini(struct imports *im);
+bool python_imports_init_counted(struct python_imports *im, const struct profile *p);
+void python_imports_fini(struct python_imports *im);
 
 /* "pkg.module" from "/usr/lib/python3/dist-packages/pkg/module.py"; appended to b. */
-void imports_add_name(struct buffer *b, const char *file);
+void python_imports_add_name(struct buffer *b, const char *file);
 
-struct imports_opts {
+struct python_imports_opts {
 	bool flat;	   /* by own time, else nested, by total */
 	uint32_t max_rows; /* 0 = all */
 	size_t columns;	   /* 0 = not cut */
@@ -52,10 +53,11 @@ struct imports_opts {
 };
 
 /* Returns false, and writes nothing, where no sample was taken in an import, and none was counted. */
-bool imports_write(struct buffer *b, const struct imports *im, const struct profile *p,
-		   const struct summary *summary, const struct imports_opts *opts);
+bool python_imports_write(struct buffer *b, const struct python_imports *im,
+			  const struct profile *p, const struct summary *summary,
+			  const struct python_imports_opts *opts);
 /* One JSON object: version, unit, total, modules with module, file, parent (index, -1), sums. */
-void imports_write_json(struct buffer *b, const struct imports *im, const struct profile *p,
-			const struct summary *summary);
+void python_imports_write_json(struct buffer *b, const struct python_imports *im,
+			       const struct profile *p, const struct summary *summary);
 
 #endif

@@ -8,7 +8,7 @@
 #include "output/python/python_imports.h"
 
 struct adder {
-	struct import_tree tree;
+	struct python_import_tree tree;
 	const struct fact_import **rows; /* by id: who imports comes before what it imports */
 	uint32_t *nodes;		 /* of each row */
 	size_t nr_rows;
@@ -49,8 +49,8 @@ static void add_row(struct adder *a, size_t i)
 {
 	const struct fact_import *r = a->rows[i];
 	uint32_t parent = parent_of(a, i),
-		 node = import_tree_child(&a->tree, parent, (uint32_t)r->name);
-	struct import_node *n = &a->tree.im->nodes[node], *root = a->tree.im->nodes;
+		 node = python_import_tree_child(&a->tree, parent, (uint32_t)r->name);
+	struct python_import *n = &a->tree.im->nodes[node], *root = a->tree.im->nodes;
 
 	a->nodes[i] = node;
 	n->self += r->self_ns;
@@ -62,7 +62,7 @@ static void add_row(struct adder *a, size_t i)
 		root->total += r->total_ns;
 }
 
-bool imports_init_counted(struct imports *im, const struct profile *p)
+bool python_imports_init_counted(struct python_imports *im, const struct profile *p)
 {
 	struct adder a = { .tree = { .im = im } };
 	const struct fact_import *rows;
@@ -70,17 +70,17 @@ bool imports_init_counted(struct imports *im, const struct profile *p)
 	rows = facts_rows(p, FACT_IMPORT, &a.nr_rows);
 	if (!a.nr_rows)
 		return false;
-	*im = (struct imports){ .counted = true };
+	*im = (struct python_imports){ .counted = true };
 	im->whole = p->meta.end_ns > p->meta.start_ns ? p->meta.end_ns - p->meta.start_ns : 0;
 	a.rows = xcalloc(a.nr_rows, sizeof(*a.rows));
 	a.nodes = xcalloc(a.nr_rows, sizeof(*a.nodes));
 	for (size_t i = 0; i < a.nr_rows; i++)
 		a.rows[i] = &rows[i];
 	qsort(a.rows, a.nr_rows, sizeof(*a.rows), by_id);
-	import_tree_child(&a.tree, 0, 0);
+	python_import_tree_child(&a.tree, 0, 0);
 	for (size_t i = 0; i < a.nr_rows; i++)
 		add_row(&a, i);
-	import_tree_fini(&a.tree);
+	python_import_tree_fini(&a.tree);
 	free(a.rows);
 	free(a.nodes);
 	return true;

@@ -13,10 +13,10 @@
 
 struct writer {
 	struct buffer *b;
-	const struct imports *im;
+	const struct python_imports *im;
 	const struct profile *p;
 	const struct summary *summary;
-	const struct imports_opts *opts;
+	const struct python_imports_opts *opts;
 	uint32_t *children; /* of each node in order, by total */
 	uint32_t *first;    /* children[first[i]] .. children[first[i + 1] - 1] */
 	size_t nr_rows;	    /* so far, also those beyond max_rows */
@@ -27,7 +27,7 @@ static int descending(uint64_t x, uint64_t y)
 	return x > y ? -1 : x < y;
 }
 
-static uint64_t own(const struct import_node *n)
+static uint64_t own(const struct python_import *n)
 {
 	return n->self + n->finding;
 }
@@ -36,8 +36,8 @@ static uint64_t own(const struct import_node *n)
 static int compare_nested(const void *a, const void *b, void *context)
 {
 	const struct writer *w = context;
-	const struct import_node *x = &w->im->nodes[*(const uint32_t *)a];
-	const struct import_node *y = &w->im->nodes[*(const uint32_t *)b];
+	const struct python_import *x = &w->im->nodes[*(const uint32_t *)a];
+	const struct python_import *y = &w->im->nodes[*(const uint32_t *)b];
 
 	if (x->parent != y->parent)
 		return x->parent < y->parent ? -1 : 1;
@@ -49,8 +49,8 @@ static int compare_nested(const void *a, const void *b, void *context)
 static int compare_flat(const void *a, const void *b, void *context)
 {
 	const struct writer *w = context;
-	const struct import_node *x = &w->im->nodes[*(const uint32_t *)a];
-	const struct import_node *y = &w->im->nodes[*(const uint32_t *)b];
+	const struct python_import *x = &w->im->nodes[*(const uint32_t *)a];
+	const struct python_import *y = &w->im->nodes[*(const uint32_t *)b];
 
 	if (own(x) != own(y))
 		return descending(own(x), own(y));
@@ -79,26 +79,26 @@ static void add_value(struct writer *w, uint64_t value)
 	align_right(w->b, start, 10);
 }
 
-static void add_module(struct buffer *b, const struct imports *im, const struct profile *p,
-		       const struct import_node *n)
+static void add_module(struct buffer *b, const struct python_imports *im, const struct profile *p,
+		       const struct python_import *n)
 {
 	const char *name = profile_str(p, n->file);
 
 	if (!im->counted)
-		imports_add_name(b, name);
+		python_imports_add_name(b, name);
 	else
 		text_add_clean(b, name, strlen(name));
 }
 
 /* As often as it was looked for. */
-static bool was_not_found(const struct import_node *n)
+static bool was_not_found(const struct python_import *n)
 {
 	return n->failed && n->failed == n->samples;
 }
 
 static void add_row(struct writer *w, uint32_t node, unsigned int depth)
 {
-	const struct import_node *n = &w->im->nodes[node];
+	const struct python_import *n = &w->im->nodes[node];
 	struct buffer name = { 0 };
 	size_t start, left = SIZE_MAX;
 
@@ -165,8 +165,9 @@ static void sort_children(struct writer *w)
 	w->first[nr] = at;
 }
 
-bool imports_write(struct buffer *b, const struct imports *im, const struct profile *p,
-		   const struct summary *summary, const struct imports_opts *opts)
+bool python_imports_write(struct buffer *b, const struct python_imports *im,
+			  const struct profile *p, const struct summary *summary,
+			  const struct python_imports_opts *opts)
 {
 	struct writer w = { .b = b, .im = im, .p = p, .summary = summary, .opts = opts };
 
@@ -201,8 +202,8 @@ bool imports_write(struct buffer *b, const struct imports *im, const struct prof
 	return true;
 }
 
-void imports_write_json(struct buffer *b, const struct imports *im, const struct profile *p,
-			const struct summary *summary)
+void python_imports_write_json(struct buffer *b, const struct python_imports *im,
+			       const struct profile *p, const struct summary *summary)
 {
 	buffer_printf(b,
 		      "{\n\"version\": 1,\n\"unit\": \"ns\",\n\"total\": %llu,\n\"counted\": "
@@ -210,7 +211,7 @@ void imports_write_json(struct buffer *b, const struct imports *im, const struct
 		      (unsigned long long)(im->counted ? im->whole : summary->total),
 		      im->counted ? "true" : "false");
 	for (size_t i = 0; i < im->nr_nodes; i++) {
-		const struct import_node *n = &im->nodes[i];
+		const struct python_import *n = &im->nodes[i];
 		struct buffer name = { 0 };
 
 		if (i)

@@ -37,7 +37,7 @@ static size_t take_apart(struct writer *w, const struct profile_stack *s)
 			w->parts[nr++] = (struct stack_part){
 				.frame = frame,
 				.location = (uint32_t)(j - first),
-				.function = CODE_FUNCTION(names->codes[j]),
+				.function = FRAME_FUNCTION(names->codes[j]),
 			};
 	}
 	return nr;

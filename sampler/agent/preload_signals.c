@@ -42,16 +42,17 @@ static struct libc_action believed;
 /* The same of the one that wakes, as long as its handler is ours. */
 static struct libc_action believed_wake;
 static int listening;
+static void (*wake)(__u64 value);
 
 static void on_wake(int number, struct agent_siginfo *info, struct agent_ucontext *uc)
 {
 	(void)number;
 	(void)uc;
 	if (info->code == AGENT_SI_QUEUE && info->value)
-		agent_wake(info->value);
+		wake(info->value);
 }
 
-void agent_listen(void)
+void agent_listen(void (*on_value)(__u64 value))
 {
 	const struct agent_sigaction action = {
 		.handler = (__u64)on_wake,
@@ -64,6 +65,7 @@ void agent_listen(void)
 	if (agent_syscall4(__NR_rt_sigaction, MEETING_WAKE_SIGNAL, 0, &was, 8) ||
 	    was.handler > AGENT_SIG_IGN)
 		return;
+	wake = on_value;
 	believed_wake.handler = (void (*)(int))was.handler;
 	listening = !agent_syscall4(__NR_rt_sigaction, MEETING_WAKE_SIGNAL, &action, 0, 8);
 }
@@ -116,7 +118,7 @@ int sigaction(int signal, const void *action, void *old)
 	be_ready();
 	if (signal == MEETING_WAKE_SIGNAL && listening)
 		return wake_action(action, old);
-	if (!signal || signal != agent_own_signal())
+	if (!signal || signal != agent_own.signal)
 		return next.action ? next.action(signal, action, old) : -1;
 	__builtin_memcpy(&was, &believed, sizeof(was));
 	if (action)
@@ -137,7 +139,7 @@ void (*signal(int number, void (*handler)(int)))(int)
 		action.flags = (__s32)AGENT_SA_RESTART; /* as signal(3) has it */
 		return wake_action(&action, (void *)0) ? SIG_ERROR : was;
 	}
-	if (!number || number != agent_own_signal())
+	if (!number || number != agent_own.signal)
 		return next.signal ? next.signal(number, handler) : SIG_ERROR;
 	__builtin_memcpy(&believed, &action, sizeof(believed));
 	return was;
@@ -153,7 +155,7 @@ void agent_unblock(int number)
 /* A set without our signal, where it is one to be blocked. */
 static const void *without_ours(int how, const void *set, struct libc_set *copy)
 {
-	int ours = agent_own_signal();
+	int ours = agent_own.signal;
 
 	if (!set || !ours || how == SIG_UNBLOCK)
 		return set;

@@ -10,7 +10,8 @@
 #include <sys/uio.h>
 
 #include "core/base/alloc.h"
-#include "sampler/bpf/events.h"
+#include "core/base/path.h"
+#include "core/portable/frames.h"
 #include "sampler/inject/ptrace_thread.h"
 #include "sampler/walk/snapshot_unwind.h"
 #include "sampler/walk/snapshot_lookup.h"
@@ -29,26 +30,26 @@ struct safe_point {
 	struct module_functions *functions; /* by code index */
 	size_t nr;
 	bool has_other_allocator;
-	struct offline_unwinder *unwinder;
+	struct snapshot_unwinder *unwinder;
 	uint8_t *stack;
-	struct offline_sample sample;
+	struct snapshot_sample sample;
 	int64_t syscall; /* that the thread is in, or -1 */
 	uint64_t second; /* its second argument */
 	char why[160];
 };
 
-static bool find_mapping(void *context, uint64_t address, struct offline_mapping *ret)
+static bool find_mapping(void *context, uint64_t address, struct snapshot_mapping *ret)
 {
 	const struct safe_point *s = context;
 
-	return offline_find_mapping(&s->process, address, ret);
+	return snapshot_find_mapping(&s->process, address, ret);
 }
 
-static bool open_module(void *context, uint64_t module, struct offline_file *ret)
+static bool open_module(void *context, uint64_t module, struct snapshot_file *ret)
 {
 	const struct safe_point *s = context;
 
-	return offline_open_module(s->codes, module, ret);
+	return snapshot_open_module(s->codes, module, ret);
 }
 
 static void ignore_code(void *context, struct mapped_file *code)
@@ -59,9 +60,7 @@ static void ignore_code(void *context, struct mapped_file *code)
 
 static bool is_loader(const struct mapped_file *code)
 {
-	const char *name = code->path ? strrchr(code->path, '/') : NULL;
-
-	return name && !strncmp(name, "/ld-linux", 9);
+	return code->path && !strncmp(path_base_name(code->path), "ld-linux", 8);
 }
 
 static void read_symbols(struct safe_point *s)
@@ -81,15 +80,15 @@ static void read_symbols(struct safe_point *s)
 
 int safe_point_new(pid_t pid, struct safe_point **ret)
 {
-	static const struct offline_ops ops = { .find_mapping = find_mapping,
-						.open_module = open_module };
+	static const struct snapshot_ops ops = { .find_mapping = find_mapping,
+						 .open_module = open_module };
 	struct safe_point *s = xcalloc(1, sizeof(*s));
 	int err;
 
 	s->process.pid = pid;
 	s->codes = file_table_new();
 	s->stack = xmalloc(MAX_STACK);
-	s->unwinder = offline_unwinder_new(&ops, s);
+	s->unwinder = snapshot_unwinder_new(&ops, s);
 	err = process_read_maps(&s->process, s->codes, ignore_code, NULL);
 	if (err) {
 		safe_point_free(s);
@@ -107,7 +106,7 @@ void safe_point_free(struct safe_point *s)
 	for (size_t i = 0; i < s->nr; i++)
 		module_functions_fini(&s->functions[i]);
 	free(s->functions);
-	offline_unwinder_free(s->unwinder);
+	snapshot_unwinder_free(s->unwinder);
 	process_fini(&s->process);
 	file_table_free(s->codes);
 	free(s->stack);
@@ -153,7 +152,7 @@ void safe_point_take(struct safe_point *s, const struct inject_thread *thread)
 	n = process_vm_readv(s->process.pid, &local, 1, pages, nr, 0);
 	s->syscall = (int64_t)r->orig_rax;
 	s->second = r->rsi;
-	s->sample = (struct offline_sample){
+	s->sample = (struct snapshot_sample){
 		.regs = {
 			.pc = r->rip, .sp = r->rsp, .fp = r->rbp,
 			.exact = (int64_t)r->orig_rax == -1, .leaf_regs = 1,
@@ -235,7 +234,7 @@ static bool leaf_waits(const struct safe_point *s, const uint64_t *frames, size_
 bool safe_point_judge(struct safe_point *s)
 {
 	uint64_t frames[MAX_FRAMES];
-	struct offline_result r = offline_unwind(s->unwinder, &s->sample, frames, MAX_FRAMES);
+	struct snapshot_result r = snapshot_unwind(s->unwinder, &s->sample, frames, MAX_FRAMES);
 	size_t leaf_end;
 	bool in_wait;
 

@@ -28,7 +28,7 @@ struct python_codes;
 struct python_stack;
 struct sprof_bpf;
 struct ring_buffer;
-struct offline_unwinder;
+struct snapshot_unwinder;
 struct targets;
 
 enum source_limit {
@@ -41,6 +41,28 @@ enum source_limit {
 	LIMIT_PYTHONS,
 	NR_SOURCE_LIMITS
 };
+
+/* A region of the arena that holds a published map table; forked children share it. */
+struct map_region {
+	uint32_t index, nr;
+	uint32_t table; /* its number: no other has had it */
+	uint32_t nr_users;
+};
+
+/* What the kernel side is told of a process. */
+struct ebpf_process {
+	struct process process; /* first: the others know it by this */
+	uint32_t exec_id;	/* as the kernel side compares it */
+	struct map_region *region;
+	uint32_t python;       /* the interpreter's place in the pythons map; 0 = none is mapped */
+	uint32_t nr_snapshots; /* since then: */
+	uint64_t allowed_ns;   /* when the kernel side was last allowed its snapshots */
+};
+
+static inline struct ebpf_process *ebpf_own(const struct process *p)
+{
+	return (struct ebpf_process *)p;
+}
 
 struct retired_region {
 	uint64_t free_at_ns;
@@ -61,7 +83,7 @@ struct source {
 	uint64_t *stack_slots;
 	struct code_slot *code_slots;
 	struct table_builder *builder;
-	struct jit_code *jit;
+	struct runtime_unwind *jit;
 	struct retired_region *retired;
 	size_t nr_retired, retired_capacity;
 	uint32_t nr_tables; /* map tables published, which gives each its number */
@@ -70,17 +92,17 @@ struct source {
 	struct process *processes;
 	bool system_wide, adds_probes;
 	struct targets *targets;
-	struct event_queue *queue;
-	struct offline_unwinder *unwinder; /* made when the first snapshot comes */
-	const struct process *unwinding;   /* the process whose snapshot it has in hand, */
-	uint64_t unwinding_ns;		   /* and when that was taken */
-	uint64_t unwind_until_ns;	   /* later snapshots of this round keep only their leaf */
-	struct ebpf_pythons *pythons;	   /* NULL: Python frames are not wanted */
+	struct time_order *queue;
+	struct snapshot_unwinder *unwinder; /* made when the first snapshot comes */
+	const struct process *unwinding;    /* the process whose snapshot it has in hand, */
+	uint64_t unwinding_ns;		    /* and when that was taken */
+	uint64_t unwind_until_ns;	    /* later snapshots of this round keep only their leaf */
+	struct ebpf_pythons *pythons;	    /* NULL: Python frames are not wanted */
 	struct python_codes *python_codes;
 	struct python_stack *python_stack; /* of the snapshot that comes next; made when needed */
 	/* the way to the sink */
 	struct sample_sink out;
-	struct stack_keys *keys;
+	struct stack_ids *keys;
 	struct sample_event *waiting; /* samples whose stack has not come yet */
 	size_t nr_waiting, waiting_capacity;
 	struct profile_stats stats;
@@ -93,7 +115,7 @@ struct source {
 /* ebpf_targets.c */
 
 /* The rows of code that was made at run time, among the kernel side's. */
-extern const struct jit_ops ebpf_jit_ops;
+extern const struct runtime_ops ebpf_runtime_ops;
 
 /* Counts a limit that was hit, and says so the first time. */
 void ebpf_limit(struct source *s, enum source_limit limit, const char *format, ...)

@@ -6,6 +6,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/profile/walk_marker.h"
 #include "sampler/ebpf/ebpf_snapshot.h"
 #include "sampler/runtimes/python/code_objects.h"
 
@@ -22,21 +23,6 @@ struct queued_sideband {
 
 /* ---- stacks */
 
-/* Where the walk ended, as the reader sees it; -1: at the root. */
-static int marker_of(enum walk_end end)
-{
-	switch (end) {
-	case END_ROOT:
-	case END_NO_USER: return -1;
-	case END_NO_MAP: return MARKER_UNKNOWN;
-	case END_READ_FAULT: return MARKER_READ_FAULT;
-	case END_BAD_STACK: return MARKER_BAD_STACK;
-	case END_TOO_DEEP: return MARKER_TOO_DEEP;
-	case END_COMPAT: return MARKER_COMPAT_32BIT;
-	default: return MARKER_NO_RULE;
-	}
-}
-
 static bool stack_is_whole(const struct stack_event *e, size_t size)
 {
 	return e->nr_kernel <= MAX_KERNEL_FRAMES && e->nr_user <= MAX_USER_FRAMES &&
@@ -52,7 +38,7 @@ static void on_stack(struct source *s, const struct stack_event *e, size_t size)
 		.user = frames + e->nr_kernel,
 		.nr_kernel = e->nr_kernel,
 		.nr_user = e->nr_user,
-		.marker = marker_of(e->end),
+		.marker = walk_marker(e->end),
 		.in_kernel = e->in_kernel,
 		.python_broken = e->python_broken,
 	};
@@ -64,8 +50,8 @@ static void on_stack(struct source *s, const struct stack_event *e, size_t size)
 		w.rotation = (e->nr_total - MAX_LEAF_FRAMES) % MAX_ROOT_FRAMES;
 	}
 	if (p)
-		jit_code_check(s->jit, p, e->header.time_ns, e->epoch, &w);
-	if (!stack_keys_add(s->keys, e->key, sample_sink_stack(&s->out, p, &w)))
+		runtime_unwind_check(s->jit, p, e->header.time_ns, e->epoch, &w);
+	if (!stack_ids_add(s->keys, e->key, sample_sink_stack(&s->out, p, &w)))
 		memset(s->stack_slots, 0, STACK_SLOTS * sizeof(*s->stack_slots));
 }
 
@@ -90,7 +76,7 @@ static void on_sample(struct source *s, const struct sample_event *e)
 {
 	struct known_stack known;
 
-	if (stack_keys_find(s->keys, e->key, &known)) {
+	if (stack_ids_find(s->keys, e->key, &known)) {
 		sink_sample(s, e, known);
 		return;
 	}
@@ -111,7 +97,7 @@ static void retry_waiting(struct source *s, uint64_t now)
 	for (size_t i = 0; i < s->nr_waiting; i++) {
 		struct known_stack known;
 
-		if (stack_keys_find(s->keys, s->waiting[i].key, &known))
+		if (stack_ids_find(s->keys, s->waiting[i].key, &known))
 			sink_sample(s, &s->waiting[i], known);
 		else if (now > s->waiting[i].header.time_ns + WAIT_NS)
 			s->stats.nr_lost++;
@@ -137,16 +123,16 @@ static void on_snapshot(struct source *s, const struct snapshot_event *e, size_t
 		return;
 	ebpf_process(s, (pid_t)e->sample.header.tgid, e->exec_id, &p);
 	if (p) {
-		p->nr_snapshots++;
+		ebpf_own(p)->nr_snapshots++;
 		ebpf_saw_image(s, p, e->exec_id);
 	}
 	if (p && e->end == END_NO_MAP)
 		ebpf_reread(s, p);
 	leaf_only = monotonic_ns() >= s->unwind_until_ns;
-	s->stats.nr_offline += !leaf_only;
+	s->stats.nr_snapshots += !leaf_only;
 	ebpf_unwind_snapshot(s, p, e, leaf_only, user, MAX_USER_FRAMES, &w);
 	if (p)
-		jit_code_check(s->jit, p, e->sample.header.time_ns, p->epoch, &w);
+		runtime_unwind_check(s->jit, p, e->sample.header.time_ns, p->epoch, &w);
 	sink_sample(s, &e->sample, sample_sink_stack(&s->out, p, &w));
 }
 
@@ -212,7 +198,7 @@ int ebpf_queue_ring_record(void *context, void *data, size_t size)
 			return 0;
 		size = sizeof(*e) + e->stack_size;
 	}
-	event_queue_push(s->queue, h->time_ns, h->type, data, size);
+	time_order_push(s->queue, h->time_ns, h->type, data, size);
 	return 0;
 }
 
@@ -228,13 +214,13 @@ void ebpf_queue_sideband(void *context, const struct sideband_record *r)
 	q->record = *r;
 	if (r->path)
 		memcpy(q->path, r->path, length);
-	event_queue_push(s->queue, r->time_ns, KIND_SIDEBAND, q, sizeof(*q) + length);
+	time_order_push(s->queue, r->time_ns, KIND_SIDEBAND, q, sizeof(*q) + length);
 	free(q);
 }
 
 size_t ebpf_handle_events(struct source *s, uint64_t before_ns)
 {
-	size_t left = event_queue_take(s->queue, before_ns, on_queued, s);
+	size_t left = time_order_take(s->queue, before_ns, on_queued, s);
 
 	retry_waiting(s, before_ns);
 	return left;

@@ -9,18 +9,18 @@
 #include "sampler/walk/snapshot_lookup.h"
 #include "sampler/runtimes/python/merge_frames.h"
 
-static bool find_mapping(void *context, uint64_t address, struct offline_mapping *ret)
+static bool find_mapping(void *context, uint64_t address, struct snapshot_mapping *ret)
 {
 	const struct source *s = context;
 
-	return offline_find_mapping(s->unwinding, address, ret);
+	return snapshot_find_mapping(s->unwinding, address, ret);
 }
 
-static bool open_module(void *context, uint64_t module, struct offline_file *ret)
+static bool open_module(void *context, uint64_t module, struct snapshot_file *ret)
 {
 	const struct source *s = context;
 
-	return offline_open_module(s->codes, module, ret);
+	return snapshot_open_module(s->codes, module, ret);
 }
 
 static bool find_rule(void *context, uint64_t module, uint64_t vaddr, struct walk_rule *ret)
@@ -28,31 +28,32 @@ static bool find_rule(void *context, uint64_t module, uint64_t vaddr, struct wal
 	const struct source *s = context;
 	const struct module_entry *m = &s->modules[module - 1];
 
-	if (m->state == MODULE_PENDING)
+	if (m->state == WALK_MODULE_PENDING)
 		return false;
 	*ret = (struct walk_rule){ .cfa = WALK_CFA_NONE };
-	if (m->state == MODULE_HAS_ROWS)
+	if (m->state == WALK_MODULE_ROWS)
 		*ret = s->rules[arena_find_rule(s->arena, m, vaddr)];
 	return true;
 }
 
-static bool find_jit_rule(void *context, uint64_t address, struct walk_rule *ret)
+static bool find_runtime_rule(void *context, uint64_t address, struct walk_rule *ret)
 {
 	const struct source *s = context;
 
-	return s->unwinding && jit_code_rule(s->jit, s->unwinding, address, s->unwinding_ns, ret);
+	return s->unwinding &&
+	       runtime_unwind_rule(s->jit, s->unwinding, address, s->unwinding_ns, ret);
 }
 
-static struct offline_result unwind(struct source *s, const struct process *p,
-				    const struct snapshot_event *e, uint64_t *frames, size_t max)
+static struct snapshot_result unwind(struct source *s, const struct process *p,
+				     const struct snapshot_event *e, uint64_t *frames, size_t max)
 {
-	static const struct offline_ops ops = {
+	static const struct snapshot_ops ops = {
 		.find_mapping = find_mapping,
 		.open_module = open_module,
 		.find_rule = find_rule,
-		.find_jit_rule = find_jit_rule,
+		.find_runtime_rule = find_runtime_rule,
 	};
-	struct offline_sample sample = {
+	struct snapshot_sample sample = {
 		.regs = {
 			.pc = e->pc,
 			.sp = e->gpr[WALK_REG_SP],
@@ -69,10 +70,10 @@ static struct offline_result unwind(struct source *s, const struct process *p,
 	if (p)
 		sample.space = (uint64_t)p->pid << 32 | p->epoch;
 	if (!s->unwinder)
-		s->unwinder = offline_unwinder_new(&ops, s);
+		s->unwinder = snapshot_unwinder_new(&ops, s);
 	s->unwinding = p;
 	s->unwinding_ns = e->sample.header.time_ns;
-	return offline_unwind(s->unwinder, &sample, frames, max);
+	return snapshot_unwind(s->unwinder, &sample, frames, max);
 }
 
 /* ---- Python */
@@ -123,7 +124,7 @@ void ebpf_unwind_snapshot(struct source *s, const struct process *p, const struc
 	struct python_stack *k = goes_with(s->python_stack, e) ? s->python_stack : NULL;
 	uint64_t leaf = e->exact ? e->pc | FRAME_EXACT : e->pc, sp = e->gpr[WALK_REG_SP];
 	uint64_t *native = k ? k->native : frames;
-	struct offline_result result = { .nr = 1, .marker = MARKER_SNAPSHOT_END, .sps = &sp };
+	struct snapshot_result result = { .nr = 1, .marker = MARKER_SNAPSHOT_END, .sps = &sp };
 
 	if (leaf_only)
 		native[0] = leaf;
@@ -138,7 +139,7 @@ void ebpf_unwind_snapshot(struct source *s, const struct process *p, const struc
 		struct native_stack stack = { native, result.sps, result.nr };
 
 		if (p)
-			ebpf_pythons_eval_text(s->pythons, p->python, &k->runs.eval_start,
+			ebpf_pythons_eval_text(s->pythons, ebpf_own(p)->python, &k->runs.eval_start,
 					       &k->runs.eval_size);
 		native = k->merged;
 		w->nr_user = python_merge(&stack, &k->runs, native, MAX_NATIVE + MAX_USER_FRAMES);

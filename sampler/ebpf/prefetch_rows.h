@@ -10,6 +10,6 @@
  * linker and of libc: those this process runs on. A wrong guess costs some milliseconds of another
  * thread.
  */
-void expected_files(const char *name, void (*fn)(void *context, const char *path), void *context);
+void prefetch_files(const char *name, void (*fn)(void *context, const char *path), void *context);
 
 #endif

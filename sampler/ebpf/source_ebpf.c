@@ -44,7 +44,7 @@
 #define LAST_UNWIND_NS (1000ull * 1000 * 1000)
 #define STEP_NS 50 /* measured: one frame in BPF */
 #define MIN_STEPS 1024
-#define NR_MODULES (MAX_MODULES + MAX_JIT_MODULES)
+#define NR_MODULES (WALK_MAX_MODULES + WALK_MAX_RUNTIME_TABLES)
 
 static void *map_array(const struct bpf_map *map, size_t size)
 {
@@ -86,7 +86,7 @@ static int load(struct source *s)
 	if (err)
 		return err;
 	s->modules = map_array(s->skel->maps.modules, NR_MODULES * sizeof(*s->modules));
-	s->rules = map_array(s->skel->maps.rules, MAX_RULES * sizeof(*s->rules));
+	s->rules = map_array(s->skel->maps.rules, WALK_NR_RULES * sizeof(*s->rules));
 	s->stack_slots =
 		map_array(s->skel->maps.stack_slots, STACK_SLOTS * sizeof(*s->stack_slots));
 	s->code_slots = map_array(s->skel->maps.code_slots, CODE_SLOTS * sizeof(*s->code_slots));
@@ -138,7 +138,7 @@ static int add_targets(struct source *s, const struct source_config *config)
 	if (err)
 		log_error(-err, "attach to '%s'", config->program ? config->program : "program");
 	if (config->program)
-		expected_files(config->program, ebpf_expect_file, s);
+		prefetch_files(config->program, ebpf_expect_file, s);
 	for (size_t i = 0; i < config->nr_pids && !err; i++)
 		err = add_target(s, config->pids[i]);
 	return err;
@@ -158,8 +158,8 @@ static int source_open(const struct source_config *config, struct source **ret)
 	sample_sink_init(&s->out, &s->stats);
 	s->targets = targets_new();
 	s->codes = file_table_new();
-	s->keys = stack_keys_new();
-	s->queue = event_queue_new();
+	s->keys = stack_ids_new();
+	s->queue = time_order_new();
 	s->python_codes = s->out.python_codes = python_codes_new();
 	file_table_raise_limit();
 	err = cpu_events_new(config->event, config->freq_hz, &s->events);
@@ -173,8 +173,9 @@ static int source_open(const struct source_config *config, struct source **ret)
 	if (!err && !config->no_python)
 		s->pythons = ebpf_pythons_new(bpf_map__fd(s->skel->maps.pythons));
 	if (!err) {
-		s->builder = table_builder_new(s->rules, MAX_RULES);
-		s->jit = jit_code_new(s->builder, MAX_MODULES, s->rules, &ebpf_jit_ops, s);
+		s->builder = table_builder_new(s->rules, WALK_NR_RULES);
+		s->jit = runtime_unwind_new(s->builder, WALK_MAX_MODULES, s->rules,
+					    &ebpf_runtime_ops, s);
 		what = "open perf events";
 		err = sideband_open(&s->sideband);
 	}
@@ -228,7 +229,7 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	uint64_t now, handled;
 	size_t left;
 
-	timeout_ms = jit_code_timeout_ms(s->jit, timeout_ms);
+	timeout_ms = runtime_unwind_timeout_ms(s->jit, timeout_ms);
 	if (epoll_wait(s->epoll_fd, events, 16, timeout_ms) < 0 && errno != EINTR)
 		return -errno;
 	s->out.sink = sink;
@@ -316,7 +317,7 @@ static void source_close(struct source *s)
 	ring_buffer__free(s->ring);
 	arena_free(s->arena);
 	unmap(s->modules, NR_MODULES * sizeof(*s->modules));
-	unmap(s->rules, MAX_RULES * sizeof(*s->rules));
+	unmap(s->rules, WALK_NR_RULES * sizeof(*s->rules));
 	unmap(s->stack_slots, STACK_SLOTS * sizeof(*s->stack_slots));
 	unmap(s->code_slots, CODE_SLOTS * sizeof(*s->code_slots));
 	ebpf_pythons_free(s->pythons);
@@ -325,13 +326,13 @@ static void source_close(struct source *s)
 	if (s->epoll_fd >= 0)
 		close(s->epoll_fd);
 	ebpf_free_processes(s);
-	jit_code_free(s->jit);		    /* the processes have its rows */
-	offline_unwinder_free(s->unwinder); /* reads the files of the code table */
+	runtime_unwind_free(s->jit);	     /* the processes have its rows */
+	snapshot_unwinder_free(s->unwinder); /* reads the files of the code table */
 	file_table_free(s->codes);
-	stack_keys_free(s->keys);
+	stack_ids_free(s->keys);
 	python_codes_free(s->python_codes);
 	free(s->python_stack);
-	event_queue_free(s->queue);
+	time_order_free(s->queue);
 	sample_sink_fini(&s->out);
 	free(s->waiting);
 	targets_free(s->targets);

@@ -22,7 +22,7 @@
 #include "sampler/walk/table_builder.h"
 
 struct perf_events;
-struct offline_unwinder;
+struct snapshot_unwinder;
 struct targets;
 struct unwind_table;
 
@@ -45,16 +45,16 @@ struct source {
 	uint64_t start_ns;   /* older samples do not count; 0: none does yet */
 	uint64_t handled_ns; /* older records have been handled */
 	struct targets *targets;
-	struct event_queue *queue;
+	struct time_order *queue;
 	struct process *processes;
 	struct perf_thread *threads;
 	struct file_table *codes;
 	struct table_builder *builder;
-	struct jit_code *jit;
+	struct runtime_unwind *jit;
 	struct walk_rule *rules;
 	struct perf_rows *rows; /* by index of the code */
 	size_t nr_rows, rows_capacity;
-	struct offline_unwinder *unwinder;
+	struct snapshot_unwinder *unwinder;
 	const struct process *unwinding; /* whose sample it has in hand, */
 	uint64_t unwinding_ns;		 /* and when that was taken */
 	struct sample_sink out;

@@ -19,18 +19,18 @@
 
 /* ---- the unwinder's view */
 
-static bool find_mapping(void *context, uint64_t address, struct offline_mapping *ret)
+static bool find_mapping(void *context, uint64_t address, struct snapshot_mapping *ret)
 {
 	const struct source *s = context;
 
-	return offline_find_mapping(s->unwinding, address, ret);
+	return snapshot_find_mapping(s->unwinding, address, ret);
 }
 
-static bool open_module(void *context, uint64_t module, struct offline_file *ret)
+static bool open_module(void *context, uint64_t module, struct snapshot_file *ret)
 {
 	const struct source *s = context;
 
-	return offline_open_module(s->codes, module, ret);
+	return snapshot_open_module(s->codes, module, ret);
 }
 
 static bool find_rule(void *context, uint64_t module, uint64_t vaddr, struct walk_rule *ret)
@@ -46,23 +46,24 @@ static bool find_rule(void *context, uint64_t module, uint64_t vaddr, struct wal
 	return true;
 }
 
-static bool find_jit_rule(void *context, uint64_t address, struct walk_rule *ret)
+static bool find_runtime_rule(void *context, uint64_t address, struct walk_rule *ret)
 {
 	const struct source *s = context;
 
-	return s->unwinding && jit_code_rule(s->jit, s->unwinding, address, s->unwinding_ns, ret);
+	return s->unwinding &&
+	       runtime_unwind_rule(s->jit, s->unwinding, address, s->unwinding_ns, ret);
 }
 
-static struct offline_result unwind(struct source *s, const struct process *p, uint64_t time_ns,
-				    const struct perf_sample *e, uint64_t *frames)
+static struct snapshot_result unwind(struct source *s, const struct process *p, uint64_t time_ns,
+				     const struct perf_sample *e, uint64_t *frames)
 {
-	static const struct offline_ops ops = {
+	static const struct snapshot_ops ops = {
 		.find_mapping = find_mapping,
 		.open_module = open_module,
 		.find_rule = find_rule,
-		.find_jit_rule = find_jit_rule,
+		.find_runtime_rule = find_runtime_rule,
 	};
-	struct offline_sample sample = {
+	struct snapshot_sample sample = {
 		.regs = {
 			.pc = e->pc,
 			.sp = e->gpr[WALK_REG_SP],
@@ -79,10 +80,10 @@ static struct offline_result unwind(struct source *s, const struct process *p, u
 	if (p)
 		sample.space = (uint64_t)p->pid << 32 | p->epoch;
 	if (!s->unwinder)
-		s->unwinder = offline_unwinder_new(&ops, s);
+		s->unwinder = snapshot_unwinder_new(&ops, s);
 	s->unwinding = p;
 	s->unwinding_ns = time_ns;
-	return offline_unwind(s->unwinder, &sample, frames, MAX_USER_FRAMES);
+	return snapshot_unwind(s->unwinder, &sample, frames, MAX_USER_FRAMES);
 }
 
 /* ---- samples */
@@ -92,7 +93,7 @@ static void walk_user(struct source *s, struct process *p, const struct perf_rec
 		      uint64_t *user, struct walked *w)
 {
 	const struct perf_sample *e = &r->sample;
-	struct offline_result result;
+	struct snapshot_result result;
 
 	if (e->abi == PERF_SAMPLE_REGS_ABI_NONE)
 		return;
@@ -109,17 +110,17 @@ static void walk_user(struct source *s, struct process *p, const struct perf_rec
 	if (p)
 		p->exec_pending = false;
 	if (monotonic_ns() - r->time_ns < LATE_NS) {
-		s->stats.nr_offline++;
+		s->stats.nr_snapshots++;
 		result = unwind(s, p, r->time_ns, e, user);
 	} else {
 		user[0] = e->pc | FRAME_EXACT;
-		result = (struct offline_result){ .nr = 1, .marker = MARKER_SNAPSHOT_END };
+		result = (struct snapshot_result){ .nr = 1, .marker = MARKER_SNAPSHOT_END };
 	}
 	w->nr_user = result.nr;
 	w->gap = result.gap;
 	w->marker = result.marker;
 	if (p)
-		jit_code_check(s->jit, p, r->time_ns, p->epoch, w);
+		runtime_unwind_check(s->jit, p, r->time_ns, p->epoch, w);
 }
 
 static void on_sample(struct source *s, const struct perf_record *r)
@@ -199,7 +200,7 @@ void perf_queue_record(void *context, const struct perf_record *r)
 	memcpy(copy, r, sizeof(*r));
 	if (size)
 		memcpy(copy + sizeof(*r), tail, size);
-	event_queue_push(s->queue, r->time_ns, (int)r->type, copy, sizeof(*r) + size);
+	time_order_push(s->queue, r->time_ns, (int)r->type, copy, sizeof(*r) + size);
 	free(copy);
 }
 
@@ -208,9 +209,9 @@ void perf_handle_records(struct source *s, uint64_t before_ns)
 	uint64_t now = monotonic_ns(), end = before_ns < now ? before_ns : now;
 
 	for (; s->handled_ns + SLICE_NS < end; s->handled_ns += SLICE_NS) {
-		event_queue_take(s->queue, s->handled_ns + SLICE_NS, on_queued, s);
+		time_order_take(s->queue, s->handled_ns + SLICE_NS, on_queued, s);
 		perf_events_read(s->events, perf_queue_record, s);
 	}
-	event_queue_take(s->queue, before_ns, on_queued, s);
+	time_order_take(s->queue, before_ns, on_queued, s);
 	s->handled_ns = end;
 }

@@ -45,9 +45,9 @@ static void take_tables(struct source *s)
 	uint32_t index;
 
 	while (table_builder_take(s->builder, &index, &table)) {
-		if (index >= MAX_MODULES) {
+		if (index >= WALK_MAX_MODULES) {
 			s->stats.nr_rows += table ? table->nr_rows : 0;
-			jit_code_take(s->jit, index, table);
+			runtime_unwind_take(s->jit, index, table);
 			continue;
 		}
 		s->rows[index] = (struct perf_rows){ .ready = true, .table = table };
@@ -197,7 +197,7 @@ void perf_on_forked(struct source *s, const struct perf_record *r)
 		memcpy(child->maps, parent->maps, parent->nr_maps * sizeof(*child->maps));
 	child->nr_maps = parent->nr_maps;
 	child->capacity = parent->nr_maps + 1;
-	jit_regions_copy(&child->jit, &parent->jit);
+	runtime_regions_copy(&child->jit, &parent->jit);
 }
 
 void perf_on_exited(struct source *s, const struct perf_record *r)
@@ -255,9 +255,9 @@ void perf_tidy(struct source *s)
 	struct process *p, *next;
 
 	take_tables(s);
-	jit_code_tidy(s->jit, now);
+	runtime_unwind_tidy(s->jit, now);
 	HASH_ITER (hh, s->processes, p, next) {
-		jit_code_look(s->jit, p, now);
+		runtime_unwind_look(s->jit, p, now);
 		if (p->ended_ns && now > p->ended_ns + GRACE_NS)
 			remove_process(s, p);
 		else if (p->nr_covered && !p->ended_ns)

@@ -152,10 +152,10 @@ static int source_open(const struct source_config *config, struct source **ret)
 	s->adds_probes = config->adds_probes;
 	s->targets = targets_new();
 	s->codes = file_table_new();
-	s->queue = event_queue_new();
-	s->rules = xcalloc(MAX_RULES, sizeof(*s->rules));
-	s->builder = table_builder_new(s->rules, MAX_RULES);
-	s->jit = jit_code_new(s->builder, MAX_MODULES, s->rules, NULL, NULL);
+	s->queue = time_order_new();
+	s->rules = xcalloc(WALK_NR_RULES, sizeof(*s->rules));
+	s->builder = table_builder_new(s->rules, WALK_NR_RULES);
+	s->jit = runtime_unwind_new(s->builder, WALK_MAX_MODULES, s->rules, NULL, NULL);
 	s->handled_ns = monotonic_ns();
 	sample_sink_init(&s->out, &s->stats);
 	file_table_raise_limit();
@@ -230,11 +230,11 @@ static void source_close(struct source *s)
 	table_builder_free(s->builder); /* writes rules: before they are freed */
 	if (s->epoll_fd >= 0)
 		close(s->epoll_fd);
-	offline_unwinder_free(s->unwinder); /* reads the files of the code table */
+	snapshot_unwinder_free(s->unwinder); /* reads the files of the code table */
 	perf_free_tables(s);
-	jit_code_free(s->jit); /* the processes have its rows */
+	runtime_unwind_free(s->jit); /* the processes have its rows */
 	file_table_free(s->codes);
-	event_queue_free(s->queue);
+	time_order_free(s->queue);
 	sample_sink_fini(&s->out);
 	targets_free(s->targets);
 	free(s->rules);

@@ -23,7 +23,7 @@ struct reader {
 	struct profile *p;
 	struct profile_stats stats;
 	struct sample_sink out;
-	struct offline_unwinder *unwinder;
+	struct snapshot_unwinder *unwinder;
 	const struct process *unwinding;
 	const struct perf_data_event *event; /* whose samples are taken */
 	bool is_time;			     /* of which the period is CPU time */
@@ -37,14 +37,14 @@ bool perf_data_is(const void *data, size_t size)
 
 /* ---- the unwinder's view */
 
-static bool find_mapping(void *context, uint64_t address, struct offline_mapping *ret)
+static bool find_mapping(void *context, uint64_t address, struct snapshot_mapping *ret)
 {
 	const struct reader *r = context;
 
-	return offline_find_mapping(r->unwinding, address, ret);
+	return snapshot_find_mapping(r->unwinding, address, ret);
 }
 
-static bool open_module(void *context, uint64_t module, struct offline_file *ret)
+static bool open_module(void *context, uint64_t module, struct snapshot_file *ret)
 {
 	const struct reader *r = context;
 
@@ -58,13 +58,13 @@ static bool find_rule(void *context, uint64_t module, uint64_t vaddr, struct wal
 	return perf_data_find_rule(&r->tables, module, vaddr, ret);
 }
 
-static struct offline_result unwind(struct reader *r, const struct process *p,
-				    const struct perf_data_sample *s, uint64_t *frames)
+static struct snapshot_result unwind(struct reader *r, const struct process *p,
+				     const struct perf_data_sample *s, uint64_t *frames)
 {
-	static const struct offline_ops ops = { .find_mapping = find_mapping,
-						.open_module = open_module,
-						.find_rule = find_rule };
-	struct offline_sample sample = {
+	static const struct snapshot_ops ops = { .find_mapping = find_mapping,
+						 .open_module = open_module,
+						 .find_rule = find_rule };
+	struct snapshot_sample sample = {
 		.regs = {
 			.pc = s->pc,
 			.sp = s->gpr[WALK_REG_SP],
@@ -81,9 +81,9 @@ static struct offline_result unwind(struct reader *r, const struct process *p,
 	if (p)
 		sample.space = (uint64_t)p->pid << 32 | p->epoch;
 	if (!r->unwinder)
-		r->unwinder = offline_unwinder_new(&ops, r);
+		r->unwinder = snapshot_unwinder_new(&ops, r);
 	r->unwinding = p;
-	return offline_unwind(r->unwinder, &sample, frames, MAX_USER_FRAMES);
+	return snapshot_unwind(r->unwinder, &sample, frames, MAX_USER_FRAMES);
 }
 
 /* ---- samples */
@@ -91,7 +91,7 @@ static struct offline_result unwind(struct reader *r, const struct process *p,
 static void walk_user(struct reader *r, const struct process *p, struct perf_data_sample *s,
 		      struct walked *w)
 {
-	struct offline_result result;
+	struct snapshot_result result;
 
 	w->user = s->user;
 	w->nr_user = s->nr_user;
@@ -102,7 +102,7 @@ static void walk_user(struct reader *r, const struct process *p, struct perf_dat
 		w->marker = MARKER_COMPAT_32BIT;
 		return;
 	}
-	r->stats.nr_offline++;
+	r->stats.nr_snapshots++;
 	result = unwind(r, p, s, s->user);
 	w->nr_user = result.nr;
 	w->gap = result.gap;
@@ -251,7 +251,7 @@ static void read_records(struct reader *r)
 	r->stats.nr_limits = r->tables.nr_limits;
 	r->p->stats = r->stats;
 	sample_sink_fini(&r->out);
-	offline_unwinder_free(r->unwinder);
+	snapshot_unwinder_free(r->unwinder);
 	profile_sink_free(sink);
 }
 

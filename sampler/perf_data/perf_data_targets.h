@@ -37,9 +37,9 @@ const struct process *perf_data_process(const struct perf_data_tables *t, uint32
 /* COMM_SIZE bytes, filled with NUL. */
 const char *perf_data_comm(struct perf_data_tables *t, uint32_t tid);
 
-/* For the offline unwinder: struct offline_ops. */
+/* For the offline unwinder: struct snapshot_ops. */
 bool perf_data_open_module(const struct perf_data_tables *t, uint64_t module,
-			   struct offline_file *ret);
+			   struct snapshot_file *ret);
 bool perf_data_find_rule(const struct perf_data_tables *t, uint64_t module, uint64_t vaddr,
 			 struct walk_rule *ret);
 

@@ -14,21 +14,21 @@ struct slot {
 	struct known_stack stack;
 };
 
-struct stack_keys {
+struct stack_ids {
 	struct slot *slots;
 	size_t nr_slots, nr;
 };
 
-struct stack_keys *stack_keys_new(void)
+struct stack_ids *stack_ids_new(void)
 {
-	struct stack_keys *k = xcalloc(1, sizeof(*k));
+	struct stack_ids *k = xcalloc(1, sizeof(*k));
 
 	k->nr_slots = MIN_SLOTS;
 	k->slots = xcalloc(k->nr_slots, sizeof(*k->slots));
 	return k;
 }
 
-void stack_keys_free(struct stack_keys *k)
+void stack_ids_free(struct stack_ids *k)
 {
 	if (!k)
 		return;
@@ -45,7 +45,7 @@ static struct slot *find_slot(struct slot *slots, size_t nr_slots, uint64_t key)
 	return &slots[i];
 }
 
-bool stack_keys_find(const struct stack_keys *k, uint64_t key, struct known_stack *ret_stack)
+bool stack_ids_find(const struct stack_ids *k, uint64_t key, struct known_stack *ret_stack)
 {
 	const struct slot *s = find_slot(k->slots, k->nr_slots, key);
 
@@ -55,7 +55,7 @@ bool stack_keys_find(const struct stack_keys *k, uint64_t key, struct known_stac
 	return true;
 }
 
-static void double_size(struct stack_keys *k)
+static void double_size(struct stack_ids *k)
 {
 	size_t nr_slots = k->nr_slots * 2;
 	struct slot *slots = xcalloc(nr_slots, sizeof(*slots));
@@ -68,7 +68,7 @@ static void double_size(struct stack_keys *k)
 	k->nr_slots = nr_slots;
 }
 
-bool stack_keys_add(struct stack_keys *k, uint64_t key, struct known_stack stack)
+bool stack_ids_add(struct stack_ids *k, uint64_t key, struct known_stack stack)
 {
 	bool kept = true;
 	struct slot *s;

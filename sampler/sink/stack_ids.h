@@ -9,17 +9,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct stack_keys;
+struct stack_ids;
 
 struct known_stack {
 	uint32_t stack;	    /* sink id */
 	uint8_t incomplete; /* 1 + enum marker, or 0 */
 };
 
-struct stack_keys *stack_keys_new(void);
-void stack_keys_free(struct stack_keys *keys);
-bool stack_keys_find(const struct stack_keys *keys, uint64_t key, struct known_stack *ret_stack);
+struct stack_ids *stack_ids_new(void);
+void stack_ids_free(struct stack_ids *keys);
+bool stack_ids_find(const struct stack_ids *keys, uint64_t key, struct known_stack *ret_stack);
 /* key is not 0. false: the table was full and has been emptied before this one went in. */
-bool stack_keys_add(struct stack_keys *keys, uint64_t key, struct known_stack stack);
+bool stack_ids_add(struct stack_ids *keys, uint64_t key, struct known_stack stack);
 
 #endif

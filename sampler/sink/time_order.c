@@ -15,7 +15,7 @@ struct entry {
 	int kind;
 };
 
-struct event_queue {
+struct time_order {
 	struct entry *entries;
 	size_t nr, capacity;
 	uint8_t *bytes;
@@ -23,12 +23,12 @@ struct event_queue {
 	uint32_t serial;
 };
 
-struct event_queue *event_queue_new(void)
+struct time_order *time_order_new(void)
 {
-	return xcalloc(1, sizeof(struct event_queue));
+	return xcalloc(1, sizeof(struct time_order));
 }
 
-void event_queue_free(struct event_queue *q)
+void time_order_free(struct time_order *q)
 {
 	if (!q)
 		return;
@@ -37,8 +37,8 @@ void event_queue_free(struct event_queue *q)
 	free(q);
 }
 
-void event_queue_push(struct event_queue *q, uint64_t time_ns, int kind, const void *data,
-		      size_t size)
+void time_order_push(struct time_order *q, uint64_t time_ns, int kind, const void *data,
+		     size_t size)
 {
 	size_t padded = (size + 7) & ~(size_t)7;
 
@@ -65,7 +65,7 @@ static int compare(const void *x, const void *y)
 }
 
 /* Moves what stays to the front of both arrays. `kept` entries, sorted by time, not by offset. */
-static void compact(struct event_queue *q, size_t taken)
+static void compact(struct time_order *q, size_t taken)
 {
 	size_t kept = q->nr - taken, nr_bytes = 0;
 	uint8_t *bytes = NULL;
@@ -95,9 +95,9 @@ static void compact(struct event_queue *q, size_t taken)
 	}
 }
 
-size_t event_queue_take(struct event_queue *q, uint64_t before_ns,
-			void (*fn)(void *context, int kind, const void *data, size_t size),
-			void *context)
+size_t time_order_take(struct time_order *q, uint64_t before_ns,
+		       void (*fn)(void *context, int kind, const void *data, size_t size),
+		       void *context)
 {
 	size_t taken = 0;
 

@@ -9,22 +9,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct event_queue;
+struct time_order;
 
-struct event_queue *event_queue_new(void);
-void event_queue_free(struct event_queue *queue);
+struct time_order *time_order_new(void);
+void time_order_free(struct time_order *queue);
 
 /* Copies a record in. `kind` is the caller's. */
-void event_queue_push(struct event_queue *queue, uint64_t time_ns, int kind, const void *data,
-		      size_t size);
+void time_order_push(struct time_order *queue, uint64_t time_ns, int kind, const void *data,
+		     size_t size);
 
 /*
  * Hands over every record older than `before_ns`, oldest first, equal times in the order of
  * pushing, and forgets it. The data pointer is 8-aligned and valid during the callback, which must
  * not push. Returns how many records stay.
  */
-size_t event_queue_take(struct event_queue *queue, uint64_t before_ns,
-			void (*fn)(void *context, int kind, const void *data, size_t size),
-			void *context);
+size_t time_order_take(struct time_order *queue, uint64_t before_ns,
+		       void (*fn)(void *context, int kind, const void *data, size_t size),
+		       void *context);
 
 #endif

@@ -87,7 +87,7 @@ void process_check_covered(struct process *p)
 	p->nr_covered = ++p->nr_cover_checks < MAX_COVER_CHECKS ? kept : 0;
 }
 
-static void extend_jit(struct jit_regions *jit, const struct mapping *m)
+static void extend_runtime(struct runtime_regions *jit, const struct mapping *m)
 {
 	if (!jit->high || m->start < jit->low)
 		jit->low = m->start;
@@ -104,7 +104,7 @@ void process_map(struct process *p, const struct mapping *m)
 	if (m->end <= m->start)
 		return;
 	if (m->code->kind == MODULE_JIT && !m->stack)
-		extend_jit(&p->jit, m);
+		extend_runtime(&p->jit, m);
 	for (; last < p->nr_maps && p->maps[last].start < m->end; last++) {
 		const struct mapping *old = &p->maps[last];
 
@@ -137,7 +137,7 @@ void process_unmap_all(struct process *p)
 	process_new_epoch(p);
 	p->dirty = true;
 	p->nr_covered = 0;
-	jit_regions_clear(&p->jit);
+	runtime_regions_clear(&p->jit);
 }
 
 uint64_t mapping_bias(const struct mapping *m)
@@ -164,5 +164,5 @@ void process_fini(struct process *p)
 {
 	free(p->maps);
 	free(p->covered);
-	jit_regions_clear(&p->jit);
+	runtime_regions_clear(&p->jit);
 }

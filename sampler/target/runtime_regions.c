@@ -5,9 +5,23 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "sampler/walk/runtime_rows.h"
+#include "core/base/clock.h"
 
-size_t jit_regions_lower_bound(const struct jit_regions *regions, uint64_t address)
+/* A map table that names rows may be in use for so long after their last user. */
+#define GRACE_NS (2000ull * 1000 * 1000)
+
+void runtime_rows_use(struct runtime_rows *rows)
+{
+	rows->nr_users++;
+}
+
+void runtime_rows_unuse(struct runtime_rows *rows)
+{
+	if (!--rows->nr_users)
+		rows->free_at_ns = monotonic_ns() + GRACE_NS;
+}
+
+size_t runtime_regions_lower_bound(const struct runtime_regions *regions, uint64_t address)
 {
 	size_t lo = 0, hi = regions->nr;
 
@@ -22,26 +36,27 @@ size_t jit_regions_lower_bound(const struct jit_regions *regions, uint64_t addre
 	return lo;
 }
 
-struct jit_region *jit_regions_find(const struct jit_regions *regions, uint64_t address)
+struct runtime_region *runtime_regions_find(const struct runtime_regions *regions, uint64_t address)
 {
-	size_t i = jit_regions_lower_bound(regions, address);
+	size_t i = runtime_regions_lower_bound(regions, address);
 
 	return i < regions->nr && regions->list[i].start <= address ? &regions->list[i] : NULL;
 }
 
-void jit_region_drop_rows(struct jit_region *region)
+void runtime_region_drop_rows(struct runtime_region *region)
 {
 	if (region->rows)
-		jit_rows_unuse(region->rows);
+		runtime_rows_unuse(region->rows);
 	region->rows = NULL;
 }
 
-struct jit_region *jit_regions_put(struct jit_regions *regions, const struct jit_region *region)
+struct runtime_region *runtime_regions_put(struct runtime_regions *regions,
+					   const struct runtime_region *region)
 {
-	size_t first = jit_regions_lower_bound(regions, region->start), last = first;
+	size_t first = runtime_regions_lower_bound(regions, region->start), last = first;
 
 	for (; last < regions->nr && regions->list[last].start < region->end; last++)
-		jit_region_drop_rows(&regions->list[last]);
+		runtime_region_drop_rows(&regions->list[last]);
 	regions->list =
 		xgrow(regions->list, &regions->capacity, regions->nr + 1, sizeof(*regions->list));
 	memmove(&regions->list[first + 1], &regions->list[last],
@@ -51,8 +66,8 @@ struct jit_region *jit_regions_put(struct jit_regions *regions, const struct jit
 	return &regions->list[first];
 }
 
-void jit_regions_outdate(struct jit_regions *regions, struct jit_region *region,
-			 struct jit_past past)
+void runtime_regions_outdate(struct runtime_regions *regions, struct runtime_region *region,
+			     struct runtime_past past)
 {
 	past.start = region->start;
 	past.end = region->end;
@@ -64,20 +79,20 @@ void jit_regions_outdate(struct jit_regions *regions, struct jit_region *region,
 	region->hash = 0;
 }
 
-void jit_regions_forget_past(struct jit_regions *regions, uint64_t now)
+void runtime_regions_forget_past(struct runtime_regions *regions, uint64_t now)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < regions->nr_past; i++) {
 		if (regions->past[i].until_ns < now)
-			jit_rows_unuse(regions->past[i].rows);
+			runtime_rows_unuse(regions->past[i].rows);
 		else
 			regions->past[kept++] = regions->past[i];
 	}
 	regions->nr_past = kept;
 }
 
-void jit_regions_copy(struct jit_regions *to, const struct jit_regions *from)
+void runtime_regions_copy(struct runtime_regions *to, const struct runtime_regions *from)
 {
 	*to = *from;
 	to->capacity = from->nr;
@@ -85,23 +100,23 @@ void jit_regions_copy(struct jit_regions *to, const struct jit_regions *from)
 	for (size_t i = 0; i < from->nr; i++) {
 		to->list[i] = from->list[i];
 		if (to->list[i].rows)
-			jit_rows_use(to->list[i].rows);
+			runtime_rows_use(to->list[i].rows);
 	}
 	to->past_capacity = from->nr_past;
 	to->past = xcalloc(from->nr_past, sizeof(*to->past));
 	for (size_t i = 0; i < from->nr_past; i++) {
 		to->past[i] = from->past[i];
-		jit_rows_use(to->past[i].rows);
+		runtime_rows_use(to->past[i].rows);
 	}
 }
 
-void jit_regions_clear(struct jit_regions *regions)
+void runtime_regions_clear(struct runtime_regions *regions)
 {
 	for (size_t i = 0; i < regions->nr; i++)
-		jit_region_drop_rows(&regions->list[i]);
+		runtime_region_drop_rows(&regions->list[i]);
 	for (size_t i = 0; i < regions->nr_past; i++)
-		jit_rows_unuse(regions->past[i].rows);
+		runtime_rows_unuse(regions->past[i].rows);
 	free(regions->past);
 	free(regions->list);
-	*regions = (struct jit_regions){ 0 };
+	*regions = (struct runtime_regions){ 0 };
 }

@@ -9,11 +9,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct jit_rows;
+struct unwind_table;
 
-struct jit_region {
+/* Unwind rows of one region or, after a fork, of several that are the same. runtime_rows.h makes them. */
+struct runtime_rows {
+	uint32_t number, nr_users;
+	bool done;		    /* the builder has had it */
+	struct unwind_table *table; /* NULL: nothing is understood, or not yet */
+	uint64_t free_at_ns;	    /* once it has no user; until then map tables may name it */
+};
+
+void runtime_rows_use(struct runtime_rows *rows);
+void runtime_rows_unuse(struct runtime_rows *rows);
+
+struct runtime_region {
 	uint64_t start, end;
-	struct jit_rows
+	struct runtime_rows
 		*rows;	  /* NULL: nothing of its code is understood, or it was not looked at */
 	bool settled;	  /* it is known what became of `rows` */
 	uint64_t hash;	  /* of its bytes when they were read; 0: they were not */
@@ -30,17 +41,17 @@ struct jit_region {
 };
 
 /* Rows of code that is not there any more: stacks that were walked by them may still come. */
-struct jit_past {
+struct runtime_past {
 	uint64_t start, end;
-	struct jit_rows *rows;
+	struct runtime_rows *rows;
 	uint32_t epoch;	   /* of the process: the last in which the walker had them */
 	uint64_t until_ns; /* no stack of that comes any more */
 };
 
-struct jit_regions {
-	struct jit_region *list; /* sorted, disjoint */
+struct runtime_regions {
+	struct runtime_region *list; /* sorted, disjoint */
 	size_t nr, capacity;
-	struct jit_past *past;
+	struct runtime_past *past;
 	size_t nr_past, past_capacity;
 	uint64_t low, high;    /* all code without a file lies between them; 0: there is none */
 	uint64_t next_look_ns; /* not before, in all of the process */
@@ -48,18 +59,20 @@ struct jit_regions {
 };
 
 /* The region that holds an address, or NULL. Valid until the next change, as is all below. */
-struct jit_region *jit_regions_find(const struct jit_regions *regions, uint64_t address);
+struct runtime_region *runtime_regions_find(const struct runtime_regions *regions,
+					    uint64_t address);
 /* The index of the first region that ends above the address. */
-size_t jit_regions_lower_bound(const struct jit_regions *regions, uint64_t address);
+size_t runtime_regions_lower_bound(const struct runtime_regions *regions, uint64_t address);
 /* Puts a region in the place of all that it overlaps. */
-struct jit_region *jit_regions_put(struct jit_regions *regions, const struct jit_region *region);
-void jit_region_drop_rows(struct jit_region *region);
+struct runtime_region *runtime_regions_put(struct runtime_regions *regions,
+					   const struct runtime_region *region);
+void runtime_region_drop_rows(struct runtime_region *region);
 /* A region's code is not what its rows were made of. `past`: what to remember of it; all else is filled. */
-void jit_regions_outdate(struct jit_regions *regions, struct jit_region *region,
-			 struct jit_past past);
-void jit_regions_forget_past(struct jit_regions *regions, uint64_t now_ns);
+void runtime_regions_outdate(struct runtime_regions *regions, struct runtime_region *region,
+			     struct runtime_past past);
+void runtime_regions_forget_past(struct runtime_regions *regions, uint64_t now_ns);
 /* A forked child has what its parent had. */
-void jit_regions_copy(struct jit_regions *to, const struct jit_regions *from);
-void jit_regions_clear(struct jit_regions *regions);
+void runtime_regions_copy(struct runtime_regions *to, const struct runtime_regions *from);
+void runtime_regions_clear(struct runtime_regions *regions);
 
 #endif

@@ -14,6 +14,7 @@
 #include "sampler/attach/attach.h"
 #include "sampler/inject/inject.h"
 #include "sampler/inject/inject_check.h"
+#include "sampler/inject/reason.h"
 #include "sampler/timer/source_timer.h"
 #include "sampler/timer/follow.h"
 #include "sampler/timer/library.h"

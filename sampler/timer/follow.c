@@ -17,7 +17,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
-#include "sampler/inject/inject_process.h"
+#include "sampler/inject/reason.h"
 #include "sampler/timer/timer.h"
 #include "sampler/timer/library.h"
 

@@ -149,7 +149,7 @@ static int make_tables(struct source *s)
 		log_error(-err, "make room for unwind rows");
 		return err;
 	}
-	s->builder = table_builder_new(walk_arena_rules(s->arena), WALK_MAX_RULES + 1);
+	s->builder = table_builder_new(walk_arena_rules(s->arena), WALK_NR_RULES);
 	err = timer_meeting_new(&s->meeting);
 	if (err)
 		log_error(-err, "open a socket for targets");
@@ -180,8 +180,8 @@ static int source_open(const struct source_config *config, struct source **ret)
 	s->follow = timer_follow_new();
 	s->codes = file_table_new();
 	s->pythons = config->no_python ? NULL : python_files_new();
-	s->queue = event_queue_new();
-	s->keys = stack_keys_new();
+	s->queue = time_order_new();
+	s->keys = stack_ids_new();
 	sample_sink_init(&s->out, &s->stats);
 	file_table_raise_limit();
 	if (strcmp(config->event, "auto") && strcmp(config->event, "cpu-clock")) {
@@ -279,7 +279,7 @@ static void source_close(struct source *s)
 	if (!s)
 		return;
 	table_builder_free(s->builder); /* writes rules: before they are freed */
-	offline_unwinder_free(s->unwinder);
+	snapshot_unwinder_free(s->unwinder);
 	timer_wake_free(s);
 	timer_follow_free(s->follow);
 	timer_meeting_free(s->meeting);
@@ -290,8 +290,8 @@ static void source_close(struct source *s)
 	python_files_free(s->pythons);
 	free(s->python_room);
 	file_table_free(s->codes);
-	event_queue_free(s->queue);
-	stack_keys_free(s->keys);
+	time_order_free(s->queue);
+	stack_ids_free(s->keys);
 	sample_sink_fini(&s->out);
 	targets_free(s->targets);
 	for (size_t i = 0; i < sizeof(s->environment) / sizeof(s->environment[0]); i++)

@@ -14,7 +14,7 @@
 #include <sys/types.h>
 
 #include "core/profile/source.h"
-#include "sampler/bpf/events.h"
+#include "core/portable/frames.h"
 #include "sampler/target/mapped_file.h"
 #include "sampler/sink/time_order.h"
 #include "sampler/target/process.h"
@@ -26,7 +26,7 @@
 
 struct attach;
 struct inject_reason;
-struct offline_unwinder;
+struct snapshot_unwinder;
 struct python_codes;
 struct python_files;
 struct targets;
@@ -89,7 +89,7 @@ struct source {
 	bool stopping;
 	struct targets *targets;
 	bool has_targets;
-	struct event_queue *queue;
+	struct time_order *queue;
 	struct timer_process *processes; /* newest first */
 	struct timer_sleeper *sleepers;	 /* that are to be woken */
 	struct timer_follow *follow;
@@ -98,10 +98,10 @@ struct source {
 	struct walk_arena_writer *arena;
 	struct python_files *pythons; /* NULL: Python frames are not wanted */
 	uint64_t *python_room;	      /* to merge a stack in; made when needed */
-	struct offline_unwinder *unwinder;
+	struct snapshot_unwinder *unwinder;
 	const struct process *unwinding; /* whose sample it has in hand */
 	struct sample_sink out;
-	struct stack_keys *keys;
+	struct stack_ids *keys;
 	struct profile_stats stats;
 };
 

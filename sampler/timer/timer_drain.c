@@ -6,12 +6,9 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/profile/walk_marker.h"
 #include "sampler/walk/snapshot_unwind.h"
 #include "sampler/walk/snapshot_lookup.h"
-
-_Static_assert(REGION_LEAF_FRAMES + REGION_ROOT_FRAMES <= MAX_USER_FRAMES &&
-		       REGION_FRAME_EXACT == FRAME_EXACT,
-	       "the sink takes what the targets send");
 
 #define SNAPSHOT_WORDS (sizeof(struct agent_snapshot) / 8)
 
@@ -24,18 +21,18 @@ struct queued {
 
 /* ---- the unwinder's view */
 
-static bool find_mapping(void *context, uint64_t address, struct offline_mapping *ret)
+static bool find_mapping(void *context, uint64_t address, struct snapshot_mapping *ret)
 {
 	const struct source *s = context;
 
-	return offline_find_mapping(s->unwinding, address, ret);
+	return snapshot_find_mapping(s->unwinding, address, ret);
 }
 
-static bool open_module(void *context, uint64_t module, struct offline_file *ret)
+static bool open_module(void *context, uint64_t module, struct snapshot_file *ret)
 {
 	const struct source *s = context;
 
-	return offline_open_module(s->codes, module, ret);
+	return snapshot_open_module(s->codes, module, ret);
 }
 
 static bool find_rule(void *context, uint64_t module, uint64_t vaddr, struct walk_rule *ret)
@@ -45,17 +42,17 @@ static bool find_rule(void *context, uint64_t module, uint64_t vaddr, struct wal
 	return walk_arena_find_rule(s->arena, (uint32_t)module - 1, vaddr, ret);
 }
 
-static struct offline_result unwind(struct source *s, const struct timer_process *p,
-				    const struct queued *q, uint64_t *frames, size_t max)
+static struct snapshot_result unwind(struct source *s, const struct timer_process *p,
+				     const struct queued *q, uint64_t *frames, size_t max)
 {
-	static const struct offline_ops ops = { .find_mapping = find_mapping,
-						.open_module = open_module,
-						.find_rule = find_rule };
+	static const struct snapshot_ops ops = { .find_mapping = find_mapping,
+						 .open_module = open_module,
+						 .find_rule = find_rule };
 	struct agent_snapshot snapshot;
-	struct offline_sample sample;
+	struct snapshot_sample sample;
 
 	memcpy(&snapshot, q->words, sizeof(snapshot));
-	sample = (struct offline_sample){
+	sample = (struct snapshot_sample){
 		.regs = {
 			.pc = snapshot.pc,
 			.sp = snapshot.gpr[WALK_REG_SP],
@@ -70,25 +67,13 @@ static struct offline_result unwind(struct source *s, const struct timer_process
 	};
 	memcpy(sample.regs.gpr, snapshot.gpr, sizeof(sample.regs.gpr));
 	if (!s->unwinder)
-		s->unwinder = offline_unwinder_new(&ops, s);
+		s->unwinder = snapshot_unwinder_new(&ops, s);
 	s->unwinding = &p->maps;
-	s->stats.nr_offline++;
-	return offline_unwind(s->unwinder, &sample, frames, max);
+	s->stats.nr_snapshots++;
+	return snapshot_unwind(s->unwinder, &sample, frames, max);
 }
 
 /* ---- stacks */
-
-static int marker_of(uint8_t end)
-{
-	switch (end) {
-	case AGENT_END_ROOT: return -1;
-	case AGENT_END_NO_MAP: return MARKER_UNKNOWN;
-	case AGENT_END_READ_FAULT: return MARKER_READ_FAULT;
-	case AGENT_END_BAD_STACK: return MARKER_BAD_STACK;
-	case AGENT_END_TOO_DEEP: return MARKER_TOO_DEEP;
-	default: return MARKER_NO_RULE;
-	}
-}
 
 /* Of everything that makes a stack what the sink calls it. */
 static uint64_t key_of(const struct queued *q)
@@ -111,23 +96,23 @@ static struct known_stack walked_stack(struct source *s, const struct queued *q)
 	struct walked w = {
 		.user = q->words,
 		.nr_user = q->nr_words,
-		.marker = marker_of(e->end),
+		.marker = walk_marker(e->end),
 		.in_kernel = e->in_kernel,
 		.python_broken = e->python_broken,
 	};
 	uint64_t key = key_of(q);
 	struct known_stack known;
 
-	if (stack_keys_find(s->keys, key, &known))
+	if (stack_ids_find(s->keys, key, &known))
 		return known;
 	if (e->nr_total > e->nr_frames) {
-		w.gap = REGION_LEAF_FRAMES;
-		w.rotation = (e->nr_total - REGION_LEAF_FRAMES) % REGION_ROOT_FRAMES;
+		w.gap = MAX_LEAF_FRAMES;
+		w.rotation = (e->nr_total - MAX_LEAF_FRAMES) % MAX_ROOT_FRAMES;
 	}
 	known = sample_sink_stack(&s->out, &q->process->maps, &w);
 	/* A code object may still be on its way, in another ring. */
 	if (timer_knows_codes(q->process, q->words, q->nr_words))
-		stack_keys_add(s->keys, key, known);
+		stack_ids_add(s->keys, key, known);
 	return known;
 }
 
@@ -140,7 +125,7 @@ static struct known_stack unwound_stack(struct source *s, const struct queued *q
 		.python_broken = q->sample.python_broken,
 	};
 	size_t nr_python = q->sample.nr_frames;
-	struct offline_result result =
+	struct snapshot_result result =
 		nr_python ? unwind(s, q->process, q, timer_python_room(s), TIMER_MAX_NATIVE)
 			  : unwind(s, q->process, q, frames, MAX_USER_FRAMES);
 
@@ -172,7 +157,7 @@ static void on_queued(void *context, int kind, const void *data, size_t size)
 	(void)size;
 	if (kind == AGENT_REST && stack.stack == PROFILE_NONE)
 		return;
-	if (e->end == AGENT_END_NO_MAP || e->end == AGENT_END_STALE)
+	if (e->end == END_NO_MAP || e->end == END_STALE)
 		timer_reread(s, p, e->time_ns);
 	s->out.python_codes = p->codes;
 	if (kind == AGENT_REST)
@@ -215,7 +200,7 @@ static void on_record(void *context, const struct agent_sample *sample, const ui
 	*q = (struct queued){ .process = r->process, .sample = *sample, .nr_words = nr_words };
 	q->sample.time_ns = time;
 	memcpy(q->words, words, nr_words * sizeof(*words));
-	event_queue_push(s->queue, time, sample->type, q, sizeof(*q) + nr_words * sizeof(*words));
+	time_order_push(s->queue, time, sample->type, q, sizeof(*q) + nr_words * sizeof(*words));
 	free(q);
 }
 
@@ -226,5 +211,5 @@ void timer_read_samples(struct source *s, uint64_t before_ns)
 
 		timer_region_read(&p->region, on_record, &r);
 	}
-	event_queue_take(s->queue, before_ns, on_queued, s);
+	time_order_take(s->queue, before_ns, on_queued, s);
 }

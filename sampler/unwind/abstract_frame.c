@@ -10,9 +10,9 @@
 
 static const struct frame_value unknown;
 
-void frame_state_init(struct frame_state *state)
+void abstract_frame_init(struct abstract_frame *state)
 {
-	*state = (struct frame_state){ 0 };
+	*state = (struct abstract_frame){ 0 };
 	state->regs[RSP] = (struct frame_value){ RETURN_ADDRESS, FRAME_CFA };
 	state->regs[RBP] = (struct frame_value){ 0, FRAME_CALLERS_RBP };
 }
@@ -37,7 +37,7 @@ static struct frame_value moved(struct frame_value value, int64_t distance)
 	return (struct frame_value){ (int32_t)offset, value.base };
 }
 
-static struct frame_value load(const struct frame_state *state, struct frame_value address)
+static struct frame_value load(const struct abstract_frame *state, struct frame_value address)
 {
 	for (uint32_t i = 0; i < state->nr_slots && is_address(address); i++) {
 		if (equal(state->slots[i].address, address))
@@ -47,7 +47,8 @@ static struct frame_value load(const struct frame_state *state, struct frame_val
 }
 
 /* Stores 8 bytes; false where they are the return address. */
-static bool store(struct frame_state *state, struct frame_value address, struct frame_value value)
+static bool store(struct abstract_frame *state, struct frame_value address,
+		  struct frame_value value)
 {
 	if (!is_address(address)) /* no function's own frame, or it would not find back */
 		return true;
@@ -67,13 +68,13 @@ static bool store(struct frame_state *state, struct frame_value address, struct 
 	return true;
 }
 
-static bool push(struct frame_state *state, struct frame_value value)
+static bool push(struct abstract_frame *state, struct frame_value value)
 {
 	state->regs[RSP] = moved(state->regs[RSP], -8);
 	return store(state, state->regs[RSP], value);
 }
 
-static void pop(struct frame_state *state, uint8_t reg)
+static void pop(struct abstract_frame *state, uint8_t reg)
 {
 	struct frame_value value = load(state, state->regs[RSP]);
 
@@ -82,7 +83,7 @@ static void pop(struct frame_state *state, uint8_t reg)
 }
 
 /* rsp is rounded down. What was known of the place of an earlier rounding is not of this one. */
-static void align(struct frame_state *state, int32_t mask)
+static void align(struct abstract_frame *state, int32_t mask)
 {
 	for (int i = 0; i < WALK_NR_REGS; i++) {
 		if (state->regs[i].base == FRAME_ALIGNED)
@@ -100,7 +101,7 @@ static void align(struct frame_state *state, int32_t mask)
 		state->regs[RSP] = (struct frame_value){ 0, FRAME_ALIGNED };
 }
 
-static void forget(struct frame_state *state, uint32_t regs)
+static void forget(struct abstract_frame *state, uint32_t regs)
 {
 	for (int i = 0; i < WALK_NR_REGS; i++) {
 		if (regs >> i & 1)
@@ -109,7 +110,7 @@ static void forget(struct frame_state *state, uint32_t regs)
 }
 
 /* What lies below rsp does not outlive a call. */
-static void call(struct frame_state *state)
+static void call(struct abstract_frame *state)
 {
 	struct frame_value sp = state->regs[RSP];
 
@@ -124,7 +125,7 @@ static void call(struct frame_state *state)
 	}
 }
 
-bool frame_state_step(struct frame_state *state, const struct instruction *in)
+bool abstract_frame_step(struct abstract_frame *state, const struct instruction *in)
 {
 	struct frame_value *regs = state->regs, value;
 
@@ -168,7 +169,7 @@ bool frame_state_step(struct frame_state *state, const struct instruction *in)
 	return regs[RSP].base != FRAME_CFA || regs[RSP].offset <= RETURN_ADDRESS;
 }
 
-bool frame_state_meet(struct frame_state *state, const struct frame_state *other)
+bool abstract_frame_meet(struct abstract_frame *state, const struct abstract_frame *other)
 {
 	bool changed = false;
 
@@ -190,7 +191,7 @@ bool frame_state_meet(struct frame_state *state, const struct frame_state *other
 	return changed;
 }
 
-bool frame_state_is_bare(const struct frame_state *state)
+bool abstract_frame_is_bare(const struct abstract_frame *state)
 {
 	static const struct frame_value sp = { RETURN_ADDRESS, FRAME_CFA };
 	static const struct frame_value fp = { 0, FRAME_CALLERS_RBP };
@@ -204,7 +205,7 @@ static bool fits_16(int64_t value)
 }
 
 /* The CFA as a word of the frame, which rsp or rbp leads to. */
-static bool rule_of_word(const struct frame_state *state, uint8_t reg, enum walk_cfa cfa,
+static bool rule_of_word(const struct abstract_frame *state, uint8_t reg, enum walk_cfa cfa,
 			 struct walk_rule *rule)
 {
 	struct frame_value base = state->regs[reg];
@@ -225,7 +226,7 @@ static bool rule_of_word(const struct frame_state *state, uint8_t reg, enum walk
 }
 
 /* The CFA in another register: for leaves (core/portable/walk_step.h). */
-static bool rule_of_register(const struct frame_state *state, struct walk_rule *rule)
+static bool rule_of_register(const struct abstract_frame *state, struct walk_rule *rule)
 {
 	static const uint8_t dwarf[] = { 0, 2, 1, 3, 7, 6, 4, 5 };
 
@@ -240,7 +241,7 @@ static bool rule_of_register(const struct frame_state *state, struct walk_rule *
 	return false;
 }
 
-static bool rule_of_address(const struct frame_state *state, uint8_t reg, enum walk_cfa cfa,
+static bool rule_of_address(const struct abstract_frame *state, uint8_t reg, enum walk_cfa cfa,
 			    struct walk_rule *rule)
 {
 	if (state->regs[reg].base != FRAME_CFA)
@@ -254,7 +255,7 @@ static bool rule_of_address(const struct frame_state *state, uint8_t reg, enum w
  * rbp first: a function that finds its way out by rbp does not mind what a call makes of rsp (those of V8 take their
  * arguments off the stack), so its ret proves nothing about rsp.
  */
-static bool cfa_rule(const struct frame_state *state, struct walk_rule *rule)
+static bool cfa_rule(const struct abstract_frame *state, struct walk_rule *rule)
 {
 	return rule_of_address(state, RBP, WALK_CFA_FP, rule) ||
 	       rule_of_word(state, RBP, WALK_CFA_FP_DEREF, rule) ||
@@ -262,7 +263,7 @@ static bool cfa_rule(const struct frame_state *state, struct walk_rule *rule)
 	       rule_of_word(state, RSP, WALK_CFA_SP_DEREF, rule) || rule_of_register(state, rule);
 }
 
-bool frame_state_rule(const struct frame_state *state, struct walk_rule *ret)
+bool abstract_frame_rule(const struct abstract_frame *state, struct walk_rule *ret)
 {
 	struct frame_value fp = state->regs[RBP];
 	struct walk_rule rule = { .fp = WALK_FP_UNDEF };

@@ -1,6 +1,6 @@
 /*
  * What is known of a frame at one place of a function's code: which registers and which words of its
- * stack hold the CFA, or the caller's rbp, or an address at a known distance. frame_state_step() says
+ * stack hold the CFA, or the caller's rbp, or an address at a known distance. abstract_frame_step() says
  * what an instruction makes of it; whatever is not certain is forgotten.
  */
 #ifndef SPROF_ABSTRACT_FRAME_H
@@ -30,21 +30,21 @@ struct frame_slot {
 
 #define FRAME_MAX_SLOTS 12
 
-struct frame_state {
+struct abstract_frame {
 	struct frame_value regs[WALK_NR_REGS]; /* by the numbers of instruction.h */
 	struct frame_slot slots[FRAME_MAX_SLOTS];
 	uint32_t nr_slots;
 };
 
 /* At the first instruction of a function. */
-void frame_state_init(struct frame_state *state);
+void abstract_frame_init(struct abstract_frame *state);
 /* After an instruction that goes on. false: no function that keeps to the ABI does this. */
-bool frame_state_step(struct frame_state *state, const struct instruction *instruction);
+bool abstract_frame_step(struct abstract_frame *state, const struct instruction *instruction);
 /* Keeps what both know. true: `state` knows less than before. */
-bool frame_state_meet(struct frame_state *state, const struct frame_state *other);
+bool abstract_frame_meet(struct abstract_frame *state, const struct abstract_frame *other);
 /* As at the first instruction: rsp at the return address, rbp the caller's. */
-bool frame_state_is_bare(const struct frame_state *state);
+bool abstract_frame_is_bare(const struct abstract_frame *state);
 /* The rule by which a walk gets on from here; false: there is none. */
-bool frame_state_rule(const struct frame_state *state, struct walk_rule *ret);
+bool abstract_frame_rule(const struct abstract_frame *state, struct walk_rule *ret);
 
 #endif

@@ -20,14 +20,14 @@ struct block {
 	uint32_t start;
 	bool known, queued;
 	uint32_t leaves; /* after its last instruction from which the function can be left, or 0 */
-	struct frame_state state; /* at its start */
+	struct abstract_frame state; /* at its start */
 };
 
-struct code_rules {
-	struct code_map map;
-	struct code_rule *rules;
+struct derived_rules {
+	struct text_marks map;
+	struct derived_rule *rules;
 	size_t nr_rules, rules_capacity;
-	struct code_function *functions;
+	struct derived_function *functions;
 	size_t nr_functions, functions_capacity;
 	/* the function in hand */
 	struct block *blocks; /* by start, once all are known */
@@ -39,20 +39,20 @@ struct code_rules {
 	uint64_t steps_left;
 };
 
-struct code_rules *code_rules_new(const struct code_text *text)
+struct derived_rules *derived_rules_new(const struct derived_text *text)
 {
-	struct code_rules *r = xcalloc(1, sizeof(*r));
+	struct derived_rules *r = xcalloc(1, sizeof(*r));
 
-	code_map_init(&r->map, text);
-	code_rules_set_steps(r, STEPS_PER_BYTE);
+	text_marks_init(&r->map, text);
+	derived_rules_set_steps(r, STEPS_PER_BYTE);
 	return r;
 }
 
-void code_rules_free(struct code_rules *r)
+void derived_rules_free(struct derived_rules *r)
 {
 	if (!r)
 		return;
-	code_map_fini(&r->map);
+	text_marks_fini(&r->map);
 	free(r->rules);
 	free(r->functions);
 	free(r->blocks);
@@ -60,47 +60,47 @@ void code_rules_free(struct code_rules *r)
 	free(r);
 }
 
-void code_rules_set_steps(struct code_rules *r, uint32_t steps_per_byte)
+void derived_rules_set_steps(struct derived_rules *r, uint32_t steps_per_byte)
 {
 	r->steps_left = (uint64_t)r->map.text.size * steps_per_byte + FIRST_STEPS;
 }
 
-void code_rules_exclude(struct code_rules *r, size_t start, size_t end)
+void derived_rules_exclude(struct derived_rules *r, size_t start, size_t end)
 {
 	for (size_t i = start; i < end && i < r->map.text.size; i++)
 		r->map.bytes[i] |= BYTE_INSIDE;
 }
 
-void code_rules_add_entry(struct code_rules *r, size_t start)
+void derived_rules_add_entry(struct derived_rules *r, size_t start)
 {
 	if (start < r->map.text.size)
 		r->map.bytes[start] |= BYTE_ENTRY;
 }
 
-const struct code_rule *code_rules_get(const struct code_rules *r, size_t *ret_nr)
+const struct derived_rule *derived_rules_get(const struct derived_rules *r, size_t *ret_nr)
 {
 	*ret_nr = r->nr_rules;
 	return r->rules;
 }
 
-uint32_t code_rules_nr_functions(const struct code_rules *r)
+uint32_t derived_rules_nr_functions(const struct derived_rules *r)
 {
 	return (uint32_t)r->nr_functions;
 }
 
-const struct code_function *code_rules_functions(const struct code_rules *r)
+const struct derived_function *derived_rules_functions(const struct derived_rules *r)
 {
 	return r->functions;
 }
 
 /* false: there are no more. */
-static bool take_steps(struct code_rules *r, uint64_t nr)
+static bool take_steps(struct derived_rules *r, uint64_t nr)
 {
 	r->steps_left -= nr < r->steps_left ? nr : r->steps_left;
 	return r->steps_left;
 }
 
-static void push(struct code_rules *r, uint32_t number)
+static void push(struct derived_rules *r, uint32_t number)
 {
 	r->queue = xgrow(r->queue, &r->queue_capacity, r->nr_queue + 1, sizeof(*r->queue));
 	r->queue[r->nr_queue++] = number;
@@ -108,7 +108,7 @@ static void push(struct code_rules *r, uint32_t number)
 
 /* ---- the first time: what belongs to the function */
 
-static void add_block(struct code_rules *r, uint32_t start)
+static void add_block(struct derived_rules *r, uint32_t start)
 {
 	r->map.bytes[start] |= BYTE_LEADER | BYTE_OWN;
 	r->blocks = xgrow(r->blocks, &r->blocks_capacity, r->nr_blocks + 1, sizeof(*r->blocks));
@@ -116,16 +116,16 @@ static void add_block(struct code_rules *r, uint32_t start)
 	push(r, start);
 }
 
-static bool reach(struct code_rules *r, int64_t target)
+static bool reach(struct derived_rules *r, int64_t target)
 {
 	uint8_t byte;
 
-	if (!code_map_in_reach(&r->map, target))
-		return code_map_reach_other(&r->map, target);
+	if (!text_marks_in_reach(&r->map, target))
+		return text_marks_reach_other(&r->map, target);
 	byte = r->map.bytes[target];
 	if (target != r->map.entry &&
 	    ((byte & BYTE_ENTRY) || ((byte & BYTE_BEGIN) && !(byte & BYTE_OWN))))
-		return code_map_reach_other(&r->map, target);
+		return text_marks_reach_other(&r->map, target);
 	if (byte & BYTE_INSIDE)
 		return false;
 	if (!(byte & BYTE_LEADER) || !(byte & BYTE_OWN))
@@ -134,34 +134,34 @@ static bool reach(struct code_rules *r, int64_t target)
 }
 
 /* Is it known where the instruction goes on? */
-static bool is_followed(const struct code_rules *r, const struct instruction *in)
+static bool is_followed(const struct derived_rules *r, const struct instruction *in)
 {
 	if (in->kind == INSTRUCTION_CALL && !in->value) /* it only wants to know its pc */
 		return false;
-	if (code_is_call(in) && r->map.guessed) /* it may not return */
+	if (instruction_is_call(in) && r->map.guessed) /* it may not return */
 		return false;
 	return in->kind != INSTRUCTION_BAD && in->kind != INSTRUCTION_JUMP_INDIRECT;
 }
 
 /* Follows the code from a block's start to where it does not go on, or goes where it is known. */
-static bool discover(struct code_rules *r, uint32_t at)
+static bool discover(struct derived_rules *r, uint32_t at)
 {
 	for (;;) {
 		struct instruction in;
 
-		if (!code_map_in_reach(&r->map, at))
+		if (!text_marks_in_reach(&r->map, at))
 			return false;
-		if (code_map_is_own(&r->map, at))
+		if (text_marks_is_own(&r->map, at))
 			return true;
 		if ((r->map.bytes[at] & BYTE_TAKEN) ||
 		    ((r->map.bytes[at] & BYTE_ENTRY) && at != r->map.entry))
 			return false;
-		in = code_map_decode(&r->map, at);
-		if (!is_followed(r, &in) || !code_map_take(&r->map, at, &in))
+		in = text_marks_decode(&r->map, at);
+		if (!is_followed(r, &in) || !text_marks_take(&r->map, at, &in))
 			return false;
-		if (code_is_branch(&in) && !reach(r, code_target(&in, at)))
+		if (instruction_is_branch(&in) && !reach(r, instruction_target(&in, at)))
 			return false;
-		if (code_ends_block(&in))
+		if (instruction_ends_block(&in))
 			return true;
 		at += in.length;
 	}
@@ -174,7 +174,7 @@ static int compare_blocks(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-static bool discover_all(struct code_rules *r)
+static bool discover_all(struct derived_rules *r)
 {
 	bool good = true;
 
@@ -188,21 +188,21 @@ static bool discover_all(struct code_rules *r)
 
 /* ---- the second: what is known of the frame where */
 
-static struct block *find_block(struct code_rules *r, int64_t start)
+static struct block *find_block(struct derived_rules *r, int64_t start)
 {
 	struct block key = { .start = (uint32_t)start };
 
 	return bsearch(&key, r->blocks, r->nr_blocks, sizeof(key), compare_blocks);
 }
 
-static bool meet(struct code_rules *r, int64_t target, const struct frame_state *state)
+static bool meet(struct derived_rules *r, int64_t target, const struct abstract_frame *state)
 {
 	struct block *block;
 	uint32_t index;
 
-	if (!code_map_is_own(&r->map, target)) { /* another function begins there */
+	if (!text_marks_is_own(&r->map, target)) { /* another function begins there */
 		r->nr_exits++;
-		return frame_state_is_bare(state);
+		return abstract_frame_is_bare(state);
 	}
 	block = find_block(r, target);
 	if (!block)
@@ -210,7 +210,7 @@ static bool meet(struct code_rules *r, int64_t target, const struct frame_state 
 	if (!block->known) {
 		block->state = *state;
 		block->known = true;
-	} else if (!frame_state_meet(&block->state, state)) {
+	} else if (!abstract_frame_meet(&block->state, state)) {
 		return true;
 	}
 	index = (uint32_t)(block - r->blocks);
@@ -221,10 +221,10 @@ static bool meet(struct code_rules *r, int64_t target, const struct frame_state 
 }
 
 /* Follows one block. false: this cannot be a function, or not one that we understand. */
-static bool follow(struct code_rules *r, uint32_t at, struct frame_state state)
+static bool follow(struct derived_rules *r, uint32_t at, struct abstract_frame state)
 {
 	while (take_steps(r, 1)) {
-		struct instruction in = code_map_decode(&r->map, at);
+		struct instruction in = text_marks_decode(&r->map, at);
 
 		if (in.kind == INSTRUCTION_NOP) {
 			at += in.length;
@@ -234,17 +234,17 @@ static bool follow(struct code_rules *r, uint32_t at, struct frame_state state)
 		}
 		if (in.kind == INSTRUCTION_RET) {
 			r->nr_exits++;
-			return frame_state_is_bare(&state);
+			return abstract_frame_is_bare(&state);
 		}
 		if (in.kind == INSTRUCTION_STOP)
 			return true;
-		if (code_is_branch(&in)) {
-			if (!frame_state_step(&state, &in) ||
-			    !meet(r, code_target(&in, at), &state))
+		if (instruction_is_branch(&in)) {
+			if (!abstract_frame_step(&state, &in) ||
+			    !meet(r, instruction_target(&in, at), &state))
 				return false;
 			if (in.kind == INSTRUCTION_JUMP)
 				return true;
-		} else if (!frame_state_step(&state, &in)) {
+		} else if (!abstract_frame_step(&state, &in)) {
 			return false;
 		}
 		at += in.length;
@@ -254,11 +254,11 @@ static bool follow(struct code_rules *r, uint32_t at, struct frame_state state)
 	return false;
 }
 
-static bool follow_all(struct code_rules *r)
+static bool follow_all(struct derived_rules *r)
 {
-	struct frame_state bare;
+	struct abstract_frame bare;
 
-	frame_state_init(&bare);
+	abstract_frame_init(&bare);
 	r->nr_exits = 0;
 	r->nr_queue = 0;
 	if (!meet(r, r->map.entry, &bare))
@@ -275,25 +275,25 @@ static bool follow_all(struct code_rules *r)
 
 /* ---- the third: from where it can be left */
 
-static bool can_leave(struct code_rules *r, int64_t target)
+static bool can_leave(struct derived_rules *r, int64_t target)
 {
-	return !code_map_is_own(&r->map, target) || find_block(r, target)->leaves;
+	return !text_marks_is_own(&r->map, target) || find_block(r, target)->leaves;
 }
 
 /* Looks at one block again. true: more of it is known to lead out. */
-static bool find_leaves(struct code_rules *r, struct block *block)
+static bool find_leaves(struct derived_rules *r, struct block *block)
 {
 	uint32_t at = block->start, leaves = 0;
 
 	while (take_steps(r, 1)) {
-		struct instruction in = code_map_decode(&r->map, at);
+		struct instruction in = text_marks_decode(&r->map, at);
 		uint32_t next = at + in.length;
 
 		if (in.kind == INSTRUCTION_RET ||
-		    (code_is_branch(&in) && can_leave(r, code_target(&in, at))))
+		    (instruction_is_branch(&in) && can_leave(r, instruction_target(&in, at))))
 			leaves = next;
 		at = next;
-		if (code_ends_block(&in))
+		if (instruction_ends_block(&in))
 			break;
 		if (r->map.bytes[at] & BYTE_LEADER) {
 			if (can_leave(r, at))
@@ -311,7 +311,7 @@ static bool find_leaves(struct code_rules *r, struct block *block)
  * Code that never leaves the function may be no code of its own: a call that does not return is
  * followed by whatever comes next. What can leave it has found rsp in order there. false: no steps are left.
  */
-static bool find_all_leaves(struct code_rules *r)
+static bool find_all_leaves(struct derived_rules *r)
 {
 	bool more = true;
 
@@ -325,50 +325,51 @@ static bool find_all_leaves(struct code_rules *r)
 
 /* ---- the fourth: its rules */
 
-static bool add_rule(struct code_rules *r, uint32_t start, uint32_t end,
-		     const struct frame_state *state)
+static bool add_rule(struct derived_rules *r, uint32_t start, uint32_t end,
+		     const struct abstract_frame *state)
 {
-	struct code_rule *last = r->nr_rules > r->first_rule ? &r->rules[r->nr_rules - 1] : NULL;
+	struct derived_rule *last = r->nr_rules > r->first_rule ? &r->rules[r->nr_rules - 1] : NULL;
 	struct walk_rule rule;
 
-	if (!frame_state_rule(state, &rule))
+	if (!abstract_frame_rule(state, &rule))
 		return false;
 	if (last && last->end == start && !memcmp(&last->rule, &rule, sizeof(rule))) {
 		last->end = end;
 		return true;
 	}
 	r->rules = xgrow(r->rules, &r->rules_capacity, r->nr_rules + 1, sizeof(*r->rules));
-	r->rules[r->nr_rules++] = (struct code_rule){ start, end, rule };
+	r->rules[r->nr_rules++] = (struct derived_rule){ start, end, rule };
 	return true;
 }
 
 /* Those of a block as far as the function can be left from it. A call has the rule of what is before it where it begins, and that of its return after. */
-static bool add_block_rules(struct code_rules *r, const struct block *block)
+static bool add_block_rules(struct derived_rules *r, const struct block *block)
 {
-	struct frame_state state = block->state;
+	struct abstract_frame state = block->state;
 	uint32_t at = block->start;
 
 	while (at < block->leaves) {
-		struct instruction in = code_map_decode(&r->map, at);
-		bool call = code_is_call(&in);
+		struct instruction in = text_marks_decode(&r->map, at);
+		bool call = instruction_is_call(&in);
 		uint32_t end = at + in.length;
 
-		if (frame_state_is_bare(&state))
+		if (abstract_frame_is_bare(&state))
 			r->map.bytes[at] |= BYTE_BARE;
 		while (r->map.plain[at] && r->map.plain[end] && end < block->leaves)
 			end += r->map.plain[end];
 		if (!add_rule(r, at, call ? at + 1 : end, &state))
 			return false;
-		if (code_ends_block(&in))
+		if (instruction_ends_block(&in))
 			return true;
-		if (!frame_state_step(&state, &in) || (call && !add_rule(r, at + 1, end, &state)))
+		if (!abstract_frame_step(&state, &in) ||
+		    (call && !add_rule(r, at + 1, end, &state)))
 			return false;
 		at = end;
 	}
 	return true;
 }
 
-static bool add_rules(struct code_rules *r)
+static bool add_rules(struct derived_rules *r)
 {
 	for (size_t i = 0; i < r->nr_blocks; i++) {
 		if (!r->blocks[i].known || !add_block_rules(r, &r->blocks[i]))
@@ -377,15 +378,15 @@ static bool add_rules(struct code_rules *r)
 	return true;
 }
 
-static void add_function(struct code_rules *r)
+static void add_function(struct derived_rules *r)
 {
 	r->functions = xgrow(r->functions, &r->functions_capacity, r->nr_functions + 1,
 			     sizeof(*r->functions));
-	r->functions[r->nr_functions++] = (struct code_function){ r->map.entry, r->map.end };
+	r->functions[r->nr_functions++] = (struct derived_function){ r->map.entry, r->map.end };
 }
 
 /* The function that may begin there. true: it has rules. */
-static bool look_at(struct code_rules *r, uint32_t entry)
+static bool look_at(struct derived_rules *r, uint32_t entry)
 {
 	bool good;
 
@@ -403,7 +404,7 @@ static bool look_at(struct code_rules *r, uint32_t entry)
 		if (!(*byte & BYTE_BEGIN)) /* nobody came to it any more */
 			*byte &= (uint8_t) ~(BYTE_LEADER | BYTE_OWN);
 	}
-	code_map_disown(&r->map, good);
+	text_marks_disown(&r->map, good);
 	take_steps(r, r->map.end - entry);
 	return good;
 }
@@ -412,12 +413,12 @@ static bool look_at(struct code_rules *r, uint32_t entry)
  * Where a function with rules is at its end, and so is the padding behind it, may be the next. Behind
  * one without rules may be more of it.
  */
-static void guess_functions(struct code_rules *r, uint32_t at)
+static void guess_functions(struct derived_rules *r, uint32_t at)
 {
 	uint32_t length;
 
 	while (at < r->map.text.size && !r->map.bytes[at] && r->steps_left) {
-		if (code_map_is_padding(&r->map, at, &length)) {
+		if (text_marks_is_padding(&r->map, at, &length)) {
 			at += length;
 			continue;
 		}
@@ -427,7 +428,7 @@ static void guess_functions(struct code_rules *r, uint32_t at)
 	}
 }
 
-void code_rules_find(struct code_rules *r)
+void derived_rules_find(struct derived_rules *r)
 {
 	for (uint32_t at = 0; at < r->map.text.size && r->steps_left; at++) {
 		if ((r->map.bytes[at] & (BYTE_ENTRY | BYTE_TAKEN)) == BYTE_ENTRY)

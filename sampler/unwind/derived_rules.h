@@ -21,7 +21,7 @@
 
 #include "core/portable/walk.h"
 
-struct code_text {
+struct derived_text {
 	const uint8_t *bytes;
 	size_t size; /* below 1 GiB */
 	uint64_t vaddr;
@@ -30,35 +30,35 @@ struct code_text {
 	void *context;
 };
 
-struct code_rule {
+struct derived_rule {
 	uint32_t start, end; /* offsets in the text */
 	struct walk_rule rule;
 };
 
 /* Where the bytes lie that the rules of a function follow from; others' may lie between them. */
-struct code_function {
+struct derived_function {
 	uint32_t start, end;
 };
 
-struct code_rules;
+struct derived_rules;
 
 /* The text must stay until the rules are freed. */
-struct code_rules *code_rules_new(const struct code_text *text);
-void code_rules_free(struct code_rules *rules); /* NULL is fine */
+struct derived_rules *derived_rules_new(const struct derived_text *text);
+void derived_rules_free(struct derived_rules *rules); /* NULL is fine */
 
 /* A function is said to begin there. */
-void code_rules_add_entry(struct code_rules *rules, size_t start);
+void derived_rules_add_entry(struct derived_rules *rules, size_t start);
 /* Bytes that have rules already: no function that can be reached from here runs into them. */
-void code_rules_exclude(struct code_rules *rules, size_t start, size_t end);
+void derived_rules_exclude(struct derived_rules *rules, size_t start, size_t end);
 /* Fewer steps than any real file needs: for text that may change before they are done. */
-void code_rules_set_steps(struct code_rules *rules, uint32_t steps_per_byte);
+void derived_rules_set_steps(struct derived_rules *rules, uint32_t steps_per_byte);
 /* Looks at all of the text. */
-void code_rules_find(struct code_rules *rules);
+void derived_rules_find(struct derived_rules *rules);
 /* What was found, each byte at most once, in the order it was found. Valid until the next call. */
-const struct code_rule *code_rules_get(const struct code_rules *rules, size_t *ret_nr);
+const struct derived_rule *derived_rules_get(const struct derived_rules *rules, size_t *ret_nr);
 /* How many functions have rules. */
-uint32_t code_rules_nr_functions(const struct code_rules *rules);
+uint32_t derived_rules_nr_functions(const struct derived_rules *rules);
 /* They, in the order they were found. Valid until the next call. */
-const struct code_function *code_rules_functions(const struct code_rules *rules);
+const struct derived_function *derived_rules_functions(const struct derived_rules *rules);
 
 #endif

@@ -36,17 +36,17 @@ static bool is_padding(const uint8_t *code, size_t size)
  * Generators give each function memory of its own, in whole pages, and neighbours merge into one
  * mapping. The code of one may be followed by its constants, behind which no function is looked for.
  */
-static void add_entries(struct code_rules *rules, const uint8_t *code, size_t size)
+static void add_entries(struct derived_rules *rules, const uint8_t *code, size_t size)
 {
-	code_rules_add_entry(rules, 0);
+	derived_rules_add_entry(rules, 0);
 	for (size_t at = CODE_PAGE; at < size; at += CODE_PAGE)
 		if (code[at] && is_padding(code + at - PADDING, PADDING))
-			code_rules_add_entry(rules, at);
+			derived_rules_add_entry(rules, at);
 }
 
 static int compare_rules(const void *a, const void *b)
 {
-	const struct code_rule *x = a, *y = b;
+	const struct derived_rule *x = a, *y = b;
 
 	return x->start < y->start ? -1 : x->start > y->start;
 }
@@ -70,14 +70,14 @@ static void add_row(struct row_writer *writer, struct rule_set *rules, uint32_t 
 	row_writer_add(writer, at, number);
 }
 
-static void add_rows(struct unwind_table *table, const struct code_rules *found, size_t size,
+static void add_rows(struct unwind_table *table, const struct derived_rules *found, size_t size,
 		     struct rule_set *rules)
 {
 	const struct walk_rule none = { .cfa = WALK_CFA_NONE };
 	struct row_writer writer;
 	size_t nr;
-	const struct code_rule *in_order = code_rules_get(found, &nr);
-	struct code_rule *sorted = xcalloc(nr, sizeof(*sorted));
+	const struct derived_rule *in_order = derived_rules_get(found, &nr);
+	struct derived_rule *sorted = xcalloc(nr, sizeof(*sorted));
 
 	memcpy(sorted, in_order, nr * sizeof(*sorted));
 	qsort(sorted, nr, sizeof(*sorted), compare_rules);
@@ -91,15 +91,15 @@ static void add_rows(struct unwind_table *table, const struct code_rules *found,
 	free(sorted);
 }
 
-static void add_functions(struct unwind_table *table, const struct code_rules *found,
+static void add_functions(struct unwind_table *table, const struct derived_rules *found,
 			  const uint8_t *code)
 {
-	const struct code_function *functions = code_rules_functions(found);
+	const struct derived_function *functions = derived_rules_functions(found);
 
-	table->nr_functions = table->nr_code_functions = code_rules_nr_functions(found);
+	table->nr_functions = table->nr_code_functions = derived_rules_nr_functions(found);
 	table->functions = xcalloc(table->nr_functions, sizeof(*table->functions));
 	for (uint32_t i = 0; i < table->nr_functions; i++) {
-		const struct code_function *f = &functions[i];
+		const struct derived_function *f = &functions[i];
 
 		table->functions[i] = (struct unwind_function){
 			.start = f->start,
@@ -113,19 +113,19 @@ static void add_functions(struct unwind_table *table, const struct code_rules *f
 int unwind_table_build_code(const uint8_t *code, size_t size, struct rule_set *rules,
 			    struct unwind_table **ret_table)
 {
-	const struct code_text text = { .bytes = code, .size = size };
-	struct code_rules *found = code_rules_new(&text);
+	const struct derived_text text = { .bytes = code, .size = size };
+	struct derived_rules *found = derived_rules_new(&text);
 	struct unwind_table *table = NULL;
 
-	code_rules_set_steps(found, MAX_STEPS_PER_BYTE);
+	derived_rules_set_steps(found, MAX_STEPS_PER_BYTE);
 	add_entries(found, code, size);
-	code_rules_find(found);
-	if (code_rules_nr_functions(found)) {
+	derived_rules_find(found);
+	if (derived_rules_nr_functions(found)) {
 		table = xcalloc(1, sizeof(*table));
 		add_rows(table, found, size, rules);
 		add_functions(table, found, code);
 	}
-	code_rules_free(found);
+	derived_rules_free(found);
 	if (!table)
 		return -ENODATA;
 	*ret_table = table;

@@ -6,61 +6,61 @@
 
 #define MAX_FUNCTION (1u << 20) /* bytes from a function's start to its last instruction */
 
-void code_map_init(struct code_map *m, const struct code_text *text)
+void text_marks_init(struct text_marks *m, const struct derived_text *text)
 {
-	*m = (struct code_map){ .text = *text };
+	*m = (struct text_marks){ .text = *text };
 	m->bytes = xcalloc(text->size + 1, 1);
 	m->plain = xcalloc(text->size + 1, 1);
 }
 
-void code_map_fini(struct code_map *m)
+void text_marks_fini(struct text_marks *m)
 {
 	free(m->bytes);
 	free(m->plain);
 }
 
-struct instruction code_map_decode(const struct code_map *m, uint32_t at)
+struct instruction text_marks_decode(const struct text_marks *m, uint32_t at)
 {
 	if (m->plain[at])
 		return (struct instruction){ .kind = INSTRUCTION_NOP, .length = m->plain[at] };
 	return instruction_decode(m->text.bytes + at, m->text.size - at);
 }
 
-bool code_is_branch(const struct instruction *in)
+bool instruction_is_branch(const struct instruction *in)
 {
 	return in->kind == INSTRUCTION_JUMP || in->kind == INSTRUCTION_JUMP_IF;
 }
 
-bool code_ends_block(const struct instruction *in)
+bool instruction_ends_block(const struct instruction *in)
 {
 	return in->kind == INSTRUCTION_RET || in->kind == INSTRUCTION_STOP ||
 	       in->kind == INSTRUCTION_JUMP;
 }
 
-int64_t code_target(const struct instruction *in, uint32_t at)
+int64_t instruction_target(const struct instruction *in, uint32_t at)
 {
 	return (int64_t)at + in->length + in->value;
 }
 
-bool code_map_in_reach(const struct code_map *m, int64_t target)
+bool text_marks_in_reach(const struct text_marks *m, int64_t target)
 {
 	return target >= m->entry && target < (int64_t)m->text.size &&
 	       target - m->entry < MAX_FUNCTION;
 }
 
-bool code_map_is_own(const struct code_map *m, int64_t at)
+bool text_marks_is_own(const struct text_marks *m, int64_t at)
 {
 	const uint8_t own = BYTE_BEGIN | BYTE_OWN;
 
 	return at >= 0 && at < (int64_t)m->text.size && (m->bytes[at] & own) == own;
 }
 
-bool code_is_call(const struct instruction *in)
+bool instruction_is_call(const struct instruction *in)
 {
 	return in->kind == INSTRUCTION_CALL || in->kind == INSTRUCTION_CALL_INDIRECT;
 }
 
-bool code_map_reach_other(const struct code_map *m, int64_t target)
+bool text_marks_reach_other(const struct text_marks *m, int64_t target)
 {
 	if (m->guessed)
 		return false;
@@ -70,7 +70,7 @@ bool code_map_reach_other(const struct code_map *m, int64_t target)
 	       m->text.is_function(m->text.context, m->text.vaddr + (uint64_t)target);
 }
 
-bool code_map_take(struct code_map *m, uint32_t at, const struct instruction *in)
+bool text_marks_take(struct text_marks *m, uint32_t at, const struct instruction *in)
 {
 	uint32_t length = in->length;
 
@@ -88,7 +88,7 @@ bool code_map_take(struct code_map *m, uint32_t at, const struct instruction *in
 	return true;
 }
 
-void code_map_disown(struct code_map *m, bool good)
+void text_marks_disown(struct text_marks *m, bool good)
 {
 	const uint8_t keep = BYTE_TAKEN | BYTE_ENTRY | (good ? BYTE_BARE : 0);
 	const uint8_t add = good ? BYTE_GOOD : 0;
@@ -99,7 +99,7 @@ void code_map_disown(struct code_map *m, bool good)
 	}
 }
 
-bool code_map_is_padding(const struct code_map *m, uint32_t at, uint32_t *ret_length)
+bool text_marks_is_padding(const struct text_marks *m, uint32_t at, uint32_t *ret_length)
 {
 	uint8_t byte = m->text.bytes[at];
 	struct instruction in;
@@ -107,7 +107,7 @@ bool code_map_is_padding(const struct code_map *m, uint32_t at, uint32_t *ret_le
 	*ret_length = 1;
 	if (!byte || byte == 0xcc)
 		return true;
-	in = code_map_decode(m, at);
+	in = text_marks_decode(m, at);
 	*ret_length = in.length;
 	return in.kind == INSTRUCTION_NOP;
 }

@@ -9,7 +9,7 @@
 #include "sampler/unwind/x86_64/instruction.h"
 
 /* What is known of a byte of the text. */
-enum code_byte {
+enum text_mark {
 	BYTE_BEGIN = 1,	 /* the first of an instruction that was reached */
 	BYTE_INSIDE = 2, /* another of one, or not to be looked at */
 	BYTE_LEADER = 4, /* begins a block: a jump leads here */
@@ -20,9 +20,9 @@ enum code_byte {
 	BYTE_TAKEN = BYTE_BEGIN | BYTE_INSIDE,
 };
 
-struct code_map {
-	struct code_text text;
-	uint8_t *bytes; /* enum code_byte */
+struct text_marks {
+	struct derived_text text;
+	uint8_t *bytes; /* enum text_mark */
 	uint8_t *
 		plain; /* the length of an instruction that was reached and changes nothing, or 0 */
 	uint32_t entry,
@@ -30,30 +30,30 @@ struct code_map {
 	bool guessed; /* nobody said that it begins there */
 };
 
-void code_map_init(struct code_map *map, const struct code_text *text);
-void code_map_fini(struct code_map *map);
+void text_marks_init(struct text_marks *map, const struct derived_text *text);
+void text_marks_fini(struct text_marks *map);
 
 /* Most instructions of a kernel are about vectors: they are decoded once, and are a NOP again. */
-struct instruction code_map_decode(const struct code_map *map, uint32_t at);
+struct instruction text_marks_decode(const struct text_marks *map, uint32_t at);
 
-bool code_is_branch(const struct instruction *in);
-bool code_is_call(const struct instruction *in);
+bool instruction_is_branch(const struct instruction *in);
+bool instruction_is_call(const struct instruction *in);
 /* Does the code not go on after it? */
-bool code_ends_block(const struct instruction *in);
+bool instruction_ends_block(const struct instruction *in);
 /* Where a branch leads, relative to the text. */
-int64_t code_target(const struct instruction *in, uint32_t at);
+int64_t instruction_target(const struct instruction *in, uint32_t at);
 
 /* May the function in hand have instructions there? */
-bool code_map_in_reach(const struct code_map *map, int64_t target);
+bool text_marks_in_reach(const struct text_marks *map, int64_t target);
 /* The first byte of an instruction of the function in hand, once all are known. */
-bool code_map_is_own(const struct code_map *map, int64_t at);
+bool text_marks_is_own(const struct text_marks *map, int64_t at);
 /* A branch leads out of the function. false: nobody knows what is there. */
-bool code_map_reach_other(const struct code_map *map, int64_t target);
+bool text_marks_reach_other(const struct text_marks *map, int64_t target);
 /* Takes an instruction's bytes. false: they are another's. */
-bool code_map_take(struct code_map *map, uint32_t at, const struct instruction *in);
+bool text_marks_take(struct text_marks *map, uint32_t at, const struct instruction *in);
 /* The function in hand is done with; `good`: it has rules. */
-void code_map_disown(struct code_map *map, bool good);
+void text_marks_disown(struct text_marks *map, bool good);
 /* What lies between functions, and how long it is. */
-bool code_map_is_padding(const struct code_map *map, uint32_t at, uint32_t *ret_length);
+bool text_marks_is_padding(const struct text_marks *map, uint32_t at, uint32_t *ret_length);
 
 #endif

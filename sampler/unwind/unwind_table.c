@@ -173,21 +173,21 @@ static bool is_function(void *context, uint64_t vaddr)
 static void add_code_rules(struct builder *builder, const struct text_gaps *gaps, uint64_t vaddr,
 			   const uint8_t *bytes, size_t size, size_t first_range)
 {
-	const struct code_text text = { bytes, size, vaddr, is_function, builder };
-	struct code_rules *rules = code_rules_new(&text);
-	const struct code_rule *found;
+	const struct derived_text text = { bytes, size, vaddr, is_function, builder };
+	struct derived_rules *rules = derived_rules_new(&text);
+	const struct derived_rule *found;
 	size_t nr;
 
 	for (size_t i = text_gaps_first_function(gaps, vaddr);
 	     i < gaps->nr_functions && gaps->functions[i] - vaddr < size; i++)
-		code_rules_add_entry(rules, gaps->functions[i] - vaddr);
+		derived_rules_add_entry(rules, gaps->functions[i] - vaddr);
 	for (size_t i = first_range; i < builder->ranges.nr; i++) {
 		size_t start = builder->ranges.low + builder->ranges.ranges[i].start - vaddr;
 
-		code_rules_exclude(rules, start, start + builder->ranges.ranges[i].length);
+		derived_rules_exclude(rules, start, start + builder->ranges.ranges[i].length);
 	}
-	code_rules_find(rules);
-	found = code_rules_get(rules, &nr);
+	derived_rules_find(rules);
+	found = derived_rules_get(rules, &nr);
 	for (size_t i = 0; i < nr; i++) {
 		const struct text_range range = {
 			.start = (uint32_t)(vaddr - builder->ranges.low + found[i].start),
@@ -201,8 +201,8 @@ static void add_code_rules(struct builder *builder, const struct text_gaps *gaps
 		builder->code[builder->nr_code++] = found[i].rule;
 		text_ranges_add(&builder->ranges, &range);
 	}
-	builder->table->nr_code_functions += code_rules_nr_functions(rules);
-	code_rules_free(rules);
+	builder->table->nr_code_functions += derived_rules_nr_functions(rules);
+	derived_rules_free(rules);
 }
 
 /* Looks for code of known shape in text that no FDE covers, then at all of it. */

@@ -13,7 +13,7 @@
 #define PAGE_SIZE 4096u
 #define NR_CACHED_PAGES 256u /* 1 MiB: the CFI of the code that samples really run in */
 
-struct offline_module {
+struct libunwind_module {
 	uint64_t key;
 	bool loaded; /* an ELF file; otherwise nothing but the key is set */
 	struct unwind_image image;
@@ -23,21 +23,21 @@ struct offline_module {
 };
 
 struct cached_page {
-	const struct offline_module *module; /* NULL: empty */
-	uint64_t offset;		     /* in the file */
+	const struct libunwind_module *module; /* NULL: empty */
+	uint64_t offset;		       /* in the file */
 	uint8_t bytes[PAGE_SIZE];
 };
 
-struct offline_modules {
-	const struct offline_ops *ops;
+struct libunwind_modules {
+	const struct snapshot_ops *ops;
 	void *context;
-	struct offline_module *by_key;
+	struct libunwind_module *by_key;
 	struct cached_page *pages; /* the page at file offset o is in slot (o / PAGE_SIZE + key) */
 };
 
-struct offline_modules *offline_modules_new(const struct offline_ops *ops, void *context)
+struct libunwind_modules *libunwind_modules_new(const struct snapshot_ops *ops, void *context)
 {
-	struct offline_modules *modules = xcalloc(1, sizeof(*modules));
+	struct libunwind_modules *modules = xcalloc(1, sizeof(*modules));
 
 	modules->ops = ops;
 	modules->context = context;
@@ -45,9 +45,9 @@ struct offline_modules *offline_modules_new(const struct offline_ops *ops, void 
 	return modules;
 }
 
-void offline_modules_free(struct offline_modules *modules)
+void libunwind_modules_free(struct libunwind_modules *modules)
 {
-	struct offline_module *module, *next;
+	struct libunwind_module *module, *next;
 
 	if (!modules)
 		return;
@@ -62,7 +62,7 @@ void offline_modules_free(struct offline_modules *modules)
 }
 
 /* The list of functions; none where the file has no .eh_frame. The section itself is not kept. */
-static void load_functions(struct offline_module *module)
+static void load_functions(struct libunwind_module *module)
 {
 	struct eh_frame frame;
 	struct eh_reader reader;
@@ -77,10 +77,10 @@ static void load_functions(struct offline_module *module)
 	free((void *)frame.data);
 }
 
-static struct offline_module *find_module(struct offline_modules *modules, uint64_t key)
+static struct libunwind_module *find_module(struct libunwind_modules *modules, uint64_t key)
 {
-	struct offline_module *module;
-	struct offline_file file;
+	struct libunwind_module *module;
+	struct snapshot_file file;
 	int err = -1;
 
 	HASH_FIND(hh, modules->by_key, &key, sizeof(key), module);
@@ -99,15 +99,15 @@ static struct offline_module *find_module(struct offline_modules *modules, uint6
 	return module;
 }
 
-bool offline_modules_find(struct offline_modules *modules, uint64_t address,
-			  struct offline_place *ret)
+bool libunwind_modules_find(struct libunwind_modules *modules, uint64_t address,
+			    struct snapshot_place *ret)
 {
-	struct offline_mapping mapping;
-	const struct offline_module *module;
+	struct snapshot_mapping mapping;
+	const struct libunwind_module *module;
 
 	if (!modules->ops->find_mapping(modules->context, address, &mapping))
 		return false;
-	*ret = (struct offline_place){ .start = mapping.start, .end = mapping.end };
+	*ret = (struct snapshot_place){ .start = mapping.start, .end = mapping.end };
 	module = mapping.module ? find_module(modules, mapping.module) : NULL;
 	if (!module || !module->loaded)
 		return true;
@@ -124,8 +124,8 @@ bool offline_modules_find(struct offline_modules *modules, uint64_t address,
 	return true;
 }
 
-bool offline_module_fde(const struct offline_module *module, uint64_t vaddr,
-			struct offline_fde *ret)
+bool libunwind_module_fde(const struct libunwind_module *module, uint64_t vaddr,
+			  struct snapshot_fde *ret)
 {
 	const struct text_range *range = text_ranges_find(&module->ranges, vaddr);
 
@@ -137,8 +137,8 @@ bool offline_module_fde(const struct offline_module *module, uint64_t vaddr,
 	return true;
 }
 
-static const struct cached_page *find_page(struct offline_modules *modules,
-					   const struct offline_module *module, uint64_t offset)
+static const struct cached_page *find_page(struct libunwind_modules *modules,
+					   const struct libunwind_module *module, uint64_t offset)
 {
 	size_t slot = (offset / PAGE_SIZE + module->key * 37) % NR_CACHED_PAGES;
 	struct cached_page *page = &modules->pages[slot];
@@ -159,8 +159,8 @@ static const struct cached_page *find_page(struct offline_modules *modules,
 	return page;
 }
 
-bool offline_modules_read(struct offline_modules *modules, const struct offline_module *module,
-			  uint64_t vaddr, uint64_t *ret)
+bool libunwind_modules_read(struct libunwind_modules *modules,
+			    const struct libunwind_module *module, uint64_t vaddr, uint64_t *ret)
 {
 	const struct unwind_segment *segment = unwind_image_segment(&module->image, vaddr);
 	const struct cached_page *page;

@@ -16,19 +16,19 @@ int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t as, unw_word_t ip, unw_d
  * is looking for: {start of the function, place of its FDE}, both relative to the start. */
 #define TABLE_ADDRESS 0xfffff00000000000ull
 
-struct remote_unwind {
-	struct offline_modules *modules;
+struct libunwind_walk {
+	struct libunwind_modules *modules;
 	unw_addr_space_t space;
 	uint64_t sample_space; /* for which libunwind's cache holds */
 	/* the walk in hand */
-	const struct offline_sample *sample;
+	const struct snapshot_sample *sample;
 	const struct walk_regs *regs; /* at its start */
-	struct offline_place place;   /* of the last address looked up; end 0 = none */
+	struct snapshot_place place;  /* of the last address looked up; end 0 = none */
 	int32_t table[2];
 	uint64_t fault;
 };
 
-bool offline_sample_read(const struct offline_sample *sample, uint64_t address, uint64_t *ret)
+bool snapshot_sample_read(const struct snapshot_sample *sample, uint64_t address, uint64_t *ret)
 {
 	uint64_t offset = address - sample->stack_start;
 
@@ -39,10 +39,10 @@ bool offline_sample_read(const struct offline_sample *sample, uint64_t address, 
 }
 
 /* Makes the place of an address the current one. false: it is in no ELF file that we can read. */
-static bool go_to(struct remote_unwind *remote, uint64_t address)
+static bool go_to(struct libunwind_walk *remote, uint64_t address)
 {
 	if (address < remote->place.start || address >= remote->place.end) {
-		if (!offline_modules_find(remote->modules, address, &remote->place)) {
+		if (!libunwind_modules_find(remote->modules, address, &remote->place)) {
 			remote->place.end = 0;
 			return false;
 		}
@@ -53,15 +53,15 @@ static bool go_to(struct remote_unwind *remote, uint64_t address)
 static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *info,
 			  int need_unwind_info, void *arg)
 {
-	struct remote_unwind *remote = arg;
-	struct offline_fde fde;
+	struct libunwind_walk *remote = arg;
+	struct snapshot_fde fde;
 	unw_dyn_info_t table = { .format = UNW_INFO_FORMAT_REMOTE_TABLE };
 	uint64_t bias;
 
 	if (!go_to(remote, ip))
 		return -UNW_ENOINFO;
 	bias = remote->place.bias;
-	if (!offline_module_fde(remote->place.module, ip - bias, &fde))
+	if (!libunwind_module_fde(remote->place.module, ip - bias, &fde))
 		return -UNW_ENOINFO;
 	remote->table[0] = 0;
 	remote->table[1] = (int32_t)(fde.vaddr - fde.start);
@@ -78,7 +78,7 @@ static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t
 static int access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t *value, int write,
 		      void *arg)
 {
-	struct remote_unwind *remote = arg;
+	struct libunwind_walk *remote = arg;
 	uint64_t read;
 
 	(void)space;
@@ -86,10 +86,10 @@ static int access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t *va
 		return -UNW_EINVAL;
 	if (address == TABLE_ADDRESS)
 		memcpy(&read, remote->table, sizeof(read));
-	else if (!offline_sample_read(remote->sample, address, &read) &&
+	else if (!snapshot_sample_read(remote->sample, address, &read) &&
 		 (!remote->place.module ||
-		  !offline_modules_read(remote->modules, remote->place.module,
-					address - remote->place.bias, &read))) {
+		  !libunwind_modules_read(remote->modules, remote->place.module,
+					  address - remote->place.bias, &read))) {
 		remote->fault = address;
 		return -UNW_EUNSPEC;
 	}
@@ -100,7 +100,7 @@ static int access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t *va
 static int access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_t *value, int write,
 		      void *arg)
 {
-	const struct walk_regs *regs = ((struct remote_unwind *)arg)->regs;
+	const struct walk_regs *regs = ((struct libunwind_walk *)arg)->regs;
 
 	(void)space;
 	if (write)
@@ -150,7 +150,7 @@ static int get_proc_name(unw_addr_space_t space, unw_word_t address, char *name,
 	return -UNW_EINVAL;
 }
 
-struct remote_unwind *remote_unwind_new(struct offline_modules *modules)
+struct libunwind_walk *libunwind_walk_new(struct libunwind_modules *modules)
 {
 	static unw_accessors_t accessors = {
 		.find_proc_info = find_proc_info,
@@ -162,7 +162,7 @@ struct remote_unwind *remote_unwind_new(struct offline_modules *modules)
 		.resume = resume,
 		.get_proc_name = get_proc_name,
 	};
-	struct remote_unwind *remote = xcalloc(1, sizeof(*remote));
+	struct libunwind_walk *remote = xcalloc(1, sizeof(*remote));
 
 	remote->modules = modules;
 	remote->space = unw_create_addr_space(&accessors, 0);
@@ -175,7 +175,7 @@ struct remote_unwind *remote_unwind_new(struct offline_modules *modules)
 	return remote;
 }
 
-void remote_unwind_free(struct remote_unwind *remote)
+void libunwind_walk_free(struct libunwind_walk *remote)
 {
 	if (!remote)
 		return;
@@ -184,17 +184,17 @@ void remote_unwind_free(struct remote_unwind *remote)
 }
 
 /* One step. WALK_OK: *regs are the caller's. */
-static enum walk_status step(struct remote_unwind *remote, unw_cursor_t *cursor,
+static enum walk_status step(struct libunwind_walk *remote, unw_cursor_t *cursor,
 			     struct walk_regs *regs)
 {
 	uint64_t lookup = regs->exact ? regs->pc : regs->pc - 1;
 	unw_word_t pc, sp, fp;
-	struct offline_fde fde;
+	struct snapshot_fde fde;
 	int is_signal, err;
 
 	/* Without CFI libunwind would guess by rbp. That is the row walker's part. */
 	if (!go_to(remote, lookup) ||
-	    !offline_module_fde(remote->place.module, lookup - remote->place.bias, &fde))
+	    !libunwind_module_fde(remote->place.module, lookup - remote->place.bias, &fde))
 		return WALK_NO_RULE;
 	err = unw_step(cursor);
 	if (err == 0)
@@ -214,8 +214,8 @@ static enum walk_status step(struct remote_unwind *remote, unw_cursor_t *cursor,
 	return WALK_OK;
 }
 
-enum walk_status remote_unwind_walk(struct remote_unwind *remote,
-				    const struct offline_sample *sample, struct walk_regs *regs,
+enum walk_status libunwind_walk_run(struct libunwind_walk *remote,
+				    const struct snapshot_sample *sample, struct walk_regs *regs,
 				    uint64_t *frames, uint64_t *sps, size_t max, size_t *nr)
 {
 	struct walk_regs start = *regs;
@@ -231,7 +231,7 @@ enum walk_status remote_unwind_walk(struct remote_unwind *remote,
 	remote->place.end = 0; /* of another space, perhaps */
 	if (!*nr && max) {
 		sps[*nr] = regs->sp;
-		frames[(*nr)++] = host_walk_frame(regs);
+		frames[(*nr)++] = user_walk_frame(regs);
 	}
 	if (unw_init_remote(&cursor, remote->space, remote))
 		return WALK_READ_FAULT;
@@ -240,12 +240,12 @@ enum walk_status remote_unwind_walk(struct remote_unwind *remote,
 		if (status != WALK_OK)
 			break;
 		sps[*nr] = regs->sp;
-		frames[(*nr)++] = host_walk_frame(regs);
+		frames[(*nr)++] = user_walk_frame(regs);
 	}
 	return status;
 }
 
-uint64_t remote_unwind_fault(const struct remote_unwind *remote)
+uint64_t libunwind_walk_fault(const struct libunwind_walk *remote)
 {
 	return remote->fault;
 }

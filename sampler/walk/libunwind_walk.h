@@ -13,25 +13,25 @@
 #include "sampler/walk/snapshot_unwind.h"
 #include "sampler/walk/libunwind_modules.h"
 
-struct remote_unwind;
+struct libunwind_walk;
 
 /* NULL where libunwind cannot be set up (no memory). `modules` must outlive it. */
-struct remote_unwind *remote_unwind_new(struct offline_modules *modules);
-void remote_unwind_free(struct remote_unwind *remote); /* NULL is fine */
+struct libunwind_walk *libunwind_walk_new(struct libunwind_modules *modules);
+void libunwind_walk_free(struct libunwind_walk *remote); /* NULL is fine */
 
 /*
- * As host_walk(): appends frames to frames[*nr], beginning with that of `regs` while *nr is 0, and
+ * As user_walk(): appends frames to frames[*nr], beginning with that of `regs` while *nr is 0, and
  * going on from it otherwise; registers other than pc, sp and fp count as known only with
  * regs->leaf_regs. Returns why it ended; regs are then those of the last frame.
  */
-enum walk_status remote_unwind_walk(struct remote_unwind *remote,
-				    const struct offline_sample *sample, struct walk_regs *regs,
+enum walk_status libunwind_walk_run(struct libunwind_walk *remote,
+				    const struct snapshot_sample *sample, struct walk_regs *regs,
 				    uint64_t *frames, uint64_t *sps, size_t max, size_t *nr);
 
 /* The address that could not be read, after WALK_READ_FAULT. */
-uint64_t remote_unwind_fault(const struct remote_unwind *remote);
+uint64_t libunwind_walk_fault(const struct libunwind_walk *remote);
 
 /* The 8 bytes at an address of the copied stack. */
-bool offline_sample_read(const struct offline_sample *sample, uint64_t address, uint64_t *ret);
+bool snapshot_sample_read(const struct snapshot_sample *sample, uint64_t address, uint64_t *ret);
 
 #endif

@@ -5,26 +5,23 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "core/base/clock.h"
-#include "sampler/walk/table_builder.h"
+#include "sampler/target/runtime_regions.h"
 #include "sampler/unwind/unwind_table.h"
+#include "sampler/walk/table_builder.h"
 
-/* A map table that names them may be in use for so long. */
-#define GRACE_NS (2000ull * 1000 * 1000)
-
-struct jit_rows_set {
+struct runtime_rows_set {
 	struct table_builder *builder;
 	uint32_t first_index;
-	struct jit_ops ops;
+	struct runtime_ops ops;
 	void *context;
-	struct jit_rows *by_number[JIT_MAX_ROWS];
+	struct runtime_rows *by_number[RUNTIME_MAX_ROWS];
 	uint32_t nr, next_number;
 };
 
-struct jit_rows_set *jit_rows_set_new(struct table_builder *builder, uint32_t first_index,
-				      const struct jit_ops *ops, void *context)
+struct runtime_rows_set *runtime_rows_set_new(struct table_builder *builder, uint32_t first_index,
+					      const struct runtime_ops *ops, void *context)
 {
-	struct jit_rows_set *set = xcalloc(1, sizeof(*set));
+	struct runtime_rows_set *set = xcalloc(1, sizeof(*set));
 
 	set->builder = builder;
 	set->first_index = first_index;
@@ -34,47 +31,37 @@ struct jit_rows_set *jit_rows_set_new(struct table_builder *builder, uint32_t fi
 	return set;
 }
 
-static void free_rows(struct jit_rows *rows)
+static void free_rows(struct runtime_rows *rows)
 {
 	unwind_table_free(rows->table);
 	free(rows);
 }
 
-void jit_rows_set_free(struct jit_rows_set *set)
+void runtime_rows_set_free(struct runtime_rows_set *set)
 {
-	for (uint32_t i = 0; set && i < JIT_MAX_ROWS; i++)
+	for (uint32_t i = 0; set && i < RUNTIME_MAX_ROWS; i++)
 		if (set->by_number[i])
 			free_rows(set->by_number[i]);
 	free(set);
 }
 
-bool jit_rows_are_used(const struct jit_rows_set *set)
+bool runtime_rows_are_used(const struct runtime_rows_set *set)
 {
 	return set->nr;
 }
 
-void jit_rows_use(struct jit_rows *rows)
+struct runtime_rows *runtime_rows_request(struct runtime_rows_set *set, const uint8_t *code,
+					  size_t size)
 {
-	rows->nr_users++;
-}
-
-void jit_rows_unuse(struct jit_rows *rows)
-{
-	if (!--rows->nr_users)
-		rows->free_at_ns = monotonic_ns() + GRACE_NS;
-}
-
-struct jit_rows *jit_rows_request(struct jit_rows_set *set, const uint8_t *code, size_t size)
-{
-	struct jit_rows *rows;
+	struct runtime_rows *rows;
 	uint8_t *copy;
 
-	if (set->nr == JIT_MAX_ROWS)
+	if (set->nr == RUNTIME_MAX_ROWS)
 		return NULL;
 	while (set->by_number[set->next_number])
-		set->next_number = (set->next_number + 1) % JIT_MAX_ROWS;
+		set->next_number = (set->next_number + 1) % RUNTIME_MAX_ROWS;
 	rows = xcalloc(1, sizeof(*rows));
-	*rows = (struct jit_rows){ .number = set->next_number, .nr_users = 1 };
+	*rows = (struct runtime_rows){ .number = set->next_number, .nr_users = 1 };
 	set->by_number[rows->number] = rows;
 	set->nr++;
 	copy = xmalloc(size);
@@ -83,9 +70,9 @@ struct jit_rows *jit_rows_request(struct jit_rows_set *set, const uint8_t *code,
 	return rows;
 }
 
-uint32_t jit_rows_take(struct jit_rows_set *set, uint32_t index, struct unwind_table *table)
+uint32_t runtime_rows_take(struct runtime_rows_set *set, uint32_t index, struct unwind_table *table)
 {
-	struct jit_rows *rows = set->by_number[index - set->first_index];
+	struct runtime_rows *rows = set->by_number[index - set->first_index];
 
 	rows->done = true;
 	if (table && set->ops.publish && !set->ops.publish(set->context, rows->number, table)) {
@@ -96,10 +83,10 @@ uint32_t jit_rows_take(struct jit_rows_set *set, uint32_t index, struct unwind_t
 	return table ? table->nr_functions : 0;
 }
 
-void jit_rows_tidy(struct jit_rows_set *set, uint64_t now)
+void runtime_rows_tidy(struct runtime_rows_set *set, uint64_t now)
 {
-	for (uint32_t i = 0; set->nr && i < JIT_MAX_ROWS; i++) {
-		struct jit_rows *rows = set->by_number[i];
+	for (uint32_t i = 0; set->nr && i < RUNTIME_MAX_ROWS; i++) {
+		struct runtime_rows *rows = set->by_number[i];
 
 		if (!rows || rows->nr_users || !rows->done || now < rows->free_at_ns)
 			continue;

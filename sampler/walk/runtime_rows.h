@@ -9,46 +9,38 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sampler/bpf/events.h"
+#include "core/portable/frames.h"
 
-#define JIT_MAX_ROWS MAX_JIT_MODULES /* at one time, of all processes */
+#define RUNTIME_MAX_ROWS WALK_MAX_RUNTIME_TABLES /* at one time, of all processes */
 
+struct runtime_rows;
 struct table_builder;
 struct unwind_table;
 
-/* Of one region of code or, after a fork, of several that are the same. */
-struct jit_rows {
-	uint32_t number, nr_users;
-	bool done;		    /* the builder has had it */
-	struct unwind_table *table; /* NULL: nothing is understood, or not yet */
-	uint64_t free_at_ns;	    /* once nobody uses it */
-};
-
-struct jit_ops {
-	/* Rows for the walker, by number, below JIT_MAX_ROWS. false: there is no room for them. */
+struct runtime_ops {
+	/* Rows for the walker, by number, below RUNTIME_MAX_ROWS. false: there is no room for them. */
 	bool (*publish)(void *context, uint32_t number, const struct unwind_table *rows);
 	/* No map table has named them for a second. */
 	void (*forget)(void *context, uint32_t number, const struct unwind_table *rows);
 };
 
-struct jit_rows_set;
+struct runtime_rows_set;
 
 /* Tables come with `first_index` + number. `ops` may be NULL: the walker reads them where they are. */
-struct jit_rows_set *jit_rows_set_new(struct table_builder *builder, uint32_t first_index,
-				      const struct jit_ops *ops, void *context);
-void jit_rows_set_free(struct jit_rows_set *set); /* once nobody uses any */
+struct runtime_rows_set *runtime_rows_set_new(struct table_builder *builder, uint32_t first_index,
+					      const struct runtime_ops *ops, void *context);
+void runtime_rows_set_free(struct runtime_rows_set *set); /* once nobody uses any */
 
 /* Rows that will come from the builder, with one user. NULL: there are too many. */
-struct jit_rows *jit_rows_request(struct jit_rows_set *set, const uint8_t *code, size_t size);
+struct runtime_rows *runtime_rows_request(struct runtime_rows_set *set, const uint8_t *code,
+					  size_t size);
 /* The builder has done its part; `table` is the set's from now on. Returns how many functions are new. */
-uint32_t jit_rows_take(struct jit_rows_set *set, uint32_t index, struct unwind_table *table);
+uint32_t runtime_rows_take(struct runtime_rows_set *set, uint32_t index,
+			   struct unwind_table *table);
 /* Now and then: forgets what is not used any more. */
-void jit_rows_tidy(struct jit_rows_set *set, uint64_t now_ns);
+void runtime_rows_tidy(struct runtime_rows_set *set, uint64_t now_ns);
 
 /* Does anybody use any, or has until a moment ago? */
-bool jit_rows_are_used(const struct jit_rows_set *set);
-
-void jit_rows_use(struct jit_rows *rows);
-void jit_rows_unuse(struct jit_rows *rows);
+bool runtime_rows_are_used(const struct runtime_rows_set *set);
 
 #endif

@@ -55,8 +55,8 @@ struct allowance {
 	uint64_t left, burst, rate, since_ns;
 };
 
-struct jit_code {
-	struct jit_rows_set *rows;
+struct runtime_unwind {
+	struct runtime_rows_set *rows;
 	const struct walk_rule *rules;
 	struct allowance looks, checks;
 	uint64_t seed;	       /* of random_below() */
@@ -65,13 +65,13 @@ struct jit_code {
 	uint8_t buffer[2 * MAX_REGION]; /* the page of the sample is the one behind the middle */
 };
 
-struct jit_code *jit_code_new(struct table_builder *builder, uint32_t first_index,
-			      const struct walk_rule *rules, const struct jit_ops *ops,
-			      void *context)
+struct runtime_unwind *runtime_unwind_new(struct table_builder *builder, uint32_t first_index,
+					  const struct walk_rule *rules,
+					  const struct runtime_ops *ops, void *context)
 {
-	struct jit_code *j = xcalloc(1, sizeof(*j));
+	struct runtime_unwind *j = xcalloc(1, sizeof(*j));
 
-	j->rows = jit_rows_set_new(builder, first_index, ops, context);
+	j->rows = runtime_rows_set_new(builder, first_index, ops, context);
 	j->rules = rules;
 	j->seed = monotonic_ns();
 	j->looks = (struct allowance){ .left = LOOK_BURST, .burst = LOOK_BURST, .rate = LOOK_RATE };
@@ -80,7 +80,7 @@ struct jit_code *jit_code_new(struct table_builder *builder, uint32_t first_inde
 	return j;
 }
 
-void jit_code_free(struct jit_code *j)
+void runtime_unwind_free(struct runtime_unwind *j)
 {
 	if (!j)
 		return;
@@ -90,24 +90,24 @@ void jit_code_free(struct jit_code *j)
 			  " functions understood, %" PRIu64 " changes",
 			  j->bytes_looked, j->nr_looks, j->bytes_checked, j->nr_functions,
 			  j->nr_changes);
-	jit_rows_set_free(j->rows);
+	runtime_rows_set_free(j->rows);
 	free(j);
 }
 
-uint64_t jit_code_bytes_read(const struct jit_code *j)
+uint64_t runtime_unwind_bytes_read(const struct runtime_unwind *j)
 {
 	return j->bytes_looked + j->bytes_checked;
 }
 
-static uint64_t random_below(struct jit_code *j, uint64_t end)
+static uint64_t random_below(struct runtime_unwind *j, uint64_t end)
 {
 	j->seed = j->seed * 6364136223846793005u + 1442695040888963407u; /* Knuth, MMIX */
 	return (j->seed >> 32) % end;
 }
 
-int jit_code_timeout_ms(struct jit_code *j, int timeout_ms)
+int runtime_unwind_timeout_ms(struct runtime_unwind *j, int timeout_ms)
 {
-	if (timeout_ms < 2 || !jit_rows_are_used(j->rows))
+	if (timeout_ms < 2 || !runtime_rows_are_used(j->rows))
 		return timeout_ms;
 	return timeout_ms - (int)random_below(j, (uint64_t)timeout_ms / 2);
 }
@@ -138,17 +138,17 @@ static uint64_t backoff(uint64_t unit_ns, uint32_t nr, uint32_t max_shift)
 
 /* ---- rules */
 
-void jit_code_take(struct jit_code *j, uint32_t index, struct unwind_table *rows)
+void runtime_unwind_take(struct runtime_unwind *j, uint32_t index, struct unwind_table *rows)
 {
-	j->nr_functions += jit_rows_take(j->rows, index, rows);
+	j->nr_functions += runtime_rows_take(j->rows, index, rows);
 }
 
-void jit_code_tidy(struct jit_code *j, uint64_t now)
+void runtime_unwind_tidy(struct runtime_unwind *j, uint64_t now)
 {
-	jit_rows_tidy(j->rows, now);
+	runtime_rows_tidy(j->rows, now);
 }
 
-bool jit_region_has_rows(const struct jit_region *region, uint32_t *ret_number)
+bool runtime_region_has_rows(const struct runtime_region *region, uint32_t *ret_number)
 {
 	if (!region->rows || !region->rows->table)
 		return false;
@@ -156,8 +156,8 @@ bool jit_region_has_rows(const struct jit_region *region, uint32_t *ret_number)
 	return true;
 }
 
-static bool rule_at(const struct jit_code *j, const struct jit_rows *rows, uint64_t offset,
-		    struct walk_rule *ret)
+static bool rule_at(const struct runtime_unwind *j, const struct runtime_rows *rows,
+		    uint64_t offset, struct walk_rule *ret)
 {
 	uint32_t number = WALK_RULE_NONE;
 
@@ -169,10 +169,10 @@ static bool rule_at(const struct jit_code *j, const struct jit_rows *rows, uint6
 	return true;
 }
 
-bool jit_code_rule(const struct jit_code *j, const struct process *p, uint64_t address,
-		   uint64_t time_ns, struct walk_rule *ret)
+bool runtime_unwind_rule(const struct runtime_unwind *j, const struct process *p, uint64_t address,
+			 uint64_t time_ns, struct walk_rule *ret)
 {
-	const struct jit_region *r = jit_regions_find(&p->jit, address);
+	const struct runtime_region *r = runtime_regions_find(&p->jit, address);
 
 	return r && time_ns >= r->read_ns && rule_at(j, r->rows, address - r->start, ret);
 }
@@ -195,8 +195,8 @@ static ssize_t read_memory(const struct process *p, uint64_t address, uint8_t *t
 }
 
 /* Is the code of one function what its rules follow from? Yes where nobody can tell any more. */
-static bool is_unchanged(struct jit_code *j, const struct process *p, struct jit_region *r,
-			 uint32_t function, uint64_t time_ns)
+static bool is_unchanged(struct runtime_unwind *j, const struct process *p,
+			 struct runtime_region *r, uint32_t function, uint64_t time_ns)
 {
 	const struct unwind_function *f = &r->rows->table->functions[function];
 	size_t size = f->end - f->start;
@@ -221,7 +221,7 @@ static bool is_unchanged(struct jit_code *j, const struct process *p, struct jit
 }
 
 /* The same of all functions that reach over the address. */
-static bool holds(struct jit_code *j, const struct process *p, struct jit_region *r,
+static bool holds(struct runtime_unwind *j, const struct process *p, struct runtime_region *r,
 		  uint64_t address, uint64_t time_ns)
 {
 	const struct unwind_table *t = r->rows->table;
@@ -243,11 +243,11 @@ static bool holds(struct jit_code *j, const struct process *p, struct jit_region
 }
 
 /* Was the walker wrong to go on from there, by rules of code that was gone? */
-static bool is_past(const struct jit_code *j, const struct process *p, uint64_t address,
+static bool is_past(const struct runtime_unwind *j, const struct process *p, uint64_t address,
 		    uint32_t epoch)
 {
 	for (size_t i = 0; i < p->jit.nr_past; i++) {
-		const struct jit_past *past = &p->jit.past[i];
+		const struct runtime_past *past = &p->jit.past[i];
 		struct walk_rule rule;
 
 		if (address >= past->start && address < past->end && epoch <= past->epoch &&
@@ -259,10 +259,11 @@ static bool is_past(const struct jit_code *j, const struct process *p, uint64_t 
 }
 
 /* It is somebody else's code now. Where that happens all the time, there are no rules for a while. */
-static void outdate(struct jit_code *j, struct process *p, struct jit_region *r, uint64_t now)
+static void outdate(struct runtime_unwind *j, struct process *p, struct runtime_region *r,
+		    uint64_t now)
 {
-	jit_regions_outdate(&p->jit, r,
-			    (struct jit_past){ .epoch = p->epoch, .until_ns = now + LATE_NS });
+	runtime_regions_outdate(
+		&p->jit, r, (struct runtime_past){ .epoch = p->epoch, .until_ns = now + LATE_NS });
 	if (now > r->changed_ns + FEW_CHANGES_NS)
 		r->nr_changes = 0;
 	r->changed_ns = now;
@@ -277,10 +278,10 @@ static void outdate(struct jit_code *j, struct process *p, struct jit_region *r,
 }
 
 /* A stack has a frame there. false: what led on from it were not the rules of the code that ran. */
-static bool saw(struct jit_code *j, struct process *p, uint64_t address, uint64_t time_ns,
+static bool saw(struct runtime_unwind *j, struct process *p, uint64_t address, uint64_t time_ns,
 		uint32_t epoch)
 {
-	struct jit_region *r = jit_regions_find(&p->jit, address);
+	struct runtime_region *r = runtime_regions_find(&p->jit, address);
 	const uint64_t page = address & ~(CODE_PAGE - 1ull);
 	struct walk_rule rule;
 
@@ -289,11 +290,11 @@ static bool saw(struct jit_code *j, struct process *p, uint64_t address, uint64_
 	if (!r && p->jit.nr >= MAX_REGIONS)
 		return true;
 	if (!r)
-		r = jit_regions_put(&p->jit, &(struct jit_region){
-						     .start = page,
-						     .end = page + CODE_PAGE,
-						     .settled = true,
-					     });
+		r = runtime_regions_put(&p->jit, &(struct runtime_region){
+							 .start = page,
+							 .end = page + CODE_PAGE,
+							 .settled = true,
+						 });
 	if (!rule_at(j, r->rows, address - r->start, &rule)) {
 		if (r->settled)
 			r->wanted = address;
@@ -306,8 +307,8 @@ static bool saw(struct jit_code *j, struct process *p, uint64_t address, uint64_
 	return is_frame_pointer(&rule);
 }
 
-void jit_code_check(struct jit_code *j, struct process *p, uint64_t time_ns, uint32_t epoch,
-		    struct walked *w)
+void runtime_unwind_check(struct runtime_unwind *j, struct process *p, uint64_t time_ns,
+			  uint32_t epoch, struct walked *w)
 {
 	size_t nr = w->gap ? w->gap : w->nr_user;
 
@@ -339,7 +340,8 @@ static bool is_zero(const uint8_t *page)
 	return !page[0] && !memcmp(page, page + 1, CODE_PAGE - 1);
 }
 
-static bool read_page(struct jit_code *j, const struct process *p, uint64_t address, uint8_t *to)
+static bool read_page(struct runtime_unwind *j, const struct process *p, uint64_t address,
+		      uint8_t *to)
 {
 	if (read_memory(p, address, to, CODE_PAGE) != CODE_PAGE)
 		return false;
@@ -352,8 +354,9 @@ static bool read_page(struct jit_code *j, const struct process *p, uint64_t addr
  * Reads the pages around an address, up to pages of zeros or the ends of the mapping. Returns their
  * number; 0: there is nothing. They lie at *ret_bytes. MAX_REGION in size: there are more.
  */
-static size_t read_around(struct jit_code *j, const struct process *p, const struct mapping *m,
-			  uint64_t address, uint64_t *ret_start, const uint8_t **ret_bytes)
+static size_t read_around(struct runtime_unwind *j, const struct process *p,
+			  const struct mapping *m, uint64_t address, uint64_t *ret_start,
+			  const uint8_t **ret_bytes)
 {
 	uint64_t start = address & ~(CODE_PAGE - 1ull), end = start;
 	uint8_t *low = j->buffer + MAX_REGION, *high = low;
@@ -372,9 +375,9 @@ static size_t read_around(struct jit_code *j, const struct process *p, const str
 	return (size_t)(high - low);
 }
 
-static void found_nothing(struct process *p, struct jit_region *r, uint64_t now)
+static void found_nothing(struct process *p, struct runtime_region *r, uint64_t now)
 {
-	struct jit_regions *all = &p->jit;
+	struct runtime_regions *all = &p->jit;
 
 	r->next_look_ns = now + backoff(LOOK_NS, ++r->nr_fruitless, MAX_LOOK_SHIFT);
 	if (++all->nr_fruitless > FRUITLESS_LOOKS)
@@ -383,10 +386,11 @@ static void found_nothing(struct process *p, struct jit_region *r, uint64_t now)
 				      MAX_PROCESS_SHIFT);
 }
 
-static void look_at(struct jit_code *j, struct process *p, struct jit_region *r, uint64_t now)
+static void look_at(struct runtime_unwind *j, struct process *p, struct runtime_region *r,
+		    uint64_t now)
 {
 	const struct mapping *m = process_find(p, r->wanted);
-	struct jit_region fresh = {
+	struct runtime_region fresh = {
 		.start = r->start,
 		.settled = true,
 		.read_ns = now,
@@ -407,23 +411,24 @@ static void look_at(struct jit_code *j, struct process *p, struct jit_region *r,
 		return;
 	}
 	if (size < MAX_REGION)
-		fresh.rows = jit_rows_request(j->rows, bytes, size);
+		fresh.rows = runtime_rows_request(j->rows, bytes, size);
 	fresh.settled = !fresh.rows;
 	fresh.next_look_ns = now + LOOK_NS;
-	r = jit_regions_put(&p->jit, &fresh);
+	r = runtime_regions_put(&p->jit, &fresh);
 	p->dirty = true;
 	if (r->settled)
 		found_nothing(p, r, now);
 }
 
 /* Something has become of the rows that were asked for. */
-static void settle(struct jit_code *j, struct process *p, struct jit_region *r, uint64_t now)
+static void settle(struct runtime_unwind *j, struct process *p, struct runtime_region *r,
+		   uint64_t now)
 {
 	const struct mapping *m = process_find(p, r->start);
 
 	r->settled = true;
 	if (!r->rows->table) {
-		jit_region_drop_rows(r);
+		runtime_region_drop_rows(r);
 		found_nothing(p, r, now);
 		return;
 	}
@@ -440,7 +445,8 @@ static void settle(struct jit_code *j, struct process *p, struct jit_region *r, 
  * What goes to and fro in step with our rounds looks unchanged in each, and known stacks are not looked at again: so
  * all functions are compared now and then, at random times.
  */
-static void check_again(struct jit_code *j, struct process *p, struct jit_region *r, uint64_t now)
+static void check_again(struct runtime_unwind *j, struct process *p, struct runtime_region *r,
+			uint64_t now)
 {
 	const struct unwind_table *t = r->rows->table;
 	size_t size = r->end - r->start;
@@ -469,12 +475,12 @@ static void check_again(struct jit_code *j, struct process *p, struct jit_region
 	}
 }
 
-void jit_code_look(struct jit_code *j, struct process *p, uint64_t now)
+void runtime_unwind_look(struct runtime_unwind *j, struct process *p, uint64_t now)
 {
 	if (p->jit.nr_past)
-		jit_regions_forget_past(&p->jit, now);
+		runtime_regions_forget_past(&p->jit, now);
 	for (size_t i = 0; i < p->jit.nr; i++) {
-		struct jit_region *r = &p->jit.list[i];
+		struct runtime_region *r = &p->jit.list[i];
 
 		if (r->rows && !r->settled && r->rows->done)
 			settle(j, p, r, now);

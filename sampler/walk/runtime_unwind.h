@@ -18,43 +18,43 @@
 #include "core/portable/walk.h"
 #include "sampler/walk/runtime_rows.h"
 
-struct jit_code;
-struct jit_region;
+struct runtime_unwind;
+struct runtime_region;
 struct process;
 struct walked;
 
-/* `rules` are what the builder fills. All are the caller's. jit_rows_set_new() says what the rest is. */
-struct jit_code *jit_code_new(struct table_builder *builder, uint32_t first_index,
-			      const struct walk_rule *rules, const struct jit_ops *ops,
-			      void *context);
+/* `rules` are what the builder fills. All are the caller's. runtime_rows_set_new() says what the rest is. */
+struct runtime_unwind *runtime_unwind_new(struct table_builder *builder, uint32_t first_index,
+					  const struct walk_rule *rules,
+					  const struct runtime_ops *ops, void *context);
 /* Once no process has regions any more. NULL is fine. */
-void jit_code_free(struct jit_code *jit);
+void runtime_unwind_free(struct runtime_unwind *jit);
 
 /*
  * To be called for each walked stack, before the sink has it: notes where code has no rules yet, and
  * cuts the stack behind the first frame whose rules are out of date. `time_ns`: of the sample; `epoch`: of
  * the process, by whose tables it was walked.
  */
-void jit_code_check(struct jit_code *jit, struct process *process, uint64_t time_ns, uint32_t epoch,
-		    struct walked *walked);
+void runtime_unwind_check(struct runtime_unwind *jit, struct process *process, uint64_t time_ns,
+			  uint32_t epoch, struct walked *walked);
 /*
  * In each round, before what is dirty is published: looks at code that samples landed in, where that
  * is due. What changes makes the process dirty.
  */
-void jit_code_look(struct jit_code *jit, struct process *process, uint64_t now_ns);
+void runtime_unwind_look(struct runtime_unwind *jit, struct process *process, uint64_t now_ns);
 /* A table of the builder's is there. `rows`, NULL if there is none, is jit's from now on. */
-void jit_code_take(struct jit_code *jit, uint32_t index, struct unwind_table *rows);
+void runtime_unwind_take(struct runtime_unwind *jit, uint32_t index, struct unwind_table *rows);
 /* Now and then: forgets what is not used any more. */
-void jit_code_tidy(struct jit_code *jit, uint64_t now_ns);
+void runtime_unwind_tidy(struct runtime_unwind *jit, uint64_t now_ns);
 
 /* How long to wait for the next round: not as long each time, where code is compared in each. */
-int jit_code_timeout_ms(struct jit_code *jit, int timeout_ms);
+int runtime_unwind_timeout_ms(struct runtime_unwind *jit, int timeout_ms);
 /* How much of the targets' memory was read, for either purpose. */
-uint64_t jit_code_bytes_read(const struct jit_code *jit);
+uint64_t runtime_unwind_bytes_read(const struct runtime_unwind *jit);
 /* The rule in force at an address when a sample was taken; false: none that follows from code. */
-bool jit_code_rule(const struct jit_code *jit, const struct process *process, uint64_t address,
-		   uint64_t time_ns, struct walk_rule *ret);
+bool runtime_unwind_rule(const struct runtime_unwind *jit, const struct process *process,
+			 uint64_t address, uint64_t time_ns, struct walk_rule *ret);
 /* Are there rows that the walker has? *ret_number is theirs. */
-bool jit_region_has_rows(const struct jit_region *region, uint32_t *ret_number);
+bool runtime_region_has_rows(const struct runtime_region *region, uint32_t *ret_number);
 
 #endif

@@ -1,14 +1,14 @@
 /* Processes and code in the offline unwinder's words. */
 #include "sampler/walk/snapshot_lookup.h"
 
-bool offline_find_mapping(const struct process *process, uint64_t address,
-			  struct offline_mapping *ret)
+bool snapshot_find_mapping(const struct process *process, uint64_t address,
+			   struct snapshot_mapping *ret)
 {
 	const struct mapping *m = process ? process_find(process, address) : NULL;
 
 	if (!m)
 		return false;
-	*ret = (struct offline_mapping){
+	*ret = (struct snapshot_mapping){
 		.start = m->start,
 		.end = m->end,
 		.file_offset = m->pgoff,
@@ -17,11 +17,12 @@ bool offline_find_mapping(const struct process *process, uint64_t address,
 	return true;
 }
 
-bool offline_open_module(const struct file_table *codes, uint64_t module, struct offline_file *ret)
+bool snapshot_open_module(const struct file_table *codes, uint64_t module,
+			  struct snapshot_file *ret)
 {
 	const struct mapped_file *code = file_table_get(codes, (uint32_t)(module - 1));
 
-	*ret = (struct offline_file){ .fd = code->fd };
+	*ret = (struct snapshot_file){ .fd = code->fd };
 	if (code->kind == MODULE_VDSO)
 		ret->memory = file_table_vdso_image(&ret->size);
 	return ret->memory || code->fd >= 0;

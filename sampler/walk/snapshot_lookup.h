@@ -9,10 +9,11 @@
 #include "sampler/walk/snapshot_unwind.h"
 #include "sampler/target/process.h"
 
-/* offline_ops.find_mapping; `process` NULL knows nothing. Modules are named by code index + 1. */
-bool offline_find_mapping(const struct process *process, uint64_t address,
-			  struct offline_mapping *ret);
-/* offline_ops.open_module. */
-bool offline_open_module(const struct file_table *codes, uint64_t module, struct offline_file *ret);
+/* snapshot_ops.find_mapping; `process` NULL knows nothing. Modules are named by code index + 1. */
+bool snapshot_find_mapping(const struct process *process, uint64_t address,
+			   struct snapshot_mapping *ret);
+/* snapshot_ops.open_module. */
+bool snapshot_open_module(const struct file_table *codes, uint64_t module,
+			  struct snapshot_file *ret);
 
 #endif

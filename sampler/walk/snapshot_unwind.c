@@ -11,46 +11,46 @@
 #define MAX_DEPTH 16384 /* frames of a stack; a snapshot of 64 KiB holds half as many */
 #define MAX_TURNS 8	/* between the walkers; each brings at least a frame */
 
-struct offline_unwinder {
-	struct offline_ops ops;
+struct snapshot_unwinder {
+	struct snapshot_ops ops;
 	void *context;
-	struct offline_modules *modules;
-	struct remote_unwind *remote;
+	struct libunwind_modules *modules;
+	struct libunwind_walk *remote;
 	/* the sample in hand */
-	const struct offline_sample *sample;
-	struct offline_place place; /* of the last address; end 0 = none */
-	bool mapped;		    /* the last address is in a mapping */
-	uint64_t fault;		    /* the last address that could not be read */
+	const struct snapshot_sample *sample;
+	struct snapshot_place place; /* of the last address; end 0 = none */
+	bool mapped;		     /* the last address is in a mapping */
+	uint64_t fault;		     /* the last address that could not be read */
 	/* one for each walker's attempt */
 	uint64_t frames[MAX_DEPTH], other_frames[MAX_DEPTH];
 	uint64_t sps[MAX_DEPTH], other_sps[MAX_DEPTH];
 };
 
-struct offline_unwinder *offline_unwinder_new(const struct offline_ops *ops, void *context)
+struct snapshot_unwinder *snapshot_unwinder_new(const struct snapshot_ops *ops, void *context)
 {
-	struct offline_unwinder *u = xcalloc(1, sizeof(*u));
+	struct snapshot_unwinder *u = xcalloc(1, sizeof(*u));
 
 	u->ops = *ops;
 	u->context = context;
-	u->modules = offline_modules_new(&u->ops, context);
-	u->remote = remote_unwind_new(u->modules);
+	u->modules = libunwind_modules_new(&u->ops, context);
+	u->remote = libunwind_walk_new(u->modules);
 	return u;
 }
 
-void offline_unwinder_free(struct offline_unwinder *u)
+void snapshot_unwinder_free(struct snapshot_unwinder *u)
 {
 	if (!u)
 		return;
-	remote_unwind_free(u->remote);
-	offline_modules_free(u->modules);
+	libunwind_walk_free(u->remote);
+	libunwind_modules_free(u->modules);
 	free(u);
 }
 
 static bool read_stack(void *context, uint64_t address, uint64_t *ret)
 {
-	struct offline_unwinder *u = context;
+	struct snapshot_unwinder *u = context;
 
-	if (offline_sample_read(u->sample, address, ret))
+	if (snapshot_sample_read(u->sample, address, ret))
 		return true;
 	u->fault = address;
 	return false;
@@ -59,33 +59,33 @@ static bool read_stack(void *context, uint64_t address, uint64_t *ret)
 /* For the row walker. Code without a file and without rules of its own: frame pointers. */
 static bool find_rule(void *context, uint64_t address, struct walk_rule *ret)
 {
-	struct offline_unwinder *u = context;
-	struct offline_fde fde;
+	struct snapshot_unwinder *u = context;
+	struct snapshot_fde fde;
 	uint64_t vaddr;
 
 	if (address < u->place.start || address >= u->place.end) {
-		u->mapped = offline_modules_find(u->modules, address, &u->place);
+		u->mapped = libunwind_modules_find(u->modules, address, &u->place);
 		if (!u->mapped)
-			u->place = (struct offline_place){ 0 };
+			u->place = (struct snapshot_place){ 0 };
 	}
 	*ret = (struct walk_rule){ .cfa = WALK_CFA_NONE };
 	if (!u->place.module) {
-		if (u->ops.find_jit_rule)
-			u->ops.find_jit_rule(u->context, address, ret);
+		if (u->ops.find_runtime_rule)
+			u->ops.find_runtime_rule(u->context, address, ret);
 		return true;
 	}
 	vaddr = address - u->place.bias;
 	if (u->ops.find_rule && u->ops.find_rule(u->context, u->place.key, vaddr, ret))
 		return true;
 	/* no table: libunwind knows, where there is an FDE */
-	return !offline_module_fde(u->place.module, vaddr, &fde);
+	return !libunwind_module_fde(u->place.module, vaddr, &fde);
 }
 
 /*
  * Lets libunwind on from where the row walker stopped: with all registers from the leaf, or, where
  * it does not get as far (code without CFI lies between), from the stop itself. true: it got on.
  */
-static bool take_turn(struct offline_unwinder *u, struct walk_regs *regs, size_t *nr,
+static bool take_turn(struct snapshot_unwinder *u, struct walk_regs *regs, size_t *nr,
 		      enum walk_status *status)
 {
 	struct walk_regs leaf = u->sample->regs;
@@ -93,7 +93,7 @@ static bool take_turn(struct offline_unwinder *u, struct walk_regs *regs, size_t
 
 	if (!u->remote)
 		return false;
-	*status = remote_unwind_walk(u->remote, u->sample, &leaf, u->other_frames, u->other_sps,
+	*status = libunwind_walk_run(u->remote, u->sample, &leaf, u->other_frames, u->other_sps,
 				     MAX_DEPTH, &nr_other);
 	if (nr_other > nr_before) {
 		memcpy(u->frames, u->other_frames, nr_other * sizeof(*u->frames));
@@ -101,15 +101,15 @@ static bool take_turn(struct offline_unwinder *u, struct walk_regs *regs, size_t
 		*nr = nr_other;
 		*regs = leaf;
 	} else {
-		*status = remote_unwind_walk(u->remote, u->sample, regs, u->frames, u->sps,
+		*status = libunwind_walk_run(u->remote, u->sample, regs, u->frames, u->sps,
 					     MAX_DEPTH, nr);
 	}
 	if (*status == WALK_READ_FAULT)
-		u->fault = remote_unwind_fault(u->remote);
+		u->fault = libunwind_walk_fault(u->remote);
 	return *nr > nr_before;
 }
 
-static int marker_of(const struct offline_unwinder *u, enum walk_status status)
+static int marker_of(const struct snapshot_unwinder *u, enum walk_status status)
 {
 	switch (status) {
 	case WALK_END: return -1;
@@ -121,21 +121,21 @@ static int marker_of(const struct offline_unwinder *u, enum walk_status status)
 	}
 }
 
-struct offline_result offline_unwind(struct offline_unwinder *u,
-				     const struct offline_sample *sample, uint64_t *frames,
-				     size_t max)
+struct snapshot_result snapshot_unwind(struct snapshot_unwinder *u,
+				       const struct snapshot_sample *sample, uint64_t *frames,
+				       size_t max)
 {
-	static const struct host_walk_ops walk_ops = { read_stack, find_rule };
+	static const struct user_walk_ops walk_ops = { read_stack, find_rule };
 	struct walk_regs regs = sample->regs;
-	struct offline_result result = { 0 };
+	struct snapshot_result result = { 0 };
 	enum walk_status status = WALK_OK;
 	size_t nr = 0, nr_root;
 
 	u->sample = sample;
-	u->place = (struct offline_place){ 0 };
+	u->place = (struct snapshot_place){ 0 };
 	u->mapped = false;
 	for (int turn = 0; turn < MAX_TURNS; turn++) {
-		status = host_walk(&walk_ops, u, &regs, u->frames, u->sps, MAX_DEPTH, &nr);
+		status = user_walk(&walk_ops, u, &regs, u->frames, u->sps, MAX_DEPTH, &nr);
 		if (status != WALK_NEED_DWARF || !take_turn(u, &regs, &nr, &status) ||
 		    status == WALK_END || status == WALK_OK)
 			break;

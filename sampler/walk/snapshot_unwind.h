@@ -19,34 +19,34 @@
 #include "core/profile/profile.h"
 #include "core/portable/walk.h"
 
-struct offline_mapping {
+struct snapshot_mapping {
 	uint64_t start, end, file_offset;
 	uint64_t
 		module; /* the caller's name for the file behind it, never reused; 0 = none (JIT) */
 };
 
 /* Where a module's bytes are; they must stay while the unwinder lives. */
-struct offline_file {
+struct snapshot_file {
 	int fd; /* used if memory is NULL; stays the caller's */
 	const void *memory;
 	size_t size; /* of memory */
 };
 
-struct offline_ops {
+struct snapshot_ops {
 	/* The executable mapping that holds an address; false: nothing is known there. */
-	bool (*find_mapping)(void *context, uint64_t address, struct offline_mapping *ret);
+	bool (*find_mapping)(void *context, uint64_t address, struct snapshot_mapping *ret);
 	/* Asked once for each module; false: it cannot be read. */
-	bool (*open_module)(void *context, uint64_t module, struct offline_file *ret);
+	bool (*open_module)(void *context, uint64_t module, struct snapshot_file *ret);
 	/*
 	 * The walk rule of an ELF virtual address of a module; WALK_CFA_NONE where its table has
 	 * none. false: there is no table (yet). NULL where the caller has no tables at all.
 	 */
 	bool (*find_rule)(void *context, uint64_t module, uint64_t vaddr, struct walk_rule *ret);
 	/* The rule of an address whose mapping has no module; false: there is none. NULL: never. */
-	bool (*find_jit_rule)(void *context, uint64_t address, struct walk_rule *ret);
+	bool (*find_runtime_rule)(void *context, uint64_t address, struct walk_rule *ret);
 };
 
-struct offline_sample {
+struct snapshot_sample {
 	struct walk_regs regs; /* of the leaf; gpr[] all valid if leaf_regs */
 	const uint8_t *stack;  /* bytes from stack_start up, regs.sp among them */
 	uint64_t stack_start;
@@ -55,7 +55,7 @@ struct offline_sample {
 	uint64_t space;
 };
 
-struct offline_result {
+struct snapshot_result {
 	size_t nr;  /* frames */
 	size_t gap; /* frames were cut after frames[gap - 1]; 0: nowhere */
 	int marker; /* enum marker: why it ended before the root; -1: it did not */
@@ -63,17 +63,17 @@ struct offline_result {
 		*sps; /* the stack pointer in each frame, until the next call; NULL with a gap */
 };
 
-struct offline_unwinder;
+struct snapshot_unwinder;
 
-struct offline_unwinder *offline_unwinder_new(const struct offline_ops *ops, void *context);
-void offline_unwinder_free(struct offline_unwinder *unwinder); /* NULL is fine */
+struct snapshot_unwinder *snapshot_unwinder_new(const struct snapshot_ops *ops, void *context);
+void snapshot_unwinder_free(struct snapshot_unwinder *unwinder); /* NULL is fine */
 
 /*
- * Fills frames[] leaf first, each a pc, with FRAME_EXACT (sampler/bpf/events.h) where it is not a
+ * Fills frames[] leaf first, each a pc, with FRAME_EXACT (core/portable/frames.h) where it is not a
  * return address. Of a stack deeper than `max` (at least 8) the leaf and the root are kept.
  */
-struct offline_result offline_unwind(struct offline_unwinder *unwinder,
-				     const struct offline_sample *sample, uint64_t *frames,
-				     size_t max);
+struct snapshot_result snapshot_unwind(struct snapshot_unwinder *unwinder,
+				       const struct snapshot_sample *sample, uint64_t *frames,
+				       size_t max);
 
 #endif

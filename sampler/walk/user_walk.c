@@ -1,9 +1,9 @@
 #include "sampler/walk/user_walk.h"
 
-#include "sampler/bpf/events.h"
+#include "core/portable/frames.h"
 
 struct walk {
-	const struct host_walk_ops *ops;
+	const struct user_walk_ops *ops;
 	void *context;
 };
 
@@ -20,19 +20,19 @@ static __always_inline int walk_read(void *ctx, __u64 address, __u64 *ret)
 
 #include "core/portable/walk_step.h"
 
-uint64_t host_walk_frame(const struct walk_regs *regs)
+uint64_t user_walk_frame(const struct walk_regs *regs)
 {
 	return (regs->pc & ~FRAME_EXACT) | (regs->exact ? FRAME_EXACT : 0);
 }
 
-enum walk_status host_walk(const struct host_walk_ops *ops, void *context, struct walk_regs *regs,
+enum walk_status user_walk(const struct user_walk_ops *ops, void *context, struct walk_regs *regs,
 			   uint64_t *frames, uint64_t *sps, size_t max, size_t *nr)
 {
 	struct walk walk = { ops, context };
 
 	if (!*nr && max) {
 		sps[*nr] = regs->sp;
-		frames[(*nr)++] = host_walk_frame(regs);
+		frames[(*nr)++] = user_walk_frame(regs);
 	}
 	while (*nr < max) {
 		struct walk_rule rule;
@@ -44,7 +44,7 @@ enum walk_status host_walk(const struct host_walk_ops *ops, void *context, struc
 		if (status != WALK_OK)
 			return status;
 		sps[*nr] = regs->sp;
-		frames[(*nr)++] = host_walk_frame(regs);
+		frames[(*nr)++] = user_walk_frame(regs);
 	}
 	return WALK_OK;
 }

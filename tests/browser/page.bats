@@ -339,7 +339,7 @@ page() { # options, file; the test is standard input
 		assert.deepStrictEqual(await page.eval("[...document.querySelector('.tools select').options].map(o => o.text)"),
 			["CPU time", "GPU time", "GPU idle time", "GPU launches", "GPU gaps", "bytes copied"]);
 		await choose("GPU time");
-		assert.strictEqual(await facts(), "10 launches, 0 lost, 0% truncated, 0% unsymbolized, every one counted");
+		assert.strictEqual(await facts(), "10 launches, 0 lost, 0% incomplete, 0% unnamed, every one counted");
 		assert.match(await origin(), /^GPU time in/);
 		assert.strictEqual(await page.eval("location.hash"), "#c=gpu");
 		assert.deepStrictEqual((await rows()).map(r => r[0]).sort(), gpu.map(r => r[0]).sort());

@@ -79,7 +79,7 @@ last_line_is() {
 }
 
 @test "one test is found by a part of its name" {
-	unit_test a 'printf "1..1\nok 1 - %s\n" "$UNIT_TEST_FILTER"' truncated_stack_is_counted
+	unit_test a 'printf "1..1\nok 1 - %s\n" "$UNIT_TEST_FILTER"' incomplete_stack_is_counted
 	unit_test b 'printf "1..1\nnot ok 1 - other\n"; exit 1' other
 	run tests/run --only=stack_is
 	[ "$status" -eq 0 ]

@@ -37,21 +37,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct code_text text = { data + 1, size - 1, 0x1000, is_function, NULL };
-	const struct code_rule *found;
-	struct code_rules *rules;
+	struct derived_text text = { data + 1, size - 1, 0x1000, is_function, NULL };
+	const struct derived_rule *found;
+	struct derived_rules *rules;
 	uint8_t *ruled;
 	size_t nr;
 
 	if (!size)
 		return 0;
-	rules = code_rules_new(&text);
+	rules = derived_rules_new(&text);
 	for (size_t i = 0; i < 8; i++) {
 		if (data[0] >> i & 1)
-			code_rules_add_entry(rules, i * i * 4);
+			derived_rules_add_entry(rules, i * i * 4);
 	}
-	code_rules_find(rules);
-	found = code_rules_get(rules, &nr);
+	derived_rules_find(rules);
+	found = derived_rules_get(rules, &nr);
 	ruled = calloc(size, 1);
 	for (size_t i = 0; i < nr; i++) {
 		for (uint32_t at = found[i].start; at < found[i].end; at++) {
@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 	}
 	free(ruled);
-	code_rules_free(rules);
+	derived_rules_free(rules);
 	build_table(data + 1, size - 1);
 	return 0;
 }

@@ -18,10 +18,10 @@ struct fuzzed {
 	size_t size;
 };
 
-static bool find_mapping(void *context, uint64_t address, struct offline_mapping *ret)
+static bool find_mapping(void *context, uint64_t address, struct snapshot_mapping *ret)
 {
 	(void)context;
-	*ret = (struct offline_mapping){
+	*ret = (struct snapshot_mapping){
 		.start = BIAS + MAKER_TEXT,
 		.end = BIAS + MAKER_TEXT + MAKER_TEXT_SIZE,
 		.file_offset = 0x1000,
@@ -30,21 +30,21 @@ static bool find_mapping(void *context, uint64_t address, struct offline_mapping
 	return address >= ret->start && address < ret->end;
 }
 
-static bool open_module(void *context, uint64_t module, struct offline_file *ret)
+static bool open_module(void *context, uint64_t module, struct snapshot_file *ret)
 {
 	struct fuzzed *fuzzed = context;
 
 	(void)module;
-	*ret = (struct offline_file){ .memory = fuzzed->maker.image, .size = fuzzed->size };
+	*ret = (struct snapshot_file){ .memory = fuzzed->maker.image, .size = fuzzed->size };
 	return true;
 }
 
 static void unwind(struct fuzzed *fuzzed, const uint8_t *data, size_t size)
 {
-	static const struct offline_ops ops = { .find_mapping = find_mapping,
-						.open_module = open_module };
-	struct offline_unwinder *u = offline_unwinder_new(&ops, fuzzed);
-	struct offline_sample sample = {
+	static const struct snapshot_ops ops = { .find_mapping = find_mapping,
+						 .open_module = open_module };
+	struct snapshot_unwinder *u = snapshot_unwinder_new(&ops, fuzzed);
+	struct snapshot_sample sample = {
 		.regs = { .sp = STACK, .fp = STACK + 64, .exact = 1, .leaf_regs = 1 },
 		.stack = data,
 		.stack_start = STACK,
@@ -56,10 +56,10 @@ static void unwind(struct fuzzed *fuzzed, const uint8_t *data, size_t size)
 		sample.regs.gpr[i] = STACK + 8u * (unsigned int)i;
 	for (uint64_t offset = 0; offset < MAKER_TEXT_SIZE; offset += 0x40) {
 		sample.regs.pc = BIAS + MAKER_TEXT + offset;
-		if (offline_unwind(u, &sample, frames, 16).nr > 16)
+		if (snapshot_unwind(u, &sample, frames, 16).nr > 16)
 			abort();
 	}
-	offline_unwinder_free(u);
+	snapshot_unwinder_free(u);
 }
 
 static void build(const void *image, size_t size)

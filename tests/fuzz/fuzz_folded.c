@@ -9,8 +9,8 @@
 #include "core/base/buffer.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
-#include "output/import/collapsed_reader.h"
-#include "output/export/collapsed_write.h"
+#include "output/import/importer.h"
+#include "output/export/collapsed_writer.h"
 #include "output/tree/summary.h"
 #include "output/flame/svg.h"
 #include "output/tree/tree.h"
@@ -22,7 +22,7 @@ static struct tree *read_tree(const void *data, size_t size, struct profile **re
 
 	if (!f)
 		return NULL;
-	if (folded_read(f, "fuzz", ret_profile) == 0 &&
+	if (import_collapsed.read(f, "fuzz", ret_profile) == 0 &&
 	    tree_new(*ret_profile, &(struct tree_opts){ .without_modules = true }, &tree))
 		abort();
 	fclose(f);
@@ -45,7 +45,7 @@ static void check_read_back(const struct tree *tree)
 	struct profile *p;
 	struct tree *again;
 
-	folded_write(&text, tree, false);
+	collapsed_write(&text, tree, false);
 	again = read_tree(text.data, text.size, &p);
 	/* Nothing is printed of a text whose counts are all 0. */
 	if (!again != !tree->nodes[0].total ||
@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct tree *tree;
 
 	log_set_level(LOG_QUIET);
-	folded_is((const char *)data, size);
+	import_collapsed.is((const char *)data, size);
 	tree = read_tree(data, size, &p);
 	if (!tree)
 		return 0;

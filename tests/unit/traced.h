@@ -191,22 +191,23 @@ static inline const struct traced_map *traced_find_map(const struct traced *t, u
 	return NULL;
 }
 
-/* Hooks of struct offline_ops; the context is a struct traced, or begins with one. */
-static inline bool traced_find_mapping(void *context, uint64_t address, struct offline_mapping *ret)
+/* Hooks of struct snapshot_ops; the context is a struct traced, or begins with one. */
+static inline bool traced_find_mapping(void *context, uint64_t address,
+				       struct snapshot_mapping *ret)
 {
 	const struct traced_map *map = traced_find_map(context, address);
 
 	if (map)
-		*ret = (struct offline_mapping){ map->start, map->end, map->file_offset,
-						 map->module };
+		*ret = (struct snapshot_mapping){ map->start, map->end, map->file_offset,
+						  map->module };
 	return map;
 }
 
-static inline bool traced_open_module(void *context, uint64_t module, struct offline_file *ret)
+static inline bool traced_open_module(void *context, uint64_t module, struct snapshot_file *ret)
 {
 	const struct traced_module *m = &((struct traced *)context)->modules[module - 1];
 
-	*ret = (struct offline_file){ m->fd, m->memory, m->size };
+	*ret = (struct snapshot_file){ m->fd, m->memory, m->size };
 	return true;
 }
 
@@ -232,9 +233,9 @@ static inline bool traced_capture(struct traced *t)
 }
 
 /* What was captured last; its bytes stay in *t. */
-static inline struct offline_sample traced_sample(const struct traced *t)
+static inline struct snapshot_sample traced_sample(const struct traced *t)
 {
-	return (struct offline_sample){
+	return (struct snapshot_sample){
 		.regs = t->regs,
 		.stack = t->stack,
 		.stack_start = t->stack_start,

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "gpu/agent/agent.h"
+#include "gpu/agent/base/state.h"
 #include "gpu/agent/base/clock.h"
 
 static uint64_t said; /* bit per failure code */
@@ -43,7 +43,7 @@ static void write_line(const struct text *text)
 	(void)n; /* a target without stderr has the entry in the recording */
 }
 
-void say_forget(void)
+void report_forget(void)
 {
 	struct gpu_region *r = agent.region;
 
@@ -62,7 +62,7 @@ static void count_again(struct gpu_region *r, uint32_t code)
 			__atomic_fetch_add(&r->failures[i].count, 1, __ATOMIC_RELAXED);
 }
 
-void say(uint32_t code, uint32_t cupti_error, const struct text *text)
+void report(uint32_t code, uint32_t cupti_error, const struct text *text)
 {
 	uint64_t bit = 1ull << (code & 63);
 	struct gpu_region *r = agent.region;
@@ -86,10 +86,10 @@ void say(uint32_t code, uint32_t cupti_error, const struct text *text)
 	__atomic_store_n(&r->failures[i].code, code, __ATOMIC_RELEASE);
 }
 
-void say_words(uint32_t code, uint32_t cupti_error, const char *words)
+void report_words(uint32_t code, uint32_t cupti_error, const char *words)
 {
 	struct text text = { .length = 0 };
 
 	text_add(&text, words);
-	say(code, cupti_error, &text);
+	report(code, cupti_error, &text);
 }

@@ -18,9 +18,9 @@ void text_add_number(struct text *text, uint64_t n);
  * Says it and records it; a code said before is only counted. `cupti_error` 0 where no function of
  * CUPTI failed. From any thread.
  */
-void say(uint32_t code, uint32_t cupti_error, const struct text *text);
-void say_words(uint32_t code, uint32_t cupti_error, const char *words);
+void report(uint32_t code, uint32_t cupti_error, const struct text *text);
+void report_words(uint32_t code, uint32_t cupti_error, const char *words);
 /* What was said is said again, and recorded again. */
-void say_forget(void);
+void report_forget(void);
 
 #endif

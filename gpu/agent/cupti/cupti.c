@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "gpu/agent/agent.h"
+#include "gpu/agent/base/state.h"
 #include "gpu/agent/base/arena.h"
 #include "gpu/agent/base/image.h"
 #include "gpu/agent/base/report.h"
@@ -46,7 +46,7 @@ static const struct {
 };
 #define NR_REQUIRED 8
 
-void cupti_say_error(uint32_t code, int error, const char *what)
+void cupti_report_error(uint32_t code, int error, const char *what)
 {
 	struct text text = { .length = 0 };
 	const char *words = NULL;
@@ -61,7 +61,7 @@ void cupti_say_error(uint32_t code, int error, const char *what)
 	text_add(&text, " (");
 	text_add_number(&text, (uint64_t)error);
 	text_add(&text, ")");
-	say(code, (uint32_t)error, &text);
+	report(code, (uint32_t)error, &text);
 }
 
 static int bind_all(const struct image *image)
@@ -77,7 +77,7 @@ static int bind_all(const struct image *image)
 		text_add(&text, image->path);
 		text_add(&text, "': it has no ");
 		text_add(&text, functions[i].name);
-		say(GPU_FAIL_OLD_CUPTI, 0, &text);
+		report(GPU_FAIL_OLD_CUPTI, 0, &text);
 		return -ENOSYS;
 	}
 	return 0;
@@ -179,12 +179,13 @@ int cupti_load(void)
 		return 0;
 	nr = map_some(&image);
 	if (!nr) {
-		say_words(GPU_FAIL_NO_CUPTI, 0,
-			  "no libcupti here: no GPU data (hint: SPROF_CUPTI=/path/to/libcupti.so)");
+		report_words(
+			GPU_FAIL_NO_CUPTI, 0,
+			"no libcupti here: no GPU data (hint: SPROF_CUPTI=/path/to/libcupti.so)");
 		return -ENOENT;
 	}
 	if (nr > 1)
-		say_words(
+		report_words(
 			GPU_FAIL_SECOND_CUPTI, 0,
 			"two copies of libcupti are loaded: using the first, and what the other's "
 			"user records may be incomplete");

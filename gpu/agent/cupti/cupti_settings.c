@@ -1,8 +1,8 @@
 /* See settings.h. */
 #include "gpu/agent/cupti/cupti_settings.h"
 
-#include "gpu/agent/cupti/activity.h"
-#include "gpu/agent/agent.h"
+#include "gpu/agent/cupti/activity_keep.h"
+#include "gpu/agent/base/state.h"
 #include "gpu/agent/base/clock.h"
 #include "gpu/agent/cupti/cupti.h"
 #include "gpu/agent/base/report.h"
@@ -43,17 +43,18 @@ static void take_clock(void)
 	has_clock = !err;
 	activity_set_clock(has_clock);
 	if (err)
-		say_words(GPU_FAIL_CLOCK, err > 0 ? (uint32_t)err : 0,
-			  "CUPTI keeps its own clock: GPU times are converted from CLOCK_REALTIME");
+		report_words(
+			GPU_FAIL_CLOCK, err > 0 ? (uint32_t)err : 0,
+			"CUPTI keeps its own clock: GPU times are converted from CLOCK_REALTIME");
 }
 
-void settings_take(void)
+void cupti_settings_take(void)
 {
 	take_clock();
 	take_attributes();
 }
 
-void settings_give_back(void)
+void cupti_settings_give_back(void)
 {
 	for (size_t i = 0; cupti.set_attribute && i < NR_ATTRIBUTES; i++) {
 		size_t size = attributes[i].size, was = attributes[i].was;

@@ -6,8 +6,8 @@
 #define SPROF_GPU_AGENT_CUPTI_SETTINGS_H
 
 /* Once subscribed. */
-void settings_take(void);
+void cupti_settings_take(void);
 /* When nothing is enabled any more, and all records have been read. */
-void settings_give_back(void);
+void cupti_settings_give_back(void);
 
 #endif

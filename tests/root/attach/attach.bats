@@ -227,7 +227,7 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 	setpriv --reuid 65534 --regid 65534 --clear-groups "$place/sprof" record -q -o "$place/data" --source timer -F 999 \
 		-d 1s -p "$target"
 	nothing_stays
-	[ "$("$SPROF" info --json "$place/data" | jq '.samples > 20 and .complete')" = true ]
+	[ "$("$SPROF" info --json "$place/data" | jq '.samples > 20 and .finished')" = true ]
 	rm -rf "$place"
 	kill "$target"
 }

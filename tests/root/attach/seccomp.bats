@@ -47,7 +47,7 @@ denied() {
 	nothing_stays
 	ends_well
 	"$SPROF" info "$data"
-	"$SPROF" info --json "$data" | jq -e '.samples > 5 and .complete'
+	"$SPROF" info --json "$data" | jq -e '.samples > 5 and .finished'
 	"$SPROF" fold "$data" | grep -q 'main;work'
 }
 

@@ -69,7 +69,7 @@ counted() { # FUNCTION
 @test "stacks are whole while an instruction under a probe runs elsewhere" {
 	"$SPROF" record -q -o "$data" -F 1999 --calls leaf -- "$TARGETS/calls" 20000
 	fold
-	all=$(samples '^calls;') cut=$(samples '\[(unknown|no unwind rule|truncated)') in_leaf=$(samples ';work\(void\*\);leaf')
+	all=$(samples '^calls;') cut=$(samples '\[(unknown|no unwind rule|incomplete)') in_leaf=$(samples ';work\(void\*\);leaf')
 	echo "$all samples, $cut cut, $in_leaf in leaf"
 	[ "$in_leaf" -gt $((all / 2)) ]
 	[ $((cut * 50)) -lt "$all" ]

@@ -106,14 +106,14 @@ load ../recorder
 	pid=$(pgrep -x kthreadd)
 	run --separate-stderr "$SPROF" record -o "$data" -F 99 -d 300ms -p "$pid"
 	[ "$status" -eq 0 ]
-	[ "$(told .complete)" = true ]
+	[ "$(told .finished)" = true ]
 }
 
 # bats test_tags=full
 @test "the recorder can be its own target" {
 	run timeout 10 bash -c 'exec "$SPROF" record -q -o "$0" -F 99 -d 1s -p $$' "$data"
 	[ "$status" -eq 0 ]
-	[ "$(told .complete)" = true ]
+	[ "$(told .finished)" = true ]
 }
 
 @test "a stopped target gives no sample, and samples once it goes on" {
@@ -270,7 +270,7 @@ os.execve(fd, ["program", "60000"], os.environ)' "$TARGETS/shares"
 @test "recursion deeper than 8192 frames says so and keeps root and leaf" {
 	"$SPROF" record -q -o "$data" -F 99 -- "$TARGETS/recursion" 1500 20000 >/dev/null
 	fold
-	[ "$(samples ';\\[truncated: too deep\\];.*;bottom ')" -gt 50 ]
+	[ "$(samples ';\\[incomplete: too deep\\];.*;bottom ')" -gt 50 ]
 }
 
 # Its exec is told through the ring that is full; the recorder finds it within a second of noticing.

@@ -21,7 +21,7 @@ load ../recorder
 		sleep 0.5
 		kill -$signal $recorder
 		wait $recorder
-		[ "$(told .complete)" = true ]
+		[ "$(told .finished)" = true ]
 		[ "$(told .samples)" -gt 10 ]
 	done
 }
@@ -46,7 +46,7 @@ load ../recorder
 	kill -0 $recorder # it waits
 	kill -INT $recorder
 	run wait $recorder
-	[ "$(told .complete)" = true ]
+	[ "$(told .finished)" = true ]
 }
 
 # bats test_tags=full
@@ -59,7 +59,7 @@ load ../recorder
 	pid=$(pgrep -P "${pids[0]}")
 	run timeout 10 "$SPROF" record -q -o "$data" -F 99 -p "$pid"
 	[ "$status" -eq 0 ]
-	[ "$(told .complete)" = true ]
+	[ "$(told .finished)" = true ]
 	[ "$(ps -o stat= -p "$pid")" = Z ] # else this tests nothing
 }
 
@@ -93,7 +93,7 @@ load ../recorder
 	done
 	[ "$(programs_left $programs)" -eq 0 ]
 	kill -0 "${pids[0]}"
-	[ "$(told .complete)" = false ]
+	[ "$(told .finished)" = false ]
 	[ "$(told .samples)" -gt 10 ]
 }
 
@@ -135,7 +135,7 @@ load ../recorder
 	local from=$EPOCHREALTIME
 	run -5 "$SPROF" record -q -o "$data" -F 99 -d 300ms -- sh -c 'sleep 1.2; exit 5'
 	awk -v s="$from" -v e="$EPOCHREALTIME" 'BEGIN { exit !(e - s >= 1.2) }'
-	[ "$(told '.complete and .duration_s < 1')" = true ]
+	[ "$(told '.finished and .duration_s < 1')" = true ]
 }
 
 @test "SIGTERM reaches the program, during the recording and after it" {
@@ -147,7 +147,7 @@ load ../recorder
 	rm -f "$data"
 	record -F 99 -d 200ms -- bash -c 'trap "exit 9" TERM; while :; do sleep 0.1; done'
 	sleep 0.8
-	[ "$(told .complete)" = true ]
+	[ "$(told .finished)" = true ]
 	kill -TERM $recorder
 	ends_with 9
 }

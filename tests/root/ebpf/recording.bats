@@ -29,7 +29,7 @@ told() {
 	local to=$EPOCHREALTIME
 	wait $recorder || true
 	kill -0 $target
-	[ "$(told .complete)" = false ]
+	[ "$(told .finished)" = false ]
 	[ "$(told .note)" = "the recorder was killed, or is still running" ]
 	[ "$(told .samples)" -ge 100 ]
 	# Up to its last sample; half a second more for a machine on which target and recorder must wait.
@@ -50,7 +50,7 @@ told() {
 	[ "$(told .named_frames)" = 0 ] # else this tests nothing
 	run --separate-stderr "$SPROF" fold "$data"
 	[ "$status" -eq 0 ]
-	[[ ${stderr_lines[0]} == "sprof: warning: '$data' is INCOMPLETE: the recorder was killed"* ]]
+	[[ ${stderr_lines[0]} == "sprof: warning: '$data' is UNFINISHED: the recorder was killed"* ]]
 	grep -q ';main;' <<<"$output"
 }
 
@@ -62,7 +62,7 @@ told() {
 	run --separate-stderr "$SPROF" record -o "$data" -F 4999 -- "$TARGETS/unique" 6000
 	[ "$status" -eq 125 ]
 	[[ $stderr == *"sprof: cannot write '$data': No space left on device"* ]]
-	[ "$(told .complete)" = false ]
+	[ "$(told .finished)" = false ]
 	[ "$(told .samples)" -gt 0 ]
 }
 

@@ -173,7 +173,7 @@ setup() {
 @test "assembly without call frame information is walked through" {
 	profile nocfi 3000
 	truth_holds
-	"$SPROF" info --json "$data" | jq -e '.rules_from_code | length == 1 and .[0].functions >= 5 and (.[0].path | endswith("/nocfi"))'
+	"$SPROF" info --json "$data" | jq -e '.derived_rules | length == 1 and .[0].functions >= 5 and (.[0].path | endswith("/nocfi"))'
 	"$SPROF" info "$data" | grep -A2 '^Unwind rules read from machine code' | grep -q '100% .*/nocfi$'
 }
 
@@ -213,7 +213,7 @@ setup() {
 	profile jit_frames 3000
 	truth_holds -v broken=60
 	[ "$(samples decoy)" = 0 ]
-	"$SPROF" info --json "$data" | jq -e '.rules_from_code | any(.path == "[jit]" and .functions == 2)'
+	"$SPROF" info --json "$data" | jq -e '.derived_rules | any(.path == "[jit]" and .functions == 2)'
 }
 
 # bats test_tags=full
@@ -258,13 +258,13 @@ too_deep_is_cut_and_counted() { # depth
 		/;bottom [0-9]+$/ {
 			n += $NF
 			frames = gsub(/;recurse/, ";recurse")
-			if (/;main;recurse;.*;recurse;bottom [0-9]+$/ && (frames == depth || /;\[truncated: too deep\];/))
+			if (/;main;recurse;.*;recurse;bottom [0-9]+$/ && (frames == depth || /;\[incomplete: too deep\];/))
 				good += $NF
 		}
 		END { printf "%d of %d have root, leaf and a mark if cut\n", good, n; exit !(n > 1000 && good >= 0.999 * n) }
 	' "$folded"
 	if grep -q 'too deep' "$folded"; then
-		[ "$("$SPROF" report --json "$data" | jq '.truncated > 1000')" = true ]
+		[ "$("$SPROF" report --json "$data" | jq '.incomplete > 1000')" = true ]
 	fi
 }
 

@@ -54,7 +54,7 @@ nobody_with_perf() {
 # bats test_tags=full
 @test "perf: a stack deeper than its copy says where it ends" {
 	started recursion 1500 5000
-	awk '/^recursion;\[truncated: .*;bottom [0-9]+$/ { n += $NF } END { print n; exit !(n > 1000) }' "$folded"
+	awk '/^recursion;\[incomplete: .*;bottom [0-9]+$/ { n += $NF } END { print n; exit !(n > 1000) }' "$folded"
 }
 
 @test "perf, attached: shares" {

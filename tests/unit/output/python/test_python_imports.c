@@ -30,7 +30,7 @@ static void a_module_is_named_by_its_path_below_the_library(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct buffer b = { 0 };
 
-		imports_add_name(&b, cases[i].file);
+		python_imports_add_name(&b, cases[i].file);
 		assert_string_equal(buffer_cstring(&b), cases[i].name);
 		buffer_fini(&b);
 	}

@@ -37,7 +37,7 @@ static void on_record(void *context, int kind, const void *data, size_t size)
 
 static void records_come_out_in_the_order_of_time(void **state)
 {
-	struct event_queue *q = event_queue_new();
+	struct time_order *q = time_order_new();
 	struct seen seen = {};
 	uint32_t serial = 0;
 
@@ -53,34 +53,34 @@ static void records_come_out_in_the_order_of_time(void **state)
 				.serial = ++serial,
 			};
 
-			event_queue_push(q, r.time_ns, (int)(serial % 7), &r, sizeof(r));
+			time_order_push(q, r.time_ns, (int)(serial % 7), &r, sizeof(r));
 		}
-		event_queue_take(q, (round + 1) * 100, on_record, &seen);
+		time_order_take(q, (round + 1) * 100, on_record, &seen);
 		assert_true(seen.last_ns < (round + 1) * 100);
 	}
-	assert_int_equal(event_queue_take(q, UINT64_MAX, on_record, &seen), 0);
+	assert_int_equal(time_order_take(q, UINT64_MAX, on_record, &seen), 0);
 	assert_int_equal(seen.nr, serial);
-	event_queue_free(q);
+	time_order_free(q);
 }
 
 static void a_known_stack_is_found_until_the_table_is_full(void **state)
 {
-	struct stack_keys *keys = stack_keys_new();
+	struct stack_ids *keys = stack_ids_new();
 	struct known_stack known;
 	uint64_t n = 1;
 
 	(void)state;
-	assert_false(stack_keys_find(keys, 42, &known));
-	while (stack_keys_add(keys, n * 0x9e3779b97f4a7c15ull,
-			      (struct known_stack){ (uint32_t)n, 3 }))
+	assert_false(stack_ids_find(keys, 42, &known));
+	while (stack_ids_add(keys, n * 0x9e3779b97f4a7c15ull,
+			     (struct known_stack){ (uint32_t)n, 3 }))
 		n++;
 	/* The one that did not fit emptied the table and is in it. */
 	assert_true(n > 1000000);
-	assert_true(stack_keys_find(keys, n * 0x9e3779b97f4a7c15ull, &known));
+	assert_true(stack_ids_find(keys, n * 0x9e3779b97f4a7c15ull, &known));
 	assert_int_equal(known.stack, n);
 	assert_int_equal(known.incomplete, 3);
-	assert_false(stack_keys_find(keys, 0x9e3779b97f4a7c15ull, &known));
-	stack_keys_free(keys);
+	assert_false(stack_ids_find(keys, 0x9e3779b97f4a7c15ull, &known));
+	stack_ids_free(keys);
 }
 
 int main(void)

@@ -28,21 +28,21 @@ static bool is_function(void *context, uint64_t vaddr)
 }
 
 /* The rules of a text at 0x1000 that begins with a function, which somebody named or not. */
-static struct code_rules *find(const uint8_t *bytes, size_t size, bool named)
+static struct derived_rules *find(const uint8_t *bytes, size_t size, bool named)
 {
-	const struct code_text text = { bytes, size, 0x1000, is_function, NULL };
-	struct code_rules *rules = code_rules_new(&text);
+	const struct derived_text text = { bytes, size, 0x1000, is_function, NULL };
+	struct derived_rules *rules = derived_rules_new(&text);
 
 	if (named)
-		code_rules_add_entry(rules, 0);
-	code_rules_find(rules);
+		derived_rules_add_entry(rules, 0);
+	derived_rules_find(rules);
 	return rules;
 }
 
-static struct walk_rule rule_at(const struct code_rules *rules, uint32_t at)
+static struct walk_rule rule_at(const struct derived_rules *rules, uint32_t at)
 {
 	size_t nr;
-	const struct code_rule *found = code_rules_get(rules, &nr);
+	const struct derived_rule *found = derived_rules_get(rules, &nr);
 
 	for (size_t i = 0; i < nr; i++) {
 		if (at >= found[i].start && at < found[i].end)
@@ -51,7 +51,7 @@ static struct walk_rule rule_at(const struct code_rules *rules, uint32_t at)
 	return (struct walk_rule){ .cfa = WALK_CFA_NONE };
 }
 
-static void check(const struct code_rules *rules, uint32_t at, int cfa, int cfa_off, int fp,
+static void check(const struct derived_rules *rules, uint32_t at, int cfa, int cfa_off, int fp,
 		  int fp_off)
 {
 	struct walk_rule rule = rule_at(rules, at);
@@ -64,18 +64,18 @@ static void check(const struct code_rules *rules, uint32_t at, int cfa, int cfa_
 
 static void no_rules(const uint8_t *bytes, size_t size, bool named)
 {
-	struct code_rules *rules = find(bytes, size, named);
+	struct derived_rules *rules = find(bytes, size, named);
 	size_t nr;
 
-	code_rules_get(rules, &nr);
+	derived_rules_get(rules, &nr);
 	assert_int_equal(nr, 0);
-	assert_int_equal(code_rules_nr_functions(rules), 0);
-	code_rules_free(rules);
+	assert_int_equal(derived_rules_nr_functions(rules), 0);
+	derived_rules_free(rules);
 }
 
 static void pushes_and_pops_are_followed_through_a_loop(void **state)
 {
-	struct code_rules *rules =
+	struct derived_rules *rules =
 		find(BYTES(0x53,			    /* 0 push %rbx */
 			   0x55,			    /* 1 push %rbp */
 			   0x48, 0x81, 0xec, 0x88, 0, 0, 0, /* 2 sub $136, %rsp */
@@ -96,16 +96,16 @@ static void pushes_and_pops_are_followed_through_a_loop(void **state)
 	check(rules, 25, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
 	check(rules, 26, WALK_CFA_SP, 8, WALK_FP_SAME, 0);
 	assert_int_equal(rule_at(rules, 27).cfa, WALK_CFA_NONE);
-	code_rules_free(rules);
+	derived_rules_free(rules);
 }
 
 static void an_aligned_frame_is_found_by_rbp_or_by_its_slot(void **state)
 {
-	struct code_rules *by_rbp = find(BYTES(0x55, 0x48, 0x89, 0xe5, /* push; mov %rsp, %rbp */
-					       0x48, 0x83, 0xe4, 0xc0, /* 4 and $-64, %rsp */
-					       0x90, 0xc9, 0xc3),      /* 8 nop, leave, ret */
-					 true);
-	struct code_rules *by_slot =
+	struct derived_rules *by_rbp = find(BYTES(0x55, 0x48, 0x89, 0xe5, /* push; mov %rsp, %rbp */
+						  0x48, 0x83, 0xe4, 0xc0, /* 4 and $-64, %rsp */
+						  0x90, 0xc9, 0xc3),	  /* 8 nop, leave, ret */
+					    true);
+	struct derived_rules *by_slot =
 		find(BYTES(0x48, 0x89, 0xe0,		  /* 0 mov %rsp, %rax */
 			   0x48, 0x83, 0xe4, 0xe0,	  /* 3 and $-32, %rsp */
 			   0x50,			  /* 7 push %rax */
@@ -121,35 +121,36 @@ static void an_aligned_frame_is_found_by_rbp_or_by_its_slot(void **state)
 	check(by_slot, 8, WALK_CFA_SP_DEREF, 8 << 16, WALK_FP_SAME, 0);
 	check(by_slot, 12, WALK_CFA_SP_DEREF, 8 << 16, WALK_FP_SAME, 0);
 	check(by_slot, 17, WALK_CFA_SP, 8, WALK_FP_SAME, 0);
-	code_rules_free(by_rbp);
-	code_rules_free(by_slot);
+	derived_rules_free(by_rbp);
+	derived_rules_free(by_slot);
 }
 
 /* As V8's: what is called takes its arguments off the stack, and the ret does not depend on it. */
 static void what_leaves_by_rbp_is_left_by_rbp(void **state)
 {
-	struct code_rules *rules = find(BYTES(0x55, 0x48, 0x89, 0xe5, /* push; mov %rsp, %rbp */
-					      0x50, 0x50,	      /* 4 push %rax, push %rax */
-					      0xe8, 5, 0, 0, 0,	      /* 6 call */
-					      0x48, 0x89, 0xec, 0x5d, 0xc3), /* 11 mov, pop, ret */
-					true);
+	struct derived_rules *rules =
+		find(BYTES(0x55, 0x48, 0x89, 0xe5,	  /* push; mov %rsp, %rbp */
+			   0x50, 0x50,			  /* 4 push %rax, push %rax */
+			   0xe8, 5, 0, 0, 0,		  /* 6 call */
+			   0x48, 0x89, 0xec, 0x5d, 0xc3), /* 11 mov, pop, ret */
+		     true);
 
 	(void)state;
 	check(rules, 10, WALK_CFA_FP, 16, WALK_FP_CFA, -16);
 	check(rules, 11, WALK_CFA_FP, 16, WALK_FP_CFA, -16);
 	check(rules, 15, WALK_CFA_SP, 8, WALK_FP_SAME, 0);
-	code_rules_free(rules);
+	derived_rules_free(rules);
 }
 
 static void a_tail_call_is_a_way_out(void **state)
 {
 	/* push %rbx; pop %rbx; jmp to 0x2000 */
-	struct code_rules *rules = find(BYTES(0x53, 0x5b, 0xe9, 0xf9, 0x0f, 0, 0), true);
+	struct derived_rules *rules = find(BYTES(0x53, 0x5b, 0xe9, 0xf9, 0x0f, 0, 0), true);
 
 	(void)state;
 	check(rules, 1, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
 	check(rules, 2, WALK_CFA_SP, 8, WALK_FP_SAME, 0);
-	code_rules_free(rules);
+	derived_rules_free(rules);
 	no_rules(BYTES(0x53, 0x5b, 0xe9, 0xf8, 0x0f, 0, 0), true); /* to no function */
 	no_rules(BYTES(0x53, 0xe9, 0xfa, 0x0f, 0, 0), true);	   /* with something on the stack */
 	no_rules(BYTES(0x53, 0x5b, 0xe9, 0xf9, 0x0f, 0, 0), false); /* it may not return */
@@ -176,31 +177,32 @@ static void what_is_not_certain_has_no_rules(void **state)
 static void code_behind_a_call_that_may_not_return_has_no_rules(void **state)
 {
 	/* 0 push; jz 9; call; 8 ret after pop; 9 call, and then another function, which does not end */
-	struct code_rules *rules = find(BYTES(0x53, 0x74, 7, 0xe8, 0, 1, 0, 0, 0x5b, 0xc3, /* 10: */
-					      0xe8, 0, 1, 0, 0, 0x53, 0xeb, 0xfe),
-					true);
+	struct derived_rules *rules =
+		find(BYTES(0x53, 0x74, 7, 0xe8, 0, 1, 0, 0, 0x5b, 0xc3, /* 10: */
+			   0xe8, 0, 1, 0, 0, 0x53, 0xeb, 0xfe),
+		     true);
 
 	(void)state;
 	check(rules, 3, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
 	check(rules, 9, WALK_CFA_SP, 8, WALK_FP_SAME, 0);
 	assert_int_equal(rule_at(rules, 10).cfa, WALK_CFA_NONE);
 	assert_int_equal(rule_at(rules, 15).cfa, WALK_CFA_NONE);
-	code_rules_free(rules);
+	derived_rules_free(rules);
 }
 
 static void a_function_does_not_run_on_into_the_next(void **state)
 {
 	const uint8_t bytes[] = { 0xe8, 0, 1, 0, 0, 0xc3 };
-	const struct code_text text = { bytes, sizeof(bytes), 0x1000, is_function, NULL };
-	struct code_rules *rules = code_rules_new(&text);
+	const struct derived_text text = { bytes, sizeof(bytes), 0x1000, is_function, NULL };
+	struct derived_rules *rules = derived_rules_new(&text);
 
 	(void)state;
-	code_rules_add_entry(rules, 0);
-	code_rules_add_entry(rules, 5);
-	code_rules_find(rules);
+	derived_rules_add_entry(rules, 0);
+	derived_rules_add_entry(rules, 5);
+	derived_rules_find(rules);
 	assert_int_equal(rule_at(rules, 0).cfa, WALK_CFA_NONE);
 	check(rules, 5, WALK_CFA_SP, 8, WALK_FP_SAME, 0);
-	code_rules_free(rules);
+	derived_rules_free(rules);
 }
 
 static void a_function_nobody_names_follows_one_with_rules(void **state)
@@ -210,12 +212,13 @@ static void a_function_nobody_names_follows_one_with_rules(void **state)
 		[4 ... 15] = 0xcc,  [16] = 0x53, [17] = 0x5b, [18] = 0xc3,
 		[19 ... 31] = 0x90, [32] = 0xff, [33] = 0xe0, [34 ... 47] = 0xc3
 	};
-	struct code_rules *rules = find(bytes, sizeof(bytes), true);
+	struct derived_rules *rules = find(bytes, sizeof(bytes), true);
 
 	(void)state;
 	check(rules, 17, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
-	assert_int_equal(code_rules_nr_functions(rules), 2); /* what follows jmp *%rax is unknown */
-	code_rules_free(rules);
+	assert_int_equal(derived_rules_nr_functions(rules),
+			 2); /* what follows jmp *%rax is unknown */
+	derived_rules_free(rules);
 }
 
 /* ---- the judge */
@@ -243,8 +246,8 @@ static void judge(struct judged *judged, const char *name, uint64_t vaddr, struc
 			      rule.cfa_off, rule.fp, rule.fp_off);
 }
 
-static void add_functions(struct code_rules *rules, const struct unwind_image *image,
-			  const struct unwind_symbols *table, const struct code_text *text)
+static void add_functions(struct derived_rules *rules, const struct unwind_image *image,
+			  const struct unwind_symbols *table, const struct derived_text *text)
 {
 	Elf64_Sym symbol;
 
@@ -252,7 +255,7 @@ static void add_functions(struct code_rules *rules, const struct unwind_image *i
 		assert_int_equal(
 			unwind_image_read(image, table->offset + at, &symbol, sizeof(symbol)), 0);
 		if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_value >= text->vaddr)
-			code_rules_add_entry(rules, symbol.st_value - text->vaddr);
+			derived_rules_add_entry(rules, symbol.st_value - text->vaddr);
 	}
 }
 
@@ -264,8 +267,8 @@ static bool is_anything(void *context, uint64_t vaddr)
 }
 
 /* At the first byte of each instruction. A call may have a second rule from its second byte on. */
-static void judge_rules(struct judged *judged, const char *path, const struct code_text *text,
-			const struct code_rule *found, size_t nr)
+static void judge_rules(struct judged *judged, const char *path, const struct derived_text *text,
+			const struct derived_rule *found, size_t nr)
 {
 	uint32_t at = 0;
 
@@ -296,10 +299,10 @@ static void judge_file(const char *path, struct judged *judged)
 	for (size_t i = 0; i < image.nr_segments; i++) {
 		const struct unwind_segment *segment = &image.segments[i];
 		uint8_t *bytes = malloc(segment->size);
-		const struct code_text text = { bytes, segment->size, segment->vaddr, is_anything,
-						NULL };
-		struct code_rules *rules = code_rules_new(&text);
-		const struct code_rule *found;
+		const struct derived_text text = { bytes, segment->size, segment->vaddr,
+						   is_anything, NULL };
+		struct derived_rules *rules = derived_rules_new(&text);
+		const struct derived_rule *found;
 		size_t nr = 0;
 
 		assert_int_equal(unwind_image_read(&image, segment->offset, bytes, segment->size),
@@ -307,11 +310,11 @@ static void judge_file(const char *path, struct judged *judged)
 		if (segment->executable) {
 			add_functions(rules, &image, &image.symtab, &text);
 			add_functions(rules, &image, &image.dynsym, &text);
-			code_rules_find(rules);
+			derived_rules_find(rules);
 		}
-		found = code_rules_get(rules, &nr);
+		found = derived_rules_get(rules, &nr);
 		judge_rules(judged, path, &text, found, nr);
-		code_rules_free(rules);
+		derived_rules_free(rules);
 		free(bytes);
 	}
 	unwind_table_free(table);
@@ -359,7 +362,7 @@ static void put_jump(uint8_t *bytes, uint32_t at, uint32_t target)
 static void a_chain_that_leads_backwards_is_given_up(void **state)
 {
 	uint8_t *bytes = malloc(BIG);
-	struct code_rules *rules;
+	struct derived_rules *rules;
 
 	(void)state;
 	put_jump(bytes, 0, BIG - 2);
@@ -368,8 +371,8 @@ static void a_chain_that_leads_backwards_is_given_up(void **state)
 	for (uint32_t at = 8; at < BIG; at += 2)
 		memcpy(bytes + at, "\xeb\xfc", 2); /* jmp to the one before */
 	rules = find(bytes, BIG, true);
-	assert_int_equal(code_rules_nr_functions(rules), 0);
-	code_rules_free(rules);
+	assert_int_equal(derived_rules_nr_functions(rules), 0);
+	derived_rules_free(rules);
 	free(bytes);
 }
 
@@ -378,19 +381,19 @@ static void functions_that_lie_in_two_far_places_are_given_up(void **state)
 {
 	const uint32_t nr = BIG / 6;
 	uint8_t *bytes = malloc(BIG);
-	struct code_text text = { bytes, BIG, 0x1000, is_function, NULL };
-	struct code_rules *rules = code_rules_new(&text);
+	struct derived_text text = { bytes, BIG, 0x1000, is_function, NULL };
+	struct derived_rules *rules = derived_rules_new(&text);
 
 	(void)state;
 	memset(bytes, 0xc3, BIG); /* ret */
 	for (uint32_t i = 0; i < nr; i++) {
 		put_jump(bytes, i * 5, nr * 5 + i);
-		code_rules_add_entry(rules, (size_t)i * 5);
+		derived_rules_add_entry(rules, (size_t)i * 5);
 	}
-	code_rules_find(rules);
-	assert_in_range(code_rules_nr_functions(rules), 1, nr - 1);
+	derived_rules_find(rules);
+	assert_in_range(derived_rules_nr_functions(rules), 1, nr - 1);
 	assert_int_equal(rule_at(rules, 0).cfa, WALK_CFA_SP);
-	code_rules_free(rules);
+	derived_rules_free(rules);
 	free(bytes);
 }
 

@@ -4,21 +4,21 @@
 
 #include <time.h>
 
-#include "sampler/bpf/events.h"
+#include "core/portable/frames.h"
 #include "sampler/walk/snapshot_unwind.h"
 
 #define MAX_FRAMES 512
 
 static struct traced traced;
 
-static bool no_file(void *context, uint64_t module, struct offline_file *ret)
+static bool no_file(void *context, uint64_t module, struct snapshot_file *ret)
 {
 	(void)context, (void)module, (void)ret;
 	return false;
 }
 
-static const struct offline_ops libunwind_only = { .find_mapping = traced_find_mapping,
-						   .open_module = traced_open_module };
+static const struct snapshot_ops libunwind_only = { .find_mapping = traced_find_mapping,
+						    .open_module = traced_open_module };
 
 /* Stops a target in the middle of its work; tear_down() ends it. */
 static void stop_target(const char *name, const char *argument)
@@ -52,22 +52,22 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct offline_result unwind(const struct offline_ops *ops,
-				    const struct offline_sample *sample, uint64_t *frames,
-				    size_t max)
+static struct snapshot_result unwind(const struct snapshot_ops *ops,
+				     const struct snapshot_sample *sample, uint64_t *frames,
+				     size_t max)
 {
-	struct offline_unwinder *u = offline_unwinder_new(ops, &traced);
-	struct offline_result result = offline_unwind(u, sample, frames, max);
+	struct snapshot_unwinder *u = snapshot_unwinder_new(ops, &traced);
+	struct snapshot_result result = snapshot_unwind(u, sample, frames, max);
 
-	offline_unwinder_free(u);
+	snapshot_unwinder_free(u);
 	return result;
 }
 
 static void without_any_rows_libunwind_reaches_the_root(void **state)
 {
-	struct offline_sample sample;
+	struct snapshot_sample sample;
 	uint64_t frames[MAX_FRAMES];
-	struct offline_result result;
+	struct snapshot_result result;
 
 	(void)state;
 	stop_target("deep32_nofp", NULL);
@@ -83,9 +83,9 @@ static void without_any_rows_libunwind_reaches_the_root(void **state)
 
 static void a_static_program_needs_no_search_table(void **state)
 {
-	struct offline_sample sample;
+	struct snapshot_sample sample;
 	uint64_t frames[MAX_FRAMES];
-	struct offline_result result;
+	struct snapshot_result result;
 
 	(void)state;
 	stop_target("shares_static", NULL);
@@ -98,8 +98,8 @@ static void a_static_program_needs_no_search_table(void **state)
 static void a_snapshot_that_ends_early_says_so(void **state)
 {
 	uint64_t whole[MAX_FRAMES], part[MAX_FRAMES];
-	struct offline_result all, some;
-	struct offline_sample sample;
+	struct snapshot_result all, some;
+	struct snapshot_sample sample;
 
 	(void)state;
 	stop_target("deep32_nofp", NULL);
@@ -116,8 +116,8 @@ static void a_deep_stack_keeps_leaf_and_root(void **state)
 {
 	static uint64_t whole[MAX_FRAMES * 8];
 	uint64_t cut[64];
-	struct offline_result all, some;
-	struct offline_sample sample;
+	struct snapshot_result all, some;
+	struct snapshot_sample sample;
 
 	(void)state;
 	stop_target("recursion", "2000");
@@ -135,11 +135,11 @@ static void a_deep_stack_keeps_leaf_and_root(void **state)
 
 static void files_that_cannot_be_read_leave_the_leaf(void **state)
 {
-	static const struct offline_ops ops = { .find_mapping = traced_find_mapping,
-						.open_module = no_file };
-	struct offline_sample sample;
+	static const struct snapshot_ops ops = { .find_mapping = traced_find_mapping,
+						 .open_module = no_file };
+	struct snapshot_sample sample;
 	uint64_t frames[MAX_FRAMES];
-	struct offline_result result;
+	struct snapshot_result result;
 
 	(void)state;
 	stop_target("deep32_nofp", NULL);
@@ -152,9 +152,9 @@ static void files_that_cannot_be_read_leave_the_leaf(void **state)
 
 static void an_address_in_no_mapping_is_unknown(void **state)
 {
-	struct offline_sample sample;
+	struct snapshot_sample sample;
 	uint64_t frames[MAX_FRAMES];
-	struct offline_result result;
+	struct snapshot_result result;
 
 	(void)state;
 	stop_target("deep32_nofp", NULL);
@@ -171,13 +171,13 @@ static void an_address_in_no_mapping_is_unknown(void **state)
 static void garbage_on_the_stack_ends_the_walk(void **state)
 {
 	uint64_t frames[MAX_FRAMES], random = 1, good;
-	struct offline_unwinder *u;
-	struct offline_sample sample;
+	struct snapshot_unwinder *u;
+	struct snapshot_sample sample;
 	static uint8_t stack[4096];
 
 	(void)state;
 	stop_target("deep32_nofp", NULL);
-	u = offline_unwinder_new(&libunwind_only, &traced);
+	u = snapshot_unwinder_new(&libunwind_only, &traced);
 	sample = traced_sample(&traced);
 	good = traced.regs.pc;
 	for (int round = 0; round < 2000; round++) {
@@ -195,9 +195,9 @@ static void garbage_on_the_stack_ends_the_walk(void **state)
 		sample.stack_size = random >> 50 & 4095;
 		sample.regs.pc = good + (random >> 45 & 0xff);
 		sample.regs.fp = sample.stack_start + (random >> 33 & 0xfff8);
-		assert_true(offline_unwind(u, &sample, frames, MAX_FRAMES).nr >= 1);
+		assert_true(snapshot_unwind(u, &sample, frames, MAX_FRAMES).nr >= 1);
 	}
-	offline_unwinder_free(u);
+	snapshot_unwinder_free(u);
 }
 
 #define TEST(name) cmocka_unit_test_teardown(name, tear_down)

@@ -8,7 +8,7 @@
 #include "tests/unit/unit.h"
 #include "tests/unit/traced.h"
 
-#include "sampler/bpf/events.h"
+#include "core/portable/frames.h"
 #include "sampler/walk/user_walk.h"
 #include "sampler/walk/snapshot_unwind.h"
 #include "sampler/walk/libunwind_modules.h"
@@ -25,10 +25,10 @@ struct judge {
 	struct rule_set *rules;
 	struct unwind_table *tables[TRACED_MAX_MODULES + 1];
 	bool table_tried[TRACED_MAX_MODULES + 1];
-	struct offline_modules *modules;
-	struct remote_unwind *remote;
-	struct offline_unwinder *offline;
-	struct offline_sample sample;
+	struct libunwind_modules *modules;
+	struct libunwind_walk *remote;
+	struct snapshot_unwinder *offline;
+	struct snapshot_sample sample;
 	/* the counts, in stacks */
 	unsigned int nr, nr_frames, nr_different;
 	unsigned int nr_complete; /* by the offline unwinder */
@@ -49,7 +49,7 @@ struct answer {
 
 static bool read_stack(void *context, uint64_t address, uint64_t *ret)
 {
-	return offline_sample_read(&((struct judge *)context)->sample, address, ret);
+	return snapshot_sample_read(&((struct judge *)context)->sample, address, ret);
 }
 
 static const struct unwind_table *find_table(struct judge *j, uint64_t module)
@@ -81,18 +81,18 @@ static bool find_module_rule(void *context, uint64_t module, uint64_t vaddr, str
 static bool find_rule(void *context, uint64_t address, struct walk_rule *ret)
 {
 	struct judge *j = context;
-	struct offline_place place;
+	struct snapshot_place place;
 
 	*ret = (struct walk_rule){ .cfa = WALK_CFA_NONE };
-	if (!offline_modules_find(j->modules, address, &place) || !place.module)
+	if (!libunwind_modules_find(j->modules, address, &place) || !place.module)
 		return true;
 	return find_module_rule(j, place.key, address - place.bias, ret);
 }
 
-static const struct host_walk_ops walk_ops = { read_stack, find_rule };
-static const struct offline_ops offline_ops = { .find_mapping = traced_find_mapping,
-						.open_module = traced_open_module,
-						.find_rule = find_module_rule };
+static const struct user_walk_ops walk_ops = { read_stack, find_rule };
+static const struct snapshot_ops snapshot_ops = { .find_mapping = traced_find_mapping,
+						  .open_module = traced_open_module,
+						  .find_rule = find_module_rule };
 
 static void print_answer(struct judge *j, const struct answer *a)
 {
@@ -129,14 +129,14 @@ static void compare(struct judge *j)
 			     offline = { .who = "offline" };
 	struct traced *t = &j->traced;
 	struct walk_regs regs = t->regs, judged_regs = t->regs;
-	struct offline_result result;
+	struct snapshot_result result;
 
 	j->sample = traced_sample(t);
 	rows.nr = libunwind.nr = 0;
-	rows.status = host_walk(&walk_ops, j, &regs, rows.frames, rows.sps, MAX_FRAMES, &rows.nr);
-	libunwind.status = remote_unwind_walk(j->remote, &j->sample, &judged_regs, libunwind.frames,
+	rows.status = user_walk(&walk_ops, j, &regs, rows.frames, rows.sps, MAX_FRAMES, &rows.nr);
+	libunwind.status = libunwind_walk_run(j->remote, &j->sample, &judged_regs, libunwind.frames,
 					      libunwind.sps, MAX_FRAMES, &libunwind.nr);
-	result = offline_unwind(j->offline, &j->sample, offline.frames, MAX_FRAMES);
+	result = snapshot_unwind(j->offline, &j->sample, offline.frames, MAX_FRAMES);
 	offline.nr = result.nr;
 	if (result.sps)
 		memcpy(offline.sps, result.sps, result.nr * sizeof(*offline.sps));
@@ -194,18 +194,18 @@ static bool judge_program(struct judge *j, const char *name, char *const argv[])
 		return false;
 	}
 	j->rules = rule_set_new();
-	j->modules = offline_modules_new(&offline_ops, j);
-	j->remote = remote_unwind_new(j->modules);
-	j->offline = offline_unwinder_new(&offline_ops, j);
+	j->modules = libunwind_modules_new(&snapshot_ops, j);
+	j->remote = libunwind_walk_new(j->modules);
+	j->offline = snapshot_unwinder_new(&snapshot_ops, j);
 	assert_non_null(j->remote);
 	run_judge(j);
 	print_message("%s: %u stacks, %.1f frames, %u different, %u complete, %u stuck, "
 		      "%u with libunwind's help, %u beyond it\n",
 		      j->name, j->nr, j->nr ? (double)j->nr_frames / j->nr : 0.0, j->nr_different,
 		      j->nr_complete, j->nr_stuck, j->nr_dwarf, j->nr_unjudged);
-	offline_unwinder_free(j->offline);
-	remote_unwind_free(j->remote);
-	offline_modules_free(j->modules);
+	snapshot_unwinder_free(j->offline);
+	libunwind_walk_free(j->remote);
+	libunwind_modules_free(j->modules);
 	for (size_t i = 0; i <= TRACED_MAX_MODULES; i++)
 		unwind_table_free(j->tables[i]);
 	rule_set_free(j->rules);
