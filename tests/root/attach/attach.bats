@@ -76,7 +76,8 @@ goes_on() {
 	grep -q '^handlers [1-9][0-9]' "$BATS_TEST_TMPDIR/figures"
 }
 
-# It works and sleeps 10 ms by turns: half of these meet it asleep. Where it got 50 ms of CPU time, four samples are few.
+# It works and sleeps 10 ms by turns: half of these meet it asleep. It uses 100 ms of CPU time while it is attached to; on a
+# busy machine it gets less, and some of that before it is sampled.
 @test "a program that was asleep when it was attached to is sampled at once" {
 	local data=$BATS_TEST_TMPDIR/data n nr before used
 	used_ms() { awk '{ printf "%d", $1 / 1e6 }' "/proc/$target/schedstat"; }
@@ -87,7 +88,7 @@ goes_on() {
 		used=$(($(used_ms) - before))
 		nr=$("$SPROF" info --json "$data" | jq .samples)
 		echo "$nr samples of $used ms"
-		[ "$nr" -ge 4 ] || [ $used -lt 50 ]
+		[ "$nr" -ge $((used < 50 ? 0 : used < 90 ? 1 : 4)) ]
 	done
 	ends_well
 }

@@ -56,7 +56,7 @@ fold_here() {
 @test "timer: eight threads" {
 	started threads8 3000
 	truth_holds
-	weighs_as_much 1
+	weighs_as_much 2 # what creating threads and changing between them costs is not in the truth
 }
 
 @test "timer: children that fork or exec" {
@@ -102,14 +102,16 @@ fold_here() {
 
 @test "timer: wall-clock time shows threads that wait" {
 	"$SPROF" record -o "$data" --source timer --clock wall -F 199 -- "$TARGETS/waits" 2000 >"$truth"
-	"$SPROF" fold --column wall "$data" | awk '
-		{ n = $NF }
+	# By time: a thread that waits for a CPU gets one signal for several periods. What works may end its turn late.
+	"$SPROF" fold --time --column wall "$data" | awk '
+		{ n = $NF / 1e6 }
 		/;main;wait_until;/ { waits += n }
 		/;main;work_until/ { works += n }
 		/;idle;wait_until;/ { idles += n }
 		END {
-			printf "%d samples wait, %d work, %d are idle\n", waits, works, idles
-			exit waits < 150 || waits > 250 || works < 140 || works > 250 || idles < 330 || idles > 440
+			printf "%d ms wait, %d ms work, %d ms are idle\n", waits, works, idles
+			both = waits + works
+			exit waits < 500 || waits > 1250 || works < 700 || both < 1850 || both > 2300 || idles < 1650 || idles > 2200
 		}'
 	run "$SPROF" record --source perf --clock wall -- true
 	[ "$status" -eq 2 ]
