@@ -37,7 +37,7 @@ static const char *read_number(const char *text, __u32 base, __u64 *ret)
 
 static int read_environment(void)
 {
-	const char *text = secure_getenv(MEETING_VARIABLE);
+	const char *text = secure_getenv(RENDEZVOUS_VARIABLE);
 	__u64 recorder;
 
 	if (!text)
@@ -236,9 +236,9 @@ static void wake(__u64 name)
 	if (was == SOMEBODY_JOINS)
 		return;
 	if (is_taken()) {
-		if (name != MEETING_HUSH)
+		if (name != RENDEZVOUS_SLEEP_AGAIN)
 			agent_say_busy(name);
-	} else if (name == MEETING_HUSH) {
+	} else if (name == RENDEZVOUS_SLEEP_AGAIN) {
 		/* it sleeps already, or does now */
 	} else if (agent_own.signal || install_handler()) {
 		__atomic_store_n(&agent_own.name, name, __ATOMIC_RELAXED);

@@ -62,12 +62,12 @@ void agent_listen(void (*on_value)(__u64 value))
 	};
 	struct agent_sigaction was;
 
-	if (agent_syscall4(__NR_rt_sigaction, MEETING_WAKE_SIGNAL, 0, &was, 8) ||
+	if (agent_syscall4(__NR_rt_sigaction, RENDEZVOUS_WAKE_SIGNAL, 0, &was, 8) ||
 	    was.handler > AGENT_SIG_IGN)
 		return;
 	wake = on_value;
 	believed_wake.handler = (void (*)(int))was.handler;
-	listening = !agent_syscall4(__NR_rt_sigaction, MEETING_WAKE_SIGNAL, &action, 0, 8);
+	listening = !agent_syscall4(__NR_rt_sigaction, RENDEZVOUS_WAKE_SIGNAL, &action, 0, 8);
 }
 
 void agent_find_signal_functions(void)
@@ -100,7 +100,7 @@ static int wake_action(const struct libc_action *action, struct libc_action *old
 	struct libc_action was = believed_wake;
 	int handles = action && (__u64)action->handler > AGENT_SIG_IGN;
 
-	if (handles && (!next.action || next.action(MEETING_WAKE_SIGNAL, action, (void *)0)))
+	if (handles && (!next.action || next.action(RENDEZVOUS_WAKE_SIGNAL, action, (void *)0)))
 		return -1;
 	if (handles)
 		listening = 0;
@@ -116,7 +116,7 @@ int sigaction(int signal, const void *action, void *old)
 	struct libc_action was;
 
 	be_ready();
-	if (signal == MEETING_WAKE_SIGNAL && listening)
+	if (signal == RENDEZVOUS_WAKE_SIGNAL && listening)
 		return wake_action(action, old);
 	if (!signal || signal != agent_own.signal)
 		return next.action ? next.action(signal, action, old) : -1;
@@ -134,7 +134,7 @@ void (*signal(int number, void (*handler)(int)))(int)
 	void (*was)(int) = believed.handler;
 
 	be_ready();
-	if (number == MEETING_WAKE_SIGNAL && listening) {
+	if (number == RENDEZVOUS_WAKE_SIGNAL && listening) {
 		was = believed_wake.handler;
 		action.flags = (__s32)AGENT_SA_RESTART; /* as signal(3) has it */
 		return wake_action(&action, (void *)0) ? SIG_ERROR : was;
