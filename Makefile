@@ -440,7 +440,7 @@ run-demo: all
 	@$(B)/sprof record -o demo.data -- /usr/bin/python3 docs/demo.py || { s=$$?; \
 		echo "the demo could not record: see the message above, and $(B)/sprof doctor" >&2; exit $$s; }
 	@$(B)/sprof report $(DEMO_NAMED) -n 15 demo.data
-	@$(B)/sprof flame $(DEMO_NAMED) --show-from '^<module>$$' -t 'python3 docs/demo.py' -o demo.svg demo.data
+	@$(B)/sprof flame $(DEMO_NAMED) --show-from '^<module> .demo' -t 'docs/demo.py: an index of the Python library' -o demo.svg demo.data
 	@echo "demo.svg is the flame graph: open it in a browser"
 
 # ---- install
