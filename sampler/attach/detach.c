@@ -22,6 +22,7 @@
 #include "sampler/attach/hand_over.h"
 #include "sampler/inject/inject.h"
 #include "sampler/inject/quiesce.h"
+#include "sampler/inject/x86_64/registers.h"
 
 #define STOP_LIMIT_MS 1000u
 #define CALL_LIMIT_MS 5000u
@@ -73,7 +74,9 @@ static bool is_outside(void *context, const struct inject_thread *t)
 {
 	const struct attach_layout *l = context;
 
-	return t->state.regs.rip < l->stub || t->state.regs.rip >= l->end;
+	uint64_t pc = inject_regs_pc(&t->state.regs);
+
+	return pc < l->stub || pc >= l->end;
 }
 
 static int stop(struct detaching *d)

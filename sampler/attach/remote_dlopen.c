@@ -17,6 +17,7 @@
 #include "sampler/inject/inject.h"
 #include "sampler/inject/inject_check.h"
 #include "sampler/inject/seccomp_status.h"
+#include "sampler/inject/x86_64/registers.h"
 #include "sampler/attach/safe_point.h"
 
 #define STACK_SIZE (512u << 10)
@@ -143,14 +144,16 @@ static int stop_waiting(struct inject *i, const struct loading *l)
 {
 	struct user_regs_struct r;
 	int err = inject_halt(i);
+	uint64_t sp;
 
 	if (!err)
 		err = inject_thread_regs(inject_thread(i), &r);
 	if (err)
 		return err;
 	/* Broken off by our stop. futex(2) returns 0 to who was woken, whatever else came. */
-	if (r.orig_rax == SYS_futex && (int64_t)r.rax == -ERESTARTSYS && r.rsp < l->stack_top &&
-	    l->stack_top - r.rsp < LOCK_DEPTH)
+	sp = inject_regs_sp(&r);
+	if (inject_regs_syscall(&r) == SYS_futex && inject_regs_result(&r) == -ERESTARTSYS &&
+	    sp < l->stack_top && l->stack_top - sp < LOCK_DEPTH)
 		return 0;
 	err = inject_run_on(i);
 	return err ? err : -EAGAIN;

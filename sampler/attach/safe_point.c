@@ -2,7 +2,6 @@
 #include "sampler/attach/safe_point.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,8 @@
 #include "sampler/target/proc_maps.h"
 #include "sampler/target/process.h"
 #include "sampler/attach/critical_functions.h"
+#include "sampler/attach/x86_64/stopped_regs.h"
+#include "sampler/inject/x86_64/registers.h"
 
 #define MAX_STACK (512u << 10)
 #define PAGE 4096u
@@ -32,8 +33,7 @@ struct safe_point {
 	struct snapshot_unwinder *unwinder;
 	uint8_t *stack;
 	struct snapshot_sample sample;
-	int64_t syscall; /* that the thread is in, or -1 */
-	uint64_t second; /* its second argument */
+	struct user_regs_struct regs;
 	char why[160];
 };
 
@@ -138,7 +138,7 @@ void safe_point_take(struct safe_point *s, const struct inject_thread *thread)
 {
 	const struct user_regs_struct *r = &thread->state.regs;
 	struct iovec pages[MAX_STACK / PAGE], local = { s->stack, MAX_STACK };
-	uint64_t at = r->rsp;
+	uint64_t at = inject_regs_sp(r);
 	size_t nr = 0, left = MAX_STACK;
 	ssize_t n;
 
@@ -151,41 +151,13 @@ void safe_point_take(struct safe_point *s, const struct inject_thread *thread)
 		left -= size;
 	}
 	n = process_vm_readv(s->process.pid, &local, 1, pages, nr, 0);
-	s->syscall = (int64_t)r->orig_rax;
-	s->second = r->rsi;
+	s->regs = *r;
 	s->sample = (struct snapshot_sample){
-		.regs = {
-			.pc = r->rip, .sp = r->rsp, .fp = r->rbp,
-			.exact = (int64_t)r->orig_rax == -1, .leaf_regs = 1,
-			.gpr = { r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->rsp,
-				 r->r8, r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 },
-		},
+		.regs = attach_walk_regs(r),
 		.stack = s->stack,
-		.stack_start = r->rsp,
+		.stack_start = inject_regs_sp(r),
 		.stack_size = n > 0 ? (size_t)n : 0,
 	};
-}
-
-/*
- * Calls in which a thread waits for the world, not for a lock of libc's: those wait by FUTEX_WAIT, what
- * has a timeout or could have one (conditions, joins, semaphores) by FUTEX_WAIT_BITSET.
- */
-static bool waits(const struct safe_point *s)
-{
-	static const uint16_t calls[] = {
-		SYS_nanosleep,	SYS_clock_nanosleep, SYS_poll,
-		SYS_ppoll,	SYS_select,	     SYS_pselect6,
-		SYS_epoll_wait, SYS_epoll_pwait,     SYS_recvfrom,
-		SYS_recvmsg,	SYS_accept,	     SYS_accept4,
-		SYS_wait4,	SYS_waitid,	     SYS_rt_sigtimedwait,
-		SYS_pause,	SYS_rt_sigsuspend,
-	};
-
-	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
-		if (calls[i] == s->syscall)
-			return true;
-	}
-	return s->syscall == SYS_futex && (s->second & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET;
 }
 
 static bool reject(struct safe_point *s, const char *why)
@@ -217,7 +189,7 @@ static struct judged_frame look_at(const struct safe_point *s, uint64_t frame)
 static bool leaf_waits(const struct safe_point *s, const uint64_t *frames, size_t nr,
 		       size_t *ret_end)
 {
-	bool in_wait = waits(s);
+	bool in_wait = attach_waits(&s->regs);
 	size_t i;
 
 	for (i = 0; i < nr; i++) {
@@ -225,7 +197,7 @@ static bool leaf_waits(const struct safe_point *s, const uint64_t *frames, size_
 
 		if (!j.in_libc)
 			break;
-		if (j.role == ROLE_WAITS && s->syscall == SYS_futex)
+		if (j.role == ROLE_WAITS && inject_regs_syscall(&s->regs) == SYS_futex)
 			in_wait = true;
 	}
 	*ret_end = i;

@@ -11,6 +11,7 @@
 #include "core/base/alloc.h"
 #include "sampler/inject/quiesce.h"
 #include "sampler/inject/seccomp_check.h"
+#include "sampler/inject/x86_64/registers.h"
 
 #define OTHERS_LIMIT_MS 3000u
 
@@ -68,23 +69,14 @@ static int bare_syscall(struct inject *i, uint64_t number, const uint64_t *args,
 	struct user_regs_struct r = i->thread.state.regs;
 	int err;
 
-	r.rip = i->process.syscall_return;
-	r.rsp = inject_zone_way_back(i);
-	r.rax = number;
-	r.orig_rax = (uint64_t)-1;
-	r.rdi = args[0];
-	r.rsi = args[1];
-	r.rdx = args[2];
-	r.r10 = args[3];
-	r.r8 = args[4];
-	r.r9 = args[5];
-	r.eflags = 0x202;
+	inject_regs_set_call(&r, number, args);
+	inject_regs_jump(&r, i->process.sequences[INJECT_SYSCALL_RETURN], inject_zone_way_back(i));
 	err = inject_thread_set(&i->thread, &r);
 	for (int stop = 0; stop < 2 && !err; stop++) /* at its entry, at its exit */
 		err = inject_thread_to_syscall(&i->thread);
 	if (!err)
 		err = inject_thread_regs(&i->thread, &r);
-	*ret = (int64_t)r.rax;
+	*ret = inject_regs_result(&r);
 	return err;
 }
 
@@ -141,11 +133,8 @@ static int start_stub(struct inject *i)
 	struct user_regs_struct r = i->thread.state.regs;
 	int err;
 
-	r.rip = i->stub;
-	r.rbx = i->zone;
-	r.rsp = i->zone + ZONE_STACK_TOP;
-	r.orig_rax = (uint64_t)-1;
-	r.eflags = 0x202;
+	inject_regs_set_mailbox(&r, i->zone);
+	inject_regs_jump(&r, i->stub, i->zone + ZONE_STACK_TOP);
 	err = inject_thread_set(&i->thread, &r);
 	if (!err)
 		err = inject_thread_continue(&i->thread);
@@ -241,13 +230,16 @@ int inject_stop(struct inject *i, unsigned int limit_ms, inject_accept accept, v
 /* Our code, or on the way out of it? */
 static bool is_ours(const struct inject *i, const struct user_regs_struct *r)
 {
-	const struct inject_process *p = &i->process;
+	uint64_t pc = inject_regs_pc(r);
 
-	if (r->rip - i->stub < INJECT_STUB_SIZE && i->stub)
+	if (pc - i->stub < INJECT_STUB_SIZE && i->stub)
 		return true;
-	return r->rsp - i->zone <= ZONE_SIZE &&
-	       (r->rip - p->syscall_return <= 3 || r->rip - p->restorer <= 9 ||
-		r->rip - p->pop_rax <= 2);
+	if (inject_regs_sp(r) - i->zone > ZONE_SIZE)
+		return false;
+	for (int n = 0; n < INJECT_NR_SEQUENCES; n++)
+		if (pc - i->process.sequences[n] <= inject_sequences[n].size)
+			return true;
+	return false;
 }
 
 /* Stops the thread in the stub. *ret_ours: its registers are still ours, not yet its own again. */

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "sampler/inject/x86_64/code_sequences.h"
+
 struct inject_reason;
 
 struct inject_process {
@@ -20,11 +22,9 @@ struct inject_process {
 	 * what is written can never reach a program that we have not looked at.
 	 */
 	int mem_fd;
-	uint64_t syscall_return; /* syscall; ret */
-	uint64_t restorer;	 /* mov $15, %rax; syscall: rt_sigreturn(2); 0 = use pop_rax */
-	uint64_t pop_rax;	 /* pop %rax; ret */
-	uint64_t stack_start, stack_end; /* of the first thread */
-	uint64_t gap_start, gap_end;	 /* the widest stretch of addresses that is free */
+	uint64_t sequences[INJECT_NR_SEQUENCES]; /* addresses, 0 = not found */
+	uint64_t stack_start, stack_end;	 /* of the first thread */
+	uint64_t gap_start, gap_end;		 /* the widest stretch of addresses that is free */
 	/* What lies at one of our addresses already: [ours_start, ours_end), 0 = nothing does. */
 	uint64_t ours_start, ours_end;
 };

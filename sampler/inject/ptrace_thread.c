@@ -1,7 +1,6 @@
 /* ptrace(2) on one thread. PTRACE_SEIZE: nobody is told, and no SIGSTOP is sent. */
 #include "sampler/inject/ptrace_thread.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@
 #include "sampler/inject/inject_check.h"
 #include "sampler/inject/pick_thread.h"
 #include "sampler/inject/inject_process.h"
+#include "sampler/inject/x86_64/registers.h"
 #include "sampler/inject/x86_64/syscall_restart.h"
 #include "core/base/proc_status.h"
 #include "sampler/inject/reason.h"
@@ -105,7 +105,7 @@ static int read_state(struct inject_thread *t, pid_t tid)
 	struct iovec regs = { &t->state.regs, sizeof(t->state.regs) };
 
 	if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &regs) ||
-	    ptrace(PTRACE_GETREGSET, tid, (void *)NT_X86_XSTATE, &area) ||
+	    ptrace(PTRACE_GETREGSET, tid, (void *)INJECT_VECTOR_STATE, &area) ||
 	    ptrace(PTRACE_GETSIGMASK, tid, (void *)8, &t->state.signal_mask))
 		return -errno;
 	t->state.xstate_size = area.iov_len;
@@ -148,8 +148,8 @@ static void abort_rseq(struct inject_thread *t, const struct inject_process *p, 
 	if (inject_process_read(p, rseq.address + RSEQ_CS_OFFSET, &address, sizeof(address)) ||
 	    !address || inject_process_read(p, address, &section, sizeof(section)))
 		return;
-	if (t->state.regs.rip - section.start < section.size) {
-		t->state.regs.rip = section.abort;
+	if (inject_regs_pc(&t->state.regs) - section.start < section.size) {
+		inject_regs_set_pc(&t->state.regs, section.abort);
 		inject_process_write(p, rseq.address + RSEQ_CS_OFFSET, &none, sizeof(none));
 	}
 }
@@ -162,14 +162,14 @@ static int take_state(struct inject_thread *t, const struct inject_process *p, p
 
 	if (err)
 		return err;
-	if (r->cs != 0x33)
+	if (!inject_regs_are_64_bit(r))
 		return -ENOTSUP;
 	if (!inject_process_is_unchanged(p))
 		return -ENOEXEC;
-	if ((int64_t)r->orig_rax >= 0 && (int64_t)r->rax == -EINTR &&
+	if (inject_regs_syscall(r) >= 0 && inject_regs_result(r) == -EINTR &&
 	    !has_signal(tid, t->state.signal_mask))
 		inject_restart_undo_eintr(r);
-	if ((int64_t)r->orig_rax < 0)
+	if (inject_regs_syscall(r) < 0)
 		abort_rseq(t, p, tid);
 	return 0;
 }
@@ -403,7 +403,7 @@ uint64_t inject_thread_release(struct inject_thread *t, bool restore)
 	if (restore && !t->gone) {
 		/* The mask first: dying here, it still runs our code, which finds its way back. */
 		ptrace(PTRACE_SETSIGMASK, t->tid, (void *)8, &t->state.signal_mask);
-		ptrace(PTRACE_SETREGSET, t->tid, (void *)NT_X86_XSTATE, &area);
+		ptrace(PTRACE_SETREGSET, t->tid, (void *)INJECT_VECTOR_STATE, &area);
 		ptrace(PTRACE_SETREGS, t->tid, NULL, &t->state.regs);
 	}
 	if (!t->gone) {

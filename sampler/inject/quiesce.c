@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,11 +15,12 @@
 #include "core/base/clock.h"
 #include "sampler/inject/inject_process.h"
 #include "sampler/inject/ptrace_thread.h"
+#include "sampler/inject/x86_64/registers.h"
+#include "sampler/inject/x86_64/syscall_restart.h"
 
 #define NS_PER_MS 1000000ull
 #define STOP_LIMIT_MS 50u
 #define PAUSE_NS 500000
-#define NR_CLONE3 435
 
 static bool is_in(const struct quiesce_range *ranges, size_t nr, uint64_t address)
 {
@@ -62,12 +62,6 @@ static bool sleeps_lightly(pid_t pid, pid_t tid)
 	return name_end && !strncmp(name_end, ") S", 3);
 }
 
-/* vfork(2) and its like sleep as deeply as a fault does, for as long as the child has not gone its way. */
-static bool waits_for_child(long syscall)
-{
-	return syscall == SYS_vfork || syscall == SYS_clone || syscall == NR_CLONE3;
-}
-
 /*
  * "NR, six arguments, stack pointer, pc", NR being -1 outside of a system call, or "running". false: it runs,
  * or is not to be believed. *ret_gone: it has ended.
@@ -89,7 +83,7 @@ static bool where_it_sleeps(pid_t pid, pid_t tid, uint64_t *sp, uint64_t *pc, bo
 	*sp = strtoull(before + 1, NULL, 16);
 	*pc = strtoull(last + 1, NULL, 16);
 	/* In this order: what is asleep now was in no fault when the registers were read, or is done with it. */
-	return waits_for_child(strtol(text, NULL, 10)) || sleeps_lightly(pid, tid);
+	return inject_restart_waits_for_child(strtol(text, NULL, 10)) || sleeps_lightly(pid, tid);
 }
 
 /* 1: outside, or gone; 0: inside, or not known. */
@@ -107,7 +101,8 @@ static int look(struct inject_thread *t, const struct inject_process *p, pid_t t
 		inject_thread_release_hung(t);
 		return 0;
 	}
-	outside = !is_in(ranges, nr, t->state.regs.rip) && !is_in(ranges, nr, t->state.regs.rsp);
+	outside = !is_in(ranges, nr, inject_regs_pc(&t->state.regs)) &&
+		  !is_in(ranges, nr, inject_regs_sp(&t->state.regs));
 	inject_thread_release(t, true);
 	return outside;
 }

@@ -1,16 +1,12 @@
 /* The list of what we do, and the filters that are asked about it. */
 #include "sampler/inject/seccomp_check.h"
 
-#include <asm/prctl.h>
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/ptrace.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include <time.h>
 
@@ -23,62 +19,14 @@
 #include "sampler/inject/reason.h"
 #include "sampler/inject/seccomp_filter.h"
 #include "sampler/inject/seccomp_status.h"
+#include "sampler/inject/x86_64/seccomp_calls.h"
 
 #define GET_FILTER ((enum __ptrace_request)0x420c) /* PTRACE_SECCOMP_GET_FILTER, Linux 4.4 */
 #define MAX_FILTERS 64
 #define STOP_LIMIT_MS 200u
 #define THREAD_LIMIT_NS 1000000000ull /* for a thread to be where it can be stopped */
 #define PAUSE_NS 2000000
-#define SIGNAL_SET_SIZE 8
 #define OTHER_SOURCE "use --source ebpf or perf"
-
-struct known_call {
-	const char *name;
-	struct seccomp_call call;
-};
-
-#define NONE 0
-#define ARG(n) (1u << (n))
-
-/*
- * In the order in which they are made: those of inject.c and the stub, of hand_over.c, of the payload
- * (sampler/agent/), of detach.c. What a thread waited in when it was stopped may be resumed by
- * restart_syscall(2).
- */
-static const struct known_call calls[] = {
-	{ "mmap",
-	  { SYS_mmap,
-	    ARG(2) | ARG(3) | ARG(4) | ARG(5),
-	    { 0, 0, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
-	      (uint64_t)-1, 0 } } },
-	{ "madvise", { SYS_madvise, ARG(2), { 0, 0, MADV_DONTFORK } } },
-	{ "ppoll", { SYS_ppoll, ARG(0) | ARG(1) | ARG(3) | ARG(4), { 0 } } },
-	{ "socketpair",
-	  { SYS_socketpair, ARG(0) | ARG(1) | ARG(2), { AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0 } } },
-	{ "recvmsg", { SYS_recvmsg, ARG(2), { 0, 0, MSG_CMSG_CLOEXEC | MSG_DONTWAIT } } },
-	{ "mmap",
-	  { SYS_mmap,
-	    ARG(2) | ARG(3) | ARG(5),
-	    { 0, 0, PROT_READ, MAP_SHARED | MAP_FIXED_NOREPLACE, 0, 0 } } },
-	{ "mprotect", { SYS_mprotect, ARG(2), { 0, 0, PROT_READ | PROT_EXEC } } },
-	{ "mprotect", { SYS_mprotect, ARG(2), { 0, 0, PROT_READ | PROT_WRITE } } },
-	{ "close", { SYS_close, NONE, { 0 } } },
-	{ "rt_sigaction", { SYS_rt_sigaction, ARG(3), { 0, 0, 0, SIGNAL_SET_SIZE } } },
-	{ "timer_create", { SYS_timer_create, NONE, { 0 } } },
-	{ "timer_settime", { SYS_timer_settime, ARG(1) | ARG(3), { 0 } } },
-	{ "timer_delete", { SYS_timer_delete, NONE, { 0 } } },
-	{ "rt_sigreturn", { SYS_rt_sigreturn, NONE, { 0 } } },
-	{ "restart_syscall", { SYS_restart_syscall, NONE, { 0 } } },
-	{ "clock_gettime", { SYS_clock_gettime, NONE, { 0 } } }, /* of the system, of threads */
-	{ "getpid", { SYS_getpid, NONE, { 0 } } },
-	{ "gettid", { SYS_gettid, NONE, { 0 } } },
-	{ "process_vm_readv", { SYS_process_vm_readv, ARG(2) | ARG(5), { 0, 0, 1, 0, 0, 0 } } },
-	{ "rt_sigprocmask", { SYS_rt_sigprocmask, ARG(2) | ARG(3), { 0, 0, 0, SIGNAL_SET_SIZE } } },
-	{ "arch_prctl", { SYS_arch_prctl, ARG(0), { ARCH_GET_FS } } },
-	{ "kill", { SYS_kill, NONE, { 0 } } },
-	{ "munmap", { SYS_munmap, NONE, { 0 } } },
-};
-#define NR_CALLS (sizeof(calls) / sizeof(*calls))
 
 static bool is_allowed(uint32_t action)
 {
@@ -99,7 +47,7 @@ static const char *consequence(uint32_t action)
 }
 
 static int judge_call(const struct inject_filter *filters, size_t nr,
-		      const struct known_call *known, struct inject_reason *reason)
+		      const struct inject_known_call *known, struct inject_reason *reason)
 {
 	uint32_t worst = SECCOMP_RET_ALLOW;
 
@@ -127,8 +75,8 @@ int inject_seccomp_judge(const struct inject_filter *filters, size_t nr,
 {
 	int err = 0;
 
-	for (size_t i = 0; i < NR_CALLS && !err; i++)
-		err = judge_call(filters, nr, &calls[i], reason);
+	for (size_t i = 0; i < inject_nr_known_calls && !err; i++)
+		err = judge_call(filters, nr, &inject_known_calls[i], reason);
 	return err;
 }
 

@@ -5,7 +5,6 @@
 #include "sampler/inject/seccomp_filter.h"
 
 #include <errno.h>
-#include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <stdbool.h>
 
@@ -44,7 +43,7 @@ static struct value load(const struct seccomp_call *call, uint32_t offset)
 	if (word == 0)
 		return (struct value){ call->number, true };
 	if (word == 1)
-		return (struct value){ AUDIT_ARCH_X86_64, true };
+		return (struct value){ INJECT_AUDIT_ARCH, true };
 	if (word < 4 || !(call->known >> arg & 1))
 		return (struct value){ 0, false };
 	return (struct value){ (uint32_t)(call->args[arg] >> (word % 2 ? 32 : 0)), true };

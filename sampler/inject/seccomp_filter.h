@@ -10,14 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SECCOMP_FILTER_MAX 4096u /* instructions: BPF_MAXINSNS */
+#include "sampler/inject/x86_64/seccomp_calls.h"
 
-/* A system call of x86-64. */
-struct seccomp_call {
-	uint32_t number;
-	uint8_t known; /* a bit for each argument that is known; the others may be anything */
-	uint64_t args[6];
-};
+#define SECCOMP_FILTER_MAX 4096u /* instructions: BPF_MAXINSNS */
 
 /*
  * The action (SECCOMP_RET_..., with its data) that the filter returns: where it depends on what is not known,

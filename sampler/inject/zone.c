@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#define RED_ZONE 128u
+#include "sampler/inject/x86_64/registers.h"
 
 int inject_zone_put(struct inject *i, size_t offset, const void *bytes, size_t size)
 {
@@ -28,14 +28,14 @@ bool inject_zone_is_marked(const struct inject *i)
 int inject_zone_place(struct inject *i)
 {
 	const struct inject_process *p = &i->process;
-	uint64_t sp = i->thread.state.regs.rsp;
+	uint64_t sp = inject_regs_sp(&i->thread.state.regs);
 	static const uint8_t zeros[ZONE_SIZE];
 	uint8_t there[ZONE_SIZE];
 	uint64_t magic;
 
 	i->zone_is_shared = false;
-	if (sp <= p->stack_end && sp > p->stack_start + ZONE_SIZE + 2 * RED_ZONE) {
-		i->zone = (sp - RED_ZONE - ZONE_SIZE) & ~63ull;
+	if (sp <= p->stack_end && sp > p->stack_start + ZONE_SIZE + 2 * INJECT_RED_ZONE) {
+		i->zone = (sp - INJECT_RED_ZONE - ZONE_SIZE) & ~63ull;
 		return 0;
 	}
 	i->zone = p->stack_start;
@@ -51,7 +51,7 @@ int inject_zone_place(struct inject *i)
 
 uint64_t inject_zone_way_back(const struct inject *i)
 {
-	return i->zone + (i->process.restorer ? ZONE_FRAME : ZONE_CHAIN);
+	return i->zone + (i->process.sequences[INJECT_RESTORER] ? ZONE_FRAME : ZONE_CHAIN);
 }
 
 /*
@@ -60,7 +60,7 @@ uint64_t inject_zone_way_back(const struct inject *i)
  */
 static struct inject_leave leave_by(const struct inject *i, uint64_t start, uint64_t size)
 {
-	const uint64_t code = i->process.syscall_return;
+	const uint64_t code = i->process.sequences[INJECT_SYSCALL_RETURN];
 
 	if (size)
 		return (struct inject_leave){ SYS_munmap, start, size, inject_zone_way_back(i),
@@ -78,15 +78,17 @@ int inject_zone_write(struct inject *i)
 	struct {
 		uint64_t chain[2];
 		uint8_t frame[INJECT_FRAME_SIZE];
-	} back = { .chain = { p->pop_rax, SYS_rt_sigreturn } };
+	} back = { .chain = { p->sequences[INJECT_POP_RAX], SYS_rt_sigreturn } };
 	struct inject_mailbox mailbox = {
 		.magic = INJECT_MAGIC,
 		.leave = leave_by(i, 0, 0),
 		.descriptors = { -1, -1, -1, -1 },
 	};
-	int size = inject_frame_build(back.frame, i->zone + ZONE_FRAME,
-				      p->restorer ? p->restorer : p->syscall_return, &i->sizes,
-				      &i->thread.state);
+	int size = inject_frame_build(
+		back.frame, i->zone + ZONE_FRAME,
+		p->sequences[p->sequences[INJECT_RESTORER] ? INJECT_RESTORER
+							   : INJECT_SYSCALL_RETURN],
+		&i->sizes, &i->thread.state);
 
 	_Static_assert(ZONE_CHAIN + sizeof(back.chain) == ZONE_FRAME, "one after the other");
 	i->submitted = 0;

@@ -63,6 +63,11 @@ enum inject_rank inject_restart_rank(uint64_t syscall, const uint64_t *args)
 	return IN(mostly_returning, syscall) ? INJECT_RANK_RETURNS : INJECT_RANK_RESTARTS;
 }
 
+bool inject_restart_waits_for_child(long syscall)
+{
+	return syscall == SYS_vfork || syscall == SYS_clone || syscall == NR_CLONE3;
+}
+
 bool inject_restart_is_pending(const struct user_regs_struct *r)
 {
 	int64_t error = -(int64_t)r->rax;

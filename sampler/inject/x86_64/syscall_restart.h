@@ -25,6 +25,12 @@ enum inject_rank {
 /* `args` has six. */
 enum inject_rank inject_restart_rank(uint64_t syscall, const uint64_t *args);
 
+/*
+ * Does it wait, as vfork(2) does, until a child has begun another program? Such a thread sleeps as deeply as one in a page
+ * fault, and no signal wakes it.
+ */
+bool inject_restart_waits_for_child(long syscall);
+
 /* Does the kernel have a call to restart? And one whose state is outside the registers? */
 bool inject_restart_is_pending(const struct user_regs_struct *regs);
 bool inject_restart_has_block(const struct user_regs_struct *regs);
