@@ -1,4 +1,7 @@
-/* Reads /proc/PID/maps once and searches the code of the process for two sequences of instructions. */
+/*
+ * Reads /proc/PID/maps once, and searches the code of the process, libc first, for the sequences of
+ * code_sequences.h.
+ */
 #include "sampler/inject/inject_process.h"
 
 #include <dirent.h>
@@ -15,7 +18,7 @@
 #include "core/base/proc_status.h"
 #include "sampler/inject/reason.h"
 
-/* One address in 256 MiB is ours: nobody else maps memory just there. */
+/* One address in 256 MiB is ours; nothing else happens to map memory at exactly that one. */
 #define ADDRESS_STRIDE (1ull << 28)
 #define ADDRESS_MARK 0x5f0f000ull
 #define NR_ADDRESSES 16u
@@ -82,7 +85,10 @@ static bool has_all_sequences(const struct inject_process *p)
 	return true;
 }
 
-/* Chunks overlap, so that no sequence is missed between two. false: the memory cannot be read any more. */
+/*
+ * Chunks overlap, so that no sequence is missed between two. false: the memory cannot be read any
+ * more.
+ */
 static bool search_text(struct inject_process *p, uint8_t *chunk, uint64_t start, uint64_t end)
 {
 	uint64_t first = start;
@@ -120,7 +126,7 @@ struct layout {
 	uint64_t last_end;
 };
 
-/* libc stays for the life of the program; it is also where the sequences surely are. */
+/* libc is never unloaded, and has all the sequences. */
 static bool is_libc(const char *path)
 {
 	const char *name = strrchr(path, '/');
@@ -237,7 +243,7 @@ static int look(struct inject_process *p, struct inject_reason *reason)
 	return 0;
 }
 
-/* A thread of it that lives: what it has mapped is not seen through its first one when that has ended. */
+/* A living thread: /proc shows nothing of the memory of a first thread that has ended. */
 static pid_t living_thread(pid_t pid)
 {
 	struct proc_status status;

@@ -1,4 +1,7 @@
-/* /proc/PID/task/TID/syscall for threads that sleep, a short stop for those that run. */
+/*
+ * Looks at each thread: one that sleeps shows its pc and stack pointer in
+ * /proc/PID/task/TID/syscall, one that runs is stopped for a moment.
+ */
 #include "sampler/inject/quiesce.h"
 
 #include <dirent.h>
@@ -31,7 +34,7 @@ static bool is_in(const struct quiesce_range *ranges, size_t nr, uint64_t addres
 	return false;
 }
 
-/* The text of a file of the thread's in /proc; 0: there is none, because it has ended. */
+/* Reads a file of the thread in /proc. 0: there is none, because the thread has ended. */
 static size_t read_file(pid_t pid, pid_t tid, const char *name, char *text, size_t size)
 {
 	char path[64];
@@ -48,9 +51,9 @@ static size_t read_file(pid_t pid, pid_t tid, const char *name, char *text, size
 }
 
 /*
- * Does it wait in a system call that signals can end? What else sleeps, as in a page fault, may be about to
- * begin a handler: the kernel has taken the signal, and waits for the page that the handler's frame is to
- * stand on. Its registers are still those of before.
+ * Does the thread wait in a system call that signals can interrupt? A thread that sleeps otherwise,
+ * as in a page fault, may be about to begin a handler: the kernel has taken the signal, and waits
+ * for the page that the handler's frame is to stand on. Its registers are still those from before.
  */
 static bool sleeps_lightly(pid_t pid, pid_t tid)
 {
@@ -63,8 +66,9 @@ static bool sleeps_lightly(pid_t pid, pid_t tid)
 }
 
 /*
- * "NR, six arguments, stack pointer, pc", NR being -1 outside of a system call, or "running". false: it runs,
- * or is not to be believed. *ret_gone: it has ended.
+ * The file says "NR, six arguments, stack pointer, pc", NR being -1 outside of a system call, or
+ * "running". false: the thread runs, or what the file says cannot be trusted. *ret_gone: it has
+ * ended.
  */
 static bool where_it_sleeps(pid_t pid, pid_t tid, uint64_t *sp, uint64_t *pc, bool *ret_gone)
 {
@@ -82,7 +86,10 @@ static bool where_it_sleeps(pid_t pid, pid_t tid, uint64_t *sp, uint64_t *pc, bo
 		return false;
 	*sp = strtoull(before + 1, NULL, 16);
 	*pc = strtoull(last + 1, NULL, 16);
-	/* In this order: what is asleep now was in no fault when the registers were read, or is done with it. */
+	/*
+	 * Asked after the registers were read: a thread that is asleep now was in no page fault
+	 * then, or has finished with it.
+	 */
 	return inject_restart_waits_for_child(strtol(text, NULL, 10)) || sleeps_lightly(pid, tid);
 }
 

@@ -1,4 +1,7 @@
-/* The list of what we do, and the filters that are asked about it. */
+/*
+ * Stops each thread, copies its filters and runs them (seccomp_filter.h) on the calls of
+ * x86_64/seccomp_calls.h. The kernel obeys the strictest of several filters, and so does this.
+ */
 #include "sampler/inject/seccomp_check.h"
 
 #include <errno.h>
@@ -24,7 +27,7 @@
 #define GET_FILTER ((enum __ptrace_request)0x420c) /* PTRACE_SECCOMP_GET_FILTER, Linux 4.4 */
 #define MAX_FILTERS 64
 #define STOP_LIMIT_MS 200u
-#define THREAD_LIMIT_NS 1000000000ull /* for a thread to be where it can be stopped */
+#define THREAD_LIMIT_NS 1000000000ull /* how long a thread is waited for until it can be stopped */
 #define PAUSE_NS 2000000
 #define OTHER_SOURCE "use --source ebpf or perf"
 
@@ -34,7 +37,7 @@ static bool is_allowed(uint32_t action)
 	return action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG;
 }
 
-/* What becomes of who makes a call that is not allowed. */
+/* What a filter does with a call that it does not allow. */
 static const char *consequence(uint32_t action)
 {
 	switch (action & SECCOMP_RET_ACTION_FULL) {
@@ -86,7 +89,7 @@ static void free_filters(struct inject_filter *filters, size_t nr)
 		free(filters[i].code);
 }
 
-/* Of a stopped thread; as many as there are. Returns how many, or -errno. */
+/* The filters of a stopped thread. Returns how many, or -errno. */
 static int read_filters(pid_t tid, struct inject_filter *filters)
 {
 	int nr;
@@ -110,7 +113,7 @@ static int read_filters(pid_t tid, struct inject_filter *filters)
 	return nr < MAX_FILTERS ? -EACCES : -E2BIG;
 }
 
-/* The thread stands still. `text` is its status, of before. */
+/* Reads the filters of a stopped thread. `text` is its status from before the stop. */
 static int judge_stopped(pid_t tid, const char *text, struct inject_filter *filters, int *ret_nr)
 {
 	int nr = read_filters(tid, filters);
@@ -118,11 +121,11 @@ static int judge_stopped(pid_t tid, const char *text, struct inject_filter *filt
 	if (nr < 0)
 		return nr;
 	*ret_nr = nr;
-	/* As many as it is said to have; older kernels do not say. */
+	/* Compared with the number in its status; older kernels do not say it. */
 	return nr && nr == inject_status_number(text, "Seccomp_filters", nr) ? 0 : -EAGAIN;
 }
 
-/* One that waits where a stop would not go unnoticed is given time to leave. */
+/* A thread in a call that a stop would disturb is given time to leave it. */
 static int stop(struct inject_thread *t, const struct inject_process *p, pid_t tid)
 {
 	uint64_t until = monotonic_ns() + THREAD_LIMIT_NS;

@@ -1,4 +1,7 @@
-/* Where the zone lies, and what is in it at first. */
+/*
+ * Where the zone lies, and what it holds at first: the mailbox and the signal frame that leads the
+ * thread back to what it did.
+ */
 #include "sampler/inject/session.h"
 
 #include <errno.h>
@@ -21,9 +24,9 @@ bool inject_zone_is_marked(const struct inject *i)
 }
 
 /*
- * Where the zone of this stop is. Below the stack pointer lies nothing of a thread on the stack that the
- * kernel gave it; on any other stack there may be other data (Go, coroutines). Then the far end of
- * that stack serves, which nobody has reached yet.
+ * Below the stack pointer nothing of a thread lies on a stack that the kernel gave it; on any other
+ * stack (Go, coroutines) other data may lie there. Then the zone is put at the far end of the first
+ * thread's stack, which no function has reached yet.
  */
 int inject_zone_place(struct inject *i)
 {
@@ -44,7 +47,7 @@ int inject_zone_place(struct inject *i)
 	    inject_process_read(p, i->zone, there, sizeof(there)))
 		return -ENOTSUP;
 	memcpy(&magic, there, sizeof(magic));
-	if (magic == INJECT_MAGIC) /* of a recorder that was killed */
+	if (magic == INJECT_MAGIC) /* left by a recorder that was killed */
 		return 0;
 	return memcmp(there, zeros, ZONE_SIZE) ? -ENOTSUP : 0;
 }
@@ -55,8 +58,8 @@ uint64_t inject_zone_way_back(const struct inject *i)
 }
 
 /*
- * What the stub does last, through the process's own code, because that of the stub may be what is
- * unmapped: then the frame.
+ * What the stub does last, by a jump into the process's own code, because the stub itself may be
+ * what is unmapped. The frame comes after it.
  */
 static struct inject_leave leave_by(const struct inject *i, uint64_t start, uint64_t size)
 {
@@ -69,8 +72,9 @@ static struct inject_leave leave_by(const struct inject *i, uint64_t start, uint
 }
 
 /*
- * The way back from a system call that returns at `chain`: pop rax, which is 15 then, and make a system
- * call; or code of the process that does both.
+ * Behind the mailbox lies the way back: a system call that returns at `chain` pops 15, the number
+ * of rt_sigreturn(2), into rax and makes another system call; or the process has code that does
+ * both.
  */
 int inject_zone_write(struct inject *i)
 {

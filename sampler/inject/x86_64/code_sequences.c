@@ -1,4 +1,6 @@
-/* The bytes of each sequence. Any place in the code will do, also in the middle of an instruction. */
+/*
+ * The bytes of each sequence. Any place in the code will do, also in the middle of an instruction.
+ */
 #include "sampler/inject/x86_64/code_sequences.h"
 
 const struct inject_sequence inject_sequences[INJECT_NR_SEQUENCES] = {

@@ -1,7 +1,7 @@
 /*
- * Sequences of instructions that are searched for in the code of a process, because its threads have to run them before
- * any code of ours is there. libc has all of them; a program that handles no signals may lack the restorer, and then
- * pop_rax and a system call do its work.
+ * Sequences of instructions that are searched for in the code of a process, because its threads
+ * have to run them before any code of ours is there. libc has all of them; a program that handles
+ * no signals may lack the restorer, and then pop_rax and a system call do its work.
  */
 #ifndef SPROF_CODE_SEQUENCES_H
 #define SPROF_CODE_SEQUENCES_H

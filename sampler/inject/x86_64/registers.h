@@ -1,6 +1,6 @@
 /*
- * The registers of a stopped thread by what they mean, so that no other file names one. Source: the System V ABI of
- * x86-64, and the kernel's calling convention for system calls (syscall(2)).
+ * The registers of a stopped thread by what they mean, so that no other file names one. Source: the
+ * System V ABI of x86-64, and the kernel's calling convention for system calls (syscall(2)).
  */
 #ifndef SPROF_X86_64_REGISTERS_H
 #define SPROF_X86_64_REGISTERS_H

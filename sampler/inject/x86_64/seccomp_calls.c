@@ -1,6 +1,7 @@
 /*
- * The calls in the order in which they are made: by inject.c and the stub, by hand_over.c, by the payload
- * (sampler/agent/), by detach.c. A call that the thread was stopped in may be resumed by restart_syscall(2).
+ * The calls in the order in which they are made: by inject.c and the stub, by hand_over.c, by the
+ * payload (sampler/agent/), by detach.c. A call that the thread was stopped in may be resumed by
+ * restart_syscall(2).
  */
 #include "sampler/inject/x86_64/seccomp_calls.h"
 
@@ -37,7 +38,8 @@ const struct inject_known_call inject_known_calls[] = {
 	{ "timer_delete", { SYS_timer_delete, NONE, { 0 } } },
 	{ "rt_sigreturn", { SYS_rt_sigreturn, NONE, { 0 } } },
 	{ "restart_syscall", { SYS_restart_syscall, NONE, { 0 } } },
-	{ "clock_gettime", { SYS_clock_gettime, NONE, { 0 } } }, /* of the system, of threads */
+	/* clocks of the system and of threads */
+	{ "clock_gettime", { SYS_clock_gettime, NONE, { 0 } } },
 	{ "getpid", { SYS_getpid, NONE, { 0 } } },
 	{ "gettid", { SYS_gettid, NONE, { 0 } } },
 	{ "process_vm_readv", { SYS_process_vm_readv, ARG(2) | ARG(5), { 0, 0, 1, 0, 0, 0 } } },

@@ -1,6 +1,6 @@
 /*
- * Every system call that attaching, sampling and detaching make in a target, with the arguments that are known
- * beforehand: what a seccomp filter is asked about.
+ * Every system call that attaching, sampling and detaching make in a target, with the arguments
+ * that are known beforehand: what a seccomp filter is asked about.
  */
 #ifndef SPROF_SECCOMP_CALLS_H
 #define SPROF_SECCOMP_CALLS_H

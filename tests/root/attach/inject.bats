@@ -129,7 +129,7 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 	pids+=($!)
 	sleep 0.3
 	target=$(cat "$BATS_TEST_TMPDIR/zombie")
-	refused "it has ended, and waits"
+	refused "it is a zombie"
 	target=4194300
 	refused "No such process"
 }
