@@ -1,4 +1,8 @@
-/* Symbol tables by libelf; names are compared with short lists. */
+/*
+ * Reads symbol tables by libelf and compares each name with short lists. The allocator, the loader
+ * and fork hold locks that dlopen(3) needs; functions in which threads wait for each other hold
+ * none.
+ */
 #include "sampler/attach/critical_functions.h"
 
 #include <errno.h>
@@ -11,7 +15,7 @@
 
 #define MAX_SYMBOLS 4000000u
 
-/* A name of the list is the whole name, or its beginning where it ends in '*'. */
+/* Each entry is a whole name or, if it ends in '*', the beginning of one. */
 static const char *const forbidden[] = {
 	"malloc*",
 	"free",
@@ -178,7 +182,7 @@ enum function_role module_functions_find(const struct module_functions *f, uint6
 		else
 			high = middle;
 	}
-	/* Several names of one function: the gravest counts. */
+	/* A function can have several names: the most restrictive role counts. */
 	for (size_t i = low; i-- > 0 && low - i < 16;) {
 		if (vaddr < f->ranges[i].end && f->ranges[i].role > found)
 			found = f->ranges[i].role;

@@ -1,4 +1,8 @@
-/* The walk, and what is asked of each frame. */
+/*
+ * Copies the stack of a stopped thread, unwinds the copy when the thread runs again or stands
+ * still, and asks of each frame which function it is in. A leaf that waits for an event may be in
+ * functions of libc without a name.
+ */
 #include "sampler/attach/safe_point.h"
 
 #include <errno.h>
@@ -22,12 +26,12 @@
 #define MAX_STACK (512u << 10)
 #define PAGE 4096u
 #define MAX_FRAMES 1024u
-#define NR_ROOT_FRAMES 3u /* of libc, below main() and below a thread's function */
+#define NR_ROOT_FRAMES 3u /* frames of libc that lie below main(), or below a thread's function */
 
 struct safe_point {
-	struct file_table *codes;
+	struct file_table *files;
 	struct process process;
-	struct module_functions *functions; /* by code index */
+	struct module_functions *functions; /* by index of the file */
 	size_t nr;
 	bool has_other_allocator;
 	struct snapshot_unwinder *unwinder;
@@ -48,33 +52,33 @@ static bool open_module(void *context, uint64_t module, struct snapshot_file *re
 {
 	const struct safe_point *s = context;
 
-	return snapshot_open_module(s->codes, module, ret);
+	return snapshot_open_module(s->files, module, ret);
 }
 
-static void ignore_code(void *context, struct mapped_file *code)
+static void ignore_file(void *context, struct mapped_file *file)
 {
 	(void)context;
-	(void)code;
+	(void)file;
 }
 
-static bool is_loader(const struct mapped_file *code)
+static bool is_loader(const struct mapped_file *file)
 {
-	const char *name = code->path ? strrchr(code->path, '/') : NULL;
+	const char *name = file->path ? strrchr(file->path, '/') : NULL;
 
 	return name && !strncmp(name, "/ld-linux", 9);
 }
 
 static void read_symbols(struct safe_point *s)
 {
-	s->nr = file_table_size(s->codes);
+	s->nr = file_table_size(s->files);
 	s->functions = xcalloc(s->nr + 1, sizeof(*s->functions));
 	for (size_t i = 0; i < s->nr; i++) {
-		const struct mapped_file *code = file_table_get(s->codes, (uint32_t)i);
+		const struct mapped_file *file = file_table_get(s->files, (uint32_t)i);
 
-		if (!code || code->fd < 0 || code->kind != MODULE_ELF ||
-		    module_functions_read(code->fd, &s->functions[i]))
+		if (!file || file->fd < 0 || file->kind != MODULE_ELF ||
+		    module_functions_read(file->fd, &s->functions[i]))
 			continue;
-		if (s->functions[i].has_malloc && !s->functions[i].is_libc && !is_loader(code))
+		if (s->functions[i].has_malloc && !s->functions[i].is_libc && !is_loader(file))
 			s->has_other_allocator = true;
 	}
 }
@@ -87,10 +91,10 @@ int safe_point_new(pid_t pid, struct safe_point **ret)
 	int err;
 
 	s->process.pid = pid;
-	s->codes = file_table_new();
+	s->files = file_table_new();
 	s->stack = xmalloc(MAX_STACK);
 	s->unwinder = snapshot_unwinder_new(&ops, s);
-	err = process_read_maps(&s->process, s->codes, ignore_code, NULL);
+	err = process_read_maps(&s->process, s->files, ignore_file, NULL);
 	if (err) {
 		safe_point_free(s);
 		return err;
@@ -109,7 +113,7 @@ void safe_point_free(struct safe_point *s)
 	free(s->functions);
 	snapshot_unwinder_free(s->unwinder);
 	process_fini(&s->process);
-	file_table_free(s->codes);
+	file_table_free(s->files);
 	free(s->stack);
 	free(s);
 }
@@ -185,7 +189,10 @@ static struct judged_frame look_at(const struct safe_point *s, uint64_t frame)
 	return j;
 }
 
-/* The frames of libc next to the leaf: the innermost one that is not is frames[*ret_end]. */
+/*
+ * Does the thread wait? frames[*ret_end] is the first frame, counted from the leaf, that is not
+ * libc's.
+ */
 static bool leaf_waits(const struct safe_point *s, const uint64_t *frames, size_t nr,
 		       size_t *ret_end)
 {
