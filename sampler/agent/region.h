@@ -42,8 +42,8 @@
 #define REGION_MAX_STEPS 8192u
 #define REGION_FRAME_EXACT (1ull << 63)
 #define REGION_SNAPSHOT_MAX 16384u /* bytes of stack */
-#define REGION_PYTHON_WORDS                                                                        \
-	512u			/* beside a snapshot: Python frames, and the boundary of each run */
+/* Python frames beside a snapshot, and the boundary of each of their runs. */
+#define REGION_PYTHON_WORDS 512u
 #define REGION_PYTHON_PAGES 64u /* power of two */
 
 enum agent_command {

@@ -1,3 +1,7 @@
+/*
+ * Looks at the ELF header, the program headers and the mode of the file, as the kernel and the
+ * loader will.
+ */
 #include "sampler/timer/library.h"
 
 #include <elf.h>
@@ -29,7 +33,7 @@ static int open_program(const char *name)
 	return fd;
 }
 
-/* Has it a loader of its own? 1 yes, 0 no, -1 it is no ELF file. */
+/* Does the program name a loader (PT_INTERP)? 1: yes; 0: no; -1: it is not an ELF file. */
 static int has_loader(int fd, Elf64_Ehdr *ehdr)
 {
 	if (pread(fd, ehdr, sizeof(*ehdr), 0) != sizeof(*ehdr) ||
@@ -57,7 +61,7 @@ bool timer_library_is_loaded_by(const char *program, char *why, size_t why_size)
 	bool good = true;
 
 	if (fd < 0)
-		return true; /* whoever starts it will say why */
+		return true; /* starting it will fail with the reason */
 	loader = has_loader(fd, &ehdr);
 	if (!loader) {
 		snprintf(why, why_size, "it is linked statically and loads no library");

@@ -1,3 +1,7 @@
+/*
+ * The kernel maps the same image into every process: symbols are read from ours, the address from
+ * /proc/PID/maps.
+ */
 #include "sampler/timer/vdso.h"
 
 #include <elf.h>
@@ -9,7 +13,7 @@
 #include "sampler/target/mapped_file.h"
 #include "sampler/target/proc_maps.h"
 
-/* The kernel made this image, so what it says is believed. */
+/* The kernel made this image, so its contents are trusted. */
 static uint64_t vdso_symbol(const char *name)
 {
 	size_t size;
