@@ -27,8 +27,8 @@
 
 #define ROUND_NS (100ull * 1000 * 1000)
 #define ROUND_SHARE 50 /* looking takes at most a fiftieth of our time */
-#define WORTH_NS                                                                                   \
-	(20ull * 1000 * 1000) /* of CPU time; a process that used less is not worth a stop */
+/* Of CPU time; a process that used less is not worth a stop. */
+#define WORTH_NS (20ull * 1000 * 1000)
 #define LOADED_NS (2000ull * 1000 * 1000) /* of CPU time; a library that has used so much listens */
 #define MAX_CHILDREN 65536
 #define MAX_AT_ONCE 4 /* attached to in one round, so that the other targets are served too */

@@ -1,4 +1,4 @@
-# Programs with a seccomp filter: attached to where it allows everything that takes, refused where it does not.
+# Programs with a seccomp filter: sprof attaches if the filter allows every system call that this takes, and refuses if not.
 bats_require_minimum_version 1.5.0
 load ../attach
 
@@ -16,7 +16,7 @@ allowed() {
 	ends_well
 }
 
-# Refused, unharmed, for this reason. KIND REASON
+# The target is refused for this reason and unharmed. KIND REASON
 denied() {
 	target "$TARGETS/seccomped" "$1" 60
 	run "$DRIVERS/attach" "$target" 1
