@@ -3,10 +3,10 @@
  * signal of ours may arrive after the program's own action is restored, because that action may be
  * to end the process:
  *
- * 	1. no more samples: handlers from now on only delete their own timer
- * 	2. the signal is ignored, which drops what is pending in every thread; no handler begins any more
- * 	3. every thread has been seen outside our code once
- * 	4. all timers are deleted, the program's own action is restored, the memory is unmapped
+ *	1. no more samples: handlers from now on only delete their own timer
+ *	2. the signal is ignored, which drops what is pending in every thread; no handler begins any more
+ *	3. every thread has been seen outside our code once
+ *	4. all timers are deleted, the program's own action is restored, the memory is unmapped
  */
 #include "sampler/attach/detach.h"
 

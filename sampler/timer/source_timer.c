@@ -3,11 +3,11 @@
  * them once in a round. Code inside the targets takes the samples, in the handler of a timer
  * signal, so it needs no rights and works where the kernel lets nobody look from outside.
  *
- * 	processes	the targets: their regions, mappings and threads
- * 	drain		samples from the regions to the sink
- * 	wake		targets that are asked to come
- * 	rendezvous	where they come to
- * 	follow		what the targets start
+ *	processes	the targets: their regions, mappings and threads
+ *	drain		samples from the regions to the sink
+ *	wake		targets that are asked to come
+ *	rendezvous	where they come to
+ *	follow		what the targets start
  */
 #include "sampler/timer/source_timer.h"
 

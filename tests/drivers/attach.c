@@ -1,7 +1,7 @@
 /*
  * Attaches to a process and detaches again and again, its timers running in between:
  *
- * 	attach PID CYCLES [WINDOW_MS [FREQUENCY_HZ [cpu|wall|again]]]
+ *	attach PID CYCLES [WINDOW_MS [FREQUENCY_HZ [cpu|wall|again]]]
  *
  * again: with a region that looks as a try that came too late leaves it, and a signal of ours to
  * each thread.

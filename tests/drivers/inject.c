@@ -1,7 +1,7 @@
 /*
  * Stops a thread of a process again and again, has it run system calls, and lets it go:
  *
- * 	inject PID CYCLES [keep]
+ *	inject PID CYCLES [keep]
  *
  * Each cycle brings the stub and takes it away again, or with `keep` leaves it for the next one.
  * Ends by printing what the stops cost, in microseconds, and how many cycles worked; status 1 where

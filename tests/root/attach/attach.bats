@@ -1,8 +1,10 @@
-# The payload is put into running programs, samples them and is taken out: they are not disturbed, and nothing stays.
+# The payload is put into running programs, samples them and is taken out: they are not disturbed,
+# and nothing stays.
 bats_require_minimum_version 1.5.0
 load ../attach
 
-# Attaches again and again to a storm, which notices when something is wrong, and ends it. FREQUENCY FEW KIND
+# Attaches again and again to a storm, which notices when something is wrong, and ends it. FREQUENCY
+# FEW KIND
 survives() {
 	target "$TARGETS/storm" "$3" $life
 	drive attach "$target" "$(often "$2" 10000)" 20 "$1"
@@ -66,7 +68,8 @@ goes_on() {
 	grep -q '^handlers [1-9][0-9]' "$BATS_TEST_TMPDIR/figures"
 }
 
-# The target works and sleeps in turns of 10 ms, so half of the attaches meet it asleep. It uses 50 ms of CPU time or more in each.
+# The target works and sleeps in turns of 10 ms, so half of the attaches meet it asleep. It uses 50
+# ms of CPU time or more in each.
 @test "a program that was asleep when it was attached to is sampled at once" {
 	local data=$BATS_TEST_TMPDIR/data n nr=''
 	target "$TARGETS/seccomped" allow 60

@@ -1,4 +1,5 @@
-# Programs with a seccomp filter: sprof attaches if the filter allows every system call that this takes, and refuses if not.
+# Programs with a seccomp filter: sprof attaches if the filter allows every system call that this
+# takes, and refuses if not.
 bats_require_minimum_version 1.5.0
 load ../attach
 

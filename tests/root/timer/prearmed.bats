@@ -1,4 +1,5 @@
-# Programs that have libsprof.so in them and sleep, until a recorder wakes them: as an ordinary user, without ptrace.
+# Programs that have libsprof.so in them and sleep, until a recorder wakes them: as an ordinary
+# user, without ptrace.
 source=timer
 load ../source
 
