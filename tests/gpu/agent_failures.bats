@@ -24,7 +24,7 @@ said() { # code, text
 
 @test "no libcupti" {
 	SPROF_CUPTI=/nowhere/libcupti.so record -- "$WORK" launch:10
-	said 5 'no libcupti here'
+	said 5 'cannot find libcupti'
 }
 
 @test "a libcupti without a function that is needed" {
@@ -58,7 +58,7 @@ said() { # code, text
 	export SPROF_CUPTI=$BUILD/tests/gpu/cuda13/libcupti.so.13
 	FAKE_LOG=$LOG FAKE_HOLDER=Kineto FAKE_SUBSCRIBE_ERROR=39 FAKE_SUBSCRIBE_MS=2000 \
 		record -- "$WORK" launch:100 idle:6000 launch:50
-	said 2 'CUPTI is held by CUPTI for Kineto'
+	said 2 'CUPTI is in use by CUPTI for Kineto'
 	said 3 'CUPTI is free now'
 	[ "$(fold_sum kernel count)" -eq 50 ]
 	# Nothing was taken from the other one while it was there: buffers and kinds come after the second try.

@@ -31,7 +31,7 @@ setup() {
 	[ "$(fold_sum kernel count)" -eq 300 ]
 	[ "$(grep -c '^record kernel' <<<"$output")" -eq 300 ]
 	[ "$(counter bad_record)" -eq 0 ]
-	grep -q '^failure 2 .*libcompetitor-lazy.so subscribes to CUPTI, and has it' <<<"$output"
+	grep -q '^failure 2 .*libcompetitor-lazy.so subscribes to CUPTI and gets it' <<<"$output"
 	grep -q '^failure 3 .*CUPTI is free now' <<<"$output"
 	[ "$(grep -c '^sprof: gpu: ' <<<"$stderr")" -eq 2 ]
 	[ "$(grep -c ' cuptiSubscribe$' "$LOG")" -eq 3 ]
@@ -62,7 +62,7 @@ setup() {
 	COMPETITOR_SILENT=1 COMPETITOR=$BATS_FILE_TMPDIR/libcompetitor-lazy.so record -- "$WORK" launch:100 competitor:50 idle:6000 launch:200
 	grep -q '^competitor error 0 kernels 50 strange 0 zeroed 0$' <<<"$output"
 	[ "$(fold_sum kernel count)" -eq 100 ]
-	grep -q '^failure 18 .*libcompetitor-lazy.so records by CUPTI without subscribing to it' <<<"$output"
+	grep -q '^failure 18 .*libcompetitor-lazy.so records with CUPTI without subscribing to it' <<<"$output"
 	[ "$(grep -c '^sprof: gpu: ' <<<"$stderr")" -eq 1 ]
 }
 
