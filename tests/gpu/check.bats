@@ -13,6 +13,7 @@ check() {
 	echo "$output"
 }
 
+# bats test_tags=full
 @test "the checks that a fake GPU can pass pass, and the results name the fake" {
 	check --only launches,sums,timeline,memory,graphs,attach_graphs,load,residue,flame,torch_gpt
 	[ "$status" -eq 0 ]
@@ -32,6 +33,7 @@ check() {
 	grep -q '^ok       host' <<<"$output"
 }
 
+# bats test_tags=full
 @test "everything that the machine lacks is named" {
 	run timeout 100 python3 "$BATS_TEST_DIRNAME/check.py" --rounds 1 -o out --only host
 	echo "$output"

@@ -25,6 +25,7 @@ setup() {
 }
 
 # Every kernel is recorded by one of them: 100 before, 50 by the competitor, 200 after.
+# bats test_tags=full
 @test "a profiler that subscribes after sprof gets CUPTI, and sprof gets it back later" {
 	COMPETITOR=$BATS_FILE_TMPDIR/libcompetitor-lazy.so FAKE_LOG=$LOG record --records -- "$WORK" launch:100 competitor:50 idle:6000 launch:200
 	grep -q '^competitor error 0 kernels 50 strange 0 zeroed 0$' <<<"$output"
@@ -37,6 +38,7 @@ setup() {
 	[ "$(grep -c ' cuptiSubscribe$' "$LOG")" -eq 3 ]
 }
 
+# bats test_tags=full
 @test "it gets CUPTI however its functions are bound, if their table is writable" {
 	local way
 	for way in now address; do
@@ -48,6 +50,7 @@ setup() {
 }
 
 # A read-only table is left alone, and an address from dlsym() is in no table.
+# bats test_tags=full
 @test "a profiler whose call cannot be intercepted gets CUPTI's error, and sprof continues" {
 	COMPETITOR=$BATS_FILE_TMPDIR/libcompetitor-relro.so record -- "$WORK" launch:100 competitor:50
 	grep -q '^competitor error 39 kernels 0 ' <<<"$output"
@@ -58,6 +61,7 @@ setup() {
 }
 
 # CUPTI does not tell when such a profiler is done.
+# bats test_tags=full
 @test "a profiler that never subscribes keeps its buffers, and sprof reports that it has stopped" {
 	COMPETITOR_SILENT=1 COMPETITOR=$BATS_FILE_TMPDIR/libcompetitor-lazy.so record -- "$WORK" launch:100 competitor:50 idle:6000 launch:200
 	grep -q '^competitor error 0 kernels 50 strange 0 zeroed 0$' <<<"$output"
@@ -66,6 +70,7 @@ setup() {
 	[ "$(grep -c '^sprof: gpu: ' <<<"$stderr")" -eq 1 ]
 }
 
+# bats test_tags=full
 @test "sprof detaches while the other profiler is active, and leaves it alone" {
 	COMPETITOR_HOLD=3 COMPETITOR=$BATS_FILE_TMPDIR/libcompetitor-lazy.so FAKE_LOG=$LOG record --stop-after=4000 -- "$WORK" launch:100 competitor:50
 	grep -q '^competitor error 0 kernels 50 strange 0 zeroed 0$' <<<"$output"

@@ -46,6 +46,7 @@ not_newer() { # version, limit
 }
 
 # With the archive's library and its copy of the tests. Three tests stand for all.
+# bats test_tags=full
 @test "the archive's own tests run from any folder" {
 	[ -x bats/bin/bats ] || skip 'bats was not there when the archive was made'
 	mv "$ROOT" "$BATS_TEST_TMPDIR/moved"

@@ -1,4 +1,5 @@
 # libsprof-gpu.so under ThreadSanitizer; the fake driver, a fake CUPTI and the program are built with it too.
+# bats file_tags=full
 
 load fake.bash
 

@@ -1,5 +1,6 @@
 # What the agent assumes about CUPTI, checked against real ones, which need no GPU for that: $SPROF_TEST_CUPTI (a list
 # with colons), a toolkit, installed wheels of NVIDIA, and one wheel for each CUDA version, fetched once (45 MB).
+# bats file_tags=full
 
 load fake.bash
 

@@ -36,6 +36,7 @@ record_gpu() {
 
 # 3 MiB outside pools, of which 1 is freed; then 9 MiB from a pool that grows by 4 MiB. All but one of the pool's
 # allocations are freed, and the pool is trimmed.
+# bats test_tags=full
 @test "a pool counts as what it has reserved, in every CUDA version" {
 	for version in 11 12 13; do
 		export SPROF_CUPTI=$BUILD/tests/gpu/cuda$version/libcupti.so.$version
@@ -46,12 +47,14 @@ record_gpu() {
 	done
 }
 
+# bats test_tags=full
 @test "an arrow leads from each call to all that it launched" {
 	record_gpu -- "$WORK" launch:200 graph:3 mixed:20 peer threads:50
 	# 200 + 3 graphs of 5 + 20 * 5 + 2 + 4 * 50; waits have no arrow
 	[ "$(python3 trace_events.py arrows t.json)" = "517 arrows from 505 calls of 5 threads" ]
 }
 
+# bats test_tags=full
 @test "activities beyond --gpu-timeline are counted and reported" {
 	record_gpu --gpu-timeline 100 -- "$WORK" launch:1000
 	jq -e '[.traceEvents[] | select(.cat == "kernel")] | length == 100' t.json
