@@ -2,14 +2,14 @@
 # run, over the fake GPU. STRESS=1: as often as the time limit of a test allows.
 
 load fake.bash
+load ../rights
 
 setup() {
 	fake_setup
 	cd "$BATS_TEST_TMPDIR"
-	[ "$(id -u)" = 0 ] || [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" = 0 ] ||
-		skip 'kernel.yama.ptrace_scope is not 0'
-	export END_FILE=$BATS_TEST_TMPDIR/end
 	target=''
+	needs_attach
+	export END_FILE=$BATS_TEST_TMPDIR/end
 }
 
 teardown() {
@@ -149,7 +149,8 @@ stops() {
 	attach
 	! grep 'GPU' <<<"$stderr"
 	kill "$target"
-	[ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || skip 'the rest needs root: unshare(1)'
+	needs_unshare -m
+	needs_unshare -n
 	start unshare -m sh -c "mount --bind /dev/null '$SPROF_GPU_LIBRARY' && exec '$WORK' storm:2"
 	refused "'.*libsprof-gpu.so' is not there for it: its mounts are others"
 	ends_well
@@ -159,6 +160,7 @@ stops() {
 }
 
 @test "a program under a seccomp filter is refused" {
+	needs_root "read a seccomp filter"
 	start python3 -c "
 import ctypes, struct, time
 cuda = ctypes.CDLL('libcuda.so.1')

@@ -96,7 +96,7 @@ for name in sys.argv[2:]:
 
 # bats test_tags=full
 @test "a running program in which the library sleeps is attached to, and detached from" {
-	CUDA_INJECTION64_PATH=$SPROF_GPU_LIBRARY "$WORK" spin:4000 >out 2>&1 &
+	CUDA_INJECTION64_PATH=$SPROF_GPU_LIBRARY "$WORK" spin:4000 >out 2>&1 3>&- &
 	local pid=$!
 	sleep 0.5
 	run --separate-stderr timeout 60 "$SPROF" record -s timer --gpu on -p $pid -d 1s -o g.data
@@ -107,7 +107,7 @@ for name in sys.argv[2:]:
 }
 
 @test "--gpu on and a process without the library: what to do is said" {
-	sleep 30 &
+	sleep 30 3>&- &
 	local pid=$!
 	run --separate-stderr "$SPROF" record -s timer --gpu on -p $pid -d 1s -o g.data
 	kill $pid
@@ -140,7 +140,7 @@ cpu_ns() {
 	record_gpu --capture-range cudaProfilerApi --stop-on-range-end -- "$WORK" launch:100 profiler launch:50 profiler launch:10
 	grep -q '^done ' <<<"$output"
 	[ "$(gpu_ns gemm_kernel)" -eq 1000 ]
-	CUDA_INJECTION64_PATH=$SPROF_GPU_LIBRARY "$WORK" idle:2000 captured:200 idle:60000 >out 2>&1 &
+	CUDA_INJECTION64_PATH=$SPROF_GPU_LIBRARY "$WORK" idle:2000 captured:200 idle:60000 >out 2>&1 3>&- &
 	local pid=$!
 	sleep 0.5
 	run --separate-stderr timeout 60 "$SPROF" record -s timer -p $pid -o g.data --capture-range cudaProfilerApi --stop-on-range-end

@@ -76,16 +76,20 @@ goes_on() {
 	grep -q '^handlers [1-9][0-9]' "$BATS_TEST_TMPDIR/figures"
 }
 
-# It works and sleeps 10 ms by turns: half of these meet it asleep. Its CPU time is 50 ms or more in each.
+# It works and sleeps 10 ms by turns: half of these meet it asleep. It uses 100 ms of CPU time while it is attached to; on a
+# busy machine it gets less, and some of that before it is sampled.
 @test "a program that was asleep when it was attached to is sampled at once" {
-	local data=$BATS_TEST_TMPDIR/data n nr=''
-	target "$TARGETS/seccomped" allow 60
+	local data=$BATS_TEST_TMPDIR/data n nr before used
+	used_ms() { awk '{ printf "%d", $1 / 1e6 }' "/proc/$target/schedstat"; }
+	target "$TARGETS/seccomped" none 60
 	for n in 1 2 3 4 5 6 7 8; do
+		before=$(used_ms)
 		"$SPROF" record -q -o "$data" --source timer -F 999 -d 200ms -p "$target"
-		nr+=" $("$SPROF" info --json "$data" | jq .samples)"
+		used=$(($(used_ms) - before))
+		nr=$("$SPROF" info --json "$data" | jq .samples)
+		echo "$nr samples of $used ms"
+		[ "$nr" -ge $((used < 50 ? 0 : used < 90 ? 1 : 4)) ]
 	done
-	echo "samples:$nr"
-	[[ ! " $nr " =~ \ [0-3]\  ]]
 	ends_well
 }
 
@@ -215,7 +219,7 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 }
 
 @test "sprof record -p as an ordinary user, on a program of that user" {
-	[ "$(id -u)" = 0 ] || skip "needs root, to be somebody else"
+	needs_root "be somebody else"
 	local place
 	place=$(mktemp -d /tmp/sprof-attach.XXXXXX)
 	cp "$SPROF" "$(dirname "$SPROF")/libsprof.so" "$TARGETS/shares_static" "$place"
@@ -255,7 +259,7 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 
 # bats test_tags=full
 @test "sprof record -p by timers, a program in another pid and mount namespace" {
-	[ "$(id -u)" = 0 ] || skip "needs root"
+	needs_unshare --mount --pid --fork --mount-proc
 	data=$BATS_TEST_TMPDIR/data
 	unshare --mount --pid --fork --mount-proc "$TARGETS/threads8" 7000 >"$BATS_TEST_TMPDIR/truth" 2>&1 3>&- &
 	local outer=$!

@@ -1,10 +1,7 @@
 # Programs with a seccomp filter: attached to where it allows everything that takes, refused where it does not.
 bats_require_minimum_version 1.5.0
+root_for="read the filter of another process"
 load ../attach
-
-setup_file() {
-	[ "$(id -u)" = 0 ] || skip "needs root: nobody else may read a filter"
-}
 
 # Attached to again and again while it works. KIND TIMES
 allowed() {

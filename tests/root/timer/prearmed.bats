@@ -7,6 +7,7 @@ prearmed() { # COMMAND...
 	target=$!
 	pids+=($target)
 	sleep 0.4
+	cat "/proc/$target/timers" >/dev/null 2>&1 || skip "may not look at the timers of another user's program (CAP_SYS_PTRACE)"
 }
 
 wakes() { # OPTIONS...

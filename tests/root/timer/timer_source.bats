@@ -56,7 +56,7 @@ fold_here() {
 @test "timer: eight threads" {
 	started threads8 3000
 	truth_holds
-	weighs_as_much 1
+	weighs_as_much 2 # what creating threads and changing between them costs is not in the truth
 }
 
 @test "timer: children that fork or exec" {
@@ -102,14 +102,16 @@ fold_here() {
 
 @test "timer: wall-clock time shows threads that wait" {
 	"$SPROF" record -o "$data" --source timer --clock wall -F 199 -- "$TARGETS/waits" 2000 >"$truth"
-	"$SPROF" fold --column wall "$data" | awk '
-		{ n = $NF }
+	# By time: a thread that waits for a CPU gets one signal for several periods. What works may end its turn late.
+	"$SPROF" fold --time --column wall "$data" | awk '
+		{ n = $NF / 1e6 }
 		/;main;wait_until;/ { waits += n }
 		/;main;work_until/ { works += n }
 		/;idle;wait_until;/ { idles += n }
 		END {
-			printf "%d samples wait, %d work, %d are idle\n", waits, works, idles
-			exit waits < 150 || waits > 250 || works < 140 || works > 250 || idles < 330 || idles > 440
+			printf "%d ms wait, %d ms work, %d ms are idle\n", waits, works, idles
+			both = waits + works
+			exit waits < 500 || waits > 1250 || works < 700 || both < 1850 || both > 2300 || idles < 1650 || idles > 2200
 		}'
 	run "$SPROF" record --source perf --clock wall -- true
 	[ "$status" -eq 2 ]
@@ -148,7 +150,8 @@ bears() { # MODE
 }
 
 @test "timer, attached: a thread that blocks every signal is said" {
-	"$TARGETS/own_signals" 3000 block >"$truth" &
+	needs_attach
+	"$TARGETS/own_signals" 3000 block >"$truth" 3>&- &
 	local pid=$!
 	pids+=($pid)
 	sleep 0.3
@@ -160,8 +163,9 @@ bears() { # MODE
 
 # bats test_tags=full
 @test "timer, attached: threads that are over before anybody sees them" {
+	needs_attach
 	printf '6.4\n%s\n' "$(uname -r)" | sort -VC || skip "needs Linux 6.4, this is $(uname -r)"
-	"$TARGETS/churn" 3000 1000 >"$truth" &
+	"$TARGETS/churn" 3000 1000 >"$truth" 3>&- &
 	local pid=$!
 	pids+=($pid)
 	sleep 0.1
@@ -195,7 +199,7 @@ bears() { # MODE
 # bats test_tags=full
 @test "ebpf and timer see the same shares of one program" {
 	needs_bpf
-	"$SPROF" record -q -o "$data.timer" --source timer -F 999 -- "$TARGETS/shares" 4000 >"$truth" &
+	"$SPROF" record -q -o "$data.timer" --source timer -F 999 -- "$TARGETS/shares" 4000 >"$truth" 3>&- &
 	local launcher=$! pid
 	for i in $(seq 50); do
 		pid=$(pgrep -P $launcher -x shares) && break
@@ -213,9 +217,10 @@ bears() { # MODE
 # until all have their timers, the sampling error 7 %.
 # bats test_tags=full
 @test "timer, attached: 500 threads that work for brief moments" {
+	needs_attach
 	local before after
 	used() { cat /proc/$1/task/*/schedstat | awk '{ ns += $1 } END { printf "%.0f\n", ns }'; }
-	"$TARGETS/moments" 500 30000 &
+	"$TARGETS/moments" 500 30000 3>&- &
 	pids+=($!)
 	sleep 1
 	before=$(used ${pids[0]})
