@@ -9,9 +9,7 @@
 #define CLOCK_MONOTONIC 1
 #define SIG_SETMASK 2
 #define SERVED_AT_ONCE 64
-#define SYSCALL_PC_REG 2     /* rcx: the syscall instruction puts the return address there, */
-#define SYSCALL_FLAGS_REG 11 /* and the flags here */
-#define TRUSTED_SAMPLES 256  /* after so many, a stack is looked at again */
+#define TRUSTED_SAMPLES 256 /* after so many, a stack is looked at again */
 
 /* debuggers and unwinders know a signal trampoline by these very bytes */
 __asm__(".text\n"
@@ -187,7 +185,8 @@ static void sample(struct agent_region *r, __u32 slot, __u64 now, __u32 scratch,
 	w.frames = r->scratch[scratch].frames;
 	w.fresh = r->scratch[scratch].fresh;
 	agent_read_regs(&w.regs, uc);
-	if (w.regs.gpr[SYSCALL_PC_REG] == uc->pc && w.regs.gpr[SYSCALL_FLAGS_REG] == uc->eflags) {
+	if (w.regs.gpr[WALK_REG_SYSCALL_PC] == uc->pc &&
+	    w.regs.gpr[WALK_REG_SYSCALL_FLAGS] == uc->eflags) {
 		taken.in_kernel = 1;
 		w.regs.exact = 0;
 	}

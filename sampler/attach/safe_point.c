@@ -16,6 +16,7 @@
 #include "sampler/walk/snapshot_lookup.h"
 #include "sampler/target/proc_maps.h"
 #include "sampler/target/process.h"
+#include "sampler/target/registers_x86_64.h"
 #include "sampler/attach/critical_functions.h"
 
 #define MAX_STACK (512u << 10)
@@ -154,12 +155,7 @@ void safe_point_take(struct safe_point *s, const struct inject_thread *thread)
 	s->syscall = (int64_t)r->orig_rax;
 	s->second = r->rsi;
 	s->sample = (struct snapshot_sample){
-		.regs = {
-			.pc = r->rip, .sp = r->rsp, .fp = r->rbp,
-			.exact = (int64_t)r->orig_rax == -1, .leaf_regs = 1,
-			.gpr = { r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->rsp,
-				 r->r8, r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 },
-		},
+		.regs = registers_of_ptrace(r),
 		.stack = s->stack,
 		.stack_start = r->rsp,
 		.stack_size = n > 0 ? (size_t)n : 0,

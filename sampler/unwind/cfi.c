@@ -35,7 +35,6 @@ enum {
 };
 
 enum { OP_BREG6 = 0x76 };  /* DWARF 5 section 7.7.1 */
-enum { REG_RA = 16 };	   /* x86-64 psABI figure 3.36: the return address column */
 enum { CFI_FP_OTHER = 4 }; /* rbp is somewhere no enum walk_fp names */
 
 enum cfi_ra {
@@ -81,7 +80,7 @@ static void set_saved(struct cfi_state *state, uint64_t reg, int64_t offset)
 	if (reg == WALK_REG_FP) {
 		state->fp = fits(offset, 16) ? WALK_FP_CFA : CFI_FP_OTHER;
 		state->fp_off = (int32_t)offset;
-	} else if (reg == REG_RA) {
+	} else if (reg == WALK_REG_RA) {
 		state->ra = offset == -8 ? RA_USUAL : RA_OTHER;
 	}
 }
@@ -92,7 +91,7 @@ static void set_rule(struct cfi_state *state, uint64_t reg, uint8_t fp, uint8_t 
 	if (reg == WALK_REG_FP) {
 		state->fp = fp;
 		state->fp_off = 0;
-	} else if (reg == REG_RA) {
+	} else if (reg == WALK_REG_RA) {
 		state->ra = ra;
 	}
 }
@@ -101,7 +100,7 @@ static void set_rule(struct cfi_state *state, uint64_t reg, uint8_t fp, uint8_t 
 static void set_in_register(struct cfi_state *state, uint64_t reg, uint64_t other)
 {
 	set_rule(state, reg, CFI_FP_OTHER, other < WALK_NR_REGS ? RA_REGISTER : RA_OTHER);
-	if (reg == REG_RA)
+	if (reg == WALK_REG_RA)
 		state->ra_reg = (uint8_t)other;
 }
 
@@ -128,7 +127,7 @@ static void restore(struct cfi_program *program, uint64_t reg)
 	if (reg == WALK_REG_FP) {
 		program->state.fp = initial->fp;
 		program->state.fp_off = initial->fp_off;
-	} else if (reg == REG_RA) {
+	} else if (reg == WALK_REG_RA) {
 		program->state.ra = initial->ra;
 		program->state.ra_reg = initial->ra_reg;
 	}
@@ -298,7 +297,7 @@ static struct walk_rule to_rule(const struct cfi_program *program)
 	if (state->ra == RA_UNDEFINED)
 		return (struct walk_rule){ .cfa = WALK_CFA_END };
 	if (state->ra == RA_OTHER || state->fp == CFI_FP_OTHER || !fits(state->cfa_off, 32) ||
-	    state->cfa == WALK_CFA_UNSUPPORTED || program->cie->return_register != REG_RA)
+	    state->cfa == WALK_CFA_UNSUPPORTED || program->cie->return_register != WALK_REG_RA)
 		return unsupported;
 	rule.fp_off = (int16_t)state->fp_off;
 	rule.cfa_off = (int32_t)state->cfa_off;

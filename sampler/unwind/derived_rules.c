@@ -5,7 +5,7 @@
 
 #include "core/base/alloc.h"
 #include "sampler/unwind/text_marks.h"
-#include "sampler/unwind/abstract_frame.h"
+#include "sampler/unwind/x86_64/abstract_frame.h"
 #include "sampler/unwind/x86_64/instruction.h"
 
 #define ALIGNMENT 16u /* of functions, where none is said to begin */

@@ -3,9 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <libunwind-x86_64.h>
-
 #include "core/base/alloc.h"
+#include "sampler/walk/libunwind_x86_64.h"
 #include "sampler/walk/user_walk.h"
 
 /* Exported by libunwind for perf and others, declared in no header. */
@@ -105,16 +104,7 @@ static int access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_t *v
 	(void)space;
 	if (write)
 		return -UNW_EINVAL;
-	if (number == UNW_X86_64_RIP)
-		/* libunwind takes the first pc as exact: give it one inside the call */
-		*value = regs->exact ? regs->pc : regs->pc - 1;
-	else if (number == UNW_X86_64_RSP)
-		*value = regs->sp;
-	else if (number == UNW_X86_64_RBP)
-		*value = regs->fp;
-	else if (number >= 0 && number < WALK_NR_REGS && regs->leaf_regs)
-		*value = regs->gpr[number];
-	else
+	if (!libunwind_register(regs, number, value))
 		return -UNW_EBADREG;
 	return 0;
 }
@@ -201,14 +191,14 @@ static enum walk_status step(struct libunwind_walk *remote, unw_cursor_t *cursor
 		return WALK_END;
 	if (err < 0)
 		return err == -UNW_EUNSPEC ? WALK_READ_FAULT : WALK_NO_RULE;
-	if (unw_get_reg(cursor, UNW_X86_64_RIP, &pc) || unw_get_reg(cursor, UNW_X86_64_RSP, &sp))
+	if (unw_get_reg(cursor, LIBUNWIND_PC, &pc) || unw_get_reg(cursor, LIBUNWIND_SP, &sp))
 		return WALK_READ_FAULT;
 	if (!pc)
 		return WALK_END;
 	is_signal = unw_is_signal_frame(cursor) > 0;	/* the frame that was left */
 	if (sp < regs->sp + !regs->exact && !is_signal) /* as walk_apply() */
 		return WALK_BAD_STACK;
-	if (unw_get_reg(cursor, UNW_X86_64_RBP, &fp))
+	if (unw_get_reg(cursor, LIBUNWIND_FP, &fp))
 		fp = 1; /* lost; nothing believes this one */
 	*regs = (struct walk_regs){ .pc = pc, .sp = sp, .fp = fp, .exact = is_signal };
 	return WALK_OK;

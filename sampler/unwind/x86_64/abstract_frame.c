@@ -1,4 +1,4 @@
-#include "sampler/unwind/abstract_frame.h"
+#include "sampler/unwind/x86_64/abstract_frame.h"
 
 #include <string.h>
 
