@@ -33,7 +33,7 @@ void shared_region_header(const struct shared_region *region, struct gpu_region 
 bool shared_region_string(const struct shared_region *region, uint32_t id, struct buffer *b);
 /* Copies at most GPU_MAX_STACK frames, leaf first. False where there is no such stack, or it is empty. */
 bool shared_region_stack(const struct shared_region *region, uint32_t id, uint64_t *frames,
-			 uint32_t *ret_nr, enum gpu_stack_end *ret_end);
+			 uint32_t *ret_nr, uint8_t *ret_end);
 
 /* Bytes of the arena of stacks that are in use: it only grows, and stacks lie in it one after another. */
 uint64_t shared_region_stacks_used(const struct shared_region *region);
