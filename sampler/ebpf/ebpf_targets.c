@@ -270,7 +270,7 @@ void ebpf_on_fork(struct source *s, const struct fork_event *e)
 	child->dirty = parent->dirty;
 	region = ebpf_own(child)->region = ebpf_own(parent)->region;
 	ebpf_own(child)->python = ebpf_own(parent)->python;
-	runtime_regions_copy(&child->jit, &parent->jit);
+	runtime_regions_copy(&child->runtime, &parent->runtime);
 	if (region) {
 		region->nr_users++;
 		ebpf_write_entry(s, child);

@@ -251,9 +251,9 @@ static bool link_names(const char *link, const char *path)
 }
 
 /*
- * The mapping itself is the best name of its file: right for deleted and replaced files and in every
- * mount namespace. But by now another file may be mapped there: it must be the inode that was seen,
- * or have its name (overlay file systems show inodes of their own).
+ * The mapping itself is the best name of its file: right for deleted and replaced files and in
+ * every mount namespace. But by now another file may be mapped there: it must be the inode that was
+ * seen, or have its name (overlay file systems show inodes of their own).
  */
 static int open_map_file(const struct file_mapping *m)
 {

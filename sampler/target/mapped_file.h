@@ -44,7 +44,9 @@ int mapped_file_read_elf(struct mapped_file *code);
 /* ELF vaddr of a file offset; false outside every executable segment. */
 bool mapped_file_vaddr(const struct mapped_file *code, uint64_t offset, uint64_t *ret_vaddr);
 
-/* Has the file been written since it was opened? Its rows and names are then no longer to be had. */
+/*
+ * Has the file been written since it was opened? Its rows and names are then no longer to be had.
+ */
 bool mapped_file_is_overwritten(const struct mapped_file *code);
 
 struct file_table;
@@ -53,7 +55,9 @@ struct file_table *file_table_new(void);
 void file_table_free(struct file_table *table); /* closes the files */
 struct mapped_file *file_table_get(const struct file_table *table, uint32_t index);
 size_t file_table_size(const struct file_table *table);
-/* A descriptor, the caller's, of the file behind the sink's module id; as source_ops.open_module. */
+/*
+ * A descriptor, the caller's, of the file behind the sink's module id; as source_ops.open_module.
+ */
 int file_table_open_module(const struct file_table *table, uint32_t sink_id);
 
 /* Where a mapping of a file was seen: whatever helps to open exactly that file. */
@@ -80,8 +84,8 @@ struct mapped_file *file_table_add_memfd(struct file_table *table,
 struct mapped_file *file_table_add_runtime(struct file_table *table, pid_t pid, bool *ret_new);
 struct mapped_file *file_table_add_vdso(struct file_table *table, bool *ret_new);
 /*
- * Code without a file that no process maps any more makes room for other code; its struct mapped_file stays
- * until then. To be called with what is found unused.
+ * Code without a file that no process maps any more makes room for other code; its struct
+ * mapped_file stays until then. To be called with what is found unused.
  */
 void file_table_reuse(struct file_table *table, struct mapped_file *code);
 /* How many more can come before the table is full. */
@@ -89,7 +93,10 @@ size_t file_table_room(const struct file_table *table);
 /* The vdso as it lies in this process: the kernel maps the same pages everywhere. NULL: none. */
 const void *file_table_vdso_image(size_t *ret_size);
 
-/* Each mapped file stays open until its names are known: raises the limit of them as far as it goes. */
+/*
+ * Each mapped file stays open until its names are known: raises the limit of them as far as it
+ * goes.
+ */
 void file_table_raise_limit(void);
 
 #endif

@@ -33,7 +33,7 @@ static void on_code(void *context, struct mapped_file *code)
 {
 	struct source *s = context;
 
-	walk_arena_add_code(s->arena, s->builder, code);
+	walk_arena_add_file(s->arena, s->builder, code);
 }
 
 static void take_tables(struct source *s)

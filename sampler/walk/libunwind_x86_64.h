@@ -1,4 +1,7 @@
-/* libunwind's names for the registers of a walk. It numbers them as DWARF does, and the pc behind them. */
+/*
+ * libunwind's names for the registers of a walk. It numbers them as DWARF does, and the pc behind
+ * them.
+ */
 #ifndef SPROF_LIBUNWIND_X86_64_H
 #define SPROF_LIBUNWIND_X86_64_H
 
