@@ -1,7 +1,7 @@
 /*
  * An interpreter exports _PyRuntime and PyCode_Type, stripped or not, so they are found through the
- * hash table that the dynamic linker uses: a file without them costs a handful of reads. The version
- * is read from the file's data too, never from its name.
+ * hash table that the dynamic linker uses: a file without them costs a handful of reads. The
+ * version is read from the file's data too, never from its name.
  *
  * Source: System V gABI chapter 5; for .gnu.hash binutils' bfd/elflink.c.
  */
@@ -159,7 +159,9 @@ static bool find_version(const struct dynamic_symbols *d, unsigned int *ret_mino
 	return version_of_suffix(d, ret_minor);
 }
 
-/* Ways to reach a variable of the thread: the instructions, a 32-bit number, and what follows it. */
+/*
+ * Ways to reach a variable of the thread: the instructions, a 32-bit number, and what follows it.
+ */
 struct tls_access {
 	enum py_tls kind;
 	uint8_t size, before[5], size_after, after[4];
