@@ -40,8 +40,8 @@ struct unwind_image {
 };
 
 /*
- * Reads the headers of an x86-64 ELF file. The descriptor, or the memory, must outlive the image and
- * is not closed. -ENOEXEC: not such a file; or why it cannot be read.
+ * Reads the headers of an x86-64 ELF file. The descriptor, or the memory, must outlive the image
+ * and is not closed. -ENOEXEC: not such a file; or why it cannot be read.
  */
 int unwind_image_open(struct unwind_image *image, int fd);
 int unwind_image_open_memory(struct unwind_image *image, const void *memory, size_t size);
