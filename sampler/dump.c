@@ -22,6 +22,7 @@
 #include "sampler/target/mapped_file.h"
 #include "sampler/inject/inject_process.h"
 #include "sampler/inject/ptrace_thread.h"
+#include "sampler/inject/reason.h"
 #include "sampler/walk/snapshot_unwind.h"
 #include "sampler/walk/snapshot_lookup.h"
 #include "sampler/target/proc_maps.h"

@@ -14,6 +14,7 @@
 #include <xxhash.h>
 
 #include "core/base/alloc.h"
+#include "core/base/path.h"
 #include "core/profile/facts.h"
 #include "core/profile/intern.h"
 
@@ -349,14 +350,13 @@ uint32_t profile_python_frame(struct profile *p, uint32_t module, uint64_t line)
 		.kind = FUNCTION_PYTHON,
 	};
 	struct profile_location location = { .line = (uint32_t)line };
-	const char *path = p->strings[m->path], *base = strrchr(path, '/');
 	char *name;
 
 	if (p->frames[frame].nr_locations)
 		return frame;
 	name = xasprintf("%s (%s:%" PRIu32 ")",
 			 *p->strings[m->code_name] ? p->strings[m->code_name] : "[unknown]",
-			 base && base[1] ? base + 1 : path, function.start_line);
+			 path_base_name(p->strings[m->path]), function.start_line);
 	function.name = profile_cstring(p, name);
 	free(name);
 	location.function = profile_function(p, &function);
@@ -406,8 +406,8 @@ const char *marker_name(enum marker marker)
 		[MARKER_NO_RULE] = "[no unwind rule]",
 		[MARKER_READ_FAULT] = "[stack not readable]",
 		[MARKER_BAD_STACK] = "[bad stack pointer]",
-		[MARKER_TOO_DEEP] = "[truncated: too deep]",
-		[MARKER_SNAPSHOT_END] = "[truncated: end of stack copy]",
+		[MARKER_TOO_DEEP] = "[incomplete: too deep]",
+		[MARKER_SNAPSHOT_END] = "[incomplete: end of stack copy]",
 		[MARKER_COMPAT_32BIT] = "[32-bit program]",
 		[MARKER_NO_KERNEL_STACK] = "[no kernel stack]",
 		[MARKER_NO_LAUNCH] = "[launch not seen]",
@@ -417,13 +417,30 @@ const char *marker_name(enum marker marker)
 	return (unsigned int)marker < NR_MARKERS ? names[marker] : "[marker]";
 }
 
+int marker_from_name(const char *name, size_t size)
+{
+	static const char *const former_names[NR_MARKERS] = {
+		[MARKER_TOO_DEEP] = "[truncated: too deep]",
+		[MARKER_SNAPSHOT_END] = "[truncated: end of stack copy]",
+	};
+
+	for (int i = 0; i < NR_MARKERS; i++) {
+		const char *now = marker_name((enum marker)i), *former = former_names[i];
+
+		if (size == strlen(now) && !memcmp(name, now, size))
+			return i;
+		if (former && size == strlen(former) && !memcmp(name, former, size))
+			return i;
+	}
+	return -1;
+}
+
 const char *profile_frame_fallback_name(const struct profile *p, uint32_t frame, char *buf,
 					size_t size)
 {
 	const struct profile_frame *f = &p->frames[frame];
 	const struct profile_module *module = &p->modules[f->module];
-	const char *path = p->strings[module->path];
-	const char *base = strrchr(path, '/');
+	const char *base = path_base_name(p->strings[module->path]);
 
 	switch ((enum module_kind)module->kind) {
 	case MODULE_MARKER:
@@ -442,7 +459,6 @@ const char *profile_frame_fallback_name(const struct profile *p, uint32_t frame,
 	case MODULE_JIT:
 	case MODULE_PYTHON: break;
 	}
-	base = base && base[1] ? base + 1 : path;
 	snprintf(buf, size, "%s+0x%" PRIx64, *base ? base : "[unknown]", f->address);
 	return buf;
 }

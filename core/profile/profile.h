@@ -17,8 +17,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/build_id.h"
+
 #define PROFILE_NONE UINT32_MAX /* "no such id" */
-#define BUILD_ID_MAX 32		/* bytes; GNU ld writes 20, lld 8..20, Go's note is not used */
 
 /* What a frame's module is. On disk too: explicit values, append only. */
 enum module_kind {
@@ -49,6 +50,8 @@ enum marker {
 
 /* "[unknown]", "[no unwind rule]", ...; "[marker]" for values out of range. */
 const char *marker_name(enum marker marker);
+/* The marker of that name, or of its former name ("[truncated: ..."); -1 for other names. */
+int marker_from_name(const char *name, size_t size);
 
 struct profile_module {
 	uint32_t path; /* string: as the target sees it; "[vdso]", "[kernel]", "[jit]" otherwise */
@@ -163,7 +166,7 @@ struct profile_stats {
 	uint64_t nr_samples; /* taken and kept; not what was counted exactly (column_info) */
 	uint64_t nr_lost;    /* taken and dropped for want of space */
 	uint64_t nr_incomplete[NR_MARKERS]; /* walks that ended in that marker */
-	uint64_t nr_offline;		    /* unwound from a stack snapshot, after the fact */
+	uint64_t nr_snapshots;		    /* unwound later, from a snapshot of the stack */
 	uint64_t nr_throttled;		    /* times the kernel throttled the sampling event */
 	uint64_t nr_rows;		    /* unwind rows loaded */
 	uint64_t nr_limits; /* times a table limit (rows, maps, processes) was hit */
@@ -175,7 +178,7 @@ struct profile_meta {
 	uint32_t nr_cpus;
 	uint64_t start_realtime_ns; /* Unix time */
 	uint64_t start_ns, end_ns;  /* CLOCK_MONOTONIC, as sample times */
-	bool incomplete;	    /* the recorder died; what is here is what was flushed */
+	bool unfinished;	    /* the recorder died; what is here is what was flushed */
 };
 
 /* What filters took out of the profile since it was read, by column. Not on disk. */

@@ -353,7 +353,7 @@ static bool decode_stats(struct decoder *d, struct cursor *c)
 				d->nr_claimed = value;
 			break;
 		case RECORD_STAT_LOST: stats->nr_lost = value; break;
-		case RECORD_STAT_OFFLINE: stats->nr_offline = value; break;
+		case RECORD_STAT_SNAPSHOTS: stats->nr_snapshots = value; break;
 		case RECORD_STAT_THROTTLED: stats->nr_throttled = value; break;
 		case RECORD_STAT_ROWS: stats->nr_rows = value; break;
 		case RECORD_STAT_LIMITS: stats->nr_limits = value; break;

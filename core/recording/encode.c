@@ -327,7 +327,7 @@ static void encode_stats(struct encoder *e)
 
 	put_stat(e, RECORD_STAT_SAMPLES, e->first_sample + e->nr_chunk_samples);
 	put_stat(e, RECORD_STAT_LOST, stats->nr_lost);
-	put_stat(e, RECORD_STAT_OFFLINE, stats->nr_offline);
+	put_stat(e, RECORD_STAT_SNAPSHOTS, stats->nr_snapshots);
 	put_stat(e, RECORD_STAT_THROTTLED, stats->nr_throttled);
 	put_stat(e, RECORD_STAT_ROWS, stats->nr_rows);
 	put_stat(e, RECORD_STAT_LIMITS, stats->nr_limits);

@@ -155,7 +155,7 @@ enum record_column {
 enum record_stat {
 	RECORD_STAT_SAMPLES = 1, /* in the chunks up to and with this one */
 	RECORD_STAT_LOST = 2,
-	RECORD_STAT_OFFLINE = 3,
+	RECORD_STAT_SNAPSHOTS = 3,
 	RECORD_STAT_THROTTLED = 4,
 	RECORD_STAT_ROWS = 5,
 	RECORD_STAT_LIMITS = 6,

@@ -11,17 +11,6 @@
 #define SERVED_AT_ONCE 64
 #define TRUSTED_SAMPLES 256 /* after so many, a stack is looked at again */
 
-/* debuggers and unwinders know a signal trampoline by these very bytes */
-__asm__(".text\n"
-	".p2align 4\n"
-	".hidden agent_restorer\n"
-	".globl agent_restorer\n"
-	".type agent_restorer, @function\n"
-	"agent_restorer:\n"
-	"	.byte 0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00\n" /* mov $15 (rt_sigreturn), %rax */
-	"	syscall\n"
-	".size agent_restorer, .-agent_restorer\n");
-
 __u64 agent_now_ns(const struct agent_region *r)
 {
 	long (*clock_gettime)(long, struct agent_timespec *) = (void *)r->clock_gettime;
@@ -88,6 +77,26 @@ static void walk_along_path(struct agent_region *r, __u32 slot, struct agent_wal
 		__atomic_store_n(&path->busy, 0, __ATOMIC_RELEASE);
 }
 
+static void note_broken(struct agent_walk *w)
+{
+	w->python_broken = w->python && agent_python_broken(w->python);
+}
+
+/* 0, or -1 where there is no credit or no room. */
+static int put_snapshot(struct agent_region *r, const struct agent_taken *t, struct agent_walk *w,
+			const struct agent_ucontext *uc)
+{
+	struct walk_regs leaf;
+
+	if (!agent_may_snapshot(r, t->slot))
+		return -1;
+	agent_read_regs(&leaf, uc);
+	if (w->python)
+		agent_python_flatten(w->python);
+	note_broken(w);
+	return agent_put_snapshot(r, t, w, &leaf);
+}
+
 static void walk(struct agent_region *r, const struct agent_taken *t, struct agent_walk *w,
 		 const struct agent_ucontext *uc, __u32 scratch)
 {
@@ -122,20 +131,16 @@ static void walk(struct agent_region *r, const struct agent_taken *t, struct age
 	}
 	if (w->end == END_NO_MAP || w->end == END_STALE)
 		__atomic_store_n(&r->maps_wanted, 1, __ATOMIC_RELAXED);
-	if (w->end == END_NO_MAP || w->end >= END_PENDING) {
-		struct walk_regs leaf;
-
-		agent_read_regs(&leaf, uc);
-		if (!agent_put_snapshot(r, t, w, &leaf))
-			goto out;
-	}
+	if ((w->end == END_NO_MAP || w->end >= END_PENDING) && !put_snapshot(r, t, w, uc))
+		goto out;
 	if (!w->nr)
 		keep_leaf(w, uc);
 	if (w->python)
 		w->nr = agent_python_finish(w->python, w->frames, w->nr);
+	note_broken(w);
 	agent_put_sample(r, t, w);
 out:
-	if (uc->gregs[15] >= w->low && uc->gregs[15] < w->high) {
+	if (agent_context_sp(uc) >= w->low && agent_context_sp(uc) < w->high) {
 		s->stack_low = w->low;
 		s->stack_high = w->high;
 	}
@@ -185,8 +190,7 @@ static void sample(struct agent_region *r, __u32 slot, __u64 now, __u32 scratch,
 	w.frames = r->scratch[scratch].frames;
 	w.fresh = r->scratch[scratch].fresh;
 	agent_read_regs(&w.regs, uc);
-	if (w.regs.gpr[WALK_REG_SYSCALL_PC] == uc->pc &&
-	    w.regs.gpr[WALK_REG_SYSCALL_FLAGS] == uc->eflags) {
+	if (agent_context_is_behind_syscall(uc)) {
 		taken.in_kernel = 1;
 		w.regs.exact = 0;
 	}

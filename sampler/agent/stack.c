@@ -5,62 +5,15 @@
  * walk and not the target.
  */
 #include "sampler/agent/agent.h"
-#include "sampler/agent/syscall.h"
 
-#define PAGE 4096ull
-#define NR_PROBED 16 /* pages asked about at once, */
-#define NR_FIRST 4   /* and where nothing is known yet: each costs a microsecond */
-#define USER_END (1ull << 47)
 #define RED_ZONE 128u
-
-struct iovec {
-	__u64 base, length;
-};
-
-/* How many of `nr_wanted` pages from `page` on can be read. */
-static __u32 probe(__u64 page, __u32 nr_wanted)
-{
-	struct iovec remote[NR_PROBED], local;
-	char bytes[NR_PROBED];
-	long nr;
-
-	for (__u32 i = 0; i < nr_wanted; i++)
-		remote[i] = (struct iovec){ page + i * PAGE, 1 };
-	local = (struct iovec){ (__u64)bytes, nr_wanted };
-	nr = agent_syscall6(__NR_process_vm_readv, agent_syscall0(__NR_getpid), &local, 1, remote,
-			    nr_wanted, 0);
-	return nr > 0 ? (__u32)nr : 0;
-}
-
-/* Extends the range that ends at its high end, or starts one at the address. */
-static int extend(struct agent_walk *w, __u64 address)
-{
-	__u64 page = address & ~(PAGE - 1);
-	__u32 nr;
-
-	if (address >= USER_END - NR_PROBED * PAGE)
-		return -1;
-	nr = probe(page, w->low == w->high ? NR_FIRST : NR_PROBED);
-	if (!nr)
-		return -1;
-	if (page > w->high || page + nr * PAGE < w->low || w->low == w->high) {
-		w->low = page;
-		w->high = page + nr * PAGE;
-		return 0;
-	}
-	if (page < w->low)
-		w->low = page;
-	if (page + nr * PAGE > w->high)
-		w->high = page + nr * PAGE;
-	return 0;
-}
 
 static __always_inline int walk_read(void *context, __u64 address, __u64 *ret)
 {
 	struct agent_walk *w = context;
 
 	if (address < w->low || address >= w->high || w->high - address < 8) {
-		if (extend(w, address) || w->high - address < 8)
+		if (agent_extend_readable(w, address) || w->high - address < 8)
 			return -1;
 	}
 	__builtin_memcpy(ret, (const void *)address, 8);
@@ -78,15 +31,6 @@ void agent_read_regs(struct walk_regs *regs, const struct agent_ucontext *uc)
 	regs->fp = regs->gpr[WALK_REG_FP];
 	regs->exact = 1;
 	regs->leaf_regs = 1;
-}
-
-__u64 agent_readable(struct agent_walk *w, __u64 address, __u64 max)
-{
-	if ((address < w->low || address >= w->high) && extend(w, address))
-		return 0;
-	while (address + max > w->high && !extend(w, w->high))
-		;
-	return w->high - address < max ? w->high - address : max;
 }
 
 /*
@@ -183,7 +127,7 @@ static __always_inline __u32 step_up(struct agent_walk *w, struct walk_place *pl
 	struct walk_rule rule;
 	__u32 end;
 
-	if (!f->path || pc >= USER_END || !follow(f, key, &rule)) {
+	if (!f->path || pc >= AGENT_USER_END || !follow(f, key, &rule)) {
 		end = find_rule(w, place, pc, &rule);
 		if (end != END_ROOT)
 			return end;
@@ -210,8 +154,8 @@ void agent_walk_stack(struct agent_walk *w)
 	begin_path(&follower, w);
 	/* The frame pointer of the leaf may need what lies right below sp, if it is there. */
 	if (regs.sp - RED_ZONE < w->low || regs.sp >= w->high) {
-		if (extend(w, regs.sp - RED_ZONE))
-			extend(w, regs.sp);
+		if (agent_extend_readable(w, regs.sp - RED_ZONE))
+			agent_extend_readable(w, regs.sp);
 	}
 	w->end = END_TOO_DEEP;
 	for (__u32 i = 0; i < MAX_STEPS; i++) {

@@ -129,7 +129,7 @@ static void on_snapshot(struct source *s, const struct snapshot_event *e, size_t
 	if (p && e->end == END_NO_MAP)
 		ebpf_reread(s, p);
 	leaf_only = monotonic_ns() >= s->unwind_until_ns;
-	s->stats.nr_offline += !leaf_only;
+	s->stats.nr_snapshots += !leaf_only;
 	ebpf_unwind_snapshot(s, p, e, leaf_only, user, MAX_USER_FRAMES, &w);
 	if (p)
 		runtime_unwind_check(s->jit, p, e->sample.header.time_ns, p->epoch, &w);

@@ -72,9 +72,9 @@ uint32_t sample_sink_module(struct sample_sink *out, struct mapped_file *file)
 		file->sink_id = out->sink->module(out->sink, &m);
 	}
 	if (file->nr_code_functions) {
-		const struct fact_code_rules row = { m.path, file->nr_code_functions };
+		const struct fact_derived_rules row = { m.path, file->nr_code_functions };
 
-		out->sink->fact(out->sink, FACT_CODE_RULES, &row);
+		out->sink->fact(out->sink, FACT_DERIVED_RULES, &row);
 		file->nr_code_functions = 0;
 	}
 	return file->sink_id;

@@ -27,7 +27,7 @@ struct mapped_file {
 	uint64_t dev, ino;
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_size;
-	uint32_t nr_code_functions; /* to be told of: struct fact_code_rules */
+	uint32_t nr_code_functions; /* to be told of: struct fact_derived_rules */
 	int fd;			    /* -errno: could not be opened */
 	struct timespec changed;    /* the file's, when it was opened */
 	uint64_t size_bytes;

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "core/base/bytes.h"
+#include "core/base/cursor.h"
 
 struct cfa_expression {
 	uint8_t cfa; /* enum walk_cfa; WALK_CFA_REG: any register, sp and fp too */
@@ -18,6 +18,6 @@ struct cfa_expression {
 	int64_t off; /* WALK_CFA_REG: added to the register; otherwise walk_rule.cfa_off */
 };
 
-struct cfa_expression cfa_expression_parse(struct bytes expression);
+struct cfa_expression cfa_expression_parse(struct cursor expression);
 
 #endif

@@ -33,7 +33,7 @@ struct cfi_program {
 	const struct eh_frame *frame;
 	const struct eh_cie *cie;
 	const struct cfi_state *initial; /* after the CIE's instructions, for "restore" */
-	struct bytes bytes;
+	struct cursor bytes;
 	uint64_t location, end; /* virtual addresses; the next row begins at location */
 	struct cfi_state state;
 	struct cfi_state remembered[CFI_MAX_REMEMBERED];

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 /* The code under test is not in the host's library. */
+#include "sampler/agent/memory.c"
 #include "sampler/agent/stack.c"
 
 #define NR_FUNCTIONS 64u
