@@ -100,7 +100,7 @@ static struct mapped_file *code_of(struct source *s, const struct sideband_recor
 	switch (mapping_backing(r->path, r->ino)) {
 	case BACKING_FILE: code = file_table_add(s->codes, &m, &is_new); break;
 	case BACKING_MEMFD: code = file_table_add_memfd(s->codes, &m, r->pid, &is_new); break;
-	case BACKING_JIT: code = file_table_add_runtime(s->codes, r->pid, &is_new); break;
+	case BACKING_RUNTIME: code = file_table_add_runtime(s->codes, r->pid, &is_new); break;
 	case BACKING_VDSO: code = file_table_add_vdso(s->codes, &is_new); break;
 	case BACKING_IGNORED: return NULL;
 	}
@@ -154,8 +154,8 @@ static void take_tables(struct source *s)
 				   ARENA_MAX_SHARDS);
 		} else {
 			s->stats.nr_rows += table->nr_rows;
-			file_table_get(s->codes, index)->nr_code_functions =
-				table->nr_code_functions;
+			file_table_get(s->codes, index)->nr_derived_functions =
+				table->nr_derived_functions;
 			set_module(s, index, &entry);
 		}
 		unwind_table_free(table);

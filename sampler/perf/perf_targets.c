@@ -54,7 +54,7 @@ static void take_tables(struct source *s)
 		if (!table)
 			continue;
 		s->stats.nr_rows += table->nr_rows;
-		file_table_get(s->codes, index)->nr_code_functions = table->nr_code_functions;
+		file_table_get(s->codes, index)->nr_derived_functions = table->nr_derived_functions;
 	}
 }
 

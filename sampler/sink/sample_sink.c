@@ -71,11 +71,11 @@ uint32_t sample_sink_module(struct sample_sink *out, struct mapped_file *file)
 		memcpy(m.build_id, file->build_id, sizeof(m.build_id));
 		file->sink_id = out->sink->module(out->sink, &m);
 	}
-	if (file->nr_code_functions) {
-		const struct fact_derived_rules row = { m.path, file->nr_code_functions };
+	if (file->nr_derived_functions) {
+		const struct fact_derived_rules row = { m.path, file->nr_derived_functions };
 
 		out->sink->fact(out->sink, FACT_DERIVED_RULES, &row);
-		file->nr_code_functions = 0;
+		file->nr_derived_functions = 0;
 	}
 	return file->sink_id;
 }

@@ -26,7 +26,7 @@ enum mapping_backing mapping_backing(const char *path, uint64_t ino)
 	if (!ino || path[0] != '/' || !strncmp(path, "//anon", 6) ||
 	    !strncmp(path, "/dev/zero", 9) || !strncmp(path, "/anon_hugepage", 14) ||
 	    !strncmp(path, "/SYSV", 5))
-		return BACKING_JIT;
+		return BACKING_RUNTIME;
 	if (!strncmp(path, "/memfd:", 7))
 		return BACKING_MEMFD;
 	return BACKING_FILE;
@@ -66,7 +66,7 @@ struct mapped_file *mapping_code(struct file_table *files, const struct file_map
 	case BACKING_FILE: return file_table_add(files, m, ret_new);
 	case BACKING_MEMFD: return file_table_add_memfd(files, m, process, ret_new);
 	case BACKING_VDSO: return file_table_add_vdso(files, ret_new);
-	case BACKING_JIT: return file_table_add_runtime(files, process, ret_new);
+	case BACKING_RUNTIME: return file_table_add_runtime(files, process, ret_new);
 	default: return NULL;
 	}
 }

@@ -26,7 +26,13 @@ int process_read_maps(struct process *process, struct file_table *files,
 bool proc_maps_parse(char *line, struct file_mapping *m, bool *ret_executable);
 
 /* What is behind a mapping of this name. */
-enum mapping_backing { BACKING_FILE, BACKING_MEMFD, BACKING_JIT, BACKING_VDSO, BACKING_IGNORED };
+enum mapping_backing {
+	BACKING_FILE,
+	BACKING_MEMFD,
+	BACKING_RUNTIME,
+	BACKING_VDSO,
+	BACKING_IGNORED
+};
 enum mapping_backing mapping_backing(const char *path, uint64_t ino);
 /* Is it the stack of the first thread? It may be executable. */
 bool mapping_is_stack(const char *path);

@@ -48,8 +48,8 @@ void timer_publish_poll(struct timer_publish *t)
 	while (table_builder_take(t->builder, &index, &table)) {
 		if (table) {
 			t->stats->nr_rows += table->nr_rows;
-			file_table_get(t->files, index)->nr_code_functions =
-				table->nr_code_functions;
+			file_table_get(t->files, index)->nr_derived_functions =
+				table->nr_derived_functions;
 		}
 		if (walk_arena_add_table(t->arena, index, table))
 			t->stats->nr_limits++;

@@ -99,7 +99,7 @@ static void add_functions(struct unwind_table *table, const struct derived_rules
 {
 	const struct derived_function *functions = derived_rules_functions(found);
 
-	table->nr_functions = table->nr_code_functions = derived_rules_nr_functions(found);
+	table->nr_functions = table->nr_derived_functions = derived_rules_nr_functions(found);
 	table->functions = xcalloc(table->nr_functions, sizeof(*table->functions));
 	for (uint32_t i = 0; i < table->nr_functions; i++) {
 		const struct derived_function *f = &functions[i];

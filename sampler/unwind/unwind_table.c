@@ -203,7 +203,7 @@ static void add_code_rules(struct builder *builder, const struct text_gaps *gaps
 		builder->code[builder->nr_code++] = found[i].rule;
 		text_ranges_add(&builder->ranges, &range);
 	}
-	builder->table->nr_code_functions += derived_rules_nr_functions(rules);
+	builder->table->nr_derived_functions += derived_rules_nr_functions(rules);
 	derived_rules_free(rules);
 }
 

@@ -41,10 +41,10 @@ struct unwind_table {
 	uint32_t nr_functions;
 	/* statistics */
 	uint32_t nr_fdes, nr_broken_fdes;
-	uint32_t nr_rows;	    /* rows before page splitting */
-	uint32_t nr_unsupported;    /* rows whose rule needs a DWARF evaluator */
-	uint32_t nr_code_functions; /* functions with derived rules */
-	uint32_t nr_rules_dropped;  /* rows without a rule because the rule set was full */
+	uint32_t nr_rows;	       /* rows before page splitting */
+	uint32_t nr_unsupported;       /* rows whose rule needs a DWARF evaluator */
+	uint32_t nr_derived_functions; /* functions with derived rules */
+	uint32_t nr_rules_dropped;     /* rows without a rule because the rule set was full */
 };
 
 /*

@@ -443,7 +443,7 @@ static void settle(struct runtime_unwind *u, struct process *p, struct runtime_r
 	p->runtime.next_look_ns = 0;
 	p->dirty = true;
 	if (m)
-		m->code->nr_code_functions = (uint32_t)u->nr_functions;
+		m->code->nr_derived_functions = (uint32_t)u->nr_functions;
 }
 
 /*
