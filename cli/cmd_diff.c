@@ -1,5 +1,5 @@
 /* sprof diff: what changed between two recordings. */
-#include "cli/cmd_diff.h"
+#include "cli/commands.h"
 
 #include <argp.h>
 #include <errno.h>

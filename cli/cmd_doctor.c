@@ -1,5 +1,5 @@
 /* sprof doctor: which sources work here, why the others do not, and what fixes it. */
-#include "cli/cmd_doctor.h"
+#include "cli/commands.h"
 
 #include <argp.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* sprof dump: prints what every thread of a process does at this moment. */
-#include "cli/cmd_dump.h"
+#include "cli/commands.h"
 
 #include <argp.h>
 #include <errno.h>

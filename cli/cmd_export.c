@@ -1,5 +1,5 @@
 /* sprof export: writes a profile for other programs. */
-#include "cli/cmd_export.h"
+#include "cli/commands.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/options/export_format.h"
 #include "cli/options/filter_opts.h"
 #include "cli/input/load.h"
 #include "cli/input/view.h"
@@ -31,19 +32,6 @@ static const struct argp_option options[] = {
 	{ "output", 'o', "OUT", 0, "Write here (default: standard output)", 0 },
 	{ 0 }
 };
-
-const struct exporter *export_parse_format(const char *name, struct argp_state *state)
-{
-	const struct exporter *exporter = exporter_find(name);
-	struct buffer names = { 0 };
-
-	if (exporter)
-		return exporter;
-	exporter_add_names(&names);
-	argp_error(state, "there is no format '%s', only %s", name, buffer_cstring(&names));
-	buffer_fini(&names);
-	return NULL;
-}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {

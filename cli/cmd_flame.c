@@ -1,5 +1,5 @@
 /* sprof flame: draws the flame graph. */
-#include "cli/cmd_flame.h"
+#include "cli/commands.h"
 
 #include <argp.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* sprof fold: prints collapsed stacks. */
-#include "cli/cmd_fold.h"
+#include "cli/commands.h"
 
 #include <argp.h>
 #include <stdbool.h>

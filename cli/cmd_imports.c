@@ -1,5 +1,5 @@
 /* sprof imports: prints what importing Python modules cost. */
-#include "cli/cmd_imports.h"
+#include "cli/commands.h"
 
 #include <argp.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* sprof info: what a recording holds, and what is missing from it. */
-#include "cli/cmd_info.h"
+#include "cli/commands.h"
 
 #include <argp.h>
 #include <stdbool.h>

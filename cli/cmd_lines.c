@@ -1,5 +1,5 @@
 /* sprof lines: prints which source lines take the time. */
-#include "cli/cmd_lines.h"
+#include "cli/commands.h"
 
 #include <argp.h>
 #include <stdbool.h>

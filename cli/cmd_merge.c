@@ -2,14 +2,14 @@
  * sprof merge: makes one profile of several: of hosts, ranks or runs. They are copied into one profile in
  * memory, whose samples are put in order of time, and that is written.
  */
-#include "cli/cmd_merge.h"
+#include "cli/commands.h"
 
 #include <argp.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cmd_export.h"
+#include "cli/options/export_format.h"
 #include "cli/input/load.h"
 #include "cli/input/view.h"
 #include "core/base/alloc.h"

@@ -1,5 +1,5 @@
 /* sprof record: takes samples until it is told to stop, then names what was sampled. */
-#include "cli/cmd_record.h"
+#include "cli/commands.h"
 
 #include <argp.h>
 #include <errno.h>

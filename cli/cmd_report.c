@@ -1,5 +1,5 @@
 /* sprof report: prints the functions that take the time. */
-#include "cli/cmd_report.h"
+#include "cli/commands.h"
 
 #include <argp.h>
 #include <stdbool.h>

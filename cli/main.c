@@ -10,18 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cmd_diff.h"
-#include "cli/cmd_doctor.h"
-#include "cli/cmd_dump.h"
-#include "cli/cmd_export.h"
-#include "cli/cmd_flame.h"
-#include "cli/cmd_fold.h"
-#include "cli/cmd_imports.h"
-#include "cli/cmd_info.h"
-#include "cli/cmd_lines.h"
-#include "cli/cmd_merge.h"
-#include "cli/cmd_record.h"
-#include "cli/cmd_report.h"
 #include "cli/commands.h"
 #include "core/base/alloc.h"
 #include "core/base/log.h"
