@@ -8,12 +8,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "output/report/grid.h"
-#include "output/tree/groups.h"
 #include "output/select/pattern.h"
-#include "output/report/table_json.h"
-#include "output/tree/summary.h"
-#include "output/report/table.h"
 #include "output/tree/tree.h"
 
 enum { MAX_RULES = 4096, MAX_SIZE = 1 << 20 };
@@ -175,50 +170,32 @@ static int compare_sums(const void *a, const void *b, void *context)
 	return i < k ? -1 : i > k;
 }
 
-static void add_row(struct grid *g, const struct summary *s, const char *name,
-		    const struct group_sum *sum)
+void phases_init(struct phases *phases, const struct tree *tree, const struct phase_rules *rules)
 {
-	grid_text(g, name);
-	grid_events(g, sum->self_samples, s);
-	grid_value(g, s->column, sum->self);
-	grid_share(g, sum->self, s->total);
-	grid_value(g, s->column, sum->total);
-	grid_share(g, sum->total, s->total);
-}
-
-void phases_write(struct buffer *b, const struct tree *tree, const struct phase_rules *rules,
-		  const struct summary *summary, const struct phases_opts *opts)
-{
-	const struct grid_column columns[] = {
-		{ "phase", "Phase", true },  { "samples", "Samples", false },
-		{ "self", "Self", false },   { "self_percent", "Self%", false },
-		{ "total", "Total", false }, { "total_percent", "Total%", false },
-	};
 	uint32_t nr = (uint32_t)rules->nr_phases + 1, *of = phases_of(tree, rules);
 	uint32_t *order = xcalloc(nr, sizeof(*order));
 	struct group_sum *sums = groups_add_up(tree, of, nr);
-	struct grid g;
 
 	for (uint32_t i = 1; i < nr; i++)
 		order[i] = i;
 	qsort_r(order + 1, nr - 1, sizeof(*order), compare_sums, sums);
-	grid_init(&g, columns, sizeof(columns) / sizeof(*columns));
-	g.max_width = opts->columns;
-	g.unicode = opts->unicode;
+	*phases = (struct phases){ .list = xcalloc(nr, sizeof(*phases->list)) };
 	for (uint32_t i = 1; i < nr; i++)
 		if (sums[order[i]].total)
-			add_row(&g, summary, rules->phases[order[i] - 1], &sums[order[i]]);
-	/* Outside of all phases is nothing but that. */
+			phases->list[phases->nr++] = (struct phase){
+				.name = rules->phases[order[i] - 1],
+				.sum = sums[order[i]],
+			};
+	/* A stack outside of all phases holds none of them: its total is its self. */
 	sums[GROUP_NONE].total = sums[GROUP_NONE].self;
-	add_row(&g, summary, "other", &sums[GROUP_NONE]);
-	if (opts->json) {
-		report_json_write_grid(b, summary, "phases", &g, opts->max_rows);
-	} else {
-		table_add_head(b, summary);
-		grid_write_text(b, &g, opts->max_rows);
-	}
-	grid_fini(&g);
+	phases->list[phases->nr++] = (struct phase){ .name = "other", .sum = sums[GROUP_NONE] };
 	free(order);
 	free(sums);
 	free(of);
+}
+
+void phases_fini(struct phases *phases)
+{
+	free(phases->list);
+	*phases = (struct phases){ 0 };
 }

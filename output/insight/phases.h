@@ -18,7 +18,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "output/tree/groups.h"
+
 struct buffer;
+struct grid_report_opts;
 struct phase_rules;
 struct summary;
 struct tree;
@@ -34,15 +37,23 @@ int phase_rules_new(const char *text, size_t size, struct phase_rules **ret_rule
 		    size_t why_size);
 void phase_rules_free(struct phase_rules *rules);
 
-struct phases_opts {
-	bool json;
-	uint32_t max_rows; /* 0 = all */
-	size_t columns;	   /* of the terminal, which names are cut to; 0 = never cut */
-	bool unicode;	   /* in text, else ASCII */
+struct phase {
+	const char *name; /* of the rules */
+	struct group_sum sum;
 };
 
-/* A row per phase that has time, largest first, and "other" for what fits no rule, last. */
-void phases_write(struct buffer *b, const struct tree *tree, const struct phase_rules *rules,
-		  const struct summary *summary, const struct phases_opts *opts);
+struct phases {
+	struct phase *
+		list; /* those that have time, largest self first; "other", for what fits no rule, last */
+	size_t nr;
+};
+
+/* The rules must outlive the result. */
+void phases_init(struct phases *phases, const struct tree *tree, const struct phase_rules *rules);
+void phases_fini(struct phases *phases);
+
+/* A row per phase. */
+void phases_write(struct buffer *b, const struct phases *phases, const struct summary *summary,
+		  const struct grid_report_opts *opts);
 
 #endif

@@ -12,6 +12,7 @@
 #include "output/tree/ranking.h"
 
 struct buffer;
+struct grid_report_opts;
 struct summary;
 struct tree;
 
@@ -21,16 +22,8 @@ enum split_end { SPLIT_PYTHON, SPLIT_NATIVE, SPLIT_KERNEL, SPLIT_GPU, NR_SPLIT_E
 /* By function of the tree: its total by end, [0] the whole. The caller frees the array. */
 uint64_t (*split_ends(const struct tree *tree))[NR_SPLIT_ENDS];
 
-struct split_opts {
-	enum ranking_key key;
-	bool json;
-	uint32_t max_rows; /* 0 = all */
-	size_t columns;	   /* of the terminal, which names are cut to; 0 = never cut */
-	bool unicode;	   /* in text, else ASCII */
-};
-
 /* A row for the whole, then one per function; columns for the ends that there are. */
 void split_write(struct buffer *b, const struct tree *tree, const struct summary *summary,
-		 const struct split_opts *opts);
+		 enum ranking_key key, const struct grid_report_opts *opts);
 
 #endif

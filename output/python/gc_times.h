@@ -14,6 +14,7 @@
 
 struct buffer;
 struct fact_gc;
+struct grid_report_opts;
 struct summary;
 
 struct gc_row {
@@ -36,19 +37,12 @@ struct gc_times {
 void gc_times_init(struct gc_times *times, const struct profile *p, enum profile_column column);
 void gc_times_fini(struct gc_times *times);
 
-struct gc_times_opts {
-	bool json;
-	uint32_t max_rows; /* 0 = all */
-	size_t columns;	   /* of the terminal, which names are cut to; 0 = never cut */
-	bool is_whole;	   /* nothing was filtered: what was counted may be shown */
-	bool unicode;	   /* in text, else ASCII */
-};
-
 /*
- * A row for the whole, then one per line. Samples count no collections: a dash, or null; where they were counted the whole
- * has their number, and a table of the generations goes before.
+ * A row for the whole, then one per line. `with_counts`: the whole has the number of collections, and a table
+ * of the generations goes before; false where a filter took samples out, as it could take out no counts.
  */
 void gc_times_write(struct buffer *b, const struct gc_times *times, const struct profile *p,
-		    const struct summary *summary, const struct gc_times_opts *opts);
+		    const struct summary *summary, bool with_counts,
+		    const struct grid_report_opts *opts);
 
 #endif

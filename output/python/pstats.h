@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct buffer;
+struct grid_report_opts;
 struct profile;
 struct summary;
 struct tree;
@@ -50,19 +51,11 @@ const char *pstats_file(const struct tree_function *f);
 uint32_t pstats_line(const struct tree_function *f); /* 0 = unknown */
 size_t pstats_name_size(const struct tree_function *f);
 
-struct pstats_opts {
-	bool by_total; /* sorted by cumtime, else by tottime */
-	bool json;
-	uint32_t max_rows; /* 0 = all */
-	size_t columns;	   /* of the terminal, which names are cut to; 0 = never cut */
-	bool unicode;	   /* in text, else ASCII */
-};
-
 /*
- * The table that pstats prints, or JSON; a dash, or null, for what was not counted. The column must be one
- * of time.
+ * The table that pstats prints, or JSON; a dash, or null, for what was not counted. Sorted by cumtime
+ * (`by_total`) or by tottime. The column must be one of time.
  */
 void pstats_write(struct buffer *b, const struct pstats *stats, const struct summary *summary,
-		  const struct pstats_opts *opts);
+		  bool by_total, const struct grid_report_opts *opts);
 
 #endif

@@ -10,7 +10,6 @@
 #include "core/profile/column.h"
 #include "output/text/align.h"
 #include "output/text/number.h"
-#include "output/tree/summary.h"
 #include "output/text/text.h"
 
 enum { NAME_ENOUGH = 24, NAME_MIN = 14 }; /* columns of the terminal */
@@ -153,15 +152,13 @@ void grid_value(struct grid *g, enum profile_column column, uint64_t value)
 	buffer_add_u64(&c->json, value);
 }
 
-void grid_events(struct grid *g, uint64_t events, const struct summary *summary)
+void grid_estimate(struct grid *g, uint64_t n, uint64_t margin)
 {
 	struct grid_cell *c = next_cell(g);
 
-	buffer_add_u64(&c->text, events);
-	if (!summary->info->exact)
-		buffer_printf(&c->text, "%s%" PRIu64, g->unicode ? "\xc2\xb1" : "+-",
-			      number_margin(events, summary->samples));
-	buffer_add_u64(&c->json, events);
+	buffer_add_u64(&c->text, n);
+	buffer_printf(&c->text, "%s%" PRIu64, g->unicode ? "\xc2\xb1" : "+-", margin);
+	buffer_add_u64(&c->json, n);
 }
 
 void grid_shape(struct grid *g, const uint64_t shape[3])

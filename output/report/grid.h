@@ -12,7 +12,6 @@
 #include "core/profile/profile.h"
 
 struct buffer;
-struct summary;
 
 struct grid_column {
 	const char *key;     /* in JSON; NULL: not there */
@@ -53,9 +52,8 @@ void grid_signed_bytes(struct grid *g, int64_t bytes);
 void grid_share(struct grid *g, uint64_t part, uint64_t whole); /* percent, two decimals */
 void grid_rate(struct grid *g, uint64_t bytes, uint64_t ns);	/* bytes per second; 1.24 GB/s */
 void grid_per_second(struct grid *g, uint64_t n, uint64_t ns);	/* three decimals */
-/* In the unit of the column; its events with the margin that sampling leaves. JSON: numbers. */
-void grid_value(struct grid *g, enum profile_column column, uint64_t value);
-void grid_events(struct grid *g, uint64_t events, const struct summary *summary);
+void grid_value(struct grid *g, enum profile_column column, uint64_t value); /* in its unit */
+void grid_estimate(struct grid *g, uint64_t n, uint64_t margin);	     /* a number; 120±21 */
 void grid_shape(struct grid *g, const uint64_t shape[3]); /* [x, y, z]; 128x1x1 */
 void grid_none(struct grid *g);				  /* null; - */
 
