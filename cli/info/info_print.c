@@ -214,18 +214,10 @@ static void add_left_out_processes(struct buffer *b, const struct profile *p)
 
 static void add_share(struct buffer *b, uint64_t part, uint64_t whole)
 {
-	size_t before = b->size;
+	size_t start = b->size;
 
 	number_add_percent(b, part, whole);
-	/* To the right of a column of eight. */
-	if (b->size - before < 8) {
-		size_t length = b->size - before, pad = 8 - length;
-
-		buffer_reserve(b, pad);
-		memmove(b->data + before + pad, b->data + before, length);
-		memset(b->data + before, ' ', pad);
-		b->size += pad;
-	}
+	align_right(b, start, 8);
 }
 
 static void add_more(struct buffer *b, size_t nr)
@@ -357,7 +349,7 @@ void info_print_text(struct buffer *b, const struct info *info, const struct pro
 	if (p->meta.unfinished)
 		buffer_printf(b, "%-12sUNFINISHED: %s\n", "state", file->note);
 	else
-		line(b, "state", "complete");
+		line(b, "state", "finished");
 	add_origin(b, info, p);
 	add_samples(b, info, p);
 	info_gil_text(b, info);

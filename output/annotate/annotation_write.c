@@ -154,23 +154,9 @@ static void add_source(struct writer *w, struct buffer *text, const char *path, 
 		       bool indented)
 {
 	const struct source_text *source = line ? source_of(w, path) : NULL;
-	struct buffer plain = { 0 };
-	const char *s;
-	size_t size;
 
-	if (!source)
-		return;
-	s = source_text_line(source, line, &size);
-	for (size_t i = 0; i < size; i++) {
-		if (!plain.size && !indented && (s[i] == ' ' || s[i] == '\t'))
-			continue;
-		if (s[i] != '\t')
-			buffer_add_char(&plain, s[i]);
-		else
-			align_add_spaces(&plain, 8 - plain.size % 8);
-	}
-	text_add_clean(text, plain.data, plain.size);
-	buffer_fini(&plain);
+	if (source)
+		source_text_add_line(text, source, line, indented);
 }
 
 /* ---- lines */
@@ -406,17 +392,9 @@ static void add_title(struct writer *w)
 		if (f->line)
 			buffer_printf(b, ":%u", f->line);
 	}
-	buffer_add_string(b, "\n  self ");
-	number_add_percent(b, a->sum.self, w->summary->total);
-	buffer_add_string(b, ", ");
-	summary_add_value(b, w->summary, a->sum.self);
-	buffer_add_string(b, "; total ");
-	number_add_percent(b, a->sum.total, w->summary->total);
-	buffer_add_string(b, ", ");
-	summary_add_value(b, w->summary, a->sum.total);
-	buffer_add_string(b, "; ");
-	summary_add_events(b, w->summary, a->sum.total_samples,
-			   w->opts->unicode ? "\xc2\xb1" : "+-");
+	buffer_add_string(b, "\n  ");
+	summary_add_sums(b, w->summary, a->sum.self, a->sum.total, a->sum.total_samples,
+			 w->opts->unicode);
 	buffer_add_char(b, '\n');
 }
 

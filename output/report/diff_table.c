@@ -129,11 +129,10 @@ static void measure(struct table *t)
 static size_t add_name(struct table *t, const struct row *row)
 {
 	const struct buffer *cell = &row->cells[NAME];
-	size_t width = t->widths[NAME], start = 0, size = cell->size;
+	uint8_t kind = row->of ? row->of->function->kind : FUNCTION_UNKNOWN;
 
-	if (row->of && text_columns(cell->data, cell->size) > width)
-		label_short(cell->data, cell->size, row->of->function->kind, &start, &size);
-	return align_add_cut(t->b, cell->data + start, size, width, t->opts->unicode);
+	return label_add_short(t->b, cell->data, cell->size, kind, t->widths[NAME],
+			       t->opts->unicode);
 }
 
 /* Orange and blue tell more from less in every kind of colour vision; grey is within the error. */

@@ -61,23 +61,12 @@ static void add_text(struct block *k, const char *s)
 /* The source text of a line: tabs to eight columns, cut to what the terminal has left. */
 static void add_source(struct block *k, uint32_t line, size_t line_start)
 {
-	struct buffer text = { 0 }, expanded = { 0 };
-	size_t size, used, left = SIZE_MAX, n;
-	const char *s;
+	struct buffer text = { 0 };
+	size_t used, left = SIZE_MAX, n;
 
 	if (!k->source)
 		return;
-	s = source_text_line(k->source, line, &size);
-	for (size_t i = 0; i < size; i++) {
-		if (s[i] != '\t') {
-			buffer_add_char(&expanded, s[i]);
-			continue;
-		}
-		do
-			buffer_add_char(&expanded, ' ');
-		while (expanded.size % 8);
-	}
-	text_add_clean(&text, expanded.data, expanded.size);
+	source_text_add_line(&text, k->source, line, true);
 	used = text_columns(k->b->data + line_start, k->b->size - line_start) + 2;
 	if (k->opts->columns)
 		left = k->opts->columns > used ? k->opts->columns - used : 0;
@@ -87,7 +76,6 @@ static void add_source(struct block *k, uint32_t line, size_t line_start)
 		buffer_add(k->b, text.data, n);
 	}
 	buffer_fini(&text);
-	buffer_fini(&expanded);
 }
 
 static void end_line(struct block *k, size_t line_start)
@@ -231,17 +219,9 @@ static void add_title(struct block *k)
 	text_add_clean(b, f->file, strlen(f->file));
 	if (f->start_line)
 		buffer_printf(b, ":%u", f->start_line);
-	buffer_add_string(b, "\n  self ");
-	number_add_percent(b, f->sum.self, k->summary->total);
-	buffer_add_string(b, ", ");
-	summary_add_value(b, k->summary, f->sum.self);
-	buffer_add_string(b, "; total ");
-	number_add_percent(b, f->sum.total, k->summary->total);
-	buffer_add_string(b, ", ");
-	summary_add_value(b, k->summary, f->sum.total);
-	buffer_add_string(b, "; ");
-	summary_add_events(b, k->summary, f->sum.total_samples,
-			   k->opts->unicode ? "\xc2\xb1" : "+-");
+	buffer_add_string(b, "\n  ");
+	summary_add_sums(b, k->summary, f->sum.self, f->sum.total, f->sum.total_samples,
+			 k->opts->unicode);
 	buffer_add_char(b, '\n');
 }
 

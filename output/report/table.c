@@ -37,7 +37,7 @@ enum column {
 
 struct row {
 	struct buffer cells[NR_CELLS];
-	size_t short_start, short_size; /* of the name, for where all of it is too wide */
+	uint8_t kind; /* enum function_kind; FUNCTION_UNKNOWN for the heading */
 };
 
 struct table {
@@ -49,18 +49,6 @@ struct table {
 	size_t widths[NR_CELLS], bar;
 	bool has_gil;
 };
-
-static const char plus_minus[] = "\xc2\xb1";
-
-static void add_margin(const struct table *t, struct buffer *b, uint64_t samples)
-{
-	uint64_t margin = number_margin(samples, t->summary->samples);
-
-	if (t->summary->info->exact)
-		return;
-	buffer_printf(b, "%s%llu", t->opts->unicode ? plus_minus : "+-",
-		      (unsigned long long)margin);
-}
 
 static void fill_row(struct table *t, struct row *row, const struct ranking_row *r)
 {
@@ -79,10 +67,10 @@ static void fill_row(struct table *t, struct row *row, const struct ranking_row 
 	/* Where values are counts already, the margin goes with the one that is sorted by. */
 	if (!counts)
 		buffer_add_u64(&row->cells[SAMPLES], samples);
-	add_margin(t, &row->cells[counts ? (by_self ? SELF : TOTAL) : SAMPLES], samples);
+	summary_add_margin(&row->cells[counts ? (by_self ? SELF : TOTAL) : SAMPLES], s, samples,
+			   t->opts->unicode);
 	buffer_add_string(&row->cells[NAME], r->function->name);
-	label_short(row->cells[NAME].data, row->cells[NAME].size, r->function->kind,
-		    &row->short_start, &row->short_size);
+	row->kind = r->function->kind;
 	text_add_clean(&row->cells[MODULE], r->function->module, strlen(r->function->module));
 }
 
@@ -169,10 +157,7 @@ static size_t add_name(struct table *t, const struct row *row)
 		buffer_add(t->b, cell->data, cell->size);
 		return text_columns(cell->data, cell->size);
 	}
-	if (!row->short_size || text_columns(cell->data, cell->size) <= width)
-		return align_add_cut(t->b, cell->data, cell->size, width, t->opts->unicode);
-	return align_add_cut(t->b, cell->data + row->short_start, row->short_size, width,
-			     t->opts->unicode);
+	return label_add_short(t->b, cell->data, cell->size, row->kind, width, t->opts->unicode);
 }
 
 static void add_times(struct buffer *b, const char *s, uint64_t nr)
@@ -280,6 +265,7 @@ void table_write(struct buffer *b, const struct tree *tree, const struct summary
 	nr = opts->max_rows && opts->max_rows < ranking.nr_rows ? opts->max_rows : ranking.nr_rows;
 	t.rows = xcalloc(nr + 1, sizeof(*t.rows));
 	t.nr_rows = nr + 1;
+	t.rows[0].kind = FUNCTION_UNKNOWN;
 	fill_heading(&t);
 	for (uint32_t i = 0; i < nr; i++)
 		fill_row(&t, &t.rows[i + 1], &ranking.rows[i]);

@@ -69,34 +69,9 @@ static void add_numbers(struct writer *w, const struct tree_node *n)
 	summary_add_value(&cell, w->summary, n->total);
 	add_right(w->b, &cell, VALUE);
 	cell.size = 0;
-	buffer_add_u64(&cell, tree_events_of(w->tree, n).total);
-	if (!w->summary->info->exact)
-		buffer_printf(&cell, "%s%llu", w->opts->unicode ? "\xc2\xb1" : "+-",
-			      (unsigned long long)number_margin(tree_events_of(w->tree, n).total,
-								w->summary->samples));
+	summary_add_count(&cell, w->summary, tree_events_of(w->tree, n).total, w->opts->unicode);
 	add_right(w->b, &cell, VALUE);
 	buffer_fini(&cell);
-}
-
-/* What of a name fits: all, the short form, or both ends of that. */
-static void add_name(struct writer *w, const struct tree_function *f, size_t width)
-{
-	size_t n = strlen(f->name), start, size, head, tail;
-
-	if (!w->opts->columns || text_columns(f->name, n) <= width) {
-		buffer_add(w->b, f->name, n);
-		return;
-	}
-	label_short(f->name, n, f->kind, &start, &size);
-	if (text_columns(f->name + start, size) <= width) {
-		buffer_add(w->b, f->name + start, size);
-		return;
-	}
-	head = text_head(f->name + start, size, width / 2);
-	tail = text_tail(f->name + start, size, (width - 1) / 2);
-	buffer_add(w->b, f->name + start, head);
-	buffer_add_string(w->b, w->opts->unicode ? "\xe2\x80\xa6" : "~");
-	buffer_add(w->b, f->name + start + size - tail, tail);
 }
 
 static void add_line(struct writer *w, const struct line *line)
@@ -117,7 +92,7 @@ static void add_line(struct writer *w, const struct line *line)
 	buffer_add_string(w->b, line->branch ? "+ " : "  ");
 	if (w->opts->color && n->self)
 		buffer_add_string(w->b, "\033[1m");
-	add_name(w, f, room);
+	label_add_short(w->b, f->name, strlen(f->name), f->kind, room, w->opts->unicode);
 	buffer_add_string(w->b, w->opts->color && n->self ? "\033[0m\n" : "\n");
 	w->nr_lines++;
 }

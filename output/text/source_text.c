@@ -8,6 +8,9 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "output/text/align.h"
+#include "output/text/text.h"
 
 #define MAX_SIZE (16u << 20)
 
@@ -85,7 +88,8 @@ void source_text_free(struct source_text *text)
 	free(text);
 }
 
-const char *source_text_line(const struct source_text *text, uint32_t line, size_t *ret_size)
+/* Without its newline. *ret_size is 0 beyond the last line. */
+static const char *line_at(const struct source_text *text, uint32_t line, size_t *ret_size)
 {
 	size_t start, end;
 
@@ -98,6 +102,25 @@ const char *source_text_line(const struct source_text *text, uint32_t line, size
 		end--;
 	*ret_size = end - start;
 	return text->data + start;
+}
+
+void source_text_add_line(struct buffer *b, const struct source_text *text, uint32_t line,
+			  bool indented)
+{
+	struct buffer plain = { 0 };
+	size_t size;
+	const char *s = line_at(text, line, &size);
+
+	for (size_t i = 0; i < size; i++) {
+		if (!plain.size && !indented && (s[i] == ' ' || s[i] == '\t'))
+			continue;
+		if (s[i] != '\t')
+			buffer_add_char(&plain, s[i]);
+		else
+			align_add_spaces(&plain, 8 - plain.size % 8);
+	}
+	text_add_clean(b, plain.data, plain.size);
+	buffer_fini(&plain);
 }
 
 uint64_t source_text_changed_ns(const struct source_text *text)

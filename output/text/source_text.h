@@ -5,9 +5,11 @@
 #ifndef SPROF_SOURCE_TEXT_H
 #define SPROF_SOURCE_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+struct buffer;
 struct source_text;
 
 /*
@@ -17,8 +19,12 @@ struct source_text;
 struct source_text *source_text_open(const char *path);
 void source_text_free(struct source_text *text); /* NULL is fine */
 
-/* Line 1 is the first; without its newline. *ret_size 0 and "" beyond the last. */
-const char *source_text_line(const struct source_text *text, uint32_t line, size_t *ret_size);
+/*
+ * Appends line `line`, 1 being the first, as clean text, with tabs as blanks up to the next multiple of 8; without its
+ * indentation unless `indented`. Appends nothing for a line that the file does not have.
+ */
+void source_text_add_line(struct buffer *b, const struct source_text *text, uint32_t line,
+			  bool indented);
 
 /* When it was last written, Unix time. */
 uint64_t source_text_changed_ns(const struct source_text *text);

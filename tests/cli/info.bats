@@ -21,7 +21,7 @@ setup() {
 	[ "$status" -eq 0 ]
 	[ -z "$stderr" ]
 	grep -qx 'file        complete.data, [0-9]* bytes, [0-9.]* bytes per sample' <<<"$output"
-	grep -qx 'state       complete' <<<"$output"
+	grep -qx 'state       finished' <<<"$output"
 	grep -qx 'recorded    2023-11-14 22:13:20 +0000, for 0.4 s' <<<"$output"
 	grep -qx 'command     make -j8' <<<"$output"
 	grep -qx 'host        host' <<<"$output"
