@@ -1,4 +1,7 @@
-/* sprof diff: what changed between two recordings. */
+/*
+ * sprof diff: compares two profiles, of recordings or of other files, and prints or draws what
+ * changed. With --fail-if the exit status says whether a function got more expensive than allowed.
+ */
 #include "cli/commands.h"
 
 #include <argp.h>
@@ -186,7 +189,7 @@ static int print(const struct diff_opts *o, const struct diff_view *v, const str
 	return err;
 }
 
-/* What holds no samples meets no condition, and passes none. */
+/* A function without samples meets no condition. It does not pass one either. */
 static int check_samples(const struct diff_view *v)
 {
 	const char *empty = !v->before->samples ? v->before_name : v->after_name;
@@ -198,7 +201,7 @@ static int check_samples(const struct diff_view *v)
 	return -ENODATA;
 }
 
-/* 1 when a condition was met, a negative error when something failed. */
+/* Returns 1 when a condition was met, or a negative error. */
 static int show(const struct diff_opts *o, const struct diff_view *v)
 {
 	uint32_t nr_rows, met = 0;
@@ -223,7 +226,10 @@ static bool has_modules(const struct tree *tree)
 	return false;
 }
 
-/* Collapsed stacks have no modules: beside a recording nothing in them would be the same. */
+/*
+ * Collapsed stacks have no modules. Beside a recording, no function of theirs would be equal to one
+ * of the recording's.
+ */
 static int level_modules(struct view views[2], const struct diff_opts *o)
 {
 	struct tree_opts opts = o->tree;

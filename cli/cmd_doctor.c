@@ -1,4 +1,7 @@
-/* sprof doctor: which sources work here, why the others do not, and what fixes it. */
+/*
+ * sprof doctor: says which sources of samples work on this host, why the others do not, and which
+ * command fixes that. Each source answers for itself (struct source, probe); this file only prints.
+ */
 #include "cli/commands.h"
 
 #include <argp.h>
@@ -21,10 +24,10 @@ enum { KEY_JSON = 256 };
 
 #define VERSION 2 /* of the JSON object */
 
-/* A source's own words about this host. */
+/* What a source says about this host. */
 struct finding {
 	bool ok;
-	char why[256], hint[256]; /* "" if ok; no hint where nothing fixes it */
+	char why[256], hint[256]; /* "" where the source works; no hint where no command helps */
 };
 
 static const struct argp_option options[] = {
@@ -35,7 +38,7 @@ static const struct argp_option options[] = {
 
 struct asked {
 	bool json;
-	pid_t pid; /* 0: none */
+	pid_t pid; /* 0: no process */
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -136,7 +139,7 @@ static void add_process(struct buffer *b, pid_t pid)
 	buffer_add_char(b, '}');
 }
 
-/* As print_text(). */
+/* Returns whether any source works. */
 static bool print_json(struct buffer *b, pid_t pid)
 {
 	bool any = false;

@@ -1,4 +1,7 @@
-/* sprof dump: prints what every thread of a process does at this moment. */
+/*
+ * sprof dump: prints the stack of every thread of a process at this moment. It needs no recording;
+ * sampler/dump.h takes the stacks.
+ */
 #include "cli/commands.h"
 
 #include <argp.h>

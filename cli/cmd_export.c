@@ -1,4 +1,7 @@
-/* sprof export: writes a profile for other programs. */
+/*
+ * sprof export: writes a profile in a format of another program. The formats are the exporters of
+ * output/export; the help text lists them from the same table.
+ */
 #include "cli/commands.h"
 
 #include <argp.h>
@@ -59,7 +62,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* What argp would break at the left edge is broken here, below where the text began. */
+/*
+ * Breaks a long help text here, at the column where it begins: argp would continue at the left
+ * edge.
+ */
 static void add_format(struct buffer *b, const struct exporter *e)
 {
 	const char *at = e->help;
@@ -79,7 +85,7 @@ static void add_format(struct buffer *b, const struct exporter *e)
 	buffer_printf(b, "%s\n", at);
 }
 
-/* The table of formats, before the examples. */
+/* Puts the table of formats before the examples. */
 static char *help_filter(int key, const char *text, void *input)
 {
 	struct buffer b = { 0 };

@@ -1,4 +1,7 @@
-/* sprof flame: draws the flame graph. */
+/*
+ * sprof flame: draws the flame graph of a profile, as an SVG picture or as an HTML page. One
+ * picture can hold several columns, and a tree of callers below it (a butterfly).
+ */
 #include "cli/commands.h"
 
 #include <argp.h>
@@ -117,7 +120,7 @@ static const struct argp argp = {
 	NULL,
 };
 
-/* A column of the profile beside the one of the view; the caller frees its tree. */
+/* Makes the tree of another column of the profile. The caller frees the tree. */
 static int column_init(struct svg_column *column, const struct flame_opts *o, const struct view *v,
 		       enum profile_column c)
 {
@@ -135,7 +138,7 @@ static int column_init(struct svg_column *column, const struct flame_opts *o, co
 	return 0;
 }
 
-/* The other columns of the profile, which a page can switch to; returns how many. */
+/* Makes the trees of the other columns, between which a page can switch. Returns how many. */
 static size_t add_columns(const struct flame_opts *o, const struct view *v,
 			  struct svg_column *columns)
 {
@@ -161,7 +164,7 @@ static void write_page(struct buffer *b, const struct flame_opts *o, const struc
 		tree_free((struct tree *)columns[nr].tree);
 }
 
-/* Builds the half below; 0 or -errno, reported. */
+/* Builds the lower half of a butterfly. Returns 0 or -errno, reported. */
 static int open_below(const struct flame_opts *o, const struct view *v, struct svg_column *below)
 {
 	int err;
@@ -216,7 +219,7 @@ static int flame_main(int argc, char **argv)
 	filter_free(o.filter);
 	if (err)
 		return 1;
-	/* For the timeline, which only samples of threads have. */
+	/* The page draws a timeline, for which samples must belong to threads. */
 	o.tree.sample_nodes = o.html && v.profile->nr_threads;
 	err = view_build(&v, o.input, &o.tree);
 	if (!err)

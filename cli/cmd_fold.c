@@ -1,4 +1,7 @@
-/* sprof fold: prints collapsed stacks. */
+/*
+ * sprof fold: prints a profile as collapsed stacks, a line per stack: the input of flamegraph.pl
+ * and of many other programs.
+ */
 #include "cli/commands.h"
 
 #include <argp.h>

@@ -1,4 +1,7 @@
-/* sprof imports: prints what importing Python modules cost. */
+/*
+ * sprof imports: prints what importing Python modules cost, nested as the modules import each other
+ * or flat.
+ */
 #include "cli/commands.h"
 
 #include <argp.h>

@@ -1,4 +1,7 @@
-/* sprof info: what a recording holds, and what is missing from it. */
+/*
+ * sprof info: prints what a recording holds (who was sampled, when, how) and what is missing from
+ * it. cli/info counts and prints.
+ */
 #include "cli/commands.h"
 
 #include <argp.h>

@@ -1,4 +1,4 @@
-/* sprof lines: prints which source lines take the time. */
+/* sprof lines: prints which source lines take the time, for Python and for native code. */
 #include "cli/commands.h"
 
 #include <argp.h>
@@ -56,7 +56,10 @@ static enum lines_key parse_key(const char *text, struct argp_state *state)
 	return strcmp(text, "self") ? LINES_BY_TOTAL : LINES_BY_SELF;
 }
 
-/* SOURCE, SOURCE:FUNCTION or :FUNCTION. A name of C++ holds colons too: the first one counts. */
+/*
+ * Splits SOURCE, SOURCE:FUNCTION or :FUNCTION at the first colon: names of C++ functions hold
+ * colons too.
+ */
 static void parse_what(char *arg, struct cmd_lines_opts *o, struct argp_state *state)
 {
 	char *colon;
@@ -133,7 +136,7 @@ static const struct argp argp = {
 	NULL,
 };
 
-/* Nothing to show is an answer that needs its reason. */
+/* Says why there is nothing to show. */
 static int nothing(const struct cmd_lines_opts *o, const struct lines *lines)
 {
 	const char *input = o->input ? o->input : LOAD_DEFAULT_PATH;
@@ -170,7 +173,7 @@ static int print_lines(const struct cmd_lines_opts *o, const struct view *v)
 	nr = (o->json ? lines_json_write : lines_table_write)(&b, &lines, &v->summary, &what);
 	if (!o->json)
 		terminal_fold(&t, &b);
-	/* A program that reads JSON finds an empty list as well. */
+	/* A program that reads JSON gets an empty list. */
 	err = nr || o->json ? view_write(o->output, &b) : nothing(o, &lines);
 	buffer_fini(&b);
 	lines_fini(&lines);

@@ -1,6 +1,7 @@
 /*
- * sprof merge: makes one profile of several: of hosts, ranks or runs. They are copied into one profile in
- * memory, whose samples are put in order of time, and that is written.
+ * sprof merge: makes one profile of several, recorded on several hosts, by several ranks or in
+ * several runs. The profiles are copied into one in memory; its samples are put in order of time
+ * and written.
  */
 #include "cli/commands.h"
 
@@ -94,7 +95,7 @@ static const struct argp argp = {
 	NULL,
 };
 
-/* What the recordings agree on is kept; what they say differently is listed. */
+/* Keeps what the recordings agree on and lists the values where they differ. */
 static void merge_text(struct profile *to, uint32_t *text, const char *s)
 {
 	enum { MAX_SIZE = 4096 };
@@ -122,8 +123,9 @@ static void merge_stats(struct profile_stats *to, const struct profile_stats *fr
 }
 
 /*
- * Clocks of hosts, and of one host after another boot, have nothing to do with each other: times become
- * ns since the first recording began, by the time of day. Returns what is added to those of `from`.
+ * Clocks of different hosts, and of one host before and after a boot, are unrelated. Times
+ * therefore become ns since the first recording began, by the time of day. Returns what is added to
+ * the times of `from`.
  */
 static int64_t merge_times(struct profile *to, const struct profile *from, bool first)
 {
@@ -212,7 +214,7 @@ static int add_input(const struct merge_opts *o, struct profile *to, uint32_t nu
 	return 0;
 }
 
-/* Times before the first recording began would be negative: all of them are moved on. */
+/* A time before the first recording began would be negative: then all times are moved on. */
 static void keep_times_positive(struct profile *p)
 {
 	uint64_t first = p->meta.start_ns, shift;

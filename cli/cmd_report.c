@@ -1,4 +1,7 @@
-/* sprof report: prints the functions that take the time. */
+/*
+ * sprof report: prints the functions that take the time, or one of the other tables that a profile
+ * holds. cli/report parses which table; output/ writes it.
+ */
 #include "cli/commands.h"
 
 #include <argp.h>
@@ -90,7 +93,7 @@ static void set_table(struct report_opts *o, enum report_table table, struct arg
 	o->table = table;
 }
 
-/* A tree goes by what its nodes take with all they call, other tables by what they are about. */
+/* Does --sort apply? A tree is sorted by total, most tables by what they are about. */
 static bool takes_sort(const struct report_opts *o)
 {
 	if (o->table)
@@ -301,7 +304,10 @@ static int report_samples(struct buffer *b, const struct report_opts *o, const s
 	return 0;
 }
 
-/* How far the samples can be trusted is a matter of their stacks, and not of what is made of those. */
+/*
+ * Trust depends on the stacks as they were recorded, not on those that filters or inversions made
+ * of them.
+ */
 static int build(struct view *v, const struct report_opts *o)
 {
 	struct summary before;

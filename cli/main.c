@@ -1,6 +1,6 @@
 /*
- * sprof COMMAND ...: finds the command, runs it, and makes sure that what it printed has arrived: a
- * report cut short by a full disk must not look like a whole one.
+ * sprof COMMAND ...: finds the command, runs it, and makes sure that its output has been written: a
+ * report that a full disk cut short must not look complete.
  */
 #include <argp.h>
 #include <errno.h>
@@ -48,7 +48,7 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
-/* Runs the command named argv[0] as "sprof NAME", which is what argp calls it in its messages. */
+/* Runs the command named argv[0] as "sprof NAME", the name that argp prints in messages. */
 static int run_command(int argc, char **argv)
 {
 	const struct command *command = find_command(argv[0]);
@@ -104,8 +104,9 @@ static int run(int argc, char **argv)
 }
 
 /*
- * Where a standard descriptor was closed by the caller, the next file opened would take its number
- * and what is printed would land in it. stdout is filled for reading, so that writes still fail.
+ * If the caller closed a standard descriptor, the next file that sprof opens would get its number,
+ * and messages would land in that file. The gap is filled; stdout is opened for reading, so that
+ * writing to it still fails.
  */
 static void fill_standard_descriptors(void)
 {
@@ -115,7 +116,10 @@ static void fill_standard_descriptors(void)
 	}
 }
 
-/* 0, or 1 when something printed did not arrive; a reader that left early is no error. */
+/*
+ * Returns 0, or 1 when output could not be written. A reader that closed its pipe early is no
+ * error.
+ */
 static int close_stdout(void)
 {
 	bool failed = ferror(stdout);

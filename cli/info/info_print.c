@@ -1,4 +1,7 @@
-/* Line by line. Everything from the recording is cleaned before it is printed. */
+/*
+ * Writes what sprof info counted as text: lines of "label value" first, then tables of columns,
+ * threads and modules. Strings from the recording are cleaned before they are printed.
+ */
 #include "cli/info/info_print.h"
 
 #include <inttypes.h>
@@ -16,7 +19,7 @@
 #include "output/text/number.h"
 #include "output/text/text.h"
 
-#define MAX_ROWS 15 /* of threads and modules in the text */
+#define MAX_ROWS 15 /* rows of threads and of modules in the text */
 #define LAST_MIN 16 /* columns */
 
 static const char *str(const struct profile *p, uint32_t id)
@@ -40,7 +43,10 @@ void info_add_build_id(struct buffer *b, const struct profile_module *module, in
 		buffer_printf(b, "%02x", module->build_id[i]);
 }
 
-/* "label       value\n"; nothing where the value is not known. */
+/*
+ * Appends "label       value
+ * "; nothing where the value is "".
+ */
 static void line(struct buffer *b, const char *label, const char *value)
 {
 	if (!*value)
@@ -171,7 +177,7 @@ static void add_columns(struct buffer *b, const struct info *info)
 	}
 }
 
-/* What GPUs ran, kept one by one or not. */
+/* Says how many activities of GPUs the recording holds one by one. */
 static void add_gpu_timeline(struct buffer *b, const struct profile *p)
 {
 	uint64_t left_out = chrome_gpu_left_out(p);
@@ -187,7 +193,7 @@ static void add_gpu_timeline(struct buffer *b, const struct profile *p)
 	buffer_add_char(b, '\n');
 }
 
-/* Rows that the recorder, or we, had no room for. */
+/* Says how many rows the recorder, or the reader of the recording, had no room for. */
 static void add_left_out_rows(struct buffer *b, const struct profile *p)
 {
 	uint64_t runs = facts_count(p, COUNTER_RUNS_LEFT_OUT);
@@ -226,7 +232,7 @@ static void add_more(struct buffer *b, size_t nr)
 		buffer_printf(b, "%8s  and %zu more: --json lists all\n", "...", nr - MAX_ROWS);
 }
 
-/* The last cell of a line, a path or a name: cut to what the line leaves of the terminal. */
+/* Adds the last cell of a line, a path or a name, cut to the columns that the terminal has left. */
 static void add_last(struct buffer *b, const char *text, size_t line_start,
 		     const struct info_file *file)
 {
@@ -260,7 +266,10 @@ static void add_threads(struct buffer *b, const struct info *info, const struct 
 	add_more(b, info->nr_threads);
 }
 
-/* Of all samples, those whose innermost function has no name; *ret_in_files of them in files, which may get some. */
+/*
+ * Returns the samples whose innermost frame is unnamed. *ret_in_files: those in ELF files, which
+ * debug packages can name.
+ */
 static uint64_t count_unnamed(const struct info *info, const struct profile *p,
 			      uint64_t *ret_in_files)
 {
@@ -279,7 +288,7 @@ static uint64_t count_unnamed(const struct info *info, const struct profile *p,
 static void add_modules(struct buffer *b, const struct info *info, const struct profile *p,
 			const struct info_file *file)
 {
-	/* Enough to tell files apart, where all of it would leave none for their names. */
+	/* A whole build-id would leave no room for the file name; 12 digits tell files apart. */
 	const int digits = file->columns && file->columns < 100 ? 12 : 40;
 	uint64_t nr_in_files;
 	const uint64_t nr_unnamed = count_unnamed(info, p, &nr_in_files);
@@ -316,7 +325,7 @@ static void add_modules(struct buffer *b, const struct info *info, const struct 
 				     "(-dbgsym, -dbg), or sprof record --debuginfod\n");
 }
 
-/* What was walked by rules that nobody wrote down. */
+/* Lists the files whose unwind rules were derived from machine code. */
 static void add_derived_rules(struct buffer *b, const struct info *info, const struct profile *p,
 			      const struct info_file *file)
 {

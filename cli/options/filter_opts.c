@@ -1,4 +1,7 @@
-/* The filters on the command line. */
+/*
+ * Turns the filter options of a command line into a struct filter. The filter is made when the
+ * first option comes, so a command without filters keeps NULL.
+ */
 #include "cli/options/filter_opts.h"
 
 #include <ctype.h>

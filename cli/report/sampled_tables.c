@@ -1,4 +1,7 @@
-/* Chooses and writes the other tables of samples. */
+/*
+ * Parses which of these tables is wanted, has it computed by the room that knows it
+ * (output/insight, output/python) and written, or reports why the profile does not have it.
+ */
 #include "cli/report/sampled_tables.h"
 
 #include <errno.h>
@@ -19,7 +22,7 @@
 #include "output/insight/range_report.h"
 #include "output/insight/split.h"
 
-enum { MAX_RULES_SIZE = 1 << 20 /* bytes */ };
+enum { MAX_RULES_SIZE = 1 << 20 /* largest file of rules, in bytes */ };
 
 enum { OPTION_PSTATS = 0x900, OPTION_SPLIT, OPTION_PHASES, OPTION_HINTS, OPTION_GC };
 
@@ -149,7 +152,9 @@ static int write_operators(struct buffer *b, const struct view *v,
 	bool is_found;
 	const struct range_report_opts ranges = { .json = opts->json, .max_rows = opts->max_rows };
 
-	/* What was counted is better than what was sampled, and is of the whole recording. */
+	/*
+	 * Counted ranges are more exact than samples, but exist only for the recording as a whole.
+	 */
 	if (opts->is_whole && range_report_write_operators(b, v->profile, &ranges))
 		return 0;
 	operators_init(&operators, v->tree, opts->key == RANKING_TOTAL);

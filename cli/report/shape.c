@@ -1,4 +1,7 @@
-/* What the rows of a report are. */
+/*
+ * Parses what the rows of a report are, and rewrites the stacks of the profile so that each row is
+ * one of their functions: by module, by line, from the leaves, by callers of a function.
+ */
 #include "cli/report/shape.h"
 
 #include <errno.h>
@@ -18,7 +21,7 @@ enum {
 	OPTION_MIN,
 	OPTION_CSV,
 	OPTION_TSV,
-	DEFAULT_MIN_PARTS = 5000, /* 0.5 % */
+	DEFAULT_MIN_PARTS = 5000, /* 0.5 %, in millionths */
 };
 
 static const struct argp_option options[] = {
@@ -130,7 +133,7 @@ bool report_shape_changes(const struct report_shape *s)
 	       s->by != dimension_table;
 }
 
-/* Functions are looked for before they become something else. */
+/* The direction comes first: its pattern matches functions, which s->by replaces by its rows. */
 void report_shape_apply(const struct report_shape *s, struct profile *p)
 {
 	switch (s->direction) {
