@@ -1,6 +1,6 @@
 /*
- * Looks a format up by its name. The message for an unknown name lists all names, so that the user need
- * not open the manual page.
+ * Looks a format up by its name. The message for an unknown name lists all names, so that the user
+ * need not open the manual page.
  */
 #include "cli/options/export_format.h"
 

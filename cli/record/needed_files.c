@@ -86,7 +86,10 @@ static int start_linker(const char *linker, const char *program, pid_t *ret_pid)
 	return err ? -1 : ends[0];
 }
 
-/* "	libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f...)", "	/lib64/ld-linux-x86-64.so.2 (0x...)" */
+/*
+ * A line of its output: " libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f...)" or "
+ * /lib64/ld-linux-x86-64.so.2 (0x...)".
+ */
 static void read_line(char *line, void (*fn)(void *context, const char *path), void *context)
 {
 	char *arrow = strstr(line, "=> "), *path = arrow ? arrow + 3 : line + strspn(line, " \t");

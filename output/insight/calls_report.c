@@ -1,4 +1,7 @@
-/* Rows are sorted and filled into a grid. */
+/*
+ * Writes the counted calls of functions as a table, sorted by number. Native functions and Python
+ * functions share it.
+ */
 #include "output/insight/calls_report.h"
 
 #include <stdlib.h>
@@ -35,7 +38,7 @@ static bool any_late(const struct profile *p)
 	return false;
 }
 
-/* Where a person looks for it: "libc.so.6", "train.py:12". */
+/* Where the function is, as people say it: "libc.so.6", "train.py:12". */
 static void add_place(struct grid *g, const struct profile *p, const struct fact_calls *c)
 {
 	bool python = c->kind == FUNCTION_PYTHON;

@@ -1,4 +1,4 @@
-/* Writes hints for people: what, how much and how sure, where, and what to do; and as JSON. */
+/* Writes hints as text (what, how much, how sure, where, and what to do) and as JSON. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -98,5 +98,5 @@ void hints_write(struct buffer *b, const struct hints *hints, const struct summa
 	if (!hints->nr)
 		buffer_add_string(b, "no hint: these samples prove none\n");
 	else
-		b->size--; /* of the last empty line */
+		b->size--; /* the last empty line */
 }

@@ -1,6 +1,7 @@
 /*
- * An operator is entered by its call() or redispatch(); what runs below belongs to it until another one is
- * called. The names are the classes that PyTorch's code generator makes: "add_Tensor" is aten::add.Tensor.
+ * An operator is entered by its call() or redispatch(); everything that runs below belongs to it
+ * until another operator is called. The names are those of classes that PyTorch's code generator
+ * makes: "add_Tensor" is aten::add.Tensor.
  */
 #include "output/insight/operators.h"
 
@@ -50,7 +51,7 @@ static int compare_names(const void *a, const void *b)
 	return order ? order : x->size < y->size ? -1 : x->size > y->size;
 }
 
-/* A group per name. Returns how many rows there are; row i is group i + 1. */
+/* Makes one group per name. Returns the number of rows; row i is group i + 1. */
 static size_t group(const struct tree *tree, struct operator_row *rows, uint32_t *group_of)
 {
 	size_t nr = 0, kept = 0;

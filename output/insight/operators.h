@@ -1,6 +1,6 @@
 /*
- * PyTorch's operators as its own native code names them on the stack, at::_ops::NAME::call(...): their self
- * and total by samples, where no ranges were recorded that are named after them.
+ * PyTorch's operators as its native code names them on the stack, at::_ops::NAME::call(...): self
+ * and total of each from samples, for recordings without ranges that are named after operators.
  */
 #ifndef SPROF_OPERATORS_H
 #define SPROF_OPERATORS_H
@@ -17,14 +17,15 @@ struct summary;
 struct tree;
 
 /*
- * The name of the operator that a native function calls: "addmm" of "at::_ops::addmm::call(at::Tensor const&)",
- * "AddmmBackward0" of "torch::autograd::generated::AddmmBackward0::apply(...)"; NULL where it is none. Inside
- * `function`, *ret_size bytes long.
+ * The name of the operator that a native function calls: "addmm" of
+ * "at::_ops::addmm::call(at::Tensor const&)", "AddmmBackward0" of
+ * "torch::autograd::generated::AddmmBackward0::apply(...)"; NULL for other functions. It lies
+ * inside `function` and is *ret_size bytes long.
  */
 const char *operator_name(const char *function, size_t *ret_size);
 
 struct operator_row {
-	const char *name; /* inside the name of a function of the tree; not ended by NUL */
+	const char *name; /* inside the name of a function of the tree; no NUL at its end */
 	size_t size;
 	uint32_t function; /* of the tree */
 	struct group_sum sum;
@@ -39,7 +40,7 @@ struct operators {
 void operators_init(struct operators *operators, const struct tree *tree, bool sort_by_total);
 void operators_fini(struct operators *operators);
 
-/* A row per operator that has time. */
+/* Writes a row per operator that has time. */
 void operators_write(struct buffer *b, const struct operators *operators,
 		     const struct summary *summary, const struct grid_report_opts *opts);
 

@@ -1,4 +1,4 @@
-/* Writes the operators of PyTorch that were found on stacks as a table. */
+/* Writes the operators of PyTorch that were found on stacks as a table, as text or JSON. */
 #include "output/insight/operators.h"
 
 #include <stdlib.h>

@@ -1,4 +1,7 @@
-/* Reads rules, asks each function once which fits it, and has the groups added up. */
+/*
+ * Reads the rules of phases, finds once for each function which rule matches it, and has the phases
+ * added up as groups of functions (output/tree/groups.h).
+ */
 #include "output/insight/phases.h"
 
 #include <ctype.h>
@@ -31,7 +34,7 @@ const char phases_default[] =
 	"training step = ^([^ (]*\\.)?(training_step|train_step|train_batch) \\(\n";
 
 struct rule {
-	uint32_t phase; /* index + 1, perhaps with GROUP_KEEPS */
+	uint32_t phase; /* index + 1, or'ed with GROUP_KEEPS for => */
 	struct pattern pattern;
 };
 
@@ -76,7 +79,7 @@ static uint32_t phase_of(struct phase_rules *r, const char *name)
 	return (uint32_t)r->nr_phases;
 }
 
-/* A line, ended by NUL. */
+/* Parses a line that ends with NUL. */
 static int add_line(struct phase_rules *r, char *line, char *why, size_t why_size)
 {
 	char *equals, *name, *pattern;
@@ -149,7 +152,10 @@ static uint32_t *phases_of(const struct tree *tree, const struct phase_rules *r)
 {
 	uint32_t *of = xcalloc(tree->functions.nr, sizeof(*of));
 
-	/* [0] is the root, and threads are no functions: their names are not the program's. */
+	/*
+	 * [0] is the root; threads are left out, because their names are not functions of the
+	 * program.
+	 */
 	for (size_t i = 1; i < tree->functions.nr; i++) {
 		const struct tree_function *f = &tree->functions.list[i];
 

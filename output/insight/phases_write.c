@@ -1,4 +1,4 @@
-/* Writes the phases of a program as a table: samples, self and total of each. */
+/* Writes the phases of a program as a table, as text or JSON: samples, self and total of each. */
 #include "output/insight/phases.h"
 
 #include "output/report/grid.h"

@@ -1,4 +1,7 @@
-/* A subtree is a range of nodes, so sums from the first node on say what lies below any of them. */
+/*
+ * Computes by function what kind of code its time ended in. A subtree is a range of nodes, so with
+ * running sums over all nodes the time below a node is the difference of two sums.
+ */
 #include "output/insight/split.h"
 
 #include <stdlib.h>
@@ -11,7 +14,7 @@ typedef uint64_t ends_of[NR_SPLIT_ENDS];
 
 static enum split_end end_of(const struct tree_function *f)
 {
-	/* The kernel is the kernel, also where it hides the names of its functions. */
+	/* The kernel's functions are kernel code even where the kernel hides their names. */
 	if (f->kind == FUNCTION_UNKNOWN && !strncmp(f->module, "[kernel", 7))
 		return SPLIT_KERNEL;
 	switch (f->kind) {

@@ -1,6 +1,6 @@
 /*
- * Writes the split of functions by the kind of code that their time ended in as a table. The text leaves
- * out the kinds in which no time ended; JSON always has all of them.
+ * Writes the split of functions by kind of code as a table. The text leaves out kinds in which no
+ * time ended; JSON always has all of them.
  */
 #include "output/insight/split.h"
 
@@ -30,7 +30,7 @@ static void add_row(struct grid *g, const struct summary *s, const struct rankin
 	grid_count(g, f->line);
 }
 
-/* What no time ended in has no column. */
+/* Leaves out the columns of kinds without time. */
 static void hide_empty(struct grid_column *columns, const uint64_t *whole)
 {
 	for (int e = 0; e < NR_SPLIT_ENDS; e++)

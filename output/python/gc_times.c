@@ -1,4 +1,7 @@
-/* Stacks are looked at once each; rows are few. */
+/*
+ * Adds up the samples in Python's garbage collector by the Python line that was running. Each stack
+ * is looked at once; there are few rows.
+ */
 #include "output/python/gc_times.h"
 
 #include <stdlib.h>
@@ -18,7 +21,10 @@ struct adder {
 	struct intern index;
 };
 
-/* Names that only the collector has. 3.8 and 3.9 call it collect(), which others do too. */
+/*
+ * Names that only the collector has. In 3.8 and 3.9 it is also collect(), a name that others use
+ * too.
+ */
 static const char *const anywhere[] = {
 	"gc_collect_main",   "gc_collect_with_callback", "gc_collect_generations",
 	"gc_collect_region", "gc_collect_young",	 "gc_collect_increment",
@@ -49,7 +55,7 @@ static bool is_collector(const struct profile *p, const struct profile_frame *fr
 		is_one_of(name, in_interpreter, sizeof(in_interpreter) / sizeof(*in_interpreter)));
 }
 
-/* A frame of an interpreter that has no symbol table. */
+/* A frame of an interpreter without a symbol table. */
 static bool is_nameless(const struct profile *p, const struct profile_frame *frame)
 {
 	if (!cpython_has_frame(p, frame))
@@ -66,7 +72,9 @@ static bool has_nameless(const struct profile *p, const struct profile_stack *st
 	return false;
 }
 
-/* Whose line it was that had the collector run. False: it does not run here. */
+/*
+ * Finds the Python line during which the collector ran. Returns false if it is not on this stack.
+ */
 static bool find_trigger(const struct profile *p, const struct profile_stack *stack,
 			 uint32_t ret_key[2])
 {

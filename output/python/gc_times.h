@@ -1,7 +1,7 @@
 /*
- * Time in CPython's garbage collector, by the line of Python that was running when it began: the
- * innermost Python frame outside the outermost of the collector's functions. What runs inside, such as
- * finalizers, is part of the pause.
+ * Time in CPython's garbage collector, by the Python line that was running when it began: the
+ * innermost Python frame outside the outermost function of the collector. Code that runs inside,
+ * such as finalizers, is part of the pause.
  */
 #ifndef SPROF_GC_TIMES_H
 #define SPROF_GC_TIMES_H
@@ -18,7 +18,7 @@ struct grid_report_opts;
 struct summary;
 
 struct gc_row {
-	uint32_t function; /* of the profile; PROFILE_NONE: no Python was running */
+	uint32_t function; /* of the profile; PROFILE_NONE: no Python code was running */
 	uint32_t line;	   /* 0 = unknown */
 	uint64_t value, events;
 };
@@ -26,11 +26,16 @@ struct gc_row {
 struct gc_times {
 	struct gc_row *rows; /* most time first */
 	size_t nr_rows;
-	uint64_t value, events; /* of all of them, in the unit of the column */
-	/* What was counted (sprof record --calls gc), by process and generation; the profile's. */
+	uint64_t value, events; /* sums over all rows, in the unit of the column */
+	/*
+	 * Exact counts (sprof record --calls gc), by process and generation; owned by the profile.
+	 */
 	const struct fact_gc *counted;
 	size_t nr_counted;
-	/* An interpreter whose functions have no names: of it, little but gc.collect() at exit is seen. */
+	/*
+	 * An interpreter has no names of functions: of its collections, little but gc.collect() at
+	 * exit is seen.
+	 */
 	bool is_stripped;
 };
 
@@ -38,8 +43,9 @@ void gc_times_init(struct gc_times *times, const struct profile *p, enum profile
 void gc_times_fini(struct gc_times *times);
 
 /*
- * A row for the whole, then one per line. `with_counts`: the whole has the number of collections, and a table
- * of the generations goes before; false where a filter took samples out, as it could take out no counts.
+ * Writes a row for the whole, then one per line. With `with_counts` the whole has the number of
+ * collections, and a table of the generations comes first; it must be false if a filter removed
+ * samples, because counts cannot be filtered.
  */
 void gc_times_write(struct buffer *b, const struct gc_times *times, const struct profile *p,
 		    const struct summary *summary, bool with_counts,

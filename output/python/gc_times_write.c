@@ -1,6 +1,7 @@
 /*
- * Writes the time in Python's garbage collector as a table: what was counted by process and generation
- * first, then the whole and each line from the samples. A cell that samples cannot know is a dash, or null.
+ * Writes the time in Python's garbage collector as a table: first what was counted, by process and
+ * generation, then the samples: the whole, and each line. What samples cannot know is a dash, or
+ * null.
  */
 #include "output/python/gc_times.h"
 
@@ -20,7 +21,7 @@ static void add_row(struct grid *g, const struct summary *s, uint64_t value, uin
 	grid_report_events(g, events, s);
 }
 
-/* Exact, by process and generation. */
+/* Fills in the exact counts, by process and generation. */
 static void fill_counted(struct grid *g, const struct gc_times *times)
 {
 	static const struct grid_column columns[] = {

@@ -1,4 +1,7 @@
-/* Writes functions as pstats prints them: in seconds, by own or by cumulative time. */
+/*
+ * Writes functions as pstats prints them: times in seconds, sorted by own or by cumulative time, as
+ * text or JSON.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +18,7 @@ static int descending(uint64_t x, uint64_t y)
 	return x > y ? -1 : x < y;
 }
 
-/* Functions lie in the order of their names. */
+/* Equal functions stay in the order of their names. */
 static int by_tottime(const void *a, const void *b)
 {
 	const struct pstats_function *f = *(const struct pstats_function *const *)a;
@@ -47,7 +50,7 @@ static void add_times(struct grid *g, const struct pstats_function *f, uint64_t 
 		grid_none(g);
 }
 
-/* "/src/train.py:12(step)"; what has no file is its name alone. */
+/* "/src/train.py:12(step)"; only the name for a function without a file. */
 static void add_place(struct grid *g, const struct tree_function *f)
 {
 	struct buffer place = { 0 };

@@ -1,6 +1,6 @@
 /*
- * Joins a grid, which knows figures and alignment, with the summary of a profile, which knows what the
- * figures rest on.
+ * Joins a grid, which knows figures and alignment, with the summary of a profile, which knows what
+ * the figures are based on.
  */
 #include "output/report/grid_report.h"
 

@@ -1,6 +1,6 @@
 /*
- * The reports whose rows are a grid of figures from samples: a grid that is set up as the terminal wants it,
- * and written as text or as JSON below the head that every report has.
+ * Reports whose rows are a grid of figures from samples: sets the grid up for the terminal, and
+ * writes it as text or as JSON after the head that every report has.
  */
 #ifndef SPROF_GRID_REPORT_H
 #define SPROF_GRID_REPORT_H

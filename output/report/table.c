@@ -1,6 +1,6 @@
 /*
- * Writes the report table. Cells are made first, then columns are given the width of their widest
- * cell, and the names take what is left.
+ * Writes the table of sprof report. All cells are made first; then each column gets the width of
+ * its widest cell, and the names get what is left of the terminal.
  */
 #include "output/report/table.h"
 
@@ -20,7 +20,10 @@ enum {
 	BAR = 20, /* columns */
 	MODULE_MAX = 24,
 	NAME_MIN = 20,
-	NAME_PADDED = 80, /* in a file names are whole, but the longest widens no other row */
+	/*
+	 * when nothing is cut, names are padded to this: a longer one does not widen the other rows
+	 */
+	NAME_PADDED = 80,
 };
 
 enum column {
@@ -64,7 +67,7 @@ static void fill_row(struct table *t, struct row *row, const struct ranking_row 
 		buffer_add_char(&row->cells[GIL_PERCENT], '-');
 	summary_add_value(&row->cells[SELF], s, r->sum.self);
 	summary_add_value(&row->cells[TOTAL], s, r->sum.total);
-	/* Where values are counts already, the margin goes with the one that is sorted by. */
+	/* If values are counts, the margin is shown with the value that the table is sorted by. */
 	if (!counts)
 		buffer_add_u64(&row->cells[SAMPLES], samples);
 	summary_add_margin(&row->cells[counts ? (by_self ? SELF : TOTAL) : SAMPLES], s, samples,
@@ -90,7 +93,7 @@ static void fill_heading(struct table *t)
 		buffer_printf(&t->rows[0].cells[SAMPLES], " %s", t->summary->info->events);
 }
 
-/* What the other columns leave of the terminal. */
+/* Returns the columns that the others leave of the terminal. */
 static size_t room_for_name(const struct table *t)
 {
 	size_t fixed = t->bar ? t->bar + 2 : 0;
@@ -127,7 +130,7 @@ static void measure(struct table *t)
 	}
 	if (t->widths[MODULE] > MODULE_MAX)
 		t->widths[MODULE] = MODULE_MAX;
-	/* Where there is no room, the name is worth more. */
+	/* In a narrow terminal, names are worth more than modules, bars and the other values. */
 	if (room_for_name(t) < NAME_MIN)
 		t->widths[MODULE] = 0;
 	if (room_for_name(t) < NAME_MIN)
@@ -166,7 +169,7 @@ static void add_times(struct buffer *b, const char *s, uint64_t nr)
 		buffer_add_string(b, s);
 }
 
-/* Solid to the self, light from there to the total. */
+/* Draws the self part as a solid bar, and the rest of the total as a light one. */
 static void add_bar(struct table *t, const struct tree_sum *sum)
 {
 	static const char *const eighths[] = { "",

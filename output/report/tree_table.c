@@ -1,4 +1,7 @@
-/* Prints a tree by going down the most expensive path first. */
+/*
+ * Writes the call tree as text, depth first with the most expensive child first. A stack of pending
+ * lines takes the place of recursion, because trees are as deep as stacks.
+ */
 #include "output/report/tree_table.h"
 
 #include <stdlib.h>
@@ -20,7 +23,7 @@ enum { NAME_MIN = 20, PERCENT = 6, VALUE = 9 };
 struct line {
 	uint32_t node;
 	uint32_t indent; /* columns */
-	bool branch;	 /* has brothers and sisters that are shown */
+	bool branch;	 /* has siblings that are shown */
 };
 
 struct writer {
@@ -28,13 +31,13 @@ struct writer {
 	const struct tree *tree;
 	const struct summary *summary;
 	const struct table_opts *opts;
-	uint64_t min; /* of a total, to be shown */
+	uint64_t min; /* smallest total that is shown */
 	struct line *stack;
 	size_t nr_stack, capacity;
 	uint32_t *children;
 	size_t children_capacity;
 	uint32_t nr_lines, nr_small;
-	uint64_t small; /* self in what is not shown */
+	uint64_t small; /* self of the nodes that are not shown */
 };
 
 static int compare_totals(const void *a, const void *b, void *nodes)
@@ -97,7 +100,7 @@ static void add_line(struct writer *w, const struct line *line)
 	w->nr_lines++;
 }
 
-/* Puts the children that are shown on the stack, the most expensive on top. */
+/* Pushes the children that are shown, the most expensive one last, so that it comes first. */
 static void push_children(struct writer *w, const struct line *parent)
 {
 	const struct tree_node *nodes = w->tree->nodes;

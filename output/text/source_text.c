@@ -1,4 +1,7 @@
-/* Reads source files, which may be anything by now: only regular files, and with a limit. */
+/*
+ * Reads a source file and finds its lines. A recording can name any path, so only regular files up
+ * to a limit are read, and a FIFO cannot block the report.
+ */
 #include "output/text/source_text.h"
 
 #include <fcntl.h>
@@ -17,7 +20,7 @@
 struct source_text {
 	char *data;
 	size_t size;
-	size_t *starts; /* by line - 1; one more, the end */
+	size_t *starts; /* by line - 1; one more for the end */
 	size_t nr_lines;
 	uint64_t changed_ns;
 };
@@ -58,7 +61,7 @@ struct source_text *source_text_open(const char *path)
 
 	if (path[0] != '/')
 		return NULL;
-	/* A FIFO of that name must not hold us up. */
+	/* O_NONBLOCK: opening a FIFO must not wait for its writer. */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return NULL;
