@@ -31,7 +31,7 @@ struct finding {
 };
 
 static const struct argp_option options[] = {
-	{ "pid", 'p', "PID", 0, "Say how this process can be sampled, too", 0 },
+	{ "pid", 'p', "PID", 0, "Also say how this process can be sampled", 0 },
 	{ "json", KEY_JSON, NULL, 0, "For programs: one JSON object, see sprof-doctor(1)", 0 },
 	{ 0 },
 };
@@ -48,7 +48,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case KEY_JSON: asked->json = true; return 0;
 	case 'p': pid_opts_parse(arg, state, &asked->pid); return 0;
-	case ARGP_KEY_ARG: argp_error(state, "nothing is expected here, not '%s'", arg); return 0;
+	case ARGP_KEY_ARG: argp_error(state, "doctor takes no arguments, not '%s'", arg); return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
 }
@@ -57,7 +57,7 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.doc = "Says which ways to take samples work here, why the others do not, and what fixes "
-	       "it."
+	       "that."
 	       "\vExamples:\n"
 	       "  sprof doctor\n"
 	       "  sudo sprof doctor\n"

@@ -31,7 +31,8 @@ struct export_opts {
 };
 
 static const struct argp_option options[] = {
-	{ "format", 'f', "FORMAT", 0, "One of those below (default: what OUT ends in)", 0 },
+	{ "format", 'f', "FORMAT", 0, "One of the formats below (default: by what OUT ends in)",
+	  0 },
 	{ "output", 'o', "OUT", 0, "Write here (default: standard output)", 0 },
 	{ 0 }
 };
@@ -126,7 +127,7 @@ static int write_export(const struct export_opts *o, const struct profile *p)
 	const char *input = o->input ? o->input : LOAD_DEFAULT_PATH;
 
 	if (err == -EDOM)
-		log_error(0, "write '%s' as %s: it holds counts, and the format times", input,
+		log_error(0, "write '%s' as %s: it holds counts, and the format needs times", input,
 			  o->exporter->name);
 	else if (err)
 		log_error(-err, "write '%s' as %s", input, o->exporter->name);

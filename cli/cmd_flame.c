@@ -44,13 +44,14 @@ static const struct argp_option options[] = {
 	  "page can be switched to the others",
 	  0 },
 	{ "butterfly", OPTION_BUTTERFLY, "UP,DOWN", 0,
-	  "Two columns in one picture, cpu,gpu say: one upward, the other downward from a common "
+	  "Two columns in one picture, such as cpu,gpu: one upward, the other downward from a "
+	  "common "
 	  "line, "
 	  "each half as wide as the picture",
 	  0 },
-	{ "html", OPTION_HTML, NULL, 0, "A page, whatever FILE is called", 0 },
+	{ "html", OPTION_HTML, NULL, 0, "Write a page, whatever FILE is called", 0 },
 	{ "no-js", OPTION_NO_JS, NULL, 0,
-	  "The static picture alone: no script, and no data for it to zoom into", 0 },
+	  "Write only the static picture, without its script and data", 0 },
 	{ 0 }
 };
 
@@ -90,7 +91,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_NO_JS: o->no_js = true; return 0;
 	case ARGP_KEY_END:
 		if (o->butterfly && o->column)
-			argp_error(state, "--butterfly names its columns, --column is one more");
+			argp_error(state, "--butterfly names its columns: it takes no --column");
 		o->html |= view_is_html(o->output);
 		return 0;
 	case ARGP_KEY_ARG:
@@ -108,8 +109,9 @@ static const struct argp argp = {
 	"[FILE]",
 	"Draws the flame graph of a recording (default: sprof.data) or of collapsed stacks, as one "
 	"SVG file or one page that any browser shows; - reads standard input.\v"
-	"A light box is as wide as the time spent in a function and in what it calls; the dark cap "
-	"on it is as wide as the time spent in the function itself.\n\n"
+	"The width of a light box is the time spent in a function and all it calls; that of the "
+	"dark cap "
+	"on it is the time spent in the function itself.\n\n"
 	"Examples:\n"
 	"  sprof flame -o flame.svg\n"
 	"  sprof flame --butterfly cpu,gpu -o train.html\n"

@@ -38,13 +38,14 @@ static const struct argp_option options[] = {
 	  "What to show: cpu, gpu, gpu-idle, launches, ... (default: CPU time if there is any)",
 	  0 },
 	{ "sort", 's', "self|total", 0,
-	  "Rank functions by the time in themselves (default) or with all they call", 0 },
+	  "Rank functions by their own time (default), or including all they call", 0 },
 	{ "rows", 'n', "FUNCTIONS", 0,
-	  "At most so many functions, 0 = all (default: 10; all that match a SOURCE, and with "
+	  "Print at most so many functions, 0 = all (default: 10; all that match a SOURCE, and "
+	  "with "
 	  "--json)",
 	  0 },
 	{ "kernprof", OPTION_KERNPROF, NULL, 0,
-	  "The columns that line_profiler prints; what sampling cannot know is a dash", 0 },
+	  "Print the columns of line_profiler; what sampling cannot know is a dash", 0 },
 	{ "json", OPTION_JSON, NULL, 0, "For programs: one JSON object, see sprof-lines(1)", 0 },
 	{ 0 }
 };
@@ -123,10 +124,11 @@ static const struct argp argp = {
 	options,
 	parse,
 	"[SOURCE[:FUNCTION]]",
-	"Prints what the source lines of a recording took: themselves (Self) and with all they "
-	"called (Total), and what code that time ended in. SOURCE is the end of a path, FUNCTION a "
-	"name with or without its scope; without them the functions that took most are shown. "
-	"Lines come from debug information, or from Python itself.\v"
+	"Prints the time of each source line in a recording: its own (Self) and including all it "
+	"called (Total), and the kind of code that this time ended in. SOURCE is the end of a "
+	"path, "
+	"FUNCTION a name with or without its scope; without them, the most expensive functions are "
+	"shown. Lines come from debug information, or from Python itself.\v"
 	"Examples:\n"
 	"  sprof lines\n"
 	"  sprof lines train.py:training_step\n"

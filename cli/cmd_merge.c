@@ -38,7 +38,8 @@ struct merge_opts {
 static const struct argp_option options[] = {
 	{ "output", 'o', "OUT", 0, "Write here: a recording, or the format that the name ends in",
 	  0 },
-	{ "format", 'f', "FORMAT", 0, "One of sprof export --help, and not a recording", 0 },
+	{ "format", 'f', "FORMAT", 0,
+	  "Write a format of sprof export --help instead of a recording", 0 },
 	{ "origin", OPTION_ORIGIN, "WHAT", OPTION_ARG_OPTIONAL,
 	  "Keep apart where stacks came from, by a root frame: file (default), host, command", 0 },
 	{ 0 }
@@ -69,9 +70,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!o->nr_inputs)
-			argp_error(state, "which files?");
+			argp_error(state, "give the files to merge");
 		if (!o->output && !o->exporter)
-			argp_error(state, "where to? say -o OUT");
+			argp_error(state, "give an output file: -o OUT");
 		if (!o->exporter)
 			o->exporter = exporter_guess(o->output);
 		return 0;
@@ -83,9 +84,11 @@ static const struct argp argp = {
 	options,
 	parse,
 	"FILE...",
-	"Makes one profile of several recordings, or of whatever else sprof reads: of hosts, of "
-	"ranks, of runs.\v"
-	"Equal stacks of equal threads are added up. Times are those of the clock on the wall.\n\n"
+	"Makes one profile of several recordings, of several hosts, ranks or runs, or of other "
+	"files "
+	"that sprof reads.\v"
+	"Equal stacks of equal threads are added up. Samples are put in order by the time of "
+	"day.\n\n"
 	"Examples:\n"
 	"  sprof merge rank*.data -o all.data\n"
 	"  sprof merge --origin=host a.data b.data -o hosts.data\n"

@@ -237,7 +237,7 @@ static void print_summary(struct recording *r, const struct profile_stats *stats
 		 (double)(end_ns - r->start_ns) / 1e9, (unsigned long long)lost, complete,
 		 r->opts->output, (double)recfile_size_bytes(r->file) / 1024);
 	if (!stats->nr_samples)
-		log_info("no sample: nothing that was watched used the CPU");
+		log_info("no samples: the target did not use the CPU");
 	if (stats->nr_limits)
 		log_warning("a table was full %llu times: see sprof info",
 			    (unsigned long long)stats->nr_limits);

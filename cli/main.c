@@ -34,8 +34,7 @@ static void print_help(FILE *f)
 	      "  sprof record -p 1234 -d 30s  record a running process for 30 seconds\n"
 	      "  sprof flame -o flame.svg     draw the flame graph of the last recording\n"
 	      "\n"
-	      "sprof COMMAND --help says what a command takes; sprof --version which sprof this "
-	      "is.\n",
+	      "sprof COMMAND --help explains a command; sprof --version prints the version.\n",
 	      f);
 }
 
@@ -94,7 +93,7 @@ static int run(int argc, char **argv)
 		return 0;
 	}
 	if (first[0] == '-') {
-		log_error(0, "take '%s': there is no such option before the command", first);
+		log_error(0, "accept '%s': there is no such option before the command", first);
 		log_hint("sprof --help");
 		return 2;
 	}

@@ -88,7 +88,7 @@ static void add_frequency(struct buffer *b, const struct info *info, uint32_t as
 		return;
 	buffer_printf(b, "%-12s%" PRIu32 " Hz", "frequency", asked_hz);
 	if (reached > 0 && reached < 0.9 * asked_hz)
-		buffer_printf(b, " asked for, %.0f Hz reached: each sample weighs the more",
+		buffer_printf(b, " requested, %.0f Hz reached: each sample has more weight",
 			      reached);
 	buffer_add_char(b, '\n');
 }
@@ -200,7 +200,8 @@ static void add_left_out_rows(struct buffer *b, const struct profile *p)
 
 	if (runs)
 		buffer_printf(b,
-			      "\n%" PRIu64 " runs of ranges are left out, and only in the sums\n",
+			      "\n%" PRIu64
+			      " runs of ranges are left out, and counted in the sums only\n",
 			      runs);
 	if (p->nr_facts_left_out)
 		buffer_printf(b,
@@ -321,8 +322,9 @@ static void add_modules(struct buffer *b, const struct info *info, const struct 
 	}
 	add_more(b, info->nr_modules);
 	if (nr_in_files * 100 > info->nr_samples)
-		buffer_add_string(b, "\nFor names, before the next recording: debug packages "
-				     "(-dbgsym, -dbg), or sprof record --debuginfod\n");
+		buffer_add_string(
+			b, "\nFor names, install debug packages (-dbgsym, -dbg) before the next "
+			   "recording, or use sprof record --debuginfod\n");
 }
 
 /* Lists the files whose unwind rules were derived from machine code. */

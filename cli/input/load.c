@@ -86,7 +86,8 @@ static int load_recording(FILE *f, const char *name, const struct load_opts *opt
 
 	if (err) {
 		if (err == -EPROTONOSUPPORT)
-			log_error(0, "read '%s': a later sprof made it, in a format of its own",
+			log_error(0,
+				  "read '%s': a later version of sprof wrote it, in a newer format",
 				  name);
 		else if (err == -EINVAL)
 			log_error(0, "read '%s': its beginning is damaged", name);
@@ -143,7 +144,7 @@ static int load_gzip(FILE *f, const char *name, const struct load_opts *opts,
 	if (expanded)
 		err = load(expanded, name, opts, true, ret_profile);
 	else if (err == -EINVAL)
-		log_error(0, "read '%s': its gzip is damaged or cut off", name);
+		log_error(0, "read '%s': its gzip data is damaged or cut off", name);
 	else
 		log_error(err ? -err : 0, "read '%s'%s", name, err ? "" : ": it is empty");
 	if (expanded)

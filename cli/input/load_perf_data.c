@@ -60,8 +60,7 @@ static void report(int err, const char *name)
 	else if (err == -ENODATA)
 		log_error(0, "read '%s': it holds no samples", name);
 	else if (err == -ENOTSUP)
-		log_error(0, "read '%s': it was recorded on another kind of machine than x86-64",
-			  name);
+		log_error(0, "read '%s': it was not recorded on x86-64", name);
 	else
 		log_error(-err, "read '%s'", name);
 }

@@ -95,7 +95,7 @@ int view_build(struct view *v, const char *path, const struct tree_opts *opts)
 	}
 	summary_init(&v->summary, v->profile, v->tree, v->note ? v->note : "");
 	if (!v->summary.samples)
-		log_warning(was_filtered(v->profile) ? "nothing is left of the samples of '%s'"
+		log_warning(was_filtered(v->profile) ? "no sample of '%s' is left after filtering"
 						     : "'%s' holds no samples",
 			    name);
 	return 0;

@@ -439,7 +439,7 @@ void record_calls_stop(struct record_calls *c, struct sink *sink)
 	python_counts_write(c->python, sink);
 	for (size_t i = 0; i < c->nr_specs; i++) {
 		if (c->specs[i].nr_refused)
-			log_warning("calls of %zu functions that fit '%s' are not counted: no "
+			log_warning("calls of %zu functions that match '%s' are not counted: no "
 				    "probe can be put there (-v says which)",
 				    c->specs[i].nr_refused, c->specs[i].text);
 		if (!c->specs[i].found && c->specs[i].event >= 0)

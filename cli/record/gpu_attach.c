@@ -155,10 +155,10 @@ static int load(pid_t pid, const char *path, struct inject_reason *reason)
 		return err;
 	warm_up(path);
 	err = remote_dlopen(pid, path, ENTRY, RTLD_NOW, SAFE_POINT_MS, &loaded, reason);
-	log_debug("a thread of process %d stood still for %.2f ms to load '%s'", (int)pid,
+	log_debug("a thread of process %d was stopped for %.2f ms to load '%s'", (int)pid,
 		  (double)loaded.stop_ns / NS_PER_MS, path);
 	if (loaded.stop_ns > REMOTE_DLOPEN_STOP_MS * NS_PER_MS)
-		log_warning("a thread of process %d stood still for %.0f ms: %u are meant, and "
+		log_warning("a thread of process %d was stopped for %.0f ms, not the usual %u: "
 			    "the machine is busy",
 			    (int)pid, (double)loaded.stop_ns / NS_PER_MS, REMOTE_DLOPEN_STOP_MS);
 	return err || !loaded.result ? err : refuse_result((int)loaded.result, reason);

@@ -461,10 +461,10 @@ int record_gpu_open_module(const struct record_gpu *g, unsigned int module)
 void record_gpu_check(const struct record_gpu *g)
 {
 	if (g && !g->run_room) {
-		log_warning(
-			"%u runs of ranges were kept, and no more: sprof info counts the others",
-			MAX_RUNS);
-		log_hint("record a part: -d, --capture-range; the sums of ranges have all runs");
+		log_warning("only %u runs of ranges were kept: sprof info counts the others",
+			    MAX_RUNS);
+		log_hint(
+			"record a part (-d, --capture-range); the sums of ranges include all runs");
 	}
 	if (!g || g->opts.mode != GPU_ON || g->nr_targets)
 		return;

@@ -66,14 +66,15 @@ static const struct argp_option options[] = {
 	{ "source", 's', "NAME", 0,
 	  "How samples are taken: auto (default; the best that works here), ebpf, perf, timer", 0 },
 	{ "event", 'e', "NAME", 0,
-	  "What makes a sample: auto (default; cycles where the host has them), cpu-clock, cycles",
+	  "Event that takes a sample: auto (default; cycles where the host has them), cpu-clock, "
+	  "cycles",
 	  0 },
 	{ "debuginfod", OPT_DEBUGINFOD, NULL, 0,
 	  "At the end, fetch debug files that this machine lacks from the servers in "
 	  "$DEBUGINFOD_URLS",
 	  0 },
 	{ "no-python", OPT_NO_PYTHON, NULL, 0,
-	  "Show the interpreter's own frames, not those of the Python code it runs", 0 },
+	  "Show the interpreter's own frames instead of those of the Python code that it runs", 0 },
 	{ "gpu", OPT_GPU, "MODE", 0,
 	  "Collect GPU work and NVTX ranges: auto (default; of programs that have them), on, off",
 	  0 },
@@ -94,8 +95,8 @@ static const struct argp_option options[] = {
 	  "of all Python functions: python; again for more. A call that is counted takes 1 us "
 	  "longer",
 	  0 },
-	{ "quiet", 'q', NULL, 0, "No progress, no summary", 0 },
-	{ "verbose", 'v', NULL, 0, "Say more", 0 },
+	{ "quiet", 'q', NULL, 0, "Print no progress and no summary", 0 },
+	{ "verbose", 'v', NULL, 0, "Print more messages", 0 },
 	{ 0 }
 };
 
@@ -268,7 +269,7 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "-p PID\n-a\nPROG [ARG...]",
-	.doc = "Takes samples of what the CPU does and writes a recording."
+	.doc = "Samples what the CPU runs and writes a recording."
 	       "\vExamples:\n"
 	       "  sprof record -p 1234 -d 30s\n"
 	       "  sprof record -- python3 train.py\n"

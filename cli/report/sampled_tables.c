@@ -28,17 +28,19 @@ enum { OPTION_PSTATS = 0x900, OPTION_SPLIT, OPTION_PHASES, OPTION_HINTS, OPTION_
 
 static const struct argp_option options[] = {
 	{ "pstats", OPTION_PSTATS, NULL, 0,
-	  "As cProfile and pstats: ncalls, tottime, cumtime; a dash for what was not counted", 0 },
+	  "The columns of cProfile and pstats: ncalls, tottime, cumtime; a dash for what was not "
+	  "counted",
+	  0 },
 	{ "split", OPTION_SPLIT, NULL, 0,
-	  "What the time of each function ended in: Python, native code, the kernel, a GPU", 0 },
+	  "The kind of code that each function's time ended in: Python, native, kernel, GPU", 0 },
 	{ "phases", OPTION_PHASES, "FILE", OPTION_ARG_OPTIONAL,
 	  "The phases of a program by the rules in FILE (default: for PyTorch), see "
 	  "sprof-report(1)",
 	  0 },
 	{ "hints", OPTION_HINTS, NULL, 0,
-	  "What is wrong, where the samples prove it: waiting for data, for the GPU, ...", 0 },
+	  "Problems that the samples prove: waiting for data, for the GPU, ...", 0 },
 	{ "gc", OPTION_GC, NULL, 0,
-	  "Time in Python's garbage collector, by the line that had it run", 0 },
+	  "Time in Python's garbage collector, by the line that triggered it", 0 },
 	{ 0 }
 };
 

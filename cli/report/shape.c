@@ -34,9 +34,10 @@ static const struct argp_option options[] = {
 	{ "callees", OPTION_CALLEES, "RE", 0, "The tree of what a function calls", 0 },
 	{ "annotate", OPTION_ANNOTATE, "RE", 0,
 	  "A function line by line and instruction by instruction", 0 },
-	{ "min", OPTION_MIN, "PERCENT", 0, "Of a tree, what takes at least so much (default: 0.5)",
+	{ "min", OPTION_MIN, "PERCENT", 0,
+	  "Leave out nodes of a tree that take less (default: 0.5)", 0 },
+	{ "csv", OPTION_CSV, NULL, 0, "Write comma-separated values, for spreadsheets and programs",
 	  0 },
-	{ "csv", OPTION_CSV, NULL, 0, "For spreadsheets and programs", 0 },
 	{ "tsv", OPTION_TSV, NULL, 0, "The same, separated by tabs", 0 },
 	{ 0 }
 };

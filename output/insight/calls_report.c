@@ -114,8 +114,8 @@ bool calls_report_write(struct buffer *b, const struct profile *p,
 		buffer_add_string(b, "\n}\n");
 	} else if (any) {
 		if (late)
-			buffer_add_string(b, "After: so long after the start the counting of a "
-					     "file that was mapped later began.\n\n");
+			buffer_add_string(b, "After: the time from the start until a file that was "
+					     "mapped later began to be counted.\n\n");
 		g.spare = spare;
 		g.max_width = opts->columns;
 		grid_write_text(b, &g, opts->max_rows);

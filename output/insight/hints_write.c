@@ -96,7 +96,7 @@ void hints_write(struct buffer *b, const struct hints *hints, const struct summa
 	for (size_t i = 0; i < hints->nr; i++)
 		add_hint(b, &hints->list[i], opts);
 	if (!hints->nr)
-		buffer_add_string(b, "no hint: these samples prove none\n");
+		buffer_add_string(b, "no problem found that these samples can prove\n");
 	else
 		b->size--; /* the last empty line */
 }

@@ -92,7 +92,7 @@ static int add_line(struct phase_rules *r, char *line, char *why, size_t why_siz
 		return 0;
 	equals = strchr(line, '=');
 	if (!equals) {
-		snprintf(why, why_size, "it is no rule: PHASE = PATTERN or PHASE => PATTERN");
+		snprintf(why, why_size, "it is not a rule: PHASE = PATTERN or PHASE => PATTERN");
 		return -EINVAL;
 	}
 	keeps = equals[1] == '>';
@@ -138,7 +138,7 @@ int phase_rules_new(const char *text, size_t size, struct phase_rules **ret_rule
 		at += n + 1;
 	}
 	if (!err && !r->nr_rules) {
-		snprintf(why, why_size, "there is no rule in it");
+		snprintf(why, why_size, "it holds no rules");
 		err = -ENODATA;
 	}
 	if (err)

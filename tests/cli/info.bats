@@ -57,7 +57,7 @@ setup() {
 	info bare.data
 	[ "$status" -eq 0 ]
 	grep -qE '^ +(9[0-9.]+|100)%  +100%  +(9[0-9.]+|100)%  [0-9a-f]+  .*/bare$' <<<"$output"
-	grep -q '^For names, before the next recording: debug packages' <<<"$output"
+	grep -q '^For names, install debug packages' <<<"$output"
 	[ "$(awk '/^frames/ { print ($2 > $3 + 0) }' <<<"${output//,/}")" = 1 ]
 	"$SPROF" info --json bare.data |
 		jq -e '.modules[] | select(.path | endswith("/bare")) | .unnamed_samples > 0.9 * .self_samples'
@@ -163,7 +163,7 @@ setup() {
 @test "a recording of a later major version is an error that says so" {
 	info "$BATS_TEST_DIRNAME/../golden/recordings/later.data"
 	[ "$status" -eq 1 ]
-	[[ $stderr == *"later.data': a later sprof made it, in a format of its own" ]]
+	[[ $stderr == *"later.data': a later version of sprof wrote it, in a newer format" ]]
 }
 
 @test "a damaged header costs nothing but the time in it" {
