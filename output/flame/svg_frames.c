@@ -114,7 +114,7 @@ static void add_numbers(struct svg_picture *w, const struct tree_node *n)
 	add_share(&line, w, "total", n->total);
 	add_share(&line, w, " \xc2\xb7 self", n->self);
 	buffer_add_string(&line, " \xc2\xb7 ");
-	summary_add_events(&line, w->summary, tree_events_of(w->tree, n).total, "\xc2\xb1");
+	summary_add_events(&line, w->summary, tree_events_of(w->tree, n).total, true);
 	add_line(w, &line);
 	if (sum->nr_nodes > 1) {
 		buffer_printf(&line, "all %u frames of it: ", sum->nr_nodes);

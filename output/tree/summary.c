@@ -193,14 +193,41 @@ void summary_add_origin(struct buffer *b, const struct summary *s)
 		buffer_printf(b, "%s%s", separator, s->source);
 }
 
-void summary_add_events(struct buffer *b, const struct summary *s, uint64_t events,
-			const char *plus_minus)
+void summary_add_events(struct buffer *b, const struct summary *s, uint64_t events, bool unicode)
 {
 	buffer_add_u64(b, events);
 	if (!s->info->exact)
-		buffer_printf(b, " %s %llu", plus_minus,
+		buffer_printf(b, " %s %llu", unicode ? "\xc2\xb1" : "+-",
 			      (unsigned long long)number_margin(events, s->samples));
 	buffer_printf(b, " %s", s->info->events);
+}
+
+void summary_add_margin(struct buffer *b, const struct summary *s, uint64_t events, bool unicode)
+{
+	if (!s->info->exact)
+		buffer_printf(b, "%s%llu", unicode ? "\xc2\xb1" : "+-",
+			      (unsigned long long)number_margin(events, s->samples));
+}
+
+void summary_add_count(struct buffer *b, const struct summary *s, uint64_t events, bool unicode)
+{
+	buffer_add_u64(b, events);
+	summary_add_margin(b, s, events, unicode);
+}
+
+void summary_add_sums(struct buffer *b, const struct summary *s, uint64_t self, uint64_t total,
+		      uint64_t total_events, bool unicode)
+{
+	buffer_add_string(b, "self ");
+	number_add_percent(b, self, s->total);
+	buffer_add_string(b, ", ");
+	summary_add_value(b, s, self);
+	buffer_add_string(b, "; total ");
+	number_add_percent(b, total, s->total);
+	buffer_add_string(b, ", ");
+	summary_add_value(b, s, total);
+	buffer_add_string(b, "; ");
+	summary_add_events(b, s, total_events, unicode);
 }
 
 void summary_add_value(struct buffer *b, const struct summary *s, uint64_t value)
