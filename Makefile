@@ -116,7 +116,7 @@ Q := @
 endif
 AGAIN = +@$(MAKE) --no-print-directory
 
-.PHONY: all tests-all bench-all help deps deps-build test check run-test bench lint run-lint format fuzz run-fuzz demo run-demo \
+.PHONY: all tests-all bench-all help deps deps-build test check check-all stress run-test bench lint run-lint format fuzz run-fuzz demo run-demo \
 	dist check-gpu install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -210,12 +210,16 @@ $(B)/sampler/agent/%.o: sampler/agent/%.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(AGENT_CC) $(AGENT_FLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/sampler/agent/payload.elf: $(filter-out $(B)/sampler/agent/preload% %/join.o,$(AGENT_OBJS)) sampler/agent/payload.lds
+# Of these files each of the two forms of it has its own.
+PRELOAD_OBJS := $(filter $(B)/sampler/agent/preload% $(B)/sampler/agent/$(ARCH)/preload% %/join.o,$(AGENT_OBJS))
+PAYLOAD_OBJS := $(filter %/payload_start.o %/payload_home.o,$(AGENT_OBJS))
+
+$(B)/sampler/agent/payload.elf: $(filter-out $(PRELOAD_OBJS),$(AGENT_OBJS)) sampler/agent/payload.lds
 	$(call say,BLOB,$@)
 	$(Q)$(LD) -shared -Bsymbolic -z noexecstack --no-undefined -T sampler/agent/payload.lds -o $@ $(filter %.o,$^)
 	$(Q)! readelf -rW $@ | grep R_ || { echo "$@: needs relocation" >&2; exit 1; }
 
-$(B)/libsprof.so: $(filter-out %/payload_start.o,$(AGENT_OBJS))
+$(B)/libsprof.so: $(filter-out $(PAYLOAD_OBJS),$(AGENT_OBJS))
 	$(call say,SO,$@)
 	$(Q)$(CC) -shared -nostartfiles -Wl,-soname,libsprof.so,--strip-debug,-z,relro,-z,now,-z,noexecstack,--no-undefined \
 		-o $@ $^
@@ -380,12 +384,23 @@ deps: ; $(call install_missing,$(DEPS_BUILD) $(DEPS_TEST))
 # ---- test, check, bench, lint, fuzz
 TEST_ENV = SPROF=$(abspath $(B))/sprof BUILD=$(abspath $(B)) TARGETS=$(abspath $(B))/tests/targets
 DIRS ?= unit cli root browser gpu
+PART ?=
+STRESS_SECONDS ?= 300
 
+# What a newcomer runs: every command and every source once, within minutes.
 test: deps
-	$(AGAIN) run-test
+	$(AGAIN) RUN_ARGS=--part=quick run-test
+
+# All tests. PART=rest leaves out those that `make test` ran.
+check-all: deps
+	$(AGAIN) RUN_ARGS='$(PART:%=--part=%)' run-test
+
+# The tests tagged "stress" do the same thing many hundred times, in each program for STRESS_SECONDS.
+stress: deps
+	$(AGAIN) RUN_ARGS=--part=stress STRESS=1 STRESS_SECONDS=$(STRESS_SECONDS) TEST_LIMIT_S=$$(($(STRESS_SECONDS) * 4 + 600)) run-test
 
 run-test: tests-all
-	@$(TEST_ENV) tests/run $(addprefix --dir=,$(DIRS))
+	@$(TEST_ENV) tests/run $(RUN_ARGS) $(addprefix --dir=,$(DIRS))
 
 check: tests-all
 	@[ -n "$(T)" ] || { echo "usage: make check T=name (a test file, or one test in it)" >&2; exit 2; }
@@ -446,7 +461,9 @@ help:
 	@printf '%s\n' \
 	'make all       build/sprof' \
 	'make demo      install the build packages, record a build of sprof, draw demo.svg, print the report' \
-	'make test      install every package, build, run all tests' \
+	'make test      install every package, build, run the tests of every command and source: minutes' \
+	'make check-all run every test; PART=rest: those that make test left out' \
+	'make stress    attach to programs thousands of times, to each for STRESS_SECONDS=300' \
 	'make check T=x run one test file, or one test by its name' \
 	'make bench     measure sprof beside perf' \
 	'make lint      format, layers, headers, sizes, in-target libraries' \
@@ -459,4 +476,4 @@ help:
 	'make clean     remove build/' \
 	'' \
 	'SAN=1 builds with ASan and UBSan in build/san; WERROR=1 turns warnings into errors; V=1 prints commands;' \
-	'DIRS="unit cli" limits make test to some of unit, cli, root, browser, gpu.'
+	'DIRS="unit cli" limits the three goals of tests to some of unit, cli, root, browser, gpu.'

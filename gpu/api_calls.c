@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
-#include "gpu/agent/records.h"
+#include "gpu/agent/base/records.h"
 
 #define SLOTS (1u << 17) /* 5 MiB: seconds of launches, as many as can wait for the GPU */
 

@@ -12,39 +12,14 @@
 #ifndef SPROF_GPU_COLLECT_H
 #define SPROF_GPU_COLLECT_H
 
+#include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
+
+#include "gpu/collect_opts.h"
 
 struct gpu_collect;
 struct shared_region;
 struct sink;
-
-#define GPU_NO_FRAME UINT32_MAX
-#define GPU_UNKNOWN_FRAME (UINT32_MAX - 1)
-
-struct gpu_collect_opts {
-	pid_t pid; /* of the target, as the recorder sees it */
-	void *context;
-	/*
-	 * The sink's id of the frame at an address of the target (inside the calling instruction),
-	 * GPU_NO_FRAME for what is no part of the program: CUPTI and sprof's own library, or
-	 * GPU_UNKNOWN_FRAME where nothing is mapped. NULL: nothing is known.
-	 */
-	uint32_t (*frame)(void *context, struct sink *sink, uint64_t address);
-	/*
-	 * The same for a Python frame: `word` is FRAME_PYTHON (core/portable/pycode.h), `code` the bytes that
-	 * the target has for its code object: a struct code_record and a line table, or anything.
-	 */
-	uint32_t (*python_frame)(void *context, struct sink *sink, uint64_t word, const void *code,
-				 size_t size);
-	/*
-	 * How many activities and how many runs of ranges may still be kept one by one; counted down,
-	 * so that several processes share it. NULL: none.
-	 */
-	uint64_t *activity_room, *run_room;
-	/* From the name of a kernel to what a person reads: a string to free(), or NULL: as it is. */
-	char *(*demangle)(const char *name);
-};
 
 /* The region becomes the collector's. The sink must be there until gpu_collect_finish(). */
 struct gpu_collect *gpu_collect_new(struct shared_region *region,

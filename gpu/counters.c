@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "gpu/agent/region.h"
+#include "gpu/agent/base/region.h"
 
 const char *gpu_counter_name(uint32_t counter)
 {

@@ -1,5 +1,5 @@
 /*
- * The recorder's end of the socket to libsprof-gpu.so (gpu/agent/region.h says what goes over it): who
+ * The recorder's end of the socket to libsprof-gpu.so (gpu/agent/base/region.h says what goes over it): who
  * comes, and what it is told.
  */
 #ifndef SPROF_GPU_LINK_H
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "gpu/agent/region.h"
+#include "gpu/agent/base/region.h"
 
 struct shared_region;
 

@@ -112,7 +112,7 @@ uint32_t names_thread(struct names *n, uint32_t tid)
 static uint32_t special_module(struct names *n, uint32_t *module, enum module_kind kind,
 			       enum function_kind function)
 {
-	const struct profile_module m = { .kind = (uint8_t)kind, .pid = function };
+	const struct profile_module m = { .kind = (uint8_t)kind, .function_kind = function };
 
 	if (*module == PROFILE_NONE)
 		*module = n->sink->module(n->sink, &m);

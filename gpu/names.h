@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 #include "core/base/buffer.h"
-#include "core/profile/profile.h"
-#include "gpu/collect.h"
 #include "core/base/number_map.h"
+#include "core/profile/profile.h"
+#include "gpu/collect_opts.h"
 #include "gpu/shared_region.h"
 
 struct names {

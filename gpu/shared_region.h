@@ -1,6 +1,6 @@
 /*
  * The recorder's side of the memory that it shares with libsprof-gpu.so in a target: the contract is
- * gpu/agent/region.h. The target may write anything, at any time, from any thread. So everything is
+ * gpu/agent/base/region.h. The target may write anything, at any time, from any thread. So everything is
  * copied out before it is looked at, and no number from in there is used before it was checked.
  */
 #ifndef SPROF_SHARED_REGION_H
@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "gpu/agent/records.h"
-#include "gpu/agent/region.h"
+#include "gpu/agent/base/records.h"
+#include "gpu/agent/base/region.h"
 
 struct buffer;
 struct shared_region;

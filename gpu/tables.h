@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "gpu/agent/region.h"
+#include "gpu/agent/base/region.h"
 #include "core/base/number_map.h"
 
 struct fact_gpu_api;

@@ -302,5 +302,5 @@ void symbolizer_run(struct profile *p, const struct symbolizer_opts *opts,
 	free(r.outermost.frames);
 	free(r.locations);
 	ret_stats->nr_frames = nr;
-	ret_stats->nr_unsymbolized = nr - named;
+	ret_stats->nr_unnamed = nr - named;
 }

@@ -36,8 +36,8 @@ struct symbolizer_opts {
 };
 
 struct symbolizer_stats {
-	uint64_t nr_frames;	  /* looked at */
-	uint64_t nr_unsymbolized; /* left without a location */
+	uint64_t nr_frames;  /* looked at */
+	uint64_t nr_unnamed; /* left without a location */
 };
 
 /*

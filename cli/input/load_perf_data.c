@@ -69,7 +69,7 @@ static void say_what_is_missing(const struct profile *p, const struct perf_data_
 	uint64_t lost = p->stats.nr_lost, taken = lost + p->stats.nr_samples;
 
 	if (facts->cut_off)
-		log_warning("'%s' is INCOMPLETE: perf did not finish it", name);
+		log_warning("'%s' is UNFINISHED: perf did not finish it", name);
 	if (facts->nr_damaged)
 		log_warning("'%s': %" PRIu64 " of its records are damaged and left out", name,
 			    facts->nr_damaged);
@@ -94,7 +94,7 @@ int perf_data_load(FILE *f, const char *name, bool warn, bool *ret_elsewhere,
 		report(err, name);
 		return err;
 	}
-	(*ret_profile)->meta.incomplete = facts.cut_off || facts.nr_damaged;
+	(*ret_profile)->meta.unfinished = facts.cut_off || facts.nr_damaged;
 	*ret_elsewhere = !is_this_kernel(*ret_profile, &facts);
 	if (warn)
 		say_what_is_missing(*ret_profile, &facts, name);

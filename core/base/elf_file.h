@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/profile/profile.h"
+#include "core/base/build_id.h"
 
 struct elf_section {
 	const char *name;

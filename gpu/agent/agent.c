@@ -2,8 +2,6 @@
  * How the agent comes in (CUDA and NVTX each load it and call a function), and its one thread, which
  * sleeps in poll(2) until a recorder comes.
  */
-#include "gpu/agent/agent.h"
-
 #include <errno.h>
 #ifdef __SANITIZE_THREAD__
 #include <pthread.h>
@@ -15,10 +13,13 @@
 #include <unistd.h>
 
 #include "gpu/agent/base/clock.h"
-#include "gpu/agent/cupti/collect.h"
+#include "gpu/agent/collect.h"
+#include "gpu/agent/prepare.h"
+#include "gpu/agent/base/lock.h"
+#include "gpu/agent/base/state.h"
 #include "gpu/agent/cupti/cupti.h"
 #include "gpu/agent/base/image.h"
-#include "gpu/agent/base/link.h"
+#include "gpu/agent/link.h"
 #include "gpu/agent/nvtx/nvtx.h"
 #include "gpu/agent/base/report.h"
 #include "gpu/agent/base/thread.h"
@@ -37,34 +38,11 @@ typedef int (*create_fn)(unsigned long *, const void *, void *(*)(void *), void 
 static uint32_t begun;	  /* atomic: somebody has begun to set us up */
 static uint32_t ready;	  /* atomic: and is done */
 static uint32_t has_cuda; /* atomic: CUDA has loaded us */
-static uint32_t busy;	  /* the lock of collect_*() */
 static int connection = -1;
 
 EXPORT int InitializeInjection(void);
 EXPORT int InitializeInjectionNvtx2(nvtx_get_table get_table);
 EXPORT int sprof_gpu_attach(void);
-
-static void pause_us(long us)
-{
-	struct timespec t = { 0, us * 1000 };
-
-	nanosleep(&t, NULL);
-}
-
-bool agent_lock(void)
-{
-	for (int i = 0; i < 5000; i++) {
-		if (!__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE))
-			return true;
-		pause_us(200);
-	}
-	return false;
-}
-
-void agent_unlock(void)
-{
-	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
-}
 
 static uint32_t wanted(void)
 {
@@ -263,7 +241,7 @@ static bool set_up(bool launched)
 {
 	if (__atomic_exchange_n(&begun, 1, __ATOMIC_ACQ_REL)) {
 		for (int i = 0; i < 20000 && !__atomic_load_n(&ready, __ATOMIC_ACQUIRE); i++)
-			pause_us(200);
+			agent_pause_us(200);
 		return agent.region && *agent.alive;
 	}
 	if (!agent_prepare()) {

@@ -15,7 +15,7 @@
 #include "output/tree/ranking.h"
 #include "output/text/text.h"
 
-enum { VERSION = 1 };
+enum { VERSION = 2 };
 
 struct writer {
 	const struct profile *p;
@@ -46,8 +46,8 @@ static void add_head(struct writer *w)
 		      (unsigned long long)m->start_realtime_ns);
 	buffer_printf(w->b, "\"start_ns\": %llu, \"end_ns\": %llu, ",
 		      (unsigned long long)m->start_ns, (unsigned long long)m->end_ns);
-	buffer_printf(w->b, "\"lost\": %llu, \"incomplete\": %s,\n\"columns\": [",
-		      (unsigned long long)w->p->stats.nr_lost, m->incomplete ? "true" : "false");
+	buffer_printf(w->b, "\"lost\": %llu, \"unfinished\": %s,\n\"columns\": [",
+		      (unsigned long long)w->p->stats.nr_lost, m->unfinished ? "true" : "false");
 	columns_present(w->p, present);
 	for (unsigned int c = 0; c < NR_COLUMNS; c++) {
 		if (!present[c])

@@ -48,10 +48,8 @@ static enum function_kind kind_of(const char *s, size_t *n, bool *ret_inlined)
 	}
 	if (*n < 2 || s[0] != '[' || s[*n - 1] != ']')
 		return FUNCTION_NATIVE;
-	for (int m = 0; m < NR_MARKERS; m++)
-		if (m != MARKER_UNKNOWN && strlen(marker_name(m)) == *n &&
-		    !memcmp(marker_name(m), s, *n))
-			return FUNCTION_MARKER;
+	if (marker_from_name(s, *n) > MARKER_UNKNOWN)
+		return FUNCTION_MARKER;
 	return FUNCTION_UNKNOWN; /* "[unknown]", "[libc.so.6]" */
 }
 

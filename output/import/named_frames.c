@@ -10,6 +10,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/path.h"
 #include "core/profile/profile.h"
 #include "output/tree/ranking.h"
 #include "output/text/text.h"
@@ -17,11 +18,11 @@
 /* A Python function belongs to its file, as in a recording. */
 static uint32_t module_of(struct profile *p, const struct import_function *f)
 {
-	struct profile_module m = { .kind = MODULE_PYTHON, .path = f->file, .pid = f->name };
+	struct profile_module m = { .kind = MODULE_PYTHON, .path = f->file, .code_name = f->name };
 
 	if (f->module != PROFILE_NONE || f->kind != FUNCTION_PYTHON || !f->file)
 		return f->module;
-	m.ino = f->start_line;
+	m.code_line = f->start_line;
 	return profile_module(p, &m);
 }
 
@@ -92,7 +93,7 @@ static uint32_t key_of(struct profile *p, const struct import_function *f, size_
 
 uint32_t import_frame(struct profile *p, const struct import_function *functions, size_t nr)
 {
-	struct profile_module module = { .kind = MODULE_NAMED, .pid = functions->kind };
+	struct profile_module module = { .kind = MODULE_NAMED, .function_kind = functions->kind };
 	uint32_t frame;
 
 	if (functions->inlined)
@@ -134,7 +135,7 @@ uint32_t import_unnamed_frame(struct profile *p, uint32_t module, uint64_t addre
 bool import_is_unnamed(const struct profile *p, uint32_t module, const char *name)
 {
 	const char *path = module == PROFILE_NONE ? "" : profile_str(p, p->modules[module].path);
-	const char *base = text_base_name(path);
+	const char *base = path_base_name(path);
 	size_t n;
 
 	n = strlen(base);

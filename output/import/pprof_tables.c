@@ -244,10 +244,13 @@ static uint32_t make_frame(struct profile *p, const struct mapping *m, uint64_t 
 
 	if (!nr)
 		return import_unnamed_frame(p, m->module, at);
-	if (m->kind == FUNCTION_MARKER && nr == 1)
-		for (int i = 0; i < NR_MARKERS; i++)
-			if (!strcmp(marker_name(i), profile_str(p, functions->name)))
-				return profile_marker_frame(p, i);
+	if (m->kind == FUNCTION_MARKER && nr == 1) {
+		const char *name = profile_str(p, functions->name);
+		int marker = marker_from_name(name, strlen(name));
+
+		if (marker >= 0)
+			return profile_marker_frame(p, (enum marker)marker);
+	}
 	functions[0].inlined = m->inlined;
 	for (size_t i = 1; i < nr; i++)
 		functions[i].inlined = true;

@@ -115,10 +115,10 @@ static void read_frame_extras(struct reader *r, struct import_function *f)
 static uint32_t make_frame(struct profile *p, const struct import_function *f)
 {
 	const char *name = profile_str(p, f->name);
+	int marker = f->kind == FUNCTION_MARKER ? marker_from_name(name, strlen(name)) : -1;
 
-	for (int i = 0; f->kind == FUNCTION_MARKER && i < NR_MARKERS; i++)
-		if (!strcmp(marker_name(i), name))
-			return profile_marker_frame(p, i);
+	if (marker >= 0)
+		return profile_marker_frame(p, (enum marker)marker);
 	return import_frame(p, f, 1);
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/path.h"
 #include "core/profile/intern.h"
 #include "core/profile/profile.h"
 #include "output/text/text.h"
@@ -103,7 +104,7 @@ static uint32_t module_path(const struct builder *b, uint32_t module)
 static void set_module(struct builder *b, struct entry *e, uint32_t path)
 {
 	e->path = b->without_modules ? "" : profile_str(b->p, path);
-	e->function.module = text_base_name(e->path);
+	e->function.module = path_base_name(e->path);
 }
 
 /* Of several places keeps the first in sorted order, so that the input's order does not matter. */
@@ -145,7 +146,7 @@ static uint32_t intern_function(struct builder *b, uint32_t id)
 static const char *fallback_name(struct builder *b, uint32_t frame)
 {
 	const struct profile_module *m = &b->p->modules[b->p->frames[frame].module];
-	const char *base = text_base_name(profile_str(b->p, m->path)), *result;
+	const char *base = path_base_name(profile_str(b->p, m->path)), *result;
 	char marker[64], *bracketed;
 
 	if (m->kind == MODULE_MARKER)

@@ -34,17 +34,18 @@ static void count_markers(struct summary *s, const struct tree *tree)
 		return;
 	for (uint32_t i = 0; i < tree->nr_nodes; i++) {
 		const struct tree_function *f = tree_function_of(tree, i);
+		int marker;
 
 		if (f->kind != FUNCTION_MARKER || i < end)
 			continue;
 		end = tree->nodes[i].end;
-		for (int m = 0; m < NR_MARKERS; m++)
-			if (m != MARKER_NO_KERNEL_STACK && !strcmp(f->name, marker_name(m)))
-				s->truncated_by[m] += tree_events_of(tree, &tree->nodes[i]).total;
+		marker = marker_from_name(f->name, strlen(f->name));
+		if (marker >= 0 && marker != MARKER_NO_KERNEL_STACK)
+			s->incomplete_by[marker] += tree_events_of(tree, &tree->nodes[i]).total;
 	}
 }
 
-static void count_unsymbolized(struct summary *s, const struct tree *tree)
+static void count_unnamed(struct summary *s, const struct tree *tree)
 {
 	if (!has_kind(tree, FUNCTION_UNKNOWN) && !has_kind(tree, FUNCTION_MARKER))
 		return;
@@ -52,7 +53,7 @@ static void count_unsymbolized(struct summary *s, const struct tree *tree)
 		uint8_t kind = tree_function_of(tree, i)->kind;
 
 		if (kind == FUNCTION_UNKNOWN || kind == FUNCTION_MARKER)
-			s->unsymbolized += tree_events_of(tree, &tree->nodes[i]).self;
+			s->unnamed += tree_events_of(tree, &tree->nodes[i]).self;
 	}
 }
 
@@ -79,7 +80,7 @@ void summary_init(struct summary *s, const struct profile *p, const struct tree 
 		.freq_hz = m->freq_hz,
 		.column = tree->column,
 		.info = &column_table[tree->column],
-		.incomplete = m->incomplete,
+		.unfinished = m->unfinished,
 		.note = note,
 		.command = profile_str(p, m->command),
 		.source = profile_str(p, m->source),
@@ -90,45 +91,45 @@ void summary_init(struct summary *s, const struct profile *p, const struct tree 
 		s->lost = p->stats.nr_lost;
 		s->throttled = p->stats.nr_throttled;
 		for (int i = 0; i < NR_MARKERS; i++) {
-			s->truncated_by[i] = p->stats.nr_incomplete[i];
-			counted |= s->truncated_by[i] != 0;
+			s->incomplete_by[i] = p->stats.nr_incomplete[i];
+			counted |= s->incomplete_by[i] != 0;
 		}
 	}
 	if (!counted)
 		count_markers(s, tree);
 	for (int i = 0; i < NR_MARKERS; i++)
-		s->truncated += s->truncated_by[i];
-	count_unsymbolized(s, tree);
+		s->incomplete += s->incomplete_by[i];
+	count_unnamed(s, tree);
 	count_filtered(s, p);
 }
 
 void summary_keep_trust(struct summary *s, const struct summary *before)
 {
-	s->truncated = before->truncated;
-	memcpy(s->truncated_by, before->truncated_by, sizeof(s->truncated_by));
-	s->unsymbolized = before->unsymbolized;
+	s->incomplete = before->incomplete;
+	memcpy(s->incomplete_by, before->incomplete_by, sizeof(s->incomplete_by));
+	s->unnamed = before->unnamed;
 }
 
 static void add_reasons(struct buffer *b, const struct summary *s)
 {
-	static const char truncated[] = "[truncated: ";
+	static const char incomplete[] = "[incomplete: ";
 	const char *separator = " (";
 
 	for (int i = 0; i < NR_MARKERS; i++) {
 		const char *name = marker_name(i);
-		size_t said = !strncmp(name, truncated, sizeof(truncated) - 1)
-				      ? sizeof(truncated) - 1
+		size_t said = !strncmp(name, incomplete, sizeof(incomplete) - 1)
+				      ? sizeof(incomplete) - 1
 				      : 1;
 
-		if (!s->truncated_by[i])
+		if (!s->incomplete_by[i])
 			continue;
 		buffer_add_string(b, separator);
 		buffer_add(b, name + said, strlen(name) - said - 1); /* without its brackets */
 		buffer_add_char(b, ' ');
-		buffer_add_u64(b, s->truncated_by[i]);
+		buffer_add_u64(b, s->incomplete_by[i]);
 		separator = ", ";
 	}
-	if (s->truncated)
+	if (s->incomplete)
 		buffer_add_char(b, ')');
 }
 
@@ -136,12 +137,12 @@ void summary_add_trust(struct buffer *b, const struct summary *s)
 {
 	buffer_printf(b, "%llu %s, %llu lost, ", (unsigned long long)s->samples,
 		      column_events_name(s->info, s->samples), (unsigned long long)s->lost);
-	number_add_percent(b, s->truncated, s->samples);
-	buffer_add_string(b, " truncated");
+	number_add_percent(b, s->incomplete, s->samples);
+	buffer_add_string(b, " incomplete");
 	add_reasons(b, s);
 	buffer_add_string(b, ", ");
-	number_add_percent(b, s->unsymbolized, s->samples);
-	buffer_add_string(b, " unsymbolized");
+	number_add_percent(b, s->unnamed, s->samples);
+	buffer_add_string(b, " unnamed");
 	if (s->throttled)
 		buffer_printf(b, ", throttled %llu times", (unsigned long long)s->throttled);
 	if (s->limits)

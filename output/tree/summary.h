@@ -19,17 +19,17 @@ struct summary {
 	uint64_t samples;  /* events of the column shown, see column_info */
 	uint64_t filtered; /* weight that filters removed */
 	uint64_t filtered_samples;
-	uint64_t lost;	    /* taken, but not in the profile */
-	uint64_t truncated; /* stacks that do not reach the root */
-	uint64_t truncated_by[NR_MARKERS];
-	uint64_t unsymbolized; /* samples in code without a name */
-	uint64_t throttled;    /* times the kernel throttled sampling */
-	uint64_t limits;       /* times a table was full */
-	uint64_t duration_ns;  /* 0 = unknown */
-	uint32_t freq_hz;      /* 0 = unknown */
+	uint64_t lost;	     /* taken, but not in the profile */
+	uint64_t incomplete; /* stacks that do not reach the root */
+	uint64_t incomplete_by[NR_MARKERS];
+	uint64_t unnamed;     /* samples in code without a name */
+	uint64_t throttled;   /* times the kernel throttled sampling */
+	uint64_t limits;      /* times a table was full */
+	uint64_t duration_ns; /* 0 = unknown */
+	uint32_t freq_hz;     /* 0 = unknown */
 	enum profile_column column;
 	const struct column_info *info;	      /* of the column */
-	bool incomplete;		      /* the recorder died, or the recording is damaged */
+	bool unfinished;		      /* the recorder died, or the recording is damaged */
 	const char *note;		      /* how that happened, in words */
 	const char *command, *source, *event; /* the profile's strings, "" = unknown */
 };
@@ -41,7 +41,7 @@ void summary_init(struct summary *s, const struct profile *p, const struct tree 
 /* Takes over the counts about stacks, for a profile whose stacks were rewritten since. */
 void summary_keep_trust(struct summary *s, const struct summary *before);
 
-/* "1240 samples, 0 lost, 0.1% truncated (...), ...": what the numbers rest on, one line. */
+/* "1240 samples, 0 lost, 0.1% incomplete (...), ...": what the numbers rest on, one line. */
 void summary_add_trust(struct buffer *b, const struct summary *s);
 /* "30.2 s at 99 Hz, cpu-clock by ebpf", "GPU time in 30.2 s"; nothing if unknown. */
 void summary_add_origin(struct buffer *b, const struct summary *s);

@@ -10,6 +10,7 @@
 
 #include "core/portable/walk.h"
 #include "sampler/agent/region.h"
+#include "sampler/agent/x86_64/context.h"
 
 #define AGENT_HIDDEN __attribute__((visibility("hidden")))
 
@@ -23,19 +24,12 @@
 #define AGENT_SA_ONSTACK 0x08000000u
 #define AGENT_SA_RESTART 0x10000000u
 #define AGENT_NSIG 64
+#define AGENT_USER_END (1ull << 47) /* of addresses */
 
 struct agent_siginfo {
 	__s32 signo, error, code, pad;
 	__s32 timer, overrun; /* si_tid and si_overrun; si_pid and si_uid of a queued signal */
 	__u64 value;
-};
-
-/* struct ucontext of the kernel. */
-struct agent_ucontext {
-	__u64 flags, link;
-	__u64 stack[3];
-	__u64 gregs[16];
-	__u64 pc, eflags;
 };
 
 struct agent_timespec {
@@ -48,7 +42,7 @@ struct agent_walk {
 	const struct walk_space *space;
 	const struct walk_arena *arena;
 	__u32 generation;	     /* the space's, when the walk began */
-	__u32 end;		     /* enum agent_end */
+	__u32 end;		     /* enum walk_end */
 	__u32 nr;		     /* frames met */
 	__u64 low, high;	     /* memory known to be readable */
 	__u64 *frames;		     /* of the scratch */
@@ -56,11 +50,11 @@ struct agent_walk {
 	struct agent_path *path;     /* in our hands, or NULL */
 	struct agent_step *fresh;    /* of the scratch */
 	struct agent_python *python; /* NULL: no Python runs in this process */
+	__u8 python_broken;	     /* some of its frames could not be read, or not be named */
 };
 
-/* The region of this process, or NULL. payload_start.c and preload.c each have their own way to it. */
+/* The region of this process, or NULL. payload_home.c and preload_home.c each have their own way to it. */
 AGENT_HIDDEN struct agent_region *agent_home(void);
-extern const char agent_payload_start[] AGENT_HIDDEN; /* payload_start.c */
 
 /* The kernel's struct sigevent and struct itimerspec. */
 struct agent_event {
@@ -79,9 +73,11 @@ AGENT_HIDDEN long agent_enter(struct agent_region *region, __u32 commands);
 /* A signal that the program has nothing to do with, or 0. */
 AGENT_HIDDEN int agent_free_signal(void);
 
+/* x86_64/restorer.c: sa_restorer of a signal handler. */
+AGENT_HIDDEN void agent_restorer(void);
+
 /* handler.c */
 AGENT_HIDDEN void agent_handler(int signal, struct agent_siginfo *info, struct agent_ucontext *uc);
-AGENT_HIDDEN void agent_restorer(void);
 AGENT_HIDDEN __u64 agent_now_ns(const struct agent_region *region);
 
 /* timers.c */
@@ -114,9 +110,9 @@ AGENT_HIDDEN void agent_free_slots(struct agent_region *region);
 /* Where in the stack the frame with that number is kept. */
 static inline __u32 agent_frame_slot(__u32 nr)
 {
-	if (nr < REGION_LEAF_FRAMES)
+	if (nr < MAX_LEAF_FRAMES)
 		return nr;
-	return REGION_LEAF_FRAMES + (nr - REGION_LEAF_FRAMES) % REGION_ROOT_FRAMES;
+	return MAX_LEAF_FRAMES + (nr - MAX_LEAF_FRAMES) % MAX_ROOT_FRAMES;
 }
 
 /* python.c: the Python frames of this thread. */
@@ -129,8 +125,6 @@ AGENT_HIDDEN __u32 agent_python_run(struct agent_python *python, __u64 *frames, 
 AGENT_HIDDEN __u32 agent_python_finish(struct agent_python *python, __u64 *frames, __u32 nr);
 /* Begins again, and takes all runs into python->words, as they go beside a snapshot. */
 AGENT_HIDDEN void agent_python_flatten(struct agent_python *python);
-/* The word at an address, of which `left` bytes count. */
-AGENT_HIDDEN __u64 agent_python_word(const struct agent_python *python, __u64 address, __u32 left);
 /* Are there frames that could not be read, or not be named? */
 AGENT_HIDDEN __u32 agent_python_broken(const struct agent_python *python);
 
@@ -143,9 +137,18 @@ AGENT_HIDDEN void agent_read_regs(struct walk_regs *ret, const struct agent_ucon
  * how it ended. Without an arena, or with a stale space, it does not begin.
  */
 AGENT_HIDDEN void agent_walk_stack(struct agent_walk *walk);
-/* Readable bytes from `address` on, at most `max`; walk->low and high become the range if it is not
- * in the one they are already. */
+/* memory.c */
+
+/*
+ * Readable bytes from `address` on, at most `max`. walk->low and high become the range that holds the address, if they
+ * were another.
+ */
 AGENT_HIDDEN __u64 agent_readable(struct agent_walk *walk, __u64 address, __u64 max);
+/*
+ * Extends the range [low, high) of the walk by pages from the address on, or begins a new range there. -1: the address
+ * cannot be read.
+ */
+AGENT_HIDDEN int agent_extend_readable(struct agent_walk *walk, __u64 address);
 
 /* record.c: into the rings. `regs` of the leaf. */
 struct agent_taken {
@@ -163,9 +166,23 @@ AGENT_HIDDEN void agent_put_sample(struct agent_region *region, const struct age
 /* CPU time since the last sample of a thread that ends. */
 AGENT_HIDDEN void agent_put_rest(struct agent_region *region, __u32 slot, __s32 tid, __u64 time_ns,
 				 __u64 weight_ns);
-/* What python->code is, and its line table. 0, or -1 where there is no room. */
-AGENT_HIDDEN int agent_put_code(const struct agent_python *python);
-/* 0, or -1 where there is no credit or no room. */
+
+/* A record that is being written: begun, put word by word, committed. */
+struct agent_place {
+	__u64 *words;
+	__u64 at, start;
+	__u32 nr;
+};
+
+/* Begins an AGENT_CODE record of nr_words behind its header. 0, or -1 where there is no room. */
+AGENT_HIDDEN int agent_begin_code(struct agent_region *region, const struct agent_taken *taken,
+				  __u32 nr_words, struct agent_place *ret_place);
+AGENT_HIDDEN void agent_put_words(struct agent_place *place, const __u64 *words, __u32 nr);
+AGENT_HIDDEN void agent_commit(const struct agent_place *place);
+
+/* Takes one of the snapshots that the recorder allows. 0: it allows none, or there is no room for one. */
+AGENT_HIDDEN int agent_may_snapshot(struct agent_region *region, __u32 slot);
+/* Follows agent_may_snapshot(). The Python frames are those in walk->python->words. 0, or -1: no room. */
 AGENT_HIDDEN int agent_put_snapshot(struct agent_region *region, const struct agent_taken *taken,
 				    struct agent_walk *walk, const struct walk_regs *leaf);
 

@@ -9,20 +9,7 @@
 #define CLOCK_MONOTONIC 1
 #define SIG_SETMASK 2
 #define SERVED_AT_ONCE 64
-#define SYSCALL_PC_REG 2     /* rcx: the syscall instruction puts the return address there, */
-#define SYSCALL_FLAGS_REG 11 /* and the flags here */
-#define TRUSTED_SAMPLES 256  /* after so many, a stack is looked at again */
-
-/* debuggers and unwinders know a signal trampoline by these very bytes */
-__asm__(".text\n"
-	".p2align 4\n"
-	".hidden agent_restorer\n"
-	".globl agent_restorer\n"
-	".type agent_restorer, @function\n"
-	"agent_restorer:\n"
-	"	.byte 0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00\n" /* mov $15 (rt_sigreturn), %rax */
-	"	syscall\n"
-	".size agent_restorer, .-agent_restorer\n");
+#define TRUSTED_SAMPLES 256 /* after so many, a stack is looked at again */
 
 __u64 agent_now_ns(const struct agent_region *r)
 {
@@ -73,7 +60,7 @@ static void prepare_python(struct agent_region *r, const struct agent_taken *t,
 /* The leaf alone, and the Python frames there are. */
 static void keep_leaf(struct agent_walk *w, const struct agent_ucontext *uc)
 {
-	w->frames[w->nr++] = uc->pc | REGION_FRAME_EXACT;
+	w->frames[w->nr++] = uc->pc | FRAME_EXACT;
 	if (w->python)
 		agent_python_begin(w->python);
 }
@@ -88,6 +75,26 @@ static void walk_along_path(struct agent_region *r, __u32 slot, struct agent_wal
 	agent_walk_stack(w);
 	if (w->path)
 		__atomic_store_n(&path->busy, 0, __ATOMIC_RELEASE);
+}
+
+static void note_broken(struct agent_walk *w)
+{
+	w->python_broken = w->python && agent_python_broken(w->python);
+}
+
+/* 0, or -1 where there is no credit or no room. */
+static int put_snapshot(struct agent_region *r, const struct agent_taken *t, struct agent_walk *w,
+			const struct agent_ucontext *uc)
+{
+	struct walk_regs leaf;
+
+	if (!agent_may_snapshot(r, t->slot))
+		return -1;
+	agent_read_regs(&leaf, uc);
+	if (w->python)
+		agent_python_flatten(w->python);
+	note_broken(w);
+	return agent_put_snapshot(r, t, w, &leaf);
 }
 
 static void walk(struct agent_region *r, const struct agent_taken *t, struct agent_walk *w,
@@ -110,9 +117,9 @@ static void walk(struct agent_region *r, const struct agent_taken *t, struct age
 		w->high = s->stack_high;
 	}
 	if (!w->arena || !w->generation)
-		w->end = AGENT_END_PENDING;
+		w->end = END_PENDING;
 	else if (t->maps_epoch != w->space->epoch)
-		w->end = AGENT_END_STALE;
+		w->end = END_STALE;
 	else
 		walk_along_path(r, t->slot, w);
 	/* read again: has the table been rewritten under the walk? */
@@ -120,24 +127,20 @@ static void walk(struct agent_region *r, const struct agent_taken *t, struct age
 	if (w->nr && __atomic_load_n(&w->space->generation, __ATOMIC_RELAXED) - w->generation > 1) {
 		__atomic_fetch_add(&r->nr_torn, 1, __ATOMIC_RELAXED);
 		w->nr = 0;
-		w->end = AGENT_END_STALE;
+		w->end = END_STALE;
 	}
-	if (w->end == AGENT_END_NO_MAP || w->end == AGENT_END_STALE)
+	if (w->end == END_NO_MAP || w->end == END_STALE)
 		__atomic_store_n(&r->maps_wanted, 1, __ATOMIC_RELAXED);
-	if (w->end == AGENT_END_NO_MAP || w->end >= AGENT_END_PENDING) {
-		struct walk_regs leaf;
-
-		agent_read_regs(&leaf, uc);
-		if (!agent_put_snapshot(r, t, w, &leaf))
-			goto out;
-	}
+	if ((w->end == END_NO_MAP || w->end >= END_PENDING) && !put_snapshot(r, t, w, uc))
+		goto out;
 	if (!w->nr)
 		keep_leaf(w, uc);
 	if (w->python)
 		w->nr = agent_python_finish(w->python, w->frames, w->nr);
+	note_broken(w);
 	agent_put_sample(r, t, w);
 out:
-	if (uc->gregs[15] >= w->low && uc->gregs[15] < w->high) {
+	if (agent_context_sp(uc) >= w->low && agent_context_sp(uc) < w->high) {
 		s->stack_low = w->low;
 		s->stack_high = w->high;
 	}
@@ -187,7 +190,7 @@ static void sample(struct agent_region *r, __u32 slot, __u64 now, __u32 scratch,
 	w.frames = r->scratch[scratch].frames;
 	w.fresh = r->scratch[scratch].fresh;
 	agent_read_regs(&w.regs, uc);
-	if (w.regs.gpr[SYSCALL_PC_REG] == uc->pc && w.regs.gpr[SYSCALL_FLAGS_REG] == uc->eflags) {
+	if (agent_context_is_behind_syscall(uc)) {
 		taken.in_kernel = 1;
 		w.regs.exact = 0;
 	}

@@ -66,7 +66,7 @@ static long reach(__u64 name)
 	__u32 at = 1;
 	long fd, err;
 
-	for (const char *c = MEETING_PREFIX; *c; c++)
+	for (const char *c = RENDEZVOUS_PREFIX; *c; c++)
 		address.path[at++] = *c;
 	for (int shift = 60; shift >= 0; shift -= 4)
 		address.path[at++] = "0123456789abcdef"[name >> shift & 15];
@@ -89,7 +89,7 @@ static long receive(long fd, __s32 *fds)
 {
 	struct agent_timespec patience = { WAIT_SECONDS, 0 };
 	struct wanted wanted = { .fd = (__s32)fd, .events = POLLIN };
-	struct meeting_message text = { 0, 0, 0 };
+	struct rendezvous_message text = { 0, 0, 0 };
 	struct part part = { &text, sizeof(text) };
 	struct rights rights = { 0, 0, 0, { -1, -1 } };
 	struct message message = {
@@ -105,7 +105,7 @@ static long receive(long fd, __s32 *fds)
 	err = agent_syscall3(__NR_recvmsg, fd, &message, MSG_CMSG_CLOEXEC);
 	if (err != (long)sizeof(text))
 		return err < 0 ? err : -71; /* EPROTO */
-	if (text.magic != MEETING_MAGIC || text.version != REGION_VERSION || text.error ||
+	if (text.magic != RENDEZVOUS_MAGIC || text.version != REGION_VERSION || text.error ||
 	    rights.level != SOL_SOCKET || rights.type != SCM_RIGHTS ||
 	    rights.size != sizeof(rights))
 		return -71;
@@ -117,7 +117,7 @@ static long receive(long fd, __s32 *fds)
 void agent_ask_to_settle(__u64 name)
 {
 	struct agent_timespec patience = { 0, 200000000 };
-	long fd = reach(name ^ MEETING_SETTLE);
+	long fd = reach(name ^ RENDEZVOUS_SETTLE);
 	struct wanted wanted = { .fd = (__s32)fd, .events = POLLIN };
 
 	if (fd < 0)
@@ -129,7 +129,7 @@ void agent_ask_to_settle(__u64 name)
 
 void agent_say_busy(__u64 name)
 {
-	long fd = reach(name ^ MEETING_BUSY);
+	long fd = reach(name ^ RENDEZVOUS_BUSY);
 
 	if (fd >= 0)
 		agent_syscall1(__NR_close, fd);

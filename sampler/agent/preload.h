@@ -4,6 +4,8 @@
 
 #include <linux/types.h>
 
+#include "sampler/agent/preload_home.h"
+
 char *secure_getenv(const char *name);
 
 /* Behind pthread_atfork(3) and thread_local destructors of glibc. */
@@ -27,17 +29,6 @@ int pthread_sigmask(int how, const void *set, void *old);
 /* A function of the libraries after this one, in its default version; NULL if there is none. */
 void *agent_next_function(const char *name);
 
-/* A thread between pthread_create() and its own function. */
-struct agent_thread {
-	void *(*start)(void *);
-	void *argument;
-};
-
-struct agent_start {
-	struct agent_thread thread;
-	__u32 taken, pad;
-};
-
 /* Room for one, if the program is sampled and there is room. */
 struct agent_start *agent_take_start(void);
 void *agent_thread_entry(void *start);
@@ -51,22 +42,14 @@ void agent_find_signal_functions(void);
 struct agent_siginfo;
 struct agent_ucontext;
 void agent_pass_on(int signal, struct agent_siginfo *info, struct agent_ucontext *uc);
-/* The signal that is ours, or 0. */
-int agent_own_signal(void);
 /* In the calling thread: it may have been started where every signal is blocked. */
 void agent_unblock(int signal);
 
 /*
- * The region, which stays mapped until agent_let_go(), or NULL. Each call is followed by one of that,
- * also where there is none.
+ * From now on a recorder can wake this process: `wake` is called, in a signal handler, with the value that the signal
+ * carried.
  */
-struct agent_region *agent_hold(void);
-void agent_let_go(void);
-
-/* From now on a recorder can wake this process. */
-void agent_listen(void);
-/* Meets the recorder of that name, unless it is another's. In a handler. */
-void agent_wake(__u64 name);
+void agent_listen(void (*wake)(__u64 value));
 
 /* Waits, not long, until the recorder has taken what was sampled so far. */
 void agent_settle(void);

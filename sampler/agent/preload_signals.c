@@ -42,16 +42,17 @@ static struct libc_action believed;
 /* The same of the one that wakes, as long as its handler is ours. */
 static struct libc_action believed_wake;
 static int listening;
+static void (*wake)(__u64 value);
 
 static void on_wake(int number, struct agent_siginfo *info, struct agent_ucontext *uc)
 {
 	(void)number;
 	(void)uc;
 	if (info->code == AGENT_SI_QUEUE && info->value)
-		agent_wake(info->value);
+		wake(info->value);
 }
 
-void agent_listen(void)
+void agent_listen(void (*on_value)(__u64 value))
 {
 	const struct agent_sigaction action = {
 		.handler = (__u64)on_wake,
@@ -61,11 +62,12 @@ void agent_listen(void)
 	};
 	struct agent_sigaction was;
 
-	if (agent_syscall4(__NR_rt_sigaction, MEETING_WAKE_SIGNAL, 0, &was, 8) ||
+	if (agent_syscall4(__NR_rt_sigaction, RENDEZVOUS_WAKE_SIGNAL, 0, &was, 8) ||
 	    was.handler > AGENT_SIG_IGN)
 		return;
+	wake = on_value;
 	believed_wake.handler = (void (*)(int))was.handler;
-	listening = !agent_syscall4(__NR_rt_sigaction, MEETING_WAKE_SIGNAL, &action, 0, 8);
+	listening = !agent_syscall4(__NR_rt_sigaction, RENDEZVOUS_WAKE_SIGNAL, &action, 0, 8);
 }
 
 void agent_find_signal_functions(void)
@@ -98,7 +100,7 @@ static int wake_action(const struct libc_action *action, struct libc_action *old
 	struct libc_action was = believed_wake;
 	int handles = action && (__u64)action->handler > AGENT_SIG_IGN;
 
-	if (handles && (!next.action || next.action(MEETING_WAKE_SIGNAL, action, (void *)0)))
+	if (handles && (!next.action || next.action(RENDEZVOUS_WAKE_SIGNAL, action, (void *)0)))
 		return -1;
 	if (handles)
 		listening = 0;
@@ -114,9 +116,9 @@ int sigaction(int signal, const void *action, void *old)
 	struct libc_action was;
 
 	be_ready();
-	if (signal == MEETING_WAKE_SIGNAL && listening)
+	if (signal == RENDEZVOUS_WAKE_SIGNAL && listening)
 		return wake_action(action, old);
-	if (!signal || signal != agent_own_signal())
+	if (!signal || signal != agent_own.signal)
 		return next.action ? next.action(signal, action, old) : -1;
 	__builtin_memcpy(&was, &believed, sizeof(was));
 	if (action)
@@ -132,12 +134,12 @@ void (*signal(int number, void (*handler)(int)))(int)
 	void (*was)(int) = believed.handler;
 
 	be_ready();
-	if (number == MEETING_WAKE_SIGNAL && listening) {
+	if (number == RENDEZVOUS_WAKE_SIGNAL && listening) {
 		was = believed_wake.handler;
 		action.flags = (__s32)AGENT_SA_RESTART; /* as signal(3) has it */
 		return wake_action(&action, (void *)0) ? SIG_ERROR : was;
 	}
-	if (!number || number != agent_own_signal())
+	if (!number || number != agent_own.signal)
 		return next.signal ? next.signal(number, handler) : SIG_ERROR;
 	__builtin_memcpy(&believed, &action, sizeof(believed));
 	return was;
@@ -153,7 +155,7 @@ void agent_unblock(int number)
 /* A set without our signal, where it is one to be blocked. */
 static const void *without_ours(int how, const void *set, struct libc_set *copy)
 {
-	int ours = agent_own_signal();
+	int ours = agent_own.signal;
 
 	if (!set || !ours || how == SIG_UNBLOCK)
 		return set;

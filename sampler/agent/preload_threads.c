@@ -7,25 +7,7 @@
 #include "sampler/agent/preload.h"
 #include "sampler/agent/syscall.h"
 
-#define EAGAIN 11
 #define CLOCK_THREAD_CPUTIME 3
-
-/* libc's start routine calls it with a struct agent_start; the thread's function follows. */
-__asm__(".text\n"
-	".hidden agent_thread_entry\n"
-	".globl agent_thread_entry\n"
-	".type agent_thread_entry, @function\n"
-	"agent_thread_entry:\n"
-	"	.cfi_startproc\n"
-	"	sub $8, %rsp\n"
-	"	.cfi_adjust_cfa_offset 8\n"
-	"	call agent_begin_thread\n"
-	"	mov %rdx, %rdi\n"
-	"	add $8, %rsp\n"
-	"	.cfi_adjust_cfa_offset -8\n"
-	"	jmp *%rax\n"
-	"	.cfi_endproc\n"
-	".size agent_thread_entry, .-agent_thread_entry\n");
 
 /*
  * What the samples of this thread do not stand for: it was where the last one was, or there was none,
@@ -87,38 +69,4 @@ struct agent_thread agent_begin_thread(struct agent_start *start)
 		enter(r);
 	agent_let_go();
 	return thread;
-}
-
-typedef int (*create_function)(void *, const void *, void *(*)(void *), void *);
-
-static create_function real_create(void)
-{
-	static create_function real;
-	create_function found = __atomic_load_n(&real, __ATOMIC_RELAXED);
-
-	if (!found) {
-		found = (create_function)agent_next_function("pthread_create");
-		__atomic_store_n(&real, found, __ATOMIC_RELAXED);
-	}
-	return found;
-}
-
-__attribute__((visibility("default"))) int pthread_create(void *thread, const void *attributes,
-							  void *(*start)(void *), void *argument)
-{
-	create_function real = real_create();
-	struct agent_start *with;
-	int err;
-
-	if (!real)
-		return EAGAIN;
-	with = agent_take_start();
-	if (!with)
-		return real(thread, attributes, start, argument);
-	with->thread.start = start;
-	with->thread.argument = argument;
-	err = real(thread, attributes, agent_thread_entry, with);
-	if (err)
-		__atomic_store_n(&with->taken, 0, __ATOMIC_RELEASE);
-	return err;
 }

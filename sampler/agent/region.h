@@ -18,6 +18,7 @@
 
 #include <linux/types.h>
 
+#include "core/portable/frames.h"
 #include "core/portable/pycode.h"
 #include "core/portable/ring.h"
 #include "core/portable/walk_tables.h"
@@ -37,11 +38,6 @@
 #define REGION_STACK_SIZE                                                                          \
 	16384u /* for agent_enter() on a thread whose own stack is not to be used */
 
-/* As a walk stores them: MAX_LEAF_FRAMES and MAX_ROOT_FRAMES of the other walkers. */
-#define REGION_LEAF_FRAMES 384u
-#define REGION_ROOT_FRAMES 128u
-#define REGION_MAX_STEPS 8192u
-#define REGION_FRAME_EXACT (1ull << 63)
 #define REGION_SNAPSHOT_MAX 16384u /* bytes of stack */
 #define REGION_PYTHON_WORDS 512u   /* beside a snapshot: Python frames, and what they are runs of */
 #define REGION_PYTHON_PAGES 64u	   /* power of two */
@@ -122,7 +118,7 @@ _Static_assert(sizeof(struct agent_path) == 2048, "whole cache lines");
 
 /* What a handler needs besides a little stack: the target's own may be a small alternate one. */
 struct agent_scratch {
-	__u64 frames[REGION_LEAF_FRAMES + REGION_ROOT_FRAMES];
+	__u64 frames[MAX_LEAF_FRAMES + MAX_ROOT_FRAMES];
 	struct agent_step fresh[REGION_PATH_STEPS + 1];
 };
 
@@ -218,24 +214,11 @@ enum agent_record {
 	AGENT_CODE = 4, /* a struct code_record and its line table, padded to whole words */
 };
 
-/* Why a walk ended; as enum walk_end of the kernel side, as far as both can. */
-enum agent_end {
-	AGENT_END_ROOT = 0,
-	AGENT_END_NO_MAP = 1,
-	AGENT_END_NO_RULE = 2,
-	AGENT_END_READ_FAULT = 3,
-	AGENT_END_BAD_STACK = 4,
-	AGENT_END_TOO_DEEP = 5,
-	AGENT_END_PENDING = 7,
-	AGENT_END_NEED_DWARF = 8,
-	AGENT_END_STALE = 9, /* the mappings have changed since the tables were written */
-};
-
-/* A sample: the words of this, then nr_frames frames, leaf first; REGION_FRAME_EXACT, a return
- * address, or FRAME_PYTHON. nr_total > nr_frames: the frames from REGION_LEAF_FRAMES on are a rotated ring. */
+/* A sample: the words of this, then nr_frames frames, leaf first; FRAME_EXACT, a return
+ * address, or FRAME_PYTHON. nr_total > nr_frames: the frames from MAX_LEAF_FRAMES on are a rotated ring. */
 struct agent_sample {
 	__u16 type;	/* enum agent_record */
-	__u8 end;	/* enum agent_end */
+	__u8 end;	/* enum walk_end */
 	__u8 in_kernel; /* it stood right behind a system call */
 	__s32 tid;
 	__u64 time_ns; /* CLOCK_MONOTONIC */

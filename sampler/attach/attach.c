@@ -15,7 +15,6 @@
 #include "sampler/attach/detach.h"
 #include "sampler/attach/hand_over.h"
 #include "sampler/inject/inject.h"
-#include "sampler/inject/inject_check.h"
 #include "sampler/inject/x86_64/syscall_restart.h"
 #include "sampler/attach/payload.h"
 #include "core/base/proc_status.h"

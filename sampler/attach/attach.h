@@ -16,7 +16,7 @@
 #include <sys/types.h>
 
 #include "sampler/agent/region.h"
-#include "sampler/inject/inject_process.h"
+#include "sampler/inject/reason.h"
 
 struct attach;
 

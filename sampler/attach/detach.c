@@ -21,7 +21,6 @@
 #include "sampler/attach/attach.h"
 #include "sampler/attach/hand_over.h"
 #include "sampler/inject/inject.h"
-#include "sampler/inject/inject_check.h"
 #include "sampler/inject/quiesce.h"
 
 #define STOP_LIMIT_MS 1000u
@@ -207,9 +206,9 @@ static int read_journal(struct detaching *d)
 
 static int wait_outside(const struct detaching *d)
 {
-	const struct inject_range ours = { d->layout->stub, d->layout->end };
+	const struct quiesce_range ours = { d->layout->stub, d->layout->end };
 
-	return inject_wait_outside(inject_process(d->inject), &ours, 1, OUTSIDE_LIMIT_MS);
+	return quiesce_wait(inject_process(d->inject), &ours, 1, OUTSIDE_LIMIT_MS);
 }
 
 int attach_detach(struct inject *inject, const struct attach_layout *layout,

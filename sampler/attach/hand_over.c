@@ -16,7 +16,6 @@
 
 #include "sampler/attach/attach.h"
 #include "sampler/inject/inject.h"
-#include "sampler/inject/inject_check.h"
 
 #define LIMIT_MS 1000u
 #define NR_FILES 2

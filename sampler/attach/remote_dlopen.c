@@ -16,7 +16,7 @@
 #include "core/base/clock.h"
 #include "sampler/inject/inject.h"
 #include "sampler/inject/inject_check.h"
-#include "sampler/inject/seccomp_check.h"
+#include "sampler/inject/seccomp_status.h"
 #include "sampler/attach/safe_point.h"
 
 #define STACK_SIZE (512u << 10)

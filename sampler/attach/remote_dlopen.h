@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "sampler/inject/inject_process.h"
+#include "sampler/inject/reason.h"
 
 #define REMOTE_DLOPEN_STOP_MS 20u /* a thread is meant to stand still no longer than this */
 

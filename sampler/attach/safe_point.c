@@ -10,7 +10,8 @@
 #include <sys/uio.h>
 
 #include "core/base/alloc.h"
-#include "sampler/bpf/events.h"
+#include "core/base/path.h"
+#include "core/portable/frames.h"
 #include "sampler/inject/ptrace_thread.h"
 #include "sampler/walk/snapshot_unwind.h"
 #include "sampler/walk/snapshot_lookup.h"
@@ -59,9 +60,7 @@ static void ignore_code(void *context, struct mapped_file *code)
 
 static bool is_loader(const struct mapped_file *code)
 {
-	const char *name = code->path ? strrchr(code->path, '/') : NULL;
-
-	return name && !strncmp(name, "/ld-linux", 9);
+	return code->path && !strncmp(path_base_name(code->path), "ld-linux", 8);
 }
 
 static void read_symbols(struct safe_point *s)

@@ -9,7 +9,6 @@
 #include <sys/syscall.h>
 
 #include "core/base/alloc.h"
-#include "sampler/inject/inject_check.h"
 #include "sampler/inject/quiesce.h"
 #include "sampler/inject/seccomp_check.h"
 
@@ -22,13 +21,13 @@
 static int wait_for_others(const struct inject *i, struct inject_reason *reason)
 {
 	const struct inject_process *p = &i->process;
-	const struct inject_range ranges[2] = {
+	const struct quiesce_range ranges[2] = {
 		{ p->stack_start, p->stack_start + ZONE_SIZE },
 		{ p->ours_start, p->ours_start + INJECT_STUB_SIZE },
 	};
 	int err;
 
-	err = inject_wait_outside(p, ranges, 2, OTHERS_LIMIT_MS);
+	err = quiesce_wait(p, ranges, 2, OTHERS_LIMIT_MS);
 	if (err == -ESRCH)
 		return inject_refuse(reason, err, "pgrep -l NAME lists what runs", "it has ended");
 	if (err)

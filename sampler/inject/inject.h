@@ -24,6 +24,7 @@
 #include "sampler/inject/inject_process.h"
 #include "sampler/inject/x86_64/stub.h"
 #include "sampler/inject/ptrace_thread.h"
+#include "sampler/inject/reason.h"
 
 struct inject;
 

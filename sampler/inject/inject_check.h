@@ -10,8 +10,4 @@ struct inject_reason;
 int inject_check_status(pid_t pid, struct inject_reason *reason);
 /* The reason why its memory or a thread is closed to us, after EACCES or EPERM. Returns -EPERM. */
 int inject_check_rights(pid_t pid, struct inject_reason *reason);
-/* Fills the reason; returns err. */
-int inject_refuse(struct inject_reason *reason, int err, const char *hint, const char *why, ...)
-	__attribute__((format(printf, 4, 5)));
-
 #endif

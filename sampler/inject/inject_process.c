@@ -10,9 +10,11 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/path.h"
 #include "sampler/inject/inject_check.h"
 #include "sampler/target/proc_maps.h"
 #include "core/base/proc_status.h"
+#include "sampler/inject/reason.h"
 
 /* One address in 256 MiB is ours: nobody else maps memory just there. */
 #define ADDRESS_STRIDE (1ull << 28)
@@ -134,9 +136,8 @@ struct layout {
 /* libc stays for the life of the program; it is also where the sequences surely are. */
 static bool is_libc(const char *path)
 {
-	const char *name = strrchr(path, '/');
+	const char *name = path_base_name(path);
 
-	name = name ? name + 1 : path;
 	return !strncmp(name, "libc.so", 7) || !strncmp(name, "libc-", 5) ||
 	       !strncmp(name, "ld-musl-", 8) || !strncmp(name, "libc.musl-", 10);
 }

@@ -10,12 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define INJECT_WHY_SIZE 192
-
-/* Why it does not work, in words, and the command that mends it ("" where none does). */
-struct inject_reason {
-	char why[INJECT_WHY_SIZE], hint[INJECT_WHY_SIZE];
-};
+struct inject_reason;
 
 struct inject_process {
 	pid_t pid;

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* "running", or "NR 0x... 0x... (six) SP PC"; NR is -1 where it waits outside a system call. */
-enum inject_rank inject_choice_rank(pid_t pid, pid_t tid)
+enum inject_rank pick_thread_rank(pid_t pid, pid_t tid)
 {
 	uint64_t args[6];
 	char path[64], text[256];
@@ -37,14 +37,14 @@ enum inject_rank inject_choice_rank(pid_t pid, pid_t tid)
 /* The first thread before the others of its rank: our frame can stand on its own stack. */
 static int compare(const void *a, const void *b)
 {
-	const struct inject_choice *x = a, *y = b;
+	const struct picked_thread *x = a, *y = b;
 
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-size_t inject_choose(pid_t pid, struct inject_choice *choices)
+size_t pick_threads(pid_t pid, struct picked_thread *picked)
 {
 	struct dirent *entry;
 	char path[64];
@@ -55,13 +55,13 @@ size_t inject_choose(pid_t pid, struct inject_choice *choices)
 	dir = opendir(path);
 	if (!dir)
 		return 0;
-	while (nr < INJECT_MAX_CHOICES && (entry = readdir(dir))) {
+	while (nr < PICK_MAX_THREADS && (entry = readdir(dir))) {
 		pid_t tid = atoi(entry->d_name);
 
 		if (tid > 0)
-			choices[nr++] = (struct inject_choice){ tid, inject_choice_rank(pid, tid) };
+			picked[nr++] = (struct picked_thread){ tid, pick_thread_rank(pid, tid) };
 	}
 	closedir(dir);
-	qsort(choices, nr, sizeof(*choices), compare);
+	qsort(picked, nr, sizeof(*picked), compare);
 	return nr;
 }

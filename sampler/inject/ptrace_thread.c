@@ -19,6 +19,7 @@
 #include "sampler/inject/inject_process.h"
 #include "sampler/inject/x86_64/syscall_restart.h"
 #include "core/base/proc_status.h"
+#include "sampler/inject/reason.h"
 
 #define NS_PER_MS 1000000ull
 /* Answers come within some 20 us where a CPU is free: so long it is worth spinning for them. */
@@ -257,19 +258,19 @@ static int no_thread(const struct inject_process *p, int err, struct inject_reas
 static int stop_any(struct inject_thread *t, const struct inject_process *p, unsigned int limit_ms,
 		    inject_accept accept, void *context)
 {
-	struct inject_choice choices[INJECT_MAX_CHOICES];
+	struct picked_thread picked[PICK_MAX_THREADS];
 	uint64_t until = monotonic_ns() + limit_ms * NS_PER_MS;
-	size_t nr = inject_choose(p->pid, choices);
+	size_t nr = pick_threads(p->pid, picked);
 	int err = nr ? -EBUSY : -ESRCH;
 
 	for (size_t i = 0; i < nr && t->nr_hung < INJECT_MAX_HUNG; i++) {
 		unsigned int wait_ms = FIRST_LIMIT_MS;
 
-		if (choices[i].rank == INJECT_RANK_NEVER)
+		if (picked[i].rank == INJECT_RANK_NEVER)
 			break;
 		if (i + 1 == nr && limit_ms > wait_ms)
 			wait_ms = limit_ms;
-		err = try_thread(t, p, choices[i].tid, wait_ms, accept, context);
+		err = try_thread(t, p, picked[i].tid, wait_ms, accept, context);
 		if (!err)
 			return 0;
 		inject_thread_release_hung(t);

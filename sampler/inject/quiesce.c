@@ -22,7 +22,7 @@
 #define PAUSE_NS 500000
 #define NR_CLONE3 435
 
-static bool is_in(const struct inject_range *ranges, size_t nr, uint64_t address)
+static bool is_in(const struct quiesce_range *ranges, size_t nr, uint64_t address)
 {
 	for (size_t i = 0; i < nr; i++) {
 		if (address >= ranges[i].start && address < ranges[i].end)
@@ -94,7 +94,7 @@ static bool where_it_sleeps(pid_t pid, pid_t tid, uint64_t *sp, uint64_t *pc, bo
 
 /* 1: outside, or gone; 0: inside, or not known. */
 static int look(struct inject_thread *t, const struct inject_process *p, pid_t tid,
-		const struct inject_range *ranges, size_t nr)
+		const struct quiesce_range *ranges, size_t nr)
 {
 	uint64_t sp, pc;
 	bool gone, outside;
@@ -133,8 +133,8 @@ static size_t list_threads(pid_t pid, pid_t **ret)
 	return nr;
 }
 
-int inject_wait_outside(const struct inject_process *p, const struct inject_range *ranges,
-			size_t nr, unsigned int limit_ms)
+int quiesce_wait(const struct inject_process *p, const struct quiesce_range *ranges, size_t nr,
+		 unsigned int limit_ms)
 {
 	uint64_t until = monotonic_ns() + limit_ms * NS_PER_MS;
 	struct inject_thread *t = xcalloc(1, sizeof(*t));

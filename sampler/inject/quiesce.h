@@ -10,7 +10,7 @@
 
 struct inject_process;
 
-struct inject_range {
+struct quiesce_range {
 	uint64_t start, end;
 };
 
@@ -19,7 +19,7 @@ struct inject_range {
  * sleep are only looked at; those that run are stopped for a moment. 0, -ETIMEDOUT after limit_ms, or
  * -ESRCH: the process has ended. ptrace(2) calls: to be made where no thread is held.
  */
-int inject_wait_outside(const struct inject_process *process, const struct inject_range *ranges,
-			size_t nr, unsigned int limit_ms);
+int quiesce_wait(const struct inject_process *process, const struct quiesce_range *ranges,
+		 size_t nr, unsigned int limit_ms);
 
 #endif

@@ -2,13 +2,9 @@
 #include "sampler/inject/seccomp_check.h"
 
 #include <asm/prctl.h>
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/capability.h>
 #include <linux/seccomp.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -20,12 +16,13 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
-#include "sampler/inject/inject_check.h"
-#include "sampler/inject/pick_thread.h"
-#include "sampler/inject/inject_process.h"
-#include "sampler/inject/ptrace_thread.h"
 #include "core/base/proc_status.h"
+#include "sampler/inject/inject_process.h"
+#include "sampler/inject/pick_thread.h"
+#include "sampler/inject/ptrace_thread.h"
+#include "sampler/inject/reason.h"
 #include "sampler/inject/seccomp_filter.h"
+#include "sampler/inject/seccomp_status.h"
 
 #define GET_FILTER ((enum __ptrace_request)0x420c) /* PTRACE_SECCOMP_GET_FILTER, Linux 4.4 */
 #define MAX_FILTERS 64
@@ -135,43 +132,6 @@ int inject_seccomp_judge(const struct inject_filter *filters, size_t nr,
 	return err;
 }
 
-static long number_of(const char *text, const char *name, long absent)
-{
-	const char *value = proc_status_value(text, name);
-
-	return value ? strtol(value, NULL, 10) : absent;
-}
-
-/* Has this thread of ours what ptrace_get_seccomp_filter() of kernel/seccomp.c asks for? */
-static bool may_read_filters(void)
-{
-	char text[8192];
-	const char *value;
-
-	if (proc_status_text((pid_t)syscall(SYS_gettid), text, sizeof(text)))
-		return false;
-	value = proc_status_value(text, "CapEff");
-	return !number_of(text, "Seccomp", 0) && value &&
-	       strtoull(value, NULL, 16) >> CAP_SYS_ADMIN & 1;
-}
-
-int inject_seccomp_check_status(const char *status, struct inject_reason *reason)
-{
-	long mode = number_of(status, "Seccomp", SECCOMP_MODE_DISABLED);
-
-	if (mode == SECCOMP_MODE_DISABLED || (mode == SECCOMP_MODE_FILTER && may_read_filters()))
-		return 0;
-	if (mode == SECCOMP_MODE_STRICT)
-		return inject_refuse(reason, -ENOTSUP, OTHER_SOURCE,
-				     "it runs in seccomp's strict mode, which allows hardly any "
-				     "system call");
-	return inject_refuse(
-		reason, -ENOTSUP,
-		"run sprof as root outside the container, or use --source ebpf or perf",
-		"a seccomp filter decides over its system calls, and only root "
-		"(CAP_SYS_ADMIN) that has no filter itself can read it");
-}
-
 static void free_filters(struct inject_filter *filters, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
@@ -211,7 +171,7 @@ static int judge_stopped(pid_t tid, const char *text, struct inject_filter *filt
 		return nr;
 	*ret_nr = nr;
 	/* As many as it is said to have; older kernels do not say. */
-	return nr && nr == number_of(text, "Seccomp_filters", nr) ? 0 : -EAGAIN;
+	return nr && nr == inject_status_number(text, "Seccomp_filters", nr) ? 0 : -EAGAIN;
 }
 
 /* One that waits where a stop would not go unnoticed is given time to leave. */
@@ -222,7 +182,7 @@ static int stop(struct inject_thread *t, const struct inject_process *p, pid_t t
 
 	do {
 		err = -EBUSY;
-		if (inject_choice_rank(p->pid, tid) != INJECT_RANK_NEVER)
+		if (pick_thread_rank(p->pid, tid) != INJECT_RANK_NEVER)
 			err = inject_thread_stop_one(t, p, tid, STOP_LIMIT_MS);
 		inject_thread_release_hung(t);
 		if (err != -EBUSY && err != -ETIMEDOUT)
@@ -242,7 +202,7 @@ static int check_thread(struct inject_thread *t, const struct inject_process *p,
 	if (proc_status_text(tid, text, sizeof(text)))
 		return 0; /* it has ended */
 	err = inject_seccomp_check_status(text, reason);
-	if (err || number_of(text, "Seccomp", 0) != SECCOMP_MODE_FILTER)
+	if (err || inject_status_number(text, "Seccomp", 0) != SECCOMP_MODE_FILTER)
 		return err;
 	err = stop(t, p, tid);
 	if (err == -ESRCH)
@@ -266,25 +226,6 @@ static int check_thread(struct inject_thread *t, const struct inject_process *p,
 	return err ? -ENOTSUP : 0;
 }
 
-/* Every thread; those that come meanwhile have the filters of who starts them. `check` ends it by an error. */
-static int each_thread(pid_t pid, int (*check)(void *context, pid_t tid), void *context)
-{
-	struct dirent *entry;
-	char path[64];
-	int err = 0;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	dir = opendir(path);
-	while (dir && !err && (entry = readdir(dir))) {
-		if (atoi(entry->d_name) > 0)
-			err = check(context, atoi(entry->d_name));
-	}
-	if (dir)
-		closedir(dir);
-	return err;
-}
-
 struct checking {
 	const struct inject_process *process;
 	struct inject_thread *thread;
@@ -301,25 +242,8 @@ static int check_one(void *context, pid_t tid)
 int inject_seccomp_check(const struct inject_process *process, struct inject_reason *reason)
 {
 	struct checking c = { process, xcalloc(1, sizeof(*c.thread)), reason };
-	int err = each_thread(process->pid, check_one, &c);
+	int err = inject_each_thread(process->pid, check_one, &c);
 
 	free(c.thread);
 	return err;
-}
-
-static int check_one_none(void *context, pid_t tid)
-{
-	char text[8192];
-
-	if (proc_status_text(tid, text, sizeof(text)) || !number_of(text, "Seccomp", 0))
-		return 0;
-	return inject_refuse(
-		context, -ENOTSUP, "start it with the library",
-		"a seccomp filter decides over its system calls, and which of them the "
-		"library makes is not known beforehand");
-}
-
-int inject_seccomp_check_none(pid_t pid, struct inject_reason *reason)
-{
-	return each_thread(pid, check_one_none, reason);
 }

@@ -20,12 +20,6 @@ struct inject_filter {
 };
 
 /*
- * What /proc/PID/status says of seccomp. 0: no filter, or one that can be read. -ENOTSUP and the reason: strict
- * mode, or a filter that we have no right to read.
- */
-int inject_seccomp_check_status(const char *status, struct inject_reason *reason);
-
-/*
  * Stops each thread that has a filter, one after the other, and asks its filters. 0: all allow all of it;
  * -ENOTSUP: one does not, or it is not known; -EBUSY: a thread could not be stopped. To be called by the
  * thread that may trace.
@@ -35,8 +29,5 @@ int inject_seccomp_check(const struct inject_process *process, struct inject_rea
 /* The same for filters in hand. */
 int inject_seccomp_judge(const struct inject_filter *filters, size_t nr,
 			 struct inject_reason *reason);
-
-/* 0: no thread has a filter. -ENOTSUP and the reason: one has, whatever it allows. */
-int inject_seccomp_check_none(pid_t pid, struct inject_reason *reason);
 
 #endif

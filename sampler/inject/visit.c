@@ -7,7 +7,7 @@
 #include <sys/prctl.h>
 
 #include "sampler/inject/inject_check.h"
-#include "sampler/inject/seccomp_check.h"
+#include "sampler/inject/seccomp_status.h"
 
 struct run {
 	pid_t pid;

@@ -17,7 +17,7 @@
 #include <uthash.h>
 
 #include "core/base/alloc.h"
-#include "sampler/bpf/events.h"
+#include "core/portable/frames.h"
 
 #define MAX_PHDRS 512
 #define MAX_NOTES (64 * 1024)
@@ -167,7 +167,7 @@ static struct code_entry *take_entry(struct file_table *t)
 		*e = (struct code_entry){ .code.index = index };
 		return e;
 	}
-	if (t->nr == MAX_MODULES)
+	if (t->nr == WALK_MAX_MODULES)
 		return NULL;
 	e = xcalloc(1, sizeof(*e));
 	e->code.index = (uint32_t)t->nr;
@@ -209,7 +209,7 @@ static struct mapped_file *get(struct file_table *t, uint64_t dev, uint64_t ino,
 	e->code.sink_id = PROFILE_NONE;
 	e->code.dev = dev;
 	e->code.ino = ino;
-	e->code.fd = -1;
+	e->code.fd = -ENOENT;
 	HASH_ADD(hh, t->by_key, key, sizeof(key), e);
 	*ret_new = true;
 	return &e->code;
@@ -294,7 +294,8 @@ static void open_code(struct mapped_file *code, const struct file_mapping *m)
 	code->kind = MODULE_ELF;
 	code->path = xasprintf("%.*s", length, m->path);
 	code->fd = open_mapped(m);
-	code->refused = code->fd < 0 && (errno == EMFILE || errno == ENFILE);
+	if (code->fd < 0)
+		code->fd = -errno;
 	if (code->fd >= 0 && !fstat(code->fd, &st)) {
 		code->changed = st.st_mtim;
 		code->size_bytes = (uint64_t)st.st_size;
@@ -389,7 +390,7 @@ void file_table_reuse(struct file_table *t, struct mapped_file *code)
 
 size_t file_table_room(const struct file_table *t)
 {
-	return MAX_MODULES - t->nr + t->nr_unused;
+	return WALK_MAX_MODULES - t->nr + t->nr_unused;
 }
 
 const void *file_table_vdso_image(size_t *ret_size)

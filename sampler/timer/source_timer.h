@@ -13,7 +13,7 @@ struct timer_way {
 	bool prearmed; /* libsprof.so is in it and listens: no ptrace is needed */
 	bool ok;
 	char why[256],
-		hint[256]; /* if not: the reason, and what mends it ("" where nothing does) */
+		hint[256]; /* if not: the reason, and what fixes it ("" where nothing does) */
 };
 
 /* Can this source come into a process that runs, and how? Does nothing to it. */

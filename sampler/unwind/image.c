@@ -206,7 +206,7 @@ static int find_by_header(const struct unwind_image *image, struct region *ret_r
 	struct eh_frame frame = { .data = header,
 				  .size = sizeof(header),
 				  .vaddr = image->eh_frame_hdr };
-	struct bytes bytes = { header + 4, header + sizeof(header), false };
+	struct cursor bytes = { header + 4, header + sizeof(header), false };
 	uint64_t vaddr, count = 0;
 	int err;
 

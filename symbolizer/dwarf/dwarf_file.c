@@ -33,7 +33,7 @@ static const char *const section_names[NR_DWARF_SECTIONS] = {
 };
 
 /* Reads a header from its first bytes; false where it makes no sense. */
-static bool read_unit_header(struct dwarf_unit *unit, struct dwarf_cursor *c, uint64_t left)
+static bool read_unit_header(struct dwarf_unit *unit, struct cursor *c, uint64_t left)
 {
 	const uint8_t *start = c->at;
 	uint64_t length = cursor_u32(c);
@@ -80,7 +80,7 @@ static void read_units(struct dwarf_file *file)
 	while (at < size) {
 		struct dwarf_unit unit = { .file = file, .offset = at };
 		uint64_t nr = size - at < 64 ? size - at : 64;
-		struct dwarf_cursor c;
+		struct cursor c;
 		uint8_t header[64];
 
 		if (elf_section_read(file->image, file->info, at, header, nr))
@@ -117,7 +117,7 @@ static struct elf_section *find_split_info(struct dwarf_file *file)
 		struct elf_section *s = elf_image_section_at(file->image, i);
 		struct dwarf_unit unit = { .file = file };
 		uint8_t header[64];
-		struct dwarf_cursor c;
+		struct cursor c;
 
 		if (strcmp(s->name, first->name) ||
 		    elf_section_read(file->image, s, 0, header, sizeof(header)))
@@ -292,8 +292,8 @@ bool dwarf_charge(struct dwarf_file *file, uint64_t n)
 	return true;
 }
 
-struct dwarf_cursor dwarf_cursor(const struct dwarf_file *file, enum dwarf_section section,
-				 uint64_t offset)
+struct cursor dwarf_cursor(const struct dwarf_file *file, enum dwarf_section section,
+			   uint64_t offset)
 {
 	return cursor_at(file->sections[section].data, file->sections[section].size, offset);
 }
@@ -355,7 +355,7 @@ static bool read_root(struct dwarf_unit *unit)
 	const struct dwarf_abbrevs *abbrevs = dwarf_unit_abbrevs(unit);
 
 	for (int pass = 0; abbrevs && pass < 2; pass++) {
-		struct dwarf_cursor c = dwarf_unit_cursor(unit, unit->entries);
+		struct cursor c = dwarf_unit_cursor(unit, unit->entries);
 		const struct dwarf_abbrev *abbrev = dwarf_abbrev_find(abbrevs, cursor_uleb(&c));
 
 		if (!abbrev || !dwarf_charge(unit->file, abbrev->nr_attributes))
@@ -451,7 +451,7 @@ bool dwarf_unit_load_root(struct dwarf_unit *unit)
 	return dwarf_unit_load(unit);
 }
 
-struct dwarf_cursor dwarf_unit_cursor(const struct dwarf_unit *unit, uint64_t offset)
+struct cursor dwarf_unit_cursor(const struct dwarf_unit *unit, uint64_t offset)
 {
 	return cursor_at(unit->bytes, unit->nr_bytes, offset - unit->offset);
 }

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "core/profile/intern.h"
-#include "symbolizer/dwarf/dwarf_cursor.h"
+#include "core/base/cursor.h"
 #include "core/base/elf_file.h"
 #include "symbolizer/lookup/string_pool.h"
 
@@ -172,8 +172,8 @@ bool dwarf_file_load_info(struct dwarf_file *file);
 /* Takes n bytes from the budget; false where it is used up and the caller must give up. */
 bool dwarf_charge(struct dwarf_file *file, uint64_t n);
 
-struct dwarf_cursor dwarf_cursor(const struct dwarf_file *file, enum dwarf_section section,
-				 uint64_t offset);
+struct cursor dwarf_cursor(const struct dwarf_file *file, enum dwarf_section section,
+			   uint64_t offset);
 /* A string of .debug_str or .debug_line_str; NULL beyond its end. */
 const char *dwarf_string(const struct dwarf_file *file, enum dwarf_section section,
 			 uint64_t offset);
@@ -188,7 +188,7 @@ bool dwarf_unit_load(struct dwarf_unit *unit);
 /* Like dwarf_unit_load(), but perhaps only the root entry is in memory. */
 bool dwarf_unit_load_root(struct dwarf_unit *unit);
 /* From an offset of .debug_info to the end of what is loaded of the unit. */
-struct dwarf_cursor dwarf_unit_cursor(const struct dwarf_unit *unit, uint64_t offset);
+struct cursor dwarf_unit_cursor(const struct dwarf_unit *unit, uint64_t offset);
 /* A string that was read from the unit's entries, in a place that outlives them. */
 const char *dwarf_unit_keep(struct dwarf_unit *unit, const char *s);
 
@@ -201,12 +201,12 @@ const struct dwarf_abbrev *dwarf_abbrev_find(const struct dwarf_abbrevs *abbrevs
  * Reads one attribute of an entry. An index into .debug_addr or .debug_str_offsets is resolved
  * through the unit's bases, which are in its root entry.
  */
-struct dwarf_value dwarf_attribute_read(const struct dwarf_unit *unit, struct dwarf_cursor *c,
+struct dwarf_value dwarf_attribute_read(const struct dwarf_unit *unit, struct cursor *c,
 					const struct dwarf_attribute *attribute);
-void dwarf_attribute_skip(const struct dwarf_unit *unit, struct dwarf_cursor *c,
+void dwarf_attribute_skip(const struct dwarf_unit *unit, struct cursor *c,
 			  const struct dwarf_attribute *attribute);
 /* Passes over all of an entry's attributes. */
-void dwarf_attributes_skip(const struct dwarf_unit *unit, struct dwarf_cursor *c,
+void dwarf_attributes_skip(const struct dwarf_unit *unit, struct cursor *c,
 			   const struct dwarf_abbrevs *abbrevs, const struct dwarf_abbrev *abbrev);
 
 #endif

@@ -47,7 +47,7 @@ struct package_index {
 
 static uint32_t u32_at(const struct package_index *x, uint64_t offset)
 {
-	struct dwarf_cursor c = cursor_at(x->data, x->size, offset);
+	struct cursor c = cursor_at(x->data, x->size, offset);
 
 	return cursor_u32(&c);
 }
@@ -124,7 +124,7 @@ static void read_index(struct dwarf_package *p)
 	if (!x.data || !read_index_header(&x))
 		return;
 	for (uint32_t slot = 0; slot < x.nr_slots; slot++) {
-		struct dwarf_cursor c = cursor_at(x.data, x.size, x.signatures + 8ull * slot);
+		struct cursor c = cursor_at(x.data, x.size, x.signatures + 8ull * slot);
 		uint32_t row = u32_at(&x, x.rows + 4ull * slot);
 		struct package_unit u = { .dwo_id = cursor_u64(&c) };
 		const struct dwarf_unit *unit;

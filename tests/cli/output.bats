@@ -70,17 +70,17 @@ picture() {
 	"$SPROF" report --json kinds.folded | same_as_golden kinds.json
 	"$SPROF" report --json complete.data | same_as_golden complete.json
 	"$SPROF" report --json complete.data >c.json
-	jq -e '.version == 1 and ([.rows[].self] | add) == .samples and ([.rows[].self_ns] | add) == .ns' c.json
+	jq -e '.version == 2 and ([.rows[].self] | add) == .samples and ([.rows[].self_ns] | add) == .ns' c.json
 	jq -e '.rows | length > 3 and all(.self <= .total and .self_percent <= .total_percent)' c.json
 	"$SPROF" report --json -n 2 complete.data | jq -e '.rows | length == 2'
 	"$SPROF" report --json hostile.folded | jq -e '[.rows[].self] | add == 56'
 }
 
 @test "report says that a recording is incomplete" {
-	"$SPROF" report killed.data | grep -q '^INCOMPLETE: '
-	"$SPROF" report --json killed.data | jq -e .incomplete
-	"$SPROF" flame killed.data | grep -q 'INCOMPLETE: '
-	! "$SPROF" report complete.data | grep -q INCOMPLETE
+	"$SPROF" report killed.data | grep -q '^UNFINISHED: '
+	"$SPROF" report --json killed.data | jq -e .unfinished
+	"$SPROF" flame killed.data | grep -q 'UNFINISHED: '
+	! "$SPROF" report complete.data | grep -q UNFINISHED
 }
 
 @test "report fits the terminal, in blocks where it can show them" {

@@ -57,6 +57,7 @@ setup() {
 	[ "$(calls_of cuLaunchKernel)" -eq 100000 ]
 }
 
+# bats test_tags=full
 @test "threads have lanes of their own, and their streams run side by side" {
 	record --records -- "$WORK" threads:2000 threads:2000
 	[ "$(calls_of cuLaunchKernel)" -eq 16000 ]
@@ -67,6 +68,7 @@ setup() {
 	! grep '^fold kernel .* -$' <<<"$output"
 }
 
+# bats test_tags=full
 @test "buffers that CUPTI completes on its own threads, late, lose nothing" {
 	FAKE_BUFFER_LATE=1 record --records -- "$WORK" launch:20000 idle:100
 	[ "$(fold_sum kernel count)" -eq 20000 ]

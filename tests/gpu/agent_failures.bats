@@ -54,6 +54,7 @@ said() { # code, text
 	[ "$(fold_sum kernel count)" -eq 20 ]
 }
 
+# bats test_tags=full
 @test "another subscriber is named, waited for, and never fought (39)" {
 	export SPROF_CUPTI=$BUILD/tests/gpu/cuda13/libcupti.so.13
 	FAKE_LOG=$LOG FAKE_HOLDER=Kineto FAKE_SUBSCRIBE_ERROR=39 FAKE_SUBSCRIBE_MS=2000 \
@@ -65,6 +66,7 @@ said() { # code, text
 	awk '/ cuptiActivity(Enable|RegisterCallbacks)$/ { if (tries < 2) exit 1 } / cuptiSubscribe$/ { tries++ }' "$LOG"
 }
 
+# bats test_tags=full
 @test "records without times are counted, said, and in no sum" {
 	FAKE_ZERO_AFTER=500 record --records -- "$WORK" launch:1000
 	said 9 'records without times'
@@ -73,6 +75,7 @@ said() { # code, text
 	[ "$(fold_sum kernel ns)" -eq "$((1000 * $(fold_sum kernel count)))" ]
 }
 
+# bats test_tags=full
 @test "records that CUPTI dropped are counted" {
 	FAKE_DROP=10 record --records -- "$WORK" launch:1000
 	said 12 'CUPTI dropped activity records'
@@ -86,6 +89,7 @@ said() { # code, text
 	[ "$(fold_sum kernel count)" -eq 21 ]
 }
 
+# bats test_tags=full
 @test "detached while idle: within 250 ms, and CUPTI stays behind, disabled" {
 	FAKE_LOG=$LOG record --stop-after=300 -- "$WORK" launch:100 idle:1500 launch:100
 	said 10 'CUPTI is disabled'
@@ -97,6 +101,7 @@ said() { # code, text
 }
 
 # What CUPTI holds for all: its next user would find buffers that it takes for zeroed, and our clock.
+# bats test_tags=full
 @test "detached, CUPTI has the attributes and the clock that it had before" {
 	FAKE_LOG=$LOG record --stop-after=300 -- "$WORK" launch:100 idle:1500 launch:100
 	[ "$(grep -c ' attribute ' "$LOG")" -eq 6 ]
@@ -108,6 +113,7 @@ said() { # code, text
 	[ "$(grep -c cuptiActivityRegisterTimestampCallback "$LOG")" -eq 2 ]
 }
 
+# bats test_tags=full
 @test "detached while busy: CUPTI is unloaded from within a call" {
 	FAKE_LOG=$LOG record --stop-after=300 -- "$WORK" spin:1500
 	[ "$(sed -n 's/^stopped_ms //p' <<<"$output")" -lt 250 ]
@@ -115,12 +121,14 @@ said() { # code, text
 	grep -qx 'after_stop 0' <<<"$output"
 }
 
+# bats test_tags=full
 @test "the recorder's death disarms within a second" {
 	FAKE_LOG=$LOG record --hang-up-after=300 -- "$WORK" spin:2500
 	[ "$(sed -n 's/^stopped_ms //p' <<<"$output")" -lt 1000 ]
 	grep -qx 'after_stop 0' <<<"$output"
 }
 
+# bats test_tags=full
 @test "a program that runs already is joined, and left" {
 	FAKE_LOG=$LOG record --attach=300 --stop-after=500 -- "$WORK" spin:1500
 	[ "$(fold_sum kernel count)" -gt 0 ]

@@ -75,6 +75,7 @@ stops() {
 	ends_well
 }
 
+# bats test_tags=full, stress
 @test "each recording has what happened in it, and no more" {
 	local nr=3 sum=0 n done begin
 	[ -z "${STRESS-}" ] || nr=90
@@ -100,6 +101,7 @@ stops() {
 	target=''
 }
 
+# bats test_tags=full, stress
 @test "many programs get it under load, and each stands still for a moment only" {
 	local nr=5
 	[ -z "${STRESS-}" ] || nr=120
@@ -115,6 +117,7 @@ stops() {
 	awk -v ms="$median" 'BEGIN { exit !(ms < 20) }'
 }
 
+# bats test_tags=full, stress
 @test "the recorder may die at any moment" {
 	local nr=8
 	[ -z "${STRESS-}" ] || nr=90
@@ -136,6 +139,7 @@ stops() {
 	kill "$target"
 }
 
+# bats test_tags=full
 @test "what speaks against it is said, before anything is touched" {
 	start sleep 60
 	run --separate-stderr "$SPROF" record -s timer -o g.data --gpu on -p "$target" -d 300ms

@@ -13,6 +13,7 @@ check() {
 	echo "$output"
 }
 
+# bats test_tags=full
 @test "every check that the fake GPU can pass passes, and says that it is the fake's" {
 	check --only launches,sums,timeline,memory,graphs,attach_graphs,load,residue,flame,torch_gpt
 	[ "$status" -eq 0 ]
@@ -32,6 +33,7 @@ check() {
 	grep -q '^ok       host' <<<"$output"
 }
 
+# bats test_tags=full
 @test "what a machine has not got is said, each by its name" {
 	run timeout 100 python3 "$BATS_TEST_DIRNAME/check.py" --rounds 1 -o out --only host
 	echo "$output"

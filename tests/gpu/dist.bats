@@ -46,6 +46,7 @@ not_newer() { # version, limit
 }
 
 # The library that CUDA loads is the archive's, and so are the tests: three of them stand for all.
+# bats test_tags=full
 @test "the archive's own tests run from wherever it lies" {
 	[ -x bats/bin/bats ] || skip 'bats was not there when the archive was made'
 	mv "$ROOT" "$BATS_TEST_TMPDIR/moved"

@@ -38,6 +38,7 @@ setup() {
 		END { exit !(load >= 50e6 && load < 500e6 && step >= 2 * 50e6 && step > load) }' <<<"$output"
 }
 
+# bats test_tags=full
 @test "categories, colours and payloads are kept" {
 	record --records -- "$USER_PROGRAM" 3
 	grep -q '^record range .* load domain= kind=1 flags=0 category=7 color=ff00ff00 payload=2:2 path=Schritt ü/load ' <<<"$output"
@@ -47,6 +48,7 @@ setup() {
 	grep -q '^record mark .* saved ' <<<"$output"
 }
 
+# bats test_tags=full
 @test "a range that ends on another thread, and one that never ends" {
 	record --records -- "$USER_PROGRAM" 3
 	[ "$(grep -c '^record range .* epoch domain= kind=2 flags=0 ' <<<"$output")" -eq 1 ]
@@ -56,6 +58,7 @@ setup() {
 
 # The first call finds no tool: NVTX falls back to doing nothing, and is found in the program's data later. The
 # library is in the program for another reason (CUDA), here: preloaded, and called by nobody but us.
+# bats test_tags=full
 @test "NVTX that had given up is adopted, in a program without symbols" {
 	cat >"$BATS_TEST_TMPDIR/enter.c" <<-'C'
 		int InitializeInjection(void);
@@ -75,6 +78,7 @@ setup() {
 	! grep ' early ' <<<"$output"
 }
 
+# bats test_tags=full
 @test "with a range to capture, what lies outside is left out" {
 	local data=$BATS_TEST_TMPDIR/c.data
 	timeout 60 "$SPROF" record -q -s timer -o "$data" --capture-range nvtx:load -- "$USER_PROGRAM" 20
@@ -96,6 +100,7 @@ setup() {
 }
 
 # The package that Python programs use, from PyPI, for the system's interpreter; fetched once.
+# bats test_tags=full
 @test "ranges of Python's nvtx package have right counts and times, and are slices over time" {
 	local package=$BUILD/tests/gpu/nvtx_python data=$BATS_TEST_TMPDIR/p.data
 	if ! PYTHONPATH=$package /usr/bin/python3 -c 'import nvtx' 2>/dev/null; then

@@ -1,4 +1,5 @@
 # libsprof-gpu.so under ThreadSanitizer, with the fake driver, a fake CUPTI and a program that are built the same way.
+# bats file_tags=full
 
 load fake.bash
 
@@ -12,14 +13,14 @@ setup_file() {
 	gcc -fsanitize=thread -o "$BATS_FILE_TMPDIR/empty" "$BATS_FILE_TMPDIR/empty.c" 2>/dev/null &&
 		"$BATS_FILE_TMPDIR/empty" 2>/dev/null || return 0
 	gcc $flags $library -fno-stack-protector -fno-plt -ftls-model=initial-exec -Wl,-z,now,-z,nodelete \
-		-o "$BATS_FILE_TMPDIR/libsprof-gpu.so" gpu/agent/*.c
+		-o "$BATS_FILE_TMPDIR/libsprof-gpu.so" $(find gpu/agent -name "*.c")
 	gcc $flags $library -Wl,-soname,libcuda.so.1 -o "$BATS_FILE_TMPDIR/libcuda.so.1" \
 		tests/gpu/fake_cuda.c tests/gpu/fake_driver.c tests/gpu/fake_memory.c
 	gcc $flags $library -DFAKE_VERSION=12 -Wl,-soname,libcupti.so.12 -o "$BATS_FILE_TMPDIR/cuda12/libcupti.so.12" \
 		tests/gpu/fake_cupti.c tests/gpu/fake_records.c
 	gcc $flags -no-pie -o "$BATS_FILE_TMPDIR/gpu_work" tests/targets/gpu_work.c -ldl
 	ln -s cuda12/libcupti.so.12 "$BATS_FILE_TMPDIR/libcupti.so"
-	gcc $flags $library -Wl,-z,lazy -o "$BATS_FILE_TMPDIR/librival.so" tests/gpu/rival.c -L"$BATS_FILE_TMPDIR" -lcupti -ldl
+	gcc $flags $library -Wl,-z,lazy -o "$BATS_FILE_TMPDIR/libcompetitor.so" tests/gpu/competing_profiler.c -L"$BATS_FILE_TMPDIR" -lcupti -ldl
 }
 
 setup() {
@@ -59,11 +60,11 @@ no_races() {
 # What another profiler gets is its own: sprof's buffers, callbacks and settings go, and come back, under all threads.
 @test "CUPTI given up to another profiler, and had again, under launching threads races with nothing" {
 	LD_LIBRARY_PATH+=:$BATS_FILE_TMPDIR/cuda12
-	LIMIT=120 RIVAL=$BATS_FILE_TMPDIR/librival.so record --want=4095 -- "$WORK" beside:300
+	LIMIT=120 COMPETITOR=$BATS_FILE_TMPDIR/libcompetitor.so record --want=4095 -- "$WORK" beside:300
 	no_races
 	# what a thread is at work on when the clock changes may have its time by the one before: CUPTI says so of itself
-	grep -q '^rival error 0 kernels [0-9]* strange [0-4] zeroed 0$' <<<"$output" || { grep '^rival ' <<<"$output"; return 1; }
-	[ "$(sed -n 's/^rival error 0 kernels \([0-9]*\) .*/\1/p' <<<"$output")" -ge 300 ]
+	grep -q '^competitor error 0 kernels [0-9]* strange [0-4] zeroed 0$' <<<"$output" || { grep '^competitor ' <<<"$output"; return 1; }
+	[ "$(sed -n 's/^competitor error 0 kernels \([0-9]*\) .*/\1/p' <<<"$output")" -ge 300 ]
 	grep -q '^failure 3 .*CUPTI is free now' <<<"$output"
 	[ "$(counter bad_record)" -eq 0 ]
 }

@@ -1,6 +1,7 @@
 # What the agent takes for granted of CUPTI, asked of real ones, which need no GPU for that: $SPROF_TEST_CUPTI (several,
 # with colons), a toolkit, NVIDIA's wheels that are installed, and those of one version of each CUDA, which are fetched
 # once (45 MB).
+# bats file_tags=full
 
 load fake.bash
 

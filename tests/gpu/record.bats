@@ -94,6 +94,7 @@ for name in sys.argv[2:]:
 	grep -q 'without a driver' <<<"$output"
 }
 
+# bats test_tags=full
 @test "a program that runs, with the library asleep, is joined and left" {
 	CUDA_INJECTION64_PATH=$SPROF_GPU_LIBRARY "$WORK" spin:4000 >out 2>&1 &
 	local pid=$!
@@ -119,6 +120,7 @@ cpu_ns() {
 	"$SPROF" info --json g.data | jq '[.columns[] | select(.name == "cpu").sum] | add // 0'
 }
 
+# bats test_tags=full
 @test "with a capture range only what is launched in it is recorded, with its CPU samples" {
 	record_gpu --capture-range cudaProfilerApi -- "$WORK" launch:100 profiler launch:50 spin:500 profiler launch:10
 	[ "$(gpu_ns gemm_kernel)" -eq 2000 ]
@@ -133,6 +135,7 @@ cpu_ns() {
 	"$SPROF" report --gpu --json g.data | jq -e '.devices[0] | .busy_ns + .idle_ns == .wall_ns'
 }
 
+# bats test_tags=full
 @test "recording stops at the end of the range, and the program runs on" {
 	record_gpu --capture-range cudaProfilerApi --stop-on-range-end -- "$WORK" launch:100 profiler launch:50 profiler launch:10
 	grep -q '^done ' <<<"$output"
@@ -147,6 +150,7 @@ cpu_ns() {
 	[ "$(gpu_ns 'captured;.*gemm_kernel')" -gt 0 ]
 }
 
+# bats test_tags=full
 @test "recording begins after a delay, and its duration counts from there" {
 	record_gpu --delay 1s -d 500ms -- "$WORK" spin:3000
 	# Of half a second out of three; each launch counts twice in what the program prints.
@@ -179,6 +183,7 @@ cpu_ns() {
 
 # Not a benchmark (the machine may be busy), but what would make each launch cost microseconds is seen. The clock's
 # own price is in the figures: a virtual machine may take 60 ns to read it, four times here.
+# bats test_tags=full
 @test "a launch costs less than a microsecond, walked or repeated" {
 	record_gpu -- "$TARGETS/gpu_cost" 5
 	awk '/^(walked|repeated) / { n++; if ($2 >= 1000) exit 1 } END { exit n != 2 }' <<<"$output"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records a program's GPU work, and prints everything libsprof-gpu.so shared: a reader of gpu/agent/region.h that
+"""Records a program's GPU work, and prints everything libsprof-gpu.so shared: a reader of gpu/agent/base/region.h that
 shares no code with sprof's.
 
     recorder.py [options] -- PROGRAM [ARG...]

@@ -36,6 +36,7 @@ record_gpu() {
 
 # 9 MiB of a pool that takes 4 MiB at a time, beside 2 of 3 MiB of no pool: all but one of the pool's are freed, and then
 # it gives back what it can.
+# bats test_tags=full
 @test "a pool counts as what it has reserved, in every CUDA version" {
 	for version in 11 12 13; do
 		export SPROF_CUPTI=$BUILD/tests/gpu/cuda$version/libcupti.so.$version
@@ -46,12 +47,14 @@ record_gpu() {
 	done
 }
 
+# bats test_tags=full
 @test "an arrow leads from each call to all that it launched" {
 	record_gpu -- "$WORK" launch:200 graph:3 mixed:20 peer threads:50
 	# 200 + 3 graphs of 5 + 20 * 5 + 2 + 4 * 50; 20 waits of a stream and one or more of the context have no arrow
 	[ "$(python3 trace_events.py arrows t.json)" = "517 arrows from 505 calls of 5 threads" ]
 }
 
+# bats test_tags=full
 @test "what there is no room for is counted and said" {
 	record_gpu --gpu-timeline 100 -- "$WORK" launch:1000
 	jq -e '[.traceEvents[] | select(.cat == "kernel")] | length == 100' t.json

@@ -9,11 +9,12 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "gpu/agent/agent.h"
+#include "gpu/agent/base/state.h"
 
 #define STRING_SLOTS (1u << 16)
 #define STACK_SLOTS (1u << 17)
 #define MAX_PROBES 128u
+#define MAX_WIDE 1024 /* bytes of a wide string as UTF-8 */
 
 struct key {
 	const void *bytes;
@@ -169,6 +170,30 @@ uint32_t arena_string(const char *bytes, size_t length)
 uint32_t arena_cstring(const char *s)
 {
 	return s ? arena_string(s, strlen(s)) : 0;
+}
+
+uint32_t arena_wide_string(const wchar_t *w)
+{
+	char text[MAX_WIDE];
+	size_t n = 0;
+
+	for (; w && *w && n + 4 < sizeof(text); w++) {
+		uint32_t c = (uint32_t)*w;
+
+		if (c < 0x80) {
+			text[n++] = (char)c;
+			continue;
+		}
+		if (c > 0x10ffff)
+			c = 0xfffd;
+		if (c >= 0x10000)
+			text[n++] = (char)(0xf0 | c >> 18);
+		if (c >= 0x800)
+			text[n++] = (char)(c >= 0x10000 ? 0x80 | (c >> 12 & 0x3f) : 0xe0 | c >> 12);
+		text[n++] = (char)(c >= 0x800 ? 0x80 | (c >> 6 & 0x3f) : 0xc0 | c >> 6);
+		text[n++] = (char)(0x80 | (c & 0x3f));
+	}
+	return arena_string(text, n);
 }
 
 uint32_t arena_stack(const uint64_t *frames, uint32_t nr, uint8_t end)

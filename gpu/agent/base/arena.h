@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <wchar.h>
 
 /* Maps the look-up tables. 0 or -ENOMEM. */
 int arena_init(void);
@@ -12,7 +13,8 @@ int arena_init(void);
  * where the arena is full (counted), or the string empty, or there is no frame.
  */
 uint32_t arena_string(const char *bytes, size_t length);
-uint32_t arena_cstring(const char *s); /* NULL is "" */
+uint32_t arena_cstring(const char *s);	      /* NULL is "" */
+uint32_t arena_wide_string(const wchar_t *s); /* UTF-32, kept as UTF-8, at most 1 KiB; NULL is "" */
 uint32_t arena_stack(const uint64_t *frames, uint32_t nr, uint8_t end);
 /*
  * The same with the sum of the frames, where the caller has it: that of no frame is 0, and with one more it is

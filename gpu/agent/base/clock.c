@@ -8,9 +8,19 @@
 #include <stdbool.h>
 #include <time.h>
 
-#include "gpu/agent/agent.h"
+#include "gpu/agent/base/state.h"
 #if defined(__x86_64__)
-#include <x86intrin.h>
+#include "gpu/agent/base/tsc_x86_64.h"
+#else
+static inline bool tsc_is_even(void)
+{
+	return false; /* clock_ticks() is CLOCK_MONOTONIC then */
+}
+
+static inline uint64_t tsc_read(void)
+{
+	return 0;
+}
 #endif
 
 #define NR_KNOTS 64u
@@ -48,34 +58,11 @@ uint64_t clock_realtime_ns(void)
 	return read_clock(CLOCK_REALTIME);
 }
 
-#if defined(__x86_64__)
-static int tsc_is_even(void)
-{
-	uint32_t a, b, c, d;
-
-	__asm__("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "a"(0x80000000u), "c"(0));
-	if (a < 0x80000007u)
-		return 0;
-	__asm__("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "a"(0x80000007u), "c"(0));
-	return d >> 8 & 1; /* invariant: Intel SDM 18.17.1 */
-}
-
 uint64_t clock_ticks(void)
 {
-	return __atomic_load_n(&use_tsc, __ATOMIC_RELAXED) ? __rdtsc()
+	return __atomic_load_n(&use_tsc, __ATOMIC_RELAXED) ? tsc_read()
 							   : read_clock(CLOCK_MONOTONIC);
 }
-#else
-static int tsc_is_even(void)
-{
-	return 0;
-}
-
-uint64_t clock_ticks(void)
-{
-	return read_clock(CLOCK_MONOTONIC);
-}
-#endif
 
 static uint64_t scale(uint64_t ticks, uint64_t factor)
 {

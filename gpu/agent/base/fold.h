@@ -2,7 +2,7 @@
 #ifndef SPROF_GPU_AGENT_FOLD_H
 #define SPROF_GPU_AGENT_FOLD_H
 
-#include "gpu/agent/agent.h"
+#include "gpu/agent/base/state.h"
 
 int fold_init(void); /* 0 or -ENOMEM */
 /*

@@ -1,11 +1,11 @@
-/* The producer's side of the rings: gpu/agent/region.h says how they work. */
+/* The producer's side of the rings: gpu/agent/base/region.h says how they work. */
 #ifndef SPROF_GPU_AGENT_LANE_H
 #define SPROF_GPU_AGENT_LANE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "gpu/agent/agent.h"
+#include "gpu/agent/base/state.h"
 
 struct lane {
 	struct gpu_lane *shared; /* NULL: the thread has none, records are dropped */

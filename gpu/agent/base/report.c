@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "gpu/agent/agent.h"
+#include "gpu/agent/base/state.h"
 #include "gpu/agent/base/clock.h"
 
 static uint64_t said; /* bit per failure code */

@@ -106,7 +106,7 @@ struct thread {
 	uint32_t tid;	/* atomic; 0: nobody's, or somebody's who is about to say whose */
 	uint32_t walks; /* atomic; odd while it walks its stack */
 	uint64_t counts[NR_THREAD_COUNTS]; /* of all threads that had the slot */
-	uint32_t generation; /* of the ranges: agent.generation when they were pushed */
+	uint32_t generation;		   /* of the ranges: range.c's when they were pushed */
 	struct lane lane;
 	uint32_t depth; /* open ranges; may exceed GPU_MAX_RANGE_DEPTH */
 	struct open_range ranges[GPU_MAX_RANGE_DEPTH];

@@ -9,8 +9,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "gpu/agent/cupti/activity_keep.h"
 #include "gpu/agent/cupti/activity_record.h"
-#include "gpu/agent/agent.h"
+#include "gpu/agent/base/state.h"
 #include "gpu/agent/cupti/cupti.h"
 #include "gpu/agent/base/report.h"
 
@@ -191,7 +192,7 @@ void activity_settle(bool last)
 {
 	if (!begin_settling(last))
 		return; /* the next time, then */
-	activity_record_settle(last);
+	activity_settle_waiting(last);
 	__atomic_store_n(&reading, 0, __ATOMIC_RELEASE);
 	read_completed();
 }

@@ -8,8 +8,6 @@
 
 /* Maps the buffers, once. 0 or -ENOMEM. */
 int activity_init(void);
-/* What CUPTI's times are: CLOCK_MONOTONIC, or else CLOCK_REALTIME (converted). */
-void activity_set_clock(bool monotonic);
 
 /* cupti_buffer_requested_fn and cupti_buffer_completed_fn: from any thread; neither blocks. */
 void activity_request(uint8_t **buffer, size_t *size, size_t *max_records);

@@ -6,9 +6,7 @@
 
 #include <string.h>
 
-#include "gpu/agent/cupti/activity.h"
-#include "gpu/agent/cupti/activity_record.h"
-#include "gpu/agent/agent.h"
+#include "gpu/agent/base/state.h"
 #include "gpu/agent/base/arena.h"
 #include "gpu/agent/base/clock.h"
 #include "gpu/agent/nvtx/capture.h"
@@ -160,7 +158,7 @@ bool activity_is_timed(union activity *r)
 /* Of work whose call was not recorded: it was made outside what is captured, or was not seen. */
 static void take_without_call(const union activity *r)
 {
-	if (agent_capture()) {
+	if (capture_kind()) {
 		agent_count(GPU_COUNT_OUTSIDE, 1);
 		return;
 	}
@@ -186,7 +184,7 @@ void activity_take(union activity *r)
 		take_without_call(r);
 }
 
-void activity_record_settle(bool last)
+void activity_settle_waiting(bool last)
 {
 	uint32_t kept = 0;
 

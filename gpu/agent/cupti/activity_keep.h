@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "gpu/agent/records.h"
+#include "gpu/agent/base/records.h"
 
 union activity {
 	struct gpu_record head;
@@ -28,6 +28,10 @@ void activity_emit(const struct gpu_record *record);
 
 /* What ended before now is no more taken: it was the last recorder's. From any thread. */
 void activity_forget(void);
+/* What CUPTI's times are: CLOCK_MONOTONIC, or else CLOCK_REALTIME (converted). */
+void activity_set_clock(bool monotonic);
+/* Looks for the calls of those that wait; with `last` they are kept without a stack. */
+void activity_settle_waiting(bool last);
 /* Checks the times, finds the call, and keeps it; or lets it wait for its call. */
 void activity_take(union activity *a);
 /* The steps of it. Do the times make sense? (They are CUPTI's before and CLOCK_MONOTONIC after.) If

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "gpu/agent/cupti/activity_keep.h"
-#include "gpu/agent/agent.h"
+#include "gpu/agent/base/state.h"
 #include "gpu/agent/base/arena.h"
 #include "gpu/agent/nvtx/capture.h"
 #include "gpu/agent/base/clock.h"

@@ -2,13 +2,11 @@
 #ifndef SPROF_GPU_AGENT_ACTIVITY_RECORD_H
 #define SPROF_GPU_AGENT_ACTIVITY_RECORD_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* All of these: one caller at a time. `size`: bytes that belong to the record. */
 void activity_record(const void *record, size_t size);
 void activity_record_drops(uint64_t nr, uint32_t stream);
-void activity_record_settle(bool last);
 
 #endif

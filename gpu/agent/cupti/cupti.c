@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "gpu/agent/agent.h"
+#include "gpu/agent/base/state.h"
 #include "gpu/agent/base/arena.h"
 #include "gpu/agent/base/image.h"
 #include "gpu/agent/base/report.h"
@@ -46,7 +46,7 @@ static const struct {
 };
 #define NR_REQUIRED 8
 
-void cupti_say_error(uint32_t code, int error, const char *what)
+void cupti_report_error(uint32_t code, int error, const char *what)
 {
 	struct text text = { .length = 0 };
 	const char *words = NULL;

@@ -40,6 +40,6 @@ int cupti_load(void);
 /* The first half of it, before a recorder looks at the mappings: rows for its frames are there then
  * when the first launch is walked. Says nothing. */
 void cupti_map(void);
-void cupti_say_error(uint32_t code, int error, const char *what);
+void cupti_report_error(uint32_t code, int error, const char *what);
 
 #endif

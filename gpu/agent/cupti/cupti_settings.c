@@ -1,8 +1,8 @@
 /* See settings.h. */
 #include "gpu/agent/cupti/cupti_settings.h"
 
-#include "gpu/agent/cupti/activity.h"
-#include "gpu/agent/agent.h"
+#include "gpu/agent/cupti/activity_keep.h"
+#include "gpu/agent/base/state.h"
 #include "gpu/agent/base/clock.h"
 #include "gpu/agent/cupti/cupti.h"
 #include "gpu/agent/base/report.h"

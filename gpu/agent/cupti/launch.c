@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "gpu/agent/agent.h"
+#include "gpu/agent/base/state.h"
 
 #define SLOTS (1u << 19) /* 8 MiB */
 

@@ -6,12 +6,10 @@
 
 #include <string.h>
 
-#include "gpu/agent/agent.h"
+#include "gpu/agent/base/state.h"
 #include "gpu/agent/base/arena.h"
 #include "gpu/agent/nvtx/nvtx_names.h"
 #include "gpu/agent/nvtx/range.h"
-
-#define MAX_TEXT 1024
 
 /* A domain handle is its address in here; NULL and whatever we do not know is the default domain. */
 struct domain {
@@ -35,30 +33,6 @@ static uint32_t registered(const void *handle)
 	return id > 1 && id < agent.region->strings.used / 8 ? (uint32_t)id : 0;
 }
 
-uint32_t nvtx_wide_string(const wchar_t *w)
-{
-	char text[MAX_TEXT];
-	size_t n = 0;
-
-	for (; w && *w && n + 4 < sizeof(text); w++) {
-		uint32_t c = (uint32_t)*w;
-
-		if (c < 0x80) {
-			text[n++] = (char)c;
-			continue;
-		}
-		if (c > 0x10ffff)
-			c = 0xfffd;
-		if (c >= 0x10000)
-			text[n++] = (char)(0xf0 | c >> 18);
-		if (c >= 0x800)
-			text[n++] = (char)(c >= 0x10000 ? 0x80 | (c >> 12 & 0x3f) : 0xe0 | c >> 12);
-		text[n++] = (char)(c >= 0x800 ? 0x80 | (c >> 6 & 0x3f) : 0xc0 | c >> 6);
-		text[n++] = (char)(0x80 | (c & 0x3f));
-	}
-	return arena_string(text, n);
-}
-
 static struct range_event event_of(const struct domain *domain, const struct nvtx_event *e)
 {
 	struct range_event r = { .domain = domain_name(domain) };
@@ -73,7 +47,7 @@ static struct range_event event_of(const struct domain *domain, const struct nvt
 	}
 	switch (e->message_type) {
 	case NVTX_MESSAGE_ASCII: r.name = arena_cstring(e->message); break;
-	case NVTX_MESSAGE_WIDE: r.name = nvtx_wide_string(e->message); break;
+	case NVTX_MESSAGE_WIDE: r.name = arena_wide_string(e->message); break;
 	case NVTX_MESSAGE_REGISTERED: r.name = registered(e->message); break;
 	default: break;
 	}
@@ -157,7 +131,7 @@ static void mark_a(const char *text)
 static void mark_w(const wchar_t *text)
 {
 	struct thread *t = recording_thread();
-	const struct range_event e = { .name = t ? nvtx_wide_string(text) : 0 };
+	const struct range_event e = { .name = t ? arena_wide_string(text) : 0 };
 
 	if (t)
 		range_mark(t, &e);
@@ -179,7 +153,7 @@ static uint64_t start_a(const char *text)
 static uint64_t start_w(const wchar_t *text)
 {
 	struct thread *t = recording_thread();
-	const struct range_event e = { .name = t ? nvtx_wide_string(text) : 0 };
+	const struct range_event e = { .name = t ? arena_wide_string(text) : 0 };
 
 	return t ? range_start(t, &e) : 0;
 }
@@ -205,7 +179,7 @@ static int push_a(const char *text)
 static int push_w(const wchar_t *text)
 {
 	struct thread *t = recording_thread();
-	const struct range_event e = { .name = t ? nvtx_wide_string(text) : 0 };
+	const struct range_event e = { .name = t ? arena_wide_string(text) : 0 };
 
 	return t ? range_push(t, &e) : NVTX_NO_PUSH_POP_TRACKING;
 }
@@ -224,7 +198,7 @@ static void domain_category_a(const struct domain *domain, uint32_t id, const ch
 static void domain_category_w(const struct domain *domain, uint32_t id, const wchar_t *name)
 {
 	if (*agent.alive)
-		nvtx_name(GPU_NAME_CATEGORY, id, nvtx_wide_string(name), domain_name(domain));
+		nvtx_name(GPU_NAME_CATEGORY, id, arena_wide_string(name), domain_name(domain));
 }
 
 static void category_a(uint32_t id, const char *name)
@@ -247,7 +221,7 @@ static const void *register_string_a(const struct domain *domain, const char *s)
 
 static const void *register_string_w(const struct domain *domain, const wchar_t *s)
 {
-	uint32_t id = *agent.alive ? nvtx_wide_string(s) : 0;
+	uint32_t id = *agent.alive ? arena_wide_string(s) : 0;
 
 	(void)domain;
 	return (const void *)(uintptr_t)(id ? id : 1);
@@ -274,7 +248,7 @@ static struct domain *create_a(const char *name)
 
 static struct domain *create_w(const wchar_t *name)
 {
-	return *agent.alive ? create_domain(nvtx_wide_string(name)) : NULL;
+	return *agent.alive ? create_domain(arena_wide_string(name)) : NULL;
 }
 
 /* The same function pointer type for all, as NVTX's tables have it. */

@@ -3,7 +3,6 @@
 #define SPROF_GPU_AGENT_NVTX_H
 
 #include <stdbool.h>
-#include <wchar.h>
 
 #include "gpu/agent/nvtx/nvtx_abi.h"
 
@@ -13,8 +12,6 @@
  * and anything else is another tool's.
  */
 bool nvtx_install(const struct nvtx_callbacks *callbacks, bool looking);
-/* The string of the arena with that text; wchar_t is UTF-32 here. */
-uint32_t nvtx_wide_string(const wchar_t *text);
 /* Finds copies of NVTX that looked for a tool before there was one, in every module's data, and
  * installs there. Needs nothing of the application's co-operation. */
 void nvtx_adopt(void);

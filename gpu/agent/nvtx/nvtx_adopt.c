@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "gpu/agent/agent.h"
+#include "gpu/agent/base/state.h"
 #include "gpu/agent/base/image.h"
 #include "gpu/agent/nvtx/nvtx.h"
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "gpu/agent/nvtx/nvtx_abi.h"
-#include "gpu/agent/records.h"
+#include "gpu/agent/base/records.h"
 
 struct nvtx_names {
 	uint8_t module, place;

@@ -21,6 +21,8 @@ struct started {
 static uint32_t *slots;
 static struct started *started;
 static uint64_t next_id = 1; /* atomic */
+static uint32_t
+	generation; /* atomic: of the collection; ranges pushed in another one are forgotten */
 
 int range_init(void)
 {
@@ -85,6 +87,11 @@ static uint32_t find_node(uint32_t parent, const struct range_event *e)
 	return parent;
 }
 
+void range_begin(void)
+{
+	__atomic_fetch_add(&generation, 1, __ATOMIC_RELAXED);
+}
+
 void range_forget(void)
 {
 	uint64_t nr = __atomic_load_n(&agent.region->ranges.used, __ATOMIC_ACQUIRE);
@@ -119,13 +126,13 @@ static void add_to_node(uint32_t node, uint64_t ns)
 /* Ranges pushed while another recorder listened, or before a pause, are forgotten. */
 static void check_generation(struct thread *t)
 {
-	uint32_t generation = __atomic_load_n(&agent.generation, __ATOMIC_RELAXED);
+	uint32_t current = __atomic_load_n(&generation, __ATOMIC_RELAXED);
 
-	if (t->generation == generation)
+	if (t->generation == current)
 		return;
 	/* others look, where collecting ends: range_flush_open() */
 	__atomic_store_n(&t->depth, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&t->generation, generation, __ATOMIC_RELEASE);
+	__atomic_store_n(&t->generation, current, __ATOMIC_RELEASE);
 }
 
 uint32_t range_current(struct thread *t)
@@ -140,7 +147,7 @@ uint32_t range_current(struct thread *t)
 int range_push(struct thread *t, const struct range_event *e)
 {
 	uint32_t parent = range_current(t);
-	bool captures = agent_capture() && t->depth < GPU_MAX_RANGE_DEPTH && capture_open(e);
+	bool captures = capture_kind() && t->depth < GPU_MAX_RANGE_DEPTH && capture_open(e);
 	bool kept = capture_is_open();
 
 	if (t->depth < GPU_MAX_RANGE_DEPTH)
@@ -227,7 +234,7 @@ uint64_t range_start(struct thread *t, const struct range_event *e)
 			continue;
 		s->event = *e;
 		s->tid = t->tid;
-		s->captures = agent_capture() && capture_open(e);
+		s->captures = capture_kind() && capture_open(e);
 		s->kept = capture_is_open();
 		s->start_ticks = clock_ticks();
 		__atomic_store_n(&s->id, id, __ATOMIC_RELEASE);
@@ -299,7 +306,7 @@ void range_mark(struct thread *t, const struct range_event *e)
 
 void range_flush_open(void)
 {
-	uint32_t generation = __atomic_load_n(&agent.generation, __ATOMIC_RELAXED);
+	uint32_t current = __atomic_load_n(&generation, __ATOMIC_RELAXED);
 	uint64_t now = clock_now_ns();
 	struct lane lane;
 	const struct thread *t;
@@ -309,7 +316,7 @@ void range_flush_open(void)
 		uint32_t depth;
 
 		if (!__atomic_load_n(&t->used, __ATOMIC_ACQUIRE) ||
-		    __atomic_load_n(&t->generation, __ATOMIC_ACQUIRE) != generation)
+		    __atomic_load_n(&t->generation, __ATOMIC_ACQUIRE) != current)
 			continue;
 		depth = __atomic_load_n(&t->depth, __ATOMIC_ACQUIRE);
 		for (uint32_t j = 0; j < depth && j < GPU_MAX_RANGE_DEPTH; j++)

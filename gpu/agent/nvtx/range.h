@@ -14,6 +14,9 @@ struct range_event {
 
 int range_init(void); /* 0 or -ENOMEM */
 
+/* When collecting begins: ranges that were pushed before are forgotten. */
+void range_begin(void);
+
 /* All of these while agent_collects(). */
 
 /* The nesting level the range got, from 0; of its thread, over all domains. */

@@ -15,9 +15,18 @@
 
 #include "core/portable/walk_step.h"
 #include "gpu/agent/base/arena.h"
+#include "gpu/agent/stack/frame_x86_64.h"
 #include "gpu/agent/stack/python_stack.h"
 #include "gpu/agent/stack/stack_bounds.h"
 #include "gpu/agent/stack/walk_map.h"
+
+static uint32_t max_frames =
+	GPU_MAX_STACK; /* atomic: a walk under the last recorder may still read it */
+
+void launch_stack_set_max(uint32_t frames)
+{
+	__atomic_store_n(&max_frames, frames, __ATOMIC_RELAXED);
+}
 
 static __always_inline int walk_read(void *ctx, __u64 address, __u64 *ret)
 {
@@ -52,7 +61,7 @@ static uint32_t unchanged_from(struct stack_cache *c, uint64_t sp)
 	for (last += last == f->walked; w > last; w--, pc--) {
 		uint64_t slot = w[-1].fp_slot;
 
-		if (load(w[-1].sp - 8) != pc[-1])
+		if (load(frame_return_slot(w[-1].sp)) != pc[-1])
 			break;
 		/* it was inside the mapping when it was noted: below the end it still is */
 		if (slot && (slot < sp || load(slot) != w[-1].fp))
@@ -184,7 +193,7 @@ static void walk_plainly(struct stack_cache *c, struct climb *w, uint64_t until)
 				break;
 			next_fp = load(next_slot);
 		}
-		next_pc = load(cfa - 8);
+		next_pc = load(frame_return_slot(cfa));
 		if (!next_pc)
 			break;
 		*pcs++ = pc;
@@ -265,7 +274,7 @@ static __attribute__((noinline)) void walk(struct stack_cache *c, struct climb *
 
 	w->slot = w->sum = w->nr = 0;
 	w->has_gpr = false;
-	w->max = __atomic_load_n(&agent.max_frames, __ATOMIC_RELAXED);
+	w->max = __atomic_load_n(&max_frames, __ATOMIC_RELAXED);
 	w->guess = &c->leaf;
 	w->place.start = w->place.end = 0;
 	while (status == WALK_OK && w->nr < w->max) {
@@ -288,19 +297,6 @@ static __attribute__((noinline)) void walk(struct stack_cache *c, struct climb *
 	join(c, w, c->nr);
 }
 
-/* regs: those of the caller of the function whose frame this is. */
-static bool first_frame(const void *frame, struct walk_regs *regs)
-{
-	const uint64_t *f = frame;
-
-	regs->fp = f[0];
-	regs->pc = f[1];
-	regs->sp = (uint64_t)f + 16;
-	regs->exact = 0;
-	regs->leaf_regs = 0;
-	return regs->pc != 0;
-}
-
 static uint32_t take_stack(struct thread *t, const void *frame)
 {
 	struct stack_cache *c = &t->stack;
@@ -310,7 +306,7 @@ static uint32_t take_stack(struct thread *t, const void *frame)
 	uint8_t end;
 	bool same;
 
-	if (!first_frame(frame, &w.regs))
+	if (!frame_caller(frame, &w.regs))
 		return 0;
 	if (c->generation != generation || c->unsteady) {
 		c->generation = generation;

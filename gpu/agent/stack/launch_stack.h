@@ -11,6 +11,8 @@
  * this library, compiled with a frame pointer; 0 where there is none (counted). No allocation, no
  * lock; a system call only when the thread's stack lies in a mapping not seen before.
  */
+/* How many frames a stack may have: at most GPU_MAX_STACK. */
+void launch_stack_set_max(uint32_t frames);
 uint32_t launch_stack(struct thread *thread, const void *frame);
 
 #endif

@@ -19,10 +19,10 @@
 
 #include "core/portable/pyruns.h"
 #include "gpu/agent/base/arena.h"
+#include "gpu/agent/stack/frame_x86_64.h"
 #include "gpu/agent/stack/walk_map.h"
 
 #define PAGE_SHIFT 12
-#define USER_END (1ull << 47)
 #define NO_SUCH_HOW (-1) /* of rt_sigprocmask(2): it reads the set, and then refuses */
 #define MAX_RUNS 64	 /* that no native frame was found for */
 
@@ -53,7 +53,7 @@ static bool is_readable(struct python_stack *p, uint64_t page)
 
 static bool are_readable(struct python_stack *p, uint64_t address, uint64_t size)
 {
-	if (!size || address >= USER_END || size > USER_END - address)
+	if (!size || address >= FRAME_USER_END || size > FRAME_USER_END - address)
 		return !size;
 	for (uint64_t page = address >> PAGE_SHIFT; page <= (address + size - 1) >> PAGE_SHIFT;
 	     page++)

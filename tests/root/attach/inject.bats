@@ -2,6 +2,7 @@
 bats_require_minimum_version 1.5.0
 load ../attach
 
+# bats test_tags=stress
 @test "every kind of waiting goes on: no EINTR, nothing too early, no byte lost" {
 	target "$TARGETS/blocked" 60000
 	drive inject "$target" $((100 * times))
@@ -9,6 +10,7 @@ load ../attach
 	ends_well
 }
 
+# bats test_tags=full, stress
 @test "a program with one thread, in each kind of waiting" {
 	local kind
 	for kind in nanosleep clock_nanosleep clock_nanosleep_abs poll ppoll ppoll_mask select pselect futex cond \
@@ -19,6 +21,7 @@ load ../attach
 	done
 }
 
+# bats test_tags=stress
 @test "registers of a program that computes are as they were" {
 	target "$TARGETS/registers" 60000
 	drive inject "$target" $((100 * times))
@@ -26,6 +29,7 @@ load ../attach
 	ends_well
 }
 
+# bats test_tags=full, stress
 @test "a static program" {
 	target "$TARGETS/blocked_static" 60000
 	drive inject "$target" $((50 * times))
@@ -33,6 +37,7 @@ load ../attach
 	ends_well
 }
 
+# bats test_tags=full, stress
 @test "a program of another libc (musl)" {
 	command -v musl-gcc >/dev/null || skip "needs musl-gcc (apt-get install musl-tools)"
 	musl-gcc -static -O2 -D_GNU_SOURCE -o "$BATS_TEST_TMPDIR/musl" tests/targets/blocked.c
@@ -42,6 +47,7 @@ load ../attach
 	ends_well
 }
 
+# bats test_tags=full, stress
 @test "a Go program" {
 	command -v go >/dev/null || skip "needs go (apt-get install golang-go)"
 	cp tests/targets/goroutines.go "$BATS_TEST_TMPDIR/main.go"
@@ -52,6 +58,7 @@ load ../attach
 	ends_well
 }
 
+# bats test_tags=full, stress
 @test "python3 and node" {
 	target python3 -c 'import os, time
 end = time.time() + 60
@@ -66,6 +73,7 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 	ends_well
 }
 
+# bats test_tags=full, stress
 @test "a program in another mount and pid namespace" {
 	[ "$(id -u)" = 0 ] || skip "needs root"
 	unshare --mount --pid --fork "$TARGETS/blocked" 60000 >"$BATS_TEST_TMPDIR/said" 2>&1 3>&- &
@@ -90,6 +98,7 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 	ends_well
 }
 
+# bats test_tags=full, stress
 @test "stop signals that come in the middle are kept" {
 	target "$TARGETS/registers" 60000
 	(for _ in $(seq 40); do kill -STOP "$target"; sleep 0.01; kill -CONT "$target"; sleep 0.02; done) &
@@ -103,6 +112,7 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 	ends_well
 }
 
+# bats test_tags=full, stress
 @test "the recorder may be killed at any moment" {
 	target "$TARGETS/registers" 60000
 	local n driver

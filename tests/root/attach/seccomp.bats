@@ -28,14 +28,17 @@ denied() {
 	ends_well
 }
 
+# bats test_tags=full, stress
 @test "seccomp: a filter that allows everything" {
 	allowed allow 10
 }
 
+# bats test_tags=stress
 @test "seccomp: the filter that containers have by default" {
 	allowed docker 20
 }
 
+# bats test_tags=full, stress
 @test "seccomp: a filter that kills for any call but those that sprof says it needs" {
 	allowed exact 20
 }
@@ -47,7 +50,7 @@ denied() {
 	nothing_stays
 	ends_well
 	"$SPROF" info "$data"
-	"$SPROF" info --json "$data" | jq -e '.samples > 5 and .complete'
+	"$SPROF" info --json "$data" | jq -e '.samples > 5 and .finished'
 	"$SPROF" fold "$data" | grep -q 'main;work'
 }
 
@@ -77,6 +80,7 @@ denied() {
 	denied timers2 "its seccomp filter would end it for timer_create(2), which sprof would have it make"
 }
 
+# bats test_tags=full
 @test "seccomp: refused where the filter of another thread does" {
 	denied other "its seccomp filter would end it for timer_create(2), which sprof would have it make"
 }
@@ -86,6 +90,7 @@ denied() {
 	denied pointer "its seccomp filter denies it timer_create(2), which sprof would have it make"
 }
 
+# bats test_tags=full
 @test "seccomp: refused where another process decides" {
 	denied trace "its seccomp filter has another process decide over munmap(2), which sprof would have it make"
 }

@@ -44,6 +44,7 @@ fails_with() { # status, start of the error
 	grep -q ';main;part_50' "$folded"
 }
 
+# bats test_tags=full
 @test "processes that exit at once, again and again" {
 	local pid
 	for _ in $(seq 30); do
@@ -56,6 +57,7 @@ fails_with() { # status, start of the error
 	done
 }
 
+# bats test_tags=full
 @test "a process of another user, with BPF rights only" {
 	# Where that user can read it: the tree may lie in root's home.
 	cp "$TARGETS/shares" "$BATS_TEST_TMPDIR/shares"

@@ -98,6 +98,7 @@ many_tasks_hold_up_no_thread() {
 	jq -e '[.threads[].frames[].kind] | index("marker") == null' "$BATS_TEST_TMPDIR/dump"
 }
 
+# bats test_tags=full
 @test "a program in every kind of wait does not see that it is dumped: no EINTR, nothing early, nothing lost" {
 	"$TARGETS/blocked" 3000 >"$BATS_TEST_TMPDIR/said" &
 	local target=$! nr=0

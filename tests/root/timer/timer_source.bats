@@ -41,11 +41,13 @@ fold_here() {
 	truth_holds
 }
 
+# bats test_tags=full
 @test "timer: 32 frames with frame pointers" {
 	started deep32_fp 2000
 	truth_holds
 }
 
+# bats test_tags=full
 @test "timer: leaf functions without a frame" {
 	started leaf 2000
 	truth_holds
@@ -62,6 +64,7 @@ fold_here() {
 	truth_holds -v other=30
 }
 
+# bats test_tags=full
 @test "timer: a child that takes a name of its own after we have met it" {
 	started renames_late 12 40
 	"$SPROF" fold --time "$data" | awk '
@@ -74,6 +77,7 @@ fold_here() {
 		}'
 }
 
+# bats test_tags=full
 @test "timer: a process that execs itself" {
 	started exec_chain 2500
 	truth_holds -v other=10
@@ -84,6 +88,7 @@ fold_here() {
 	truth_holds
 }
 
+# bats test_tags=full
 @test "timer: ten thousand threads that are shorter than a tick" {
 	started churn 10000 300
 	"$SPROF" fold --time "$data" | awk '
@@ -127,14 +132,17 @@ bears() { # MODE
 	bears prof
 }
 
+# bats test_tags=full
 @test "timer: a program that gives every signal its default action" {
 	bears reset
 }
 
+# bats test_tags=full
 @test "timer: a thread that blocks every signal" {
 	bears block
 }
 
+# bats test_tags=full
 @test "timer: a program that has a handler for every real-time signal" {
 	bears queue 15
 }
@@ -150,6 +158,7 @@ bears() { # MODE
 	[[ $output == *"process $pid: no sample stands for "*" ms of CPU time: threads that block our signal"* ]]
 }
 
+# bats test_tags=full
 @test "timer, attached: threads that are over before anybody sees them" {
 	printf '6.4\n%s\n' "$(uname -r)" | sort -VC || skip "needs Linux 6.4, this is $(uname -r)"
 	"$TARGETS/churn" 3000 1000 >"$truth" &
@@ -167,10 +176,12 @@ bears() { # MODE
 		}' "$truth" -
 }
 
+# bats test_tags=full
 @test "timer: errno and registers are as they were" {
 	bears errno
 }
 
+# bats test_tags=full
 @test "nobody with timer: shares, at 100, 250 and 1000 Hz their sum is the CPU time" {
 	as_nobody
 	for hz in 100 250 1000; do
@@ -181,6 +192,7 @@ bears() { # MODE
 	done
 }
 
+# bats test_tags=full
 @test "ebpf and timer see the same shares of one program" {
 	needs_bpf
 	"$SPROF" record -q -o "$data.timer" --source timer -F 999 -- "$TARGETS/shares" 4000 >"$truth" &
@@ -199,6 +211,7 @@ bears() { # MODE
 # A tick meets such a thread after a tick of its CPU time, on the average: what it uses until then, and after the last,
 # must not be forgotten: 0.47 of the CPU time was left when it was. It is 0.8 or more on a quiet machine; a part is the time
 # until all have their timers, the sampling error 7 %.
+# bats test_tags=full
 @test "timer, attached: 500 threads that work for brief moments" {
 	local before after
 	used() { cat /proc/$1/task/*/schedstat | awk '{ ns += $1 } END { printf "%.0f\n", ns }'; }

@@ -59,7 +59,7 @@ static void launch_without_a_stack_has_a_marker_that_says_why(void **state)
 		if (s.p->samples[i].column != COLUMN_GPU)
 			continue;
 		assert_string_equal(name_stack(s.p, &s.p->samples[i]),
-				    at++ ? "[truncated: too deep];train+0x1000;train+0x2000;"
+				    at++ ? "[incomplete: too deep];train+0x1000;train+0x2000;"
 					   "[copy host to device]"
 					 : "[launch not seen];[copy host to device]");
 	}

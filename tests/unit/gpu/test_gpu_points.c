@@ -228,7 +228,8 @@ static void rows_that_make_no_sense_are_refused(void **state)
 		d.strings.nr = 1;
 		facts_encode(&b, &entry, FACT_GPU_ACTIVITY,
 			     i < sizeof(bad) / sizeof(*bad) ? &bad[i] : &good);
-		c = (struct cursor){ (const uint8_t *)b.data, (const uint8_t *)b.data + b.size };
+		c = (struct cursor){ .at = (const uint8_t *)b.data,
+				     .end = (const uint8_t *)b.data + b.size };
 		assert_int_equal(facts_decode(&d, &c), i == sizeof(bad) / sizeof(*bad));
 		buffer_fini(&b);
 		buffer_fini(&entry);

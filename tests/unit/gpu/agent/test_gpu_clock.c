@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "gpu/agent/agent.h"
+#include "gpu/agent/base/state.h"
 #include "gpu/agent/base/clock.c"
 
 #define NR_TICKS 2000000

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sampler/inject/inject_process.h"
+#include "sampler/inject/reason.h"
 #include "sampler/inject/seccomp_check.h"
 #include "sampler/inject/seccomp_filter.h"
 #include "tests/unit/unit.h"

@@ -1,4 +1,9 @@
-/* Makes the region, and every private table of the agent. */
+/*
+ * A memfd with all areas laid out one after the other, each on a page of its own. It is mapped shared
+ * and sealed against resizing, so that the recorder cannot fault on it; a forked child does not have it.
+ */
+#include "gpu/agent/base/region_map.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -6,48 +11,29 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "gpu/agent/cupti/activity_keep.h"
-#include "gpu/agent/agent.h"
-#include "gpu/agent/base/arena.h"
 #include "gpu/agent/base/clock.h"
-#include "gpu/agent/base/fold.h"
 #include "gpu/agent/base/image.h"
-#include "gpu/agent/cupti/launch.h"
-#include "gpu/agent/stack/python_stack.h"
-#include "gpu/agent/nvtx/range.h"
-#include "gpu/agent/base/report.h"
-#include "gpu/agent/base/thread.h"
+#include "gpu/agent/base/state.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18 /* Linux 4.14 */
 #endif
 #define PAGE 4096u
 
-struct agent agent = { .region_fd = -1 };
-
-void *agent_map(size_t bytes)
-{
-	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	if (at == MAP_FAILED)
-		return NULL;
-	madvise(at, bytes, MADV_DONTFORK);
-	return at;
-}
-
-/* Where the kernel cannot wipe a page on fork, the C library can call us in the child. */
+/* Called by the C library in a forked child, where the kernel cannot wipe the page (before Linux 4.14). */
 static void forked(void)
 {
 	*agent.alive = 0;
 }
 
-static int map_alive(void)
+int region_map_alive(void)
 {
 	int (*at_fork)(void (*)(void), void (*)(void), void (*)(void), void *);
-	uint32_t *page =
-		mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint32_t *page;
 
+	if (agent.alive)
+		return 0;
+	page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED)
 		return -ENOMEM;
 	*page = 1;
@@ -67,7 +53,7 @@ static uint64_t place(struct gpu_area *area, uint64_t at, uint64_t size, uint32_
 	return at + ((size + PAGE - 1) & ~(uint64_t)(PAGE - 1));
 }
 
-/* Lays everything out one after the other; with r NULL it only says how long that is. */
+/* Sets the place of each area. Returns the bytes of the whole; *ret_rings: where the rings begin. */
 static uint64_t lay_out(struct gpu_region *r, uint64_t *ret_rings)
 {
 	const uint64_t header = (sizeof(*r) + PAGE - 1) & ~(uint64_t)(PAGE - 1);
@@ -118,7 +104,7 @@ static void fill_header(struct gpu_region *r, const struct gpu_region *plan, uin
 	lanes[AGENT_LANES - 1].flags = GPU_LANE_SHARED;
 }
 
-static int map_region(void)
+int region_map(void)
 {
 	struct gpu_region plan = { 0 };
 	uint64_t rings, bytes = lay_out(&plan, &rings);
@@ -138,7 +124,7 @@ static int map_region(void)
 		return -ENOMEM;
 	}
 	madvise(at, bytes, MADV_DONTFORK);
-	/* the recorder must not fault where the target, or who else has the descriptor, cuts it */
+	/* no one with the descriptor may shrink it: the recorder would fault */
 	fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
 	fill_header(at, &plan, rings, bytes);
 	agent.region_fd = fd;
@@ -146,7 +132,7 @@ static int map_region(void)
 	return 0;
 }
 
-/* Gives the memory of an area back, or where the kernel cannot, zeroes it. */
+/* Gives the memory of an area back to the kernel, or zeroes it where that is refused. */
 static void empty(const struct gpu_area *area)
 {
 	/* FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE */
@@ -154,56 +140,20 @@ static void empty(const struct gpu_area *area)
 		memset(agent_area(area), 0, area->size);
 }
 
-static void forget_counters(struct gpu_region *r)
-{
-	for (uint32_t i = 0; i < GPU_MAX_COUNTERS; i++)
-		if (i != GPU_COUNT_THREADS && i != GPU_COUNT_LANES_SHARED)
-			__atomic_store_n(&r->counters[i], 0, __ATOMIC_RELAXED);
-	thread_forget_counts();
-}
-
-void agent_forget(void)
+void region_forget(void)
 {
 	struct gpu_region *r = agent.region;
 	struct gpu_device *devices = agent_area(&r->devices);
 	struct gpu_lane *lanes = agent_area(&r->lanes);
 
-	activity_forget();
 	empty(&r->folds);
-	fold_forget();
 	empty(&r->apis);
-	range_forget();
-	forget_counters(r);
-	report_forget();
+	for (uint32_t i = 0; i < GPU_MAX_COUNTERS; i++)
+		if (i != GPU_COUNT_THREADS && i != GPU_COUNT_LANES_SHARED)
+			__atomic_store_n(&r->counters[i], 0, __ATOMIC_RELAXED);
 	for (uint32_t i = 0; i < GPU_MAX_DEVICES; i++)
 		devices[i].peak_bytes = devices[i].allocated_bytes;
 	for (uint32_t i = 0; i < AGENT_LANES; i++)
 		__atomic_store_n(&lanes[i].dropped, 0, __ATOMIC_RELAXED);
 	r->active_ns = r->stopped_ns = 0;
-}
-
-int agent_prepare(void)
-{
-	int err;
-
-	if (agent.region)
-		return 0;
-	err = agent.alive ? 0 : map_alive();
-	if (!err)
-		err = arena_init();
-	if (!err)
-		err = thread_init();
-	if (!err)
-		err = python_stack_init();
-	if (!err)
-		err = launch_init();
-	if (!err)
-		err = fold_init();
-	if (!err)
-		err = range_init();
-	if (!err)
-		err = map_region();
-	if (err)
-		report_words(GPU_FAIL_MEMORY, 0, "cannot map the memory that GPU data needs");
-	return err;
 }

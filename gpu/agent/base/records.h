@@ -1,5 +1,5 @@
 /*
- * The records in the rings of gpu/agent/region.h, which says how rings work and what ids mean.
+ * The records in the rings of gpu/agent/base/region.h, which says how rings work and what ids mean.
  */
 #ifndef SPROF_GPU_AGENT_RECORDS_H
 #define SPROF_GPU_AGENT_RECORDS_H

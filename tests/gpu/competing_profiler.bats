@@ -5,10 +5,10 @@ load fake.bash
 
 setup_file() {
 	local fakes=$BUILD/tests/gpu/cuda12 name flags
-	[ -e tests/gpu/rival.c ] || return 0
+	[ -e tests/gpu/competing_profiler.c ] || return 0
 	ln -s "$fakes/libcupti.so.12" "$BATS_FILE_TMPDIR/libcupti.so"
 	while read -r name flags; do
-		gcc -shared -fpic -O1 -w $flags -o "$BATS_FILE_TMPDIR/librival-$name.so" tests/gpu/rival.c -L"$BATS_FILE_TMPDIR" -lcupti -ldl
+		gcc -shared -fpic -O1 -w $flags -o "$BATS_FILE_TMPDIR/libcompetitor-$name.so" tests/gpu/competing_profiler.c -L"$BATS_FILE_TMPDIR" -lcupti -ldl
 	done <<-'END'
 		lazy -Wl,-z,lazy
 		now -Wl,-z,now,-z,norelro
@@ -19,56 +19,61 @@ setup_file() {
 
 setup() {
 	fake_setup
-	[ -e tests/gpu/rival.c ] || skip 'no sources here'
+	[ -e tests/gpu/competing_profiler.c ] || skip 'no sources here'
 	LOG=$BATS_TEST_TMPDIR/log
 	export LD_LIBRARY_PATH=$BUILD/tests/gpu:$BUILD/tests/gpu/cuda12
 }
 
 # All kernels are somebody's: 100 before, 50 the rival's, 200 after.
+# bats test_tags=full
 @test "a profiler that subscribes after sprof gets CUPTI, and sprof has it again when that one has left" {
-	RIVAL=$BATS_FILE_TMPDIR/librival-lazy.so FAKE_LOG=$LOG record --records -- "$WORK" launch:100 rival:50 idle:6000 launch:200
-	grep -q '^rival error 0 kernels 50 strange 0 zeroed 0$' <<<"$output"
+	COMPETITOR=$BATS_FILE_TMPDIR/libcompetitor-lazy.so FAKE_LOG=$LOG record --records -- "$WORK" launch:100 competitor:50 idle:6000 launch:200
+	grep -q '^competitor error 0 kernels 50 strange 0 zeroed 0$' <<<"$output"
 	[ "$(fold_sum kernel count)" -eq 300 ]
 	[ "$(grep -c '^record kernel' <<<"$output")" -eq 300 ]
 	[ "$(counter bad_record)" -eq 0 ]
-	grep -q '^failure 2 .*librival-lazy.so subscribes to CUPTI, and has it' <<<"$output"
+	grep -q '^failure 2 .*libcompetitor-lazy.so subscribes to CUPTI, and has it' <<<"$output"
 	grep -q '^failure 3 .*CUPTI is free now' <<<"$output"
 	[ "$(grep -c '^sprof: gpu: ' <<<"$stderr")" -eq 2 ]
 	[ "$(grep -c ' cuptiSubscribe$' "$LOG")" -eq 3 ]
 }
 
+# bats test_tags=full
 @test "however the linker was told to bind functions, as long as their addresses can be written" {
 	local way
 	for way in now address; do
-		RIVAL=$BATS_FILE_TMPDIR/librival-$way.so record --records -- "$WORK" launch:100 rival:50
+		COMPETITOR=$BATS_FILE_TMPDIR/libcompetitor-$way.so record --records -- "$WORK" launch:100 competitor:50
 		echo "$way"
-		grep -q '^rival error 0 kernels 50 strange 0 zeroed 0$' <<<"$output"
+		grep -q '^competitor error 0 kernels 50 strange 0 zeroed 0$' <<<"$output"
 		[ "$(fold_sum kernel count)" -eq 100 ]
 	done
 }
 
 # What is read-only is not written to, and who has the address from dlsym() comes by no table.
+# bats test_tags=full
 @test "a profiler that sprof does not see coming gets CUPTI's error, and sprof goes on" {
-	RIVAL=$BATS_FILE_TMPDIR/librival-relro.so record -- "$WORK" launch:100 rival:50
-	grep -q '^rival error 39 kernels 0 ' <<<"$output"
+	COMPETITOR=$BATS_FILE_TMPDIR/libcompetitor-relro.so record -- "$WORK" launch:100 competitor:50
+	grep -q '^competitor error 39 kernels 0 ' <<<"$output"
 	[ "$(fold_sum kernel count)" -eq 150 ]
-	RIVAL_DLSYM=1 RIVAL=$BATS_FILE_TMPDIR/librival-lazy.so record -- "$WORK" launch:100 rival:50
-	grep -q '^rival error 39 kernels 0 ' <<<"$output"
+	COMPETITOR_DLSYM=1 COMPETITOR=$BATS_FILE_TMPDIR/libcompetitor-lazy.so record -- "$WORK" launch:100 competitor:50
+	grep -q '^competitor error 39 kernels 0 ' <<<"$output"
 	[ "$(fold_sum kernel count)" -eq 150 ]
 }
 
 # When it has done with its buffers nobody can see.
+# bats test_tags=full
 @test "a profiler that never subscribes keeps its buffers, and sprof says that it has stopped" {
-	RIVAL_SILENT=1 RIVAL=$BATS_FILE_TMPDIR/librival-lazy.so record -- "$WORK" launch:100 rival:50 idle:6000 launch:200
-	grep -q '^rival error 0 kernels 50 strange 0 zeroed 0$' <<<"$output"
+	COMPETITOR_SILENT=1 COMPETITOR=$BATS_FILE_TMPDIR/libcompetitor-lazy.so record -- "$WORK" launch:100 competitor:50 idle:6000 launch:200
+	grep -q '^competitor error 0 kernels 50 strange 0 zeroed 0$' <<<"$output"
 	[ "$(fold_sum kernel count)" -eq 100 ]
-	grep -q '^failure 18 .*librival-lazy.so records by CUPTI without subscribing to it' <<<"$output"
+	grep -q '^failure 18 .*libcompetitor-lazy.so records by CUPTI without subscribing to it' <<<"$output"
 	[ "$(grep -c '^sprof: gpu: ' <<<"$stderr")" -eq 1 ]
 }
 
+# bats test_tags=full
 @test "sprof leaves while the other one is there, and touches nothing of it" {
-	RIVAL_HOLD=3 RIVAL=$BATS_FILE_TMPDIR/librival-lazy.so FAKE_LOG=$LOG record --stop-after=4000 -- "$WORK" launch:100 rival:50
-	grep -q '^rival error 0 kernels 50 strange 0 zeroed 0$' <<<"$output"
+	COMPETITOR_HOLD=3 COMPETITOR=$BATS_FILE_TMPDIR/libcompetitor-lazy.so FAKE_LOG=$LOG record --stop-after=4000 -- "$WORK" launch:100 competitor:50
+	grep -q '^competitor error 0 kernels 50 strange 0 zeroed 0$' <<<"$output"
 	[ "$(fold_sum kernel count)" -eq 100 ]
 	! grep cuptiFinalize "$LOG"
 	[ "$(grep -c cuptiUnsubscribe "$LOG")" -eq 2 ]

@@ -1,5 +1,5 @@
 /* See link.h. unix(7), SOCK_SEQPACKET: messages keep their borders and hanging up is seen. */
-#include "gpu/agent/base/link.h"
+#include "gpu/agent/link.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "gpu/agent/agent.h"
+#include "gpu/agent/base/state.h"
 #include "gpu/agent/base/report.h"
 #include "gpu/agent/stack/walk_map.h"
 

@@ -21,7 +21,7 @@
  * Ids are valid once the record or table entry that names them can be seen (release/acquire). The
  * recorder trusts nothing here: it checks every offset, size and id against what it mapped.
  *
- * Rings (records: gpu/agent/records.h). A record starts with struct gpu_record and is a multiple of 8 bytes. `head` and `tail` count
+ * Rings (records: gpu/agent/base/records.h). A record starts with struct gpu_record and is a multiple of 8 bytes. `head` and `tail` count
  * bytes and never wrap; the place is modulo `size`. The producer reserves by advancing `head`, fills
  * the record, and stores its first 8 bytes last (release): a zero `type` below `head` is a record not
  * finished yet, and the consumer stops there. A record never wraps; GPU_RECORD_PAD fills the end. The

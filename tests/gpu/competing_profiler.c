@@ -2,9 +2,9 @@
  * Another profiler, which a program loads while sprof records it, and which uses CUPTI as Kineto does: by its table of
  * imports, in a library of its own. gpu_work calls it.
  *
- *	RIVAL_DLSYM=1	it asks dlsym() for cuptiSubscribe
- *	RIVAL_SILENT=1	it does not subscribe at all
- *	RIVAL_HOLD=S	it stays for that many seconds
+ *	COMPETITOR_DLSYM=1	it asks dlsym() for cuptiSubscribe
+ *	COMPETITOR_SILENT=1	it does not subscribe at all
+ *	COMPETITOR_HOLD=S	it stays for that many seconds
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -73,7 +73,7 @@ static void ignore(void *user, uint32_t domain, uint32_t id, const void *data)
 }
 
 /* Records the kernels of launches(n). */
-__attribute__((visibility("default"))) void rival(void (*launches)(long), long n)
+__attribute__((visibility("default"))) void competitor_record(void (*launches)(long), long n)
 {
 	subscribe_fn found = (subscribe_fn)dlsym(RTLD_DEFAULT, "cuptiSubscribe");
 	void *subscriber = NULL;
@@ -82,8 +82,8 @@ __attribute__((visibility("default"))) void rival(void (*launches)(long), long n
 	int err = 0;
 
 	begun = realtime_ns();
-	if (!getenv("RIVAL_SILENT"))
-		err = getenv("RIVAL_DLSYM") ? found(&subscriber, ignore, NULL)
+	if (!getenv("COMPETITOR_SILENT"))
+		err = getenv("COMPETITOR_DLSYM") ? found(&subscriber, ignore, NULL)
 					    : cuptiSubscribe(&subscriber, ignore, NULL);
 	if (!err) {
 		err = cuptiActivityRegisterCallbacks(request, complete);
@@ -91,15 +91,15 @@ __attribute__((visibility("default"))) void rival(void (*launches)(long), long n
 		cuptiActivityEnable(10);
 	}
 	launches(n);
-	if (getenv("RIVAL_HOLD"))
-		sleep((unsigned int)atoi(getenv("RIVAL_HOLD")));
+	if (getenv("COMPETITOR_HOLD"))
+		sleep((unsigned int)atoi(getenv("COMPETITOR_HOLD")));
 	if (!err) {
 		cuptiActivityDisable(10);
 		cuptiActivityFlushAll(1);
 	}
 	if (subscriber)
 		cuptiUnsubscribe(subscriber);
-	printf("rival error %d kernels %ld strange %ld zeroed %d\n", err, nr_kernels, nr_strange,
+	printf("competitor error %d kernels %ld strange %ld zeroed %d\n", err, nr_kernels, nr_strange,
 	       zeroed);
 	fflush(stdout);
 }
