@@ -1,4 +1,6 @@
-/* One spelling serves all formats: pprof and speedscope use the same words. */
+/*
+ * One spelling serves all formats: pprof and speedscope use the same words.
+ */
 #include "output/codec/column_units.h"
 
 #include "core/profile/column.h"
