@@ -30,7 +30,7 @@ function breadcrumb(line, limit) {
 
 const HELP = [["click, Enter", "zoom into a frame, or out to one below"], ["Esc, 0", "show everything again"],
 	["u, U", "undo, redo (like the browser's back and forward)"],
-	["/, Ctrl-F", "search: a regular expression, mod: file: kind: self>1% total>5%"], ["n, N", "go to the next, previous match"],
+	["/, Ctrl-F", "search: a regex, mod: file: kind: self>1% total>5%"], ["n, N", "go to the next, previous match"],
 	["arrows", "move from frame to frame"], ["s, Shift-click", "show callers and callees of the function"],
 	["m", "highlight every frame of the function"], ["i", "turn bottom-up: what takes the time, then its callers"],
 	["v", "turn upside down"], ["r", "merge recursion"], ["l, k", "hide inlined, kernel functions"],

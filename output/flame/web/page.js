@@ -270,7 +270,7 @@ function showBrush() {
 	const {range} = mode, all = heat.columns * heat.stretch;
 	heat.brush.hidden = !range;
 	heat.text.textContent = range ? heatText(range) + " \u00b7 Esc: all" :
-		`${time(all * 1000)} \u00b7 a column is ${time(heat.stretch * 1000)} \u00b7 drag to choose`;
+		`${time(all * 1000)} \u00b7 a column is ${time(heat.stretch * 1000)} \u00b7 drag to choose a time`;
 	heat.box.setAttribute("aria-valuetext", range ? heatText(range) : "all");
 	heat.box.setAttribute("aria-valuenow", range ? Math.round(range[0] / heat.stretch) : 0);
 	if (!range)

@@ -16,10 +16,7 @@
 
 enum { MAX_LINES = 40, MAX_DEPTH = 9 };
 
-/*
- * Names with common beginnings, and with bytes below ';', which would break the order of sorted
- * lines.
- */
+/* Names with common beginnings, and with bytes below ';', which break the order of lines. */
 static const char *const names[] = {
 	"f", "f.part.0", "f(int)", "f f", "f-1", "f2", "g", "f:x", "f!"
 };
@@ -299,7 +296,7 @@ static void set_locations(struct profile *p, uint32_t frame, uint32_t module, co
 	profile_set_locations(p, frame, locations, 2);
 }
 
-/* Like a recording: two threads with one name, inlined functions, an unnamed frame, a marker. */
+/* Like a recording: two threads of one name, inlined functions, an unnamed frame, a marker. */
 static struct profile *recorded_profile(void)
 {
 	struct profile *p = profile_new();
