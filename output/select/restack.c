@@ -10,7 +10,7 @@
 
 #include "core/base/alloc.h"
 #include "core/profile/profile.h"
-#include "output/tree/functions.h"
+#include "output/tree/naming.h"
 
 struct writer {
 	struct profile *p;
@@ -23,21 +23,16 @@ struct writer {
 
 static size_t split_stack(struct writer *w, const struct profile_stack *s)
 {
-	const struct tree_functions *names = w->names;
+	struct naming_walk at = { .p = w->p, .names = w->names, .stack = s };
 	size_t nr = 0;
 
-	for (uint32_t i = 0; i < s->nr_frames; i++) {
-		uint32_t frame = w->p->stack_frames[s->first_frame + i];
-		size_t first = names->first[frame], end = names->first[frame + 1];
-
-		w->parts = xgrow(w->parts, &w->parts_capacity, nr + (end - first) + 1,
-				 sizeof(*w->parts));
-		for (size_t j = first; j < end; j++)
-			w->parts[nr++] = (struct stack_part){
-				.frame = frame,
-				.location = (uint32_t)(j - first),
-				.function = FRAME_FUNCTION(names->codes[j]),
-			};
+	while (naming_next(&at)) {
+		w->parts = xgrow(w->parts, &w->parts_capacity, nr + 2, sizeof(*w->parts));
+		w->parts[nr++] = (struct stack_part){
+			.frame = at.frame,
+			.location = at.index,
+			.function = FRAME_FUNCTION(at.code),
+		};
 	}
 	return nr;
 }
