@@ -117,14 +117,14 @@ static void add_reasons(struct buffer *b, const struct summary *s)
 
 	for (int i = 0; i < NR_MARKERS; i++) {
 		const char *name = marker_name(i);
-		size_t said = !strncmp(name, incomplete, sizeof(incomplete) - 1)
+		size_t skip = !strncmp(name, incomplete, sizeof(incomplete) - 1)
 				      ? sizeof(incomplete) - 1
 				      : 1;
 
 		if (!s->incomplete_by[i])
 			continue;
 		buffer_add_string(b, separator);
-		buffer_add(b, name + said, strlen(name) - said - 1); /* without its brackets */
+		buffer_add(b, name + skip, strlen(name) - skip - 1); /* without its brackets */
 		buffer_add_char(b, ' ');
 		buffer_add_u64(b, s->incomplete_by[i]);
 		separator = ", ";
