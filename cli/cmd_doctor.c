@@ -1,4 +1,4 @@
-/* sprof doctor: which sources work here, why the others do not, and what mends it. */
+/* sprof doctor: which sources work here, why the others do not, and what fixes it. */
 #include "cli/cmd_doctor.h"
 
 #include <argp.h>
@@ -19,12 +19,12 @@
 
 enum { KEY_JSON = 256 };
 
-#define VERSION 1 /* of the JSON object */
+#define VERSION 2 /* of the JSON object */
 
 /* A source's own words about this host. */
 struct finding {
 	bool ok;
-	char why[256], hint[256]; /* "" if ok; no hint where nothing mends it */
+	char why[256], hint[256]; /* "" if ok; no hint where nothing fixes it */
 };
 
 static const struct argp_option options[] = {
@@ -53,7 +53,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.doc = "Says which ways to take samples work here, why the others do not, and what mends "
+	.doc = "Says which ways to take samples work here, why the others do not, and what fixes "
 	       "it."
 	       "\vExamples:\n"
 	       "  sprof doctor\n"
@@ -87,7 +87,7 @@ static void print_process(struct buffer *b, pid_t pid)
 	source_timer_probe_process(pid, &way);
 	buffer_printf(b, "\nprocess %d\ntimer  %s\n", (int)pid, describe(&way));
 	if (way.hint[0])
-		buffer_printf(b, "       mend: %s\n", way.hint);
+		buffer_printf(b, "       fix: %s\n", way.hint);
 }
 
 /* Returns whether any source works. */
@@ -102,7 +102,7 @@ static bool print_text(struct buffer *b, pid_t pid)
 		any |= f.ok;
 		buffer_printf(b, "%-6s %s\n", source_table[i]->name, f.ok ? "OK" : f.why);
 		if (f.hint[0])
-			buffer_printf(b, "       mend: %s\n", f.hint);
+			buffer_printf(b, "       fix: %s\n", f.hint);
 	}
 	if (pid)
 		print_process(b, pid);
@@ -132,7 +132,7 @@ static void add_process(struct buffer *b, pid_t pid)
 		      way.prearmed ? "true" : "false", way.ok ? "true" : "false");
 	add_member(b, "reason", way.why);
 	buffer_add_char(b, ',');
-	add_member(b, "mend", way.hint);
+	add_member(b, "fix", way.hint);
 	buffer_add_char(b, '}');
 }
 
@@ -152,7 +152,7 @@ static bool print_json(struct buffer *b, pid_t pid)
 		buffer_printf(b, ",\"ok\":%s,", f.ok ? "true" : "false");
 		add_member(b, "reason", f.why);
 		buffer_add_char(b, ',');
-		add_member(b, "mend", f.hint);
+		add_member(b, "fix", f.hint);
 		buffer_add_char(b, '}');
 	}
 	buffer_add_char(b, ']');
@@ -187,6 +187,6 @@ static int doctor_main(int argc, char **argv)
 
 const struct command cmd_doctor = {
 	.name = "doctor",
-	.help = "say which ways to take samples work here, and what mends the others",
+	.help = "say which ways to take samples work here, and what fixes the others",
 	.main = doctor_main,
 };

@@ -115,7 +115,7 @@ static void merge_stats(struct profile_stats *to, const struct profile_stats *fr
 	to->nr_lost += from->nr_lost;
 	for (int i = 0; i < NR_MARKERS; i++)
 		to->nr_incomplete[i] += from->nr_incomplete[i];
-	to->nr_offline += from->nr_offline;
+	to->nr_snapshots += from->nr_snapshots;
 	to->nr_throttled += from->nr_throttled;
 	to->nr_rows += from->nr_rows;
 	to->nr_limits += from->nr_limits;
@@ -179,7 +179,7 @@ static const char *origin_of(const struct merge_opts *o, const struct profile *p
 
 static bool has_gpu_facts(const struct profile *p)
 {
-	for (int kind = 1; kind < FACT_CODE_RULES; kind++) {
+	for (int kind = 1; kind < FACT_DERIVED_RULES; kind++) {
 		size_t nr;
 
 		facts_rows(p, (enum fact_kind)kind, &nr);

@@ -1,4 +1,4 @@
-/* Frames come leaf first out of the region and go root first into the sink. */
+/* The region has frames leaf first, the sink wants them root first. */
 #include "gpu/stack_builder.h"
 
 #include <stdlib.h>
@@ -45,7 +45,6 @@ void stack_builder_launch(struct stack_builder *b, uint32_t stack)
 	if (end != GPU_STACK_COMPLETE)
 		stack_builder_push(b, names_marker_frame(b->names, marker_of(end)));
 	while (nr--) {
-		/* A return address: the call is before it. */
 		uint32_t frame = names_code_frame(b->names, addresses[nr]);
 
 		if (frame != GPU_NO_FRAME)

@@ -18,7 +18,7 @@
 #include "core/base/clock.h"
 #include "core/profile/memory_sink.h"
 #include "core/portable/pylayout.h"
-#include "sampler/bpf/events.h"
+#include "core/portable/frames.h"
 #include "sampler/target/mapped_file.h"
 #include "sampler/inject/inject_process.h"
 #include "sampler/inject/ptrace_thread.h"

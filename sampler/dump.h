@@ -48,7 +48,7 @@ struct dump {
 };
 
 /*
- * Takes a dump of the process. 0, or -errno and the reason in words, with the command that mends it
+ * Takes a dump of the process. 0, or -errno and the reason in words, with the command that fixes it
  * in hint[] ("" where none does).
  */
 int dump_new(pid_t pid, struct dump **ret_dump, char *why, size_t why_size, char *hint,

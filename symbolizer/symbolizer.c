@@ -14,7 +14,7 @@
 #include "symbolizer/function_cache.h"
 #include "symbolizer/lookup/source_path.h"
 #include "symbolizer/symbol_module.h"
-#include "symbolizer/symbol_source.h"
+#include "symbolizer/symbol_sources.h"
 
 #define NR_SOURCES_MAX 16
 #define MATTERS_PART 100 /* a module with fewer than 1 / 100 of the addresses does not matter */
@@ -302,5 +302,5 @@ void symbolizer_run(struct profile *p, const struct symbolizer_opts *opts,
 	free(r.outermost.frames);
 	free(r.locations);
 	ret_stats->nr_frames = nr;
-	ret_stats->nr_unsymbolized = nr - named;
+	ret_stats->nr_unnamed = nr - named;
 }

@@ -137,12 +137,12 @@ static void json_modules(struct buffer *b, const struct info *info, const struct
 	buffer_add_char(b, ']');
 }
 
-static void json_code_rules(struct buffer *b, const struct profile *p)
+static void json_derived_rules(struct buffer *b, const struct profile *p)
 {
 	size_t nr;
-	const struct fact_code_rules *rows = facts_rows(p, FACT_CODE_RULES, &nr);
+	const struct fact_derived_rules *rows = facts_rows(p, FACT_DERIVED_RULES, &nr);
 
-	buffer_add_string(b, ",\n  \"rules_from_code\": [");
+	buffer_add_string(b, ",\n  \"derived_rules\": [");
 	for (size_t i = 0; i < nr; i++) {
 		buffer_printf(b, "%s\n    {\"functions\": %" PRIu64 ", \"path\": ", i ? "," : "",
 			      rows[i].functions);
@@ -158,11 +158,11 @@ void info_print_json(struct buffer *b, const struct info *info, const struct pro
 	const struct profile_meta *meta = &p->meta;
 	const struct profile_stats *stats = &p->stats;
 
-	buffer_add_string(b, "{\n  \"version\": 1");
+	buffer_add_string(b, "{\n  \"version\": 2");
 	key_string(b, "file", file->path);
 	key_number(b, "file_bytes", file->size_bytes);
 	buffer_printf(b, ",\n  \"bytes_per_sample\": %.3f", info_bytes_per_sample(info, file));
-	buffer_printf(b, ",\n  \"complete\": %s", meta->incomplete ? "false" : "true");
+	buffer_printf(b, ",\n  \"finished\": %s", meta->unfinished ? "false" : "true");
 	key_string(b, "note", file->note);
 	json_start(b, p);
 	key_string(b, "command", str(p, meta->command));
@@ -178,7 +178,7 @@ void info_print_json(struct buffer *b, const struct info *info, const struct pro
 	key_number(b, "lost", stats->nr_lost);
 	key_number(b, "incomplete", info->nr_incomplete);
 	json_incomplete(b, p);
-	key_number(b, "offline", stats->nr_offline);
+	key_number(b, "snapshots", stats->nr_snapshots);
 	key_number(b, "throttled", stats->nr_throttled);
 	key_number(b, "limits_hit", stats->nr_limits);
 	key_number(b, "unwind_rows", stats->nr_rows);
@@ -194,6 +194,6 @@ void info_print_json(struct buffer *b, const struct info *info, const struct pro
 	info_gil_json(b, info);
 	json_threads(b, info, p);
 	json_modules(b, info, p);
-	json_code_rules(b, p);
+	json_derived_rules(b, p);
 	buffer_add_string(b, "\n}\n");
 }

@@ -115,7 +115,8 @@ static void add_samples(struct buffer *b, const struct info *info, const struct 
 		const char *label, *what;
 		uint64_t nr;
 	} others[] = {
-		{ "offline", "stacks unwound from a copy, after the fact", stats->nr_offline },
+		{ "snapshots", "stacks unwound later from a copy of the stack",
+		  stats->nr_snapshots },
 		{ "throttled", "times by the kernel: samples are missing", stats->nr_throttled },
 		{ "limits", "times a table was full", stats->nr_limits },
 		{ "unwinding", "rows loaded", stats->nr_rows },
@@ -295,7 +296,7 @@ static void add_modules(struct buffer *b, const struct info *info, const struct 
 		return;
 	buffer_printf(b, "\n%zu module%s\n%8s%8s%s  %-*s  %s\n", info->nr_modules,
 		      info->nr_modules == 1 ? "" : "s", "self", "total",
-		      nr_unnamed ? "  no name" : "", digits, "build-id", "file");
+		      nr_unnamed ? "  unnamed" : "", digits, "build-id", "file");
 	for (size_t i = 0; i < info->nr_modules && i < MAX_ROWS; i++) {
 		const struct profile_module *module = &p->modules[info->modules[i].module];
 		size_t before, start = b->size;
@@ -324,11 +325,11 @@ static void add_modules(struct buffer *b, const struct info *info, const struct 
 }
 
 /* What was walked by rules that nobody wrote down. */
-static void add_code_rules(struct buffer *b, const struct info *info, const struct profile *p,
-			   const struct info_file *file)
+static void add_derived_rules(struct buffer *b, const struct info *info, const struct profile *p,
+			      const struct info_file *file)
 {
 	size_t nr;
-	const struct fact_code_rules *rows = facts_rows(p, FACT_CODE_RULES, &nr);
+	const struct fact_derived_rules *rows = facts_rows(p, FACT_DERIVED_RULES, &nr);
 
 	if (nr)
 		buffer_add_string(b,
@@ -353,8 +354,8 @@ void info_print_text(struct buffer *b, const struct info *info, const struct pro
 		     const struct info_file *file)
 {
 	add_file(b, info, file);
-	if (p->meta.incomplete)
-		buffer_printf(b, "%-12sINCOMPLETE: %s\n", "state", file->note);
+	if (p->meta.unfinished)
+		buffer_printf(b, "%-12sUNFINISHED: %s\n", "state", file->note);
 	else
 		line(b, "state", "complete");
 	add_origin(b, info, p);
@@ -367,5 +368,5 @@ void info_print_text(struct buffer *b, const struct info *info, const struct pro
 	add_left_out_rows(b, p);
 	add_threads(b, info, p, file);
 	add_modules(b, info, p, file);
-	add_code_rules(b, info, p, file);
+	add_derived_rules(b, info, p, file);
 }

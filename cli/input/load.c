@@ -53,8 +53,8 @@ static void warn(const struct profile *p, const char *name, const char *note)
 {
 	uint64_t lost = p->stats.nr_lost, taken = lost + p->stats.nr_samples;
 
-	if (p->meta.incomplete)
-		log_warning("'%s' is INCOMPLETE: %s", name, note);
+	if (p->meta.unfinished)
+		log_warning("'%s' is UNFINISHED: %s", name, note);
 	if (lost)
 		log_warning("%" PRIu64 " of %" PRIu64 " samples were lost", lost, taken);
 	if (p->nr_facts_left_out)
@@ -72,7 +72,7 @@ static void symbolize(struct profile *p, const struct load_opts *opts)
 
 	symbolizer_run(p, &symbolizer, &stats);
 	log_debug("%" PRIu64 " of %" PRIu64 " frames had to be named here, %" PRIu64 " could not",
-		  stats.nr_frames, (uint64_t)p->nr_frames, stats.nr_unsymbolized);
+		  stats.nr_frames, (uint64_t)p->nr_frames, stats.nr_unnamed);
 }
 
 static int load_recording(FILE *f, const char *name, const struct load_opts *opts,
@@ -98,7 +98,7 @@ static int load_recording(FILE *f, const char *name, const struct load_opts *opt
 	else
 		free(note);
 	/* The recorder looked at every frame of a recording that is whole, with the files at hand. */
-	if ((*ret_profile)->meta.incomplete && !opts->no_symbols)
+	if ((*ret_profile)->meta.unfinished && !opts->no_symbols)
 		symbolize(*ret_profile, opts);
 	return 0;
 }
@@ -124,7 +124,7 @@ static int load_gzip(FILE *f, const char *name, const struct load_opts *opts,
 		     struct profile **ret_profile)
 {
 	struct buffer packed = { 0 }, data = { 0 };
-	int err = import_read_all(f, MAX_EXPANDED, &packed);
+	int err = buffer_add_file(&packed, f, MAX_EXPANDED);
 	FILE *expanded = NULL;
 
 	if (!err)

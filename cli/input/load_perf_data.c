@@ -14,7 +14,6 @@
 #include "core/base/buffer.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
-#include "output/import/importer.h"
 #include "sampler/perf_data/perf_data.h"
 
 #define MAX_SIZE ((size_t)8 << 30) /* bytes; they are kept in memory */
@@ -70,7 +69,7 @@ static void say_what_is_missing(const struct profile *p, const struct perf_data_
 	uint64_t lost = p->stats.nr_lost, taken = lost + p->stats.nr_samples;
 
 	if (facts->cut_off)
-		log_warning("'%s' is INCOMPLETE: perf did not finish it", name);
+		log_warning("'%s' is UNFINISHED: perf did not finish it", name);
 	if (facts->nr_damaged)
 		log_warning("'%s': %" PRIu64 " of its records are damaged and left out", name,
 			    facts->nr_damaged);
@@ -86,7 +85,7 @@ int perf_data_load(FILE *f, const char *name, bool warn, bool *ret_elsewhere,
 {
 	struct perf_data_facts facts;
 	struct buffer data = { 0 };
-	int err = import_read_all(f, MAX_SIZE, &data);
+	int err = buffer_add_file(&data, f, MAX_SIZE);
 
 	if (!err)
 		err = perf_data_read(data.data, data.size, &facts, ret_profile);
@@ -95,7 +94,7 @@ int perf_data_load(FILE *f, const char *name, bool warn, bool *ret_elsewhere,
 		report(err, name);
 		return err;
 	}
-	(*ret_profile)->meta.incomplete = facts.cut_off || facts.nr_damaged;
+	(*ret_profile)->meta.unfinished = facts.cut_off || facts.nr_damaged;
 	*ret_elsewhere = !is_this_kernel(*ret_profile, &facts);
 	if (warn)
 		say_what_is_missing(*ret_profile, &facts, name);

@@ -85,8 +85,7 @@ static void fold_line(struct buffer *b, const char *line, size_t size, size_t co
 /* Rows of tables begin further in than text does. */
 static bool is_kept(const char *line, size_t size)
 {
-	return memchr(line, '\033', size) || memmem(line, size, "mend: ", 6) ||
-	       (size > 2 && !memcmp(line, "   ", 3));
+	return memchr(line, '\033', size) || (size > 2 && !memcmp(line, "   ", 3));
 }
 
 void terminal_fold(const struct terminal *t, struct buffer *text)

@@ -19,8 +19,8 @@ struct terminal terminal_of(const char *output);
 /*
  * Breaks the lines of a text that are wider than the terminal, after a blank or a comma; what follows
  * stands where the text of its line began: after its first two blanks in a row, else two further in.
- * Lines with escapes, rows of tables, which begin three blanks in or more, and commands to be copied
- * ("mend: ...") stay as they are.
+ * Lines with escapes, rows of tables, which begin three blanks in or more, commands to be copied among them,
+ * stay as they are.
  */
 void terminal_fold(const struct terminal *t, struct buffer *text);
 

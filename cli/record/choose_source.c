@@ -61,7 +61,7 @@ const struct source_ops *record_source_choose(const char *name)
 	if (!chosen)
 		report_unusable(name);
 	else if (passed.names)
-		log_info("sampling with %s, not %s: %s (sprof doctor says what mends it)",
+		log_info("sampling with %s, not %s: %s (sprof doctor says what fixes it)",
 			 chosen->name, passed.names, passed.reasons);
 	free(passed.names);
 	free(passed.reasons);

@@ -24,7 +24,7 @@ enum {
 static const struct argp_option options[] = {
 	{ "by", OPTION_BY, "WHAT", 0,
 	  "Rows are: function (default), line, module, file, thread, process, kind", 0 },
-	{ "tree", OPTION_TREE, NULL, 0, "The call tree, dearest first", 0 },
+	{ "tree", OPTION_TREE, NULL, 0, "The call tree, most expensive first", 0 },
 	{ "invert", OPTION_INVERT, NULL, 0,
 	  "The tree from the leaves: what takes the time, and who calls it", 0 },
 	{ "callers", OPTION_CALLERS, "RE", 0, "The tree of who calls a function", 0 },

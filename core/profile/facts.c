@@ -25,7 +25,7 @@
 #define NOTE "nnsnn"
 #define MEMORY "nnnn"
 #define ACTIVITY "ntnnnnnsnnnsinnn"
-#define CODE_RULES "sn"
+#define DERIVED_RULES "sn"
 #define CALLS "nsssnnn"
 #define GC "nnnnnnn"
 #define IMPORT "nnnsnnnn"
@@ -39,7 +39,7 @@ CHECK(COUNTER, fact_gpu_counter);
 CHECK(NOTE, fact_gpu_note);
 CHECK(MEMORY, fact_gpu_memory);
 CHECK(ACTIVITY, fact_gpu_activity);
-CHECK(CODE_RULES, fact_code_rules);
+CHECK(DERIVED_RULES, fact_derived_rules);
 CHECK(CALLS, fact_calls);
 CHECK(GC, fact_gc);
 CHECK(IMPORT, fact_import);
@@ -54,7 +54,7 @@ static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_GPU_NOTE] = { NOTE, sizeof(NOTE) - 1, 3 },
 	[FACT_GPU_MEMORY] = { MEMORY, sizeof(MEMORY) - 1, 0 },
 	[FACT_GPU_ACTIVITY] = { ACTIVITY, sizeof(ACTIVITY) - 1, 0 },
-	[FACT_CODE_RULES] = { CODE_RULES, sizeof(CODE_RULES) - 1, 1 },
+	[FACT_DERIVED_RULES] = { DERIVED_RULES, sizeof(DERIVED_RULES) - 1, 1 },
 	[FACT_CALLS] = { CALLS, sizeof(CALLS) - 1, 5 },
 	[FACT_GC] = { GC, sizeof(GC) - 1, 2 },
 	[FACT_IMPORT] = { IMPORT, sizeof(IMPORT) - 1, 0 },

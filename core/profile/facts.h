@@ -29,7 +29,7 @@ enum fact_kind {
 	FACT_GPU_NOTE = 7,
 	FACT_GPU_MEMORY = 8,
 	FACT_GPU_ACTIVITY = 9,
-	FACT_CODE_RULES = 10,
+	FACT_DERIVED_RULES = 10,
 	FACT_CALLS = 11,
 	FACT_GC = 12,
 	FACT_IMPORT = 13,
@@ -133,7 +133,7 @@ struct fact_gpu_counter {
 /* What did not work, in a line for people. Key: pid, code, text. */
 struct fact_gpu_note {
 	uint64_t pid;
-	uint64_t code; /* enum gpu_failure_code, gpu/agent/region.h */
+	uint64_t code; /* enum gpu_failure_code, gpu/agent/base/region.h */
 	uint64_t text; /* string */
 	uint64_t time_ns, count;
 };
@@ -172,7 +172,7 @@ struct fact_gpu_activity {
  * A module of which stacks hold frames, and so many functions without unwind rules of its own: theirs
  * were read from machine code. Key: path.
  */
-struct fact_code_rules {
+struct fact_derived_rules {
 	uint64_t path; /* string */
 	uint64_t functions;
 };

@@ -17,8 +17,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/build_id.h"
+
 #define PROFILE_NONE UINT32_MAX /* "no such id" */
-#define BUILD_ID_MAX 32		/* bytes; GNU ld writes 20, lld 8..20, Go's note is not used */
 
 /* What a frame's module is. On disk too: explicit values, append only. */
 enum module_kind {
@@ -27,11 +28,8 @@ enum module_kind {
 	MODULE_KERNEL = 2, /* the kernel and its modules; frame address = virtual address */
 	MODULE_JIT = 3, /* code without a file in process `pid`; frame address = virtual address */
 	MODULE_MARKER = 4, /* not code; frame address = enum marker */
-	MODULE_NAMED = 5,  /* imported text; frame address = string id, pid = enum function_kind */
-	/*
-	 * A Python code object: path = its file, pid = its qualified name (string id), ino = its first
-	 * line; frame address = line, 0 = unknown. Its frames carry their own names.
-	 */
+	MODULE_NAMED = 5,  /* text instead of addresses; frame address = string id of the name */
+	/* A Python code object; frame address = line, 0 = unknown. Its frames carry their own names. */
 	MODULE_PYTHON = 6,
 };
 
@@ -52,14 +50,24 @@ enum marker {
 
 /* "[unknown]", "[no unwind rule]", ...; "[marker]" for values out of range. */
 const char *marker_name(enum marker marker);
+/* The marker of that name, or of its former name ("[truncated: ..."); -1 for other names. */
+int marker_from_name(const char *name, size_t size);
 
 struct profile_module {
 	uint32_t path; /* string: as the target sees it; "[vdso]", "[kernel]", "[jit]" otherwise */
-	uint32_t pid;  /* MODULE_JIT: whose; MODULE_NAMED, MODULE_PYTHON: see there; else 0 */
-	uint8_t kind;  /* enum module_kind */
+	union {	       /* by kind; 0 in other kinds; one field of a recording */
+		uint32_t pid;		/* MODULE_JIT: whose */
+		uint32_t function_kind; /* MODULE_NAMED: enum function_kind of its frames */
+		uint32_t code_name; /* MODULE_PYTHON: string: qualified name of the code object */
+	};
+	uint8_t kind; /* enum module_kind */
 	uint8_t build_id_size;
 	uint8_t build_id[BUILD_ID_MAX];
-	uint64_t dev, ino; /* identity of the file when it was seen; 0 = unknown */
+	uint64_t dev;
+	union {
+		uint64_t ino;	    /* with dev the identity of the file when seen; 0 = unknown */
+		uint64_t code_line; /* MODULE_PYTHON: first line of the code object */
+	};
 };
 
 struct profile_thread {
@@ -158,7 +166,7 @@ struct profile_stats {
 	uint64_t nr_samples; /* taken and kept; not what was counted exactly (column_info) */
 	uint64_t nr_lost;    /* taken and dropped for want of space */
 	uint64_t nr_incomplete[NR_MARKERS]; /* walks that ended in that marker */
-	uint64_t nr_offline;		    /* unwound from a stack snapshot, after the fact */
+	uint64_t nr_snapshots;		    /* unwound later, from a snapshot of the stack */
 	uint64_t nr_throttled;		    /* times the kernel throttled the sampling event */
 	uint64_t nr_rows;		    /* unwind rows loaded */
 	uint64_t nr_limits; /* times a table limit (rows, maps, processes) was hit */
@@ -170,7 +178,7 @@ struct profile_meta {
 	uint32_t nr_cpus;
 	uint64_t start_realtime_ns; /* Unix time */
 	uint64_t start_ns, end_ns;  /* CLOCK_MONOTONIC, as sample times */
-	bool incomplete;	    /* the recorder died; what is here is what was flushed */
+	bool unfinished;	    /* the recorder died; what is here is what was flushed */
 };
 
 /* What filters took out of the profile since it was read, by column. Not on disk. */

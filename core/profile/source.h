@@ -53,7 +53,7 @@ struct source_ops {
 	const char *help; /* one line */
 	/*
 	 * Can this backend work here? true, or false with a reason in why[] and in hint[] the
-	 * command that mends it ("" where none does). Cheap; leaves nothing behind.
+	 * command that fixes it ("" where none does). Cheap; leaves nothing behind.
 	 */
 	bool (*probe)(char *why, size_t why_size, char *hint, size_t hint_size);
 	/* Allocates everything and attaches to the targets; no sample is taken yet. 0 or -errno,

@@ -187,6 +187,7 @@ static void encode_module(struct encoder *e, uint32_t id, uint64_t *last_address
 	(void)last_address;
 	e->entry.size = 0;
 	buffer_add_varint(&e->entry, module->path);
+	/* pid and ino stand for whatever the kind has there: struct profile_module. */
 	buffer_add_varint(&e->entry, module->pid);
 	buffer_add_varint(&e->entry, module->kind);
 	buffer_add_varint(&e->entry, module->dev);
@@ -326,7 +327,7 @@ static void encode_stats(struct encoder *e)
 
 	put_stat(e, RECORD_STAT_SAMPLES, e->first_sample + e->nr_chunk_samples);
 	put_stat(e, RECORD_STAT_LOST, stats->nr_lost);
-	put_stat(e, RECORD_STAT_OFFLINE, stats->nr_offline);
+	put_stat(e, RECORD_STAT_SNAPSHOTS, stats->nr_snapshots);
 	put_stat(e, RECORD_STAT_THROTTLED, stats->nr_throttled);
 	put_stat(e, RECORD_STAT_ROWS, stats->nr_rows);
 	put_stat(e, RECORD_STAT_LIMITS, stats->nr_limits);

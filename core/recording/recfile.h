@@ -78,7 +78,7 @@ bool recfile_is_recording(const void *data, size_t size);
 /*
  * Reads a recording, from a file or a pipe, into a new profile that the caller frees. What is
  * damaged or missing is left out and counted in stats.nr_lost as far as the rest tells; then, and
- * for recordings that were not finished, meta.incomplete is set and *ret_note says what happened
+ * for recordings that were not finished, meta.unfinished is set and *ret_note says what happened
  * ("the recorder was killed", "damaged after chunk 12"). Otherwise *ret_note is "". It belongs to
  * the caller.
  *

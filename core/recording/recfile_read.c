@@ -201,7 +201,7 @@ static void finish_profile(struct reader *r, struct profile *p)
 {
 	const struct decoder *d = &r->decoder;
 
-	p->meta.incomplete = !r->last || r->nr_damaged;
+	p->meta.unfinished = !r->last || r->nr_damaged;
 	for (size_t i = 0; i < p->nr_samples; i++)
 		p->stats.nr_samples += !column_table[p->samples[i].column].exact;
 	if (d->nr_claimed > p->nr_samples &&

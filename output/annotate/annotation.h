@@ -53,7 +53,7 @@ struct annotation {
 
 struct annotations {
 	struct tree_functions names;
-	struct annotation *list; /* dearest first */
+	struct annotation *list; /* most expensive first */
 	size_t nr;
 	struct annotation_line *lines;
 	struct annotation_address *addresses;

@@ -31,7 +31,7 @@ struct annotation_code {
 /* A function with its code; without any, *problem says why. */
 struct annotated {
 	const struct annotation *lines;
-	struct annotation_code *codes; /* dearest first */
+	struct annotation_code *codes; /* most expensive first */
 	size_t nr_codes, nr_more;      /* shown, and not shown */
 	char *problem;
 };

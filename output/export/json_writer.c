@@ -1,8 +1,9 @@
 /*
- * Writes the tables of a profile as JSON, an entry per line; entries name others by their place. The
- * samples are arrays by field, as there are many of them.
+ * Writes everything a profile holds as JSON, one entry of a table per line; docs/export-json.md
+ * describes it. Entries refer to others by index. Samples are many, so each of their fields is one
+ * array.
  */
-#include "output/export/json_writer.h"
+#include "output/export/exporter.h"
 
 #include <stdlib.h>
 
@@ -14,13 +15,13 @@
 #include "output/tree/ranking.h"
 #include "output/text/text.h"
 
-enum { VERSION = 1 };
+enum { VERSION = 2 };
 
 struct writer {
 	const struct profile *p;
 	struct buffer *b;
 	struct tree_functions names;
-	uint32_t *stack_numbers; /* of those that have samples, + 1 */
+	uint32_t *stack_numbers; /* by stack: its index in the file + 1, 0 = has no sample */
 };
 
 static void add_field(struct buffer *b, const char *key, const char *text)
@@ -45,8 +46,8 @@ static void add_head(struct writer *w)
 		      (unsigned long long)m->start_realtime_ns);
 	buffer_printf(w->b, "\"start_ns\": %llu, \"end_ns\": %llu, ",
 		      (unsigned long long)m->start_ns, (unsigned long long)m->end_ns);
-	buffer_printf(w->b, "\"lost\": %llu, \"incomplete\": %s,\n\"columns\": [",
-		      (unsigned long long)w->p->stats.nr_lost, m->incomplete ? "true" : "false");
+	buffer_printf(w->b, "\"lost\": %llu, \"unfinished\": %s,\n\"columns\": [",
+		      (unsigned long long)w->p->stats.nr_lost, m->unfinished ? "true" : "false");
 	columns_present(w->p, present);
 	for (unsigned int c = 0; c < NR_COLUMNS; c++) {
 		if (!present[c])
@@ -87,7 +88,7 @@ static void add_threads(struct writer *w)
 	buffer_add_string(w->b, "\n],\n");
 }
 
-/* [function, line, inlined] of each, root first;. */
+/* Writes [function, line, inlined] of each frame, root first. */
 static void add_stack(struct writer *w, const struct profile_stack *s)
 {
 	const char *separator = "[";

@@ -199,8 +199,8 @@ static void add_head(struct svg_picture *w, const struct svg_picture *below, con
 	buffer_printf(b, "<text class=\"name\" x=\"%d\" y=\"22\">", SVG_MARGIN);
 	text_add_xml(b, line.data, fits);
 	buffer_add_string(b, fits < line.size ? "\xe2\x80\xa6" : "");
-	if (w->summary->incomplete) {
-		buffer_add_string(b, "<tspan class=\"warn\"> INCOMPLETE: ");
+	if (w->summary->unfinished) {
+		buffer_add_string(b, "<tspan class=\"warn\"> UNFINISHED: ");
 		text_add_xml(b, w->summary->note, strlen(w->summary->note));
 		buffer_add_string(b, "</tspan>");
 	}

@@ -1,6 +1,6 @@
 /*
  * The whole tree as text inside the SVG, from which its script draws what the picture itself leaves
- * out. The format belongs to the two files: this writer and output/flame.js; it is never read by
+ * out. The format belongs to the two files: this writer and output/flame/web/flame.js; it is never read by
  * another version.
  *
  * base64 of a raw deflate stream of varints (LEB128) and bytes:

@@ -7,6 +7,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/path.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
 #include "output/text/text.h"
@@ -16,17 +17,17 @@
 
 static int by_functions(const void *a, const void *b)
 {
-	const struct fact_code_rules *x = a, *y = b;
+	const struct fact_derived_rules *x = a, *y = b;
 
 	if (x->functions != y->functions)
 		return x->functions > y->functions ? -1 : 1;
 	return x->path < y->path ? -1 : x->path > y->path;
 }
 
-static void add_file(struct buffer *b, const struct profile *p, const struct fact_code_rules *row,
-		     bool first)
+static void add_file(struct buffer *b, const struct profile *p,
+		     const struct fact_derived_rules *row, bool first)
 {
-	const char *path = text_base_name(profile_str(p, (uint32_t)row->path));
+	const char *path = path_base_name(profile_str(p, (uint32_t)row->path));
 
 	if (!first)
 		buffer_add_string(b, ", ");
@@ -40,8 +41,8 @@ static void add_file(struct buffer *b, const struct profile *p, const struct fac
 void derived_rules_note_add(struct buffer *b, const struct profile *p, size_t columns)
 {
 	size_t nr, i = 0;
-	const struct fact_code_rules *rows = facts_rows(p, FACT_CODE_RULES, &nr);
-	struct fact_code_rules *sorted;
+	const struct fact_derived_rules *rows = facts_rows(p, FACT_DERIVED_RULES, &nr);
+	struct fact_derived_rules *sorted;
 	struct buffer line = { 0 };
 
 	if (!nr)

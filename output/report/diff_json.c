@@ -11,7 +11,7 @@
 #include "output/tree/summary.h"
 #include "output/text/text.h"
 
-enum { VERSION = 1 };
+enum { VERSION = 2 };
 
 static void add_string(struct buffer *b, const char *key, const char *value)
 {
@@ -44,8 +44,8 @@ static void add_side(struct buffer *b, const char *key, const char *name, const 
 		      (unsigned long long)s->samples);
 	if (unit_name(s))
 		buffer_printf(b, ", \"%s\": %llu", unit_name(s), (unsigned long long)s->total);
-	buffer_printf(b, ", \"lost\": %llu, \"incomplete\": %s},\n", (unsigned long long)s->lost,
-		      s->incomplete ? "true" : "false");
+	buffer_printf(b, ", \"lost\": %llu, \"unfinished\": %s},\n", (unsigned long long)s->lost,
+		      s->unfinished ? "true" : "false");
 }
 
 static void add_amounts(struct buffer *b, const char *key, const struct diff_side *side,

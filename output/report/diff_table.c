@@ -187,8 +187,8 @@ static void add_side(struct buffer *b, const char *what, const char *name, const
 		buffer_add_string(&line, " in ");
 	}
 	summary_add_trust(&line, s);
-	if (s->incomplete)
-		buffer_printf(&line, ", INCOMPLETE: %s", s->note);
+	if (s->unfinished)
+		buffer_printf(&line, ", UNFINISHED: %s", s->note);
 	text_add_clean(b, line.data, line.size);
 	buffer_add_char(b, '\n');
 	buffer_fini(&line);

@@ -294,8 +294,8 @@ static void add_head(struct block *k, const struct lines *l)
 	buffer_add_char(b, '\n');
 	summary_add_trust(b, k->summary);
 	buffer_add_char(b, '\n');
-	if (k->summary->incomplete)
-		buffer_printf(b, "INCOMPLETE: %s\n", k->summary->note);
+	if (k->summary->unfinished)
+		buffer_printf(b, "UNFINISHED: %s\n", k->summary->note);
 	add_ends(k, l);
 	if (!l->without)
 		return;

@@ -260,8 +260,8 @@ void table_add_head(struct buffer *b, const struct summary *summary)
 	add_line(b, &line);
 	summary_add_trust(&line, summary);
 	add_line(b, &line);
-	if (summary->incomplete)
-		buffer_printf(&line, "INCOMPLETE: %s", summary->note);
+	if (summary->unfinished)
+		buffer_printf(&line, "UNFINISHED: %s", summary->note);
 	add_line(b, &line);
 	buffer_add_char(b, '\n');
 	buffer_fini(&line);

@@ -13,7 +13,7 @@
 #include "output/tree/summary.h"
 #include "output/text/text.h"
 
-enum { VERSION = 1 };
+enum { VERSION = 2 };
 
 static void add_string(struct buffer *b, const char *key, const char *value)
 {
@@ -42,12 +42,12 @@ static void add_reasons(struct buffer *b, const struct summary *s)
 {
 	const char *separator = "";
 
-	buffer_add_string(b, "\"truncated_by\": {");
+	buffer_add_string(b, "\"incomplete_by\": {");
 	for (int i = 0; i < NR_MARKERS; i++) {
-		if (!s->truncated_by[i])
+		if (!s->incomplete_by[i])
 			continue;
 		buffer_add_string(b, separator);
-		add_number(b, marker_name(i), s->truncated_by[i]);
+		add_number(b, marker_name(i), s->incomplete_by[i]);
 		separator = ", ";
 	}
 	buffer_add_string(b, "},\n");
@@ -87,10 +87,10 @@ static void add_head(struct buffer *b, const struct summary *s, const char *key,
 	buffer_add_string(b, ",\n");
 	add_number(b, "lost", s->lost);
 	buffer_add_string(b, ",\n");
-	add_number(b, "truncated", s->truncated);
+	add_number(b, "incomplete", s->incomplete);
 	buffer_add_string(b, ",\n");
 	add_reasons(b, s);
-	add_number(b, "unsymbolized", s->unsymbolized);
+	add_number(b, "unnamed", s->unnamed);
 	buffer_add_string(b, ",\n");
 	add_number(b, "throttled", s->throttled);
 	buffer_add_string(b, ",\n");
@@ -99,7 +99,7 @@ static void add_head(struct buffer *b, const struct summary *s, const char *key,
 	add_decimal(b, "duration", s->duration_ns, 9);
 	buffer_add_string(b, ",\n");
 	add_number(b, "frequency", s->freq_hz);
-	buffer_printf(b, ",\n\"incomplete\": %s,\n\"rows\": ", s->incomplete ? "true" : "false");
+	buffer_printf(b, ",\n\"unfinished\": %s,\n\"rows\": ", s->unfinished ? "true" : "false");
 }
 
 /* "self": 12, "self_margin": 3, "self_percent": 1.2345, "self_ns": 12000000 */

@@ -1,4 +1,4 @@
-/* Prints a tree by going down the dearest path first. */
+/* Prints a tree by going down the most expensive path first. */
 #include "output/report/tree_table.h"
 
 #include <stdlib.h>
@@ -122,7 +122,7 @@ static void add_line(struct writer *w, const struct line *line)
 	w->nr_lines++;
 }
 
-/* Puts the children that are shown on the stack, the dearest on top. */
+/* Puts the children that are shown on the stack, the most expensive on top. */
 static void push_children(struct writer *w, const struct line *parent)
 {
 	const struct tree_node *nodes = w->tree->nodes;

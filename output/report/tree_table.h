@@ -1,5 +1,5 @@
 /*
- * The call tree for people: a line per node, dearest first, with its total and self. Children stand under
+ * The call tree for people: a line per node, most expensive first, with its total and self. Children stand under
  * their parent; where there is only one, it is not indented, as most of a stack is such a chain.
  */
 #ifndef SPROF_TREE_TABLE_H

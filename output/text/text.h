@@ -32,7 +32,4 @@ size_t text_columns(const char *s, size_t n);
 size_t text_head(const char *s, size_t n, size_t columns);
 size_t text_tail(const char *s, size_t n, size_t columns);
 
-/* The part of a path behind its last slash; all of it where there is none, or nothing behind it. */
-const char *text_base_name(const char *path);
-
 #endif

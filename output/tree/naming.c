@@ -1,4 +1,6 @@
-/* Marks what is used, and leaves the naming to tree_functions. */
+/*
+ * Marks the frames and thread names in use and leaves the naming to functions.c.
+ */
 #include "output/tree/naming.h"
 
 #include <stdlib.h>

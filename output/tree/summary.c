@@ -1,5 +1,6 @@
 /*
- * Collects what limits the trust in a profile, and says it in a line.
+ * Collects the counts that limit the trust in a profile and writes them in one line. They come from
+ * the recording's counters, or, for imported stacks, from the markers in the tree.
  */
 #include "output/tree/summary.h"
 
@@ -11,7 +12,7 @@
 #include "output/text/number.h"
 #include "output/tree/tree.h"
 
-/* Most trees have no function of the kind, and need no walk. */
+/* Most trees have no function of the kind, which spares a walk over the nodes. */
 static bool has_kind(const struct tree *tree, uint8_t kind)
 {
 	for (size_t i = 0; i < tree->functions.nr; i++)
@@ -21,8 +22,9 @@ static bool has_kind(const struct tree *tree, uint8_t kind)
 }
 
 /*
- * Imported stacks bring their markers as names, and no counters. What the kernel does not show is the end of
- * a stack, whose root is there: no recorder counts it either.
+ * Counts the stacks with each marker, as imported stacks have markers but no counters. A hidden
+ * kernel stack is missing at the leaf, while the root is there, so recorders do not count it
+ * either.
  */
 static void count_markers(struct summary *s, const struct tree *tree)
 {
@@ -32,17 +34,18 @@ static void count_markers(struct summary *s, const struct tree *tree)
 		return;
 	for (uint32_t i = 0; i < tree->nr_nodes; i++) {
 		const struct tree_function *f = tree_function_of(tree, i);
+		int marker;
 
 		if (f->kind != FUNCTION_MARKER || i < end)
 			continue;
 		end = tree->nodes[i].end;
-		for (int m = 0; m < NR_MARKERS; m++)
-			if (m != MARKER_NO_KERNEL_STACK && !strcmp(f->name, marker_name(m)))
-				s->truncated_by[m] += tree_events_of(tree, &tree->nodes[i]).total;
+		marker = marker_from_name(f->name, strlen(f->name));
+		if (marker >= 0 && marker != MARKER_NO_KERNEL_STACK)
+			s->incomplete_by[marker] += tree_events_of(tree, &tree->nodes[i]).total;
 	}
 }
 
-static void count_unsymbolized(struct summary *s, const struct tree *tree)
+static void count_unnamed(struct summary *s, const struct tree *tree)
 {
 	if (!has_kind(tree, FUNCTION_UNKNOWN) && !has_kind(tree, FUNCTION_MARKER))
 		return;
@@ -50,11 +53,11 @@ static void count_unsymbolized(struct summary *s, const struct tree *tree)
 		uint8_t kind = tree_function_of(tree, i)->kind;
 
 		if (kind == FUNCTION_UNKNOWN || kind == FUNCTION_MARKER)
-			s->unsymbolized += tree_events_of(tree, &tree->nodes[i]).self;
+			s->unnamed += tree_events_of(tree, &tree->nodes[i]).self;
 	}
 }
 
-/* Filters keep samples apart by column; events are counted in the column that counts them. */
+/* Filters count by column: the events of a column may be the weights of another. */
 static void count_filtered(struct summary *s, const struct profile *p)
 {
 	s->filtered = p->filtered.weight[s->column];
@@ -77,56 +80,56 @@ void summary_init(struct summary *s, const struct profile *p, const struct tree 
 		.freq_hz = m->freq_hz,
 		.column = tree->column,
 		.info = &column_table[tree->column],
-		.incomplete = m->incomplete,
+		.unfinished = m->unfinished,
 		.note = note,
 		.command = profile_str(p, m->command),
 		.source = profile_str(p, m->source),
 		.event = profile_str(p, m->event),
 	};
-	/* The counters of the recording are about its samples, and say nothing of other columns. */
+	/* The counters of a recording are about its samples, not about exact columns. */
 	if (!s->info->exact) {
 		s->lost = p->stats.nr_lost;
 		s->throttled = p->stats.nr_throttled;
 		for (int i = 0; i < NR_MARKERS; i++) {
-			s->truncated_by[i] = p->stats.nr_incomplete[i];
-			counted |= s->truncated_by[i] != 0;
+			s->incomplete_by[i] = p->stats.nr_incomplete[i];
+			counted |= s->incomplete_by[i] != 0;
 		}
 	}
 	if (!counted)
 		count_markers(s, tree);
 	for (int i = 0; i < NR_MARKERS; i++)
-		s->truncated += s->truncated_by[i];
-	count_unsymbolized(s, tree);
+		s->incomplete += s->incomplete_by[i];
+	count_unnamed(s, tree);
 	count_filtered(s, p);
 }
 
 void summary_keep_trust(struct summary *s, const struct summary *before)
 {
-	s->truncated = before->truncated;
-	memcpy(s->truncated_by, before->truncated_by, sizeof(s->truncated_by));
-	s->unsymbolized = before->unsymbolized;
+	s->incomplete = before->incomplete;
+	memcpy(s->incomplete_by, before->incomplete_by, sizeof(s->incomplete_by));
+	s->unnamed = before->unnamed;
 }
 
 static void add_reasons(struct buffer *b, const struct summary *s)
 {
-	static const char truncated[] = "[truncated: ";
+	static const char incomplete[] = "[incomplete: ";
 	const char *separator = " (";
 
 	for (int i = 0; i < NR_MARKERS; i++) {
 		const char *name = marker_name(i);
-		size_t said = !strncmp(name, truncated, sizeof(truncated) - 1)
-				      ? sizeof(truncated) - 1
+		size_t said = !strncmp(name, incomplete, sizeof(incomplete) - 1)
+				      ? sizeof(incomplete) - 1
 				      : 1;
 
-		if (!s->truncated_by[i])
+		if (!s->incomplete_by[i])
 			continue;
 		buffer_add_string(b, separator);
 		buffer_add(b, name + said, strlen(name) - said - 1); /* without its brackets */
 		buffer_add_char(b, ' ');
-		buffer_add_u64(b, s->truncated_by[i]);
+		buffer_add_u64(b, s->incomplete_by[i]);
 		separator = ", ";
 	}
-	if (s->truncated)
+	if (s->incomplete)
 		buffer_add_char(b, ')');
 }
 
@@ -134,12 +137,12 @@ void summary_add_trust(struct buffer *b, const struct summary *s)
 {
 	buffer_printf(b, "%llu %s, %llu lost, ", (unsigned long long)s->samples,
 		      column_events_name(s->info, s->samples), (unsigned long long)s->lost);
-	number_add_percent(b, s->truncated, s->samples);
-	buffer_add_string(b, " truncated");
+	number_add_percent(b, s->incomplete, s->samples);
+	buffer_add_string(b, " incomplete");
 	add_reasons(b, s);
 	buffer_add_string(b, ", ");
-	number_add_percent(b, s->unsymbolized, s->samples);
-	buffer_add_string(b, " unsymbolized");
+	number_add_percent(b, s->unnamed, s->samples);
+	buffer_add_string(b, " unnamed");
 	if (s->throttled)
 		buffer_printf(b, ", throttled %llu times", (unsigned long long)s->throttled);
 	if (s->limits)
@@ -152,7 +155,7 @@ void summary_add_trust(struct buffer *b, const struct summary *s)
 	if (s->info->exact) {
 		buffer_add_string(b, ", every one counted");
 	} else if (s->samples) {
-		/* At 1% of the samples people still act on a frame. */
+		/* 1%: about the smallest share of the samples that people still act on. */
 		double margin = 1.96 * sqrt(0.01 * 0.99 / (double)s->samples);
 
 		buffer_add_string(b, ", margin at 1%: ");

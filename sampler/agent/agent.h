@@ -43,7 +43,7 @@ struct agent_walk {
 	const struct walk_space *space;
 	const struct walk_arena *arena;
 	__u32 generation;	     /* the space's, when the walk began */
-	__u32 end;		     /* enum agent_end */
+	__u32 end;		     /* enum walk_end */
 	__u32 nr;		     /* frames so far */
 	__u64 low, high;	     /* memory known to be readable */
 	__u64 *frames;		     /* of the scratch */
@@ -126,9 +126,9 @@ AGENT_HIDDEN void agent_free_slots(struct agent_region *region);
  */
 static inline __u32 agent_frame_slot(__u32 nr)
 {
-	if (nr < REGION_LEAF_FRAMES)
+	if (nr < MAX_LEAF_FRAMES)
 		return nr;
-	return REGION_LEAF_FRAMES + (nr - REGION_LEAF_FRAMES) % REGION_ROOT_FRAMES;
+	return MAX_LEAF_FRAMES + (nr - MAX_LEAF_FRAMES) % MAX_ROOT_FRAMES;
 }
 
 /*

@@ -61,7 +61,7 @@ static void prepare_python(struct agent_region *r, const struct agent_taken *t,
 /* Stores the leaf alone; all Python frames follow it. */
 static void keep_leaf(struct agent_walk *w, const struct agent_ucontext *uc)
 {
-	w->frames[w->nr++] = uc->pc | REGION_FRAME_EXACT;
+	w->frames[w->nr++] = uc->pc | FRAME_EXACT;
 	if (w->python)
 		agent_python_begin(w->python);
 }
@@ -118,9 +118,9 @@ static void walk(struct agent_region *r, const struct agent_taken *t, struct age
 		w->high = s->stack_high;
 	}
 	if (!w->arena || !w->generation)
-		w->end = AGENT_END_PENDING;
+		w->end = END_PENDING;
 	else if (t->maps_epoch != w->space->epoch)
-		w->end = AGENT_END_STALE;
+		w->end = END_STALE;
 	else
 		walk_along_path(r, t->slot, w);
 	/* read again: were the tables rewritten under the walk? */
@@ -128,12 +128,11 @@ static void walk(struct agent_region *r, const struct agent_taken *t, struct age
 	if (w->nr && __atomic_load_n(&w->space->generation, __ATOMIC_RELAXED) - w->generation > 1) {
 		__atomic_fetch_add(&r->nr_torn, 1, __ATOMIC_RELAXED);
 		w->nr = 0;
-		w->end = AGENT_END_STALE;
+		w->end = END_STALE;
 	}
-	if (w->end == AGENT_END_NO_MAP || w->end == AGENT_END_STALE)
+	if (w->end == END_NO_MAP || w->end == END_STALE)
 		__atomic_store_n(&r->maps_wanted, 1, __ATOMIC_RELAXED);
-	if ((w->end == AGENT_END_NO_MAP || w->end >= AGENT_END_PENDING) &&
-	    !put_snapshot(r, t, w, uc))
+	if ((w->end == END_NO_MAP || w->end >= END_PENDING) && !put_snapshot(r, t, w, uc))
 		goto out;
 	if (!w->nr)
 		keep_leaf(w, uc);

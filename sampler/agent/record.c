@@ -71,7 +71,7 @@ static struct agent_sample head_of(const struct agent_taken *t, const struct age
 void agent_put_sample(struct agent_region *r, const struct agent_taken *t,
 		      const struct agent_walk *w)
 {
-	const __u32 max = REGION_LEAF_FRAMES + REGION_ROOT_FRAMES;
+	const __u32 max = MAX_LEAF_FRAMES + MAX_ROOT_FRAMES;
 	struct agent_sample head = head_of(t, w);
 	struct agent_place p;
 

@@ -18,6 +18,7 @@
 
 #include <linux/types.h>
 
+#include "core/portable/frames.h"
 #include "core/portable/pycode.h"
 #include "core/portable/ring.h"
 #include "core/portable/walk_tables.h"
@@ -36,11 +37,6 @@
 #define REGION_PATH_STEPS 127u
 #define REGION_STACK_SIZE 16384u /* for agent_enter() when it must not use the thread's own stack */
 
-/* As a walk stores them: MAX_LEAF_FRAMES and MAX_ROOT_FRAMES of the other walkers. */
-#define REGION_LEAF_FRAMES 384u
-#define REGION_ROOT_FRAMES 128u
-#define REGION_MAX_STEPS 8192u
-#define REGION_FRAME_EXACT (1ull << 63)
 #define REGION_SNAPSHOT_MAX 16384u /* bytes of stack */
 /* Python frames beside a snapshot, and the boundary of each of their runs. */
 #define REGION_PYTHON_WORDS 512u
@@ -129,7 +125,7 @@ _Static_assert(sizeof(struct agent_path) == 2048, "whole cache lines");
 
 /* Memory of a handler beside its stack, which may be a small alternate one of the target's. */
 struct agent_scratch {
-	__u64 frames[REGION_LEAF_FRAMES + REGION_ROOT_FRAMES];
+	__u64 frames[MAX_LEAF_FRAMES + MAX_ROOT_FRAMES];
 	struct agent_step fresh[REGION_PATH_STEPS + 1];
 };
 
@@ -229,27 +225,14 @@ enum agent_record {
 	AGENT_CODE = 4, /* a struct code_record and its line table, padded to whole words */
 };
 
-/* Why a walk ended; values equal those of enum walk_end where both have them. */
-enum agent_end {
-	AGENT_END_ROOT = 0,
-	AGENT_END_NO_MAP = 1,
-	AGENT_END_NO_RULE = 2,
-	AGENT_END_READ_FAULT = 3,
-	AGENT_END_BAD_STACK = 4,
-	AGENT_END_TOO_DEEP = 5,
-	AGENT_END_PENDING = 7,
-	AGENT_END_NEED_DWARF = 8,
-	AGENT_END_STALE = 9, /* the mappings have changed since the tables were written */
-};
-
 /*
  * A sample: the words of this struct, then nr_frames frames, leaf first: each has
- * REGION_FRAME_EXACT, is a return address, or has FRAME_PYTHON. nr_total > nr_frames: the frames
- * from REGION_LEAF_FRAMES on are a rotated ring.
+ * FRAME_EXACT, is a return address, or has FRAME_PYTHON. nr_total > nr_frames: the frames
+ * from MAX_LEAF_FRAMES on are a rotated ring.
  */
 struct agent_sample {
 	__u16 type;	/* enum agent_record */
-	__u8 end;	/* enum agent_end */
+	__u8 end;	/* enum walk_end */
 	__u8 in_kernel; /* it stood right behind a system call */
 	__s32 tid;
 	__u64 time_ns; /* CLOCK_MONOTONIC */

@@ -36,19 +36,8 @@ void agent_read_regs(struct walk_regs *regs, const struct agent_ucontext *uc)
 	regs->leaf_regs = 1;
 }
 
-static __u32 end_of(enum walk_status status)
-{
-	switch (status) {
-	case WALK_END: return AGENT_END_ROOT;
-	case WALK_NO_RULE: return AGENT_END_NO_RULE;
-	case WALK_READ_FAULT: return AGENT_END_READ_FAULT;
-	case WALK_BAD_STACK: return AGENT_END_BAD_STACK;
-	default: return AGENT_END_NEED_DWARF;
-	}
-}
-
 /*
- * The rule for pc, in *ret. AGENT_END_ROOT, or why there is none. Searching for rules would take
+ * The rule for pc, in *ret. END_ROOT, or why there is none. Searching for rules would take
  * most of the time of a walk, and programs run where they ran a moment ago: so found rules are kept
  * in w->known.
  */
@@ -63,14 +52,14 @@ static __always_inline __u32 find_rule(const struct agent_walk *w, struct walk_p
 	if (!word || word >> 16 != tag) {
 		if (pc - place->start >= place->end - place->start &&
 		    !walk_find_place(w->space, w->arena, w->generation, pc, place))
-			return AGENT_END_NO_MAP;
+			return END_NO_MAP;
 		if (place->module.state == WALK_MODULE_PENDING)
-			return AGENT_END_PENDING;
+			return END_PENDING;
 		number = walk_find_rule(w->arena, place, pc);
 		__atomic_store_n(known, tag << 16 | number, __ATOMIC_RELAXED);
 	}
 	*ret = w->arena->rules[number];
-	return AGENT_END_ROOT;
+	return END_ROOT;
 }
 
 #define AGENT_GOES_ON 255u
@@ -151,14 +140,14 @@ static __always_inline __u32 step_up(struct agent_walk *w, struct walk_place *pl
 
 	if (!f->path || pc >= AGENT_USER_END || !follow(f, key, &rule)) {
 		end = find_rule(w, place, pc, &rule);
-		if (end != AGENT_END_ROOT)
+		if (end != END_ROOT)
 			return end;
 		if (f->path)
 			f->fresh[f->nr_fresh++ & REGION_PATH_STEPS] =
 				(struct agent_step){ key, rule };
 	}
 	status = walk_apply(&rule, regs, w);
-	return status == WALK_OK ? AGENT_GOES_ON : end_of(status);
+	return status == WALK_OK ? AGENT_GOES_ON : walk_end_of(status);
 }
 
 /* The registers are a local copy, so the compiler knows that storing frames cannot change them. */
@@ -176,10 +165,10 @@ void agent_walk_stack(struct agent_walk *w)
 		if (agent_extend_readable(w, regs.sp - RED_ZONE))
 			agent_extend_readable(w, regs.sp);
 	}
-	w->end = AGENT_END_TOO_DEEP;
-	for (__u32 i = 0; i < REGION_MAX_STEPS; i++) {
+	w->end = END_TOO_DEEP;
+	for (__u32 i = 0; i < MAX_STEPS; i++) {
 		__u64 pc = walk_lookup_pc(&regs), sp = regs.sp;
-		__u64 frame = regs.exact ? regs.pc | REGION_FRAME_EXACT : regs.pc;
+		__u64 frame = regs.exact ? regs.pc | FRAME_EXACT : regs.pc;
 		__u32 end = step_up(w, &place, &follower, &regs);
 
 		if (w->python && py_run_is_at(&w->python->runs, pc, sp, regs.sp))

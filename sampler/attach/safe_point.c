@@ -13,7 +13,8 @@
 #include <sys/uio.h>
 
 #include "core/base/alloc.h"
-#include "sampler/bpf/events.h"
+#include "core/base/path.h"
+#include "core/portable/frames.h"
 #include "sampler/inject/ptrace_thread.h"
 #include "sampler/walk/snapshot_unwind.h"
 #include "sampler/walk/snapshot_lookup.h"
@@ -63,9 +64,7 @@ static void ignore_file(void *context, struct mapped_file *file)
 
 static bool is_loader(const struct mapped_file *file)
 {
-	const char *name = file->path ? strrchr(file->path, '/') : NULL;
-
-	return name && !strncmp(name, "/ld-linux", 9);
+	return file->path && !strncmp(path_base_name(file->path), "ld-linux", 8);
 }
 
 static void read_symbols(struct safe_point *s)

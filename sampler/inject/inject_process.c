@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/path.h"
 #include "sampler/inject/inject_check.h"
 #include "sampler/target/proc_maps.h"
 #include "core/base/proc_status.h"
@@ -129,9 +130,8 @@ struct layout {
 /* libc is never unloaded, and has all the sequences. */
 static bool is_libc(const char *path)
 {
-	const char *name = strrchr(path, '/');
+	const char *name = path_base_name(path);
 
-	name = name ? name + 1 : path;
 	return !strncmp(name, "libc.so", 7) || !strncmp(name, "libc-", 5) ||
 	       !strncmp(name, "ld-musl-", 8) || !strncmp(name, "libc.musl-", 10);
 }

@@ -110,7 +110,7 @@ static void walk_user(struct source *s, struct process *p, const struct perf_rec
 	if (p)
 		p->exec_pending = false;
 	if (monotonic_ns() - r->time_ns < LATE_NS) {
-		s->stats.nr_offline++;
+		s->stats.nr_snapshots++;
 		result = unwind(s, p, r->time_ns, e, user);
 	} else {
 		user[0] = e->pc | FRAME_EXACT;

@@ -14,7 +14,7 @@
 #include <linux/perf_event.h>
 
 #include "core/portable/walk.h"
-#include "sampler/bpf/events.h"
+#include "core/portable/frames.h"
 
 /* The last 24 bytes of every record that is no sample. */
 #define PERF_RECORD_IDS (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)

@@ -45,7 +45,7 @@ static void take_tables(struct source *s)
 	uint32_t index;
 
 	while (table_builder_take(s->builder, &index, &table)) {
-		if (index >= MAX_MODULES) {
+		if (index >= WALK_MAX_MODULES) {
 			s->stats.nr_rows += table ? table->nr_rows : 0;
 			runtime_unwind_take(s->jit, index, table);
 			continue;

@@ -102,7 +102,7 @@ static void walk_user(struct reader *r, const struct process *p, struct perf_dat
 		w->marker = MARKER_COMPAT_32BIT;
 		return;
 	}
-	r->stats.nr_offline++;
+	r->stats.nr_snapshots++;
 	result = unwind(r, p, s, s->user);
 	w->nr_user = result.nr;
 	w->gap = result.gap;

@@ -7,7 +7,8 @@
 #include <uthash.h>
 
 #include "core/base/alloc.h"
-#include "sampler/bpf/events.h"
+#include "core/portable/frames.h"
+#include "core/portable/pycode.h"
 #include "sampler/target/process.h"
 #include "sampler/runtimes/python/code_objects.h"
 
@@ -68,9 +69,9 @@ uint32_t sample_sink_module(struct sample_sink *out, struct mapped_file *code)
 		code->sink_id = out->sink->module(out->sink, &m);
 	}
 	if (code->nr_code_functions) {
-		const struct fact_code_rules row = { m.path, code->nr_code_functions };
+		const struct fact_derived_rules row = { m.path, code->nr_code_functions };
 
-		out->sink->fact(out->sink, FACT_CODE_RULES, &row);
+		out->sink->fact(out->sink, FACT_DERIVED_RULES, &row);
 		code->nr_code_functions = 0;
 	}
 	return code->sink_id;

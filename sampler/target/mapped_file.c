@@ -1,7 +1,6 @@
 /* Mapped files by (device, inode), each opened once and pinned. */
 #include "sampler/target/mapped_file.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,10 +16,8 @@
 #include <uthash.h>
 
 #include "core/base/alloc.h"
-#include "sampler/bpf/events.h"
-
-#define MAX_PHDRS 512
-#define MAX_NOTES (64 * 1024)
+#include "core/base/elf_headers.h"
+#include "core/portable/frames.h"
 
 struct code_key {
 	uint64_t dev, ino; /* JIT: 0 and the pid; vdso: 0 and UINT64_MAX */
@@ -41,56 +38,17 @@ struct file_table {
 	size_t nr, capacity;
 };
 
-static bool pread_all(int fd, void *to, size_t size, uint64_t offset)
-{
-	return offset <= INT64_MAX && pread(fd, to, size, (off_t)offset) == (ssize_t)size;
-}
-
-static void read_build_id(struct mapped_file *code, const Elf64_Phdr *note)
-{
-	uint8_t notes[4096];
-	size_t size = note->p_filesz, at = 0;
-
-	if (size > sizeof(notes) || !pread_all(code->fd, notes, size, note->p_offset))
-		return;
-	while (size - at >= sizeof(Elf64_Nhdr)) {
-		Elf64_Nhdr n;
-		uint64_t name, desc, next;
-
-		memcpy(&n, notes + at, sizeof(n));
-		name = at + sizeof(n);
-		desc = name + ((n.n_namesz + 3ull) & ~3ull);
-		next = desc + ((n.n_descsz + 3ull) & ~3ull);
-		if (desc + n.n_descsz > size)
-			return;
-		if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 && n.n_descsz &&
-		    n.n_descsz <= BUILD_ID_MAX && !memcmp(notes + name, "GNU", 4)) {
-			memcpy(code->build_id, notes + desc, n.n_descsz);
-			code->build_id_size = n.n_descsz;
-			return;
-		}
-		if (next > size)
-			return;
-		at = next;
-	}
-}
-
 int mapped_file_read_elf(struct mapped_file *code)
 {
-	Elf64_Ehdr ehdr;
-	Elf64_Phdr phdrs[MAX_PHDRS];
+	struct elf_headers headers;
+	struct elf_source source;
 
-	if (code->fd < 0 || !pread_all(code->fd, &ehdr, sizeof(ehdr), 0))
+	if (code->fd < 0 || elf_source_of_file(code->fd, &source) ||
+	    elf_headers_read(&source, &headers))
 		return -ENOEXEC;
-	if (memcmp(ehdr.e_ident, ELFMAG, SELFMAG) || ehdr.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    ehdr.e_ident[EI_DATA] != ELFDATA2LSB || ehdr.e_phentsize != sizeof(Elf64_Phdr) ||
-	    ehdr.e_phnum > MAX_PHDRS)
-		return -ENOEXEC;
-	if (!pread_all(code->fd, phdrs, ehdr.e_phnum * sizeof(*phdrs), ehdr.e_phoff))
-		return -ENOEXEC;
-	code->segments = xcalloc(ehdr.e_phnum, sizeof(*code->segments));
-	for (size_t i = 0; i < ehdr.e_phnum; i++) {
-		const Elf64_Phdr *ph = &phdrs[i];
+	code->segments = xcalloc(headers.nr_segments + 1, sizeof(*code->segments));
+	for (size_t i = 0; i < headers.nr_segments; i++) {
+		const Elf64_Phdr *ph = &headers.segments[i];
 
 		if (ph->p_type == PT_LOAD && (ph->p_flags & PF_X))
 			code->segments[code->nr_segments++] = (struct file_segment){
@@ -98,9 +56,9 @@ int mapped_file_read_elf(struct mapped_file *code)
 				.size = ph->p_filesz,
 				.vaddr = ph->p_vaddr,
 			};
-		else if (ph->p_type == PT_NOTE && !code->build_id_size)
-			read_build_id(code, ph);
 	}
+	code->build_id_size = (uint8_t)elf_headers_build_id(&source, &headers, code->build_id);
+	elf_headers_fini(&headers);
 	return 0;
 }
 
@@ -167,7 +125,7 @@ static struct code_entry *take_entry(struct file_table *t)
 		*e = (struct code_entry){ .code.index = index };
 		return e;
 	}
-	if (t->nr == MAX_MODULES)
+	if (t->nr == WALK_MAX_MODULES)
 		return NULL;
 	e = xcalloc(1, sizeof(*e));
 	e->code.index = (uint32_t)t->nr;
@@ -209,7 +167,7 @@ static struct mapped_file *get(struct file_table *t, uint64_t dev, uint64_t ino,
 	e->code.sink_id = PROFILE_NONE;
 	e->code.dev = dev;
 	e->code.ino = ino;
-	e->code.fd = -1;
+	e->code.fd = -ENOENT;
 	HASH_ADD(hh, t->by_key, key, sizeof(key), e);
 	*ret_new = true;
 	return &e->code;
@@ -294,7 +252,8 @@ static void open_code(struct mapped_file *code, const struct file_mapping *m)
 	code->kind = MODULE_ELF;
 	code->path = xasprintf("%.*s", length, m->path);
 	code->fd = open_mapped(m);
-	code->refused = code->fd < 0 && (errno == EMFILE || errno == ENFILE);
+	if (code->fd < 0)
+		code->fd = -errno;
 	if (code->fd >= 0 && !fstat(code->fd, &st)) {
 		code->changed = st.st_mtim;
 		code->size_bytes = (uint64_t)st.st_size;
@@ -389,7 +348,7 @@ void file_table_reuse(struct file_table *t, struct mapped_file *code)
 
 size_t file_table_room(const struct file_table *t)
 {
-	return MAX_MODULES - t->nr + t->nr_unused;
+	return WALK_MAX_MODULES - t->nr + t->nr_unused;
 }
 
 const void *file_table_vdso_image(size_t *ret_size)

@@ -27,9 +27,8 @@ struct mapped_file {
 	uint64_t dev, ino;
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_size;
-	uint32_t nr_code_functions; /* to be told of: struct fact_code_rules */
-	int fd;			    /* -1: could not be opened */
-	bool refused;		    /* because too many files are open */
+	uint32_t nr_code_functions; /* to be told of: struct fact_derived_rules */
+	int fd;			    /* -errno: could not be opened */
 	struct timespec changed;    /* the file's, when it was opened */
 	uint64_t size_bytes;
 	struct file_segment *segments;
@@ -67,7 +66,7 @@ struct file_mapping {
 
 /*
  * The code behind a mapping; new ones are opened and read. *ret_new says that this is the first
- * mapping of it. NULL when the table is full (MAX_MODULES).
+ * mapping of it. NULL when the table is full (WALK_MAX_MODULES).
  */
 struct mapped_file *file_table_add(struct file_table *table, const struct file_mapping *mapping,
 				   bool *ret_new);

@@ -21,22 +21,12 @@ struct mapping {
 	bool stack; /* of the first thread: executable, and no code that is made at run time */
 };
 
-/* A region of the arena that holds a published map table; forked children share it. */
-struct map_region {
-	uint32_t index, nr;
-	uint32_t table; /* its number: no other has had it */
-	uint32_t nr_users;
-};
-
 struct process {
 	pid_t pid;
-	uint32_t exec_id; /* as the kernel side compares it */
 	uint32_t
 		epoch; /* changes when an address changes its meaning; no other process ever has it */
 	struct mapping *maps; /* sorted, disjoint */
 	size_t nr_maps, capacity;
-	struct map_region *region;
-	uint32_t python;   /* the interpreter's place in the pythons map; 0 = none is mapped */
 	bool dirty;	   /* maps differ from what is published */
 	bool exec_pending; /* the new image's mappings are arriving */
 	/* File text over which anonymous memory was mapped: a copy of it, perhaps. */
@@ -46,8 +36,6 @@ struct process {
 	struct runtime_regions jit; /* of code without a file */
 	uint64_t ended_ns;	    /* 0 = lives */
 	uint64_t read_ns;	    /* when /proc/PID/maps was last read */
-	uint64_t allowed_ns;	    /* when the kernel side was last allowed its snapshots */
-	uint32_t nr_snapshots;	    /* since then */
 	uint64_t known_ns;	    /* when it was first read; 0: made by a fork that was seen */
 	UT_hash_handle hh;
 };

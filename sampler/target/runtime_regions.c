@@ -5,7 +5,21 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "sampler/walk/runtime_rows.h"
+#include "core/base/clock.h"
+
+/* A map table that names rows may be in use for so long after their last user. */
+#define GRACE_NS (2000ull * 1000 * 1000)
+
+void runtime_rows_use(struct runtime_rows *rows)
+{
+	rows->nr_users++;
+}
+
+void runtime_rows_unuse(struct runtime_rows *rows)
+{
+	if (!--rows->nr_users)
+		rows->free_at_ns = monotonic_ns() + GRACE_NS;
+}
 
 size_t runtime_regions_lower_bound(const struct runtime_regions *regions, uint64_t address)
 {

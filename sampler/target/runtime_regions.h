@@ -9,7 +9,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct runtime_rows;
+struct unwind_table;
+
+/* Unwind rows of one region or, after a fork, of several that are the same. runtime_rows.h makes them. */
+struct runtime_rows {
+	uint32_t number, nr_users;
+	bool done;		    /* the builder has had it */
+	struct unwind_table *table; /* NULL: nothing is understood, or not yet */
+	uint64_t free_at_ns;	    /* once it has no user; until then map tables may name it */
+};
+
+void runtime_rows_use(struct runtime_rows *rows);
+void runtime_rows_unuse(struct runtime_rows *rows);
 
 struct runtime_region {
 	uint64_t start, end;

@@ -10,7 +10,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
-#include "sampler/bpf/events.h"
+#include "core/profile/walk_marker.h"
 #include "sampler/sink/sample_sink.h"
 #include "sampler/sink/stack_ids.h"
 #include "sampler/sink/time_order.h"
@@ -18,10 +18,6 @@
 #include "sampler/walk/snapshot_lookup.h"
 #include "sampler/walk/snapshot_unwind.h"
 #include "sampler/walk/walk_arena.h"
-
-_Static_assert(REGION_LEAF_FRAMES + REGION_ROOT_FRAMES <= MAX_USER_FRAMES &&
-		       REGION_FRAME_EXACT == FRAME_EXACT,
-	       "the sink takes what the targets send");
 
 #define SNAPSHOT_WORDS (sizeof(struct agent_snapshot) / 8)
 
@@ -130,23 +126,11 @@ static struct snapshot_result unwind(struct timer_drain *d, const struct timer_p
 	if (!d->unwinder)
 		d->unwinder = snapshot_unwinder_new(&ops, d);
 	d->unwinding = &p->maps;
-	d->stats->nr_offline++;
+	d->stats->nr_snapshots++;
 	return snapshot_unwind(d->unwinder, &sample, frames, max);
 }
 
 /* ---- stacks */
-
-static int marker_of(uint8_t end)
-{
-	switch (end) {
-	case AGENT_END_ROOT: return -1;
-	case AGENT_END_NO_MAP: return MARKER_UNKNOWN;
-	case AGENT_END_READ_FAULT: return MARKER_READ_FAULT;
-	case AGENT_END_BAD_STACK: return MARKER_BAD_STACK;
-	case AGENT_END_TOO_DEEP: return MARKER_TOO_DEEP;
-	default: return MARKER_NO_RULE;
-	}
-}
 
 /* A hash of everything that a walked stack is made of. */
 static uint64_t key_of(const struct queued *q)
@@ -169,7 +153,7 @@ static struct known_stack walked_stack(struct timer_drain *d, const struct queue
 	struct walked w = {
 		.user = q->words,
 		.nr_user = q->nr_words,
-		.marker = marker_of(e->end),
+		.marker = walk_marker(e->end),
 		.in_kernel = e->in_kernel,
 		.python_broken = e->python_broken,
 	};
@@ -179,8 +163,8 @@ static struct known_stack walked_stack(struct timer_drain *d, const struct queue
 	if (stack_ids_find(d->ids, key, &known))
 		return known;
 	if (e->nr_total > e->nr_frames) {
-		w.gap = REGION_LEAF_FRAMES;
-		w.rotation = (e->nr_total - REGION_LEAF_FRAMES) % REGION_ROOT_FRAMES;
+		w.gap = MAX_LEAF_FRAMES;
+		w.rotation = (e->nr_total - MAX_LEAF_FRAMES) % MAX_ROOT_FRAMES;
 	}
 	known = sample_sink_stack(&d->out, &q->process->maps, &w);
 	/*
@@ -240,7 +224,7 @@ static void on_queued(void *context, int kind, const void *data, size_t size)
 	(void)size;
 	if (kind == AGENT_REST && stack.stack == PROFILE_NONE)
 		return;
-	if (e->end == AGENT_END_NO_MAP || e->end == AGENT_END_STALE)
+	if (e->end == END_NO_MAP || e->end == END_STALE)
 		timer_reread(d->processes, p, e->time_ns);
 	d->out.python_codes = p->python.codes;
 	if (kind == AGENT_REST)

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "sampler/bpf/events.h"
+#include "core/portable/frames.h"
 
 struct proc_life {
 	char state; /* the letter of /proc/PID/stat: 'R', 'S', 'Z', ... */

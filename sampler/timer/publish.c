@@ -24,7 +24,7 @@ int timer_publish_init(struct timer_publish *t, struct profile_stats *stats)
 	if (err)
 		log_error(-err, "make room for unwind rows");
 	else
-		t->builder = table_builder_new(walk_arena_rules(t->arena), WALK_MAX_RULES + 1);
+		t->builder = table_builder_new(walk_arena_rules(t->arena), WALK_NR_RULES);
 	return err;
 }
 

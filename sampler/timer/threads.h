@@ -13,7 +13,7 @@
 
 #include <uthash.h>
 
-#include "sampler/bpf/events.h"
+#include "core/portable/frames.h"
 
 struct timer_process;
 

@@ -172,9 +172,9 @@ static bool is_sound(const struct agent_sample *s, const uint64_t *words, size_t
 
 	switch (s->type) {
 	case AGENT_SAMPLE:
-		return s->nr_frames == nr && nr > 0 &&
-		       nr <= REGION_LEAF_FRAMES + REGION_ROOT_FRAMES && s->nr_total >= nr &&
-		       (s->nr_total == nr || nr == REGION_LEAF_FRAMES + REGION_ROOT_FRAMES);
+		return s->nr_frames == nr && nr > 0 && nr <= MAX_LEAF_FRAMES + MAX_ROOT_FRAMES &&
+		       s->nr_total >= nr &&
+		       (s->nr_total == nr || nr == MAX_LEAF_FRAMES + MAX_ROOT_FRAMES);
 	case AGENT_SNAPSHOT:
 		if (s->nr_frames > REGION_PYTHON_WORDS || nr < SNAPSHOT_WORDS + s->nr_frames)
 			return false;

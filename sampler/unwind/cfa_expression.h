@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "core/base/bytes.h"
+#include "core/base/cursor.h"
 
 struct cfa_expression {
 	uint8_t cfa; /* enum walk_cfa; WALK_CFA_REG: any register, sp and fp too */
@@ -17,6 +17,6 @@ struct cfa_expression {
 	int64_t off; /* WALK_CFA_REG: to add to it; otherwise walk_rule.cfa_off */
 };
 
-struct cfa_expression cfa_expression_parse(struct bytes expression);
+struct cfa_expression cfa_expression_parse(struct cursor expression);
 
 #endif

@@ -32,7 +32,7 @@ struct cfi_program {
 	const struct eh_cie *cie;
 	const struct cfi_state
 		*initial; /* after the CIE's instructions: what "restore" goes back to */
-	struct bytes bytes;
+	struct cursor bytes;
 	uint64_t location, end; /* virtual addresses; location is where the next row begins */
 	struct cfi_state state;
 	struct cfi_state remembered[CFI_MAX_REMEMBERED];

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/base/bytes.h"
+#include "core/base/cursor.h"
 
 struct eh_frame {
 	const uint8_t *data;
@@ -63,6 +63,6 @@ bool eh_reader_fde_at(const struct eh_reader *reader, size_t offset, struct eh_f
  * Reads a pointer in the given DW_EH_PE_* encoding. bytes->at must lie in the section (absolute and
  * self-relative ones are all that .eh_frame needs). Anything else sets bytes->bad.
  */
-uint64_t eh_read_pointer(const struct eh_frame *frame, struct bytes *bytes, uint8_t encoding);
+uint64_t eh_read_pointer(const struct eh_frame *frame, struct cursor *bytes, uint8_t encoding);
 
 #endif

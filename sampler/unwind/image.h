@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/elf_headers.h"
 #include "sampler/unwind/eh_frame.h"
 
 struct unwind_segment {
@@ -25,10 +26,8 @@ struct unwind_symbols {
 };
 
 struct unwind_image {
-	int fd;		       /* -1: the image is in memory */
-	const uint8_t *memory; /* or NULL */
-	uint64_t size;
-	uint64_t entry;			 /* virtual address where the program starts; 0 = none */
+	struct elf_source source;
+	struct elf_headers headers;	 /* with the sections */
 	struct unwind_segment *segments; /* PT_LOAD */
 	size_t nr_segments;
 	/* By the section headers; start = end where there are none. */

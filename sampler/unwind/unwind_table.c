@@ -229,7 +229,7 @@ static void search_text(struct builder *builder, const struct text_gaps *gaps, u
 /* The entry point has no caller. Where its code has an FDE, that says so itself. */
 static void add_entry_point(struct builder *builder, uint64_t start, uint64_t end)
 {
-	uint64_t entry = builder->image->entry, left = end - entry;
+	uint64_t entry = builder->image->headers.entry, left = end - entry;
 
 	if (entry < start || entry >= end)
 		return;

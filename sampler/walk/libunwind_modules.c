@@ -146,10 +146,10 @@ static const struct cached_page *find_page(struct libunwind_modules *modules,
 
 	if (page->module == module && page->offset == offset)
 		return page;
-	if (offset >= module->image.size)
+	if (offset >= module->image.source.size)
 		return NULL;
-	if (size > module->image.size - offset)
-		size = module->image.size - offset;
+	if (size > module->image.source.size - offset)
+		size = module->image.source.size - offset;
 	page->module = NULL;
 	memset(page->bytes, 0, PAGE_SIZE);
 	if (unwind_image_read(&module->image, offset, page->bytes, size))

@@ -9,20 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sampler/bpf/events.h"
+#include "core/portable/frames.h"
 
-#define RUNTIME_MAX_ROWS MAX_JIT_MODULES /* at one time, of all processes */
+#define RUNTIME_MAX_ROWS WALK_MAX_RUNTIME_TABLES /* at one time, of all processes */
 
+struct runtime_rows;
 struct table_builder;
 struct unwind_table;
-
-/* Of one region of code or, after a fork, of several that are the same. */
-struct runtime_rows {
-	uint32_t number, nr_users;
-	bool done;		    /* the builder has had it */
-	struct unwind_table *table; /* NULL: nothing is understood, or not yet */
-	uint64_t free_at_ns;	    /* once nobody uses it */
-};
 
 struct runtime_ops {
 	/* Rows for the walker, by number, below RUNTIME_MAX_ROWS. false: there is no room for them. */
@@ -49,8 +42,5 @@ void runtime_rows_tidy(struct runtime_rows_set *set, uint64_t now_ns);
 
 /* Does anybody use any, or has until a moment ago? */
 bool runtime_rows_are_used(const struct runtime_rows_set *set);
-
-void runtime_rows_use(struct runtime_rows *rows);
-void runtime_rows_unuse(struct runtime_rows *rows);
 
 #endif

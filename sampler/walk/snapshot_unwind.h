@@ -69,7 +69,7 @@ struct snapshot_unwinder *snapshot_unwinder_new(const struct snapshot_ops *ops, 
 void snapshot_unwinder_free(struct snapshot_unwinder *unwinder); /* NULL is fine */
 
 /*
- * Fills frames[] leaf first, each a pc, with FRAME_EXACT (sampler/bpf/events.h) where it is not a
+ * Fills frames[] leaf first, each a pc, with FRAME_EXACT (core/portable/frames.h) where it is not a
  * return address. Of a stack deeper than `max` (at least 8) the leaf and the root are kept.
  */
 struct snapshot_result snapshot_unwind(struct snapshot_unwinder *unwinder,

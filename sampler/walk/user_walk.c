@@ -1,6 +1,6 @@
 #include "sampler/walk/user_walk.h"
 
-#include "sampler/bpf/events.h"
+#include "core/portable/frames.h"
 
 struct walk {
 	const struct user_walk_ops *ops;

@@ -22,7 +22,7 @@ struct user_walk_ops {
 };
 
 /*
- * Appends frames, leaf first, to frames[*nr]: the pc, with FRAME_EXACT (sampler/bpf/events.h) where
+ * Appends frames, leaf first, to frames[*nr]: the pc, with FRAME_EXACT (core/portable/frames.h) where
  * it is no return address; and to sps[*nr] the stack pointer in each. Begins with the frame of `regs` while *nr is 0; otherwise that one is the
  * last of the frames already, and the walk goes on from it. Returns why it ended, WALK_OK when
  * frames[] is full; regs are then those of the last frame.

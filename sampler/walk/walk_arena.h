@@ -23,7 +23,7 @@ void walk_arena_free(struct walk_arena_writer *writer); /* NULL is fine */
 
 /* For targets to map; they can neither write it nor change its size. */
 int walk_arena_fd(const struct walk_arena_writer *writer);
-/* Rules go here before the tables that name them; WALK_MAX_RULES + 1 of them. */
+/* Rules go here before the tables that name them; WALK_NR_RULES of them. */
 struct walk_rule *walk_arena_rules(struct walk_arena_writer *writer);
 
 /* The rows of a module; a table of NULL says that it has none. -ENOSPC: full, it has none either. */

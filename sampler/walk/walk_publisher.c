@@ -53,7 +53,7 @@ struct walk_publisher *walk_publisher_new(bool python)
 		free(p);
 		return NULL;
 	}
-	p->builder = table_builder_new(walk_arena_rules(p->arena), WALK_MAX_RULES + 1);
+	p->builder = table_builder_new(walk_arena_rules(p->arena), WALK_NR_RULES);
 	p->codes = file_table_new();
 	p->pythons = python ? python_files_new() : NULL;
 	sample_sink_init(&p->out, &p->stats);

@@ -17,6 +17,7 @@ page() { # options, file; the test is standard input
 	timeout 90 node "$BROWSER/page.js" "$@"
 }
 
+# bats test_tags=full
 @test "the script draws the same picture as the file" {
 	"$SPROF" flame -t complete complete.data -o complete.svg
 	"$SPROF" diff before.folded after.folded -o diff.svg >/dev/null
@@ -69,6 +70,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+# bats test_tags=full
 @test "what is too narrow to draw comes back on zoom, all of it" {
 	for i in $(seq 1 3000); do echo "app;hub;leaf$i 1"; done >many.folded
 	echo "app;big 3000000" >>many.folded
@@ -104,6 +106,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+# bats test_tags=full
 @test "search sums what it finds on the whole tree, nothing twice" {
 	page kinds.svg <<-'EOT'
 		const search = async text => {
@@ -131,6 +134,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+# bats test_tags=full
 @test "n and N go from match to match, into what is not shown" {
 	page kinds.svg <<-'EOT'
 		await page.key("f", 2);
@@ -154,6 +158,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+# bats test_tags=full
 @test "pointing at a frame says self, total, margin, and the sums of the function" {
 	page kinds.svg <<-'EOT'
 		await page.hover("parse 18%");
@@ -176,6 +181,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+# bats test_tags=full
 @test "arrows go from frame to frame, Enter zooms" {
 	page kinds.svg <<-'EOT'
 		const name = async () => (await page.status())[0];
@@ -199,6 +205,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+# bats test_tags=full
 @test "hostile names and titles run nothing and are shown as they are" {
 	"$SPROF" flame -t '</title><script>alert(1)</script>"onload="alert(2)' hostile.folded -o hostile.svg
 	page hostile.svg <<-'EOT'
@@ -256,6 +263,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+# bats test_tags=full
 @test "the picture fits the window, and follows it" {
 	page --width=800 kinds.svg <<-'EOT'
 		const widest = () => page.eval(`Math.max(...[...document.querySelectorAll(".frames :is(rect, polygon)")].map(r =>
@@ -270,6 +278,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+# bats test_tags=full
 @test "a dark page gets a dark picture" {
 	for scheme in --dark ""; do
 		page $scheme kinds.svg <<-'EOT'
@@ -286,6 +295,7 @@ page() { # options, file; the test is standard input
 	[ "$(tr '\n' ' ' <schemes)" = "dark light " ]
 }
 
+# bats test_tags=full
 @test "a diff shows both sides, zooms into what was removed and sums both" {
 	"$SPROF" diff before.folded after.folded -o diff.svg >/dev/null
 	page diff.svg <<-'EOT'
@@ -314,6 +324,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+# bats test_tags=full
 @test "a butterfly zooms, searches and tells in both halves" {
 	"$SPROF" flame --butterfly cpu,gpu gpu.data -o butterfly.svg
 	page butterfly.svg <<-'EOT'

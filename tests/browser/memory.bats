@@ -20,6 +20,7 @@ record_page() {
 	"$SPROF" flame g.data -o g.html
 }
 
+# bats test_tags=full
 @test "device memory is a line with its peak, and says what was in use at a moment" {
 	record_page -- "$WORK" launch:100 alloc:4 idle:200 alloc:8 idle:100 launch:100
 	"$SPROF" export -f chrome -o t.json g.data
@@ -67,6 +68,7 @@ record_page() {
 	grep -q '<figure class="memory">' still.html
 }
 
+# bats test_tags=full
 @test "a recording without points of memory has no chart" {
 	record_page -- "$WORK" launch:100
 	! grep -q 'class="memory"' g.html

@@ -52,6 +52,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+# bats test_tags=full
 @test "the bar of a row stands clear of the underscores above it" {
 	page kinds.html <<-'EOT'
 		assert(await page.eval(`[...document.querySelectorAll("tbody td.name")].every(cell => {
@@ -62,6 +63,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+# bats test_tags=full
 @test "a row lights up every frame of its function and says their sums" {
 	page kinds.html <<-'EOT'
 		await press("tbody tr", "parse");
@@ -77,6 +79,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+# bats test_tags=full
 @test "search filters the table, by name, module, kind, self and total" {
 	"$SPROF" flame complete.data -o complete.html
 	page kinds.html <<-'EOT'
@@ -108,6 +111,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+# bats test_tags=full
 @test "callers and callees: all frames of a function, who calls it below, what it calls above" {
 	page --width=1800 kinds.html <<-'EOT'
 		await page.hover("parse 18%");
@@ -132,6 +136,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+# bats test_tags=full
 @test "bottom-up: the functions whose self it is stand on the root, their callers on them" {
 	"$SPROF" report --json kinds.folded >kinds.json
 	page kinds.html <<-EOT
@@ -151,6 +156,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+# bats test_tags=full
 @test "every way of looking adds up to the same, and goes back" {
 	"$SPROF" flame complete.data -o complete.html
 	for f in kinds complete; do
@@ -177,6 +183,7 @@ page() { # options, file; the test is standard input
 	done
 }
 
+# bats test_tags=full
 @test "merged recursion has a function once on each stack, hidden kinds none" {
 	page kinds.html <<-'EOT'
 		const names = () => page.eval(`[...document.querySelectorAll(".frames text")].map(t => t.textContent.split(" ")[0])`);
@@ -195,6 +202,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+# bats test_tags=full
 @test "order by total puts the widest first, upside down puts the root on top" {
 	page kinds.html <<-'EOT'
 		await page.eval(`(() => { const s = document.querySelector("select[aria-label='order by']"); s.value = "total"; s.dispatchEvent(new Event("change")); })()`);
@@ -210,6 +218,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+# bats test_tags=full
 @test "the address holds the view, and back and forward go through the views" {
 	page kinds.html <<-'EOT'
 		await page.click("parse 30%");
@@ -236,6 +245,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+# bats test_tags=full
 @test "a stretch of time is chosen in the heat map, and everything follows" {
 	"$SPROF" flame complete.data -o complete.html
 	page --width=1800 complete.html <<-'EOT'
@@ -283,6 +293,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+# bats test_tags=full
 @test "threads and processes can be split and put together" {
 	"$SPROF" flame complete.data -o complete.html
 	page complete.html <<-'EOT'
@@ -301,6 +312,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+# bats test_tags=full
 @test "a page shows any column of its recording, chosen by a control, a key or the address" {
 	cp "$BATS_TEST_DIRNAME/../golden/recordings/gpu.data" .
 	"$SPROF" flame gpu.data -o gpu.html
@@ -327,7 +339,7 @@ page() { # options, file; the test is standard input
 		assert.deepStrictEqual(await page.eval("[...document.querySelector('.tools select').options].map(o => o.text)"),
 			["CPU time", "GPU time", "GPU idle time", "GPU launches", "GPU gaps", "bytes copied"]);
 		await choose("GPU time");
-		assert.strictEqual(await facts(), "10 launches, 0 lost, 0% truncated, 0% unsymbolized, every one counted");
+		assert.strictEqual(await facts(), "10 launches, 0 lost, 0% incomplete, 0% unnamed, every one counted");
 		assert.match(await origin(), /^GPU time in/);
 		assert.strictEqual(await page.eval("location.hash"), "#c=gpu");
 		assert.deepStrictEqual((await rows()).map(r => r[0]).sort(), gpu.map(r => r[0]).sort());
@@ -368,6 +380,7 @@ page() { # options, file; the test is standard input
 	[ "$("$SPROF" flame --html complete.data | grep -c 'class="data"')" = 1 ]
 }
 
+# bats test_tags=full
 @test "a page puts any column below another, and its table has both" {
 	cp "$BATS_TEST_DIRNAME/../golden/recordings/gpu.data" .
 	"$SPROF" flame gpu.data -o gpu.html
@@ -430,6 +443,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+# bats test_tags=full
 @test "a diff as a page has its changes in the table" {
 	"$SPROF" diff before.folded after.folded -o d.html >/dev/null
 	page d.html <<-'EOT'
@@ -445,6 +459,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+# bats test_tags=full
 @test "hostile names run nothing in a page, wherever they are shown" {
 	"$SPROF" flame -t '</title></script><script>alert(1)</script>"onload="alert(2)' hostile.folded -o hostile.html
 	! grep -q '<script>alert' hostile.html
@@ -467,6 +482,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+# bats test_tags=full
 @test "the page's policy allows its own script and style alone" {
 	page kinds.html <<-'EOT'
 		const csp = await page.eval(`document.querySelector("meta[http-equiv]").content`);
@@ -486,6 +502,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+# bats test_tags=full
 @test "keys, roles and contrast: the page is for everybody" {
 	for scheme in --dark ""; do
 		page $scheme kinds.html <<-'EOT'
@@ -511,6 +528,7 @@ page() { # options, file; the test is standard input
 	done
 }
 
+# bats test_tags=full
 @test "the page prints its picture and table, without the tools" {
 	page kinds.html <<-'EOT'
 		await page.send("Emulation.setEmulatedMedia", {media: "print"});
@@ -521,6 +539,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+# bats test_tags=full
 @test "in a narrow and low window the picture begins at its foot, too" {
 	python3 -c 'print(";".join(f"f{i}" for i in range(80)), 90); print("f0;g", 10)' >deep.folded
 	"$SPROF" flame deep.folded -o deep.html
@@ -537,6 +556,7 @@ page() { # options, file; the test is standard input
 	done
 }
 
+# bats test_tags=full
 @test "in a low window nothing that is scrolled to lies behind the head, and what was found leaves the title room" {
 	awk 'BEGIN { for (i = 0; i < 26; i++) { s = s ";f" i; print "app" s " 1000" } }' >tower.folded
 	"$SPROF" flame -t "a title that is too long for what is left of the line" tower.folded -o tower.html
@@ -564,6 +584,7 @@ page() { # options, file; the test is standard input
 	done
 }
 
+# bats test_tags=full
 @test "a large tree is turned bottom-up as far as one sees, and further on zoom" {
 	awk 'BEGIN { for (i = 0; i < 500; i++) for (j = 0; j < 500; j++) print "app;c" j ";f" i " 1" }' >large.folded
 	"$SPROF" flame large.folded -o large.html
@@ -584,6 +605,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+# bats test_tags=full
 @test "in a narrow diff facts and legend go on in further lines, and the table keeps its names" {
 	"$SPROF" diff kinds.folded after.folded -o diff.html >/dev/null
 	for width in 700 1000 1900; do

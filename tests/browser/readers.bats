@@ -1,6 +1,7 @@
 # What others make of our exports, in their own programs: speedscope's page, in Chromium, and the Firefox Profiler's own
 # code, as its authors publish it for the command line. Neither is in Debian: npm fetches them once, where there is npm, or
 # SPEEDSCOPE and PROFILER_CLI are their folders.
+# bats file_tags=full
 
 BROWSER=$BATS_TEST_DIRNAME
 

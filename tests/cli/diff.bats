@@ -57,7 +57,7 @@ picture() {
 	jq -e '[.rows[].self.change_percent] | add | fabs < 0.001' d.json
 	jq -e '.rows[] | select(.function == "old_cache") | .after.total == 0 and .total.significant' d.json
 	"$SPROF" diff --json complete.data killed.data |
-		jq -e '.before.column == "cpu" and .before.ns > 0 and .after.incomplete and (.rows | all(.before.self_ns >= 0))'
+		jq -e '.before.column == "cpu" and .before.ns > 0 and .after.unfinished and (.rows | all(.before.self_ns >= 0))'
 	"$SPROF" diff --json -n 2 before.folded after.folded | jq -e '.rows | length == 2'
 }
 

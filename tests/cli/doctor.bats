@@ -13,7 +13,7 @@ as_nobody() {
 }
 
 facts_are_right() {
-	[ "$(jq -r .version <<<"$output")" = 1 ]
+	[ "$(jq -r .version <<<"$output")" = 2 ]
 	[ "$(jq -r .facts.kernel <<<"$output")" = "$(uname -r)" ]
 	[ "$(jq -r .facts.perf_event_paranoid <<<"$output")" = "$(cat /proc/sys/kernel/perf_event_paranoid)" ]
 	[ "$(jq -r '.sources | map(.name) | join(" ")' <<<"$output")" = "ebpf perf timer" ]
@@ -43,11 +43,11 @@ facts_are_right() {
 	run "${as[@]}" /proc/self/fd/5 doctor --json
 	facts_are_right
 	[ "$(jq -r '.sources[0] | .ok, .reason' <<<"$output" | paste -sd' ')" = "false no BPF rights (CAP_BPF and CAP_PERFMON)" ]
-	[[ $(jq -r '.sources[0].mend' <<<"$output") == *setcap* ]]
+	[[ $(jq -r '.sources[0].fix' <<<"$output") == *setcap* ]]
 	[ "$(jq -r .facts.capabilities <<<"$output")" = none ]
 	run "${as[@]}" /proc/self/fd/5 doctor
 	grep -qx 'ebpf   no BPF rights (CAP_BPF and CAP_PERFMON)' <<<"$output"
-	grep -q '^       mend: .*sudo' <<<"$output"
+	grep -q '^       fix: .*sudo' <<<"$output"
 }
 
 # Runs a command whose perf_event_open(2) fails with EPERM, as in a container.
@@ -69,7 +69,7 @@ os.execv(sys.argv[1], sys.argv[1:])' "$@"
 	run "${as[@]}" bash -c "$(declare -f without_perf); without_perf /proc/self/fd/5 doctor --json"
 	facts_are_right
 	[ "$status" -eq 1 ]
-	[[ $(jq -r '.sources[1] | .reason + .mend' <<<"$output") == *seccomp* ]]
+	[[ $(jq -r '.sources[1] | .reason + .fix' <<<"$output") == *seccomp* ]]
 	[ "$(jq -r '.sources[2] | .reason' <<<"$output")" = "libsprof.so is not beside sprof, nor in ../lib/sprof" ]
 	run "${as[@]}" bash -c "$(declare -f without_perf); without_perf /proc/self/fd/5 record -o /dev/null -- true"
 	[ "$status" -eq 125 ]

@@ -28,8 +28,8 @@ setup() {
 @test "a broken stack stays one when it is shown from a function on" {
 	printf 'main;[no unwind rule];a;work 30\nmain;a;work 70\n' >broken.folded
 	[ "$("$SPROF" fold --show-from '^a$' broken.folded | paste -sd,)" = "[no unwind rule];a;work 30,a;work 70" ]
-	"$SPROF" report --show-from '^a$' broken.folded | grep -q '30% truncated'
-	"$SPROF" flame --show-from '^a$' broken.folded | grep -q '30% truncated'
+	"$SPROF" report --show-from '^a$' broken.folded | grep -q '30% incomplete'
+	"$SPROF" flame --show-from '^a$' broken.folded | grep -q '30% incomplete'
 }
 
 @test "code without a name is of the kind of where it is" {

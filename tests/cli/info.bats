@@ -36,8 +36,8 @@ setup() {
 	grep -qx 'lost        5 (1.2%)' <<<"$output"
 	grep -q '^incomplete  41 (10%)' <<<"$output"
 	grep -qx ' *40  \[no unwind rule\]' <<<"$output"
-	grep -qx ' *1  \[truncated: too deep\]' <<<"$output"
-	grep -q '^offline     4 stacks' <<<"$output"
+	grep -qx ' *1  \[incomplete: too deep\]' <<<"$output"
+	grep -q '^snapshots   4 stacks' <<<"$output"
 	grep -q '^throttled   2 times' <<<"$output"
 }
 
@@ -45,7 +45,7 @@ setup() {
 	info complete.data
 	grep -qx '2 threads in 2 processes' <<<"$output"
 	grep -qx ' *40%  *100  *100  make' <<<"$output"
-	grep -qx ' *self  *total  *no name  build-id  *file' <<<"$output"
+	grep -qx ' *self  *total  *unnamed  build-id  *file' <<<"$output"
 	grep -qx ' *20%  *30%  *0%  deadbeef  */usr/bin/make' <<<"$output"
 	grep -qx ' *10%  *10%  *10%  -  *\[kernel\]' <<<"$output"
 	[[ $output != *'debug packages'* ]] # which the kernel and JIT code get no names from
@@ -72,13 +72,13 @@ setup() {
 @test "info --json is one valid object with the same numbers" {
 	info complete.data --json
 	[ "$status" -eq 0 ]
-	[ "$(jq -r '[.version, .complete, .samples, .lost, .incomplete, .offline, .throttled,
+	[ "$(jq -r '[.version, .finished, .samples, .lost, .incomplete, .snapshots, .throttled,
 		.unwind_rows, .frequency_hz, .cpus, .stacks, .frames, .named_frames, .processes]
-		| map(tostring) | join(" ")' <<<"$output")" = "1 true 400 5 41 4 2 123456 999 2 4 7 3 2" ]
+		| map(tostring) | join(" ")' <<<"$output")" = "2 true 400 5 41 4 2 123456 999 2 4 7 3 2" ]
 	[ "$(jq -r '.start, .duration_s, .hostname, .command, .note' <<<"$output")" = \
 		$'2023-11-14T22:13:20Z\n0.4\nhost\nmake -j8' ]
 	[ "$(jq -r '.incomplete_by_reason[] | "\(.samples) \(.reason)"' <<<"$output")" = \
-		$'40 [no unwind rule]\n1 [truncated: too deep]' ]
+		$'40 [no unwind rule]\n1 [incomplete: too deep]' ]
 	[ "$(jq '[.threads[].samples] | add' <<<"$output")" = 400 ]
 	[ "$(jq '[.modules[].self_samples] | add' <<<"$output")" = 400 ]
 	[ "$(jq -c '.modules[] | select(.path == "/usr/bin/make")
@@ -87,19 +87,19 @@ setup() {
 	[ "$(jq .file_bytes <<<"$output")" = "$(stat -c %s complete.data)" ]
 }
 
-@test "info shows what a killed recorder has left, and says INCOMPLETE" {
+@test "info shows what a killed recorder has left, and says UNFINISHED" {
 	info killed.data
 	[ "$status" -eq 0 ]
-	grep -qx 'state       INCOMPLETE: the recorder was killed, or is still running' <<<"$output"
+	grep -qx 'state       UNFINISHED: the recorder was killed, or is still running' <<<"$output"
 	grep -qx 'samples     200' <<<"$output"
 	info --json killed.data
-	[ "$(jq -r '.complete, .samples, .lost' <<<"$output")" = $'false\n200\n3' ]
+	[ "$(jq -r '.finished, .samples, .lost' <<<"$output")" = $'false\n200\n3' ]
 }
 
 @test "info counts the samples of a damaged chunk as lost" {
 	info --json damaged.data
 	[ "$status" -eq 0 ]
-	[ "$(jq -r .complete <<<"$output")" = false ]
+	[ "$(jq -r .finished <<<"$output")" = false ]
 	[[ $(jq -r .note <<<"$output") == 'damaged after chunk '* ]]
 	[ "$(jq '.samples + .lost' <<<"$output")" = 405 ]
 	[ "$(jq '.lost > 5' <<<"$output")" = true ]
@@ -190,7 +190,7 @@ setup() {
 @test "commands whose output has no place for it warn of what is missing on stderr" {
 	run --separate-stderr "$SPROF" fold killed.data
 	[ "$status" -eq 0 ]
-	[ "$stderr" = "sprof: warning: 'killed.data' is INCOMPLETE: the recorder was killed, or is still running
+	[ "$stderr" = "sprof: warning: 'killed.data' is UNFINISHED: the recorder was killed, or is still running
 sprof: warning: 3 of 203 samples were lost" ]
 	run --separate-stderr "$SPROF" fold complete.data
 	[ "$stderr" = "sprof: warning: 5 of 405 samples were lost" ]

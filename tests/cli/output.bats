@@ -70,17 +70,17 @@ picture() {
 	"$SPROF" report --json kinds.folded | same_as_golden kinds.json
 	"$SPROF" report --json complete.data | same_as_golden complete.json
 	"$SPROF" report --json complete.data >c.json
-	jq -e '.version == 1 and ([.rows[].self] | add) == .samples and ([.rows[].self_ns] | add) == .ns' c.json
+	jq -e '.version == 2 and ([.rows[].self] | add) == .samples and ([.rows[].self_ns] | add) == .ns' c.json
 	jq -e '.rows | length > 3 and all(.self <= .total and .self_percent <= .total_percent)' c.json
 	"$SPROF" report --json -n 2 complete.data | jq -e '.rows | length == 2'
 	"$SPROF" report --json hostile.folded | jq -e '[.rows[].self] | add == 56'
 }
 
 @test "report says that a recording is incomplete" {
-	"$SPROF" report killed.data | grep -q '^INCOMPLETE: '
-	"$SPROF" report --json killed.data | jq -e .incomplete
-	"$SPROF" flame killed.data | grep -q 'INCOMPLETE: '
-	! "$SPROF" report complete.data | grep -q INCOMPLETE
+	"$SPROF" report killed.data | grep -q '^UNFINISHED: '
+	"$SPROF" report --json killed.data | jq -e .unfinished
+	"$SPROF" flame killed.data | grep -q 'UNFINISHED: '
+	! "$SPROF" report complete.data | grep -q UNFINISHED
 }
 
 @test "report fits the terminal, in blocks where it can show them" {
@@ -249,10 +249,10 @@ picture() {
 	run --separate-stderr "$SPROF" fold bad.folded
 	[ "$status" -eq 0 ]
 	[ "$output" = "$(printf 'a;b 1\na;c 2')" ]
-	[ "$stderr" = "sprof: warning: 'bad.folded': lines that are no collapsed stack, left out: 2, the first is line 2" ]
+	[ "$stderr" = "sprof: warning: 'bad.folded': lines left out because they are not collapsed stacks: 2, first line 2" ]
 	run --separate-stderr "$SPROF" report - <<<"hello world"
 	[ "$status" -eq 1 ]
-	[ "$stderr" = "sprof: cannot read 'standard input': no line is a collapsed stack (a;b;c 12)" ]
+	[ "$stderr" = "sprof: cannot read 'standard input': no line in it is a collapsed stack (a;b;c 12)" ]
 }
 
 @test "wrong options are usage errors" {

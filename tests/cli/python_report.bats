@@ -44,7 +44,7 @@ setup() {
 		.cudaLaunchKernel == $calls.cudaLaunchKernel and
 		.step == $repeats.step and .["aten::mm_backward <&|>"] == $repeats["aten::mm_backward <&|>"] and
 		.main == null and .load_batch == null' | grep -qx true
-	jq -e '.report == "pstats" and .version == 1 and .column == "gpu" and
+	jq -e '.report == "pstats" and .version == 2 and .column == "gpu" and
 		(.rows[] | select(.function == "gemm(float*)") | .tottime_percall_ns == .tottime_ns / .ncalls)' got.json
 	# Of a part of the recording only what is in that part is known.
 	"$SPROF" report --pstats --json --column gpu --ignore load_batch gpu.data |

@@ -45,7 +45,7 @@ tree() { # options: "total self function" of every line of the tree
 	"$SPROF" report "$@" | sed '1,/^Total%/d' | sed -E 's/^ *([0-9.<]+%) +([0-9.<]+%) +[0-9]+ +[0-9+-]+  /\1 \2 /'
 }
 
-@test "a tree goes down the dearest path first, and is indented where it branches" {
+@test "a tree goes down the most expensive path first, and is indented where it branches" {
 	tree --tree x.folded >got
 	diff - got <<-END
 	60% 0% + main
@@ -191,26 +191,26 @@ tree() { # options: "total self function" of every line of the tree
 }
 
 trust() { # options, file: what the samples are worth
-	"$SPROF" report -n 1 "$@" 2>/dev/null | grep -o '^[0-9]* samples, .* unsymbolized'
+	"$SPROF" report -n 1 "$@" 2>/dev/null | grep -o '^[0-9]* samples, .* unnamed'
 }
 
 @test "what the samples are worth is the same whatever the rows are" {
 	local whole focused
 	whole=$(trust complete.data)
-	[ "$whole" = "400 samples, 5 lost, 10% truncated (no unwind rule 40, too deep 1), 20% unsymbolized" ]
+	[ "$whole" = "400 samples, 5 lost, 10% incomplete (no unwind rule 40, too deep 1), 20% unnamed" ]
 	for shape in --tree --invert '--by module' '--by line' '--by file' '--by kind' '--by thread' '--by process'; do
 		[ "$(trust $shape complete.data)" = "$whole" ]
 	done
 	focused=$(trust --focus 'mod:jit' complete.data)
-	[ "$focused" = "40 samples, 5 lost, 100% truncated (no unwind rule 40), 100% unsymbolized" ]
+	[ "$focused" = "40 samples, 5 lost, 100% incomplete (no unwind rule 40), 100% unnamed" ]
 	[ "$(trust --callees 'mod:jit' complete.data)" = "$focused" ]
 	[ "$(trust --callers 'mod:jit' complete.data)" = "$focused" ]
 }
 
-@test "a stack whose kernel part is not shown is no truncated one" {
+@test "a stack whose kernel part is not shown is not an incomplete one" {
 	printf 'main;read;[no kernel stack] 30\nmain;[no unwind rule];a 10\nmain;a 60\n' >kernel.folded
-	[ "$(trust kernel.folded)" = "100 samples, 0 lost, 10% truncated (no unwind rule 10), 30% unsymbolized" ]
-	[ "$(trust --focus read kernel.folded)" = "30 samples, 0 lost, 0% truncated, 100% unsymbolized" ]
+	[ "$(trust kernel.folded)" = "100 samples, 0 lost, 10% incomplete (no unwind rule 10), 30% unnamed" ]
+	[ "$(trust --focus read kernel.folded)" = "30 samples, 0 lost, 0% incomplete, 100% unnamed" ]
 }
 
 @test "a process is called what its main thread was called last, also if that is a name it had before" {

@@ -9,8 +9,8 @@
 #include "core/base/buffer.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
-#include "output/import/collapsed_reader.h"
-#include "output/export/collapsed_write.h"
+#include "output/import/importer.h"
+#include "output/export/collapsed_writer.h"
 #include "output/tree/summary.h"
 #include "output/flame/svg.h"
 #include "output/tree/tree.h"
@@ -22,7 +22,7 @@ static struct tree *read_tree(const void *data, size_t size, struct profile **re
 
 	if (!f)
 		return NULL;
-	if (collapsed_read(f, "fuzz", ret_profile) == 0 &&
+	if (import_collapsed.read(f, "fuzz", ret_profile) == 0 &&
 	    tree_new(*ret_profile, &(struct tree_opts){ .without_modules = true }, &tree))
 		abort();
 	fclose(f);
@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct tree *tree;
 
 	log_set_level(LOG_QUIET);
-	collapsed_is((const char *)data, size);
+	import_collapsed.is((const char *)data, size);
 	tree = read_tree(data, size, &p);
 	if (!tree)
 		return 0;

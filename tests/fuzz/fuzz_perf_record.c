@@ -21,7 +21,7 @@ static int read_file(FILE *f, const char *name, struct profile **ret_profile)
 {
 	struct perf_data_facts facts;
 	struct buffer data = { 0 };
-	int err = import_read_all(f, 1u << 24, &data);
+	int err = buffer_add_file(&data, f, 1u << 24);
 
 	(void)name;
 	if (!err)

@@ -1,6 +1,4 @@
 /* Any bytes are read as the text of perf script. */
-#include "output/import/perf_script_reader.h"
-
 #include "imported.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,6 +1,4 @@
 /* Any bytes are read as pprof, and as gzip before. */
-#include "output/import/pprof_reader.h"
-
 #include "imported.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

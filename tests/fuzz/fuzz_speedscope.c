@@ -1,6 +1,4 @@
 /* Any bytes are read as speedscope. */
-#include "output/import/speedscope_reader.h"
-
 #include "imported.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

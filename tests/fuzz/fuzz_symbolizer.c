@@ -50,7 +50,7 @@ static void check(const struct profile *p, const struct symbolizer_stats *stats)
 			   p->functions[p->locations[f->first_location].function].kind ==
 				   FUNCTION_UNKNOWN;
 	}
-	if (unnamed != stats->nr_unsymbolized || stats->nr_frames != p->nr_frames)
+	if (unnamed != stats->nr_unnamed || stats->nr_frames != p->nr_frames)
 		abort();
 	for (size_t i = 0; i < p->nr_locations; i++) {
 		if (!profile_str(p, p->functions[p->locations[i].function].name)[0])

@@ -14,7 +14,6 @@
 #include "output/export/exporter.h"
 #include "output/codec/gzip.h"
 #include "output/import/importer.h"
-#include "output/import/pprof_reader.h"
 #include "output/tree/tree.h"
 
 static struct profile *import_bytes(const struct importer *importer, const void *data, size_t size)

@@ -2,7 +2,7 @@
 
 # Does it stand where a walk ended before the root?
 function is_marker(frame) {
-	return frame ~ /^\[(unknown|no unwind rule|stack not readable|bad stack pointer|truncated.*|32-bit program|no kernel stack|marker.*)\]$/
+	return frame ~ /^\[(unknown|no unwind rule|stack not readable|bad stack pointer|incomplete.*|32-bit program|no kernel stack|marker.*)\]$/
 }
 
 # Where a thread begins. In a stripped program, libc or loader it is a number, "perl+0x1ab70", or the file's name alone.

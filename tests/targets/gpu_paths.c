@@ -17,8 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "gpu/agent/records.h"
-#include "gpu/agent/region.h"
+#include "gpu/agent/base/records.h"
+#include "gpu/agent/base/region.h"
 #include "tests/gpu/fake_gpu.h"
 
 #define MAX_FRAMES 512

@@ -151,8 +151,8 @@ static uint32_t module_of(struct python_code *code, struct sink *sink)
 
 	if (code->module == PROFILE_NONE) {
 		m.path = intern_string(sink, &code->file);
-		m.pid = intern_string(sink, &code->name);
-		m.ino = code->first_line;
+		m.code_name = intern_string(sink, &code->name);
+		m.code_line = code->first_line;
 		code->module = sink->module(sink, &m);
 	}
 	return code->module;

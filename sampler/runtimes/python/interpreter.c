@@ -45,32 +45,25 @@ static bool read_memory(const struct unwind_image *image, uint64_t vaddr, void *
 
 static bool find_sections(struct dynamic_symbols *d)
 {
-	char name[8] = { 0 };
-	Elf64_Ehdr header;
-	Elf64_Shdr names;
+	const struct elf_headers *headers = &d->image->headers;
 
-	if (!read_at(d->image, 0, &header, sizeof(header)) ||
-	    header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shnum > MAX_SECTIONS ||
-	    !read_at(d->image, header.e_shoff + header.e_shstrndx * sizeof(names), &names,
-		     sizeof(names)))
+	if (headers->nr_sections > MAX_SECTIONS)
 		return false;
-	for (unsigned int i = 0; i < header.e_shnum; i++) {
-		Elf64_Shdr s;
+	for (size_t i = 0; i < headers->nr_sections; i++) {
+		const Elf64_Shdr *s = &headers->sections[i];
 
-		if (!read_at(d->image, header.e_shoff + i * sizeof(s), &s, sizeof(s)))
-			return false;
-		if (s.sh_type == SHT_GNU_HASH)
-			d->hash = s;
-		else if (s.sh_type == SHT_DYNSYM)
-			d->symbols = s;
-		else if (s.sh_type == SHT_PROGBITS &&
-			 read_at(d->image, names.sh_offset + s.sh_name, name, sizeof(name)) &&
-			 !memcmp(name, ".rodata", sizeof(name)))
-			d->rodata = s;
+		if (s->sh_type == SHT_GNU_HASH)
+			d->hash = *s;
+		else if (s->sh_type == SHT_DYNSYM)
+			d->symbols = *s;
+		else if (s->sh_type == SHT_PROGBITS &&
+			 elf_headers_section_is(&d->image->source, headers, i, ".rodata"))
+			d->rodata = *s;
 	}
-	return d->hash.sh_type && d->symbols.sh_type && d->symbols.sh_link < header.e_shnum &&
-	       read_at(d->image, header.e_shoff + d->symbols.sh_link * sizeof(Elf64_Shdr),
-		       &d->strings, sizeof(d->strings));
+	if (!d->hash.sh_type || !d->symbols.sh_type || d->symbols.sh_link >= headers->nr_sections)
+		return false;
+	d->strings = headers->sections[d->symbols.sh_link];
+	return true;
 }
 
 static bool open_symbols(struct dynamic_symbols *d, const struct unwind_image *image)

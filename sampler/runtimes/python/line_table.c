@@ -4,7 +4,7 @@
  */
 #include "sampler/runtimes/python/line_table.h"
 
-#include "core/base/bytes.h"
+#include "core/base/cursor.h"
 
 #define UNIT 2 /* bytes of a code unit */
 
@@ -44,14 +44,14 @@ static uint32_t line_of_pairs(const uint8_t *table, size_t size, int64_t line, u
 	return 0;
 }
 
-static uint64_t take_varint(struct bytes *b)
+static uint64_t take_varint(struct cursor *b)
 {
 	unsigned int shift = 0;
 	uint64_t value = 0;
 	uint8_t byte;
 
 	do {
-		byte = bytes_u8(b);
+		byte = cursor_u8(b);
 		if (shift < 60)
 			value |= (uint64_t)(byte & 63) << shift;
 		shift += 6;
@@ -59,7 +59,7 @@ static uint64_t take_varint(struct bytes *b)
 	return value;
 }
 
-static int64_t take_signed_varint(struct bytes *b)
+static int64_t take_signed_varint(struct cursor *b)
 {
 	uint64_t value = take_varint(b);
 
@@ -75,7 +75,7 @@ enum {
 };
 
 /* What the line of an entry is more than that of the entry before; the columns are passed over. */
-static int64_t take_line_delta(struct bytes *b, unsigned int code)
+static int64_t take_line_delta(struct cursor *b, unsigned int code)
 {
 	int64_t delta = 0;
 
@@ -89,20 +89,20 @@ static int64_t take_line_delta(struct bytes *b, unsigned int code)
 		delta = take_signed_varint(b);
 	} else if (code >= CODE_ONE_LINE0) {
 		delta = code - CODE_ONE_LINE0;
-		bytes_take(b, 2);
+		cursor_take(b, 2);
 	} else {
-		bytes_take(b, 1);
+		cursor_take(b, 1);
 	}
 	return delta;
 }
 
 static uint32_t line_of_entries(const uint8_t *table, size_t size, int64_t line, uint32_t position)
 {
-	struct bytes b = { .at = table, .end = table + size };
+	struct cursor b = { .at = table, .end = table + size };
 	uint64_t end = 0;
 
-	while (bytes_left(&b)) {
-		uint8_t head = bytes_u8(&b);
+	while (cursor_left(&b)) {
+		uint8_t head = cursor_u8(&b);
 		unsigned int code = head >> 3 & 15;
 
 		end += ((head & 7) + 1) * UNIT;

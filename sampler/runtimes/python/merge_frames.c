@@ -4,7 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "sampler/bpf/events.h"
+#include "core/portable/frames.h"
+#include "core/portable/pycode.h"
 
 struct merge {
 	const struct python_runs *runs;

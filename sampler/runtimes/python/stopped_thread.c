@@ -10,7 +10,8 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
-#include "sampler/bpf/events.h"
+#include "core/portable/frames.h"
+#include "core/portable/pycode.h"
 #include "sampler/target/process.h"
 #include "sampler/runtimes/python/code_objects.h"
 #include "sampler/runtimes/python/interpreter.h"

@@ -1,6 +1,7 @@
 /*
- * The decoder of instruction.h, in two files: instruction.c has the prefixes and the opcodes of one
- * byte, opcode_maps.c those behind 0f, VEX and EVEX.
+ * The inside of the decoder of instruction.h. instruction_decoder.c reads bytes and operands,
+ * opcode_maps.c has the opcodes behind 0f, VEX and EVEX, instruction.c the prefixes and the opcodes of
+ * one byte.
  */
 #ifndef SPROF_INSTRUCTION_DECODER_H
 #define SPROF_INSTRUCTION_DECODER_H

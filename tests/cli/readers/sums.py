@@ -108,7 +108,7 @@ def read_chrome(path, column):
 
 def read_json(path, column):
     data = json.load(open(path))
-    assert data["format"] == "sprof profile" and data["version"] == 1
+    assert data["format"] == "sprof profile" and data["version"] == 2
     samples = data["samples"]
     assert len({len(v) for v in samples.values()}) == 1
     for stack, weight, c in zip(samples["stack"], samples["weight"], samples["column"]):

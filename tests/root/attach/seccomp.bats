@@ -1,11 +1,8 @@
 # Programs with a seccomp filter: sprof attaches if the filter allows every system call that this
 # takes, and refuses if not.
 bats_require_minimum_version 1.5.0
+root_for="read the filter of another process"
 load ../attach
-
-setup_file() {
-	[ "$(id -u)" = 0 ] || skip "needs root: nobody else may read a filter"
-}
 
 # Attached to again and again while it works. KIND TIMES
 allowed() {
@@ -29,14 +26,17 @@ denied() {
 	ends_well
 }
 
+# bats test_tags=full, stress
 @test "seccomp: a filter that allows everything" {
 	allowed allow 10
 }
 
+# bats test_tags=stress
 @test "seccomp: the filter that containers have by default" {
 	allowed docker 20
 }
 
+# bats test_tags=full, stress
 @test "seccomp: a filter that kills for any call but those that sprof says it needs" {
 	allowed exact 20
 }
@@ -48,7 +48,7 @@ denied() {
 	nothing_stays
 	ends_well
 	"$SPROF" info "$data"
-	"$SPROF" info --json "$data" | jq -e '.samples > 5 and .complete'
+	"$SPROF" info --json "$data" | jq -e '.samples > 5 and .finished'
 	"$SPROF" fold "$data" | grep -q 'main;work'
 }
 
@@ -78,6 +78,7 @@ denied() {
 	denied timers2 "its seccomp filter would end it for timer_create(2), which sprof would have it make"
 }
 
+# bats test_tags=full
 @test "seccomp: refused where the filter of another thread does" {
 	denied other "its seccomp filter would end it for timer_create(2), which sprof would have it make"
 }
@@ -87,6 +88,7 @@ denied() {
 	denied pointer "its seccomp filter denies it timer_create(2), which sprof would have it make"
 }
 
+# bats test_tags=full
 @test "seccomp: refused where another process decides" {
 	denied trace "its seccomp filter has another process decide over munmap(2), which sprof would have it make"
 }

@@ -21,14 +21,15 @@ load ../recorder
 		sleep 0.5
 		kill -$signal $recorder
 		wait $recorder
-		[ "$(told .complete)" = true ]
+		[ "$(told .finished)" = true ]
 		[ "$(told .samples)" -gt 10 ]
 	done
 }
 
+# bats test_tags=full
 @test "a hangup that nohup keeps away does not end it" {
 	work shares 60000
-	nohup "$SPROF" record -q -o "$data" -F 99 -d 1500ms -p "${pids[0]}" >/dev/null &
+	nohup "$SPROF" record -q -o "$data" -F 99 -d 1500ms -p "${pids[0]}" >/dev/null 3>&- &
 	recorder=$!
 	pids+=($recorder)
 	while [ ! -e "$data" ]; do sleep 0.05; done
@@ -45,9 +46,10 @@ load ../recorder
 	kill -0 $recorder # it waits
 	kill -INT $recorder
 	run wait $recorder
-	[ "$(told .complete)" = true ]
+	[ "$(told .finished)" = true ]
 }
 
+# bats test_tags=full
 @test "the recording ends with its target, though nobody has waited for it" {
 	# Whoever started it has become a program that asks nobody how it ended.
 	start sh -c '"$0" 1500 >/dev/null & exec sleep 60' "$TARGETS/shares"
@@ -57,7 +59,7 @@ load ../recorder
 	pid=$(pgrep -P "${pids[0]}")
 	run timeout 10 "$SPROF" record -q -o "$data" -F 99 -p "$pid"
 	[ "$status" -eq 0 ]
-	[ "$(told .complete)" = true ]
+	[ "$(told .finished)" = true ]
 	[ "$(ps -o stat= -p "$pid")" = Z ] # else this tests nothing
 }
 
@@ -75,22 +77,23 @@ load ../recorder
 	[ "${stderr_lines[0]}" = "sprof: cannot attach to process 4194300: No such process" ]
 }
 
+# bats test_tags=full
 @test "a recorder killed with -9 leaves no BPF program, and the target goes on" {
 	work shares 60000
-	local before
-	before=$(programs)
 	record -F 499 -p "${pids[0]}"
 	sleep 1.5
-	[ "$(programs)" -gt 0 ]
+	local programs
+	programs=$(programs_of $recorder)
+	[ "$(programs_left $programs)" -gt 0 ]
 	kill -9 $recorder
 	wait $recorder || true
 	for i in $(seq 20); do
-		[ "$(programs)" -gt "$before" ] || break
+		[ "$(programs_left $programs)" -gt 0 ] || break
 		sleep 0.2
 	done
-	[ "$(programs)" -le "$before" ]
+	[ "$(programs_left $programs)" -eq 0 ]
 	kill -0 "${pids[0]}"
-	[ "$(told .complete)" = false ]
+	[ "$(told .finished)" = false ]
 	[ "$(told .samples)" -gt 10 ]
 }
 
@@ -132,7 +135,7 @@ load ../recorder
 	local from=$EPOCHREALTIME
 	run -5 "$SPROF" record -q -o "$data" -F 99 -d 300ms -- sh -c 'sleep 1.2; exit 5'
 	awk -v s="$from" -v e="$EPOCHREALTIME" 'BEGIN { exit !(e - s >= 1.2) }'
-	[ "$(told '.complete and .duration_s < 1')" = true ]
+	[ "$(told '.finished and .duration_s < 1')" = true ]
 }
 
 @test "SIGTERM reaches the program, during the recording and after it" {
@@ -144,7 +147,7 @@ load ../recorder
 	rm -f "$data"
 	record -F 99 -d 200ms -- bash -c 'trap "exit 9" TERM; while :; do sleep 0.1; done'
 	sleep 0.8
-	[ "$(told .complete)" = true ]
+	[ "$(told .finished)" = true ]
 	kill -TERM $recorder
 	ends_with 9
 }
@@ -188,6 +191,7 @@ ends_with() {
 }
 
 @test "in a pid namespace it says that it cannot work there" {
+	needs_unshare --pid --fork --mount-proc
 	run --separate-stderr -1 unshare --pid --fork --mount-proc "$SPROF" record --source ebpf -o "$data" -d 300ms -p 1
 	[[ ${stderr_lines[0]} == "sprof: cannot sample with ebpf: "*"PID namespace"* ]]
 }

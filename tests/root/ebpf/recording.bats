@@ -17,10 +17,10 @@ told() {
 }
 
 @test "kill -9 of the recorder loses at most the last second, and the target lives on" {
-	"$TARGETS/shares" 10000 >"$truth" &
+	"$TARGETS/shares" 10000 >"$truth" 3>&- &
 	target=$!
 	sleep 0.3
-	"$SPROF" record -q -o "$data" -F 499 -p $target &
+	"$SPROF" record -q -o "$data" -F 499 -p $target 3>&- &
 	local recorder=$!
 	while [ ! -e "$data" ]; do sleep 0.05; done
 	local from=$EPOCHREALTIME
@@ -29,18 +29,19 @@ told() {
 	local to=$EPOCHREALTIME
 	wait $recorder || true
 	kill -0 $target
-	[ "$(told .complete)" = false ]
+	[ "$(told .finished)" = false ]
 	[ "$(told .note)" = "the recorder was killed, or is still running" ]
 	[ "$(told .samples)" -ge 100 ]
 	# Up to its last sample; half a second more for a machine on which target and recorder must wait.
 	[ "$(told ".duration_s >= $to - $from - 1.5")" = true ]
 }
 
+# bats test_tags=full
 @test "a recording of a killed recorder gets its names when it is read" {
-	"$TARGETS/shares" 6000 >"$truth" &
+	"$TARGETS/shares" 6000 >"$truth" 3>&- &
 	target=$!
 	sleep 0.3
-	"$SPROF" record -q -o "$data" -F 499 -p $target &
+	"$SPROF" record -q -o "$data" -F 499 -p $target 3>&- &
 	local recorder=$!
 	while [ ! -e "$data" ]; do sleep 0.05; done
 	sleep 2.5
@@ -49,10 +50,11 @@ told() {
 	[ "$(told .named_frames)" = 0 ] # else this tests nothing
 	run --separate-stderr "$SPROF" fold "$data"
 	[ "$status" -eq 0 ]
-	[[ ${stderr_lines[0]} == "sprof: warning: '$data' is INCOMPLETE: the recorder was killed"* ]]
+	[[ ${stderr_lines[0]} == "sprof: warning: '$data' is UNFINISHED: the recorder was killed"* ]]
 	grep -q ';main;' <<<"$output"
 }
 
+# bats test_tags=full
 @test "a full disk leaves a recording that says it is incomplete" {
 	mkdir "$BATS_TEST_TMPDIR/disk"
 	mount -t tmpfs -o size=256k tmpfs "$BATS_TEST_TMPDIR/disk" || skip "cannot mount a tmpfs"
@@ -60,7 +62,7 @@ told() {
 	run --separate-stderr "$SPROF" record -o "$data" -F 4999 -- "$TARGETS/unique" 6000
 	[ "$status" -eq 125 ]
 	[[ $stderr == *"sprof: cannot write '$data': No space left on device"* ]]
-	[ "$(told .complete)" = false ]
+	[ "$(told .finished)" = false ]
 	[ "$(told .samples)" -gt 0 ]
 }
 

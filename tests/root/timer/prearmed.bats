@@ -8,6 +8,7 @@ prearmed() { # COMMAND...
 	target=$!
 	pids+=($target)
 	sleep 0.4
+	cat "/proc/$target/timers" >/dev/null 2>&1 || skip "may not look at the timers of another user's program (CAP_SYS_PTRACE)"
 }
 
 wakes() { # OPTIONS...
@@ -58,6 +59,7 @@ soon() { # COMMAND...
 	sleeps
 }
 
+# bats test_tags=full
 @test "pre-armed: woken twice, the shares are true, and it sleeps again" {
 	as_nobody
 	prearmed "$TARGETS/shares" 5000
@@ -92,6 +94,7 @@ soon() { # COMMAND...
 	soon sleeps
 }
 
+# bats test_tags=full
 @test "pre-armed: what it forks is followed, and can be woken by itself" {
 	as_nobody
 	prearmed bash -c 'run() { for ((i = 0; i < 20000; i++)); do :; done; }; while [ ! -e '"$place/out/end"' ]; do run; (run); done'
@@ -117,6 +120,7 @@ soon() { # COMMAND...
 	wait $target
 }
 
+# bats test_tags=full
 @test "pre-armed: a program that took another's place, and gives every signal its default action" {
 	as_nobody
 	prearmed sh -c "exec '$TARGETS/own_signals' 3000 reset"

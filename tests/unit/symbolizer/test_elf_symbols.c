@@ -30,7 +30,7 @@ static char *lines_at(const char *path, uint64_t offset, const char *debug_dir)
 	lines = xstrdup(frame_lines(p, frame));
 	if (lines[0] && p->functions[0].kind == FUNCTION_UNKNOWN)
 		lines[0] = '\0';
-	assert_int_equal(stats.nr_unsymbolized, lines[0] == '\0');
+	assert_int_equal(stats.nr_unnamed, lines[0] == '\0');
 	profile_free(p);
 	return lines;
 }
@@ -369,11 +369,11 @@ static size_t names_in(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < size; i += 16)
 		profile_frame(p, id, i);
 	symbolizer_run(p, &opts, &stats);
-	assert_true(stats.nr_unsymbolized <= stats.nr_frames);
+	assert_true(stats.nr_unnamed <= stats.nr_frames);
 	assert_int_equal(stats.nr_frames, p->nr_frames);
 	profile_free(p);
 	close(fd);
-	return stats.nr_frames - stats.nr_unsymbolized;
+	return stats.nr_frames - stats.nr_unnamed;
 }
 
 /* 1 TiB of nothing, whose headers promise as much as they can. */
@@ -396,7 +396,7 @@ static void sparse_file_that_promises_much_is_refused(void **state)
 	close(fd);
 	profile_frame(p, file_module(p, path), 0x1000);
 	symbolizer_run(p, NULL, &stats);
-	assert_int_equal(stats.nr_unsymbolized, 1);
+	assert_int_equal(stats.nr_unnamed, 1);
 	profile_free(p);
 	free(path);
 }

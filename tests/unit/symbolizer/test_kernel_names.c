@@ -46,7 +46,7 @@ static void each_kernel_address_is_asked_once_and_named(void **state)
 	symbolizer_run(p, &opts, &stats);
 	assert_int_equal(kernel.nr_questions, 2);
 	assert_int_equal(stats.nr_frames, 2);
-	assert_int_equal(stats.nr_unsymbolized, 1);
+	assert_int_equal(stats.nr_unnamed, 1);
 	assert_int_equal(p->frames[odd].nr_locations, 0);
 	assert_int_equal(p->frames[even].nr_locations, 1);
 	f = &p->functions[p->locations[p->frames[even].first_location].function];

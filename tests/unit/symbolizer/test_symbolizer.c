@@ -34,7 +34,7 @@ static void function_of_this_program_is_named(void **state)
 	symbolizer_run(p, NULL, &stats);
 	assert_string_equal(frame_names(p, frame), "landmark_function");
 	assert_int_equal(stats.nr_frames, 1);
-	assert_int_equal(stats.nr_unsymbolized, 0);
+	assert_int_equal(stats.nr_unnamed, 0);
 	assert_int_equal(p->functions[0].kind, FUNCTION_NATIVE);
 	assert_int_equal(p->functions[0].module, module);
 	profile_free(p);
@@ -58,7 +58,7 @@ static void function_of_a_stripped_file_is_called_by_its_address(void **state)
 	assert_string_equal(frame_names(p, first), expected);
 	assert_string_equal(frame_names(p, second), expected);
 	assert_int_equal(p->functions[0].kind, FUNCTION_UNKNOWN);
-	assert_int_equal(stats.nr_unsymbolized, 2);
+	assert_int_equal(stats.nr_unnamed, 2);
 	free(expected);
 	free(bare);
 	profile_free(p);
@@ -78,7 +78,7 @@ static void address_outside_every_function_is_counted(void **state)
 	assert_string_equal(frame_names(p, header), "");
 	assert_string_equal(frame_names(p, beyond), "");
 	assert_int_equal(stats.nr_frames, 2);
-	assert_int_equal(stats.nr_unsymbolized, 2);
+	assert_int_equal(stats.nr_unnamed, 2);
 	profile_free(p);
 }
 
@@ -95,7 +95,7 @@ static void file_that_was_replaced_gives_no_names(void **state)
 			      symbol_offset(self(), "landmark_function"));
 	symbolizer_run(p, NULL, &stats);
 	assert_string_equal(frame_names(p, frame), "");
-	assert_int_equal(stats.nr_unsymbolized, 1);
+	assert_int_equal(stats.nr_unnamed, 1);
 	profile_free(p);
 }
 
@@ -147,7 +147,7 @@ static void vdso_function_is_named(void **state)
 	for (uint32_t i = 0; i < p->nr_frames; i++)
 		found |= !strcmp(frame_names(p, i), "clock_gettime");
 	assert_true(found);
-	assert_true(stats.nr_unsymbolized < stats.nr_frames);
+	assert_true(stats.nr_unnamed < stats.nr_frames);
 	profile_free(p);
 }
 
@@ -275,7 +275,7 @@ static void perf_map_of_the_process_is_used(void **state)
 	assert_string_equal(frame_names(p, frame), "LazyCompile:*run /app/x.js:10");
 	assert_int_equal(p->functions[0].kind, FUNCTION_JIT);
 	assert_string_equal(frame_names(p, other), "");
-	assert_int_equal(stats.nr_unsymbolized, 1);
+	assert_int_equal(stats.nr_unnamed, 1);
 	free(path);
 	profile_free(p);
 }
@@ -360,7 +360,7 @@ static void recording_of_an_earlier_boot_gets_no_kernel_names(void **state)
 		profile_frame(p, profile_module(p, &kernel), at);
 	p->meta.start_realtime_ns = 1;
 	symbolizer_run(p, NULL, &stats);
-	assert_int_equal(stats.nr_unsymbolized, stats.nr_frames);
+	assert_int_equal(stats.nr_unnamed, stats.nr_frames);
 	profile_free(p);
 }
 

@@ -97,9 +97,8 @@ static void exact_columns_have_no_margin_and_say_their_events(void **state)
 	assert_int_equal(tree_new(p, &opts, &tree), 0);
 	summary_init(&s, p, tree, "");
 	summary_add_trust(&b, &s);
-	assert_string_equal(buffer_cstring(&b),
-			    "32 launches, 0 lost, 0% truncated, 0% unsymbolized, "
-			    "every one counted");
+	assert_string_equal(buffer_cstring(&b), "32 launches, 0 lost, 0% incomplete, 0% unnamed, "
+						"every one counted");
 	b.size = 0;
 	summary_add_events(&b, &s, 12, "+-");
 	buffer_add_char(&b, ' ');

@@ -232,6 +232,21 @@ static void every_marker_has_its_own_name(void **state)
 	assert_string_equal(marker_name((enum marker)NR_MARKERS), "[marker]");
 }
 
+static void marker_is_found_by_its_name_and_its_former_name(void **state)
+{
+	static const char former[] = "[truncated: too deep]";
+
+	(void)state;
+	for (int i = 0; i < NR_MARKERS; i++) {
+		const char *name = marker_name((enum marker)i);
+
+		assert_int_equal(marker_from_name(name, strlen(name)), i);
+		assert_int_equal(marker_from_name(name, strlen(name) - 1), -1);
+	}
+	assert_int_equal(marker_from_name(former, strlen(former)), MARKER_TOO_DEEP);
+	assert_int_equal(marker_from_name("main", 4), -1);
+}
+
 static void profile_sink_fills_the_profile(void **state)
 {
 	struct profile *p = *state;
@@ -280,6 +295,7 @@ int main(void)
 						new_profile, free_profile),
 		cmocka_unit_test_setup_teardown(every_marker_has_its_own_name, new_profile,
 						free_profile),
+		cmocka_unit_test(marker_is_found_by_its_name_and_its_former_name),
 		cmocka_unit_test_setup_teardown(profile_sink_fills_the_profile, new_profile,
 						free_profile),
 	};

@@ -159,11 +159,11 @@ static void numbers_out_of_range_end_the_chunk(void **state)
 
 		craft_tables(&content);
 		p = read_content(&content);
-		assert_false(p->meta.incomplete); /* else the next tests nothing */
+		assert_false(p->meta.unfinished); /* else the next tests nothing */
 		profile_free(p);
 		craft_record(&content, bad[i].type, bad[i].payload, bad[i].size);
 		p = read_content(&content);
-		assert_true(p->meta.incomplete);
+		assert_true(p->meta.unfinished);
 		assert_int_equal(p->nr_stacks, 2); /* what came before is kept */
 		profile_free(p);
 		buffer_fini(&content);
@@ -175,7 +175,7 @@ static void chunk_without_content_is_no_damage(void **state)
 	struct profile *p = read_content(&(struct buffer){ 0 });
 
 	(void)state;
-	assert_false(p->meta.incomplete);
+	assert_false(p->meta.unfinished);
 	profile_free(p);
 }
 
@@ -188,11 +188,11 @@ static void record_larger_than_its_chunk_ends_it(void **state)
 	(void)state;
 	buffer_add(&content, &head, sizeof(head));
 	p = read_content(&content);
-	assert_true(p->meta.incomplete);
+	assert_true(p->meta.unfinished);
 	profile_free(p);
 	content.size--; /* half a head */
 	p = read_content(&content);
-	assert_true(p->meta.incomplete);
+	assert_true(p->meta.unfinished);
 	profile_free(p);
 	buffer_fini(&content);
 }
@@ -211,7 +211,7 @@ static void huge_gap_in_the_numbers_is_refused(void **state)
 	craft_tables(&content);
 	craft_chunk(&file, chunk, &content);
 	assert_int_equal(read_bytes(file.data, file.size, &p, &note), 0);
-	assert_true(p->meta.incomplete);
+	assert_true(p->meta.unfinished);
 	assert_int_equal(p->nr_stacks, 0);
 	assert_true(p->stats.nr_lost == UINT64_MAX);
 	profile_free(p);
@@ -262,7 +262,7 @@ static void endless_repetition_of_a_deep_stack_is_stopped(void **state)
 	}
 	craft_record(&content, RECORD_STACKS, stacks.data, stacks.size);
 	p = read_content(&content);
-	assert_true(p->meta.incomplete);
+	assert_true(p->meta.unfinished);
 	assert_int_equal(p->nr_stacks, 1);
 	profile_free(p);
 	buffer_fini(&stacks);

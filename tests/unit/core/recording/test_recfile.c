@@ -9,7 +9,7 @@
 static const struct profile_stats test_stats = {
 	.nr_lost = 7,
 	.nr_incomplete = { [MARKER_NO_RULE] = 3, [NR_MARKERS - 1] = 1 },
-	.nr_offline = 2,
+	.nr_snapshots = 2,
 	.nr_throttled = 1,
 	.nr_rows = 27000000,
 	.nr_limits = 5,
@@ -93,12 +93,12 @@ static void meta_and_stats_come_back(void **state)
 	assert_int_equal(p->meta.start_realtime_ns, test_meta.start_realtime_ns);
 	assert_int_equal(p->meta.start_ns, test_meta.start_ns);
 	assert_int_equal(p->meta.end_ns, 9000000000);
-	assert_false(p->meta.incomplete);
+	assert_false(p->meta.unfinished);
 	assert_int_equal(p->stats.nr_samples, 10);
 	assert_int_equal(p->stats.nr_lost, 7);
 	assert_int_equal(p->stats.nr_incomplete[MARKER_NO_RULE], 3);
 	assert_int_equal(p->stats.nr_incomplete[NR_MARKERS - 1], 1);
-	assert_int_equal(p->stats.nr_offline, 2);
+	assert_int_equal(p->stats.nr_snapshots, 2);
 	assert_int_equal(p->stats.nr_throttled, 1);
 	assert_int_equal(p->stats.nr_rows, 27000000);
 	assert_int_equal(p->stats.nr_limits, 5);
@@ -115,7 +115,7 @@ static void empty_recording_is_complete(void **state)
 	p = read_recording("x.data", &note);
 	assert_string_equal(note, "");
 	assert_int_equal(p->nr_samples, 0);
-	assert_false(p->meta.incomplete);
+	assert_false(p->meta.unfinished);
 	profile_free(p);
 	free(note);
 }
@@ -187,7 +187,7 @@ static void megabytes_of_symbols_fill_several_chunks(void **state)
 	recfile_write_symbols(w);
 	finish(w);
 	p = read_recording("x.data", NULL);
-	assert_false(p->meta.incomplete);
+	assert_false(p->meta.unfinished);
 	assert_int_equal(p->nr_functions, 30000);
 	for (uint32_t i = 0; i < 30000; i++) {
 		const struct profile_frame *frame = &p->frames[i];
@@ -205,7 +205,7 @@ static void python_frames_come_back_with_their_names(void **state)
 {
 	struct recfile *w = create_recording("python.data");
 	struct sink *sink = recfile_sink(w);
-	struct profile_module code = { .kind = MODULE_PYTHON, .ino = 15 };
+	struct profile_module code = { .kind = MODULE_PYTHON, .code_line = 15 };
 	struct profile_sample sample = { .weight = 1, .thread = PROFILE_NONE };
 	const struct profile_location *location;
 	const struct profile_function *function;
@@ -214,7 +214,7 @@ static void python_frames_come_back_with_their_names(void **state)
 
 	(void)state;
 	code.path = record_string(sink, "/srv/train.py");
-	code.pid = record_string(sink, "Net.forward");
+	code.code_name = record_string(sink, "Net.forward");
 	module = sink->module(sink, &code);
 	frames[0] = sink->frame(sink, module, 17);
 	frames[1] = sink->frame(sink, module, 0);
@@ -224,7 +224,7 @@ static void python_frames_come_back_with_their_names(void **state)
 	recfile_flush(w);
 	recfile_free(w);
 	p = read_recording("python.data", NULL);
-	assert_true(p->meta.incomplete);
+	assert_true(p->meta.unfinished);
 	assert_int_equal(p->nr_stacks, 1);
 	for (int i = 0; i < 2; i++) {
 		const struct profile_frame *frame = &p->frames[p->stack_frames[i]];
@@ -247,7 +247,7 @@ static void special_frames_come_back(void **state)
 	struct recfile *w = create_recording("x.data");
 	struct sink *sink = recfile_sink(w);
 	struct profile_module marker = { .kind = MODULE_MARKER };
-	struct profile_module named = { .kind = MODULE_NAMED, .pid = FUNCTION_KERNEL };
+	struct profile_module named = { .kind = MODULE_NAMED, .function_kind = FUNCTION_KERNEL };
 	uint32_t frames[4] = {
 		sink->frame(sink, sink->module(sink, &marker), MARKER_TOO_DEEP),
 		sink->frame(sink, sink->module(sink, &named), record_string(sink, "do_exit")),
@@ -401,7 +401,7 @@ static void long_strings_and_deep_stacks_are_cut(void **state)
 	sink->sample(sink, &sample);
 	finish(w);
 	p = read_recording("x.data", NULL);
-	assert_false(p->meta.incomplete);
+	assert_false(p->meta.unfinished);
 	assert_int_equal(p->stacks[p->samples[0].stack].nr_frames, RECORD_MAX_DEPTH);
 	for (size_t i = 0; i < p->nr_strings; i++)
 		assert_in_range(strlen(p->strings[i]), 0, RECORD_MAX_STRING);

@@ -68,7 +68,7 @@ static void cut_at_every_byte_keeps_every_whole_chunk(void **state)
 		assert_int_equal(p->nr_samples, samples);
 		for (uint32_t i = 0; i < samples; i++)
 			assert_sample(p, i, i);
-		assert_true(p->meta.incomplete);
+		assert_true(p->meta.unfinished);
 		assert_string_not_equal(note, "");
 		profile_free(p);
 		free(note);
@@ -104,7 +104,7 @@ static void flipped_bit_at_every_byte_is_noticed_and_costs_one_chunk(void **stat
 		 * What goes unnoticed does no harm: the last chunk says by itself that the
 		 * recording is complete, and zstd frames have some unused bits.
 		 */
-		if (!p->meta.incomplete) {
+		if (!p->meta.unfinished) {
 			assert_true((at >= complete && at < starts[0]) ||
 				    at >= starts[chunk] + sizeof(struct record_chunk));
 			nr_unnoticed++;
@@ -208,7 +208,7 @@ static void garbage_between_chunks_is_skipped(void **state)
 	buffer_add(&mixed, file.data + starts[3], file.size - starts[3]);
 	assert_int_equal(read_bytes(mixed.data, mixed.size, &p, &note), 0);
 	assert_int_equal(p->nr_samples, SAMPLES_PER_CHUNK * (NR_CHUNKS - 2));
-	assert_true(p->meta.incomplete);
+	assert_true(p->meta.unfinished);
 	profile_free(p);
 	free(note);
 	buffer_fini(&mixed);
@@ -229,7 +229,7 @@ static void repeated_chunk_is_not_counted_twice(void **state)
 	buffer_add(&twice, file.data + starts[2], file.size - starts[2]);
 	assert_int_equal(read_bytes(twice.data, twice.size, &p, &note), 0);
 	assert_int_equal(p->nr_samples, SAMPLES_PER_CHUNK * (NR_CHUNKS - 2));
-	assert_true(p->meta.incomplete);
+	assert_true(p->meta.unfinished);
 	profile_free(p);
 	free(note);
 	buffer_fini(&twice);

@@ -105,7 +105,7 @@ static int regenerate(void **state)
 	const struct profile_stats stats = {
 		.nr_lost = 5,
 		.nr_incomplete = { [MARKER_NO_RULE] = 40, [MARKER_TOO_DEEP] = 1 },
-		.nr_offline = 4,
+		.nr_snapshots = 4,
 		.nr_throttled = 2,
 		.nr_rows = 123456,
 	};
@@ -167,7 +167,7 @@ static void killed_recording_reads_as_ever(void **state)
 
 	(void)state;
 	assert_string_equal(note, "the recorder was killed, or is still running");
-	assert_true(p->meta.incomplete);
+	assert_true(p->meta.unfinished);
 	assert_int_equal(p->nr_samples, 200);
 	assert_int_equal(p->stats.nr_lost, 3);
 	assert_int_equal(p->nr_functions, 0);

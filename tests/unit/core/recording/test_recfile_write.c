@@ -113,7 +113,7 @@ static void killed_recording_keeps_what_was_flushed(void **state)
 	record_samples(recfile_sink(w), 20, 5);
 	p = read_recording("x.data", &note); /* what the kernel has when the recorder dies */
 	assert_string_equal(note, "the recorder was killed, or is still running");
-	assert_true(p->meta.incomplete);
+	assert_true(p->meta.unfinished);
 	assert_int_equal(p->nr_samples, 20);
 	assert_int_equal(p->stats.nr_samples, 20);
 	assert_int_equal(p->stats.nr_lost, 7);
@@ -145,7 +145,7 @@ static void full_disk_leaves_a_readable_recording(void **state)
 		assert_int_equal(stat("x.data", &st), 0);
 		assert_int_equal(st.st_size, recfile_size_bytes(w));
 		p = read_recording("x.data", NULL);
-		assert_true(p->meta.incomplete);
+		assert_true(p->meta.unfinished);
 		assert_int_equal(p->nr_samples + recfile_nr_lost(w), 200);
 		for (uint32_t i = 0; i < p->nr_samples; i++)
 			assert_sample(p, i, i);

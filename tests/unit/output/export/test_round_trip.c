@@ -175,7 +175,7 @@ static void files_of_equal_base_names_stay_apart(void **state)
 			 frame;
 		struct profile_module m = { .kind = python ? MODULE_PYTHON : MODULE_ELF,
 					    .path = path,
-					    .pid = python ? name : 0 };
+					    .code_name = python ? name : 0 };
 		uint32_t module = profile_module(p, &m);
 		struct profile_location l = {
 			.function = profile_function(

@@ -11,7 +11,7 @@
 #include "core/base/alloc.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
-#include "output/import/collapsed_reader.h"
+#include "output/import/importer.h"
 
 static int read_bytes(const char *text, size_t size, struct profile **ret_profile)
 {
@@ -19,7 +19,7 @@ static int read_bytes(const char *text, size_t size, struct profile **ret_profil
 	int err;
 
 	assert_non_null(f);
-	err = collapsed_read(f, "text", ret_profile);
+	err = import_collapsed.read(f, "text", ret_profile);
 	fclose(f);
 	return err;
 }
@@ -244,7 +244,7 @@ static void a_line_of_fifteen_megabytes_is_read_and_one_of_twenty_is_not(void **
 
 static bool looks_folded(const char *text)
 {
-	return collapsed_is(text, strlen(text));
+	return import_collapsed.is(text, strlen(text));
 }
 
 static void content_tells_collapsed_stacks(void **state)
@@ -255,11 +255,11 @@ static void content_tells_collapsed_stacks(void **state)
 	assert_true(looks_folded("# comment\n\nmain;x 3\r\n"));
 	assert_true(looks_folded("a;b;long line whose count was not read y"));
 	assert_false(looks_folded("#!/bin/sh\necho hello\n"));
-	assert_false(collapsed_is("\x7f"
-				  "ELF;x 1\n\0",
-				  10));
-	assert_false(collapsed_is("a;b 1\n\0", 7));
-	assert_false(collapsed_is("", 0));
+	assert_false(import_collapsed.is("\x7f"
+					 "ELF;x 1\n\0",
+					 10));
+	assert_false(import_collapsed.is("a;b 1\n\0", 7));
+	assert_false(import_collapsed.is("", 0));
 }
 
 int main(void)

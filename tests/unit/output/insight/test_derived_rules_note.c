@@ -18,10 +18,10 @@ static void note_is(const struct file *files, size_t nr, size_t columns, const c
 	struct buffer b = { 0 };
 
 	for (size_t i = 0; i < nr; i++) {
-		const struct fact_code_rules row = { record_string(s, files[i].path),
-						     files[i].functions };
+		const struct fact_derived_rules row = { record_string(s, files[i].path),
+							files[i].functions };
 
-		s->fact(s, FACT_CODE_RULES, &row);
+		s->fact(s, FACT_DERIVED_RULES, &row);
 	}
 	derived_rules_note_add(&b, p, columns);
 	buffer_add_char(&b, '\0');

@@ -11,7 +11,7 @@
 
 #include "core/base/alloc.h"
 #include "core/profile/profile.h"
-#include "output/import/collapsed_reader.h"
+#include "output/import/importer.h"
 #include "output/tree/tree.h"
 
 enum { MAX_LINES = 40, MAX_DEPTH = 9 };
@@ -75,7 +75,7 @@ static struct profile *profile_of_text(const char *text)
 	FILE *f = fmemopen((void *)text, strlen(text), "r");
 	struct profile *p;
 
-	assert_int_equal(collapsed_read(f, "text", &p), 0);
+	assert_int_equal(import_collapsed.read(f, "text", &p), 0);
 	fclose(f);
 	return p;
 }

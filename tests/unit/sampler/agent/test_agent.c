@@ -92,7 +92,7 @@ static void on_record(void *context, const struct agent_sample *sample, const ui
 		      size_t nr_words)
 {
 	struct fixture *f = context;
-	uint64_t pc = words[0] & ~REGION_FRAME_EXACT;
+	uint64_t pc = words[0] & ~FRAME_EXACT;
 
 	(void)nr_words;
 	f->nr++;

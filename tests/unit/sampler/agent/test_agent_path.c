@@ -41,7 +41,7 @@ struct world {
 };
 
 struct result {
-	__u64 frames[REGION_LEAF_FRAMES + REGION_ROOT_FRAMES];
+	__u64 frames[MAX_LEAF_FRAMES + MAX_ROOT_FRAMES];
 	__u32 nr, end;
 };
 
@@ -134,7 +134,7 @@ static void check(struct world *w)
 	walk_it(w, false, &plain);
 	walk_it(w, true, &along);
 	assert_int_equal(plain.nr, w->depth);
-	assert_int_equal(plain.end, AGENT_END_ROOT);
+	assert_int_equal(plain.end, END_ROOT);
 	assert_memory_equal(&along, &plain, sizeof(plain));
 }
 
@@ -234,7 +234,7 @@ static void a_new_generation_forgets_the_path(void **state)
 	memset(w->known, 0, sizeof(w->known));
 	walk_it(w, true, &result);
 	assert_int_equal(result.nr, 1);
-	assert_int_equal(result.end, AGENT_END_NEED_DWARF);
+	assert_int_equal(result.end, END_NEED_DWARF);
 	world_free(w);
 }
 
@@ -250,7 +250,7 @@ static void a_pc_beyond_user_space_has_no_rule(void **state)
 	check(w);
 	w->calls[10] |= 1ull << 60;
 	walk_it(w, true, &result);
-	assert_int_equal(result.end, AGENT_END_NO_MAP);
+	assert_int_equal(result.end, END_NO_MAP);
 	assert_int_equal(result.nr, w->depth - 10);
 	world_free(w);
 }

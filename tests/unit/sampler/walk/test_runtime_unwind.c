@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
-#include "sampler/bpf/events.h"
+#include "core/portable/frames.h"
 #include "sampler/walk/runtime_unwind.h"
 #include "sampler/target/process.h"
 #include "sampler/sink/sample_sink.h"
@@ -49,9 +49,9 @@ static int set_up(void **state)
 
 	f->memory =
 		mmap(NULL, CODE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	f->rules = calloc(MAX_RULES, sizeof(*f->rules));
-	f->builder = table_builder_new(f->rules, MAX_RULES);
-	f->jit = runtime_unwind_new(f->builder, MAX_MODULES, f->rules, NULL, NULL);
+	f->rules = calloc(WALK_NR_RULES, sizeof(*f->rules));
+	f->builder = table_builder_new(f->rules, WALK_NR_RULES);
+	f->jit = runtime_unwind_new(f->builder, WALK_MAX_MODULES, f->rules, NULL, NULL);
 	f->code.kind = MODULE_JIT;
 	f->process.pid = getpid();
 	f->now_ns = monotonic_ns();

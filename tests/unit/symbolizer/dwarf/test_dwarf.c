@@ -259,7 +259,7 @@ static struct verdict agree_with(const char *judge, const char *path, const char
 	}
 	fclose(file);
 	symbolizer_run(p, NULL, &stats);
-	assert_int_equal(stats.nr_unsymbolized, 0);
+	assert_int_equal(stats.nr_unnamed, 0);
 	file = output_of("%s -a -f -i -C -e '%s' <'%s'", judge, path, list);
 	assert_non_null(fgets(line, (int)size, file));
 	for (size_t i = 0; i < nr; i++)
