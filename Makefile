@@ -1,6 +1,7 @@
 # sprof: build, tests and checks. `make help` prints the goals.
 #
-# One file, no recursion into folders. Sources are found by wildcard: adding a .c file needs no edit here.
+# One file, no recursion into folders. tests/lint/rooms lists the folders of sources, and the files in them are found by
+# wildcard: adding a .c file needs no edit, a new room is a line there.
 # Where a goal must first install packages (test, demo, lint ...) it runs this same file a second time,
 # because what is found at the start of a run cannot see what that run installs.
 
@@ -74,12 +75,15 @@ endif
 # ---- what there is to build
 # Files of a folder and of every folder below it.
 files_below = $(sort $(shell find $(1) -name '$(2)'))
-BPF_SRC := $(wildcard sampler/bpf/*.bpf.c)
-AGENT_SRC := $(call files_below,sampler/agent,*.c)
-GPU_AGENT_SRC := $(call files_below,gpu/agent,*.c)
-HOST_SRC := $(filter-out $(BPF_SRC) $(AGENT_SRC) $(GPU_AGENT_SRC),$(call files_below,core sampler symbolizer gpu output,*.c))
-CLI_SRC := $(call files_below,cli,*.c)
-ASSETS := $(call files_below,output,*.js) $(call files_below,output,*.css)
+# tests/lint/rooms lists the folders, and what program the files in each are linked into.
+rooms_of = $(shell awk -F '[ \t]*[|][ \t]*' '$$2 == "$(1)" { print $$1 }' tests/lint/rooms)
+in_rooms_of = $(wildcard $(addsuffix /$(2),$(call rooms_of,$(1))))
+BPF_SRC := $(call in_rooms_of,bpf,*.bpf.c)
+AGENT_SRC := $(call in_rooms_of,agent,*.c)
+GPU_AGENT_SRC := $(call in_rooms_of,gpu-agent,*.c)
+HOST_SRC := $(call in_rooms_of,host,*.c)
+CLI_SRC := $(call in_rooms_of,cli,*.c)
+ASSETS := $(call in_rooms_of,host,*.js) $(call in_rooms_of,host,*.css)
 UNIT_SRC := $(call files_below,tests/unit,test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 DRIVER_SRC := $(wildcard tests/drivers/*.c)

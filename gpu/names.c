@@ -157,7 +157,7 @@ uint32_t names_code_frame(struct names *n, uint64_t frame)
 void names_look_up_stacks(struct names *n)
 {
 	uint64_t used = shared_region_stacks_used(n->region), frames[GPU_MAX_STACK];
-	enum gpu_stack_end end;
+	uint8_t end;
 	uint32_t nr;
 
 	if (!n->next_stack)

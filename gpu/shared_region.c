@@ -194,7 +194,7 @@ bool shared_region_string(const struct shared_region *region, uint32_t id, struc
 }
 
 bool shared_region_stack(const struct shared_region *region, uint32_t id, uint64_t *frames,
-			 uint32_t *ret_nr, enum gpu_stack_end *ret_end)
+			 uint32_t *ret_nr, uint8_t *ret_end)
 {
 	struct gpu_stack head;
 	uint64_t left;
@@ -207,7 +207,7 @@ bool shared_region_stack(const struct shared_region *region, uint32_t id, uint64
 		return false;
 	memcpy(frames, at + sizeof(head), head.nr * sizeof(*frames));
 	*ret_nr = head.nr;
-	*ret_end = head.end <= GPU_STACK_DWARF ? (enum gpu_stack_end)head.end : GPU_STACK_BAD;
+	*ret_end = head.end;
 	return true;
 }
 

@@ -36,7 +36,7 @@ bool shared_region_string(const struct shared_region *region, uint32_t id, struc
  * empty.
  */
 bool shared_region_stack(const struct shared_region *region, uint32_t id, uint64_t *frames,
-			 uint32_t *ret_nr, enum gpu_stack_end *ret_end);
+			 uint32_t *ret_nr, uint8_t *ret_end);
 
 /* Bytes in use of the stack arena. It only grows; the stacks in it follow each other. */
 uint64_t shared_region_stacks_used(const struct shared_region *region);

@@ -20,6 +20,7 @@
 #include "sampler/walk/snapshot_lookup.h"
 #include "sampler/target/proc_maps.h"
 #include "sampler/target/process.h"
+#include "sampler/target/registers_x86_64.h"
 #include "sampler/attach/critical_functions.h"
 #include "sampler/attach/x86_64/stopped_regs.h"
 #include "sampler/inject/x86_64/registers.h"
@@ -156,7 +157,7 @@ void safe_point_take(struct safe_point *s, const struct inject_thread *thread)
 	n = process_vm_readv(s->process.pid, &local, 1, pages, nr, 0);
 	s->regs = *r;
 	s->sample = (struct snapshot_sample){
-		.regs = attach_walk_regs(r),
+		.regs = registers_of_ptrace(r),
 		.stack = s->stack,
 		.stack_start = inject_regs_sp(r),
 		.stack_size = n > 0 ? (size_t)n : 0,

@@ -57,7 +57,7 @@ calls() {
 
 # From the lines about stops: their number, the median and the longest, in ms.
 stops() {
-	sed -n 's/.* stood still for \([0-9.]*\) ms to load .*/\1/p' "$1" | sort -n |
+	sed -n 's/.* was stopped for \([0-9.]*\) ms to load .*/\1/p' "$1" | sort -n |
 		awk '{ ms[NR] = $1 } END { print NR, ms[int((NR + 1) / 2)], ms[NR] }'
 }
 

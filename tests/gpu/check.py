@@ -302,7 +302,7 @@ class Checks:
             try:
                 time.sleep(2)
                 self.run([SPROF, "record", "-v", "--gpu", "on", "-p", str(program.pid), "-d", "500ms", "-o", self.path("load.data")])
-                stops.append(float(re.search(r"stood still for ([\d.]+) ms", self.stderr)[1]))
+                stops.append(float(re.search(r"was stopped for ([\d.]+) ms", self.stderr)[1]))
                 expect(self.report("gpu", "load.data")["rows"], "nothing was collected")
                 expect(program.poll() is None, f"the program ended with {program.returncode}")
             finally:

@@ -40,8 +40,10 @@
 
 #include <stdint.h>
 
+#include "core/portable/frames.h"
+
 #define GPU_REGION_MAGIC 0x0055504746525053ull /* "SPRFGPU\0" */
-#define GPU_REGION_VERSION 3u
+#define GPU_REGION_VERSION 4u
 
 #define GPU_MAX_DEVICES 64u
 #define GPU_MAX_FAILURES 32u
@@ -284,15 +286,6 @@ struct gpu_string {
 };
 _Static_assert(sizeof(struct gpu_string) == 8, "shared");
 
-enum gpu_stack_end {
-	GPU_STACK_COMPLETE = 0, /* the root was reached */
-	GPU_STACK_NO_RULE = 1,	/* no unwind rule for an address */
-	GPU_STACK_FAULT = 2,	/* outside the thread's stack */
-	GPU_STACK_BAD = 3,	/* sp did not grow */
-	GPU_STACK_DEEP = 4,	/* max_frames reached: the root is missing */
-	GPU_STACK_DWARF = 5,	/* a rule that needs a DWARF expression */
-};
-
 /*
  * Addresses of the target, leaf first. The first is where the agent's callback returns to, in
  * libcupti or libcuda. All are return addresses: subtract 1 to look one up.
@@ -300,7 +293,7 @@ enum gpu_stack_end {
 struct gpu_stack {
 	uint32_t hash;
 	uint16_t nr;
-	uint8_t end;   /* enum gpu_stack_end */
+	uint8_t end;   /* enum walk_end */
 	uint8_t flags; /* 0 */
 	uint64_t frames[];
 };

@@ -42,7 +42,7 @@ struct frames {
 struct stack_cache {
 	uint32_t nr;
 	uint32_t id;
-	uint8_t end;	     /* enum gpu_stack_end */
+	uint8_t end;	     /* enum walk_end */
 	bool unsteady;	     /* the next launch cannot tell whether it is still there */
 	uint32_t generation; /* of the unwind rows */
 	uint64_t low, high;  /* the mapping that this thread's stack is in */

@@ -84,18 +84,6 @@ static uint64_t fp_slot(const struct walk_rule *rule, uint64_t fp, uint64_t cfa)
 	return 0;
 }
 
-static uint8_t end_of(enum walk_status status)
-{
-	switch (status) {
-	case WALK_END: return GPU_STACK_COMPLETE;
-	case WALK_NO_RULE: return GPU_STACK_NO_RULE;
-	case WALK_READ_FAULT: return GPU_STACK_FAULT;
-	case WALK_BAD_STACK: return GPU_STACK_BAD;
-	case WALK_NEED_DWARF: return GPU_STACK_DWARF;
-	default: return GPU_STACK_DEEP;
-	}
-}
-
 /* The slot, or 0 if it cannot be read or does not hold fp. After the step. */
 static uint64_t readable_slot(const struct stack_cache *c, uint64_t slot, uint64_t fp)
 {
@@ -296,7 +284,7 @@ static __attribute__((noinline)) void walk(struct stack_cache *c, struct climb *
 		if (w->nr < w->max)
 			status = step(c, w);
 	}
-	c->end = end_of(status);
+	c->end = (uint8_t)walk_end_of(status);
 	join(c, w, c->nr);
 }
 

@@ -299,6 +299,6 @@ uint32_t python_stack_merge(struct thread *t, uint32_t generation, uint8_t *ret_
 		return 0;
 	merge(t);
 	p->broken = py_runs_broken(&p->runs) || p->runs.lost;
-	*ret_end = p->cut ? GPU_STACK_DEEP : t->stack.end;
+	*ret_end = p->cut ? END_TOO_DEEP : t->stack.end;
 	return p->nr;
 }

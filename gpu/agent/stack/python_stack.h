@@ -17,7 +17,7 @@ bool python_stack_is_same(const struct thread *thread, uint32_t generation);
 /*
  * Walks the Python frames and merges them with the native ones of thread->stack into
  * thread->python.frames. Returns the number of frames, 0 if there are no Python frames; *ret_end
- * is the enum gpu_stack_end.
+ * is the enum walk_end.
  */
 uint32_t python_stack_merge(struct thread *thread, uint32_t generation, uint8_t *ret_end);
 

@@ -1,4 +1,4 @@
-/* The order of registers of the System V ABI of x86-64, and the system calls that only wait. */
+/* The system calls in which a thread waits for an event. */
 #include "sampler/attach/x86_64/stopped_regs.h"
 
 #include <linux/futex.h>
@@ -7,19 +7,6 @@
 #include <sys/syscall.h>
 
 #include "sampler/inject/x86_64/registers.h"
-
-struct walk_regs attach_walk_regs(const struct user_regs_struct *r)
-{
-	return (struct walk_regs){
-		.pc = r->rip,
-		.sp = r->rsp,
-		.fp = r->rbp,
-		.exact = (int64_t)r->orig_rax == -1,
-		.leaf_regs = 1,
-		.gpr = { r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->rsp, r->r8,
-			 r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 },
-	};
-}
 
 bool attach_waits(const struct user_regs_struct *r)
 {

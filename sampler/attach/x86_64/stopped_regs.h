@@ -1,16 +1,9 @@
-/*
- * What the registers of a stopped thread say of its stack and of the system call that it waits in.
- */
+/* What the registers of a stopped thread say of the system call that it waits in. */
 #ifndef SPROF_STOPPED_REGS_H
 #define SPROF_STOPPED_REGS_H
 
 #include <stdbool.h>
 #include <sys/user.h>
-
-#include "core/portable/walk.h"
-
-/* The registers as a walk takes them, in DWARF order. */
-struct walk_regs attach_walk_regs(const struct user_regs_struct *regs);
 
 /*
  * Does the thread wait for an event and not for a lock of libc's? libc takes locks by FUTEX_WAIT.

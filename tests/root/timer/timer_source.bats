@@ -122,7 +122,7 @@ fold_here() {
 
 @test "timer: info says which rate was reached" {
 	started shares 1000
-	"$SPROF" info "$data" | grep -E '^frequency +999 Hz asked for, [0-9]+ Hz reached'
+	"$SPROF" info "$data" | grep -E '^frequency +999 Hz requested, [0-9]+ Hz reached'
 	[ "$("$SPROF" info --json "$data" | jq '.reached_hz > 50 and .reached_hz < 999')" = true ]
 }
 

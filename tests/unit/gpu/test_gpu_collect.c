@@ -16,7 +16,7 @@ static void kernel_hangs_under_its_launch_and_its_ranges(void **state)
 
 	(void)state;
 	test_region_init(&s.region);
-	kernel.stack = test_stack(&s.region, frames, 4, GPU_STACK_COMPLETE);
+	kernel.stack = test_stack(&s.region, frames, 4, END_ROOT);
 	kernel.name = test_string(&s.region, "_Z4gemmPf");
 	kernel.range =
 		test_range(&s.region, test_range(&s.region, 0, "step", ""), "forward", "net");
@@ -51,7 +51,7 @@ static void launch_without_a_stack_has_a_marker_that_says_why(void **state)
 	(void)state;
 	test_region_init(&s.region);
 	test_fold_add(&s.region, &copy, 10, 4096);
-	copy.stack = test_stack(&s.region, frames, 2, GPU_STACK_DEEP);
+	copy.stack = test_stack(&s.region, frames, 2, END_TOO_DEEP);
 	test_fold_add(&s.region, &copy, 20, 8192);
 	start(&s);
 	gpu_collect_finish(s.c, 1000);
@@ -85,8 +85,7 @@ static void samples_add_up_to_all_activities_however_often_drained(void **state)
 	srandom(1);
 	test_region_init(&s.region);
 	for (uint16_t i = 0; i < STACKS; i++)
-		stacks[i] = test_stack(&s.region, frames + i, (uint16_t)(STACKS - i),
-				       GPU_STACK_COMPLETE);
+		stacks[i] = test_stack(&s.region, frames + i, (uint16_t)(STACKS - i), END_ROOT);
 	for (int i = 0; i < NAMES; i++)
 		names[i] = test_string(&s.region, (char[]){ 'k', (char)('0' + i), '\0' });
 	start(&s);

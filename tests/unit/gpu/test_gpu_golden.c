@@ -27,10 +27,10 @@ static void prepare(struct script *s, struct test_region *t)
 	struct gpu_device *devices = test_area(t, &t->header->devices);
 
 	*s = (struct script){ .t = t };
-	s->forward_stack = test_stack(t, forward, 4, GPU_STACK_COMPLETE);
-	s->backward_stack = test_stack(t, backward, 3, GPU_STACK_COMPLETE);
-	s->copy_stack = test_stack(t, copy, 2, GPU_STACK_COMPLETE);
-	s->sync_stack = test_stack(t, sync, 2, GPU_STACK_COMPLETE);
+	s->forward_stack = test_stack(t, forward, 4, END_ROOT);
+	s->backward_stack = test_stack(t, backward, 3, END_ROOT);
+	s->copy_stack = test_stack(t, copy, 2, END_ROOT);
+	s->sync_stack = test_stack(t, sync, 2, END_ROOT);
 	s->step = test_range(t, 0, "step", "train");
 	s->forward = test_range(t, s->step, "aten::addmm, seq = 1", "");
 	s->backward = test_range(t, s->step, "aten::mm_backward <&|>", "");

@@ -159,7 +159,7 @@ static void ids_out_of_range_are_refused(void **state)
 {
 	uint64_t frames[GPU_MAX_STACK];
 	struct gpu_range_node node;
-	enum gpu_stack_end end;
+	uint8_t end;
 	struct buffer b = { 0 };
 	struct test_region t;
 	uint32_t nr, id;
