@@ -1,3 +1,7 @@
+/*
+ * .eh_frame is found through the section headers, or else through PT_GNU_EH_FRAME: stripped files
+ * keep their sections, packed ones lose them, and static programs of glibc have no PT_GNU_EH_FRAME.
+ */
 #include "sampler/unwind/image.h"
 
 #include <errno.h>
@@ -146,7 +150,7 @@ void unwind_image_close(struct unwind_image *image)
 	image->nr_segments = 0;
 }
 
-/* Static programs of glibc have no other way to it than their section headers. */
+/* The only way for static programs of glibc. */
 static int find_by_section(const struct unwind_image *image, struct region *ret_region)
 {
 	if (image->eh_frame == image->eh_frame_end)
@@ -155,12 +159,12 @@ static int find_by_section(const struct unwind_image *image, struct region *ret_
 		.offset = image->eh_frame_offset,
 		.size = image->eh_frame_end - image->eh_frame,
 		.vaddr = image->eh_frame,
-		.min_fdes = SIZE_MAX, /* the section says where the list ends */
+		.min_fdes = SIZE_MAX, /* the list ends with the section */
 	};
 	return 0;
 }
 
-/* By the search table that the C++ runtime uses. It does not say how long .eh_frame is. */
+/* The way of the C++ runtime, by its search table, which does not tell the size of .eh_frame. */
 static int find_by_header(const struct unwind_image *image, struct region *ret_region)
 {
 	const struct unwind_segment *segment = unwind_image_segment(image, image->eh_frame_hdr);
