@@ -307,7 +307,7 @@ $(B)/tests/targets/%: tests/targets/%.c Makefile | $(TARGET_LIBS)
 	$(Q)$(CC) -std=gnu11 $(TARGET_FLAGS) $(target_link)
 
 # It has both halves of the timer source compiled into it, for ThreadSanitizer.
-$(B)/tests/targets/race: $(call files_below,core,*.h) $(wildcard sampler/agent/*.[ch] sampler/timer_region.[ch])
+$(B)/tests/targets/race: $(call files_below,core,*.h) $(call files_below,sampler/agent,*.[ch]) $(wildcard sampler/timer/timer_region.[ch])
 
 $(B)/tests/targets/%: tests/targets/%.cc Makefile | $(TARGET_LIBS)
 	$(call say,PROG,$<)
@@ -348,6 +348,7 @@ $(B)/$(DIST).tar.gz: $(B)/dist/sprof $(B)/libsprof.so $(GPU_AGENT) $(MAN_SRC) $(
 	$(Q)install -D -m 644 -t $(DIST_DIR)/tests/golden/gpu tests/golden/gpu/agent.txt
 	$(Q)install -D -t $(DIST_DIR)/tests/gpu $(DIST_TESTS)
 	$(Q)install -D -m 644 -t $(DIST_DIR)/tests/root tests/root/pythons.bash
+	$(Q)install -D -m 644 -t $(DIST_DIR)/tests tests/rights.bash
 	$(Q)ln -s ../lib/sprof/libsprof-gpu.so $(DIST_DIR)/build/
 	$(Q)cd $(B) && cp --parents tests/gpu/libcuda.so.1 $(FAKE_CUPTIS:$(B)/%=%) dist/$(DIST)/build
 	$(Q)$(if $(BATS),cd $(DIST_DIR) && mkdir -p bats && cd /usr && cp --parents -r bin/bats lib/bats-core libexec/bats-core \
@@ -427,19 +428,19 @@ fuzz: deps
 run-fuzz: $(FUZZ_BINS)
 	@BUILD='$(B)' FUZZ_SECONDS='$(FUZZ_SECONDS)' tests/fuzz/run $(FUZZ_BINS)
 
-# ---- demo: sprof records the C compiler compiling sprof, many short processes without frame pointers.
-demo: deps-build
+# ---- demo: a Python program, its own functions and those of the libraries it calls in one picture. Debian strips its
+# libraries: functions without a name are hidden, their time is their caller's.
+DEMO_NAMED := --hide '\+0x[0-9a-f]+$$'
+
+demo:
+	$(call install_missing,$(DEPS_BUILD) python3)
 	$(AGAIN) run-demo
 
 run-demo: all
-	@[ -x $(B)/sprof ] || { echo "cannot run the demo: $(B)/sprof was not built" >&2; exit 1; }
-	@rm -rf $(B)/demo
-	@env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS $(B)/sprof record -o demo.data -- \
-		$(MAKE) -s -B -j2 B=$(B)/demo all || { s=$$?; \
-		echo "the demo could not record: see the message above" >&2; \
-		echo "hint: recording needs root (sudo make demo)" >&2; exit $$s; }
-	@$(B)/sprof flame demo.data -o demo.svg
-	@$(B)/sprof report demo.data -n 15
+	@$(B)/sprof record -o demo.data -- /usr/bin/python3 docs/demo.py || { s=$$?; \
+		echo "the demo could not record: see the message above, and $(B)/sprof doctor" >&2; exit $$s; }
+	@$(B)/sprof report $(DEMO_NAMED) -n 15 demo.data
+	@$(B)/sprof flame $(DEMO_NAMED) --show-from '^<module> .demo' -t 'docs/demo.py: an index of the Python library' -o demo.svg demo.data
 	@echo "demo.svg is the flame graph: open it in a browser"
 
 # ---- install
@@ -460,7 +461,7 @@ clean:
 help:
 	@printf '%s\n' \
 	'make all       build/sprof' \
-	'make demo      install the build packages, record a build of sprof, draw demo.svg, print the report' \
+	'make demo      install the build packages and python3, record a program at work, draw demo.svg' \
 	'make test      install every package, build, run the tests of every command and source: minutes' \
 	'make check-all run every test; PART=rest: those that make test left out' \
 	'make stress    attach to programs thousands of times, to each for STRESS_SECONDS=300' \

@@ -1,4 +1,4 @@
-/* Frames come leaf first out of the region and go root first into the sink. */
+/* The region has frames leaf first, the sink wants them root first. */
 #include "gpu/stack_builder.h"
 
 #include <stdlib.h>
@@ -35,7 +35,6 @@ void stack_builder_launch(struct stack_builder *b, uint32_t stack)
 	if (marker >= 0)
 		stack_builder_push(b, names_marker_frame(b->names, (enum marker)marker));
 	while (nr--) {
-		/* A return address: the call is before it. */
 		uint32_t frame = names_code_frame(b->names, addresses[nr]);
 
 		if (frame != GPU_NO_FRAME)

@@ -1,6 +1,8 @@
 /*
- * Every function of a file's symbol tables gets a role by its name, from short lists. What is only in
- * .symtab and in no list is left out: exported names suffice to tell code with a name from code without.
+ * Gives every function of a file's symbol tables a role by its name, from short lists. The
+ * allocator, the loader and fork hold locks that dlopen(3) needs; functions in which threads wait
+ * for each other hold none. What is only in .symtab and in no list is left out: exported names
+ * suffice to tell code with a name from code without.
  */
 #include "sampler/attach/critical_functions.h"
 
@@ -14,7 +16,7 @@
 
 #define MAX_SYMBOLS 4000000u
 
-/* A name of the list is the whole name, or its beginning where it ends in '*'. */
+/* Each entry is a whole name or, if it ends in '*', the beginning of one. */
 static const char *const forbidden[] = {
 	"malloc*",
 	"free",
@@ -174,7 +176,7 @@ enum function_role module_functions_find(const struct module_functions *f, uint6
 		else
 			high = middle;
 	}
-	/* Several names of one function: the gravest counts. */
+	/* A function can have several names: the most restrictive role counts. */
 	for (size_t i = low; i-- > 0 && low - i < 16;) {
 		if (vaddr < f->ranges[i].end && f->ranges[i].role > found)
 			found = f->ranges[i].role;

@@ -1,3 +1,7 @@
+/*
+ * Looks at the ELF header, the program headers and the mode of the file, as the kernel and the
+ * loader will.
+ */
 #include "sampler/timer/library.h"
 
 #include <errno.h>
@@ -65,7 +69,7 @@ bool timer_library_is_loaded_by(const char *program, char *why, size_t why_size)
 	bool good = true;
 
 	if (fd < 0)
-		return true; /* whoever starts it will say why */
+		return true; /* starting it will fail with the reason */
 	kind = program_kind(fd);
 	if (kind == PROGRAM_STATIC) {
 		snprintf(why, why_size, "it is linked statically and loads no library");

@@ -1,6 +1,7 @@
 /*
- * A walk_space has two halves; a publication writes the half that no walk reads and then raises the generation. A walk
- * that a second publication overtakes notices by the generation and discards its stack.
+ * A walk_space has two halves; a publication writes the half that no walk reads and then raises the
+ * generation. A walk that a second publication overtakes notices by the generation and discards its
+ * stack.
  */
 #include "sampler/timer/publish.h"
 

@@ -14,7 +14,7 @@ teardown() {
 
 # Starts something in the background that the teardown ends. TARGET ARGUMENTS...
 start() {
-	"$@" >/dev/null 2>&1 &
+	"$@" >/dev/null 2>&1 3>&- &
 	pids+=($!)
 }
 
@@ -26,7 +26,7 @@ work() {
 
 # Starts a recorder in the background; it is there when this returns. OPTIONS...
 record() {
-	"$SPROF" record -q -o "$data" "$@" &
+	"$SPROF" record -q -o "$data" "$@" 3>&- &
 	recorder=$!
 	pids+=($recorder)
 	while [ ! -e "$data" ]; do

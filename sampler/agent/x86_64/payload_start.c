@@ -1,6 +1,6 @@
 /*
- * The beginning of the payload: struct agent_payload, and a way in for a thread that was stopped in the middle of
- * something. payload.lds places this section first.
+ * The beginning of the payload: struct agent_payload, and a way in for a thread that was stopped in
+ * the middle of something. payload.lds places this section first.
  */
 #include "sampler/agent/agent.h"
 
@@ -15,8 +15,9 @@ __asm__(".section .payload, \"ax\"\n"
 	"	.long agent_enter - header\n"
 	"	.long park - header\n"
 	/*
-	 * rdi: the region, esi: commands. Then the thread waits for ever in ppoll(NULL, 0, {0, 100 ms}, NULL, 8). poll(2)
-	 * and nanosleep(2) would leave their mark in the thread's restart block; ppoll(2) does not.
+	 * rdi: the region, esi: commands. Then the thread waits for ever in ppoll(NULL, 0, {0, 100
+	 * ms}, NULL, 8). poll(2) and nanosleep(2) would leave their mark in the thread's restart
+	 * block; ppoll(2) does not.
 	 */
 	"park:\n"
 	"	and $-16, %rsp\n"

@@ -1,6 +1,6 @@
 /*
- * Where libc starts a thread that pthread_create(3) made: the argument is a struct agent_start. It jumps to the thread's
- * own function, so no stack shows it.
+ * Where libc starts a thread that pthread_create(3) made: the argument is a struct agent_start. It
+ * jumps to the thread's own function, so no stack shows it.
  */
 #include "sampler/agent/preload.h"
 

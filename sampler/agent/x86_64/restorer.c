@@ -1,6 +1,6 @@
 /*
- * Where a signal handler returns to: rt_sigreturn(2). Debuggers and unwinders know a signal trampoline by exactly
- * these bytes.
+ * Where a signal handler returns to: rt_sigreturn(2). Debuggers and unwinders know a signal
+ * trampoline by exactly these bytes.
  */
 #include "sampler/agent/agent.h"
 

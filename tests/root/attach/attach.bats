@@ -1,8 +1,10 @@
-# The payload goes into programs that run, samples them, and is taken out: they notice nothing, nothing stays.
+# The payload is put into running programs, samples them and is taken out: they are not disturbed,
+# and nothing stays.
 bats_require_minimum_version 1.5.0
 load ../attach
 
-# Attaches again and again to a storm, which knows when something is wrong, and has it end. FREQUENCY FEW KIND
+# Attaches again and again to a storm, which notices when something is wrong, and ends it. FREQUENCY
+# FEW KIND
 survives() {
 	target "$TARGETS/storm" "$3" $life
 	drive attach "$target" "$(often "$2" 10000)" 20 "$1"
@@ -76,16 +78,20 @@ goes_on() {
 	grep -q '^handlers [1-9][0-9]' "$BATS_TEST_TMPDIR/figures"
 }
 
-# It works and sleeps 10 ms by turns: half of these meet it asleep. Its CPU time is 50 ms or more in each.
+# The target works and sleeps in turns of 10 ms, so half of the attaches meet it asleep. It uses
+# 100 ms of CPU time in each; on a busy machine it gets less, and some of that before it is sampled.
 @test "a program that was asleep when it was attached to is sampled at once" {
-	local data=$BATS_TEST_TMPDIR/data n nr=''
-	target "$TARGETS/seccomped" allow 60
+	local data=$BATS_TEST_TMPDIR/data n nr before used
+	used_ms() { awk '{ printf "%d", $1 / 1e6 }' "/proc/$target/schedstat"; }
+	target "$TARGETS/seccomped" none 60
 	for n in 1 2 3 4 5 6 7 8; do
+		before=$(used_ms)
 		"$SPROF" record -q -o "$data" --source timer -F 999 -d 200ms -p "$target"
-		nr+=" $("$SPROF" info --json "$data" | jq .samples)"
+		used=$(($(used_ms) - before))
+		nr=$("$SPROF" info --json "$data" | jq .samples)
+		echo "$nr samples of $used ms"
+		[ "$nr" -ge $((used < 50 ? 0 : used < 90 ? 1 : 4)) ]
 	done
-	echo "samples:$nr"
-	[[ ! " $nr " =~ \ [0-3]\  ]]
 	ends_well
 }
 
@@ -133,7 +139,7 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 		if (Date.now() < end && !fs.existsSync(process.env.END_FILE)) setImmediate(f) } fs.writeFileSync(process.env.READY_FILE, ""); f()' $life
 }
 
-# As long as the driver attaches, it is asked; every request that was sent is answered, and there were many.
+# Sends requests as long as the driver attaches: every request is answered, and there are many.
 # bats test_tags=full, stress
 @test "redis-server answers every request" {
 	command -v redis-benchmark >/dev/null || skip "needs redis-tools"
@@ -215,7 +221,7 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 }
 
 @test "sprof record -p as an ordinary user, on a program of that user" {
-	[ "$(id -u)" = 0 ] || skip "needs root, to be somebody else"
+	needs_root "be somebody else"
 	local place
 	place=$(mktemp -d /tmp/sprof-attach.XXXXXX)
 	cp "$SPROF" "$(dirname "$SPROF")/libsprof.so" "$TARGETS/shares_static" "$place"
@@ -255,7 +261,7 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 
 # bats test_tags=full
 @test "sprof record -p by timers, a program in another pid and mount namespace" {
-	[ "$(id -u)" = 0 ] || skip "needs root"
+	needs_unshare --mount --pid --fork --mount-proc
 	data=$BATS_TEST_TMPDIR/data
 	unshare --mount --pid --fork --mount-proc "$TARGETS/threads8" 7000 >"$BATS_TEST_TMPDIR/truth" 2>&1 3>&- &
 	local outer=$!

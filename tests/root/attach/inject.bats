@@ -1,4 +1,5 @@
-# One thread of a program is stopped, makes system calls for us, and goes on as if nothing had been.
+# One thread of a program is stopped, makes system calls for us, and goes on as if nothing had
+# happened.
 bats_require_minimum_version 1.5.0
 load ../attach
 
@@ -75,7 +76,7 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 
 # bats test_tags=full, stress
 @test "a program in another mount and pid namespace" {
-	[ "$(id -u)" = 0 ] || skip "needs root"
+	needs_unshare --mount --pid --fork
 	unshare --mount --pid --fork "$TARGETS/blocked" 60000 >"$BATS_TEST_TMPDIR/said" 2>&1 3>&- &
 	pids+=($!)
 	local outer=$!
@@ -101,7 +102,7 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 # bats test_tags=full, stress
 @test "stop signals that come in the middle are kept" {
 	target "$TARGETS/registers" 60000
-	(for _ in $(seq 40); do kill -STOP "$target"; sleep 0.01; kill -CONT "$target"; sleep 0.02; done) &
+	(for _ in $(seq 40); do kill -STOP "$target"; sleep 0.01; kill -CONT "$target"; sleep 0.02; done) 3>&- &
 	local killer=$!
 	drive inject "$target" $((60 * times))
 	wait $killer
@@ -135,11 +136,11 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 @test "refused: a kernel thread, a zombie, nobody, sprof itself" {
 	target=2
 	refused "it is a thread of the kernel"
-	sh -c 'sleep 0.1 & echo $! >"$0"; exec sleep 60' "$BATS_TEST_TMPDIR/zombie" &
+	sh -c 'sleep 0.1 & echo $! >"$0"; exec sleep 60' "$BATS_TEST_TMPDIR/zombie" 3>&- &
 	pids+=($!)
 	sleep 0.3
 	target=$(cat "$BATS_TEST_TMPDIR/zombie")
-	refused "it has ended, and waits"
+	refused "it is a zombie"
 	target=4194300
 	refused "No such process"
 }
@@ -163,7 +164,7 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 }
 
 @test "refused: another user's" {
-	[ "$(id -u)" = 0 ] || skip "needs root, to be somebody else"
+	needs_root "be somebody else"
 	target sleep 60
 	cp "$DRIVERS/inject" "$BATS_TEST_TMPDIR/inject"
 	chmod 755 "$BATS_TEST_TMPDIR" "$BATS_RUN_TMPDIR"

@@ -121,7 +121,7 @@ load ../recorder
 	kill -STOP "${pids[0]}"
 	run --separate-stderr timeout 10 "$SPROF" record -o "$data" -F 499 -d 500ms -p "${pids[0]}"
 	[ "$status" -eq 0 ]
-	[[ $stderr == *"no sample: nothing that was watched used the CPU"* ]]
+	[[ $stderr == *"no samples: the target did not use the CPU"* ]]
 	record -F 499 -d 1500ms -p "${pids[0]}"
 	kill -CONT "${pids[0]}"
 	wait $recorder
@@ -195,6 +195,7 @@ os.execve(fd, ["program", "60000"], os.environ)' "$TARGETS/shares"
 @test "a target in namespaces of its own has its names" {
 	local root=$BATS_TEST_TMPDIR/root
 	mkdir "$root"
+	needs_unshare --pid --mount --fork
 	start unshare --pid --mount --fork bash -c '
 		mount -t tmpfs tmpfs "$0" && cp "$1" "$0/hidden" && "$0/hidden" 60000 & wait' "$root" "$TARGETS/shares_static"
 	wait_until pgrep -x hidden
@@ -209,6 +210,7 @@ os.execve(fd, ["program", "60000"], os.environ)' "$TARGETS/shares"
 
 # bats test_tags=full
 @test "JIT code in a pid namespace is named by the map it wrote there" {
+	needs_unshare --pid --mount --fork
 	start unshare --pid --mount --fork bash -c '
 		exec 3<"$0" && mount -t tmpfs tmpfs /tmp && /proc/self/fd/3 60000 & wait' "$TARGETS/jit"
 	wait_until pgrep -f '^/proc/self/fd/3 60000'
@@ -281,7 +283,7 @@ os.execve(fd, ["program", "60000"], os.environ)' "$TARGETS/shares"
 		"$0/unique" 7000 & second=$!
 		sleep 5.5
 		"$1" 2000 &
-		wait $first $second $!' "$TARGETS" "$late" >/dev/null &
+		wait $first $second $!' "$TARGETS" "$late" >/dev/null 3>&- &
 	recorder=$!
 	pids+=($recorder)
 	sleep 1

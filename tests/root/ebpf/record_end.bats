@@ -29,7 +29,7 @@ load ../recorder
 # bats test_tags=full
 @test "a hangup that nohup keeps away does not end it" {
 	work shares 60000
-	nohup "$SPROF" record -q -o "$data" -F 99 -d 1500ms -p "${pids[0]}" >/dev/null &
+	nohup "$SPROF" record -q -o "$data" -F 99 -d 1500ms -p "${pids[0]}" >/dev/null 3>&- &
 	recorder=$!
 	pids+=($recorder)
 	while [ ! -e "$data" ]; do sleep 0.05; done
@@ -191,6 +191,7 @@ ends_with() {
 }
 
 @test "in a pid namespace it says that it cannot work there" {
+	needs_unshare --pid --fork --mount-proc
 	run --separate-stderr -1 unshare --pid --fork --mount-proc "$SPROF" record --source ebpf -o "$data" -d 300ms -p 1
 	[[ ${stderr_lines[0]} == "sprof: cannot sample with ebpf: "*"PID namespace"* ]]
 }

@@ -17,10 +17,10 @@ told() {
 }
 
 @test "kill -9 of the recorder loses at most the last second, and the target lives on" {
-	"$TARGETS/shares" 10000 >"$truth" &
+	"$TARGETS/shares" 10000 >"$truth" 3>&- &
 	target=$!
 	sleep 0.3
-	"$SPROF" record -q -o "$data" -F 499 -p $target &
+	"$SPROF" record -q -o "$data" -F 499 -p $target 3>&- &
 	local recorder=$!
 	while [ ! -e "$data" ]; do sleep 0.05; done
 	local from=$EPOCHREALTIME
@@ -38,10 +38,10 @@ told() {
 
 # bats test_tags=full
 @test "a recording of a killed recorder gets its names when it is read" {
-	"$TARGETS/shares" 6000 >"$truth" &
+	"$TARGETS/shares" 6000 >"$truth" 3>&- &
 	target=$!
 	sleep 0.3
-	"$SPROF" record -q -o "$data" -F 499 -p $target &
+	"$SPROF" record -q -o "$data" -F 499 -p $target 3>&- &
 	local recorder=$!
 	while [ ! -e "$data" ]; do sleep 0.05; done
 	sleep 2.5

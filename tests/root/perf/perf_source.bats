@@ -45,6 +45,7 @@ nobody_with_perf() {
 }
 
 @test "perf: kernel frames below system calls" {
+	needs_root "see kernel frames"
 	started kernel 2000
 	truth_holds
 	[ "$(awk '/_\[k\] [0-9]+$/ { kernel += $NF } { all += $NF } END { print (kernel > all / 2) }' "$folded")" = 1 ]
@@ -80,7 +81,8 @@ nobody_with_perf() {
 
 # bats test_tags=full
 @test "perf: the whole machine" {
-	"$TARGETS/deep32_nofp" 2500 >"$truth" &
+	needs_root "sample the whole machine"
+	"$TARGETS/deep32_nofp" 2500 >"$truth" 3>&- &
 	sleep 0.3
 	"$SPROF" record -o "$data" --source perf -F 999 -d 1500ms -a
 	wait $!
@@ -171,10 +173,10 @@ nobody_with_perf() {
 # bats test_tags=full
 @test "ebpf and perf see the same shares of one process" {
 	needs_bpf
-	"$TARGETS/shares" 4000 >"$truth" &
+	"$TARGETS/shares" 4000 >"$truth" 3>&- &
 	local pid=$! other=$BATS_TEST_TMPDIR/other
 	sleep 0.3
-	"$SPROF" record -q -o "$data" --source ebpf -F 999 -d 2s -p $pid &
+	"$SPROF" record -q -o "$data" --source ebpf -F 999 -d 2s -p $pid 3>&- &
 	local first=$!
 	"$SPROF" record -q -o "$other" --source perf -F 499 -d 2s -p $pid
 	wait $first

@@ -94,7 +94,7 @@ family_has_its_shares() {
 @test "of an interpreter that is too old the native frames are shown, and why" {
 	python=~/.pyenv/versions/3.7.16/bin/python3
 	[ -x "$python" ] || skip "CPython 3.7.16 is not installed by pyenv"
-	"$SPROF" record -o "$data" -d 500ms -- "$python" -c 'while True: pass' 2>"$truth" &
+	"$SPROF" record -o "$data" -d 500ms -- "$python" -c 'while True: pass' 2>"$truth" 3>&- &
 	pids+=($!)
 	sleep 1.5
 	cat "$truth"

@@ -36,7 +36,7 @@ names_what_is_gone() {
 
 agrees_with_faulthandler() {
 	local pid
-	"$python" tests/targets/python_at_rest.py "$truth" released >/dev/null 2>&1 &
+	"$python" tests/targets/python_at_rest.py "$truth" released >/dev/null 2>&1 3>&- &
 	pid=$!
 	pids+=($pid)
 	# faulthandler's signal is caught once it is registered
@@ -54,6 +54,7 @@ agrees_with_faulthandler() {
 }
 
 @test "python with timer, attached: at rest, stacks are faulthandler's in file, line and function" {
+	needs_attach
 	each_python agrees_with_faulthandler
 }
 
@@ -71,9 +72,10 @@ agrees_with_faulthandler() {
 
 # bats test_tags=full
 @test "nobody with timer: a script that is attached to has Python frames in all its samples" {
+	needs_attach
 	as_nobody
 	cp "$BATS_TEST_DIRNAME"/../../targets/python_shares.py "$place/out/"
-	"${as[@]}" /usr/bin/python3 "$place/out/python_shares.py" 60000 >/dev/null &
+	"${as[@]}" /usr/bin/python3 "$place/out/python_shares.py" 60000 >/dev/null 3>&- &
 	local pid=$!
 	pids+=($pid)
 	wait_for_script $pid
