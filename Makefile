@@ -1,6 +1,7 @@
 # sprof: build, tests and checks. `make help` prints the goals.
 #
-# One file, no recursion into folders. Sources are found by wildcard: adding a .c file needs no edit here.
+# One file, no recursion into folders. tests/lint/rooms lists the folders of sources, and the files in them are found by
+# wildcard: adding a .c file needs no edit, a new room is a line there.
 # Where a goal must first install packages (test, demo, lint ...) it runs this same file a second time,
 # because what is found at the start of a run cannot see what that run installs.
 
@@ -74,12 +75,15 @@ endif
 # ---- what there is to build
 # Files of a folder and of every folder below it.
 files_below = $(sort $(shell find $(1) -name '$(2)'))
-BPF_SRC := $(wildcard sampler/bpf/*.bpf.c)
-AGENT_SRC := $(call files_below,sampler/agent,*.c)
-GPU_AGENT_SRC := $(call files_below,gpu/agent,*.c)
-HOST_SRC := $(filter-out $(BPF_SRC) $(AGENT_SRC) $(GPU_AGENT_SRC),$(call files_below,core sampler symbolizer gpu output,*.c))
-CLI_SRC := $(call files_below,cli,*.c)
-ASSETS := $(call files_below,output,*.js) $(call files_below,output,*.css)
+# tests/lint/rooms lists the folders, and what program the files in each are linked into.
+rooms_of = $(shell awk -F '[ \t]*[|][ \t]*' '$$2 == "$(1)" { print $$1 }' tests/lint/rooms)
+in_rooms_of = $(wildcard $(addsuffix /$(2),$(call rooms_of,$(1))))
+BPF_SRC := $(call in_rooms_of,bpf,*.bpf.c)
+AGENT_SRC := $(call in_rooms_of,agent,*.c)
+GPU_AGENT_SRC := $(call in_rooms_of,gpu-agent,*.c)
+HOST_SRC := $(call in_rooms_of,host,*.c)
+CLI_SRC := $(call in_rooms_of,cli,*.c)
+ASSETS := $(call in_rooms_of,host,*.js) $(call in_rooms_of,host,*.css)
 UNIT_SRC := $(call files_below,tests/unit,test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 DRIVER_SRC := $(wildcard tests/drivers/*.c)
@@ -116,7 +120,7 @@ Q := @
 endif
 AGAIN = +@$(MAKE) --no-print-directory
 
-.PHONY: all tests-all bench-all help deps deps-build test check run-test bench lint run-lint format fuzz run-fuzz demo run-demo \
+.PHONY: all tests-all bench-all help deps deps-build test check check-all stress run-test bench lint run-lint format fuzz run-fuzz demo run-demo \
 	dist check-gpu install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -210,12 +214,16 @@ $(B)/sampler/agent/%.o: sampler/agent/%.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(AGENT_CC) $(AGENT_FLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/sampler/agent/payload.elf: $(filter-out $(B)/sampler/agent/preload% %/join.o,$(AGENT_OBJS)) sampler/agent/payload.lds
+# Of these files each of the two forms of it has its own.
+PRELOAD_OBJS := $(filter $(B)/sampler/agent/preload% $(B)/sampler/agent/$(ARCH)/preload% %/join.o,$(AGENT_OBJS))
+PAYLOAD_OBJS := $(filter %/payload_start.o %/payload_home.o,$(AGENT_OBJS))
+
+$(B)/sampler/agent/payload.elf: $(filter-out $(PRELOAD_OBJS),$(AGENT_OBJS)) sampler/agent/payload.lds
 	$(call say,BLOB,$@)
 	$(Q)$(LD) -shared -Bsymbolic -z noexecstack --no-undefined -T sampler/agent/payload.lds -o $@ $(filter %.o,$^)
 	$(Q)! readelf -rW $@ | grep R_ || { echo "$@: needs relocation" >&2; exit 1; }
 
-$(B)/libsprof.so: $(filter-out %/payload_start.o,$(AGENT_OBJS))
+$(B)/libsprof.so: $(filter-out $(PAYLOAD_OBJS),$(AGENT_OBJS))
 	$(call say,SO,$@)
 	$(Q)$(CC) -shared -nostartfiles -Wl,-soname,libsprof.so,--strip-debug,-z,relro,-z,now,-z,noexecstack,--no-undefined \
 		-o $@ $^
@@ -303,7 +311,7 @@ $(B)/tests/targets/%: tests/targets/%.c Makefile | $(TARGET_LIBS)
 	$(Q)$(CC) -std=gnu11 $(TARGET_FLAGS) $(target_link)
 
 # It has both halves of the timer source compiled into it, for ThreadSanitizer.
-$(B)/tests/targets/race: $(call files_below,core,*.h) $(wildcard sampler/agent/*.[ch] sampler/timer_region.[ch])
+$(B)/tests/targets/race: $(call files_below,core,*.h) $(call files_below,sampler/agent,*.[ch]) $(wildcard sampler/timer/timer_region.[ch])
 
 $(B)/tests/targets/%: tests/targets/%.cc Makefile | $(TARGET_LIBS)
 	$(call say,PROG,$<)
@@ -344,6 +352,7 @@ $(B)/$(DIST).tar.gz: $(B)/dist/sprof $(B)/libsprof.so $(GPU_AGENT) $(MAN_SRC) $(
 	$(Q)install -D -m 644 -t $(DIST_DIR)/tests/golden/gpu tests/golden/gpu/agent.txt
 	$(Q)install -D -t $(DIST_DIR)/tests/gpu $(DIST_TESTS)
 	$(Q)install -D -m 644 -t $(DIST_DIR)/tests/root tests/root/pythons.bash
+	$(Q)install -D -m 644 -t $(DIST_DIR)/tests tests/rights.bash
 	$(Q)ln -s ../lib/sprof/libsprof-gpu.so $(DIST_DIR)/build/
 	$(Q)cd $(B) && cp --parents tests/gpu/libcuda.so.1 $(FAKE_CUPTIS:$(B)/%=%) dist/$(DIST)/build
 	$(Q)$(if $(BATS),cd $(DIST_DIR) && mkdir -p bats && cd /usr && cp --parents -r bin/bats lib/bats-core libexec/bats-core \
@@ -380,12 +389,23 @@ deps: ; $(call install_missing,$(DEPS_BUILD) $(DEPS_TEST))
 # ---- test, check, bench, lint, fuzz
 TEST_ENV = SPROF=$(abspath $(B))/sprof BUILD=$(abspath $(B)) TARGETS=$(abspath $(B))/tests/targets
 DIRS ?= unit cli root browser gpu
+PART ?=
+STRESS_SECONDS ?= 300
 
+# What a newcomer runs: every command and every source once, within minutes.
 test: deps
-	$(AGAIN) run-test
+	$(AGAIN) RUN_ARGS=--part=quick run-test
+
+# All tests. PART=rest leaves out those that `make test` ran.
+check-all: deps
+	$(AGAIN) RUN_ARGS='$(PART:%=--part=%)' run-test
+
+# The tests tagged "stress" do the same thing many hundred times, in each program for STRESS_SECONDS.
+stress: deps
+	$(AGAIN) RUN_ARGS=--part=stress STRESS=1 STRESS_SECONDS=$(STRESS_SECONDS) TEST_LIMIT_S=$$(($(STRESS_SECONDS) * 4 + 600)) run-test
 
 run-test: tests-all
-	@$(TEST_ENV) tests/run $(addprefix --dir=,$(DIRS))
+	@$(TEST_ENV) tests/run $(RUN_ARGS) $(addprefix --dir=,$(DIRS))
 
 check: tests-all
 	@[ -n "$(T)" ] || { echo "usage: make check T=name (a test file, or one test in it)" >&2; exit 2; }
@@ -412,19 +432,19 @@ fuzz: deps
 run-fuzz: $(FUZZ_BINS)
 	@BUILD='$(B)' FUZZ_SECONDS='$(FUZZ_SECONDS)' tests/fuzz/run $(FUZZ_BINS)
 
-# ---- demo: sprof records the C compiler compiling sprof, many short processes without frame pointers.
-demo: deps-build
+# ---- demo: a Python program, its own functions and those of the libraries it calls in one picture. Debian strips its
+# libraries: functions without a name are hidden, their time is their caller's.
+DEMO_NAMED := --hide '\+0x[0-9a-f]+$$'
+
+demo:
+	$(call install_missing,$(DEPS_BUILD) python3)
 	$(AGAIN) run-demo
 
 run-demo: all
-	@[ -x $(B)/sprof ] || { echo "cannot run the demo: $(B)/sprof was not built" >&2; exit 1; }
-	@rm -rf $(B)/demo
-	@env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS $(B)/sprof record -o demo.data -- \
-		$(MAKE) -s -B -j2 B=$(B)/demo all || { s=$$?; \
-		echo "the demo could not record: see the message above" >&2; \
-		echo "hint: recording needs root (sudo make demo)" >&2; exit $$s; }
-	@$(B)/sprof flame demo.data -o demo.svg
-	@$(B)/sprof report demo.data -n 15
+	@$(B)/sprof record -o demo.data -- /usr/bin/python3 docs/demo.py || { s=$$?; \
+		echo "the demo could not record: see the message above, and $(B)/sprof doctor" >&2; exit $$s; }
+	@$(B)/sprof report $(DEMO_NAMED) -n 15 demo.data
+	@$(B)/sprof flame $(DEMO_NAMED) --show-from '^<module> .demo' -t 'docs/demo.py: an index of the Python library' -o demo.svg demo.data
 	@echo "demo.svg is the flame graph: open it in a browser"
 
 # ---- install
@@ -445,8 +465,10 @@ clean:
 help:
 	@printf '%s\n' \
 	'make all       build/sprof' \
-	'make demo      install the build packages, record a build of sprof, draw demo.svg, print the report' \
-	'make test      install every package, build, run all tests' \
+	'make demo      install the build packages and python3, record a program at work, draw demo.svg' \
+	'make test      install every package, build, run the tests of every command and source: minutes' \
+	'make check-all run every test; PART=rest: those that make test left out' \
+	'make stress    attach to programs thousands of times, to each for STRESS_SECONDS=300' \
 	'make check T=x run one test file, or one test by its name' \
 	'make bench     measure sprof beside perf' \
 	'make lint      format, layers, headers, sizes, in-target libraries' \
@@ -459,4 +481,4 @@ help:
 	'make clean     remove build/' \
 	'' \
 	'SAN=1 builds with ASan and UBSan in build/san; WERROR=1 turns warnings into errors; V=1 prints commands;' \
-	'DIRS="unit cli" limits make test to some of unit, cli, root, browser, gpu.'
+	'DIRS="unit cli" limits the three goals of tests to some of unit, cli, root, browser, gpu.'

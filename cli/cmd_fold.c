@@ -14,7 +14,7 @@
 #include "core/profile/column.h"
 #include "core/base/log.h"
 #include "output/select/filter.h"
-#include "output/export/collapsed_write.h"
+#include "output/export/collapsed_writer.h"
 #include "output/tree/tree.h"
 
 enum { OPTION_TIME = 0x100 };

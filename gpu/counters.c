@@ -1,9 +1,12 @@
-/* lint: table */
+/*
+ * The names of enum gpu_counter, for people and programs.
+ * lint: table
+ */
 #include "gpu/counters.h"
 
 #include <stddef.h>
 
-#include "gpu/agent/region.h"
+#include "gpu/agent/base/region.h"
 
 const char *gpu_counter_name(uint32_t counter)
 {

@@ -11,8 +11,9 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/path.h"
 #include "symbolizer/lookup/string_pool.h"
-#include "symbolizer/symbol_source.h"
+#include "symbolizer/symbol_sources.h"
 
 #define HEADER_SIZE 12
 #define ENTRY_SIZE 8
@@ -31,7 +32,6 @@ static void *source_open(const struct symbol_module *module)
 	/* version 1; pc-relative and data-relative 4-byte pointers, a 4-byte count */
 	static const uint8_t encoding[] = { 1, 0x1b, 0x03, 0x3b };
 	struct elf_section *section = elf_image_section(module->image, ".eh_frame_hdr");
-	const char *slash = strrchr(module->path, '/');
 	struct fde_source *s;
 	const uint8_t *data;
 	uint64_t size;
@@ -45,7 +45,7 @@ static void *source_open(const struct symbol_module *module)
 		nr = (uint32_t)((size - HEADER_SIZE) / ENTRY_SIZE);
 	s = xcalloc(1, sizeof(*s));
 	s->image = module->image;
-	s->file_name = slash ? slash + 1 : module->path;
+	s->file_name = path_base_name(module->path);
 	s->table = data + HEADER_SIZE;
 	s->nr = nr;
 	s->base = section->address;

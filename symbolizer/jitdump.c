@@ -15,7 +15,7 @@
 #include "core/base/alloc.h"
 #include "core/profile/intern.h"
 #include "symbolizer/lookup/address_claim.h"
-#include "symbolizer/dwarf/dwarf_cursor.h"
+#include "core/base/cursor.h"
 #include "symbolizer/lookup/string_pool.h"
 
 #define MAGIC 0x4a695444 /* "JiTD", in the byte order of the machine that wrote it */
@@ -78,19 +78,19 @@ struct reader {
 };
 
 /* `size` bytes (at most WINDOW_SIZE) at an offset; the cursor is bad where the file ends before. */
-static struct dwarf_cursor bytes_at(struct reader *r, uint64_t at, size_t size)
+static struct cursor bytes_at(struct reader *r, uint64_t at, size_t size)
 {
 	ssize_t n;
 
 	if (at > r->size || size > r->size - at || size > WINDOW_SIZE)
-		return (struct dwarf_cursor){ .bad = true };
+		return (struct cursor){ .bad = true };
 	if (at < r->window_at || at + size > r->window_at + r->window_size) {
 		n = pread(r->fd, r->window, WINDOW_SIZE, (off_t)at);
 		r->window_at = at;
 		r->window_size = n > 0 ? (size_t)n : 0;
 	}
 	if (size > r->window_size)
-		return (struct dwarf_cursor){ .bad = true };
+		return (struct cursor){ .bad = true };
 	return cursor_at(r->window + (at - r->window_at), size, 0);
 }
 
@@ -125,7 +125,7 @@ static void add_range(struct reader *r, uint64_t start, uint64_t size, uint32_t 
 	r->ranges[r->nr_ranges++] = (struct range){ start, size, code };
 }
 
-static void read_load(struct reader *r, struct dwarf_cursor *c, uint64_t at)
+static void read_load(struct reader *r, struct cursor *c, uint64_t at)
 {
 	struct mapped_file code = { .name = at + LOAD_SIZE, .lines = r->pending_lines };
 	uint32_t id = (uint32_t)r->nr_codes;
@@ -140,7 +140,7 @@ static void read_load(struct reader *r, struct dwarf_cursor *c, uint64_t at)
 	add_range(r, code.start, code.size, id);
 }
 
-static void read_move(struct reader *r, struct dwarf_cursor *c)
+static void read_move(struct reader *r, struct cursor *c)
 {
 	uint64_t start, size;
 	uint32_t code;
@@ -156,7 +156,7 @@ static void read_move(struct reader *r, struct dwarf_cursor *c)
 /* Reads the record at `at`; returns its size, or 0 at the end. */
 static uint64_t read_record(struct reader *r, uint64_t at)
 {
-	struct dwarf_cursor c = bytes_at(r, at, RECORD_SIZE);
+	struct cursor c = bytes_at(r, at, RECORD_SIZE);
 	uint32_t id = cursor_u32(&c), size = cursor_u32(&c);
 
 	if (c.bad || size < RECORD_SIZE || size > r->size - at)
@@ -179,7 +179,7 @@ static uint64_t read_record(struct reader *r, uint64_t at)
 
 static int read_records(struct reader *r)
 {
-	struct dwarf_cursor c = bytes_at(r, 0, HEADER_SIZE);
+	struct cursor c = bytes_at(r, 0, HEADER_SIZE);
 	uint64_t at, size;
 
 	if (cursor_u32(&c) != MAGIC || cursor_u32(&c) != 1)
@@ -198,7 +198,7 @@ static int read_records(struct reader *r)
 static const char *string_at(struct jitdump *d, struct reader *r, uint64_t at)
 {
 	uint64_t left = at < r->size ? r->size - at : 0;
-	struct dwarf_cursor c = bytes_at(r, at, left < NAME_SIZE_MAX ? left : NAME_SIZE_MAX);
+	struct cursor c = bytes_at(r, at, left < NAME_SIZE_MAX ? left : NAME_SIZE_MAX);
 	const char *s = cursor_string(&c);
 
 	return s && *s ? string_pool_add(&d->strings, s) : NULL;
@@ -243,7 +243,7 @@ static bool is_path(const char *s)
 static bool find_line(const struct lines *lines, const struct mapped_file *code, uint64_t shift,
 		      uint64_t offset, const char **ret_file, uint32_t *ret_line)
 {
-	struct dwarf_cursor c = cursor_at(lines->bytes, lines->size, RECORD_SIZE);
+	struct cursor c = cursor_at(lines->bytes, lines->size, RECORD_SIZE);
 	const char *first = NULL, *file = NULL;
 	uint64_t nr, last = 0;
 	uint32_t found = 0;
@@ -278,7 +278,7 @@ static bool find_line(const struct lines *lines, const struct mapped_file *code,
 static bool load_lines(struct reader *r, struct lines *lines, uint32_t id)
 {
 	const struct mapped_file *code = &r->codes[id];
-	struct dwarf_cursor c;
+	struct cursor c;
 	uint64_t size;
 
 	if (lines->code == id)

@@ -133,7 +133,7 @@ static int load_gzip(FILE *f, const char *name, const struct load_opts *opts,
 		     struct profile **ret_profile)
 {
 	struct buffer packed = { 0 }, data = { 0 };
-	int err = import_read_all(f, MAX_EXPANDED, &packed);
+	int err = buffer_add_file(&packed, f, MAX_EXPANDED);
 	FILE *expanded = NULL;
 
 	if (!err)

@@ -16,7 +16,6 @@
 #include "core/base/buffer.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
-#include "output/import/importer.h"
 #include "sampler/perf_data/perf_data.h"
 
 #define MAX_SIZE ((size_t)8 << 30) /* largest file in bytes; it is kept in memory */
@@ -87,7 +86,7 @@ int perf_data_load(FILE *f, const char *name, bool warn, bool *ret_elsewhere,
 {
 	struct perf_data_facts facts;
 	struct buffer data = { 0 };
-	int err = import_read_all(f, MAX_SIZE, &data);
+	int err = buffer_add_file(&data, f, MAX_SIZE);
 
 	if (!err)
 		err = perf_data_read(data.data, data.size, &facts, ret_profile);

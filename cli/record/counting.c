@@ -22,6 +22,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/base/path.h"
 #include "core/profile/source.h"
 #include "output/text/text.h"
 #include "sampler/call_counts.h"
@@ -103,7 +104,7 @@ static bool fits_module(const struct spec *s, const char *path, const struct sta
 	if (!s->module)
 		return true;
 	if (!strchr(s->module, '/'))
-		return !fnmatch(s->module, text_base_name(path), 0);
+		return !fnmatch(s->module, path_base_name(path), 0);
 	return !stat(s->module, &named) && named.st_dev == file->st_dev &&
 	       named.st_ino == file->st_ino;
 }

@@ -21,9 +21,11 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/base/path.h"
 #include "gpu/link.h"
 #include "gpu/shared_region.h"
 #include "sampler/inject/inject_check.h"
+#include "sampler/inject/reason.h"
 #include "sampler/target/proc_maps.h"
 #include "core/base/proc_status.h"
 #include "sampler/attach/remote_dlopen.h"
@@ -39,9 +41,7 @@ struct mapped {
 
 static bool is_file(const char *path, const char *name)
 {
-	const char *slash = strrchr(path, '/');
-
-	return slash && !strncmp(slash + 1, name, strlen(name));
+	return !strncmp(path_base_name(path), name, strlen(name));
 }
 
 static int read_maps(pid_t pid, struct mapped *ret)

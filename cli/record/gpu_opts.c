@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu/agent/region.h"
+#include "gpu/agent/base/region.h"
 
 #define CLASS(name) (1u << GPU_API_##name)
 #define KERNELS (CLASS(LAUNCH) | CLASS(GRAPH_LAUNCH))

@@ -57,7 +57,7 @@ static char *dynamic_linker(const char *path)
 		if (s->p_type != PT_INTERP || !s->p_filesz || s->p_filesz > PATH_MAX)
 			continue;
 		linker = xcalloc(s->p_filesz + 1, 1);
-		if (elf_image_read(image, s->p_offset, linker, s->p_filesz)) {
+		if (elf_source_read(&image->source, s->p_offset, linker, s->p_filesz)) {
 			free(linker);
 			linker = NULL;
 		}

@@ -19,6 +19,7 @@
 #include "core/base/clock.h"
 #include "core/profile/facts.h"
 #include "core/base/log.h"
+#include "core/base/path.h"
 #include "core/profile/source.h"
 #include "gpu/collect.h"
 #include "gpu/link.h"
@@ -69,7 +70,7 @@ struct record_gpu {
 /* Drops frames that belong to how calls are made (libcuda, our library), not to the program. */
 static bool is_machinery(const char *path)
 {
-	const char *name = text_base_name(path);
+	const char *name = path_base_name(path);
 
 	return !strncmp(name, GPU_LIBRARY, strlen(GPU_LIBRARY)) ||
 	       !strncmp(name, "libcupti.so", strlen("libcupti.so"));

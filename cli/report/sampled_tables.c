@@ -14,7 +14,6 @@
 #include "output/insight/derived_rules_note.h"
 #include "output/python/gc_times.h"
 #include "output/insight/hints.h"
-#include "output/import/importer.h"
 #include "output/insight/operators.h"
 #include "output/insight/phases.h"
 #include "output/python/pstats.h"
@@ -108,7 +107,7 @@ static int write_split(struct buffer *b, const struct view *v,
 static int read_rules(const char *path, struct buffer *ret_text)
 {
 	FILE *f = fopen(path, "re");
-	int err = f ? import_read_all(f, MAX_RULES_SIZE, ret_text) : -errno;
+	int err = f ? buffer_add_file(ret_text, f, MAX_RULES_SIZE) : -errno;
 
 	if (err)
 		log_error(-err, "read '%s'", path);

@@ -4,6 +4,7 @@
 #include "core/base/buffer.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,6 +80,20 @@ void buffer_printf(struct buffer *b, const char *format, ...)
 	b->size += (size_t)n;
 	va_end(again);
 	va_end(args);
+}
+
+int buffer_add_file(struct buffer *b, FILE *f, size_t limit)
+{
+	const size_t piece = (size_t)256 * 1024, start = b->size;
+	size_t got;
+
+	do {
+		if (b->size - start > limit)
+			return -EFBIG;
+		got = fread(buffer_reserve(b, piece), 1, piece, f);
+		b->size += got;
+	} while (got);
+	return ferror(f) ? -EIO : 0;
 }
 
 const char *buffer_cstring(struct buffer *b)

@@ -1,6 +1,10 @@
 /*
- * Reads varints from bytes that nobody vouches for. Every function is false where the bytes end too
- * early or the number is out of its range.
+ * A cursor over untrusted bytes. No function reads past the end: a read that would sets `bad`, moves
+ * the cursor to the end and gives 0, so that a parser reads a whole record and then asks once. Fixed
+ * numbers are little-endian, as everything that sprof reads is.
+ *
+ * The cursor_get functions read sprof's own format and protobuf, where a number that is too long is
+ * an error: they return false, leave the cursor where it was, and need no look at `bad`.
  */
 #ifndef SPROF_CURSOR_H
 #define SPROF_CURSOR_H
@@ -8,16 +12,140 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "core/base/varint.h"
 
 struct cursor {
 	const uint8_t *at, *end;
+	bool bad;
 };
+
+/* From offset `at` of `size` bytes; bad at once where that lies outside. */
+static inline struct cursor cursor_at(const uint8_t *data, uint64_t size, uint64_t at)
+{
+	if (!data || at > size)
+		return (struct cursor){ .bad = true };
+	return (struct cursor){ .at = data + at, .end = data + size };
+}
 
 static inline size_t cursor_left(const struct cursor *c)
 {
 	return (size_t)(c->end - c->at);
+}
+
+static inline bool cursor_has(struct cursor *c, uint64_t size)
+{
+	if (__builtin_expect(cursor_left(c) >= size, 1))
+		return true;
+	c->bad = true;
+	c->at = c->end;
+	return false;
+}
+
+/* The next `size` bytes, skipped; NULL where there are fewer. */
+static inline const uint8_t *cursor_take(struct cursor *c, uint64_t size)
+{
+	const uint8_t *at = c->at;
+
+	if (!cursor_has(c, size))
+		return NULL;
+	c->at += size;
+	return at;
+}
+
+static inline void cursor_skip(struct cursor *c, uint64_t size)
+{
+	cursor_take(c, size);
+}
+
+/* An unsigned number of 1 to 8 bytes. */
+static inline uint64_t cursor_fixed(struct cursor *c, size_t size)
+{
+	const uint8_t *at = cursor_take(c, size);
+	uint64_t value = 0;
+
+	if (at)
+		memcpy(&value, at, size);
+	return value;
+}
+
+/* A signed number of 2, 4 or 8 bytes. */
+static inline int64_t cursor_signed(struct cursor *c, size_t size)
+{
+	uint64_t value = cursor_fixed(c, size);
+
+	return size == 2 ? (int16_t)value : size == 4 ? (int32_t)value : (int64_t)value;
+}
+
+static inline uint8_t cursor_u8(struct cursor *c)
+{
+	return cursor_has(c, 1) ? *c->at++ : 0;
+}
+
+static inline uint16_t cursor_u16(struct cursor *c)
+{
+	return (uint16_t)cursor_fixed(c, 2);
+}
+
+static inline uint32_t cursor_u32(struct cursor *c)
+{
+	return (uint32_t)cursor_fixed(c, 4);
+}
+
+static inline uint64_t cursor_u64(struct cursor *c)
+{
+	return cursor_fixed(c, 8);
+}
+
+/* LEB128: seven bits a byte. Bits beyond 64 are dropped, as DWARF allows padding. */
+static inline uint64_t cursor_uleb(struct cursor *c)
+{
+	uint64_t value = 0;
+	unsigned int shift = 0;
+	uint8_t byte;
+
+	if (__builtin_expect(cursor_left(c) && *c->at < 0x80, 1)) /* nearly always */
+		return *c->at++;
+	do {
+		byte = cursor_u8(c);
+		if (shift < 64)
+			value |= (uint64_t)(byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80);
+	return value;
+}
+
+static inline int64_t cursor_sleb(struct cursor *c)
+{
+	uint64_t value = 0;
+	unsigned int shift = 0;
+	uint8_t byte;
+
+	do {
+		byte = cursor_u8(c);
+		if (shift < 64)
+			value |= (uint64_t)(byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80);
+	if (byte & 0x40 && shift < 64)
+		value |= ~(uint64_t)0 << shift;
+	return (int64_t)value;
+}
+
+/* A string within the bytes, not copied; NULL where no NUL ends it. */
+static inline const char *cursor_string(struct cursor *c)
+{
+	const uint8_t *start = c->at;
+	const uint8_t *nul = c->bad ? NULL : memchr(start, 0, cursor_left(c));
+
+	if (!nul) {
+		c->bad = true;
+		c->at = c->end;
+		return NULL;
+	}
+	c->at = nul + 1;
+	return (const char *)start;
 }
 
 static inline bool cursor_get(struct cursor *c, uint64_t *ret_value)
@@ -51,7 +179,7 @@ static inline bool cursor_get_delta(struct cursor *c, uint64_t *value)
 	return true;
 }
 
-/* The bytes of something whose size comes first and is at most `limit`. */
+/* The bytes of something whose size, at most `limit`, comes first. */
 static inline bool cursor_get_bytes(struct cursor *c, size_t limit, struct cursor *ret_bytes)
 {
 	uint64_t size;

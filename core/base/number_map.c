@@ -5,10 +5,16 @@
 
 #include "core/base/alloc.h"
 
-static size_t slot_of(const struct number_map *map, uint64_t key)
+static size_t first_slot(const struct number_map *map, uint64_t key)
 {
 	uint64_t h = key * 0x9e3779b97f4a7c15u;
-	size_t at = (size_t)(h ^ h >> 32) & (map->nr_slots - 1);
+
+	return (size_t)(h ^ h >> 32) & (map->nr_slots - 1);
+}
+
+static size_t slot_of(const struct number_map *map, uint64_t key)
+{
+	size_t at = first_slot(map, key);
 
 	while (map->slots[at].used && map->slots[at].key != key)
 		at = (at + 1) & (map->nr_slots - 1);
@@ -41,6 +47,12 @@ uint32_t *number_map_at(struct number_map *map, uint64_t key, bool *ret_new)
 		map->nr++;
 	}
 	return &slot->value;
+}
+
+void number_map_prefetch(const struct number_map *map, uint64_t key)
+{
+	if (map->nr_slots)
+		__builtin_prefetch(&map->slots[first_slot(map, key)]);
 }
 
 void number_map_fini(struct number_map *map)

@@ -19,10 +19,15 @@ struct number_map {
 };
 
 /*
- * The value of a key, to be read or written; good until the next call. *ret_new says that the key was
- * not there: its value is 0 until the caller sets it.
+ * The value of a key, to be read or written; good until the next call. *ret_new says that the key
+ * was not there: its value is 0 until the caller sets it.
  */
 uint32_t *number_map_at(struct number_map *map, uint64_t key, bool *ret_new);
+/*
+ * Fetches the slot of a key into the cache: for tables too large for it, some steps before
+ * number_map_at().
+ */
+void number_map_prefetch(const struct number_map *map, uint64_t key);
 void number_map_fini(struct number_map *map);
 
 #endif

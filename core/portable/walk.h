@@ -23,6 +23,8 @@
 #include <linux/types.h>
 #endif
 
+#include "core/portable/walk_x86_64.h"
+
 #ifndef __always_inline
 #define __always_inline inline __attribute__((always_inline))
 #endif
@@ -31,7 +33,12 @@
 #define WALK_PAGE_SIZE (1u << WALK_PAGE_SHIFT)
 #define WALK_ONE_RULE 0x80000000u /* page word: the low 16 bits are the rule of the whole page */
 #define WALK_MAX_RULES 65535u
+#define WALK_NR_RULES (WALK_MAX_RULES + 1) /* places in a table of rules */
 #define WALK_MAX_RUN 1024u /* words in a run, header included (one row per byte at the worst) */
+
+#define WALK_MAX_MODULES 16384u
+#define WALK_MAX_RUNTIME_TABLES 4096u /* of code made at run time; numbered behind the modules */
+#define WALK_MAX_MAPS 8192u	      /* executable mappings of one process */
 
 /* How the CFA is found. */
 enum walk_cfa {
@@ -72,16 +79,12 @@ _Static_assert(sizeof(struct walk_rule) == 8, "rules are 8 bytes in every home")
 #define WALK_RULE_END 1u
 #define WALK_FIRST_RULE 2u
 
-#define WALK_NR_REGS 16 /* DWARF numbering: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 */
-#define WALK_REG_FP 6
-#define WALK_REG_SP 7
-
 struct walk_regs {
 	__u64 pc; /* exact for the leaf; a return address further up unless `exact` */
 	__u64 sp, fp;
 	__u32 exact; /* pc is where execution stands: leaf frame, or a frame a signal broke into */
-	__u32 leaf_regs; /* gpr[] is valid: leaf, or just after a signal frame */
-	__u64 gpr[WALK_NR_REGS];
+	__u32 leaf_regs;	 /* gpr[] is valid: leaf, or just after a signal frame */
+	__u64 gpr[WALK_NR_REGS]; /* by DWARF's numbers */
 };
 
 enum walk_status {
@@ -91,6 +94,12 @@ enum walk_status {
 	WALK_READ_FAULT = 3,
 	WALK_BAD_STACK = 4,  /* sp did not grow */
 	WALK_NEED_DWARF = 5, /* WALK_CFA_UNSUPPORTED */
+};
+
+enum walk_module_state {
+	WALK_MODULE_PENDING = 0, /* its rows are being built: the host unwinds a snapshot */
+	WALK_MODULE_ROWS = 1,
+	WALK_MODULE_NO_ROWS = 2, /* runtime code, or no .eh_frame: frame pointers */
 };
 
 static __always_inline __u32 walk_row_rule(__u32 word)

@@ -17,8 +17,6 @@
 #include "core/portable/pylayout.h"
 #include "core/portable/walk.h"
 
-#define WALK_MAX_MODULES 16384u
-#define WALK_MAX_MAPS 8192u /* executable mappings of one process */
 #define WALK_ARENA_WORDS (1u << 24)
 #define WALK_ARENA_MASK (WALK_ARENA_WORDS - 1)
 #define WALK_ARENA_MAGIC 0x314e455241525053ull /* "SPRAREN1" */
@@ -33,12 +31,6 @@ struct walk_map {
 };
 _Static_assert(sizeof(struct walk_map) == 32, "no holes");
 
-enum walk_module_state {
-	WALK_MODULE_PENDING = 0, /* its rows are being built */
-	WALK_MODULE_ROWS = 1,
-	WALK_MODULE_NO_ROWS = 2, /* JIT code, or no .eh_frame: frame pointers */
-};
-
 struct walk_module {
 	__u64 base;  /* vaddr of page 0 */
 	__u32 pages; /* where in words[] the page words are */
@@ -51,7 +43,7 @@ _Static_assert(sizeof(struct walk_module) == 24, "no holes");
 struct walk_arena {
 	__u64 magic;
 	__u64 pad[511];
-	struct walk_rule rules[WALK_MAX_RULES + 1];
+	struct walk_rule rules[WALK_NR_RULES];
 	struct walk_module modules[WALK_MAX_MODULES];
 	__u32 words[WALK_ARENA_WORDS]; /* sparse: only what is written takes memory */
 };

@@ -38,7 +38,7 @@ static uint32_t copy_module(struct copier *c, uint32_t id)
 	if (c->modules[id] == PROFILE_NONE) {
 		m.path = copy_string(c, m.path);
 		if (m.kind == MODULE_PYTHON)
-			m.pid = copy_string(c, m.pid);
+			m.code_name = copy_string(c, m.code_name);
 		if (m.kind != MODULE_PYTHON && m.kind != MODULE_MARKER && m.kind != MODULE_NAMED &&
 		    !m.build_id_size)
 			m.ino += (uint64_t)c->opts->number << 40;
@@ -165,7 +165,7 @@ static uint32_t *unknown_ids(size_t nr)
 /* The kind says that it is a root, above the thread. */
 static uint32_t origin_frame(struct copier *c, const char *origin)
 {
-	struct profile_module m = { .kind = MODULE_NAMED, .pid = FUNCTION_THREAD };
+	struct profile_module m = { .kind = MODULE_NAMED, .function_kind = FUNCTION_THREAD };
 	uint32_t name = c->sink->string(c->sink, origin, strlen(origin)), frame;
 	struct profile *v = c->opts->vocabulary;
 	struct profile_function f = { .module = PROFILE_NONE, .kind = FUNCTION_THREAD };

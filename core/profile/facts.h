@@ -133,7 +133,7 @@ struct fact_gpu_counter {
 /* What did not work, in a line for people. Key: pid, code, text. */
 struct fact_gpu_note {
 	uint64_t pid;
-	uint64_t code; /* enum gpu_failure_code, gpu/agent/region.h */
+	uint64_t code; /* enum gpu_failure_code, gpu/agent/base/region.h */
 	uint64_t text; /* string */
 	uint64_t time_ns, count;
 };

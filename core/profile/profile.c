@@ -14,6 +14,7 @@
 #include <xxhash.h>
 
 #include "core/base/alloc.h"
+#include "core/base/path.h"
 #include "core/profile/facts.h"
 #include "core/profile/intern.h"
 
@@ -176,7 +177,7 @@ uint32_t profile_module(struct profile *p, const struct profile_module *module)
 	uint32_t next = p->nr_modules, id;
 
 	assert(module->build_id_size <= BUILD_ID_MAX && module->path < p->nr_strings);
-	assert(module->kind != MODULE_PYTHON || module->pid < p->nr_strings);
+	assert(module->kind != MODULE_PYTHON || module->code_name < p->nr_strings);
 	memset(&key, 0, sizeof(key)); /* padding too: keys are compared as bytes */
 	key.path = module->path;
 	key.pid = module->pid;
@@ -319,7 +320,7 @@ uint32_t profile_marker_frame(struct profile *p, enum marker marker)
 uint32_t profile_named_frame(struct profile *p, const char *name, size_t length,
 			     enum function_kind kind)
 {
-	struct profile_module module = { .kind = MODULE_NAMED, .pid = kind };
+	struct profile_module module = { .kind = MODULE_NAMED, .function_kind = kind };
 	uint32_t id = profile_string(p, name, length);
 	uint32_t frame = profile_frame(p, profile_module(p, &module), id);
 
@@ -342,21 +343,20 @@ uint32_t profile_python_frame(struct profile *p, uint32_t module, uint64_t line)
 	uint32_t frame = profile_frame(p, module, line);
 	const struct profile_module *m = &p->modules[module];
 	struct profile_function function = {
-		.system_name = m->pid,
+		.system_name = m->code_name,
 		.module = module,
 		.file = m->path,
-		.start_line = (uint32_t)m->ino,
+		.start_line = (uint32_t)m->code_line,
 		.kind = FUNCTION_PYTHON,
 	};
 	struct profile_location location = { .line = (uint32_t)line };
-	const char *path = p->strings[m->path], *base = strrchr(path, '/');
 	char *name;
 
 	if (p->frames[frame].nr_locations)
 		return frame;
 	name = xasprintf("%s (%s:%" PRIu32 ")",
-			 *p->strings[m->pid] ? p->strings[m->pid] : "[unknown]",
-			 base && base[1] ? base + 1 : path, function.start_line);
+			 *p->strings[m->code_name] ? p->strings[m->code_name] : "[unknown]",
+			 path_base_name(p->strings[m->path]), function.start_line);
 	function.name = profile_cstring(p, name);
 	free(name);
 	location.function = profile_function(p, &function);
@@ -440,8 +440,7 @@ const char *profile_frame_fallback_name(const struct profile *p, uint32_t frame,
 {
 	const struct profile_frame *f = &p->frames[frame];
 	const struct profile_module *module = &p->modules[f->module];
-	const char *path = p->strings[module->path];
-	const char *base = strrchr(path, '/');
+	const char *base = path_base_name(p->strings[module->path]);
 
 	switch ((enum module_kind)module->kind) {
 	case MODULE_MARKER:
@@ -460,7 +459,6 @@ const char *profile_frame_fallback_name(const struct profile *p, uint32_t frame,
 	case MODULE_JIT:
 	case MODULE_PYTHON: break;
 	}
-	base = base && base[1] ? base + 1 : path;
 	snprintf(buf, size, "%s+0x%" PRIx64, *base ? base : "[unknown]", f->address);
 	return buf;
 }

@@ -17,8 +17,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/build_id.h"
+
 #define PROFILE_NONE UINT32_MAX /* "no such id" */
-#define BUILD_ID_MAX 32		/* bytes; GNU ld writes 20, lld 8..20, Go's note is not used */
 
 /* What a frame's module is. On disk too: explicit values, append only. */
 enum module_kind {
@@ -27,11 +28,8 @@ enum module_kind {
 	MODULE_KERNEL = 2, /* the kernel and its modules; frame address = virtual address */
 	MODULE_JIT = 3, /* code without a file in process `pid`; frame address = virtual address */
 	MODULE_MARKER = 4, /* not code; frame address = enum marker */
-	MODULE_NAMED = 5,  /* imported text; frame address = string id, pid = enum function_kind */
-	/*
-	 * A Python code object: path = its file, pid = its qualified name (string id), ino = its first
-	 * line; frame address = line, 0 = unknown. Its frames carry their own names.
-	 */
+	MODULE_NAMED = 5,  /* text instead of addresses; frame address = string id of the name */
+	/* A Python code object; frame address = line, 0 = unknown. Its frames carry their own names. */
 	MODULE_PYTHON = 6,
 };
 
@@ -57,11 +55,19 @@ int marker_from_name(const char *name, size_t size);
 
 struct profile_module {
 	uint32_t path; /* string: as the target sees it; "[vdso]", "[kernel]", "[jit]" otherwise */
-	uint32_t pid;  /* MODULE_JIT: whose; MODULE_NAMED, MODULE_PYTHON: see there; else 0 */
-	uint8_t kind;  /* enum module_kind */
+	union {	       /* by kind; 0 in other kinds; one field of a recording */
+		uint32_t pid;		/* MODULE_JIT: whose */
+		uint32_t function_kind; /* MODULE_NAMED: enum function_kind of its frames */
+		uint32_t code_name; /* MODULE_PYTHON: string: qualified name of the code object */
+	};
+	uint8_t kind; /* enum module_kind */
 	uint8_t build_id_size;
 	uint8_t build_id[BUILD_ID_MAX];
-	uint64_t dev, ino; /* identity of the file when it was seen; 0 = unknown */
+	uint64_t dev;
+	union {
+		uint64_t ino;	    /* with dev the identity of the file when seen; 0 = unknown */
+		uint64_t code_line; /* MODULE_PYTHON: first line of the code object */
+	};
 };
 
 struct profile_thread {

@@ -153,6 +153,7 @@ static bool decode_module(struct decoder *d, struct cursor *c, uint32_t *ret_id)
 	struct cursor build_id;
 	uint64_t kind;
 
+	/* pid and ino stand for whatever the kind has there: struct profile_module. */
 	if (!get_string_id(d, c, &module.path) || !cursor_get_u32(c, &module.pid) ||
 	    !cursor_get(c, &kind) || !cursor_get(c, &module.dev) || !cursor_get(c, &module.ino) ||
 	    !cursor_get_bytes(c, BUILD_ID_MAX, &build_id))
@@ -161,14 +162,14 @@ static bool decode_module(struct decoder *d, struct cursor *c, uint32_t *ret_id)
 	*ret_id = PROFILE_NONE;
 	if (kind > MODULE_PYTHON)
 		return true;
-	if (kind == MODULE_NAMED && module.pid >= NR_FUNCTION_KINDS)
-		module.pid = FUNCTION_UNKNOWN;
+	if (kind == MODULE_NAMED && module.function_kind >= NR_FUNCTION_KINDS)
+		module.function_kind = FUNCTION_UNKNOWN;
 	if (kind == MODULE_PYTHON) {
-		if (module.pid >= d->strings.nr)
+		if (module.code_name >= d->strings.nr)
 			return true;
-		module.pid = d->strings.ids[module.pid];
-		if (module.pid == PROFILE_NONE)
-			module.pid = 0;
+		module.code_name = d->strings.ids[module.code_name];
+		if (module.code_name == PROFILE_NONE)
+			module.code_name = 0;
 	}
 	module.kind = (uint8_t)kind;
 	module.build_id_size = (uint8_t)cursor_left(&build_id);
@@ -216,7 +217,7 @@ static bool named_frame(struct decoder *d, uint32_t module, uint64_t number, uin
 		return true;
 	}
 	*ret_id = profile_named_frame(d->p, d->p->strings[name], strlen(d->p->strings[name]),
-				      (enum function_kind)d->p->modules[module].pid);
+				      (enum function_kind)d->p->modules[module].function_kind);
 	return true;
 }
 

@@ -187,6 +187,7 @@ static void encode_module(struct encoder *e, uint32_t id, uint64_t *last_address
 	(void)last_address;
 	e->entry.size = 0;
 	buffer_add_varint(&e->entry, module->path);
+	/* pid and ino stand for whatever the kind has there: struct profile_module. */
 	buffer_add_varint(&e->entry, module->pid);
 	buffer_add_varint(&e->entry, module->kind);
 	buffer_add_varint(&e->entry, module->dev);

@@ -100,8 +100,9 @@ enum record_type {
 	RECORD_STRINGS = 2,
 	/*
 	 * { entry size, entry }; entry = path string, pid, enum module_kind, dev, ino,
-	 * build-id size, build-id, and whatever a later version appends. The pid of a MODULE_PYTHON
-	 * entry is a string number.
+	 * build-id size, build-id, and whatever a later version appends. In the place of pid an entry of
+	 * MODULE_NAMED has an enum function_kind, and one of MODULE_PYTHON the string number of its code
+	 * object's name; in the place of ino MODULE_PYTHON has its first line.
 	 */
 	RECORD_MODULES = 3,
 	/* { pid, tid, comm string } */

@@ -7,6 +7,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/path.h"
 #include "core/profile/column.h"
 #include "output/text/align.h"
 #include "output/annotate/instructions.h"
@@ -165,7 +166,7 @@ static void add_source(struct writer *w, struct buffer *text, const char *path, 
 static void add_inlined_place(struct writer *w, struct buffer *text,
 			      const struct annotation_line *l)
 {
-	const char *file = text_base_name(l->file);
+	const char *file = path_base_name(l->file);
 
 	align_add_spaces(text, 2 * (size_t)l->level);
 	buffer_add_string(text, w->opts->unicode ? "\xe2\x86\xb3 " : "> ");
@@ -293,7 +294,7 @@ static void add_places(struct writer *w, uint32_t frame, uint32_t levels)
 			text_add_clean(&text, name, strlen(name));
 			buffer_add_char(&text, ' ');
 		}
-		text_add_clean(&text, text_base_name(path), strlen(text_base_name(path)));
+		text_add_clean(&text, path_base_name(path), strlen(path_base_name(path)));
 		if (l->line)
 			buffer_printf(&text, ":%u", l->line);
 		buffer_add_string(&text, "  ");
@@ -358,7 +359,7 @@ static void add_code(struct writer *w, const struct annotation_code *c)
 	uint32_t last = PROFILE_NONE;
 	size_t skipped = 0;
 
-	add_heading(w, "Address", text_base_name(path));
+	add_heading(w, "Address", path_base_name(path));
 	for (size_t i = 0; i < c->code.nr; i++) {
 		if (!c->shown[i] || !is_near(c, i)) {
 			skipped += c->shown[i];

@@ -1,10 +1,11 @@
 /*
- * Writes callgrind's format: costs of functions by source line, and of their calls. It knows no stacks.
- * Readers take for the total of a function either its self and what it calls, or what calls it adds up
- * to; so that both are right where functions call themselves, too, a stack becomes a chain in which
- * each function stands once, where it is innermost, below a root: the name of the thread, or "all".
+ * Writes callgrind's format (https://valgrind.org/docs/manual/cl-format.html): the cost of each
+ * function by source line, and of each call; it has no stacks. Readers compute the total of a
+ * function either from its self and its calls or from the calls to it. To make both right for
+ * recursive functions too, a stack is reduced to a chain in which each function occurs once, at its
+ * innermost place, below a root: the thread's name or "all".
  */
-#include "output/export/callgrind_writer.h"
+#include "output/export/exporter.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,13 +16,13 @@
 #include "core/profile/column.h"
 #include "core/profile/intern.h"
 #include "output/tree/naming.h"
-#include "output/tree/stack_groups.h"
+#include "output/export/stack_groups.h"
 #include "output/text/text.h"
 
 #define NO_CALLEE UINT32_MAX
 
 struct cost {
-	uint32_t function, line, callee; /* places in names.list; NO_CALLEE: self */
+	uint32_t function, line, callee; /* functions: indices in names.list; NO_CALLEE: self */
 	uint64_t values[NR_COLUMNS];
 };
 
@@ -29,9 +30,9 @@ struct step {
 	uint32_t function, line;
 };
 
-/* Each sort of names is numbered by itself. */
+/* Names that were written already; objects and files are numbered separately. */
 struct names {
-	struct profile *strings; /* whose strings are the names */
+	struct profile *strings; /* used only to intern the names */
 	size_t nr_written;
 };
 
@@ -43,10 +44,10 @@ struct writer {
 	struct cost *costs;
 	size_t nr_costs, costs_capacity;
 	struct intern index; /* of costs */
-	struct step *steps;  /* of the stack at hand, root first */
+	struct step *steps;  /* of the current stack, root first */
 	size_t nr_steps, steps_capacity;
-	uint32_t *seen;		     /* by function: stack + 1 in which it was last found */
-	struct names objects, files; /* that were written */
+	uint32_t *seen; /* by function: the stamp of the stack that last held it */
+	struct names objects, files;
 	bool *function_written;
 };
 
@@ -73,27 +74,19 @@ static void add_cost(struct writer *w, const struct step *step, uint32_t callee,
 		w->costs[id].values[c] += values[c];
 }
 
-static void take_apart(struct writer *w, const struct profile_stack *s)
+static void list_steps(struct writer *w, const struct profile_stack *s)
 {
-	w->nr_steps = 0;
-	for (uint32_t i = 0; i < s->nr_frames; i++) {
-		uint32_t frame = w->p->stack_frames[s->first_frame + i];
-		const struct profile_frame *f = &w->p->frames[frame];
-		size_t first = w->names.first[frame], nr = w->names.first[frame + 1] - first;
+	struct naming_walk at = { .p = w->p, .names = &w->names, .stack = s };
 
-		w->steps = xgrow(w->steps, &w->steps_capacity, w->nr_steps + nr + 1,
-				 sizeof(*w->steps));
-		for (size_t j = 0; j < nr; j++)
-			w->steps[w->nr_steps++] = (struct step){
-				.function = FRAME_FUNCTION(w->names.codes[first + j]),
-				.line = f->nr_locations
-						? w->p->locations[f->first_location + j].line
-						: 0,
-			};
+	w->nr_steps = 0;
+	while (naming_next(&at)) {
+		w->steps = xgrow(w->steps, &w->steps_capacity, w->nr_steps + 1, sizeof(*w->steps));
+		w->steps[w->nr_steps++] =
+			(struct step){ .function = FRAME_FUNCTION(at.code), .line = at.line };
 	}
 }
 
-/* Keeps of each function the innermost step; `stamp` tells this stack from others. */
+/* Keeps the innermost step of each function; `stamp` is another number for each stack, not 0. */
 static void keep_innermost(struct writer *w, uint32_t stamp)
 {
 	size_t kept = w->nr_steps;
@@ -110,7 +103,7 @@ static void keep_innermost(struct writer *w, uint32_t stamp)
 		memmove(w->steps, w->steps + kept, w->nr_steps * sizeof(*w->steps));
 }
 
-/* The samples of one stack and thread: those from order[first] to order[end - 1]. */
+/* Adds the samples of one stack and thread, order[first] to order[end - 1]. */
 static void add_samples(struct writer *w, const uint32_t *order, size_t first, size_t end)
 {
 	const struct profile_sample *s = &w->p->samples[order[first]];
@@ -121,7 +114,7 @@ static void add_samples(struct writer *w, const uint32_t *order, size_t first, s
 		values[w->p->samples[order[i]].column] += w->p->samples[order[i]].weight;
 	if (s->thread != PROFILE_NONE)
 		root.function = w->names.comms[w->p->threads[s->thread].comm];
-	take_apart(w, &w->p->stacks[s->stack]);
+	list_steps(w, &w->p->stacks[s->stack]);
 	keep_innermost(w, (uint32_t)first + 1);
 	add_cost(w, &root, w->nr_steps ? w->steps[0].function : NO_CALLEE, values);
 	for (size_t i = 0; i < w->nr_steps; i++)
@@ -146,7 +139,7 @@ static int compare_u32(uint32_t a, uint32_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* By function; its own lines before its calls. */
+/* By function, its self costs before its calls. */
 static int compare_costs(const void *a, const void *b)
 {
 	const struct cost *x = a, *y = b;
@@ -159,7 +152,7 @@ static int compare_costs(const void *a, const void *b)
 	return order ? order : compare_u32(x->callee, y->callee);
 }
 
-/* "fl=(3) file" the first time, "fl=(3)" from then on. */
+/* Writes "fl=(3) file" the first time and "fl=(3)" from then on. */
 static void add_text(struct writer *w, struct names *names, const char *key, const char *text)
 {
 	struct buffer clean = { 0 };
@@ -177,7 +170,7 @@ static void add_text(struct writer *w, struct names *names, const char *key, con
 	buffer_fini(&clean);
 }
 
-/* Where a function is, and which: with "c" in front of the keys as the one that is called. */
+/* Writes object, file and name of a function; c is "c" if it is the callee, else "". */
 static void add_function(struct writer *w, const char *c, uint32_t function)
 {
 	const struct tree_function *f = &w->names.list[function];
@@ -217,7 +210,7 @@ static void add_costs(struct writer *w)
 		}
 		if (cost->callee != NO_CALLEE) {
 			add_function(w, "c", cost->callee);
-			/* How often is not known; a sample is one at least. */
+			/* The number of calls is unknown, but at least 1. */
 			buffer_printf(w->b, "calls=1 %u\n", w->names.list[cost->callee].line);
 		}
 		buffer_add_u64(w->b, cost->line);
@@ -258,7 +251,7 @@ static int write_callgrind(struct buffer *b, const struct profile *p)
 
 	naming_init(&w.names, p);
 	columns_present(p, w.columns);
-	w.columns[COLUMN_CPU] |= !p->nr_samples; /* there has to be an event */
+	w.columns[COLUMN_CPU] |= !p->nr_samples; /* the format demands an event */
 	w.seen = xcalloc(w.names.nr, sizeof(*w.seen));
 	w.function_written = xcalloc(w.names.nr, sizeof(*w.function_written));
 	add_up(&w);

@@ -1,4 +1,7 @@
-/* Each table of facts is a list of slices. */
+/*
+ * Each table of facts (core/profile/facts.h) becomes a list of slices, which chrome_tracks.c lays
+ * out in tracks. A GPU of a process is shown as a process of its own, with a track per stream.
+ */
 #include "output/export/chrome_gpu.h"
 
 #include <inttypes.h>
@@ -14,7 +17,7 @@
 
 #define MAX_GPUS 1024
 
-/* A GPU of a process: a process in the picture. */
+/* A GPU of a process. */
 struct gpu {
 	uint64_t pid, device;
 };
@@ -25,7 +28,7 @@ struct gpu_writer {
 	const struct fact_gpu_activity *activities;
 	const struct fact_range_run *runs;
 	const struct fact_range *ranges;
-	const uint32_t *by_id; /* ranges, by process and id */
+	const uint32_t *by_id; /* indices of ranges, sorted by process and id */
 	size_t nr_activities, nr_runs, nr_ranges;
 	struct gpu *gpus;
 	size_t nr_gpus, gpus_capacity;
@@ -58,7 +61,7 @@ static void name_gpu(struct gpu_writer *w, const struct gpu *g, uint64_t id)
 	buffer_fini(&name);
 }
 
-/* The process that stands for a GPU. */
+/* The id of the process that represents a GPU. */
 static uint64_t id_of_gpu(struct gpu_writer *w, uint64_t pid, uint64_t device)
 {
 	size_t i = 0;
@@ -110,14 +113,18 @@ static void add_activity(void *context, const struct slice *s, uint32_t tid)
 	buffer_add_string(w->tracks.b, "}}");
 	if (a->thread == PROFILE_NONE || a->kind == GPU_WORK_SYNC)
 		return;
-	chrome_begin(&w->tracks, "f", w->tracks.pid, tid); /* of the arrow that add_call() begins */
+	chrome_begin(&w->tracks, "f", w->tracks.pid,
+		     tid); /* end of the arrow that add_arrow() begins */
 	chrome_add_time(&w->tracks, "ts", s->start_ns);
 	buffer_printf(w->tracks.b,
 		      ",\"bp\":\"e\",\"id\":%u,\"cat\":\"launch\",\"name\":\"launch\"}",
 		      s->row + 1);
 }
 
-/* Contexts of waits say whose they are where anything ran in them; compared by process and context. */
+/*
+ * Compares by process and context. A wait does not tell its device; another activity of its context
+ * does.
+ */
 static int compare_contexts(const void *a, const void *b)
 {
 	const struct fact_gpu_activity *x = *(const struct fact_gpu_activity *const *)a;
@@ -128,7 +135,7 @@ static int compare_contexts(const void *a, const void *b)
 	return x->context < y->context ? -1 : x->context > y->context;
 }
 
-/* One activity of each context that ran anything, sorted. */
+/* One activity of each context that ran work, sorted. */
 static const struct fact_gpu_activity **list_contexts(const struct gpu_writer *w, size_t *ret_nr)
 {
 	const struct fact_gpu_activity **list = xmalloc((w->nr_activities + 1) * sizeof(*list));
@@ -206,7 +213,7 @@ static void add_call(void *context, const struct slice *s, uint32_t tid)
 	buffer_printf(w->tracks.b, ",\"args\":{\"correlation\":%" PRIu64 "}}", a->correlation);
 }
 
-/* A call that started several things is several slices here, and one in the picture. */
+/* A call that launched several activities is several slices in the list, but drawn once. */
 static bool same_call(const struct gpu_writer *w, const struct slice *a, const struct slice *b)
 {
 	return chrome_same_track(a, b) && a->start_ns == b->start_ns &&

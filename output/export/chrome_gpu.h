@@ -1,7 +1,7 @@
 /*
- * The part of a file of trace events (export_chrome) that is no sample: what GPUs ran, the calls that asked
- * for it with arrows from the one to the other, NVTX ranges, and device memory. Every start and duration
- * is as it was recorded, to the nanosecond.
+ * Writes the trace events that are not samples: what the GPUs ran, the CUDA calls that launched it,
+ * with an arrow from each call to its work, NVTX ranges and device memory. Times are as recorded,
+ * to the nanosecond.
  */
 #ifndef SPROF_CHROME_GPU_H
 #define SPROF_CHROME_GPU_H
@@ -11,12 +11,12 @@
 struct buffer;
 struct profile;
 
-/* Activities that the recording counted and did not keep. */
+/* The number of GPU activities that the recording counted but did not keep. */
 uint64_t chrome_gpu_left_out(const struct profile *p);
 
 /*
- * Appends the events. `separator` goes before the first, ",\n" before the others; returns what goes before
- * the next.
+ * Appends the events, with `separator` before the first and ",\n" before the others. Returns the
+ * separator for the next event of the file.
  */
 const char *chrome_gpu_add(struct buffer *b, const struct profile *p, const char *separator);
 

@@ -1,4 +1,7 @@
-/* Slices are sorted by the track they belong to and by start, so that one look at each places it. */
+/*
+ * Slices are sorted by track and start, so each goes into the first lane in which no open slice
+ * would cross it, and one pass places them all.
+ */
 #include "output/export/chrome_tracks.h"
 
 #include <inttypes.h>
@@ -11,7 +14,7 @@
 #include "output/text/text.h"
 
 /* ---- events */
-/* In us since the recording began, which may be a moment after the library was awake. */
+/* The time may be before the start: the agent can be ready a moment before the recording. */
 void chrome_add_time(struct chrome_tracks *t, const char *key, uint64_t time_ns)
 {
 	uint64_t start = t->p->meta.start_ns;

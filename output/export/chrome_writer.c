@@ -1,11 +1,11 @@
 /*
- * Writes trace events, a track per thread. The format knows what began and what ended, and no samples:
- * so a sample is a span as long as its weight that ends when it was taken, and functions that
- * neighbours share go through. Where spans would overlap by a little, or leave a little gap, they are
- * put side by side, so that sums are exact and moments are off by half a period at most. What is no sample,
- * GPU work and NVTX ranges, comes from chrome_gpu.
+ * Writes trace events for Perfetto and chrome://tracing, a track per thread. The format has no
+ * samples, only beginnings and ends. So a sample becomes a span that is as long as its weight and
+ * ends when the sample was taken, and a function that two neighbours share is one span. Spans that
+ * would overlap or leave a gap of less than half their length are moved together: sums are exact,
+ * and times are wrong by half a period at most. chrome_gpu.c adds GPU work and NVTX ranges.
  */
-#include "output/export/chrome_writer.h"
+#include "output/export/exporter.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -21,16 +21,16 @@
 #include "output/text/text.h"
 #include "output/export/thread_tracks.h"
 
-/* Tracks that are no thread's CPU time get numbers that no thread has. */
+/* Other tracks than the CPU time of a thread get ids that no thread has. */
 #define FIRST_TRACK_ID 0x80000000u
 
 struct writer {
 	const struct profile *p;
 	struct buffer *b;
 	struct tree_functions names;
-	uint32_t pid, tid;     /* of the track at hand */
-	uint64_t end_ns;       /* of the last span in it, since the recording began */
-	uint32_t *open, *next; /* codes of what is open, and of the next sample's stack */
+	uint32_t pid, tid;     /* of the current track */
+	uint64_t end_ns;       /* end of its last span, since the recording began */
+	uint32_t *open, *next; /* functions that are open, and those of the next sample */
 	size_t nr_open, nr_next, open_capacity, next_capacity;
 	const char *separator;
 };
@@ -60,7 +60,7 @@ static void add_name(struct writer *w, const char *what, const char *name)
 	w->separator = ",\n";
 }
 
-/* Ends what is open beyond the first `keep`, innermost first. */
+/* Ends all open functions but the outermost `keep`, innermost first. */
 static void close_to(struct writer *w, size_t keep)
 {
 	while (w->nr_open > keep)
@@ -69,17 +69,12 @@ static void close_to(struct writer *w, size_t keep)
 
 static void take_stack(struct writer *w, uint32_t stack)
 {
-	const struct profile_stack *s = &w->p->stacks[stack];
+	struct naming_walk at = { .p = w->p, .names = &w->names, .stack = &w->p->stacks[stack] };
 
 	w->nr_next = 0;
-	for (uint32_t i = 0; i < s->nr_frames; i++) {
-		uint32_t frame = w->p->stack_frames[s->first_frame + i];
-		size_t first = w->names.first[frame], end = w->names.first[frame + 1];
-
-		w->next = xgrow(w->next, &w->next_capacity, w->nr_next + (end - first) + 1,
-				sizeof(*w->next));
-		for (size_t j = first; j < end; j++)
-			w->next[w->nr_next++] = FRAME_FUNCTION(w->names.codes[j]);
+	while (naming_next(&at)) {
+		w->next = xgrow(w->next, &w->next_capacity, w->nr_next + 1, sizeof(*w->next));
+		w->next[w->nr_next++] = FRAME_FUNCTION(at.code);
 	}
 }
 
@@ -138,7 +133,7 @@ static void add_track(struct writer *w, const struct timeline *timeline, size_t 
 	close_to(w, 0);
 }
 
-/* Sums of the GPU are written when they are looked at: where the activities are known, they have times. */
+/* Samples of GPU columns have the time of their collection; the activities have the true times. */
 static bool is_shown_better(const struct profile *p, const struct track *t)
 {
 	size_t nr;

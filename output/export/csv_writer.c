@@ -1,8 +1,9 @@
 /*
- * One line for each node of the call tree, of each column: who it is, which line its parent is, and
- * its sums. Sums are in the unit of the column.
+ * Writes the call trees as a table for spreadsheets and data frames: for each column of the profile
+ * one line per node, with its id, that of its parent, its function and its sums in the unit of the
+ * column.
  */
-#include "output/export/csv_writer.h"
+#include "output/export/exporter.h"
 
 #include "core/base/buffer.h"
 #include "core/profile/column.h"

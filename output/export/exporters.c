@@ -1,19 +1,13 @@
-/* The table of exporters, in the order in which --help shows them. */
+/*
+ * The table of exporters and the look-ups in it. --help shows them in the order of the table:
+ * formats that many programs read come first.
+ */
 #include "output/export/exporter.h"
 
 #include <stddef.h>
 #include <string.h>
 
 #include "core/base/buffer.h"
-#include "output/export/callgrind_writer.h"
-#include "output/export/chrome_writer.h"
-#include "output/export/collapsed_writer.h"
-#include "output/export/csv_writer.h"
-#include "output/export/firefox_writer.h"
-#include "output/export/json_writer.h"
-#include "output/export/pprof_writer.h"
-#include "output/export/pstats_writer.h"
-#include "output/export/speedscope_writer.h"
 
 const struct exporter *const exporter_table[] = {
 	&export_collapsed, &export_pprof,  &export_speedscope,

@@ -1,10 +1,11 @@
 /*
- * Writes what the Firefox Profiler calls a processed profile, in version 48 of its format: later
- * viewers bring it up to date. Every thread has tables of its own: frames (a function at a line), stacks
- * (a frame on another stack), functions and strings; table rows are spread over arrays by field.
- * docs-developer/CHANGELOG-formats.md in github.com/firefox-devtools/profiler says what changed when.
+ * Writes a "processed profile" of the Firefox Profiler, format version 48; newer viewers upgrade
+ * it. Every thread has its own tables of functions, frames (a function at a line), stacks (a frame
+ * on top of another stack) and strings, and a table is stored as one array per field. The versions
+ * of the format are described in docs-developer/CHANGELOG-formats.md of
+ * github.com/firefox-devtools/profiler.
  */
-#include "output/export/firefox_writer.h"
+#include "output/export/exporter.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@
 
 enum { FORMAT_VERSION = 48, GECKO_VERSION = 30 };
 
-/* A row of a table here is up to three numbers that tell it from others. */
+/* A row of any table is identified by up to three numbers. */
 struct row {
 	uint32_t key[3];
 };
@@ -39,9 +40,9 @@ struct writer {
 	const struct profile *p;
 	struct buffer *b;
 	struct tree_functions names;
-	uint32_t *lib_of;     /* by function: number in libs + 1, 0 = in none */
-	struct profile *libs; /* its strings, from 1 on, are the libraries */
-	/* Of the track at hand: */
+	uint32_t *lib_of;     /* by function: index in libs + 1, 0 = in no library */
+	struct profile *libs; /* interns the libraries: its strings from 1 on */
+	/* Tables of the current track: */
 	struct rows functions; /* { function } */
 	struct rows frames;    /* { row of functions, line, inline depth } */
 	struct rows stacks;    /* { row of frames, row of stacks + 1 or 0 } */
@@ -76,27 +77,18 @@ static void rows_fini(struct rows *t)
 	*t = (struct rows){ 0 };
 }
 
-/* Row of stacks + 1; 0 where the stack is empty. */
+/* Returns the row of stacks + 1; 0 for the empty stack. */
 static uint32_t add_stack(struct writer *w, uint32_t stack)
 {
-	const struct profile_stack *s = &w->p->stacks[stack];
-	uint32_t at = 0;
+	struct naming_walk at = { .p = w->p, .names = &w->names, .stack = &w->p->stacks[stack] };
+	uint32_t last = 0;
 
-	for (uint32_t i = 0; i < s->nr_frames; i++) {
-		uint32_t frame = w->p->stack_frames[s->first_frame + i];
-		const struct profile_frame *f = &w->p->frames[frame];
-		size_t first = w->names.first[frame], nr = w->names.first[frame + 1] - first;
+	while (naming_next(&at)) {
+		uint32_t function = row(&w->functions, FRAME_FUNCTION(at.code), 0, 0);
 
-		for (uint32_t j = 0; j < nr; j++) {
-			uint32_t code = w->names.codes[first + j];
-			uint32_t line =
-				f->nr_locations ? w->p->locations[f->first_location + j].line : 0;
-			uint32_t function = row(&w->functions, FRAME_FUNCTION(code), 0, 0);
-
-			at = row(&w->stacks, row(&w->frames, function, line, j), at, 0) + 1;
-		}
+		last = row(&w->stacks, row(&w->frames, function, at.line, at.index), last, 0) + 1;
 	}
-	return at;
+	return last;
 }
 
 static const struct tree_function *function_of(const struct writer *w, uint32_t frame_row)
@@ -211,7 +203,7 @@ static int64_t resource_name(struct writer *w, size_t i)
 	return string_of(w, profile_str(w->libs, w->resources.rows[i].key[0]));
 }
 
-/* Here a missing resource is -1, not null. */
+/* In this array "none" is -1, not null. */
 static void add_function_resources(struct writer *w)
 {
 	buffer_add_string(w->b, "\"resource\":[");
@@ -283,7 +275,7 @@ static void add_tables(struct writer *w)
 	buffer_add_string(b, "]");
 }
 
-/* Milliseconds, exactly. */
+/* Writes ns as milliseconds, exactly. */
 static void add_ms(struct buffer *b, uint64_t ns)
 {
 	buffer_printf(b, "%" PRIu64 ".%06u", ns / 1000000, (unsigned int)(ns % 1000000));
@@ -390,7 +382,7 @@ static void add_libs(struct writer *w)
 	buffer_add_string(w->b, "],\n");
 }
 
-/* Colours are those that the viewer knows by name. */
+/* The viewer knows these colours by name. */
 static void add_categories(struct writer *w)
 {
 	static const char *const colors[NR_FUNCTION_KINDS] = {

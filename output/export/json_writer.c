@@ -1,8 +1,9 @@
 /*
- * Writes the tables of a profile as JSON, an entry per line; entries name others by their place. The
- * samples are arrays by field, as there are many of them.
+ * Writes everything a profile holds as JSON, one entry of a table per line; docs/export-json.md
+ * describes it. Entries refer to others by index. Samples are many, so each of their fields is one
+ * array.
  */
-#include "output/export/json_writer.h"
+#include "output/export/exporter.h"
 
 #include <stdlib.h>
 
@@ -20,7 +21,7 @@ struct writer {
 	const struct profile *p;
 	struct buffer *b;
 	struct tree_functions names;
-	uint32_t *stack_numbers; /* of those that have samples, + 1 */
+	uint32_t *stack_numbers; /* by stack: its index in the file + 1, 0 = has no sample */
 };
 
 static void add_field(struct buffer *b, const char *key, const char *text)
@@ -87,25 +88,16 @@ static void add_threads(struct writer *w)
 	buffer_add_string(w->b, "\n],\n");
 }
 
-/* [function, line, inlined] of each, root first;. */
+/* Writes [function, line, inlined] of each frame, root first. */
 static void add_stack(struct writer *w, const struct profile_stack *s)
 {
+	struct naming_walk at = { .p = w->p, .names = &w->names, .stack = s };
 	const char *separator = "[";
 
-	for (uint32_t i = 0; i < s->nr_frames; i++) {
-		uint32_t frame = w->p->stack_frames[s->first_frame + i];
-		const struct profile_frame *f = &w->p->frames[frame];
-		size_t first = w->names.first[frame], nr = w->names.first[frame + 1] - first;
-
-		for (size_t j = 0; j < nr; j++) {
-			uint32_t code = w->names.codes[first + j];
-			uint32_t line =
-				f->nr_locations ? w->p->locations[f->first_location + j].line : 0;
-
-			buffer_printf(w->b, "%s[%u, %u, %d]", separator, FRAME_FUNCTION(code), line,
-				      (code & CODE_INLINED) != 0);
-			separator = ", ";
-		}
+	while (naming_next(&at)) {
+		buffer_printf(w->b, "%s[%u, %u, %d]", separator, FRAME_FUNCTION(at.code), at.line,
+			      (at.code & CODE_INLINED) != 0);
+		separator = ", ";
 	}
 	buffer_add_string(w->b, *separator == '[' ? "[]" : "]");
 }

@@ -1,9 +1,10 @@
 /*
- * Writes pprof. Messages may come in any order in the file, so each table is written as it is walked,
- * and the strings last. Samples of one stack and thread are one message, with a value per column; the
- * format has no place for times of samples.
+ * Writes pprof: profile.proto of github.com/google/pprof, gzipped. Messages may come in any order,
+ * so the samples are written first, which marks the frames and functions in use, then the tables,
+ * and the strings last. The samples of one stack and thread become one message with a value per
+ * column; the format cannot hold their times.
  */
-#include "output/export/pprof_writer.h"
+#include "output/export/exporter.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,21 +19,21 @@
 #include "output/codec/pprof_fields.h"
 #include "output/codec/protobuf.h"
 #include "output/tree/ranking.h"
-#include "output/tree/stack_groups.h"
+#include "output/export/stack_groups.h"
 #include "output/text/text.h"
 
 struct writer {
 	const struct profile *p;
 	struct buffer *b;
-	struct profile *strings;	    /* its strings are the string table */
+	struct profile *strings;	    /* interns the string table */
 	struct buffer message, inner, text; /* scratch */
 	bool columns[NR_COLUMNS];
 	uint32_t *order; /* stack_groups_order() */
 	bool *frame_used, *function_used;
 	uint32_t *mapping_of_module;			 /* mapping id, 0 = none yet */
-	uint32_t mapping_of_kind[NR_FUNCTION_KINDS + 1]; /* the last: inlined, imported as such */
+	uint32_t mapping_of_kind[NR_FUNCTION_KINDS + 1]; /* the last: imported inlined frames */
 	uint32_t nr_mappings;
-	uint64_t *last_address; /* by module */
+	uint64_t *last_address; /* by module: the highest in use */
 };
 
 static uint32_t string_id(struct writer *w, const char *s)
@@ -49,7 +50,7 @@ static void add_value_type(struct writer *w, uint32_t field, const char *type, c
 	protobuf_add_message(w->b, field, &w->message);
 }
 
-/* The types of values: how many samples of CPU time there were, then the columns. */
+/* The types of values: for each column its unit, and before CPU time its number of samples. */
 static void add_types(struct writer *w)
 {
 	const char *first = NULL;
@@ -90,7 +91,7 @@ static void add_labels(struct writer *w, uint32_t thread)
 	add_label(w, "tid", NULL, t->tid);
 }
 
-/* One stack and thread: the samples order[first] .. order[end - 1]. */
+/* Writes the samples of one stack and thread, order[first] to order[end - 1], as one message. */
 static void add_sample(struct writer *w, size_t first, size_t end)
 {
 	const struct profile_sample *samples = w->p->samples, *s = &samples[w->order[first]];
@@ -157,13 +158,13 @@ static void add_mapping(struct writer *w, const char *name, const struct profile
 		protobuf_add_number(m, PPROF_MAPPING_BUILD_ID, string_id(w, buffer_cstring(&hex)));
 		buffer_fini(&hex);
 	}
-	/* Nobody needs to look for symbols: what could be found was. */
+	/* Says that symbols are complete, so readers do not search for more. */
 	for (uint32_t f = PPROF_MAPPING_HAS_FUNCTIONS; f <= PPROF_MAPPING_HAS_INLINE_FRAMES; f++)
 		protobuf_add_number(m, f, 1);
 	protobuf_add_message(w->b, PPROF_MAPPING, m);
 }
 
-/* Of a frame that lies in no file, or is not what its module says. */
+/* The mapping for frames without a file, or of another kind than their module: 0 = none needed. */
 static uint32_t kind_mapping(struct writer *w, unsigned int kind)
 {
 	char *name;
@@ -196,7 +197,7 @@ static uint32_t module_mapping(struct writer *w, uint32_t module)
 	return w->mapping_of_module[module];
 }
 
-/* Sets *ret_address to 0 where the mapping has none. */
+/* The mapping of a frame, 0 = none. *ret_address is 0 if the mapping has no addresses. */
 static uint32_t mapping_of(struct writer *w, uint32_t frame, uint64_t *ret_address)
 {
 	const struct profile_frame *f = &w->p->frames[frame];
@@ -208,7 +209,7 @@ static uint32_t mapping_of(struct writer *w, uint32_t frame, uint64_t *ret_addre
 	*ret_address = 0;
 	if (l && l->inlined && m->kind == MODULE_NAMED)
 		return kind_mapping(w, NR_FUNCTION_KINDS);
-	/* Code without a name says so by its name, "libx.so+0x12": it keeps its module. */
+	/* An unnamed frame, "libx.so+0x12", keeps its module. */
 	if (m->kind == MODULE_NAMED || m->kind == MODULE_MARKER ||
 	    (kind != kind_of_module(m) && kind != FUNCTION_UNKNOWN))
 		return kind_mapping(w, kind);
@@ -235,7 +236,7 @@ static void add_function(struct writer *w, uint64_t id, const char *name, const 
 	protobuf_add_message(w->b, PPROF_FUNCTION, &w->message);
 }
 
-/* A frame that nobody named keeps its address and its file; a marker is a function of that name. */
+/* An unnamed frame keeps its address and file. A marker becomes a function of that name. */
 static void add_location(struct writer *w, uint32_t frame)
 {
 	const struct profile_frame *f = &w->p->frames[frame];
@@ -263,7 +264,7 @@ static void add_location(struct writer *w, uint32_t frame)
 	protobuf_add_message(w->b, PPROF_LOCATION, &w->message);
 }
 
-/* The program itself comes first among the mappings: pprof names the profile after it. */
+/* pprof names a profile after the first mapping, so that has to be the program. */
 static void add_main_mapping(struct writer *w)
 {
 	const struct profile *p = w->p;
@@ -279,7 +280,7 @@ static void add_main_mapping(struct writer *w)
 			return;
 		}
 	}
-	add_mapping(w, "", NULL, 0); /* not the first library either */
+	add_mapping(w, "", NULL, 0); /* else a library would be the first */
 }
 
 static void add_tables(struct writer *w)

@@ -1,12 +1,13 @@
 /*
- * Writes what cProfile writes, for pstats, snakeviz, gprof2dot and tuna: a marshalled dict from
- * (file, line, function) to (primitive calls, calls, own time, cumulative time, callers). Where calls
- * were not counted both are 0, for which pstats leaves the time per call out. A caller is given the part
- * of the time that was spent in its calls.
+ * Writes the file that cProfile writes, for pstats, snakeviz, gprof2dot and tuna: a marshalled dict
+ * from (file, line, function) to (primitive calls, calls, own time, cumulative time, callers). If
+ * calls were not counted both numbers are 0, and pstats then leaves out the time per call. A caller
+ * gets the time spent in its calls.
  *
- * Source: CPython's Python/marshal.c (the types used here have been the same since 3.4), Lib/pstats.py.
+ * Source: CPython's Python/marshal.c (the types used here have been the same since 3.4),
+ * Lib/pstats.py.
  */
-#include "output/export/pstats_writer.h"
+#include "output/export/exporter.h"
 
 #include <errno.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 #include "output/text/text.h"
 #include "output/tree/tree.h"
 
-/* ---- marshal: little-endian, each value after its type */
+/* ---- marshal: each value follows its type, little-endian */
 
 static void add_u32(struct buffer *b, char type, uint32_t value)
 {

@@ -1,9 +1,10 @@
 /*
- * Writes speedscope's JSON: one "sampled" profile for each thread and column, its samples in order of
- * time. What the format has no field for is under the key "sprof", which speedscope does not read:
- * of a frame { kind, module, inlined }, of a profile { column, pid, tid, thread }.
+ * Writes speedscope's JSON (https://www.speedscope.app/file-format-schema.json): one "sampled"
+ * profile per thread and column, its samples in order of time. Objects "sprof", which speedscope
+ * ignores, hold what the format has no field for, so that an import restores it: { kind, module,
+ * inlined } of a frame, { column, pid, tid, thread } of a profile.
  */
-#include "output/export/speedscope_writer.h"
+#include "output/export/exporter.h"
 
 #include <stdlib.h>
 
@@ -17,7 +18,7 @@
 #include "output/text/text.h"
 #include "output/export/thread_tracks.h"
 
-/* A frame of the file is a function, or that function where it was inlined. */
+/* The file has one frame for a function, and another for the function when it was inlined. */
 static uint32_t frame_of(uint32_t code)
 {
 	return FRAME_FUNCTION(code) * 2 + (code & CODE_INLINED ? 1 : 0);
@@ -27,8 +28,8 @@ struct writer {
 	const struct profile *p;
 	struct buffer *b;
 	struct tree_functions names;
-	const char **paths; /* by function: of its module, as two may have one base name */
-	uint32_t *number;   /* by frame_of(): number in the file + 1, 0 = not used */
+	const char **paths; /* by function: the full path of its module */
+	uint32_t *number;   /* by frame_of(): index in the file + 1, 0 = not used */
 };
 
 static void add_frame(struct writer *w, uint32_t function, bool inlined)
@@ -96,23 +97,19 @@ static void add_frames(struct writer *w)
 
 static void add_stack(struct writer *w, uint32_t stack)
 {
-	const struct profile_stack *s = &w->p->stacks[stack];
+	struct naming_walk at = { .p = w->p, .names = &w->names, .stack = &w->p->stacks[stack] };
 	const char *separator = "";
 
 	buffer_add_char(w->b, '[');
-	for (uint32_t i = 0; i < s->nr_frames; i++) {
-		uint32_t frame = w->p->stack_frames[s->first_frame + i];
-
-		for (size_t j = w->names.first[frame]; j < w->names.first[frame + 1]; j++) {
-			buffer_add_string(w->b, separator);
-			buffer_add_u64(w->b, w->number[frame_of(w->names.codes[j])] - 1);
-			separator = ",";
-		}
+	while (naming_next(&at)) {
+		buffer_add_string(w->b, separator);
+		buffer_add_u64(w->b, w->number[frame_of(at.code)] - 1);
+		separator = ",";
 	}
 	buffer_add_char(w->b, ']');
 }
 
-/* What speedscope shows in its list of profiles: "python (pid 12, tid 13) cpu". */
+/* The name in speedscope's list of profiles: "python (pid 12, tid 13) cpu". */
 static void add_names(struct writer *w, const struct track *t)
 {
 	struct buffer name = { 0 };
@@ -166,7 +163,7 @@ static void add_track(struct writer *w, const struct timeline *timeline, const s
 	buffer_add_string(w->b, "]}");
 }
 
-/* The profile to show first is the one with most samples: rarely is it the first thread. */
+/* The first profile to show: the one with most samples. */
 static size_t busiest(const struct timeline *t)
 {
 	size_t best = 0;

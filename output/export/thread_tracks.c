@@ -1,4 +1,7 @@
-/* One sort by (thread, column, time); a track ends where the thread or the column changes. */
+/*
+ * The samples are sorted once by thread, column and time, and cut into tracks where thread or
+ * column changes. Two threads with one pid and tid but different names are different tracks.
+ */
 #include "output/export/thread_tracks.h"
 
 #include <errno.h>

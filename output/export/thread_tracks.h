@@ -1,6 +1,6 @@
 /*
- * The samples of a profile as tracks: one for each thread and column, each in order of time. That is
- * the shape of the formats that show a timeline.
+ * Sorts the samples of a profile into tracks, one per thread and column, each in order of time: the
+ * shape that formats with a timeline need.
  */
 #ifndef SPROF_THREAD_TRACKS_H
 #define SPROF_THREAD_TRACKS_H
@@ -11,19 +11,19 @@
 struct profile;
 
 struct track {
-	uint32_t thread;  /* PROFILE_NONE: of no thread */
+	uint32_t thread;  /* PROFILE_NONE: samples without a thread */
 	uint8_t column;	  /* enum profile_column */
-	size_t first, nr; /* in timeline.samples */
-	uint64_t total;	  /* weight */
+	size_t first, nr; /* a range of timeline.samples */
+	uint64_t total;	  /* sum of weights */
 };
 
 struct timeline {
-	struct track *tracks; /* by process, thread, name of thread and column */
+	struct track *tracks; /* sorted by process, thread, thread name and column */
 	size_t nr_tracks;
-	uint32_t *samples; /* numbers of samples, track by track */
+	uint32_t *samples; /* indices of samples, track by track */
 };
 
-/* -ERANGE where the weights of a track do not fit in 2^53. */
+/* 0, or -ERANGE, not reported, if the weights of a track reach TREE_MAX_TOTAL. */
 int timeline_init(struct timeline *t, const struct profile *p);
 void timeline_fini(struct timeline *t);
 

@@ -1,5 +1,6 @@
 /*
- * Joins the parts. Each part is a file that the build has embedded.
+ * Joins the parts, which the build embeds as strings. Their order matters: a part uses at its top
+ * level only what earlier parts define.
  */
 #include "output/flame/script.h"
 
@@ -8,20 +9,20 @@
 
 #include "core/base/buffer.h"
 #include "output/flame/color.h"
-#include "output/flame.css.h"
-#include "output/flame.js.h"
-#include "output/flame_data.js.h"
-#include "output/flame_draw.js.h"
-#include "output/flame_search.js.h"
-#include "output/flame_start.js.h"
-#include "output/flame_state.js.h"
-#include "output/flame_text.js.h"
-#include "output/flame_tree.js.h"
-#include "output/page.css.h"
-#include "output/page.js.h"
-#include "output/page_memory.js.h"
+#include "output/flame/web/flame.css.h"
+#include "output/flame/web/flame.js.h"
+#include "output/flame/web/flame_data.js.h"
+#include "output/flame/web/flame_draw.js.h"
+#include "output/flame/web/flame_search.js.h"
+#include "output/flame/web/flame_start.js.h"
+#include "output/flame/web/flame_state.js.h"
+#include "output/flame/web/flame_text.js.h"
+#include "output/flame/web/flame_tree.js.h"
+#include "output/flame/web/page.css.h"
+#include "output/flame/web/page.js.h"
+#include "output/flame/web/page_memory.js.h"
 
-/* Whole lines that are comment go, and the tabs in front of the others. */
+/* Leaves out lines that are comments, empty lines, and tabs at the start of lines. */
 static void add_part(struct buffer *b, const char *text)
 {
 	bool comment = false;

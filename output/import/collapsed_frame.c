@@ -1,4 +1,8 @@
-/* What the spelling of a frame in collapsed stacks says of it. */
+/*
+ * A suffix is cut off the name and becomes its kind; an inlined frame is a frame of its own; a
+ * Python function gets its file and line. Whatever matches none of these forms is a native function
+ * of that name.
+ */
 #include "output/import/collapsed_frame.h"
 
 #include <ctype.h>
@@ -8,7 +12,7 @@
 
 #include "core/profile/profile.h"
 
-/* Where a Python function is defined, as its spelling says; the line is at most nine digits. */
+/* Where a Python function is defined, parsed from its spelling. */
 struct python_place {
 	const char *file;
 	size_t name_size, file_size;
@@ -22,7 +26,7 @@ static bool ends_with(const char *s, size_t n, const char *suffix)
 	return n > m && !memcmp(s + n - m, suffix, m);
 }
 
-/* What flamegraph.pl and we mark a name with, and the kind it says. Cuts the mark off. */
+/* The kind that a name's suffix or brackets tell. Cuts the suffix off. */
 static enum function_kind kind_of(const char *s, size_t *n, bool *ret_inlined)
 {
 	static const struct {
@@ -49,7 +53,7 @@ static enum function_kind kind_of(const char *s, size_t *n, bool *ret_inlined)
 	return FUNCTION_UNKNOWN; /* "[unknown]", "[libc.so.6]" */
 }
 
-/* The same name not inlined is another frame of the same function. */
+/* The inlined and the plain frame of one function differ, so that the tree keeps them apart. */
 static uint32_t inlined_frame(struct profile *p, uint32_t frame)
 {
 	const struct profile_module module = {
@@ -65,8 +69,8 @@ static uint32_t inlined_frame(struct profile *p, uint32_t frame)
 }
 
 /*
- * "train (train.py:15)", "<module> (<string>:1)": how sprof and py-spy spell a Python function. Says where
- * in it the file and the line are.
+ * Is it "train (train.py:15)" or "<module> (<string>:1)", as sprof and py-spy spell a Python
+ * function? A line number has at most nine digits.
  */
 static bool is_python(const char *s, size_t n, struct python_place *ret_place)
 {
@@ -90,7 +94,7 @@ static bool is_python(const char *s, size_t n, struct python_place *ret_place)
 	       (ret_place->file[0] == '<' && s[colon - 1] == '>');
 }
 
-/* As profile_python_frame() makes them, of the names alone. */
+/* Like profile_python_frame(), but without a code object. */
 static uint32_t python_frame(struct profile *p, const char *s, size_t n,
 			     const struct python_place *place)
 {

@@ -1,6 +1,7 @@
 /*
- * Frames of collapsed stacks: a name, a mark that says what kind of code it is ("read_[k]"), or the place
- * of a Python function ("train (train.py:15)").
+ * Makes a frame of one name in a collapsed stack. The spelling tells its kind: a suffix as
+ * flamegraph.pl and sprof write it ("read_[k]" is kernel code), brackets for markers, or the place
+ * where a Python function is defined ("train (train.py:15)").
  */
 #ifndef SPROF_COLLAPSED_FRAME_H
 #define SPROF_COLLAPSED_FRAME_H
@@ -10,7 +11,7 @@
 
 struct profile;
 
-/* The frame that is spelled so; the name holds no NUL. */
+/* Returns the frame for the name s, n bytes without a NUL. Equal names give the same frame. */
 uint32_t collapsed_frame(struct profile *p, const char *s, size_t n);
 
 #endif

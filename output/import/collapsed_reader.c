@@ -1,10 +1,12 @@
 /*
- * Reads collapsed stacks. A line mostly repeats the one before it, and names repeat all over the
- * file: so the frames that two lines share are taken over as they are, and a small table from the
- * spelling of a name to its frame stands before the profile's own. That table is in no near cache:
- * names are looked up some lines after they were read, when their slots have arrived.
+ * Reads collapsed stacks, the text that stackcollapse-*.pl, inferno and `sprof fold` write: one
+ * stack per line, root first, names separated by ';', then a space and a count. collapsed_frame.h
+ * says what a name tells about its frame. The reader is fast for three reasons: frames that a line
+ * shares with the line before are reused, a hash map leads from the spelling of a name to its
+ * frame, and a name is looked up some lines after it was read, when the prefetch of its slot has
+ * arrived.
  */
-#include "output/import/collapsed_reader.h"
+#include "output/import/importer.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -17,92 +19,63 @@
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
+#include "core/base/number_map.h"
 #include "core/profile/profile.h"
 #include "output/import/collapsed_frame.h"
+#include "output/tree/tree.h"
 
 #define LINE_MAX_SIZE (16 * 1024 * 1024)
 #define READ_SIZE (256 * 1024)
 #define PROBED_LINES 8192
-#define MAX_TOTAL (UINT64_C(1) << 53) /* as output/tree/tree.h */
 #define NR_STEPS 256
 
-/* A name as spelled in the file, suffix and all, that was met before. */
-struct spelling {
-	uint64_t hash;
-	uint32_t frame; /* + 1, 0 = free */
-};
-
-/* What is left to do for a line: its names that differ from those of the line before, then its end. */
+/*
+ * Work that is put off until its slot is in the cache. Each line gives one step per name that
+ * differs from the line before, and one for its end.
+ */
 struct step {
-	const char *name; /* in the text that was read; NULL = the end */
-	size_t size;	  /* of the name; at the end, the count of the line */
+	const char *name; /* points into the text; NULL: the end of the line */
+	size_t size;	  /* of the name; at the end of a line its count */
 	uint64_t hash;
-	size_t depth; /* where in the stack; at the end, how many frames it has */
+	size_t depth; /* index in the stack; at the end of a line the number of frames */
 };
 
 struct reader {
 	struct profile *profile;
 	const char *name;
-	struct spelling *spellings;
-	size_t nr_spellings, nr_slots; /* slots: a power of two */
+	struct number_map spellings; /* hash of a spelling -> its frame */
 	struct step steps[NR_STEPS];
 	size_t nr_steps;
-	uint32_t *frames; /* of the line that steps are taken for */
+	uint32_t *frames; /* of the line whose steps are being taken */
 	size_t frames_capacity;
-	/* The line before: its text up to the count, and where in it each frame ended. */
+	/* The line before: its text without the count, and the offset at which each frame ends. */
 	const char *last;
 	size_t last_size;
 	size_t *ends;
 	size_t nr_frames, ends_capacity;
-	char *kept; /* that text, when the next piece of the file takes its place */
+	char *kept; /* copy of that text, for when its buffer is reused */
 	size_t kept_capacity;
-	size_t nr_probed, nr_repeated; /* of the first stacks */
+	size_t nr_probed, nr_repeated; /* among the first PROBED_LINES stacks */
 	uint64_t total, line, nr_good, nr_bad, first_bad, nr_fractions;
 };
 
-static void grow_spellings(struct reader *r)
-{
-	struct spelling *old = r->spellings;
-	size_t nr_old = r->nr_slots;
-
-	r->nr_slots = nr_old ? nr_old * 2 : 4096;
-	r->spellings = xcalloc(r->nr_slots, sizeof(*r->spellings));
-	for (size_t i = 0; i < nr_old; i++) {
-		size_t at = old[i].hash & (r->nr_slots - 1);
-
-		if (!old[i].frame)
-			continue;
-		while (r->spellings[at].frame)
-			at = (at + 1) & (r->nr_slots - 1);
-		r->spellings[at] = old[i];
-	}
-	free(old);
-}
-
 /*
- * The 64-bit hash stands for the spelling. Its seed is not known to who wrote the file, so equal
- * hashes of different names are a matter of luck: one in 10^8 for a million names.
+ * Two spellings with one 64-bit hash would share a frame. The writer of the file cannot provoke
+ * that, as the seed is an address; by chance it happens to one file of a million names in 10^8.
  */
 static uint32_t find_frame(struct reader *r, const struct step *step)
 {
-	size_t at;
+	bool is_new;
+	uint32_t *frame = number_map_at(&r->spellings, step->hash, &is_new);
 
-	if (r->nr_spellings * 2 >= r->nr_slots)
-		grow_spellings(r);
-	at = step->hash & (r->nr_slots - 1);
-	for (; r->spellings[at].frame; at = (at + 1) & (r->nr_slots - 1))
-		if (r->spellings[at].hash == step->hash)
-			return r->spellings[at].frame - 1;
-	r->spellings[at] =
-		(struct spelling){ step->hash,
-				   collapsed_frame(r->profile, step->name, step->size) + 1 };
-	r->nr_spellings++;
-	return r->spellings[at].frame - 1;
+	if (is_new)
+		*frame = collapsed_frame(r->profile, step->name, step->size);
+	return *frame;
 }
 
 /*
- * Most files have each stack once, and looking for an equal one is in vain. Where the first lines
- * show another kind of file, equal stacks are kept once.
+ * Most files hold each stack once, so searching for an equal one is wasted time. If many of the
+ * first stacks repeat, equal stacks are merged throughout.
  */
 static uint32_t add_stack(struct reader *r, size_t nr_frames)
 {
@@ -119,7 +92,7 @@ static uint32_t add_stack(struct reader *r, size_t nr_frames)
 	return id;
 }
 
-/* To be called before the text goes away, too. */
+/* Must also run before the buffer that the names point into is reused. */
 static void take_steps(struct reader *r)
 {
 	struct profile_sample sample = { .thread = PROFILE_NONE, .column = COLUMN_COUNT };
@@ -152,12 +125,11 @@ static void add_name(struct reader *r, const char *s, size_t n, size_t depth)
 {
 	uint64_t hash = XXH3_64bits_withSeed(s, n, (uintptr_t)r);
 
-	if (r->nr_slots)
-		__builtin_prefetch(&r->spellings[hash & (r->nr_slots - 1)]);
+	number_map_prefetch(&r->spellings, hash);
 	add_step(r, &(struct step){ s, n, hash, depth });
 }
 
-/* How many bytes from the start are equal. */
+/* The length of the common prefix of two strings of n bytes. */
 static size_t common_prefix(const char *a, const char *b, size_t n)
 {
 	size_t i = 0;
@@ -174,13 +146,13 @@ static size_t common_prefix(const char *a, const char *b, size_t n)
 	return i;
 }
 
-/* Adds the steps of the stack in s, that begins with `same` bytes of the one before it. */
+/* Adds the steps of the stack s, whose first `same` bytes equal those of the stack before. */
 static void split_stack(struct reader *r, const char *s, size_t n, size_t same)
 {
 	size_t nr = r->nr_frames, at;
 
 	same = same < n ? same : n;
-	/* A shared frame ends within what is the same, and with a ';' or the end in both. */
+	/* A shared frame ends within these bytes, at a ';' or the end of both stacks. */
 	while (nr &&
 	       (r->ends[nr - 1] > same || (r->ends[nr - 1] == same && same < n && s[same] != ';')))
 		nr--;
@@ -200,7 +172,7 @@ static void split_stack(struct reader *r, const char *s, size_t n, size_t same)
 	r->last_size = n;
 }
 
-/* The text that was read goes away. */
+/* Call before the buffer of text is reused. */
 static void keep_last(struct reader *r)
 {
 	take_steps(r);
@@ -211,7 +183,7 @@ static void keep_last(struct reader *r)
 	r->last = r->kept;
 }
 
-/* "12" or "12.5", to the nearest whole; false when it is no number or far too large. */
+/* Parses "12" or "12.5", rounded; false if it is not a number or not below TREE_MAX_TOTAL. */
 static bool parse_count(const char *s, size_t n, uint64_t *ret_count, bool *ret_fraction)
 {
 	uint64_t count = 0;
@@ -219,7 +191,7 @@ static bool parse_count(const char *s, size_t n, uint64_t *ret_count, bool *ret_
 
 	for (; i < n && isdigit((unsigned char)s[i]); i++) {
 		count = count * 10 + (uint64_t)(s[i] - '0');
-		if (count >= MAX_TOTAL)
+		if (count >= TREE_MAX_TOTAL)
 			return false;
 	}
 	if (!i || (i < n && s[i] != '.'))
@@ -235,7 +207,7 @@ static bool parse_count(const char *s, size_t n, uint64_t *ret_count, bool *ret_
 	return true;
 }
 
-/* Cuts a line in stack and count. False when it is neither a stack nor empty. */
+/* Splits a line into stack and count; false if it is not of that form. */
 static bool split_line(const char *s, size_t n, size_t *ret_stack, uint64_t *ret_count,
 		       bool *ret_fraction)
 {
@@ -253,8 +225,8 @@ static bool split_line(const char *s, size_t n, size_t *ret_stack, uint64_t *ret
 	return stack != 0;
 }
 
-/* Neither a stack nor an error: blank, or a comment as inferno skips them. */
-static bool is_void(const char *s, size_t n)
+/* Blank lines and comments are neither stacks nor errors. inferno skips "# ..." too. */
+static bool is_blank(const char *s, size_t n)
 {
 	return !n || (n >= 2 && s[0] == '#' && s[1] == ' ');
 }
@@ -268,10 +240,10 @@ static void read_line(struct reader *r, const char *s, size_t n, size_t same, bo
 	r->line++;
 	if (n && s[n - 1] == '\r')
 		n--;
-	if (is_void(s, n))
+	if (is_blank(s, n))
 		return;
 	if (has_nul || !split_line(s, n, &stack, &weight, &fraction) ||
-	    r->total + weight >= MAX_TOTAL) {
+	    r->total + weight >= TREE_MAX_TOTAL) {
 		if (!r->nr_bad++)
 			r->first_bad = r->line;
 		return;
@@ -285,20 +257,20 @@ static void read_line(struct reader *r, const char *s, size_t n, size_t same, bo
 	add_step(r, &(struct step){ NULL, weight, 0, r->nr_frames });
 }
 
-/* How many bytes of it are as in the stack before it. There is neither a newline nor a NUL in those. */
-static size_t as_last(const struct reader *r, const char *line, size_t size)
+/* The number of bytes that a line shares with the stack before; no newline or NUL is among them. */
+static size_t same_as_last(const struct reader *r, const char *line, size_t size)
 {
 	return common_prefix(line, r->last, size < r->last_size ? size : r->last_size);
 }
 
-/* Reads every line that ends in the buffer, which a NUL follows; returns how many bytes that was. */
+/* Reads each whole line of the buffer, which a NUL follows; returns the number of bytes used. */
 static size_t read_lines(struct reader *r, const char *data, size_t size)
 {
 	size_t at = 0;
 
 	for (;;) {
 		const char *line = data + at;
-		size_t same = as_last(r, line, size - at);
+		size_t same = same_as_last(r, line, size - at);
 		const char *newline = strchrnul(line + same, '\n');
 		bool has_nul = !*newline;
 
@@ -314,7 +286,7 @@ static size_t read_lines(struct reader *r, const char *data, size_t size)
 static int read_all(struct reader *r, FILE *f)
 {
 	size_t capacity = 0, size = 0, got, used;
-	bool skip = false; /* in a line that is too long */
+	bool skip = false; /* inside a line that is too long */
 	char *data = NULL;
 
 	do {
@@ -334,13 +306,13 @@ static int read_all(struct reader *r, FILE *f)
 		memmove(data, data + used, size - used);
 		size -= used;
 		if (size > LINE_MAX_SIZE) {
-			read_line(r, "", 1, 0, true); /* counted as bad */
+			read_line(r, "", 1, 0, true); /* counts as a bad line */
 			skip = true;
 			size = 0;
 		}
 	} while (got);
 	if (size)
-		read_line(r, data, size, as_last(r, data, size), memchr(data, '\0', size));
+		read_line(r, data, size, same_as_last(r, data, size), memchr(data, '\0', size));
 	take_steps(r);
 	free(data);
 	return ferror(f) ? -EIO : 0;
@@ -355,16 +327,16 @@ static int finish(struct reader *r, int err)
 		return err;
 	}
 	if (!r->nr_good) {
-		log_error(0, "read '%s': no line is a collapsed stack (a;b;c 12)", r->name);
+		log_error(0, "read '%s': no line in it is a collapsed stack (a;b;c 12)", r->name);
 		return -EINVAL;
 	}
 	if (r->nr_bad)
-		log_warning("'%s': lines that are no collapsed stack, left out: %llu, the first is "
-			    "line %llu",
+		log_warning("'%s': lines left out because they are not collapsed stacks: "
+			    "%llu, first line %llu",
 			    r->name, (unsigned long long)r->nr_bad,
 			    (unsigned long long)r->first_bad);
 	if (r->nr_fractions)
-		log_warning("'%s': counts that are not whole, rounded: %llu", r->name,
+		log_warning("'%s': fractional counts rounded: %llu", r->name,
 			    (unsigned long long)r->nr_fractions);
 	p->meta.command = profile_cstring(p, r->name);
 	p->meta.source = profile_cstring(p, "collapsed stacks");
@@ -372,12 +344,12 @@ static int finish(struct reader *r, int err)
 	return 0;
 }
 
-int collapsed_read(FILE *f, const char *name, struct profile **ret_profile)
+static int collapsed_read(FILE *f, const char *name, struct profile **ret_profile)
 {
 	struct reader r = { .profile = profile_new(), .name = name };
 	int err = finish(&r, read_all(&r, f));
 
-	free(r.spellings);
+	number_map_fini(&r.spellings);
 	free(r.kept);
 	free(r.frames);
 	free(r.ends);
@@ -388,7 +360,7 @@ int collapsed_read(FILE *f, const char *name, struct profile **ret_profile)
 	return err;
 }
 
-bool collapsed_is(const char *data, size_t size)
+static bool collapsed_is(const char *data, size_t size)
 {
 	const char *end = data + size;
 	uint64_t count;
@@ -401,12 +373,12 @@ bool collapsed_is(const char *data, size_t size)
 		const char *newline = memchr(data, '\n', (size_t)(end - data));
 		size_t n = newline ? (size_t)(newline - data) : (size_t)(end - data);
 
-		/* A line that goes on after what we have shows its frames, if not its count. */
+		/* A line cut off by the end of the data shows its frames, but not its count. */
 		if (!newline && memchr(data, ';', n))
 			return true;
 		if (n && data[n - 1] == '\r')
 			n--;
-		if (!is_void(data, n) && split_line(data, n, &stack, &count, &fraction))
+		if (!is_blank(data, n) && split_line(data, n, &stack, &count, &fraction))
 			return true;
 		if (!newline)
 			break;
@@ -414,3 +386,9 @@ bool collapsed_is(const char *data, size_t size)
 	}
 	return false;
 }
+
+const struct importer import_collapsed = {
+	.name = "collapsed",
+	.is = collapsed_is,
+	.read = collapsed_read,
+};

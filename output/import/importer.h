@@ -1,6 +1,6 @@
 /*
- * What other programs wrote and sprof reads, told apart by content. Each format is one const struct in
- * a file of its own, output/import_NAME.c, and is listed in output/import/importers.c.
+ * Files of other profilers that sprof reads. Their content tells the formats apart, never their
+ * name. Each format is one const struct importer in its own NAME_reader.c; importers.c lists them.
  */
 #ifndef SPROF_IMPORTER_H
 #define SPROF_IMPORTER_H
@@ -9,34 +9,29 @@
 #include <stddef.h>
 #include <stdio.h>
 
-struct buffer;
 struct profile;
 
-/* How much of a file's beginning is looked at, in bytes. */
+/* The formats are told apart by the first bytes of a file, at most this many. */
 #define IMPORT_HEAD_SIZE ((size_t)64 * 1024)
 
 struct importer {
 	const char *name; /* for messages and --help: "pprof" */
-	/* Does a file that begins so look like it? */
+	/* Does a file that begins with these bytes look like this format? */
 	bool (*is)(const char *data, size_t size);
 	/*
-	 * Reads to the end of the file into a profile that the caller frees. `name` is for messages,
-	 * and the profile's command where the file has none. 0 or -errno, reported: -EINVAL where it
-	 * is damaged or holds no sample.
+	 * Reads the rest of the file into a new profile, which the caller frees. `name` names the
+	 * file in messages, and becomes the profile's command if the file does not say one. 0 or
+	 * -errno, reported; -EINVAL if the file is damaged or holds no sample.
 	 */
 	int (*read)(FILE *f, const char *name, struct profile **ret_profile);
 };
 
+extern const struct importer import_collapsed, import_perf_script, import_pprof, import_speedscope;
+
 /* Ends with NULL. */
 extern const struct importer *const importer_table[];
 
-/* The first that says yes; the last one, collapsed stacks, where none does. */
+/* The first importer whose is() says yes, or collapsed stacks, the last of the table. */
 const struct importer *importer_detect(const char *data, size_t size);
-
-/*
- * For formats that are read as a whole: the rest of the file, at most `limit` bytes. 0 or -errno, not
- * reported; -EFBIG beyond the limit.
- */
-int import_read_all(FILE *f, size_t limit, struct buffer *ret_data);
 
 #endif

@@ -1,19 +1,11 @@
-/* The table of importers, in the order in which they are asked: the pickiest first. */
+/*
+ * The table of importers. They are asked in this order, and the first yes wins, so the strictest
+ * test comes first and the most tolerant one, collapsed stacks, comes last and also serves as the
+ * default.
+ */
 #include "output/import/importer.h"
 
-#include <errno.h>
-
-#include "core/base/buffer.h"
-#include "output/import/collapsed_reader.h"
-#include "output/import/perf_script_reader.h"
-#include "output/import/pprof_reader.h"
-#include "output/import/speedscope_reader.h"
-
-static const struct importer import_collapsed = {
-	.name = "collapsed",
-	.is = collapsed_is,
-	.read = collapsed_read,
-};
+#include <stddef.h>
 
 const struct importer *const importer_table[] = {
 	&import_pprof, &import_speedscope, &import_perf_script, &import_collapsed, NULL,
@@ -26,19 +18,4 @@ const struct importer *importer_detect(const char *data, size_t size)
 	while (i[1] && !(*i)->is(data, size))
 		i++;
 	return *i;
-}
-
-int import_read_all(FILE *f, size_t limit, struct buffer *ret_data)
-{
-	size_t got;
-
-	do {
-		size_t room = 256 * 1024;
-
-		if (ret_data->size > limit)
-			return -EFBIG;
-		got = fread(buffer_reserve(ret_data, room), 1, room, f);
-		ret_data->size += got;
-	} while (got);
-	return ferror(f) ? -EIO : 0;
 }

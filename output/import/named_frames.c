@@ -1,6 +1,7 @@
 /*
- * A frame without an address is told from others by what it stands for, written out as a string: that
- * is the address of a MODULE_NAMED frame.
+ * The profile identifies a frame by module and address. A frame without an address gets a module of
+ * kind MODULE_NAMED, and the id of a string that spells out its functions takes the place of the
+ * address.
  */
 #include "output/import/named_frames.h"
 
@@ -9,18 +10,19 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/path.h"
 #include "core/profile/profile.h"
 #include "output/tree/ranking.h"
 #include "output/text/text.h"
 
-/* A Python function is of its file, as one that was recorded is. */
+/* A Python function belongs to its file, as in a recording. */
 static uint32_t module_of(struct profile *p, const struct import_function *f)
 {
-	struct profile_module m = { .kind = MODULE_PYTHON, .path = f->file, .pid = f->name };
+	struct profile_module m = { .kind = MODULE_PYTHON, .path = f->file, .code_name = f->name };
 
 	if (f->module != PROFILE_NONE || f->kind != FUNCTION_PYTHON || !f->file)
 		return f->module;
-	m.ino = f->start_line;
+	m.code_line = f->start_line;
 	return profile_module(p, &m);
 }
 
@@ -72,7 +74,7 @@ static bool same_locations(const struct profile *p, uint32_t frame,
 	return true;
 }
 
-/* The name alone where that says it all: such a frame is the one of profile_named_frame(). */
+/* A function of which only the name is known is keyed by it, as profile_named_frame() does. */
 static uint32_t key_of(struct profile *p, const struct import_function *f, size_t nr)
 {
 	struct buffer key = { 0 };
@@ -91,7 +93,7 @@ static uint32_t key_of(struct profile *p, const struct import_function *f, size_
 
 uint32_t import_frame(struct profile *p, const struct import_function *functions, size_t nr)
 {
-	struct profile_module module = { .kind = MODULE_NAMED, .pid = functions->kind };
+	struct profile_module module = { .kind = MODULE_NAMED, .function_kind = functions->kind };
 	uint32_t frame;
 
 	if (functions->inlined)
@@ -126,14 +128,25 @@ uint32_t import_unnamed_frame(struct profile *p, uint32_t module, uint64_t addre
 		return profile_marker_frame(p, MARKER_UNKNOWN);
 	frame = profile_frame(p, module, address);
 	if (frame != nr_frames && p->frames[frame].nr_locations)
-		return profile_marker_frame(p, MARKER_UNKNOWN); /* taken by one with a name */
+		return profile_marker_frame(p, MARKER_UNKNOWN); /* another file named it */
 	return frame;
+}
+
+uint32_t import_stack(struct profile *p, uint32_t *frames, size_t nr)
+{
+	for (size_t i = 0; i < nr / 2; i++) {
+		uint32_t frame = frames[i];
+
+		frames[i] = frames[nr - 1 - i];
+		frames[nr - 1 - i] = frame;
+	}
+	return profile_stack(p, frames, nr);
 }
 
 bool import_is_unnamed(const struct profile *p, uint32_t module, const char *name)
 {
 	const char *path = module == PROFILE_NONE ? "" : profile_str(p, p->modules[module].path);
-	const char *base = text_base_name(path);
+	const char *base = path_base_name(path);
 	size_t n;
 
 	n = strlen(base);
@@ -151,7 +164,7 @@ uint8_t import_kind(const char *name)
 	return kind;
 }
 
-/* "[python]": FUNCTION_PYTHON, else NR_FUNCTION_KINDS. */
+/* FUNCTION_PYTHON for "[python]" and so on; NR_FUNCTION_KINDS if it is not of that form. */
 static uint8_t bracketed_kind(const char *path)
 {
 	size_t n = strlen(path);
@@ -173,7 +186,7 @@ static bool is_kernel(const char *path)
 	       (n > 6 && (!strcmp(path + n - 6, ".ko.xz") || !strcmp(path + n - 6, ".ko.gz")));
 }
 
-/* Whose JIT it is, where the name says so; false where it is none. */
+/* Does the path stand for runtime code? The pid is 0 if the path does not say it. */
 static bool is_runtime_code(const char *path, uint32_t *ret_pid)
 {
 	const char *digits = NULL;

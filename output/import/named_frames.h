@@ -1,5 +1,6 @@
 /*
- * Frames of imported profiles: they come with names, and mostly without addresses.
+ * Makes frames of imported profiles. Those come with names and mostly without addresses, so a frame
+ * is identified by its functions. Strings and modules are ids of the profile.
  */
 #ifndef SPROF_NAMED_FRAMES_H
 #define SPROF_NAMED_FRAMES_H
@@ -15,34 +16,38 @@ struct import_function {
 	uint32_t start_line, line;	  /* 0 = unknown */
 	uint32_t module;		  /* id, or PROFILE_NONE */
 	uint8_t kind;			  /* enum function_kind */
-	bool inlined;			  /* into the one before it */
+	bool inlined;			  /* into the function before it */
 };
 
-/* A frame that stands for these functions, outermost first (nr >= 1); equal ones are one frame. */
+/* The frame of these functions, outermost first, nr >= 1. Equal functions give the same frame. */
 uint32_t import_frame(struct profile *p, const struct import_function *functions, size_t nr);
 
 /*
- * The same at an address of a module, where that is free for it: two programs' files may say different
- * things of one address, and then it is a frame without one.
+ * The frame of these functions at an address of a module. Two files may name one address
+ * differently: if it already has other functions, the result is a frame without an address.
  */
 uint32_t import_frame_at(struct profile *p, uint32_t module, uint64_t address,
 			 const struct import_function *functions, size_t nr);
 
-/* Code of a module that nobody named. */
+/* The frame of an address that the file has no name for. */
 uint32_t import_unnamed_frame(struct profile *p, uint32_t module, uint64_t address);
 
-/* Is this what code of the module is called that has no name: "libx.so+0x12"? */
+/* The stack of frames that a file lists leaf first, as most formats do; reverses the array. */
+uint32_t import_stack(struct profile *p, uint32_t *leaf_first, size_t nr);
+
+/* Is this the placeholder for an unnamed address of the module: "libx.so+0x12"? */
 bool import_is_unnamed(const struct profile *p, uint32_t module, const char *name);
 
 /*
- * The module of that path, and what its name says of the code in it: "[kernel.kallsyms]", "[vdso]",
- * "/tmp/perf-12.map", ... PROFILE_NONE for "" and for names that stand for none, such as "[unknown]"
- * or the "[python]" of our own exports.
+ * The module of that path, and the kind of its functions (enum function_kind), which the path
+ * tells: "[kernel.kallsyms]", "[vdso]", "/tmp/perf-12.map", ... PROFILE_NONE for "" and for words
+ * that are not modules, such as "[unknown]" or the "[python]" of sprof's own exports. build_id_hex
+ * may be "".
  */
 uint32_t import_module(struct profile *p, const char *path, const char *build_id_hex,
 		       uint8_t *ret_kind);
 
-/* The kind of that name (ranking_kind_name()), or NR_FUNCTION_KINDS. */
+/* The inverse of ranking_kind_name(); NR_FUNCTION_KINDS for other names. */
 uint8_t import_kind(const char *name);
 
 #endif

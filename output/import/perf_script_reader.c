@@ -1,16 +1,16 @@
 /*
- * Reads the text of perf script: a line that says who, when and which event, then a line per frame, leaf
- * first, then an empty line.
+ * Reads the text that perf script prints. A sample is a line with its thread, time and event, then
+ * a line per frame, leaf first, then an empty line:
  *
  *	comm  pid/tid [cpu] seconds.fraction: period event:
  *		address symbol+0xoffset (file)
  *		address symbol (inlined)
  *		address symbol+0xoffset (file)
  *
- * What is inlined stands before what it was inlined into. Lines repeat all over the file: a table from
- * the hash of "symbol (file)" to its frame stands before the profile's own.
+ * An inlined function comes before the one it was inlined into. As lines repeat all over the file,
+ * a map leads from the hash of "symbol (file)" to the frame.
  */
-#include "output/import/perf_script_reader.h"
+#include "output/import/importer.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -21,24 +21,20 @@
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/base/log.h"
+#include "core/base/number_map.h"
 #include "core/profile/profile.h"
 #include "output/import/named_frames.h"
 
 enum { READ_SIZE = 256 * 1024, LINE_MAX_SIZE = 16 << 20, MAX_FRAMES = 1 << 16, MAX_INLINED = 256 };
-
-struct spelling {
-	uint64_t hash;
-	uint32_t frame; /* + 1, 0 = free */
-};
 
 struct text {
 	const char *s;
 	size_t n;
 };
 
-/* What the first line of a sample says. */
+/* The first line of a sample. */
 struct head {
-	struct text comm, event, rest; /* rest: a frame on the same line */
+	struct text comm, event, rest; /* rest: after the event, perhaps a frame */
 	uint32_t pid, tid;
 	uint16_t cpu;
 	uint64_t time_ns, period;
@@ -47,16 +43,15 @@ struct head {
 struct reader {
 	struct profile *p;
 	const char *name;
-	struct spelling *spellings;
-	size_t nr_spellings, nr_slots; /* slots: a power of two */
+	struct number_map spellings; /* hash of a spelling -> its frame */
 	struct profile_sample sample;
 	bool in_sample;
 	uint32_t *frames; /* of the sample, leaf first */
 	size_t nr_frames, frames_capacity;
-	struct buffer inlined; /* names that wait for the frame they are in */
+	struct buffer inlined; /* names of inlined functions whose outer frame is not read yet */
 	size_t inlined_ends[MAX_INLINED];
 	size_t nr_inlined;
-	uint32_t event; /* string: of the samples that are read; others are left out */
+	uint32_t event; /* string: the first event; samples of others are left out */
 	bool event_is_time;
 	uint64_t line, nr_bad, first_bad, nr_other_events;
 };
@@ -114,7 +109,7 @@ static bool parse_time(struct text *t, uint64_t *ret_ns)
 	return accept(t, ':');
 }
 
-/* After the comm: "pid/tid [cpu] time: period event: ...", much of which may be missing. */
+/* Parses "pid/tid [cpu] time:" after the comm; tid and cpu may be missing. */
 static bool parse_numbers(struct text t, struct head *h)
 {
 	uint64_t pid, tid, cpu;
@@ -142,7 +137,7 @@ static bool parse_numbers(struct text t, struct head *h)
 	return true;
 }
 
-/* A comm may hold blanks and numbers: it ends where what follows reads like the rest of the line. */
+/* A comm may hold blanks and digits: it ends at the first blank after which the numbers parse. */
 static bool parse_head(struct text line, struct head *h)
 {
 	struct text t;
@@ -170,7 +165,7 @@ static bool parse_head(struct text line, struct head *h)
 	return false;
 }
 
-/* "address symbol+0x1 (file)" without the address and the offset; false where it is no frame. */
+/* Takes symbol and file from "address symbol+0x1 (file)"; false if it is not a frame. */
 static bool parse_frame(struct text line, struct text *ret_symbol, struct text *ret_file)
 {
 	struct text t = line;
@@ -222,7 +217,7 @@ static struct import_function function_of(struct reader *r, struct text symbol, 
 	uint32_t path = string_of(r->p, file);
 
 	f.module = import_module(r->p, profile_str(r->p, path), "", &f.kind);
-	f.kind = f.kind == FUNCTION_UNKNOWN ? FUNCTION_NATIVE : f.kind; /* of no file, but named */
+	f.kind = f.kind == FUNCTION_UNKNOWN ? FUNCTION_NATIVE : f.kind; /* named, in no file */
 	f.system_name = f.name;
 	return f;
 }
@@ -236,52 +231,28 @@ static uint32_t make_frame(struct reader *r, struct text symbol, struct text fil
 	return import_frame(r->p, &f, 1);
 }
 
-static void grow_spellings(struct reader *r)
-{
-	struct spelling *old = r->spellings;
-	size_t nr_old = r->nr_slots;
-
-	r->nr_slots = nr_old ? nr_old * 2 : 4096;
-	r->spellings = xcalloc(r->nr_slots, sizeof(*r->spellings));
-	for (size_t i = 0; i < nr_old; i++) {
-		size_t at = old[i].hash & (r->nr_slots - 1);
-
-		if (!old[i].frame)
-			continue;
-		while (r->spellings[at].frame)
-			at = (at + 1) & (r->nr_slots - 1);
-		r->spellings[at] = old[i];
-	}
-	free(old);
-}
-
-/* 64 bits of hash stand for symbol and file; whoever wrote the file does not know the seed. */
+/* The writer of the file cannot provoke equal hashes: it does not know the seed, an address. */
 static uint32_t find_frame(struct reader *r, struct text symbol, struct text file)
 {
 	uint64_t hash = XXH3_64bits_withSeed(symbol.s, symbol.n, (uintptr_t)r) * 3 +
 			XXH3_64bits_withSeed(file.s, file.n, (uintptr_t)r);
-	size_t at;
+	bool is_new;
+	uint32_t *frame = number_map_at(&r->spellings, hash, &is_new);
 
-	if (r->nr_spellings * 2 >= r->nr_slots)
-		grow_spellings(r);
-	at = hash & (r->nr_slots - 1);
-	for (; r->spellings[at].frame; at = (at + 1) & (r->nr_slots - 1))
-		if (r->spellings[at].hash == hash)
-			return r->spellings[at].frame - 1;
-	r->spellings[at] = (struct spelling){ hash, make_frame(r, symbol, file) + 1 };
-	r->nr_spellings++;
-	return r->spellings[at].frame - 1;
+	if (is_new)
+		*frame = make_frame(r, symbol, file);
+	return *frame;
 }
 
 static void add_frame(struct reader *r, uint32_t frame)
 {
 	if (r->nr_frames == MAX_FRAMES)
-		return; /* the root side of an absurd stack */
+		return; /* drops the root side */
 	r->frames = xgrow(r->frames, &r->frames_capacity, r->nr_frames + 1, sizeof(*r->frames));
 	r->frames[r->nr_frames++] = frame;
 }
 
-/* The frames that were inlined into one of `file`, which is known only now. */
+/* perf names the file of inlined functions only at the frame that they are inlined into. */
 static void add_inlined(struct reader *r, struct text file)
 {
 	size_t start = 0;
@@ -319,13 +290,7 @@ static void end_sample(struct reader *r)
 		return;
 	r->in_sample = false;
 	add_inlined(r, (struct text){ "", 0 });
-	for (size_t i = 0; i < r->nr_frames / 2; i++) {
-		uint32_t frame = r->frames[i];
-
-		r->frames[i] = r->frames[r->nr_frames - 1 - i];
-		r->frames[r->nr_frames - 1 - i] = frame;
-	}
-	r->sample.stack = profile_stack(r->p, r->frames, r->nr_frames);
+	r->sample.stack = import_stack(r->p, r->frames, r->nr_frames);
 	profile_add_sample(r->p, &r->sample);
 }
 
@@ -363,7 +328,10 @@ static void begin_sample(struct reader *r, const struct head *h)
 		m->start_ns = h->time_ns;
 	if (h->time_ns > m->end_ns)
 		m->end_ns = h->time_ns;
-	/* Without call chains the one frame is on the same line; tracepoints say other things there. */
+	/*
+	 * Without call chains the only frame is on the same line; a tracepoint has its fields
+	 * there.
+	 */
 	if (h->rest.n && read_frame(r, h->rest))
 		end_sample(r);
 }
@@ -388,7 +356,7 @@ static void read_line(struct reader *r, const char *s, size_t n)
 		begin_sample(r, &h);
 		return;
 	}
-	/* Indented lines that are no frames: source lines, and samples of other events. */
+	/* Indented lines that are not frames are source lines or belong to samples left out. */
 	if (!isspace((unsigned char)*s) && !r->nr_bad++)
 		r->first_bad = r->line;
 }
@@ -435,7 +403,7 @@ static int finish(struct reader *r, int err)
 	struct profile *p = r->p;
 
 	if (err == -EINVAL || (!err && !p->nr_samples)) {
-		log_error(0, "read '%s': it is not what perf script prints", r->name);
+		log_error(0, "read '%s': it is not the output of perf script", r->name);
 		return -EINVAL;
 	}
 	if (err) {
@@ -443,12 +411,12 @@ static int finish(struct reader *r, int err)
 		return err;
 	}
 	if (r->nr_bad)
-		log_warning("'%s': lines that perf script does not print, left out: %llu, the "
-			    "first is line %llu",
+		log_warning("'%s': lines left out because perf script does not print such: "
+			    "%llu, first line %llu",
 			    r->name, (unsigned long long)r->nr_bad,
 			    (unsigned long long)r->first_bad);
 	if (r->nr_other_events)
-		log_warning("'%s': samples of events other than %s, left out: %llu", r->name,
+		log_warning("'%s': samples left out because their event is not %s: %llu", r->name,
 			    profile_str(p, r->event), (unsigned long long)r->nr_other_events);
 	p->meta.command = profile_cstring(p, r->name);
 	p->meta.source = profile_cstring(p, "perf script");
@@ -462,7 +430,7 @@ static int perf_script_read(FILE *f, const char *name, struct profile **ret_prof
 	struct reader r = { .p = profile_new(), .name = name };
 	int err = finish(&r, read_all(&r, f));
 
-	free(r.spellings);
+	number_map_fini(&r.spellings);
 	free(r.frames);
 	buffer_fini(&r.inlined);
 	if (err)
@@ -472,7 +440,7 @@ static int perf_script_read(FILE *f, const char *name, struct profile **ret_prof
 	return err;
 }
 
-/* The first line that is no comment is the first line of a sample. */
+/* Does the first line that is not a comment begin a sample? */
 static bool perf_script_is(const char *data, size_t size)
 {
 	const char *end = data + size;

@@ -1,8 +1,10 @@
 /*
- * Reads pprof. Its samples are sums, and one of the values may say of how many: then a sum is spread
- * over so many samples again, as margins of error rest on their number.
+ * Reads pprof: profile.proto of github.com/google/pprof, already decompressed. A sample of pprof is
+ * a sum. If another value says of how many samples, the sum is split into that many again, as the
+ * margins of error depend on the number of samples. pprof_tables.c reads the tables that samples
+ * refer to.
  */
-#include "output/import/pprof_reader.h"
+#include "output/import/importer.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -16,12 +18,13 @@
 #include "core/profile/profile.h"
 #include "output/codec/column_units.h"
 #include "output/codec/pprof_fields.h"
+#include "output/import/named_frames.h"
 #include "output/import/pprof_tables.h"
 #include "output/codec/protobuf.h"
 #include "output/tree/tree.h"
 
 #define MAX_SIZE ((size_t)2 << 30)
-#define MAX_SPREAD ((uint64_t)1 << 22) /* samples that sums are spread over */
+#define MAX_SPREAD ((uint64_t)1 << 22) /* samples made by splitting sums */
 
 enum { MAX_TYPES = 64, MAX_FRAMES = 1 << 16, USE_NONE = NR_COLUMNS, USE_SAMPLES };
 
@@ -29,10 +32,10 @@ struct reader {
 	struct pprof_tables tables;
 	struct profile *p;
 	const char *name;
-	int use[MAX_TYPES]; /* of each value: the column it goes to, or one of USE_ */
-	uint64_t spread;
+	int use[MAX_TYPES]; /* per value: an enum profile_column or USE_ */
+	uint64_t spread;    /* samples made so far by splitting, at most MAX_SPREAD */
 	bool spread_ended;
-	/* Of the sample at hand: */
+	/* The sample that is read: */
 	uint32_t *frames;
 	size_t nr_frames, frames_capacity;
 	uint64_t values[MAX_TYPES];
@@ -46,7 +49,7 @@ static bool pprof_is(const char *data, size_t size)
 	struct protobuf_field f, inner;
 	int nr = 0;
 
-	/* What comes first is mostly a type: two small numbers. A text begins otherwise. */
+	/* A profile begins with a sample type, two small numbers. No text begins like that. */
 	if (protobuf_next(&at, &f) <= 0 || f.number != PPROF_SAMPLE_TYPE || !f.is_bytes)
 		return false;
 	while (protobuf_next(&f.bytes, &inner) > 0)
@@ -58,7 +61,7 @@ static bool pprof_is(const char *data, size_t size)
 	return protobuf_next(&at, &f) > 0 && f.number <= PPROF_DEFAULT_SAMPLE_TYPE + 1;
 }
 
-/* Which values of a sample are read. */
+/* ---- which values of a sample are read */
 
 static void type_of(struct reader *r, struct cursor at, uint32_t *ret_type, uint32_t *ret_unit)
 {
@@ -93,11 +96,11 @@ static void warn_left_out(struct reader *r)
 				      profile_str(r->p, type));
 	}
 	if (names.size)
-		log_warning("'%s': values that are left out: %s", r->name, buffer_cstring(&names));
+		log_warning("'%s': values left out: %s", r->name, buffer_cstring(&names));
 	buffer_fini(&names);
 }
 
-/* Where no value is one of our columns, the default one, or the last, is counted. */
+/* If no value fits a column, the default one, or else the last, goes to COLUMN_COUNT. */
 static void choose_other(struct reader *r)
 {
 	size_t chosen = r->tables.nr_types - 1;
@@ -111,7 +114,7 @@ static void choose_other(struct reader *r)
 	type_of(r, r->tables.types[chosen], &type, &unit);
 	r->use[chosen] = COLUMN_COUNT;
 	if (!is_text(r, unit, "count"))
-		log_warning("'%s': %s is in %s, and is shown as a bare number", r->name,
+		log_warning("'%s': %s is in %s and is shown as a plain number", r->name,
 			    profile_str(r->p, type), profile_str(r->p, unit));
 }
 
@@ -146,7 +149,7 @@ static int choose_types(struct reader *r)
 	return 0;
 }
 
-/* Samples. */
+/* ---- samples */
 
 static int add_location(struct reader *r, uint64_t id)
 {
@@ -168,7 +171,7 @@ static int add_value(struct reader *r, uint64_t value)
 	return 0;
 }
 
-/* Numbers come packed or one by one. */
+/* Repeated numbers come packed or one by one. */
 static int add_numbers(struct reader *r, const struct protobuf_field *f,
 		       int (*add)(struct reader *, uint64_t))
 {
@@ -237,7 +240,7 @@ static int read_sample(struct reader *r, struct cursor at)
 	return 0;
 }
 
-/* A sum of `nr` samples becomes so many samples of nearly equal weight. */
+/* Splits a sum into `nr` samples of nearly equal weight. */
 static void add_samples(struct reader *r, struct profile_sample *s, uint64_t weight, uint64_t nr)
 {
 	nr = nr ? nr : 1;
@@ -255,15 +258,9 @@ static void add_samples(struct reader *r, struct profile_sample *s, uint64_t wei
 static int add_sample(struct reader *r)
 {
 	struct profile_sample s = { .thread = r->thread };
-	uint64_t nr_cpu = 0; /* 0 = not said */
+	uint64_t nr_cpu = 0; /* 0 = unknown */
 
-	for (size_t i = 0; i < r->nr_frames / 2; i++) { /* leaf first there, root first here */
-		uint32_t frame = r->frames[i];
-
-		r->frames[i] = r->frames[r->nr_frames - 1 - i];
-		r->frames[r->nr_frames - 1 - i] = frame;
-	}
-	s.stack = profile_stack(r->p, r->frames, r->nr_frames);
+	s.stack = import_stack(r->p, r->frames, r->nr_frames);
 	for (size_t i = 0; i < r->nr_values; i++) {
 		if (r->values[i] > INT64_MAX)
 			return -ERANGE;
@@ -281,7 +278,7 @@ static int add_sample(struct reader *r)
 	return 0;
 }
 
-/* "key=value", as our own exports have them. */
+/* Comments of sprof's own exports are "key=value". */
 static void read_comment(struct reader *r, const struct cursor *c)
 {
 	struct profile_meta *m = &r->p->meta;
@@ -339,7 +336,7 @@ static int read_profile(struct reader *r)
 			err = add_sample(r);
 	}
 	if (!err && r->spread_ended)
-		log_warning("'%s' counts more than %llu samples: some sums are one sample here",
+		log_warning("'%s' counts more than %llu samples: some sums became one sample",
 			    r->name, (unsigned long long)MAX_SPREAD);
 	if (!err)
 		read_meta(r);
@@ -351,7 +348,9 @@ static int report(const char *name, int err)
 	if (err == -EINVAL)
 		log_error(0, "read '%s': it is a damaged pprof file", name);
 	else if (err == -ERANGE)
-		log_error(0, "read '%s': it holds negative values, the difference of two profiles",
+		log_error(0,
+			  "read '%s': it has negative values, so it is the difference of two "
+			  "profiles",
 			  name);
 	else
 		log_error(-err, "read '%s'", name);
@@ -362,7 +361,7 @@ static int pprof_read(FILE *f, const char *name, struct profile **ret_profile)
 {
 	struct reader r = { .name = name };
 	struct buffer data = { 0 };
-	int err = import_read_all(f, MAX_SIZE, &data);
+	int err = buffer_add_file(&data, f, MAX_SIZE);
 
 	if (!err)
 		err = pprof_tables_init(&r.tables, data.data, data.size);

@@ -1,5 +1,8 @@
 /*
- * Messages refer to each other by ids of the writer's choice, so each table is sorted and searched.
+ * The messages of a pprof file refer to each other by ids that the writer chose freely, so each
+ * table is sorted by id and searched. Mostly the ids are 1, 2, 3 ..., and then the first guess is
+ * right. Nothing in the file is trusted: a missing id or a damaged message is an error of the whole
+ * file.
  */
 #include "output/import/pprof_tables.h"
 
@@ -21,7 +24,7 @@ static void list_cursor(struct cursor **list, size_t *nr, size_t *capacity, stru
 	(*list)[(*nr)++] = c;
 }
 
-/* Field 1 is the id in all three tables. */
+/* Field 1 is the id of mappings, locations and functions alike. */
 static int add_entry(struct pprof_list *list, struct cursor message)
 {
 	struct pprof_entry entry = { .message = message };
@@ -93,7 +96,6 @@ static struct pprof_entry *find(const struct pprof_list *list, uint64_t id)
 {
 	const struct pprof_entry key = { .id = id };
 
-	/* Mostly ids are 1, 2, 3 ... */
 	if (id && id <= list->nr && list->entries[id - 1].id == id)
 		return &list->entries[id - 1];
 	return list->nr ? bsearch(&key, list->entries, list->nr, sizeof(key), compare_ids) : NULL;
@@ -110,7 +112,7 @@ int pprof_tables_init(struct pprof_tables *t, const void *data, size_t size)
 		err = add_field(t, &f);
 	if (!err && (status < 0 || !t->nr_strings || !t->nr_types))
 		err = -EINVAL;
-	/* Once more: comments are numbers of strings, which stand at the end. */
+	/* Comments are indices of strings, which come last: they need a second pass. */
 	at = (struct cursor){ .at = data, .end = (const uint8_t *)data + size };
 	while (!err && protobuf_next(&at, &f) > 0)
 		if (f.number == PPROF_COMMENT)
@@ -153,11 +155,12 @@ struct mapping {
 	uint64_t start, offset;
 	uint32_t module;
 	uint8_t kind;
-	bool is_bare; /* our own exports: without an address, a kind and no module */
-	bool inlined; /* our own exports: a frame that was imported as inlined */
+	/* In sprof's own exports: */
+	bool is_bare; /* only tells the kind of frames that have no module and no address */
+	bool inlined; /* tells frames that were inlined when they were imported */
 };
 
-/* A location without a mapping is one with a mapping that says nothing. */
+/* Id 0 gives an empty mapping, for locations without one. */
 static int read_mapping(const struct pprof_tables *t, struct profile *p, uint64_t id,
 			struct mapping *ret_mapping)
 {
@@ -233,7 +236,7 @@ static int read_line(const struct pprof_tables *t, struct profile *p, struct cur
 	return status;
 }
 
-/* Our markers come back as what they were; `functions` outermost first. */
+/* A marker of sprof's own exports becomes a marker again. `functions`: outermost first. */
 static uint32_t make_frame(struct profile *p, const struct mapping *m, uint64_t address,
 			   struct import_function *functions, size_t nr)
 {

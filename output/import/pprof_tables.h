@@ -1,6 +1,7 @@
 /*
- * The tables of a pprof file: a pass over the message that notes where things are, checks what they
- * say of each other, and makes frames of locations.
+ * The tables of a pprof file: strings, mappings, functions and locations. One pass over the message
+ * notes where each entry lies; an entry is decoded when a sample needs it, and a location becomes a
+ * frame once.
  */
 #ifndef SPROF_PPROF_TABLES_H
 #define SPROF_PPROF_TABLES_H
@@ -19,7 +20,7 @@ struct pprof_entry {
 };
 
 struct pprof_list {
-	struct pprof_entry *entries; /* by id, once pprof_tables_init() is through */
+	struct pprof_entry *entries; /* sorted by id after pprof_tables_init() */
 	size_t nr, capacity;
 };
 
@@ -32,14 +33,14 @@ struct pprof_tables {
 	uint64_t time_ns, duration_ns, period, default_type;
 };
 
-/* 0, or -EINVAL where the bytes are no profile. The tables point into them. */
+/* 0, or -EINVAL if the bytes are not a profile. The tables point into them. */
 int pprof_tables_init(struct pprof_tables *t, const void *data, size_t size);
 void pprof_tables_fini(struct pprof_tables *t);
 
-/* The number of a string in the profile; that of "" where the file has none of that number. */
+/* Interns string `id` of the file in the profile; "" if the file has no such string. */
 uint32_t pprof_string(const struct pprof_tables *t, struct profile *p, uint64_t id);
 
-/* The frame of a location. 0, or -EINVAL where there is no such location or it is damaged. */
+/* The frame of a location. 0, or -EINVAL if the location does not exist or is damaged. */
 int pprof_frame(struct pprof_tables *t, struct profile *p, uint64_t location, uint32_t *ret_frame);
 
 #endif

@@ -1,8 +1,10 @@
 /*
- * Reads speedscope's JSON. Keys come in any order, so the file is read twice: for the frames, then for
- * the profiles. What our own exports have under "sprof" is taken over.
+ * Reads speedscope's JSON (https://www.speedscope.app/file-format-schema.json). The keys of an
+ * object come in any order, so the file is read twice: first the frames, then the profiles that
+ * refer to them. The objects "sprof" in sprof's own exports restore what speedscope has no field
+ * for.
  */
-#include "output/import/speedscope_reader.h"
+#include "output/import/importer.h"
 
 #include <errno.h>
 #include <math.h>
@@ -22,14 +24,14 @@
 
 enum { MAX_DEPTH = 1 << 16, MAX_STACK_FRAMES = 1 << 28 };
 
-/* One profile of the file: a thread, or a run of a program. */
+/* One profile of the file: a thread or a run of a program. */
 struct track {
 	bool is_evented, has_thread;
 	uint32_t name; /* string */
-	double scale;  /* ns, or one, per unit of its values */
+	double scale;  /* ns per unit of its values; 1 if they are not times */
 	uint8_t column;
 	uint32_t pid, tid;
-	/* Of samples: frame numbers and where each stack ends; of events: how the weight goes on. */
+	/* The frames of all stacks, where in them each stack ends, and the weight of each. */
 	uint32_t *stacks;
 	size_t *ends;
 	double *weights;
@@ -43,9 +45,9 @@ struct reader {
 	const char *name;
 	uint32_t *frames; /* by number in the file */
 	size_t nr_frames, frames_capacity;
-	size_t nr_profiles, nr_listed; /* read so far, and in the file */
+	size_t nr_profiles, nr_listed; /* read so far; in the file */
 	double total;		       /* of all weights, in units of the columns */
-	const char *problem;	       /* what is wrong beyond the syntax */
+	const char *problem;	       /* an error other than of syntax */
 };
 
 static bool speedscope_is(const char *data, size_t size)
@@ -109,7 +111,7 @@ static void read_frame_extras(struct reader *r, struct import_function *f)
 	}
 }
 
-/* Our markers, and the code of a module that has no name, come back as what they were. */
+/* A marker of sprof's own exports becomes a marker again. */
 static uint32_t make_frame(struct profile *p, const struct import_function *f)
 {
 	const char *name = profile_str(p, f->name);
@@ -161,7 +163,7 @@ static void read_shared(struct reader *r)
 static void add_frame(struct reader *r, struct track *t, double number)
 {
 	if (!(number >= 0 && number < (double)r->nr_frames)) {
-		r->problem = "a stack names a frame that is not there";
+		r->problem = "a stack refers to a frame that does not exist";
 		r->json.failed = true;
 		return;
 	}
@@ -215,11 +217,11 @@ static void read_weights(struct reader *r, struct track *t)
 	}
 }
 
-/* What is open between two events is a sample that weighs the time between them. */
+/* The frames open between two events become a sample that weighs the time between them. */
 struct events {
 	uint32_t open[MAX_DEPTH]; /* frame numbers */
 	size_t nr_open;
-	double at;
+	double at; /* time of the last event */
 };
 
 static void add_event(struct reader *r, struct track *t, struct events *e, char type, double frame,
@@ -238,7 +240,7 @@ static void add_event(struct reader *r, struct track *t, struct events *e, char 
 	else if (type == 'C' && e->nr_open && e->open[e->nr_open - 1] == frame)
 		e->nr_open--;
 	else
-		r->problem = "its events are not nested";
+		r->problem = "its events are not properly nested";
 	r->json.failed |= r->problem != NULL;
 }
 
@@ -308,7 +310,7 @@ static void read_track_extras(struct reader *r, struct track *t)
 	}
 }
 
-/* Sums are rounded and not their parts: what they come to is right to the last unit. */
+/* Rounds the running sum rather than each weight, so that the total is right to the unit. */
 static void add_samples(struct reader *r, const struct track *t)
 {
 	struct profile_sample s = { .thread = PROFILE_NONE, .column = t->column };
@@ -360,11 +362,11 @@ static void read_track(struct reader *r)
 		t.column = COLUMN_COUNT;
 	if (!t.name)
 		t.name = name;
-	/* Profiles of one file are told apart as threads are. */
+	/* Several profiles of one file are kept apart as threads. */
 	t.has_thread |= r->nr_listed > 1 && t.pid == 0;
 	t.tid = t.tid ? t.tid : (uint32_t)r->nr_profiles;
 	if (!json_failed(&r->json) && t.nr_weights != t.nr_samples)
-		r->problem = "it has not as many weights as samples";
+		r->problem = "it has more samples than weights, or fewer";
 	if (!json_failed(&r->json) && !r->problem)
 		add_samples(r, &t);
 	free(t.stacks);
@@ -386,7 +388,7 @@ static void count_profiles(struct reader *r)
 		json_skip(&r->json);
 }
 
-/* One pass over the file: of each key of interest what is done at it. */
+/* One pass over the file, with a function for each key of interest; `shared` may be NULL. */
 static void read_file(struct reader *r, const struct buffer *data, void (*shared)(struct reader *),
 		      void (*profiles)(struct reader *))
 {
@@ -409,10 +411,10 @@ static int finish(struct reader *r, const struct buffer *data)
 	if (r->problem)
 		log_error(0, "read '%s': %s", r->name, r->problem);
 	else if (json_failed(&r->json))
-		log_error(0, "read '%s': from byte %zu on it is not what speedscope writes",
-			  r->name, (size_t)(r->json.at - data->data));
+		log_error(0, "read '%s': it stops being valid speedscope JSON at byte %zu", r->name,
+			  (size_t)(r->json.at - data->data));
 	else if (!r->nr_profiles)
-		log_error(0, "read '%s': no profile of speedscope is in it", r->name);
+		log_error(0, "read '%s': it holds no profile", r->name);
 	else
 		return 0;
 	return -EINVAL;
@@ -422,7 +424,7 @@ static int speedscope_read(FILE *f, const char *name, struct profile **ret_profi
 {
 	struct reader r = { .name = name };
 	struct buffer data = { 0 };
-	int err = import_read_all(f, MAX_SIZE, &data);
+	int err = buffer_add_file(&data, f, MAX_SIZE);
 
 	if (err) {
 		log_error(-err, "read '%s'", name);

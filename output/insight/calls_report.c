@@ -9,6 +9,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/path.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
 #include "output/report/grid.h"
@@ -45,7 +46,7 @@ static void add_place(struct grid *g, const struct profile *p, const struct fact
 	const char *path = profile_str(p, (uint32_t)(python ? c->file : c->module));
 	struct buffer place = { 0 };
 
-	buffer_add_string(&place, text_base_name(path));
+	buffer_add_string(&place, path_base_name(path));
 	if (python)
 		buffer_printf(&place, ":%llu", (unsigned long long)c->line);
 	buffer_add_char(&place, '\0');

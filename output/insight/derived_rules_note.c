@@ -10,6 +10,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/path.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
 #include "output/text/text.h"
@@ -30,7 +31,7 @@ static int by_functions(const void *a, const void *b)
 static void add_file(struct buffer *b, const struct profile *p,
 		     const struct fact_derived_rules *row, bool first)
 {
-	const char *path = text_base_name(profile_str(p, (uint32_t)row->path));
+	const char *path = path_base_name(profile_str(p, (uint32_t)row->path));
 
 	if (!first)
 		buffer_add_string(b, ", ");

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/path.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
 #include "output/tree/python_name.h"
@@ -61,7 +62,7 @@ static bool is_counted(const struct profile *p, const struct tree_function *f,
 	if (c->kind != f->kind)
 		return false;
 	if (c->kind == FUNCTION_NATIVE)
-		return !strcmp(text_base_name(profile_str(p, (uint32_t)c->module)), f->module);
+		return !strcmp(path_base_name(profile_str(p, (uint32_t)c->module)), f->module);
 	return c->line == f->line && !strcmp(profile_str(p, (uint32_t)c->file), f->file);
 }
 

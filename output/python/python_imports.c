@@ -11,6 +11,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/path.h"
 #include "core/profile/column.h"
 #include "output/text/text.h"
 
@@ -102,7 +103,7 @@ void python_imports_fini(struct python_imports *im)
 static const char *module_part(const char *file)
 {
 	static const char *const roots[] = { "/site-packages/", "/dist-packages/" };
-	const char *base = strrchr(file, '/'), *at;
+	const char *base = path_base_name(file), *at;
 
 	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++)
 		if ((at = strstr(file, roots[i])))
@@ -111,12 +112,10 @@ static const char *module_part(const char *file)
 	if (at && (at = strchr(at + strlen("/lib/"), '/')))
 		return at + 1;
 	/* A package at another place: its directory says more than __init__.py. */
-	if (base && !strcmp(base, "/__init__.py"))
-		while (base > file && base[-1] != '/')
+	if (base > file && !strcmp(base, "__init__.py"))
+		for (base--; base > file && base[-1] != '/';)
 			base--;
-	else if (base)
-		base++;
-	return base ? base : file;
+	return *base == '/' ? base + 1 : base;
 }
 
 void python_imports_add_name(struct buffer *b, const char *file)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/base/buffer.h"
+#include "core/base/path.h"
 #include "output/tree/label.h"
 #include "output/text/text.h"
 
@@ -29,7 +30,7 @@ static void show_frame(const struct profile *p, uint32_t frame, uint32_t locatio
 
 	*ret = (struct shown){ .file = "", .module = "", .kind = FUNCTION_UNKNOWN };
 	if (m->kind == MODULE_ELF || m->kind == MODULE_VDSO)
-		ret->module = text_base_name(profile_str(p, m->path));
+		ret->module = path_base_name(profile_str(p, m->path));
 	if (f->nr_locations) {
 		const struct profile_location *l = &p->locations[f->first_location + location];
 		const struct profile_function *g = &p->functions[l->function];
@@ -90,7 +91,7 @@ static void line_init(struct line *l, const struct shown *f, bool whole_path)
 	if (f->kind == FUNCTION_PYTHON && strstr(f->name, " ("))
 		n = (size_t)(strstr(f->name, " (") - f->name);
 	if (!whole_path)
-		path = text_base_name(path);
+		path = path_base_name(path);
 	*l = (struct line){ .kind = f->kind };
 	text_add_clean(&l->name, f->name, n);
 	text_add_clean(&l->path, path, strlen(path));

@@ -215,10 +215,3 @@ size_t text_tail(const char *s, size_t n, size_t columns)
 	}
 	return n - start;
 }
-
-const char *text_base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}

@@ -35,7 +35,4 @@ size_t text_columns(const char *s, size_t n);
 size_t text_head(const char *s, size_t n, size_t columns);
 size_t text_tail(const char *s, size_t n, size_t columns);
 
-/* The part of a path after its last slash; the whole path if it has no slash or ends with one. */
-const char *text_base_name(const char *path);
-
 #endif

@@ -1,8 +1,11 @@
-/* Builds differ in what is inlined, cloned and stripped, not in what functions are called. */
+/*
+ * A clone is the name followed by '.'; an interpreter is recognised by the base name of its file.
+ */
 #include "output/tree/cpython.h"
 
 #include <string.h>
 
+#include "core/base/path.h"
 #include "core/profile/profile.h"
 #include "output/text/text.h"
 
@@ -15,7 +18,7 @@ bool cpython_is(const char *name, const char *function)
 
 bool cpython_has_frame(const struct profile *p, const struct profile_frame *frame)
 {
-	const char *name = text_base_name(profile_str(p, p->modules[frame->module].path));
+	const char *name = path_base_name(profile_str(p, p->modules[frame->module].path));
 
 	return p->modules[frame->module].kind == MODULE_ELF &&
 	       (!strncmp(name, "python", 6) || !strncmp(name, "libpython", 9));

@@ -1,4 +1,7 @@
-/* CPython's own functions, told by their names in the symbol tables of many builds. */
+/*
+ * Recognises CPython's own functions and files by name. Builds differ in what is inlined, cloned or
+ * stripped, but not in the names of functions.
+ */
 #ifndef SPROF_CPYTHON_H
 #define SPROF_CPYTHON_H
 
@@ -7,10 +10,10 @@
 struct profile;
 struct profile_frame;
 
-/* Is `name` that function, or a clone of it that the compiler made (take_gil.constprop.0)? */
+/* Is `name` that function or a clone that the compiler made of it (take_gil.constprop.0)? */
 bool cpython_is(const char *name, const char *function);
 
-/* Is the frame in the file of an interpreter: python3.11, libpython3.12.so.1.0? */
+/* Is the frame in an interpreter's ELF file: python3.11, libpython3.12.so.1.0? */
 bool cpython_has_frame(const struct profile *p, const struct profile_frame *frame);
 
 #endif

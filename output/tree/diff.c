@@ -1,6 +1,7 @@
 /*
- * Merges two trees. The nodes that have self are written out as lines of codes of functions that both
- * trees share, and sorted, as a tree is made from stacks: equal paths meet.
+ * Merges two trees. The functions of both get common codes; then the paths of all nodes with self
+ * time are written out as lines of codes and sorted, as tree.c does with stacks, which brings equal
+ * paths of both trees together.
  */
 #include "output/tree/diff.h"
 
@@ -15,28 +16,28 @@
 #include "output/text/number.h"
 #include "output/tree/stack_sort.h"
 
-/* Widths are this fine at least, so that a profile of few samples beside a large one is not rounded. */
+/* Widths of removed paths have at least this resolution, however few samples there are. */
 #define FINEST_WHOLE (UINT64_C(1) << 40)
 
 struct merger {
 	const struct tree *sides[2]; /* before, after */
 	struct diff *diff;
 	uint32_t *map[2];	  /* function of a side -> function of the diff */
-	struct stack_item *lines; /* numbered as the nodes they are of */
+	struct stack_item *lines; /* .number is the node of its tree */
 	size_t nr_lines;
 	uint32_t *codes;
-	size_t first_after; /* where in codes the lines of after begin */
-	uint32_t *path;	    /* node at each depth of the line being added */
+	size_t first_after; /* offset in codes of the first line of after */
+	uint32_t *path;	    /* by depth: node of the current line */
 	size_t nodes_capacity, events_capacity, before_capacity, path_capacity;
 };
 
-/* A function of either side on its way to its place. */
+/* A function of either side, to be sorted. */
 struct candidate {
 	const struct tree_function *function;
 	uint32_t side, index;
 };
 
-/* What of a name is the same before and after: a Python function may have moved to another line. */
+/* The size of a name without its line number, as a Python function may have moved in its file. */
 static size_t lasting_size(const struct tree_function *f)
 {
 	size_t n = strlen(f->name);
@@ -44,7 +45,7 @@ static size_t lasting_size(const struct tree_function *f)
 	return f->kind == FUNCTION_PYTHON ? label_without_place(f->name, n) : n;
 }
 
-/* Paths of modules are left out: before and after may lie in two places. */
+/* Ignores the directories of modules, which may differ before and after. */
 static int compare_functions(const struct tree_function *x, const struct tree_function *y)
 {
 	size_t n = lasting_size(x), m = lasting_size(y);
@@ -62,7 +63,7 @@ static int compare_candidates(const void *a, const void *b)
 	const struct candidate *x = a, *y = b;
 	int order = compare_functions(x->function, y->function);
 
-	/* After comes first: it says where the function is defined now. */
+	/* After comes first, as its file and line are the current ones. */
 	if (!order)
 		order = (int)y->side - (int)x->side;
 	return order ? order : (x->index > y->index) - (x->index < y->index);
@@ -165,7 +166,9 @@ static void open_node(struct merger *m, uint32_t depth, uint32_t code)
 	};
 }
 
-/* A node that is not inlined in both lines is not inlined. */
+/*
+ * The number of leading functions that two lines share. A node counts as inlined if it is in both.
+ */
 static uint32_t shared_frames(struct merger *m, const uint32_t *a, const uint32_t *b)
 {
 	uint32_t i;
@@ -241,8 +244,8 @@ static void add_up(struct diff *d)
 }
 
 /*
- * By node: is it of a path that was removed, and can the samples tell? A path of a few samples that the
- * other recording happens not to have is no finding, and there are many.
+ * By node: was its path removed, and is that significant? There are always many paths of a few
+ * samples that one recording happens to miss, and these mean nothing.
  */
 static bool *find_removed(const struct diff *d)
 {

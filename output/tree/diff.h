@@ -1,9 +1,9 @@
 /*
- * Two profiles as one tree: every path that either has, with what was spent on it before and after.
- * The tree's own values are those of after; where they are 0 a path was removed.
+ * Compares two profiles in one tree, which has every path of either with its values before and
+ * after. The values in the tree itself are those of after, so a path with 0 was removed.
  *
- * Normalised, values are compared as shares of their own profile: what a change did to the mix, however
- * long each was recorded. Absolute, they are compared as they are: what it did to the bill.
+ * A normalised diff compares shares of each profile, whatever the lengths of the recordings. An
+ * absolute diff compares the values as they are.
  */
 #ifndef SPROF_DIFF_H
 #define SPROF_DIFF_H
@@ -14,7 +14,7 @@
 
 #include "output/tree/tree.h"
 
-/* So much of time, or of whatever the column counts, and on how many samples that rests. */
+/* A value in the unit of the column, and the number of samples behind it. */
 struct diff_amount {
 	uint64_t value, samples;
 };
@@ -28,24 +28,24 @@ struct diff {
 	struct diff_side *before; /* by node */
 	struct diff_amount whole_before, whole_after;
 	bool absolute;
-	bool exact; /* every event was counted in both: no change has a margin */
+	bool exact; /* both profiles counted every event: changes have no margin */
 	/*
-	 * The removed paths as a tree of their own: by node, what before spent in it, 0 where after has
-	 * it too or the samples cannot tell whether it has; total with all below. In units of 1 / (1 << width_shift) of after's, after scaling
-	 * before to after where the diff is normalised, so that both can stand side by side.
+	 * The removed paths, by node: the value before, or 0 if after has the path too or the
+	 * samples cannot tell. They are drawn beside the paths of after, so a normalised diff
+	 * scales them to the whole of after; the unit is 1 / (1 << width_shift) of the column's.
 	 */
 	uint64_t *removed_self, *removed_total;
 	unsigned width_shift;
 };
 
-/* Fractions: of the profile's own whole (normalised) or of that of before (absolute). */
+/* Fractions of each profile's whole (normalised) or of the whole of before (absolute). */
 struct diff_change {
 	double before, after;
-	double change, margin; /* margin: half of the 95% confidence interval of the change */
+	double change, margin; /* margin: half the width of the 95% confidence interval */
 	bool significant;      /* the change is larger than its margin */
 };
 
-/* A function in both profiles; where it calls itself, its inner calls are not added twice. */
+/* A function in both profiles. Recursive calls count once in the totals. */
 struct diff_row {
 	const struct tree_function *function;
 	struct diff_side before, after;
@@ -55,8 +55,8 @@ struct diff_row {
 enum diff_key { DIFF_SELF, DIFF_TOTAL };
 
 /*
- * Both trees must outlive the diff. Absolute needs trees of one column: -EINVAL otherwise; -ERANGE where
- * the values are too large to be added.
+ * Both trees must outlive the diff. 0, or, not reported, -EINVAL if an absolute diff is of two
+ * columns, -ERANGE if the values are too large to be added, -EFBIG if the trees are too large.
  */
 int diff_new(const struct tree *before, const struct tree *after, bool absolute,
 	     struct diff **ret_diff);
@@ -64,23 +64,26 @@ void diff_free(struct diff *diff);
 
 struct diff_change diff_compare(const struct diff *diff, struct diff_amount before,
 				struct diff_amount after);
-/* What a node's total and self have become. */
+/* The change of a node's total and of its self. */
 struct diff_change diff_total_of(const struct diff *diff, uint32_t node);
 struct diff_change diff_self_of(const struct diff *diff, uint32_t node);
 
-/* All these paths together: .change is what they were, negative. */
+/* The change of all removed paths together; .change is negative. */
 struct diff_change diff_removed(const struct diff *diff);
 
-/* By function of the tree; the caller frees the array. */
+/* Sums by function of the tree; the caller frees the array. */
 struct diff_row *diff_sums(const struct diff *diff);
 
 /*
- * The functions that have a sample in either profile, the largest change of `key` first; changes within
- * the margin come after all that are not. The caller frees the array.
+ * The functions with a sample in either profile, sorted by the change of `key`, largest first;
+ * changes within their margin come after all others. The caller frees the array.
  */
 struct diff_row *diff_rank(const struct diff *diff, enum diff_key key, uint32_t *ret_nr);
 
-/* -4 (much less) .. 4 (much more); 0 within the margin. By the change of the share: 0.3, 1, 3 %. */
+/*
+ * -4 (much less) .. 4 (much more), 0 within the margin; the steps are at 0.3, 1 and 3 % of the
+ * whole.
+ */
 int diff_level(const struct diff_change *change);
 
 #endif

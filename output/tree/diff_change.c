@@ -1,6 +1,7 @@
 /*
- * What has changed, and whether the samples can tell. flame.js holds the same formulas, in the same
- * order of operations, so that a picture says the same with and without its script.
+ * Computes changes, their margins of error, and the ranking of changed functions. flame.js has the
+ * same formulas with the same order of operations, so that a picture says the same with and without
+ * its script; a test compares them.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,9 +15,10 @@ static double share(uint64_t part, uint64_t whole)
 }
 
 /*
- * Of the difference of two proportions (Agresti, Caffo: Simple and effective confidence intervals for
- * proportions and differences of proportions, 2000): one sample more in and one more out on each side,
- * without which a handful of samples against none looks certain.
+ * The margin of a difference of two proportions, by the method of Agresti and Caffo (Simple and
+ * effective confidence intervals for proportions and differences of proportions, 2000): it adds one
+ * success and one failure to each side, without which a few samples against none would look
+ * certain.
  */
 static double margin_of_shares(const struct diff *d, double before, double after)
 {
@@ -27,7 +29,10 @@ static double margin_of_shares(const struct diff *d, double before, double after
 	return 1.96 * sqrt(p * (1 - p) / nr_before + q * (1 - q) / nr_after);
 }
 
-/* Counts of samples scatter by their square roots (Poisson); one sample more on each side, as above. */
+/*
+ * The standard deviation of a count is its square root (Poisson). Adds a sample to each side, as
+ * above.
+ */
 static double margin_of_amounts(const struct diff *d, double before, double after)
 {
 	double of_before = share(d->whole_before.value, d->whole_before.samples);
@@ -140,7 +145,7 @@ static int compare_changes(const struct diff_change *x, const struct diff_change
 	return descending(fabs(x->change), fabs(y->change));
 }
 
-/* Functions lie in the order of names, so the order of pointers is that. */
+/* Functions lie in the order of names, so comparing pointers compares names. */
 static int by_name(const struct diff_row *x, const struct diff_row *y)
 {
 	return x->function < y->function ? -1 : x->function > y->function;
@@ -171,7 +176,7 @@ struct diff_row *diff_rank(const struct diff *d, enum diff_key key, uint32_t *re
 	struct diff_row *rows = diff_sums(d);
 	uint32_t nr = 0;
 
-	/* Threads are there only if they have time of their own, as in a ranking. */
+	/* Threads are listed only if they have self time, as in a ranking. */
 	for (size_t i = 0; i < d->tree->functions.nr; i++)
 		if (rows[i].function->kind != FUNCTION_THREAD || rows[i].before.self.samples ||
 		    rows[i].after.self.samples)

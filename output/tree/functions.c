@@ -1,6 +1,7 @@
 /*
- * Names frames. Functions are first interned by what tells them apart (three numbers, as strings are
- * interned in the profile), then sorted by the strings; the place in that order is the code.
+ * Names frames. Functions are first interned by name, module and kind, which are three numbers, as
+ * the profile interns its strings. Then they are sorted by the strings, and the place in that order
+ * is the code.
  */
 #include "output/tree/functions.h"
 
@@ -9,13 +10,15 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/path.h"
+#include "core/profile/intern.h"
 #include "core/profile/profile.h"
 #include "output/text/text.h"
 
-/* Names that are no string of the profile. */
-enum { NAME_UNRESOLVED = UINT32_MAX, NAME_MARKER = UINT32_MAX - 1 };
+/* Names that are not strings of the profile. */
+enum { NAME_UNNAMED = UINT32_MAX, NAME_MARKER = UINT32_MAX - 1 };
 
-/* What makes two functions one. */
+/* Functions with equal keys are one. */
 struct key {
 	uint32_t name;	 /* string id, or one of the above */
 	uint32_t module; /* string id of the path; the marker's number for NAME_MARKER */
@@ -25,7 +28,7 @@ struct key {
 struct entry {
 	struct key key;
 	struct tree_function function;
-	const char *path; /* of the module: last in the order of names */
+	const char *path; /* of the module; decides the order of equal names */
 };
 
 struct builder {
@@ -34,52 +37,38 @@ struct builder {
 	bool without_modules;
 	struct entry *entries;
 	size_t nr_entries, capacity;
-	uint32_t *slots;       /* open addressing, entry + 1, 0 = free */
-	size_t nr_slots;       /* a power of two */
+	struct intern index;   /* of entries, by key */
 	uint32_t *by_function; /* profile function -> entry + 1, 0 = not yet */
 	size_t nr_codes, codes_capacity;
 };
 
-static size_t hash_key(const struct key *k)
+static uint32_t hash_key(const struct key *k)
 {
 	uint64_t h = ((uint64_t)k->name << 32 | k->module) * 0x9e3779b97f4a7c15u;
 
-	return (h ^ h >> 29 ^ k->kind * 0x85ebca6bu) * 0xbf58476d1ce4e5b9u >> 20;
+	return (uint32_t)((h ^ h >> 29 ^ k->kind * 0x85ebca6bu) * 0xbf58476d1ce4e5b9u >> 20);
 }
 
-static void grow_slots(struct builder *b)
+static bool key_equal(const void *owner, uint32_t id, const void *key)
 {
-	b->nr_slots = b->nr_slots ? b->nr_slots * 2 : 1024;
-	free(b->slots);
-	b->slots = xcalloc(b->nr_slots, sizeof(*b->slots));
-	for (size_t i = 0; i < b->nr_entries; i++) {
-		size_t at = hash_key(&b->entries[i].key) & (b->nr_slots - 1);
+	const struct builder *b = owner;
 
-		while (b->slots[at])
-			at = (at + 1) & (b->nr_slots - 1);
-		b->slots[at] = (uint32_t)i + 1;
-	}
+	return !memcmp(&b->entries[id].key, key, sizeof(struct key));
 }
 
-/* The entry of a key; *ret_new says that the caller has to fill in the function. */
+/* The entry of a key. If *ret_new, the caller has to fill in the function. */
 static uint32_t intern(struct builder *b, const struct key *key, bool *ret_new)
 {
-	size_t at;
+	uint32_t id =
+		intern_id(&b->index, hash_key(key), (uint32_t)b->nr_entries, key_equal, b, key);
 
-	if (b->nr_entries * 2 >= b->nr_slots)
-		grow_slots(b);
-	at = hash_key(key) & (b->nr_slots - 1);
-	for (; b->slots[at]; at = (at + 1) & (b->nr_slots - 1)) {
-		if (!memcmp(&b->entries[b->slots[at] - 1].key, key, sizeof(*key))) {
-			*ret_new = false;
-			return b->slots[at] - 1;
-		}
+	*ret_new = id == b->nr_entries;
+	if (*ret_new) {
+		b->entries =
+			xgrow(b->entries, &b->capacity, b->nr_entries + 1, sizeof(*b->entries));
+		b->entries[b->nr_entries++] = (struct entry){ .key = *key };
 	}
-	b->entries = xgrow(b->entries, &b->capacity, b->nr_entries + 1, sizeof(*b->entries));
-	b->entries[b->nr_entries] = (struct entry){ .key = *key };
-	b->slots[at] = (uint32_t)++b->nr_entries;
-	*ret_new = true;
-	return b->slots[at] - 1;
+	return id;
 }
 
 static const char *own(struct tree_functions *t, char *name)
@@ -88,7 +77,7 @@ static const char *own(struct tree_functions *t, char *name)
 	return t->owned[t->nr_owned++] = name;
 }
 
-/* Most names are clean as they are. */
+/* Copies the name only if it is not clean already, which is rare. */
 static const char *clean_name(struct builder *b, const char *name)
 {
 	size_t n = strlen(name);
@@ -104,7 +93,7 @@ static const char *clean_name(struct builder *b, const char *name)
 	return result;
 }
 
-/* "" stands for imported names, which are in no module. */
+/* String 0, "", for imported names, which have no module. */
 static uint32_t module_path(const struct builder *b, uint32_t module)
 {
 	if (module == PROFILE_NONE || b->p->modules[module].kind == MODULE_NAMED)
@@ -115,10 +104,10 @@ static uint32_t module_path(const struct builder *b, uint32_t module)
 static void set_module(struct builder *b, struct entry *e, uint32_t path)
 {
 	e->path = b->without_modules ? "" : profile_str(b->p, path);
-	e->function.module = text_base_name(e->path);
+	e->function.module = path_base_name(e->path);
 }
 
-/* Where a function is defined: of several answers the first in order, whatever came first. */
+/* Of several places keeps the first in sorted order, so that the input's order does not matter. */
 static void set_file(struct tree_function *f, const char *file, uint32_t line)
 {
 	int order = f->file ? strcmp(file, f->file) : -1;
@@ -154,10 +143,10 @@ static uint32_t intern_function(struct builder *b, uint32_t id)
 	return entry;
 }
 
-static const char *unresolved_name(struct builder *b, uint32_t frame)
+static const char *fallback_name(struct builder *b, uint32_t frame)
 {
 	const struct profile_module *m = &b->p->modules[b->p->frames[frame].module];
-	const char *base = text_base_name(profile_str(b->p, m->path)), *result;
+	const char *base = path_base_name(profile_str(b->p, m->path)), *result;
 	char marker[64], *bracketed;
 
 	if (m->kind == MODULE_MARKER)
@@ -176,14 +165,14 @@ static const char *unresolved_name(struct builder *b, uint32_t frame)
 }
 
 /*
- * A frame without a name. Addresses would tear one unnamed function into confetti, so all of a
- * module are one box named after it, "[libx.so]", as users of perf know it.
+ * All unnamed frames of a module are one function, named after the module: "[libx.so]". A function
+ * per address would scatter each unnamed function over many boxes.
  */
-static uint32_t intern_unresolved(struct builder *b, uint32_t frame)
+static uint32_t intern_unnamed(struct builder *b, uint32_t frame)
 {
 	const struct profile_frame *f = &b->p->frames[frame];
 	const struct profile_module *m = &b->p->modules[f->module];
-	struct key key = { NAME_UNRESOLVED, m->path, FUNCTION_UNKNOWN };
+	struct key key = { NAME_UNNAMED, m->path, FUNCTION_UNKNOWN };
 	uint32_t entry;
 	bool is_new;
 
@@ -195,7 +184,7 @@ static uint32_t intern_unresolved(struct builder *b, uint32_t frame)
 
 		e->function.kind = (uint8_t)key.kind;
 		e->function.file = "";
-		e->function.name = unresolved_name(b, frame);
+		e->function.name = fallback_name(b, frame);
 		set_module(b, e, m->kind == MODULE_MARKER ? 0 : m->path);
 	}
 	return entry;
@@ -220,7 +209,7 @@ static void name_frames(struct builder *b, const bool *used)
 		if (!used[i])
 			continue;
 		if (!f->nr_locations)
-			add_code(b, intern_unresolved(b, i), false);
+			add_code(b, intern_unnamed(b, i), false);
 		for (uint32_t j = 0; j < f->nr_locations; j++) {
 			const struct profile_location *l = &p->locations[f->first_location + j];
 
@@ -263,7 +252,7 @@ static int compare_entries(const void *a, const void *b, void *entries)
 	return order;
 }
 
-/* Turns entries into places in the order of names, here and in every code. */
+/* Sorts the entries by name and replaces them by their places in that order, in all codes too. */
 static void rank(struct builder *b, const bool *comm_used)
 {
 	struct tree_functions *t = b->t;
@@ -281,7 +270,7 @@ static void rank(struct builder *b, const bool *comm_used)
 	for (uint32_t i = 0; i < b->nr_entries; i++) {
 		const struct tree_function *f = &b->entries[order[i]].function;
 
-		/* Names that differ only in bytes that cannot be shown are one. */
+		/* Cleaning can make two names equal: they become one function. */
 		if (i && !compare_entries(&order[i - 1], &order[i], b->entries))
 			set_file(&t->list[t->nr - 1], f->file, f->line);
 		else
@@ -310,7 +299,7 @@ void tree_functions_init(struct tree_functions *t, const struct profile *p, cons
 	name_threads(&b, comm_used);
 	rank(&b, comm_used);
 	free(b.entries);
-	free(b.slots);
+	intern_fini(&b.index);
 	free(b.by_function);
 }
 

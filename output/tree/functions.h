@@ -1,8 +1,8 @@
 /*
- * What the frames of a profile are called, as numbers whose order is the order of names. A frame
- * stands for one function, or for several where the compiler inlined; two frames are the same
- * function when name, module and kind are. Sorting stacks by these numbers and drawing them in that
- * order are then one thing, and no order of the input can show in the output.
+ * Maps the frames of a profile to codes: numbers of functions, in the order of their names. A frame
+ * stands for one function, or for several if the compiler inlined. Functions with equal name,
+ * module and kind are one. As codes sort like names, sorting stacks by code gives the order in
+ * which they are drawn, whatever the order of the input.
  */
 #ifndef SPROF_FUNCTIONS_H
 #define SPROF_FUNCTIONS_H
@@ -13,16 +13,16 @@
 
 struct profile;
 
-/* Set in a code where the function was inlined into the one before it. */
+/* Set in a code if the function was inlined into the one before it. */
 #define CODE_INLINED 0x80000000u
 #define FRAME_FUNCTION(code) ((code) & ~CODE_INLINED)
 
 /* A function of the tree. The strings belong to the profile or to the table. */
 struct tree_function {
 	const char *name;   /* clean (text.h), never empty */
-	const char *module; /* base name, any bytes, "" where there is none */
+	const char *module; /* base name, any bytes, "" = none */
 	const char *file;   /* source file, any bytes, "" = unknown */
-	uint32_t line;	    /* where it starts in file, 0 = unknown */
+	uint32_t line;	    /* of the file where the function starts, 0 = unknown */
 	uint8_t kind;	    /* enum function_kind */
 };
 
@@ -33,13 +33,13 @@ struct tree_functions {
 	uint32_t *codes;
 	size_t *first;
 	uint32_t *comms; /* by string id: the code of the thread node of that name */
-	char **owned;	 /* names made here */
+	char **owned;	 /* names that the table allocated */
 	size_t nr_owned, owned_capacity;
 };
 
 /*
- * Names the frames with frame_used[frame] and the comms with comm_used[string id]; the codes of
- * others are not valid. Without modules, functions of one name and kind are one.
+ * Names the frames with frame_used[frame] and the thread names with comm_used[string id]; the codes
+ * of others are not valid. `without_modules` merges functions of equal name and kind.
  */
 void tree_functions_init(struct tree_functions *t, const struct profile *p, const bool *frame_used,
 			 const bool *comm_used, bool without_modules);

@@ -1,4 +1,7 @@
-/* Parents come before their children: what a node belongs to is known when its children are looked at. */
+/*
+ * One pass over the nodes: as parents come before their children, the group of a node is known
+ * before those of its children, which inherit it.
+ */
 #include "output/tree/groups.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /*
- * Short names, and the ladder of label texts. The scanner for short names looks at brackets only; it
- * knows no grammar, and what it does not understand it leaves whole.
+ * Finds short names and chooses the text of a label. The scanner for short names only matches
+ * brackets and looks for "::"; it knows no grammar, and a name that it does not understand stays
+ * whole.
  */
 #include "output/tree/label.h"
 
@@ -23,9 +24,9 @@ enum { SHORTEST_ELLIDED = 5 }; /* columns: "ab…yz" */
 struct scan {
 	const char *s;
 	size_t n, at;
-	int depth; /* of brackets */
-	size_t start,
-		cut; /* the component being read, and where its arguments begin (0 = not yet) */
+	int depth;	     /* of brackets */
+	size_t start;	     /* of the current component */
+	size_t cut;	     /* where its arguments begin, 0 = not yet */
 	size_t start_before; /* of the component before it */
 };
 
@@ -41,7 +42,7 @@ static bool is_word(char ch)
 	return isalnum((unsigned char)ch) || ch == '_' || ch == '$' || (ch & 0x80);
 }
 
-/* "operator" and what belongs to it: <, <<=, (), [], new[], a type. */
+/* Skips "operator" with its symbol or type: <, <<=, (), [], new[], int. */
 static void skip_operator(struct scan *c)
 {
 	c->at += strlen("operator");
@@ -64,19 +65,22 @@ static bool at_operator(const struct scan *c)
 
 static void open_bracket(struct scan *c)
 {
-	/* At the start of a component it is its name: (anonymous namespace), <T as X>, {lambda} */
+	/*
+	 * A bracket at the start of a component is its name: (anonymous namespace), <T as X>,
+	 * {lambda}
+	 */
 	if (!c->depth && c->at != c->start && !c->cut)
 		c->cut = c->at;
 	c->depth++;
 	c->at++;
 }
 
-/* True when the rest of the name is no longer a part of it: "const", "[clone .cold]". */
+/* True if the component ended and a suffix follows: "const", "[clone .cold]". */
 static bool at_space(struct scan *c)
 {
 	if (c->cut && c->s[c->at - 1] == ')')
 		return true;
-	c->start = c->start_before = ++c->at; /* what came before was the return type */
+	c->start = c->start_before = ++c->at; /* the text before was the return type */
 	c->cut = 0;
 	return false;
 }
@@ -149,7 +153,7 @@ void label_short(const char *s, size_t n, uint8_t kind, size_t *ret_start, size_
 	end = c.cut ? c.cut : c.at;
 	while (end && s[end - 1] == ' ')
 		end--;
-	/* "operator()" and "{{closure}}" alone say nothing. */
+	/* "operator()" and "{{closure}}" need the component before to make sense. */
 	if (c.start < n && (s[c.start] == '{' || !strncmp(s + c.start, "operator()", 10)))
 		c.start = c.start_before;
 	if (c.depth || end <= c.start)
@@ -210,7 +214,7 @@ void label_add(struct buffer *b, const struct label_name *name, uint64_t total, 
 	buffer_fini(&self_text);
 }
 
-/* "std::map<…>::" of "std::map<int, long>::": what stands in the brackets says least. */
+/* Shortens "std::map<int, long>::" to "std::map<…>::", as template arguments say least. */
 static void add_without_arguments(struct buffer *b, const char *s, size_t n, const char *mark)
 {
 	int depth = 0;
@@ -226,7 +230,7 @@ static void add_without_arguments(struct buffer *b, const char *s, size_t n, con
 	}
 }
 
-/* What stands before the short name, and ends beside it. */
+/* Appends the scope before the short name, cut to `width` columns. */
 static void add_scope(struct buffer *b, const char *s, size_t n, size_t width, bool unicode)
 {
 	struct buffer brief = { 0 };
@@ -257,7 +261,7 @@ void label_add_cut(struct buffer *b, const char *s, size_t n, uint8_t kind, size
 
 	label_short(s, n, kind, &start, &size);
 	end = start + size;
-	used = text_columns(s + start, size) + (end < n); /* what follows is cut, or goes */
+	used = text_columns(s + start, size) + (end < n); /* 1 for the mark of a cut */
 	if (text_columns(s, n) <= width) {
 		buffer_add(b, s, n);
 	} else if (used >= width) {

@@ -1,8 +1,12 @@
-/* Compares names and files of Python functions. */
+/*
+ * A name ends before " (", a qualified name is split at its last '.', and paths are compared from
+ * their ends.
+ */
 #include "output/tree/python_name.h"
 
 #include <string.h>
 
+#include "core/base/path.h"
 #include "output/text/text.h"
 
 const char *python_name_own(const char *name, size_t *ret_size)
@@ -31,7 +35,7 @@ bool python_file_is(const char *file, const char *path)
 	size_t size = strlen(file), n = strlen(path);
 
 	if (!strchr(file, '/'))
-		return !strcmp(file, text_base_name(path));
+		return !strcmp(file, path_base_name(path));
 	if (n > size || strcmp(file + size - n, path))
 		return false;
 	return n == size || file[size - n - 1] == '/';

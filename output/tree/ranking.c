@@ -1,5 +1,5 @@
 /*
- * Ranks functions. Ties are broken by the other sum, then by name, so that the order is always the
+ * Ranks functions. Ties are broken by the other sum and then by name, so the order is always the
  * same.
  */
 #include "output/tree/ranking.h"
@@ -13,7 +13,7 @@ static int descending(uint64_t a, uint64_t b)
 	return a < b ? 1 : a > b ? -1 : 0;
 }
 
-/* Functions lie in the order of names, so the order of pointers is that. */
+/* Functions lie in the order of names, so comparing pointers compares names. */
 static int by_name(const struct ranking_row *a, const struct ranking_row *b)
 {
 	return a->function < b->function ? -1 : a->function > b->function;

@@ -1,5 +1,5 @@
 /*
- * The functions of a tree, most expensive first: what every table of them is made of.
+ * The functions of a tree, most expensive first. All tables of functions start from this list.
  */
 #ifndef SPROF_RANKING_H
 #define SPROF_RANKING_H
@@ -13,7 +13,7 @@ enum ranking_key { RANKING_SELF, RANKING_TOTAL };
 struct ranking_row {
 	const struct tree_function *function;
 	struct tree_sum sum;
-	struct tree_gil gil; /* of its self */
+	struct tree_gil gil; /* of the self time */
 };
 
 struct ranking {
@@ -22,13 +22,13 @@ struct ranking {
 };
 
 /*
- * Every function that has a sample. Threads are there only if they have time of their own, which is
- * none of any function: so the selves add up to the whole.
+ * Ranks every function that has a sample. Threads are included only if they have self time, samples
+ * without any function, so that all self times add up to the whole.
  */
 void ranking_init(struct ranking *r, const struct tree *tree, enum ranking_key key);
 void ranking_fini(struct ranking *r);
 
-/* "native", "kernel", ...: stable, for machines too. */
+/* "native", "kernel", ...: stable, as machine-readable outputs use it. */
 const char *ranking_kind_name(uint8_t kind);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Looks at all samples once to know what they use, names that, and then makes the lines. On a profile of many
- * stacks half of the time is waiting for memory and the kernel handing it out: so nothing is copied that
- * can be read where it is, and what is asked for at random lies together.
+ * Makes lines in three passes: see which stacks the samples use, name the frames of those, write
+ * the lines. With many stacks half of the time is spent waiting for memory, so data is read in
+ * place rather than copied, and tables that are read at random are kept small.
  */
 #include "output/tree/stack_lines.h"
 
@@ -18,17 +18,17 @@ enum { GUESS_MAX = 1 << 16 };
 /* The samples of one stack under one thread name. */
 struct tree_group {
 	uint32_t stack, comm; /* comm: string id, PROFILE_NONE = no thread */
-	uint32_t next;	      /* of the same stack, + 1; 0 = last */
+	uint32_t next;	      /* group of the same stack + 1; 0 = last */
 	struct tree_share share;
 };
 
-/* What a first look at the samples finds. */
+/* The result of the first pass over the samples. */
 struct survey {
 	struct tree_share total;
 	bool *stack_used, *comm_used;
 };
 
-/* False where the sample is of another column. */
+/* False if the sample belongs to another column. */
 static bool share_of(const struct tree_lines *l, const struct profile_sample *s,
 		     struct tree_share *ret)
 {
@@ -56,7 +56,7 @@ static int count_in(struct survey *v, const struct tree_share *s, uint32_t stack
 											  : -ERANGE;
 }
 
-/* Returns its number. */
+/* Returns the index of the group, which may be new. */
 static uint32_t find_group(struct tree_lines *l, uint32_t *heads, uint32_t stack, uint32_t comm)
 {
 	for (uint32_t i = heads[stack]; i; i = l->groups[i - 1].next)
@@ -69,9 +69,9 @@ static uint32_t find_group(struct tree_lines *l, uint32_t *heads, uint32_t stack
 	return heads[stack] - 1;
 }
 
-/* Every sample stands for itself where `heads` is NULL. */
-static int look_at_samples(struct tree_lines *l, struct survey *v, uint32_t *heads,
-			   uint32_t *ret_numbers)
+/* The first pass. Groups samples by stack if `heads` is not NULL. */
+static int survey_samples(struct tree_lines *l, struct survey *v, uint32_t *heads,
+			  uint32_t *ret_numbers)
 {
 	const struct profile *p = l->p;
 	int err = 0;
@@ -95,7 +95,7 @@ static int look_at_samples(struct tree_lines *l, struct survey *v, uint32_t *hea
 	return err;
 }
 
-/* Names what is in stacks that are used; they mostly lie one after another. */
+/* Names the frames of the stacks in use. Those are mostly adjacent, and handled as one run. */
 static void name_frames(struct tree_functions *functions, const struct profile *p,
 			const struct survey *v, bool without_modules)
 {
@@ -116,7 +116,7 @@ static void name_frames(struct tree_functions *functions, const struct profile *
 	free(used);
 }
 
-/* A stack may begin with roots that stand above its thread: the host that it came from. */
+/* The number of frames that a stack of a merged profile has above its thread, such as its host. */
 static uint32_t nr_roots(const struct profile *p, const struct profile_stack *s)
 {
 	uint32_t nr = 0;
@@ -131,7 +131,7 @@ static uint32_t nr_roots(const struct profile *p, const struct profile_stack *s)
 	return nr;
 }
 
-/* Most frames are one function: their codes lie close together. */
+/* Most frames are one function: collects their codes in one small table. */
 static void find_codes(struct tree_lines *l)
 {
 	const struct tree_functions *t = l->functions;
@@ -147,14 +147,14 @@ static void find_codes(struct tree_lines *l)
 	}
 }
 
-/* Can stacks be read as the profile has them? Not if threads have names, or frames several codes. */
+/* Can the stacks be read in place? Not if threads have names or a frame is several functions. */
 static bool stacks_are_lines(const struct tree_lines *l, const struct survey *v)
 {
 	return l->most_codes <= 1 && l->p->nr_stack_frames <= STACK_SORT_MAX &&
 	       !memchr(v->comm_used, true, l->p->nr_strings);
 }
 
-/* At most, and with the end. The codes are counted where a guess could be far off. */
+/* The most words that a line of this stack takes, its end included. Exact for large stacks. */
 static size_t words_of(const struct tree_lines *l, const struct profile_stack *s)
 {
 	const size_t *first = l->functions->first;
@@ -194,7 +194,7 @@ static uint32_t *write_codes(const struct tree_lines *l, const struct profile_st
 	return at;
 }
 
-/* Returns where. */
+/* Returns the offset of the line. */
 static size_t write_line(struct tree_lines *l, const struct profile_stack *s, uint32_t comm)
 {
 	size_t line = l->nr_written, need = line + words_of(l, s);
@@ -257,7 +257,7 @@ int tree_lines_init(struct tree_lines *l, const struct profile *p, enum profile_
 	int err;
 
 	*l = (struct tree_lines){ .p = p, .column = column, .functions = ret_functions };
-	err = p->nr_samples > UINT32_MAX ? -EFBIG : look_at_samples(l, &v, heads, ret_numbers);
+	err = p->nr_samples > UINT32_MAX ? -EFBIG : survey_samples(l, &v, heads, ret_numbers);
 	if (err)
 		goto out;
 	name_frames(ret_functions, p, &v, without_modules);

@@ -1,7 +1,8 @@
 /*
- * The stacks of one column of a profile as lines of codes, for a tree to be built from: one for each
- * sample, or where stacks have many samples one for each stack under each thread name. Where every
- * frame is one function and threads have no names, lines are the stacks as the profile has them.
+ * The stacks of one column as lines of codes (functions.h), from which tree.c builds a tree. There
+ * is a line per sample, or, if stacks have many samples each, a line per stack and thread name. If
+ * each frame is one function and threads have no names, the lines are read directly from the
+ * profile's stacks.
  */
 #ifndef SPROF_STACK_LINES_H
 #define SPROF_STACK_LINES_H
@@ -21,9 +22,9 @@ struct tree_lines {
 	size_t nr;
 	struct stack_words words;
 	/*
-	 * The number of a line is its weight, which is all that there is to say of it; else it is one
-	 * for tree_lines_share(), below `nr_numbers`. To look that up for a million lines anywhere in
-	 * memory takes long.
+	 * Either the number of a line is its weight, and weight and events are equal, or it is an
+	 * argument for tree_lines_share(), below `nr_numbers`. The former avoids a million look-ups
+	 * all over memory.
 	 */
 	bool numbers_are_weights;
 	size_t nr_numbers;
@@ -38,16 +39,16 @@ struct tree_lines {
 	size_t most_codes, nr_written, written_capacity;
 };
 
-/* What a line brings. */
+/* The contribution of a line. */
 struct tree_share {
 	uint64_t weight, events;
 };
 
 /*
- * Makes the lines of a column, and names what is in them; the codes are those of *ret_functions, which is
- * the caller's to end, whatever is returned. -ERANGE when the sum of weights reaches TREE_MAX_TOTAL,
- * -EFBIG when there are too many lines or words. `ret_numbers`, if not NULL, receives the number of the line
- * of each sample of the column, and is left as it is where a sample is of another.
+ * Makes the lines of a column and names their functions. The caller calls tree_functions_fini() on
+ * *ret_functions, even after an error. 0, or, not reported, -ERANGE if the sum of weights reaches
+ * TREE_MAX_TOTAL, -EFBIG if there are too many lines or words. `ret_numbers`, if not NULL, receives
+ * the number of the line of each sample of the column; entries of other samples stay as they are.
  */
 int tree_lines_init(struct tree_lines *lines, const struct profile *p, enum profile_column column,
 		    bool without_modules, struct tree_functions *ret_functions,

@@ -1,7 +1,8 @@
 /*
- * Radix sort from the first number on, with the next two numbers of each line cached beside it (Sinha,
- * Zobel: Cache-conscious sorting of large sets of strings with dynamic tries, 2004), and a heap-held
- * list of ranges in place of recursion: stacks can be millions of frames deep.
+ * A radix sort that starts with the first code and keeps the next two codes of each stack beside it
+ * (Sinha, Zobel: Cache-conscious sorting of large sets of strings with dynamic tries, 2004). Stacks
+ * can be millions of frames deep, so the ranges still to be sorted are a list on the heap rather
+ * than a recursion.
  */
 #include "output/tree/stack_sort.h"
 
@@ -21,13 +22,13 @@ struct range {
 struct sorter {
 	struct stack_words words;
 	struct stack_item *items;
-	struct stack_item *copy; /* room for distribute(), as are the counts */
-	uint32_t *counts;
+	struct stack_item *copy; /* scratch space of distribute() */
+	uint32_t *counts;	 /* also */
 	struct range *todo;
 	size_t nr_todo, capacity;
 };
 
-/* a before b, from `depth` on; the keys are those at depth. */
+/* Does a come before b? Both keys are of the codes at `depth`, and all codes before are equal. */
 static bool before(const struct sorter *s, const struct stack_item *a, const struct stack_item *b,
 		   uint32_t depth)
 {
@@ -61,7 +62,7 @@ static void push(struct sorter *s, size_t start, size_t end, uint32_t depth)
 	s->todo[s->nr_todo++] = (struct range){ start, end, depth };
 }
 
-/* Lines lie in memory as they came; asking for them ahead hides most of the waiting. */
+/* The stacks are scattered in memory: prefetching hides most of the latency. */
 static void read_keys(struct sorter *s, size_t start, size_t end, uint32_t depth)
 {
 	for (size_t i = start; i < end; i++) {
@@ -71,7 +72,7 @@ static void read_keys(struct sorter *s, size_t start, size_t end, uint32_t depth
 	}
 }
 
-/* The items of a range have one key: what comes after it decides. */
+/* All items of the range have the same key: sort them by the codes after it. */
 static void go_deeper(struct sorter *s, size_t start, size_t end, uint32_t depth)
 {
 	if (end - start < 2 || !(uint32_t)s->items[start].key)
@@ -80,7 +81,7 @@ static void go_deeper(struct sorter *s, size_t start, size_t end, uint32_t depth
 	push(s, start, end, depth + 2);
 }
 
-/* A number of buckets like that of items, as a power of two. */
+/* The logarithm of the number of buckets, of which there are about as many as items. */
 static unsigned bucket_bits(size_t nr)
 {
 	unsigned bits = 63 - (unsigned)__builtin_clzll(nr);
@@ -89,8 +90,8 @@ static unsigned bucket_bits(size_t nr)
 }
 
 /*
- * Puts a range into buckets by the first bits in which its keys differ, about as many as it has items.
- * Whatever the keys, that is done with 64 bits in a few rounds.
+ * Distributes a range into buckets by the highest bits in which its keys differ. As a key has 64
+ * bits, a few rounds suffice whatever the keys are.
  */
 static void distribute(struct sorter *s, const struct range *r)
 {

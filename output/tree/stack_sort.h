@@ -1,6 +1,7 @@
 /*
- * Sorts stacks, given as sequences of numbers, so that equal beginnings stand together: what a tree
- * is made from in one pass. A hash of nodes does the same and waits for memory at every frame.
+ * Sorts stacks, which are sequences of codes, so that equal beginnings are adjacent and a tree can
+ * be built from them in one pass. A hash table of nodes would do as well, but would wait for memory
+ * at each frame.
  */
 #ifndef SPROF_STACK_SORT_H
 #define SPROF_STACK_SORT_H
@@ -8,24 +9,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bits of a code that take part in the order; the others are carried along. */
+/* The bits of a code that are compared; the others are ignored. */
 #define STACK_SORT_MASK 0x7fffffffu
 
-/* Most words of all stacks together. */
+/* The most words that all stacks together may have. */
 #define STACK_SORT_MAX UINT32_MAX
 
-/* Stacks one after another: words that stand for codes. A code of 0 ends a stack, the others are more. */
+/* The stacks, as words that stand for codes. The code 0 ends a stack. */
 struct stack_words {
 	const uint32_t *words;
-	/* By word + 1, so that UINT32_MAX can be the word that ends a stack. NULL: words are codes. */
+	/* The code of each word, at word + 1: UINT32_MAX may be a word. NULL: words are codes. */
 	const uint32_t *code_of;
 };
 
-/* A stack on its way to its place. */
+/* A stack to be sorted. */
 struct stack_item {
-	uint64_t key;	 /* its next two codes, see stack_item() */
-	uint32_t line;	 /* where in the words it begins */
-	uint32_t number; /* for the caller */
+	uint64_t key;	 /* its next two codes, see stack_key() */
+	uint32_t line;	 /* index of its first word */
+	uint32_t number; /* of the caller's choice */
 };
 
 static inline uint32_t stack_code(const struct stack_words *w, size_t at)
@@ -35,7 +36,7 @@ static inline uint32_t stack_code(const struct stack_words *w, size_t at)
 	return w->code_of ? w->code_of[(uint32_t)(word + 1)] : word;
 }
 
-/* The next two codes in one number, 0 past the end. */
+/* The next two codes of a stack in one number; 0 past its end. */
 static inline uint64_t stack_key(const struct stack_words *w, size_t at)
 {
 	uint64_t first = stack_code(w, at) & STACK_SORT_MASK;
@@ -50,8 +51,8 @@ static inline struct stack_item stack_item(const struct stack_words *w, size_t l
 }
 
 /*
- * Sorts stacks ascending: code by code, a shorter one before its continuations. Codes are at least 1
- * under the mask. `room` is for nr more items, or NULL.
+ * Sorts stacks ascending, code by code, a shorter one before its continuations. Codes, masked, are
+ * at least 1. `room` is scratch space for nr items, or NULL.
  */
 void stack_sort(struct stack_item *items, size_t nr, const struct stack_words *words,
 		struct stack_item *room);

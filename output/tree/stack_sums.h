@@ -1,4 +1,7 @@
-/* What the samples of each stack weigh, for views that look at a stack once and not at each sample of it. */
+/*
+ * The sums of the samples of each stack, for views that visit each stack once rather than each
+ * sample.
+ */
 #ifndef SPROF_STACK_SUMS_H
 #define SPROF_STACK_SUMS_H
 
@@ -6,13 +9,12 @@
 
 #include "core/profile/profile.h"
 
-/* By number of the stack; p->nr_stacks and one that is 0. */
+/* By stack; one entry more than p->nr_stacks, which is 0. */
 struct stack_sums {
 	uint64_t *weights; /* in the unit of the column */
 	uint64_t *samples; /* column_events() */
 };
 
-/* The caller frees it by stack_sums_fini(). */
 void stack_sums_init(struct stack_sums *sums, const struct profile *p, enum profile_column column);
 void stack_sums_fini(struct stack_sums *sums);
 

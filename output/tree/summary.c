@@ -1,5 +1,6 @@
 /*
- * Collects what limits the trust in a profile, and says it in a line.
+ * Collects the counts that limit the trust in a profile and writes them in one line. They come from
+ * the recording's counters, or, for imported stacks, from the markers in the tree.
  */
 #include "output/tree/summary.h"
 
@@ -11,7 +12,7 @@
 #include "output/text/number.h"
 #include "output/tree/tree.h"
 
-/* Most trees have no function of the kind, and need no walk. */
+/* Most trees have no function of the kind, which spares a walk over the nodes. */
 static bool has_kind(const struct tree *tree, uint8_t kind)
 {
 	for (size_t i = 0; i < tree->functions.nr; i++)
@@ -21,8 +22,9 @@ static bool has_kind(const struct tree *tree, uint8_t kind)
 }
 
 /*
- * Imported stacks bring their markers as names, and no counters. What the kernel does not show is the end of
- * a stack, whose root is there: no recorder counts it either.
+ * Counts the stacks with each marker, as imported stacks have markers but no counters. A hidden
+ * kernel stack is missing at the leaf, while the root is there, so recorders do not count it
+ * either.
  */
 static void count_markers(struct summary *s, const struct tree *tree)
 {
@@ -55,7 +57,7 @@ static void count_unnamed(struct summary *s, const struct tree *tree)
 	}
 }
 
-/* Filters keep samples apart by column; events are counted in the column that counts them. */
+/* Filters count by column: the events of a column may be the weights of another. */
 static void count_filtered(struct summary *s, const struct profile *p)
 {
 	s->filtered = p->filtered.weight[s->column];
@@ -84,7 +86,7 @@ void summary_init(struct summary *s, const struct profile *p, const struct tree 
 		.source = profile_str(p, m->source),
 		.event = profile_str(p, m->event),
 	};
-	/* The counters of the recording are about its samples, and say nothing of other columns. */
+	/* The counters of a recording are about its samples, not about exact columns. */
 	if (!s->info->exact) {
 		s->lost = p->stats.nr_lost;
 		s->throttled = p->stats.nr_throttled;
@@ -115,14 +117,14 @@ static void add_reasons(struct buffer *b, const struct summary *s)
 
 	for (int i = 0; i < NR_MARKERS; i++) {
 		const char *name = marker_name(i);
-		size_t said = !strncmp(name, incomplete, sizeof(incomplete) - 1)
+		size_t skip = !strncmp(name, incomplete, sizeof(incomplete) - 1)
 				      ? sizeof(incomplete) - 1
 				      : 1;
 
 		if (!s->incomplete_by[i])
 			continue;
 		buffer_add_string(b, separator);
-		buffer_add(b, name + said, strlen(name) - said - 1); /* without its brackets */
+		buffer_add(b, name + skip, strlen(name) - skip - 1); /* without its brackets */
 		buffer_add_char(b, ' ');
 		buffer_add_u64(b, s->incomplete_by[i]);
 		separator = ", ";
@@ -153,7 +155,7 @@ void summary_add_trust(struct buffer *b, const struct summary *s)
 	if (s->info->exact) {
 		buffer_add_string(b, ", every one counted");
 	} else if (s->samples) {
-		/* At 1% of the samples people still act on a frame. */
+		/* 1%: about the smallest share of the samples that people still act on. */
 		double margin = 1.96 * sqrt(0.01 * 0.99 / (double)s->samples);
 
 		buffer_add_string(b, ", margin at 1%: ");

@@ -1,6 +1,6 @@
 /*
- * What a profile is worth: how many samples it rests on, what is missing from it, and how it was
- * taken. Every output says this on its face.
+ * How far a profile can be trusted: its number of samples, what is missing from it, and how it was
+ * taken. Every output says this.
  */
 #ifndef SPROF_SUMMARY_H
 #define SPROF_SUMMARY_H
@@ -17,7 +17,7 @@ struct tree;
 struct summary {
 	uint64_t total;	   /* weight, in the unit of the column */
 	uint64_t samples;  /* events of the column shown, see column_info */
-	uint64_t filtered; /* weight that filters took out */
+	uint64_t filtered; /* weight that filters removed */
 	uint64_t filtered_samples;
 	uint64_t lost;	     /* taken, but not in the profile */
 	uint64_t incomplete; /* stacks that do not reach the root */
@@ -30,31 +30,31 @@ struct summary {
 	enum profile_column column;
 	const struct column_info *info;	      /* of the column */
 	bool unfinished;		      /* the recorder died, or the recording is damaged */
-	const char *note;		      /* what happened then, in words */
+	const char *note;		      /* how that happened, in words */
 	const char *command, *source, *event; /* the profile's strings, "" = unknown */
 };
 
-/* `note` goes with an unfinished profile; "" for others. Strings are borrowed. */
+/* `note` says what happened to an unfinished recording, else "". Strings are borrowed. */
 void summary_init(struct summary *s, const struct profile *p, const struct tree *tree,
 		  const char *note);
 
-/* What was said of a profile's stacks holds after they were rewritten into others. */
+/* Takes over the counts about stacks, for a profile whose stacks were rewritten since. */
 void summary_keep_trust(struct summary *s, const struct summary *before);
 
 /* "1240 samples, 0 lost, 0.1% incomplete (...), ...": what the numbers rest on, one line. */
 void summary_add_trust(struct buffer *b, const struct summary *s);
-/* "30.2 s at 99 Hz, cpu-clock by ebpf", "GPU time in 30.2 s"; nothing when unknown. */
+/* "30.2 s at 99 Hz, cpu-clock by ebpf", "GPU time in 30.2 s"; nothing if unknown. */
 void summary_add_origin(struct buffer *b, const struct summary *s);
-/* "12 ± 3 samples"; "12 launches" where every one was counted. Without `unicode`: +-. */
+/* "12 ± 3 samples"; "12 launches" if every one was counted. Without `unicode`: +-. */
 void summary_add_events(struct buffer *b, const struct summary *s, uint64_t events, bool unicode);
 /* The same for a column of a table: "12±3", "12". */
 void summary_add_count(struct buffer *b, const struct summary *s, uint64_t events, bool unicode);
-/* "±3" of that many events; nothing where every one was counted. */
+/* "±3" of that many events; nothing if every one was counted. */
 void summary_add_margin(struct buffer *b, const struct summary *s, uint64_t events, bool unicode);
 /* "self 12%, 1.24 s; total 40%, 4.10 s; 410 ± 31 samples", `total_events` of the total. */
 void summary_add_sums(struct buffer *b, const struct summary *s, uint64_t self, uint64_t total,
 		      uint64_t total_events, bool unicode);
-/* A value in the unit of the column: "1.24 s", "1.24 GB", or a bare number. */
+/* A value in the unit of the column: "1.24 s", "1.24 GB", or a plain number. */
 void summary_add_value(struct buffer *b, const struct summary *s, uint64_t value);
 
 #endif

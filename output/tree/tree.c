@@ -1,6 +1,7 @@
 /*
- * Builds the call tree: lines are sorted and read once from first to last, opening a node where a stack
- * leaves the one before it. Equal stacks meet whatever order they came in.
+ * Builds the call tree. The stacks, as lines of codes (stack_lines.h), are sorted and then read
+ * once in order: a node is opened where a stack departs from the one before it, and closed where
+ * the next one departs from it.
  */
 #include "output/tree/tree.h"
 
@@ -13,10 +14,10 @@
 #include "output/tree/stack_sort.h"
 #include "output/tree/stack_lines.h"
 
-/* How many lines before its turn a line is asked for from memory. */
+/* A line is prefetched this many lines before its turn. */
 enum { AHEAD = 16 };
 
-/* A frame of the line being added. */
+/* A frame of the current line. */
 struct step {
 	uint32_t node, code;
 };
@@ -24,8 +25,8 @@ struct step {
 struct builder {
 	struct tree *tree;
 	struct tree_lines lines;
-	bool with_events;   /* they are not the weight */
-	uint32_t *nodes_of; /* by number of a line: the node where it ends; NULL: nobody asks */
+	bool with_events;   /* events differ from weights */
+	uint32_t *nodes_of; /* by number of a line: its last node; NULL: not needed */
 	struct step *path;
 	size_t nodes_capacity, events_capacity, path_capacity;
 };
@@ -54,7 +55,7 @@ static void open_node(struct builder *b, uint32_t depth, uint32_t code)
 	};
 }
 
-/* What is below it is complete, so it is. */
+/* All nodes below are closed, so the total is final; adds it to the parent's. */
 static void close_node(struct tree *tree, uint32_t node)
 {
 	struct tree_node *n = &tree->nodes[node], *parent = &tree->nodes[n->parent];
@@ -70,7 +71,7 @@ static void close_node(struct tree *tree, uint32_t node)
 		tree->events[n->parent].total += tree->events[node].total;
 }
 
-/* What a line brings, at the node where it ends. */
+/* Adds a line's weight and events to its last node. */
 static void add_share(struct builder *b, uint32_t number, uint32_t node)
 {
 	struct tree *tree = b->tree;
@@ -89,8 +90,8 @@ static void add_share(struct builder *b, uint32_t number, uint32_t node)
 }
 
 /*
- * Closes the nodes of the last line, `depth` deep, where this one leaves it and opens its own; returns
- * its depth. A node that is not inlined in all lines is not inlined.
+ * Closes the nodes of the last line, which was `depth` deep, that this line does not share, and
+ * opens its own. Returns its depth. A node counts as inlined only if it is inlined in all lines.
  */
 static uint32_t walk_line(struct builder *b, uint32_t line, uint32_t depth)
 {
@@ -119,13 +120,15 @@ static void build_nodes(struct builder *b)
 	struct tree *tree = b->tree;
 	uint32_t depth = 0;
 
-	/* Memory of nodes to come is the sorter's until then. */
+	/* The memory of the nodes serves the sorter as scratch space first. */
 	_Static_assert(sizeof(*tree->nodes) == 2 * sizeof(*l->list), "half as many hold them");
 	tree->nodes = xgrow(NULL, &b->nodes_capacity, l->nr / 2 + 1, sizeof(*tree->nodes));
 	stack_sort(l->list, l->nr, &l->words, (struct stack_item *)tree->nodes);
 	open_node(b, 0, 0);
 	for (size_t i = 0; i < l->nr; i++) {
-		/* Sorted is not how lines lie in memory. (gcc 12 drops this from a function of its own.) */
+		/*
+		 * Sorted lines are scattered in memory. (In a function, gcc 12 drops the prefetch.)
+		 */
 		if (i + AHEAD < l->nr) {
 			__builtin_prefetch(l->words.words + l->list[i + AHEAD].line);
 			__builtin_prefetch(l->words.words + l->list[i + AHEAD].line + 6);
@@ -138,7 +141,7 @@ static void build_nodes(struct builder *b)
 	close_node(tree, 0);
 }
 
-/* They know the number of their line so far. */
+/* sample_nodes holds numbers of lines so far: replaces them by nodes. */
 static void place_samples(const struct builder *b)
 {
 	uint32_t *nodes = b->tree->sample_nodes;
@@ -156,7 +159,7 @@ static uint32_t *no_nodes(const struct profile *p)
 	return nodes;
 }
 
-/* What is known of the GIL, by function. Nothing, where no sample of the column says anything. */
+/* Fills tree->gil; it stays NULL if no sample of the column knows the GIL. */
 static void add_up_gil(struct tree *tree, const struct profile *p)
 {
 	for (size_t i = 0; i < p->nr_samples; i++) {
@@ -234,7 +237,7 @@ struct tree_sum *tree_sums(const struct tree *tree)
 		sum->self += n->self;
 		sum->self_samples += events.self;
 		if (i < end[n->function])
-			continue; /* below another node of the same function */
+			continue; /* a recursive call */
 		end[n->function] = n->end;
 		sum->total += n->total;
 		sum->total_samples += events.total;

@@ -1,11 +1,11 @@
 /*
- * The call tree of a profile: one node for each path of functions from the root, with what was spent
- * in the function itself (self) and in it with everything it called (total). Root "all", below it a
- * node per thread name (or per host, say, that was merged, and then per thread name), below that the
- * functions, outermost first.
+ * The call tree of one column of a profile: a node for each path of functions from the root, with
+ * what was spent in the function itself (self) and in the function with everything it called
+ * (total). The root is "all"; below it is a node per thread name (in merged profiles below a node
+ * per host or other label), then the functions.
  *
- * Nodes lie in an array in depth-first order, children by name: a subtree is a range, a parent stands
- * before its children, and a walk over the whole tree is a loop.
+ * Nodes lie in an array in depth-first order, children sorted by name. So a subtree is a range, a
+ * parent comes before its children, and a walk over the whole tree is a loop.
  */
 #ifndef SPROF_TREE_H
 #define SPROF_TREE_H
@@ -17,24 +17,24 @@
 #include "core/profile/profile.h"
 #include "output/tree/functions.h"
 
-/* Sums stay below this, so that a script, whose numbers are doubles, holds them exactly. */
+/* Sums stay below this, so that JavaScript, whose numbers are doubles, holds them exactly. */
 #define TREE_MAX_TOTAL (UINT64_C(1) << 53)
 
 struct tree_node {
 	uint32_t function; /* index in functions.list */
-	uint32_t parent;   /* the root is its own */
+	uint32_t parent;   /* index of a node; the root is its own parent */
 	uint32_t end;	   /* nodes [i, end) are node i and all below it */
 	uint32_t depth : 31;
-	uint32_t inlined : 1; /* in every sample that went through here */
+	uint32_t inlined : 1; /* in every sample of this node */
 	uint64_t self, total; /* in the unit of the column */
 };
 
-/* What was counted at a node, see column_info. */
+/* The number of events at a node (samples, launches, ...), see column_info. */
 struct tree_events {
 	uint64_t self, total;
 };
 
-/* What is known of the GIL in a function's self; its unit is the column's. */
+/* Of a function's self the part for which the GIL is known, and of that the part that held it. */
 struct tree_gil {
 	uint64_t known, held;
 };
@@ -42,24 +42,24 @@ struct tree_gil {
 struct tree {
 	struct tree_functions functions;
 	struct tree_node *nodes;    /* [0] is the root; there is always one */
-	struct tree_events *events; /* by node; NULL: the weights are what was counted */
+	struct tree_events *events; /* by node; NULL: self and total are the counts */
 	uint32_t nr_nodes;
 	enum profile_column column;
-	/* If asked for: by sample of the profile the node it is self of, PROFILE_NONE = not here. */
+	/* If requested: by sample its leaf node, PROFILE_NONE = in another column. */
 	uint32_t *sample_nodes;
-	/* If asked for, by function; NULL: no sample says anything of it. */
+	/* If requested: by function; NULL if nothing is known of the GIL. */
 	struct tree_gil *gil;
 };
 
 struct tree_opts {
-	bool without_modules; /* functions of one name are one, in whatever module */
+	bool without_modules; /* merge functions of one name in different modules */
 	bool column_given;    /* else column_default() */
 	enum profile_column column;
-	bool sample_nodes; /* keep which sample went where */
-	bool gil;	   /* add up what is known of the GIL */
+	bool sample_nodes; /* fill tree.sample_nodes */
+	bool gil;	   /* fill tree.gil */
 };
 
-/* Sums over all nodes of a function; where it calls itself, its inner calls are not added twice. */
+/* Sums over all nodes of a function. Recursive calls count once in the total. */
 struct tree_sum {
 	uint64_t self, total;
 	uint64_t self_samples, total_samples;
@@ -67,13 +67,14 @@ struct tree_sum {
 };
 
 /*
- * The tree of one column; it points into the profile's strings. -ERANGE when the sum of weights
- * reaches TREE_MAX_TOTAL.
+ * Builds the tree of one column. It points into the profile's strings, so the profile must outlive
+ * it. 0, or, not reported, -ERANGE if the sum of weights reaches TREE_MAX_TOTAL and -EFBIG if the
+ * profile is too large.
  */
 int tree_new(const struct profile *p, const struct tree_opts *opts, struct tree **ret_tree);
 void tree_free(struct tree *tree);
 
-/* By function; the caller frees the array. */
+/* The sums by function; the caller frees the array. */
 struct tree_sum *tree_sums(const struct tree *tree);
 
 static inline struct tree_events tree_events_of(const struct tree *tree, const struct tree_node *n)

@@ -1,13 +1,13 @@
 /*
- * libsprof.so: the in-target code as a library for LD_PRELOAD. Where the environment names a recorder
- * the process joins it: at once if the recorder itself started it, else when it has used CPU time for
- * its first sample. So a child that ends before that costs two system calls.
+ * libsprof.so: the in-target code as a library for LD_PRELOAD. Where the environment names a
+ * recorder, the process joins it: at once if the recorder itself started it, else when it has used
+ * CPU time for its first sample. So a child that ends before that costs two system calls.
  *
- * Where it names none the process sleeps: no timer, no thread, no descriptor; a handler of a signal
- * that nobody sends. A recorder that does names itself by it, and the process joins. When the
- * recording ends it sleeps again.
+ * Where the environment names none the process sleeps: it has no timer, no thread and no
+ * descriptor, only a handler for a signal that nothing else sends. A recorder sends it its name,
+ * and the process joins. When the recording ends it sleeps again.
  *
- * This is the one file that sees libc, and it asks for next to nothing of it.
+ * Only the preload files call libc, and they call little of it.
  */
 #include "sampler/agent/agent.h"
 #include "sampler/agent/join.h"
@@ -15,86 +15,11 @@
 #include "sampler/agent/preload.h"
 #include "sampler/agent/syscall.h"
 
-#define PROT_READ 1
-#define PROT_WRITE 2
-#define MAP_PRIVATE_ANONYMOUS 0x22
-#define MADV_WIPEONFORK 18
 #define CLOCK_PROCESS_CPUTIME 2
 #define SIGEV_SIGNAL 0
-#define HOME_SIZE 8192
-#define NR_STARTS 256		 /* threads that are being created at once */
 #define FIRST_SAMPLE 0x53505246u /* the upper half of si_value before there is a region */
 
-enum { NOBODY_JOINS = 0, SOMEBODY_JOINS = 1, HAS_JOINED = 2 /* or has tried to */ };
-
-/* What a child that was forked finds empty: its parent's region is not mapped there. */
-struct home {
-	struct agent_region *region;
-	struct agent_region *retired; /* to be unmapped by the last who is inside */
-	__u32 inside;		      /* threads between agent_hold() and agent_let_go() */
-	__u32 joining;
-	__s32 timer;
-	__u32 pad;
-	struct agent_start starts[NR_STARTS];
-};
-_Static_assert(sizeof(struct home) <= HOME_SIZE, "what is mapped");
-
-/*
- * What it keeps. Written before there is a second thread, in a child that has one alone, or by who
- * joins.
- */
-static struct {
-	struct home *home;
-	__u64 name; /* of the recorder; 0: none */
-	__u64 period_ns, tick_ns;
-	__s32 recorder;
-	__s32 signal; /* 0: none was free, or none was needed yet */
-} own;
-
-struct agent_region *agent_home(void)
-{
-	return own.home ? __atomic_load_n(&own.home->region, __ATOMIC_ACQUIRE) : (void *)0;
-}
-
-/* ---- keeping the region mapped while somebody is at work in it */
-
-struct agent_region *agent_hold(void)
-{
-	if (!own.home)
-		return (void *)0;
-	__atomic_fetch_add(&own.home->inside, 1, __ATOMIC_SEQ_CST);
-	return __atomic_load_n(&own.home->region, __ATOMIC_SEQ_CST);
-}
-
-/* Whoever comes in after a region was retired does not find it: the last one out is the last for good. */
-void agent_let_go(void)
-{
-	struct agent_region *r;
-
-	if (!own.home || __atomic_sub_fetch(&own.home->inside, 1, __ATOMIC_SEQ_CST) ||
-	    !__atomic_load_n(&own.home->retired, __ATOMIC_SEQ_CST))
-		return;
-	r = __atomic_exchange_n(&own.home->retired, (void *)0, __ATOMIC_SEQ_CST);
-	if (!r)
-		return;
-	agent_free_slots(r); /* those that were being made when the others were deleted */
-	agent_leave(r);
-}
-
-/* Its recording has ended, or its recorder has: the process sleeps again. By who holds it. */
-static void retire(struct agent_region *r)
-{
-	struct agent_region *was = r;
-
-	if (!__atomic_compare_exchange_n(&own.home->region, &was, (void *)0, 0, __ATOMIC_SEQ_CST,
-					 __ATOMIC_RELAXED))
-		return;
-	__atomic_store_n(&own.name, 0, __ATOMIC_RELAXED);
-	agent_free_slots(r);
-	__atomic_store_n(&own.home->retired, r, __ATOMIC_SEQ_CST);
-}
-
-/* ---- the environment's words */
+/* ---- the environment */
 
 static const char *read_number(const char *text, __u32 base, __u64 *ret)
 {
@@ -112,35 +37,22 @@ static const char *read_number(const char *text, __u32 base, __u64 *ret)
 
 static int read_environment(void)
 {
-	const char *text = secure_getenv(MEETING_VARIABLE);
+	const char *text = secure_getenv(RENDEZVOUS_VARIABLE);
 	__u64 recorder;
 
 	if (!text)
 		return 0;
-	text = read_number(text, 16, &own.name);
+	text = read_number(text, 16, &agent_own.name);
 	text = read_number(text, 10, &recorder);
-	text = read_number(text, 10, &own.period_ns);
-	read_number(text, 10, &own.tick_ns);
-	own.recorder = (__s32)recorder;
-	return own.name && own.period_ns >= 1000;
-}
-
-static int make_home(void)
-{
-	long page = agent_syscall6(__NR_mmap, 0, HOME_SIZE, PROT_READ | PROT_WRITE,
-				   MAP_PRIVATE_ANONYMOUS, -1, 0);
-
-	if (page < 0 && page > -4096)
-		return 0;
-	own.home = (struct home *)page;
-	/* Where the kernel cannot (before 4.14), only a child that comes by fork(3) is told. */
-	agent_syscall3(__NR_madvise, page, HOME_SIZE, MADV_WIPEONFORK);
-	return 1;
+	text = read_number(text, 10, &agent_own.period_ns);
+	read_number(text, 10, &agent_own.tick_ns);
+	agent_own.recorder = (__s32)recorder;
+	return agent_own.name && agent_own.period_ns >= 1000;
 }
 
 /* ---- joining */
 
-/* The recorder has gone, says r, or has been silent for long. */
+/* Has the recording ended, by its state or because the recorder has been silent for too long? */
 static int is_over(const struct agent_region *r)
 {
 	__s64 silent;
@@ -156,7 +68,7 @@ static long join(void)
 {
 	struct agent_region *r;
 	__s32 tid = (__s32)agent_syscall0(__NR_gettid);
-	long err = agent_join(own.name, &r);
+	long err = agent_join(agent_own.name, &r);
 	int slot;
 
 	if (err)
@@ -165,45 +77,45 @@ static long join(void)
 		agent_leave(r);
 		return -71; /* EPROTO */
 	}
-	/* The handler is on_signal(), which is there already and stays. */
-	r->signal = own.signal;
+	/* The handler, on_signal(), is installed already and stays. */
+	r->signal = agent_own.signal;
 	r->old_action.handler = AGENT_SIG_IGN;
 	r->state = AGENT_ON;
-	own.period_ns = r->period_ns;
-	own.tick_ns = r->tick_ns;
-	agent_unblock(own.signal);
+	agent_own.period_ns = r->period_ns;
+	agent_own.tick_ns = r->tick_ns;
+	agent_unblock(agent_own.signal);
 	slot = agent_slot_claim(r, tid);
 	if (slot >= 0)
 		__atomic_fetch_or(&r->pending[slot / 64], 1ull << slot % 64, __ATOMIC_RELAXED);
 	__atomic_store_n(&r->installed, 1, __ATOMIC_RELEASE);
-	__atomic_store_n(&own.home->region, r, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&agent_own.home->region, r, __ATOMIC_SEQ_CST);
 	agent_enter(r, AGENT_ARM);
 	return 0;
 }
 
-/* Once, whoever is first. */
+/* Joins once; other threads do not wait for it. */
 static void join_once(void)
 {
 	__u32 nobody = NOBODY_JOINS;
 
-	if (!__atomic_compare_exchange_n(&own.home->joining, &nobody, SOMEBODY_JOINS, 0,
+	if (!__atomic_compare_exchange_n(&agent_own.home->joining, &nobody, SOMEBODY_JOINS, 0,
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return;
 	join();
-	__atomic_store_n(&own.home->joining, HAS_JOINED, __ATOMIC_RELEASE);
+	__atomic_store_n(&agent_own.home->joining, HAS_JOINED, __ATOMIC_RELEASE);
 }
 
-/* ---- what the other files ask */
+/* ---- for the other files */
 
 struct agent_start *agent_take_start(void)
 {
 	struct agent_region *r;
 	int is_on;
 
-	if (!own.home)
+	if (!agent_own.home)
 		return (void *)0;
-	/* A process that makes threads is none of the many that are over at once. */
-	if (!agent_home() && __atomic_load_n(&own.name, __ATOMIC_RELAXED))
+	/* A process that makes threads is not one of the many that end at once: it joins now. */
+	if (!agent_home() && __atomic_load_n(&agent_own.name, __ATOMIC_RELAXED))
 		join_once();
 	r = agent_hold();
 	is_on = r && __atomic_load_n(&r->state, __ATOMIC_RELAXED) == AGENT_ON;
@@ -211,7 +123,7 @@ struct agent_start *agent_take_start(void)
 	if (!is_on)
 		return (void *)0;
 	for (__u32 i = 0; i < NR_STARTS; i++) {
-		struct agent_start *s = &own.home->starts[i];
+		struct agent_start *s = &agent_own.home->starts[i];
 
 		if (!__atomic_load_n(&s->taken, __ATOMIC_RELAXED) &&
 		    !__atomic_exchange_n(&s->taken, 1, __ATOMIC_ACQUIRE))
@@ -220,22 +132,17 @@ struct agent_start *agent_take_start(void)
 	return (void *)0;
 }
 
-int agent_own_signal(void)
-{
-	return own.signal;
-}
-
 void *agent_own_handle(void)
 {
-	return &own;
+	return &agent_own;
 }
 
 void agent_settle(void)
 {
-	agent_ask_to_settle(own.name);
+	agent_ask_to_settle(agent_own.name);
 }
 
-/* ---- the signal that stays ours */
+/* ---- our signal */
 
 static int is_of(const struct agent_region *r, const struct agent_siginfo *info)
 {
@@ -243,7 +150,7 @@ static int is_of(const struct agent_region *r, const struct agent_siginfo *info)
 	       info->value >> 32 == r->cookie;
 }
 
-/* A sample, or the sign that there are to be no more. */
+/* Takes a sample, or sees that the recording is over. */
 static void on_timer(struct agent_region *r, int signal, struct agent_siginfo *info,
 		     struct agent_ucontext *uc)
 {
@@ -252,9 +159,10 @@ static void on_timer(struct agent_region *r, int signal, struct agent_siginfo *i
 	agent_handler(signal, info, uc);
 	state = __atomic_load_n(&r->state, __ATOMIC_RELAXED);
 	if (state == AGENT_OFF)
-		retire(r);
+		agent_retire(r);
 	else if (state == AGENT_ORPHANED)
-		agent_free_slots(r); /* of threads that sleep, too; it may be heard of again */
+		/* those of threads that sleep too; the recorder may be heard of again */
+		agent_free_slots(r);
 }
 
 /* The first signal of a process that has not joined yet. */
@@ -263,12 +171,12 @@ static void on_first(int signal, struct agent_siginfo *info, struct agent_uconte
 	struct agent_region *r;
 	int slot;
 
-	agent_syscall1(__NR_timer_delete, own.home->timer);
+	agent_syscall1(__NR_timer_delete, agent_own.home->timer);
 	join_once();
 	r = agent_hold();
 	slot = r ? agent_slot_find(r, (__s32)agent_syscall0(__NR_gettid)) : -1;
 	if (slot >= 0) {
-		/* What this signal stands for is a sample like any other. */
+		/* This signal stands for a sample like any other. */
 		info->value = agent_signal_value(r->cookie, (__u32)slot);
 		agent_handler(signal, info, uc);
 	}
@@ -285,7 +193,7 @@ static void on_signal(int signal, struct agent_siginfo *info, struct agent_ucont
 	agent_let_go();
 	if (ours)
 		return;
-	if (info->code == AGENT_SI_TIMER && info->value >> 32 == FIRST_SAMPLE && own.home)
+	if (info->code == AGENT_SI_TIMER && info->value >> 32 == FIRST_SAMPLE && agent_own.home)
 		on_first(signal, info, uc);
 	else
 		agent_pass_on(signal, info, uc);
@@ -303,72 +211,78 @@ static int install_handler(void)
 
 	if (!signal || agent_syscall4(__NR_rt_sigaction, signal, &action, 0, 8))
 		return 0;
-	own.signal = signal;
+	agent_own.signal = signal;
 	return 1;
 }
 
 /* ---- being woken */
 
-/* Is there another recorder, which lives? What one that does not has left goes. */
+/* Is there another recorder, and does it live? The region of one that does not is retired. */
 static int is_taken(void)
 {
 	struct agent_region *r = agent_hold();
 	int taken = r && !is_over(r);
 
 	if (r && !taken)
-		retire(r);
+		agent_retire(r);
 	agent_let_go();
-	/* not unmapped yet: somebody is still at work there, so it was not long ago */
-	return taken || __atomic_load_n(&own.home->retired, __ATOMIC_SEQ_CST);
+	/*
+	 * not unmapped yet: a thread is still at work in it, so its recorder was there a moment ago
+	 */
+	return taken || __atomic_load_n(&agent_own.home->retired, __ATOMIC_SEQ_CST);
 }
 
-void agent_wake(__u64 name)
+static void wake(__u64 name)
 {
-	__u32 was = __atomic_exchange_n(&own.home->joining, SOMEBODY_JOINS, __ATOMIC_ACQ_REL);
+	__u32 was = __atomic_exchange_n(&agent_own.home->joining, SOMEBODY_JOINS, __ATOMIC_ACQ_REL);
 
 	if (was == SOMEBODY_JOINS)
 		return;
 	if (is_taken()) {
-		if (name != MEETING_HUSH)
+		if (name != RENDEZVOUS_SLEEP_AGAIN)
 			agent_say_busy(name);
-	} else if (name == MEETING_HUSH) {
-		/* it sleeps already, or does now */
-	} else if (own.signal || install_handler()) {
-		__atomic_store_n(&own.name, name, __ATOMIC_RELAXED);
+	} else if (name == RENDEZVOUS_SLEEP_AGAIN) {
+		/* it sleeps already, or is_taken() has just put it to sleep */
+	} else if (agent_own.signal || install_handler()) {
+		__atomic_store_n(&agent_own.name, name, __ATOMIC_RELAXED);
 		if (join())
-			__atomic_store_n(&own.name, 0, __ATOMIC_RELAXED);
+			__atomic_store_n(&agent_own.name, 0, __ATOMIC_RELAXED);
 	}
-	__atomic_store_n(&own.home->joining, HAS_JOINED, __ATOMIC_RELEASE);
+	__atomic_store_n(&agent_own.home->joining, HAS_JOINED, __ATOMIC_RELEASE);
 }
 
 /* ---- the start */
 
-/* At the first tick that meets the process, whichever thread it meets: weight_of() in handler.c. */
+/*
+ * Sets a timer for the first tick that meets the process, whichever thread that is: weight_of() in
+ * handler.c.
+ */
 static void wait_for_first_sample(void)
 {
 	struct agent_event event = {
 		.value = (__u64)FIRST_SAMPLE << 32,
-		.signal = own.signal,
+		.signal = agent_own.signal,
 		.notify = SIGEV_SIGNAL,
 	};
 	__u64 pid = (__u64)agent_syscall0(__NR_getpid);
-	__u64 ns = 1 + (pid * 0x9fb21c651e98df25ull >> 20) % own.period_ns;
+	__u64 ns = 1 + (pid * 0x9fb21c651e98df25ull >> 20) % agent_own.period_ns;
 	struct agent_timer_times times = { .value = { 0, 1 } };
 
-	agent_unblock(own.signal);
-	if (own.period_ns > own.tick_ns)
+	agent_unblock(agent_own.signal);
+	if (agent_own.period_ns > agent_own.tick_ns)
 		times.value = (struct agent_timespec){ (__s64)(ns / 1000000000),
 						       (__s64)(ns % 1000000000) };
-	if (!agent_syscall3(__NR_timer_create, CLOCK_PROCESS_CPUTIME, &event, &own.home->timer))
-		agent_syscall4(__NR_timer_settime, own.home->timer, 0, &times, 0);
+	if (!agent_syscall3(__NR_timer_create, CLOCK_PROCESS_CPUTIME, &event,
+			    &agent_own.home->timer))
+		agent_syscall4(__NR_timer_settime, agent_own.home->timer, 0, &times, 0);
 }
 
 static void in_child(void)
 {
-	/* Where it was not found empty. */
-	own.home->region = own.home->retired = (void *)0;
-	own.home->inside = own.home->joining = 0;
-	if (own.signal && own.name)
+	/* Before Linux 4.14 the page was copied, not emptied. */
+	agent_own.home->region = agent_own.home->retired = (void *)0;
+	agent_own.home->inside = agent_own.home->joining = 0;
+	if (agent_own.signal && agent_own.name)
 		wait_for_first_sample();
 }
 
@@ -377,16 +291,16 @@ static __attribute__((constructor)) void start(void)
 	int named = read_environment();
 
 	if (!named)
-		own.name = 0;
-	if (!make_home())
+		agent_own.name = 0;
+	if (!agent_make_home())
 		return;
 	agent_find_signal_functions();
 	if (__register_atfork)
 		__register_atfork((void *)0, (void *)0, in_child, (void *)0);
-	agent_listen();
+	agent_listen(wake);
 	if (!named || !install_handler())
 		return;
-	if (agent_syscall0(__NR_getppid) == own.recorder)
+	if (agent_syscall0(__NR_getppid) == agent_own.recorder)
 		join_once();
 	else
 		wait_for_first_sample();

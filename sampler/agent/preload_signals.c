@@ -1,11 +1,11 @@
 /*
- * The program's own signal handling, as far as it meets our signal: a program that gives every signal
- * the default action would be ended by its next sample, and one that blocks them all in some thread
- * would not be sampled there. What it says about our number is remembered and told back; what is
- * queued to that number goes to its handler.
+ * The program's own signal handling where it concerns our signal: a program that gives every signal
+ * the default action would be ended by its next sample, and one that blocks all signals in some
+ * thread would not be sampled there. What it sets for our number is remembered and told back; a
+ * signal that another process queues to that number goes to its handler.
  *
- * The signal that wakes is another matter: nobody misses one that is ignored. A program that wants it
- * for itself gets it, and cannot be woken then.
+ * The signal that wakes is different: missing it does no harm. A program that sets a handler for it
+ * gets it, and cannot be woken from then on.
  */
 #include "sampler/agent/agent.h"
 #include "sampler/agent/rendezvous.h"
@@ -36,22 +36,23 @@ static struct {
 	int (*thread_mask)(int, const void *, void *);
 } next;
 
-/* What the program believes to be the action of our signal. */
+/* What the program has set as the action of our signal. */
 static struct libc_action believed;
 
-/* The same of the one that wakes, as long as its handler is ours. */
+/* The same for the signal that wakes, as long as its handler is ours. */
 static struct libc_action believed_wake;
 static int listening;
+static void (*wake)(__u64 value);
 
 static void on_wake(int number, struct agent_siginfo *info, struct agent_ucontext *uc)
 {
 	(void)number;
 	(void)uc;
 	if (info->code == AGENT_SI_QUEUE && info->value)
-		agent_wake(info->value);
+		wake(info->value);
 }
 
-void agent_listen(void)
+void agent_listen(void (*on_value)(__u64 value))
 {
 	const struct agent_sigaction action = {
 		.handler = (__u64)on_wake,
@@ -61,11 +62,12 @@ void agent_listen(void)
 	};
 	struct agent_sigaction was;
 
-	if (agent_syscall4(__NR_rt_sigaction, MEETING_WAKE_SIGNAL, 0, &was, 8) ||
+	if (agent_syscall4(__NR_rt_sigaction, RENDEZVOUS_WAKE_SIGNAL, 0, &was, 8) ||
 	    was.handler > AGENT_SIG_IGN)
 		return;
+	wake = on_value;
 	believed_wake.handler = (void (*)(int))was.handler;
-	listening = !agent_syscall4(__NR_rt_sigaction, MEETING_WAKE_SIGNAL, &action, 0, 8);
+	listening = !agent_syscall4(__NR_rt_sigaction, RENDEZVOUS_WAKE_SIGNAL, &action, 0, 8);
 }
 
 void agent_find_signal_functions(void)
@@ -76,7 +78,7 @@ void agent_find_signal_functions(void)
 	next.thread_mask = agent_next_function("pthread_sigmask");
 }
 
-/* A library before us in the order of constructors may have come here first. */
+/* The constructor of another library may have called us before our own ran. */
 static void be_ready(void)
 {
 	if (!next.action)
@@ -92,13 +94,13 @@ void agent_pass_on(int number, struct agent_siginfo *info, struct agent_ucontext
 		handler(number, info, uc);
 }
 
-/* To ignore it is as good as to listen; a handler is not. */
+/* To ignore the signal is compatible with listening; a handler is not. */
 static int wake_action(const struct libc_action *action, struct libc_action *old)
 {
 	struct libc_action was = believed_wake;
 	int handles = action && (__u64)action->handler > AGENT_SIG_IGN;
 
-	if (handles && (!next.action || next.action(MEETING_WAKE_SIGNAL, action, (void *)0)))
+	if (handles && (!next.action || next.action(RENDEZVOUS_WAKE_SIGNAL, action, (void *)0)))
 		return -1;
 	if (handles)
 		listening = 0;
@@ -114,9 +116,9 @@ int sigaction(int signal, const void *action, void *old)
 	struct libc_action was;
 
 	be_ready();
-	if (signal == MEETING_WAKE_SIGNAL && listening)
+	if (signal == RENDEZVOUS_WAKE_SIGNAL && listening)
 		return wake_action(action, old);
-	if (!signal || signal != agent_own_signal())
+	if (!signal || signal != agent_own.signal)
 		return next.action ? next.action(signal, action, old) : -1;
 	__builtin_memcpy(&was, &believed, sizeof(was));
 	if (action)
@@ -132,12 +134,12 @@ void (*signal(int number, void (*handler)(int)))(int)
 	void (*was)(int) = believed.handler;
 
 	be_ready();
-	if (number == MEETING_WAKE_SIGNAL && listening) {
+	if (number == RENDEZVOUS_WAKE_SIGNAL && listening) {
 		was = believed_wake.handler;
 		action.flags = (__s32)AGENT_SA_RESTART; /* as signal(3) has it */
 		return wake_action(&action, (void *)0) ? SIG_ERROR : was;
 	}
-	if (!number || number != agent_own_signal())
+	if (!number || number != agent_own.signal)
 		return next.signal ? next.signal(number, handler) : SIG_ERROR;
 	__builtin_memcpy(&believed, &action, sizeof(believed));
 	return was;
@@ -150,10 +152,10 @@ void agent_unblock(int number)
 	agent_syscall4(__NR_rt_sigprocmask, SIG_UNBLOCK, &set, 0, 8);
 }
 
-/* A set without our signal, where it is one to be blocked. */
+/* The set without our signal, unless it is a set to unblock. */
 static const void *without_ours(int how, const void *set, struct libc_set *copy)
 {
-	int ours = agent_own_signal();
+	int ours = agent_own.signal;
 
 	if (!set || !ours || how == SIG_UNBLOCK)
 		return set;

@@ -1,35 +1,17 @@
 /*
  * Threads that start while the program is sampled get their timers before their first instruction,
- * and lose them with their last: pthread_create(3) starts them here. What runs here jumps to the
- * thread's own function, so no stack shows it.
+ * and lose them with their last. preload_create.c has each of them start in agent_thread_entry,
+ * which calls agent_begin_thread() here.
  */
 #include "sampler/agent/agent.h"
 #include "sampler/agent/preload.h"
 #include "sampler/agent/syscall.h"
 
-#define EAGAIN 11
 #define CLOCK_THREAD_CPUTIME 3
 
-/* libc's start routine calls it with a struct agent_start; the thread's function follows. */
-__asm__(".text\n"
-	".hidden agent_thread_entry\n"
-	".globl agent_thread_entry\n"
-	".type agent_thread_entry, @function\n"
-	"agent_thread_entry:\n"
-	"	.cfi_startproc\n"
-	"	sub $8, %rsp\n"
-	"	.cfi_adjust_cfa_offset 8\n"
-	"	call agent_begin_thread\n"
-	"	mov %rdx, %rdi\n"
-	"	add $8, %rsp\n"
-	"	.cfi_adjust_cfa_offset -8\n"
-	"	jmp *%rax\n"
-	"	.cfi_endproc\n"
-	".size agent_thread_entry, .-agent_thread_entry\n");
-
 /*
- * What the samples of this thread do not stand for: it was where the last one was, or there was none,
- * and the first sample of another thread will stand for it.
+ * CPU time of this thread that its samples do not stand for. It is given to the stack of its last
+ * sample or, if it had none, to the first sample of a later thread.
  */
 static void account(struct agent_region *r, __u32 slot, __s32 tid)
 {
@@ -87,38 +69,4 @@ struct agent_thread agent_begin_thread(struct agent_start *start)
 		enter(r);
 	agent_let_go();
 	return thread;
-}
-
-typedef int (*create_function)(void *, const void *, void *(*)(void *), void *);
-
-static create_function real_create(void)
-{
-	static create_function real;
-	create_function found = __atomic_load_n(&real, __ATOMIC_RELAXED);
-
-	if (!found) {
-		found = (create_function)agent_next_function("pthread_create");
-		__atomic_store_n(&real, found, __ATOMIC_RELAXED);
-	}
-	return found;
-}
-
-__attribute__((visibility("default"))) int pthread_create(void *thread, const void *attributes,
-							  void *(*start)(void *), void *argument)
-{
-	create_function real = real_create();
-	struct agent_start *with;
-	int err;
-
-	if (!real)
-		return EAGAIN;
-	with = agent_take_start();
-	if (!with)
-		return real(thread, attributes, start, argument);
-	with->thread.start = start;
-	with->thread.argument = argument;
-	err = real(thread, attributes, agent_thread_entry, with);
-	if (err)
-		__atomic_store_n(&with->taken, 0, __ATOMIC_RELEASE);
-	return err;
 }

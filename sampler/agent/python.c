@@ -1,12 +1,12 @@
 /*
- * The Python frames of the thread that a signal interrupted, by the lines of core/portable/pyruns.h.
+ * The Python frames of the thread that a signal interrupted, read by core/portable/pyruns.h.
  *
- * Every read must be safe: a frame that is just being built or let go may hold any address. A page is
- * looked at before it is read, by a system call that copies from it and then does nothing else; what
- * was found holds for this walk only, for memory comes and goes between two. That leaves pages that
- * another thread unmaps in the instant between; a thread's frames and their code are kept alive by
- * the calls that run them, so only the innermost frame can be wrong, and only where it may be one
- * that was never filled (3.11, 3.12). There the kernel copies it.
+ * Every read must be safe: a frame that is just being built or freed may hold any address. So a
+ * page is probed before it is read, by a system call that copies from it and does nothing else; the
+ * answer holds for this walk only, because memory comes and goes between two walks. That leaves
+ * pages that another thread unmaps in the instant between. The frames of a thread and their code
+ * are kept alive by the calls that run them, so only the innermost frame can be wrong, and only in
+ * versions (3.11, 3.12) where it may be a frame that was never filled. There the kernel copies it.
  */
 #include "sampler/agent/agent.h"
 #include "sampler/agent/syscall.h"
@@ -14,11 +14,9 @@
 #include "core/portable/pyruns.h"
 
 #define PAGE_SHIFT 12
-#define USER_END (1ull << 47)
-#define NO_SUCH_HOW (-1) /* of rt_sigprocmask(2): it reads the set, and then refuses */
+#define NO_SUCH_HOW (-1) /* of rt_sigprocmask(2): the kernel reads the set and then refuses */
 #define EFAULT 14
-#define ARCH_GET_FS 0x1003
-#define MAX_RUNS 64 /* that no native frame was found for */
+#define MAX_RUNS 64 /* at the root, for which no native frame was found */
 
 struct iovec {
 	__u64 base, length;
@@ -43,7 +41,7 @@ static int is_readable(struct agent_python *p, __u64 page)
 
 static int are_readable(struct agent_python *p, __u64 address, __u64 size)
 {
-	if (address >= USER_END || size > USER_END - address)
+	if (address >= AGENT_USER_END || size > AGENT_USER_END - address)
 		return 0;
 	for (__u64 page = address >> PAGE_SHIFT; page <= (address + size - 1) >> PAGE_SHIFT; page++)
 		if (!is_readable(p, page))
@@ -51,7 +49,7 @@ static int are_readable(struct agent_python *p, __u64 address, __u64 size)
 	return 1;
 }
 
-/* The kernel copies: nothing can go wrong in between. */
+/* The kernel copies and returns an error where memory is gone. */
 static int copy(struct agent_python *p, void *to, __u32 size, __u64 address)
 {
 	const struct iovec local = { (__u64)to, size }, remote = { address, size };
@@ -78,15 +76,7 @@ static __always_inline int py_read(const struct py_walk *w, void *to, __u32 size
 	return 0;
 }
 
-__u64 agent_python_word(const struct agent_python *p, __u64 address, __u32 left)
-{
-	__u64 word = 0;
-
-	py_read(&p->runs.walk, &word, left < 8 ? left : 8, address);
-	return word;
-}
-
-/* How much of the line table goes with the record that holds all else already. */
+/* How many bytes of the line table go with the record, behind what else is in it. */
 static __u32 linetable_size(struct agent_python *p)
 {
 	const __u32 max = (RING_MAX_RECORD - 1) * 8 - (__u32)sizeof(struct agent_sample) -
@@ -100,7 +90,29 @@ static __u32 linetable_size(struct agent_python *p)
 	return size && are_readable(p, p->code.address, size) ? size : 0;
 }
 
-/* A look costs little here. */
+/* Sends p->code and its line table. 0, or -1 where there is no room. */
+static int put_code(const struct agent_python *p)
+{
+	__u32 nr_table = (p->code.linetable_copied + 7) / 8;
+	__u64 at = p->code.address;
+	struct agent_place place;
+
+	if (agent_begin_code(p->region, p->taken, (__u32)sizeof(p->code) / 8 + nr_table, &place))
+		return -1;
+	agent_put_words(&place, (const __u64 *)&p->code, sizeof(p->code) / 8);
+	for (__u32 i = 0; i < nr_table; i++, at += 8) {
+		/* the last word may end at memory that cannot be read */
+		__u32 left = p->code.linetable_copied - i * 8;
+		__u64 word = 0;
+
+		py_read(&p->runs.walk, &word, left < 8 ? left : 8, at);
+		agent_put_words(&place, &word, 1);
+	}
+	agent_commit(&place);
+	return 0;
+}
+
+/* Looking a code object up in the region costs little, so none is remembered here. */
 static __always_inline __u64 py_known_code(const struct py_layout *l, struct py_runs *r, void *home)
 {
 	(void)l;
@@ -121,7 +133,7 @@ static __always_inline __u64 py_code_id(const struct py_layout *l, struct py_run
 	p->code.id = __atomic_add_fetch(&p->region->nr_codes, 1, __ATOMIC_RELAXED) & CODE_ID_MASK;
 	py_fill_code(l, &r->walk, &p->code);
 	p->code.linetable_copied = linetable_size(p);
-	if (agent_put_code(p))
+	if (put_code(p))
 		return 0;
 	py_slot_fill(slot, key, p->code.id);
 	return p->code.id;
@@ -141,7 +153,7 @@ static __always_inline void py_keep_frame(void *home, __u64 frame)
 		p->frames[agent_frame_slot(p->nr++)] = frame;
 }
 
-/* One copy of a step, which is long, wherever a loop needs it. */
+/* Not inlined: it is long, and several loops use it. */
 static __attribute__((noinline)) int take_frame(struct agent_python *p)
 {
 	return py_take_frame(p->layout, &p->runs, p);
@@ -165,7 +177,7 @@ static __attribute__((noinline)) void next_run(struct agent_python *p)
 
 void agent_python_begin(struct agent_python *p)
 {
-	__u64 thread_pointer = 0;
+	__u64 thread_pointer = agent_thread_pointer();
 	int has_frames;
 
 	for (__u32 i = 0; i < REGION_PYTHON_PAGES; i++)
@@ -173,7 +185,7 @@ void agent_python_begin(struct agent_python *p)
 	py_clear_runs(&p->runs);
 	p->runs.lost = 0;
 	p->careful = 0;
-	if (agent_syscall2(__NR_arch_prctl, ARCH_GET_FS, &thread_pointer) || !thread_pointer)
+	if (!thread_pointer)
 		return;
 	has_frames = py_begin_runs(p->layout, &p->runs, thread_pointer);
 	p->runs.gil = py_gil(p->layout, &p->runs.walk);

@@ -1,17 +1,15 @@
-/* Samples and snapshots into the rings. */
+/*
+ * Writes records into the rings of the region: each thread uses the ring of its slot. A record is
+ * reserved, written word by word and committed; the recorder reads only what was committed.
+ * Snapshots and code objects leave a part of the ring free for samples.
+ */
 #include "sampler/agent/agent.h"
 
 #define SNAPSHOT_MAX_WORDS                                                                         \
 	((sizeof(struct agent_sample) + sizeof(struct agent_snapshot) + REGION_SNAPSHOT_MAX) / 8 + \
 	 REGION_PYTHON_WORDS)
 
-struct place {
-	__u64 *words;
-	__u64 at, start;
-	__u32 nr;
-};
-
-static int reserve(struct agent_region *r, __u32 slot, __u32 nr_words, struct place *p)
+static int reserve(struct agent_region *r, __u32 slot, __u32 nr_words, struct agent_place *p)
 {
 	__u32 ring = slot % REGION_NR_RINGS;
 
@@ -33,9 +31,9 @@ void agent_expect_sample(const struct agent_region *r, __u32 slot)
 	__u64 head = __atomic_load_n(&r->rings[slot % REGION_NR_RINGS].head, __ATOMIC_RELAXED);
 
 	/*
-	 * The page after this one, before it is written: where it has no entry yet in the page table, the kernel
-	 * makes those of its neighbours too, as far as the recorder has filled them (timer_region.c). It does so
-	 * for a read alone.
+	 * Touches the next page before it is written. Where the page table has no entry for it yet,
+	 * the kernel also makes the entries of its neighbours, as far as the recorder has filled
+	 * them (timer_region.c). It does so only for a read.
 	 */
 	__atomic_load_n(
 		(const volatile __u64 *)&words[(head + PAGE_WORDS) & (REGION_RING_WORDS - 1)],
@@ -44,13 +42,13 @@ void agent_expect_sample(const struct agent_region *r, __u32 slot)
 		__builtin_prefetch(&words[(head + i * LINE_WORDS) & (REGION_RING_WORDS - 1)], 1);
 }
 
-static void put(struct place *p, const __u64 *from, __u32 nr)
+void agent_put_words(struct agent_place *p, const __u64 *from, __u32 nr)
 {
 	for (__u32 i = 0; i < nr; i++)
 		ring_put(p->words, REGION_RING_WORDS, p->at++, from[i]);
 }
 
-static void commit(const struct place *p)
+void agent_commit(const struct agent_place *p)
 {
 	ring_commit(p->words, REGION_RING_WORDS, p->start, p->nr);
 }
@@ -65,7 +63,7 @@ static struct agent_sample head_of(const struct agent_taken *t, const struct age
 		.weight_ns = t->weight_ns,
 		.maps_epoch = t->maps_epoch,
 		.cpu = t->cpu,
-		.python_broken = w->python ? (__u8)agent_python_broken(w->python) : 0,
+		.python_broken = w->python_broken,
 		.gil = w->python ? (__u8)w->python->runs.gil : PY_GIL_UNKNOWN,
 	};
 }
@@ -73,18 +71,18 @@ static struct agent_sample head_of(const struct agent_taken *t, const struct age
 void agent_put_sample(struct agent_region *r, const struct agent_taken *t,
 		      const struct agent_walk *w)
 {
-	const __u32 max = REGION_LEAF_FRAMES + REGION_ROOT_FRAMES;
+	const __u32 max = MAX_LEAF_FRAMES + MAX_ROOT_FRAMES;
 	struct agent_sample head = head_of(t, w);
-	struct place p;
+	struct agent_place p;
 
 	head.type = AGENT_SAMPLE;
 	head.nr_total = w->nr;
 	head.nr_frames = w->nr < max ? w->nr : max;
 	if (reserve(r, t->slot, sizeof(head) / 8 + head.nr_frames, &p))
 		return;
-	put(&p, (const __u64 *)&head, sizeof(head) / 8);
-	put(&p, w->frames, head.nr_frames);
-	commit(&p);
+	agent_put_words(&p, (const __u64 *)&head, sizeof(head) / 8);
+	agent_put_words(&p, w->frames, head.nr_frames);
+	agent_commit(&p);
 }
 
 void agent_put_rest(struct agent_region *r, __u32 slot, __s32 tid, __u64 time_ns, __u64 weight_ns)
@@ -95,17 +93,17 @@ void agent_put_rest(struct agent_region *r, __u32 slot, __s32 tid, __u64 time_ns
 		.time_ns = time_ns,
 		.weight_ns = weight_ns,
 	};
-	struct place p;
+	struct agent_place p;
 
 	if (reserve(r, slot, sizeof(rest) / 8, &p))
 		return;
-	put(&p, (const __u64 *)&rest, sizeof(rest) / 8);
-	commit(&p);
+	agent_put_words(&p, (const __u64 *)&rest, sizeof(rest) / 8);
+	agent_commit(&p);
 }
 
 /*
- * What a record leaves of a ring for those that matter more: snapshots three eighths, of which the
- * names of code, without which later samples are worth less, leave one sixteenth for samples.
+ * How full a ring may be for a record to be added: snapshots leave three eighths free. Code
+ * objects, without which later samples are worth less, leave one sixteenth.
  */
 #define SNAPSHOT_SHARE (REGION_RING_WORDS / 8 * 5)
 #define CODE_SHARE (REGION_RING_WORDS / 16 * 15)
@@ -119,30 +117,19 @@ static int has_room(const struct agent_region *r, __u32 slot, __u32 nr_words, __
 	return used + nr_words < share;
 }
 
-int agent_put_code(const struct agent_python *python)
+int agent_begin_code(struct agent_region *r, const struct agent_taken *t, __u32 nr_words,
+		     struct agent_place *p)
 {
-	const struct agent_taken *t = python->taken;
 	const struct agent_sample head = {
 		.type = AGENT_CODE,
 		.tid = t->tid,
 		.time_ns = t->time_ns,
 	};
-	__u32 nr_table = (python->code.linetable_copied + 7) / 8;
-	__u32 nr = (__u32)(sizeof(head) + sizeof(python->code)) / 8 + nr_table;
-	__u64 at = python->code.address, word;
-	struct place p;
+	__u32 nr = sizeof(head) / 8 + nr_words;
 
-	if (!has_room(python->region, t->slot, nr, CODE_SHARE) ||
-	    reserve(python->region, t->slot, nr, &p))
+	if (!has_room(r, t->slot, nr, CODE_SHARE) || reserve(r, t->slot, nr, p))
 		return -1;
-	put(&p, (const __u64 *)&head, sizeof(head) / 8);
-	put(&p, (const __u64 *)&python->code, sizeof(python->code) / 8);
-	for (__u32 i = 0; i < nr_table; i++, at += 8) {
-		/* the last word may end where nothing can be read any more */
-		word = agent_python_word(python, at, python->code.linetable_copied - i * 8);
-		put(&p, &word, 1);
-	}
-	commit(&p);
+	agent_put_words(p, (const __u64 *)&head, sizeof(head) / 8);
 	return 0;
 }
 
@@ -158,18 +145,19 @@ static int take_credit(struct agent_region *r)
 	return 0;
 }
 
+int agent_may_snapshot(struct agent_region *r, __u32 slot)
+{
+	return !take_credit(r) && has_room(r, slot, SNAPSHOT_MAX_WORDS, SNAPSHOT_SHARE);
+}
+
 int agent_put_snapshot(struct agent_region *r, const struct agent_taken *t, struct agent_walk *w,
 		       const struct walk_regs *leaf)
 {
 	struct agent_snapshot snapshot = { .pc = leaf->pc, .stack_start = leaf->sp & ~7ull };
 	struct agent_sample head;
-	struct place p;
+	struct agent_place p;
 	__u32 nr;
 
-	if (take_credit(r) || !has_room(r, t->slot, SNAPSHOT_MAX_WORDS, SNAPSHOT_SHARE))
-		return -1;
-	if (w->python)
-		agent_python_flatten(w->python);
 	head = head_of(t, w);
 	head.type = AGENT_SNAPSHOT;
 	head.nr_frames = w->python ? w->python->nr_words : 0;
@@ -179,11 +167,11 @@ int agent_put_snapshot(struct agent_region *r, const struct agent_taken *t, stru
 	nr = (__u32)((sizeof(head) + sizeof(snapshot) + snapshot.stack_size) / 8) + head.nr_frames;
 	if (reserve(r, t->slot, nr, &p))
 		return -1;
-	put(&p, (const __u64 *)&head, sizeof(head) / 8);
-	put(&p, (const __u64 *)&snapshot, sizeof(snapshot) / 8);
+	agent_put_words(&p, (const __u64 *)&head, sizeof(head) / 8);
+	agent_put_words(&p, (const __u64 *)&snapshot, sizeof(snapshot) / 8);
 	if (head.nr_frames)
-		put(&p, w->python->words, head.nr_frames);
-	put(&p, (const __u64 *)snapshot.stack_start, (__u32)(snapshot.stack_size / 8));
-	commit(&p);
+		agent_put_words(&p, w->python->words, head.nr_frames);
+	agent_put_words(&p, (const __u64 *)snapshot.stack_start, (__u32)(snapshot.stack_size / 8));
+	agent_commit(&p);
 	return 0;
 }

@@ -1,66 +1,22 @@
 /*
- * The walker's home inside a target. It reads the stack directly, where memory is known to be
- * readable: that is asked of the kernel for some pages of a thread's stack, and then remembered in the
- * thread's slot for many samples. A pointer that leads anywhere else is asked about first, so a wild one ends the
- * walk and not the target.
+ * The stack walk inside a target. It reads the stack directly where memory is known to be readable:
+ * the kernel is asked about some pages of a thread's stack, and the thread's slot remembers the
+ * answer for many samples. A pointer to anywhere else is asked about first, so a wild pointer ends
+ * the walk and not the target.
+ *
+ * Most stacks equal the one before except near the leaf. So a walk keeps its steps as a path, and
+ * the next walk takes each rule from there as long as its frames are the same.
  */
 #include "sampler/agent/agent.h"
-#include "sampler/agent/syscall.h"
 
-#define PAGE 4096ull
-#define NR_PROBED 16 /* pages asked about at once, */
-#define NR_FIRST 4   /* and where nothing is known yet: each costs a microsecond */
-#define USER_END (1ull << 47)
 #define RED_ZONE 128u
-
-struct iovec {
-	__u64 base, length;
-};
-
-/* How many of `nr_wanted` pages from `page` on can be read. */
-static __u32 probe(__u64 page, __u32 nr_wanted)
-{
-	struct iovec remote[NR_PROBED], local;
-	char bytes[NR_PROBED];
-	long nr;
-
-	for (__u32 i = 0; i < nr_wanted; i++)
-		remote[i] = (struct iovec){ page + i * PAGE, 1 };
-	local = (struct iovec){ (__u64)bytes, nr_wanted };
-	nr = agent_syscall6(__NR_process_vm_readv, agent_syscall0(__NR_getpid), &local, 1, remote,
-			    nr_wanted, 0);
-	return nr > 0 ? (__u32)nr : 0;
-}
-
-/* Extends the range that ends at its high end, or starts one at the address. */
-static int extend(struct agent_walk *w, __u64 address)
-{
-	__u64 page = address & ~(PAGE - 1);
-	__u32 nr;
-
-	if (address >= USER_END - NR_PROBED * PAGE)
-		return -1;
-	nr = probe(page, w->low == w->high ? NR_FIRST : NR_PROBED);
-	if (!nr)
-		return -1;
-	if (page > w->high || page + nr * PAGE < w->low || w->low == w->high) {
-		w->low = page;
-		w->high = page + nr * PAGE;
-		return 0;
-	}
-	if (page < w->low)
-		w->low = page;
-	if (page + nr * PAGE > w->high)
-		w->high = page + nr * PAGE;
-	return 0;
-}
 
 static __always_inline int walk_read(void *context, __u64 address, __u64 *ret)
 {
 	struct agent_walk *w = context;
 
 	if (address < w->low || address >= w->high || w->high - address < 8) {
-		if (extend(w, address) || w->high - address < 8)
+		if (agent_extend_readable(w, address) || w->high - address < 8)
 			return -1;
 	}
 	__builtin_memcpy(ret, (const void *)address, 8);
@@ -80,29 +36,10 @@ void agent_read_regs(struct walk_regs *regs, const struct agent_ucontext *uc)
 	regs->leaf_regs = 1;
 }
 
-__u64 agent_readable(struct agent_walk *w, __u64 address, __u64 max)
-{
-	if ((address < w->low || address >= w->high) && extend(w, address))
-		return 0;
-	while (address + max > w->high && !extend(w, w->high))
-		;
-	return w->high - address < max ? w->high - address : max;
-}
-
-static __u32 end_of(enum walk_status status)
-{
-	switch (status) {
-	case WALK_END: return AGENT_END_ROOT;
-	case WALK_NO_RULE: return AGENT_END_NO_RULE;
-	case WALK_READ_FAULT: return AGENT_END_READ_FAULT;
-	case WALK_BAD_STACK: return AGENT_END_BAD_STACK;
-	default: return AGENT_END_NEED_DWARF;
-	}
-}
-
 /*
- * The rule in force at pc, in *ret; AGENT_END_ROOT, or why there is none. Most of the time of a walk
- * would go into the search for rules, and programs are where they were a moment ago.
+ * The rule for pc, in *ret. END_ROOT, or why there is none. Searching for rules would take
+ * most of the time of a walk, and programs run where they ran a moment ago: so found rules are kept
+ * in w->known.
  */
 static __always_inline __u32 find_rule(const struct agent_walk *w, struct walk_place *place,
 				       __u64 pc, struct walk_rule *ret)
@@ -115,28 +52,29 @@ static __always_inline __u32 find_rule(const struct agent_walk *w, struct walk_p
 	if (!word || word >> 16 != tag) {
 		if (pc - place->start >= place->end - place->start &&
 		    !walk_find_place(w->space, w->arena, w->generation, pc, place))
-			return AGENT_END_NO_MAP;
+			return END_NO_MAP;
 		if (place->module.state == WALK_MODULE_PENDING)
-			return AGENT_END_PENDING;
+			return END_PENDING;
 		number = walk_find_rule(w->arena, place, pc);
 		__atomic_store_n(known, tag << 16 | number, __ATOMIC_RELAXED);
 	}
 	*ret = w->arena->rules[number];
-	return AGENT_END_ROOT;
+	return END_ROOT;
 }
 
 #define AGENT_GOES_ON 255u
 #define LINE_STEPS 4u /* steps in a cache line */
 
-/* A walk along a path. */
+/* The state of a walk along a path. */
 struct follower {
-	struct agent_path *path;  /* NULL: none */
-	struct agent_step *fresh; /* steps that are not in it, modulo REGION_PATH_STEPS + 1, */
+	struct agent_path *path; /* NULL: this walk has none */
+	/* a ring of steps that are not in the path, REGION_PATH_STEPS + 1 of them */
+	struct agent_step *fresh;
 	__u32 nr_fresh;
-	__u32 at; /* next of its steps */
+	__u32 at; /* the next step of the path */
 };
 
-/* All of it is wanted soon: better fetched at once than line after line. */
+/* Begins at the leaf's side. The whole path is read soon, so it is prefetched at once. */
 static __always_inline void begin_path(struct follower *f, const struct agent_walk *w)
 {
 	f->path = w->path;
@@ -154,7 +92,10 @@ static __always_inline void begin_path(struct follower *f, const struct agent_wa
 		__builtin_prefetch(&f->path->steps[i]);
 }
 
-/* What is not in the path comes into it, before its steps from f->at on; of too much, the root's side. */
+/*
+ * Puts the fresh steps into the path, before its steps from f->at on; of too many, those on the
+ * root's side.
+ */
 static void keep_fresh(struct follower *f)
 {
 	__u32 nr = f->nr_fresh < f->at ? f->nr_fresh : f->at;
@@ -166,7 +107,10 @@ static void keep_fresh(struct follower *f)
 }
 _Static_assert((REGION_PATH_STEPS & (REGION_PATH_STEPS + 1)) == 0, "a mask");
 
-/* Is the frame the next on the path? Then its rule. Steps below sp belong to frames that have returned. */
+/*
+ * Is the frame a later step of the path? Then takes its rule. Steps below sp belong to frames that
+ * have returned.
+ */
 static __always_inline int follow(struct follower *f, __u64 key, struct walk_rule *ret)
 {
 	for (; f->at < REGION_PATH_STEPS; f->at++) {
@@ -194,22 +138,19 @@ static __always_inline __u32 step_up(struct agent_walk *w, struct walk_place *pl
 	struct walk_rule rule;
 	__u32 end;
 
-	if (!f->path || pc >= USER_END || !follow(f, key, &rule)) {
+	if (!f->path || pc >= AGENT_USER_END || !follow(f, key, &rule)) {
 		end = find_rule(w, place, pc, &rule);
-		if (end != AGENT_END_ROOT)
+		if (end != END_ROOT)
 			return end;
 		if (f->path)
 			f->fresh[f->nr_fresh++ & REGION_PATH_STEPS] =
 				(struct agent_step){ key, rule };
 	}
 	status = walk_apply(&rule, regs, w);
-	return status == WALK_OK ? AGENT_GOES_ON : end_of(status);
+	return status == WALK_OK ? AGENT_GOES_ON : walk_end_of(status);
 }
 
-/*
- * The registers are a copy that nothing else points to: the frames that are stored cannot be them, and
- * the compiler knows.
- */
+/* The registers are a local copy, so the compiler knows that storing frames cannot change them. */
 void agent_walk_stack(struct agent_walk *w)
 {
 	__u64 *restrict frames = w->frames;
@@ -219,15 +160,15 @@ void agent_walk_stack(struct agent_walk *w)
 	__u32 nr = 0;
 
 	begin_path(&follower, w);
-	/* The frame pointer of the leaf may need what lies right below sp, if it is there. */
+	/* The frame pointer of the leaf may point right below sp, into the red zone. */
 	if (regs.sp - RED_ZONE < w->low || regs.sp >= w->high) {
-		if (extend(w, regs.sp - RED_ZONE))
-			extend(w, regs.sp);
+		if (agent_extend_readable(w, regs.sp - RED_ZONE))
+			agent_extend_readable(w, regs.sp);
 	}
-	w->end = AGENT_END_TOO_DEEP;
-	for (__u32 i = 0; i < REGION_MAX_STEPS; i++) {
+	w->end = END_TOO_DEEP;
+	for (__u32 i = 0; i < MAX_STEPS; i++) {
 		__u64 pc = walk_lookup_pc(&regs), sp = regs.sp;
-		__u64 frame = regs.exact ? regs.pc | REGION_FRAME_EXACT : regs.pc;
+		__u64 frame = regs.exact ? regs.pc | FRAME_EXACT : regs.pc;
 		__u32 end = step_up(w, &place, &follower, &regs);
 
 		if (w->python && py_run_is_at(&w->python->runs, pc, sp, regs.sp))

@@ -8,20 +8,10 @@
 
 #include <linux/types.h>
 
+#include "core/portable/frames.h"
 #include "core/portable/pycode.h"
 
-#define MAX_KERNEL_FRAMES 127
-/* User frames a stack record holds: the leaf part in order, then a ring of the last ones. */
-#define MAX_LEAF_FRAMES 384
-#define MAX_ROOT_FRAMES 128
-#define MAX_USER_FRAMES (MAX_LEAF_FRAMES + MAX_ROOT_FRAMES)
-#define MAX_STEPS 8192 /* frames walked */
 #define STEPS_PER_BATCH 256
-
-/* User addresses leave bit 63 free: set = the pc itself, clear = a return address. */
-#define FRAME_EXACT (1ull << 63)
-
-#define COMM_SIZE 16
 
 /*
  * The arena: unwind pages, runs of rows and process map tables, in 32-bit words. It grows by shards
@@ -33,11 +23,6 @@
 #define ARENA_SHARD_MASK (ARENA_SHARD_WORDS - 1)
 #define ARENA_MAX_SHARDS 128
 
-#define MAX_MODULES 16384
-/* Rows of code that was made at run time: modules behind those of files. */
-#define MAX_JIT_MODULES 4096
-#define MAX_MAPS 8192 /* executable mappings of one process */
-#define MAX_RULES 65536
 #define KNOWN_RULE_SETS 1024 /* power of two; return addresses whose rules are at hand */
 #define STACK_SLOTS 16384    /* power of two; small enough to stay in a cache */
 #define MAX_PYTHONS 1024     /* interpreters at distinct addresses; number 0 is none */
@@ -66,17 +51,11 @@ struct known_rules {
 	struct known_rule ways[KNOWN_RULE_WAYS];
 };
 
-enum module_state {
-	MODULE_PENDING = 0, /* rows are being built: send a snapshot */
-	MODULE_HAS_ROWS = 1,
-	MODULE_NO_ROWS = 2, /* JIT code, or no .eh_frame: frame pointers */
-};
-
 struct module_entry {
 	__u64 base;  /* vaddr of page 0 */
 	__u32 pages; /* arena index of the page words */
 	__u32 nr_pages;
-	__u32 state; /* enum module_state */
+	__u32 state; /* enum walk_module_state */
 	__u32 pad;
 };
 _Static_assert(sizeof(struct module_entry) == 24, "no holes");
@@ -142,19 +121,6 @@ struct stack_event {
 	__u32 epoch; /* of the table that it was walked by */
 };
 _Static_assert(sizeof(struct stack_event) == 40, "no holes");
-
-enum walk_end {
-	END_ROOT = 0,
-	END_NO_MAP,
-	END_NO_RULE,
-	END_READ_FAULT,
-	END_BAD_STACK,
-	END_TOO_DEEP,
-	END_COMPAT,
-	END_PENDING, /* the module's rows are not ready */
-	END_NEED_DWARF,
-	END_NO_USER, /* kernel thread: nothing to walk */
-};
 
 /*
  * EVENT_PYTHON is a stack record too, of the Python frames that go with the snapshot that follows it:

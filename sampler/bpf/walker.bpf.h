@@ -89,7 +89,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, MAX_RULES);
+	__uint(max_entries, WALK_NR_RULES);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__type(key, __u32);
 	__type(value, struct walk_rule);
@@ -97,7 +97,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, MAX_MODULES + MAX_JIT_MODULES);
+	__uint(max_entries, WALK_MAX_MODULES + WALK_MAX_RUNTIME_TABLES);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__type(key, __u32);
 	__type(value, struct module_entry);
@@ -151,7 +151,7 @@ __noinline int find_map(struct walk_state *st, __u64 pc)
 	const __u32 *words;
 	__u32 first, module;
 
-	if (!st || !st->nr_maps || st->nr_maps > MAX_MAPS)
+	if (!st || !st->nr_maps || st->nr_maps > WALK_MAX_MAPS)
 		return 0;
 	words = arena_words(st->maps);
 	if (!words)
@@ -246,11 +246,11 @@ __noinline int look_up_rule(struct walk_state *st, __u64 pc)
 			return 1;
 		}
 	}
-	if (st->module.state == MODULE_PENDING) {
+	if (st->module.state == WALK_MODULE_PENDING) {
 		st->end = END_PENDING;
 		return 1;
 	}
-	if (st->module.state == MODULE_HAS_ROWS)
+	if (st->module.state == WALK_MODULE_ROWS)
 		number = find_rule(st, pc);
 	rule = bpf_map_lookup_elem(&rules, &number);
 	if (!rule)
@@ -322,19 +322,14 @@ __noinline int fetch_known_rules(struct walk_state *st)
 /* Goes one frame up. 0 = go on; else st->end says why not. */
 static __always_inline int step_up(struct walk_state *st, __u64 pc)
 {
-	int status;
+	enum walk_status status;
 
 	if (take_rule(st, pc))
 		return 1;
 	status = walk_apply((const struct walk_rule *)&st->rule, &st->regs, st);
-	switch (status) {
-	case WALK_OK: return 0;
-	case WALK_END: st->end = END_ROOT; break;
-	case WALK_NO_RULE: st->end = END_NO_RULE; break;
-	case WALK_READ_FAULT: st->end = END_READ_FAULT; break;
-	case WALK_BAD_STACK: st->end = END_BAD_STACK; break;
-	default: st->end = END_NEED_DWARF; break;
-	}
+	if (status == WALK_OK)
+		return 0;
+	st->end = walk_end_of(status);
 	return 1;
 }
 

@@ -14,7 +14,7 @@
 
 #define SHARD_BYTES (ARENA_SHARD_WORDS * sizeof(uint32_t))
 #define MIN_CLASS 6   /* regions are powers of two of words, 64 at least */
-#define NR_CLASSES 11 /* up to MAX_MAPS * MAP_ENTRY_WORDS = ARENA_MAX_REGION words */
+#define NR_CLASSES 11 /* up to WALK_MAX_MAPS * MAP_ENTRY_WORDS = ARENA_MAX_REGION words */
 
 struct free_regions {
 	uint32_t *indexes;
@@ -145,7 +145,7 @@ int arena_add_table(struct arena *a, const struct unwind_table *t, struct module
 		.base = t->base,
 		.pages = (uint32_t)pages,
 		.nr_pages = t->nr_pages,
-		.state = MODULE_HAS_ROWS,
+		.state = WALK_MODULE_ROWS,
 	};
 	return 0;
 }
@@ -192,7 +192,7 @@ struct map_entry *arena_add_maps(struct arena *a, size_t nr, uint32_t *ret_index
 {
 	uint32_t index;
 
-	if (nr > MAX_MAPS || take_region(a, nr * MAP_ENTRY_WORDS, &index))
+	if (nr > WALK_MAX_MAPS || take_region(a, nr * MAP_ENTRY_WORDS, &index))
 		return NULL;
 	*ret_index = index;
 	return (struct map_entry *)word(a, index);
@@ -225,7 +225,7 @@ int arena_add_region(struct arena *a, const struct unwind_table *t, struct modul
 		.base = t->base,
 		.pages = index,
 		.nr_pages = t->nr_pages,
-		.state = MODULE_HAS_ROWS,
+		.state = WALK_MODULE_ROWS,
 	};
 	return 0;
 }

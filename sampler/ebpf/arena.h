@@ -28,7 +28,7 @@ int arena_add_table(struct arena *arena, const struct unwind_table *table,
 		    struct module_entry *ret_entry);
 
 /*
- * A region for `nr` map entries (at most MAX_MAPS), as a whole inside one shard. Returns its
+ * A region for `nr` map entries (at most WALK_MAX_MAPS), as a whole inside one shard. Returns its
  * address; *ret_index names it to the kernel side. NULL: -ENOSPC.
  */
 struct map_entry *arena_add_maps(struct arena *arena, size_t nr, uint32_t *ret_index);

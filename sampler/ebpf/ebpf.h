@@ -42,6 +42,28 @@ enum source_limit {
 	NR_SOURCE_LIMITS
 };
 
+/* A region of the arena that holds a published map table; forked children share it. */
+struct map_region {
+	uint32_t index, nr;
+	uint32_t table; /* its number: no other has had it */
+	uint32_t nr_users;
+};
+
+/* What the kernel side is told of a process. */
+struct ebpf_process {
+	struct process process; /* first: the others know it by this */
+	uint32_t exec_id;	/* as the kernel side compares it */
+	struct map_region *region;
+	uint32_t python;       /* the interpreter's place in the pythons map; 0 = none is mapped */
+	uint32_t nr_snapshots; /* since then: */
+	uint64_t allowed_ns;   /* when the kernel side was last allowed its snapshots */
+};
+
+static inline struct ebpf_process *ebpf_own(const struct process *p)
+{
+	return (struct ebpf_process *)p;
+}
+
 struct retired_region {
 	uint64_t free_at_ns;
 	uint32_t index, nr;

@@ -6,6 +6,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/profile/walk_marker.h"
 #include "sampler/ebpf/ebpf_snapshot.h"
 #include "sampler/runtimes/python/code_objects.h"
 
@@ -22,21 +23,6 @@ struct queued_sideband {
 
 /* ---- stacks */
 
-/* Where the walk ended, as the reader sees it; -1: at the root. */
-static int marker_of(enum walk_end end)
-{
-	switch (end) {
-	case END_ROOT:
-	case END_NO_USER: return -1;
-	case END_NO_MAP: return MARKER_UNKNOWN;
-	case END_READ_FAULT: return MARKER_READ_FAULT;
-	case END_BAD_STACK: return MARKER_BAD_STACK;
-	case END_TOO_DEEP: return MARKER_TOO_DEEP;
-	case END_COMPAT: return MARKER_COMPAT_32BIT;
-	default: return MARKER_NO_RULE;
-	}
-}
-
 static bool stack_is_whole(const struct stack_event *e, size_t size)
 {
 	return e->nr_kernel <= MAX_KERNEL_FRAMES && e->nr_user <= MAX_USER_FRAMES &&
@@ -52,7 +38,7 @@ static void on_stack(struct source *s, const struct stack_event *e, size_t size)
 		.user = frames + e->nr_kernel,
 		.nr_kernel = e->nr_kernel,
 		.nr_user = e->nr_user,
-		.marker = marker_of(e->end),
+		.marker = walk_marker(e->end),
 		.in_kernel = e->in_kernel,
 		.python_broken = e->python_broken,
 	};
@@ -137,7 +123,7 @@ static void on_snapshot(struct source *s, const struct snapshot_event *e, size_t
 		return;
 	ebpf_process(s, (pid_t)e->sample.header.tgid, e->exec_id, &p);
 	if (p) {
-		p->nr_snapshots++;
+		ebpf_own(p)->nr_snapshots++;
 		ebpf_saw_image(s, p, e->exec_id);
 	}
 	if (p && e->end == END_NO_MAP)

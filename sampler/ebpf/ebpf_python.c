@@ -44,7 +44,7 @@ void ebpf_pythons_free(struct ebpf_pythons *pythons)
 static bool is_used(const struct source *s, uint32_t index)
 {
 	for (const struct process *p = s->processes; p; p = p->hh.next)
-		if (p->python == index)
+		if (ebpf_own(p)->python == index)
 			return true;
 	return false;
 }
@@ -86,9 +86,9 @@ void ebpf_pythons_update(struct source *s, struct process *p)
 {
 	struct py_layout layout;
 
-	p->python = 0;
+	ebpf_own(p)->python = 0;
 	if (s->pythons && python_files_find(s->pythons->files, p, &layout))
-		p->python = place_of(s, &layout);
+		ebpf_own(p)->python = place_of(s, &layout);
 }
 
 void ebpf_pythons_eval_text(const struct ebpf_pythons *pythons, uint32_t python,

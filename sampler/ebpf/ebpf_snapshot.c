@@ -28,10 +28,10 @@ static bool find_rule(void *context, uint64_t module, uint64_t vaddr, struct wal
 	const struct source *s = context;
 	const struct module_entry *m = &s->modules[module - 1];
 
-	if (m->state == MODULE_PENDING)
+	if (m->state == WALK_MODULE_PENDING)
 		return false;
 	*ret = (struct walk_rule){ .cfa = WALK_CFA_NONE };
-	if (m->state == MODULE_HAS_ROWS)
+	if (m->state == WALK_MODULE_ROWS)
 		*ret = s->rules[arena_find_rule(s->arena, m, vaddr)];
 	return true;
 }
@@ -139,7 +139,7 @@ void ebpf_unwind_snapshot(struct source *s, const struct process *p, const struc
 		struct native_stack stack = { native, result.sps, result.nr };
 
 		if (p)
-			ebpf_pythons_eval_text(s->pythons, p->python, &k->runs.eval_start,
+			ebpf_pythons_eval_text(s->pythons, ebpf_own(p)->python, &k->runs.eval_start,
 					       &k->runs.eval_size);
 		native = k->merged;
 		w->nr_user = python_merge(&stack, &k->runs, native, MAX_NATIVE + MAX_USER_FRAMES);

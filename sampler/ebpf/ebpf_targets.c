@@ -25,7 +25,7 @@
 /* A walk is over in microseconds; what nothing points to is free after this. */
 #define GRACE_NS (1000ull * 1000 * 1000)
 #define REREAD_NS (20ull * 1000 * 1000)
-#define MIN_ROOM (MAX_MODULES / 4)
+#define MIN_ROOM (WALK_MAX_MODULES / 4)
 #define ROOM_NS (10ull * 1000 * 1000 * 1000)
 
 void ebpf_limit(struct source *s, enum source_limit limit, const char *format, ...)
@@ -59,7 +59,7 @@ static void set_module(struct source *s, uint32_t index, const struct module_ent
 
 static void set_no_rows(struct source *s, uint32_t index)
 {
-	set_module(s, index, &(struct module_entry){ .state = MODULE_NO_ROWS });
+	set_module(s, index, &(struct module_entry){ .state = WALK_MODULE_NO_ROWS });
 }
 
 static void on_code(void *context, struct mapped_file *code)
@@ -69,8 +69,8 @@ static void on_code(void *context, struct mapped_file *code)
 	size_t size;
 
 	/* The entry may have been other code's. */
-	set_module(s, code->index, &(struct module_entry){ .state = MODULE_PENDING });
-	if (code->refused)
+	set_module(s, code->index, &(struct module_entry){ .state = WALK_MODULE_PENDING });
+	if (code->fd == -EMFILE || code->fd == -ENFILE)
 		ebpf_limit(
 			s, LIMIT_FILES,
 			"too many open files: further ones are walked by frame pointers and have "
@@ -100,14 +100,14 @@ static struct mapped_file *code_of(struct source *s, const struct sideband_recor
 	switch (mapping_backing(r->path, r->ino)) {
 	case BACKING_FILE: code = file_table_add(s->codes, &m, &is_new); break;
 	case BACKING_MEMFD: code = file_table_add_memfd(s->codes, &m, r->pid, &is_new); break;
-	case BACKING_JIT: code = file_table_add_runtime(s->codes, r->pid, &is_new); break;
+	case BACKING_RUNTIME: code = file_table_add_runtime(s->codes, r->pid, &is_new); break;
 	case BACKING_VDSO: code = file_table_add_vdso(s->codes, &is_new); break;
 	case BACKING_IGNORED: return NULL;
 	}
 	if (!code)
 		ebpf_limit(s, LIMIT_MODULES,
 			   "more than %d mapped files: the code of further ones stays [unknown]",
-			   MAX_MODULES);
+			   WALK_MAX_MODULES);
 	if (is_new)
 		on_code(s, code);
 	return code;
@@ -140,7 +140,7 @@ static void take_tables(struct source *s)
 	while (table_builder_take(s->builder, &index, &table)) {
 		struct module_entry entry;
 
-		if (index >= MAX_MODULES) {
+		if (index >= WALK_MAX_MODULES) {
 			runtime_unwind_take(s->jit, index, table);
 			continue;
 		}
@@ -154,8 +154,8 @@ static void take_tables(struct source *s)
 				   ARENA_MAX_SHARDS);
 		} else {
 			s->stats.nr_rows += table->nr_rows;
-			file_table_get(s->codes, index)->nr_code_functions =
-				table->nr_code_functions;
+			file_table_get(s->codes, index)->nr_derived_functions =
+				table->nr_derived_functions;
 			set_module(s, index, &entry);
 		}
 		unwind_table_free(table);
@@ -170,16 +170,16 @@ static bool publish_runtime(void *context, uint32_t number, const struct unwind_
 	if (arena_add_region(s->arena, rows, &entry))
 		return false;
 	s->stats.nr_rows += rows->nr_rows;
-	set_module(s, MAX_MODULES + number, &entry);
+	set_module(s, WALK_MAX_MODULES + number, &entry);
 	return true;
 }
 
 static void forget_runtime(void *context, uint32_t number, const struct unwind_table *rows)
 {
 	struct source *s = context;
-	const struct module_entry entry = s->modules[MAX_MODULES + number];
+	const struct module_entry entry = s->modules[WALK_MAX_MODULES + number];
 
-	set_no_rows(s, MAX_MODULES + number);
+	set_no_rows(s, WALK_MAX_MODULES + number);
 	arena_remove_region(s->arena, &entry, rows);
 }
 
@@ -189,10 +189,10 @@ const struct runtime_ops ebpf_runtime_ops = { publish_runtime, forget_runtime };
 
 static struct process *add_process(struct source *s, pid_t pid, uint32_t exec_id)
 {
-	struct process *p = xcalloc(1, sizeof(*p));
+	struct process *p = xcalloc(1, sizeof(struct ebpf_process));
 
 	p->pid = pid;
-	p->exec_id = exec_id;
+	ebpf_own(p)->exec_id = exec_id;
 	process_new_epoch(p);
 	HASH_ADD_INT(s->processes, pid, p);
 	return p;
@@ -204,7 +204,7 @@ static void remove_process(struct source *s, struct process *p, bool forget_entr
 
 	if (forget_entry)
 		bpf_map_delete_elem(bpf_map__fd(s->skel->maps.processes), &key);
-	ebpf_retire(s, p->region);
+	ebpf_retire(s, ebpf_own(p)->region);
 	HASH_DEL(s->processes, p);
 	process_fini(p);
 	free(p);
@@ -256,6 +256,7 @@ void ebpf_on_fork(struct source *s, const struct fork_event *e)
 {
 	struct process *parent = ebpf_find_process(s, (pid_t)e->header.tgid);
 	struct process *child = ebpf_find_process(s, (pid_t)e->child);
+	struct map_region *region;
 
 	if (!parent)
 		return;
@@ -267,11 +268,11 @@ void ebpf_on_fork(struct source *s, const struct fork_event *e)
 		memcpy(child->maps, parent->maps, parent->nr_maps * sizeof(*child->maps));
 	child->nr_maps = child->capacity = parent->nr_maps;
 	child->dirty = parent->dirty;
-	child->region = parent->region;
-	child->python = parent->python;
-	runtime_regions_copy(&child->jit, &parent->jit);
-	if (child->region) {
-		child->region->nr_users++;
+	region = ebpf_own(child)->region = ebpf_own(parent)->region;
+	ebpf_own(child)->python = ebpf_own(parent)->python;
+	runtime_regions_copy(&child->runtime, &parent->runtime);
+	if (region) {
+		region->nr_users++;
 		ebpf_write_entry(s, child);
 	}
 }
@@ -282,7 +283,7 @@ void ebpf_on_exec(struct source *s, const struct exec_event *e)
 
 	if (!p)
 		return;
-	p->exec_id = e->exec_id;
+	ebpf_own(p)->exec_id = e->exec_id;
 	p->dirty = true;
 	if (!p->exec_pending) { /* its record was lost */
 		process_unmap_all(p);
@@ -386,7 +387,9 @@ void ebpf_free_processes(struct source *s)
 	struct process *p, *next;
 
 	HASH_ITER (hh, s->processes, p, next) {
-		free(p->region && !--p->region->nr_users ? p->region : NULL);
+		struct map_region *region = ebpf_own(p)->region;
+
+		free(region && !--region->nr_users ? region : NULL);
 		HASH_DEL(s->processes, p);
 		process_fini(p);
 		free(p);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/path.h"
 #include "sampler/target/launch.h"
 
 struct caller {
@@ -14,11 +15,11 @@ struct caller {
 
 static int on_library(struct dl_phdr_info *info, size_t size, void *data)
 {
-	const char *slash = strrchr(info->dlpi_name, '/');
+	const char *name = path_base_name(info->dlpi_name);
 	const struct caller *caller = data;
 
 	(void)size;
-	if (slash && (!strncmp(slash, "/libc.", 6) || !strncmp(slash, "/ld-", 4)))
+	if (!strncmp(name, "libc.", 5) || !strncmp(name, "ld-", 3))
 		caller->fn(caller->context, info->dlpi_name);
 	return 0;
 }

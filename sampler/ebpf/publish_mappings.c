@@ -45,13 +45,14 @@ void ebpf_free_retired(struct source *s, uint64_t now)
 
 void ebpf_write_entry(struct source *s, struct process *p)
 {
+	const struct ebpf_process *own = ebpf_own(p);
 	const struct process_entry entry = {
-		.maps = p->region ? p->region->index : 0,
-		.nr_maps = p->region ? p->region->nr : 0,
-		.exec_id = p->exec_id,
+		.maps = own->region ? own->region->index : 0,
+		.nr_maps = own->region ? own->region->nr : 0,
+		.exec_id = own->exec_id,
 		.epoch = p->epoch,
-		.python = p->python,
-		.table = p->region ? p->region->table : 0,
+		.python = own->python,
+		.table = own->region ? own->region->table : 0,
 	};
 	uint32_t key = (uint32_t)p->pid;
 
@@ -61,10 +62,12 @@ void ebpf_write_entry(struct source *s, struct process *p)
 
 void ebpf_allow_snapshots(struct source *s, struct process *p, uint64_t now)
 {
-	if (p->nr_snapshots < MAX_FIRST_SNAPSHOTS || now - p->allowed_ns < ALLOWANCE_NS)
+	struct ebpf_process *own = ebpf_own(p);
+
+	if (own->nr_snapshots < MAX_FIRST_SNAPSHOTS || now - own->allowed_ns < ALLOWANCE_NS)
 		return;
-	p->nr_snapshots = 0;
-	p->allowed_ns = now;
+	own->nr_snapshots = 0;
+	own->allowed_ns = now;
 	ebpf_write_entry(s, p);
 }
 
@@ -85,15 +88,16 @@ static size_t add_runtime_code(const struct process *p, const struct mapping *m,
 	struct map_entry entry = { m->start, m->end, mapping_bias(m), m->code->index, 0 };
 	size_t nr = 0;
 
-	for (size_t i = runtime_regions_lower_bound(&p->jit, m->start); i < p->jit.nr; i++) {
-		const struct runtime_region *r = &p->jit.list[i];
+	for (size_t i = runtime_regions_lower_bound(&p->runtime, m->start); i < p->runtime.nr;
+	     i++) {
+		const struct runtime_region *r = &p->runtime.list[i];
 		struct map_entry piece = { .bias = r->start };
 
 		if (r->start >= m->end || m->stack)
 			break;
 		if (!runtime_region_has_rows(r, &piece.module))
 			continue;
-		piece.module += MAX_MODULES;
+		piece.module += WALK_MAX_MODULES;
 		piece.start = r->start > m->start ? r->start : m->start;
 		piece.end = r->end < m->end ? r->end : m->end;
 		entry.end = piece.start;
@@ -153,17 +157,17 @@ static void fill_maps(const struct process *p, struct map_entry *entries, size_t
 void ebpf_publish_maps(struct source *s, struct process *p)
 {
 	size_t nr_files, nr_all = count_entries(p, &nr_files);
-	size_t nr = nr_all < MAX_MAPS ? nr_all : MAX_MAPS;
+	size_t nr = nr_all < WALK_MAX_MAPS ? nr_all : WALK_MAX_MAPS;
 	struct map_entry *entries;
 	struct map_region *region;
 	uint32_t index;
 
 	p->dirty = false;
-	if (nr_all > MAX_MAPS)
+	if (nr_all > WALK_MAX_MAPS)
 		ebpf_limit(s, LIMIT_MAPS,
 			   "process %d has more than %d executable mappings: what lies in the rest "
 			   "stays [unknown]",
-			   (int)p->pid, MAX_MAPS);
+			   (int)p->pid, WALK_MAX_MAPS);
 	entries = arena_add_maps(s->arena, nr, &index);
 	if (!entries) {
 		ebpf_limit(s, LIMIT_MEMORY, "no more memory for maps: new code stays [unknown]");
@@ -182,7 +186,7 @@ void ebpf_publish_maps(struct source *s, struct process *p)
 		.table = s->nr_tables,
 		.nr_users = 1,
 	};
-	ebpf_retire(s, p->region);
-	p->region = region;
+	ebpf_retire(s, ebpf_own(p)->region);
+	ebpf_own(p)->region = region;
 	ebpf_write_entry(s, p);
 }

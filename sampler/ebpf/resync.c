@@ -18,11 +18,12 @@
 
 void ebpf_saw_image(struct source *s, struct process *p, uint32_t exec_id)
 {
-	bool missed = p->exec_id != EXEC_ID_ANY && p->exec_id != exec_id;
+	struct ebpf_process *own = ebpf_own(p);
+	bool missed = own->exec_id != EXEC_ID_ANY && own->exec_id != exec_id;
 
 	if (p->exec_pending) /* it is being told */
 		return;
-	p->exec_id = exec_id;
+	own->exec_id = exec_id;
 	if (!missed)
 		return;
 	process_unmap_all(p);
@@ -32,7 +33,8 @@ void ebpf_saw_image(struct source *s, struct process *p, uint32_t exec_id)
 
 static void resync_process(struct source *s, struct process *p)
 {
-	uint32_t key = (uint32_t)p->pid, nr_maps = p->region ? p->region->nr : 0;
+	const struct map_region *region = ebpf_own(p)->region;
+	uint32_t key = (uint32_t)p->pid, nr_maps = region ? region->nr : 0;
 	struct process_entry entry;
 	struct proc_status status = { 0 };
 
@@ -48,7 +50,7 @@ static void resync_process(struct source *s, struct process *p)
 		return;
 	/* An exec empties the entry. */
 	if (p->exec_pending || entry.nr_maps != nr_maps)
-		p->exec_id = ~entry.exec_id;
+		ebpf_own(p)->exec_id = ~entry.exec_id;
 	p->exec_pending = false;
 	ebpf_saw_image(s, p, entry.exec_id);
 	ebpf_reread(s, p);

@@ -44,7 +44,7 @@
 #define LAST_UNWIND_NS (1000ull * 1000 * 1000)
 #define STEP_NS 50 /* measured: one frame in BPF */
 #define MIN_STEPS 1024
-#define NR_MODULES (MAX_MODULES + MAX_JIT_MODULES)
+#define NR_MODULES (WALK_MAX_MODULES + WALK_MAX_RUNTIME_TABLES)
 
 static void *map_array(const struct bpf_map *map, size_t size)
 {
@@ -86,7 +86,7 @@ static int load(struct source *s)
 	if (err)
 		return err;
 	s->modules = map_array(s->skel->maps.modules, NR_MODULES * sizeof(*s->modules));
-	s->rules = map_array(s->skel->maps.rules, MAX_RULES * sizeof(*s->rules));
+	s->rules = map_array(s->skel->maps.rules, WALK_NR_RULES * sizeof(*s->rules));
 	s->stack_slots =
 		map_array(s->skel->maps.stack_slots, STACK_SLOTS * sizeof(*s->stack_slots));
 	s->code_slots = map_array(s->skel->maps.code_slots, CODE_SLOTS * sizeof(*s->code_slots));
@@ -173,9 +173,9 @@ static int source_open(const struct source_config *config, struct source **ret)
 	if (!err && !config->no_python)
 		s->pythons = ebpf_pythons_new(bpf_map__fd(s->skel->maps.pythons));
 	if (!err) {
-		s->builder = table_builder_new(s->rules, MAX_RULES);
-		s->jit =
-			runtime_unwind_new(s->builder, MAX_MODULES, s->rules, &ebpf_runtime_ops, s);
+		s->builder = table_builder_new(s->rules, WALK_NR_RULES);
+		s->jit = runtime_unwind_new(s->builder, WALK_MAX_MODULES, s->rules,
+					    &ebpf_runtime_ops, s);
 		what = "open perf events";
 		err = sideband_open(&s->sideband);
 	}
@@ -317,7 +317,7 @@ static void source_close(struct source *s)
 	ring_buffer__free(s->ring);
 	arena_free(s->arena);
 	unmap(s->modules, NR_MODULES * sizeof(*s->modules));
-	unmap(s->rules, MAX_RULES * sizeof(*s->rules));
+	unmap(s->rules, WALK_NR_RULES * sizeof(*s->rules));
 	unmap(s->stack_slots, STACK_SLOTS * sizeof(*s->stack_slots));
 	unmap(s->code_slots, CODE_SLOTS * sizeof(*s->code_slots));
 	ebpf_pythons_free(s->pythons);

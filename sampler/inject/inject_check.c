@@ -1,41 +1,25 @@
-/* Refusals: each says what is in the way, and what would clear it. */
+/*
+ * Reads /proc/PID/status and a few kernel settings. Each refusal says what is in the way and what
+ * would remove it.
+ */
 #include "sampler/inject/inject_check.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "sampler/inject/inject_process.h"
-#include "sampler/inject/seccomp_check.h"
 #include "core/base/proc_status.h"
+#include "sampler/inject/reason.h"
+#include "sampler/inject/seccomp_status.h"
 
 #define OWN_LIMIT_MS 3000
 
-int inject_refuse(struct inject_reason *reason, int err, const char *hint, const char *why, ...)
-{
-	va_list args;
-
-	va_start(args, why);
-	vsnprintf(reason->why, sizeof(reason->why), why, args);
-	va_end(args);
-	snprintf(reason->hint, sizeof(reason->hint), "%s", hint);
-	return err;
-}
-
-static long number_of(const char *text, const char *name)
-{
-	const char *value = proc_status_value(text, name);
-
-	return value ? strtol(value, NULL, 10) : 0;
-}
-
-/* The word of a kernel setting, or -1. */
+/* The number in a file of kernel settings, or -1. */
 static int read_setting(const char *path)
 {
 	FILE *f = fopen(path, "re");
@@ -57,7 +41,7 @@ int inject_check_rights(pid_t pid, struct inject_reason *reason)
 	if (proc_status_text(pid, text, sizeof(text)))
 		return inject_refuse(reason, -ESRCH, "pgrep -l NAME lists what runs",
 				     "it has ended");
-	user = number_of(text, "Uid");
+	user = inject_status_number(text, "Uid", 0);
 	if (geteuid() && user != (long)geteuid())
 		return inject_refuse(reason, -EPERM, "run sprof as its user or with sudo",
 				     "it belongs to user %ld", user);
@@ -111,8 +95,8 @@ static int check_tracer(long tracer, struct inject_reason *reason)
 }
 
 /*
- * A thread of ours that has ended, as far as pthread_join(3) knows, and has not yet let go of what it held?
- * Waits for that.
+ * Is the tracer a thread of ours that pthread_join(3) has seen end, and the kernel has not yet
+ * released what it traced? Waits for that.
  */
 static bool is_ours_to_end(pid_t pid, long tracer)
 {
@@ -122,7 +106,8 @@ static bool is_ours_to_end(pid_t pid, long tracer)
 	for (int ms = 0; ms < OWN_LIMIT_MS; ms++) {
 		if (!proc_status_read((pid_t)tracer, &status) && status.process != getpid())
 			return false;
-		if (!proc_status_text(pid, text, sizeof(text)) && !number_of(text, "TracerPid"))
+		if (!proc_status_text(pid, text, sizeof(text)) &&
+		    !inject_status_number(text, "TracerPid", 0))
 			return true;
 		usleep(1000);
 	}
@@ -148,13 +133,13 @@ int inject_check_status(pid_t pid, struct inject_reason *reason)
 	if (proc_status_text(pid, text, sizeof(text)) || proc_status_parse(text, &status))
 		return inject_refuse(reason, -ESRCH, "pgrep -l NAME lists what runs",
 				     "No such process");
-	if (number_of(text, "Kthread") || (!status.has_memory && !status.ended))
+	if (inject_status_number(text, "Kthread", 0) || (!status.has_memory && !status.ended))
 		return inject_refuse(reason, -ENOTSUP, "sprof record -a --source ebpf samples it",
 				     "it is a thread of the kernel");
 	if (status.ended && status.nr_threads <= 1)
 		return inject_refuse(reason, -ESRCH, "pgrep -l NAME lists what runs",
-				     "it has ended, and waits for its parent to ask how");
-	tracer = number_of(text, "TracerPid");
+				     "it is a zombie");
+	tracer = inject_status_number(text, "TracerPid", 0);
 	if (tracer && !is_ours_to_end(pid, tracer))
 		return check_tracer(tracer, reason);
 	if (inject_seccomp_check_status(text, reason))

@@ -1,4 +1,7 @@
-/* /proc/PID/task and what each thread waits in. */
+/*
+ * Reads what each thread waits in from /proc/PID/task/TID/syscall, ranks the threads by it and
+ * sorts them.
+ */
 #include "sampler/inject/pick_thread.h"
 
 #include <dirent.h>
@@ -9,8 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* "running", or "NR 0x... 0x... (six) SP PC"; NR is -1 where it waits outside a system call. */
-enum inject_rank inject_choice_rank(pid_t pid, pid_t tid)
+/*
+ * The file says "running", or "NR 0x... 0x... (six) SP PC"; NR is -1 for a thread that waits
+ * outside a system call.
+ */
+enum inject_rank pick_thread_rank(pid_t pid, pid_t tid)
 {
 	uint64_t args[6];
 	char path[64], text[256];
@@ -34,17 +40,19 @@ enum inject_rank inject_choice_rank(pid_t pid, pid_t tid)
 	return inject_restart_rank((uint64_t)nr, args);
 }
 
-/* The first thread before the others of its rank: our frame can stand on its own stack. */
+/*
+ * Of threads of the same rank the first thread comes first: our frame can stand on its own stack.
+ */
 static int compare(const void *a, const void *b)
 {
-	const struct inject_choice *x = a, *y = b;
+	const struct picked_thread *x = a, *y = b;
 
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-size_t inject_choose(pid_t pid, struct inject_choice *choices)
+size_t pick_threads(pid_t pid, struct picked_thread *picked)
 {
 	struct dirent *entry;
 	char path[64];
@@ -55,13 +63,13 @@ size_t inject_choose(pid_t pid, struct inject_choice *choices)
 	dir = opendir(path);
 	if (!dir)
 		return 0;
-	while (nr < INJECT_MAX_CHOICES && (entry = readdir(dir))) {
+	while (nr < PICK_MAX_THREADS && (entry = readdir(dir))) {
 		pid_t tid = atoi(entry->d_name);
 
 		if (tid > 0)
-			choices[nr++] = (struct inject_choice){ tid, inject_choice_rank(pid, tid) };
+			picked[nr++] = (struct picked_thread){ tid, pick_thread_rank(pid, tid) };
 	}
 	closedir(dir);
-	qsort(choices, nr, sizeof(*choices), compare);
+	qsort(picked, nr, sizeof(*picked), compare);
 	return nr;
 }

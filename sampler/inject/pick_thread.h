@@ -1,4 +1,4 @@
-/* Which thread of a process to stop: the order by how little it would notice. */
+/* Which thread of a process to stop: the order in which a stop disturbs them least. */
 #ifndef SPROF_PICK_THREAD_H
 #define SPROF_PICK_THREAD_H
 
@@ -7,16 +7,18 @@
 
 #include "sampler/inject/x86_64/syscall_restart.h"
 
-#define INJECT_MAX_CHOICES 256u
+#define PICK_MAX_THREADS 256u
 
-struct inject_choice {
+struct picked_thread {
 	pid_t tid;
 	enum inject_rank rank;
 };
 
-/* A thread by what it does just now. */
-enum inject_rank inject_choice_rank(pid_t pid, pid_t tid);
-/* Fills `choices` (INJECT_MAX_CHOICES), best first; returns how many there are. */
-size_t inject_choose(pid_t pid, struct inject_choice *choices);
+/* The rank of a thread by what it does just now. */
+enum inject_rank pick_thread_rank(pid_t pid, pid_t tid);
+/*
+ * Fills `picked` (PICK_MAX_THREADS), the least disturbed thread first; returns how many there are.
+ */
+size_t pick_threads(pid_t pid, struct picked_thread *picked);
 
 #endif

@@ -153,9 +153,9 @@ static int source_open(const struct source_config *config, struct source **ret)
 	s->targets = targets_new();
 	s->codes = file_table_new();
 	s->queue = time_order_new();
-	s->rules = xcalloc(MAX_RULES, sizeof(*s->rules));
-	s->builder = table_builder_new(s->rules, MAX_RULES);
-	s->jit = runtime_unwind_new(s->builder, MAX_MODULES, s->rules, NULL, NULL);
+	s->rules = xcalloc(WALK_NR_RULES, sizeof(*s->rules));
+	s->builder = table_builder_new(s->rules, WALK_NR_RULES);
+	s->jit = runtime_unwind_new(s->builder, WALK_MAX_MODULES, s->rules, NULL, NULL);
 	s->handled_ns = monotonic_ns();
 	sample_sink_init(&s->out, &s->stats);
 	file_table_raise_limit();

@@ -35,31 +35,31 @@ bool perf_data_file_is(const void *data, size_t size)
 	return size >= 8 && !memcmp(data, MAGIC, 8);
 }
 
-static struct bytes part(const struct perf_data_file *f, struct section s)
+static struct cursor part(const struct perf_data_file *f, struct section s)
 {
 	if (s.offset > f->size)
 		s.offset = f->size;
 	if (s.size > f->size - s.offset)
 		s.size = f->size - s.offset;
-	return (struct bytes){ f->data + s.offset, f->data + s.offset + s.size, false };
+	return (struct cursor){ f->data + s.offset, f->data + s.offset + s.size, false };
 }
 
-static struct section take_section(struct bytes *b)
+static struct section take_section(struct cursor *b)
 {
 	struct section s;
 
-	s.offset = bytes_unsigned(b, 8);
-	s.size = bytes_unsigned(b, 8);
+	s.offset = cursor_fixed(b, 8);
+	s.size = cursor_fixed(b, 8);
 	return s;
 }
 
 /* ---- events */
 
 /* `ids` are what is left of its bytes, 8 each. */
-static void add_event(struct perf_data_file *f, struct bytes attr, struct bytes ids)
+static void add_event(struct perf_data_file *f, struct cursor attr, struct cursor ids)
 {
 	struct perf_data_event *e;
-	size_t size = bytes_left(&attr);
+	size_t size = cursor_left(&attr);
 
 	if (f->nr_events == EVENTS_MAX || size < PERF_ATTR_SIZE_VER0)
 		return;
@@ -67,7 +67,7 @@ static void add_event(struct perf_data_file *f, struct bytes attr, struct bytes 
 	e = &f->events[f->nr_events++];
 	*e = (struct perf_data_event){ .name = xstrdup("") };
 	memcpy(&e->attr, attr.at, size < sizeof(e->attr) ? size : sizeof(e->attr));
-	e->nr_ids = bytes_left(&ids) / 8;
+	e->nr_ids = cursor_left(&ids) / 8;
 	e->ids = xcalloc(e->nr_ids + 1, sizeof(*e->ids));
 	if (e->nr_ids)
 		memcpy(e->ids, ids.at, e->nr_ids * 8);
@@ -75,15 +75,15 @@ static void add_event(struct perf_data_file *f, struct bytes attr, struct bytes 
 
 static void read_attrs(struct perf_data_file *f, struct section attrs, uint64_t attr_size)
 {
-	struct bytes b = part(f, attrs);
+	struct cursor b = part(f, attrs);
 
 	if (attr_size < PERF_ATTR_SIZE_VER0 + 16)
 		return;
-	while (bytes_left(&b) >= attr_size) {
-		struct bytes attr = { b.at, b.at + attr_size - 16, false };
+	while (cursor_left(&b) >= attr_size) {
+		struct cursor attr = { b.at, b.at + attr_size - 16, false };
 		struct section ids;
 
-		bytes_take(&b, attr_size - 16);
+		cursor_take(&b, attr_size - 16);
 		ids = take_section(&b);
 		add_event(f, attr, part(f, ids));
 	}
@@ -92,7 +92,7 @@ static void read_attrs(struct perf_data_file *f, struct section attrs, uint64_t 
 /* The same as a record of a pipe: the attributes, whose size they know, and ids to the end. */
 static void read_attr_record(struct perf_data_file *f, const uint8_t *body, size_t size)
 {
-	struct bytes b = { body, body + size, false };
+	struct cursor b = { body, body + size, false };
 	uint32_t attr_size;
 
 	if (size < PERF_ATTR_SIZE_VER0)
@@ -100,8 +100,8 @@ static void read_attr_record(struct perf_data_file *f, const uint8_t *body, size
 	memcpy(&attr_size, body + 4, 4);
 	if (attr_size < PERF_ATTR_SIZE_VER0 || attr_size > size)
 		return;
-	bytes_take(&b, attr_size);
-	add_event(f, (struct bytes){ body, body + attr_size, false }, b);
+	cursor_take(&b, attr_size);
+	add_event(f, (struct cursor){ body, body + attr_size, false }, b);
 }
 
 const struct perf_data_event *perf_data_file_event(const struct perf_data_file *f, uint64_t id)
@@ -212,11 +212,11 @@ static int list_records(struct perf_data_file *f, const uint8_t *base, size_t of
 			read_attr_record(f, body, h.size - sizeof(h));
 		else if (h.type == RECORD_BUILD_ID)
 			perf_data_read_build_ids(
-				f, (struct bytes){ base + offset, base + offset + h.size, false });
+				f, (struct cursor){ base + offset, base + offset + h.size, false });
 		else if (h.type == RECORD_FEATURE && h.size >= sizeof(h) + 8)
 			perf_data_read_feature(
 				f, (uint32_t)body[0],
-				(struct bytes){ body + 8, base + offset + h.size, false });
+				(struct cursor){ body + 8, base + offset + h.size, false });
 		else if (h.type < RECORD_OWN)
 			add_place(f, &(struct perf_data_place){
 					     time_of(f, h.type, body, h.size - sizeof(h)), offset,
@@ -245,7 +245,7 @@ static int compare_places(const void *a, const void *b)
 static int read_records(struct perf_data_file *f, struct section data)
 {
 	ZSTD_DStream *stream = ZSTD_createDStream();
-	struct bytes b = part(f, data);
+	struct cursor b = part(f, data);
 	int err;
 
 	if (!stream)
@@ -264,7 +264,7 @@ static int read_records(struct perf_data_file *f, struct section data)
 static void read_features(struct perf_data_file *f, struct section data, const uint64_t *bits)
 {
 	struct section table = { data.offset + data.size, f->size };
-	struct bytes b;
+	struct cursor b;
 
 	if (table.offset < data.offset)
 		return;
@@ -283,22 +283,22 @@ static void read_features(struct perf_data_file *f, struct section data, const u
 
 static int read_file(struct perf_data_file *f)
 {
-	struct bytes b = { f->data, f->data + f->size, false };
+	struct cursor b = { f->data, f->data + f->size, false };
 	struct section attrs, data;
 	uint64_t header_size, attr_size, features[4];
 
-	bytes_take(&b, 8);
-	header_size = bytes_unsigned(&b, 8);
+	cursor_take(&b, 8);
+	header_size = cursor_fixed(&b, 8);
 	if (header_size == PIPE_HEADER_SIZE)
 		return read_records(f, (struct section){ PIPE_HEADER_SIZE, f->size });
 	if (header_size < FILE_HEADER_SIZE || f->size < FILE_HEADER_SIZE)
 		return -EINVAL;
-	attr_size = bytes_unsigned(&b, 8);
+	attr_size = cursor_fixed(&b, 8);
 	attrs = take_section(&b);
 	data = take_section(&b);
 	take_section(&b); /* types of events: no longer used */
 	for (int i = 0; i < 4; i++)
-		features[i] = bytes_unsigned(&b, 8);
+		features[i] = cursor_fixed(&b, 8);
 	read_attrs(f, attrs, attr_size);
 	/* The size is written at the end: a perf that was killed has left 0. */
 	f->cut_off = !data.size || data.offset > f->size || data.size > f->size - data.offset;

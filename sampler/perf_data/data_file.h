@@ -15,7 +15,7 @@
 
 #include "core/base/buffer.h"
 #include "core/profile/profile.h"
-#include "core/base/bytes.h"
+#include "core/base/cursor.h"
 
 struct perf_data_event {
 	struct perf_event_attr attr; /* zeros beyond what the file's version had */

@@ -23,10 +23,10 @@ enum {
 };
 
 /* Its length comes first, with what fills it up. The caller's; NULL where it is damaged. */
-static char *take_string(struct bytes *b)
+static char *take_string(struct cursor *b)
 {
-	uint64_t size = bytes_unsigned(b, 4);
-	const uint8_t *text = bytes_take(b, size);
+	uint64_t size = cursor_fixed(b, 4);
+	const uint8_t *text = cursor_take(b, size);
 	size_t length;
 	char *s;
 
@@ -39,7 +39,7 @@ static char *take_string(struct bytes *b)
 	return s;
 }
 
-static void set_string(char **to, struct bytes *b)
+static void set_string(char **to, struct cursor *b)
 {
 	char *s = take_string(b);
 
@@ -49,9 +49,9 @@ static void set_string(char **to, struct bytes *b)
 	*to = s;
 }
 
-static void read_command(struct perf_data_file *f, struct bytes *b)
+static void read_command(struct perf_data_file *f, struct cursor *b)
 {
-	uint64_t nr = bytes_unsigned(b, 4);
+	uint64_t nr = cursor_fixed(b, 4);
 	struct buffer line = { 0 };
 
 	for (uint64_t i = 0; i < nr && i < WORDS_MAX; i++) {
@@ -70,25 +70,25 @@ static void read_command(struct perf_data_file *f, struct bytes *b)
 }
 
 /* "cpu-clock:ppp" is cpu-clock. */
-static void read_events(struct perf_data_file *f, struct bytes *b)
+static void read_events(struct perf_data_file *f, struct cursor *b)
 {
-	uint64_t nr = bytes_unsigned(b, 4), attr_size = bytes_unsigned(b, 4);
+	uint64_t nr = cursor_fixed(b, 4), attr_size = cursor_fixed(b, 4);
 
 	for (uint64_t i = 0; i < nr && i < f->nr_events && !b->bad; i++) {
 		uint64_t nr_ids;
 
-		bytes_take(b, attr_size);
-		nr_ids = bytes_unsigned(b, 4);
+		cursor_take(b, attr_size);
+		nr_ids = cursor_fixed(b, 4);
 		set_string(&f->events[i].name, b);
 		f->events[i].name[strcspn(f->events[i].name, ":")] = '\0';
-		bytes_take(b, nr_ids * 8);
+		cursor_take(b, nr_ids * 8);
 	}
 }
 
 /* A header, a pid, 20 bytes of id (its size in the next one, where misc says so), 3 of nothing, a path. */
-void perf_data_read_build_ids(struct perf_data_file *f, struct bytes b)
+void perf_data_read_build_ids(struct perf_data_file *f, struct cursor b)
 {
-	while (bytes_left(&b) > sizeof(struct perf_event_header) + 4 + 24 &&
+	while (cursor_left(&b) > sizeof(struct perf_event_header) + 4 + 24 &&
 	       f->nr_build_ids < BUILD_IDS_MAX) {
 		struct perf_data_build_id *id;
 		struct perf_event_header h;
@@ -96,7 +96,7 @@ void perf_data_read_build_ids(struct perf_data_file *f, struct bytes b)
 		size_t fixed = sizeof(h) + 4 + 24;
 
 		memcpy(&h, b.at, sizeof(h));
-		record = bytes_take(&b, h.size);
+		record = cursor_take(&b, h.size);
 		if (!record || h.size <= fixed || !memchr(record + fixed, '\0', h.size - fixed))
 			return;
 		f->build_ids = xgrow(f->build_ids, &f->build_ids_capacity, f->nr_build_ids + 1,
@@ -110,7 +110,7 @@ void perf_data_read_build_ids(struct perf_data_file *f, struct bytes b)
 	}
 }
 
-void perf_data_read_feature(struct perf_data_file *f, uint32_t feature, struct bytes bytes)
+void perf_data_read_feature(struct perf_data_file *f, uint32_t feature, struct cursor bytes)
 {
 	switch (feature) {
 	case FEATURE_BUILD_ID: perf_data_read_build_ids(f, bytes); break;
@@ -119,8 +119,8 @@ void perf_data_read_feature(struct perf_data_file *f, uint32_t feature, struct b
 	case FEATURE_VERSION: set_string(&f->version, &bytes); break;
 	case FEATURE_ARCH: set_string(&f->arch, &bytes); break;
 	case FEATURE_NR_CPUS:
-		bytes_unsigned(&bytes, 4);
-		f->nr_cpus = (uint32_t)bytes_unsigned(&bytes, 4);
+		cursor_fixed(&bytes, 4);
+		f->nr_cpus = (uint32_t)cursor_fixed(&bytes, 4);
 		break;
 	case FEATURE_COMMAND: read_command(f, &bytes); break;
 	case FEATURE_EVENTS: read_events(f, &bytes); break;

@@ -5,8 +5,8 @@
 #include "sampler/perf_data/data_file.h"
 
 /* The feature of that number (HEADER_* of tools/perf/util/header.h); those nobody needs do nothing. */
-void perf_data_read_feature(struct perf_data_file *f, uint32_t feature, struct bytes bytes);
+void perf_data_read_feature(struct perf_data_file *f, uint32_t feature, struct cursor bytes);
 /* A row of records, each the build-id of a file. */
-void perf_data_read_build_ids(struct perf_data_file *f, struct bytes bytes);
+void perf_data_read_build_ids(struct perf_data_file *f, struct cursor bytes);
 
 #endif

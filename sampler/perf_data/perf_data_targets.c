@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
-#include "sampler/bpf/events.h"
+#include "core/portable/frames.h"
 #include "sampler/walk/snapshot_lookup.h"
 #include "sampler/unwind/unwind_table.h"
 
@@ -292,16 +292,16 @@ const char *perf_data_comm(struct perf_data_tables *t, uint32_t tid)
 
 /* ---- records */
 
-static void on_comm(struct perf_data_tables *t, const struct perf_data_record *r, struct bytes b)
+static void on_comm(struct perf_data_tables *t, const struct perf_data_record *r, struct cursor b)
 {
-	uint32_t pid = (uint32_t)bytes_unsigned(&b, 4), tid = (uint32_t)bytes_unsigned(&b, 4);
+	uint32_t pid = (uint32_t)cursor_fixed(&b, 4), tid = (uint32_t)cursor_fixed(&b, 4);
 	struct data_thread *thread;
 	struct process *p;
 	size_t length;
 
 	if (b.bad)
 		return;
-	length = strnlen((const char *)b.at, bytes_left(&b));
+	length = strnlen((const char *)b.at, cursor_left(&b));
 	thread = get_thread(t, tid);
 	if (thread) {
 		memset(thread->comm, 0, sizeof(thread->comm));
@@ -323,11 +323,11 @@ static void copy_maps(struct process *to, const struct process *from)
 	to->capacity = from->nr_maps + 1;
 }
 
-static void on_fork(struct perf_data_tables *t, struct bytes b)
+static void on_fork(struct perf_data_tables *t, struct cursor b)
 {
-	uint32_t pid = (uint32_t)bytes_unsigned(&b, 4), parent = (uint32_t)bytes_unsigned(&b, 4);
-	uint32_t tid = (uint32_t)bytes_unsigned(&b, 4);
-	uint32_t parent_tid = (uint32_t)bytes_unsigned(&b, 4);
+	uint32_t pid = (uint32_t)cursor_fixed(&b, 4), parent = (uint32_t)cursor_fixed(&b, 4);
+	uint32_t tid = (uint32_t)cursor_fixed(&b, 4);
+	uint32_t parent_tid = (uint32_t)cursor_fixed(&b, 4);
 	struct data_thread *thread;
 	struct process *p;
 	char comm[COMM_SIZE];
@@ -345,39 +345,39 @@ static void on_fork(struct perf_data_tables *t, struct bytes b)
 		copy_maps(p, find_process(t, parent));
 }
 
-static bool parse_mapped(const struct perf_data_record *r, struct bytes b, struct mapped *m)
+static bool parse_mapped(const struct perf_data_record *r, struct cursor b, struct mapped *m)
 {
 	bool has_identity = r->header.type == PERF_RECORD_MMAP2;
 
 	*m = (struct mapped){ .is_code = !(r->header.misc & PERF_RECORD_MISC_MMAP_DATA) };
-	m->pid = (uint32_t)bytes_unsigned(&b, 4);
-	m->tid = (uint32_t)bytes_unsigned(&b, 4);
-	m->start = bytes_unsigned(&b, 8);
-	m->length = bytes_unsigned(&b, 8);
-	m->pgoff = bytes_unsigned(&b, 8);
+	m->pid = (uint32_t)cursor_fixed(&b, 4);
+	m->tid = (uint32_t)cursor_fixed(&b, 4);
+	m->start = cursor_fixed(&b, 8);
+	m->length = cursor_fixed(&b, 8);
+	m->pgoff = cursor_fixed(&b, 8);
 	if (has_identity && r->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
-		const uint8_t *id = bytes_take(&b, 24);
+		const uint8_t *id = cursor_take(&b, 24);
 
 		if (!id || id[0] > 20)
 			return false;
 		m->file.build_id_size = id[0];
 		memcpy(m->file.build_id, id + 4, id[0]);
 	} else if (has_identity) {
-		uint32_t major = (uint32_t)bytes_unsigned(&b, 4);
+		uint32_t major = (uint32_t)cursor_fixed(&b, 4);
 
-		m->file.dev = makedev(major, (uint32_t)bytes_unsigned(&b, 4));
-		m->file.ino = bytes_unsigned(&b, 8);
-		bytes_take(&b, 8);
+		m->file.dev = makedev(major, (uint32_t)cursor_fixed(&b, 4));
+		m->file.ino = cursor_fixed(&b, 8);
+		cursor_take(&b, 8);
 	}
 	if (has_identity) {
-		m->is_code &= (bytes_unsigned(&b, 4) & PROT_EXEC) != 0;
-		bytes_take(&b, 4);
+		m->is_code &= (cursor_fixed(&b, 4) & PROT_EXEC) != 0;
+		cursor_take(&b, 4);
 	}
 	m->path = (const char *)b.at;
-	return !b.bad && memchr(b.at, '\0', bytes_left(&b));
+	return !b.bad && memchr(b.at, '\0', cursor_left(&b));
 }
 
-static void on_mapped(struct perf_data_tables *t, const struct perf_data_record *r, struct bytes b)
+static void on_mapped(struct perf_data_tables *t, const struct perf_data_record *r, struct cursor b)
 {
 	struct process *p;
 	struct mapping at;
@@ -413,7 +413,7 @@ static void on_mapped(struct perf_data_tables *t, const struct perf_data_record 
 
 void perf_data_tables_take(struct perf_data_tables *t, const struct perf_data_record *r)
 {
-	struct bytes b = { r->body, r->body + r->size, false };
+	struct cursor b = { r->body, r->body + r->size, false };
 
 	switch (r->header.type) {
 	case PERF_RECORD_COMM: on_comm(t, r, b); break;

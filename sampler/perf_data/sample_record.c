@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "sampler/target/registers_x86_64.h"
+
 #define USER_END (1ull << 47) /* addresses of user space on x86-64, without LA57 */
 #define NR_PERF_REGS 64
 
@@ -41,17 +43,17 @@ static void turn_ring(struct perf_data_sample *s, size_t nr_all)
 }
 
 /* The chain is in parts, each behind a word that says whose it is. The first address of all is exact. */
-static bool take_chain(struct bytes *b, struct perf_data_sample *s)
+static bool take_chain(struct cursor *b, struct perf_data_sample *s)
 {
-	uint64_t nr = bytes_unsigned(b, 8);
+	uint64_t nr = cursor_fixed(b, 8);
 	int context = s->in_kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
 	size_t nr_all = 0;
 	bool leaf = true;
 
-	if (nr > bytes_left(b) / 8)
+	if (nr > cursor_left(b) / 8)
 		return false;
 	while (nr--) {
-		uint64_t address = bytes_unsigned(b, 8);
+		uint64_t address = cursor_fixed(b, 8);
 
 		if (address < (uint64_t)PERF_CONTEXT_MAX) {
 			take_context(s, address, &context, &leaf, &nr_all);
@@ -72,7 +74,7 @@ static bool take_chain(struct bytes *b, struct perf_data_sample *s)
 	return true;
 }
 
-static void skip_read(struct bytes *b, const struct perf_event_attr *attr)
+static void skip_read(struct cursor *b, const struct perf_event_attr *attr)
 {
 	uint64_t times = attr->read_format &
 			 (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING);
@@ -81,114 +83,111 @@ static void skip_read(struct bytes *b, const struct perf_event_attr *attr)
 	uint64_t nr = 1;
 
 	if (attr->read_format & PERF_FORMAT_GROUP)
-		nr = bytes_unsigned(b, 8);
-	bytes_take(b, 8 * (uint64_t)__builtin_popcountll(times));
-	if (nr > bytes_left(b) / each)
+		nr = cursor_fixed(b, 8);
+	cursor_take(b, 8 * (uint64_t)__builtin_popcountll(times));
+	if (nr > cursor_left(b) / each)
 		b->bad = true;
 	else
-		bytes_take(b, nr * each);
+		cursor_take(b, nr * each);
 }
 
-static void skip_branches(struct bytes *b, const struct perf_event_attr *attr)
+static void skip_branches(struct cursor *b, const struct perf_event_attr *attr)
 {
-	uint64_t nr = bytes_unsigned(b, 8);
+	uint64_t nr = cursor_fixed(b, 8);
 
 	if (attr->branch_sample_type & PERF_SAMPLE_BRANCH_HW_INDEX)
-		bytes_take(b, 8);
-	if (nr > bytes_left(b) / 24)
+		cursor_take(b, 8);
+	if (nr > cursor_left(b) / 24)
 		b->bad = true;
 	else
-		bytes_take(b, nr * 24);
+		cursor_take(b, nr * 24);
 }
 
-/* Those of the mask, in perf's order: asm/perf_regs.h of x86. */
-static void take_regs(struct bytes *b, const struct perf_event_attr *attr,
+/* Those of the mask, in perf's order. */
+static void take_regs(struct cursor *b, const struct perf_event_attr *attr,
 		      struct perf_data_sample *s)
 {
-	/* By perf's number, DWARF's + 1: ax bx cx dx si di bp sp ip, six that unwinding has no use for,
-	 * r8 to r15. */
-	static const uint8_t dwarf[NR_PERF_REGS] = { 1, 4, 3, 2, 5, 6,	7,  8,	17, 0,	0,  0,
-						     0, 0, 0, 0, 9, 10, 11, 12, 13, 14, 15, 16 };
 	uint64_t mask = attr->sample_regs_user, seen = 0;
 
-	s->abi = bytes_unsigned(b, 8);
+	s->abi = cursor_fixed(b, 8);
 	if (s->abi == PERF_SAMPLE_REGS_ABI_NONE)
 		return;
 	for (unsigned i = 0; i < NR_PERF_REGS; i++) {
+		int place = registers_of_perf(i);
 		uint64_t value;
 
 		if (!(mask >> i & 1))
 			continue;
-		value = bytes_unsigned(b, 8);
-		if (!dwarf[i])
+		value = cursor_fixed(b, 8);
+		if (place < 0)
 			continue;
-		seen |= 1ull << (dwarf[i] - 1);
-		if (dwarf[i] == 17)
+		seen |= 1ull << i;
+		if (place == WALK_REG_RA)
 			s->pc = value;
 		else
-			s->gpr[dwarf[i] - 1] = value;
+			s->gpr[place] = value;
 	}
-	s->all_regs = seen == 0x1ffff;
+	s->all_regs = seen == REGISTERS_PERF_MASK;
 }
 
 /* Room for all that was asked for, and how much of it is filled. */
-static void take_stack(struct bytes *b, struct perf_data_sample *s)
+static void take_stack(struct cursor *b, struct perf_data_sample *s)
 {
-	uint64_t room = bytes_unsigned(b, 8), filled;
+	uint64_t room = cursor_fixed(b, 8), filled;
 	const uint8_t *stack;
 
 	if (!room)
 		return;
-	stack = bytes_take(b, room);
-	filled = bytes_unsigned(b, 8);
+	stack = cursor_take(b, room);
+	filled = cursor_fixed(b, 8);
 	if (filled > room)
 		b->bad = true;
 	s->stack = stack;
 	s->stack_size = filled;
 }
 
-static const struct perf_data_event *event_of(const struct perf_data_file *f, struct bytes b)
+static const struct perf_data_event *event_of(const struct perf_data_file *f, struct cursor b)
 {
 	uint64_t type = f->events->attr.sample_type, before;
 
 	if (type & PERF_SAMPLE_IDENTIFIER)
-		return perf_data_file_event(f, bytes_unsigned(&b, 8));
+		return perf_data_file_event(f, cursor_fixed(&b, 8));
 	if (!(type & PERF_SAMPLE_ID))
 		return f->events;
 	before = type & (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR);
-	bytes_take(&b, 8 * (uint64_t)__builtin_popcountll(before));
-	return perf_data_file_event(f, bytes_unsigned(&b, 8));
+	cursor_take(&b, 8 * (uint64_t)__builtin_popcountll(before));
+	return perf_data_file_event(f, cursor_fixed(&b, 8));
 }
 
-static void take_fixed(struct bytes *b, uint64_t type, struct perf_data_sample *s)
+static void take_fixed(struct cursor *b, uint64_t type, struct perf_data_sample *s)
 {
 	if (type & PERF_SAMPLE_IDENTIFIER)
-		bytes_take(b, 8);
+		cursor_take(b, 8);
 	if (type & PERF_SAMPLE_IP)
-		s->ip = bytes_unsigned(b, 8);
+		s->ip = cursor_fixed(b, 8);
 	if (type & PERF_SAMPLE_TID) {
-		s->pid = (uint32_t)bytes_unsigned(b, 4);
-		s->tid = (uint32_t)bytes_unsigned(b, 4);
+		s->pid = (uint32_t)cursor_fixed(b, 4);
+		s->tid = (uint32_t)cursor_fixed(b, 4);
 		s->has_thread = true;
 	}
 	if (type & PERF_SAMPLE_TIME)
-		s->time_ns = bytes_unsigned(b, 8);
+		s->time_ns = cursor_fixed(b, 8);
 	if (type & PERF_SAMPLE_ADDR)
-		bytes_take(b, 8);
+		cursor_take(b, 8);
 	if (type & PERF_SAMPLE_ID)
-		bytes_take(b, 8);
+		cursor_take(b, 8);
 	if (type & PERF_SAMPLE_STREAM_ID)
-		bytes_take(b, 8);
+		cursor_take(b, 8);
 	if (type & PERF_SAMPLE_CPU)
-		s->cpu = (uint32_t)bytes_unsigned(b, 8);
+		s->cpu = (uint32_t)cursor_fixed(b, 8);
 	if (type & PERF_SAMPLE_PERIOD)
-		s->period = bytes_unsigned(b, 8);
+		s->period = cursor_fixed(b, 8);
 }
 
 bool perf_data_sample_parse(const struct perf_data_file *f, const struct perf_data_record *r,
 			    struct perf_data_sample *s)
 {
-	struct bytes b = { r->body, r->body + r->size, false };
+	struct cursor b = { r->body, r->body + r->size, false };
 	const struct perf_event_attr *attr;
 	uint64_t type;
 
@@ -207,7 +206,7 @@ bool perf_data_sample_parse(const struct perf_data_file *f, const struct perf_da
 	if (type & PERF_SAMPLE_CALLCHAIN && !take_chain(&b, s))
 		return false;
 	if (type & PERF_SAMPLE_RAW)
-		bytes_take(&b, bytes_unsigned(&b, 4));
+		cursor_take(&b, cursor_fixed(&b, 4));
 	if (type & PERF_SAMPLE_BRANCH_STACK)
 		skip_branches(&b, attr);
 	if (type & PERF_SAMPLE_REGS_USER)

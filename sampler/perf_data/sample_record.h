@@ -6,7 +6,7 @@
 #define SPROF_SAMPLE_RECORD_H
 
 #include "core/portable/walk.h"
-#include "sampler/bpf/events.h"
+#include "core/portable/frames.h"
 #include "sampler/perf_data/data_file.h"
 
 struct perf_data_sample {

@@ -1,11 +1,28 @@
-/* One array of regions, sorted by address, which never overlap. */
+/*
+ * Regions are a sorted array of disjoint ranges. Each region and each past one is a user of its
+ * rows; rows without users are freed by their set, after a while.
+ */
 #include "sampler/target/runtime_regions.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "sampler/walk/runtime_rows.h"
+#include "core/base/clock.h"
+
+/* How long a map table that names rows may still be in use after their last user. */
+#define GRACE_NS (2000ull * 1000 * 1000)
+
+void runtime_rows_use(struct runtime_rows *rows)
+{
+	rows->nr_users++;
+}
+
+void runtime_rows_unuse(struct runtime_rows *rows)
+{
+	if (!--rows->nr_users)
+		rows->free_at_ns = monotonic_ns() + GRACE_NS;
+}
 
 size_t runtime_regions_lower_bound(const struct runtime_regions *regions, uint64_t address)
 {

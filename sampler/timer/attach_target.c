@@ -1,22 +1,31 @@
 /*
- * The timer source and a process that runs already: the library in it is woken, or the payload goes into
- * it, and out of it again.
+ * A process with libsprof.so in it that listens needs no ptrace: a signal wakes it, and it comes to
+ * the rendezvous. All others get the payload through sampler/attach/.
  */
+#include "sampler/timer/attach_target.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "sampler/timer/timer.h"
-
+#include "core/base/clock.h"
 #include "core/base/log.h"
-#include "sampler/attach/attach.h"
 #include "sampler/inject/inject.h"
 #include "sampler/inject/inject_check.h"
-#include "sampler/timer/source_timer.h"
-#include "sampler/timer/follow.h"
 #include "sampler/timer/library.h"
+#include "sampler/timer/processes.h"
+#include "sampler/timer/rendezvous.h"
+#include "sampler/timer/source_timer.h"
+#include "sampler/timer/wake.h"
+#include "sampler/timer/wake_signal.h"
+#include "sampler/walk/walk_arena.h"
+
+/* How long the start of a recording waits for a process. */
+#define AT_ONCE_NS (100ull * 1000 * 1000)
+#define LOOK_NS 1000000
 
 static int refuse(pid_t pid, int err, const struct inject_reason *reason)
 {
@@ -27,16 +36,12 @@ static int refuse(pid_t pid, int err, const struct inject_reason *reason)
 	return err;
 }
 
-int timer_attach_code(struct source *s, pid_t pid, struct inject_reason *reason)
+int timer_attach_code(struct timer_processes *s, pid_t pid, struct inject_reason *reason)
 {
-	struct attach_files files = {
-		.arena_fd = walk_arena_fd(s->arena),
-		.arena_size = sizeof(struct walk_arena),
-	};
 	struct timer_process *p;
 	int err;
 
-	/* Before its mappings are asked for, which would only say that they are closed to us. */
+	/* Asked first, because reading the mappings would fail without saying why. */
 	err = inject_check_status(pid, reason);
 	if (err)
 		return err;
@@ -46,28 +51,48 @@ int timer_attach_code(struct source *s, pid_t pid, struct inject_reason *reason)
 	if (err)
 		return err;
 	timer_want_threads(s, p);
-	files.region_fd = p->region.fd;
-	files.region = p->region.shared;
-	err = attach_begin(pid, &files, &p->attach, reason);
+	err = timer_attached_begin(p, walk_arena_fd(s->publish.arena), reason);
 	if (err) {
 		timer_drop_process(s, p);
 		return err;
 	}
-	p->was_attached = true;
 	timer_missed_begin(p);
 	log_debug("process %d: attached by timers", (int)pid);
 	return 0;
 }
 
-/* 1: it has come, or will. 0: there is no way but ptrace. -errno: nor that, reported. */
-static int wake(struct source *s, pid_t pid)
+/*
+ * 1: it has come. 0: it will come when it is seen to run. -EBUSY: it is another recorder's;
+ * -ETIMEDOUT: it does not answer.
+ */
+static int wake_and_wait(const struct timer_reception *to, struct timer_rendezvous *rendezvous,
+			 pid_t pid)
+{
+	uint64_t since_ns = monotonic_ns();
+	int err = 0;
+
+	timer_wake_add(to->wake, pid, false);
+	while (!err && timer_wake_expects(to->wake, pid)) {
+		if (timer_wake_is_unsent(to->wake, pid) && monotonic_ns() - since_ns > AT_ONCE_NS)
+			return 0;
+		err = timer_wake_try(to->wake, pid);
+		nanosleep(&(struct timespec){ 0, LOOK_NS }, NULL);
+		timer_rendezvous_serve(rendezvous, to);
+	}
+	if (err)
+		timer_wake_done(to->wake, pid);
+	return err ? err : 1;
+}
+
+/* 1: it has come, or will. 0: only ptrace is left. -errno: it cannot be sampled, reported. */
+static int wake(const struct timer_reception *to, struct timer_rendezvous *rendezvous, pid_t pid)
 {
 	struct inject_reason reason = { "another sprof samples it", "wait for its end, or end it" };
 	int err;
 
 	if (!timer_wake_is_possible(pid))
 		return 0;
-	err = timer_wake(s, pid);
+	err = wake_and_wait(to, rendezvous, pid);
 	if (err >= 0) {
 		log_info("process %d has " TIMER_LIBRARY " loaded%s: no ptrace", (int)pid,
 			 err ? " and was woken" : ", and is woken when it runs");
@@ -80,7 +105,7 @@ static int wake(struct source *s, pid_t pid)
 	return 0;
 }
 
-/* ptrace(2) asks no more than this does. */
+/* Opening /proc/PID/mem needs the same rights as ptrace(2). */
 static bool may_trace(pid_t pid)
 {
 	char path[64];
@@ -108,37 +133,14 @@ void source_timer_probe_process(pid_t pid, struct timer_way *ret)
 	*ret = way;
 }
 
-int timer_attach(struct source *s, pid_t pid)
+int timer_attach(const struct timer_reception *reception, struct timer_rendezvous *rendezvous,
+		 pid_t pid)
 {
 	struct inject_reason reason = { "", "" };
-	int err;
-
-	timer_follow_spare(s, pid);
-	err = wake(s, pid);
+	int err = wake(reception, rendezvous, pid);
 
 	if (err)
 		return err < 0 ? err : 0;
-	err = timer_attach_code(s, pid, &reason);
+	err = timer_attach_code(reception->processes, pid, &reason);
 	return err ? refuse(pid, err, &reason) : 0;
-}
-
-void timer_detach(struct timer_process *p)
-{
-	struct inject_reason reason = { "", "" };
-	struct attach_stops stops;
-	int err;
-
-	if (!p->attach)
-		return;
-	err = attach_end(p->attach, &stops, &reason);
-	p->attach = NULL;
-	if (err) {
-		log_warning("process %d still has sprof's code in it, which does nothing: %s",
-			    (int)p->maps.pid, reason.why);
-		if (reason.hint[0])
-			log_hint("%s", reason.hint);
-	}
-	log_debug("process %d: stopped for %.1f ms to attach, %.1f and %.1f ms to detach",
-		  (int)p->maps.pid, (double)stops.begin_ns / 1e6, (double)stops.quiet_ns / 1e6,
-		  (double)stops.end_ns / 1e6);
 }

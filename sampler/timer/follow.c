@@ -1,8 +1,8 @@
 /*
- * What the processes that are sampled start. A child that loads libsprof.so finds us by its environment;
- * the others are seen in /proc, some time after they began. One that goes on to use the CPU is woken, or
- * the code is put into it; one that cannot be reached is said at the end, with the reason. The same for a
- * process that has become another program by exec.
+ * A child that loads libsprof.so finds us by its environment. The others are seen in /proc, some
+ * time after they began: one that goes on to use the CPU is woken, or the payload is put into it. A
+ * process that became another program by exec is a child like these. Looking takes at most a
+ * fiftieth of our time.
  */
 #include "sampler/timer/follow.h"
 
@@ -17,32 +17,39 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
-#include "sampler/inject/inject_process.h"
-#include "sampler/timer/timer.h"
+#include "sampler/inject/reason.h"
+#include "sampler/timer/attach_target.h"
 #include "sampler/timer/library.h"
+#include "sampler/timer/proc_life.h"
+#include "sampler/timer/processes.h"
+#include "sampler/timer/wake.h"
+#include "sampler/timer/wake_signal.h"
 
 #define ROUND_NS (100ull * 1000 * 1000)
-#define ROUND_SHARE 50			  /* looking takes at most this part of our time */
-#define WORTH_NS (20ull * 1000 * 1000)	  /* of CPU time: less is not worth stopping somebody for */
-#define LOADED_NS (2000ull * 1000 * 1000) /* of CPU time: by then a library has been set up */
+#define ROUND_SHARE 50 /* looking takes at most a fiftieth of our time */
+/* Of CPU time; a process that used less is not worth a stop. */
+#define WORTH_NS (20ull * 1000 * 1000)
+#define LOADED_NS (2000ull * 1000 * 1000) /* of CPU time; a library that has used so much listens */
 #define MAX_CHILDREN 65536
-#define MAX_AT_ONCE 4 /* attached to in one round: others wait for us */
+#define MAX_AT_ONCE 4 /* attached to in one round, so that the other targets are served too */
 #define MAX_SAID 5
 
 struct child {
 	pid_t pid;
-	uint64_t start;	  /* when it began, as /proc has it: not another of the same number */
-	uint64_t program; /* which it runs: another one after exec */
-	uint64_t base_ns; /* CPU time that it had used before that, */
+	uint64_t start;	  /* as proc_life.start */
+	uint64_t program; /* as proc_life.program */
+	uint64_t base_ns; /* CPU time that it had used before this program, */
 	uint64_t cpu_ns;  /* and until now */
 	char name[COMM_SIZE + 1];
-	char why[256]; /* it is not sampled; "": it was not tried yet */
-	bool old;      /* was there before us: nobody asked for it */
+	char why[256]; /* why it is not sampled; "": it was not tried yet */
+	bool old;      /* it ran before the recording began: not followed */
 	bool tried;
 	UT_hash_handle hh;
 };
 
 struct timer_follow {
+	struct timer_processes *processes;
+	struct timer_wake *wake;
 	struct child *children;
 	uint64_t next_ns;
 	size_t nr_followed, nr_short, nr_said;
@@ -51,9 +58,13 @@ struct timer_follow {
 	uint64_t more_ns;
 };
 
-struct timer_follow *timer_follow_new(void)
+struct timer_follow *timer_follow_new(struct timer_processes *processes, struct timer_wake *wake)
 {
-	return xcalloc(1, sizeof(struct timer_follow));
+	struct timer_follow *f = xcalloc(1, sizeof(*f));
+
+	f->processes = processes;
+	f->wake = wake;
+	return f;
 }
 
 static void forget(struct timer_follow *f, struct child *c)
@@ -73,75 +84,15 @@ void timer_follow_free(struct timer_follow *f)
 	free(f);
 }
 
-/* ---- what /proc says of a process */
-
-struct life {
-	char state;
-	uint64_t start, program;
-	char name[COMM_SIZE + 1];
-};
-
-/* Of /proc/PID/stat: where its parts lie in memory differs from one program to the next. */
-static bool read_life(pid_t pid, struct life *ret)
-{
-	char path[64], line[2048], *at, *end;
-	size_t n = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	f = fopen(path, "re");
-	if (f) {
-		n = fread(line, 1, sizeof(line) - 1, f);
-		fclose(f);
-	}
-	line[n] = '\0';
-	/* the name, in parentheses, may hold anything */
-	at = strchr(line, '(');
-	end = strrchr(line, ')');
-	if (!at || !end || end[1] != ' ')
-		return false;
-	*end = '\0';
-	*ret = (struct life){ .state = end[2] };
-	snprintf(ret->name, sizeof(ret->name), "%s", at + 1);
-	at = end + 3;
-	for (int field = 4; field <= 28; field++) {
-		uint64_t value = strtoull(at, &end, 10);
-
-		if (end == at)
-			return false;
-		at = end;
-		if (field == 22)
-			ret->start = value;
-		else if (field >= 26 && field <= 28)
-			ret->program = (ret->program ^ value) * 0x9fb21c651e98df25ull;
-	}
-	return true;
-}
-
-uint64_t timer_follow_program(pid_t pid)
-{
-	struct life life;
-
-	return read_life(pid, &life) ? life.program : 0;
-}
-
-/* ---- who is there */
-
-static bool is_sampled(const struct source *s, pid_t pid)
-{
-	for (const struct timer_process *p = s->processes; p; p = p->next)
-		if (p->maps.pid == pid && !p->ended_ns)
-			return true;
-	return false;
-}
+/* ---- children */
 
 static void add_child(struct timer_follow *f, pid_t pid, uint64_t base_ns, bool old)
 {
-	struct life life;
+	struct proc_life life;
 	struct child *c;
 
 	HASH_FIND_INT(f->children, &pid, c);
-	if (c || HASH_COUNT(f->children) >= MAX_CHILDREN || !read_life(pid, &life))
+	if (c || HASH_COUNT(f->children) >= MAX_CHILDREN || !proc_life_read(pid, &life))
 		return;
 	c = xcalloc(1, sizeof(*c));
 	c->pid = pid;
@@ -153,22 +104,22 @@ static void add_child(struct timer_follow *f, pid_t pid, uint64_t base_ns, bool 
 	HASH_ADD_INT(f->children, pid, c);
 }
 
-static void add_children_of_thread(const struct source *s, pid_t pid, pid_t tid, bool old)
+static void add_children_of_thread(struct timer_follow *f, pid_t pid, pid_t tid, bool old)
 {
 	char path[64];
 	int child;
-	FILE *f;
+	FILE *file;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)tid);
-	f = fopen(path, "re");
-	while (f && fscanf(f, "%d", &child) == 1)
-		if (!is_sampled(s, child))
-			add_child(s->follow, child, 0, old);
-	if (f)
-		fclose(f);
+	file = fopen(path, "re");
+	while (file && fscanf(file, "%d", &child) == 1)
+		if (!timer_is_sampled(f->processes, child))
+			add_child(f, child, 0, old);
+	if (file)
+		fclose(file);
 }
 
-static void add_children(const struct source *s, pid_t pid, bool old)
+static void add_children(struct timer_follow *f, pid_t pid, bool old)
 {
 	struct dirent *entry;
 	char path[64];
@@ -178,65 +129,68 @@ static void add_children(const struct source *s, pid_t pid, bool old)
 	dir = opendir(path);
 	while (dir && (entry = readdir(dir)))
 		if (entry->d_name[0] != '.')
-			add_children_of_thread(s, pid, atoi(entry->d_name), old);
+			add_children_of_thread(f, pid, atoi(entry->d_name), old);
 	if (dir)
 		closedir(dir);
 }
 
-static void add_new_children(const struct source *s, pid_t pid)
+static void add_new_children(void *context, pid_t pid)
 {
-	add_children(s, pid, false);
+	add_children(context, pid, false);
 }
 
-void timer_follow_spare(struct source *s, pid_t pid)
+void timer_follow_spare(struct timer_follow *f, pid_t pid)
 {
-	add_children(s, pid, true);
+	add_children(f, pid, true);
 }
 
-/* It has become another program, which nobody samples yet. */
-static void look_for_exec(struct source *s, struct timer_process *p)
+/* A process that has become another program is followed as a child is. */
+static void look_for_exec(struct timer_follow *f, struct timer_process *p)
 {
-	uint64_t program = timer_follow_program(p->maps.pid);
+	uint64_t program = proc_life_program(p->maps.pid);
 	pid_t pid = p->maps.pid;
 
 	if (!p->program)
 		p->program = program;
 	if (!program || program == p->program)
 		return;
-	timer_detach(p);
+	timer_attached_end(p);
 	p->ended_ns = monotonic_ns();
-	add_child(s->follow, pid, timer_cpu_ns(pid), false);
+	add_child(f, pid, proc_life_cpu_ns(pid), false);
 }
 
-static void look_around(struct source *s)
+static void look_around(struct timer_follow *f)
 {
 	struct child *c, *next;
 
-	if (s->launched && !is_sampled(s, s->launched))
-		add_child(s->follow, s->launched, 0, false);
-	for (struct timer_process *p = s->processes; p; p = p->next) {
+	if (f->processes->launched && !timer_is_sampled(f->processes, f->processes->launched))
+		add_child(f, f->processes->launched, 0, false);
+	for (struct timer_process *p = f->processes->first; p; p = p->next) {
 		if (p->ended_ns)
 			continue;
-		look_for_exec(s, p);
-		add_children(s, p->maps.pid, false);
+		look_for_exec(f, p);
+		add_children(f, p->maps.pid, false);
 	}
-	timer_wake_visit(s, add_new_children);
-	HASH_ITER (hh, s->follow->children, c, next)
+	timer_wake_visit(f->wake, add_new_children, f);
+	HASH_ITER (hh, f->children, c, next)
 		if (!c->old)
-			add_children(s, c->pid, false);
+			add_children(f, c->pid, false);
 }
 
 /* ---- each of them */
 
-/* CPU time that a process may use before it is one that does not come by itself. */
-static uint64_t patience_ns(const struct source *s)
+/* CPU time that a process may use until it is clear that it does not come by itself. */
+static uint64_t patience_ns(struct timer_follow *f)
 {
-	uint64_t comes = s->launched ? 2 * (s->config.period_ns + s->config.tick_ns) : 0;
+	uint64_t comes =
+		f->processes->launched
+			? 2 * (f->processes->config.period_ns + f->processes->config.tick_ns)
+			: 0;
 
 	return comes > WORTH_NS ? comes : WORTH_NS;
 }
 
-/* Does it load libraries that its environment names? */
+/* Why LD_PRELOAD did not bring our library into it. */
 static const char *why_not_loaded(pid_t pid)
 {
 	char path[64];
@@ -246,41 +200,41 @@ static const char *why_not_loaded(pid_t pid)
 					     : "it was started without our LD_PRELOAD";
 }
 
-/* true: it is sampled from now on. */
-static bool reach(struct source *s, struct child *c)
+/* Wakes the child or puts the payload into it. true: it is sampled from now on. */
+static bool reach(struct timer_follow *f, struct child *c)
 {
 	struct inject_reason reason = { "", "" };
 	int err;
 
 	c->tried = true;
 	if (timer_wake_is_possible(c->pid)) {
-		timer_wake_begin(s, c->pid);
+		timer_wake_add(f->wake, c->pid, true);
 		snprintf(c->why, sizeof(c->why), TIMER_LIBRARY " in it does not answer");
 		return false;
 	}
 	if (timer_wake_has_library(c->pid)) {
-		/* it may be at its beginning still, and come */
+		/* it may still be starting, and come by itself */
 		c->tried = c->cpu_ns - c->base_ns > LOADED_NS;
 		snprintf(c->why, sizeof(c->why),
 			 TIMER_LIBRARY
 			 " in it does not listen, or a seccomp filter decides over it");
 		return false;
 	}
-	err = timer_attach_code(s, c->pid, &reason);
+	err = timer_attach_code(f->processes, c->pid, &reason);
 	if (err && err != -ESRCH)
 		snprintf(c->why, sizeof(c->why), "%s%s%s",
-			 s->launched ? why_not_loaded(c->pid) : "", s->launched ? ", and " : "",
+			 f->processes->launched ? why_not_loaded(c->pid) : "",
+			 f->processes->launched ? ", and " : "",
 			 reason.why[0] ? reason.why : strerror(-err));
 	return !err;
 }
 
-/* It has ended, or the recording has. */
-static void settle(const struct source *s, const struct child *c)
+/* A child that was not sampled has ended, or the recording has: reports or counts it. */
+static void settle(struct timer_follow *f, const struct child *c)
 {
-	struct timer_follow *f = s->follow;
 	uint64_t ns = c->cpu_ns > c->base_ns ? c->cpu_ns - c->base_ns : 0;
 
-	if (c->old || (s->launched && ns < patience_ns(s) && !c->why[0]))
+	if (c->old || (f->processes->launched && ns < patience_ns(f) && !c->why[0]))
 		return;
 	if (!c->why[0]) {
 		f->nr_short++;
@@ -295,26 +249,26 @@ static void settle(const struct source *s, const struct child *c)
 	}
 }
 
-/* false: it is of no interest any more. */
-static bool tend_child(struct source *s, struct child *c, unsigned int *nr_reached)
+/* false: it need not be followed any more. */
+static bool poll_child(struct timer_follow *f, struct child *c, unsigned int *nr_reached)
 {
-	struct life life;
+	struct proc_life life;
 	uint64_t ns;
 
-	if (!read_life(c->pid, &life) || life.start != c->start) {
-		settle(s, c);
+	if (!proc_life_read(c->pid, &life) || life.start != c->start) {
+		settle(f, c);
 		return false;
 	}
 	if (c->old)
 		return life.state != 'Z';
-	if (is_sampled(s, c->pid)) {
-		s->follow->nr_followed++;
+	if (timer_is_sampled(f->processes, c->pid)) {
+		f->nr_followed++;
 		return false;
 	}
-	ns = timer_cpu_ns(c->pid);
+	ns = proc_life_cpu_ns(c->pid);
 	c->cpu_ns = ns > c->cpu_ns ? ns : c->cpu_ns;
 	if (life.state == 'Z' || life.state == 'X') {
-		settle(s, c);
+		settle(f, c);
 		return false;
 	}
 	if (life.program != c->program) {
@@ -324,44 +278,42 @@ static bool tend_child(struct source *s, struct child *c, unsigned int *nr_reach
 		c->why[0] = '\0';
 		memcpy(c->name, life.name, sizeof(c->name));
 	}
-	if (!c->tried && c->cpu_ns - c->base_ns >= patience_ns(s) && *nr_reached < MAX_AT_ONCE) {
+	if (!c->tried && c->cpu_ns - c->base_ns >= patience_ns(f) && *nr_reached < MAX_AT_ONCE) {
 		++*nr_reached;
-		if (reach(s, c)) {
-			s->follow->nr_followed++;
+		if (reach(f, c)) {
+			f->nr_followed++;
 			return false;
 		}
 	}
 	return true;
 }
 
-void timer_follow_tend(struct source *s)
+void timer_follow_poll(struct timer_follow *f)
 {
-	struct timer_follow *f = s->follow;
 	uint64_t now = monotonic_ns(), took;
 	unsigned int nr_reached = 0;
 	struct child *c, *next;
 
-	if (s->stopping || now < f->next_ns)
+	if (f->processes->stopping || now < f->next_ns)
 		return;
-	look_around(s);
+	look_around(f);
 	HASH_ITER (hh, f->children, c, next)
-		if (!tend_child(s, c, &nr_reached))
+		if (!poll_child(f, c, &nr_reached))
 			forget(f, c);
 	took = monotonic_ns() - now;
 	f->next_ns = now + (took * ROUND_SHARE > ROUND_NS ? took * ROUND_SHARE : ROUND_NS);
 }
 
-void timer_follow_end(struct source *s)
+void timer_follow_end(struct timer_follow *f)
 {
-	struct timer_follow *f = s->follow;
 	struct child *c, *next;
 
 	HASH_ITER (hh, f->children, c, next) {
-		if (!is_sampled(s, c->pid))
-			settle(s, c);
+		if (!timer_is_sampled(f->processes, c->pid))
+			settle(f, c);
 		forget(f, c);
 	}
-	if (s->launched && !s->launched_came && !f->nr_said)
+	if (f->processes->launched && !f->processes->launched_came && !f->nr_said)
 		log_warning("the program was not sampled: it loaded no " TIMER_LIBRARY);
 	if (f->nr_more)
 		log_warning("%zu processes more were not sampled, %.0f ms of CPU time", f->nr_more,

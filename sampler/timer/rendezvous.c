@@ -1,4 +1,10 @@
-/* The socket of sampler/agent/rendezvous.h, the recorder's side. */
+/*
+ * Three abstract sockets: a target connects to the first to be sampled, to the second to have its
+ * samples read before its mappings change, to the third to say that another recorder has it. The
+ * kernel tells who has connected (SO_PEERCRED).
+ */
+#include "sampler/timer/rendezvous.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,17 +15,20 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "sampler/timer/timer.h"
-
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "sampler/agent/rendezvous.h"
+#include "sampler/timer/drain.h"
+#include "sampler/timer/proc_life.h"
+#include "sampler/timer/processes.h"
+#include "sampler/timer/wake.h"
+#include "sampler/walk/walk_arena.h"
 
 #define BACKLOG 1024
 #define MAX_GENERATIONS 64
 
-struct timer_meeting {
+struct timer_rendezvous {
 	int fd, settle_fd, busy_fd;
 	uint64_t name;
 };
@@ -28,10 +37,10 @@ struct timer_meeting {
 static int listen_at(uint64_t name, int *ret_fd)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	socklen_t size = offsetof(struct sockaddr_un, sun_path) + MEETING_NAME_SIZE;
+	socklen_t size = offsetof(struct sockaddr_un, sun_path) + RENDEZVOUS_NAME_SIZE;
 	int fd, err;
 
-	snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, MEETING_PREFIX "%016llx",
+	snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, RENDEZVOUS_PREFIX "%016llx",
 		 (unsigned long long)name);
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
@@ -45,105 +54,89 @@ static int listen_at(uint64_t name, int *ret_fd)
 	return 0;
 }
 
-int timer_meeting_new(struct timer_meeting **ret)
+int timer_rendezvous_new(struct timer_rendezvous **ret)
 {
-	struct timer_meeting *m = xcalloc(1, sizeof(*m));
+	struct timer_rendezvous *r = xcalloc(1, sizeof(*r));
 	int err;
 
-	m->fd = m->settle_fd = m->busy_fd = -1;
-	if (getrandom(&m->name, sizeof(m->name), 0) != sizeof(m->name))
-		m->name = monotonic_ns() * (uint64_t)getpid();
-	err = listen_at(m->name, &m->fd);
+	r->fd = r->settle_fd = r->busy_fd = -1;
+	if (getrandom(&r->name, sizeof(r->name), 0) != sizeof(r->name))
+		r->name = monotonic_ns() * (uint64_t)getpid();
+	err = listen_at(r->name, &r->fd);
 	if (!err)
-		err = listen_at(m->name ^ MEETING_SETTLE, &m->settle_fd);
+		err = listen_at(r->name ^ RENDEZVOUS_SETTLE, &r->settle_fd);
 	if (!err)
-		err = listen_at(m->name ^ MEETING_BUSY, &m->busy_fd);
+		err = listen_at(r->name ^ RENDEZVOUS_BUSY, &r->busy_fd);
 	if (err) {
-		timer_meeting_free(m);
+		timer_rendezvous_free(r);
 		return err;
 	}
-	*ret = m;
+	*ret = r;
 	return 0;
 }
 
-void timer_meeting_free(struct timer_meeting *m)
+void timer_rendezvous_free(struct timer_rendezvous *r)
 {
-	if (!m)
+	if (!r)
 		return;
-	if (m->fd >= 0)
-		close(m->fd);
-	if (m->settle_fd >= 0)
-		close(m->settle_fd);
-	if (m->busy_fd >= 0)
-		close(m->busy_fd);
-	free(m);
+	if (r->fd >= 0)
+		close(r->fd);
+	if (r->settle_fd >= 0)
+		close(r->settle_fd);
+	if (r->busy_fd >= 0)
+		close(r->busy_fd);
+	free(r);
 }
 
-uint64_t timer_meeting_name(const struct timer_meeting *m)
+uint64_t timer_rendezvous_name(const struct timer_rendezvous *r)
 {
-	return m->name;
+	return r->name;
 }
 
-int timer_meeting_add_to_epoll(const struct timer_meeting *m, int epoll_fd)
+int timer_rendezvous_add_to_epoll(const struct timer_rendezvous *r, int epoll_fd)
 {
 	struct epoll_event e = { .events = EPOLLIN };
 
-	if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, m->fd, &e) ||
-	    epoll_ctl(epoll_fd, EPOLL_CTL_ADD, m->settle_fd, &e) ||
-	    epoll_ctl(epoll_fd, EPOLL_CTL_ADD, m->busy_fd, &e))
+	if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, r->fd, &e) ||
+	    epoll_ctl(epoll_fd, EPOLL_CTL_ADD, r->settle_fd, &e) ||
+	    epoll_ctl(epoll_fd, EPOLL_CTL_ADD, r->busy_fd, &e))
 		return -errno;
 	return 0;
 }
 
-static pid_t parent_of(pid_t pid)
+static bool is_known(const struct timer_reception *to, pid_t pid)
 {
-	char path[64], line[512], *end;
-	int parent = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	/* the name, in parentheses, may hold anything */
-	if (fgets(line, sizeof(line), f) && (end = strrchr(line, ')')) &&
-	    sscanf(end, ") %*c %d", &parent) != 1)
-		parent = 0;
-	fclose(f);
-	return parent;
-}
-
-static bool is_known(const struct source *s, pid_t pid)
-{
-	if (pid == s->launched || timer_wake_expects(s, pid))
+	if (pid == to->processes->launched || timer_wake_expects(to->wake, pid))
 		return true;
-	for (const struct timer_process *p = s->processes; p; p = p->next)
+	for (const struct timer_process *p = to->processes->first; p; p = p->next)
 		if (p->maps.pid == pid)
 			return true;
 	return false;
 }
 
-/* Our own programs, and whatever a target has started, as whoever it runs. */
-static bool is_welcome(const struct source *s, const struct ucred *who)
+/*
+ * A program of our own user may come in, and what a target has started, whatever user it runs as.
+ */
+static bool is_welcome(const struct timer_reception *to, const struct ucred *peer)
 {
-	pid_t pid = who->pid;
+	pid_t pid = peer->pid;
 
 	if (pid <= 0)
 		return false;
-	if (who->uid == geteuid())
+	if (peer->uid == geteuid())
 		return true;
 	for (int i = 0; i < MAX_GENERATIONS && pid > 1; i++) {
-		if (is_known(s, pid))
+		if (is_known(to, pid))
 			return true;
-		pid = parent_of(pid);
+		pid = proc_life_parent(pid);
 	}
 	return false;
 }
 
 static int answer(int fd, int error, const int *fds, size_t nr_fds)
 {
-	struct meeting_message message = {
-		.magic = MEETING_MAGIC,
+	struct rendezvous_message message = {
+		.magic = RENDEZVOUS_MAGIC,
 		.version = REGION_VERSION,
 		.error = error,
 	};
@@ -167,63 +160,68 @@ static int answer(int fd, int error, const int *fds, size_t nr_fds)
 	return sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
-static void let_in(struct source *s, int fd)
+static void let_in(const struct timer_reception *to, int fd)
 {
+	struct timer_processes *s = to->processes;
 	struct timer_process *p = NULL;
-	struct ucred who = { 0 };
-	socklen_t size = sizeof(who);
+	struct ucred peer = { 0 };
+	socklen_t size = sizeof(peer);
 	int err, fds[2];
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size))
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size))
 		return;
-	err = s->stopping || !is_welcome(s, &who) ? -EPERM : timer_add_process(s, who.pid, &p);
+	err = s->stopping || !is_welcome(to, &peer) ? -EPERM : timer_add_process(s, peer.pid, &p);
 	if (err) {
 		answer(fd, -err, NULL, 0);
 		return;
 	}
-	/* Who was woken has threads already. */
-	if (timer_wake_expects(s, who.pid))
+	/* A process that was woken may have more threads than the one that came. */
+	if (timer_wake_expects(to->wake, peer.pid))
 		timer_want_threads(s, p);
 	fds[0] = p->region.fd;
-	fds[1] = walk_arena_fd(s->arena);
+	fds[1] = walk_arena_fd(s->publish.arena);
 	err = answer(fd, 0, fds, 2);
 	if (err) {
-		log_debug("process %d went before it was let in: %s", (int)who.pid, strerror(-err));
+		log_debug("process %d left before it was let in: %s", (int)peer.pid,
+			  strerror(-err));
 		timer_drop_process(s, p);
 		return;
 	}
-	timer_wake_done(s, who.pid);
+	timer_wake_done(to->wake, peer.pid);
 }
 
-/* Who it is that has connected, known by his credentials. 0: not known. */
+/*
+ * Accepts one connection; the process that has connected, or 0: not known. *ret_fd -1: there is
+ * none.
+ */
 static pid_t accept_one(int listener, int *ret_fd)
 {
-	struct ucred who = { 0 };
-	socklen_t size = sizeof(who);
+	struct ucred peer = { 0 };
+	socklen_t size = sizeof(peer);
 	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 
 	*ret_fd = fd;
-	if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size))
+	if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size))
 		return 0;
-	return who.pid;
+	return peer.pid;
 }
 
-void timer_meeting_serve(struct timer_meeting *m, struct source *s)
+void timer_rendezvous_serve(struct timer_rendezvous *r, const struct timer_reception *to)
 {
 	pid_t pid;
 	int fd;
 
-	while ((fd = accept4(m->fd, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
-		let_in(s, fd);
+	while ((fd = accept4(r->fd, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
+		let_in(to, fd);
 		close(fd);
 	}
-	while ((pid = accept_one(m->settle_fd, &fd)), fd >= 0) {
-		if (is_known(s, pid))
-			timer_read_samples(s, UINT64_MAX);
+	while ((pid = accept_one(r->settle_fd, &fd)), fd >= 0) {
+		if (is_known(to, pid))
+			timer_drain_read(to->drain, UINT64_MAX);
 		close(fd);
 	}
-	while ((pid = accept_one(m->busy_fd, &fd)), fd >= 0) {
-		timer_wake_is_busy(s, pid);
+	while ((pid = accept_one(r->busy_fd, &fd)), fd >= 0) {
+		timer_wake_is_busy(to->wake, pid);
 		close(fd);
 	}
 }

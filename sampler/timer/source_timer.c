@@ -1,6 +1,13 @@
 /*
- * The timer source: a library inside the targets takes the samples, from the handler of a timer
- * signal. It needs no rights at all, and works where the kernel lets nobody look from outside.
+ * The timer source at its top: makes its parts, gives each what it needs of the others, and drives
+ * them once in a round. Code inside the targets takes the samples, in the handler of a timer
+ * signal, so it needs no rights and works where the kernel lets nobody look from outside.
+ *
+ *	processes	the targets: their regions, mappings and threads
+ *	drain		samples from the regions to the sink
+ *	wake		targets that are asked to come
+ *	rendezvous	where they come to
+ *	follow		what the targets start
  */
 #include "sampler/timer/source_timer.h"
 
@@ -18,17 +25,34 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "sampler/agent/rendezvous.h"
-#include "sampler/walk/snapshot_unwind.h"
 #include "sampler/attach/own_library.h"
-#include "sampler/runtimes/python/interpreter_files.h"
+#include "sampler/target/mapped_file.h"
 #include "sampler/target/targets.h"
-#include "sampler/timer/timer.h"
+#include "sampler/timer/attach_target.h"
+#include "sampler/timer/drain.h"
 #include "sampler/timer/follow.h"
 #include "sampler/timer/library.h"
+#include "sampler/timer/processes.h"
+#include "sampler/timer/rendezvous.h"
+#include "sampler/timer/wake.h"
+#include "sampler/timer/wake_signal.h"
+#include "sampler/walk/table_builder.h"
 
 #define SETTLE_NS (1000ull * 1000)
-#define DRAIN_PERIODS                                                                              \
-	100 /* a thread's samples between two looks into its ring, which has room for some */
+#define DRAIN_PERIODS 100 /* at most as many samples of a thread from one round to the next */
+#define SLEEP_AGAIN_NS (20ull * 1000 * 1000)
+
+struct source {
+	struct profile_stats stats;
+	struct targets *targets;
+	struct timer_processes processes;
+	struct timer_rendezvous *rendezvous;
+	struct timer_wake *wake;
+	struct timer_drain *drain;
+	struct timer_follow *follow;
+	int epoll_fd;
+	char *environment[3]; /* of the program to be launched: NAME=VALUE */
+};
 
 static bool can_make_timers(void)
 {
@@ -61,7 +85,9 @@ static bool source_probe(char *why, size_t why_size, char *hint, size_t hint_siz
 	return true;
 }
 
-/* The library into the program that is about to be started, and with it the way back to us. */
+/*
+ * The environment by which the program that is about to be started loads the library and finds us.
+ */
 static int prepare_launch(struct source *s, const struct source_config *config)
 {
 	char *library = own_library_find(TIMER_LIBRARY), why[128];
@@ -84,19 +110,26 @@ static int prepare_launch(struct source *s, const struct source_config *config)
 		free(library);
 		return -EINVAL;
 	}
-	s->launched = config->launched;
+	s->processes.launched = config->launched;
 	s->environment[0] = xasprintf("LD_PRELOAD=%s%s%s", library, others && *others ? ":" : "",
 				      others ? others : "");
-	s->environment[1] = xasprintf(MEETING_VARIABLE "=%016llx:%d:%llu:%llu",
-				      (unsigned long long)timer_meeting_name(s->meeting),
-				      (int)getpid(), (unsigned long long)s->config.period_ns,
-				      (unsigned long long)s->config.tick_ns);
+	s->environment[1] =
+		xasprintf(RENDEZVOUS_VARIABLE "=%016llx:%d:%llu:%llu",
+			  (unsigned long long)timer_rendezvous_name(s->rendezvous), (int)getpid(),
+			  (unsigned long long)s->processes.config.period_ns,
+			  (unsigned long long)s->processes.config.tick_ns);
 	free(library);
 	return 0;
 }
 
+static struct timer_reception reception(struct source *s)
+{
+	return (struct timer_reception){ &s->processes, s->wake, s->drain };
+}
+
 static int add_target(struct source *s, pid_t id)
 {
+	const struct timer_reception to = reception(s);
 	pid_t pid = id;
 	int err = targets_add(s->targets, id, &pid);
 
@@ -105,7 +138,8 @@ static int add_target(struct source *s, pid_t id)
 		log_hint("it may have ended: pgrep -l NAME lists what runs");
 		return err;
 	}
-	return timer_attach(s, pid);
+	timer_follow_spare(s->follow, pid);
+	return timer_attach(&to, s->rendezvous, pid);
 }
 
 static int add_targets(struct source *s, const struct source_config *config)
@@ -131,32 +165,20 @@ static int open_epoll(struct source *s)
 	int err = 0;
 
 	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (s->epoll_fd < 0 ||
-	    epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, table_builder_event_fd(s->builder), &e))
+	if (s->epoll_fd < 0 || epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD,
+					 table_builder_event_fd(s->processes.publish.builder), &e))
 		err = -errno;
 	else
-		err = timer_meeting_add_to_epoll(s->meeting, s->epoll_fd);
+		err = timer_rendezvous_add_to_epoll(s->rendezvous, s->epoll_fd);
 	if (err)
 		log_error(-err, "wait for targets");
 	return err;
 }
 
-static int make_tables(struct source *s)
-{
-	int err = walk_arena_new(&s->arena);
-
-	if (err) {
-		log_error(-err, "make room for unwind rows");
-		return err;
-	}
-	s->builder = table_builder_new(walk_arena_rules(s->arena), WALK_MAX_RULES + 1);
-	err = timer_meeting_new(&s->meeting);
-	if (err)
-		log_error(-err, "open a socket for targets");
-	return err;
-}
-
-/* CPU timers are looked at when the kernel's clock ticks, which is how coarse clocks move on. */
+/*
+ * The kernel looks at CPU timers when its clock ticks; the resolution of a coarse clock is that
+ * tick.
+ */
 static uint64_t tick_ns(void)
 {
 	struct timespec t;
@@ -166,31 +188,43 @@ static uint64_t tick_ns(void)
 
 static void source_close(struct source *s);
 
+static int make_parts(struct source *s, const struct source_config *config)
+{
+	const struct timer_region_config region = {
+		.period_ns = 1000000000u / config->freq_hz,
+		.clock = config->wall_clock ? AGENT_CLOCK_WALL : AGENT_CLOCK_CPU,
+		.tick_ns = tick_ns(),
+	};
+	int err = timer_processes_init(&s->processes, &region, !config->no_python, &s->stats);
+
+	if (err)
+		return err;
+	err = timer_rendezvous_new(&s->rendezvous);
+	if (err) {
+		log_error(-err, "open a socket for targets");
+		return err;
+	}
+	/* Where waiting is sampled too, every sample interrupts it: waking may do so as well. */
+	s->wake = timer_wake_new(timer_rendezvous_name(s->rendezvous), config->wall_clock);
+	s->drain = timer_drain_new(&s->processes, &s->stats);
+	s->follow = timer_follow_new(&s->processes, s->wake);
+	return 0;
+}
+
 static int source_open(const struct source_config *config, struct source **ret)
 {
-	struct source *s = xcalloc(1, sizeof(*s));
-	int err = 0;
+	struct source *s;
+	int err;
 
-	s->epoll_fd = -1;
-	s->names_due_ns = UINT64_MAX;
-	s->config.period_ns = 1000000000u / config->freq_hz;
-	s->config.clock = config->wall_clock ? AGENT_CLOCK_WALL : AGENT_CLOCK_CPU;
-	s->config.tick_ns = tick_ns();
-	s->targets = targets_new();
-	s->follow = timer_follow_new();
-	s->codes = file_table_new();
-	s->pythons = config->no_python ? NULL : python_files_new();
-	s->queue = time_order_new();
-	s->keys = stack_ids_new();
-	sample_sink_init(&s->out, &s->stats);
-	file_table_raise_limit();
 	if (strcmp(config->event, "auto") && strcmp(config->event, "cpu-clock")) {
 		log_error(0, "sample %s by timers: they know CPU time only", config->event);
 		log_hint("use -e cpu-clock");
-		err = -EOPNOTSUPP;
+		return -EOPNOTSUPP;
 	}
-	if (!err)
-		err = make_tables(s);
+	s = xcalloc(1, sizeof(*s));
+	s->epoll_fd = -1;
+	s->targets = targets_new();
+	err = make_parts(s, config);
 	if (!err)
 		err = add_targets(s, config);
 	if (!err)
@@ -205,7 +239,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 
 static int source_start(struct source *s)
 {
-	s->start_ns = monotonic_ns();
+	timer_drain_start(s->drain);
 	return 0;
 }
 
@@ -217,8 +251,11 @@ static const char *const *source_environment(const struct source *s)
 /* How long a round may wait for targets. */
 static int wait_ms(const struct source *s, int timeout_ms)
 {
-	uint64_t drain_ms = s->config.period_ns * DRAIN_PERIODS / 1000000 + 1, now = monotonic_ns(),
-		 names_ms = s->names_due_ns > now ? (s->names_due_ns - now) / 1000000 + 1 : 1,
+	uint64_t drain_ms = s->processes.config.period_ns * DRAIN_PERIODS / 1000000 + 1,
+		 now = monotonic_ns(),
+		 names_ms = s->processes.names_due_ns > now
+				    ? (s->processes.names_due_ns - now) / 1000000 + 1
+				    : 1,
 		 most_ms = names_ms < drain_ms ? names_ms : drain_ms;
 
 	return (uint64_t)timeout_ms > most_ms ? (int)most_ms : timeout_ms;
@@ -226,35 +263,49 @@ static int wait_ms(const struct source *s, int timeout_ms)
 
 static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 {
+	const struct timer_reception to = reception(s);
 	struct epoll_event events[4];
 	uint64_t now;
 
 	if (epoll_wait(s->epoll_fd, events, 4, wait_ms(s, timeout_ms)) < 0 && errno != EINTR)
 		return -errno;
-	s->out.sink = sink;
-	timer_meeting_serve(s->meeting, s);
-	timer_wake_tend(s);
-	timer_follow_tend(s);
-	timer_tend(s);
+	timer_drain_set_sink(s->drain, sink);
+	timer_rendezvous_serve(s->rendezvous, &to);
+	timer_wake_poll(s->wake);
+	timer_follow_poll(s->follow);
+	timer_processes_poll(&s->processes);
 	now = monotonic_ns();
-	timer_read_samples(s, now - SETTLE_NS);
-	s->out.sink = NULL;
+	timer_drain_read(s->drain, now - SETTLE_NS);
+	timer_drain_set_sink(s->drain, NULL);
 	return targets_live(s->targets);
+}
+
+/* After this no handler takes samples any more. */
+static void stop_processes(struct source *s)
+{
+	uint64_t until = monotonic_ns() + SLEEP_AGAIN_NS;
+
+	for (struct timer_process *p = s->processes.first; p; p = p->next)
+		timer_region_stop(&p->region);
+	for (struct timer_process *p = s->processes.first; p; p = p->next) {
+		timer_sleep_again(p, until);
+		timer_attached_end(p);
+	}
 }
 
 static void source_stop(struct source *s, struct sink *sink)
 {
-	s->stopping = true;
-	for (struct timer_process *p = s->processes; p; p = p->next)
-		timer_missed_tend(s, p);
-	timer_wake_end(s);
-	timer_follow_end(s);
-	timer_stop_processes(s);
-	s->out.sink = sink;
-	timer_tend(s);
-	timer_read_samples(s, UINT64_MAX);
-	timer_missed_end(s);
-	s->out.sink = NULL;
+	s->processes.stopping = true;
+	for (struct timer_process *p = s->processes.first; p; p = p->next)
+		timer_missed_poll(&s->processes.config, p, true);
+	timer_wake_end(s->wake);
+	timer_follow_end(s->follow);
+	stop_processes(s);
+	timer_drain_set_sink(s->drain, sink);
+	timer_processes_poll(&s->processes);
+	timer_drain_read(s->drain, UINT64_MAX);
+	timer_missed_end(&s->processes.config, s->processes.first);
+	timer_drain_set_sink(s->drain, NULL);
 }
 
 static void source_stats(const struct source *s, struct profile_stats *ret_stats)
@@ -264,35 +315,27 @@ static void source_stats(const struct source *s, struct profile_stats *ret_stats
 
 static const char *source_event(const struct source *s)
 {
-	return s->config.clock == AGENT_CLOCK_WALL ? "wall-clock" : "cpu-clock";
+	return s->processes.config.clock == AGENT_CLOCK_WALL ? "wall-clock" : "cpu-clock";
 }
 
 static int source_open_module(void *context, uint32_t module)
 {
 	const struct source *s = context;
 
-	return file_table_open_module(s->codes, module);
+	return file_table_open_module(s->processes.publish.files, module);
 }
 
 static void source_close(struct source *s)
 {
 	if (!s)
 		return;
-	table_builder_free(s->builder); /* writes rules: before they are freed */
-	snapshot_unwinder_free(s->unwinder);
-	timer_wake_free(s);
+	timer_drain_free(s->drain);
 	timer_follow_free(s->follow);
-	timer_meeting_free(s->meeting);
+	timer_wake_free(s->wake);
+	timer_rendezvous_free(s->rendezvous);
 	if (s->epoll_fd >= 0)
 		close(s->epoll_fd);
-	timer_free_processes(s);
-	walk_arena_free(s->arena);
-	python_files_free(s->pythons);
-	free(s->python_room);
-	file_table_free(s->codes);
-	time_order_free(s->queue);
-	stack_ids_free(s->keys);
-	sample_sink_fini(&s->out);
+	timer_processes_fini(&s->processes);
 	targets_free(s->targets);
 	for (size_t i = 0; i < sizeof(s->environment) / sizeof(s->environment[0]); i++)
 		free(s->environment[i]);

@@ -1,12 +1,11 @@
 /*
- * Threads of a process in another pid namespace, such as a container: the code inside numbers them as they
- * know themselves, /proc as we do. Both are in the line NSpid of a thread's status.
+ * Threads of a process in another PID namespace, such as a container: the code inside uses the
+ * numbers that they have there, /proc the numbers that they have here. The line NSpid of a thread's
+ * status has both.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "sampler/timer/threads.h"
 
-#include "sampler/timer/timer.h"
+#include <stdlib.h>
 
 #include "core/base/alloc.h"
 #include "core/base/proc_status.h"
@@ -25,25 +24,25 @@ static int by_outer(const void *a, const void *b)
 	return x->outer < y->outer ? -1 : x->outer > y->outer;
 }
 
-static pid_t known_inner(const struct timer_process *p, pid_t outer)
+static pid_t known_inner(const struct timer_threads *t, pid_t outer)
 {
 	const struct timer_number key = { outer, 0 };
 	const struct timer_number *found;
 
-	if (!p->nr_numbers)
+	if (!t->nr_numbers)
 		return 0;
-	found = bsearch(&key, p->numbers, p->nr_numbers, sizeof(key), by_outer);
+	found = bsearch(&key, t->numbers, t->nr_numbers, sizeof(key), by_outer);
 	return found ? found->inner : 0;
 }
 
-void timer_renumber(struct timer_process *p)
+void timer_renumber(struct timer_threads *t)
 {
-	struct timer_number *numbers = xmalloc((p->nr_tids + 1) * sizeof(*numbers));
+	struct timer_number *numbers = xmalloc((t->nr_tids + 1) * sizeof(*numbers));
 	size_t nr = 0;
 	int unused;
 
-	for (size_t i = 0; i < p->nr_tids; i++) {
-		pid_t outer = p->tids[i], inner = known_inner(p, outer);
+	for (size_t i = 0; i < t->nr_tids; i++) {
+		pid_t outer = t->tids[i], inner = known_inner(t, outer);
 
 		if (!inner)
 			inner = proc_status_inner(outer, &unused);
@@ -52,18 +51,18 @@ void timer_renumber(struct timer_process *p)
 	}
 	qsort(numbers, nr, sizeof(*numbers), by_outer);
 	for (size_t i = 0; i < nr; i++)
-		p->tids[i] = numbers[i].inner;
-	p->nr_tids = nr;
-	free(p->numbers);
-	p->numbers = numbers;
-	p->nr_numbers = nr;
+		t->tids[i] = numbers[i].inner;
+	t->nr_tids = nr;
+	free(t->numbers);
+	t->numbers = numbers;
+	t->nr_numbers = nr;
 }
 
-pid_t timer_outer(const struct timer_process *p, pid_t tid)
+pid_t timer_outer(const struct timer_threads *t, pid_t tid)
 {
-	for (size_t i = 0; i < p->nr_numbers; i++) {
-		if (p->numbers[i].inner == tid)
-			return p->numbers[i].outer;
+	for (size_t i = 0; i < t->nr_numbers; i++) {
+		if (t->numbers[i].inner == tid)
+			return t->numbers[i].outer;
 	}
 	return tid;
 }

@@ -1,4 +1,10 @@
-/* The threads of the processes that are sampled: each is to have a timer, and a name. */
+/*
+ * Lists /proc/PID/task now and then, and compares it with the slots of the region: a thread without
+ * a slot gets one, and the slot of a thread that has ended is freed. Whoever runs in the target
+ * next makes and deletes the timers.
+ */
+#include "sampler/timer/threads.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -8,23 +14,24 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "sampler/timer/timer.h"
-
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
-#include "sampler/timer/follow.h"
+#include "core/profile/profile.h"
+#include "sampler/timer/proc_life.h"
+#include "sampler/timer/timer_process.h"
 
 #define POLL_NS (50ull * 1000 * 1000)
-#define POLL_SHARE 100 /* looking for threads takes at most this part of our time */
+#define POLL_SHARE 100 /* looking for threads takes at most a hundredth of our time */
 #define BLOCKED_NS (500ull * 1000 * 1000)
 #define YOUNG_NS (100ull * 1000 * 1000)
 #define MIN_COMM_NS (4000ull * 1000)
 #define MAX_COMM_NS (500ull * 1000 * 1000)
 
 /*
- * A new thread may take a name of its own yet: it is read again as soon as the thread is known for twice as
- * long. After an exec the name is none for what the process did before.
+ * A new thread may still take a name of its own, so the name is read again whenever the thread has
+ * been known for twice as long. After an exec the name belongs to the new program, not to the
+ * samples of the old one.
  */
 static void read_comm(const struct timer_process *p, struct timer_thread *t, uint64_t now)
 {
@@ -36,7 +43,7 @@ static void read_comm(const struct timer_process *p, struct timer_thread *t, uin
 				: known > MAX_COMM_NS ? MAX_COMM_NS
 						      : known);
 	if (known && t->outer == p->maps.pid) {
-		program = timer_follow_program(p->maps.pid);
+		program = proc_life_program(p->maps.pid);
 		if (program && program != p->program)
 			return;
 	}
@@ -57,41 +64,49 @@ struct timer_thread *timer_thread(struct timer_process *p, pid_t tid)
 	struct timer_thread *t, *leader;
 	uint64_t now = monotonic_ns();
 
-	HASH_FIND_INT(p->threads, &tid, t);
-	if (t && p->renumbers && t->outer == tid)
-		t->outer = timer_outer(p, tid); /* it may have been too new */
+	HASH_FIND_INT(p->threads.table, &tid, t);
+	if (t && p->threads.renumbers && t->outer == tid)
+		t->outer = timer_outer(&p->threads, tid); /* not known when it was new */
 	if (!t) {
 		t = xcalloc(1, sizeof(*t));
 		t->tid = tid;
 		t->known_ns = t->comm_due_ns = now;
-		t->outer = timer_outer(p, tid);
+		t->outer = timer_outer(&p->threads, tid);
 		t->last_stack = PROFILE_NONE;
-		/* What has ended before we could ask has the name of its process. */
-		HASH_FIND_INT(p->threads, &first, leader);
+		/* A thread that ended before we could ask has the name of its process. */
+		HASH_FIND_INT(p->threads.table, &first, leader);
 		if (leader)
 			memcpy(t->comm, leader->comm, COMM_SIZE);
-		HASH_ADD_INT(p->threads, tid, t);
+		HASH_ADD_INT(p->threads.table, tid, t);
 	}
 	if (!p->ended_ns && now >= t->comm_due_ns)
 		read_comm(p, t, now);
 	return t;
 }
 
-uint64_t timer_tend_name(struct timer_process *p, uint64_t now)
+uint64_t timer_threads_poll_name(struct timer_process *p, uint64_t now)
 {
 	if (now - p->maps.known_ns >= YOUNG_NS)
 		return UINT64_MAX;
 	return timer_thread(p, p->maps.pid)->comm_due_ns;
 }
 
-void timer_forget_threads(struct timer_process *p)
+void timer_threads_init(struct timer_process *p, uint64_t first_poll_ns)
+{
+	p->threads.renumbers = timer_numbers_differ(p->maps.pid);
+	p->threads.next_poll_ns = first_poll_ns;
+}
+
+void timer_threads_fini(struct timer_process *p)
 {
 	struct timer_thread *t, *next;
 
-	HASH_ITER (hh, p->threads, t, next) {
-		HASH_DEL(p->threads, t);
+	HASH_ITER (hh, p->threads.table, t, next) {
+		HASH_DEL(p->threads.table, t);
 		free(t);
 	}
+	free(p->threads.tids);
+	free(p->threads.numbers);
 }
 
 static int by_number(const void *a, const void *b)
@@ -103,61 +118,44 @@ static int by_number(const void *a, const void *b)
 
 static bool lives(void *context, pid_t tid)
 {
-	const struct timer_process *p = context;
+	const struct timer_threads *t = context;
 
-	return bsearch(&tid, p->tids, p->nr_tids, sizeof(*p->tids), by_number) != NULL;
+	return bsearch(&tid, t->tids, t->nr_tids, sizeof(*t->tids), by_number) != NULL;
 }
 
-/* The threads there are; 0 or -errno. */
-static int list_threads(struct timer_process *p)
+/* The threads of the process into t->tids. 0 or -errno. */
+static int list_threads(struct timer_threads *t, pid_t pid)
 {
 	struct dirent *entry;
 	char path[64];
 	DIR *dir;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)p->maps.pid);
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	dir = opendir(path);
 	if (!dir)
 		return -errno;
-	p->nr_tids = 0;
+	t->nr_tids = 0;
 	while ((entry = readdir(dir))) {
 		pid_t tid = atoi(entry->d_name);
 
 		if (tid <= 0)
 			continue;
-		p->tids = xgrow(p->tids, &p->tids_capacity, p->nr_tids + 1, sizeof(*p->tids));
-		p->tids[p->nr_tids++] = tid;
+		t->tids = xgrow(t->tids, &t->tids_capacity, t->nr_tids + 1, sizeof(*t->tids));
+		t->tids[t->nr_tids++] = tid;
 	}
 	closedir(dir);
-	if (p->renumbers)
-		timer_renumber(p);
-	if (p->nr_tids)
-		qsort(p->tids, p->nr_tids, sizeof(*p->tids), by_number);
-	return p->nr_tids ? 0 : -ESRCH;
-}
-
-bool timer_is_running(pid_t pid, pid_t tid)
-{
-	char path[64], line[512], *end;
-	bool running = false;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	/* the name, in parentheses, may hold anything */
-	if (fgets(line, sizeof(line), f) && (end = strrchr(line, ')')))
-		running = !strncmp(end, ") R", 3);
-	fclose(f);
-	return running;
+	if (t->renumbers)
+		timer_renumber(t);
+	if (t->nr_tids)
+		qsort(t->tids, t->nr_tids, sizeof(*t->tids), by_number);
+	return t->nr_tids ? 0 : -ESRCH;
 }
 
 /*
- * Threads wait for timers and no handler comes by, because those that have timers sleep: has one that
- * runs look into the mailbox.
+ * Where new threads wait for their timers and no handler runs, because the threads that have timers
+ * sleep: sends our signal to a thread that runs, whose handler then looks into the mailbox.
  */
-static void kick(struct timer_process *p)
+static void send_to_runner(const struct timer_process *p)
 {
 	const struct agent_region *shared = p->region.shared;
 	int signal = __atomic_load_n(&shared->signal, __ATOMIC_RELAXED);
@@ -170,17 +168,17 @@ static void kick(struct timer_process *p)
 	info.si_pid = getpid();
 	info.si_uid = getuid();
 	info.si_ptr = (void *)(uintptr_t)agent_signal_value(p->region.cookie, REGION_MAX_THREADS);
-	for (size_t i = p->nr_tids; i-- > 0;) {
-		pid_t tid = timer_outer(p, p->tids[i]);
+	for (size_t i = p->threads.nr_tids; i-- > 0;) {
+		pid_t tid = timer_outer(&p->threads, p->threads.tids[i]);
 
-		if (!timer_is_running(p->maps.pid, tid))
+		if (!proc_life_is_running(p->maps.pid, tid))
 			continue;
 		syscall(SYS_rt_tgsigqueueinfo, p->maps.pid, tid, signal, &info);
 		return;
 	}
 }
 
-/* Does the thread hold our signal back? */
+/* Does the thread block our signal? */
 static bool blocks_signal(const struct timer_process *p, pid_t tid, int signal)
 {
 	unsigned long long blocked = 0;
@@ -198,61 +196,66 @@ static bool blocks_signal(const struct timer_process *p, pid_t tid, int signal)
 }
 
 /*
- * Threads that run and cannot be sampled are said, once for each process: those that were seen twice. libc
- * holds every signal back for an instant when a thread begins and ends.
+ * Warns, once for each process, of a thread that runs and blocks our signal, so that it is not
+ * sampled. It must do so twice in a row: libc blocks every signal for an instant when a thread
+ * begins and ends.
  */
 static void look_for_blocked(struct timer_process *p, uint64_t now)
 {
 	int signal = __atomic_load_n(&p->region.shared->signal, __ATOMIC_RELAXED);
-	pid_t before = p->blocked;
+	struct timer_threads *t = &p->threads;
+	pid_t before = t->blocked;
 
-	if (p->blocked_said || now - p->blocked_ns < BLOCKED_NS || signal < 1 || signal > SIGRTMAX)
+	if (t->blocked_said || now - t->blocked_ns < BLOCKED_NS || signal < 1 || signal > SIGRTMAX)
 		return;
-	p->blocked_ns = now;
-	p->blocked = 0;
-	for (size_t i = 0; i < p->nr_tids && !p->blocked_said; i++) {
-		pid_t tid = timer_outer(p, p->tids[i]);
+	t->blocked_ns = now;
+	t->blocked = 0;
+	for (size_t i = 0; i < t->nr_tids && !t->blocked_said; i++) {
+		pid_t tid = timer_outer(t, t->tids[i]);
 
-		if (!timer_is_running(p->maps.pid, tid) || !blocks_signal(p, tid, signal))
+		if (!proc_life_is_running(p->maps.pid, tid) || !blocks_signal(p, tid, signal))
 			continue;
-		if (!p->blocked)
-			p->blocked = tid;
+		if (!t->blocked)
+			t->blocked = tid;
 		if (tid != before)
 			continue;
-		p->blocked_said = true;
+		t->blocked_said = true;
 		log_warning("thread %d of process %d ('%.*s') blocks signal %d: it is not sampled",
 			    (int)tid, (int)p->maps.pid, COMM_SIZE,
-			    timer_thread(p, p->tids[i])->comm, signal);
+			    timer_thread(p, t->tids[i])->comm, signal);
 	}
 }
 
-static void want_listed(struct source *s, struct timer_process *p)
+static size_t want_listed(struct timer_process *p)
 {
-	for (size_t i = 0; i < p->nr_tids; i++)
-		if (!timer_region_want(&p->region, p->tids[i]))
-			s->stats.nr_limits++;
+	size_t nr_limits = 0;
+
+	for (size_t i = 0; i < p->threads.nr_tids; i++)
+		nr_limits += !timer_region_want(&p->region, p->threads.tids[i]);
+	return nr_limits;
 }
 
-void timer_want_threads(struct source *s, struct timer_process *p)
+size_t timer_threads_want(struct timer_process *p)
 {
-	if (!list_threads(p))
-		want_listed(s, p);
+	return list_threads(&p->threads, p->maps.pid) ? 0 : want_listed(p);
 }
 
-void timer_poll_threads(struct source *s, struct timer_process *p, uint64_t now)
+bool timer_threads_poll(struct timer_process *p, uint64_t now, bool stopping, size_t *ret_nr_limits)
 {
 	uint64_t took;
 
-	if (timer_has_ended(p) || list_threads(p)) {
-		p->ended_ns = now;
-		return;
-	}
-	timer_region_sweep(&p->region, lives, p);
-	if (!s->stopping) {
-		want_listed(s, p);
-		kick(p);
+	*ret_nr_limits = 0;
+	if (now < p->threads.next_poll_ns)
+		return true;
+	if (proc_life_has_ended(p->maps.pid) || list_threads(&p->threads, p->maps.pid))
+		return false;
+	timer_region_sweep(&p->region, lives, &p->threads);
+	if (!stopping) {
+		*ret_nr_limits = want_listed(p);
+		send_to_runner(p);
 		look_for_blocked(p, now);
 	}
 	took = monotonic_ns() - now;
-	p->next_poll_ns = now + (took * POLL_SHARE > POLL_NS ? took * POLL_SHARE : POLL_NS);
+	p->threads.next_poll_ns = now + (took * POLL_SHARE > POLL_NS ? took * POLL_SHARE : POLL_NS);
+	return true;
 }

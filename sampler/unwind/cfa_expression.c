@@ -1,3 +1,7 @@
+/*
+ * The shapes that occur: the PLT of the linkers, a register plus an offset, and one or two loads
+ * from there (realigned frames of gcc, hand-written assembly of OpenSSL).
+ */
 #include "sampler/unwind/cfa_expression.h"
 
 #include <string.h>
@@ -15,37 +19,37 @@ enum {
 
 static const struct cfa_expression unsupported = { .cfa = WALK_CFA_UNSUPPORTED };
 
-/* The next byte, if it is this one. */
-static bool next_is(struct bytes *bytes, uint8_t opcode)
+/* Takes the next byte if it is this one. */
+static bool next_is(struct cursor *bytes, uint8_t opcode)
 {
-	if (!bytes_left(bytes) || *bytes->at != opcode)
+	if (!cursor_left(bytes) || *bytes->at != opcode)
 		return false;
 	bytes->at++;
 	return true;
 }
 
-static bool next_breg(struct bytes *bytes, uint8_t *ret_reg, int64_t *ret_offset)
+static bool next_breg(struct cursor *bytes, uint8_t *ret_reg, int64_t *ret_offset)
 {
-	uint8_t reg = bytes_u8(bytes) - OP_BREG0;
+	uint8_t reg = cursor_u8(bytes) - OP_BREG0;
 
 	if (reg >= WALK_NR_REGS)
 		return false;
 	*ret_reg = reg;
-	*ret_offset = bytes_sleb(bytes);
+	*ret_offset = cursor_sleb(bytes);
 	return !bytes->bad;
 }
 
 /*
- * The linkers' PLT, 11 bytes, one number in it: CFA = rsp + 8 + ((rip & 15) >= N) << 3. N is 11
- * where the slot's push ends, 10 in the PLT of an IBT build (binutils bfd/elfxx-x86.c).
+ * The linkers' PLT, 11 bytes with one number N: CFA = rsp + 8 + ((rip & 15) >= N) << 3. N is where
+ * the push of a slot ends: 11, or 10 in the PLT of an IBT build (binutils bfd/elfxx-x86.c).
  */
-static bool parse_plt(const struct bytes *bytes, struct cfa_expression *ret)
+static bool parse_plt(const struct cursor *bytes, struct cfa_expression *ret)
 {
 	static const uint8_t plt[11] = { 0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a,
 					 0x00, 0x2a, 0x33, 0x24, 0x22 };
 	uint8_t limit;
 
-	if (bytes_left(bytes) != sizeof(plt) || memcmp(bytes->at, plt, 6) ||
+	if (cursor_left(bytes) != sizeof(plt) || memcmp(bytes->at, plt, 6) ||
 	    memcmp(bytes->at + 7, plt + 7, 4))
 		return false;
 	limit = bytes->at[6] - OP_LIT0;
@@ -55,8 +59,10 @@ static bool parse_plt(const struct bytes *bytes, struct cfa_expression *ret)
 	return true;
 }
 
-/* "breg I 0; lit8; mul; plus; deref": what OpenSSL's multiplications index their frame by. */
-static bool next_index(struct bytes *bytes, uint8_t *ret_reg)
+/*
+ * "breg I 0; lit8; mul; plus; deref": the index into the frame that OpenSSL's multiplications use.
+ */
+static bool next_index(struct cursor *bytes, uint8_t *ret_reg)
 {
 	int64_t offset;
 
@@ -75,10 +81,10 @@ static uint32_t high16(int64_t value)
 }
 
 /* breg N, then: nothing, deref, or an index and deref; then perhaps plus_uconst M. */
-struct cfa_expression cfa_expression_parse(struct bytes expression)
+struct cfa_expression cfa_expression_parse(struct cursor expression)
 {
 	struct cfa_expression result;
-	struct bytes *bytes = &expression;
+	struct cursor *bytes = &expression;
 	uint8_t reg, index = 0;
 	int64_t inner, outer = 0;
 	bool deref, indexed = false;
@@ -88,14 +94,14 @@ struct cfa_expression cfa_expression_parse(struct bytes expression)
 	if (!next_breg(bytes, &reg, &inner))
 		return unsupported;
 	deref = next_is(bytes, OP_DEREF);
-	if (!deref && bytes_left(bytes) && *bytes->at != OP_PLUS_UCONST) {
+	if (!deref && cursor_left(bytes) && *bytes->at != OP_PLUS_UCONST) {
 		indexed = next_index(bytes, &index);
 		if (!indexed)
 			return unsupported;
 	}
 	if (next_is(bytes, OP_PLUS_UCONST))
-		outer = (int64_t)bytes_uleb(bytes);
-	if (bytes->bad || bytes_left(bytes) || !fits16(inner) || !fits16(outer))
+		outer = (int64_t)cursor_uleb(bytes);
+	if (bytes->bad || cursor_left(bytes) || !fits16(inner) || !fits16(outer))
 		return unsupported;
 	if (!deref && !indexed)
 		return (struct cfa_expression){ .cfa = WALK_CFA_REG,

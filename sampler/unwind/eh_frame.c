@@ -1,3 +1,7 @@
+/*
+ * The list is read once, in order: each CIE comes before its FDEs, so CIEs are collected on the way
+ * and found by their offsets.
+ */
 #include "sampler/unwind/eh_frame.h"
 
 #include <stdlib.h>
@@ -18,27 +22,27 @@ enum {
 	PE_SDATA8 = 0x0c,
 	PE_FORMAT = 0x0f,
 	PE_PCREL = 0x10,
-	PE_APPLICATION = 0xf0, /* with the indirect bit, which no address of code carries */
+	PE_APPLICATION = 0xf0, /* with the indirect bit, which addresses of code do not have */
 	PE_OMIT = 0xff,
 };
 
-static uint64_t read_value(struct bytes *bytes, uint8_t encoding)
+static uint64_t read_value(struct cursor *bytes, uint8_t encoding)
 {
 	switch (encoding & PE_FORMAT) {
 	case PE_ABSPTR:
 	case PE_UDATA8:
-	case PE_SDATA8: return bytes_unsigned(bytes, 8);
-	case PE_ULEB128: return bytes_uleb(bytes);
-	case PE_SLEB128: return (uint64_t)bytes_sleb(bytes);
-	case PE_UDATA2: return bytes_unsigned(bytes, 2);
-	case PE_UDATA4: return bytes_unsigned(bytes, 4);
-	case PE_SDATA2: return (uint64_t)bytes_signed(bytes, 2);
-	case PE_SDATA4: return (uint64_t)bytes_signed(bytes, 4);
+	case PE_SDATA8: return cursor_fixed(bytes, 8);
+	case PE_ULEB128: return cursor_uleb(bytes);
+	case PE_SLEB128: return (uint64_t)cursor_sleb(bytes);
+	case PE_UDATA2: return cursor_fixed(bytes, 2);
+	case PE_UDATA4: return cursor_fixed(bytes, 4);
+	case PE_SDATA2: return (uint64_t)cursor_signed(bytes, 2);
+	case PE_SDATA4: return (uint64_t)cursor_signed(bytes, 4);
 	default: bytes->bad = true; return 0;
 	}
 }
 
-uint64_t eh_read_pointer(const struct eh_frame *frame, struct bytes *bytes, uint8_t encoding)
+uint64_t eh_read_pointer(const struct eh_frame *frame, struct cursor *bytes, uint8_t encoding)
 {
 	uint64_t base = 0;
 
@@ -61,18 +65,18 @@ void eh_reader_fini(struct eh_reader *reader)
 }
 
 /* The augmentation of a CIE: "z" and then one letter for each thing in its data. */
-static bool parse_augmentation(struct bytes *bytes, const char *letters, struct eh_cie *cie)
+static bool parse_augmentation(struct cursor *bytes, const char *letters, struct eh_cie *cie)
 {
 	uint64_t size;
-	struct bytes data;
+	struct cursor data;
 
 	cie->pointer_encoding = PE_ABSPTR;
 	if (!*letters)
 		return true;
-	if (*letters != 'z') /* without a size nothing after it can be found */
+	if (*letters != 'z') /* without a size, what follows cannot be found */
 		return false;
-	size = bytes_uleb(bytes);
-	data.at = bytes_take(bytes, size);
+	size = cursor_uleb(bytes);
+	data.at = cursor_take(bytes, size);
 	if (!data.at)
 		return false;
 	data.end = data.at + size;
@@ -82,39 +86,38 @@ static bool parse_augmentation(struct bytes *bytes, const char *letters, struct 
 		uint8_t encoding;
 
 		switch (*letters) {
-		case 'R': cie->pointer_encoding = bytes_u8(&data); break;
+		case 'R': cie->pointer_encoding = cursor_u8(&data); break;
 		case 'S': cie->signal = true; break;
-		case 'L': bytes_u8(&data); break;
+		case 'L': cursor_u8(&data); break;
 		case 'P':
-			encoding = bytes_u8(&data);
-			if ((encoding & PE_APPLICATION) ==
-			    0x50) /* aligned: its size is not known */
+			encoding = cursor_u8(&data);
+			if ((encoding & PE_APPLICATION) == 0x50) /* aligned: of unknown size */
 				return !data.bad;
 			read_value(&data, encoding);
 			break;
-		default: return !data.bad; /* unknown: the rest cannot be read, and need not */
+		default: return !data.bad; /* unknown: the rest cannot be read and is not needed */
 		}
 	}
 	return !data.bad;
 }
 
-static bool parse_cie(struct eh_reader *reader, struct bytes bytes, size_t offset)
+static bool parse_cie(struct eh_reader *reader, struct cursor bytes, size_t offset)
 {
 	struct eh_cie cie = { .offset = offset };
-	uint8_t version = bytes_u8(&bytes);
+	uint8_t version = cursor_u8(&bytes);
 	const uint8_t *letters = bytes.at;
-	const uint8_t *nul = memchr(letters, 0, bytes_left(&bytes));
+	const uint8_t *nul = memchr(letters, 0, cursor_left(&bytes));
 
 	if ((version != 1 && version != 3) || !nul)
 		return false;
 	bytes.at = nul + 1;
-	cie.code_align = bytes_uleb(&bytes);
-	cie.data_align = bytes_sleb(&bytes);
-	cie.return_register = version == 1 ? bytes_u8(&bytes) : bytes_uleb(&bytes);
+	cie.code_align = cursor_uleb(&bytes);
+	cie.data_align = cursor_sleb(&bytes);
+	cie.return_register = version == 1 ? cursor_u8(&bytes) : cursor_uleb(&bytes);
 	if (!parse_augmentation(&bytes, (const char *)letters, &cie) || bytes.bad)
 		return false;
 	cie.program = bytes.at;
-	cie.program_size = bytes_left(&bytes);
+	cie.program_size = cursor_left(&bytes);
 	reader->cies = xgrow(reader->cies, &reader->cies_capacity, reader->nr_cies + 1,
 			     sizeof(*reader->cies));
 	reader->cies[reader->nr_cies++] = cie;
@@ -141,7 +144,7 @@ static size_t find_cie(const struct eh_reader *reader, size_t offset)
 	return reader->nr_cies;
 }
 
-static bool parse_fde(const struct eh_reader *reader, struct bytes bytes, size_t cie_offset,
+static bool parse_fde(const struct eh_reader *reader, struct cursor bytes, size_t cie_offset,
 		      struct eh_fde *ret_fde)
 {
 	size_t index = find_cie(reader, cie_offset);
@@ -154,7 +157,7 @@ static bool parse_fde(const struct eh_reader *reader, struct bytes bytes, size_t
 	start = eh_read_pointer(&reader->frame, &bytes, cie->pointer_encoding);
 	length = read_value(&bytes, cie->pointer_encoding);
 	if (cie->augmented)
-		bytes_take(&bytes, bytes_uleb(&bytes));
+		cursor_take(&bytes, cursor_uleb(&bytes));
 	if (bytes.bad || start + length < start)
 		return false;
 	*ret_fde = (struct eh_fde){
@@ -162,20 +165,20 @@ static bool parse_fde(const struct eh_reader *reader, struct bytes bytes, size_t
 		.length = length,
 		.cie = index,
 		.program = bytes.at,
-		.program_size = bytes_left(&bytes),
+		.program_size = cursor_left(&bytes),
 	};
 	return true;
 }
 
 /* The bytes of the entry at an offset, after its length field. false: it does not fit. */
-static bool entry_at(const struct eh_frame *frame, size_t offset, struct bytes *ret_bytes)
+static bool entry_at(const struct eh_frame *frame, size_t offset, struct cursor *ret_bytes)
 {
-	struct bytes bytes = { frame->data + offset, frame->data + frame->size, false };
-	uint64_t length = bytes_unsigned(&bytes, 4);
+	struct cursor bytes = { frame->data + offset, frame->data + frame->size, false };
+	uint64_t length = cursor_fixed(&bytes, 4);
 
 	if (length == 0xffffffff)
-		length = bytes_unsigned(&bytes, 8);
-	if (bytes.bad || length > bytes_left(&bytes))
+		length = cursor_fixed(&bytes, 8);
+	if (bytes.bad || length > cursor_left(&bytes))
 		return false;
 	bytes.end = bytes.at + length;
 	*ret_bytes = bytes;
@@ -183,11 +186,11 @@ static bool entry_at(const struct eh_frame *frame, size_t offset, struct bytes *
 }
 
 /*
- * The bounds of the next entry after its length field; false at the end of the list. A zero length
- * ends it, unless fewer FDEs were seen than the file promises: then an object file with a terminator
- * of its own was linked in the middle.
+ * The bytes of the next entry after its length field; false at the end of the list. A zero length
+ * ends it, unless fewer FDEs were seen than the file promises: then an object file with a
+ * terminator of its own was linked into the middle.
  */
-static bool next_entry(struct eh_reader *reader, struct bytes *ret_bytes)
+static bool next_entry(struct eh_reader *reader, struct cursor *ret_bytes)
 {
 	const struct eh_frame *frame = &reader->frame;
 
@@ -196,7 +199,7 @@ static bool next_entry(struct eh_reader *reader, struct bytes *ret_bytes)
 			reader->nr_broken++;
 			return false;
 		}
-		if (bytes_left(ret_bytes))
+		if (cursor_left(ret_bytes))
 			return true;
 		reader->offset = (size_t)(ret_bytes->at - frame->data);
 		if (reader->nr_fdes + reader->nr_broken >= frame->min_fdes)
@@ -208,11 +211,11 @@ static bool next_entry(struct eh_reader *reader, struct bytes *ret_bytes)
 bool eh_reader_next(struct eh_reader *reader, struct eh_fde *ret_fde)
 {
 	const uint8_t *data = reader->frame.data;
-	struct bytes bytes;
+	struct cursor bytes;
 
 	while (next_entry(reader, &bytes)) {
 		size_t start = reader->offset, id_offset = (size_t)(bytes.at - data);
-		uint64_t id = bytes_unsigned(&bytes, 4);
+		uint64_t id = cursor_fixed(&bytes, 4);
 
 		reader->offset = (size_t)(bytes.end - data);
 		if (bytes.bad) {
@@ -233,12 +236,12 @@ bool eh_reader_next(struct eh_reader *reader, struct eh_fde *ret_fde)
 
 bool eh_reader_fde_at(const struct eh_reader *reader, size_t offset, struct eh_fde *ret_fde)
 {
-	struct bytes bytes;
+	struct cursor bytes;
 	size_t id_offset;
 
 	if (!entry_at(&reader->frame, offset, &bytes))
 		return false;
 	id_offset = (size_t)(bytes.at - reader->frame.data);
-	id_offset -= bytes_unsigned(&bytes, 4);
+	id_offset -= cursor_fixed(&bytes, 4);
 	return parse_fde(reader, bytes, id_offset, ret_fde);
 }

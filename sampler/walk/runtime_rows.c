@@ -1,16 +1,16 @@
-/* Tables have the numbers of files that may be free again: a number rests for a while before it is used anew. */
+/*
+ * A walker may still use a map table that names rows after their last user let them go. So rows
+ * stay, and their number rests, for a grace period.
+ */
 #include "sampler/walk/runtime_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "core/base/clock.h"
-#include "sampler/walk/table_builder.h"
+#include "sampler/target/runtime_regions.h"
 #include "sampler/unwind/unwind_table.h"
-
-/* A map table that names them may be in use for so long. */
-#define GRACE_NS (2000ull * 1000 * 1000)
+#include "sampler/walk/table_builder.h"
 
 struct runtime_rows_set {
 	struct table_builder *builder;
@@ -51,17 +51,6 @@ void runtime_rows_set_free(struct runtime_rows_set *set)
 bool runtime_rows_are_used(const struct runtime_rows_set *set)
 {
 	return set->nr;
-}
-
-void runtime_rows_use(struct runtime_rows *rows)
-{
-	rows->nr_users++;
-}
-
-void runtime_rows_unuse(struct runtime_rows *rows)
-{
-	if (!--rows->nr_users)
-		rows->free_at_ns = monotonic_ns() + GRACE_NS;
 }
 
 struct runtime_rows *runtime_rows_request(struct runtime_rows_set *set, const uint8_t *code,

@@ -1,6 +1,9 @@
+/*
+ * One home of the portable step: walk_read() of core/portable/walk_step.h calls the caller's hook.
+ */
 #include "sampler/walk/user_walk.h"
 
-#include "sampler/bpf/events.h"
+#include "core/portable/frames.h"
 
 struct walk {
 	const struct user_walk_ops *ops;

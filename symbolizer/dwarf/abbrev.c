@@ -48,7 +48,7 @@ static uint8_t form_size(const struct dwarf_unit *unit, uint64_t form)
 }
 
 static void parse_attributes(struct dwarf_abbrevs *t, struct dwarf_abbrev *abbrev, size_t *capacity,
-			     const struct dwarf_unit *unit, struct dwarf_cursor *c)
+			     const struct dwarf_unit *unit, struct cursor *c)
 {
 	uint64_t total = 0;
 
@@ -82,7 +82,7 @@ static int compare_abbrevs(const void *a, const void *b)
 
 static struct dwarf_abbrevs *abbrevs_parse(const struct dwarf_unit *unit)
 {
-	struct dwarf_cursor c = dwarf_cursor(unit->file, DWARF_ABBREV, unit->abbrev_offset);
+	struct cursor c = dwarf_cursor(unit->file, DWARF_ABBREV, unit->abbrev_offset);
 	struct dwarf_abbrevs *t = xcalloc(1, sizeof(*t));
 	size_t capacity = 0, attributes_capacity = 0;
 
@@ -150,6 +150,22 @@ const struct dwarf_abbrevs *dwarf_unit_abbrevs(struct dwarf_unit *unit)
 	return unit->abbrevs;
 }
 
+static void abbrevs_free(struct dwarf_abbrevs *abbrevs)
+{
+	free(abbrevs->abbrevs);
+	free(abbrevs->attributes);
+	free(abbrevs);
+}
+
+void dwarf_abbrevs_free_all(struct dwarf_file *file)
+{
+	for (size_t i = 0; i < file->nr_abbrev_tables; i++)
+		abbrevs_free(file->abbrev_tables[i]);
+	file->nr_abbrev_tables = 0;
+	intern_fini(&file->abbrev_index);
+	file->abbrev_index = (struct intern){ 0 };
+}
+
 const struct dwarf_abbrev *dwarf_abbrev_find(const struct dwarf_abbrevs *t, uint64_t code)
 {
 	size_t lo = 0, hi = t->nr;
@@ -171,7 +187,7 @@ const struct dwarf_abbrev *dwarf_abbrev_find(const struct dwarf_abbrevs *t, uint
 
 static uint64_t indexed_address(const struct dwarf_unit *unit, uint64_t index)
 {
-	struct dwarf_cursor c;
+	struct cursor c;
 
 	if (index > unit->file->sections[DWARF_ADDR].size / 8)
 		return 0;
@@ -181,7 +197,7 @@ static uint64_t indexed_address(const struct dwarf_unit *unit, uint64_t index)
 
 static const char *indexed_string(const struct dwarf_unit *unit, uint64_t index)
 {
-	struct dwarf_cursor c;
+	struct cursor c;
 	uint64_t offset;
 
 	if (index > unit->file->sections[DWARF_STR_OFFSETS].size / 4)
@@ -202,7 +218,7 @@ static struct dwarf_value string_of(const char *s)
 	return (struct dwarf_value){ .class = s ? DWARF_STRING : DWARF_NOTHING, .string = s };
 }
 
-static struct dwarf_value read_string(const struct dwarf_unit *unit, struct dwarf_cursor *c,
+static struct dwarf_value read_string(const struct dwarf_unit *unit, struct cursor *c,
 				      uint64_t form)
 {
 	const struct dwarf_file *file = unit->file;
@@ -228,7 +244,7 @@ static struct dwarf_value read_string(const struct dwarf_unit *unit, struct dwar
 	}
 }
 
-static struct dwarf_value read_reference(const struct dwarf_unit *unit, struct dwarf_cursor *c,
+static struct dwarf_value read_reference(const struct dwarf_unit *unit, struct cursor *c,
 					 uint64_t form)
 {
 	switch (form) {
@@ -245,14 +261,14 @@ static struct dwarf_value read_reference(const struct dwarf_unit *unit, struct d
 	}
 }
 
-static struct dwarf_value skip_block(struct dwarf_cursor *c, uint64_t size)
+static struct dwarf_value skip_block(struct cursor *c, uint64_t size)
 {
 	cursor_skip(c, size);
 	return value_of(DWARF_NOTHING, 0);
 }
 
-static struct dwarf_value read_form(const struct dwarf_unit *unit, struct dwarf_cursor *c,
-				    uint64_t form, int64_t implicit)
+static struct dwarf_value read_form(const struct dwarf_unit *unit, struct cursor *c, uint64_t form,
+				    int64_t implicit)
 {
 	switch (form) {
 	case DW_FORM_addr: return value_of(DWARF_ADDRESS, cursor_u64(c));
@@ -309,7 +325,7 @@ static struct dwarf_value read_form(const struct dwarf_unit *unit, struct dwarf_
 	return value_of(DWARF_NOTHING, 0);
 }
 
-struct dwarf_value dwarf_attribute_read(const struct dwarf_unit *unit, struct dwarf_cursor *c,
+struct dwarf_value dwarf_attribute_read(const struct dwarf_unit *unit, struct cursor *c,
 					const struct dwarf_attribute *attribute)
 {
 	uint64_t form = attribute->form;
@@ -319,7 +335,7 @@ struct dwarf_value dwarf_attribute_read(const struct dwarf_unit *unit, struct dw
 	return read_form(unit, c, form, attribute->implicit);
 }
 
-void dwarf_attribute_skip(const struct dwarf_unit *unit, struct dwarf_cursor *c,
+void dwarf_attribute_skip(const struct dwarf_unit *unit, struct cursor *c,
 			  const struct dwarf_attribute *attribute)
 {
 	if (attribute->size != DWARF_VARIES)
@@ -328,7 +344,7 @@ void dwarf_attribute_skip(const struct dwarf_unit *unit, struct dwarf_cursor *c,
 		dwarf_attribute_read(unit, c, attribute);
 }
 
-void dwarf_attributes_skip(const struct dwarf_unit *unit, struct dwarf_cursor *c,
+void dwarf_attributes_skip(const struct dwarf_unit *unit, struct cursor *c,
 			   const struct dwarf_abbrevs *abbrevs, const struct dwarf_abbrev *abbrev)
 {
 	const struct dwarf_attribute *a = &abbrevs->attributes[abbrev->first_attribute];

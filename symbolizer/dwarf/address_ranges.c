@@ -28,7 +28,7 @@ static void add_range(struct dwarf_range_list *list, uint64_t base, uint64_t lo,
 static void read_old_list(const struct dwarf_unit *unit, uint64_t offset,
 			  struct dwarf_range_list *list)
 {
-	struct dwarf_cursor c = dwarf_cursor(unit->file, DWARF_RANGES, offset);
+	struct cursor c = dwarf_cursor(unit->file, DWARF_RANGES, offset);
 	uint64_t base = unit->low_pc;
 
 	while (!c.bad && dwarf_charge(unit->file, ENTRY_COST)) {
@@ -45,7 +45,7 @@ static void read_old_list(const struct dwarf_unit *unit, uint64_t offset,
 
 static uint64_t address_at(const struct dwarf_unit *unit, uint64_t index)
 {
-	struct dwarf_cursor c;
+	struct cursor c;
 
 	if (index > unit->file->sections[DWARF_ADDR].size / 8)
 		return 0;
@@ -55,7 +55,7 @@ static uint64_t address_at(const struct dwarf_unit *unit, uint64_t index)
 
 static void read_list(const struct dwarf_unit *unit, uint64_t offset, struct dwarf_range_list *list)
 {
-	struct dwarf_cursor c = dwarf_cursor(unit->file, DWARF_RNGLISTS, offset);
+	struct cursor c = dwarf_cursor(unit->file, DWARF_RNGLISTS, offset);
 	uint64_t base = unit->low_pc, a, b;
 
 	while (!c.bad && dwarf_charge(unit->file, ENTRY_COST)) {
@@ -96,7 +96,7 @@ static void read_list(const struct dwarf_unit *unit, uint64_t offset, struct dwa
 static void read_indexed_list(const struct dwarf_unit *unit, uint64_t index,
 			      struct dwarf_range_list *list)
 {
-	struct dwarf_cursor c;
+	struct cursor c;
 	uint64_t offset;
 
 	if (index > unit->file->sections[DWARF_RNGLISTS].size / 4)

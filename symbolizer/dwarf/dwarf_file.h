@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "core/profile/intern.h"
-#include "symbolizer/dwarf/dwarf_cursor.h"
+#include "core/base/cursor.h"
 #include "core/base/elf_file.h"
 #include "symbolizer/lookup/string_pool.h"
 
@@ -33,7 +33,6 @@ enum dwarf_section {
 #define DWARF_NO_SIZE UINT32_MAX
 
 struct dwarf_lines;	  /* source_lines.h */
-struct dwarf_package;	  /* split_units.h */
 struct dwarf_description; /* subprograms.h */
 
 /* How one kind of entry is laid out. */
@@ -108,7 +107,6 @@ struct dwarf_file {
 	bool is_split;		  /* a .dwo file or a package of them */
 	bool has_skeletons;	  /* known once the roots were read */
 	struct string_pool *keep; /* strings of a .dwo file must go there; NULL: the file stays */
-	struct dwarf_package *package; /* or NULL */
 	uint64_t split_bytes, nr_split_missing;
 	uint64_t max_bytes; /* of DWARF in any file that belongs to this one */
 	/*
@@ -169,11 +167,16 @@ void dwarf_file_trim(struct dwarf_file *file);
  */
 bool dwarf_file_load_info(struct dwarf_file *file);
 
+/* The section of that kind, or NULL. */
+struct elf_section *dwarf_section_find(const struct dwarf_file *file, enum dwarf_section section);
+/* Brings a section into memory, decompressed; it stays absent where that fails. */
+void dwarf_section_load(struct dwarf_file *file, enum dwarf_section section);
+
 /* Takes n bytes from the budget; false where it is used up and the caller must give up. */
 bool dwarf_charge(struct dwarf_file *file, uint64_t n);
 
-struct dwarf_cursor dwarf_cursor(const struct dwarf_file *file, enum dwarf_section section,
-				 uint64_t offset);
+struct cursor dwarf_cursor(const struct dwarf_file *file, enum dwarf_section section,
+			   uint64_t offset);
 /* A string of .debug_str or .debug_line_str; NULL beyond its end. */
 const char *dwarf_string(const struct dwarf_file *file, enum dwarf_section section,
 			 uint64_t offset);
@@ -188,10 +191,12 @@ bool dwarf_unit_load(struct dwarf_unit *unit);
 /* Like dwarf_unit_load(), but perhaps only the root entry is in memory. */
 bool dwarf_unit_load_root(struct dwarf_unit *unit);
 /* From an offset of .debug_info to the end of what is loaded of the unit. */
-struct dwarf_cursor dwarf_unit_cursor(const struct dwarf_unit *unit, uint64_t offset);
+struct cursor dwarf_unit_cursor(const struct dwarf_unit *unit, uint64_t offset);
 /* A string that was read from the unit's entries, in a place that outlives them. */
 const char *dwarf_unit_keep(struct dwarf_unit *unit, const char *s);
 
+/* Frees the abbreviation tables of all units of a file. */
+void dwarf_abbrevs_free_all(struct dwarf_file *file);
 /* NULL where the table is damaged; the same table is parsed once. */
 const struct dwarf_abbrevs *dwarf_unit_abbrevs(struct dwarf_unit *unit);
 /* Reads an entry's code; NULL for the end of siblings (code 0) and where there is no such code. */
@@ -201,12 +206,12 @@ const struct dwarf_abbrev *dwarf_abbrev_find(const struct dwarf_abbrevs *abbrevs
  * Reads one attribute of an entry. An index into .debug_addr or .debug_str_offsets is resolved
  * through the unit's bases, which are in its root entry.
  */
-struct dwarf_value dwarf_attribute_read(const struct dwarf_unit *unit, struct dwarf_cursor *c,
+struct dwarf_value dwarf_attribute_read(const struct dwarf_unit *unit, struct cursor *c,
 					const struct dwarf_attribute *attribute);
-void dwarf_attribute_skip(const struct dwarf_unit *unit, struct dwarf_cursor *c,
+void dwarf_attribute_skip(const struct dwarf_unit *unit, struct cursor *c,
 			  const struct dwarf_attribute *attribute);
 /* Passes over all of an entry's attributes. */
-void dwarf_attributes_skip(const struct dwarf_unit *unit, struct dwarf_cursor *c,
+void dwarf_attributes_skip(const struct dwarf_unit *unit, struct cursor *c,
 			   const struct dwarf_abbrevs *abbrevs, const struct dwarf_abbrev *abbrev);
 
 #endif

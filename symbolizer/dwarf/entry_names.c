@@ -57,7 +57,7 @@ static bool read_entry(struct description *d, struct dwarf_unit *unit, uint64_t 
 {
 	const struct dwarf_abbrevs *abbrevs;
 	const struct dwarf_abbrev *abbrev;
-	struct dwarf_cursor c;
+	struct cursor c;
 
 	d->next.class = DWARF_NOTHING;
 	if (!dwarf_unit_load(unit) || !dwarf_charge(unit->file, ENTRY_COST))

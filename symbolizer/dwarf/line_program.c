@@ -70,16 +70,16 @@ static void add_row(struct machine *m)
 	m->row_line = m->line;
 }
 
-static void run_extended(struct machine *m, struct dwarf_cursor *c)
+static void run_extended(struct machine *m, struct cursor *c)
 {
 	uint64_t size = cursor_uleb(c);
-	struct dwarf_cursor operation;
+	struct cursor operation;
 
 	if (!size || size > cursor_left(c)) {
 		c->bad = true;
 		return;
 	}
-	operation = (struct dwarf_cursor){ .at = c->at, .end = c->at + size };
+	operation = (struct cursor){ .at = c->at, .end = c->at + size };
 	cursor_skip(c, size);
 	switch (cursor_u8(&operation)) {
 	case DW_LNE_end_sequence:
@@ -92,8 +92,8 @@ static void run_extended(struct machine *m, struct dwarf_cursor *c)
 	}
 }
 
-static void run_standard(struct machine *m, const struct dwarf_line_program *p,
-			 struct dwarf_cursor *c, uint8_t opcode)
+static void run_standard(struct machine *m, const struct dwarf_line_program *p, struct cursor *c,
+			 uint8_t opcode)
 {
 	switch (opcode) {
 	case DW_LNS_copy: add_row(m); break;
@@ -120,7 +120,7 @@ void dwarf_line_program_run(const struct dwarf_line_program *p, struct dwarf_fil
 		.lines = ret_lines,
 		.dwarf = file,
 	};
-	struct dwarf_cursor c = p->code;
+	struct cursor c = p->code;
 
 	if (!p->line_range || !dwarf_charge(file, cursor_left(&c)))
 		return;

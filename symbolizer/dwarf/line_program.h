@@ -6,7 +6,7 @@
 
 /* What the header of a line table says about its program. */
 struct dwarf_line_program {
-	struct dwarf_cursor code;
+	struct cursor code;
 	uint8_t min_instruction; /* bytes that one step of the address stands for */
 	int8_t line_base;
 	uint8_t line_range; /* 0: cannot be run */

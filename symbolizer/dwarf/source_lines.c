@@ -46,7 +46,7 @@ static void add_file(struct dwarf_lines *t, const char *name, uint64_t directory
 }
 
 /* Before DWARF 5: numbers start at 1; directory 0 is where the compiler ran. */
-static void read_old_names(struct dwarf_lines *t, struct dwarf_cursor *c)
+static void read_old_names(struct dwarf_lines *t, struct cursor *c)
 {
 	const char *name;
 
@@ -62,7 +62,7 @@ static void read_old_names(struct dwarf_lines *t, struct dwarf_cursor *c)
 }
 
 /* DWARF 5: a table that says itself what it holds; used for directories, then for files. */
-static bool read_names(struct dwarf_lines *t, const struct dwarf_unit *unit, struct dwarf_cursor *c,
+static bool read_names(struct dwarf_lines *t, const struct dwarf_unit *unit, struct cursor *c,
 		       bool files)
 {
 	struct dwarf_attribute formats[FORMATS_MAX] = { 0 };
@@ -99,8 +99,7 @@ static bool read_names(struct dwarf_lines *t, const struct dwarf_unit *unit, str
 }
 
 /* Reads the header; c is left at the program, bounded by the table's end. */
-static bool read_header(struct dwarf_lines *t, const struct dwarf_unit *unit,
-			struct dwarf_cursor *c)
+static bool read_header(struct dwarf_lines *t, const struct dwarf_unit *unit, struct cursor *c)
 {
 	struct dwarf_line_program *p = &t->program;
 	struct dwarf_unit names = *unit; /* a table may be 32-bit DWARF where its unit is 64-bit */
@@ -137,14 +136,14 @@ static bool read_header(struct dwarf_lines *t, const struct dwarf_unit *unit,
 		read_old_names(t, c);
 	else if (!read_names(t, &names, c, false) || !read_names(t, &names, c, true))
 		return false;
-	p->code = (struct dwarf_cursor){ .at = start, .end = c->end };
+	p->code = (struct cursor){ .at = start, .end = c->end };
 	return true;
 }
 
 /* The table's bytes, and perhaps more; the cursor is bad where it cannot be read. */
-static struct dwarf_cursor load_table(struct dwarf_lines *t, const struct dwarf_file *file)
+static struct cursor load_table(struct dwarf_lines *t, const struct dwarf_file *file)
 {
-	struct dwarf_cursor c = dwarf_cursor(file, DWARF_LINE, t->offset);
+	struct cursor c = dwarf_cursor(file, DWARF_LINE, t->offset);
 	uint64_t size, left;
 	uint8_t length[12];
 
@@ -159,14 +158,14 @@ static struct dwarf_cursor load_table(struct dwarf_lines *t, const struct dwarf_
 	left = file->line->size - t->offset;
 	t->bytes = size <= left ? malloc(size) : NULL;
 	if (!t->bytes || elf_section_read(file->image, file->line, t->offset, t->bytes, size))
-		return (struct dwarf_cursor){ .bad = true };
+		return (struct cursor){ .bad = true };
 	return cursor_at(t->bytes, size, 0);
 }
 
 static struct dwarf_lines *lines_new(struct dwarf_unit *unit)
 {
 	struct dwarf_lines *t = xcalloc(1, sizeof(*t));
-	struct dwarf_cursor c;
+	struct cursor c;
 
 	t->offset = unit->line_offset;
 	t->strings = &unit->file->strings;
@@ -211,7 +210,7 @@ struct dwarf_lines *dwarf_unit_lines(struct dwarf_unit *unit)
 	return unit->lines;
 }
 
-void dwarf_lines_free(struct dwarf_lines *t)
+static void lines_free(struct dwarf_lines *t)
 {
 	if (!t)
 		return;
@@ -219,6 +218,15 @@ void dwarf_lines_free(struct dwarf_lines *t)
 	free(t->directories);
 	free(t->bytes);
 	free(t);
+}
+
+void dwarf_lines_free_all(struct dwarf_file *file)
+{
+	for (size_t i = 0; i < file->nr_line_tables; i++)
+		lines_free(file->line_tables[i]);
+	file->nr_line_tables = 0;
+	intern_fini(&file->line_index);
+	file->line_index = (struct intern){ 0 };
 }
 
 const char *dwarf_lines_path(struct dwarf_lines *t, uint64_t file)

@@ -78,7 +78,7 @@ static uint32_t add_function(struct pass *p, const struct dwarf_function *f)
  * Reads what says where the code is, into p->list; where it was inlined; and which entry describes
  * it, where that is another one alone.
  */
-static void read_code(struct pass *p, struct dwarf_cursor *c, const struct dwarf_abbrev *abbrev,
+static void read_code(struct pass *p, struct cursor *c, const struct dwarf_abbrev *abbrev,
 		      struct dwarf_function *f)
 {
 	const struct dwarf_attribute *a = &p->abbrevs->attributes[abbrev->first_attribute];
@@ -123,7 +123,7 @@ static void read_code(struct pass *p, struct dwarf_cursor *c, const struct dwarf
  * Reads a function's entry. A declaration, or an abstract copy, has no code and is passed over;
  * so is, unread, what was inlined into a function that covers none of the addresses.
  */
-static void read_function(struct pass *p, struct dwarf_cursor *c, uint64_t entry,
+static void read_function(struct pass *p, struct cursor *c, uint64_t entry,
 			  const struct dwarf_abbrev *abbrev, uint32_t depth)
 {
 	bool inlined = abbrev->tag == DW_TAG_inlined_subroutine;
@@ -156,7 +156,7 @@ static void read_function(struct pass *p, struct dwarf_cursor *c, uint64_t entry
 
 static void read_entries(struct pass *p)
 {
-	struct dwarf_cursor c = dwarf_unit_cursor(p->unit, p->unit->entries);
+	struct cursor c = dwarf_unit_cursor(p->unit, p->unit->entries);
 	const uint8_t *start = c.at;
 	uint32_t depth = 0;
 

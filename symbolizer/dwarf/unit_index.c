@@ -24,7 +24,7 @@ static int compare_ranges(const void *a, const void *b)
 static void root_ranges(struct dwarf_unit *unit, struct dwarf_range_list *list)
 {
 	const struct dwarf_abbrevs *abbrevs = dwarf_unit_abbrevs(unit);
-	struct dwarf_cursor c = dwarf_unit_cursor(unit, unit->entries);
+	struct cursor c = dwarf_unit_cursor(unit, unit->entries);
 	struct dwarf_extent extent = { 0 };
 	const struct dwarf_abbrev *abbrev;
 

@@ -36,6 +36,7 @@ decode() {
 	same_sums pprof x.txt cpu
 }
 
+# bats test_tags=full
 @test "go tool pprof reads pprof, and its sums are the report's" {
 	command -v go >/dev/null || skip "needs go (golang-go)"
 	"$SPROF" export -o x.pb.gz complete.data

@@ -249,10 +249,10 @@ picture() {
 	run --separate-stderr "$SPROF" fold bad.folded
 	[ "$status" -eq 0 ]
 	[ "$output" = "$(printf 'a;b 1\na;c 2')" ]
-	[ "$stderr" = "sprof: warning: 'bad.folded': lines that are no collapsed stack, left out: 2, the first is line 2" ]
+	[ "$stderr" = "sprof: warning: 'bad.folded': lines left out because they are not collapsed stacks: 2, first line 2" ]
 	run --separate-stderr "$SPROF" report - <<<"hello world"
 	[ "$status" -eq 1 ]
-	[ "$stderr" = "sprof: cannot read 'standard input': no line is a collapsed stack (a;b;c 12)" ]
+	[ "$stderr" = "sprof: cannot read 'standard input': no line in it is a collapsed stack (a;b;c 12)" ]
 }
 
 @test "wrong options are usage errors" {

@@ -95,16 +95,17 @@ last_line_is() {
 	printf '@test "x" { true; }\n@test "it\x27s (once) [1], a.b" {\n[ -e done ] || ! touch done\n}\n' >tests/cli/c.bats
 	run tests/run --dir=cli
 	[ "$status" -eq 0 ]
-	last_line_is '2 passed, 0 failed, 0 skipped'
-	grep -qxF "held at the second try: tests/cli/c.bats: it's (once) [1], a.b" <<<"$output"
+	last_line_is '1 passed, 0 failed, 0 skipped'
+	grep -qxF "held only at the second try: tests/cli/c.bats: it's (once) [1], a.b" <<<"$output"
+	[ "${lines[-2]}" = '1 held only at the second try' ]
 }
 
 @test "what took too long is done once more, too" {
 	printf '@test "x" {\n[ -e done ] || ! touch done || sleep 20\n}\n' >tests/cli/c.bats
 	BATS_TEST_TIMEOUT=2 run tests/run --dir=cli
 	[ "$status" -eq 0 ]
-	last_line_is '1 passed, 0 failed, 0 skipped'
-	grep -qxF 'held at the second try: tests/cli/c.bats: x' <<<"$output"
+	last_line_is '0 passed, 0 failed, 0 skipped'
+	grep -qxF 'held only at the second try: tests/cli/c.bats: x' <<<"$output"
 }
 
 @test "what fails twice has failed" {
@@ -125,10 +126,44 @@ last_line_is() {
 	! grep -q 'second try' <<<"$output"
 }
 
+@test "each test says its time and its reason, and the ten longest are listed" {
+	unit_test a 'echo 1..2; sleep 0.5; echo "ok 1 - slow"; echo not here; echo "not ok 2 # SKIP absent"'
+	for i in 1 2 3 4 5 6 7 8 9 10 11; do
+		printf '@test "%s" { true; }\n' "$i" >>tests/cli/c.bats
+	done
+	echo '@test "takes 1s in 5ms" { skip "in 3ms"; }' >>tests/cli/c.bats
+	run tests/run --dir=unit --dir=cli
+	[ "$status" -eq 0 ]
+	last_line_is '12 passed, 0 failed, 2 skipped'
+	[ "$(sed -nE 's,^ok +([0-9]+\.[0-9][0-9]) s  tests/unit/test_a\.c: slow$,\1,p' <<<"$output" | awk '{ print ($1 > 0.3) }')" = 1 ]
+	grep -qE '^skip +[0-9]+\.[0-9][0-9] s  tests/unit/test_a\.c: absent \(not here\)$' <<<"$output"
+	grep -qE '^skip +[0-9]+\.[0-9][0-9] s  tests/cli/c\.bats: takes 1s in 5ms \(in 3ms\)$' <<<"$output"
+	[ "$(grep -c '^longest: ' <<<"$output")" -eq 10 ]
+	grep -q '^longest: .*tests/unit/test_a\.c: slow$' <<<"$output"
+}
+
+@test "the quick part and the rest are disjoint and together all tests; stress takes from both" {
+	mkdir -p tests/root/room
+	unit_test a 'printf "1..1\nok 1 - unit\n"'
+	printf '@test "none" { true; }\n# bats test_tags=full\n@test "full" { true; }\n' >tests/root/room/a.bats
+	printf '# bats file_tags=full, alone\n@test "file" { true; }\n# bats test_tags=stress\n@test "storm" { true; }\n' \
+		>tests/root/b.bats
+	of_part() {
+		tests/run --dir=unit --dir=root "$@" | sed -n 's/^ok .*: //p' | sort | tr '\n' ' '
+	}
+	[ "$(of_part --part=quick)" = "none unit " ]
+	[ "$(of_part --part=rest)" = "file full storm " ]
+	[ "$(of_part --part=stress)" = "storm " ]
+	[ "$(of_part)" = "file full none storm unit " ]
+	# A test that is asked for by its name runs, whatever its tags say.
+	run tests/run --only=storm
+	last_line_is '1 passed, 0 failed, 0 skipped'
+}
+
 @test "a benchmark of a program that is missing says so" {
 	[ "$(id -u)" = 0 ] && command -v perf >/dev/null || skip "needs root and perf"
 	cd "$root" || return 1
-	SPROF=/bin/true run tests/bench/run symbols
+	CC=cc SPROF=/bin/true run tests/bench/run symbols
 	[ "$status" -eq 1 ]
 	last_line_is "bench: cannot run '$BUILD/tests/bench/symbolize': build it or install it first (make bench does)"
 }

@@ -1,6 +1,7 @@
 /*
- * Any text is read as collapsed stacks, made a tree, and its sums checked. What fold prints of it must be
- * read back as the same, and the picture must hold nothing that the text brought along.
+ * Reads any text as collapsed stacks, builds a tree and checks its sums. The text that `fold`
+ * prints of the tree must give the same tree again, and no markup or control character of the input
+ * may reach the picture.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +10,8 @@
 #include "core/base/buffer.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
-#include "output/import/collapsed_reader.h"
-#include "output/export/collapsed_write.h"
+#include "output/import/importer.h"
+#include "output/export/collapsed_writer.h"
 #include "output/tree/summary.h"
 #include "output/flame/svg.h"
 #include "output/tree/tree.h"
@@ -22,7 +23,7 @@ static struct tree *read_tree(const void *data, size_t size, struct profile **re
 
 	if (!f)
 		return NULL;
-	if (collapsed_read(f, "fuzz", ret_profile) == 0 &&
+	if (import_collapsed.read(f, "fuzz", ret_profile) == 0 &&
 	    tree_new(*ret_profile, &(struct tree_opts){ .without_modules = true }, &tree))
 		abort();
 	fclose(f);
@@ -47,7 +48,7 @@ static void check_read_back(const struct tree *tree)
 
 	collapsed_write(&text, tree, false);
 	again = read_tree(text.data, text.size, &p);
-	/* Nothing is printed of a text whose counts are all 0. */
+	/* A text whose counts are all 0 prints nothing. */
 	if (!again != !tree->nodes[0].total ||
 	    (again && again->nodes[0].total != tree->nodes[0].total))
 		abort();
@@ -80,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct tree *tree;
 
 	log_set_level(LOG_QUIET);
-	collapsed_is((const char *)data, size);
+	import_collapsed.is((const char *)data, size);
 	tree = read_tree(data, size, &p);
 	if (!tree)
 		return 0;

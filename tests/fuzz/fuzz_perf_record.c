@@ -1,7 +1,7 @@
 /*
- * What the kernel and perf write. A file of perf record is read whole. Of anything else the first bytes
- * are the header (type, misc) of a ring's record and whether samples carry a call chain; the rest is the
- * record. What is accepted must lie inside it.
+ * What the kernel and perf write. A file of perf record is read whole. Of anything else the first
+ * bytes are the header (type, misc) of a ring's record and whether samples carry a call chain; the
+ * rest is the record. What is accepted must lie inside it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static int read_file(FILE *f, const char *name, struct profile **ret_profile)
 {
 	struct perf_data_facts facts;
 	struct buffer data = { 0 };
-	int err = import_read_all(f, 1u << 24, &data);
+	int err = buffer_add_file(&data, f, 1u << 24);
 
 	(void)name;
 	if (!err)

@@ -1,6 +1,6 @@
-/* Any bytes are read as the text of perf script. */
-#include "output/import/perf_script_reader.h"
-
+/*
+ * Reads any bytes as the text of perf script.
+ */
 #include "imported.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,6 +1,6 @@
-/* Any bytes are read as pprof, and as gzip before. */
-#include "output/import/pprof_reader.h"
-
+/*
+ * Reads any bytes as pprof, and as a gzip file of pprof.
+ */
 #include "imported.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -17,7 +17,7 @@
 #include "core/profile/profile.h"
 #include "core/recording/recfile.h"
 #include "core/recording/record.h"
-#include "output/export/chrome_writer.h"
+#include "output/export/exporter.h"
 
 static void add_header(struct buffer *file)
 {

@@ -1,4 +1,5 @@
-# libsprof-gpu.so under ThreadSanitizer, with the fake driver, a fake CUPTI and a program that are built the same way.
+# libsprof-gpu.so under ThreadSanitizer; the fake driver, a fake CUPTI and the program are built with it too.
+# bats file_tags=full
 
 load fake.bash
 
@@ -12,20 +13,20 @@ setup_file() {
 	gcc -fsanitize=thread -o "$BATS_FILE_TMPDIR/empty" "$BATS_FILE_TMPDIR/empty.c" 2>/dev/null &&
 		"$BATS_FILE_TMPDIR/empty" 2>/dev/null || return 0
 	gcc $flags $library -fno-stack-protector -fno-plt -ftls-model=initial-exec -Wl,-z,now,-z,nodelete \
-		-o "$BATS_FILE_TMPDIR/libsprof-gpu.so" gpu/agent/*.c
+		-o "$BATS_FILE_TMPDIR/libsprof-gpu.so" $(find gpu/agent -name "*.c")
 	gcc $flags $library -Wl,-soname,libcuda.so.1 -o "$BATS_FILE_TMPDIR/libcuda.so.1" \
 		tests/gpu/fake_cuda.c tests/gpu/fake_driver.c tests/gpu/fake_memory.c
 	gcc $flags $library -DFAKE_VERSION=12 -Wl,-soname,libcupti.so.12 -o "$BATS_FILE_TMPDIR/cuda12/libcupti.so.12" \
 		tests/gpu/fake_cupti.c tests/gpu/fake_records.c
 	gcc $flags -no-pie -o "$BATS_FILE_TMPDIR/gpu_work" tests/targets/gpu_work.c -ldl
 	ln -s cuda12/libcupti.so.12 "$BATS_FILE_TMPDIR/libcupti.so"
-	gcc $flags $library -Wl,-z,lazy -o "$BATS_FILE_TMPDIR/librival.so" tests/gpu/rival.c -L"$BATS_FILE_TMPDIR" -lcupti -ldl
+	gcc $flags $library -Wl,-z,lazy -o "$BATS_FILE_TMPDIR/libcompetitor.so" tests/gpu/competing_profiler.c -L"$BATS_FILE_TMPDIR" -lcupti -ldl
 }
 
 setup() {
 	fake_setup
-	# The fakes' own tables are plain: what matters is what the library does. A thread is given back when the kernel
-	# says that it is gone, which ThreadSanitizer cannot see.
+	# Not reported: the fakes' own tables, and thread_reclaim(), which learns from the kernel that a thread has ended;
+	# ThreadSanitizer cannot see that.
 	printf '%s\n' race_top:on_api race_top:on_op race:thread_reclaim >"$BATS_TEST_TMPDIR/suppressions"
 	[ -x "$BATS_FILE_TMPDIR/gpu_work" ] || skip 'no sources, or no ThreadSanitizer that runs here (libtsan)'
 	export SPROF_GPU_LIBRARY=$BATS_FILE_TMPDIR/libsprof-gpu.so LD_LIBRARY_PATH=$BATS_FILE_TMPDIR
@@ -37,17 +38,16 @@ no_races() {
 	! cat "$BATS_TEST_TMPDIR"/races.* 2>/dev/null
 }
 
-# The threads come last: of one whose slot is another's by then ThreadSanitizer could not know that it is gone, as the
-# kernel says so.
-@test "a storm of launching threads races with nothing" {
+# The threads come last, so that no slot is reused: ThreadSanitizer cannot see that the old owner has ended.
+@test "many launching threads cause no data race" {
 	record --want=4095 -- "$WORK" launch:100 graph:3 mixed:10 peer alloc:10 threads:2000
 	no_races
 	[ "$(calls_of cuLaunchKernel)" -ge 8100 ]
 }
 
-# Recorders come and go while four threads launch: enabling, the last flush, and finalizing CUPTI from within a call of
-# one of them. How long anything takes here says nothing; that the word is obeyed at all does.
-@test "collecting that begins and ends under launching threads races with nothing" {
+# Recorders come and go while four threads launch: enabling, the last flush, and finalizing CUPTI from within one of
+# their calls. Times mean nothing under ThreadSanitizer; each control word must be obeyed.
+@test "starting and ending collection under launching threads causes no data race" {
 	export END_FILE=$BATS_TEST_TMPDIR/end
 	LIMIT=300 record --want=4095 --cycles=3 --calls=300 -- "$WORK" storm:4
 	no_races
@@ -56,14 +56,14 @@ no_races() {
 	[ "$(counter kernels)" -ge 900 ]
 }
 
-# What another profiler gets is its own: sprof's buffers, callbacks and settings go, and come back, under all threads.
-@test "CUPTI given up to another profiler, and had again, under launching threads races with nothing" {
+# sprof's buffers, callbacks and settings are removed for the other profiler, and set again, while threads launch.
+@test "giving CUPTI up to another profiler and taking it again under launching threads causes no data race" {
 	LD_LIBRARY_PATH+=:$BATS_FILE_TMPDIR/cuda12
-	LIMIT=120 RIVAL=$BATS_FILE_TMPDIR/librival.so record --want=4095 -- "$WORK" beside:300
+	LIMIT=120 COMPETITOR=$BATS_FILE_TMPDIR/libcompetitor.so record --want=4095 -- "$WORK" beside:300
 	no_races
-	# what a thread is at work on when the clock changes may have its time by the one before: CUPTI says so of itself
-	grep -q '^rival error 0 kernels [0-9]* strange [0-4] zeroed 0$' <<<"$output" || { grep '^rival ' <<<"$output"; return 1; }
-	[ "$(sed -n 's/^rival error 0 kernels \([0-9]*\) .*/\1/p' <<<"$output")" -ge 300 ]
+	# work in progress while the clock changes may still have a time on the old one: CUPTI documents that
+	grep -q '^competitor error 0 kernels [0-9]* strange [0-4] zeroed 0$' <<<"$output" || { grep '^competitor ' <<<"$output"; return 1; }
+	[ "$(sed -n 's/^competitor error 0 kernels \([0-9]*\) .*/\1/p' <<<"$output")" -ge 300 ]
 	grep -q '^failure 3 .*CUPTI is free now' <<<"$output"
 	[ "$(counter bad_record)" -eq 0 ]
 }

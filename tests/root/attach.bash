@@ -1,11 +1,12 @@
 # For tests of stopping other programs and putting code into them. STRESS=1 does it as often as it takes to believe
 # it, which is hours; with STRESS_SECONDS=N each program has no longer than that. Without, each test is short.
 cd "$BATS_TEST_DIRNAME/../../.." || exit 1
+source tests/rights.bash
 DRIVERS=$BUILD/tests/drivers
 
 setup() {
-	[ "$(id -u)" = 0 ] || [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" = 0 ] ||
-		skip "kernel.yama.ptrace_scope is not 0"
+	needs_attach
+	[ -z "${root_for-}" ] || needs_root "$root_for" # of a file all of whose tests do
 	export END_FILE=$BATS_TEST_TMPDIR/end # targets that know it end when it is there
 	export READY_FILE=$BATS_TEST_TMPDIR/ready # and those that take long to start make this one
 	pids=() target='' times=${STRESS:+20}

@@ -1,9 +1,10 @@
 # For tests that sample: what they need, and recording a target with its truth beside it.
 # Leaves in $BATS_TEST_TMPDIR: data (the recording), truth (what the target says), folded (what sprof says).
 cd "$BATS_TEST_DIRNAME/../../.." || exit 1
+source tests/rights.bash
 
 needs_bpf() {
-	[ "$(id -u)" = 0 ] || skip "needs root"
+	needs_root
 	[ -r /sys/kernel/btf/vmlinux ] || skip "this kernel has no BTF (/sys/kernel/btf/vmlinux)"
 	PATH=$PATH:/usr/sbin bpftool prog show >/dev/null 2>&1 || skip "this kernel or container refuses bpf()"
 	data=$BATS_TEST_TMPDIR/data truth=$BATS_TEST_TMPDIR/truth folded=$BATS_TEST_TMPDIR/folded
@@ -22,7 +23,7 @@ profile() {
 
 # The target runs already; argument 1 is its CPU time in ms, of which the first 2 s are sampled.
 profile_running() {
-	"$TARGETS/$1" "${@:2}" >"$truth" &
+	"$TARGETS/$1" "${@:2}" >"$truth" 3>&- &
 	local pid=$!
 	sleep 0.3
 	"$SPROF" record -o "$data" -F 999 -d 2s -p $pid

@@ -14,7 +14,7 @@ teardown() {
 
 # Starts something in the background that the teardown ends. TARGET ARGUMENTS...
 start() {
-	"$@" >/dev/null 2>&1 &
+	"$@" >/dev/null 2>&1 3>&- &
 	pids+=($!)
 }
 
@@ -26,7 +26,7 @@ work() {
 
 # Starts a recorder in the background; it is there when this returns. OPTIONS...
 record() {
-	"$SPROF" record -q -o "$data" "$@" &
+	"$SPROF" record -q -o "$data" "$@" 3>&- &
 	recorder=$!
 	pids+=($recorder)
 	while [ ! -e "$data" ]; do
@@ -40,9 +40,18 @@ told() {
 	"$SPROF" info --json "$data" 2>/dev/null | jq -r "$1"
 }
 
-# BPF programs of sprof that the kernel holds now.
-programs() {
-	PATH=$PATH:/usr/sbin bpftool prog show --json | jq '[.[] | select(.name == "on_sample")] | length'
+# The numbers of the BPF programs that a process holds. PID
+programs_of() {
+	sed -n 's/^prog_id:[[:space:]]*//p' /proc/"$1"/fdinfo/* 2>/dev/null
+}
+
+# How many of these BPF programs there still are. NUMBER...
+programs_left() {
+	local id left=0
+	for id; do
+		! PATH=$PATH:/usr/sbin bpftool prog show id "$id" >/dev/null 2>&1 || left=$((left + 1))
+	done
+	echo $left
 }
 
 # A link to a target: another name for the kernel and the profile.

@@ -1,11 +1,10 @@
-# For tests of one source: the same truths, as root and as an ordinary user, started and attached to. The file that
-# loads this says which: source=NAME. tests/root/kernel.bash says what each leaves behind.
+# For tests of one source: the same truths, started and attached to, by whoever runs them and by an ordinary user. The
+# file that loads this says which: source=NAME. tests/root/kernel.bash says what each leaves behind.
 load ../kernel
 
 setup() {
-	[ "$(id -u)" = 0 ] || skip "needs root, to be an ordinary user too"
 	data=$BATS_TEST_TMPDIR/data truth=$BATS_TEST_TMPDIR/truth folded=$BATS_TEST_TMPDIR/folded
-	as=() place= pids=()
+	as=() place='' pids=()
 	run "$SPROF" record -q -o "$data" --source $source -- true
 	[[ $output != *"sample with $source"* ]] || skip "${lines[0]}"
 }
@@ -16,16 +15,18 @@ teardown() {
 	[ -z "$place" ] || rm -rf "$place"
 }
 
-# From here on sprof and its targets run as nobody, from a folder that nobody may enter.
+# From here on sprof and its targets run as nobody, from a folder that nobody may enter. An ordinary user stays one.
 as_nobody() {
 	place=$(mktemp -d /tmp/sprof-source.XXXXXX)
 	cp "$SPROF" "$(dirname "$SPROF")/libsprof.so" "$place/"
 	cp -r "$TARGETS" "$place/targets"
 	mkdir "$place/out"
 	chmod 755 "$place"
-	chown 65534:65534 "$place/out"
 	SPROF=$place/sprof TARGETS=$place/targets data=$place/out/data
-	as=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+	if [ "$(id -u)" = 0 ]; then
+		chown 65534:65534 "$place/out"
+		as=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+	fi
 	cd "$place/out"
 }
 
@@ -40,7 +41,8 @@ started() { # TARGET ARGUMENTS...
 }
 
 attached() { # TARGET ARGUMENTS...
-	"${as[@]}" "$TARGETS/$1" "${@:2}" >"$truth" &
+	[ "$source" != timer ] || needs_attach
+	"${as[@]}" "$TARGETS/$1" "${@:2}" >"$truth" 3>&- &
 	local pid=$!
 	sleep 0.3
 	"${as[@]}" "$SPROF" record -o "$data" --source $source -F 999 -d 1500ms -p $pid

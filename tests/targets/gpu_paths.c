@@ -17,8 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "gpu/agent/records.h"
-#include "gpu/agent/region.h"
+#include "gpu/agent/base/records.h"
+#include "gpu/agent/base/region.h"
 #include "tests/gpu/fake_gpu.h"
 
 #define MAX_FRAMES 512
@@ -76,7 +76,7 @@ static const struct gpu_stack *last_stack(uint32_t correlation)
  * function both must be equal. */
 static bool is_same(const struct gpu_stack *s, void **frames, int nr)
 {
-	if (s->end != GPU_STACK_COMPLETE || s->nr < nr)
+	if (s->end != END_ROOT || s->nr < nr)
 		return false;
 	for (int i = 1; i <= nr; i++)
 		if (s->frames[s->nr - i] != (uint64_t)frames[nr - i])

@@ -15,7 +15,8 @@
  *	captured:MS	cuProfilerStart, spin:MS, cuProfilerStop
  *	profiler	cuProfilerStart, a launch, cuProfilerStop
  *	fork		a child that launches, and is waited for
- *	rival:N		the profiler that RIVAL names is loaded, and records N launches (tests/gpu/rival.c)
+ *	competitor:N	loads the profiler that COMPETITOR names, which records N launches
+ *			(tests/gpu/competing_profiler.c)
  *	beside:N	the same while 4 threads launch
  *	idle:MS		nothing
  *	spin:MS		launches for that long
@@ -289,17 +290,18 @@ static void launch_some(long n)
 	sync_context();
 }
 
-static void with_rival(long n)
+static void with_competitor(long n)
 {
-	const char *path = getenv("RIVAL");
+	const char *path = getenv("COMPETITOR");
 	void *library = path ? dlopen(path, RTLD_LAZY) : NULL;
-	void (*rival)(void (*)(long), long) =
-		library ? (void (*)(void (*)(long), long))dlsym(library, "rival") : NULL;
+	void (*record)(void (*)(long), long) =
+		library ? (void (*)(void (*)(long), long))dlsym(library, "competitor_record")
+			: NULL;
 
-	if (!rival)
+	if (!record)
 		exit(3);
 	usleep(2500000); /* a library is loaded long before it is used; sprof looks once a second */
-	rival(launch_some, n);
+	record(launch_some, n);
 }
 
 static void idle(long ms)
@@ -319,7 +321,7 @@ static void *launch_beside(void *is_over)
 	return NULL;
 }
 
-static void rival_beside_threads(long n)
+static void competitor_beside_threads(long n)
 {
 	pthread_t threads[4];
 	int is_over = 0;
@@ -327,7 +329,7 @@ static void rival_beside_threads(long n)
 	for (int i = 0; i < 4; i++)
 		if (pthread_create(&threads[i], NULL, launch_beside, &is_over))
 			exit(3);
-	with_rival(n);
+	with_competitor(n);
 	idle(6000); /* until sprof has asked again */
 	__atomic_store_n(&is_over, 1, __ATOMIC_RELAXED);
 	for (int i = 0; i < 4; i++)
@@ -363,10 +365,10 @@ static void act(const char *what)
 		profiler();
 	else if (!strcmp(what, "fork"))
 		in_child();
-	else if (!strncmp(what, "rival:", 6))
-		with_rival(n);
+	else if (!strncmp(what, "competitor:", 11))
+		with_competitor(n);
 	else if (!strncmp(what, "beside:", 7))
-		rival_beside_threads(n);
+		competitor_beside_threads(n);
 	else if (!strncmp(what, "idle:", 5))
 		idle(n);
 	else if (!strncmp(what, "spin:", 5))

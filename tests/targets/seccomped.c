@@ -3,6 +3,7 @@
  *
  *	seccomped KIND SECONDS [PROGRAM ARGUMENTS...]	becomes that program instead of working
  *
+ *	none	no filter
  *	allow	everything
  *	docker	what containers have by default: a list of what is allowed, two of them by their arguments; else EPERM
  *	exact	what this program and sprof's manual need, and death for anything else
@@ -243,12 +244,13 @@ int main(int argc, char **argv)
 			return 2;
 		for (;;)
 			;
-	} else {
+	} else if (strcmp(kind, "none") != 0) {
 		return 2;
 	}
 	if (!strcmp(kind, "other"))
 		return start_other() ? 2 : work(seconds);
-	install();
+	if (strcmp(kind, "none") != 0)
+		install();
 	if (!strcmp(kind, "timers2")) {
 		put_one(SYS_reboot, SECCOMP_RET_ERRNO | EPERM);
 		install();

@@ -1,6 +1,8 @@
-// signals MS [altstack]: a SIGALRM handler that works on top of interrupted work, on the same stack
-// or on another. Of every 10 ms, the time of BURN(12) in main;interrupted;(signal
-// frame);on_alarm;handler_work, the rest in main;interrupted.
+// signals MS [altstack]: a SIGPROF handler that works on top of interrupted work, on the same stack
+// or on another. Of every 10 ms of CPU time, the time of BURN(12) in main;interrupted;(signal
+// frame);on_tick;handler_work, the rest in main;interrupted. Signals by the clock on the wall would
+// come as often while other programs have the CPU, and the shares of one second would not be those of
+// the next.
 // BUILD: -fomit-frame-pointer
 #include "tests/targets/work.h"
 
@@ -16,7 +18,7 @@ NOIPA void handler_work(void)
 }
 
 /* Measures what it interrupts too, from the end of one signal to the start of the next. */
-NOIPA void on_alarm(int signal)
+NOIPA void on_tick(int signal)
 {
 	static uint64_t usual;
 	uint64_t start = cpu_ns();
@@ -37,7 +39,7 @@ int main(int argc, char **argv)
 {
 	struct itimerval every_10ms = { { 0, 10000 }, { 0, 10000 } },
 			 never = { { 0, 0 }, { 0, 0 } };
-	struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
+	struct sigaction action = { .sa_handler = on_tick, .sa_flags = SA_RESTART };
 	uint64_t ns_100_units = 0, units;
 
 	if (argc > 2 && strcmp(argv[2], "altstack") == 0) {
@@ -49,12 +51,12 @@ int main(int argc, char **argv)
 	}
 	TIMED(ns_100_units, BURN(100));
 	units = budget_ns(argc, argv) * 100 / ns_100_units;
-	sigaction(SIGALRM, &action, NULL);
-	setitimer(ITIMER_REAL, &every_10ms, NULL);
+	sigaction(SIGPROF, &action, NULL);
+	setitimer(ITIMER_PROF, &every_10ms, NULL);
 	last_end = cpu_ns();
 	interrupted(units);
-	setitimer(ITIMER_REAL, &never, NULL);
+	setitimer(ITIMER_PROF, &never, NULL);
 	truth(ns_interrupted, "main;interrupted");
-	truth(ns_handler, "main;interrupted;*;on_alarm;handler_work");
+	truth(ns_handler, "main;interrupted;*;on_tick;handler_work");
 	return 0;
 }

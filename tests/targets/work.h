@@ -49,13 +49,14 @@ static inline uint64_t cpu_ns(void)
 /*
  * A hypervisor may hold the machine for a tenth of a second. The CPU clock runs on, but no interrupt
  * comes and nothing is sampled. A part that took far longer than usual is one such: it counts as usual.
+ * What is usual still moves towards it, so that parts that stay longer soon count as they are.
  */
 static inline uint64_t without_pause(uint64_t *usual, uint64_t ns)
 {
-	if (*usual && ns > 2 * *usual + 5000000)
-		return *usual;
-	*usual = *usual ? (7 * *usual + ns) / 8 : ns;
-	return ns;
+	uint64_t before = *usual, most = 2 * before + 5000000;
+
+	*usual = before ? (7 * before + (ns < most ? ns : most)) / 8 : ns;
+	return before && ns > most ? before : ns;
 }
 
 /* Runs `call`, the same work each time, and adds its CPU time to the variable `sum`. */

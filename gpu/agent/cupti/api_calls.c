@@ -1,18 +1,20 @@
 /*
- * The hot path: entered twice per CUDA call by the thread that makes it. The stack is taken at the
- * exit, where the callers are the same and the GPU has its work already.
+ * The hot path: entered twice per CUDA call, in the thread that makes it. The stack is taken at the
+ * exit: the callers are the same, and the GPU is at work already.
  */
 #include "gpu/agent/cupti/api_calls.h"
 
 #include <string.h>
 
-#include "gpu/agent/nvtx/capture.h"
 #include "gpu/agent/base/clock.h"
 #include "gpu/agent/cupti/launch.h"
-#include "gpu/agent/stack/launch_stack.h"
+#include "gpu/agent/nvtx/capture.h"
 #include "gpu/agent/nvtx/range.h"
+#include "gpu/agent/stack/launch_stack.h"
 
 static uint8_t classes[2][GPU_MAX_CBIDS]; /* atomic: set while other callbacks run */
+static uint32_t stack_classes;		  /* atomic */
+static uint64_t stack_min_ticks;	  /* atomic */
 static int (*finalize)(void);		  /* atomic */
 static uint32_t finalized;		  /* atomic */
 
@@ -20,6 +22,12 @@ void api_calls_set_class(uint32_t domain, uint32_t cbid, uint32_t api_class)
 {
 	if (cbid < GPU_MAX_CBIDS)
 		__atomic_store_n(&classes[domain][cbid], (uint8_t)api_class, __ATOMIC_RELAXED);
+}
+
+void api_calls_set_stacks(uint32_t api_classes, uint64_t min_ticks)
+{
+	__atomic_store_n(&stack_classes, api_classes, __ATOMIC_RELAXED);
+	__atomic_store_n(&stack_min_ticks, min_ticks, __ATOMIC_RELAXED);
 }
 
 uint32_t api_calls_class_of(const char *name)
@@ -74,10 +82,10 @@ static __attribute__((noinline)) void finalize_now(void)
 
 static uint32_t stack_of(struct thread *t, uint32_t api_class, uint64_t ticks, const void *frame)
 {
-	if (!(__atomic_load_n(&agent.stack_classes, __ATOMIC_RELAXED) >> api_class & 1))
+	if (!(__atomic_load_n(&stack_classes, __ATOMIC_RELAXED) >> api_class & 1))
 		return 0;
 	thread_count(t, THREAD_LAUNCHES, 1);
-	if (ticks < __atomic_load_n(&agent.stack_min_ticks, __ATOMIC_RELAXED)) {
+	if (ticks < __atomic_load_n(&stack_min_ticks, __ATOMIC_RELAXED)) {
 		thread_count(t, THREAD_SHORT, 1);
 		return 0;
 	}
@@ -95,9 +103,9 @@ static void leave(uint32_t domain, uint32_t cbid, const struct cupti_callback_da
 	struct launch_info info;
 	struct gpu_rec_api *r;
 
-	if (!t || (agent_capture() && !capture_call(domain, api_class)))
+	if (!t || (capture_kind() && !capture_call(domain, api_class)))
 		return;
-	/* collecting may have begun between the two */
+	/* collecting may have begun between enter and exit */
 	if (!entered || entered > now)
 		entered = now;
 	api = lane_count_call(&t->lane, domain, cbid, clock_ticks_duration_ns(now - entered),

@@ -1,63 +1,69 @@
-/* See competing_profiler.h. */
+/*
+ * The import tables of other modules are made to point to the three functions below; each gives up
+ * our subscription and then calls the real one. The lock is held until the real function has
+ * returned: otherwise our own retry could subscribe first.
+ */
 #include "gpu/agent/cupti/competing_profiler.h"
 
-#include "gpu/agent/agent.h"
-#include "gpu/agent/cupti/collect.h"
-#include "gpu/agent/cupti/cupti.h"
 #include "gpu/agent/base/image.h"
 #include "gpu/agent/base/imports.h"
+#include "gpu/agent/base/lock.h"
+#include "gpu/agent/base/state.h"
+#include "gpu/agent/cupti/cupti.h"
+#include "gpu/agent/cupti/subscription.h"
 
 static bool is_watching;
 static uint32_t has_buffers; /* atomic */
 
-/*
- * The lock is held until the other one has been served, or we would be there first again. Where it cannot be had, a
- * second has gone by, and the other one gets what CUPTI gives it.
- */
-static bool make_way(const void *caller, bool subscribes)
-{
-	bool locked = *agent.alive && agent_lock();
+/* Our side of an intercepted call. */
+struct way {
+	bool locked;  /* if not, the caller gets what CUPTI gives it */
+	bool gave_up; /* we had a subscription */
+};
 
-	if (locked)
-		collect_make_way(caller, subscribes);
-	return locked;
+static struct way make_way(const void *caller, bool subscribes)
+{
+	struct way w = { .locked = *agent.alive && agent_lock() };
+
+	if (w.locked)
+		w.gave_up = subscription_make_way(caller, subscribes);
+	return w;
 }
 
-static int subscribed(bool locked, int err)
+static int subscribed(struct way w, int err)
 {
-	if (!err) /* from here on CUPTI says when it is free */
+	if (!err) /* from here on CUPTI itself tells when it is free */
 		__atomic_store_n(&has_buffers, 0, __ATOMIC_RELAXED);
-	if (locked)
+	if (w.locked)
 		agent_unlock();
 	return err;
 }
 
 static int subscribe(void **ret_subscriber, cupti_callback_fn callback, void *user)
 {
-	bool locked = make_way(__builtin_return_address(0), true);
+	struct way w = make_way(__builtin_return_address(0), true);
 
-	return subscribed(locked, cupti.subscribe(ret_subscriber, callback, user));
+	return subscribed(w, cupti.subscribe(ret_subscriber, callback, user));
 }
 
 static int subscribe_v2(void **ret_subscriber, cupti_callback_fn callback, void *user,
 			struct cupti_subscriber_params *params)
 {
-	bool locked = make_way(__builtin_return_address(0), true);
+	struct way w = make_way(__builtin_return_address(0), true);
 
-	return subscribed(locked, cupti.subscribe_v2(ret_subscriber, callback, user, params));
+	return subscribed(w, cupti.subscribe_v2(ret_subscriber, callback, user, params));
 }
 
 static int register_callbacks(cupti_buffer_requested_fn requested,
 			      cupti_buffer_completed_fn completed)
 {
-	bool locked = make_way(__builtin_return_address(0), false);
+	struct way w = make_way(__builtin_return_address(0), false);
 	int err = cupti.register_callbacks(requested, completed);
 
-	if (locked) {
-		if (!err && collect_made_way())
-			__atomic_store_n(&has_buffers, 1, __ATOMIC_RELAXED);
+	if (!err && w.gave_up)
+		__atomic_store_n(&has_buffers, 1, __ATOMIC_RELAXED);
+	if (w.locked)
 		agent_unlock();
-	}
 	return err;
 }
 
@@ -75,7 +81,7 @@ static void exchange(bool back)
 
 void competing_profiler_watch(void)
 {
-	/* with two copies it could not be said whose function a stub would find */
+	/* with two copies of libcupti it is unknown which one a module's stub would find */
 	if (!is_watching && image_find("libcupti.so", NULL) != 1)
 		return;
 	is_watching = true;

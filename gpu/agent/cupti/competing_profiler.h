@@ -1,21 +1,31 @@
 /*
- * Another profiler of this process that comes after us, torch.profiler say. CUPTI serves one at a time, and whoever is
- * second gets an error; Kineto then never asks again and shows no GPU work. So its call is met on its way: CUPTI is
- * given up first, and asked for again later as always (collect_retry()).
+ * Another profiler in this process that starts after us, torch.profiler for example. CUPTI has one
+ * subscriber at a time and the second gets an error; Kineto then never asks again and shows no GPU
+ * work. So the other profiler's call is intercepted: our subscription is given up first, and taken
+ * again later (collect_retry()).
  *
- * What is met is a call that a module makes by its table of imports, which is how Kineto's does it. Who has the
- * function's address from dlsym(), or a table that is read-only by now (full RELRO), gets the error as before.
+ * Only calls through a module's import table can be intercepted, which is how Kineto calls CUPTI.
+ * A caller that got the address from dlsym(), or whose table is read-only by now (full RELRO),
+ * sees the error as before.
  */
 #ifndef SPROF_GPU_AGENT_COMPETING_PROFILER_H
 #define SPROF_GPU_AGENT_COMPETING_PROFILER_H
 
 #include <stdbool.h>
 
-/* Meets the calls of all modules there are; again and again, as modules come. With the lock of collect_*(). */
+/* Both need the lock (base/lock.h). */
+
+/*
+ * Intercepts the calls of all modules that are loaded now; call it again for those that come later.
+ */
 void competing_profiler_watch(void);
-/* Not any more. */
+/* Puts the import tables back. */
 void competing_profiler_ignore(void);
-/* Has one that never subscribed taken the place of our buffers? There is no way to see that it has done with them. */
+
+/*
+ * True after a tool that never subscribed has replaced our buffers by its own. CUPTI does not tell
+ * when such a tool is done.
+ */
 bool competing_profiler_has_buffers(void);
 
 #endif

@@ -1,19 +1,18 @@
 /*
- * See nvtx.h. While nobody records, each function is one load and one branch; what gives handles
- * (domains, registered strings) works all the same, for they are used later.
+ * One function per NVTX call; most convert their arguments to a range_event and call range.c.
+ * While nothing is recorded a function costs one load and one branch. Functions that return
+ * handles (domains, registered strings) always work, as the handles may be used later.
  */
 #include "gpu/agent/nvtx/nvtx.h"
 
 #include <string.h>
 
-#include "gpu/agent/agent.h"
 #include "gpu/agent/base/arena.h"
+#include "gpu/agent/base/state.h"
 #include "gpu/agent/nvtx/nvtx_names.h"
 #include "gpu/agent/nvtx/range.h"
 
-#define MAX_TEXT 1024
-
-/* A domain handle is its address in here; NULL and whatever we do not know is the default domain. */
+/* A domain handle is the address of its entry. NULL and unknown handles are the default domain. */
 struct domain {
 	uint32_t name;
 };
@@ -27,36 +26,12 @@ static uint32_t domain_name(const struct domain *d)
 	return d >= domains && d < domains + MAX_DOMAINS ? d->name : 0;
 }
 
-/* A registered string's handle is its id; 1 is no id, and stands for "". */
+/* The handle of a registered string is its string id; 1, which is not an id, stands for "". */
 static uint32_t registered(const void *handle)
 {
 	uint64_t id = (uintptr_t)handle;
 
 	return id > 1 && id < agent.region->strings.used / 8 ? (uint32_t)id : 0;
-}
-
-uint32_t nvtx_wide_string(const wchar_t *w)
-{
-	char text[MAX_TEXT];
-	size_t n = 0;
-
-	for (; w && *w && n + 4 < sizeof(text); w++) {
-		uint32_t c = (uint32_t)*w;
-
-		if (c < 0x80) {
-			text[n++] = (char)c;
-			continue;
-		}
-		if (c > 0x10ffff)
-			c = 0xfffd;
-		if (c >= 0x10000)
-			text[n++] = (char)(0xf0 | c >> 18);
-		if (c >= 0x800)
-			text[n++] = (char)(c >= 0x10000 ? 0x80 | (c >> 12 & 0x3f) : 0xe0 | c >> 12);
-		text[n++] = (char)(c >= 0x800 ? 0x80 | (c >> 6 & 0x3f) : 0xc0 | c >> 6);
-		text[n++] = (char)(0x80 | (c & 0x3f));
-	}
-	return arena_string(text, n);
 }
 
 static struct range_event event_of(const struct domain *domain, const struct nvtx_event *e)
@@ -73,7 +48,7 @@ static struct range_event event_of(const struct domain *domain, const struct nvt
 	}
 	switch (e->message_type) {
 	case NVTX_MESSAGE_ASCII: r.name = arena_cstring(e->message); break;
-	case NVTX_MESSAGE_WIDE: r.name = nvtx_wide_string(e->message); break;
+	case NVTX_MESSAGE_WIDE: r.name = arena_wide_string(e->message); break;
 	case NVTX_MESSAGE_REGISTERED: r.name = registered(e->message); break;
 	default: break;
 	}
@@ -117,7 +92,7 @@ static uint64_t domain_start_ex(const struct domain *domain, const struct nvtx_e
 static void domain_end(const struct domain *domain, uint64_t id)
 {
 	(void)domain;
-	/* 0: nobody listened when it began */
+	/* 0: it began while nothing was recorded */
 	if (id && recording_thread())
 		range_end(id);
 }
@@ -157,7 +132,7 @@ static void mark_a(const char *text)
 static void mark_w(const wchar_t *text)
 {
 	struct thread *t = recording_thread();
-	const struct range_event e = { .name = t ? nvtx_wide_string(text) : 0 };
+	const struct range_event e = { .name = t ? arena_wide_string(text) : 0 };
 
 	if (t)
 		range_mark(t, &e);
@@ -179,7 +154,7 @@ static uint64_t start_a(const char *text)
 static uint64_t start_w(const wchar_t *text)
 {
 	struct thread *t = recording_thread();
-	const struct range_event e = { .name = t ? nvtx_wide_string(text) : 0 };
+	const struct range_event e = { .name = t ? arena_wide_string(text) : 0 };
 
 	return t ? range_start(t, &e) : 0;
 }
@@ -205,7 +180,7 @@ static int push_a(const char *text)
 static int push_w(const wchar_t *text)
 {
 	struct thread *t = recording_thread();
-	const struct range_event e = { .name = t ? nvtx_wide_string(text) : 0 };
+	const struct range_event e = { .name = t ? arena_wide_string(text) : 0 };
 
 	return t ? range_push(t, &e) : NVTX_NO_PUSH_POP_TRACKING;
 }
@@ -224,7 +199,7 @@ static void domain_category_a(const struct domain *domain, uint32_t id, const ch
 static void domain_category_w(const struct domain *domain, uint32_t id, const wchar_t *name)
 {
 	if (*agent.alive)
-		nvtx_name(GPU_NAME_CATEGORY, id, nvtx_wide_string(name), domain_name(domain));
+		nvtx_name(GPU_NAME_CATEGORY, id, arena_wide_string(name), domain_name(domain));
 }
 
 static void category_a(uint32_t id, const char *name)
@@ -247,7 +222,7 @@ static const void *register_string_a(const struct domain *domain, const char *s)
 
 static const void *register_string_w(const struct domain *domain, const wchar_t *s)
 {
-	uint32_t id = *agent.alive ? nvtx_wide_string(s) : 0;
+	uint32_t id = *agent.alive ? arena_wide_string(s) : 0;
 
 	(void)domain;
 	return (const void *)(uintptr_t)(id ? id : 1);
@@ -274,10 +249,10 @@ static struct domain *create_a(const char *name)
 
 static struct domain *create_w(const wchar_t *name)
 {
-	return *agent.alive ? create_domain(nvtx_wide_string(name)) : NULL;
+	return *agent.alive ? create_domain(arena_wide_string(name)) : NULL;
 }
 
-/* The same function pointer type for all, as NVTX's tables have it. */
+/* One function pointer type for all, as in NVTX's tables. */
 #define SLOT(function) ((nvtx_slot)(function))
 
 static const struct {

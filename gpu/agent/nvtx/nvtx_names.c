@@ -1,11 +1,12 @@
-/* See nvtx_names.h. Names are given early in a program's life, often before anyone records: they are
- * kept, up to a limit, and recorded when collecting begins. */
+/*
+ * Programs name things early, often before they are recorded. So names are kept, up to a limit, and
+ * recorded when collecting begins.
+ */
 #include "gpu/agent/nvtx/nvtx_names.h"
 
-#include "gpu/agent/agent.h"
 #include "gpu/agent/base/arena.h"
 #include "gpu/agent/base/lane.h"
-#include "gpu/agent/nvtx/nvtx.h"
+#include "gpu/agent/base/state.h"
 
 #define MAX_NAMES 512u
 
@@ -55,7 +56,7 @@ static void give(enum gpu_name_kind kind, uint64_t id, const char *name)
 static void give_wide(enum gpu_name_kind kind, uint64_t id, const wchar_t *name)
 {
 	if (*agent.alive)
-		nvtx_name(kind, id, nvtx_wide_string(name), 0);
+		nvtx_name(kind, id, arena_wide_string(name), 0);
 }
 
 static void thread_a(uint32_t tid, const char *name)

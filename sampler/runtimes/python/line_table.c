@@ -1,10 +1,11 @@
 /*
- * Sources: CPython's Objects/lnotab_notes.txt (3.8 to 3.10) and Objects/locations.md (3.11 on;
- * InternalDocs/code_objects.md later).
+ * Each format is a list of entries, walked until one covers the position. Malformed tables end
+ * early. Sources: CPython's Objects/lnotab_notes.txt (3.8 to 3.10) and Objects/locations.md (3.11
+ * on; InternalDocs/code_objects.md later).
  */
 #include "sampler/runtimes/python/line_table.h"
 
-#include "core/base/bytes.h"
+#include "core/base/cursor.h"
 
 #define UNIT 2 /* bytes of a code unit */
 
@@ -13,7 +14,7 @@ static uint32_t checked(int64_t line)
 	return line > 0 && line <= INT32_MAX ? (uint32_t)line : 0;
 }
 
-/* Pairs: bytes of code, then lines, signed. A pair takes effect where its code begins. */
+/* Pairs of code bytes and signed lines. A pair takes effect where its code begins. */
 static uint32_t line_of_lnotab(const uint8_t *table, size_t size, int64_t line, uint32_t position)
 {
 	uint64_t address = 0;
@@ -27,7 +28,7 @@ static uint32_t line_of_lnotab(const uint8_t *table, size_t size, int64_t line, 
 	return checked(line);
 }
 
-/* Pairs: bytes of code, and what its line is more than that of the pair before; -128: no line. */
+/* Pairs of code bytes and the line relative to that of the pair before; -128: no line. */
 static uint32_t line_of_pairs(const uint8_t *table, size_t size, int64_t line, uint32_t position)
 {
 	uint64_t end = 0;
@@ -44,14 +45,14 @@ static uint32_t line_of_pairs(const uint8_t *table, size_t size, int64_t line, u
 	return 0;
 }
 
-static uint64_t take_varint(struct bytes *b)
+static uint64_t take_varint(struct cursor *b)
 {
 	unsigned int shift = 0;
 	uint64_t value = 0;
 	uint8_t byte;
 
 	do {
-		byte = bytes_u8(b);
+		byte = cursor_u8(b);
 		if (shift < 60)
 			value |= (uint64_t)(byte & 63) << shift;
 		shift += 6;
@@ -59,7 +60,7 @@ static uint64_t take_varint(struct bytes *b)
 	return value;
 }
 
-static int64_t take_signed_varint(struct bytes *b)
+static int64_t take_signed_varint(struct cursor *b)
 {
 	uint64_t value = take_varint(b);
 
@@ -74,8 +75,8 @@ enum {
 	CODE_NONE = 15
 };
 
-/* What the line of an entry is more than that of the entry before; the columns are passed over. */
-static int64_t take_line_delta(struct bytes *b, unsigned int code)
+/* The line of an entry relative to the entry before; columns are skipped. */
+static int64_t take_line_delta(struct cursor *b, unsigned int code)
 {
 	int64_t delta = 0;
 
@@ -89,20 +90,20 @@ static int64_t take_line_delta(struct bytes *b, unsigned int code)
 		delta = take_signed_varint(b);
 	} else if (code >= CODE_ONE_LINE0) {
 		delta = code - CODE_ONE_LINE0;
-		bytes_take(b, 2);
+		cursor_take(b, 2);
 	} else {
-		bytes_take(b, 1);
+		cursor_take(b, 1);
 	}
 	return delta;
 }
 
 static uint32_t line_of_entries(const uint8_t *table, size_t size, int64_t line, uint32_t position)
 {
-	struct bytes b = { .at = table, .end = table + size };
+	struct cursor b = { .at = table, .end = table + size };
 	uint64_t end = 0;
 
-	while (bytes_left(&b)) {
-		uint8_t head = bytes_u8(&b);
+	while (cursor_left(&b)) {
+		uint8_t head = cursor_u8(&b);
 		unsigned int code = head >> 3 & 15;
 
 		end += ((head & 7) + 1) * UNIT;

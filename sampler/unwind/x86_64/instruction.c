@@ -1,94 +1,15 @@
+/*
+ * Prefixes and one-byte opcodes. An instruction is decoded as hardware does it: prefixes, opcode
+ * (which selects the map), ModRM, displacement, immediate.
+ */
 #include "sampler/unwind/x86_64/instruction_decoder.h"
-
-#include <string.h>
 
 #define MAX_LENGTH 15
 
-uint8_t decoder_take(struct decoder *d)
-{
-	if (d->at >= d->size) {
-		d->bad = true;
-		return 0;
-	}
-	return d->bytes[d->at++];
-}
-
-int64_t decoder_take_signed(struct decoder *d, unsigned int size)
-{
-	int64_t value = 0;
-
-	if (size > d->size - d->at) {
-		d->bad = true;
-		return 0;
-	}
-	memcpy(&value, d->bytes + d->at, size);
-	d->at += size;
-	return size == 1   ? (int8_t)value
-	       : size == 2 ? (int16_t)value
-	       : size == 4 ? (int32_t)value
-			   : value;
-}
-
-/* An immediate operand of the operand's size, at most 32 bits. */
+/* An immediate of the operand size, at most 32 bits. */
 static int32_t take_z(struct decoder *d)
 {
 	return (int32_t)decoder_take_signed(d, d->size_66 && !d->w ? 2 : 4);
-}
-
-void decoder_take_modrm(struct decoder *d)
-{
-	uint8_t modrm = decoder_take(d), low = modrm & 7;
-
-	d->mod = modrm >> 6;
-	d->reg = (uint8_t)((modrm >> 3 & 7) | d->r << 3);
-	d->rm = (uint8_t)(low | d->b << 3);
-	d->base = INSTRUCTION_NO_REG;
-	if (d->mod == 3)
-		return;
-	if (low == 4) {
-		uint8_t sib = decoder_take(d), index = (uint8_t)((sib >> 3 & 7) | d->x << 3);
-
-		low = sib & 7;
-		if (index == 4 && !(low == 5 && d->mod == 0))
-			d->base = (uint8_t)(low | d->b << 3);
-		if (low == 5 && d->mod == 0)
-			d->displacement = (int32_t)decoder_take_signed(d, 4);
-	} else if (low == 5 && d->mod == 0) {
-		d->displacement = (int32_t)decoder_take_signed(d, 4); /* of rip */
-	} else {
-		d->base = d->rm;
-	}
-	if (d->mod)
-		d->displacement = (int32_t)decoder_take_signed(d, d->mod == 1 ? 1 : 4);
-	if (d->address_67)
-		d->base = INSTRUCTION_NO_REG;
-}
-
-void decoder_finish(struct decoder *d, enum instruction_kind kind, uint8_t reg, uint8_t base,
-		    int32_t value)
-{
-	d->out.kind = (uint8_t)kind;
-	d->out.reg = reg;
-	d->out.base = base;
-	d->out.value = value;
-}
-
-void decoder_other(struct decoder *d, uint32_t writes)
-{
-	d->out.kind = INSTRUCTION_OTHER;
-	d->out.writes |= (uint16_t)writes;
-}
-
-uint32_t decoder_byte_reg(const struct decoder *d, uint8_t reg)
-{
-	return REG(!d->rex && reg >= 4 ? reg - 4 : reg);
-}
-
-uint32_t decoder_rm_written(const struct decoder *d, bool byte)
-{
-	if (d->mod != 3)
-		return 0;
-	return byte ? decoder_byte_reg(d, d->rm) : REG(d->rm);
 }
 
 /* Opcodes 00 to 3f: eight operations in eight forms; the last, cmp, writes nothing. */
@@ -115,7 +36,7 @@ static void arithmetic(struct decoder *d)
 	}
 }
 
-/* Opcodes 80 to 83: an operation with a constant. */
+/* Opcodes 80 to 83: arithmetic with a constant. */
 static void arithmetic_constant(struct decoder *d)
 {
 	uint8_t operation;
@@ -197,14 +118,7 @@ static void group(struct decoder *d)
 		d->bad = true;
 }
 
-void decoder_branch(struct decoder *d, enum instruction_kind kind, unsigned int size)
-{
-	if (d->size_66 && size == 4) /* 2 bytes on AMD, 4 on Intel */
-		d->bad = true;
-	decoder_finish(d, kind, 0, 0, (int32_t)decoder_take_signed(d, size));
-}
-
-/* Opcodes a0 to af and b0 to bf: strings, and constants into registers. */
+/* Opcodes a0 to bf: string operations, and constants into registers. */
 static void strings_and_constants(struct decoder *d)
 {
 	uint8_t op = d->opcode, low = (uint8_t)((op & 7) | d->b << 3);
@@ -234,7 +148,7 @@ static void shift_or_move_constant(struct decoder *d)
 	bool byte = !(d->opcode & 1);
 
 	decoder_take_modrm(d);
-	if (d->opcode == 0xc7) /* 66 c7 has two bytes of a constant */
+	if (d->opcode == 0xc7) /* its constant has 2 bytes after 66 */
 		take_z(d);
 	else if (d->opcode < 0xd0)
 		decoder_take(d);
@@ -402,7 +316,7 @@ static void take_vex(struct decoder *d, uint8_t first)
 	d->prefix = p1 & 3;
 	if (d->evex) {
 		decoder_take(d);
-		/* the bits of these that are fixed have a meaning in APX, which we do not know */
+		/* APX gives a meaning to bits that are fixed otherwise; it is not decoded */
 		if ((p0 & 8) || !(p1 & 4))
 			d->bad = true;
 	}
@@ -469,7 +383,7 @@ struct instruction instruction_decode(const uint8_t *bytes, size_t size)
 	case 1: decoder_map1(&d); break;
 	case 2: decoder_map2(&d); break;
 	case 3: decoder_map3(&d); break;
-	case 5: /* half precision: as in map 1, without its opcodes of constants */
+	case 5: /* half precision: as map 1, without the opcodes that have a constant */
 		if (d.evex) {
 			decoder_take_modrm(&d);
 			decoder_other(&d, decoder_map1_writes(&d));

@@ -1,8 +1,10 @@
-# The payload goes into programs that run, samples them, and is taken out: they notice nothing, nothing stays.
+# The payload is put into running programs, samples them and is taken out: they are not disturbed,
+# and nothing stays.
 bats_require_minimum_version 1.5.0
 load ../attach
 
-# Attaches again and again to a storm, which knows when something is wrong, and has it end. FREQUENCY FEW KIND
+# Attaches again and again to a storm, which notices when something is wrong, and ends it. FREQUENCY
+# FEW KIND
 survives() {
 	target "$TARGETS/storm" "$3" $life
 	drive attach "$target" "$(often "$2" 10000)" 20 "$1"
@@ -19,34 +21,42 @@ goes_on() {
 	ends_well
 }
 
+# bats test_tags=stress
 @test "storms: malloc" {
 	survives 1000 25 malloc
 }
 
+# bats test_tags=full, stress
 @test "storms: dlopen and dlclose" {
 	survives 1000 25 dlopen
 }
 
+# bats test_tags=stress
 @test "storms: fork, vfork and exec of children" {
 	survives 1000 25 fork
 }
 
+# bats test_tags=full, stress
 @test "storms: threads" {
 	survives 1000 40 thread
 }
 
+# bats test_tags=full, stress
 @test "storms: page faults where handlers begin" {
 	survives 1000 10 fault
 }
 
+# bats test_tags=full, stress
 @test "storms: thread storage" {
 	survives 1000 25 storage
 }
 
+# bats test_tags=stress
 @test "storms: the program's own signals" {
 	survives 1000 25 signal
 }
 
+# bats test_tags=full, stress
 @test "storms: exec of itself" {
 	target "$TARGETS/storm" exec $life
 	run timeout -k 30 "$(often 110 "${STRESS_SECONDS:-36000}")" "$DRIVERS/attach" "$target" "$(often 40 10000)" 20 1000
@@ -57,28 +67,35 @@ goes_on() {
 	ends_well
 }
 
+# bats test_tags=stress
 @test "every kind of waiting, with handlers at a high rate" {
 	goes_on 1000 "$TARGETS/blocked" $life
 }
 
+# bats test_tags=stress
 @test "registers of threads that compute" {
 	goes_on 5000 "$TARGETS/registers" $life
 	grep -q '^handlers [1-9][0-9]' "$BATS_TEST_TMPDIR/figures"
 }
 
-# It works and sleeps 10 ms by turns: half of these meet it asleep. Its CPU time is 50 ms or more in each.
+# The target works and sleeps in turns of 10 ms, so half of the attaches meet it asleep. It uses
+# 100 ms of CPU time in each; on a busy machine it gets less, and some of that before it is sampled.
 @test "a program that was asleep when it was attached to is sampled at once" {
-	local data=$BATS_TEST_TMPDIR/data n nr=''
-	target "$TARGETS/seccomped" allow 60
+	local data=$BATS_TEST_TMPDIR/data n nr before used
+	used_ms() { awk '{ printf "%d", $1 / 1e6 }' "/proc/$target/schedstat"; }
+	target "$TARGETS/seccomped" none 60
 	for n in 1 2 3 4 5 6 7 8; do
+		before=$(used_ms)
 		"$SPROF" record -q -o "$data" --source timer -F 999 -d 200ms -p "$target"
-		nr+=" $("$SPROF" info --json "$data" | jq .samples)"
+		used=$(($(used_ms) - before))
+		nr=$("$SPROF" info --json "$data" | jq .samples)
+		echo "$nr samples of $used ms"
+		[ "$nr" -ge $((used < 50 ? 0 : used < 90 ? 1 : 4)) ]
 	done
-	echo "samples:$nr"
-	[[ ! " $nr " =~ \ [0-3]\  ]]
 	ends_well
 }
 
+# bats test_tags=stress
 @test "wall time: handlers in threads that sleep" {
 	target "$TARGETS/registers" $life
 	drive attach "$target" "$(often 20 1000)" 20 2000 wall
@@ -87,16 +104,19 @@ goes_on() {
 	ends_well
 }
 
+# bats test_tags=full, stress
 @test "a static program" {
 	goes_on 250 "$TARGETS/blocked_static" $life
 }
 
+# bats test_tags=full, stress
 @test "a musl program" {
 	command -v musl-gcc >/dev/null || skip "needs musl-gcc (apt-get install musl-tools)"
 	musl-gcc -static -O2 -D_GNU_SOURCE -o "$BATS_TEST_TMPDIR/musl" tests/targets/blocked.c
 	goes_on 250 "$BATS_TEST_TMPDIR/musl" $life
 }
 
+# bats test_tags=full, stress
 @test "a Go program" {
 	command -v go >/dev/null || skip "needs go (apt-get install golang-go)"
 	cp tests/targets/goroutines.go "$BATS_TEST_TMPDIR/main.go"
@@ -104,12 +124,14 @@ goes_on() {
 	goes_on 1000 "$BATS_TEST_TMPDIR/go" $life
 }
 
+# bats test_tags=full, stress
 @test "python3" {
 	goes_on 1000 python3 -c 'import os, sys, time
 end = time.time() + int(sys.argv[1]) / 1000
 while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * i for i in range(10000))' $life
 }
 
+# bats test_tags=full, stress
 @test "node" {
 	command -v node >/dev/null || skip "needs node (apt-get install nodejs)"
 	goes_on 1000 node -e 'const end = Date.now() + Number(process.argv[1]), fs = require("fs");
@@ -117,7 +139,8 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 		if (Date.now() < end && !fs.existsSync(process.env.END_FILE)) setImmediate(f) } fs.writeFileSync(process.env.READY_FILE, ""); f()' $life
 }
 
-# As long as the driver attaches, it is asked; every request that was sent is answered, and there were many.
+# Sends requests as long as the driver attaches: every request is answered, and there are many.
+# bats test_tags=full, stress
 @test "redis-server answers every request" {
 	command -v redis-benchmark >/dev/null || skip "needs redis-tools"
 	local socket=$BATS_TEST_TMPDIR/redis asked rounds
@@ -140,6 +163,7 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 	[ -z "${STRESS-}" ] || echo "# $BATS_TEST_DESCRIPTION: $((rounds * 20000)) requests answered" >&3
 }
 
+# bats test_tags=full, stress
 @test "a recorder that is killed: what it left turns itself off, and the next one takes it out" {
 	target "$TARGETS/registers" $life
 	local n driver
@@ -159,6 +183,7 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 	ends_well
 }
 
+# bats test_tags=full
 @test "what a try that came too late left in the memory does no harm to the next" {
 	target "$TARGETS/registers" 60000
 	drive attach "$target" 5 20 1000 again
@@ -166,6 +191,7 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 	ends_well
 }
 
+# bats test_tags=full
 @test "two recorders: the second is refused, the first is not disturbed" {
 	target "$TARGETS/registers" 60000
 	"$DRIVERS/attach" "$target" 1 2500 >"$BATS_TEST_TMPDIR/first" 2>&1 3>&- &
@@ -182,6 +208,7 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 	ends_well
 }
 
+# bats test_tags=full
 @test "sprof record -p, by timers: the truth, and nothing stays" {
 	data=$BATS_TEST_TMPDIR/data
 	target "$TARGETS/shares" 5500
@@ -194,7 +221,7 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 }
 
 @test "sprof record -p as an ordinary user, on a program of that user" {
-	[ "$(id -u)" = 0 ] || skip "needs root, to be somebody else"
+	needs_root "be somebody else"
 	local place
 	place=$(mktemp -d /tmp/sprof-attach.XXXXXX)
 	cp "$SPROF" "$(dirname "$SPROF")/libsprof.so" "$TARGETS/shares_static" "$place"
@@ -218,6 +245,7 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 	[ ! -e "$data" ]
 }
 
+# bats test_tags=full
 @test "sprof record -p by timers waits for what an earlier try left and is just going" {
 	local data=$BATS_TEST_TMPDIR/data go=$BATS_TEST_TMPDIR/go
 	target "$TARGETS/leftover" "$go"
@@ -231,8 +259,9 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 	kill "$target"
 }
 
+# bats test_tags=full
 @test "sprof record -p by timers, a program in another pid and mount namespace" {
-	[ "$(id -u)" = 0 ] || skip "needs root"
+	needs_unshare --mount --pid --fork --mount-proc
 	data=$BATS_TEST_TMPDIR/data
 	unshare --mount --pid --fork --mount-proc "$TARGETS/threads8" 7000 >"$BATS_TEST_TMPDIR/truth" 2>&1 3>&- &
 	local outer=$!

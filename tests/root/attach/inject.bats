@@ -1,7 +1,9 @@
-# One thread of a program is stopped, makes system calls for us, and goes on as if nothing had been.
+# One thread of a program is stopped, makes system calls for us, and goes on as if nothing had
+# happened.
 bats_require_minimum_version 1.5.0
 load ../attach
 
+# bats test_tags=stress
 @test "every kind of waiting goes on: no EINTR, nothing too early, no byte lost" {
 	target "$TARGETS/blocked" 60000
 	drive inject "$target" $((100 * times))
@@ -9,6 +11,7 @@ load ../attach
 	ends_well
 }
 
+# bats test_tags=full, stress
 @test "a program with one thread, in each kind of waiting" {
 	local kind
 	for kind in nanosleep clock_nanosleep clock_nanosleep_abs poll ppoll ppoll_mask select pselect futex cond \
@@ -19,6 +22,7 @@ load ../attach
 	done
 }
 
+# bats test_tags=stress
 @test "registers of a program that computes are as they were" {
 	target "$TARGETS/registers" 60000
 	drive inject "$target" $((100 * times))
@@ -26,6 +30,7 @@ load ../attach
 	ends_well
 }
 
+# bats test_tags=full, stress
 @test "a static program" {
 	target "$TARGETS/blocked_static" 60000
 	drive inject "$target" $((50 * times))
@@ -33,6 +38,7 @@ load ../attach
 	ends_well
 }
 
+# bats test_tags=full, stress
 @test "a program of another libc (musl)" {
 	command -v musl-gcc >/dev/null || skip "needs musl-gcc (apt-get install musl-tools)"
 	musl-gcc -static -O2 -D_GNU_SOURCE -o "$BATS_TEST_TMPDIR/musl" tests/targets/blocked.c
@@ -42,6 +48,7 @@ load ../attach
 	ends_well
 }
 
+# bats test_tags=full, stress
 @test "a Go program" {
 	command -v go >/dev/null || skip "needs go (apt-get install golang-go)"
 	cp tests/targets/goroutines.go "$BATS_TEST_TMPDIR/main.go"
@@ -52,6 +59,7 @@ load ../attach
 	ends_well
 }
 
+# bats test_tags=full, stress
 @test "python3 and node" {
 	target python3 -c 'import os, time
 end = time.time() + 60
@@ -66,8 +74,9 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 	ends_well
 }
 
+# bats test_tags=full, stress
 @test "a program in another mount and pid namespace" {
-	[ "$(id -u)" = 0 ] || skip "needs root"
+	needs_unshare --mount --pid --fork
 	unshare --mount --pid --fork "$TARGETS/blocked" 60000 >"$BATS_TEST_TMPDIR/said" 2>&1 3>&- &
 	pids+=($!)
 	local outer=$!
@@ -90,9 +99,10 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 	ends_well
 }
 
+# bats test_tags=full, stress
 @test "stop signals that come in the middle are kept" {
 	target "$TARGETS/registers" 60000
-	(for _ in $(seq 40); do kill -STOP "$target"; sleep 0.01; kill -CONT "$target"; sleep 0.02; done) &
+	(for _ in $(seq 40); do kill -STOP "$target"; sleep 0.01; kill -CONT "$target"; sleep 0.02; done) 3>&- &
 	local killer=$!
 	drive inject "$target" $((60 * times))
 	wait $killer
@@ -103,6 +113,7 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 	ends_well
 }
 
+# bats test_tags=full, stress
 @test "the recorder may be killed at any moment" {
 	target "$TARGETS/registers" 60000
 	local n driver
@@ -125,11 +136,11 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 @test "refused: a kernel thread, a zombie, nobody, sprof itself" {
 	target=2
 	refused "it is a thread of the kernel"
-	sh -c 'sleep 0.1 & echo $! >"$0"; exec sleep 60' "$BATS_TEST_TMPDIR/zombie" &
+	sh -c 'sleep 0.1 & echo $! >"$0"; exec sleep 60' "$BATS_TEST_TMPDIR/zombie" 3>&- &
 	pids+=($!)
 	sleep 0.3
 	target=$(cat "$BATS_TEST_TMPDIR/zombie")
-	refused "it has ended, and waits"
+	refused "it is a zombie"
 	target=4194300
 	refused "No such process"
 }
@@ -153,7 +164,7 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 }
 
 @test "refused: another user's" {
-	[ "$(id -u)" = 0 ] || skip "needs root, to be somebody else"
+	needs_root "be somebody else"
 	target sleep 60
 	cp "$DRIVERS/inject" "$BATS_TEST_TMPDIR/inject"
 	chmod 755 "$BATS_TEST_TMPDIR" "$BATS_RUN_TMPDIR"

@@ -17,16 +17,19 @@ loads() {
 	[ "$(cat "$GUEST_SAYS")" = "arrived in $target" ] # once
 }
 
+# bats test_tags=stress
 @test "dlopen from outside: while threads allocate" {
 	loads 10 "$TARGETS/storm" malloc 5000
 	ends_well
 }
 
+# bats test_tags=full, stress
 @test "dlopen from outside: while threads load and unload" {
 	loads 10 "$TARGETS/storm" dlopen 5000
 	ends_well
 }
 
+# bats test_tags=full, stress
 @test "dlopen from outside: while threads come and go, and children are forked" {
 	loads 10 "$TARGETS/storm" thread 3000
 	ends_well
@@ -34,16 +37,19 @@ loads() {
 	ends_well
 }
 
+# bats test_tags=full, stress
 @test "dlopen from outside: in every kind of waiting" {
 	loads 20 "$TARGETS/blocked" 4000
 	ends_well
 }
 
+# bats test_tags=full, stress
 @test "dlopen from outside: registers are as they were" {
 	loads 20 "$TARGETS/registers" 4000
 	ends_well
 }
 
+# bats test_tags=full, stress
 @test "dlopen from outside: python3" {
 	loads 10 python3 -c 'import time
 end = time.time() + 4
@@ -51,6 +57,7 @@ while time.time() < end: sum(i * i for i in range(10000)); time.sleep(0.001)'
 	ends_well
 }
 
+# bats test_tags=full
 @test "dlopen from outside: a loader that is locked is left alone" {
 	target "$TARGETS/loader_locked" 4000
 	run "$DRIVERS/dlopen" "$target" "$TARGETS/libguest.so" 1 300

@@ -1,10 +1,8 @@
-# Programs with a seccomp filter: attached to where it allows everything that takes, refused where it does not.
+# Programs with a seccomp filter: sprof attaches if the filter allows every system call that this
+# takes, and refuses if not.
 bats_require_minimum_version 1.5.0
+root_for="read the filter of another process"
 load ../attach
-
-setup_file() {
-	[ "$(id -u)" = 0 ] || skip "needs root: nobody else may read a filter"
-}
 
 # Attached to again and again while it works. KIND TIMES
 allowed() {
@@ -16,7 +14,7 @@ allowed() {
 	ends_well
 }
 
-# Refused, unharmed, for this reason. KIND REASON
+# The target is refused for this reason and unharmed. KIND REASON
 denied() {
 	target "$TARGETS/seccomped" "$1" 60
 	run "$DRIVERS/attach" "$target" 1
@@ -28,14 +26,17 @@ denied() {
 	ends_well
 }
 
+# bats test_tags=full, stress
 @test "seccomp: a filter that allows everything" {
 	allowed allow 10
 }
 
+# bats test_tags=stress
 @test "seccomp: the filter that containers have by default" {
 	allowed docker 20
 }
 
+# bats test_tags=full, stress
 @test "seccomp: a filter that kills for any call but those that sprof says it needs" {
 	allowed exact 20
 }
@@ -53,8 +54,8 @@ denied() {
 
 @test "seccomp: every system call of the payload is asked about" {
 	local call missing=''
-	for call in $(grep -ho '__NR_[a-z_0-9]*' $(ls sampler/agent/*.c | grep -vE '/(preload[a-z_]*|join)\.c') | sort -u); do
-		grep -q "SYS_${call#__NR_}\>" sampler/inject/seccomp_check.c || missing+=" $call"
+	for call in $(grep -ho '__NR_[a-z_0-9]*' $(find sampler/agent -name '*.[ch]' | grep -vE '/(preload[a-z_]*|join)\.[ch]') | sort -u); do
+		grep -q "SYS_${call#__NR_}\>" sampler/inject/x86_64/seccomp_calls.c || missing+=" $call"
 	done
 	echo "missing:$missing"
 	[ -z "$missing" ]
@@ -77,6 +78,7 @@ denied() {
 	denied timers2 "its seccomp filter would end it for timer_create(2), which sprof would have it make"
 }
 
+# bats test_tags=full
 @test "seccomp: refused where the filter of another thread does" {
 	denied other "its seccomp filter would end it for timer_create(2), which sprof would have it make"
 }
@@ -86,6 +88,7 @@ denied() {
 	denied pointer "its seccomp filter denies it timer_create(2), which sprof would have it make"
 }
 
+# bats test_tags=full
 @test "seccomp: refused where another process decides" {
 	denied trace "its seccomp filter has another process decide over munmap(2), which sprof would have it make"
 }

@@ -24,6 +24,7 @@ annotate() {
 	' "$BATS_TEST_TMPDIR/json"
 }
 
+# bats test_tags=full
 @test "the time is at the loops' instructions, each with the line it came from" {
 	profile inlined 2000
 	annotate '^outer$' --json >"$BATS_TEST_TMPDIR/json"
@@ -43,6 +44,7 @@ annotate() {
 	annotate '^main$' | grep -q 'call.*<outer>'
 }
 
+# bats test_tags=full
 @test "a function that was inlined is shown where it was, and no more than it" {
 	profile inlined 1000
 	annotate '^near$' --json | jq -e '

@@ -22,21 +22,21 @@ fails_with() { # status, start of the error
 }
 
 @test "a process that does not exist" {
-	sleep 0 &
+	sleep 0 3>&- &
 	wait $!
 	record -o "$data" -p $!
 	fails_with 1 "attach to process $!: No such process"
 }
 
 @test "one of two processes does not exist" {
-	sleep 0 &
+	sleep 0 3>&- &
 	wait $!
 	record -o "$data" -p $$,$!
 	fails_with 1 "attach to process $!: No such process"
 }
 
 @test "a process that ends while it is attached to" {
-	"$TARGETS/shares" 300 >"$truth" &
+	"$TARGETS/shares" 300 >"$truth" 3>&- &
 	record -o "$data" -F 999 -p $!
 	[ "$status" -eq 0 ]
 	[[ $stderr != *cannot* ]]
@@ -44,10 +44,11 @@ fails_with() { # status, start of the error
 	grep -q ';main;part_50' "$folded"
 }
 
+# bats test_tags=full
 @test "processes that exit at once, again and again" {
 	local pid
 	for _ in $(seq 30); do
-		"$TARGETS/exits_at_once" &
+		"$TARGETS/exits_at_once" 3>&- &
 		pid=$!
 		record -q -o "$data" -p $pid -d 50ms
 		[ "$status" -le 1 ]
@@ -56,10 +57,11 @@ fails_with() { # status, start of the error
 	done
 }
 
+# bats test_tags=full
 @test "a process of another user, with BPF rights only" {
 	# Where that user can read it: the tree may lie in root's home.
 	cp "$TARGETS/shares" "$BATS_TEST_TMPDIR/shares"
-	"$BATS_TEST_TMPDIR/shares" 2000 >"$truth" &
+	"$BATS_TEST_TMPDIR/shares" 2000 >"$truth" 3>&- &
 	local pid=$!
 	chmod 755 "$BATS_TEST_TMPDIR" "$BATS_RUN_TMPDIR"
 	mkdir -m 777 "$BATS_TEST_TMPDIR/out"

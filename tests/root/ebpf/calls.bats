@@ -29,6 +29,7 @@ counted() { # FUNCTION
 	[ "$(counted leaf)" = "10020 true" ]
 }
 
+# bats test_tags=full
 @test "what is called before the recording begins, or after it has ended, is not counted" {
 	run "$SPROF" record -q -o "$data" --calls leaf --delay 20s -d 1s -- "$TARGETS/calls" 1000
 	[ "$status" -eq 0 ]
@@ -41,6 +42,7 @@ counted() { # FUNCTION
 	[ "$(counted leaf)" = "0 true" ]
 }
 
+# bats test_tags=full
 @test "a library that is loaded later is counted from its first call where its path is given, else the table says since when" {
 	"$SPROF" record -q -o "$data" --calls dlopen:use --calls "$TARGETS/libplug_a.so:plug_a" --calls libplug_b.so:plug_b -- "$TARGETS/dlopen" 1000
 	read -r uses all < <(counted use)
@@ -55,6 +57,7 @@ counted() { # FUNCTION
 	[ "$("$SPROF" report --pstats "$data" | awk '/\(plug_b\)/ { print $1 }')" = - ]
 }
 
+# bats test_tags=full
 @test "ncalls are those that were counted, of a whole recording" {
 	"$SPROF" record -q -o "$data" -F 4999 --calls leaf -- "$TARGETS/calls" 50000
 	[ "$("$SPROF" report --pstats "$data" | awk '/\(leaf\)/ { print $1 }')" = 250500 ]
@@ -62,6 +65,7 @@ counted() { # FUNCTION
 	[ "$("$SPROF" report --pstats --focus leaf "$data" | awk '/\(leaf\)/ { print $1 }')" = - ]
 }
 
+# bats test_tags=full
 @test "stacks are whole while an instruction under a probe runs elsewhere" {
 	"$SPROF" record -q -o "$data" -F 1999 --calls leaf -- "$TARGETS/calls" 20000
 	fold
@@ -158,6 +162,7 @@ python_with_probes() {
 	jq -e '(.generations | all(.total_ns >= .max_ns and .max_ns > 0 and .late_ns == 0)) and .rows[0].collections == (.generations | map(.collections) | add)' "$folded"
 }
 
+# bats test_tags=full
 @test "imports are timed one by one: the modules that -X importtime names, in the same nesting" {
 	python_with_probes
 	printf 'import time\ntime.sleep(0.3)\nimport slow_inner\n' >"$BATS_TEST_TMPDIR/slow_outer.py"

@@ -16,6 +16,7 @@ setup() {
 		/part_20/ { bad += $2 < 15 || $2 > 25 } END { exit bad }' "$BATS_TEST_TMPDIR/shares"
 }
 
+# bats test_tags=full
 @test "self over all lines, and what has none, is the whole" {
 	profile inlined 1000
 	"$SPROF" lines -i "$data" --json | jq -e '([.functions[].lines[].self] | add) + .without_lines == .total'

@@ -1,5 +1,6 @@
 # The oldest kernel at hand: Debian 12's 6.1, in qemu. The same programs of known shape as in truth.bats, recorded and
 # folded by sprof inside the guest; what comes back over the serial line is held against the truth here.
+# bats file_tags=full
 
 targets="shares_static deep32_nofp threads8 exec_chain"
 # CPU time in ms. Threads are created slowly there, and libc has no unwind rule inside clone3: those samples need a

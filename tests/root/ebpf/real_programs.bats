@@ -14,6 +14,7 @@ stacks_are_complete() { # program
 	stacks_are_complete python3
 }
 
+# bats test_tags=full
 @test "gcc's cc1: stacks are complete" {
 	stacks_are_complete cc1
 }
@@ -22,26 +23,32 @@ stacks_are_complete() { # program
 	stacks_are_complete perl
 }
 
+# bats test_tags=full
 @test "sqlite3: stacks are complete" {
 	stacks_are_complete sqlite3
 }
 
+# bats test_tags=full
 @test "redis-server, attached to: stacks are complete" {
 	stacks_are_complete redis-server
 }
 
+# bats test_tags=full
 @test "gdb loading 150 MB of DWARF: stacks are complete" {
 	stacks_are_complete gdb
 }
 
+# bats test_tags=full
 @test "clang: stacks are complete" {
 	stacks_are_complete clang
 }
 
+# bats test_tags=full
 @test "openssl's assembler: stacks are complete" {
 	stacks_are_complete openssl
 }
 
+# bats test_tags=full
 @test "node with JIT code: stacks are complete" {
 	stacks_are_complete node
 }

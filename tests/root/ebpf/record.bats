@@ -28,6 +28,7 @@ load ../recorder
 	[ "$("$SPROF" report "$data" 2>/dev/null | head -1)" = "the whole system" ]
 }
 
+# bats test_tags=full
 @test "the same process named twice is sampled once" {
 	work shares 60000
 	"$SPROF" record -q -o "$data" -F 499 -d 1s -p "${pids[0]},${pids[0]}"
@@ -48,6 +49,7 @@ load ../recorder
 	[ "$(samples '^worker-7;.*work_7')" -gt 5 ]
 }
 
+# bats test_tags=full
 @test "a process whose first thread has ended is sampled" {
 	work leaderless 60000
 	"$SPROF" record -q -o "$data" -F 499 -d 1s -p "${pids[0]}"
@@ -83,6 +85,7 @@ load ../recorder
 	[ "$(samples '^exec-3;.*child_work')" -gt 5 ]
 }
 
+# bats test_tags=full
 @test "the whole machine: every process, kernel threads, and no idle" {
 	start "$(named busy_one shares)" 60000
 	start dd if=/dev/zero of="$BATS_TEST_TMPDIR/zeros" bs=64k count=2000000
@@ -106,6 +109,7 @@ load ../recorder
 	[ "$(told .finished)" = true ]
 }
 
+# bats test_tags=full
 @test "the recorder can be its own target" {
 	run timeout 10 bash -c 'exec "$SPROF" record -q -o "$0" -F 99 -d 1s -p $$' "$data"
 	[ "$status" -eq 0 ]
@@ -137,6 +141,7 @@ os.execve(fd, ["program", "60000"], os.environ)' "$TARGETS/shares"
 	[ "$(samples ';.*;main;part_50')" -gt 20 ]
 }
 
+# bats test_tags=full
 @test "a program that is replaced while it is sampled keeps its names" {
 	cp "$TARGETS/shares" "$BATS_TEST_TMPDIR/program"
 	start "$BATS_TEST_TMPDIR/program" 60000
@@ -149,6 +154,7 @@ os.execve(fd, ["program", "60000"], os.environ)' "$TARGETS/shares"
 	[ "$(samples '^program;.*;main;part_50')" -gt 50 ]
 }
 
+# bats test_tags=full
 @test "a program overwritten in place between two runs has the names of both" {
 	cp "$TARGETS/shares" "$BATS_TEST_TMPDIR/program"
 	"$SPROF" record -q -o "$data" -F 499 -- bash -c '
@@ -162,6 +168,7 @@ os.execve(fd, ["program", "60000"], os.environ)' "$TARGETS/shares"
 	[ "$(samples '^program;.*(no unwind rule|bad stack|cannot be read)')" -le 5 ]
 }
 
+# bats test_tags=full
 @test "a file that is deleted, on tmpfs, or on an overlay has its names" {
 	local dir=$BATS_TEST_TMPDIR/overlay
 	mkdir -p "$dir"/{lower,upper,work,merged}
@@ -184,9 +191,11 @@ os.execve(fd, ["program", "60000"], os.environ)' "$TARGETS/shares"
 	[ "$(samples '^temporary;.*;main;part_50')" -gt 20 ]
 }
 
+# bats test_tags=full
 @test "a target in namespaces of its own has its names" {
 	local root=$BATS_TEST_TMPDIR/root
 	mkdir "$root"
+	needs_unshare --pid --mount --fork
 	start unshare --pid --mount --fork bash -c '
 		mount -t tmpfs tmpfs "$0" && cp "$1" "$0/hidden" && "$0/hidden" 60000 & wait' "$root" "$TARGETS/shares_static"
 	wait_until pgrep -x hidden
@@ -199,7 +208,9 @@ os.execve(fd, ["program", "60000"], os.environ)' "$TARGETS/shares"
 	[ "$(samples '^hidden;.*main;part_50')" -gt 20 ]
 }
 
+# bats test_tags=full
 @test "JIT code in a pid namespace is named by the map it wrote there" {
+	needs_unshare --pid --mount --fork
 	start unshare --pid --mount --fork bash -c '
 		exec 3<"$0" && mount -t tmpfs tmpfs /tmp && /proc/self/fd/3 60000 & wait' "$TARGETS/jit"
 	wait_until pgrep -f '^/proc/self/fd/3 60000'
@@ -212,6 +223,7 @@ os.execve(fd, ["program", "60000"], os.environ)' "$TARGETS/shares"
 	[ "$(samples 'jit_inner')" -gt 50 ]
 }
 
+# bats test_tags=full
 @test "JavaScript is named by the dump that node wrote, while node runs and afterwards" {
 	cat >"$BATS_TEST_TMPDIR/fib.js" <<-'END'
 		function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
@@ -254,6 +266,7 @@ os.execve(fd, ["program", "60000"], os.environ)' "$TARGETS/shares"
 	[ "$(told .limits_hit)" -gt 0 ]
 }
 
+# bats test_tags=full
 @test "recursion deeper than 8192 frames says so and keeps root and leaf" {
 	"$SPROF" record -q -o "$data" -F 99 -- "$TARGETS/recursion" 1500 20000 >/dev/null
 	fold
@@ -261,6 +274,7 @@ os.execve(fd, ["program", "60000"], os.environ)' "$TARGETS/shares"
 }
 
 # Its exec is told through the ring that is full; the recorder finds it within a second of noticing.
+# bats test_tags=full
 @test "a program that starts while the ring is full has its names" {
 	local late recorder
 	late=$(named later_program shares)
@@ -269,7 +283,7 @@ os.execve(fd, ["program", "60000"], os.environ)' "$TARGETS/shares"
 		"$0/unique" 7000 & second=$!
 		sleep 5.5
 		"$1" 2000 &
-		wait $first $second $!' "$TARGETS" "$late" >/dev/null &
+		wait $first $second $!' "$TARGETS" "$late" >/dev/null 3>&- &
 	recorder=$!
 	pids+=($recorder)
 	sleep 1
@@ -287,6 +301,7 @@ os.execve(fd, ["program", "60000"], os.environ)' "$TARGETS/shares"
 	[ $((100 * there)) -ge $((75 * all)) ]
 }
 
+# bats test_tags=full
 @test "throttling by the kernel is counted" {
 	local rate
 	rate=$(cat /proc/sys/kernel/perf_event_max_sample_rate)

@@ -26,9 +26,10 @@ load ../recorder
 	done
 }
 
+# bats test_tags=full
 @test "a hangup that nohup keeps away does not end it" {
 	work shares 60000
-	nohup "$SPROF" record -q -o "$data" -F 99 -d 1500ms -p "${pids[0]}" >/dev/null &
+	nohup "$SPROF" record -q -o "$data" -F 99 -d 1500ms -p "${pids[0]}" >/dev/null 3>&- &
 	recorder=$!
 	pids+=($recorder)
 	while [ ! -e "$data" ]; do sleep 0.05; done
@@ -48,6 +49,7 @@ load ../recorder
 	[ "$(told .finished)" = true ]
 }
 
+# bats test_tags=full
 @test "the recording ends with its target, though nobody has waited for it" {
 	# Whoever started it has become a program that asks nobody how it ended.
 	start sh -c '"$0" 1500 >/dev/null & exec sleep 60' "$TARGETS/shares"
@@ -75,20 +77,21 @@ load ../recorder
 	[ "${stderr_lines[0]}" = "sprof: cannot attach to process 4194300: No such process" ]
 }
 
+# bats test_tags=full
 @test "a recorder killed with -9 leaves no BPF program, and the target goes on" {
 	work shares 60000
-	local before
-	before=$(programs)
 	record -F 499 -p "${pids[0]}"
 	sleep 1.5
-	[ "$(programs)" -gt 0 ]
+	local programs
+	programs=$(programs_of $recorder)
+	[ "$(programs_left $programs)" -gt 0 ]
 	kill -9 $recorder
 	wait $recorder || true
 	for i in $(seq 20); do
-		[ "$(programs)" -gt "$before" ] || break
+		[ "$(programs_left $programs)" -gt 0 ] || break
 		sleep 0.2
 	done
-	[ "$(programs)" -le "$before" ]
+	[ "$(programs_left $programs)" -eq 0 ]
 	kill -0 "${pids[0]}"
 	[ "$(told .finished)" = false ]
 	[ "$(told .samples)" -gt 10 ]
@@ -188,6 +191,7 @@ ends_with() {
 }
 
 @test "in a pid namespace it says that it cannot work there" {
+	needs_unshare --pid --fork --mount-proc
 	run --separate-stderr -1 unshare --pid --fork --mount-proc "$SPROF" record --source ebpf -o "$data" -d 300ms -p 1
 	[[ ${stderr_lines[0]} == "sprof: cannot sample with ebpf: "*"PID namespace"* ]]
 }

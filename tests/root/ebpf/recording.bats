@@ -17,10 +17,10 @@ told() {
 }
 
 @test "kill -9 of the recorder loses at most the last second, and the target lives on" {
-	"$TARGETS/shares" 10000 >"$truth" &
+	"$TARGETS/shares" 10000 >"$truth" 3>&- &
 	target=$!
 	sleep 0.3
-	"$SPROF" record -q -o "$data" -F 499 -p $target &
+	"$SPROF" record -q -o "$data" -F 499 -p $target 3>&- &
 	local recorder=$!
 	while [ ! -e "$data" ]; do sleep 0.05; done
 	local from=$EPOCHREALTIME
@@ -36,11 +36,12 @@ told() {
 	[ "$(told ".duration_s >= $to - $from - 1.5")" = true ]
 }
 
+# bats test_tags=full
 @test "a recording of a killed recorder gets its names when it is read" {
-	"$TARGETS/shares" 6000 >"$truth" &
+	"$TARGETS/shares" 6000 >"$truth" 3>&- &
 	target=$!
 	sleep 0.3
-	"$SPROF" record -q -o "$data" -F 499 -p $target &
+	"$SPROF" record -q -o "$data" -F 499 -p $target 3>&- &
 	local recorder=$!
 	while [ ! -e "$data" ]; do sleep 0.05; done
 	sleep 2.5
@@ -53,6 +54,7 @@ told() {
 	grep -q ';main;' <<<"$output"
 }
 
+# bats test_tags=full
 @test "a full disk leaves a recording that says it is incomplete" {
 	mkdir "$BATS_TEST_TMPDIR/disk"
 	mount -t tmpfs -o size=256k tmpfs "$BATS_TEST_TMPDIR/disk" || skip "cannot mount a tmpfs"

@@ -19,6 +19,7 @@ nobody_with_perf() {
 	truth_holds
 }
 
+# bats test_tags=full
 @test "perf: eight threads" {
 	started threads8 3000
 	truth_holds
@@ -30,11 +31,13 @@ nobody_with_perf() {
 	truth_holds -v other=20 -v broken=5
 }
 
+# bats test_tags=full
 @test "perf: libraries that share an address over time" {
 	started dlopen 3000
 	truth_holds
 }
 
+# bats test_tags=full
 @test "perf: code made at run time without frame pointers" {
 	started jit_frames 3000
 	truth_holds -v broken=60
@@ -42,11 +45,13 @@ nobody_with_perf() {
 }
 
 @test "perf: kernel frames below system calls" {
+	needs_root "see kernel frames"
 	started kernel 2000
 	truth_holds
 	[ "$(awk '/_\[k\] [0-9]+$/ { kernel += $NF } { all += $NF } END { print (kernel > all / 2) }' "$folded")" = 1 ]
 }
 
+# bats test_tags=full
 @test "perf: a stack deeper than its copy says where it ends" {
 	started recursion 1500 5000
 	awk '/^recursion;\[incomplete: .*;bottom [0-9]+$/ { n += $NF } END { print n; exit !(n > 1000) }' "$folded"
@@ -57,11 +62,13 @@ nobody_with_perf() {
 	truth_holds
 }
 
+# bats test_tags=full
 @test "perf, attached: 32 frames without frame pointers" {
 	attached deep32_nofp 2500
 	truth_holds
 }
 
+# bats test_tags=full
 @test "perf, attached: eight threads" {
 	attached threads8 5000
 	truth_holds
@@ -72,8 +79,10 @@ nobody_with_perf() {
 	truth_holds
 }
 
+# bats test_tags=full
 @test "perf: the whole machine" {
-	"$TARGETS/deep32_nofp" 2500 >"$truth" &
+	needs_root "sample the whole machine"
+	"$TARGETS/deep32_nofp" 2500 >"$truth" 3>&- &
 	sleep 0.3
 	"$SPROF" record -o "$data" --source perf -F 999 -d 1500ms -a
 	wait $!
@@ -87,30 +96,35 @@ nobody_with_perf() {
 	truth_holds -v hz=999
 }
 
+# bats test_tags=full
 @test "nobody with perf: 32 frames without frame pointers" {
 	nobody_with_perf
 	started deep32_nofp 2000
 	truth_holds
 }
 
+# bats test_tags=full
 @test "nobody with perf: eight threads" {
 	nobody_with_perf
 	started threads8 3000
 	truth_holds
 }
 
+# bats test_tags=full
 @test "nobody with perf: children that fork or exec" {
 	nobody_with_perf
 	started forkstorm 60 20
 	truth_holds -v other=20 -v broken=5 # as above
 }
 
+# bats test_tags=full
 @test "nobody with perf: libraries that share an address over time" {
 	nobody_with_perf
 	started dlopen 3000
 	truth_holds
 }
 
+# bats test_tags=full
 @test "nobody with perf, attached: shares" {
 	nobody_with_perf
 	attached shares 2500
@@ -123,12 +137,14 @@ nobody_with_perf() {
 	truth_holds
 }
 
+# bats test_tags=full
 @test "nobody with perf, attached: eight threads" {
 	nobody_with_perf
 	attached threads8 5000
 	truth_holds
 }
 
+# bats test_tags=full
 @test "nobody with perf, attached: libraries" {
 	nobody_with_perf
 	attached dlopen 2500
@@ -154,12 +170,13 @@ nobody_with_perf() {
 	[ ! -e "$data" ]
 }
 
+# bats test_tags=full
 @test "ebpf and perf see the same shares of one process" {
 	needs_bpf
-	"$TARGETS/shares" 4000 >"$truth" &
+	"$TARGETS/shares" 4000 >"$truth" 3>&- &
 	local pid=$! other=$BATS_TEST_TMPDIR/other
 	sleep 0.3
-	"$SPROF" record -q -o "$data" --source ebpf -F 999 -d 2s -p $pid &
+	"$SPROF" record -q -o "$data" --source ebpf -F 999 -d 2s -p $pid 3>&- &
 	local first=$!
 	"$SPROF" record -q -o "$other" --source perf -F 499 -d 2s -p $pid
 	wait $first

@@ -10,7 +10,7 @@ python_frames() { # pid
 
 dump_equals_what_python_says() {
 	local out=$BATS_TEST_TMPDIR/python.out
-	"$python" tests/targets/python_waits.py >"$out" &
+	"$python" tests/targets/python_waits.py >"$out" 3>&- &
 	pids+=($!)
 	wait_until grep -q ready "$out"
 	python_frames "${pids[-1]}" | grep -v "^${pids[-1]} " >"$out.dump"
@@ -39,7 +39,7 @@ tasks() { # jq filter of a frame
 
 suspended_tasks_are_where_python_says() {
 	out=$BATS_TEST_TMPDIR/tasks.out
-	"$python" tests/targets/python_asyncio.py >"$out" &
+	"$python" tests/targets/python_asyncio.py >"$out" 3>&- &
 	pids+=($!)
 	wait_until grep -q ready "$out"
 	"$SPROF" dump -p "${pids[-1]}" --json >"$out.json"
@@ -68,7 +68,7 @@ suspended_tasks_are_where_python_says() {
 # Each has a name, a frame and a place in the list; what there is no time for is counted.
 many_tasks_hold_up_no_thread() {
 	out=$BATS_TEST_TMPDIR/tasks.out
-	"$python" tests/targets/python_asyncio.py 60000 >"$out" &
+	"$python" tests/targets/python_asyncio.py 60000 >"$out" 3>&- &
 	pids+=($!)
 	for i in 1 2 3; do wait_until grep -q ready "$out" && break; done
 	"$SPROF" dump -p "${pids[-1]}" --json >"$out.json" 2>"$out.err"
@@ -98,8 +98,9 @@ many_tasks_hold_up_no_thread() {
 	jq -e '[.threads[].frames[].kind] | index("marker") == null' "$BATS_TEST_TMPDIR/dump"
 }
 
+# bats test_tags=full
 @test "a program in every kind of wait does not see that it is dumped: no EINTR, nothing early, nothing lost" {
-	"$TARGETS/blocked" 3000 >"$BATS_TEST_TMPDIR/said" &
+	"$TARGETS/blocked" 3000 >"$BATS_TEST_TMPDIR/said" 3>&- &
 	local target=$! nr=0
 	pids+=($target)
 	sleep 0.2

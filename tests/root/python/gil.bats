@@ -37,6 +37,7 @@ computes_with_it_and_compresses_without() { # OPTIONS...
 	each_python where_there_is_a_gil computes_with_it_and_compresses_without
 }
 
+# bats test_tags=full
 @test "the same with timer" {
 	each_python where_there_is_a_gil computes_with_it_and_compresses_without --source timer
 }

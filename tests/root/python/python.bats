@@ -40,6 +40,7 @@ agrees_with_faulthandler() { # holding | released, threads that run
 	each_python agrees_with_faulthandler holding 1
 }
 
+# bats test_tags=full
 @test "at rest with the GIL released, stacks are faulthandler's in file, line and function" {
 	each_python agrees_with_faulthandler released 2
 }
@@ -50,6 +51,7 @@ has_no_impossible_stack() {
 	judge possible "$folded" 3000
 }
 
+# bats test_tags=full
 @test "a leaf that only one function calls is below no other in any of thousands of samples" {
 	each_python has_no_impossible_stack
 }
@@ -62,6 +64,7 @@ names_what_is_gone() {
 	done
 }
 
+# bats test_tags=full
 @test "functions that live 3 ms, one in the memory of the other, have their own names" {
 	each_python names_what_is_gone
 }
@@ -72,6 +75,7 @@ family_has_its_shares() {
 	judge shares "$truth" "$folded" ""
 }
 
+# bats test_tags=full
 @test "workers that are forked and spawned, and other versions that are exec'ed, have their true shares" {
 	pythons=()
 	each_python eval 'pythons+=("$python")'
@@ -86,10 +90,11 @@ family_has_its_shares() {
 	grep -q '_PyEval_EvalFrameDefault' "$folded"
 }
 
+# bats test_tags=full
 @test "of an interpreter that is too old the native frames are shown, and why" {
 	python=~/.pyenv/versions/3.7.16/bin/python3
 	[ -x "$python" ] || skip "CPython 3.7.16 is not installed by pyenv"
-	"$SPROF" record -o "$data" -d 500ms -- "$python" -c 'while True: pass' 2>"$truth" &
+	"$SPROF" record -o "$data" -d 500ms -- "$python" -c 'while True: pass' 2>"$truth" 3>&- &
 	pids+=($!)
 	sleep 1.5
 	cat "$truth"

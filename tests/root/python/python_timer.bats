@@ -18,6 +18,7 @@ fold_here() {
 	"$SPROF" fold "$data" >"$folded"
 }
 
+# bats test_tags=full
 @test "python with timer: a leaf that only one function calls is below no other, in storms of signals" {
 	each_python has_no_impossible_stack
 }
@@ -28,13 +29,14 @@ names_what_is_gone() {
 	judge named "$truth" "$folded"
 }
 
+# bats test_tags=full
 @test "python with timer: functions that live 3 ms, one in the memory of the other, have their own names" {
 	each_python names_what_is_gone
 }
 
 agrees_with_faulthandler() {
 	local pid
-	"$python" tests/targets/python_at_rest.py "$truth" released >/dev/null 2>&1 &
+	"$python" tests/targets/python_at_rest.py "$truth" released >/dev/null 2>&1 3>&- &
 	pid=$!
 	pids+=($pid)
 	# faulthandler's signal is caught once it is registered
@@ -52,6 +54,7 @@ agrees_with_faulthandler() {
 }
 
 @test "python with timer, attached: at rest, stacks are faulthandler's in file, line and function" {
+	needs_attach
 	each_python agrees_with_faulthandler
 }
 
@@ -67,10 +70,12 @@ agrees_with_faulthandler() {
 	judge possible "$folded" 30
 }
 
+# bats test_tags=full
 @test "nobody with timer: a script that is attached to has Python frames in all its samples" {
+	needs_attach
 	as_nobody
 	cp "$BATS_TEST_DIRNAME"/../../targets/python_shares.py "$place/out/"
-	"${as[@]}" /usr/bin/python3 "$place/out/python_shares.py" 60000 >/dev/null &
+	"${as[@]}" /usr/bin/python3 "$place/out/python_shares.py" 60000 >/dev/null 3>&- &
 	local pid=$!
 	pids+=($pid)
 	wait_for_script $pid
@@ -91,6 +96,7 @@ wait_for_script() { # PID
 	done
 }
 
+# bats test_tags=full
 @test "python with timer: workers that are forked and spawned, and programs that are exec'ed, have their frames" {
 	"$SPROF" record -q -o "$data" --source timer -F 999 -- /usr/bin/python3 tests/targets/python_family.py /usr/bin/python3 >"$truth"
 	fold_here
@@ -106,6 +112,7 @@ wait_for_script() { # PID
 	grep -q '_PyEval_EvalFrameDefault' "$folded"
 }
 
+# bats test_tags=full
 @test "python with timer: frames that are nowhere, end nowhere or go away do the program no harm" {
 	storm "$TARGETS/python_hostile" 1500 >"$truth"
 	grep -q rounds "$truth"
@@ -114,6 +121,7 @@ wait_for_script() { # PID
 	grep -q '\[Python frames not readable\]' "$folded"
 }
 
+# bats test_tags=full
 @test "python with timer: an interpreter that starts and ends in a storm of signals ends as it should" {
 	for i in 1 2 3; do
 		storm /usr/bin/python3 -c 'import threading, json, sys

@@ -1,4 +1,5 @@
-# sprof record --source timer: what the targets start without the library, and what is said of those that stay out.
+# sprof record --source timer: what the targets start without the library, and what is reported of
+# those that cannot be sampled.
 load ../attach
 
 prepare() {
@@ -24,6 +25,7 @@ samples_of() {
 	ends_well
 }
 
+# bats test_tags=full
 @test "follow: children that are over at once are said" {
 	prepare
 	target bash -c 'while [ ! -e "$END_FILE" ]; do (for ((i = 0; i < 300; i++)); do :; done); done'
@@ -52,6 +54,7 @@ samples_of() {
 	[[ $output == *"('shares_static') was not sampled, "*": it is linked statically, and "*seccomp* ]]
 }
 
+# bats test_tags=full
 @test "follow: a child that was forked behind libc's back" {
 	command -v python3 >/dev/null || skip "no python3"
 	prepare

@@ -2,7 +2,8 @@
 bats_require_minimum_version 1.5.0
 load ../attach
 
-# The CPU time that the samples stand for is what the program had: within 3 % and two ticks of 10 ms.
+# The CPU time that the samples stand for is what the program had: within 3 % and two ticks of 10
+# ms.
 is_whole() { # DATA
 	local had
 	had=$(sed -n 's/^cpu_ns \([0-9]*\).*/\1/p' "$said")
@@ -17,6 +18,7 @@ is_whole() { # DATA
 	is_whole "$data"
 }
 
+# bats test_tags=full, stress
 @test "5000 signals a second of its own, attached to again and again" {
 	target "$TARGETS/sig_storm" 60000
 	drive attach "$target" 20 20 2000
@@ -25,6 +27,7 @@ is_whole() { # DATA
 	ends_well
 }
 
+# bats test_tags=full
 @test "under valgrind the library makes no error, asleep or sampling" {
 	command -v valgrind >/dev/null || skip "needs valgrind"
 	local log=$BATS_TEST_TMPDIR/errors data=$BATS_TEST_TMPDIR/data
@@ -36,6 +39,7 @@ is_whole() { # DATA
 	[ "$("$SPROF" info --json "$data" | jq .samples)" -gt 5 ]
 }
 
+# bats test_tags=full
 @test "ThreadSanitizer finds nothing in what the target and the recorder share" {
 	# It maps its own memory where the addresses of others are expected not to be.
 	local as=(setarch -R)

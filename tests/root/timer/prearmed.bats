@@ -1,4 +1,5 @@
-# Programs that have libsprof.so in them and sleep, until a recorder wakes them: as an ordinary user, without ptrace.
+# Programs that have libsprof.so in them and sleep, until a recorder wakes them: as an ordinary
+# user, without ptrace.
 source=timer
 load ../source
 
@@ -7,6 +8,7 @@ prearmed() { # COMMAND...
 	target=$!
 	pids+=($target)
 	sleep 0.4
+	cat "/proc/$target/timers" >/dev/null 2>&1 || skip "may not look at the timers of another user's program (CAP_SYS_PTRACE)"
 }
 
 wakes() { # OPTIONS...
@@ -17,13 +19,13 @@ wakes() { # OPTIONS...
 	[[ ${lines[0]} == "sprof: process "*" has libsprof.so loaded"*" woken"*": no ptrace" ]]
 }
 
-# What the CPU did in the kernel is the system call's.
+# CPU time in the kernel counts for the function that made the system call.
 fold_here() {
 	"$SPROF" fold "$data" | sed 's/;\[no kernel stack\] / /' >"$folded"
 	cd "$BATS_TEST_DIRNAME/../../.."
 }
 
-# No timer, no handler but the one that wakes, nothing shared with anybody.
+# The library has no timer, no handler but the one that wakes, and shares no memory.
 sleeps() {
 	[ -z "$(cat "/proc/$target/timers")" ] && ! grep memfd:sprof "/proc/$target/maps"
 }
@@ -57,6 +59,7 @@ soon() { # COMMAND...
 	sleeps
 }
 
+# bats test_tags=full
 @test "pre-armed: woken twice, the shares are true, and it sleeps again" {
 	as_nobody
 	prearmed "$TARGETS/shares" 5000
@@ -91,6 +94,7 @@ soon() { # COMMAND...
 	soon sleeps
 }
 
+# bats test_tags=full
 @test "pre-armed: what it forks is followed, and can be woken by itself" {
 	as_nobody
 	prearmed bash -c 'run() { for ((i = 0; i < 20000; i++)); do :; done; }; while [ ! -e '"$place/out/end"' ]; do run; (run); done'
@@ -116,6 +120,7 @@ soon() { # COMMAND...
 	wait $target
 }
 
+# bats test_tags=full
 @test "pre-armed: a program that took another's place, and gives every signal its default action" {
 	as_nobody
 	prearmed sh -c "exec '$TARGETS/own_signals' 3000 reset"

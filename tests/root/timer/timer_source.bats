@@ -1,9 +1,10 @@
-# sprof record --source timer: the same truths as truth.bats, from inside the programs, without any rights.
+# sprof record --source timer: the same programs as in truth.bats, sampled from inside, without any
+# rights.
 source=timer
 load ../source
 
-# A timer that rides on the kernel's tick takes fewer samples than it was asked for, each with the weight of those that
-# are missing: their sum is the CPU time.
+# Where the kernel's tick is longer than the period there are fewer samples than were asked for, and
+# each has the weight of those that are missing: the sum of the weights is the CPU time.
 weighs_as_much() { # percent that may be missing
 	"$SPROF" fold --time "$data" | awk -v most="$1" '
 		NR == FNR { true_ns += $NF; next }
@@ -15,8 +16,9 @@ weighs_as_much() { # percent that may be missing
 		}' "$truth" -
 }
 
-# Samples count as much as they weigh: a CPU that is shared by many threads ticks in some of them more often than in
-# others. The sum stays the number of samples, for the margins. What the CPU did in the kernel is the system call's.
+# Samples count as much as they weigh: a CPU that is shared by many threads ticks in some of them
+# more often than in others. The sum stays the number of samples, for the margins. CPU time in the
+# kernel counts for the system call's caller.
 weighted() { # RECORDING
 	"$SPROF" fold --time "$1" | sed 's/;\[no kernel stack\] / /' |
 		awk -v nr="$("$SPROF" info --json "$1" | jq .samples)" '
@@ -41,11 +43,13 @@ fold_here() {
 	truth_holds
 }
 
+# bats test_tags=full
 @test "timer: 32 frames with frame pointers" {
 	started deep32_fp 2000
 	truth_holds
 }
 
+# bats test_tags=full
 @test "timer: leaf functions without a frame" {
 	started leaf 2000
 	truth_holds
@@ -54,7 +58,7 @@ fold_here() {
 @test "timer: eight threads" {
 	started threads8 3000
 	truth_holds
-	weighs_as_much 1
+	weighs_as_much 2 # what creating threads and changing between them costs is not in the truth
 }
 
 @test "timer: children that fork or exec" {
@@ -62,6 +66,7 @@ fold_here() {
 	truth_holds -v other=30
 }
 
+# bats test_tags=full
 @test "timer: a child that takes a name of its own after we have met it" {
 	started renames_late 12 40
 	"$SPROF" fold --time "$data" | awk '
@@ -74,6 +79,7 @@ fold_here() {
 		}'
 }
 
+# bats test_tags=full
 @test "timer: a process that execs itself" {
 	started exec_chain 2500
 	truth_holds -v other=10
@@ -84,6 +90,7 @@ fold_here() {
 	truth_holds
 }
 
+# bats test_tags=full
 @test "timer: ten thousand threads that are shorter than a tick" {
 	started churn 10000 300
 	"$SPROF" fold --time "$data" | awk '
@@ -97,14 +104,16 @@ fold_here() {
 
 @test "timer: wall-clock time shows threads that wait" {
 	"$SPROF" record -o "$data" --source timer --clock wall -F 199 -- "$TARGETS/waits" 2000 >"$truth"
-	"$SPROF" fold --column wall "$data" | awk '
-		{ n = $NF }
+	# By time: a thread that waits for a CPU gets one signal for several periods. What works may end its turn late.
+	"$SPROF" fold --time --column wall "$data" | awk '
+		{ n = $NF / 1e6 }
 		/;main;wait_until;/ { waits += n }
 		/;main;work_until/ { works += n }
 		/;idle;wait_until;/ { idles += n }
 		END {
-			printf "%d samples wait, %d work, %d are idle\n", waits, works, idles
-			exit waits < 150 || waits > 250 || works < 140 || works > 250 || idles < 330 || idles > 440
+			printf "%d ms wait, %d ms work, %d ms are idle\n", waits, works, idles
+			both = waits + works
+			exit waits < 500 || waits > 1250 || works < 700 || both < 1850 || both > 2300 || idles < 1650 || idles > 2200
 		}'
 	run "$SPROF" record --source perf --clock wall -- true
 	[ "$status" -eq 2 ]
@@ -127,20 +136,24 @@ bears() { # MODE
 	bears prof
 }
 
+# bats test_tags=full
 @test "timer: a program that gives every signal its default action" {
 	bears reset
 }
 
+# bats test_tags=full
 @test "timer: a thread that blocks every signal" {
 	bears block
 }
 
+# bats test_tags=full
 @test "timer: a program that has a handler for every real-time signal" {
 	bears queue 15
 }
 
 @test "timer, attached: a thread that blocks every signal is said" {
-	"$TARGETS/own_signals" 3000 block >"$truth" &
+	needs_attach
+	"$TARGETS/own_signals" 3000 block >"$truth" 3>&- &
 	local pid=$!
 	pids+=($pid)
 	sleep 0.3
@@ -150,9 +163,11 @@ bears() { # MODE
 	[[ $output == *"process $pid: no sample stands for "*" ms of CPU time: threads that block our signal"* ]]
 }
 
+# bats test_tags=full
 @test "timer, attached: threads that are over before anybody sees them" {
+	needs_attach
 	printf '6.4\n%s\n' "$(uname -r)" | sort -VC || skip "needs Linux 6.4, this is $(uname -r)"
-	"$TARGETS/churn" 3000 1000 >"$truth" &
+	"$TARGETS/churn" 3000 1000 >"$truth" 3>&- &
 	local pid=$!
 	pids+=($pid)
 	sleep 0.1
@@ -167,10 +182,12 @@ bears() { # MODE
 		}' "$truth" -
 }
 
+# bats test_tags=full
 @test "timer: errno and registers are as they were" {
 	bears errno
 }
 
+# bats test_tags=full
 @test "nobody with timer: shares, at 100, 250 and 1000 Hz their sum is the CPU time" {
 	as_nobody
 	for hz in 100 250 1000; do
@@ -181,9 +198,10 @@ bears() { # MODE
 	done
 }
 
+# bats test_tags=full
 @test "ebpf and timer see the same shares of one program" {
 	needs_bpf
-	"$SPROF" record -q -o "$data.timer" --source timer -F 999 -- "$TARGETS/shares" 4000 >"$truth" &
+	"$SPROF" record -q -o "$data.timer" --source timer -F 999 -- "$TARGETS/shares" 4000 >"$truth" 3>&- &
 	local launcher=$! pid
 	for i in $(seq 50); do
 		pid=$(pgrep -P $launcher -x shares) && break
@@ -196,13 +214,16 @@ bears() { # MODE
 	same_shares "$folded" "$folded.timer" ';main;part_'
 }
 
-# A tick meets such a thread after a tick of its CPU time, on the average: what it uses until then, and after the last,
-# must not be forgotten: 0.47 of the CPU time was left when it was. It is 0.8 or more on a quiet machine; a part is the time
-# until all have their timers, the sampling error 7 %.
+# A tick meets such a thread after a tick of its CPU time, on average: the time that it uses before
+# that, and after its last sample, must be counted too. Without it 0.47 of the CPU time was left;
+# with it 0.8 or more on a quiet machine. What is still missing is the time until all threads have
+# their timers, and a sampling error of 7 %.
+# bats test_tags=full
 @test "timer, attached: 500 threads that work for brief moments" {
+	needs_attach
 	local before after
 	used() { cat /proc/$1/task/*/schedstat | awk '{ ns += $1 } END { printf "%.0f\n", ns }'; }
-	"$TARGETS/moments" 500 30000 &
+	"$TARGETS/moments" 500 30000 3>&- &
 	pids+=($!)
 	sleep 1
 	before=$(used ${pids[0]})

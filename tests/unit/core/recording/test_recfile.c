@@ -205,7 +205,7 @@ static void python_frames_come_back_with_their_names(void **state)
 {
 	struct recfile *w = create_recording("python.data");
 	struct sink *sink = recfile_sink(w);
-	struct profile_module code = { .kind = MODULE_PYTHON, .ino = 15 };
+	struct profile_module code = { .kind = MODULE_PYTHON, .code_line = 15 };
 	struct profile_sample sample = { .weight = 1, .thread = PROFILE_NONE };
 	const struct profile_location *location;
 	const struct profile_function *function;
@@ -214,7 +214,7 @@ static void python_frames_come_back_with_their_names(void **state)
 
 	(void)state;
 	code.path = record_string(sink, "/srv/train.py");
-	code.pid = record_string(sink, "Net.forward");
+	code.code_name = record_string(sink, "Net.forward");
 	module = sink->module(sink, &code);
 	frames[0] = sink->frame(sink, module, 17);
 	frames[1] = sink->frame(sink, module, 0);
@@ -247,7 +247,7 @@ static void special_frames_come_back(void **state)
 	struct recfile *w = create_recording("x.data");
 	struct sink *sink = recfile_sink(w);
 	struct profile_module marker = { .kind = MODULE_MARKER };
-	struct profile_module named = { .kind = MODULE_NAMED, .pid = FUNCTION_KERNEL };
+	struct profile_module named = { .kind = MODULE_NAMED, .function_kind = FUNCTION_KERNEL };
 	uint32_t frames[4] = {
 		sink->frame(sink, sink->module(sink, &marker), MARKER_TOO_DEEP),
 		sink->frame(sink, sink->module(sink, &named), record_string(sink, "do_exit")),

@@ -1,5 +1,5 @@
 /*
- * Collapsed stacks as people's tools really write them.
+ * Reads collapsed stacks in the forms that real tools write.
  */
 #include "tests/unit/unit.h"
 
@@ -11,7 +11,7 @@
 #include "core/base/alloc.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
-#include "output/import/collapsed_reader.h"
+#include "output/import/importer.h"
 
 static int read_bytes(const char *text, size_t size, struct profile **ret_profile)
 {
@@ -19,7 +19,7 @@ static int read_bytes(const char *text, size_t size, struct profile **ret_profil
 	int err;
 
 	assert_non_null(f);
-	err = collapsed_read(f, "text", ret_profile);
+	err = import_collapsed.read(f, "text", ret_profile);
 	fclose(f);
 	return err;
 }
@@ -70,7 +70,10 @@ static void the_last_space_cuts_off_the_count(void **state)
 	profile_free(p);
 }
 
-/* What sprof and py-spy write of Python is Python again; what only looks like it a little is not. */
+/*
+ * Python functions as sprof and py-spy write them are recognised; names that only look similar are
+ * not.
+ */
 static void python_functions_are_told_by_their_place(void **state)
 {
 	static const struct {
@@ -139,7 +142,7 @@ static void marks_say_the_kind(void **state)
 		{ "inl", FUNCTION_NATIVE, false },
 		{ "[unknown]", FUNCTION_UNKNOWN, false },
 		{ "[no unwind rule]", FUNCTION_MARKER, false },
-		{ "_[k]", FUNCTION_UNKNOWN, false }, /* a mark without a name is a name */
+		{ "_[k]", FUNCTION_UNKNOWN, false }, /* a suffix alone is a name */
 	};
 	struct profile *p = read_text(
 		"sys_read_[k];jitted_[j];kern_[g];inl_[i];inl;[unknown];[no unwind rule];_[k] 1\n");
@@ -178,7 +181,7 @@ static void names_may_be_empty_or_no_utf8(void **state)
 	profile_free(p);
 }
 
-/* Frames are taken over from the line before; every way in which two lines part. */
+/* Frames are reused from the line before: every way in which two lines can differ. */
 static void lines_that_begin_alike_keep_their_own_frames(void **state)
 {
 	struct profile *p = read_text("a;b;c 1\na;b;cc 1\na;b 1\na;bc;d 1\na;bc 1\na 1\nab;b 1\n"
@@ -244,7 +247,7 @@ static void a_line_of_fifteen_megabytes_is_read_and_one_of_twenty_is_not(void **
 
 static bool looks_folded(const char *text)
 {
-	return collapsed_is(text, strlen(text));
+	return import_collapsed.is(text, strlen(text));
 }
 
 static void content_tells_collapsed_stacks(void **state)
@@ -255,11 +258,11 @@ static void content_tells_collapsed_stacks(void **state)
 	assert_true(looks_folded("# comment\n\nmain;x 3\r\n"));
 	assert_true(looks_folded("a;b;long line whose count was not read y"));
 	assert_false(looks_folded("#!/bin/sh\necho hello\n"));
-	assert_false(collapsed_is("\x7f"
-				  "ELF;x 1\n\0",
-				  10));
-	assert_false(collapsed_is("a;b 1\n\0", 7));
-	assert_false(collapsed_is("", 0));
+	assert_false(import_collapsed.is("\x7f"
+					 "ELF;x 1\n\0",
+					 10));
+	assert_false(import_collapsed.is("a;b 1\n\0", 7));
+	assert_false(import_collapsed.is("", 0));
 }
 
 int main(void)

@@ -27,8 +27,8 @@ static uint32_t python(const char *name, uint64_t line)
 {
 	const struct profile_module module = { .kind = MODULE_PYTHON,
 					       .path = profile_cstring(p, "a.py"),
-					       .pid = profile_cstring(p, name),
-					       .ino = 7 };
+					       .code_name = profile_cstring(p, name),
+					       .code_line = 7 };
 
 	return profile_python_frame(p, profile_module(p, &module), line);
 }

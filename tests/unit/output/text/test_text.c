@@ -148,16 +148,6 @@ static void margins_are_those_of_a_binomial(void **state)
 	assert_int_equal(number_scale(UINT64_MAX, 1000, UINT64_MAX), 1000);
 }
 
-static void a_base_name_has_no_slash_before_it(void **state)
-{
-	(void)state;
-	assert_string_equal(text_base_name("/usr/lib/libc.so.6"), "libc.so.6");
-	assert_string_equal(text_base_name("train.py"), "train.py");
-	assert_string_equal(text_base_name("/"), "/");
-	assert_string_equal(text_base_name("a/"), "a/");
-	assert_string_equal(text_base_name(""), "");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -169,7 +159,6 @@ int main(void)
 		cmocka_unit_test(shares_have_two_digits_that_mean_something),
 		cmocka_unit_test(times_have_three_digits),
 		cmocka_unit_test(margins_are_those_of_a_binomial),
-		cmocka_unit_test(a_base_name_has_no_slash_before_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

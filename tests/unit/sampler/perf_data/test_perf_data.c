@@ -3,7 +3,7 @@
 
 #include "core/base/buffer.h"
 #include "tests/unit/perf_data_maker.h"
-#include "sampler/bpf/events.h"
+#include "core/portable/frames.h"
 #include "sampler/perf_data/perf_data.h"
 
 /* "comm frame>frame weight" of each sample in turn; a frame is "file+offset", or its fallback name. */

@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-#include "sampler/bpf/events.h"
+#include "core/portable/frames.h"
 #include "sampler/walk/snapshot_unwind.h"
 
 #define MAX_FRAMES 512

@@ -61,8 +61,8 @@ static void code_does_not_wait_for_a_large_file(void **state)
 	(void)state;
 	if (fd < 0)
 		skip();
-	rules = calloc(WALK_MAX_RULES + 1, sizeof(*rules));
-	builder = table_builder_new(rules, WALK_MAX_RULES + 1);
+	rules = calloc(WALK_NR_RULES, sizeof(*rules));
+	builder = table_builder_new(rules, WALK_NR_RULES);
 	table_builder_request(builder, FILE_INDEX, fd);
 	usleep(10000); /* it is in hand */
 	table_builder_request_code(builder, CODE_INDEX, code_of_a_page(), 4096);
@@ -84,8 +84,8 @@ static void code_does_not_wait_for_a_large_file(void **state)
 
 static void what_was_not_built_is_freed(void **state)
 {
-	struct walk_rule *rules = calloc(WALK_MAX_RULES + 1, sizeof(*rules));
-	struct table_builder *builder = table_builder_new(rules, WALK_MAX_RULES + 1);
+	struct walk_rule *rules = calloc(WALK_NR_RULES, sizeof(*rules));
+	struct table_builder *builder = table_builder_new(rules, WALK_NR_RULES);
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
 	(void)state;

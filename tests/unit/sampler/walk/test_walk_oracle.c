@@ -8,7 +8,7 @@
 #include "tests/unit/unit.h"
 #include "tests/unit/traced.h"
 
-#include "sampler/bpf/events.h"
+#include "core/portable/frames.h"
 #include "sampler/walk/user_walk.h"
 #include "sampler/walk/snapshot_unwind.h"
 #include "sampler/walk/libunwind_modules.h"

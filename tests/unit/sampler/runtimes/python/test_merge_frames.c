@@ -3,7 +3,8 @@
 
 #include "tests/unit/unit.h"
 
-#include "sampler/bpf/events.h"
+#include "core/portable/frames.h"
+#include "core/portable/pycode.h"
 #include "sampler/runtimes/python/merge_frames.h"
 
 #define PY(n) (FRAME_PYTHON | (n))

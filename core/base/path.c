@@ -1,0 +1,11 @@
+/* The parts of a path, found by their slashes. */
+#include "core/base/path.h"
+
+#include <string.h>
+
+const char *path_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}

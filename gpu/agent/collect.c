@@ -1,0 +1,115 @@
+/*
+ * Puts the rooms together: NVTX is recorded from the start, GPU data as soon as CUDA is in use and
+ * CUPTI is free. `agent.collecting` is what the hot paths look at; it is set last and cleared
+ * first.
+ */
+#include "gpu/agent/collect.h"
+
+#include "gpu/agent/base/clock.h"
+#include "gpu/agent/base/report.h"
+#include "gpu/agent/base/state.h"
+#include "gpu/agent/base/thread.h"
+#include "gpu/agent/cupti/api_calls.h"
+#include "gpu/agent/cupti/competing_profiler.h"
+#include "gpu/agent/cupti/subscription.h"
+#include "gpu/agent/nvtx/capture.h"
+#include "gpu/agent/nvtx/nvtx_names.h"
+#include "gpu/agent/nvtx/range.h"
+#include "gpu/agent/stack/launch_stack.h"
+
+#define DEFAULT_STACK_CLASSES                                                                      \
+	(1u << GPU_API_LAUNCH | 1u << GPU_API_GRAPH_LAUNCH | 1u << GPU_API_MEMCPY |                \
+	 1u << GPU_API_MEMSET | 1u << GPU_API_SYNC | 1u << GPU_API_ALLOC | 1u << GPU_API_FREE)
+#define DEFAULT_MAX_FRAMES 256u
+
+static void read_config(void)
+{
+	const struct gpu_config *c = &agent.region->config;
+	uint32_t classes = c->stack_classes ? c->stack_classes : DEFAULT_STACK_CLASSES;
+	uint32_t max_frames =
+		c->max_frames && c->max_frames < GPU_MAX_STACK ? c->max_frames : DEFAULT_MAX_FRAMES;
+
+	__atomic_store_n(&agent.want, c->want, __ATOMIC_RELAXED);
+	api_calls_set_stacks(c->want & GPU_WANT_STACKS ? classes : 0,
+			     clock_ns_to_ticks(c->stack_min_ns));
+	launch_stack_set_max(max_frames);
+}
+
+static void start_cupti(void)
+{
+	if (!subscription_start())
+		return;
+	competing_profiler_watch();
+	agent_set_state(GPU_STATE_ACTIVE);
+}
+
+void collect_start(bool cuda)
+{
+	struct gpu_region *r = agent.region;
+
+	if (!agent.collecting) {
+		clock_calibrate_first();
+		read_config();
+		capture_begin();
+		if (!r->active_ns)
+			r->active_ns = clock_now_ns();
+		r->stopped_ns = 0;
+		range_begin();
+		__atomic_store_n(&agent.collecting, 1, __ATOMIC_RELEASE);
+		agent_set_state(GPU_STATE_NO_CUDA);
+		if (agent_wants(GPU_WANT_NVTX))
+			nvtx_names_emit();
+	}
+	if (cuda && !subscription_is_on() && r->state != GPU_STATE_WAITING &&
+	    r->state != GPU_STATE_FAILED)
+		start_cupti();
+}
+
+void collect_retry(void)
+{
+	if (agent.region->state != GPU_STATE_WAITING || competing_profiler_has_buffers())
+		return;
+	start_cupti();
+	if (agent.region->state == GPU_STATE_ACTIVE)
+		report_words(GPU_FAIL_FOREIGN_GONE, 0, "CUPTI is free now: collecting GPU data");
+}
+
+void collect_flush(void)
+{
+	subscription_flush();
+}
+
+void collect_watch(void)
+{
+	if (subscription_is_on() || agent.region->state == GPU_STATE_WAITING)
+		competing_profiler_watch();
+}
+
+/* What is left to write once CUPTI has been read. */
+static void end(uint32_t state)
+{
+	range_flush_open();
+	thread_publish_counts();
+	agent.region->stopped_ns = clock_now_ns();
+	agent_set_state(state);
+}
+
+void collect_stop(void)
+{
+	if (!agent.collecting)
+		return;
+	__atomic_store_n(&agent.collecting, 0, __ATOMIC_RELEASE);
+	capture_end();
+	competing_profiler_ignore();
+	subscription_stop();
+	end(GPU_STATE_DETACHED);
+}
+
+void collect_at_exit(void)
+{
+	if (!agent.collecting)
+		return;
+	capture_end();
+	subscription_flush_at_exit();
+	end(GPU_STATE_EXITED);
+}

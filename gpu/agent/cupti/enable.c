@@ -1,0 +1,147 @@
+/*
+ * What is enabled in CUPTI, by what the recorder wants: kinds of activity records, and callbacks of
+ * single API calls. Each enabled callback costs time, so only those of recorded calls are enabled.
+ */
+#include "gpu/agent/cupti/enable.h"
+
+#include "gpu/agent/base/report.h"
+#include "gpu/agent/base/state.h"
+#include "gpu/agent/cupti/api_calls.h"
+#include "gpu/agent/cupti/cupti.h"
+
+#define MAX_ENABLED 16
+
+static uint32_t enabled_kinds[MAX_ENABLED];
+static uint32_t nr_enabled_kinds;
+
+static void enable_kind(uint32_t kind, const char *name)
+{
+	int err = cupti.activity_enable(kind);
+	struct text text = { .length = 0 };
+
+	if (!err && nr_enabled_kinds < MAX_ENABLED) {
+		enabled_kinds[nr_enabled_kinds++] = kind;
+		return;
+	}
+	text_add(&text, "enable activity kind ");
+	text_add(&text, name);
+	cupti_report_error(err == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES ? GPU_FAIL_PRIVILEGES
+								      : GPU_FAIL_KIND,
+			   err, text.bytes);
+}
+
+void enable_kinds(void)
+{
+	static const struct {
+		uint32_t want, kind;
+		const char *name;
+	} kinds[] = {
+		{ GPU_WANT_KERNELS, CUPTI_KIND_CONCURRENT_KERNEL, "CONCURRENT_KERNEL" },
+		{ GPU_WANT_MEMCPY, CUPTI_KIND_MEMCPY, "MEMCPY" },
+		{ GPU_WANT_MEMCPY, CUPTI_KIND_MEMCPY2, "MEMCPY2" },
+		{ GPU_WANT_MEMSET, CUPTI_KIND_MEMSET, "MEMSET" },
+		{ GPU_WANT_SYNC, CUPTI_KIND_SYNCHRONIZATION, "SYNCHRONIZATION" },
+		{ GPU_WANT_OVERHEAD, CUPTI_KIND_OVERHEAD, "OVERHEAD" },
+		{ GPU_WANT_GRAPH_TRACE, CUPTI_KIND_GRAPH_TRACE, "GRAPH_TRACE" },
+		{ GPU_WANT_MEMORY, CUPTI_KIND_MEMORY2, "MEMORY2" },
+		{ GPU_WANT_MEMORY, CUPTI_KIND_MEMORY_POOL, "MEMORY_POOL" },
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (agent_wants(kinds[i].want))
+			enable_kind(kinds[i].kind, kinds[i].name);
+}
+
+void enable_devices(void)
+{
+	static bool told;
+
+	if (told || !agent_counted(GPU_COUNT_BUFFERS))
+		return;
+	told = true;
+	if (!cupti.activity_enable_and_dump)
+		enable_kind(CUPTI_KIND_DEVICE, "DEVICE");
+	else if (!cupti.activity_enable_and_dump(CUPTI_KIND_DEVICE) &&
+		 nr_enabled_kinds < MAX_ENABLED)
+		enabled_kinds[nr_enabled_kinds++] = CUPTI_KIND_DEVICE;
+}
+
+void disable_kinds(void)
+{
+	for (uint32_t i = 0; i < nr_enabled_kinds; i++)
+		cupti.activity_disable(enabled_kinds[i]);
+	nr_enabled_kinds = 0;
+}
+
+static bool is_wanted(uint32_t domain, uint32_t api_class)
+{
+	static const uint32_t wants[] = {
+		[GPU_API_OTHER] = GPU_WANT_API_ALL,
+		[GPU_API_LAUNCH] = GPU_WANT_KERNELS,
+		[GPU_API_GRAPH_LAUNCH] = GPU_WANT_KERNELS | GPU_WANT_GRAPH_TRACE,
+		[GPU_API_MEMCPY] = GPU_WANT_MEMCPY,
+		[GPU_API_MEMSET] = GPU_WANT_MEMSET,
+		[GPU_API_SYNC] = GPU_WANT_SYNC,
+		[GPU_API_ALLOC] = GPU_WANT_MEMORY,
+		[GPU_API_FREE] = GPU_WANT_MEMORY,
+		[GPU_API_HOST_FUNC] = GPU_WANT_KERNELS,
+		[GPU_API_PROFILER_START] = ~0u,
+		[GPU_API_PROFILER_STOP] = ~0u,
+	};
+
+	if (domain == GPU_API_RUNTIME)
+		return agent_wants(GPU_WANT_API_RUNTIME);
+	return agent_wants(wants[api_class] | GPU_WANT_API_ALL);
+}
+
+static void enable_domain(void *subscriber, uint32_t domain)
+{
+	for (uint32_t cbid = 1; cbid < GPU_MAX_CBIDS; cbid++) {
+		const char *name = NULL;
+		uint32_t api_class;
+
+		/* the list of names has no holes */
+		if (cupti.callback_name(domain + 1, cbid, &name) || !name)
+			break;
+		api_class = api_calls_class_of(name);
+		api_calls_set_class(domain, cbid, api_class);
+		if (is_wanted(domain, api_class))
+			cupti.enable_callback(1, subscriber, domain + 1, cbid);
+	}
+}
+
+/* If libcupti cannot name its ids: only launches and capture calls, by number. */
+static void enable_known_launches(void *subscriber)
+{
+	static const struct {
+		uint16_t cbid, api_class;
+	} known[] = {
+		{ CUPTI_CBID_LAUNCH_KERNEL, GPU_API_LAUNCH },
+		{ CUPTI_CBID_LAUNCH_KERNEL_PTSZ, GPU_API_LAUNCH },
+		{ CUPTI_CBID_LAUNCH_COOPERATIVE, GPU_API_LAUNCH },
+		{ CUPTI_CBID_LAUNCH_COOPERATIVE_PTSZ, GPU_API_LAUNCH },
+		{ CUPTI_CBID_LAUNCH_COOPERATIVE_MULTI, GPU_API_LAUNCH },
+		{ CUPTI_CBID_LAUNCH_KERNEL_EX, GPU_API_LAUNCH },
+		{ CUPTI_CBID_LAUNCH_KERNEL_EX_PTSZ, GPU_API_LAUNCH },
+		{ CUPTI_CBID_GRAPH_LAUNCH, GPU_API_GRAPH_LAUNCH },
+		{ CUPTI_CBID_GRAPH_LAUNCH_PTSZ, GPU_API_GRAPH_LAUNCH },
+		{ CUPTI_CBID_PROFILER_START, GPU_API_PROFILER_START },
+		{ CUPTI_CBID_PROFILER_STOP, GPU_API_PROFILER_STOP },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		api_calls_set_class(GPU_API_DRIVER, known[i].cbid, known[i].api_class);
+		cupti.enable_callback(1, subscriber, CUPTI_DRIVER_API, known[i].cbid);
+	}
+}
+
+void enable_callbacks(void *subscriber)
+{
+	if (!cupti.callback_name) {
+		enable_known_launches(subscriber);
+		return;
+	}
+	enable_domain(subscriber, GPU_API_DRIVER);
+	if (agent_wants(GPU_WANT_API_RUNTIME))
+		enable_domain(subscriber, GPU_API_RUNTIME);
+}

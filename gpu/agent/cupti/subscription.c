@@ -1,0 +1,196 @@
+/*
+ * A subscriber gets callbacks and owns CUPTI's buffers and clock; CUPTI has one subscriber at a
+ * time. If another tool is first, the state is WAITING and collect.c tries again later. If another
+ * tool comes after us, competing_profiler.c takes this subscription away for it.
+ */
+#include "gpu/agent/cupti/subscription.h"
+
+#include "gpu/agent/base/image.h"
+#include "gpu/agent/base/lock.h"
+#include "gpu/agent/base/report.h"
+#include "gpu/agent/base/state.h"
+#include "gpu/agent/cupti/activity.h"
+#include "gpu/agent/cupti/api_calls.h"
+#include "gpu/agent/cupti/cupti.h"
+#include "gpu/agent/cupti/cupti_settings.h"
+#include "gpu/agent/cupti/enable.h"
+
+#define FINALIZE_WAIT_MS 150
+
+static void *subscriber; /* NULL: not subscribed */
+
+/* Only cuptiSubscribe_v2 can name the current subscriber: it fails, and tells. */
+static void report_foreign(void)
+{
+	char name[128] = "";
+	struct cupti_subscriber_params params = { sizeof(params), "sprof", name, sizeof(name) };
+	struct text text = { .length = 0 };
+	void *s = NULL;
+
+	if (cupti.subscribe_v2 && !cupti.subscribe_v2(&s, api_calls_callback, NULL, &params))
+		cupti.unsubscribe(s); /* it has just become free: left to the next retry */
+	name[sizeof(name) - 1] = 0;
+	text_add(&text, "CUPTI is in use by ");
+	text_add(&text, name[0] ? name : "another tool");
+	text_add(&text, ": GPU data starts when it is free (tried every 5 s)");
+	report(GPU_FAIL_FOREIGN, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS, &text);
+}
+
+static bool subscribe(void)
+{
+	int err = cupti.subscribe(&subscriber, api_calls_callback, NULL);
+
+	if (!err)
+		return true;
+	subscriber = NULL;
+	switch (err) {
+	case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS:
+		agent_set_state(GPU_STATE_WAITING);
+		report_foreign();
+		return false;
+	case CUPTI_ERROR_UNKNOWN:
+		cupti_report_error(GPU_FAIL_NO_DRIVER, err, "collect GPU data without a driver");
+		break;
+	case CUPTI_ERROR_NOT_INITIALIZED:
+		cupti_report_error(GPU_FAIL_OLD_CUPTI, err,
+				   "collect GPU data: libcupti does not fit the driver");
+		break;
+	case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
+		cupti_report_error(GPU_FAIL_PRIVILEGES, err, "collect GPU data");
+		break;
+	default: cupti_report_error(GPU_FAIL_CUPTI, err, "subscribe to CUPTI");
+	}
+	agent_set_state(GPU_STATE_FAILED);
+	return false;
+}
+
+bool subscription_is_on(void)
+{
+	return subscriber != NULL;
+}
+
+bool subscription_start(void)
+{
+	int err;
+
+	if (cupti_load() || activity_init()) {
+		agent_set_state(GPU_STATE_FAILED);
+		return false;
+	}
+	/* before all else: the subscriber owns the buffers and the clock */
+	if (!subscribe())
+		return false;
+	cupti_settings_take();
+	/* every time: a tool that had CUPTI in between has put its own in place */
+	err = cupti.register_callbacks(activity_request, activity_complete);
+	if (err) {
+		cupti_report_error(GPU_FAIL_CUPTI, err, "give CUPTI its buffers");
+		cupti_settings_give_back();
+		cupti.unsubscribe(subscriber);
+		subscriber = NULL;
+		agent_set_state(GPU_STATE_FAILED);
+		return false;
+	}
+	enable_kinds();
+	enable_callbacks(subscriber);
+	return true;
+}
+
+void subscription_flush(void)
+{
+	if (!subscriber)
+		return;
+	enable_devices();
+	cupti.flush_all(0);
+	activity_settle(false);
+}
+
+void subscription_flush_at_exit(void)
+{
+	if (!subscriber)
+		return;
+	cupti.flush_all(CUPTI_FLUSH_FORCED);
+	enable_devices();
+	cupti.flush_all(CUPTI_FLUSH_FORCED);
+	activity_settle(false);
+	activity_settle(true);
+}
+
+static bool may_finalize(void)
+{
+	static bool graphs; /* the program has ever used CUDA graphs */
+	const struct gpu_region *r = agent.region;
+
+	graphs |= agent_counted(GPU_COUNT_GRAPH_NODES) + agent_counted(GPU_COUNT_GRAPHS) != 0;
+	return cupti.finalize && (r->cupti_version >= CUPTI_API_FINALIZE_WITH_GRAPHS || !graphs);
+}
+
+/*
+ * CUPTI can be unloaded only from within a CUDA call of the application. If none comes soon, CUPTI
+ * stays loaded with everything disabled: false.
+ */
+static bool finalize_in_a_call(void)
+{
+	if (!may_finalize())
+		return false;
+	api_calls_finalize_next(cupti.finalize);
+	for (int i = 0; i < FINALIZE_WAIT_MS / 5 && !api_calls_finalized(); i++)
+		agent_pause_us(5000);
+	/* revoked: a later call must not finalize */
+	return !api_calls_finalize_next(NULL);
+}
+
+static void end_records(void)
+{
+	disable_kinds();
+	cupti.flush_all(CUPTI_FLUSH_FORCED);
+	activity_settle(false);
+	activity_settle(true);
+	cupti_settings_give_back();
+}
+
+void subscription_stop(void)
+{
+	if (!subscriber)
+		return;
+	end_records();
+	if (!finalize_in_a_call()) {
+		cupti.unsubscribe(subscriber);
+		report_words(GPU_FAIL_RESIDENT, 0,
+			     "detached; CUPTI is disabled and stays loaded until the program ends");
+	}
+	subscriber = NULL;
+}
+
+static void report_way_made(const void *caller, bool subscribes)
+{
+	struct text text = { .length = 0 };
+	struct image image;
+
+	if (image_at(caller, &image) && image.path[0])
+		text_add(&text, image_name(&image));
+	else
+		text_add(&text, "the program");
+	if (subscribes) {
+		text_add(&text,
+			 " subscribes to CUPTI and gets it: GPU data continues when CUPTI is free "
+			 "(tried every 5 s)");
+		report(GPU_FAIL_FOREIGN, 0, &text);
+	} else {
+		text_add(&text,
+			 " records with CUPTI without subscribing to it: no GPU data from here on");
+		report(GPU_FAIL_BUFFERS_TAKEN, 0, &text);
+	}
+}
+
+bool subscription_make_way(const void *caller, bool subscribes)
+{
+	if (!subscriber || !agent.collecting)
+		return false;
+	end_records();
+	cupti.unsubscribe(subscriber);
+	subscriber = NULL;
+	agent_set_state(GPU_STATE_WAITING);
+	report_way_made(caller, subscribes);
+	return true;
+}

@@ -1,0 +1,29 @@
+/* Our subscription to CUPTI: taking it, reading its records, and giving it up. */
+#ifndef SPROF_GPU_AGENT_SUBSCRIPTION_H
+#define SPROF_GPU_AGENT_SUBSCRIPTION_H
+
+#include <stdbool.h>
+
+/* All of these need the lock (base/lock.h). */
+
+/*
+ * Loads CUPTI, subscribes, and enables what the recorder wants. False where that failed: the
+ * reason is reported and the state of the region is set to WAITING or FAILED. On success the state
+ * is the caller's to set.
+ */
+bool subscription_start(void);
+bool subscription_is_on(void);
+/* Asks CUPTI for completed buffers. */
+void subscription_flush(void);
+/* Reads everything that CUPTI still has, from the thread that exits. */
+void subscription_flush_at_exit(void);
+/* Disables everything, reads what is in flight, and unloads CUPTI where that is possible. */
+void subscription_stop(void);
+/*
+ * Another tool is about to subscribe (`subscribes`) or to register its own buffers: ends ours and
+ * sets the state to WAITING. `caller` is an address in the code of the other tool. False where we
+ * had no subscription.
+ */
+bool subscription_make_way(const void *caller, bool subscribes);
+
+#endif

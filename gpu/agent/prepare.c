@@ -1,0 +1,43 @@
+/*
+ * Each table is made by the file that owns it; this file only knows all of them. The region comes
+ * last, for agent.region says that everything is there.
+ */
+#include "gpu/agent/prepare.h"
+
+#include "gpu/agent/base/arena.h"
+#include "gpu/agent/base/fold.h"
+#include "gpu/agent/base/region_map.h"
+#include "gpu/agent/base/report.h"
+#include "gpu/agent/base/state.h"
+#include "gpu/agent/base/thread.h"
+#include "gpu/agent/cupti/activity_keep.h"
+#include "gpu/agent/cupti/launch.h"
+#include "gpu/agent/nvtx/range.h"
+#include "gpu/agent/stack/python_stack.h"
+
+int agent_prepare(void)
+{
+	static int (*const steps[])(void) = {
+		region_map_alive, arena_init, thread_init, python_stack_init,
+		launch_init,	  fold_init,  range_init,  region_map,
+	};
+	int err = 0;
+
+	if (agent.region)
+		return 0;
+	for (size_t i = 0; !err && i < sizeof(steps) / sizeof(steps[0]); i++)
+		err = steps[i]();
+	if (err)
+		report_words(GPU_FAIL_MEMORY, 0, "cannot map the memory that GPU data needs");
+	return err;
+}
+
+void agent_forget(void)
+{
+	activity_forget();
+	region_forget();
+	fold_forget();
+	range_forget();
+	thread_forget_counts();
+	report_forget();
+}

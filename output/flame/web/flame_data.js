@@ -1,0 +1,316 @@
+/*
+ * Owns the data: decodes it (output/flame/svg_data.h), makes trees, and switches columns. script.c
+ * joins this file and the others into one function, in the order of its list, so they share one
+ * scope.
+ *
+ * Names come from the profiled program and are untrusted. They enter the page only as text nodes
+ * and attribute values.
+ *
+ * A tree is {nr, fn, depth, parent, end, inlined, self, samples, total, totalSamples}: arrays by
+ * node in depth-first order, where nodes [i, end[i]) are node i and everything below it. The tree
+ * of a diff has the last four also in `before`. Shares are parts of `whole` and `wholeSamples`;
+ * `metric` tells the unit.
+ *
+ * A butterfly is two columns as two trees with the same nodes, each the `twin` of the other.
+ */
+const FLAG_TIME = 1, FLAG_SAMPLES = 2, FLAG_BYTES = 4, FLAG_EXACT = 8, FLAG_DIFF = 16, FLAG_ABSOLUTE = 32;
+const FLAG_TIMELINE = 64;
+const KIND_KERNEL = 1, KIND_MARKER = 3, KIND_THREAD = 4, KINDS = ["native", "kernel", "jit", "marker", "thread",
+	"python", "gpu", "range", "unknown"];
+const FINEST_WHOLE = 2 ** 40;
+
+let functions = [], modules = [], files = [];
+/* {name, title, measure, events, exact} of the column; measure formats a value, null = plain */
+let metric = null;
+let lower = null;  /* the same of the lower column of a butterfly, or null */
+let isDiff = false, absolute = false;
+let base = null;     /* the tree as recorded */
+let wholes = null;   /* the first tree of a diff; changes are parts of its wholes */
+/* {time, node, thread, weight: by sample; threads: [{pid, tid, name}]}, times in us */
+let timeline = null;
+
+/*
+ * The columns to choose from, {name, title, origin, facts, legend, text}; empty if there is only
+ * one.
+ */
+let sources = [], current = 0, loads = 0;
+/* The lower column of a butterfly, now and at the start; -1 = none. */
+let below = -1, homeBelow = -1;
+
+async function inflate(text) {
+	const bytes = Uint8Array.fromBase64 ? Uint8Array.fromBase64(text) :
+		Uint8Array.from(atob(text), c => c.charCodeAt(0));
+	const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+	return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/* A reader of varints and strings. */
+function reader(data) {
+	const utf8 = new TextDecoder();
+	let at = 0;
+	const varint = () => {
+		let byte = data[at++], value = byte & 127, unit = 128;
+		while (byte & 128) {
+			byte = data[at++];
+			value += (byte & 127) * unit;
+			unit *= 128;
+		}
+		return value;
+	};
+	const take = size => {
+		at += size;
+		return data.subarray(at - size, at);
+	};
+	const string = () => utf8.decode(take(varint()));
+	const column = nr => {
+		const values = new Float64Array(nr);
+		for (let i = 0; i < nr; i++) {
+			const byte = data[at];
+			values[i] = byte < 128 ? (at++, byte) : varint();
+		}
+		return values;
+	};
+	return {varint, take, string, column, strings: () => Array.from({length: varint()}, string)};
+}
+
+function decodeFunctions(from) {
+	const utf8 = new TextDecoder();
+	let name = new Uint8Array(256);
+
+	return Array.from({length: from.varint()}, () => {
+		const shared = from.varint(), rest = from.take(from.varint()), size = shared + rest.length;
+		if (name.length < size) {
+			const longer = new Uint8Array(size * 2);
+			longer.set(name.subarray(0, shared));
+			name = longer;
+		}
+		name.set(rest, shared);
+		const f = {name: utf8.decode(name.subarray(0, size))};
+		const start = from.varint();
+		f.short = f.name.substr(start, from.varint());
+		f.color = String.fromCharCode(...from.take(2));
+		f.kind = from.varint();
+		f.module = modules[from.varint()];
+		f.file = files[from.varint()];
+		f.line = from.varint();
+		return f;
+	});
+}
+
+/*
+ * Reads the function of each node: byte by byte, as the difference from that of the sibling before.
+ */
+function decodeCalls(from, {nr, depth, fn}) {
+	const last = [];
+	for (let largest = functions.length, unit = 1; largest >= 1; largest /= 256, unit *= 256) {
+		const bytes = from.take(nr);
+		for (let i = 0; i < nr; i++)
+			fn[i] += bytes[i] * unit;
+	}
+	for (let i = 0; i < nr; i++) {
+		const d = depth[i];
+		if (i && d <= depth[i - 1])
+			fn[i] += last[d];
+		last[d] = fn[i];
+	}
+}
+
+function decodeTree(from, flags) {
+	const nr = from.varint();
+	const tree = {nr, depth: new Uint32Array(nr), inlined: new Uint8Array(nr), fn: new Uint32Array(nr)};
+	for (let i = 1; i < nr; i++) {
+		const code = from.varint();
+		tree.depth[i] = tree.depth[i - 1] + 1 - (code >>> 1);
+		tree.inlined[i] = code & 1;
+	}
+	decodeCalls(from, tree);
+	tree.self = from.column(nr);
+	tree.samples = flags & FLAG_SAMPLES ? from.column(nr) : tree.self;
+	if (isDiff) {
+		const self = from.column(nr);
+		tree.before = {self, samples: flags & FLAG_SAMPLES ? from.column(nr) : self};
+	}
+	return complete(tree);
+}
+
+function decodeTimeline(from) {
+	const threads = Array.from({length: from.varint()}, () =>
+		({pid: from.varint(), tid: from.varint(), name: from.string()}));
+	const nr = from.varint(), time = from.column(nr), t = {threads, nr, time};
+	for (let i = 1; i < nr; i++)
+		time[i] += time[i - 1];
+	t.thread = from.column(nr);
+	t.node = Uint32Array.from(from.column(nr));
+	t.weight = from.column(nr);
+	return t;
+}
+
+function decode(data, {name, title}) {
+	const from = reader(data), flags = from.varint();
+	metric = {name, title, measure: flags & FLAG_TIME ? time : flags & FLAG_BYTES ? bytes : null,
+		exact: (flags & FLAG_EXACT) !== 0, events: from.string()};
+	lower = null;
+	isDiff = (flags & FLAG_DIFF) !== 0;
+	absolute = (flags & FLAG_ABSOLUTE) !== 0;
+	modules = from.strings();
+	files = from.strings();
+	functions = decodeFunctions(from);
+	wholes = null;
+	base = decodeTree(from, flags);
+	timeline = flags & FLAG_TIMELINE ? decodeTimeline(from) : null;
+}
+
+/*
+ * Merges two lists of functions, sorted by name, into one. Returns the new place of each function.
+ */
+function mergeFunctions(lists) {
+	const keyOf = f => [f.name, f.module, f.kind].join("\0"), byKey = new Map(), [root] = lists[0];
+	for (const list of lists)
+		for (const f of list.slice(1))
+			if (!byKey.has(keyOf(f)) || !byKey.get(keyOf(f)).file)
+				byKey.set(keyOf(f), f);
+	const compare = (a, b) => a < b ? -1 : a > b ? 1 : 0;
+	const sorted = [...byKey].sort(([a, f], [b, g]) => compare(f.name, g.name) || compare(a, b));
+	functions = [root, ...sorted.map(([, f]) => f)];
+	const places = new Map(sorted.map(([key], i) => [key, i + 1]));
+	return lists.map(list => list.map((f, i) => i ? places.get(keyOf(f)) : 0));
+}
+
+/*
+ * Adds a lower column to the current one: one tree with the paths of both. There is no timeline
+ * then, as the samples of two columns have no common order.
+ */
+function putBelow(data, source) {
+	const one = {functions, modules, base, metric};
+	decode(data, source);
+	const places = mergeFunctions([one.functions, functions]), trees = [one.base, base];
+	modules = [...new Set([...one.modules, ...modules])].sort();
+	lower = metric;
+	metric = one.metric;
+	timeline = null;
+	const builder = new TreeBuilder(0);
+	trees.forEach(({nr, fn, parent, inlined, self, samples}, side) => {
+		const target = new Uint32Array(nr), weights = side ? [[], [], self, samples] : [self, samples];
+		for (let i = 0; i < nr; i++) {
+			target[i] = i && builder.child(target[parent[i]], places[side][fn[i]], inlined[i]);
+			builder.put(target[i], weights, i);
+		}
+	});
+	base = builder.finish(ORDERS.name);
+}
+
+/* Switches to another column, perhaps with a lower one. False if another switch began meanwhile. */
+async function load(index, other) {
+	const nr = ++loads, data = await inflate(sources[index].text);
+	const more = other < 0 ? null : await inflate(sources[other].text);
+	if (nr !== loads)
+		return false;
+	decode(data, sources[index]);
+	if (more)
+		putBelow(more, sources[other]);
+	current = index;
+	below = other;
+	return true;
+}
+
+function totalsOf(tree, values) {
+	const totals = Float64Array.from(values), parent = tree.parent;
+	for (let i = tree.nr - 1; i > 0; i--)
+		totals[parent[i]] += totals[i];
+	return totals;
+}
+
+/* Computes parents, ends and totals from depths and selves. */
+function complete(tree) {
+	const {nr, depth} = tree, path = [0];
+	const parent = tree.parent = new Uint32Array(nr), end = tree.end = new Uint32Array(nr);
+
+	for (let i = 1; i < nr; i++) {
+		parent[i] = path[depth[i] - 1];
+		path[depth[i]] = i;
+	}
+	for (let i = nr - 1; i >= 0; i--) {
+		if (!end[i])
+			end[i] = i + 1;
+		if (i && end[parent[i]] < end[i])
+			end[parent[i]] = end[i];
+	}
+	return addUp(tree);
+}
+
+function addUpOne(tree) {
+	tree.total = totalsOf(tree, tree.self);
+	tree.totalSamples = tree.samples === tree.self ? tree.total : totalsOf(tree, tree.samples);
+	tree.whole = tree.total[0];
+	tree.wholeSamples = tree.totalSamples[0];
+	tree.sides = [{self: tree.self, total: tree.total}];
+	tree.unit = 1;
+}
+
+function addUp(tree) {
+	const b = tree.before;
+	addUpOne(tree);
+	tree.metric = metric;
+	if (tree.other) {
+		tree.twin = {...tree, ...tree.other, metric: lower, twin: tree};
+		addUpOne(tree.twin);
+	}
+	if (b) {
+		b.total = totalsOf(tree, b.self);
+		b.totalSamples = b.samples === b.self ? b.total : totalsOf(tree, b.samples);
+		b.whole = b.total[0];
+		b.wholeSamples = b.totalSamples[0];
+		wholes = wholes || tree;
+		addSides(tree);
+	}
+	return tree;
+}
+
+/* As in output/tree/diff.c: the removed paths are scaled to be drawn beside the existing ones. */
+function addSides(tree) {
+	const {self, total, before} = tree;
+	const from = before.whole, to = absolute || !tree.whole ? from : tree.whole;
+	while (to && to * tree.unit < FINEST_WHOLE)
+		tree.unit *= 2;
+	const scale = to * tree.unit / from;
+	const gone = new Uint8Array(tree.nr);
+	for (let i = 0; i < tree.nr; i++)
+		if (!total[i])
+			gone[i] = i && !total[tree.parent[i]] ? gone[tree.parent[i]] : totalChange(tree, i).significant;
+	const removed = before.self.map((value, i) => gone[i] ? Math.round(value * scale) : 0);
+	tree.sides = [{self: self.map(value => value * tree.unit), total: total.map(value => value * tree.unit)},
+		{self: removed, total: totalsOf(tree, removed)}];
+}
+
+/* The sums by function. Recursive calls count once in the total. */
+function sumColumn(tree, own, all) {
+	const size = functions.length, inside = new Uint32Array(size), {nr, fn, end} = tree;
+	const result = {self: new Float64Array(size), total: new Float64Array(size)};
+	for (let i = 0; i < nr; i++) {
+		const f = fn[i];
+		result.self[f] += own[i];
+		if (i < inside[f])
+			continue;
+		inside[f] = end[i];
+		result.total[f] += all[i];
+	}
+	return result;
+}
+
+/*
+ * {now, samples, before, beforeSamples: {self, total}, frames} by function, computed on first use.
+ */
+function sumsOf(tree) {
+	if (!tree.sums) {
+		const b = tree.before, s = tree.sums = {frames: new Uint32Array(functions.length)};
+		s.now = sumColumn(tree, tree.self, tree.total);
+		s.samples = tree.samples === tree.self ? s.now : sumColumn(tree, tree.samples, tree.totalSamples);
+		for (let i = 0; i < tree.nr; i++)
+			s.frames[tree.fn[i]]++;
+		if (b) {
+			s.before = sumColumn(tree, b.self, b.total);
+			s.beforeSamples = sumColumn(tree, b.samples, b.totalSamples);
+		}
+	}
+	return tree.sums;
+}

@@ -1,0 +1,336 @@
+/*
+ * Owns the picture: what is shown, the layout of its boxes, and their SVG elements. Geometry and
+ * class names are those of output/flame/layout.c and svg_frames.c.
+ *
+ * A view is a list of panels, side by side or one above the other. A panel shows nodes [from, to)
+ * of a tree, with the widths of one side of it (a diff has two sides). A box is a frame of a panel,
+ * or a run of frames too narrow to draw. Its part of the chart is its width divided by its `whole`.
+ */
+const NS = "http://www.w3.org/2000/svg", XHTML = "http://www.w3.org/1999/xhtml";
+const MARGIN = 10, HEAD = 78, ROW = 18, BOX = 17, CAP = 6, FOOT = 46, PAD = 4, SLIM = 4;
+const MAX_BOXES = 2400, MAX_ROWS = 800, MAX_ANCESTORS = 200, RUN_PARTS = 8, GAP_PARTS = 96, DIFF_LINE = 14;
+const FREE_ROWS = 64, TOWER_PARTS = 800, MIDDLE = 5;
+
+const svg = (document.currentScript && document.currentScript.ownerSVGElement) ||
+	document.querySelector("svg.sprof");
+const part = name => svg.querySelector(":scope > ." + name);
+const element = (name, attributes, text) => {
+	const e = document.createElementNS(NS, name);
+	for (const key in attributes)
+		e.setAttribute(key, attributes[key]);
+	if (text !== undefined)
+		e.textContent = text;
+	return e;
+};
+
+let shown = null; /* {trees: [up, down or null], flip} */
+let view = null, boxes = [], rows = new Map(), boxOf = new WeakMap();
+let focused = null, hovered = null, factLines = null; /* factLines: before they are folded */
+let chart = 1180, columnWidth = 7.23, homeBase = 0, homeFoot = FOOT, foot = FOOT;
+
+/* ---- views */
+
+const panel = (tree, side, from, to, width, down) => ({tree, side, from, to, width, down});
+
+/* A butterfly has one column up and another down, each as wide as the chart. */
+const isButterfly = () => Boolean(shown.trees[1]) && shown.trees[1] === shown.trees[0].twin;
+const butterflyView = (node, to, widthOf) => ({panels: shown.trees.map((tree, i) =>
+	panel(tree, 0, node, to, widthOf(tree), i > 0)), tree: shown.trees[0], node});
+
+function widthOfRun({total, end: ends}, from, to) {
+	let width = 0;
+	for (let i = from; i < to; i = ends[i])
+		width += total[i];
+	return width;
+}
+
+const viewOf = (tree, node) => {
+	if (isButterfly())
+		return butterflyView(node, tree.end[node], t => t.total[node]);
+	const panels = tree.sides.map((side, i) => panel(tree, i, node, tree.end[node], side.total[node], tree === shown.trees[1]));
+	if (!node && tree === shown.trees[0] && shown.trees[1])
+		panels.push(...viewOf(shown.trees[1], 0).panels);
+	return {panels, tree, node};
+};
+const viewOfRun = ({tree, node, end, width, removed, down}) => isButterfly() ?
+	butterflyView(node, end, t => widthOfRun(t, node, end)) : ({panels: tree.sides.map((_, i) =>
+	panel(tree, i, node, end, i === (removed ? 1 : 0) ? width : 0, down)), tree, node});
+const wholeView = () => viewOf(shown.trees[0], 0);
+const isWhole = () => view.panels[0].from === 0 && view.tree === shown.trees[0];
+
+/* Places panels of one direction side by side, with a gap between two that are not empty. */
+function placePanels() {
+	const up = view.panels.filter(p => !p.down), down = view.panels.filter(p => p.down), apart = isButterfly();
+	view.width = 0;
+	for (const side of [up, down]) {
+		const widths = side.map(p => p.width), sum = widths.reduce((a, b) => a + b, 0);
+		const gap = widths.filter(Boolean).length > 1 ? Math.floor(sum / GAP_PARTS) : 0;
+		let x = 0;
+		for (const p of side) {
+			p.x = x;
+			x += p.width ? p.width + gap : 0;
+		}
+		view.width = Math.max(view.width, sum + gap);
+	}
+	view.width = view.width || 1;
+	for (const p of view.panels)
+		p.whole = apart ? p.width || 1 : view.width;
+}
+
+/* ---- layout; level 0 is the first node of the panel */
+
+function layOutPanel(result, {tree, side, from, to, x: start, width: wide, whole, down}, minWidth, maxRows, most) {
+	const {depth, end, parent} = tree, {total} = tree.sides[side];
+	const top = depth[from], next = [start], removed = side === 1, widest = Math.floor(whole / RUN_PARTS);
+	const least = level => level < FREE_ROWS ? minWidth :
+		Math.max(minWidth, Math.floor(whole * (level - FREE_ROWS + 1) / TOWER_PARTS));
+	const shared = down && view.panels.length > 1 && !isButterfly();
+
+	if (!wide && view.panels.some(p => p.width))
+		return true;
+	for (let i = from; i < to;) {
+		const level = depth[i] - top, x = next[level], last = result[result.length - 1], width = total[i];
+		next[level] += width;
+		if (!width && i) {
+			i = end[i];
+		} else if (i && i !== from && (width < least(level) || level + 1 >= maxRows) ||
+		    i === from && to !== end[i] && width < minWidth) {
+			if (last && last.end === i && last.level === level && last.removed === removed &&
+			    last.tree === tree && parent[last.node] === parent[i] && last.width < widest) {
+				last.end = end[i];
+				last.width += width;
+			} else {
+				result.push({tree, node: i, end: end[i], level, x, width, whole, removed, down});
+			}
+			i = end[i];
+		} else {
+			next[level + 1] = x;
+			/* Two trees, one above the other, share the root. */
+			if (!shared || i)
+				result.push({tree, node: i, end: 0, level, x, width, whole, removed, down});
+			i++;
+		}
+		if (result.length > most)
+			return false;
+	}
+	return true;
+}
+
+function layOut(panels, minWidth, maxRows, most) {
+	const result = [];
+	return panels.every(p => layOutPanel(result, p, minWidth, maxRows, most)) ? result : null;
+}
+
+function ancestors({tree, whole, down}) {
+	const above = [], {parent} = tree;
+	for (let i = view.node; i;) {
+		i = parent[i];
+		above.push({tree, node: i, end: 0, x: 0, width: whole, whole, faded: true, removed: !tree.total[i], down});
+	}
+	if (above.length > MAX_ANCESTORS)
+		above.splice(MAX_ANCESTORS - 1, above.length - MAX_ANCESTORS);
+	above.reverse();
+	return above;
+}
+
+function layOutPanels(panels, most) {
+	const pixel = Math.floor(panels[0].whole / chart);
+	let minWidth = pixel || 1, maxRows = MAX_ROWS, result;
+
+	while (!(result = layOut(panels, minWidth, maxRows, most))) {
+		if (minWidth < 16 * pixel)
+			minWidth += Math.floor(minWidth / 2) + 1;
+		else
+			maxRows -= Math.floor(maxRows / 4) + 1;
+	}
+	return result;
+}
+
+/* Each half of a butterfly is laid out separately: from row 0 up, and from row -1 down. */
+function layOutHalf(p) {
+	/*
+	 * If this column has nothing in the view, only the ancestors that it does have are shown.
+	 */
+	const boxesOfHalf = ancestors(p).filter(box => !box.removed).concat(p.width ? layOutPanels([p], MAX_BOXES / 2) : []);
+	const inner = boxesOfHalf.filter(box => box.faded).length;
+	boxesOfHalf.forEach((box, i) => {
+		const row = box.faded ? i : inner + box.level;
+		box.row = p.down ? -1 - row : row;
+	});
+	return boxesOfHalf;
+}
+
+function layOutView() {
+	placePanels();
+	if (isButterfly())
+		return view.panels.flatMap(layOutHalf);
+	const result = layOutPanels(view.panels, MAX_BOXES), above = ancestors({...view.panels[0], tree: view.tree});
+	const both = view.panels.some(p => !p.down) && view.panels.some(p => p.down);
+	above.forEach((box, i) => { box.row = i; });
+	for (const box of result)
+		box.row = box.down && both ? -box.level : above.length + box.level;
+	return above.concat(result);
+}
+
+/* ---- drawing */
+
+const number = n => String(Math.round(n * 100) / 100);
+const place = (x, whole) => MARGIN + Math.round(x / whole * chart * 100) / 100;
+
+/*
+ * Slim boxes, which are most boxes of a large picture, are drawn as polygons. The geometry of a
+ * <rect> is part of its style, so browsers compute a style for each; polygons of one class share a
+ * style.
+ */
+function rect(x, width, whole, y, height, name) {
+	const from = place(x, whole), wide = place(x + width, whole) - from, slim = wide < SLIM;
+	const e = document.createElementNS(NS, slim ? "polygon" : "rect");
+	if (slim) {
+		const left = number(from), right = number(from + wide), bottom = y + height;
+		e.setAttribute("points", `${left},${y} ${right},${y} ${right},${bottom} ${left},${bottom}`);
+		name = name ? name + " s" : "s";
+	} else {
+		e.setAttribute("x", number(from));
+		e.setAttribute("y", y);
+		e.setAttribute("width", number(wide));
+		e.setAttribute("height", height);
+	}
+	if (name)
+		e.setAttribute("class", name);
+	return e;
+}
+
+/* The class of a box, the class of its cap, and whether the box is hatched. */
+function lookOf({tree, node, removed}) {
+	const f = functions[tree.fn[node]];
+	if (!tree.before)
+		return {box: f.color, cap: "c", hatched: f.kind === KIND_MARKER};
+	const change = totalChange(tree, node), gone = !tree.total[node];
+	const mark = removed ? gone ? "" : " way" : change.significant && !tree.before.totalSamples[node] ? " new" : "";
+	return {box: "d" + level(change) + mark, cap: "c q" + level(selfChange(tree, node)), hatched: removed && gone};
+}
+
+/* yOf: the y of a row. hanging: the rows go down from the root. */
+let yOf = row => row, hanging = false;
+
+function drawBox(box) {
+	const {tree, node, removed, whole} = box, run = box.end !== 0, look = run ? null : lookOf(box);
+	const left = place(box.x, whole);
+	const y = yOf(box.row), below = hanging !== box.row < 0;
+	const capY = below ? y + BOX : y - CAP, own = tree.sides[removed ? 1 : 0].self[node];
+	const g = element("g", {class: run ? "m" : look.box + (box.faded ? " faded" : "")});
+
+	g.append(rect(box.x, box.width, whole, y, BOX));
+	if (!run && look.hatched)
+		g.append(rect(box.x, box.width, whole, y, BOX, "h"));
+	if (run)
+		g.append(rect(box.x, box.width, whole, capY, CAP, "c"));
+	else if (own && !box.faded)
+		g.append(rect(box.x + box.width - own, own, whole, capY, CAP, look.cap));
+	if (!run && tree.inlined[node])
+		g.append(element("path", {class: "i", d: `M${number(left + 1)} ${y}v${BOX}`}));
+	const space = place(box.x + box.width, whole) - left - 2 * PAD;
+	const text = run || space <= columnWidth ? "" : label(box, Math.floor(space / columnWidth));
+	if (text)
+		g.append(element("text", {x: number(left + PAD), y: y + 13}, text));
+	box.g = g;
+	boxOf.set(g, box);
+	return g;
+}
+
+/*
+ * Sets yOf for all rows and returns the lower end of the boxes. Caps need room beyond the outermost
+ * rows.
+ */
+function placeRows() {
+	const most = boxes.reduce((n, box) => Math.max(n, box.row), 0);
+	const least = boxes.reduce((n, box) => Math.min(n, box.row), 0);
+	const middle = row => isButterfly() && row >= 0 ? MIDDLE : 0;
+	const top = HEAD + CAP + 2, bottom = top + (most - least + 1) * ROW + middle(0);
+
+	hanging = shown.flip;
+	yOf = hanging ? row => top + (row - least) * ROW + middle(row) : row => bottom - (row - least + 1) * ROW - middle(row);
+	return bottom + (least < 0 || hanging ? CAP : 0);
+}
+
+/* The line between the halves of a butterfly. */
+const drawMiddle = () => isButterfly() ? [element("path", {class: "middle",
+	d: `M${MARGIN} ${yOf(hanging ? 0 : -1) - (hanging ? 2.5 : 3.5)}h${number(chart)}`})] : [];
+
+/* Folds the legend into lines if the picture is narrow; returns the height that this adds. */
+function foldLegend(width) {
+	const items = [...part("legend").children], place = (item, what) => Number(item.querySelector(what).getAttribute("x"));
+	let left = 0, lines = 0;
+
+	for (const item of items) {
+		const start = place(item, "rect"), text = item.querySelector("text");
+		if (start > MARGIN && place(item, "text") + text.textContent.length * columnWidth - left > width) {
+			left = start - MARGIN;
+			lines++;
+		}
+		if (lines)
+			item.setAttribute("transform", `translate(${-left} ${lines * ROW})`);
+		else
+			item.removeAttribute("transform");
+	}
+	return lines * ROW;
+}
+
+/* Folds the facts about the samples between words; returns the height that this adds. */
+function foldFacts(width) {
+	const e = part("facts"), room = Math.max(20, Math.floor((width - 2 * MARGIN) / columnWidth));
+	const fold = line => line.match(/[^ ]+ ?/g).reduce((lines, word) => {
+		const last = lines.length - 1;
+		if (last >= 0 && (lines[last] + word).trimEnd().length <= room)
+			lines[last] += word;
+		else
+			lines.push(word);
+		return lines;
+	}, []);
+
+	factLines = factLines || (e.children.length ? [...e.children].map(line => line.textContent) : [e.textContent]);
+	const lines = factLines.flatMap(fold);
+	e.replaceChildren(...lines.map((line, i) => element("tspan", i ? {x: MARGIN, dy: DIFF_LINE} : {}, line)));
+	return (lines.length - factLines.length) * DIFF_LINE;
+}
+
+function draw() {
+	const width = svg.getBoundingClientRect().width || 1200, rootWas = boxes.length ? yOf(0) : NaN;
+
+	chart = Math.max(100, width - 2 * MARGIN);
+	boxes = layOutView();
+	const bottom = placeRows();
+	boxOf = new WeakMap();
+	part("frames").replaceChildren(...drawMiddle(), ...boxes.map(drawBox));
+	rows = new Map();
+	for (const box of boxes) {
+		if (!rows.has(box.row))
+			rows.set(box.row, []);
+		rows.get(box.row).push(box);
+	}
+	focused = hovered = null;
+	const more = foldFacts(width);
+	svg.setAttribute("height", bottom + foot + more + foldLegend(width));
+	for (const name of ["facts", "legend"])
+		part(name).setAttribute("transform",
+			`translate(0 ${bottom - homeBase + (name === "legend" ? foot - homeFoot + more : 0)})`);
+	onDrawn(width, yOf(0) - rootWas || 0);
+}
+
+function zoom(next) {
+	view = next;
+	draw();
+}
+
+function open(box) {
+	const {tree, node, end: run} = box, above = tree.parent[node];
+	/*
+	 * A partial tree must first be built further, unless that was done for the parent of the
+	 * run.
+	 */
+	if (tree.partial && (!run || above !== view.node))
+		zoom(viewInverted(tree, run ? above : node));
+	else
+		zoom(run ? viewOfRun(box) : viewOf(tree, node));
+	keepState(true);
+}

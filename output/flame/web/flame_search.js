@@ -1,0 +1,163 @@
+/*
+ * Owns the search: by name, module, file and kind of functions, and by their self or total. It
+ * searches the whole tree, also frames too narrow to draw, and its sums count no time twice.
+ */
+
+const search = {text: "", marked: -1, hits: null, first: [], at: -1};
+
+/* A capital in the pattern makes case matter. */
+const patternOf = text => new RegExp(text, /[A-Z]/.test(text.replace(/\\./g, "")) ? "u" : "iu");
+
+/* An unnamed function also has the kind that its place tells. */
+const kindsOf = f => [KINDS[f.kind], ...KINDS[f.kind] === "unknown" && /^\[(jit|kernel)\]$/.test(f.name) ? [f.name.slice(1, -1)] : []];
+
+/* Makes a test of functions from "mod:libc self>1% ^mem". Throws if an expression is not valid. */
+function parseQuery(text, tree) {
+	const tests = [], rest = [];
+	for (const word of text.split(/(?<!\\) +/)) {
+		const [, key, expression] = /^(mod|module|file|kind):(.*)$/.exec(word) || [];
+		const [, column, sign, number] = /^(self|total)([<>])(\d+(?:\.\d*)?|\.\d+)%?$/.exec(word) || [];
+		if (key) {
+			const pattern = patternOf(expression);
+			tests.push(f => key === "kind" ? kindsOf(f).some(kind => pattern.test(kind)) :
+				pattern.test(key === "file" ? f.file : f.module));
+		} else if (column) {
+			const columns = withTwin(tree).map(t => [sumsOf(t).now[column], Number(number) / 100 * t.whole]);
+			tests.push((f, i) => sign === ">" ? columns.some(([values, limit]) => values[i] > limit) :
+				columns.every(([values, limit]) => values[i] < limit));
+		} else if (word) {
+			rest.push(word);
+		}
+	}
+	if (rest.length || !tests.length) {
+		const pattern = patternOf(rest.join(" "));
+		tests.push(f => pattern.test(f.name));
+	}
+	return (f, i) => tests.every(test => test(f, i));
+}
+
+/* Sums of the matching frames in [from, to). A match within a match adds only to the self. */
+function count(tree, matches, from, to) {
+	const {fn, end, self, total, before} = tree, met = new Uint8Array(functions.length);
+	const sum = {all: 0, own: 0, allBefore: 0, ownBefore: 0, names: 0, first: []};
+	let inside = 0;
+	for (let i = from; i < to; i++) {
+		const f = fn[i];
+		if (!matches[f])
+			continue;
+		sum.own += self[i];
+		sum.names += 1 - met[f];
+		met[f] = 1;
+		if (before)
+			sum.ownBefore += before.self[i];
+		if (i < inside)
+			continue;
+		inside = end[i];
+		sum.all += total[i];
+		if (before)
+			sum.allBefore += before.total[i];
+		sum.first.push(i);
+	}
+	return sum;
+}
+
+/* The matches in both columns of a butterfly. */
+function describeTwins(tree, sum) {
+	const parts = [tree, tree.twin].map(t => {
+		const {all, own} = count(t, search.matches, 0, t.nr), self = t.inverted ? "" : ` \u00b7 self ${percent(own, t.whole)}`;
+		return `${t.metric.name} ${percent(all, t.whole)}${self}`;
+	});
+	return sum.names ? `${parts.join(" | ")} | ${sum.names} function${sum.names === 1 ? "" : "s"}` : "no match";
+}
+
+function describe(tree, sum) {
+	if (isButterfly())
+		return describeTwins(tree, sum);
+	const text = (value, was) => !tree.before ? percent(value, tree.whole) : absolute ?
+		`${amount(was)} \u2192 ${amount(value)}` : `${percent(was, tree.before.whole)} \u2192 ${percent(value, tree.whole)}`;
+	if (!sum.names)
+		return "no match";
+	const own = tree.inverted ? "" : ` \u00b7 self ${text(sum.own, sum.ownBefore)}`;
+	const {from, to} = view.panels[0], inView = !isWhole() && view.tree === tree ?
+		` \u00b7 ${percent(count(tree, search.matches, from, to).all, tree.total[view.node])} of this view` : "";
+	return `${text(sum.all, sum.allBefore)}${own}${inView} \u00b7 ${sum.names} function${sum.names === 1 ? "" : "s"}`;
+}
+
+/* Repeats the search, by text or for the marked function, in the current tree. */
+function refind() {
+	const tree = shown.trees[0];
+	let result = "", bad = false;
+	search.hits = search.matches = null;
+	search.first = [];
+	search.at = -1;
+	try {
+		if (search.text) {
+			const test = parseQuery(search.text, tree);
+			search.matches = Uint8Array.from(functions, (f, i) => test(f, i) ? 1 : 0);
+		} else if (search.marked >= 0) {
+			search.matches = new Uint8Array(functions.length);
+			search.matches[search.marked] = 1;
+		}
+	} catch (error) {
+		bad = true;
+		result = "not a regular expression";
+	}
+	if (search.matches) {
+		search.matches[base.fn[0]] = 0;
+		const sum = count(tree, search.matches, 0, tree.nr);
+		search.first = sum.first;
+		result = describe(tree, sum);
+		search.hits = new Map(shown.trees.filter(Boolean).map(t => [t, hitsBefore(t)]));
+	}
+	head.input.classList.toggle("bad", bad);
+	head.input.setAttribute("aria-invalid", String(bad));
+	head.found.textContent = result;
+}
+
+/* By node: the number of hits before it. A run contains a hit if the number changes over it. */
+function hitsBefore({nr, fn}) {
+	const hits = new Uint32Array(nr + 1), {matches} = search;
+	for (let i = 0; i < nr; i++)
+		hits[i + 1] = hits[i] + matches[fn[i]];
+	return hits;
+}
+
+function find(text) {
+	search.text = text;
+	search.marked = -1;
+	refind();
+	showHits();
+	onFound();
+}
+
+/* Highlights every frame of a function; called again it stops that. */
+function mark(f) {
+	head.input.value = search.text = "";
+	search.marked = search.marked === f ? -1 : f;
+	refind();
+	showHits();
+	onFound();
+}
+
+const isHit = ({tree, node, end}) => search.hits && search.hits.get(tree)[end || node + 1] > search.hits.get(tree)[node];
+
+function showHits() {
+	part("frames").classList.toggle("searching", search.hits !== null);
+	for (const box of boxes)
+		box.g.classList.toggle("hit", Boolean(isHit(box)));
+}
+
+/* Goes to the next match that is not within another, and zooms out, or into a run, to show it. */
+function step(by) {
+	const n = search.first.length, tree = shown.trees[0];
+	if (!n)
+		return;
+	search.at = search.at < 0 ? (by > 0 ? 0 : n - 1) : (search.at + by + n) % n;
+	const node = search.first[search.at], {from, to} = view.panels[0];
+	const at = () => boxes.find(box => !box.end && !box.faded && withTwin(tree).includes(box.tree) && box.node === node);
+	if (view.tree !== tree || node < from || node >= to)
+		zoom(wholeView());
+	if (!at())
+		zoom(viewOf(tree, node));
+	focus(at());
+}

@@ -1,0 +1,206 @@
+/*
+ * Owns the mode, which says how the tree is shown, and its text form in the address of the page. An
+ * address contains hashes of the names of paths and functions, so it also works with a picture of
+ * another recording of the program.
+ */
+
+const mode = {invert: false, flip: false, merge: false, noInlined: false, noKernel: false, order: "name", by: "name",
+	range: null, sandwich: -1};
+const listeners = {mode: [], drawn: [], found: [], data: []};
+const tell = what => listeners[what].forEach(f => f());
+
+let plainKey = "", plainTree = null;
+
+/* The tree of the mode with callers below callees, from which tables are made too. */
+function plain() {
+	const key = [mode.merge, mode.noInlined, mode.noKernel, mode.order, mode.by, mode.range].join();
+	if (key !== plainKey || !plainTree) {
+		plainTree = derive(mode);
+		plainKey = key;
+	}
+	return plainTree;
+}
+
+/* ---- hashes of names: 64 bits, as two FNV-1a hashes with different seeds */
+
+const hashText = (text, seed) => {
+	let h = seed;
+	for (let i = 0; i < text.length; i++)
+		h = Math.imul(h ^ text.charCodeAt(i), 16777619);
+	return h >>> 0;
+};
+const hashOf = f => f.hash || (f.hash = [hashText(f.name + "\0" + f.module, 2166136261),
+	hashText(f.name + "\0" + f.module, 3735928559)]);
+const hex = ([a, b]) => a.toString(16).padStart(8, "0") + b.toString(16).padStart(8, "0");
+const mix = (h, f, lane) => Math.imul(h ^ hashOf(f)[lane], 0x85ebca6b) + lane >>> 0;
+
+function pathHash(tree, node) {
+	const path = [];
+	for (let i = node; i; i = tree.parent[i])
+		path.unshift(functions[tree.fn[i]]);
+	return hex(path.reduce(([a, b], f) => [mix(a, f, 0), mix(b, f, 1)], [1, 1]));
+}
+
+/* The node of the path with that hash, or -1. */
+function nodeOf(tree, text) {
+	const {nr, fn, parent} = tree, a = new Uint32Array(nr), b = new Uint32Array(nr);
+	a[0] = b[0] = 1;
+	for (let i = 1; i < nr; i++) {
+		const f = functions[fn[i]];
+		a[i] = mix(a[parent[i]], f, 0);
+		b[i] = mix(b[parent[i]], f, 1);
+		if (a[i] === parseInt(text.slice(0, 8), 16) && b[i] === parseInt(text.slice(8), 16))
+			return i;
+	}
+	return -1;
+}
+
+const functionOf = text => functions.findIndex(f => hex(hashOf(f)) === text);
+
+/* ---- from the mode to what is shown */
+
+const treesOf = tree => [tree, tree.twin || null];
+
+function rebuild(path) {
+	const tree = plain(), f = mode.sandwich;
+	const trees = f >= 0 ? sandwich(tree, f, mode.order) : treesOf(mode.invert ? invert(tree, mode.order) : tree);
+	shown = {trees, flip: mode.flip};
+	const node = path ? nodeOf(trees[0], path) : 0;
+	view = node > 0 ? viewOf(trees[0], node) : wholeView();
+	refind();
+	draw();
+	if (trees[1] && view.panels.length > 1)
+		bringIntoSight(boxes.find(box => !box.row), true);
+	tell("mode");
+}
+
+/* Builds a partial tree further, into the callers of a frame that were too narrow so far. */
+function viewInverted(tree, node) {
+	const path = [], hash = pathHash(tree, node);
+	for (let i = node; i; i = tree.parent[i])
+		path.unshift(tree.fn[i]);
+	shown = {...shown, trees: treesOf(invert(plain(), mode.order, path))};
+	refind();
+	return viewOf(shown.trees[0], Math.max(0, nodeOf(shown.trees[0], hash)));
+}
+
+const zoomPath = () => view && view.node && view.tree === shown.trees[0] ? pathHash(view.tree, view.node) : "";
+
+function setMode(changes) {
+	const path = "sandwich" in changes || "invert" in changes ? "" : zoomPath();
+	Object.assign(mode, changes);
+	rebuild(path);
+	keepState(true);
+}
+
+/* ---- to and from the address */
+
+const SWITCHES = {i: "invert", v: "flip", r: "merge", l: "noInlined", k: "noKernel"};
+
+function stateText() {
+	const state = new URLSearchParams();
+	setColumns(state, current, below);
+	for (const key in SWITCHES)
+		if (mode[SWITCHES[key]])
+			state.set(key, "1");
+	if (mode.order !== "name")
+		state.set("o", mode.order);
+	if (mode.by !== "name")
+		state.set("t", mode.by);
+	if (mode.range)
+		state.set("w", mode.range.join("-"));
+	if (mode.sandwich >= 0)
+		state.set("s", hex(hashOf(functions[mode.sandwich])));
+	if (zoomPath())
+		state.set("z", zoomPath());
+	if (search.text)
+		state.set("q", search.text);
+	if (search.marked >= 0)
+		state.set("m", hex(hashOf(functions[search.marked])));
+	return state.toString();
+}
+
+/* Some viewers forbid a page to change its address. The picture works without that. */
+function keepState(push) {
+	const text = stateText();
+	if (text === location.hash.slice(1))
+		return;
+	try {
+		history[push ? "pushState" : "replaceState"](null, "", text ? "#" + text : "#");
+	} catch (error) {
+		keepState = () => {};
+	}
+}
+
+const sourceNamed = name => sources.findIndex(s => s.name === name);
+const sourceOf = text => Math.max(0, sourceNamed(new URLSearchParams(text).get("c")));
+/* The lower column. A column is never below itself. */
+const belowOf = text => {
+	const state = new URLSearchParams(text), index = state.has("b") ? sourceNamed(state.get("b")) : homeBelow;
+	return index === sourceOf(text) ? -1 : index;
+};
+
+function setColumns(state, index, other) {
+	const usual = homeBelow === index ? -1 : homeBelow;
+	state.delete("c");
+	state.delete("b");
+	if (index)
+		state.set("c", sources[index].name);
+	if (other !== usual)
+		state.set("b", other < 0 ? "none" : sources[other].name);
+}
+
+async function useSource(index, other, text) {
+	if (!await load(index, other))
+		return;
+	plainTree = null;
+	showColumnTexts();
+	tell("data");
+	applyState(text);
+	keepState(true);
+}
+
+/* Shows another column in the current mode; `other` is the lower one, or -1. */
+function chooseColumns(index, other) {
+	const state = new URLSearchParams(stateText());
+	setColumns(state, index, other);
+	if (index !== current || other !== below)
+		useSource(index, other, state.toString());
+}
+
+/* Changes the upper column. If it is the lower one now, the two change places. */
+const setColumn = index => chooseColumns(index, index === below ? current : below);
+
+function toggleButterfly() {
+	const wanted = [homeBelow, sourceNamed("gpu"), 0, 1].find(i => i >= 0 && i !== current);
+	if (sources.length > 1)
+		chooseColumns(current, below < 0 ? wanted : -1);
+}
+
+function readState() {
+	const text = location.hash.slice(1), index = sourceOf(text), other = belowOf(text);
+	if (index === current && other === below)
+		applyState(text);
+	else
+		useSource(index, other, text);
+}
+
+function applyState(text) {
+	const state = new URLSearchParams(text);
+	const one = (key, values) => values.includes(state.get(key)) ? state.get(key) : "name";
+	const f = key => state.has(key) ? functionOf(state.get(key)) : -1;
+	for (const key in SWITCHES)
+		mode[SWITCHES[key]] = state.get(key) === "1";
+	mode.order = one("o", orders());
+	mode.by = one("t", groupings());
+	const range = (state.get("w") || "").split("-").map(Number);
+	mode.range = timeline && range.length === 2 && range[0] >= 0 && range[1] > range[0] ? range : null;
+	mode.sandwich = f("s");
+	search.text = head.input.value = state.get("q") || "";
+	search.marked = f("m");
+	rebuild(/^[0-9a-f]{16}$/.test(state.get("z")) ? state.get("z") : "");
+}
+
+const orders = () => timeline ? ["name", "total", "self", "time"] : ["name", "total", "self"];
+const groupings = () => timeline ? ["name", "thread", "process", "none"] : ["name", "none"];
+const after = (list, value) => list[(list.indexOf(value) + 1) % list.length];

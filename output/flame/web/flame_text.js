@@ -1,0 +1,205 @@
+/*
+ * Owns the texts about frames: numbers, changes, labels and the lines of tooltips. It repeats the
+ * formulas of output/text/number.c, output/tree/diff_change.c and label.c and
+ * output/report/diff_text.c, so that a picture says the same with and without its script. A browser
+ * test compares them.
+ */
+
+function percent(value, whole) {
+	const hundredths = whole ? Math.round(value * 10000 / whole) : 0;
+	if (!hundredths)
+		return value ? "<0.01%" : "0%";
+	if (hundredths < 100)
+		return "0." + String(hundredths).padStart(2, "0") + "%";
+	if (hundredths < 995)
+		return (Math.floor((hundredths + 5) / 10) / 10).toFixed(1) + "%";
+	return Math.floor((hundredths + 50) / 100) + "%";
+}
+
+function scaled(n, units) {
+	let unit = 0;
+	while (unit < units.length - 1 && n >= 999.5) {
+		n /= 1000;
+		unit++;
+	}
+	if (!unit)
+		return Math.round(n) + " " + units[0];
+	return n.toFixed(n < 9.995 ? 2 : n < 99.95 ? 1 : 0) + " " + units[unit];
+}
+
+const time = ns => scaled(ns, ["ns", "us", "ms", "s"]);
+const bytes = n => scaled(n, ["B", "kB", "MB", "GB", "TB", "PB"]);
+const amount = (value, {measure} = metric) => measure ? measure(value) : String(Math.round(value));
+const fraction = x => percent(Math.round(x * 1e9), 1e9);
+const share = (t, what, n) => `${what} ${percent(n, t.whole)}` + (t.metric.measure ? `, ${t.metric.measure(n)}` : "");
+
+/* Half the width of the 95 % confidence interval of a number of samples. */
+function margin(n, all) {
+	return n >= all ? 0 : Math.round(1.96 * Math.sqrt(n * (1 - n / all)));
+}
+
+/* ---- changes; amounts are {value, samples} */
+
+function compare(was, is) {
+	const b = wholes.before, whole = b.whole || wholes.whole, part = (x, all) => all ? x / all : 0;
+	const c = {was, is, before: part(was.value, whole), after: part(is.value, absolute ? whole : wholes.whole)};
+	if (absolute) {
+		const x = part(b.whole, b.wholeSamples), y = part(wholes.whole, wholes.wholeSamples);
+		c.margin = whole ? 1.96 * Math.sqrt((was.samples + 1) * x * x + (is.samples + 1) * y * y) / whole : 0;
+	} else {
+		const n = b.wholeSamples + 2, m = wholes.wholeSamples + 2;
+		const p = (was.samples + 1) / n, q = (is.samples + 1) / m;
+		c.margin = 1.96 * Math.sqrt(p * (1 - p) / n + q * (1 - q) / m);
+	}
+	if (metric.exact)
+		c.margin = 0;
+	c.change = c.after - c.before;
+	c.significant = Math.abs(c.change) > c.margin;
+	return c;
+}
+
+const totalChange = (t, i) => compare({value: t.before.total[i], samples: t.before.totalSamples[i]},
+	{value: t.total[i], samples: t.totalSamples[i]});
+const selfChange = (t, i) => compare({value: t.before.self[i], samples: t.before.samples[i]},
+	{value: t.self[i], samples: t.samples[i]});
+const functionChange = (t, f, key) => {
+	const s = sumsOf(t);
+	return compare({value: s.before[key][f], samples: s.beforeSamples[key][f]},
+		{value: s.now[key][f], samples: s.samples[key][f]});
+};
+
+function level(c) {
+	const size = Math.abs(c.change), n = size >= .03 ? 4 : size >= .01 ? 3 : size >= .003 ? 2 : 1;
+	return 4 + (c.significant ? c.change < 0 ? -n : n : 0);
+}
+
+const wholeBefore = () => wholes.before.whole || wholes.whole;
+const changeText = c => (c.change < 0 ? "-" : "+") +
+	(absolute ? amount(Math.abs(c.change) * wholeBefore()) : fraction(Math.abs(c.change)));
+const amountText = (x, {value}) => absolute ? amount(value) : fraction(x);
+const marginText = c => absolute ? amount(c.margin * wholeBefore()) : fraction(c.margin);
+
+function sentence(what, c) {
+	if (!c.was.samples && !c.is.samples)
+		return `${what} ${amountText(c.before, c.was)}`;
+	return `${what} ${amountText(c.before, c.was)} \u2192 ${amountText(c.after, c.is)} (${changeText(c)}` +
+		(metric.exact ? "" : (c.significant ? " " : ", within the error of ") + `\u00b1 ${marginText(c)}`) + ")";
+}
+
+/* ---- labels */
+
+const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+const MARK = /[\u0300-\u036f]/;
+const columnsOf = c => MARK.test(c) ? 0 : WIDE.test(c) ? 2 : 1;
+
+function columns(text) {
+	if (/^[\x20-\x7e\xb7\u2026]*$/.test(text))
+		return text.length;
+	let n = 0;
+	for (const c of text)
+		n += columnsOf(c);
+	return n;
+}
+
+/* The first of these characters that fit in `limit` columns. */
+function fitting(characters, limit) {
+	let used = 0, i = 0;
+	while (i < characters.length && (used += columnsOf(characters[i])) <= limit)
+		i++;
+	return characters.slice(0, i);
+}
+
+function elide(text, limit) {
+	if (columns(text) <= limit)
+		return text;
+	const characters = Array.from(text);
+	const tail = fitting(characters.slice().reverse(), Math.floor((limit - 1) / 2)).reverse();
+	return fitting(characters, Math.floor(limit / 2)).join("") + "\u2026" + tail.join("");
+}
+
+/* The texts after the name of a label: total and self. */
+function numbersOf({tree: t, node: i, removed}) {
+	if (t.inverted)
+		return [" " + percent(t.total[i], t.whole), ""];
+	if (!isDiff || !t.before)
+		return [" " + percent(t.total[i], t.whole), t.self[i] ? " \u00b7 self " + percent(t.self[i], t.whole) : ""];
+	const gone = removed && !t.total[i];
+	const text = c => gone ? changeText(c) :
+		amountText(c.after, c.is) + (c.significant ? " " + changeText(c) : "");
+	if (removed && !i)
+		return [" " + changeText({change: -t.sides[1].total[0] / t.unit /
+			(absolute || !t.whole ? wholeBefore() : t.whole)}), ""];
+	if (removed && !gone)
+		return ["", ""];
+	const own = selfChange(t, i);
+	return [" " + text(totalChange(t, i)), (gone ? own.before > 0 : t.self[i]) ? " \u00b7 self " + text(own) : ""];
+}
+
+const REMOVED = {name: "removed", short: "removed"};
+
+/* The label of the root of a half: its column and total. */
+const scaleText = ({metric: m, total}) => `${m.title} ${amount(total[0], m)}`;
+
+function label(box, limit) {
+	if (!box.node && isButterfly())
+		return elide(scaleText(box.tree), limit);
+	const f = box.removed && !box.node ? REMOVED : functions[box.tree.fn[box.node]];
+	const size = columns(f.short);
+	if (size > limit)
+		return limit >= 5 ? elide(f.short, limit) : "";
+	const [all, own] = numbersOf(box);
+	if (columns(f.name) + all.length + own.length <= limit)
+		return f.name + all + own;
+	if (size + all.length + own.length <= limit)
+		return f.short + all + own;
+	return size + all.length <= limit ? f.short + all : f.short;
+}
+
+/* ---- the lines about a box in the status and in tooltips */
+
+function whereIs(t, i) {
+	const f = functions[t.fn[i]];
+	return [f.module, f.file && `${f.file}:${f.line}`, t.inlined[i] && "inlined"].filter(Boolean);
+}
+
+/* Three lines: the name, the changes of this frame, and those of its function with its place. */
+function linesOfDiff({tree: t, node: i}) {
+	const f = t.fn[i], frames = sumsOf(t).frames[f];
+	const what = !t.totalSamples[i] ? "removed: " : t.before.totalSamples[i] ? "" : "new: ";
+	const all = frames > 1 ? [`all ${frames} frames of it: ` + sentence("total", functionChange(t, f, "total")) +
+		" \u00b7 " + sentence("self", functionChange(t, f, "self"))] : [];
+	return [functions[f].name, what + sentence("total", totalChange(t, i)) + " \u00b7 " +
+		sentence("self", selfChange(t, i)), all.concat(whereIs(t, i)).join(" \u00b7 ")];
+}
+
+const countText = ({metric: {exact, events}, totalSamples, wholeSamples}, i) =>
+	`${totalSamples[i]}${exact ? "" : ` \u00b1 ${margin(totalSamples[i], wholeSamples)}`} ${events}`;
+const sumsText = (t, i) => t.inverted ? share(t, i ? t.of(i) : "total", t.total[i]) + ` \u00b7 ${countText(t, i)}` :
+	share(t, "total", t.total[i]) + ` (${percent(t.total[i], t.total[t.parent[i]])} of its caller) \u00b7 ` +
+	share(t, "self", t.self[i]) + ` \u00b7 ${countText(t, i)}`;
+
+/* The sums of a path in both columns. */
+function linesOfTwins({node: i}) {
+	const [t] = shown.trees, sums = withTwin(t).map(one => `${one.metric.title}: ` +
+		(one.total[i] ? sumsText(one, i) : "none"));
+	return [[functions[t.fn[i]].name, ...whereIs(t, i)].join(" \u00b7 "), ...sums];
+}
+
+function linesOf(box) {
+	const {tree: t, node: i} = box;
+	if (box.end) {
+		const n = box.end - i;
+		return [`${n} frame${n === 1 ? "" : "s"} too small to draw here`,
+			share(t, box.removed ? "removed" : "total", box.width / t.unit), "click to enlarge"];
+	}
+	if (isButterfly())
+		return linesOfTwins(box);
+	if (isDiff && t.before)
+		return linesOfDiff(box);
+	const f = t.fn[i];
+	if (t.inverted)
+		return [functions[f].name, sumsText(t, i), whereIs(t, i).join(" \u00b7 ")];
+	const s = sumsOf(t), all = s.frames[f] > 1 ? [`all ${s.frames[f]} frames of it: ` +
+		share(t, "total", s.now.total[f]) + " \u00b7 " + share(t, "self", s.now.self[f])] : [];
+	return [functions[f].name, sumsText(t, i), all.concat(whereIs(t, i)).join(" \u00b7 ")];
+}

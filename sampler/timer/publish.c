@@ -1,0 +1,80 @@
+/*
+ * A walk_space has two halves; a publication writes the half that no walk reads and then raises the
+ * generation. A walk that a second publication overtakes notices by the generation and discards its
+ * stack.
+ */
+#include "sampler/timer/publish.h"
+
+#include "core/base/log.h"
+#include "core/profile/profile.h"
+#include "sampler/target/mapped_file.h"
+#include "sampler/target/proc_maps.h"
+#include "sampler/timer/timer_process.h"
+#include "sampler/unwind/unwind_table.h"
+#include "sampler/walk/table_builder.h"
+#include "sampler/walk/walk_arena.h"
+
+int timer_publish_init(struct timer_publish *t, struct profile_stats *stats)
+{
+	int err;
+
+	*t = (struct timer_publish){ .files = file_table_new(), .stats = stats };
+	file_table_raise_limit();
+	err = walk_arena_new(&t->arena);
+	if (err)
+		log_error(-err, "make room for unwind rows");
+	else
+		t->builder = table_builder_new(walk_arena_rules(t->arena), WALK_NR_RULES);
+	return err;
+}
+
+void timer_publish_stop(struct timer_publish *t)
+{
+	table_builder_free(t->builder);
+	t->builder = NULL;
+}
+
+void timer_publish_fini(struct timer_publish *t)
+{
+	timer_publish_stop(t); /* it writes rules into the arena */
+	walk_arena_free(t->arena);
+	file_table_free(t->files);
+}
+
+void timer_publish_poll(struct timer_publish *t)
+{
+	struct unwind_table *table;
+	uint32_t index;
+
+	while (table_builder_take(t->builder, &index, &table)) {
+		if (table) {
+			t->stats->nr_rows += table->nr_rows;
+			file_table_get(t->files, index)->nr_derived_functions =
+				table->nr_derived_functions;
+		}
+		if (walk_arena_add_table(t->arena, index, table))
+			t->stats->nr_limits++;
+		unwind_table_free(table);
+	}
+}
+
+static void on_new_file(void *context, struct mapped_file *file)
+{
+	struct timer_publish *t = context;
+
+	walk_arena_add_file(t->arena, t->builder, file);
+}
+
+int timer_publish_read_maps(struct timer_publish *t, struct process *now)
+{
+	return process_read_maps(now, t->files, on_new_file, t);
+}
+
+void timer_publish_maps(struct timer_publish *t, struct timer_process *p)
+{
+	struct walk_space *space = p->region.space;
+
+	space->python[(p->region.generation + 1) & 1] = p->python.layout;
+	if (walk_space_publish(space, &p->maps, p->maps_epoch, &p->region.generation))
+		t->stats->nr_limits++;
+}
