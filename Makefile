@@ -216,7 +216,7 @@ $(B)/sampler/agent/%.o: sampler/agent/%.c Makefile
 
 # Of these files each of the two forms of it has its own.
 PRELOAD_OBJS := $(filter $(B)/sampler/agent/preload% $(B)/sampler/agent/$(ARCH)/preload% %/join.o,$(AGENT_OBJS))
-PAYLOAD_OBJS := $(filter %/payload_start.o %/payload_home.o,$(AGENT_OBJS))
+PAYLOAD_OBJS := $(filter %/payload_header.o %/payload_home.o %/payload_park.o,$(AGENT_OBJS))
 
 $(B)/sampler/agent/payload.elf: $(filter-out $(PRELOAD_OBJS),$(AGENT_OBJS)) sampler/agent/payload.lds
 	$(call say,BLOB,$@)
