@@ -1,5 +1,8 @@
-/* sprof diff: what changed between two recordings. */
-#include "cli/cmd_diff.h"
+/*
+ * sprof diff: compares two profiles, of recordings or of other files, and prints or draws what
+ * changed. With --fail-if the exit status says whether a function got more expensive than allowed.
+ */
+#include "cli/commands.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -42,7 +45,7 @@ struct diff_opts {
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0,
-	  "Draw the difference too: an SVG, or a page where the name ends in .html", 0 },
+	  "Also draw the difference: an SVG, or a page if the name ends in .html", 0 },
 	{ "title", 't', "TEXT", 0, "Title of the picture (default: the names of the files)", 0 },
 	{ "absolute", OPTION_ABSOLUTE, NULL, 0,
 	  "Compare times (or counts) as they are; default: shares of each recording", 0 },
@@ -54,11 +57,11 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "sort", 's', "self|total", 0, "Rank by the change of self (default) or of total", 0 },
 	{ "rows", 'n', "ROWS", 0,
-	  "At most so many functions, 0 = all (default: 20; all with --json)", 0 },
+	  "Print at most so many functions, 0 = all (default: 20; all with --json)", 0 },
 	{ "without-modules", OPTION_WITHOUT_MODULES, NULL, 0,
-	  "Functions of one name are one, whatever program or library they are in", 0 },
+	  "Take functions of the same name for one, whatever program or library they are in", 0 },
 	{ "json", OPTION_JSON, NULL, 0, "For programs: one JSON object, see sprof-diff(1)", 0 },
-	{ "no-js", OPTION_NO_JS, NULL, 0, "The picture without its script and data", 0 },
+	{ "no-js", OPTION_NO_JS, NULL, 0, "Draw the picture without its script and data", 0 },
 	{ 0 }
 };
 
@@ -74,7 +77,7 @@ static void add_condition(struct diff_opts *o, const char *text, struct argp_sta
 	o->conditions =
 		xgrow(o->conditions, &o->capacity, o->nr_conditions + 1, sizeof(*o->conditions));
 	if (!diff_condition_parse(text, &o->conditions[o->nr_conditions++]))
-		argp_error(state, "'%s' is no condition such as self>+2%% or total>+5%%", text);
+		argp_error(state, "'%s' is not a condition such as self>+2%% or total>+5%%", text);
 }
 
 static void add_input(struct diff_opts *o, const char *path, struct argp_state *state)
@@ -122,10 +125,10 @@ static const struct argp argp = {
 	parse,
 	"BEFORE AFTER",
 	"Compares two recordings, or files of collapsed stacks: which functions take more and "
-	"which less, beyond what sampling leaves open. Prints a table; -o draws the flame graph "
-	"of AFTER in the colours of the change, with what was removed beside it.\v"
-	"Boxes have the colour of the change of their total, caps that of their self: orange is "
-	"more, blue is less, grey is within the sampling error.\n\n"
+	"which less, beyond the sampling error. Prints a table; -o draws the flame graph of AFTER "
+	"in the colours of the change, with removed functions beside it.\v"
+	"A box has the colour of the change of its total, a cap that of its self: orange is more, "
+	"blue is less, grey is within the sampling error.\n\n"
 	"Examples:\n"
 	"  sprof diff before.data after.data\n"
 	"  sprof diff before.data after.data -o diff.svg\n"
@@ -186,7 +189,7 @@ static int print(const struct diff_opts *o, const struct diff_view *v, const str
 	return err;
 }
 
-/* What holds no samples meets no condition, and passes none. */
+/* A function without samples meets no condition. It does not pass one either. */
 static int check_samples(const struct diff_view *v)
 {
 	const char *empty = !v->before->samples ? v->before_name : v->after_name;
@@ -198,7 +201,7 @@ static int check_samples(const struct diff_view *v)
 	return -ENODATA;
 }
 
-/* 1 when a condition was met, a negative error when something failed. */
+/* Returns 1 when a condition was met, or a negative error. */
 static int show(const struct diff_opts *o, const struct diff_view *v)
 {
 	uint32_t nr_rows, met = 0;
@@ -223,7 +226,10 @@ static bool has_modules(const struct tree *tree)
 	return false;
 }
 
-/* Collapsed stacks have no modules: beside a recording nothing in them would be the same. */
+/*
+ * Collapsed stacks have no modules. Beside a recording, no function of theirs would be equal to one
+ * of the recording's.
+ */
 static int level_modules(struct view views[2], const struct diff_opts *o)
 {
 	struct tree_opts opts = o->tree;
@@ -233,7 +239,7 @@ static int level_modules(struct view views[2], const struct diff_opts *o)
 
 	if (has[0] == has[1])
 		return 0;
-	log_info("functions are compared by name alone: '%s' says no modules",
+	log_info("functions are compared by name alone: '%s' has no modules",
 		 o->inputs[has[0] ? 1 : 0]);
 	opts.without_modules = true;
 	err = tree_new(views[has[0] ? 0 : 1].profile, &opts, &tree);

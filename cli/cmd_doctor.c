@@ -1,5 +1,8 @@
-/* sprof doctor: which sources work here, why the others do not, and what fixes it. */
-#include "cli/cmd_doctor.h"
+/*
+ * sprof doctor: says which sources of samples work on this host, why the others do not, and which
+ * command fixes that. Each source answers for itself (struct source, probe); this file only prints.
+ */
+#include "cli/commands.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -21,21 +24,21 @@ enum { KEY_JSON = 256 };
 
 #define VERSION 2 /* of the JSON object */
 
-/* A source's own words about this host. */
+/* What a source says about this host. */
 struct finding {
 	bool ok;
-	char why[256], hint[256]; /* "" if ok; no hint where nothing fixes it */
+	char why[256], hint[256]; /* "" where the source works; no hint where no command helps */
 };
 
 static const struct argp_option options[] = {
-	{ "pid", 'p', "PID", 0, "Say how this process can be sampled, too", 0 },
+	{ "pid", 'p', "PID", 0, "Also say how this process can be sampled", 0 },
 	{ "json", KEY_JSON, NULL, 0, "For programs: one JSON object, see sprof-doctor(1)", 0 },
 	{ 0 },
 };
 
 struct asked {
 	bool json;
-	pid_t pid; /* 0: none */
+	pid_t pid; /* 0: no process */
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -45,7 +48,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case KEY_JSON: asked->json = true; return 0;
 	case 'p': pid_opts_parse(arg, state, &asked->pid); return 0;
-	case ARGP_KEY_ARG: argp_error(state, "nothing is expected here, not '%s'", arg); return 0;
+	case ARGP_KEY_ARG: argp_error(state, "doctor takes no arguments, not '%s'", arg); return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
 }
@@ -54,7 +57,7 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.doc = "Says which ways to take samples work here, why the others do not, and what fixes "
-	       "it."
+	       "that."
 	       "\vExamples:\n"
 	       "  sprof doctor\n"
 	       "  sudo sprof doctor\n"
@@ -136,7 +139,7 @@ static void add_process(struct buffer *b, pid_t pid)
 	buffer_add_char(b, '}');
 }
 
-/* As print_text(). */
+/* Returns whether any source works. */
 static bool print_json(struct buffer *b, pid_t pid)
 {
 	bool any = false;

@@ -1,5 +1,8 @@
-/* sprof dump: prints what every thread of a process does at this moment. */
-#include "cli/cmd_dump.h"
+/*
+ * sprof dump: prints the stack of every thread of a process at this moment. It needs no recording;
+ * sampler/dump.h takes the stacks.
+ */
+#include "cli/commands.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -32,7 +35,7 @@ static const struct argp_option options[] = {
 	{ "python", OPTION_PYTHON, NULL, 0, "Python frames only, and only threads that have some",
 	  0 },
 	{ "wide", OPTION_WIDE, NULL, 0,
-	  "Names and paths in full; on a terminal they are cut to its width otherwise", 0 },
+	  "Print names and paths in full; otherwise they are cut to the width of the terminal", 0 },
 	{ "json", OPTION_JSON, NULL, 0, "For programs: one JSON object, see sprof-dump(1)", 0 },
 	{ 0 }
 };
@@ -62,8 +65,8 @@ static const struct argp argp = {
 	options,
 	parse,
 	"-p PID",
-	"Prints the stacks of all threads of a process at this moment, Python and native frames "
-	"together, also of threads that wait. Each thread is stopped for a fraction of a "
+	"Prints the stacks of all threads of a process at this moment, including threads that "
+	"wait, with Python and native frames together. Each thread is stopped for a fraction of a "
 	"millisecond.\v"
 	"Examples:\n"
 	"  sprof dump -p 1234\n"

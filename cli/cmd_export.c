@@ -1,5 +1,8 @@
-/* sprof export: writes a profile for other programs. */
-#include "cli/cmd_export.h"
+/*
+ * sprof export: writes a profile in a format of another program. The formats are the exporters of
+ * output/export; the help text lists them from the same table.
+ */
+#include "cli/commands.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -8,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/options/export_format.h"
 #include "cli/options/filter_opts.h"
 #include "cli/input/load.h"
 #include "cli/input/view.h"
@@ -27,23 +31,11 @@ struct export_opts {
 };
 
 static const struct argp_option options[] = {
-	{ "format", 'f', "FORMAT", 0, "One of those below (default: what OUT ends in)", 0 },
+	{ "format", 'f', "FORMAT", 0, "One of the formats below (default: by what OUT ends in)",
+	  0 },
 	{ "output", 'o', "OUT", 0, "Write here (default: standard output)", 0 },
 	{ 0 }
 };
-
-const struct exporter *export_parse_format(const char *name, struct argp_state *state)
-{
-	const struct exporter *exporter = exporter_find(name);
-	struct buffer names = { 0 };
-
-	if (exporter)
-		return exporter;
-	exporter_add_names(&names);
-	argp_error(state, "there is no format '%s', only %s", name, buffer_cstring(&names));
-	buffer_fini(&names);
-	return NULL;
-}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -71,7 +63,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* What argp would break at the left edge is broken here, below where the text began. */
+/*
+ * Breaks a long help text here, at the column where it begins: argp would continue at the left
+ * edge.
+ */
 static void add_format(struct buffer *b, const struct exporter *e)
 {
 	const char *at = e->help;
@@ -91,7 +86,7 @@ static void add_format(struct buffer *b, const struct exporter *e)
 	buffer_printf(b, "%s\n", at);
 }
 
-/* The table of formats, before the examples. */
+/* Puts the table of formats before the examples. */
 static char *help_filter(int key, const char *text, void *input)
 {
 	struct buffer b = { 0 };
@@ -132,7 +127,7 @@ static int write_export(const struct export_opts *o, const struct profile *p)
 	const char *input = o->input ? o->input : LOAD_DEFAULT_PATH;
 
 	if (err == -EDOM)
-		log_error(0, "write '%s' as %s: it holds counts, and the format times", input,
+		log_error(0, "write '%s' as %s: it holds counts, and the format needs times", input,
 			  o->exporter->name);
 	else if (err)
 		log_error(-err, "write '%s' as %s", input, o->exporter->name);

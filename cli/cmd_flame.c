@@ -1,5 +1,8 @@
-/* sprof flame: draws the flame graph. */
-#include "cli/cmd_flame.h"
+/*
+ * sprof flame: draws the flame graph of a profile, as an SVG picture or as an HTML page. One
+ * picture can hold several columns, and a tree of callers below it (a butterfly).
+ */
+#include "cli/commands.h"
 
 #include <argp.h>
 #include <stdlib.h>
@@ -41,13 +44,14 @@ static const struct argp_option options[] = {
 	  "page can be switched to the others",
 	  0 },
 	{ "butterfly", OPTION_BUTTERFLY, "UP,DOWN", 0,
-	  "Two columns in one picture, cpu,gpu say: one upward, the other downward from a common "
+	  "Two columns in one picture, such as cpu,gpu: one upward, the other downward from a "
+	  "common "
 	  "line, "
 	  "each half as wide as the picture",
 	  0 },
-	{ "html", OPTION_HTML, NULL, 0, "A page, whatever FILE is called", 0 },
+	{ "html", OPTION_HTML, NULL, 0, "Write a page, whatever FILE is called", 0 },
 	{ "no-js", OPTION_NO_JS, NULL, 0,
-	  "The static picture alone: no script, and no data for it to zoom into", 0 },
+	  "Write only the static picture, without its script and data", 0 },
 	{ 0 }
 };
 
@@ -87,7 +91,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_NO_JS: o->no_js = true; return 0;
 	case ARGP_KEY_END:
 		if (o->butterfly && o->column)
-			argp_error(state, "--butterfly names its columns, --column is one more");
+			argp_error(state, "--butterfly names its columns: it takes no --column");
 		o->html |= view_is_html(o->output);
 		return 0;
 	case ARGP_KEY_ARG:
@@ -105,8 +109,9 @@ static const struct argp argp = {
 	"[FILE]",
 	"Draws the flame graph of a recording (default: sprof.data) or of collapsed stacks, as one "
 	"SVG file or one page that any browser shows; - reads standard input.\v"
-	"A light box is as wide as the time spent in a function and in what it calls; the dark cap "
-	"on it is as wide as the time spent in the function itself.\n\n"
+	"The width of a light box is the time spent in a function and all it calls; that of the "
+	"dark cap "
+	"on it is the time spent in the function itself.\n\n"
 	"Examples:\n"
 	"  sprof flame -o flame.svg\n"
 	"  sprof flame --butterfly cpu,gpu -o train.html\n"
@@ -117,7 +122,7 @@ static const struct argp argp = {
 	NULL,
 };
 
-/* A column of the profile beside the one of the view; the caller frees its tree. */
+/* Makes the tree of another column of the profile. The caller frees the tree. */
 static int column_init(struct svg_column *column, const struct flame_opts *o, const struct view *v,
 		       enum profile_column c)
 {
@@ -135,7 +140,7 @@ static int column_init(struct svg_column *column, const struct flame_opts *o, co
 	return 0;
 }
 
-/* The other columns of the profile, which a page can switch to; returns how many. */
+/* Makes the trees of the other columns, between which a page can switch. Returns how many. */
 static size_t add_columns(const struct flame_opts *o, const struct view *v,
 			  struct svg_column *columns)
 {
@@ -161,7 +166,7 @@ static void write_page(struct buffer *b, const struct flame_opts *o, const struc
 		tree_free((struct tree *)columns[nr].tree);
 }
 
-/* Builds the half below; 0 or -errno, reported. */
+/* Builds the lower half of a butterfly. Returns 0 or -errno, reported. */
 static int open_below(const struct flame_opts *o, const struct view *v, struct svg_column *below)
 {
 	int err;
@@ -216,7 +221,7 @@ static int flame_main(int argc, char **argv)
 	filter_free(o.filter);
 	if (err)
 		return 1;
-	/* For the timeline, which only samples of threads have. */
+	/* The page draws a timeline, for which samples must belong to threads. */
 	o.tree.sample_nodes = o.html && v.profile->nr_threads;
 	err = view_build(&v, o.input, &o.tree);
 	if (!err)

@@ -1,5 +1,8 @@
-/* sprof fold: prints collapsed stacks. */
-#include "cli/cmd_fold.h"
+/*
+ * sprof fold: prints a profile as collapsed stacks, a line per stack: the input of flamegraph.pl
+ * and of many other programs.
+ */
+#include "cli/commands.h"
 
 #include <argp.h>
 #include <stdbool.h>
@@ -55,11 +58,12 @@ static const struct argp argp = {
 	options,
 	parse,
 	"[FILE]",
-	"Prints a recording (default: sprof.data) as collapsed stacks, one line each: thread and "
-	"functions from the root on, separated by ';', and a count. That is what flamegraph.pl, "
-	"inferno and speedscope read. Collapsed stacks are put in order and added up; - reads "
-	"standard input.\v"
-	"Suffixes say the kind of a function: _[k] kernel, _[j] JIT, _[g] GPU, _[i] inlined.\n\n"
+	"Prints a recording (default: sprof.data) as collapsed stacks, one line each: the "
+	"thread and the functions from the root on, separated by ';', and a count. flamegraph.pl, "
+	"inferno and speedscope read that format. Lines are sorted, and equal stacks added up; "
+	"- reads standard input.\v"
+	"Suffixes say the kind of a function: _[k] kernel, _[j] runtime (JIT), _[g] GPU, _[i] "
+	"inlined.\n\n"
 	"Examples:\n"
 	"  sprof fold >out.folded\n"
 	"  sprof fold | flamegraph.pl >flame.svg\n"

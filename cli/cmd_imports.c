@@ -1,5 +1,8 @@
-/* sprof imports: prints what importing Python modules cost. */
-#include "cli/cmd_imports.h"
+/*
+ * sprof imports: prints what importing Python modules cost, nested as the modules import each other
+ * or flat.
+ */
+#include "cli/commands.h"
 
 #include <argp.h>
 #include <stdbool.h>
@@ -27,8 +30,8 @@ struct cmd_imports_opts {
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0, "Write here (default: standard output)", 0 },
-	{ "flat", OPTION_FLAT, NULL, 0, "By the time that is a module's own, not nested", 0 },
-	{ "rows", 'n', "ROWS", 0, "At most so many modules, 0 = all (default: 40)", 0 },
+	{ "flat", OPTION_FLAT, NULL, 0, "Sort modules by their own time, without nesting", 0 },
+	{ "rows", 'n', "ROWS", 0, "Print at most so many modules, 0 = all (default: 40)", 0 },
 	{ "json", OPTION_JSON, NULL, 0, "For programs: one JSON object, see sprof-imports(1)", 0 },
 	{ 0 }
 };
@@ -66,8 +69,8 @@ static const struct argp argp = {
 	parse,
 	"[FILE]",
 	"Prints what importing Python modules cost in a recording (default: sprof.data): each "
-	"module under the one that imported it, with the time of its own top level code (Self), of "
-	"looking for and reading what it imports (Finding), and all of it together (Total).\v"
+	"module below the one that imported it, with the time of its own top level code (Self), of "
+	"finding and reading what it imports (Finding), and all of it together (Total).\v"
 	"A program's start is short: record it at a high rate, or with --calls imports, which "
 	"times each import where "
 	"the interpreter has probes for it.\n\n"

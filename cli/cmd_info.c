@@ -1,5 +1,8 @@
-/* sprof info: what a recording holds, and what is missing from it. */
-#include "cli/cmd_info.h"
+/*
+ * sprof info: prints what a recording holds (who was sampled, when, how) and what is missing from
+ * it. cli/info counts and prints.
+ */
+#include "cli/commands.h"
 
 #include <argp.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* sprof lines: prints which source lines take the time. */
-#include "cli/cmd_lines.h"
+/* sprof lines: prints which source lines take the time, for Python and for native code. */
+#include "cli/commands.h"
 
 #include <argp.h>
 #include <stdbool.h>
@@ -38,13 +38,14 @@ static const struct argp_option options[] = {
 	  "What to show: cpu, gpu, gpu-idle, launches, ... (default: CPU time if there is any)",
 	  0 },
 	{ "sort", 's', "self|total", 0,
-	  "Rank functions by the time in themselves (default) or with all they call", 0 },
+	  "Rank functions by their own time (default), or including all they call", 0 },
 	{ "rows", 'n', "FUNCTIONS", 0,
-	  "At most so many functions, 0 = all (default: 10; all that match a SOURCE, and with "
+	  "Print at most so many functions, 0 = all (default: 10; all that match a SOURCE, and "
+	  "with "
 	  "--json)",
 	  0 },
 	{ "kernprof", OPTION_KERNPROF, NULL, 0,
-	  "The columns that line_profiler prints; what sampling cannot know is a dash", 0 },
+	  "Print the columns of line_profiler; what sampling cannot know is a dash", 0 },
 	{ "json", OPTION_JSON, NULL, 0, "For programs: one JSON object, see sprof-lines(1)", 0 },
 	{ 0 }
 };
@@ -56,7 +57,10 @@ static enum lines_key parse_key(const char *text, struct argp_state *state)
 	return strcmp(text, "self") ? LINES_BY_TOTAL : LINES_BY_SELF;
 }
 
-/* SOURCE, SOURCE:FUNCTION or :FUNCTION. A name of C++ holds colons too: the first one counts. */
+/*
+ * Splits SOURCE, SOURCE:FUNCTION or :FUNCTION at the first colon: names of C++ functions hold
+ * colons too.
+ */
 static void parse_what(char *arg, struct cmd_lines_opts *o, struct argp_state *state)
 {
 	char *colon;
@@ -120,10 +124,11 @@ static const struct argp argp = {
 	options,
 	parse,
 	"[SOURCE[:FUNCTION]]",
-	"Prints what the source lines of a recording took: themselves (Self) and with all they "
-	"called (Total), and what code that time ended in. SOURCE is the end of a path, FUNCTION a "
-	"name with or without its scope; without them the functions that took most are shown. "
-	"Lines come from debug information, or from Python itself.\v"
+	"Prints the time of each source line in a recording: its own (Self) and including all it "
+	"called (Total), and the kind of code that this time ended in. SOURCE is the end of a "
+	"path, "
+	"FUNCTION a name with or without its scope; without them, the most expensive functions are "
+	"shown. Lines come from debug information, or from Python itself.\v"
 	"Examples:\n"
 	"  sprof lines\n"
 	"  sprof lines train.py:training_step\n"
@@ -133,7 +138,7 @@ static const struct argp argp = {
 	NULL,
 };
 
-/* Nothing to show is an answer that needs its reason. */
+/* Says why there is nothing to show. */
 static int nothing(const struct cmd_lines_opts *o, const struct lines *lines)
 {
 	const char *input = o->input ? o->input : LOAD_DEFAULT_PATH;
@@ -170,7 +175,7 @@ static int print_lines(const struct cmd_lines_opts *o, const struct view *v)
 	nr = (o->json ? lines_json_write : lines_table_write)(&b, &lines, &v->summary, &what);
 	if (!o->json)
 		terminal_fold(&t, &b);
-	/* A program that reads JSON finds an empty list as well. */
+	/* A program that reads JSON gets an empty list. */
 	err = nr || o->json ? view_write(o->output, &b) : nothing(o, &lines);
 	buffer_fini(&b);
 	lines_fini(&lines);

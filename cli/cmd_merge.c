@@ -1,15 +1,16 @@
 /*
- * sprof merge: makes one profile of several: of hosts, ranks or runs. They are copied into one profile in
- * memory, whose samples are put in order of time, and that is written.
+ * sprof merge: makes one profile of several, recorded on several hosts, by several ranks or in
+ * several runs. The profiles are copied into one in memory; its samples are put in order of time
+ * and written.
  */
-#include "cli/cmd_merge.h"
+#include "cli/commands.h"
 
 #include <argp.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cmd_export.h"
+#include "cli/options/export_format.h"
 #include "cli/input/load.h"
 #include "cli/input/view.h"
 #include "core/base/alloc.h"
@@ -37,7 +38,8 @@ struct merge_opts {
 static const struct argp_option options[] = {
 	{ "output", 'o', "OUT", 0, "Write here: a recording, or the format that the name ends in",
 	  0 },
-	{ "format", 'f', "FORMAT", 0, "One of sprof export --help, and not a recording", 0 },
+	{ "format", 'f', "FORMAT", 0,
+	  "Write a format of sprof export --help instead of a recording", 0 },
 	{ "origin", OPTION_ORIGIN, "WHAT", OPTION_ARG_OPTIONAL,
 	  "Keep apart where stacks came from, by a root frame: file (default), host, command", 0 },
 	{ 0 }
@@ -68,9 +70,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!o->nr_inputs)
-			argp_error(state, "which files?");
+			argp_error(state, "give the files to merge");
 		if (!o->output && !o->exporter)
-			argp_error(state, "where to? say -o OUT");
+			argp_error(state, "give an output file: -o OUT");
 		if (!o->exporter)
 			o->exporter = exporter_guess(o->output);
 		return 0;
@@ -82,9 +84,11 @@ static const struct argp argp = {
 	options,
 	parse,
 	"FILE...",
-	"Makes one profile of several recordings, or of whatever else sprof reads: of hosts, of "
-	"ranks, of runs.\v"
-	"Equal stacks of equal threads are added up. Times are those of the clock on the wall.\n\n"
+	"Makes one profile of several recordings, of several hosts, ranks or runs, or of other "
+	"files "
+	"that sprof reads.\v"
+	"Equal stacks of equal threads are added up. Samples are put in order by the time of "
+	"day.\n\n"
 	"Examples:\n"
 	"  sprof merge rank*.data -o all.data\n"
 	"  sprof merge --origin=host a.data b.data -o hosts.data\n"
@@ -94,7 +98,7 @@ static const struct argp argp = {
 	NULL,
 };
 
-/* What the recordings agree on is kept; what they say differently is listed. */
+/* Keeps what the recordings agree on and lists the values where they differ. */
 static void merge_text(struct profile *to, uint32_t *text, const char *s)
 {
 	enum { MAX_SIZE = 4096 };
@@ -122,8 +126,9 @@ static void merge_stats(struct profile_stats *to, const struct profile_stats *fr
 }
 
 /*
- * Clocks of hosts, and of one host after another boot, have nothing to do with each other: times become
- * ns since the first recording began, by the time of day. Returns what is added to those of `from`.
+ * Clocks of different hosts, and of one host before and after a boot, are unrelated. Times
+ * therefore become ns since the first recording began, by the time of day. Returns what is added to
+ * the times of `from`.
  */
 static int64_t merge_times(struct profile *to, const struct profile *from, bool first)
 {
@@ -212,7 +217,7 @@ static int add_input(const struct merge_opts *o, struct profile *to, uint32_t nu
 	return 0;
 }
 
-/* Times before the first recording began would be negative: all of them are moved on. */
+/* A time before the first recording began would be negative: then all times are moved on. */
 static void keep_times_positive(struct profile *p)
 {
 	uint64_t first = p->meta.start_ns, shift;

@@ -1,5 +1,9 @@
-/* sprof record: takes samples until it is told to stop, then names what was sampled. */
-#include "cli/cmd_record.h"
+/*
+ * sprof record: takes samples until it is told to stop, then names what was sampled. It chooses a
+ * source (cli/record/choose_source.h), starts or attaches to the target, and moves samples from the
+ * source's rings to the recording until a signal, the duration or the target's end.
+ */
+#include "cli/commands.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -26,7 +30,7 @@
 #include "symbolizer/lookup/debuginfod.h"
 #include "symbolizer/symbolizer.h"
 
-#define OWN_FAILURE 125 /* of `record PROG`, where 1 could be PROG's */
+#define OWN_FAILURE 125 /* not 1, which could be the exit status of PROG */
 #define DRAIN_MS 100
 #define FLUSH_NS (1000ull * 1000 * 1000)
 #define PROGRESS_NS (500ull * 1000 * 1000)
@@ -41,7 +45,7 @@ struct recording {
 	struct debuginfod *debuginfod; /* NULL = not asked for */
 	struct record_gpu *gpu;
 	struct record_calls *calls; /* NULL = none are counted */
-	struct sink *sink;	    /* where samples go: the file */
+	struct sink *sink;	    /* where samples go: the file, or what stands before it */
 	struct record_gate *gate;   /* NULL: every sample is wanted */
 	uint64_t begin_ns;	    /* of what is recorded */
 	struct launch child;
@@ -66,7 +70,7 @@ static void on_stop(int signal)
 
 static void on_child(int signal)
 {
-	(void)signal; /* it ends the wait for data; waitpid tells the rest */
+	(void)signal; /* The signal ends the wait for data; waitpid() says which process ended. */
 }
 
 static void catch_signals(void)
@@ -77,11 +81,11 @@ static void catch_signals(void)
 	for (size_t i = 0; i < sizeof(stops) / sizeof(stops[0]); i++) {
 		struct sigaction was;
 
-		/* nohup(1) keeps hangups away. */
+		/* nohup(1) ignores SIGHUP: leave it so. */
 		if (stops[i] == SIGHUP && !sigaction(SIGHUP, NULL, &was) &&
 		    was.sa_handler == SIG_IGN)
 			continue;
-		/* A second one ends us at once. */
+		/* A second signal ends sprof at once. */
 		a.sa_flags = SA_RESETHAND;
 		sigaction(stops[i], &a, NULL);
 	}
@@ -109,7 +113,7 @@ static int open_source(struct recording *r)
 	return r->ops->open(&config, &r->source);
 }
 
-/* Counting calls: their functions are found before anything is recorded. */
+/* Finds the functions whose calls are counted, before anything is recorded. */
 static int open_calls(struct recording *r)
 {
 	const struct record_opts *o = r->opts;
@@ -171,7 +175,7 @@ static bool child_has_ended(struct recording *r)
 	return r->child_ended;
 }
 
-/* 0 when the recording came to its end, -errno when it broke (reported). */
+/* Returns 0 when the recording came to its end, -errno when it failed (reported). */
 static int sample_until_end(struct recording *r)
 {
 	uint64_t flushed = r->start_ns, shown = r->start_ns, next = r->begin_ns, end = UINT64_MAX;
@@ -233,13 +237,16 @@ static void print_summary(struct recording *r, const struct profile_stats *stats
 		 (double)(end_ns - r->start_ns) / 1e9, (unsigned long long)lost, complete,
 		 r->opts->output, (double)recfile_size_bytes(r->file) / 1024);
 	if (!stats->nr_samples)
-		log_info("no sample: nothing that was watched used the CPU");
+		log_info("no samples: the target did not use the CPU");
 	if (stats->nr_limits)
 		log_warning("a table was full %llu times: see sprof info",
 			    (unsigned long long)stats->nr_limits);
 }
 
-/* What would have ended the program without us, it gets too; ^C it has got from the terminal. */
+/*
+ * Passes a signal on that would have ended the program if sprof were not there. The terminal has
+ * sent ^C to the program already.
+ */
 static void forward_signal(struct recording *r)
 {
 	bool forward = stop_signal == SIGTERM || stop_signal == SIGHUP;
@@ -333,7 +340,7 @@ static int wait_child(struct recording *r)
 	return WEXITSTATUS(r->child_status);
 }
 
-/* Nothing was sampled: an empty recording would only be taken for one. */
+/* Without a sample, the file is not kept: it would look like a recording of an idle program. */
 static void discard_file(struct recording *r)
 {
 	if (!r->file)
@@ -350,7 +357,7 @@ static int cannot_run(const char *program, int err)
 	return err == -ENOENT ? 127 : 126; /* as env(1) and timeout(1) */
 }
 
-/* What fails here has ended, and launch_go() says so. */
+/* If this fails, the program has ended, and launch_go() says so. */
 static void set_environment(struct recording *r)
 {
 	const char *const *assignment = r->ops->environment ? r->ops->environment(r->source) : NULL;
@@ -360,7 +367,7 @@ static void set_environment(struct recording *r)
 	record_gpu_set_environment(r->gpu, &r->child);
 }
 
-/* Samples pass the gate, then whoever blames idle GPUs on them. */
+/* Samples pass the gate first, then the part that charges them with idle GPUs. */
 static void set_gate(struct recording *r)
 {
 	r->begin_ns = r->start_ns + r->opts->delay_ns;
@@ -391,7 +398,7 @@ static int run(struct recording *r)
 		set_gate(r);
 		err = r->ops->start(r->source);
 	}
-	if (!err) { /* the rings are read from here on */
+	if (!err) { /* From here on the rings are read. */
 		record_gpu_join(r->gpu);
 		record_calls_start(r->calls, r->begin_ns,
 				   r->opts->duration_ns ? r->begin_ns + r->opts->duration_ns
@@ -434,7 +441,7 @@ static int record_main(int argc, char **argv)
 		log_set_level(LOG_QUIET);
 	else if (opts.verbose)
 		log_set_level(LOG_VERBOSE);
-	/* Known before an older recording is put aside. */
+	/* Checked before an older recording is renamed. */
 	err = opts.program ? launch_find(opts.program[0], NULL) : 0;
 	if (err) {
 		record_opts_fini(&opts);

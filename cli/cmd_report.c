@@ -1,5 +1,8 @@
-/* sprof report: prints the functions that take the time. */
-#include "cli/cmd_report.h"
+/*
+ * sprof report: prints the functions that take the time, or one of the other tables that a profile
+ * holds. cli/report parses which table; output/ writes it.
+ */
+#include "cli/commands.h"
 
 #include <argp.h>
 #include <stdbool.h>
@@ -50,11 +53,12 @@ static const struct argp_option options[] = {
 	  "What to show: cpu, gpu, gpu-idle, launches, ... (default: CPU time if there is any)",
 	  0 },
 	{ "sort", 's', "self|total", 0,
-	  "Rank functions by the time in themselves (default) or with all they call; tottime and "
+	  "Rank functions by their own time (default), or including all they call; tottime and "
 	  "cumtime are the same",
 	  0 },
 	{ "rows", 'n', "ROWS", 0,
-	  "At most so many functions, 0 = all (default: 40, 10 with --annotate; all with --json)",
+	  "Print at most so many functions, 0 = all (default: 40, 10 with --annotate; all with "
+	  "--json)",
 	  0 },
 	{ "json", OPTION_JSON, NULL, 0, "For programs: a JSON object, see sprof-report(1)", 0 },
 	{ NULL, 0, NULL, 0, "Other tables, of what was counted and not sampled:", 2 },
@@ -66,7 +70,7 @@ static const struct argp_option options[] = {
 	{ "ranges", OPTION_TABLE + REPORT_RANGES, NULL, 0,
 	  "NVTX ranges, as Markdown: repeats, time on host, CPU and GPU, memory", 2 },
 	{ "calls", OPTION_TABLE + REPORT_CALLS, NULL, 0,
-	  "How often functions were called, of sprof record --calls", 2 },
+	  "How often functions were called, as sprof record --calls counted", 2 },
 	{ "op", OPTION_TABLE + REPORT_OPERATORS, NULL, 0,
 	  "Operators of PyTorch: NVTX ranges named after them, or else native frames", 2 },
 	{ "skip", OPTION_SKIP, "N", 0, "With --ranges: leave out the first N repeats of each range",
@@ -90,7 +94,7 @@ static void set_table(struct report_opts *o, enum report_table table, struct arg
 	o->table = table;
 }
 
-/* A tree goes by what its nodes take with all they call, other tables by what they are about. */
+/* Does --sort apply? A tree is sorted by total, most tables by what they are about. */
 static bool takes_sort(const struct report_opts *o)
 {
 	if (o->table)
@@ -115,13 +119,14 @@ static void check(const struct report_opts *o, struct argp_state *state)
 		argp_error(state, "one table at a time");
 	if (o->table && o->table != REPORT_OPERATORS &&
 	    (o->filter || o->tree.column_given || o->shape.is_given))
-		argp_error(state, "a table of what was counted is of the whole recording: it takes "
+		argp_error(state, "a table of counts is about the whole recording: it takes "
 				  "no filter, no column and no other shape");
 	if (o->sampled.table && (o->table || o->shape.is_given))
 		argp_error(state, "one table at a time");
 	if (o->shape.is_tree && (o->json || o->shape.separator) &&
 	    (o->rows || (o->shape.min_given && o->shape.min_parts)))
-		argp_error(state, "a tree for programs is whole: it takes no -n and no --min");
+		argp_error(state, "--json, --csv and --tsv write the whole tree: they take no -n "
+				  "and no --min");
 	if (o->json && o->shape.separator)
 		argp_error(state, "one of --json, --csv, --tsv at a time");
 	if (o->shape.direction == REPORT_ANNOTATE &&
@@ -175,12 +180,10 @@ static const struct argp argp = {
 	parse,
 	"[FILE]",
 	"Prints which functions of a recording (default: sprof.data) or of collapsed stacks take "
-	"the "
-	"time, and what the numbers are worth; - reads standard input.\v"
-	"Self is the time in a function itself, Total with all it calls; a function that calls "
-	"itself is counted once. The margin after a number of samples is that of sampling: the "
-	"true "
-	"value is within it 95 times in 100.\n\n"
+	"the time, and how far the numbers can be trusted; - reads standard input.\v"
+	"Self is the time in a function itself, Total includes all it calls; a function that calls "
+	"itself counts once. A number of samples is followed by its margin of error, which "
+	"contains the true value 95 times in 100.\n\n"
 	"Examples:\n"
 	"  sprof report\n"
 	"  sprof report --sort total -n 10 other.data\n"
@@ -301,7 +304,10 @@ static int report_samples(struct buffer *b, const struct report_opts *o, const s
 	return 0;
 }
 
-/* How far the samples can be trusted is a matter of their stacks, and not of what is made of those. */
+/*
+ * Trust depends on the stacks as they were recorded, not on those that filters or inversions made
+ * of them.
+ */
 static int build(struct view *v, const struct report_opts *o)
 {
 	struct summary before;

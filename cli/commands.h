@@ -1,6 +1,6 @@
 /*
- * The commands of sprof. Each lives in cli/cmd_NAME.c, which exports one const entry; cli/main.c
- * lists them in the order in which --help shows them.
+ * The commands of sprof. Each lives in cli/cmd_NAME.c, which defines one const entry; cli/main.c
+ * lists the entries in the order in which --help shows them.
  *
  * A command parses its own line with one struct argp and ARGP_IN_ORDER. A wrong line ends in exit
  * status 2 (main sets argp_err_exit_status); main checks stdout for write errors afterwards.
@@ -17,5 +17,18 @@ struct command {
 	 */
 	int (*main)(int argc, char **argv);
 };
+
+extern const struct command cmd_diff;
+extern const struct command cmd_doctor;
+extern const struct command cmd_dump;
+extern const struct command cmd_export;
+extern const struct command cmd_flame;
+extern const struct command cmd_fold;
+extern const struct command cmd_imports;
+extern const struct command cmd_info;
+extern const struct command cmd_lines;
+extern const struct command cmd_merge;
+extern const struct command cmd_record;
+extern const struct command cmd_report;
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * Conditions of sprof diff --fail-if.
+ * Parses and checks the conditions of sprof diff --fail-if. Limits are plain decimals with a point,
+ * whatever the locale is, so that a build script works everywhere.
  */
 #include "cli/diff_condition.h"
 
@@ -13,7 +14,7 @@
 
 enum { MAX_REPORTED = 10 };
 
-/* Plain decimals only, with a point in every locale. */
+/* Plain decimals, with a point in every locale. */
 static bool parse_percent(const char *s, double *ret_fraction)
 {
 	double sign = *s == '-' ? -1 : 1, value = 0, unit = 1;

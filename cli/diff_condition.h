@@ -1,6 +1,6 @@
 /*
- * What a diff must not show, for builds that check it: "self>+2%" is a function whose self grew by more
- * than 2 % of the whole, and by more than the sampling error.
+ * What a diff must not show, for builds that check it: "self>+2%" is met by a function whose self
+ * grew by more than 2 % of the whole and by more than the sampling error.
  */
 #ifndef SPROF_DIFF_CONDITION_H
 #define SPROF_DIFF_CONDITION_H
@@ -12,15 +12,15 @@
 
 struct diff_condition {
 	enum diff_key key;
-	bool less;	  /* less than the limit, not more */
+	bool less;	  /* true: met below the limit; false: met above it */
 	double limit;	  /* a fraction, with its sign */
-	const char *text; /* as given */
+	const char *text; /* as the user wrote it */
 };
 
-/* (self|total)(>|<)[+|-]N% */
+/* Parses (self|total)(>|<)[+|-]N% */
 bool diff_condition_parse(const char *text, struct diff_condition *ret_condition);
 
-/* Reports every function that meets the condition, ten at most one by one; returns how many do. */
+/* Reports each function that meets the condition, at most ten by name. Returns how many do. */
 uint32_t diff_condition_check(const struct diff_condition *condition, const struct diff_view *v,
 			      const struct diff_row *rows, uint32_t nr_rows);
 

@@ -1,6 +1,6 @@
 /*
- * sprof COMMAND ...: finds the command, runs it, and makes sure that what it printed has arrived: a
- * report cut short by a full disk must not look like a whole one.
+ * sprof COMMAND ...: finds the command, runs it, and makes sure that its output has been written: a
+ * report that a full disk cut short must not look complete.
  */
 #include <argp.h>
 #include <errno.h>
@@ -10,18 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cmd_diff.h"
-#include "cli/cmd_doctor.h"
-#include "cli/cmd_dump.h"
-#include "cli/cmd_export.h"
-#include "cli/cmd_flame.h"
-#include "cli/cmd_fold.h"
-#include "cli/cmd_imports.h"
-#include "cli/cmd_info.h"
-#include "cli/cmd_lines.h"
-#include "cli/cmd_merge.h"
-#include "cli/cmd_record.h"
-#include "cli/cmd_report.h"
 #include "cli/commands.h"
 #include "core/base/alloc.h"
 #include "core/base/log.h"
@@ -46,8 +34,7 @@ static void print_help(FILE *f)
 	      "  sprof record -p 1234 -d 30s  record a running process for 30 seconds\n"
 	      "  sprof flame -o flame.svg     draw the flame graph of the last recording\n"
 	      "\n"
-	      "sprof COMMAND --help says what a command takes; sprof --version which sprof this "
-	      "is.\n",
+	      "sprof COMMAND --help explains a command; sprof --version prints the version.\n",
 	      f);
 }
 
@@ -60,7 +47,7 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
-/* Runs the command named argv[0] as "sprof NAME", which is what argp calls it in its messages. */
+/* Runs the command named argv[0] as "sprof NAME", the name that argp prints in messages. */
 static int run_command(int argc, char **argv)
 {
 	const struct command *command = find_command(argv[0]);
@@ -106,7 +93,7 @@ static int run(int argc, char **argv)
 		return 0;
 	}
 	if (first[0] == '-') {
-		log_error(0, "take '%s': there is no such option before the command", first);
+		log_error(0, "accept '%s': there is no such option before the command", first);
 		log_hint("sprof --help");
 		return 2;
 	}
@@ -116,8 +103,9 @@ static int run(int argc, char **argv)
 }
 
 /*
- * Where a standard descriptor was closed by the caller, the next file opened would take its number
- * and what is printed would land in it. stdout is filled for reading, so that writes still fail.
+ * If the caller closed a standard descriptor, the next file that sprof opens would get its number,
+ * and messages would land in that file. The gap is filled; stdout is opened for reading, so that
+ * writing to it still fails.
  */
 static void fill_standard_descriptors(void)
 {
@@ -127,7 +115,10 @@ static void fill_standard_descriptors(void)
 	}
 }
 
-/* 0, or 1 when something printed did not arrive; a reader that left early is no error. */
+/*
+ * Returns 0, or 1 when output could not be written. A reader that closed its pipe early is no
+ * error.
+ */
 static int close_stdout(void)
 {
 	bool failed = ferror(stdout);

@@ -1,4 +1,7 @@
-/* One row per record. */
+/*
+ * Converts one record of the region into one row: names, thread, and the call's times relative to
+ * it.
+ */
 #include "gpu/activities.h"
 
 #include "core/profile/facts.h"
@@ -7,7 +10,7 @@
 #include "gpu/api_calls.h"
 #include "gpu/names.h"
 
-/* What is particular to a kind. */
+/* Fills in what only one kind has. */
 static void add_kind(struct names *names, const union gpu_any_record *record,
 		     struct fact_gpu_activity *row)
 {

@@ -1,4 +1,7 @@
-/* CUPTI counts correlations up, so their low bits are a ring. */
+/*
+ * CUPTI counts correlation ids up, so an array indexed by their low bits is a ring of the last
+ * calls.
+ */
 #include "gpu/api_calls.h"
 
 #include <stdlib.h>
@@ -6,7 +9,7 @@
 #include "core/base/alloc.h"
 #include "gpu/agent/base/records.h"
 
-#define SLOTS (1u << 17) /* 5 MiB: seconds of launches, as many as can wait for the GPU */
+#define SLOTS (1u << 17) /* 5 MiB: more launches than can wait for the GPU */
 
 void api_calls_add(struct api_calls *calls, const struct gpu_rec_api *record)
 {

@@ -1,4 +1,7 @@
-/* The calls that lately started something on a GPU, by the number that joins them with what they started. */
+/*
+ * The recent calls that launched GPU work, found by their correlation id: the number that joins a
+ * call with the work that it launched.
+ */
 #ifndef SPROF_API_CALLS_H
 #define SPROF_API_CALLS_H
 
@@ -17,11 +20,11 @@ struct api_call {
 };
 
 struct api_calls {
-	struct api_call *slots; /* by the low bits of the correlation; NULL until the first comes */
+	struct api_call *slots; /* by the low bits of the correlation; NULL until the first call */
 };
 
 void api_calls_add(struct api_calls *calls, const struct gpu_rec_api *record);
-/* NULL where the call was not seen, or too many came after it. Good until the next is added. */
+/* NULL if the call was not seen or too many came after it. Valid until the next one is added. */
 const struct api_call *api_calls_find(const struct api_calls *calls, uint32_t correlation);
 void api_calls_fini(struct api_calls *calls);
 

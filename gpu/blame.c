@@ -1,4 +1,7 @@
-/* Cuts gaps and adds the stretches up. */
+/*
+ * Calls and CPU samples come before the work that they explain, so both are kept in rings by thread
+ * (recent.h) and searched backwards from the gap. A gap is counted once, for its largest stretch.
+ */
 #include "gpu/blame.h"
 
 #include <stdlib.h>
@@ -9,7 +12,7 @@
 #include "gpu/names.h"
 #include "gpu/stack_builder.h"
 
-/* A CPU sample in a stretch this short would be an accident. */
+/* Shorter stretches are too short to be explained by CPU samples. */
 #define MIN_SAMPLED_NS 100000
 
 static const char *const reasons[NR_IDLE_REASONS] = {
@@ -22,7 +25,7 @@ static const char *const reasons[NR_IDLE_REASONS] = {
 	[IDLE_END] = "nothing more was launched",
 };
 
-/* The largest stretch of a gap so far: it gets the count. */
+/* A gap being cut, and its largest stretch so far: that one gets the count. */
 struct cut {
 	struct blame *b;
 	uint32_t device;
@@ -79,7 +82,7 @@ static uint64_t overlap(const struct recent_event *e, uint64_t start, uint64_t e
 	return to > from ? to - from : 0;
 }
 
-/* Time in [start, end) that the thread sat in calls that wait; returns the rest. */
+/* Adds the part of [start, end) that the thread spent in waiting calls; returns the rest. */
 static uint64_t add_syncs(struct cut *cut, const struct idle_gap *gap, uint64_t start, uint64_t end)
 {
 	uint64_t left = end - start;
@@ -88,14 +91,14 @@ static uint64_t add_syncs(struct cut *cut, const struct idle_gap *gap, uint64_t 
 	     e && e->end_ns > start; e = recent_before(&cut->b->syncs, e)) {
 		uint64_t ns = overlap(e, start, end);
 
-		ns = ns < left ? ns : left; /* calls of one thread do not overlap, but who knows */
+		ns = ns < left ? ns : left; /* untrusted: calls of one thread should not overlap */
 		left -= ns;
 		add(cut, IDLE_SYNC, sink_stack(cut->b, e->stack), ns);
 	}
 	return left;
 }
 
-/* Is that moment inside a call that waits? */
+/* True if the thread was in a waiting call at that moment. */
 static bool in_sync(struct blame *b, uint32_t tid, uint64_t time_ns)
 {
 	const struct recent_event *e = recent_last(&b->syncs, tid);
@@ -105,7 +108,10 @@ static bool in_sync(struct blame *b, uint32_t tid, uint64_t time_ns)
 	return e && e->end_ns >= time_ns;
 }
 
-/* `ns` of time in [start, end) that the thread was late, in equal parts over what was seen of it. */
+/*
+ * Adds `ns` of lateness in [start, end): in equal parts over the thread's CPU samples there, if
+ * any.
+ */
 static void add_late(struct cut *cut, const struct idle_gap *gap, uint64_t start, uint64_t end,
 		     uint64_t ns)
 {
@@ -138,7 +144,7 @@ void blame_gap(struct blame *b, const struct idle_gap *gap)
 	if (!launch) {
 		add(&cut, IDLE_UNKNOWN, sink_stack(b, gap->stack), ns);
 	} else if (launch > gap->start_ns) {
-		/* Clocks of CPU and GPU agree to some us: a start before its launch is one of those. */
+		/* CPU and GPU clocks agree to some us: a start may seem to be before its launch. */
 		if (launch > gap->end_ns)
 			launch = gap->end_ns;
 		ns = add_syncs(&cut, gap, gap->start_ns, launch);
@@ -157,7 +163,7 @@ void blame_end(struct blame *b, uint32_t device, uint64_t ns)
 {
 	struct cut cut = { .b = b, .device = device };
 
-	/* There is no work that could have been launched, so there is no stack. */
+	/* No launch, hence no stack. */
 	add(&cut, IDLE_END, b->names->sink->stack(b->names->sink, NULL, 0), ns);
 	if (cut.any)
 		b->sums[cut.largest].gaps++;

@@ -1,4 +1,7 @@
-/* Owns the parts, and says when each of them has its turn. */
+/*
+ * Owns all parts of the collector. Drains the rings, hands each record to the parts that need it,
+ * and has sums and tables written from time to time.
+ */
 #include "gpu/collect.h"
 
 #include <stdlib.h>
@@ -7,8 +10,8 @@
 #include "core/base/alloc.h"
 #include "core/profile/source.h"
 #include "gpu/activities.h"
-#include "gpu/blame.h"
 #include "gpu/api_calls.h"
+#include "gpu/blame.h"
 #include "gpu/memory_points.h"
 #include "gpu/names.h"
 #include "gpu/runs.h"
@@ -18,8 +21,8 @@
 #include "gpu/timeline.h"
 
 /*
- * Sums are written again when this much of the time so far has passed, and not each second: a day is
- * written in some hundred pieces, and a recorder that is killed loses no more than a sixtieth of it.
+ * Sums are written after 1 / FLUSH_SHARE of the time so far has passed again: a day is written in
+ * some hundred pieces, and a recorder that is killed loses at most that share.
  */
 #define FLUSH_SHARE 64
 #define FLUSH_MIN_NS 1000000000ull
@@ -37,10 +40,10 @@ struct gpu_collect {
 	struct timeline timeline;
 	struct activities activities;
 	struct memory_points memory;
-	union gpu_any_record *postponed; /* work whose call had not come yet */
+	union gpu_any_record *postponed; /* work whose call has not come yet */
 	size_t nr_postponed, postponed_capacity;
 	uint64_t nr_without_call;
-	struct number_map communication; /* by name of a kernel: 1 = it is */
+	struct number_map communication; /* by name of a kernel: 1 = it communicates */
 	uint64_t start_ns, flushed_ns, now_ns, stopped_ns;
 };
 
@@ -64,7 +67,7 @@ struct gpu_collect *gpu_collect_new(struct shared_region *region,
 	c->timeline.blame = &c->blame;
 	c->activities.names = &c->names;
 	c->memory.names = &c->names;
-	names_thread(&c->names, 0); /* while the process has a name */
+	names_thread(&c->names, 0); /* now, while /proc has the name of the process */
 	return c;
 }
 
@@ -77,7 +80,7 @@ static void take_call(struct gpu_collect *c, const struct gpu_rec_api *call)
 			   call->stack);
 }
 
-/* Collective operations of NCCL and RCCL; NVSHMEM's are named the same way. */
+/* True for kernels of NCCL, RCCL and NVSHMEM, by name. */
 static bool is_communication(struct gpu_collect *c, uint32_t name)
 {
 	bool is_new;
@@ -108,7 +111,7 @@ static void place_work(struct gpu_collect *c, const union gpu_any_record *record
 	struct timeline_work work;
 
 	activities_take(&c->activities, record, call);
-	if (w->head.type == GPU_RECORD_SYNC) /* the host's, which waits */
+	if (w->head.type == GPU_RECORD_SYNC) /* the host waits, the GPU does nothing */
 		return;
 	work = (struct timeline_work){
 		.start_ns = w->start_ns,
@@ -128,7 +131,9 @@ static void place_work(struct gpu_collect *c, const union gpu_any_record *record
 		c->nr_without_call++;
 }
 
-/* A call made between the readings of two rings comes after its work: at the next reading. */
+/*
+ * A call may be made after its ring was read and before that of the GPU: wait for the next drain.
+ */
 static void take_work(struct gpu_collect *c, const union gpu_any_record *record)
 {
 	const struct api_call *call = api_calls_find(&c->calls, record->work.correlation);
@@ -194,7 +199,7 @@ static void flush(struct gpu_collect *c, uint64_t now_ns)
 	c->flushed_ns = now_ns;
 }
 
-/* Where a part is captured, the devices are watched from the first window to the end of the last. */
+/* With capture windows, devices are watched from the start of the first to the end of the last. */
 static void look_at_windows(struct gpu_collect *c, const struct gpu_region *header)
 {
 	uint32_t nr = header->nr_windows;
@@ -261,7 +266,7 @@ static void write_counters(struct gpu_collect *c)
 void gpu_collect_finish(struct gpu_collect *c, uint64_t now_ns)
 {
 	take_records(c, now_ns);
-	take_records(c, now_ns); /* what was postponed has its turn */
+	take_records(c, now_ns); /* places what the first pass postponed */
 	look_at_header(c);
 	timeline_finish(&c->timeline,
 			c->stopped_ns && c->stopped_ns < now_ns ? c->stopped_ns : now_ns);

@@ -1,6 +1,6 @@
 /*
- * What the collector needs from its caller: the target's pid, frames for addresses, and how much may be
- * kept one by one. A header of its own, as every part of the collector reads it.
+ * What the collector needs from its caller: the target's pid, frames for addresses, and how much
+ * may be kept one by one. A header of its own, as every part of the collector reads it.
  */
 #ifndef SPROF_GPU_COLLECT_OPTS_H
 #define SPROF_GPU_COLLECT_OPTS_H
@@ -19,19 +19,21 @@ struct gpu_collect_opts {
 	void *context;
 	/*
 	 * Returns the sink's id of the frame at an address of the target (inside the calling
-	 * instruction); GPU_NO_FRAME for what is not part of the program, CUPTI and libsprof-gpu.so;
-	 * GPU_UNKNOWN_FRAME where nothing is mapped. NULL: no address is ever known.
+	 * instruction); GPU_NO_FRAME for what is not part of the program, CUPTI and
+	 * libsprof-gpu.so; GPU_UNKNOWN_FRAME where nothing is mapped. NULL: no address is ever
+	 * known.
 	 */
 	uint32_t (*frame)(void *context, struct sink *sink, uint64_t address);
 	/*
-	 * The same for a Python frame. `word` is FRAME_PYTHON (core/portable/pycode.h); `code` is what
-	 * the target wrote about its code object, a struct code_record and a line table: untrusted.
+	 * The same for a Python frame. `word` is FRAME_PYTHON (core/portable/pycode.h); `code` is
+	 * what the target wrote about its code object, a struct code_record and a line table:
+	 * untrusted.
 	 */
 	uint32_t (*python_frame)(void *context, struct sink *sink, uint64_t word, const void *code,
 				 size_t size);
 	/*
-	 * How many activities and how many runs of ranges may still be kept one by one. Counted down;
-	 * several processes share them. NULL: none is kept.
+	 * How many activities and how many runs of ranges may still be kept one by one. Counted
+	 * down; several processes share them. NULL: none is kept.
 	 */
 	uint64_t *activity_room, *run_room;
 	/* Returns a kernel's readable name, to be freed, or NULL to keep the name. May be NULL. */

@@ -1,4 +1,7 @@
-/* lint: table */
+/*
+ * The names of enum gpu_counter, for people and programs.
+ * lint: table
+ */
 #include "gpu/counters.h"
 
 #include <stddef.h>

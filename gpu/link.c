@@ -1,4 +1,7 @@
-/* See link.h. unix(7), abstract names and SOCK_SEQPACKET. */
+/*
+ * A Unix SOCK_SEQPACKET socket with an abstract name (unix(7)). The peer's user and pid come from
+ * SO_PEERCRED, never from what it says.
+ */
 #include "gpu/link.h"
 
 #include <errno.h>
@@ -48,7 +51,7 @@ int gpu_link_listen(char *ret_name)
 	return fd;
 }
 
-/* The hello, with the descriptor of the region. */
+/* Receives the hello with the descriptor of the region. */
 static int receive_hello(int fd, struct gpu_hello *hello, int *ret_memfd)
 {
 	struct pollfd ready = { .fd = fd, .events = POLLIN };
@@ -81,7 +84,7 @@ static int receive_hello(int fd, struct gpu_hello *hello, int *ret_memfd)
 	return -EPROTO;
 }
 
-/* Who is at the other end, and the region it hands over. The descriptor is the peer's, or closed. */
+/* Checks the peer and maps its region. fd goes into *ret, or is closed on failure. */
 static int meet(int fd, struct gpu_peer *ret)
 {
 	struct gpu_peer peer = { .fd = fd };
@@ -143,7 +146,7 @@ int gpu_link_connect(pid_t pid, struct gpu_peer *ret_peer)
 		return err;
 	}
 	err = meet(fd, ret_peer);
-	if (!err && ret_peer->pid != pid) { /* somebody else took the name */
+	if (!err && ret_peer->pid != pid) { /* another process has taken the name */
 		shared_region_close(ret_peer->region);
 		gpu_link_close(ret_peer);
 		err = -EPERM;

@@ -1,6 +1,6 @@
 /*
- * The recorder's end of the socket to libsprof-gpu.so (gpu/agent/base/region.h says what goes over it): who
- * comes, and what it is told.
+ * The recorder's end of the socket to libsprof-gpu.so (gpu/agent/base/region.h describes the
+ * messages): accepting processes, and telling them what to do.
  */
 #ifndef SPROF_GPU_LINK_H
 #define SPROF_GPU_LINK_H
@@ -19,36 +19,36 @@ struct shared_region;
 /* A process that has the library. */
 struct gpu_peer {
 	int fd;
-	pid_t pid; /* as we see it */
+	pid_t pid; /* as the recorder sees it */
 	struct shared_region *region;
-	struct gpu_region *header; /* the same memory, to write what is the recorder's */
+	struct gpu_region *header; /* the same memory, to write config and control */
 };
 
 /*
- * A non-blocking socket under a name nobody can guess; ret_name is the value of GPU_ENV_SOCKET, of
- * GPU_LINK_NAME_SIZE bytes. -errno; not reported.
+ * Returns a non-blocking socket that listens under a random name, or -errno, not reported.
+ * ret_name, of GPU_LINK_NAME_SIZE bytes, is the value for GPU_ENV_SOCKET.
  */
 int gpu_link_listen(char *ret_name);
 /*
- * Takes one process that has come, with its region. 0, -EAGAIN where none waits, or why it was sent
- * away (-EPERM: another user's; -EPROTO: what it said made no sense).
+ * Accepts one process with its region. 0; -EAGAIN if none waits; or why it was refused: -EPERM for
+ * another user's process, -EPROTO for a bad hello or region.
  */
 int gpu_link_accept(int listener, struct gpu_peer *ret_peer);
-/* To a process that has the library, loaded and asleep; -ECONNREFUSED where it has not. */
+/* Connects to a running process that has the library loaded; -ECONNREFUSED if it has not. */
 int gpu_link_connect(pid_t pid, struct gpu_peer *ret_peer);
 
-/* Unwind rows to walk by: descriptors of struct walk_arena and struct walk_space. */
+/* Sends unwind rows: the descriptors of a struct walk_arena and a struct walk_space. */
 int gpu_link_send_rows(const struct gpu_peer *peer, int arena_fd, int space_fd);
-/* Changes what the library is to do; `config` (before GPU_CONTROL_ACTIVE) may be NULL. */
+/* Tells the library what to do. `config` comes with GPU_CONTROL_ACTIVE, else it is NULL. */
 int gpu_link_control(const struct gpu_peer *peer, enum gpu_control control,
 		     const struct gpu_config *config);
-/* enum gpu_state, or whatever else the target wrote there. */
+/* enum gpu_state; untrusted, the target may write anything there. */
 uint32_t gpu_link_state(const struct gpu_peer *peer);
-/* Has it hung up? That is its end, or its answer to GPU_CONTROL_DETACH. */
+/* True if it has hung up: it has ended, or it has obeyed GPU_CONTROL_DETACH. */
 bool gpu_link_is_gone(const struct gpu_peer *peer);
-/* Everything was read: another recorder may come. */
+/* Says that everything was read: another recorder may come. */
 void gpu_link_let_go(const struct gpu_peer *peer);
-/* Hangs up. The region stays where it went to: it is the caller's, as of gpu_link_accept(). */
+/* Hangs up. The region stays the caller's. */
 void gpu_link_close(struct gpu_peer *peer);
 
 #endif

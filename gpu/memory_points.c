@@ -1,4 +1,7 @@
-/* Changes are sorted, added up, and thinned out as they are written. */
+/*
+ * Changes wait until they are REORDER_NS old, are sorted by time and added up. A point that is too
+ * close to the last one is held back, with the highest point seen since.
+ */
 #include "gpu/memory_points.h"
 
 #include <stdlib.h>
@@ -12,7 +15,7 @@
 #define REORDER_NS 2000000000ull /* as in gpu/timeline.c */
 #define MAX_WAITING (1u << 17)
 #define MAX_POOLS 1024
-#define NR_EXACT 4096u /* points of a device; then they are 1 / NR_EXACT of the time apart */
+#define NR_EXACT 4096u /* points of a device; later ones are 1 / NR_EXACT of the time apart */
 
 _Static_assert(MEMORY_DEVICES == GPU_MAX_DEVICES, "devices of the region");
 
@@ -22,7 +25,7 @@ static int compare_changes(const void *a, const void *b)
 
 	if (x->at.time_ns != y->at.time_ns)
 		return x->at.time_ns < y->at.time_ns ? -1 : 1;
-	if (x->is_free != y->is_free) /* what is freed first is there to be allocated */
+	if (x->is_free != y->is_free) /* frees first: their memory can be allocated again */
 		return y->is_free - x->is_free;
 	return x->order < y->order ? -1 : x->order > y->order;
 }
@@ -55,7 +58,7 @@ static void write_held(struct memory_points *m, uint32_t device)
 	d->highest = d->last = (struct memory_point){ 0 };
 }
 
-/* NULL: there are more pools than any program has. */
+/* NULL: too many pools. */
 static struct memory_pool *pool_of(struct memory_points *m, const struct memory_change *c)
 {
 	struct memory_pool *p;
@@ -71,7 +74,7 @@ static struct memory_pool *pool_of(struct memory_points *m, const struct memory_
 	return p;
 }
 
-/* False: nothing has changed. */
+/* Applies a change to its device; false if the total stays the same. */
 static bool add_up(struct memory_points *m, const struct memory_change *c)
 {
 	struct memory_device *d = &m->devices[c->device];
@@ -85,7 +88,7 @@ static bool add_up(struct memory_points *m, const struct memory_change *c)
 		pool->bytes = c->at.bytes;
 	} else if (!c->is_free) {
 		d->used_bytes += c->at.bytes;
-	} else { /* what was allocated before us may be freed, too */
+	} else { /* it may have been allocated before we came */
 		d->used_bytes -= c->at.bytes < d->used_bytes ? c->at.bytes : d->used_bytes;
 	}
 	return true;
@@ -100,7 +103,7 @@ static void take_change(struct memory_points *m, const struct memory_change *c)
 	if (!add_up(m, c))
 		return;
 	now.bytes = d->used_bytes + d->pool_bytes;
-	if (now.time_ns < d->written_ns) /* late by seconds: it counts from here on */
+	if (now.time_ns < d->written_ns) /* late by seconds: counts from the last point on */
 		now.time_ns = d->written_ns;
 	if (d->nr_written && now.time_ns - d->written_ns < apart_ns) {
 		d->last = now;
@@ -123,7 +126,7 @@ static void take(struct memory_points *m, const struct memory_change *change)
 
 void memory_points_take(struct memory_points *m, const struct gpu_rec_memory *record)
 {
-	/* CUpti_ActivityMemoryKind: device 3, managed 5, device static 6; the rest is the host's */
+	/* CUpti_ActivityMemoryKind: device 3, managed 5, device static 6; others are host memory */
 	if (record->work.device >= MEMORY_DEVICES || !record->work.start_ns ||
 	    (record->memory_kind != 3 && record->memory_kind != 5 && record->memory_kind != 6))
 		return;

@@ -1,8 +1,9 @@
 /*
- * Device memory over time: what the driver's allocations and frees add up to at each moment, as
- * FACT_GPU_MEMORY. What comes from a pool counts as what the pool has reserved, in use or not. Their records come out of order and are looked at some seconds later. The first points of
- * a device are all written; after that they are as far apart as a share of the time that has passed, so that
- * a day has some hundred thousand at most, and the highest between two is kept.
+ * Device memory over time: the running total of the driver's allocations and frees, as
+ * FACT_GPU_MEMORY. A pool counts with what it has reserved, in use or not. Records come out of
+ * order, so they are sorted some seconds late. The first points of a device are all written; after
+ * that they are spaced by a share of the time passed, so that a day has some hundred thousand at
+ * most. The highest between two is kept.
  */
 #ifndef SPROF_GPU_MEMORY_POINTS_H
 #define SPROF_GPU_MEMORY_POINTS_H
@@ -17,13 +18,13 @@ struct names;
 
 struct memory_point {
 	uint64_t time_ns;
-	uint64_t bytes; /* in use; of a change: its size */
+	uint64_t bytes; /* the total; in a change its size */
 };
 
 struct memory_change {
 	struct memory_point at;
-	uint64_t pool;	/* at.bytes is what it has now; 0: of no pool */
-	uint64_t order; /* in which the records came */
+	uint64_t pool;	/* then at.bytes is what the pool has now; 0: not in a pool */
+	uint64_t order; /* of arrival */
 	uint32_t device;
 	bool is_free;
 };
@@ -34,11 +35,11 @@ struct memory_pool {
 };
 
 struct memory_device {
-	uint64_t used_bytes;	       /* of no pool */
-	uint64_t pool_bytes;	       /* that pools have of the device */
+	uint64_t used_bytes;	       /* allocated outside pools */
+	uint64_t pool_bytes;	       /* reserved by pools */
 	uint64_t first_ns, written_ns; /* of the points written */
 	uint64_t nr_written;
-	struct memory_point highest, last; /* since then; time 0: nothing happened */
+	struct memory_point highest, last; /* since written_ns; time 0: none */
 };
 
 enum { MEMORY_DEVICES = 64 }; /* GPU_MAX_DEVICES */
@@ -55,7 +56,9 @@ struct memory_points {
 
 void memory_points_take(struct memory_points *m, const struct gpu_rec_memory *record);
 void memory_points_take_pool(struct memory_points *m, const struct gpu_rec_pool *record);
-/* Writes what happened some seconds before now_ns; UINT64_MAX: everything, and nothing comes after it. */
+/*
+ * Writes what happened up to some seconds before now_ns. UINT64_MAX: writes everything, at the end.
+ */
 void memory_points_flush(struct memory_points *m, uint64_t now_ns);
 void memory_points_fini(struct memory_points *m);
 

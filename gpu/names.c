@@ -1,4 +1,7 @@
-/* Looks names up in the region, in /proc and with the help of the caller. */
+/*
+ * Strings come from the region, thread names from /proc, frames and demangled names from the
+ * caller.
+ */
 #include "gpu/names.h"
 
 #include <stdio.h>
@@ -75,7 +78,7 @@ uint32_t names_kernel(struct names *n, uint32_t string)
 	return *id;
 }
 
-/* The comm, without its newline; false where the thread or the process is gone. */
+/* Reads a comm, without its newline; false if the thread or process has ended. */
 static bool read_comm(const char *path, char comm[32])
 {
 	FILE *f = fopen(path, "re");
@@ -140,7 +143,7 @@ uint32_t names_code_frame(struct names *n, uint64_t frame)
 	bool is_new, is_python = frame & FRAME_PYTHON;
 	uint32_t *id = number_map_at(&n->frames, frame, &is_new);
 
-	/* What is not mapped may be seen to be at the next reading of the mappings. */
+	/* An unmapped address is tried again: the mappings may have been read since. */
 	if ((is_new || *id == GPU_UNKNOWN_FRAME) && is_python)
 		*id = python_frame(n, frame);
 	else if (is_new || *id == GPU_UNKNOWN_FRAME)
@@ -154,12 +157,12 @@ uint32_t names_code_frame(struct names *n, uint64_t frame)
 void names_look_up_stacks(struct names *n)
 {
 	uint64_t used = shared_region_stacks_used(n->region), frames[GPU_MAX_STACK];
-	enum gpu_stack_end end;
+	uint8_t end;
 	uint32_t nr;
 
 	if (!n->next_stack)
 		n->next_stack = shared_region_next_stack(n->region, 0);
-	/* One that is not written yet is looked at again. */
+	/* Stops at a stack that is not written yet: it is next time's first. */
 	while (n->next_stack < used / 8 &&
 	       shared_region_stack(n->region, n->next_stack, frames, &nr, &end)) {
 		for (uint32_t i = 0; i < nr; i++) {

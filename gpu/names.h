@@ -1,6 +1,6 @@
 /*
- * What the target calls by number, as ids of the sink: strings, kernels, frames, ranges, threads.
- * Everything is looked up once.
+ * Translates the region's ids and addresses into ids of the sink: strings, kernels, frames, ranges,
+ * threads. Each is looked up once.
  */
 #ifndef SPROF_GPU_NAMES_H
 #define SPROF_GPU_NAMES_H
@@ -19,39 +19,41 @@ struct names {
 	const struct gpu_collect_opts *opts;
 	struct sink *sink;
 	struct number_map strings, kernels, frames, threads;
-	uint32_t next_stack; /* the first of the region not looked up yet */
+	uint32_t next_stack; /* the first stack of the region that was not looked up yet */
 	struct buffer text;
-	uint32_t gpu_module, range_module, marker_module; /* of the sink; PROFILE_NONE: not yet */
+	uint32_t gpu_module, range_module,
+		marker_module; /* of the sink; PROFILE_NONE: not made yet */
 };
 
 void names_init(struct names *n, const struct shared_region *region,
 		const struct gpu_collect_opts *opts, struct sink *sink);
 void names_fini(struct names *n);
 
-/* The sink's id of a string of the region; "" where there is none. */
+/* The sink's id of a string of the region; that of "" for a bad id. */
 uint32_t names_string(struct names *n, uint32_t string);
-/* The same for the name of a range; "[range without a name]". */
+/* The same for a range's name; "[range without a name]" for string 0. */
 uint32_t names_range(struct names *n, uint32_t string);
-/* The same for a kernel, demangled; "[kernel without a name]". */
+/* The same for a kernel's name, demangled; else "[kernel without a name]". */
 uint32_t names_kernel(struct names *n, uint32_t string);
-/* The sink's thread; tid 0 and those that cannot be looked up have the name of the process. */
+/* The sink's thread. tid 0, and threads that have ended, get the name of the process. */
 uint32_t names_thread(struct names *n, uint32_t tid);
 
 /*
- * Looks up the addresses of stacks that are new since the last time: later the target may have ended,
- * and nobody could say any more what was mapped there.
+ * Looks up the addresses of all new stacks. Done early, as what was mapped there is unknown after
+ * the target has ended.
  */
 void names_look_up_stacks(struct names *n);
 
-/* Frames of the sink. */
-/* `frame` as the target keeps it: a return address, or FRAME_PYTHON. */
+/* The following return frames of the sink. */
+
+/* `frame` is as in the region: a return address, or FRAME_PYTHON. */
 uint32_t names_code_frame(struct names *n, uint64_t frame);
 uint32_t names_marker_frame(struct names *n, enum marker marker);
 /* `text`: a string of the sink. */
 uint32_t names_gpu_frame(struct names *n, uint32_t text);
 uint32_t names_range_frame(struct names *n, uint32_t text);
 
-/* What work of a kind without names is called, a string of the sink: "[copy host to device]". */
+/* The sink's string for work without a name of its own: "[copy host to device]". */
 uint32_t names_work(struct names *n, uint8_t kind, uint8_t subkind);
 
 #endif

@@ -1,4 +1,7 @@
-/* A ring over all threads, in which each thread's events are a chain. */
+/*
+ * One ring for all threads; each event has the number of its thread's event before, which is a
+ * chain.
+ */
 #include "gpu/recent.h"
 
 #include <stdlib.h>
@@ -8,7 +11,7 @@
 static const struct recent_event *event_of(const struct recent *r, uint64_t number)
 {
 	if (!number || r->nr - number >= RECENT_MAX)
-		return NULL; /* none, or written over */
+		return NULL; /* none, or overwritten */
 	return &r->ring[(number - 1) % RECENT_MAX];
 }
 

@@ -1,6 +1,6 @@
 /*
- * A thread ends a range before it makes the next call, and its records keep that order. So work whose
- * call lies in no run that has ended belongs to the one that is open.
+ * A thread ends a range before it makes its next call, and its records keep that order. So work
+ * whose call lies in no run that has ended belongs to the run that is still open.
  */
 #include "gpu/runs.h"
 
@@ -12,10 +12,10 @@
 #include "core/profile/source.h"
 #include "gpu/names.h"
 
-#define SETTLE_NS 2000000000ull /* for what was launched to run, and for its record to come */
-#define MAX_WAITING (1u << 17)	/* that have ended and not settled */
+#define SETTLE_NS 2000000000ull /* for launched work to run and its records to come */
+#define MAX_WAITING (1u << 17)	/* runs that have ended and not settled */
 #define MAX_LANES (1u << 16)
-#define STARTED 0x80000000u /* ids of start/end ranges begin here */
+#define STARTED 0x80000000u /* the first id of start/end ranges */
 
 static struct run_lane *lane_of(struct runs *r, uint32_t tid, uint32_t range)
 {
@@ -33,7 +33,7 @@ static struct run_lane *lane_of(struct runs *r, uint32_t tid, uint32_t range)
 	return &r->lanes[*index];
 }
 
-/* The run of the lane in which that moment lies; NULL where it was written out already. */
+/* The work of the lane's run around that moment; NULL if the run was written already. */
 static struct run_work *work_at(struct runs *r, struct run_lane *lane, uint64_t time_ns)
 {
 	uint64_t number = lane->last;
@@ -98,7 +98,7 @@ void runs_write_started(struct runs *r)
 		sink->fact(sink, FACT_RANGE, &r->started[i]);
 }
 
-/* The id of a start/end range, which the region has no number for. */
+/* Adds a run to its start/end range and returns the range's id: the region has none for them. */
 static uint32_t started_range(struct runs *r, const struct gpu_rec_range *record)
 {
 	bool is_new;
@@ -140,7 +140,7 @@ void runs_take_range(struct runs *r, const struct gpu_rec_range *record, uint64_
 	};
 	struct run_lane *lane = NULL;
 
-	/* A range that was cut off by the end of collection is none of the repeats. */
+	/* A run that was cut off by the end of collection does not count as one. */
 	if (record->end_ns < record->start_ns || record->flags & GPU_RANGE_OPEN)
 		return;
 	if (record->kind == GPU_RANGE_START_END) {
@@ -160,7 +160,7 @@ void runs_take_range(struct runs *r, const struct gpu_rec_range *record, uint64_
 	r->list[r->nr++] = run;
 }
 
-/* Does something to the work of each run around a moment of a thread, from the inside out. */
+/* Calls add() for each run around a moment of a thread, from the inside out. */
 static void each_around(struct runs *r, uint32_t tid, uint32_t range, uint64_t time_ns,
 			void (*add)(struct run_work *work, const void *what), const void *what)
 {

@@ -1,4 +1,7 @@
-/* Copies out of shared memory, with every number checked on the copy. */
+/*
+ * Areas and lanes are copied and checked when the region is opened; their later changes are
+ * ignored. Ids and sizes are checked on the copy of each entry.
+ */
 #include "gpu/shared_region.h"
 
 #include <errno.h>
@@ -23,7 +26,7 @@ struct shared_region {
 	unsigned char *base;
 	size_t size;
 	bool mapped;
-	/* As they were when the region was opened: later changes of them are none of the agent's. */
+	/* Copies from when the region was opened: the agent never changes them later. */
 	struct gpu_area strings, stacks, ranges, folds, apis, devices, lanes;
 	struct lane *rings;
 	uint32_t nr_rings;
@@ -34,7 +37,10 @@ static const struct gpu_region *header_of(const struct shared_region *r)
 	return (const struct gpu_region *)r->base;
 }
 
-/* `size` of them from the start of the area, in entries of at least `entry_size`. */
+/*
+ * True if the area lies in the region and its entries have at least `entry_size` bytes (0: an
+ * arena).
+ */
 static bool area_is_good(const struct shared_region *r, const struct gpu_area *a, size_t entry_size)
 {
 	return a->offset % 8 == 0 && a->offset <= r->size && a->size <= r->size - a->offset &&
@@ -121,7 +127,7 @@ int shared_region_open(int memfd, struct shared_region **ret_region)
 	void *base;
 	int seals, err;
 
-	/* A page that is cut off would kill us at the next access. */
+	/* A page that is cut off would kill us with SIGBUS. */
 	fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK);
 	seals = fcntl(memfd, F_GET_SEALS);
 	if (seals < 0 || !(seals & F_SEAL_SHRINK))
@@ -159,7 +165,7 @@ void shared_region_header(const struct shared_region *region, struct gpu_region 
 }
 
 /* ---- arenas: an id is an offset in units of 8 bytes */
-/* Where an entry's head is and how many bytes follow it; NULL outside the arena. */
+/* The head of an entry; *ret_left is how many bytes follow it. NULL outside the arena. */
 static const unsigned char *entry_of(const struct shared_region *r, const struct gpu_area *arena,
 				     uint32_t id, size_t head_size, uint64_t *ret_left)
 {
@@ -188,7 +194,7 @@ bool shared_region_string(const struct shared_region *region, uint32_t id, struc
 }
 
 bool shared_region_stack(const struct shared_region *region, uint32_t id, uint64_t *frames,
-			 uint32_t *ret_nr, enum gpu_stack_end *ret_end)
+			 uint32_t *ret_nr, uint8_t *ret_end)
 {
 	struct gpu_stack head;
 	uint64_t left;
@@ -201,7 +207,7 @@ bool shared_region_stack(const struct shared_region *region, uint32_t id, uint64
 		return false;
 	memcpy(frames, at + sizeof(head), head.nr * sizeof(*frames));
 	*ret_nr = head.nr;
-	*ret_end = head.end <= GPU_STACK_DWARF ? (enum gpu_stack_end)head.end : GPU_STACK_BAD;
+	*ret_end = head.end;
 	return true;
 }
 
@@ -219,7 +225,7 @@ uint32_t shared_region_next_stack(const struct shared_region *region, uint32_t i
 	const unsigned char *at;
 
 	if (!id)
-		return 1; /* stack 0 is an empty one of 8 bytes */
+		return 1; /* stack 0 is an empty stack of 8 bytes */
 	at = entry_of(region, &region->stacks, id, sizeof(head), &left);
 	if (!at)
 		return UINT32_MAX;
@@ -257,7 +263,7 @@ bool shared_region_range(const struct shared_region *region, uint32_t id,
 	if (!node || !id || id >= shared_region_nr_ranges(region))
 		return false;
 	memcpy(ret_node, node, sizeof(*ret_node));
-	/* Parents come first: so a path has an end. */
+	/* Parents come first, so every path ends. */
 	return ret_node->parent < id;
 }
 
@@ -308,7 +314,7 @@ bool shared_region_device(const struct shared_region *region, uint32_t i,
 }
 
 /* ---- rings */
-/* One record; false where there is none that is finished. */
+/* Takes one record; false if the next one is unfinished. */
 static bool take_record(struct shared_region *r, uint32_t i, uint64_t head,
 			union gpu_any_record *ret_record)
 {

@@ -1,10 +1,11 @@
-/* Frames come leaf first out of the region and go root first into the sink. */
+/* The region has frames leaf first, the sink wants them root first. */
 #include "gpu/stack_builder.h"
 
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
 #include "core/profile/source.h"
+#include "core/profile/walk_marker.h"
 #include "gpu/names.h"
 #include "gpu/shared_region.h"
 
@@ -19,33 +20,21 @@ void stack_builder_push(struct stack_builder *b, uint32_t frame)
 	b->frames[b->nr++] = frame;
 }
 
-static enum marker marker_of(enum gpu_stack_end end)
-{
-	switch (end) {
-	case GPU_STACK_FAULT: return MARKER_READ_FAULT;
-	case GPU_STACK_BAD: return MARKER_BAD_STACK;
-	case GPU_STACK_DEEP: return MARKER_TOO_DEEP;
-	case GPU_STACK_COMPLETE:
-	case GPU_STACK_NO_RULE:
-	case GPU_STACK_DWARF: break;
-	}
-	return MARKER_NO_RULE;
-}
-
 void stack_builder_launch(struct stack_builder *b, uint32_t stack)
 {
 	uint64_t addresses[GPU_MAX_STACK];
-	enum gpu_stack_end end;
+	uint8_t end;
+	int marker;
 	uint32_t nr;
 
 	if (!shared_region_stack(b->names->region, stack, addresses, &nr, &end)) {
 		stack_builder_push(b, names_marker_frame(b->names, MARKER_NO_LAUNCH));
 		return;
 	}
-	if (end != GPU_STACK_COMPLETE)
-		stack_builder_push(b, names_marker_frame(b->names, marker_of(end)));
+	marker = walk_marker(end);
+	if (marker >= 0)
+		stack_builder_push(b, names_marker_frame(b->names, (enum marker)marker));
 	while (nr--) {
-		/* A return address: the call is before it. */
 		uint32_t frame = names_code_frame(b->names, addresses[nr]);
 
 		if (frame != GPU_NO_FRAME)

@@ -1,4 +1,7 @@
-/* Puts a stack of the sink together, root first, from pieces that lie in the region. */
+/*
+ * Builds a stack of the sink, root first, from pieces of the region: a launch, its ranges, more
+ * frames.
+ */
 #ifndef SPROF_STACK_BUILDER_H
 #define SPROF_STACK_BUILDER_H
 
@@ -16,12 +19,13 @@ struct stack_builder {
 void stack_builder_start(struct stack_builder *b);
 void stack_builder_push(struct stack_builder *b, uint32_t frame);
 /*
- * The frames of a launch. Where the walk ended early a marker stands at the root; stack 0 is the
+ * Pushes the frames of a launch. An incomplete stack gets a marker at its root; stack 0 is the
  * marker alone.
  */
 void stack_builder_launch(struct stack_builder *b, uint32_t stack);
-/* The ranges around it, outermost first. */
+/* Pushes a range and those around it, outermost first. */
 void stack_builder_ranges(struct stack_builder *b, uint32_t range);
+/* Returns the sink's id of the stack. */
 uint32_t stack_builder_finish(struct stack_builder *b);
 void stack_builder_fini(struct stack_builder *b);
 

@@ -1,4 +1,7 @@
-/* Entry by entry: what is new since the last time. */
+/*
+ * Compares each fold of the region with its state at the last flush and writes the difference. An
+ * entry that shrinks or jumps is refused and counted: only a broken or hostile target does that.
+ */
 #include "gpu/sums.h"
 
 #include <stdlib.h>
@@ -10,10 +13,10 @@
 #include "gpu/names.h"
 #include "gpu/stack_builder.h"
 
-/* More than any device can do between two looks; it keeps what a hostile target says from ruining sums. */
+/* More than a device can do between two flushes: a hostile target must not ruin the sums. */
 #define MAX_GROWTH (1ull << 52)
 
-/* The layers of the program count on these being the same numbers on disk and in shared memory. */
+/* Kinds are written to disk with their numbers in shared memory. */
 _Static_assert((int)GPU_WORK_KERNEL == GPU_FOLD_KERNEL && (int)GPU_WORK_MEMCPY == GPU_FOLD_MEMCPY &&
 		       (int)GPU_WORK_MEMSET == GPU_FOLD_MEMSET &&
 		       (int)GPU_WORK_GRAPH == GPU_FOLD_GRAPH &&
@@ -34,7 +37,7 @@ static uint32_t name_of(struct sums *s, const struct gpu_fold *f)
 					  : names_work(s->names, f->kind, f->subkind);
 }
 
-/* The row of facts that an entry of the region belongs to. */
+/* The row of works[] that an entry of the region belongs to. */
 static uint32_t work_of(struct sums *s, const struct gpu_fold *f)
 {
 	struct fact_gpu_work row = {

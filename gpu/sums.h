@@ -1,7 +1,7 @@
 /*
  * The sums that the target keeps of everything the GPU ran, by what, where and from which stack.
- * They only grow; what they grew by goes into the sink as samples of the GPU columns, and their totals
- * as facts. So the samples of COLUMN_GPU add up to exactly what the target has summed up.
+ * They only grow; each growth goes into the sink as samples of the GPU columns, and the totals as
+ * facts. So the samples of COLUMN_GPU add up to exactly what the target has summed.
  */
 #ifndef SPROF_GPU_SUMS_H
 #define SPROF_GPU_SUMS_H
@@ -15,7 +15,7 @@ struct fact_gpu_work;
 struct names;
 struct stack_builder;
 
-/* Of one entry of the region: what went into the sink already. */
+/* What of one entry of the region is in the sink already. */
 struct sum_state {
 	uint64_t count, total_ns, bytes;
 	uint32_t stack; /* of the sink */
@@ -23,7 +23,7 @@ struct sum_state {
 	uint32_t known; /* 0: nothing yet */
 };
 
-/* Of what was launched in a range and in no range inside it. */
+/* What was launched in a range itself, not in a range inside it. */
 struct range_sum {
 	uint64_t gpu_ns, launches;
 };
@@ -39,7 +39,7 @@ struct sums {
 	struct range_sum *ranges; /* by range of the region */
 	size_t nr_ranges, ranges_capacity;
 	struct number_map work_index; /* by a hash of the key */
-	uint64_t nr_refused;	      /* entries that shrank or jumped: no agent does that */
+	uint64_t nr_refused;	      /* entries that shrank or jumped: untrusted */
 };
 
 void sums_flush(struct sums *s, uint64_t now_ns);

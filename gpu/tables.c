@@ -1,4 +1,7 @@
-/* One function per table. */
+/*
+ * One function per table. Each keeps the value that it wrote last, to write only rows that have
+ * changed.
+ */
 #include "gpu/tables.h"
 
 #include <stdlib.h>
@@ -69,7 +72,7 @@ static void flush_apis(struct tables *t)
 }
 
 /* ---- ranges */
-/* A number that grows with what is known of a range, and is never 0. */
+/* A number that changes with a range's sums and is never 0. */
 static uint64_t range_state(const struct gpu_range_node *node, const struct range_sum *of)
 {
 	return 1 + node->count + of->launches;

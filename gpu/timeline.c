@@ -1,4 +1,7 @@
-/* A sweep over starts and ends. */
+/*
+ * A sweep over starts and ends, with two heaps per device: work that waits to be placed, by start,
+ * and work that is running, by end.
+ */
 #include "gpu/timeline.h"
 
 #include <stdio.h>
@@ -10,8 +13,8 @@
 #include "gpu/blame.h"
 #include "gpu/names.h"
 
-#define REORDER_NS 2000000000ull /* records come at most so late */
-#define MAX_WAITING (1u << 20)	 /* 64 MiB of them; then the oldest have to do */
+#define REORDER_NS 2000000000ull /* how late a record may come */
+#define MAX_WAITING (1u << 20)	 /* 64 MiB; beyond it the oldest are placed early */
 
 _Static_assert(TIMELINE_DEVICES == GPU_MAX_DEVICES, "devices of the region");
 
@@ -51,7 +54,7 @@ static struct timeline_work heap_pop(struct timeline_heap *h, bool by_end)
 }
 
 /* ---- the sweep */
-/* Time passes: what was running decides what it was. */
+/* Adds the time up to to_ns to the sums, by what is running. */
 static void pass(struct timeline_device *d, uint64_t to_ns)
 {
 	uint64_t ns = to_ns - d->now_ns;
@@ -69,7 +72,7 @@ static void pass(struct timeline_device *d, uint64_t to_ns)
 	d->now_ns = to_ns;
 }
 
-/* Everything that ends until then. */
+/* Takes out all work that ends by then. */
 static void end_until(struct timeline_device *d, uint64_t until_ns)
 {
 	while (d->running.nr && d->running.items[0].end_ns <= until_ns) {
@@ -91,7 +94,7 @@ static void start_work(struct timeline *t, uint32_t device, struct timeline_work
 		t->nr_late++;
 		return;
 	}
-	if (w->start_ns < d->now_ns) { /* its beginning was counted as something else */
+	if (w->start_ns < d->now_ns) { /* its beginning was counted already, as idle or busy */
 		t->nr_late++;
 		w->start_ns = d->now_ns;
 	}
@@ -173,7 +176,7 @@ void timeline_finish(struct timeline *t, uint64_t end_ns)
 	}
 }
 
-/* "GPU-01234567-89ab-...", as nvidia-smi writes it; "" where it is not known. */
+/* "GPU-01234567-89ab-...", as nvidia-smi writes it; "" if it is unknown. */
 static void write_uuid(const uint8_t uuid[16], char text[48])
 {
 	size_t at = (size_t)snprintf(text, 48, "GPU-");

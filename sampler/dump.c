@@ -27,6 +27,7 @@
 #include "sampler/walk/snapshot_lookup.h"
 #include "sampler/target/proc_maps.h"
 #include "sampler/target/process.h"
+#include "sampler/target/registers_x86_64.h"
 #include "sampler/runtimes/python/asyncio.h"
 #include "sampler/runtimes/python/code_objects.h"
 #include "sampler/runtimes/python/stopped_thread.h"
@@ -151,20 +152,6 @@ static size_t copy_stack(struct dump_state *s, uint64_t sp)
 	return n > 0 ? (size_t)n : 0;
 }
 
-static void take_regs(struct walk_regs *to, const struct user_regs_struct *r)
-{
-	*to = (struct walk_regs){
-		.pc = r->rip,
-		.sp = r->rsp,
-		.fp = r->rbp,
-		/* Inside a system call the pc is where it returns to. */
-		.exact = (int64_t)r->orig_rax == -1,
-		.leaf_regs = 1,
-		.gpr = { r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->rsp, r->r8,
-			 r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 },
-	};
-}
-
 static void unwind(struct dump_state *s, struct dump_thread *t,
 		   const struct snapshot_sample *sample)
 {
@@ -215,7 +202,7 @@ static bool take_thread(struct dump_state *s, struct dump_thread *t)
 	if (t->error)
 		return true;
 	held_ns = monotonic_ns();
-	take_regs(&sample.regs, regs);
+	sample.regs = registers_of_ptrace(regs);
 	sample.stack_start = sample.regs.sp;
 	sample.stack_size = copy_stack(s, sample.regs.sp);
 	if (s->is_python)

@@ -11,7 +11,7 @@
 #include "core/base/log.h"
 #include "symbolizer/lookup/debug_file.h"
 #include "symbolizer/dwarf/answers.h"
-#include "symbolizer/symbol_source.h"
+#include "symbolizer/symbol_sources.h"
 
 #define WORK_PER_ADDRESS 1024 /* budget; a deep chain of inlined functions takes some hundreds */
 #define ALT_LINK_MAX (4096 + BUILD_ID_MAX)

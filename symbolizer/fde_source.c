@@ -13,7 +13,7 @@
 #include "core/base/alloc.h"
 #include "core/base/path.h"
 #include "symbolizer/lookup/string_pool.h"
-#include "symbolizer/symbol_source.h"
+#include "symbolizer/symbol_sources.h"
 
 #define HEADER_SIZE 12
 #define ENTRY_SIZE 8

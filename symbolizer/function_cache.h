@@ -6,7 +6,7 @@
 #ifndef SPROF_FUNCTION_CACHE_H
 #define SPROF_FUNCTION_CACHE_H
 
-#include "symbolizer/symbol_source.h"
+#include "symbolizer/lookup/symbol_source.h"
 
 struct function_cache_slot;
 

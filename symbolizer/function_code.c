@@ -6,7 +6,7 @@
 
 #include "core/base/alloc.h"
 #include "symbolizer/symbol_module.h"
-#include "symbolizer/symbol_source.h"
+#include "symbolizer/symbol_sources.h"
 
 #define NR_SOURCES_MAX 16
 
@@ -102,10 +102,10 @@ int code_file_read(struct code_file *f, uint64_t address, struct function_code *
 	if (address < offset || address - offset >= left)
 		return -ENOENT;
 	bytes = xmalloc(left);
-	err = elf_image_read(image, offset, bytes, left);
+	err = elf_source_read(&image->source, offset, bytes, left);
 	if (err) {
 		free(bytes);
-		return err;
+		return err == -ERANGE ? -EIO : err;
 	}
 	*ret_code = (struct function_code){ offset, start, bytes, left };
 	return 0;

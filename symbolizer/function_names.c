@@ -14,7 +14,7 @@
 #include "symbolizer/lookup/debug_file.h"
 #include "symbolizer/lookup/demangle.h"
 #include "symbolizer/lookup/elf_symbols.h"
-#include "symbolizer/symbol_source.h"
+#include "symbolizer/lookup/symbol_source.h"
 
 struct search {
 	const struct elf_image *code;
@@ -87,7 +87,7 @@ static uint64_t probe_offset(const struct elf_image *code, uint64_t offset)
 	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 	uint8_t bytes[6];
 
-	if (elf_image_read(code, offset, bytes, sizeof(bytes)) ||
+	if (elf_source_read(&code->source, offset, bytes, sizeof(bytes)) ||
 	    memcmp(bytes, endbr64, sizeof(endbr64)) != 0)
 		return offset;
 	if ((bytes[4] & 0xf8) == 0x50 || (bytes[4] == 0x41 && (bytes[5] & 0xf8) == 0x50))
@@ -122,26 +122,23 @@ static void add(struct search *s, const struct elf_symbols *names, const Elf64_S
 static void search_table(struct search *s, struct elf_image *image, struct elf_section *section)
 {
 	struct elf_symbols *names = elf_symbols_new(image, section, s->code);
-	struct elf_section *strings_section = elf_image_section_at(image, section->link);
-	uint64_t table_size, strings_size;
-	const uint8_t *table, *strings;
+	struct elf_symbol_table table = { 0 };
 
 	if (!names)
 		return;
-	table = elf_section_data(image, section, &table_size);
-	strings = elf_section_data(image, strings_section, &strings_size);
-	for (size_t i = 1; table && strings && i < table_size / sizeof(Elf64_Sym); i++) {
+	elf_symbol_table_read(image, section, &table);
+	for (size_t i = 1; i < table.nr; i++) {
 		const char *name;
 		uint32_t type;
 		Elf64_Sym sym;
 		size_t glob;
 
-		memcpy(&sym, table + i * sizeof(sym), sizeof(sym));
+		if (!elf_symbol_table_get(&table, i, &sym, &name))
+			continue;
 		type = ELF64_ST_TYPE(sym.st_info);
 		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || sym.st_shndx == SHN_UNDEF ||
-		    sym.st_name >= strings_size || !elf_image_is_code(s->code, sym.st_value))
+		    !elf_image_is_code(s->code, sym.st_value))
 			continue;
-		name = (const char *)strings + sym.st_name;
 		glob = find_glob(s, name);
 		if (glob < s->nr_globs)
 			add(s, names, &sym, name, glob);

@@ -11,7 +11,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
-#include "symbolizer/symbol_source.h"
+#include "symbolizer/symbol_sources.h"
 #include "core/base/text_file.h"
 
 #define KALLSYMS_SIZE_MAX (256u << 20)

@@ -6,7 +6,7 @@
 
 #include "core/base/alloc.h"
 #include "symbolizer/lookup/string_pool.h"
-#include "symbolizer/symbol_source.h"
+#include "symbolizer/symbol_sources.h"
 
 #define NAME_SIZE_MAX 512
 

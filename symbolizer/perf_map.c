@@ -14,7 +14,7 @@
 #include "core/base/alloc.h"
 #include "core/base/log.h"
 #include "symbolizer/lookup/address_claim.h"
-#include "symbolizer/symbol_source.h"
+#include "symbolizer/symbol_sources.h"
 #include "core/base/target_file.h"
 #include "core/base/text_file.h"
 

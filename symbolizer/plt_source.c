@@ -10,7 +10,7 @@
 #include "core/base/alloc.h"
 #include "symbolizer/lookup/elf_symbols.h"
 #include "symbolizer/lookup/string_pool.h"
-#include "symbolizer/symbol_source.h"
+#include "symbolizer/symbol_sources.h"
 
 #define PLT_SIZE_MAX (16u << 20)
 #define RELOCATION_SIZE_MAX (256u << 20)
@@ -50,21 +50,14 @@ static const char *symbol_name(struct elf_image *image, const struct elf_section
 			       uint64_t index)
 {
 	struct elf_section *symbols = elf_image_section_at(image, relocations->link);
-	struct elf_section *strings = symbols ? elf_image_section_at(image, symbols->link) : NULL;
-	const uint8_t *table = NULL, *text = NULL;
-	uint64_t table_size, text_size;
+	struct elf_symbol_table table;
+	const char *name;
 	Elf64_Sym sym;
 
-	if (strings && strings->type == SHT_STRTAB) {
-		table = elf_section_data(image, symbols, &table_size);
-		text = elf_section_data(image, strings, &text_size);
-	}
-	if (!table || !text || index >= table_size / sizeof(sym))
+	if (!symbols || !elf_symbol_table_read(image, symbols, &table) ||
+	    !elf_symbol_table_get(&table, index, &sym, &name) || !*name)
 		return NULL;
-	memcpy(&sym, table + index * sizeof(sym), sizeof(sym));
-	if (sym.st_name >= text_size || !text[sym.st_name])
-		return NULL;
-	return (const char *)text + sym.st_name;
+	return name;
 }
 
 /* "name@plt". A name may carry a version, which is left out. */

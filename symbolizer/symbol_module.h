@@ -2,7 +2,7 @@
 #ifndef SPROF_SYMBOL_MODULE_H
 #define SPROF_SYMBOL_MODULE_H
 
-#include "symbolizer/symbol_source.h"
+#include "symbolizer/lookup/symbol_source.h"
 
 /*
  * Fills `ret_module` for module `id` of the profile; addresses are the caller's to set. 0, or

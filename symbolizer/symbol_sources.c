@@ -1,7 +1,7 @@
 /* The chain of symbol sources, best first. */
-#include "symbolizer/symbol_source.h"
+#include "symbolizer/symbol_sources.h"
 
-#include "core/base/alloc.h"
+#include <stddef.h>
 
 const struct symbol_source *const symbol_sources[] = {
 	&jitdump_source,
@@ -16,14 +16,3 @@ const struct symbol_source *const symbol_sources[] = {
 	&fde_source,
 	NULL,
 };
-
-struct symbol_frame *symbol_chain_add(struct symbol_chain *chain)
-{
-	struct symbol_frame *frame;
-
-	chain->frames =
-		xgrow(chain->frames, &chain->capacity, chain->nr + 1, sizeof(*chain->frames));
-	frame = &chain->frames[chain->nr++];
-	*frame = (struct symbol_frame){ 0 };
-	return frame;
-}

@@ -14,7 +14,7 @@
 #include "symbolizer/function_cache.h"
 #include "symbolizer/lookup/source_path.h"
 #include "symbolizer/symbol_module.h"
-#include "symbolizer/symbol_source.h"
+#include "symbolizer/symbol_sources.h"
 
 #define NR_SOURCES_MAX 16
 #define MATTERS_PART 100 /* a module with fewer than 1 / 100 of the addresses does not matter */

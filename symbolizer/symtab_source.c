@@ -10,7 +10,7 @@
 #include "core/base/alloc.h"
 #include "core/base/log.h"
 #include "symbolizer/lookup/elf_symbols.h"
-#include "symbolizer/symbol_source.h"
+#include "symbolizer/symbol_sources.h"
 
 #define DEBUGDATA_MAX (64u << 20) /* bytes, decompressed; Fedora's largest are a few MiB */
 #define XZ_MEMORY_MAX (256u << 20)

@@ -1,4 +1,7 @@
-/* Reads /proc and /sys, and asks the kernel. */
+/*
+ * Reads the settings of the kernel from /proc and /sys, and asks the kernel about this process. A
+ * fact that cannot be read is "unknown", never an error.
+ */
 #include "cli/info/host_facts.h"
 
 #include <linux/capability.h>
@@ -47,7 +50,7 @@ static void read_kptr(char *value, size_t size)
 	read_line("/proc/sys/kernel/kptr_restrict", value, size);
 }
 
-/* Without Yama there is no such file, and no restriction. */
+/* A kernel without Yama has no such file and no restriction. */
 static void read_yama(char *value, size_t size)
 {
 	if (access("/proc/sys/kernel/yama/ptrace_scope", F_OK))
@@ -56,7 +59,7 @@ static void read_yama(char *value, size_t size)
 		read_line("/proc/sys/kernel/yama/ptrace_scope", value, size);
 }
 
-/* "none [integrity] confidentiality": the word in brackets is in force. */
+/* The file says "none [integrity] confidentiality": the word in brackets is in force. */
 static void read_lockdown(char *value, size_t size)
 {
 	char line[128], *start, *end;

@@ -1,4 +1,7 @@
-/* Counts per stack first, as there are far fewer stacks than samples. */
+/*
+ * Counts the samples of a profile by thread and by module. It adds samples up by stack first,
+ * because there are far fewer stacks than samples, and then looks at each stack once.
+ */
 #include "cli/info/info.h"
 
 #include <stdlib.h>
@@ -62,7 +65,7 @@ static void count_threads(struct info *info, const struct profile *p)
 	info->nr_processes = count_processes(p);
 }
 
-/* A place in a module, "libc.so.6+0x97360", is no name. */
+/* "libc.so.6+0x97360" is an address, not a name. */
 static bool is_named(const struct profile *p, const struct profile_frame *f)
 {
 	const struct profile_location *innermost = &p->locations[f->first_location];
@@ -70,7 +73,7 @@ static bool is_named(const struct profile *p, const struct profile_frame *f)
 	return f->nr_locations && p->functions[innermost->function].kind != FUNCTION_UNKNOWN;
 }
 
-/* `counted` says for each module in which stack + 1 it was counted last. */
+/* counted[module] is 1 + the stack in which the module was counted last. */
 static void count_stack(struct info *info, const struct profile *p, size_t at, uint64_t nr_samples,
 			uint32_t *counted)
 {
@@ -140,7 +143,7 @@ static void count_columns(struct info *info, const struct profile *p)
 
 void info_init(struct info *info, const struct profile *p)
 {
-	static const char perf[] = "perf "; /* as sampler/perf_data/perf_data.c says it */
+	static const char perf[] = "perf "; /* what sampler/perf_data/perf_data.c writes */
 	const char *version = profile_str(p, p->meta.version);
 	bool is_perf = !strncmp(version, perf, sizeof(perf) - 1);
 

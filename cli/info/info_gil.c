@@ -1,4 +1,8 @@
-/* Shares are of what is known: native programs in the same recording do not count. */
+/*
+ * Adds up, by thread, the time that a Python program held its interpreter lock or waited for it.
+ * Shares are of the time for which that is known, so native programs in the same recording do not
+ * count.
+ */
 #include "cli/info/info_gil.h"
 
 #include <inttypes.h>
@@ -37,7 +41,10 @@ void info_gil_text(struct buffer *b, const struct info *info)
 	buffer_printf(b, " of %s\n", column_table[info->column].title);
 }
 
-/* In the unit of the column that threads are counted by; null where nothing is known of it. */
+/*
+ * Values are in the unit of the column that threads are counted by; null where the lock's state is
+ * not known.
+ */
 void info_gil_json(struct buffer *b, const struct info *info)
 {
 	const struct gil_sums *gil = &info->gil;

@@ -1,4 +1,7 @@
-/* The keys are documented in sprof-info(1). Everything from the recording is escaped. */
+/*
+ * Writes what sprof info counted as one JSON object. sprof-info(1) documents the keys. Strings from
+ * the recording are escaped.
+ */
 #include "cli/info/info_print.h"
 
 #include <inttypes.h>

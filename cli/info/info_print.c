@@ -1,4 +1,7 @@
-/* Line by line. Everything from the recording is cleaned before it is printed. */
+/*
+ * Writes what sprof info counted as text: lines of "label value" first, then tables of columns,
+ * threads and modules. Strings from the recording are cleaned before they are printed.
+ */
 #include "cli/info/info_print.h"
 
 #include <inttypes.h>
@@ -16,7 +19,7 @@
 #include "output/text/number.h"
 #include "output/text/text.h"
 
-#define MAX_ROWS 15 /* of threads and modules in the text */
+#define MAX_ROWS 15 /* rows of threads and of modules in the text */
 #define LAST_MIN 16 /* columns */
 
 static const char *str(const struct profile *p, uint32_t id)
@@ -40,7 +43,10 @@ void info_add_build_id(struct buffer *b, const struct profile_module *module, in
 		buffer_printf(b, "%02x", module->build_id[i]);
 }
 
-/* "label       value\n"; nothing where the value is not known. */
+/*
+ * Appends "label       value
+ * "; nothing where the value is "".
+ */
 static void line(struct buffer *b, const char *label, const char *value)
 {
 	if (!*value)
@@ -82,7 +88,7 @@ static void add_frequency(struct buffer *b, const struct info *info, uint32_t as
 		return;
 	buffer_printf(b, "%-12s%" PRIu32 " Hz", "frequency", asked_hz);
 	if (reached > 0 && reached < 0.9 * asked_hz)
-		buffer_printf(b, " asked for, %.0f Hz reached: each sample weighs the more",
+		buffer_printf(b, " requested, %.0f Hz reached: each sample has more weight",
 			      reached);
 	buffer_add_char(b, '\n');
 }
@@ -171,7 +177,7 @@ static void add_columns(struct buffer *b, const struct info *info)
 	}
 }
 
-/* What GPUs ran, kept one by one or not. */
+/* Says how many activities of GPUs the recording holds one by one. */
 static void add_gpu_timeline(struct buffer *b, const struct profile *p)
 {
 	uint64_t left_out = chrome_gpu_left_out(p);
@@ -187,14 +193,15 @@ static void add_gpu_timeline(struct buffer *b, const struct profile *p)
 	buffer_add_char(b, '\n');
 }
 
-/* Rows that the recorder, or we, had no room for. */
+/* Says how many rows the recorder, or the reader of the recording, had no room for. */
 static void add_left_out_rows(struct buffer *b, const struct profile *p)
 {
 	uint64_t runs = facts_count(p, COUNTER_RUNS_LEFT_OUT);
 
 	if (runs)
 		buffer_printf(b,
-			      "\n%" PRIu64 " runs of ranges are left out, and only in the sums\n",
+			      "\n%" PRIu64
+			      " runs of ranges are left out, and counted in the sums only\n",
 			      runs);
 	if (p->nr_facts_left_out)
 		buffer_printf(b,
@@ -214,18 +221,10 @@ static void add_left_out_processes(struct buffer *b, const struct profile *p)
 
 static void add_share(struct buffer *b, uint64_t part, uint64_t whole)
 {
-	size_t before = b->size;
+	size_t start = b->size;
 
 	number_add_percent(b, part, whole);
-	/* To the right of a column of eight. */
-	if (b->size - before < 8) {
-		size_t length = b->size - before, pad = 8 - length;
-
-		buffer_reserve(b, pad);
-		memmove(b->data + before + pad, b->data + before, length);
-		memset(b->data + before, ' ', pad);
-		b->size += pad;
-	}
+	align_right(b, start, 8);
 }
 
 static void add_more(struct buffer *b, size_t nr)
@@ -234,7 +233,7 @@ static void add_more(struct buffer *b, size_t nr)
 		buffer_printf(b, "%8s  and %zu more: --json lists all\n", "...", nr - MAX_ROWS);
 }
 
-/* The last cell of a line, a path or a name: cut to what the line leaves of the terminal. */
+/* Adds the last cell of a line, a path or a name, cut to the columns that the terminal has left. */
 static void add_last(struct buffer *b, const char *text, size_t line_start,
 		     const struct info_file *file)
 {
@@ -268,7 +267,10 @@ static void add_threads(struct buffer *b, const struct info *info, const struct 
 	add_more(b, info->nr_threads);
 }
 
-/* Of all samples, those whose innermost function has no name; *ret_in_files of them in files, which may get some. */
+/*
+ * Returns the samples whose innermost frame is unnamed. *ret_in_files: those in ELF files, which
+ * debug packages can name.
+ */
 static uint64_t count_unnamed(const struct info *info, const struct profile *p,
 			      uint64_t *ret_in_files)
 {
@@ -287,7 +289,7 @@ static uint64_t count_unnamed(const struct info *info, const struct profile *p,
 static void add_modules(struct buffer *b, const struct info *info, const struct profile *p,
 			const struct info_file *file)
 {
-	/* Enough to tell files apart, where all of it would leave none for their names. */
+	/* A whole build-id would leave no room for the file name; 12 digits tell files apart. */
 	const int digits = file->columns && file->columns < 100 ? 12 : 40;
 	uint64_t nr_in_files;
 	const uint64_t nr_unnamed = count_unnamed(info, p, &nr_in_files);
@@ -320,11 +322,12 @@ static void add_modules(struct buffer *b, const struct info *info, const struct 
 	}
 	add_more(b, info->nr_modules);
 	if (nr_in_files * 100 > info->nr_samples)
-		buffer_add_string(b, "\nFor names, before the next recording: debug packages "
-				     "(-dbgsym, -dbg), or sprof record --debuginfod\n");
+		buffer_add_string(
+			b, "\nFor names, install debug packages (-dbgsym, -dbg) before the next "
+			   "recording, or use sprof record --debuginfod\n");
 }
 
-/* What was walked by rules that nobody wrote down. */
+/* Lists the files whose unwind rules were derived from machine code. */
 static void add_derived_rules(struct buffer *b, const struct info *info, const struct profile *p,
 			      const struct info_file *file)
 {
@@ -357,7 +360,7 @@ void info_print_text(struct buffer *b, const struct info *info, const struct pro
 	if (p->meta.unfinished)
 		buffer_printf(b, "%-12sUNFINISHED: %s\n", "state", file->note);
 	else
-		line(b, "state", "complete");
+		line(b, "state", "finished");
 	add_origin(b, info, p);
 	add_samples(b, info, p);
 	info_gil_text(b, info);

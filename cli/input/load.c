@@ -1,6 +1,7 @@
 /*
- * Formats are told apart by how a file begins, never by its name; what is read ahead for that is read
- * again, so that standard input needs no copy.
+ * Opens whatever the commands read. Formats are told apart by how a file begins, never by its name.
+ * The bytes that were read to find that out are read again by the format's reader (lookahead.h), so
+ * that standard input works without a copy.
  */
 #include "cli/input/load.h"
 
@@ -23,7 +24,7 @@
 #include "sampler/perf_data/perf_data.h"
 #include "symbolizer/symbolizer.h"
 
-#define MAX_EXPANDED ((size_t)2 << 30) /* bytes of a gzip file */
+#define MAX_EXPANDED ((size_t)2 << 30) /* largest size of what a gzip file expands to, in bytes */
 
 static int open_input(const char *path, FILE **ret_file)
 {
@@ -48,7 +49,7 @@ static int open_input(const char *path, FILE **ret_file)
 	return 0;
 }
 
-/* What is missing from a recording. */
+/* Warns of what is missing from a recording. */
 static void warn(const struct profile *p, const char *name, const char *note)
 {
 	uint64_t lost = p->stats.nr_lost, taken = lost + p->stats.nr_samples;
@@ -64,7 +65,9 @@ static void warn(const struct profile *p, const char *name, const char *note)
 			p->nr_facts_left_out);
 }
 
-/* Names from this machine, for what the recorder could not name because it was killed. */
+/*
+ * A recorder that was killed named nothing: frames are named here, with the files of this machine.
+ */
 static void symbolize(struct profile *p, const struct load_opts *opts)
 {
 	const struct symbolizer_opts symbolizer = { .no_inlines = opts->no_inlines };
@@ -83,7 +86,8 @@ static int load_recording(FILE *f, const char *name, const struct load_opts *opt
 
 	if (err) {
 		if (err == -EPROTONOSUPPORT)
-			log_error(0, "read '%s': a later sprof made it, in a format of its own",
+			log_error(0,
+				  "read '%s': a later version of sprof wrote it, in a newer format",
 				  name);
 		else if (err == -EINVAL)
 			log_error(0, "read '%s': its beginning is damaged", name);
@@ -97,7 +101,10 @@ static int load_recording(FILE *f, const char *name, const struct load_opts *opt
 		*opts->ret_note = note;
 	else
 		free(note);
-	/* The recorder looked at every frame of a recording that is whole, with the files at hand. */
+	/*
+	 * The recorder of a finished recording has looked every frame up already, with better
+	 * files.
+	 */
 	if ((*ret_profile)->meta.unfinished && !opts->no_symbols)
 		symbolize(*ret_profile, opts);
 	return 0;
@@ -106,7 +113,9 @@ static int load_recording(FILE *f, const char *name, const struct load_opts *opt
 static int load(FILE *f, const char *name, const struct load_opts *opts, bool expanded,
 		struct profile **ret_profile);
 
-/* A file of perf record holds no names: they come from the files that were mapped, if they are here. */
+/*
+ * A file of perf record holds no names: they come from the mapped files, if this machine has them.
+ */
 static int load_perf(FILE *f, const char *name, const struct load_opts *opts,
 		     struct profile **ret_profile)
 {
@@ -119,7 +128,7 @@ static int load_perf(FILE *f, const char *name, const struct load_opts *opts,
 	return err;
 }
 
-/* What is compressed is expanded in memory, and is then a file like any other. */
+/* A compressed file is expanded in memory and then read like any other. */
 static int load_gzip(FILE *f, const char *name, const struct load_opts *opts,
 		     struct profile **ret_profile)
 {
@@ -135,7 +144,7 @@ static int load_gzip(FILE *f, const char *name, const struct load_opts *opts,
 	if (expanded)
 		err = load(expanded, name, opts, true, ret_profile);
 	else if (err == -EINVAL)
-		log_error(0, "read '%s': its gzip is damaged or cut off", name);
+		log_error(0, "read '%s': its gzip data is damaged or cut off", name);
 	else
 		log_error(err ? -err : 0, "read '%s'%s", name, err ? "" : ": it is empty");
 	if (expanded)
@@ -170,7 +179,7 @@ static int load(FILE *f, const char *name, const struct load_opts *opts, bool ex
 	return err;
 }
 
-/* What a profile does not have cannot be filtered by. */
+/* Reports a filter that needs something that the profile does not have. */
 static int filter(struct profile *p, const char *name, const struct load_opts *opts)
 {
 	const char *lacks;

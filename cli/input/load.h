@@ -1,6 +1,6 @@
 /*
- * How the commands that read a profile open it: a recording or collapsed stacks, told apart by
- * content; a file, or standard input.
+ * How the commands that read a profile open it: a recording, a file of perf record, collapsed
+ * stacks, pprof or speedscope, from a file or from standard input, compressed or not.
  */
 #ifndef SPROF_LOAD_H
 #define SPROF_LOAD_H
@@ -13,20 +13,22 @@ struct profile;
 #define LOAD_DEFAULT_PATH "sprof.data"
 
 struct load_opts {
-	bool no_inlines;  /* where the recording has no symbols: function names only */
-	bool no_symbols;  /* leave such frames unnamed */
-	bool no_warnings; /* the command says itself what is missing from a recording */
-	/* Takes what recfile_read() has to say, "" for a whole recording; the caller frees it. */
+	/* for frames that are named here: only functions, no inlined ones and no lines */
+	bool no_inlines;
+	bool no_symbols; /* leave such frames unnamed */
+	/* do not warn: the command itself says what is missing from a recording */
+	bool no_warnings;
+	/* Takes the note of recfile_read(), "" for a finished recording; the caller frees it. */
 	char **ret_note;
-	const struct filter *filter; /* what of it to keep; NULL: all */
+	const struct filter *filter; /* the samples to keep; NULL: all */
 };
 
 /*
- * Reads `path`; NULL is LOAD_DEFAULT_PATH, "-" standard input. `opts` may be NULL. Warns on stderr
- * of a recording that is incomplete or lost samples, as not every output has a place to say so:
- * collapsed stacks have none, and a picture goes to a file. Frames of a
- * recording that ended before its symbols were written are symbolized here. Returns 0 with a
- * profile that the caller frees, or -errno, reported.
+ * Reads `path`: NULL is LOAD_DEFAULT_PATH, "-" standard input. `opts` may be NULL. Warns on stderr
+ * of a recording that is unfinished or lost samples, because some outputs have no place to say so:
+ * collapsed stacks have none, and a picture goes to a file. Frames of a recording that ended before
+ * its symbols were written are named here. Returns 0 with a profile that the caller frees, or
+ * -errno, reported.
  */
 int profile_load(const char *path, const struct load_opts *opts, struct profile **ret_profile);
 

@@ -1,6 +1,8 @@
 /*
- * perf writes down where one symbol of the kernel lay. Where that is so here too, in a kernel of the same
- * release on a host of the same name, it is the same kernel since the same boot: the place is random.
+ * Reads a file of perf record, and decides whether its kernel addresses can be named here. perf
+ * records the address of one symbol of the kernel. If a kernel of the same release, on a host of
+ * the same name, has the symbol at the same address, it is the same kernel since the same boot:
+ * that address is random at each boot.
  */
 #include "cli/input/load_perf_data.h"
 
@@ -16,9 +18,9 @@
 #include "core/profile/profile.h"
 #include "sampler/perf_data/perf_data.h"
 
-#define MAX_SIZE ((size_t)8 << 30) /* bytes; they are kept in memory */
+#define MAX_SIZE ((size_t)8 << 30) /* largest file in bytes; it is kept in memory */
 
-/* 0 where there is no such symbol, or the kernel does not say. */
+/* The address, or 0 where the kernel has no such symbol or does not say. */
 static uint64_t kernel_address(const char *symbol)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");
@@ -57,8 +59,7 @@ static void report(int err, const char *name)
 	else if (err == -ENODATA)
 		log_error(0, "read '%s': it holds no samples", name);
 	else if (err == -ENOTSUP)
-		log_error(0, "read '%s': it was recorded on another kind of machine than x86-64",
-			  name);
+		log_error(0, "read '%s': it was not recorded on x86-64", name);
 	else
 		log_error(-err, "read '%s'", name);
 }

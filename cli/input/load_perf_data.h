@@ -1,4 +1,4 @@
-/* Reads a file of perf record, and says what is wrong with it. */
+/* Reads a file of perf record and reports what is missing from it. */
 #ifndef SPROF_LOAD_PERF_DATA_H
 #define SPROF_LOAD_PERF_DATA_H
 
@@ -8,9 +8,9 @@
 struct profile;
 
 /*
- * The rest of the file, a perf.data, into a profile without names. `name` is for messages, `warn` also
- * what is missing from it. *ret_elsewhere: the kernel that ran is not the one that runs here now, so
- * that its addresses mean nothing. 0 or -errno, reported.
+ * Reads the rest of the file, a perf.data, into a profile without names. `name` is the file's name
+ * in messages; with `warn` they also say what is missing from it. *ret_elsewhere: another kernel
+ * ran there than runs here, so its addresses cannot be named. Returns 0 or -errno, reported.
  */
 int perf_data_load(FILE *f, const char *name, bool warn, bool *ret_elsewhere,
 		   struct profile **ret_profile);

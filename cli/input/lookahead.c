@@ -1,6 +1,7 @@
 /*
- * A stream of our own. A file is opened a second time and read from where it was; of a pipe there is only
- * the rest, and what was read ahead is put before it.
+ * Makes a stdio stream that begins again at the start of its input. A file is opened a second time
+ * at the offset where it was; a pipe cannot go back, so the bytes that were read ahead are put
+ * before the rest.
  */
 #include "cli/input/lookahead.h"
 
@@ -31,7 +32,10 @@ static ssize_t read_on(void *cookie, char *data, size_t size)
 	return (ssize_t)size;
 }
 
-/* NULL where there is no going back to start. The offset is the inner one's, which nobody reads again. */
+/*
+ * Returns NULL where the input cannot go back. The new stream has an offset of its own; the offset
+ * of `f` is not used again.
+ */
 static FILE *open_again(FILE *f, off_t start)
 {
 	struct stat st;

@@ -1,6 +1,4 @@
-/*
- * A file whose beginning can be looked at before it is read, be it a pipe.
- */
+/* An input whose beginning can be looked at before it is read, even if it is a pipe. */
 #ifndef SPROF_LOOKAHEAD_H
 #define SPROF_LOOKAHEAD_H
 
@@ -8,15 +6,15 @@
 #include <stdio.h>
 
 struct lookahead {
-	char *head;  /* at most the size asked for */
-	size_t size; /* bytes of it */
-	FILE *file;  /* reads all of the file, from its beginning */
+	char *head;  /* shorter than asked for at the end of the input */
+	size_t size; /* bytes in `head` */
+	FILE *file;  /* reads the whole input, from its beginning */
 	char *buffer;
-	FILE *inner; /* the caller's, which stays open; its offset is then anywhere */
-	size_t at;   /* how much of the head was read again */
+	FILE *inner; /* the caller's, stays open; its offset is undefined afterwards */
+	size_t at;   /* bytes of `head` that were read again */
 };
 
-/* Reads up to `size` bytes ahead. 0 or -errno, not reported. */
+/* Reads up to `size` bytes ahead. Returns 0 or -errno, not reported. */
 int lookahead_init(struct lookahead *l, FILE *f, size_t size);
 void lookahead_fini(struct lookahead *l);
 

@@ -1,5 +1,7 @@
 /*
- * Opens profiles and writes what was made of them.
+ * Opens a profile for a command that shows it: loads it, applies the filter, chooses the column and
+ * builds the tree. Also writes the command's output, so that a file is replaced only when the new
+ * one is complete.
  */
 #include "cli/input/view.h"
 
@@ -93,7 +95,7 @@ int view_build(struct view *v, const char *path, const struct tree_opts *opts)
 	}
 	summary_init(&v->summary, v->profile, v->tree, v->note ? v->note : "");
 	if (!v->summary.samples)
-		log_warning(was_filtered(v->profile) ? "nothing is left of the samples of '%s'"
+		log_warning(was_filtered(v->profile) ? "no sample of '%s' is left after filtering"
 						     : "'%s' holds no samples",
 			    name);
 	return 0;
@@ -136,7 +138,7 @@ static int write_file(const char *path, const struct buffer *b)
 	return err;
 }
 
-/* A pipe or a device is written as it is; a file is replaced when the new one is whole. */
+/* A pipe or a device is written directly; a file is replaced when the new one is complete. */
 static int replace_file(const char *path, const struct buffer *b)
 {
 	struct stat st;
@@ -162,7 +164,7 @@ bool view_is_html(const char *path)
 	return dot && (!strcasecmp(dot, ".html") || !strcasecmp(dot, ".htm"));
 }
 
-/* What stdio still holds goes with main(), which looks whether it arrived; what failed here is said here. */
+/* main() flushes stdout and reports what fails then; an error of this write is reported here. */
 static int write_stdout(const struct buffer *b)
 {
 	int err;
@@ -173,7 +175,7 @@ static int write_stdout(const struct buffer *b)
 	clearerr(stdout);
 	__fpurge(stdout);
 	if (err == EPIPE)
-		return 0; /* a reader that left early */
+		return 0; /* the reader closed the pipe early */
 	log_error(err, "write to standard output");
 	return -err;
 }

@@ -1,4 +1,7 @@
-/* The filters on the command line. */
+/*
+ * Turns the filter options of a command line into a struct filter. The filter is made when the
+ * first option comes, so a command without filters keeps NULL.
+ */
 #include "cli/options/filter_opts.h"
 
 #include <ctype.h>
@@ -27,28 +30,30 @@ enum {
 };
 
 static const struct argp_option options[] = {
-	{ "focus", OPTION_FOCUS, "RE", 0, "Only stacks through a function whose name fits", 0 },
-	{ "ignore", OPTION_IGNORE, "RE", 0, "No stacks through such a function", 0 },
+	{ "focus", OPTION_FOCUS, "RE", 0, "Keep only stacks with a function whose name matches",
+	  0 },
+	{ "ignore", OPTION_IGNORE, "RE", 0, "Leave out stacks with such a function", 0 },
 	{ "hide", OPTION_HIDE, "RE", 0,
-	  "Such functions are not shown, their time is their caller's", 0 },
+	  "Leave such functions out; their time goes to their callers", 0 },
 	{ "show-from", OPTION_SHOW_FROM, "RE", 0,
-	  "Stacks begin at such a function; those without one are left out", 0 },
+	  "Begin stacks at such a function; leave out stacks without one", 0 },
 	{ "collapse-noise", OPTION_COLLAPSE_NOISE, NULL, 0,
 	  "Hide plumbing of Python: importlib, runpy, contextlib, functools, Module._call_impl, "
 	  "...",
 	  0 },
-	{ "module", OPTION_MODULE, "RE", 0, "Only stacks through such modules (--focus mod:RE)",
-	  0 },
+	{ "module", OPTION_MODULE, "RE", 0,
+	  "Keep only stacks through such modules (--focus mod:RE)", 0 },
 	{ "kind", OPTION_KIND, "RE", 0,
-	  "Only stacks through native, kernel, jit, python, gpu ... code (--focus kind:RE)", 0 },
+	  "Keep only stacks through native, kernel, jit, python, gpu ... code (--focus kind:RE)",
+	  0 },
 	{ "from", OPTION_FROM, "TIME", 0,
-	  "Only what came this long after the recording began: 10, 10s, 250ms, 2m", 0 },
-	{ "to", OPTION_TO, "TIME", 0, "Only what came before", 0 },
-	{ "thread", OPTION_THREAD, "TID|RE", 0, "Only these threads, by number or name", 0 },
-	{ "comm", OPTION_COMM, "RE", 0, "Only threads of such a name", 0 },
+	  "Keep only what happened this long after the recording began: 10, 10s, 250ms, 2m", 0 },
+	{ "to", OPTION_TO, "TIME", 0, "Keep only what happened before that time", 0 },
+	{ "thread", OPTION_THREAD, "TID|RE", 0, "Keep only these threads, by number or name", 0 },
+	{ "comm", OPTION_COMM, "RE", 0, "Keep only threads of such a name", 0 },
 	{ "gil", OPTION_GIL, NULL, 0,
-	  "Only samples whose thread held Python's global interpreter lock", 0 },
-	{ "pid", OPTION_PID, "PID[,PID]", 0, "Only these processes", 0 },
+	  "Keep only samples whose thread held Python's global interpreter lock", 0 },
+	{ "pid", OPTION_PID, "PID[,PID]", 0, "Keep only these processes", 0 },
 	{ 0 }
 };
 

@@ -1,4 +1,4 @@
-/* One number, not two. */
+/* Parses -p. A second -p is an error: the commands that use it look at one process. */
 #include "cli/options/pid_opts.h"
 
 #include <argp.h>

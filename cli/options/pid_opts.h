@@ -6,7 +6,7 @@
 
 struct argp_state;
 
-/* Takes the argument, once; ends the program where it is no number of a process. */
+/* Parses the argument of the one -p; ends the program if it is not a process number. */
 void pid_opts_parse(const char *text, struct argp_state *state, pid_t *pid);
 
 #endif

@@ -1,4 +1,7 @@
-/* Asks the terminal and the environment. */
+/*
+ * Asks the terminal for its width and the environment for colour and Unicode, and folds long lines
+ * so that a terminal does not break them in the middle of a word.
+ */
 #include "cli/options/terminal.h"
 
 #include <langinfo.h>
@@ -33,7 +36,7 @@ struct terminal terminal_of(const char *output)
 	};
 }
 
-/* Where in a line its text begins, in columns; what is folded stands below it. */
+/* The column where the text of a line begins: its continuation lines are indented to there. */
 static size_t indent_of(const char *line, size_t size, size_t columns)
 {
 	size_t blank = 0, two = 0;
@@ -49,7 +52,7 @@ static size_t indent_of(const char *line, size_t size, size_t columns)
 	return two && two <= columns / 2 ? two : blank + 2;
 }
 
-/* How much of a line fits: up to the last blank or comma, or up to the first where that is too far. */
+/* How much of a line fits: up to the last blank or comma that fits, or else up to the first one. */
 static size_t piece_of(const char *line, size_t size, size_t columns)
 {
 	size_t fits = text_head(line, size, columns), end = fits;
@@ -82,7 +85,7 @@ static void fold_line(struct buffer *b, const char *line, size_t size, size_t co
 	buffer_add(b, line, size);
 }
 
-/* Rows of tables begin further in than text does. */
+/* Rows of tables are indented by three blanks or more, text by less. */
 static bool is_kept(const char *line, size_t size)
 {
 	return memchr(line, '\033', size) || (size > 2 && !memcmp(line, "   ", 3));

@@ -8,19 +8,19 @@
 struct buffer;
 
 struct terminal {
-	size_t columns; /* 0: it is no terminal, nothing is to be cut */
+	size_t columns; /* 0: no terminal, nothing is cut */
 	bool unicode;	/* block characters and the like */
 	bool color;	/* escapes; NO_COLOR and TERM=dumb turn them off */
 };
 
-/* `output` is the command's -o: a file that is not "-" is no terminal. Sets LC_CTYPE. */
+/* `output` is the command's -o: a file other than "-" is not a terminal. Sets LC_CTYPE. */
 struct terminal terminal_of(const char *output);
 
 /*
- * Breaks the lines of a text that are wider than the terminal, after a blank or a comma; what follows
- * stands where the text of its line began: after its first two blanks in a row, else two further in.
- * Lines with escapes, rows of tables, which begin three blanks in or more, commands to be copied among them,
- * stay as they are.
+ * Breaks the lines of a text that are wider than the terminal after a blank or a comma.
+ * Continuation lines are indented to where the text of their line began: behind its first two
+ * blanks in a row, else by two. Lines with escapes and rows of tables (three leading blanks or
+ * more; commands to be copied are written so too) stay as they are.
  */
 void terminal_fold(const struct terminal *t, struct buffer *text);
 

@@ -1,4 +1,8 @@
-/* Asks each source whether it can work here. */
+/*
+ * Asks each source whether it can work for this target and takes the first that says yes. With
+ * "auto", the reasons of the sources that it passed over are collected, so that one message can say
+ * them.
+ */
 #include "cli/record/choose_source.h"
 
 #include <stdbool.h>
@@ -9,9 +13,9 @@
 #include "core/base/log.h"
 #include "core/profile/source.h"
 
-/* Why sources do not work here: as errors, each with its remedy, or in a line of words. */
+/* Reports why sources do not work here: as errors, each with its remedy, or joined in one line. */
 struct passed_over {
-	char *names, *reasons; /* of those that came before */
+	char *names, *reasons; /* the reasons of the sources that were asked before */
 };
 
 static void pass_over(struct passed_over *p, const char *name, const char *why)

@@ -1,6 +1,8 @@
 /*
- * A file is looked into once, when it is first seen mapped. Files that are there before the counting begins have
- * all of their calls counted; of those mapped later the calls until they were seen are missing, and the row says so.
+ * Connects the calls that the user asked for with the files that have them. A file is searched
+ * once, when it is first seen mapped. In files that are mapped before counting begins every call is
+ * counted; in files mapped later, the calls until sprof saw the file are missing, and the row of
+ * the function says so.
  */
 #include "cli/record/counting.h"
 
@@ -29,22 +31,22 @@
 #include "symbolizer/function_names.h"
 
 #define LOOK_NS (100ull * 1000 * 1000)
-#define LOOK_SHARE 50 /* at most a 50th of the time is spent on looking, but for new programs */
+#define LOOK_SHARE 50 /* searching takes at most a 50th of the time, except in new programs */
 
 struct spec {
 	const char *text;
 	char *module; /* glob of a base name, or a path; NULL: any */
 	const char *function;
-	int event;	     /* enum call_counts_event: of Python; -1: a native function */
-	bool found, refused; /* refused: said why */
-	size_t nr_refused;   /* functions, by the kernel */
+	int event;	     /* enum call_counts_event of Python; -1: a native function */
+	bool found, refused; /* refused, and the reason was reported */
+	size_t nr_refused;   /* functions that the kernel counts */
 };
 
-/* A native function with a probe. */
+/* A native function that has a probe. */
 struct counted {
 	uint32_t probe;
 	char *name, *path;
-	uint64_t late_ns; /* the calls of so long after the beginning are not known */
+	uint64_t late_ns; /* how long after the beginning calls were not counted */
 };
 
 struct seen_file {
@@ -60,12 +62,12 @@ struct record_calls {
 	size_t nr_functions, functions_capacity;
 	struct seen_file *seen;
 	size_t nr_seen, seen_capacity;
-	uint64_t begin_ns; /* 0: not yet */
+	uint64_t begin_ns; /* 0: not found yet */
 	uint64_t next_look_ns, nr_execs;
 	struct python_counts *python;
 };
 
-/* ---- what was asked for */
+/* ---- what the user asked for */
 
 bool record_calls_is_spec(const char *text)
 {
@@ -74,7 +76,7 @@ bool record_calls_is_spec(const char *text)
 	return n && text[n - 1] != ':' && text[0] != ':';
 }
 
-/* The first ':' that is no part of a '::'. */
+/* Finds the first ':' that is not part of a '::'. */
 static const char *module_end(const char *text)
 {
 	for (const char *at = text; (at = strchr(at, ':')); at += strspn(at, ":"))
@@ -116,7 +118,7 @@ static uint64_t late_ns(const struct record_calls *c)
 	return c->begin_ns && now > c->begin_ns ? now - c->begin_ns : 0;
 }
 
-/* Says once why what was asked for is not counted. */
+/* Says once why something that was asked for is not counted. */
 static void refuse(struct spec *s, const char *why)
 {
 	if (!s->refused)
@@ -141,7 +143,7 @@ static void keep_function(struct record_calls *c, struct spec *spec, const char 
 	}
 }
 
-/* `of` are the specs by number of the glob. */
+/* `of` has the specs by the number of their glob. */
 static void attach_functions(struct record_calls *c, struct spec **of, int fd, const char *path,
 			     struct named_function *functions, size_t nr)
 {
@@ -226,7 +228,7 @@ static bool is_new_file(struct record_calls *c, uint64_t dev, uint64_t ino)
 	return true;
 }
 
-/* Takes over fd, -1 is fine. */
+/* Owns fd afterwards; -1 is fine. */
 static void take_file(struct record_calls *c, int fd, const char *path)
 {
 	struct stat file;
@@ -246,7 +248,10 @@ static void take_path(void *context, const char *path)
 		  realpath(path, real) ? real : path);
 }
 
-/* Exactly the file that is mapped, whatever its path leads to by now; else what the process finds there. */
+/*
+ * Opens the file that is mapped, even if its path leads to another one by now; or else what the
+ * process finds at that path.
+ */
 static int open_mapped(pid_t pid, const struct file_mapping *m)
 {
 	char *path =
@@ -262,7 +267,10 @@ static int open_mapped(pid_t pid, const struct file_mapping *m)
 	return fd;
 }
 
-/* The device of a file is not always the one that stat(2) says: what /proc says is kept apart. */
+/*
+ * /proc and stat(2) can disagree on a file's device (btrfs, overlayfs), so the one of /proc is kept
+ * apart.
+ */
 static void look_at_process(struct record_calls *c, pid_t pid)
 {
 	char path[64], *line = NULL;
@@ -362,7 +370,7 @@ int record_calls_add_process(struct record_calls *c, pid_t id)
 	struct proc_status status;
 	int err;
 
-	/* One that has ended is reported by the source. */
+	/* The source reports a process that has ended. */
 	if (!c || proc_status_read(id, &status))
 		return 0;
 	err = record_calls_add_child(c, status.process);
@@ -412,7 +420,8 @@ static void write_native(struct record_calls *c, struct sink *sink)
 			.name = string(sink, f->name),
 			.module = string(sink, f->path),
 			.file = string(sink, ""),
-			.line = i, /* of a name that a file has twice, each has a row */
+			/* each of several functions of the same name in a file has a row */
+			.line = i,
 			.calls = call_counts_count(c->probes, f->probe),
 			.late_ns = f->late_ns,
 		};
@@ -431,7 +440,7 @@ void record_calls_stop(struct record_calls *c, struct sink *sink)
 	python_counts_write(c->python, sink);
 	for (size_t i = 0; i < c->nr_specs; i++) {
 		if (c->specs[i].nr_refused)
-			log_warning("calls of %zu functions that fit '%s' are not counted: no "
+			log_warning("calls of %zu functions that match '%s' are not counted: no "
 				    "probe can be put there (-v says which)",
 				    c->specs[i].nr_refused, c->specs[i].text);
 		if (!c->specs[i].found && c->specs[i].event >= 0)

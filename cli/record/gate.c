@@ -1,4 +1,7 @@
-/* See gate.h. */
+/*
+ * Drops the CPU samples that the user did not ask for. It is a sample_tee that wants only samples
+ * after the delay and inside a window of capture; everything else passes unchanged.
+ */
 #include "cli/record/gate.h"
 
 #include <stdlib.h>

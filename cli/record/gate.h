@@ -1,4 +1,7 @@
-/* Which CPU samples sprof record keeps: those after --delay, and of the part that --capture-range names. */
+/*
+ * Which CPU samples sprof record keeps: those after --delay, and only inside the range that
+ * --capture-range names.
+ */
 #ifndef SPROF_GATE_H
 #define SPROF_GATE_H
 
@@ -9,8 +12,8 @@ struct record_gpu;
 struct sink;
 
 /*
- * In front of `to`: `begin_ns` (CLOCK_MONOTONIC) is when recording begins, `gpu` (NULL: none) knows the windows of
- * capture. Both, and `to`, stay the caller's.
+ * Returns a gate in front of `to`. Recording begins at `begin_ns` (CLOCK_MONOTONIC); `gpu` (NULL:
+ * none) knows the windows of capture. The caller keeps `gpu` and `to`.
  */
 struct record_gate *record_gate_new(struct sink *to, uint64_t begin_ns,
 				    const struct record_gpu *gpu);

@@ -1,6 +1,7 @@
 /*
- * What speaks against it is found out before a thread is stopped: the file must be the same in the target's mounts, its
- * C library the one that ours is linked to, and its sockets and numbers those that we see.
+ * Loads libsprof-gpu.so into a process that runs already. Every reason not to is checked before a
+ * thread is stopped: the target's mounts must show the same file, its C library must be the one
+ * that ours is linked to, and its sockets and process numbers must be those that we see.
  */
 #include "cli/record/gpu_attach.h"
 
@@ -74,12 +75,12 @@ static bool same_namespace(pid_t pid, const char *name)
 
 	snprintf(path, sizeof(path), "/proc/self/ns/%s", name);
 	if (stat(path, &ours))
-		return true; /* a kernel without */
+		return true; /* a kernel without this interface */
 	snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)pid, name);
 	return !stat(path, &theirs) && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
-/* Would the target open what we would? */
+/* Would the target open the same file as we do? */
 static bool sees_file(pid_t pid, const char *path)
 {
 	char *theirs = xasprintf("/proc/%d/root%s", (int)pid, path);
@@ -120,7 +121,7 @@ static int check(pid_t pid, const char *path, struct inject_reason *reason)
 	return 0;
 }
 
-/* The file shall be in memory before a thread stands still for it. */
+/* Reads the file into memory first, so that no thread is stopped while the disk is read. */
 static void warm_up(const char *path)
 {
 	char bytes[65536];
@@ -132,7 +133,7 @@ static void warm_up(const char *path)
 		close(fd);
 }
 
-/* What the entry returned: see gpu/agent/agent.c. */
+/* Explains what the library's entry returned: see gpu/agent/agent.c. */
 static int refuse_result(int result, struct inject_reason *reason)
 {
 	if (result == -ECHILD)
@@ -154,16 +155,16 @@ static int load(pid_t pid, const char *path, struct inject_reason *reason)
 		return err;
 	warm_up(path);
 	err = remote_dlopen(pid, path, ENTRY, RTLD_NOW, SAFE_POINT_MS, &loaded, reason);
-	log_debug("a thread of process %d stood still for %.2f ms to load '%s'", (int)pid,
+	log_debug("a thread of process %d was stopped for %.2f ms to load '%s'", (int)pid,
 		  (double)loaded.stop_ns / NS_PER_MS, path);
 	if (loaded.stop_ns > REMOTE_DLOPEN_STOP_MS * NS_PER_MS)
-		log_warning("a thread of process %d stood still for %.0f ms: %u are meant, and "
+		log_warning("a thread of process %d was stopped for %.0f ms, not the usual %u: "
 			    "the machine is busy",
 			    (int)pid, (double)loaded.stop_ns / NS_PER_MS, REMOTE_DLOPEN_STOP_MS);
 	return err || !loaded.result ? err : refuse_result((int)loaded.result, reason);
 }
 
-/* The library has been loaded just now, and its thread is on its way. */
+/* Waits until the library that was just loaded has started its thread. */
 static int await_peer(pid_t pid, struct gpu_peer *ret)
 {
 	const struct timespec pause = { 0, 1000000 };
@@ -187,7 +188,7 @@ static void report(pid_t pid, const char *path, int err, const struct inject_rea
 	log_hint("or start it with CUDA_INJECTION64_PATH=%s NVTX_INJECTION64_PATH=%s", path, path);
 }
 
-/* What an earlier recorder left unread. */
+/* Discards what an earlier recorder did not read. */
 static void ignore(void *context, const union gpu_any_record *record)
 {
 	(void)context;
@@ -208,7 +209,7 @@ int record_gpu_attach(pid_t pid, const char *path, bool must, struct gpu_peer *r
 		shared_region_drain(ret->region, ignore, NULL);
 	if (err && must)
 		report(pid, path, err, &reason);
-	/* That a process has ended is for those to say who sample it. */
+	/* The source reports a process that has ended. */
 	else if (err && err != -ENODEV && err != -ESRCH)
 		log_warning("no GPU data of process %d: %s", (int)pid,
 			    reason.why[0] ? reason.why : strerror(-err));

@@ -1,4 +1,4 @@
-/* libsprof-gpu.so for a process that uses CUDA already, and was started without it. */
+/* Brings libsprof-gpu.so into a process that uses CUDA already and was started without it. */
 #ifndef SPROF_GPU_ATTACH_H
 #define SPROF_GPU_ATTACH_H
 
@@ -8,8 +8,9 @@
 struct gpu_peer;
 
 /*
- * Connects to the library in a process. One that uses CUDA and has not got it loads the one at `path`. 0; or -errno:
- * reported as an error if it `must` be, else as a warning, or, where the process does not use CUDA at all, not.
+ * Connects to the library in a process. A process that uses CUDA and does not have the library
+ * loads the one at `path`. Returns 0 or -errno, which is reported as an error with `must` and as a
+ * warning without; a process that does not use CUDA at all is not reported.
  */
 int record_gpu_attach(pid_t pid, const char *path, bool must, struct gpu_peer *ret_peer);
 

@@ -1,4 +1,7 @@
-/* See gpu_opts.h. */
+/*
+ * Parses the arguments of the GPU options. Each parser reads the whole text or refuses it, so a
+ * typo is never taken for a shorter value.
+ */
 #include "cli/record/gpu_opts.h"
 
 #include <errno.h>
@@ -59,7 +62,7 @@ bool record_gpu_parse_capture(const char *text, struct record_gpu_opts *o)
 	return true;
 }
 
-/* 80000, 80000ns, 80us, 1ms; true where that is what all of the text says. */
+/* Parses 80000, 80000ns, 80us or 1ms; true if that is the whole text. */
 static bool parse_threshold(const char *text, uint64_t *ret_ns)
 {
 	static const struct {

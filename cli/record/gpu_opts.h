@@ -1,4 +1,4 @@
-/* What the options of sprof record that concern the GPU say. */
+/* Parsers for the arguments of those options of sprof record that concern the GPU. */
 #ifndef SPROF_GPU_OPTS_H
 #define SPROF_GPU_OPTS_H
 
@@ -6,7 +6,10 @@
 
 #include "cli/record/record_gpu.h"
 
-/* Each is false, with `opts` as it was, where the text is none of what the manual page says. */
+/*
+ * Each returns false, and leaves `opts` as it was, for a text that the manual page does not
+ * describe.
+ */
 bool record_gpu_parse_mode(const char *text, struct record_gpu_opts *opts);
 bool record_gpu_parse_timeline(const char *text, struct record_gpu_opts *opts);
 bool record_gpu_parse_capture(const char *text, struct record_gpu_opts *opts);

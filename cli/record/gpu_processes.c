@@ -1,4 +1,7 @@
-/* See gpu_processes.h. */
+/*
+ * Decides by a process's environment: launchers of distributed jobs tell each process its rank in a
+ * variable. The rank within the whole job counts before the rank within this host.
+ */
 #include "cli/record/gpu_processes.h"
 
 #include <fcntl.h>
@@ -32,7 +35,9 @@ const char *gpu_processes_name(enum gpu_processes which)
 	return names[which];
 }
 
-/* Its value, or NULL; ends with the NUL that `environment` must have at its end. */
+/*
+ * The value of a variable, or NULL. `environment` must end with a NUL, which also ends the value.
+ */
 static const char *variable(const char *environment, size_t size, const char *name)
 {
 	size_t length = strlen(name);
@@ -46,7 +51,7 @@ static const char *variable(const char *environment, size_t size, const char *na
 
 long gpu_processes_rank(const char *environment, size_t size)
 {
-	/* LOCAL_RANK counts in one machine: of a job on several, RANK says more */
+	/* LOCAL_RANK counts within one host; for a job on several hosts RANK is the better one */
 	static const char *const variables[] = { "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK",
 						 "SLURM_PROCID", "LOCAL_RANK" };
 
@@ -61,7 +66,7 @@ long gpu_processes_rank(const char *environment, size_t size)
 	return 0;
 }
 
-/* As of its exec. Of a process that cannot be read it is empty. */
+/* Reads the environment as it was at exec. It is empty for a process that cannot be read. */
 static void read_environment(pid_t pid, struct buffer *b)
 {
 	char *path = xasprintf("/proc/%d/environ", (int)pid), piece[4096];

@@ -1,4 +1,7 @@
-/* Which of the processes that have the GPU library are recorded: sprof record --gpu-processes. */
+/*
+ * Chooses which of the processes that have the GPU library are recorded: sprof record
+ * --gpu-processes.
+ */
 #ifndef SPROF_GPU_PROCESSES_H
 #define SPROF_GPU_PROCESSES_H
 
@@ -8,20 +11,20 @@
 
 enum gpu_processes {
 	GPU_PROCESSES_ALL,
-	GPU_PROCESSES_CHILDREN, /* of the program that was started */
-	GPU_PROCESSES_RANK0,	/* of a distributed job, and those that have no rank */
+	GPU_PROCESSES_CHILDREN, /* only the program that sprof started */
+	GPU_PROCESSES_RANK0,	/* rank 0 of a distributed job, and processes without a rank */
 };
 
-/* False, with `ret_which` as it was, where the text names none of them. */
+/* Returns false, and leaves `ret_which` as it was, for any other text. */
 bool gpu_processes_parse(const char *text, enum gpu_processes *ret_which);
 const char *gpu_processes_name(enum gpu_processes which);
 
-/* Is it one of them? `launched`: the program that was started, 0 = none. */
+/* Is the process to be recorded? `launched`: the program that sprof started, 0 = none. */
 bool gpu_processes_has(enum gpu_processes which, pid_t pid, pid_t launched);
 
 /*
- * The rank by an environment as /proc/PID/environ has it: the first variable of those that launchers set
- * (torchrun, Open MPI, MPICH, Slurm) that is there; 0 where none is.
+ * The rank by an environment as /proc/PID/environ has it: the value of the first variable that is
+ * set of those that launchers use (torchrun, Open MPI, MPICH, Slurm); 0 where none is set.
  */
 long gpu_processes_rank(const char *environment, size_t size);
 

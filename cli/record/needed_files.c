@@ -1,4 +1,7 @@
-/* A script leads to its interpreter, a program to the dynamic linker that its PT_INTERP names. */
+/*
+ * Follows a program to the files that it will map: a script leads to its interpreter, and a program
+ * to the dynamic linker in its PT_INTERP, which is asked to list the libraries.
+ */
 #include "cli/record/needed_files.h"
 
 #include <fcntl.h>
@@ -15,9 +18,12 @@
 #include "sampler/target/launch.h"
 #include "core/base/elf_file.h"
 
-#define MAX_SCRIPTS 4 /* that lead to one another, as in Linux */
+#define MAX_SCRIPTS 4 /* most scripts that may lead to each other, as in Linux */
 
-/* "#!/usr/bin/python3 -u", "#!/usr/bin/env python3"; the interpreter, to free(), or NULL where it is no script. */
+/*
+ * The interpreter of "#!/usr/bin/python3 -u" or "#!/usr/bin/env python3", which the caller frees;
+ * NULL where the file is not a script.
+ */
 static char *script_interpreter(const char *path)
 {
 	char line[PATH_MAX + 2] = "", *at, *word, *next;
@@ -36,7 +42,7 @@ static char *script_interpreter(const char *path)
 	return word && !launch_find(word, &found) ? found : NULL;
 }
 
-/* The dynamic linker that it asks for, to free(); NULL: it needs none. */
+/* The dynamic linker that a program names, which the caller frees; NULL: it names none. */
 static char *dynamic_linker(const char *path)
 {
 	struct elf_image *image = NULL;
@@ -51,7 +57,7 @@ static char *dynamic_linker(const char *path)
 		if (s->p_type != PT_INTERP || !s->p_filesz || s->p_filesz > PATH_MAX)
 			continue;
 		linker = xcalloc(s->p_filesz + 1, 1);
-		if (elf_image_read(image, s->p_offset, linker, s->p_filesz)) {
+		if (elf_source_read(&image->source, s->p_offset, linker, s->p_filesz)) {
 			free(linker);
 			linker = NULL;
 		}
@@ -60,7 +66,7 @@ static char *dynamic_linker(const char *path)
 	return linker;
 }
 
-/* What it prints can be read from the result; -1: it could not be started. */
+/* Starts a program. Its output can be read from the result; -1: it could not be started. */
 static int start_linker(const char *linker, const char *program, pid_t *ret_pid)
 {
 	char *argv[] = { (char *)linker, (char *)"--list", (char *)program, NULL };
@@ -80,7 +86,10 @@ static int start_linker(const char *linker, const char *program, pid_t *ret_pid)
 	return err ? -1 : ends[0];
 }
 
-/* "	libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f...)", "	/lib64/ld-linux-x86-64.so.2 (0x...)" */
+/*
+ * A line of its output: " libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f...)" or "
+ * /lib64/ld-linux-x86-64.so.2 (0x...)".
+ */
 static void read_line(char *line, void (*fn)(void *context, const char *path), void *context)
 {
 	char *arrow = strstr(line, "=> "), *path = arrow ? arrow + 3 : line + strspn(line, " \t");

@@ -1,4 +1,8 @@
-/* Imports nest: what a module imports lies between its beginning and its end, in the same thread. */
+/*
+ * Turns the events of Python's probes into facts. Imports nest: what a module imports lies between
+ * its own beginning and end, in the same thread, so a stack of open imports per thread gives each
+ * its own time.
+ */
 #include "cli/record/python_counts.h"
 
 #include <inttypes.h>
@@ -13,7 +17,7 @@
 #define MAX_DEPTH 1000 /* Python's own limit of recursion */
 
 struct import {
-	uint64_t id, start_ns, inner_ns; /* inner_ns: of what it imported itself */
+	uint64_t id, start_ns, inner_ns; /* inner_ns: the time of what it imported itself */
 	char module[sizeof(((struct import_event *)NULL)->module)];
 };
 
@@ -26,12 +30,12 @@ struct importer {
 
 struct python_counts {
 	struct call_counts *probes;
-	struct sink *sink; /* while imports are read */
+	struct sink *sink; /* used while imports are read */
 	uint64_t late_ns[NR_CALL_PROBES_EVENTS];
 	struct importer *importers;
 	size_t nr_importers, importers_capacity;
 	uint64_t nr_imports;
-	struct fact_calls *rows; /* of functions */
+	struct fact_calls *rows; /* by function */
 	size_t nr_rows, rows_capacity;
 };
 
@@ -81,7 +85,7 @@ static uint64_t string(struct sink *sink, const char *s)
 
 /* ---- imports */
 
-/* Threads that import at a time are few: the place of one that has finished is another's. */
+/* Few threads import at a time: one that has finished leaves its place to another. */
 static struct importer *find_importer(struct python_counts *c, uint32_t tgid, uint32_t tid)
 {
 	struct importer *idle = NULL;
@@ -110,14 +114,17 @@ static void begin_import(struct python_counts *c, struct importer *t, const stru
 	struct import *i;
 
 	if (t->depth == MAX_DEPTH)
-		t->depth = 0; /* its ends were lost */
+		t->depth = 0; /* the ends of its imports were lost */
 	t->stack = xgrow(t->stack, &t->capacity, t->depth + 1, sizeof(*t->stack));
 	i = &t->stack[t->depth++];
 	*i = (struct import){ .id = ++c->nr_imports, .start_ns = e->time_ns };
 	memcpy(i->module, e->module, sizeof(i->module));
 }
 
-/* An end whose beginning was not seen is none of ours; beginnings whose end was lost go with the one around them. */
+/*
+ * Drops an end whose beginning was not seen. A beginning whose end was lost is closed with the
+ * import around it.
+ */
 static void end_import(struct python_counts *c, struct importer *t, const struct import_event *e)
 {
 	size_t at = t->depth;
@@ -188,7 +195,7 @@ static int compare_functions(const void *a, const void *b)
 	return memcmp(a, b, offsetof(struct fact_calls, calls));
 }
 
-/* A function may be one of many processes: it has one row. */
+/* A function that several processes run has one row. */
 static void write_functions(struct python_counts *c)
 {
 	call_counts_each_python(c->probes, add_function, c);

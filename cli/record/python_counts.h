@@ -1,4 +1,7 @@
-/* What sprof record --calls counts of Python: calls of functions, garbage collections, imports; as facts. */
+/*
+ * What sprof record --calls counts of Python (calls of functions, garbage collections, imports), as
+ * facts of the recording.
+ */
 #ifndef SPROF_PYTHON_COUNTS_H
 #define SPROF_PYTHON_COUNTS_H
 
@@ -9,17 +12,19 @@
 struct python_counts;
 struct sink;
 
-/* What a word of --calls stands for: "python", "gc", "imports"; -1: a native function. */
+/*
+ * What a word of --calls stands for: "python", "gc" or "imports"; -1: it names a native function.
+ */
 int python_counts_event(const char *word);
 
-/* `probes` stay the caller's. */
+/* The caller keeps `probes`. */
 struct python_counts *python_counts_new(struct call_counts *probes);
 void python_counts_free(struct python_counts *counts); /* NULL is fine */
-/* Of that event nothing was known for so long after the beginning, in one process at least. */
+/* In one process at least, this event was not counted for that long after the beginning. */
 void python_counts_late(struct python_counts *counts, enum call_counts_event event, uint64_t ns);
-/* Takes the imports that have ended; to be called often. */
+/* Takes the imports that have ended. Call it often. */
 void python_counts_read(struct python_counts *counts, struct sink *sink);
-/* Writes the sums; says what there was no room for. */
+/* Writes the counts and reports what there was no room for. */
 void python_counts_write(struct python_counts *counts, struct sink *sink);
 
 #endif

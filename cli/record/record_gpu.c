@@ -1,4 +1,8 @@
-/* See record_gpu.h. */
+/*
+ * Follows the processes that have the GPU library. Each is connected through a socket, then
+ * collected from through shared memory until it ends. Processes that are not to be recorded stay
+ * connected and wait. What is collected goes to the same recording as the samples.
+ */
 #include "cli/record/record_gpu.h"
 
 #include <errno.h>
@@ -26,34 +30,36 @@
 #include "sampler/walk/walk_publisher.h"
 #include "symbolizer/lookup/demangle.h"
 
-#define BUSY_MS 20	   /* rings hold half a million launches a second for that long */
-#define FIRST_ROWS_MS 2000 /* the program waits in cuInit() meanwhile; its limit is five seconds */
+#define BUSY_MS 20 /* the rings hold that much at half a million launches a second */
+/* the program waits in cuInit() for this; it gives up after five seconds */
+#define FIRST_ROWS_MS 2000
 #define REFRESH_NS (500ull * 1000 * 1000)
 #define STOP_MS 1000
-#define MAX_RUNS (1u << 20) /* of ranges, in a recording; more go into its sums only */
+#define MAX_RUNS (1u << 20) /* ranges in one recording; further ones are only added to the sums */
 
 struct target {
 	struct gpu_peer peer;
-	struct gpu_collect *collect; /* NULL: it is left out, and only waits for a word */
-	struct walk_target *walk;    /* NULL: it had ended before we looked */
+	/* NULL: the process is left out and only waits for an answer */
+	struct gpu_collect *collect;
+	struct walk_target *walk; /* NULL: it had ended before we looked */
 	uint64_t refreshed_ns;
-	uint32_t state; /* enum gpu_state, when we last looked */
+	uint32_t state; /* enum gpu_state, at the last look */
 	bool active, ended;
 	struct target *next;
 };
 
 struct record_gpu {
 	struct record_gpu_opts opts;
-	pid_t launched;			  /* the program we started, 0 = none */
-	uint64_t begin_ns;		  /* nothing is collected before */
-	uint64_t activity_room, run_room; /* how many are still kept one by one */
+	pid_t launched;			  /* the program that sprof started, 0 = none */
+	uint64_t begin_ns;		  /* nothing is collected before this time */
+	uint64_t activity_room, run_room; /* how many more are kept one by one */
 	char *library;
 	char name[GPU_LINK_NAME_SIZE];
 	int listener;
 	struct walk_publisher *publisher;
 	struct sample_tee *tee;
 	struct sink *sink;	/* the recording's */
-	struct gpu_peer *peers; /* connected, and not yet targets */
+	struct gpu_peer *peers; /* connected, but not targets yet */
 	size_t nr_peers;
 	struct target *targets;
 	size_t nr_targets;
@@ -61,7 +67,7 @@ struct record_gpu {
 
 /* ---- processes */
 
-/* Frames of what makes the calls possible, not of the program. */
+/* Drops frames that belong to how calls are made (libcuda, our library), not to the program. */
 static bool is_machinery(const char *path)
 {
 	const char *name = path_base_name(path);
@@ -111,7 +117,7 @@ static void activate(const struct record_gpu *g, struct target *t)
 	t->active = true;
 }
 
-/* A process that is not to be recorded: its library sleeps on. */
+/* A process that is not recorded: its library stays asleep. */
 static void leave_out(struct record_gpu *g, const struct gpu_peer *peer)
 {
 	struct target *t = xcalloc(1, sizeof(*t));
@@ -157,7 +163,7 @@ static void add_target(struct record_gpu *g, const struct gpu_peer *peer)
 		gpu_link_send_rows(peer, walk_publisher_arena_fd(g->publisher),
 				   walk_target_space_fd(t->walk));
 	}
-	if (g->begin_ns > monotonic_ns()) /* it waits for a word */
+	if (g->begin_ns > monotonic_ns()) /* it waits for our answer */
 		gpu_link_control(peer, GPU_CONTROL_DORMANT, NULL);
 	else
 		activate(g, t);
@@ -203,7 +209,7 @@ static void drain_target(struct target *t)
 	bool gone = gpu_link_is_gone(&t->peer); /* before the last look */
 	uint32_t state = gpu_link_state(&t->peer);
 
-	/* a new state may mean that libcupti was loaded just now */
+	/* a new state may mean that libcupti has just been loaded */
 	if (t->walk && (state != t->state || monotonic_ns() - t->refreshed_ns > REFRESH_NS)) {
 		t->state = state;
 		walk_target_refresh(t->walk);
@@ -215,7 +221,7 @@ static void drain_target(struct target *t)
 		end_target(t);
 }
 
-/* ---- the command's */
+/* ---- what the command calls */
 
 int record_gpu_new(const struct record_gpu_opts *opts, bool python, struct record_gpu **ret)
 {
@@ -309,7 +315,7 @@ static void set(struct launch *launch, const char *name, const char *value)
 	free(assignment);
 }
 
-/* What the variable named before is loaded by our library. */
+/* Our library loads what this variable named before. */
 static void set_library(const struct record_gpu *g, struct launch *launch, const char *variable,
 			const char *chain)
 {
@@ -370,7 +376,7 @@ void record_gpu_wait_until(struct record_gpu *g, uint64_t time_ns)
 		g->begin_ns = time_ns;
 }
 
-/* Written by the target: numbers, looked at as such. */
+/* The target wrote these: they are checked as numbers. */
 static bool window_holds(const struct gpu_region *r, uint64_t time_ns)
 {
 	uint32_t nr = __atomic_load_n(&r->nr_windows, __ATOMIC_ACQUIRE);
@@ -429,7 +435,7 @@ void record_gpu_stop(struct record_gpu *g)
 
 	if (!g || !g->sink)
 		return;
-	record_gpu_drain(g); /* who has come just now */
+	record_gpu_drain(g); /* processes that connected meanwhile */
 	for (struct target *t = g->targets; t; t = t->next)
 		if (!t->ended)
 			gpu_link_control(&t->peer, GPU_CONTROL_DETACH, NULL);
@@ -456,10 +462,10 @@ int record_gpu_open_module(const struct record_gpu *g, unsigned int module)
 void record_gpu_check(const struct record_gpu *g)
 {
 	if (g && !g->run_room) {
-		log_warning(
-			"%u runs of ranges were kept, and no more: sprof info counts the others",
-			MAX_RUNS);
-		log_hint("record a part: -d, --capture-range; the sums of ranges have all runs");
+		log_warning("only %u runs of ranges were kept: sprof info counts the others",
+			    MAX_RUNS);
+		log_hint(
+			"record a part (-d, --capture-range); the sums of ranges include all runs");
 	}
 	if (!g || g->opts.mode != GPU_ON || g->nr_targets)
 		return;

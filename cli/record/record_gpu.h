@@ -1,4 +1,6 @@
-/* The GPU side of sprof record: programs find libsprof-gpu.so, and what it collects is recorded. */
+/*
+ * The GPU side of sprof record: makes programs load libsprof-gpu.so, and records what it collects.
+ */
 #ifndef SPROF_RECORD_GPU_H
 #define SPROF_RECORD_GPU_H
 
@@ -12,8 +14,8 @@
 #define GPU_LIBRARY "libsprof-gpu.so"
 
 enum gpu_mode {
-	GPU_AUTO, /* where a program uses a GPU or NVTX */
-	GPU_ON,	  /* and it is an error where that cannot be */
+	GPU_AUTO, /* record it if a program uses a GPU or NVTX */
+	GPU_ON,	  /* record it, and report an error if that is not possible */
 	GPU_OFF,
 };
 
@@ -21,12 +23,12 @@ struct launch;
 struct record_gpu;
 struct sink;
 
-/* What is collected of all that happens, and the stacks of which calls. */
+/* What is collected, when, and with which stacks. */
 struct record_gpu_opts {
 	enum gpu_mode mode;
 	uint32_t capture;	  /* enum gpu_capture */
 	const char *capture_name; /* of GPU_CAPTURE_RANGE: NAME or NAME@DOMAIN */
-	bool capture_once;	  /* the first window is the last */
+	bool capture_once;	  /* stop after the first window */
 	uint32_t stack_classes;	  /* struct gpu_config */
 	uint64_t stack_min_ns;
 	enum gpu_processes processes;
@@ -36,38 +38,49 @@ struct record_gpu_opts {
 #define GPU_TIMELINE_DEFAULT 100000
 #define GPU_TIMELINE_MAX 1000000
 
-/* `ret_gpu` is NULL with GPU_OFF, and with GPU_AUTO where the library is missing. 0 or -errno,
- * reported. */
+/*
+ * `ret_gpu` is NULL with GPU_OFF, and with GPU_AUTO if the library is not installed. Returns 0 or
+ * -errno, reported.
+ */
 int record_gpu_new(const struct record_gpu_opts *opts, bool python, struct record_gpu **ret_gpu);
-/* From here on NULL is fine everywhere, and does nothing. */
+/* Every function below accepts NULL and then does nothing. */
 void record_gpu_free(struct record_gpu *gpu);
 
-/* What the program to be started needs in its environment to find the library, and the library us. */
+/*
+ * Sets the environment of the program to be started so that it loads the library, and the library
+ * finds us.
+ */
 void record_gpu_set_environment(struct record_gpu *gpu, struct launch *launch);
-/* The sink that CPU samples go to, on their way to `sink`: idle GPUs are blamed on them. */
+/*
+ * The sink to which CPU samples go on their way to `sink`: it charges the time of idle GPUs to
+ * them.
+ */
 struct sink *record_gpu_watch(struct record_gpu *gpu, struct sink *sink);
 /*
- * Finds the library in running processes, or has those that use CUDA load it; before a source puts its own code into
- * them. 0, or with GPU_ON -errno where one has none, reported.
+ * Connects to the library in running processes, or makes those that use CUDA load it. Must be
+ * called before a source puts its own code into them. Returns 0, or with GPU_ON -errno if a process
+ * cannot be collected from, reported.
  */
 int record_gpu_connect(struct record_gpu *gpu, const pid_t *pids, size_t nr_pids);
-/* Begins to collect in these; after record_gpu_watch(). */
+/* Begins to collect in these processes; after record_gpu_watch(). */
 void record_gpu_join(struct record_gpu *gpu);
-/* Nothing is collected before that time, CLOCK_MONOTONIC; before any process is there. */
+/*
+ * Collects nothing before that time, CLOCK_MONOTONIC. Must be called before any process is added.
+ */
 void record_gpu_wait_until(struct record_gpu *gpu, uint64_t time_ns);
-/* Was a window of capture open then, in any process? True where everything is captured. */
+/* Was a window of capture open at that time in any process? True if everything is captured. */
 bool record_gpu_captures(const struct record_gpu *gpu, uint64_t time_ns);
-/* With capture_once: has the window been closed? */
+/* With capture_once: has the window closed? */
 bool record_gpu_has_captured(const struct record_gpu *gpu);
-/* Takes who has come and what has been collected. */
+/* Accepts new processes and takes what has been collected. */
 void record_gpu_drain(struct record_gpu *gpu);
-/* How long the recorder may wait until the next time, at most. */
+/* How long the recorder may wait at most before it calls record_gpu_drain() again. */
 int record_gpu_timeout_ms(const struct record_gpu *gpu, int timeout_ms);
-/* Ends it in every process that still runs, and writes the rest. */
+/* Ends collection in every process that still runs, and writes the rest. */
 void record_gpu_stop(struct record_gpu *gpu);
-/* As source_ops.open_module, for modules that only GPU launches brought in. */
+/* As source_ops.open_module, for modules that only launches on the GPU have brought in. */
 int record_gpu_open_module(const struct record_gpu *gpu, unsigned int module);
-/* With GPU_ON, after the end: says so where no process has used the library. */
+/* With GPU_ON, after the end: reports that no process used the library. */
 void record_gpu_check(const struct record_gpu *gpu);
 
 #endif

@@ -1,4 +1,7 @@
-/* Options of sprof record. */
+/*
+ * Parses the command line of sprof record and refuses combinations that cannot work. Options of the
+ * GPU and of counted calls have parsers of their own (gpu_opts.h, counting.h).
+ */
 #include "cli/record/record_opts.h"
 
 #include <argp.h>
@@ -13,14 +16,14 @@
 #include "core/base/buffer.h"
 #include "core/profile/source.h"
 
-#define DEFAULT_ATTACH_HZ 99 /* prime to the usual timer rates, and unnoticed in production */
+#define DEFAULT_ATTACH_HZ 99 /* prime to the usual timer rates, and cheap enough for production */
 #define DEFAULT_LAUNCH_HZ 999
 #define MAX_HZ 20000
 #define MAX_PIDS 4096
-#define MAX_DESCRIBED 4 /* processes */
+#define MAX_DESCRIBED 4 /* processes named in the recording */
 #define MAX_COMMAND 256 /* bytes of the command line of each */
 
-enum { /* options without a letter */
+enum { /* keys of the options without a letter */
        OPT_DEBUGINFOD = 256,
        OPT_NO_PYTHON,
        OPT_GPU,
@@ -63,14 +66,15 @@ static const struct argp_option options[] = {
 	{ "source", 's', "NAME", 0,
 	  "How samples are taken: auto (default; the best that works here), ebpf, perf, timer", 0 },
 	{ "event", 'e', "NAME", 0,
-	  "What makes a sample: auto (default; cycles where the host has them), cpu-clock, cycles",
+	  "Event that takes a sample: auto (default; cycles where the host has them), cpu-clock, "
+	  "cycles",
 	  0 },
 	{ "debuginfod", OPT_DEBUGINFOD, NULL, 0,
 	  "At the end, fetch debug files that this machine lacks from the servers in "
 	  "$DEBUGINFOD_URLS",
 	  0 },
 	{ "no-python", OPT_NO_PYTHON, NULL, 0,
-	  "Show the interpreter's own frames, not those of the Python code it runs", 0 },
+	  "Show the interpreter's own frames instead of those of the Python code that it runs", 0 },
 	{ "gpu", OPT_GPU, "MODE", 0,
 	  "Collect GPU work and NVTX ranges: auto (default; of programs that have them), on, off",
 	  0 },
@@ -91,8 +95,8 @@ static const struct argp_option options[] = {
 	  "of all Python functions: python; again for more. A call that is counted takes 1 us "
 	  "longer",
 	  0 },
-	{ "quiet", 'q', NULL, 0, "No progress, no summary", 0 },
-	{ "verbose", 'v', NULL, 0, "Say more", 0 },
+	{ "quiet", 'q', NULL, 0, "Print no progress and no summary", 0 },
+	{ "verbose", 'v', NULL, 0, "Print more messages", 0 },
 	{ 0 }
 };
 
@@ -194,7 +198,7 @@ static void check(struct record_opts *o, struct argp_state *state)
 		argp_error(state, "--capture-range and --gpu off exclude each other");
 	if (o->gpu.capture && o->nr_calls)
 		argp_error(state, "--calls counts all that runs, not a --capture-range");
-	if (o->gpu.capture) /* who cannot see the range cannot record it */
+	if (o->gpu.capture) /* a capture range is known only where the GPU library runs */
 		o->gpu.mode = GPU_ON;
 	if (!o->freq_hz)
 		o->freq_hz = o->program ? DEFAULT_LAUNCH_HZ : DEFAULT_ATTACH_HZ;
@@ -252,7 +256,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'v': o->verbose = true; return 0;
 	case OPT_CLOCK: o->wall_clock = parse_clock(arg, state); return 0;
 	case ARGP_KEY_ARG:
-		/* The program and whatever follows it. */
+		/* The program, with all arguments that follow it. */
 		o->program = &state->argv[state->next - 1];
 		state->next = state->argc;
 		return 0;
@@ -265,15 +269,15 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "-p PID\n-a\nPROG [ARG...]",
-	.doc = "Takes samples of what the CPU does and writes a recording."
+	.doc = "Samples what the CPU runs and writes a recording."
 	       "\vExamples:\n"
 	       "  sprof record -p 1234 -d 30s\n"
 	       "  sprof record -- python3 train.py\n"
 	       "  sprof record -a -F 199 -d 10s -o host.data\n",
 };
 
-/* The words of a command line, joined. */
-/* "python3 train.py (pid 12)": a number alone says nothing to who reads it tomorrow. */
+/* Joins the words of a command line. */
+/* "python3 train.py (pid 12)": later, a process number alone would say nothing. */
 static void describe_process(struct buffer *b, pid_t pid)
 {
 	char path[32], line[MAX_COMMAND];

@@ -15,15 +15,15 @@ struct record_opts {
 	bool system_wide;
 	char **program; /* argv of the program to start, or NULL; borrowed */
 	uint32_t freq_hz;
-	uint64_t duration_ns; /* 0 = until something else ends it */
+	uint64_t duration_ns; /* 0 = until something else ends the recording */
 	uint64_t delay_ns;
 	const char *output, *source, *event;
 	bool no_python, wall_clock;
 	bool quiet, verbose;
 	struct record_gpu_opts gpu;
-	const char **calls; /* what --calls asks for; strings are argv's */
+	const char **calls; /* the arguments of --calls; strings are argv's */
 	size_t nr_calls, calls_capacity;
-	bool debuginfod;   /* fetch debug files that are not here */
+	bool debuginfod;   /* fetch debug files that this machine does not have */
 	char *description; /* the target in words, for the recording */
 };
 

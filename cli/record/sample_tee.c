@@ -1,4 +1,7 @@
-/* See sample_tee.h. Threads are remembered by their id in the sink, which is dense. */
+/*
+ * A sink in front of another one. Of each sample it tells an observer, and drops the sample if the
+ * caller does not want it. Threads are remembered by their id in the sink, which is dense.
+ */
 #include "cli/record/sample_tee.h"
 
 #include <stdlib.h>
@@ -11,7 +14,7 @@ struct thread {
 };
 
 struct sample_tee {
-	struct sink sink; /* first: hooks get its address */
+	struct sink sink; /* must be first: hooks get its address */
 	struct sink *to;
 	sample_tee_fn *fn;
 	sample_tee_wants *wants;

@@ -1,4 +1,7 @@
-/* A sink that hands everything on, tells of CPU samples as they pass, and keeps back those nobody wants. */
+/*
+ * A sink that passes everything on, reports CPU samples to an observer on the way, and drops
+ * unwanted ones.
+ */
 #ifndef SPROF_SAMPLE_TEE_H
 #define SPROF_SAMPLE_TEE_H
 
@@ -11,14 +14,14 @@ struct sink;
 typedef void sample_tee_fn(void *context, uint32_t pid, uint32_t tid, uint64_t time_ns,
 			   uint32_t stack);
 
-/* Is a CPU sample of that moment wanted? */
+/* Is a CPU sample of that time wanted? */
 typedef bool sample_tee_wants(void *context, uint32_t pid, uint64_t time_ns);
 
-/* Each of the two may be NULL. */
+/* Each of the two hooks may be NULL. */
 struct sample_tee *sample_tee_new(struct sink *to, sample_tee_fn *fn, sample_tee_wants *wants,
 				  void *context);
 void sample_tee_free(struct sample_tee *tee); /* NULL is fine */
-/* Of the tee's; ids are those of the sink behind it. */
+/* The sink of the tee; its ids are those of the sink behind it. */
 struct sink *sample_tee_sink(struct sample_tee *tee);
 
 #endif

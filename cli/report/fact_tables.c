@@ -1,4 +1,7 @@
-/* Loads, writes the table, or says why there is none. */
+/*
+ * Writes the tables of what was counted: loads the profile, writes the table that was asked for, or
+ * reports why the recording does not have it.
+ */
 #include "cli/report/fact_tables.h"
 
 #include <errno.h>
@@ -34,13 +37,16 @@ static bool write_table(struct buffer *b, const struct profile *p,
 	case REPORT_MEMCPY: return gpu_report_write(b, p, GPU_REPORT_COPIES, &gpu);
 	case REPORT_RANGES: return range_report_write(b, p, &ranges);
 	case REPORT_CALLS: return calls_report_write(b, p, &calls);
-	case REPORT_OPERATORS: /* of samples, too: sampled_tables.h */
+	case REPORT_OPERATORS: /* also a table of samples: sampled_tables.h */
 	case REPORT_FUNCTIONS: break;
 	}
 	return false;
 }
 
-/* Nothing to show: because nothing was collected, for which there are notes, or nothing happened. */
+/*
+ * Reports why there is nothing to show: nothing was collected, which the recording's notes explain,
+ * or nothing happened.
+ */
 static void say_why(const struct profile *p, enum report_table table, const char *name)
 {
 	static const char *const what[] = {

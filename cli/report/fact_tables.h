@@ -1,4 +1,7 @@
-/* The tables of sprof report that are made from what was counted, not from samples. */
+/*
+ * The tables of sprof report that are made from what was counted (GPU work, calls, ranges), not
+ * from samples.
+ */
 #ifndef SPROF_FACT_TABLES_H
 #define SPROF_FACT_TABLES_H
 
@@ -8,7 +11,7 @@
 #include "cli/options/terminal.h"
 
 enum report_table {
-	REPORT_FUNCTIONS = 0, /* from samples: not one of these */
+	REPORT_FUNCTIONS = 0, /* a table of samples, so not one of these */
 	REPORT_GPU,
 	REPORT_API,
 	REPORT_MEMCPY,
@@ -18,7 +21,7 @@ enum report_table {
 };
 
 struct report_facts_opts {
-	const char *input, *output; /* as everywhere in the commands */
+	const char *input, *output; /* as in the other commands */
 	enum report_table table;
 	uint32_t max_rows;
 	uint64_t skip;
@@ -26,7 +29,7 @@ struct report_facts_opts {
 	struct terminal terminal;
 };
 
-/* 0, or -errno, reported: also where the recording has nothing for that table. */
+/* Returns 0 or -errno, reported; -ENODATA if the recording has nothing for that table. */
 int report_facts(const struct report_facts_opts *opts);
 
 #endif

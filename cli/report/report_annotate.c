@@ -1,7 +1,7 @@
 /*
- * From addresses of samples to the instructions around them: the function's bytes from the file that was
- * sampled, disassembled, and each instruction given to the symbolizer, as a frame of a profile of its
- * own, for the lines it came from.
+ * From the addresses of samples to the instructions around them. The bytes of the function come
+ * from the file that was sampled and are disassembled; each instruction is given to the symbolizer,
+ * as a frame of a profile made for that, to find the lines that it came from.
  */
 #include "cli/report/report_annotate.h"
 
@@ -20,9 +20,9 @@
 #include "symbolizer/function_code.h"
 #include "symbolizer/symbolizer.h"
 
-enum { MAX_PLACES = 10 /* that a function was inlined into */ };
+enum { MAX_PLACES = 10 /* places that a function was inlined into */ };
 
-/* A module whose code was asked for. */
+/* A module whose code is needed. */
 struct module_file {
 	bool tried;
 	int err;
@@ -78,7 +78,7 @@ static void say_why(const struct annotator *a, struct annotated *f, uint32_t mod
 
 	switch (p->modules[module].kind) {
 	case MODULE_ELF: break;
-	case MODULE_PYTHON: return; /* nobody expects any */
+	case MODULE_PYTHON: return; /* no annotation is expected for these */
 	case MODULE_NAMED:
 		set_problem(f, xstrdup("the profile holds names, and no addresses of code"));
 		return;
@@ -100,7 +100,7 @@ static void add_sum(struct annotation_sum *to, const struct annotation_sum *sum)
 	to->total_samples += sum->total_samples;
 }
 
-/* Reads the functions that the addresses of one module lie in. */
+/* Reads the functions in which the addresses of one module lie. */
 static struct piece *read_pieces(struct annotator *a, struct annotated *f, size_t *ret_nr)
 {
 	const struct annotation *x = f->lines;
@@ -162,7 +162,7 @@ static void make_code(struct annotator *a, const struct piece *piece, struct ann
 		c->frames[i] =
 			profile_frame(a->places, file->place_module, c->address + in->offset);
 		c->targets[i] = PROFILE_NONE;
-		/* Inside the function the number says enough. */
+		/* Inside the function the offset is enough. */
 		if (in->target && in->target - c->vaddr - 1 >= piece->code.size - 1 &&
 		    code_file_address(file->file, in->target, &address))
 			c->targets[i] = profile_frame(a->places, file->place_module, address);

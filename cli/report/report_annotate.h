@@ -1,4 +1,4 @@
-/* sprof report --annotate: functions by line and by instruction. */
+/* sprof report --annotate: shows the samples of a function by source line and by instruction. */
 #ifndef SPROF_REPORT_ANNOTATE_H
 #define SPROF_REPORT_ANNOTATE_H
 
@@ -15,13 +15,13 @@ struct view;
 struct report_annotate_opts {
 	const struct pattern *pattern; /* which functions */
 	enum ranking_key key;
-	uint32_t max_functions; /* 0 = all, and every place they were inlined into */
+	uint32_t max_functions; /* 0 = all functions, and every place that they were inlined into */
 	bool json;
 	struct terminal terminal;
 	const char *input; /* for messages */
 };
 
-/* 0, or -ENODATA, reported, where no sample lies in such a function. */
+/* Returns 0, or -ENODATA, reported, if no sample lies in such a function. */
 int report_annotate(struct buffer *b, const struct view *v, const struct report_annotate_opts *o);
 
 #endif

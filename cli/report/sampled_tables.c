@@ -1,4 +1,7 @@
-/* Chooses and writes the other tables of samples. */
+/*
+ * Parses which of these tables is wanted, has it computed by the room that knows it
+ * (output/insight, output/python) and written, or reports why the profile does not have it.
+ */
 #include "cli/report/sampled_tables.h"
 
 #include <errno.h>
@@ -14,26 +17,29 @@
 #include "output/insight/operators.h"
 #include "output/insight/phases.h"
 #include "output/python/pstats.h"
+#include "output/report/grid_report.h"
 #include "output/insight/range_report.h"
 #include "output/insight/split.h"
 
-enum { MAX_RULES_SIZE = 1 << 20 /* bytes */ };
+enum { MAX_RULES_SIZE = 1 << 20 /* largest file of rules, in bytes */ };
 
 enum { OPTION_PSTATS = 0x900, OPTION_SPLIT, OPTION_PHASES, OPTION_HINTS, OPTION_GC };
 
 static const struct argp_option options[] = {
 	{ "pstats", OPTION_PSTATS, NULL, 0,
-	  "As cProfile and pstats: ncalls, tottime, cumtime; a dash for what was not counted", 0 },
+	  "The columns of cProfile and pstats: ncalls, tottime, cumtime; a dash for what was not "
+	  "counted",
+	  0 },
 	{ "split", OPTION_SPLIT, NULL, 0,
-	  "What the time of each function ended in: Python, native code, the kernel, a GPU", 0 },
+	  "The kind of code that each function's time ended in: Python, native, kernel, GPU", 0 },
 	{ "phases", OPTION_PHASES, "FILE", OPTION_ARG_OPTIONAL,
 	  "The phases of a program by the rules in FILE (default: for PyTorch), see "
 	  "sprof-report(1)",
 	  0 },
 	{ "hints", OPTION_HINTS, NULL, 0,
-	  "What is wrong, where the samples prove it: waiting for data, for the GPU, ...", 0 },
+	  "Problems that the samples prove: waiting for data, for the GPU, ...", 0 },
 	{ "gc", OPTION_GC, NULL, 0,
-	  "Time in Python's garbage collector, by the line that had it run", 0 },
+	  "Time in Python's garbage collector, by the line that triggered it", 0 },
 	{ 0 }
 };
 
@@ -64,14 +70,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 const struct argp report_sampled_argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
 
+static struct grid_report_opts grid_opts(const struct report_sampled_opts *opts)
+{
+	return (struct grid_report_opts){ .json = opts->json,
+					  .max_rows = opts->max_rows,
+					  .columns = opts->terminal.columns,
+					  .unicode = opts->terminal.unicode };
+}
+
 static int write_pstats(struct buffer *b, const struct view *v,
 			const struct report_sampled_opts *opts)
 {
-	const struct pstats_opts how = { .by_total = opts->key == RANKING_TOTAL,
-					 .json = opts->json,
-					 .max_rows = opts->max_rows,
-					 .columns = opts->terminal.columns,
-					 .unicode = opts->terminal.unicode };
+	const struct grid_report_opts how = grid_opts(opts);
 	struct pstats stats;
 
 	if (v->summary.info->unit != UNIT_NS) {
@@ -80,7 +90,7 @@ static int write_pstats(struct buffer *b, const struct view *v,
 		return -EDOM;
 	}
 	pstats_init(&stats, v->profile, v->tree);
-	pstats_write(b, &stats, &v->summary, &how);
+	pstats_write(b, &stats, &v->summary, opts->key == RANKING_TOTAL, &how);
 	pstats_fini(&stats);
 	return 0;
 }
@@ -88,13 +98,9 @@ static int write_pstats(struct buffer *b, const struct view *v,
 static int write_split(struct buffer *b, const struct view *v,
 		       const struct report_sampled_opts *opts)
 {
-	const struct split_opts how = { .key = opts->key,
-					.json = opts->json,
-					.max_rows = opts->max_rows,
-					.columns = opts->terminal.columns,
-					.unicode = opts->terminal.unicode };
+	const struct grid_report_opts how = grid_opts(opts);
 
-	split_write(b, v->tree, &v->summary, &how);
+	split_write(b, v->tree, &v->summary, opts->key, &how);
 	return 0;
 }
 
@@ -113,11 +119,9 @@ static int read_rules(const char *path, struct buffer *ret_text)
 static int write_phases(struct buffer *b, const char *path, const struct view *v,
 			const struct report_sampled_opts *opts)
 {
-	const struct phases_opts how = { .json = opts->json,
-					 .max_rows = opts->max_rows,
-					 .columns = opts->terminal.columns,
-					 .unicode = opts->terminal.unicode };
+	const struct grid_report_opts how = grid_opts(opts);
 	struct phase_rules *rules = NULL;
+	struct phases phases;
 	struct buffer text = { 0 };
 	char why[512];
 	int err = path ? read_rules(path, &text) : 0;
@@ -129,10 +133,13 @@ static int write_phases(struct buffer *b, const char *path, const struct view *v
 	if (!path)
 		buffer_add_string(&text, phases_default);
 	err = phase_rules_new(text.data, text.size, &rules, why, sizeof(why));
-	if (err)
+	if (err) {
 		log_error(0, "take the phases from '%s': %s", path ? path : "PyTorch", why);
-	else
-		phases_write(b, v->tree, rules, &v->summary, &how);
+	} else {
+		phases_init(&phases, v->tree, rules);
+		phases_write(b, &phases, &v->summary, &how);
+		phases_fini(&phases);
+	}
 	phase_rules_free(rules);
 	buffer_fini(&text);
 	return err;
@@ -141,17 +148,22 @@ static int write_phases(struct buffer *b, const char *path, const struct view *v
 static int write_operators(struct buffer *b, const struct view *v,
 			   const struct report_sampled_opts *opts)
 {
-	const struct operators_opts how = { .by_total = opts->key == RANKING_TOTAL,
-					    .json = opts->json,
-					    .max_rows = opts->max_rows,
-					    .columns = opts->terminal.columns,
-					    .unicode = opts->terminal.unicode };
+	const struct grid_report_opts how = grid_opts(opts);
+	struct operators operators;
+	bool is_found;
 	const struct range_report_opts ranges = { .json = opts->json, .max_rows = opts->max_rows };
 
-	/* What was counted is better than what was sampled, and is of the whole recording. */
+	/*
+	 * Counted ranges are more exact than samples, but exist only for the recording as a whole.
+	 */
 	if (opts->is_whole && range_report_write_operators(b, v->profile, &ranges))
 		return 0;
-	if (operators_write(b, v->tree, &v->summary, &how)) {
+	operators_init(&operators, v->tree, opts->key == RANKING_TOTAL);
+	is_found = operators.nr > 0;
+	if (is_found)
+		operators_write(b, &operators, &v->summary, &how);
+	operators_fini(&operators);
+	if (is_found) {
 		if (!opts->json)
 			derived_rules_note_add(b, v->profile, how.columns);
 		return 0;
@@ -178,11 +190,7 @@ static int write_hints(struct buffer *b, const struct view *v,
 
 static int write_gc(struct buffer *b, const struct view *v, const struct report_sampled_opts *opts)
 {
-	const struct gc_times_opts how = { .json = opts->json,
-					   .max_rows = opts->max_rows,
-					   .columns = opts->terminal.columns,
-					   .is_whole = opts->is_whole,
-					   .unicode = opts->terminal.unicode };
+	const struct grid_report_opts how = grid_opts(opts);
 	struct gc_times times;
 	int err = 0;
 
@@ -191,7 +199,7 @@ static int write_gc(struct buffer *b, const struct view *v, const struct report_
 		log_warning("a Python in '%s' is stripped: most of its collections are not seen",
 			    opts->name);
 	if (times.nr_rows || (opts->is_whole && times.nr_counted)) {
-		gc_times_write(b, &times, v->profile, &v->summary, &how);
+		gc_times_write(b, &times, v->profile, &v->summary, opts->is_whole, &how);
 	} else {
 		log_error(0, "show garbage collection in '%s': no sample was taken in it",
 			  opts->name);

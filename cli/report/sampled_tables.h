@@ -1,6 +1,7 @@
 /*
- * The tables of sprof report that are made from samples and are not a ranking of functions: as pstats
- * prints it, ... A child of the command's struct argp, as shape.h is; they take filters and columns.
+ * The tables of sprof report that are made from samples but are not a ranking of functions: as
+ * pstats prints it, phases, hints and others. A child of the command's struct argp, as shape.h is.
+ * These tables take filters and columns.
  */
 #ifndef SPROF_SAMPLED_TABLES_H
 #define SPROF_SAMPLED_TABLES_H
@@ -27,21 +28,21 @@ enum report_sampled_table {
 
 struct report_sampled {
 	enum report_sampled_table table;
-	const char *rules; /* of phases: a file; NULL: those for PyTorch */
+	const char *rules; /* of phases: a file; NULL: the built-in rules for PyTorch */
 };
 
 struct report_sampled_opts {
-	const char *name; /* of the file, for messages */
+	const char *name; /* of the input, for messages */
 	enum ranking_key key;
 	uint32_t max_rows; /* 0 = all */
 	bool json;
 	struct terminal terminal;
-	bool is_whole; /* no filter and no column was asked for */
+	bool is_whole; /* the user gave no filter and no column */
 };
 
 extern const struct argp report_sampled_argp;
 
-/* 0, or -errno, reported, where the profile does not hold what that table shows. */
+/* Returns 0 or -errno, reported; -ENODATA if the profile has nothing for that table. */
 int report_sampled_write(struct buffer *b, const struct report_sampled *what, const struct view *v,
 			 const struct report_sampled_opts *opts);
 

@@ -1,4 +1,7 @@
-/* What the rows of a report are. */
+/*
+ * Parses what the rows of a report are, and rewrites the stacks of the profile so that each row is
+ * one of their functions: by module, by line, from the leaves, by callers of a function.
+ */
 #include "cli/report/shape.h"
 
 #include <errno.h>
@@ -18,7 +21,7 @@ enum {
 	OPTION_MIN,
 	OPTION_CSV,
 	OPTION_TSV,
-	DEFAULT_MIN_PARTS = 5000, /* 0.5 % */
+	DEFAULT_MIN_PARTS = 5000, /* 0.5 %, in millionths */
 };
 
 static const struct argp_option options[] = {
@@ -31,9 +34,10 @@ static const struct argp_option options[] = {
 	{ "callees", OPTION_CALLEES, "RE", 0, "The tree of what a function calls", 0 },
 	{ "annotate", OPTION_ANNOTATE, "RE", 0,
 	  "A function line by line and instruction by instruction", 0 },
-	{ "min", OPTION_MIN, "PERCENT", 0, "Of a tree, what takes at least so much (default: 0.5)",
+	{ "min", OPTION_MIN, "PERCENT", 0,
+	  "Leave out nodes of a tree that take less (default: 0.5)", 0 },
+	{ "csv", OPTION_CSV, NULL, 0, "Write comma-separated values, for spreadsheets and programs",
 	  0 },
-	{ "csv", OPTION_CSV, NULL, 0, "For spreadsheets and programs", 0 },
 	{ "tsv", OPTION_TSV, NULL, 0, "The same, separated by tabs", 0 },
 	{ 0 }
 };
@@ -130,7 +134,7 @@ bool report_shape_changes(const struct report_shape *s)
 	       s->by != dimension_table;
 }
 
-/* Functions are looked for before they become something else. */
+/* The direction comes first: its pattern matches functions, which s->by replaces by its rows. */
 void report_shape_apply(const struct report_shape *s, struct profile *p)
 {
 	switch (s->direction) {

@@ -1,6 +1,7 @@
 /*
- * The options of sprof report that say what its rows are: functions, modules, lines, ... or the nodes of a
- * tree, and from which side that is looked at. A child of the command's struct argp, as filter_opts.h is.
+ * The options of sprof report that say what its rows are: functions, modules, lines, ..., or the
+ * nodes of a tree, from the root or from the leaves. A child of the command's struct argp, as
+ * filter_opts.h is.
  */
 #ifndef SPROF_SHAPE_H
 #define SPROF_SHAPE_H
@@ -24,22 +25,22 @@ enum report_direction {
 
 struct report_shape {
 	const struct dimension *by;
-	bool is_given; /* any of these options */
+	bool is_given; /* one of these options was given */
 	bool min_given;
 	bool is_tree;
 	enum report_direction direction;
-	struct pattern pattern; /* of the function, for callers, callees and annotate */
+	struct pattern pattern; /* pattern of the function, for callers, callees and annotate */
 	uint32_t min_parts;	/* millionths: smaller nodes of a tree are not shown */
 	char separator;		/* ',' or '\t' between cells; 0 = a table for people, or JSON */
 };
 
 extern const struct argp report_shape_argp;
 
-/* Leaves out of the profile what no row is to be made of. */
+/* Removes the samples of which no row is made. */
 void report_shape_focus(const struct report_shape *shape, struct profile *p);
-/* Are stacks to be changed? */
+/* Must stacks be rewritten? */
 bool report_shape_changes(const struct report_shape *shape);
-/* Makes of the profile what the rows are to be. */
+/* Rewrites the stacks of the profile so that their functions are the rows. */
 void report_shape_apply(const struct report_shape *shape, struct profile *p);
 void report_shape_fini(struct report_shape *shape);
 

@@ -17,46 +17,22 @@
 #include "core/base/alloc.h"
 
 #define SECTION_SIZE_MAX (4ull << 30) /* bytes, decompressed */
+#define TABLE_SIZE_MAX (512u << 20)   /* bytes; browsers reach 200 MiB */
 #define NAMES_SIZE_MAX (16ull << 20)
-#define NOTES_SIZE_MAX (1ull << 20)
-#define HEADERS_MAX (1u << 20) /* sections or segments: a sparse file may promise more */
 #define COMPRESS_RATIO_MAX 200 /* DWARF reaches 5; more than this is a bomb */
-
-int elf_image_read(const struct elf_image *image, uint64_t offset, void *buf, uint64_t size)
-{
-	uint64_t done = 0;
-
-	if (offset > image->size || size > image->size - offset)
-		return -EIO;
-	if (image->fd < 0) {
-		memcpy(buf, image->memory + offset, size);
-		return 0;
-	}
-	while (done < size) {
-		ssize_t n =
-			pread(image->fd, (char *)buf + done, size - done, (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -EIO;
-		done += (uint64_t)n;
-	}
-	return 0;
-}
 
 /* A copy of a part of the file with a NUL behind it, or NULL. */
 static uint8_t *image_copy(const struct elf_image *image, uint64_t offset, uint64_t size)
 {
 	uint8_t *copy;
 
-	if (offset > image->size || size > image->size - offset)
+	if (offset > image->source.size || size > image->source.size - offset)
 		return NULL;
 	/* Not xmalloc: a section may be larger than what is left of memory. */
 	copy = malloc(size + 1);
 	if (!copy)
 		return NULL;
-	if (elf_image_read(image, offset, copy, size)) {
+	if (elf_source_read(&image->source, offset, copy, size)) {
 		free(copy);
 		return NULL;
 	}
@@ -64,138 +40,64 @@ static uint8_t *image_copy(const struct elf_image *image, uint64_t offset, uint6
 	return copy;
 }
 
-static bool find_build_id(struct elf_image *image, const uint8_t *notes, uint64_t size,
-			  uint64_t align)
-{
-	uint64_t at = 0;
-
-	while (size - at >= sizeof(Elf64_Nhdr)) {
-		Elf64_Nhdr note;
-		uint64_t name, desc, end;
-
-		memcpy(&note, notes + at, sizeof(note));
-		name = at + sizeof(note);
-		desc = (name + note.n_namesz + align - 1) & ~(align - 1);
-		end = desc + note.n_descsz;
-		if (end > size)
-			return false;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-		    !memcmp(notes + name, "GNU", 4) && note.n_descsz > 0 &&
-		    note.n_descsz <= BUILD_ID_MAX) {
-			memcpy(image->build_id, notes + desc, note.n_descsz);
-			image->build_id_size = note.n_descsz;
-			return true;
-		}
-		at = (end + align - 1) & ~(align - 1);
-		if (at > size)
-			return false;
-	}
-	return false;
-}
-
-static bool read_notes(struct elf_image *image, uint64_t offset, uint64_t size, uint64_t align)
-{
-	uint8_t *notes;
-	bool found;
-
-	if (size > NOTES_SIZE_MAX)
-		return false;
-	notes = image_copy(image, offset, size);
-	found = notes && find_build_id(image, notes, size, align == 8 ? 8 : 4);
-	free(notes);
-	return found;
-}
-
 /* Sections first: the note segments of a separate debug file point at nothing. */
-static void read_build_id(struct elf_image *image)
+static void read_build_id(struct elf_image *image, const struct elf_headers *headers)
 {
-	for (size_t i = 0; i < image->nr_sections; i++) {
+	for (size_t i = 0; i < image->nr_sections && !image->build_id_size; i++) {
 		const struct elf_section *s = &image->sections[i];
 
-		if (s->type == SHT_NOTE && read_notes(image, s->offset, s->size, 4))
-			return;
+		if (s->type == SHT_NOTE)
+			image->build_id_size = elf_build_id_read(&image->source, s->offset, s->size,
+								 4, image->build_id);
 	}
-	for (size_t i = 0; i < image->nr_segments; i++) {
-		const Elf64_Phdr *s = &image->segments[i];
-
-		if (s->p_type == PT_NOTE && read_notes(image, s->p_offset, s->p_filesz, s->p_align))
-			return;
-	}
+	if (!image->build_id_size)
+		image->build_id_size =
+			elf_headers_build_id(&image->source, headers, image->build_id);
 }
 
-static int read_segments(struct elf_image *image, const Elf64_Ehdr *header, size_t nr)
-{
-	if (!nr)
-		return 0;
-	if (header->e_phentsize != sizeof(Elf64_Phdr) || nr > HEADERS_MAX ||
-	    nr > image->size / sizeof(Elf64_Phdr))
-		return -ENOEXEC;
-	image->segments = xreallocarray(NULL, nr, sizeof(Elf64_Phdr));
-	image->nr_segments = nr;
-	return elf_image_read(image, header->e_phoff, image->segments, nr * sizeof(Elf64_Phdr));
-}
-
-/* Section headers are optional: what cannot be read is treated as absent. */
-static void read_sections(struct elf_image *image, const Elf64_Ehdr *header, size_t nr,
-			  size_t names_index)
+static void take_sections(struct elf_image *image, const struct elf_headers *headers)
 {
 	const Elf64_Shdr *names = NULL;
-	Elf64_Shdr *headers;
 
-	if (!nr || header->e_shentsize != sizeof(Elf64_Shdr) || nr > HEADERS_MAX ||
-	    nr > image->size / sizeof(Elf64_Shdr))
-		return;
-	headers = (Elf64_Shdr *)image_copy(image, header->e_shoff, nr * sizeof(Elf64_Shdr));
-	if (!headers)
-		return;
-	if (names_index < nr && headers[names_index].sh_size <= NAMES_SIZE_MAX)
-		names = &headers[names_index];
+	if (headers->names < headers->nr_sections &&
+	    headers->sections[headers->names].sh_size <= NAMES_SIZE_MAX)
+		names = &headers->sections[headers->names];
 	if (names)
 		image->section_names = (char *)image_copy(image, names->sh_offset, names->sh_size);
-	image->sections = xcalloc(nr, sizeof(*image->sections));
-	image->nr_sections = nr;
-	for (size_t i = 0; i < nr; i++) {
+	image->sections = xcalloc(headers->nr_sections + 1, sizeof(*image->sections));
+	image->nr_sections = headers->nr_sections;
+	for (size_t i = 0; i < headers->nr_sections; i++) {
 		struct elf_section *s = &image->sections[i];
+		const Elf64_Shdr *header = &headers->sections[i];
 
 		s->name = "";
-		if (image->section_names && headers[i].sh_name < names->sh_size)
-			s->name = image->section_names + headers[i].sh_name;
-		s->type = headers[i].sh_type;
-		s->link = headers[i].sh_link;
-		s->info = headers[i].sh_info;
-		s->flags = headers[i].sh_flags;
-		s->address = headers[i].sh_addr;
-		s->offset = headers[i].sh_offset;
-		s->size = headers[i].sh_size;
+		if (image->section_names && header->sh_name < names->sh_size)
+			s->name = image->section_names + header->sh_name;
+		s->type = header->sh_type;
+		s->link = header->sh_link;
+		s->info = header->sh_info;
+		s->flags = header->sh_flags;
+		s->address = header->sh_addr;
+		s->offset = header->sh_offset;
+		s->size = header->sh_size;
 	}
-	free(headers);
 }
 
 static int read_headers(struct elf_image *image)
 {
-	size_t nr_segments, nr_sections, names;
-	Elf64_Shdr first = { 0 };
-	Elf64_Ehdr header;
-	int err;
+	struct elf_headers headers;
+	int err = elf_headers_read(&image->source, &headers);
 
-	if (elf_image_read(image, 0, &header, sizeof(header)))
-		return -ENOEXEC;
-	if (memcmp(header.e_ident, ELFMAG, SELFMAG) || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    header.e_ident[EI_DATA] != ELFDATA2LSB)
-		return -ENOEXEC;
-	image->machine = header.e_machine;
-	/* Counts too large for 16 bits live in the first section header. */
-	if (header.e_shoff)
-		elf_image_read(image, header.e_shoff, &first, sizeof(first));
-	nr_sections = header.e_shnum ? header.e_shnum : first.sh_size;
-	nr_segments = header.e_phnum == PN_XNUM ? first.sh_info : header.e_phnum;
-	names = header.e_shstrndx == SHN_XINDEX ? first.sh_link : header.e_shstrndx;
-	err = read_segments(image, &header, nr_segments);
 	if (err)
 		return err;
-	if (header.e_shoff)
-		read_sections(image, &header, nr_sections, names);
-	read_build_id(image);
+	elf_headers_read_sections(&image->source, &headers);
+	image->machine = headers.machine;
+	take_sections(image, &headers);
+	read_build_id(image, &headers);
+	image->segments = headers.segments;
+	image->nr_segments = headers.nr_segments;
+	headers.segments = NULL; /* the image has them now */
+	elf_headers_fini(&headers);
 	return 0;
 }
 
@@ -221,8 +123,7 @@ int elf_image_open(int fd, struct elf_image **ret_image)
 		return -ENOEXEC;
 	}
 	image = xcalloc(1, sizeof(*image));
-	image->fd = fd;
-	image->size = (uint64_t)st.st_size;
+	image->source = (struct elf_source){ .fd = fd, .size = (uint64_t)st.st_size };
 	return image_finish_open(image, ret_image);
 }
 
@@ -230,11 +131,10 @@ int elf_image_open_memory(const void *data, size_t size, struct elf_image **ret_
 {
 	struct elf_image *image = xcalloc(1, sizeof(*image));
 
-	image->fd = -1;
-	image->memory = xmalloc(size);
+	image->memory = xmalloc(size + 1);
 	if (size)
 		memcpy(image->memory, data, size);
-	image->size = size;
+	image->source = (struct elf_source){ -1, image->memory, size };
 	return image_finish_open(image, ret_image);
 }
 
@@ -248,8 +148,8 @@ void elf_image_close(struct elf_image *image)
 	free(image->section_names);
 	free(image->segments);
 	free(image->memory);
-	if (image->fd >= 0)
-		close(image->fd);
+	if (image->source.fd >= 0)
+		close(image->source.fd);
 	free(image);
 }
 
@@ -311,14 +211,14 @@ static bool read_compression(const struct elf_image *image, const struct elf_sec
 		Elf64_Chdr header;
 
 		if (s->size < sizeof(header) ||
-		    elf_image_read(image, s->offset, &header, sizeof(header)))
+		    elf_source_read(&image->source, s->offset, &header, sizeof(header)))
 			return false;
 		*ret = (struct compression){ header.ch_type, sizeof(header), header.ch_size };
 	} else {
 		uint8_t header[12];
 
 		if (s->size < sizeof(header) ||
-		    elf_image_read(image, s->offset, header, sizeof(header)) ||
+		    elf_source_read(&image->source, s->offset, header, sizeof(header)) ||
 		    memcmp(header, "ZLIB", 4))
 			return false;
 		*ret = (struct compression){ ELFCOMPRESS_ZLIB, sizeof(header), 0 };
@@ -378,7 +278,7 @@ int elf_section_read(const struct elf_image *image, const struct elf_section *se
 	}
 	if (section->type == SHT_NOBITS || elf_section_is_compressed(section))
 		return -EINVAL;
-	return elf_image_read(image, section->offset + offset, buf, size);
+	return elf_source_read(&image->source, section->offset + offset, buf, size);
 }
 
 static void section_drop(struct elf_section *section)
@@ -410,6 +310,25 @@ void elf_section_unload(struct elf_section *section)
 {
 	section_drop(section);
 	section->tried = false;
+}
+
+bool elf_symbol_table_read(struct elf_image *image, struct elf_section *section,
+			   struct elf_symbol_table *ret_table)
+{
+	struct elf_section *strings = elf_image_section_at(image, section->link);
+	struct elf_symbol_table t;
+	uint64_t size;
+
+	if (!strings || strings->type != SHT_STRTAB || section->size > TABLE_SIZE_MAX ||
+	    strings->size > TABLE_SIZE_MAX)
+		return false;
+	t.symbols = elf_section_data(image, section, &size);
+	t.strings = (const char *)elf_section_data(image, strings, &t.strings_size);
+	if (!t.symbols || !t.strings)
+		return false;
+	t.nr = size / sizeof(Elf64_Sym);
+	*ret_table = t;
+	return true;
 }
 
 bool elf_image_vaddr(const struct elf_image *image, uint64_t file_offset, uint64_t *ret_vaddr)

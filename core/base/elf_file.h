@@ -11,8 +11,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-#include "core/base/build_id.h"
+#include "core/base/elf_headers.h"
 
 struct elf_section {
 	const char *name;
@@ -24,9 +25,8 @@ struct elf_section {
 };
 
 struct elf_image {
-	int fd;		 /* -1: the image lies in memory */
-	uint8_t *memory; /* owned */
-	uint64_t size;
+	struct elf_source source; /* its descriptor, or its memory, is the image's own */
+	uint8_t *memory;	  /* owned; NULL where the source is a file */
 	uint16_t machine;
 	uint8_t build_id[BUILD_ID_MAX];
 	size_t build_id_size; /* 0 = has none */
@@ -42,9 +42,6 @@ int elf_image_open(int fd, struct elf_image **ret_image);
 /* The same for bytes in memory, which are copied. */
 int elf_image_open_memory(const void *data, size_t size, struct elf_image **ret_image);
 void elf_image_close(struct elf_image *image);
-
-/* Copies `size` bytes at `offset` of the file. 0, or -EIO where it ends before. */
-int elf_image_read(const struct elf_image *image, uint64_t offset, void *buf, uint64_t size);
 
 /* NULL where the file has no section of that name (".debug_x" finds ".zdebug_x" too) and content. */
 struct elf_section *elf_image_section(struct elf_image *image, const char *name);
@@ -64,6 +61,34 @@ int elf_section_read(const struct elf_image *image, const struct elf_section *se
 bool elf_section_is_compressed(const struct elf_section *section);
 /* Gives the copy back; the next elf_section_data() reads the file again. */
 void elf_section_unload(struct elf_section *section);
+
+/* A symbol table (SHT_SYMTAB or SHT_DYNSYM) with the names of its symbols. */
+struct elf_symbol_table {
+	const uint8_t *symbols;
+	size_t nr;
+	const char *strings;
+	uint64_t strings_size;
+};
+
+/*
+ * False where the table or its names cannot be read. Both belong to the image; the symbols are gone after
+ * elf_section_unload() of `section`, the names stay.
+ */
+bool elf_symbol_table_read(struct elf_image *image, struct elf_section *section,
+			   struct elf_symbol_table *ret_table);
+
+/* One symbol, and its name or "". False where there is no such symbol or its name lies outside. */
+static inline bool elf_symbol_table_get(const struct elf_symbol_table *table, uint64_t index,
+					Elf64_Sym *ret_symbol, const char **ret_name)
+{
+	if (index >= table->nr)
+		return false;
+	memcpy(ret_symbol, table->symbols + index * sizeof(*ret_symbol), sizeof(*ret_symbol));
+	if (ret_symbol->st_name >= table->strings_size)
+		return false;
+	*ret_name = table->strings + ret_symbol->st_name;
+	return true;
+}
 
 /* Where a file offset is linked to run; false where no segment covers it. */
 bool elf_image_vaddr(const struct elf_image *image, uint64_t file_offset, uint64_t *ret_vaddr);

@@ -18,6 +18,7 @@
 #ifndef SPROF_PYFRAMES_H
 #define SPROF_PYFRAMES_H
 
+#include "core/portable/glibc_x86_64.h"
 #include "core/portable/pylayout.h"
 
 #ifndef __always_inline
@@ -54,28 +55,22 @@ static __always_inline __u8 py_byte(const __u64 *words, __u32 offset)
 	return (__u8)(py_word(words, offset) >> ((offset & 7) * 8));
 }
 
-#define PY_PTHREAD_BLOCK1 0x310u   /* glibc x86-64: struct pthread.specific_1stblock */
-#define PY_PTHREAD_SPECIFIC 0x510u /* and .specific, pointers to blocks of 32 */
-
 /* pthread_getspecific() for the thread whose thread pointer is given; 0 = nothing there. */
 static __always_inline __u64 py_pthread_value(const struct py_walk *w, __u64 thread_pointer,
 					      __u32 key)
 {
-	__u64 block = thread_pointer + PY_PTHREAD_BLOCK1, value;
+	__u64 block = thread_pointer + GLIBC_PTHREAD_BLOCK1, value;
 
 	if (key >= 1024)
 		return 0;
 	if (key >= 32 &&
-	    (py_read(w, &block, 8, thread_pointer + PY_PTHREAD_SPECIFIC + (key >> 5) * 8) ||
+	    (py_read(w, &block, 8, thread_pointer + GLIBC_PTHREAD_SPECIFIC + (key >> 5) * 8) ||
 	     !block))
 		return 0;
 	if (py_read(w, &value, 8, block + (key & 31) * 16 + 8))
 		return 0;
 	return value;
 }
-
-#define PY_PTHREAD_DTV                                                                             \
-	8u /* glibc x86-64: the thread's blocks by module, 16 bytes each; [0] is no block */
 
 /*
  * Where the thread's own variable is, or 0: what __tls_get_addr() does (U. Drepper, "ELF Handling For
@@ -92,7 +87,8 @@ static __always_inline __u64 py_tls_address(const struct py_layout *l, const str
 		return 0;
 	if (l->tls == PY_TLS_INITIAL)
 		return thread_pointer + index[0];
-	if (!index[0] || index[0] >> 16 || py_read(w, &dtv, 8, thread_pointer + PY_PTHREAD_DTV) ||
+	if (!index[0] || index[0] >> 16 ||
+	    py_read(w, &dtv, 8, thread_pointer + GLIBC_PTHREAD_DTV) ||
 	    py_read(w, &block, 8, dtv + index[0] * 16) || block == -1ull || !block)
 		return 0;
 	return block + index[1];

@@ -23,6 +23,8 @@
 #include <linux/types.h>
 #endif
 
+#include "core/portable/walk_x86_64.h"
+
 #ifndef __always_inline
 #define __always_inline inline __attribute__((always_inline))
 #endif
@@ -77,16 +79,12 @@ _Static_assert(sizeof(struct walk_rule) == 8, "rules are 8 bytes in every home")
 #define WALK_RULE_END 1u
 #define WALK_FIRST_RULE 2u
 
-#define WALK_NR_REGS 16 /* DWARF numbering: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 */
-#define WALK_REG_FP 6
-#define WALK_REG_SP 7
-
 struct walk_regs {
 	__u64 pc; /* exact for the leaf; a return address further up unless `exact` */
 	__u64 sp, fp;
 	__u32 exact; /* pc is where execution stands: leaf frame, or a frame a signal broke into */
-	__u32 leaf_regs; /* gpr[] is valid: leaf, or just after a signal frame */
-	__u64 gpr[WALK_NR_REGS];
+	__u32 leaf_regs;	 /* gpr[] is valid: leaf, or just after a signal frame */
+	__u64 gpr[WALK_NR_REGS]; /* by DWARF's numbers */
 };
 
 enum walk_status {

@@ -7,8 +7,7 @@
  *	rule = the rule in force at walk_lookup_pc(regs), or WALK_RULE_NONE's where nothing is mapped;
  *	status = walk_apply(rule, regs, ctx);
  *
- * until status is not WALK_OK. Sources: DWARF 5 section 6.4, the x86-64 psABI, and for the signal
- * frame struct ucontext of arch/x86/include/uapi/asm/sigcontext.h.
+ * until status is not WALK_OK. Sources: DWARF 5 section 6.4 and the x86-64 psABI.
  */
 #ifndef SPROF_WALK_STEP_H
 #define SPROF_WALK_STEP_H
@@ -20,18 +19,6 @@
 static __always_inline int walk_read(void *ctx, __u64 address, __u64 *ret);
 
 #define WALK_FP_REACH (1u << 20) /* how far above sp a frame pointer may lie to be believed */
-
-/* struct ucontext: gregs start 40 bytes in; the DWARF numbers of the first 16, one nibble each:
- * r8..r15 rdi rsi rbp rbx rdx rax rcx rsp; rip is the 17th. */
-#define WALK_UCONTEXT_GREGS 40
-#define WALK_UCONTEXT_ORDER 0x72013645fedcba98ull
-
-/*
- * rax rdx rcx rsi rdi r8..r11: nobody saves them, so above the leaf they still hold what they held
- * in it. Hand-written code (libcrypto's AES-GCM) keeps its frame in one of them across calls to its
- * own helpers; where somebody did overwrite it, the CFA is out of reach and is not believed.
- */
-#define WALK_SCRATCH_REGS 0x0f37u
 
 /*
  * The pc by which a rule is looked up. A return address stands after its call, which may be the last

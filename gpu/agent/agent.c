@@ -1,6 +1,6 @@
 /*
- * How the agent comes in (CUDA and NVTX each load it and call a function), and its one thread, which
- * sleeps in poll(2) until a recorder comes.
+ * The entry points, which CUDA and NVTX call after loading the agent, and the agent's one thread.
+ * The thread sleeps in poll(2) until a recorder comes, and obeys the `control` word of the region.
  */
 #include <errno.h>
 #ifdef __SANITIZE_THREAD__
@@ -13,20 +13,20 @@
 #include <unistd.h>
 
 #include "gpu/agent/base/clock.h"
-#include "gpu/agent/collect.h"
-#include "gpu/agent/prepare.h"
-#include "gpu/agent/base/lock.h"
-#include "gpu/agent/base/state.h"
-#include "gpu/agent/cupti/cupti.h"
 #include "gpu/agent/base/image.h"
+#include "gpu/agent/base/lock.h"
+#include "gpu/agent/base/report.h"
+#include "gpu/agent/base/state.h"
+#include "gpu/agent/base/thread.h"
+#include "gpu/agent/collect.h"
+#include "gpu/agent/cupti/cupti.h"
 #include "gpu/agent/link.h"
 #include "gpu/agent/nvtx/nvtx.h"
-#include "gpu/agent/base/report.h"
-#include "gpu/agent/base/thread.h"
+#include "gpu/agent/prepare.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define TICK_MS 20
-#define FIRST_CONTROL_MS 5000 /* a launched target waits that long for the recorder's first word */
+#define FIRST_CONTROL_MS 5000 /* how long a launched target waits for the first `control` */
 #define SECOND_NS 1000000000ull
 #define RETRY_NS (5 * SECOND_NS)
 #define DEFAULT_FLUSH_MS 200
@@ -35,8 +35,8 @@ typedef int (*init_cuda_fn)(void);
 typedef int (*init_nvtx_fn)(nvtx_get_table);
 typedef int (*create_fn)(unsigned long *, const void *, void *(*)(void *), void *);
 
-static uint32_t begun;	  /* atomic: somebody has begun to set us up */
-static uint32_t ready;	  /* atomic: and is done */
+static uint32_t begun;	  /* atomic: a thread has begun to set us up */
+static uint32_t ready;	  /* atomic: and has finished */
 static uint32_t has_cuda; /* atomic: CUDA has loaded us */
 static int connection = -1;
 
@@ -49,13 +49,13 @@ static uint32_t wanted(void)
 	return __atomic_load_n(&agent.region->control, __ATOMIC_ACQUIRE);
 }
 
-/* Where there is no recorder to want anything. */
+/* Sets `control` when there is no recorder to do it. */
 static void want(enum gpu_control control)
 {
 	__atomic_store_n(&agent.region->control, control, __ATOMIC_RELEASE);
 }
 
-/* Does what the recorder wants. false: not yet, as another thread is at work for long. */
+/* Does what the recorder wants. False if the lock could not be had: try again. */
 static bool obey(void)
 {
 	uint32_t control;
@@ -135,7 +135,7 @@ static void serve(void)
 	}
 }
 
-static int say_hello(void)
+static int send_hello(void)
 {
 	if (__atomic_load_n(&has_cuda, __ATOMIC_ACQUIRE) && agent_lock()) {
 		cupti_map();
@@ -144,7 +144,7 @@ static int say_hello(void)
 	return link_send_region(connection);
 }
 
-/* A recorder that comes to a process that runs. */
+/* For a recorder that attaches to a running process. */
 static void wait_for_recorder(int listener)
 {
 	struct pollfd p = { .fd = listener, .events = POLLIN };
@@ -156,7 +156,7 @@ static void wait_for_recorder(int listener)
 		return;
 	want(GPU_CONTROL_DORMANT);
 	agent_forget();
-	if (say_hello()) {
+	if (send_hello()) {
 		close(connection);
 		connection = -1;
 	}
@@ -176,11 +176,12 @@ static void *worker(void *arg)
 	return NULL;
 }
 
-/* No signal of the target's may run on our thread. */
+/* With all signals blocked: no handler of the target may run on our thread. */
 static int start_worker(void)
 {
 #ifdef __SANITIZE_THREAD__
-	create_fn create = (create_fn)pthread_create; /* the sanitizer's: it must see us begin */
+	/* the sanitizer's own, so that it sees the thread start */
+	create_fn create = (create_fn)pthread_create;
 #else
 	create_fn create = (create_fn)image_libc_symbol("pthread_create");
 #endif
@@ -208,27 +209,27 @@ static void at_exit(void)
 	agent_unlock();
 }
 
-/* Unwind rows may come first: they are no word yet. As link_wait(). */
-static int wait_for_word(void)
+/* As link_wait(), until `control` may have changed: unwind rows may come first. */
+static int wait_for_control(void)
 {
 	uint64_t now = clock_now_ns(), end = now + FIRST_CONTROL_MS * 1000000ull;
-	int word = 0;
+	int change = 0;
 
-	for (; !word && now < end; now = clock_now_ns())
-		word = link_wait(connection, (int)((end - now) / 1000000) + 1);
-	return word;
+	for (; !change && now < end; now = clock_now_ns())
+		change = link_wait(connection, (int)((end - now) / 1000000) + 1);
+	return change;
 }
 
 /*
- * The recorder that launched us is asked at once, so that the program's first calls are seen; who
- * was not launched by one goes on without waiting for anything.
+ * Waits for the recorder that launched us, so that the program's first calls are seen. A process
+ * that was not launched by a recorder does not wait.
  */
 static void connect_to_launcher(void)
 {
 	connection = link_connect();
 	if (connection < 0)
 		return;
-	if (say_hello() || wait_for_word() < 0) {
+	if (send_hello() || wait_for_control() < 0) {
 		close(connection);
 		connection = -1;
 		return;
@@ -236,7 +237,7 @@ static void connect_to_launcher(void)
 	obey();
 }
 
-/* Once per process, by whoever comes first; the others wait. False where nothing can be recorded. */
+/* Once per process, by the first caller; other callers wait. False if nothing can be recorded. */
 static bool set_up(bool launched)
 {
 	if (__atomic_exchange_n(&begun, 1, __ATOMIC_ACQ_REL)) {
@@ -258,7 +259,7 @@ static bool set_up(bool launched)
 	return agent.region != NULL;
 }
 
-/* What the variable named before sprof set it. */
+/* The function of the library that the variable named before sprof set it. */
 static void *chained(const char *variable, const char *symbol)
 {
 	void *(*open_fn)(const char *, int) =
@@ -274,7 +275,7 @@ static void *chained(const char *variable, const char *symbol)
 	return library ? symbol_fn(library, symbol) : NULL;
 }
 
-/* Called by libcuda in cuInit(), after it has loaded what CUDA_INJECTION64_PATH names. */
+/* Called by libcuda in cuInit(), after loading what CUDA_INJECTION64_PATH names. */
 EXPORT int InitializeInjection(void)
 {
 	init_cuda_fn before = (init_cuda_fn)chained(GPU_ENV_CHAIN_CUDA, "InitializeInjection");
@@ -287,21 +288,24 @@ EXPORT int InitializeInjection(void)
 }
 
 /*
- * Called by a thread that the recorder has stopped for it, where CUDA has begun without us: from here on we listen. 0;
- * -EBUSY; -ENOMEM, said; or -ECHILD: the library came from the parent of this process, and its thread did not.
+ * Called in a thread that the recorder has stopped, if CUDA started without us: from here on we
+ * listen. 0; -EBUSY; -ENOMEM, reported; or -ECHILD: this is a forked child, which has the library
+ * but not its thread.
  */
 EXPORT int sprof_gpu_attach(void)
 {
 	if (__atomic_load_n(&begun, __ATOMIC_ACQUIRE) && !__atomic_load_n(&ready, __ATOMIC_ACQUIRE))
-		return -EBUSY; /* another thread is about to do it, or this one was */
+		return -EBUSY; /* a thread is setting us up, perhaps this very one */
 	__atomic_store_n(&has_cuda, 1, __ATOMIC_RELEASE);
 	if (set_up(false))
 		return 0;
 	return agent.alive && !*agent.alive ? -ECHILD : -ENOMEM;
 }
 
-/* Called by each copy of NVTX at its first use, after it has loaded what NVTX_INJECTION64_PATH names;
- * 0 = there is no tool. */
+/*
+ * Called by each copy of NVTX at its first use, after loading what NVTX_INJECTION64_PATH names. 0
+ * means that there is no tool.
+ */
 EXPORT int InitializeInjectionNvtx2(nvtx_get_table get_table)
 {
 	const struct nvtx_callbacks *callbacks = get_table(NVTX_TABLE_CALLBACKS);
@@ -313,8 +317,8 @@ EXPORT int InitializeInjectionNvtx2(nvtx_get_table get_table)
 		return result;
 	if (version && version->struct_size >= sizeof(*version) && version->set_tool_version)
 		version->set_tool_version(NVTX_VERSION);
-	if (result) { /* its functions are in place, and there is room for one tool */
-		report_words(GPU_FAIL_NVTX_TAKEN, 0, "another tool records NVTX: no ranges here");
+	if (result) { /* its functions are in place, and NVTX has room for one tool */
+		report_words(GPU_FAIL_NVTX_TAKEN, 0, "another tool records NVTX: no ranges");
 		return result;
 	}
 	return nvtx_install(callbacks, true);

@@ -1,6 +1,7 @@
 /*
  * Puts the rooms together: NVTX is recorded from the start, GPU data as soon as CUDA is in use and
- * CUPTI is free. `agent.collecting` is what the hot paths look at; it is set last and cleared first.
+ * CUPTI is free. `agent.collecting` is what the hot paths look at; it is set last and cleared
+ * first.
  */
 #include "gpu/agent/collect.h"
 

@@ -7,8 +7,8 @@
 /* All of these need the lock (base/lock.h). */
 
 /*
- * Starts NVTX, and with `cuda` GPU data too: `cuda` says that the driver is loaded. Sets the state of
- * the region; failures are reported. Called again, it starts what was missing the first time.
+ * Starts NVTX, and with `cuda` GPU data too: `cuda` says that the driver is loaded. Sets the state
+ * of the region; failures are reported. Called again, it starts what was missing the first time.
  */
 void collect_start(bool cuda);
 /*

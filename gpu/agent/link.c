@@ -1,4 +1,7 @@
-/* See link.h. unix(7), SOCK_SEQPACKET: messages keep their borders and hanging up is seen. */
+/*
+ * A Unix SOCK_SEQPACKET socket (unix(7)): messages keep their borders, and a hang-up is noticed. A
+ * message without descriptors means "look at control"; one with two brings unwind rows.
+ */
 #include "gpu/agent/link.h"
 
 #include <errno.h>
@@ -10,8 +13,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "gpu/agent/base/state.h"
 #include "gpu/agent/base/report.h"
+#include "gpu/agent/base/state.h"
 #include "gpu/agent/stack/walk_map.h"
 
 #define LAST_LOOK_MS 1000
@@ -23,7 +26,7 @@ static int new_socket(void)
 	return fd < 0 ? -errno : fd;
 }
 
-/* "@name" is an abstract name. Its length has no NUL, that of a path does. */
+/* "@name" is abstract: its length excludes the NUL, that of a path includes it. */
 static socklen_t fill_address(struct sockaddr_un *a, const char *name)
 {
 	size_t length = strlen(name);
@@ -132,7 +135,10 @@ int link_send_region(int fd)
 	return sendmsg(fd, &message, MSG_NOSIGNAL) == sizeof(hello) ? 0 : -errno;
 }
 
-/* A message, and what descriptors came with it: two are an arena and a space. 1 where it has none. */
+/*
+ * Receives a message: 1 without descriptors, 2 with some. Two are the arena and the space of
+ * unwind rows.
+ */
 static ssize_t receive(int fd)
 {
 	union {

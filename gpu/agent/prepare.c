@@ -1,6 +1,6 @@
 /*
- * Each table is made by the file that owns it; this file only knows all of them. The region comes last,
- * for agent.region says that everything is there.
+ * Each table is made by the file that owns it; this file only knows all of them. The region comes
+ * last, for agent.region says that everything is there.
  */
 #include "gpu/agent/prepare.h"
 

@@ -6,9 +6,9 @@
 int agent_prepare(void);
 
 /*
- * Between two recorders: drops every count, sum and report that the last one was given. What is known
- * for good stays: strings, stacks, range paths, devices and their allocations. Only while nothing is
- * collected.
+ * Between two recorders: drops every count, sum and report that the last one was given. What is
+ * known for good stays: strings, stacks, range paths, devices and their allocations. Only while
+ * nothing is collected.
  */
 void agent_forget(void);
 

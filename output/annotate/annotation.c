@@ -1,7 +1,8 @@
 /*
- * Lines form a forest: a root per function that fits, below it its lines, below a line what was inlined
- * there, by function and line. A frame is at home in one node for each function of it that fits; a
- * sample goes up from there, and stops where this stack was counted already.
+ * Adds up the samples of the functions to be annotated. Lines form a forest: a root per function,
+ * below it its lines, below a line the functions that were inlined there, and so on. A frame
+ * belongs to one node for each matching function in it; a sample is added from that node up to the
+ * root, and stops at a node that already counted the same stack.
  */
 #include "output/annotate/annotation.h"
 
@@ -16,21 +17,21 @@
 #include "output/tree/stack_sums.h"
 
 enum {
-	LEVELS_MAX = 32,	/* what is inlined deeper is counted at the deepest */
-	LOCATIONS_MAX = 256,	/* of a frame; compilers reach 30 */
+	LEVELS_MAX = 32,	/* levels of inlining; deeper ones are counted at the deepest */
+	LOCATIONS_MAX = 256,	/* locations of a frame; compilers reach 30 */
 	NO_NODE = PROFILE_NONE, /* the parent of a root */
 };
 
 struct key {
 	uint32_t parent, function, line;
-	uint32_t file; /* string id: functions of one name may be from several files */
+	uint32_t file; /* string id: functions of the same name can come from several files */
 };
 
 struct node {
 	struct key key;
 	struct annotation_sum sum;
 	const char *plain; /* of a root */
-	uint32_t stamp;	   /* the last stack counted here, + 1 */
+	uint32_t stamp;	   /* 1 + the last stack counted here */
 };
 
 /* A frame in one of the functions. */
@@ -44,7 +45,7 @@ struct adder {
 	const struct tree_functions *names;
 	struct node *nodes;
 	struct use *uses;  /* by frame */
-	size_t *first_use; /* by frame; one more */
+	size_t *first_use; /* by frame; one more for the end */
 	size_t nr_nodes, nr_uses, nodes_capacity, uses_capacity;
 	struct intern index;
 };
@@ -83,7 +84,7 @@ static uint32_t line_node(struct adder *a, uint32_t parent, uint32_t code, uint3
 	return node_of(a, &key);
 }
 
-/* The frame is in the function of its location `at`, and in what was inlined into that. */
+/* The frame is in the function of its location `at`, and in the functions inlined into that one. */
 static void add_use(struct adder *a, uint32_t frame, const uint32_t *codes, size_t at, size_t nr)
 {
 	const struct profile_frame *f = &a->p->frames[frame];
@@ -202,8 +203,8 @@ static int compare_nodes(const void *x, const void *y, void *context)
 struct forest {
 	const struct adder *a;
 	struct annotations *result;
-	uint32_t *order;       /* nodes, children of one parent together */
-	uint32_t *first_child; /* by node: where in order; nr_nodes = none */
+	uint32_t *order;       /* nodes; the children of a parent are adjacent */
+	uint32_t *first_child; /* by node: its children's first index in `order`; nr_nodes = none */
 	size_t nr_lines;
 };
 
@@ -228,7 +229,7 @@ static void add_lines(struct forest *f, uint32_t parent, uint32_t level)
 	}
 }
 
-/* Nodes are in the order of their making, and the order of the input must not show. */
+/* Sorts by content: nodes were made in the order of the input, which must not show. */
 static void make_annotations(struct annotations *r, const struct adder *a)
 {
 	struct forest f = { .a = a, .result = r };
@@ -290,7 +291,10 @@ static void add_sum(struct annotation_sum *to, const struct annotation_sum *sum)
 	add_total(to, sum->total, sum->total_samples);
 }
 
-/* Uses of a root, sorted; frames that filters took apart come several times for one address. */
+/*
+ * Collects the sorted addresses of a root. An address comes several times if filters split its
+ * frame.
+ */
 static void make_addresses(struct annotations *r, struct adder *a)
 {
 	struct annotation **of_function = xcalloc(r->names.nr + 1, sizeof(struct annotation *));

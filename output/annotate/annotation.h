@@ -1,6 +1,7 @@
 /*
- * Where inside some functions the time went: for each the lines, with what was inlined into them below,
- * and the addresses. What stands in a stack several times is counted once per sample.
+ * Where the time went inside some functions: their lines, with the functions that were inlined into
+ * each line below it, and their addresses. A line or an address that is on a stack several times
+ * counts once per sample.
  */
 #ifndef SPROF_ANNOTATION_H
 #define SPROF_ANNOTATION_H
@@ -24,28 +25,31 @@ static inline bool annotation_sum_is_empty(const struct annotation_sum *sum)
 	return !sum->total && !sum->total_samples;
 }
 
-/* A line of the function (level 0), or of what was inlined there: below the line it was inlined at. */
+/*
+ * A line of the function (level 0), or of a function inlined there, which comes below the line it
+ * was inlined at.
+ */
 struct annotation_line {
 	uint32_t level;
 	uint32_t function; /* in annotations.names */
-	const char *file;  /* the profile's: where that function is from; "" = unknown */
+	const char *file;  /* the profile's: the file of that function; "" = unknown */
 	uint32_t line;	   /* 0 = unknown */
 	struct annotation_sum sum;
 };
 
-/* An address of the function's code, wherever that was inlined. */
+/* An address in the function's code, also where the function was inlined. */
 struct annotation_address {
 	uint32_t module;
-	uint64_t address; /* as frames have it */
+	uint64_t address; /* as in frames */
 	struct annotation_sum sum;
 };
 
 struct annotation {
 	uint32_t function; /* in annotations.names */
-	const char *plain; /* the profile's name of it, which naming has not cleaned */
+	const char *plain; /* the profile's name of it, not cleaned */
 	struct annotation_sum sum;
 	const struct annotation_line
-		*lines; /* by line, each before those of a higher level below */
+		*lines; /* by line; each is followed by those inlined there, of a higher level */
 	size_t nr_lines;
 	const struct annotation_address *addresses; /* by module, then ascending */
 	size_t nr_addresses;
@@ -59,7 +63,10 @@ struct annotations {
 	struct annotation_address *addresses;
 };
 
-/* The functions that fit, of one column. Points into the profile, which must outlive the result. */
+/*
+ * Annotates the functions that match, in one column. The result points into the profile, which must
+ * outlive it.
+ */
 void annotations_init(struct annotations *a, const struct profile *p, enum profile_column column,
 		      const struct pattern *pattern, enum ranking_key key);
 void annotations_fini(struct annotations *a);

@@ -1,4 +1,4 @@
-/* Writes annotated functions as JSON, a line or instruction per line of text. */
+/* Writes annotated functions as JSON, with one line or instruction per line of text. */
 #include <string.h>
 
 #include "core/base/buffer.h"
@@ -50,7 +50,7 @@ static void add_chain(struct buffer *b, const struct profile *p, uint32_t frame)
 	}
 }
 
-/* Every instruction of the function, with samples or without. */
+/* Writes every instruction of the function, with or without samples. */
 static void add_code(struct buffer *b, const struct annotation_code *c,
 		     const struct annotation_opts *opts)
 {

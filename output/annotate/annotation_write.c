@@ -1,6 +1,6 @@
 /*
- * Writes an annotated function for people: its lines, then its instructions with the lines they came
- * from above them. What no sample is near is left out, and said.
+ * Writes an annotated function as text: its lines, then its instructions below the lines that they
+ * came from. Lines and instructions far from any sample are left out, and their number is printed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,19 +17,20 @@
 #include "output/text/text.h"
 
 enum {
-	GAP = 3,   /* lines or instructions without samples that are shown beside one with */
+	/* so many lines or instructions without samples are shown beside one with samples */
+	GAP = 3,
 	SHARE = 7, /* columns */
 	VALUE = 10,
 	COUNT = 9,
 	ADDRESS = 9,
 	TEXT_MIN = 24,
-	FILES_MAX = 256, /* kept open; a hostile recording names any number */
-	HOT = 10,	 /* a tenth of the function's self is bright */
+	FILES_MAX = 256, /* source files kept open; a hostile recording can name any number */
+	HOT = 10,	 /* one tenth of the function's self or more is shown in red */
 };
 
 struct file {
 	const char *path;
-	struct source_text *text; /* NULL: not to be had */
+	struct source_text *text; /* NULL: cannot be read */
 };
 
 struct writer {
@@ -39,7 +40,7 @@ struct writer {
 	const struct annotation_opts *opts;
 	struct file *files;
 	size_t nr_files, capacity;
-	bool changed; /* a file was written after the recording */
+	bool changed; /* a source file was written after the recording */
 	size_t address_columns;
 };
 
@@ -72,19 +73,19 @@ static void add_right(struct buffer *b, struct buffer *cell, size_t width)
 	cell->size = 0;
 }
 
-/* Columns before the text. */
+/* The columns before the text. */
 static size_t numbers(const struct writer *w)
 {
 	return w->address_columns + 2 * SHARE + COUNT + 2;
 }
 
-/* Where the text has little room, that of a time is worth more. */
+/* In a narrow terminal the text is worth more than the column of times. */
 static bool has_value(const struct writer *w)
 {
 	return !w->opts->columns || w->opts->columns >= numbers(w) + VALUE + TEXT_MIN;
 }
 
-/* Blank where there is nothing: a column of zeros hides what is not zero. */
+/* A cell without samples is blank: among zeros the other values would be hard to see. */
 static void add_numbers(struct writer *w, const struct annotation_sum *sum)
 {
 	struct buffer cell = { 0 };
@@ -123,7 +124,7 @@ static void add_heading(struct writer *w, const char *first, const char *last)
 	buffer_add_string(w->b, w->opts->color ? "\033[0m\n" : "\n");
 }
 
-/* Clean text, cut to what the terminal has left behind the numbers. */
+/* Adds clean text, cut to the columns that the terminal has left. */
 static void add_text(struct writer *w, const struct buffer *text)
 {
 	size_t used = numbers(w) + (has_value(w) ? VALUE : 0), left = SIZE_MAX;
@@ -142,7 +143,7 @@ static void end_line(struct writer *w, size_t start, bool colored)
 	buffer_add_string(b, colored ? "\033[0m\n" : "\n");
 }
 
-/* Instructions and lines that matter stand out; others are as they are. */
+/* Lines and instructions with self time stand out. */
 static const char *color_of(const struct writer *w, const struct annotation_sum *sum)
 {
 	if (!w->opts->color || !sum || !sum->self)
@@ -150,28 +151,14 @@ static const char *color_of(const struct writer *w, const struct annotation_sum 
 	return sum->self >= w->f->lines->sum.self / HOT ? "\033[1;31m" : "\033[1m";
 }
 
-/* A line of a file without what it is indented by, tabs as blanks. */
+/* Appends a line of a source file; nothing if the file cannot be read. */
 static void add_source(struct writer *w, struct buffer *text, const char *path, uint32_t line,
 		       bool indented)
 {
 	const struct source_text *source = line ? source_of(w, path) : NULL;
-	struct buffer plain = { 0 };
-	const char *s;
-	size_t size;
 
-	if (!source)
-		return;
-	s = source_text_line(source, line, &size);
-	for (size_t i = 0; i < size; i++) {
-		if (!plain.size && !indented && (s[i] == ' ' || s[i] == '\t'))
-			continue;
-		if (s[i] != '\t')
-			buffer_add_char(&plain, s[i]);
-		else
-			align_add_spaces(&plain, 8 - plain.size % 8);
-	}
-	text_add_clean(text, plain.data, plain.size);
-	buffer_fini(&plain);
+	if (source)
+		source_text_add_line(text, source, line, indented);
 }
 
 /* ---- lines */
@@ -218,7 +205,7 @@ static void add_line(struct writer *w, const struct annotation_line *l)
 	buffer_fini(&text);
 }
 
-/* Lines between two with samples: all where they are few, else how it goes on. */
+/* Adds the lines between two lines with samples: all of a short gap, else "...". */
 static void add_lines_between(struct writer *w, const struct annotation_line *from, uint32_t to)
 {
 	struct annotation_line blank = *from;
@@ -268,7 +255,7 @@ static const struct profile_location *location_of(const struct writer *w, uint32
 	return at < f->nr_locations ? &p->locations[f->first_location + at] : NULL;
 }
 
-/* How many functions, outermost first, are at the same line in both frames. */
+/* Counts the functions, outermost first, that are at the same line in both frames. */
 static uint32_t common_levels(const struct writer *w, uint32_t frame, uint32_t other)
 {
 	uint32_t nr = 0;
@@ -282,7 +269,10 @@ static uint32_t common_levels(const struct writer *w, uint32_t frame, uint32_t o
 	}
 }
 
-/* The lines that an instruction came from, as far as they are others than before. */
+/*
+ * Adds the lines that an instruction came from, from the first one that differs from the
+ * instruction before.
+ */
 static void add_places(struct writer *w, uint32_t frame, uint32_t levels)
 {
 	const struct profile *p = w->opts->places;
@@ -345,7 +335,7 @@ static void add_instruction(struct writer *w, const struct annotation_code *c, s
 	buffer_fini(&text);
 }
 
-/* Is one of the shown instructions around it in a sample? */
+/* Is an instruction with samples among those shown around this one? */
 static bool is_near(const struct annotation_code *c, size_t at)
 {
 	size_t end = at + GAP < c->code.nr ? at + GAP + 1 : c->code.nr;
@@ -407,17 +397,9 @@ static void add_title(struct writer *w)
 		if (f->line)
 			buffer_printf(b, ":%u", f->line);
 	}
-	buffer_add_string(b, "\n  self ");
-	number_add_percent(b, a->sum.self, w->summary->total);
-	buffer_add_string(b, ", ");
-	summary_add_value(b, w->summary, a->sum.self);
-	buffer_add_string(b, "; total ");
-	number_add_percent(b, a->sum.total, w->summary->total);
-	buffer_add_string(b, ", ");
-	summary_add_value(b, w->summary, a->sum.total);
-	buffer_add_string(b, "; ");
-	summary_add_events(b, w->summary, a->sum.total_samples,
-			   w->opts->unicode ? "\xc2\xb1" : "+-");
+	buffer_add_string(b, "\n  ");
+	summary_add_sums(b, w->summary, a->sum.self, a->sum.total, a->sum.total_samples,
+			 w->opts->unicode);
 	buffer_add_char(b, '\n');
 }
 

@@ -1,6 +1,6 @@
 /*
- * The functions of libcapstone that are needed, by their names. Its structs change with its major
- * version, so the library must be of the one whose header this was built with.
+ * Loads libcapstone and turns machine code into text with it. Capstone's structs change with its
+ * major version, so only the library of the version whose header this was built with is loaded.
  */
 #include "output/annotate/disassembly.h"
 
@@ -21,7 +21,7 @@ const char disassembler_library[] = LIBRARY_OF(CS_API_MAJOR);
 struct disassembler {
 	void *library;
 	csh handle;
-	cs_insn *insn; /* room for one */
+	cs_insn *insn; /* room for one instruction */
 	cs_err (*open)(cs_arch arch, cs_mode mode, csh *handle);
 	cs_err (*close)(csh *handle);
 	cs_err (*option)(csh handle, cs_opt_type type, size_t value);
@@ -79,7 +79,7 @@ void disassembler_close(struct disassembler *d)
 	free(d);
 }
 
-/* The operand of a direct call or jump; 0 for others. */
+/* The operand of a direct call or jump; 0 for other instructions. */
 static uint64_t target_of(const cs_insn *insn)
 {
 	const cs_detail *detail = insn->detail;
@@ -92,7 +92,7 @@ static uint64_t target_of(const cs_insn *insn)
 	return (uint64_t)detail->x86.operands[0].imm;
 }
 
-/* Mnemonics padded to one column, as tools that print code do. */
+/* Pads mnemonics to one column, as disassemblers do. */
 static void add_text(struct buffer *b, const char *mnemonic, const char *operands)
 {
 	buffer_add_string(b, mnemonic);

@@ -1,4 +1,7 @@
-/* Adds addresses up by instruction. */
+/*
+ * Adds the addresses of samples up by instruction, and decides which instructions of a piece of
+ * code belong to the annotated function.
+ */
 #include "output/annotate/instructions.h"
 
 #include <stdlib.h>
@@ -14,7 +17,10 @@ static void add(struct annotation_sum *to, const struct annotation_sum *sum)
 	to->total_samples += sum->total_samples;
 }
 
-/* A return address is stored less one, so that it lies inside the call: containment is what counts. */
+/*
+ * A return address is stored minus one, so it lies inside the call: an address belongs to the
+ * instruction that contains it.
+ */
 void annotation_code_add_up(struct annotation_code *c, const struct annotation_address *addresses,
 			    size_t nr)
 {
@@ -45,8 +51,8 @@ static bool is_from(const struct profile *places, uint32_t frame, const char *na
 }
 
 /*
- * The names here are of today, those of the recording from when it was made; where debug files came or
- * went in between they differ, and what has samples is not to be lost over that.
+ * Names were found just now, those of the recording when it was made. If debug files were installed
+ * or removed in between, the names differ; instructions with samples are shown all the same.
  */
 void annotation_code_choose(struct annotation_code *c, const struct profile *places,
 			    const char *name)

@@ -1,5 +1,5 @@
 /*
- * Three bytes become four characters.
+ * Encodes three bytes as four characters; a last group of one or two bytes is padded with '='.
  */
 #include "output/codec/base64.h"
 

@@ -1,4 +1,6 @@
-/* pprof and speedscope spell units alike. */
+/*
+ * One spelling serves all formats: pprof and speedscope use the same words.
+ */
 #include "output/codec/column_units.h"
 
 #include "core/profile/column.h"

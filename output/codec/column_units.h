@@ -1,10 +1,10 @@
 /*
- * Units of columns, as exported files spell them.
+ * The names that exported files use for the units of columns.
  */
 #ifndef SPROF_COLUMN_UNITS_H
 #define SPROF_COLUMN_UNITS_H
 
-/* "nanoseconds", "bytes" or "count", for an enum profile_column. */
+/* "nanoseconds", "bytes" or "count" for an enum profile_column. */
 const char *export_column_unit(unsigned int column);
 
 #endif

@@ -1,4 +1,7 @@
-/* gzip through zlib. Sizes beyond 4 GiB are fed in pieces, as zlib counts in 32 bits. */
+/*
+ * gzip through zlib. zlib counts its input in 32 bits, so it gets the data in pieces, and the
+ * output grows in steps, so that a small file that expands to terabytes stops at the limit.
+ */
 #include "output/codec/gzip.h"
 
 #include <assert.h>
@@ -15,7 +18,7 @@ bool gzip_is(const void *data, size_t size)
 	return size >= 2 && !memcmp(data, "\x1f\x8b", 2);
 }
 
-/* Hands zlib the next piece of the input; false when all of it was handed over. */
+/* Gives zlib the next piece of the input; false if there is no more. */
 static bool feed(z_stream *z, const char **at, size_t *left)
 {
 	if (z->avail_in || !*left)
@@ -40,7 +43,7 @@ void gzip_compress(struct buffer *b, const void *data, size_t size)
 	int status = deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, 8,
 				  Z_DEFAULT_STRATEGY);
 
-	assert(status == Z_OK); /* it fails for want of memory only */
+	assert(status == Z_OK); /* it fails only if memory runs out */
 	do {
 		feed(&z, &at, &size);
 		make_room(&z, b, STEP);
@@ -50,7 +53,7 @@ void gzip_compress(struct buffer *b, const void *data, size_t size)
 	deflateEnd(&z);
 }
 
-/* One member. *at and *left end up behind it. */
+/* Expands one member and advances *at and *left past the input given to zlib. */
 static int expand_member(z_stream *z, struct buffer *b, const char **at, size_t *left, size_t limit)
 {
 	int status = Z_OK;

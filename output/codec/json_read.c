@@ -1,4 +1,7 @@
-/* A reader of JSON that remembers no more than how deep it is. */
+/*
+ * A JSON reader whose only state is the position, the depth and whether a comma has to come next.
+ * The input is untrusted: the depth has a limit, and each read checks the end.
+ */
 #include "output/codec/json_read.h"
 
 #include <errno.h>
@@ -30,7 +33,7 @@ static void skip_blanks(struct json *j)
 		j->at++;
 }
 
-/* Is the next character that one? Then it is stepped over. */
+/* Consumes the next character if it is c. */
 static bool accept(struct json *j, char c)
 {
 	skip_blanks(j);
@@ -59,7 +62,7 @@ bool json_enter(struct json *j, char bracket)
 	return true;
 }
 
-/* Before an element or a key: the end, or a comma except before the first. */
+/* Before an element or key: consumes the end, or the comma that all but the first need. */
 static bool another(struct json *j, char end)
 {
 	bool first = j->first;
@@ -125,7 +128,7 @@ static bool read_hex4(struct json *j, uint32_t *ret_unit)
 	return true;
 }
 
-/* \uXXXX, and the second half of a pair; a half alone is U+FFFD, as is a NUL. */
+/* Reads \uXXXX, and the other half of a surrogate pair. A lone half or a NUL becomes U+FFFD. */
 static bool read_unicode(struct json *j, struct buffer *b)
 {
 	uint32_t c, low;

@@ -1,10 +1,12 @@
 /*
- * Reads JSON (RFC 8259) from memory, value by value, in the order of the file; nothing is kept. After an
- * error every function says that nothing more is there: callers look at json_failed() once, at the end.
+ * Reads JSON (RFC 8259) from memory, value by value in the order of the file, without building a
+ * tree. After an error every function behaves as if nothing more followed, so callers check
+ * json_failed() once, at the end.
  *
  *	json_enter(&j, '{');
  *	while (json_key(&j, &key))
- *		if (is "weights") { json_enter(&j, '['); while (json_element(&j)) json_number(&j, &x); }
+ *		if (key is "weights")
+ *			for (json_enter(&j, '['); json_element(&j);) json_number(&j, &x);
  *		else json_skip(&j);
  */
 #ifndef SPROF_JSON_READ_H
@@ -27,17 +29,17 @@ struct json {
 void json_init(struct json *j, const char *data, size_t size);
 bool json_failed(const struct json *j);
 
-/* What comes next: '{', '[', '"', '0' for a number, 't', 'f', 'n', or 0 for none of these. */
+/* The next value: '{', '[', '"', '0' for any number, 't', 'f', 'n', or 0 for none of these. */
 char json_peek(struct json *j);
 
-/* Steps into an object '{' or an array '['; false, and a failure, where none is next. */
+/* Enters an object '{' or array '['. False, which is an error, if none is next. */
 bool json_enter(struct json *j, char bracket);
-/* The next key of the object; false at its end, which is stepped over. */
+/* Reads the next key of the object; false at its end, which it consumes. */
 bool json_key(struct json *j, struct buffer *ret_key);
-/* Is there another element in the array? false at its end, which is stepped over. */
+/* Is there another element in the array? False at its end, which it consumes. */
 bool json_element(struct json *j);
 
-/* Values. A failure where another sort of value is next. Bytes that are no UTF-8 are left as they are. */
+/* Read a value; an error if a value of another type is next. Invalid UTF-8 is kept as it is. */
 bool json_string(struct json *j, struct buffer *ret_string);
 bool json_number(struct json *j, double *ret_number);
 bool json_bool(struct json *j, bool *ret_bool);

@@ -1,15 +1,14 @@
 /*
- * The numbers of profile.proto (github.com/google/pprof/proto), for the writer and the reader, and
- * what both agree on beyond it:
+ * The field numbers of profile.proto (github.com/google/pprof/proto), for the writer and the
+ * reader, and the conventions that both add to it:
  *
- * A mapping is a module. Of an ELF file it starts at 0 of the file, so that the addresses of its
- * locations are file offsets. Kinds of functions have no field of their own: a frame that is of
- * another kind than its module says lies in a mapping that is called "[python]", "[gpu]", ... and
- * has no addresses. Code of a JIT is in "[jit:PID]". A function that is called "libx.so+0x12" is code of
- * libx.so without a name.
+ * A mapping is a module. The mapping of an ELF file starts at 0, so the addresses of its locations
+ * are file offsets. The kind of a function has no field: a frame of another kind than its module
+ * lies in a mapping "[python]", "[gpu]", ..., which has no addresses. Runtime code is in
+ * "[jit:PID]". A function "libx.so+0x12" is an unnamed address of libx.so.
  *
- * The samples of a thread bear the labels "thread" (its name), "pid" and "tid". Comments of the form
- * key=value hold what the format has no place for.
+ * Samples have the labels "thread" (the name), "pid" and "tid". Comments of the form key=value hold
+ * what the format has no field for.
  */
 #ifndef SPROF_PPROF_FIELDS_H
 #define SPROF_PPROF_FIELDS_H

@@ -1,4 +1,7 @@
-/* Protocol buffers: a field is a varint (number << 3 | wire type) and what that type says. */
+/*
+ * A field is a varint tag, number << 3 | wire type, followed by a value in the form that the wire
+ * type says. What is read is untrusted; the cursor checks each length.
+ */
 #include "output/codec/protobuf.h"
 
 #include <errno.h>
@@ -55,7 +58,7 @@ static bool get_value(struct cursor *at, enum wire_type type, struct protobuf_fi
 	case WIRE_FIXED32: return get_fixed(at, 4, &f->value);
 	case WIRE_BYTES: return cursor_get_bytes(at, SIZE_MAX, &f->bytes);
 	}
-	return false; /* a group: nobody has written one for twenty years */
+	return false; /* groups are obsolete since 2008 */
 }
 
 int protobuf_next(struct cursor *at, struct protobuf_field *ret_field)

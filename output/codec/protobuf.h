@@ -1,7 +1,6 @@
 /*
- * The wire format of protocol buffers (https://protobuf.dev/programming-guides/encoding/), as much
- * of it as pprof needs: varints, bytes and packed varints are written; of what is read, fixed-size
- * numbers and groups are stepped over.
+ * The wire format of protocol buffers (https://protobuf.dev/programming-guides/encoding/), as far
+ * as pprof needs it: varints, bytes, messages and packed varints.
  */
 #ifndef SPROF_PROTOBUF_H
 #define SPROF_PROTOBUF_H
@@ -14,10 +13,11 @@
 
 struct buffer;
 
-/* A number; 0 is what an absent field means, and is not written. */
+/* Appends a number. 0 is not written, as an absent field means 0. */
 void protobuf_add_number(struct buffer *b, uint32_t field, uint64_t value);
+/* Appends a string or other bytes. */
 void protobuf_add_bytes(struct buffer *b, uint32_t field, const void *data, size_t size);
-/* A message, or packed varints, built in a buffer of its own, which is empty afterwards. */
+/* Appends a message or packed varints from its own buffer, and empties that. */
 void protobuf_add_message(struct buffer *b, uint32_t field, struct buffer *message);
 
 struct protobuf_field {
@@ -28,8 +28,8 @@ struct protobuf_field {
 };
 
 /*
- * The next field of the message at *at. 1, 0 at its end, -EINVAL where the bytes are no message.
- * Fields of fixed size come as numbers.
+ * Reads the next field of the message at *at. 1, or 0 at the end, or -EINVAL if the bytes are not a
+ * message. Fields of fixed size are returned as numbers; groups are an error.
  */
 int protobuf_next(struct cursor *at, struct protobuf_field *ret_field);
 

@@ -1,5 +1,6 @@
 /*
- * SHA-256 as FIPS 180-4 describes it, block by block.
+ * SHA-256, block by block, with the names of FIPS 180-4. The message is padded with a 1 bit, zeros
+ * and its length.
  */
 #include "output/codec/sha256.h"
 
@@ -8,7 +9,7 @@
 
 enum { BLOCK = 64 };
 
-/* The first 32 bits of the fractions of the cube roots of the first 64 primes. */
+/* The first 32 bits of the fractional parts of the cube roots of the first 64 primes. */
 static const uint32_t rounds[64] = {
 	0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4,
 	0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe,
@@ -58,7 +59,7 @@ static void add_block(uint32_t h[8], const unsigned char *block)
 
 void sha256(const void *data, size_t size, unsigned char ret_hash[SHA256_SIZE])
 {
-	/* The same of the square roots of the first eight. */
+	/* The same of the square roots of the first 8 primes. */
 	uint32_t h[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
 			  0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 };
 	const unsigned char *at = data;

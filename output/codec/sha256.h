@@ -1,5 +1,6 @@
 /*
- * SHA-256 (FIPS 180-4), for the content security policy of a page, which names its script by it.
+ * SHA-256 (FIPS 180-4). The content security policy of an HTML page allows its script by this hash.
+ * No library that sprof links has it.
  */
 #ifndef SPROF_SHA256_H
 #define SPROF_SHA256_H

@@ -76,21 +76,13 @@ static void add_cost(struct writer *w, const struct step *step, uint32_t callee,
 
 static void list_steps(struct writer *w, const struct profile_stack *s)
 {
-	w->nr_steps = 0;
-	for (uint32_t i = 0; i < s->nr_frames; i++) {
-		uint32_t frame = w->p->stack_frames[s->first_frame + i];
-		const struct profile_frame *f = &w->p->frames[frame];
-		size_t first = w->names.first[frame], nr = w->names.first[frame + 1] - first;
+	struct naming_walk at = { .p = w->p, .names = &w->names, .stack = s };
 
-		w->steps = xgrow(w->steps, &w->steps_capacity, w->nr_steps + nr + 1,
-				 sizeof(*w->steps));
-		for (size_t j = 0; j < nr; j++)
-			w->steps[w->nr_steps++] = (struct step){
-				.function = FRAME_FUNCTION(w->names.codes[first + j]),
-				.line = f->nr_locations
-						? w->p->locations[f->first_location + j].line
-						: 0,
-			};
+	w->nr_steps = 0;
+	while (naming_next(&at)) {
+		w->steps = xgrow(w->steps, &w->steps_capacity, w->nr_steps + 1, sizeof(*w->steps));
+		w->steps[w->nr_steps++] =
+			(struct step){ .function = FRAME_FUNCTION(at.code), .line = at.line };
 	}
 }
 

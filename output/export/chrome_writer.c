@@ -69,17 +69,12 @@ static void close_to(struct writer *w, size_t keep)
 
 static void take_stack(struct writer *w, uint32_t stack)
 {
-	const struct profile_stack *s = &w->p->stacks[stack];
+	struct naming_walk at = { .p = w->p, .names = &w->names, .stack = &w->p->stacks[stack] };
 
 	w->nr_next = 0;
-	for (uint32_t i = 0; i < s->nr_frames; i++) {
-		uint32_t frame = w->p->stack_frames[s->first_frame + i];
-		size_t first = w->names.first[frame], end = w->names.first[frame + 1];
-
-		w->next = xgrow(w->next, &w->next_capacity, w->nr_next + (end - first) + 1,
-				sizeof(*w->next));
-		for (size_t j = first; j < end; j++)
-			w->next[w->nr_next++] = FRAME_FUNCTION(w->names.codes[j]);
+	while (naming_next(&at)) {
+		w->next = xgrow(w->next, &w->next_capacity, w->nr_next + 1, sizeof(*w->next));
+		w->next[w->nr_next++] = FRAME_FUNCTION(at.code);
 	}
 }
 

@@ -80,24 +80,15 @@ static void rows_fini(struct rows *t)
 /* Returns the row of stacks + 1; 0 for the empty stack. */
 static uint32_t add_stack(struct writer *w, uint32_t stack)
 {
-	const struct profile_stack *s = &w->p->stacks[stack];
-	uint32_t at = 0;
+	struct naming_walk at = { .p = w->p, .names = &w->names, .stack = &w->p->stacks[stack] };
+	uint32_t last = 0;
 
-	for (uint32_t i = 0; i < s->nr_frames; i++) {
-		uint32_t frame = w->p->stack_frames[s->first_frame + i];
-		const struct profile_frame *f = &w->p->frames[frame];
-		size_t first = w->names.first[frame], nr = w->names.first[frame + 1] - first;
+	while (naming_next(&at)) {
+		uint32_t function = row(&w->functions, FRAME_FUNCTION(at.code), 0, 0);
 
-		for (uint32_t j = 0; j < nr; j++) {
-			uint32_t code = w->names.codes[first + j];
-			uint32_t line =
-				f->nr_locations ? w->p->locations[f->first_location + j].line : 0;
-			uint32_t function = row(&w->functions, FRAME_FUNCTION(code), 0, 0);
-
-			at = row(&w->stacks, row(&w->frames, function, line, j), at, 0) + 1;
-		}
+		last = row(&w->stacks, row(&w->frames, function, at.line, at.index), last, 0) + 1;
 	}
-	return at;
+	return last;
 }
 
 static const struct tree_function *function_of(const struct writer *w, uint32_t frame_row)

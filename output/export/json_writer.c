@@ -91,22 +91,13 @@ static void add_threads(struct writer *w)
 /* Writes [function, line, inlined] of each frame, root first. */
 static void add_stack(struct writer *w, const struct profile_stack *s)
 {
+	struct naming_walk at = { .p = w->p, .names = &w->names, .stack = s };
 	const char *separator = "[";
 
-	for (uint32_t i = 0; i < s->nr_frames; i++) {
-		uint32_t frame = w->p->stack_frames[s->first_frame + i];
-		const struct profile_frame *f = &w->p->frames[frame];
-		size_t first = w->names.first[frame], nr = w->names.first[frame + 1] - first;
-
-		for (size_t j = 0; j < nr; j++) {
-			uint32_t code = w->names.codes[first + j];
-			uint32_t line =
-				f->nr_locations ? w->p->locations[f->first_location + j].line : 0;
-
-			buffer_printf(w->b, "%s[%u, %u, %d]", separator, FRAME_FUNCTION(code), line,
-				      (code & CODE_INLINED) != 0);
-			separator = ", ";
-		}
+	while (naming_next(&at)) {
+		buffer_printf(w->b, "%s[%u, %u, %d]", separator, FRAME_FUNCTION(at.code), at.line,
+			      (at.code & CODE_INLINED) != 0);
+		separator = ", ";
 	}
 	buffer_add_string(w->b, *separator == '[' ? "[]" : "]");
 }

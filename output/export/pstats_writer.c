@@ -86,7 +86,7 @@ static void write_functions(struct buffer *b, const struct pstats *s)
 		for (uint32_t k = 0; k < f->nr_edges; k++) {
 			const struct pstats_edge *e = &s->edges[f->first_edge + k];
 
-			if (e->caller == PSTATS_NOBODY)
+			if (e->caller == PSTATS_NO_CALLER)
 				continue;
 			add_key(b, s->functions[e->caller].function);
 			add_tuple(b, 4);

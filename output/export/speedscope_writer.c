@@ -97,18 +97,14 @@ static void add_frames(struct writer *w)
 
 static void add_stack(struct writer *w, uint32_t stack)
 {
-	const struct profile_stack *s = &w->p->stacks[stack];
+	struct naming_walk at = { .p = w->p, .names = &w->names, .stack = &w->p->stacks[stack] };
 	const char *separator = "";
 
 	buffer_add_char(w->b, '[');
-	for (uint32_t i = 0; i < s->nr_frames; i++) {
-		uint32_t frame = w->p->stack_frames[s->first_frame + i];
-
-		for (size_t j = w->names.first[frame]; j < w->names.first[frame + 1]; j++) {
-			buffer_add_string(w->b, separator);
-			buffer_add_u64(w->b, w->number[frame_of(w->names.codes[j])] - 1);
-			separator = ",";
-		}
+	while (naming_next(&at)) {
+		buffer_add_string(w->b, separator);
+		buffer_add_u64(w->b, w->number[frame_of(at.code)] - 1);
+		separator = ",";
 	}
 	buffer_add_char(w->b, ']');
 }

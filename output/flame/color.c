@@ -1,6 +1,6 @@
 /*
- * The palette. Boxes are light and caps dark on light ground, the other way round on dark ground, all
- * of one lightness each, so that neither a hue nor a kind looks more important.
+ * The palette. In light mode boxes are light and caps are dark, in dark mode the reverse. All boxes
+ * have the same lightness and so have all caps, so that no kind looks more important than another.
  */
 #include "output/flame/color.h"
 
@@ -15,13 +15,13 @@
 
 enum { STEPS = 5, STEP_DEGREES = 6 };
 
-/* Of changes. */
+/* Colours of changes: steps of strength in each direction, and the hues in degrees. */
 enum { LEVELS = 4, LESS_DEGREES = 212, MORE_DEGREES = 26 };
 
 struct hue {
 	char letter;
 	short degrees;
-	unsigned char saturation; /* percent of the box; caps take more */
+	unsigned char saturation; /* percent, of the box; caps have more */
 	const char *name;
 };
 
@@ -34,10 +34,10 @@ static const struct hue hues[NR_FUNCTION_KINDS] = {
 	[FUNCTION_PYTHON] = { 'p', 92, 46, "Python" },
 	[FUNCTION_GPU] = { 'g', 285, 52, "GPU" },
 	[FUNCTION_RANGE] = { 'r', 335, 56, "range" },
-	[FUNCTION_UNKNOWN] = { 'u', 0, 0, "no symbol" },
+	[FUNCTION_UNKNOWN] = { 'u', 0, 0, "unnamed" },
 };
 
-/* FNV-1a, of the module where there is one: stable between pictures and machines. */
+/* A hash (FNV-1a) of the module, or of the name if there is none: the same on every machine. */
 static unsigned step_of(const struct tree_function *f)
 {
 	const char *s = *f->module ? f->module : f->name;
@@ -74,7 +74,7 @@ static void add_color(struct buffer *b, double hue, double saturation, double li
 }
 
 struct ground {
-	double box_lightness, box_saturation; /* saturation: times that of the kind */
+	double box_lightness, box_saturation; /* saturation: a factor for that of the kind */
 	double cap_lightness, cap_saturation;
 };
 
@@ -116,9 +116,9 @@ void color_change_class(char letter, int level, char ret_class[COLOR_NAME_SIZE])
 	snprintf(ret_class, COLOR_NAME_SIZE, "%c%c", letter, (char)('0' + LEVELS + level));
 }
 
-/* By size of the change: the larger, the stronger. */
+/* The lightness by size of the change; larger changes have stronger colours. */
 struct change_ground {
-	double box[LEVELS + 1], cap[LEVELS + 1]; /* lightness */
+	double box[LEVELS + 1], cap[LEVELS + 1];
 	double box_saturation, cap_saturation;
 };
 

@@ -1,3 +1,7 @@
+/*
+ * Collects title, origin, trust and legend of a column. The legend lists only the kinds that the
+ * tree has.
+ */
 #include "output/flame/column_facts.h"
 
 #include <string.h>
@@ -21,7 +25,7 @@ struct legend {
 	const struct tree *tree;
 };
 
-/* A line per kind of code in the tree: its class and name. */
+/* Appends class and name of a kind if the tree has it: "n2 native;". */
 static void add_legend_kind(int kind, const char *class, const char *name, void *arg)
 {
 	struct legend *l = arg;

@@ -1,5 +1,6 @@
 /*
- * Writes the page. What is in it is allowed by hash; everything else, the network above all, is not.
+ * Writes the page. Its content security policy allows the page's own script and style sheet by
+ * their hashes, and nothing else, above all no network.
  */
 #include "output/flame/html.h"
 
@@ -44,7 +45,7 @@ static void add_head(struct buffer *b, const char *title, const struct buffer *s
 	buffer_add_string(b, "</style>\n</head>\n");
 }
 
-/* The data of a column; where there are several, with its name. */
+/* Adds the data of a column, with its texts if the page can switch columns. */
 static void add_data(struct buffer *b, const struct tree *tree, const struct summary *summary,
 		     const struct profile *p, const struct diff *diff, bool several)
 {
@@ -69,7 +70,7 @@ void html_write(struct buffer *b, const struct tree *tree, const struct summary 
 	buffer_add_string(b, "<body>\n<main class=\"picture\">\n");
 	svg_add(b, tree, summary, opts);
 	buffer_add_string(b, "</main>\n");
-	if (p && !opts->diff) /* of two recordings there would be two */
+	if (p && !opts->diff) /* a diff would need two charts */
 		memory_chart_add(b, p);
 	if (!opts->without_script) {
 		add_data(b, tree, summary, p, opts->diff ? opts->diff->diff : NULL, nr_others > 0);

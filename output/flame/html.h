@@ -1,6 +1,7 @@
 /*
- * The flame graph as a page: the picture of svg.h, a table of functions beside it, and what a recording
- * knows about time. One file that asks for nothing from anywhere; a content security policy says so.
+ * The flame graph as an HTML page: the picture of svg.h, a table of functions beside it, a timeline
+ * and a chart of GPU memory. The file is self-contained, and its content security policy forbids it
+ * to load anything.
  */
 #ifndef SPROF_HTML_H
 #define SPROF_HTML_H
@@ -13,9 +14,10 @@
 struct profile;
 
 /*
- * `p` is the profile of the tree, for the times and threads of its samples (tree_opts.sample_nodes must
- * have been set), or NULL. `others` are what else the page can show, opts->below among them; the static picture is of `tree`.
- * opts->without_script leaves that alone, without table.
+ * `p` is the profile of the tree, for the times and threads of its samples (the tree needs
+ * sample_nodes), or NULL. The static picture shows `tree`; `others` are further columns that the
+ * page can switch to, among them opts->below. With opts->without_script the page is only the static
+ * picture.
  */
 void html_write(struct buffer *b, const struct tree *tree, const struct summary *summary,
 		const struct profile *p, const struct svg_column *others, size_t nr_others,

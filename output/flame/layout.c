@@ -1,6 +1,6 @@
 /*
- * Lays out a tree in one walk that skips what is too narrow, and walks again with a coarser limit
- * while there are too many boxes.
+ * Lays out a tree in one walk that puts narrow frames in runs. If there are too many boxes, it
+ * raises the minimal width and walks again.
  */
 #include "output/flame/layout.h"
 
@@ -11,15 +11,18 @@
 #include "output/tree/diff.h"
 #include "output/tree/tree.h"
 
-/* The gap before what was removed, as a part of the picture. */
+/* The gap before the removed paths is one of this many parts of the picture. */
 enum { GAP_PARTS = 96 };
 
-/* No run is much wider than this part of the whole, so that zooming into runs comes to an end. */
+/*
+ * A run is hardly wider than one of this many parts of the picture, so that zooming into runs comes
+ * to an end.
+ */
 enum { RUN_PARTS = 8 };
 
 /*
- * From this row on, a frame must be the wider to be drawn the higher it stands, by one such part of
- * the whole for each row: a picture is as tall as its tallest tower.
+ * A picture is as tall as its deepest stack. So above this row the minimal width of a frame grows
+ * by one such part of the picture with each row.
  */
 enum { FREE_ROWS = 64, TOWER_PARTS = 800 };
 
@@ -49,7 +52,7 @@ static uint64_t self_of(const struct walk *w, uint32_t node)
 	return w->tree->nodes[node].self << (d ? d->width_shift : 0);
 }
 
-/* Frames narrower than this are in runs, in this row. */
+/* Frames of this row that are narrower go into runs. */
 static uint64_t least_width(const struct layout *l, uint32_t row)
 {
 	uint64_t least = row < FREE_ROWS ? 0 : l->width * (row - FREE_ROWS + 1) / TOWER_PARTS;
@@ -105,7 +108,7 @@ static void add_frame(struct walk *w, uint32_t node, uint64_t x)
 						 .cap_width = self });
 }
 
-/* False when there are more boxes than wanted. */
+/* False if there are too many boxes. */
 static bool walk_side(struct walk *w, uint64_t from)
 {
 	const struct tree *tree = w->tree;
@@ -167,7 +170,9 @@ void layout_init(struct layout *layout, const struct tree *tree, const struct la
 	layout->min_width = pixel ? pixel : 1;
 	w.cursors = xcalloc((size_t)limits->max_rows + 1, sizeof(*w.cursors));
 	while (!walk_tree(&w)) {
-		/* Narrow boxes go first; a picture of wide ones only is cut at the top. */
+		/*
+		 * First drops narrow boxes; if only wide ones are left, cuts off rows at the top.
+		 */
 		if (layout->min_width < 16 * pixel)
 			layout->min_width += layout->min_width / 2 + 1;
 		else if (l.max_rows > 2)

@@ -1,12 +1,12 @@
 /*
- * Where the boxes of a static flame graph stand. Positions are in the unit of the tree, so that they
- * are exact: children stand at the left of their parent in order, and what they leave free at the
- * right is its self time. Over that part, in the children's row, lies the cap.
+ * The positions of the boxes in a static flame graph, in the unit of the tree, so they are exact.
+ * Children are placed from the left edge of their parent in order. The part of the parent that they
+ * do not cover, at its right, is its self time; the cap lies over that part, in the row of the
+ * children. So there is exactly one cap at every x, and the widths of all caps add up to the width
+ * of the root.
  *
- * At every x there is exactly one cap, and the widths of all caps add up to the root's.
- *
- * Of a diff, what after has stands at the left; at the right, after a gap, what was removed, with the
- * frames that lead to it. Positions are then in the unit of diff->removed_total.
+ * In a diff the paths of after are at the left. The removed paths, with the frames that lead to
+ * them, follow at the right after a gap. Positions are then in the unit of diff->removed_total.
  */
 #ifndef SPROF_LAYOUT_H
 #define SPROF_LAYOUT_H
@@ -19,14 +19,14 @@ struct diff;
 struct tree;
 
 /*
- * A frame; or, where frames are too narrow to be drawn, a run of siblings with all that is above
- * them, drawn as one: it has a cap over its whole width.
+ * A frame, or a run: neighbouring siblings that are too narrow to draw, with everything above them,
+ * drawn as one box with a cap over its whole width.
  */
 struct layout_box {
-	uint32_t node;	  /* the first of a run */
+	uint32_t node;	  /* of a run: the first */
 	uint32_t run_end; /* a run is nodes [node, run_end); 0 = a frame */
-	uint32_t row;	  /* the root's is 0 */
-	bool removed;	  /* stands for what before had here (output/tree/diff.h) */
+	uint32_t row;	  /* 0 = the root's */
+	bool removed;	  /* shows what the path had before (output/tree/diff.h) */
 	uint64_t x, width;
 	uint64_t cap_x, cap_width;
 };
@@ -35,13 +35,13 @@ struct layout {
 	struct layout_box *boxes; /* depth first */
 	size_t nr_boxes, capacity;
 	uint32_t nr_rows;
-	uint64_t min_width; /* narrower frames are in runs; high up, wider ones too */
+	uint64_t min_width; /* narrower frames are put in runs; in high rows also wider ones */
 	uint64_t width;	    /* of the whole picture, never 0 */
 };
 
 struct layout_limits {
-	uint32_t columns;   /* pixels the root is wide */
-	uint32_t max_boxes; /* frames get in runs from wider on until no more boxes are left */
+	uint32_t columns;   /* width of the root in pixels */
+	uint32_t max_boxes; /* the minimal width is raised until no more boxes are left */
 	uint32_t max_rows;
 	const struct diff *diff; /* NULL, or of this tree */
 };

@@ -1,4 +1,7 @@
-/* The lines are steps; of what falls on one column of the picture the highest and the last are kept. */
+/*
+ * Draws each line as steps. Of many points that fall on one column of the picture, the highest and
+ * the last are kept, so that peaks stay visible.
+ */
 #include "output/flame/memory_chart.h"
 
 #include <inttypes.h>
@@ -14,10 +17,10 @@
 #include "output/text/text.h"
 
 #define MAX_LINES 6    /* colours, in page.css */
-#define MAX_KNOWN 256  /* no machine has so many; of others nothing is drawn */
+#define MAX_KNOWN 256  /* GPUs of processes; further ones are ignored */
 #define MAX_EXACT 4000 /* points of a line */
 #define WIDTH 1000
-#define TOP 18 /* of the plot; above it the label of the peak */
+#define TOP 18 /* of the plot; the label of the peak is above it */
 #define BOTTOM 100
 #define HEIGHT 116
 
@@ -39,7 +42,7 @@ struct chart {
 	bool several_processes;
 };
 
-/* NULL: there is no room for it. */
+/* NULL if there are too many lines. */
 static struct line *line_of(struct chart *c, const struct fact_gpu_memory *row)
 {
 	struct line *line;
@@ -77,7 +80,7 @@ static void collect(struct chart *c)
 
 		if (!line ||
 		    (line->nr && row->time_ns < c->rows[line->points[line->nr - 1]].time_ns))
-			continue; /* no recorder writes them so */
+			continue; /* points go forward in time */
 		line->points =
 			xgrow(line->points, &line->capacity, line->nr + 1, sizeof(*line->points));
 		line->points[line->nr++] = i;
@@ -105,7 +108,7 @@ static uint64_t y_of(const struct chart *c, uint64_t bytes)
 	return BOTTOM - number_scale(bytes, BOTTOM - TOP, c->most_bytes);
 }
 
-/* Of many points, what can be seen: the highest and the last of each column. */
+/* Keeps the highest and the last point of each column; returns their number. */
 static size_t thin_out(const struct chart *c, struct line *line)
 {
 	size_t kept = 0, first = 0;
@@ -156,7 +159,7 @@ static void add_peak(struct buffer *b, const struct chart *c, const struct line 
 	number_add_time(b, peak->time_ns - c->from_ns);
 }
 
-/* data-points: ns since the point before (the first: since the left edge) and bytes, in turn. */
+/* data-points holds pairs: ns since the point before (at first the left edge) and bytes. */
 static void add_line(struct buffer *b, const struct chart *c, struct line *line, size_t number)
 {
 	size_t nr = thin_out(c, line);
@@ -237,7 +240,7 @@ void memory_chart_add(struct buffer *b, const struct profile *p)
 			      "over time\" data-ns=\"%" PRIu64 "\">\n",
 			      WIDTH, HEIGHT, c.to_ns - c.from_ns);
 		add_axis(b, &c);
-		for (size_t i = nr; i--;) /* the highest peak on top */
+		for (size_t i = nr; i--;) /* draws the highest peak last, on top */
 			add_line(b, &c, &c.lines[i], i);
 		for (size_t i = 0; i < nr; i++)
 			buffer_printf(b,

@@ -1,6 +1,7 @@
 /*
- * Device memory over time, a line for each GPU of each process: a figure of a page, drawn here so that it is there
- * without a script too. page_memory.js reads out of it what was in use at a moment.
+ * The chart of device memory over time in an HTML page, a line per GPU and process. It is drawn
+ * here, so that it shows without scripts too; page_memory.js adds a reading of the memory in use at
+ * the pointer.
  */
 #ifndef SPROF_MEMORY_CHART_H
 #define SPROF_MEMORY_CHART_H
@@ -8,7 +9,7 @@
 struct buffer;
 struct profile;
 
-/* Nothing where the recording has no points. */
+/* Appends nothing if the profile has no points. */
 void memory_chart_add(struct buffer *b, const struct profile *p);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * Joins the parts. Each part is a file that the build has embedded.
+ * Joins the parts, which the build embeds as strings. Their order matters: a part uses at its top
+ * level only what earlier parts define.
  */
 #include "output/flame/script.h"
 
@@ -21,7 +22,7 @@
 #include "output/flame/web/page.js.h"
 #include "output/flame/web/page_memory.js.h"
 
-/* Whole lines that are comment go, and the tabs in front of the others. */
+/* Leaves out lines that are comments, empty lines, and tabs at the start of lines. */
 static void add_part(struct buffer *b, const char *text)
 {
 	bool comment = false;

@@ -1,6 +1,7 @@
 /*
- * The script of the flame graph and its style sheet: the files flame*.js, and for a page page*.js, as
- * one function; comments and indentation left out.
+ * The script and style sheet of the flame graph, assembled from the files in output/flame/web. The
+ * script is one function of flame*.js, in an HTML page also page*.js, without comments and
+ * indentation.
  */
 #ifndef SPROF_SCRIPT_H
 #define SPROF_SCRIPT_H
@@ -9,9 +10,9 @@
 
 struct buffer;
 
-/* Neither holds what would end a CDATA section or a <script> or <style> element. */
+/* Neither text contains what would end a CDATA section or a <script> or <style> element. */
 void script_add(struct buffer *b, bool page);
-/* With the colours of kinds, or (changes) those of changes as well. */
+/* `changes` adds the colours of changes, for a diff. */
 void script_add_style(struct buffer *b, bool page, bool changes);
 
 #endif

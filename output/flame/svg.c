@@ -1,6 +1,7 @@
 /*
- * Writes the SVG. flame.js draws the same picture from the data; the numbers of the geometry below
- * and the class names are repeated there, and a browser test holds the two together.
+ * Writes the SVG around the frames: title, texts, legend, data and script. flame.js draws the same
+ * picture from the data, and repeats the geometry and the class names; a browser test compares the
+ * two.
  */
 #include "output/flame/svg.h"
 
@@ -24,7 +25,7 @@
 enum {
 	HEAD = 78,	  /* title and three lines of status */
 	FOOT = 46,	  /* below the root: facts and legend */
-	SECOND_LINE = 14, /* the facts of a diff and of a butterfly take two */
+	SECOND_LINE = 14, /* a diff and a butterfly have two lines of facts */
 	TITLE_COLUMNS = 80,
 	MAX_BOXES = 2400,
 	MAX_ROWS = 800,
@@ -38,7 +39,7 @@ struct legend {
 
 static bool has_kind(const struct tree *tree, int kind)
 {
-	/* The root is everywhere. */
+	/* Skips the root, which every tree has. */
 	for (size_t i = 1; tree && i < tree->functions.nr; i++)
 		if (tree->functions.list[i].kind == kind)
 			return true;
@@ -49,7 +50,6 @@ static void add_legend_kind(int kind, const char *class, const char *name, void 
 {
 	struct legend *l = arg;
 
-	/* Only what the picture holds. */
 	if (!has_kind(l->tree, kind) && !has_kind(l->below, kind))
 		return;
 	buffer_printf(l->b, "<g class=\"%s\"><rect x=\"%u\" y=\"%u\" width=\"12\" height=\"10\"/>",
@@ -74,7 +74,7 @@ static void add_legend_change(struct legend *l, const char *class, bool hatched,
 	l->x += 17 + (unsigned)(strlen(name) * SVG_COLUMN / 100) + 12;
 }
 
-/* By the change in percent of the whole, see diff_level(). */
+/* The steps are changes in percent of the whole, see diff_level(). */
 static void add_legend_changes(struct legend *l)
 {
 	add_legend_change(l, "d0", false, "less: 3%");
@@ -126,7 +126,7 @@ static void add_facts(struct svg_picture *w, const struct svg_picture *below, un
 	buffer_fini(&facts);
 }
 
-/* Where the boxes and caps end. */
+/* The lower edge of all boxes and caps. */
 static unsigned bottom_of(const struct svg_picture *w, const struct svg_picture *below)
 {
 	return below ? below->base + below->layout.nr_rows * SVG_ROW + SVG_CAP : w->base;
@@ -137,7 +137,7 @@ static unsigned second_line(const struct svg_picture *w, const struct svg_pictur
 	return w->diff || below ? SECOND_LINE : 0;
 }
 
-/* How to read it, under the picture, and what the numbers rest on. */
+/* Adds the facts about the samples and the legend below the picture. */
 static void add_foot(struct svg_picture *w, const struct svg_picture *below)
 {
 	struct buffer *b = w->b;
@@ -160,7 +160,7 @@ static void add_foot(struct svg_picture *w, const struct svg_picture *below)
 	buffer_add_string(b, "</g>\n");
 }
 
-/* One line under the title: how the samples were taken, or what is compared with what. */
+/* The line below the title: how the samples were taken, or what is compared. */
 static void add_origin(struct buffer *line, const struct svg_picture *w,
 		       const struct svg_picture *below)
 {
@@ -235,7 +235,7 @@ static void add_defs(struct buffer *b)
 			     "<rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n");
 }
 
-/* Of a tree that grows up from its place below the head; halves_init() places a lower half. */
+/* Places a tree that grows up, below the head. halves_init() places a lower half. */
 static void picture_init(struct svg_picture *w, struct buffer *b, const struct tree *tree,
 			 const struct summary *summary, const struct svg_opts *opts)
 {
@@ -259,7 +259,7 @@ static void picture_fini(struct svg_picture *w)
 	free(w->diff_sums);
 }
 
-/* A picture with all that is in it: of a butterfly two halves. */
+/* The one or two halves of a picture. */
 struct halves {
 	struct svg_picture up, down;
 	struct svg_picture *below; /* &down, or NULL */
@@ -294,7 +294,7 @@ static void add_picture(struct halves *h, const struct svg_opts *opts)
 	add_foot(&h->up, h->below);
 }
 
-/* The data of a column, with what is said about it where there are two. */
+/* Adds the data of a column, with its texts if there are two columns. */
 static void add_data(struct buffer *b, const struct svg_picture *w)
 {
 	buffer_add_string(b, "<metadata class=\"data\"");

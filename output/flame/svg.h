@@ -1,7 +1,8 @@
 /*
- * The flame graph: one SVG file that shows what matters with scripts off, and everything with scripts
- * on. A frame is a light box as wide as its total; a dark cap on it, where no child stands, is as wide
- * as its self (see layout.h). Names in it can neither run nor break the file.
+ * The flame graph as one SVG file. It shows the whole picture without scripts; with scripts one can
+ * zoom, search and see the smallest frames. The width of a box is its total, and the width of the
+ * dark cap on it, where no child covers it, is its self (layout.h). Names are escaped, so they can
+ * neither run as code nor break the file.
  */
 #ifndef SPROF_SVG_H
 #define SPROF_SVG_H
@@ -14,7 +15,7 @@ struct buffer;
 struct diff_view;
 struct tree;
 
-/* A column as a picture shows it. */
+/* A column that a picture shows. */
 struct svg_column {
 	const struct tree *tree;
 	struct summary summary;
@@ -22,21 +23,21 @@ struct svg_column {
 
 struct svg_opts {
 	const char *title;
-	bool without_script; /* the static picture alone, without the data behind it */
-	/* NULL, or the diff whose tree this is: boxes and caps have the colours of its changes. */
+	bool without_script; /* only the static picture, without script and data */
+	/* NULL, or the diff that the tree is of: colours show its changes. */
 	const struct diff_view *diff;
 	/*
-	 * NULL, or another column of the same profile, for a butterfly: it grows down where the tree
-	 * grows up, each as wide as the picture. Not with a diff.
+	 * NULL, or another column of the profile, for a butterfly: that column grows down and the
+	 * tree grows up, both as wide as the picture. Not with a diff.
 	 */
 	const struct svg_column *below;
 };
 
-/* The <svg> element alone, without style sheet, data and script. */
+/* Appends the <svg> element alone, without style sheet, data and script. */
 void svg_add(struct buffer *b, const struct tree *tree, const struct summary *summary,
 	     const struct svg_opts *opts);
 
-/* The file. */
+/* Appends the whole file. */
 void svg_write(struct buffer *b, const struct tree *tree, const struct summary *summary,
 	       const struct svg_opts *opts);
 

@@ -1,5 +1,6 @@
 /*
- * Draws boxes. flame.js draws the same ones from the data; a browser test holds the two together.
+ * Draws the frames of a layout. flame_draw.js draws the same frames from the data; a browser test
+ * compares the two.
  */
 #include "output/flame/svg_frames.h"
 
@@ -16,7 +17,7 @@
 #include "output/text/text.h"
 #include "output/tree/tree.h"
 
-/* Hundredths of a pixel as "12.5". */
+/* Writes hundredths of a pixel as "12.5". */
 static void add_hundredths(struct buffer *b, uint64_t value)
 {
 	buffer_add_u64(b, value / 100);
@@ -33,7 +34,7 @@ static uint64_t position(const struct svg_picture *w, uint64_t x)
 	return number_scale(x, SVG_CHART * 100, w->layout.width);
 }
 
-/* Both ends are rounded, not the width, so that boxes side by side leave no gap. */
+/* Rounds both ends rather than the width, so that adjacent boxes leave no gap. */
 static void add_rect(struct svg_picture *w, const char *class, uint64_t x, uint64_t width,
 		     unsigned y, unsigned height)
 {
@@ -63,7 +64,10 @@ static void add_share(struct buffer *b, const struct svg_picture *w, const char 
 	}
 }
 
-/* Everything in a tooltip goes through here: one line, escaped, and empties it. */
+/*
+ * Adds a line of a tooltip, escaped, and empties the buffer. All text of tooltips goes through
+ * here.
+ */
 static void add_line(struct svg_picture *w, struct buffer *line)
 {
 	text_add_xml(w->b, line->data, line->size);
@@ -71,7 +75,7 @@ static void add_line(struct svg_picture *w, struct buffer *line)
 	line->size = 0;
 }
 
-/* What a frame's total or self was and is; of a removed path, what it was. */
+/* Adds a sentence with total and self before and after; for a removed path only before. */
 static void add_sentence(struct svg_picture *w, struct buffer *line, const char *what,
 			 const struct diff_side *was, const struct diff_side *is,
 			 const struct diff_change *total, const struct diff_change *self)
@@ -114,7 +118,7 @@ static void add_numbers(struct svg_picture *w, const struct tree_node *n)
 	add_share(&line, w, "total", n->total);
 	add_share(&line, w, " \xc2\xb7 self", n->self);
 	buffer_add_string(&line, " \xc2\xb7 ");
-	summary_add_events(&line, w->summary, tree_events_of(w->tree, n).total, "\xc2\xb1");
+	summary_add_events(&line, w->summary, tree_events_of(w->tree, n).total, true);
 	add_line(w, &line);
 	if (sum->nr_nodes > 1) {
 		buffer_printf(&line, "all %u frames of it: ", sum->nr_nodes);
@@ -125,7 +129,7 @@ static void add_numbers(struct svg_picture *w, const struct tree_node *n)
 	buffer_fini(&line);
 }
 
-/* The name in full, this frame's numbers, all frames of the function together, and where it is. */
+/* The full name, the numbers of this frame, those of all frames of the function, and its place. */
 static void add_tooltip(struct svg_picture *w, uint32_t node)
 {
 	const struct tree_function *f = tree_function_of(w->tree, node);
@@ -146,7 +150,7 @@ static void add_tooltip(struct svg_picture *w, uint32_t node)
 		buffer_printf(&line, "%sinlined", line.size ? " \xc2\xb7 " : "");
 	if (line.size)
 		add_line(w, &line);
-	w->b->size--; /* the last newline */
+	w->b->size--; /* drops the last newline */
 	buffer_add_string(w->b, "</title>");
 	buffer_fini(&line);
 }
@@ -159,7 +163,7 @@ static void add_run_share(struct buffer *line, const struct svg_picture *w,
 	add_share(line, w, box->removed ? "removed" : "total", box->width >> shift);
 }
 
-/* Caps touch their boxes on the side that the picture grows to. */
+/* Caps touch their boxes at the side of the children. */
 static unsigned cap_y(const struct svg_picture *w, unsigned y)
 {
 	return w->down ? y + SVG_BOX : y - SVG_CAP;
@@ -182,7 +186,9 @@ static void add_run(struct svg_picture *w, const struct layout_box *box, unsigne
 	buffer_fini(&line);
 }
 
-/* " 41% +5.7%" or " -4.1%", whatever of it the samples can tell. */
+/*
+ * Adds "41% +5.7%", without the change if it is not significant; for a removed path only "-4.1%".
+ */
 static void add_change_text(struct svg_picture *w, struct buffer *text, bool removed,
 			    const struct diff_amount *after, const struct diff_change *c)
 {
@@ -208,7 +214,7 @@ static void add_diff_label(struct svg_picture *w, struct buffer *label,
 	struct buffer total_text = { 0 }, self_text = { 0 };
 	bool removed = box->removed && !n->total;
 
-	/* What still is there is labelled at the left. */
+	/* A path that still exists has its numbers at the left. */
 	if (!box->removed || removed) {
 		buffer_add_char(&total_text, ' ');
 		add_change_text(w, &total_text, removed,
@@ -224,7 +230,7 @@ static void add_diff_label(struct svg_picture *w, struct buffer *label,
 	buffer_fini(&self_text);
 }
 
-/* The root of what was removed is no "all". */
+/* The root of the removed paths is labelled "removed", not "all". */
 static void add_removed_label(struct svg_picture *w, struct buffer *label, size_t columns)
 {
 	static const struct label_name name = { "removed", 7, 0, 7 };
@@ -237,7 +243,7 @@ static void add_removed_label(struct svg_picture *w, struct buffer *label, size_
 	buffer_fini(&text);
 }
 
-/* "GPU time 1.24 s": what the width of the root of a half stands for. */
+/* Labels the root of a half with its column and total: "GPU time 1.24 s". */
 static void add_scale_label(const struct svg_picture *w, struct buffer *label, size_t columns)
 {
 	size_t fits;
@@ -294,7 +300,7 @@ static void choose_classes(const struct svg_picture *w, const struct layout_box 
 	color_change_class('q', diff_level(&change), ret_cap);
 }
 
-/* What a diff says about a frame besides its colour. */
+/* A further class of a frame in a diff: "way" leads to removed paths, "new" is a new path. */
 static const char *diff_class(const struct svg_picture *w, const struct layout_box *box)
 {
 	const struct tree_node *n = &w->tree->nodes[box->node];

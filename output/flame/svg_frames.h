@@ -1,5 +1,6 @@
 /*
- * The boxes of the static flame graph, their caps, labels and tooltips, as SVG elements.
+ * The frames of the static flame graph as SVG elements: boxes, caps, labels and tooltips. Lengths
+ * are in pixels.
  */
 #ifndef SPROF_SVG_FRAMES_H
 #define SPROF_SVG_FRAMES_H
@@ -17,7 +18,7 @@ struct summary;
 struct tree;
 struct tree_sum;
 
-/* The geometry; flame.js and its companions have the same numbers. */
+/* The geometry, which flame_draw.js repeats. */
 enum {
 	SVG_WIDTH = 1200,
 	SVG_MARGIN = 10, /* left and right of the chart */
@@ -27,8 +28,8 @@ enum {
 	SVG_CAP = 6,
 	SVG_PAD = 4,	/* left of a label */
 	SVG_MIDDLE = 5, /* between the halves of a butterfly */
-	SVG_SLIM = 4,	/* what is narrower has no line around it, there would be nothing left */
-	/* Hundredths of a pixel: the widest of the fonts in flame.css at 12 px has 7.23 per column. */
+	SVG_SLIM = 4,	/* narrower boxes have no outline, which would cover them */
+	/* Hundredths of a pixel: a column in the widest font of flame.css at 12 px. */
 	SVG_COLUMN = 723,
 };
 
@@ -41,12 +42,12 @@ struct svg_picture {
 	struct diff_row *diff_sums;   /* by function, NULL without a diff */
 	struct layout layout;
 	uint64_t total; /* of the profile, never 0 */
-	unsigned base;	/* y of the root's lower edge; of its upper one where it grows down */
-	bool half;	/* of a butterfly: the root says what it shows, and how much that is */
-	bool down;	/* the half that grows down from base */
+	unsigned base;	/* y of the root's lower edge, or of its upper edge if it grows down */
+	bool half;	/* of a butterfly: its root is labelled with the column and its total */
+	bool down;	/* grows down from base */
 };
 
-/* One <g class="frames"> with everything in it; of a butterfly with both halves, else `below` is NULL. */
+/* Appends one <g class="frames">. `below` is the lower half of a butterfly, or NULL. */
 void svg_frames_add(struct svg_picture *picture, struct svg_picture *below);
 
 #endif

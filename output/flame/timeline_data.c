@@ -1,5 +1,6 @@
 /*
- * Puts samples in order of time and writes them column by column.
+ * Sorts the samples of the tree by time and writes them field by field, so that numbers of one kind
+ * lie together.
  */
 #include "output/flame/timeline_data.h"
 
@@ -72,7 +73,10 @@ static struct line *sort_samples(const struct tree *tree, const struct profile *
 	return lines;
 }
 
-/* Threads that have a sample, in the order of the profile; returns the number of each. */
+/*
+ * Writes the threads that have samples; returns by thread its number in the data. The caller frees
+ * the array.
+ */
 static uint32_t *add_threads(struct buffer *b, const struct profile *p, const struct line *lines,
 			     size_t nr)
 {

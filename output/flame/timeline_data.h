@@ -1,6 +1,6 @@
 /*
- * When the samples of a tree were taken, and by which thread, for the script of a page; the last section
- * of svg_data.h.
+ * The times and threads of a tree's samples, for the timeline of an HTML page: the last section of
+ * the data of svg_data.h.
  */
 #ifndef SPROF_TIMELINE_DATA_H
 #define SPROF_TIMELINE_DATA_H
@@ -11,15 +11,15 @@ struct buffer;
 struct profile;
 struct tree;
 
-/* Can it be told? Not of imported stacks, nor of more samples than a page can hold. */
+/* Are there times? Imported stacks have none, and a page cannot hold too many samples. */
 bool timeline_data_has(const struct tree *tree, const struct profile *p);
 
 /*
- * In order of time:
+ * Appends as varints, with the samples in order of time:
  *
  *	nr_threads; each: pid, tid, length of its name, its name
- *	nr_samples, then column by column:
- *	time		us since the sample before; the first, since the recording began
+ *	nr_samples, then field by field:
+ *	time		us since the sample before; the first since the start of the recording
  *	thread
  *	node
  *	weight

@@ -132,6 +132,17 @@ uint32_t import_unnamed_frame(struct profile *p, uint32_t module, uint64_t addre
 	return frame;
 }
 
+uint32_t import_stack(struct profile *p, uint32_t *frames, size_t nr)
+{
+	for (size_t i = 0; i < nr / 2; i++) {
+		uint32_t frame = frames[i];
+
+		frames[i] = frames[nr - 1 - i];
+		frames[nr - 1 - i] = frame;
+	}
+	return profile_stack(p, frames, nr);
+}
+
 bool import_is_unnamed(const struct profile *p, uint32_t module, const char *name)
 {
 	const char *path = module == PROFILE_NONE ? "" : profile_str(p, p->modules[module].path);

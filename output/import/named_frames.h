@@ -32,6 +32,9 @@ uint32_t import_frame_at(struct profile *p, uint32_t module, uint64_t address,
 /* The frame of an address that the file has no name for. */
 uint32_t import_unnamed_frame(struct profile *p, uint32_t module, uint64_t address);
 
+/* The stack of frames that a file lists leaf first, as most formats do; reverses the array. */
+uint32_t import_stack(struct profile *p, uint32_t *leaf_first, size_t nr);
+
 /* Is this the placeholder for an unnamed address of the module: "libx.so+0x12"? */
 bool import_is_unnamed(const struct profile *p, uint32_t module, const char *name);
 

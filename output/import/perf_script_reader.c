@@ -290,13 +290,7 @@ static void end_sample(struct reader *r)
 		return;
 	r->in_sample = false;
 	add_inlined(r, (struct text){ "", 0 });
-	for (size_t i = 0; i < r->nr_frames / 2; i++) {
-		uint32_t frame = r->frames[i];
-
-		r->frames[i] = r->frames[r->nr_frames - 1 - i];
-		r->frames[r->nr_frames - 1 - i] = frame;
-	}
-	r->sample.stack = profile_stack(r->p, r->frames, r->nr_frames);
+	r->sample.stack = import_stack(r->p, r->frames, r->nr_frames);
 	profile_add_sample(r->p, &r->sample);
 }
 

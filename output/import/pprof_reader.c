@@ -18,6 +18,7 @@
 #include "core/profile/profile.h"
 #include "output/codec/column_units.h"
 #include "output/codec/pprof_fields.h"
+#include "output/import/named_frames.h"
 #include "output/import/pprof_tables.h"
 #include "output/codec/protobuf.h"
 #include "output/tree/tree.h"
@@ -259,13 +260,7 @@ static int add_sample(struct reader *r)
 	struct profile_sample s = { .thread = r->thread };
 	uint64_t nr_cpu = 0; /* 0 = unknown */
 
-	for (size_t i = 0; i < r->nr_frames / 2; i++) { /* pprof has the leaf first */
-		uint32_t frame = r->frames[i];
-
-		r->frames[i] = r->frames[r->nr_frames - 1 - i];
-		r->frames[r->nr_frames - 1 - i] = frame;
-	}
-	s.stack = profile_stack(r->p, r->frames, r->nr_frames);
+	s.stack = import_stack(r->p, r->frames, r->nr_frames);
 	for (size_t i = 0; i < r->nr_values; i++) {
 		if (r->values[i] > INT64_MAX)
 			return -ERANGE;

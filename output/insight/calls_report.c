@@ -1,4 +1,7 @@
-/* Rows are sorted and filled into a grid. */
+/*
+ * Writes the counted calls of functions as a table, sorted by number. Native functions and Python
+ * functions share it.
+ */
 #include "output/insight/calls_report.h"
 
 #include <stdlib.h>
@@ -36,7 +39,7 @@ static bool any_late(const struct profile *p)
 	return false;
 }
 
-/* Where a person looks for it: "libc.so.6", "train.py:12". */
+/* Where the function is, as people say it: "libc.so.6", "train.py:12". */
 static void add_place(struct grid *g, const struct profile *p, const struct fact_calls *c)
 {
 	bool python = c->kind == FUNCTION_PYTHON;
@@ -112,8 +115,8 @@ bool calls_report_write(struct buffer *b, const struct profile *p,
 		buffer_add_string(b, "\n}\n");
 	} else if (any) {
 		if (late)
-			buffer_add_string(b, "After: so long after the start the counting of a "
-					     "file that was mapped later began.\n\n");
+			buffer_add_string(b, "After: the time from the start until a file that was "
+					     "mapped later began to be counted.\n\n");
 		g.spare = spare;
 		g.max_width = opts->columns;
 		grid_write_text(b, &g, opts->max_rows);

@@ -1,4 +1,7 @@
-/* The files with most such functions, as many as there is room for. */
+/*
+ * Lists the files with the most functions whose rules were derived, as many files as fit in the
+ * line.
+ */
 #include "output/insight/derived_rules_note.h"
 
 #include <inttypes.h>
@@ -12,8 +15,9 @@
 #include "core/profile/profile.h"
 #include "output/text/text.h"
 
-#define MAX_FILES 3	 /* most others have two such functions, _init and _fini */
-#define ROOM_FOR_REST 20 /* ", 16384 files more" */
+/* fewer are not worth a note: most files have two such functions, _init and _fini */
+#define MAX_FILES 3
+#define ROOM_FOR_REST 20 /* columns of ", 16384 files more" */
 
 static int by_functions(const void *a, const void *b)
 {

@@ -1,4 +1,7 @@
-/* Each table: rows are chosen, sorted, filled into a grid. */
+/*
+ * Writes the tables of GPU work. Each table chooses its rows from the facts of the profile, sorts
+ * them and fills them into a grid; below the tables come the devices and notes on what was lost.
+ */
 #include "output/insight/gpu_report.h"
 
 #include <stdlib.h>
@@ -46,7 +49,7 @@ static int by_total(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The rows of kinds [first, last], most time first; the caller frees the array. */
+/* Returns the rows of the kinds [first, last], most time first; the caller frees the array. */
 static const struct fact_gpu_work **choose_work(const struct profile *p, uint64_t first,
 						uint64_t last, size_t *ret_nr, uint64_t *ret_total)
 {
@@ -196,7 +199,10 @@ static bool fill_api(struct grid *g, const struct profile *p)
 	qsort(rows, nr, sizeof(*rows), by_call_time);
 	grid_init(g, columns, ARRAY_SIZE(columns));
 	for (size_t i = 0; i < nr; i++) {
-		/* Runtime calls make driver calls: each is a share of its own kind. */
+		/*
+		 * Calls of the runtime make calls of the driver, so a call's share is of its own
+		 * kind only.
+		 */
 		grid_share(g, rows[i]->total_ns, totals[rows[i]->runtime != 0]);
 		grid_time(g, rows[i]->total_ns);
 		grid_count(g, rows[i]->calls);
@@ -210,7 +216,7 @@ static bool fill_api(struct grid *g, const struct profile *p)
 	return nr > 0;
 }
 
-/* ---- devices, and what the figures are worth */
+/* ---- devices, and how far the figures can be trusted */
 static void add_devices(struct buffer *b, const struct profile *p)
 {
 	const struct fact_gpu_device *d;
@@ -290,7 +296,9 @@ static void add_devices_json(struct buffer *b, const struct profile *p)
 	grid_fini(&g);
 }
 
-/* Counters that take something from the figures, as gpu/counters.c and gpu/collect.c name them. */
+/*
+ * Counters of lost or failed records, by the names that gpu/counters.c and gpu/collect.c give them.
+ */
 static bool is_loss(const char *counter)
 {
 	static const char *const losses[] = {

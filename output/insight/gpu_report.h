@@ -1,6 +1,6 @@
 /*
- * What GPUs did, as tables: what ran on them, which calls of the API were made, what was copied. All of
- * it is counted, not sampled. Made from the facts of a profile (core/profile/facts.h).
+ * What GPUs did, as tables: what ran on them, which calls of the API were made, what was copied.
+ * All of it is counted, not sampled, and comes from the facts of a profile (core/profile/facts.h).
  */
 #ifndef SPROF_GPU_REPORT_H
 #define SPROF_GPU_REPORT_H
@@ -25,11 +25,11 @@ struct gpu_report_opts {
 	bool unicode;	/* in text, else ASCII */
 };
 
-/* False, with nothing written, where the profile has no such facts. */
+/* Returns false, with nothing written, if the profile has no such facts. */
 bool gpu_report_write(struct buffer *b, const struct profile *p, enum gpu_report_table table,
 		      const struct gpu_report_opts *opts);
 
-/* What was lost or failed, a line each, as text; and the same as a member of a JSON object. */
+/* Appends what was lost or failed: as text, one line each; and as a member of a JSON object. */
 void gpu_report_add_trust(struct buffer *b, const struct profile *p);
 void gpu_report_add_trust_json(struct buffer *b, const struct profile *p);
 

@@ -1,4 +1,7 @@
-/* lint: table. The rules: one place for what is looked for, from which share on, and what is said. */
+/*
+ * lint: table. The rules of hints in one place: which functions they look for, from which share of
+ * the time they apply, and what they say.
+ */
 #include "output/insight/hint_rules.h"
 
 #include "core/profile/profile.h"

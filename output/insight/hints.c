@@ -1,6 +1,6 @@
 /*
- * Functions are marked once; each stack is asked once which rules it fits and below which function of the
- * program; samples then only add up.
+ * Finds the hints that the samples prove. Each function is marked once; for each stack it is found
+ * once which rules match and below which function of the program; then samples are only added up.
  */
 #include "output/insight/hints.h"
 
@@ -20,9 +20,9 @@ struct finder {
 	const struct profile *p;
 	struct tree_functions names;
 	uint32_t *marks;	      /* by function */
-	uint32_t *rules;	      /* by stack: a bit for each rule that it fits */
-	uint32_t (*where)[MAX_RULES]; /* by stack and rule: a function, 0 = none */
-	uint32_t *functions;	      /* of the stack that is looked at, root first */
+	uint32_t *rules;	      /* by stack: a bit for each rule that matches */
+	uint32_t (*where)[MAX_RULES]; /* by stack and rule: the function to name, 0 = none */
+	uint32_t *functions;	      /* of the current stack, root first */
 	size_t nr_functions, capacity;
 };
 
@@ -34,7 +34,7 @@ static void mark_functions(struct finder *f)
 		char why[128];
 
 		if (pattern_init(&pattern, m->pattern, why, sizeof(why)))
-			continue; /* a test compiles every one */
+			continue; /* a test compiles every pattern */
 		for (size_t i = 1; i < f->names.nr; i++)
 			if (f->names.list[i].kind != FUNCTION_THREAD &&
 			    pattern_fits(&pattern, &f->names.list[i]))
@@ -57,7 +57,7 @@ static void take_apart(struct finder *f, const struct profile_stack *s)
 	}
 }
 
-/* The first function from `from` on with one of these marks, or nr_functions. */
+/* Returns the first function from `from` on that has one of these marks, or nr_functions. */
 static size_t find_mark(const struct finder *f, size_t from, uint32_t marks)
 {
 	while (from < f->nr_functions && !(f->marks[f->functions[from]] & marks))
@@ -65,7 +65,7 @@ static size_t find_mark(const struct finder *f, size_t from, uint32_t marks)
 	return from;
 }
 
-/* What ran itself: the kernel works for who called it. */
+/* Finds the innermost function outside the kernel: the kernel works for it. */
 static size_t find_leaf(const struct finder *f)
 {
 	size_t i = f->nr_functions;
@@ -75,7 +75,7 @@ static size_t find_leaf(const struct finder *f)
 	return i ? i - 1 : f->nr_functions;
 }
 
-/* Where the rule's inner function is on the stack, or nr_functions. */
+/* Returns where the rule's inner function is on the stack, or nr_functions. */
 static size_t find_rule(const struct finder *f, const struct hint_rule *r)
 {
 	size_t outer = r->outer ? find_mark(f, 0, r->outer) : 0, leaf;
@@ -85,7 +85,7 @@ static size_t find_rule(const struct finder *f, const struct hint_rule *r)
 	if (!r->is_leaf || outer == f->nr_functions)
 		return find_mark(f, outer, r->inner);
 	leaf = find_leaf(f);
-	/* The mark may be of what only enters the kernel, too. */
+	/* The mark may also be on a function below the leaf, one that only enters the kernel. */
 	for (size_t i = leaf; i < f->nr_functions; i++)
 		if (f->marks[f->functions[i]] & r->inner)
 			return i;
@@ -98,7 +98,7 @@ static bool is_library(const char *file)
 	       strstr(file, "/dist-packages/") || strstr(file, "/lib/python3");
 }
 
-/* The nearest function of the program itself above it; of a library where there is no other. */
+/* Finds the nearest function of the program above it, or of a library if the stack has no other. */
 static uint32_t find_where(const struct finder *f, size_t at)
 {
 	uint32_t nearest = 0;
@@ -147,7 +147,7 @@ static bool fits(const struct finder *f, const struct profile_sample *s, int rul
 	return f->rules[s->stack] >> rule & 1;
 }
 
-/* By thread: does it do such a thing at all? */
+/* By thread: does it run such functions at all? */
 static bool *threads_of(const struct finder *f, int rule, enum profile_column column)
 {
 	const struct profile *p = f->p;
@@ -204,7 +204,7 @@ static void add_up(const struct finder *f, int rule, struct hint *h)
 	free(weights);
 }
 
-/* Is the share that large even if sampling has flattered it? */
+/* Is the share that large even at the lower end of its confidence interval? */
 static bool is_proven(const struct hint *h)
 {
 	bool is_exact = column_table[h->column].exact;

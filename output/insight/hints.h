@@ -1,8 +1,8 @@
 /*
- * Hints: what is wrong with a program in a way that its stacks prove, with the evidence and the remedy. Each
- * is a rule: functions that a stack has to go through, the share of the time from which it is worth a word,
- * and what to do. A hint is given only where the samples leave no doubt that the share is that large: where
- * the lower end of its 95% interval is, and no less than HINTS_MIN_SAMPLES samples say so.
+ * Hints: problems of a program that its stacks prove, with the evidence and the remedy. Each hint
+ * is a rule: functions that a stack must go through, the share of the time from which it matters,
+ * and what to do. A hint is given only if the lower end of the share's 95% interval is that large,
+ * and at least HINTS_MIN_SAMPLES samples show it.
  */
 #ifndef SPROF_HINTS_H
 #define SPROF_HINTS_H
@@ -19,14 +19,16 @@ struct summary;
 enum { HINTS_MIN_SAMPLES = 30 };
 
 struct hint {
-	const char *code;	    /* for programs: stable */
+	const char *code;	    /* for programs: never changes */
 	const char *title, *remedy; /* for people */
 	enum profile_column column;
-	uint64_t weight, whole; /* in it, and of all in that column */
+	uint64_t weight, whole; /* in the hint, and of all samples of that column */
 	uint64_t samples, whole_samples;
-	uint32_t min_percent; /* from which it is given */
-	uint32_t last_ms;     /* the last such sample since the recording began; 0 = unknown */
-	char *where;	      /* the Python function that most of it is below; "" = none; owned */
+	uint32_t min_percent; /* the share from which the hint is given */
+	/* time of the last such sample since the recording began; 0 = unknown */
+	uint32_t last_ms;
+	/* the Python function below which most of it lies; "" = none; owned */
+	char *where;
 	uint64_t where_weight;
 };
 
@@ -35,7 +37,7 @@ struct hints {
 	size_t nr;
 };
 
-/* Looks at every column that the rules are about. */
+/* Checks every column that the rules name. */
 void hints_init(struct hints *hints, const struct profile *p);
 void hints_fini(struct hints *hints);
 

@@ -1,4 +1,4 @@
-/* Writes hints for people: what, how much and how sure, where, and what to do; and as JSON. */
+/* Writes hints as text (what, how much, how sure, where, and what to do) and as JSON. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -96,7 +96,7 @@ void hints_write(struct buffer *b, const struct hints *hints, const struct summa
 	for (size_t i = 0; i < hints->nr; i++)
 		add_hint(b, &hints->list[i], opts);
 	if (!hints->nr)
-		buffer_add_string(b, "no hint: these samples prove none\n");
+		buffer_add_string(b, "no problem found that these samples can prove\n");
 	else
-		b->size--; /* of the last empty line */
+		b->size--; /* the last empty line */
 }

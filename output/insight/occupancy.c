@@ -1,14 +1,15 @@
-/* Blocks per multiprocessor, by the scarcest resource. */
+/* Computes how many blocks fit on a multiprocessor: the scarcest of its resources decides. */
 #include "output/insight/occupancy.h"
 
 #include <stdint.h>
 
 #include "core/profile/facts.h"
 
-#define REGISTER_UNIT 256  /* registers are given to a warp in such pieces */
-#define WARP_UNIT 4	   /* and to warps four at a time, one for each scheduler */
-#define SHARED_UNIT 128	   /* bytes of shared memory */
-#define SHARED_SYSTEM 1024 /* that each block takes for itself, compute capability 8.0 and later */
+#define REGISTER_UNIT 256 /* registers are allocated to a warp in pieces of this size */
+#define WARP_UNIT 4	  /* and to four warps at a time, one for each scheduler */
+#define SHARED_UNIT 128	  /* bytes of shared memory are allocated in pieces of this size */
+/* bytes that each block takes for itself, compute capability 8.0 and later */
+#define SHARED_SYSTEM 1024
 #define SANE (1u << 20)
 
 static uint64_t round_up(uint64_t n, uint64_t unit)

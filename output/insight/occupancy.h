@@ -1,4 +1,4 @@
-/* How much of a multiprocessor a kernel can fill, at most. */
+/* How much of a multiprocessor a kernel can fill at most, by the shape of its launch. */
 #ifndef SPROF_OCCUPANCY_H
 #define SPROF_OCCUPANCY_H
 
@@ -9,9 +9,9 @@ struct fact_gpu_work;
 
 /*
  * Theoretical occupancy of a kernel: the warps that fit on a multiprocessor at once, limited by
- * registers, shared memory, warps and blocks, as a percentage of the warps it holds. Allocation
- * granularities are those of compute capability 7.0 and later (CUDA Occupancy Calculator). False where
- * the device or the shape of the launch is not known.
+ * registers, shared memory, warps and blocks, as a percentage of the warps that it holds.
+ * Allocation granularities are those of compute capability 7.0 and later (CUDA Occupancy
+ * Calculator). Returns false if the device or the shape of the launch is not known.
  */
 bool occupancy_percent(const struct fact_gpu_device *device, const struct fact_gpu_work *kernel,
 		       unsigned *ret_percent);

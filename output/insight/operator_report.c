@@ -1,6 +1,7 @@
 /*
- * Operators are ranges of one name, wherever they stand. Sums go up the paths of ranges; where an
- * operator calls itself, its inner calls are not added twice.
+ * Makes the table of operators from ranges that are named after them. An operator is all ranges of
+ * one name, wherever they are. Sums go up the paths of ranges; if an operator calls itself, its
+ * inner calls are not added twice.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,17 +15,17 @@
 #include "output/text/number.h"
 #include "output/insight/range_report.h"
 
-enum { VERSION = 1, MAX_DEPTH = 256 /* of ranges, GPU_MAX_RANGE_DEPTH and more */ };
+enum { VERSION = 1, MAX_DEPTH = 256 /* of ranges: more than GPU_MAX_RANGE_DEPTH */ };
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof(*(a)))
 
-/* A range, in the order of (pid, id): a parent before its children. */
+/* A range, in the order of (pid, id), in which a parent comes before its children. */
 struct node {
 	const struct fact_range *range;
 	size_t parent;	    /* index, SIZE_MAX = none */
 	size_t operator;    /* index */
-	uint64_t inside_ns; /* total of its children */
-	uint64_t gpu_ns;    /* with what its children launched */
+	uint64_t inside_ns; /* the total of its children */
+	uint64_t gpu_ns;    /* including what its children launched */
 };
 
 struct operator_sum {
@@ -39,7 +40,7 @@ struct operators {
 	size_t nr_sums;
 };
 
-/* Length of the operator's name in that of a range. */
+/* Returns the length of the operator's name in the name of a range. */
 static size_t operator_length(const char *name)
 {
 	static const char *const suffixes[] = { ", seq = ", ", op_id = ", ", sizes = ",
@@ -71,7 +72,7 @@ static int by_name(const void *a, const void *b)
 		      ((const struct operator_sum *)b)->name);
 }
 
-/* The nodes, each with its parent, and the distinct operators by name. */
+/* Makes the nodes, each with its parent, and the distinct operators by name. */
 static void take_nodes(struct operators *o, const struct profile *p)
 {
 	const struct fact_range *ranges;
@@ -105,7 +106,9 @@ static void take_nodes(struct operators *o, const struct profile *p)
 		struct operator_sum *found =
 			bsearch(&sum, o->sums, o->nr_sums, sizeof(sum), by_name);
 
-		/* Only what stands before it: then a path has an end. */
+		/*
+		 * A parent must come before its child: so every path ends, whatever the file says.
+		 */
 		if (r->parent && r->parent < r->id)
 			parent = bsearch(&key, o->nodes, i, sizeof(key), by_id);
 		o->nodes[i].parent = parent ? (size_t)(parent - o->nodes) : SIZE_MAX;
@@ -141,7 +144,7 @@ static void add_up(struct operators *o)
 		struct operator_sum *sum = &o->sums[n->operator];
 
 		sum->calls += r->calls;
-		/* Ranges inside may have ended where this one had not. */
+		/* Ranges inside may have ended while this one had not. */
 		sum->self_ns += r->total_ns > n->inside_ns ? r->total_ns - n->inside_ns : 0;
 		sum->self_gpu_ns += r->gpu_ns;
 		if (is_inside_itself(o, i))

@@ -1,6 +1,7 @@
 /*
- * An operator is entered by its call() or redispatch(); what runs below belongs to it until another one is
- * called. The names are the classes that PyTorch's code generator makes: "add_Tensor" is aten::add.Tensor.
+ * An operator is entered by its call() or redispatch(); everything that runs below belongs to it
+ * until another operator is called. The names are those of classes that PyTorch's code generator
+ * makes: "add_Tensor" is aten::add.Tensor.
  */
 #include "output/insight/operators.h"
 
@@ -8,20 +9,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "core/base/buffer.h"
-#include "output/report/grid.h"
-#include "output/tree/groups.h"
-#include "output/report/table_json.h"
-#include "output/tree/summary.h"
-#include "output/report/table.h"
 #include "output/tree/tree.h"
-
-struct operator_row {
-	const char *name; /* in the name of a function; not ended */
-	size_t size;
-	uint32_t function; /* of the tree */
-	struct group_sum sum;
-};
 
 static bool is_entry(const char *s)
 {
@@ -63,7 +51,7 @@ static int compare_names(const void *a, const void *b)
 	return order ? order : x->size < y->size ? -1 : x->size > y->size;
 }
 
-/* A group per name. Returns how many rows there are; row i is group i + 1. */
+/* Makes one group per name. Returns the number of rows; row i is group i + 1. */
 static size_t group(const struct tree *tree, struct operator_row *rows, uint32_t *group_of)
 {
 	size_t nr = 0, kept = 0;
@@ -111,55 +99,23 @@ static int by_total(const void *a, const void *b)
 	return order ? order : compare_names(a, b);
 }
 
-static void fill(struct grid *g, const struct operator_row *rows, size_t nr,
-		 const struct summary *s)
+void operators_init(struct operators *operators, const struct tree *tree, bool sort_by_total)
 {
-	for (size_t i = 0; i < nr; i++) {
-		char *name;
-
-		if (!rows[i].sum.total)
-			continue;
-		name = xasprintf("%.*s", (int)rows[i].size, rows[i].name);
-		grid_share(g, rows[i].sum.self, s->total);
-		grid_value(g, s->column, rows[i].sum.self);
-		grid_share(g, rows[i].sum.total, s->total);
-		grid_value(g, s->column, rows[i].sum.total);
-		grid_events(g, rows[i].sum.total_samples, s);
-		grid_text(g, name);
-		free(name);
-	}
-}
-
-bool operators_write(struct buffer *b, const struct tree *tree, const struct summary *summary,
-		     const struct operators_opts *opts)
-{
-	static const struct grid_column columns[] = {
-		{ "self_percent", "Self%", false },   { "self", "Self", false },
-		{ "total_percent", "Total%", false }, { "total", "Total", false },
-		{ "samples", "Samples", false },      { "name", "Operator", true },
-	};
 	struct operator_row *rows = xcalloc(tree->functions.nr + 1, sizeof(*rows));
 	uint32_t *group_of = xcalloc(tree->functions.nr, sizeof(*group_of));
 	size_t nr = group(tree, rows, group_of);
 	struct group_sum *sums = groups_add_up(tree, group_of, (uint32_t)nr + 1);
-	struct grid g;
 
 	for (size_t i = 0; i < nr; i++)
 		rows[i].sum = sums[i + 1];
-	qsort(rows, nr, sizeof(*rows), opts->by_total ? by_total : by_self);
-	grid_init(&g, columns, sizeof(columns) / sizeof(*columns));
-	g.max_width = opts->columns;
-	g.unicode = opts->unicode;
-	fill(&g, rows, nr, summary);
-	if (nr && opts->json) {
-		report_json_write_grid(b, summary, "op", &g, opts->max_rows);
-	} else if (nr) {
-		table_add_head(b, summary);
-		grid_write_text(b, &g, opts->max_rows);
-	}
-	grid_fini(&g);
+	qsort(rows, nr, sizeof(*rows), sort_by_total ? by_total : by_self);
+	*operators = (struct operators){ .rows = rows, .nr = nr };
 	free(sums);
 	free(group_of);
-	free(rows);
-	return nr > 0;
+}
+
+void operators_fini(struct operators *operators)
+{
+	free(operators->rows);
+	*operators = (struct operators){ 0 };
 }

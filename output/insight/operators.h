@@ -1,6 +1,6 @@
 /*
- * PyTorch's operators as its own native code names them on the stack, at::_ops::NAME::call(...): their self
- * and total by samples, where no ranges were recorded that are named after them.
+ * PyTorch's operators as its native code names them on the stack, at::_ops::NAME::call(...): self
+ * and total of each from samples, for recordings without ranges that are named after operators.
  */
 #ifndef SPROF_OPERATORS_H
 #define SPROF_OPERATORS_H
@@ -9,27 +9,39 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "output/tree/groups.h"
+
 struct buffer;
+struct grid_report_opts;
 struct summary;
 struct tree;
 
-struct operators_opts {
-	bool by_total; /* sorted by total, else by self */
-	bool json;
-	uint32_t max_rows; /* 0 = all */
-	size_t columns;	   /* of the terminal, which names are cut to; 0 = never cut */
-	bool unicode;	   /* in text, else ASCII */
-};
-
 /*
- * The name of the operator that a native function calls: "addmm" of "at::_ops::addmm::call(at::Tensor const&)",
- * "AddmmBackward0" of "torch::autograd::generated::AddmmBackward0::apply(...)"; NULL where it is none. Inside
- * `function`, *ret_size bytes long.
+ * The name of the operator that a native function calls: "addmm" of
+ * "at::_ops::addmm::call(at::Tensor const&)", "AddmmBackward0" of
+ * "torch::autograd::generated::AddmmBackward0::apply(...)"; NULL for other functions. It lies
+ * inside `function` and is *ret_size bytes long.
  */
 const char *operator_name(const char *function, size_t *ret_size);
 
-/* False, with nothing written, where no stack has one. */
-bool operators_write(struct buffer *b, const struct tree *tree, const struct summary *summary,
-		     const struct operators_opts *opts);
+struct operator_row {
+	const char *name; /* inside the name of a function of the tree; no NUL at its end */
+	size_t size;
+	uint32_t function; /* of the tree */
+	struct group_sum sum;
+};
+
+struct operators {
+	struct operator_row *rows; /* most expensive first */
+	size_t nr;		   /* 0: no stack has an operator */
+};
+
+/* The tree must outlive the result. */
+void operators_init(struct operators *operators, const struct tree *tree, bool sort_by_total);
+void operators_fini(struct operators *operators);
+
+/* Writes a row per operator that has time. */
+void operators_write(struct buffer *b, const struct operators *operators,
+		     const struct summary *summary, const struct grid_report_opts *opts);
 
 #endif

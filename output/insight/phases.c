@@ -1,4 +1,7 @@
-/* Reads rules, asks each function once which fits it, and has the groups added up. */
+/*
+ * Reads the rules of phases, finds once for each function which rule matches it, and has the phases
+ * added up as groups of functions (output/tree/groups.h).
+ */
 #include "output/insight/phases.h"
 
 #include <ctype.h>
@@ -8,12 +11,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "output/report/grid.h"
-#include "output/tree/groups.h"
 #include "output/select/pattern.h"
-#include "output/report/table_json.h"
-#include "output/tree/summary.h"
-#include "output/report/table.h"
 #include "output/tree/tree.h"
 
 enum { MAX_RULES = 4096, MAX_SIZE = 1 << 20 };
@@ -36,7 +34,7 @@ const char phases_default[] =
 	"training step = ^([^ (]*\\.)?(training_step|train_step|train_batch) \\(\n";
 
 struct rule {
-	uint32_t phase; /* index + 1, perhaps with GROUP_KEEPS */
+	uint32_t phase; /* index + 1, or'ed with GROUP_KEEPS for => */
 	struct pattern pattern;
 };
 
@@ -81,7 +79,7 @@ static uint32_t phase_of(struct phase_rules *r, const char *name)
 	return (uint32_t)r->nr_phases;
 }
 
-/* A line, ended by NUL. */
+/* Parses a line that ends with NUL. */
 static int add_line(struct phase_rules *r, char *line, char *why, size_t why_size)
 {
 	char *equals, *name, *pattern;
@@ -94,7 +92,7 @@ static int add_line(struct phase_rules *r, char *line, char *why, size_t why_siz
 		return 0;
 	equals = strchr(line, '=');
 	if (!equals) {
-		snprintf(why, why_size, "it is no rule: PHASE = PATTERN or PHASE => PATTERN");
+		snprintf(why, why_size, "it is not a rule: PHASE = PATTERN or PHASE => PATTERN");
 		return -EINVAL;
 	}
 	keeps = equals[1] == '>';
@@ -140,7 +138,7 @@ int phase_rules_new(const char *text, size_t size, struct phase_rules **ret_rule
 		at += n + 1;
 	}
 	if (!err && !r->nr_rules) {
-		snprintf(why, why_size, "there is no rule in it");
+		snprintf(why, why_size, "it holds no rules");
 		err = -ENODATA;
 	}
 	if (err)
@@ -154,7 +152,10 @@ static uint32_t *phases_of(const struct tree *tree, const struct phase_rules *r)
 {
 	uint32_t *of = xcalloc(tree->functions.nr, sizeof(*of));
 
-	/* [0] is the root, and threads are no functions: their names are not the program's. */
+	/*
+	 * [0] is the root; threads are left out, because their names are not functions of the
+	 * program.
+	 */
 	for (size_t i = 1; i < tree->functions.nr; i++) {
 		const struct tree_function *f = &tree->functions.list[i];
 
@@ -175,50 +176,32 @@ static int compare_sums(const void *a, const void *b, void *context)
 	return i < k ? -1 : i > k;
 }
 
-static void add_row(struct grid *g, const struct summary *s, const char *name,
-		    const struct group_sum *sum)
+void phases_init(struct phases *phases, const struct tree *tree, const struct phase_rules *rules)
 {
-	grid_text(g, name);
-	grid_events(g, sum->self_samples, s);
-	grid_value(g, s->column, sum->self);
-	grid_share(g, sum->self, s->total);
-	grid_value(g, s->column, sum->total);
-	grid_share(g, sum->total, s->total);
-}
-
-void phases_write(struct buffer *b, const struct tree *tree, const struct phase_rules *rules,
-		  const struct summary *summary, const struct phases_opts *opts)
-{
-	const struct grid_column columns[] = {
-		{ "phase", "Phase", true },  { "samples", "Samples", false },
-		{ "self", "Self", false },   { "self_percent", "Self%", false },
-		{ "total", "Total", false }, { "total_percent", "Total%", false },
-	};
 	uint32_t nr = (uint32_t)rules->nr_phases + 1, *of = phases_of(tree, rules);
 	uint32_t *order = xcalloc(nr, sizeof(*order));
 	struct group_sum *sums = groups_add_up(tree, of, nr);
-	struct grid g;
 
 	for (uint32_t i = 1; i < nr; i++)
 		order[i] = i;
 	qsort_r(order + 1, nr - 1, sizeof(*order), compare_sums, sums);
-	grid_init(&g, columns, sizeof(columns) / sizeof(*columns));
-	g.max_width = opts->columns;
-	g.unicode = opts->unicode;
+	*phases = (struct phases){ .list = xcalloc(nr, sizeof(*phases->list)) };
 	for (uint32_t i = 1; i < nr; i++)
 		if (sums[order[i]].total)
-			add_row(&g, summary, rules->phases[order[i] - 1], &sums[order[i]]);
-	/* Outside of all phases is nothing but that. */
+			phases->list[phases->nr++] = (struct phase){
+				.name = rules->phases[order[i] - 1],
+				.sum = sums[order[i]],
+			};
+	/* A stack outside of all phases holds none of them: its total is its self. */
 	sums[GROUP_NONE].total = sums[GROUP_NONE].self;
-	add_row(&g, summary, "other", &sums[GROUP_NONE]);
-	if (opts->json) {
-		report_json_write_grid(b, summary, "phases", &g, opts->max_rows);
-	} else {
-		table_add_head(b, summary);
-		grid_write_text(b, &g, opts->max_rows);
-	}
-	grid_fini(&g);
+	phases->list[phases->nr++] = (struct phase){ .name = "other", .sum = sums[GROUP_NONE] };
 	free(order);
 	free(sums);
 	free(of);
+}
+
+void phases_fini(struct phases *phases)
+{
+	free(phases->list);
+	*phases = (struct phases){ 0 };
 }

@@ -1,4 +1,7 @@
-/* Two tables of the same rows: what a range took, and how that is spread over its repeats. */
+/*
+ * Writes NVTX ranges as two tables with the same rows: the times of each range, and how they spread
+ * over its repeats.
+ */
 #include "output/insight/range_report.h"
 
 #include <inttypes.h>
@@ -11,7 +14,7 @@
 #include "output/text/number.h"
 #include "output/insight/range_stats.h"
 
-enum { VERSION = 1, STDDEV = 1 /* place in add_spread() */ };
+enum { VERSION = 1, STDDEV = 1 /* index of a figure in add_spread() */ };
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof(*(a)))
 
@@ -75,7 +78,8 @@ static void fill_times(struct grid *g, const struct profile *p, const struct ran
 		else
 			grid_none(g);
 		grid_count(g, s->cpu_samples);
-		if (s->range->started) { /* what is launched belongs to ranges of a thread */
+		/* work is charged to the ranges of the thread that launches it */
+		if (s->range->started) {
 			for (int k = 0; k < 4; k++)
 				grid_none(g);
 			continue;
@@ -93,7 +97,7 @@ static void add_spread(struct grid *g, const struct spread *s)
 				    s->p99_ns,	s->min_ns,    s->max_ns };
 
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
-		/* One repeat has no spread. */
+		/* A single repeat has no spread. */
 		if (s->nr > (i == STDDEV))
 			grid_time(g, values[i]);
 		else

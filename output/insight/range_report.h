@@ -1,4 +1,6 @@
-/* NVTX ranges as tables: the repeats of each, and the operators that their names tell of. */
+/*
+ * NVTX ranges as tables: the repeats of each range, and the operators that ranges are named after.
+ */
 #ifndef SPROF_RANGE_REPORT_H
 #define SPROF_RANGE_REPORT_H
 
@@ -10,17 +12,18 @@ struct profile;
 
 struct range_report_opts {
 	uint32_t max_rows; /* 0 = all */
-	uint64_t skip;	   /* repeats of each range that are left out, the first ones */
+	uint64_t skip;	   /* leave out so many repeats of each range, the first ones */
 	bool json;
 };
 
-/* Markdown, or JSON. False, with nothing written, where the profile has no ranges. */
+/* Writes Markdown, or JSON. Returns false, with nothing written, if the profile has no ranges. */
 bool range_report_write(struct buffer *b, const struct profile *p,
 			const struct range_report_opts *opts);
 
 /*
- * By operator, for ranges named as PyTorch's emit_nvtx() does ("aten::addmm, seq = 12, ..."): time on
- * the host and on the GPU, in itself and with what it calls. `skip` is not used: the sums are exact.
+ * Writes a row per operator, for ranges named as PyTorch's emit_nvtx() names them ("aten::addmm,
+ * seq = 12, ..."): time on the host and on the GPU, its own and with what it calls. `skip` is not
+ * used: the sums are exact.
  */
 bool range_report_write_operators(struct buffer *b, const struct profile *p,
 				  const struct range_report_opts *opts);

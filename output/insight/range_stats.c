@@ -1,6 +1,7 @@
 /*
- * Runs are sorted by range and time, so the repeats of a range are a slice. CPU samples are sorted by
- * thread and time with running sums, so what fell into a run is a difference of two of them.
+ * Computes what the repeats of each range took. Runs are sorted by range and time, so the repeats
+ * of a range are a slice. CPU samples are sorted by thread and time with running sums, so the
+ * samples of a run are the difference of two sums.
  */
 #include "output/insight/range_stats.h"
 
@@ -16,7 +17,7 @@ struct cpu_sample {
 	uint32_t pid, tid;
 	uint64_t time_ns;
 	uint64_t weight;
-	uint64_t before; /* sum of the weights before it */
+	uint64_t before; /* sum of the weights before this sample */
 };
 
 struct builder {
@@ -68,7 +69,7 @@ static void sort_samples(struct builder *b)
 	b->samples[b->nr_samples].before = sum;
 }
 
-/* The first sample that is not before that moment of the thread. */
+/* Returns the thread's first sample that is not before that time. */
 static size_t lower_bound(const struct builder *b, const struct cpu_sample *key)
 {
 	size_t from = 0, to = b->nr_samples;
@@ -166,7 +167,7 @@ static void sort_runs(struct builder *b)
 	qsort(b->runs, nr, sizeof(*b->runs), by_range_and_start);
 }
 
-/* The slice of runs of a range: where it starts, and how many. */
+/* The slice of a range's runs: its start and its length. */
 static size_t runs_of(const struct builder *b, const struct fact_range *range, size_t *ret_nr)
 {
 	size_t from = 0, to = b->nr_runs, first;
@@ -199,7 +200,7 @@ static void add_run(const struct builder *b, struct range_stats *s,
 	if (run->peak_bytes > s->peak_bytes)
 		s->peak_bytes = run->peak_bytes;
 	if (s->window_ns < end_ns)
-		s->window_ns = end_ns; /* the end, until the start is taken off */
+		s->window_ns = end_ns; /* holds the end until the start is subtracted */
 	add_cpu_time(b, s, run);
 }
 
@@ -227,7 +228,7 @@ static void fill(const struct builder *b, struct range_stats *s, const struct fa
 	if (nr && s->window_ns > b->runs[first]->start_ns)
 		s->window_ns -= b->runs[first]->start_ns;
 	s->repeats = nr;
-	/* Where nothing is left out the exact sums hold, with or without runs. */
+	/* If no repeat is left out, the exact sums of the range are used, with or without runs. */
 	if (!b->skip) {
 		s->repeats = range->calls;
 		s->total_ns = range->total_ns;
@@ -249,7 +250,7 @@ static int by_parent_and_total(const void *a, const void *b)
 	return o ? o : order(x->range->id, y->range->id);
 }
 
-/* The first row whose parent is that one. */
+/* Returns the first row with that parent. */
 static size_t children_of(const struct range_stats *sorted, size_t nr, uint64_t pid,
 			  uint64_t parent)
 {
@@ -267,15 +268,15 @@ static size_t children_of(const struct range_stats *sorted, size_t nr, uint64_t 
 	return from;
 }
 
-/* A row on the way down, and which child of it is next. */
+/* A row on the way down, and the next child to visit. */
 struct step {
 	size_t next;
 	uint64_t pid, id;
 };
 
 /*
- * Depth first, with a stack of steps instead of recursion: the depth is what a recording says. A row is
- * taken once, whatever a damaged recording says of parents.
+ * Visits rows depth first, with a stack of steps instead of recursion, because a recording decides
+ * the depth. Each row is taken once, whatever parents a damaged recording claims.
  */
 static size_t put_in_order(const struct range_stats *sorted, size_t nr, struct range_stats *to)
 {
@@ -308,7 +309,7 @@ static size_t put_in_order(const struct range_stats *sorted, size_t nr, struct r
 			}
 		}
 	}
-	/* Those whose parent is lost. */
+	/* Rows whose parent is missing. */
 	for (size_t i = 0; i < nr; i++)
 		if (!seen[i])
 			to[taken++] = sorted[i];

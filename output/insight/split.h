@@ -1,6 +1,7 @@
 /*
- * What code the time of each function ended in: Python, native code, the kernel, a GPU. A function's
- * total is split by the kind of the innermost function on its stacks, recursion counted once.
+ * What kind of code the time of each function ended in: Python, native code, the kernel, a GPU. The
+ * total of a function is split by the kind of the innermost function of its stacks; recursion
+ * counts once.
  */
 #ifndef SPROF_SPLIT_H
 #define SPROF_SPLIT_H
@@ -12,25 +13,18 @@
 #include "output/tree/ranking.h"
 
 struct buffer;
+struct grid_report_opts;
 struct summary;
 struct tree;
 
-/* JIT code and code without a name are native. */
+/* Runtime code, and code without a name, is native. */
 enum split_end { SPLIT_PYTHON, SPLIT_NATIVE, SPLIT_KERNEL, SPLIT_GPU, NR_SPLIT_ENDS };
 
-/* By function of the tree: its total by end, [0] the whole. The caller frees the array. */
+/* By function of the tree: its total by kind; [0] is the whole. The caller frees the array. */
 uint64_t (*split_ends(const struct tree *tree))[NR_SPLIT_ENDS];
 
-struct split_opts {
-	enum ranking_key key;
-	bool json;
-	uint32_t max_rows; /* 0 = all */
-	size_t columns;	   /* of the terminal, which names are cut to; 0 = never cut */
-	bool unicode;	   /* in text, else ASCII */
-};
-
-/* A row for the whole, then one per function; columns for the ends that there are. */
+/* Writes a row for the whole, then one per function, with a column for each kind that has time. */
 void split_write(struct buffer *b, const struct tree *tree, const struct summary *summary,
-		 const struct split_opts *opts);
+		 enum ranking_key key, const struct grid_report_opts *opts);
 
 #endif

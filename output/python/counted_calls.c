@@ -1,4 +1,7 @@
-/* A function is found by the name that its symbol, or its code object, has; few share one. */
+/*
+ * Finds the counted calls of a function of the tree by its name, as its symbol or its code object
+ * has it; few functions share a name.
+ */
 #include "output/python/counted_calls.h"
 
 #include <stdlib.h>
@@ -52,7 +55,7 @@ void counted_calls_fini(struct counted_calls *counts)
 	*counts = (struct counted_calls){ 0 };
 }
 
-/* Of those of its name: is this it? */
+/* Is it this one, of those with its name? */
 static bool is_counted(const struct profile *p, const struct tree_function *f,
 		       const struct fact_calls *c)
 {

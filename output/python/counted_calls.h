@@ -1,4 +1,4 @@
-/* The calls that sprof record --calls counted, by function of a tree. */
+/* The calls that sprof record --calls counted, for the functions of a tree. */
 #ifndef SPROF_COUNTED_CALLS_H
 #define SPROF_COUNTED_CALLS_H
 
@@ -15,10 +15,10 @@ struct counted_calls {
 	size_t nr;
 };
 
-/* Of the profile, which must outlive it. */
+/* The profile must outlive it. */
 void counted_calls_init(struct counted_calls *counts, const struct profile *p);
 void counted_calls_fini(struct counted_calls *counts);
-/* False where the function was not counted, or not from the beginning on. */
+/* Returns false if the function was not counted, or not from the beginning of the recording. */
 bool counted_calls_find(const struct counted_calls *counts, const struct tree_function *f,
 			uint64_t *ret_calls);
 

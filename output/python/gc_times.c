@@ -1,4 +1,7 @@
-/* Stacks are looked at once each; rows are few. */
+/*
+ * Adds up the samples in Python's garbage collector by the Python line that was running. Each stack
+ * is looked at once; there are few rows.
+ */
 #include "output/python/gc_times.h"
 
 #include <stdlib.h>
@@ -6,17 +9,10 @@
 #include <xxhash.h>
 
 #include "core/base/alloc.h"
-#include "core/base/buffer.h"
-#include "core/profile/column.h"
 #include "core/profile/facts.h"
 #include "core/profile/intern.h"
 #include "output/tree/cpython.h"
-#include "output/report/grid.h"
-#include "output/text/number.h"
-#include "output/report/table_json.h"
 #include "output/tree/stack_sums.h"
-#include "output/tree/summary.h"
-#include "output/report/table.h"
 
 struct adder {
 	const struct profile *p;
@@ -25,7 +21,10 @@ struct adder {
 	struct intern index;
 };
 
-/* Names that only the collector has. 3.8 and 3.9 call it collect(), which others do too. */
+/*
+ * Names that only the collector has. In 3.8 and 3.9 it is also collect(), a name that others use
+ * too.
+ */
 static const char *const anywhere[] = {
 	"gc_collect_main",   "gc_collect_with_callback", "gc_collect_generations",
 	"gc_collect_region", "gc_collect_young",	 "gc_collect_increment",
@@ -56,7 +55,7 @@ static bool is_collector(const struct profile *p, const struct profile_frame *fr
 		is_one_of(name, in_interpreter, sizeof(in_interpreter) / sizeof(*in_interpreter)));
 }
 
-/* A frame of an interpreter that has no symbol table. */
+/* A frame of an interpreter without a symbol table. */
 static bool is_nameless(const struct profile *p, const struct profile_frame *frame)
 {
 	if (!cpython_has_frame(p, frame))
@@ -73,7 +72,9 @@ static bool has_nameless(const struct profile *p, const struct profile_stack *st
 	return false;
 }
 
-/* Whose line it was that had the collector run. False: it does not run here. */
+/*
+ * Finds the Python line during which the collector ran. Returns false if it is not on this stack.
+ */
 static bool find_trigger(const struct profile *p, const struct profile_stack *stack,
 			 uint32_t ret_key[2])
 {
@@ -159,103 +160,4 @@ void gc_times_fini(struct gc_times *times)
 {
 	free(times->rows);
 	*times = (struct gc_times){ 0 };
-}
-
-static void add_row(struct grid *g, const struct summary *s, uint64_t value, uint64_t events)
-{
-	grid_share(g, value, s->total);
-	grid_value(g, s->column, value);
-	grid_events(g, events, s);
-}
-
-/* Exact, by process and generation. */
-static void fill_counted(struct grid *g, const struct gc_times *times)
-{
-	static const struct grid_column columns[] = {
-		{ "pid", "Process", false },
-		{ "generation", "Generation", false },
-		{ "collections", "Collections", false },
-		{ "total_ns", "Time", false },
-		{ "average_ns", "Average", false },
-		{ "max_ns", "Longest", false },
-		{ "freed", "Freed", false },
-		{ "late_ns", NULL, false },
-	};
-
-	grid_init(g, columns, sizeof(columns) / sizeof(*columns));
-	for (size_t i = 0; i < times->nr_counted; i++) {
-		const struct fact_gc *c = &times->counted[i];
-
-		grid_count(g, c->pid);
-		grid_count(g, c->generation);
-		grid_count(g, c->collections);
-		grid_time(g, c->total_ns);
-		grid_time(g, number_scale(c->total_ns, 1, c->collections));
-		grid_time(g, c->max_ns);
-		grid_count(g, c->freed);
-		grid_time(g, c->late_ns);
-	}
-}
-
-static void add_collections(struct grid *g, const struct gc_times *times, bool is_whole)
-{
-	uint64_t nr = 0;
-
-	for (size_t i = 0; i < times->nr_counted; i++)
-		nr += times->counted[i].collections;
-	if (is_whole && times->nr_counted)
-		grid_count(g, nr);
-	else
-		grid_none(g);
-}
-
-void gc_times_write(struct buffer *b, const struct gc_times *times, const struct profile *p,
-		    const struct summary *summary, const struct gc_times_opts *opts)
-{
-	static const struct grid_column columns[] = {
-		{ "percent", "Time%", false },	 { "time", "Time", false },
-		{ "samples", "Samples", false }, { "collections", "Collections", false },
-		{ "line", "Line", false },	 { "function", "Function", true },
-		{ "file", NULL, true },
-	};
-	static const char *const spare[] = { "collections", NULL };
-	struct grid g, counted;
-
-	fill_counted(&counted, opts->is_whole ? times : &(struct gc_times){ 0 });
-	grid_init(&g, columns, sizeof(columns) / sizeof(*columns));
-	g.spare = spare;
-	g.max_width = opts->columns;
-	g.unicode = opts->unicode;
-	add_row(&g, summary, times->value, times->events);
-	add_collections(&g, times, opts->is_whole);
-	grid_none(&g);
-	grid_text(&g, "all");
-	grid_text(&g, "");
-	for (size_t i = 0; i < times->nr_rows; i++) {
-		const struct gc_row *row = &times->rows[i];
-		const struct profile_function *f =
-			row->function == PROFILE_NONE ? NULL : &p->functions[row->function];
-
-		add_row(&g, summary, row->value, row->events);
-		grid_none(&g);
-		if (row->line)
-			grid_count(&g, row->line);
-		else
-			grid_none(&g);
-		grid_text(&g, f ? profile_str(p, f->name) : "[no Python code]");
-		grid_text(&g, f ? profile_str(p, f->file) : "");
-	}
-	if (opts->json) {
-		report_json_write_grids(b, summary, "gc", &g, opts->max_rows, "generations",
-					&counted);
-	} else {
-		table_add_head(b, summary);
-		if (counted.nr_cells) {
-			grid_write_text(b, &counted, 0);
-			buffer_add_char(b, '\n');
-		}
-		grid_write_text(b, &g, opts->max_rows);
-	}
-	grid_fini(&g);
-	grid_fini(&counted);
 }

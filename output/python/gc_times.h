@@ -1,7 +1,7 @@
 /*
- * Time in CPython's garbage collector, by the line of Python that was running when it began: the
- * innermost Python frame outside the outermost of the collector's functions. What runs inside, such as
- * finalizers, is part of the pause.
+ * Time in CPython's garbage collector, by the Python line that was running when it began: the
+ * innermost Python frame outside the outermost function of the collector. Code that runs inside,
+ * such as finalizers, is part of the pause.
  */
 #ifndef SPROF_GC_TIMES_H
 #define SPROF_GC_TIMES_H
@@ -14,10 +14,11 @@
 
 struct buffer;
 struct fact_gc;
+struct grid_report_opts;
 struct summary;
 
 struct gc_row {
-	uint32_t function; /* of the profile; PROFILE_NONE: no Python was running */
+	uint32_t function; /* of the profile; PROFILE_NONE: no Python code was running */
 	uint32_t line;	   /* 0 = unknown */
 	uint64_t value, events;
 };
@@ -25,30 +26,29 @@ struct gc_row {
 struct gc_times {
 	struct gc_row *rows; /* most time first */
 	size_t nr_rows;
-	uint64_t value, events; /* of all of them, in the unit of the column */
-	/* What was counted (sprof record --calls gc), by process and generation; the profile's. */
+	uint64_t value, events; /* sums over all rows, in the unit of the column */
+	/*
+	 * Exact counts (sprof record --calls gc), by process and generation; owned by the profile.
+	 */
 	const struct fact_gc *counted;
 	size_t nr_counted;
-	/* An interpreter whose functions have no names: of it, little but gc.collect() at exit is seen. */
+	/*
+	 * An interpreter has no names of functions: of its collections, little but gc.collect() at
+	 * exit is seen.
+	 */
 	bool is_stripped;
 };
 
 void gc_times_init(struct gc_times *times, const struct profile *p, enum profile_column column);
 void gc_times_fini(struct gc_times *times);
 
-struct gc_times_opts {
-	bool json;
-	uint32_t max_rows; /* 0 = all */
-	size_t columns;	   /* of the terminal, which names are cut to; 0 = never cut */
-	bool is_whole;	   /* nothing was filtered: what was counted may be shown */
-	bool unicode;	   /* in text, else ASCII */
-};
-
 /*
- * A row for the whole, then one per line. Samples count no collections: a dash, or null; where they were counted the whole
- * has their number, and a table of the generations goes before.
+ * Writes a row for the whole, then one per line. With `with_counts` the whole has the number of
+ * collections, and a table of the generations comes first; it must be false if a filter removed
+ * samples, because counts cannot be filtered.
  */
 void gc_times_write(struct buffer *b, const struct gc_times *times, const struct profile *p,
-		    const struct summary *summary, const struct gc_times_opts *opts);
+		    const struct summary *summary, bool with_counts,
+		    const struct grid_report_opts *opts);
 
 #endif

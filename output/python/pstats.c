@@ -1,6 +1,7 @@
 /*
- * Functions by key: all of the tree that a dict of pstats would hold as one. The nodes are gone over once,
- * depth first: what lies inside a call of the same kind is in its total already.
+ * Makes the functions of a pstats profile: functions of the tree that have the same key in a pstats
+ * dict are one. The nodes are visited once, depth first; a call inside a call of the same function
+ * is already in its total.
  */
 #include "output/python/pstats.h"
 
@@ -18,9 +19,10 @@
 struct gatherer {
 	struct pstats *stats;
 	const struct tree *tree;
-	uint32_t *first; /* by function of the tree: the first one of the same key, 0 = none */
+	uint32_t *first; /* by function of the tree: the first one with the same key, 0 = none */
 	struct pstats_function *by_first;
-	uint32_t *function_ends, *edge_ends; /* nodes before it lie inside such a call already */
+	/* nodes before this one lie inside such a call already */
+	uint32_t *function_ends, *edge_ends;
 	size_t edges_capacity, edge_ends_capacity;
 	struct intern index;
 };
@@ -28,8 +30,8 @@ struct gatherer {
 /* ---- keys */
 
 /*
- * Code without a source file stands under its module, as pstats has "~" for what is built in. Python's
- * own names lose the file and line that sprof puts behind them.
+ * Code without a source file is listed under its module; pstats lists built-ins under "~". Python
+ * names lose the file and the line that sprof appends to them.
  */
 const char *pstats_file(const struct tree_function *f)
 {
@@ -84,7 +86,7 @@ static void find_firsts(struct gatherer *g)
 		g->first[order[i]] = i > 1 && !compare_keys(&list[order[i - 1]], &list[order[i]])
 					     ? g->first[order[i - 1]]
 					     : order[i];
-	/* The root and the threads below it are no functions. */
+	/* The root and the threads below it are not functions. */
 	for (size_t i = 1; i < nr; i++)
 		if (list[i].kind == FUNCTION_THREAD)
 			g->first[i] = 0;
@@ -101,7 +103,7 @@ static bool edge_equal(const void *owner, uint32_t id, const void *key)
 	return e->callee == k[0] && e->caller == k[1];
 }
 
-/* The index of an edge, which is made where there is none. */
+/* Returns the index of an edge, and makes the edge if it does not exist. */
 static uint32_t edge_of(struct gatherer *g, uint32_t callee, uint32_t caller)
 {
 	struct pstats *s = g->stats;
@@ -164,7 +166,7 @@ static int compare_named(const void *a, const void *b)
 	return strcmp(((const struct named_calls *)a)->name, ((const struct named_calls *)b)->name);
 }
 
-/* Sorted by name, with the calls of equal names added up. */
+/* Sorts by name and adds up the calls of equal names. */
 static size_t add_up_names(struct named_calls *list, size_t nr)
 {
 	size_t kept = 0;
@@ -191,8 +193,8 @@ static void take_calls(struct pstats_function *f, const struct named_calls *list
 }
 
 /*
- * What was counted while the program ran: calls of chosen functions, of the CUDA API and of NVTX ranges, in the whole
- * recording; what ran on a GPU, in its columns.
+ * Counts that exist: calls of chosen functions, of the CUDA API and of NVTX ranges, for the whole
+ * recording; and work on a GPU, in the GPU's columns.
  */
 static void find_calls(struct gatherer *g, const struct profile *p, bool is_whole)
 {
@@ -234,7 +236,7 @@ static void find_calls(struct gatherer *g, const struct profile *p, bool is_whol
 
 /* ---- the result */
 
-/* Functions lose what nobody used, edges follow to their new places. */
+/* Removes functions without samples, and renumbers the edges. */
 static void keep_used(struct gatherer *g)
 {
 	struct pstats *s = g->stats;
@@ -251,7 +253,7 @@ static void keep_used(struct gatherer *g)
 	for (size_t i = 0; i < s->nr_edges; i++) {
 		s->edges[i].callee = place[s->edges[i].callee] - 1;
 		s->edges[i].caller =
-			s->edges[i].caller ? place[s->edges[i].caller] - 1 : PSTATS_NOBODY;
+			s->edges[i].caller ? place[s->edges[i].caller] - 1 : PSTATS_NO_CALLER;
 	}
 	if (s->nr_edges)
 		qsort(s->edges, s->nr_edges, sizeof(*s->edges), compare_edges);

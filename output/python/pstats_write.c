@@ -1,14 +1,16 @@
-/* Writes functions as pstats prints them: in seconds, by own or by cumulative time. */
+/*
+ * Writes functions as pstats prints them: times in seconds, sorted by own or by cumulative time, as
+ * text or JSON.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "output/report/grid.h"
+#include "output/report/grid_report.h"
 #include "output/text/number.h"
 #include "output/python/pstats.h"
-#include "output/report/table_json.h"
-#include "output/report/table.h"
 #include "output/tree/functions.h"
 
 static int descending(uint64_t x, uint64_t y)
@@ -16,8 +18,8 @@ static int descending(uint64_t x, uint64_t y)
 	return x > y ? -1 : x < y;
 }
 
-/* Functions lie in the order of their names. */
-static int by_self(const void *a, const void *b)
+/* Equal functions stay in the order of their names. */
+static int by_tottime(const void *a, const void *b)
 {
 	const struct pstats_function *f = *(const struct pstats_function *const *)a;
 	const struct pstats_function *g = *(const struct pstats_function *const *)b;
@@ -28,7 +30,7 @@ static int by_self(const void *a, const void *b)
 	return order ? order : f < g ? -1 : f > g;
 }
 
-static int by_total(const void *a, const void *b)
+static int by_cumtime(const void *a, const void *b)
 {
 	const struct pstats_function *f = *(const struct pstats_function *const *)a;
 	const struct pstats_function *g = *(const struct pstats_function *const *)b;
@@ -48,7 +50,7 @@ static void add_times(struct grid *g, const struct pstats_function *f, uint64_t 
 		grid_none(g);
 }
 
-/* "/src/train.py:12(step)"; what has no file is its name alone. */
+/* "/src/train.py:12(step)"; only the name for a function without a file. */
 static void add_place(struct grid *g, const struct tree_function *f)
 {
 	struct buffer place = { 0 };
@@ -80,7 +82,7 @@ static void add_row(struct grid *g, const struct pstats_function *f)
 }
 
 void pstats_write(struct buffer *b, const struct pstats *stats, const struct summary *summary,
-		  const struct pstats_opts *opts)
+		  bool by_total, const struct grid_report_opts *opts)
 {
 	static const struct grid_column columns[] = {
 		{ "ncalls", "ncalls", false },
@@ -99,19 +101,12 @@ void pstats_write(struct buffer *b, const struct pstats *stats, const struct sum
 
 	for (size_t i = 0; i < stats->nr_functions; i++)
 		order[i] = &stats->functions[i];
-	qsort(order, stats->nr_functions, sizeof(*order), opts->by_total ? by_total : by_self);
-	grid_init(&g, columns, sizeof(columns) / sizeof(*columns));
+	qsort(order, stats->nr_functions, sizeof(*order), by_total ? by_cumtime : by_tottime);
+	grid_report_init(&g, columns, sizeof(columns) / sizeof(*columns), opts);
 	g.spare = spare;
-	g.max_width = opts->columns;
-	g.unicode = opts->unicode;
 	for (size_t i = 0; i < stats->nr_functions; i++)
 		add_row(&g, order[i]);
-	if (opts->json) {
-		report_json_write_grid(b, summary, "pstats", &g, opts->max_rows);
-	} else {
-		table_add_head(b, summary);
-		grid_write_text(b, &g, opts->max_rows);
-	}
+	grid_report_write(b, &g, summary, "pstats", opts);
 	grid_fini(&g);
 	free(order);
 }

@@ -1,4 +1,7 @@
-/* Nodes are found by who imports and what. */
+/*
+ * Makes the nodes of imports. A hash table finds a node by its parent and its module, so each
+ * module is one node per importer.
+ */
 #include "output/python/python_import_tree.h"
 
 #include <xxhash.h>

@@ -1,4 +1,7 @@
-/* Adds up a profile by imported module. */
+/*
+ * Adds up the samples of a profile by imported module. Frames have roles: code that a module runs
+ * at its top level, the import system that finds modules, and everything else.
+ */
 #include "output/python/python_imports.h"
 #include "output/python/python_import_tree.h"
 #include "output/tree/stack_sums.h"
@@ -93,7 +96,10 @@ void python_imports_fini(struct python_imports *im)
 	*im = (struct python_imports){ 0 };
 }
 
-/* Where the part of a path begins that names the module; the base name where nothing tells. */
+/*
+ * Returns where in a path the part begins that names the module; the base name if that cannot be
+ * told.
+ */
 static const char *module_part(const char *file)
 {
 	static const char *const roots[] = { "/site-packages/", "/dist-packages/" };
@@ -105,7 +111,7 @@ static const char *module_part(const char *file)
 	at = strstr(file, "/lib/python3");
 	if (at && (at = strchr(at + strlen("/lib/"), '/')))
 		return at + 1;
-	/* A package outside of all that: its directory says more than __init__.py. */
+	/* A package at another place: its directory says more than __init__.py. */
 	if (base > file && !strcmp(base, "__init__.py"))
 		for (base--; base > file && base[-1] != '/';)
 			base--;

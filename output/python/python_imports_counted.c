@@ -1,4 +1,4 @@
-/* Imports that were counted one by one (FACT_IMPORT), added up by module and who imported it. */
+/* Adds up imports that were counted one by one (FACT_IMPORT), by module and importer. */
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
@@ -9,8 +9,8 @@
 
 struct adder {
 	struct python_import_tree tree;
-	const struct fact_import **rows; /* by id: who imports comes before what it imports */
-	uint32_t *nodes;		 /* of each row */
+	const struct fact_import **rows; /* by id: an importer comes before what it imports */
+	uint32_t *nodes;		 /* node of each row */
 	size_t nr_rows;
 };
 
@@ -26,7 +26,7 @@ static int by_id(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The node of the row with that id before `row`; the root, where that import has not ended. */
+/* The node of the row with that id before `row`; the root if that import has not ended. */
 static uint32_t parent_of(const struct adder *a, size_t row)
 {
 	const struct fact_import *r = a->rows[row];

@@ -1,4 +1,4 @@
-/* Writes imports as a table, nested or flat, and as JSON. */
+/* Writes imports as a table, nested below their importers or flat, and as JSON. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +17,9 @@ struct writer {
 	const struct profile *p;
 	const struct summary *summary;
 	const struct python_imports_opts *opts;
-	uint32_t *children; /* of each node in order, by total */
+	uint32_t *children; /* the children of each node, by total */
 	uint32_t *first;    /* children[first[i]] .. children[first[i + 1] - 1] */
-	size_t nr_rows;	    /* so far, also those beyond max_rows */
+	size_t nr_rows;	    /* so far, including those beyond max_rows */
 };
 
 static int descending(uint64_t x, uint64_t y)
@@ -32,7 +32,7 @@ static uint64_t own(const struct python_import *n)
 	return n->self + n->finding;
 }
 
-/* By parent, then by total; equal ones in the order of their files' names. */
+/* By parent, then by total, then by file name. */
 static int compare_nested(const void *a, const void *b, void *context)
 {
 	const struct writer *w = context;
@@ -59,10 +59,10 @@ static int compare_flat(const void *a, const void *b, void *context)
 	return strcmp(profile_str(w->p, x->file), profile_str(w->p, y->file));
 }
 
-/* The columns before the name, and the least of it that is shown, however deep. */
+/* The columns before the name, and the least of the name that is shown at any depth. */
 enum { NUMBERS = 7 + 3 * 10 + 2, SAMPLES = 9, NAME_MIN = 12, NAME_ENOUGH = 20 };
 
-/* Where names have little room, that of the samples is worth more. */
+/* In a narrow terminal, names are worth more than the number of samples. */
 static bool has_samples(const struct writer *w)
 {
 	return !w->opts->columns || w->opts->columns >= NUMBERS + SAMPLES + NAME_ENOUGH;
@@ -90,7 +90,7 @@ static void add_module(struct buffer *b, const struct python_imports *im, const 
 		text_add_clean(b, name, strlen(name));
 }
 
-/* As often as it was looked for. */
+/* True if every time it was looked for it was not found. */
 static bool was_not_found(const struct python_import *n)
 {
 	return n->failed && n->failed == n->samples;
@@ -136,7 +136,7 @@ static void add_row(struct writer *w, uint32_t node, unsigned int depth)
 	buffer_fini(&name);
 }
 
-/* Imports nest some dozens deep; a recording may claim anything. */
+/* Imports nest some dozens deep; a hostile recording may claim any depth. */
 static void add_nested(struct writer *w, uint32_t node, unsigned int depth)
 {
 	add_row(w, node, depth < 100 ? depth : 100);

@@ -1,5 +1,6 @@
 /*
- * Writes a diff as JSON, one row per line so that two can be compared as text.
+ * Writes a diff as JSON: the two profiles first, then one row per line, so that two diffs can be
+ * compared as text.
  */
 #include <math.h>
 #include <stdint.h>
@@ -19,7 +20,7 @@ static void add_string(struct buffer *b, const char *key, const char *value)
 	text_add_json(b, value);
 }
 
-/* A fraction as percent with four decimals, exact, whatever the locale's decimal point is. */
+/* Appends a fraction as percent with four decimals, with a point in every locale. */
 static void add_percent(struct buffer *b, const char *key, double fraction)
 {
 	uint64_t n = (uint64_t)llround(fabs(fraction) * 1000000);
@@ -28,7 +29,7 @@ static void add_percent(struct buffer *b, const char *key, double fraction)
 		      (unsigned long long)(n / 10000), (unsigned long long)(n % 10000));
 }
 
-/* NULL where values are counts, as samples are. */
+/* The key of values in JSON; NULL where values are counts. */
 static const char *unit_name(const struct summary *s)
 {
 	return s->info->unit == UNIT_NS ? "ns" : s->info->unit == UNIT_BYTES ? "bytes" : NULL;

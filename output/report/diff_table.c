@@ -1,5 +1,6 @@
 /*
- * Writes the table of a diff. Cells are made first, then columns are given the width of their widest.
+ * Writes the table of a diff. All cells are made first; then each column gets the width of its
+ * widest cell, and the names get what is left of the terminal.
  */
 #include "output/report/diff_table.h"
 
@@ -42,7 +43,7 @@ struct table {
 	struct row *rows;
 	uint32_t nr_rows;
 	size_t widths[NR_CELLS];
-	size_t gap; /* between columns of numbers: 2, or 1 where the name has no room */
+	size_t gap; /* between columns of numbers: 2, or 1 in a narrow terminal */
 };
 
 static void fill_change(struct table *t, struct row *row, int was, const struct diff_amount *before,
@@ -81,7 +82,7 @@ static void fill_heading(struct row *row)
 		buffer_add_string(&row->cells[i], headings[i]);
 }
 
-/* What the other columns leave of the terminal. */
+/* Returns the columns that the others leave of the terminal. */
 static size_t room_for_name(const struct table *t)
 {
 	size_t fixed = t->widths[MODULE] ? t->widths[MODULE] + 2 : 0;
@@ -114,7 +115,10 @@ static void measure(struct table *t)
 		return;
 	if (t->widths[MODULE] > MODULE_MAX)
 		t->widths[MODULE] = MODULE_MAX;
-	/* Where there is no room, the name is worth more; and what is sorted by more than the other. */
+	/*
+	 * In a narrow terminal the modules go first, then the numbers that the table is not sorted
+	 * by.
+	 */
 	if (room_for_name(t) < NAME_MIN)
 		t->widths[MODULE] = 0;
 	if (room_for_name(t) < NAME_MIN)
@@ -129,14 +133,16 @@ static void measure(struct table *t)
 static size_t add_name(struct table *t, const struct row *row)
 {
 	const struct buffer *cell = &row->cells[NAME];
-	size_t width = t->widths[NAME], start = 0, size = cell->size;
+	uint8_t kind = row->of ? row->of->function->kind : FUNCTION_UNKNOWN;
 
-	if (row->of && text_columns(cell->data, cell->size) > width)
-		label_short(cell->data, cell->size, row->of->function->kind, &start, &size);
-	return align_add_cut(t->b, cell->data + start, size, width, t->opts->unicode);
+	return label_add_short(t->b, cell->data, cell->size, kind, t->widths[NAME],
+			       t->opts->unicode);
 }
 
-/* Orange and blue tell more from less in every kind of colour vision; grey is within the error. */
+/*
+ * Orange for more and blue for less can be told apart in every kind of colour vision; changes
+ * within the error are grey.
+ */
 static const char *color_of(const struct table *t, const struct row *row)
 {
 	const char *verdict;

@@ -1,5 +1,6 @@
 /*
- * Puts changes into words.
+ * Puts the changes of a diff into words and numbers. Shares are compared unless the diff is
+ * absolute; then values are.
  */
 #include "output/report/diff_text.h"
 
@@ -9,7 +10,7 @@
 #include "output/text/number.h"
 #include "output/tree/summary.h"
 
-/* What the fractions of an absolute diff are fractions of. */
+/* In an absolute diff, fractions are of this value. */
 static double whole_of(const struct diff *d)
 {
 	return (double)(d->whole_before.value ? d->whole_before.value : d->whole_after.value);

@@ -1,5 +1,6 @@
 /*
- * A diff in words: the same ones in the table, in the picture and in what a failed condition says.
+ * The words of a diff, which are the same in the table, in the picture and in the message of a
+ * failed condition.
  */
 #ifndef SPROF_DIFF_TEXT_H
 #define SPROF_DIFF_TEXT_H
@@ -12,11 +13,11 @@
 struct buffer;
 struct summary;
 
-/* A diff and what it is a diff of. */
+/* A diff and the two profiles that it compares. */
 struct diff_view {
 	const struct diff *diff;
 	const struct summary *before, *after;
-	const char *before_name, *after_name; /* files, any bytes */
+	const char *before_name, *after_name; /* names of the files, any bytes */
 };
 
 /* "35%", or in an absolute diff "1.24 s". */
@@ -30,17 +31,18 @@ void diff_text_add_margin(struct buffer *b, const struct diff_view *v,
 			  const struct diff_change *change);
 
 /*
- * "total 35% -> 41% (+5.7% +- 1.1%)"; "..., within the error of +- 1.3%)" where the samples cannot
- * tell; "self 0%" where there is none in either. The arrow and the sign are Unicode if asked for.
+ * "total 35% -> 41% (+5.7% +- 1.1%)"; "..., within the error of +- 1.3%)" for a change that the
+ * samples cannot prove; "self 0%" if it is 0 in both. The arrow and the sign are Unicode if asked
+ * for.
  */
 void diff_text_add_sentence(struct buffer *b, const struct diff_view *v, const char *what,
 			    const struct diff_amount *before, const struct diff_amount *after,
 			    const struct diff_change *change, bool unicode);
 
-/* "new", "gone", "more", "less", or "" where the change is within the error; by the change of key. */
+/* "new", "gone", "more", "less", or "" if the change of `key` is within the error. */
 const char *diff_text_verdict(const struct diff_row *row, enum diff_key key);
 
-/* "3 functions take more, 1 less; 2 are new, 1 is gone": what matters first, in a line. */
+/* Appends the line "3 functions take more, 1 less; 2 are new, 1 is gone". */
 void diff_text_add_summary(struct buffer *b, const struct diff_row *rows, uint32_t nr_rows);
 
 #endif

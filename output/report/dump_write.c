@@ -1,4 +1,7 @@
-/* Writes threads: a heading, then a line per function, inlined ones too. */
+/*
+ * Writes the threads of a dump: a heading for each, then a line per function, inlined ones too. In
+ * text, names and paths share the width of the terminal.
+ */
 #include "output/report/dump_write.h"
 
 #include <string.h>
@@ -8,9 +11,9 @@
 #include "output/tree/label.h"
 #include "output/text/text.h"
 
-enum { INDENT = 4, LEAST = 8 }; /* columns: before a line, and of name and path */
+enum { INDENT = 4, LEAST = 8 }; /* columns: of the indentation, and at least of name and path */
 
-/* A function in a stack, however it is known. */
+/* A function on a stack, named by debug information or only by a symbol. */
 struct shown {
 	const char *name, *file, *module;
 	uint32_t line;
@@ -69,10 +72,10 @@ struct text_writer {
 	unsigned int nr;
 };
 
-/* What a line says, clean. */
+/* The parts of a line, as clean text. */
 struct line {
-	struct buffer name, path; /* of a file, or a module; may be empty */
-	struct buffer end;	  /* what comes after the path */
+	struct buffer name, path; /* of a file or a module; may be empty */
+	struct buffer end;	  /* after the path */
 	uint8_t kind;
 };
 
@@ -81,7 +84,10 @@ static void line_init(struct line *l, const struct shown *f, bool whole_path)
 	const char *path = *f->file && f->line ? f->file : f->module;
 	size_t n = strlen(f->name);
 
-	/* Python's name has its file and first line in brackets: here the line it is at is better. */
+	/*
+	 * A Python name ends with its file and first line in brackets; the dump shows the current
+	 * line instead.
+	 */
 	if (f->kind == FUNCTION_PYTHON && strstr(f->name, " ("))
 		n = (size_t)(strstr(f->name, " (") - f->name);
 	if (!whole_path)
@@ -102,7 +108,7 @@ static void line_fini(struct line *l)
 	buffer_fini(&l->end);
 }
 
-/* The end of a path says most. */
+/* Keeps the end of a path, which tells more than its beginning. */
 static void add_path(struct buffer *b, const struct buffer *path, size_t room, bool unicode)
 {
 	size_t fits = path->size;
@@ -115,8 +121,8 @@ static void add_path(struct buffer *b, const struct buffer *path, size_t room, b
 }
 
 /*
- * The line number is always there. Where there is not room for all, the name has what the path leaves,
- * and half of it at least.
+ * The line number is always shown. If not everything fits, the name gets the columns that the path
+ * leaves, and at least half of them.
  */
 static void add_line(struct buffer *b, const struct line *l, size_t room, bool unicode)
 {

@@ -1,6 +1,6 @@
 /*
- * The stacks of a process's threads at one moment, as text and as JSON. Innermost frame first: what
- * a thread does now stands at the top.
+ * The stacks of a process's threads at one moment, as text and as JSON. The innermost frame comes
+ * first: it is what the thread does now.
  */
 #ifndef SPROF_DUMP_WRITE_H
 #define SPROF_DUMP_WRITE_H
@@ -14,7 +14,7 @@
 struct buffer;
 
 struct dump_row {
-	const struct profile *profile; /* symbolized */
+	const struct profile *profile; /* with names */
 	int32_t tid;
 	const char *name;
 	const char *doing; /* "running", "sleeping in do_epoll_wait", or why there is no stack */
@@ -36,7 +36,7 @@ struct dump_task_row {
 };
 
 struct dump_write_opts {
-	bool python_only; /* leave out what is not Python, and threads without any */
+	bool python_only; /* leave out frames that are not Python, and threads without Python */
 	bool color, unicode;
 	size_t columns; /* names and paths are cut to lines of this width; 0 = they are not */
 };
@@ -45,7 +45,7 @@ void dump_write_row(struct buffer *b, const struct dump_row *row,
 		    const struct dump_write_opts *opts);
 void dump_write_task(struct buffer *b, const struct dump_task_row *row,
 		     const struct dump_write_opts *opts);
-/* One object; the caller writes what is around it. */
+/* Writes one object of the JSON that the caller puts together. */
 void dump_write_json(struct buffer *b, const struct dump_row *row);
 void dump_write_task_json(struct buffer *b, const struct dump_task_row *row);
 

@@ -1,4 +1,8 @@
-/* Cells are written twice when they come, as text and as JSON; the rest is alignment. */
+/*
+ * Keeps each cell as text and as JSON from the moment it is added. Writing is then only alignment:
+ * columns get the width of their widest cell, and in a narrow terminal some columns are left out
+ * and names are cut.
+ */
 #include "output/report/grid.h"
 
 #include <inttypes.h>
@@ -10,10 +14,9 @@
 #include "core/profile/column.h"
 #include "output/text/align.h"
 #include "output/text/number.h"
-#include "output/tree/summary.h"
 #include "output/text/text.h"
 
-enum { NAME_ENOUGH = 24, NAME_MIN = 14 }; /* columns of the terminal */
+enum { NAME_ENOUGH = 24, NAME_MIN = 14 }; /* terminal columns */
 
 struct grid_cell {
 	struct buffer text, json;
@@ -45,7 +48,8 @@ void grid_path(struct grid *g, const char *s, size_t depth)
 	struct grid_cell *c = next_cell(g);
 
 	while (depth--)
-		buffer_add_string(&c->text, "\xc2\xa0\xc2\xa0"); /* blanks that Markdown keeps */
+		/* no-break spaces, which Markdown keeps */
+		buffer_add_string(&c->text, "\xc2\xa0\xc2\xa0");
 	text_add_clean(&c->text, s, strlen(s));
 	text_add_json(&c->json, s);
 }
@@ -153,15 +157,13 @@ void grid_value(struct grid *g, enum profile_column column, uint64_t value)
 	buffer_add_u64(&c->json, value);
 }
 
-void grid_events(struct grid *g, uint64_t events, const struct summary *summary)
+void grid_estimate(struct grid *g, uint64_t n, uint64_t margin)
 {
 	struct grid_cell *c = next_cell(g);
 
-	buffer_add_u64(&c->text, events);
-	if (!summary->info->exact)
-		buffer_printf(&c->text, "%s%" PRIu64, g->unicode ? "\xc2\xb1" : "+-",
-			      number_margin(events, summary->samples));
-	buffer_add_u64(&c->json, events);
+	buffer_add_u64(&c->text, n);
+	buffer_printf(&c->text, "%s%" PRIu64, g->unicode ? "\xc2\xb1" : "+-", margin);
+	buffer_add_u64(&c->json, n);
 }
 
 void grid_shape(struct grid *g, const uint64_t shape[3])
@@ -194,13 +196,13 @@ static const struct grid_cell *cell_at(const struct grid *g, size_t row, size_t 
 	return &g->cells[row * g->nr_columns + column];
 }
 
-/* Would it be taken for markup in a Markdown table? Then a backslash goes before it. */
+/* Would Markdown take the character for markup? It then needs a backslash. */
 static bool is_markup(char c)
 {
 	return c && strchr("|<*`[\\", c);
 }
 
-/* Columns that the widest cell takes; `marked`: with what is_markup() adds. */
+/* The columns of the widest cell; `marked`: with the backslashes of Markdown. */
 static size_t width_of(const struct grid *g, size_t column, size_t nr_rows, bool marked)
 {
 	size_t width = text_columns(g->columns[column].heading, strlen(g->columns[column].heading));
@@ -298,7 +300,7 @@ static size_t whole_width(const struct grid *g, const size_t *widths)
 	return width ? width - 2 : 0;
 }
 
-/* The widest column of names, which is the one that is cut; or nr_columns. */
+/* Finds the widest column of names, the one that is cut; nr_columns if there is none. */
 static size_t widest_names(const struct grid *g, const size_t *widths)
 {
 	size_t widest = g->nr_columns;
@@ -310,7 +312,7 @@ static size_t widest_names(const struct grid *g, const size_t *widths)
 	return widest;
 }
 
-/* A column of width 0 is not there. */
+/* Leaves out columns that the terminal has no room for: their width becomes 0. */
 static void spare_columns(const struct grid *g, size_t *widths)
 {
 	size_t enough = g->name_width ? g->name_width : NAME_ENOUGH;
@@ -327,7 +329,7 @@ static void spare_columns(const struct grid *g, size_t *widths)
 				widths[i] = 0;
 }
 
-/* Names have what is left, which is enough to tell them apart. */
+/* Cuts the names to the columns that are left, but keeps enough to tell them apart. */
 static void cut_names(const struct grid *g, size_t *widths)
 {
 	size_t whole = whole_width(g, widths), names = widest_names(g, widths), room;

@@ -1,6 +1,6 @@
 /*
- * Adds up a profile by line. Stacks are interned, so samples are added up by stack first, and each
- * stack is walked once.
+ * Adds up a profile by source line. Stacks are interned, so samples are added up by stack first,
+ * and each stack is walked once.
  */
 #include "output/report/lines.h"
 
@@ -26,16 +26,16 @@ struct adder {
 	const struct profile *p;
 	uint32_t *merged; /* by profile function: index in functions[], PROFILE_NONE = no file */
 	uint32_t *location_row; /* by location of the profile */
-	/* The stack that was last added to a row or function: + 1, 0 = none yet. */
+	/* 1 + the stack that was last added to this row or function; 0 = none yet. */
 	uint32_t *row_stamp, *function_stamp;
 	struct lines_function *functions;
 	struct lines_row *rows;
 	uint32_t *row_function;
 	size_t nr_functions, nr_rows;
-	uint64_t ends[NR_LINES_ENDS]; /* of everything */
+	uint64_t ends[NR_LINES_ENDS]; /* of all lines */
 };
 
-/* ---- functions of one name in one file are one */
+/* ---- functions: those of one name in one file are the same */
 
 static int compare_functions(const void *a, const void *b, void *context)
 {
@@ -83,7 +83,7 @@ static void merge_functions(struct adder *a)
 	free(order);
 }
 
-/* Whoever profiles a Python program looks for lines of the program, not for those that interpret it. */
+/* In a profile of Python, the lines of the program are wanted, not those of the interpreter. */
 static void mark_interpreter(struct adder *a)
 {
 	const struct profile *p = a->p;
@@ -192,7 +192,7 @@ static void add_row(struct adder *a, uint32_t row, uint32_t stamp, enum lines_en
 	a->function_stamp[function] = stamp;
 }
 
-/* Returns the weight that no line can be named for. */
+/* Returns the weight for which no line is known. */
 static uint64_t add_stack(struct adder *a, uint32_t stack, uint64_t weight, uint64_t samples)
 {
 	const struct profile *p = a->p;
@@ -280,7 +280,7 @@ static int by_total(const void *a, const void *b)
 	return order ? order : compare_texts(f, g);
 }
 
-/* Rows that no sample of this column is in say nothing. */
+/* Leaves out rows in which no sample of this column lies. */
 static void keep_used(struct adder *a, struct lines *l)
 {
 	size_t kept = 0;

@@ -1,4 +1,7 @@
-/* Writes the report by line as JSON, one row per line of text so that two can be compared. */
+/*
+ * Writes the report by line as JSON, one row per line of text, so that two reports can be compared
+ * as text.
+ */
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
 #include "output/report/lines_table.h"

@@ -1,4 +1,7 @@
-/* Writes the report by line: one block per function. */
+/*
+ * Writes the report by line as text: a block per function with its title, its lines and their
+ * source text. It can also print the columns of line_profiler (kernprof).
+ */
 #include "output/report/lines_table.h"
 
 #include <string.h>
@@ -12,7 +15,7 @@
 #include "output/text/text.h"
 
 enum {
-	GAP = 3 /* lines without samples that are shown between two with */,
+	GAP = 3 /* a gap of up to so many lines without samples is shown */,
 	NUMBER = 9,
 	SHARE = 7,
 	VALUE = 11,
@@ -24,8 +27,8 @@ struct block {
 	struct buffer *b;
 	const struct summary *summary;
 	const struct lines_opts *opts;
-	bool ends[NR_LINES_ENDS];  /* which of these columns there are, */
-	bool self, total, samples; /* and of these */
+	bool ends[NR_LINES_ENDS];  /* which of these columns are shown, */
+	bool self, total, samples; /* and which of these */
 	const struct lines_function *function;
 	const struct source_text *source; /* or NULL */
 };
@@ -58,26 +61,15 @@ static void add_text(struct block *k, const char *s)
 	align_right(k->b, start, NUMBER + 1);
 }
 
-/* The source text of a line: tabs to eight columns, cut to what the terminal has left. */
+/* Adds the source text of a line, cut to the columns that the terminal has left. */
 static void add_source(struct block *k, uint32_t line, size_t line_start)
 {
-	struct buffer text = { 0 }, expanded = { 0 };
-	size_t size, used, left = SIZE_MAX, n;
-	const char *s;
+	struct buffer text = { 0 };
+	size_t used, left = SIZE_MAX, n;
 
 	if (!k->source)
 		return;
-	s = source_text_line(k->source, line, &size);
-	for (size_t i = 0; i < size; i++) {
-		if (s[i] != '\t') {
-			buffer_add_char(&expanded, s[i]);
-			continue;
-		}
-		do
-			buffer_add_char(&expanded, ' ');
-		while (expanded.size % 8);
-	}
-	text_add_clean(&text, expanded.data, expanded.size);
+	source_text_add_line(&text, k->source, line, true);
 	used = text_columns(k->b->data + line_start, k->b->size - line_start) + 2;
 	if (k->opts->columns)
 		left = k->opts->columns > used ? k->opts->columns - used : 0;
@@ -87,7 +79,6 @@ static void add_source(struct block *k, uint32_t line, size_t line_start)
 		buffer_add(k->b, text.data, n);
 	}
 	buffer_fini(&text);
-	buffer_fini(&expanded);
 }
 
 static void end_line(struct block *k, size_t line_start)
@@ -120,8 +111,8 @@ static void add_heading(struct block *k)
 }
 
 /*
- * What line_profiler prints. It counts how often a line ran; sampling does not, so that there is a
- * dash in place of a number that would be invented. Time is of the line with all it calls, in us.
+ * Adds a row as line_profiler prints it. line_profiler counts how often a line ran; sampling does
+ * not, so there is a dash instead of an invented number. Times are totals of the line, in us.
  */
 static void add_kernprof_row(struct block *k, uint32_t line, const struct lines_sum *sum)
 {
@@ -192,7 +183,7 @@ static void add_row(struct block *k, uint32_t line, const struct lines_sum *sum)
 static void add_rows(struct block *k)
 {
 	const struct lines_function *f = k->function;
-	uint32_t next = 0; /* the line after the last one shown */
+	uint32_t next = 0; /* the line after the last one that was shown */
 
 	if (k->source && f->start_line && f->rows[0].line && f->start_line < f->rows[0].line) {
 		add_row(k, f->start_line, NULL);
@@ -231,17 +222,9 @@ static void add_title(struct block *k)
 	text_add_clean(b, f->file, strlen(f->file));
 	if (f->start_line)
 		buffer_printf(b, ":%u", f->start_line);
-	buffer_add_string(b, "\n  self ");
-	number_add_percent(b, f->sum.self, k->summary->total);
-	buffer_add_string(b, ", ");
-	summary_add_value(b, k->summary, f->sum.self);
-	buffer_add_string(b, "; total ");
-	number_add_percent(b, f->sum.total, k->summary->total);
-	buffer_add_string(b, ", ");
-	summary_add_value(b, k->summary, f->sum.total);
-	buffer_add_string(b, "; ");
-	summary_add_events(b, k->summary, f->sum.total_samples,
-			   k->opts->unicode ? "\xc2\xb1" : "+-");
+	buffer_add_string(b, "\n  ");
+	summary_add_sums(b, k->summary, f->sum.self, f->sum.total, f->sum.total_samples,
+			 k->opts->unicode);
 	buffer_add_char(b, '\n');
 }
 
@@ -262,7 +245,10 @@ static void add_function(struct block *k, const struct lines_function *f)
 	source_text_free(source);
 }
 
-/* "ended in Python 24%, native 75%, kernel 0.54%"; where all of it is of one kind, there is no split. */
+/*
+ * Adds "ended in Python 24%, native 75%, kernel 0.54%"; nothing if all of it ended in one kind of
+ * code.
+ */
 static void add_ends(struct block *k, const struct lines *l)
 {
 	static const char *const names[NR_LINES_ENDS] = { "Python", "native code", "the kernel",
@@ -304,7 +290,7 @@ static void add_head(struct block *k, const struct lines *l)
 		b, " of it in code whose source lines are not known (no debug information)\n");
 }
 
-/* In a narrow terminal the source is worth more than columns that say nearly what others do. */
+/* In a narrow terminal, source text is worth more than columns that nearly repeat others. */
 static void spare_columns(struct block *k, int nr_ends)
 {
 	size_t ends = (size_t)nr_ends * SHARE, columns = k->opts->columns;
@@ -340,7 +326,7 @@ size_t lines_table_write(struct buffer *b, const struct lines *lines, const stru
 			k.ends[e] |= lines->functions[i].sum.ends[e] != 0;
 	for (int e = 0; e < NR_LINES_ENDS; e++)
 		nr_ends += k.ends[e];
-	if (nr_ends < 2) { /* it would say 100% in every row */
+	if (nr_ends < 2) { /* the column would say 100% in every row */
 		memset(k.ends, 0, sizeof(k.ends));
 		nr_ends = 0;
 	}

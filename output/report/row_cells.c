@@ -1,4 +1,7 @@
-/* Cells of the report. Values are in the unit of the column; margins are in events. */
+/*
+ * Writes the report as CSV or tab-separated lines. Values are in the unit of the column, margins in
+ * events.
+ */
 #include "output/report/row_cells.h"
 
 #include "core/base/buffer.h"

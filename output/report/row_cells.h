@@ -1,4 +1,6 @@
-/* The report for spreadsheets and scripts: a line per row, separated by commas or tabs. */
+/*
+ * The report for spreadsheets and scripts: a line per row, with fields separated by commas or tabs.
+ */
 #ifndef SPROF_ROW_CELLS_H
 #define SPROF_ROW_CELLS_H
 
@@ -9,12 +11,15 @@
 struct buffer;
 struct summary;
 
-/* `by` is the heading of the names: "function", "module", ... At most max_rows lines, 0 = all. */
+/*
+ * `by` is the heading of the names: "function", "module", ... Writes at most max_rows lines; 0 =
+ * all.
+ */
 void report_cells_write(struct buffer *b, char separator, const struct tree *tree,
 			const struct summary *summary, enum ranking_key key, const char *by,
 			uint32_t max_rows);
 
-/* The same of the nodes of the tree, depth first: with the number of their parent's line. */
+/* The same for the nodes of the tree, depth first, each with the number of its parent's line. */
 void report_cells_write_tree(struct buffer *b, char separator, const struct tree *tree,
 			     const struct summary *summary, const char *by);
 

@@ -1,6 +1,6 @@
 /*
- * Writes the report table. Cells are made first, then columns are given the width of their widest
- * cell, and the names take what is left.
+ * Writes the table of sprof report. All cells are made first; then each column gets the width of
+ * its widest cell, and the names get what is left of the terminal.
  */
 #include "output/report/table.h"
 
@@ -20,7 +20,10 @@ enum {
 	BAR = 20, /* columns */
 	MODULE_MAX = 24,
 	NAME_MIN = 20,
-	NAME_PADDED = 80, /* in a file names are whole, but the longest widens no other row */
+	/*
+	 * when nothing is cut, names are padded to this: a longer one does not widen the other rows
+	 */
+	NAME_PADDED = 80,
 };
 
 enum column {
@@ -37,7 +40,7 @@ enum column {
 
 struct row {
 	struct buffer cells[NR_CELLS];
-	size_t short_start, short_size; /* of the name, for where all of it is too wide */
+	uint8_t kind; /* enum function_kind; FUNCTION_UNKNOWN for the heading */
 };
 
 struct table {
@@ -49,18 +52,6 @@ struct table {
 	size_t widths[NR_CELLS], bar;
 	bool has_gil;
 };
-
-static const char plus_minus[] = "\xc2\xb1";
-
-static void add_margin(const struct table *t, struct buffer *b, uint64_t samples)
-{
-	uint64_t margin = number_margin(samples, t->summary->samples);
-
-	if (t->summary->info->exact)
-		return;
-	buffer_printf(b, "%s%llu", t->opts->unicode ? plus_minus : "+-",
-		      (unsigned long long)margin);
-}
 
 static void fill_row(struct table *t, struct row *row, const struct ranking_row *r)
 {
@@ -76,13 +67,13 @@ static void fill_row(struct table *t, struct row *row, const struct ranking_row 
 		buffer_add_char(&row->cells[GIL_PERCENT], '-');
 	summary_add_value(&row->cells[SELF], s, r->sum.self);
 	summary_add_value(&row->cells[TOTAL], s, r->sum.total);
-	/* Where values are counts already, the margin goes with the one that is sorted by. */
+	/* If values are counts, the margin is shown with the value that the table is sorted by. */
 	if (!counts)
 		buffer_add_u64(&row->cells[SAMPLES], samples);
-	add_margin(t, &row->cells[counts ? (by_self ? SELF : TOTAL) : SAMPLES], samples);
+	summary_add_margin(&row->cells[counts ? (by_self ? SELF : TOTAL) : SAMPLES], s, samples,
+			   t->opts->unicode);
 	buffer_add_string(&row->cells[NAME], r->function->name);
-	label_short(row->cells[NAME].data, row->cells[NAME].size, r->function->kind,
-		    &row->short_start, &row->short_size);
+	row->kind = r->function->kind;
 	text_add_clean(&row->cells[MODULE], r->function->module, strlen(r->function->module));
 }
 
@@ -102,7 +93,7 @@ static void fill_heading(struct table *t)
 		buffer_printf(&t->rows[0].cells[SAMPLES], " %s", t->summary->info->events);
 }
 
-/* What the other columns leave of the terminal. */
+/* Returns the columns that the others leave of the terminal. */
 static size_t room_for_name(const struct table *t)
 {
 	size_t fixed = t->bar ? t->bar + 2 : 0;
@@ -139,7 +130,7 @@ static void measure(struct table *t)
 	}
 	if (t->widths[MODULE] > MODULE_MAX)
 		t->widths[MODULE] = MODULE_MAX;
-	/* Where there is no room, the name is worth more. */
+	/* In a narrow terminal, names are worth more than modules, bars and the other values. */
 	if (room_for_name(t) < NAME_MIN)
 		t->widths[MODULE] = 0;
 	if (room_for_name(t) < NAME_MIN)
@@ -169,10 +160,7 @@ static size_t add_name(struct table *t, const struct row *row)
 		buffer_add(t->b, cell->data, cell->size);
 		return text_columns(cell->data, cell->size);
 	}
-	if (!row->short_size || text_columns(cell->data, cell->size) <= width)
-		return align_add_cut(t->b, cell->data, cell->size, width, t->opts->unicode);
-	return align_add_cut(t->b, cell->data + row->short_start, row->short_size, width,
-			     t->opts->unicode);
+	return label_add_short(t->b, cell->data, cell->size, row->kind, width, t->opts->unicode);
 }
 
 static void add_times(struct buffer *b, const char *s, uint64_t nr)
@@ -181,7 +169,7 @@ static void add_times(struct buffer *b, const char *s, uint64_t nr)
 		buffer_add_string(b, s);
 }
 
-/* Solid to the self, light from there to the total. */
+/* Draws the self part as a solid bar, and the rest of the total as a light one. */
 static void add_bar(struct table *t, const struct tree_sum *sum)
 {
 	static const char *const eighths[] = { "",
@@ -280,6 +268,7 @@ void table_write(struct buffer *b, const struct tree *tree, const struct summary
 	nr = opts->max_rows && opts->max_rows < ranking.nr_rows ? opts->max_rows : ranking.nr_rows;
 	t.rows = xcalloc(nr + 1, sizeof(*t.rows));
 	t.nr_rows = nr + 1;
+	t.rows[0].kind = FUNCTION_UNKNOWN;
 	fill_heading(&t);
 	for (uint32_t i = 0; i < nr; i++)
 		fill_row(&t, &t.rows[i + 1], &ranking.rows[i]);

@@ -1,6 +1,6 @@
 /*
- * The report for people: how much the numbers are worth, then the functions with their self and total
- * time, as numbers and as bars on one scale.
+ * The report for people: a head that says how far the numbers can be trusted, then the functions
+ * with their self and total time, as numbers and as bars on one scale.
  */
 #ifndef SPROF_TABLE_H
 #define SPROF_TABLE_H
@@ -20,11 +20,13 @@ struct table_opts {
 	size_t columns;		       /* of the terminal, which names are cut to; 0 = never cut */
 	bool unicode;		       /* block characters, else ASCII */
 	bool color;		       /* terminal escapes */
-	const char *heading;	       /* of what the rows are: "Function", */
+	const char *heading;	       /* of the names: "Function", ... */
 	const char *singular, *plural; /* "function", "functions" */
 };
 
-/* The lines above a table: what was recorded, how, and how much the numbers are worth. */
+/*
+ * Appends the lines above a table: what was recorded, how, and how far the numbers can be trusted.
+ */
 void table_add_head(struct buffer *b, const struct summary *summary);
 
 void table_write(struct buffer *b, const struct tree *tree, const struct summary *summary,

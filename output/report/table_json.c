@@ -1,5 +1,5 @@
 /*
- * Writes the report as JSON, one row per line so that two reports can be compared as text.
+ * Writes the report as JSON, one row per line of text, so that two reports can be compared as text.
  */
 #include "output/report/table_json.h"
 
@@ -27,7 +27,7 @@ static void add_number(struct buffer *b, const char *key, uint64_t value)
 	buffer_add_u64(b, value);
 }
 
-/* value / 10^decimals, exact, without the locale's idea of a decimal point. */
+/* Appends value / 10^decimals exactly, with a point in every locale. */
 static void add_decimal(struct buffer *b, const char *key, uint64_t value, int decimals)
 {
 	uint64_t unit = 1;
@@ -53,7 +53,7 @@ static void add_reasons(struct buffer *b, const struct summary *s)
 	buffer_add_string(b, "},\n");
 }
 
-/* What values are called beside the counts; NULL where they are counts. */
+/* The key of values beside the counts; NULL where values are counts. */
 static const char *unit_name(const struct summary *s)
 {
 	switch ((enum column_unit)s->info->unit) {

@@ -1,6 +1,4 @@
-/*
- * The report for machines: one JSON object, versioned; docs/report-json.md says what is in it.
- */
+/* The report for programs: one JSON object with a version, which docs/report-json.md describes. */
 #ifndef SPROF_TABLE_JSON_H
 #define SPROF_TABLE_JSON_H
 
@@ -20,11 +18,11 @@ void report_json_write(struct buffer *b, const struct tree *tree, const struct s
 void report_json_write_tree(struct buffer *b, const struct tree *tree,
 			    const struct summary *summary, const char *by);
 
-/* A table of samples under the same head, where "report" says which it is in place of "by". */
+/* Writes a table of samples with the same head; "report" names the table, in place of "by". */
 void report_json_write_grid(struct buffer *b, const struct summary *summary, const char *report,
 			    const struct grid *grid, uint32_t max_rows);
 
-/* The same with all rows of a second table as another member, `name`; second NULL: without. */
+/* The same, with all rows of a second table as the member `name`; second NULL: without it. */
 void report_json_write_grids(struct buffer *b, const struct summary *summary, const char *report,
 			     const struct grid *grid, uint32_t max_rows, const char *name,
 			     const struct grid *second);

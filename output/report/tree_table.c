@@ -1,4 +1,7 @@
-/* Prints a tree by going down the most expensive path first. */
+/*
+ * Writes the call tree as text, depth first with the most expensive child first. A stack of pending
+ * lines takes the place of recursion, because trees are as deep as stacks.
+ */
 #include "output/report/tree_table.h"
 
 #include <stdlib.h>
@@ -20,7 +23,7 @@ enum { NAME_MIN = 20, PERCENT = 6, VALUE = 9 };
 struct line {
 	uint32_t node;
 	uint32_t indent; /* columns */
-	bool branch;	 /* has brothers and sisters that are shown */
+	bool branch;	 /* has siblings that are shown */
 };
 
 struct writer {
@@ -28,13 +31,13 @@ struct writer {
 	const struct tree *tree;
 	const struct summary *summary;
 	const struct table_opts *opts;
-	uint64_t min; /* of a total, to be shown */
+	uint64_t min; /* smallest total that is shown */
 	struct line *stack;
 	size_t nr_stack, capacity;
 	uint32_t *children;
 	size_t children_capacity;
 	uint32_t nr_lines, nr_small;
-	uint64_t small; /* self in what is not shown */
+	uint64_t small; /* self of the nodes that are not shown */
 };
 
 static int compare_totals(const void *a, const void *b, void *nodes)
@@ -69,34 +72,9 @@ static void add_numbers(struct writer *w, const struct tree_node *n)
 	summary_add_value(&cell, w->summary, n->total);
 	add_right(w->b, &cell, VALUE);
 	cell.size = 0;
-	buffer_add_u64(&cell, tree_events_of(w->tree, n).total);
-	if (!w->summary->info->exact)
-		buffer_printf(&cell, "%s%llu", w->opts->unicode ? "\xc2\xb1" : "+-",
-			      (unsigned long long)number_margin(tree_events_of(w->tree, n).total,
-								w->summary->samples));
+	summary_add_count(&cell, w->summary, tree_events_of(w->tree, n).total, w->opts->unicode);
 	add_right(w->b, &cell, VALUE);
 	buffer_fini(&cell);
-}
-
-/* What of a name fits: all, the short form, or both ends of that. */
-static void add_name(struct writer *w, const struct tree_function *f, size_t width)
-{
-	size_t n = strlen(f->name), start, size, head, tail;
-
-	if (!w->opts->columns || text_columns(f->name, n) <= width) {
-		buffer_add(w->b, f->name, n);
-		return;
-	}
-	label_short(f->name, n, f->kind, &start, &size);
-	if (text_columns(f->name + start, size) <= width) {
-		buffer_add(w->b, f->name + start, size);
-		return;
-	}
-	head = text_head(f->name + start, size, width / 2);
-	tail = text_tail(f->name + start, size, (width - 1) / 2);
-	buffer_add(w->b, f->name + start, head);
-	buffer_add_string(w->b, w->opts->unicode ? "\xe2\x80\xa6" : "~");
-	buffer_add(w->b, f->name + start + size - tail, tail);
 }
 
 static void add_line(struct writer *w, const struct line *line)
@@ -117,12 +95,12 @@ static void add_line(struct writer *w, const struct line *line)
 	buffer_add_string(w->b, line->branch ? "+ " : "  ");
 	if (w->opts->color && n->self)
 		buffer_add_string(w->b, "\033[1m");
-	add_name(w, f, room);
+	label_add_short(w->b, f->name, strlen(f->name), f->kind, room, w->opts->unicode);
 	buffer_add_string(w->b, w->opts->color && n->self ? "\033[0m\n" : "\n");
 	w->nr_lines++;
 }
 
-/* Puts the children that are shown on the stack, the most expensive on top. */
+/* Pushes the children that are shown, the most expensive one last, so that it comes first. */
 static void push_children(struct writer *w, const struct line *parent)
 {
 	const struct tree_node *nodes = w->tree->nodes;

@@ -1,7 +1,7 @@
 /*
- * Each function on a stack becomes a frame that is called what it belongs to; neighbours that belong to the
- * same become one, as a module that calls itself is entered once. By thread and process, the stack is the
- * thread or the process, and nothing else.
+ * Each function of a stack is replaced by a frame named after the module, file, ... that it belongs
+ * to. Neighbours that become equal are merged, as a module that calls itself is entered once. By
+ * thread or process, a stack becomes that one frame.
  */
 #include "output/select/dimension.h"
 
@@ -17,7 +17,7 @@
 struct grouping {
 	struct profile *p;
 	const struct tree_functions *names;
-	uint32_t *frames; /* by function: the frame of its group + 1 */
+	uint32_t *frames; /* by function: the frame that replaces it + 1, 0 = not known yet */
 	uint32_t (*frame_of)(struct grouping *g, const struct stack_part *part);
 };
 
@@ -26,7 +26,7 @@ static uint32_t named(struct grouping *g, const char *name, uint8_t kind)
 	return profile_named_frame(g->p, name, strlen(name), kind);
 }
 
-/* Code without a name is of the same module as code with one. */
+/* Unnamed functions are merged with the named ones of their module. */
 static uint8_t kind_of(const struct tree_function *f)
 {
 	return f->kind == FUNCTION_UNKNOWN ? FUNCTION_NATIVE : f->kind;
@@ -55,7 +55,7 @@ static uint32_t kind_frame(struct grouping *g, const struct stack_part *part)
 	return named(g, ranking_kind_name(kind), kind);
 }
 
-/* A function whose lines are not known stands for itself. */
+/* PROFILE_NONE, to keep the function, if its line is unknown. */
 static uint32_t line_frame(struct grouping *g, const struct stack_part *part)
 {
 	const struct profile *p = g->p;
@@ -145,7 +145,9 @@ struct named_threads {
 	uint64_t *last_ns; /* by thread: when its last sample was taken */
 };
 
-/* By process, what its main thread was called last comes first, then what any thread was. */
+/*
+ * By process; in it the names of the main thread come first, the last one that it had before all.
+ */
 static int compare_threads(const void *a, const void *b, void *context)
 {
 	const struct named_threads *named = context;
@@ -161,7 +163,10 @@ static int compare_threads(const void *a, const void *b, void *context)
 	return i > j ? -1 : i < j;
 }
 
-/* A thread that takes a name it had before is no new one: its place says nothing. */
+/*
+ * By thread: the time of its last sample. The order of the table does not tell the last name of a
+ * thread, because a thread that returns to an earlier name gets no new entry.
+ */
 static uint64_t *last_times(const struct profile *p)
 {
 	uint64_t *times = xcalloc(p->nr_threads + 1, sizeof(*times));
@@ -175,7 +180,7 @@ static uint64_t *last_times(const struct profile *p)
 	return times;
 }
 
-/* By thread: the string its process is called. The caller frees it. */
+/* By thread: the name of its process, a string. The caller frees the array. */
 static uint32_t *process_comms(struct profile *p)
 {
 	uint32_t *comms = xcalloc(p->nr_threads + 1, sizeof(*comms));
@@ -195,7 +200,7 @@ static uint32_t *process_comms(struct profile *p)
 	return comms;
 }
 
-/* A stack of one frame: "make (pid 12)". */
+/* The stack of one frame "make (pid 12)". */
 static uint32_t owner_stack(struct profile *p, const char *comm, const char *what, uint32_t number)
 {
 	char *name = xasprintf("%s (%s %u)", comm, what, number);
@@ -209,9 +214,9 @@ static void by_owner(struct profile *p, bool process)
 {
 	uint32_t *stacks = xcalloc(p->nr_threads + 1, sizeof(*stacks));
 	uint32_t *comms = process_comms(p);
-	uint32_t nobody = profile_named_frame(p, "[no thread]", 11, FUNCTION_UNKNOWN);
+	uint32_t no_thread = profile_named_frame(p, "[no thread]", 11, FUNCTION_UNKNOWN);
 
-	nobody = profile_stack(p, &nobody, 1);
+	no_thread = profile_stack(p, &no_thread, 1);
 	for (uint32_t i = 0; i < p->nr_threads; i++) {
 		const struct profile_thread t = p->threads[i];
 
@@ -221,7 +226,7 @@ static void by_owner(struct profile *p, bool process)
 	for (size_t i = 0; i < p->nr_samples; i++) {
 		struct profile_sample *s = &p->samples[i];
 
-		s->stack = s->thread == PROFILE_NONE ? nobody : stacks[s->thread];
+		s->stack = s->thread == PROFILE_NONE ? no_thread : stacks[s->thread];
 		s->thread = PROFILE_NONE;
 	}
 	free(stacks);

@@ -1,6 +1,6 @@
 /*
- * What the time is reported by: a profile is rewritten so that what stands in its stacks are modules, files,
- * lines, ... instead of functions, and everything that shows functions shows those.
+ * What time is reported by (--by): a profile is rewritten so that its stacks consist of modules,
+ * files, lines, ... instead of functions. Every output of functions then shows those.
  */
 #ifndef SPROF_DIMENSION_H
 #define SPROF_DIMENSION_H
@@ -9,15 +9,15 @@ struct profile;
 
 struct dimension {
 	const char *name;    /* for --by */
-	const char *heading; /* of their column in a table */
-	const char *plural;  /* for people */
+	const char *heading; /* of its column in a table */
+	const char *plural;  /* for sentences */
 	void (*apply)(struct profile *p);
 };
 
-/* By function, which changes nothing, comes first. Ends with an entry whose name is NULL. */
+/* The first entry is "function", which changes nothing. Ends with an entry whose name is NULL. */
 extern const struct dimension dimension_table[];
 
-/* By name; NULL where there is none. */
+/* The dimension of that name, or NULL. */
 const struct dimension *dimension_find(const char *name);
 
 #endif

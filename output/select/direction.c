@@ -1,4 +1,7 @@
-/* Turns and cuts stacks. */
+/*
+ * Reverses and cuts stacks through restack(). The pattern is matched once per function, not per
+ * stack.
+ */
 #include "output/select/direction.h"
 
 #include <stdlib.h>
@@ -19,7 +22,7 @@ static void reverse(struct stack_part *parts, size_t nr)
 	}
 }
 
-/* Where the outermost function that fits is, or nr. */
+/* The index of the outermost function that fits, or nr. */
 static size_t find(const bool *fits, const struct stack_part *parts, size_t nr)
 {
 	size_t at = 0;

@@ -1,6 +1,7 @@
 /*
- * Which way stacks are looked at: from the leaf, or from one function down or up. As filters, these make of a
- * profile another one; samples without the function are counted as filtered out.
+ * The direction in which stacks are shown: from the leaf, or from one function to its callees or
+ * callers. Each function rewrites the stacks of a profile. Samples without the wanted function are
+ * counted as filtered out.
  */
 #ifndef SPROF_DIRECTION_H
 #define SPROF_DIRECTION_H
@@ -8,13 +9,13 @@
 struct pattern;
 struct profile;
 
-/* Stacks stay as they are, those with such a function. */
+/* Keeps the stacks that contain such a function. */
 void direction_focus(struct profile *p, const struct pattern *pattern);
-/* Leaf first; threads are not told apart any more, as they are no leaf of anything. */
+/* Puts the leaf first. Threads are merged. */
 void direction_invert(struct profile *p);
-/* Stacks begin at the outermost function that fits. */
+/* Lets stacks begin at their outermost function that fits. Threads are merged. */
 void direction_callees(struct profile *p, const struct pattern *pattern);
-/* That function, then its callers; what it calls is part of it. */
+/* Puts that function first, then its callers; its callees are dropped. Threads are merged. */
 void direction_callers(struct profile *p, const struct pattern *pattern);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Rules on functions are asked once per function, and give it a bit for each rule that it fits; what
- * happens to a stack follows from the bits of its functions.
+ * Rules on functions are matched once per function and give it a bit for each rule that matches.
+ * The bits of its functions then decide what happens to a stack. Rules on samples are applied
+ * first.
  */
 #include "output/select/filter.h"
 
@@ -19,7 +20,7 @@
 #include "output/select/pattern.h"
 #include "output/select/restack.h"
 
-enum { MAX_RULES = 64 }; /* bits of a mask */
+enum { MAX_RULES = 64 }; /* of a kind; bits of a mask */
 
 struct rule {
 	enum filter_rule rule;
@@ -187,7 +188,7 @@ static bool has_time_rules(const struct filter *f)
 
 struct samples {
 	const struct filter *filter;
-	bool *keep_thread; /* by thread; NULL: all, and also what has no thread */
+	bool *keep_thread; /* by thread; NULL: keep all, also samples without a thread */
 	uint64_t start_ns;
 };
 
@@ -230,9 +231,9 @@ static void filter_samples(const struct filter *f, struct profile *p)
 /* ---- stacks, by function */
 
 struct stacks {
-	uint64_t *masks;		   /* by function: the rules that it fits */
-	uint64_t of[FILTER_SHOW_FROM + 1]; /* the rules of each sort */
-	bool *noise, *marker;		   /* by function; is hidden, says that a stack is broken */
+	uint64_t *masks;		   /* by function: bits of the rules that match it */
+	uint64_t of[FILTER_SHOW_FROM + 1]; /* by enum filter_rule: bits of its rules */
+	bool *noise, *marker;		   /* by function: is it hidden, is it a marker? */
 };
 
 static bool filter_stack(void *context, struct stack_part *parts, size_t *nr)
@@ -247,7 +248,7 @@ static bool filter_stack(void *context, struct stack_part *parts, size_t *nr)
 		return false;
 	if (s->of[FILTER_SHOW_FROM]) {
 		while (i < *nr && !(s->masks[parts[i].function] & s->of[FILTER_SHOW_FROM])) {
-			/* What says that the stack is broken stays, or it would count as whole. */
+			/* Markers stay, or an incomplete stack would count as complete. */
 			if (s->marker[parts[i].function] &&
 			    !(s->masks[parts[i].function] & s->of[FILTER_HIDE]))
 				parts[kept++] = parts[i];

@@ -1,7 +1,7 @@
 /*
- * What of a profile is looked at: the same rules for every command. Rules on functions are regular
- * expressions on their names, as the picture shows them; rules on samples look at time, thread and
- * process. Weights are never changed: what is left out is counted in profile.filtered.
+ * Filters of a profile, the same for every command. Rules on functions are regular expressions for
+ * their names, as the picture shows them; rules on samples choose times, threads and processes.
+ * Weights never change, and what a filter removes is counted in profile.filtered.
  */
 #ifndef SPROF_FILTER_H
 #define SPROF_FILTER_H
@@ -14,42 +14,43 @@ struct filter;
 struct profile;
 
 enum filter_rule {
-	FILTER_FOCUS,  /* only stacks with such a function; all of several are needed */
-	FILTER_IGNORE, /* no stacks with such a function */
-	FILTER_HIDE,   /* such functions are taken out of stacks; their self time is the caller's */
-	FILTER_SHOW_FROM, /* stacks begin at the first such function; without one they are left out */
+	FILTER_FOCUS,	  /* keep stacks with such a function; of several rules all must match */
+	FILTER_IGNORE,	  /* remove stacks with such a function */
+	FILTER_HIDE,	  /* remove such functions from stacks; their self goes to the caller */
+	FILTER_SHOW_FROM, /* let stacks begin at the first such function; remove those without */
 };
 
 struct filter *filter_new(void);
 void filter_free(struct filter *filter); /* NULL is fine */
 
-/*
- * `text` is as in pattern_init(). 0, or -EINVAL or -E2BIG with a reason in why[].
- */
+/* `text` is as in pattern_init(). 0, or -EINVAL or -E2BIG with the reason in why[]. */
 int filter_add_rule(struct filter *filter, enum filter_rule rule, const char *text, char *why,
 		    size_t why_size);
 
-/* Hides what noise_is() says is plumbing, as FILTER_HIDE does. */
+/* Hides the functions for which noise_is() is true, as FILTER_HIDE does. */
 void filter_hide_noise(struct filter *filter);
 
-/* Only samples whose thread held Python's global interpreter lock. */
+/* Keeps only samples whose thread held Python's global interpreter lock. */
 void filter_hold_gil(struct filter *filter);
 
-/* Only threads of this number, or whose name fits; any of several. Errors as filter_add_rule(). */
+/*
+ * Keep only threads with this id, or whose name matches. Of several rules one must match. Errors:
+ * as above.
+ */
 int filter_add_thread(struct filter *filter, const char *number_or_text, char *why,
 		      size_t why_size);
 int filter_add_comm(struct filter *filter, const char *text, char *why, size_t why_size);
 void filter_add_pid(struct filter *filter, uint32_t pid);
 
-/* Only samples of [from_ns, to_ns) since the recording began; UINT64_MAX: to its end. */
+/* Keep only samples in [from_ns, to_ns) since the start of the recording; UINT64_MAX = no end. */
 void filter_set_from(struct filter *filter, uint64_t from_ns);
 void filter_set_to(struct filter *filter, uint64_t to_ns);
-/* Is there no time between the two? */
+/* Is that interval empty? */
 bool filter_has_no_time(const struct filter *filter);
 
 /*
- * Takes out of the profile what the rules say. 0, or, with the profile as it was, -ENODATA with what
- * it has none of in *ret_lacks ("times", "threads", ...).
+ * Applies all rules to the profile. 0, or -ENODATA if the profile lacks what a rule needs, named in
+ * *ret_lacks ("times", "threads", ...); the profile is then unchanged.
  */
 int filter_apply(const struct filter *filter, struct profile *p, const char **ret_lacks);
 

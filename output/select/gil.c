@@ -1,4 +1,7 @@
-/* Stacks are looked at once each, as there are far fewer of them than samples. */
+/*
+ * Adds up time by the state of the GIL. Each stack is examined once, as there are far fewer stacks
+ * than samples.
+ */
 #include "output/select/gil.h"
 
 #include <stdlib.h>
@@ -17,7 +20,7 @@ static bool is_drop_gil(const char *name)
 	return cpython_is(name, "drop_gil");
 }
 
-/* Who lets the GIL go to do something without it. */
+/* These release the GIL for work that does not need it. */
 static bool is_save_thread(const char *name)
 {
 	return !strcmp(name, "PyEval_SaveThread") || !strcmp(name, "PyEval_ReleaseThread");

@@ -1,6 +1,7 @@
 /*
- * The global interpreter lock in a profile. A recording says of each sample whether its thread held it
- * (enum profile_gil); of those that did not, the stack tells who was waiting for it.
+ * The global interpreter lock in a profile. A recording says of each sample whether its thread held
+ * the lock (enum profile_gil). If it did not, the stack tells whether the thread was waiting for
+ * it.
  */
 #ifndef SPROF_GIL_H
 #define SPROF_GIL_H
@@ -13,20 +14,21 @@
 /* Sums over the samples of one column, in its unit. */
 struct gil_sums {
 	uint64_t held;
-	uint64_t waiting;   /* to get it (back) */
-	uint64_t released;  /* let go while the thread does what needs none */
-	uint64_t no_thread; /* of threads that Python knows nothing of */
-	uint64_t unknown;   /* of processes without Python, or where it does not say */
+	uint64_t waiting;   /* to acquire it */
+	uint64_t released;  /* given up for work that does not need it */
+	uint64_t no_thread; /* in threads unknown to Python */
+	uint64_t unknown;   /* in processes without Python, or unreadable ones */
 };
 
 /*
- * A thread waits in CPython's take_gil(), and in drop_gil() when the eval loop was asked to let another
- * one run; where functions have no names, in a timed wait for a condition that the interpreter itself
- * called, which it does for nothing else (3.8 to 3.15 on Linux). The profile has its names already.
+ * The profile must be symbolized. A thread waits for the GIL in CPython's take_gil(), and in
+ * drop_gil() if the eval loop had to let another thread run. If these have no names, a timed wait
+ * for a condition that the interpreter called directly is a wait for the GIL: it uses such waits
+ * for nothing else (3.8 to 3.15 on Linux).
  */
 void gil_add_up(const struct profile *p, enum profile_column column, struct gil_sums *ret_sums);
 
-/* Does the profile say anything of the GIL? */
+/* Is the GIL known for any sample? */
 bool gil_is_known(const struct profile *p);
 
 #endif

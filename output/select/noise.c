@@ -1,4 +1,7 @@
-/* The list of what is plumbing. A file without functions is all of it. */
+/*
+ * The list of wrappers. An entry without a function means every function of the file. A new entry
+ * needs to be a function that does nothing but call another.
+ */
 #include "output/select/noise.h"
 
 #include <stddef.h>
@@ -20,7 +23,7 @@ static const struct {
 	{ "runpy.py", NULL },
 	{ "contextlib.py", NULL },
 	{ "functools.py", NULL },
-	/* PyTorch: what calls forward(), and decorators around everything else. */
+	/* PyTorch: the callers of forward() and the decorators around everything else. */
 	{ "torch/nn/modules/module.py", "_call_impl" },
 	{ "torch/nn/modules/module.py", "_wrapped_call_impl" },
 	{ "torch/utils/_contextlib.py", "decorate_context" },
@@ -30,11 +33,11 @@ static const struct {
 	{ "torch/optim/lr_scheduler.py", "wrapper" },
 	{ "torch/_dynamo/eval_frame.py", "_fn" },
 	{ "torch/_dynamo/external_utils.py", "inner" },
-	/* pytest: what calls its hooks. */
+	/* pytest: the callers of its hooks. */
 	{ "pluggy/_hooks.py", "__call__" },
 	{ "pluggy/_manager.py", "_hookexec" },
 	{ "pluggy/_callers.py", "_multicall" },
-	{ "pluggy/_caller.py", "__call__" }, /* as of 1.7 */
+	{ "pluggy/_caller.py", "__call__" }, /* since 1.7 */
 	{ "pluggy/_execution.py", "_multicall" },
 };
 

@@ -1,6 +1,6 @@
 /*
- * Plumbing of Python: functions that only call what somebody wanted to have called, and stand between any
- * two frames of real programs.
+ * Noise in Python stacks: wrappers that only call another function and appear between the frames of
+ * every real program.
  */
 #ifndef SPROF_NOISE_H
 #define SPROF_NOISE_H
@@ -9,7 +9,9 @@
 
 struct tree_function;
 
-/* The import system, runpy, contextlib, functools, and the call wrappers of PyTorch and of pytest. */
+/*
+ * True for the import system, runpy, contextlib, functools, and the wrappers of PyTorch and pytest.
+ */
 bool noise_is(const struct tree_function *f);
 
 #endif

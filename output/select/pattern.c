@@ -1,4 +1,7 @@
-/* Expressions are POSIX's, as the library has them. */
+/*
+ * Compiles expressions with the C library's regcomp(), after a check that keeps hostile ones from
+ * taking gigabytes.
+ */
 #include "output/select/pattern.h"
 
 #include <ctype.h>
@@ -10,7 +13,7 @@
 #include "output/tree/ranking.h"
 #include "output/tree/functions.h"
 
-/* Smart case, as in the picture: capitals in the expression mean what they say, those of \W do not. */
+/* Smart case, as in the picture: a capital makes case matter, but the one of \W does not. */
 static bool has_capital(const char *s)
 {
 	for (; *s; s++) {
@@ -23,8 +26,8 @@ static bool has_capital(const char *s)
 }
 
 /*
- * The library multiplies repetitions out: of what "{250}" repeats there are 250 copies, of what "+" repeats two, so that
- * "x{250}{250}" and a row of "+" take gigabytes. Copies multiply to MOST_COPIES at most here, wherever they stand.
+ * The library expands repetitions: "{250}" makes 250 copies and "+" makes two, so "x{250}{250}" or
+ * a row of "+" takes gigabytes. The product of all copies in an expression may be MOST_COPIES.
  */
 enum { MOST_BYTES = 1000, MOST_COPIES = 1000 };
 
@@ -37,7 +40,7 @@ static unsigned long copies_of(const char *bound)
 	return most > least ? most : least > 1 ? least : 1;
 }
 
-/* Returns where the set in brackets ends, the first of which may be "]". */
+/* Returns the end of a set in brackets, whose first character may be "]". */
 static const char *end_of_set(const char *s)
 {
 	s += 1 + (s[1] == '^');
@@ -50,7 +53,7 @@ static const char *end_of_set(const char *s)
 static const char *too_costly(const char *text)
 {
 	unsigned long copies = 1;
-	bool of_many = false; /* may what comes before hold copies itself? */
+	bool of_many = false; /* may the part before hold copies itself? */
 
 	if (strlen(text) > MOST_BYTES)
 		return "too long, more than 1000 bytes";
@@ -129,8 +132,8 @@ static const char *field_of(const struct tree_function *f, enum pattern_field fi
 	return "";
 }
 
-/* Code that has no name has a kind all the same, by where it is. */
-static const char *kind_of_nameless(const struct tree_function *f)
+/* Unnamed functions have a kind too, which their place tells; NULL = unknown. */
+static const char *kind_of_unnamed(const struct tree_function *f)
 {
 	if (f->kind != FUNCTION_UNKNOWN)
 		return NULL;
@@ -141,7 +144,7 @@ static const char *kind_of_nameless(const struct tree_function *f)
 
 bool pattern_fits(const struct pattern *p, const struct tree_function *f)
 {
-	const char *kind = p->field == PATTERN_KIND ? kind_of_nameless(f) : NULL;
+	const char *kind = p->field == PATTERN_KIND ? kind_of_unnamed(f) : NULL;
 
 	return !regexec(&p->regex, field_of(f, p->field), 0, NULL, 0) ||
 	       (kind && !regexec(&p->regex, kind, 0, NULL, 0));

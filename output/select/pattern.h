@@ -1,5 +1,5 @@
 /*
- * An expression by which functions are chosen: on their names, or on what else is known of them.
+ * An expression that selects functions by name, module, source file or kind.
  */
 #ifndef SPROF_PATTERN_H
 #define SPROF_PATTERN_H
@@ -18,16 +18,17 @@ struct pattern {
 };
 
 /*
- * `text` is an extended regular expression, which ignores case unless it holds a capital; or "mod:",
- * "file:" or "kind:" and one for the base name of the module, the source file, the kind. 0, or -EINVAL
- * with a reason in why[].
+ * `text` is a POSIX extended regular expression for the name. With a prefix "mod:", "file:" or
+ * "kind:" it is for the base name of the module, the source file or the kind. Case matters only if
+ * it has a capital letter. 0, or, with the reason in why[], -EINVAL if it is not a valid
+ * expression, -E2BIG if it would cost too much memory.
  */
 int pattern_init(struct pattern *p, const char *text, char *why, size_t why_size);
 void pattern_fini(struct pattern *p);
 
 bool pattern_fits(const struct pattern *p, const struct tree_function *f);
 
-/* The same rules for case, without the prefixes. */
+/* Compiles an expression with the same rules, but without prefixes. */
 int pattern_compile(regex_t *regex, const char *text, char *why, size_t why_size);
 
 #endif

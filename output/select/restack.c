@@ -1,49 +1,43 @@
 /*
- * Rewrites stacks. Each stack is taken apart into functions once, however many samples it has, and put
- * together again: a frame whose functions all came back in their places is that frame, any other is made
- * of frames that stand for one of its functions each.
+ * Each stack is split into its functions once, however many samples it has, and assembled again. If
+ * all functions of a frame are still there in their order, the frame is reused. Otherwise each of
+ * them becomes a frame of its own.
  */
 #include "output/select/restack.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <string.h>
 
 #include "core/base/alloc.h"
 #include "core/profile/profile.h"
-#include "output/tree/functions.h"
+#include "output/tree/naming.h"
 
 struct writer {
 	struct profile *p;
 	const struct tree_functions *names;
-	uint32_t *part_frames; /* by location: the frame that stands for it alone, + 1 */
+	uint32_t *part_frames; /* by location: the frame of it alone + 1, 0 = none yet */
 	struct stack_part *parts;
 	uint32_t *frames;
 	size_t parts_capacity, frames_capacity;
 };
 
-static size_t take_apart(struct writer *w, const struct profile_stack *s)
+static size_t split_stack(struct writer *w, const struct profile_stack *s)
 {
-	const struct tree_functions *names = w->names;
+	struct naming_walk at = { .p = w->p, .names = w->names, .stack = s };
 	size_t nr = 0;
 
-	for (uint32_t i = 0; i < s->nr_frames; i++) {
-		uint32_t frame = w->p->stack_frames[s->first_frame + i];
-		size_t first = names->first[frame], end = names->first[frame + 1];
-
-		w->parts = xgrow(w->parts, &w->parts_capacity, nr + (end - first) + 1,
-				 sizeof(*w->parts));
-		for (size_t j = first; j < end; j++)
-			w->parts[nr++] = (struct stack_part){
-				.frame = frame,
-				.location = (uint32_t)(j - first),
-				.function = FRAME_FUNCTION(names->codes[j]),
-			};
+	while (naming_next(&at)) {
+		w->parts = xgrow(w->parts, &w->parts_capacity, nr + 2, sizeof(*w->parts));
+		w->parts[nr++] = (struct stack_part){
+			.frame = at.frame,
+			.location = at.index,
+			.function = FRAME_FUNCTION(at.code),
+		};
 	}
 	return nr;
 }
 
-/* Do the parts from `at` on hold all of their frame, in order? Returns how many that takes, or 0. */
+/* Are the parts from `at` on all functions of a frame, in order? Returns their number, or 0. */
 static size_t whole_frame(const struct writer *w, size_t at, size_t nr)
 {
 	const struct stack_part *part = &w->parts[at];
@@ -69,7 +63,7 @@ static uint32_t part_frame(struct writer *w, const struct stack_part *part)
 	return *known - 1;
 }
 
-static uint32_t put_together(struct writer *w, size_t nr)
+static uint32_t assemble_stack(struct writer *w, size_t nr)
 {
 	size_t nr_frames = 0;
 
@@ -93,7 +87,7 @@ static bool has_stack(void *context, const struct profile_sample *sample)
 void restack(struct profile *p, const struct tree_functions *names, restack_fn *fn, void *context)
 {
 	struct writer w = { .p = p, .names = names };
-	size_t nr_stacks = p->nr_stacks; /* more are added on the way */
+	size_t nr_stacks = p->nr_stacks; /* before new ones are added */
 	uint32_t *stacks = xcalloc(nr_stacks + 1, sizeof(*stacks));
 	bool *used = xcalloc(nr_stacks + 1, sizeof(*used));
 
@@ -102,11 +96,11 @@ void restack(struct profile *p, const struct tree_functions *names, restack_fn *
 	for (size_t i = 0; i < p->nr_samples; i++)
 		used[p->samples[i].stack] = true;
 	for (size_t i = 0; i < nr_stacks; i++) {
-		size_t nr = used[i] ? take_apart(&w, &p->stacks[i]) : 0;
+		size_t nr = used[i] ? split_stack(&w, &p->stacks[i]) : 0;
 
 		stacks[i] = PROFILE_NONE;
 		if (used[i] && fn(context, w.parts, &nr))
-			stacks[i] = put_together(&w, nr);
+			stacks[i] = assemble_stack(&w, nr);
 	}
 	restack_samples(p, has_stack, stacks);
 	for (size_t i = 0; i < p->nr_samples; i++)
@@ -134,7 +128,9 @@ void restack_samples(struct profile *p,
 		p->filtered.weight[s.column] += s.weight;
 		p->filtered.nr_samples[s.column]++;
 	}
-	/* The recorder counted walks that stopped halfway in all samples: now their markers are. */
+	/*
+	 * The recorder counted incomplete stacks of all samples; now their markers must be counted.
+	 */
 	if (nr != p->nr_samples)
 		memset(p->stats.nr_incomplete, 0, sizeof(p->stats.nr_incomplete));
 	p->nr_samples = nr;

@@ -1,7 +1,7 @@
 /*
- * Changes the stacks of a profile, function by function: what filters, inversions and groupings are made
- * of. Samples keep their weight; the ones that are left out are added up, so that every output can say
- * how much is missing.
+ * Rewrites the stacks of a profile function by function, for filters, directions and dimensions.
+ * Samples keep their weight. Those that are removed are added up in profile.filtered, so that every
+ * output can say how much is missing.
  */
 #ifndef SPROF_RESTACK_H
 #define SPROF_RESTACK_H
@@ -19,17 +19,17 @@ struct tree_functions;
 /* One function on a stack. */
 struct stack_part {
 	uint32_t frame;
-	uint32_t location; /* in the frame, from 0 on; PART_WHOLE: all that the frame stands for */
+	uint32_t location; /* index in the frame; PART_WHOLE: all its functions */
 	uint32_t function; /* in tree_functions.list */
 };
 
 /*
- * Says what becomes of a stack: `parts` are its functions, root first, and may be removed, replaced and
- * put in another order; there is room for one more than there were. False leaves out the samples.
+ * Rewrites a stack in place. `parts` are its functions, root first; they may be removed, replaced
+ * and reordered, and there is room for one more. Returns false to remove the samples of the stack.
  */
 typedef bool restack_fn(void *context, struct stack_part *parts, size_t *nr);
 
-/* Asks for every stack that has samples. `names` are of this profile, by naming_init(). */
+/* Calls fn for every stack that has samples. `names` is of this profile, from naming_init(). */
 void restack(struct profile *p, const struct tree_functions *names, restack_fn *fn, void *context);
 
 /* Keeps the samples for which `keep` is true, in their order. */

@@ -1,4 +1,7 @@
-/* Cells of the tables that are printed: text that is aligned, or cut, to a number of columns. */
+/*
+ * Alignment in text tables: cells that are padded, or cut, to a number of terminal columns. Text
+ * must be clean (text.h).
+ */
 #ifndef SPROF_ALIGN_H
 #define SPROF_ALIGN_H
 
@@ -8,9 +11,15 @@
 struct buffer;
 
 void align_add_spaces(struct buffer *b, size_t nr);
-/* Puts spaces before what was added from `start` on, so that it takes `width` columns at least. */
+/*
+ * Puts spaces before the text that was added since `start`, so that it takes at least `width`
+ * columns.
+ */
 void align_right(struct buffer *b, size_t start, size_t width);
-/* Cut in the middle, where it is too wide: both ends of a name tell most. Returns the columns used. */
+/*
+ * Appends text; if it is too wide, only its beginning and its end, which tell names apart best.
+ * Returns the columns used.
+ */
 size_t align_add_cut(struct buffer *b, const char *s, size_t n, size_t width, bool unicode);
 
 #endif

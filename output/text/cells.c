@@ -1,4 +1,7 @@
-/* Every cell brings the separator that follows it. */
+/*
+ * Writes fields of CSV and of tab-separated lines. Each field ends with the separator; the end of
+ * the line replaces the last one.
+ */
 #include "output/text/cells.h"
 
 #include <string.h>

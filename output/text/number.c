@@ -1,5 +1,6 @@
 /*
- * Formats shares, times and margins. Integer arithmetic, so every machine prints the same bytes.
+ * Formats shares, times, sizes and margins for people. Everything is integer arithmetic, so every
+ * machine prints the same bytes.
  */
 #include "output/text/number.h"
 
@@ -38,7 +39,10 @@ void number_add_change(struct buffer *b, double change)
 	number_add_percent(b, (uint64_t)llround(fabs(change) * (double)unit), unit);
 }
 
-/* Three digits of a value in the first of `units`, each of which is a thousand of the one before. */
+/*
+ * Appends three digits of a value in the first unit that fits; each of `units` is a thousand of the
+ * one before.
+ */
 static void add_scaled(struct buffer *b, uint64_t value, const char *const *units, unsigned last)
 {
 	unsigned unit = 0;
@@ -63,7 +67,7 @@ void number_add_time(struct buffer *b, uint64_t ns)
 {
 	static const char *const units[] = { "ns", "us", "ms", "s" };
 
-	if (ns >= UINT64_MAX / 1000) /* six centuries: whole seconds will do */
+	if (ns >= UINT64_MAX / 1000) /* more than six centuries: whole seconds are enough */
 		buffer_printf(b, "%llu s", (unsigned long long)(ns / 1000000000));
 	else
 		add_scaled(b, ns, units, 3);

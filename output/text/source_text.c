@@ -1,4 +1,7 @@
-/* Reads source files, which may be anything by now: only regular files, and with a limit. */
+/*
+ * Reads a source file and finds its lines. A recording can name any path, so only regular files up
+ * to a limit are read, and a FIFO cannot block the report.
+ */
 #include "output/text/source_text.h"
 
 #include <fcntl.h>
@@ -8,13 +11,16 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "output/text/align.h"
+#include "output/text/text.h"
 
 #define MAX_SIZE (16u << 20)
 
 struct source_text {
 	char *data;
 	size_t size;
-	size_t *starts; /* by line - 1; one more, the end */
+	size_t *starts; /* by line - 1; one more for the end */
 	size_t nr_lines;
 	uint64_t changed_ns;
 };
@@ -55,7 +61,7 @@ struct source_text *source_text_open(const char *path)
 
 	if (path[0] != '/')
 		return NULL;
-	/* A FIFO of that name must not hold us up. */
+	/* O_NONBLOCK: opening a FIFO must not wait for its writer. */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return NULL;
@@ -85,7 +91,8 @@ void source_text_free(struct source_text *text)
 	free(text);
 }
 
-const char *source_text_line(const struct source_text *text, uint32_t line, size_t *ret_size)
+/* Without its newline. *ret_size is 0 beyond the last line. */
+static const char *line_at(const struct source_text *text, uint32_t line, size_t *ret_size)
 {
 	size_t start, end;
 
@@ -98,6 +105,25 @@ const char *source_text_line(const struct source_text *text, uint32_t line, size
 		end--;
 	*ret_size = end - start;
 	return text->data + start;
+}
+
+void source_text_add_line(struct buffer *b, const struct source_text *text, uint32_t line,
+			  bool indented)
+{
+	struct buffer plain = { 0 };
+	size_t size;
+	const char *s = line_at(text, line, &size);
+
+	for (size_t i = 0; i < size; i++) {
+		if (!plain.size && !indented && (s[i] == ' ' || s[i] == '\t'))
+			continue;
+		if (s[i] != '\t')
+			buffer_add_char(&plain, s[i]);
+		else
+			align_add_spaces(&plain, 8 - plain.size % 8);
+	}
+	text_add_clean(b, plain.data, plain.size);
+	buffer_fini(&plain);
 }
 
 uint64_t source_text_changed_ns(const struct source_text *text)

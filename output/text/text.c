@@ -1,6 +1,7 @@
 /*
- * Makes names safe to show. One decoder, one list of what must not be shown as itself, and the
- * escapes of each format as a table over single bytes, because all that need them are ASCII.
+ * Makes names safe to show: one UTF-8 decoder, one list of the code points that must not be shown
+ * as they are, and for each format a table of escapes over single bytes, because every character
+ * that a format escapes is ASCII.
  */
 #include "output/text/text.h"
 
@@ -16,8 +17,9 @@ struct range {
 };
 
 /*
- * Not shown as themselves: controls (XML 1.0 forbids most of them), what has no width, what turns
- * the direction of writing (Trojan Source, CVE-2021-42574), line separators, noncharacters.
+ * Code points that are not shown as they are: controls (XML 1.0 forbids most of them), those
+ * without width, those that change the direction of writing (Trojan Source, CVE-2021-42574), line
+ * separators, noncharacters.
  */
 static const struct range hidden[] = {
 	{ 0x0000, 0x001f },   { 0x007f, 0x009f }, { 0x00ad, 0x00ad },	{ 0x034f, 0x034f },
@@ -28,7 +30,10 @@ static const struct range hidden[] = {
 	{ 0xe0000, 0xe0fff },
 };
 
-/* Two columns wide. Emoji and CJK in broad strokes; flame.js has the same list. */
+/*
+ * Ranges that are two columns wide: emoji and CJK, roughly. The picture's script (flame_text.js)
+ * has the same list.
+ */
 static const struct range wide[] = {
 	{ 0x1100, 0x115f }, { 0x2e80, 0xa4cf }, { 0xac00, 0xd7a3 },   { 0xf900, 0xfaff },
 	{ 0xfe30, 0xfe6f }, { 0xff00, 0xff60 }, { 0x1f300, 0x1faff }, { 0x20000, 0x3fffd },
@@ -73,7 +78,10 @@ uint32_t text_decode(const char *s, size_t n, size_t *ret_length)
 	return c;
 }
 
-/* How long the run of plain ASCII at s is: no control, and nothing that a format escapes. */
+/*
+ * Returns the length of the run at s of plain ASCII: no controls, and nothing that a format
+ * escapes.
+ */
 static size_t plain_run(const char *s, size_t n)
 {
 	size_t i = 0;
@@ -83,7 +91,7 @@ static size_t plain_run(const char *s, size_t n)
 	return i;
 }
 
-/* `escape` gives what stands for an ASCII character in the format, NULL for itself. */
+/* `escape` returns what an ASCII character is written as in the format, or NULL for itself. */
 static void add_escaped(struct buffer *b, const char *s, size_t n, const char *backslash,
 			const char *(*escape)(char))
 {

@@ -1,4 +1,6 @@
-/* A clone is the name followed by '.'; an interpreter is told by the base name of its file. */
+/*
+ * A clone is the name followed by '.'; an interpreter is recognised by the base name of its file.
+ */
 #include "output/tree/cpython.h"
 
 #include <string.h>

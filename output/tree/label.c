@@ -244,6 +244,16 @@ static void add_scope(struct buffer *b, const char *s, size_t n, size_t width, b
 	buffer_fini(&brief);
 }
 
+size_t label_add_short(struct buffer *b, const char *s, size_t n, uint8_t kind, size_t width,
+		       bool unicode)
+{
+	size_t start = 0, size = n;
+
+	if (text_columns(s, n) > width)
+		label_short(s, n, kind, &start, &size);
+	return align_add_cut(b, s + start, size, width, unicode);
+}
+
 void label_add_cut(struct buffer *b, const char *s, size_t n, uint8_t kind, size_t width,
 		   bool unicode)
 {

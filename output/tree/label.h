@@ -43,6 +43,13 @@ void label_add_texts(struct buffer *b, const struct label_name *name,
 		     size_t columns);
 
 /*
+ * Appends a clean name of that kind: all of it, or the short name, or both ends of the short
+ * name, whichever fits in `width` columns first. Returns the columns used.
+ */
+size_t label_add_short(struct buffer *b, const char *s, size_t n, uint8_t kind, size_t width,
+		       bool unicode);
+
+/*
  * Appends a clean name, cut to `width` columns: the whole name, or the short name with as much of
  * its surroundings as fits, "std::map<int…>::find…", or both ends of the short name.
  */

@@ -29,3 +29,23 @@ void naming_init(struct tree_functions *t, const struct profile *p)
 	free(frame_used);
 	free(comm_used);
 }
+
+bool naming_next(struct naming_walk *w)
+{
+	const struct profile_stack *s = w->stack;
+
+	for (; w->next_frame < s->nr_frames; w->next_frame++, w->next_index = 0) {
+		uint32_t frame = w->p->stack_frames[s->first_frame + w->next_frame];
+		const struct profile_frame *f = &w->p->frames[frame];
+		size_t at = w->names->first[frame] + w->next_index;
+
+		if (at == w->names->first[frame + 1])
+			continue;
+		w->frame = frame;
+		w->index = w->next_index++;
+		w->code = w->names->codes[at];
+		w->line = f->nr_locations ? w->p->locations[f->first_location + w->index].line : 0;
+		return true;
+	}
+	return false;
+}

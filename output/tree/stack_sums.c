@@ -1,4 +1,6 @@
-/* Adds up weights and events in one pass over the samples. */
+/*
+ * Adds up weights and events in one pass over the samples.
+ */
 #include "output/tree/stack_sums.h"
 
 #include <stdlib.h>

@@ -117,14 +117,14 @@ static void add_reasons(struct buffer *b, const struct summary *s)
 
 	for (int i = 0; i < NR_MARKERS; i++) {
 		const char *name = marker_name(i);
-		size_t said = !strncmp(name, incomplete, sizeof(incomplete) - 1)
+		size_t skip = !strncmp(name, incomplete, sizeof(incomplete) - 1)
 				      ? sizeof(incomplete) - 1
 				      : 1;
 
 		if (!s->incomplete_by[i])
 			continue;
 		buffer_add_string(b, separator);
-		buffer_add(b, name + said, strlen(name) - said - 1); /* without its brackets */
+		buffer_add(b, name + skip, strlen(name) - skip - 1); /* without its brackets */
 		buffer_add_char(b, ' ');
 		buffer_add_u64(b, s->incomplete_by[i]);
 		separator = ", ";
@@ -193,14 +193,41 @@ void summary_add_origin(struct buffer *b, const struct summary *s)
 		buffer_printf(b, "%s%s", separator, s->source);
 }
 
-void summary_add_events(struct buffer *b, const struct summary *s, uint64_t events,
-			const char *plus_minus)
+void summary_add_events(struct buffer *b, const struct summary *s, uint64_t events, bool unicode)
 {
 	buffer_add_u64(b, events);
 	if (!s->info->exact)
-		buffer_printf(b, " %s %llu", plus_minus,
+		buffer_printf(b, " %s %llu", unicode ? "\xc2\xb1" : "+-",
 			      (unsigned long long)number_margin(events, s->samples));
 	buffer_printf(b, " %s", s->info->events);
+}
+
+void summary_add_margin(struct buffer *b, const struct summary *s, uint64_t events, bool unicode)
+{
+	if (!s->info->exact)
+		buffer_printf(b, "%s%llu", unicode ? "\xc2\xb1" : "+-",
+			      (unsigned long long)number_margin(events, s->samples));
+}
+
+void summary_add_count(struct buffer *b, const struct summary *s, uint64_t events, bool unicode)
+{
+	buffer_add_u64(b, events);
+	summary_add_margin(b, s, events, unicode);
+}
+
+void summary_add_sums(struct buffer *b, const struct summary *s, uint64_t self, uint64_t total,
+		      uint64_t total_events, bool unicode)
+{
+	buffer_add_string(b, "self ");
+	number_add_percent(b, self, s->total);
+	buffer_add_string(b, ", ");
+	summary_add_value(b, s, self);
+	buffer_add_string(b, "; total ");
+	number_add_percent(b, total, s->total);
+	buffer_add_string(b, ", ");
+	summary_add_value(b, s, total);
+	buffer_add_string(b, "; ");
+	summary_add_events(b, s, total_events, unicode);
 }
 
 void summary_add_value(struct buffer *b, const struct summary *s, uint64_t value)

@@ -45,10 +45,16 @@ void summary_keep_trust(struct summary *s, const struct summary *before);
 void summary_add_trust(struct buffer *b, const struct summary *s);
 /* "30.2 s at 99 Hz, cpu-clock by ebpf", "GPU time in 30.2 s"; nothing if unknown. */
 void summary_add_origin(struct buffer *b, const struct summary *s);
-/* "12 +- 3 samples", or "12 launches" if every one was counted. */
-void summary_add_events(struct buffer *b, const struct summary *s, uint64_t events,
-			const char *plus_minus);
-/* A value in the unit of the column: "1.24 s", "1.24 GB" or a plain number. */
+/* "12 ± 3 samples"; "12 launches" if every one was counted. Without `unicode`: +-. */
+void summary_add_events(struct buffer *b, const struct summary *s, uint64_t events, bool unicode);
+/* The same for a column of a table: "12±3", "12". */
+void summary_add_count(struct buffer *b, const struct summary *s, uint64_t events, bool unicode);
+/* "±3" of that many events; nothing if every one was counted. */
+void summary_add_margin(struct buffer *b, const struct summary *s, uint64_t events, bool unicode);
+/* "self 12%, 1.24 s; total 40%, 4.10 s; 410 ± 31 samples", `total_events` of the total. */
+void summary_add_sums(struct buffer *b, const struct summary *s, uint64_t self, uint64_t total,
+		      uint64_t total_events, bool unicode);
+/* A value in the unit of the column: "1.24 s", "1.24 GB", or a plain number. */
 void summary_add_value(struct buffer *b, const struct summary *s, uint64_t value);
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * Inside the in-target code: what its files share. It is a guest in somebody else's process: raw
- * system calls only, no libc, no thread-local storage, no allocation, no locks, no data of its own.
- * The same files are the injected payload (payload_start.c) and, with preload.c, libsprof.so.
+ * The code that runs inside a target: what its files share. It is a guest in another program's
+ * process, so it makes raw system calls only and has no libc, no thread-local storage, no
+ * allocation, no locks and, in the payload, no data of its own. The same files make up the payload
+ * (with payload_*.c) and libsprof.so (with preload*.c and join.c).
  */
 #ifndef SPROF_AGENT_AGENT_H
 #define SPROF_AGENT_AGENT_H
@@ -36,25 +37,30 @@ struct agent_timespec {
 	__s64 seconds, nanoseconds;
 };
 
-/* A walk in hand. */
+/* A walk that is being made. */
 struct agent_walk {
 	struct walk_regs regs;
 	const struct walk_space *space;
 	const struct walk_arena *arena;
 	__u32 generation;	     /* the space's, when the walk began */
 	__u32 end;		     /* enum walk_end */
-	__u32 nr;		     /* frames met */
+	__u32 nr;		     /* frames so far */
 	__u64 low, high;	     /* memory known to be readable */
 	__u64 *frames;		     /* of the scratch */
 	__u64 *known;		     /* agent_region.known */
-	struct agent_path *path;     /* in our hands, or NULL */
+	struct agent_path *path;     /* while no other handler has it, or NULL */
 	struct agent_step *fresh;    /* of the scratch */
 	struct agent_python *python; /* NULL: no Python runs in this process */
 	__u8 python_broken;	     /* some of its frames could not be read, or not be named */
 };
 
-/* The region of this process, or NULL. payload_home.c and preload_home.c each have their own way to it. */
+/*
+ * The region of this process, or NULL. payload_home.c and preload_home.c each find it in their own
+ * way.
+ */
 AGENT_HIDDEN struct agent_region *agent_home(void);
+/* The first byte of the payload, which payload.lds names. */
+extern const char agent_payload_start[] AGENT_HIDDEN;
 
 /* The kernel's struct sigevent and struct itimerspec. */
 struct agent_event {
@@ -68,9 +74,12 @@ struct agent_timer_times {
 	struct agent_timespec interval, value;
 };
 
-/* enter.c: enum agent_command, one or several. Returns 0 or -errno, also in region->result. */
+/*
+ * enter.c: obeys the commands (a set of enum agent_command). Returns 0 or -errno, also in
+ * region->result.
+ */
 AGENT_HIDDEN long agent_enter(struct agent_region *region, __u32 commands);
-/* A signal that the program has nothing to do with, or 0. */
+/* A real-time signal that the program does not use, or 0. */
 AGENT_HIDDEN int agent_free_signal(void);
 
 /* x86_64/restorer.c: sa_restorer of a signal handler. */
@@ -82,32 +91,39 @@ AGENT_HIDDEN __u64 agent_now_ns(const struct agent_region *region);
 
 /* timers.c */
 
-/* Creates and deletes what the slots ask for; at most `budget` of them. Leaves the mailbox set if
- * there is more. */
+/*
+ * Makes and deletes the timers that the slots ask for, at most `budget` of them. Leaves the mailbox
+ * set if there are more.
+ */
 AGENT_HIDDEN void agent_serve_slots(struct agent_region *region, __u32 budget);
 /*
- * What the first sample of a thread stands for, whose timer met a tick at `now` (CLOCK_MONOTONIC) for the first time since
- * it was armed; sets the timer to go on from there. To be asked where slot->armed_ns is set and there is no sample yet.
+ * What the first sample of a thread stands for. Its timer has met a tick at `now` (CLOCK_MONOTONIC)
+ * for the first time since it was armed; this sets it to go on from there. Called where
+ * slot->armed_ns is set and there is no sample yet.
  *
- * A thread that runs for brief moments is met by a tick after a tick of its own CPU time on the average, and as much of
- * it is left at the end unmet. So the first tick stands for a tick, whenever it comes, besides the periods that are over:
- * then what is expected of the samples is its CPU time, however little of it there is.
+ * A thread that runs for brief moments is met by its first tick after a tick of its own CPU time,
+ * on average, and as much of its time is left over at its end. So the first tick stands for one
+ * tick, whenever it comes, and for the periods that have passed: then the expected sum of the
+ * weights is the CPU time of the thread, however little that is.
  */
 AGENT_HIDDEN __u64 agent_first_weight(struct agent_region *region, __u32 slot, __s32 tid,
 				      __u64 now);
-/* Gives a slot that is SLOT_WANTED its timer, and deletes that of one that is SLOT_UNWANTED. */
+/* Makes the timer of a slot that is SLOT_WANTED; deletes that of a slot that is SLOT_UNWANTED. */
 AGENT_HIDDEN void agent_serve_slot(struct agent_region *region, __u32 slot);
 /*
- * The timer of the process has met the calling thread. Its slot, which has a timer from now on, or
- * REGION_MAX_THREADS if it had one already, by which its time is counted.
+ * The timer of the process has met the calling thread. Returns its slot, which has a timer from now
+ * on, or REGION_MAX_THREADS if it had a timer already, which counts its time.
  */
 AGENT_HIDDEN __u32 agent_slot_of_stranger(struct agent_region *region);
 /* Deletes the timer of a slot that is SLOT_ARMED or SLOT_FAILED, and frees it. */
 AGENT_HIDDEN void agent_free_slot(struct agent_region *region, __u32 slot);
-/* All of them. */
+/* The same for all slots. */
 AGENT_HIDDEN void agent_free_slots(struct agent_region *region);
 
-/* Where in the stack the frame with that number is kept. */
+/*
+ * Where in the stack frame number nr is kept: frames beyond the leaf's side overwrite each other as
+ * in a ring.
+ */
 static inline __u32 agent_frame_slot(__u32 nr)
 {
 	if (nr < MAX_LEAF_FRAMES)
@@ -115,42 +131,49 @@ static inline __u32 agent_frame_slot(__u32 nr)
 	return MAX_LEAF_FRAMES + (nr - MAX_LEAF_FRAMES) % MAX_ROOT_FRAMES;
 }
 
-/* python.c: the Python frames of this thread. */
+/*
+ * python.c: the Python frames of this thread. A run is what one call of the interpreter's loop
+ * executes.
+ */
 
-/* Takes the innermost run in hand, where there is one. */
+/* Reads the innermost run, if there is one. */
 AGENT_HIDDEN void agent_python_begin(struct agent_python *python);
-/* Keeps the run in hand as frame number `nr` and on, and takes the next. Returns the number after. */
+/*
+ * Stores the run that was read as frames `nr` and on, and reads the next. Returns the next frame's
+ * number.
+ */
 AGENT_HIDDEN __u32 agent_python_run(struct agent_python *python, __u64 *frames, __u32 nr);
-/* The same for all runs that are left: no native frame was found for them. */
+/* The same for all runs that are left, for which no native frame was found. */
 AGENT_HIDDEN __u32 agent_python_finish(struct agent_python *python, __u64 *frames, __u32 nr);
-/* Begins again, and takes all runs into python->words, as they go beside a snapshot. */
+/* Begins again, and stores all runs in python->words, as they go beside a snapshot. */
 AGENT_HIDDEN void agent_python_flatten(struct agent_python *python);
-/* Are there frames that could not be read, or not be named? */
+/* Is there a frame that could not be read, or not be named? */
 AGENT_HIDDEN __u32 agent_python_broken(const struct agent_python *python);
 
 /* stack.c */
 
-/* The registers of the interrupted frame. */
+/* The registers of the interrupted function. */
 AGENT_HIDDEN void agent_read_regs(struct walk_regs *ret, const struct agent_ucontext *uc);
 /*
- * Walks from walk->regs, which are those of the leaf, into walk->frames and walk->nr; walk->end says
- * how it ended. Without an arena, or with a stale space, it does not begin.
+ * Walks from walk->regs, the registers of the leaf, into walk->frames and walk->nr; walk->end says
+ * how the walk ended. The caller has made sure that there is an arena and that the space is not
+ * stale.
  */
 AGENT_HIDDEN void agent_walk_stack(struct agent_walk *walk);
 /* memory.c */
 
 /*
- * Readable bytes from `address` on, at most `max`. walk->low and high become the range that holds the address, if they
- * were another.
+ * Readable bytes from `address` on, at most `max`. walk->low and high become the range that holds
+ * the address, if they were another.
  */
 AGENT_HIDDEN __u64 agent_readable(struct agent_walk *walk, __u64 address, __u64 max);
 /*
- * Extends the range [low, high) of the walk by pages from the address on, or begins a new range there. -1: the address
- * cannot be read.
+ * Extends the range [low, high) of the walk by pages from the address on, or begins a new range
+ * there. -1: the address cannot be read.
  */
 AGENT_HIDDEN int agent_extend_readable(struct agent_walk *walk, __u64 address);
 
-/* record.c: into the rings. `regs` of the leaf. */
+/* record.c: records into the rings. This is what all records of one sample have in common. */
 struct agent_taken {
 	__u32 slot;
 	__s32 tid;
@@ -159,11 +182,11 @@ struct agent_taken {
 	__u16 cpu;
 	__u8 in_kernel;
 };
-/* The memory for a sample of that slot is wanted soon. */
+/* Prefetches the memory that a sample of that slot will be written to. */
 AGENT_HIDDEN void agent_expect_sample(const struct agent_region *region, __u32 slot);
 AGENT_HIDDEN void agent_put_sample(struct agent_region *region, const struct agent_taken *taken,
 				   const struct agent_walk *walk);
-/* CPU time since the last sample of a thread that ends. */
+/* The CPU time since the last sample of a thread that ends. */
 AGENT_HIDDEN void agent_put_rest(struct agent_region *region, __u32 slot, __s32 tid, __u64 time_ns,
 				 __u64 weight_ns);
 
@@ -180,9 +203,15 @@ AGENT_HIDDEN int agent_begin_code(struct agent_region *region, const struct agen
 AGENT_HIDDEN void agent_put_words(struct agent_place *place, const __u64 *words, __u32 nr);
 AGENT_HIDDEN void agent_commit(const struct agent_place *place);
 
-/* Takes one of the snapshots that the recorder allows. 0: it allows none, or there is no room for one. */
+/*
+ * Takes one of the snapshots that the recorder allows. 0: it allows none, or there is no room for
+ * one.
+ */
 AGENT_HIDDEN int agent_may_snapshot(struct agent_region *region, __u32 slot);
-/* Follows agent_may_snapshot(). The Python frames are those in walk->python->words. 0, or -1: no room. */
+/*
+ * Follows agent_may_snapshot(). The Python frames are those in walk->python->words. 0, or -1: no
+ * room.
+ */
 AGENT_HIDDEN int agent_put_snapshot(struct agent_region *region, const struct agent_taken *taken,
 				    struct agent_walk *walk, const struct walk_regs *leaf);
 

@@ -1,8 +1,11 @@
-/* The way in: what the recorder has done in the target. Every command may be given twice. */
+/*
+ * Obeys the commands of the recorder. Each may be given twice: the fields of the region that say
+ * how far the target is (installed, state) make the second one do nothing.
+ */
 #include "sampler/agent/agent.h"
 #include "sampler/agent/syscall.h"
 
-#define HIGHEST_SIGNAL 62 /* stay off the ends, and off those that libcs use for themselves */
+#define HIGHEST_SIGNAL 62 /* neither the highest ones nor those that libcs use themselves */
 #define LOWEST_SIGNAL 35
 
 static long get_action(int signal, struct agent_sigaction *ret)
@@ -44,7 +47,7 @@ static long install(struct agent_region *r)
 	if (!r->signal)
 		return -16; /* EBUSY */
 	err = set_action(r->signal, &action, &r->old_action);
-	/* A child was forked with our handler in place. */
+	/* Our own handler is there in a child that was forked while it was installed. */
 	if (!err && r->old_action.handler == (__u64)agent_handler)
 		r->old_action = (struct agent_sigaction){ .handler = AGENT_SIG_DFL };
 	if (!err)
@@ -78,9 +81,9 @@ static long detach(struct agent_region *r)
 	if (!r->installed)
 		return 0;
 	err = get_action(r->signal, &now);
-	/* If the program has set its own meanwhile, it stays. */
+	/* A handler that the program has set meanwhile stays. */
 	if (!err && now.handler == (__u64)agent_handler) {
-		/* ignoring a signal drops every instance that is pending, in all threads */
+		/* ignoring a signal drops all that are pending, in all threads */
 		set_action(r->signal, &ignore, 0);
 		err = set_action(r->signal, &r->old_action, 0);
 	}

@@ -1,7 +1,7 @@
 /*
- * The signal handler: takes a sample of the thread it interrupts. Every signal is blocked while it
- * runs, so it never interrupts itself. Signals of others on the same number go where they went
- * before.
+ * The signal handler: takes a sample of the thread that it interrupts. Every signal is blocked
+ * while it runs, so it never interrupts itself. A signal on the same number that is not ours goes
+ * to the handler that the program had for it.
  */
 #include "sampler/agent/agent.h"
 #include "sampler/agent/syscall.h"
@@ -9,7 +9,8 @@
 #define CLOCK_MONOTONIC 1
 #define SIG_SETMASK 2
 #define SERVED_AT_ONCE 64
-#define TRUSTED_SAMPLES 256 /* after so many, a stack is looked at again */
+/* After so many samples the kernel is asked again which part of a stack is readable. */
+#define TRUSTED_SAMPLES 256
 
 __u64 agent_now_ns(const struct agent_region *r)
 {
@@ -31,7 +32,7 @@ static __u32 cpu_now(const struct agent_region *r)
 	return cpu;
 }
 
-/* Rules that were found in another table hold no more. */
+/* Rules that were found in the tables of an earlier generation are no longer valid. */
 static void forget_known(struct agent_region *r, __u32 generation)
 {
 	__u32 was = __atomic_exchange_n(&r->known_generation, generation, __ATOMIC_RELAXED);
@@ -40,7 +41,7 @@ static void forget_known(struct agent_region *r, __u32 generation)
 		__atomic_store_n(&r->known[i], 0, __ATOMIC_RELAXED);
 }
 
-/* What the walk over this thread's Python frames needs, if there is an interpreter. */
+/* Prepares the walk over this thread's Python frames, if there is an interpreter. */
 static void prepare_python(struct agent_region *r, const struct agent_taken *t,
 			   struct agent_walk *w, __u32 scratch)
 {
@@ -57,7 +58,7 @@ static void prepare_python(struct agent_region *r, const struct agent_taken *t,
 	agent_python_begin(p);
 }
 
-/* The leaf alone, and the Python frames there are. */
+/* Stores the leaf alone; all Python frames follow it. */
 static void keep_leaf(struct agent_walk *w, const struct agent_ucontext *uc)
 {
 	w->frames[w->nr++] = uc->pc | FRAME_EXACT;
@@ -65,7 +66,7 @@ static void keep_leaf(struct agent_walk *w, const struct agent_ucontext *uc)
 		agent_python_begin(w->python);
 }
 
-/* Two threads that share a path cannot have it at once. */
+/* Threads share paths; only one handler at a time uses a path, and the other walks without. */
 static void walk_along_path(struct agent_region *r, __u32 slot, struct agent_walk *w)
 {
 	struct agent_path *path = &r->paths[slot & (REGION_NR_PATHS - 1)];
@@ -122,7 +123,7 @@ static void walk(struct agent_region *r, const struct agent_taken *t, struct age
 		w->end = END_STALE;
 	else
 		walk_along_path(r, t->slot, w);
-	/* read again: has the table been rewritten under the walk? */
+	/* read again: were the tables rewritten under the walk? */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (w->nr && __atomic_load_n(&w->space->generation, __ATOMIC_RELAXED) - w->generation > 1) {
 		__atomic_fetch_add(&r->nr_torn, 1, __ATOMIC_RELAXED);
@@ -147,9 +148,10 @@ out:
 }
 
 /*
- * How much CPU time a sample stands for: the periods that have passed. But a thread that lives shorter
- * than a tick is met by one only now and then, so the first sample of a thread stands for a tick at least; and
- * where threads say at their end how much that was off, the first sample of the next makes it good.
+ * How much CPU time a sample stands for: the periods that have passed. A thread that lives for less
+ * than a tick is met by a tick only now and then, so the first sample of a thread stands for at
+ * least one tick. Where threads say at their end how wrong that was, the first sample of a later
+ * thread corrects it.
  */
 static __u64 weight_of(struct agent_region *r, const struct agent_taken *t, __s32 overrun)
 {
@@ -226,7 +228,7 @@ static void on_ours(struct agent_region *r, __u32 scratch, const struct agent_si
 		sample(r, slot, now, scratch, info, uc);
 }
 
-/* What would have become of it without us. */
+/* Does with a signal what would have happened without us. */
 static void on_foreign(struct agent_region *r, int signal, struct agent_siginfo *info,
 		       struct agent_ucontext *uc)
 {
@@ -242,7 +244,7 @@ static void on_foreign(struct agent_region *r, int signal, struct agent_siginfo 
 		handler(signal, info, uc);
 		return;
 	}
-	/* The default is to end the process, by this signal. */
+	/* The default action is that this signal ends the process. */
 	action.flags = AGENT_SA_RESTORER;
 	action.restorer = (__u64)agent_restorer;
 	agent_syscall4(__NR_rt_sigaction, signal, &action, 0, 8);

@@ -1,6 +1,6 @@
 /*
- * A target comes to its recorder: connects, gets two descriptors, maps what they stand for and closes
- * them. Raw system calls only, so it may happen inside a signal handler.
+ * Connects to the rendezvous, receives two descriptors, maps their files and closes them. Raw
+ * system calls only, so it may run inside a signal handler.
  */
 #include "sampler/agent/join.h"
 
@@ -19,7 +19,7 @@
 #define PROT_WRITE 2
 #define MAP_SHARED 1
 #define MADV_DONTFORK 10
-#define WAIT_SECONDS 1 /* for a recorder that is busy */
+#define WAIT_SECONDS 1 /* for the recorder's answer */
 
 struct address {
 	__u16 family;
@@ -57,7 +57,7 @@ struct wanted {
 	__s16 events, revents;
 };
 
-/* The socket, or -errno. Nobody but our own user and root may hand us memory. */
+/* The connected socket, or -errno. Only our own user and root may hand us memory. */
 static long reach(__u64 name)
 {
 	struct address address = { .family = AF_UNIX };
@@ -84,7 +84,7 @@ static long reach(__u64 name)
 	return err;
 }
 
-/* Two descriptors, or -errno. */
+/* Receives the two descriptors. 0 or -errno. */
 static long receive(long fd, __s32 *fds)
 {
 	struct agent_timespec patience = { WAIT_SECONDS, 0 };
@@ -122,7 +122,7 @@ void agent_ask_to_settle(__u64 name)
 
 	if (fd < 0)
 		return;
-	/* it says nothing, it hangs up when it is done */
+	/* the recorder sends nothing; it hangs up when it is done */
 	agent_syscall6(__NR_ppoll, &wanted, 1, &patience, 0, 8, 0);
 	agent_syscall1(__NR_close, fd);
 }
@@ -169,7 +169,7 @@ long agent_join(__u64 name, struct agent_region **ret)
 	}
 	r = (struct agent_region *)region;
 	agent_syscall3(__NR_mprotect, r + 1, sizeof(struct walk_space), PROT_READ);
-	/* A child must not write where its parent does. */
+	/* Not inherited by fork(2): a child must not write into the region of its parent. */
 	agent_syscall3(__NR_madvise, r, size, MADV_DONTFORK);
 	if (!is_error(arena)) {
 		agent_syscall3(__NR_madvise, arena, sizeof(struct walk_arena), MADV_DONTFORK);

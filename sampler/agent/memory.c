@@ -1,6 +1,7 @@
 /*
- * Which memory of this process can be read. The kernel is asked for some pages at a time (process_vm_readv(2) on
- * ourselves copies a byte of each), and the answer is kept as one range, [low, high) of the walk.
+ * Which memory of this process can be read. The kernel is asked for some pages at a time
+ * (process_vm_readv(2) on ourselves copies a byte of each), and the answer is kept as one range,
+ * [low, high) of the walk.
  */
 #include "sampler/agent/agent.h"
 #include "sampler/agent/syscall.h"

@@ -1,7 +1,8 @@
-/* How the payload finds its region: it was put right behind the code, REGION_CODE_SIZE from the code's start. */
+/*
+ * How the payload finds its region: it was put right behind the code, REGION_CODE_SIZE from the
+ * code's start.
+ */
 #include "sampler/agent/agent.h"
-
-extern const char agent_payload_start[] AGENT_HIDDEN; /* payload.lds */
 
 struct agent_region *agent_home(void)
 {

@@ -1,13 +1,13 @@
 /*
- * libsprof.so: the in-target code as a library for LD_PRELOAD. Where the environment names a recorder
- * the process joins it: at once if the recorder itself started it, else when it has used CPU time for
- * its first sample. So a child that ends before that costs two system calls.
+ * libsprof.so: the in-target code as a library for LD_PRELOAD. Where the environment names a
+ * recorder, the process joins it: at once if the recorder itself started it, else when it has used
+ * CPU time for its first sample. So a child that ends before that costs two system calls.
  *
- * Where it names none the process sleeps: no timer, no thread, no descriptor; a handler of a signal
- * that nobody sends. A recorder that does names itself by it, and the process joins. When the
- * recording ends it sleeps again.
+ * Where the environment names none the process sleeps: it has no timer, no thread and no
+ * descriptor, only a handler for a signal that nothing else sends. A recorder sends it its name,
+ * and the process joins. When the recording ends it sleeps again.
  *
- * This is the one file that sees libc, and it asks for next to nothing of it.
+ * Only the preload files call libc, and they call little of it.
  */
 #include "sampler/agent/agent.h"
 #include "sampler/agent/join.h"
@@ -19,7 +19,7 @@
 #define SIGEV_SIGNAL 0
 #define FIRST_SAMPLE 0x53505246u /* the upper half of si_value before there is a region */
 
-/* ---- the environment's words */
+/* ---- the environment */
 
 static const char *read_number(const char *text, __u32 base, __u64 *ret)
 {
@@ -52,7 +52,7 @@ static int read_environment(void)
 
 /* ---- joining */
 
-/* The recorder has gone, says r, or has been silent for long. */
+/* Has the recording ended, by its state or because the recorder has been silent for too long? */
 static int is_over(const struct agent_region *r)
 {
 	__s64 silent;
@@ -77,7 +77,7 @@ static long join(void)
 		agent_leave(r);
 		return -71; /* EPROTO */
 	}
-	/* The handler is on_signal(), which is there already and stays. */
+	/* The handler, on_signal(), is installed already and stays. */
 	r->signal = agent_own.signal;
 	r->old_action.handler = AGENT_SIG_IGN;
 	r->state = AGENT_ON;
@@ -93,7 +93,7 @@ static long join(void)
 	return 0;
 }
 
-/* Once, whoever is first. */
+/* Joins once; other threads do not wait for it. */
 static void join_once(void)
 {
 	__u32 nobody = NOBODY_JOINS;
@@ -105,7 +105,7 @@ static void join_once(void)
 	__atomic_store_n(&agent_own.home->joining, HAS_JOINED, __ATOMIC_RELEASE);
 }
 
-/* ---- what the other files ask */
+/* ---- for the other files */
 
 struct agent_start *agent_take_start(void)
 {
@@ -114,7 +114,7 @@ struct agent_start *agent_take_start(void)
 
 	if (!agent_own.home)
 		return (void *)0;
-	/* A process that makes threads is none of the many that are over at once. */
+	/* A process that makes threads is not one of the many that end at once: it joins now. */
 	if (!agent_home() && __atomic_load_n(&agent_own.name, __ATOMIC_RELAXED))
 		join_once();
 	r = agent_hold();
@@ -142,7 +142,7 @@ void agent_settle(void)
 	agent_ask_to_settle(agent_own.name);
 }
 
-/* ---- the signal that stays ours */
+/* ---- our signal */
 
 static int is_of(const struct agent_region *r, const struct agent_siginfo *info)
 {
@@ -150,7 +150,7 @@ static int is_of(const struct agent_region *r, const struct agent_siginfo *info)
 	       info->value >> 32 == r->cookie;
 }
 
-/* A sample, or the sign that there are to be no more. */
+/* Takes a sample, or sees that the recording is over. */
 static void on_timer(struct agent_region *r, int signal, struct agent_siginfo *info,
 		     struct agent_ucontext *uc)
 {
@@ -161,7 +161,8 @@ static void on_timer(struct agent_region *r, int signal, struct agent_siginfo *i
 	if (state == AGENT_OFF)
 		agent_retire(r);
 	else if (state == AGENT_ORPHANED)
-		agent_free_slots(r); /* of threads that sleep, too; it may be heard of again */
+		/* those of threads that sleep too; the recorder may be heard of again */
+		agent_free_slots(r);
 }
 
 /* The first signal of a process that has not joined yet. */
@@ -175,7 +176,7 @@ static void on_first(int signal, struct agent_siginfo *info, struct agent_uconte
 	r = agent_hold();
 	slot = r ? agent_slot_find(r, (__s32)agent_syscall0(__NR_gettid)) : -1;
 	if (slot >= 0) {
-		/* What this signal stands for is a sample like any other. */
+		/* This signal stands for a sample like any other. */
 		info->value = agent_signal_value(r->cookie, (__u32)slot);
 		agent_handler(signal, info, uc);
 	}
@@ -216,7 +217,7 @@ static int install_handler(void)
 
 /* ---- being woken */
 
-/* Is there another recorder, which lives? What one that does not has left goes. */
+/* Is there another recorder, and does it live? The region of one that does not is retired. */
 static int is_taken(void)
 {
 	struct agent_region *r = agent_hold();
@@ -225,7 +226,9 @@ static int is_taken(void)
 	if (r && !taken)
 		agent_retire(r);
 	agent_let_go();
-	/* not unmapped yet: somebody is still at work there, so it was not long ago */
+	/*
+	 * not unmapped yet: a thread is still at work in it, so its recorder was there a moment ago
+	 */
 	return taken || __atomic_load_n(&agent_own.home->retired, __ATOMIC_SEQ_CST);
 }
 
@@ -239,7 +242,7 @@ static void wake(__u64 name)
 		if (name != RENDEZVOUS_SLEEP_AGAIN)
 			agent_say_busy(name);
 	} else if (name == RENDEZVOUS_SLEEP_AGAIN) {
-		/* it sleeps already, or does now */
+		/* it sleeps already, or is_taken() has just put it to sleep */
 	} else if (agent_own.signal || install_handler()) {
 		__atomic_store_n(&agent_own.name, name, __ATOMIC_RELAXED);
 		if (join())
@@ -250,7 +253,10 @@ static void wake(__u64 name)
 
 /* ---- the start */
 
-/* At the first tick that meets the process, whichever thread it meets: weight_of() in handler.c. */
+/*
+ * Sets a timer for the first tick that meets the process, whichever thread that is: weight_of() in
+ * handler.c.
+ */
 static void wait_for_first_sample(void)
 {
 	struct agent_event event = {
@@ -273,7 +279,7 @@ static void wait_for_first_sample(void)
 
 static void in_child(void)
 {
-	/* Where it was not found empty. */
+	/* Before Linux 4.14 the page was copied, not emptied. */
 	agent_own.home->region = agent_own.home->retired = (void *)0;
 	agent_own.home->inside = agent_own.home->joining = 0;
 	if (agent_own.signal && agent_own.name)

@@ -1,7 +1,7 @@
 /*
- * dlclose(3): before a library goes, the recorder takes the samples that were taken in it, while it
- * is still known what lies there. Libraries that come announce themselves: their code is in no
- * mapping that is known.
+ * dlclose(3): before a library is unmapped, the recorder reads the samples that were taken in it,
+ * while it is still known what lies there. A library that is loaded needs no such care: a sample in
+ * it lies in no known mapping, which has the recorder read the mappings again.
  */
 #include "sampler/agent/agent.h"
 #include "sampler/agent/join.h"
@@ -32,10 +32,12 @@ int dlclose(void *handle)
 	r = agent_hold();
 	if (r && __atomic_load_n(&r->state, __ATOMIC_RELAXED) == AGENT_ON)
 		agent_settle();
-	/* What it ends may take its time, or not come back: nothing is held meanwhile. */
+	/* Destructors of the library may take long, or not return: nothing is held meanwhile. */
 	agent_let_go();
 	result = real(handle);
-	/* From here on no address means what the tables say, until they are written again. */
+	/*
+	 * The tables no longer describe these addresses until the recorder has written them again.
+	 */
 	r = agent_hold();
 	if (r)
 		__atomic_fetch_add(&r->maps_epoch, 1, __ATOMIC_RELEASE);

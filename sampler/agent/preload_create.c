@@ -1,6 +1,7 @@
 /*
- * pthread_create(3): a thread that is created while the program is sampled starts at agent_thread_entry, which lets
- * preload_threads.c make its timer before the thread's own function runs.
+ * pthread_create(3): a thread that is created while the program is sampled starts at
+ * agent_thread_entry, which lets preload_threads.c make its timer before the thread's own function
+ * runs.
  */
 #include "sampler/agent/preload.h"
 

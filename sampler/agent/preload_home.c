@@ -1,6 +1,7 @@
 /*
- * The life of the region in a process that loaded libsprof.so. Retiring takes the pointer away first, so a thread that
- * comes in later does not find it; the last thread that was inside then unmaps it.
+ * The life of the region in a process that loaded libsprof.so. Retiring takes the pointer away
+ * first, so a thread that comes in later does not find it; the last thread that was inside then
+ * unmaps it.
  */
 #include "sampler/agent/preload_home.h"
 
@@ -26,7 +27,10 @@ int agent_make_home(void)
 	if (page < 0 && page > -4096)
 		return 0;
 	agent_own.home = (struct agent_own_home *)page;
-	/* Before Linux 4.14 there is no such advice: then in_child() of preload.c clears it after fork(3). */
+	/*
+	 * Before Linux 4.14 there is no such advice: then in_child() of preload.c clears it after
+	 * fork(3).
+	 */
 	agent_syscall3(__NR_madvise, page, HOME_SIZE, MADV_WIPEONFORK);
 	return 1;
 }

@@ -1,6 +1,7 @@
 /*
- * What libsprof.so knows of its process: the recorder, our signal, and the region while there is one. The region goes
- * when its recording ends, while threads may still be at work in it; agent_hold() and agent_let_go() keep it mapped.
+ * What libsprof.so knows of its process: the recorder, our signal, and the region while there is
+ * one. The region goes when its recording ends, while threads may still be at work in it;
+ * agent_hold() and agent_let_go() keep it mapped.
  */
 #ifndef SPROF_AGENT_PRELOAD_HOME_H
 #define SPROF_AGENT_PRELOAD_HOME_H
@@ -24,7 +25,9 @@ struct agent_start {
 
 enum { NOBODY_JOINS = 0, SOMEBODY_JOINS = 1, HAS_JOINED = 2 /* or has tried to */ };
 
-/* Memory that is empty in a child after fork(2), because its parent's region is not mapped there. */
+/*
+ * Memory that is empty in a child after fork(2), because its parent's region is not mapped there.
+ */
 struct agent_own_home {
 	struct agent_region *region;
 	struct agent_region *retired; /* the last thread that lets go of it unmaps it */
@@ -36,7 +39,8 @@ struct agent_own_home {
 };
 
 /*
- * Written before there is a second thread, in a child, which has one thread, or by the thread that joins.
+ * Written before there is a second thread, in a child, which has one thread, or by the thread that
+ * joins.
  */
 struct agent_own {
 	struct agent_own_home *home; /* NULL: there was no memory for it */
@@ -54,12 +58,15 @@ extern struct agent_own agent_own;
 int agent_make_home(void);
 
 /*
- * The region, which stays mapped until agent_let_go(), or NULL. Each call is followed by one of that,
- * even when it returned NULL.
+ * The region, which stays mapped until agent_let_go(), or NULL. Each call is followed by one of
+ * that, even when it returned NULL.
  */
 struct agent_region *agent_hold(void);
 void agent_let_go(void);
-/* The recording has ended, or its recorder has: the process sleeps again. Called by a thread that holds the region. */
+/*
+ * The recording has ended, or its recorder has: the process sleeps again. Called by a thread that
+ * holds the region.
+ */
 void agent_retire(struct agent_region *region);
 
 #pragma GCC visibility pop

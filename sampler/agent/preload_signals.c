@@ -1,11 +1,11 @@
 /*
- * The program's own signal handling, as far as it meets our signal: a program that gives every signal
- * the default action would be ended by its next sample, and one that blocks them all in some thread
- * would not be sampled there. What it says about our number is remembered and told back; what is
- * queued to that number goes to its handler.
+ * The program's own signal handling where it concerns our signal: a program that gives every signal
+ * the default action would be ended by its next sample, and one that blocks all signals in some
+ * thread would not be sampled there. What it sets for our number is remembered and told back; a
+ * signal that another process queues to that number goes to its handler.
  *
- * The signal that wakes is another matter: nobody misses one that is ignored. A program that wants it
- * for itself gets it, and cannot be woken then.
+ * The signal that wakes is different: missing it does no harm. A program that sets a handler for it
+ * gets it, and cannot be woken from then on.
  */
 #include "sampler/agent/agent.h"
 #include "sampler/agent/rendezvous.h"
@@ -36,10 +36,10 @@ static struct {
 	int (*thread_mask)(int, const void *, void *);
 } next;
 
-/* What the program believes to be the action of our signal. */
+/* What the program has set as the action of our signal. */
 static struct libc_action believed;
 
-/* The same of the one that wakes, as long as its handler is ours. */
+/* The same for the signal that wakes, as long as its handler is ours. */
 static struct libc_action believed_wake;
 static int listening;
 static void (*wake)(__u64 value);
@@ -78,7 +78,7 @@ void agent_find_signal_functions(void)
 	next.thread_mask = agent_next_function("pthread_sigmask");
 }
 
-/* A library before us in the order of constructors may have come here first. */
+/* The constructor of another library may have called us before our own ran. */
 static void be_ready(void)
 {
 	if (!next.action)
@@ -94,7 +94,7 @@ void agent_pass_on(int number, struct agent_siginfo *info, struct agent_ucontext
 		handler(number, info, uc);
 }
 
-/* To ignore it is as good as to listen; a handler is not. */
+/* To ignore the signal is compatible with listening; a handler is not. */
 static int wake_action(const struct libc_action *action, struct libc_action *old)
 {
 	struct libc_action was = believed_wake;
@@ -152,7 +152,7 @@ void agent_unblock(int number)
 	agent_syscall4(__NR_rt_sigprocmask, SIG_UNBLOCK, &set, 0, 8);
 }
 
-/* A set without our signal, where it is one to be blocked. */
+/* The set without our signal, unless it is a set to unblock. */
 static const void *without_ours(int how, const void *set, struct libc_set *copy)
 {
 	int ours = agent_own.signal;

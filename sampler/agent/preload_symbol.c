@@ -1,6 +1,7 @@
 /*
- * dlsym(RTLD_NEXT, ...) without dlsym: that one is in another library, or has another version, on
- * each side of glibc 2.34. Called once per function, never from a handler.
+ * Does what dlsym(RTLD_NEXT, ...) does, without dlsym: that lies in another library, or has another
+ * version, before and after glibc 2.34. Reads the tables of the loaded libraries. Called once per
+ * function, never from a handler.
  */
 #define _GNU_SOURCE
 #include <elf.h>
@@ -8,7 +9,7 @@
 
 #include "sampler/agent/preload.h"
 
-#define HIDDEN_VERSION 0x8000 /* not the default one */
+#define HIDDEN_VERSION 0x8000 /* of a version that is not the default */
 
 struct search {
 	const char *name;
@@ -34,7 +35,7 @@ static int same(const char *a, const char *b)
 
 static const void *place(const struct dl_phdr_info *info, Elf64_Addr pointer)
 {
-	/* the loader has made addresses of them, except where it must not write */
+	/* the loader has added the base to them, except where it must not write */
 	return (const void *)(pointer < info->dlpi_addr ? pointer + info->dlpi_addr : pointer);
 }
 
@@ -69,7 +70,7 @@ static void *look_up(const struct dl_phdr_info *info, const char *name)
 		return (void *)0;
 	for (const char *c = name; *c; c++)
 		hash = hash * 33 + (unsigned char)*c;
-	buckets = t.hash + 4 + t.hash[2] * 2; /* behind a filter of 64-bit words */
+	buckets = t.hash + 4 + t.hash[2] * 2; /* behind the bloom filter, of 64-bit words */
 	chains = buckets + t.hash[0];
 	for (at = buckets[hash % t.hash[0]]; at >= t.hash[1] && at; at++) {
 		Elf64_Word word = chains[at - t.hash[1]];

@@ -1,7 +1,7 @@
 /*
  * Threads that start while the program is sampled get their timers before their first instruction,
- * and lose them with their last: pthread_create(3) starts them here. What runs here jumps to the
- * thread's own function, so no stack shows it.
+ * and lose them with their last. preload_create.c has each of them start in agent_thread_entry,
+ * which calls agent_begin_thread() here.
  */
 #include "sampler/agent/agent.h"
 #include "sampler/agent/preload.h"
@@ -10,8 +10,8 @@
 #define CLOCK_THREAD_CPUTIME 3
 
 /*
- * What the samples of this thread do not stand for: it was where the last one was, or there was none,
- * and the first sample of another thread will stand for it.
+ * CPU time of this thread that its samples do not stand for. It is given to the stack of its last
+ * sample or, if it had none, to the first sample of a later thread.
  */
 static void account(struct agent_region *r, __u32 slot, __s32 tid)
 {

@@ -1,12 +1,12 @@
 /*
- * The Python frames of the thread that a signal interrupted, by the lines of core/portable/pyruns.h.
+ * The Python frames of the thread that a signal interrupted, read by core/portable/pyruns.h.
  *
- * Every read must be safe: a frame that is just being built or let go may hold any address. A page is
- * looked at before it is read, by a system call that copies from it and then does nothing else; what
- * was found holds for this walk only, for memory comes and goes between two. That leaves pages that
- * another thread unmaps in the instant between; a thread's frames and their code are kept alive by
- * the calls that run them, so only the innermost frame can be wrong, and only where it may be one
- * that was never filled (3.11, 3.12). There the kernel copies it.
+ * Every read must be safe: a frame that is just being built or freed may hold any address. So a
+ * page is probed before it is read, by a system call that copies from it and does nothing else; the
+ * answer holds for this walk only, because memory comes and goes between two walks. That leaves
+ * pages that another thread unmaps in the instant between. The frames of a thread and their code
+ * are kept alive by the calls that run them, so only the innermost frame can be wrong, and only in
+ * versions (3.11, 3.12) where it may be a frame that was never filled. There the kernel copies it.
  */
 #include "sampler/agent/agent.h"
 #include "sampler/agent/syscall.h"
@@ -14,9 +14,9 @@
 #include "core/portable/pyruns.h"
 
 #define PAGE_SHIFT 12
-#define NO_SUCH_HOW (-1) /* of rt_sigprocmask(2): it reads the set, and then refuses */
+#define NO_SUCH_HOW (-1) /* of rt_sigprocmask(2): the kernel reads the set and then refuses */
 #define EFAULT 14
-#define MAX_RUNS 64 /* that no native frame was found for */
+#define MAX_RUNS 64 /* at the root, for which no native frame was found */
 
 struct iovec {
 	__u64 base, length;
@@ -49,7 +49,7 @@ static int are_readable(struct agent_python *p, __u64 address, __u64 size)
 	return 1;
 }
 
-/* The kernel copies: nothing can go wrong in between. */
+/* The kernel copies and returns an error where memory is gone. */
 static int copy(struct agent_python *p, void *to, __u32 size, __u64 address)
 {
 	const struct iovec local = { (__u64)to, size }, remote = { address, size };
@@ -76,7 +76,7 @@ static __always_inline int py_read(const struct py_walk *w, void *to, __u32 size
 	return 0;
 }
 
-/* How much of the line table goes with the record that holds all else already. */
+/* How many bytes of the line table go with the record, behind what else is in it. */
 static __u32 linetable_size(struct agent_python *p)
 {
 	const __u32 max = (RING_MAX_RECORD - 1) * 8 - (__u32)sizeof(struct agent_sample) -
@@ -112,7 +112,7 @@ static int put_code(const struct agent_python *p)
 	return 0;
 }
 
-/* A look costs little here. */
+/* Looking a code object up in the region costs little, so none is remembered here. */
 static __always_inline __u64 py_known_code(const struct py_layout *l, struct py_runs *r, void *home)
 {
 	(void)l;
@@ -153,7 +153,7 @@ static __always_inline void py_keep_frame(void *home, __u64 frame)
 		p->frames[agent_frame_slot(p->nr++)] = frame;
 }
 
-/* One copy of a step, which is long, wherever a loop needs it. */
+/* Not inlined: it is long, and several loops use it. */
 static __attribute__((noinline)) int take_frame(struct agent_python *p)
 {
 	return py_take_frame(p->layout, &p->runs, p);

@@ -1,4 +1,8 @@
-/* Samples and snapshots into the rings. */
+/*
+ * Writes records into the rings of the region: each thread uses the ring of its slot. A record is
+ * reserved, written word by word and committed; the recorder reads only what was committed.
+ * Snapshots and code objects leave a part of the ring free for samples.
+ */
 #include "sampler/agent/agent.h"
 
 #define SNAPSHOT_MAX_WORDS                                                                         \
@@ -27,9 +31,9 @@ void agent_expect_sample(const struct agent_region *r, __u32 slot)
 	__u64 head = __atomic_load_n(&r->rings[slot % REGION_NR_RINGS].head, __ATOMIC_RELAXED);
 
 	/*
-	 * The page after this one, before it is written: where it has no entry yet in the page table, the kernel
-	 * makes those of its neighbours too, as far as the recorder has filled them (timer_region.c). It does so
-	 * for a read alone.
+	 * Touches the next page before it is written. Where the page table has no entry for it yet,
+	 * the kernel also makes the entries of its neighbours, as far as the recorder has filled
+	 * them (timer_region.c). It does so only for a read.
 	 */
 	__atomic_load_n(
 		(const volatile __u64 *)&words[(head + PAGE_WORDS) & (REGION_RING_WORDS - 1)],
@@ -98,8 +102,8 @@ void agent_put_rest(struct agent_region *r, __u32 slot, __s32 tid, __u64 time_ns
 }
 
 /*
- * What a record leaves of a ring for those that matter more: snapshots three eighths, of which the
- * names of code, without which later samples are worth less, leave one sixteenth for samples.
+ * How full a ring may be for a record to be added: snapshots leave three eighths free. Code
+ * objects, without which later samples are worth less, leave one sixteenth.
  */
 #define SNAPSHOT_SHARE (REGION_RING_WORDS / 8 * 5)
 #define CODE_SHARE (REGION_RING_WORDS / 16 * 15)

@@ -1,17 +1,17 @@
 /*
  * The memory that the recorder and the code inside a target share. One file (a memfd, or shared
- * anonymous memory), mapped by both; in the target it looks like this:
+ * anonymous memory) that both map; in the target it lies like this:
  *
- *	code	REGION_CODE_SIZE	read, execute	the payload, when it was injected; else unused
+ *	code	REGION_CODE_SIZE		read, execute	the payload, or unused
  *	region	sizeof(struct agent_region)	read, write
  *	space	sizeof(struct walk_space)	read only	core/portable/walk_tables.h
  *
- * and a second mapping, read only, of the arena that all targets of a recording share; its address in
- * the target is agent_region.arena. The recorder creates both, fills what is marked R and then has
- * agent_enter() run; what is marked T the target writes. The recorder believes nothing that lies in
- * here: it keeps its own copies of R, and checks every index of T.
+ * and a second mapping, read only, of the arena that all targets of a recording share; its address
+ * in the target is agent_region.arena. The recorder makes both, fills the fields marked R and then
+ * has agent_enter() run; the target writes those marked T. The recorder trusts nothing in here: it
+ * keeps its own copies of R, and checks every index of T.
  *
- * The payload has no data of its own: where it was injected, the region follows its code.
+ * The payload has no data of its own: its region follows its code.
  */
 #ifndef SPROF_AGENT_REGION_H
 #define SPROF_AGENT_REGION_H
@@ -31,16 +31,16 @@
 #define REGION_NR_PROBES 16u
 #define REGION_NR_RINGS 8u
 #define REGION_RING_WORDS 65536u /* 512 KiB each */
-#define REGION_NR_SCRATCH 64u	 /* handlers at work at once; one bit each in agent_region.busy */
+#define REGION_NR_SCRATCH 64u	 /* handlers that run at once; one bit each in agent_region.busy */
 #define REGION_NR_KNOWN 2048u	 /* power of two; half of a usual first cache */
 #define REGION_NR_PATHS 64u	 /* power of two */
 #define REGION_PATH_STEPS 127u
-#define REGION_STACK_SIZE                                                                          \
-	16384u /* for agent_enter() on a thread whose own stack is not to be used */
+#define REGION_STACK_SIZE 16384u /* for agent_enter() when it must not use the thread's own stack */
 
 #define REGION_SNAPSHOT_MAX 16384u /* bytes of stack */
-#define REGION_PYTHON_WORDS 512u   /* beside a snapshot: Python frames, and what they are runs of */
-#define REGION_PYTHON_PAGES 64u	   /* power of two */
+/* Python frames beside a snapshot, and the boundary of each of their runs. */
+#define REGION_PYTHON_WORDS 512u
+#define REGION_PYTHON_PAGES 64u /* power of two */
 
 enum agent_command {
 	AGENT_INSTALL = 1, /* the handler of region->signal, or of a free signal if that is 0 */
@@ -56,7 +56,7 @@ enum agent_clock {
 
 enum agent_state {
 	AGENT_OFF = 0,	    /* not installed, or detached */
-	AGENT_ON = 1,	    /* sampling while the recorder's heart beats */
+	AGENT_ON = 1,	    /* samples are taken as long as the recorder's heartbeat moves */
 	AGENT_ORPHANED = 2, /* the recorder stopped: timers disarm as they fire */
 };
 
@@ -70,11 +70,11 @@ enum slot_state {
 };
 
 /*
- * A thread. The owner word is (thread << 32 | state) and changes by compare and swap, so a thread has
- * one slot whoever asks for it: the recorder for those that it sees in /proc, the target for those
- * that it starts. A thread's slot is one of REGION_NR_PROBES from its number modulo the table on.
- * After a change to SLOT_WANTED or SLOT_UNWANTED, its bit in `pending` is set and then `mailbox`: the
- * next handler serves it.
+ * The slot of a thread. The owner word is (thread << 32 | state) and changes by compare and swap,
+ * so a thread has one slot whoever asks for it: the recorder for threads that it sees in /proc, the
+ * target for threads that it starts. A thread's slot is one of the REGION_NR_PROBES from its number
+ * modulo the table on. After a change to SLOT_WANTED or SLOT_UNWANTED the slot's bit in `pending`
+ * is set and then `mailbox`: the next handler that runs serves it.
  */
 struct agent_slot {
 	__u64 owner;
@@ -82,13 +82,18 @@ struct agent_slot {
 	__s32 error;		     /* T: errno of SLOT_FAILED */
 	__u64 stack_low, stack_high; /* T: stack known to be readable */
 	__u32 nr_samples;	     /* T */
-	__u32 pooled; /* T: when the thread ends, the pool hears how much weighed_ns was off */
+	__u32 pooled; /* T: when the thread ends, pool_ns gets what weighed_ns was off */
 	union {
 		__u64 weighed_ns; /* T: CPU time that its samples stand for */
-		__u64 armed_cpu_ns; /* T: before the first, where armed_ns is set: the thread's clock then */
+		/*
+		 * T: before the first sample, if armed_ns is set: the thread's clock when it was
+		 * armed
+		 */
+		__u64 armed_cpu_ns;
 	};
-	__u64 delay_ns; /* R: its timer is not to expire sooner than this after it was made */
-	__u64 armed_ns; /* T: the timer waits for a first tick since this time, CLOCK_MONOTONIC; or 0 */
+	__u64 delay_ns; /* R: its timer must not expire sooner than this after it was made */
+	/* T: the timer waits for a first tick since this time, CLOCK_MONOTONIC; or 0 */
+	__u64 armed_ns;
 };
 _Static_assert(sizeof(struct agent_slot) == 64, "a cache line");
 
@@ -97,26 +102,28 @@ struct agent_sigaction {
 	__u64 handler, flags, restorer, mask;
 };
 
-/* A frame as a walk met it: the pc by which its rule was found << 16 | low bits of sp / 8; and the rule. */
+/*
+ * A frame of a walk: the pc by which its rule was found << 16 | low bits of sp / 8; and the rule.
+ */
 struct agent_step {
 	__u64 at;
 	struct walk_rule rule;
 };
 
 /*
- * The last stack of a thread (threads share, so it may be another's), as steps from the leaf's side to the root's. It
- * ends where the array ends, so what changes, at the leaf, moves nothing. A walk that finds its way in here reads a few
- * cache lines one after the other, where known[] has one for each frame.
+ * The last stack of a thread, or of another one that shares the path, as steps from the leaf's side
+ * to the root's. The steps end where the array ends, so a change at the leaf moves nothing. A walk
+ * along a path reads a few cache lines in order, where known[] takes one line per frame.
  */
 struct agent_path {
 	__u32 busy; /* a handler is at work on it */
 	__u32 generation;
-	__u32 first, pad; /* steps[first] and on hold something */
+	__u32 first, pad; /* steps[first] and on are filled */
 	struct agent_step steps[REGION_PATH_STEPS];
 };
 _Static_assert(sizeof(struct agent_path) == 2048, "whole cache lines");
 
-/* What a handler needs besides a little stack: the target's own may be a small alternate one. */
+/* Memory of a handler beside its stack, which may be a small alternate one of the target's. */
 struct agent_scratch {
 	__u64 frames[MAX_LEAF_FRAMES + MAX_ROOT_FRAMES];
 	struct agent_step fresh[REGION_PATH_STEPS + 1];
@@ -124,15 +131,16 @@ struct agent_scratch {
 
 struct agent_taken;
 
-/* The Python side of a walk, by core/portable/pyruns.h; python.c. */
+/* The Python part of a walk (python.c), by core/portable/pyruns.h. */
 struct agent_python {
-	struct py_runs runs; /* first: it is how the reads come to the rest */
+	struct py_runs runs; /* first: py_read() gets a pointer to it and finds the rest */
 	const struct py_layout *layout;
 	struct agent_region *region;
 	const struct agent_taken *taken;
-	__u64 *frames;			  /* where the stack goes, */
-	__u32 nr;			  /* and how many there are */
-	__u32 careful;			  /* the innermost frame may be no frame */
+	__u64 *frames; /* the stack that is being made, */
+	__u32 nr;      /* and how many frames it has */
+	/* the innermost frame may not be a frame: read it by the kernel */
+	__u32 careful;
 	__u64 pages[REGION_PYTHON_PAGES]; /* readable, by their number; 0 = none */
 	struct code_record code;	  /* being sent */
 	__u32 nr_words, pad;
@@ -152,35 +160,37 @@ struct agent_region {
 	__u32 cookie;		/* R: the upper half of si_value in every signal that is ours */
 	__s32 signal;		/* R, T: 0 = choose a free real-time one; then the one chosen */
 	__u64 period_ns;	/* R */
-	__u64 tick_ns;		/* R: timers fire no more often than this; 0 = they do */
+	__u64 tick_ns;		/* R: timers expire no more often than this; 0 = no such limit */
 	__u32 clock;		/* R: enum agent_clock */
-	__u32 known_generation; /* T: of the space that known[] holds for */
+	__u32 known_generation; /* T: the generation of the space that known[] is valid for */
 	__u64 arena; /* R, T: address in the target of struct walk_arena; 0 = no rows: snapshots */
-	__u64 clock_gettime; /* R: addresses in the target of the vdso's functions; 0 = system call, */
-	__u64 getcpu;	     /* and CPU 0 */
-	__u64 heartbeat_ns;	  /* R: CLOCK_MONOTONIC, raised several times a second */
-	__u64 heartbeat_limit_ns; /* R: later than that the recorder is taken for dead; 0 = never */
-	__u32 mailbox;		  /* R, T: 1 = slots wait to be served */
-	__u32 snapshot_credit;	  /* R, T: snapshots that may still be sent; refilled by R */
+	/* R: addresses in the target of the vdso's functions; 0 = system call, */
+	__u64 clock_gettime;
+	__u64 getcpu;	    /* and CPU 0 */
+	__u64 heartbeat_ns; /* R: CLOCK_MONOTONIC, raised several times a second */
+	/* R: after so long without a heartbeat the recorder counts as dead; 0 = never */
+	__u64 heartbeat_limit_ns;
+	__u32 mailbox;	       /* R, T: 1 = slots wait to be served */
+	__u32 snapshot_credit; /* R, T: snapshots that may still be sent; refilled by R */
 
-	/* T: how far it is. All commands are idempotent through these. */
+	/* T: how far the target is; by these a command that is repeated does nothing. */
 	__u32 installed; /* the handler is ours, old_action is valid */
 	__u32 state;	 /* enum agent_state */
 	__u32 done;	 /* agent_enter() calls that have returned */
 	__s32 result;	 /* of the last: 0 or -errno */
-	__u64 busy;	 /* a bit for each handler at work */
+	__u64 busy;	 /* a bit for each handler that runs */
 	struct agent_sigaction old_action;
 	__u32 maps_wanted; /* raised when a pc lay in no mapping: the recorder reads them again */
 	__u32 maps_epoch;  /* raised before the target changes its mappings (dlopen, dlclose) */
 
 	/* T: counters */
 	__u64 nr_signals;  /* of ours */
-	__u64 nr_foreign;  /* of others, on the signal we took: handed on */
+	__u64 nr_foreign;  /* signals of others on our number, handed on */
 	__u64 nr_busy;	   /* samples dropped because every scratch was in use */
 	__u64 nr_no_slot;  /* threads for which there was no slot */
 	__u64 nr_no_timer; /* threads to which the kernel gave no timer */
 	__u64 pool_ns;	   /* CPU time of threads that have ended, which no sample stands for yet */
-	__u64 nr_torn;	   /* walks that the tables overtook */
+	__u64 nr_torn;	   /* walks during which the tables were rewritten twice */
 	__u64 nr_codes;	   /* Python code objects that were given numbers */
 	__u32 process_wanted; /* R: a timer for threads that have none */
 	__s32 process_timer;  /* T: its id + 1; 0 = none, -1 = it is being made */
@@ -193,7 +203,8 @@ struct agent_region {
 	union agent_python_scratch pythons[REGION_NR_SCRATCH];
 	struct code_slot codes[CODE_SLOTS]; /* T, R: Python code objects that were sent */
 	__u64 known
-		[REGION_NR_KNOWN]; /* T: rules found lately, the pc with its generation << 16 | rule; 0 = none */
+		/* T: rules found lately: the pc with its generation << 16 | rule; 0 = none */
+		[REGION_NR_KNOWN];
 	struct agent_path paths[REGION_NR_PATHS]; /* T: by slot */
 	__u64 words[REGION_NR_RINGS][REGION_RING_WORDS];
 	__u64 used[REGION_MAX_THREADS / 64];	/* R, T: slots that are not free, or were not */
@@ -210,12 +221,15 @@ _Static_assert(sizeof(struct agent_region) % 4096 == 0, "mapped by itself");
 enum agent_record {
 	AGENT_SAMPLE = 1,
 	AGENT_SNAPSHOT = 2,
-	AGENT_REST = 3, /* no stack: a thread ends, this much later than its last sample */
+	AGENT_REST = 3, /* no stack: CPU time of a thread that ends, since its last sample */
 	AGENT_CODE = 4, /* a struct code_record and its line table, padded to whole words */
 };
 
-/* A sample: the words of this, then nr_frames frames, leaf first; FRAME_EXACT, a return
- * address, or FRAME_PYTHON. nr_total > nr_frames: the frames from MAX_LEAF_FRAMES on are a rotated ring. */
+/*
+ * A sample: the words of this struct, then nr_frames frames, leaf first: each has
+ * FRAME_EXACT, is a return address, or has FRAME_PYTHON. nr_total > nr_frames: the frames
+ * from MAX_LEAF_FRAMES on are a rotated ring.
+ */
 struct agent_sample {
 	__u16 type;	/* enum agent_record */
 	__u8 end;	/* enum walk_end */
@@ -226,15 +240,15 @@ struct agent_sample {
 	__u32 nr_frames, nr_total;
 	__u32 maps_epoch;
 	__u16 cpu;
-	__u8 python_broken; /* there are Python frames that could not be read */
+	__u8 python_broken; /* some Python frames could not be read */
 	__u8 gil;	    /* enum py_gil */
 };
 _Static_assert(sizeof(struct agent_sample) == 40, "whole words");
 
 /*
- * A stack to be unwound by the recorder: a sample, this, then nr_frames words of Python frames, each
- * run a word that is its boundary (core/portable/pyframes.h; 0: it has none) and its frames, then the bytes of
- * the stack from stack_start on, whole words.
+ * A stack that the recorder unwinds: a sample; this; nr_frames words of Python frames, each run as
+ * its boundary (core/portable/pyframes.h; 0: it has none) and its frames; the bytes of the stack
+ * from stack_start on, whole words.
  */
 struct agent_snapshot {
 	__u64 pc;
@@ -246,7 +260,7 @@ _Static_assert(sizeof(struct agent_snapshot) == 152, "whole words");
 
 /* ---- entry */
 
-/* At the start of the injected payload. Offsets count from there. */
+/* The header of the injected payload. Offsets count from it. */
 #define AGENT_PAYLOAD_MAGIC 0x31424f4c42525053ull /* "SPRBLOB1" */
 struct agent_payload {
 	__u64 magic;
@@ -257,8 +271,10 @@ struct agent_payload {
 };
 _Static_assert(sizeof(struct agent_payload) == 24, "no holes");
 
-/* si_value of our signals: the cookie above, the slot below; REGION_MAX_THREADS: look into the
- * mailbox, nothing more; REGION_PROCESS_SLOT: of the timer that all threads share. */
+/*
+ * si_value of our signals: the cookie in the upper half, in the lower the slot; REGION_MAX_THREADS:
+ * only look into the mailbox; REGION_PROCESS_SLOT: of the timer that all threads share.
+ */
 #define REGION_PROCESS_SLOT (REGION_MAX_THREADS + 1)
 
 static inline __u64 agent_signal_value(__u32 cookie, __u32 slot)
@@ -272,8 +288,8 @@ static inline __u64 agent_owner(__s32 tid, __u32 state)
 }
 
 /*
- * A slot for a thread, its owner word SLOT_WANTED: the slot, -1 where it has one already, -2 where
- * there is no room. The caller sets its bits, or serves it.
+ * Claims a slot for a thread and makes its owner word SLOT_WANTED. Returns the slot; -1: the thread
+ * has one already; -2: there is no room. The caller sets the slot's bits, or serves it.
  */
 static inline int agent_slot_claim(struct agent_region *region, __s32 tid)
 {

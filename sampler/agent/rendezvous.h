@@ -1,9 +1,9 @@
 /*
- * How libsprof.so and the recorder meet: the target connects to an abstract Unix socket of this name
- * and gets one message with two descriptors, the region's and the arena's. Who connects is known by
- * its credentials; it says nothing.
+ * How libsprof.so and the recorder meet: the target connects to an abstract Unix socket of this
+ * name and gets one message with two descriptors, the region's and the arena's. The target sends
+ * nothing; the kernel tells the recorder who has connected.
  *
- * The name comes to the target in its environment, or, where it sleeps, with a signal.
+ * The target gets the name from its environment or, if it sleeps, from a signal.
  */
 #ifndef SPROF_AGENT_RENDEZVOUS_H
 #define SPROF_AGENT_RENDEZVOUS_H
@@ -15,26 +15,28 @@
 #define RENDEZVOUS_NAME_SIZE (1 + sizeof(RENDEZVOUS_PREFIX) - 1 + 16)
 
 /*
- * Who wants the recorder to take all its samples, because what lies at an address is about to
- * change, connects to the name that differs in this bit. The recorder hangs up when it has done so.
+ * To have the recorder read all its samples, because the code at some addresses is about to change,
+ * a target connects to the name that differs in this bit. The recorder hangs up when it is done.
  */
 #define RENDEZVOUS_SETTLE 1ull
 
-/* Who was asked to come, but is another recorder's, connects to the name that differs in this bit. */
+/*
+ * A target that was woken but has another recorder connects to the name that differs in this bit.
+ */
 #define RENDEZVOUS_BUSY 2ull
 
 /*
- * SIGURG with the name as its value, queued, wakes a process that has the library in it and no
- * recorder. Whoever does not listen ignores it: also a program that was started a moment ago in the
- * place of the one that did.
+ * SIGURG, queued with the name as its value, wakes a process that has the library in it and no
+ * recorder. The default action of SIGURG is to ignore it, so it does no harm to a program that does
+ * not listen, such as one that was just started in the same process by exec.
  */
 #define RENDEZVOUS_WAKE_SIGNAL 23
-/* The same with this value: look whether the recording has ended, and sleep then. */
+/* The same signal with this value: look whether the recording has ended, and sleep then. */
 #define RENDEZVOUS_SLEEP_AGAIN 1ull
 
 /*
- * In the environment of a program that sprof starts: the digits, then in decimal the number of the
- * recorder's process, the period in ns and the tick in ns, separated by colons.
+ * In the environment of a program that sprof starts: the digits of the name; then, in decimal, the
+ * recorder's process id, the period in ns and the tick in ns; separated by colons.
  */
 #define RENDEZVOUS_VARIABLE "SPROF_AGENT"
 
@@ -43,7 +45,7 @@
 struct rendezvous_message {
 	__u64 magic;
 	__u32 version; /* REGION_VERSION */
-	__s32 error;   /* errno: no descriptors follow; 0 */
+	__s32 error;   /* errno: no descriptors come with it; or 0 */
 };
 _Static_assert(sizeof(struct rendezvous_message) == 16, "no holes");
 

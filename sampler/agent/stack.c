@@ -1,8 +1,11 @@
 /*
- * The walker's home inside a target. It reads the stack directly, where memory is known to be
- * readable: that is asked of the kernel for some pages of a thread's stack, and then remembered in the
- * thread's slot for many samples. A pointer that leads anywhere else is asked about first, so a wild one ends the
- * walk and not the target.
+ * The stack walk inside a target. It reads the stack directly where memory is known to be readable:
+ * the kernel is asked about some pages of a thread's stack, and the thread's slot remembers the
+ * answer for many samples. A pointer to anywhere else is asked about first, so a wild pointer ends
+ * the walk and not the target.
+ *
+ * Most stacks equal the one before except near the leaf. So a walk keeps its steps as a path, and
+ * the next walk takes each rule from there as long as its frames are the same.
  */
 #include "sampler/agent/agent.h"
 
@@ -34,8 +37,9 @@ void agent_read_regs(struct walk_regs *regs, const struct agent_ucontext *uc)
 }
 
 /*
- * The rule in force at pc, in *ret; END_ROOT, or why there is none. Most of the time of a walk
- * would go into the search for rules, and programs are where they were a moment ago.
+ * The rule for pc, in *ret. END_ROOT, or why there is none. Searching for rules would take
+ * most of the time of a walk, and programs run where they ran a moment ago: so found rules are kept
+ * in w->known.
  */
 static __always_inline __u32 find_rule(const struct agent_walk *w, struct walk_place *place,
 				       __u64 pc, struct walk_rule *ret)
@@ -61,15 +65,16 @@ static __always_inline __u32 find_rule(const struct agent_walk *w, struct walk_p
 #define AGENT_GOES_ON 255u
 #define LINE_STEPS 4u /* steps in a cache line */
 
-/* A walk along a path. */
+/* The state of a walk along a path. */
 struct follower {
-	struct agent_path *path;  /* NULL: none */
-	struct agent_step *fresh; /* steps that are not in it, modulo REGION_PATH_STEPS + 1, */
+	struct agent_path *path; /* NULL: this walk has none */
+	/* a ring of steps that are not in the path, REGION_PATH_STEPS + 1 of them */
+	struct agent_step *fresh;
 	__u32 nr_fresh;
-	__u32 at; /* next of its steps */
+	__u32 at; /* the next step of the path */
 };
 
-/* All of it is wanted soon: better fetched at once than line after line. */
+/* Begins at the leaf's side. The whole path is read soon, so it is prefetched at once. */
 static __always_inline void begin_path(struct follower *f, const struct agent_walk *w)
 {
 	f->path = w->path;
@@ -87,7 +92,10 @@ static __always_inline void begin_path(struct follower *f, const struct agent_wa
 		__builtin_prefetch(&f->path->steps[i]);
 }
 
-/* What is not in the path comes into it, before its steps from f->at on; of too much, the root's side. */
+/*
+ * Puts the fresh steps into the path, before its steps from f->at on; of too many, those on the
+ * root's side.
+ */
 static void keep_fresh(struct follower *f)
 {
 	__u32 nr = f->nr_fresh < f->at ? f->nr_fresh : f->at;
@@ -99,7 +107,10 @@ static void keep_fresh(struct follower *f)
 }
 _Static_assert((REGION_PATH_STEPS & (REGION_PATH_STEPS + 1)) == 0, "a mask");
 
-/* Is the frame the next on the path? Then its rule. Steps below sp belong to frames that have returned. */
+/*
+ * Is the frame a later step of the path? Then takes its rule. Steps below sp belong to frames that
+ * have returned.
+ */
 static __always_inline int follow(struct follower *f, __u64 key, struct walk_rule *ret)
 {
 	for (; f->at < REGION_PATH_STEPS; f->at++) {
@@ -139,10 +150,7 @@ static __always_inline __u32 step_up(struct agent_walk *w, struct walk_place *pl
 	return status == WALK_OK ? AGENT_GOES_ON : walk_end_of(status);
 }
 
-/*
- * The registers are a copy that nothing else points to: the frames that are stored cannot be them, and
- * the compiler knows.
- */
+/* The registers are a local copy, so the compiler knows that storing frames cannot change them. */
 void agent_walk_stack(struct agent_walk *w)
 {
 	__u64 *restrict frames = w->frames;
@@ -152,7 +160,7 @@ void agent_walk_stack(struct agent_walk *w)
 	__u32 nr = 0;
 
 	begin_path(&follower, w);
-	/* The frame pointer of the leaf may need what lies right below sp, if it is there. */
+	/* The frame pointer of the leaf may point right below sp, into the red zone. */
 	if (regs.sp - RED_ZONE < w->low || regs.sp >= w->high) {
 		if (agent_extend_readable(w, regs.sp - RED_ZONE))
 			agent_extend_readable(w, regs.sp);

@@ -1,5 +1,6 @@
 /*
- * System calls without libc: no errno, no cancellation points, no symbols. Each returns the result or -errno.
+ * System calls without libc: no errno, no cancellation points, no symbols. Each returns the result
+ * or -errno.
  */
 #ifndef SPROF_AGENT_SYSCALL_H
 #define SPROF_AGENT_SYSCALL_H

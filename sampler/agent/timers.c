@@ -1,7 +1,7 @@
 /*
- * A timer per thread, on that thread's CPU clock: it fires only while the thread runs, and tells that
- * thread. What a slot asks for is done by whoever comes by: any thread of a process may make and
- * delete the timers of the others.
+ * A timer per thread, on that thread's CPU clock: it expires only while the thread runs, and its
+ * signal goes to that thread. Any thread of a process may make and delete the timers of the others,
+ * so whichever handler runs next does what the slots ask for.
  */
 #include "sampler/agent/agent.h"
 #include "sampler/agent/syscall.h"
@@ -13,7 +13,7 @@
 #define CPU_CLOCK_OF_THREAD 6 /* CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED of the kernel */
 #define NR_WORDS (REGION_MAX_THREADS / 64)
 
-/* The clock of a thread's CPU time. */
+/* The id of a thread's CPU clock. */
 static __s32 clock_of(__s32 tid)
 {
 	return (__s32)(~(__u32)tid << 3 | CPU_CLOCK_OF_THREAD);
@@ -32,7 +32,10 @@ static struct agent_timespec timespec_of(__u64 ns)
 	return (struct agent_timespec){ (__s64)(ns / 1000000000), (__s64)(ns % 1000000000) };
 }
 
-/* Anywhere in the first period, so that what is missed at its end is made up for on the average. */
+/*
+ * A moment in the first period, spread evenly over threads, so that the time that is missed at a
+ * thread's end is made up for on average.
+ */
 static __u64 phase_of(const struct agent_region *r, __s32 tid)
 {
 	__u64 x = ((__u64)r->cookie << 32 | (__u32)tid) * 0x9fb21c651e98df25ull;
@@ -47,9 +50,9 @@ static __u64 less(__u64 ns, __u64 by)
 }
 
 /*
- * When a thread is first sampled, on its clock: at the first tick that it meets, from which
- * agent_first_weight() goes on. Where that is not wanted, half a tick before its phase, because it is then
- * half a tick late.
+ * When a thread is first sampled, on its clock: at the first tick that it meets, and
+ * agent_first_weight() goes on from there. Where the slot asks for a delay, half a tick before its
+ * phase, because the kernel is half a tick late on average.
  */
 static __u64 first_expiry(struct agent_region *r, __u32 slot, __s32 tid)
 {
@@ -72,7 +75,10 @@ __u64 agent_first_weight(struct agent_region *r, __u32 slot, __s32 tid, __u64 no
 	__u64 ran = ns_of(clock_of(tid)) - s->armed_cpu_ns, due = phase_of(r, tid), nr = 0;
 	struct agent_timer_times times;
 
-	/* Somebody who never sleeps met it half a tick after he was armed, not a whole one, on the average. */
+	/*
+	 * A thread that never sleeps met the tick half a tick after it was armed, on average, not a
+	 * whole one.
+	 */
 	if (ran + ran / 8 >= now - s->armed_ns)
 		due += r->tick_ns / 2;
 	if (ran >= due)
@@ -84,7 +90,7 @@ __u64 agent_first_weight(struct agent_region *r, __u32 slot, __s32 tid, __u64 no
 	return r->tick_ns + nr * r->period_ns;
 }
 
-/* 0 or -errno; *ret_timer is -1 if there is none. */
+/* 0 or -errno, and *ret_timer is -1. */
 static long make_timer(struct agent_region *r, __u32 slot, __s32 tid, __s32 *ret_timer)
 {
 	struct agent_event event = {
@@ -129,7 +135,7 @@ static void arm(struct agent_region *r, __u32 slot, __s32 tid)
 	err = make_timer(r, slot, tid, &s->timer);
 	s->delay_ns = 0;
 	s->error = (__s32)-err;
-	if (err == -22 || err == -3) { /* EINVAL, ESRCH: the thread has ended */
+	if (err == -22 || err == -3) { /* EINVAL or ESRCH: the thread has ended */
 		__atomic_store_n(&s->owner, 0, __ATOMIC_RELEASE);
 		return;
 	}
@@ -163,9 +169,10 @@ void agent_serve_slot(struct agent_region *r, __u32 slot)
 }
 
 /*
- * Threads that have ended before the recorder sees them have no timer. One on the CPU time of the process
- * meets whoever runs when a period is over, and tells that thread (from Linux 6.4 on; before, the first
- * one). Where it is one that has a timer nothing comes of it.
+ * Threads that end before the recorder sees them have no timer. A timer on the CPU time of the
+ * process meets whichever thread runs when a period is over, and its signal goes to that thread
+ * (from Linux 6.4 on; before, to the first thread). A thread that has a timer of its own ignores
+ * it.
  */
 static void make_process_timer(struct agent_region *r)
 {
@@ -206,7 +213,7 @@ __u32 agent_slot_of_stranger(struct agent_region *r)
 
 	if (slot < 0)
 		return REGION_MAX_THREADS;
-	/* It begins in the middle: its first sample weighs no more than what has passed. */
+	/* The thread has run before: its first sample weighs no more than a period. */
 	__atomic_store_n(&r->slots[slot].delay_ns, 1, __ATOMIC_RELAXED);
 	agent_serve_slot(r, (__u32)slot);
 	r->slots[slot].nr_samples = 1;
@@ -230,7 +237,7 @@ void agent_free_slot(struct agent_region *r, __u32 slot)
 	}
 }
 
-/* What somebody is at work on stays marked as used: it may have a timer in a moment. */
+/* A slot that a handler is at work on stays marked as used: it may get a timer in a moment. */
 void agent_free_slots(struct agent_region *r)
 {
 	free_process_timer(r);

@@ -1,4 +1,8 @@
-/* Attaching, as one stop of one thread. */
+/*
+ * Attaching is one stop of one thread: the thread maps the files and installs the handler itself.
+ * Where the machine is so busy that the thread has gone on by itself before all was done, what was
+ * mapped is removed and all is tried again.
+ */
 #include "sampler/attach/attach.h"
 
 #include <elf.h>
@@ -21,10 +25,10 @@
 
 #define STOP_LIMIT_MS 500u
 #define CALL_LIMIT_MS 2000u
-#define STUB_NS (10ull * 1000 * 1000) /* more CPU time than the stub takes by far */
+#define STUB_NS (10ull * 1000 * 1000) /* far more CPU time than the stub takes */
 #define TRIES 4
-#define FIRST_PAUSE_NS                                                                             \
-	(20 * 1000 * 1000) /* doubled with each try: a busy machine lets go of us late */
+/* Doubled with each try, because on a busy machine threads are released late. */
+#define FIRST_PAUSE_NS (20 * 1000 * 1000)
 #define GO_SIGNAL 62
 
 struct attach {
@@ -32,14 +36,15 @@ struct attach {
 	struct attach_files files;
 	struct attach_layout layout;
 	struct attach_stops stops;
-	int32_t signal; /* that was asked for, 0 = any */
+	int32_t signal; /* that the caller wants; 0: any */
 	bool renumbers; /* its threads have other numbers in its own PID namespace */
 	struct inject_reason *reason;
 };
 
 /*
- * Go's runtime has a handler for every signal; that of a real-time one only hands it to channels of
- * signal.Notify, which our handler asks it to do with what is not ours. The build id is a note.
+ * Is it a Go program? Go's runtime has a handler for every signal; that of a real-time signal only
+ * passes it to channels of signal.Notify, and our handler calls it for signals that are not ours.
+ * Go's build id is a note.
  */
 static bool is_go(pid_t pid)
 {
@@ -76,7 +81,7 @@ static struct inject_call enter_call(const struct attach *a)
 				     0 };
 }
 
-/* Every signal has a handler: in Go that is the runtime's. */
+/* Installs our handler over that of Go's runtime. */
 static int install_over(struct inject *i, const struct attach *a, int64_t *ret_result)
 {
 	struct inject_call call = enter_call(a);
@@ -97,7 +102,7 @@ static int refuse_result(const struct attach *a, int64_t result)
 			     "its timers could not be set up: %s", strerror((int)-result));
 }
 
-/* Its stub is in place. Whatever of the rest came goes with it if this fails. */
+/* The stub is there. If this fails, what was mapped is unmapped again. */
 static int bring(struct inject *i, struct attach *a)
 {
 	struct agent_region *r = a->files.region;
@@ -113,7 +118,7 @@ static int bring(struct inject *i, struct attach *a)
 		err = install_over(i, a, &result);
 	if (!err && result)
 		err = refuse_result(a, result);
-	/* Late as it is, it may just be doing what it was asked for. */
+	/* The thread may still be doing what it was asked for, only late: it is stopped first. */
 	if (err)
 		inject_halt(i);
 	if (err && r->installed) {
@@ -127,8 +132,9 @@ static int bring(struct inject *i, struct attach *a)
 }
 
 /*
- * The stub runs on the stopped thread's CPU time. If that one's timer expired before the thread goes on, a
- * sleep that was to be resumed would end with EINTR: so it is not to expire within what the stub can take.
+ * The stub runs on the stopped thread's CPU time. If that thread's timer expired before the thread
+ * goes on, a sleep that is to be resumed would end with EINTR. So its timer is delayed by more than
+ * the stub can take.
  */
 static void hold_back(const struct inject *i, const struct attach *a)
 {
@@ -164,8 +170,8 @@ static int begin(struct inject *i, void *context)
 }
 
 /*
- * A first try that came too late was taken out again. What the region says of it must not be believed: with
- * `installed` set no handler would be set up, and the next signal would be the program's death.
+ * A first try that came too late was undone. The region must not keep what it says of that try:
+ * with `installed` set no handler would be installed, and the next signal would end the program.
  */
 static void begin_anew(const struct attach *a)
 {
@@ -191,7 +197,10 @@ int attach_begin(pid_t pid, const struct attach_files *files, struct attach **re
 	if (err)
 		inject_refuse(reason, err, "", "the code for it could not be prepared: %s",
 			      strerror(-err));
-	/* A thread that was held for too long, because we had no CPU, has gone on by itself. */
+	/*
+	 * -ETIMEDOUT: the thread was held for too long, because we got no CPU, and has gone on by
+	 * itself.
+	 */
 	for (int tries = 0; tries < TRIES && (!tries || err == -ETIMEDOUT); tries++) {
 		if (tries)
 			nanosleep(&(struct timespec){ 0, FIRST_PAUSE_NS << (tries - 1) }, NULL);
@@ -212,7 +221,7 @@ static int end(struct inject *i, void *context)
 	uint32_t cookie = 0;
 	uint64_t at = a->layout.region + offsetof(struct agent_region, cookie);
 
-	/* Another program by now? */
+	/* Does the process run another program by now? */
 	if (inject_process_read(inject_process(i), at, &cookie, sizeof(cookie)) ||
 	    cookie != a->files.region->cookie)
 		return 0;

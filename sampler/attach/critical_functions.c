@@ -1,17 +1,22 @@
-/* Symbol tables by libelf; names are compared with short lists. */
+/*
+ * Gives every function of a file's symbol tables a role by its name, from short lists. The
+ * allocator, the loader and fork hold locks that dlopen(3) needs; functions in which threads wait
+ * for each other hold none. What is only in .symtab and in no list is left out: exported names
+ * suffice to tell code with a name from code without.
+ */
 #include "sampler/attach/critical_functions.h"
 
 #include <errno.h>
-#include <gelf.h>
-#include <libelf.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/elf_file.h"
 
 #define MAX_SYMBOLS 4000000u
 
-/* A name of the list is the whole name, or its beginning where it ends in '*'. */
+/* Each entry is a whole name or, if it ends in '*', the beginning of one. */
 static const char *const forbidden[] = {
 	"malloc*",
 	"free",
@@ -76,10 +81,10 @@ static bool matches(const char *const *list, size_t nr, const char *name)
 
 #define MATCHES(list, name) matches(list, sizeof(list) / sizeof(*(list)), name)
 
-static void add_symbol(struct module_functions *f, const GElf_Sym *symbol, const char *name,
+static void add_symbol(struct module_functions *f, const Elf64_Sym *symbol, const char *name,
 		       bool exported)
 {
-	int type = GELF_ST_TYPE(symbol->st_info);
+	int type = ELF64_ST_TYPE(symbol->st_info);
 	enum function_role role = exported ? ROLE_PLAIN : ROLE_UNNAMED;
 
 	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol->st_shndx == SHN_UNDEF ||
@@ -106,24 +111,18 @@ static void add_symbol(struct module_functions *f, const GElf_Sym *symbol, const
 	};
 }
 
-static void read_section(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
+static void read_section(struct elf_image *image, struct elf_section *section,
 			 struct module_functions *f)
 {
-	Elf_Data *data = elf_getdata(section, NULL);
-	size_t nr = header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
+	struct elf_symbol_table table;
+	const char *name;
+	Elf64_Sym symbol;
 
-	if (!data || nr > MAX_SYMBOLS)
+	if (!elf_symbol_table_read(image, section, &table) || table.nr > MAX_SYMBOLS)
 		return;
-	for (size_t i = 0; i < nr; i++) {
-		GElf_Sym symbol;
-		const char *name;
-
-		if (!gelf_getsym(data, (int)i, &symbol))
-			return;
-		name = elf_strptr(elf, header->sh_link, symbol.st_name);
-		if (name)
-			add_symbol(f, &symbol, name, header->sh_type == SHT_DYNSYM);
-	}
+	for (size_t i = 0; i < table.nr; i++)
+		if (elf_symbol_table_get(&table, i, &symbol, &name))
+			add_symbol(f, &symbol, name, section->type == SHT_DYNSYM);
 }
 
 static int compare(const void *a, const void *b)
@@ -137,23 +136,22 @@ static int compare(const void *a, const void *b)
 
 int module_functions_read(int fd, struct module_functions *ret)
 {
-	Elf_Scn *section = NULL;
-	GElf_Shdr header;
-	Elf *elf;
+	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0), err;
+	struct elf_image *image;
 
 	*ret = (struct module_functions){ 0 };
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (!elf || elf_kind(elf) != ELF_K_ELF) {
-		elf_end(elf);
-		return -ENOEXEC;
+	if (own < 0)
+		return -errno;
+	err = elf_image_open(own, &image);
+	if (err)
+		return err;
+	for (size_t i = 0; i < image->nr_sections; i++) {
+		struct elf_section *section = &image->sections[i];
+
+		if (section->type == SHT_DYNSYM || section->type == SHT_SYMTAB)
+			read_section(image, section, ret);
 	}
-	while ((section = elf_nextscn(elf, section))) {
-		if (gelf_getshdr(section, &header) &&
-		    (header.sh_type == SHT_DYNSYM || header.sh_type == SHT_SYMTAB))
-			read_section(elf, section, &header, ret);
-	}
-	elf_end(elf);
+	elf_image_close(image);
 	if (ret->nr)
 		qsort(ret->ranges, ret->nr, sizeof(*ret->ranges), compare);
 	return 0;
@@ -178,7 +176,7 @@ enum function_role module_functions_find(const struct module_functions *f, uint6
 		else
 			high = middle;
 	}
-	/* Several names of one function: the gravest counts. */
+	/* A function can have several names: the most restrictive role counts. */
 	for (size_t i = low; i-- > 0 && low - i < 16;) {
 		if (vaddr < f->ranges[i].end && f->ranges[i].role > found)
 			found = f->ranges[i].role;

@@ -1,4 +1,7 @@
-/* Ranges of addresses in a process that a thread may not be in, and those whose names are known. */
+/*
+ * The functions of an ELF file by their role for a safe point: those that a thread must not be
+ * inside of, those in which threads only wait, and those by which a library is loaded.
+ */
 #ifndef SPROF_CRITICAL_FUNCTIONS_H
 #define SPROF_CRITICAL_FUNCTIONS_H
 
@@ -8,7 +11,7 @@
 
 enum function_role {
 	ROLE_UNNAMED,	/* no symbol covers it */
-	ROLE_PLAIN,	/* exported, and of no interest */
+	ROLE_PLAIN,	/* exported, in no list */
 	ROLE_WAITS,	/* a function in which threads wait for each other */
 	ROLE_FORBIDDEN, /* allocator, loader, fork */
 };
@@ -18,7 +21,7 @@ struct function_range {
 	enum function_role role;
 };
 
-/* What a library is loaded by. */
+/* Functions by which a library is loaded. */
 enum needed_function {
 	NEEDED_DLOPEN,
 	NEEDED_DLERROR,
@@ -31,11 +34,14 @@ struct module_functions {
 	struct function_range *ranges; /* sorted */
 	size_t nr, capacity;
 	bool has_malloc;		      /* defines malloc() */
-	bool is_libc;			      /* defines what starts a C program */
+	bool is_libc;			      /* defines __libc_start_main() */
 	uint64_t needed[NR_NEEDED_FUNCTIONS]; /* 0 = it has none */
 };
 
-/* Reads the symbol tables of the ELF file at fd, which stays open. -errno: it is none. */
+/*
+ * Reads the symbol tables of the ELF file at fd, which stays open. 0, or -errno: it is not an ELF
+ * file.
+ */
 int module_functions_read(int fd, struct module_functions *ret_functions);
 void module_functions_fini(struct module_functions *functions);
 enum function_role module_functions_find(const struct module_functions *functions, uint64_t vaddr);

@@ -1,11 +1,12 @@
 /*
- * The order is what matters. A handler that has begun must find its code until it has returned, and no
- * signal of ours may arrive when the action is the program's own again, which may be to die of it:
+ * The order matters. A handler that has begun must find its code until it has returned, and no
+ * signal of ours may arrive after the program's own action is restored, because that action may be
+ * to end the process:
  *
- *	no more samples		handlers from now on only delete their own timer
- *	the signal is ignored	which drops what is pending in every thread; no handler begins
- *	every thread has once been seen outside our code
- *	all timers are deleted, the action is the program's own, the memory goes
+ *	1. no more samples: handlers from now on only delete their own timer
+ *	2. the signal is ignored, which drops what is pending in all threads; no handler begins
+ *	3. every thread has been seen outside our code once
+ *	4. all timers are deleted, the program's own action is restored, the memory is unmapped
  */
 #include "sampler/attach/detach.h"
 
@@ -22,6 +23,7 @@
 #include "sampler/attach/hand_over.h"
 #include "sampler/inject/inject.h"
 #include "sampler/inject/quiesce.h"
+#include "sampler/inject/x86_64/registers.h"
 
 #define STOP_LIMIT_MS 1000u
 #define CALL_LIMIT_MS 5000u
@@ -30,7 +32,7 @@
 #define PAUSE_NS 200000
 #define SIGNAL_SET_SIZE 8u
 #define ACTION_IGNORE 1u
-#define SILENCE_NS 1100000000ull /* of a recorder that lives no more */
+#define SILENCE_NS 1100000000ull /* so long without a heartbeat: the recorder is dead */
 #define LISTEN_NS 20000000
 
 struct detaching {
@@ -55,7 +57,7 @@ static int write_field(const struct detaching *d, size_t offset, uint32_t value)
 				    sizeof(value));
 }
 
-/* Handlers that may still make timers come to their end. */
+/* Waits for the handlers that run, which may still make timers. */
 static void wait_not_busy(const struct detaching *d)
 {
 	uint64_t busy;
@@ -68,12 +70,14 @@ static void wait_not_busy(const struct detaching *d)
 	}
 }
 
-/* A thread that is not in our code just now. */
+/* Is the thread outside our code just now? */
 static bool is_outside(void *context, const struct inject_thread *t)
 {
 	const struct attach_layout *l = context;
 
-	return t->state.regs.rip < l->stub || t->state.regs.rip >= l->end;
+	uint64_t pc = inject_regs_pc(&t->state.regs);
+
+	return pc < l->stub || pc >= l->end;
 }
 
 static int stop(struct detaching *d)
@@ -86,7 +90,10 @@ static int stop(struct detaching *d)
 	return err;
 }
 
-/* In the stopped target: what its signal shall do, at one address, and what it did, at the other. */
+/*
+ * A call of rt_sigaction(2) in the stopped target: the new action is read at `to`, the old one is
+ * written at `from`.
+ */
 static struct inject_call action_call(const struct detaching *d, uint64_t to, uint64_t from)
 {
 	return (struct inject_call){ SYS_rt_sigaction,
@@ -121,7 +128,10 @@ static int ignore_signal(struct detaching *d)
 
 	if (err)
 		return err;
-	/* Ignored already: by us, before we were killed. The program's own new handler stays. */
+	/*
+	 * The signal may be ignored already, by a recorder that was killed. A new handler of the
+	 * program's stays.
+	 */
 	d->gives_back = before.handler == ACTION_IGNORE ||
 			(before.handler >= d->layout->code && before.handler < d->layout->region);
 	return d->gives_back ? 0 : set_action(d, &before, &none);
@@ -139,7 +149,7 @@ static int first_stop(struct detaching *d, uint64_t *ret_ns)
 	return err ? err : resumed;
 }
 
-/* No timer is left, the action is the program's own. */
+/* Deletes all timers and restores the program's own action. */
 static int give_back(struct detaching *d)
 {
 	const uint64_t at = inject_scratch(d->inject);
@@ -183,7 +193,7 @@ static int last_stop(struct detaching *d, uint64_t *ret_ns)
 	return unmapped;
 }
 
-/* What lies in the target says how far its recorder had come. */
+/* Reads from the region how far its recorder had come. */
 static int read_journal(struct detaching *d)
 {
 	uint32_t installed = 0;
@@ -200,7 +210,7 @@ static int read_journal(struct detaching *d)
 		err = inject_process_read(inject_process(d->inject), d->layout->code, &d->payload,
 					  sizeof(d->payload));
 	if (d->payload.magic != AGENT_PAYLOAD_MAGIC || d->payload.enter >= REGION_CODE_SIZE)
-		d->payload.enter = 0; /* nothing of it was ever run */
+		d->payload.enter = 0; /* it was never run */
 	return err;
 }
 
@@ -233,7 +243,7 @@ int attach_detach(struct inject *inject, const struct attach_layout *layout,
 		err = last_stop(&d, &stops.end_ns);
 	if (ret)
 		*ret = stops;
-	/* Its memory is no longer there: it has ended, or runs another program. */
+	/* The memory is gone: the process has ended, or runs another program. */
 	if (err == -EFAULT || err == -ESRCH || err == -ENOEXEC)
 		return 0;
 	if (err && !reason->why[0])
@@ -250,7 +260,7 @@ static uint64_t heartbeat_of(const struct detaching *d)
 	return heartbeat;
 }
 
-/* Its recorder raises it several times a second. */
+/* Does its recorder live? A living one raises the heartbeat several times a second. */
 static bool beats(const struct detaching *d)
 {
 	uint64_t first = heartbeat_of(d);
@@ -281,7 +291,10 @@ int attach_recover(struct inject *inject, struct inject_reason *reason)
 	layout.end = p->ours_end;
 	d.layout = &layout;
 	err = read_field(&d, offsetof(struct agent_region, magic), &magic, sizeof(magic));
-	/* A thread that we were too late for takes it away as it leaves, and /proc may show a part of it. */
+	/*
+	 * A thread that was held for too long unmaps the region as it leaves; /proc may show a part
+	 * of it meanwhile.
+	 */
 	if (err || layout.end < layout.arena || !magic)
 		return inject_refuse(reason, -ETIMEDOUT,
 				     "try again; if that does not help, restart the program",

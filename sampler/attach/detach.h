@@ -10,15 +10,15 @@ struct inject;
 struct inject_reason;
 
 /*
- * Nothing is stopped before or after. 0, or -errno and the reason, as attach_end(). A process that ends
- * meanwhile is no error.
+ * No thread is stopped before or after. 0, or -errno and the reason, as attach_end(). A process
+ * that ends meanwhile is no error.
  */
 int attach_detach(struct inject *inject, const struct attach_layout *layout,
 		  struct attach_stops *ret_stops, struct inject_reason *reason);
 
 /*
- * Takes out what a recorder left that was killed; 0 where there is nothing. -EBUSY and the reason: it
- * lives, and samples.
+ * Removes what a recorder that was killed has left; 0, also where there is nothing. -EBUSY and the
+ * reason: that recorder lives, and samples.
  */
 int attach_recover(struct inject *inject, struct inject_reason *reason);
 

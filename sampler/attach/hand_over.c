@@ -1,7 +1,7 @@
 /*
- * Handing over descriptors: the target makes a socket pair, we take a copy of one end (pidfd_getfd(2)) and
- * send through it, it receives at the other. So neither needs to find the other in a file system or a
- * namespace.
+ * Hands descriptors over: the target makes a socket pair, we take a copy of one end
+ * (pidfd_getfd(2)) and send through it, and the target receives at the other end. So neither needs
+ * to find the other in a file system or a namespace.
  */
 #include "sampler/attach/hand_over.h"
 
@@ -24,7 +24,7 @@
 #define SYS_pidfd_getfd 438
 #endif
 
-/* In the scratch of the target. */
+/* What lies in the scratch of the target. */
 struct receiving {
 	struct msghdr message;
 	struct iovec part;
@@ -69,7 +69,7 @@ static int send_files(int fd, const struct attach_files *files)
 	return sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
-/* The files into the socket pair of the target. */
+/* Sends the files into the socket pair of the target. */
 static int send_into(pid_t pid, int target_fd, const struct attach_files *files)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0), fd, err;
@@ -96,7 +96,10 @@ static int make_pair(struct inject *i, int32_t *ret_fds)
 	return err ? err : inject_process_read(inject_process(i), fds, ret_fds, 16);
 }
 
-/* The two descriptors, as the target numbers them, then lie in the mailbox. */
+/*
+ * recvmsg(2) in the target; the two descriptors, as the target numbers them, then lie in the
+ * mailbox.
+ */
 static int receive_call(const struct inject *i, int32_t fd, struct inject_call *ret)
 {
 	const uint64_t scratch = inject_scratch(i), mailbox = inject_mailbox(i);
@@ -131,9 +134,9 @@ static struct inject_call protect_call(uint64_t start, uint64_t end, uint64_t pr
 }
 
 /*
- * Read-only at first, and forgotten by fork(2) before anything can be run or written: a child that is
- * forked in between inherits nothing that could do harm. All in one go: on a busy machine each wait for
- * the target is one for a CPU.
+ * Mapped read-only at first, and not inherited by fork(2) before anything can be run or written: a
+ * child that is forked in between gets nothing that could do harm. All calls are made in one go,
+ * because on a busy machine each wait for the target waits for a CPU.
  */
 static int map_files(struct inject *i, const struct attach_layout *l, int32_t fd,
 		     const struct inject_call *then, int64_t *ret_result)

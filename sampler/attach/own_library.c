@@ -1,3 +1,7 @@
+/*
+ * Looks beside the running program (/proc/self/exe), in a build folder and as `make install` lays
+ * files out.
+ */
 #include "sampler/attach/own_library.h"
 
 #include <stdlib.h>

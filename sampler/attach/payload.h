@@ -1,6 +1,7 @@
 /*
- * The in-target code as it is put into a process that did not load libsprof.so: a flat image that
- * runs wherever it lies. It begins with struct agent_payload (sampler/agent/region.h).
+ * The code that is put into a process that did not load libsprof.so: a flat image that runs at any
+ * address. It begins with struct agent_payload (sampler/agent/region.h). The Makefile makes it from
+ * sampler/agent/.
  */
 #ifndef SPROF_PAYLOAD_H
 #define SPROF_PAYLOAD_H

@@ -1,4 +1,8 @@
-/* dlopen(3) on a stack of its own, behind the stub, so that one munmap(2) takes both. */
+/*
+ * The stopped thread calls dlopen(3) on a stack of its own, which lies behind the stub, so that one
+ * munmap(2) removes both. A watchdog checks every 15 ms whether the thread waits for the loader's
+ * lock, and takes it back if so.
+ */
 #include "sampler/attach/remote_dlopen.h"
 
 #include <errno.h>
@@ -17,14 +21,15 @@
 #include "sampler/inject/inject.h"
 #include "sampler/inject/inject_check.h"
 #include "sampler/inject/seccomp_status.h"
+#include "sampler/inject/x86_64/registers.h"
 #include "sampler/attach/safe_point.h"
 
 #define STACK_SIZE (512u << 10)
-#define ENTRY_OFFSET PATH_MAX /* of the entry's name, from the stack's low end */
+#define ENTRY_OFFSET PATH_MAX /* where the entry's name lies, from the stack's low end */
 #define STOP_LIMIT_MS 200u
 #define LOAD_LIMIT_MS 3000u
 #define WATCH_MS 15u
-#define LOCK_DEPTH 2048u /* of stack, before the loader has done anything but ask for its lock */
+#define LOCK_DEPTH 2048u /* bytes of stack that the loader uses up to taking its lock, at most */
 #define RETRY_NS 1000000
 #define NS_PER_MS 1000000ull
 #define ERESTARTSYS 512 /* include/linux/errno.h */
@@ -38,12 +43,12 @@ struct loading {
 	struct safe_point *point;
 	const char *entry;			 /* or NULL */
 	uint64_t functions[NR_NEEDED_FUNCTIONS]; /* in the target */
-	bool warm; /* a stack was walked already: the next walk is short */
+	bool warm; /* a stack was walked before, so the next walk is short */
 	bool taken;
 	uint64_t stack_low, stack_top; /* in the target */
 };
 
-/* Asked of each thread that stops. The first is only copied, to be walked when it runs again. */
+/* Asked of each thread that stops. The first one is only copied, and walked when it runs again. */
 static bool accept_thread(void *context, const struct inject_thread *thread)
 {
 	struct loading *l = context;
@@ -81,7 +86,7 @@ static int find_safe_point(struct inject *i, struct loading *l)
 	return err;
 }
 
-/* A stack behind the stub; the path and the entry's name at its low end. */
+/* Maps a stack behind the stub, with the path and the entry's name at its low end. */
 static int bring_stack(struct inject *i, struct loading *l)
 {
 	const uint64_t start = inject_stub(i) + INJECT_STUB_SIZE;
@@ -112,7 +117,7 @@ static int bring_stack(struct inject *i, struct loading *l)
 	return err;
 }
 
-/* Asleep in futex(2), with hardly any stack used? */
+/* Does the thread sleep in futex(2) with hardly any stack used? */
 static bool waits_for_lock(const struct inject *i, const struct loading *l)
 {
 	unsigned long long a[8];
@@ -135,28 +140,34 @@ static bool waits_for_lock(const struct inject *i, const struct loading *l)
 }
 
 /*
- * Stops a thread that waits for a lock for good. May it be taken out of there? Only while it is not woken: a thread
- * that was given the lock, or the one wake-up that went with its release, and left with it would keep all others
- * waiting for ever. 0; -EAGAIN: it was woken and runs on; or -errno.
+ * Stops a thread that waits for a lock, to take it out of there for good. That is only safe while
+ * it is not woken: if it was given the lock, or the one wake-up that comes with its release, and
+ * left with it, all other threads would wait for ever. 0; -EAGAIN: it was woken and runs on; or
+ * -errno.
  */
 static int stop_waiting(struct inject *i, const struct loading *l)
 {
 	struct user_regs_struct r;
 	int err = inject_halt(i);
+	uint64_t sp;
 
 	if (!err)
 		err = inject_thread_regs(inject_thread(i), &r);
 	if (err)
 		return err;
-	/* Broken off by our stop. futex(2) returns 0 to who was woken, whatever else came. */
-	if (r.orig_rax == SYS_futex && (int64_t)r.rax == -ERESTARTSYS && r.rsp < l->stack_top &&
-	    l->stack_top - r.rsp < LOCK_DEPTH)
+	/*
+	 * Interrupted by our stop: futex(2) returns 0 to a thread that was woken, whatever else
+	 * came.
+	 */
+	sp = inject_regs_sp(&r);
+	if (inject_regs_syscall(&r) == SYS_futex && inject_regs_result(&r) == -ERESTARTSYS &&
+	    sp < l->stack_top && l->stack_top - sp < LOCK_DEPTH)
 		return 0;
 	err = inject_run_on(i);
 	return err ? err : -EAGAIN;
 }
 
-/* The call was begun and has not returned within the watchdog's time. */
+/* Called when a call has not returned within the watchdog's time. */
 static int outwait(struct inject *i, struct loading *l, struct inject_call *call)
 {
 	uint64_t until = monotonic_ns() + LOAD_LIMIT_MS * NS_PER_MS;
@@ -191,7 +202,7 @@ static int call_function(struct inject *i, struct loading *l, uint64_t function,
 	return err;
 }
 
-/* Why dlopen(3) returned nothing. */
+/* Reads dlerror(3) in the target. */
 static int read_error(struct inject *i, struct loading *l)
 {
 	uint64_t at = 0;
@@ -207,7 +218,7 @@ static int read_error(struct inject *i, struct loading *l)
 		   : inject_refuse(l->reason, -ELIBACC, "", "dlopen(3) says: %s", l->ret->error);
 }
 
-/* No watchdog: a thread that was taken out of the middle of it would leave half of it done. */
+/* Calls the entry. There is no watchdog here: the entry would be left half done. */
 static int enter(struct inject *i, struct loading *l)
 {
 	struct inject_call call = { .args = { [5] = l->stack_top } };
@@ -240,7 +251,7 @@ static int load(struct inject *i, struct loading *l)
 	return err || !l->entry ? err : enter(i, l);
 }
 
-/* The thread may be just about to look at its errno. */
+/* Loads, and restores the thread's errno, which it may be about to read. */
 static int load_and_keep_errno(struct inject *i, struct loading *l)
 {
 	uint64_t at = 0;

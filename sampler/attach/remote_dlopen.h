@@ -1,10 +1,10 @@
 /*
  * Loads a library into a process that runs: one of its threads, stopped where that is safe
- * (sampler/attach/safe_point.h), calls its own dlopen(3).
+ * (sampler/attach/safe_point.h), calls the process's own dlopen(3).
  *
- * While it does, a watchdog looks on. A thread that waits for the loader's lock is taken back: it may be
- * what the owner of that lock waits for. One that is busy loading is left to finish: nothing that it has
- * begun can be undone, and it goes on by itself afterwards.
+ * A watchdog looks on meanwhile. A thread that waits for the loader's lock is taken back: the owner
+ * of that lock may be waiting for it. A thread that is busy loading is left to finish: nothing that
+ * it has begun can be undone, and it goes on by itself afterwards.
  */
 #ifndef SPROF_REMOTE_DLOPEN_H
 #define SPROF_REMOTE_DLOPEN_H
@@ -14,23 +14,24 @@
 
 #include "sampler/inject/reason.h"
 
-#define REMOTE_DLOPEN_STOP_MS 20u /* a thread is meant to stand still no longer than this */
+#define REMOTE_DLOPEN_STOP_MS 20u /* a thread is stopped no longer than this, as a goal */
 
 struct remote_dlopen {
 	int64_t result;	  /* what `entry` returned */
 	uint64_t handle;  /* in the target */
-	uint64_t stop_ns; /* how long the thread did not do what it does */
+	uint64_t stop_ns; /* how long the thread did not run its program */
 	char error[256];  /* what dlerror(3) said there, where dlopen(3) failed */
 };
 
 /*
- * `entry`: a function of the library, without arguments, that the same thread calls once it is loaded; it is left to
- * finish. NULL: none. The thread's errno is as it was.
+ * `entry`: a function of the library without arguments, which the same thread calls once the
+ * library is loaded, and finishes; NULL: none. The thread's errno is kept.
  *
- * `path` as the target sees it (its mount namespace), absolute; `mode` as of dlopen(3). limit_ms: how long to
- * look for a safe point. 0; or -errno and the reason: those of inject_open(), -ENOTSUP (no dlopen in it: a
- * static program), -ENOSYS (no such entry; the library stays loaded), -EBUSY (no safe point was found, or its loader is locked: nothing has changed), -ELIBACC
- * (dlopen(3) said no: ret->error), -EINPROGRESS (it still loads).
+ * `path` is absolute and as the target sees it (its mount namespace); `mode` as of dlopen(3).
+ * limit_ms: how long to look for a safe point. 0; or -errno and the reason: those of inject_open(),
+ * -ENOTSUP (it has no dlopen: a static program), -ENOSYS (no such entry; the library stays loaded),
+ * -EBUSY (no safe point was found, or its loader is locked: nothing has changed), -ELIBACC
+ * (dlopen(3) failed: ret->error), -EINPROGRESS (it is still loading).
  */
 int remote_dlopen(pid_t pid, const char *path, const char *entry, int mode, unsigned int limit_ms,
 		  struct remote_dlopen *ret, struct inject_reason *reason);

@@ -1,8 +1,11 @@
-/* The walk, and what is asked of each frame. */
+/*
+ * Copies the stack of a stopped thread, unwinds the copy when the thread runs again or stands
+ * still, and asks of each frame which function it is in. A leaf that waits for an event may be in
+ * functions of libc without a name.
+ */
 #include "sampler/attach/safe_point.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,24 +20,26 @@
 #include "sampler/walk/snapshot_lookup.h"
 #include "sampler/target/proc_maps.h"
 #include "sampler/target/process.h"
+#include "sampler/target/registers_x86_64.h"
 #include "sampler/attach/critical_functions.h"
+#include "sampler/attach/x86_64/stopped_regs.h"
+#include "sampler/inject/x86_64/registers.h"
 
 #define MAX_STACK (512u << 10)
 #define PAGE 4096u
 #define MAX_FRAMES 1024u
-#define NR_ROOT_FRAMES 3u /* of libc, below main() and below a thread's function */
+#define NR_ROOT_FRAMES 3u /* frames of libc that lie below main(), or below a thread's function */
 
 struct safe_point {
-	struct file_table *codes;
+	struct file_table *files;
 	struct process process;
-	struct module_functions *functions; /* by code index */
+	struct module_functions *functions; /* by index of the file */
 	size_t nr;
 	bool has_other_allocator;
 	struct snapshot_unwinder *unwinder;
 	uint8_t *stack;
 	struct snapshot_sample sample;
-	int64_t syscall; /* that the thread is in, or -1 */
-	uint64_t second; /* its second argument */
+	struct user_regs_struct regs;
 	char why[160];
 };
 
@@ -49,31 +54,31 @@ static bool open_module(void *context, uint64_t module, struct snapshot_file *re
 {
 	const struct safe_point *s = context;
 
-	return snapshot_open_module(s->codes, module, ret);
+	return snapshot_open_module(s->files, module, ret);
 }
 
-static void ignore_code(void *context, struct mapped_file *code)
+static void ignore_file(void *context, struct mapped_file *file)
 {
 	(void)context;
-	(void)code;
+	(void)file;
 }
 
-static bool is_loader(const struct mapped_file *code)
+static bool is_loader(const struct mapped_file *file)
 {
-	return code->path && !strncmp(path_base_name(code->path), "ld-linux", 8);
+	return file->path && !strncmp(path_base_name(file->path), "ld-linux", 8);
 }
 
 static void read_symbols(struct safe_point *s)
 {
-	s->nr = file_table_size(s->codes);
+	s->nr = file_table_size(s->files);
 	s->functions = xcalloc(s->nr + 1, sizeof(*s->functions));
 	for (size_t i = 0; i < s->nr; i++) {
-		const struct mapped_file *code = file_table_get(s->codes, (uint32_t)i);
+		const struct mapped_file *file = file_table_get(s->files, (uint32_t)i);
 
-		if (!code || code->fd < 0 || code->kind != MODULE_ELF ||
-		    module_functions_read(code->fd, &s->functions[i]))
+		if (!file || file->fd < 0 || file->kind != MODULE_ELF ||
+		    module_functions_read(file->fd, &s->functions[i]))
 			continue;
-		if (s->functions[i].has_malloc && !s->functions[i].is_libc && !is_loader(code))
+		if (s->functions[i].has_malloc && !s->functions[i].is_libc && !is_loader(file))
 			s->has_other_allocator = true;
 	}
 }
@@ -86,10 +91,10 @@ int safe_point_new(pid_t pid, struct safe_point **ret)
 	int err;
 
 	s->process.pid = pid;
-	s->codes = file_table_new();
+	s->files = file_table_new();
 	s->stack = xmalloc(MAX_STACK);
 	s->unwinder = snapshot_unwinder_new(&ops, s);
-	err = process_read_maps(&s->process, s->codes, ignore_code, NULL);
+	err = process_read_maps(&s->process, s->files, ignore_file, NULL);
 	if (err) {
 		safe_point_free(s);
 		return err;
@@ -108,7 +113,7 @@ void safe_point_free(struct safe_point *s)
 	free(s->functions);
 	snapshot_unwinder_free(s->unwinder);
 	process_fini(&s->process);
-	file_table_free(s->codes);
+	file_table_free(s->files);
 	free(s->stack);
 	free(s);
 }
@@ -137,7 +142,7 @@ void safe_point_take(struct safe_point *s, const struct inject_thread *thread)
 {
 	const struct user_regs_struct *r = &thread->state.regs;
 	struct iovec pages[MAX_STACK / PAGE], local = { s->stack, MAX_STACK };
-	uint64_t at = r->rsp;
+	uint64_t at = inject_regs_sp(r);
 	size_t nr = 0, left = MAX_STACK;
 	ssize_t n;
 
@@ -150,41 +155,13 @@ void safe_point_take(struct safe_point *s, const struct inject_thread *thread)
 		left -= size;
 	}
 	n = process_vm_readv(s->process.pid, &local, 1, pages, nr, 0);
-	s->syscall = (int64_t)r->orig_rax;
-	s->second = r->rsi;
+	s->regs = *r;
 	s->sample = (struct snapshot_sample){
-		.regs = {
-			.pc = r->rip, .sp = r->rsp, .fp = r->rbp,
-			.exact = (int64_t)r->orig_rax == -1, .leaf_regs = 1,
-			.gpr = { r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->rsp,
-				 r->r8, r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 },
-		},
+		.regs = registers_of_ptrace(r),
 		.stack = s->stack,
-		.stack_start = r->rsp,
+		.stack_start = inject_regs_sp(r),
 		.stack_size = n > 0 ? (size_t)n : 0,
 	};
-}
-
-/*
- * Calls in which a thread waits for the world, not for a lock of libc's: those wait by FUTEX_WAIT, what
- * has a timeout or could have one (conditions, joins, semaphores) by FUTEX_WAIT_BITSET.
- */
-static bool waits(const struct safe_point *s)
-{
-	static const uint16_t calls[] = {
-		SYS_nanosleep,	SYS_clock_nanosleep, SYS_poll,
-		SYS_ppoll,	SYS_select,	     SYS_pselect6,
-		SYS_epoll_wait, SYS_epoll_pwait,     SYS_recvfrom,
-		SYS_recvmsg,	SYS_accept,	     SYS_accept4,
-		SYS_wait4,	SYS_waitid,	     SYS_rt_sigtimedwait,
-		SYS_pause,	SYS_rt_sigsuspend,
-	};
-
-	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
-		if (calls[i] == s->syscall)
-			return true;
-	}
-	return s->syscall == SYS_futex && (s->second & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET;
 }
 
 static bool reject(struct safe_point *s, const char *why)
@@ -212,11 +189,14 @@ static struct judged_frame look_at(const struct safe_point *s, uint64_t frame)
 	return j;
 }
 
-/* The frames of libc next to the leaf: the innermost one that is not is frames[*ret_end]. */
+/*
+ * Does the thread wait? frames[*ret_end] is the first frame, counted from the leaf, that is not
+ * libc's.
+ */
 static bool leaf_waits(const struct safe_point *s, const uint64_t *frames, size_t nr,
 		       size_t *ret_end)
 {
-	bool in_wait = waits(s);
+	bool in_wait = attach_waits(&s->regs);
 	size_t i;
 
 	for (i = 0; i < nr; i++) {
@@ -224,7 +204,7 @@ static bool leaf_waits(const struct safe_point *s, const uint64_t *frames, size_
 
 		if (!j.in_libc)
 			break;
-		if (j.role == ROLE_WAITS && s->syscall == SYS_futex)
+		if (j.role == ROLE_WAITS && inject_regs_syscall(&s->regs) == SYS_futex)
 			in_wait = true;
 	}
 	*ret_end = i;

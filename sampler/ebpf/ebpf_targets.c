@@ -100,7 +100,7 @@ static struct mapped_file *code_of(struct source *s, const struct sideband_recor
 	switch (mapping_backing(r->path, r->ino)) {
 	case BACKING_FILE: code = file_table_add(s->codes, &m, &is_new); break;
 	case BACKING_MEMFD: code = file_table_add_memfd(s->codes, &m, r->pid, &is_new); break;
-	case BACKING_JIT: code = file_table_add_runtime(s->codes, r->pid, &is_new); break;
+	case BACKING_RUNTIME: code = file_table_add_runtime(s->codes, r->pid, &is_new); break;
 	case BACKING_VDSO: code = file_table_add_vdso(s->codes, &is_new); break;
 	case BACKING_IGNORED: return NULL;
 	}
@@ -154,8 +154,8 @@ static void take_tables(struct source *s)
 				   ARENA_MAX_SHARDS);
 		} else {
 			s->stats.nr_rows += table->nr_rows;
-			file_table_get(s->codes, index)->nr_code_functions =
-				table->nr_code_functions;
+			file_table_get(s->codes, index)->nr_derived_functions =
+				table->nr_derived_functions;
 			set_module(s, index, &entry);
 		}
 		unwind_table_free(table);
@@ -270,7 +270,7 @@ void ebpf_on_fork(struct source *s, const struct fork_event *e)
 	child->dirty = parent->dirty;
 	region = ebpf_own(child)->region = ebpf_own(parent)->region;
 	ebpf_own(child)->python = ebpf_own(parent)->python;
-	runtime_regions_copy(&child->jit, &parent->jit);
+	runtime_regions_copy(&child->runtime, &parent->runtime);
 	if (region) {
 		region->nr_users++;
 		ebpf_write_entry(s, child);

@@ -88,8 +88,9 @@ static size_t add_runtime_code(const struct process *p, const struct mapping *m,
 	struct map_entry entry = { m->start, m->end, mapping_bias(m), m->code->index, 0 };
 	size_t nr = 0;
 
-	for (size_t i = runtime_regions_lower_bound(&p->jit, m->start); i < p->jit.nr; i++) {
-		const struct runtime_region *r = &p->jit.list[i];
+	for (size_t i = runtime_regions_lower_bound(&p->runtime, m->start); i < p->runtime.nr;
+	     i++) {
+		const struct runtime_region *r = &p->runtime.list[i];
 		struct map_entry piece = { .bias = r->start };
 
 		if (r->start >= m->end || m->stack)

@@ -1,4 +1,8 @@
-/* The stub: how it comes into a process, is started, and goes. */
+/*
+ * How the stub comes into a process, is started, stopped and removed. Before there is a stub the
+ * stopped thread makes system calls through code of its own program (inject_process.h). Whatever
+ * the thread runs for us, its stack leads it back through a signal frame if the recorder dies.
+ */
 #include "sampler/inject/session.h"
 
 #include <errno.h>
@@ -11,12 +15,13 @@
 #include "core/base/alloc.h"
 #include "sampler/inject/quiesce.h"
 #include "sampler/inject/seccomp_check.h"
+#include "sampler/inject/x86_64/registers.h"
 
 #define OTHERS_LIMIT_MS 3000u
 
 /*
- * A recorder that was killed leaves a thread in its stub for a tenth of a second. The stub and the zone
- * are ours when nobody is there any more.
+ * A recorder that was killed leaves a thread in its stub for a tenth of a second. Waits until no
+ * thread is there: then the stub and the zone may be used again.
  */
 static int wait_for_others(const struct inject *i, struct inject_reason *reason)
 {
@@ -46,7 +51,7 @@ int inject_open(pid_t pid, uint64_t stub, struct inject **ret, struct inject_rea
 	if (!err && !stub && (i->process.ours_start || inject_zone_is_marked(i))) {
 		err = wait_for_others(i, reason);
 		inject_process_close(&i->process);
-		if (!err) /* what they left may have gone with them */
+		if (!err) /* what the other recorder left may be gone by now */
 			err = inject_process_open(&i->process, pid, reason);
 	}
 	if (!err && !stub) {
@@ -62,29 +67,23 @@ int inject_open(pid_t pid, uint64_t stub, struct inject **ret, struct inject_rea
 	return 0;
 }
 
-/* A system call by the process's own code; if we die in it, the thread returns through the frame. */
+/*
+ * Makes a system call through the process's own code. If the recorder dies meanwhile, the thread
+ * returns through the frame.
+ */
 static int bare_syscall(struct inject *i, uint64_t number, const uint64_t *args, int64_t *ret)
 {
 	struct user_regs_struct r = i->thread.state.regs;
 	int err;
 
-	r.rip = i->process.syscall_return;
-	r.rsp = inject_zone_way_back(i);
-	r.rax = number;
-	r.orig_rax = (uint64_t)-1;
-	r.rdi = args[0];
-	r.rsi = args[1];
-	r.rdx = args[2];
-	r.r10 = args[3];
-	r.r8 = args[4];
-	r.r9 = args[5];
-	r.eflags = 0x202;
+	inject_regs_set_call(&r, number, args);
+	inject_regs_jump(&r, i->process.sequences[INJECT_SYSCALL_RETURN], inject_zone_way_back(i));
 	err = inject_thread_set(&i->thread, &r);
 	for (int stop = 0; stop < 2 && !err; stop++) /* at its entry, at its exit */
 		err = inject_thread_to_syscall(&i->thread);
 	if (!err)
 		err = inject_thread_regs(&i->thread, &r);
-	*ret = (int64_t)r.rax;
+	*ret = inject_regs_result(&r);
 	return err;
 }
 
@@ -118,7 +117,10 @@ static int map_stub(struct inject *i)
 	return 0;
 }
 
-/* The page is read-only to the process itself. /proc/PID/mem may not be allowed to overrule that. */
+/*
+ * The process itself may only read the page. Where /proc/PID/mem may not overrule that, ptrace
+ * writes it.
+ */
 static int write_stub(struct inject *i)
 {
 	size_t size = (size_t)(inject_stub_end - inject_stub_code);
@@ -141,11 +143,8 @@ static int start_stub(struct inject *i)
 	struct user_regs_struct r = i->thread.state.regs;
 	int err;
 
-	r.rip = i->stub;
-	r.rbx = i->zone;
-	r.rsp = i->zone + ZONE_STACK_TOP;
-	r.orig_rax = (uint64_t)-1;
-	r.eflags = 0x202;
+	inject_regs_set_mailbox(&r, i->zone);
+	inject_regs_jump(&r, i->stub, i->zone + ZONE_STACK_TOP);
 	err = inject_thread_set(&i->thread, &r);
 	if (!err)
 		err = inject_thread_continue(&i->thread);
@@ -154,8 +153,8 @@ static int start_stub(struct inject *i)
 }
 
 /*
- * The stub of a recorder that was killed is as good as a new one. Anything else at its address is not
- * ours, whatever the address says.
+ * Takes over the stub of a recorder that was killed. What else lies at its address is not ours,
+ * whatever the address.
  */
 static bool adopt_stub(struct inject *i)
 {
@@ -169,7 +168,10 @@ static bool adopt_stub(struct inject *i)
 	return i->stub;
 }
 
-/* The first call of a new stub, waited for with the next: what forks has no use for it. */
+/*
+ * The first call of a new stub: children do not inherit its page. It is waited for together with
+ * the next call.
+ */
 static int submit_forgetting(struct inject *i)
 {
 	const struct inject_call call = { SYS_madvise,
@@ -198,7 +200,7 @@ static int bring_stub(struct inject *i)
 	return err ? err : start_stub(i);
 }
 
-/* The thread goes; what it was doing is put back unless it has done that itself. */
+/* Releases the thread, and restores what it was doing unless it has done that itself. */
 static void let_go(struct inject *i, bool restore)
 {
 	uint64_t from = i->thread.stopped_ns;
@@ -221,8 +223,8 @@ int inject_stop(struct inject *i, unsigned int limit_ms, inject_accept accept, v
 		i->zone_is_shared = false;
 		let_go(i, true);
 		return inject_refuse(reason, err, "use --source ebpf or perf",
-				     "no memory was found that is surely unused: the stack of its "
-				     "first thread has been used to its end");
+				     "it has no memory that is known to be unused: the stack of "
+				     "its first thread has been used to its end");
 	}
 	err = inject_zone_write(i);
 	if (!err)
@@ -232,25 +234,30 @@ int inject_stop(struct inject *i, unsigned int limit_ms, inject_accept accept, v
 	inject_resume(i);
 	if (err == -ESRCH)
 		return inject_refuse(reason, err, "try again",
-				     "a thread of it ended in our hands, or another program took "
-				     "its place");
+				     "the thread that was stopped has ended, or the process "
+				     "runs another program now");
 	return inject_refuse(reason, err, "use --source ebpf or perf",
 			     "a page of code could not be put into it: %s", strerror(-err));
 }
 
-/* Our code, or on the way out of it? */
+/* Does the thread run our code, or is it on its way out of it? */
 static bool is_ours(const struct inject *i, const struct user_regs_struct *r)
 {
-	const struct inject_process *p = &i->process;
+	uint64_t pc = inject_regs_pc(r);
 
-	if (r->rip - i->stub < INJECT_STUB_SIZE && i->stub)
+	if (pc - i->stub < INJECT_STUB_SIZE && i->stub)
 		return true;
-	return r->rsp - i->zone <= ZONE_SIZE &&
-	       (r->rip - p->syscall_return <= 3 || r->rip - p->restorer <= 9 ||
-		r->rip - p->pop_rax <= 2);
+	if (inject_regs_sp(r) - i->zone > ZONE_SIZE)
+		return false;
+	for (int n = 0; n < INJECT_NR_SEQUENCES; n++)
+		if (pc - i->process.sequences[n] <= inject_sequences[n].size)
+			return true;
+	return false;
 }
 
-/* Stops the thread in the stub. *ret_ours: its registers are still ours, not yet its own again. */
+/*
+ * Stops the thread in the stub. *ret_ours: its registers are still ours, so they must be restored.
+ */
 static int take_back(struct inject *i, bool *ret_ours)
 {
 	struct user_regs_struct r;

@@ -1,4 +1,7 @@
-/* Refusals: each says what is in the way, and what would clear it. */
+/*
+ * Reads /proc/PID/status and a few kernel settings. Each refusal says what is in the way and what
+ * would remove it.
+ */
 #include "sampler/inject/inject_check.h"
 
 #include <elf.h>
@@ -16,7 +19,7 @@
 
 #define OWN_LIMIT_MS 3000
 
-/* The word of a kernel setting, or -1. */
+/* The number in a file of kernel settings, or -1. */
 static int read_setting(const char *path)
 {
 	FILE *f = fopen(path, "re");
@@ -92,8 +95,8 @@ static int check_tracer(long tracer, struct inject_reason *reason)
 }
 
 /*
- * A thread of ours that has ended, as far as pthread_join(3) knows, and has not yet let go of what it held?
- * Waits for that.
+ * Is the tracer a thread of ours that pthread_join(3) has seen end, and the kernel has not yet
+ * released what it traced? Waits for that.
  */
 static bool is_ours_to_end(pid_t pid, long tracer)
 {
@@ -135,7 +138,7 @@ int inject_check_status(pid_t pid, struct inject_reason *reason)
 				     "it is a thread of the kernel");
 	if (status.ended && status.nr_threads <= 1)
 		return inject_refuse(reason, -ESRCH, "pgrep -l NAME lists what runs",
-				     "it has ended, and waits for its parent to ask how");
+				     "it is a zombie");
 	tracer = inject_status_number(text, "TracerPid", 0);
 	if (tracer && !is_ours_to_end(pid, tracer))
 		return check_tracer(tracer, reason);

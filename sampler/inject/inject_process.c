@@ -1,4 +1,7 @@
-/* Reads /proc/PID/maps once and searches the code of the process for two sequences of instructions. */
+/*
+ * Reads /proc/PID/maps once, and searches the code of the process, libc first, for the sequences of
+ * code_sequences.h.
+ */
 #include "sampler/inject/inject_process.h"
 
 #include <dirent.h>
@@ -16,7 +19,7 @@
 #include "core/base/proc_status.h"
 #include "sampler/inject/reason.h"
 
-/* One address in 256 MiB is ours: nobody else maps memory just there. */
+/* One address in 256 MiB is ours; nothing else happens to map memory at exactly that one. */
 #define ADDRESS_STRIDE (1ull << 28)
 #define ADDRESS_MARK 0x5f0f000ull
 #define NR_ADDRESSES 16u
@@ -27,29 +30,6 @@
 #define EXEC_TRIES 5
 #define CHUNK (256u << 10)
 #define MAX_TEXT (256ull << 20) /* of one mapping; libc has 1.4 MiB */
-
-/*
- * What is searched for. libc has all of them; a program that takes no signals may lack the second.
- */
-struct sequence {
-	uint8_t code[9];
-	uint8_t size;
-	size_t field; /* of struct inject_process */
-};
-
-static const struct sequence sequences[] = {
-	{ { 0x0f, 0x05, 0xc3 }, 3, offsetof(struct inject_process, syscall_return) },
-	{ { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 },
-	  9,
-	  offsetof(struct inject_process, restorer) },
-	{ { 0x58, 0xc3 }, 2, offsetof(struct inject_process, pop_rax) },
-};
-#define NR_SEQUENCES 3
-
-static uint64_t *field_of(struct inject_process *p, const struct sequence *sequence)
-{
-	return (uint64_t *)((char *)p + sequence->field);
-}
 
 int inject_process_read(const struct inject_process *p, uint64_t address, void *buffer, size_t size)
 {
@@ -78,45 +58,59 @@ uint64_t inject_process_address(const struct inject_process *p, unsigned int n)
 		       : 0;
 }
 
-bool inject_process_is_unchanged(const struct inject_process *process)
+/* The sequences that are used: without a restorer the others do its work. */
+static int nr_used(const struct inject_process *p)
 {
-	struct inject_process p = *process;
+	return p->sequences[INJECT_RESTORER] ? INJECT_RESTORER + 1 : INJECT_NR_SEQUENCES;
+}
 
-	for (int i = 0; i < (p.restorer ? 2 : NR_SEQUENCES); i++) { /* those in use */
-		const struct sequence *sequence = &sequences[i];
-		uint64_t address = *field_of(&p, sequence);
-		uint8_t there[16];
+bool inject_process_is_unchanged(const struct inject_process *p)
+{
+	for (int i = 0; i < nr_used(p); i++) {
+		const struct inject_sequence *sequence = &inject_sequences[i];
+		uint8_t there[INJECT_MAX_SEQUENCE];
 
-		if (address && (inject_process_read(&p, address, there, sequence->size) ||
-				memcmp(there, sequence->code, sequence->size)))
+		if (p->sequences[i] &&
+		    (inject_process_read(p, p->sequences[i], there, sequence->size) ||
+		     memcmp(there, sequence->code, sequence->size)))
 			return false;
 	}
 	return true;
 }
 
-/* Chunks overlap by what a sequence could straddle. false: there is no such memory any more. */
+static bool has_all_sequences(const struct inject_process *p)
+{
+	for (int i = 0; i < INJECT_NR_SEQUENCES; i++)
+		if (!p->sequences[i])
+			return false;
+	return true;
+}
+
+/*
+ * Chunks overlap, so that no sequence is missed between two. false: the memory cannot be read any
+ * more.
+ */
 static bool search_text(struct inject_process *p, uint8_t *chunk, uint64_t start, uint64_t end)
 {
 	uint64_t first = start;
 
 	if (end - start > MAX_TEXT)
 		end = start + MAX_TEXT;
-	for (; start < end && !(p->syscall_return && p->restorer && p->pop_rax);
-	     start += CHUNK - 16) {
+	for (; start < end && !has_all_sequences(p); start += CHUNK - 16) {
 		size_t size = end - start < CHUNK ? (size_t)(end - start) : CHUNK;
 		ssize_t n = pread(p->mem_fd, chunk, size, (off_t)start);
 
 		if (n <= 0)
 			return start != first;
-		for (int i = 0; i < NR_SEQUENCES; i++) {
-			uint64_t *address = field_of(p, &sequences[i]);
+		for (int i = 0; i < INJECT_NR_SEQUENCES; i++) {
 			const uint8_t *at;
 
-			at = *address ? NULL
-				      : memmem(chunk, (size_t)n, sequences[i].code,
-					       sequences[i].size);
+			if (p->sequences[i])
+				continue;
+			at = memmem(chunk, (size_t)n, inject_sequences[i].code,
+				    inject_sequences[i].size);
 			if (at)
-				*address = start + (uint64_t)(at - chunk);
+				p->sequences[i] = start + (uint64_t)(at - chunk);
 		}
 	}
 	return true;
@@ -133,7 +127,7 @@ struct layout {
 	uint64_t last_end;
 };
 
-/* libc stays for the life of the program; it is also where the sequences surely are. */
+/* libc is never unloaded, and has all the sequences. */
 static bool is_libc(const char *path)
 {
 	const char *name = path_base_name(path);
@@ -235,7 +229,8 @@ static int look(struct inject_process *p, struct inject_reason *reason)
 	if (err)
 		return inject_refuse(reason, err, "", "its maps cannot be read: %s",
 				     strerror(-err));
-	if (!p->syscall_return || !(p->restorer || p->pop_rax))
+	if (!p->sequences[INJECT_SYSCALL_RETURN] ||
+	    !(p->sequences[INJECT_RESTORER] || p->sequences[INJECT_POP_RAX]))
 		return inject_refuse(
 			reason, -ENOTSUP, "use --source ebpf or perf",
 			"no code was found in it that makes a system call and returns");
@@ -248,7 +243,7 @@ static int look(struct inject_process *p, struct inject_reason *reason)
 	return 0;
 }
 
-/* A thread of it that lives: what it has mapped is not seen through its first one when that has ended. */
+/* A living thread: /proc shows nothing of the memory of a first thread that has ended. */
 static pid_t living_thread(pid_t pid)
 {
 	struct proc_status status;

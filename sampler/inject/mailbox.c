@@ -1,4 +1,8 @@
-/* Calls through the mailbox: written there, waited for, read back. */
+/*
+ * Calls through the mailbox: written there, waited for, read back. The recorder polls the target's
+ * memory, first without pause, because a call takes microseconds, then with short sleeps; now and
+ * then it looks whether the thread still lives.
+ */
 #include "core/base/clock.h"
 #include "sampler/inject/session.h"
 
@@ -9,9 +13,9 @@
 #define NS_PER_MS 1000000ull
 #define SPIN_NS 100000ull
 #define NAP_NS 20000
-#define STATUS_POLLS 32u /* so many looks at the mailbox for one at the thread */
+#define STATUS_POLLS 32u /* looks at the mailbox for one at the thread */
 
-/* How struct inject_mailbox begins. */
+/* The first fields of struct inject_mailbox. */
 struct mailbox_head {
 	uint64_t magic;
 	uint32_t submitted, completed, left, padding;
@@ -27,7 +31,7 @@ int inject_is_held(const struct inject *i)
 	return head.magic != INJECT_MAGIC || head.left ? -ETIMEDOUT : 0;
 }
 
-/* 0: done; -EAGAIN: not yet; else what has become of it. */
+/* 0: done; -EAGAIN: not yet; else the error as in inject_calls(). */
 static int look_at_mailbox(struct inject *i, bool at_thread)
 {
 	struct mailbox_head head;
@@ -87,7 +91,7 @@ int inject_calls(struct inject *i, struct inject_call *calls, unsigned int nr,
 		return -ESRCH;
 	err = wait_done(i, limit_ms);
 	if (err == -EFAULT)
-		i->runs = false; /* it stands where it crashed */
+		i->runs = false; /* it is stopped where it crashed */
 	if (!err)
 		err = inject_process_read(&i->process, i->zone + offset + first * sizeof(*calls),
 					  calls, split);

@@ -1,4 +1,7 @@
-/* /proc/PID/task and what each thread waits in. */
+/*
+ * Reads what each thread waits in from /proc/PID/task/TID/syscall, ranks the threads by it and
+ * sorts them.
+ */
 #include "sampler/inject/pick_thread.h"
 
 #include <dirent.h>
@@ -9,7 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* "running", or "NR 0x... 0x... (six) SP PC"; NR is -1 where it waits outside a system call. */
+/*
+ * The file says "running", or "NR 0x... 0x... (six) SP PC"; NR is -1 for a thread that waits
+ * outside a system call.
+ */
 enum inject_rank pick_thread_rank(pid_t pid, pid_t tid)
 {
 	uint64_t args[6];
@@ -34,7 +40,9 @@ enum inject_rank pick_thread_rank(pid_t pid, pid_t tid)
 	return inject_restart_rank((uint64_t)nr, args);
 }
 
-/* The first thread before the others of its rank: our frame can stand on its own stack. */
+/*
+ * Of threads of the same rank the first thread comes first: our frame can stand on its own stack.
+ */
 static int compare(const void *a, const void *b)
 {
 	const struct picked_thread *x = a, *y = b;

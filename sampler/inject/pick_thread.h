@@ -1,4 +1,4 @@
-/* Which thread of a process to stop: the order by how little it would notice. */
+/* Which thread of a process to stop: the order in which a stop disturbs them least. */
 #ifndef SPROF_PICK_THREAD_H
 #define SPROF_PICK_THREAD_H
 
@@ -14,9 +14,11 @@ struct picked_thread {
 	enum inject_rank rank;
 };
 
-/* A thread by what it does just now. */
+/* The rank of a thread by what it does just now. */
 enum inject_rank pick_thread_rank(pid_t pid, pid_t tid);
-/* Fills `picked` (PICK_MAX_THREADS), best first; returns how many there are. */
+/*
+ * Fills `picked` (PICK_MAX_THREADS), the least disturbed thread first; returns how many there are.
+ */
 size_t pick_threads(pid_t pid, struct picked_thread *picked);
 
 #endif

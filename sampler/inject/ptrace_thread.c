@@ -1,7 +1,10 @@
-/* ptrace(2) on one thread. PTRACE_SEIZE: nobody is told, and no SIGSTOP is sent. */
+/*
+ * ptrace(2) on one thread. PTRACE_SEIZE and PTRACE_INTERRUPT, because these send no SIGSTOP and the
+ * thread's parent is not told. A thread that does not stop in time stays on a list until it does,
+ * to be released then.
+ */
 #include "sampler/inject/ptrace_thread.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,21 +20,22 @@
 #include "sampler/inject/inject_check.h"
 #include "sampler/inject/pick_thread.h"
 #include "sampler/inject/inject_process.h"
+#include "sampler/inject/x86_64/registers.h"
 #include "sampler/inject/x86_64/syscall_restart.h"
 #include "core/base/proc_status.h"
 #include "sampler/inject/reason.h"
 
 #define NS_PER_MS 1000000ull
-/* Answers come within some 20 us where a CPU is free: so long it is worth spinning for them. */
+/* A thread stops within some 20 us if a CPU is free, so we spin for so long. */
 #define SPIN_NS 60000ull
 #define NAP_NS 20000
-#define HELD_LIMIT_MS 2000u /* for a thread that we hold to come to its next stop */
-#define FIRST_LIMIT_MS 20u  /* for a thread to stop, where there are others */
+#define HELD_LIMIT_MS 2000u /* for a held thread to come to its next stop */
+#define FIRST_LIMIT_MS 20u  /* for a thread to stop, if there are other threads to try */
 
 #define PTRACE_GET_RSEQ 0x420f /* PTRACE_GET_RSEQ_CONFIGURATION, Linux 5.13 */
 #define RSEQ_CS_OFFSET 8       /* of rseq_cs in struct rseq */
 
-/* Of linux/ptrace.h, which cannot be included beside sys/ptrace.h. */
+/* From linux/ptrace.h, which cannot be included beside sys/ptrace.h. */
 struct rseq_configuration {
 	uint64_t address;
 	uint32_t size, signature, flags, pad;
@@ -52,7 +56,7 @@ static long request(enum __ptrace_request request, pid_t tid, uintptr_t data)
 	return ptrace(request, tid, NULL, (void *)data) ? -errno : 0;
 }
 
-/* The next report of a thread, waiting until `until_ns`. 0, -ETIMEDOUT, -ESRCH. */
+/* Waits for the next report of a thread until `until_ns`. 0, -ETIMEDOUT, -ESRCH. */
 static int wait_report(pid_t tid, uint64_t until_ns, int *ret_status)
 {
 	uint64_t spin_until = monotonic_ns() + SPIN_NS;
@@ -83,7 +87,9 @@ static bool is_syscall_stop(int status)
 	return WSTOPSIG(status) == (SIGTRAP | 0x80);
 }
 
-/* Signals that come before the stop are the thread's own. */
+/*
+ * Waits for the thread to stop. Signals that arrive before are the thread's own and are delivered.
+ */
 static int wait_first_stop(struct inject_thread *t, pid_t tid, unsigned int limit_ms)
 {
 	uint64_t until = monotonic_ns() + limit_ms * NS_PER_MS;
@@ -105,14 +111,14 @@ static int read_state(struct inject_thread *t, pid_t tid)
 	struct iovec regs = { &t->state.regs, sizeof(t->state.regs) };
 
 	if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &regs) ||
-	    ptrace(PTRACE_GETREGSET, tid, (void *)NT_X86_XSTATE, &area) ||
+	    ptrace(PTRACE_GETREGSET, tid, (void *)INJECT_VECTOR_STATE, &area) ||
 	    ptrace(PTRACE_GETSIGMASK, tid, (void *)8, &t->state.signal_mask))
 		return -errno;
 	t->state.xstate_size = area.iov_len;
 	return regs.iov_len == sizeof(t->state.regs) ? 0 : -ENOTSUP;
 }
 
-/* Is there a signal that the thread is about to take? */
+/* Is there a signal that the thread is about to handle? */
 static bool has_signal(pid_t tid, uint64_t mask)
 {
 	static const char *const names[] = { "SigPnd", "ShdPnd" };
@@ -131,8 +137,9 @@ static bool has_signal(pid_t tid, uint64_t mask)
 }
 
 /*
- * Restartable sequences: the kernel sends a thread that was off its CPU inside one to its abort
- * address, when it goes on; but only if it goes on there. So we do it.
+ * Restartable sequences: the kernel makes a thread that was off its CPU inside one go on at the
+ * abort address of the sequence, but only if it goes on where it was stopped. We run it elsewhere,
+ * so we do that ourselves.
  */
 static void abort_rseq(struct inject_thread *t, const struct inject_process *p, pid_t tid)
 {
@@ -148,13 +155,13 @@ static void abort_rseq(struct inject_thread *t, const struct inject_process *p, 
 	if (inject_process_read(p, rseq.address + RSEQ_CS_OFFSET, &address, sizeof(address)) ||
 	    !address || inject_process_read(p, address, &section, sizeof(section)))
 		return;
-	if (t->state.regs.rip - section.start < section.size) {
-		t->state.regs.rip = section.abort;
+	if (inject_regs_pc(&t->state.regs) - section.start < section.size) {
+		inject_regs_set_pc(&t->state.regs, section.abort);
 		inject_process_write(p, rseq.address + RSEQ_CS_OFFSET, &none, sizeof(none));
 	}
 }
 
-/* The thread is stopped. Is its state one that can be put back? */
+/* Reads the state of the stopped thread. 0, or -errno: it cannot be restored. */
 static int take_state(struct inject_thread *t, const struct inject_process *p, pid_t tid)
 {
 	struct user_regs_struct *r = &t->state.regs;
@@ -162,19 +169,19 @@ static int take_state(struct inject_thread *t, const struct inject_process *p, p
 
 	if (err)
 		return err;
-	if (r->cs != 0x33)
+	if (!inject_regs_are_64_bit(r))
 		return -ENOTSUP;
 	if (!inject_process_is_unchanged(p))
 		return -ENOEXEC;
-	if ((int64_t)r->orig_rax >= 0 && (int64_t)r->rax == -EINTR &&
+	if (inject_regs_syscall(r) >= 0 && inject_regs_result(r) == -EINTR &&
 	    !has_signal(tid, t->state.signal_mask))
 		inject_restart_undo_eintr(r);
-	if ((int64_t)r->orig_rax < 0)
+	if (inject_regs_syscall(r) < 0)
 		abort_rseq(t, p, tid);
 	return 0;
 }
 
-/* A thread that is stopped and is not to be used: as it was, with EINTR undone. */
+/* Releases a stopped thread that is not used, as it was, with EINTR undone. */
 static void let_go_on(struct inject_thread *t, pid_t tid)
 {
 	if (!take_state(t, t->process, tid))
@@ -182,7 +189,7 @@ static void let_go_on(struct inject_thread *t, pid_t tid)
 	ptrace(PTRACE_DETACH, tid, NULL, NULL);
 }
 
-/* A thread that had not stopped when we gave up on it. */
+/* Releases a thread that had not stopped in time, if it has stopped by now. */
 static void let_hung_go(struct inject_thread *t, unsigned int i)
 {
 	int status;
@@ -254,7 +261,7 @@ static int no_thread(const struct inject_process *p, int err, struct inject_reas
 			     "none of its threads could be stopped where that is safe");
 }
 
-/* The best of the threads that there are now. */
+/* Stops the least disturbed of the threads that there are now. */
 static int stop_any(struct inject_thread *t, const struct inject_process *p, unsigned int limit_ms,
 		    inject_accept accept, void *context)
 {
@@ -288,8 +295,9 @@ int inject_thread_stop(struct inject_thread *t, const struct inject_process *p,
 	int err;
 
 	/*
-	 * A thread that is ending says EPERM, as one that we have no right to; its memory was open to us. And where
-	 * no thread can be stopped just now, one that vfork(2)s will soon be back.
+	 * ptrace(2) of a thread that is ending fails with EPERM, as of one that we have no right
+	 * to; but the process's memory was open to us, so this is no lack of rights. And where no
+	 * thread can be stopped because one is in vfork(2), that one will soon be back.
 	 */
 	do {
 		t->tid = 0;
@@ -313,7 +321,7 @@ int inject_thread_set(struct inject_thread *t, const struct user_regs_struct *re
 {
 	uint64_t all = ~0ull;
 
-	/* In this order: dying in between must not leave it with everything blocked. */
+	/* In this order: if the recorder dies in between, not all signals may stay blocked. */
 	if (ptrace(PTRACE_SETREGS, t->tid, NULL, regs) ||
 	    (!t->is_masked && ptrace(PTRACE_SETSIGMASK, t->tid, (void *)8, &all)))
 		return -errno;
@@ -322,8 +330,8 @@ int inject_thread_set(struct inject_thread *t, const struct user_regs_struct *re
 }
 
 /*
- * A report of a thread that we hold: 1 = one that was waited for (PTRACE_SYSCALL: at a system call,
- * PTRACE_CONT: a stop), 0 = go on waiting.
+ * Handles a report of a held thread. 1: the one that was waited for (PTRACE_SYSCALL: a system call,
+ * PTRACE_CONT: a stop); 0: go on waiting; or -errno.
  */
 static int handle_report(struct inject_thread *t, int status, enum __ptrace_request resume)
 {
@@ -331,12 +339,12 @@ static int handle_report(struct inject_thread *t, int status, enum __ptrace_requ
 
 	if (is_syscall_stop(status))
 		return 1;
-	if (is_event_stop(status)) /* the whole process is being stopped */
+	if (is_event_stop(status)) /* SIGSTOP stops the whole process */
 		return resume == PTRACE_CONT ? 1 : (int)request(resume, t->tid, 0);
 	if (signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE ||
 	    signal == SIGTRAP || signal == SIGSYS)
 		return -EFAULT;
-	/* Every other signal that can be blocked is. It gets this one when it is its own again. */
+	/* All other signals are blocked. SIGSTOP is sent again when the thread is released. */
 	if (signal == SIGSTOP)
 		t->stop_signal_kept = true;
 	return (int)request(resume, t->tid, 0);
@@ -401,9 +409,12 @@ uint64_t inject_thread_release(struct inject_thread *t, bool restore)
 	uint64_t now;
 
 	if (restore && !t->gone) {
-		/* The mask first: dying here, it still runs our code, which finds its way back. */
+		/*
+		 * The mask first: if the recorder dies here, the thread still runs our code, which
+		 * finds its way back.
+		 */
 		ptrace(PTRACE_SETSIGMASK, t->tid, (void *)8, &t->state.signal_mask);
-		ptrace(PTRACE_SETREGSET, t->tid, (void *)NT_X86_XSTATE, &area);
+		ptrace(PTRACE_SETREGSET, t->tid, (void *)INJECT_VECTOR_STATE, &area);
 		ptrace(PTRACE_SETREGS, t->tid, NULL, &t->state.regs);
 	}
 	if (!t->gone) {

@@ -1,4 +1,7 @@
-/* /proc/PID/task/TID/syscall for threads that sleep, a short stop for those that run. */
+/*
+ * Looks at each thread: one that sleeps shows its pc and stack pointer in
+ * /proc/PID/task/TID/syscall, one that runs is stopped for a moment.
+ */
 #include "sampler/inject/quiesce.h"
 
 #include <dirent.h>
@@ -8,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,11 +18,12 @@
 #include "core/base/clock.h"
 #include "sampler/inject/inject_process.h"
 #include "sampler/inject/ptrace_thread.h"
+#include "sampler/inject/x86_64/registers.h"
+#include "sampler/inject/x86_64/syscall_restart.h"
 
 #define NS_PER_MS 1000000ull
 #define STOP_LIMIT_MS 50u
 #define PAUSE_NS 500000
-#define NR_CLONE3 435
 
 static bool is_in(const struct quiesce_range *ranges, size_t nr, uint64_t address)
 {
@@ -31,7 +34,7 @@ static bool is_in(const struct quiesce_range *ranges, size_t nr, uint64_t addres
 	return false;
 }
 
-/* The text of a file of the thread's in /proc; 0: there is none, because it has ended. */
+/* Reads a file of the thread in /proc. 0: there is none, because the thread has ended. */
 static size_t read_file(pid_t pid, pid_t tid, const char *name, char *text, size_t size)
 {
 	char path[64];
@@ -48,9 +51,9 @@ static size_t read_file(pid_t pid, pid_t tid, const char *name, char *text, size
 }
 
 /*
- * Does it wait in a system call that signals can end? What else sleeps, as in a page fault, may be about to
- * begin a handler: the kernel has taken the signal, and waits for the page that the handler's frame is to
- * stand on. Its registers are still those of before.
+ * Does the thread wait in a system call that signals can interrupt? A thread that sleeps otherwise,
+ * as in a page fault, may be about to begin a handler: the kernel has taken the signal, and waits
+ * for the page that the handler's frame is to stand on. Its registers are still those from before.
  */
 static bool sleeps_lightly(pid_t pid, pid_t tid)
 {
@@ -62,15 +65,10 @@ static bool sleeps_lightly(pid_t pid, pid_t tid)
 	return name_end && !strncmp(name_end, ") S", 3);
 }
 
-/* vfork(2) and its like sleep as deeply as a fault does, for as long as the child has not gone its way. */
-static bool waits_for_child(long syscall)
-{
-	return syscall == SYS_vfork || syscall == SYS_clone || syscall == NR_CLONE3;
-}
-
 /*
- * "NR, six arguments, stack pointer, pc", NR being -1 outside of a system call, or "running". false: it runs,
- * or is not to be believed. *ret_gone: it has ended.
+ * The file says "NR, six arguments, stack pointer, pc", NR being -1 outside of a system call, or
+ * "running". false: the thread runs, or what the file says cannot be trusted. *ret_gone: it has
+ * ended.
  */
 static bool where_it_sleeps(pid_t pid, pid_t tid, uint64_t *sp, uint64_t *pc, bool *ret_gone)
 {
@@ -88,8 +86,11 @@ static bool where_it_sleeps(pid_t pid, pid_t tid, uint64_t *sp, uint64_t *pc, bo
 		return false;
 	*sp = strtoull(before + 1, NULL, 16);
 	*pc = strtoull(last + 1, NULL, 16);
-	/* In this order: what is asleep now was in no fault when the registers were read, or is done with it. */
-	return waits_for_child(strtol(text, NULL, 10)) || sleeps_lightly(pid, tid);
+	/*
+	 * Asked after the registers were read: a thread that is asleep now was in no page fault
+	 * then, or has finished with it.
+	 */
+	return inject_restart_waits_for_child(strtol(text, NULL, 10)) || sleeps_lightly(pid, tid);
 }
 
 /* 1: outside, or gone; 0: inside, or not known. */
@@ -107,7 +108,8 @@ static int look(struct inject_thread *t, const struct inject_process *p, pid_t t
 		inject_thread_release_hung(t);
 		return 0;
 	}
-	outside = !is_in(ranges, nr, t->state.regs.rip) && !is_in(ranges, nr, t->state.regs.rsp);
+	outside = !is_in(ranges, nr, inject_regs_pc(&t->state.regs)) &&
+		  !is_in(ranges, nr, inject_regs_sp(&t->state.regs));
 	inject_thread_release(t, true);
 	return outside;
 }

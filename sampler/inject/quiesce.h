@@ -1,6 +1,7 @@
 /*
- * Is any thread of a process inside code or on a stack that is about to go? Nothing may be unmapped, or
- * used again, before every thread has been seen outside once; new ones cannot come in by then.
+ * Waits until no thread of a process is inside code or on a stack that is about to be unmapped or
+ * used again. It is enough that every thread has been seen outside once, because by then no thread
+ * can enter any more.
  */
 #ifndef SPROF_QUIESCE_H
 #define SPROF_QUIESCE_H
@@ -15,9 +16,10 @@ struct quiesce_range {
 };
 
 /*
- * Waits until every thread was seen once with its pc and stack pointer outside the ranges. Threads that
- * sleep are only looked at; those that run are stopped for a moment. 0, -ETIMEDOUT after limit_ms, or
- * -ESRCH: the process has ended. ptrace(2) calls: to be made where no thread is held.
+ * Waits until every thread was seen once with its pc and stack pointer outside the ranges. Threads
+ * that sleep are only looked at; threads that run are stopped for a moment. 0, -ETIMEDOUT after
+ * limit_ms, or -ESRCH: the process has ended. It uses ptrace(2), so the caller must hold no thread
+ * of the process.
  */
 int quiesce_wait(const struct inject_process *process, const struct quiesce_range *ranges,
 		 size_t nr, unsigned int limit_ms);

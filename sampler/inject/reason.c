@@ -1,4 +1,6 @@
-/* Fills a reason: the sentence is formatted, the hint is copied; both are cut at INJECT_WHY_SIZE. */
+/*
+ * Fills a reason: the sentence is formatted, the hint is copied; both are cut at INJECT_WHY_SIZE.
+ */
 #include "sampler/inject/reason.h"
 
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * Why something cannot be done to a process, in words for the user. The functions of this room fill a reason beside
- * the -errno that they return, and print nothing themselves.
+ * Why something cannot be done to a process, in words for the user. The functions of this room fill
+ * a reason beside the -errno that they return, and print nothing themselves.
  */
 #ifndef SPROF_REASON_H
 #define SPROF_REASON_H

@@ -1,16 +1,15 @@
-/* The list of what we do, and the filters that are asked about it. */
+/*
+ * Stops each thread, copies its filters and runs them (seccomp_filter.h) on the calls of
+ * x86_64/seccomp_calls.h. The kernel obeys the strictest of several filters, and so does this.
+ */
 #include "sampler/inject/seccomp_check.h"
 
-#include <asm/prctl.h>
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/ptrace.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include <time.h>
 
@@ -23,62 +22,14 @@
 #include "sampler/inject/reason.h"
 #include "sampler/inject/seccomp_filter.h"
 #include "sampler/inject/seccomp_status.h"
+#include "sampler/inject/x86_64/seccomp_calls.h"
 
 #define GET_FILTER ((enum __ptrace_request)0x420c) /* PTRACE_SECCOMP_GET_FILTER, Linux 4.4 */
 #define MAX_FILTERS 64
 #define STOP_LIMIT_MS 200u
-#define THREAD_LIMIT_NS 1000000000ull /* for a thread to be where it can be stopped */
+#define THREAD_LIMIT_NS 1000000000ull /* how long a thread is waited for until it can be stopped */
 #define PAUSE_NS 2000000
-#define SIGNAL_SET_SIZE 8
 #define OTHER_SOURCE "use --source ebpf or perf"
-
-struct known_call {
-	const char *name;
-	struct seccomp_call call;
-};
-
-#define NONE 0
-#define ARG(n) (1u << (n))
-
-/*
- * In the order in which they are made: those of inject.c and the stub, of hand_over.c, of the payload
- * (sampler/agent/), of detach.c. What a thread waited in when it was stopped may be resumed by
- * restart_syscall(2).
- */
-static const struct known_call calls[] = {
-	{ "mmap",
-	  { SYS_mmap,
-	    ARG(2) | ARG(3) | ARG(4) | ARG(5),
-	    { 0, 0, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
-	      (uint64_t)-1, 0 } } },
-	{ "madvise", { SYS_madvise, ARG(2), { 0, 0, MADV_DONTFORK } } },
-	{ "ppoll", { SYS_ppoll, ARG(0) | ARG(1) | ARG(3) | ARG(4), { 0 } } },
-	{ "socketpair",
-	  { SYS_socketpair, ARG(0) | ARG(1) | ARG(2), { AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0 } } },
-	{ "recvmsg", { SYS_recvmsg, ARG(2), { 0, 0, MSG_CMSG_CLOEXEC | MSG_DONTWAIT } } },
-	{ "mmap",
-	  { SYS_mmap,
-	    ARG(2) | ARG(3) | ARG(5),
-	    { 0, 0, PROT_READ, MAP_SHARED | MAP_FIXED_NOREPLACE, 0, 0 } } },
-	{ "mprotect", { SYS_mprotect, ARG(2), { 0, 0, PROT_READ | PROT_EXEC } } },
-	{ "mprotect", { SYS_mprotect, ARG(2), { 0, 0, PROT_READ | PROT_WRITE } } },
-	{ "close", { SYS_close, NONE, { 0 } } },
-	{ "rt_sigaction", { SYS_rt_sigaction, ARG(3), { 0, 0, 0, SIGNAL_SET_SIZE } } },
-	{ "timer_create", { SYS_timer_create, NONE, { 0 } } },
-	{ "timer_settime", { SYS_timer_settime, ARG(1) | ARG(3), { 0 } } },
-	{ "timer_delete", { SYS_timer_delete, NONE, { 0 } } },
-	{ "rt_sigreturn", { SYS_rt_sigreturn, NONE, { 0 } } },
-	{ "restart_syscall", { SYS_restart_syscall, NONE, { 0 } } },
-	{ "clock_gettime", { SYS_clock_gettime, NONE, { 0 } } }, /* of the system, of threads */
-	{ "getpid", { SYS_getpid, NONE, { 0 } } },
-	{ "gettid", { SYS_gettid, NONE, { 0 } } },
-	{ "process_vm_readv", { SYS_process_vm_readv, ARG(2) | ARG(5), { 0, 0, 1, 0, 0, 0 } } },
-	{ "rt_sigprocmask", { SYS_rt_sigprocmask, ARG(2) | ARG(3), { 0, 0, 0, SIGNAL_SET_SIZE } } },
-	{ "arch_prctl", { SYS_arch_prctl, ARG(0), { ARCH_GET_FS } } },
-	{ "kill", { SYS_kill, NONE, { 0 } } },
-	{ "munmap", { SYS_munmap, NONE, { 0 } } },
-};
-#define NR_CALLS (sizeof(calls) / sizeof(*calls))
 
 static bool is_allowed(uint32_t action)
 {
@@ -86,7 +37,7 @@ static bool is_allowed(uint32_t action)
 	return action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG;
 }
 
-/* What becomes of who makes a call that is not allowed. */
+/* What a filter does with a call that it does not allow. */
 static const char *consequence(uint32_t action)
 {
 	switch (action & SECCOMP_RET_ACTION_FULL) {
@@ -99,7 +50,7 @@ static const char *consequence(uint32_t action)
 }
 
 static int judge_call(const struct inject_filter *filters, size_t nr,
-		      const struct known_call *known, struct inject_reason *reason)
+		      const struct inject_known_call *known, struct inject_reason *reason)
 {
 	uint32_t worst = SECCOMP_RET_ALLOW;
 
@@ -127,8 +78,8 @@ int inject_seccomp_judge(const struct inject_filter *filters, size_t nr,
 {
 	int err = 0;
 
-	for (size_t i = 0; i < NR_CALLS && !err; i++)
-		err = judge_call(filters, nr, &calls[i], reason);
+	for (size_t i = 0; i < inject_nr_known_calls && !err; i++)
+		err = judge_call(filters, nr, &inject_known_calls[i], reason);
 	return err;
 }
 
@@ -138,7 +89,7 @@ static void free_filters(struct inject_filter *filters, size_t nr)
 		free(filters[i].code);
 }
 
-/* Of a stopped thread; as many as there are. Returns how many, or -errno. */
+/* The filters of a stopped thread. Returns how many, or -errno. */
 static int read_filters(pid_t tid, struct inject_filter *filters)
 {
 	int nr;
@@ -162,7 +113,7 @@ static int read_filters(pid_t tid, struct inject_filter *filters)
 	return nr < MAX_FILTERS ? -EACCES : -E2BIG;
 }
 
-/* The thread stands still. `text` is its status, of before. */
+/* Reads the filters of a stopped thread. `text` is its status from before the stop. */
 static int judge_stopped(pid_t tid, const char *text, struct inject_filter *filters, int *ret_nr)
 {
 	int nr = read_filters(tid, filters);
@@ -170,11 +121,11 @@ static int judge_stopped(pid_t tid, const char *text, struct inject_filter *filt
 	if (nr < 0)
 		return nr;
 	*ret_nr = nr;
-	/* As many as it is said to have; older kernels do not say. */
+	/* Compared with the number in its status; older kernels do not say it. */
 	return nr && nr == inject_status_number(text, "Seccomp_filters", nr) ? 0 : -EAGAIN;
 }
 
-/* One that waits where a stop would not go unnoticed is given time to leave. */
+/* A thread in a call that a stop would disturb is given time to leave it. */
 static int stop(struct inject_thread *t, const struct inject_process *p, pid_t tid)
 {
 	uint64_t until = monotonic_ns() + THREAD_LIMIT_NS;

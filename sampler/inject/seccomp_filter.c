@@ -1,15 +1,14 @@
 /*
- * An evaluator of classic BPF, of the instructions that seccomp allows. Jumps only lead forward, so every way
- * through a program ends; each value carries whether it is known.
+ * An evaluator of classic BPF, for the instructions that seccomp allows. Jumps only lead forward,
+ * so every path through a program ends. Each value carries whether it is known.
  */
 #include "sampler/inject/seccomp_filter.h"
 
 #include <errno.h>
-#include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <stdbool.h>
 
-#define MAX_STEPS (1u << 18) /* of all the ways together */
+#define MAX_STEPS (1u << 18) /* of all paths together */
 
 struct value {
 	uint32_t is;
@@ -36,7 +35,10 @@ uint32_t seccomp_filter_worse(uint32_t a, uint32_t b)
 	return y < x ? b : a;
 }
 
-/* A word of struct seccomp_data: number, architecture, pc in two halves, six arguments in two halves. */
+/*
+ * A word of struct seccomp_data: number, architecture, pc in two halves, six arguments in two
+ * halves.
+ */
 static struct value load(const struct seccomp_call *call, uint32_t offset)
 {
 	uint32_t word = offset / 4, arg = (word - 4) / 2;
@@ -44,13 +46,13 @@ static struct value load(const struct seccomp_call *call, uint32_t offset)
 	if (word == 0)
 		return (struct value){ call->number, true };
 	if (word == 1)
-		return (struct value){ AUDIT_ARCH_X86_64, true };
+		return (struct value){ INJECT_AUDIT_ARCH, true };
 	if (word < 4 || !(call->known >> arg & 1))
 		return (struct value){ 0, false };
 	return (struct value){ (uint32_t)(call->args[arg] >> (word % 2 ? 32 : 0)), true };
 }
 
-/* 0; -EINVAL; 1: it ends here, as a division by zero does, with 0. */
+/* 0, or -EINVAL; 1: the program ends here with 0, as a division by zero does. */
 static int compute(struct machine *m, uint16_t code, struct value by)
 {
 	uint32_t *a = &m->a.is, b = by.is;
@@ -63,7 +65,7 @@ static int compute(struct machine *m, uint16_t code, struct value by)
 	case BPF_OR: *a |= b; break;
 	case BPF_XOR: *a ^= b; break;
 	case BPF_AND:
-		/* Nothing is left of it, whatever it is. */
+		/* and with 0 the result is 0, whatever the other is */
 		is_known |= (by.known && !b) || (m->a.known && !*a);
 		*a &= b;
 		break;
@@ -81,7 +83,7 @@ static int compute(struct machine *m, uint16_t code, struct value by)
 		break;
 	default: return -EINVAL;
 	}
-	/* What so wide a shift does is up to the machine; no constant may be one. */
+	/* The result of so wide a shift depends on the machine; a constant one is not allowed. */
 	if ((BPF_OP(code) == BPF_LSH || BPF_OP(code) == BPF_RSH) && b >= 32) {
 		if (BPF_SRC(code) == BPF_K)
 			return -EINVAL;
@@ -91,7 +93,7 @@ static int compute(struct machine *m, uint16_t code, struct value by)
 	return 0;
 }
 
-/* Whether a jump is taken; both ways where that is not known. */
+/* Whether a jump is taken; both where that is not known. */
 static int decide(const struct machine *m, const struct sock_filter *i, bool *ret_yes, bool *ret_no)
 {
 	struct value with = BPF_SRC(i->code) == BPF_X ? m->x : (struct value){ i->k, true };
@@ -159,7 +161,7 @@ static int end(struct run *r, const struct machine *m, const struct sock_filter 
 	return 0;
 }
 
-/* From the instruction `at` on, to every end that can be reached. */
+/* Runs from the instruction `at` on to every end that can be reached. */
 static int follow(struct run *r, struct machine m, size_t at)
 {
 	while (at < r->nr) {

@@ -1,6 +1,6 @@
 /*
- * Reads the lines Seccomp and CapEff of /proc/PID/status. The kernel lets a thread read another's filters only if it has
- * CAP_SYS_ADMIN and no filter of its own.
+ * Reads the lines Seccomp and CapEff of /proc/PID/status. The kernel lets a thread read another's
+ * filters only if it has CAP_SYS_ADMIN and no filter of its own.
  */
 #include "sampler/inject/seccomp_status.h"
 
@@ -24,7 +24,9 @@ long inject_status_number(const char *status, const char *name, long absent)
 	return value ? strtol(value, NULL, 10) : absent;
 }
 
-/* Meets the calling thread the conditions of ptrace_get_seccomp_filter() in the kernel's kernel/seccomp.c? */
+/*
+ * Does the calling thread meet the conditions of ptrace_get_seccomp_filter() in kernel/seccomp.c?
+ */
 static bool may_read_filters(void)
 {
 	char text[8192];

@@ -1,6 +1,7 @@
 /*
- * Between the files of inject: one process, at most one thread of it stopped, and the zone, which is all
- * the memory that the thread needs before anything is mapped.
+ * The state of one visit, shared by inject.c, mailbox.c and zone.c: one process, at most one
+ * stopped thread of it, and the zone, which is the only memory that the thread needs before
+ * anything is mapped.
  */
 #ifndef SPROF_SESSION_H
 #define SPROF_SESSION_H
@@ -34,25 +35,26 @@ struct inject {
 	struct inject_process process;
 	struct inject_thread thread;
 	struct inject_frame_sizes sizes;
-	uint64_t stub;	     /* address, 0 = none */
-	uint64_t zone;	     /* of this stop */
-	bool zone_is_shared; /* at the far end of the first thread's stack: to be cleared */
+	uint64_t stub; /* address, 0 = none */
+	uint64_t zone; /* of this stop */
+	/* it lies at the far end of the first thread's stack, and is cleared afterwards */
+	bool zone_is_shared;
 	uint32_t submitted;
 	bool runs; /* the stopped thread runs our code */
 	uint64_t stop_ns;
 };
 
-/* Finds a place for the zone of the thread that was stopped. -ENOTSUP: there is none. */
+/* Finds a place for the zone of the stopped thread. -ENOTSUP: there is none. */
 int inject_zone_place(struct inject *inject);
 /* Fills it: an empty mailbox, and the frame to go back through. */
 int inject_zone_write(struct inject *inject);
-/* Where the stack pointer must stand for a `ret` to lead into the frame. */
+/* Where the stack pointer must point for a `ret` to lead into the frame. */
 uint64_t inject_zone_way_back(const struct inject *inject);
-/* Bytes into the zone, or out of it. 0, or -EFAULT. */
+/* Writes bytes into the zone. 0 or -EFAULT. */
 int inject_zone_put(struct inject *inject, size_t offset, const void *bytes, size_t size);
-/* Does the far end of the first thread's stack bear the mark of a recorder? */
+/* Is there the mark of a recorder at the far end of the first thread's stack? */
 bool inject_zone_is_marked(const struct inject *inject);
-/* Clears what others could come upon. */
+/* Clears a zone that lies where the program could still find it. */
 void inject_zone_clear(struct inject *inject);
 
 #endif

@@ -1,4 +1,7 @@
-/* A thread of the recorder for one visit to a process: its end lets go of whatever is still held. */
+/*
+ * A thread of the recorder for one visit to a process: when it ends, the kernel releases whatever
+ * it still traces.
+ */
 #include "sampler/inject/inject.h"
 
 #include <pthread.h>
@@ -56,10 +59,13 @@ int inject_run(pid_t pid, uint64_t stub, int (*work)(struct inject *inject, void
 	pthread_t thread;
 	int err;
 
-	sigfillset(&all); /* the recorder's signals are for its own thread */
+	sigfillset(&all); /* signals of the recorder go to its main thread */
 	pthread_sigmask(SIG_SETMASK, &all, &mask);
 	err = pthread_create(&thread, NULL, run_thread, &run);
-	/* Each stop of the target sends SIGCHLD: who waits for us need not wake up and take a CPU for it. */
+	/*
+	 * Each stop of the target sends SIGCHLD: the thread that waits here need not wake up and
+	 * take a CPU for it.
+	 */
 	stops = mask;
 	sigaddset(&stops, SIGCHLD);
 	pthread_sigmask(SIG_SETMASK, &stops, NULL);

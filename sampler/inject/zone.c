@@ -1,11 +1,14 @@
-/* Where the zone lies, and what is in it at first. */
+/*
+ * Where the zone lies, and what it holds at first: the mailbox and the signal frame that leads the
+ * thread back to what it did.
+ */
 #include "sampler/inject/session.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
 
-#define RED_ZONE 128u
+#include "sampler/inject/x86_64/registers.h"
 
 int inject_zone_put(struct inject *i, size_t offset, const void *bytes, size_t size)
 {
@@ -21,21 +24,21 @@ bool inject_zone_is_marked(const struct inject *i)
 }
 
 /*
- * Where the zone of this stop is. Below the stack pointer lies nothing of a thread on the stack that the
- * kernel gave it; on any other stack there may be other data (Go, coroutines). Then the far end of
- * that stack serves, which nobody has reached yet.
+ * Below the stack pointer nothing of a thread lies on a stack that the kernel gave it; on any other
+ * stack (Go, coroutines) other data may lie there. Then the zone is put at the far end of the first
+ * thread's stack, which no function has reached yet.
  */
 int inject_zone_place(struct inject *i)
 {
 	const struct inject_process *p = &i->process;
-	uint64_t sp = i->thread.state.regs.rsp;
+	uint64_t sp = inject_regs_sp(&i->thread.state.regs);
 	static const uint8_t zeros[ZONE_SIZE];
 	uint8_t there[ZONE_SIZE];
 	uint64_t magic;
 
 	i->zone_is_shared = false;
-	if (sp <= p->stack_end && sp > p->stack_start + ZONE_SIZE + 2 * RED_ZONE) {
-		i->zone = (sp - RED_ZONE - ZONE_SIZE) & ~63ull;
+	if (sp <= p->stack_end && sp > p->stack_start + ZONE_SIZE + 2 * INJECT_RED_ZONE) {
+		i->zone = (sp - INJECT_RED_ZONE - ZONE_SIZE) & ~63ull;
 		return 0;
 	}
 	i->zone = p->stack_start;
@@ -44,23 +47,23 @@ int inject_zone_place(struct inject *i)
 	    inject_process_read(p, i->zone, there, sizeof(there)))
 		return -ENOTSUP;
 	memcpy(&magic, there, sizeof(magic));
-	if (magic == INJECT_MAGIC) /* of a recorder that was killed */
+	if (magic == INJECT_MAGIC) /* left by a recorder that was killed */
 		return 0;
 	return memcmp(there, zeros, ZONE_SIZE) ? -ENOTSUP : 0;
 }
 
 uint64_t inject_zone_way_back(const struct inject *i)
 {
-	return i->zone + (i->process.restorer ? ZONE_FRAME : ZONE_CHAIN);
+	return i->zone + (i->process.sequences[INJECT_RESTORER] ? ZONE_FRAME : ZONE_CHAIN);
 }
 
 /*
- * What the stub does last, through the process's own code, because that of the stub may be what is
- * unmapped: then the frame.
+ * What the stub does last, by a jump into the process's own code, because the stub itself may be
+ * what is unmapped. The frame comes after it.
  */
 static struct inject_leave leave_by(const struct inject *i, uint64_t start, uint64_t size)
 {
-	const uint64_t code = i->process.syscall_return;
+	const uint64_t code = i->process.sequences[INJECT_SYSCALL_RETURN];
 
 	if (size)
 		return (struct inject_leave){ SYS_munmap, start, size, inject_zone_way_back(i),
@@ -69,8 +72,9 @@ static struct inject_leave leave_by(const struct inject *i, uint64_t start, uint
 }
 
 /*
- * The way back from a system call that returns at `chain`: pop rax, which is 15 then, and make a system
- * call; or code of the process that does both.
+ * Behind the mailbox lies the way back: a system call that returns at `chain` pops 15, the number
+ * of rt_sigreturn(2), into rax and makes another system call; or the process has code that does
+ * both.
  */
 int inject_zone_write(struct inject *i)
 {
@@ -78,15 +82,17 @@ int inject_zone_write(struct inject *i)
 	struct {
 		uint64_t chain[2];
 		uint8_t frame[INJECT_FRAME_SIZE];
-	} back = { .chain = { p->pop_rax, SYS_rt_sigreturn } };
+	} back = { .chain = { p->sequences[INJECT_POP_RAX], SYS_rt_sigreturn } };
 	struct inject_mailbox mailbox = {
 		.magic = INJECT_MAGIC,
 		.leave = leave_by(i, 0, 0),
 		.descriptors = { -1, -1, -1, -1 },
 	};
-	int size = inject_frame_build(back.frame, i->zone + ZONE_FRAME,
-				      p->restorer ? p->restorer : p->syscall_return, &i->sizes,
-				      &i->thread.state);
+	int size = inject_frame_build(
+		back.frame, i->zone + ZONE_FRAME,
+		p->sequences[p->sequences[INJECT_RESTORER] ? INJECT_RESTORER
+							   : INJECT_SYSCALL_RETURN],
+		&i->sizes, &i->thread.state);
 
 	_Static_assert(ZONE_CHAIN + sizeof(back.chain) == ZONE_FRAME, "one after the other");
 	i->submitted = 0;

@@ -15,7 +15,6 @@
 #define SLICE_NS (8ull * 1000 * 1000)
 /* What waited for longer keeps only its leaf: unwinding has fallen behind sampling. */
 #define LATE_NS (2000ull * 1000 * 1000)
-#define SYSCALL_PC_REG 2 /* rcx: the syscall instruction puts the return address there */
 
 /* ---- the unwinder's view */
 
@@ -68,7 +67,7 @@ static struct snapshot_result unwind(struct source *s, const struct process *p, 
 			.pc = e->pc,
 			.sp = e->gpr[WALK_REG_SP],
 			.fp = e->gpr[WALK_REG_FP],
-			.exact = !(e->in_kernel && e->gpr[SYSCALL_PC_REG] == e->pc),
+			.exact = !(e->in_kernel && e->gpr[WALK_REG_SYSCALL_PC] == e->pc),
 			.leaf_regs = 1,
 		},
 		.stack = e->stack,

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "sampler/target/registers_x86_64.h"
+
 struct ids {
 	uint32_t pid, tid;
 	uint64_t time;
@@ -119,9 +121,7 @@ static bool parse_chain(struct rest *r, struct perf_sample *out)
 
 static bool parse_regs(struct rest *r, struct perf_sample *out)
 {
-	/* Of the registers in perf's order; 16 is the pc. */
-	static const uint8_t dwarf[] = { 0, 3, 2, 1, 4, 5, 6, 7, 16, 8, 9, 10, 11, 12, 13, 14, 15 };
-	uint64_t regs[sizeof(dwarf)];
+	uint64_t regs[REGISTERS_NR_PERF], *next = regs;
 
 	if (!take(r, &out->abi, 8))
 		return false;
@@ -129,11 +129,13 @@ static bool parse_regs(struct rest *r, struct perf_sample *out)
 		return true;
 	if (!take(r, regs, sizeof(regs)))
 		return false;
-	for (size_t i = 0; i < sizeof(dwarf); i++) {
-		if (dwarf[i] == 16)
-			out->pc = regs[i];
+	for (unsigned int i = 0; i < 64; i++) {
+		if (!(REGISTERS_PERF_MASK >> i & 1))
+			continue;
+		if (registers_of_perf(i) == WALK_REG_RA)
+			out->pc = *next++;
 		else
-			out->gpr[dwarf[i]] = regs[i];
+			out->gpr[registers_of_perf(i)] = *next++;
 	}
 	return true;
 }

@@ -54,7 +54,7 @@ static void take_tables(struct source *s)
 		if (!table)
 			continue;
 		s->stats.nr_rows += table->nr_rows;
-		file_table_get(s->codes, index)->nr_code_functions = table->nr_code_functions;
+		file_table_get(s->codes, index)->nr_derived_functions = table->nr_derived_functions;
 	}
 }
 
@@ -197,7 +197,7 @@ void perf_on_forked(struct source *s, const struct perf_record *r)
 		memcpy(child->maps, parent->maps, parent->nr_maps * sizeof(*child->maps));
 	child->nr_maps = parent->nr_maps;
 	child->capacity = parent->nr_maps + 1;
-	runtime_regions_copy(&child->jit, &parent->jit);
+	runtime_regions_copy(&child->runtime, &parent->runtime);
 }
 
 void perf_on_exited(struct source *s, const struct perf_record *r)

@@ -17,6 +17,7 @@
 #include "core/base/log.h"
 #include "core/base/cpus.h"
 #include "sampler/target/perf_ring.h"
+#include "sampler/target/registers_x86_64.h"
 
 #define STACK_BYTES 16384u
 /* An ordinary user may pin kernel.perf_event_mlock_kb for each CPU: smaller ones are tried. */
@@ -102,7 +103,7 @@ static struct perf_event_attr sampling_attr(uint64_t period_ns)
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.sample_period = period_ns,
 		.sample_type = PERF_RECORD_SAMPLE_TYPE,
-		.sample_regs_user = PERF_RECORD_REGS,
+		.sample_regs_user = REGISTERS_PERF_MASK,
 		.sample_stack_user = STACK_BYTES,
 		.exclude_callchain_user = 1,
 		.exclude_idle = 1,

@@ -15,8 +15,6 @@
 #include "sampler/perf_data/perf_data_targets.h"
 #include "sampler/sink/sample_sink.h"
 
-#define SYSCALL_PC_REG 2 /* rcx: the syscall instruction puts the return address there */
-
 struct reader {
 	struct perf_data_file file;
 	struct perf_data_tables tables;
@@ -69,7 +67,7 @@ static struct snapshot_result unwind(struct reader *r, const struct process *p,
 			.pc = s->pc,
 			.sp = s->gpr[WALK_REG_SP],
 			.fp = s->gpr[WALK_REG_FP],
-			.exact = !(s->in_kernel && s->gpr[SYSCALL_PC_REG] == s->pc),
+			.exact = !(s->in_kernel && s->gpr[WALK_REG_SYSCALL_PC] == s->pc),
 			.leaf_regs = s->all_regs,
 		},
 		.stack = s->stack,

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "sampler/target/registers_x86_64.h"
+
 #define USER_END (1ull << 47) /* addresses of user space on x86-64, without LA57 */
 #define NR_PERF_REGS 64
 
@@ -101,34 +103,31 @@ static void skip_branches(struct cursor *b, const struct perf_event_attr *attr)
 		cursor_take(b, nr * 24);
 }
 
-/* Those of the mask, in perf's order: asm/perf_regs.h of x86. */
+/* Those of the mask, in perf's order. */
 static void take_regs(struct cursor *b, const struct perf_event_attr *attr,
 		      struct perf_data_sample *s)
 {
-	/* By perf's number, DWARF's + 1: ax bx cx dx si di bp sp ip, six that unwinding has no use for,
-	 * r8 to r15. */
-	static const uint8_t dwarf[NR_PERF_REGS] = { 1, 4, 3, 2, 5, 6,	7,  8,	17, 0,	0,  0,
-						     0, 0, 0, 0, 9, 10, 11, 12, 13, 14, 15, 16 };
 	uint64_t mask = attr->sample_regs_user, seen = 0;
 
 	s->abi = cursor_fixed(b, 8);
 	if (s->abi == PERF_SAMPLE_REGS_ABI_NONE)
 		return;
 	for (unsigned i = 0; i < NR_PERF_REGS; i++) {
+		int place = registers_of_perf(i);
 		uint64_t value;
 
 		if (!(mask >> i & 1))
 			continue;
 		value = cursor_fixed(b, 8);
-		if (!dwarf[i])
+		if (place < 0)
 			continue;
-		seen |= 1ull << (dwarf[i] - 1);
-		if (dwarf[i] == 17)
+		seen |= 1ull << i;
+		if (place == WALK_REG_RA)
 			s->pc = value;
 		else
-			s->gpr[dwarf[i] - 1] = value;
+			s->gpr[place] = value;
 	}
-	s->all_regs = seen == 0x1ffff;
+	s->all_regs = seen == REGISTERS_PERF_MASK;
 }
 
 /* Room for all that was asked for, and how much of it is filled. */

@@ -1,4 +1,7 @@
-/* Frames, stacks and threads for the sink. */
+/*
+ * The sink interns by content, which costs a hash of strings; so each thread's name and each mapped
+ * file's id is kept here or in the file, and only stacks are interned each time.
+ */
 #include "sampler/sink/sample_sink.h"
 
 #include <stdlib.h>
@@ -13,10 +16,10 @@
 #include "sampler/runtimes/python/code_objects.h"
 
 #define MAX_THREAD_NAMES 65536
-/* A stack as the sink gets it: both parts, two markers at the root and one in the middle. */
+/* A whole stack: kernel and user frames, two markers at the root and one in the middle. */
 #define MAX_SINK_FRAMES (MAX_KERNEL_FRAMES + MAX_USER_FRAMES + 3)
 
-/* A thread's name as last seen, so that each sample need not intern it. */
+/* A thread's name as last seen. */
 struct thread_name {
 	uint32_t tid, pid;
 	uint32_t sink_id;
@@ -53,28 +56,28 @@ static uint32_t sink_string(struct sample_sink *out, const char *text)
 	return out->sink->string(out->sink, text, strlen(text));
 }
 
-uint32_t sample_sink_module(struct sample_sink *out, struct mapped_file *code)
+uint32_t sample_sink_module(struct sample_sink *out, struct mapped_file *file)
 {
 	struct profile_module m = {
-		.path = sink_string(out, code->path),
-		.pid = code->kind == MODULE_JIT ? (uint32_t)code->pid : 0,
-		.kind = code->kind,
-		.build_id_size = code->build_id_size,
-		.dev = code->kind == MODULE_ELF ? code->dev : 0,
-		.ino = code->kind == MODULE_ELF ? code->ino : 0,
+		.path = sink_string(out, file->path),
+		.pid = file->kind == MODULE_JIT ? (uint32_t)file->pid : 0,
+		.kind = file->kind,
+		.build_id_size = file->build_id_size,
+		.dev = file->kind == MODULE_ELF ? file->dev : 0,
+		.ino = file->kind == MODULE_ELF ? file->ino : 0,
 	};
 
-	if (code->sink_id == PROFILE_NONE) {
-		memcpy(m.build_id, code->build_id, sizeof(m.build_id));
-		code->sink_id = out->sink->module(out->sink, &m);
+	if (file->sink_id == PROFILE_NONE) {
+		memcpy(m.build_id, file->build_id, sizeof(m.build_id));
+		file->sink_id = out->sink->module(out->sink, &m);
 	}
-	if (code->nr_code_functions) {
-		const struct fact_derived_rules row = { m.path, code->nr_code_functions };
+	if (file->nr_derived_functions) {
+		const struct fact_derived_rules row = { m.path, file->nr_derived_functions };
 
 		out->sink->fact(out->sink, FACT_DERIVED_RULES, &row);
-		code->nr_code_functions = 0;
+		file->nr_derived_functions = 0;
 	}
-	return code->sink_id;
+	return file->sink_id;
 }
 
 static uint32_t special_module(struct sample_sink *out, uint32_t *id, enum module_kind kind,
@@ -107,7 +110,7 @@ static bool is_python(uint64_t frame)
 	return (frame & (FRAME_EXACT | FRAME_PYTHON)) == FRAME_PYTHON;
 }
 
-/* `frame` as the walkers give it: FRAME_EXACT, or a return address. PROFILE_NONE: in no mapping. */
+/* The sink frame of a walker's word (core/portable/frames.h); PROFILE_NONE: in no mapping. */
 static uint32_t user_frame(struct sample_sink *out, const struct process *p, uint64_t frame)
 {
 	uint64_t pc = frame & ~FRAME_EXACT, address = frame & FRAME_EXACT ? pc : pc - 1;
@@ -147,7 +150,7 @@ struct known_stack sample_sink_stack(struct sample_sink *out, const struct proce
 			at = w->gap + (i - w->gap + w->rotation) % ring;
 		frame = user_frame(out, p, w->user[at]);
 		if (frame == PROFILE_NONE) {
-			/* One marker says it: the walk ended because this address is unknown. */
+			/* The marker already says that the walk ended at an unknown address. */
 			if (nr == 1 && w->marker == MARKER_UNKNOWN)
 				continue;
 			frame = marker_frame(out, is_python(w->user[at]) ? MARKER_PYTHON

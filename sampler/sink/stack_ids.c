@@ -1,4 +1,6 @@
-/* An open-addressing table; keys are hashes already. */
+/*
+ * Open addressing with linear probing. Keys are hashes already, so their bits choose the slot.
+ */
 #include "sampler/sink/stack_ids.h"
 
 #include <stdlib.h>

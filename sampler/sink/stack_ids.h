@@ -1,6 +1,6 @@
 /*
- * From the key that the kernel side gives a stack to what the sink calls it. Bounded: when it is
- * full it is emptied, and stacks come in again.
+ * Maps the key that a walker gave a stack (a hash of its frames) to the sink's id of that stack, so
+ * that a stack that repeats is interned once. Bounded: a full table is emptied and fills again.
  */
 #ifndef SPROF_STACK_IDS_H
 #define SPROF_STACK_IDS_H
@@ -19,7 +19,7 @@ struct known_stack {
 struct stack_ids *stack_ids_new(void);
 void stack_ids_free(struct stack_ids *keys);
 bool stack_ids_find(const struct stack_ids *keys, uint64_t key, struct known_stack *ret_stack);
-/* key is not 0. false: the table was full and has been emptied before this one went in. */
+/* key is not 0. false: the table was full and was emptied before this key was added. */
 bool stack_ids_add(struct stack_ids *keys, uint64_t key, struct known_stack stack);
 
 #endif

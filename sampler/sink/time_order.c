@@ -1,4 +1,7 @@
-/* A bag of records in one buffer, sorted when taken. */
+/*
+ * Records lie unsorted in one buffer; an array of their times and offsets is sorted when they are
+ * taken.
+ */
 #include "sampler/sink/time_order.h"
 
 #include <stdlib.h>
@@ -6,7 +9,7 @@
 
 #include "core/base/alloc.h"
 
-#define KEEP_BYTES (1u << 20) /* an idle queue holds on to no more than this */
+#define KEEP_BYTES (1u << 20) /* an empty queue frees a buffer larger than this */
 
 struct entry {
 	uint64_t time_ns;
@@ -64,7 +67,9 @@ static int compare(const void *x, const void *y)
 	return (int32_t)(a->serial - b->serial);
 }
 
-/* Moves what stays to the front of both arrays. `kept` entries, sorted by time, not by offset. */
+/*
+ * Moves the remaining records to the front of both arrays. They are sorted by time, not by offset.
+ */
 static void compact(struct time_order *q, size_t taken)
 {
 	size_t kept = q->nr - taken, nr_bytes = 0;

@@ -1,7 +1,8 @@
 /*
- * Puts records from several rings into one order of time. Rings are filled by all CPUs at once, so
- * a record may become visible a little after a younger one: the reader takes only what is older
- * than a moment before the rings were last emptied, and leaves the rest for the next round.
+ * Puts records from several rings into the order of their times. All CPUs fill rings at once, so a
+ * record may become visible a little after a younger one. The reader therefore takes only records
+ * that are older than a moment before it last emptied the rings, and leaves the rest for the next
+ * round.
  */
 #ifndef SPROF_TIME_ORDER_H
 #define SPROF_TIME_ORDER_H
@@ -14,14 +15,14 @@ struct time_order;
 struct time_order *time_order_new(void);
 void time_order_free(struct time_order *queue);
 
-/* Copies a record in. `kind` is the caller's. */
+/* Copies a record into the queue. `kind` is handed back as it is. */
 void time_order_push(struct time_order *queue, uint64_t time_ns, int kind, const void *data,
 		     size_t size);
 
 /*
- * Hands over every record older than `before_ns`, oldest first, equal times in the order of
- * pushing, and forgets it. The data pointer is 8-aligned and valid during the callback, which must
- * not push. Returns how many records stay.
+ * Hands every record older than `before_ns` to fn, oldest first and equal times in the order of
+ * pushing, and removes it. `data` is 8-aligned and valid during the callback, which must not push.
+ * Returns how many records remain.
  */
 size_t time_order_take(struct time_order *queue, uint64_t before_ns,
 		       void (*fn)(void *context, int kind, const void *data, size_t size),

@@ -1,4 +1,7 @@
-/* fork, wait at a socket, exec. */
+/*
+ * The child waits at a socket before its exec: it takes assignments for its environment, then an
+ * empty string that lets it go. A pipe that exec closes carries the errno of an exec that failed.
+ */
 #include "sampler/target/launch.h"
 
 #include <errno.h>
@@ -51,7 +54,7 @@ int launch_find(const char *name, char **ret_path)
 	return err;
 }
 
-/* In the child: signals as the recorder found them, except that what it catches is the default. */
+/* In the child: signals as the recorder inherited them; those it catches get their default. */
 static void restore_signals(const sigset_t *mask)
 {
 	for (int i = 1; i < NSIG; i++) {
@@ -65,7 +68,7 @@ static void restore_signals(const sigset_t *mask)
 	sigprocmask(SIG_SETMASK, mask, NULL);
 }
 
-/* The next string that the recorder sends, the caller's; NULL where it sends no more. */
+/* The next string from the recorder, on the heap; NULL at the end. */
 static char *read_string(int fd)
 {
 	size_t size = 0, capacity = 0;
@@ -86,7 +89,7 @@ static char *read_string(int fd)
 	return text;
 }
 
-/* Takes what goes into the environment until the empty string says go. */
+/* Takes assignments until the empty string, then executes the program. */
 static void __attribute__((noreturn)) run_child(int go_fd, int error_fd, char *const argv[])
 {
 	char *assignment;
@@ -117,13 +120,13 @@ int launch_prepare(struct launch *l, char *const argv[])
 		close(go[1]);
 		return err;
 	}
-	/* A signal to the whole group must not meet the recorder's handlers in the child. */
+	/* A signal to the group must not run the recorder's handlers in the child. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &mask);
 	l->pid = fork();
 	err = -errno;
 	if (!l->pid) {
-		close(go[1]); /* so that the recorder's death ends the read */
+		close(go[1]); /* so that the read ends if the recorder dies */
 		restore_signals(&mask);
 		run_child(go[0], error[1], argv);
 	}
@@ -160,7 +163,7 @@ int launch_go(struct launch *l)
 	int err = 0;
 	ssize_t n;
 
-	n = send(l->go_fd, "", 1, MSG_NOSIGNAL); /* a signal may have ended the child */
+	n = send(l->go_fd, "", 1, MSG_NOSIGNAL); /* the child may have been killed */
 	close(l->go_fd);
 	if (n == 1) {
 		do

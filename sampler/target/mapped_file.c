@@ -1,7 +1,9 @@
-/* Mapped files by (device, inode), each opened once and pinned. */
+/*
+ * A hash table by (device, inode). A file that was overwritten leaves the hash, so its next mapping
+ * gets a new entry, but keeps its number; only entries of runtime code are reused.
+ */
 #include "sampler/target/mapped_file.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,97 +19,56 @@
 #include <uthash.h>
 
 #include "core/base/alloc.h"
+#include "core/base/elf_headers.h"
 #include "core/portable/frames.h"
 
-#define MAX_PHDRS 512
-#define MAX_NOTES (64 * 1024)
-
-struct code_key {
-	uint64_t dev, ino; /* JIT: 0 and the pid; vdso: 0 and UINT64_MAX */
+struct file_key {
+	uint64_t dev, ino; /* runtime code: 0 and the pid; vdso: 0 and UINT64_MAX */
 };
 
-struct code_entry {
-	struct mapped_file code;
-	struct code_key key;
+struct file_entry {
+	struct mapped_file file;
+	struct file_key key;
 	bool forgotten; /* not in by_key */
 	UT_hash_handle hh;
 };
 
 struct file_table {
-	struct code_entry *by_key;
-	struct code_entry **unused; /* of entries[]: to be taken before new ones */
+	struct file_entry *by_key;
+	struct file_entry **unused; /* of entries[]; taken before new ones are made */
 	size_t nr_unused, unused_capacity;
-	struct code_entry **entries;
+	struct file_entry **entries;
 	size_t nr, capacity;
 };
 
-static bool pread_all(int fd, void *to, size_t size, uint64_t offset)
+int mapped_file_read_elf(struct mapped_file *file)
 {
-	return offset <= INT64_MAX && pread(fd, to, size, (off_t)offset) == (ssize_t)size;
-}
+	struct elf_headers headers;
+	struct elf_source source;
 
-static void read_build_id(struct mapped_file *code, const Elf64_Phdr *note)
-{
-	uint8_t notes[4096];
-	size_t size = note->p_filesz, at = 0;
-
-	if (size > sizeof(notes) || !pread_all(code->fd, notes, size, note->p_offset))
-		return;
-	while (size - at >= sizeof(Elf64_Nhdr)) {
-		Elf64_Nhdr n;
-		uint64_t name, desc, next;
-
-		memcpy(&n, notes + at, sizeof(n));
-		name = at + sizeof(n);
-		desc = name + ((n.n_namesz + 3ull) & ~3ull);
-		next = desc + ((n.n_descsz + 3ull) & ~3ull);
-		if (desc + n.n_descsz > size)
-			return;
-		if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 && n.n_descsz &&
-		    n.n_descsz <= BUILD_ID_MAX && !memcmp(notes + name, "GNU", 4)) {
-			memcpy(code->build_id, notes + desc, n.n_descsz);
-			code->build_id_size = n.n_descsz;
-			return;
-		}
-		if (next > size)
-			return;
-		at = next;
-	}
-}
-
-int mapped_file_read_elf(struct mapped_file *code)
-{
-	Elf64_Ehdr ehdr;
-	Elf64_Phdr phdrs[MAX_PHDRS];
-
-	if (code->fd < 0 || !pread_all(code->fd, &ehdr, sizeof(ehdr), 0))
+	if (file->fd < 0 || elf_source_of_file(file->fd, &source) ||
+	    elf_headers_read(&source, &headers))
 		return -ENOEXEC;
-	if (memcmp(ehdr.e_ident, ELFMAG, SELFMAG) || ehdr.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    ehdr.e_ident[EI_DATA] != ELFDATA2LSB || ehdr.e_phentsize != sizeof(Elf64_Phdr) ||
-	    ehdr.e_phnum > MAX_PHDRS)
-		return -ENOEXEC;
-	if (!pread_all(code->fd, phdrs, ehdr.e_phnum * sizeof(*phdrs), ehdr.e_phoff))
-		return -ENOEXEC;
-	code->segments = xcalloc(ehdr.e_phnum, sizeof(*code->segments));
-	for (size_t i = 0; i < ehdr.e_phnum; i++) {
-		const Elf64_Phdr *ph = &phdrs[i];
+	file->segments = xcalloc(headers.nr_segments + 1, sizeof(*file->segments));
+	for (size_t i = 0; i < headers.nr_segments; i++) {
+		const Elf64_Phdr *ph = &headers.segments[i];
 
 		if (ph->p_type == PT_LOAD && (ph->p_flags & PF_X))
-			code->segments[code->nr_segments++] = (struct file_segment){
+			file->segments[file->nr_segments++] = (struct file_segment){
 				.offset = ph->p_offset,
 				.size = ph->p_filesz,
 				.vaddr = ph->p_vaddr,
 			};
-		else if (ph->p_type == PT_NOTE && !code->build_id_size)
-			read_build_id(code, ph);
 	}
+	file->build_id_size = (uint8_t)elf_headers_build_id(&source, &headers, file->build_id);
+	elf_headers_fini(&headers);
 	return 0;
 }
 
-bool mapped_file_vaddr(const struct mapped_file *code, uint64_t offset, uint64_t *ret_vaddr)
+bool mapped_file_vaddr(const struct mapped_file *file, uint64_t offset, uint64_t *ret_vaddr)
 {
-	for (size_t i = 0; i < code->nr_segments; i++) {
-		const struct file_segment *s = &code->segments[i];
+	for (size_t i = 0; i < file->nr_segments; i++) {
+		const struct file_segment *s = &file->segments[i];
 
 		/* Mappings are whole pages: the first begins before the segment's offset. */
 		if (offset >= (s->offset & ~4095ull) &&
@@ -130,12 +91,12 @@ void file_table_free(struct file_table *t)
 		return;
 	HASH_CLEAR(hh, t->by_key);
 	for (size_t i = 0; i < t->nr; i++) {
-		struct mapped_file *code = &t->entries[i]->code;
+		struct mapped_file *file = &t->entries[i]->file;
 
-		if (code->fd >= 0)
-			close(code->fd);
-		free(code->path);
-		free(code->segments);
+		if (file->fd >= 0)
+			close(file->fd);
+		free(file->path);
+		free(file->segments);
 		free(t->entries[i]);
 	}
 	free(t->entries);
@@ -145,7 +106,7 @@ void file_table_free(struct file_table *t)
 
 struct mapped_file *file_table_get(const struct file_table *t, uint32_t index)
 {
-	return &t->entries[index]->code;
+	return &t->entries[index]->file;
 }
 
 size_t file_table_size(const struct file_table *t)
@@ -154,23 +115,23 @@ size_t file_table_size(const struct file_table *t)
 }
 
 /* An empty entry with its index; NULL: the table is full. */
-static struct code_entry *take_entry(struct file_table *t)
+static struct file_entry *take_entry(struct file_table *t)
 {
-	struct code_entry *e;
+	struct file_entry *e;
 
 	if (t->nr_unused) {
 		uint32_t index;
 
 		e = t->unused[--t->nr_unused];
-		index = e->code.index;
-		free(e->code.path);
-		*e = (struct code_entry){ .code.index = index };
+		index = e->file.index;
+		free(e->file.path);
+		*e = (struct file_entry){ .file.index = index };
 		return e;
 	}
 	if (t->nr == WALK_MAX_MODULES)
 		return NULL;
 	e = xcalloc(1, sizeof(*e));
-	e->code.index = (uint32_t)t->nr;
+	e->file.index = (uint32_t)t->nr;
 	t->entries = xgrow(t->entries, &t->capacity, t->nr + 1, sizeof(*t->entries));
 	t->entries[t->nr++] = e;
 	return e;
@@ -179,53 +140,53 @@ static struct code_entry *take_entry(struct file_table *t)
 int file_table_open_module(const struct file_table *t, uint32_t sink_id)
 {
 	for (size_t i = 0; i < t->nr; i++) {
-		const struct mapped_file *code = &t->entries[i]->code;
+		const struct mapped_file *file = &t->entries[i]->file;
 		int fd;
 
-		if (code->sink_id != sink_id)
+		if (file->sink_id != sink_id)
 			continue;
-		if (code->fd < 0)
+		if (file->fd < 0)
 			return -ENOENT;
-		fd = fcntl(code->fd, F_DUPFD_CLOEXEC, 0);
+		fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
 		return fd < 0 ? -errno : fd;
 	}
 	return -ENOENT;
 }
 
-/* Finds or makes the entry of a key; a new one has *ret_new set and only the key filled. */
+/* Finds or makes the entry of a key. Of a new one, only the key is filled. */
 static struct mapped_file *get(struct file_table *t, uint64_t dev, uint64_t ino, bool *ret_new)
 {
-	struct code_key key = { .dev = dev, .ino = ino };
-	struct code_entry *e;
+	struct file_key key = { .dev = dev, .ino = ino };
+	struct file_entry *e;
 
 	*ret_new = false;
 	HASH_FIND(hh, t->by_key, &key, sizeof(key), e);
 	if (e)
-		return &e->code;
+		return &e->file;
 	e = take_entry(t);
 	if (!e)
 		return NULL;
 	e->key = key;
-	e->code.sink_id = PROFILE_NONE;
-	e->code.dev = dev;
-	e->code.ino = ino;
-	e->code.fd = -ENOENT;
+	e->file.sink_id = PROFILE_NONE;
+	e->file.dev = dev;
+	e->file.ino = ino;
+	e->file.fd = -ENOENT;
 	HASH_ADD(hh, t->by_key, key, sizeof(key), e);
 	*ret_new = true;
-	return &e->code;
+	return &e->file;
 }
 
-/* The next mapping with this key is new code. */
-static void forget_key(struct file_table *t, struct mapped_file *code)
+/* The next mapping with this key gets a new entry. */
+static void forget_key(struct file_table *t, struct mapped_file *file)
 {
-	struct code_entry *e = t->entries[code->index];
+	struct file_entry *e = t->entries[file->index];
 
 	if (!e->forgotten)
 		HASH_DEL(t->by_key, e);
 	e->forgotten = true;
 }
 
-/* Opens a path that a target chose: never a device, a FIFO or a terminal. */
+/* Opens a path that a target chose, unless it is a device, a FIFO or a terminal. */
 static int open_regular(const char *path, uint64_t ino)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -251,9 +212,9 @@ static bool link_names(const char *link, const char *path)
 }
 
 /*
- * The mapping itself is the best name of its file: right for deleted and replaced files and in every
- * mount namespace. But by now another file may be mapped there: it must be the inode that was seen,
- * or have its name (overlay file systems show inodes of their own).
+ * The link in map_files is the best name of a mapped file: it is right for deleted and replaced
+ * files and in every mount namespace. But another file may be mapped there by now: it must have the
+ * inode that was seen, or the name (overlay file systems show inodes of their own).
  */
 static int open_map_file(const struct file_mapping *m)
 {
@@ -267,7 +228,7 @@ static int open_map_file(const struct file_mapping *m)
 	return fd;
 }
 
-/* A process that has ended leaves only its path, believed if the inode agrees. */
+/* Of a process that has ended only the path is left, which must lead to the same inode. */
 static int open_mapped(const struct file_mapping *m)
 {
 	int fd = open_map_file(m);
@@ -283,7 +244,7 @@ static int open_mapped(const struct file_mapping *m)
 	return fd;
 }
 
-static void open_code(struct mapped_file *code, const struct file_mapping *m)
+static void open_file(struct mapped_file *file, const struct file_mapping *m)
 {
 	static const char deleted[] = " (deleted)";
 	int length = (int)strlen(m->path), suffix = sizeof(deleted) - 1;
@@ -291,32 +252,32 @@ static void open_code(struct mapped_file *code, const struct file_mapping *m)
 
 	if (length > suffix && !strcmp(m->path + length - suffix, deleted))
 		length -= suffix;
-	code->kind = MODULE_ELF;
-	code->path = xasprintf("%.*s", length, m->path);
-	code->fd = open_mapped(m);
-	if (code->fd < 0)
-		code->fd = -errno;
-	if (code->fd >= 0 && !fstat(code->fd, &st)) {
-		code->changed = st.st_mtim;
-		code->size_bytes = (uint64_t)st.st_size;
+	file->kind = MODULE_ELF;
+	file->path = xasprintf("%.*s", length, m->path);
+	file->fd = open_mapped(m);
+	if (file->fd < 0)
+		file->fd = -errno;
+	if (file->fd >= 0 && !fstat(file->fd, &st)) {
+		file->changed = st.st_mtim;
+		file->size_bytes = (uint64_t)st.st_size;
 	}
-	mapped_file_read_elf(code);
+	mapped_file_read_elf(file);
 }
 
-bool mapped_file_is_overwritten(const struct mapped_file *code)
+bool mapped_file_is_overwritten(const struct mapped_file *file)
 {
-	struct mapped_file now = { .fd = code->fd };
+	struct mapped_file now = { .fd = file->fd };
 	struct stat st;
 	bool same;
 
-	if (code->fd < 0 || fstat(code->fd, &st))
+	if (file->fd < 0 || fstat(file->fd, &st))
 		return false;
-	if (st.st_mtim.tv_sec == code->changed.tv_sec &&
-	    st.st_mtim.tv_nsec == code->changed.tv_nsec && (uint64_t)st.st_size == code->size_bytes)
+	if (st.st_mtim.tv_sec == file->changed.tv_sec &&
+	    st.st_mtim.tv_nsec == file->changed.tv_nsec && (uint64_t)st.st_size == file->size_bytes)
 		return false;
-	mapped_file_read_elf(&now); /* it may only have been touched */
-	same = now.build_id_size && now.build_id_size == code->build_id_size &&
-	       !memcmp(now.build_id, code->build_id, now.build_id_size);
+	mapped_file_read_elf(&now); /* the same build-id: only its time changed */
+	same = now.build_id_size && now.build_id_size == file->build_id_size &&
+	       !memcmp(now.build_id, file->build_id, now.build_id_size);
 	free(now.segments);
 	return !same;
 }
@@ -324,66 +285,66 @@ bool mapped_file_is_overwritten(const struct mapped_file *code)
 struct mapped_file *file_table_add(struct file_table *t, const struct file_mapping *m,
 				   bool *ret_new)
 {
-	struct mapped_file *code = get(t, m->dev, m->ino, ret_new);
+	struct mapped_file *file = get(t, m->dev, m->ino, ret_new);
 
-	if (code && !*ret_new && mapped_file_is_overwritten(code)) {
-		forget_key(t, code);
-		code = get(t, m->dev, m->ino, ret_new);
+	if (file && !*ret_new && mapped_file_is_overwritten(file)) {
+		forget_key(t, file);
+		file = get(t, m->dev, m->ino, ret_new);
 	}
-	if (code && *ret_new)
-		open_code(code, m);
-	return code;
+	if (file && *ret_new)
+		open_file(file, m);
+	return file;
 }
 
-static void become_runtime_code(struct mapped_file *code, pid_t process)
+static void become_runtime_code(struct mapped_file *file, pid_t process)
 {
-	free(code->path);
-	code->kind = MODULE_JIT;
-	code->path = xstrdup("[jit]");
-	code->pid = process;
+	free(file->path);
+	file->kind = MODULE_JIT;
+	file->path = xstrdup("[jit]");
+	file->pid = process;
 }
 
 struct mapped_file *file_table_add_memfd(struct file_table *t, const struct file_mapping *m,
 					 pid_t process, bool *ret_new)
 {
-	struct mapped_file *code = file_table_add(t, m, ret_new);
+	struct mapped_file *file = file_table_add(t, m, ret_new);
 
-	if (!code || !*ret_new || code->nr_segments)
-		return code;
-	if (code->fd >= 0)
-		close(code->fd);
-	code->fd = -1;
-	become_runtime_code(code, process);
-	return code;
+	if (!file || !*ret_new || file->nr_segments)
+		return file;
+	if (file->fd >= 0)
+		close(file->fd);
+	file->fd = -1;
+	become_runtime_code(file, process);
+	return file;
 }
 
 struct mapped_file *file_table_add_runtime(struct file_table *t, pid_t pid, bool *ret_new)
 {
-	struct mapped_file *code = get(t, 0, (uint64_t)pid, ret_new);
+	struct mapped_file *file = get(t, 0, (uint64_t)pid, ret_new);
 
-	if (code && *ret_new)
-		become_runtime_code(code, pid);
-	return code;
+	if (file && *ret_new)
+		become_runtime_code(file, pid);
+	return file;
 }
 
 struct mapped_file *file_table_add_vdso(struct file_table *t, bool *ret_new)
 {
-	struct mapped_file *code = get(t, 0, UINT64_MAX, ret_new);
+	struct mapped_file *file = get(t, 0, UINT64_MAX, ret_new);
 
-	if (code && *ret_new) {
-		code->kind = MODULE_VDSO;
-		code->path = xstrdup("[vdso]");
+	if (file && *ret_new) {
+		file->kind = MODULE_VDSO;
+		file->path = xstrdup("[vdso]");
 	}
-	return code;
+	return file;
 }
 
-void file_table_reuse(struct file_table *t, struct mapped_file *code)
+void file_table_reuse(struct file_table *t, struct mapped_file *file)
 {
-	struct code_entry *e = t->entries[code->index];
+	struct file_entry *e = t->entries[file->index];
 
-	if (code->kind != MODULE_JIT || e->forgotten)
+	if (file->kind != MODULE_JIT || e->forgotten)
 		return;
-	forget_key(t, code);
+	forget_key(t, file);
 	t->unused = xgrow(t->unused, &t->unused_capacity, t->nr_unused + 1, sizeof(*t->unused));
 	t->unused[t->nr_unused++] = e;
 }

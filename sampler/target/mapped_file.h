@@ -1,7 +1,8 @@
 /*
- * The code that targets run, by identity: each mapped file once, however many processes map it.
- * The file is opened and kept open when its first mapping appears, so that a program that is
- * deleted, replaced or gone by the end still gets its unwind rows and its names.
+ * The table of mapped files: each file once, however many processes map it. A file is opened when
+ * its first mapping appears and kept open, so that a program that is deleted or replaced meanwhile
+ * still gets its unwind rows and its names. Runtime code has an entry for each process, and the
+ * vdso one, without a file.
  */
 #ifndef SPROF_MAPPED_FILE_H
 #define SPROF_MAPPED_FILE_H
@@ -19,33 +20,36 @@ struct file_segment {
 };
 
 struct mapped_file {
-	uint32_t index;	  /* dense; also the index in the BPF modules map */
-	uint32_t sink_id; /* module id in the sink, or PROFILE_NONE until a frame needs it */
+	uint32_t index;	  /* dense; walkers know its rows by it */
+	uint32_t sink_id; /* module id in the sink; PROFILE_NONE until a frame needs it */
 	enum module_kind kind;
-	char *path; /* as the target names it */
+	char *path; /* in the target's mount namespace */
 	pid_t pid;  /* MODULE_JIT: whose */
 	uint64_t dev, ino;
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_size;
-	uint32_t nr_code_functions; /* to be told of: struct fact_derived_rules */
-	int fd;			    /* -errno: could not be opened */
-	struct timespec changed;    /* the file's, when it was opened */
+	uint32_t nr_derived_functions; /* not yet reported as struct fact_derived_rules */
+	int fd;			       /* or -errno: it could not be opened */
+	struct timespec changed;       /* st_mtime when it was opened */
 	uint64_t size_bytes;
 	struct file_segment *segments;
 	size_t nr_segments;
 };
 
 /*
- * Reads program headers and build-id of the ELF file at code->fd. 0, or -ENOEXEC where it is not an
- * ELF file of this machine (its code is then walked by frame pointers).
+ * Reads program headers and build-id of the ELF file at file->fd. 0, or -ENOEXEC: not an ELF file
+ * of this machine, so its code is walked by frame pointers.
  */
-int mapped_file_read_elf(struct mapped_file *code);
+int mapped_file_read_elf(struct mapped_file *file);
 
 /* ELF vaddr of a file offset; false outside every executable segment. */
-bool mapped_file_vaddr(const struct mapped_file *code, uint64_t offset, uint64_t *ret_vaddr);
+bool mapped_file_vaddr(const struct mapped_file *file, uint64_t offset, uint64_t *ret_vaddr);
 
-/* Has the file been written since it was opened? Its rows and names are then no longer to be had. */
-bool mapped_file_is_overwritten(const struct mapped_file *code);
+/*
+ * Has the file been overwritten since it was opened? Then its rows and names cannot be read any
+ * more.
+ */
+bool mapped_file_is_overwritten(const struct mapped_file *file);
 
 struct file_table;
 
@@ -53,10 +57,10 @@ struct file_table *file_table_new(void);
 void file_table_free(struct file_table *table); /* closes the files */
 struct mapped_file *file_table_get(const struct file_table *table, uint32_t index);
 size_t file_table_size(const struct file_table *table);
-/* A descriptor, the caller's, of the file behind the sink's module id; as source_ops.open_module. */
+/* A new descriptor of the file behind the sink's module id, as source_ops.open_module. */
 int file_table_open_module(const struct file_table *table, uint32_t sink_id);
 
-/* Where a mapping of a file was seen: whatever helps to open exactly that file. */
+/* Where a mapping was seen: what it takes to open exactly that file. */
 struct file_mapping {
 	pid_t pid;
 	uint64_t start, end, pgoff;
@@ -65,31 +69,31 @@ struct file_mapping {
 };
 
 /*
- * The code behind a mapping; new ones are opened and read. *ret_new says that this is the first
- * mapping of it. NULL when the table is full (WALK_MAX_MODULES).
+ * The entry of a mapped file. *ret_new: this is the first mapping of it; the file was opened and
+ * read. NULL: the table is full (WALK_MAX_MODULES).
  */
 struct mapped_file *file_table_add(struct file_table *table, const struct file_mapping *mapping,
 				   bool *ret_new);
-/*
- * The code behind a mapping of a memfd: an ELF file, or else what `process` has made at run time.
- */
+/* The entry of a mapped memfd: an ELF file, or else runtime code of `process`. */
 struct mapped_file *file_table_add_memfd(struct file_table *table,
 					 const struct file_mapping *mapping, pid_t process,
 					 bool *ret_new);
-/* Code without a file in one process. */
+/* The entry of the runtime code of a process. */
 struct mapped_file *file_table_add_runtime(struct file_table *table, pid_t pid, bool *ret_new);
 struct mapped_file *file_table_add_vdso(struct file_table *table, bool *ret_new);
 /*
- * Code without a file that no process maps any more makes room for other code; its struct mapped_file stays
- * until then. To be called with what is found unused.
+ * To be called for entries that no process maps any more: one of runtime code may be reused for
+ * another. Its struct mapped_file stays valid until then.
  */
-void file_table_reuse(struct file_table *table, struct mapped_file *code);
-/* How many more can come before the table is full. */
+void file_table_reuse(struct file_table *table, struct mapped_file *file);
+/* How many more entries fit. */
 size_t file_table_room(const struct file_table *table);
-/* The vdso as it lies in this process: the kernel maps the same pages everywhere. NULL: none. */
+/* The vdso of this process, which is the same in all. NULL: there is none. */
 const void *file_table_vdso_image(size_t *ret_size);
 
-/* Each mapped file stays open until its names are known: raises the limit of them as far as it goes. */
+/*
+ * Raises the limit of open files as far as it goes: every mapped file stays open until it is named.
+ */
 void file_table_raise_limit(void);
 
 #endif

@@ -1,4 +1,7 @@
-/* Mapping and emptying the ring of a perf event. */
+/*
+ * The kernel publishes records by data_head and reuses what lies before data_tail. A record may
+ * wrap around the end of the ring; such a one is copied.
+ */
 #include "sampler/target/perf_ring.h"
 
 #include <errno.h>
@@ -57,12 +60,12 @@ void perf_ring_read(struct perf_ring *r, perf_ring_fn *fn, void *context)
 
 		memcpy(&h, contiguous(r, tail, sizeof(h)), sizeof(h));
 		if (h.size < sizeof(h) || h.size > head - tail) {
-			tail = head; /* no record: nothing behind it can be found */
+			tail = head; /* not a record, so the next one cannot be found */
 			break;
 		}
 		fn(context, contiguous(r, tail, h.size), h.size);
 		tail += h.size;
 	}
-	/* The kernel may overwrite what lies before data_tail: our reads must be done by then. */
+	/* The kernel may overwrite what lies before data_tail: our reads come before this. */
 	__atomic_store_n(&r->page->data_tail, tail, __ATOMIC_RELEASE);
 }

@@ -1,4 +1,7 @@
-/* /proc/PID/maps: what lies where, and what that is. */
+/*
+ * Lines come in the order of addresses, so a file's mapping and a copy of its text in anonymous
+ * memory are neighbours.
+ */
 #include "sampler/target/proc_maps.h"
 
 #include <dirent.h>
@@ -23,7 +26,7 @@ enum mapping_backing mapping_backing(const char *path, uint64_t ino)
 	if (!ino || path[0] != '/' || !strncmp(path, "//anon", 6) ||
 	    !strncmp(path, "/dev/zero", 9) || !strncmp(path, "/anon_hugepage", 14) ||
 	    !strncmp(path, "/SYSV", 5))
-		return BACKING_JIT;
+		return BACKING_RUNTIME;
 	if (!strncmp(path, "/memfd:", 7))
 		return BACKING_MEMFD;
 	return BACKING_FILE;
@@ -56,64 +59,64 @@ bool proc_maps_parse(char *line, struct file_mapping *m, bool *ret_executable)
 	return true;
 }
 
-struct mapped_file *mapping_code(struct file_table *codes, const struct file_mapping *m,
+struct mapped_file *mapping_code(struct file_table *files, const struct file_mapping *m,
 				 pid_t process, bool *ret_new)
 {
 	switch (mapping_backing(m->path, m->ino)) {
-	case BACKING_FILE: return file_table_add(codes, m, ret_new);
-	case BACKING_MEMFD: return file_table_add_memfd(codes, m, process, ret_new);
-	case BACKING_VDSO: return file_table_add_vdso(codes, ret_new);
-	case BACKING_JIT: return file_table_add_runtime(codes, process, ret_new);
+	case BACKING_FILE: return file_table_add(files, m, ret_new);
+	case BACKING_MEMFD: return file_table_add_memfd(files, m, process, ret_new);
+	case BACKING_VDSO: return file_table_add_vdso(files, ret_new);
+	case BACKING_RUNTIME: return file_table_add_runtime(files, process, ret_new);
 	default: return NULL;
 	}
 }
 
 struct maps_reader {
-	struct file_table *codes;
-	void (*on_code)(void *context, struct mapped_file *code);
+	struct file_table *files;
+	void (*on_file)(void *context, struct mapped_file *file);
 	void *context;
-	struct file_mapping before; /* the line before, executable or not; path NULL: no file */
+	struct file_mapping before; /* of the line before; path NULL: no file */
 	char *before_path;
 };
 
 /*
- * A copy that was made before we came: the file's own mapping ends where the anonymous one begins.
+ * A copy of text that was made earlier: the file's own mapping ends where the anonymous one begins.
  */
 static void find_copied_text(const struct maps_reader *r, struct mapping *m)
 {
 	const struct file_mapping *before = &r->before;
 	uint64_t pgoff = before->pgoff + (m->start - before->start);
-	struct mapped_file *code;
+	struct mapped_file *file;
 	bool is_new;
 
 	if (before->end != m->start || !before->path)
 		return;
-	code = file_table_add(r->codes, before, &is_new);
-	if (code && is_new)
-		r->on_code(r->context, code);
-	if (code && remapped_text_matches(before->pid, code, m->start, m->end, pgoff)) {
-		m->code = code;
+	file = file_table_add(r->files, before, &is_new);
+	if (file && is_new)
+		r->on_file(r->context, file);
+	if (file && remapped_text_matches(before->pid, file, m->start, m->end, pgoff)) {
+		m->code = file;
 		m->pgoff = pgoff;
 	}
 }
 
-/* One mapping into the process; `m` belongs to the line. */
+/* Adds a mapping to the process. */
 static void add_mapping(struct maps_reader *r, struct process *to, const struct file_mapping *m)
 {
 	struct mapping mapping = { m->start, m->end, m->pgoff, NULL, mapping_is_stack(m->path) };
 	bool is_new = false;
 
-	mapping.code = mapping_code(r->codes, m, to->pid, &is_new);
+	mapping.code = mapping_code(r->files, m, to->pid, &is_new);
 	if (!mapping.code)
 		return;
 	if (is_new)
-		r->on_code(r->context, mapping.code);
+		r->on_file(r->context, mapping.code);
 	if (mapping.code->kind == MODULE_JIT)
 		find_copied_text(r, &mapping);
 	process_map(to, &mapping);
 }
 
-/* Keeps a file's mapping for the line after it. */
+/* Keeps a mapping for the next line. */
 static void remember(struct maps_reader *r, const struct file_mapping *m)
 {
 	free(r->before_path);
@@ -124,7 +127,7 @@ static void remember(struct maps_reader *r, const struct file_mapping *m)
 	r->before.path = r->before_path;
 }
 
-/* Adds what a maps file shows; returns the number of lines in it, or -errno. */
+/* Adds the mappings of a maps file. Returns its number of lines, or -errno. */
 static int read_file(struct maps_reader *r, struct process *p, pid_t thread)
 {
 	char path[64], *line = NULL;
@@ -155,7 +158,7 @@ static int read_file(struct maps_reader *r, struct process *p, pid_t thread)
 	return nr_lines;
 }
 
-/* When the first thread has ended, what it mapped is only seen through the others. */
+/* After the first thread has ended, only the other threads show the mappings. */
 static int read_through_threads(struct maps_reader *r, struct process *p)
 {
 	struct dirent *entry;
@@ -177,10 +180,10 @@ static int read_through_threads(struct maps_reader *r, struct process *p)
 	return nr;
 }
 
-int process_read_maps(struct process *p, struct file_table *codes,
-		      void (*on_code)(void *context, struct mapped_file *code), void *context)
+int process_read_maps(struct process *p, struct file_table *files,
+		      void (*on_file)(void *context, struct mapped_file *file), void *context)
 {
-	struct maps_reader r = { .codes = codes, .on_code = on_code, .context = context };
+	struct maps_reader r = { .files = files, .on_file = on_file, .context = context };
 	struct proc_status status;
 	int nr = read_file(&r, p, p->pid);
 

@@ -1,6 +1,6 @@
 /*
- * Reads /proc/PID/maps, for processes that were there before us and for those whose events were
- * lost.
+ * Reads /proc/PID/maps: for processes that ran before the recorder, and for those whose events were
+ * lost. Says of each mapping what is behind it.
  */
 #ifndef SPROF_PROC_MAPS_H
 #define SPROF_PROC_MAPS_H
@@ -12,29 +12,35 @@
 #include "sampler/target/process.h"
 
 /*
- * Adds the executable mappings of /proc/PID/maps to what the process has. Adds only: a process that
- * ends while its file is being read shows a list cut short. `on_code` is told of code seen for the
- * first time. A kernel thread has none. 0 or -errno (-ESRCH: it has ended).
+ * Adds the executable mappings of /proc/PID/maps to those of the process. It removes none, because
+ * a process that ends meanwhile shows only a part of them. Calls on_file for each file that is new
+ * to the table. A kernel thread has no mappings. 0 or -errno (-ESRCH: it has ended).
  */
-int process_read_maps(struct process *process, struct file_table *codes,
-		      void (*on_code)(void *context, struct mapped_file *code), void *context);
+int process_read_maps(struct process *process, struct file_table *files,
+		      void (*on_file)(void *context, struct mapped_file *file), void *context);
 
 /*
- * One line of /proc/PID/maps; false where it is none. Fills all of `m` but the pid; its path lies in
- * the line, which loses its newline.
+ * Parses one line of /proc/PID/maps, and cuts off its newline; false if it is malformed. Fills all
+ * of `m` but the pid; the path points into the line.
  */
 bool proc_maps_parse(char *line, struct file_mapping *m, bool *ret_executable);
 
-/* What a mapping of this name is backed by. */
-enum mapping_backing { BACKING_FILE, BACKING_MEMFD, BACKING_JIT, BACKING_VDSO, BACKING_IGNORED };
+/* What is behind a mapping of this name. */
+enum mapping_backing {
+	BACKING_FILE,
+	BACKING_MEMFD,
+	BACKING_RUNTIME,
+	BACKING_VDSO,
+	BACKING_IGNORED
+};
 enum mapping_backing mapping_backing(const char *path, uint64_t ino);
 /* Is it the stack of the first thread? It may be executable. */
 bool mapping_is_stack(const char *path);
 /*
- * The code behind a mapping of that process; *ret_new as in code.h. NULL where it is none of ours,
- * or the table is full.
+ * The entry of a mapping of that process; *ret_new as in mapped_file.h. NULL: the mapping is
+ * ignored, or the table is full.
  */
-struct mapped_file *mapping_code(struct file_table *codes, const struct file_mapping *mapping,
+struct mapped_file *mapping_code(struct file_table *files, const struct file_mapping *mapping,
 				 pid_t process, bool *ret_new);
 
 #endif

@@ -1,4 +1,8 @@
-/* A process's sorted table of executable mappings. */
+/*
+ * Mappings are a sorted array of disjoint ranges. A new mapping cuts or removes what it covers, as
+ * the kernel does; munmap is not reported, and a stale range does no harm until something else is
+ * there.
+ */
 #include "sampler/target/process.h"
 
 #include <stdlib.h>
@@ -48,7 +52,7 @@ static void replace_maps(struct process *p, size_t at, size_t nr_old, const stru
 	p->nr_maps = p->nr_maps - nr_old + nr_new;
 }
 
-/* Remembers what of `old` the anonymous mapping `m` hides. */
+/* Remembers the part of `old` that the anonymous mapping `m` hides. */
 static void cover(struct process *p, const struct mapping *old, const struct mapping *m)
 {
 	struct mapping hidden = *old;
@@ -87,12 +91,12 @@ void process_check_covered(struct process *p)
 	p->nr_covered = ++p->nr_cover_checks < MAX_COVER_CHECKS ? kept : 0;
 }
 
-static void extend_runtime(struct runtime_regions *jit, const struct mapping *m)
+static void extend_runtime(struct runtime_regions *runtime, const struct mapping *m)
 {
-	if (!jit->high || m->start < jit->low)
-		jit->low = m->start;
-	if (m->end > jit->high)
-		jit->high = m->end;
+	if (!runtime->high || m->start < runtime->low)
+		runtime->low = m->start;
+	if (m->end > runtime->high)
+		runtime->high = m->end;
 }
 
 void process_map(struct process *p, const struct mapping *m)
@@ -104,7 +108,7 @@ void process_map(struct process *p, const struct mapping *m)
 	if (m->end <= m->start)
 		return;
 	if (m->code->kind == MODULE_JIT && !m->stack)
-		extend_runtime(&p->jit, m);
+		extend_runtime(&p->runtime, m);
 	for (; last < p->nr_maps && p->maps[last].start < m->end; last++) {
 		const struct mapping *old = &p->maps[last];
 
@@ -137,7 +141,7 @@ void process_unmap_all(struct process *p)
 	process_new_epoch(p);
 	p->dirty = true;
 	p->nr_covered = 0;
-	runtime_regions_clear(&p->jit);
+	runtime_regions_clear(&p->runtime);
 }
 
 uint64_t mapping_bias(const struct mapping *m)
@@ -164,5 +168,5 @@ void process_fini(struct process *p)
 {
 	free(p->maps);
 	free(p->covered);
-	runtime_regions_clear(&p->jit);
+	runtime_regions_clear(&p->runtime);
 }

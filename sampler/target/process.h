@@ -1,6 +1,7 @@
 /*
- * The processes being sampled and their executable mappings, as of the event being handled. Fed in
- * time order: /proc/PID/maps at first, then fork, exec, mmap and exit events.
+ * A sampled process and its executable mappings, as of the event that is being handled. Sources
+ * feed it in the order of time: /proc/PID/maps at first, then fork, exec, mmap and exit events.
+ * What only one source keeps of a process is in a struct of that source.
  */
 #ifndef SPROF_PROCESS_H
 #define SPROF_PROCESS_H
@@ -18,42 +19,41 @@
 struct mapping {
 	uint64_t start, end, pgoff;
 	struct mapped_file *code;
-	bool stack; /* of the first thread: executable, and no code that is made at run time */
+	bool stack; /* the first thread's stack: it may be executable but has no runtime code */
 };
 
 struct process {
 	pid_t pid;
-	uint32_t
-		epoch; /* changes when an address changes its meaning; no other process ever has it */
+	uint32_t epoch; /* changes when an address changes its meaning; unique to this process */
 	struct mapping *maps; /* sorted, disjoint */
 	size_t nr_maps, capacity;
 	bool dirty;	   /* maps differ from what is published */
-	bool exec_pending; /* the new image's mappings are arriving */
-	/* File text over which anonymous memory was mapped: a copy of it, perhaps. */
+	bool exec_pending; /* an exec has begun: the new program's mappings are arriving */
+	/* File text that anonymous memory was mapped over, perhaps as a copy of it. */
 	struct mapping *covered;
 	size_t nr_covered, covered_capacity;
 	uint32_t nr_cover_checks;
-	struct runtime_regions jit; /* of code without a file */
-	uint64_t ended_ns;	    /* 0 = lives */
-	uint64_t read_ns;	    /* when /proc/PID/maps was last read */
-	uint64_t known_ns;	    /* when it was first read; 0: made by a fork that was seen */
+	struct runtime_regions runtime; /* of runtime code */
+	uint64_t ended_ns;		/* 0 = running */
+	uint64_t read_ns;		/* when /proc/PID/maps was last read */
+	uint64_t known_ns;		/* when its maps were first read; 0: its fork was seen */
 	UT_hash_handle hh;
 };
 
-/* To be called when a process becomes known: another may have had its pid. */
+/* To be called for a new process too: another one may have had its pid. */
 void process_new_epoch(struct process *process);
-/* Adds a mapping over whatever it covers. A new epoch if an address changes its meaning. */
+/* Adds a mapping, which replaces what it covers; a new epoch if an address changes its meaning. */
 void process_map(struct process *process, const struct mapping *mapping);
 /* Forgets all mappings (exec). */
 void process_unmap_all(struct process *process);
 /*
- * Restores the meaning of covered text whose copy turns out to be the same; to be called now and
- * then. Gives up after some tries.
+ * To be called now and then: maps covered text again where the memory over it turns out to be a
+ * copy. Gives up after some tries.
  */
 void process_check_covered(struct process *process);
 /* The mapping that contains an address, or NULL. */
 const struct mapping *process_find(const struct process *process, uint64_t address);
-/* Where the module's address 0 lies; of what is no ELF file, where its offset 0 does. */
+/* The address of ELF virtual address 0 of the mapped file; of its offset 0 if it is not ELF. */
 uint64_t mapping_bias(const struct mapping *mapping);
 bool process_same_maps(const struct process *a, const struct process *b);
 

@@ -1,7 +1,7 @@
 /*
- * Programs that copy their own text into anonymous memory at the same address (to get huge pages)
- * leave code that belongs to no file. Its bytes say where it came from: memory that equals the file
- * is that file's code, with its rows and its names.
+ * Some programs copy their own text into anonymous memory at the same address, to get huge pages,
+ * so their code belongs to no file. Memory that equals the file's text is treated as that file's,
+ * with its rows and names.
  */
 #ifndef SPROF_REMAPPED_TEXT_H
 #define SPROF_REMAPPED_TEXT_H
@@ -13,10 +13,10 @@
 #include "sampler/target/mapped_file.h"
 
 /*
- * Does the process's memory at [start, end) hold what the file has from `pgoff` on? Compares several
- * places; a process that cannot be read is a no.
+ * Does the process's memory at [start, end) equal the file's from `pgoff` on? Compares several
+ * places; false where the process cannot be read.
  */
-bool remapped_text_matches(pid_t pid, const struct mapped_file *code, uint64_t start, uint64_t end,
+bool remapped_text_matches(pid_t pid, const struct mapped_file *file, uint64_t start, uint64_t end,
 			   uint64_t pgoff);
 
 #endif

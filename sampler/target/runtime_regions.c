@@ -1,4 +1,7 @@
-/* One array of regions, sorted by address, which never overlap. */
+/*
+ * Regions are a sorted array of disjoint ranges. Each region and each past one is a user of its
+ * rows; rows without users are freed by their set, after a while.
+ */
 #include "sampler/target/runtime_regions.h"
 
 #include <stdlib.h>
@@ -7,7 +10,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 
-/* A map table that names rows may be in use for so long after their last user. */
+/* How long a map table that names rows may still be in use after their last user. */
 #define GRACE_NS (2000ull * 1000 * 1000)
 
 void runtime_rows_use(struct runtime_rows *rows)

@@ -1,4 +1,7 @@
-/* Dummy perf events and the records in their rings. */
+/*
+ * A dummy event counts nothing but carries MMAP2 and COMM records. Each record ends in a sample id
+ * with pid and time, because of sample_id_all.
+ */
 #include "sampler/target/sideband.h"
 
 #include <errno.h>
@@ -88,7 +91,7 @@ int sideband_open(struct sideband **ret)
 		err = open_ring(&s->rings[s->nr], cpus[i]);
 		if (!err)
 			s->nr++;
-		else if (err == -ENODEV) /* went offline just now */
+		else if (err == -ENODEV) /* the CPU went offline */
 			err = 0;
 	}
 	free(cpus);

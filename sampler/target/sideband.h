@@ -1,7 +1,7 @@
 /*
- * The kernel's own account of what programs map and when they exec: a dummy perf event per CPU
- * (never per task: those slow every context switch of the target) with MMAP2 and COMM records.
- * Record layouts: include/uapi/linux/perf_event.h, PERF_RECORD_*.
+ * The kernel's reports of executable mappings and execs: MMAP2 and COMM records of a dummy perf
+ * event per CPU. Events per task would slow every context switch of the target. Record layouts:
+ * include/uapi/linux/perf_event.h, PERF_RECORD_*.
  */
 #ifndef SPROF_SIDEBAND_H
 #define SPROF_SIDEBAND_H
@@ -24,8 +24,8 @@ struct sideband_record {
 };
 
 /*
- * Reads one record as it lies in the ring, header included, `size` bytes. false for the kinds nobody
- * needs and for what is none. The path points into `bytes`.
+ * Parses a record of the ring, `size` bytes with its header. false for kinds that are not used and
+ * for malformed ones. The path points into `bytes`.
  */
 bool sideband_parse(const void *bytes, size_t size, struct sideband_record *ret_record);
 
@@ -36,7 +36,7 @@ int sideband_open(struct sideband **ret);
 void sideband_close(struct sideband *s);
 /* Adds the rings' descriptors to an epoll set; they become readable when half full. */
 int sideband_add_to_epoll(struct sideband *s, int epoll_fd);
-/* Hands over every record that is there; CPUs one after the other, so not in time order. */
+/* Hands over all records, CPU after CPU, so not in the order of time. */
 void sideband_read(struct sideband *s, void (*fn)(void *context, const struct sideband_record *),
 		   void *context);
 

@@ -1,4 +1,6 @@
-/* A pidfd per target: it becomes readable when the last thread has ended. */
+/*
+ * A pidfd becomes readable when the last thread of its process has ended.
+ */
 #include "sampler/target/targets.h"
 
 #include <errno.h>
@@ -11,7 +13,7 @@
 #include "core/base/proc_status.h"
 
 struct targets {
-	struct pollfd *fds; /* of those that live */
+	struct pollfd *fds; /* of the running ones */
 	size_t nr, capacity;
 	bool any;
 };

@@ -1,6 +1,6 @@
 /*
- * A process with libsprof.so in it that listens needs no ptrace: a signal wakes it, and it comes to the rendezvous. All
- * others get the payload through sampler/attach/.
+ * A process with libsprof.so in it that listens needs no ptrace: a signal wakes it, and it comes to
+ * the rendezvous. All others get the payload through sampler/attach/.
  */
 #include "sampler/timer/attach_target.h"
 
@@ -23,8 +23,8 @@
 #include "sampler/timer/wake_signal.h"
 #include "sampler/walk/walk_arena.h"
 
-#define AT_ONCE_NS                                                                                 \
-	(100ull * 1000 * 1000) /* how long the start of a recording waits for a process */
+/* How long the start of a recording waits for a process. */
+#define AT_ONCE_NS (100ull * 1000 * 1000)
 #define LOOK_NS 1000000
 
 static int refuse(pid_t pid, int err, const struct inject_reason *reason)
@@ -62,8 +62,8 @@ int timer_attach_code(struct timer_processes *s, pid_t pid, struct inject_reason
 }
 
 /*
- * 1: it has come. 0: it will come when it is seen to run. -EBUSY: it is another recorder's; -ETIMEDOUT: it does not
- * answer.
+ * 1: it has come. 0: it will come when it is seen to run. -EBUSY: it is another recorder's;
+ * -ETIMEDOUT: it does not answer.
  */
 static int wake_and_wait(const struct timer_reception *to, struct timer_rendezvous *rendezvous,
 			 pid_t pid)

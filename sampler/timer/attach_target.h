@@ -1,5 +1,6 @@
 /*
- * How a process that runs already comes to be sampled: the library in it is woken, or else the payload is put into it.
+ * How a process that runs already comes to be sampled: the library in it is woken, or else the
+ * payload is put into it.
  */
 #ifndef SPROF_ATTACH_TARGET_H
 #define SPROF_ATTACH_TARGET_H

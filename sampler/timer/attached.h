@@ -1,6 +1,6 @@
 /*
- * The payload in a process that did not load libsprof.so: put in and taken out through sampler/attach/. A process that
- * loaded the library has none of this.
+ * The payload in a process that did not load libsprof.so: put in and taken out through
+ * sampler/attach/. A process that loaded the library has none of this.
  */
 #ifndef SPROF_ATTACHED_H
 #define SPROF_ATTACHED_H
@@ -18,11 +18,11 @@ struct timer_attached {
 };
 
 /*
- * Puts the payload into the process, with its region and the arena behind `arena_fd`. 0, or -errno and the reason as
- * attach_begin().
+ * Puts the payload into the process, with its region and the arena behind `arena_fd`. 0, or -errno
+ * and the reason as attach_begin().
  */
 int timer_attached_begin(struct timer_process *p, int arena_fd, struct inject_reason *reason);
-/* Takes it out; does nothing where none is in. What has to stay is said in a warning. */
+/* Takes it out, if it is in. Warns where something had to stay. */
 void timer_attached_end(struct timer_process *p);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Samples of different rings are put in order of time (time_order). A sample carries its stack, walked in the target, or
- * a snapshot of the stack's bytes, which is unwound here. Equal walked stacks are resolved once: stack_ids remembers
- * what the sink called them.
+ * Samples of different rings are put in order of time (time_order). A sample carries its stack,
+ * walked in the target, or a snapshot of the stack's bytes, which is unwound here. Equal walked
+ * stacks are resolved once: stack_ids remembers what the sink called them.
  */
 #include "sampler/timer/drain.h"
 
@@ -30,7 +30,8 @@ struct timer_drain {
 	struct snapshot_unwinder *unwinder; /* made at the first snapshot */
 	const struct process *unwinding;    /* whose snapshot is being unwound */
 	uint64_t *
-		python_room; /* to merge a stack in; made at the first snapshot with Python frames */
+		/* to merge a stack in; made at the first snapshot with Python frames */
+		python_room;
 	struct sample_sink out;
 };
 
@@ -166,7 +167,10 @@ static struct known_stack walked_stack(struct timer_drain *d, const struct queue
 		w.rotation = (e->nr_total - MAX_LEAF_FRAMES) % MAX_ROOT_FRAMES;
 	}
 	known = sample_sink_stack(&d->out, &q->process->maps, &w);
-	/* The record of a code object may still be in another ring: then the stack is resolved again. */
+	/*
+	 * The record of a code object may still be in another ring: then the stack is resolved
+	 * again.
+	 */
 	if (timer_python_knows(q->process, q->words, q->nr_words))
 		stack_ids_add(d->ids, key, known);
 	return known;
@@ -251,7 +255,9 @@ static void on_record(void *context, const struct agent_sample *sample, const ui
 	uint64_t time = sample->time_ns;
 	struct queued *q;
 
-	/* Not in order of time: an older sample of another thread may name the code object already. */
+	/*
+	 * Not in order of time: an older sample of another thread may name the code object already.
+	 */
 	if (sample->type == AGENT_CODE)
 		timer_python_add_code(r->process, words, nr_words);
 	if (!d->start_ns || time < d->start_ns || sample->type == AGENT_CODE)

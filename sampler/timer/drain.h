@@ -1,6 +1,6 @@
 /*
- * The way of a sample from the ring of a target to the sink: read, put in order of time over all targets, its stack
- * unwound or looked up, its frames given the sink's ids.
+ * Moves samples from the rings of the targets to the sink: reads them, puts them in order of time
+ * over all targets, unwinds or looks up their stacks and gives the frames the sink's ids.
  */
 #ifndef SPROF_DRAIN_H
 #define SPROF_DRAIN_H
@@ -18,7 +18,7 @@ void timer_drain_free(struct timer_drain *drain); /* NULL is fine */
 
 /* Samples that are older than this moment do not count; before the first call none counts. */
 void timer_drain_start(struct timer_drain *drain);
-/* Where samples go from now on; NULL: they must not come. */
+/* Where samples go from now on. NULL: timer_drain_read() is not called. */
 void timer_drain_set_sink(struct timer_drain *drain, struct sink *sink);
 /* Takes what the rings hold, and hands to the sink what is older than before_ns. */
 void timer_drain_read(struct timer_drain *drain, uint64_t before_ns);

@@ -1,7 +1,8 @@
 /*
- * A child that loads libsprof.so finds us by its environment. The others are seen in /proc, some time after they began:
- * one that goes on to use the CPU is woken, or the payload is put into it. A process that became another program by exec
- * is a child like these. Looking takes at most a fiftieth of our time.
+ * A child that loads libsprof.so finds us by its environment. The others are seen in /proc, some
+ * time after they began: one that goes on to use the CPU is woken, or the payload is put into it. A
+ * process that became another program by exec is a child like these. Looking takes at most a
+ * fiftieth of our time.
  */
 #include "sampler/timer/follow.h"
 
@@ -25,9 +26,10 @@
 #include "sampler/timer/wake_signal.h"
 
 #define ROUND_NS (100ull * 1000 * 1000)
-#define ROUND_SHARE 50			  /* looking takes at most this part of our time */
-#define WORTH_NS (20ull * 1000 * 1000)	  /* of CPU time: less is not worth a stop */
-#define LOADED_NS (2000ull * 1000 * 1000) /* of CPU time: by then a library listens */
+#define ROUND_SHARE 50 /* looking takes at most a fiftieth of our time */
+/* Of CPU time; a process that used less is not worth a stop. */
+#define WORTH_NS (20ull * 1000 * 1000)
+#define LOADED_NS (2000ull * 1000 * 1000) /* of CPU time; a library that has used so much listens */
 #define MAX_CHILDREN 65536
 #define MAX_AT_ONCE 4 /* attached to in one round, so that the other targets are served too */
 #define MAX_SAID 5
@@ -198,7 +200,7 @@ static const char *why_not_loaded(pid_t pid)
 					     : "it was started without our LD_PRELOAD";
 }
 
-/* true: it is sampled from now on. */
+/* Wakes the child or puts the payload into it. true: it is sampled from now on. */
 static bool reach(struct timer_follow *f, struct child *c)
 {
 	struct inject_reason reason = { "", "" };

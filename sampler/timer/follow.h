@@ -1,6 +1,7 @@
 /*
- * What the targets start: children that do not come by themselves are reached through their library or by ptrace, and
- * those that cannot be reached are reported at the end. The same for a process that becomes another program by exec.
+ * What the targets start: children that do not come by themselves are reached through their library
+ * or by ptrace, and those that cannot be reached are reported at the end. The same for a process
+ * that becomes another program by exec.
  */
 #ifndef SPROF_FOLLOW_H
 #define SPROF_FOLLOW_H

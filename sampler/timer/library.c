@@ -1,6 +1,10 @@
+/*
+ * Looks at the ELF header, the program headers and the mode of the file, as the kernel and the
+ * loader will.
+ */
 #include "sampler/timer/library.h"
 
-#include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/elf_headers.h"
 
 static int open_program(const char *name)
 {
@@ -29,41 +34,47 @@ static int open_program(const char *name)
 	return fd;
 }
 
-/* Has it a loader of its own? 1 yes, 0 no, -1 it is no ELF file. */
-static int has_loader(int fd, Elf64_Ehdr *ehdr)
-{
-	if (pread(fd, ehdr, sizeof(*ehdr), 0) != sizeof(*ehdr) ||
-	    memcmp(ehdr->e_ident, ELFMAG, SELFMAG))
-		return -1;
-	if (ehdr->e_ident[EI_CLASS] != ELFCLASS64 || ehdr->e_phentsize != sizeof(Elf64_Phdr))
-		return 1;
-	for (size_t i = 0; i < ehdr->e_phnum; i++) {
-		Elf64_Phdr phdr;
+enum program_kind {
+	PROGRAM_OTHER,	 /* not an ELF file: a script */
+	PROGRAM_FOREIGN, /* an ELF file that is not for x86-64 */
+	PROGRAM_STATIC,	 /* names no dynamic linker, so it loads no library */
+	PROGRAM_DYNAMIC,
+};
 
-		if (pread(fd, &phdr, sizeof(phdr), (off_t)(ehdr->e_phoff + i * sizeof(phdr))) !=
-		    sizeof(phdr))
-			break;
-		if (phdr.p_type == PT_INTERP)
-			return 1;
-	}
-	return 0;
+static enum program_kind program_kind(int fd)
+{
+	enum program_kind kind = PROGRAM_STATIC;
+	struct elf_headers headers;
+	struct elf_source source;
+	int err = elf_source_of_file(fd, &source);
+
+	if (!err)
+		err = elf_headers_read(&source, &headers);
+	if (err)
+		return err == -ENOTSUP ? PROGRAM_FOREIGN : PROGRAM_OTHER;
+	for (size_t i = 0; i < headers.nr_segments; i++)
+		if (headers.segments[i].p_type == PT_INTERP)
+			kind = PROGRAM_DYNAMIC;
+	if (kind == PROGRAM_DYNAMIC && headers.machine != EM_X86_64)
+		kind = PROGRAM_FOREIGN;
+	elf_headers_fini(&headers);
+	return kind;
 }
 
 bool timer_library_is_loaded_by(const char *program, char *why, size_t why_size)
 {
-	int fd = open_program(program), loader;
-	Elf64_Ehdr ehdr = { 0 };
+	int fd = open_program(program);
+	enum program_kind kind;
 	struct stat st;
 	bool good = true;
 
 	if (fd < 0)
-		return true; /* whoever starts it will say why */
-	loader = has_loader(fd, &ehdr);
-	if (!loader) {
+		return true; /* starting it will fail with the reason */
+	kind = program_kind(fd);
+	if (kind == PROGRAM_STATIC) {
 		snprintf(why, why_size, "it is linked statically and loads no library");
 		good = false;
-	} else if (loader > 0 &&
-		   (ehdr.e_ident[EI_CLASS] != ELFCLASS64 || ehdr.e_machine != EM_X86_64)) {
+	} else if (kind == PROGRAM_FOREIGN) {
 		snprintf(why, why_size, "it is no x86-64 program");
 		good = false;
 	} else if (!fstat(fd, &st) && ((st.st_mode & S_ISUID && st.st_uid != getuid()) ||
@@ -77,12 +88,12 @@ bool timer_library_is_loaded_by(const char *program, char *why, size_t why_size)
 
 bool timer_library_is_static(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), loader;
-	Elf64_Ehdr ehdr = { 0 };
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	enum program_kind kind;
 
 	if (fd < 0)
 		return false;
-	loader = has_loader(fd, &ehdr);
+	kind = program_kind(fd);
 	close(fd);
-	return !loader;
+	return kind == PROGRAM_STATIC;
 }

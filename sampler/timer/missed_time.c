@@ -1,6 +1,7 @@
 /*
- * Where many threads of an attached process end before we see them, the process gets one timer more, on the CPU time of
- * all its threads: it meets those too. CPU time that is still missing at the end is reported.
+ * Where many threads of an attached process end before we see them, the process gets one timer
+ * more, on the CPU time of all its threads: it meets those too. CPU time that is still missing at
+ * the end is reported.
  */
 #include "sampler/timer/missed_time.h"
 
@@ -16,7 +17,10 @@
 #define SAID_SHARE 50
 #define SAID_NS (20ull * 1000 * 1000)
 
-/* Before Linux 6.4 the signal of such a timer goes to the first thread, which may be waiting for something. */
+/*
+ * Before Linux 6.4 the signal of such a timer goes to the first thread, which may be waiting for
+ * something.
+ */
 static bool meets_running_threads(void)
 {
 	unsigned int major = 0, minor = 0;

@@ -1,6 +1,7 @@
 /*
- * CPU time that no sample stands for: the process's own clock against the weights of its samples. It is kept only for
- * processes that were attached to, because they do not tell us of their new threads.
+ * CPU time that no sample stands for: the process's own clock against the weights of its samples.
+ * It is kept only for processes that were attached to, because they do not tell us of their new
+ * threads.
  */
 #ifndef SPROF_MISSED_TIME_H
 #define SPROF_MISSED_TIME_H
@@ -24,7 +25,10 @@ struct timer_missed {
 void timer_missed_begin(struct timer_process *p);
 /* A sample with that weight was taken. */
 void timer_missed_weigh(struct timer_process *p, uint64_t weight_ns);
-/* Once in a round: where much is missing, asks for a timer on the CPU time of the process, unless `stopping`. */
+/*
+ * Once in a round: where much is missing, asks for a timer on the CPU time of the process, unless
+ * `stopping`.
+ */
 void timer_missed_poll(const struct timer_region_config *config, struct timer_process *p,
 		       bool stopping);
 /* Warns of what is missing in these processes. */

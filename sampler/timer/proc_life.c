@@ -1,6 +1,6 @@
 /*
- * Reads /proc/PID/stat. Its second field, the name in parentheses, may hold anything, so the other fields are counted
- * from the last closing parenthesis.
+ * Reads /proc/PID/stat. Its second field, the name in parentheses, may hold anything, so the other
+ * fields are counted from the last closing parenthesis.
  */
 #include "sampler/timer/proc_life.h"
 
@@ -13,7 +13,10 @@
 
 #define CLOCK_OF_PROCESS 2 /* CPUCLOCK_SCHED of the kernel */
 
-/* Where a program's code, data and stack lie in memory (fields 26 to 28) differs from one exec to the next. */
+/*
+ * Where a program's code, data and stack lie in memory (fields 26 to 28) differs from one exec to
+ * the next.
+ */
 bool proc_life_read(pid_t pid, struct proc_life *ret)
 {
 	char path[64], line[2048], *at, *end;

@@ -1,6 +1,7 @@
 /*
- * What /proc says of the life of a process: whether it runs, has ended or has become another program, and the CPU time
- * that it has used. Each function reads /proc anew; a process id may have been given to another process meanwhile.
+ * What /proc says of the life of a process: whether it runs, has ended or has become another
+ * program, and the CPU time that it has used. Each function reads /proc anew; a process id may have
+ * been given to another process meanwhile.
  */
 #ifndef SPROF_PROC_LIFE_H
 #define SPROF_PROC_LIFE_H

@@ -1,7 +1,7 @@
 /*
- * A process is polled once in a round. Its mappings are read again when a walk inside it meets an address in none of
- * them, or when the library in it says that they have changed. A process that has ended stays for a second, so that the
- * samples in its rings find it.
+ * A process is polled once in a round. Its mappings are read again when a walk inside it meets an
+ * address in none of them, or when the library in it says that they have changed. A process that
+ * has ended stays for a second, so that the samples in its rings find it.
  */
 #include "sampler/timer/processes.h"
 

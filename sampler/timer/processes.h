@@ -1,6 +1,6 @@
 /*
- * The processes that are sampled: each gets a region, its mappings are published for the walks inside it and its
- * threads are kept up to date, until it ends or becomes another program.
+ * The processes that are sampled: each gets a region, its mappings are published for the walks
+ * inside it and its threads are kept up to date, until it ends or becomes another program.
  */
 #ifndef SPROF_PROCESSES_H
 #define SPROF_PROCESSES_H
@@ -33,8 +33,8 @@ int timer_processes_init(struct timer_processes *s, const struct timer_region_co
 void timer_processes_fini(struct timer_processes *s);
 
 /*
- * A process that is about to be sampled: makes its region and publishes its mappings. The caller hands the region to
- * the target. 0 or -errno.
+ * A process that is about to be sampled: makes its region and publishes its mappings. The caller
+ * hands the region to the target. 0 or -errno.
  */
 int timer_add_process(struct timer_processes *s, pid_t pid, struct timer_process **ret_process);
 /* Forgets a process that could not be reached. */

@@ -1,6 +1,7 @@
 /*
- * A walk_space has two halves; a publication writes the half that no walk reads and then raises the generation. A walk
- * that a second publication overtakes notices by the generation and discards its stack.
+ * A walk_space has two halves; a publication writes the half that no walk reads and then raises the
+ * generation. A walk that a second publication overtakes notices by the generation and discards its
+ * stack.
  */
 #include "sampler/timer/publish.h"
 
@@ -48,8 +49,8 @@ void timer_publish_poll(struct timer_publish *t)
 	while (table_builder_take(t->builder, &index, &table)) {
 		if (table) {
 			t->stats->nr_rows += table->nr_rows;
-			file_table_get(t->files, index)->nr_code_functions =
-				table->nr_code_functions;
+			file_table_get(t->files, index)->nr_derived_functions =
+				table->nr_derived_functions;
 		}
 		if (walk_arena_add_table(t->arena, index, table))
 			t->stats->nr_limits++;
@@ -61,7 +62,7 @@ static void on_new_file(void *context, struct mapped_file *file)
 {
 	struct timer_publish *t = context;
 
-	walk_arena_add_code(t->arena, t->builder, file);
+	walk_arena_add_file(t->arena, t->builder, file);
 }
 
 int timer_publish_read_maps(struct timer_publish *t, struct process *now)

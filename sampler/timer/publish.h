@@ -1,6 +1,7 @@
 /*
- * What the walks inside all targets of a recording read: the rules of each mapped file, in the arena that they share, and
- * per target its mappings, in its walk_space. Rules are compiled on a thread of their own (table_builder).
+ * What the walks inside all targets of a recording read: the rules of each mapped file, in the
+ * arena that they share, and per target its mappings, in its walk_space. Rules are compiled on a
+ * thread of their own (table_builder).
  */
 #ifndef SPROF_PUBLISH_H
 #define SPROF_PUBLISH_H
@@ -24,12 +25,18 @@ struct timer_publish {
 
 /* 0, or -errno, reported; timer_publish_fini() is called in either case. */
 int timer_publish_init(struct timer_publish *publish, struct profile_stats *stats);
-/* Ends the compiling, which reads the mapped files; the files and the rules stay until timer_publish_fini(). */
+/*
+ * Ends the compiling, which reads the mapped files; the files and the rules stay until
+ * timer_publish_fini().
+ */
 void timer_publish_stop(struct timer_publish *publish);
 void timer_publish_fini(struct timer_publish *publish);
 /* Once in a round: puts the tables that are finished into the arena. */
 void timer_publish_poll(struct timer_publish *publish);
-/* Reads the mappings of now->pid and has the rules of new files compiled. 0 or -errno, as process_read_maps(). */
+/*
+ * Reads the mappings of now->pid and has the rules of new files compiled. 0 or -errno, as
+ * process_read_maps().
+ */
 int timer_publish_read_maps(struct timer_publish *publish, struct process *now);
 /* Writes the mappings of a process, and where its interpreter is, to where its walks find them. */
 void timer_publish_maps(struct timer_publish *publish, struct timer_process *p);

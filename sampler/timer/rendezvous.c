@@ -1,7 +1,7 @@
 /*
- * Three abstract sockets: a target connects to the first to be sampled, to the second to have its samples read before
- * its mappings change, to the third to say that another recorder has it. The kernel tells who has connected
- * (SO_PEERCRED).
+ * Three abstract sockets: a target connects to the first to be sampled, to the second to have its
+ * samples read before its mappings change, to the third to say that another recorder has it. The
+ * kernel tells who has connected (SO_PEERCRED).
  */
 #include "sampler/timer/rendezvous.h"
 
@@ -114,7 +114,9 @@ static bool is_known(const struct timer_reception *to, pid_t pid)
 	return false;
 }
 
-/* A program of our own user may come in, and what a target has started, whatever user it runs as. */
+/*
+ * A program of our own user may come in, and what a target has started, whatever user it runs as.
+ */
 static bool is_welcome(const struct timer_reception *to, const struct ucred *peer)
 {
 	pid_t pid = peer->pid;
@@ -188,7 +190,10 @@ static void let_in(const struct timer_reception *to, int fd)
 	timer_wake_done(to->wake, peer.pid);
 }
 
-/* Accepts one connection; the process that has connected, or 0: not known. *ret_fd -1: there is none. */
+/*
+ * Accepts one connection; the process that has connected, or 0: not known. *ret_fd -1: there is
+ * none.
+ */
 static pid_t accept_one(int listener, int *ret_fd)
 {
 	struct ucred peer = { 0 };

@@ -1,7 +1,7 @@
 /*
- * The timer source at its top: makes its parts, gives each what it needs of the others, and drives them once in a round.
- * Code inside the targets takes the samples, in the handler of a timer signal, so it needs no rights and works where
- * the kernel lets nobody look from outside.
+ * The timer source at its top: makes its parts, gives each what it needs of the others, and drives
+ * them once in a round. Code inside the targets takes the samples, in the handler of a timer
+ * signal, so it needs no rights and works where the kernel lets nobody look from outside.
  *
  *	processes	the targets: their regions, mappings and threads
  *	drain		samples from the regions to the sink
@@ -85,7 +85,9 @@ static bool source_probe(char *why, size_t why_size, char *hint, size_t hint_siz
 	return true;
 }
 
-/* The environment by which the program that is about to be started loads the library and finds us. */
+/*
+ * The environment by which the program that is about to be started loads the library and finds us.
+ */
 static int prepare_launch(struct source *s, const struct source_config *config)
 {
 	char *library = own_library_find(TIMER_LIBRARY), why[128];
@@ -173,7 +175,10 @@ static int open_epoll(struct source *s)
 	return err;
 }
 
-/* The kernel looks at CPU timers when its clock ticks; the resolution of a coarse clock is that tick. */
+/*
+ * The kernel looks at CPU timers when its clock ticks; the resolution of a coarse clock is that
+ * tick.
+ */
 static uint64_t tick_ns(void)
 {
 	struct timespec t;

@@ -1,4 +1,4 @@
-/* The source of samples that timer signals inside the targets take. */
+/* The timer source: timer signals inside the targets take the samples. */
 #ifndef SPROF_SOURCE_TIMER_H
 #define SPROF_SOURCE_TIMER_H
 
@@ -16,7 +16,7 @@ struct timer_way {
 		hint[256]; /* if not: the reason, and what fixes it ("" where nothing does) */
 };
 
-/* Can this source come into a process that runs, and how? Does nothing to it. */
+/* Can this source sample a process that runs already, and how? Does nothing to the process. */
 void source_timer_probe_process(pid_t pid, struct timer_way *ret_way);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Threads of a process in another PID namespace, such as a container: the code inside uses the numbers that they have
- * there, /proc the numbers that they have here. The line NSpid of a thread's status has both.
+ * Threads of a process in another PID namespace, such as a container: the code inside uses the
+ * numbers that they have there, /proc the numbers that they have here. The line NSpid of a thread's
+ * status has both.
  */
 #include "sampler/timer/threads.h"
 

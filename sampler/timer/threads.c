@@ -1,6 +1,7 @@
 /*
- * Lists /proc/PID/task now and then, and compares it with the slots of the region: a thread without a slot gets one, and
- * the slot of a thread that has ended is freed. Whoever runs in the target next makes and deletes the timers.
+ * Lists /proc/PID/task now and then, and compares it with the slots of the region: a thread without
+ * a slot gets one, and the slot of a thread that has ended is freed. Whoever runs in the target
+ * next makes and deletes the timers.
  */
 #include "sampler/timer/threads.h"
 
@@ -21,15 +22,16 @@
 #include "sampler/timer/timer_process.h"
 
 #define POLL_NS (50ull * 1000 * 1000)
-#define POLL_SHARE 100 /* looking for threads takes at most this part of our time */
+#define POLL_SHARE 100 /* looking for threads takes at most a hundredth of our time */
 #define BLOCKED_NS (500ull * 1000 * 1000)
 #define YOUNG_NS (100ull * 1000 * 1000)
 #define MIN_COMM_NS (4000ull * 1000)
 #define MAX_COMM_NS (500ull * 1000 * 1000)
 
 /*
- * A new thread may still take a name of its own, so the name is read again whenever the thread has been known for twice
- * as long. After an exec the name belongs to the new program, not to the samples of the old one.
+ * A new thread may still take a name of its own, so the name is read again whenever the thread has
+ * been known for twice as long. After an exec the name belongs to the new program, not to the
+ * samples of the old one.
  */
 static void read_comm(const struct timer_process *p, struct timer_thread *t, uint64_t now)
 {
@@ -150,8 +152,8 @@ static int list_threads(struct timer_threads *t, pid_t pid)
 }
 
 /*
- * Where new threads wait for their timers and no handler runs, because the threads that have timers sleep: sends our
- * signal to a thread that runs, whose handler then looks into the mailbox.
+ * Where new threads wait for their timers and no handler runs, because the threads that have timers
+ * sleep: sends our signal to a thread that runs, whose handler then looks into the mailbox.
  */
 static void send_to_runner(const struct timer_process *p)
 {
@@ -194,8 +196,9 @@ static bool blocks_signal(const struct timer_process *p, pid_t tid, int signal)
 }
 
 /*
- * Warns, once for each process, of a thread that runs and blocks our signal, so that it is not sampled. It must do so
- * twice in a row: libc blocks every signal for an instant when a thread begins and ends.
+ * Warns, once for each process, of a thread that runs and blocks our signal, so that it is not
+ * sampled. It must do so twice in a row: libc blocks every signal for an instant when a thread
+ * begins and ends.
  */
 static void look_for_blocked(struct timer_process *p, uint64_t now)
 {

@@ -1,7 +1,7 @@
 /*
- * The threads of one process that is sampled: which there are, the slots for their timers in the region, and their
- * names. Threads are numbered as the target numbers them; /proc numbers them as we do, which differs where the
- * target lives in another PID namespace.
+ * The threads of one process that is sampled: which there are, the slots for their timers in the
+ * region, and their names. Threads are numbered as the target numbers them; /proc numbers them as
+ * we do, which differs where the target lives in another PID namespace.
  */
 #ifndef SPROF_THREADS_H
 #define SPROF_THREADS_H
@@ -52,15 +52,16 @@ void timer_threads_fini(struct timer_process *p);
 /* A thread, which need not be known yet; its name is up to date. */
 struct timer_thread *timer_thread(struct timer_process *p, pid_t tid);
 /*
- * A new process may still change its name: reads the name again. Returns when that is due the next time; UINT64_MAX:
- * the process is old enough to keep its name.
+ * A new process may still change its name: reads the name again. Returns when that is due the next
+ * time; UINT64_MAX: the process is old enough to keep its name.
  */
 uint64_t timer_threads_poll_name(struct timer_process *p, uint64_t now_ns);
 /* Asks for a timer for each thread. Returns how many have none because there is no slot left. */
 size_t timer_threads_want(struct timer_process *p);
 /*
- * When it is due: asks for timers for new threads, unless `stopping`, and deletes the timers of threads that have ended.
- * *ret_nr_limits as timer_threads_want() returns it. false: the process has ended.
+ * When it is due: asks for timers for new threads, unless `stopping`, and deletes the timers of
+ * threads that have ended. *ret_nr_limits as timer_threads_want() returns it. false: the process
+ * has ended.
  */
 bool timer_threads_poll(struct timer_process *p, uint64_t now_ns, bool stopping,
 			size_t *ret_nr_limits);

@@ -1,6 +1,6 @@
 /*
- * One program in one process that is sampled; an exec begins another. Each part is written by the file that its
- * header names; what is not in a part belongs to processes.c.
+ * One program in one process that is sampled; an exec begins another. Each part is written by the
+ * file that its header names; what is not in a part belongs to processes.c.
  */
 #ifndef SPROF_TIMER_PROCESS_H
 #define SPROF_TIMER_PROCESS_H

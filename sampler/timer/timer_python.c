@@ -1,6 +1,7 @@
 /*
- * A target sends each code object once, before the first sample that names it, and remembers in its region which it has
- * sent. When our table of them is full, that memory is cleared, so the target sends again what it still meets.
+ * A target sends each code object once, before the first sample that names it, and remembers in its
+ * region which it has sent. When our table of them is full, that memory is cleared, so the target
+ * sends again what it still meets.
  */
 #include "sampler/timer/timer_python.h"
 

@@ -1,6 +1,6 @@
 /*
- * Python in a target of the timer source: what the walks inside it need to know of its interpreter, and what it sends of
- * the code objects that the walks met.
+ * Python in a target of the timer source: what the walks inside it need to know of its interpreter,
+ * and what it sends of the code objects that the walks met.
  */
 #ifndef SPROF_TIMER_PYTHON_H
 #define SPROF_TIMER_PYTHON_H
@@ -24,7 +24,10 @@ struct timer_python {
 	struct python_codes *codes; /* code objects that were sent; NULL: none was */
 };
 
-/* Looks for an interpreter among the mappings, before they are published. `files` may be NULL: not wanted. */
+/*
+ * Looks for an interpreter among the mappings, before they are published. `files` may be NULL: not
+ * wanted.
+ */
 void timer_python_find(struct timer_process *p, struct python_files *files);
 void timer_python_fini(struct timer_process *p);
 /* Takes a record of a code object: `nr_words` words that the target wrote. */
@@ -32,11 +35,15 @@ void timer_python_add_code(struct timer_process *p, const uint64_t *words, size_
 /* Is the code object of every Python frame among these words known? */
 bool timer_python_knows(const struct timer_process *p, const uint64_t *words, size_t nr);
 
-/* Words of the room that timer_python_merge() needs; the first TIMER_MAX_NATIVE hold the native frames. */
+/*
+ * Words of the room that timer_python_merge() needs; the first TIMER_MAX_NATIVE hold the native
+ * frames.
+ */
 size_t timer_python_room_words(void);
 /*
- * Makes one stack of the native frames of a snapshot, in `room`, and the Python frames that came with it: at most
- * MAX_USER_FRAMES into `frames`, w->nr_user and w->gap. `sps` may be NULL: then the native frames alone.
+ * Makes one stack of the native frames of a snapshot, in `room`, and the Python frames that came
+ * with it: at most MAX_USER_FRAMES into `frames`, w->nr_user and w->gap. `sps` may be NULL: then
+ * the native frames alone.
  */
 void timer_python_merge(const struct timer_process *p, uint64_t *room, const uint64_t *sps,
 			const uint64_t *words, size_t nr_words, uint64_t *frames, struct walked *w);

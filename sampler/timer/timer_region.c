@@ -1,4 +1,7 @@
-#include "core/base/clock.h"
+/*
+ * Makes the memfd and reads its rings. The positions in the rings that count are our own copies; a
+ * record is copied before it is checked, because the target could change it in between.
+ */
 #include "sampler/timer/timer_region.h"
 
 #include <errno.h>
@@ -7,6 +10,8 @@
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "core/base/clock.h"
 
 #define HEARTBEAT_LIMIT_NS (1000ull * 1000 * 1000)
 #define STUCK_NS (1000ull * 1000 * 1000)
@@ -18,8 +23,8 @@
 #define PAGE_WORDS 512u
 
 /*
- * Gives the words that will be written next their pages: a target that is the first to touch one waits while the
- * kernel finds and clears it, several microseconds.
+ * Gives memory to the words that will be written next: a target that touches a page first waits
+ * several microseconds while the kernel finds and clears one.
  */
 static void fill_ahead(struct timer_region *r, uint32_t ring)
 {
@@ -121,7 +126,10 @@ static void sweep_slot(struct timer_region *r, uint32_t slot,
 	uint32_t state = (uint32_t)was;
 
 	if (!was) {
-		/* The bit goes first: whoever claims the slot now sets it again, or we do. */
+		/*
+		 * The bit is cleared first: a thread that claims the slot now sets it again, or we
+		 * do.
+		 */
 		__atomic_fetch_and(&r->shared->used[slot / 64], ~(1ull << slot % 64),
 				   __ATOMIC_ACQ_REL);
 		if (__atomic_load_n(owner, __ATOMIC_ACQUIRE))
@@ -178,7 +186,7 @@ static bool is_sound(const struct agent_sample *s, const uint64_t *words, size_t
 	}
 }
 
-/* Past an unfinished record once it has been so for long: its writer will not come back. */
+/* Has a record been unfinished for so long that its writer will not come back? */
 static bool is_stuck(struct timer_region *r, uint32_t ring, uint64_t now)
 {
 	if (!r->stuck_ns[ring])
@@ -207,7 +215,10 @@ static size_t read_ring(struct timer_region *r, uint32_t ring, uint64_t now,
 	struct agent_sample sample;
 	size_t nr_records = 0;
 
-	/* At most a ring full at a time: a target that writes as fast as we read must not hold us. */
+	/*
+	 * At most as much as a ring holds: a target that writes as fast as we read must not keep us
+	 * here.
+	 */
 	for (uint64_t first = r->tails[ring]; r->tails[ring] - first < REGION_RING_WORDS;) {
 		uint32_t nr;
 		enum ring_state state =

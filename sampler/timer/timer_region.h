@@ -1,7 +1,7 @@
 /*
- * The recorder's side of the memory it shares with the code inside a target
- * (sampler/agent/region.h): makes it, keeps its own copy of what it wrote, and reads the rings. What
- * the target writes is never believed.
+ * The recorder's side of the memory that it shares with the code inside a target
+ * (sampler/agent/region.h): makes it, keeps a copy of what it wrote, and reads the rings. What the
+ * target writes is never trusted.
  */
 #ifndef SPROF_TIMER_REGION_H
 #define SPROF_TIMER_REGION_H
@@ -19,10 +19,11 @@ struct timer_region {
 	struct walk_space *space;
 	uint32_t cookie;
 	uint64_t tails[REGION_NR_RINGS];
-	uint64_t filled[REGION_NR_RINGS];   /* words that have their pages */
+	uint64_t filled[REGION_NR_RINGS];   /* words whose pages have memory */
 	uint64_t stuck_ns[REGION_NR_RINGS]; /* since when the record at the tail is unfinished */
-	uint64_t nr_broken;		    /* rings that a target had spoilt, records skipped */
-	uint32_t generation;		    /* of the space, as published */
+	/* how often a ring was found damaged or a record was skipped */
+	uint64_t nr_broken;
+	uint32_t generation; /* of the space, as last published */
 };
 
 struct timer_region_config {
@@ -35,37 +36,37 @@ struct timer_region_config {
 /* A memfd, mapped here, ready for a target to map and enter. 0 or -errno. */
 int timer_region_new(const struct timer_region_config *config, struct timer_region *ret_region);
 /*
- * The same over a descriptor of memory that is there already, REGION_FILE_SIZE bytes of zeroes after
- * `code_size` bytes of code. Takes the descriptor, in any case.
+ * The same in memory that there is already: REGION_FILE_SIZE bytes, zeroes behind the code. Takes
+ * the descriptor in any case.
  */
 int timer_region_adopt(const struct timer_region_config *config, int fd,
 		       struct timer_region *ret_region);
 void timer_region_free(struct timer_region *region);
 
-/* The recorder lives: to be said several times a second. */
+/* Raises the heartbeat, several times a second. */
 void timer_region_beat(struct timer_region *region);
 /*
- * Asks for a timer for a thread, by its number in the target's own pid namespace. false: there is no
- * room. What has a slot already keeps it.
+ * Asks for a timer for a thread, by its number in the target's own PID namespace; a thread that has
+ * a slot keeps it. false: there is no room.
  */
 bool timer_region_want(struct timer_region *region, pid_t tid);
 /* Asks that the timers of threads for which `lives` says no be deleted. */
 void timer_region_sweep(struct timer_region *region, bool (*lives)(void *context, pid_t tid),
 			void *context);
 
-/* No more samples: each timer is deleted when it next fires. */
+/* No more samples are taken: each timer is deleted when it next expires. */
 void timer_region_stop(struct timer_region *region);
 
 /*
  * Hands over each whole record, type checked, sizes checked: the sample, and what follows it, which
- * is nr_frames frames, or a struct agent_snapshot, nr_frames words of Python frames and the bytes of
- * the stack, or a struct code_record and its line table. Returns how many there were.
+ * is nr_frames frames, or a struct agent_snapshot, nr_frames words of Python frames and the bytes
+ * of the stack, or a struct code_record and its line table. Returns how many there were.
  */
 size_t timer_region_read(struct timer_region *region,
 			 void (*fn)(void *context, const struct agent_sample *sample,
 				    const uint64_t *words, size_t nr_words),
 			 void *context);
-/* Records for which there was no room, so far. */
+/* How many records were dropped so far because there was no room. */
 uint64_t timer_region_nr_dropped(const struct timer_region *region);
 
 #endif

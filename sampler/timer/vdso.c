@@ -1,38 +1,45 @@
+/*
+ * The kernel maps the same image into every process: symbols are read from ours, the address from
+ * /proc/PID/maps.
+ */
 #include "sampler/timer/vdso.h"
 
-#include <elf.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/elf_file.h"
 #include "sampler/target/mapped_file.h"
 #include "sampler/target/proc_maps.h"
 
-/* The kernel made this image, so what it says is believed. */
+static uint64_t find_symbol(struct elf_image *image, struct elf_section *section, const char *name)
+{
+	struct elf_symbol_table table;
+	const char *found;
+	Elf64_Sym symbol;
+
+	if (section->type != SHT_DYNSYM || !elf_symbol_table_read(image, section, &table))
+		return 0;
+	for (size_t i = 0; i < table.nr; i++)
+		if (elf_symbol_table_get(&table, i, &symbol, &found) && !strcmp(found, name))
+			return symbol.st_value;
+	return 0;
+}
+
 static uint64_t vdso_symbol(const char *name)
 {
-	size_t size;
-	const char *image = file_table_vdso_image(&size);
-	const Elf64_Ehdr *ehdr = (const void *)image;
-	const Elf64_Shdr *sections;
+	size_t size = 0;
+	const void *bytes = file_table_vdso_image(&size);
+	struct elf_image *image;
+	uint64_t value = 0;
 
-	if (!image || !ehdr->e_shoff || ehdr->e_shoff + ehdr->e_shnum * sizeof(*sections) > size)
+	if (!bytes || elf_image_open_memory(bytes, size, &image))
 		return 0;
-	sections = (const void *)(image + ehdr->e_shoff);
-	for (size_t i = 0; i < ehdr->e_shnum; i++) {
-		const Elf64_Shdr *section = &sections[i];
-		const Elf64_Sym *symbols = (const void *)(image + section->sh_offset);
-		const char *names;
-
-		if (section->sh_type != SHT_DYNSYM || section->sh_link >= ehdr->e_shnum)
-			continue;
-		names = image + sections[section->sh_link].sh_offset;
-		for (size_t j = 0; j < section->sh_size / sizeof(*symbols); j++)
-			if (!strcmp(names + symbols[j].st_name, name))
-				return symbols[j].st_value;
-	}
-	return 0;
+	for (size_t i = 0; i < image->nr_sections && !value; i++)
+		value = find_symbol(image, &image->sections[i], name);
+	elf_image_close(image);
+	return value;
 }
 
 static uint64_t vdso_start(pid_t pid)

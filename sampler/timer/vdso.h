@@ -1,4 +1,7 @@
-/* Where the kernel's functions lie in a process. */
+/*
+ * Where the functions of the vdso lie in a process: code inside it calls the clock through them,
+ * without a system call.
+ */
 #ifndef SPROF_VDSO_H
 #define SPROF_VDSO_H
 

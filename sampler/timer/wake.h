@@ -1,6 +1,7 @@
 /*
- * Processes with libsprof.so in them that are to be woken: each gets the signal when one of its threads may get it, and
- * then comes to the rendezvous, answers that another recorder has it, or does not answer.
+ * Processes with libsprof.so in them that are to be woken: each gets the signal when one of its
+ * threads may get it, and then comes to the rendezvous, answers that another recorder has it, or
+ * does not answer.
  */
 #ifndef SPROF_WAKE_H
 #define SPROF_WAKE_H
@@ -15,11 +16,11 @@ struct timer_wake;
 struct timer_wake *timer_wake_new(uint64_t name, bool any_thread);
 void timer_wake_free(struct timer_wake *wake); /* NULL is fine */
 
-/* Wants a process to be woken. `quiet`: the caller says it if it never comes. */
+/* Wants a process to be woken. `quiet`: the caller reports it if it never comes. */
 void timer_wake_add(struct timer_wake *wake, pid_t pid, bool quiet);
 /*
- * Sends its signal if it is time. 0, or -errno: it cannot be woken; -EBUSY: it is another recorder's; -ETIMEDOUT: it does
- * not answer.
+ * Sends its signal if it is time. 0, or -errno: it cannot be woken; -EBUSY: it is another
+ * recorder's; -ETIMEDOUT: it does not answer.
  */
 int timer_wake_try(struct timer_wake *wake, pid_t pid);
 /* Has the signal not been sent yet? */
@@ -29,7 +30,7 @@ void timer_wake_poll(struct timer_wake *wake);
 
 /* Was it asked to come? */
 bool timer_wake_expects(const struct timer_wake *wake, pid_t pid);
-/* It has come, or is given up. */
+/* It has come, or is no longer wanted. */
 void timer_wake_done(struct timer_wake *wake, pid_t pid);
 /* It has answered that it has another recorder. */
 void timer_wake_is_busy(struct timer_wake *wake, pid_t pid);

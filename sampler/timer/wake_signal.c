@@ -1,7 +1,8 @@
 /*
- * The best thread to get the signal is one that runs; a process of which none does needs no samples either, and is
- * looked at again. After a while a thread that waits in a call which the kernel restarts will do, and at last one in
- * poll(2), a futex or the like, whose callers are used to EINTR.
+ * The best thread to get the signal is one that runs; a process of which none does needs no samples
+ * either, and is looked at again. After a while a thread that waits in a call which the kernel
+ * restarts will do, and at last one in poll(2), a futex or the like, whose callers are used to
+ * EINTR.
  */
 #include "sampler/timer/wake_signal.h"
 
@@ -55,7 +56,7 @@ bool timer_wake_has_library(pid_t pid)
 	return found;
 }
 
-/* How many filters decide over its system calls; -1: the kernel does not say (before 5.9). */
+/* How many seccomp filters the process has; -1: the kernel does not say (before 5.9). */
 static long nr_filters(const char *status)
 {
 	const char *mode = proc_status_value(status, "Seccomp"),
@@ -67,9 +68,9 @@ static long nr_filters(const char *status)
 }
 
 /*
- * A filter might end the process for what it does when it is woken, which is to open a socket and make timers. If it has
- * as many filters as we have, they are those of the container that both are in. If it has more or fewer, they
- * have to be read, which takes ptrace.
+ * A filter might end the process for what it does when it is woken, which is to open a socket and
+ * make timers. If it has as many filters as we have, they are those of the container that both are
+ * in. If it has more or fewer, they have to be read, which takes ptrace.
  */
 static bool is_filtered(const char *status)
 {
@@ -119,7 +120,10 @@ static bool waits_in(pid_t pid, pid_t tid, const char *const *names)
 	return false;
 }
 
-/* A thread that runs only briefly between two waits would be in the second one when the signal arrives. */
+/*
+ * A thread that runs only briefly between two waits would be in the second one when the signal
+ * arrives.
+ */
 static bool keeps_running(pid_t pid, pid_t tid)
 {
 	if (!proc_life_is_running(pid, tid))

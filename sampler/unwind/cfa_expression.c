@@ -1,3 +1,7 @@
+/*
+ * The shapes that occur: the PLT of the linkers, a register plus an offset, and one or two loads
+ * from there (realigned frames of gcc, hand-written assembly of OpenSSL).
+ */
 #include "sampler/unwind/cfa_expression.h"
 
 #include <string.h>
@@ -15,7 +19,7 @@ enum {
 
 static const struct cfa_expression unsupported = { .cfa = WALK_CFA_UNSUPPORTED };
 
-/* The next byte, if it is this one. */
+/* Takes the next byte if it is this one. */
 static bool next_is(struct cursor *bytes, uint8_t opcode)
 {
 	if (!cursor_left(bytes) || *bytes->at != opcode)
@@ -36,8 +40,8 @@ static bool next_breg(struct cursor *bytes, uint8_t *ret_reg, int64_t *ret_offse
 }
 
 /*
- * The linkers' PLT, 11 bytes, one number in it: CFA = rsp + 8 + ((rip & 15) >= N) << 3. N is 11
- * where the slot's push ends, 10 in the PLT of an IBT build (binutils bfd/elfxx-x86.c).
+ * The linkers' PLT, 11 bytes with one number N: CFA = rsp + 8 + ((rip & 15) >= N) << 3. N is where
+ * the push of a slot ends: 11, or 10 in the PLT of an IBT build (binutils bfd/elfxx-x86.c).
  */
 static bool parse_plt(const struct cursor *bytes, struct cfa_expression *ret)
 {
@@ -55,7 +59,9 @@ static bool parse_plt(const struct cursor *bytes, struct cfa_expression *ret)
 	return true;
 }
 
-/* "breg I 0; lit8; mul; plus; deref": what OpenSSL's multiplications index their frame by. */
+/*
+ * "breg I 0; lit8; mul; plus; deref": the index into the frame that OpenSSL's multiplications use.
+ */
 static bool next_index(struct cursor *bytes, uint8_t *ret_reg)
 {
 	int64_t offset;

@@ -1,3 +1,7 @@
+/*
+ * Only three things are followed: the CFA, rbp and the return address. Rules for other registers
+ * are parsed and dropped, because no walk restores those registers.
+ */
 #include "sampler/unwind/cfi.h"
 
 #include "sampler/unwind/cfa_expression.h"
@@ -35,13 +39,12 @@ enum {
 };
 
 enum { OP_BREG6 = 0x76 };  /* DWARF 5 section 7.7.1 */
-enum { REG_RA = 16 };	   /* x86-64 psABI figure 3.36: the return address column */
-enum { CFI_FP_OTHER = 4 }; /* rbp is somewhere no enum walk_fp names */
+enum { CFI_FP_OTHER = 4 }; /* rbp is where no enum walk_fp can say */
 
 enum cfi_ra {
 	RA_USUAL = 0,	  /* at CFA - 8 */
 	RA_UNDEFINED = 1, /* the outermost frame */
-	RA_REGISTER = 2,  /* in ra_reg: hand-written code that popped it */
+	RA_REGISTER = 2,  /* in ra_reg: hand-written code popped it */
 	RA_OTHER = 3,
 };
 
@@ -52,7 +55,7 @@ static bool fits(int64_t value, unsigned int bits)
 	return value >= -limit && value < limit;
 }
 
-/* CFA = register + offset. The register decides what the walker calls it. */
+/* CFA = register + offset. The register decides the enum walk_cfa. */
 static void set_cfa(struct cfi_state *state, uint64_t reg, int64_t offset)
 {
 	state->cfa = reg == WALK_REG_SP	  ? WALK_CFA_SP
@@ -75,37 +78,39 @@ static void set_cfa_expression(struct cfi_state *state, struct cursor expression
 	}
 }
 
-/* The caller's register lies at CFA + offset. */
+/* The caller's register is saved at CFA + offset. */
 static void set_saved(struct cfi_state *state, uint64_t reg, int64_t offset)
 {
 	if (reg == WALK_REG_FP) {
 		state->fp = fits(offset, 16) ? WALK_FP_CFA : CFI_FP_OTHER;
 		state->fp_off = (int32_t)offset;
-	} else if (reg == REG_RA) {
+	} else if (reg == WALK_REG_RA) {
 		state->ra = offset == -8 ? RA_USUAL : RA_OTHER;
 	}
 }
 
-/* The caller's register is found some other way, or (fp, ra) not at all. */
+/* The caller's register is found in another way, which fp or ra says. */
 static void set_rule(struct cfi_state *state, uint64_t reg, uint8_t fp, uint8_t ra)
 {
 	if (reg == WALK_REG_FP) {
 		state->fp = fp;
 		state->fp_off = 0;
-	} else if (reg == REG_RA) {
+	} else if (reg == WALK_REG_RA) {
 		state->ra = ra;
 	}
 }
 
-/* The caller's register is in another one. */
+/* The caller's register is in another register. */
 static void set_in_register(struct cfi_state *state, uint64_t reg, uint64_t other)
 {
 	set_rule(state, reg, CFI_FP_OTHER, other < WALK_NR_REGS ? RA_REGISTER : RA_OTHER);
-	if (reg == REG_RA)
+	if (reg == WALK_REG_RA)
 		state->ra_reg = (uint8_t)other;
 }
 
-/* The register lies at an address given by an expression: for rbp, "breg6 N" (a realigned frame). */
+/*
+ * The register is saved where an expression says; for rbp that is "breg6 N" in a realigned frame.
+ */
 static void set_saved_expression(struct cfi_state *state, uint64_t reg, struct cursor expression)
 {
 	int64_t offset;
@@ -128,13 +133,13 @@ static void restore(struct cfi_program *program, uint64_t reg)
 	if (reg == WALK_REG_FP) {
 		program->state.fp = initial->fp;
 		program->state.fp_off = initial->fp_off;
-	} else if (reg == REG_RA) {
+	} else if (reg == WALK_REG_RA) {
 		program->state.ra = initial->ra;
 		program->state.ra_reg = initial->ra_reg;
 	}
 }
 
-/* An offset counted in the CIE's data alignment; wraps where the input is absurd. */
+/* An offset in units of the CIE's data alignment; wraps around on invalid input. */
 static int64_t factored(const struct cfi_program *program, int64_t offset)
 {
 	return (int64_t)((uint64_t)offset * (uint64_t)program->cie->data_align);
@@ -148,7 +153,7 @@ static struct cursor read_block(struct cursor *bytes)
 	return (struct cursor){ at ? at : bytes->end, bytes->at, false };
 }
 
-/* The instructions that say how registers are saved. false: not one of them. */
+/* Executes an instruction about a saved register. false: it is not one. */
 static bool execute_register(struct cfi_program *program, uint8_t opcode)
 {
 	struct cursor *bytes = &program->bytes;
@@ -199,7 +204,7 @@ static bool execute_register(struct cfi_program *program, uint8_t opcode)
 	}
 }
 
-/* The instructions that say how the CFA is found, and the rest. false: no such instruction here. */
+/* Executes an instruction about the CFA, or any other one. false: it is unknown. */
 static bool execute_cfa(struct cfi_program *program, uint8_t opcode)
 {
 	struct cursor *bytes = &program->bytes;
@@ -241,7 +246,7 @@ static bool execute_cfa(struct cfi_program *program, uint8_t opcode)
 	}
 }
 
-/* Executes up to the next change of the location: the new location, or `end` when it is through. */
+/* Executes up to the next change of location. Returns the new location, or `end` at the end. */
 static uint64_t run(struct cfi_program *program)
 {
 	struct cursor *bytes = &program->bytes;
@@ -279,7 +284,7 @@ static uint64_t run(struct cfi_program *program)
 	return program->end;
 }
 
-/* A register and an offset of 24 bits in one cfa_off, as the leaf rules want them. */
+/* Packs a register and an offset of 24 bits into cfa_off, as rules for leaves have them. */
 static bool pack_register(struct walk_rule *rule, uint8_t cfa, uint8_t reg, int64_t offset)
 {
 	rule->cfa = cfa;
@@ -298,7 +303,7 @@ static struct walk_rule to_rule(const struct cfi_program *program)
 	if (state->ra == RA_UNDEFINED)
 		return (struct walk_rule){ .cfa = WALK_CFA_END };
 	if (state->ra == RA_OTHER || state->fp == CFI_FP_OTHER || !fits(state->cfa_off, 32) ||
-	    state->cfa == WALK_CFA_UNSUPPORTED || program->cie->return_register != REG_RA)
+	    state->cfa == WALK_CFA_UNSUPPORTED || program->cie->return_register != WALK_REG_RA)
 		return unsupported;
 	rule.fp_off = (int16_t)state->fp_off;
 	rule.cfa_off = (int32_t)state->cfa_off;

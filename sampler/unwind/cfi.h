@@ -1,9 +1,11 @@
 /*
- * Interprets the CFA program of one function: it yields rows, each a rule of core/portable/walk.h that holds
- * from its offset on. What the rules cannot say becomes WALK_CFA_UNSUPPORTED.
+ * Interprets the CFA program of one function. It yields rows: each is a rule of
+ * core/portable/walk.h and the address from which it is in force. What no rule can express becomes
+ * WALK_CFA_UNSUPPORTED.
  *
- * Source: DWARF 5 section 6.4.2 and 6.4.3; GNU extensions from LSB 5.0. The programs are hostile:
- * every instruction takes at least a byte, so one ends after as many steps as it has bytes.
+ * Source: DWARF 5 sections 6.4.2 and 6.4.3; GNU extensions from LSB 5.0. Programs are untrusted;
+ * every instruction has at least one byte, so a program takes at most as many steps as it has
+ * bytes.
  */
 #ifndef SPROF_CFI_H
 #define SPROF_CFI_H
@@ -14,7 +16,7 @@
 #include "core/portable/walk.h"
 #include "sampler/unwind/eh_frame.h"
 
-/* What the program has said so far: how to find the CFA, the caller's rbp and the return address. */
+/* The program's state: how the CFA, the caller's rbp and the return address are found. */
 struct cfi_state {
 	uint8_t cfa; /* enum walk_cfa; SP, FP and REG are register cfa_reg + cfa_off */
 	uint8_t cfa_reg;
@@ -30,14 +32,13 @@ struct cfi_state {
 struct cfi_program {
 	const struct eh_frame *frame;
 	const struct eh_cie *cie;
-	const struct cfi_state
-		*initial; /* after the CIE's instructions: what "restore" goes back to */
+	const struct cfi_state *initial; /* after the CIE's instructions, for "restore" */
 	struct cursor bytes;
-	uint64_t location, end; /* virtual addresses; location is where the next row begins */
+	uint64_t location, end; /* virtual addresses; the next row begins at location */
 	struct cfi_state state;
 	struct cfi_state remembered[CFI_MAX_REMEMBERED];
 	uint32_t nr_remembered;
-	bool broken; /* an instruction made no sense: from there on the function has no rule */
+	bool broken; /* an invalid instruction: from there on the function has no rule */
 };
 
 struct cfi_row {
@@ -45,15 +46,15 @@ struct cfi_row {
 	struct walk_rule rule;
 };
 
-/* Runs the initial instructions of a CIE. A broken CIE gives a state whose rule is UNSUPPORTED. */
+/* Runs the initial instructions of a CIE. After a broken CIE the rule is WALK_CFA_UNSUPPORTED. */
 void cfi_init_cie(const struct eh_frame *frame, const struct eh_cie *cie,
 		  struct cfi_state *ret_state);
 
-/* Everything pointed to must outlive the program. */
+/* All that the arguments point to must outlive the program. */
 void cfi_begin(struct cfi_program *program, const struct eh_frame *frame, const struct eh_cie *cie,
 	       const struct cfi_state *initial, const struct eh_fde *fde);
 
-/* The next row: ascending addresses inside the FDE, the first at its start. false after the last. */
+/* The next row; addresses ascend from the start of the FDE. false after the last. */
 bool cfi_next(struct cfi_program *program, struct cfi_row *ret_row);
 
 #endif

@@ -1,3 +1,9 @@
+/*
+ * Each candidate function is looked at in passes: find its blocks, propagate what is known of the
+ * frame until nothing changes, find from where it can be left, emit its rules. Bytes that were
+ * looked at are marked (text_marks.h) and never looked at again as another function's, so the work
+ * is linear.
+ */
 #include "sampler/unwind/derived_rules.h"
 
 #include <stdlib.h>
@@ -5,13 +11,13 @@
 
 #include "core/base/alloc.h"
 #include "sampler/unwind/text_marks.h"
-#include "sampler/unwind/abstract_frame.h"
+#include "sampler/unwind/x86_64/abstract_frame.h"
 #include "sampler/unwind/x86_64/instruction.h"
 
-#define ALIGNMENT 16u /* of functions, where none is said to begin */
+#define ALIGNMENT 16u /* of functions whose start is guessed */
 /*
- * Code can be written so that looking at it takes time by the square of its size. Real code takes less than two
- * for each byte (libtorch_cpu.so, node, Go programs).
+ * Hostile code can need a number of steps that grows with the square of its size. Real code needs
+ * less than two per byte (libtorch_cpu.so, node, Go programs).
  */
 #define STEPS_PER_BYTE 64u
 #define FIRST_STEPS 4096u
@@ -19,7 +25,7 @@
 struct block {
 	uint32_t start;
 	bool known, queued;
-	uint32_t leaves; /* after its last instruction from which the function can be left, or 0 */
+	uint32_t leaves; /* end of its last instruction that can lead to an exit, or 0 */
 	struct abstract_frame state; /* at its start */
 };
 
@@ -29,10 +35,10 @@ struct derived_rules {
 	size_t nr_rules, rules_capacity;
 	struct derived_function *functions;
 	size_t nr_functions, functions_capacity;
-	/* the function in hand */
+	/* of the current function */
 	struct block *blocks; /* by start, once all are known */
 	size_t nr_blocks, blocks_capacity;
-	uint32_t *queue; /* offsets, then indexes of blocks, still to be followed */
+	uint32_t *queue; /* offsets (pass 1), then indices of blocks, still to be followed */
 	size_t nr_queue, queue_capacity;
 	uint32_t nr_exits;
 	size_t first_rule;
@@ -93,7 +99,7 @@ const struct derived_function *derived_rules_functions(const struct derived_rule
 	return r->functions;
 }
 
-/* false: there are no more. */
+/* false: no steps are left. */
 static bool take_steps(struct derived_rules *r, uint64_t nr)
 {
 	r->steps_left -= nr < r->steps_left ? nr : r->steps_left;
@@ -106,7 +112,7 @@ static void push(struct derived_rules *r, uint32_t number)
 	r->queue[r->nr_queue++] = number;
 }
 
-/* ---- the first time: what belongs to the function */
+/* ---- pass 1: find the blocks */
 
 static void add_block(struct derived_rules *r, uint32_t start)
 {
@@ -133,17 +139,17 @@ static bool reach(struct derived_rules *r, int64_t target)
 	return true;
 }
 
-/* Is it known where the instruction goes on? */
+/* Is it known where execution continues after the instruction? */
 static bool is_followed(const struct derived_rules *r, const struct instruction *in)
 {
-	if (in->kind == INSTRUCTION_CALL && !in->value) /* it only wants to know its pc */
+	if (in->kind == INSTRUCTION_CALL && !in->value) /* pushes its pc, to read it */
 		return false;
 	if (instruction_is_call(in) && r->map.guessed) /* it may not return */
 		return false;
 	return in->kind != INSTRUCTION_BAD && in->kind != INSTRUCTION_JUMP_INDIRECT;
 }
 
-/* Follows the code from a block's start to where it does not go on, or goes where it is known. */
+/* Follows the code from a block's start until it ends or reaches code that was followed. */
 static bool discover(struct derived_rules *r, uint32_t at)
 {
 	for (;;) {
@@ -186,7 +192,7 @@ static bool discover_all(struct derived_rules *r)
 	return good;
 }
 
-/* ---- the second: what is known of the frame where */
+/* ---- pass 2: the frame at each block */
 
 static struct block *find_block(struct derived_rules *r, int64_t start)
 {
@@ -220,7 +226,7 @@ static bool meet(struct derived_rules *r, int64_t target, const struct abstract_
 	return true;
 }
 
-/* Follows one block. false: this cannot be a function, or not one that we understand. */
+/* Follows one block. false: this is not a function, or one that cannot be understood. */
 static bool follow(struct derived_rules *r, uint32_t at, struct abstract_frame state)
 {
 	while (take_steps(r, 1)) {
@@ -273,14 +279,14 @@ static bool follow_all(struct derived_rules *r)
 	return r->nr_exits > 0;
 }
 
-/* ---- the third: from where it can be left */
+/* ---- pass 3: find the code that can reach an exit */
 
 static bool can_leave(struct derived_rules *r, int64_t target)
 {
 	return !text_marks_is_own(&r->map, target) || find_block(r, target)->leaves;
 }
 
-/* Looks at one block again. true: more of it is known to lead out. */
+/* Looks at one block again. true: more of it turned out to reach an exit. */
 static bool find_leaves(struct derived_rules *r, struct block *block)
 {
 	uint32_t at = block->start, leaves = 0;
@@ -308,8 +314,8 @@ static bool find_leaves(struct derived_rules *r, struct block *block)
 }
 
 /*
- * Code that never leaves the function may be no code of its own: a call that does not return is
- * followed by whatever comes next. What can leave it has found rsp in order there. false: no steps are left.
+ * Code that reaches no exit may not be the function's: anything may follow a call that does not
+ * return. Code that reaches one had the right rsp there. false: no steps are left.
  */
 static bool find_all_leaves(struct derived_rules *r)
 {
@@ -323,7 +329,7 @@ static bool find_all_leaves(struct derived_rules *r)
 	return r->steps_left;
 }
 
-/* ---- the fourth: its rules */
+/* ---- pass 4: the rules */
 
 static bool add_rule(struct derived_rules *r, uint32_t start, uint32_t end,
 		     const struct abstract_frame *state)
@@ -342,7 +348,10 @@ static bool add_rule(struct derived_rules *r, uint32_t start, uint32_t end,
 	return true;
 }
 
-/* Those of a block as far as the function can be left from it. A call has the rule of what is before it where it begins, and that of its return after. */
+/*
+ * Adds a block's rules up to its last exit. A call keeps the rule before it for its first byte,
+ * then takes that of its return address: walks look up return addresses one byte early.
+ */
 static bool add_block_rules(struct derived_rules *r, const struct block *block)
 {
 	struct abstract_frame state = block->state;
@@ -385,7 +394,7 @@ static void add_function(struct derived_rules *r)
 	r->functions[r->nr_functions++] = (struct derived_function){ r->map.entry, r->map.end };
 }
 
-/* The function that may begin there. true: it has rules. */
+/* Looks at the function that may begin there. true: it has rules. */
 static bool look_at(struct derived_rules *r, uint32_t entry)
 {
 	bool good;
@@ -401,7 +410,7 @@ static bool look_at(struct derived_rules *r, uint32_t entry)
 	for (size_t i = 0; i < r->nr_blocks; i++) {
 		uint8_t *byte = &r->map.bytes[r->blocks[i].start];
 
-		if (!(*byte & BYTE_BEGIN)) /* nobody came to it any more */
+		if (!(*byte & BYTE_BEGIN)) /* found but not reached */
 			*byte &= (uint8_t) ~(BYTE_LEADER | BYTE_OWN);
 	}
 	text_marks_disown(&r->map, good);
@@ -410,8 +419,8 @@ static bool look_at(struct derived_rules *r, uint32_t entry)
 }
 
 /*
- * Where a function with rules is at its end, and so is the padding behind it, may be the next. Behind
- * one without rules may be more of it.
+ * Where a function with rules and the padding after it end, the next one may begin. After a
+ * function without rules may come more of it, so nothing is guessed there.
  */
 static void guess_functions(struct derived_rules *r, uint32_t at)
 {

@@ -1,16 +1,16 @@
 /*
- * Unwind rules of functions that no FDE describes (assembly of MKL and the like), from their machine
- * code. A false caller is worse than none, so there are rules only where this is certain: all code
- * that can be reached from the first instruction of a function is followed, each place has one
- * distance to the CFA whatever way leads there, and every way out (ret, or a jump to the start of
- * another function) finds rsp at the return address and rbp as the caller left it. Where code was
- * taken for the start of a function wrongly, its ret says so. One jump that cannot be followed, one
- * instruction that is not known, and the function has no rules.
+ * Derives unwind rules from machine code, for functions that no FDE describes (assembly of MKL and
+ * the like). A wrong caller is worse than none, so a function gets rules only if all of this holds:
+ * all code that its first instruction can reach was followed; at each place the distance to the CFA
+ * is the same on every path; and at every exit (a ret, or a jump to the start of another function)
+ * rsp is at the return address and rbp is the caller's. If something that is not the start of a
+ * function was taken for one, its ret fails this test. One jump that cannot be followed or one
+ * unknown instruction, and the function gets no rules.
  *
- * A piece of a function can look like one: what a jump table leads to, or a cold part. It is told by
- * its ret, unless it has none and runs on, behind a call that does not return, into the next function.
- * So a function never runs on into another one that is known; and one whose start is only guessed
- * (code that nothing seen so far leads to) calls nothing, and leaves by ret alone.
+ * A part of a function, behind a jump table or a cold part, can look like a function. Its ret gives
+ * it away, unless it has none and runs into the next function after a call that does not return.
+ * Therefore a function never continues into another known one; and a function whose start is only
+ * guessed (no other code leads there) must not call anything and must end in a ret.
  */
 #ifndef SPROF_DERIVED_RULES_H
 #define SPROF_DERIVED_RULES_H
@@ -25,7 +25,7 @@ struct derived_text {
 	const uint8_t *bytes;
 	size_t size; /* below 1 GiB */
 	uint64_t vaddr;
-	/* Asked of addresses outside: is it where a function begins, with the CFA at rsp + 8? */
+	/* For addresses outside the text: does a function begin there, with the CFA at rsp + 8? */
 	bool (*is_function)(void *context, uint64_t vaddr);
 	void *context;
 };
@@ -35,7 +35,7 @@ struct derived_rule {
 	struct walk_rule rule;
 };
 
-/* Where the bytes lie that the rules of a function follow from; others' may lie between them. */
+/* The range of a function with rules; bytes of other functions may lie inside it. */
 struct derived_function {
 	uint32_t start, end;
 };
@@ -46,19 +46,19 @@ struct derived_rules;
 struct derived_rules *derived_rules_new(const struct derived_text *text);
 void derived_rules_free(struct derived_rules *rules); /* NULL is fine */
 
-/* A function is said to begin there. */
+/* Says that a function begins there. */
 void derived_rules_add_entry(struct derived_rules *rules, size_t start);
-/* Bytes that have rules already: no function that can be reached from here runs into them. */
+/* Excludes bytes that have rules already. */
 void derived_rules_exclude(struct derived_rules *rules, size_t start, size_t end);
-/* Fewer steps than any real file needs: for text that may change before they are done. */
+/* Limits the work to less than real files need: for text that may change meanwhile. */
 void derived_rules_set_steps(struct derived_rules *rules, uint32_t steps_per_byte);
-/* Looks at all of the text. */
+/* Searches all of the text. */
 void derived_rules_find(struct derived_rules *rules);
-/* What was found, each byte at most once, in the order it was found. Valid until the next call. */
+/* The rules, in the order found; each byte has at most one. Valid until the next call. */
 const struct derived_rule *derived_rules_get(const struct derived_rules *rules, size_t *ret_nr);
 /* How many functions have rules. */
 uint32_t derived_rules_nr_functions(const struct derived_rules *rules);
-/* They, in the order they were found. Valid until the next call. */
+/* The functions with rules, in the order found. Valid until the next call. */
 const struct derived_function *derived_rules_functions(const struct derived_rules *rules);
 
 #endif

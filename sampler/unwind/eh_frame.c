@@ -1,3 +1,7 @@
+/*
+ * The list is read once, in order: each CIE comes before its FDEs, so CIEs are collected on the way
+ * and found by their offsets.
+ */
 #include "sampler/unwind/eh_frame.h"
 
 #include <stdlib.h>
@@ -18,7 +22,7 @@ enum {
 	PE_SDATA8 = 0x0c,
 	PE_FORMAT = 0x0f,
 	PE_PCREL = 0x10,
-	PE_APPLICATION = 0xf0, /* with the indirect bit, which no address of code carries */
+	PE_APPLICATION = 0xf0, /* with the indirect bit, which addresses of code do not have */
 	PE_OMIT = 0xff,
 };
 
@@ -69,7 +73,7 @@ static bool parse_augmentation(struct cursor *bytes, const char *letters, struct
 	cie->pointer_encoding = PE_ABSPTR;
 	if (!*letters)
 		return true;
-	if (*letters != 'z') /* without a size nothing after it can be found */
+	if (*letters != 'z') /* without a size, what follows cannot be found */
 		return false;
 	size = cursor_uleb(bytes);
 	data.at = cursor_take(bytes, size);
@@ -87,12 +91,11 @@ static bool parse_augmentation(struct cursor *bytes, const char *letters, struct
 		case 'L': cursor_u8(&data); break;
 		case 'P':
 			encoding = cursor_u8(&data);
-			if ((encoding & PE_APPLICATION) ==
-			    0x50) /* aligned: its size is not known */
+			if ((encoding & PE_APPLICATION) == 0x50) /* aligned: of unknown size */
 				return !data.bad;
 			read_value(&data, encoding);
 			break;
-		default: return !data.bad; /* unknown: the rest cannot be read, and need not */
+		default: return !data.bad; /* unknown: the rest cannot be read and is not needed */
 		}
 	}
 	return !data.bad;
@@ -183,9 +186,9 @@ static bool entry_at(const struct eh_frame *frame, size_t offset, struct cursor 
 }
 
 /*
- * The bounds of the next entry after its length field; false at the end of the list. A zero length
- * ends it, unless fewer FDEs were seen than the file promises: then an object file with a terminator
- * of its own was linked in the middle.
+ * The bytes of the next entry after its length field; false at the end of the list. A zero length
+ * ends it, unless fewer FDEs were seen than the file promises: then an object file with a
+ * terminator of its own was linked into the middle.
  */
 static bool next_entry(struct eh_reader *reader, struct cursor *ret_bytes)
 {

@@ -1,9 +1,9 @@
 /*
- * The list of CIEs and FDEs that .eh_frame is. A CIE holds what many functions share; an FDE says
- * which addresses one function covers and carries its CFA program, which cfi.h interprets.
+ * Reads .eh_frame, a list of CIEs and FDEs. A CIE has what many functions share; an FDE has the
+ * addresses of one function and its CFA program, which cfi.h interprets.
  *
- * Source: LSB 5.0 core, "Exception Frames"; DWARF 5 section 6.4.1. Input is hostile: an entry that
- * makes no sense is skipped and counted, and a length that leads out of the section ends the list.
+ * Source: LSB 5.0 core, "Exception Frames"; DWARF 5 section 6.4.1. Input is untrusted: an invalid
+ * entry is skipped and counted, and a length that leads out of the section ends the list.
  */
 #ifndef SPROF_EH_FRAME_H
 #define SPROF_EH_FRAME_H
@@ -18,11 +18,11 @@ struct eh_frame {
 	const uint8_t *data;
 	size_t size;
 	uint64_t vaddr;	 /* of data[0]: most pointers inside are relative to themselves */
-	size_t min_fdes; /* a terminator before so many FDEs is one left in the middle by a linker */
+	size_t min_fdes; /* a terminator before so many FDEs is a stray one inside the list */
 };
 
 struct eh_cie {
-	size_t offset; /* of its first byte in the section; an FDE names its CIE by it */
+	size_t offset; /* of its first byte in the section, by which FDEs name it */
 	uint64_t code_align;
 	int64_t data_align;
 	uint64_t return_register;
@@ -53,15 +53,15 @@ struct eh_reader {
 void eh_reader_init(struct eh_reader *reader, const struct eh_frame *frame);
 void eh_reader_fini(struct eh_reader *reader);
 
-/* The next usable FDE, in the section's order; false at the end. reader->cies moves when it grows. */
+/* The next valid FDE in the section's order; false at the end. May move reader->cies. */
 bool eh_reader_next(struct eh_reader *reader, struct eh_fde *ret_fde);
 
 /* The FDE at an offset that eh_reader_next() gave. */
 bool eh_reader_fde_at(const struct eh_reader *reader, size_t offset, struct eh_fde *ret_fde);
 
 /*
- * Reads a pointer in the given DW_EH_PE_* encoding. bytes->at must lie in the section (absolute and
- * self-relative ones are all that .eh_frame needs). Anything else sets bytes->bad.
+ * Reads a pointer in a DW_EH_PE_* encoding; bytes->at lies in the section. Absolute and
+ * self-relative pointers are all that .eh_frame needs; others set bytes->bad.
  */
 uint64_t eh_read_pointer(const struct eh_frame *frame, struct cursor *bytes, uint8_t encoding);
 

@@ -1,16 +1,18 @@
+/*
+ * .eh_frame is found through the section headers, or else through PT_GNU_EH_FRAME: stripped files
+ * keep their sections, packed ones lose them, and static programs of glibc have no PT_GNU_EH_FRAME.
+ */
 #include "sampler/unwind/image.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/base/alloc.h"
 
 #define MAX_EH_FRAME_SIZE (256u << 20)
-#define PE_OMIT 0xff /* DW_EH_PE_omit */
+#define MAX_SECTIONS 65536u /* each costs a read of its name; linked files have dozens */
+#define PE_OMIT 0xff	    /* DW_EH_PE_omit */
 
 /* Where .eh_frame is. */
 struct region {
@@ -20,27 +22,7 @@ struct region {
 
 int unwind_image_read(const struct unwind_image *image, uint64_t offset, void *buffer, size_t size)
 {
-	size_t done = 0;
-
-	if (offset > image->size || size > image->size - offset)
-		return -ERANGE;
-	if (image->memory) {
-		memcpy(buffer, image->memory + offset, size);
-		return 0;
-	}
-	while (done < size) {
-		ssize_t nr = pread(image->fd, (char *)buffer + done, size - done,
-				   (off_t)(offset + done));
-
-		if (nr < 0 && errno == EINTR)
-			continue;
-		if (nr < 0)
-			return -errno;
-		if (nr == 0) /* it was longer a moment ago */
-			return -ERANGE;
-		done += (size_t)nr;
-	}
-	return 0;
+	return elf_source_read(&image->source, offset, buffer, size);
 }
 
 const struct unwind_segment *unwind_image_segment(const struct unwind_image *image, uint64_t vaddr)
@@ -63,10 +45,10 @@ static void add_segment(struct unwind_image *image, const Elf64_Phdr *phdr)
 		.executable = phdr->p_flags & PF_X,
 	};
 
-	if (phdr->p_offset >= image->size)
+	if (phdr->p_offset >= image->source.size)
 		return;
-	if (segment.size > image->size - phdr->p_offset)
-		segment.size = image->size - phdr->p_offset;
+	if (segment.size > image->source.size - phdr->p_offset)
+		segment.size = image->source.size - phdr->p_offset;
 	if (segment.vaddr + segment.size >= segment.vaddr && segment.size)
 		image->segments[image->nr_segments++] = segment;
 }
@@ -95,20 +77,14 @@ static void note_symbols(struct unwind_image *image, const Elf64_Shdr *section)
 		image->dynsym = symbols;
 }
 
-/* Whatever the section headers say; a file that lost them still has its program headers. */
-static void read_sections(struct unwind_image *image, const Elf64_Ehdr *ehdr)
+/* A file without section headers still has its program headers. */
+static void read_sections(struct unwind_image *image)
 {
-	static const char eh_frame[] = ".eh_frame";
-	size_t nr = ehdr->e_shentsize == sizeof(Elf64_Shdr) ? ehdr->e_shnum : 0;
-	Elf64_Shdr *sections = xmalloc(nr * sizeof(*sections) + 1);
+	const struct elf_headers *headers = &image->headers;
 
-	if (ehdr->e_shstrndx >= nr ||
-	    unwind_image_read(image, ehdr->e_shoff, sections, nr * sizeof(*sections)))
-		nr = 0;
-	for (size_t i = 0; i < nr; i++) {
-		const Elf64_Shdr *section = &sections[i];
-		uint64_t name = sections[ehdr->e_shstrndx].sh_offset + section->sh_name;
-		char found[sizeof(eh_frame)];
+	elf_headers_read_sections(&image->source, &image->headers);
+	for (size_t i = 0; i < headers->nr_sections && i < MAX_SECTIONS; i++) {
+		const Elf64_Shdr *section = &headers->sections[i];
 
 		note_symbols(image, section);
 		if (!(section->sh_flags & SHF_ALLOC) || !section->sh_size ||
@@ -117,74 +93,64 @@ static void read_sections(struct unwind_image *image, const Elf64_Ehdr *ehdr)
 		if (section->sh_flags & SHF_EXECINSTR)
 			note_code(image, section);
 		if ((section->sh_type != SHT_PROGBITS && section->sh_type != SHT_X86_64_UNWIND) ||
-		    unwind_image_read(image, name, found, sizeof(found)) ||
-		    memcmp(found, eh_frame, sizeof(eh_frame)))
+		    !elf_headers_section_is(&image->source, headers, i, ".eh_frame"))
 			continue;
 		image->eh_frame = section->sh_addr;
 		image->eh_frame_end = section->sh_addr + section->sh_size;
 		image->eh_frame_offset = section->sh_offset;
 	}
-	free(sections);
 }
 
 static int read_headers(struct unwind_image *image)
 {
-	Elf64_Ehdr ehdr;
-	Elf64_Phdr *phdrs;
-	int err = unwind_image_read(image, 0, &ehdr, sizeof(ehdr));
+	struct elf_headers *headers = &image->headers;
+	int err = elf_headers_read(&image->source, headers);
 
 	if (err)
-		return err == -ERANGE ? -ENOEXEC : err;
-	if (memcmp(ehdr.e_ident, ELFMAG, SELFMAG) || ehdr.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    ehdr.e_ident[EI_DATA] != ELFDATA2LSB || ehdr.e_machine != EM_X86_64 ||
-	    ehdr.e_phentsize != sizeof(Elf64_Phdr))
+		return err == -ENOTSUP ? -ENOEXEC : err;
+	if (headers->machine != EM_X86_64) {
+		elf_headers_fini(headers);
 		return -ENOEXEC;
-	phdrs = xmalloc((size_t)ehdr.e_phnum * sizeof(*phdrs) + 1);
-	err = unwind_image_read(image, ehdr.e_phoff, phdrs, ehdr.e_phnum * sizeof(*phdrs));
-	if (err) {
-		free(phdrs);
-		return err == -ERANGE ? -ENOEXEC : err;
 	}
-	image->segments = xcalloc((size_t)ehdr.e_phnum + 1, sizeof(*image->segments));
-	for (size_t i = 0; i < ehdr.e_phnum; i++) {
-		if (phdrs[i].p_type == PT_LOAD) {
-			add_segment(image, &phdrs[i]);
-		} else if (phdrs[i].p_type == PT_GNU_EH_FRAME) {
-			image->eh_frame_hdr = phdrs[i].p_vaddr;
-			image->eh_frame_hdr_size = phdrs[i].p_filesz;
+	image->segments = xcalloc(headers->nr_segments + 1, sizeof(*image->segments));
+	for (size_t i = 0; i < headers->nr_segments; i++) {
+		const Elf64_Phdr *phdr = &headers->segments[i];
+
+		if (phdr->p_type == PT_LOAD) {
+			add_segment(image, phdr);
+		} else if (phdr->p_type == PT_GNU_EH_FRAME) {
+			image->eh_frame_hdr = phdr->p_vaddr;
+			image->eh_frame_hdr_size = phdr->p_filesz;
 		}
 	}
-	free(phdrs);
-	image->entry = ehdr.e_entry;
-	read_sections(image, &ehdr);
+	read_sections(image);
 	return 0;
 }
 
 int unwind_image_open(struct unwind_image *image, int fd)
 {
-	struct stat st;
+	int err;
 
-	*image = (struct unwind_image){ .fd = fd };
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	image->size = (uint64_t)st.st_size;
-	return read_headers(image);
+	*image = (struct unwind_image){ 0 };
+	err = elf_source_of_file(fd, &image->source);
+	return err ? err : read_headers(image);
 }
 
 int unwind_image_open_memory(struct unwind_image *image, const void *memory, size_t size)
 {
-	*image = (struct unwind_image){ .fd = -1, .memory = memory, .size = size };
+	*image = (struct unwind_image){ .source = { .fd = -1, .memory = memory, .size = size } };
 	return read_headers(image);
 }
 
 void unwind_image_close(struct unwind_image *image)
 {
+	elf_headers_fini(&image->headers);
 	free(image->segments);
 	image->segments = NULL;
 	image->nr_segments = 0;
 }
 
-/* Static programs of glibc have no other way to it than their section headers. */
+/* The only way for static programs of glibc. */
 static int find_by_section(const struct unwind_image *image, struct region *ret_region)
 {
 	if (image->eh_frame == image->eh_frame_end)
@@ -193,12 +159,12 @@ static int find_by_section(const struct unwind_image *image, struct region *ret_
 		.offset = image->eh_frame_offset,
 		.size = image->eh_frame_end - image->eh_frame,
 		.vaddr = image->eh_frame,
-		.min_fdes = SIZE_MAX, /* the section says where the list ends */
+		.min_fdes = SIZE_MAX, /* the list ends with the section */
 	};
 	return 0;
 }
 
-/* By the search table that the C++ runtime uses. It does not say how long .eh_frame is. */
+/* The way of the C++ runtime, by its search table, which does not tell the size of .eh_frame. */
 static int find_by_header(const struct unwind_image *image, struct region *ret_region)
 {
 	const struct unwind_segment *segment = unwind_image_segment(image, image->eh_frame_hdr);
@@ -241,7 +207,7 @@ int unwind_image_load_eh_frame(const struct unwind_image *image, struct eh_frame
 		err = find_by_header(image, &region);
 	if (err)
 		return err;
-	if (region.offset > image->size || region.size > image->size - region.offset)
+	if (region.offset > image->source.size || region.size > image->source.size - region.offset)
 		return -ENODATA;
 	if (region.size > MAX_EH_FRAME_SIZE)
 		return -EFBIG;

@@ -1,7 +1,7 @@
 /*
- * The parts of an ELF file that unwinding needs: where its text is, and its .eh_frame. Reads with
- * pread() what is asked for and maps nothing: a file that is truncated under us gives an error, not
- * a SIGBUS. Nothing in the file is believed.
+ * The parts of an ELF file that unwinding needs: where its text is, and its .eh_frame. Files are
+ * read with pread() and never mapped, so that a truncated file gives an error and not a SIGBUS.
+ * They are untrusted.
  *
  * Source: System V gABI chapters 4 and 5; LSB 5.0 "Exception Frames" for .eh_frame_hdr.
  */
@@ -12,23 +12,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/elf_headers.h"
 #include "sampler/unwind/eh_frame.h"
 
 struct unwind_segment {
-	uint64_t vaddr, offset, size; /* as far as the file backs it */
+	uint64_t vaddr, offset, size; /* of the part that the file has */
 	bool executable;
 };
 
-/* A table of symbols, as the section headers give it; size 0 = there is none. */
+/* A table of symbols by the section headers; size 0 = there is none. */
 struct unwind_symbols {
 	uint64_t offset, size; /* in the file */
 };
 
 struct unwind_image {
-	int fd;		       /* -1: the image is in memory */
-	const uint8_t *memory; /* or NULL */
-	uint64_t size;
-	uint64_t entry;			 /* virtual address where the program starts; 0 = none */
+	struct elf_source source;
+	struct elf_headers headers;	 /* with the sections */
 	struct unwind_segment *segments; /* PT_LOAD */
 	size_t nr_segments;
 	/* By the section headers; start = end where there are none. */
@@ -40,22 +39,22 @@ struct unwind_image {
 };
 
 /*
- * Reads the headers of an x86-64 ELF file. The descriptor, or the memory, must outlive the image and
- * is not closed. -ENOEXEC: not such a file; or why it cannot be read.
+ * Reads the headers of an x86-64 ELF file. The descriptor or the memory stays the caller's and must
+ * outlive the image. -ENOEXEC: not such a file; or the error of reading it.
  */
 int unwind_image_open(struct unwind_image *image, int fd);
 int unwind_image_open_memory(struct unwind_image *image, const void *memory, size_t size);
 void unwind_image_close(struct unwind_image *image);
 
-/* Exactly `size` bytes at a file offset. -ERANGE: beyond the end; or the error of pread(). */
+/* Reads exactly `size` bytes at a file offset. -ERANGE: beyond the end; or the error of pread(). */
 int unwind_image_read(const struct unwind_image *image, uint64_t offset, void *buffer, size_t size);
 
-/* The segment that holds a virtual address, or NULL. */
+/* The segment that contains a virtual address, or NULL. */
 const struct unwind_segment *unwind_image_segment(const struct unwind_image *image, uint64_t vaddr);
 
 /*
- * Loads .eh_frame; ret_frame->data is malloc'ed and the caller's. -ENODATA: there is none. -EFBIG:
- * larger than 256 MiB, which no table within the walker's limits comes from.
+ * Loads .eh_frame; ret_frame->data is on the heap and the caller's. -ENODATA: there is none.
+ * -EFBIG: it is larger than 256 MiB, more than the walker's tables could hold.
  */
 int unwind_image_load_eh_frame(const struct unwind_image *image, struct eh_frame *ret_frame);
 

@@ -1,3 +1,7 @@
+/*
+ * A page without a row inside it needs only its page word; the first row inside a page begins its
+ * run.
+ */
 #include "sampler/unwind/row_writer.h"
 
 #include <stdlib.h>
@@ -13,7 +17,7 @@ void row_writer_begin(struct row_writer *writer, struct unwind_table *table, uin
 	table->pages = xcalloc(table->nr_pages, sizeof(*table->pages));
 }
 
-/* Finishes every page before `page`, and starts that one. */
+/* Finishes all pages before `page` and starts that one. */
 static void go_to_page(struct row_writer *writer, uint32_t page)
 {
 	struct unwind_table *table = writer->table;
@@ -62,7 +66,7 @@ void row_writer_add(struct row_writer *writer, uint64_t vaddr, uint32_t rule)
 		writer->run = table->nr_words;
 		append_word(writer, writer->page_rule);
 	} else if (table->words[table->nr_words - 1] >> 16 == low) {
-		table->nr_words--; /* a range that ended where this one begins */
+		table->nr_words--; /* the row that ended the range before */
 		table->nr_rows--;
 	}
 	append_word(writer, low << 16 | rule);

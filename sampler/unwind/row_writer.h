@@ -1,6 +1,6 @@
 /*
- * Lays rows out in the pages and runs of core/portable/walk.h as they come, in ascending order: nothing is
- * kept per row but its final word.
+ * Writes rows, which come in the order of addresses, into the pages and runs of
+ * core/portable/walk.h. A row takes no memory but its final word.
  */
 #ifndef SPROF_ROW_WRITER_H
 #define SPROF_ROW_WRITER_H
@@ -14,7 +14,7 @@
 struct row_writer {
 	struct unwind_table *table;
 	size_t words_capacity;
-	uint32_t page;	    /* being filled; those before it are finished */
+	uint32_t page;	    /* the one being filled; earlier ones are finished */
 	bool has_run;	    /* a row starts inside it */
 	uint32_t run;	    /* index of its run's first word */
 	uint32_t page_rule; /* in force at its start */
@@ -25,11 +25,11 @@ struct row_writer {
 void row_writer_begin(struct row_writer *writer, struct unwind_table *table, uint64_t start,
 		      uint64_t end);
 /*
- * From vaddr on, `rule` is in force. Addresses ascend, and lie in the text or at its end; of rows at
- * one address the last one counts.
+ * Adds a row: from vaddr on, `rule` is in force. Addresses ascend and lie in the text or at its
+ * end; the last row at an address counts.
  */
 void row_writer_add(struct row_writer *writer, uint64_t vaddr, uint32_t rule);
-/* Finishes the pages and gives unused memory back. */
+/* Finishes the pages and frees unused memory. */
 void row_writer_end(struct row_writer *writer);
 
 #endif

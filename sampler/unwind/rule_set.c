@@ -1,3 +1,6 @@
+/*
+ * Open addressing: a table of 16-bit rule numbers beside the array of rules, which is its only key.
+ */
 #include "sampler/unwind/rule_set.h"
 
 #include <pthread.h>
@@ -10,11 +13,11 @@
 #define FIRST_SLOTS_SHIFT 12
 
 struct rule_set {
-	pthread_mutex_t lock; /* guards all of it */
+	pthread_mutex_t lock; /* guards everything here */
 	struct walk_rule *rules;
 	size_t capacity;
 	uint32_t nr;
-	uint16_t *slots; /* rule numbers; 0 = empty, for rule 0 is never looked up here */
+	uint16_t *slots; /* rule numbers; 0 = empty: rule 0 is never in it */
 	unsigned int slots_shift;
 };
 
@@ -26,7 +29,7 @@ static uint64_t rule_key(struct walk_rule rule)
 	return key;
 }
 
-/* The slot that holds the key, or the empty one where it belongs. */
+/* The slot with the key, or the empty one for it. */
 static uint16_t *find_slot(const struct rule_set *set, uint64_t key)
 {
 	size_t mask = ((size_t)1 << set->slots_shift) - 1;
@@ -104,7 +107,7 @@ uint32_t rule_set_copy(struct rule_set *set, struct walk_rule *rules, uint32_t n
 	return nr;
 }
 
-/* The number of a rule that is neither of the fixed ones; WALK_RULE_NONE: the set is full. */
+/* The number of a rule other than the fixed ones; WALK_RULE_NONE: the set is full. */
 static uint32_t intern(struct rule_set *set, struct walk_rule rule)
 {
 	uint16_t *slot = find_slot(set, rule_key(rule));

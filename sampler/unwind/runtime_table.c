@@ -1,4 +1,7 @@
-/* Unwind tables of code that lies in no file: made at run time, by a program that may change it at any time. */
+/*
+ * Unwind tables of runtime code, which has no file and no FDEs: all rules are derived. Work and
+ * rules are limited, because the program may change the code at any time and may be hostile.
+ */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -13,10 +16,10 @@
 #include "sampler/unwind/unwind_table.h"
 
 #define CODE_PAGE 4096u
-#define PADDING 64u /* zeros before a page that begins with a function */
-/* oneDNN's kernels take less than 3; what takes more is not worth it, for it may change soon. */
+#define PADDING 64u /* zeros before a page whose start is a function */
+/* oneDNN's kernels need less than 3. Code that needs more may have changed before it is done. */
 #define MAX_STEPS_PER_BYTE 8u
-/* The set serves files too: targets cannot fill it with what they make up. */
+/* Files use the set too, so runtime code can fill only half of it. */
 #define MAX_RULES_USED (WALK_MAX_RULES / 2)
 
 uint64_t unwind_function_hash(const uint8_t *code, size_t size)
@@ -33,8 +36,8 @@ static bool is_padding(const uint8_t *code, size_t size)
 }
 
 /*
- * Generators give each function memory of its own, in whole pages, and neighbours merge into one
- * mapping. The code of one may be followed by its constants, behind which no function is looked for.
+ * Code generators give each function whole pages of its own, and neighbours merge into one mapping.
+ * A function may be followed by its constants; no function is searched for after those.
  */
 static void add_entries(struct derived_rules *rules, const uint8_t *code, size_t size)
 {
@@ -96,7 +99,7 @@ static void add_functions(struct unwind_table *table, const struct derived_rules
 {
 	const struct derived_function *functions = derived_rules_functions(found);
 
-	table->nr_functions = table->nr_code_functions = derived_rules_nr_functions(found);
+	table->nr_functions = table->nr_derived_functions = derived_rules_nr_functions(found);
 	table->functions = xcalloc(table->nr_functions, sizeof(*table->functions));
 	for (uint32_t i = 0; i < table->nr_functions; i++) {
 		const struct derived_function *f = &functions[i];

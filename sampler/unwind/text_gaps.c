@@ -1,3 +1,7 @@
+/*
+ * Functions come from .symtab and .dynsym; symbols that lie in no gap are skipped, so a file whose
+ * FDEs are complete costs nothing here.
+ */
 #include "sampler/unwind/text_gaps.h"
 
 #include <elf.h>
@@ -28,7 +32,7 @@ static bool is_in_gap(const struct text_gaps *gaps, uint64_t vaddr)
 	return lo < gaps->nr && vaddr >= gaps->gaps[lo].start;
 }
 
-/* Hand-written code often leaves the type out; its labels have none either, but are local. */
+/* Hand-written code often has no symbol types; its labels have none either, but they are local. */
 static bool is_function(const Elf64_Sym *symbol)
 {
 	unsigned int type = ELF64_ST_TYPE(symbol->st_info);

@@ -1,3 +1,7 @@
+/*
+ * Two arrays of one byte per byte of text: marks, and the lengths of instructions without effect,
+ * which are most of a numeric kernel and need no second decoding.
+ */
 #include "sampler/unwind/text_marks.h"
 
 #include <stdlib.h>
@@ -75,7 +79,7 @@ bool text_marks_take(struct text_marks *m, uint32_t at, const struct instruction
 	uint32_t length = in->length;
 
 	for (uint32_t i = 1; i < length; i++) {
-		if (m->bytes[at + i]) /* another instruction, or what should be the first of one */
+		if (m->bytes[at + i]) /* another instruction, or a byte that must begin one */
 			return false;
 	}
 	m->bytes[at] |= BYTE_BEGIN | BYTE_OWN;

@@ -1,3 +1,6 @@
+/*
+ * Ranges take 16 bytes each: addresses are 32-bit offsets from the lowest executable segment.
+ */
 #include "sampler/unwind/text_ranges.h"
 
 #include <errno.h>
@@ -87,7 +90,7 @@ static bool is_sorted(const struct text_ranges *ranges)
 	return true;
 }
 
-/* Radix: ten times as fast as qsort() on the 100 000 functions of a large library. */
+/* A radix sort: ten times as fast as qsort() for the 100 000 functions of a large library. */
 void text_ranges_sort(struct text_ranges *ranges)
 {
 	enum { BITS = 11, BUCKETS = 1 << BITS };

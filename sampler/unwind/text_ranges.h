@@ -1,6 +1,6 @@
 /*
- * The functions of an ELF file, as its .eh_frame names them: ranges of text, sorted by address, each
- * with the place of its FDE.
+ * The functions of an ELF file by its .eh_frame: ranges of text, sorted by address, each with the
+ * place of its FDE.
  */
 #ifndef SPROF_TEXT_RANGES_H
 #define SPROF_TEXT_RANGES_H
@@ -13,8 +13,8 @@
 
 struct text_range {
 	uint32_t start, length; /* start is relative to text_ranges.low */
-	uint32_t cie; /* index in eh_reader.cies, or what the owner of the list means by it */
-	uint32_t fde; /* offset in .eh_frame */
+	uint32_t cie;		/* index in eh_reader.cies, or a value of the list's owner */
+	uint32_t fde;		/* offset in .eh_frame */
 };
 
 struct text_ranges {
@@ -24,18 +24,18 @@ struct text_ranges {
 };
 
 /*
- * All FDEs of `reader` that lie in the image's text, sorted. Those of no length or at address 0 are
- * what linkers leave of discarded functions; others outside the text count as broken. -ENODATA:
- * there is no text; -EFBIG: its parts lie further apart than 4 GiB.
+ * Collects the FDEs of `reader` in the image's text, sorted. Empty ones and those at address 0,
+ * which linkers leave of discarded functions, are skipped; others outside the text count as broken.
+ * -ENODATA: there is no text; -EFBIG: it spans more than 4 GiB.
  */
 int text_ranges_collect(struct text_ranges *ranges, const struct unwind_image *image,
 			struct eh_reader *reader);
 void text_ranges_fini(struct text_ranges *ranges);
 
 void text_ranges_add(struct text_ranges *ranges, const struct text_range *range);
-/* By start; equal ones keep their order. */
+/* Sorts by start; stable. */
 void text_ranges_sort(struct text_ranges *ranges);
-/* The last range that starts at or before vaddr, if it reaches it; else NULL. */
+/* The last range that starts at or before vaddr, if it contains vaddr; else NULL. */
 const struct text_range *text_ranges_find(const struct text_ranges *ranges, uint64_t vaddr);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Takes the ranges of text that have rules (FDEs, and the few that no FDE describes) in the order of
- * their addresses, and interprets them straight into the row writer.
+ * Collects the ranges of text that have rules: FDEs; and in the gaps between them signal
+ * trampolines, _init and _fini, the entry point and functions with derived rules. Then writes their
+ * rows in the order of addresses.
  */
 #include "sampler/unwind/unwind_table.h"
 
@@ -18,17 +19,17 @@
 #include "sampler/unwind/text_ranges.h"
 
 #define MAX_ROWS (16u << 20)
-#define MAX_JOINED_GAP 15  /* bytes between ranges that are padding, not code without rules */
-#define ENTRY_CODE_SIZE 64 /* of the code at the entry point where no FDE says it (ld.so: 61) */
-#define MAX_SEARCHED (64u << 20) /* bytes of text without FDEs that are searched */
+#define MAX_JOINED_GAP 15  /* so many bytes between ranges are padding, not code */
+#define ENTRY_CODE_SIZE 64 /* assumed for the code at the entry point without FDE (ld.so: 61) */
+#define MAX_SEARCHED (64u << 20) /* bytes of text without FDEs to search */
 #define MAX_INIT_SIZE 64	 /* of _init; it calls one function */
 
-/* Ranges whose rule no FDE gives; stand in range.cie. */
+/* Values of range.cie for ranges without FDE. */
 enum {
-	CIE_CODE = UINT32_MAX - 4, /* by its machine code; range.fde is the index in code[] */
+	CIE_CODE = UINT32_MAX - 4, /* a derived rule; range.fde is its index in code[] */
 	CIE_FIRST_FIXED = UINT32_MAX - 3,
 	CIE_CALLED = CIE_FIRST_FIXED,  /* as after a call: the CFA is sp + 8 */
-	CIE_CALLED_8 = UINT32_MAX - 2, /* and 8 bytes further down: sp + 16 */
+	CIE_CALLED_8 = UINT32_MAX - 2, /* 8 bytes further down: the CFA is sp + 16 */
 	CIE_SIGNAL = UINT32_MAX - 1,
 	CIE_END = UINT32_MAX,
 };
@@ -39,7 +40,7 @@ struct builder {
 	struct eh_reader reader;
 	struct cfi_state *initials; /* one for each CIE */
 	struct text_ranges ranges;
-	size_t nr_with_fde; /* the first of them */
+	size_t nr_with_fde; /* of the ranges, which come first */
 	struct walk_rule *code;
 	size_t nr_code, code_capacity;
 	struct row_writer writer;
@@ -49,7 +50,7 @@ struct builder {
 static int collect_fdes(struct builder *builder)
 {
 	struct eh_reader *reader = &builder->reader;
-	struct eh_frame frame = { 0 }; /* without one there may still be ranges */
+	struct eh_frame frame = { 0 }; /* without .eh_frame there may still be ranges */
 	int err = unwind_image_load_eh_frame(builder->image, &frame);
 
 	if (err && err != -ENODATA)
@@ -64,7 +65,7 @@ static int collect_fdes(struct builder *builder)
 	return 0;
 }
 
-/* A range that no FDE describes. */
+/* Adds a range without FDE. */
 static void add_range(struct builder *builder, uint64_t vaddr, uint64_t length, uint32_t cie)
 {
 	const struct text_range range = {
@@ -77,8 +78,9 @@ static void add_range(struct builder *builder, uint64_t vaddr, uint64_t length, 
 }
 
 /*
- * The instructions that leave a signal handler, where [at, end) begins with them: "mov $15, %rax" in
- * either length, "syscall" (15 is rt_sigreturn). Debuggers and libgcc know them by these bytes too.
+ * Do the bytes begin with the instructions that return from a signal handler: "mov $15, %rax" in
+ * either length and "syscall" (15 is rt_sigreturn)? Debuggers and libgcc recognise them by these
+ * bytes too.
  */
 static bool is_sigreturn(const uint8_t *at, size_t size)
 {
@@ -89,7 +91,7 @@ static bool is_sigreturn(const uint8_t *at, size_t size)
 	       (size >= sizeof(mov_eax) && !memcmp(at, mov_eax, sizeof(mov_eax)));
 }
 
-/* Signal trampolines in text that no FDE covers: musl and Go write no CFI for theirs. */
+/* Finds signal trampolines in text without FDEs: musl and Go write no CFI for theirs. */
 static void search_trampolines(struct builder *builder, uint64_t vaddr, const uint8_t *text,
 			       size_t size)
 {
@@ -98,7 +100,7 @@ static void search_trampolines(struct builder *builder, uint64_t vaddr, const ui
 	for (size_t i = 1; i < size; i++) {
 		const uint8_t *at = memchr(text + i, 15, size - i);
 
-		/* the 15 of either form, its opcode before it */
+		/* the 15 of either form; its opcode comes before it */
 		if (!at)
 			break;
 		i = (size_t)(at - text);
@@ -110,8 +112,8 @@ static void search_trampolines(struct builder *builder, uint64_t vaddr, const ui
 }
 
 /*
- * _init and _fini: glibc's crti.o has no CFI for them, and every program and library passes through
- * them (their first page fault, for one). "sub $8, %rsp" ... "add $8, %rsp; ret".
+ * Finds _init and _fini: glibc's crti.o has no CFI for them, and every program and library runs
+ * them. "sub $8, %rsp" ... "add $8, %rsp; ret".
  */
 static void search_init(struct builder *builder, uint64_t vaddr, const uint8_t *text, size_t size)
 {
@@ -119,7 +121,7 @@ static void search_init(struct builder *builder, uint64_t vaddr, const uint8_t *
 	static const uint8_t head[] = { 0x48, 0x83, 0xec, 8 };
 	static const uint8_t tail[] = { 0x48, 0x83, 0xc4, 8, 0xc3 };
 
-	/* their sections are aligned to 4 bytes; memmem() would cost more than all else */
+	/* their sections are aligned to 4 bytes; memmem() would cost more than all the rest */
 	for (size_t i = -vaddr & 3; i + sizeof(head) + sizeof(tail) <= size; i += 4) {
 		const uint8_t *at = text + i, *end;
 		size_t start, body = i + sizeof(head), left;
@@ -141,8 +143,8 @@ static void search_init(struct builder *builder, uint64_t vaddr, const uint8_t *
 }
 
 /*
- * Is it where a function begins, by its FDE? For code outside the gap in hand; the ranges with FDEs
- * are sorted.
+ * Does a function with an FDE begin there? Asked of addresses outside the current gap. Ranges with
+ * FDEs are sorted.
  */
 static bool is_function(void *context, uint64_t vaddr)
 {
@@ -169,7 +171,7 @@ static bool is_function(void *context, uint64_t vaddr)
 	       rule.fp == WALK_FP_SAME;
 }
 
-/* Functions of the gap that can be understood. Ranges from first_range on are others in the gap. */
+/* Adds functions of a gap with derived rules. Ranges from first_range on are already in the gap. */
 static void add_code_rules(struct builder *builder, const struct text_gaps *gaps, uint64_t vaddr,
 			   const uint8_t *bytes, size_t size, size_t first_range)
 {
@@ -201,11 +203,11 @@ static void add_code_rules(struct builder *builder, const struct text_gaps *gaps
 		builder->code[builder->nr_code++] = found[i].rule;
 		text_ranges_add(&builder->ranges, &range);
 	}
-	builder->table->nr_code_functions += derived_rules_nr_functions(rules);
+	builder->table->nr_derived_functions += derived_rules_nr_functions(rules);
 	derived_rules_free(rules);
 }
 
-/* Looks for code of known shape in text that no FDE covers, then at all of it. */
+/* Searches a gap for code of known shape, then derives rules for the rest. */
 static void search_text(struct builder *builder, const struct text_gaps *gaps, uint64_t vaddr,
 			size_t size, size_t first_range)
 {
@@ -226,17 +228,17 @@ static void search_text(struct builder *builder, const struct text_gaps *gaps, u
 	free(text);
 }
 
-/* The entry point has no caller. Where its code has an FDE, that says so itself. */
+/* The entry point has no caller. An FDE of its code would say so itself. */
 static void add_entry_point(struct builder *builder, uint64_t start, uint64_t end)
 {
-	uint64_t entry = builder->image->entry, left = end - entry;
+	uint64_t entry = builder->image->headers.entry, left = end - entry;
 
 	if (entry < start || entry >= end)
 		return;
 	add_range(builder, entry, left < ENTRY_CODE_SIZE ? left : ENTRY_CODE_SIZE, CIE_END);
 }
 
-/* Looks at the text between the FDEs. Ranges are sorted before and after. */
+/* Searches the text between the FDEs. Ranges are sorted before and after. */
 static void add_ranges_without_fde(struct builder *builder)
 {
 	uint64_t left = MAX_SEARCHED;
@@ -287,9 +289,9 @@ static void add_fde_rows(struct builder *builder, const struct text_range *range
 }
 
 /*
- * The rows of one range, up to the start of the next. Return addresses are looked up one byte early,
- * and a handler returns to the first byte of its trampoline: there the rule begins one byte before
- * the range, where that byte belongs to no other.
+ * Adds the rows of one range, up to the start of the next. Walks look up return addresses one byte
+ * early, and a handler returns to the first byte of its trampoline, so the rule of a trampoline
+ * begins one byte before the range unless that byte is another range's.
  */
 static void add_range_rows(struct builder *builder, const struct text_range *range,
 			   uint64_t previous_end, uint64_t end)
@@ -319,7 +321,7 @@ static int add_rows(struct builder *builder)
 	const struct text_range *first = &builder->ranges.ranges[0];
 	const struct text_range *last = &builder->ranges.ranges[builder->ranges.nr - 1];
 
-	/* A byte before the first range may be its too: see add_range_rows(). */
+	/* The byte before the first range may belong to it: add_range_rows(). */
 	row_writer_begin(&builder->writer, builder->table,
 			 builder->ranges.low + first->start - (first->start > 0),
 			 builder->ranges.low + last->start + last->length);

@@ -1,3 +1,7 @@
+/*
+ * libunwind reads call frame information word by word, so the file's pages are cached here: a
+ * direct mapped cache of 1 MiB. The list of functions replaces the search in .eh_frame_hdr.
+ */
 #include "sampler/walk/libunwind_modules.h"
 
 #include <stdlib.h>
@@ -11,11 +15,11 @@
 #include "sampler/unwind/image.h"
 
 #define PAGE_SIZE 4096u
-#define NR_CACHED_PAGES 256u /* 1 MiB: the CFI of the code that samples really run in */
+#define NR_CACHED_PAGES 256u /* 1 MiB: the CFI of the code that samples hit */
 
 struct libunwind_module {
 	uint64_t key;
-	bool loaded; /* an ELF file; otherwise nothing but the key is set */
+	bool loaded; /* false: not a readable ELF file, only the key is set */
 	struct unwind_image image;
 	struct text_ranges ranges;
 	uint64_t eh_frame; /* virtual address */
@@ -32,7 +36,7 @@ struct libunwind_modules {
 	const struct snapshot_ops *ops;
 	void *context;
 	struct libunwind_module *by_key;
-	struct cached_page *pages; /* the page at file offset o is in slot (o / PAGE_SIZE + key) */
+	struct cached_page *pages;
 };
 
 struct libunwind_modules *libunwind_modules_new(const struct snapshot_ops *ops, void *context)
@@ -61,7 +65,7 @@ void libunwind_modules_free(struct libunwind_modules *modules)
 	free(modules);
 }
 
-/* The list of functions; none where the file has no .eh_frame. The section itself is not kept. */
+/* Fills the list of functions, which is empty without .eh_frame. The section is not kept. */
 static void load_functions(struct libunwind_module *module)
 {
 	struct eh_frame frame;
@@ -146,10 +150,10 @@ static const struct cached_page *find_page(struct libunwind_modules *modules,
 
 	if (page->module == module && page->offset == offset)
 		return page;
-	if (offset >= module->image.size)
+	if (offset >= module->image.source.size)
 		return NULL;
-	if (size > module->image.size - offset)
-		size = module->image.size - offset;
+	if (size > module->image.source.size - offset)
+		size = module->image.source.size - offset;
 	page->module = NULL;
 	memset(page->bytes, 0, PAGE_SIZE);
 	if (unwind_image_read(&module->image, offset, page->bytes, size))

@@ -1,29 +1,31 @@
+/*
+ * libunwind's remote interface asks for everything by callbacks. For each function it gets a search
+ * table of one entry, at an address that no program has: the FDE that our list of functions found.
+ */
 #include "sampler/walk/libunwind_walk.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include <libunwind-x86_64.h>
-
 #include "core/base/alloc.h"
+#include "sampler/walk/libunwind_x86_64.h"
 #include "sampler/walk/user_walk.h"
 
 /* Exported by libunwind for perf and others, declared in no header. */
 int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t as, unw_word_t ip, unw_dyn_info_t *di,
 				       unw_proc_info_t *pi, int need_unwind_info, void *arg);
 
-/* Where libunwind reads its search table: an address no program has. It holds one entry, the one it
- * is looking for: {start of the function, place of its FDE}, both relative to the start. */
+/* The one entry of the search table: {start of the function, its FDE}, relative to the start. */
 #define TABLE_ADDRESS 0xfffff00000000000ull
 
 struct libunwind_walk {
 	struct libunwind_modules *modules;
 	unw_addr_space_t space;
-	uint64_t sample_space; /* for which libunwind's cache holds */
-	/* the walk in hand */
+	uint64_t sample_space; /* that libunwind's cache is valid for */
+	/* of the current walk */
 	const struct snapshot_sample *sample;
 	const struct walk_regs *regs; /* at its start */
-	struct snapshot_place place;  /* of the last address looked up; end 0 = none */
+	struct snapshot_place place;  /* of the last address; end 0 = none */
 	int32_t table[2];
 	uint64_t fault;
 };
@@ -38,34 +40,34 @@ bool snapshot_sample_read(const struct snapshot_sample *sample, uint64_t address
 	return true;
 }
 
-/* Makes the place of an address the current one. false: it is in no ELF file that we can read. */
-static bool go_to(struct libunwind_walk *remote, uint64_t address)
+/* Sets the current place to that of an address. false: it is in no readable ELF file. */
+static bool go_to(struct libunwind_walk *walk, uint64_t address)
 {
-	if (address < remote->place.start || address >= remote->place.end) {
-		if (!libunwind_modules_find(remote->modules, address, &remote->place)) {
-			remote->place.end = 0;
+	if (address < walk->place.start || address >= walk->place.end) {
+		if (!libunwind_modules_find(walk->modules, address, &walk->place)) {
+			walk->place.end = 0;
 			return false;
 		}
 	}
-	return remote->place.module;
+	return walk->place.module;
 }
 
 static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *info,
 			  int need_unwind_info, void *arg)
 {
-	struct libunwind_walk *remote = arg;
+	struct libunwind_walk *walk = arg;
 	struct snapshot_fde fde;
 	unw_dyn_info_t table = { .format = UNW_INFO_FORMAT_REMOTE_TABLE };
 	uint64_t bias;
 
-	if (!go_to(remote, ip))
+	if (!go_to(walk, ip))
 		return -UNW_ENOINFO;
-	bias = remote->place.bias;
-	if (!libunwind_module_fde(remote->place.module, ip - bias, &fde))
+	bias = walk->place.bias;
+	if (!libunwind_module_fde(walk->place.module, ip - bias, &fde))
 		return -UNW_ENOINFO;
-	remote->table[0] = 0;
-	remote->table[1] = (int32_t)(fde.vaddr - fde.start);
-	if (fde.start + (uint64_t)(int64_t)remote->table[1] != fde.vaddr)
+	walk->table[0] = 0;
+	walk->table[1] = (int32_t)(fde.vaddr - fde.start);
+	if (fde.start + (uint64_t)(int64_t)walk->table[1] != fde.vaddr)
 		return -UNW_ENOINFO; /* more than 2 GiB apart */
 	table.start_ip = fde.start + bias;
 	table.end_ip = fde.end + bias;
@@ -78,19 +80,19 @@ static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t
 static int access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t *value, int write,
 		      void *arg)
 {
-	struct libunwind_walk *remote = arg;
+	struct libunwind_walk *walk = arg;
 	uint64_t read;
 
 	(void)space;
 	if (write)
 		return -UNW_EINVAL;
 	if (address == TABLE_ADDRESS)
-		memcpy(&read, remote->table, sizeof(read));
-	else if (!snapshot_sample_read(remote->sample, address, &read) &&
-		 (!remote->place.module ||
-		  !libunwind_modules_read(remote->modules, remote->place.module,
-					  address - remote->place.bias, &read))) {
-		remote->fault = address;
+		memcpy(&read, walk->table, sizeof(read));
+	else if (!snapshot_sample_read(walk->sample, address, &read) &&
+		 (!walk->place.module ||
+		  !libunwind_modules_read(walk->modules, walk->place.module,
+					  address - walk->place.bias, &read))) {
+		walk->fault = address;
 		return -UNW_EUNSPEC;
 	}
 	*value = read;
@@ -105,16 +107,7 @@ static int access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_t *v
 	(void)space;
 	if (write)
 		return -UNW_EINVAL;
-	if (number == UNW_X86_64_RIP)
-		/* libunwind takes the first pc as exact: give it one inside the call */
-		*value = regs->exact ? regs->pc : regs->pc - 1;
-	else if (number == UNW_X86_64_RSP)
-		*value = regs->sp;
-	else if (number == UNW_X86_64_RBP)
-		*value = regs->fp;
-	else if (number >= 0 && number < WALK_NR_REGS && regs->leaf_regs)
-		*value = regs->gpr[number];
-	else
+	if (!libunwind_register(regs, number, value))
 		return -UNW_EBADREG;
 	return 0;
 }
@@ -162,29 +155,29 @@ struct libunwind_walk *libunwind_walk_new(struct libunwind_modules *modules)
 		.resume = resume,
 		.get_proc_name = get_proc_name,
 	};
-	struct libunwind_walk *remote = xcalloc(1, sizeof(*remote));
+	struct libunwind_walk *walk = xcalloc(1, sizeof(*walk));
 
-	remote->modules = modules;
-	remote->space = unw_create_addr_space(&accessors, 0);
-	if (!remote->space) {
-		free(remote);
+	walk->modules = modules;
+	walk->space = unw_create_addr_space(&accessors, 0);
+	if (!walk->space) {
+		free(walk);
 		return NULL;
 	}
-	unw_set_caching_policy(remote->space, UNW_CACHE_GLOBAL);
-	unw_set_cache_size(remote->space, 4096, 0);
-	return remote;
+	unw_set_caching_policy(walk->space, UNW_CACHE_GLOBAL);
+	unw_set_cache_size(walk->space, 4096, 0);
+	return walk;
 }
 
-void libunwind_walk_free(struct libunwind_walk *remote)
+void libunwind_walk_free(struct libunwind_walk *walk)
 {
-	if (!remote)
+	if (!walk)
 		return;
-	unw_destroy_addr_space(remote->space);
-	free(remote);
+	unw_destroy_addr_space(walk->space);
+	free(walk);
 }
 
 /* One step. WALK_OK: *regs are the caller's. */
-static enum walk_status step(struct libunwind_walk *remote, unw_cursor_t *cursor,
+static enum walk_status step(struct libunwind_walk *walk, unw_cursor_t *cursor,
 			     struct walk_regs *regs)
 {
 	uint64_t lookup = regs->exact ? regs->pc : regs->pc - 1;
@@ -192,29 +185,29 @@ static enum walk_status step(struct libunwind_walk *remote, unw_cursor_t *cursor
 	struct snapshot_fde fde;
 	int is_signal, err;
 
-	/* Without CFI libunwind would guess by rbp. That is the row walker's part. */
-	if (!go_to(remote, lookup) ||
-	    !libunwind_module_fde(remote->place.module, lookup - remote->place.bias, &fde))
+	/* Without CFI libunwind would guess by rbp; the row walker does that better. */
+	if (!go_to(walk, lookup) ||
+	    !libunwind_module_fde(walk->place.module, lookup - walk->place.bias, &fde))
 		return WALK_NO_RULE;
 	err = unw_step(cursor);
 	if (err == 0)
 		return WALK_END;
 	if (err < 0)
 		return err == -UNW_EUNSPEC ? WALK_READ_FAULT : WALK_NO_RULE;
-	if (unw_get_reg(cursor, UNW_X86_64_RIP, &pc) || unw_get_reg(cursor, UNW_X86_64_RSP, &sp))
+	if (unw_get_reg(cursor, LIBUNWIND_PC, &pc) || unw_get_reg(cursor, LIBUNWIND_SP, &sp))
 		return WALK_READ_FAULT;
 	if (!pc)
 		return WALK_END;
-	is_signal = unw_is_signal_frame(cursor) > 0;	/* the frame that was left */
+	is_signal = unw_is_signal_frame(cursor) > 0;	/* of the frame below */
 	if (sp < regs->sp + !regs->exact && !is_signal) /* as walk_apply() */
 		return WALK_BAD_STACK;
-	if (unw_get_reg(cursor, UNW_X86_64_RBP, &fp))
-		fp = 1; /* lost; nothing believes this one */
+	if (unw_get_reg(cursor, LIBUNWIND_FP, &fp))
+		fp = 1; /* lost: misaligned, so no walker uses it */
 	*regs = (struct walk_regs){ .pc = pc, .sp = sp, .fp = fp, .exact = is_signal };
 	return WALK_OK;
 }
 
-enum walk_status libunwind_walk_run(struct libunwind_walk *remote,
+enum walk_status libunwind_walk_run(struct libunwind_walk *walk,
 				    const struct snapshot_sample *sample, struct walk_regs *regs,
 				    uint64_t *frames, uint64_t *sps, size_t max, size_t *nr)
 {
@@ -222,21 +215,21 @@ enum walk_status libunwind_walk_run(struct libunwind_walk *remote,
 	enum walk_status status = WALK_OK;
 	unw_cursor_t cursor;
 
-	if (sample->space != remote->sample_space) {
-		unw_flush_cache(remote->space, 0, 0);
-		remote->sample_space = sample->space;
+	if (sample->space != walk->sample_space) {
+		unw_flush_cache(walk->space, 0, 0);
+		walk->sample_space = sample->space;
 	}
-	remote->sample = sample;
-	remote->regs = &start;
-	remote->place.end = 0; /* of another space, perhaps */
+	walk->sample = sample;
+	walk->regs = &start;
+	walk->place.end = 0; /* it may be of another space */
 	if (!*nr && max) {
 		sps[*nr] = regs->sp;
 		frames[(*nr)++] = user_walk_frame(regs);
 	}
-	if (unw_init_remote(&cursor, remote->space, remote))
+	if (unw_init_remote(&cursor, walk->space, walk))
 		return WALK_READ_FAULT;
 	while (*nr < max) {
-		status = step(remote, &cursor, regs);
+		status = step(walk, &cursor, regs);
 		if (status != WALK_OK)
 			break;
 		sps[*nr] = regs->sp;
@@ -245,7 +238,7 @@ enum walk_status libunwind_walk_run(struct libunwind_walk *remote,
 	return status;
 }
 
-uint64_t libunwind_walk_fault(const struct libunwind_walk *remote)
+uint64_t libunwind_walk_fault(const struct libunwind_walk *walk)
 {
-	return remote->fault;
+	return walk->fault;
 }

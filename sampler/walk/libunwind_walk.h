@@ -1,7 +1,7 @@
 /*
- * libunwind over a copied stack and the files of the program: the walker with a full DWARF
- * evaluator. It takes any function's FDE from our list of functions, so it needs no .eh_frame_hdr,
- * and it never guesses: where no FDE covers the pc it stops.
+ * Walks a copied stack with libunwind, which has a full DWARF evaluator. libunwind gets each
+ * function's FDE from our list of functions, so it needs no .eh_frame_hdr, and it never guesses:
+ * the walk stops where no FDE covers the pc.
  */
 #ifndef SPROF_LIBUNWIND_WALK_H
 #define SPROF_LIBUNWIND_WALK_H
@@ -17,19 +17,19 @@ struct libunwind_walk;
 
 /* NULL where libunwind cannot be set up (no memory). `modules` must outlive it. */
 struct libunwind_walk *libunwind_walk_new(struct libunwind_modules *modules);
-void libunwind_walk_free(struct libunwind_walk *remote); /* NULL is fine */
+void libunwind_walk_free(struct libunwind_walk *walk); /* NULL is fine */
 
 /*
- * As user_walk(): appends frames to frames[*nr], beginning with that of `regs` while *nr is 0, and
- * going on from it otherwise; registers other than pc, sp and fp count as known only with
- * regs->leaf_regs. Returns why it ended; regs are then those of the last frame.
+ * As user_walk(): appends frames to frames[*nr]. While *nr is 0 the frame of `regs` comes first;
+ * else it is there already. Registers other than pc, sp and fp are used only if regs->leaf_regs.
+ * Returns why the walk ended; regs are then those of the last frame.
  */
-enum walk_status libunwind_walk_run(struct libunwind_walk *remote,
+enum walk_status libunwind_walk_run(struct libunwind_walk *walk,
 				    const struct snapshot_sample *sample, struct walk_regs *regs,
 				    uint64_t *frames, uint64_t *sps, size_t max, size_t *nr);
 
 /* The address that could not be read, after WALK_READ_FAULT. */
-uint64_t libunwind_walk_fault(const struct libunwind_walk *remote);
+uint64_t libunwind_walk_fault(const struct libunwind_walk *walk);
 
 /* The 8 bytes at an address of the copied stack. */
 bool snapshot_sample_read(const struct snapshot_sample *sample, uint64_t address, uint64_t *ret);

@@ -1,4 +1,7 @@
-/* Tables have the numbers of files that may be free again: a number rests for a while before it is used anew. */
+/*
+ * A walker may still use a map table that names rows after their last user let them go. So rows
+ * stay, and their number rests, for a grace period.
+ */
 #include "sampler/walk/runtime_rows.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /*
- * Unwind rows of code that was made at run time, by number: asked of the builder, lent to the walker
- * while somebody uses them, and their number given to others a while after.
+ * The unwind rows of runtime code, by number. Rows are requested of the table builder, published to
+ * the walker while they have users, and some time after the last user their number is used for
+ * other rows.
  */
 #ifndef SPROF_RUNTIME_ROWS_H
 #define SPROF_RUNTIME_ROWS_H
@@ -18,29 +19,33 @@ struct table_builder;
 struct unwind_table;
 
 struct runtime_ops {
-	/* Rows for the walker, by number, below RUNTIME_MAX_ROWS. false: there is no room for them. */
+	/* Gives rows to the walker; number < RUNTIME_MAX_ROWS. false: there is no room. */
 	bool (*publish)(void *context, uint32_t number, const struct unwind_table *rows);
-	/* No map table has named them for a second. */
+	/* No map table has named these rows for a while. */
 	void (*forget)(void *context, uint32_t number, const struct unwind_table *rows);
 };
 
 struct runtime_rows_set;
 
-/* Tables come with `first_index` + number. `ops` may be NULL: the walker reads them where they are. */
+/*
+ * The builder knows rows by `first_index` + number. NULL ops: the walker reads struct runtime_rows.
+ */
 struct runtime_rows_set *runtime_rows_set_new(struct table_builder *builder, uint32_t first_index,
 					      const struct runtime_ops *ops, void *context);
-void runtime_rows_set_free(struct runtime_rows_set *set); /* once nobody uses any */
+void runtime_rows_set_free(struct runtime_rows_set *set); /* no rows have users */
 
-/* Rows that will come from the builder, with one user. NULL: there are too many. */
+/* Requests rows, which have one user. They are empty until runtime_rows_take(). NULL: too many. */
 struct runtime_rows *runtime_rows_request(struct runtime_rows_set *set, const uint8_t *code,
 					  size_t size);
-/* The builder has done its part; `table` is the set's from now on. Returns how many functions are new. */
+/*
+ * Takes the builder's result; `table`, NULL if there is none, is the set's. Returns its functions.
+ */
 uint32_t runtime_rows_take(struct runtime_rows_set *set, uint32_t index,
 			   struct unwind_table *table);
-/* Now and then: forgets what is not used any more. */
+/* To be called now and then: frees rows without users. */
 void runtime_rows_tidy(struct runtime_rows_set *set, uint64_t now_ns);
 
-/* Does anybody use any, or has until a moment ago? */
+/* Are there rows with users, or that had some until a moment ago? */
 bool runtime_rows_are_used(const struct runtime_rows_set *set);
 
 #endif

@@ -1,4 +1,7 @@
-/* Processes and code in the offline unwinder's words. */
+/*
+ * A module's number is the index of its mapped file + 1, so that 0 is "no file". Runtime code and
+ * the vdso have indices too, but only the vdso has bytes that the unwinder can read.
+ */
 #include "sampler/walk/snapshot_lookup.h"
 
 bool snapshot_find_mapping(const struct process *process, uint64_t address,
@@ -17,13 +20,13 @@ bool snapshot_find_mapping(const struct process *process, uint64_t address,
 	return true;
 }
 
-bool snapshot_open_module(const struct file_table *codes, uint64_t module,
+bool snapshot_open_module(const struct file_table *files, uint64_t module,
 			  struct snapshot_file *ret)
 {
-	const struct mapped_file *code = file_table_get(codes, (uint32_t)(module - 1));
+	const struct mapped_file *file = file_table_get(files, (uint32_t)(module - 1));
 
-	*ret = (struct snapshot_file){ .fd = code->fd };
-	if (code->kind == MODULE_VDSO)
+	*ret = (struct snapshot_file){ .fd = file->fd };
+	if (file->kind == MODULE_VDSO)
 		ret->memory = file_table_vdso_image(&ret->size);
-	return ret->memory || code->fd >= 0;
+	return ret->memory || file->fd >= 0;
 }

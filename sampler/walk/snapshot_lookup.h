@@ -1,4 +1,7 @@
-/* What the offline unwinder asks about a process and its code, from the tables that sources keep. */
+/*
+ * Answers the snapshot unwinder's questions about a process and its mapped files from the tables
+ * that every source keeps: the hooks of struct snapshot_ops that are the same in all of them.
+ */
 #ifndef SPROF_SNAPSHOT_LOOKUP_H
 #define SPROF_SNAPSHOT_LOOKUP_H
 
@@ -9,11 +12,11 @@
 #include "sampler/walk/snapshot_unwind.h"
 #include "sampler/target/process.h"
 
-/* snapshot_ops.find_mapping; `process` NULL knows nothing. Modules are named by code index + 1. */
+/* snapshot_ops.find_mapping; without a process nothing is known. */
 bool snapshot_find_mapping(const struct process *process, uint64_t address,
 			   struct snapshot_mapping *ret);
 /* snapshot_ops.open_module. */
-bool snapshot_open_module(const struct file_table *codes, uint64_t module,
+bool snapshot_open_module(const struct file_table *files, uint64_t module,
 			  struct snapshot_file *ret);
 
 #endif

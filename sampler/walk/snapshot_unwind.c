@@ -1,3 +1,7 @@
+/*
+ * A turn of libunwind counts only if it brings a frame; otherwise the result of the row walker
+ * stands. Each walker fills arrays of its own, so the better attempt can be kept.
+ */
 #include "sampler/walk/snapshot_unwind.h"
 
 #include <stdlib.h>
@@ -8,20 +12,20 @@
 #include "sampler/walk/libunwind_modules.h"
 #include "sampler/walk/libunwind_walk.h"
 
-#define MAX_DEPTH 16384 /* frames of a stack; a snapshot of 64 KiB holds half as many */
-#define MAX_TURNS 8	/* between the walkers; each brings at least a frame */
+#define MAX_DEPTH 16384 /* frames; a snapshot of 64 KiB holds half as many */
+#define MAX_TURNS 8	/* each brings at least a frame */
 
 struct snapshot_unwinder {
 	struct snapshot_ops ops;
 	void *context;
 	struct libunwind_modules *modules;
-	struct libunwind_walk *remote;
-	/* the sample in hand */
+	struct libunwind_walk *libunwind;
+	/* of the current sample */
 	const struct snapshot_sample *sample;
 	struct snapshot_place place; /* of the last address; end 0 = none */
 	bool mapped;		     /* the last address is in a mapping */
 	uint64_t fault;		     /* the last address that could not be read */
-	/* one for each walker's attempt */
+	/* two attempts */
 	uint64_t frames[MAX_DEPTH], other_frames[MAX_DEPTH];
 	uint64_t sps[MAX_DEPTH], other_sps[MAX_DEPTH];
 };
@@ -33,7 +37,7 @@ struct snapshot_unwinder *snapshot_unwinder_new(const struct snapshot_ops *ops, 
 	u->ops = *ops;
 	u->context = context;
 	u->modules = libunwind_modules_new(&u->ops, context);
-	u->remote = libunwind_walk_new(u->modules);
+	u->libunwind = libunwind_walk_new(u->modules);
 	return u;
 }
 
@@ -41,7 +45,7 @@ void snapshot_unwinder_free(struct snapshot_unwinder *u)
 {
 	if (!u)
 		return;
-	libunwind_walk_free(u->remote);
+	libunwind_walk_free(u->libunwind);
 	libunwind_modules_free(u->modules);
 	free(u);
 }
@@ -56,7 +60,7 @@ static bool read_stack(void *context, uint64_t address, uint64_t *ret)
 	return false;
 }
 
-/* For the row walker. Code without a file and without rules of its own: frame pointers. */
+/* For the row walker. Runtime code without rules is walked by frame pointers. */
 static bool find_rule(void *context, uint64_t address, struct walk_rule *ret)
 {
 	struct snapshot_unwinder *u = context;
@@ -77,13 +81,14 @@ static bool find_rule(void *context, uint64_t address, struct walk_rule *ret)
 	vaddr = address - u->place.bias;
 	if (u->ops.find_rule && u->ops.find_rule(u->context, u->place.key, vaddr, ret))
 		return true;
-	/* no table: libunwind knows, where there is an FDE */
+	/* no table: libunwind can go on where there is an FDE */
 	return !libunwind_module_fde(u->place.module, vaddr, &fde);
 }
 
 /*
- * Lets libunwind on from where the row walker stopped: with all registers from the leaf, or, where
- * it does not get as far (code without CFI lies between), from the stop itself. true: it got on.
+ * Lets libunwind continue where the row walker stopped: with all registers from the leaf, or from
+ * the stop itself where it does not get that far from the leaf (over code without CFI). true: it
+ * added frames.
  */
 static bool take_turn(struct snapshot_unwinder *u, struct walk_regs *regs, size_t *nr,
 		      enum walk_status *status)
@@ -91,9 +96,9 @@ static bool take_turn(struct snapshot_unwinder *u, struct walk_regs *regs, size_
 	struct walk_regs leaf = u->sample->regs;
 	size_t nr_other = 0, nr_before = *nr;
 
-	if (!u->remote)
+	if (!u->libunwind)
 		return false;
-	*status = libunwind_walk_run(u->remote, u->sample, &leaf, u->other_frames, u->other_sps,
+	*status = libunwind_walk_run(u->libunwind, u->sample, &leaf, u->other_frames, u->other_sps,
 				     MAX_DEPTH, &nr_other);
 	if (nr_other > nr_before) {
 		memcpy(u->frames, u->other_frames, nr_other * sizeof(*u->frames));
@@ -101,11 +106,11 @@ static bool take_turn(struct snapshot_unwinder *u, struct walk_regs *regs, size_
 		*nr = nr_other;
 		*regs = leaf;
 	} else {
-		*status = libunwind_walk_run(u->remote, u->sample, regs, u->frames, u->sps,
+		*status = libunwind_walk_run(u->libunwind, u->sample, regs, u->frames, u->sps,
 					     MAX_DEPTH, nr);
 	}
 	if (*status == WALK_READ_FAULT)
-		u->fault = libunwind_walk_fault(u->remote);
+		u->fault = libunwind_walk_fault(u->libunwind);
 	return *nr > nr_before;
 }
 

@@ -1,4 +1,8 @@
-/* Two threads, each with its queue of what is asked of it, and one queue of what is done. */
+/*
+ * Two threads ("lanes"): one builds tables of files, one of runtime code, each from its own queue
+ * of requests, so that small runtime code never waits for a large file. Both fill one queue of
+ * results.
+ */
 #include "sampler/walk/table_builder.h"
 
 #include <pthread.h>
@@ -29,7 +33,7 @@ struct queue {
 
 enum { LANE_FILES, LANE_CODE, NR_LANES };
 
-/* A thread and what is asked of it. */
+/* A thread and its requests. */
 struct lane {
 	struct table_builder *builder;
 	pthread_t thread;
@@ -45,7 +49,7 @@ struct table_builder {
 	bool stop;
 	int event_fd;
 	struct rule_set *set;
-	struct walk_rule *rules; /* what of the set is published */
+	struct walk_rule *rules; /* the published part of the set */
 	uint32_t nr_rules, max_rules;
 };
 
@@ -94,7 +98,7 @@ static void *work(void *context)
 	struct lane *lane = context;
 	struct table_builder *b = lane->builder;
 
-	privileges_drop(); /* it has its files open */
+	privileges_drop(); /* its files are open already */
 	pthread_mutex_lock(&b->lock);
 	while (!b->stop) {
 		struct job *job = pop(&lane->asked);
@@ -107,11 +111,11 @@ static void *work(void *context)
 		pthread_mutex_unlock(&b->lock);
 		build(b, job);
 		pthread_mutex_lock(&b->lock);
-		/* The kernel side sees a rule before any row that names it. */
+		/* A rule is published before any row that names it. */
 		b->nr_rules = rule_set_copy(b->set, b->rules, b->nr_rules, b->max_rules);
 		push(&b->done, job);
 		if (write(b->event_fd, &one, sizeof(one)) < 0)
-			continue; /* the counter is full: it is readable all the same */
+			continue; /* the counter is full, so the eventfd is readable already */
 	}
 	pthread_mutex_unlock(&b->lock);
 	return NULL;
@@ -138,7 +142,7 @@ struct table_builder *table_builder_new(struct walk_rule *rules, size_t max_rule
 	b->done.last = &b->done.first;
 	b->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&b->lock, NULL);
-	/* Signals belong to the main thread. */
+	/* Only the main thread handles signals. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	for (int i = 0; i < NR_LANES; i++)
@@ -218,7 +222,7 @@ int table_builder_take(struct table_builder *b, uint32_t *ret_index,
 	if (job)
 		b->nr_pending--;
 	else if (read(b->event_fd, &count, sizeof(count)) < 0)
-		count = 0; /* it was not set */
+		count = 0; /* it was 0 already */
 	pthread_mutex_unlock(&b->lock);
 	if (!job)
 		return 0;

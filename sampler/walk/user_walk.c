@@ -1,3 +1,6 @@
+/*
+ * One home of the portable step: walk_read() of core/portable/walk_step.h calls the caller's hook.
+ */
 #include "sampler/walk/user_walk.h"
 
 #include "core/portable/frames.h"

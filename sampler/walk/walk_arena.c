@@ -1,3 +1,7 @@
+/*
+ * The memfd is sealed once this process has its writable mapping, so targets can only map it to
+ * read. A module's state is written last, with release order: it makes the rest of the entry valid.
+ */
 #include "sampler/walk/walk_arena.h"
 
 #include <errno.h>
@@ -14,7 +18,7 @@
 #include "sampler/unwind/unwind_table.h"
 
 #ifndef F_SEAL_FUTURE_WRITE
-#define F_SEAL_FUTURE_WRITE 0x0010 /* Linux 5.1: our own mapping stays writable, no other is made */
+#define F_SEAL_FUTURE_WRITE 0x0010 /* Linux 5.1: existing mappings stay writable */
 #endif
 
 struct walk_arena_writer {
@@ -68,7 +72,6 @@ struct walk_rule *walk_arena_rules(struct walk_arena_writer *w)
 
 static void set_state(struct walk_arena_writer *w, uint32_t module, enum walk_module_state state)
 {
-	/* The state makes the rest count: it is written last. */
 	__atomic_store_n(&w->arena->modules[module].state, state, __ATOMIC_RELEASE);
 }
 
@@ -120,19 +123,19 @@ bool walk_arena_find_rule(const struct walk_arena_writer *w, uint32_t module, ui
 	return true;
 }
 
-void walk_arena_add_code(struct walk_arena_writer *w, struct table_builder *builder,
-			 const struct mapped_file *code)
+void walk_arena_add_file(struct walk_arena_writer *w, struct table_builder *builder,
+			 const struct mapped_file *file)
 {
 	const void *vdso;
 	size_t size;
 
-	walk_arena_reset_module(w, code->index);
-	if (code->kind == MODULE_ELF && code->nr_segments)
-		table_builder_request(builder, code->index, code->fd);
-	else if (code->kind == MODULE_VDSO && (vdso = file_table_vdso_image(&size)))
-		table_builder_request_memory(builder, code->index, vdso, size);
+	walk_arena_reset_module(w, file->index);
+	if (file->kind == MODULE_ELF && file->nr_segments)
+		table_builder_request(builder, file->index, file->fd);
+	else if (file->kind == MODULE_VDSO && (vdso = file_table_vdso_image(&size)))
+		table_builder_request_memory(builder, file->index, vdso, size);
 	else
-		walk_arena_add_table(w, code->index, NULL);
+		walk_arena_add_table(w, file->index, NULL);
 }
 
 size_t walk_space_publish(struct walk_space *space, const struct process *process, uint32_t epoch,

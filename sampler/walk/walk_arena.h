@@ -1,6 +1,7 @@
 /*
- * The recorder's end of struct walk_arena (core/portable/walk_tables.h): rules and unwind rows in a memfd that
- * every target maps to read. It only grows. And of struct walk_space, a target's mappings.
+ * Writes what walks inside targets read (core/portable/walk_tables.h): struct walk_arena, the rules
+ * and unwind rows in a memfd that every target maps read-only and that only grows; and struct
+ * walk_space, the mappings of one target.
  */
 #ifndef SPROF_WALK_ARENA_H
 #define SPROF_WALK_ARENA_H
@@ -21,27 +22,27 @@ struct walk_arena_writer;
 int walk_arena_new(struct walk_arena_writer **ret_writer);
 void walk_arena_free(struct walk_arena_writer *writer); /* NULL is fine */
 
-/* For targets to map; they can neither write it nor change its size. */
+/* The memfd, the writer's. Targets can map it but neither write it nor change its size. */
 int walk_arena_fd(const struct walk_arena_writer *writer);
-/* Rules go here before the tables that name them; WALK_NR_RULES of them. */
+/* The WALK_NR_RULES places of rules; a rule must be there before a table names it. */
 struct walk_rule *walk_arena_rules(struct walk_arena_writer *writer);
 
-/* The rows of a module; a table of NULL says that it has none. -ENOSPC: full, it has none either. */
+/* Adds a module's rows; NULL: it has none. -ENOSPC: the arena is full, so it has none either. */
 int walk_arena_add_table(struct walk_arena_writer *writer, uint32_t module,
 			 const struct unwind_table *table);
-/* The number is other code's from now on, whose rows are yet to come. */
+/* The number belongs to another file from now on, whose rows are still to come. */
 void walk_arena_reset_module(struct walk_arena_writer *writer, uint32_t module);
-/* Code that is new to us, or has a number that was other code's: asks the builder for its rows. */
-void walk_arena_add_code(struct walk_arena_writer *writer, struct table_builder *builder,
-			 const struct mapped_file *code);
+/* For a file that is new or has a number of an earlier one: asks the builder for its rows. */
+void walk_arena_add_file(struct walk_arena_writer *writer, struct table_builder *builder,
+			 const struct mapped_file *file);
 /* The rule at an ELF virtual address; false while the rows are being built. */
 bool walk_arena_find_rule(const struct walk_arena_writer *writer, uint32_t module, uint64_t vaddr,
 			  struct walk_rule *ret_rule);
 
 /*
- * Writes the mappings of a target into the table of its space that does not count, which then does.
- * `epoch` as struct walk_space has it; *generation is the caller's copy of what is published. Returns
- * how many mappings there was no room for.
+ * Writes the mappings of a target into the table of its space that is not in use, and makes that
+ * one the table in use. `epoch` is that of struct walk_space; *generation is the caller's copy of
+ * the published one. Returns how many mappings did not fit.
  */
 size_t walk_space_publish(struct walk_space *space, const struct process *process, uint32_t epoch,
 			  uint32_t *generation);

@@ -1,5 +1,7 @@
-/* See walk_publisher.h. Rows are compiled by a thread; a module whose rows are still to come is walked
- * by frame pointers. */
+/*
+ * Threads of the table builder compile the rows. Walks end at a module whose rows are still to
+ * come, so new rows raise the generation of every target: it walks such stacks again.
+ */
 #include "sampler/walk/walk_publisher.h"
 
 #include <errno.h>
@@ -28,9 +30,9 @@
 struct walk_publisher {
 	struct walk_arena_writer *arena;
 	struct table_builder *builder;
-	struct file_table *codes;
+	struct file_table *files;
 	struct python_files *pythons; /* NULL: Python frames are not wanted */
-	struct sample_sink out;	      /* knows which module of the sink is which code */
+	struct sample_sink out;	      /* for the sink's ids of mapped files */
 	struct profile_stats stats;
 	struct walk_target *targets;
 };
@@ -41,7 +43,7 @@ struct walk_target {
 	struct walk_space *space;
 	int space_fd;
 	uint32_t generation;
-	struct python_codes *python_codes; /* NULL: none was named */
+	struct python_codes *python_codes; /* made with the first Python frame */
 	struct walk_target *next;
 };
 
@@ -54,7 +56,7 @@ struct walk_publisher *walk_publisher_new(bool python)
 		return NULL;
 	}
 	p->builder = table_builder_new(walk_arena_rules(p->arena), WALK_NR_RULES);
-	p->codes = file_table_new();
+	p->files = file_table_new();
 	p->pythons = python ? python_files_new() : NULL;
 	sample_sink_init(&p->out, &p->stats);
 	return p;
@@ -68,17 +70,17 @@ void walk_publisher_free(struct walk_publisher *p)
 		walk_publisher_remove(p, p->targets);
 	table_builder_free(p->builder);
 	walk_arena_free(p->arena);
-	file_table_free(p->codes);
+	file_table_free(p->files);
 	python_files_free(p->pythons);
 	sample_sink_fini(&p->out);
 	free(p);
 }
 
-static void on_code(void *context, struct mapped_file *code)
+static void on_file(void *context, struct mapped_file *file)
 {
 	struct walk_publisher *p = context;
 
-	walk_arena_add_code(p->arena, p->builder, code);
+	walk_arena_add_file(p->arena, p->builder, file);
 }
 
 static void publish(struct walk_target *t)
@@ -93,9 +95,9 @@ static void publish(struct walk_target *t)
 void walk_target_refresh(struct walk_target *t)
 {
 	struct process now = { .pid = t->maps.pid };
-	int err = process_read_maps(&now, t->publisher->codes, on_code, t->publisher);
+	int err = process_read_maps(&now, t->publisher->files, on_file, t->publisher);
 
-	/* what is ending shows a list cut short */
+	/* a process that is ending shows only part of its mappings */
 	if (err || now.nr_maps * 2 < t->maps.nr_maps || process_same_maps(&t->maps, &now)) {
 		process_fini(&now);
 		return;
@@ -118,7 +120,7 @@ static int map_space(struct walk_target *t)
 		return -errno;
 	t->space = at;
 	t->space->magic = WALK_SPACE_MAGIC;
-	/* ours is the only writable mapping there will be */
+	/* no writable mapping can be made after this */
 	fcntl(t->space_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE);
 	return 0;
 }
@@ -191,7 +193,7 @@ void walk_publisher_take(struct walk_publisher *p, int timeout_ms)
 			break;
 		poll(&ready, 1, (int)(end - now));
 	}
-	/* stacks that were cut short for want of rows are to be walked again */
+	/* incomplete stacks that lacked rows are to be walked again */
 	for (struct walk_target *t = p->targets; any && t; t = t->next)
 		publish(t);
 }
@@ -233,5 +235,5 @@ uint32_t walk_target_python_frame(struct walk_target *t, struct sink *sink, uint
 
 int walk_publisher_open_module(const struct walk_publisher *p, uint32_t module)
 {
-	return file_table_open_module(p->codes, module);
+	return file_table_open_module(p->files, module);
 }

@@ -150,6 +150,22 @@ const struct dwarf_abbrevs *dwarf_unit_abbrevs(struct dwarf_unit *unit)
 	return unit->abbrevs;
 }
 
+static void abbrevs_free(struct dwarf_abbrevs *abbrevs)
+{
+	free(abbrevs->abbrevs);
+	free(abbrevs->attributes);
+	free(abbrevs);
+}
+
+void dwarf_abbrevs_free_all(struct dwarf_file *file)
+{
+	for (size_t i = 0; i < file->nr_abbrev_tables; i++)
+		abbrevs_free(file->abbrev_tables[i]);
+	file->nr_abbrev_tables = 0;
+	intern_fini(&file->abbrev_index);
+	file->abbrev_index = (struct intern){ 0 };
+}
+
 const struct dwarf_abbrev *dwarf_abbrev_find(const struct dwarf_abbrevs *t, uint64_t code)
 {
 	size_t lo = 0, hi = t->nr;

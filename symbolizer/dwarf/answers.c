@@ -48,6 +48,7 @@ struct batch {
 struct worker {
 	struct dwarf_answers *answers;
 	struct dwarf_file *file;
+	struct dwarf_package *package; /* or NULL */
 	struct symbol_chain frames;
 	struct worker *next; /* in answers->workers */
 	pthread_t thread;
@@ -61,6 +62,7 @@ struct worker {
 
 struct dwarf_answers {
 	struct dwarf_file *file;
+	struct dwarf_package *package; /* or NULL */
 	uint64_t *addresses;
 	struct answer *answers;
 	size_t nr;
@@ -159,7 +161,7 @@ static bool answer_unit(struct worker *w, const struct question *questions, size
 		w->addresses[i] = questions[i].address;
 	if (!dwarf_unit_load(unit))
 		return true;
-	split = unit->dwo_name ? dwarf_split_open(unit) : NULL;
+	split = unit->dwo_name ? dwarf_split_open(unit, w->package) : NULL;
 	address_set_fill(&w->set, w->addresses, nr);
 	dwarf_functions_find(&w->functions, split ? split : unit, &w->set);
 	dwarf_unit_find_lines(unit, w->addresses, nr, w->lines);
@@ -194,6 +196,7 @@ static struct worker *worker_new(struct dwarf_answers *a)
 
 	w->answers = a;
 	w->file = dwarf_file_share(a->file);
+	w->package = dwarf_package_share(a->package);
 	w->next = a->workers;
 	a->workers = w;
 	return w;
@@ -209,6 +212,7 @@ static void worker_finish(struct worker *w)
 	w->functions = (struct dwarf_functions){ 0 };
 	w->lines = NULL;
 	w->addresses = NULL;
+	dwarf_package_trim(w->package);
 	dwarf_file_trim(w->file);
 }
 
@@ -344,7 +348,7 @@ static void answer_all(struct dwarf_answers *a)
 
 	dwarf_index_init(&index, a->file);
 	if (a->file->has_skeletons)
-		dwarf_package_open(a->file);
+		a->package = dwarf_package_open(a->file);
 	for (size_t i = 0; i < a->nr; i++) {
 		const struct dwarf_unit *unit = dwarf_index_find(&index, a->addresses[i]);
 
@@ -395,10 +399,12 @@ void dwarf_answers_free(struct dwarf_answers *a)
 		return;
 	for (struct worker *w = a->workers; w; w = next) {
 		next = w->next;
+		dwarf_package_free(w->package);
 		dwarf_file_free(w->file);
 		free(w->frames.frames);
 		free(w);
 	}
+	dwarf_package_free(a->package);
 	free(a->addresses);
 	free(a->answers);
 	free(a);

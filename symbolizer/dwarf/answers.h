@@ -7,7 +7,7 @@
 #define SPROF_ANSWERS_H
 
 #include "symbolizer/dwarf/dwarf_file.h"
-#include "symbolizer/symbol_source.h"
+#include "symbolizer/lookup/symbol_chain.h"
 
 struct dwarf_answers;
 

@@ -2,13 +2,11 @@
 #include "symbolizer/dwarf/dwarf_file.h"
 
 #include <dwarf.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
 #include "symbolizer/dwarf/source_lines.h"
-#include "symbolizer/dwarf/split_units.h"
 
 /*
  * Real programs use at most 1.3 per byte of their sections; tables that overlap in a hostile file
@@ -19,18 +17,6 @@
 
 #define CACHED_TABLES 16 /* of each kind, while one unit at a time is loaded */
 #define ROOT_BYTES 512	 /* a unit's header and root entry, as far as compilers go */
-
-static const char *const section_names[NR_DWARF_SECTIONS] = {
-	[DWARF_INFO] = ".debug_info",
-	[DWARF_LINE] = ".debug_line",
-	[DWARF_ABBREV] = ".debug_abbrev",
-	[DWARF_STR] = ".debug_str",
-	[DWARF_LINE_STR] = ".debug_line_str",
-	[DWARF_RANGES] = ".debug_ranges",
-	[DWARF_RNGLISTS] = ".debug_rnglists",
-	[DWARF_ADDR] = ".debug_addr",
-	[DWARF_STR_OFFSETS] = ".debug_str_offsets",
-};
 
 /* Reads a header from its first bytes; false where it makes no sense. */
 static bool read_unit_header(struct dwarf_unit *unit, struct cursor *c, uint64_t left)
@@ -97,21 +83,13 @@ static void read_units(struct dwarf_file *file)
 	}
 }
 
-static struct elf_section *find_section(const struct dwarf_file *file, enum dwarf_section i)
-{
-	char name[32];
-
-	snprintf(name, sizeof(name), "%s%s", section_names[i], file->is_split ? ".dwo" : "");
-	return elf_image_section(file->image, name);
-}
-
 /*
  * The .debug_info.dwo that begins with a unit of code: where types have units of their own, a .dwo
  * file has a section for each. A package has but one, in any order.
  */
 static struct elf_section *find_split_info(struct dwarf_file *file)
 {
-	struct elf_section *first = find_section(file, DWARF_INFO);
+	struct elf_section *first = dwarf_section_find(file, DWARF_INFO);
 
 	for (size_t i = 0; first && i < file->image->nr_sections; i++) {
 		struct elf_section *s = elf_image_section_at(file->image, i);
@@ -130,31 +108,6 @@ static struct elf_section *find_split_info(struct dwarf_file *file)
 	return first;
 }
 
-static void load_section(struct dwarf_file *file, enum dwarf_section i)
-{
-	struct elf_section *s = i == DWARF_INFO ? file->info : find_section(file, i);
-	uint64_t size;
-
-	if (!s)
-		return;
-	file->sections[i].data = elf_section_data(file->image, s, &size);
-	if (file->sections[i].data)
-		file->sections[i].size = size;
-}
-
-bool dwarf_file_load_info(struct dwarf_file *file)
-{
-	if (file->sections[DWARF_INFO].data)
-		return true;
-	if (file->info->tried || (file->is_shared && file->is_split))
-		return false;
-	if (file->is_shared)
-		file->wants_info = true;
-	else
-		load_section(file, DWARF_INFO);
-	return file->sections[DWARF_INFO].data;
-}
-
 static struct dwarf_file *file_new(struct elf_image *image, uint64_t max_bytes, bool is_split)
 {
 	struct dwarf_file *file = xcalloc(1, sizeof(*file));
@@ -164,21 +117,21 @@ static struct dwarf_file *file_new(struct elf_image *image, uint64_t max_bytes, 
 	file->is_split = is_split;
 	file->max_bytes = max_bytes;
 	for (int i = 0; i < NR_DWARF_SECTIONS; i++) {
-		struct elf_section *s = find_section(file, i);
+		struct elf_section *s = dwarf_section_find(file, i);
 
 		total += s ? elf_section_content_size(image, s) : 0;
 	}
-	file->info = is_split ? find_split_info(file) : find_section(file, DWARF_INFO);
-	file->line = find_section(file, DWARF_LINE);
+	file->info = is_split ? find_split_info(file) : dwarf_section_find(file, DWARF_INFO);
+	file->line = dwarf_section_find(file, DWARF_LINE);
 	if (!file->info || total > max_bytes) {
 		dwarf_file_free(file);
 		return NULL;
 	}
 	for (int i = 0; i < NR_DWARF_SECTIONS; i++) {
-		struct elf_section *s = i == DWARF_INFO ? file->info : find_section(file, i);
+		struct elf_section *s = i == DWARF_INFO ? file->info : dwarf_section_find(file, i);
 
 		if (s && (i >= DWARF_ABBREV || elf_section_is_compressed(s)))
-			load_section(file, i);
+			dwarf_section_load(file, i);
 	}
 	file->budget = BUDGET_BASE + total * BUDGET_PER_BYTE;
 	read_units(file);
@@ -193,31 +146,6 @@ struct dwarf_file *dwarf_file_new(struct elf_image *image, uint64_t max_bytes)
 struct dwarf_file *dwarf_file_new_split(struct elf_image *image, uint64_t max_bytes)
 {
 	return file_new(image, max_bytes, true);
-}
-
-static void abbrevs_free(struct dwarf_abbrevs *abbrevs)
-{
-	free(abbrevs->abbrevs);
-	free(abbrevs->attributes);
-	free(abbrevs);
-}
-
-static void free_abbrev_tables(struct dwarf_file *file)
-{
-	for (size_t i = 0; i < file->nr_abbrev_tables; i++)
-		abbrevs_free(file->abbrev_tables[i]);
-	file->nr_abbrev_tables = 0;
-	intern_fini(&file->abbrev_index);
-	file->abbrev_index = (struct intern){ 0 };
-}
-
-static void free_line_tables(struct dwarf_file *file)
-{
-	for (size_t i = 0; i < file->nr_line_tables; i++)
-		dwarf_lines_free(file->line_tables[i]);
-	file->nr_line_tables = 0;
-	intern_fini(&file->line_index);
-	file->line_index = (struct intern){ 0 };
 }
 
 struct dwarf_file *dwarf_file_share(const struct dwarf_file *file)
@@ -235,7 +163,6 @@ struct dwarf_file *dwarf_file_share(const struct dwarf_file *file)
 	view->is_split = file->is_split;
 	view->has_skeletons = file->has_skeletons;
 	view->alt = file->alt ? dwarf_file_share(file->alt) : NULL;
-	view->package = file->package ? dwarf_package_share(file->package) : NULL;
 	view->nr_units = file->nr_units;
 	view->units = xcalloc(file->nr_units, sizeof(*view->units));
 	for (size_t i = 0; i < file->nr_units; i++) {
@@ -252,10 +179,8 @@ void dwarf_file_trim(struct dwarf_file *file)
 {
 	if (file->alt && file->alt->is_shared)
 		dwarf_file_trim(file->alt);
-	if (file->is_shared)
-		dwarf_package_trim(file->package);
-	free_abbrev_tables(file);
-	free_line_tables(file);
+	dwarf_abbrevs_free_all(file);
+	dwarf_lines_free_all(file);
 	intern_fini(&file->description_index);
 	free(file->descriptions);
 	free(file->abbrev_tables);
@@ -277,33 +202,8 @@ void dwarf_file_free(struct dwarf_file *file)
 	dwarf_file_trim(file);
 	if (file->is_shared)
 		dwarf_file_free(file->alt);
-	dwarf_package_free(file->package);
 	string_pool_fini(&file->strings);
 	free(file);
-}
-
-bool dwarf_charge(struct dwarf_file *file, uint64_t n)
-{
-	if (file->budget < n) {
-		file->budget = 0;
-		return false;
-	}
-	file->budget -= n;
-	return true;
-}
-
-struct cursor dwarf_cursor(const struct dwarf_file *file, enum dwarf_section section,
-			   uint64_t offset)
-{
-	return cursor_at(file->sections[section].data, file->sections[section].size, offset);
-}
-
-const char *dwarf_string(const struct dwarf_file *file, enum dwarf_section section, uint64_t offset)
-{
-	/* Every section ends in a NUL of ours. */
-	return offset < file->sections[section].size
-		       ? (const char *)file->sections[section].data + offset
-		       : NULL;
 }
 
 struct dwarf_unit *dwarf_unit_at(struct dwarf_file *file, uint64_t offset)
@@ -398,9 +298,9 @@ static void forget_unit(struct dwarf_file *file)
 		file->loaded = NULL;
 	}
 	if (file->nr_abbrev_tables >= CACHED_TABLES)
-		free_abbrev_tables(file);
+		dwarf_abbrevs_free_all(file);
 	if (file->nr_line_tables >= CACHED_TABLES)
-		free_line_tables(file);
+		dwarf_lines_free_all(file);
 }
 
 /* Fills unit->bytes with at least `nr` bytes. */

@@ -33,7 +33,6 @@ enum dwarf_section {
 #define DWARF_NO_SIZE UINT32_MAX
 
 struct dwarf_lines;	  /* source_lines.h */
-struct dwarf_package;	  /* split_units.h */
 struct dwarf_description; /* subprograms.h */
 
 /* How one kind of entry is laid out. */
@@ -108,7 +107,6 @@ struct dwarf_file {
 	bool is_split;		  /* a .dwo file or a package of them */
 	bool has_skeletons;	  /* known once the roots were read */
 	struct string_pool *keep; /* strings of a .dwo file must go there; NULL: the file stays */
-	struct dwarf_package *package; /* or NULL */
 	uint64_t split_bytes, nr_split_missing;
 	uint64_t max_bytes; /* of DWARF in any file that belongs to this one */
 	/*
@@ -169,6 +167,11 @@ void dwarf_file_trim(struct dwarf_file *file);
  */
 bool dwarf_file_load_info(struct dwarf_file *file);
 
+/* The section of that kind, or NULL. */
+struct elf_section *dwarf_section_find(const struct dwarf_file *file, enum dwarf_section section);
+/* Brings a section into memory, decompressed; it stays absent where that fails. */
+void dwarf_section_load(struct dwarf_file *file, enum dwarf_section section);
+
 /* Takes n bytes from the budget; false where it is used up and the caller must give up. */
 bool dwarf_charge(struct dwarf_file *file, uint64_t n);
 
@@ -192,6 +195,8 @@ struct cursor dwarf_unit_cursor(const struct dwarf_unit *unit, uint64_t offset);
 /* A string that was read from the unit's entries, in a place that outlives them. */
 const char *dwarf_unit_keep(struct dwarf_unit *unit, const char *s);
 
+/* Frees the abbreviation tables of all units of a file. */
+void dwarf_abbrevs_free_all(struct dwarf_file *file);
 /* NULL where the table is damaged; the same table is parsed once. */
 const struct dwarf_abbrevs *dwarf_unit_abbrevs(struct dwarf_unit *unit);
 /* Reads an entry's code; NULL for the end of siblings (code 0) and where there is no such code. */

@@ -210,7 +210,7 @@ struct dwarf_lines *dwarf_unit_lines(struct dwarf_unit *unit)
 	return unit->lines;
 }
 
-void dwarf_lines_free(struct dwarf_lines *t)
+static void lines_free(struct dwarf_lines *t)
 {
 	if (!t)
 		return;
@@ -218,6 +218,15 @@ void dwarf_lines_free(struct dwarf_lines *t)
 	free(t->directories);
 	free(t->bytes);
 	free(t);
+}
+
+void dwarf_lines_free_all(struct dwarf_file *file)
+{
+	for (size_t i = 0; i < file->nr_line_tables; i++)
+		lines_free(file->line_tables[i]);
+	file->nr_line_tables = 0;
+	intern_fini(&file->line_index);
+	file->line_index = (struct intern){ 0 };
 }
 
 const char *dwarf_lines_path(struct dwarf_lines *t, uint64_t file)

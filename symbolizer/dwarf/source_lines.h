@@ -12,7 +12,8 @@ struct dwarf_lines;
  * file. NULL where it has none or it is damaged.
  */
 struct dwarf_lines *dwarf_unit_lines(struct dwarf_unit *unit);
-void dwarf_lines_free(struct dwarf_lines *lines);
+/* Frees the tables of all units of a file. */
+void dwarf_lines_free_all(struct dwarf_file *file);
 
 /*
  * Path of a source file by its number, absolute where DWARF says so, without "." and ".."; NULL =

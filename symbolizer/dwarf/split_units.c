@@ -142,13 +142,13 @@ static void read_index(struct dwarf_package *p)
 		qsort(p->units, p->nr, sizeof(*p->units), compare_units);
 }
 
-void dwarf_package_open(struct dwarf_file *file)
+struct dwarf_package *dwarf_package_open(const struct dwarf_file *file)
 {
 	struct dwarf_package *p;
 	char *path;
 
-	if (file->package || !file->path)
-		return;
+	if (!file->path)
+		return NULL;
 	path = xasprintf("%s.dwp", file->path);
 	p = xcalloc(1, sizeof(*p));
 	p->path = path;
@@ -156,17 +156,20 @@ void dwarf_package_open(struct dwarf_file *file)
 	p->file = p->image ? dwarf_file_new_split(p->image, file->max_bytes) : NULL;
 	if (!p->file) {
 		dwarf_package_free(p);
-		return;
+		return NULL;
 	}
 	read_index(p);
 	log_debug("'%s': %zu units of split DWARF", path, p->nr);
-	file->package = p;
+	return p;
 }
 
 struct dwarf_package *dwarf_package_share(const struct dwarf_package *package)
 {
-	struct dwarf_package *view = xcalloc(1, sizeof(*view));
+	struct dwarf_package *view;
 
+	if (!package)
+		return NULL;
+	view = xcalloc(1, sizeof(*view));
 	view->file = dwarf_file_share(package->file);
 	view->units = package->units;
 	view->nr = package->nr;
@@ -213,9 +216,9 @@ static bool join(struct dwarf_unit *unit, struct dwarf_unit *skeleton, const str
 	return dwarf_unit_load(unit);
 }
 
-static struct dwarf_unit *open_in_package(struct dwarf_unit *skeleton)
+static struct dwarf_unit *open_in_package(const struct dwarf_package *p,
+					  struct dwarf_unit *skeleton)
 {
-	const struct dwarf_package *p = skeleton->file->package;
 	struct dwarf_unit *unit;
 	size_t lo = 0, hi = p->nr;
 
@@ -260,8 +263,8 @@ static struct dwarf_unit *open_dwo(struct dwarf_unit *skeleton, char *path)
 	struct elf_image *image = debug_file_open(path);
 	struct dwarf_unit *unit = NULL;
 
-	if (image && image->size <= SPLIT_BYTES_MAX - main->split_bytes) {
-		main->split_bytes += image->size;
+	if (image && image->source.size <= SPLIT_BYTES_MAX - main->split_bytes) {
+		main->split_bytes += image->source.size;
 		file = dwarf_file_new_split(image, main->max_bytes);
 	}
 	if (file) {
@@ -294,12 +297,13 @@ static struct dwarf_unit *open_named(struct dwarf_unit *skeleton)
 	return unit;
 }
 
-struct dwarf_unit *dwarf_split_open(struct dwarf_unit *skeleton)
+struct dwarf_unit *dwarf_split_open(struct dwarf_unit *skeleton,
+				    const struct dwarf_package *package)
 {
 	struct dwarf_unit *unit = NULL;
 
-	if (skeleton->file->package)
-		unit = open_in_package(skeleton);
+	if (package)
+		unit = open_in_package(package, skeleton);
 	if (!unit && skeleton->dwo_name[0])
 		unit = open_named(skeleton);
 	skeleton->file->nr_split_missing += !unit;

@@ -11,20 +11,21 @@
 
 struct dwarf_package;
 
-/* Opens the package of a file whose roots show skeletons, and keeps it in file->package. */
-void dwarf_package_open(struct dwarf_file *file);
-/* A view for another thread, as dwarf_file_share(). */
+/* Opens the package of a file whose roots show skeletons. NULL where it has none. */
+struct dwarf_package *dwarf_package_open(const struct dwarf_file *file);
+/* A view for another thread, as dwarf_file_share(). NULL gives NULL. */
 struct dwarf_package *dwarf_package_share(const struct dwarf_package *package);
 /* As dwarf_file_trim(). */
 void dwarf_package_trim(struct dwarf_package *package);
 void dwarf_package_free(struct dwarf_package *package);
 
 /*
- * Loads the entries that were split off from a loaded skeleton. NULL where they are not found, which
- * the skeleton's file counts. Give the result to dwarf_split_close() before the next is opened; what
+ * Loads the entries that were split off from a loaded skeleton: from the package, or NULL, or from the
+ * .dwo file that the skeleton names. NULL where they are not found, which the skeleton's file counts. Give the result to dwarf_split_close() before the next is opened; what
  * was described of it stays.
  */
-struct dwarf_unit *dwarf_split_open(struct dwarf_unit *skeleton);
+struct dwarf_unit *dwarf_split_open(struct dwarf_unit *skeleton,
+				    const struct dwarf_package *package);
 void dwarf_split_close(struct dwarf_unit *split);
 
 #endif

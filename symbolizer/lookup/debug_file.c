@@ -110,7 +110,7 @@ static bool has_crc(const struct elf_image *image, uint32_t want)
 	uLong crc = crc32(0, NULL, 0);
 
 	for (;;) {
-		ssize_t n = pread(image->fd, buffer, sizeof(buffer), at);
+		ssize_t n = pread(image->source.fd, buffer, sizeof(buffer), at);
 
 		if (n <= 0)
 			return n == 0 && crc == want;

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbolizer/symbol_source.h"
+#include "symbolizer/lookup/symbol_source.h"
 
 /*
  * Looks for the debug file of module->image, unless the image has symbols and DWARF itself, and

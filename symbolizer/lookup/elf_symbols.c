@@ -12,7 +12,6 @@
 
 #include "core/base/alloc.h"
 
-#define TABLE_SIZE_MAX (512u << 20) /* bytes; browsers reach 200 MiB */
 #define NO_SYMBOL UINT32_MAX
 #define RANK_LABEL 0x10u
 #define RANK_LOCAL 0x08u
@@ -177,22 +176,17 @@ static uint64_t section_end(struct elf_image *image, uint16_t index)
 	return s && s->address + s->size >= s->address ? s->address + s->size : UINT64_MAX;
 }
 
-static void add_symbols(struct elf_symbols *t, struct elf_image *image, const uint8_t *table,
-			size_t nr, const char *strings, uint64_t strings_size,
-			const struct elf_image *code)
+static void add_symbols(struct elf_symbols *t, struct elf_image *image,
+			const struct elf_symbol_table *table, const struct elf_image *code)
 {
 	size_t capacity = 0;
 
-	for (size_t i = 1; i < nr; i++) {
+	for (size_t i = 1; i < table->nr; i++) {
 		const char *name;
 		struct symbol *s;
 		Elf64_Sym sym;
 
-		memcpy(&sym, table + i * sizeof(sym), sizeof(sym));
-		if (sym.st_name >= strings_size)
-			continue;
-		name = strings + sym.st_name;
-		if (!is_function(&sym, name, code))
+		if (!elf_symbol_table_get(table, i, &sym, &name) || !is_function(&sym, name, code))
 			continue;
 		t->symbols = xgrow(t->symbols, &capacity, t->nr + 1, sizeof(*t->symbols));
 		s = &t->symbols[t->nr++];
@@ -209,21 +203,13 @@ static void add_symbols(struct elf_symbols *t, struct elf_image *image, const ui
 struct elf_symbols *elf_symbols_new(struct elf_image *image, struct elf_section *section,
 				    const struct elf_image *code)
 {
-	struct elf_section *strings_section = elf_image_section_at(image, section->link);
-	const uint8_t *table, *strings;
-	uint64_t table_size, strings_size;
+	struct elf_symbol_table table;
 	struct elf_symbols *t;
 
-	if (!strings_section || strings_section->type != SHT_STRTAB ||
-	    section->size > TABLE_SIZE_MAX || strings_section->size > TABLE_SIZE_MAX)
-		return NULL;
-	table = elf_section_data(image, section, &table_size);
-	strings = elf_section_data(image, strings_section, &strings_size);
-	if (!table || !strings || table_size / sizeof(Elf64_Sym) >= NO_SYMBOL)
+	if (!elf_symbol_table_read(image, section, &table) || table.nr >= NO_SYMBOL)
 		return NULL;
 	t = xcalloc(1, sizeof(*t));
-	add_symbols(t, image, table, table_size / sizeof(Elf64_Sym), (const char *)strings,
-		    strings_size, code);
+	add_symbols(t, image, &table, code);
 	elf_section_unload(section); /* the strings stay */
 	if (!t->nr) {
 		elf_symbols_free(t);

@@ -1,4 +1,4 @@
-# The flame graph in a real browser: what the script does, what happens without it, and what hostile names do.
+# The flame graph in a real browser: with its script, without it, and with hostile names.
 
 BROWSER=$BATS_TEST_DIRNAME
 
@@ -33,7 +33,7 @@ page() { # options, file; the test is standard input
 				.replace(/ xmlns="[^"]*"/g, ""));
 		EOT
 		page $f.svg >live <<-'EOT'
-			// What is slim is a polygon here.
+			// Slim boxes are polygons here.
 			const corners = /<polygon points="([\d.]+),(\d+) ([\d.]+),\d+ [\d.]+,(\d+) [^"]*"/g;
 			console.log((await page.eval(`document.querySelector(".frames").innerHTML`))
 				.replace(corners, (_, left, top, right, bottom) => `<rect x="${left}" y="${top}" ` +
@@ -41,7 +41,7 @@ page() { # options, file; the test is standard input
 				.replace(/\n/g, "").replace(/<g /g, "\n<g ").replace(/ xmlns="[^"]*"/g, ""));
 		EOT
 		[ "$(wc -l <static)" -gt 5 ]
-		# Attributes of a rect in one order.
+		# Brings the attributes of a rect in one order.
 		for i in static live; do
 			sed -Ei 's/<rect (class="[^"]*" )?x="([^"]*)" y="([^"]*)" width="([^"]*)" height="([^"]*)"( class="[^"]*")?/<rect \1\6 \2 \3 \4 \5/g; s/ +/ /g; s/ "/"/g' $i
 		done
@@ -49,7 +49,7 @@ page() { # options, file; the test is standard input
 	done
 }
 
-@test "a click zooms, the ancestors stay and lead back" {
+@test "a click zooms; a click on an ancestor zooms out" {
 	page kinds.svg <<-'EOT'
 		await page.click("parse 30%");
 		let labels = await page.labels();
@@ -71,7 +71,7 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
-@test "what is too narrow to draw comes back on zoom, all of it" {
+@test "frames too narrow to draw all appear on zoom" {
 	for i in $(seq 1 3000); do echo "app;hub;leaf$i 1"; done >many.folded
 	echo "app;big 3000000" >>many.folded
 	"$SPROF" flame many.folded -o many.svg
@@ -107,7 +107,7 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
-@test "search sums what it finds on the whole tree, nothing twice" {
+@test "search sums its matches over the whole tree and counts none twice" {
 	page kinds.svg <<-'EOT'
 		const search = async text => {
 			await page.key("Escape");
@@ -115,7 +115,7 @@ page() { # options, file; the test is standard input
 			await page.type(text);
 			return page.found();
 		};
-		// 343 of 1141: parse calls itself, and its inner calls are in it already. Self: 40 of 1141.
+		// 343 of 1141: parse calls itself, and inner calls are not counted again. Self: 40 of 1141.
 		assert.strictEqual(await search("^parse$"), "30% · self 3.5% · 1 function");
 		assert.strictEqual(await search("^(parse|next_token)$"), "30% · self 30% · 2 functions");
 		assert.strictEqual(await search("samples"), "no match", "names are searched, not tooltips");
@@ -124,7 +124,7 @@ page() { # options, file; the test is standard input
 		assert.strictEqual(await search("entry_syscall"), "16% · self 0% · 1 function", "else they do not");
 		assert.strictEqual(await search("par[se"), "not a regular expression");
 		assert.strictEqual(await page.eval(`document.querySelector("input").getAttribute("aria-invalid")`), "true");
-		// A frame in a run counts, and the run is marked; zoom changes no sum.
+		// A frame in a run counts, and the run is highlighted. Zooming changes no sum.
 		await page.key("Escape");
 		await page.click("read");
 		assert.strictEqual(await search("^(a|b|c|d)$"), "0.26% · self 0.26% · 3 functions".replace("3", "4"));
@@ -135,7 +135,7 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
-@test "n and N go from match to match, into what is not shown" {
+@test "n and N go from match to match, also to frames that are not drawn" {
 	page kinds.svg <<-'EOT'
 		await page.key("f", 2);
 		await page.type("^next_token$");
@@ -159,7 +159,7 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
-@test "pointing at a frame says self, total, margin, and the sums of the function" {
+@test "pointing at a frame shows its self, total and margin, and the sums of its function" {
 	page kinds.svg <<-'EOT'
 		await page.hover("parse 18%");
 		assert.deepStrictEqual(await page.status(), ["parse",
@@ -206,7 +206,7 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
-@test "hostile names and titles run nothing and are shown as they are" {
+@test "hostile names and titles run no code and are shown literally" {
 	"$SPROF" flame -t '</title><script>alert(1)</script>"onload="alert(2)' hostile.folded -o hostile.svg
 	page hostile.svg <<-'EOT'
 		assert.strictEqual(await page.eval("document.querySelectorAll('script').length"), 1);
@@ -231,7 +231,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
-@test "with scripts off, and as an image, the picture is all there" {
+@test "the picture is complete without scripts and as an image" {
 	page --no-script kinds.svg <<-'EOT'
 		const {documents: [d], strings} = await page.send("DOMSnapshot.captureSnapshot", {computedStyles: []});
 		const drawn = d.layout.nodeIndex.filter((n, i) =>
@@ -264,7 +264,7 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
-@test "the picture fits the window, and follows it" {
+@test "the picture fits the window and follows its size" {
 	page --width=800 kinds.svg <<-'EOT'
 		const widest = () => page.eval(`Math.max(...[...document.querySelectorAll(".frames :is(rect, polygon)")].map(r =>
 			r.getBoundingClientRect().right))`);
@@ -279,7 +279,7 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
-@test "a dark page gets a dark picture" {
+@test "the picture is dark in dark mode" {
 	for scheme in --dark ""; do
 		page $scheme kinds.svg <<-'EOT'
 			const color = selector => page.eval(`(() => {
@@ -296,7 +296,7 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
-@test "a diff shows both sides, zooms into what was removed and sums both" {
+@test "a diff shows both sides, zooms into removed paths and sums both sides" {
 	"$SPROF" diff before.folded after.folded -o diff.svg >/dev/null
 	page diff.svg <<-'EOT'
 		await page.hover("parse 56% +16%");
@@ -325,11 +325,11 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
-@test "a butterfly zooms, searches and tells in both halves" {
+@test "a butterfly zooms, searches and shows sums in both halves" {
 	"$SPROF" flame --butterfly cpu,gpu gpu.data -o butterfly.svg
 	page butterfly.svg <<-'EOT'
 		const titles = ["CPU time 360 ms", "GPU time 182 ms"];
-		// Where a label stands: above the middle line, or below.
+		// Is a label above the middle line or below it?
 		const below = label => page.eval(`(() => {
 			const top = e => e.getBoundingClientRect().top;
 			const text = [...document.querySelectorAll(".frames text")].find(t => t.textContent.startsWith(${JSON.stringify(label)}));
@@ -337,7 +337,7 @@ page() { # options, file; the test is standard input
 		})()`);
 		assert.deepStrictEqual([await below(titles[0]), await below(titles[1])], [false, true]);
 		assert.strictEqual(await below("gemm(float*)"), true);
-		// Threads have other names in the two columns here; together, main is one path.
+		// The threads of the two columns have different names. With threads together, main is one path.
 		await page.key("t");
 		assert.strictEqual((await page.labels()).filter(label => label.startsWith("main 100%")).length, 2);
 		await page.hover("main 100%");
@@ -361,7 +361,7 @@ page() { # options, file; the test is standard input
 		await page.eval("document.activeElement.blur()");
 		assert.match((await page.status())[0], /^gemm/);
 		await page.key("Escape");
-		// What has GPU time alone leaves the other half at the path that both have.
+		// A path with only GPU time: the other half shows the part of the path that both have.
 		await page.click("backward() 44%");
 		assert.strictEqual(Math.round((await page.place("backward() 44%")).width), 1180);
 		const labels = await page.labels();
@@ -371,12 +371,12 @@ page() { # options, file; the test is standard input
 		assert.strictEqual(await page.eval(`document.querySelectorAll(".frames .faded").length`), 4);
 		await page.key("0");
 		assert((await page.labels()).some(label => label.startsWith("model::forward")));
-		// Across the middle by keyboard, to the same path.
+		// The keyboard crosses the middle to the same path.
 		for (const key of ["ArrowUp", "ArrowUp", "ArrowDown", "ArrowDown"])
 			await page.key(key);
 		assert.match(await page.eval("document.activeElement.getAttribute('aria-label')"), /^all/);
 		assert.match(await page.eval("document.activeElement.textContent"), /GPU time 182 ms/);
-		// Bottom-up, and upside down, nothing is lost.
+		// Bottom-up and upside down keep all sums.
 		for (const key of ["i", "v"]) {
 			await page.key(key);
 			assert.match((await page.labels()).join(), /CPU time 360 ms.*GPU time 182 ms/);

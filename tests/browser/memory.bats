@@ -21,7 +21,7 @@ record_page() {
 }
 
 # bats test_tags=full
-@test "device memory is a line with its peak, and says what was in use at a moment" {
+@test "device memory is a line with its peak and shows the memory in use at the pointer" {
 	record_page -- "$WORK" launch:100 alloc:4 idle:200 alloc:8 idle:100 launch:100
 	"$SPROF" export -f chrome -o t.json g.data
 	page g.html <<-EOT
@@ -49,7 +49,7 @@ record_page() {
 		assert.match(await value("text"), /GPU 0: Fake H200: 1\.05 MB\$/);
 		await page.key("Escape");
 		assert.strictEqual(await value("text"), "no time chosen");
-		// The pointer: half way between the two waves 2 MiB are in use.
+		// With the pointer half way between the two waves 2 MiB are in use.
 		const box = await page.eval('(() => { const r = document.querySelector(".memory svg").getBoundingClientRect(); return {x: r.x, y: r.y, width: r.width, height: r.height}; })()');
 		const all = Number(await value("max")), us = (points[5][0] + points[6][0]) / 2;
 		await page.send("Input.dispatchMouseEvent", {type: "mouseMoved", x: box.x + box.width * us * 1000 / all, y: box.y + box.height / 2});
@@ -69,7 +69,7 @@ record_page() {
 }
 
 # bats test_tags=full
-@test "a recording without points of memory has no chart" {
+@test "a recording without memory data has no chart" {
 	record_page -- "$WORK" launch:100
 	! grep -q 'class="memory"' g.html
 }

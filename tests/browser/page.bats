@@ -1,5 +1,5 @@
-# The page of sprof flame -o x.html in a real browser: its table, its ways to look at the tree, its heat map, its
-# address, and that it asks for nothing and runs nothing but itself.
+# The page of sprof flame -o x.html in a real browser: table, modes of the tree, heat map and address. The page must load
+# nothing and run no code but its own.
 
 BROWSER=$BATS_TEST_DIRNAME
 
@@ -53,7 +53,7 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
-@test "the bar of a row stands clear of the underscores above it" {
+@test "the bar of a row does not cover the underscores above it" {
 	page kinds.html <<-'EOT'
 		assert(await page.eval(`[...document.querySelectorAll("tbody td.name")].every(cell => {
 			const range = document.createRange();
@@ -64,7 +64,7 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
-@test "a row lights up every frame of its function and says their sums" {
+@test "a click on a row highlights every frame of its function and shows their sums" {
 	page kinds.html <<-'EOT'
 		await press("tbody tr", "parse");
 		assert.strictEqual(await page.found(), "30% · self 3.5% · 1 function");
@@ -112,7 +112,7 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
-@test "callers and callees: all frames of a function, who calls it below, what it calls above" {
+@test "callers and callees: all frames of a function are merged, with its callers below and its callees above" {
 	page --width=1800 kinds.html <<-'EOT'
 		await page.hover("parse 18%");
 		await page.key("s");
@@ -137,7 +137,7 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
-@test "bottom-up: the functions whose self it is stand on the root, their callers on them" {
+@test "bottom-up: functions with self time lie on the root, and their callers on them" {
 	"$SPROF" report --json kinds.folded >kinds.json
 	page kinds.html <<-EOT
 		await page.key("i");
@@ -157,7 +157,7 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
-@test "every way of looking adds up to the same, and goes back" {
+@test "every mode keeps the sums, and undo leads back" {
 	"$SPROF" flame complete.data -o complete.html
 	for f in kinds complete; do
 		page $f.html <<-'EOT'
@@ -184,7 +184,7 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
-@test "merged recursion has a function once on each stack, hidden kinds none" {
+@test "merged recursion leaves a function once on each stack, and hidden kinds are gone" {
 	page kinds.html <<-'EOT'
 		const names = () => page.eval(`[...document.querySelectorAll(".frames text")].map(t => t.textContent.split(" ")[0])`);
 		assert.strictEqual((await names()).filter(n => n === "parse").length, 3);
@@ -219,7 +219,7 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
-@test "the address holds the view, and back and forward go through the views" {
+@test "the address holds the view, and back and forward step through the views" {
 	page kinds.html <<-'EOT'
 		await page.click("parse 30%");
 		await page.key("v");
@@ -246,7 +246,7 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
-@test "a stretch of time is chosen in the heat map, and everything follows" {
+@test "a range of time is chosen in the heat map, and picture and table follow" {
 	"$SPROF" flame complete.data -o complete.html
 	page --width=1800 complete.html <<-'EOT'
 		const heat = await page.eval(`(() => { const r = document.querySelector(".heat canvas").getBoundingClientRect();
@@ -268,7 +268,7 @@ page() { # options, file; the test is standard input
 		assert(first > 0 && first < all, `${first} of ${all}`);
 		assert.match(await page.eval(`document.querySelector("caption").textContent`), /in the time chosen/);
 		await tiles();
-		// The two halves are the whole.
+		// The two halves add up to the whole.
 		const columns = Number(await page.eval(`document.querySelector(".heat").getAttribute("aria-valuemax")`));
 		const [, from, to] = /w=(\d+)-(\d+)/.exec(await page.eval("location.hash")).map(Number);
 		let sum = 0;
@@ -313,7 +313,7 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
-@test "a page shows any column of its recording, chosen by a control, a key or the address" {
+@test "a page shows any column of its recording, chosen by menu, key or address" {
 	cp "$BATS_TEST_DIRNAME/../golden/recordings/gpu.data" .
 	"$SPROF" flame gpu.data -o gpu.html
 	"$SPROF" flame gpu.data --column gpu -o only.html
@@ -346,7 +346,7 @@ page() { # options, file; the test is standard input
 		const kernel = gpu.filter(r => r[1]).sort((a, b) => b[1] - a[1])[0];
 		assert.strictEqual((await rows())[0][0], kernel[0]);
 		assert(await page.eval("document.querySelector('.heat').hidden"), "no samples, no heat map");
-		// Times in the tooltip, the colour of a kernel, and a picture that is whole.
+		// Times in the tooltip, the colour of a kernel, and a complete picture.
 		await tiles();
 		await page.hover(kernel[0].slice(0, 6));
 		await until("/ ms|us/.test(document.querySelector('.status').textContent)");
@@ -363,7 +363,7 @@ page() { # options, file; the test is standard input
 		await page.key("c");
 		await until("location.hash === '#c=gpu'");
 	EOT
-	# What is looked for stays; the address opens the column; --column says which comes first.
+	# The search stays; the address opens the column; --column chooses the first one.
 	page gpu.html#c=gpu-idle <<-'EOT'
 		assert.match((await page.status())[0], /^GPU idle/i);
 		await page.key("i");
@@ -415,7 +415,7 @@ page() { # options, file; the test is standard input
 			}
 			await page.eval("[...document.querySelectorAll('thead button')].find(b => b.textContent === 'gpu self').click()");
 			assert.match((await rows())[0][0], /gemm/);
-			// The other way round, by the control; then one column alone again.
+			// Swapped, by the menu; then one column alone again.
 			const choose = (label, text) => page.eval(\`(() => {
 				const select = document.querySelector(".tools select[aria-label='\${label}']");
 				select.value = [...select.options].find(o => o.text === \${JSON.stringify(text)}).value;
@@ -460,7 +460,7 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
-@test "hostile names run nothing in a page, wherever they are shown" {
+@test "hostile names run no code in a page, wherever they are shown" {
 	"$SPROF" flame -t '</title></script><script>alert(1)</script>"onload="alert(2)' hostile.folded -o hostile.html
 	! grep -q '<script>alert' hostile.html
 	page hostile.html <<-'EOT'
@@ -483,7 +483,7 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
-@test "the page's policy allows its own script and style alone" {
+@test "the page's policy allows only its own script and style" {
 	page kinds.html <<-'EOT'
 		const csp = await page.eval(`document.querySelector("meta[http-equiv]").content`);
 		assert.match(csp, /^default-src 'none'; style-src 'sha256-[A-Za-z0-9+/]{43}='; script-src 'sha256-[A-Za-z0-9+/]{43}='; base-uri 'none'; form-action 'none'$/);
@@ -503,7 +503,7 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
-@test "keys, roles and contrast: the page is for everybody" {
+@test "keys, roles and contrast: the page is accessible" {
 	for scheme in --dark ""; do
 		page $scheme kinds.html <<-'EOT'
 			await page.key("?");
@@ -512,7 +512,7 @@ page() { # options, file; the test is standard input
 			assert.strictEqual(await page.eval(`getComputedStyle(document.querySelector(".help")).display`), "none");
 			assert.strictEqual(await page.eval(`document.querySelectorAll("button:not([title]):not(.controls button), input:not([aria-label]), select:not([aria-label])").length`), 0);
 			assert.strictEqual(await page.eval(`document.querySelectorAll("[role=status], [role=tree]").length`), 2);
-			// WCAG 2: every label on its box, every text on its ground.
+			// WCAG 2: the contrast of every label and text with its background.
 			const worst = await page.eval(`(() => {
 				const light = color => { const [r, g, b] = color.match(/[0-9.]+/g).map(v => v / 255).map(v =>
 					v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b; };
@@ -540,7 +540,7 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
-@test "in a narrow and low window the picture begins at its foot, too" {
+@test "in a narrow and low window, too, the picture is scrolled to its root" {
 	python3 -c 'print(";".join(f"f{i}" for i in range(80)), 90); print("f0;g", 10)' >deep.folded
 	"$SPROF" flame deep.folded -o deep.html
 	for width in 800 1200; do
@@ -557,7 +557,7 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
-@test "in a low window nothing that is scrolled to lies behind the head, and what was found leaves the title room" {
+@test "in a low window the head covers nothing that is scrolled to, and the search result leaves room for the title" {
 	awk 'BEGIN { for (i = 0; i < 26; i++) { s = s ";f" i; print "app" s " 1000" } }' >tower.folded
 	"$SPROF" flame -t "a title that is too long for what is left of the line" tower.folded -o tower.html
 	"$SPROF" flame tower.folded -o tower.svg
@@ -585,7 +585,7 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
-@test "a large tree is turned bottom-up as far as one sees, and further on zoom" {
+@test "a large tree is turned bottom-up as far as it is visible, and further on zoom" {
 	awk 'BEGIN { for (i = 0; i < 500; i++) for (j = 0; j < 500; j++) print "app;c" j ";f" i " 1" }' >large.folded
 	"$SPROF" flame large.folded -o large.html
 	page large.html <<-'EOT'
@@ -606,7 +606,7 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
-@test "in a narrow diff facts and legend go on in further lines, and the table keeps its names" {
+@test "in a narrow diff facts and legend are folded into lines, and the table keeps its names" {
 	"$SPROF" diff kinds.folded after.folded -o diff.html >/dev/null
 	for width in 700 1000 1900; do
 		page --width=$width diff.html <<-'EOT'

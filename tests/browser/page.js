@@ -1,10 +1,10 @@
-// Opens a file in headless Chromium and runs a test on it, without any package: Chromium speaks its debugging
-// protocol over two pipes, one JSON message between NULs.
+// Opens a file in headless Chromium and runs a test on it. It needs no npm package, as Chromium speaks its
+// debugging protocol over two pipes: JSON messages that end with a NUL.
 //
 //	node page.js [--dark] [--no-script] [--static] [--width=1200] [--height=900] FILE <test.js
 //
-// --static: the file has no script of its own. The test is the body of an async function of (page, assert). Its failure, and any error or dialog of the page that
-// the test does not expect, ends this program with a message and status 1.
+// --static: the file has no script of its own. The test is the body of an async function of (page, assert).
+// Its failure, or an unexpected error or dialog of the page, ends this program with a message and status 1.
 "use strict";
 const assert = require("assert");
 const {spawn} = require("child_process");
@@ -57,7 +57,7 @@ class Browser {
 	}
 }
 
-// What happened in the page that should not happen: errors, dialogs, requests to anywhere.
+// What must not happen in a page: errors, dialogs, requests.
 function watch(browser, session, incidents) {
 	browser.listeners.push(({method, params, sessionId}) => {
 		if (sessionId !== session)
@@ -100,7 +100,7 @@ function makePage(browser, session, incidents) {
 		async type(text) {
 			await send("Input.insertText", {text});
 		},
-		// The middle of the box of the frame whose label begins so; -1 px where its cap stands.
+		// The middle of the box whose label begins so, 1 px towards its cap.
 		async place(label) {
 			return page.eval(`(() => {
 				const g = [...document.querySelectorAll(".frames g")].find(g =>

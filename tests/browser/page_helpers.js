@@ -1,4 +1,4 @@
-// Put in front of the tests of page.bats.
+// Functions that page.bats puts in front of its tests.
 const press = (selector, text) => page.eval(`(() => {
 	const e = [...document.querySelectorAll(${JSON.stringify(selector)})].find(e => ${text === undefined} || e.cells[0].title === ${JSON.stringify(text || "")});
 	e.click();
@@ -16,7 +16,7 @@ const until = async condition => {
 		if (Date.now() > end)
 			throw new Error("never came true: " + condition);
 };
-// The caps of each half stand side by side over the whole width, and overlap no box.
+// Checks that the caps of each half cover the whole width and overlap no box.
 const tiles = async () => {
 	const bad = await page.eval(`(() => {
 		const box = r => r.getBoundingClientRect(), all = [...document.querySelectorAll(".frames g > :is(rect, polygon)")];

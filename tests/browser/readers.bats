@@ -1,6 +1,6 @@
-# What others make of our exports, in their own programs: speedscope's page, in Chromium, and the Firefox Profiler's own
-# code, as its authors publish it for the command line. Neither is in Debian: npm fetches them once, where there is npm, or
-# SPEEDSCOPE and PROFILER_CLI are their folders.
+# Reads sprof's exports with the programs they are for: speedscope's page, in Chromium, and the Firefox Profiler's own
+# code, which its authors publish for the command line. Neither is in Debian. npm fetches them once, if it is installed;
+# SPEEDSCOPE and PROFILER_CLI may name their folders instead.
 # bats file_tags=full
 
 BROWSER=$BATS_TEST_DIRNAME
@@ -23,7 +23,7 @@ teardown() {
 	[ ! -d sessions ] || profiler_cli stop --all
 }
 
-# A file through speedscope: "self total function" of its table, sorted.
+# Opens a file in speedscope and prints "self total function" of its table, sorted.
 in_speedscope() { # file
 	printf 'speedscope.loadFileFromBase64("%s", "%s")' "$1" "$(base64 -w0 "$1")" >load.js
 	timeout 90 node "$BROWSER/page.js" --static "$speedscope#localProfilePath=$PWD/load.js&view=sandwich" >table <<-'EOT'
@@ -53,16 +53,16 @@ in_speedscope() { # file
 	done
 }
 
-# The Firefox Profiler without its window: a daemon that loads one profile and is asked about it.
+# The Firefox Profiler without its window: a daemon that loads one profile and answers queries.
 profiler_cli() {
 	HOME=$PWD PROFILER_CLI_SESSION_DIR=$PWD/sessions timeout 60 node "$profiler_cli" "$@"
 }
 
-# "self total name" of every function that the Firefox Profiler lists, of all threads together: ns, or samples.
+# Prints "self total name" of every function that the Firefox Profiler lists, all threads together, in ns or samples.
 in_firefox() { # file
 	local thread
 	mkdir -p sessions
-	# It gives its daemon half a second, which goes on loading all the same.
+	# The client waits half a second for its daemon, which keeps loading after that.
 	profiler_cli load "$PWD/$1" --session "$1" >load.log 2>&1 || true
 	for _ in $(seq 20); do
 		profiler_cli thread list --json --session "$1" >threads.json 2>>load.log && break

@@ -95,7 +95,7 @@ picture() {
 	"$SPROF" fold complete.data >complete.folded
 	run --separate-stderr "$SPROF" diff complete.data complete.folded --json
 	[ "$status" -eq 0 ]
-	grep -qx "sprof: functions are compared by name alone: 'complete.folded' says no modules" <<<"$stderr"
+	grep -qx "sprof: functions are compared by name alone: 'complete.folded' has no modules" <<<"$stderr"
 	jq -e '.rows | all(.self.significant | not)' <<<"$output"
 	jq -e '.rows | all(.module == "")' <<<"$output"
 	"$SPROF" diff --without-modules complete.data complete.data --json | jq -e '.rows | all(.module == "")'

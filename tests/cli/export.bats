@@ -116,7 +116,7 @@ assert int(rows[0]["total_events"]) == 400'
 	EOF
 	run "$SPROF" export -f pstats kinds.folded
 	[ "$status" -eq 1 ]
-	[ "$output" = "sprof: cannot write 'kinds.folded' as pstats: it holds counts, and the format times" ]
+	[ "$output" = "sprof: cannot write 'kinds.folded' as pstats: it holds counts, and the format needs times" ]
 }
 
 @test "the format is what the file's name ends in" {

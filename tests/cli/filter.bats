@@ -22,7 +22,7 @@ setup() {
 	[ "$("$SPROF" fold --show-from '^[bc]$' x.folded | paste -sd,)" = "b;work 20,c;work_[k] 30" ]
 	[ "$("$SPROF" fold --kind kernel x.folded)" = "main;c;work_[k] 30" ]
 	[ "$("$SPROF" fold --focus WORK x.folded 2>err)" = "" ]
-	grep -q "nothing is left of the samples of 'x.folded'" err
+	grep -q "no sample of 'x.folded' is left after filtering" err
 }
 
 @test "a broken stack stays one when it is shown from a function on" {

@@ -82,7 +82,7 @@ hints() { # STACKS...: the codes of the hints, in their order
 	  remedy: .cpu(), .numpy(), print(tensor) and synchronize() wait for all that was launched: do it once per N steps, or copy with non_blocking=True
 	END
 	echo 'main (t.py:1) 1000' >x.folded
-	[ "$("$SPROF" report --hints x.folded | tail -1)" = "no hint: these samples prove none" ]
+	[ "$("$SPROF" report --hints x.folded | tail -1)" = "no problem found that these samples can prove" ]
 	# Filters and other tables of the samples are as everywhere.
 	run "$SPROF" report --hints --phases x.folded
 	[ "$status" -eq 2 ]

@@ -85,7 +85,7 @@ rows() { # the table of a profile, without what names the file
 	gzip -c x.pb | head -c 100 >short.gz
 	run --separate-stderr "$SPROF" report short.gz
 	[ "$status" -eq 1 ]
-	[ "$stderr" = "sprof: cannot read 'short.gz': its gzip is damaged or cut off" ]
+	[ "$stderr" = "sprof: cannot read 'short.gz': its gzip data is damaged or cut off" ]
 	"$SPROF" export -f speedscope kinds.folded | head -c 1000 >short.json
 	run --separate-stderr "$SPROF" report short.json
 	[ "$status" -eq 1 ]
@@ -93,7 +93,7 @@ rows() { # the table of a profile, without what names the file
 	echo '{"shared":{"frames":[{"name":"a"}]},"profiles":[{"samples":[[7]],"weights":[1]}]}' >wrong.json
 	run --separate-stderr "$SPROF" report wrong.json
 	[ "$status" -eq 1 ]
-	[ "$stderr" = "sprof: cannot read 'wrong.json': a stack names a frame that is not there" ]
+	[ "$stderr" = "sprof: cannot read 'wrong.json': a stack refers to a frame that does not exist" ]
 	echo '{"shared":{"frames":[{"name":"a"}]},"profiles":[{"samples":[[0]],"weights":[-1]}]}' >wrong.json
 	run --separate-stderr "$SPROF" report wrong.json
 	[ "$stderr" = "sprof: cannot read 'wrong.json': a weight is negative" ]

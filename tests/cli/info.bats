@@ -21,7 +21,7 @@ setup() {
 	[ "$status" -eq 0 ]
 	[ -z "$stderr" ]
 	grep -qx 'file        complete.data, [0-9]* bytes, [0-9.]* bytes per sample' <<<"$output"
-	grep -qx 'state       complete' <<<"$output"
+	grep -qx 'state       finished' <<<"$output"
 	grep -qx 'recorded    2023-11-14 22:13:20 +0000, for 0.4 s' <<<"$output"
 	grep -qx 'command     make -j8' <<<"$output"
 	grep -qx 'host        host' <<<"$output"
@@ -57,7 +57,7 @@ setup() {
 	info bare.data
 	[ "$status" -eq 0 ]
 	grep -qE '^ +(9[0-9.]+|100)%  +100%  +(9[0-9.]+|100)%  [0-9a-f]+  .*/bare$' <<<"$output"
-	grep -q '^For names, before the next recording: debug packages' <<<"$output"
+	grep -q '^For names, install debug packages' <<<"$output"
 	[ "$(awk '/^frames/ { print ($2 > $3 + 0) }' <<<"${output//,/}")" = 1 ]
 	"$SPROF" info --json bare.data |
 		jq -e '.modules[] | select(.path | endswith("/bare")) | .unnamed_samples > 0.9 * .self_samples'
@@ -163,7 +163,7 @@ setup() {
 @test "a recording of a later major version is an error that says so" {
 	info "$BATS_TEST_DIRNAME/../golden/recordings/later.data"
 	[ "$status" -eq 1 ]
-	[[ $stderr == *"later.data': a later sprof made it, in a format of its own" ]]
+	[[ $stderr == *"later.data': a later version of sprof wrote it, in a newer format" ]]
 }
 
 @test "a damaged header costs nothing but the time in it" {

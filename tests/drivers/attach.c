@@ -3,11 +3,13 @@
  *
  *	attach PID CYCLES [WINDOW_MS [FREQUENCY_HZ [cpu|wall|again]]]
  *
- * again: with a region that looks as a try that came too late leaves it, and a signal of ours to each thread.
+ * again: with a region that looks as a try that came too late leaves it, and a signal of ours to
+ * each thread.
  *
- * Ends by printing how long a thread stood still each time, in microseconds, how many handlers ran in how many
- * cycles, and `cycles N ok N`. Status 0: all worked; 1: not all; 2: the target was refused in the first
- * cycle. A target that ends is the end; so is SIGTERM, after the cycle that it came in.
+ * Ends by printing how long a thread stood still each time, in microseconds, how many handlers ran
+ * in how many cycles, and `cycles N ok N`. Status 0: all worked; 1: not all; 2: the target was
+ * refused in the first cycle. A target that ends is the end; so is SIGTERM, after the cycle that it
+ * came in.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -64,7 +66,7 @@ static void want_threads(const struct job *job, struct timer_region *region)
 		closedir(dir);
 }
 
-/* As the recorder does where no handler comes by to serve what was asked for. */
+/* Does what the recorder does where no handler runs that could serve the slots. */
 static void signal_all(const struct job *job, const struct timer_region *region)
 {
 	siginfo_t info = { .si_signo = region->shared->signal, .si_code = SI_QUEUE };

@@ -1,4 +1,4 @@
-/* Durations, and their quantiles. For the drivers. */
+/* Collects durations and prints their quantiles, for the drivers. */
 #ifndef SPROF_TESTS_DISTRIBUTION_H
 #define SPROF_TESTS_DISTRIBUTION_H
 
@@ -27,7 +27,7 @@ static inline int distribution_compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* "NAME us p50 .. p90 .. p99 .. max .. n .."; frees. */
+/* Prints "NAME us p50 .. p90 .. p99 .. max .. n .." and frees. */
 static inline void distribution_print(struct distribution *d, const char *name)
 {
 	if (d->nr) {

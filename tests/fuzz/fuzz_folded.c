@@ -1,6 +1,7 @@
 /*
- * Any text is read as collapsed stacks, made a tree, and its sums checked. What fold prints of it must be
- * read back as the same, and the picture must hold nothing that the text brought along.
+ * Reads any text as collapsed stacks, builds a tree and checks its sums. The text that `fold`
+ * prints of the tree must give the same tree again, and no markup or control character of the input
+ * may reach the picture.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +48,7 @@ static void check_read_back(const struct tree *tree)
 
 	collapsed_write(&text, tree, false);
 	again = read_tree(text.data, text.size, &p);
-	/* Nothing is printed of a text whose counts are all 0. */
+	/* A text whose counts are all 0 prints nothing. */
 	if (!again != !tree->nodes[0].total ||
 	    (again && again->nodes[0].total != tree->nodes[0].total))
 		abort();

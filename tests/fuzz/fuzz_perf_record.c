@@ -1,7 +1,7 @@
 /*
- * What the kernel and perf write. A file of perf record is read whole. Of anything else the first bytes
- * are the header (type, misc) of a ring's record and whether samples carry a call chain; the rest is the
- * record. What is accepted must lie inside it.
+ * What the kernel and perf write. A file of perf record is read whole. Of anything else the first
+ * bytes are the header (type, misc) of a ring's record and whether samples carry a call chain; the
+ * rest is the record. What is accepted must lie inside it.
  */
 #include <errno.h>
 #include <stdlib.h>

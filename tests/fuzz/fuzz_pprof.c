@@ -1,4 +1,6 @@
-/* Any bytes are read as pprof, and as gzip before. */
+/*
+ * Reads any bytes as pprof, and as a gzip file of pprof.
+ */
 #include "imported.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

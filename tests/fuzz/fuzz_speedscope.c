@@ -1,4 +1,6 @@
-/* Any bytes are read as speedscope. */
+/*
+ * Reads any bytes as speedscope's JSON.
+ */
 #include "imported.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

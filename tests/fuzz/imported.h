@@ -1,6 +1,6 @@
 /*
- * What the fuzz targets of importers have in common: any bytes are read; where a profile comes of it, its
- * ids are good, its tree adds up, and pprof carries its sums.
+ * The checks that the fuzz targets of importers share. Any bytes are read. If that gives a profile,
+ * its ids are valid, its tree adds up, and its sums survive an export to pprof.
  */
 #ifndef SPROF_TESTS_FUZZ_IMPORTED_H
 #define SPROF_TESTS_FUZZ_IMPORTED_H
@@ -46,7 +46,7 @@ static void check_ids(const struct profile *p)
 			abort();
 }
 
-/* 0 where the sums are too large for a tree. */
+/* The total of the tree, or 0 if the sums are too large for a tree. */
 static uint64_t total_of(const struct profile *p)
 {
 	uint64_t total = 0, self = 0;

@@ -1,4 +1,4 @@
-# libsprof-gpu.so over the fake GPU: what it collects.
+# What libsprof-gpu.so collects from the fake GPU.
 
 load fake.bash
 
@@ -12,7 +12,7 @@ setup() {
 		export SPROF_CUPTI=$BUILD/tests/gpu/cuda$version/libcupti.so.$version
 		FAKE_CLOCK=virtual record --records -- "$WORK" launch:2 graph:1 mixed:1 peer alloc:3
 		grep -qx "cupti [0-9]* libcupti.so.$version" <<<"$output"
-		# When calls were made is real time; what CUDA 11.0 calls graph nodes had no graph yet.
+		# Calls have real times; graph nodes of CUDA 11.0 have no graph id yet.
 		grep -v -e '^record api' -e '^cupti ' <<<"$output" >"$BATS_TEST_TMPDIR/got"
 		[ $version != 11 ] || sed -i 's/graph=0 node=1/graph=1 node=1/' "$BATS_TEST_TMPDIR/got"
 		[ -z "${UPDATE_GOLDEN-}" ] || cp "$BATS_TEST_TMPDIR/got" tests/golden/gpu/agent.txt
@@ -27,12 +27,12 @@ setup() {
 	[ "$(grep -c '^record api .* cuLaunchKernel ' <<<"$output")" -eq 1020 ]
 	[ "$(grep -c '^record api .*;main;train;forward;launch_gemm$' <<<"$output")" -eq 1000 ]
 	[ "$(counter launches)" -eq "$(($(counter stack_walked) + $(counter stack_cached)))" ]
-	# What repeats is not walked again.
+	# A stack that repeats is not walked again.
 	[ "$(counter stack_cached)" -ge 990 ]
 }
 
-# The rows by which stacks are walked come before the word that data is wanted.
-@test "a program waits in cuInit for the recorder's word, and rows are none" {
+# Unwind rows are sent before the recorder wants data.
+@test "a program waits in cuInit for the recorder's control word, not for unwind rows" {
 	record --rows-first=500 -- "$WORK" launch:1000
 	[ "$(calls_of cuLaunchKernel)" -eq 1000 ]
 	[ "$(fold_sum kernel count)" -eq 1000 ]
@@ -49,7 +49,7 @@ setup() {
 	! grep '^fold kernel .* -$' <<<"$output"
 }
 
-@test "a full ring loses records, and neither sums nor counts" {
+@test "a full ring loses records, but no sums and no counts" {
 	record --no-drain -- "$WORK" launch:100000
 	[ "$(sed -n 's/^ring_dropped //p' <<<"$output")" -gt 10000 ]
 	[ "$(fold_sum kernel count)" -eq 100000 ]
@@ -58,7 +58,7 @@ setup() {
 }
 
 # bats test_tags=full
-@test "threads have lanes of their own, and their streams run side by side" {
+@test "threads have lanes of their own, and their streams run in parallel" {
 	record --records -- "$WORK" threads:2000 threads:2000
 	[ "$(calls_of cuLaunchKernel)" -eq 16000 ]
 	[ "$(fold_sum kernel count)" -eq 16000 ]
@@ -94,8 +94,8 @@ setup() {
 	grep -q '^fold kernel gemm_kernel .* -$' <<<"$output"
 }
 
-@test "only the classes that were asked for get stacks" {
-	record --classes=0x20 -- "$WORK" mixed:10 # synchronisation
+@test "only the wanted classes of calls get stacks" {
+	record --classes=0x20 -- "$WORK" mixed:10 # synchronization
 	[ "$(counter launches)" -eq 11 ]
 	grep -q '^fold sync .*;main;mixed$' <<<"$output"
 	grep -q '^fold kernel gemm_kernel .* -$' <<<"$output"
@@ -106,7 +106,7 @@ setup() {
 	grep -q '^fold kernel .*\[end 4\];deeper;.*;deeper;launch_gemm$' <<<"$output"
 }
 
-@test "device memory: what is allocated, and the peak" {
+@test "device memory is known as allocated and at its peak" {
 	record -- "$WORK" alloc:10
 	grep -qx 'device 0 Fake H200 sms=132 allocated=5242880 peak=10485760' <<<"$output"
 	[ "$(fold_sum alloc bytes)" -eq 10485760 ]
@@ -118,10 +118,10 @@ setup() {
 	grep -q '^record api .* cuProfilerStop .*class=10 ' <<<"$output"
 }
 
-@test "times of a CUPTI that keeps its own clock are converted" {
+@test "times of a CUPTI with its own clock are converted" {
 	FAKE_TIMESTAMP_ERROR=15 record --records -- "$WORK" launch:10
 	grep -q '^failure 8 15 1 CUPTI keeps its own clock' <<<"$output"
-	# The kernel begins 5 us after its call: both are on one clock, then.
+	# The fake starts a kernel 5 us after its call: a small lag shows that both are on one clock.
 	awk '$2 == "api" && / cuLaunchKernel corr=1 / { call = $3 }
 		$2 == "kernel" && / corr=1 / { kernel = $3 }
 		END { d = kernel - call; exit !(call && d > 0 && d < 5000000) }' <<<"$output"

@@ -1,5 +1,5 @@
-# libsprof-gpu.so over the fake GPU: whatever goes wrong, the program goes on, one line says what, and the recording
-# has it too.
+# Failures of libsprof-gpu.so over the fake GPU: the program continues, one line on stderr names the failure, and the
+# recording has it.
 
 load fake.bash
 
@@ -8,8 +8,8 @@ setup() {
 	LOG=$BATS_TEST_TMPDIR/log
 }
 
-# One line on stderr, one failure of that code, and the program's own output.
-said() { # code, text
+# Checks for one line on stderr, one failure of that code, and the program's own output.
+reported() { # code, text
 	grep -q "^failure $1 .*$2" <<<"$output"
 	[ "$(grep -c "^sprof: gpu: .*$2" <<<"$stderr")" -eq 1 ]
 	grep -q '^done ' <<<"$output"
@@ -24,52 +24,52 @@ said() { # code, text
 
 @test "no libcupti" {
 	SPROF_CUPTI=/nowhere/libcupti.so record -- "$WORK" launch:10
-	said 5 'no libcupti here'
+	reported 5 'cannot find libcupti'
 }
 
 @test "a libcupti without a function that is needed" {
 	SPROF_CUPTI=$BUILD/tests/gpu/lacking/libcupti.so.12 record -- "$WORK" launch:10
-	said 6 'it has no cuptiActivityFlushAll'
+	reported 6 'it has no cuptiActivityFlushAll'
 }
 
 @test "no driver, or the toolkit's stub in its place (999)" {
 	FAKE_SUBSCRIBE_ERROR=999 record -- "$WORK" launch:10
-	said 1 'CUPTI_ERROR_UNKNOWN (999)'
+	reported 1 'CUPTI_ERROR_UNKNOWN (999)'
 }
 
 @test "a libcupti that does not fit the driver (15)" {
 	FAKE_SUBSCRIBE_ERROR=15 record -- "$WORK" launch:10
-	said 6 'CUPTI_ERROR_NOT_INITIALIZED (15)'
+	reported 6 'CUPTI_ERROR_NOT_INITIALIZED (15)'
 }
 
 @test "no permission (35)" {
 	FAKE_SUBSCRIBE_ERROR=35 record -- "$WORK" launch:10
-	said 4 'CUPTI_ERROR_INSUFFICIENT_PRIVILEGES (35)'
+	reported 4 'CUPTI_ERROR_INSUFFICIENT_PRIVILEGES (35)'
 }
 
-@test "one kind that cannot be had leaves the others" {
+@test "an activity kind that cannot be enabled leaves the others" {
 	FAKE_KIND_ERROR=2:35 record -- "$WORK" mixed:10
-	said 4 'enable activity kind MEMSET'
+	reported 4 'enable activity kind MEMSET'
 	[ "$(counter memsets)" -eq 0 ]
 	[ "$(fold_sum kernel count)" -eq 20 ]
 }
 
 # bats test_tags=full
-@test "another subscriber is named, waited for, and never fought (39)" {
+@test "another subscriber is named and waited for (39)" {
 	export SPROF_CUPTI=$BUILD/tests/gpu/cuda13/libcupti.so.13
 	FAKE_LOG=$LOG FAKE_HOLDER=Kineto FAKE_SUBSCRIBE_ERROR=39 FAKE_SUBSCRIBE_MS=2000 \
 		record -- "$WORK" launch:100 idle:6000 launch:50
-	said 2 'CUPTI is held by CUPTI for Kineto'
-	said 3 'CUPTI is free now'
+	reported 2 'CUPTI is in use by CUPTI for Kineto'
+	reported 3 'CUPTI is free now'
 	[ "$(fold_sum kernel count)" -eq 50 ]
-	# Nothing was taken from the other one while it was there: buffers and kinds come after the second try.
+	# Nothing was taken from the other one: buffers and kinds are set after the second cuptiSubscribe.
 	awk '/ cuptiActivity(Enable|RegisterCallbacks)$/ { if (tries < 2) exit 1 } / cuptiSubscribe$/ { tries++ }' "$LOG"
 }
 
 # bats test_tags=full
-@test "records without times are counted, said, and in no sum" {
+@test "records without times are counted, reported, and in no sum" {
 	FAKE_ZERO_AFTER=500 record --records -- "$WORK" launch:1000
-	said 9 'records without times'
+	reported 9 'records without times'
 	[ "$(counter untimed)" -ge 500 ]
 	[ "$(($(fold_sum kernel count) + $(counter untimed) + $(fold_sum sync count)))" -eq 1001 ]
 	[ "$(fold_sum kernel ns)" -eq "$((1000 * $(fold_sum kernel count)))" ]
@@ -78,21 +78,21 @@ said() { # code, text
 # bats test_tags=full
 @test "records that CUPTI dropped are counted" {
 	FAKE_DROP=10 record --records -- "$WORK" launch:1000
-	said 12 'CUPTI dropped activity records'
+	reported 12 'CUPTI dropped activity records'
 	[ "$(counter cupti_dropped)" -eq 100 ]
 	grep -q '^record drops .* nr=' <<<"$output"
 }
 
-@test "a forked child calls no CUPTI, and its parent goes on" {
+@test "a forked child does not call CUPTI, and its parent is recorded on" {
 	FAKE_LOG=$LOG record -- "$WORK" launch:10 fork launch:10
 	[ "$(cut -d' ' -f1 "$LOG" | sort -u | wc -l)" -eq 1 ]
 	[ "$(fold_sum kernel count)" -eq 21 ]
 }
 
 # bats test_tags=full
-@test "detached while idle: within 250 ms, and CUPTI stays behind, disabled" {
+@test "detached while idle: within 250 ms, and CUPTI stays loaded but disabled" {
 	FAKE_LOG=$LOG record --stop-after=300 -- "$WORK" launch:100 idle:1500 launch:100
-	said 10 'CUPTI is disabled'
+	reported 10 'CUPTI is disabled'
 	[ "$(sed -n 's/^stopped_ms //p' <<<"$output")" -lt 250 ]
 	grep -qx 'after_stop 0' <<<"$output"
 	[ "$(fold_sum kernel count)" -eq 100 ]
@@ -100,9 +100,9 @@ said() { # code, text
 	! grep cuptiFinalize "$LOG"
 }
 
-# What CUPTI holds for all: its next user would find buffers that it takes for zeroed, and our clock.
+# They are global to the process: the next user of CUPTI would get buffers taken for zeroed, and our clock.
 # bats test_tags=full
-@test "detached, CUPTI has the attributes and the clock that it had before" {
+@test "after detaching CUPTI has its old attributes and clock" {
 	FAKE_LOG=$LOG record --stop-after=300 -- "$WORK" launch:100 idle:1500 launch:100
 	[ "$(grep -c ' attribute ' "$LOG")" -eq 6 ]
 	diff <(grep -o 'attribute .*' "$LOG" | tail -3 | sort) - <<-'END'
@@ -122,14 +122,14 @@ said() { # code, text
 }
 
 # bats test_tags=full
-@test "the recorder's death disarms within a second" {
+@test "collection ends within a second of the recorder's death" {
 	FAKE_LOG=$LOG record --hang-up-after=300 -- "$WORK" spin:2500
 	[ "$(sed -n 's/^stopped_ms //p' <<<"$output")" -lt 1000 ]
 	grep -qx 'after_stop 0' <<<"$output"
 }
 
 # bats test_tags=full
-@test "a program that runs already is joined, and left" {
+@test "a running program is attached to, and detached from" {
 	FAKE_LOG=$LOG record --attach=300 --stop-after=500 -- "$WORK" spin:1500
 	[ "$(fold_sum kernel count)" -gt 0 ]
 	grep -q '^fold kernel .*;train;forward;launch_gemm$' <<<"$output"

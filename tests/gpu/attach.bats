@@ -1,5 +1,5 @@
-# sprof record -p of programs that use CUDA and were started without libsprof-gpu.so: it is loaded into them as they run.
-# Over the fake GPU. STRESS=1: as often as the time of a test allows.
+# sprof record -p of programs that use CUDA and were started without libsprof-gpu.so: it is loaded into them while they
+# run, over the fake GPU. STRESS=1: as often as the time limit of a test allows.
 
 load fake.bash
 load ../rights
@@ -16,7 +16,7 @@ teardown() {
 	[ -z "$target" ] || kill -9 "$target" 2>/dev/null || true
 }
 
-# A program that uses the GPU until ends_well.
+# Starts a program that uses the GPU until ends_well is called.
 start() { # COMMAND...
 	rm -f "$END_FILE"
 	"$@" >said 2>&1 3>&- &
@@ -55,28 +55,28 @@ calls() {
 	"$SPROF" report --gpu --json g.data | jq '[.rows[].calls] | add // 0'
 }
 
-# Stops, in ms, of the lines that tell them: how many, the median, and the longest.
+# From the lines about stops: their number, the median and the longest, in ms.
 stops() {
-	sed -n 's/.* stood still for \([0-9.]*\) ms to load .*/\1/p' "$1" | sort -n |
+	sed -n 's/.* was stopped for \([0-9.]*\) ms to load .*/\1/p' "$1" | sort -n |
 		awk '{ ms[NR] = $1 } END { print NR, ms[int((NR + 1) / 2)], ms[NR] }'
 }
 
-@test "a program that uses the GPU already gets the library, and is left unharmed" {
+@test "a program that already uses the GPU gets the library and stays unharmed" {
 	start "$WORK" storm:4
 	attach
 	[ "$(calls)" -gt 100 ]
-	# without a frame that is not the program's
+	# every frame is one of the program's
 	"$SPROF" fold --column gpu g.data >kernels
 	grep -q 'work;train;forward;launch_gemm;.*gemm_kernel' kernels
 	! grep -v 'work;train;forward;launch_gemm;.*gemm_kernel' kernels
-	# the stub and its stack are gone; the library sleeps
+	# the stub and its stack are gone; the library stays
 	! grep '^[0-9a-f]*5f0f000-' /proc/$target/maps
 	grep -q libsprof-gpu /proc/$target/maps
 	ends_well
 }
 
 # bats test_tags=full, stress
-@test "each recording has what happened in it, and no more" {
+@test "each recording has only what happened during it" {
 	local nr=3 sum=0 n done begin
 	[ -z "${STRESS-}" ] || nr=90
 	start "$WORK" storm:4
@@ -91,7 +91,7 @@ stops() {
 		"$SPROF" report --gpu --json g.data | jq -e --argjson all $(($(date +%s%N) - begin)) \
 			'.devices[0] | .wall_ns < $all and .busy_ns + .idle_ns == .wall_ns'
 	done
-	# rows of one recorder before the last may still be there
+	# the unwind rows of the recorder before the last may still be mapped
 	[ "$(wc -l </proc/$target/maps)" -le $((mapped + 4)) ]
 	[ "$(ls /proc/$target/fd | wc -l)" -le "$files" ]
 	touch "$END_FILE"
@@ -102,7 +102,7 @@ stops() {
 }
 
 # bats test_tags=full, stress
-@test "many programs get it under load, and each stands still for a moment only" {
+@test "many programs get the library under load, and each stops only for a moment" {
 	local nr=5
 	[ -z "${STRESS-}" ] || nr=120
 	for i in $(seq $nr); do
@@ -132,7 +132,7 @@ stops() {
 	done
 }
 
-@test "in Python, the library comes in as well" {
+@test "a Python program gets the library too" {
 	start python3 "$BATS_TEST_DIRNAME/../targets/gpu_python.py" 20000000
 	attach --gpu on
 	"$SPROF" fold --column gpu g.data | grep -q 'main (gpu_python.py:[0-9]*);.*gemm_kernel'
@@ -140,7 +140,7 @@ stops() {
 }
 
 # bats test_tags=full
-@test "what speaks against it is said, before anything is touched" {
+@test "reasons not to load the library are given before anything is touched" {
 	start sleep 60
 	run --separate-stderr "$SPROF" record -s timer -o g.data --gpu on -p "$target" -d 300ms
 	[ "$status" -eq 1 ]
@@ -159,7 +159,7 @@ stops() {
 	ends_well
 }
 
-@test "under a seccomp filter it is refused" {
+@test "a program under a seccomp filter is refused" {
 	needs_root "read a seccomp filter"
 	start python3 -c "
 import ctypes, struct, time

@@ -3,10 +3,10 @@
 
     check.py [-o FOLDER] [--limit SECONDS] [--rounds N] [--fake] [--only NAME[,NAME]] [--list]
 
-Where there is no GPU, or with --fake, the programs run over the fake one that the tests use; every figure is then one
-of the fake, and is said to be. FOLDER (gpu-check) gets results.md, results.json, recordings and the flame graph. It exits with
-0 if no check failed; one that was skipped, with its reason, is none that failed. Needs Python alone; what it finds of torch,
-nvcc and Nsight Compute it uses.
+Without a GPU, or with --fake, the programs run over the fake GPU of the tests, and the results say that the figures are
+the fake's. FOLDER (gpu-check) gets results.md, results.json, recordings and the flame graph. Exits with 0 if no check
+failed; a check that is skipped, with its reason, has not failed. Needs only Python; uses torch, nvcc and Nsight Compute
+if they are installed.
 """
 import argparse
 import ctypes
@@ -31,29 +31,29 @@ LOAD = os.path.join(BUILD, "tests/targets/gpu_load")
 AGENT = os.path.realpath(os.path.join(BUILD, "libsprof-gpu.so"))
 FAKES = os.path.join(BUILD, "tests/gpu")
 
-# What only a GPU can show, and the check that shows it; None: no check here does.
+# What only a GPU can show, and the check that shows it; None: not checked here.
 CLAIMS = [
     ("libcuda loads the library in cuInit, and the first launch is seen", "launches"),
     ("cost of a launch while sleeping, and while collecting", "launches"),
     ("kernel times and counts are right", "sums"),
-    ("GPU times are on the clock of the calls: no kernel begins before its call, none ends after the wait for it", "timeline"),
+    ("GPU times and calls are on one clock: kernels begin after their calls and end before the wait for them", "timeline"),
     ("kernels of one stream do not overlap in CUPTI's records", "timeline"),
     ("copies and driver allocations are right and complete", "memory"),
     ("kernels of graphs are found, and counted exactly; what recording each of them costs", "graphs"),
     ("attaching to a program that has made its graphs before", "attach_graphs"),
     ("25 million graph kernels do not exhaust CUPTI's buffers (--only exhaustion)", "exhaustion"),
     ("eight threads launch while collection begins and ends, ten times", "attach"),
-    ("the library comes into a program that uses CUDA without it (libcuda, libcupti and their threads as they are)", "load"),
+    ("the library is loaded into a running program that uses CUDA (real libcuda, libcupti and their threads)", "load"),
     ("detaching from an idle program ends in time", "idle"),
-    ("nothing is left of the cost after detaching", "residue"),
+    ("detaching leaves no cost behind", "residue"),
     ("launches of the runtime's <<<>>> are seen", "nvcc"),
     ("torch: slow-down beside no profiler and torch.profiler", "torch_gpt"),
     ("torch: kernel sums agree with torch.profiler's within 1 %", "torch_gpt"),
     ("torch: CUDA graphs", "torch_graphs"),
     ("torch: several streams", "torch_streams"),
     ("torch: convolutions, cuDNN", "torch_resnet"),
-    ("torch.profiler begins in a program that sprof records: it gets CUPTI, and its kernels", "kineto"),
-    ("sprof comes into a program in which torch.profiler has CUPTI: it waits", "kineto_first"),
+    ("torch.profiler starts in a program that sprof records: it gets CUPTI and its kernels", "kineto"),
+    ("sprof attaches to a program in which torch.profiler has CUPTI: it waits", "kineto_first"),
     ("NVTX ranges of torch.cuda.nvtx", "torch_nvtx"),
     ("durations agree with Nsight Compute's", "ncu"),
     ("NCCL kernels, more than one GPU", None),
@@ -91,7 +91,7 @@ class Checks:
             self.env.update(LD_LIBRARY_PATH=FAKES, SPROF_CUPTI=os.path.join(FAKES, "cuda12/libcupti.so.12"))
         elif "SPROF_CUPTI" not in self.env:
             self.cupti = find_cupti()
-            if self.cupti: # a program that has a CUPTI of its own mapped uses that one nevertheless
+            if self.cupti: # a program with a CUPTI of its own uses that one
                 self.env["SPROF_CUPTI"] = self.cupti
         os.makedirs(args.output, exist_ok=True)
 
@@ -99,7 +99,7 @@ class Checks:
         return os.path.join(self.args.output, name)
 
     def run(self, command, timeout=120, env=None):
-        """stdout of a command that must succeed."""
+        """Returns the stdout of a command that must succeed."""
         left = self.end - time.time()
         if left < 5:
             raise Skip("no time left")
@@ -108,7 +108,7 @@ class Checks:
         try:
             out, self.stderr = done.communicate(timeout=min(timeout, left))
         except subprocess.TimeoutExpired:
-            os.killpg(done.pid, signal.SIGKILL) # what it started keeps the GPU else
+            os.killpg(done.pid, signal.SIGKILL) # else its children keep the GPU busy
             done.communicate()
             raise Wrong(f"did not end in time: {' '.join(command)}")
         if done.returncode == 77:
@@ -131,13 +131,13 @@ class Checks:
         return {k: sum(r[k] for r in rows) for k in ("calls", "total_ns")}
 
     def sound(self, report):
-        """What holds of every recording: the flame graph sums up to the table, idle and busy to the wall."""
+        """Checks what holds for every recording: busy + idle is the wall time, and no activity was lost."""
         lost = sum(self.counter(report, "activities " + how) for how in ("discarded", "without a time", "dropped by CUPTI"))
         for device in report["devices"]:
             expect(device["busy_ns"] + device["idle_ns"] == device["wall_ns"], f"busy + idle is not the wall: {device}")
         expect(not lost, f"{lost} activities were lost")
 
-    # ---- the checks: each returns what it measured, in words
+    # ---- the checks: each returns a sentence with what it measured
 
     def host(self):
         about = {"kernel": os.uname().release, "cpus": os.cpu_count(), "sprof": self.run([SPROF, "--version"]).strip()}
@@ -150,7 +150,7 @@ class Checks:
         return ", ".join(f"{k}: {v}" for k, v in about.items())
 
     def missing(self):
-        """What checks need besides a GPU, as far as it is not there; it is said where there is no GPU as well."""
+        """Yields what is missing for the checks. Also without a GPU, so that everything is named at once."""
         if self.fake:
             yield f"a GPU ({self.why_fake})"
         for program, what in (("nvcc", "nvcc"), ("ncu", "Nsight Compute (ncu)")):
@@ -160,7 +160,7 @@ class Checks:
             yield f"torch for {sys.executable}"
 
     def launches(self):
-        """ns of host time for each of 100 000 empty launches: without sprof, with the library asleep, collecting."""
+        """Host time of an empty launch, in ns: without sprof, with the library asleep, and while collecting."""
         n, found = 10000 if self.fake else 100000, {"alone": [], "asleep": [], "collecting": []}
         for _ in range(self.args.rounds):
             for how in found:
@@ -191,7 +191,7 @@ class Checks:
         return f"200 kernels, {spin['total_ns'] / 1e6:.3f} ms; events around them {events / 1e6:.3f} ms"
 
     def timeline(self):
-        """The clocks of CPU and GPU, and the order of a stream, in the timeline of 200 kernels of 1 ms."""
+        """CPU and GPU times, and the order within a stream, of 200 kernels of 1 ms."""
         self.record("timeline.data", [LOAD, "spin:200:1000000"])
         self.run([SPROF, "export", "-f", "chrome", "-o", self.path("timeline.json"), self.path("timeline.data")])
         with open(self.path("timeline.json")) as file:
@@ -234,7 +234,7 @@ class Checks:
         return self.graphs(n=520000, nodes=50)
 
     def attach(self):
-        """Into a program of eight threads, and out again, time after time."""
+        """Attaches to a program of eight threads and detaches, several times."""
         times, took = 3 if self.fake else 10, []
         program = self.asleep("threads:8:60000")
         try:
@@ -248,7 +248,7 @@ class Checks:
                 f"{max(took) * 1e3:.0f}")
 
     def attach_graphs(self):
-        """Into a program whose graphs CUPTI has not seen being made: what it says of their kernels, and that all goes on."""
+        """Attaches to a program that made its graphs before: what CUPTI knows of their kernels; the program must go on."""
         program = self.asleep("graph:2000000:20")
         try:
             time.sleep(2)
@@ -263,7 +263,7 @@ class Checks:
                 f"{self.counter(report, 'activities without a time')} without a time; {took * 1e3:.0f} ms beside the 500 asked for")
 
     def residue(self):
-        """What a launch takes before a recorder comes, and after it has gone."""
+        """The time of a launch before a recorder comes and after it has gone."""
         program = self.asleep("run:60000")
         try:
             time.sleep(1)
@@ -281,19 +281,19 @@ class Checks:
         return f"a launch takes {statistics.median(before):.0f} ns before and {statistics.median(after):.0f} after"
 
     def asleep(self, *work):
-        """A program that runs, with the library asleep in it."""
+        """Starts a program in which the library sleeps."""
         with open(self.path("asleep.log"), "w") as log:
             return subprocess.Popen([LOAD, *work], stdout=subprocess.PIPE, stderr=log, text=True,
                                     env={**self.env, "CUDA_INJECTION64_PATH": AGENT})
 
     def join(self, program, name):
-        """Half a second of it; how many seconds that took beside."""
+        """Records the program for half a second; returns how many seconds more that took."""
         begin = time.monotonic()
         self.run([SPROF, "record", "-q", "--gpu", "on", "-p", str(program.pid), "-d", "500ms", "-o", self.path(name)])
         return time.monotonic() - begin - 0.5
 
     def load(self):
-        """Into programs that were started without the library; how long a thread of them stood still."""
+        """Loads the library into running programs; measures how long their stopped thread stood still."""
         stops, yama = [], "/proc/sys/kernel/yama/ptrace_scope"
         if os.geteuid() and os.path.exists(yama) and int(open(yama).read()):
             raise Skip("ptrace(2) is not allowed: run it as root, or with kernel.yama.ptrace_scope=0")
@@ -302,7 +302,7 @@ class Checks:
             try:
                 time.sleep(2)
                 self.run([SPROF, "record", "-v", "--gpu", "on", "-p", str(program.pid), "-d", "500ms", "-o", self.path("load.data")])
-                stops.append(float(re.search(r"stood still for ([\d.]+) ms", self.stderr)[1]))
+                stops.append(float(re.search(r"was stopped for ([\d.]+) ms", self.stderr)[1]))
                 expect(self.report("gpu", "load.data")["rows"], "nothing was collected")
                 expect(program.poll() is None, f"the program ended with {program.returncode}")
             finally:
@@ -324,7 +324,7 @@ class Checks:
         svg = self.path("flame.svg")
         self.run([SPROF, "flame", "--column", "gpu", "-o", svg, self.path("flame.data")])
         xml.dom.minidom.parse(svg)
-        expect("do_spin" in open(svg).read(), "the picture does not show who launched")
+        expect("do_spin" in open(svg).read(), "the flame graph lacks the function that launched")
         return os.path.basename(svg)
 
     def nvcc(self):
@@ -354,7 +354,7 @@ class Checks:
             raise Skip("no torch for this python")
 
     def torch_work(self, work):
-        """Steps alone, under sprof and under torch.profiler, in turns; and the kernels that both saw."""
+        """Times of a step alone, under sprof and under torch.profiler, in turns; compares the kernels of both."""
         self.need_torch()
         ms, kernels, sprof = {"alone": [], "sprof": [], "torch": []}, [], []
         for _ in range(self.args.rounds):
@@ -399,7 +399,7 @@ class Checks:
         return self.torch_work("streams")
 
     def kineto(self):
-        """torch.profiler inside a program that sprof records: it gets CUPTI, and sprof says so."""
+        """torch.profiler inside a program that sprof records: it gets CUPTI, and sprof reports that."""
         self.need_torch()
         run = self.torch("gpt", profiler="torch", name="kineto.data", steps=10)
         report = self.report("gpu", "kineto.data")
@@ -409,7 +409,7 @@ class Checks:
         return said
 
     def kineto_first(self):
-        """The other way round: sprof comes while torch.profiler records, and takes nothing from it."""
+        """sprof attaches while torch.profiler records, and takes nothing from it."""
         self.need_torch()
         command = [sys.executable, os.path.join(HERE, "torch_load.py"), "--seconds", "20", "--profiler", "torch", "gpt"]
         with open(self.path("kineto_first.log"), "w") as log:
@@ -428,7 +428,7 @@ class Checks:
         return f"torch.profiler saw {theirs} kernels; {said or 'nothing was said'}"
 
     def torch_nvtx(self):
-        """Ranges of torch.cuda.nvtx around kernels: how often, and how much GPU work was launched in them."""
+        """Ranges of torch.cuda.nvtx around kernels: their number, and the launches in them."""
         self.need_torch()
         code = ("import torch\nx = torch.ones(256, 256, device='cuda')\nfor _ in range(50):\n"
                 "    with torch.cuda.nvtx.range('step'):\n        y = x @ x\ntorch.cuda.synchronize()\n")
@@ -451,14 +451,14 @@ class Checks:
         return f"average {spin['total_ns'] / spin['calls']:.0f} ns, Nsight Compute {statistics.mean(found):.0f} ns"
 
 
-# What is worth most comes first: the time may run out in torch's.
+# The most important first: time may run out before the checks of torch.
 NAMES = ["host", "launches", "sums", "timeline", "memory", "graphs", "attach", "attach_graphs", "load", "residue", "idle", "flame", "nvcc",
          "ncu", "kineto", "torch_nvtx", "torch_gpt", "torch_graphs", "kineto_first", "torch_streams", "torch_resnet"]
-ALONE = ["exhaustion"] # minutes: when asked for
+ALONE = ["exhaustion"] # takes minutes: only with --only
 
 
 def missing_gpu():
-    """Why there is no GPU to be used; "" where there is one. In a process of its own: what cuInit does stays there."""
+    """Why no GPU can be used; "" if one can. In a process of its own, as cuInit has side effects."""
     ask = """
 import ctypes, sys
 try:
@@ -481,8 +481,8 @@ sys.exit(None if number.value else "the driver has no device")
 
 
 def find_cupti():
-    """For programs that have none mapped, as those of these checks: the toolkit's, or that of NVIDIA's wheels. One of a
-    later CUDA than the driver's would not work."""
+    """A CUPTI for programs that have none mapped, as the programs of these checks: the toolkit's, or one of NVIDIA's
+    wheels. It must not be of a later CUDA than the driver."""
     version, places = ctypes.c_int(), []
     ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(version))
     for folder in site.getsitepackages() + [site.getusersitepackages()]:
@@ -503,7 +503,7 @@ def write(checks, results):
     with open(checks.path("results.json"), "w") as file:
         json.dump({"fake": checks.fake, "checks": [dict(zip(("name", "status", "text"), r)) for r in results]}, file, indent=1)
     with open(checks.path("results.md"), "w") as file:
-        print("# sprof on " + ("a GPU that is not there: every figure is the fake's" if checks.fake else "a GPU"), file=file)
+        print("# sprof on " + ("a fake GPU: every figure is the fake's" if checks.fake else "a GPU"), file=file)
         print("\n| check | | what was seen |\n|---|---|---|", file=file)
         for name, status, text in results:
             print(f"| {name} | {status} | {text.replace('|', '/')} |", file=file)
@@ -530,13 +530,13 @@ def main():
         parser.error(f"there is no check {', '.join(set(wanted) - set(NAMES + ALONE))}")
     checks, results = Checks(args), []
     if checks.fake:
-        print(f"no GPU here ({checks.why_fake}): what follows runs over the fake one, and its figures are not a GPU's")
+        print(f"no GPU here ({checks.why_fake}): the checks run over a fake GPU, and their figures are the fake's")
     for name in wanted:
         try:
             result = ("ok", getattr(checks, name)())
         except Skip as why:
             result = ("skipped", str(why))
-        except Exception as why: # whatever it is, the other checks have their turn
+        except Exception as why: # whatever it is, the other checks still run
             result = ("FAILED", f"{why}" if isinstance(why, Wrong) else f"{type(why).__name__}: {why}")
         results.append((name, *result))
         print(f"{result[0]:8} {name}: {result[1]}", flush=True)

@@ -1,5 +1,5 @@
-# A profiler of its own that a program loads and uses while sprof records it: it gets what it asks for, sprof stops
-# where it comes and goes on when it has left.
+# A program loads another profiler and uses it while sprof records: that profiler gets CUPTI, and sprof stops and
+# continues when it has left.
 
 load fake.bash
 
@@ -24,22 +24,22 @@ setup() {
 	export LD_LIBRARY_PATH=$BUILD/tests/gpu:$BUILD/tests/gpu/cuda12
 }
 
-# All kernels are somebody's: 100 before, 50 the rival's, 200 after.
+# Every kernel is recorded by one of them: 100 before, 50 by the competitor, 200 after.
 # bats test_tags=full
-@test "a profiler that subscribes after sprof gets CUPTI, and sprof has it again when that one has left" {
+@test "a profiler that subscribes after sprof gets CUPTI, and sprof gets it back later" {
 	COMPETITOR=$BATS_FILE_TMPDIR/libcompetitor-lazy.so FAKE_LOG=$LOG record --records -- "$WORK" launch:100 competitor:50 idle:6000 launch:200
 	grep -q '^competitor error 0 kernels 50 strange 0 zeroed 0$' <<<"$output"
 	[ "$(fold_sum kernel count)" -eq 300 ]
 	[ "$(grep -c '^record kernel' <<<"$output")" -eq 300 ]
 	[ "$(counter bad_record)" -eq 0 ]
-	grep -q '^failure 2 .*libcompetitor-lazy.so subscribes to CUPTI, and has it' <<<"$output"
+	grep -q '^failure 2 .*libcompetitor-lazy.so subscribes to CUPTI and gets it' <<<"$output"
 	grep -q '^failure 3 .*CUPTI is free now' <<<"$output"
 	[ "$(grep -c '^sprof: gpu: ' <<<"$stderr")" -eq 2 ]
 	[ "$(grep -c ' cuptiSubscribe$' "$LOG")" -eq 3 ]
 }
 
 # bats test_tags=full
-@test "however the linker was told to bind functions, as long as their addresses can be written" {
+@test "it gets CUPTI however its functions are bound, if their table is writable" {
 	local way
 	for way in now address; do
 		COMPETITOR=$BATS_FILE_TMPDIR/libcompetitor-$way.so record --records -- "$WORK" launch:100 competitor:50
@@ -49,9 +49,9 @@ setup() {
 	done
 }
 
-# What is read-only is not written to, and who has the address from dlsym() comes by no table.
+# A read-only table is left alone, and an address from dlsym() is in no table.
 # bats test_tags=full
-@test "a profiler that sprof does not see coming gets CUPTI's error, and sprof goes on" {
+@test "a profiler whose call cannot be intercepted gets CUPTI's error, and sprof continues" {
 	COMPETITOR=$BATS_FILE_TMPDIR/libcompetitor-relro.so record -- "$WORK" launch:100 competitor:50
 	grep -q '^competitor error 39 kernels 0 ' <<<"$output"
 	[ "$(fold_sum kernel count)" -eq 150 ]
@@ -60,18 +60,18 @@ setup() {
 	[ "$(fold_sum kernel count)" -eq 150 ]
 }
 
-# When it has done with its buffers nobody can see.
+# CUPTI does not tell when such a profiler is done.
 # bats test_tags=full
-@test "a profiler that never subscribes keeps its buffers, and sprof says that it has stopped" {
+@test "a profiler that never subscribes keeps its buffers, and sprof reports that it has stopped" {
 	COMPETITOR_SILENT=1 COMPETITOR=$BATS_FILE_TMPDIR/libcompetitor-lazy.so record -- "$WORK" launch:100 competitor:50 idle:6000 launch:200
 	grep -q '^competitor error 0 kernels 50 strange 0 zeroed 0$' <<<"$output"
 	[ "$(fold_sum kernel count)" -eq 100 ]
-	grep -q '^failure 18 .*libcompetitor-lazy.so records by CUPTI without subscribing to it' <<<"$output"
+	grep -q '^failure 18 .*libcompetitor-lazy.so records with CUPTI without subscribing to it' <<<"$output"
 	[ "$(grep -c '^sprof: gpu: ' <<<"$stderr")" -eq 1 ]
 }
 
 # bats test_tags=full
-@test "sprof leaves while the other one is there, and touches nothing of it" {
+@test "sprof detaches while the other profiler is active, and leaves it alone" {
 	COMPETITOR_HOLD=3 COMPETITOR=$BATS_FILE_TMPDIR/libcompetitor-lazy.so FAKE_LOG=$LOG record --stop-after=4000 -- "$WORK" launch:100 competitor:50
 	grep -q '^competitor error 0 kernels 50 strange 0 zeroed 0$' <<<"$output"
 	[ "$(fold_sum kernel count)" -eq 100 ]
@@ -79,7 +79,7 @@ setup() {
 	[ "$(grep -c cuptiUnsubscribe "$LOG")" -eq 2 ]
 }
 
-# The loader has the tables of what it loads and unloads, and binds functions at their first call, meanwhile.
+# Meanwhile the loader writes the tables of what it loads, and binds functions at their first call.
 @test "imports are exchanged while libraries come and go" {
 	local way users=() t=$BATS_TEST_TMPDIR
 	gcc -shared -fpic -DDEPENDENCY -o "$t/libanswer.so" tests/gpu/import_storm.c

@@ -1,6 +1,6 @@
 /*
- * Another profiler, which a program loads while sprof records it, and which uses CUPTI as Kineto does: by its table of
- * imports, in a library of its own. gpu_work calls it.
+ * Another profiler that a program loads while sprof records it, and that uses CUPTI as Kineto does:
+ * through the import table of a library of its own. gpu_work calls it.
  *
  *	COMPETITOR_DLSYM=1	it asks dlsym() for cuptiSubscribe
  *	COMPETITOR_SILENT=1	it does not subscribe at all
@@ -43,7 +43,7 @@ static uint64_t realtime_ns(void)
 static void request(uint8_t **buffer, size_t *size, size_t *max)
 {
 	*buffer = malloc(BUFFER_BYTES);
-	memset(*buffer, 0xa5, BUFFER_BYTES); /* nobody asked for zeroes */
+	memset(*buffer, 0xa5, BUFFER_BYTES); /* dirty: CUPTI must zero it */
 	*size = BUFFER_BYTES;
 	*max = 0;
 }
@@ -84,7 +84,7 @@ __attribute__((visibility("default"))) void competitor_record(void (*launches)(l
 	begun = realtime_ns();
 	if (!getenv("COMPETITOR_SILENT"))
 		err = getenv("COMPETITOR_DLSYM") ? found(&subscriber, ignore, NULL)
-					    : cuptiSubscribe(&subscriber, ignore, NULL);
+						 : cuptiSubscribe(&subscriber, ignore, NULL);
 	if (!err) {
 		err = cuptiActivityRegisterCallbacks(request, complete);
 		cuptiActivityGetAttribute(5, &size, &zeroed);
@@ -99,7 +99,7 @@ __attribute__((visibility("default"))) void competitor_record(void (*launches)(l
 	}
 	if (subscriber)
 		cuptiUnsubscribe(subscriber);
-	printf("competitor error %d kernels %ld strange %ld zeroed %d\n", err, nr_kernels, nr_strange,
-	       zeroed);
+	printf("competitor error %d kernels %ld strange %ld zeroed %d\n", err, nr_kernels,
+	       nr_strange, zeroed);
 	fflush(stdout);
 }

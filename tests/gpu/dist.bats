@@ -1,4 +1,4 @@
-# The archive that `make dist` makes: unpacked into an empty folder it runs, without anything of this tree.
+# The archive of `make dist`: unpacked into an empty folder it runs without anything from this tree.
 
 setup() {
 	bats_require_minimum_version 1.5.0
@@ -10,7 +10,7 @@ setup() {
 	ROOT=$PWD
 }
 
-# A shell that has inherited nothing.
+# Runs a command with an empty environment.
 alone() {
 	env -i PATH=/usr/bin:/bin LD_LIBRARY_PATH= "$@"
 }
@@ -27,7 +27,7 @@ not_newer() { # version, limit
 	[ "$(printf '%s\n' "$1" "$2" | sort -V | tail -1)" = "$2" ]
 }
 
-@test "nothing but glibc is needed, and none newer than 2.34, in programs under study 2.28" {
+@test "nothing but glibc is needed: at most 2.34, and 2.28 inside targets" {
 	[ "$(needed bin/sprof)" = 'libc.so.6 libm.so.6' ]
 	not_newer "$(newest_glibc bin/sprof)" 2.34
 	for library in lib/sprof/libsprof.so lib/sprof/libsprof-gpu.so; do
@@ -36,7 +36,7 @@ not_newer() { # version, limit
 	! readelf -dW bin/sprof | grep -e RPATH -e RUNPATH
 }
 
-@test "a program is recorded and drawn with what is in the archive alone" {
+@test "the archive alone records a program and draws its flame graph" {
 	cd "$BATS_TEST_TMPDIR"
 	alone "$ROOT/bin/sprof" record -q -s timer -o a.data -- sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'
 	alone "$ROOT/bin/sprof" flame -o a.svg a.data
@@ -45,9 +45,9 @@ not_newer() { # version, limit
 	alone "$ROOT/bin/sprof" doctor | grep -q '^timer  *OK'
 }
 
-# The library that CUDA loads is the archive's, and so are the tests: three of them stand for all.
+# With the archive's library and its copy of the tests. Three tests stand for all.
 # bats test_tags=full
-@test "the archive's own tests run from wherever it lies" {
+@test "the archive's own tests run from any folder" {
 	[ -x bats/bin/bats ] || skip 'bats was not there when the archive was made'
 	mv "$ROOT" "$BATS_TEST_TMPDIR/moved"
 	cd "$BATS_TEST_TMPDIR/moved"

@@ -1,4 +1,4 @@
-# Runs programs on a GPU that is not there: see tests/gpu/fake_cuda.c, tests/gpu/fake_cupti.c and tests/gpu/recorder.py.
+# Runs programs over a fake GPU: tests/gpu/fake_cuda.c, tests/gpu/fake_cupti.c, and tests/gpu/recorder.py as recorder.
 
 fake_setup() {
 	bats_require_minimum_version 1.5.0
@@ -7,7 +7,7 @@ fake_setup() {
 	WORK=$TARGETS/gpu_work
 }
 
-# What the agent shared, of a program run under it: recorder options, --, program.
+# Runs a program under recorder.py, which prints what the agent shared. Arguments: recorder options, --, program.
 record() {
 	run --separate-stderr timeout "${LIMIT:-60}" python3 tests/gpu/recorder.py "$@"
 	[ "$status" -eq 0 ] || { echo "$output"; echo "$stderr"; return 1; }

@@ -1,11 +1,12 @@
 /*
- * A libcuda.so.1 without a driver. What it promises, so that tests can assert it:
+ * A libcuda.so.1 without a driver. Its work takes known times, so that tests can assert them:
  *
- *	kernel    100 ns per block, one called spin as long as its parameter says; copies 1 ns per 16 bytes + 1000;
- *		  sets 1 ns per 64 bytes + 500
- *	stream    one operation after the other; one begins 5 us after its call, or when its stream is free
- *	clock     FAKE_CLOCK=virtual: a clock that begins at 1 000 000 000 and goes on by 1000 ns with each
- *		  look, so that times are the same in every run; else real time, on the tool's clock
+ *	kernel    100 ns per block; one called spin takes what its parameter says
+ *	copy      1000 ns + 1 ns per 16 bytes
+ *	set       500 ns + 1 ns per 64 bytes
+ *	stream    one operation at a time; it begins 5 us after its call, or when the stream is free
+ *	clock     real time on the tool's clock; with FAKE_CLOCK=virtual a clock that starts at
+ *		  1 000 000 000 and advances 1000 ns per look, the same in every run
  */
 #include "tests/gpu/fake_cuda.h"
 #include "tests/gpu/fake_gpu.h"
@@ -43,7 +44,7 @@ static uint64_t stream_end[MAX_STREAMS];
 uint32_t fake_device;
 static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_virtual;
-static struct graph *capturing; /* launches are its nodes; by one thread at a time */
+static struct graph *capturing; /* launches become its nodes; one thread at a time */
 
 API void fake_cuda_set_tool(const struct fake_tool *t)
 {
@@ -83,8 +84,10 @@ int fake_leave(struct fake_call *c)
 	return c->result;
 }
 
-/* How far the tool's clock is ahead of ours: of a few looks the one that took least, for a thread may
- * lose its CPU between two. */
+/*
+ * How far the tool's clock is ahead of ours. The quickest of a few tries: the thread may lose its
+ * CPU.
+ */
 static uint64_t ahead(const struct fake_tool *t)
 {
 	uint64_t least = UINT64_MAX, ret = 0;
@@ -105,7 +108,7 @@ void fake_emit(struct fake_op *op)
 
 	if (!t || !t->op)
 		return;
-	if (!is_virtual) { /* the tool has its say about what time it is */
+	if (!is_virtual) { /* times are on the tool's clock */
 		uint64_t ns = ahead(t);
 
 		op->start += ns;
@@ -114,7 +117,7 @@ void fake_emit(struct fake_op *op)
 	t->op(op);
 }
 
-/* Runs for `ns` on its stream, when its turn comes. */
+/* Puts an operation of `ns` at the end of its stream. */
 static void schedule(struct fake_op *op, void *stream, uint64_t ns)
 {
 	uint32_t s = (uint32_t)(uintptr_t)stream % MAX_STREAMS;
@@ -143,7 +146,7 @@ static uint64_t wait_until(uint64_t end)
 	return at > end ? at : end;
 }
 
-/* As the driver does, the fake refuses to work in a forked child; here: no tool sees its calls. */
+/* In a forked child the driver refuses to work; here no tool sees the child's calls. */
 static void forget_tool(void)
 {
 	tool = NULL;
@@ -179,7 +182,7 @@ API CUresult cuDriverGetVersion(int *version)
 	return 0;
 }
 
-/* An event is the time when what was launched before it will have ended. */
+/* An event is the time at which the work before it ends. */
 API CUresult cuEventRecord(void *event, void *stream)
 {
 	uint64_t end = stream_end[(uintptr_t)stream % MAX_STREAMS], ready = fake_now() + LAUNCH_NS;
@@ -188,7 +191,7 @@ API CUresult cuEventRecord(void *event, void *stream)
 	return 0;
 }
 
-API CUresult cuCtxSetDevice(uint32_t d) /* the fake's own: which device calls go to */
+API CUresult cuCtxSetDevice(uint32_t d) /* not in CUDA: selects the device of later calls */
 {
 	fake_device = d;
 	return 0;
@@ -226,7 +229,7 @@ static void run_kernel(struct fake_op *op, const struct fake_kernel *k, const ui
 	fake_emit(op);
 }
 
-/* The fake's own shape: a kernel and how many blocks. */
+/* Not in CUDA: adds a kernel with that many blocks. */
 API CUresult cuGraphAddFakeKernel(void *graph, void *function, uint32_t blocks)
 {
 	struct graph *g = graph;

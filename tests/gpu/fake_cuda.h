@@ -1,4 +1,4 @@
-/* What the files of the fake libcuda.so.1 share: how a call is told to the tool, and what it made the device do. */
+/* What the files of the fake libcuda.so.1 share: telling the tool about calls and device work. */
 #ifndef SPROF_TESTS_GPU_FAKE_CUDA_H
 #define SPROF_TESTS_GPU_FAKE_CUDA_H
 

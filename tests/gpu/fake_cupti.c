@@ -1,15 +1,16 @@
 /*
- * A libcupti.so of CUDA 11, 12 or 13 (FAKE_VERSION), over the fake libcuda.so.1: record sizes and
- * places of each version, and by environment what goes wrong in the field:
+ * A libcupti.so of CUDA 11, 12 or 13 (FAKE_VERSION) over the fake libcuda.so.1, with the record
+ * sizes and offsets of that version. The environment makes it fail as real ones do:
  *
- *	FAKE_SUBSCRIBE_ERROR=n	   cuptiSubscribe fails with it, for the first FAKE_SUBSCRIBE_MS (for ever)
- *	FAKE_HOLDER=name	   who that is, for cuptiSubscribe_v2
+ *	FAKE_SUBSCRIBE_ERROR=n	   cuptiSubscribe fails with n
+ *	FAKE_SUBSCRIBE_MS=n	   only in the first n ms
+ *	FAKE_HOLDER=name	   the current subscriber, for cuptiSubscribe_v2
  *	FAKE_DROP=n		   every nth record is dropped, and counted
  *	FAKE_ZERO_AFTER=n	   records after the nth have no times
  *	FAKE_KIND_ERROR=kind:n	   cuptiActivityEnable(kind) fails with n
  *	FAKE_TIMESTAMP_ERROR=n	   the clock callback is refused
- *	FAKE_BUFFER_LATE=1	   full buffers are completed by a thread of CUPTI's
- *	FAKE_LOG=file		   a line per call of an exported function: pid function
+ *	FAKE_BUFFER_LATE=1	   full buffers are completed by a thread of CUPTI's own
+ *	FAKE_LOG=file		   a line per call of an exported function: pid, function
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -51,8 +52,8 @@ static requested_fn requested;
 static completed_fn completed;
 static uint64_t (*timestamp)(void);
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t state_lock =
-	PTHREAD_MUTEX_INITIALIZER; /* who has subscribed, and what is enabled */
+/* for the subscriber and what is enabled */
+static pthread_mutex_t state_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint8_t *buffer;
 static size_t buffer_size, buffer_used;
 static uint64_t nr_ops;
@@ -121,7 +122,9 @@ static void *complete_later(void *arg)
 	return NULL;
 }
 
-/* Hands the buffer over; called with the lock, which it gives up: completed() may take any other. */
+/*
+ * Hands the buffer over. Called with the lock, which is released meanwhile: completed() may block.
+ */
 static void hand_over(void)
 {
 	struct done d = { buffer, buffer_size, buffer_used, completed };
@@ -150,7 +153,7 @@ static void on_op(const struct fake_op *op)
 	if (op->kind >= NR_KINDS || !enabled_kinds[op->kind])
 		return;
 	pthread_mutex_lock(&lock);
-	if (!requested) { /* finalized meanwhile, by another thread */
+	if (!requested) { /* another thread has finalized meanwhile */
 		pthread_mutex_unlock(&lock);
 		return;
 	}
@@ -164,7 +167,7 @@ static void on_op(const struct fake_op *op)
 		seen.start = seen.end = 0;
 	if (buffer && buffer_used + fake_record_size(op->kind) > buffer_size)
 		hand_over();
-	if (!requested) { /* handing over gave the lock up */
+	if (!requested) { /* the lock was released in between */
 		pthread_mutex_unlock(&lock);
 		return;
 	}
@@ -173,7 +176,7 @@ static void on_op(const struct fake_op *op)
 
 		requested(&buffer, &buffer_size, &max);
 		buffer_used = 0;
-		if (!attributes[5]) /* nobody has promised that it is */
+		if (!attributes[5]) /* zeroed buffers were not promised */
 			memset(buffer, 0, buffer_size);
 	}
 	buffer_used += fake_record_write(buffer + buffer_used, &seen);
@@ -182,8 +185,8 @@ static void on_op(const struct fake_op *op)
 
 static uint64_t tool_now(void)
 {
-	uint64_t (*f)(void) =
-		__atomic_load_n(&timestamp, __ATOMIC_ACQUIRE); /* finalizing takes it away */
+	/* NULL after finalizing */
+	uint64_t (*f)(void) = __atomic_load_n(&timestamp, __ATOMIC_ACQUIRE);
 
 	return f ? f() : realtime_ns();
 }
@@ -361,7 +364,7 @@ API int cuptiActivityRegisterTimestampCallback(uint64_t (*f)(void))
 	return 0;
 }
 
-/* Of the size that CUPTI takes for it. */
+/* True if the attribute exists and the size is what CUPTI expects. */
 static bool is_attribute(uint32_t attribute, const size_t *size, const void *value)
 {
 	return attribute < NR_ATTRIBUTES && value && size &&

@@ -1,6 +1,6 @@
 /*
- * The part of the fake libcuda.so.1 that no tool sees: what a program asks for before it can launch. Contexts, modules
- * and streams are numbers; an event is the time that fake_cuda.c wrote into it.
+ * The calls of the fake libcuda.so.1 that no tool sees: those before the first launch. Contexts,
+ * modules and streams are numbers; an event is the time that fake_cuda.c wrote into it.
  */
 #include <stddef.h>
 #include <stdint.h>

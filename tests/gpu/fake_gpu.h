@@ -1,6 +1,6 @@
 /*
- * Between the fake libcuda.so.1 and the fake libcupti.so: what the one tells the other. Neither needs
- * a GPU: the "device" is a clock per stream, and an operation ends when its turn has come.
+ * The interface between the fake libcuda.so.1 and the fake libcupti.so. The "device" is a clock per
+ * stream; an operation has ended when that clock has passed it.
  */
 #ifndef SPROF_TESTS_GPU_FAKE_GPU_H
 #define SPROF_TESTS_GPU_FAKE_GPU_H
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One piece of work of the device. kind: CUPTI's activity kinds. */
+/* One operation of the device. kind: CUPTI's activity kinds. */
 struct fake_op {
 	uint32_t kind;
 	uint32_t correlation, device, context, stream;
@@ -17,9 +17,9 @@ struct fake_op {
 	uint32_t grid[3], block[3], registers, shared;
 	uint64_t bytes, address;
 	uint32_t copy_kind, source_device, destination_device;
-	uint32_t value; /* memset */
-	uint32_t type;	/* synchronisation, memory operation, pool operation */
-	uint64_t pool, pool_bytes, pool_used; /* address 0 = of none */
+	uint32_t value;			      /* memset */
+	uint32_t type;			      /* of a synchronization, memory or pool operation */
+	uint64_t pool, pool_bytes, pool_used; /* pool: its address, 0 = none */
 	uint64_t graph_node;
 	uint32_t graph;
 	uint32_t graph_nodes; /* GRAPH_TRACE: how many kernels it stands for */
@@ -32,11 +32,11 @@ struct fake_tool {
 	uint64_t (*now)(void); /* the tool's clock; NULL = CLOCK_REALTIME */
 };
 
-/* Of libcuda.so.1. NULL takes the tool away. */
+/* Exported by libcuda.so.1. NULL removes the tool. */
 void fake_cuda_set_tool(const struct fake_tool *tool);
 const struct fake_tool *fake_cuda_tool(void);
 
-/* A kernel is known by its name; it runs 100 ns per block of its grid. */
+/* A kernel; it runs for 100 ns per block of its grid. */
 struct fake_kernel {
 	const char *name;
 	uint32_t registers;

@@ -1,6 +1,4 @@
-/*
- * Device memory of the fake libcuda.so.1: addresses that nothing is behind, and a pool.
- */
+/* Device memory of the fake libcuda.so.1: addresses without memory behind them, and one pool. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,7 +11,7 @@ typedef int CUresult;
 
 static uint64_t next_address = 0x7f0000000000;
 
-/* The pool of device 0: it takes 4 MiB at a time of the device, and gives them back when it is trimmed. */
+/* The pool of device 0 grows by 4 MiB and returns memory to the device when it is trimmed. */
 #define POOL_ADDRESS 0x5000000
 #define POOL_STEP (4ull << 20)
 
@@ -58,7 +56,7 @@ API CUresult cuMemAllocAsync(uint64_t *address, size_t bytes, void *stream)
 	return pool_memory(&c, 1, *address, bytes);
 }
 
-/* The fake's own: the size comes from the caller. */
+/* Not in CUDA: the caller passes the size. */
 API CUresult cuMemFreeAsyncFake(uint64_t address, size_t bytes)
 {
 	struct fake_call c = { .name = "cuMemFreeAsync", .cbid = 600 };
@@ -66,7 +64,7 @@ API CUresult cuMemFreeAsyncFake(uint64_t address, size_t bytes)
 	return pool_memory(&c, 2, address, bytes);
 }
 
-/* To what is in use. */
+/* Not in CUDA: trims the pool to what is in use. */
 API CUresult cuMemPoolTrimFake(void)
 {
 	pool_bytes = (pool_used + POOL_STEP - 1) / POOL_STEP * POOL_STEP;
@@ -87,7 +85,7 @@ static CUresult memory(struct fake_call *c, uint32_t type, uint64_t address, uin
 	return fake_leave(c);
 }
 
-/* One book of sizes, by address, for programs that allocate from one thread. */
+/* The size of an allocation, by address. For programs that allocate in one thread. */
 static uint64_t *book_of(uint64_t address)
 {
 	static struct {
@@ -120,7 +118,7 @@ API CUresult cuMemFree_v2(uint64_t address)
 	return memory(&c, 2, address, freed);
 }
 
-/* The size comes from the caller. */
+/* Not in CUDA: the caller passes the size. */
 API CUresult cuMemFreeFake(uint64_t address, size_t bytes)
 {
 	struct fake_call c = { .name = "cuMemFree_v2", .cbid = 245 };

@@ -1,5 +1,7 @@
-/* See fake_cupti.h. Sizes: cupti_activity.h and cupti_activity_deprecated.h of CUDA 11.0, 12.6 and
- * 13.0. */
+/*
+ * Record sizes and offsets from cupti_activity.h and cupti_activity_deprecated.h of CUDA 11.0, 12.6
+ * and 13.0.
+ */
 #include "tests/gpu/fake_cupti.h"
 
 #include <string.h>
@@ -58,7 +60,7 @@ static void put8(uint8_t *to, size_t at, uint64_t value)
 	memcpy(to + at, &value, 8);
 }
 
-/* device, context, stream, one after the other */
+/* device, context and stream, in a row */
 static void put_place(uint8_t *to, size_t at, const struct fake_op *op)
 {
 	put4(to, at, op->device);
@@ -113,7 +115,7 @@ static void write_device(uint8_t *to, const struct fake_op *op)
 	put4(to, 32, 32);      /* threads of a warp */
 	put4(to, 36, 1980000); /* kHz */
 	put4(to, 44, 132);     /* multiprocessors */
-	put4(to, 52, 64);      /* warps, blocks, shared bytes, registers of one */
+	put4(to, 52, 64);      /* of a multiprocessor: warps, blocks, shared bytes, registers */
 	put4(to, 56, 32);
 	put4(to, 60, 228 << 10);
 	put4(to, 64, 65536);

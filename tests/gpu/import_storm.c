@@ -1,10 +1,11 @@
 /*
- * gpu/agent/base/imports.c while modules come and go: one thread loads libraries that import answer(), calls it and unloads
- * them, two others exchange their imports all the time. Each call must come to the function, by whichever way.
+ * Exchanges imports (gpu/agent/base/imports.c) while modules come and go: one thread loads
+ * libraries that import answer(), calls it and unloads them; two others exchange the import all the
+ * time. Every call must reach the function, directly or through ours.
  *
  *	import_storm CYCLES LIBRARY...
  *
- * With -DDEPENDENCY it is the library that has answer(), with -DUSER one that imports it.
+ * -DDEPENDENCY builds the library that has answer(), -DUSER one that imports it.
  */
 #ifdef DEPENDENCY
 int answer(int n)

@@ -1,8 +1,8 @@
-# NVTX ranges of programs that use NVTX's own headers, of whichever version is at hand.
+# NVTX ranges of a program built with NVTX's own headers, of the version that is found.
 
 load fake.bash
 
-# Where the headers are: $NVTX_INCLUDE, a toolkit, or NVIDIA's wheel of them (0.1 MB), which is fetched once.
+# Prints where the headers are: $NVTX_INCLUDE, a toolkit, or NVIDIA's wheel (0.1 MB), which is fetched once.
 find_headers() {
 	local dir wheels=$BUILD/tests/gpu/nvtx
 
@@ -33,7 +33,7 @@ setup() {
 	grep -q '^range Schritt ü count=50 ' <<<"$output"
 	grep -q '^range Schritt ü/load count=50 ' <<<"$output"
 	grep -q '^range Schritt ü/model:forward count=50 ' <<<"$output"
-	# A load sleeps for 1 ms, a step for 2: never less, and on a busy machine more.
+	# A load sleeps for 1 ms, a step for 2; on a busy machine they take longer.
 	awk -F'[= ]' '/^range Schritt ü\/load / { load = $NF } /^range Schritt ü count/ { step = $NF }
 		END { exit !(load >= 50e6 && load < 500e6 && step >= 2 * 50e6 && step > load) }' <<<"$output"
 }
@@ -56,10 +56,10 @@ setup() {
 	! grep '^range never ended ' <<<"$output"
 }
 
-# The first call finds no tool: NVTX falls back to doing nothing, and is found in the program's data later. The
-# library is in the program for another reason (CUDA), here: preloaded, and called by nobody but us.
+# The first NVTX call finds no tool, so NVTX falls back to doing nothing; later it is found in the program's data. The
+# library is there as CUDA loads it; here it is preloaded and its entry is called by a constructor.
 # bats test_tags=full
-@test "NVTX that had given up is adopted, in a program without symbols" {
+@test "NVTX that found no tool is adopted later, in a program without symbols" {
 	cat >"$BATS_TEST_TMPDIR/enter.c" <<-'C'
 		int InitializeInjection(void);
 		__attribute__((constructor)) static void enter(void) { InitializeInjection(); }
@@ -99,7 +99,7 @@ setup() {
 	grep -q 'forward' <<<"$output"
 }
 
-# The package that Python programs use, from PyPI, for the system's interpreter; fetched once.
+# With the nvtx package from PyPI, fetched once, under the system's interpreter.
 # bats test_tags=full
 @test "ranges of Python's nvtx package have right counts and times, and are slices over time" {
 	local package=$BUILD/tests/gpu/nvtx_python data=$BATS_TEST_TMPDIR/p.data
@@ -125,7 +125,7 @@ setup() {
 	PYTHONPATH=$package timeout 60 "$SPROF" record -q -s timer -o "$data" -- /usr/bin/python3 "$BATS_TEST_TMPDIR/user.py"
 	"$SPROF" report --ranges --json "$data" >"$BATS_TEST_TMPDIR/r.json"
 	jq -e '[.rows[] | [.range, .domain, .repeats]] | sort == [["epoch", "", 1], ["forward", "", 20], ["load", "data", 20], ["step", "", 20]]' "$BATS_TEST_TMPDIR/r.json"
-	# a step sleeps for 2 ms and holds both
+	# a step sleeps for 2 ms and contains both
 	jq -e '[.rows[] | {(.range): .total_ns}] | add | .load >= 20e6 and .forward >= 20e6 and
 		.step >= .load + .forward and .epoch >= .step' "$BATS_TEST_TMPDIR/r.json"
 	"$SPROF" export -f chrome -o "$BATS_TEST_TMPDIR/t.json" "$data"

@@ -1,9 +1,9 @@
 /*
- * A program that uses NVTX from its own headers: tests/gpu/nvtx.bats compiles it, where it finds them.
+ * A program that uses NVTX through NVTX's own headers; tests/gpu/nvtx.bats compiles it.
  *
- *	nvtx_user N [late:MS]	N steps; with late, one range and a pause first
+ *	nvtx_user N [late:MS]	N steps; with late, one range and a pause before them
  *
- * A step (2 ms) holds a load (1 ms) with a payload, and a forward in the domain "model".
+ * A step (2 ms) contains a load (1 ms) with a payload, and a forward in the domain "model".
  */
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-# libsprof-gpu.so under ThreadSanitizer, with the fake driver, a fake CUPTI and a program that are built the same way.
+# libsprof-gpu.so under ThreadSanitizer; the fake driver, a fake CUPTI and the program are built with it too.
 # bats file_tags=full
 
 load fake.bash
@@ -25,8 +25,8 @@ setup_file() {
 
 setup() {
 	fake_setup
-	# The fakes' own tables are plain: what matters is what the library does. A thread is given back when the kernel
-	# says that it is gone, which ThreadSanitizer cannot see.
+	# Not reported: the fakes' own tables, and thread_reclaim(), which learns from the kernel that a thread has ended;
+	# ThreadSanitizer cannot see that.
 	printf '%s\n' race_top:on_api race_top:on_op race:thread_reclaim >"$BATS_TEST_TMPDIR/suppressions"
 	[ -x "$BATS_FILE_TMPDIR/gpu_work" ] || skip 'no sources, or no ThreadSanitizer that runs here (libtsan)'
 	export SPROF_GPU_LIBRARY=$BATS_FILE_TMPDIR/libsprof-gpu.so LD_LIBRARY_PATH=$BATS_FILE_TMPDIR
@@ -38,17 +38,16 @@ no_races() {
 	! cat "$BATS_TEST_TMPDIR"/races.* 2>/dev/null
 }
 
-# The threads come last: of one whose slot is another's by then ThreadSanitizer could not know that it is gone, as the
-# kernel says so.
-@test "a storm of launching threads races with nothing" {
+# The threads come last, so that no slot is reused: ThreadSanitizer cannot see that the old owner has ended.
+@test "many launching threads cause no data race" {
 	record --want=4095 -- "$WORK" launch:100 graph:3 mixed:10 peer alloc:10 threads:2000
 	no_races
 	[ "$(calls_of cuLaunchKernel)" -ge 8100 ]
 }
 
-# Recorders come and go while four threads launch: enabling, the last flush, and finalizing CUPTI from within a call of
-# one of them. How long anything takes here says nothing; that the word is obeyed at all does.
-@test "collecting that begins and ends under launching threads races with nothing" {
+# Recorders come and go while four threads launch: enabling, the last flush, and finalizing CUPTI from within one of
+# their calls. Times mean nothing under ThreadSanitizer; each control word must be obeyed.
+@test "starting and ending collection under launching threads causes no data race" {
 	export END_FILE=$BATS_TEST_TMPDIR/end
 	LIMIT=300 record --want=4095 --cycles=3 --calls=300 -- "$WORK" storm:4
 	no_races
@@ -57,12 +56,12 @@ no_races() {
 	[ "$(counter kernels)" -ge 900 ]
 }
 
-# What another profiler gets is its own: sprof's buffers, callbacks and settings go, and come back, under all threads.
-@test "CUPTI given up to another profiler, and had again, under launching threads races with nothing" {
+# sprof's buffers, callbacks and settings are removed for the other profiler, and set again, while threads launch.
+@test "giving CUPTI up to another profiler and taking it again under launching threads causes no data race" {
 	LD_LIBRARY_PATH+=:$BATS_FILE_TMPDIR/cuda12
 	LIMIT=120 COMPETITOR=$BATS_FILE_TMPDIR/libcompetitor.so record --want=4095 -- "$WORK" beside:300
 	no_races
-	# what a thread is at work on when the clock changes may have its time by the one before: CUPTI says so of itself
+	# work in progress while the clock changes may still have a time on the old one: CUPTI documents that
 	grep -q '^competitor error 0 kernels [0-9]* strange [0-4] zeroed 0$' <<<"$output" || { grep '^competitor ' <<<"$output"; return 1; }
 	[ "$(sed -n 's/^competitor error 0 kernels \([0-9]*\) .*/\1/p' <<<"$output")" -ge 300 ]
 	grep -q '^failure 3 .*CUPTI is free now' <<<"$output"

@@ -1,11 +1,10 @@
-# What the agent takes for granted of CUPTI, asked of real ones, which need no GPU for that: $SPROF_TEST_CUPTI (several,
-# with colons), a toolkit, NVIDIA's wheels that are installed, and those of one version of each CUDA, which are fetched
-# once (45 MB).
+# What the agent assumes about CUPTI, checked against real ones, which need no GPU for that: $SPROF_TEST_CUPTI (a list
+# with colons), a toolkit, installed wheels of NVIDIA, and one wheel for each CUDA version, fetched once (45 MB).
 # bats file_tags=full
 
 load fake.bash
 
-# What is needed of a wheel from PyPI, in a folder of its own: the library and the headers.
+# Fetches a wheel from PyPI and keeps its library and headers in a folder of their own.
 fetch() { # package, version
 	local to=$BUILD/tests/gpu/cupti/$2
 	[ ! -e "$to" ] || return 0
@@ -18,11 +17,11 @@ fetch() { # package, version
 }
 
 setup_file() {
-	[ -e gpu/agent/cupti/cupti_abi.h ] || return 0 # a bundle: it is to ask those of the machine
+	[ -e gpu/agent/cupti/cupti_abi.h ] || return 0 # in the archive: only what this machine has
 	fetch nvidia-cuda-cupti-cu11 11.8.87 &&
 		fetch nvidia-cuda-cupti-cu12 12.9.79 &&
 		fetch nvidia-cuda-cupti 13.0.85 &&
-		fetch nvidia-cuda-cupti 13.5.25 || # its library answers nothing without a driver
+		fetch nvidia-cuda-cupti 13.5.25 || # its library does not answer without a driver
 		echo 'wheels of CUPTI cannot be had from PyPI' >&2
 }
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Asks a real libcupti, which needs no GPU for that, what gpu/agent/cupti/cupti_abi.h takes for granted.
+"""Checks the assumptions of gpu/agent/cupti/cupti_abi.h against a real libcupti. Needs no GPU.
 
     real_cupti.py LIBCUPTI
 
-Prints its version, or exits with 77 and a reason where this one does not answer without a driver.
+Prints its version, or exits with 77 and a reason if this libcupti does not answer without a driver.
 """
 import ctypes
 import sys
@@ -18,7 +18,7 @@ NAMES = {17: "cuCtxSynchronize", 126: "cuStreamSynchronize", 243: "cuMemAlloc_v2
 
 
 def stride(library, kind):
-    """How far apart two records of that kind stand."""
+    """The distance between two records of that kind."""
     buffer = (ctypes.c_uint8 * 4096)()
     start = ctypes.addressof(buffer)
     for at in range(0, 2048, 8):
@@ -39,7 +39,7 @@ for function in """cuptiSubscribe cuptiUnsubscribe cuptiEnableCallback cuptiActi
 version = ctypes.c_uint32()
 error = library.cuptiGetVersion(ctypes.byref(version))
 if error:
-    print("libcupti exports what is needed, and answers nothing without a driver: error %d" % error)
+    print("libcupti exports what is needed, but does not answer without a driver: error %d" % error)
     sys.exit(77)
 for kind, (smallest, largest) in KINDS.items():
     got = stride(library, kind)
@@ -48,7 +48,7 @@ name = ctypes.c_char_p()
 for cbid, expected in NAMES.items():
     assert not library.cuptiGetCallbackName(1, cbid, ctypes.byref(name))
     assert name.value.decode() == expected, (cbid, name.value)
-# The list of names has no holes: the agent reads it up to the first id that has none.
+# The list of names has no holes: the agent stops at the first id without a name.
 count = next(i for i in range(1, 2000) if library.cuptiGetCallbackName(1, i, ctypes.byref(name)))
 assert count > 653 and all(library.cuptiGetCallbackName(1, i, ctypes.byref(name)) for i in range(count, count + 50))
 print("libcupti", version.value, count - 1, "driver calls", "kernel", stride(library, 10))

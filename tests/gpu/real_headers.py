@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Holds gpu/agent/cupti/cupti_abi.h against CUPTI's own headers, of whatever version they are.
+"""Compares gpu/agent/cupti/cupti_abi.h with CUPTI's own headers, of any version.
 
     real_headers.py FOLDER...
 
-The two have names in common, so that a program is made of each that prints what is asked of it. Prints how much
-was compared. The CUDA headers that CUPTI's include come in another package:
-what is needed of them is named here, by its size.
+Both define the same names, so each is compiled into a program of its own that prints offsets and numbers. Prints how
+much was compared. The CUDA headers that CUPTI's include are in another package: what is needed of them is declared here,
+with its size.
 """
 import os
 import re
@@ -27,7 +27,7 @@ typedef void *CUcontext, *CUstream, *CUgraph, *CUgraphNode, *CUgraphExec, *CUfun
 #endif
 """
 
-# Our record: theirs, the first version that the agent reads, and ours = theirs of each field that is read.
+# Our record: its name in CUPTI, the first version that the agent reads, and the fields as ours=theirs.
 RECORDS = {
     "cupti_kernel": ("Kernel", 4, """kind registers=registersPerThread start end device=deviceId context=contextId
         stream=streamId grid=gridX block=blockX static_shared=staticSharedMemory dynamic_shared=dynamicSharedMemory
@@ -66,7 +66,7 @@ STRUCTS = {
     "struct cupti_subscriber_params": ("CUpti_SubscriberParams", """size=structSize name=subscriberName
         old_name=oldSubscriberName old_name_size=oldSubscriberSize"""),
 }
-# The size from which on a field is read, and the field. What is read of every record must be in the first version.
+# The record size from which a field is read, and the field. Other fields must be in the first version.
 SIZES = {"CUPTI_KERNEL_SIZE": ("Kernel", "launchType"), "CUPTI_KERNEL_NODE_SIZE": ("Kernel", "graphNodeId"),
          "CUPTI_KERNEL_GRAPH_SIZE": ("Kernel", "graphId"), "CUPTI_MEMCPY_GRAPH_SIZE": ("Memcpy", "graphId"),
          "CUPTI_MEMCPY_SIZE": ("Memcpy", "runtimeCorrelationId"),
@@ -108,7 +108,7 @@ def pairs(text):
 
 
 def run(includes, folders, expressions):
-    """What a program that includes these says the expressions are."""
+    """The values of the expressions in a program that includes these headers."""
     with tempfile.TemporaryDirectory() as work:
         for name, text in (("cuda.h", CUDA_H), ("builtin_types.h", "")):
             with open(os.path.join(work, name), "w") as f:
@@ -124,7 +124,7 @@ def run(includes, folders, expressions):
 
 
 def records_of(folder):
-    """The text of each struct of an activity record, by its name."""
+    """The text of each activity record struct, by name."""
     structs = {}
     for header in ("cupti_activity.h", "cupti_activity_deprecated.h"):
         path = os.path.join(folder, header)
@@ -140,7 +140,7 @@ def has(body, field):
 
 
 def versions_of(structs, theirs):
-    """The versions of a record that are there and that the agent may meet."""
+    """The versions of a record that the headers have and that the agent may meet."""
     for name, body in structs.items():
         version = re.fullmatch(theirs + r"(\d*)", name)
         if version and int(version.group(1) or 1) >= FIRST[theirs]:
@@ -148,7 +148,7 @@ def versions_of(structs, theirs):
 
 
 def compare(folder, structs):
-    """Offsets and numbers; which fields some version has."""
+    """Compares offsets and numbers; collects the fields that some version has."""
     checks, found = [], set()  # (what, ours, theirs)
     for ours, (theirs, _, fields) in RECORDS.items():
         for name, body in versions_of(structs, theirs):
@@ -173,7 +173,7 @@ def compare(folder, structs):
 
 
 def compare_sizes(folder, structs):
-    """A record that is as long as we ask for has the field."""
+    """A record of the size that the agent asks for must have the field."""
     names = sorted({name for theirs in FIRST for name, _ in versions_of(structs, theirs)})
     real = dict(zip(names, run(INCLUDES, [folder], ["sizeof(CUpti_Activity%s)" % n for n in names])))
     mine = run(["gpu/agent/cupti/cupti_abi.h"], ["."], list(SIZES))

@@ -13,18 +13,18 @@ record_gpu() {
 	[ "$status" -eq 0 ] || { echo "$output"; echo "$stderr"; return 1; }
 }
 
-# Kernel time under a stack, of the collapsed stacks of the gpu column.
+# Kernel time under a stack, from the collapsed stacks of the gpu column.
 gpu_ns() {
 	"$SPROF" fold --column gpu g.data | awk -v like="$1" '$0 ~ like { s += $NF } END { printf "%d\n", s }'
 }
 
-@test "GPU time hangs under the code that launched it, from _start to the kernel" {
+@test "GPU time is under the code that launched it, from _start to the kernel" {
 	record_gpu -- "$WORK" mixed:100 deep:5 launch:300
 	[ "$(gpu_ns '_start;__libc_start_main;.*main;.*mixed;launch_gemm;.*gemm_kernel')" -eq 100000 ]
 	[ "$(gpu_ns 'mixed;launch_relu;.*relu_kernel')" -eq 60000 ]
 	[ "$(gpu_ns 'main;.*deeper;deeper;deeper;deeper;deeper;launch_gemm;.*gemm_kernel')" -eq 1000 ]
 	[ "$(gpu_ns 'main;.*train;forward;launch_gemm;.*gemm_kernel')" -eq 300000 ]
-	# Nothing is under a stack that was cut short.
+	# No stack is incomplete.
 	[ "$(gpu_ns '\[no unwind rule\]|\[unknown\]')" -eq 0 ]
 }
 
@@ -35,18 +35,18 @@ gpu_ns() {
 	grep -q ' 200000 .* gemm_kernel$' <<<"$output"
 }
 
-@test "with --gpu off the program finds no library" {
+@test "with --gpu off nothing is injected" {
 	record_gpu --gpu off -- env
 	! grep -e CUDA_INJECTION64_PATH -e NVTX_INJECTION64_PATH <<<"$output"
 }
 
-@test "what was to be injected before is loaded first" {
+@test "another tool that was to be injected is loaded first" {
 	CUDA_INJECTION64_PATH=/other/tool.so record_gpu -- env
 	grep -qx 'SPROF_CHAIN_CUDA=/other/tool.so' <<<"$output"
 	grep -q "^CUDA_INJECTION64_PATH=.*/libsprof-gpu.so$" <<<"$output"
 }
 
-@test "with --gpu on a program without a GPU is said to have none" {
+@test "with --gpu on a program without GPU work gets a warning" {
 	record_gpu --gpu on -- true
 	grep -q 'no process has loaded libsprof-gpu.so' <<<"$stderr"
 }
@@ -56,7 +56,7 @@ gpu_ns() {
 	[ "$(gpu_ns gemm_kernel)" -eq 150000 ]
 }
 
-@test "of several processes those are recorded that are asked for, and info says so" {
+@test "--gpu-processes selects the processes, and info says how many are left out" {
 	local processes='LOCAL_RANK=0 RANK=8 "$0" launch:1; RANK=0 "$0" launch:20; OMPI_COMM_WORLD_RANK=1 "$0" launch:300
 		"$0" launch:4000; export RANK=3; exec "$0" launch:50000'
 	record_gpu -- sh -c "$processes" "$WORK"
@@ -76,8 +76,8 @@ gpu_ns() {
 	[ "$status" -eq 2 ]
 }
 
-# torchrun, mpirun and srun: one launcher, which has no rank itself, and workers that have theirs from their exec on.
-@test "the rank that a launcher gives its workers is seen, whatever its name" {
+# As torchrun, mpirun and srun: the launcher has no rank; a worker has one from its exec on.
+@test "the rank of a worker is found under each launcher's name for it" {
 	local launcher='import os, subprocess, sys
 for name in sys.argv[2:]:
     for rank in 0, 1:
@@ -95,7 +95,7 @@ for name in sys.argv[2:]:
 }
 
 # bats test_tags=full
-@test "a program that runs, with the library asleep, is joined and left" {
+@test "a running program in which the library sleeps is attached to, and detached from" {
 	CUDA_INJECTION64_PATH=$SPROF_GPU_LIBRARY "$WORK" spin:4000 >out 2>&1 3>&- &
 	local pid=$!
 	sleep 0.5
@@ -206,17 +206,17 @@ launches_by_python() {
 	[ "$(gpu_ns "$top(.*;)?forward \\(gpu_python.py:[0-9]+\\);(.*;)?launch \\(gpu_python.py:[0-9]+\\);.*;gemm_kernel")" -eq 300000 ]
 	[ "$(gpu_ns "$top(.*;)?backward \\(gpu_python.py:[0-9]+\\);(.*;)?launch \\(.*;gemm_kernel")" -eq 100000 ]
 	[ "$(gpu_ns "$top(.*;)?by_sort \\(gpu_python.py:[0-9]+\\);.*<lambda> \\(.*launch \\(.*;gemm_kernel")" -eq 100000 ]
-	# each of those that are gone has its own name and file
+	# every function that no longer exists has its own name and file
 	for i in 000 017 049; do
 		[ "$(gpu_ns "$top(.*;)?made_$i \\($i.py:1\\);")" -eq 1000 ]
 	done
 }
 
-@test "GPU time hangs under the Python functions that launched it, also under those that are gone" {
+@test "GPU time is under the Python functions that launched it, also under deleted ones" {
 	each_python eval 'launches_by_python "$python"'
 }
 
-@test "with --no-python GPU time hangs under the interpreter's own functions" {
+@test "with --no-python GPU time is under the interpreter's own functions" {
 	record_gpu --no-python -- /usr/bin/python3 "$BATS_TEST_DIRNAME/../targets/gpu_python.py" 100
 	[ "$(gpu_ns 'gpu_python.py')" -eq 0 ]
 	[ "$(gpu_ns '_PyEval_EvalFrameDefault;.*gemm_kernel')" -eq 550000 ]

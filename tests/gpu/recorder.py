@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Records a program's GPU work, and prints everything libsprof-gpu.so shared: a reader of gpu/agent/base/region.h that
-shares no code with sprof's.
+"""Records a program's GPU work and prints everything that libsprof-gpu.so shared. A second reader of
+gpu/agent/base/region.h, which shares no code with sprof's.
 
     recorder.py [options] -- PROGRAM [ARG...]
-      --want=N            gpu_config.want (default: what the region proposes)
+      --want=N            gpu_config.want (default: the value in the region)
       --stack-min=NS      gpu_config.stack_min_ns
       --classes=N         gpu_config.stack_classes
       --flush=MS          gpu_config.flush_ms
       --no-drain          leave the rings full
-      --stop-after=MS     detach while the program runs, and say how long that took
-      --hang-up-after=MS  die instead
+      --stop-after=MS     detach while the program runs, and print how long that took
+      --hang-up-after=MS  close the socket instead, as a recorder that dies
       --attach=MS         start the program without a socket, attach after that time
-      --cycles=N          attach and stop N times, each time when --calls=N kernels were seen; then make END_FILE
-      --rows-first=MS     send (empty) unwind rows, and ask for data only after that time
+      --cycles=N          attach and stop N times, each time after --calls=N kernels; then make END_FILE
+      --rows-first=MS     send (empty) unwind rows, and start only after that time
       --records           print every record, in order of time
 
 Lines: state, counter, failure, api, fold, range, device, record, and stack names of the program's own functions.
@@ -105,7 +105,7 @@ def receive(connection):
 
 
 class Names:
-    """Functions of the program, which is linked at a fixed address."""
+    """The functions of the program, which is linked at a fixed address."""
 
     def __init__(self, program):
         self.functions = []
@@ -221,7 +221,7 @@ def print_records(region, names):
 
 
 def connect(child):
-    """To a program whose library sleeps; it may not have come to that yet."""
+    """Connects to a program whose library sleeps; waits until it listens."""
     begin = time.monotonic()
     while child.poll() is None and time.monotonic() - begin < 10:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -230,7 +230,7 @@ def connect(child):
             return connection
         except ConnectionRefusedError:
             time.sleep(0.005)
-    sys.exit("recorder.py: nobody listens")
+    sys.exit("recorder.py: the agent does not listen")
 
 
 def configure(region, options):
@@ -242,7 +242,7 @@ def configure(region, options):
 
 
 def cycles(region, connection, child, options):
-    """Comes and goes again and again. Each time so much must be seen, then the word must be obeyed."""
+    """Attaches and stops again and again. Each time waits for some calls; then the stop must be obeyed."""
     stops = []
     for cycle in range(int(options["cycles"])):
         if cycle:
@@ -344,7 +344,7 @@ def main():
     try:
         run()
     finally:
-        if child and child.poll() is None: # we failed, and it may have no end of its own
+        if child and child.poll() is None: # we failed, and the program may never end by itself
             child.kill()
 
 

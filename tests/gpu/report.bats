@@ -1,4 +1,4 @@
-# What is reported of a program on the fake GPU, whose work is known: no rights are needed.
+# Reports of a program over the fake GPU, whose work is known. No privileges are needed.
 
 load fake.bash
 
@@ -12,7 +12,7 @@ record_gpu() {
 	[ "$status" -eq 0 ] || { echo "$output"; echo "$stderr"; return 1; }
 }
 
-# A field of the only row whose name is like that.
+# A field of the one row whose name matches.
 row() { # table, name, field
 	"$SPROF" report --"$1" --json g.data | jq -e --arg n "$2" "[.rows[] | select(.name | test(\$n))] | if length == 1 then .[0].$3 else error end"
 }
@@ -34,7 +34,7 @@ row() { # table, name, field
 	[ "$of_fold" -eq "$(jq '[.devices[].idle_ns] | add' r.json)" ]
 }
 
-@test "a pause of the program is blamed on where it launched from afterwards" {
+@test "a pause of the program is blamed on the stack of the next launch" {
 	record_gpu -- "$WORK" launch:100 idle:300 mixed:1
 	late=$("$SPROF" fold --column gpu-idle g.data | awk '/^GPU 0 idle: launched late;.*main;.*mixed/ { s += $NF } END { print s + 0 }')
 	[ "$late" -ge 290000000 ]

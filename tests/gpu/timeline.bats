@@ -1,4 +1,4 @@
-# What a GPU ran, over time: in the recording, and as trace events. Over the fake GPU; no rights are needed.
+# What a GPU ran over time, in the recording and as trace events. Over the fake GPU; no privileges are needed.
 
 load fake.bash
 
@@ -15,7 +15,7 @@ record_gpu() {
 	"$SPROF" export -f chrome -o t.json g.data
 }
 
-# The golden file is what an independent reader found in the shared memory.
+# The golden file is what recorder.py, an independent reader, found in the shared memory.
 @test "trace events have every activity of every CUDA version, to the nanosecond" {
 	sed -n 's/^record \(kernel\|memcpy\|memset\|sync\) //p' "$AGENT_GOLDEN" | sort >want
 	[ "$(wc -l <want)" -eq 16 ]
@@ -34,8 +34,8 @@ record_gpu() {
 1000022000 2097152" ]
 }
 
-# 9 MiB of a pool that takes 4 MiB at a time, beside 2 of 3 MiB of no pool: all but one of the pool's are freed, and then
-# it gives back what it can.
+# 3 MiB outside pools, of which 1 is freed; then 9 MiB from a pool that grows by 4 MiB. All but one of the pool's
+# allocations are freed, and the pool is trimmed.
 # bats test_tags=full
 @test "a pool counts as what it has reserved, in every CUDA version" {
 	for version in 11 12 13; do
@@ -50,12 +50,12 @@ record_gpu() {
 # bats test_tags=full
 @test "an arrow leads from each call to all that it launched" {
 	record_gpu -- "$WORK" launch:200 graph:3 mixed:20 peer threads:50
-	# 200 + 3 graphs of 5 + 20 * 5 + 2 + 4 * 50; 20 waits of a stream and one or more of the context have no arrow
+	# 200 + 3 graphs of 5 + 20 * 5 + 2 + 4 * 50; waits have no arrow
 	[ "$(python3 trace_events.py arrows t.json)" = "517 arrows from 505 calls of 5 threads" ]
 }
 
 # bats test_tags=full
-@test "what there is no room for is counted and said" {
+@test "activities beyond --gpu-timeline are counted and reported" {
 	record_gpu --gpu-timeline 100 -- "$WORK" launch:1000
 	jq -e '[.traceEvents[] | select(.cat == "kernel")] | length == 100' t.json
 	jq -e '.otherData.gpu_activities_left_out >= 900' t.json

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains a small network on the GPU, and prints one line of JSON: ms per step, measured with the GPU idle before and
+"""Trains a small network on the GPU and prints one line of JSON: ms per step, measured with the GPU idle before and
 after each, and with --profiler torch the kernels that torch.profiler saw from the first call on.
 
     torch_load.py [--profiler none|torch] [--steps N] [--seconds S] gpt|resnet|graphs|streams
@@ -27,7 +27,7 @@ class Block(nn.Module):
 
 
 class Gpt(nn.Module):
-    """As many layers and as wide as GPT-2 small; one sequence at a time, so launches are what it waits for."""
+    """As many layers and as wide as GPT-2 small; one sequence at a time, so that launches are the bottleneck."""
 
     def __init__(self, layers=12, width=768, words=50257, length=256):
         super().__init__()
@@ -58,7 +58,7 @@ class Residual(nn.Module):
 
 
 class Resnet(nn.Module):
-    """ResNet-18 without its library."""
+    """ResNet-18, without torchvision."""
 
     def __init__(self):
         super().__init__()
@@ -100,7 +100,7 @@ def captured(model, optimizer, batch):
 
 
 def streams(device):
-    """Four streams that multiply side by side, and a copy to the host on a fifth."""
+    """Four streams that multiply in parallel, and a copy to the host on a fifth."""
     lanes = [torch.cuda.Stream() for _ in range(4)]
     copies = torch.cuda.Stream()
     a = [torch.randn(1024, 1024, device=device) for _ in lanes]
@@ -137,7 +137,7 @@ def train(args):
 
 
 def is_annotation(event):
-    """Ranges that torch copies to the GPU's line; the method is newer than some versions in use."""
+    """True for ranges that torch copies to the GPU timeline; older versions lack the attribute."""
     asked = getattr(event, "is_user_annotation", None)
     return bool(asked and asked())
 
@@ -148,7 +148,7 @@ def duration_ns(event):
 
 
 def kernels_of(profile):
-    """name -> [calls, ns]; torch counts copies and fills as kernels of the names Memcpy... and Memset..."""
+    """name -> [calls, ns]; torch lists copies and fills as kernels called Memcpy... and Memset..."""
     found = {}
     for event in profile.profiler.kineto_results.events():
         if "cuda" in str(event.device_type()).lower() and not is_annotation(event):

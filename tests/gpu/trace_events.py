@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Reads trace events as a viewer does, exactly, and says what of a GPU is in them.
+"""Reads trace events as a viewer does, with exact times, and prints what they show of a GPU.
 
-    trace_events.py activities FILE WANT   exit 1, with a diff, where they are not those of recorder.py's lines
-    trace_events.py memory FILE            a line for each point in time: ns, bytes
-    trace_events.py arrows FILE            how many, checked: from inside a call to the start of what it launched
+    trace_events.py activities FILE WANT   exit 1 with a diff if they differ from recorder.py's lines in WANT
+    trace_events.py memory FILE            a line per point in time: ns, bytes
+    trace_events.py arrows FILE            checks that each leads from inside a call to the start of its work; prints how many
 """
 import collections
 import decimal

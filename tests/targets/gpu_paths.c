@@ -76,7 +76,7 @@ static const struct gpu_stack *last_stack(uint32_t correlation)
  * function both must be equal. */
 static bool is_same(const struct gpu_stack *s, void **frames, int nr)
 {
-	if (s->end != GPU_STACK_COMPLETE || s->nr < nr)
+	if (s->end != END_ROOT || s->nr < nr)
 		return false;
 	for (int i = 1; i <= nr; i++)
 		if (s->frames[s->nr - i] != (uint64_t)frames[nr - i])

@@ -295,7 +295,8 @@ static void with_competitor(long n)
 	const char *path = getenv("COMPETITOR");
 	void *library = path ? dlopen(path, RTLD_LAZY) : NULL;
 	void (*record)(void (*)(long), long) =
-		library ? (void (*)(void (*)(long), long))dlsym(library, "competitor_record") : NULL;
+		library ? (void (*)(void (*)(long), long))dlsym(library, "competitor_record")
+			: NULL;
 
 	if (!record)
 		exit(3);

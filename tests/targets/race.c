@@ -1,9 +1,10 @@
 // BUILD: -fsanitize=thread sampler/timer/timer_region.c sampler/agent/record.c sampler/agent/timers.c sampler/agent/stack.c sampler/agent/memory.c sampler/agent/python.c
 /*
- * The memory that a target and its recorder share, with both halves in one process, watched by ThreadSanitizer: threads
- * write samples into the rings and make and delete timers as handlers do, another reads them and asks for timers
- * as the recorder does. What is read must be what was written, in order, and nothing may be lost but what was
- * counted. Prints how many there were; status 1 where something was wrong, 66 where ThreadSanitizer says so.
+ * The memory that a target and its recorder share, with both halves in one process, watched by
+ * ThreadSanitizer: threads write samples into the rings and make and delete timers as handlers do,
+ * another reads them and asks for timers as the recorder does. What is read must be what was
+ * written, in order, and nothing may be lost but what was counted. Prints how many there were;
+ * status 1 where something was wrong, 66 where ThreadSanitizer says so.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -31,7 +32,7 @@ static uint64_t frame_of(uint32_t producer, uint64_t n, uint32_t i)
 	return (n * 0x9e3779b97f4a7c15u + producer * 131 + i) >> 4 & ((1ull << 47) - 1);
 }
 
-/* Two of them share a ring. */
+/* Two threads share a ring. */
 static void *produce(void *argument)
 {
 	const uint32_t producer = (uint32_t)(uintptr_t)argument;

@@ -105,7 +105,7 @@ static inline uint32_t test_string(struct test_region *t, const char *s)
 
 /* Frames leaf first. */
 static inline uint32_t test_stack(struct test_region *t, const uint64_t *frames, uint16_t nr,
-				  enum gpu_stack_end end)
+				  enum walk_end end)
 {
 	struct gpu_area *a = &t->header->stacks;
 	struct gpu_stack *at = (struct gpu_stack *)((char *)test_area(t, a) + a->used);

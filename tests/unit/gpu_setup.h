@@ -106,7 +106,7 @@ static inline const struct profile_sample *sample_in(const struct profile *p,
 static inline uint32_t one_frame(struct test_region *t, uint64_t address)
 {
 	address++;
-	return test_stack(t, &address, 1, GPU_STACK_COMPLETE);
+	return test_stack(t, &address, 1, END_ROOT);
 }
 
 static inline void emit_call(struct test_region *t, enum gpu_api_class api_class,

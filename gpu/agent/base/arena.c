@@ -1,7 +1,8 @@
 /*
- * An open-addressing table per arena, of words `hash << 32 | id`, 0 = free. An entry is written into
- * the arena first and its word second; who loses the race for a slot looks at the winner's entry,
- * and where that is the same leaves its own behind as a hole.
+ * One open-addressing table per arena, of words `hash << 32 | id`; 0 is a free slot. A thread
+ * writes the entry into the arena first and then claims a slot with the word. A thread that loses
+ * the race for a slot looks at the winner's entry; if the content is equal, its own entry stays
+ * behind as a hole.
  */
 #include "gpu/agent/base/arena.h"
 
@@ -32,7 +33,6 @@ int arena_init(void)
 	return string_slots && stack_slots ? 0 : -ENOMEM;
 }
 
-/* Eight bytes at a time. */
 static uint32_t hash_bytes(const char *bytes, size_t size)
 {
 	uint64_t hash = size + 1, word;
@@ -48,7 +48,7 @@ static uint32_t hash_bytes(const char *bytes, size_t size)
 	return (uint32_t)(hash ^ hash >> 32);
 }
 
-/* arena_sum() of four frames in one go: a multiplication waits for the one before it. */
+/* Four frames at a time, so that their multiplications do not wait for each other. */
 static uint64_t sum_of(const uint64_t *frames, uint32_t nr)
 {
 	const uint64_t two = ARENA_FACTOR * ARENA_FACTOR, three = two * ARENA_FACTOR;
@@ -64,7 +64,7 @@ static uint64_t sum_of(const uint64_t *frames, uint32_t nr)
 	return sum;
 }
 
-/* Reserves bytes (a multiple of 8); 0 where the arena is full. */
+/* Reserves bytes (a multiple of 8) and returns their offset; 0 where the arena is full. */
 static uint64_t reserve(struct gpu_area *area, uint64_t bytes)
 {
 	uint64_t at = __atomic_load_n(&area->used, __ATOMIC_RELAXED);
@@ -103,7 +103,7 @@ static uint32_t new_string(const struct key *key)
 		return 0;
 	s->length = key->size;
 	s->hash = key->hash;
-	memcpy(s->bytes, key->bytes, key->size); /* the arena is zeroed: the NUL is there */
+	memcpy(s->bytes, key->bytes, key->size); /* the NUL is there: the arena is zeroed */
 	return (uint32_t)(at / 8);
 }
 

@@ -1,7 +1,9 @@
 /*
- * Ticks become nanoseconds by a line that is bent at each calibration, and goes on from where it was:
- * a moment has one time, whoever asks and whenever, so that a thread's calls never overlap. The knots
- * are a ring; one is written over a minute after it was made, so readers need no lock.
+ * Ticks become nanoseconds along a line of straight pieces. Each calibration adds a knot a
+ * millisecond ahead of now: the line continues from where it is, with a slope that corrects the
+ * error within a second. So a tick has one time, whoever asks and whenever, and a thread's calls
+ * never overlap. The knots are a ring; one is overwritten a minute after it was made, so readers
+ * need no lock.
  */
 #include "gpu/agent/base/clock.h"
 
@@ -24,12 +26,12 @@ static inline uint64_t tsc_read(void)
 #endif
 
 #define NR_KNOTS 64u
-#define NEXT_NS 1000000000	/* when what was off by now shall be right */
-#define AHEAD_NS 1000000	/* how far from now a knot is made */
-#define MAX_BENT_NS 1000000	/* further off, the line is cut: the machine slept */
+#define NEXT_NS 1000000000	/* the error is corrected over this time */
+#define AHEAD_NS 1000000	/* how far ahead of now a knot is made */
+#define MAX_ERROR_NS 1000000	/* beyond it the line jumps: the machine slept */
 #define ONE_TO_ONE (1ull << 32) /* ns per tick, 32 bits of fraction */
 
-/* Where a piece of the line begins, and how steep it is; all atomic. */
+/* The start of a piece of the line, and its slope; all atomic. */
 struct knot {
 	uint64_t ticks, ns, factor;
 };
@@ -38,7 +40,7 @@ static struct knot knots[NR_KNOTS] = { { 0, 0, ONE_TO_ONE } };
 static uint32_t nr_knots = 1; /* ever made; atomic */
 static uint32_t begun_at;     /* the knot that clock_calibrate_first() made; atomic */
 static struct gpu_clock first;
-static int use_tsc; /* atomic: once found out it stays */
+static int use_tsc; /* atomic; set once */
 
 static uint64_t read_clock(clockid_t id)
 {
@@ -102,7 +104,7 @@ uint64_t clock_ticks_to_ns(uint64_t ticks)
 	uint32_t oldest = __atomic_load_n(&begun_at, __ATOMIC_RELAXED);
 	struct knot k = read_knot(--nr);
 
-	if (nr > oldest + NR_KNOTS / 2) /* the others may change */
+	if (nr > oldest + NR_KNOTS / 2) /* older knots may be overwritten */
 		oldest = nr - NR_KNOTS / 2;
 	while (ticks < k.ticks && nr > oldest)
 		k = read_knot(--nr);
@@ -121,7 +123,7 @@ uint64_t clock_ns_to_ticks(uint64_t duration_ns)
 	return (uint64_t)(((unsigned __int128)duration_ns << 32) / last_knot().factor);
 }
 
-/* The clocks together: the try of 16 in which the least time passed in between. */
+/* Reads all clocks 16 times and keeps the reading that took least time. */
 static void take(struct gpu_clock *ret)
 {
 	ret->gap_ns = UINT64_MAX;
@@ -145,13 +147,13 @@ static void publish(const struct gpu_clock *c)
 	if (!r)
 		return;
 	n = r->nr_clocks;
-	/* the first one stays */
+	/* the first clock stays */
 	r->clocks[n < GPU_MAX_CLOCKS ? n : 1 + n % (GPU_MAX_CLOCKS - 1)] = *c;
 	__atomic_store_n(&r->nr_clocks, n + 1, __ATOMIC_RELEASE);
 }
 
-/* On from where it is or, where there is no such place, from the right time. */
-static void calibrate(bool bend)
+/* Adds a knot that continues the line (`smooth`), or one that starts it anew at the right time. */
+static void calibrate(bool smooth)
 {
 	struct gpu_clock now;
 	uint64_t steep, right_ns;
@@ -164,13 +166,13 @@ static void calibrate(bool bend)
 		return;
 	steep = (uint64_t)(((unsigned __int128)(now.monotonic_ns - first.monotonic_ns) << 32) /
 			   (now.tsc - first.tsc));
-	/* no one has asked for the time there, nor will before the knot is made */
-	next.ticks = clock_ticks() + (bend ? clock_ns_to_ticks(AHEAD_NS) : 0);
+	/* ahead of now: no thread has converted a tick there before the knot exists */
+	next.ticks = clock_ticks() + (smooth ? clock_ns_to_ticks(AHEAD_NS) : 0);
 	next.ns = clock_ticks_to_ns(next.ticks);
 	next.factor = steep;
 	right_ns = now.monotonic_ns + scale(next.ticks - now.tsc, steep);
 	behind_ns = (int64_t)(right_ns - next.ns);
-	if (bend && behind_ns > -MAX_BENT_NS && behind_ns < MAX_BENT_NS)
+	if (smooth && behind_ns > -MAX_ERROR_NS && behind_ns < MAX_ERROR_NS)
 		next.factor = (uint64_t)((__int128)steep * (NEXT_NS + behind_ns) / NEXT_NS);
 	else
 		next.ns = right_ns;

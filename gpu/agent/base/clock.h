@@ -1,19 +1,28 @@
-/* CLOCK_MONOTONIC at the price of a time stamp counter. */
+/*
+ * CLOCK_MONOTONIC at the price of a time stamp counter: hot paths take ticks and convert them to
+ * nanoseconds only when a record is written.
+ */
 #ifndef SPROF_GPU_AGENT_CLOCK_H
 #define SPROF_GPU_AGENT_CLOCK_H
 
 #include <stdint.h>
 
-/* Ticks of the cheapest clock that runs evenly: the TSC, or CLOCK_MONOTONIC where there is none. */
+/*
+ * Ticks of the time stamp counter, or of CLOCK_MONOTONIC (ns) where the counter does not run
+ * evenly.
+ */
 uint64_t clock_ticks(void);
-/* Of a moment not long ago. */
+/* CLOCK_MONOTONIC at that tick; exact within the last 30 seconds. */
 uint64_t clock_ticks_to_ns(uint64_t ticks);
+/* Durations. */
 uint64_t clock_ns_to_ticks(uint64_t duration_ns);
 uint64_t clock_ticks_duration_ns(uint64_t ticks);
-uint64_t clock_now_ns(void);
-uint64_t clock_realtime_ns(void); /* CLOCK_MONOTONIC */
+uint64_t clock_now_ns(void); /* CLOCK_MONOTONIC */
+uint64_t clock_realtime_ns(void);
 
-/* Once before any of the above (it takes a millisecond), then each second, by one thread. */
+/*
+ * Needed once before ticks are converted (takes 2 ms), then every second. By one thread at a time.
+ */
 void clock_calibrate_first(void);
 void clock_calibrate(void);
 

@@ -1,14 +1,17 @@
-/* See fold.h. Entries 0..15 take, by kind, what finds no place: conservation before detail. */
+/*
+ * An open-addressing table of entry numbers. What finds no entry goes into the overflow entry of
+ * its kind (entries 0 to 15): totals stay exact when detail is lost.
+ */
 #include "gpu/agent/base/fold.h"
 
 #include <errno.h>
 #include <sys/mman.h>
 
 #define SLOTS (2 * AGENT_FOLDS)
-#define FIRST 16u
+#define FIRST 16u /* entries below are the overflow, by kind */
 #define MAX_PROBES 64u
 
-static uint32_t *slots; /* number of the entry, 0 = free */
+static uint32_t *slots; /* entry number, 0 = free */
 static uint32_t nr_used = FIRST;
 
 int fold_init(void)

@@ -1,4 +1,7 @@
-/* Exact sums of what the GPU ran: gpu_region.folds. */
+/*
+ * The exact sums of what the GPU ran: gpu_region.folds. An entry is keyed by kind, subkind, device,
+ * stack, name and range.
+ */
 #ifndef SPROF_GPU_AGENT_FOLD_H
 #define SPROF_GPU_AGENT_FOLD_H
 
@@ -6,11 +9,11 @@
 
 int fold_init(void); /* 0 or -ENOMEM */
 /*
- * Adds one activity. `key` has kind, subkind, device, stack, name, range and, for kernels, what was
- * launched; its sums are ignored. One caller at a time.
+ * Adds one activity. `key` holds the key and, for kernels, the launch parameters; its sums are
+ * ignored. One caller at a time.
  */
 void fold_add(const struct gpu_fold *key, uint64_t ns, uint64_t bytes);
-/* The region's table has been emptied. */
+/* Starts anew after region_forget() has emptied the table. */
 void fold_forget(void);
 
 #endif

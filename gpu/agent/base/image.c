@@ -1,4 +1,7 @@
-/* See image.h. The tables are those of the dynamic section: generic ABI, chapter 5. */
+/*
+ * The images come from dl_iterate_phdr(); symbols are looked up in the tables of the dynamic
+ * section, DT_GNU_HASH or DT_HASH (System V ABI, chapter 5).
+ */
 #include "gpu/agent/base/image.h"
 
 #include <string.h>
@@ -90,7 +93,7 @@ struct tables {
 	const uint32_t *hash;
 };
 
-/* glibc relocates these addresses in place, musl and the vdso do not. */
+/* glibc has relocated these addresses in place; musl and the vdso have not. */
 static uintptr_t absolute(const struct image *image, uintptr_t address)
 {
 	return address < image->base ? image->base + address : address;
@@ -149,7 +152,7 @@ static uint32_t find_gnu(const struct tables *t, const char *name)
 
 static uint32_t find_linear(const struct tables *t, const char *name)
 {
-	uint32_t nr = t->hash[1]; /* DT_HASH: the number of chains is that of symbols */
+	uint32_t nr = t->hash[1]; /* DT_HASH: there are as many chains as symbols */
 
 	for (uint32_t i = 1; i < nr; i++)
 		if (is_it(t, i, name))

@@ -1,4 +1,8 @@
-/* See imports.h. Relocations: generic ABI, chapter 4, and the psABIs; RELRO: PT_GNU_RELRO of the GNU loader. */
+/*
+ * A slot is found by the relocation that names its symbol: those of the PLT (lazy binding) and
+ * those of the GOT (-fno-plt, addresses taken). Relocations: System V ABI chapter 4 and the
+ * psABIs; RELRO is the PT_GNU_RELRO segment.
+ */
 #include "gpu/agent/base/imports.h"
 
 #include <elf.h>
@@ -43,7 +47,7 @@ static const ElfW(Dyn) * dynamic_of(const struct dl_phdr_info *info)
 	return NULL;
 }
 
-/* False where it has no such tables, or does not need the library. */
+/* False where the module does not need the library or has no dynamic symbols. */
 static bool read_module(const struct dl_phdr_info *info, const char *library, struct module *ret)
 {
 	const ElfW(Dyn) *dynamic = dynamic_of(info), *d;
@@ -100,8 +104,9 @@ static bool is_writable(const struct dl_phdr_info *info, uintptr_t at)
 }
 
 /*
- * What a slot may hold for us to touch it: the function, or the module's own stub that is to find it. While the loader
- * has not relocated a slot yet it holds neither, but where the stub is in the file.
+ * A slot is exchanged only if it holds the real function, or the module's own stub that binds it
+ * at the first call. Before the loader has relocated a slot it holds neither: an offset within the
+ * file.
  */
 static void exchange_slot(const struct module *m, uintptr_t at, const struct import *i, bool back)
 {
@@ -142,7 +147,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *arg)
 		return 0;
 	if (m.jump_slots)
 		look_through(&m, e, m.jump_slots, m.jump_bytes / sizeof(*m.jump_slots));
-	/* those that only add where the module lies come first, and are nearly all */
+	/* relative relocations come first; they name no symbol, and most are of that kind */
 	if (m.relocations && m.bytes / sizeof(*m.relocations) > m.nr_relative)
 		look_through(&m, e, m.relocations + m.nr_relative,
 			     m.bytes / sizeof(*m.relocations) - m.nr_relative);
@@ -153,5 +158,5 @@ void imports_exchange(const char *library, const struct import *imports, size_t 
 {
 	struct exchange e = { library, imports, nr, back };
 
-	dl_iterate_phdr(look, &e); /* holds the loader's lock: no module goes away meanwhile */
+	dl_iterate_phdr(look, &e); /* takes the loader's lock: no module is unloaded meanwhile */
 }

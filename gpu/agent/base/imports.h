@@ -1,7 +1,8 @@
 /*
- * Functions that modules of this process import by name from a library, in their tables of addresses (GOT), and others
- * in their place. One word of data is exchanged at a time, as the loader itself does when it binds a function at its
- * first call; code, and what is read-only after relocation, is left alone.
+ * Replaces functions that modules of this process import from a library, in the modules' address
+ * tables (GOT). One word of data is exchanged at a time, as the loader does when it binds a
+ * function at its first call. Code, and tables that are read-only after relocation (RELRO), are
+ * left alone.
  */
 #ifndef SPROF_GPU_AGENT_IMPORTS_H
 #define SPROF_GPU_AGENT_IMPORTS_H
@@ -12,13 +13,14 @@
 
 struct import {
 	const char *name;
-	uintptr_t real; /* where it is, 0 = it is not there */
+	uintptr_t real; /* address; 0 = this library has no such function */
 	uintptr_t ours;
 };
 
 /*
- * In all modules that say they need `library` (how its name begins): real functions, bound or to be bound, become ours;
- * with `back`, ours become the real ones. A module that the loader is still at work on is left for the next time.
+ * Puts our functions in place of the real ones in all modules that need a library whose name
+ * starts with `library`, whether their imports are bound yet or not; `back` undoes that. Modules
+ * that the loader has not finished relocating are skipped until the next call.
  */
 void imports_exchange(const char *library, const struct import *imports, size_t nr, bool back);
 

@@ -1,4 +1,7 @@
-/* See lane.h. */
+/*
+ * A record is reserved by advancing `head` and published by storing its first 8 bytes last. A lane
+ * with one writer needs no compare-and-exchange and no locked adds.
+ */
 #include "gpu/agent/base/lane.h"
 
 #include <string.h>
@@ -17,14 +20,14 @@ void lane_open(uint32_t index, struct lane *ret)
 	ret->apis = (struct gpu_api *)agent_area(&r->apis) + index * 2ull * GPU_MAX_CBIDS;
 }
 
-/* Room for `size` bytes in one piece: where, and in *ret_pad how much of the end is left out. */
+/* True if `size` bytes fit in one piece; *ret_pad is what is skipped at the end of the ring. */
 static bool fits(const struct gpu_lane *l, uint64_t head, uint64_t size, uint64_t *ret_pad)
 {
 	uint64_t tail = __atomic_load_n(&l->tail, __ATOMIC_ACQUIRE);
 	uint64_t to_end = l->size - (head & (l->size - 1));
 
 	*ret_pad = to_end < size ? to_end : 0;
-	/* a tail that the recorder wrote wrongly must not let us overwrite what it reads */
+	/* a bad tail from the recorder must not make us write where it reads */
 	return head - tail <= l->size && l->size - (head - tail) >= *ret_pad + size;
 }
 

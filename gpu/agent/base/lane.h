@@ -1,4 +1,7 @@
-/* The producer's side of the rings: gpu/agent/base/region.h says how they work. */
+/*
+ * The producer's side of the rings: base/region.h says how they work. A lane is the ring of one
+ * thread, or one that several threads share, together with its counts of API calls.
+ */
 #ifndef SPROF_GPU_AGENT_LANE_H
 #define SPROF_GPU_AGENT_LANE_H
 
@@ -8,29 +11,32 @@
 #include "gpu/agent/base/state.h"
 
 struct lane {
-	struct gpu_lane *shared; /* NULL: the thread has none, records are dropped */
+	struct gpu_lane *shared; /* NULL: none, records are dropped */
 	char *data;
 	uint64_t mask;
-	bool alone; /* one thread only ever writes it */
+	bool alone; /* only one thread writes it */
 	struct gpu_api *apis;
 };
 
-/* Where lane `index` of the region lies. */
+/* Fills in *ret for lane `index` of the region. */
 void lane_open(uint32_t index, struct lane *ret);
 /*
- * Puts a record (head filled in, size a multiple of 8) into the ring, or counts it as dropped. Does
- * nothing where records are not wanted.
+ * Copies a record (its head filled in, its size a multiple of 8) into the ring, or counts it as
+ * dropped. Does nothing where records are not wanted.
  */
 void lane_emit(const struct lane *lane, const struct gpu_record *record);
 /*
- * The same for who fills a record in where it lies, all but its head: room for `size` bytes, or NULL. What has been
- * stored in small pieces just now can be loaded in a large one only late, so that copying it costs a third of a record.
+ * Returns room for a record of `size` bytes to fill in place, or NULL. Filling in place avoids a
+ * stall: copying a record that was just stored field by field takes a third of its whole cost.
+ * lane_end() writes the head, which the caller leaves alone.
  */
 void *lane_begin(const struct lane *lane, uint16_t size);
-/* And now the head: it is the reader's from here on. */
+/* Writes the head and so hands the record to the reader. */
 void lane_end(void *record, uint16_t type, uint16_t size, uint32_t tid);
-/* One call of an API: exact, whatever the ring does. `name` is looked at only the first time. Returns
- * the entry. */
+/*
+ * Counts one API call and returns its entry. Exact even when the ring is full. `name` and
+ * `api_class` are stored at the first call.
+ */
 const struct gpu_api *lane_count_call(const struct lane *lane, uint32_t domain, uint32_t cbid,
 				      uint64_t ns, const char *name, uint32_t api_class);
 

@@ -1,6 +1,6 @@
 /*
- * A flag that is polled every 200 us: waiters are rare, and a futex or a pthread mutex would have to
- * be found in whichever C library the target has.
+ * A flag that is polled every 200 us: waiters are rare, and a futex or a pthread mutex would have
+ * to be found in whichever C library the target has.
  */
 #include "gpu/agent/base/lock.h"
 

@@ -1,7 +1,7 @@
 /*
- * The lock under which collection starts, stops and is looked after. The agent's own thread takes it,
- * the thread that exits, and threads of the target in which another profiler subscribes to CUPTI.
- * Recording a call or a range never takes it.
+ * The lock under which collection starts, stops and is looked after. The agent's own thread takes
+ * it, the thread that exits, and threads of the target in which another profiler subscribes to
+ * CUPTI. Recording a call or a range never takes it.
  */
 #ifndef SPROF_GPU_AGENT_LOCK_H
 #define SPROF_GPU_AGENT_LOCK_H
@@ -12,7 +12,7 @@
 bool agent_lock(void);
 void agent_unlock(void);
 
-/* Sleeps; used by those who poll for something that takes milliseconds. */
+/* Sleeps, for callers that poll. */
 void agent_pause_us(long us);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * The records in the rings of gpu/agent/base/region.h, which says how rings work and what ids mean.
+ * The records in the rings. gpu/agent/base/region.h says how rings work and what ids mean; the same
+ * rule holds here: append-only, a number never gets a second meaning.
  */
 #ifndef SPROF_GPU_AGENT_RECORDS_H
 #define SPROF_GPU_AGENT_RECORDS_H
@@ -30,12 +31,15 @@ struct gpu_record {
 };
 _Static_assert(sizeof(struct gpu_record) == 8, "shared");
 
-/* A call that was kept: launches, copies, sets, allocations, synchronisation, profiler start/stop. */
+/*
+ * A call of a class that is recorded: launches, copies, sets, allocations, synchronization,
+ * capture.
+ */
 struct gpu_rec_api {
 	struct gpu_record head;
 	uint64_t start_ns, end_ns;
 	uint32_t correlation;
-	uint32_t stack; /* 0: none wanted, or none to be had (counted) */
+	uint32_t stack; /* 0: not wanted, or failed (counted) */
 	uint32_t range; /* innermost push/pop range of the thread */
 	uint32_t name;	/* string */
 	uint16_t cbid;
@@ -45,7 +49,7 @@ struct gpu_rec_api {
 };
 _Static_assert(sizeof(struct gpu_rec_api) == 48, "shared");
 
-/* What every piece of GPU work has. tid, stack and range are those of the call that caused it. */
+/* Common to all GPU work. tid, stack and range are those of the call that caused it. */
 struct gpu_work {
 	struct gpu_record head;
 	uint64_t start_ns, end_ns;
@@ -81,7 +85,7 @@ struct gpu_rec_memcpy {
 	uint64_t bytes;
 	uint8_t copy_kind, source_kind, destination_kind;
 	uint8_t flags;				    /* 1 = asynchronous */
-	uint32_t source_device, destination_device; /* = work.device but for PtoP */
+	uint32_t source_device, destination_device; /* = work.device except for PtoP */
 	uint32_t reserved;
 };
 _Static_assert(sizeof(struct gpu_rec_memcpy) == 88, "shared");
@@ -95,8 +99,10 @@ struct gpu_rec_memset {
 };
 _Static_assert(sizeof(struct gpu_rec_memset) == 80, "shared");
 
-/* work.device and graph are 0. sync_type: CUpti_ActivitySynchronizationType: 1 event, 2 stream waits
- * for event, 3 stream, 4 context. */
+/*
+ * work.device and graph are 0. sync_type: CUpti_ActivitySynchronizationType: 1 event, 2 stream
+ * waits for event, 3 stream, 4 context.
+ */
 struct gpu_rec_sync {
 	struct gpu_work work;
 	uint32_t sync_type;
@@ -130,7 +136,7 @@ struct gpu_rec_memory {
 	uint64_t pool; /* address of the pool it came from, 0 = none */
 	uint32_t op;   /* enum gpu_memory_op */
 	uint32_t memory_kind;
-	uint64_t pool_bytes; /* that the pool has of the device; 0: it is another process's */
+	uint64_t pool_bytes; /* device memory that the pool holds; 0: a foreign pool */
 };
 _Static_assert(sizeof(struct gpu_rec_memory) == 104, "shared");
 
@@ -153,13 +159,13 @@ _Static_assert(sizeof(struct gpu_rec_pool) == 104, "shared");
 
 enum gpu_range_kind {
 	GPU_RANGE_PUSH_POP = 1,
-	GPU_RANGE_START_END = 2, /* may end on another thread; head.tid is who started it */
+	GPU_RANGE_START_END = 2, /* may end on another thread; head.tid started it */
 };
 enum gpu_range_flags {
 	GPU_RANGE_OPEN = 1, /* it was still open when collection stopped; end_ns is that moment */
 };
 
-/* What an NVTX payload is: nvtxPayloadType_t. */
+/* nvtxPayloadType_t */
 enum gpu_payload_type {
 	GPU_PAYLOAD_NONE = 0,
 	GPU_PAYLOAD_U64 = 1,
@@ -189,7 +195,7 @@ _Static_assert(sizeof(struct gpu_rec_range) == 56, "shared");
 struct gpu_rec_mark {
 	struct gpu_record head;
 	uint64_t time_ns;
-	uint32_t range; /* in which it stands */
+	uint32_t range; /* innermost range around it */
 	uint32_t name;	/* strings */
 	uint32_t domain;
 	uint32_t category;

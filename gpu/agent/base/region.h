@@ -1,37 +1,38 @@
 /*
  * The shared memory between libsprof-gpu.so inside a target and the recorder: the whole contract.
  *
- * The agent makes a memfd of region_bytes, maps it, and sends it with SCM_RIGHTS in the first message
- * (struct gpu_hello) on a Unix SOCK_SEQPACKET socket. The recorder maps it, writes `config`, stores
- * `control` and sends one byte, whenever it changes `control`. Hanging up is GPU_CONTROL_DETACH. The
- * memfd outlives the target: what it had written before it died can be read. A message with two
- * descriptors brings the unwind rows of the target (core/portable/walk_tables.h: arena, space); without them
- * stacks are walked by frame pointers.
+ * The agent makes a memfd of region_bytes, maps it, and sends it with SCM_RIGHTS in its first
+ * message (struct gpu_hello) on a Unix SOCK_SEQPACKET socket. The recorder maps it, writes
+ * `config`, stores `control`, and sends one byte whenever it changes `control`. Hanging up means
+ * GPU_CONTROL_DETACH. The memfd outlives the target: what was written before the target died can
+ * be read. A message with two descriptors brings the target's unwind rows
+ * (core/portable/walk_tables.h: arena, space); without them stacks are walked by frame pointers.
  *
- * What is in it, all offsets from the start of the region, all little-endian:
+ * Contents; all offsets from the start of the region, all little-endian:
  *
  *	strings	 append-only arena of struct gpu_string; a string id is offset / 8, 0 is ""
  *	stacks	 append-only arena of struct gpu_stack; a stack id is offset / 8, 0 is "no stack"
- *	ranges	 array of struct gpu_range_node, one per distinct path of NVTX ranges; id 0 is "none"
+ *	ranges	 array of struct gpu_range_node, one per path of NVTX ranges; id 0 is "none"
  *	folds	 array of struct gpu_fold: exact sums of everything that ran, whatever rings dropped
- *	apis	 per lane 2 * GPU_MAX_CBIDS of struct gpu_api: exact counts of calls (sum over lanes)
+ *	apis	 2 * GPU_MAX_CBIDS of struct gpu_api per lane: exact counts (sum over lanes)
  *	devices	 GPU_MAX_DEVICES of struct gpu_device, by device number
- *	lanes	 array of struct gpu_lane: rings of records, each with its data elsewhere
+ *	lanes	 array of struct gpu_lane: rings of records; the data of each ring is elsewhere
  *
- * Ids are valid once the record or table entry that names them can be seen (release/acquire). The
+ * An id is valid once the record or table entry that names it is visible (release/acquire). The
  * recorder trusts nothing here: it checks every offset, size and id against what it mapped.
  *
- * Rings (records: gpu/agent/base/records.h). A record starts with struct gpu_record and is a multiple of 8 bytes. `head` and `tail` count
- * bytes and never wrap; the place is modulo `size`. The producer reserves by advancing `head`, fills
- * the record, and stores its first 8 bytes last (release): a zero `type` below `head` is a record not
- * finished yet, and the consumer stops there. A record never wraps; GPU_RECORD_PAD fills the end. The
- * consumer zeroes what it consumed and then stores `tail` (release). A full ring drops the record and
- * counts it in `dropped`; folds, apis and ranges go on being exact.
+ * Rings (records: gpu/agent/base/records.h). A record starts with struct gpu_record and its size
+ * is a multiple of 8 bytes. `head` and `tail` count bytes and never wrap; the place is modulo
+ * `size`. The producer reserves by advancing `head`, fills the record, and stores its first 8
+ * bytes last (release): a zero `type` below `head` is an unfinished record, and the consumer stops
+ * there. A record never wraps; GPU_RECORD_PAD fills the end. The consumer zeroes what it consumed
+ * and then stores `tail` (release). A full ring drops the record and counts it in `dropped`;
+ * folds, apis and ranges stay exact.
  *
- * Times are CLOCK_MONOTONIC nanoseconds of the target's time namespace, GPU times too. 0 in start_ns
- * or end_ns never reaches a record: such activity is counted in GPU_COUNT_UNTIMED.
+ * Times are CLOCK_MONOTONIC nanoseconds of the target's time namespace, GPU times too. Activity
+ * with 0 as start or end is counted in GPU_COUNT_UNTIMED and never becomes a record.
  *
- * Append-only: numbers are never given a second meaning, structs grow at the end, sizes are in the
+ * Append-only: a number never gets a second meaning, structs grow at the end, sizes are in the
  * header, and an unknown record type is skipped by its size.
  */
 #ifndef SPROF_GPU_AGENT_REGION_H
@@ -39,8 +40,10 @@
 
 #include <stdint.h>
 
+#include "core/portable/frames.h"
+
 #define GPU_REGION_MAGIC 0x0055504746525053ull /* "SPRFGPU\0" */
-#define GPU_REGION_VERSION 3u
+#define GPU_REGION_VERSION 4u
 
 #define GPU_MAX_DEVICES 64u
 #define GPU_MAX_FAILURES 32u
@@ -51,38 +54,38 @@
 #define GPU_MAX_STACK 1024u	  /* frames */
 #define GPU_MAX_STRING (1u << 16) /* bytes; longer ones are cut */
 
-/* Environment of a target that is launched, and where a pre-armed one listens. */
-#define GPU_ENV_SOCKET "SPROF_GPU_SOCKET"     /* "@name" abstract, or a path: connect there */
-#define GPU_ENV_CUPTI "SPROF_CUPTI"	      /* the libcupti to load where none is mapped */
+/* The environment of a launched target, and the name under which a running one listens. */
+#define GPU_ENV_SOCKET "SPROF_GPU_SOCKET"     /* connect there: "@name" (abstract) or a path */
+#define GPU_ENV_CUPTI "SPROF_CUPTI"	      /* the libcupti to load if none is mapped */
 #define GPU_ENV_CHAIN_CUDA "SPROF_CHAIN_CUDA" /* what CUDA_INJECTION64_PATH was before */
 #define GPU_ENV_CHAIN_NVTX "SPROF_CHAIN_NVTX" /* what NVTX_INJECTION64_PATH was before */
-#define GPU_SOCKET_PREFIX "sprof-gpu-" /* abstract: "sprof-gpu-PID", without SPROF_GPU_SOCKET */
+#define GPU_SOCKET_PREFIX "sprof-gpu-"	      /* else listen at the abstract "sprof-gpu-PID" */
 
 /* The first message of the agent, with the memfd. */
 struct gpu_hello {
 	uint64_t magic; /* GPU_REGION_MAGIC */
 	uint32_t version;
-	uint32_t pid; /* as the target sees itself; SO_PEERCRED has it as the recorder does */
+	uint32_t pid; /* as the target sees it; SO_PEERCRED has the recorder's view */
 	uint64_t region_bytes;
 };
 _Static_assert(sizeof(struct gpu_hello) == 24, "on the wire");
 
 /* What the recorder wants: gpu_region.control. */
 enum gpu_control {
-	GPU_CONTROL_DORMANT = 0, /* collect nothing; costs nothing */
+	GPU_CONTROL_DORMANT = 0, /* collect nothing, at no cost */
 	GPU_CONTROL_ACTIVE = 1,
-	GPU_CONTROL_DETACH = 2, /* give everything back, go dormant, close the socket */
+	GPU_CONTROL_DETACH = 2, /* release everything, go dormant, close the socket */
 };
 
 /* Where the agent is: gpu_region.state. */
 enum gpu_state {
 	GPU_STATE_DORMANT = 0,
-	GPU_STATE_NO_CUDA = 1, /* active, and CUDA is not in use (yet): NVTX only */
+	GPU_STATE_NO_CUDA = 1, /* active, but CUDA is not in use (yet): NVTX only */
 	GPU_STATE_ACTIVE = 2,
-	GPU_STATE_WAITING = 3,	/* another subscriber holds CUPTI; asked again every 5 s */
-	GPU_STATE_FAILED = 4,	/* CUPTI cannot be used: the failures say why; NVTX goes on */
-	GPU_STATE_DETACHED = 5, /* last records are in the rings; nothing is written any more */
-	GPU_STATE_EXITED = 6,	/* the target exits and everything was flushed */
+	GPU_STATE_WAITING = 3,	/* another subscriber holds CUPTI; tried again every 5 s */
+	GPU_STATE_FAILED = 4,	/* CUPTI cannot be used, see the failures; NVTX goes on */
+	GPU_STATE_DETACHED = 5, /* the last records are in the rings; nothing more is written */
+	GPU_STATE_EXITED = 6,	/* the target is exiting; everything was flushed */
 };
 
 enum gpu_want {
@@ -95,9 +98,9 @@ enum gpu_want {
 	GPU_WANT_MEMORY = 1u << 6,
 	GPU_WANT_NVTX = 1u << 7,
 	GPU_WANT_STACKS = 1u << 8,
-	GPU_WANT_RECORDS = 1u << 9, /* without it: folds, apis and ranges only, nothing in rings */
+	GPU_WANT_RECORDS = 1u << 9,	 /* else only folds, apis and ranges, nothing in rings */
 	GPU_WANT_API_RUNTIME = 1u << 10, /* count and time cuda* calls as well as cu* calls */
-	GPU_WANT_API_ALL = 1u << 11,	 /* every call of the domain, not only the classes below */
+	GPU_WANT_API_ALL = 1u << 11,	 /* every call of the domain, not only the classes */
 };
 #define GPU_WANT_DEFAULT                                                                           \
 	(GPU_WANT_KERNELS | GPU_WANT_MEMCPY | GPU_WANT_MEMSET | GPU_WANT_SYNC |                    \
@@ -119,32 +122,31 @@ enum gpu_api_class {
 };
 
 /*
- * What is collected of all that happens while GPU_CONTROL_ACTIVE: calls made, and ranges begun, while a window
- * is open, and the work of these calls, whenever it runs. The windows are in gpu_region.windows.
+ * What is collected while GPU_CONTROL_ACTIVE: calls made and ranges begun while a capture window is
+ * open, and the work of these calls whenever it runs. The windows are in gpu_region.windows.
  */
 enum gpu_capture {
 	GPU_CAPTURE_ALL = 0,
 	GPU_CAPTURE_PROFILER_API = 1, /* from cuProfilerStart to cuProfilerStop */
-	GPU_CAPTURE_RANGE = 2, /* while any thread has an NVTX range called capture_name open */
+	GPU_CAPTURE_RANGE = 2,	      /* while any thread is in the NVTX range capture_name */
 };
 #define GPU_MAX_WINDOWS 64u
 
 struct gpu_config {		/* written by the recorder before GPU_CONTROL_ACTIVE */
 	uint32_t want;		/* enum gpu_want */
 	uint32_t stack_classes; /* 1 << enum gpu_api_class: calls that get a stack */
-	uint64_t
-		stack_min_ns; /* calls shorter than this get none; kernels and graphs: 0 means all */
-	uint32_t flush_ms;    /* 0 = 200 */
-	uint32_t max_frames;  /* of a stack, 0 = GPU_MAX_STACK / 4 */
-	uint32_t capture;     /* enum gpu_capture */
-	uint32_t capture_once; /* 1: what begins after the first window is not captured */
+	uint64_t stack_min_ns;	/* calls shorter than this get no stack; 0: all get one */
+	uint32_t flush_ms;	/* 0 = 200 */
+	uint32_t max_frames;	/* of a stack, 0 = GPU_MAX_STACK / 4 */
+	uint32_t capture;	/* enum gpu_capture */
+	uint32_t capture_once;	/* 1: nothing after the first window is captured */
 	uint64_t reserved[4];
 };
 _Static_assert(sizeof(struct gpu_config) == 64, "shared");
 
-/* Indices of gpu_region.counters. Events, unless said otherwise. */
+/* Indices of gpu_region.counters. They count events, except CALLBACK_NS. */
 enum gpu_counter {
-	GPU_COUNT_KERNELS = 0, /* activity records of each kind that were understood */
+	GPU_COUNT_KERNELS = 0, /* activity records of each kind that was read */
 	GPU_COUNT_MEMCPYS = 1,
 	GPU_COUNT_MEMSETS = 2,
 	GPU_COUNT_SYNCS = 3,
@@ -152,74 +154,74 @@ enum gpu_counter {
 	GPU_COUNT_GRAPHS = 5,
 	GPU_COUNT_MEMORY = 6,
 	GPU_COUNT_POOL = 7,
-	GPU_COUNT_OTHER = 8,	      /* activity records of a kind not read */
-	GPU_COUNT_UNTIMED = 9,	      /* start or end 0, or end < start: never folded as time */
+	GPU_COUNT_OTHER = 8,	      /* activity records of other kinds */
+	GPU_COUNT_UNTIMED = 9,	      /* start or end is 0, or end < start: in no sum */
 	GPU_COUNT_CUPTI_DROPPED = 10, /* cuptiActivityGetNumDroppedRecords */
 	GPU_COUNT_RING_DROPPED = 11,  /* unused: sum the lanes' `dropped` */
 	GPU_COUNT_NO_BUFFER = 12,     /* CUPTI was given the discard buffer */
-	GPU_COUNT_DISCARDED = 13,     /* records that fell into it */
+	GPU_COUNT_DISCARDED = 13,     /* records written into it */
 	GPU_COUNT_BAD_RECORD = 14,    /* cuptiActivityGetNextRecord failed inside a buffer */
-	GPU_COUNT_LAUNCHES = 15,      /* calls that a stack was wanted for */
+	GPU_COUNT_LAUNCHES = 15,      /* calls of a class that gets stacks */
 	GPU_COUNT_STACK_WALKED = 16,
 	GPU_COUNT_STACK_CACHED = 17,	  /* the same stack as the thread's last one */
 	GPU_COUNT_STACK_SHORT = 18,	  /* call below stack_min_ns: no stack */
 	GPU_COUNT_STACK_ARENA_FULL = 19,  /* no stack: the arena is full */
 	GPU_COUNT_STRING_ARENA_FULL = 20, /* string 0 instead */
-	GPU_COUNT_NO_LAUNCH = 21,  /* activity whose call was not seen: launched before the attach,
-				     or more than 2^19 calls ago */
-	GPU_COUNT_FOLD_FULL = 22,  /* folded without its stack: the table was full */
-	GPU_COUNT_RANGE_FULL = 23, /* range folded into its parent */
+	/* activity whose call was not seen: made before the attach, or more than 2^19 calls ago */
+	GPU_COUNT_NO_LAUNCH = 21,
+	GPU_COUNT_FOLD_FULL = 22,	 /* folded without its stack: the table was full */
+	GPU_COUNT_RANGE_FULL = 23,	 /* range folded into its parent */
 	GPU_COUNT_RANGE_UNBALANCED = 24, /* pop without push, end of an unknown range */
 	GPU_COUNT_RANGE_DEEP = 25,	 /* pushed deeper than GPU_MAX_RANGE_DEPTH */
 	GPU_COUNT_THREADS = 26,		 /* threads that made a call */
-	GPU_COUNT_LANES_SHARED = 27,	 /* of them, in the common lane */
+	GPU_COUNT_LANES_SHARED = 27,	 /* of them, in the shared lane */
 	GPU_COUNT_BUFFERS = 28,		 /* CUPTI buffers completed */
 	GPU_COUNT_CALLBACK_NS = 29,	 /* ns spent in callbacks, from one call in 1024, scaled */
 	GPU_COUNT_NVTX_CALLS = 30,
 	GPU_COUNT_NVTX_ADOPTED = 31, /* NVTX copies adopted after they fell back to no-ops */
 	GPU_COUNT_GRAPH_NODES = 32,  /* kernels, copies and sets that ran in a graph */
-	GPU_COUNT_OUTSIDE = 33, /* activities whose call was made outside the windows of capture */
+	GPU_COUNT_OUTSIDE = 33,	     /* activities whose call was outside the capture windows */
 };
 #define GPU_MAX_RANGE_DEPTH 128u
 
-/* One line on the target's stderr and one of these, each time. On disk too: append only. */
+/* Each is one line on the target's stderr and one gpu_failure. On disk too: append-only. */
 enum gpu_failure_code {
 	GPU_FAIL_NO_DRIVER = 1,	    /* CUPTI says 999 or cuInit fails: CPU only */
-	GPU_FAIL_FOREIGN = 2,	    /* error 39: someone else subscribed; waited for */
-	GPU_FAIL_FOREIGN_GONE = 3,  /* and has left: collecting from here on */
+	GPU_FAIL_FOREIGN = 2,	    /* error 39: another tool has subscribed; we wait */
+	GPU_FAIL_FOREIGN_GONE = 3,  /* that tool is gone: collecting from here on */
 	GPU_FAIL_PRIVILEGES = 4,    /* error 35 */
 	GPU_FAIL_NO_CUPTI = 5,	    /* no libcupti found */
 	GPU_FAIL_OLD_CUPTI = 6,	    /* error 15 or a symbol is missing */
 	GPU_FAIL_KIND = 7,	    /* one activity kind could not be enabled */
 	GPU_FAIL_CLOCK = 8,	    /* timestamp callback refused: converted from CLOCK_REALTIME */
 	GPU_FAIL_UNTIMED = 9,	    /* records without times: device buffers exhausted */
-	GPU_FAIL_RESIDENT = 10,	    /* detached; CUPTI stays loaded and disabled */
-	GPU_FAIL_FORKED = 11,	    /* said in the child's stderr only */
+	GPU_FAIL_RESIDENT = 10,	    /* detached; CUPTI stays loaded, disabled */
+	GPU_FAIL_FORKED = 11,	    /* on the child's stderr only */
 	GPU_FAIL_DROPPED = 12,	    /* CUPTI dropped records */
 	GPU_FAIL_MEMORY = 13,	    /* mmap or memfd failed */
 	GPU_FAIL_CUPTI = 14,	    /* any other error of a CUPTI function */
 	GPU_FAIL_SECOND_CUPTI = 15, /* two copies of libcupti are mapped */
 	GPU_FAIL_THREAD = 16,	    /* no worker thread */
-	GPU_FAIL_NVTX_TAKEN = 17,   /* another tool has NVTX: no ranges */
-	GPU_FAIL_BUFFERS_TAKEN =
-		18, /* another one took CUPTI's buffers without subscribing: no GPU data from here on */
+	GPU_FAIL_NVTX_TAKEN = 17,   /* another tool uses NVTX: no ranges */
+	/* another tool replaced CUPTI's buffers without subscribing: no GPU data from here on */
+	GPU_FAIL_BUFFERS_TAKEN = 18,
 };
 
 struct gpu_failure {
 	uint32_t code;	      /* enum gpu_failure_code; written last (release) */
-	uint32_t cupti_error; /* 0 where no CUPTI function failed */
+	uint32_t cupti_error; /* 0: no CUPTI function failed */
 	uint64_t time_ns;
 	uint64_t count; /* times seen */
 	char text[232]; /* one line, NUL-terminated, no newline */
 };
 _Static_assert(sizeof(struct gpu_failure) == 256, "shared");
 
-/* The clocks at one moment (between the two reads of CLOCK_MONOTONIC lie gap_ns). */
+/* All clocks at one moment. gap_ns passed between the two reads of CLOCK_MONOTONIC around them. */
 struct gpu_clock {
 	uint64_t monotonic_ns;
 	uint64_t realtime_ns;
 	uint64_t tsc;
-	uint64_t cupti_ns; /* cuptiGetTimestamp at the same moment, 0 = not asked */
+	uint64_t cupti_ns; /* cuptiGetTimestamp at that moment, 0 = not read */
 	uint64_t gap_ns;
 	uint64_t reserved;
 };
@@ -239,7 +241,7 @@ struct gpu_window {
 	uint64_t end_ns; /* 0 = open */
 };
 
-/* Where the i-th window is. */
+/* The place of window i: the first window stays in 0, the others share a ring. */
 static inline uint32_t gpu_window_place(uint32_t i)
 {
 	return i < GPU_MAX_WINDOWS ? i : 1 + i % (GPU_MAX_WINDOWS - 1);
@@ -252,24 +254,24 @@ struct gpu_region {
 	uint64_t region_bytes;
 	uint32_t pid;
 	uint32_t reserved0;
-	uint64_t start_ns;   /* when the region was made */
+	uint64_t start_ns;   /* when the region was created */
 	uint32_t control;    /* enum gpu_control, the recorder's */
 	uint32_t state;	     /* enum gpu_state, the agent's */
 	uint64_t active_ns;  /* when collection started first, 0 = not yet */
-	uint64_t stopped_ns; /* when it ended last, 0 = it goes on */
+	uint64_t stopped_ns; /* when it ended last, 0 = still on */
 	struct gpu_config config;
 	uint32_t cupti_version;	 /* cuptiGetVersion, 0 = not loaded */
 	uint32_t driver_version; /* cuDriverGetVersion, 0 = unknown */
 	uint32_t cupti_path;	 /* string */
 	uint32_t nr_failures;
-	uint32_t nr_clocks; /* ever taken; clocks[i % GPU_MAX_CLOCKS], the first stays in [0] */
+	uint32_t nr_clocks; /* ever taken; the first stays in clocks[0] */
 	uint32_t nr_lanes;
 	struct gpu_area strings, stacks, ranges, folds, apis, devices, lanes;
 	uint64_t counters[GPU_MAX_COUNTERS];
 	struct gpu_clock clocks[GPU_MAX_CLOCKS];
 	struct gpu_failure failures[GPU_MAX_FAILURES];
-	char capture_name[256]; /* NAME or NAME@DOMAIN; the recorder's, with config */
-	uint32_t nr_windows;	/* ever opened; windows[gpu_window_place(i)], the first stays */
+	char capture_name[256]; /* NAME or NAME@DOMAIN; written by the recorder with config */
+	uint32_t nr_windows;	/* ever opened; i is windows[gpu_window_place(i)] */
 	uint32_t reserved1;
 	struct gpu_window windows[GPU_MAX_WINDOWS];
 };
@@ -284,23 +286,14 @@ struct gpu_string {
 };
 _Static_assert(sizeof(struct gpu_string) == 8, "shared");
 
-enum gpu_stack_end {
-	GPU_STACK_COMPLETE = 0, /* the root was reached */
-	GPU_STACK_NO_RULE = 1,	/* nothing says how to go on */
-	GPU_STACK_FAULT = 2,	/* outside the thread's stack */
-	GPU_STACK_BAD = 3,	/* sp did not grow */
-	GPU_STACK_DEEP = 4,	/* max_frames reached: the root is missing */
-	GPU_STACK_DWARF = 5,	/* a rule that needs a DWARF expression */
-};
-
 /*
- * Addresses of the target, leaf first. The first is the return address into libcuda or libcupti of
- * the agent's callback; every one is a return address (subtract 1 to look it up).
+ * Addresses of the target, leaf first. The first is where the agent's callback returns to, in
+ * libcupti or libcuda. All are return addresses: subtract 1 to look one up.
  */
 struct gpu_stack {
 	uint32_t hash;
 	uint16_t nr;
-	uint8_t end;   /* enum gpu_stack_end */
+	uint8_t end;   /* enum walk_end */
 	uint8_t flags; /* 0 */
 	uint64_t frames[];
 };
@@ -332,19 +325,22 @@ enum gpu_fold_kind {
 	GPU_FOLD_OVERHEAD = 8,
 };
 
-/* Sums of what has the same key. Entry 0 up to 15 are the overflow of each kind: no stack, no name. */
+/*
+ * Sums of activities with the same key. Entries 0 to 15 are the overflow of each kind, without a
+ * key.
+ */
 struct gpu_fold {
 	uint8_t kind;	 /* enum gpu_fold_kind; 0 = free; written last (release) */
 	uint8_t subkind; /* copy kind, memory kind, sync type, overhead kind */
 	uint16_t device;
 	uint32_t stack;
 	uint32_t name;	/* string; kernels */
-	uint32_t range; /* in which it was launched */
+	uint32_t range; /* of the launch */
 	uint64_t count;
 	uint64_t total_ns;
 	uint64_t min_ns, max_ns;
 	uint64_t bytes;
-	uint32_t registers, local_bytes; /* kernels: of the last one, per thread */
+	uint32_t registers, local_bytes; /* kernels: of the last launch, per thread */
 	uint32_t shared_static, shared_dynamic;
 	uint32_t grid[3], block[3];
 };
@@ -379,25 +375,26 @@ struct gpu_device {
 	uint32_t max_shared_per_sm; /* bytes */
 	uint32_t core_clock_khz;
 	uint32_t reserved;
-	uint64_t allocated_bytes, peak_bytes; /* by driver allocations seen */
+	uint64_t allocated_bytes, peak_bytes; /* of the driver allocations seen */
 };
 _Static_assert(sizeof(struct gpu_device) == 96, "shared");
 
 enum gpu_lane_flags {
-	GPU_LANE_ACTIVITY = 1, /* what the GPU ran: written by whoever completes CUPTI buffers */
-	GPU_LANE_SHARED = 2,   /* of all threads beyond the number of lanes */
+	GPU_LANE_ACTIVITY =
+		1,	     /* what the GPU ran: written by threads that complete CUPTI buffers */
+	GPU_LANE_SHARED = 2, /* by all threads beyond the number of lanes */
 };
 
 struct gpu_lane {
 	uint64_t offset;  /* of the ring's data, from the start of the region */
 	uint64_t size;	  /* bytes, a power of two */
-	uint32_t tid;	  /* whose it is now, 0 = nobody's or everybody's */
+	uint32_t tid;	  /* the owner, 0 = free or shared */
 	uint32_t flags;	  /* enum gpu_lane_flags */
 	uint64_t dropped; /* records */
 	uint64_t reserved0[4];
 	uint64_t head; /* bytes produced */
 	uint64_t reserved1[7];
-	uint64_t tail; /* bytes consumed; the recorder's */
+	uint64_t tail; /* bytes consumed; written by the recorder */
 	uint64_t reserved2[7];
 };
 _Static_assert(sizeof(struct gpu_lane) == 192, "shared");

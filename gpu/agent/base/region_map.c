@@ -1,6 +1,7 @@
 /*
- * A memfd with all areas laid out one after the other, each on a page of its own. It is mapped shared
- * and sealed against resizing, so that the recorder cannot fault on it; a forked child does not have it.
+ * A memfd with all areas laid out one after the other, each on a page of its own. It is mapped
+ * shared and sealed against resizing, so that the recorder cannot fault on it; a forked child does
+ * not have it.
  */
 #include "gpu/agent/base/region_map.h"
 
@@ -20,7 +21,10 @@
 #endif
 #define PAGE 4096u
 
-/* Called by the C library in a forked child, where the kernel cannot wipe the page (before Linux 4.14). */
+/*
+ * Called by the C library in a forked child, where the kernel cannot wipe the page (before Linux
+ * 4.14).
+ */
 static void forked(void)
 {
 	*agent.alive = 0;
@@ -53,7 +57,9 @@ static uint64_t place(struct gpu_area *area, uint64_t at, uint64_t size, uint32_
 	return at + ((size + PAGE - 1) & ~(uint64_t)(PAGE - 1));
 }
 
-/* Sets the place of each area. Returns the bytes of the whole; *ret_rings: where the rings begin. */
+/*
+ * Sets the place of each area. Returns the bytes of the whole; *ret_rings: where the rings begin.
+ */
 static uint64_t lay_out(struct gpu_region *r, uint64_t *ret_rings)
 {
 	const uint64_t header = (sizeof(*r) + PAGE - 1) & ~(uint64_t)(PAGE - 1);

@@ -3,15 +3,18 @@
 #define SPROF_GPU_AGENT_REGION_MAP_H
 
 /*
- * Maps the page behind agent.alive, once. 0 or -errno. Comes before everything else: a child that is
- * forked later must find it.
+ * Maps the page behind agent.alive, once. 0 or -errno. Comes before everything else: a child that
+ * is forked later must find it.
  */
 int region_map_alive(void);
-/* Maps the region and sets agent.region. 0 or -errno. Last: agent.region says that all is prepared. */
+/*
+ * Maps the region and sets agent.region. 0 or -errno. Last: agent.region says that all is prepared.
+ */
 int region_map(void);
 /*
- * Zeroes what the last recorder was told: folds, API calls, counters, peaks, drops and times. Kept are
- * strings, stacks, range paths, devices and what is allocated on them. Only while nothing is collected.
+ * Zeroes what the last recorder was told: folds, API calls, counters, peaks, drops and times. Kept
+ * are strings, stacks, range paths, devices and what is allocated on them. Only while nothing is
+ * collected.
  */
 void region_forget(void);
 

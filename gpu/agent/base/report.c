@@ -1,13 +1,13 @@
-/* See say.h. Lines are written with one write(2), so that they do not mix with the target's own. */
+/* A line goes out with one write(2), so that it does not mix with the target's own output. */
 #include "gpu/agent/base/report.h"
 
 #include <string.h>
 #include <unistd.h>
 
-#include "gpu/agent/base/state.h"
 #include "gpu/agent/base/clock.h"
+#include "gpu/agent/base/state.h"
 
-static uint64_t said; /* bit per failure code */
+static uint64_t reported; /* atomic: a bit per failure code */
 
 void text_add(struct text *text, const char *s)
 {
@@ -40,7 +40,7 @@ static void write_line(const struct text *text)
 	length += text->length;
 	line[length++] = '\n';
 	n = write(STDERR_FILENO, line, length);
-	(void)n; /* a target without stderr has the entry in the recording */
+	(void)n; /* if stderr is closed, the recording still has the entry */
 }
 
 void report_forget(void)
@@ -50,7 +50,7 @@ void report_forget(void)
 	for (uint32_t i = 0; i < GPU_MAX_FAILURES; i++)
 		__atomic_store_n(&r->failures[i].code, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&r->nr_failures, 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&said, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&reported, 0, __ATOMIC_RELEASE);
 }
 
 static void count_again(struct gpu_region *r, uint32_t code)
@@ -68,7 +68,7 @@ void report(uint32_t code, uint32_t cupti_error, const struct text *text)
 	struct gpu_region *r = agent.region;
 	uint32_t i;
 
-	if (__atomic_fetch_or(&said, bit, __ATOMIC_ACQ_REL) & bit) {
+	if (__atomic_fetch_or(&reported, bit, __ATOMIC_ACQ_REL) & bit) {
 		if (r)
 			count_again(r, code);
 		return;

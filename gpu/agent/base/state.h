@@ -1,10 +1,10 @@
 /*
- * What every file of the agent asks first: is this process recorded, what is wanted of it, and where
- * is the region that is shared with the recorder.
+ * What every file of the agent asks first: is this process recorded, what is wanted of it, and
+ * where is the region that is shared with the recorder.
  *
  * The agent is a guest in the target: no malloc, no stdio, no lock on the path of a CUDA call. All
- * memory it needs is mapped when a recorder first wants data (prepare.h) and stays until the process
- * ends. A process that is not recorded keeps one sleeping thread and nothing else.
+ * memory it needs is mapped when a recorder first wants data (prepare.h) and stays until the
+ * process ends. A process that is not recorded keeps one sleeping thread and nothing else.
  */
 #ifndef SPROF_GPU_AGENT_STATE_H
 #define SPROF_GPU_AGENT_STATE_H
@@ -16,7 +16,9 @@
 #include "gpu/agent/base/records.h"
 #include "gpu/agent/base/region.h"
 
-/* Capacities of the region, in bytes where nothing else is said. Only what is used is ever touched. */
+/*
+ * Capacities of the region, in bytes if not in entries. Memory that is not used is not touched.
+ */
 #define AGENT_STRINGS (4u << 20)
 #define AGENT_STACKS (8u << 20)
 #define AGENT_RANGES 16384u /* entries */
@@ -27,14 +29,17 @@
 
 struct agent {
 	/*
-	 * A page that the kernel zeroes in a forked child: 0 there means that CUPTI must not be called
-	 * and that the region is not mapped. NULL until there is a region.
+	 * A page that the kernel zeroes in a forked child: 0 there means that CUPTI must not be
+	 * called and that the region is not mapped. NULL until there is a region.
 	 */
 	volatile uint32_t *alive;
 	struct gpu_region *region;
 	int region_fd;
 	uint32_t collecting; /* atomic: the callbacks and the NVTX client record */
-	/* config.want while collecting. Atomic: a call that began under the last recorder may still read it. */
+	/*
+	 * config.want while collecting. Atomic: a call that began under the last recorder may
+	 * still read it.
+	 */
 	uint32_t want;
 };
 

@@ -1,5 +1,8 @@
-/* See thread.h. Only the pointer is thread-local, in the static TLS block: a library that is loaded
- * late would have the rest allocated by the loader, at the first access, with malloc. */
+/*
+ * Slots are one array. Only the pointer to the own slot is thread-local, in the static TLS block:
+ * for a library that is loaded late the loader would allocate anything else with malloc at the
+ * first access.
+ */
 #include "gpu/agent/base/thread.h"
 
 #include <errno.h>
@@ -10,7 +13,7 @@
 #include "gpu/agent/base/clock.h"
 
 #define MAX_THREADS 4096u
-#define WALK_TRIES 50 /* of a millisecond */
+#define WALK_TRIES 50 /* 1 ms apart */
 
 static struct thread *slots;
 static uint32_t nr_slots; /* ever used; atomic */
@@ -27,9 +30,9 @@ static void open_lane(struct thread *t, uint32_t tid)
 	struct gpu_lane *lanes = agent_area(&agent.region->lanes);
 
 	for (uint32_t i = 1; i < AGENT_LANES - 1; i++) {
-		uint32_t nobody = 0;
+		uint32_t free_tid = 0;
 
-		if (__atomic_compare_exchange_n(&lanes[i].tid, &nobody, tid, false,
+		if (__atomic_compare_exchange_n(&lanes[i].tid, &free_tid, tid, false,
 						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
 			lane_open(i, &t->lane);
 			return;
@@ -40,8 +43,8 @@ static void open_lane(struct thread *t, uint32_t tid)
 }
 
 /*
- * Gives the slot of a thread that is gone back. Its number goes first, and whoever took that away gives the rest:
- * two may find the same thread gone, and the slot may be somebody else's by then.
+ * Frees the slot of a thread that has ended. Two callers may find the same thread gone, and the
+ * slot may have a new owner by then: whoever clears the tid frees the rest.
  */
 static void release(struct thread *t, uint32_t tid)
 {
@@ -53,7 +56,7 @@ static void release(struct thread *t, uint32_t tid)
 	__atomic_store_n(&t->used, 0, __ATOMIC_RELEASE);
 }
 
-/* A thread number that comes back is a new thread: the old one is gone. */
+/* A tid that comes back is a new thread: the old one has ended. */
 static void release_namesake(uint32_t tid)
 {
 	uint32_t nr = __atomic_load_n(&nr_slots, __ATOMIC_ACQUIRE);
@@ -93,7 +96,7 @@ static __attribute__((noinline)) struct thread *thread_new(void)
 	t->stack.low = t->stack.high = 0;
 	t->stack.nr_lookups = 0;
 	open_lane(t, tid);
-	/* from here on it may be given back: not before it has its lane */
+	/* only now, with its lane in place, may it be freed */
 	__atomic_store_n(&t->tid, tid, __ATOMIC_RELEASE);
 	agent_count(GPU_COUNT_THREADS, 1);
 	self = t;

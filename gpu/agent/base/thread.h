@@ -1,4 +1,8 @@
-/* What the agent keeps for each thread that makes calls. Slots are reused when threads have ended. */
+/*
+ * What the agent keeps per thread that makes calls: its ring, its open ranges, its last stack. All
+ * of it is one slot behind one thread-local pointer, so that a call finds everything with one
+ * load. Slots are reused after their thread has ended.
+ */
 #ifndef SPROF_GPU_AGENT_THREAD_H
 #define SPROF_GPU_AGENT_THREAD_H
 
@@ -10,22 +14,23 @@
 #include "core/portable/walk.h"
 #include "gpu/agent/base/lane.h"
 
-/* A frame of the last stack walked: how to see that it is still there. */
+/* A frame of the last stack walked: what must be unchanged for it to be still there. */
 struct walked {
-	uint64_t sp, fp;  /* of the frame, when its callee has returned */
-	uint64_t fp_slot; /* where fp was saved, 0 = the callee left it alone */
+	uint64_t sp, fp;  /* of the frame, after its callee has returned */
+	uint64_t fp_slot; /* where the callee saved fp, 0 = nowhere */
 };
 
 /*
- * The rule at an address, as it was looked up before: most launches come from few places. And which memo was that of
- * the caller the last time: guessed to be so again, its rule can be in hand before the return address has been read.
+ * A cached unwind rule: most launches come from few places. `caller` is the memo that the caller's
+ * frame used last time; it is the guess for this time, so its rule is loaded before the return
+ * address is known.
  */
 struct rule_memo {
-	uint64_t key; /* the address, and in the upper bits the generation of the rows */
+	uint64_t key; /* the address; the upper 16 bits are the generation of the rows */
 	struct walk_rule rule;
 	uint64_t mixed; /* arena_mix() of the return address */
 	uint32_t caller;
-	uint32_t is_plain; /* the rule is one that walk_plainly() knows */
+	uint32_t is_plain; /* a rule that walk_plainly() handles */
 };
 #define RULE_MEMOS 1024u
 
@@ -37,14 +42,14 @@ struct frames {
 struct stack_cache {
 	uint32_t nr;
 	uint32_t id;
-	uint8_t end;	     /* enum gpu_stack_end */
-	bool unsteady;	     /* it cannot be seen whether it is still there */
+	uint8_t end;	     /* enum walk_end */
+	bool unsteady;	     /* the next launch cannot tell whether it is still there */
 	uint32_t generation; /* of the unwind rows */
 	uint64_t low, high;  /* the mapping that this thread's stack is in */
-	uint32_t nr_lookups; /* of that mapping */
+	uint32_t nr_lookups; /* how often that mapping was looked up */
 	uint32_t leaf;	     /* memo of the last stack's first frame */
 	uint64_t sum;	     /* arena_sum() of the frames */
-	uint32_t in_use;     /* which of both is the last stack, the other is scratch */
+	uint32_t in_use;     /* index in frames[] of the last stack; the other is scratch */
 	struct frames frames[2];
 	struct rule_memo memos[RULE_MEMOS];
 };
@@ -54,29 +59,29 @@ static inline struct frames *stack_frames(struct stack_cache *c)
 	return &c->frames[c->in_use];
 }
 
-/* A Python frame of the last stack: how to see that it is still there. */
+/* A Python frame of the last stack: what must be unchanged for it to be still there. */
 struct python_kept {
 	uint64_t frame, code, position;
-	uint64_t mark; /* of the code object */
+	uint64_t mark; /* mark_of() the code object */
 };
 #define PYTHON_KEPT 256u
 #define PYTHON_PAGES 256u
 
 struct python_stack {
-	struct py_runs runs; /* first: it is how the reads come to the rest */
+	struct py_runs runs; /* first: py_read() gets the struct from it */
 	struct py_layout layout;
 	uint32_t generation; /* of the layout */
-	uint32_t nr_kept;    /* > PYTHON_KEPT: they did not fit */
-	uint64_t state;	     /* of the thread, as the interpreter has it */
+	uint32_t nr_kept;    /* > PYTHON_KEPT: they do not all fit */
+	uint64_t state;	     /* address of the interpreter's thread state */
 	bool cut, broken;
 	uint32_t nr;
-	uint64_t frames[GPU_MAX_STACK]; /* the stack, merged */
+	uint64_t frames[GPU_MAX_STACK]; /* the merged stack */
 	struct python_kept kept[PYTHON_KEPT];
-	uint64_t pages[PYTHON_PAGES]; /* readable, by their number; 0 = none */
+	uint64_t pages[PYTHON_PAGES]; /* page numbers known to be readable; 0 = free */
 	struct {
 		struct code_record record;
 		uint8_t linetable[CODE_MAX_LINETABLE];
-	} code; /* being named */
+	} code; /* the code object whose string is being made */
 };
 
 struct open_range {
@@ -86,27 +91,27 @@ struct open_range {
 	uint32_t name, domain; /* strings */
 	uint32_t category, color;
 	uint8_t payload_type;
-	bool kept;     /* it began while a window of capture was open */
-	bool captures; /* it is what opened that window */
+	bool kept;     /* it began inside a capture window */
+	bool captures; /* it opened that window */
 };
 
-/* What a thread counts by itself, where a counter of the region would cost a locked add. */
+/* Counted per thread, as a counter of the region would cost a locked add. */
 enum thread_count {
 	THREAD_LAUNCHES,
 	THREAD_WALKED,
 	THREAD_CACHED,
 	THREAD_SHORT,
-	THREAD_CALLBACK_TICKS, /* of one call in 1024 */
+	THREAD_CALLBACK_TICKS, /* sampled: one call in 1024 */
 	THREAD_NVTX_CALLS,
 	NR_THREAD_COUNTS
 };
 
 struct thread {
-	uint32_t used;	/* atomic: somebody's */
-	uint32_t tid;	/* atomic; 0: nobody's, or somebody's who is about to say whose */
-	uint32_t walks; /* atomic; odd while it walks its stack */
-	uint64_t counts[NR_THREAD_COUNTS]; /* of all threads that had the slot */
-	uint32_t generation;		   /* of the ranges: range.c's when they were pushed */
+	uint32_t used;			   /* atomic: the slot is taken */
+	uint32_t tid;			   /* atomic; 0: free, or taken and not set up yet */
+	uint32_t walks;			   /* atomic; odd while the thread walks its stack */
+	uint64_t counts[NR_THREAD_COUNTS]; /* of all threads that ever had the slot */
+	uint32_t generation; /* of the collection in which the ranges were pushed: range.c */
 	struct lane lane;
 	uint32_t depth; /* open ranges; may exceed GPU_MAX_RANGE_DEPTH */
 	struct open_range ranges[GPU_MAX_RANGE_DEPTH];
@@ -114,7 +119,7 @@ struct thread {
 	struct python_stack python;
 };
 
-/* By the thread itself; others read it (thread_publish_counts). */
+/* Called by the thread itself; thread_publish_counts() reads it from another one. */
 static inline void thread_count(struct thread *t, enum thread_count which, uint64_t n)
 {
 	__atomic_store_n(&t->counts[which], t->counts[which] + n, __ATOMIC_RELAXED);
@@ -122,20 +127,20 @@ static inline void thread_count(struct thread *t, enum thread_count which, uint6
 
 /* Maps the slots. 0 or -ENOMEM. */
 int thread_init(void);
-/* The calling thread's, made at its first call; NULL where there are too many threads. */
+/* The calling thread's slot, taken at its first call. NULL: too many threads. */
 struct thread *thread_self(void);
-/* Frees the slots of threads that are gone. One caller at a time. */
+/* Frees the slots of threads that have ended. One caller at a time. */
 void thread_reclaim(void);
-/* Brings the counters of the region up to date with those of the threads. */
+/* Sums the threads' counts into the counters of the region. */
 void thread_publish_counts(void);
-/* These begin at 0 again. */
+/* For the next recorder: the published counts start at 0 again. */
 void thread_forget_counts(void);
 /*
- * Has every thread been outside its walk once since this was called? Waits for it, not for long: false where one has
- * not (it may be stopped, or have left by a jump).
+ * Waits until every thread has been outside its walk once since this was called. False for a thread
+ * that did not get there within 50 ms: it may be stopped, or have left its walk by longjmp().
  */
 bool thread_walks_end(void);
-/* Slot i of those ever used, or NULL beyond; its thread may be running. */
+/* Slot i, or NULL beyond those ever used. Its thread may be running. */
 struct thread *thread_at(uint32_t i);
 
 #endif

@@ -1,4 +1,6 @@
-/* The time stamp counter of x86-64: a clock that is read in a few nanoseconds. For clock.c alone. */
+/*
+ * The time stamp counter of x86-64: a clock that is read in a few nanoseconds. For clock.c alone.
+ */
 #ifndef SPROF_GPU_AGENT_TSC_X86_64_H
 #define SPROF_GPU_AGENT_TSC_X86_64_H
 
@@ -6,7 +8,10 @@
 #include <stdint.h>
 #include <x86intrin.h>
 
-/* True where it runs at one rate in every power state, on every core ("invariant", Intel SDM 18.17.1). */
+/*
+ * True where it runs at one rate in every power state, on every core ("invariant", Intel SDM
+ * 18.17.1).
+ */
 static inline bool tsc_is_even(void)
 {
 	uint32_t a, b, c, d;

@@ -1,7 +1,7 @@
 /*
- * Buffers are taken from a fixed pool by a bit mask, so asking for one never waits. Completed ones
- * go on a list, and whoever holds the right to read works it off: the thread that completes one
- * while another reads leaves its buffer and returns.
+ * Buffers come from a fixed pool with a bit mask, so a request never waits. A completed buffer
+ * goes on a list, which one thread at a time works off: a thread that completes a buffer while
+ * another one reads leaves it on the list and returns.
  */
 #include "gpu/agent/cupti/activity.h"
 
@@ -9,15 +9,16 @@
 #include <string.h>
 #include <time.h>
 
+#include "gpu/agent/base/report.h"
+#include "gpu/agent/base/state.h"
 #include "gpu/agent/cupti/activity_keep.h"
 #include "gpu/agent/cupti/activity_record.h"
-#include "gpu/agent/base/state.h"
 #include "gpu/agent/cupti/cupti.h"
-#include "gpu/agent/base/report.h"
 
-#define NR_BUFFERS 24u /* taken in order: what no burst needs is never touched */
+#define NR_BUFFERS                                                                                 \
+	24u /* the lowest free one is taken: memory that no burst needs stays untouched */
 #define BUFFER_BYTES (512u << 10)
-#define LAST_TRIES 500 /* of 0.2 ms */
+#define LAST_TRIES 500 /* 0.2 ms apart */
 
 struct buffer {
 	uint8_t *bytes;
@@ -28,10 +29,10 @@ struct buffer {
 };
 
 static struct buffer buffers[NR_BUFFERS];
-static uint8_t *discard;	 /* CUPTI before 12.9 crashes where it is given no buffer */
-static uint32_t taken;		 /* atomic: bit per buffer */
+static uint8_t *discard; /* given out when none is free: CUPTI before 12.9 crashes on NULL */
+static uint32_t taken;	 /* atomic: a bit per buffer */
 static struct buffer *completed; /* atomic: newest first */
-static uint32_t reading;	 /* atomic: somebody works the list off */
+static uint32_t reading;	 /* atomic: a thread is working the list off */
 
 int activity_init(void)
 {
@@ -76,7 +77,7 @@ static void read_records(uint8_t *bytes, size_t valid_size, void (*use)(const vo
 
 		next = at;
 		err = cupti.next_record(bytes, valid_size, &next);
-		/* the distance to the next one is the record's size; see cupti_abi.h */
+		/* a record is as long as the distance to the next one: cupti_abi.h */
 		size = (size_t)((err ? bytes + valid_size : next) - at);
 		if (at < bytes || at + size > bytes + valid_size) {
 			agent_count(GPU_COUNT_BAD_RECORD, 1);
@@ -112,7 +113,7 @@ static void read_buffer(struct buffer *b)
 
 	read_records(b->bytes, b->valid_size, activity_record);
 	count_dropped(b->context, b->stream);
-	memset(b->bytes, 0, b->valid_size); /* CUPTI is told that buffers come zeroed */
+	memset(b->bytes, 0, b->valid_size); /* CUPTI was told that buffers are zeroed */
 	agent_count(GPU_COUNT_BUFFERS, 1);
 	__atomic_fetch_and(&taken, ~bit, __ATOMIC_RELEASE);
 }
@@ -133,8 +134,8 @@ static struct buffer *take_list(void)
 }
 
 /*
- * The second look is for what was put on the list while we still seemed to be reading. Where buffers are filled as fast
- * as they are read, no one is to read for ever: what is left is found by the next who completes one, or settles.
+ * The loop looks again for buffers that were put on the list while we still seemed to be reading.
+ * It ends after NR_BUFFERS, or a thread could read for ever; the rest is left to the next call.
  */
 static void read_completed(void)
 {
@@ -175,7 +176,9 @@ void activity_complete(void *context, uint32_t stream, uint8_t *bytes, size_t si
 	read_completed();
 }
 
-/* The last time, who reads is waited for, but not for long: it may be what we keep from going on. */
+/*
+ * Waits for a reader only the last time, and at most 100 ms: we may be what keeps it from going on.
+ */
 static bool begin_settling(bool last)
 {
 	const struct timespec pause = { 0, 200000 };
@@ -191,7 +194,7 @@ static bool begin_settling(bool last)
 void activity_settle(bool last)
 {
 	if (!begin_settling(last))
-		return; /* the next time, then */
+		return; /* another thread is reading: the next call does it */
 	activity_settle_waiting(last);
 	__atomic_store_n(&reading, 0, __ATOMIC_RELEASE);
 	read_completed();

@@ -1,4 +1,4 @@
-/* CUPTI's buffers of activity records, and what becomes of the records in them. */
+/* The buffers that CUPTI fills with activity records: handed out, taken back, read. */
 #ifndef SPROF_GPU_AGENT_ACTIVITY_H
 #define SPROF_GPU_AGENT_ACTIVITY_H
 
@@ -6,16 +6,16 @@
 
 #include "gpu/agent/cupti/cupti_abi.h"
 
-/* Maps the buffers, once. 0 or -ENOMEM. */
+/* Maps the buffers, once: only processes that use CUDA pay for them. 0 or -ENOMEM. */
 int activity_init(void);
 
-/* cupti_buffer_requested_fn and cupti_buffer_completed_fn: from any thread; neither blocks. */
+/* A cupti_buffer_requested_fn and a cupti_buffer_completed_fn: from any thread, never blocking. */
 void activity_request(uint8_t **buffer, size_t *size, size_t *max_records);
 void activity_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size,
 		       size_t valid_size);
 /*
- * Looks again for the calls of records that came before their call had ended; with `last`, those
- * without a call are counted and kept without a stack.
+ * Looks again for the calls of records that came before their call had ended. With `last`, records
+ * whose call is still unknown are counted and kept without a stack.
  */
 void activity_settle(bool last);
 

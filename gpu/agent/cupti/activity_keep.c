@@ -1,24 +1,24 @@
 /*
- * See activity_keep.h. A record may overtake the exit of the call that caused it (the callback runs
- * when the driver is done): such ones wait for the next look.
+ * An activity record may come before its call has ended, as the callback runs after the driver is
+ * done. Such records wait for the next look.
  */
 #include "gpu/agent/cupti/activity_keep.h"
 
 #include <string.h>
 
-#include "gpu/agent/base/state.h"
 #include "gpu/agent/base/arena.h"
 #include "gpu/agent/base/clock.h"
-#include "gpu/agent/nvtx/capture.h"
 #include "gpu/agent/base/fold.h"
 #include "gpu/agent/base/lane.h"
-#include "gpu/agent/cupti/launch.h"
 #include "gpu/agent/base/report.h"
+#include "gpu/agent/base/state.h"
+#include "gpu/agent/cupti/launch.h"
+#include "gpu/agent/nvtx/capture.h"
 
 #define MAX_WAITING 2048u
 #define NAME_SLOTS 4096u
 
-/* Names are looked up by address first; the text is compared, for code may be unloaded. */
+/* A cache by address. The text is compared too: another module may be loaded at the address. */
 struct name_slot {
 	const char *at;
 	uint32_t id;
@@ -27,8 +27,8 @@ struct name_slot {
 static struct name_slot names[NAME_SLOTS];
 static union activity waiting[MAX_WAITING];
 static uint32_t nr_waiting;
-static uint64_t ignored_before; /* atomic: what CUPTI was late with for the last recorder */
-static bool realtime;		/* CUPTI's clock; atomic */
+static uint64_t ignored_before; /* atomic: what ended earlier belonged to the last recorder */
+static bool realtime;		/* atomic: CUPTI's clock is CLOCK_REALTIME */
 
 void activity_set_clock(bool monotonic)
 {
@@ -59,7 +59,6 @@ uint32_t activity_name_id(const char *name)
 	return slot->id;
 }
 
-/* The lane of activities. */
 void activity_emit(const struct gpu_record *record)
 {
 	static struct lane lane;
@@ -140,7 +139,6 @@ void activity_keep(const union activity *r)
 	activity_emit(&r->head);
 }
 
-/* Does what the record says have times? If not it is counted and not kept. */
 bool activity_is_timed(union activity *r)
 {
 	r->work.start_ns = activity_to_monotonic(r->work.start_ns);
@@ -150,12 +148,12 @@ bool activity_is_timed(union activity *r)
 	agent_count(GPU_COUNT_UNTIMED, 1);
 	report_words(
 		GPU_FAIL_UNTIMED, 0,
-		"CUPTI gives records without times (its device buffers are exhausted): they are "
-		"counted and left out of the sums");
+		"CUPTI delivers records without times (its device buffers are exhausted): they "
+		"are counted, but in no sum");
 	return false;
 }
 
-/* Of work whose call was not recorded: it was made outside what is captured, or was not seen. */
+/* For work whose call was outside the capture windows, or was not seen. */
 static void take_without_call(const union activity *r)
 {
 	if (capture_kind()) {
@@ -189,7 +187,7 @@ void activity_settle_waiting(bool last)
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < nr_waiting; i++) {
-		/* until it is kept, `reserved` counts the looks that were in vain */
+		/* while it waits, `reserved` counts the looks that found no call */
 		if (activity_find_call(&waiting[i])) {
 			waiting[i].work.reserved = 0;
 			activity_keep(&waiting[i]);

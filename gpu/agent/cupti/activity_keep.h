@@ -1,4 +1,7 @@
-/* Activities in the region's own form: joined with their calls, folded, and put into the ring. */
+/*
+ * GPU activities in the region's form: joined with the call that caused them, added to the sums,
+ * and put into the ring.
+ */
 #ifndef SPROF_GPU_AGENT_ACTIVITY_KEEP_H
 #define SPROF_GPU_AGENT_ACTIVITY_KEEP_H
 
@@ -18,26 +21,33 @@ union activity {
 	struct gpu_rec_pool pool;
 };
 
-/* All of these: one caller at a time. */
+/* One caller at a time for all of these, except activity_forget() and activity_set_clock(). */
 
-/* On CLOCK_MONOTONIC, whatever CUPTI's clock is. */
+/* Converts a time of CUPTI's to CLOCK_MONOTONIC; 0 stays 0. */
 uint64_t activity_to_monotonic(uint64_t ns);
+/* The string id of a kernel's name. */
 uint32_t activity_name_id(const char *name);
-/* Puts a record into the lane of activities. */
+/* Puts a record into the activity lane. */
 void activity_emit(const struct gpu_record *record);
 
-/* What ended before now is no more taken: it was the last recorder's. From any thread. */
+/* From now on ignores what ended earlier: it belonged to the last recorder. */
 void activity_forget(void);
-/* What CUPTI's times are: CLOCK_MONOTONIC, or else CLOCK_REALTIME (converted). */
+/* Says which clock CUPTI's times are on: CLOCK_MONOTONIC, or CLOCK_REALTIME, which is converted. */
 void activity_set_clock(bool monotonic);
-/* Looks for the calls of those that wait; with `last` they are kept without a stack. */
+/* Looks for the calls of waiting activities; with `last`, keeps them without a stack. */
 void activity_settle_waiting(bool last);
-/* Checks the times, finds the call, and keeps it; or lets it wait for its call. */
+/* Checks the times, finds the call and keeps the activity, or lets it wait for its call. */
 void activity_take(union activity *a);
-/* The steps of it. Do the times make sense? (They are CUPTI's before and CLOCK_MONOTONIC after.) If
- * not it is counted, and is to be left out. */
+
+/* The steps of activity_take(). */
+
+/*
+ * Converts the times to CLOCK_MONOTONIC. False, and counted, if they make no sense: leave it out.
+ */
 bool activity_is_timed(union activity *a);
+/* Fills in stack, range and thread of the call. False if the call is not known (yet). */
 bool activity_find_call(union activity *a);
+/* Adds to the sums and puts the record into the ring. */
 void activity_keep(const union activity *a);
 
 #endif

@@ -1,15 +1,18 @@
-/* See activity_record.h: one function per kind of CUPTI's records. */
+/*
+ * One function per kind of CUPTI's records. Fields that a version of CUPTI added later are read
+ * only if the record is long enough (cupti_abi.h).
+ */
 #include "gpu/agent/cupti/activity_record.h"
 
 #include <string.h>
 
-#include "gpu/agent/cupti/activity_keep.h"
-#include "gpu/agent/base/state.h"
 #include "gpu/agent/base/arena.h"
-#include "gpu/agent/nvtx/capture.h"
 #include "gpu/agent/base/clock.h"
-#include "gpu/agent/cupti/cupti_abi.h"
 #include "gpu/agent/base/fold.h"
+#include "gpu/agent/base/state.h"
+#include "gpu/agent/cupti/activity_keep.h"
+#include "gpu/agent/cupti/cupti_abi.h"
+#include "gpu/agent/nvtx/capture.h"
 
 static void set_graph(union activity *r, uint32_t graph, uint64_t node)
 {
@@ -149,8 +152,8 @@ static void read_graph(const struct cupti_graph_trace *g)
 	activity_take(&r);
 }
 
-/* ---- memory: sums of the device, whether or not the record fits into the ring */
-#define MAX_POOLS 256 /* further ones are not in the sums */
+/* ---- memory: the sums per device are exact, whether or not the record fits into the ring */
+#define MAX_POOLS 256 /* further pools are not in the sums */
 
 struct pool {
 	uint64_t address, bytes;
@@ -164,7 +167,7 @@ static void note_peak(struct gpu_device *d)
 		d->peak_bytes = d->allocated_bytes;
 }
 
-/* Of the device is what a pool has reserved, however much of it is in use. */
+/* A pool counts with what it has reserved of the device, in use or not. */
 static void set_pool(uint32_t device, uint64_t address, uint64_t bytes)
 {
 	struct gpu_device *d = agent_area(&agent.region->devices);
@@ -201,7 +204,7 @@ static void add_allocation(const struct cupti_memory2 *m)
 	else if (d->allocated_bytes >= m->bytes)
 		d->allocated_bytes -= m->bytes;
 	else
-		d->allocated_bytes = 0; /* freed what was allocated before us */
+		d->allocated_bytes = 0; /* it was allocated before we came */
 	note_peak(d);
 }
 
@@ -245,7 +248,7 @@ static void read_pool(const struct cupti_memory_pool *p, size_t size)
 	else
 		set_pool(p->device, p->address, p->op == GPU_POOL_DESTROYED ? 0 : p->size);
 	place(&r, p->device, 0, 0);
-	/* calls that make pools are not watched */
+	/* the calls that create pools have no callback: nothing to wait for */
 	if (capture_is_open() && activity_is_timed(&r)) {
 		activity_find_call(&r);
 		activity_keep(&r);
@@ -263,7 +266,7 @@ static void read_overhead(const struct cupti_overhead *o, size_t size)
 	};
 	const struct gpu_fold key = {
 		.kind = GPU_FOLD_OVERHEAD,
-		/* 1 << 16, 2 << 16 ... are the kinds after the first */
+		/* CUPTI counts 1, 1 << 16, 2 << 16, ...: stored as 1, 2, 3, ... */
 		.subkind = (uint8_t)(o->overhead_kind >> 16 ? 1 + (o->overhead_kind >> 16)
 							    : o->overhead_kind),
 	};

@@ -1,22 +1,22 @@
 /*
- * The hot path: entered twice per CUDA call by the thread that makes it. The stack is taken at the
- * exit, where the callers are the same and the GPU has its work already.
+ * The hot path: entered twice per CUDA call, in the thread that makes it. The stack is taken at the
+ * exit: the callers are the same, and the GPU is at work already.
  */
 #include "gpu/agent/cupti/api_calls.h"
 
 #include <string.h>
 
-#include "gpu/agent/nvtx/capture.h"
 #include "gpu/agent/base/clock.h"
 #include "gpu/agent/cupti/launch.h"
-#include "gpu/agent/stack/launch_stack.h"
+#include "gpu/agent/nvtx/capture.h"
 #include "gpu/agent/nvtx/range.h"
+#include "gpu/agent/stack/launch_stack.h"
 
 static uint8_t classes[2][GPU_MAX_CBIDS]; /* atomic: set while other callbacks run */
-static uint32_t stack_classes;	 /* atomic, as a call under the last recorder may still read it */
-static uint64_t stack_min_ticks; /* atomic */
-static int (*finalize)(void);	 /* atomic */
-static uint32_t finalized;	 /* atomic */
+static uint32_t stack_classes;		  /* atomic */
+static uint64_t stack_min_ticks;	  /* atomic */
+static int (*finalize)(void);		  /* atomic */
+static uint32_t finalized;		  /* atomic */
 
 void api_calls_set_class(uint32_t domain, uint32_t cbid, uint32_t api_class)
 {
@@ -105,7 +105,7 @@ static void leave(uint32_t domain, uint32_t cbid, const struct cupti_callback_da
 
 	if (!t || (capture_kind() && !capture_call(domain, api_class)))
 		return;
-	/* collecting may have begun between the two */
+	/* collecting may have begun between enter and exit */
 	if (!entered || entered > now)
 		entered = now;
 	api = lane_count_call(&t->lane, domain, cbid, clock_ticks_duration_ns(now - entered),

@@ -1,7 +1,7 @@
 /*
- * The import tables of other modules are made to point to the three functions below; each gives up our
- * subscription and then calls the real one. The lock is held until the real function has returned:
- * otherwise our own retry could subscribe first.
+ * The import tables of other modules are made to point to the three functions below; each gives up
+ * our subscription and then calls the real one. The lock is held until the real function has
+ * returned: otherwise our own retry could subscribe first.
  */
 #include "gpu/agent/cupti/competing_profiler.h"
 
@@ -17,7 +17,7 @@ static uint32_t has_buffers; /* atomic */
 
 /* Our side of an intercepted call. */
 struct way {
-	bool locked; /* false after a second without the lock: the caller gets what CUPTI gives it */
+	bool locked;  /* if not, the caller gets what CUPTI gives it */
 	bool gave_up; /* we had a subscription */
 };
 

@@ -1,4 +1,8 @@
-/* See cupti.h. */
+/*
+ * A target may have its own copy of libcupti (torch has one beside its CUDA runtime). Two copies
+ * in one process do not work, so a mapped copy always wins, and a new one comes from beside the
+ * runtime: that one has the matching version.
+ */
 #include "gpu/agent/cupti/cupti.h"
 
 #include <errno.h>
@@ -6,12 +10,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "gpu/agent/base/state.h"
 #include "gpu/agent/base/arena.h"
 #include "gpu/agent/base/image.h"
 #include "gpu/agent/base/report.h"
+#include "gpu/agent/base/state.h"
 
-#define RTLD_NOW_LOCAL 2 /* <dlfcn.h> would have us bind the dlopen of the build's C library */
+#define RTLD_NOW_LOCAL                                                                             \
+	2 /* not <dlfcn.h>: its dlopen would be bound to the C library of the build */
 
 struct cupti cupti;
 
@@ -91,7 +96,7 @@ static bool open_library(const char *path)
 	return open_fn && open_fn(path, RTLD_NOW_LOCAL);
 }
 
-/* FOLDER/rest, where FOLDER is that of the image. */
+/* Opens `rest` relative to the folder of the image. */
 static bool open_beside(const struct image *image, const char *rest)
 {
 	const char *slash = strrchr(image->path, '/');
@@ -108,7 +113,6 @@ static bool open_beside(const struct image *image, const char *rest)
 	return !access(path, R_OK) && open_library(path);
 }
 
-/* The run time's own toolkit first: its CUPTI has the same version. */
 static bool open_some(void)
 {
 	static const char *const beside[] = {
@@ -143,7 +147,7 @@ static bool open_some(void)
 	return false;
 }
 
-/* How many are mapped; the first in *ret. A path that was asked for may have any name. */
+/* Returns how many are mapped; *ret is the first. SPROF_CUPTI may name a file of any name. */
 static int find_mapped(struct image *ret)
 {
 	const char *asked = getenv(GPU_ENV_CUPTI), *slash;
@@ -179,16 +183,16 @@ int cupti_load(void)
 		return 0;
 	nr = map_some(&image);
 	if (!nr) {
-		report_words(
-			GPU_FAIL_NO_CUPTI, 0,
-			"no libcupti here: no GPU data (hint: SPROF_CUPTI=/path/to/libcupti.so)");
+		report_words(GPU_FAIL_NO_CUPTI, 0,
+			     "cannot find libcupti: no GPU data (hint: set "
+			     "SPROF_CUPTI=/path/to/libcupti.so)");
 		return -ENOENT;
 	}
 	if (nr > 1)
 		report_words(
 			GPU_FAIL_SECOND_CUPTI, 0,
-			"two copies of libcupti are loaded: using the first, and what the other's "
-			"user records may be incomplete");
+			"two copies of libcupti are loaded: sprof uses the first; a tool that uses "
+			"the other may get incomplete data");
 	if (bind_all(&image)) {
 		cupti.subscribe = NULL;
 		return -ENOSYS;

@@ -1,10 +1,10 @@
-/* libcupti, as this process has it mapped, and collecting with it. */
+/* Finds libcupti in this process, or loads it, and binds its functions. */
 #ifndef SPROF_GPU_AGENT_CUPTI_H
 #define SPROF_GPU_AGENT_CUPTI_H
 
 #include "gpu/agent/cupti/cupti_abi.h"
 
-/* Its functions; the optional ones may be NULL. */
+/* CUPTI's functions; the optional ones may be NULL. */
 struct cupti {
 	int (*subscribe)(void **ret_subscriber, cupti_callback_fn callback, void *user);
 	int (*unsubscribe)(void *subscriber);
@@ -33,13 +33,16 @@ struct cupti {
 extern struct cupti cupti;
 
 /*
- * Finds and binds it, once: the copy that is mapped, else the one beside the CUDA run time, else
- * those of the usual places. 0 or -errno, said. Not from a callback.
+ * Finds and binds libcupti, once: the copy that is mapped, else the one beside the CUDA runtime,
+ * else one in a usual place. 0 or -errno, reported. Not to be called from a callback.
  */
 int cupti_load(void);
-/* The first half of it, before a recorder looks at the mappings: rows for its frames are there then
- * when the first launch is walked. Says nothing. */
+/*
+ * Only maps it, silently. Called before a recorder reads the mappings, so that it has unwind rows
+ * for CUPTI's frames when the first launch is walked.
+ */
 void cupti_map(void);
+/* Reports "cannot WHAT: " and CUPTI's words for the error. */
 void cupti_report_error(uint32_t code, int error, const char *what);
 
 #endif

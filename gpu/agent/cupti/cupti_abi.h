@@ -1,14 +1,14 @@
 /*
  * What libsprof-gpu.so knows of CUPTI's binary interface, without NVIDIA's headers.
  *
- * Records are read as prefixes: every field named here has had the same offset in every version of
- * its record from CUDA 11.0 to 13.5 (Kernel4..13, Memcpy..7, MemcpyPtoP..4, Memset..5, Memory2..4,
- * MemoryPool..3, Synchronization..2, Overhead..3, GraphTrace..2, Device2..6: tests/gpu/real_headers.py asks
- * the headers of 11.8, 12.9, 13.0 and 13.5); how far apart records stand is asked of
- * cuptiActivityGetNextRecord.
- * Fields that came later (graph nodes, say) are read only where that distance says they are there.
+ * Records are read as prefixes: every field here has the same offset in every version of its
+ * record from CUDA 11.0 to 13.5 (Kernel4..13, Memcpy..7, MemcpyPtoP..4, Memset..5, Memory2..4,
+ * MemoryPool..3, Synchronization..2, Overhead..3, GraphTrace..2, Device2..6).
+ * tests/gpu/real_headers.py checks that against the headers of 11.8, 12.9, 13.0 and 13.5. The
+ * distance between records, which is their length, is asked of cuptiActivityGetNextRecord; fields
+ * that came later are read only if the length has them.
  *
- * Names are CUPTI's, lower case; sizes are those of the prefix.
+ * Names are CUPTI's, in lower case; sizes are those of the prefix.
  */
 #ifndef SPROF_GPU_AGENT_CUPTI_ABI_H
 #define SPROF_GPU_AGENT_CUPTI_ABI_H
@@ -25,7 +25,7 @@ enum cupti_result {
 	CUPTI_ERROR_INVALID_KIND = 21,
 	CUPTI_ERROR_INSUFFICIENT_PRIVILEGES = 35,
 	CUPTI_ERROR_MULTIPLE_SUBSCRIBERS = 39,
-	CUPTI_ERROR_UNKNOWN = 999, /* no driver, or the stub of the toolkit in its place */
+	CUPTI_ERROR_UNKNOWN = 999, /* no driver, or the toolkit's stub instead of it */
 };
 
 enum cupti_domain {
@@ -52,7 +52,7 @@ enum cupti_kind {
 	CUPTI_KIND_GRAPH_TRACE = 51,
 };
 
-/* cuptiActivitySetAttribute; each value is a size_t but the flag, which is a uint8_t. */
+/* For cuptiActivitySetAttribute. Values are size_t, except the flag ZEROED_OUT: uint8_t. */
 enum cupti_attribute {
 	CUPTI_ATTR_DEVICE_BUFFER_POOL_LIMIT = 2,
 	CUPTI_ATTR_ZEROED_OUT_ACTIVITY_BUFFER = 5,
@@ -63,7 +63,7 @@ enum cupti_attribute {
 #define CUPTI_API_FINALIZE_WITH_GRAPHS 24u /* CUDA 12.6: cuptiFinalize survives graphs */
 #define CUPTI_BUFFER_ALIGN 8
 
-/* Driver call ids that are looked for even where cuptiGetCallbackName is missing. */
+/* Driver calls that are recorded even if cuptiGetCallbackName is missing. */
 enum cupti_driver_cbid {
 	CUPTI_CBID_LAUNCH_KERNEL = 307,
 	CUPTI_CBID_PROFILER_START = 308,
@@ -88,7 +88,7 @@ struct cupti_callback_data {
 	void *context;
 	uint32_t context_uid;
 	uint32_t pad2;
-	uint64_t *correlation_data; /* a word that lives from enter to exit */
+	uint64_t *correlation_data; /* a word of ours, kept from enter to exit */
 	uint32_t correlation_id;
 };
 _Static_assert(offsetof(struct cupti_callback_data, function_name) == 8, "CUPTI ABI");
@@ -97,7 +97,7 @@ _Static_assert(offsetof(struct cupti_callback_data, context) == 40, "CUPTI ABI")
 _Static_assert(offsetof(struct cupti_callback_data, correlation_data) == 56, "CUPTI ABI");
 _Static_assert(offsetof(struct cupti_callback_data, correlation_id) == 64, "CUPTI ABI");
 
-/* Records stand at multiples of 8; within them some 8-byte fields do not. */
+/* Records are 8-byte aligned; some 8-byte fields within them are not. */
 #define CUPTI_RECORD __attribute__((packed, aligned(8)))
 
 struct cupti_record {
@@ -237,7 +237,7 @@ struct CUPTI_RECORD cupti_memory2 {
 	uint32_t is_async, pad76;
 	uint32_t pool_type, pad84;
 	uint64_t pool, pool_release_threshold;
-	uint64_t pool_size; /* of CUPTI_POOL_LOCAL: what it has of the device */
+	uint64_t pool_size; /* if CUPTI_POOL_LOCAL: device memory that the pool holds */
 };
 #define CUPTI_MEMORY2_SIZE 112
 #define CUPTI_POOL_LOCAL 1
@@ -286,7 +286,7 @@ typedef void (*cupti_buffer_completed_fn)(void *context, uint32_t stream, uint8_
 					  size_t size, size_t valid_size);
 typedef uint64_t (*cupti_timestamp_fn)(void);
 
-/* of cuptiSubscribe_v2 (13.0), which alone can name who holds CUPTI */
+/* Of cuptiSubscribe_v2 (CUDA 13.0), the only function that can name the current subscriber. */
 struct cupti_subscriber_params {
 	size_t size;
 	const char *name;

@@ -1,16 +1,19 @@
-/* See settings.h. */
+/*
+ * Old attribute values are read before ours are set. The clock cannot be read: what is put back is
+ * CLOCK_REALTIME, CUPTI's default.
+ */
 #include "gpu/agent/cupti/cupti_settings.h"
 
-#include "gpu/agent/cupti/activity_keep.h"
-#include "gpu/agent/base/state.h"
 #include "gpu/agent/base/clock.h"
-#include "gpu/agent/cupti/cupti.h"
 #include "gpu/agent/base/report.h"
+#include "gpu/agent/base/state.h"
+#include "gpu/agent/cupti/activity_keep.h"
+#include "gpu/agent/cupti/cupti.h"
 
-/* Before contexts are made where that can be: few buffers on the device, zeroed by us on the host. */
+/* Few buffers on the device; host buffers that we zero. Takes effect for contexts made later. */
 static struct {
 	uint32_t attribute;
-	size_t size, ours, was; /* was: at first the default that CUPTI's headers name */
+	size_t size, ours, was; /* was: initially the default in CUPTI's headers */
 } attributes[] = {
 	{ CUPTI_ATTR_DEVICE_BUFFER_POOL_LIMIT, sizeof(size_t), 8, 250 },
 	{ CUPTI_ATTR_DEVICE_BUFFER_PRE_ALLOCATE, sizeof(size_t), 2, 3 },
@@ -27,7 +30,7 @@ static void take_attributes(void)
 	for (size_t i = 0; i < NR_ATTRIBUTES; i++) {
 		size_t size = attributes[i].size, was = 0, ours = attributes[i].ours;
 
-		/* little endian: one byte of a size_t is the first one */
+		/* little-endian: a one-byte value is the first byte of the size_t */
 		if (cupti.get_attribute &&
 		    !cupti.get_attribute(attributes[i].attribute, &size, &was))
 			attributes[i].was = was;
@@ -61,7 +64,7 @@ void cupti_settings_give_back(void)
 
 		cupti.set_attribute(attributes[i].attribute, &size, &was);
 	}
-	/* there is no way to ask for none: this is the clock that CUPTI has by itself */
+	/* NULL is refused; this is the clock that CUPTI uses by default */
 	if (has_clock)
 		cupti.register_timestamp(clock_realtime_ns);
 	has_clock = false;

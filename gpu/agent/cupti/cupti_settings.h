@@ -1,13 +1,14 @@
 /*
- * What CUPTI holds for all who use it in a process: attributes and the clock. Set while we collect, and put back
- * afterwards: the next one takes buffers that nobody has zeroed, and its times by the clock that CUPTI begins with.
+ * Settings of CUPTI that are global to the process: attributes and the clock. We set ours while we
+ * collect and put the old ones back afterwards. Otherwise the next user of CUPTI would get buffers
+ * that CUPTI takes for zeroed, and times on our clock.
  */
 #ifndef SPROF_GPU_AGENT_CUPTI_SETTINGS_H
 #define SPROF_GPU_AGENT_CUPTI_SETTINGS_H
 
-/* Once subscribed. */
+/* After subscribing. */
 void cupti_settings_take(void);
-/* When nothing is enabled any more, and all records have been read. */
+/* When nothing is enabled any more and all records have been read. */
 void cupti_settings_give_back(void);
 
 #endif

@@ -1,7 +1,6 @@
 /*
  * What is enabled in CUPTI, by what the recorder wants: kinds of activity records, and callbacks of
- * single API calls. CUPTI charges for each callback that is enabled, so the calls that nobody asked
- * about are left alone.
+ * single API calls. Each enabled callback costs time, so only those of recorded calls are enabled.
  */
 #include "gpu/agent/cupti/enable.h"
 
@@ -101,7 +100,7 @@ static void enable_domain(void *subscriber, uint32_t domain)
 		const char *name = NULL;
 		uint32_t api_class;
 
-		/* the first id without a name is the end of the list */
+		/* the list of names has no holes */
 		if (cupti.callback_name(domain + 1, cbid, &name) || !name)
 			break;
 		api_class = api_calls_class_of(name);
@@ -111,7 +110,7 @@ static void enable_domain(void *subscriber, uint32_t domain)
 	}
 }
 
-/* Where libcupti cannot name its ids: the launches alone, by number. */
+/* If libcupti cannot name its ids: only launches and capture calls, by number. */
 static void enable_known_launches(void *subscriber)
 {
 	static const struct {

@@ -2,7 +2,10 @@
 #ifndef SPROF_GPU_AGENT_ENABLE_H
 #define SPROF_GPU_AGENT_ENABLE_H
 
-/* All of these need the lock and a subscriber. A kind that is refused is reported; the others go on. */
+/*
+ * All of these need the lock and a subscriber. A kind that is refused is reported; the others go
+ * on.
+ */
 void enable_kinds(void);
 void enable_callbacks(void *subscriber);
 /*

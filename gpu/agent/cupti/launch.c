@@ -1,7 +1,7 @@
 /*
- * A table indexed by the low bits of the correlation id, which CUPTI counts up. The number itself is
- * stored last and cleared first, so a reader that finds the number before and after its reading has
- * read one entry.
+ * A table indexed by the low bits of the correlation id, which CUPTI counts up. The id in the slot
+ * is cleared first and stored last, so a reader that sees the same id before and after its reads
+ * has read one entry.
  */
 #include "gpu/agent/cupti/launch.h"
 
@@ -14,7 +14,7 @@
 struct slot {
 	uint32_t correlation, stack, range, tid;
 };
-_Static_assert(sizeof(struct slot) == 16, "half a million are 8 MiB");
+_Static_assert(sizeof(struct slot) == 16, "2^19 slots are 8 MiB");
 
 static struct slot *slots;
 

@@ -1,4 +1,4 @@
-/* From a correlation id to the call that it was given to: its stack, thread and range. */
+/* From a correlation id to the call that CUPTI gave it to: its stack, range and thread. */
 #ifndef SPROF_GPU_AGENT_LAUNCH_H
 #define SPROF_GPU_AGENT_LAUNCH_H
 
@@ -10,9 +10,9 @@ struct launch_info {
 };
 
 int launch_init(void); /* 0 or -ENOMEM */
-/* At the call's exit, by its thread. */
+/* Called at the call's exit, by its thread. */
 void launch_note(uint32_t correlation, const struct launch_info *info);
-/* false where the call was not seen, or was forgotten: 2^19 later ones have been noted. */
+/* False if the call was not seen, or 2^19 later calls have been noted since. */
 bool launch_find(uint32_t correlation, struct launch_info *ret);
 
 #endif

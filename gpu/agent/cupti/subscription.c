@@ -1,7 +1,7 @@
 /*
- * A subscriber gets callbacks and owns CUPTI's buffers and clock; CUPTI has one subscriber at a time.
- * If another tool is first, the state is WAITING and collect.c tries again later. If another tool
- * comes after us, competing_profiler.c takes this subscription away for it.
+ * A subscriber gets callbacks and owns CUPTI's buffers and clock; CUPTI has one subscriber at a
+ * time. If another tool is first, the state is WAITING and collect.c tries again later. If another
+ * tool comes after us, competing_profiler.c takes this subscription away for it.
  */
 #include "gpu/agent/cupti/subscription.h"
 
@@ -19,7 +19,7 @@
 
 static void *subscriber; /* NULL: not subscribed */
 
-/* Who holds CUPTI; only cuptiSubscribe_v2 can say. */
+/* Only cuptiSubscribe_v2 can name the current subscriber: it fails, and tells. */
 static void report_foreign(void)
 {
 	char name[128] = "";
@@ -28,11 +28,11 @@ static void report_foreign(void)
 	void *s = NULL;
 
 	if (cupti.subscribe_v2 && !cupti.subscribe_v2(&s, api_calls_callback, NULL, &params))
-		cupti.unsubscribe(s); /* free just now: the retry takes it, by the older function */
+		cupti.unsubscribe(s); /* it has just become free: left to the next retry */
 	name[sizeof(name) - 1] = 0;
-	text_add(&text, "CUPTI is held by ");
+	text_add(&text, "CUPTI is in use by ");
 	text_add(&text, name[0] ? name : "another tool");
-	text_add(&text, ": GPU data begins when it lets go (asked every 5 s)");
+	text_add(&text, ": GPU data starts when it is free (tried every 5 s)");
 	report(GPU_FAIL_FOREIGN, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS, &text);
 }
 
@@ -118,7 +118,7 @@ void subscription_flush_at_exit(void)
 
 static bool may_finalize(void)
 {
-	static bool graphs; /* ever seen */
+	static bool graphs; /* the program has ever used CUDA graphs */
 	const struct gpu_region *r = agent.region;
 
 	graphs |= agent_counted(GPU_COUNT_GRAPH_NODES) + agent_counted(GPU_COUNT_GRAPHS) != 0;
@@ -126,8 +126,8 @@ static bool may_finalize(void)
 }
 
 /*
- * CUPTI can be unloaded only from within a call of the application. Where none comes soon, it stays,
- * with everything disabled.
+ * CUPTI can be unloaded only from within a CUDA call of the application. If none comes soon, CUPTI
+ * stays loaded with everything disabled: false.
  */
 static bool finalize_in_a_call(void)
 {
@@ -136,7 +136,7 @@ static bool finalize_in_a_call(void)
 	api_calls_finalize_next(cupti.finalize);
 	for (int i = 0; i < FINALIZE_WAIT_MS / 5 && !api_calls_finalized(); i++)
 		agent_pause_us(5000);
-	/* taken back: a call that comes now must find nothing to do */
+	/* revoked: a later call must not finalize */
 	return !api_calls_finalize_next(NULL);
 }
 
@@ -156,9 +156,8 @@ void subscription_stop(void)
 	end_records();
 	if (!finalize_in_a_call()) {
 		cupti.unsubscribe(subscriber);
-		report_words(
-			GPU_FAIL_RESIDENT, 0,
-			"detached; CUPTI is disabled, and stays loaded until the program ends");
+		report_words(GPU_FAIL_RESIDENT, 0,
+			     "detached; CUPTI is disabled and stays loaded until the program ends");
 	}
 	subscriber = NULL;
 }
@@ -174,13 +173,12 @@ static void report_way_made(const void *caller, bool subscribes)
 		text_add(&text, "the program");
 	if (subscribes) {
 		text_add(&text,
-			 " subscribes to CUPTI, and has it: GPU data goes on when it lets go "
-			 "(asked every 5 s)");
+			 " subscribes to CUPTI and gets it: GPU data continues when CUPTI is free "
+			 "(tried every 5 s)");
 		report(GPU_FAIL_FOREIGN, 0, &text);
 	} else {
 		text_add(&text,
-			 " records by CUPTI without subscribing to it: no GPU data from here "
-			 "on");
+			 " records with CUPTI without subscribing to it: no GPU data from here on");
 		report(GPU_FAIL_BUFFERS_TAKEN, 0, &text);
 	}
 }

@@ -7,9 +7,9 @@
 /* All of these need the lock (base/lock.h). */
 
 /*
- * Loads CUPTI, subscribes, and enables what the recorder wants. False where that failed: the reason is
- * reported and the state of the region is set to WAITING or FAILED. On success the state is the
- * caller's to set.
+ * Loads CUPTI, subscribes, and enables what the recorder wants. False where that failed: the
+ * reason is reported and the state of the region is set to WAITING or FAILED. On success the state
+ * is the caller's to set.
  */
 bool subscription_start(void);
 bool subscription_is_on(void);
@@ -20,9 +20,9 @@ void subscription_flush_at_exit(void);
 /* Disables everything, reads what is in flight, and unloads CUPTI where that is possible. */
 void subscription_stop(void);
 /*
- * Another tool is about to subscribe (`subscribes`) or to register its own buffers: ends ours and sets
- * the state to WAITING. `caller` is an address in the code of the other tool. False where we had no
- * subscription.
+ * Another tool is about to subscribe (`subscribes`) or to register its own buffers: ends ours and
+ * sets the state to WAITING. `caller` is an address in the code of the other tool. False where we
+ * had no subscription.
  */
 bool subscription_make_way(const void *caller, bool subscribes);
 

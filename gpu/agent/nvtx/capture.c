@@ -1,6 +1,6 @@
 /*
- * See capture.h. A window is open as long as something that opens one is: capture.nr_open counts them. It is no
- * count of nesting that is off by one after a range whose end was not seen: each collection begins at 0.
+ * A window is open as long as capture.nr_open, the number of ranges or profiler calls that hold it
+ * open, is not 0. An end that is missed keeps it above 0 only until the next collection starts.
  */
 #include "gpu/agent/nvtx/capture.h"
 
@@ -12,9 +12,9 @@
 
 struct capture capture;
 
-static uint32_t whole, name, domain; /* strings: NAME@DOMAIN, and its parts */
+static uint32_t whole, name, domain; /* strings: config's NAME@DOMAIN, and its parts */
 static bool has_domain;
-static uint32_t latest; /* atomic: the window opened last */
+static uint32_t latest; /* atomic: the last window opened */
 
 static struct gpu_window *window_at(uint32_t i)
 {
@@ -65,7 +65,7 @@ static void new_window(void)
 	__atomic_store_n(&agent.region->nr_windows, i + 1, __ATOMIC_RELEASE);
 }
 
-/* May one be opened? With capture_once the first is the last. */
+/* True if a window may be opened: with capture_once only the first. */
 static bool may_open(void)
 {
 	return !agent.region->config.capture_once ||
@@ -86,7 +86,7 @@ void capture_close(void)
 
 	do
 		if (!nr)
-			return; /* collecting has ended meanwhile */
+			return; /* collecting has ended in between */
 	while (!__atomic_compare_exchange_n(&capture.nr_open, &nr, nr - 1, true, __ATOMIC_ACQ_REL,
 					    __ATOMIC_ACQUIRE));
 	if (nr == 1)

@@ -1,17 +1,18 @@
 /*
- * See nvtx.h. While nobody records, each function is one load and one branch; what gives handles
- * (domains, registered strings) works all the same, for they are used later.
+ * One function per NVTX call; most convert their arguments to a range_event and call range.c.
+ * While nothing is recorded a function costs one load and one branch. Functions that return
+ * handles (domains, registered strings) always work, as the handles may be used later.
  */
 #include "gpu/agent/nvtx/nvtx.h"
 
 #include <string.h>
 
-#include "gpu/agent/base/state.h"
 #include "gpu/agent/base/arena.h"
+#include "gpu/agent/base/state.h"
 #include "gpu/agent/nvtx/nvtx_names.h"
 #include "gpu/agent/nvtx/range.h"
 
-/* A domain handle is its address in here; NULL and whatever we do not know is the default domain. */
+/* A domain handle is the address of its entry. NULL and unknown handles are the default domain. */
 struct domain {
 	uint32_t name;
 };
@@ -25,7 +26,7 @@ static uint32_t domain_name(const struct domain *d)
 	return d >= domains && d < domains + MAX_DOMAINS ? d->name : 0;
 }
 
-/* A registered string's handle is its id; 1 is no id, and stands for "". */
+/* The handle of a registered string is its string id; 1, which is not an id, stands for "". */
 static uint32_t registered(const void *handle)
 {
 	uint64_t id = (uintptr_t)handle;
@@ -91,7 +92,7 @@ static uint64_t domain_start_ex(const struct domain *domain, const struct nvtx_e
 static void domain_end(const struct domain *domain, uint64_t id)
 {
 	(void)domain;
-	/* 0: nobody listened when it began */
+	/* 0: it began while nothing was recorded */
 	if (id && recording_thread())
 		range_end(id);
 }
@@ -251,7 +252,7 @@ static struct domain *create_w(const wchar_t *name)
 	return *agent.alive ? create_domain(arena_wide_string(name)) : NULL;
 }
 
-/* The same function pointer type for all, as NVTX's tables have it. */
+/* One function pointer type for all, as in NVTX's tables. */
 #define SLOT(function) ((nvtx_slot)(function))
 
 static const struct {

@@ -1,7 +1,7 @@
 /*
- * What libsprof-gpu.so knows of NVTX 3's binary interface, without its headers (which the tests use).
- * A program has a copy of NVTX per module that includes it; each copy looks for a tool once, at its
- * first call, and hands it tables of the places where it keeps its function pointers.
+ * What libsprof-gpu.so knows of NVTX 3's binary interface, without its headers (the tests use
+ * those). A program has one copy of NVTX per module that includes it. Each copy looks for a tool
+ * once, at its first call, and passes it tables of the places where its function pointers are.
  */
 #ifndef SPROF_GPU_AGENT_NVTX_ABI_H
 #define SPROF_GPU_AGENT_NVTX_ABI_H
@@ -85,7 +85,7 @@ enum nvtx_message_type {
 };
 
 #define NVTX_COLOR_ARGB 1
-#define NVTX_NO_PUSH_POP_TRACKING (-2) /* what push and pop return where nobody listens */
+#define NVTX_NO_PUSH_POP_TRACKING (-2) /* returned by push and pop without a tool */
 
 struct nvtx_event { /* nvtxEventAttributes_t */
 	uint16_t version, size;
@@ -114,7 +114,7 @@ struct nvtx_version { /* NvtxExportTableVersionInfo */
 	void (*set_tool_version)(uint32_t version);
 };
 
-/* nvtxGlobals_v3: how a copy of NVTX looks in the data of its module. */
+/* nvtxGlobals_v3: a copy of NVTX in the data of its module. */
 struct nvtx_globals {
 	uint32_t state;
 	uint32_t pad;

@@ -1,12 +1,13 @@
 /*
- * NVTX looks for a tool once. Where we come later (attach), every copy has fallen back to doing
- * nothing: its function pointers are NULL. The copies lie in the initialised data of their modules,
- * symbols or not, and begin with two structs whose sizes and version tell them.
+ * NVTX looks for a tool once. If we come later (attach), every copy has fallen back to doing
+ * nothing: its function pointers are NULL. The copies are in the initialized data of their
+ * modules, with or without symbols, and are recognized by the sizes and the version with which
+ * they begin.
  */
 #include <string.h>
 
-#include "gpu/agent/base/state.h"
 #include "gpu/agent/base/image.h"
+#include "gpu/agent/base/state.h"
 #include "gpu/agent/nvtx/nvtx.h"
 
 static bool in_code(const struct dl_phdr_info *info, const void *function)
@@ -22,7 +23,7 @@ static bool in_code(const struct dl_phdr_info *info, const void *function)
 	return false;
 }
 
-/* Looks at whatever a program has in its data, while others write it. */
+/* Reads arbitrary data of the program, which other threads may be writing. */
 __attribute__((no_sanitize("thread", "address"))) static bool
 is_nvtx(const struct dl_phdr_info *info, const struct nvtx_globals *g)
 {
@@ -40,7 +41,7 @@ __attribute__((no_sanitize("address"))) static void scan(const struct dl_phdr_in
 
 		if (!is_nvtx(info, g))
 			continue;
-		/* one that has not looked yet will find us by itself, or be found next time */
+		/* a copy that has not looked yet will find us itself, or is found next time */
 		if (__atomic_load_n(&g->state, __ATOMIC_ACQUIRE) == NVTX_STATE_COMPLETE &&
 		    !g->first_slot && nvtx_install(&g->callbacks, false))
 			agent_count(GPU_COUNT_NVTX_ADOPTED, 1);
@@ -63,5 +64,5 @@ static int look(struct dl_phdr_info *info, size_t size, void *arg)
 
 void nvtx_adopt(void)
 {
-	dl_iterate_phdr(look, NULL); /* holds the loader's lock: no module goes away meanwhile */
+	dl_iterate_phdr(look, NULL); /* takes the loader's lock: no module is unloaded meanwhile */
 }

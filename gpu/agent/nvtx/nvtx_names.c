@@ -1,10 +1,12 @@
-/* See nvtx_names.h. Names are given early in a program's life, often before anyone records: they are
- * kept, up to a limit, and recorded when collecting begins. */
+/*
+ * Programs name things early, often before they are recorded. So names are kept, up to a limit, and
+ * recorded when collecting begins.
+ */
 #include "gpu/agent/nvtx/nvtx_names.h"
 
-#include "gpu/agent/base/state.h"
 #include "gpu/agent/base/arena.h"
 #include "gpu/agent/base/lane.h"
+#include "gpu/agent/base/state.h"
 
 #define MAX_NAMES 512u
 

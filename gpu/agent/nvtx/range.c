@@ -1,28 +1,31 @@
-/* See range.h. Nodes (paths) are found through an open-addressing table of node numbers. */
+/*
+ * A path is a node in the region's range table; its number is found by parent, domain and name in
+ * an open-addressing table. Nodes are never removed. Open start/end ranges are in an array of
+ * their own, and their id says where.
+ */
 #include "gpu/agent/nvtx/range.h"
 
 #include <errno.h>
 
-#include "gpu/agent/nvtx/capture.h"
 #include "gpu/agent/base/clock.h"
+#include "gpu/agent/nvtx/capture.h"
 
 #define SLOTS (4 * AGENT_RANGES)
 #define MAX_PROBES 64u
-#define MAX_STARTED 4096u /* start/end ranges open at one time */
+#define MAX_STARTED 4096u /* start/end ranges that are open at the same time */
 
 struct started {
 	uint64_t id; /* atomic: 0 = free, 1 = being written */
 	uint64_t start_ticks;
 	struct range_event event;
 	uint32_t tid;
-	bool kept, captures; /* as of struct open_range */
+	bool kept, captures; /* as in struct open_range */
 };
 
 static uint32_t *slots;
 static struct started *started;
 static uint64_t next_id = 1; /* atomic */
-static uint32_t
-	generation; /* atomic: of the collection; ranges pushed in another one are forgotten */
+static uint32_t generation;  /* atomic: number of the collection */
 
 int range_init(void)
 {
@@ -58,7 +61,7 @@ static uint32_t new_node(uint32_t parent, const struct range_event *e)
 	return (uint32_t)i;
 }
 
-/* The node of that name under that parent; the parent itself where there is no place for more. */
+/* The node of that name under that parent; the parent itself if the table is full. */
 static uint32_t find_node(uint32_t parent, const struct range_event *e)
 {
 	uint64_t h = ((uint64_t)parent << 32 ^ (uint64_t)e->domain << 16 ^ e->name) *
@@ -123,14 +126,14 @@ static void add_to_node(uint32_t node, uint64_t ns)
 		;
 }
 
-/* Ranges pushed while another recorder listened, or before a pause, are forgotten. */
+/* Drops the ranges that were pushed in an earlier collection. */
 static void check_generation(struct thread *t)
 {
 	uint32_t current = __atomic_load_n(&generation, __ATOMIC_RELAXED);
 
 	if (t->generation == current)
 		return;
-	/* others look, where collecting ends: range_flush_open() */
+	/* in this order: range_flush_open() reads them from another thread */
 	__atomic_store_n(&t->depth, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&t->generation, current, __ATOMIC_RELEASE);
 }
@@ -165,7 +168,7 @@ int range_push(struct thread *t, const struct range_event *e)
 		};
 	else
 		agent_count(GPU_COUNT_RANGE_DEEP, 1);
-	/* the entry first: range_flush_open() reads it from another thread */
+	/* after the entry: range_flush_open() reads it from another thread */
 	__atomic_store_n(&t->depth, t->depth + 1, __ATOMIC_RELEASE);
 	return (int)t->depth - 1;
 }
@@ -203,7 +206,7 @@ int range_pop(struct thread *t, uint32_t domain)
 	uint32_t i;
 
 	check_generation(t);
-	if (t->depth > GPU_MAX_RANGE_DEPTH) /* one that had no place */
+	if (t->depth > GPU_MAX_RANGE_DEPTH) /* a range that was too deep to be kept */
 		return (int)--t->depth;
 	for (i = t->depth; i && t->ranges[i - 1].domain != domain; i--)
 		;
@@ -214,7 +217,7 @@ int range_pop(struct thread *t, uint32_t domain)
 	emit_open(t, &t->ranges[i - 1], clock_ticks_to_ns(now), 0, &t->lane);
 	if (t->ranges[i - 1].captures)
 		capture_close();
-	/* other domains' ranges may have been pushed since and go on */
+	/* ranges of other domains that were pushed later stay open */
 	for (; i < t->depth; i++)
 		t->ranges[i - 1] = t->ranges[i];
 	return (int)--t->depth;
@@ -311,7 +314,7 @@ void range_flush_open(void)
 	struct lane lane;
 	const struct thread *t;
 
-	lane_open(AGENT_LANES - 1, &lane); /* the threads may be writing into their own */
+	lane_open(AGENT_LANES - 1, &lane); /* the threads may be writing into their own lanes */
 	for (uint32_t i = 0; (t = thread_at(i)); i++) {
 		uint32_t depth;
 

@@ -1,13 +1,13 @@
 /*
- * See launch_stack.h. The last stack of each thread is kept with the places its return addresses and frame pointers
- * were read from. Where all of them still hold what they held, the stack is the same and so is its
- * id; where the walk of a new stack meets a kept frame, the rest is taken from there. Of a thread that
- * runs Python that is the native half, and python_stack.c says whether the other is the same.
+ * The last stack of each thread is kept, with the places where its return addresses and frame
+ * pointers were read. If they all still hold the same values, the stack and its id are the same.
+ * Where the walk of a new stack meets a kept frame, the rest is copied. For a thread that runs
+ * Python this is the native half; python_stack.c compares the other half.
  *
- * A walk is bound by loads that wait for each other: a return address, its rule, and by that the next
- * return address. So each rule leads to the one that came next the last time, which is only compared.
+ * The time of a walk is loads that wait for each other: a return address, its rule, the next return
+ * address. So each rule remembers the rule that followed it last time, and only compares.
  *
- * Reads stay between the stack pointer and the end of the mapping it is in.
+ * Reads stay between the stack pointer and the end of the mapping that it lies in.
  */
 #include "gpu/agent/stack/launch_stack.h"
 
@@ -20,8 +20,7 @@
 #include "gpu/agent/stack/stack_bounds.h"
 #include "gpu/agent/stack/walk_map.h"
 
-static uint32_t max_frames =
-	GPU_MAX_STACK; /* atomic: a walk under the last recorder may still read it */
+static uint32_t max_frames = GPU_MAX_STACK; /* atomic */
 
 void launch_stack_set_max(uint32_t frames)
 {
@@ -44,9 +43,9 @@ static uint64_t load(uint64_t address)
 }
 
 /*
- * From which of the kept frames on nothing has changed up to the root, as far as that can be seen from
- * where their callers' return addresses and frame pointers were: c->nr where nothing is as it was. One look at each,
- * from the root on, serves the whole walk. What lies below sp is nobody's, and may not be there.
+ * Returns the first kept frame from which on, up to the root, all saved return addresses and frame
+ * pointers are unchanged; c->nr if there is none. One pass from the root serves the whole walk.
+ * Memory below sp is free and may be unmapped: it is not read.
  */
 static uint32_t unchanged_from(struct stack_cache *c, uint64_t sp)
 {
@@ -57,21 +56,23 @@ static uint32_t unchanged_from(struct stack_cache *c, uint64_t sp)
 	if (!c->nr || sp < c->low || sp >= c->high || w[-1].sp > c->high)
 		return c->nr;
 	while (last < w && last->sp < sp + 8)
-		last++; /* further up stack pointers only grow */
+		last++; /* stack pointers grow towards the root */
 	for (last += last == f->walked; w > last; w--, pc--) {
 		uint64_t slot = w[-1].fp_slot;
 
 		if (load(frame_return_slot(w[-1].sp)) != pc[-1])
 			break;
-		/* it was inside the mapping when it was noted: below the end it still is */
+		/* the slot was inside the mapping when it was stored, so it is below the end now */
 		if (slot && (slot < sp || load(slot) != w[-1].fp))
 			break;
 	}
 	return (uint32_t)(w - f->walked) - (w > f->walked);
 }
 
-/* Where walk_apply() will read the caller's frame pointer; 0 = nowhere. Before the step; `cfa` is
- * the sp after it. */
+/*
+ * Where walk_apply() read the caller's frame pointer; 0 = nowhere. `fp` is from before the step,
+ * `cfa` the sp after it.
+ */
 static uint64_t fp_slot(const struct walk_rule *rule, uint64_t fp, uint64_t cfa)
 {
 	if (rule->cfa == WALK_CFA_NONE)
@@ -83,31 +84,19 @@ static uint64_t fp_slot(const struct walk_rule *rule, uint64_t fp, uint64_t cfa)
 	return 0;
 }
 
-static uint8_t end_of(enum walk_status status)
-{
-	switch (status) {
-	case WALK_END: return GPU_STACK_COMPLETE;
-	case WALK_NO_RULE: return GPU_STACK_NO_RULE;
-	case WALK_READ_FAULT: return GPU_STACK_FAULT;
-	case WALK_BAD_STACK: return GPU_STACK_BAD;
-	case WALK_NEED_DWARF: return GPU_STACK_DWARF;
-	default: return GPU_STACK_DEEP;
-	}
-}
-
-/* After the step: a slot that could not be read says nothing about the frame pointer. */
+/* The slot, or 0 if it cannot be read or does not hold fp. After the step. */
 static uint64_t readable_slot(const struct stack_cache *c, uint64_t slot, uint64_t fp)
 {
 	return slot >= c->low && slot <= c->high - 8 && load(slot) == fp ? slot : 0;
 }
 
-/* A walk under way; its frames are in the frames that are not in use. */
+/* A walk in progress; it writes into the frames that are not in use. */
 struct climb {
 	struct walk_regs regs;
-	bool has_gpr;  /* regs.gpr is of a signal's frame, or zeroes; few walks come to need it */
-	uint64_t slot; /* where regs.fp was */
+	bool has_gpr;  /* regs.gpr is valid; few walks need it */
+	uint64_t slot; /* where regs.fp was read */
 	uint32_t nr, max;
-	uint32_t *guess; /* which memo is the next */
+	uint32_t *guess; /* the memo expected next */
 	uint64_t sum;	 /* arena_sum() of the frames */
 	struct walk_place place;
 };
@@ -143,7 +132,7 @@ static inline struct rule_memo *memo_at(struct stack_cache *c, uint64_t pc, uint
 	return __builtin_expect(m->key == key, 1) ? m : look_up(c, pc, key, guess, place);
 }
 
-/* One frame up by whatever rule. */
+/* One frame up, by any rule. */
 static enum walk_status step(struct stack_cache *c, struct climb *w)
 {
 	struct frames *f = fresh_frames(c);
@@ -155,7 +144,7 @@ static enum walk_status step(struct stack_cache *c, struct climb *w)
 	f->walked[w->nr++] = (struct walked){ w->regs.sp, fp, w->slot };
 	w->sum = arena_sum(w->sum, f->pcs[w->nr - 1]);
 	w->guess = &m->caller;
-	/* registers come from the signal's frame then, not from where we look for them */
+	/* past a signal frame, registers come from places that unchanged_from() does not look at */
 	c->unsteady |= m->rule.cfa == WALK_CFA_SIGNAL;
 	if (m->rule.cfa >= WALK_CFA_SIGNAL && !w->has_gpr) {
 		memset(w->regs.gpr, 0, sizeof(w->regs.gpr));
@@ -167,8 +156,8 @@ static enum walk_status step(struct stack_cache *c, struct climb *w)
 }
 
 /*
- * As many frames up as there are with nothing but plain rules: as step(), without what these do not need. It ends
- * before the first frame that is another matter, and where the stack pointer comes to `until`.
+ * The fast step(): goes up while rules are plain (CFA from sp or fp, fp unchanged or saved at the
+ * CFA). Stops before the first frame with another rule, or when sp reaches `until`.
  */
 static void walk_plainly(struct stack_cache *c, struct climb *w, uint64_t until)
 {
@@ -225,8 +214,8 @@ static uint64_t factor_to(uint32_t power)
 }
 
 /*
- * The stack is now the fresh frames, and after them the kept ones from `at` on. Where these are few they are what is
- * copied and summed, and else the others.
+ * Makes the stack from the fresh frames followed by the kept ones from `at` on. Copies and sums
+ * whichever part is shorter.
  */
 static void join(struct stack_cache *c, const struct climb *w, uint32_t at)
 {
@@ -256,7 +245,7 @@ static void join(struct stack_cache *c, const struct climb *w, uint32_t at)
 	c->nr = w->nr + rest;
 }
 
-/* Is the frame to come one of those kept, so that those further up are as well? */
+/* True if the next frame is kept frame i: then all frames above it are the kept ones. */
 static bool is_kept(struct stack_cache *c, const struct climb *w, uint32_t i)
 {
 	const struct frames *f = stack_frames(c);
@@ -265,7 +254,7 @@ static bool is_kept(struct stack_cache *c, const struct climb *w, uint32_t i)
 	       f->walked[i].fp == w->regs.fp && w->nr + c->nr - i <= w->max;
 }
 
-/* w->regs: where it begins. `same`: unchanged_from(). Out of the way of those who need no walk. */
+/* Walks from w->regs; `same` is unchanged_from(). Not inlined: most launches need no walk. */
 static __attribute__((noinline)) void walk(struct stack_cache *c, struct climb *w, uint32_t same)
 {
 	const struct frames *f = stack_frames(c);
@@ -286,14 +275,16 @@ static __attribute__((noinline)) void walk(struct stack_cache *c, struct climb *
 			uint64_t slot = w->nr ? w->slot : f->walked[kept].fp_slot;
 
 			join(c, w, kept);
-			/* how the walk came here this time is what the next one must look at */
+			/*
+			 * this walk came here by another way: the next comparison must use its slot
+			 */
 			stack_frames(c)->walked[w->nr].fp_slot = slot;
 			return;
 		}
 		if (w->nr < w->max)
 			status = step(c, w);
 	}
-	c->end = end_of(status);
+	c->end = (uint8_t)walk_end_of(status);
 	join(c, w, c->nr);
 }
 
@@ -302,7 +293,7 @@ static uint32_t take_stack(struct thread *t, const void *frame)
 	struct stack_cache *c = &t->stack;
 	uint32_t generation = walk_map_generation(), nr, from;
 	const struct frames *f;
-	struct climb w; /* no initializer: it is large, and this is the hot path */
+	struct climb w; /* not initialized: it is large, and this is the hot path */
 	uint8_t end;
 	bool same;
 
@@ -327,7 +318,7 @@ static uint32_t take_stack(struct thread *t, const void *frame)
 	if (!same)
 		walk(c, &w, from);
 	nr = python_stack_merge(t, generation, &end);
-	/* the table in hand may have been written again meanwhile: see core/portable/walk_tables.h */
+	/* two generations later the table may have been overwritten: core/portable/walk_tables.h */
 	if (walk_map_generation() - generation > 1) {
 		c->nr = 0;
 		return 0;
@@ -339,12 +330,15 @@ static uint32_t take_stack(struct thread *t, const void *frame)
 
 uint32_t launch_stack(struct thread *t, const void *frame)
 {
-	uint32_t walk = t->walks | 1,
-		 id; /* odd already where a signal handler jumped out of the last one */
+	uint32_t walk =
+		t->walks | 1; /* already odd if a signal handler jumped out of the last walk */
+	uint32_t id;
 
 	__atomic_store_n(&t->walks, walk, __ATOMIC_RELAXED);
-	__atomic_signal_fence(
-		__ATOMIC_SEQ_CST); /* the processor may still be late, by nanoseconds: walk_map_set() */
+	/*
+	 * orders the compiler only; walk_map_set() allows for a store that is late by nanoseconds
+	 */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	id = take_stack(t, frame);
 	__atomic_store_n(&t->walks, walk + 1, __ATOMIC_RELEASE);
 	return id;

@@ -1,13 +1,13 @@
 /*
- * By the lines of core/portable/pyruns.h. A call is made by the thread itself, out of a function that Python
- * called: no frame is half built, and all that the chain leads to lives. So a page that could be
- * read once is not asked about again; it is asked about at all because the layout may be wrong.
+ * Python frames are found as core/portable/pyruns.h describes. The calling thread itself looks,
+ * from a function that Python called: so no frame is half built, and every pointer of the chain is
+ * live. The layout may still be wrong, so each page is probed once before it is read.
  *
- * One C function runs many Python functions, so the native stack does not tell whether the Python one
- * is the same. What tells is kept of each frame: where it is, its code and where it stands.
+ * One C function runs many Python functions: an equal native stack does not mean an equal Python
+ * stack. So of each Python frame its address, code and position are kept for comparison.
  *
- * What a code object is called is a string of the region: struct code_record and the line table. The
- * number of the string is that of the code.
+ * The name of a code object is a string of the region: struct code_record followed by the line
+ * table. The string's id is the code's id.
  */
 #include "gpu/agent/stack/python_stack.h"
 
@@ -23,8 +23,8 @@
 #include "gpu/agent/stack/walk_map.h"
 
 #define PAGE_SHIFT 12
-#define NO_SUCH_HOW (-1) /* of rt_sigprocmask(2): it reads the set, and then refuses */
-#define MAX_RUNS 64	 /* that no native frame was found for */
+#define NO_SUCH_HOW (-1) /* rt_sigprocmask(2) reads the set and then refuses */
+#define MAX_RUNS 64	 /* runs without a native frame */
 
 static struct code_slot *slots;
 
@@ -37,7 +37,7 @@ int python_stack_init(void)
 static bool is_readable(struct python_stack *p, uint64_t page)
 {
 	uint64_t *known = &p->pages[page % PYTHON_PAGES];
-	int saved = errno; /* the application's */
+	int saved = errno; /* the application must not see our error */
 
 	if (*known == page)
 		return page != 0;
@@ -64,7 +64,7 @@ static bool are_readable(struct python_stack *p, uint64_t address, uint64_t size
 
 static __always_inline int py_read(const struct py_walk *w, void *to, __u32 size, __u64 address)
 {
-	/* runs.walk is the first thing in it */
+	/* w is runs.walk, the first member */
 	struct python_stack *p = (struct python_stack *)(uintptr_t)w;
 
 	if (!are_readable(p, address, size))
@@ -73,7 +73,7 @@ static __always_inline int py_read(const struct py_walk *w, void *to, __u32 size
 	return 0;
 }
 
-/* What else tells a code object from a later one at its address. */
+/* Tells a code object from a later one at the same address. */
 static uint64_t mark_of(const struct py_layout *l, uint64_t code)
 {
 	uint64_t name, version = 0;
@@ -96,7 +96,7 @@ static uint32_t linetable_size(struct python_stack *p)
 	return are_readable(p, p->code.record.address, size) ? size : 0;
 }
 
-/* A look costs little here. */
+/* No cache in between: looking the code up costs little here. */
 static __always_inline __u64 py_known_code(const struct py_layout *l, struct py_runs *r, void *home)
 {
 	(void)l;
@@ -120,7 +120,7 @@ static __always_inline __u64 py_code_id(const struct py_layout *l, struct py_run
 	size = linetable_size(p);
 	memcpy(p->code.linetable, (const void *)p->code.record.address, size);
 	p->code.record.linetable_copied = size;
-	p->code.record.address = 0; /* equal code is one string */
+	p->code.record.address = 0; /* so that equal code is one string */
 	id = arena_string((const char *)&p->code, sizeof(p->code.record) + size);
 	if (id)
 		py_slot_fill(slot, key, id);
@@ -177,7 +177,7 @@ static uint64_t thread_pointer(void)
 	return (uint64_t)(uintptr_t)__builtin_thread_pointer();
 }
 
-/* The frame that the thread is in, by a chain that was walked before. */
+/* The innermost frame. Only for a chain that was walked before: its pages are readable. */
 static uint64_t innermost(const struct py_layout *l, uint64_t state)
 {
 	uint64_t frame, cframe;
@@ -205,7 +205,9 @@ static bool is_mark(const struct py_layout *l, uint64_t frame)
 	       *(const uint8_t *)(frame + l->frame_owner) == l->shim_owner;
 }
 
-/* Each frame is known to live before it is looked into: what was looked into last leads to it. */
+/*
+ * Compares frame by frame. A frame is read only after the one before it has led there: it is live.
+ */
 static bool are_same(const struct python_stack *p, uint64_t frame)
 {
 	const struct py_layout *l = &p->layout;
@@ -229,7 +231,7 @@ static bool are_same(const struct python_stack *p, uint64_t frame)
 	return true;
 }
 
-/* The layout may be written again under the copy: the generation that goes with it says so. */
+/* The layout may change while it is copied; take_stack() notices by the generation. */
 static bool take_layout(struct python_stack *p, uint32_t generation)
 {
 	if (p->generation != generation)
@@ -297,6 +299,6 @@ uint32_t python_stack_merge(struct thread *t, uint32_t generation, uint8_t *ret_
 		return 0;
 	merge(t);
 	p->broken = py_runs_broken(&p->runs) || p->runs.lost;
-	*ret_end = p->cut ? GPU_STACK_DEEP : t->stack.end;
+	*ret_end = p->cut ? END_TOO_DEEP : t->stack.end;
 	return p->nr;
 }

@@ -1,11 +1,14 @@
-/* See stack_bounds.h. Files are read with plain system calls, through a buffer on the stack. */
+/*
+ * Parses /proc/self/maps with plain system calls, through a buffer on the stack: no stdio, no
+ * malloc.
+ */
 #include "gpu/agent/stack/stack_bounds.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
-#define FREE_LOOKUPS 64u /* of one thread; after them, one in 256 tries */
+#define FREE_LOOKUPS 64u /* per thread; after them, one try in 256 */
 
 struct maps {
 	int fd;
@@ -33,7 +36,7 @@ static int hex_digit(int c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* A hexadecimal number and the byte after it; false at the end of the file. */
+/* Reads a hexadecimal number and the byte after it; false at the end of the file. */
 static bool next_number(struct maps *m, uint64_t *ret)
 {
 	int c, digit;
@@ -69,7 +72,7 @@ static bool find(struct maps *m, uint64_t sp, uint64_t *ret_low, uint64_t *ret_h
 bool stack_bounds(struct stack_cache *cache, uint64_t sp)
 {
 	struct maps m = { .at = 0 };
-	int saved = errno; /* the application's: a call of its own is under way */
+	int saved = errno; /* the application must not see ours: it is inside a call of its own */
 	bool found;
 
 	if (cache->nr_lookups++ >= FREE_LOOKUPS && cache->nr_lookups % 256)

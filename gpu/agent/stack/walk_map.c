@@ -1,4 +1,7 @@
-/* See walk_map.h. */
+/*
+ * Two slots: the current rows, and those of the recorder before, in which a walk may still be. The
+ * slots change places when a recorder sends rows.
+ */
 #include "gpu/agent/stack/walk_map.h"
 
 #include <stddef.h>
@@ -9,8 +12,7 @@
 struct published {
 	const struct walk_arena *arena;
 	const struct walk_space *space;
-	uint32_t
-		base; /* of its generations: those of another recorder must not be taken for them */
+	uint32_t base; /* added to its generations, so that no two recorders' are equal */
 };
 
 static struct published slots[2];
@@ -35,8 +37,8 @@ static void unmap(const struct published *p)
 }
 
 /*
- * The slot that is filled again was left when the last recorder came, which is long ago as processors reckon: who is still
- * in a walk that began before is seen to be.
+ * The slot to be filled was left when the last recorder came. That is long enough ago for every
+ * thread's store to `walks` to be visible: thread_walks_end() sees any walk that began then.
  */
 void walk_map_set(int arena_fd, int space_fd)
 {
@@ -44,8 +46,8 @@ void walk_map_set(int arena_fd, int space_fd)
 	const struct published rows = {
 		.arena = map(arena_fd, sizeof(struct walk_arena)),
 		.space = map(space_fd, sizeof(struct walk_space)),
-		.base = current ? current->base + 4096
-				: 0, /* even: the lowest bit says which table */
+		/* even: the lowest bit of a generation selects the table */
+		.base = current ? current->base + 4096 : 0,
 	};
 
 	if (!rows.arena || !rows.space || rows.arena->magic != WALK_ARENA_MAGIC ||

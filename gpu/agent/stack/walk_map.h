@@ -1,4 +1,7 @@
-/* The unwind rows of this process, as the recorder publishes them (core/portable/walk_tables.h). */
+/*
+ * The unwind rows of this process, which the recorder publishes in shared memory
+ * (core/portable/walk_tables.h) and may replace at any time.
+ */
 #ifndef SPROF_GPU_AGENT_WALK_MAP_H
 #define SPROF_GPU_AGENT_WALK_MAP_H
 
@@ -7,15 +10,16 @@
 #include "core/portable/walk_tables.h"
 
 /*
- * Maps them to read; the descriptors stay the caller's. What is no such memory is left alone, and
- * walks go on as before. Those of the recorder before the last are unmapped, unless a thread is seen to be in them.
+ * Maps them read-only; the descriptors stay the caller's. Does nothing where they hold something
+ * else. Unmaps the rows of the recorder before the last, unless a thread may still be walking by
+ * them.
  */
 void walk_map_set(int arena_fd, int space_fd);
-/* Changes whenever stacks walked before may be wrong now. */
+/* Changes whenever a stack walked earlier may be wrong now. 0 without rows. */
 uint32_t walk_map_generation(void);
-/* Where the interpreter of this process keeps its frames; .runtime 0: there is none. */
+/* Where the Python interpreter keeps its frames; .runtime is 0 if there is none. */
 const struct py_layout *walk_map_python(uint32_t generation);
-/* The rule at a pc; *place is what is in hand, zeroed at first. */
+/* The rule at a pc. *place caches the mapped file around it; zeroed at first. */
 const struct walk_rule *walk_map_rule(uint32_t generation, uint64_t pc, struct walk_place *place);
 
 #endif

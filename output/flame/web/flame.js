@@ -1,10 +1,13 @@
-/* The picture comes alive: the head, the status lines, keyboard and mouse. */
+/*
+ * Owns the interaction: the head with title, status lines and search field, the help, keyboard and
+ * mouse.
+ */
 
-const CONTROLS = 760; /* px of room for what was found, and the input */
+const CONTROLS = 760; /* px of room for the search result and the search field */
 const head = {};
-const scroller = svg.closest(".picture"); /* of a page; else the window scrolls */
+const scroller = svg.closest(".picture"); /* in a page; an SVG scrolls with the window */
 
-/* ---- what is said */
+/* ---- the status lines, the help and the legend */
 
 function breadcrumb(line, limit) {
 	const path = [], {tree, node} = view, about = mode.sandwich >= 0 ? "callers and callees of " : "";
@@ -25,14 +28,14 @@ function breadcrumb(line, limit) {
 	path.forEach((span, i) => line.append(i ? " \u203a " : about || "zoomed: ", span));
 }
 
-const HELP = [["click, Enter", "zoom into a frame, or out to one below"], ["Esc, 0", "back to everything"],
-	["u, U", "undo, redo; as the browser's back and forward"],
-	["/, Ctrl-F", "search: a regular expression, mod: file: kind: self>1% total>5%"], ["n, N", "next, previous match"],
-	["arrows", "from frame to frame"], ["s, Shift-click", "callers and callees of the function"],
-	["m", "light up every frame of the function"], ["i", "bottom-up: who calls what takes the time"],
-	["v", "upside down"], ["r", "merge recursion"], ["l, k", "hide inlined, kernel functions"],
-	["o", "order: name, total, self, time"], ["t", "by thread name, thread, process, or neither"],
-	["c", "another column"], ["b", "two columns: one up, one down"], ["y", "copy the name"], ["?", "this"]];
+const HELP = [["click, Enter", "zoom into a frame, or out to one below"], ["Esc, 0", "show everything again"],
+	["u, U", "undo, redo (like the browser's back and forward)"],
+	["/, Ctrl-F", "search: a regex, mod: file: kind: self>1% total>5%"], ["n, N", "go to the next, previous match"],
+	["arrows", "move from frame to frame"], ["s, Shift-click", "show callers and callees of the function"],
+	["m", "highlight every frame of the function"], ["i", "turn bottom-up: what takes the time, then its callers"],
+	["v", "turn upside down"], ["r", "merge recursion"], ["l, k", "hide inlined, kernel functions"],
+	["o", "order by name, total, self, time"], ["t", "split by thread name, thread, process, nothing"],
+	["c", "show the next column"], ["b", "show two columns, one up and one down"], ["y", "copy the name"], ["?", "show this help"]];
 
 function modeText() {
 	const {trees} = shown;
@@ -43,7 +46,7 @@ function modeText() {
 		mode.range && `${time(mode.range[0] * 1000)} to ${time(mode.range[1] * 1000)}`].filter(Boolean).join(", ");
 }
 
-/* "g2 GPU;n2 native;": geometry as in output/flame/svg.c. */
+/* Draws the legend from "g2 GPU;n2 native;", with the geometry of output/flame/svg.c. */
 function showLegend(kinds) {
 	const legend = part("legend"), key = legend.firstElementChild, y = Number(key.querySelector("text").getAttribute("y"));
 	let x = MARGIN + 31 + 173 + 16;
@@ -59,8 +62,8 @@ function showLegend(kinds) {
 	}
 }
 
-/* What stands beside the boxes follows the column. */
-function sayColumn() {
+/* Updates the texts around the boxes for the current column. */
+function showColumnTexts() {
 	const {title, origin, facts, legend} = sources[current], other = sources[below];
 
 	foot = FOOT + (other ? DIFF_LINE : 0);
@@ -75,17 +78,17 @@ function sayColumn() {
 	showLegend([...new Set((legend + other.legend).split(";"))].join(";"));
 }
 
-/* What fits of it, and where the rest is to be had. */
+/* As many hints as fit; the last one leads to the help. */
 function hints(limit) {
-	const said = ["click: zoom", "Esc: back to all", "/ search", "n, N: next, previous match", "arrows, Enter: by keyboard", "? more"];
+	const list = ["click: zoom", "Esc: show all", "/ search", "n, N: next, previous match", "arrows, Enter: by keyboard", "? more"];
 
-	while (said.length > 1 && columns(said.join(" \u00b7 ")) > limit)
-		said.splice(-2, 1);
-	return said.join(" \u00b7 ");
+	while (list.length > 1 && columns(list.join(" \u00b7 ")) > limit)
+		list.splice(-2, 1);
+	return list.join(" \u00b7 ");
 }
 
-/* Three lines at the top: about a box, or how to go on. */
-function say(box) {
+/* Writes the three lines at the top: about a box, or hints. */
+function showStatus(box) {
 	const limit = Math.floor(chart / columnWidth), plainView = isWhole() && mode.sandwich < 0;
 
 	if (box) {
@@ -100,7 +103,7 @@ function say(box) {
 	head.lines[2].textContent = "";
 }
 
-/* The same path in the other half of a butterfly lights up. */
+/* Highlights the same path in the other half of a butterfly. */
 function showTwin(box) {
 	const before = part("frames").querySelector(".twin");
 	if (before)
@@ -116,7 +119,7 @@ function hover(box) {
 		return;
 	hovered = box;
 	showTwin(box);
-	say(box || focused);
+	showStatus(box || focused);
 	if (box && box.g && !box.g.querySelector("title"))
 		box.g.prepend(element("title", {}, linesOf(box).filter(line => line).join("\n")));
 }
@@ -130,14 +133,14 @@ function scrollBy(y) {
 		window.scrollBy(0, y);
 }
 
-/* The title has what the controls leave. */
+/* Shortens the title to the space beside the controls. */
 function fitTitle() {
 	const used = 230 + (head.found.textContent.length + 2) * columnWidth + (head.reset.hidden ? 0 : 100);
 	head.title.data = elide(head.titleText, Math.max(5, Math.floor((chart - used) / 9.1)));
 }
 
 function onDrawn(width, moved) {
-	/* The root stays where it was on the screen. */
+	/* Keeps the root at its place on the screen. */
 	if (moved)
 		scrollBy(moved);
 	head.ground.setAttribute("width", width);
@@ -145,7 +148,7 @@ function onDrawn(width, moved) {
 	head.reset.hidden = isWhole() && mode.sandwich < 0;
 	fitTitle();
 	showHits();
-	say(null);
+	showStatus(null);
 	pin();
 	tell("drawn");
 }
@@ -156,7 +159,7 @@ const onFound = () => {
 	tell("found");
 };
 
-/* The head stays in sight where the picture is taller than the window. */
+/* Keeps the head in sight when the picture is scrolled. */
 function pin() {
 	const top = svg.getBoundingClientRect().top - (scroller ? scroller.getBoundingClientRect().top : 0);
 	const most = Number(svg.getAttribute("height")) - HEAD;
@@ -178,7 +181,7 @@ function focus(box) {
 	box.g.setAttribute("aria-level", Math.abs(box.row) + 1);
 	box.g.setAttribute("aria-label", linesOf(box).join(", "));
 	box.g.focus({preventScroll: true});
-	say(box);
+	showStatus(box);
 	bringIntoSight(box, false);
 }
 
@@ -335,7 +338,7 @@ function makeHead() {
 	head.ground = element("rect", {class: "ground", width: 1200, height: HEAD - 8});
 	head.origin = first.textContent;
 	if (current || below !== homeBelow)
-		sayColumn();
+		showColumnTexts();
 	head.lines = [40, 55, 70].map((y, i) =>
 		element("text", {x: MARGIN, y, class: i ? "" : "first"}));
 	status.replaceChildren(...head.lines);
@@ -377,7 +380,10 @@ function listen() {
 		return g ? boxOf.get(g) || null : null;
 	};
 	svg.addEventListener("click", event => onClick(event, boxAt(event)));
-	/* After a redraw browsers say that the mouse moved where it did not; the keyboard goes first then. */
+	/*
+	 * After a redraw browsers report moves of a mouse that did not move. They must not change
+	 * the focus.
+	 */
 	let pointer = "";
 	svg.addEventListener("mousemove", event => {
 		const at = `${event.screenX} ${event.screenY}`;
@@ -417,7 +423,7 @@ function makeLive() {
 	probe.remove();
 	listen();
 	readState();
-	/* The root is where reading begins. */
+	/* Scrolls to the root, where reading begins. */
 	if (isButterfly())
 		bringIntoSight(boxes.find(box => !box.row), true);
 	else if (!hanging)

@@ -1,15 +1,17 @@
 /*
- * The flame graph's script, in parts that svg.c and html.c put into one function in the order of their
- * list. This part reads the data (output/flame/svg_data.h) and makes trees.
+ * Owns the data: decodes it (output/flame/svg_data.h), makes trees, and switches columns. script.c
+ * joins this file and the others into one function, in the order of its list, so they share one
+ * scope.
  *
- * Names come from the profiled program and may say anything: they get into the page as text nodes and
- * attribute values only.
+ * Names come from the profiled program and are untrusted. They enter the page only as text nodes
+ * and attribute values.
  *
- * A tree is {nr, fn, depth, parent, end, inlined, self, samples, total, totalSamples}, arrays by node in
- * depth-first order: nodes [i, end[i]) are node i and all below it. A tree of a diff has `before` with
- * the last four of them. `whole` and `wholeSamples` are what shares are shares of, `metric` says in what unit.
+ * A tree is {nr, fn, depth, parent, end, inlined, self, samples, total, totalSamples}: arrays by
+ * node in depth-first order, where nodes [i, end[i]) are node i and everything below it. The tree
+ * of a diff has the last four also in `before`. Shares are parts of `whole` and `wholeSamples`;
+ * `metric` tells the unit.
  *
- * A butterfly is two columns as trees of the same nodes, each the `twin` of the other: a path has one number in both.
+ * A butterfly is two columns as two trees with the same nodes, each the `twin` of the other.
  */
 const FLAG_TIME = 1, FLAG_SAMPLES = 2, FLAG_BYTES = 4, FLAG_EXACT = 8, FLAG_DIFF = 16, FLAG_ABSOLUTE = 32;
 const FLAG_TIMELINE = 64;
@@ -18,16 +20,22 @@ const KIND_KERNEL = 1, KIND_MARKER = 3, KIND_THREAD = 4, KINDS = ["native", "ker
 const FINEST_WHOLE = 2 ** 40;
 
 let functions = [], modules = [], files = [];
-let metric = null; /* {name, title, measure, events, exact} of the column; measure writes a value, null = bare */
-let lower = null;  /* the same of what stands below in a butterfly; else null */
+/* {name, title, measure, events, exact} of the column; measure formats a value, null = plain */
+let metric = null;
+let lower = null;  /* the same of the lower column of a butterfly, or null */
 let isDiff = false, absolute = false;
 let base = null;     /* the tree as recorded */
-let wholes = null;   /* the first tree of a diff: what changes are parts of */
-let timeline = null; /* {time, node, thread, weight: by sample; threads: [{pid, tid, name}]}, times in us */
+let wholes = null;   /* the first tree of a diff; changes are parts of its wholes */
+/* {time, node, thread, weight: by sample; threads: [{pid, tid, name}]}, times in us */
+let timeline = null;
 
-/* The columns that a page can show, {name, title, origin, facts, legend, text}, the first one at first; none in an SVG. */
+/*
+ * The columns to choose from, {name, title, origin, facts, legend, text}; empty if there is only
+ * one.
+ */
 let sources = [], current = 0, loads = 0;
-let below = -1, homeBelow = -1; /* the column that stands below, now and at first; -1 = none */
+/* The lower column of a butterfly, now and at the start; -1 = none. */
+let below = -1, homeBelow = -1;
 
 async function inflate(text) {
 	const bytes = Uint8Array.fromBase64 ? Uint8Array.fromBase64(text) :
@@ -36,7 +44,7 @@ async function inflate(text) {
 	return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/* Reads varints and strings from bytes. */
+/* A reader of varints and strings. */
 function reader(data) {
 	const utf8 = new TextDecoder();
 	let at = 0;
@@ -89,7 +97,9 @@ function decodeFunctions(from) {
 	});
 }
 
-/* The function of each node: byte by byte, as the distance from its sibling's. */
+/*
+ * Reads the function of each node: byte by byte, as the difference from that of the sibling before.
+ */
 function decodeCalls(from, {nr, depth, fn}) {
 	const last = [];
 	for (let largest = functions.length, unit = 1; largest >= 1; largest /= 256, unit *= 256) {
@@ -150,7 +160,9 @@ function decode(data, {name, title}) {
 	timeline = flags & FLAG_TIMELINE ? decodeTimeline(from) : null;
 }
 
-/* Two lists in the order of names become one; returns where the functions of each went. */
+/*
+ * Merges two lists of functions, sorted by name, into one. Returns the new place of each function.
+ */
 function mergeFunctions(lists) {
 	const keyOf = f => [f.name, f.module, f.kind].join("\0"), byKey = new Map(), [root] = lists[0];
 	for (const list of lists)
@@ -164,8 +176,10 @@ function mergeFunctions(lists) {
 	return lists.map(list => list.map((f, i) => i ? places.get(keyOf(f)) : 0));
 }
 
-/* Puts a column below the one that is there: one tree of the paths of both. Samples of two columns have no common
- * order, so there is no time in it. */
+/*
+ * Adds a lower column to the current one: one tree with the paths of both. There is no timeline
+ * then, as the samples of two columns have no common order.
+ */
 function putBelow(data, source) {
 	const one = {functions, modules, base, metric};
 	decode(data, source);
@@ -185,8 +199,7 @@ function putBelow(data, source) {
 	base = builder.finish(ORDERS.name);
 }
 
-/* Takes another column, and perhaps one below it, in the place of what there is; false where more was asked for
- * meanwhile. */
+/* Switches to another column, perhaps with a lower one. False if another switch began meanwhile. */
 async function load(index, other) {
 	const nr = ++loads, data = await inflate(sources[index].text);
 	const more = other < 0 ? null : await inflate(sources[other].text);
@@ -207,7 +220,7 @@ function totalsOf(tree, values) {
 	return totals;
 }
 
-/* Parents, ends and totals: all follow from depths and selves. */
+/* Computes parents, ends and totals from depths and selves. */
 function complete(tree) {
 	const {nr, depth} = tree, path = [0];
 	const parent = tree.parent = new Uint32Array(nr), end = tree.end = new Uint32Array(nr);
@@ -253,7 +266,7 @@ function addUp(tree) {
 	return tree;
 }
 
-/* As output/tree/diff.c: what was removed stands beside what is there, as wide as it would be now. */
+/* As in output/tree/diff.c: the removed paths are scaled to be drawn beside the existing ones. */
 function addSides(tree) {
 	const {self, total, before} = tree;
 	const from = before.whole, to = absolute || !tree.whole ? from : tree.whole;
@@ -269,7 +282,7 @@ function addSides(tree) {
 		{self: removed, total: totalsOf(tree, removed)}];
 }
 
-/* Sums of a column over all frames of a function; within itself it is counted once. */
+/* The sums by function. Recursive calls count once in the total. */
 function sumColumn(tree, own, all) {
 	const size = functions.length, inside = new Uint32Array(size), {nr, fn, end} = tree;
 	const result = {self: new Float64Array(size), total: new Float64Array(size)};
@@ -284,7 +297,9 @@ function sumColumn(tree, own, all) {
 	return result;
 }
 
-/* {now, samples, before, beforeSamples: {self, total}, frames} by function, made when first asked for. */
+/*
+ * {now, samples, before, beforeSamples: {self, total}, frames} by function, computed on first use.
+ */
 function sumsOf(tree) {
 	if (!tree.sums) {
 		const b = tree.before, s = tree.sums = {frames: new Uint32Array(functions.length)};

@@ -1,9 +1,11 @@
-/* What is shown, where it stands, and the elements it is drawn with. Geometry and class names are those of
- * output/flame/layout.c and svg_frames.c.
+/*
+ * Owns the picture: what is shown, the layout of its boxes, and their SVG elements. Geometry and
+ * class names are those of output/flame/layout.c and svg_frames.c.
  *
- * A view is a list of panels that stand side by side, or one above and one below. A panel is nodes [from, to) of
- * a tree with the widths of one of its sides. A box is a frame of a panel, or a run of them too narrow to draw; it
- * is so much of the chart as its width is of its `whole`. */
+ * A view is a list of panels, side by side or one above the other. A panel shows nodes [from, to)
+ * of a tree, with the widths of one side of it (a diff has two sides). A box is a frame of a panel,
+ * or a run of frames too narrow to draw. Its part of the chart is its width divided by its `whole`.
+ */
 const NS = "http://www.w3.org/2000/svg", XHTML = "http://www.w3.org/1999/xhtml";
 const MARGIN = 10, HEAD = 78, ROW = 18, BOX = 17, CAP = 6, FOOT = 46, PAD = 4, SLIM = 4;
 const MAX_BOXES = 2400, MAX_ROWS = 800, MAX_ANCESTORS = 200, RUN_PARTS = 8, GAP_PARTS = 96, DIFF_LINE = 14;
@@ -21,16 +23,16 @@ const element = (name, attributes, text) => {
 	return e;
 };
 
-let shown = null; /* {trees: [up, down or none], flip} */
+let shown = null; /* {trees: [up, down or null], flip} */
 let view = null, boxes = [], rows = new Map(), boxOf = new WeakMap();
-let focused = null, hovered = null, factLines = null; /* the last as they are before they are folded */
+let focused = null, hovered = null, factLines = null; /* factLines: before they are folded */
 let chart = 1180, columnWidth = 7.23, homeBase = 0, homeFoot = FOOT, foot = FOOT;
 
 /* ---- views */
 
 const panel = (tree, side, from, to, width, down) => ({tree, side, from, to, width, down});
 
-/* Is it a butterfly: one column up, the other down, each as wide as the chart? */
+/* A butterfly has one column up and another down, each as wide as the chart. */
 const isButterfly = () => Boolean(shown.trees[1]) && shown.trees[1] === shown.trees[0].twin;
 const butterflyView = (node, to, widthOf) => ({panels: shown.trees.map((tree, i) =>
 	panel(tree, 0, node, to, widthOf(tree), i > 0)), tree: shown.trees[0], node});
@@ -56,7 +58,7 @@ const viewOfRun = ({tree, node, end, width, removed, down}) => isButterfly() ?
 const wholeView = () => viewOf(shown.trees[0], 0);
 const isWhole = () => view.panels[0].from === 0 && view.tree === shown.trees[0];
 
-/* Panels of one direction stand side by side, with a gap between two that are not empty. */
+/* Places panels of one direction side by side, with a gap between two that are not empty. */
 function placePanels() {
 	const up = view.panels.filter(p => !p.down), down = view.panels.filter(p => p.down), apart = isButterfly();
 	view.width = 0;
@@ -75,7 +77,7 @@ function placePanels() {
 		p.whole = apart ? p.width || 1 : view.width;
 }
 
-/* ---- layout; levels count from the first node of the panel */
+/* ---- layout; level 0 is the first node of the panel */
 
 function layOutPanel(result, {tree, side, from, to, x: start, width: wide, whole, down}, minWidth, maxRows, most) {
 	const {depth, end, parent} = tree, {total} = tree.sides[side];
@@ -103,7 +105,7 @@ function layOutPanel(result, {tree, side, from, to, x: start, width: wide, whole
 			i = end[i];
 		} else {
 			next[level + 1] = x;
-			/* Where one tree stands below another, they share the root. */
+			/* Two trees, one above the other, share the root. */
 			if (!shared || i)
 				result.push({tree, node: i, end: 0, level, x, width, whole, removed, down});
 			i++;
@@ -144,9 +146,11 @@ function layOutPanels(panels, most) {
 	return result;
 }
 
-/* The halves of a butterfly are laid out each by itself, from row 0 up and from row -1 down. */
+/* Each half of a butterfly is laid out separately: from row 0 up, and from row -1 down. */
 function layOutHalf(p) {
-	/* Nothing of this column may be as far out as the view; then it has the ancestors that it is in. */
+	/*
+	 * If this column has nothing in the view, only the ancestors that it does have are shown.
+	 */
 	const boxesOfHalf = ancestors(p).filter(box => !box.removed).concat(p.width ? layOutPanels([p], MAX_BOXES / 2) : []);
 	const inner = boxesOfHalf.filter(box => box.faded).length;
 	boxesOfHalf.forEach((box, i) => {
@@ -173,8 +177,11 @@ function layOutView() {
 const number = n => String(Math.round(n * 100) / 100);
 const place = (x, whole) => MARGIN + Math.round(x / whole * chart * 100) / 100;
 
-/* What is slim is a polygon, as most of a large picture are: browsers make a style of its own for each rect, as its
- * geometry is one, and have one for all polygons of a class. */
+/*
+ * Slim boxes, which are most boxes of a large picture, are drawn as polygons. The geometry of a
+ * <rect> is part of its style, so browsers compute a style for each; polygons of one class share a
+ * style.
+ */
 function rect(x, width, whole, y, height, name) {
 	const from = place(x, whole), wide = place(x + width, whole) - from, slim = wide < SLIM;
 	const e = document.createElementNS(NS, slim ? "polygon" : "rect");
@@ -193,7 +200,7 @@ function rect(x, width, whole, y, height, name) {
 	return e;
 }
 
-/* The classes of a box and of its cap, and whether it is hatched. */
+/* The class of a box, the class of its cap, and whether the box is hatched. */
 function lookOf({tree, node, removed}) {
 	const f = functions[tree.fn[node]];
 	if (!tree.before)
@@ -203,7 +210,7 @@ function lookOf({tree, node, removed}) {
 	return {box: "d" + level(change) + mark, cap: "c q" + level(selfChange(tree, node)), hatched: removed && gone};
 }
 
-/* Rows count upward from 0; from the root down where the picture hangs. */
+/* yOf: the y of a row. hanging: the rows go down from the root. */
 let yOf = row => row, hanging = false;
 
 function drawBox(box) {
@@ -231,8 +238,10 @@ function drawBox(box) {
 	return g;
 }
 
-/* Makes room for the rows and says where they are; returns where the picture ends. Caps need room beyond the
- * first and the last row. */
+/*
+ * Sets yOf for all rows and returns the lower end of the boxes. Caps need room beyond the outermost
+ * rows.
+ */
 function placeRows() {
 	const most = boxes.reduce((n, box) => Math.max(n, box.row), 0);
 	const least = boxes.reduce((n, box) => Math.min(n, box.row), 0);
@@ -244,11 +253,11 @@ function placeRows() {
 	return bottom + (least < 0 || hanging ? CAP : 0);
 }
 
-/* The line that a butterfly grows from. */
+/* The line between the halves of a butterfly. */
 const drawMiddle = () => isButterfly() ? [element("path", {class: "middle",
 	d: `M${MARGIN} ${yOf(hanging ? 0 : -1) - (hanging ? 2.5 : 3.5)}h${number(chart)}`})] : [];
 
-/* What of the legend the picture is too narrow for goes on in further lines, which take so much height. */
+/* Folds the legend into lines if the picture is narrow; returns the height that this adds. */
 function foldLegend(width) {
 	const items = [...part("legend").children], place = (item, what) => Number(item.querySelector(what).getAttribute("x"));
 	let left = 0, lines = 0;
@@ -267,7 +276,7 @@ function foldLegend(width) {
 	return lines * ROW;
 }
 
-/* The same for what the numbers rest on, which breaks between words. */
+/* Folds the facts about the samples between words; returns the height that this adds. */
 function foldFacts(width) {
 	const e = part("facts"), room = Math.max(20, Math.floor((width - 2 * MARGIN) / columnWidth));
 	const fold = line => line.match(/[^ ]+ ?/g).reduce((lines, word) => {
@@ -315,7 +324,10 @@ function zoom(next) {
 
 function open(box) {
 	const {tree, node, end: run} = box, above = tree.parent[node];
-	/* What is in a run of such a tree is not known yet, unless its parent was gone into. */
+	/*
+	 * A partial tree must first be built further, unless that was done for the parent of the
+	 * run.
+	 */
 	if (tree.partial && (!run || above !== view.node))
 		zoom(viewInverted(tree, run ? above : node));
 	else

@@ -1,14 +1,17 @@
-/* Search, over the whole tree: by name, module, file, kind, and by self or total of the function. */
+/*
+ * Owns the search: by name, module, file and kind of functions, and by their self or total. It
+ * searches the whole tree, also frames too narrow to draw, and its sums count no time twice.
+ */
 
 const search = {text: "", marked: -1, hits: null, first: [], at: -1};
 
-/* Capitals in the pattern make capitals count. */
+/* A capital in the pattern makes case matter. */
 const patternOf = text => new RegExp(text, /[A-Z]/.test(text.replace(/\\./g, "")) ? "u" : "iu");
 
-/* Code without a name is also of the kind of where it is. */
+/* An unnamed function also has the kind that its place tells. */
 const kindsOf = f => [KINDS[f.kind], ...KINDS[f.kind] === "unknown" && /^\[(jit|kernel)\]$/.test(f.name) ? [f.name.slice(1, -1)] : []];
 
-/* "mod:libc self>1% ^mem" -> a test of functions. Throws on what is no expression. */
+/* Makes a test of functions from "mod:libc self>1% ^mem". Throws if an expression is not valid. */
 function parseQuery(text, tree) {
 	const tests = [], rest = [];
 	for (const word of text.split(/(?<!\\) +/)) {
@@ -33,7 +36,7 @@ function parseQuery(text, tree) {
 	return (f, i) => tests.every(test => test(f, i));
 }
 
-/* A frame within a matching frame is not counted again; self is no frame's twice. */
+/* Sums of the matching frames in [from, to). A match within a match adds only to the self. */
 function count(tree, matches, from, to) {
 	const {fn, end, self, total, before} = tree, met = new Uint8Array(functions.length);
 	const sum = {all: 0, own: 0, allBefore: 0, ownBefore: 0, names: 0, first: []};
@@ -58,7 +61,7 @@ function count(tree, matches, from, to) {
 	return sum;
 }
 
-/* Of a butterfly, what was found in either column. */
+/* The matches in both columns of a butterfly. */
 function describeTwins(tree, sum) {
 	const parts = [tree, tree.twin].map(t => {
 		const {all, own} = count(t, search.matches, 0, t.nr), self = t.inverted ? "" : ` \u00b7 self ${percent(own, t.whole)}`;
@@ -70,20 +73,20 @@ function describeTwins(tree, sum) {
 function describe(tree, sum) {
 	if (isButterfly())
 		return describeTwins(tree, sum);
-	const said = (value, was) => !tree.before ? percent(value, tree.whole) : absolute ?
+	const text = (value, was) => !tree.before ? percent(value, tree.whole) : absolute ?
 		`${amount(was)} \u2192 ${amount(value)}` : `${percent(was, tree.before.whole)} \u2192 ${percent(value, tree.whole)}`;
 	if (!sum.names)
 		return "no match";
-	const own = tree.inverted ? "" : ` \u00b7 self ${said(sum.own, sum.ownBefore)}`;
+	const own = tree.inverted ? "" : ` \u00b7 self ${text(sum.own, sum.ownBefore)}`;
 	const {from, to} = view.panels[0], inView = !isWhole() && view.tree === tree ?
 		` \u00b7 ${percent(count(tree, search.matches, from, to).all, tree.total[view.node])} of this view` : "";
-	return `${said(sum.all, sum.allBefore)}${own}${inView} \u00b7 ${sum.names} function${sum.names === 1 ? "" : "s"}`;
+	return `${text(sum.all, sum.allBefore)}${own}${inView} \u00b7 ${sum.names} function${sum.names === 1 ? "" : "s"}`;
 }
 
-/* Finds by text, or the function that is marked, in what is shown now. */
+/* Repeats the search, by text or for the marked function, in the current tree. */
 function refind() {
 	const tree = shown.trees[0];
-	let said = "", bad = false;
+	let result = "", bad = false;
 	search.hits = search.matches = null;
 	search.first = [];
 	search.at = -1;
@@ -97,21 +100,21 @@ function refind() {
 		}
 	} catch (error) {
 		bad = true;
-		said = "not a regular expression";
+		result = "not a regular expression";
 	}
 	if (search.matches) {
 		search.matches[base.fn[0]] = 0;
 		const sum = count(tree, search.matches, 0, tree.nr);
 		search.first = sum.first;
-		said = describe(tree, sum);
+		result = describe(tree, sum);
 		search.hits = new Map(shown.trees.filter(Boolean).map(t => [t, hitsBefore(t)]));
 	}
 	head.input.classList.toggle("bad", bad);
 	head.input.setAttribute("aria-invalid", String(bad));
-	head.found.textContent = said;
+	head.found.textContent = result;
 }
 
-/* How many hits lie before each node: a run holds one if the number changes over it. */
+/* By node: the number of hits before it. A run contains a hit if the number changes over it. */
 function hitsBefore({nr, fn}) {
 	const hits = new Uint32Array(nr + 1), {matches} = search;
 	for (let i = 0; i < nr; i++)
@@ -127,7 +130,7 @@ function find(text) {
 	onFound();
 }
 
-/* Lights up every frame of a function; again, and it is off. */
+/* Highlights every frame of a function; called again it stops that. */
 function mark(f) {
 	head.input.value = search.text = "";
 	search.marked = search.marked === f ? -1 : f;
@@ -144,7 +147,7 @@ function showHits() {
 		box.g.classList.toggle("hit", Boolean(isHit(box)));
 }
 
-/* To the next match that stands in no other; out of the view, or into a run, to get there. */
+/* Goes to the next match that is not within another, and zooms out, or into a run, to show it. */
 function step(by) {
 	const n = search.first.length, tree = shown.trees[0];
 	if (!n)

@@ -1,4 +1,8 @@
-/* Without what it takes, the static picture stays as it is. */
+/*
+ * Starts the script: finds the data and loads the column that the address asks for. In a browser
+ * that cannot inflate the data, the static picture stays as it is. The event "sprof-ready" tells
+ * tests that all is drawn.
+ */
 if (typeof DecompressionStream === "function") {
 	const data = [...document.querySelectorAll(".data")];
 	sources = data.map(({dataset, textContent}) => ({...dataset, text: textContent}));

@@ -1,5 +1,8 @@
-/* How the tree is looked at, as one object, and as text in the address of the page: paths and functions go in by a
- * hash of their names, so that an address holds for the picture of the next recording, too. */
+/*
+ * Owns the mode, which says how the tree is shown, and its text form in the address of the page. An
+ * address contains hashes of the names of paths and functions, so it also works with a picture of
+ * another recording of the program.
+ */
 
 const mode = {invert: false, flip: false, merge: false, noInlined: false, noKernel: false, order: "name", by: "name",
 	range: null, sandwich: -1};
@@ -8,7 +11,7 @@ const tell = what => listeners[what].forEach(f => f());
 
 let plainKey = "", plainTree = null;
 
-/* The tree of the mode with callers below callees: what tables are made of. */
+/* The tree of the mode with callers below callees, from which tables are made too. */
 function plain() {
 	const key = [mode.merge, mode.noInlined, mode.noKernel, mode.order, mode.by, mode.range].join();
 	if (key !== plainKey || !plainTree) {
@@ -18,7 +21,7 @@ function plain() {
 	return plainTree;
 }
 
-/* ---- names as numbers: 64 bits, FNV-1a in two halves */
+/* ---- hashes of names: 64 bits, as two FNV-1a hashes with different seeds */
 
 const hashText = (text, seed) => {
 	let h = seed;
@@ -38,7 +41,7 @@ function pathHash(tree, node) {
 	return hex(path.reduce(([a, b], f) => [mix(a, f, 0), mix(b, f, 1)], [1, 1]));
 }
 
-/* The node of that path, or -1. */
+/* The node of the path with that hash, or -1. */
 function nodeOf(tree, text) {
 	const {nr, fn, parent} = tree, a = new Uint32Array(nr), b = new Uint32Array(nr);
 	a[0] = b[0] = 1;
@@ -71,7 +74,7 @@ function rebuild(path) {
 	tell("mode");
 }
 
-/* Goes on into the callers of a frame where they were too narrow to be gone into. */
+/* Builds a partial tree further, into the callers of a frame that were too narrow so far. */
 function viewInverted(tree, node) {
 	const path = [], hash = pathHash(tree, node);
 	for (let i = node; i; i = tree.parent[i])
@@ -117,7 +120,7 @@ function stateText() {
 	return state.toString();
 }
 
-/* Some viewers let no page touch its address; the picture works without. */
+/* Some viewers forbid a page to change its address. The picture works without that. */
 function keepState(push) {
 	const text = stateText();
 	if (text === location.hash.slice(1))
@@ -131,7 +134,7 @@ function keepState(push) {
 
 const sourceNamed = name => sources.findIndex(s => s.name === name);
 const sourceOf = text => Math.max(0, sourceNamed(new URLSearchParams(text).get("c")));
-/* The column below; none is below itself. */
+/* The lower column. A column is never below itself. */
 const belowOf = text => {
 	const state = new URLSearchParams(text), index = state.has("b") ? sourceNamed(state.get("b")) : homeBelow;
 	return index === sourceOf(text) ? -1 : index;
@@ -151,13 +154,13 @@ async function useSource(index, other, text) {
 	if (!await load(index, other))
 		return;
 	plainTree = null;
-	sayColumn();
+	showColumnTexts();
 	tell("data");
 	applyState(text);
 	keepState(true);
 }
 
-/* Other columns, looked at as these are: one, and what stands below it or -1. */
+/* Shows another column in the current mode; `other` is the lower one, or -1. */
 function chooseColumns(index, other) {
 	const state = new URLSearchParams(stateText());
 	setColumns(state, index, other);
@@ -165,7 +168,7 @@ function chooseColumns(index, other) {
 		useSource(index, other, state.toString());
 }
 
-/* Another column above; where that is the one below, they change places. */
+/* Changes the upper column. If it is the lower one now, the two change places. */
 const setColumn = index => chooseColumns(index, index === below ? current : below);
 
 function toggleButterfly() {

@@ -1,5 +1,9 @@
-/* What is said about frames: numbers, changes, labels. The rules are those of output/text/number.c, diff_change.c,
- * diff_text.c and label.c, so that a picture says the same with and without its script. */
+/*
+ * Owns the texts about frames: numbers, changes, labels and the lines of tooltips. It repeats the
+ * formulas of output/text/number.c, output/tree/diff_change.c and label.c and
+ * output/report/diff_text.c, so that a picture says the same with and without its script. A browser
+ * test compares them.
+ */
 
 function percent(value, whole) {
 	const hundredths = whole ? Math.round(value * 10000 / whole) : 0;
@@ -29,7 +33,7 @@ const amount = (value, {measure} = metric) => measure ? measure(value) : String(
 const fraction = x => percent(Math.round(x * 1e9), 1e9);
 const share = (t, what, n) => `${what} ${percent(n, t.whole)}` + (t.metric.measure ? `, ${t.metric.measure(n)}` : "");
 
-/* Half of the 95 % confidence interval of a count of samples. */
+/* Half the width of the 95 % confidence interval of a number of samples. */
 function margin(n, all) {
 	return n >= all ? 0 : Math.round(1.96 * Math.sqrt(n * (1 - n / all)));
 }
@@ -97,7 +101,7 @@ function columns(text) {
 	return n;
 }
 
-/* As many characters as fit, from the start or (reversed) from the end. */
+/* The first of these characters that fit in `limit` columns. */
 function fitting(characters, limit) {
 	let used = 0, i = 0;
 	while (i < characters.length && (used += columnsOf(characters[i])) <= limit)
@@ -113,7 +117,7 @@ function elide(text, limit) {
 	return fitting(characters, Math.floor(limit / 2)).join("") + "\u2026" + tail.join("");
 }
 
-/* What a label says after the name: total, and self. */
+/* The texts after the name of a label: total and self. */
 function numbersOf({tree: t, node: i, removed}) {
 	if (t.inverted)
 		return [" " + percent(t.total[i], t.whole), ""];
@@ -133,7 +137,7 @@ function numbersOf({tree: t, node: i, removed}) {
 
 const REMOVED = {name: "removed", short: "removed"};
 
-/* On the root of a half: what it shows, and how much that is. */
+/* The label of the root of a half: its column and total. */
 const scaleText = ({metric: m, total}) => `${m.title} ${amount(total[0], m)}`;
 
 function label(box, limit) {
@@ -151,14 +155,14 @@ function label(box, limit) {
 	return size + all.length <= limit ? f.short + all : f.short;
 }
 
-/* ---- lines about a box, for the status and for tooltips */
+/* ---- the lines about a box in the status and in tooltips */
 
 function whereIs(t, i) {
 	const f = functions[t.fn[i]];
 	return [f.module, f.file && `${f.file}:${f.line}`, t.inlined[i] && "inlined"].filter(Boolean);
 }
 
-/* Three lines: what happened to this frame, and to its function or where that is. */
+/* Three lines: the name, the changes of this frame, and those of its function with its place. */
 function linesOfDiff({tree: t, node: i}) {
 	const f = t.fn[i], frames = sumsOf(t).frames[f];
 	const what = !t.totalSamples[i] ? "removed: " : t.before.totalSamples[i] ? "" : "new: ";
@@ -174,7 +178,7 @@ const sumsText = (t, i) => t.inverted ? share(t, i ? t.of(i) : "total", t.total[
 	share(t, "total", t.total[i]) + ` (${percent(t.total[i], t.total[t.parent[i]])} of its caller) \u00b7 ` +
 	share(t, "self", t.self[i]) + ` \u00b7 ${countText(t, i)}`;
 
-/* What the path has of either column. */
+/* The sums of a path in both columns. */
 function linesOfTwins({node: i}) {
 	const [t] = shown.trees, sums = withTwin(t).map(one => `${one.metric.title}: ` +
 		(one.total[i] ? sumsText(one, i) : "none"));

@@ -1,8 +1,10 @@
-/* Trees made from the tree as recorded: bottom-up, without recursion, inlined or kernel frames, by thread, in
- * another order, of a part of the time, or of what is around one function. Nothing is lost on the way: the selves
- * of each add up to what they did before. */
+/*
+ * Owns the trees derived from the recorded one: bottom-up, without recursion, without inlined or
+ * kernel frames, by thread, in another order, of a part of the time, or around one function. Each
+ * derived tree keeps all weight: its selves add up to those of the tree it is made from.
+ */
 
-/* Collects nodes; an equal function under an equal node is the same node. finish() makes the tree. */
+/* Collects nodes; a function has one node below a parent. finish() makes the tree. */
 class TreeBuilder {
 	constructor(root) {
 		this.nr = 0;
@@ -56,13 +58,13 @@ class TreeBuilder {
 		return node;
 	}
 
-	/* The weights of node i of a tree go to node; a column may have none. */
+	/* Adds the weights of node i of a tree to `node`. A list of weights may be empty. */
 	put(node, weights, i) {
 		for (let c = 0; c < weights.length; c++)
 			this.columns[c][node] += weights[c][i] || 0;
 	}
 
-	/* Children in an order, nodes depth first. */
+	/* Makes the tree, children sorted by compare(this), nodes in depth-first order. */
 	finish(compare) {
 		const {nr, parent} = this, first = new Uint32Array(nr + 2), list = new Uint32Array(nr);
 		for (let i = 1; i < nr; i++)
@@ -74,7 +76,7 @@ class TreeBuilder {
 		const less = compare(this), order = new Uint32Array(nr), depth = new Uint32Array(nr);
 		for (let i = 0; i < nr; i++)
 			sortRange(list, first[i], first[i + 1], less);
-		/* A stack of nodes; how deep each is. */
+		/* The nodes to visit, and the depth of each node. */
 		const stack = [0], deep = new Uint32Array(nr);
 		for (let at = 0; at < nr; at++) {
 			const node = order[at] = stack.pop(), level = depth[at] = deep[node];
@@ -99,7 +101,7 @@ class TreeBuilder {
 	}
 }
 
-/* Most are in order already, and most of the others few. */
+/* Most ranges are sorted already, and most of the others are short. */
 function sortRange(list, from, to, less) {
 	let i = from + 1;
 	while (i < to && less(list[i - 1], list[i]) <= 0)
@@ -125,7 +127,7 @@ const totalWeightsOf = tree => [tree, otherOf(tree)].filter(Boolean).flatMap(t =
 
 const withTwin = tree => tree.twin ? [tree, tree.twin] : [tree];
 
-/* How children are ordered, for finish(). Functions are numbered in the order of names. */
+/* The orders of children, for finish(). Functions are numbered in the order of names. */
 const ORDERS = {
 	name: ({fn}) => (a, b) => fn[a] - fn[b],
 	total: builder => {
@@ -138,7 +140,7 @@ const ORDERS = {
 	time: ({fn, seen}) => (a, b) => seen[a] - seen[b] || fn[a] - fn[b],
 };
 
-/* Weights by node of what was sampled in [from, to), or all of them. */
+/* The weights by node of the samples in [from, to), or of all samples. */
 function weightsIn(range) {
 	if (!range)
 		return weightsOf(base);
@@ -153,14 +155,14 @@ function weightsIn(range) {
 	return [self, samples];
 }
 
-/* Which frames are not shown; their self is their caller's. */
+/* A test for hidden frames. Their self goes to their caller. */
 function hiddenBy(mode) {
 	const kinds = functions.map(f => mode.noKernel && f.kind === KIND_KERNEL ||
 		mode.by !== "name" && f.kind === KIND_THREAD);
 	return i => kinds[base.fn[i]] || mode.noInlined && base.inlined[i];
 }
 
-/* When a node was first sampled, by node of the builder. */
+/* Sets builder.seen: by node, the time of its first sample. */
 function markSeen(builder, target) {
 	builder.seen = new Float64Array(builder.capacity).fill(Infinity);
 	for (let i = 0; i < timeline.nr; i++) {
@@ -172,7 +174,10 @@ function markSeen(builder, target) {
 	}
 }
 
-/* Copies nodes [from, to) of a tree below `top` of the builder; returns where each went. */
+/*
+ * Copies nodes [from, to) of a tree below node `top` of the builder; target[i] becomes the node for
+ * i.
+ */
 function copyNodes(builder, tree, from, to, top, weights, hidden, merge, target) {
 	const {fn, parent, depth, inlined} = tree, fnAt = [], olderAt = [];
 	const open = merge ? new Int32Array(functions.length).fill(-1) : null;
@@ -201,7 +206,7 @@ function copyNodes(builder, tree, from, to, top, weights, hidden, merge, target)
 	}
 }
 
-/* What the box of each thread is called when they are split. */
+/* The names of the boxes of threads when the tree is split by thread or process. */
 function threadLabels(by) {
 	const {threads} = timeline, main = new Map();
 	for (const {pid, tid, name} of threads)
@@ -210,7 +215,7 @@ function threadLabels(by) {
 	return threads.map(({pid, tid, name}) => by === "thread" ? `${name} (${tid})` : `${main.get(pid)} (${pid})`);
 }
 
-/* One subtree per thread or process. */
+/* Builds one subtree per thread or process. */
 function splitThreads(builder, mode, hidden) {
 	const {nr, time, thread, node, weight} = timeline, [from, to] = mode.range || [-Infinity, Infinity];
 	const nodes = threadLabels(mode.by).map(name => builder.child(0, functionNamed(name), 0));
@@ -233,7 +238,7 @@ function splitThreads(builder, mode, hidden) {
 	}
 }
 
-/* A function for a thread or process, made once. */
+/* The function that stands for a thread or process. */
 function functionNamed(name) {
 	const found = functions.findIndex(f => f.kind === KIND_THREAD && f.name === name);
 	return found > 0 ? found : functions.push({name, short: name, color: "t2", kind: KIND_THREAD, module: "",
@@ -243,7 +248,7 @@ function functionNamed(name) {
 const isPlain = mode => !mode.merge && !mode.noInlined && !mode.noKernel && mode.order === "name" && mode.by === "name" &&
 	!mode.range;
 
-/* The tree of a mode, callers below callees. */
+/* The tree of a mode, with callers below callees. */
 function derive(mode) {
 	if (isPlain(mode))
 		return base;
@@ -258,7 +263,7 @@ function derive(mode) {
 	return builder.finish(ORDERS[mode.order]);
 }
 
-/* Adds the callers of node i, nearest first. */
+/* Adds node i and its callers, innermost first; returns the last node. */
 function addCallers(builder, tree, i, weights) {
 	let at = 0;
 	for (; i; i = tree.parent[i])
@@ -269,9 +274,10 @@ function addCallers(builder, tree, i, weights) {
 const LARGE_TREE = 200000, INVERTED_PARTS = 4000;
 
 /*
- * The callers of large trees are gone into only where they are wide enough to be seen, and along `path`, a list of
- * functions from the root, for which narrower ones are wide enough. Members are nodes with a self, and how far up
- * from each we are; those of one caller become a node.
+ * Inverts a large tree only as far as callers are wide enough to be seen, and further along `path`,
+ * a list of functions from the root, at whose end narrower ones are built too. A group is a set of
+ * nodes with self (`from`) and the current ancestor of each (`at`); those with the same function
+ * become one node.
  */
 function invertWide(builder, tree, weights, path) {
 	const {fn, parent, nr} = tree, scale = tree.twin && tree.twin.whole ? tree.whole / tree.twin.whole || 1 : 1;
@@ -313,7 +319,7 @@ function invertWide(builder, tree, weights, path) {
 	}
 }
 
-/* Bottom-up: below everything the functions whose self it is, on each who called it. */
+/* Bottom-up: at the root the functions that have self time, on top of each its callers. */
 function invert(tree, order, path = []) {
 	const builder = new TreeBuilder(tree.fn[0]), weights = weightsOf(tree), large = tree.nr > LARGE_TREE;
 	if (large)
@@ -333,7 +339,9 @@ function invert(tree, order, path = []) {
 	return result;
 }
 
-/* What f calls and who calls it, all its frames taken together; a frame within one of them is part of it. */
+/*
+ * The callees and callers of f, all its frames merged. A recursive frame is part of the outer one.
+ */
 function sandwich(tree, f, order) {
 	const callees = new TreeBuilder(f), callers = new TreeBuilder(f);
 	const weights = weightsOf(tree), totals = totalWeightsOf(tree), target = new Uint32Array(tree.nr), none = () => false;
@@ -350,6 +358,6 @@ function sandwich(tree, f, order) {
 	}
 	for (const t of withTwin(down))
 		Object.assign(t, {inverted: true, of: () => functions[f].short + " called through here"});
-	/* Of a butterfly the column that has the function. */
+	/* In a butterfly takes the column that has the function. */
 	return up.total[0] || !up.twin ? [up, down] : [up.twin, down.twin];
 }

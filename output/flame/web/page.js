@@ -1,6 +1,12 @@
-/* What a page has besides the picture: tools, a table of functions, a heat map of time. */
+/*
+ * Owns what only the HTML page has: the tools above the picture, the table of functions and the
+ * heat map of time. They change the mode (flame_state.js) and are told when it changes.
+ */
 
-const FIRST_ROWS = 100; /* more than a window shows; each costs time at every letter typed into the search */
+/*
+ * More rows than a window shows. Each row costs time at every letter typed into the search field.
+ */
+const FIRST_ROWS = 100;
 
 const page = {rows: FIRST_ROWS, sort: "self", down: true, list: []};
 
@@ -24,7 +30,7 @@ function makeLabelled(text, select) {
 	return label;
 }
 
-/* Of `values` those that can be had now: without times there are no threads. */
+/* A menu of those values that are available now: without a timeline there are no threads. */
 function makeSelect(text, key, values, available) {
 	const select = html("select", {});
 	const fill = () => select.replaceChildren(...values.filter(value => available().includes(value)).map(value =>
@@ -44,7 +50,7 @@ function makeColumns() {
 	return makeLabelled("column", select);
 }
 
-/* What stands below; a column is not below itself. */
+/* The menu for the lower column. A column cannot be below itself. */
 function makeBelow() {
 	const select = html("select", {});
 	select.append(html("option", {value: -1}, "none"));
@@ -91,7 +97,7 @@ const barOf = (tree, f) => makeBar(functions[f], partOf(tree, "self", f), partOf
 const sumColumns = (tree, self, total, of) => [[of + "self", self, f => percent(sumsOf(tree).now.self[f], tree.whole)],
 	[of + "total", total, f => percent(sumsOf(tree).now.total[f], tree.whole)]];
 
-/* The columns: heading, key to sort by, what a cell says. */
+/* The columns of the table: [heading, key to sort by, text of a cell]. */
 function tableColumns(tree) {
 	const s = sumsOf(tree);
 	if (tree.twin)
@@ -108,7 +114,7 @@ function tableColumns(tree) {
 	return {columns, bars: f => [barOf(tree, f)]};
 }
 
-/* Two columns, two bars, each as long as its part of its own total. */
+/* A butterfly has two bars in a row, each relative to the total of its column. */
 function twinColumns(tree) {
 	const {twin} = tree, name = t => t.metric.name + " ";
 	return {columns: [["function", "name", f => functions[f].short], ...sumColumns(tree, "self", "total", name(tree)),
@@ -132,7 +138,7 @@ function keyOf(tree) {
 		totalChange: change("total"), module: f => -modules.indexOf(functions[f].module)}[page.sort];
 }
 
-/* Functions of the tree, sorted; those that fit what is searched for. */
+/* The functions of the tree that match the search, sorted. */
 function listFunctions(tree) {
 	const {frames} = sumsOf(tree), key = keyOf(tree), list = [], {now} = sumsOf(tree);
 	for (let f = 1; f < frames.length; f++)
@@ -224,7 +230,7 @@ function makeTable() {
 	listeners.found.push(restart);
 }
 
-/* ---- the heat map: a column is a stretch of time, and its cells from bottom to top are that stretch in order */
+/* ---- the heat map: a column is a stretch of time, divided into cells from bottom to top */
 
 const STRETCHES = [1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, 1e7, 3e7, 6e7, 3e8, 6e8, 18e8, 36e8];
 const heat = {};
@@ -264,7 +270,7 @@ function showBrush() {
 	const {range} = mode, all = heat.columns * heat.stretch;
 	heat.brush.hidden = !range;
 	heat.text.textContent = range ? heatText(range) + " \u00b7 Esc: all" :
-		`${time(all * 1000)} \u00b7 a column is ${time(heat.stretch * 1000)} \u00b7 drag to choose`;
+		`${time(all * 1000)} \u00b7 a column is ${time(heat.stretch * 1000)} \u00b7 drag to choose a time`;
 	heat.box.setAttribute("aria-valuetext", range ? heatText(range) : "all");
 	heat.box.setAttribute("aria-valuenow", range ? Math.round(range[0] / heat.stretch) : 0);
 	if (!range)
@@ -273,7 +279,7 @@ function showBrush() {
 	heat.brush.style.width = 100 * (range[1] - range[0]) / all + "%";
 }
 
-/* Whole columns [from, to), in any order. */
+/* Selects whole columns, from one to the other, both included, in any order. */
 function brush(from, to, done) {
 	const [a, b] = from < to ? [from, to] : [to, from], limit = n => Math.max(0, Math.min(heat.columns, n));
 	const range = [limit(a) * heat.stretch, limit(b + 1) * heat.stretch];
@@ -331,7 +337,7 @@ function listenToHeat() {
 	heat.box.addEventListener("keydown", onHeatKey);
 }
 
-/* A column without times has no heat map. */
+/* Shows the heat map if the current column has times. */
 function showHeat() {
 	if (!heat.box && timeline)
 		makeHeat();

@@ -1,8 +1,11 @@
-/* Device memory over time: the figure is in the page; here it says what was in use at a moment. */
+/*
+ * Owns the readings of the chart of device memory, which memory_chart.c has drawn: the memory in
+ * use at the pointer, or at the place chosen with the arrow keys.
+ */
 
 const memory = {};
 
-/* Times of all changes, and of each line its times and bytes. */
+/* Reads the times and bytes of each line from the figure, and collects the times of all changes. */
 function readMemory(figure) {
 	memory.svg = figure.querySelector("svg");
 	memory.ns = Number(memory.svg.dataset.ns);
@@ -18,7 +21,7 @@ function readMemory(figure) {
 	memory.at = -1;
 }
 
-/* How many of the sorted times are not after that one. */
+/* The number of sorted times that are not after ns. */
 function countUpTo(times, ns) {
 	let from = 0, to = times.length;
 	while (from < to) {
@@ -34,7 +37,7 @@ function countUpTo(times, ns) {
 function memoryText(ns) {
 	const used = memory.lines.map(l => {
 		const nr = countUpTo(l.times, ns);
-		return `${l.name}: ${nr ? bytes(l.bytes[nr - 1]) : "not seen yet"}`;
+		return `${l.name}: ${nr ? bytes(l.bytes[nr - 1]) : "no data yet"}`;
 	});
 	return `${time(ns)}: ${used.join(", ")}`;
 }

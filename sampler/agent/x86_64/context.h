@@ -1,6 +1,6 @@
 /*
- * The registers of an interrupted thread, as the x86-64 kernel hands them to a signal handler: struct ucontext of
- * asm/ucontext.h with the struct sigcontext in it.
+ * The registers of an interrupted thread, as the x86-64 kernel hands them to a signal handler:
+ * struct ucontext of asm/ucontext.h with the struct sigcontext in it.
  */
 #ifndef SPROF_AGENT_X86_64_CONTEXT_H
 #define SPROF_AGENT_X86_64_CONTEXT_H
@@ -20,8 +20,8 @@ static inline __u64 agent_context_sp(const struct agent_ucontext *uc)
 }
 
 /*
- * Was the thread interrupted right behind a system call? The syscall instruction leaves its return address in rcx and
- * the flags in r11.
+ * Was the thread interrupted right behind a system call? The syscall instruction leaves its return
+ * address in rcx and the flags in r11.
  */
 static inline int agent_context_is_behind_syscall(const struct agent_ucontext *uc)
 {

@@ -1,6 +1,6 @@
 /*
- * The system call instruction of x86-64, and the thread pointer, which only a system call tells without reading
- * a segment register's base.
+ * The system call instruction of x86-64, and the thread pointer, which only a system call tells
+ * without reading a segment register's base.
  */
 #ifndef SPROF_AGENT_X86_64_SYSCALL_H
 #define SPROF_AGENT_X86_64_SYSCALL_H
@@ -25,7 +25,10 @@ static inline long agent_syscall(long number, long a, long b, long c, long d, lo
 	return result;
 }
 
-/* The address from which the calling thread's thread-local variables are counted; 0: it is not known. */
+/*
+ * The address from which the calling thread's thread-local variables are counted; 0: it is not
+ * known.
+ */
 static inline __u64 agent_thread_pointer(void)
 {
 	__u64 pointer = 0;

@@ -1,4 +1,7 @@
-/* struct rt_sigframe, field by field. */
+/*
+ * Builds the kernel's struct rt_sigframe field by field, with the vector state behind it as XSAVE
+ * lays it out.
+ */
 #include "sampler/inject/x86_64/signal_frame.h"
 
 #include <cpuid.h>
@@ -62,8 +65,8 @@ void inject_frame_measure(struct inject_frame_sizes *ret)
 }
 
 /*
- * ptrace(2) shows room for every feature of the machine; a frame must not be larger than those that
- * the process has asked for, and tiles have to be asked for.
+ * ptrace(2) shows room for every feature of the machine. A frame must not be larger than the
+ * features that the process has enabled, and tiles (AMX) have to be enabled.
  */
 static size_t state_size(const struct inject_frame_sizes *sizes, uint64_t features, size_t shown)
 {
@@ -111,7 +114,10 @@ int inject_frame_build(uint8_t *buffer, uint64_t address, uint64_t restorer,
 	struct signal_frame frame = {
 		.restorer = restorer,
 		.flags = UC_FP_XSTATE | UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS,
-		/* No such flags: the kernel leaves the thread's alternate stack as it is. */
+		/*
+		 * Flags that do not exist, so that the kernel leaves the thread's alternate stack
+		 * as it is.
+		 */
 		.stack_flags = 0x7fff,
 		.mask = state->signal_mask,
 	};

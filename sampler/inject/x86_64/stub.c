@@ -1,4 +1,4 @@
-/* The stub in assembly: a compiler's instrumentation would have no place there. */
+/* The stub. It is assembly because a compiler's instrumentation would not work where it runs. */
 #include "sampler/inject/x86_64/stub.h"
 
 _Static_assert(offsetof(struct inject_mailbox, submitted) == 8, "below");
@@ -13,10 +13,10 @@ _Static_assert(INJECT_NR_CALLS == 16 && INJECT_MAX_SYSCALL == 4096 && INJECT_CLO
 	       "below");
 
 /*
- * r12d counts idle turns: some 50 us of them are spent spinning, because the recorder is about to ask for
- * more, and then a thousand in short sleeps. Without `pause`: a hypervisor that sees many of them takes the CPU
- * away. The sleeps are ppoll(2), which leaves the state of an
- * interrupted nanosleep(2) or poll(2) alone, and writes the time that is left over its timeout.
+ * r12d counts idle turns: it spins for some 50 us, because the recorder is about to ask for more,
+ * then sleeps a thousand times briefly. It does not use `pause`: a hypervisor that sees many of
+ * them takes the CPU away. It sleeps by ppoll(2), which leaves alone the state of an interrupted
+ * nanosleep(2) or poll(2) and writes the time that is left over its timeout.
  */
 __asm__(".pushsection .rodata\n"
 	".globl inject_stub_code, inject_stub_end\n"
@@ -93,7 +93,7 @@ __asm__(".pushsection .rodata\n"
 	"	movq	56(%rbx), %rsi\n"
 	"	movq	64(%rbx), %rsp\n"
 	"	jmp	*72(%rbx)\n"
-	/* each is forgotten before it is closed: another may have its number at once */
+	/* each number is cleared before it is closed, because another thread may get it at once */
 	"8:	leaq	96(%rbx), %r15\n"
 	"	movl	$4, %r14d\n"
 	"9:	movl	(%r15), %edi\n"

@@ -1,11 +1,13 @@
-/* Tables of system calls, and the registers of one that is to be restarted. */
+/*
+ * Tables of system calls by how they take a stop, and what the registers of an interrupted one say.
+ */
 #include "sampler/inject/x86_64/syscall_restart.h"
 
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <time.h>
 
-/* The kernel's own; user space never sees them. */
+/* Errors inside the kernel; user space never sees them. */
 #define ERESTARTSYS 512
 #define ERESTARTNOINTR 513
 #define ERESTARTNOHAND 514
@@ -15,7 +17,7 @@
 #define NR_EPOLL_PWAIT2 441
 #define NR_CLONE3 435
 
-/* -EINTR on a stop, and harmless to make again: nothing has happened yet when they say so. */
+/* These return -EINTR on a stop, before anything has happened, so they can be made again. */
 static const uint16_t returning[] = {
 	SYS_epoll_wait, SYS_epoll_pwait, NR_EPOLL_PWAIT2,  SYS_rt_sigtimedwait, SYS_recvfrom,
 	SYS_recvmsg,	SYS_recvmmsg,	 SYS_accept,	   SYS_accept4,		SYS_sendto,
@@ -23,7 +25,7 @@ static const uint16_t returning[] = {
 	SYS_semop,	SYS_semtimedop,	 SYS_io_getevents, SYS_io_uring_enter,
 };
 
-/* Of them those that wait with that result as a rule. */
+/* Those of them that usually wait and so return it. */
 static const uint16_t mostly_returning[] = {
 	SYS_epoll_wait, SYS_epoll_pwait,  NR_EPOLL_PWAIT2,    SYS_rt_sigtimedwait, SYS_recvfrom,
 	SYS_recvmsg,	SYS_recvmmsg,	  SYS_sendto,	      SYS_sendmsg,	   SYS_semop,
@@ -51,7 +53,7 @@ enum inject_rank inject_restart_rank(uint64_t syscall, const uint64_t *args)
 	case SYS_exit_group:
 	case SYS_execve:
 	case SYS_execveat:
-	case SYS_connect: /* a second one says EALREADY */ return INJECT_RANK_NEVER;
+	case SYS_connect: /* a second one fails with EALREADY */ return INJECT_RANK_NEVER;
 	case SYS_futex: return args[3] ? INJECT_RANK_RESUMES : INJECT_RANK_RESTARTS;
 	case SYS_clock_nanosleep:
 		return args[1] & TIMER_ABSTIME ? INJECT_RANK_RESTARTS : INJECT_RANK_RESUMES;
@@ -61,6 +63,11 @@ enum inject_rank inject_restart_rank(uint64_t syscall, const uint64_t *args)
 	default: break;
 	}
 	return IN(mostly_returning, syscall) ? INJECT_RANK_RETURNS : INJECT_RANK_RESTARTS;
+}
+
+bool inject_restart_waits_for_child(long syscall)
+{
+	return syscall == SYS_vfork || syscall == SYS_clone || syscall == NR_CLONE3;
 }
 
 bool inject_restart_is_pending(const struct user_regs_struct *r)

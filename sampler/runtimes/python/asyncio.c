@@ -30,35 +30,16 @@ static const struct version versions[] = {
 	{ 15, 59, 61, 76, 77, 101, 102, 45, 84, 85, 0, 1, 3, 2, 4, 2 },
 };
 
-static bool is_asyncio_section(const struct unwind_image *image, const Elf64_Shdr *section,
-			       const Elf64_Shdr *names)
-{
-	static const char name[] = ".AsyncioDebug";
-	char found[sizeof(name)];
-
-	return section->sh_type == SHT_PROGBITS && section->sh_size == NR_ASYNCIO_WORDS * 8 &&
-	       !unwind_image_read(image, names->sh_offset + section->sh_name, found,
-				  sizeof(found)) &&
-	       !memcmp(found, name, sizeof(name));
-}
-
 static bool find_section(const struct unwind_image *image, uint64_t *words)
 {
-	Elf64_Ehdr header;
-	Elf64_Shdr names, section;
+	const struct elf_headers *headers = &image->headers;
 
-	if (unwind_image_read(image, 0, &header, sizeof(header)) ||
-	    header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shnum > MAX_SECTIONS ||
-	    unwind_image_read(image, header.e_shoff + header.e_shstrndx * sizeof(names), &names,
-			      sizeof(names)))
-		return false;
-	for (unsigned int i = 0; i < header.e_shnum; i++) {
-		if (unwind_image_read(image, header.e_shoff + i * sizeof(section), &section,
-				      sizeof(section)))
-			return false;
-		if (is_asyncio_section(image, &section, &names))
-			return !unwind_image_read(image, section.sh_offset, words,
-						  NR_ASYNCIO_WORDS * 8);
+	for (size_t i = 0; i < headers->nr_sections && i < MAX_SECTIONS; i++) {
+		const Elf64_Shdr *s = &headers->sections[i];
+
+		if (s->sh_type == SHT_PROGBITS && s->sh_size == NR_ASYNCIO_WORDS * 8 &&
+		    elf_headers_section_is(&image->source, headers, i, ".AsyncioDebug"))
+			return !unwind_image_read(image, s->sh_offset, words, NR_ASYNCIO_WORDS * 8);
 	}
 	return false;
 }

@@ -1,6 +1,6 @@
 /*
- * Code objects by number. A name stays in the target's form until a stack holds it; many code
- * objects of an import are met once and never again.
+ * A hash table by number. Names keep the target's form until a stack needs them: an import runs
+ * many code objects once and never again.
  */
 #include "sampler/runtimes/python/code_objects.h"
 
@@ -16,13 +16,13 @@
 #include "sampler/runtimes/python/line_table.h"
 
 #define MAX_CODES (1u << 18)
-#define MAX_BYTES (64u << 20) /* a target may send what it likes; PyTorch needs 25 MB */
+#define MAX_BYTES (64u << 20) /* bounds a hostile target; PyTorch needs 25 MB */
 
 struct python_code {
 	uint64_t id;
 	struct code_string name, file;
 	uint32_t first_line;
-	uint32_t module; /* sink id, or PROFILE_NONE until a stack holds it */
+	uint32_t module; /* sink id; PROFILE_NONE until a stack needs it */
 	unsigned int minor;
 	size_t linetable_size;
 	UT_hash_handle hh;
@@ -94,7 +94,7 @@ bool python_codes_add(struct python_codes *codes, const struct code_record *e, s
 	return kept;
 }
 
-/* ---- strings: CPython's three widths to UTF-8 */
+/* ---- strings: from CPython's three widths to UTF-8 */
 
 static void add_utf8(struct buffer *b, uint32_t c)
 {

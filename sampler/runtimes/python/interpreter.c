@@ -1,7 +1,7 @@
 /*
- * An interpreter exports _PyRuntime and PyCode_Type, stripped or not, so they are found through the
- * hash table that the dynamic linker uses: a file without them costs a handful of reads. The version
- * is read from the file's data too, never from its name.
+ * Every interpreter exports _PyRuntime and PyCode_Type, even a stripped one. They are found through
+ * the hash table of the dynamic linker, so a file without them costs only a few reads. The version
+ * is read from the file's data, never from its name.
  *
  * Source: System V gABI chapter 5; for .gnu.hash binutils' bfd/elflink.c.
  */
@@ -18,6 +18,7 @@
 #include "sampler/target/mapped_file.h"
 #include "sampler/target/process.h"
 #include "sampler/runtimes/python/layout_table.h"
+#include "sampler/runtimes/python/tls_access_x86_64.h"
 #include "sampler/unwind/image.h"
 
 #define MAX_CHAIN 4096
@@ -45,32 +46,25 @@ static bool read_memory(const struct unwind_image *image, uint64_t vaddr, void *
 
 static bool find_sections(struct dynamic_symbols *d)
 {
-	char name[8] = { 0 };
-	Elf64_Ehdr header;
-	Elf64_Shdr names;
+	const struct elf_headers *headers = &d->image->headers;
 
-	if (!read_at(d->image, 0, &header, sizeof(header)) ||
-	    header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shnum > MAX_SECTIONS ||
-	    !read_at(d->image, header.e_shoff + header.e_shstrndx * sizeof(names), &names,
-		     sizeof(names)))
+	if (headers->nr_sections > MAX_SECTIONS)
 		return false;
-	for (unsigned int i = 0; i < header.e_shnum; i++) {
-		Elf64_Shdr s;
+	for (size_t i = 0; i < headers->nr_sections; i++) {
+		const Elf64_Shdr *s = &headers->sections[i];
 
-		if (!read_at(d->image, header.e_shoff + i * sizeof(s), &s, sizeof(s)))
-			return false;
-		if (s.sh_type == SHT_GNU_HASH)
-			d->hash = s;
-		else if (s.sh_type == SHT_DYNSYM)
-			d->symbols = s;
-		else if (s.sh_type == SHT_PROGBITS &&
-			 read_at(d->image, names.sh_offset + s.sh_name, name, sizeof(name)) &&
-			 !memcmp(name, ".rodata", sizeof(name)))
-			d->rodata = s;
+		if (s->sh_type == SHT_GNU_HASH)
+			d->hash = *s;
+		else if (s->sh_type == SHT_DYNSYM)
+			d->symbols = *s;
+		else if (s->sh_type == SHT_PROGBITS &&
+			 elf_headers_section_is(&d->image->source, headers, i, ".rodata"))
+			d->rodata = *s;
 	}
-	return d->hash.sh_type && d->symbols.sh_type && d->symbols.sh_link < header.e_shnum &&
-	       read_at(d->image, header.e_shoff + d->symbols.sh_link * sizeof(Elf64_Shdr),
-		       &d->strings, sizeof(d->strings));
+	if (!d->hash.sh_type || !d->symbols.sh_type || d->symbols.sh_link >= headers->nr_sections)
+		return false;
+	d->strings = headers->sections[d->symbols.sh_link];
+	return true;
 }
 
 static bool open_symbols(struct dynamic_symbols *d, const struct unwind_image *image)
@@ -128,7 +122,7 @@ static bool find_symbol(const struct dynamic_symbols *d, const char *name, Elf64
 	return false;
 }
 
-/* "cpython-310" is in every build: in the suffix of the extension modules that it loads. */
+/* Every build contains "cpython-310" or the like, in the suffix of its extension modules. */
 static bool version_of_suffix(const struct dynamic_symbols *d, unsigned int *ret_minor)
 {
 	static const char prefix[] = "cpython-3";
@@ -159,42 +153,7 @@ static bool find_version(const struct dynamic_symbols *d, unsigned int *ret_mino
 	return version_of_suffix(d, ret_minor);
 }
 
-/* Ways to reach a variable of the thread: the instructions, a 32-bit number, and what follows it. */
-struct tls_access {
-	enum py_tls kind;
-	uint8_t size, before[5], size_after, after[4];
-};
-
-static const struct tls_access tls_accesses[] = {
-	/* mov %fs:NUMBER, %rax */
-	{ PY_TLS_EXEC, 5, { 0x64, 0x48, 0x8b, 0x04, 0x25 }, 0, { 0 } },
-	/* mov NUMBER(%rip), %rax; mov %fs:(%rax), %rax */
-	{ PY_TLS_INITIAL, 3, { 0x48, 0x8b, 0x05 }, 4, { 0x64, 0x48, 0x8b, 0x00 } },
-	/* lea NUMBER(%rip), %rdi; call __tls_get_addr, or through its pointer */
-	{ PY_TLS_GENERAL, 4, { 0x66, 0x48, 0x8d, 0x3d }, 4, { 0x66, 0x66, 0x48, 0xe8 } },
-	{ PY_TLS_GENERAL, 4, { 0x66, 0x48, 0x8d, 0x3d }, 4, { 0x66, 0x48, 0xff, 0x15 } },
-};
-
-/* Takes what the instructions at code[at] say; they are at a virtual address. */
-static bool take_tls_access(const struct tls_access *a, const uint8_t *code, size_t size, size_t at,
-			    uint64_t vaddr, struct py_layout *l)
-{
-	int32_t number;
-	int64_t offset;
-
-	if (at + a->size + 4 + a->size_after > size || memcmp(code + at, a->before, a->size) ||
-	    memcmp(code + at + a->size + 4, a->after, a->size_after))
-		return false;
-	memcpy(&number, code + at + a->size, 4);
-	offset = number;
-	if (a->kind != PY_TLS_EXEC)
-		offset += (int64_t)(vaddr + at + a->size + 4 - l->runtime);
-	l->tls = (uint16_t)a->kind;
-	l->tls_offset = (int32_t)offset;
-	return offset && offset == l->tls_offset;
-}
-
-/* From 3.15 on the thread's state is in a variable of the thread, whose accessor says where. */
+/* From 3.15 on the thread's state is in a thread-local variable, which an accessor reads. */
 static bool find_tls(const struct dynamic_symbols *d, struct py_layout *l)
 {
 	uint8_t code[32];
@@ -203,12 +162,7 @@ static bool find_tls(const struct dynamic_symbols *d, struct py_layout *l)
 	if (!find_symbol(d, "PyGILState_GetThisThreadState", &symbol) ||
 	    !read_memory(d->image, symbol.st_value, code, sizeof(code)))
 		return false;
-	for (size_t at = 0; at < sizeof(code); at++)
-		for (size_t i = 0; i < sizeof(tls_accesses) / sizeof(*tls_accesses); i++)
-			if (take_tls_access(&tls_accesses[i], code, sizeof(code), at,
-					    symbol.st_value, l))
-				return true;
-	return false;
+	return python_find_tls_access(code, sizeof(code), symbol.st_value, l);
 }
 
 static enum python_elf read_python(const struct dynamic_symbols *d, struct py_layout *ret_layout,
@@ -230,15 +184,15 @@ static enum python_elf read_python(const struct dynamic_symbols *d, struct py_la
 		snprintf(why, why_size, "it does not say its version");
 		return PYTHON_ELF_UNSUPPORTED;
 	}
-	/* Where it is not in the file, the checks say so. */
+	/* If it is not in the file, the checks of the layout fail. */
 	read_memory(d->image, runtime.st_value, debug, sizeof(debug));
 	if (python_layout_fill(&l, minor, debug, why, why_size))
 		return PYTHON_ELF_UNSUPPORTED;
 	l.runtime = runtime.st_value;
 	if (!l.tss_key && !find_tls(d, &l)) {
 		snprintf(why, why_size,
-			 "where it keeps the state of a thread is not in its "
-			 "PyGILState_GetThisThreadState");
+			 "its PyGILState_GetThisThreadState does not show where it keeps the "
+			 "state of a thread");
 		return PYTHON_ELF_UNSUPPORTED;
 	}
 	l.code_type = code_type.st_value;

@@ -1,4 +1,7 @@
-/* Numbers of code are given again when files are gone, so an entry says which file it is of. */
+/*
+ * Indexed by the mapped file's number. Numbers are reused, so an entry says which file it
+ * describes.
+ */
 #include "sampler/runtimes/python/interpreter_files.h"
 
 #include <stdint.h>

@@ -1,4 +1,7 @@
-/* The interpreters among the files that processes map. Each file is looked into once. */
+/*
+ * Finds the interpreter among the files that a process maps, and remembers for each file what it
+ * is, so that each is read once however many processes map it.
+ */
 #ifndef SPROF_INTERPRETER_FILES_H
 #define SPROF_INTERPRETER_FILES_H
 
@@ -12,9 +15,9 @@ struct python_files *python_files_new(void);
 void python_files_free(struct python_files *files); /* NULL is fine */
 
 /*
- * Looks for an interpreter among the mappings of a process: its layout, at the addresses of the
- * process. false: there is none whose frames can be walked; of one that is known and cannot be, a
- * warning says why, once.
+ * The layout of the interpreter in a process, at the addresses of the process. false: it has none
+ * whose frames can be walked. An interpreter that is found but unsupported is reported once, with
+ * the reason.
  */
 bool python_files_find(struct python_files *files, const struct process *p,
 		       struct py_layout *ret_layout);

@@ -101,7 +101,7 @@ static const struct py_layout by_minor[NR_MINORS] = {
 	  .code_firstline = 68,
 	  .code_linetable = 136,
 	  .code_first = 192 },
-	/* From here on what _Py_DebugOffsets tells is filled in from there. 3.13 */
+	/* 3.13: from here on the rest is filled in from _Py_DebugOffsets */
 	{ .chain = PY_CHAIN_SHIM,
 	  .position = PY_POSITION_POINTER,
 	  .tss_key = 2160,
@@ -116,7 +116,7 @@ static const struct py_layout by_minor[NR_MINORS] = {
 	{ .chain = PY_CHAIN_SHIM, .position = PY_POSITION_POINTER, .shim_owner = 3, .stackref = 1 },
 };
 
-/* Where the words of _Py_DebugOffsets are: every version put new ones in the middle. */
+/* Indices of words in _Py_DebugOffsets: each version inserted new ones. */
 struct debug_words {
 	uint8_t thread_frame, thread_id;
 	uint8_t frame_previous, frame_code, frame_position, frame_owner;
@@ -132,7 +132,7 @@ static const struct debug_words words_by_minor[] = {
 };
 
 #define FIRST_DEBUG_MINOR 13
-#define DEBUG_INTERP_SIZE 6		   /* the word that is the size of PyInterpreterState */
+#define DEBUG_INTERP_SIZE 6		   /* the word with the size of PyInterpreterState */
 #define DEBUG_COOKIE 0x7970677562656478ull /* "xdebugpy" */
 
 static void fill_strings(struct py_layout *l, unsigned int minor, bool free_threaded)
@@ -154,7 +154,7 @@ static bool take(const uint64_t *debug, uint8_t word, uint16_t limit, uint16_t *
 	return debug[word] < limit;
 }
 
-/* Where the GIL is, if all that is said of it fits together. Builds without one say where it would be. */
+/* Fills in the GIL if what is said of it is consistent. Builds without a GIL describe one too. */
 static void fill_gil(struct py_layout *l, const struct debug_words *w, const uint64_t *debug)
 {
 	uint64_t holder = debug[w->own_gil_holder] - debug[w->own_gil];
@@ -168,9 +168,9 @@ static void fill_gil(struct py_layout *l, const struct debug_words *w, const uin
 }
 
 /*
- * Where an interpreter counts its code objects (PyInterpreterState.func_state.next_version), by the
- * versions whose headers were read: what the interpreter says of its size must be between theirs.
- * Not of free-threaded builds, where two threads that count at once may count one.
+ * Where an interpreter counts its code objects (PyInterpreterState.func_state.next_version), for
+ * the versions whose headers were read: the interpreter's size must be within theirs. Not for
+ * free-threaded builds, where two threads that count at the same time may count one.
  */
 static void fill_versions(struct py_layout *l, unsigned int minor, const uint64_t *debug)
 {
@@ -205,7 +205,7 @@ static int fill_from_debug(struct py_layout *l, unsigned int minor, const uint64
 		snprintf(why, why_size, "_Py_DebugOffsets says another version");
 		return -1;
 	}
-	/* What is read at once ends within 256 bytes; a thread's state is larger. */
+	/* Reads have at most 256 bytes; a thread's state is larger and read in words. */
 	if (!take(debug, w->thread_frame, 4096, &l->thread_frame) ||
 	    !take(debug, w->thread_id, 4096, &l->thread_id) ||
 	    !take(debug, w->frame_previous, 120, &l->frame_previous) ||
@@ -254,7 +254,7 @@ int python_layout_fill(struct py_layout *ret, unsigned int minor, const uint64_t
 	fill_strings(&l, minor, free_threaded);
 	if (minor >= FIRST_DEBUG_MINOR && fill_from_debug(&l, minor, debug, why, why_size))
 		return -1;
-	/* In the same group of ints; nobody knows what a later version does. */
+	/* It follows in the same group of ints; unknown for later versions. */
 	if (minor >= 12 && minor <= PYTHON_MAX_MINOR)
 		l.code_version = l.code_firstline + 24;
 	l.code_size = (l.code_linetable > l.code_name ? l.code_linetable : l.code_name) + 8;

@@ -1,6 +1,7 @@
 /*
- * Sources: CPython's Objects/lnotab_notes.txt (3.8 to 3.10) and Objects/locations.md (3.11 on;
- * InternalDocs/code_objects.md later).
+ * Each format is a list of entries, walked until one covers the position. Malformed tables end
+ * early. Sources: CPython's Objects/lnotab_notes.txt (3.8 to 3.10) and Objects/locations.md (3.11
+ * on; InternalDocs/code_objects.md later).
  */
 #include "sampler/runtimes/python/line_table.h"
 
@@ -13,7 +14,7 @@ static uint32_t checked(int64_t line)
 	return line > 0 && line <= INT32_MAX ? (uint32_t)line : 0;
 }
 
-/* Pairs: bytes of code, then lines, signed. A pair takes effect where its code begins. */
+/* Pairs of code bytes and signed lines. A pair takes effect where its code begins. */
 static uint32_t line_of_lnotab(const uint8_t *table, size_t size, int64_t line, uint32_t position)
 {
 	uint64_t address = 0;
@@ -27,7 +28,7 @@ static uint32_t line_of_lnotab(const uint8_t *table, size_t size, int64_t line, 
 	return checked(line);
 }
 
-/* Pairs: bytes of code, and what its line is more than that of the pair before; -128: no line. */
+/* Pairs of code bytes and the line relative to that of the pair before; -128: no line. */
 static uint32_t line_of_pairs(const uint8_t *table, size_t size, int64_t line, uint32_t position)
 {
 	uint64_t end = 0;
@@ -74,7 +75,7 @@ enum {
 	CODE_NONE = 15
 };
 
-/* What the line of an entry is more than that of the entry before; the columns are passed over. */
+/* The line of an entry relative to the entry before; columns are skipped. */
 static int64_t take_line_delta(struct cursor *b, unsigned int code)
 {
 	int64_t delta = 0;

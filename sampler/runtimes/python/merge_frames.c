@@ -1,4 +1,7 @@
-/* The rules are those of core/portable/pyframes.h. */
+/*
+ * A native frame runs a run of Python frames if its stack range holds the run's boundary, or,
+ * before 3.10, if its pc is in the eval function (core/portable/pyframes.h).
+ */
 #include "sampler/runtimes/python/merge_frames.h"
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /*
- * Reads what core/portable/pyframes.h asks for with process_vm_readv(2), a system call per object; a stack of a
- * hundred frames is read within a millisecond.
+ * py_read() of core/portable/pyframes.h is process_vm_readv(2), one system call per object: a stack
+ * of a hundred frames takes less than a millisecond.
  */
 #include "sampler/runtimes/python/stopped_thread.h"
 
@@ -16,10 +16,10 @@
 #include "sampler/runtimes/python/code_objects.h"
 #include "sampler/runtimes/python/interpreter.h"
 
-/* What is being read: py_read() has no other way to know it. */
+/* The current reader, which py_read() has no argument for. */
 static _Thread_local struct python_reader *now;
 
-/* As much as can be read, from its beginning. */
+/* Returns how many bytes, from the first, could be read. */
 static size_t read_directly(void *to, size_t size, uint64_t address)
 {
 	struct iovec local = { to, size }, remote = { (void *)address, size };
@@ -53,7 +53,7 @@ static int read_memory(void *to, size_t size, uint64_t address)
 			return 0;
 		}
 	}
-	/* Before it in the block there may be what cannot be read. */
+	/* An earlier part of the block may be unreadable. */
 	return read_directly(to, size, address) == size ? 0 : -1;
 }
 
@@ -110,7 +110,7 @@ struct python_stopped *python_stopped_new(size_t max_words)
 
 /* ---- code objects */
 
-/* The last CODE_NAME_SIZE bytes at most of a str. */
+/* Reads a str: its last CODE_NAME_SIZE bytes at most. */
 static void read_string(const struct py_layout *l, uint64_t address, struct code_string *to)
 {
 	uint64_t head[3], size, at, kind;
@@ -133,7 +133,7 @@ static void read_string(const struct py_layout *l, uint64_t address, struct code
 		to->size = (uint16_t)size;
 }
 
-/* Tells `codes` what the code object in hand is; returns its number. */
+/* Adds the current code object to `codes`; returns its number. */
 static uint64_t add_code(struct python_reader *reader, const struct py_walk *w)
 {
 	const struct py_layout *l = reader->layout;
@@ -157,7 +157,7 @@ static uint64_t add_code(struct python_reader *reader, const struct py_walk *w)
 	return e->id;
 }
 
-/* The word that stands for the frame in hand, whose code object has been read. */
+/* The word of the current frame, whose code object has been read. */
 static uint64_t frame_word(struct python_reader *reader, const struct py_walk *w)
 {
 	struct known_code *known = &reader->known[w->code >> 5 & (PYTHON_KNOWN_CODES - 1)];
@@ -189,7 +189,7 @@ static bool is_late(const struct walk *k)
 	return monotonic_ns() > k->deadline_ns;
 }
 
-/* Keeps the frame at py.frame and goes to the next one. false: the run is over. */
+/* Adds the frame at py.frame and moves to the next one. false: the run is over. */
 static bool add_frame(struct walk *k)
 {
 	const struct py_layout *l = k->layout;
@@ -237,7 +237,7 @@ static void fail(struct walk *k)
 	k->py.broken = 1;
 }
 
-/* Makes py.frame and py.boundary those of the next run. */
+/* Sets py.frame and py.boundary to those of the next run. */
 static void next_run(struct walk *k)
 {
 	const struct py_layout *l = k->layout;
@@ -258,14 +258,14 @@ static void next_run(struct walk *k)
 			}
 			if (w->boundary != w->frame)
 				return;
-			w->frame = w->scan; /* a call that has no frame yet */
+			w->frame = w->scan; /* the call has no frame yet */
 		}
 	}
 }
 
 /*
- * The first run where there are CFrames. For a few instructions after a call of the eval loop the
- * innermost one is linked and not filled yet: then the one before it counts.
+ * Finds the first run where there are CFrames. For a few instructions after a call of the eval loop
+ * the innermost CFrame is linked but not filled: then the one before it is used.
  */
 static bool enter_cframe(struct walk *k)
 {
@@ -277,7 +277,7 @@ static bool enter_cframe(struct walk *k)
 	w->boundary = w->cframe;
 	w->frame = frame;
 	w->cframe = previous;
-	if (!frame) /* the thread's own, without frames */
+	if (!frame) /* the CFrame of the thread state, without frames */
 		return !previous;
 	return find_run_end(k, frame) && !py_read_cframe(k->layout, w, &next, &unused) &&
 	       next == w->scan;
@@ -305,7 +305,7 @@ void python_stopped_walk(struct python_stopped *stopped, struct python_reader *r
 	};
 
 	now = reader;
-	/* Since the last stop one may have gone, and another be in its place. */
+	/* Since the last stop a code object may have been freed and its address reused. */
 	memset(reader->known, 0, sizeof(reader->known));
 	stopped->runs = (struct python_runs){
 		.words = stopped->words,

@@ -1,6 +1,7 @@
 /*
- * The Python frames of a thread that is stopped, read from outside: the walk of core/portable/pyframes.h in
- * user space. While the thread is stopped its frames and their code objects stay what they are.
+ * Reads the Python frames of a stopped thread of another process, with the walk of
+ * core/portable/pyframes.h. While the thread is stopped its frames and their code objects do not
+ * change.
  */
 #ifndef SPROF_STOPPED_THREAD_H
 #define SPROF_STOPPED_THREAD_H
@@ -18,9 +19,8 @@ struct py_layout;
 struct python_codes;
 
 /*
- * Looks among the mappings of a process for a CPython: its layout, at the addresses of the process.
- * false: it runs none, or one that is not known; then *why says which check failed ("" where there
- * is no interpreter).
+ * Finds the CPython of a process: its layout at the addresses of the process. false: there is none
+ * (why is "") or an unsupported one (why says which check failed).
  */
 bool python_find(const struct process *process, struct py_layout *ret_layout, char *why,
 		 size_t why_size);
@@ -33,14 +33,14 @@ bool python_find(const struct process *process, struct py_layout *ret_layout, ch
 struct python_reader {
 	pid_t pid;
 	const struct py_layout *layout;
-	struct python_codes *codes; /* what code objects are goes in here */
-	uint64_t next_id;	    /* under numbers from here on */
+	struct python_codes *codes; /* where code objects are added, */
+	uint64_t next_id;	    /* with numbers from this on */
 	struct known_code {
 		uint64_t address, id;
-	} known[PYTHON_KNOWN_CODES]; /* that were met during this stop */
+	} known[PYTHON_KNOWN_CODES]; /* met during this stop */
 	/*
-	 * Memory that was read during this stop, for readers of very many objects, which lie close
-	 * together. NULL: every object is read by itself.
+	 * Memory read during this stop, for readers of very many objects, which lie close together.
+	 * NULL: each object is read separately.
 	 */
 	struct python_block {
 		uint64_t address;
@@ -51,15 +51,15 @@ struct python_reader {
 
 /* 0, or -1: not all of it can be read. */
 int python_reader_read(struct python_reader *reader, void *to, size_t size, uint64_t address);
-/* A str; empty where there is none. */
+/* Reads a str; empty where there is none. */
 void python_reader_string(struct python_reader *reader, uint64_t address, struct code_string *to);
-/* The word of the frame at an address. false: there is none. */
+/* The frame word of the interpreter frame at an address. false: there is no frame. */
 bool python_reader_frame(struct python_reader *reader, uint64_t frame, uint64_t *ret_word);
 
 struct python_stopped {
 	struct python_runs runs; /* for python_merge(); runs.words is `words` */
 	uint64_t thread_state;	 /* PyThreadState; 0 = the thread has none */
-	bool broken;		 /* there are frames that could not be read */
+	bool broken;		 /* some frames could not be read */
 	size_t max_words;
 	uint64_t words[];
 };
@@ -67,8 +67,8 @@ struct python_stopped {
 struct python_stopped *python_stopped_new(size_t max_words);
 
 /*
- * Reads the frames of the thread whose thread pointer (fs base) is given. Stops reading at
- * `deadline_ns` (CLOCK_MONOTONIC), with `broken` set: the target waits.
+ * Reads the frames of the thread with this thread pointer (fs base). Gives up at `deadline_ns`
+ * (CLOCK_MONOTONIC) with `broken` set, because the target waits.
  */
 void python_stopped_walk(struct python_stopped *stopped, struct python_reader *reader,
 			 uint64_t thread_pointer, uint64_t deadline_ns);

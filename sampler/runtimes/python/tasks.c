@@ -1,7 +1,7 @@
 /*
- * A task holds a coroutine; that one is suspended in an await of another, which lies on its frame's
- * stack, and so on: the chain is the stack that the task has when it runs. Everything is data of the
- * target: every chain and every table is bounded.
+ * A task holds a coroutine, which is suspended in an await of another one that lies on its frame's
+ * value stack, and so on: this chain is the stack that the task has when it runs. All of it is data
+ * of the target, so every chain and table is bounded.
  */
 #include "sampler/runtimes/python/tasks.h"
 
@@ -21,9 +21,9 @@
 #define MAX_TASKS 65536u
 #define MAX_CHAIN 1024u
 #define MAX_AWAITERS 1024u /* of a task */
-#define MAX_DEPTH 8	   /* futures between a task and one that awaits it */
+#define MAX_DEPTH 8	   /* futures between a task and its awaiter */
 #define NR_TYPES 16
-#define COUNT_NS 2000000u /* of the time, for counting those that it does not suffice for */
+#define COUNT_NS 2000000u /* more time, to count the tasks that were not read */
 
 enum kind { KIND_OTHER, KIND_GENERATOR, KIND_WRAPPER, KIND_INT };
 
@@ -34,7 +34,7 @@ static const struct {
 	{ "coroutine", KIND_GENERATOR },
 	{ "generator", KIND_GENERATOR },
 	{ "async_generator", KIND_GENERATOR },
-	/* Their first field is what they run. */
+	/* Their first field is the coroutine or generator that they run. */
 	{ "coroutine_wrapper", KIND_WRAPPER },
 	{ "async_generator_asend", KIND_WRAPPER },
 	{ "async_generator_athrow", KIND_WRAPPER },
@@ -50,7 +50,7 @@ struct tasks_walk {
 	struct {
 		uint64_t type;
 		enum kind kind;
-	} types[NR_TYPES]; /* what was asked for last */
+	} types[NR_TYPES]; /* a cache */
 	uint64_t running;
 };
 
@@ -104,7 +104,7 @@ static bool read_state(const struct tasks_walk *k, uint64_t generator, int8_t *r
 	return read_at(k, generator + k->asyncio->generator_state, ret, sizeof(*ret));
 }
 
-/* Keeps the frame of a coroutine that is suspended; returns what it awaits, or 0. */
+/* Adds the frame of a suspended coroutine; returns what it awaits, or 0. */
 static uint64_t add_frame(struct tasks_walk *k, uint64_t generator, int8_t state)
 {
 	const struct asyncio_layout *a = k->asyncio;
@@ -149,7 +149,7 @@ static void reverse(uint64_t *words, size_t nr)
 	}
 }
 
-/* ---- who awaits it */
+/* ---- awaiters */
 
 static void add_awaiters(struct tasks_walk *k, uint64_t future, size_t first, int depth);
 
@@ -170,7 +170,7 @@ static void add_awaiter(struct tasks_walk *k, uint64_t object, size_t first, int
 	}
 }
 
-/* Of a task, or of a future that a task awaits: then those that await the future do. */
+/* Adds the tasks that await a future. Where a future awaits it, those that await that one. */
 static void add_awaiters(struct tasks_walk *k, uint64_t future, size_t first, int depth)
 {
 	const struct asyncio_layout *a = k->asyncio;
@@ -189,14 +189,14 @@ static void add_awaiters(struct tasks_walk *k, uint64_t future, size_t first, in
 		if (monotonic_ns() > k->deadline_ns ||
 		    !read_at(k, table + i * sizeof(entry), entry, sizeof(entry)))
 			return;
-		if (entry[0] && entry[1] != UINT64_MAX) /* not one that was taken out */
+		if (entry[0] && entry[1] != UINT64_MAX) /* not a removed entry */
 			add_awaiter(k, entry[0], first, depth);
 	}
 }
 
 /* ---- tasks */
 
-/* A task that nobody named has a number, an int. */
+/* A task without a name of its own has a number, an int. */
 static char *read_name(struct tasks_walk *k, uint64_t object)
 {
 	struct buffer b = { 0 };
@@ -266,7 +266,7 @@ static void add_tasks(struct tasks_walk *k, uint64_t thread_state, pid_t tid)
 		at = node[0];
 		if ((at & 7) || !read_at(k, at, node, sizeof(node)) || node[1] != previous ||
 		    now_ns > count_until_ns)
-			return; /* at the first three: the thread is just changing the list */
+			return; /* at the first three: the thread is changing the list */
 		if (now_ns < k->deadline_ns)
 			add_task(k, tid, at - k->asyncio->task_node);
 		else
@@ -279,7 +279,7 @@ void python_tasks_init(struct python_tasks *tasks)
 	size_t size = PYTHON_BLOCKS * sizeof(*tasks->blocks);
 
 	*tasks = (struct python_tasks){ .blocks = xmalloc(size) };
-	memset(tasks->blocks, 0xff, size); /* page faults now, not while a thread waits */
+	memset(tasks->blocks, 0xff, size); /* page faults happen now, not during a stop */
 }
 
 void python_tasks_add(struct python_tasks *tasks, const struct asyncio_layout *layout,

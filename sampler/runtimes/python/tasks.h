@@ -1,6 +1,6 @@
 /*
- * The asyncio tasks of a thread, with the functions that each is suspended in: a task that waits is on
- * no thread's stack. Read while the thread is stopped, which is the only one that changes them.
+ * The asyncio tasks of a thread and the functions that each is suspended in: a waiting task is on
+ * no thread's stack. They are read while the thread, the only one that changes them, is stopped.
  */
 #ifndef SPROF_TASKS_H
 #define SPROF_TASKS_H
@@ -15,7 +15,7 @@ struct python_reader;
 
 enum python_task_state {
 	PYTHON_TASK_CREATED,   /* has not run yet */
-	PYTHON_TASK_SUSPENDED, /* waits, or could go on and did not yet */
+	PYTHON_TASK_SUSPENDED, /* waits, or is ready and has not continued yet */
 	PYTHON_TASK_RUNNING,   /* its functions are on the thread's stack */
 	PYTHON_TASK_ENDED,
 };
@@ -35,21 +35,21 @@ struct python_tasks {
 	uint64_t *awaiters; /* addresses of tasks; after python_tasks_link() their indices */
 	size_t nr, nr_frames, nr_awaiters;
 	size_t capacity, frames_capacity, awaiters_capacity;
-	size_t nr_unread; /* there was no time for these, at least */
+	size_t nr_unread; /* at least so many were left out for lack of time */
 	struct python_block *blocks;
 };
 
 void python_tasks_init(struct python_tasks *tasks);
 /*
- * Adds the tasks of the thread with that PyThreadState. What has been read when `deadline_ns`
- * (CLOCK_MONOTONIC) comes counts, and what is left is counted.
+ * Adds the tasks of the thread with that PyThreadState. At `deadline_ns` (CLOCK_MONOTONIC) it keeps
+ * what was read and counts the rest in nr_unread.
  */
 void python_tasks_add(struct python_tasks *tasks, const struct asyncio_layout *layout,
 		      struct python_reader *reader, uint64_t thread_state, pid_t tid,
 		      uint64_t deadline_ns);
-/* Forgets the tasks of a thread that were added last. */
+/* Removes the tasks of a thread, which were the last to be added. */
 void python_tasks_drop(struct python_tasks *tasks, pid_t tid);
-/* When all have been added: who awaits whom, of those that are here. */
+/* To be called when all are added: turns awaiters into indices, and drops unknown ones. */
 void python_tasks_link(struct python_tasks *tasks);
 void python_tasks_fini(struct python_tasks *tasks);
 

@@ -1,8 +1,12 @@
+/*
+ * Prefixes and one-byte opcodes. An instruction is decoded as hardware does it: prefixes, opcode
+ * (which selects the map), ModRM, displacement, immediate.
+ */
 #include "sampler/unwind/x86_64/instruction_decoder.h"
 
 #define MAX_LENGTH 15
 
-/* An immediate operand of the operand's size, at most 32 bits. */
+/* An immediate of the operand size, at most 32 bits. */
 static int32_t take_z(struct decoder *d)
 {
 	return (int32_t)decoder_take_signed(d, d->size_66 && !d->w ? 2 : 4);
@@ -32,7 +36,7 @@ static void arithmetic(struct decoder *d)
 	}
 }
 
-/* Opcodes 80 to 83: an operation with a constant. */
+/* Opcodes 80 to 83: arithmetic with a constant. */
 static void arithmetic_constant(struct decoder *d)
 {
 	uint8_t operation;
@@ -114,7 +118,7 @@ static void group(struct decoder *d)
 		d->bad = true;
 }
 
-/* Opcodes a0 to af and b0 to bf: strings, and constants into registers. */
+/* Opcodes a0 to bf: string operations, and constants into registers. */
 static void strings_and_constants(struct decoder *d)
 {
 	uint8_t op = d->opcode, low = (uint8_t)((op & 7) | d->b << 3);
@@ -144,7 +148,7 @@ static void shift_or_move_constant(struct decoder *d)
 	bool byte = !(d->opcode & 1);
 
 	decoder_take_modrm(d);
-	if (d->opcode == 0xc7) /* 66 c7 has two bytes of a constant */
+	if (d->opcode == 0xc7) /* its constant has 2 bytes after 66 */
 		take_z(d);
 	else if (d->opcode < 0xd0)
 		decoder_take(d);
@@ -312,7 +316,7 @@ static void take_vex(struct decoder *d, uint8_t first)
 	d->prefix = p1 & 3;
 	if (d->evex) {
 		decoder_take(d);
-		/* the bits of these that are fixed have a meaning in APX, which we do not know */
+		/* APX gives a meaning to bits that are fixed otherwise; it is not decoded */
 		if ((p0 & 8) || !(p1 & 4))
 			d->bad = true;
 	}
@@ -379,7 +383,7 @@ struct instruction instruction_decode(const uint8_t *bytes, size_t size)
 	case 1: decoder_map1(&d); break;
 	case 2: decoder_map2(&d); break;
 	case 3: decoder_map3(&d); break;
-	case 5: /* half precision: as in map 1, without its opcodes of constants */
+	case 5: /* half precision: as map 1, without the opcodes that have a constant */
 		if (d.evex) {
 			decoder_take_modrm(&d);
 			decoder_other(&d, decoder_map1_writes(&d));

@@ -1,7 +1,8 @@
 /*
- * The length of an x86-64 instruction, and what it does to the stack: enough to follow a frame through
- * machine code (derived_rules.h), at some 10 ns each. Disassemblers say far more and take a hundred times
- * as long for the tens of megabytes of a numeric library. What it does not know it calls bad.
+ * Decodes the length of an x86-64 instruction and what it does to the stack: enough to follow a
+ * frame through machine code (derived_rules.h), at about 10 ns each. A disassembler tells far more
+ * and takes a hundred times as long, too long for the tens of megabytes of a numeric library. An
+ * instruction that the decoder does not know is INSTRUCTION_BAD.
  *
  * Source: Intel SDM volume 2, chapter 2 (prefixes, ModRM, VEX, EVEX) and appendix A (opcode maps).
  */
@@ -11,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Registers by the numbers of the instructions, which are not DWARF's. */
+/* Registers by the numbers that instructions use, which are not DWARF's. */
 enum {
 	INSTRUCTION_RSP = 4,
 	INSTRUCTION_RBP = 5,
@@ -19,15 +20,15 @@ enum {
 };
 
 enum instruction_kind {
-	INSTRUCTION_BAD =
-		0,	   /* unknown, cut off, privileged, syscall, or what nobody does (ret $n) */
-	INSTRUCTION_OTHER, /* changes registers of `writes`, and memory, and goes on */
+	/* Unknown, cut off, privileged, a system call, or never seen in programs (ret $n). */
+	INSTRUCTION_BAD = 0,
+	INSTRUCTION_OTHER, /* changes the registers of `writes` and memory, and continues */
 	INSTRUCTION_NOP,
 	INSTRUCTION_PUSH,     /* reg */
-	INSTRUCTION_PUSH_ANY, /* 8 bytes that are nobody's register */
+	INSTRUCTION_PUSH_ANY, /* 8 bytes that are not a register's value */
 	INSTRUCTION_POP,      /* reg */
 	INSTRUCTION_POP_FLAGS,
-	INSTRUCTION_ADD,   /* reg += value, 64 bits, as all below */
+	INSTRUCTION_ADD,   /* reg += value; 64 bits, as everything below */
 	INSTRUCTION_AND,   /* reg &= value */
 	INSTRUCTION_MOVE,  /* reg = base */
 	INSTRUCTION_LEA,   /* reg = base + value */
@@ -36,18 +37,18 @@ enum instruction_kind {
 	INSTRUCTION_LEAVE,
 	INSTRUCTION_RET,
 	INSTRUCTION_JUMP,	   /* to its end + value */
-	INSTRUCTION_JUMP_IF,	   /* the same, or not */
-	INSTRUCTION_CALL,	   /* its end + value */
-	INSTRUCTION_CALL_INDIRECT, /* what a register or memory holds */
+	INSTRUCTION_JUMP_IF,	   /* to its end + value, or on */
+	INSTRUCTION_CALL,	   /* of its end + value */
+	INSTRUCTION_CALL_INDIRECT, /* of what a register or memory holds */
 	INSTRUCTION_JUMP_INDIRECT,
-	INSTRUCTION_STOP, /* ud2, int3, hlt: nothing comes after it */
+	INSTRUCTION_STOP, /* ud2, int3, hlt: execution does not continue */
 };
 
 struct instruction {
 	uint8_t kind; /* enum instruction_kind */
 	uint8_t length;
-	uint8_t reg, base; /* base: INSTRUCTION_NO_REG where it is rip, absolute or has an index */
-	uint16_t writes;   /* bit for each register it may change, of OTHER and JUMP_IF */
+	uint8_t reg, base; /* base: INSTRUCTION_NO_REG for rip, absolute or indexed */
+	uint16_t writes;   /* OTHER, JUMP_IF: a bit for each register that may change */
 	int32_t value;
 };
 

@@ -1,6 +1,6 @@
 /*
- * What every opcode map needs of a decoder: the next bytes, ModRM, and the ways to say what the
- * instruction does. Past the end of the bytes everything reads as zero and `bad` is set.
+ * What all opcode maps use: reading the next bytes and ModRM, and setting the result. Past the end
+ * of the bytes everything reads as zero and `bad` is set.
  */
 #include "sampler/unwind/x86_64/instruction_decoder.h"
 
@@ -89,7 +89,7 @@ uint32_t decoder_rm_written(const struct decoder *d, bool byte)
 
 void decoder_branch(struct decoder *d, enum instruction_kind kind, unsigned int size)
 {
-	if (d->size_66 && size == 4) /* 2 bytes on AMD, 4 on Intel */
+	if (d->size_66 && size == 4) /* AMD reads 2 bytes here, Intel 4 */
 		d->bad = true;
 	decoder_finish(d, kind, 0, 0, (int32_t)decoder_take_signed(d, size));
 }

@@ -1,7 +1,7 @@
 /*
  * The inside of the decoder of instruction.h. instruction_decoder.c reads bytes and operands,
- * opcode_maps.c has the opcodes behind 0f, VEX and EVEX, instruction.c the prefixes and the opcodes of
- * one byte.
+ * opcode_maps.c has the opcodes behind 0f, VEX and EVEX, instruction.c the prefixes and the opcodes
+ * of one byte.
  */
 #ifndef SPROF_INSTRUCTION_DECODER_H
 #define SPROF_INSTRUCTION_DECODER_H
@@ -25,7 +25,7 @@ enum { PREFIX_NONE, PREFIX_66, PREFIX_F3, PREFIX_F2 }; /* as VEX numbers them */
 struct decoder {
 	const uint8_t *bytes;
 	size_t size, at;
-	bool bad; /* cut off, or makes no sense */
+	bool bad; /* cut off or invalid */
 	bool size_66, address_67, lock, rex, vex, evex;
 	uint8_t w, r, x, b; /* of REX, VEX or EVEX: 0 or 1 */
 	uint8_t prefix, map, opcode, vvvv;
@@ -40,22 +40,22 @@ uint8_t decoder_take(struct decoder *d);
 int64_t decoder_take_signed(struct decoder *d, unsigned int size);
 void decoder_take_modrm(struct decoder *d);
 
-/* What comes of it. other() adds registers that are changed. */
+/* Set the result. decoder_other() adds registers that are changed. */
 void decoder_finish(struct decoder *d, enum instruction_kind kind, uint8_t reg, uint8_t base,
 		    int32_t value);
 void decoder_other(struct decoder *d, uint32_t writes);
 /* A branch with a distance of one or four bytes. */
 void decoder_branch(struct decoder *d, enum instruction_kind kind, unsigned int size);
-/* A register of 8 bits: without REX 4 to 7 are ah ch dh bh. */
+/* The mask of an 8-bit register: without REX, 4 to 7 are ah ch dh bh. */
 uint32_t decoder_byte_reg(const struct decoder *d, uint8_t reg);
-/* The register that ModRM names as rm, if it is one. */
+/* The mask of the register that ModRM names as rm; 0 where rm is memory. */
 uint32_t decoder_rm_written(const struct decoder *d, bool byte);
 
-/* The opcode is known, what follows it is next. */
+/* Decode the opcode d->opcode of a map; the next byte is the one after it. */
 void decoder_map1(struct decoder *d);
 void decoder_map2(struct decoder *d);
 void decoder_map3(struct decoder *d);
-/* What of the general registers the opcodes of map 1 that have a ModRM change; VEX and EVEX too. */
+/* The general registers that an opcode of map 1 with a ModRM changes; VEX and EVEX too. */
 uint32_t decoder_map1_writes(const struct decoder *d);
 
 #endif

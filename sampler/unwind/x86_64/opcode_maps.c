@@ -1,3 +1,7 @@
+/*
+ * The opcodes of maps 0f, 0f38 and 0f3a, with and without VEX and EVEX. Most of them work on vector
+ * registers; what counts here is their length, and which general registers they change.
+ */
 #include "sampler/unwind/x86_64/instruction_decoder.h"
 
 uint32_t decoder_map1_writes(const struct decoder *d)
@@ -52,8 +56,10 @@ static bool map1_has_byte(uint8_t op)
 	       (op >= 0xc4 && op <= 0xc6);
 }
 
-/* Opcodes of map 0f that no program runs, that are privileged or that we do not know. After a syscall
- * the stack may be another one (clone). */
+/*
+ * Opcodes of map 0f that are privileged, unknown to us or not used by programs; and syscall, after
+ * which the stack may be another one (clone).
+ */
 static bool map1_is_bad(const struct decoder *d)
 {
 	uint8_t op = d->opcode;
@@ -74,7 +80,7 @@ void decoder_map1(struct decoder *d)
 
 	if (op == 0x01 && legacy) {
 		decoder_take_modrm(d);
-		/* xgetbv; rdtscp. The rest of that group is the kernel's. */
+		/* xgetbv and rdtscp; the rest of the group is privileged */
 		if (d->mod != 3 || !((d->reg == 2 && d->rm == 0) || (d->reg == 7 && d->rm == 1)))
 			d->bad = true;
 		decoder_other(d, RAX | RCX | RDX);

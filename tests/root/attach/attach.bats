@@ -1,8 +1,10 @@
-# The payload goes into programs that run, samples them, and is taken out: they notice nothing, nothing stays.
+# The payload is put into running programs, samples them and is taken out: they are not disturbed,
+# and nothing stays.
 bats_require_minimum_version 1.5.0
 load ../attach
 
-# Attaches again and again to a storm, which knows when something is wrong, and has it end. FREQUENCY FEW KIND
+# Attaches again and again to a storm, which notices when something is wrong, and ends it. FREQUENCY
+# FEW KIND
 survives() {
 	target "$TARGETS/storm" "$3" $life
 	drive attach "$target" "$(often "$2" 10000)" 20 "$1"
@@ -76,8 +78,8 @@ goes_on() {
 	grep -q '^handlers [1-9][0-9]' "$BATS_TEST_TMPDIR/figures"
 }
 
-# It works and sleeps 10 ms by turns: half of these meet it asleep. It uses 100 ms of CPU time while it is attached to; on a
-# busy machine it gets less, and some of that before it is sampled.
+# The target works and sleeps in turns of 10 ms, so half of the attaches meet it asleep. It uses
+# 100 ms of CPU time in each; on a busy machine it gets less, and some of that before it is sampled.
 @test "a program that was asleep when it was attached to is sampled at once" {
 	local data=$BATS_TEST_TMPDIR/data n nr before used
 	used_ms() { awk '{ printf "%d", $1 / 1e6 }' "/proc/$target/schedstat"; }
@@ -138,7 +140,7 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 		if (Date.now() < end && !fs.existsSync(process.env.END_FILE)) setImmediate(f) } fs.writeFileSync(process.env.READY_FILE, ""); f()' $life
 }
 
-# As long as the driver attaches, it is asked; every request that was sent is answered, and there were many.
+# Sends requests as long as the driver attaches: every request is answered, and there are many.
 # bats test_tags=full, stress
 @test "redis-server answers every request" {
 	command -v redis-benchmark >/dev/null || skip "needs redis-tools"

@@ -1,4 +1,5 @@
-# One thread of a program is stopped, makes system calls for us, and goes on as if nothing had been.
+# One thread of a program is stopped, makes system calls for us, and goes on as if nothing had
+# happened.
 bats_require_minimum_version 1.5.0
 load ../attach
 
@@ -140,7 +141,7 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 	pids+=($!)
 	sleep 0.3
 	target=$(cat "$BATS_TEST_TMPDIR/zombie")
-	refused "it has ended, and waits"
+	refused "it is a zombie"
 	target=4194300
 	refused "No such process"
 }

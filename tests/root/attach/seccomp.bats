@@ -1,4 +1,5 @@
-# Programs with a seccomp filter: attached to where it allows everything that takes, refused where it does not.
+# Programs with a seccomp filter: sprof attaches if the filter allows every system call that this
+# takes, and refuses if not.
 bats_require_minimum_version 1.5.0
 root_for="read the filter of another process"
 load ../attach
@@ -13,7 +14,7 @@ allowed() {
 	ends_well
 }
 
-# Refused, unharmed, for this reason. KIND REASON
+# The target is refused for this reason and unharmed. KIND REASON
 denied() {
 	target "$TARGETS/seccomped" "$1" 60
 	run "$DRIVERS/attach" "$target" 1
@@ -53,8 +54,8 @@ denied() {
 
 @test "seccomp: every system call of the payload is asked about" {
 	local call missing=''
-	for call in $(grep -ho '__NR_[a-z_0-9]*' $(ls sampler/agent/*.c | grep -vE '/(preload[a-z_]*|join)\.c') | sort -u); do
-		grep -q "SYS_${call#__NR_}\>" sampler/inject/seccomp_check.c || missing+=" $call"
+	for call in $(grep -ho '__NR_[a-z_0-9]*' $(find sampler/agent -name '*.[ch]' | grep -vE '/(preload[a-z_]*|join)\.[ch]') | sort -u); do
+		grep -q "SYS_${call#__NR_}\>" sampler/inject/x86_64/seccomp_calls.c || missing+=" $call"
 	done
 	echo "missing:$missing"
 	[ -z "$missing" ]

@@ -52,7 +52,7 @@ counted() { # FUNCTION
 	read -r calls all < <(counted plug_b)
 	[ "$all" = false ]
 	[ "$calls" -le $((uses / 2)) ]
-	"$SPROF" report --calls "$data" | grep -q '^After: so long after the start'
+	"$SPROF" report --calls "$data" | grep -q '^After: the time from the start'
 	[ "$("$SPROF" report --pstats "$data" | awk '/\(plug_a\)/ { print $1 }')" = $((uses / 2)) ]
 	[ "$("$SPROF" report --pstats "$data" | awk '/\(plug_b\)/ { print $1 }')" = - ]
 }
@@ -96,7 +96,7 @@ counted() { # FUNCTION
 	run "$SPROF" record -v -o "$data" --calls begins_with_vex --calls leaf -- "$TARGETS/calls" 100
 	[ "$status" -eq 0 ]
 	[[ $output == *"a probe at begins_with_vex: Operation not supported"* ]]
-	[[ $output == *"calls of 1 functions that fit 'begins_with_vex' are not counted: no probe can be put there"* ]]
+	[[ $output == *"calls of 1 functions that match 'begins_with_vex' are not counted: no probe can be put there"* ]]
 	[ "$(counted leaf)" = "501 true" ]
 }
 

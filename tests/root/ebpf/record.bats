@@ -121,7 +121,7 @@ load ../recorder
 	kill -STOP "${pids[0]}"
 	run --separate-stderr timeout 10 "$SPROF" record -o "$data" -F 499 -d 500ms -p "${pids[0]}"
 	[ "$status" -eq 0 ]
-	[[ $stderr == *"no sample: nothing that was watched used the CPU"* ]]
+	[[ $stderr == *"no samples: the target did not use the CPU"* ]]
 	record -F 499 -d 1500ms -p "${pids[0]}"
 	kill -CONT "${pids[0]}"
 	wait $recorder

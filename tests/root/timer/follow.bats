@@ -1,4 +1,5 @@
-# sprof record --source timer: what the targets start without the library, and what is said of those that stay out.
+# sprof record --source timer: what the targets start without the library, and what is reported of
+# those that cannot be sampled.
 load ../attach
 
 prepare() {

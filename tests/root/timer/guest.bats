@@ -2,7 +2,8 @@
 bats_require_minimum_version 1.5.0
 load ../attach
 
-# The CPU time that the samples stand for is what the program had: within 3 % and two ticks of 10 ms.
+# The CPU time that the samples stand for is what the program had: within 3 % and two ticks of 10
+# ms.
 is_whole() { # DATA
 	local had
 	had=$(sed -n 's/^cpu_ns \([0-9]*\).*/\1/p' "$said")

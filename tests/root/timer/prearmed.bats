@@ -1,4 +1,5 @@
-# Programs that have libsprof.so in them and sleep, until a recorder wakes them: as an ordinary user, without ptrace.
+# Programs that have libsprof.so in them and sleep, until a recorder wakes them: as an ordinary
+# user, without ptrace.
 source=timer
 load ../source
 
@@ -18,13 +19,13 @@ wakes() { # OPTIONS...
 	[[ ${lines[0]} == "sprof: process "*" has libsprof.so loaded"*" woken"*": no ptrace" ]]
 }
 
-# What the CPU did in the kernel is the system call's.
+# CPU time in the kernel counts for the function that made the system call.
 fold_here() {
 	"$SPROF" fold "$data" | sed 's/;\[no kernel stack\] / /' >"$folded"
 	cd "$BATS_TEST_DIRNAME/../../.."
 }
 
-# No timer, no handler but the one that wakes, nothing shared with anybody.
+# The library has no timer, no handler but the one that wakes, and shares no memory.
 sleeps() {
 	[ -z "$(cat "/proc/$target/timers")" ] && ! grep memfd:sprof "/proc/$target/maps"
 }

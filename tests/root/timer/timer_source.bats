@@ -1,9 +1,10 @@
-# sprof record --source timer: the same truths as truth.bats, from inside the programs, without any rights.
+# sprof record --source timer: the same programs as in truth.bats, sampled from inside, without any
+# rights.
 source=timer
 load ../source
 
-# A timer that rides on the kernel's tick takes fewer samples than it was asked for, each with the weight of those that
-# are missing: their sum is the CPU time.
+# Where the kernel's tick is longer than the period there are fewer samples than were asked for, and
+# each has the weight of those that are missing: the sum of the weights is the CPU time.
 weighs_as_much() { # percent that may be missing
 	"$SPROF" fold --time "$data" | awk -v most="$1" '
 		NR == FNR { true_ns += $NF; next }
@@ -15,8 +16,9 @@ weighs_as_much() { # percent that may be missing
 		}' "$truth" -
 }
 
-# Samples count as much as they weigh: a CPU that is shared by many threads ticks in some of them more often than in
-# others. The sum stays the number of samples, for the margins. What the CPU did in the kernel is the system call's.
+# Samples count as much as they weigh: a CPU that is shared by many threads ticks in some of them
+# more often than in others. The sum stays the number of samples, for the margins. CPU time in the
+# kernel counts for the system call's caller.
 weighted() { # RECORDING
 	"$SPROF" fold --time "$1" | sed 's/;\[no kernel stack\] / /' |
 		awk -v nr="$("$SPROF" info --json "$1" | jq .samples)" '
@@ -120,7 +122,7 @@ fold_here() {
 
 @test "timer: info says which rate was reached" {
 	started shares 1000
-	"$SPROF" info "$data" | grep -E '^frequency +999 Hz asked for, [0-9]+ Hz reached'
+	"$SPROF" info "$data" | grep -E '^frequency +999 Hz requested, [0-9]+ Hz reached'
 	[ "$("$SPROF" info --json "$data" | jq '.reached_hz > 50 and .reached_hz < 999')" = true ]
 }
 
@@ -212,9 +214,10 @@ bears() { # MODE
 	same_shares "$folded" "$folded.timer" ';main;part_'
 }
 
-# A tick meets such a thread after a tick of its CPU time, on the average: what it uses until then, and after the last,
-# must not be forgotten: 0.47 of the CPU time was left when it was. It is 0.8 or more on a quiet machine; a part is the time
-# until all have their timers, the sampling error 7 %.
+# A tick meets such a thread after a tick of its CPU time, on average: the time that it uses before
+# that, and after its last sample, must be counted too. Without it 0.47 of the CPU time was left;
+# with it 0.8 or more on a quiet machine. What is still missing is the time until all threads have
+# their timers, and a sampling error of 7 %.
 # bats test_tags=full
 @test "timer, attached: 500 threads that work for brief moments" {
 	needs_attach

@@ -1,6 +1,6 @@
 /*
- * What libsprof-gpu.so shares becomes samples and facts. The judge is brute force: the numbers that
- * went into the region, added up by the test itself.
+ * What libsprof-gpu.so shares becomes samples and facts. The expected numbers are those that the
+ * test itself put into the region, added up.
  */
 #include "tests/unit/gpu_setup.h"
 
@@ -16,7 +16,7 @@ static void kernel_hangs_under_its_launch_and_its_ranges(void **state)
 
 	(void)state;
 	test_region_init(&s.region);
-	kernel.stack = test_stack(&s.region, frames, 4, GPU_STACK_COMPLETE);
+	kernel.stack = test_stack(&s.region, frames, 4, END_ROOT);
 	kernel.name = test_string(&s.region, "_Z4gemmPf");
 	kernel.range =
 		test_range(&s.region, test_range(&s.region, 0, "step", ""), "forward", "net");
@@ -51,7 +51,7 @@ static void launch_without_a_stack_has_a_marker_that_says_why(void **state)
 	(void)state;
 	test_region_init(&s.region);
 	test_fold_add(&s.region, &copy, 10, 4096);
-	copy.stack = test_stack(&s.region, frames, 2, GPU_STACK_DEEP);
+	copy.stack = test_stack(&s.region, frames, 2, END_TOO_DEEP);
 	test_fold_add(&s.region, &copy, 20, 8192);
 	start(&s);
 	gpu_collect_finish(s.c, 1000);
@@ -68,8 +68,8 @@ static void launch_without_a_stack_has_a_marker_that_says_why(void **state)
 	finish(&s);
 }
 
-/* Activities at random, with looks at random moments between them. */
-static void samples_add_up_to_all_activities_however_often_one_looks(void **state)
+/* Random activities, drained at random moments in between. */
+static void samples_add_up_to_all_activities_however_often_drained(void **state)
 {
 	enum { ROUNDS = 20000, STACKS = 7, NAMES = 5 };
 	static const uint64_t frames[] = { 0x5001, 0x4001, 0x3001, 0x2001, 0x1001, 0x801, 0x401 };
@@ -85,8 +85,7 @@ static void samples_add_up_to_all_activities_however_often_one_looks(void **stat
 	srandom(1);
 	test_region_init(&s.region);
 	for (uint16_t i = 0; i < STACKS; i++)
-		stacks[i] = test_stack(&s.region, frames + i, (uint16_t)(STACKS - i),
-				       GPU_STACK_COMPLETE);
+		stacks[i] = test_stack(&s.region, frames + i, (uint16_t)(STACKS - i), END_ROOT);
 	for (int i = 0; i < NAMES; i++)
 		names[i] = test_string(&s.region, (char[]){ 'k', (char)('0' + i), '\0' });
 	start(&s);
@@ -126,7 +125,7 @@ static void samples_add_up_to_all_activities_however_often_one_looks(void **stat
 	}
 	assert_int_equal(facts_ns, gpu_ns);
 	assert_int_equal(facts_calls, ROUNDS);
-	assert_int_equal(s.nr_lookups, STACKS); /* each address once */
+	assert_int_equal(s.nr_lookups, STACKS); /* every address is looked up once */
 	finish(&s);
 }
 
@@ -208,7 +207,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kernel_hangs_under_its_launch_and_its_ranges),
 		cmocka_unit_test(launch_without_a_stack_has_a_marker_that_says_why),
-		cmocka_unit_test(samples_add_up_to_all_activities_however_often_one_looks),
+		cmocka_unit_test(samples_add_up_to_all_activities_however_often_drained),
 		cmocka_unit_test(sums_are_not_written_each_second_of_a_long_recording),
 		cmocka_unit_test(calls_ranges_counters_and_failures_become_facts),
 	};

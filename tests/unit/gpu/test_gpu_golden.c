@@ -1,7 +1,7 @@
 /*
- * A recording of two training steps on a GPU, kept in the tree: the tables and pictures made of it are
- * compared by tests/cli/gpu_report.bats. It is made from a region as libsprof-gpu.so would share it.
- * REGENERATE=1 writes it anew.
+ * Makes the recording of two training steps on a GPU that tests/cli/gpu_report.bats compares tables
+ * and pictures of. It is made from a region, as libsprof-gpu.so would share it, and kept in the
+ * tree; REGENERATE=1 writes it again.
  */
 #include "tests/unit/gpu_setup.h"
 #include "tests/unit/recording.h"
@@ -9,7 +9,7 @@
 #define GOLDEN "tests/golden/recordings/gpu.data"
 #define MS 1000000ull
 
-/* What happens in a step, and where from; times are ms after its start. */
+/* What happens in a step and from which stack; times are ms after its start. */
 struct script {
 	struct test_region *t;
 	uint32_t forward_stack, backward_stack, copy_stack, sync_stack;
@@ -27,10 +27,10 @@ static void prepare(struct script *s, struct test_region *t)
 	struct gpu_device *devices = test_area(t, &t->header->devices);
 
 	*s = (struct script){ .t = t };
-	s->forward_stack = test_stack(t, forward, 4, GPU_STACK_COMPLETE);
-	s->backward_stack = test_stack(t, backward, 3, GPU_STACK_COMPLETE);
-	s->copy_stack = test_stack(t, copy, 2, GPU_STACK_COMPLETE);
-	s->sync_stack = test_stack(t, sync, 2, GPU_STACK_COMPLETE);
+	s->forward_stack = test_stack(t, forward, 4, END_ROOT);
+	s->backward_stack = test_stack(t, backward, 3, END_ROOT);
+	s->copy_stack = test_stack(t, copy, 2, END_ROOT);
+	s->sync_stack = test_stack(t, sync, 2, END_ROOT);
 	s->step = test_range(t, 0, "step", "train");
 	s->forward = test_range(t, s->step, "aten::addmm, seq = 1", "");
 	s->backward = test_range(t, s->step, "aten::mm_backward <&|>", "");
@@ -152,7 +152,7 @@ static void step(struct script *s, uint64_t at, uint64_t slower)
 	end_range(s, s->step, at + 5 * MS, at + (120 + slower) * MS);
 }
 
-/* Samples at 1 kHz of the thread that makes the calls. */
+/* CPU samples at 1 kHz of the thread that makes the calls. */
 static void sample_cpu(struct sink *sink, uint64_t from_ns, uint64_t to_ns)
 {
 	int nr_lookups = 0;
@@ -254,10 +254,10 @@ static void check_training(const struct profile *p)
 	assert_int_equal(d->idle_ns, sum_of(p, COLUMN_GPU_IDLE));
 	facts_rows(p, FACT_RANGE_RUN, &nr);
 	assert_int_equal(nr, 6);
-	assert_int_equal(p->stats.nr_samples, 360); /* what is counted is no sample */
+	assert_int_equal(p->stats.nr_samples, 360); /* counted events are not samples */
 }
 
-static void golden_recording_reads_as_ever(void **state)
+static void golden_recording_reads_as_before(void **state)
 {
 	struct profile *p = read_recording(GOLDEN, NULL);
 
@@ -266,7 +266,7 @@ static void golden_recording_reads_as_ever(void **state)
 	profile_free(p);
 }
 
-static void recording_made_today_holds_the_same(void **state)
+static void recording_made_now_equals_the_golden_one(void **state)
 {
 	char *path = xstrdup("/tmp/test_gpu_golden.XXXXXX");
 	struct profile *p;
@@ -288,8 +288,8 @@ static void recording_made_today_holds_the_same(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(golden_recording_reads_as_ever),
-		cmocka_unit_test(recording_made_today_holds_the_same),
+		cmocka_unit_test(golden_recording_reads_as_before),
+		cmocka_unit_test(recording_made_now_equals_the_golden_one),
 	};
 
 	return cmocka_run_group_tests(tests, regenerate, NULL);

@@ -1,4 +1,7 @@
-/* What is kept in time: activities one by one, and device memory; each bounded, and what is left out counted. */
+/*
+ * What is kept over time: single activities, and points of device memory. Both are bounded, and
+ * what is left out is counted.
+ */
 #include "tests/unit/gpu_setup.h"
 #include "tests/unit/recording.h"
 
@@ -28,7 +31,7 @@ static uint64_t left_out(const struct profile *p)
 	return UINT64_MAX;
 }
 
-static void activities_have_the_call_that_asked_for_them(void **state)
+static void activities_have_the_call_that_launched_them(void **state)
 {
 	struct gpu_work w = { .start_ns = 5000, .end_ns = 5100, .correlation = 1, .stream = 7 };
 	struct gpu_rec_sync sync = { .work = { .start_ns = 3000, .end_ns = 5200 }, .sync_type = 3 };
@@ -49,7 +52,7 @@ static void activities_have_the_call_that_asked_for_them(void **state)
 	assert_true(test_emit(&s.region, TEST_LANES - 1, &sync));
 	gpu_collect_drain(s.c, 6000);
 	w.correlation = 2;
-	emit_kernel(&s.region, &w, gemm); /* no room */
+	emit_kernel(&s.region, &w, gemm); /* there is no room for it */
 	gpu_collect_finish(s.c, 7000);
 	a = facts_rows(s.p, FACT_GPU_ACTIVITY, &nr);
 	assert_int_equal(nr, 2);
@@ -68,7 +71,7 @@ static void activities_have_the_call_that_asked_for_them(void **state)
 	finish(&s);
 }
 
-/* The points are exactly these: a time, and the bytes in use. */
+/* Checks that the points are exactly these: a time and the bytes in use. */
 static void check_points(const struct profile *p, const uint64_t (*want)[2], size_t nr_want)
 {
 	size_t nr;
@@ -89,7 +92,7 @@ static void memory_is_added_up_in_order_of_time(void **state)
 	(void)state;
 	test_region_init(&s.region);
 	start(&s);
-	emit_memory(&s.region, GPU_MEMORY_FREE, 0, 50, 1000); /* allocated before us */
+	emit_memory(&s.region, GPU_MEMORY_FREE, 0, 50, 1000); /* allocated before the recording */
 	emit_memory(&s.region, GPU_MEMORY_ALLOC, 0, 300, 64);
 	emit_memory(&s.region, GPU_MEMORY_ALLOC, 0, 100, 32);
 	gpu_collect_drain(s.c, second);
@@ -145,18 +148,19 @@ static void a_pool_counts_as_what_it_has_reserved(void **state)
 	emit_from_pool(&s.region, 0xa000, GPU_MEMORY_ALLOC, 200, 10, 4000);
 	emit_from_pool(&s.region, 0xa000, GPU_MEMORY_ALLOC, 300, 20, 4000);
 	emit_from_pool(&s.region, 0xb000, GPU_MEMORY_ALLOC, 400, 30, 2000);
-	/* what was allocated before us: nothing of a pool */
+	/* a pool block from before the recording: the pool's size counts, not the block */
 	emit_memory(&s.region, GPU_MEMORY_FREE, 0, 500, 1 << 20);
 	emit_from_pool(&s.region, 0xa000, GPU_MEMORY_FREE, 600, 20, 4000);
 	emit_pool(&s.region, 0xb000, GPU_POOL_TRIMMED, 700, 0);
-	emit_from_pool(&s.region, 0xc000, GPU_MEMORY_ALLOC, 800, 30, 0); /* of another process */
+	/* a pool of another process */
+	emit_from_pool(&s.region, 0xc000, GPU_MEMORY_ALLOC, 800, 30, 0);
 	emit_pool(&s.region, 0xa000, GPU_POOL_DESTROYED, 900, 4000);
 	gpu_collect_finish(s.c, 2 * second);
 	check_points(s.p, want, sizeof(want) / sizeof(*want));
 	finish(&s);
 }
 
-/* Ten allocations each ms, for a while: what is written of it are the peaks and a bounded number of points. */
+/* Ten allocations per ms for a while: a bounded number of points is written, with the peaks. */
 static void points_of_much_memory_are_thinned_out_and_keep_the_peaks(void **state)
 {
 	const uint64_t nr_changes = 2000000, every_ns = 100000;
@@ -206,7 +210,7 @@ static void points_of_much_memory_are_thinned_out_and_keep_the_peaks(void **stat
 	test_region_fini(&region);
 }
 
-/* A reader takes no row whose name or thread is none of the recording's. */
+/* A reader refuses rows whose name or thread is not in the recording. */
 static void rows_that_make_no_sense_are_refused(void **state)
 {
 	const struct fact_gpu_activity bad[] = {
@@ -240,7 +244,7 @@ static void rows_that_make_no_sense_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(activities_have_the_call_that_asked_for_them),
+		cmocka_unit_test(activities_have_the_call_that_launched_them),
 		cmocka_unit_test(memory_is_added_up_in_order_of_time),
 		cmocka_unit_test(a_pool_counts_as_what_it_has_reserved),
 		cmocka_unit_test(points_of_much_memory_are_thinned_out_and_keep_the_peaks),

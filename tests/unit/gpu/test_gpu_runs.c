@@ -1,4 +1,4 @@
-/* Each run of a range has the work that was called inside it, however late that work is done. */
+/* A run of a range gets the work of the calls made inside it, however late that work is done. */
 #include "tests/unit/gpu_setup.h"
 
 static const struct fact_range_run *run_at(const struct profile *p, uint64_t range,
@@ -37,7 +37,7 @@ static void work_counts_in_every_range_around_its_call(void **state)
 	emit_range(&s.region, forward, 2100, 2300);
 	emit_call(&s.region, GPU_API_LAUNCH, 4, 2400, 2410, 0);
 	gpu_collect_drain(s.c, 3000);
-	/* the last step ends after its first work has been read */
+	/* the last step ends after its first work was read */
 	w.range = forward;
 	emit_kernel(&s.region, &w, 0);
 	w = (struct gpu_work){ .start_ns = 5100, .end_ns = 5250, .correlation = 2, .range = step };
@@ -93,7 +93,7 @@ static void memory_is_net_and_at_its_peak(void **state)
 	finish(&s);
 }
 
-/* Loops of nested ranges with launches at random, work done in any order and read at any time. */
+/* Loops of nested ranges with random launches; work is done in any order and read at any time. */
 static void runs_add_up_to_all_work_that_was_launched_in_ranges(void **state)
 {
 	enum { STEPS = 400, LAUNCHES = 2000 };
@@ -170,7 +170,7 @@ static void started_range_is_counted_by_name_and_never_twice(void **state)
 	test_emit(&s.region, 0, &record);
 	record.end_ns = 200;
 	test_emit(&s.region, 1, &record);
-	record.flags = GPU_RANGE_OPEN; /* did not end */
+	record.flags = GPU_RANGE_OPEN; /* it did not end */
 	test_emit(&s.region, 1, &record);
 	gpu_collect_finish(s.c, 3000);
 	range = facts_rows(s.p, FACT_RANGE, &nr);
@@ -192,7 +192,7 @@ static void started_range_is_counted_by_name_and_never_twice(void **state)
 	finish(&s);
 }
 
-/* The room is that of a recording, which has several processes. */
+/* Several processes of a recording share its room. */
 static void processes_share_the_room_for_runs(void **state)
 {
 	const struct fact_gpu_counter *counters;

@@ -1,6 +1,6 @@
 /*
- * Busy and idle time of devices, and who is blamed for the idle. The judge of the sums is an array with
- * a place for every nanosecond.
+ * Busy and idle time of devices, and what the idle time is blamed on. The sums are compared with an
+ * array that has an entry for every nanosecond.
  */
 #include "tests/unit/gpu_setup.h"
 
@@ -20,7 +20,7 @@ static const struct fact_gpu_device *device(const struct profile *p, uint64_t nu
 	return NULL;
 }
 
-/* Idle time of a reason and stack, "reason | stack". */
+/* Idle time by reason and stack: "reason | stack". */
 static uint64_t idle_of(const struct profile *p, const char *what)
 {
 	uint64_t ns = 0;
@@ -38,7 +38,7 @@ static uint64_t idle_of(const struct profile *p, const char *what)
 	return ns;
 }
 
-static void sums_are_those_of_a_clock_that_looks_at_every_nanosecond(void **state)
+static void sums_equal_those_of_an_array_of_nanoseconds(void **state)
 {
 	(void)state;
 	srandom(3);
@@ -103,7 +103,7 @@ static void sums_are_those_of_a_clock_that_looks_at_every_nanosecond(void **stat
 	}
 }
 
-/* Watched from 1000 to 2000; a kernel runs from 1000 to 1100, and one ends the gap at 1500. */
+/* Watched from 1000 to 2000. A kernel runs from 1000 to 1100, and another ends the gap at 1500. */
 static void start_with_gap(struct setup *s)
 {
 	test_region_init(&s->region);
@@ -238,7 +238,7 @@ static void samples_of_the_late_thread_share_its_time(void **state)
 	finish(&s);
 }
 
-static void time_after_the_last_work_has_no_one_to_blame(void **state)
+static void time_after_the_last_work_is_blamed_on_no_stack(void **state)
 {
 	struct setup s = { 0 };
 
@@ -283,13 +283,13 @@ static void work_that_comes_too_late_is_counted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sums_are_those_of_a_clock_that_looks_at_every_nanosecond),
+		cmocka_unit_test(sums_equal_those_of_an_array_of_nanoseconds),
 		cmocka_unit_test(late_launch_is_blamed_on_the_stack_that_was_late),
 		cmocka_unit_test(time_in_a_synchronization_is_blamed_on_it),
 		cmocka_unit_test(work_that_was_queued_waited_for_the_gpu),
 		cmocka_unit_test(gap_between_nodes_of_one_graph_launch_is_the_graphs),
 		cmocka_unit_test(samples_of_the_late_thread_share_its_time),
-		cmocka_unit_test(time_after_the_last_work_has_no_one_to_blame),
+		cmocka_unit_test(time_after_the_last_work_is_blamed_on_no_stack),
 		cmocka_unit_test(work_that_comes_too_late_is_counted),
 	};
 

@@ -1,4 +1,4 @@
-/* The recorder's side of shared memory: rings in order, and nothing trusted. */
+/* The recorder's side of shared memory: rings are read in order, and no content is trusted. */
 #include "tests/unit/gpu_region.h"
 
 #include <errno.h>
@@ -95,7 +95,7 @@ static void record_that_is_not_finished_ends_the_reading(void **state)
 	test_region_open(&t);
 	lane = test_area(&t, &t.header->lanes);
 	data = (char *)t.header + lane->offset;
-	lane->head += sizeof(a); /* reserved, not written */
+	lane->head += sizeof(a); /* reserved, not yet written */
 	test_emit(&t, 0, &b);
 	assert_int_equal(shared_region_drain(t.shared, see, &seen), 0);
 	memcpy(data, &a, sizeof(a));
@@ -124,7 +124,7 @@ static void ring_that_makes_no_sense_is_given_up(void **state)
 		lane->head = i == 4 ? 44 : i == 5 ? 2 * TEST_RING : sizeof(a);
 		test_emit(&t, 1, &b);
 		assert_int_equal(shared_region_drain(t.shared, see, &seen), 1);
-		assert_int_equal(seen.tids[0], 2); /* the other ring goes on */
+		assert_int_equal(seen.tids[0], 2); /* the other ring is still read */
 		assert_int_equal(shared_region_nr_broken(t.shared), 1);
 		finish(&t);
 	}
@@ -155,11 +155,11 @@ static void header_that_makes_no_sense_is_refused(void **state)
 	}
 }
 
-static void ids_out_of_range_are_nothing(void **state)
+static void ids_out_of_range_are_refused(void **state)
 {
 	uint64_t frames[GPU_MAX_STACK];
 	struct gpu_range_node node;
-	enum gpu_stack_end end;
+	uint8_t end;
 	struct buffer b = { 0 };
 	struct test_region t;
 	uint32_t nr, id;
@@ -178,7 +178,7 @@ static void ids_out_of_range_are_nothing(void **state)
 											      << 20;
 	assert_false(shared_region_string(t.shared, id, &b));
 	id = test_range(&t, 0, "a", "");
-	test_range_node(&t, id)->parent = id; /* a path without an end */
+	test_range_node(&t, id)->parent = id; /* a path that never ends */
 	assert_false(shared_region_range(t.shared, id, &node));
 	buffer_fini(&b);
 	finish(&t);
@@ -212,7 +212,7 @@ int main(void)
 		cmocka_unit_test(record_that_is_not_finished_ends_the_reading),
 		cmocka_unit_test(ring_that_makes_no_sense_is_given_up),
 		cmocka_unit_test(header_that_makes_no_sense_is_refused),
-		cmocka_unit_test(ids_out_of_range_are_nothing),
+		cmocka_unit_test(ids_out_of_range_are_refused),
 		cmocka_unit_test(memory_that_the_target_could_take_away_is_refused),
 	};
 

@@ -100,7 +100,7 @@ static void exact_columns_have_no_margin_and_say_their_events(void **state)
 	assert_string_equal(buffer_cstring(&b), "32 launches, 0 lost, 0% incomplete, 0% unnamed, "
 						"every one counted");
 	b.size = 0;
-	summary_add_events(&b, &s, 12, "+-");
+	summary_add_events(&b, &s, 12, false);
 	buffer_add_char(&b, ' ');
 	summary_add_value(&b, &s, 90500);
 	assert_string_equal(buffer_cstring(&b), "12 launches 90.5 us");

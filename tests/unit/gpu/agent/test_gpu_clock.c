@@ -1,4 +1,4 @@
-/* gpu/agent/base/clock.c: ticks become nanoseconds while the clock is calibrated again. */
+/* Ticks become nanoseconds (gpu/agent/base/clock.c) while another thread calibrates the clock. */
 #include "tests/unit/unit.h"
 
 #include <pthread.h>
@@ -12,7 +12,7 @@
 #define NR_TICKS 2000000
 #define NR_KEPT 1000
 
-struct agent agent; /* no region: nothing is published */
+struct agent agent; /* without a region the clock publishes nothing */
 
 static uint32_t is_done; /* atomic */
 
@@ -42,7 +42,7 @@ static void end(pthread_t thread)
 	pthread_join(thread, NULL);
 }
 
-/* A call of a thread would begin before its last one ended. */
+/* Else a call would seem to begin before the thread's last one ended. */
 static void time_never_goes_back(void **state)
 {
 	uint64_t before = 0, back = 0;
@@ -62,7 +62,7 @@ static void time_never_goes_back(void **state)
 	assert_int_equal(back, 0);
 }
 
-/* When a long call began is asked when it ends. */
+/* The start of a long call is converted only when the call ends. */
 static void a_moment_has_one_time_whenever_it_is_asked(void **state)
 {
 	const struct timespec pause = { 0, 30000 };
@@ -108,7 +108,7 @@ static void the_time_is_that_of_the_monotonic_clock(void **state)
 	assert_in_range(nearest, 0, 2000);
 }
 
-/* As after a time in which the machine slept. */
+/* As after the machine has slept. */
 static void a_clock_that_is_far_off_is_set(void **state)
 {
 	const struct timespec pause = { 0, 2000000 };

@@ -1,6 +1,6 @@
 /*
- * What is exported and read again is what it was: 10 000 random profiles through each format that sprof
- * writes and reads, judged by the list of names and weights they were made from.
+ * Exports 10 000 random profiles in each format that sprof both writes and reads, imports them
+ * again, and compares them with the list of names and weights that they were made from.
  */
 #include "tests/unit/unit.h"
 
@@ -70,7 +70,7 @@ static void speedscope_comes_back_as_it_was(void **state)
 	round_trips("speedscope", 10000);
 }
 
-/* Addresses, build-ids and threads are more than the tree shows. */
+/* Checks addresses, build-ids and threads, which the tree does not show. */
 static void pprof_keeps_addresses_and_threads(void **state)
 {
 	static struct plain_profile plain;
@@ -107,7 +107,7 @@ static void pprof_keeps_addresses_and_threads(void **state)
 	}
 }
 
-/* Every column is a value of its own, and comes back in it. */
+/* Every column is exported as a value of its own and imported into the same column. */
 static void pprof_keeps_columns_apart(void **state)
 {
 	struct profile *p = profile_new(), *again;

@@ -1,5 +1,6 @@
 /*
- * The geometry: caps tile the chart, boxes stand on their parents, nothing is lost.
+ * The geometry: caps cover the chart without gaps, boxes lie on their parents, and no frame is
+ * lost.
  */
 #include "tests/unit/unit.h"
 
@@ -45,7 +46,7 @@ static struct tree *random_tree(uint64_t seed, unsigned nr_stacks, unsigned max_
 				      });
 	}
 	assert_int_equal(tree_new(p, &(struct tree_opts){ 0 }, &tree), 0);
-	/* Names are not looked at here, so the profile they belong to may go. */
+	/* The layout reads no names, so the profile that they belong to can be freed. */
 	profile_free(p);
 	free(frames);
 	return tree;
@@ -58,7 +59,7 @@ static int compare_caps(const void *a, const void *b)
 	return x->cap_x < y->cap_x ? -1 : x->cap_x > y->cap_x;
 }
 
-/* Laid side by side by position, the caps leave no gap and overlap nowhere. */
+/* Sorted by position, the caps have no gaps and no overlaps. */
 static void check_caps_tile(const struct layout *l, uint64_t total)
 {
 	struct layout_box *boxes = xcalloc(l->nr_boxes, sizeof(*boxes));
@@ -77,7 +78,7 @@ static void check_caps_tile(const struct layout *l, uint64_t total)
 	free(boxes);
 }
 
-/* A cap stands in the row above its box: no box of that row may reach into it. */
+/* A cap lies in the row above its box, and no box of that row may overlap it. */
 static void check_no_box_on_a_cap(const struct layout *l)
 {
 	for (size_t i = 0; i < l->nr_boxes; i++) {

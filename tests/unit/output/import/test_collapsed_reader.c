@@ -1,5 +1,5 @@
 /*
- * Collapsed stacks as people's tools really write them.
+ * Reads collapsed stacks in the forms that real tools write.
  */
 #include "tests/unit/unit.h"
 
@@ -70,7 +70,10 @@ static void the_last_space_cuts_off_the_count(void **state)
 	profile_free(p);
 }
 
-/* What sprof and py-spy write of Python is Python again; what only looks like it a little is not. */
+/*
+ * Python functions as sprof and py-spy write them are recognised; names that only look similar are
+ * not.
+ */
 static void python_functions_are_told_by_their_place(void **state)
 {
 	static const struct {
@@ -139,7 +142,7 @@ static void marks_say_the_kind(void **state)
 		{ "inl", FUNCTION_NATIVE, false },
 		{ "[unknown]", FUNCTION_UNKNOWN, false },
 		{ "[no unwind rule]", FUNCTION_MARKER, false },
-		{ "_[k]", FUNCTION_UNKNOWN, false }, /* a mark without a name is a name */
+		{ "_[k]", FUNCTION_UNKNOWN, false }, /* a suffix alone is a name */
 	};
 	struct profile *p = read_text(
 		"sys_read_[k];jitted_[j];kern_[g];inl_[i];inl;[unknown];[no unwind rule];_[k] 1\n");
@@ -178,7 +181,7 @@ static void names_may_be_empty_or_no_utf8(void **state)
 	profile_free(p);
 }
 
-/* Frames are taken over from the line before; every way in which two lines part. */
+/* Frames are reused from the line before: every way in which two lines can differ. */
 static void lines_that_begin_alike_keep_their_own_frames(void **state)
 {
 	struct profile *p = read_text("a;b;c 1\na;b;cc 1\na;b 1\na;bc;d 1\na;bc 1\na 1\nab;b 1\n"

@@ -1,5 +1,6 @@
 /*
- * Dimensions and directions against brute force over lists of names: 10 000 random profiles.
+ * Compares dimensions and directions of 10 000 random profiles with brute force over lists of
+ * names.
  */
 #include "tests/unit/unit.h"
 
@@ -8,7 +9,7 @@
 #include "output/select/pattern.h"
 #include "tests/unit/random_profile.h"
 
-/* A sample as a line: `name` gives what a function is called, in `path` order. */
+/* A sample as a line: the names that `name` gives for its functions, in the order of `path`. */
 static void add_line(struct plain_lines *l, const char *const *names, unsigned nr, uint64_t weight)
 {
 	char path[PLAIN_TEXT] = "";
@@ -52,7 +53,7 @@ static void reverse(const char **names, unsigned nr)
 	}
 }
 
-/* The first function whose name holds a 'g', or nr: what the pattern "g" finds. */
+/* The first function whose name contains 'g', as the pattern "g" finds it, or nr. */
 static unsigned find_g(const struct plain_sample *s)
 {
 	unsigned i = 0;
@@ -66,7 +67,7 @@ enum { INVERT, CALLEES, CALLERS, MODULE, KIND, NR_TURNS };
 
 static const char *const kinds[] = { "native", "kernel", "jit" };
 
-/* What a sample is after the turn; false where it is left out. */
+/* The expected sample; false if it is removed. */
 static bool turned(const struct plain_sample *s, int turn, const char **names, unsigned *nr)
 {
 	unsigned at = find_g(s), kept = 0;
@@ -189,7 +190,7 @@ static void threads_and_processes_are_one_frame_each(void **state)
 			const struct plain_sample *s = &plain.samples[j];
 			char path[PLAIN_TEXT];
 
-			/* No thread here is its process's first, so the last one names it. */
+			/* No process here has its main thread, so the last thread names it. */
 			if (process)
 				snprintf(path, sizeof(path), "(pid %u)@;", s->pid);
 			else

@@ -1,5 +1,6 @@
 /*
- * Filters against an oracle that goes through lists of names: 10 000 random profiles, with random rules.
+ * Compares filters with random rules on 10 000 random profiles with an oracle that works on lists
+ * of names.
  */
 #include "tests/unit/unit.h"
 
@@ -8,7 +9,7 @@
 #include "output/select/filter.h"
 #include "tests/unit/random_profile.h"
 
-/* Rules, and what they mean without a regular expression. */
+/* Rules, and their meaning without regular expressions. */
 struct choice {
 	const char *text;
 	bool (*fits)(const struct plain_function *f);
@@ -70,7 +71,7 @@ static bool any_fits(const struct plain_sample *s, const struct choice *choice)
 	return false;
 }
 
-/* What becomes of a sample under one rule. */
+/* Applies one rule to a sample. */
 static bool apply_rule(struct plain_sample *s, enum filter_rule rule, const struct choice *choice)
 {
 	unsigned kept = 0, i = 0;

@@ -1,4 +1,6 @@
-/* What a profile tells of the GIL: sums by what the stack shows, the share in a function, the filter. */
+/*
+ * The GIL in a profile: sums by state, the part of a function that held it, and the filter.
+ */
 #include "tests/unit/unit.h"
 
 #include <errno.h>

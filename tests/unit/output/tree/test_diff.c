@@ -1,6 +1,6 @@
 /*
- * Two random profiles merged, against an oracle that adds up lines of text; and the statistics against
- * figures worked out by hand and against repeated sampling.
+ * Merges random profiles and compares the result with an oracle that adds up lines of text. The
+ * statistics are compared with figures computed by hand and with repeated sampling.
  */
 #include "tests/unit/unit.h"
 
@@ -145,7 +145,7 @@ static void check_nodes(const struct diff *d, const struct line *lines, unsigned
 	}
 }
 
-/* Each function: the lines it is in, once each. */
+/* The total of a function counts each line with the function once. */
 static void check_rows(const struct diff *d, const struct line *lines, unsigned nr)
 {
 	struct diff_row *rows = diff_sums(d);
@@ -173,7 +173,7 @@ static void check_rows(const struct diff *d, const struct line *lines, unsigned 
 	free(rows);
 }
 
-/* How much of a side lies under the first n bytes of a path. */
+/* The sum of a side below the first n bytes of a path. */
 static uint64_t weight_under(const struct line *lines, unsigned nr, bool after, const char *path,
 			     size_t n)
 {
@@ -185,7 +185,7 @@ static uint64_t weight_under(const struct line *lines, unsigned nr, bool after, 
 	return sum;
 }
 
-/* Of before and not in after, and the shortest beginning of it that is not there is significant. */
+/* Is the path only in before, and the removal of its shortest missing prefix significant? */
 static bool is_removed(const struct diff *d, const struct line *lines, unsigned nr,
 		       const struct line *line)
 {
@@ -241,7 +241,7 @@ static int compare_caps(const void *a, const void *b)
 	return x->cap_x < y->cap_x ? -1 : x->cap_x > y->cap_x;
 }
 
-/* Each side for itself is tiled by its caps, and the two do not touch. */
+/* The caps of each side cover it without gaps, and the sides do not touch. */
 static void caps_tile_both_sides(void **state)
 {
 	(void)state;
@@ -300,7 +300,7 @@ static void margins_are_those_of_the_formulas(void **state)
 	pair_fini(&pair);
 }
 
-/* Of two recordings of the same program, 1 function in 20 may look changed, not more. */
+/* In two recordings of one program at most 1 function in 20 may look changed. */
 static void equal_programs_rarely_look_changed(void **state)
 {
 	enum { ROUNDS = 4000, SAMPLES = 400 };

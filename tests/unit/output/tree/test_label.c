@@ -1,5 +1,5 @@
 /*
- * Short names of many languages, and the ladder of labels.
+ * Short names in many languages, and the forms of a label.
  */
 #include "tests/unit/unit.h"
 

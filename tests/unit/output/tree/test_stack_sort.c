@@ -1,5 +1,5 @@
 /*
- * Stacks in the order of their codes: enough of them for every way of sorting there is.
+ * Sorts enough stacks to reach every path of the sorter, and checks their order.
  */
 #include "tests/unit/unit.h"
 
@@ -20,7 +20,10 @@ static unsigned rng(unsigned n)
 	return (unsigned)(rng_state >> 33) % n;
 }
 
-/* Long shared beginnings; few and many distinct codes; as they are, and looked up in a table. */
+/*
+ * Long common beginnings; few and many distinct codes; words that are codes, and words that are
+ * looked up.
+ */
 static void many_stacks_are_in_the_order_of_their_codes(void **state)
 {
 	enum { NR = 60000, STEP = 13, MAX_CODE = 100000 }; /* up to 12 codes and their end */

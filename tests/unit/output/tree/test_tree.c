@@ -1,6 +1,6 @@
 /*
- * The tree against an oracle that knows nothing of sorting: every distinct path is kept as text and
- * every sum is taken over all of them.
+ * Compares the tree with an oracle without sorting: it keeps every distinct path as text and takes
+ * each sum over all of them.
  */
 #include "tests/unit/unit.h"
 
@@ -16,7 +16,7 @@
 
 enum { MAX_LINES = 40, MAX_DEPTH = 9 };
 
-/* Names that begin alike, with every byte below ';' that tears the lines of others apart. */
+/* Names with common beginnings, and with bytes below ';', which break the order of lines. */
 static const char *const names[] = {
 	"f", "f.part.0", "f(int)", "f f", "f-1", "f2", "g", "f:x", "f!"
 };
@@ -153,7 +153,7 @@ static void check_against_oracle(const struct tree *tree, const struct line *lin
 	}
 }
 
-/* Of each function: every line it is in counts once, its last frame is its self. */
+/* The total of a function counts each line once; its self counts lines that it ends. */
 static void check_sums(const struct tree *tree, const struct line *lines, unsigned nr)
 {
 	struct tree_sum *sums = tree_sums(tree);
@@ -241,7 +241,7 @@ static void order_of_lines_does_not_show(void **state)
 	}
 }
 
-/* flamegraph.pl and inferno sort whole lines and draw foo twice here. */
+/* flamegraph.pl and inferno sort whole lines and so draw foo twice. */
 static void dots_and_spaces_do_not_split_a_function(void **state)
 {
 	struct profile *p = profile_of_text("main;foo 50\nmain;foo.part.0;x 30\nmain;foo;bar 70\n");
@@ -296,7 +296,7 @@ static void set_locations(struct profile *p, uint32_t frame, uint32_t module, co
 	profile_set_locations(p, frame, locations, 2);
 }
 
-/* A recording's shape: two threads of one name, inlines, an unnamed frame, a marker. */
+/* Like a recording: two threads of one name, inlined functions, an unnamed frame, a marker. */
 static struct profile *recorded_profile(void)
 {
 	struct profile *p = profile_new();

@@ -1,6 +1,6 @@
 /*
- * The in-target code, as it is injected: the flat payload lies in memory beside its region, is
- * entered, samples this very process, and leaves nothing behind.
+ * The in-target code as it is injected: the flat payload is mapped beside its region, entered,
+ * samples this process itself, and leaves nothing behind.
  */
 #include "tests/unit/unit.h"
 
@@ -24,7 +24,7 @@
 struct fixture {
 	struct timer_region host;
 	char *code;
-	struct agent_region *region; /* as the payload sees it */
+	struct agent_region *region; /* as in the target */
 	uint64_t nr, weight_ns, nr_snapshots, nr_elsewhere;
 };
 
@@ -45,7 +45,7 @@ static __attribute__((noinline)) void burn(uint64_t ns)
 			sum += (uint64_t)i;
 }
 
-/* A busy host may take the CPU away, and its ticks, for long. */
+/* A busy host may take away the CPU, and with it the ticks, for long. */
 #define BURN_UNTIL(condition)                                                                      \
 	do {                                                                                       \
 		for (int i = 0; i < 100 && !(condition); i++)                                      \
@@ -149,11 +149,14 @@ static void the_payload_samples_its_process_by_cpu_time(void **state)
 	timer_region_read(&f.host, on_record, &f);
 	assert_true(f.nr > 0);
 	assert_int_equal(f.nr_elsewhere, 0);
-	/* One period at either end; on a busy machine the last timer of all may be late. */
+	/*
+	 * One period may be missing at either end; on a busy machine the last timer of all may be
+	 * late.
+	 */
 	assert_true(f.weight_ns + 15 * PERIOD_NS >= before);
 	assert_true(f.weight_ns <= before + 2 * PERIOD_NS);
 	assert_int_equal(timer_region_nr_dropped(&f.host), 0);
-	/* without tables there are only snapshots, as many as there is credit for */
+	/* without tables there are only snapshots, as many as the credit allows */
 	assert_true(f.nr_snapshots > 0 && f.nr_snapshots <= 64);
 	teardown(&f);
 }
@@ -271,7 +274,7 @@ static void threads_come_and_go_through_the_mailbox(void **state)
 	while (!__atomic_load_n(&thread_tid, __ATOMIC_ACQUIRE))
 		;
 	assert_true(timer_region_want(&f.host, thread_tid));
-	BURN_UNTIL(nr_timers() == 2); /* our own timer's handler makes it */
+	BURN_UNTIL(nr_timers() == 2); /* the handler of our own timer makes the process timer */
 	for (int i = 0; i < 100 && !f.nr_elsewhere; i++) {
 		burn(10000000);
 		timer_region_read(&f.host, on_record, &f);

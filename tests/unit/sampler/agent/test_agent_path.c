@@ -1,6 +1,6 @@
 /*
- * The walk inside a target along the path of the one before: over stacks that grow, shrink and change anywhere, it meets
- * the frames that a walk without memory meets.
+ * The walk inside a target, which follows the path of the walk before: over stacks that grow,
+ * shrink and change anywhere it meets the same frames as a walk that remembers nothing.
  */
 #include "tests/unit/unit.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* The code under test is not in the host's library. */
+/* In-target code is not part of the host's library, so it is compiled into this test. */
 #include "sampler/agent/memory.c"
 #include "sampler/agent/stack.c"
 
@@ -19,7 +19,7 @@
 #define MAX_DEPTH 600u
 #define GENERATION 4u
 
-/* No Python here. */
+/* There is no Python in this process. */
 __u32 agent_python_run(struct agent_python *python, __u64 *frames, __u32 nr)
 {
 	(void)python;
@@ -28,7 +28,7 @@ __u32 agent_python_run(struct agent_python *python, __u64 *frames, __u32 nr)
 	return nr;
 }
 
-/* A page of code for each function, whose frame has its own size; function 0 is the outermost. */
+/* Each function has a page of code and a frame of its own size; function 0 is the outermost. */
 struct world {
 	struct walk_space *space;
 	struct walk_arena *arena;
@@ -92,7 +92,7 @@ static void world_free(struct world *w)
 	free(w);
 }
 
-/* Puts the return addresses where the frames want them; the registers of the leaf. */
+/* Writes the return addresses where the frames have them, and sets the registers of the leaf. */
 static struct walk_regs lay_out(struct world *w)
 {
 	__u32 at = STACK_WORDS - 8;
@@ -164,7 +164,7 @@ static void random_stacks_are_walked_as_without_a_path(void **state)
 
 		w->depth -= (__u32)rand() % (w->depth < 12 || i % 50 == 0 ? w->depth : 12);
 		grow(w, (__u32)rand() % (i % 500 == 0 ? MAX_DEPTH : 14), max);
-		/* a caller that stands at another of its calls */
+		/* a caller that is now at another of its calls */
 		if (i % 9 == 0 && w->depth > 1) {
 			__u32 at = 1 + (__u32)rand() % (w->depth - 1);
 
@@ -176,7 +176,10 @@ static void random_stacks_are_walked_as_without_a_path(void **state)
 	world_free(w);
 }
 
-/* Only the leaf is at another place: all else comes from the path, and its end is not moved. */
+/*
+ * Only the leaf has moved: all other steps come from the path, and the path's end stays where it
+ * is.
+ */
 static void what_stays_is_found_in_the_path(void **state)
 {
 	struct world *w = world_new();
@@ -197,7 +200,7 @@ static void what_stays_is_found_in_the_path(void **state)
 	world_free(w);
 }
 
-/* More than it holds: the frames nearest to the root stay. */
+/* A stack with more frames than the path holds: those nearest to the root stay. */
 static void of_a_deep_stack_the_outer_part_is_kept(void **state)
 {
 	struct world *w = world_new();
@@ -235,7 +238,7 @@ static void a_new_generation_forgets_the_path(void **state)
 	world_free(w);
 }
 
-/* A word that is no address must not pass for one by its lower bits. */
+/* A word that is not an address must not be taken for one by its lower bits. */
 static void a_pc_beyond_user_space_has_no_rule(void **state)
 {
 	struct world *w = world_new();

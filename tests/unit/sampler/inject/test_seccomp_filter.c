@@ -1,4 +1,7 @@
-/* What a seccomp filter says: known programs, and the kernel's own word on random ones. */
+/*
+ * What a seccomp filter says of a call: programs whose answer is known, and random ones compared
+ * with the kernel's answer.
+ */
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
@@ -114,7 +117,7 @@ static void what_is_not_known_is_followed_both_ways(void **state)
 			 -ENODATA);
 }
 
-/* Each takes either way from each of its jumps: 2^40 ways. */
+/* Each of its jumps can go either way: 2^40 paths. */
 static void a_program_of_too_many_ways_is_given_up(void **state)
 {
 	struct sock_filter code[162];
@@ -137,7 +140,8 @@ static void a_program_of_too_many_ways_is_given_up(void **state)
 static void a_program_that_is_none_is_refused(void **state)
 {
 	const struct sock_filter bad[][2] = {
-		{ BPF_STMT(BPF_LD | BPF_IMM, 1), BPF_STMT(BPF_LD | BPF_IMM, 1) }, /* has no end */
+		/* runs past its end */
+		{ BPF_STMT(BPF_LD | BPF_IMM, 1), BPF_STMT(BPF_LD | BPF_IMM, 1) },
 		{ BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 64), RETURN(SECCOMP_RET_ALLOW) },
 		{ BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 2), RETURN(SECCOMP_RET_ALLOW) },
 		{ BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 0), RETURN(SECCOMP_RET_ALLOW) },
@@ -181,7 +185,7 @@ static void the_kernel_obeys_the_strictest_of_several(void **state)
 	}
 }
 
-/* The first call that is denied, by whichever filter, is what the reason names. */
+/* The reason names the first call that any filter denies. */
 static void the_reason_names_the_first_call_that_is_denied(void **state)
 {
 	struct sock_filter allow[] = { RETURN(SECCOMP_RET_ALLOW) };
@@ -218,9 +222,9 @@ static void the_reason_names_the_first_call_that_is_denied(void **state)
 	assert_non_null(strstr(reason.why, "not known beforehand"));
 }
 
-/* ---- the kernel's own word */
+/* ---- the kernel's answer */
 
-#define NOBODYS_CALL 999 /* ENOSYS where it is allowed */
+#define NOBODYS_CALL 999 /* ENOSYS if it is allowed */
 #define NR_PROGRAMS 300
 
 static struct sock_filter random_instruction(size_t left)
@@ -274,7 +278,7 @@ static struct sock_filter random_instruction(size_t left)
 		i.k %= left < 3 ? left : 3;
 	} else if (i.code == (BPF_LD | BPF_W | BPF_ABS)) {
 		i.k = i.k % 16 * 4;
-		if (i.k == 8 || i.k == 12) /* the pc, which is not known here */
+		if (i.k == 8 || i.k == 12) /* the pc is not known here */
 			i.k = 16;
 	} else if (BPF_CLASS(i.code) == BPF_ST || BPF_CLASS(i.code) == BPF_STX ||
 		   BPF_MODE(i.code) == BPF_MEM) {
@@ -285,7 +289,10 @@ static struct sock_filter random_instruction(size_t left)
 	return i;
 }
 
-/* All memory is written first, or the kernel would not have it. At the end A is what is denied with, 0 to 127. */
+/*
+ * All memory is written first, because the kernel rejects programs that read what was not written.
+ * At the end A is the errno that denies, 0 to 127.
+ */
 static size_t random_program(struct sock_filter *code)
 {
 	size_t nr = 0, body = 5 + (size_t)rand() % 60;
@@ -304,8 +311,8 @@ static size_t random_program(struct sock_filter *code)
 }
 
 /*
- * In a child: makes the call under the filter, which decides over that call alone. Its errno, or -1: it was
- * killed for it.
+ * Makes the call in a child under the filter, which decides over that call alone. Its errno, or -1:
+ * the child was killed.
  */
 static int ask_kernel(const struct sock_filter *code, size_t nr, const struct seccomp_call *call)
 {

@@ -254,7 +254,7 @@ static void a_function_without_cfi_has_the_rules_of_its_code(void **state)
 	check(f, 0x301, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
 	CHECK_SP(f, 0x302, 8);
 	check(f, 0x303, WALK_CFA_NONE, 0, 0, 0);
-	assert_int_equal(f->table->nr_code_functions, 1);
+	assert_int_equal(f->table->nr_derived_functions, 1);
 }
 
 static void an_entry_point_without_fde_is_the_root(void **state)

@@ -37,7 +37,7 @@ struct fixture {
 	uint8_t *memory;
 	struct walk_rule *rules;
 	struct table_builder *builder;
-	struct runtime_unwind *jit;
+	struct runtime_unwind *unwind;
 	struct mapped_file code;
 	struct process process;
 	uint64_t now_ns;
@@ -51,7 +51,7 @@ static int set_up(void **state)
 		mmap(NULL, CODE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	f->rules = calloc(WALK_NR_RULES, sizeof(*f->rules));
 	f->builder = table_builder_new(f->rules, WALK_NR_RULES);
-	f->jit = runtime_unwind_new(f->builder, WALK_MAX_MODULES, f->rules, NULL, NULL);
+	f->unwind = runtime_unwind_new(f->builder, WALK_MAX_MODULES, f->rules, NULL, NULL);
 	f->code.kind = MODULE_JIT;
 	f->process.pid = getpid();
 	f->now_ns = monotonic_ns();
@@ -70,7 +70,7 @@ static int tear_down(void **state)
 
 	table_builder_free(f->builder);
 	process_fini(&f->process);
-	runtime_unwind_free(f->jit);
+	runtime_unwind_free(f->unwind);
 	munmap(f->memory, CODE_SIZE);
 	free(f->rules);
 	free(f);
@@ -83,7 +83,7 @@ static int sample(struct fixture *f, size_t offset, uint32_t epoch)
 	const uint64_t frames[] = { (uintptr_t)(f->memory + offset) | FRAME_EXACT, 0x1000 };
 	struct walked w = { .user = frames, .nr_user = 2, .marker = -1 };
 
-	runtime_unwind_check(f->jit, &f->process, f->now_ns, epoch, &w);
+	runtime_unwind_check(f->unwind, &f->process, f->now_ns, epoch, &w);
 	assert_int_equal(w.nr_user, w.marker < 0 ? 2 : 1);
 	return w.marker;
 }
@@ -96,14 +96,14 @@ static void look(struct fixture *f, uint64_t later_ns)
 	uint32_t index;
 
 	f->now_ns += later_ns;
-	runtime_unwind_look(f->jit, &f->process, f->now_ns);
+	runtime_unwind_look(f->unwind, &f->process, f->now_ns);
 	while (table_builder_nr_pending(f->builder)) {
 		poll(&ready, 1, 1000);
 		while (table_builder_take(f->builder, &index, &table))
-			runtime_unwind_take(f->jit, index, table);
+			runtime_unwind_take(f->unwind, index, table);
 	}
-	runtime_unwind_look(f->jit, &f->process, f->now_ns);
-	runtime_unwind_tidy(f->jit, f->now_ns);
+	runtime_unwind_look(f->unwind, &f->process, f->now_ns);
+	runtime_unwind_tidy(f->unwind, f->now_ns);
 }
 
 /* The frame that the rule in force there says; 0: no rule. */
@@ -111,7 +111,7 @@ static int32_t frame_at(struct fixture *f, size_t offset)
 {
 	struct walk_rule rule;
 
-	if (!runtime_unwind_rule(f->jit, &f->process, (uintptr_t)(f->memory + offset), f->now_ns,
+	if (!runtime_unwind_rule(f->unwind, &f->process, (uintptr_t)(f->memory + offset), f->now_ns,
 				 &rule))
 		return 0;
 	assert_int_equal(rule.cfa, WALK_CFA_SP);
@@ -126,14 +126,14 @@ static void code_has_rules_once_a_sample_was_there(void **state)
 	write_function(f->memory + 16 * PAGE, 0x100);
 	look(f, 0);
 	assert_int_equal(frame_at(f, 16 * PAGE + INSIDE), 0);
-	assert_int_equal(runtime_unwind_bytes_read(f->jit), 0);
+	assert_int_equal(runtime_unwind_bytes_read(f->unwind), 0);
 	assert_int_equal(sample(f, 16 * PAGE + INSIDE, 0), -1);
 	look(f, 0);
 	assert_int_equal(frame_at(f, 16 * PAGE + INSIDE), 0x100);
 	assert_int_equal(f->process.dirty, true);
 	assert_int_equal(sample(f, 16 * PAGE + INSIDE, 0), -1);
 	/* the page, those of zeros before and behind it, and the function again */
-	assert_in_range(runtime_unwind_bytes_read(f->jit), 3 * PAGE, 3 * PAGE + 100);
+	assert_in_range(runtime_unwind_bytes_read(f->unwind), 3 * PAGE, 3 * PAGE + 100);
 }
 
 static void neighbours_in_pages_of_their_own_are_found_with_it(void **state)
@@ -196,11 +196,11 @@ static void code_is_compared_without_new_stacks_too(void **state)
 	write_function(f->memory, 0x100);
 	sample(f, INSIDE, 0);
 	look(f, 0);
-	before = runtime_unwind_bytes_read(f->jit);
+	before = runtime_unwind_bytes_read(f->unwind);
 	for (int i = 0; i < 600; i++)
 		look(f, SECOND_NS / 10);
 	/* a page, at first after 0.1 s on average, then after 3.2 s */
-	assert_in_range(runtime_unwind_bytes_read(f->jit) - before, 12 * PAGE, 45 * PAGE);
+	assert_in_range(runtime_unwind_bytes_read(f->unwind) - before, 12 * PAGE, 45 * PAGE);
 	write_function(f->memory, 0x200);
 	for (int i = 0; i < 60; i++)
 		look(f, SECOND_NS / 10);
@@ -234,14 +234,14 @@ static void a_large_code_cache_is_left_alone(void **state)
 		look(f, SECOND_NS / 10);
 	}
 	/* a minute's worth; at first up to 8 MiB, then less and less */
-	before = runtime_unwind_bytes_read(f->jit);
+	before = runtime_unwind_bytes_read(f->unwind);
 	assert_in_range(before, 1, 20u << 20);
 	for (int round = 0; round < 600; round++) {
 		for (int i = 0; i < 20; i++)
 			sample(f, (size_t)rand() % (CODE_SIZE / PAGE) * PAGE + INSIDE, 0);
 		look(f, SECOND_NS / 10);
 	}
-	assert_in_range(runtime_unwind_bytes_read(f->jit) - before, 0, 8u << 20);
+	assert_in_range(runtime_unwind_bytes_read(f->unwind) - before, 0, 8u << 20);
 	assert_int_equal(frame_at(f, INSIDE), 0);
 }
 
@@ -259,7 +259,7 @@ static void a_stack_is_no_code(void **state)
 	write_function(f->memory, 0x100);
 	sample(f, INSIDE, 0);
 	look(f, 0);
-	assert_int_equal(runtime_unwind_bytes_read(f->jit), 0);
+	assert_int_equal(runtime_unwind_bytes_read(f->unwind), 0);
 }
 
 static void a_forked_child_has_the_rules_of_its_parent(void **state)
@@ -270,11 +270,11 @@ static void a_forked_child_has_the_rules_of_its_parent(void **state)
 	write_function(f->memory, 0x100);
 	sample(f, INSIDE, 0);
 	look(f, 0);
-	runtime_regions_copy(&child.jit, &f->process.jit);
+	runtime_regions_copy(&child.runtime, &f->process.runtime);
 	process_unmap_all(&f->process);
 	assert_int_equal(frame_at(f, INSIDE), 0);
 	look(f, 10 * SECOND_NS);
-	runtime_regions_copy(&f->process.jit, &child.jit);
+	runtime_regions_copy(&f->process.runtime, &child.runtime);
 	assert_int_equal(frame_at(f, INSIDE), 0x100);
 	process_fini(&child);
 }

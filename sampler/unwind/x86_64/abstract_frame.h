@@ -1,7 +1,7 @@
 /*
- * What is known of a frame at one place of a function's code: which registers and which words of its
- * stack hold the CFA, or the caller's rbp, or an address at a known distance. abstract_frame_step() says
- * what an instruction makes of it; whatever is not certain is forgotten.
+ * What is known of a frame at one place of a function's code: which registers and which words of
+ * the stack hold the CFA, the caller's rbp, or an address at a known distance.
+ * abstract_frame_step() applies an instruction; what is not certain is forgotten.
  */
 #ifndef SPROF_ABSTRACT_FRAME_H
 #define SPROF_ABSTRACT_FRAME_H
@@ -38,13 +38,13 @@ struct abstract_frame {
 
 /* At the first instruction of a function. */
 void abstract_frame_init(struct abstract_frame *state);
-/* After an instruction that goes on. false: no function that keeps to the ABI does this. */
+/* Applies an instruction that continues. false: no function that keeps to the ABI does this. */
 bool abstract_frame_step(struct abstract_frame *state, const struct instruction *instruction);
-/* Keeps what both know. true: `state` knows less than before. */
+/* Keeps what both states know. true: `state` knows less than before. */
 bool abstract_frame_meet(struct abstract_frame *state, const struct abstract_frame *other);
-/* As at the first instruction: rsp at the return address, rbp the caller's. */
+/* Is it as at the first instruction: rsp at the return address, rbp the caller's? */
 bool abstract_frame_is_bare(const struct abstract_frame *state);
-/* The rule by which a walk gets on from here; false: there is none. */
+/* The unwind rule of this state; false: there is none. */
 bool abstract_frame_rule(const struct abstract_frame *state, struct walk_rule *ret);
 
 #endif

@@ -1,4 +1,8 @@
-#include "sampler/unwind/abstract_frame.h"
+/*
+ * Values are symbolic: "CFA + offset", "aligned rsp + offset", "the caller's rbp". A word of the
+ * stack is known while nothing may have overwritten it; at most FRAME_MAX_SLOTS words are.
+ */
+#include "sampler/unwind/x86_64/abstract_frame.h"
 
 #include <string.h>
 
@@ -27,7 +31,7 @@ static bool is_address(struct frame_value value)
 	return value.base == FRAME_CFA || value.base == FRAME_ALIGNED;
 }
 
-/* value + distance, where it is an address that stays in reach. */
+/* value + distance, where value is an address and the result stays in reach. */
 static struct frame_value moved(struct frame_value value, int64_t distance)
 {
 	int64_t offset = value.offset + distance;
@@ -46,11 +50,11 @@ static struct frame_value load(const struct abstract_frame *state, struct frame_
 	return unknown;
 }
 
-/* Stores 8 bytes; false where they are the return address. */
+/* Stores 8 bytes; false where that overwrites the return address. */
 static bool store(struct abstract_frame *state, struct frame_value address,
 		  struct frame_value value)
 {
-	if (!is_address(address)) /* no function's own frame, or it would not find back */
+	if (!is_address(address)) /* not in the frame, or the function could not return */
 		return true;
 	if (address.base == FRAME_CFA && address.offset > RETURN_ADDRESS - 8 && address.offset < 0)
 		return false;
@@ -82,7 +86,7 @@ static void pop(struct abstract_frame *state, uint8_t reg)
 	state->regs[reg] = value;
 }
 
-/* rsp is rounded down. What was known of the place of an earlier rounding is not of this one. */
+/* Rounds rsp down. What was known relative to an earlier rounding is forgotten. */
 static void align(struct abstract_frame *state, int32_t mask)
 {
 	for (int i = 0; i < WALK_NR_REGS; i++) {
@@ -109,7 +113,7 @@ static void forget(struct abstract_frame *state, uint32_t regs)
 	}
 }
 
-/* What lies below rsp does not outlive a call. */
+/* A call overwrites scratch registers and what lies below rsp. */
 static void call(struct abstract_frame *state)
 {
 	struct frame_value sp = state->regs[RSP];
@@ -165,7 +169,7 @@ bool abstract_frame_step(struct abstract_frame *state, const struct instruction 
 	case INSTRUCTION_CALL_INDIRECT: call(state); break;
 	default: forget(state, in->writes);
 	}
-	/* above the return address is the caller's frame */
+	/* rsp above the return address: in the caller's frame */
 	return regs[RSP].base != FRAME_CFA || regs[RSP].offset <= RETURN_ADDRESS;
 }
 
@@ -204,7 +208,7 @@ static bool fits_16(int64_t value)
 	return value == (int16_t)value;
 }
 
-/* The CFA as a word of the frame, which rsp or rbp leads to. */
+/* The CFA is saved in a word of the frame, which rsp or rbp leads to. */
 static bool rule_of_word(const struct abstract_frame *state, uint8_t reg, enum walk_cfa cfa,
 			 struct walk_rule *rule)
 {
@@ -225,7 +229,7 @@ static bool rule_of_word(const struct abstract_frame *state, uint8_t reg, enum w
 	return false;
 }
 
-/* The CFA in another register: for leaves (core/portable/walk_step.h). */
+/* The CFA is in another register: for leaves only (core/portable/walk_step.h). */
 static bool rule_of_register(const struct abstract_frame *state, struct walk_rule *rule)
 {
 	static const uint8_t dwarf[] = { 0, 2, 1, 3, 7, 6, 4, 5 };
@@ -252,8 +256,8 @@ static bool rule_of_address(const struct abstract_frame *state, uint8_t reg, enu
 }
 
 /*
- * rbp first: a function that finds its way out by rbp does not mind what a call makes of rsp (those of V8 take their
- * arguments off the stack), so its ret proves nothing about rsp.
+ * rbp comes first: a function that returns through rbp works whatever its calls do to rsp
+ * (functions of V8 pop their own arguments), so its ret proves nothing about rsp.
  */
 static bool cfa_rule(const struct abstract_frame *state, struct walk_rule *rule)
 {

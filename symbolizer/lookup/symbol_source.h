@@ -12,29 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/profile/profile.h"
 #include "core/base/elf_file.h"
-#include "symbolizer/symbolizer.h"
-
-/* Strings belong to the source and live until it is closed. */
-struct symbol_frame {
-	const char *name;     /* as the symbol table or DWARF has it, mangled; NULL = unknown */
-	bool is_linkage_name; /* DWARF says that this is what the linker calls it */
-	bool is_address;      /* the name is a number, for want of one */
-	const char *file;     /* source file that `line` is in; NULL = unknown */
-	uint32_t line;	      /* 0 = unknown */
-	const char *declared_file; /* where the function is declared; NULL = unknown */
-	uint32_t declared_line;	   /* 0 = unknown */
-};
-
-/* Outermost function first; each further one was inlined into the one before it. */
-struct symbol_chain {
-	struct symbol_frame *frames;
-	size_t nr, capacity;
-};
-
-/* Adds a zeroed frame at the inner end. */
-struct symbol_frame *symbol_chain_add(struct symbol_chain *chain);
+#include "core/profile/profile.h"
+#include "symbolizer/lookup/symbol_chain.h"
+#include "symbolizer/lookup/symbolizer_opts.h"
 
 /* One module while it is symbolized. Everything belongs to symbolizer.c. */
 struct symbol_module {
@@ -69,12 +50,5 @@ struct symbol_source {
 	bool (*extent)(void *state, uint64_t address, uint64_t *ret_start, uint64_t *ret_end);
 	void (*close)(void *state);
 };
-
-extern const struct symbol_source jitdump_source, perf_map_source, kernel_source, kallsyms_source;
-extern const struct symbol_source dwarf_source, symtab_source, debugdata_source, dynsym_source,
-	plt_source, fde_source;
-
-/* Best first; ends with NULL. symbol_sources.c. */
-extern const struct symbol_source *const symbol_sources[];
 
 #endif

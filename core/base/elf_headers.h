@@ -1,0 +1,68 @@
+/*
+ * The headers of an ELF file (64-bit, little-endian): segments, sections and the build-id. Bytes are
+ * read with pread() and nothing is mapped: a file that its owner truncates meanwhile gives an error,
+ * where a mapping would raise SIGBUS. The file is untrusted: every offset and size is checked.
+ *
+ * Source: System V gABI, chapters 4 and 5.
+ */
+#ifndef SPROF_ELF_HEADERS_H
+#define SPROF_ELF_HEADERS_H
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/build_id.h"
+
+/* Where the bytes of an ELF file come from. The descriptor or the memory is the caller's. */
+struct elf_source {
+	int fd;		       /* -1: the bytes are in memory */
+	const uint8_t *memory; /* or NULL */
+	uint64_t size;
+};
+
+/* 0, or -errno: the size of the file cannot be read. */
+int elf_source_of_file(int fd, struct elf_source *ret_source);
+
+/* Copies exactly `size` bytes. 0; -ERANGE where the file ends before; or the error of pread(). */
+int elf_source_read(const struct elf_source *source, uint64_t offset, void *buf, uint64_t size);
+
+struct elf_headers {
+	uint16_t machine;
+	uint64_t entry; /* virtual address where the program starts; 0 = none */
+	Elf64_Phdr *segments;
+	size_t nr_segments;
+	Elf64_Shdr *sections; /* NULL until elf_headers_read_sections() */
+	size_t nr_sections;
+	uint64_t sections_offset;
+	size_t names; /* the index of the section that holds the names */
+};
+
+/*
+ * Reads the file header and the segments. 0; -ENOEXEC where the bytes are no ELF file, or a damaged
+ * one; -ENOTSUP where it is an ELF file of 32 bits or of the other byte order; or the error of pread().
+ */
+int elf_headers_read(const struct elf_source *source, struct elf_headers *ret_headers);
+
+/* Adds the section headers. They are optional in a file: where they cannot be read there are none. */
+void elf_headers_read_sections(const struct elf_source *source, struct elf_headers *headers);
+
+/* True where section `index` has exactly that name, of at most 31 bytes. */
+bool elf_headers_section_is(const struct elf_source *source, const struct elf_headers *headers,
+			    size_t index, const char *name);
+
+void elf_headers_fini(struct elf_headers *headers);
+
+/*
+ * Finds the build-id among the notes of a segment or section. Returns its size; 0 where the notes
+ * hold none. `align` is that of a segment (p_align); notes of sections have 4.
+ */
+size_t elf_build_id_read(const struct elf_source *source, uint64_t offset, uint64_t size,
+			 uint64_t align, uint8_t ret_id[BUILD_ID_MAX]);
+
+/* The same, from all segments of notes. */
+size_t elf_headers_build_id(const struct elf_source *source, const struct elf_headers *headers,
+			    uint8_t ret_id[BUILD_ID_MAX]);
+
+#endif

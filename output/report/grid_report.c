@@ -1,0 +1,39 @@
+/*
+ * Joins a grid, which knows figures and alignment, with the summary of a profile, which knows what
+ * the figures are based on.
+ */
+#include "output/report/grid_report.h"
+
+#include "core/profile/column.h"
+#include "output/report/grid.h"
+#include "output/report/table.h"
+#include "output/report/table_json.h"
+#include "output/text/number.h"
+#include "output/tree/summary.h"
+
+void grid_report_init(struct grid *g, const struct grid_column *columns, size_t nr,
+		      const struct grid_report_opts *opts)
+{
+	grid_init(g, columns, nr);
+	g->max_width = opts->columns;
+	g->unicode = opts->unicode;
+}
+
+void grid_report_events(struct grid *g, uint64_t events, const struct summary *summary)
+{
+	if (summary->info->exact)
+		grid_count(g, events);
+	else
+		grid_estimate(g, events, number_margin(events, summary->samples));
+}
+
+void grid_report_write(struct buffer *b, const struct grid *g, const struct summary *summary,
+		       const char *report, const struct grid_report_opts *opts)
+{
+	if (opts->json) {
+		report_json_write_grid(b, summary, report, g, opts->max_rows);
+		return;
+	}
+	table_add_head(b, summary);
+	grid_write_text(b, g, opts->max_rows);
+}

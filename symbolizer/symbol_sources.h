@@ -1,0 +1,14 @@
+/* The symbol sources, and the order in which they are asked. */
+#ifndef SPROF_SYMBOL_SOURCES_H
+#define SPROF_SYMBOL_SOURCES_H
+
+#include "symbolizer/lookup/symbol_source.h"
+
+extern const struct symbol_source jitdump_source, perf_map_source, kernel_source, kallsyms_source;
+extern const struct symbol_source dwarf_source, symtab_source, debugdata_source, dynsym_source,
+	plt_source, fde_source;
+
+/* Best first; ends with NULL. */
+extern const struct symbol_source *const symbol_sources[];
+
+#endif
