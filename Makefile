@@ -312,7 +312,7 @@ $(B)/tests/targets/%: tests/targets/%.c Makefile | $(TARGET_LIBS)
 	$(Q)$(CC) -std=gnu11 $(TARGET_FLAGS) $(target_link)
 
 # It has both halves of the timer source compiled into it, for ThreadSanitizer.
-$(B)/tests/targets/race: $(call files_below,core,*.h) $(call files_below,sampler/agent,*.[ch]) $(wildcard sampler/timer/timer_region.[ch])
+$(B)/tests/targets/race: $(call files_below,core,*.h) $(call files_below,sampler/agent,*.[ch]) $(wildcard sampler/timer/targets/timer_region.[ch])
 
 $(B)/tests/targets/%: tests/targets/%.cc Makefile | $(TARGET_LIBS)
 	$(call say,PROG,$<)
