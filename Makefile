@@ -118,7 +118,8 @@ else
 say = $(if $(QUIET),@:,@printf '  %-5s %s\n' '$(1)' '$(2)')
 Q := @
 endif
-AGAIN = +@$(MAKE) --no-print-directory
+# As many jobs as CPUs, unless the user said how many.
+AGAIN = +@$(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 .PHONY: all tests-all bench-all help deps deps-build test check check-all stress run-test bench lint run-lint format fuzz run-fuzz demo run-demo \
 	dist check-gpu install uninstall clean FORCE

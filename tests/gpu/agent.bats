@@ -103,7 +103,7 @@ setup() {
 
 @test "a stack deeper than the limit keeps its leaf and says so" {
 	record -- "$WORK" deep:600
-	grep -q '^fold kernel .*\[end 4\];deeper;.*;deeper;launch_gemm$' <<<"$output"
+	grep -q '^fold kernel .*\[end 5\];deeper;.*;deeper;launch_gemm$' <<<"$output"
 }
 
 @test "device memory is known as allocated and at its peak" {

@@ -37,11 +37,15 @@ target() { # COMMAND...
 		[ ! -e "$READY_FILE" ] || break
 		sleep 0.05
 	done
-	# A program that starts threads blocks its signals now and then: not at the moment of this picture.
-	for _ in $(seq 20); do
+	# On a busy machine it may still be on its way here; and a program that starts threads blocks its signals now and
+	# then. The picture to compare with is one that is the same twice, with no signal blocked.
+	local last=''
+	before=''
+	for _ in $(seq 50); do
+		last=$before
 		before=$(footprint)
-		grep -q '^SigBlk:.*[1-9a-f]' <<<"$before" || break
-		sleep 0.02
+		[ "$before" != "$last" ] || grep -q '^SigBlk:.*[1-9a-f]' <<<"$before" || break
+		sleep 0.05
 	done
 }
 

@@ -127,6 +127,7 @@ goes_on() {
 # bats test_tags=full, stress
 @test "python3" {
 	goes_on 1000 python3 -c 'import os, sys, time
+open(os.environ["READY_FILE"], "w").close()
 end = time.time() + int(sys.argv[1]) / 1000
 while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * i for i in range(10000))' $life
 }

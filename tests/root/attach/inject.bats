@@ -62,6 +62,7 @@ load ../attach
 # bats test_tags=full, stress
 @test "python3 and node" {
 	target python3 -c 'import os, time
+open(os.environ["READY_FILE"], "w").close()
 end = time.time() + 60
 while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * i for i in range(10000))'
 	drive inject "$target" $((50 * times))

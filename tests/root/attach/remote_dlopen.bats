@@ -51,7 +51,8 @@ loads() {
 
 # bats test_tags=full, stress
 @test "dlopen from outside: python3" {
-	loads 10 python3 -c 'import time
+	loads 10 python3 -c 'import os, time
+open(os.environ["READY_FILE"], "w").close()
 end = time.time() + 4
 while time.time() < end: sum(i * i for i in range(10000)); time.sleep(0.001)'
 	ends_well

@@ -9,7 +9,7 @@ setup() {
 # ---- started by sprof
 
 @test "shares of 50, 30 and 20 percent are found, and as many samples as CPU time" {
-	profile shares 4000
+	profile shares 2500
 	truth_holds -v hz=999
 }
 
@@ -53,7 +53,7 @@ setup() {
 }
 
 @test "32 frames without frame pointers are all there" {
-	profile deep32_nofp 3000
+	profile deep32_nofp 2000
 	truth_holds
 }
 
@@ -91,12 +91,12 @@ setup() {
 }
 
 @test "eight threads have their names, functions and shares" {
-	profile threads8 3000
+	profile threads8 2000
 	truth_holds
 }
 
 @test "libraries that share an address over time are told apart" {
-	profile dlopen 3000
+	profile dlopen 2000
 	truth_holds
 }
 
@@ -125,7 +125,7 @@ setup() {
 }
 
 @test "work in a signal handler hangs above what it interrupted" {
-	profile signals 3000
+	profile signals 2000
 	truth_holds
 }
 
@@ -171,7 +171,7 @@ setup() {
 }
 
 @test "assembly without call frame information is walked through" {
-	profile nocfi 3000
+	profile nocfi 2000
 	truth_holds
 	"$SPROF" info --json "$data" | jq -e '.derived_rules | length == 1 and .[0].functions >= 5 and (.[0].path | endswith("/nocfi"))'
 	"$SPROF" info "$data" | grep -A2 '^Unwind rules read from machine code' | grep -q '100% .*/nocfi$'
@@ -233,7 +233,7 @@ setup() {
 }
 
 @test "C++ templates, virtual calls and exceptions have their names and shares" {
-	profile cxx 3000
+	profile cxx 2000
 	truth_holds
 }
 

@@ -9,7 +9,7 @@ nobody_with_perf() {
 }
 
 @test "perf: shares, and as many samples as CPU time" {
-	started shares 3000
+	started shares 2000
 	truth_holds -v hz=999
 	[ "$("$SPROF" info --json "$data" | jq -r .source)" = perf ]
 }
@@ -92,7 +92,7 @@ nobody_with_perf() {
 
 @test "nobody with perf: shares, and as many samples as CPU time" {
 	nobody_with_perf
-	started shares 3000
+	started shares 2000
 	truth_holds -v hz=999
 }
 

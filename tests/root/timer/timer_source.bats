@@ -32,7 +32,7 @@ fold_here() {
 }
 
 @test "timer: shares" {
-	started shares 4000
+	started shares 2500
 	truth_holds
 	weighs_as_much 1
 	[ "$("$SPROF" info --json "$data" | jq -r .source)" = timer ]
@@ -192,7 +192,7 @@ bears() { # MODE
 	as_nobody
 	for hz in 100 250 1000; do
 		cd "$place/out"
-		started shares 4000
+		started shares 2500
 		truth_holds
 		weighs_as_much 1
 	done
