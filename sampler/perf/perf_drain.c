@@ -9,14 +9,13 @@
 #include "sampler/walk/snapshot_unwind.h"
 #include "sampler/walk/snapshot_lookup.h"
 #include "sampler/perf/task_events.h"
+#include "sampler/target/perf_regs_x86_64.h"
 #include "sampler/unwind/unwind_table.h"
 
 /* The rings hold a few dozen samples: after so much of the past they are emptied again. */
 #define SLICE_NS (8ull * 1000 * 1000)
 /* What waited for longer keeps only its leaf: unwinding has fallen behind sampling. */
 #define LATE_NS (2000ull * 1000 * 1000)
-#define SYSCALL_PC_REG 2 /* rcx: the syscall instruction puts the return address there */
-
 /* ---- the unwinder's view */
 
 static bool find_mapping(void *context, uint64_t address, struct snapshot_mapping *ret)
@@ -68,7 +67,7 @@ static struct snapshot_result unwind(struct source *s, const struct process *p, 
 			.pc = e->pc,
 			.sp = e->gpr[WALK_REG_SP],
 			.fp = e->gpr[WALK_REG_FP],
-			.exact = !(e->in_kernel && e->gpr[SYSCALL_PC_REG] == e->pc),
+			.exact = !(e->in_kernel && perf_regs_in_syscall(e->gpr, e->pc)),
 			.leaf_regs = 1,
 		},
 		.stack = e->stack,

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "sampler/target/perf_regs_x86_64.h"
+
 struct ids {
 	uint32_t pid, tid;
 	uint64_t time;
@@ -119,21 +121,15 @@ static bool parse_chain(struct rest *r, struct perf_sample *out)
 
 static bool parse_regs(struct rest *r, struct perf_sample *out)
 {
-	/* Of the registers in perf's order; 16 is the pc. */
-	static const uint8_t dwarf[] = { 0, 3, 2, 1, 4, 5, 6, 7, 16, 8, 9, 10, 11, 12, 13, 14, 15 };
-	uint64_t regs[sizeof(dwarf)];
-
 	if (!take(r, &out->abi, 8))
 		return false;
 	if (out->abi == PERF_SAMPLE_REGS_ABI_NONE)
 		return true;
-	if (!take(r, regs, sizeof(regs)))
-		return false;
-	for (size_t i = 0; i < sizeof(dwarf); i++) {
-		if (dwarf[i] == 16)
-			out->pc = regs[i];
-		else
-			out->gpr[dwarf[i]] = regs[i];
+	for (unsigned int i = 0; i < PERF_REGS_NR; i++) {
+		int dwarf = perf_regs_dwarf(i);
+
+		if (dwarf >= 0 && !take(r, dwarf == WALK_NR_REGS ? &out->pc : &out->gpr[dwarf], 8))
+			return false;
 	}
 	return true;
 }

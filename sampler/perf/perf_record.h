@@ -21,8 +21,6 @@
 #define PERF_RECORD_SAMPLE_TYPE                                                                    \
 	(PERF_RECORD_IDS | PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER |           \
 	 PERF_SAMPLE_STACK_USER)
-/* asm/perf_regs.h of x86: ax bx cx dx si di bp sp ip, and r8 to r15. */
-#define PERF_RECORD_REGS 0xff01ffull
 
 /* Kernel frames that one sample may bring; more are an error. */
 #define PERF_RECORD_MAX_CHAIN 1024

@@ -16,6 +16,7 @@
 #include "core/base/alloc.h"
 #include "core/base/log.h"
 #include "core/base/cpus.h"
+#include "sampler/target/perf_regs_x86_64.h"
 #include "sampler/target/perf_ring.h"
 
 #define STACK_BYTES 16384u
@@ -102,7 +103,7 @@ static struct perf_event_attr sampling_attr(uint64_t period_ns)
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.sample_period = period_ns,
 		.sample_type = PERF_RECORD_SAMPLE_TYPE,
-		.sample_regs_user = PERF_RECORD_REGS,
+		.sample_regs_user = PERF_REGS_ALL,
 		.sample_stack_user = STACK_BYTES,
 		.exclude_callchain_user = 1,
 		.exclude_idle = 1,

@@ -14,8 +14,7 @@
 #include "sampler/perf_data/sample_record.h"
 #include "sampler/perf_data/perf_data_targets.h"
 #include "sampler/sink/sample_sink.h"
-
-#define SYSCALL_PC_REG 2 /* rcx: the syscall instruction puts the return address there */
+#include "sampler/target/perf_regs_x86_64.h"
 
 struct reader {
 	struct perf_data_file file;
@@ -69,7 +68,7 @@ static struct snapshot_result unwind(struct reader *r, const struct process *p,
 			.pc = s->pc,
 			.sp = s->gpr[WALK_REG_SP],
 			.fp = s->gpr[WALK_REG_FP],
-			.exact = !(s->in_kernel && s->gpr[SYSCALL_PC_REG] == s->pc),
+			.exact = !(s->in_kernel && perf_regs_in_syscall(s->gpr, s->pc)),
 			.leaf_regs = s->all_regs,
 		},
 		.stack = s->stack,

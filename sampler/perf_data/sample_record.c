@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-#define USER_END (1ull << 47) /* addresses of user space on x86-64, without LA57 */
-#define NR_PERF_REGS 64
+#include "sampler/target/perf_regs_x86_64.h"
+
+#define NR_SAMPLED_REGS 64 /* bits of the mask */
 
 static void take_context(struct perf_data_sample *s, uint64_t address, int *context, bool *leaf,
 			 size_t *nr_all)
@@ -17,7 +18,7 @@ static void take_context(struct perf_data_sample *s, uint64_t address, int *cont
 			s->kernel[s->nr_kernel++] = address;
 		return;
 	}
-	if (*context != PERF_RECORD_MISC_USER || address >= USER_END)
+	if (*context != PERF_RECORD_MISC_USER || address >= PERF_REGS_USER_END)
 		return;
 	address |= exact ? FRAME_EXACT : 0;
 	if (*nr_all < MAX_USER_FRAMES) {
@@ -101,34 +102,28 @@ static void skip_branches(struct cursor *b, const struct perf_event_attr *attr)
 		cursor_take(b, nr * 24);
 }
 
-/* Those of the mask, in perf's order: asm/perf_regs.h of x86. */
+/* The registers of the mask, in perf's order. */
 static void take_regs(struct cursor *b, const struct perf_event_attr *attr,
 		      struct perf_data_sample *s)
 {
-	/* By perf's number, DWARF's + 1: ax bx cx dx si di bp sp ip, six that unwinding has no use for,
-	 * r8 to r15. */
-	static const uint8_t dwarf[NR_PERF_REGS] = { 1, 4, 3, 2, 5, 6,	7,  8,	17, 0,	0,  0,
-						     0, 0, 0, 0, 9, 10, 11, 12, 13, 14, 15, 16 };
-	uint64_t mask = attr->sample_regs_user, seen = 0;
+	uint64_t mask = attr->sample_regs_user;
 
 	s->abi = cursor_fixed(b, 8);
 	if (s->abi == PERF_SAMPLE_REGS_ABI_NONE)
 		return;
-	for (unsigned i = 0; i < NR_PERF_REGS; i++) {
+	for (unsigned int i = 0; i < NR_SAMPLED_REGS; i++) {
+		int dwarf = perf_regs_dwarf(i);
 		uint64_t value;
 
 		if (!(mask >> i & 1))
 			continue;
 		value = cursor_fixed(b, 8);
-		if (!dwarf[i])
-			continue;
-		seen |= 1ull << (dwarf[i] - 1);
-		if (dwarf[i] == 17)
+		if (dwarf == WALK_NR_REGS)
 			s->pc = value;
-		else
-			s->gpr[dwarf[i] - 1] = value;
+		else if (dwarf >= 0)
+			s->gpr[dwarf] = value;
 	}
-	s->all_regs = seen == 0x1ffff;
+	s->all_regs = (mask & PERF_REGS_ALL) == PERF_REGS_ALL;
 }
 
 /* Room for all that was asked for, and how much of it is filled. */
@@ -216,7 +211,7 @@ bool perf_data_sample_parse(const struct perf_data_file *f, const struct perf_da
 		take_stack(&b, s);
 	if (!s->nr_kernel && s->in_kernel && s->ip)
 		s->kernel[s->nr_kernel++] = s->ip;
-	if (!s->nr_user && !s->in_kernel && !s->stack && s->ip && s->ip < USER_END)
+	if (!s->nr_user && !s->in_kernel && !s->stack && s->ip && s->ip < PERF_REGS_USER_END)
 		s->user[s->nr_user++] = s->ip | FRAME_EXACT;
 	return !b.bad;
 }
