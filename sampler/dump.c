@@ -19,6 +19,7 @@
 #include "core/profile/memory_sink.h"
 #include "core/portable/pylayout.h"
 #include "core/portable/frames.h"
+#include "sampler/dump_regs_x86_64.h"
 #include "sampler/target/mapped_file.h"
 #include "sampler/inject/inject_process.h"
 #include "sampler/inject/ptrace_thread.h"
@@ -151,20 +152,6 @@ static size_t copy_stack(struct dump_state *s, uint64_t sp)
 	return n > 0 ? (size_t)n : 0;
 }
 
-static void take_regs(struct walk_regs *to, const struct user_regs_struct *r)
-{
-	*to = (struct walk_regs){
-		.pc = r->rip,
-		.sp = r->rsp,
-		.fp = r->rbp,
-		/* Inside a system call the pc is where it returns to. */
-		.exact = (int64_t)r->orig_rax == -1,
-		.leaf_regs = 1,
-		.gpr = { r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->rsp, r->r8,
-			 r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 },
-	};
-}
-
 static void unwind(struct dump_state *s, struct dump_thread *t,
 		   const struct snapshot_sample *sample)
 {
@@ -215,13 +202,14 @@ static bool take_thread(struct dump_state *s, struct dump_thread *t)
 	if (t->error)
 		return true;
 	held_ns = monotonic_ns();
-	take_regs(&sample.regs, regs);
+	dump_take_regs(&sample.regs, regs);
 	sample.stack_start = sample.regs.sp;
 	sample.stack_size = copy_stack(s, sample.regs.sp);
 	if (s->is_python)
-		take_python(s, t->tid, regs->fs_base, held_ns + DUMP_STOP_MS * 1000000ull);
+		take_python(s, t->tid, dump_thread_pointer(regs),
+			    held_ns + DUMP_STOP_MS * 1000000ull);
 	t->stopped_ns = inject_thread_release(&s->thread, true) - held_ns;
-	if (regs->cs == 0x23) {
+	if (dump_is_32bit(regs)) {
 		struct walked w = { .marker = MARKER_COMPAT_32BIT };
 
 		t->stack = sample_sink_stack(&s->out, &s->process, &w).stack;
