@@ -1,7 +1,7 @@
 /*
- * Records wait in the queue until everything older has arrived. A sample names its stack by a key; the
- * stack itself is sent once, by the CPU that met it first, so a sample may wait a little longer for the
- * stack that another CPU sends.
+ * Records wait in the queue until everything older has arrived. A sample names its stack by a key;
+ * the stack itself is sent once, by the CPU that met it first, so a sample may wait a little longer
+ * for the stack that another CPU sends.
  */
 #include "sampler/ebpf/ebpf_drain.h"
 
@@ -27,7 +27,7 @@
 #define MAX_WAITING 65536
 #define WAIT_NS (500ull * 1000 * 1000)
 
-/* Kinds in the queue: the ring's own record types, and the side band's. */
+/* Kinds of records in the queue are enum event_type, and this one for records of the side band. */
 #define KIND_SIDEBAND 100
 
 struct queued_sideband {
@@ -278,8 +278,10 @@ void ebpf_drain_queue_sideband(void *context, const struct sideband_record *r)
 	struct ebpf_drain *d = context;
 	struct queued_sideband *q;
 
-	/* Most of what a machine maps belongs to processes that are not sampled. They are left out later,
-	 * in order of time: one of them may be a child whose fork has not been read yet. */
+	/*
+	 * Most of what a machine maps belongs to processes that are not sampled. They are left out
+	 * later, in order of time: one of them may be a child whose fork has not been read yet.
+	 */
 	q = xcalloc(1, sizeof(*q) + length);
 	q->record = *r;
 	if (r->path)

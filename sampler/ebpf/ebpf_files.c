@@ -1,7 +1,7 @@
 /*
  * An entry of modules[] goes through three states: pending while the builder works, then rows or no
- * rows. Its place may have belonged to other code before, so the first thing to do for a new file is
- * to set its entry to pending.
+ * rows. Its place may have belonged to other code before, so the first thing to do for a new file
+ * is to set its entry to pending.
  */
 #include "sampler/ebpf/ebpf_files.h"
 

@@ -1,7 +1,7 @@
 /*
- * The mapped files and the runtime code of all processes, and their unwind rows. A file that is seen
- * for the first time is given to the table builder; its finished table goes into the arena and its
- * entry into the kernel side's modules, at the index that the file has in the file table.
+ * The mapped files and the runtime code of all processes, and their unwind rows. A file that is
+ * seen for the first time is given to the table builder; its finished table goes into the arena and
+ * its entry into the kernel side's modules, at the index that the file has in the file table.
  */
 #ifndef SPROF_EBPF_FILES_H
 #define SPROF_EBPF_FILES_H
@@ -31,17 +31,24 @@ struct ebpf_files {
 
 /* The kernel side is loaded; it and `limits` must outlive the files. */
 void ebpf_files_init(struct ebpf_files *f, struct kernel_side *kernel, struct ebpf_limits *limits);
-/* Once no process has rows of runtime code any more, and before the kernel side goes. Zeros are fine. */
+/*
+ * Once no process has rows of runtime code any more, and before the kernel side goes. Zeros are
+ * fine.
+ */
 void ebpf_files_fini(struct ebpf_files *f);
 
 /* Asks for the rows of a file that was not known; `files` is a struct ebpf_files. */
 void ebpf_files_add(void *files, struct mapped_file *file);
-/* The file behind a mapping that the side band reports, added if it is new. NULL: no code of ours. */
+/*
+ * The file behind a mapping that the side band reports, added if it is new. NULL: no code of ours.
+ */
 struct mapped_file *ebpf_files_mapped(struct ebpf_files *f, const struct sideband_record *r);
 /* Has the rows of a file built before anything maps it; `files` is a struct ebpf_files. */
 void ebpf_files_expect(void *files, const char *path);
 
-/* Once in a round: publishes finished tables, and forgets runtime code that is not used any more. */
+/*
+ * Once in a round: publishes finished tables, and forgets runtime code that is not used any more.
+ */
 void ebpf_files_poll(struct ebpf_files *f, uint64_t now_ns);
 /* When the file table is nearly full: frees the places of code that no process of the list maps. */
 void ebpf_files_make_room(struct ebpf_files *f, const struct process *processes, uint64_t now_ns);

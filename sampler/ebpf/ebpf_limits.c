@@ -1,6 +1,6 @@
 /*
- * One warning per limit is enough: a program that hits a limit usually hits it thousands of times, and
- * the count in the recording says how often.
+ * One warning per limit is enough: a program that hits a limit usually hits it thousands of times,
+ * and the count in the recording says how often.
  */
 #include "sampler/ebpf/ebpf_limits.h"
 

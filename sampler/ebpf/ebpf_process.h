@@ -1,6 +1,7 @@
 /*
  * What the ebpf source knows of a process: its mappings as of the event being handled, and what the
- * kernel side was last told of it. Each group of fields is written by the file that is named above it.
+ * kernel side was last told of it. Each group of fields is written by the file that is named above
+ * it.
  */
 #ifndef SPROF_EBPF_PROCESS_H
 #define SPROF_EBPF_PROCESS_H

@@ -1,6 +1,6 @@
 /*
- * The pythons map holds a layout for each interpreter at each address: a forked child has its parent's.
- * When the map is full, a place that no process names is given to the next layout.
+ * The pythons map holds a layout for each interpreter at each address: a forked child has its
+ * parent's. When the map is full, a place that no process names is given to the next layout.
  */
 #include "sampler/ebpf/ebpf_python.h"
 

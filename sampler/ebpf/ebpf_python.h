@@ -1,6 +1,6 @@
 /*
- * Tells the kernel side which processes run CPython: a process names a place in the pythons map, which
- * holds the layout of its interpreter at the addresses of that process.
+ * Tells the kernel side which processes run CPython: a process names a place in the pythons map,
+ * which holds the layout of its interpreter at the addresses of that process.
  */
 #ifndef SPROF_EBPF_PYTHON_H
 #define SPROF_EBPF_PYTHON_H

@@ -1,7 +1,7 @@
 /*
- * Gives the snapshot unwinder what the source knows: the mappings of the process, the files behind them
- * and their published rows. Python frames come in a record of their own just before the snapshot
- * (EVENT_PYTHON); they are kept until it comes, and merged with its native frames.
+ * Gives the snapshot unwinder what the source knows: the mappings of the process, the files behind
+ * them and their published rows. Python frames come in a record of their own just before the
+ * snapshot (EVENT_PYTHON); they are kept until it comes, and merged with its native frames.
  */
 #include "sampler/ebpf/ebpf_snapshot.h"
 

@@ -1,6 +1,6 @@
 /*
- * Unwinds, in user space, the samples that the kernel side could not walk: registers and a copy of the
- * stack, with the Python frames that the kernel side read at the same moment.
+ * Unwinds, in user space, the samples that the kernel side could not walk: registers and a copy of
+ * the stack, with the Python frames that the kernel side read at the same moment.
  */
 #ifndef SPROF_EBPF_SNAPSHOT_H
 #define SPROF_EBPF_SNAPSHOT_H
@@ -23,8 +23,8 @@ struct ebpf_snapshots *ebpf_snapshots_new(const struct ebpf_files *files,
 void ebpf_snapshots_free(struct ebpf_snapshots *s); /* NULL is fine */
 
 /*
- * Sets the user frames of `ret_walked` to those of the snapshot; frames[], `max` words, holds them. With
- * `leaf_only` nothing is unwound. `p` is NULL where the process had ended before it was known.
+ * Sets the user frames of `ret_walked` to those of the snapshot; frames[], `max` words, holds them.
+ * With `leaf_only` nothing is unwound. `p` is NULL where the process had ended before it was known.
  */
 void ebpf_unwind_snapshot(struct ebpf_snapshots *s, const struct process *p,
 			  const struct snapshot_event *e, bool leaf_only, uint64_t *frames,

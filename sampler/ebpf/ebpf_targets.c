@@ -1,8 +1,8 @@
 /*
- * A process is entered into the kernel side's map before its mappings are read from /proc: from then on
- * its execs and its exit are reported, so nothing is missed in between. Events that are older than that
- * reading are skipped. A process that has ended stays for a moment, because samples of it may
- * still be in the queue.
+ * A process is entered into the kernel side's map before its mappings are read from /proc: from
+ * then on its execs and its exit are reported, so nothing is missed in between. Events that are
+ * older than that reading are skipped. A process that has ended stays for a moment, because samples
+ * of it may still be in the queue.
  */
 #include "sampler/ebpf/ebpf_targets.h"
 

@@ -1,7 +1,7 @@
 /*
- * The processes that are followed, by pid. Their mappings are kept right from the events of fork, exec,
- * mmap and exit, which come here in order of time, and are published to the kernel side at the end of
- * each round.
+ * The processes that are followed, by pid. Their mappings are kept right from the events of fork,
+ * exec, mmap and exit, which come here in order of time, and are published to the kernel side at
+ * the end of each round.
  */
 #ifndef SPROF_EBPF_TARGETS_H
 #define SPROF_EBPF_TARGETS_H
@@ -33,9 +33,9 @@ void ebpf_targets_init(struct ebpf_targets *t, struct kernel_side *kernel, struc
 void ebpf_targets_fini(struct ebpf_targets *t);
 
 /*
- * The process; one that is not known is added, with the mappings that it has now. `exec_id`: the image
- * that it runs, or EXEC_ID_ANY. 0, or the -errno of reading the mappings (-ESRCH: it has ended) and
- * *ret_process NULL.
+ * The process; one that is not known is added, with the mappings that it has now. `exec_id`: the
+ * image that it runs, or EXEC_ID_ANY. 0, or the -errno of reading the mappings (-ESRCH: it has
+ * ended) and *ret_process NULL.
  */
 int ebpf_process(struct ebpf_targets *t, pid_t pid, uint32_t exec_id, struct process **ret_process);
 /* NULL where the process is not known. */
@@ -48,7 +48,9 @@ void ebpf_on_sideband(struct ebpf_targets *t, const struct sideband_record *r);
 /* Reads the mappings of a process again unless that was done a moment ago. */
 void ebpf_reread(struct ebpf_targets *t, struct process *p);
 
-/* After the events of a round: publishes what has changed, and removes processes that have ended. */
+/*
+ * After the events of a round: publishes what has changed, and removes processes that have ended.
+ */
 void ebpf_targets_poll(struct ebpf_targets *t);
 
 #endif

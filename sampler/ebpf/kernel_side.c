@@ -1,6 +1,6 @@
 /*
- * Loads the BPF program through its libbpf skeleton. Sizes that depend on this host or on the options
- * (rings, tables of processes, per-CPU buffers) are set between open and load.
+ * Loads the BPF program through its libbpf skeleton. Sizes that depend on this host or on the
+ * options (rings, tables of processes, per-CPU buffers) are set between open and load.
  */
 #include "sampler/ebpf/kernel_side.h"
 

@@ -1,7 +1,7 @@
 /*
  * The kernel side: the loaded BPF program, and its maps as the recorder reads and writes them. All
- * other files of the room reach the BPF program through this one. Maps that the recorder writes often
- * are mapped into its memory; the rest is reached by system calls.
+ * other files of the room reach the BPF program through this one. Maps that the recorder writes
+ * often are mapped into its memory; the rest is reached by system calls.
  */
 #ifndef SPROF_KERNEL_SIDE_H
 #define SPROF_KERNEL_SIDE_H
@@ -35,8 +35,8 @@ struct kernel_side_config {
 };
 
 /*
- * Loads the program and maps its maps; attaches nothing. 0 or -errno. kernel_side_fini() is called in
- * either case, on zeros too.
+ * Loads the program and maps its maps; attaches nothing. 0 or -errno. kernel_side_fini() is called
+ * in either case, on zeros too.
  */
 int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *config);
 void kernel_side_fini(struct kernel_side *k);

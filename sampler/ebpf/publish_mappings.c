@@ -1,6 +1,6 @@
 /*
- * The number of a table is what the walker's caches of rules are keyed by, so no two tables ever have
- * the same one (they wrap after 2^32).
+ * The number of a table is what the walker's caches of rules are keyed by, so no two tables ever
+ * have the same one (they wrap after 2^32).
  */
 #include "sampler/ebpf/publish_mappings.h"
 
@@ -120,8 +120,9 @@ static size_t put_entry(struct map_entry *to, size_t nr, size_t max, struct map_
 }
 
 /*
- * Cuts a mapping without a file into entries: one for each region of runtime code that has rows, and
- * one for each stretch between them. Returns how many there are, `max` at most; `to` may be NULL.
+ * Cuts a mapping without a file into entries: one for each region of runtime code that has rows,
+ * and one for each stretch between them. Returns how many there are, `max` at most; `to` may be
+ * NULL.
  */
 static size_t add_runtime_code(const struct process *p, const struct mapping *m,
 			       struct map_entry *to, size_t max)

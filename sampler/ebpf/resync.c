@@ -1,7 +1,7 @@
 /*
- * A loss is counted at once, but half of it may still be to come: an exec is reported by the ring and by
- * the side band, and the half that was not lost waits in the queue. So processes are compared only
- * once the queue has been handled up to the moment at which the loss was seen.
+ * A loss is counted at once, but half of it may still be to come: an exec is reported by the ring
+ * and by the side band, and the half that was not lost waits in the queue. So processes are
+ * compared only once the queue has been handled up to the moment at which the loss was seen.
  */
 #include "sampler/ebpf/resync.h"
 

@@ -1,6 +1,6 @@
 /*
- * Repairs what the recorder knows of processes after events of the kernel side were lost: when the ring
- * was full, forks, execs and exits went missing.
+ * Repairs what the recorder knows of processes after events of the kernel side were lost: when the
+ * ring was full, forks, execs and exits went missing.
  */
 #ifndef SPROF_RESYNC_H
 #define SPROF_RESYNC_H
@@ -17,8 +17,8 @@ struct ebpf_resync {
 };
 
 /*
- * `nr_lost` events were lost so far, and the queue has been handled up to `handled_ns`. Compares all
- * processes with the kernel side and /proc where that is due, once a second at most.
+ * `nr_lost` events were lost so far, and the queue has been handled up to `handled_ns`. Compares
+ * all processes with the kernel side and /proc where that is due, once a second at most.
  */
 void ebpf_resync(struct ebpf_resync *r, struct ebpf_targets *t, uint64_t nr_lost,
 		 uint64_t handled_ns);

@@ -1,6 +1,6 @@
 /*
- * The eBPF source at its top: makes its parts, gives each what it needs of the others, and drives them
- * once in a round.
+ * The eBPF source at its top: makes its parts, gives each what it needs of the others, and drives
+ * them once in a round.
  *
  *	kernel_side	the BPF program and its maps
  *	files		mapped files and their unwind rows
@@ -45,7 +45,8 @@
 #define SETTLE_MS 2
 /*
  * Unwinding a snapshot can cost a millisecond, and a burst of new processes brings thousands: they
- * get a share of each round, so that the rings are emptied in time and recording ends when it should.
+ * get a share of each round, so that the rings are emptied in time and recording ends when it
+ * should.
  */
 #define UNWIND_NS (300ull * 1000 * 1000)
 #define LAST_UNWIND_NS (1000ull * 1000 * 1000)
