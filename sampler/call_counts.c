@@ -19,6 +19,7 @@
 #include "sampler/ebpf/ebpf_probe.h"
 #include "sampler/ebpf/percpu_map.h"
 #include "core/base/privileges.h"
+#include "sampler/probe_safety_x86_64.h"
 #include "sampler/runtimes/python/interpreter.h"
 
 struct call_counts {
@@ -197,24 +198,12 @@ static int keep_link(struct call_counts *p, struct bpf_link *link)
 	return 0;
 }
 
-/*
- * Linux takes the opcode of an instruction with a VEX or EVEX prefix for one of the plain map (branch_setup_ops() in
- * arch/x86/kernel/uprobes.c, seen in 6.18): vpbroadcastb, which memset() begins with, is emulated as a conditional jump,
- * vpbroadcastd as a push. In libc that breaks every program of the machine. Of REX2 and XOP nobody knows.
- */
 static bool is_safe(int fd, uint64_t offset)
 {
-	static const uint8_t prefixes[] = { 0x66, 0x67, 0xf2, 0xf3, 0x2e,
-					    0x36, 0x3e, 0x26, 0x64, 0x65 };
-	uint8_t code[16];
-	ssize_t nr = pread(fd, code, sizeof(code), (off_t)offset), i = 0;
+	uint8_t code[PROBE_MAX_INSTRUCTION];
+	ssize_t nr = pread(fd, code, sizeof(code), (off_t)offset);
 
-	while (i < nr && memchr(prefixes, code[i], sizeof(prefixes)))
-		i++;
-	if (i < nr && (code[i] & 0xf0) == 0x40) /* REX */
-		i++;
-	return i + 1 < nr && !memchr("\x62\xc4\xc5\xd5", code[i], 4) &&
-	       (code[i] != 0x8f || !(code[i + 1] & 0x38));
+	return nr > 0 && probe_is_safe(code, (size_t)nr);
 }
 
 /* Probes with the numbers from `first` on. One that is refused takes the others with it: halves are tried then. */

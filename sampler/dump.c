@@ -19,6 +19,7 @@
 #include "core/profile/memory_sink.h"
 #include "core/portable/pylayout.h"
 #include "core/portable/frames.h"
+#include "sampler/dump_regs_x86_64.h"
 #include "sampler/target/mapped_file.h"
 #include "sampler/inject/inject_process.h"
 #include "sampler/inject/ptrace_thread.h"
@@ -206,9 +207,10 @@ static bool take_thread(struct dump_state *s, struct dump_thread *t)
 	sample.stack_start = sample.regs.sp;
 	sample.stack_size = copy_stack(s, sample.regs.sp);
 	if (s->is_python)
-		take_python(s, t->tid, regs->fs_base, held_ns + DUMP_STOP_MS * 1000000ull);
+		take_python(s, t->tid, dump_thread_pointer(regs),
+			    held_ns + DUMP_STOP_MS * 1000000ull);
 	t->stopped_ns = inject_thread_release(&s->thread, true) - held_ns;
-	if (regs->cs == 0x23) {
+	if (dump_is_32bit(regs)) {
 		struct walked w = { .marker = MARKER_COMPAT_32BIT };
 
 		t->stack = sample_sink_stack(&s->out, &s->process, &w).stack;

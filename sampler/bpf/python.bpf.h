@@ -15,6 +15,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "sampler/bpf/maps.bpf.h"
+#include "sampler/bpf/regs_x86_64.bpf.h"
 #include "sampler/bpf/task.h"
 
 struct {
@@ -400,7 +401,7 @@ __noinline int python_begin(struct walk_state *st)
 	py_clear_runs(&st->py);
 	if (!l || !l->runtime)
 		return 0;
-	has_frames = py_begin_runs(l, &st->py, BPF_CORE_READ(task, thread.fsbase));
+	has_frames = py_begin_runs(l, &st->py, TASK_THREAD_POINTER(task));
 	st->py.gil = py_gil(l, &st->py.walk);
 	st->frames_base = st->frames_size = 0;
 	st->token = code_token(l, st);

@@ -10,6 +10,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "sampler/bpf/maps.bpf.h"
+#include "sampler/bpf/regs_x86_64.bpf.h"
 #include "sampler/bpf/task.h"
 
 /* How many bytes of stack lie above sp, as far as can be told. */
@@ -21,8 +22,7 @@ static __always_inline __u64 stack_bytes(__u64 sp)
 	/* Main thread: the arguments and the environment begin there. */
 	if (top > sp && top - sp <= (16 << 20))
 		return top - sp + 64;
-	/* glibc and musl put a thread's control block at the top of its stack. */
-	top = BPF_CORE_READ(task, thread.fsbase);
+	top = TASK_THREAD_POINTER(task);
 	if (top > sp && top - sp <= (64 << 20))
 		return top - sp;
 	return SNAPSHOT_DEFAULT;

@@ -22,41 +22,12 @@
 #include "sampler/bpf/lifecycle.bpf.h"
 #include "sampler/bpf/maps.bpf.h"
 #include "sampler/bpf/python.bpf.h"
+#include "sampler/bpf/regs_x86_64.bpf.h"
 #include "sampler/bpf/snapshot.bpf.h"
 #include "sampler/bpf/task.h"
 #include "sampler/bpf/walker.bpf.h"
 
-#define SYS_EXECVE 59 /* x86-64 */
-#define SYS_EXECVEAT 322
-#define MAX_INSTRUCTION 16 /* bytes: 15, and one past them */
-
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
-
-static __always_inline void take_regs(struct walk_state *st, const struct pt_regs *r)
-{
-	struct walk_regs *w = &st->regs;
-
-	w->pc = r->rip;
-	w->sp = r->rsp;
-	w->fp = r->rbp;
-	w->gpr[0] = r->rax;
-	w->gpr[1] = r->rdx;
-	w->gpr[2] = r->rcx;
-	w->gpr[3] = r->rbx;
-	w->gpr[4] = r->rsi;
-	w->gpr[5] = r->rdi;
-	w->gpr[6] = r->rbp;
-	w->gpr[7] = r->rsp;
-	w->gpr[8] = r->r8;
-	w->gpr[9] = r->r9;
-	w->gpr[10] = r->r10;
-	w->gpr[11] = r->r11;
-	w->gpr[12] = r->r12;
-	w->gpr[13] = r->r13;
-	w->gpr[14] = r->r14;
-	w->gpr[15] = r->r15;
-	w->leaf_regs = 1;
-}
 
 /*
  * Where the thread is. What the kernel cannot emulate of an instruction under a probe, ours or another tool's, is run from
@@ -88,11 +59,11 @@ static __always_inline int take_context(struct bpf_perf_event_data *ctx, struct 
 	long bytes;
 
 	st->event.nr_kernel = 0;
-	st->event.in_kernel = (__s64)ctx->regs.rip < 0;
+	st->event.in_kernel = regs_in_kernel(&ctx->regs);
 	if (!st->event.in_kernel) {
-		if (ctx->regs.cs == 0x23)
+		if (regs_are_32bit(&ctx->regs))
 			goto compat;
-		take_regs(st, &ctx->regs);
+		take_regs(&st->regs, &ctx->regs);
 		st->regs.exact = 1;
 		return 1;
 	}
@@ -105,16 +76,13 @@ static __always_inline int take_context(struct bpf_perf_event_data *ctx, struct 
 		goto no_user;
 	if (bpf_probe_read_kernel(user, sizeof(*user), (void *)bpf_task_pt_regs(task)))
 		goto no_user;
-	if (user->cs == 0x23)
+	if (regs_are_32bit(user))
 		goto compat;
-	/* An exec that is under way has no user registers yet. */
-	if (user->cs != 0x33 || !user->rip)
+	if (!regs_are_user(user))
 		goto no_user;
-	take_regs(st, user);
+	take_regs(&st->regs, user);
 	st->regs.pc = original_pc(task, st->regs.pc);
-	/* Inside a system call the saved pc is where it returns to; exec returns to a new program. */
-	st->regs.exact = (__s64)user->orig_rax == -1 || user->orig_rax == SYS_EXECVE ||
-			 user->orig_rax == SYS_EXECVEAT;
+	st->regs.exact = regs_pc_is_exact(user);
 	return 1;
 compat:
 	st->end = END_COMPAT;

@@ -1,4 +1,9 @@
-/* The BPF arena: shards are created on demand and mapped; tables are laid down by a bump pointer. */
+/*
+ * The arena is an array of maps of 1 MiB, the shards, each created and mapped when it is first
+ * needed. What stays (unwind tables of files) is laid down by a bump pointer. What is freed again
+ * (map tables, rows of runtime code) lies in regions of a power of two of words, with a free list
+ * for each size.
+ */
 #include "sampler/ebpf/arena.h"
 
 #include <errno.h>
@@ -13,8 +18,8 @@
 #include "sampler/unwind/unwind_table.h"
 
 #define SHARD_BYTES (ARENA_SHARD_WORDS * sizeof(uint32_t))
-#define MIN_CLASS 6   /* regions are powers of two of words, 64 at least */
-#define NR_CLASSES 11 /* up to WALK_MAX_MAPS * MAP_ENTRY_WORDS = ARENA_MAX_REGION words */
+#define MIN_CLASS 6   /* the smallest region: 64 words */
+#define NR_CLASSES 11 /* the largest: WALK_MAX_MAPS * MAP_ENTRY_WORDS = ARENA_MAX_REGION words */
 
 struct free_regions {
 	uint32_t *indexes;
@@ -81,7 +86,7 @@ static int add_shard(struct arena *a)
 	return 0;
 }
 
-/* Makes the words up to `end` exist. */
+/* Adds shards until the words up to `end` exist. */
 static int reserve(struct arena *a, uint64_t end)
 {
 	while ((uint64_t)a->nr_shards << ARENA_SHARD_SHIFT < end) {
@@ -159,7 +164,7 @@ static int size_class(size_t nr_words)
 	return c;
 }
 
-/* As a whole inside one shard. 0 and *ret_index, or -errno. */
+/* A region for `nr` words, inside one shard. 0 and *ret_index, or -errno. */
 static int take_region(struct arena *a, size_t nr, uint32_t *ret_index)
 {
 	int c = size_class(nr), err;

@@ -1,4 +1,8 @@
-/* perf_event_open(2) for sampling. */
+/*
+ * Software events (cpu-clock) fire after a fixed period of ns, whose length is varied a little
+ * (cpu_events_jitter); hardware cycles fire at a frequency that the kernel keeps. The BPF program
+ * takes the sample; the ring of each event holds nothing but the kernel's reports of throttling.
+ */
 #include "sampler/ebpf/cpu_events.h"
 
 #include <errno.h>
@@ -19,8 +23,8 @@
 
 struct cpu_event {
 	int fd;
-	struct perf_event_mmap_page
-		*ring; /* where the kernel says that it throttled; a page of data */
+	/* a page of data, for PERF_RECORD_THROTTLE */
+	struct perf_event_mmap_page *ring;
 };
 
 struct cpu_events {
@@ -163,20 +167,20 @@ void cpu_events_jitter(struct cpu_events *e, uint64_t now_ns)
 		uint64_t span = e->period_ns * JITTER_PERCENT / 100;
 		uint64_t period = e->period_ns - span + (uint64_t)random() % (2 * span + 1);
 
-		/* A fresh start of the period on that CPU: this staggers them, too. */
+		/* This restarts the period on that CPU, so it also staggers the CPUs. */
 		ioctl(e->events[i].fd, PERF_EVENT_IOC_PERIOD, &period);
 	}
 }
 
 static uint64_t read_throttles(struct perf_event_mmap_page *ring)
 {
-	/* Pairs with the kernel's store-release of data_head: records before it are whole. */
+	/* Pairs with the kernel's store-release of data_head: records before it are complete. */
 	uint64_t head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE), tail, nr = 0;
 	uint64_t mask = ring_size() / 2 - 1;
 	const uint8_t *data = (const uint8_t *)ring + mask + 1;
 	struct perf_event_header h;
 
-	/* Records are multiples of 8 bytes: a header never wraps. */
+	/* Records are multiples of 8 bytes, so a header never wraps. */
 	for (tail = ring->data_tail; head - tail >= sizeof(h); tail += h.size) {
 		memcpy(&h, data + (tail & mask), sizeof(h));
 		if (h.size < sizeof(h))

@@ -1,5 +1,9 @@
-/* Turns the kernel side's records, in time order, into stacks and samples for the sink. */
-#include "sampler/ebpf/ebpf.h"
+/*
+ * Records wait in the queue until everything older has arrived. A sample names its stack by a key;
+ * the stack itself is sent once, by the CPU that met it first, so a sample may wait a little longer
+ * for the stack that another CPU sends.
+ */
+#include "sampler/ebpf/ebpf_drain.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,19 +11,82 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/profile/walk_marker.h"
+#include "sampler/ebpf/ebpf_files.h"
+#include "sampler/ebpf/ebpf_process.h"
 #include "sampler/ebpf/ebpf_snapshot.h"
+#include "sampler/ebpf/ebpf_targets.h"
+#include "sampler/ebpf/kernel_side.h"
+#include "sampler/ebpf/resync.h"
 #include "sampler/runtimes/python/code_objects.h"
+#include "sampler/sink/sample_sink.h"
+#include "sampler/sink/stack_ids.h"
+#include "sampler/sink/time_order.h"
+#include "sampler/target/sideband.h"
+#include "sampler/walk/runtime_unwind.h"
 
 #define MAX_WAITING 65536
 #define WAIT_NS (500ull * 1000 * 1000)
 
-/* Kinds in the queue: the ring's own record types, and the side band's. */
+/* Kinds of records in the queue are enum event_type, and this one for records of the side band. */
 #define KIND_SIDEBAND 100
 
 struct queued_sideband {
 	struct sideband_record record;
 	char path[];
 };
+
+struct ebpf_drain {
+	struct kernel_side *kernel;
+	struct ebpf_targets *targets;
+	struct ebpf_snapshots *snapshots;
+	struct python_codes *python_codes;
+	struct time_order *queue;
+	struct stack_ids *stacks;
+	struct sample_event *waiting; /* samples whose stack has not come yet */
+	size_t nr_waiting, waiting_capacity;
+	uint64_t unwind_until_ns; /* later snapshots of this round keep only their leaf */
+	struct sample_sink out;
+	struct profile_stats *stats;
+};
+
+struct ebpf_drain *ebpf_drain_new(struct ebpf_targets *targets, struct ebpf_snapshots *snapshots,
+				  struct profile_stats *stats)
+{
+	struct ebpf_drain *d = xcalloc(1, sizeof(*d));
+
+	d->kernel = targets->kernel;
+	d->targets = targets;
+	d->snapshots = snapshots;
+	d->stats = stats;
+	d->queue = time_order_new();
+	d->stacks = stack_ids_new();
+	sample_sink_init(&d->out, stats);
+	d->python_codes = d->out.python_codes = python_codes_new();
+	return d;
+}
+
+void ebpf_drain_free(struct ebpf_drain *d)
+{
+	if (!d)
+		return;
+	time_order_free(d->queue);
+	stack_ids_free(d->stacks);
+	sample_sink_fini(&d->out);
+	python_codes_free(d->python_codes);
+	free(d->waiting);
+	free(d);
+}
+
+void ebpf_drain_begin(struct ebpf_drain *d, struct sink *sink, uint64_t unwind_until_ns)
+{
+	d->out.sink = sink;
+	d->unwind_until_ns = unwind_until_ns;
+}
+
+void ebpf_drain_end(struct ebpf_drain *d)
+{
+	d->out.sink = NULL;
+}
 
 /* ---- stacks */
 
@@ -29,10 +96,10 @@ static bool stack_is_whole(const struct stack_event *e, size_t size)
 	       size >= sizeof(*e) + (e->nr_kernel + (size_t)e->nr_user) * 8;
 }
 
-static void on_stack(struct source *s, const struct stack_event *e, size_t size)
+static void on_stack(struct ebpf_drain *d, const struct stack_event *e, size_t size)
 {
 	const uint64_t *frames = (const uint64_t *)(e + 1);
-	struct process *p = ebpf_find_process(s, (pid_t)e->header.tgid);
+	struct process *p = ebpf_find_process(d->targets, (pid_t)e->header.tgid);
 	struct walked w = {
 		.kernel = frames,
 		.user = frames + e->nr_kernel,
@@ -50,64 +117,66 @@ static void on_stack(struct source *s, const struct stack_event *e, size_t size)
 		w.rotation = (e->nr_total - MAX_LEAF_FRAMES) % MAX_ROOT_FRAMES;
 	}
 	if (p)
-		runtime_unwind_check(s->jit, p, e->header.time_ns, e->epoch, &w);
-	if (!stack_ids_add(s->keys, e->key, sample_sink_stack(&s->out, p, &w)))
-		memset(s->stack_slots, 0, STACK_SLOTS * sizeof(*s->stack_slots));
+		runtime_unwind_check(d->targets->files->runtime, p, e->header.time_ns, e->epoch,
+				     &w);
+	if (!stack_ids_add(d->stacks, e->key, sample_sink_stack(&d->out, p, &w)))
+		kernel_side_forget_stacks(d->kernel);
 }
 
 /* ---- samples */
 
-static void sink_sample(struct source *s, const struct sample_event *e, struct known_stack known)
+static void sink_sample(struct ebpf_drain *d, const struct sample_event *e,
+			struct known_stack known)
 {
 	const struct profile_sample sample = {
 		.time_ns = e->header.time_ns,
 		.weight = e->weight_ns,
-		.thread = sample_sink_thread(&s->out, e->header.tgid, e->tid, e->comm),
+		.thread = sample_sink_thread(&d->out, e->header.tgid, e->tid, e->comm),
 		.stack = known.stack,
 		.cpu = e->header.cpu,
 		.column = COLUMN_CPU,
 		.gil = e->gil < NR_GIL ? e->gil : GIL_UNKNOWN,
 	};
 
-	sample_sink_sample(&s->out, &sample, known);
+	sample_sink_sample(&d->out, &sample, known);
 }
 
-static void on_sample(struct source *s, const struct sample_event *e)
+static void on_sample(struct ebpf_drain *d, const struct sample_event *e)
 {
 	struct known_stack known;
 
-	if (stack_ids_find(s->keys, e->key, &known)) {
-		sink_sample(s, e, known);
+	if (stack_ids_find(d->stacks, e->key, &known)) {
+		sink_sample(d, e, known);
 		return;
 	}
-	/* Another CPU sends the stack and has not finished. */
-	if (s->nr_waiting == MAX_WAITING) {
-		s->stats.nr_lost++;
+	/* Another CPU is still sending the stack. */
+	if (d->nr_waiting == MAX_WAITING) {
+		d->stats->nr_lost++;
 		return;
 	}
-	s->waiting =
-		xgrow(s->waiting, &s->waiting_capacity, s->nr_waiting + 1, sizeof(*s->waiting));
-	s->waiting[s->nr_waiting++] = *e;
+	d->waiting =
+		xgrow(d->waiting, &d->waiting_capacity, d->nr_waiting + 1, sizeof(*d->waiting));
+	d->waiting[d->nr_waiting++] = *e;
 }
 
-static void retry_waiting(struct source *s, uint64_t now)
+static void retry_waiting(struct ebpf_drain *d, uint64_t now)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < s->nr_waiting; i++) {
+	for (size_t i = 0; i < d->nr_waiting; i++) {
 		struct known_stack known;
 
-		if (stack_ids_find(s->keys, s->waiting[i].key, &known))
-			sink_sample(s, &s->waiting[i], known);
-		else if (now > s->waiting[i].header.time_ns + WAIT_NS)
-			s->stats.nr_lost++;
+		if (stack_ids_find(d->stacks, d->waiting[i].key, &known))
+			sink_sample(d, &d->waiting[i], known);
+		else if (now > d->waiting[i].header.time_ns + WAIT_NS)
+			d->stats->nr_lost++;
 		else
-			s->waiting[kept++] = s->waiting[i];
+			d->waiting[kept++] = d->waiting[i];
 	}
-	s->nr_waiting = kept;
+	d->nr_waiting = kept;
 }
 
-static void on_snapshot(struct source *s, const struct snapshot_event *e, size_t size)
+static void on_snapshot(struct ebpf_drain *d, const struct snapshot_event *e, size_t size)
 {
 	uint64_t user[MAX_USER_FRAMES];
 	struct walked w = {
@@ -121,50 +190,51 @@ static void on_snapshot(struct source *s, const struct snapshot_event *e, size_t
 
 	if (e->stack_size > size - sizeof(*e) || e->nr_kernel > MAX_KERNEL_FRAMES)
 		return;
-	ebpf_process(s, (pid_t)e->sample.header.tgid, e->exec_id, &p);
+	ebpf_process(d->targets, (pid_t)e->sample.header.tgid, e->exec_id, &p);
 	if (p) {
 		ebpf_own(p)->nr_snapshots++;
-		ebpf_saw_image(s, p, e->exec_id);
+		ebpf_saw_image(d->targets, p, e->exec_id);
 	}
 	if (p && e->end == END_NO_MAP)
-		ebpf_reread(s, p);
-	leaf_only = monotonic_ns() >= s->unwind_until_ns;
-	s->stats.nr_snapshots += !leaf_only;
-	ebpf_unwind_snapshot(s, p, e, leaf_only, user, MAX_USER_FRAMES, &w);
+		ebpf_reread(d->targets, p);
+	leaf_only = monotonic_ns() >= d->unwind_until_ns;
+	d->stats->nr_snapshots += !leaf_only;
+	ebpf_unwind_snapshot(d->snapshots, p, e, leaf_only, user, MAX_USER_FRAMES, &w);
 	if (p)
-		runtime_unwind_check(s->jit, p, e->sample.header.time_ns, p->epoch, &w);
-	sink_sample(s, &e->sample, sample_sink_stack(&s->out, p, &w));
+		runtime_unwind_check(d->targets->files->runtime, p, e->sample.header.time_ns,
+				     p->epoch, &w);
+	sink_sample(d, &e->sample, sample_sink_stack(&d->out, p, &w));
 }
 
 /* ---- the queue */
 
 static void on_queued(void *context, int kind, const void *data, size_t size)
 {
-	struct source *s = context;
+	struct ebpf_drain *d = context;
 
 	switch (kind) {
-	case EVENT_SAMPLE: on_sample(s, data); break;
-	case EVENT_STACK: on_stack(s, data, size); break;
-	case EVENT_SNAPSHOT: on_snapshot(s, data, size); break;
+	case EVENT_SAMPLE: on_sample(d, data); break;
+	case EVENT_STACK: on_stack(d, data, size); break;
+	case EVENT_SNAPSHOT: on_snapshot(d, data, size); break;
 	case EVENT_PYTHON:
 		if (stack_is_whole(data, size))
-			ebpf_keep_python_stack(s, data);
+			ebpf_keep_python_stack(d->snapshots, data);
 		break;
-	case EVENT_FORK: ebpf_on_fork(s, data); break;
-	case EVENT_EXEC: ebpf_on_exec(s, data); break;
-	case EVENT_EXIT: ebpf_on_exit(s, data); break;
+	case EVENT_FORK: ebpf_on_fork(d->targets, data); break;
+	case EVENT_EXEC: ebpf_on_exec(d->targets, data); break;
+	case EVENT_EXIT: ebpf_on_exit(d->targets, data); break;
 	case KIND_SIDEBAND: {
 		const struct queued_sideband *q = data;
 		struct sideband_record r = q->record;
 
 		r.path = q->path;
-		ebpf_on_sideband(s, &r);
+		ebpf_on_sideband(d->targets, &r);
 		break;
 	}
 	}
 }
 
-int ebpf_queue_ring_record(void *context, void *data, size_t size)
+int ebpf_drain_queue_record(void *context, void *data, size_t size)
 {
 	static const size_t sizes[] = {
 		[EVENT_SAMPLE] = sizeof(struct sample_event),
@@ -177,7 +247,7 @@ int ebpf_queue_ring_record(void *context, void *data, size_t size)
 		[EVENT_PYTHON] = sizeof(struct stack_event),
 	};
 	const struct event_header *h = data;
-	struct source *s = context;
+	struct ebpf_drain *d = context;
 
 	if (size < sizeof(*h) || h->type >= sizeof(sizes) / sizeof(sizes[0]) || !sizes[h->type] ||
 	    size < sizes[h->type])
@@ -185,43 +255,45 @@ int ebpf_queue_ring_record(void *context, void *data, size_t size)
 	if (h->type == EVENT_CODE) {
 		const struct code_event *e = data;
 
-		/* At once: on another CPU an older sample may name it already. */
-		if (!python_codes_add(s->python_codes, &e->code, size - sizeof(e->header)))
-			memset(s->code_slots, 0, CODE_SLOTS * sizeof(*s->code_slots));
+		/* Not queued: an older sample of another CPU may name the code object already. */
+		if (!python_codes_add(d->python_codes, &e->code, size - sizeof(e->header)))
+			kernel_side_forget_code_objects(d->kernel);
 		return 0;
 	}
 	if (h->type == EVENT_SNAPSHOT) {
 		const struct snapshot_event *e = data;
 
-		/* The reservation has room to spare: keep what was filled. */
+		/* Room was reserved for a whole stack; only what was filled is kept. */
 		if (e->stack_size > size - sizeof(*e))
 			return 0;
 		size = sizeof(*e) + e->stack_size;
 	}
-	time_order_push(s->queue, h->time_ns, h->type, data, size);
+	time_order_push(d->queue, h->time_ns, h->type, data, size);
 	return 0;
 }
 
-void ebpf_queue_sideband(void *context, const struct sideband_record *r)
+void ebpf_drain_queue_sideband(void *context, const struct sideband_record *r)
 {
 	size_t length = r->path ? strlen(r->path) + 1 : 1;
-	struct source *s = context;
+	struct ebpf_drain *d = context;
 	struct queued_sideband *q;
 
-	/* Most of what a machine maps belongs to processes that nobody asked about. They are told
-	 * apart later, in time order: one of them may be a child that we are about to learn of. */
+	/*
+	 * Most of what a machine maps belongs to processes that are not sampled. They are left out
+	 * later, in order of time: one of them may be a child whose fork has not been read yet.
+	 */
 	q = xcalloc(1, sizeof(*q) + length);
 	q->record = *r;
 	if (r->path)
 		memcpy(q->path, r->path, length);
-	time_order_push(s->queue, r->time_ns, KIND_SIDEBAND, q, sizeof(*q) + length);
+	time_order_push(d->queue, r->time_ns, KIND_SIDEBAND, q, sizeof(*q) + length);
 	free(q);
 }
 
-size_t ebpf_handle_events(struct source *s, uint64_t before_ns)
+size_t ebpf_drain_handle(struct ebpf_drain *d, uint64_t before_ns)
 {
-	size_t left = time_order_take(s->queue, before_ns, on_queued, s);
+	size_t left = time_order_take(d->queue, before_ns, on_queued, d);
 
-	retry_waiting(s, before_ns);
+	retry_waiting(d, before_ns);
 	return left;
 }

@@ -1,4 +1,8 @@
-/* Probes for the eBPF source, cheapest first; each failure has its reason and its remedy. */
+/*
+ * Checks what the eBPF source needs, cheapest check first: kernel version, capabilities, PID
+ * namespace, type information, the BPF program type, and a perf event on a whole CPU. A failed
+ * check names its reason and the command that fixes it.
+ */
 #include "sampler/ebpf/ebpf_probe.h"
 
 #include <errno.h>
@@ -39,7 +43,7 @@ static bool kernel_is_new_enough(char *why, size_t size)
 	return false;
 }
 
-/* The kernel side sees a process by its number in the first PID namespace. */
+/* The kernel side knows processes by their PIDs of the first PID namespace. */
 static bool in_first_pid_namespace(void)
 {
 	struct stat st;
@@ -78,7 +82,7 @@ bool ebpf_probe(char *why, size_t why_size, char *hint, size_t hint_size)
 		return false;
 	}
 	if (!in_first_pid_namespace()) {
-		snprintf(why, why_size, "in a PID namespace processes have other numbers");
+		snprintf(why, why_size, "ebpf cannot map PIDs inside a PID namespace");
 		snprintf(hint, hint_size,
 			 "run sprof on the host, or the container with --pid=host");
 		return false;
@@ -107,7 +111,7 @@ bool ebpf_probe(char *why, size_t why_size, char *hint, size_t hint_size)
 	return true;
 }
 
-#define LAST_LINES 20 /* of a message: what the verifier stumbled over */
+#define LAST_LINES 20 /* of a message, where the verifier says what it refused */
 
 int ebpf_print_libbpf(enum libbpf_print_level level, const char *format, va_list ap)
 {

@@ -1,4 +1,7 @@
-/* Whether this host lets us sample with eBPF. */
+/*
+ * Says whether this host lets us sample with eBPF, for the eBPF source and for the counts of calls,
+ * and keeps what libbpf prints out of the way.
+ */
 #ifndef SPROF_EBPF_PROBE_H
 #define SPROF_EBPF_PROBE_H
 
@@ -11,7 +14,7 @@
 /* As source_ops.probe. */
 bool ebpf_probe(char *why, size_t why_size, char *hint, size_t hint_size);
 
-/* libbpf's own words go out with -v only: ours say what failed. For libbpf_set_print(). */
+/* For libbpf_set_print(): libbpf's messages appear with -v only, because ours say what failed. */
 int ebpf_print_libbpf(enum libbpf_print_level level, const char *format, va_list ap);
 
 #endif

@@ -1,24 +1,32 @@
-/* Tells the kernel side which processes run CPython, and what it looks like in there. */
+/*
+ * Tells the kernel side which processes run CPython: a process names a place in the pythons map,
+ * which holds the layout of its interpreter at the addresses of that process.
+ */
 #ifndef SPROF_EBPF_PYTHON_H
 #define SPROF_EBPF_PYTHON_H
 
 #include <stdint.h>
 
+struct ebpf_limits;
 struct ebpf_pythons;
 struct process;
-struct source;
 
-/* `map_fd` is that of the pythons map. */
-struct ebpf_pythons *ebpf_pythons_new(int map_fd);
-void ebpf_pythons_free(struct ebpf_pythons *pythons);
+/* `map_fd`: the pythons map; it and `limits` must outlive the result. */
+struct ebpf_pythons *ebpf_pythons_new(int map_fd, struct ebpf_limits *limits);
+void ebpf_pythons_free(struct ebpf_pythons *pythons); /* NULL is fine */
 
 /*
- * Looks for an interpreter among the process's mappings; sets p->python. To be called whenever they
- * have changed, before the process table is published.
+ * Looks for an interpreter among the process's mappings and sets ebpf_process.python. To be called
+ * whenever the mappings have changed, before they are published. `processes` is the list of all, of
+ * which each may name a place. `pythons` NULL finds none.
  */
-void ebpf_pythons_update(struct source *s, struct process *p);
+void ebpf_pythons_update(struct ebpf_pythons *pythons, struct process *p,
+			 const struct process *processes);
 
-/* The text that runs a Python frame, where that is how to tell (up to 3.9); size 0 elsewhere. */
+/*
+ * The function that runs Python frames, for versions whose runs of frames carry no boundary (up to
+ * 3.9); size 0 for others.
+ */
 void ebpf_pythons_eval_text(const struct ebpf_pythons *pythons, uint32_t python,
 			    uint64_t *ret_start, uint64_t *ret_size);
 

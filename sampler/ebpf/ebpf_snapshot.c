@@ -1,50 +1,99 @@
-/* Lends the offline unwinder the source's knowledge of processes, files and rows. */
+/*
+ * Gives the snapshot unwinder what the source knows: the mappings of the process, the files behind
+ * them and their published rows. Python frames come in a record of their own just before the
+ * snapshot (EVENT_PYTHON); they are kept until it comes, and merged with its native frames.
+ */
 #include "sampler/ebpf/ebpf_snapshot.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/profile/walk_marker.h"
+#include "sampler/bpf/events.h"
+#include "sampler/ebpf/ebpf_files.h"
+#include "sampler/ebpf/ebpf_process.h"
 #include "sampler/ebpf/ebpf_python.h"
-#include "sampler/walk/snapshot_unwind.h"
-#include "sampler/walk/snapshot_lookup.h"
 #include "sampler/runtimes/python/merge_frames.h"
+#include "sampler/sink/sample_sink.h"
+#include "sampler/walk/runtime_unwind.h"
+#include "sampler/walk/snapshot_lookup.h"
+#include "sampler/walk/snapshot_unwind.h"
+
+/* Only a runaway recursion has more in a snapshot. */
+#define MAX_NATIVE 4096
+
+/* The Python frames of one sample. */
+struct python_stack {
+	uint64_t time_ns; /* time and tgid tell which snapshot it belongs to */
+	uint32_t tgid;
+	bool broken;
+	struct python_runs runs;
+	uint64_t words[MAX_USER_FRAMES];
+	uint64_t native[MAX_NATIVE], merged[MAX_NATIVE + MAX_USER_FRAMES];
+};
+
+struct ebpf_snapshots {
+	const struct ebpf_files *files;
+	const struct ebpf_pythons *pythons;
+	struct snapshot_unwinder *unwinder; /* made when the first snapshot comes */
+	struct python_stack *python;	    /* made when the first Python frames come */
+	/* while a snapshot is unwound */
+	const struct process *process;
+	uint64_t time_ns;
+};
+
+struct ebpf_snapshots *ebpf_snapshots_new(const struct ebpf_files *files,
+					  const struct ebpf_pythons *pythons)
+{
+	struct ebpf_snapshots *s = xcalloc(1, sizeof(*s));
+
+	s->files = files;
+	s->pythons = pythons;
+	return s;
+}
+
+void ebpf_snapshots_free(struct ebpf_snapshots *s)
+{
+	if (!s)
+		return;
+	snapshot_unwinder_free(s->unwinder);
+	free(s->python);
+	free(s);
+}
+
+/* ---- what the unwinder asks */
 
 static bool find_mapping(void *context, uint64_t address, struct snapshot_mapping *ret)
 {
-	const struct source *s = context;
+	const struct ebpf_snapshots *s = context;
 
-	return snapshot_find_mapping(s->unwinding, address, ret);
+	return snapshot_find_mapping(s->process, address, ret);
 }
 
 static bool open_module(void *context, uint64_t module, struct snapshot_file *ret)
 {
-	const struct source *s = context;
+	const struct ebpf_snapshots *s = context;
 
-	return snapshot_open_module(s->codes, module, ret);
+	return snapshot_open_module(s->files->table, module, ret);
 }
 
 static bool find_rule(void *context, uint64_t module, uint64_t vaddr, struct walk_rule *ret)
 {
-	const struct source *s = context;
-	const struct module_entry *m = &s->modules[module - 1];
+	const struct ebpf_snapshots *s = context;
 
-	if (m->state == WALK_MODULE_PENDING)
-		return false;
-	*ret = (struct walk_rule){ .cfa = WALK_CFA_NONE };
-	if (m->state == WALK_MODULE_ROWS)
-		*ret = s->rules[arena_find_rule(s->arena, m, vaddr)];
-	return true;
+	return ebpf_files_find_rule(s->files, module, vaddr, ret);
 }
 
 static bool find_runtime_rule(void *context, uint64_t address, struct walk_rule *ret)
 {
-	const struct source *s = context;
+	const struct ebpf_snapshots *s = context;
 
-	return s->unwinding &&
-	       runtime_unwind_rule(s->jit, s->unwinding, address, s->unwinding_ns, ret);
+	return s->process &&
+	       runtime_unwind_rule(s->files->runtime, s->process, address, s->time_ns, ret);
 }
 
-static struct snapshot_result unwind(struct source *s, const struct process *p,
+static struct snapshot_result unwind(struct ebpf_snapshots *s, const struct process *p,
 				     const struct snapshot_event *e, uint64_t *frames, size_t max)
 {
 	static const struct snapshot_ops ops = {
@@ -71,33 +120,21 @@ static struct snapshot_result unwind(struct source *s, const struct process *p,
 		sample.space = (uint64_t)p->pid << 32 | p->epoch;
 	if (!s->unwinder)
 		s->unwinder = snapshot_unwinder_new(&ops, s);
-	s->unwinding = p;
-	s->unwinding_ns = e->sample.header.time_ns;
+	s->process = p;
+	s->time_ns = e->sample.header.time_ns;
 	return snapshot_unwind(s->unwinder, &sample, frames, max);
 }
 
 /* ---- Python */
 
-/* More than a snapshot of any size but a runaway recursion's has. */
-#define MAX_NATIVE 4096
-
-struct python_stack {
-	uint64_t time_ns; /* with tgid: of the sample it belongs to */
-	uint32_t tgid;
-	bool broken;
-	struct python_runs runs;
-	uint64_t words[MAX_USER_FRAMES];
-	uint64_t native[MAX_NATIVE], merged[MAX_NATIVE + MAX_USER_FRAMES];
-};
-
-void ebpf_keep_python_stack(struct source *s, const struct stack_event *e)
+void ebpf_keep_python_stack(struct ebpf_snapshots *s, const struct stack_event *e)
 {
 	const uint64_t *words = (const uint64_t *)(e + 1) + e->nr_kernel;
 	size_t nr = e->nr_user, rotation = 0;
-	struct python_stack *k = s->python_stack;
+	struct python_stack *k = s->python;
 
 	if (!k)
-		k = s->python_stack = xcalloc(1, sizeof(*k));
+		k = s->python = xcalloc(1, sizeof(*k));
 	k->time_ns = e->header.time_ns;
 	k->tgid = e->header.tgid;
 	k->broken = e->python_broken;
@@ -118,10 +155,11 @@ static bool goes_with(const struct python_stack *k, const struct snapshot_event 
 	return k && k->time_ns == e->sample.header.time_ns && k->tgid == e->sample.header.tgid;
 }
 
-void ebpf_unwind_snapshot(struct source *s, const struct process *p, const struct snapshot_event *e,
-			  bool leaf_only, uint64_t *frames, size_t max, struct walked *w)
+void ebpf_unwind_snapshot(struct ebpf_snapshots *s, const struct process *p,
+			  const struct snapshot_event *e, bool leaf_only, uint64_t *frames,
+			  size_t max, struct walked *w)
 {
-	struct python_stack *k = goes_with(s->python_stack, e) ? s->python_stack : NULL;
+	struct python_stack *k = goes_with(s->python, e) ? s->python : NULL;
 	uint64_t leaf = e->exact ? e->pc | FRAME_EXACT : e->pc, sp = e->gpr[WALK_REG_SP];
 	uint64_t *native = k ? k->native : frames;
 	struct snapshot_result result = { .nr = 1, .marker = MARKER_SNAPSHOT_END, .sps = &sp };

@@ -1,21 +1,36 @@
-/* Unwinds, in user space, the samples that the kernel side could not. */
+/*
+ * Unwinds, in user space, the samples that the kernel side could not walk: registers and a copy of
+ * the stack, with the Python frames that the kernel side read at the same moment.
+ */
 #ifndef SPROF_EBPF_SNAPSHOT_H
 #define SPROF_EBPF_SNAPSHOT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sampler/ebpf/ebpf.h"
-#include "sampler/sink/sample_sink.h"
+struct ebpf_files;
+struct ebpf_pythons;
+struct ebpf_snapshots;
+struct process;
+struct snapshot_event;
+struct stack_event;
+struct walked;
+
+/* Both must outlive it; `pythons` may be NULL. */
+struct ebpf_snapshots *ebpf_snapshots_new(const struct ebpf_files *files,
+					  const struct ebpf_pythons *pythons);
+void ebpf_snapshots_free(struct ebpf_snapshots *s); /* NULL is fine */
 
 /*
- * Fills `ret_walked` with the user frames of the snapshot; frames[], `max` words, holds them. With
- * `leaf_only` nothing is unwound. `p` may be NULL (its process has ended before it was known).
+ * Sets the user frames of `ret_walked` to those of the snapshot; frames[], `max` words, holds them.
+ * With `leaf_only` nothing is unwound. `p` is NULL where the process had ended before it was known.
  */
-void ebpf_unwind_snapshot(struct source *s, const struct process *p, const struct snapshot_event *e,
-			  bool leaf_only, uint64_t *frames, size_t max, struct walked *ret_walked);
+void ebpf_unwind_snapshot(struct ebpf_snapshots *s, const struct process *p,
+			  const struct snapshot_event *e, bool leaf_only, uint64_t *frames,
+			  size_t max, struct walked *ret_walked);
 
 /* Keeps the Python frames (EVENT_PYTHON) that go with the snapshot that comes next. */
-void ebpf_keep_python_stack(struct source *s, const struct stack_event *e);
+void ebpf_keep_python_stack(struct ebpf_snapshots *s, const struct stack_event *e);
 
 #endif

@@ -1,4 +1,7 @@
-/* The kernel hands out a value for each CPU that could be there. */
+/*
+ * The kernel returns a value for each possible CPU, online or not, so the buffer must have room for
+ * all of them.
+ */
 #include "sampler/ebpf/percpu_map.h"
 
 #include <stdlib.h>

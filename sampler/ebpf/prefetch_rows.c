@@ -1,4 +1,8 @@
-/* The program itself, and the two files that almost every process maps. */
+/*
+ * Names the program itself, and the two files that almost every process maps: the dynamic linker
+ * and libc. The paths of these two are taken from this process, which usually runs on the same
+ * ones.
+ */
 #include "sampler/ebpf/prefetch_rows.h"
 
 #include <link.h>

@@ -1,28 +1,51 @@
-/* The map table of each process, as the kernel side reads it: written anew when it changes, never in place. */
-#include "sampler/ebpf/ebpf.h"
+/*
+ * The number of a table is what the walker's caches of rules are keyed by, so no two tables ever
+ * have the same one (they wrap after 2^32).
+ */
+#include "sampler/ebpf/publish_mappings.h"
 
 #include <stdlib.h>
 
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
-
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
-#include "sampler/bpf/sprof.skel.h"
-#include "sampler/ebpf/ebpf_python.h"
+#include "sampler/ebpf/arena.h"
+#include "sampler/ebpf/ebpf_limits.h"
+#include "sampler/ebpf/ebpf_process.h"
+#include "sampler/ebpf/kernel_side.h"
+#include "sampler/walk/runtime_unwind.h"
 
-/* A walk is over in microseconds; a region that nothing points to is free after this. */
+/* A walk takes microseconds: after this long no walk reads a region that no entry names. */
 #define GRACE_NS (1000ull * 1000 * 1000)
-#define TOO_MANY_PROCESSES "more processes than fit: further ones have no user frames"
 #define ALLOWANCE_NS (1000ull * 1000 * 1000)
 
-void ebpf_retire(struct source *s, struct map_region *region)
+/* A region of the arena that holds a published map table. */
+struct map_region {
+	uint32_t index, nr; /* nr: of entries */
+	uint32_t table;	    /* its number */
+	uint32_t nr_users;  /* processes */
+};
+
+void ebpf_publisher_init(struct ebpf_publisher *b, struct kernel_side *kernel,
+			 struct ebpf_limits *limits)
 {
+	*b = (struct ebpf_publisher){ .kernel = kernel, .limits = limits };
+}
+
+void ebpf_publisher_fini(struct ebpf_publisher *b)
+{
+	free(b->retired);
+}
+
+void ebpf_retire_maps(struct ebpf_publisher *b, struct process *p)
+{
+	struct map_region *region = ebpf_own(p)->region;
+
+	ebpf_own(p)->region = NULL;
 	if (!region || --region->nr_users)
 		return;
-	s->retired =
-		xgrow(s->retired, &s->retired_capacity, s->nr_retired + 1, sizeof(*s->retired));
-	s->retired[s->nr_retired++] = (struct retired_region){
+	b->retired =
+		xgrow(b->retired, &b->retired_capacity, b->nr_retired + 1, sizeof(*b->retired));
+	b->retired[b->nr_retired++] = (struct retired_region){
 		.free_at_ns = monotonic_ns() + GRACE_NS,
 		.index = region->index,
 		.nr = region->nr,
@@ -30,20 +53,38 @@ void ebpf_retire(struct source *s, struct map_region *region)
 	free(region);
 }
 
-void ebpf_free_retired(struct source *s, uint64_t now)
+void ebpf_share_maps(struct process *child, const struct process *parent)
+{
+	struct map_region *region = ebpf_own(parent)->region;
+
+	ebpf_own(child)->region = region;
+	if (region)
+		region->nr_users++;
+}
+
+uint32_t ebpf_nr_published(const struct process *p)
+{
+	const struct map_region *region = ebpf_own(p)->region;
+
+	return region ? region->nr : 0;
+}
+
+void ebpf_free_retired(struct ebpf_publisher *b, uint64_t now)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < s->nr_retired; i++) {
-		if (s->retired[i].free_at_ns <= now)
-			arena_remove_maps(s->arena, s->retired[i].index, s->retired[i].nr);
+	for (size_t i = 0; i < b->nr_retired; i++) {
+		const struct retired_region *r = &b->retired[i];
+
+		if (r->free_at_ns <= now)
+			arena_remove_maps(b->kernel->arena, r->index, r->nr);
 		else
-			s->retired[kept++] = s->retired[i];
+			b->retired[kept++] = *r;
 	}
-	s->nr_retired = kept;
+	b->nr_retired = kept;
 }
 
-void ebpf_write_entry(struct source *s, struct process *p)
+void ebpf_publish_entry(struct ebpf_publisher *b, const struct process *p)
 {
 	const struct ebpf_process *own = ebpf_own(p);
 	const struct process_entry entry = {
@@ -54,13 +95,13 @@ void ebpf_write_entry(struct source *s, struct process *p)
 		.python = own->python,
 		.table = own->region ? own->region->table : 0,
 	};
-	uint32_t key = (uint32_t)p->pid;
 
-	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.processes), &key, &entry, BPF_ANY))
-		ebpf_limit(s, LIMIT_PROCESSES, TOO_MANY_PROCESSES);
+	if (kernel_side_set_process(b->kernel, p->pid, &entry))
+		ebpf_limit_hit(b->limits, LIMIT_PROCESSES,
+			       "more processes than fit: further ones have no user frames");
 }
 
-void ebpf_allow_snapshots(struct source *s, struct process *p, uint64_t now)
+void ebpf_allow_snapshots(struct ebpf_publisher *b, struct process *p, uint64_t now)
 {
 	struct ebpf_process *own = ebpf_own(p);
 
@@ -68,7 +109,7 @@ void ebpf_allow_snapshots(struct source *s, struct process *p, uint64_t now)
 		return;
 	own->nr_snapshots = 0;
 	own->allowed_ns = now;
-	ebpf_write_entry(s, p);
+	ebpf_publish_entry(b, p); /* which sets the kernel side's count to 0 */
 }
 
 static size_t put_entry(struct map_entry *to, size_t nr, size_t max, struct map_entry entry)
@@ -79,8 +120,9 @@ static size_t put_entry(struct map_entry *to, size_t nr, size_t max, struct map_
 }
 
 /*
- * A mapping without a file, in pieces: those that have rows of their own, and what lies between. Returns how many
- * there are, `max` at most; `to` may be NULL.
+ * Cuts a mapping without a file into entries: one for each region of runtime code that has rows,
+ * and one for each stretch between them. Returns how many there are, `max` at most; `to` may be
+ * NULL.
  */
 static size_t add_runtime_code(const struct process *p, const struct mapping *m,
 			       struct map_entry *to, size_t max)
@@ -129,19 +171,19 @@ static size_t count_entries(const struct process *p, size_t *ret_nr_files)
 	return nr;
 }
 
-/* The first `nr` entries; where that is not all, the files before what has none. */
+/* Fills `nr` entries. Where that is not enough for all mappings, those of files take precedence. */
 static void fill_maps(const struct process *p, struct map_entry *entries, size_t nr,
 		      size_t nr_files)
 {
-	size_t nr_jit = nr - (nr_files < nr ? nr_files : nr), filled = 0;
+	size_t nr_runtime = nr - (nr_files < nr ? nr_files : nr), filled = 0;
 
 	for (size_t i = 0; i < p->nr_maps && filled < nr; i++) {
 		const struct mapping *m = &p->maps[i];
 		size_t nr_added;
 
 		if (is_runtime_code(m)) {
-			nr_added = add_runtime_code(p, m, &entries[filled], nr_jit);
-			nr_jit -= nr_added;
+			nr_added = add_runtime_code(p, m, &entries[filled], nr_runtime);
+			nr_runtime -= nr_added;
 			filled += nr_added;
 			continue;
 		}
@@ -154,7 +196,7 @@ static void fill_maps(const struct process *p, struct map_entry *entries, size_t
 	}
 }
 
-void ebpf_publish_maps(struct source *s, struct process *p)
+void ebpf_publish_maps(struct ebpf_publisher *b, struct process *p)
 {
 	size_t nr_files, nr_all = count_entries(p, &nr_files);
 	size_t nr = nr_all < WALK_MAX_MAPS ? nr_all : WALK_MAX_MAPS;
@@ -164,29 +206,29 @@ void ebpf_publish_maps(struct source *s, struct process *p)
 
 	p->dirty = false;
 	if (nr_all > WALK_MAX_MAPS)
-		ebpf_limit(s, LIMIT_MAPS,
-			   "process %d has more than %d executable mappings: what lies in the rest "
-			   "stays [unknown]",
-			   (int)p->pid, WALK_MAX_MAPS);
-	entries = arena_add_maps(s->arena, nr, &index);
+		ebpf_limit_hit(b->limits, LIMIT_MAPPINGS,
+			       "process %d has more than %d executable mappings: what lies in the "
+			       "rest stays [unknown]",
+			       (int)p->pid, WALK_MAX_MAPS);
+	entries = arena_add_maps(b->kernel->arena, nr, &index);
 	if (!entries) {
-		ebpf_limit(s, LIMIT_MEMORY, "no more memory for maps: new code stays [unknown]");
+		ebpf_limit_hit(b->limits, LIMIT_MEMORY,
+			       "no more memory for maps: new code stays [unknown]");
 		return;
 	}
-	if (!++s->nr_tables) /* 0 is no number */
-		s->nr_tables++;
+	if (!++b->nr_tables) /* 0 means that there is no table */
+		b->nr_tables++;
 	fill_maps(p, entries, nr, nr_files);
 	for (size_t i = 0; i < nr; i++)
-		entries[i].table = s->nr_tables;
-	ebpf_pythons_update(s, p);
+		entries[i].table = b->nr_tables;
 	region = xcalloc(1, sizeof(*region));
 	*region = (struct map_region){
 		.index = index,
 		.nr = (uint32_t)nr,
-		.table = s->nr_tables,
+		.table = b->nr_tables,
 		.nr_users = 1,
 	};
-	ebpf_retire(s, ebpf_own(p)->region);
+	ebpf_retire_maps(b, p);
 	ebpf_own(p)->region = region;
-	ebpf_write_entry(s, p);
+	ebpf_publish_entry(b, p);
 }

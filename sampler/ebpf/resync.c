@@ -1,42 +1,40 @@
 /*
- * When the ring was full, forks, execs and exits went missing: what the recorder knows of the
- * processes is compared with what the kernel side and /proc say.
+ * A loss is counted at once, but half of it may still be to come: an exec is reported by the ring
+ * and by the side band, and the half that was not lost waits in the queue. So processes are
+ * compared only once the queue has been handled up to the moment at which the loss was seen.
  */
+#include "sampler/ebpf/resync.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
-
-#include "core/base/alloc.h"
 #include "core/base/clock.h"
-#include "sampler/bpf/sprof.skel.h"
-#include "sampler/ebpf/ebpf.h"
 #include "core/base/proc_status.h"
+#include "sampler/ebpf/ebpf_process.h"
+#include "sampler/ebpf/ebpf_targets.h"
+#include "sampler/ebpf/kernel_side.h"
 
 #define RESYNC_NS (1000ull * 1000 * 1000)
 
-void ebpf_saw_image(struct source *s, struct process *p, uint32_t exec_id)
+void ebpf_saw_image(struct ebpf_targets *t, struct process *p, uint32_t exec_id)
 {
 	struct ebpf_process *own = ebpf_own(p);
 	bool missed = own->exec_id != EXEC_ID_ANY && own->exec_id != exec_id;
 
-	if (p->exec_pending) /* it is being told */
+	if (p->exec_pending) /* the event of this exec is still to come */
 		return;
 	own->exec_id = exec_id;
 	if (!missed)
 		return;
 	process_unmap_all(p);
 	p->read_ns = 0;
-	ebpf_reread(s, p);
+	ebpf_reread(t, p);
 }
 
-static void resync_process(struct source *s, struct process *p)
+static void compare_process(struct ebpf_targets *t, struct process *p)
 {
-	const struct map_region *region = ebpf_own(p)->region;
-	uint32_t key = (uint32_t)p->pid, nr_maps = region ? region->nr : 0;
-	struct process_entry entry;
 	struct proc_status status = { 0 };
+	struct process_entry entry;
 
 	if (p->ended_ns)
 		return;
@@ -46,58 +44,47 @@ static void resync_process(struct source *s, struct process *p)
 		return;
 	}
 	p->dirty = true;
-	if (bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.processes), &key, &entry))
+	if (kernel_side_get_process(t->kernel, p->pid, &entry))
 		return;
-	/* An exec empties the entry. */
-	if (p->exec_pending || entry.nr_maps != nr_maps)
+	/* The kernel side empties the entry at an exec. */
+	if (p->exec_pending || entry.nr_maps != ebpf_nr_published(p))
 		ebpf_own(p)->exec_id = ~entry.exec_id;
 	p->exec_pending = false;
-	ebpf_saw_image(s, p, entry.exec_id);
-	ebpf_reread(s, p);
+	ebpf_saw_image(t, p, entry.exec_id);
+	ebpf_reread(t, p);
 }
 
-/* Processes that the kernel side follows since a fork that we were not told of. */
-static void find_children(struct source *s)
+/* Adds the processes that the kernel side follows since a fork whose event was lost. */
+static void find_children(struct ebpf_targets *t)
 {
-	int map = bpf_map__fd(s->skel->maps.processes);
-	uint32_t *keys = NULL, key, *before = NULL;
-	size_t nr = 0, capacity = 0;
+	uint32_t *pids;
+	size_t nr = kernel_side_list_processes(t->kernel, &pids);
 
-	while (!bpf_map_get_next_key(map, before, &key)) {
-		keys = xgrow(keys, &capacity, nr + 1, sizeof(*keys));
-		keys[nr++] = key;
-		before = &key;
-	}
 	for (size_t i = 0; i < nr; i++) {
 		struct process_entry entry;
 		struct process *p;
 
-		if (!ebpf_find_process(s, (pid_t)keys[i]) &&
-		    !bpf_map_lookup_elem(map, &keys[i], &entry))
-			ebpf_process(s, (pid_t)keys[i], entry.exec_id, &p);
+		if (!ebpf_find_process(t, (pid_t)pids[i]) &&
+		    !kernel_side_get_process(t->kernel, (pid_t)pids[i], &entry))
+			ebpf_process(t, (pid_t)pids[i], entry.exec_id, &p);
 	}
-	free(keys);
+	free(pids);
 }
 
-/*
- * What was lost is known at once, but half of it may still be to come: an exec is told twice, by the
- * ring and beside it, and the half that was not lost waits in the queue. So the comparison is due
- * when the queue has been handled up to the moment at which the loss was seen.
- */
-void ebpf_resync(struct source *s, uint64_t nr_lost, uint64_t handled_ns)
+void ebpf_resync(struct ebpf_resync *r, struct ebpf_targets *t, uint64_t nr_lost,
+		 uint64_t handled_ns)
 {
 	uint64_t now = monotonic_ns();
-	struct process *p;
 
-	if (!s->resync_due_ns && nr_lost != s->nr_events_lost) {
-		s->nr_events_lost = nr_lost;
-		s->resync_due_ns = now;
+	if (!r->due_ns && nr_lost != r->nr_lost) {
+		r->nr_lost = nr_lost;
+		r->due_ns = now;
 	}
-	if (!s->resync_due_ns || handled_ns < s->resync_due_ns || now - s->resync_ns < RESYNC_NS)
+	if (!r->due_ns || handled_ns < r->due_ns || now - r->done_ns < RESYNC_NS)
 		return;
-	s->resync_due_ns = 0;
-	s->resync_ns = now;
-	for (p = s->processes; p; p = p->hh.next)
-		resync_process(s, p);
-	find_children(s);
+	r->due_ns = 0;
+	r->done_ns = now;
+	for (struct process *p = t->processes; p; p = p->hh.next)
+		compare_process(t, p);
+	find_children(t);
 }

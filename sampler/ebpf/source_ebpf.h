@@ -1,4 +1,4 @@
-/* The eBPF source; see core/profile/source.h for what a source owes. */
+/* The eBPF source. core/profile/source.h says what a source does. */
 #ifndef SPROF_SOURCE_EBPF_H
 #define SPROF_SOURCE_EBPF_H
 

@@ -1,7 +1,7 @@
 /*
- * Inside the perf source: what its files share. source_perf.c opens and drives it, perf_targets.c
- * keeps processes, their code and the names of threads right, perf_drain.c turns records into
- * samples.
+ * What the files of the perf source share. source_perf.c opens and drives the source;
+ * perf_targets.c keeps the processes, their mapped files and the names of their threads;
+ * perf_drain.c turns records into samples.
  */
 #ifndef SPROF_PERF_H
 #define SPROF_PERF_H
@@ -34,29 +34,29 @@ struct perf_thread {
 
 /* The unwind rows of a module. */
 struct perf_rows {
-	bool ready; /* what is to be had is there */
-	struct unwind_table *table;
+	bool ready;		    /* the builder has finished, or will not be asked */
+	struct unwind_table *table; /* NULL: no rows */
 };
 
 struct source {
 	struct perf_events *events;
 	int epoll_fd;
 	bool system_wide, adds_probes;
-	uint64_t start_ns;   /* older samples do not count; 0: none does yet */
+	uint64_t start_ns;   /* older samples are left out; 0: sampling has not begun */
 	uint64_t handled_ns; /* older records have been handled */
 	struct targets *targets;
 	struct time_order *queue;
 	struct process *processes;
 	struct perf_thread *threads;
-	struct file_table *codes;
+	struct file_table *files;
 	struct table_builder *builder;
-	struct runtime_unwind *jit;
+	struct runtime_unwind *runtime;
 	struct walk_rule *rules;
-	struct perf_rows *rows; /* by index of the code */
+	struct perf_rows *rows; /* by index of the mapped file */
 	size_t nr_rows, rows_capacity;
 	struct snapshot_unwinder *unwinder;
-	const struct process *unwinding; /* whose sample it has in hand, */
-	uint64_t unwinding_ns;		 /* and when that was taken */
+	const struct process *unwinding; /* the process of the sample being unwound */
+	uint64_t unwinding_ns;		 /* the time of that sample */
 	struct sample_sink out;
 	struct profile_stats stats;
 };
@@ -64,28 +64,28 @@ struct source {
 /* perf_targets.c */
 
 /*
- * The process, made known with the mappings it has now if it was not. 0, or the -errno of reading
- * those (-ESRCH: it has ended) and *ret_process NULL.
+ * The process; one that is not known is added, with the mappings that it has now. 0, or the -errno
+ * of reading the mappings (-ESRCH: it has ended) and *ret_process NULL.
  */
 int perf_process(struct source *s, pid_t pid, struct process **ret_process);
 /* Reads the mappings of a process again unless that was done a moment ago. */
 void perf_reread(struct source *s, struct process *p);
-/* The name of a thread, COMM_SIZE bytes. */
+/* The name of a thread: COMM_SIZE bytes, filled with NUL; valid until the next record. */
 const char *perf_thread_comm(struct source *s, pid_t pid, pid_t tid);
 void perf_on_named(struct source *s, const struct perf_record *r);
 void perf_on_forked(struct source *s, const struct perf_record *r);
 void perf_on_exited(struct source *s, const struct perf_record *r);
 void perf_on_mapped(struct source *s, const struct perf_record *r);
 void perf_on_dropped(struct source *s, const struct perf_record *r);
-/* Once in a round: finished tables in, ended processes away. */
+/* Once in a round: takes finished tables, and removes processes that have ended. */
 void perf_tidy(struct source *s);
 void perf_free_tables(struct source *s);
 
 /* perf_drain.c */
 
-/* Queues a record; context is the source. */
+/* Queues a record; `context` is the source. */
 void perf_queue_record(void *context, const struct perf_record *record);
-/* Handles what is older than before_ns, and empties the rings again and again meanwhile. */
+/* Handles what is older than before_ns, and empties the rings every few ms meanwhile. */
 void perf_handle_records(struct source *s, uint64_t before_ns);
 
 #endif

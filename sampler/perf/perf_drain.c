@@ -1,4 +1,8 @@
-/* Records in time order; samples are unwound here, from the registers and the stack they carry. */
+/*
+ * Handles records in order of time. A sample carries the registers and a copy of the stack, and is
+ * unwound here with the mappings that its process had at that time. Unwinding is slower than
+ * sampling, so the rings are emptied again after each slice of the past.
+ */
 #include "sampler/perf/perf.h"
 
 #include <stdlib.h>
@@ -11,12 +15,11 @@
 #include "sampler/perf/task_events.h"
 #include "sampler/unwind/unwind_table.h"
 
-/* The rings hold a few dozen samples: after so much of the past they are emptied again. */
+/* The rings hold a few dozen samples: they are emptied again after each slice of this length. */
 #define SLICE_NS (8ull * 1000 * 1000)
-/* What waited for longer keeps only its leaf: unwinding has fallen behind sampling. */
+/* A sample that waited longer keeps only its leaf: unwinding has fallen behind sampling. */
 #define LATE_NS (2000ull * 1000 * 1000)
-
-/* ---- the unwinder's view */
+/* ---- what the unwinder asks */
 
 static bool find_mapping(void *context, uint64_t address, struct snapshot_mapping *ret)
 {
@@ -29,7 +32,7 @@ static bool open_module(void *context, uint64_t module, struct snapshot_file *re
 {
 	const struct source *s = context;
 
-	return snapshot_open_module(s->codes, module, ret);
+	return snapshot_open_module(s->files, module, ret);
 }
 
 static bool find_rule(void *context, uint64_t module, uint64_t vaddr, struct walk_rule *ret)
@@ -50,7 +53,7 @@ static bool find_runtime_rule(void *context, uint64_t address, struct walk_rule 
 	const struct source *s = context;
 
 	return s->unwinding &&
-	       runtime_unwind_rule(s->jit, s->unwinding, address, s->unwinding_ns, ret);
+	       runtime_unwind_rule(s->runtime, s->unwinding, address, s->unwinding_ns, ret);
 }
 
 static struct snapshot_result unwind(struct source *s, const struct process *p, uint64_t time_ns,
@@ -87,7 +90,7 @@ static struct snapshot_result unwind(struct source *s, const struct process *p, 
 
 /* ---- samples */
 
-/* The user's part of the stack into `w`, whose frames are `user`. */
+/* Unwinds the user's part of the stack into `w`; user[] holds its frames. */
 static void walk_user(struct source *s, struct process *p, const struct perf_record *r,
 		      uint64_t *user, struct walked *w)
 {
@@ -101,7 +104,10 @@ static void walk_user(struct source *s, struct process *p, const struct perf_rec
 		return;
 	}
 	if (p && !process_find(p, e->pc)) {
-		/* Inside exec: the registers are the old program's, whose stack is gone. */
+		/*
+		 * In the middle of an exec: the registers are the old program's, whose stack is
+		 * gone.
+		 */
 		if (p->exec_pending && e->in_kernel)
 			return;
 		perf_reread(s, p);
@@ -119,7 +125,7 @@ static void walk_user(struct source *s, struct process *p, const struct perf_rec
 	w->gap = result.gap;
 	w->marker = result.marker;
 	if (p)
-		runtime_unwind_check(s->jit, p, r->time_ns, p->epoch, w);
+		runtime_unwind_check(s->runtime, p, r->time_ns, p->epoch, w);
 }
 
 static void on_sample(struct source *s, const struct perf_record *r)

@@ -1,4 +1,7 @@
-/* Reads the records field by field; what does not fit is refused. */
+/*
+ * A record's fields lie one after the other, and which there are follows from the event. They are
+ * taken from its front in that order; a record that ends too early is refused.
+ */
 #include "sampler/perf/perf_record.h"
 
 #include <string.h>
@@ -103,7 +106,10 @@ static bool parse_lost(struct rest body, struct perf_record *out)
 	return skip(&body, 8) && take(&body, &out->nr_lost, 8);
 }
 
-/* The chain holds markers between its parts; all of it is the kernel's. */
+/*
+ * The events leave user frames out, so every address of the chain is the kernel's; markers are
+ * skipped.
+ */
 static bool parse_chain(struct rest *r, struct perf_sample *out)
 {
 	uint64_t nr, address;
@@ -140,7 +146,7 @@ static bool parse_regs(struct rest *r, struct perf_sample *out)
 	return true;
 }
 
-/* The kernel leaves room for all that was asked for and says at its end how much it filled. */
+/* The kernel reserves as much as was asked for; the number of bytes that it filled comes last. */
 static bool parse_stack(struct rest *r, struct perf_sample *out)
 {
 	uint64_t room, filled;

@@ -1,6 +1,7 @@
 /*
- * Processes, their mappings, the rows of their code and the names of their threads, as of the record
- * being handled.
+ * Processes, their mappings, the rows of their mapped files and the names of their threads, as of
+ * the record being handled. A process that is met for the first time is read from /proc; records
+ * that are older than that reading are skipped.
  */
 #include "sampler/perf/perf.h"
 
@@ -18,25 +19,25 @@
 #define GRACE_NS (1000ull * 1000 * 1000)
 #define MAX_THREADS 65536
 
-/* ---- code */
+/* ---- mapped files */
 
-static void on_code(void *context, struct mapped_file *code)
+static void on_file(void *context, struct mapped_file *file)
 {
 	struct source *s = context;
 	const void *vdso;
 	size_t size;
 
-	if (code->index >= s->nr_rows) {
-		s->rows = xgrow(s->rows, &s->rows_capacity, code->index + 1, sizeof(*s->rows));
-		memset(&s->rows[s->nr_rows], 0, (code->index + 1 - s->nr_rows) * sizeof(*s->rows));
-		s->nr_rows = code->index + 1;
+	if (file->index >= s->nr_rows) {
+		s->rows = xgrow(s->rows, &s->rows_capacity, file->index + 1, sizeof(*s->rows));
+		memset(&s->rows[s->nr_rows], 0, (file->index + 1 - s->nr_rows) * sizeof(*s->rows));
+		s->nr_rows = file->index + 1;
 	}
-	if (code->kind == MODULE_ELF && code->nr_segments)
-		table_builder_request(s->builder, code->index, code->fd);
-	else if (code->kind == MODULE_VDSO && (vdso = file_table_vdso_image(&size)))
-		table_builder_request_memory(s->builder, code->index, vdso, size);
+	if (file->kind == MODULE_ELF && file->nr_segments)
+		table_builder_request(s->builder, file->index, file->fd);
+	else if (file->kind == MODULE_VDSO && (vdso = file_table_vdso_image(&size)))
+		table_builder_request_memory(s->builder, file->index, vdso, size);
 	else
-		s->rows[code->index].ready = true;
+		s->rows[file->index].ready = true;
 }
 
 static void take_tables(struct source *s)
@@ -47,14 +48,14 @@ static void take_tables(struct source *s)
 	while (table_builder_take(s->builder, &index, &table)) {
 		if (index >= WALK_MAX_MODULES) {
 			s->stats.nr_rows += table ? table->nr_rows : 0;
-			runtime_unwind_take(s->jit, index, table);
+			runtime_unwind_take(s->runtime, index, table);
 			continue;
 		}
 		s->rows[index] = (struct perf_rows){ .ready = true, .table = table };
 		if (!table)
 			continue;
 		s->stats.nr_rows += table->nr_rows;
-		file_table_get(s->codes, index)->nr_derived_functions = table->nr_derived_functions;
+		file_table_get(s->files, index)->nr_derived_functions = table->nr_derived_functions;
 	}
 }
 
@@ -135,7 +136,7 @@ static void remove_process(struct source *s, struct process *p)
 static int read_maps(struct source *s, struct process *p)
 {
 	p->read_ns = monotonic_ns();
-	return process_read_maps(p, s->codes, on_code, s);
+	return process_read_maps(p, s->files, on_file, s);
 }
 
 int perf_process(struct source *s, pid_t pid, struct process **ret_process)
@@ -187,7 +188,7 @@ void perf_on_forked(struct source *s, const struct perf_record *r)
 	child = find_process(s, r->pid);
 	if (child && r->time_ns < child->known_ns)
 		return;
-	if (child) /* the number was used before and is used again */
+	if (child) /* an earlier process with that pid */
 		remove_process(s, child);
 	if (!parent)
 		return;
@@ -210,7 +211,7 @@ void perf_on_exited(struct source *s, const struct perf_record *r)
 		HASH_DEL(s->threads, t);
 		free(t);
 	}
-	/* Where other threads live on, their samples make it known again. */
+	/* If other threads live on, their next sample adds the process again. */
 	if (p)
 		p->ended_ns = r->time_ns;
 }
@@ -230,12 +231,12 @@ void perf_on_mapped(struct source *s, const struct perf_record *r)
 	struct mapping m = { at.start, at.end, at.pgoff, NULL, mapping_is_stack(at.path) };
 	bool is_new = false;
 
-	/* What came before was seen in /proc. */
+	/* What happened before known_ns was seen in /proc. */
 	if (!p || r->time_ns < p->known_ns)
 		return;
-	m.code = mapping_code(s->codes, &at, r->pid, &is_new);
+	m.code = mapping_code(s->files, &at, r->pid, &is_new);
 	if (is_new)
-		on_code(s, m.code);
+		on_file(s, m.code);
 	if (m.code)
 		process_map(p, &m);
 	else if (mapping_backing(r->path, r->ino) != BACKING_IGNORED)
@@ -255,9 +256,9 @@ void perf_tidy(struct source *s)
 	struct process *p, *next;
 
 	take_tables(s);
-	runtime_unwind_tidy(s->jit, now);
+	runtime_unwind_tidy(s->runtime, now);
 	HASH_ITER (hh, s->processes, p, next) {
-		runtime_unwind_look(s->jit, p, now);
+		runtime_unwind_look(s->runtime, p, now);
 		if (p->ended_ns && now > p->ended_ns + GRACE_NS)
 			remove_process(s, p);
 		else if (p->nr_covered && !p->ended_ns)

@@ -1,4 +1,7 @@
-/* The perf source: opens events on its targets, drains the rings, and closes all again. */
+/*
+ * The perf source at its top: probes, opens events on its targets, and in each round empties the
+ * rings, takes finished unwind tables and handles the records that are old enough to be in order.
+ */
 #include "sampler/perf/source_perf.h"
 
 #include <errno.h>
@@ -50,7 +53,7 @@ static bool source_probe(char *why, size_t why_size, char *hint, size_t hint_siz
 		snprintf(why, why_size, "kernel.perf_event_paranoid is %d", paranoid);
 		snprintf(hint, hint_size, "sudo sysctl kernel.perf_event_paranoid=2");
 	} else if (err == -EACCES || err == -EPERM) {
-		snprintf(why, why_size, "perf_event_open(2) is refused, as by seccomp: %s",
+		snprintf(why, why_size, "perf_event_open(2) is refused, probably by seccomp: %s",
 			 strerror(-err));
 		snprintf(hint, hint_size,
 			 "in a container: docker run --cap-add PERFMON --security-opt "
@@ -78,7 +81,7 @@ static int open_events(struct source *s, const struct source_config *config)
 	return err;
 }
 
-/* Events first: from then on we are told what it maps. */
+/* Events are opened before /proc is read, so no later mapping is missed. */
 static int add_process(struct source *s, pid_t pid)
 {
 	struct process *p;
@@ -151,11 +154,11 @@ static int source_open(const struct source_config *config, struct source **ret)
 	s->system_wide = config->system_wide;
 	s->adds_probes = config->adds_probes;
 	s->targets = targets_new();
-	s->codes = file_table_new();
+	s->files = file_table_new();
 	s->queue = time_order_new();
 	s->rules = xcalloc(WALK_NR_RULES, sizeof(*s->rules));
 	s->builder = table_builder_new(s->rules, WALK_NR_RULES);
-	s->jit = runtime_unwind_new(s->builder, WALK_MAX_MODULES, s->rules, NULL, NULL);
+	s->runtime = runtime_unwind_new(s->builder, WALK_MAX_MODULES, s->rules, NULL, NULL);
 	s->handled_ns = monotonic_ns();
 	sample_sink_init(&s->out, &s->stats);
 	file_table_raise_limit();
@@ -219,7 +222,7 @@ static int source_open_module(void *context, uint32_t module)
 {
 	const struct source *s = context;
 
-	return file_table_open_module(s->codes, module);
+	return file_table_open_module(s->files, module);
 }
 
 static void source_close(struct source *s)
@@ -230,10 +233,10 @@ static void source_close(struct source *s)
 	table_builder_free(s->builder); /* writes rules: before they are freed */
 	if (s->epoll_fd >= 0)
 		close(s->epoll_fd);
-	snapshot_unwinder_free(s->unwinder); /* reads the files of the code table */
+	snapshot_unwinder_free(s->unwinder); /* reads the mapped files */
 	perf_free_tables(s);
-	runtime_unwind_free(s->jit); /* the processes have its rows */
-	file_table_free(s->codes);
+	runtime_unwind_free(s->runtime); /* the processes have its rows */
+	file_table_free(s->files);
 	time_order_free(s->queue);
 	sample_sink_fini(&s->out);
 	targets_free(s->targets);

@@ -1,4 +1,8 @@
-/* perf_event_open(2) for threads times CPUs. */
+/*
+ * Opens an event for each thread on each CPU. The events of one CPU share the ring of the first
+ * (PERF_EVENT_IOC_SET_OUTPUT). While a process is attached to, its list of threads is read again
+ * and again: a new thread either has inherited events, as its fork record says, or gets some.
+ */
 #include "sampler/perf/task_events.h"
 
 #include <dirent.h>
@@ -20,11 +24,15 @@
 #include "sampler/target/registers_x86_64.h"
 
 #define STACK_BYTES 16384u
-/* An ordinary user may pin kernel.perf_event_mlock_kb for each CPU: smaller ones are tried. */
+/*
+ * An ordinary user may pin kernel.perf_event_mlock_kb per CPU, so smaller rings are tried in turn.
+ */
 #define MAX_RING_BYTES (4u << 20)
 #define MIN_RING_BYTES (256u << 10)
 #define WAKEUP_BYTES (128u << 10)
-/* Threads may start while the list of threads is read: it is read again until none is new. */
+/*
+ * Threads may start while the list is read: it is read again until no thread is new, or so often.
+ */
 #define MAX_LISTINGS 20
 
 struct ring {
@@ -32,7 +40,7 @@ struct ring {
 	struct perf_ring ring;
 };
 
-/* A thread with events: opened by us, or inherited from one that has them. */
+/* A thread that has events: we opened them, or it inherited them. */
 struct watched {
 	pid_t tid;
 	UT_hash_handle hh;
@@ -62,7 +70,7 @@ static int open_event(const struct perf_event_attr *attr, pid_t tid, int cpu)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Opens it on this process, which always may run, and closes it again. */
+/* Opens the event on this process and closes it again. */
 static int try_event(const struct perf_event_attr *attr)
 {
 	int fd = open_event(attr, 0, -1);
@@ -82,7 +90,7 @@ static void set_kernel(struct perf_event_attr *attr, bool kernel)
 		attr->sample_type &= ~(uint64_t)PERF_SAMPLE_CALLCHAIN;
 }
 
-/* With the kernel's code if that is allowed, else without. */
+/* Samples kernel code if that is allowed. */
 static int allow_kernel(struct perf_event_attr *attr)
 {
 	int err;
@@ -230,7 +238,7 @@ static void add_watched(struct perf_events *e, pid_t tid)
 	HASH_ADD_INT(e->watched, tid, w);
 }
 
-/* All rings of one size, the largest that is allowed. */
+/* Maps all rings with one size, the largest that is allowed. */
 static int map_rings(struct perf_events *e)
 {
 	int err = -EINVAL;
@@ -286,7 +294,7 @@ int perf_events_add_machine(struct perf_events *e)
 	return err;
 }
 
-/* Opens what the list of threads shows and nobody watches; returns how many, or -errno. */
+/* Opens events for the listed threads that have none; returns how many threads, or -errno. */
 static int add_listed(struct perf_events *e, pid_t pid)
 {
 	char *path = xasprintf("/proc/%d/task", (int)pid);
@@ -328,7 +336,7 @@ static void report(const struct perf_events *e, pid_t pid, int err)
 	}
 	log_error(-err, "open perf events on process %d", (int)pid);
 	if (err == -EACCES || err == -EPERM)
-		log_hint("it belongs to someone else: run sprof as its user or with sudo");
+		log_hint("it belongs to another user: run sprof as that user or with sudo");
 	if (err == -ESRCH)
 		log_hint("it may have ended: pgrep -l NAME lists what runs");
 }
@@ -342,7 +350,7 @@ int perf_events_add_process(struct perf_events *e, pid_t pid, perf_events_fn *fn
 	for (int i = 0; i < MAX_LISTINGS && nr > 0; i++) {
 		nr = add_listed(e, pid);
 		nr_all += nr > 0 ? nr : 0;
-		/* Those that started meanwhile: inherited if the fork has a record. */
+		/* Forks with a record: those threads have inherited the events. */
 		if (e->mapped)
 			perf_events_read(e, fn, context);
 	}
@@ -366,7 +374,7 @@ void perf_events_disable(struct perf_events *e)
 
 int perf_events_add_to_epoll(struct perf_events *e, int epoll_fd)
 {
-	/* Edges only: an event whose thread has ended is readable (EPOLLHUP) for ever. */
+	/* Edge-triggered: an event whose thread has ended stays readable (EPOLLHUP). */
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
 
 	for (size_t i = 0; i < e->nr_cpus; i++)

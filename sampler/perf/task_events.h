@@ -1,7 +1,7 @@
 /*
- * Sampling perf events whose samples carry registers and a copy of the stack. Every thread that is
- * watched has an event on each CPU, because one that new threads and children inherit can only be
- * read by CPU; all events of a CPU write into one ring.
+ * The perf events that take samples with registers and a copy of the stack. Every sampled thread
+ * has an event on each CPU, because events that new threads and children inherit can only be mapped
+ * per CPU; all events of a CPU write into one ring.
  */
 #ifndef SPROF_TASK_EVENTS_H
 #define SPROF_TASK_EVENTS_H
@@ -15,18 +15,19 @@
 
 struct perf_events;
 
-/* Is handed a record; it and what it points to are valid during the call. */
+/* Gets a record; it and what it points to are valid during the call. */
 typedef void perf_events_fn(void *context, const struct perf_record *record);
 
 /*
- * Can this process open such events? 0, with *ret_kernel telling whether kernel code may be sampled
- * too, or the -errno of perf_event_open(2).
+ * Can this process open such events? 0, and *ret_kernel says whether kernel code may be sampled
+ * too; or the -errno of perf_event_open(2).
  */
 int perf_events_check(bool *ret_kernel);
 
 /*
- * Decides what is counted: "cpu-clock", "cycles", or "auto" for cycles where the host has them.
- * Opens nothing yet. -EOPNOTSUPP: there are no cycles here; or another -errno of opening an event.
+ * `event` is "cpu-clock", "cycles", or "auto" for cycles where the host has them. Opens nothing
+ * yet. 0; -EOPNOTSUPP where cycles were asked for and the host cannot count them; or the -errno of
+ * opening an event.
  */
 int perf_events_new(const char *event, uint32_t freq_hz, struct perf_events **ret_events);
 void perf_events_free(struct perf_events *events); /* NULL is fine */
@@ -34,14 +35,14 @@ void perf_events_free(struct perf_events *events); /* NULL is fine */
 const char *perf_events_name(const struct perf_events *events);
 bool perf_events_see_kernel(const struct perf_events *events);
 uint64_t perf_events_period_ns(const struct perf_events *events);
-/* Samples count ns themselves; if not, each stands for the period. */
+/* Is the period of a sample in ns? If not, each sample weighs perf_events_period_ns(). */
 bool perf_events_count_ns(const struct perf_events *events);
 
-/* Watches the whole machine. 0 or -errno, reported. Events run from here on. */
+/* Opens events on whole CPUs, which run from then on. 0 or -errno, reported. */
 int perf_events_add_machine(struct perf_events *events);
 /*
- * Watches all threads of a process and what they start. Records that come meanwhile go to fn. 0 or
- * -errno (-ESRCH: it has ended), reported.
+ * Opens events on all threads of a process; what they start inherits them. Records that come
+ * meanwhile go to fn. 0 or -errno (-ESRCH: it has ended), reported.
  */
 int perf_events_add_process(struct perf_events *events, pid_t pid, perf_events_fn *fn,
 			    void *context);

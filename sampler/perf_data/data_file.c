@@ -1,4 +1,9 @@
-/* The header, and the list of records. */
+/*
+ * Reads the header, and makes a list of where each record lies, sorted by time: records of several
+ * CPUs follow each other in runs. Compressed records are expanded into one buffer, which is listed
+ * like the file itself. A record that cannot be read is counted, and reading goes on behind it
+ * where possible.
+ */
 #include "sampler/perf_data/data_file.h"
 
 #include <errno.h>
@@ -15,7 +20,7 @@
 #define PIPE_HEADER_SIZE 16 /* perf record -o -: magic and size, the rest comes as records */
 #define FILE_HEADER_SIZE 104
 
-/* Records of perf's own; the kernel's end before 64. tools/lib/perf/include/perf/event.h. */
+/* Types of records that perf adds to the kernel's: tools/lib/perf/include/perf/event.h. */
 enum {
 	RECORD_ATTR = 64,
 	RECORD_BUILD_ID = 67,
@@ -23,7 +28,7 @@ enum {
 	RECORD_FEATURE = 80,
 	RECORD_COMPRESSED = 81,
 	RECORD_COMPRESSED2 = 83,
-	RECORD_OWN = 64, /* and above: of perf itself, and without the kernel's trailer */
+	RECORD_OWN = 64, /* from here on: perf's own, without the ids and time at the end */
 };
 
 struct section {
@@ -55,7 +60,7 @@ static struct section take_section(struct cursor *b)
 
 /* ---- events */
 
-/* `ids` are what is left of its bytes, 8 each. */
+/* `ids`: 8 bytes each. */
 static void add_event(struct perf_data_file *f, struct cursor attr, struct cursor ids)
 {
 	struct perf_data_event *e;
@@ -89,7 +94,7 @@ static void read_attrs(struct perf_data_file *f, struct section attrs, uint64_t 
 	}
 }
 
-/* The same as a record of a pipe: the attributes, whose size they know, and ids to the end. */
+/* In a file from a pipe an event is a record: the attributes, whose size is in them, then ids. */
 static void read_attr_record(struct perf_data_file *f, const uint8_t *body, size_t size)
 {
 	struct cursor b = { body, body + size, false };
@@ -119,7 +124,9 @@ const struct perf_data_event *perf_data_file_event(const struct perf_data_file *
 
 /* ---- records */
 
-/* Everything but samples ends with some numbers of the event's: how many bytes before the end is the time? */
+/*
+ * Records that are not samples end with the event's ids: how far before the end does the time lie?
+ */
 static bool time_from_end(const struct perf_event_attr *attr, size_t *ret_distance)
 {
 	uint64_t behind =
@@ -139,7 +146,7 @@ static bool time_from_start(const struct perf_event_attr *attr, size_t *ret_dist
 	return attr->sample_type & PERF_SAMPLE_TIME;
 }
 
-/* Events that are recorded together have these numbers in the same places. */
+/* The time lies in the same place in all events: perf record sees to that. */
 static uint64_t time_of(const struct perf_data_file *f, uint32_t type, const uint8_t *body,
 			size_t size)
 {
@@ -186,7 +193,7 @@ static int expand(struct perf_data_file *f, ZSTD_DStream *stream, const uint8_t 
 	return 0;
 }
 
-/* Walks the records in a stretch of bytes; those that were compressed are expanded for later. */
+/* Lists the records between two offsets; compressed ones are expanded, to be listed afterwards. */
 static int list_records(struct perf_data_file *f, const uint8_t *base, size_t offset, size_t end,
 			ZSTD_DStream *stream)
 {
@@ -259,7 +266,7 @@ static int read_records(struct perf_data_file *f, struct section data)
 	return err;
 }
 
-/* ---- the whole */
+/* ---- the file */
 
 static void read_features(struct perf_data_file *f, struct section data, const uint64_t *bits)
 {
@@ -296,11 +303,11 @@ static int read_file(struct perf_data_file *f)
 	attr_size = cursor_fixed(&b, 8);
 	attrs = take_section(&b);
 	data = take_section(&b);
-	take_section(&b); /* types of events: no longer used */
+	take_section(&b); /* event types: perf no longer writes them */
 	for (int i = 0; i < 4; i++)
 		features[i] = cursor_fixed(&b, 8);
 	read_attrs(f, attrs, attr_size);
-	/* The size is written at the end: a perf that was killed has left 0. */
+	/* perf writes the size when it ends: it is 0 if perf was killed. */
 	f->cut_off = !data.size || data.offset > f->size || data.size > f->size - data.offset;
 	if (f->cut_off)
 		data.size = f->size;

@@ -1,6 +1,7 @@
 /*
- * A file of perf record, perf.data, taken apart: its events, what its header says of the host, and its
- * records, decompressed and in order of time. The bytes are hostile; what is handed out lies in them.
+ * Parses a file of perf record, perf.data: its events, what its header says of the host, and its
+ * records, decompressed and in order of time. The bytes are not trusted; records and paths that are
+ * handed out point into them.
  *
  * Sources: tools/perf/Documentation/perf.data-file-format.txt; include/uapi/linux/perf_event.h.
  */
@@ -24,7 +25,7 @@ struct perf_data_event {
 	char *name; /* "cpu-clock"; "" = the file does not say */
 };
 
-/* Of a file, from the header or from a mapping. */
+/* The build-id of a mapped file, as the header has it. */
 struct perf_data_build_id {
 	const char *path; /* NUL-terminated */
 	uint8_t size, id[BUILD_ID_MAX];
@@ -32,15 +33,15 @@ struct perf_data_build_id {
 
 struct perf_data_record {
 	struct perf_event_header header;
-	const uint8_t *body; /* behind the header */
+	const uint8_t *body; /* after the header */
 	size_t size;
-	uint64_t time_ns; /* 0 = not known */
+	uint64_t time_ns; /* 0: the record has none */
 };
 
-/* Where a record lies, to be sorted. */
+/* Where a record lies. */
 struct perf_data_place {
 	uint64_t time_ns;
-	size_t offset; /* in the file, or in what was decompressed */
+	size_t offset; /* in the file, or in the expanded bytes */
 	bool expanded;
 };
 
@@ -54,9 +55,9 @@ struct perf_data_file {
 	char *hostname, *release, *version, *arch, *command; /* "" = the file does not say */
 	uint32_t nr_cpus;
 	struct buffer expanded;
-	struct perf_data_place *places; /* by time, then as they lie in the file */
+	struct perf_data_place *places; /* by time, then in the order of the file */
 	size_t nr_places;
-	bool cut_off;	     /* perf was killed, or the file ends too early */
+	bool cut_off;	     /* perf was killed, or the file is incomplete */
 	uint64_t nr_damaged; /* bytes or records that could not be read */
 	/* capacities of the arrays above, while they grow */
 	size_t events_capacity, build_ids_capacity, places_capacity;
@@ -65,8 +66,8 @@ struct perf_data_file {
 bool perf_data_file_is(const void *data, size_t size);
 
 /*
- * `data` must outlive the result. 0, or -EINVAL: not such a file, or nothing in it can be read;
- * -EFBIG: it expands to more than 4 GiB.
+ * `data` must outlive the result. 0; -EINVAL where it is no perf.data file or nothing in it can be
+ * read; -EFBIG where it expands to more than 4 GiB.
  */
 int perf_data_file_open(struct perf_data_file *f, const void *data, size_t size);
 void perf_data_file_close(struct perf_data_file *f);
@@ -75,7 +76,7 @@ void perf_data_file_close(struct perf_data_file *f);
 void perf_data_file_record(const struct perf_data_file *f, size_t at,
 			   struct perf_data_record *ret_record);
 
-/* The event of that id, or NULL; the first one where no event has ids. */
+/* The event with that id, or NULL; the first event where none has ids. */
 const struct perf_data_event *perf_data_file_event(const struct perf_data_file *f, uint64_t id);
 
 #endif

@@ -1,4 +1,7 @@
-/* Strings, build-ids and the names of events. */
+/*
+ * A feature is a section of bytes with a layout of its own; a string in it is preceded by its
+ * padded length. A damaged feature leaves what was known before.
+ */
 #include "sampler/perf_data/features.h"
 
 #include <stdlib.h>
@@ -9,7 +12,7 @@
 #define BUILD_IDS_MAX (1u << 20)
 #define WORDS_MAX 65536 /* of a command line */
 #define SHA1_SIZE 20
-#define MISC_BUILD_ID_SIZE (1 << 15) /* perf's own: the size follows the id */
+#define MISC_BUILD_ID_SIZE (1 << 15) /* perf's own flag: the size follows the id */
 
 enum {
 	FEATURE_BUILD_ID = 2,
@@ -22,7 +25,7 @@ enum {
 	FEATURE_EVENTS = 12,
 };
 
-/* Its length comes first, with what fills it up. The caller's; NULL where it is damaged. */
+/* The caller frees the result; NULL where it is damaged. */
 static char *take_string(struct cursor *b)
 {
 	uint64_t size = cursor_fixed(b, 4);
@@ -69,7 +72,7 @@ static void read_command(struct perf_data_file *f, struct cursor *b)
 	buffer_fini(&line);
 }
 
-/* "cpu-clock:ppp" is cpu-clock. */
+/* Names of events, without modifiers: "cpu-clock:ppp" is cpu-clock. */
 static void read_events(struct perf_data_file *f, struct cursor *b)
 {
 	uint64_t nr = cursor_fixed(b, 4), attr_size = cursor_fixed(b, 4);
@@ -85,7 +88,10 @@ static void read_events(struct perf_data_file *f, struct cursor *b)
 	}
 }
 
-/* A header, a pid, 20 bytes of id (its size in the next one, where misc says so), 3 of nothing, a path. */
+/*
+ * Each record is a header, a pid, 20 bytes of build-id, a byte that is its size if
+ * MISC_BUILD_ID_SIZE is set, 3 unused bytes and a path.
+ */
 void perf_data_read_build_ids(struct perf_data_file *f, struct cursor b)
 {
 	while (cursor_left(&b) > sizeof(struct perf_event_header) + 4 + 24 &&

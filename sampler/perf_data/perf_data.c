@@ -1,4 +1,8 @@
-/* Records in order of time: tables follow them, samples become stacks. */
+/*
+ * Goes through the records in order of time: those of processes and mappings update the tables, and
+ * samples become stacks of the profile. Only the first event that is no dummy is read; samples of
+ * others are counted.
+ */
 #include "sampler/perf_data/perf_data.h"
 
 #include <errno.h>
@@ -23,8 +27,8 @@ struct reader {
 	struct sample_sink out;
 	struct snapshot_unwinder *unwinder;
 	const struct process *unwinding;
-	const struct perf_data_event *event; /* whose samples are taken */
-	bool is_time;			     /* of which the period is CPU time */
+	const struct perf_data_event *event; /* the one whose samples are read */
+	bool is_time;			     /* the period of its samples is CPU time */
 	uint64_t nr_other_events, nr_damaged;
 };
 
@@ -33,7 +37,7 @@ bool perf_data_is(const void *data, size_t size)
 	return perf_data_file_is(data, size);
 }
 
-/* ---- the unwinder's view */
+/* ---- what the unwinder asks */
 
 static bool find_mapping(void *context, uint64_t address, struct snapshot_mapping *ret)
 {
@@ -157,7 +161,7 @@ static void on_record(struct reader *r, const struct perf_data_record *record)
 
 	switch (record->header.type) {
 	case PERF_RECORD_SAMPLE: on_sample(r, record); break;
-	case PERF_RECORD_LOST: /* the event's id, and how many */
+	case PERF_RECORD_LOST: /* the id of the event, then the number */
 		if (record->size >= 16) {
 			memcpy(&nr_lost, record->body + 8, 8);
 			r->stats.nr_lost += nr_lost;
@@ -174,7 +178,7 @@ static void on_record(struct reader *r, const struct perf_data_record *record)
 	}
 }
 
-/* ---- the whole */
+/* ---- the file */
 
 static bool is_dummy(const struct perf_event_attr *attr)
 {

@@ -1,7 +1,7 @@
 /*
- * Reads what perf record wrote, perf.data, into a profile: samples of its first event, with the modules
- * and addresses their stacks ran in, not yet named. Stacks that perf copied (--call-graph dwarf) are
- * unwound here, with the files that were mapped, where they are still the same.
+ * Reads a file of perf record, perf.data, into a profile: the samples of its first event, with
+ * stacks of modules and addresses, which are not named yet. Stacks that perf copied (--call-graph
+ * dwarf) are unwound with the files that were mapped, as far as those are unchanged on this host.
  */
 #ifndef SPROF_PERF_DATA_H
 #define SPROF_PERF_DATA_H
@@ -12,21 +12,22 @@
 
 struct profile;
 
-/* What the result cannot say of itself; strings are the caller's to free. */
+/* Facts that have no place in the profile. The caller frees the strings. */
 struct perf_data_facts {
-	char *kernel_symbol; /* a symbol of the kernel that ran, NULL where the file names none */
-	uint64_t kernel_address;  /* where it was */
+	char *kernel_symbol;	  /* a symbol of the kernel that ran, or NULL */
+	uint64_t kernel_address;  /* of that symbol */
 	uint64_t nr_other_events; /* samples of other events, left out */
 	uint64_t nr_damaged;	  /* records that could not be read */
-	bool cut_off;		  /* the file has no end: perf was killed, or it is incomplete */
+	bool cut_off;		  /* perf was killed, or the file is incomplete */
 };
 
-/* Does a file that begins so look like it? */
+/* Is this the beginning of a perf.data file? */
 bool perf_data_is(const void *data, size_t size);
 
 /*
- * 0 with a profile that the caller frees, or -errno, not reported: -EINVAL where nothing of it can be
- * read, -ENODATA where it holds no samples, -ENOTSUP where another kind of machine made it, -EFBIG.
+ * 0 and a profile that the caller frees, or -errno, not reported: -EINVAL where nothing can be
+ * read, -ENODATA where there are no samples, -ENOTSUP where it was recorded on another
+ * architecture, -EFBIG where it expands to more than 4 GiB.
  */
 int perf_data_read(const void *data, size_t size, struct perf_data_facts *ret_facts,
 		   struct profile **ret_profile);

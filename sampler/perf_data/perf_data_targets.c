@@ -1,6 +1,7 @@
 /*
- * Mappings name files by path; which file that was is said by a build-id, with the mapping or in the
- * header, or by device and inode. A file that cannot prove to be the one is not opened.
+ * A mapping names its file by path. Whether the file of that path is still the one that was mapped
+ * is decided by its build-id, which is in the mapping or in the header, or else by device and
+ * inode. A file that cannot be identified is not used.
  */
 #include "sampler/perf_data/perf_data_targets.h"
 
@@ -17,17 +18,17 @@
 #include "sampler/walk/snapshot_lookup.h"
 #include "sampler/unwind/unwind_table.h"
 
-#define CODES_MAX 65536
-#define PROCESSES_MAX 262144 /* and threads: what a machine can have at once is 4 million */
+#define FILES_MAX 65536
+#define PROCESSES_MAX 262144 /* the limit for threads, too */
 #define MAPS_MAX 65536	     /* of a process: vm.max_map_count */
 #define KERNEL_PATH "[kernel.kallsyms]"
 
-struct data_code {
-	struct mapped_file code;
+struct data_file {
+	struct mapped_file file;
 	struct unwind_table *table;
 	UT_hash_handle hh;
 	size_t key_size;
-	char key[]; /* what a mapping says of its file, and its path */
+	char key[]; /* the identity in the mapping, and the path */
 };
 
 struct data_thread {
@@ -36,7 +37,7 @@ struct data_thread {
 	UT_hash_handle hh;
 };
 
-/* A mapping as a record has it. */
+/* A mapping, from its record. */
 struct mapped {
 	uint32_t pid, tid;
 	uint64_t start, length, pgoff;
@@ -71,14 +72,14 @@ void perf_data_tables_fini(struct perf_data_tables *t)
 		HASH_DEL(t->threads, thread);
 		free(thread);
 	}
-	HASH_CLEAR(hh, t->codes);
-	for (size_t i = 0; i < t->nr_codes; i++) {
-		struct data_code *c = t->by_index[i];
+	HASH_CLEAR(hh, t->files);
+	for (size_t i = 0; i < t->nr_files; i++) {
+		struct data_file *c = t->by_index[i];
 
-		if (c->code.fd >= 0)
-			close(c->code.fd);
-		free(c->code.path);
-		free(c->code.segments);
+		if (c->file.fd >= 0)
+			close(c->file.fd);
+		free(c->file.path);
+		free(c->file.segments);
 		unwind_table_free(c->table);
 		free(c);
 	}
@@ -103,86 +104,86 @@ static void find_build_id(const struct perf_data_tables *t, const char *path,
 	}
 }
 
-static void set_build_id(struct mapped_file *code, const struct identity *identity)
+static void set_build_id(struct mapped_file *file, const struct identity *identity)
 {
-	code->build_id_size = identity->build_id_size;
-	memcpy(code->build_id, identity->build_id, sizeof(code->build_id));
+	file->build_id_size = identity->build_id_size;
+	memcpy(file->build_id, identity->build_id, sizeof(file->build_id));
 }
 
-/* Opens the file if it is the one: it has that build-id, or else that place on its disk. */
-static void open_file(struct mapped_file *code, const struct identity *identity)
+/* Opens the file if it is the mapped one: same build-id, or else same device and inode. */
+static void open_file(struct mapped_file *file, const struct identity *identity)
 {
 	struct stat st;
 	bool same;
 
-	code->fd = open(code->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (code->fd < 0) {
-		set_build_id(code, identity);
+	file->fd = open(file->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (file->fd < 0) {
+		set_build_id(file, identity);
 		return;
 	}
-	same = !fstat(code->fd, &st) && S_ISREG(st.st_mode) && !mapped_file_read_elf(code);
+	same = !fstat(file->fd, &st) && S_ISREG(st.st_mode) && !mapped_file_read_elf(file);
 	if (identity->build_id_size)
-		same = same && code->build_id_size == identity->build_id_size &&
-		       !memcmp(code->build_id, identity->build_id, identity->build_id_size);
+		same = same && file->build_id_size == identity->build_id_size &&
+		       !memcmp(file->build_id, identity->build_id, identity->build_id_size);
 	else
 		same = same && identity->ino && identity->ino == st.st_ino &&
 		       identity->dev == st.st_dev;
 	if (same)
 		return;
-	close(code->fd);
-	code->fd = -1;
-	free(code->segments);
-	code->segments = NULL;
-	code->nr_segments = 0;
-	set_build_id(code, identity);
+	close(file->fd);
+	file->fd = -1;
+	free(file->segments);
+	file->segments = NULL;
+	file->nr_segments = 0;
+	set_build_id(file, identity);
 }
 
-static void read_file(struct perf_data_tables *t, struct data_code *c,
+static void read_file(struct perf_data_tables *t, struct data_file *c,
 		      const struct identity *identity)
 {
-	open_file(&c->code, identity);
-	if (c->code.fd < 0)
+	open_file(&c->file, identity);
+	if (c->file.fd < 0)
 		return;
 	if (t->keep_files) {
-		if (unwind_table_build(c->code.fd, t->rules, &c->table))
+		if (unwind_table_build(c->file.fd, t->rules, &c->table))
 			c->table = NULL;
 		return;
 	}
-	close(c->code.fd);
-	c->code.fd = -1;
+	close(c->file.fd);
+	c->file.fd = -1;
 }
 
-/* The code of a kind that this key stands for; *ret_new: it has to be filled in. NULL: too many. */
-static struct data_code *code_of(struct perf_data_tables *t, const void *key, size_t size,
+/* The mapped file with this key; a new one is for the caller to fill in. NULL: too many. */
+static struct data_file *code_of(struct perf_data_tables *t, const void *key, size_t size,
 				 bool *ret_new)
 {
-	struct data_code *c;
+	struct data_file *c;
 
-	HASH_FIND(hh, t->codes, key, size, c);
+	HASH_FIND(hh, t->files, key, size, c);
 	*ret_new = !c;
 	if (c)
 		return c;
-	if (t->nr_codes == CODES_MAX) {
+	if (t->nr_files == FILES_MAX) {
 		t->nr_limits++;
 		return NULL;
 	}
 	c = xcalloc(1, sizeof(*c) + size);
 	memcpy(c->key, key, size);
 	c->key_size = size;
-	c->code.index = (uint32_t)t->nr_codes;
-	c->code.sink_id = PROFILE_NONE;
-	c->code.fd = -1;
+	c->file.index = (uint32_t)t->nr_files;
+	c->file.sink_id = PROFILE_NONE;
+	c->file.fd = -1;
 	t->by_index =
-		xgrow(t->by_index, &t->codes_capacity, t->nr_codes + 1, sizeof(struct data_code *));
-	t->by_index[t->nr_codes++] = c;
-	HASH_ADD_KEYPTR(hh, t->codes, c->key, c->key_size, c);
+		xgrow(t->by_index, &t->files_capacity, t->nr_files + 1, sizeof(struct data_file *));
+	t->by_index[t->nr_files++] = c;
+	HASH_ADD_KEYPTR(hh, t->files, c->key, c->key_size, c);
 	return c;
 }
 
 static struct mapped_file *file_code(struct perf_data_tables *t, const struct mapped *m)
 {
 	struct buffer key = { 0 };
-	struct data_code *c;
+	struct data_file *c;
 	bool is_new;
 
 	buffer_add(&key, &m->file, sizeof(m->file));
@@ -193,30 +194,30 @@ static struct mapped_file *file_code(struct perf_data_tables *t, const struct ma
 		struct identity identity = m->file;
 
 		find_build_id(t, m->path, &identity);
-		c->code.kind = MODULE_ELF;
-		c->code.path = xstrdup(m->path);
-		c->code.dev = m->file.dev;
-		c->code.ino = m->file.ino;
+		c->file.kind = MODULE_ELF;
+		c->file.path = xstrdup(m->path);
+		c->file.dev = m->file.dev;
+		c->file.ino = m->file.ino;
 		read_file(t, c, &identity);
 	}
-	return c ? &c->code : NULL;
+	return c ? &c->file : NULL;
 }
 
-/* Code without a file: of one process, or the kernel's page. */
+/* Code without a file: the runtime code of one process, or the vdso. */
 static struct mapped_file *other_code(struct perf_data_tables *t, enum module_kind kind,
 				      uint32_t pid)
 {
 	const uint32_t key[] = { kind, kind == MODULE_JIT ? pid : 0 };
-	struct data_code *c;
+	struct data_file *c;
 	bool is_new;
 
 	c = code_of(t, key, sizeof(key), &is_new);
 	if (c && is_new) {
-		c->code.kind = kind;
-		c->code.path = xstrdup(kind == MODULE_JIT ? "[jit]" : "[vdso]");
-		c->code.pid = (pid_t)pid;
+		c->file.kind = kind;
+		c->file.path = xstrdup(kind == MODULE_JIT ? "[jit]" : "[vdso]");
+		c->file.pid = (pid_t)pid;
 	}
-	return c ? &c->code : NULL;
+	return c ? &c->file : NULL;
 }
 
 static bool begins(const char *s, const char *with)
@@ -224,7 +225,7 @@ static bool begins(const char *s, const char *with)
 	return !strncmp(s, with, strlen(with));
 }
 
-static struct mapped_file *code_behind(struct perf_data_tables *t, const struct mapped *m)
+static struct mapped_file *file_behind(struct perf_data_tables *t, const struct mapped *m)
 {
 	if (!strcmp(m->path, "[vdso]"))
 		return other_code(t, MODULE_VDSO, m->pid);
@@ -386,7 +387,9 @@ static void on_mapped(struct perf_data_tables *t, const struct perf_data_record 
 	if (!parse_mapped(r, b, &m))
 		return;
 	if ((r->header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL) {
-		/* "[kernel.kallsyms]_text": its page offset is where that symbol lay. */
+		/*
+		 * The path is "[kernel.kallsyms]_text"; the page offset is that symbol's address.
+		 */
 		if (begins(m.path, KERNEL_PATH) && m.path[strlen(KERNEL_PATH)] &&
 		    !t->kernel_symbol) {
 			t->kernel_symbol = xstrdup(m.path + strlen(KERNEL_PATH));
@@ -405,7 +408,7 @@ static void on_mapped(struct perf_data_tables *t, const struct perf_data_record 
 		.start = m.start,
 		.end = m.start + m.length,
 		.pgoff = m.pgoff,
-		.code = code_behind(t, &m),
+		.code = file_behind(t, &m),
 	};
 	if (at.code)
 		process_map(p, &at);
@@ -423,17 +426,17 @@ void perf_data_tables_take(struct perf_data_tables *t, const struct perf_data_re
 	}
 }
 
-/* ---- for the unwinder; modules are named by the index of their code + 1 */
+/* ---- what the unwinder asks; modules are numbered by the index of their mapped file + 1 */
 
 bool perf_data_open_module(const struct perf_data_tables *t, uint64_t module,
 			   struct snapshot_file *ret)
 {
-	const struct mapped_file *code = &t->by_index[module - 1]->code;
+	const struct mapped_file *file = &t->by_index[module - 1]->file;
 
-	*ret = (struct snapshot_file){ .fd = code->fd };
-	if (code->kind == MODULE_VDSO && t->same_kernel)
+	*ret = (struct snapshot_file){ .fd = file->fd };
+	if (file->kind == MODULE_VDSO && t->same_kernel)
 		ret->memory = file_table_vdso_image(&ret->size);
-	return ret->memory || code->fd >= 0;
+	return ret->memory || file->fd >= 0;
 }
 
 bool perf_data_find_rule(const struct perf_data_tables *t, uint64_t module, uint64_t vaddr,

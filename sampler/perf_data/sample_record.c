@@ -1,4 +1,7 @@
-/* Field by field, in order. */
+/*
+ * Takes the fields one after the other, in the order of the kernel's perf_output_sample(); a field
+ * that is not needed is skipped. The cursor remembers whether the record was long enough.
+ */
 #include "sampler/perf_data/sample_record.h"
 
 #include <string.h>
@@ -6,7 +9,7 @@
 #include "sampler/target/registers_x86_64.h"
 
 #define USER_END (1ull << 47) /* addresses of user space on x86-64, without LA57 */
-#define NR_PERF_REGS 64
+#define NR_SAMPLED_REGS 64 /* bits of the mask */
 
 static void take_context(struct perf_data_sample *s, uint64_t address, int *context, bool *leaf,
 			 size_t *nr_all)
@@ -26,7 +29,7 @@ static void take_context(struct perf_data_sample *s, uint64_t address, int *cont
 		s->user[(*nr_all)++] = address;
 		return;
 	}
-	/* What lies between the leaves and the roots goes: the roots are a ring until the end. */
+	/* Frames between the leaf part and the root part are dropped: the root part is a ring. */
 	s->user[MAX_LEAF_FRAMES + (*nr_all - MAX_LEAF_FRAMES) % MAX_ROOT_FRAMES] = address;
 	s->gap = MAX_LEAF_FRAMES;
 	(*nr_all)++;
@@ -42,7 +45,10 @@ static void turn_ring(struct perf_data_sample *s, size_t nr_all)
 	memcpy(s->user + MAX_LEAF_FRAMES, ring, sizeof(ring));
 }
 
-/* The chain is in parts, each behind a word that says whose it is. The first address of all is exact. */
+/*
+ * The chain has parts, each after a marker (PERF_CONTEXT_*) that says whose frames follow. The
+ * first address of a part is exact, the others are return addresses.
+ */
 static bool take_chain(struct cursor *b, struct perf_data_sample *s)
 {
 	uint64_t nr = cursor_fixed(b, 8);
@@ -59,14 +65,14 @@ static bool take_chain(struct cursor *b, struct perf_data_sample *s)
 			take_context(s, address, &context, &leaf, &nr_all);
 			continue;
 		}
-		/* Below the kernel's part stands where user code went into the kernel. */
+		/* In the user part that is where user code entered the kernel. */
 		leaf = true;
 		if (address == (uint64_t)PERF_CONTEXT_KERNEL)
 			context = PERF_RECORD_MISC_KERNEL;
 		else if (address == (uint64_t)PERF_CONTEXT_USER)
 			context = PERF_RECORD_MISC_USER;
 		else
-			context = PERF_RECORD_MISC_HYPERVISOR; /* not ours to show */
+			context = PERF_RECORD_MISC_HYPERVISOR; /* frames that are not shown */
 	}
 	s->nr_user = nr_all < MAX_USER_FRAMES ? nr_all : MAX_USER_FRAMES;
 	if (s->gap)
@@ -103,7 +109,7 @@ static void skip_branches(struct cursor *b, const struct perf_event_attr *attr)
 		cursor_take(b, nr * 24);
 }
 
-/* Those of the mask, in perf's order. */
+/* The registers of the mask, in perf's order. */
 static void take_regs(struct cursor *b, const struct perf_event_attr *attr,
 		      struct perf_data_sample *s)
 {
@@ -112,7 +118,7 @@ static void take_regs(struct cursor *b, const struct perf_event_attr *attr,
 	s->abi = cursor_fixed(b, 8);
 	if (s->abi == PERF_SAMPLE_REGS_ABI_NONE)
 		return;
-	for (unsigned i = 0; i < NR_PERF_REGS; i++) {
+	for (unsigned i = 0; i < NR_SAMPLED_REGS; i++) {
 		int place = registers_of_perf(i);
 		uint64_t value;
 
@@ -130,7 +136,7 @@ static void take_regs(struct cursor *b, const struct perf_event_attr *attr,
 	s->all_regs = seen == REGISTERS_PERF_MASK;
 }
 
-/* Room for all that was asked for, and how much of it is filled. */
+/* The reserved bytes, and then how many of them were filled. */
 static void take_stack(struct cursor *b, struct perf_data_sample *s)
 {
 	uint64_t room = cursor_fixed(b, 8), filled;

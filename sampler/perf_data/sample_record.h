@@ -1,5 +1,5 @@
 /*
- * One sample of a perf.data file: its fields are those that the event asked for, in the kernel's order.
+ * Parses one sample of a perf.data file. Its fields are those that its event asked for.
  * Source: include/uapi/linux/perf_event.h, PERF_RECORD_SAMPLE.
  */
 #ifndef SPROF_SAMPLE_RECORD_H
@@ -18,16 +18,16 @@ struct perf_data_sample {
 	uint64_t kernel[MAX_KERNEL_FRAMES]; /* leaf first, the leaf exact; return addresses */
 	uint64_t user[MAX_USER_FRAMES];	    /* leaf first, FRAME_EXACT or return addresses */
 	size_t nr_kernel, nr_user;
-	size_t gap; /* user frames were cut after user[gap - 1]; 0: nowhere */
-	/* A copy of the user's stack, with the registers it goes with; stack NULL: there is none. */
+	size_t gap; /* user frames were dropped after user[gap - 1]; 0: none were */
+	/* A copy of the user stack and the registers at that time; stack NULL: there is no copy. */
 	uint64_t abi; /* enum perf_sample_regs_abi */
 	uint64_t pc, gpr[WALK_NR_REGS];
-	bool all_regs;
-	const uint8_t *stack;
+	bool all_regs;	      /* all of REGISTERS_PERF_MASK are there */
+	const uint8_t *stack; /* from the stack pointer on; points into the record */
 	size_t stack_size;
 };
 
-/* false for a sample that contradicts its event, or is of no event of the file's. */
+/* false for a sample that is too short for its event, or of an unknown event. */
 bool perf_data_sample_parse(const struct perf_data_file *f, const struct perf_data_record *r,
 			    struct perf_data_sample *ret_sample);
 

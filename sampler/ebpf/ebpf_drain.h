@@ -1,0 +1,41 @@
+/*
+ * The way of a sample from the ring to the sink: records of the ring and of the side band are
+ * queued, put in order of time, and handled. Events of processes go to the targets; samples get
+ * their stacks and go to the sink.
+ */
+#ifndef SPROF_EBPF_DRAIN_H
+#define SPROF_EBPF_DRAIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct ebpf_drain;
+struct ebpf_snapshots;
+struct ebpf_targets;
+struct profile_stats;
+struct sideband_record;
+struct sink;
+
+/* All must outlive it. */
+struct ebpf_drain *ebpf_drain_new(struct ebpf_targets *targets, struct ebpf_snapshots *snapshots,
+				  struct profile_stats *stats);
+void ebpf_drain_free(struct ebpf_drain *d); /* NULL is fine */
+
+/*
+ * Between these two calls samples go to `sink`. After unwind_until_ns, snapshots are no longer
+ * unwound: only their leaf is kept.
+ */
+void ebpf_drain_begin(struct ebpf_drain *d, struct sink *sink, uint64_t unwind_until_ns);
+void ebpf_drain_end(struct ebpf_drain *d);
+
+/*
+ * Queue a record of the ring (a callback of ring_buffer__new()) or of the side band (a callback of
+ * sideband_read()); `drain` is a struct ebpf_drain.
+ */
+int ebpf_drain_queue_record(void *drain, void *data, size_t size);
+void ebpf_drain_queue_sideband(void *drain, const struct sideband_record *r);
+
+/* Handles everything older than before_ns; returns how many records wait for the next round. */
+size_t ebpf_drain_handle(struct ebpf_drain *d, uint64_t before_ns);
+
+#endif

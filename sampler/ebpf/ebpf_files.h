@@ -1,0 +1,60 @@
+/*
+ * The mapped files and the runtime code of all processes, and their unwind rows. A file that is
+ * seen for the first time is given to the table builder; its finished table goes into the arena and
+ * its entry into the kernel side's modules, at the index that the file has in the file table.
+ */
+#ifndef SPROF_EBPF_FILES_H
+#define SPROF_EBPF_FILES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ebpf_limits;
+struct file_table;
+struct kernel_side;
+struct mapped_file;
+struct process;
+struct runtime_unwind;
+struct sideband_record;
+struct table_builder;
+struct walk_rule;
+
+struct ebpf_files {
+	struct kernel_side *kernel;
+	struct ebpf_limits *limits;
+	struct file_table *table;
+	struct table_builder *builder;
+	struct runtime_unwind *runtime;
+	uint64_t nr_rows;      /* published so far */
+	uint64_t next_room_ns; /* when to look for unused files again */
+};
+
+/* The kernel side is loaded; it and `limits` must outlive the files. */
+void ebpf_files_init(struct ebpf_files *f, struct kernel_side *kernel, struct ebpf_limits *limits);
+/*
+ * Once no process has rows of runtime code any more, and before the kernel side goes. Zeros are
+ * fine.
+ */
+void ebpf_files_fini(struct ebpf_files *f);
+
+/* Asks for the rows of a file that was not known; `files` is a struct ebpf_files. */
+void ebpf_files_add(void *files, struct mapped_file *file);
+/*
+ * The file behind a mapping that the side band reports, added if it is new. NULL: no code of ours.
+ */
+struct mapped_file *ebpf_files_mapped(struct ebpf_files *f, const struct sideband_record *r);
+/* Has the rows of a file built before anything maps it; `files` is a struct ebpf_files. */
+void ebpf_files_expect(void *files, const char *path);
+
+/*
+ * Once in a round: publishes finished tables, and forgets runtime code that is not used any more.
+ */
+void ebpf_files_poll(struct ebpf_files *f, uint64_t now_ns);
+/* When the file table is nearly full: frees the places of code that no process of the list maps. */
+void ebpf_files_make_room(struct ebpf_files *f, const struct process *processes, uint64_t now_ns);
+
+/* As snapshot_ops.find_rule. */
+bool ebpf_files_find_rule(const struct ebpf_files *f, uint64_t module, uint64_t vaddr,
+			  struct walk_rule *ret);
+
+#endif

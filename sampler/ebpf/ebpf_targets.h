@@ -1,0 +1,56 @@
+/*
+ * The processes that are followed, by pid. Their mappings are kept right from the events of fork,
+ * exec, mmap and exit, which come here in order of time, and are published to the kernel side at
+ * the end of each round.
+ */
+#ifndef SPROF_EBPF_TARGETS_H
+#define SPROF_EBPF_TARGETS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/ebpf/publish_mappings.h"
+
+struct ebpf_files;
+struct ebpf_pythons;
+struct exec_event;
+struct exit_event;
+struct fork_event;
+struct process;
+struct sideband_record;
+
+struct ebpf_targets {
+	struct kernel_side *kernel;
+	struct ebpf_files *files;
+	struct ebpf_pythons *pythons; /* NULL: Python frames are not wanted */
+	struct ebpf_publisher publisher;
+	struct process *processes; /* struct ebpf_process, by pid (uthash) */
+};
+
+/* All must outlive it; `pythons` may be NULL. */
+void ebpf_targets_init(struct ebpf_targets *t, struct kernel_side *kernel, struct ebpf_files *files,
+		       struct ebpf_pythons *pythons, struct ebpf_limits *limits);
+void ebpf_targets_fini(struct ebpf_targets *t);
+
+/*
+ * The process; one that is not known is added, with the mappings that it has now. `exec_id`: the
+ * image that it runs, or EXEC_ID_ANY. 0, or the -errno of reading the mappings (-ESRCH: it has
+ * ended) and *ret_process NULL.
+ */
+int ebpf_process(struct ebpf_targets *t, pid_t pid, uint32_t exec_id, struct process **ret_process);
+/* NULL where the process is not known. */
+struct process *ebpf_find_process(const struct ebpf_targets *t, pid_t pid);
+
+void ebpf_on_fork(struct ebpf_targets *t, const struct fork_event *e);
+void ebpf_on_exec(struct ebpf_targets *t, const struct exec_event *e);
+void ebpf_on_exit(struct ebpf_targets *t, const struct exit_event *e);
+void ebpf_on_sideband(struct ebpf_targets *t, const struct sideband_record *r);
+/* Reads the mappings of a process again unless that was done a moment ago. */
+void ebpf_reread(struct ebpf_targets *t, struct process *p);
+
+/*
+ * After the events of a round: publishes what has changed, and removes processes that have ended.
+ */
+void ebpf_targets_poll(struct ebpf_targets *t);
+
+#endif

@@ -1,0 +1,201 @@
+/*
+ * Loads the BPF program through its libbpf skeleton. Sizes that depend on this host or on the
+ * options (rings, tables of processes, per-CPU buffers) are set between open and load.
+ */
+#include "sampler/ebpf/kernel_side.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "core/base/alloc.h"
+#include "sampler/bpf/sprof.skel.h"
+#include "sampler/ebpf/arena.h"
+#include "sampler/ebpf/ebpf_probe.h"
+#include "sampler/ebpf/percpu_map.h"
+
+#define SYSTEM_WIDE_PROCESSES 65536
+/* Charged to us twice: libbpf maps the ring two times in a row. */
+#define RING_BYTES (4u << 20)
+#define SYSTEM_WIDE_RING_BYTES (16u << 20)
+#define STEP_NS 50 /* measured: one frame in BPF */
+#define MIN_STEPS 1024
+
+static void *map_array(const struct bpf_map *map, size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void unmap(void *p, size_t size)
+{
+	if (p)
+		munmap(p, size);
+}
+
+/*
+ * How deep a stack is walked to find its root: as far as the time between two samples allows, so
+ * that a runaway recursion is not slowed down by more than about a third.
+ */
+static uint32_t max_steps(uint64_t period_ns)
+{
+	uint64_t steps = period_ns / 3 / STEP_NS;
+
+	return steps < MIN_STEPS ? MIN_STEPS : steps > MAX_STEPS ? MAX_STEPS : (uint32_t)steps;
+}
+
+int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *config)
+{
+	uint32_t ring_bytes = config->system_wide ? SYSTEM_WIDE_RING_BYTES : RING_BYTES;
+	uint32_t nr_cpus = (uint32_t)libbpf_num_possible_cpus();
+	int err;
+
+	libbpf_set_print(ebpf_print_libbpf);
+	k->skel = sprof_bpf__open();
+	if (!k->skel)
+		return -errno;
+	k->skel->rodata->system_wide = config->system_wide;
+	k->skel->rodata->fixed_weight_ns = config->fixed_weight_ns;
+	k->skel->rodata->max_steps = max_steps(config->period_ns);
+	k->skel->rodata->wakeup_bytes = ring_bytes / 4;
+	if (config->system_wide)
+		bpf_map__set_max_entries(k->skel->maps.processes, SYSTEM_WIDE_PROCESSES);
+	bpf_map__set_max_entries(k->skel->maps.ring, ring_bytes);
+	bpf_map__set_max_entries(k->skel->maps.snapshots, nr_cpus);
+	bpf_map__set_max_entries(k->skel->maps.code_buffers, nr_cpus);
+	err = sprof_bpf__load(k->skel);
+	if (err)
+		return err;
+	k->modules = map_array(k->skel->maps.modules, NR_MODULE_ENTRIES * sizeof(*k->modules));
+	k->rules = map_array(k->skel->maps.rules, WALK_NR_RULES * sizeof(*k->rules));
+	k->stack_slots =
+		map_array(k->skel->maps.stack_slots, STACK_SLOTS * sizeof(*k->stack_slots));
+	k->code_slots = map_array(k->skel->maps.code_slots, CODE_SLOTS * sizeof(*k->code_slots));
+	if (!k->modules || !k->rules || !k->stack_slots || !k->code_slots)
+		return -ENOMEM;
+	k->arena = arena_new(bpf_map__fd(k->skel->maps.arena));
+	return 0;
+}
+
+void kernel_side_fini(struct kernel_side *k)
+{
+	arena_free(k->arena);
+	unmap(k->modules, NR_MODULE_ENTRIES * sizeof(*k->modules));
+	unmap(k->rules, WALK_NR_RULES * sizeof(*k->rules));
+	unmap(k->stack_slots, STACK_SLOTS * sizeof(*k->stack_slots));
+	unmap(k->code_slots, CODE_SLOTS * sizeof(*k->code_slots));
+	sprof_bpf__destroy(k->skel);
+}
+
+int kernel_side_attach(struct kernel_side *k)
+{
+	return sprof_bpf__attach(k->skel);
+}
+
+int kernel_side_sample_program(const struct kernel_side *k)
+{
+	return bpf_program__fd(k->skel->progs.on_sample);
+}
+
+int kernel_side_ring(const struct kernel_side *k)
+{
+	return bpf_map__fd(k->skel->maps.ring);
+}
+
+int kernel_side_pythons(const struct kernel_side *k)
+{
+	return bpf_map__fd(k->skel->maps.pythons);
+}
+
+void kernel_side_set_module(struct kernel_side *k, uint32_t index, const struct module_entry *entry)
+{
+	struct module_entry *to = &k->modules[index];
+	uint32_t state = entry->state;
+
+	to->base = entry->base;
+	to->pages = entry->pages;
+	to->nr_pages = entry->nr_pages;
+	/* The walker uses the other fields only in a state that needs them: it is written last. */
+	__atomic_store_n(&to->state, state, __ATOMIC_RELEASE);
+}
+
+void kernel_side_set_no_rows(struct kernel_side *k, uint32_t index)
+{
+	kernel_side_set_module(k, index, &(struct module_entry){ .state = WALK_MODULE_NO_ROWS });
+}
+
+int kernel_side_set_process(struct kernel_side *k, pid_t pid, const struct process_entry *entry)
+{
+	uint32_t key = (uint32_t)pid;
+	int map = bpf_map__fd(k->skel->maps.processes);
+
+	return bpf_map_update_elem(map, &key, entry, BPF_ANY) ? -errno : 0;
+}
+
+int kernel_side_get_process(const struct kernel_side *k, pid_t pid, struct process_entry *ret)
+{
+	uint32_t key = (uint32_t)pid;
+
+	return bpf_map_lookup_elem(bpf_map__fd(k->skel->maps.processes), &key, ret) ? -errno : 0;
+}
+
+void kernel_side_forget_process(struct kernel_side *k, pid_t pid)
+{
+	uint32_t key = (uint32_t)pid;
+
+	bpf_map_delete_elem(bpf_map__fd(k->skel->maps.processes), &key);
+}
+
+size_t kernel_side_list_processes(const struct kernel_side *k, uint32_t **ret_pids)
+{
+	int map = bpf_map__fd(k->skel->maps.processes);
+	uint32_t *pids = NULL, key, *before = NULL;
+	size_t nr = 0, capacity = 0;
+
+	while (!bpf_map_get_next_key(map, before, &key)) {
+		pids = xgrow(pids, &capacity, nr + 1, sizeof(*pids));
+		pids[nr++] = key;
+		before = &key;
+	}
+	*ret_pids = pids;
+	return nr;
+}
+
+void kernel_side_forget_stacks(struct kernel_side *k)
+{
+	memset(k->stack_slots, 0, STACK_SLOTS * sizeof(*k->stack_slots));
+}
+
+void kernel_side_forget_code_objects(struct kernel_side *k)
+{
+	memset(k->code_slots, 0, CODE_SLOTS * sizeof(*k->code_slots));
+}
+
+uint64_t kernel_side_counter(const struct kernel_side *k, uint32_t which)
+{
+	return percpu_map_sum(bpf_map__fd(k->skel->maps.counters), which);
+}
+
+int kernel_side_symbol(const struct kernel_side *k, uint64_t address, char *name, size_t size)
+{
+	int map = bpf_map__fd(k->skel->maps.kernel_name);
+	int program = bpf_program__fd(k->skel->progs.name_kernel_address);
+	struct kernel_name question = { .address = address };
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	uint32_t zero = 0;
+
+	if (bpf_map_update_elem(map, &zero, &question, BPF_ANY) ||
+	    bpf_prog_test_run_opts(program, &opts) || bpf_map_lookup_elem(map, &zero, &question))
+		return -errno;
+	question.name[sizeof(question.name) - 1] = '\0';
+	/* The kernel prints an address that has no symbol as a number. */
+	if (!strncmp(question.name, "0x", 2) || !question.name[0])
+		return -ENOENT;
+	snprintf(name, size, "%s", question.name);
+	return 0;
+}

@@ -1,0 +1,73 @@
+/*
+ * The kernel side: the loaded BPF program, and its maps as the recorder reads and writes them. All
+ * other files of the room reach the BPF program through this one. Maps that the recorder writes
+ * often are mapped into its memory; the rest is reached by system calls.
+ */
+#ifndef SPROF_KERNEL_SIDE_H
+#define SPROF_KERNEL_SIDE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/bpf/events.h"
+
+#define NR_MODULE_ENTRIES (WALK_MAX_MODULES + WALK_MAX_RUNTIME_TABLES)
+
+struct arena;
+struct sprof_bpf;
+struct walk_rule;
+
+struct kernel_side {
+	struct sprof_bpf *skel;
+	struct arena *arena;
+	struct module_entry *modules; /* NR_MODULE_ENTRIES: mapped files, then runtime code */
+	struct walk_rule *rules;      /* WALK_NR_RULES */
+	uint64_t *stack_slots;
+	struct code_slot *code_slots;
+};
+
+struct kernel_side_config {
+	bool system_wide;
+	uint64_t period_ns;	  /* between two samples of a CPU */
+	uint64_t fixed_weight_ns; /* of each sample; 0: the event counts ns */
+};
+
+/*
+ * Loads the program and maps its maps; attaches nothing. 0 or -errno. kernel_side_fini() is called
+ * in either case, on zeros too.
+ */
+int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *config);
+void kernel_side_fini(struct kernel_side *k);
+/* Attaches to fork, exec and exit. 0 or -errno. */
+int kernel_side_attach(struct kernel_side *k);
+
+/* Descriptors for others to use; they belong to the kernel side. */
+int kernel_side_sample_program(const struct kernel_side *k);
+int kernel_side_ring(const struct kernel_side *k);
+int kernel_side_pythons(const struct kernel_side *k);
+
+/* Sets an entry of modules[]; a walk sees the whole entry or the one before. */
+void kernel_side_set_module(struct kernel_side *k, uint32_t index,
+			    const struct module_entry *entry);
+/* Code at that index is walked by frame pointers. */
+void kernel_side_set_no_rows(struct kernel_side *k, uint32_t index);
+
+/* The entries of processes. 0 or -errno. */
+int kernel_side_set_process(struct kernel_side *k, pid_t pid, const struct process_entry *entry);
+int kernel_side_get_process(const struct kernel_side *k, pid_t pid, struct process_entry *ret);
+void kernel_side_forget_process(struct kernel_side *k, pid_t pid);
+/* The pids of all entries; the caller frees the array. */
+size_t kernel_side_list_processes(const struct kernel_side *k, uint32_t **ret_pids);
+
+/* Has every stack, or every code object, sent again when it is next met. */
+void kernel_side_forget_stacks(struct kernel_side *k);
+void kernel_side_forget_code_objects(struct kernel_side *k);
+
+/* `which` is an enum counter. */
+uint64_t kernel_side_counter(const struct kernel_side *k, uint32_t which);
+/* The name of a kernel address, as source_ops.kernel_symbol. */
+int kernel_side_symbol(const struct kernel_side *k, uint64_t address, char *name, size_t size);
+
+#endif
