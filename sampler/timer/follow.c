@@ -20,7 +20,7 @@
 #include "sampler/inject/reason.h"
 #include "sampler/timer/attach_target.h"
 #include "sampler/timer/library.h"
-#include "sampler/timer/proc_life.h"
+#include "sampler/target/proc_life.h"
 #include "sampler/timer/processes.h"
 #include "sampler/timer/wake.h"
 #include "sampler/timer/wake_signal.h"

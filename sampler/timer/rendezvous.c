@@ -20,7 +20,7 @@
 #include "core/base/log.h"
 #include "sampler/agent/rendezvous.h"
 #include "sampler/timer/drain.h"
-#include "sampler/timer/proc_life.h"
+#include "sampler/target/proc_life.h"
 #include "sampler/timer/processes.h"
 #include "sampler/timer/wake.h"
 #include "sampler/walk/walk_arena.h"

@@ -2,7 +2,7 @@
  * The kernel maps the same image into every process: symbols are read from ours, the address from
  * /proc/PID/maps.
  */
-#include "sampler/timer/vdso.h"
+#include "sampler/target/vdso.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -66,7 +66,7 @@ static uint64_t vdso_start(pid_t pid)
 	return start;
 }
 
-uint64_t timer_vdso_address(pid_t pid, const char *name)
+uint64_t vdso_address(pid_t pid, const char *name)
 {
 	uint64_t offset = vdso_symbol(name), start = offset ? vdso_start(pid) : 0;
 
