@@ -96,9 +96,9 @@ static long join(void)
 /* Joins once; other threads do not wait for it. */
 static void join_once(void)
 {
-	__u32 nobody = NOBODY_JOINS;
+	__u32 before = NOT_JOINED;
 
-	if (!__atomic_compare_exchange_n(&agent_own.home->joining, &nobody, SOMEBODY_JOINS, 0,
+	if (!__atomic_compare_exchange_n(&agent_own.home->joining, &before, IS_JOINING, 0,
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return;
 	join();
@@ -234,9 +234,9 @@ static int is_taken(void)
 
 static void wake(__u64 name)
 {
-	__u32 was = __atomic_exchange_n(&agent_own.home->joining, SOMEBODY_JOINS, __ATOMIC_ACQ_REL);
+	__u32 was = __atomic_exchange_n(&agent_own.home->joining, IS_JOINING, __ATOMIC_ACQ_REL);
 
-	if (was == SOMEBODY_JOINS)
+	if (was == IS_JOINING)
 		return;
 	if (is_taken()) {
 		if (name != RENDEZVOUS_SLEEP_AGAIN)

@@ -23,7 +23,7 @@ struct agent_start {
 	__u32 taken, pad;
 };
 
-enum { NOBODY_JOINS = 0, SOMEBODY_JOINS = 1, HAS_JOINED = 2 /* or has tried to */ };
+enum { NOT_JOINED = 0, IS_JOINING = 1, HAS_JOINED = 2 /* or has tried to */ };
 
 /*
  * Memory that is empty in a child after fork(2), because its parent's region is not mapped there.

@@ -71,10 +71,10 @@ enum slot_state {
 
 /*
  * The slot of a thread. The owner word is (thread << 32 | state) and changes by compare and swap,
- * so a thread has one slot whoever asks for it: the recorder for threads that it sees in /proc, the
- * target for threads that it starts. A thread's slot is one of the REGION_NR_PROBES from its number
- * modulo the table on. After a change to SLOT_WANTED or SLOT_UNWANTED the slot's bit in `pending`
- * is set and then `mailbox`: the next handler that runs serves it.
+ * so a thread has one slot even if both sides ask for it: the recorder for threads that it sees in
+ * /proc, the target for threads that it starts. A thread's slot is one of the REGION_NR_PROBES from
+ * its number modulo the table on. After a change to SLOT_WANTED or SLOT_UNWANTED the slot's bit in
+ * `pending` is set and then `mailbox`: the next handler that runs serves it.
  */
 struct agent_slot {
 	__u64 owner;

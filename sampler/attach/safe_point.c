@@ -22,7 +22,7 @@
 #include "sampler/target/process.h"
 #include "sampler/target/registers_x86_64.h"
 #include "sampler/attach/critical_functions.h"
-#include "sampler/attach/x86_64/stopped_regs.h"
+#include "sampler/attach/x86_64/waiting_calls.h"
 #include "sampler/inject/x86_64/registers.h"
 
 #define MAX_STACK (512u << 10)

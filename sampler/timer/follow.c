@@ -20,7 +20,7 @@
 #include "sampler/inject/reason.h"
 #include "sampler/timer/attach_target.h"
 #include "sampler/timer/library.h"
-#include "sampler/timer/targets/proc_life.h"
+#include "sampler/target/proc_life.h"
 #include "sampler/timer/targets/processes.h"
 #include "sampler/timer/wake.h"
 #include "sampler/timer/wake_signal.h"

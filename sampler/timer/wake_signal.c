@@ -20,7 +20,7 @@
 #include "core/base/proc_status.h"
 #include "sampler/agent/rendezvous.h"
 #include "sampler/timer/library.h"
-#include "sampler/timer/targets/proc_life.h"
+#include "sampler/target/proc_life.h"
 #include "sampler/timer/targets/timer_process.h"
 
 #define LOOK_NS 1000000

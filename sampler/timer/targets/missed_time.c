@@ -9,7 +9,7 @@
 #include <sys/utsname.h>
 
 #include "core/base/log.h"
-#include "sampler/timer/targets/proc_life.h"
+#include "sampler/target/proc_life.h"
 #include "sampler/timer/targets/timer_process.h"
 
 #define SHARE 20 /* of the CPU time: less than a twentieth is not worth a timer more */

@@ -12,8 +12,8 @@
 #include "core/base/clock.h"
 #include "core/profile/profile.h"
 #include "sampler/runtimes/python/interpreter_files.h"
-#include "sampler/timer/targets/proc_life.h"
-#include "sampler/timer/targets/vdso.h"
+#include "sampler/target/proc_life.h"
+#include "sampler/target/vdso.h"
 
 #define MAX_PROCESSES 4096
 #define GRACE_NS (1000ull * 1000 * 1000)
@@ -123,8 +123,8 @@ int timer_add_process(struct timer_processes *s, pid_t pid, struct timer_process
 		free(p);
 		return err;
 	}
-	p->region.shared->clock_gettime = timer_vdso_address(pid, "__vdso_clock_gettime");
-	p->region.shared->getcpu = timer_vdso_address(pid, "__vdso_getcpu");
+	p->region.shared->clock_gettime = vdso_address(pid, "__vdso_clock_gettime");
+	p->region.shared->getcpu = vdso_address(pid, "__vdso_getcpu");
 	err = read_maps(s, p);
 	if (err) {
 		free_process(p);

@@ -18,7 +18,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
-#include "sampler/timer/targets/proc_life.h"
+#include "sampler/target/proc_life.h"
 #include "sampler/timer/targets/timer_process.h"
 
 #define POLL_NS (50ull * 1000 * 1000)

@@ -2,7 +2,11 @@
  * The kernel maps the same image into every process: symbols are read from ours, the address from
  * /proc/PID/maps.
  */
-#include "sampler/timer/targets/vdso.h"
+<<<<<<<< HEAD:sampler/timer/targets/vdso.c
+#include "sampler/target/vdso.h"
+========
+#include "sampler/target/vdso.h"
+>>>>>>>> roomtimer:sampler/target/vdso.c
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -66,7 +70,7 @@ static uint64_t vdso_start(pid_t pid)
 	return start;
 }
 
-uint64_t timer_vdso_address(pid_t pid, const char *name)
+uint64_t vdso_address(pid_t pid, const char *name)
 {
 	uint64_t offset = vdso_symbol(name), start = offset ? vdso_start(pid) : 0;
 

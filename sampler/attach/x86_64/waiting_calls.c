@@ -1,5 +1,5 @@
-/* The system calls in which a thread waits for an event. */
-#include "sampler/attach/x86_64/stopped_regs.h"
+/* Compares the call that a stop interrupted with a short list. */
+#include "sampler/attach/x86_64/waiting_calls.h"
 
 #include <linux/futex.h>
 #include <stddef.h>

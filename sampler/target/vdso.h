@@ -9,6 +9,6 @@
 #include <sys/types.h>
 
 /* The address, in that process, of a function of the vdso; 0 where there is none. */
-uint64_t timer_vdso_address(pid_t pid, const char *name);
+uint64_t vdso_address(pid_t pid, const char *name);
 
 #endif

@@ -1,6 +1,6 @@
-/* What the registers of a stopped thread say of the system call that it waits in. */
-#ifndef SPROF_STOPPED_REGS_H
-#define SPROF_STOPPED_REGS_H
+/* The system calls in which a thread only waits, by their x86-64 numbers. */
+#ifndef SPROF_WAITING_CALLS_H
+#define SPROF_WAITING_CALLS_H
 
 #include <stdbool.h>
 #include <sys/user.h>
