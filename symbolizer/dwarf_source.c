@@ -1,6 +1,6 @@
 /*
- * DWARF as a symbol source: lines, and the chain of inlined functions. All addresses of the module
- * are answered when it is opened.
+ * DWARF as a symbol source: lines, and chains of inlined functions. All addresses of a module are
+ * looked up when the source is opened; lookup() only reads the answers.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,7 +13,8 @@
 #include "symbolizer/dwarf/answers.h"
 #include "symbolizer/symbol_sources.h"
 
-#define WORK_PER_ADDRESS 1024 /* budget; a deep chain of inlined functions takes some hundreds */
+/* for the budget; a deep chain of inlined functions takes some hundreds */
+#define WORK_PER_ADDRESS 1024
 #define ALT_LINK_MAX (4096 + BUILD_ID_MAX)
 
 struct dwarf_source {
@@ -22,7 +23,7 @@ struct dwarf_source {
 	struct dwarf_answers *answers;
 };
 
-/* DWARF that would fill a quarter of the machine's memory is not worth its names. */
+/* The limit is a quarter of the machine's memory: more than that is not worth its names. */
 static uint64_t max_dwarf_bytes(void)
 {
 	return (uint64_t)sysconf(_SC_PHYS_PAGES) / 4 * (uint64_t)sysconf(_SC_PAGESIZE);

@@ -1,7 +1,7 @@
 /*
- * Where a stripped file has no symbol, its unwind information still says where each function begins:
- * such a function is called "cc1+0x5a3f0", by its link-time address, so that it stays apart from the
- * others and can be found in a disassembly. It does not count as symbolized.
+ * Where a stripped file has no symbol, its unwind information still says where each function
+ * begins. Such a function is called "cc1+0x5a3f0", by its link-time address, so that it stays apart
+ * from others and can be found in a disassembly. It counts as unnamed.
  *
  * Source: LSB 5.0, "Exception Frame Header": a sorted table of (function, FDE) pairs. Linkers write
  * it in one encoding, the only one read here.
@@ -23,7 +23,7 @@ struct fde_source {
 	const char *file_name;
 	const uint8_t *table;
 	uint64_t nr;
-	uint64_t base; /* address of the section: functions are relative to it */
+	uint64_t base; /* address of the section, to which functions are relative */
 	struct string_pool names;
 };
 
@@ -60,7 +60,9 @@ static uint64_t function_at(const struct fde_source *s, uint64_t index)
 	return s->base + (uint64_t)(int64_t)offset;
 }
 
-/* How many functions begin at or before the address; the last of them holds it. */
+/*
+ * Returns the number of functions that begin at or before the address; the last of them holds it.
+ */
 static uint64_t find(const struct fde_source *s, uint64_t address)
 {
 	uint64_t lo = 0, hi = s->nr;

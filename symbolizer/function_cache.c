@@ -1,4 +1,7 @@
-/* An open-addressing table from (name, file, line) of a symbol to the profile's function id. */
+/*
+ * An open-addressing table from (name, file, line) of a symbol to the function id in the profile.
+ * Strings are compared by address.
+ */
 #include "symbolizer/function_cache.h"
 
 #include <stdlib.h>
@@ -71,7 +74,7 @@ static uint32_t make_function(struct profile *p, uint32_t module, enum function_
 uint32_t function_cache_get(struct function_cache *cache, struct profile *p, uint32_t module,
 			    enum function_kind kind, const struct symbol_frame *frame)
 {
-	/* Assembly has lines but no declarations. */
+	/* Assembly has lines but no declarations, so the file of its lines is taken. */
 	const char *file = frame->declared_file ? frame->declared_file : frame->file;
 	struct function_cache_slot *slot;
 

@@ -1,7 +1,7 @@
 /*
- * From a symbol to a function of the profile, once per symbol: most frames of a module lie in
- * functions that were seen before, and demangling costs more than finding them. Symbols are told
- * apart by the addresses of their strings, so the cache is cleared before a source closes.
+ * Maps a symbol to a function of the profile, once per symbol: most frames of a module lie in
+ * functions that were seen before, and demangling costs more than a lookup. Symbols are told apart
+ * by the addresses of their strings, so the cache is cleared before a source closes.
  */
 #ifndef SPROF_FUNCTION_CACHE_H
 #define SPROF_FUNCTION_CACHE_H
@@ -16,7 +16,7 @@ struct function_cache {
 	size_t nr_slots, nr;
 };
 
-/* The function id of frame->name (not NULL) in the profile. */
+/* Returns the function id of frame->name (not NULL) in the profile. */
 uint32_t function_cache_get(struct function_cache *cache, struct profile *p, uint32_t module,
 			    enum function_kind kind, const struct symbol_frame *frame);
 void function_cache_clear(struct function_cache *cache);

@@ -1,4 +1,7 @@
-/* Asks the symbol sources that know extents, in their order. */
+/*
+ * The extent of a function comes from the first symbol source that knows it; its bytes are read
+ * from the file, after the checks that symbolization makes.
+ */
 #include "symbolizer/function_code.h"
 
 #include <errno.h>
@@ -77,7 +80,7 @@ static bool find_extent(const struct code_file *f, uint64_t vaddr, uint64_t *ret
 	for (size_t i = 0; i < f->nr_sources; i++) {
 		const struct open_source *s = &f->sources[i];
 
-		/* A damaged table may name an extent that does not hold the address. */
+		/* A damaged table may give an extent that does not hold the address. */
 		if (s->ops->extent(s->state, vaddr, ret_start, ret_end) && *ret_start <= vaddr &&
 		    vaddr < *ret_end)
 			return true;

@@ -1,4 +1,8 @@
-/* Goes over the symbol tables as they are; which name an address has, elf_symbols decides. */
+/*
+ * Scans the symbol tables of the file and of its debug file in their own order. Demangling every
+ * symbol would take seconds, so each glob has a word that a fitting name must contain; elf_symbols
+ * chooses the name to show for an address.
+ */
 #include "symbolizer/function_names.h"
 
 #include <ctype.h>
@@ -19,13 +23,15 @@
 struct search {
 	const struct elf_image *code;
 	const char *const *globs;
-	char **words; /* by glob: what a mangled name that it fits must hold */
+	char **words; /* by glob: the text that a fitting mangled name contains */
 	size_t nr_globs;
 	struct named_function *found;
 	size_t nr, capacity;
 };
 
-/* "a::f(int, char) const" without what begins at its last list of parameters; to free(). */
+/*
+ * Returns "a::f" of "a::f(int, char) const": the name up to its last list of parameters; to free().
+ */
 static char *without_parameters(const char *name)
 {
 	const char *end = strrchr(name, ')');
@@ -34,7 +40,7 @@ static char *without_parameters(const char *name)
 	for (const char *at = end; at && at > name; at--) {
 		open += *at == ')';
 		open -= *at == '(';
-		/* "operator()" and "(anonymous namespace)" are no parameters. */
+		/* "operator()" and "(anonymous namespace)" are not lists of parameters. */
 		if (!open && at != name && strncmp(at, "(anonymous namespace)", 21) != 0)
 			return strndup(name, (size_t)(at - name));
 	}
@@ -42,8 +48,9 @@ static char *without_parameters(const char *name)
 }
 
 /*
- * The function's own name at the end of a glob, "" where that is a pattern or an operator: mangled or not, each name
- * that fits holds it. Demangling half a million names only to find that they are others takes seconds.
+ * Returns the last component of a glob, or "" where that is a pattern or an operator. Every name
+ * that fits contains it, mangled or not. Demangling half a million names only to reject them takes
+ * seconds.
  */
 static char *own_name(const char *glob)
 {
@@ -55,7 +62,7 @@ static char *own_name(const char *glob)
 	return strndup(glob + start, end - start);
 }
 
-/* The first glob that fits, or nr_globs. */
+/* Returns the first glob that fits, or nr_globs. */
 static size_t find_glob(const struct search *s, const char *name)
 {
 	char *readable = NULL, *bare = NULL;
@@ -79,8 +86,8 @@ static size_t find_glob(const struct search *s, const char *name)
 }
 
 /*
- * Where a probe costs least: what CET makes functions begin with is executed by itself, out of line, a push is
- * emulated. Nothing jumps to a push but what has come by the endbr64.
+ * Returns the cheapest place for a probe: the kernel single-steps an endbr64 out of line but
+ * emulates a push. A push behind the endbr64 is reached only through it.
  */
 static uint64_t probe_offset(const struct elf_image *code, uint64_t offset)
 {

@@ -1,6 +1,6 @@
 /*
- * A dump holds the code itself and may be large; of its records, the ranges are kept and all else is
- * read again for those that turn out to matter. The latest record of an address is the one that
+ * A dump holds the code itself and may be large. Only the ranges of its records are kept;
+ * everything else is read again for the records that matter. The latest record of an address
  * counts, so addresses are claimed from the last record to the first.
  */
 #include "symbolizer/jitdump.h"
@@ -35,14 +35,14 @@ enum { CODE_LOAD = 0, CODE_MOVE = 1, CODE_DEBUG_INFO = 2 };
 #define DEBUG_SIZE 32  /* record, address, number of entries */
 #define NO_CODE UINT32_MAX
 
-/* Compiled code. */
-struct mapped_file {
-	uint64_t start, size; /* where it was compiled to */
+/* Code that the compiler wrote, as its load record describes it. */
+struct compiled_code {
+	uint64_t start, size; /* where it was loaded */
 	uint64_t name;	      /* offset in the file */
 	uint64_t lines;	      /* offset of the record with its line numbers; 0 = none */
 };
 
-/* Where code was, from one record on. */
+/* Where a piece of code was, from one record on. */
 struct range {
 	uint64_t start, size;
 	uint32_t code;
@@ -50,34 +50,36 @@ struct range {
 
 struct jitdump {
 	struct address_claim claim; /* owners are ranges */
-	struct jitdump_code *codes; /* of each address */
+	struct jitdump_code *codes; /* by address */
 	size_t nr_reused;
 	struct string_pool strings;
 };
 
-/* While a dump is read. */
+/* The state while a dump is read. */
 struct reader {
 	int fd;
 	uint64_t size;
-	struct mapped_file *codes;
+	struct compiled_code *codes;
 	struct range *ranges;
 	size_t nr_codes, codes_capacity, nr_ranges, ranges_capacity;
-	/* From the number that the compiler gave code to the latest code of that number. */
+	/* Maps the compiler's number of a piece of code to the latest code with it. */
 	struct intern numbers_index;
 	struct {
 		uint64_t number;
 		uint32_t code;
 	} * numbers;
 	size_t nr_numbers, numbers_capacity;
-	uint64_t
-		pending_lines; /* offset of the line numbers of the code that comes next; 0 = none */
+	uint64_t pending_lines; /* offset of the line numbers of the next code; 0 = none */
 	uint64_t work;
 	uint8_t window[WINDOW_SIZE];
 	uint64_t window_at;
 	size_t window_size;
 };
 
-/* `size` bytes (at most WINDOW_SIZE) at an offset; the cursor is bad where the file ends before. */
+/*
+ * Reads `size` bytes (at most WINDOW_SIZE) at an offset; the cursor is bad where the file ends
+ * before.
+ */
 static struct cursor bytes_at(struct reader *r, uint64_t at, size_t size)
 {
 	ssize_t n;
@@ -101,7 +103,7 @@ static bool number_equal(const void *owner, uint32_t id, const void *key)
 	return r->numbers[id].number == *(const uint64_t *)key;
 }
 
-/* The latest code of a number; NO_CODE where it is new. */
+/* The latest code with a number; *result is NO_CODE where the number is new. */
 static uint32_t *code_of_number(struct reader *r, uint64_t number)
 {
 	uint32_t next = (uint32_t)r->nr_numbers, id;
@@ -127,7 +129,7 @@ static void add_range(struct reader *r, uint64_t start, uint64_t size, uint32_t 
 
 static void read_load(struct reader *r, struct cursor *c, uint64_t at)
 {
-	struct mapped_file code = { .name = at + LOAD_SIZE, .lines = r->pending_lines };
+	struct compiled_code code = { .name = at + LOAD_SIZE, .lines = r->pending_lines };
 	uint32_t id = (uint32_t)r->nr_codes;
 
 	cursor_skip(c, 16); /* pid, tid, vma */
@@ -194,7 +196,7 @@ static int read_records(struct reader *r)
 
 /* ---- names and lines of what was claimed */
 
-/* A string of at most NAME_SIZE_MAX bytes, or NULL where it is empty or does not end. */
+/* Reads a string of at most NAME_SIZE_MAX bytes; NULL where it is empty or does not end. */
 static const char *string_at(struct jitdump *d, struct reader *r, uint64_t at)
 {
 	uint64_t left = at < r->size ? r->size - at : 0;
@@ -204,16 +206,17 @@ static const char *string_at(struct jitdump *d, struct reader *r, uint64_t at)
 	return s && *s ? string_pool_add(&d->strings, s) : NULL;
 }
 
-/* The line numbers of one function, as they stand in the dump. */
+/* The line numbers of one function, as in the dump. */
 struct lines {
 	uint8_t *bytes;
 	uint64_t size;
-	uint32_t code; /* whose they are; NO_CODE = nobody's */
+	uint32_t code; /* the code they belong to; NO_CODE = none */
 };
 
 /*
- * V8 moves the addresses by the size of an ELF header, because perf inject puts the code behind one
- * (kElfHeaderSize in its src/diagnostics/perf-jit.cc). It is known by how it calls its functions.
+ * V8 shifts the addresses by the size of an ELF header, because perf inject puts the code behind
+ * one (kElfHeaderSize in its src/diagnostics/perf-jit.cc). V8 is recognised by the names of its
+ * functions.
  */
 static uint64_t address_shift(const char *name)
 {
@@ -237,10 +240,11 @@ static bool is_path(const char *s)
 }
 
 /*
- * The file that the code begins in, and the line at an offset if it is in that file, else 0. False
- * where an entry makes no sense: some versions of V8 write freed memory for names.
+ * Finds the file that the code begins in, and the line at an offset, or 0 where that is in another
+ * file. Returns false where an entry makes no sense: some versions of V8 write freed memory for
+ * names.
  */
-static bool find_line(const struct lines *lines, const struct mapped_file *code, uint64_t shift,
+static bool find_line(const struct lines *lines, const struct compiled_code *code, uint64_t shift,
 		      uint64_t offset, const char **ret_file, uint32_t *ret_line)
 {
 	struct cursor c = cursor_at(lines->bytes, lines->size, RECORD_SIZE);
@@ -259,7 +263,7 @@ static bool find_line(const struct lines *lines, const struct mapped_file *code,
 		name = cursor_string(&c);
 		if (c.bad || at > code->size || line > INT32_MAX)
 			return false;
-		if (strcmp(name, "\xff")) /* that is: the same as before */
+		if (strcmp(name, "\xff")) /* the same file as before */
 			file = name;
 		if (!file || !*file || !is_path(file))
 			return false;
@@ -274,10 +278,10 @@ static bool find_line(const struct lines *lines, const struct mapped_file *code,
 	return true;
 }
 
-/* Brings the line numbers of a code into memory, unless they are there. */
+/* Reads the line numbers of a piece of code, unless they are already in memory. */
 static bool load_lines(struct reader *r, struct lines *lines, uint32_t id)
 {
-	const struct mapped_file *code = &r->codes[id];
+	const struct compiled_code *code = &r->codes[id];
 	struct cursor c;
 	uint64_t size;
 
@@ -322,7 +326,7 @@ static void describe(struct jitdump *d, struct reader *r, struct lines *lines, s
 	}
 }
 
-/* Addresses that an earlier range of other code covers as well. */
+/* Counts the addresses that an earlier range of other code covers as well. */
 static size_t count_reused(const struct jitdump *d, const struct reader *r)
 {
 	struct address_claim first = { 0 };

@@ -1,7 +1,7 @@
 /*
- * Finds a process's jit-PID.dump. The compiler maps its first page, for perf to see; where the process
- * has ended, the places are tried that compilers write to: the directory they run in, /tmp, and
- * .debug/jit/NAME/ under $JITDUMPDIR or $HOME, as perf's own agents do.
+ * Finds the jit-PID.dump of a process. The compiler maps its first page, so that perf sees it.
+ * Where the process has ended, the places that compilers write to are tried: their working
+ * directory, /tmp, and .debug/jit/NAME/ under $JITDUMPDIR or $HOME, as perf's own agents do.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,10 @@
 
 #define MAPS_SIZE_MAX (64u << 20)
 
-/* The path of the mapping whose file has that name, cut out of the text of /proc/PID/maps; or NULL. */
+/*
+ * Returns the path of the mapping whose file has that name, cut out of the text of /proc/PID/maps;
+ * or NULL.
+ */
 static const char *mapped_path(char *maps, const char *name)
 {
 	size_t length = strlen(name);
@@ -59,7 +62,7 @@ static int open_mapped(uint32_t pid, const char *name)
 	return fd;
 }
 
-/* The newest directory's comes last in the list: the names of directories end in their dates. */
+/* The newest directory comes last in the list, because names of directories end in their dates. */
 static int open_of_agent(uint32_t pid, const char *name)
 {
 	const char *root = getenv("JITDUMPDIR");
@@ -112,7 +115,8 @@ static void *source_open(const struct symbol_module *module)
 		return NULL;
 	}
 	if (jitdump_nr_reused(dump))
-		log_debug("jit-%u.dump: %zu addresses were of several functions in turn; they have "
+		log_debug("jit-%u.dump: %zu addresses held several functions one after the other; "
+			  "they have "
 			  "the name of the last",
 			  module->pid, jitdump_nr_reused(dump));
 	return dump;

@@ -1,5 +1,5 @@
 /*
- * /proc/kallsyms: one "address type name [module]" per line, about 120 000 of them. There are no
+ * /proc/kallsyms has one "address type name [module]" per line, about 120,000 of them, and no
  * sizes: a function ends where the next symbol of any type begins.
  */
 #include "symbolizer/kallsyms.h"
@@ -15,7 +15,7 @@
 #include "core/base/text_file.h"
 
 #define KALLSYMS_SIZE_MAX (256u << 20)
-#define FUNCTION_SIZE_MAX (1u << 20) /* what lies further behind a symbol is not its code */
+#define FUNCTION_SIZE_MAX (1u << 20) /* an address further behind a symbol is not in its function */
 
 struct kernel_symbol {
 	uint64_t address;
@@ -39,7 +39,7 @@ static unsigned leading_underscores(const char *name)
 	return (unsigned)strspn(name, "_");
 }
 
-/* By address; of the names of one address, the best first. */
+/* Sorts by address; of several names of one address the best comes first. */
 static int compare_symbols(const void *a, const void *b)
 {
 	const struct kernel_symbol *x = a, *y = b;
@@ -58,7 +58,7 @@ static int compare_symbols(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Cuts one NUL-terminated line. False where it is not a symbol. */
+/* Parses and cuts one NUL-terminated line. Returns false where it holds no symbol. */
 static bool parse_line(char *line, struct kernel_symbol *ret_symbol)
 {
 	char *end, *tab;
@@ -68,7 +68,7 @@ static bool parse_line(char *line, struct kernel_symbol *ret_symbol)
 		return false;
 	ret_symbol->type = end[1];
 	ret_symbol->name = end + 3;
-	/* "name\t[module]" reads "name [module]". */
+	/* "name\t[module]" becomes "name [module]". */
 	tab = strchr(end + 3, '\t');
 	if (tab)
 		*tab = ' ';
@@ -140,7 +140,7 @@ const char *kallsyms_lookup(const struct kallsyms *t, uint64_t address)
 	start = t->symbols[lo - 1].address;
 	if (address - start >= FUNCTION_SIZE_MAX)
 		return NULL;
-	/* The best name of an address is its first. */
+	/* The first symbol of an address has its best name. */
 	while (lo > 1 && t->symbols[lo - 2].address == start)
 		lo--;
 	return is_function(&t->symbols[lo - 1]) ? t->symbols[lo - 1].name : NULL;
@@ -152,7 +152,7 @@ static void *source_open(const struct symbol_module *module)
 	int fd, err;
 
 	if (module->opts->kernel_symbol)
-		return NULL; /* there is a cheaper way */
+		return NULL; /* kernel_source.c asks for single names, which is cheaper */
 	fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	err = fd < 0 ? -errno : kallsyms_read(fd, &table);
 	if (err == -EPERM) {

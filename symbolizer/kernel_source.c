@@ -1,6 +1,6 @@
 /*
- * Kernel functions, asked of the kernel one by one through whoever took the samples: a few thousand
- * addresses cost less than reading the 5 MB of /proc/kallsyms.
+ * Asks the kernel for the names of its functions one by one, through the source that took the
+ * samples: a few thousand addresses cost less than reading the 5 MB of /proc/kallsyms.
  */
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /*
- * A map may hold millions of lines, of which a profile needs a few hundred. So the addresses come
- * first: lines are read from the last to the first, and each address takes the first line that
+ * A map may hold millions of lines, and a profile needs a few hundred of them. So the addresses
+ * come first: lines are read from the last to the first, and each address takes the first line that
  * covers it.
  */
 #include "symbolizer/perf_map.h"
@@ -25,18 +25,18 @@ struct perf_map {
 	struct address_claim claim; /* owners are offsets of names in the text */
 };
 
-/* A hexadecimal number and the space behind it; NULL where that is not what stands there. */
+/* Parses a hexadecimal number and the space behind it; NULL where the text is something else. */
 static const char *parse_number(const char *s, uint64_t *ret_number)
 {
 	char *end;
 
-	if (!isxdigit((unsigned char)*s)) /* strtoull takes signs and white space */
+	if (!isxdigit((unsigned char)*s)) /* strtoull() would accept signs and white space */
 		return NULL;
 	*ret_number = strtoull(s, &end, 16);
 	return *end == ' ' ? end + 1 : NULL;
 }
 
-/* Reads "start size name"; false where the line is something else. */
+/* Parses "start size name"; false where the line is something else. */
 static bool parse_line(const char *line, uint64_t *ret_start, uint64_t *ret_size,
 		       const char **ret_name)
 {

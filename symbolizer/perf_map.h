@@ -1,5 +1,5 @@
 /*
- * perf-PID.map, where a JIT compiler writes what it compiled: one "start size name" per line, in
+ * Reads perf-PID.map, in which a JIT compiler lists its code: one "start size name" per line, in
  * hexadecimal, appended as it compiles. Code memory is reused, so later lines replace earlier ones.
  */
 #ifndef SPROF_PERF_MAP_H
@@ -11,19 +11,19 @@
 struct perf_map;
 
 /*
- * The names of `addresses` (sorted, unique; copied) in a map's text, which the result takes over:
- * text[size] is NUL. Lines that make no sense are passed over.
+ * Finds the names of `addresses` (sorted, unique; copied) in the text of a map. The result takes
+ * over the text; text[size] is NUL. Lines that make no sense are skipped.
  */
 struct perf_map *perf_map_new(char *text, size_t size, const uint64_t *addresses, size_t nr);
 void perf_map_free(struct perf_map *map);
 
-/* The name of one of those addresses, or NULL. */
+/* Returns the name of one of those addresses, or NULL. */
 const char *perf_map_lookup(const struct perf_map *map, uint64_t address);
 
 /*
- * Opens the map of process pid: in the process's own root and pid namespace, or ours. /tmp is open
- * to everyone: only a regular file that belongs to the process's user, to us, or to root is taken.
- * A descriptor or -errno.
+ * Opens the map of process pid, in the root and the PID namespace of the process or in ours.
+ * Everyone may write to /tmp: only a regular file that belongs to the user of the process, to us or
+ * to root is accepted. A descriptor or -errno.
  */
 int perf_map_open(uint32_t pid);
 

@@ -1,8 +1,8 @@
 /*
- * The procedure linkage table: the stubs through which a file calls other files' functions, a
- * common leaf. No symbol covers them. A stub jumps through a slot of the GOT, and the relocation of
- * that slot names the function; reading the jump works for every layout linkers use (.plt, .plt.sec
- * with IBT, .plt.got). x86-64 only.
+ * The procedure linkage table: the stubs through which a file calls functions of other files. They
+ * are common leaves, and no symbol covers them. A stub jumps through a slot of the GOT, and the
+ * relocation of that slot names the function; reading the jump works for every layout that linkers
+ * use (.plt, .plt.sec with IBT, .plt.got). x86-64 only.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ struct plt {
 	size_t nr_sections;
 	struct slot *slots; /* by address */
 	size_t nr_slots, capacity;
-	const char **lazy_names; /* by number of the relocation in .rela.plt */
+	const char **lazy_names; /* by number of their relocation in .rela.plt */
 	size_t nr_lazy_names, lazy_capacity;
 	struct string_pool names;
 };
@@ -45,7 +45,9 @@ static int compare_slots(const void *a, const void *b)
 	return (x->address > y->address) - (x->address < y->address);
 }
 
-/* A symbol's name from the table that the relocations refer to; NULL where it has none. */
+/*
+ * Returns the name of a symbol of the table that the relocations refer to; NULL where it has none.
+ */
 static const char *symbol_name(struct elf_image *image, const struct elf_section *relocations,
 			       uint64_t index)
 {
@@ -60,7 +62,7 @@ static const char *symbol_name(struct elf_image *image, const struct elf_section
 	return name;
 }
 
-/* "name@plt". A name may carry a version, which is left out. */
+/* Returns "name@plt", without the version that a name may carry. */
 static const char *stub_name(struct plt *plt, const char *name)
 {
 	char *text = xasprintf("%.*s@plt", (int)strcspn(name, "@"), name);
@@ -71,8 +73,9 @@ static const char *stub_name(struct plt *plt, const char *name)
 }
 
 /*
- * The function a relocation puts into its slot. In a static program (IRELATIVE) it is named by the
- * address of its resolver, whose symbol is the function's.
+ * Returns the name of the function that a relocation puts into its slot. In a static program
+ * (IRELATIVE) the relocation holds the address of the resolver, whose symbol is that of the
+ * function.
  */
 static const char *relocation_name(struct plt *plt, struct elf_image *image,
 				   const struct elf_section *section, const Elf64_Rela *r,
@@ -121,7 +124,7 @@ static void read_relocations(struct plt *plt, struct elf_image *image, const cha
 	elf_section_unload(section);
 }
 
-/* Stubs that are not bound lazily need 8 bytes (without IBT); all others have 16. */
+/* Stubs that are not bound lazily have 8 bytes without IBT; all others have 16. */
 static bool has_short_stubs(const uint8_t *code, uint64_t size)
 {
 	return size >= 8 && !memcmp(code, "\xff\x25", 2) &&
@@ -143,7 +146,7 @@ static void add_stubs(struct plt *plt, struct elf_image *image, const char *name
 	plt->nr_sections++;
 }
 
-/* What resolves IRELATIVE relocations: the symbols of the file or of its debug file. */
+/* Reads the symbols that resolve IRELATIVE relocations, from the file or its debug file. */
 static struct elf_symbols *read_symbols(const struct symbol_module *module)
 {
 	struct elf_image *images[2] = { module->image, module->debug };
@@ -202,7 +205,7 @@ static void *plt_open(const struct symbol_module *module)
 	return plt;
 }
 
-/* The slot that an indirect jump at `code` goes through; 0 where it is another instruction. */
+/* Returns the slot that an indirect jump at `code` goes through; 0 for another instruction. */
 static uint64_t jump_slot(const uint8_t *code, size_t size, uint64_t address)
 {
 	size_t at = 0;
@@ -230,7 +233,7 @@ static const char *pushed_name(const struct plt *plt, const uint8_t *code, size_
 	return number < plt->nr_lazy_names ? plt->lazy_names[number] : NULL;
 }
 
-/* The stub behind all lazy ones pushes what the dynamic linker wants to know and jumps there. */
+/* The first stub: lazy stubs jump to it, and it enters the dynamic linker. */
 static bool is_resolver(const uint8_t *code, size_t size)
 {
 	return size >= 2 && code[0] == 0xff && code[1] == 0x35; /* push offset(%rip) */

@@ -1,6 +1,7 @@
 /*
- * From a module of the profile to an open ELF image. A wrong file gives wrong names, which is worse
- * than none: a file that was not pinned while it was mapped must prove that it is the one sampled.
+ * Opens the ELF image of a module of the profile. A wrong file gives wrong names, which is worse
+ * than none: a file that was not kept open since it was mapped must prove to be the one that was
+ * sampled.
  */
 #include "symbolizer/symbol_module.h"
 
@@ -57,7 +58,7 @@ static int open_file(const struct symbol_module *module, const struct profile *p
 	return open_by_path(&p->modules[id], module->path, ret_image);
 }
 
-/* The vdso has no file; every process has the same one mapped, and so do we. */
+/* The vdso has no file, but every process has the same one mapped, ours too. */
 static int open_own_vdso(const struct profile_module *m, struct elf_image **ret_image)
 {
 	uint64_t start = 0, end = 0;

@@ -5,9 +5,9 @@
 #include "symbolizer/lookup/symbol_source.h"
 
 /*
- * Fills `ret_module` for module `id` of the profile; addresses are the caller's to set. 0, or
- * -errno where its file cannot be read or is not the one that was sampled. matters: its debug file
- * may be fetched from a server.
+ * Fills `ret_module` for module `id` of the profile; the caller sets the addresses. 0, or -errno
+ * where the file cannot be read or is not the one that was sampled. `matters`: the debug file may
+ * be fetched from a server.
  */
 int symbol_module_init(struct symbol_module *ret_module, const struct profile *p, uint32_t id,
 		       bool matters, const struct symbolizer_opts *opts);

@@ -1,4 +1,7 @@
-/* The chain of symbol sources, best first. */
+/*
+ * Sources that know a runtime or the kernel come first; of those that read ELF files, the more
+ * precise come before the cheaper. An address goes to the first source that knows it.
+ */
 #include "symbolizer/symbol_sources.h"
 
 #include <stddef.h>

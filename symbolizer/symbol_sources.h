@@ -1,4 +1,4 @@
-/* The symbol sources, and the order in which they are asked. */
+/* The table of symbol sources. Each is defined in the file that has its name. */
 #ifndef SPROF_SYMBOL_SOURCES_H
 #define SPROF_SYMBOL_SOURCES_H
 

@@ -1,7 +1,7 @@
 /*
- * Runs the frames of a profile through the chain of symbol sources, one module at a time, so that
- * only one module's tables are in memory. Names are turned into functions of the profile, and
- * demangled, once per symbol.
+ * Takes the frames of a profile through the chain of symbol sources, one module at a time, so that
+ * only one module's tables are in memory. Each symbol is demangled and made a function of the
+ * profile once.
  */
 #include "symbolizer/symbolizer.h"
 
@@ -17,12 +17,12 @@
 #include "symbolizer/symbol_sources.h"
 
 #define NR_SOURCES_MAX 16
-#define MATTERS_PART 100 /* a module with fewer than 1 / 100 of the addresses does not matter */
+#define MATTERS_PART 100 /* a module with less than 1/100 of the addresses does not matter */
 
 /* One frame to name. */
 struct want {
 	uint32_t module, frame;
-	uint64_t address; /* ELF: link-time virtual address, once the module is open */
+	uint64_t address; /* ELF: the link-time address, once the module is open */
 };
 
 struct open_source {
@@ -30,7 +30,7 @@ struct open_source {
 	void *state;
 };
 
-/* The module being worked on. */
+/* The state of symbolizing one module. */
 struct run {
 	struct profile *profile;
 	size_t nr_wants; /* of all modules */
@@ -77,8 +77,8 @@ static struct want *collect(const struct profile *p, size_t *ret_nr)
 }
 
 /*
- * Kernel addresses and perf maps mean something on this machine since it booted, and nowhere else:
- * a recording of a killed recorder may be symbolized later.
+ * Kernel addresses and perf maps have a meaning only on this machine and only since it booted: an
+ * unfinished recording may be symbolized later.
  */
 static bool recorded_here(const struct profile *p)
 {
@@ -96,7 +96,7 @@ static bool recorded_here(const struct profile *p)
 	       (!p->meta.hostname || !strcmp(profile_str(p, p->meta.hostname), host.nodename));
 }
 
-/* ELF frames hold file offsets; the tables speak of virtual addresses. Drops what has none. */
+/* Translates file offsets of ELF frames to link-time addresses, and drops frames that have none. */
 static size_t translate(const struct elf_image *image, struct want *wants, size_t nr)
 {
 	bool sorted = true;
@@ -110,7 +110,7 @@ static size_t translate(const struct elf_image *image, struct want *wants, size_
 		sorted &= !kept || wants[kept - 1].address <= wants[kept].address;
 		kept++;
 	}
-	if (!sorted) /* segments may lie in another order in memory */
+	if (!sorted) /* segments may be in another order in memory */
 		qsort(wants, kept, sizeof(*wants), compare_wants);
 	return kept;
 }
@@ -154,11 +154,11 @@ static void close_sources(struct run *r)
 }
 
 /*
- * Is the symbol table's name of the outermost function better than DWARF's? Yes where DWARF has only
- * the source's name ("part", not "shapes::part(int)"), and where the symbol is a part or a clone of
- * the function DWARF means (name.cold). Otherwise DWARF is right: of equal functions that the
- * linker merged, the table names any; and name.lto_priv.0 is the function itself, renamed because
- * another unit has one of that name.
+ * Returns whether the symbol table's name of the outermost function is better than DWARF's. It is
+ * where DWARF has only the source's name ("part", not "shapes::part(int)"), and where the symbol is
+ * a part or a clone of the function that DWARF means (name.cold). Otherwise DWARF is right: of
+ * equal functions that the linker merged, the table may name any; and name.lto_priv.0 is the
+ * function itself, renamed because another unit has one of that name.
  */
 static bool symbol_is_better(const struct symbol_frame *dwarf, const char *symbol)
 {
@@ -174,7 +174,7 @@ static bool symbol_is_better(const struct symbol_frame *dwarf, const char *symbo
 	return tail[strspn(tail, "0123456789")] != '\0';
 }
 
-/* Asks the sources in turn; the answer is in r->chain. */
+/* Asks the sources in turn. Sets r->chain. */
 static bool find_chain(struct run *r, uint64_t address)
 {
 	r->chain.nr = 0;
@@ -198,7 +198,9 @@ static bool find_chain(struct run *r, uint64_t address)
 	return r->chain.nr && r->chain.frames[0].name;
 }
 
-/* A location has no file of its own: a line of another file than the function's would mislead. */
+/*
+ * A location has no file of its own, so a line of another file than the function's would mislead.
+ */
 static uint32_t line_in_function(const struct symbol_frame *f)
 {
 	if (f->declared_file && f->file && f->declared_file != f->file &&
@@ -250,7 +252,7 @@ static enum function_kind function_kind_of(enum module_kind kind)
 				     : FUNCTION_NATIVE;
 }
 
-/* Names `nr` frames of one module; returns how many it named. */
+/* Names `nr` frames of one module. Returns how many got a name. */
 static size_t run_module(struct run *r, struct want *wants, size_t nr,
 			 const struct symbolizer_opts *opts)
 {

@@ -1,6 +1,6 @@
 /*
- * Gives names to the frames of a profile. Each unique (module, address) is looked up once, in
- * module order; each module runs through the chain of symbol sources until one knows the address.
+ * Names the frames of a profile. Each unique (module, address) is looked up once, module by module,
+ * in the chain of symbol sources until one of them knows the address.
  */
 #ifndef SPROF_SYMBOLIZER_H
 #define SPROF_SYMBOLIZER_H
@@ -9,13 +9,13 @@
 #include "symbolizer/lookup/symbolizer_opts.h"
 
 struct symbolizer_stats {
-	uint64_t nr_frames;  /* looked at */
-	uint64_t nr_unnamed; /* left without a location */
+	uint64_t nr_frames;  /* that had no location */
+	uint64_t nr_unnamed; /* of those, how many still have none */
 };
 
 /*
- * Names every frame of the profile that has no location yet (native, kernel, vdso, JIT). Never
- * fails as a whole: a module that cannot be read leaves its frames unnamed and counted.
+ * Names every frame of the profile that has no location yet (native, kernel, vdso, runtime code).
+ * Never fails as a whole: where a module cannot be read, its frames stay unnamed and are counted.
  */
 void symbolizer_run(struct profile *p, const struct symbolizer_opts *opts,
 		    struct symbolizer_stats *ret_stats);

@@ -1,7 +1,7 @@
 /*
- * The three symbol tables of an ELF file as sources: .symtab (of the file, or of its separate debug
- * file), .gnu_debugdata (a small ELF file, xz compressed, that distributions leave in a stripped
- * binary: its functions that .dynsym lacks), and .dynsym.
+ * The three symbol tables of an ELF file as sources: .symtab of the file or of its debug file;
+ * .gnu_debugdata, a small xz-compressed ELF file that distributions leave in a stripped binary with
+ * the functions that .dynsym lacks; and .dynsym.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #define ELF_MODULES (1u << MODULE_ELF | 1u << MODULE_VDSO)
 
 struct table {
-	struct elf_image *own; /* closed with the table; NULL: the module's */
+	struct elf_image *own; /* closed with the table; NULL: the image is the module's */
 	struct elf_symbols *symbols;
 };
 
@@ -62,7 +62,7 @@ static void *dynsym_open(const struct symbol_module *module)
 	return table_new(module->image, SHT_DYNSYM, module->image, NULL);
 }
 
-/* An ELF image from xz data; NULL where it is damaged or larger than the limits. */
+/* Opens an ELF image from xz data; NULL where it is damaged or larger than the limit. */
 static struct elf_image *open_xz(const uint8_t *data, size_t size)
 {
 	struct elf_image *image = NULL;
@@ -71,7 +71,10 @@ static struct elf_image *open_xz(const uint8_t *data, size_t size)
 	uint8_t *out = NULL;
 	lzma_ret ret = LZMA_BUF_ERROR;
 
-	/* The size is not known beforehand: start over with more room until it fits. */
+	/*
+	 * The decompressed size is not known, so decompression is repeated with more room until it
+	 * fits.
+	 */
 	for (size_t want = size * 8; ret == LZMA_BUF_ERROR && capacity < DEBUGDATA_MAX; want *= 2) {
 		if (want > DEBUGDATA_MAX)
 			want = DEBUGDATA_MAX;

@@ -1,4 +1,7 @@
-/* The xmalloc family: an allocation succeeds or the program ends with a message. */
+/*
+ * The xmalloc family: each call returns memory or ends the program with a message, so that callers
+ * never check.
+ */
 #include "core/base/alloc.h"
 
 #include <stdarg.h>

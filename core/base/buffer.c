@@ -1,5 +1,6 @@
 /*
- * A growing string of bytes. All growth goes through buffer_reserve(), which doubles.
+ * All growth goes through buffer_reserve(), which doubles the capacity, so that adding a byte takes
+ * constant time on average. Numbers are written straight into the reserved room.
  */
 #include "core/base/buffer.h"
 

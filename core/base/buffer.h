@@ -1,6 +1,6 @@
 /*
- * A growing string of bytes: every writer builds its output here and hands it to the file at once,
- * so that a full disk is noticed in one place and equal input gives equal bytes.
+ * A growing string of bytes. Every writer builds its output here and writes the file in one go: a
+ * full disk is noticed in one place, and equal input gives equal bytes.
  */
 #ifndef SPROF_BUFFER_H
 #define SPROF_BUFFER_H

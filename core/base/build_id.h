@@ -1,6 +1,6 @@
 /*
- * The build-id: bytes that a linker writes into an ELF file so that its separate debug information
- * and its symbols can be found and checked. Equal ids mean equal code.
+ * The build-id: bytes that a linker writes into an ELF file so that separate debug files and
+ * symbols can be matched with it. Files with equal ids have equal code.
  */
 #ifndef SPROF_BUILD_ID_H
 #define SPROF_BUILD_ID_H

@@ -1,4 +1,4 @@
-/* The clock that recordings are in. */
+/* The clock of all times in recordings. */
 #ifndef SPROF_CLOCK_H
 #define SPROF_CLOCK_H
 

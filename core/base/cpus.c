@@ -1,4 +1,7 @@
-/* Parses the kernel's CPU lists. */
+/*
+ * Parses the kernel's lists of CPUs: ranges and single numbers, separated by commas. The kernel
+ * writes them in ascending order, and insisting on that bounds the result.
+ */
 #include "core/base/cpus.h"
 
 #include <errno.h>
@@ -9,7 +12,9 @@
 
 #define MAX_CPU 65535
 
-/* A number at *text, which is moved behind it; -1: there is none, or it is too large. */
+/*
+ * Reads the number at *text and moves *text behind it; -1 where there is none or it is too large.
+ */
 static int take_number(const char **text)
 {
 	int number = 0;
@@ -36,7 +41,6 @@ int cpus_parse(const char *text, int **ret_cpus, size_t *ret_nr)
 			text++;
 			last = take_number(&text);
 		}
-		/* Ascending, as the kernel writes them: that bounds the list. */
 		if (first <= before || last < first)
 			break;
 		for (int cpu = first; cpu <= last; cpu++) {

@@ -1,7 +1,7 @@
 /*
- * A cursor over untrusted bytes. No function reads past the end: a read that would sets `bad`, moves
- * the cursor to the end and gives 0, so that a parser reads a whole record and then asks once. Fixed
- * numbers are little-endian, as everything that sprof reads is.
+ * A cursor over untrusted bytes. No function reads past the end: a read that would sets `bad`,
+ * moves the cursor to the end and gives 0, so that a parser reads a whole record and then asks
+ * once. Fixed numbers are little-endian, as everything that sprof reads is.
  *
  * The cursor_get functions read sprof's own format and protobuf, where a number that is too long is
  * an error: they return false, leave the cursor where it was, and need no look at `bad`.
@@ -21,7 +21,7 @@ struct cursor {
 	bool bad;
 };
 
-/* From offset `at` of `size` bytes; bad at once where that lies outside. */
+/* Starts at offset `at` of `size` bytes; bad at once where that lies outside. */
 static inline struct cursor cursor_at(const uint8_t *data, uint64_t size, uint64_t at)
 {
 	if (!data || at > size)
@@ -43,7 +43,7 @@ static inline bool cursor_has(struct cursor *c, uint64_t size)
 	return false;
 }
 
-/* The next `size` bytes, skipped; NULL where there are fewer. */
+/* Returns the next `size` bytes and moves past them; NULL where there are fewer. */
 static inline const uint8_t *cursor_take(struct cursor *c, uint64_t size)
 {
 	const uint8_t *at = c->at;
@@ -105,7 +105,7 @@ static inline uint64_t cursor_uleb(struct cursor *c)
 	unsigned int shift = 0;
 	uint8_t byte;
 
-	if (__builtin_expect(cursor_left(c) && *c->at < 0x80, 1)) /* nearly always */
+	if (__builtin_expect(cursor_left(c) && *c->at < 0x80, 1)) /* nearly every number */
 		return *c->at++;
 	do {
 		byte = cursor_u8(c);

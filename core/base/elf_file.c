@@ -1,8 +1,8 @@
 /*
- * Reads ELF headers and sections with pread, checks them, and undoes section compression.
+ * Sections are copied with pread() when they are first asked for, and compressed ones inflated.
  *
  * Why not libelf: its read mode copies too, but cannot inflate zstd sections (elfutils 0.188), and
- * its mmap mode dies with the file. The part of ELF needed here is small.
+ * its mmap mode crashes when the file is truncated. sprof needs only a small part of ELF.
  */
 #include "core/base/elf_file.h"
 
@@ -19,16 +19,16 @@
 #define SECTION_SIZE_MAX (4ull << 30) /* bytes, decompressed */
 #define TABLE_SIZE_MAX (512u << 20)   /* bytes; browsers reach 200 MiB */
 #define NAMES_SIZE_MAX (16ull << 20)
-#define COMPRESS_RATIO_MAX 200 /* DWARF reaches 5; more than this is a bomb */
+#define COMPRESS_RATIO_MAX 200 /* DWARF reaches 5; a higher ratio is a decompression bomb */
 
-/* A copy of a part of the file with a NUL behind it, or NULL. */
+/* Copies a part of the file and adds a NUL; NULL where that fails. */
 static uint8_t *image_copy(const struct elf_image *image, uint64_t offset, uint64_t size)
 {
 	uint8_t *copy;
 
 	if (offset > image->source.size || size > image->source.size - offset)
 		return NULL;
-	/* Not xmalloc: a section may be larger than what is left of memory. */
+	/* Not xmalloc(): a section may be larger than the memory that is left. */
 	copy = malloc(size + 1);
 	if (!copy)
 		return NULL;
@@ -40,7 +40,7 @@ static uint8_t *image_copy(const struct elf_image *image, uint64_t offset, uint6
 	return copy;
 }
 
-/* Sections first: the note segments of a separate debug file point at nothing. */
+/* Sections come first: in a separate debug file the note segments point outside the file. */
 static void read_build_id(struct elf_image *image, const struct elf_headers *headers)
 {
 	for (size_t i = 0; i < image->nr_sections && !image->build_id_size; i++) {
@@ -96,7 +96,7 @@ static int read_headers(struct elf_image *image)
 	read_build_id(image, &headers);
 	image->segments = headers.segments;
 	image->nr_segments = headers.nr_segments;
-	headers.segments = NULL; /* the image has them now */
+	headers.segments = NULL; /* they belong to the image now */
 	elf_headers_fini(&headers);
 	return 0;
 }
@@ -157,7 +157,7 @@ static bool name_matches(const char *have, const char *want)
 {
 	if (!strcmp(have, want))
 		return true;
-	/* ".zdebug_x": how compressed sections were called before SHF_COMPRESSED. */
+	/* ".zdebug_x" is the name that compressed sections had before SHF_COMPRESSED. */
 	return !strncmp(want, ".debug_", 7) && have[0] == '.' && have[1] == 'z' &&
 	       !strcmp(have + 2, want + 1);
 }
@@ -197,13 +197,13 @@ bool elf_section_is_compressed(const struct elf_section *section)
 	return section->flags & SHF_COMPRESSED || !strncmp(section->name, ".zdebug", 7);
 }
 
-/* What stands before compressed content: how it was compressed, and its size afterwards. */
+/* The header of compressed content: the method, and the size after decompression. */
 struct compression {
 	uint32_t type;
 	uint64_t header_size, size;
 };
 
-/* False where the header is damaged or promises more than compression can do. */
+/* Returns false where the header is damaged or promises more than compression can achieve. */
 static bool read_compression(const struct elf_image *image, const struct elf_section *s,
 			     struct compression *ret)
 {
@@ -241,7 +241,7 @@ uint64_t elf_section_content_size(const struct elf_image *image, const struct el
 	return read_compression(image, section, &compression) ? compression.size : 0;
 }
 
-/* Replaces the compressed content of a section. False where it is damaged. */
+/* Replaces the compressed content of a section. Returns false where it is damaged. */
 static bool decompress(const struct elf_image *image, struct elf_section *s)
 {
 	struct compression compression;

@@ -1,8 +1,8 @@
 /*
- * One ELF file (64-bit, little endian) opened for its symbols. Nothing is mapped: a file that its
- * owner truncates while we read would raise SIGBUS. Headers are copied at open, a section when it
- * is first asked for, so of a 500 MB binary only the sections somebody needs are ever read. The
- * file is hostile: every offset and size is checked against it.
+ * One ELF file (64-bit, little-endian) opened for its symbols. Headers are copied when the file is
+ * opened and a section when it is first asked for, so that of a 500 MB binary only the sections
+ * that are needed are ever read. The file is untrusted: every offset and size is checked. Nothing
+ * is mapped (see elf_headers.h).
  */
 #ifndef SPROF_ELF_FILE_H
 #define SPROF_ELF_FILE_H
@@ -21,7 +21,7 @@ struct elf_section {
 	uint64_t flags, address, offset, size;
 	uint8_t *data; /* NULL until loaded */
 	uint64_t data_size;
-	bool tried; /* loading was attempted; data == NULL then means it cannot be read */
+	bool tried; /* loading was tried; data == NULL then means that it failed */
 };
 
 struct elf_image {
@@ -37,29 +37,33 @@ struct elf_image {
 	char *section_names;
 };
 
-/* Takes over fd (closed on failure too). 0 or -errno; -ENOEXEC where it is not an ELF file. */
+/* Takes over fd and closes it, on failure too. 0, or -errno as elf_headers_read() gives it. */
 int elf_image_open(int fd, struct elf_image **ret_image);
 /* The same for bytes in memory, which are copied. */
 int elf_image_open_memory(const void *data, size_t size, struct elf_image **ret_image);
 void elf_image_close(struct elf_image *image);
 
-/* NULL where the file has no section of that name (".debug_x" finds ".zdebug_x" too) and content. */
+/* Finds a section with that name and with content; ".debug_x" finds ".zdebug_x" too. NULL: none. */
 struct elf_section *elf_image_section(struct elf_image *image, const char *name);
 struct elf_section *elf_image_section_at(struct elf_image *image, size_t index);
 
 /*
- * The section's content, decompressed, followed by a NUL that *ret_size leaves out, so that a
- * string table always ends its last string. Belongs to the image; NULL where it cannot be read.
+ * Returns the section's content, decompressed, and followed by a NUL that *ret_size leaves out, so
+ * that a string table always ends its last string. Belongs to the image; NULL where it cannot be
+ * read.
  */
 const uint8_t *elf_section_data(struct elf_image *image, struct elf_section *section,
 				uint64_t *ret_size);
-/* How long that content is, without reading it; 0 where it cannot be known. */
+/* Returns the size of that content without reading it; 0 where it cannot be known. */
 uint64_t elf_section_content_size(const struct elf_image *image, const struct elf_section *section);
-/* Copies a part of the content. 0, or -errno: -EINVAL where the section is compressed and not loaded. */
+/*
+ * Copies a part of the content. 0, or -errno; -EINVAL where the section is compressed and not
+ * loaded.
+ */
 int elf_section_read(const struct elf_image *image, const struct elf_section *section,
 		     uint64_t offset, void *buf, uint64_t size);
 bool elf_section_is_compressed(const struct elf_section *section);
-/* Gives the copy back; the next elf_section_data() reads the file again. */
+/* Frees the copy; the next elf_section_data() reads the file again. */
 void elf_section_unload(struct elf_section *section);
 
 /* A symbol table (SHT_SYMTAB or SHT_DYNSYM) with the names of its symbols. */
@@ -71,13 +75,16 @@ struct elf_symbol_table {
 };
 
 /*
- * False where the table or its names cannot be read. Both belong to the image; the symbols are gone after
- * elf_section_unload() of `section`, the names stay.
+ * Returns false where the table or its names cannot be read. Both belong to the image: the symbols
+ * live until elf_section_unload() of `section`, the names as long as the image.
  */
 bool elf_symbol_table_read(struct elf_image *image, struct elf_section *section,
 			   struct elf_symbol_table *ret_table);
 
-/* One symbol, and its name or "". False where there is no such symbol or its name lies outside. */
+/*
+ * Copies one symbol and finds its name, which may be "". Returns false where there is no such
+ * symbol or its name lies outside the names.
+ */
 static inline bool elf_symbol_table_get(const struct elf_symbol_table *table, uint64_t index,
 					Elf64_Sym *ret_symbol, const char **ret_name)
 {
@@ -90,12 +97,15 @@ static inline bool elf_symbol_table_get(const struct elf_symbol_table *table, ui
 	return true;
 }
 
-/* Where a file offset is linked to run; false where no segment covers it. */
+/* Translates a file offset to a link-time address; false where no segment covers it. */
 bool elf_image_vaddr(const struct elf_image *image, uint64_t file_offset, uint64_t *ret_vaddr);
 /* True for an address inside an executable segment. */
 bool elf_image_is_code(const struct elf_image *image, uint64_t vaddr);
 
-/* Where in the file code lies that is linked to run at vaddr, and how much follows in its segment. */
+/*
+ * Translates a link-time address of code to a file offset; *ret_left is how much of its segment
+ * follows.
+ */
 bool elf_image_code_offset(const struct elf_image *image, uint64_t vaddr, uint64_t *ret_offset,
 			   uint64_t *ret_left);
 

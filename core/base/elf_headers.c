@@ -46,14 +46,14 @@ int elf_source_read(const struct elf_source *source, uint64_t offset, void *buf,
 			continue;
 		if (n < 0)
 			return -errno;
-		if (n == 0) /* it was longer a moment ago */
+		if (n == 0) /* the file has been truncated */
 			return -ERANGE;
 		done += (uint64_t)n;
 	}
 	return 0;
 }
 
-/* As elf_source_read(), for what an ELF file must have. */
+/* Like elf_source_read(), but bytes that are missing mean that this is no ELF file. */
 static int read_required(const struct elf_source *source, uint64_t offset, void *buf, uint64_t size)
 {
 	int err = elf_source_read(source, offset, buf, size);
@@ -81,7 +81,7 @@ static int read_segments(const struct elf_source *source, const Elf64_Ehdr *head
 	return 0;
 }
 
-/* Numbers too large for 16 bits are in the first section header. */
+/* Counts that do not fit 16 bits are in the first section header. */
 static void find_sections(const struct elf_source *source, const Elf64_Ehdr *header,
 			  struct elf_headers *h)
 {

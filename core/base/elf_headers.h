@@ -1,7 +1,8 @@
 /*
- * The headers of an ELF file (64-bit, little-endian): segments, sections and the build-id. Bytes are
- * read with pread() and nothing is mapped: a file that its owner truncates meanwhile gives an error,
- * where a mapping would raise SIGBUS. The file is untrusted: every offset and size is checked.
+ * The headers of an ELF file (64-bit, little-endian): segments, sections and the build-id. Bytes
+ * are read with pread() and nothing is mapped: a file that its owner truncates meanwhile gives an
+ * error, where a mapping would raise SIGBUS. The file is untrusted: every offset and size is
+ * checked.
  *
  * Source: System V gABI, chapters 4 and 5.
  */
@@ -22,7 +23,7 @@ struct elf_source {
 	uint64_t size;
 };
 
-/* 0, or -errno: the size of the file cannot be read. */
+/* Takes the size from the file. 0 or -errno. */
 int elf_source_of_file(int fd, struct elf_source *ret_source);
 
 /* Copies exactly `size` bytes. 0; -ERANGE where the file ends before; or the error of pread(). */
@@ -41,27 +42,31 @@ struct elf_headers {
 
 /*
  * Reads the file header and the segments. 0; -ENOEXEC where the bytes are no ELF file, or a damaged
- * one; -ENOTSUP where it is an ELF file of 32 bits or of the other byte order; or the error of pread().
+ * one; -ENOTSUP where it is an ELF file of 32 bits or of the other byte order; or the error of
+ * pread().
  */
 int elf_headers_read(const struct elf_source *source, struct elf_headers *ret_headers);
 
-/* Adds the section headers. They are optional in a file: where they cannot be read there are none. */
+/*
+ * Reads the section headers. A file need not have them: where they cannot be read, nr_sections is
+ * 0.
+ */
 void elf_headers_read_sections(const struct elf_source *source, struct elf_headers *headers);
 
-/* True where section `index` has exactly that name, of at most 31 bytes. */
+/* Returns true where section `index` has exactly that name, of at most 31 bytes. */
 bool elf_headers_section_is(const struct elf_source *source, const struct elf_headers *headers,
 			    size_t index, const char *name);
 
 void elf_headers_fini(struct elf_headers *headers);
 
 /*
- * Finds the build-id among the notes of a segment or section. Returns its size; 0 where the notes
- * hold none. `align` is that of a segment (p_align); notes of sections have 4.
+ * Finds the build-id among the notes of a segment or section. Returns its size, or 0 where there is
+ * none. `align` is p_align of a segment, and 4 for sections.
  */
 size_t elf_build_id_read(const struct elf_source *source, uint64_t offset, uint64_t size,
 			 uint64_t align, uint8_t ret_id[BUILD_ID_MAX]);
 
-/* The same, from all segments of notes. */
+/* The same for all note segments of the file. */
 size_t elf_headers_build_id(const struct elf_source *source, const struct elf_headers *headers,
 			    uint8_t ret_id[BUILD_ID_MAX]);
 

@@ -1,4 +1,7 @@
-/* Messages on stderr. The level is the only global state of the program. */
+/*
+ * A message is written under the lock of stderr, so that messages of two threads do not mix. The
+ * level is the only global mutable state of the program.
+ */
 #include "core/base/log.h"
 
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * Messages to the person at the terminal, always on stderr. The layer that knows the object
- * reports once; everyone above propagates the errno.
+ * Messages for the user, always on stderr. The layer that knows the object reports an error once;
+ * every caller above only passes the errno on.
  *
  *	log_error(-err, "open '%s'", path)  ->  sprof: cannot open 'x': No such file or directory
  *	log_hint("sudo sysctl ...")         ->  hint: sudo sysctl ...

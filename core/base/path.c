@@ -1,4 +1,4 @@
-/* The parts of a path, found by their slashes. */
+/* A path is split at its slashes; repeated slashes and "." are left as they are. */
 #include "core/base/path.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* capset(2) of the calling thread. */
+/* Capabilities belong to a thread: capset(2) changes those of the calling one. */
 #include "core/base/privileges.h"
 
 #include <linux/capability.h>

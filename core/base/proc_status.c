@@ -1,4 +1,4 @@
-/* /proc/ID/status: a name, a colon, a tab, a value in each line. */
+/* The file has a line for each value: a name, a colon, a tab, the value. */
 #include "core/base/proc_status.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A thread's name cannot hold a newline. */
+/* The search for "\nNAME:" cannot be misled: the kernel escapes a newline in a thread's name. */
 const char *proc_status_value(const char *text, const char *name)
 {
 	size_t length = strlen(name);

@@ -7,25 +7,29 @@
 #include <sys/types.h>
 
 struct proc_status {
-	pid_t process;	 /* the process that the thread belongs to; itself for its first thread */
-	int nr_threads;	 /* that live */
+	pid_t process;	 /* the thread group: the process of the thread */
+	int nr_threads;	 /* that are alive */
 	bool has_memory; /* false: a kernel thread, or one that has ended */
-	bool ended;	 /* and waits for its parent to ask how */
+	bool ended;	 /* it is a zombie */
 };
 
-/* 0, or -errno: -ESRCH where there is none of that number. */
+/* 0 or -errno; -ESRCH where no process or thread has that id. */
 int proc_status_read(pid_t id, struct proc_status *ret_status);
-/* The same from the file's text. -EINVAL where it does not name the process. */
+/* The same from the file's text. -EINVAL where the text does not name the process. */
 int proc_status_parse(const char *text, struct proc_status *ret_status);
 
-/* The text itself, NUL-terminated, cut to the buffer. 0, or -errno as above. */
+/* Reads the text, NUL-terminated and cut to the buffer. 0 or -errno as above. */
 int proc_status_text(pid_t id, char *text, size_t size);
-/* The value of a line "NAME:\tVALUE", up to the end of the text; NULL: there is none. */
+/*
+ * Returns the value of the line "NAME:\tVALUE", up to the end of the text; NULL where there is
+ * none.
+ */
 const char *proc_status_value(const char *text, const char *name);
 
 /*
- * The number of a thread in the innermost PID namespace that it is in, which is how it knows itself;
- * *ret_nr is how many numbers it has, one where it is in ours. 0: not known, *ret_nr as it was or 0.
+ * Returns the id of a thread in its innermost PID namespace, as the thread itself sees it; 0 where
+ * it is not known. *ret_nr is the number of nested namespaces that give it an id: 1 where it is in
+ * ours.
  */
 pid_t proc_status_inner(pid_t id, int *ret_nr);
 

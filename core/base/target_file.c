@@ -1,4 +1,7 @@
-/* Opens files of targets with suspicion. */
+/*
+ * A target controls what lies at its paths: opening goes through its root directory with
+ * RESOLVE_IN_ROOT, and type and owner of the file are checked on the descriptor.
+ */
 #include "core/base/target_file.h"
 
 #include <errno.h>
@@ -18,7 +21,7 @@
 
 #define STATUS_SIZE_MAX (64u << 10)
 
-/* The number that follows "key:" last on its line: NSpid lists all namespaces, innermost last. */
+/* Reads the last number of the line "key:". NSpid lists the namespaces, innermost last. */
 static bool last_number_of(const char *text, const char *key, uint32_t *ret_number)
 {
 	const char *line = strstr(text, key), *end;
@@ -55,7 +58,7 @@ uint32_t target_file_pid_inside(uint32_t pid)
 	return inside;
 }
 
-/* A symbolic link on the way must not lead out of the process's root. */
+/* No symbolic link on the path may lead out of the process's root. */
 static int open_in_root(uint32_t pid, const char *path)
 {
 	struct open_how how = {

@@ -1,4 +1,7 @@
-/* Reads a text file of unknown size, up to a limit. */
+/*
+ * /proc files have no size, so the file is read in large chunks until it ends or the limit is
+ * passed.
+ */
 #include "core/base/text_file.h"
 
 #include <errno.h>
@@ -7,7 +10,7 @@
 
 #include "core/base/alloc.h"
 
-#define CHUNK_SIZE (1u << 20) /* few reads: each read of a /proc file seeks from its start */
+#define CHUNK_SIZE (1u << 20) /* large: each read of a /proc file seeks from its start */
 
 int text_file_read(int fd, size_t max_size, char **ret_text, size_t *ret_size)
 {

@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define VARINT_MAX 10 /* bytes of the longest */
+#define VARINT_MAX 10 /* bytes of the longest number */
 
-/* Writes at most VARINT_MAX bytes and returns how many. */
+/* Writes at most VARINT_MAX bytes and returns the number of them. */
 static inline size_t varint_encode(uint8_t *out, uint64_t value)
 {
 	size_t n = 0;
@@ -23,8 +23,8 @@ static inline size_t varint_encode(uint8_t *out, uint64_t value)
 }
 
 /*
- * Reads one from *at and moves *at behind it. False, with nothing changed, where it does not end
- * before `end` or does not fit 64 bits.
+ * Reads a number at *at and moves *at behind it. Returns false, and changes nothing, where the
+ * number does not end before `end` or does not fit 64 bits.
  */
 static inline bool varint_decode(const uint8_t **at, const uint8_t *end, uint64_t *ret_value)
 {

@@ -1,6 +1,6 @@
 /*
- * What every walker hands on, whether it runs in the kernel, inside a target or in the host: the words
- * that stand for frames, how many of them one stack holds, and why the walk ended.
+ * What every walker stores, whether it runs in the kernel, inside a target or in the host: the
+ * words that stand for frames, how many of them one stack holds, and why the walk ended.
  */
 #ifndef SPROF_FRAMES_H
 #define SPROF_FRAMES_H

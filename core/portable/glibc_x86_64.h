@@ -1,4 +1,6 @@
-/* Where glibc on x86-64 keeps a thread's own data: offsets in struct pthread, which fs points to. */
+/*
+ * Where glibc on x86-64 keeps a thread's own data: offsets in struct pthread, which fs points to.
+ */
 #ifndef SPROF_GLIBC_X86_64_H
 #define SPROF_GLIBC_X86_64_H
 

@@ -1,11 +1,12 @@
 /*
- * How the Python frames of a stopped thread are found: the same code in the BPF program, inside a
- * target, and in the host. No libc, no allocation, no host headers.
+ * Finds the Python frames of a stopped thread: the same code in the BPF program, inside a target,
+ * and in the host. No libc, no allocation, no host headers.
  *
- * A thread's PyThreadState is in a pthread key (the GILState slot), whoever holds the GIL. From it
- * hang the frames, innermost first. They come in runs: the frames that one call of the C function
- * _PyEval_EvalFrameDefault works on. Each run has a boundary, an address inside the C stack frame of
- * that call; so a native frame whose [sp, CFA) holds the boundary is the run, and is replaced by it.
+ * A thread's PyThreadState is in a pthread key (the GILState slot), whether or not the thread holds
+ * the GIL. It leads to the frames, innermost first. They come in runs: a run is the frames that one
+ * call of the C function _PyEval_EvalFrameDefault works on. Each run has a boundary, an address
+ * inside the C stack frame of that call; so a native frame whose [sp, CFA) holds the boundary is
+ * that call, and the run replaces it.
  *
  *	up to 3.9	a run is one frame and has no boundary: the call is known by its pc
  *	3.10		a run is one frame; boundary = its CFrame
@@ -26,12 +27,12 @@
 #endif
 
 /*
- * The includer's: 0, or not 0 where `size` bytes at `address` cannot be read. size < 256, but for
- * names, of which there are CODE_NAME_SIZE at most.
+ * Defined by the file that includes this: 0, or not 0 where `size` bytes at `address` cannot be
+ * read. size is below 256, except for names, which have at most CODE_NAME_SIZE bytes.
  */
 static __always_inline int py_read(const struct py_walk *w, void *to, __u32 size, __u64 address);
 
-/* Frames are read by this; an includer that has a better way defines PY_READS_FRAMES and it. */
+/* Reads a frame. A file that has a better way defines PY_READS_FRAMES and its own function. */
 static __always_inline int py_fetch_frame(struct py_walk *w, __u32 size, __u64 address);
 #ifndef PY_READS_FRAMES
 static __always_inline int py_fetch_frame(struct py_walk *w, __u32 size, __u64 address)
@@ -55,7 +56,7 @@ static __always_inline __u8 py_byte(const __u64 *words, __u32 offset)
 	return (__u8)(py_word(words, offset) >> ((offset & 7) * 8));
 }
 
-/* pthread_getspecific() for the thread whose thread pointer is given; 0 = nothing there. */
+/* Does pthread_getspecific() for the thread with that thread pointer; 0 = no value. */
 static __always_inline __u64 py_pthread_value(const struct py_walk *w, __u64 thread_pointer,
 					      __u32 key)
 {
@@ -73,8 +74,8 @@ static __always_inline __u64 py_pthread_value(const struct py_walk *w, __u64 thr
 }
 
 /*
- * Where the thread's own variable is, or 0: what __tls_get_addr() does (U. Drepper, "ELF Handling For
- * Thread-Local Storage"), for a block that the thread has.
+ * Returns the address of the thread-local variable, or 0: what __tls_get_addr() does (U. Drepper,
+ * "ELF Handling For Thread-Local Storage"), for a block that the thread has allocated.
  */
 static __always_inline __u64 py_tls_address(const struct py_layout *l, const struct py_walk *w,
 					    __u64 thread_pointer)
@@ -94,7 +95,7 @@ static __always_inline __u64 py_tls_address(const struct py_layout *l, const str
 	return block + index[1];
 }
 
-/* The thread's PyThreadState, or 0. */
+/* Returns the PyThreadState of the thread, or 0. */
 static __always_inline __u64 py_thread_state(const struct py_layout *l, const struct py_walk *w,
 					     __u64 thread_pointer)
 {
@@ -110,7 +111,7 @@ static __always_inline __u64 py_thread_state(const struct py_layout *l, const st
 	return py_pthread_value(w, thread_pointer, key[1]);
 }
 
-/* Reads the frame at w->frame. 0, or not 0: it cannot be one. */
+/* Reads the frame at w->frame. 0, or not 0 where it cannot be a frame. */
 static __always_inline int py_read_frame(const struct py_layout *l, struct py_walk *w)
 {
 	if (w->frame & 7)
@@ -118,21 +119,24 @@ static __always_inline int py_read_frame(const struct py_layout *l, struct py_wa
 	return py_fetch_frame(w, l->frame_size & 255, w->frame);
 }
 
-/* Is the frame in hand no function's, but the mark at the end of a run? */
+/*
+ * Returns whether the current frame is a shim: no function's frame, but the mark at the end of a
+ * run.
+ */
 static __always_inline int py_is_shim(const struct py_layout *l, const struct py_walk *w)
 {
 	return l->chain >= PY_CHAIN_CFRAME && !l->entry_flag &&
 	       py_byte(w->words, l->frame_owner) == l->shim_owner;
 }
 
-/* Is it the last function's frame of a run, where there are no shims? */
+/* Returns whether the current frame is the last of its run, in versions without shims. */
 static __always_inline int py_is_last(const struct py_layout *l, const struct py_walk *w)
 {
 	return l->chain < PY_CHAIN_CFRAME ||
 	       (l->entry_flag && py_byte(w->words, l->entry_flag) == 1);
 }
 
-/* Where the code object of the frame in hand is: w->code. */
+/* Sets w->code to the address of the current frame's code object. */
 static __always_inline void py_take_code(const struct py_layout *l, struct py_walk *w)
 {
 	w->code = py_word(w->words, l->frame_code);
@@ -140,7 +144,7 @@ static __always_inline void py_take_code(const struct py_layout *l, struct py_wa
 		w->code &= ~3ull;
 }
 
-/* Reads the code object of the frame in hand. 0, or not 0: it is none. */
+/* Reads the code object of the current frame. 0, or not 0 where there is none. */
 static __always_inline int py_read_code(const struct py_layout *l, struct py_walk *w)
 {
 	py_take_code(l, w);
@@ -149,7 +153,7 @@ static __always_inline int py_read_code(const struct py_layout *l, struct py_wal
 	return py_word(w->object, l->object_type) != l->code_type;
 }
 
-/* Where the bytecode begins that the frame in hand runs. */
+/* Returns where the bytecode begins that the current frame runs. */
 static __always_inline __u64 py_bytecode(const struct py_layout *l, const struct py_walk *w)
 {
 	__u64 start = w->code + l->code_first;
@@ -162,7 +166,10 @@ static __always_inline __u64 py_bytecode(const struct py_layout *l, const struct
 	return start;
 }
 
-/* Where in its code the frame in hand stands: a byte offset, -2 before the first instruction. */
+/*
+ * Returns the position of the current frame in its code: a byte offset, -2 before the first
+ * instruction.
+ */
 static __always_inline __u64 py_read_position(const struct py_layout *l, const struct py_walk *w)
 {
 	switch (l->position) {
@@ -172,10 +179,12 @@ static __always_inline __u64 py_read_position(const struct py_layout *l, const s
 	}
 }
 
-#define PY_STATE_READ                                                                              \
-	192u /* of a thread's state, which is larger, all that is asked for as a rule */
+#define PY_STATE_READ 192u /* bytes of a thread's state that are read; it is larger */
 
-/* A word of the thread's state, whose first part is in w->object. 0, or not 0: it cannot be read. */
+/*
+ * Reads a word of the thread's state, whose first part is in w->object. 0, or not 0 where that
+ * fails.
+ */
 static __always_inline int py_state_word(const struct py_walk *w, __u32 offset, __u64 *ret)
 {
 	if (offset > PY_STATE_READ - 8)
@@ -185,8 +194,8 @@ static __always_inline int py_state_word(const struct py_walk *w, __u32 offset, 
 }
 
 /*
- * Finds where the thread's frames begin. 0 and w->frame (PY_CHAIN_CFRAME: w->cframe) set, or not 0:
- * it has no Python frames, or w->broken. Then py_first_run() or what stands for it.
+ * Finds where the thread's frames begin. 0 with w->frame set (PY_CHAIN_CFRAME: w->cframe); not 0
+ * where the thread has no Python frames, or w->broken is set. py_next_run() or the like comes next.
  */
 static __always_inline int py_begin(const struct py_layout *l, struct py_walk *w,
 				    __u64 thread_pointer)
@@ -198,7 +207,7 @@ static __always_inline int py_begin(const struct py_layout *l, struct py_walk *w
 	w->thread = state = py_thread_state(l, w, thread_pointer);
 	if (!state)
 		return 1;
-	/* A key that is another library's by now, or a state that a thread left behind. */
+	/* The key may belong to another library by now, or the state to a thread that has ended. */
 	if ((state & 7) || py_read(w, w->object, PY_STATE_READ, state) ||
 	    py_state_word(w, l->thread_id, &id) || id != thread_pointer) {
 		w->thread = 0;
@@ -219,8 +228,8 @@ broken:
 }
 
 /*
- * enum profile_gil (core/profile/profile.h): does the thread hold the GIL? After py_begin(), which has found
- * the thread's state. Whoever lets the GIL go stays its last holder.
+ * Returns whether the thread holds the GIL, as enum profile_gil. Needs the thread's state, which
+ * py_begin() finds. A thread that releases the GIL stays its last holder, so "held" is checked too.
  */
 static __always_inline __u32 py_gil(const struct py_layout *l, const struct py_walk *w)
 {
@@ -238,13 +247,13 @@ static __always_inline __u32 py_gil(const struct py_layout *l, const struct py_w
 }
 
 /*
- * Reads the CFrame at w->cframe: the first frame of its run, and the CFrame before it. 0 = read. By way
- * of w->object: in BPF the stack is scarce.
+ * Reads the CFrame at w->cframe: the first frame of its run, and the CFrame before it. 0 = read.
+ * The bytes go through w->object because the BPF stack is small.
  */
 static __always_inline int py_read_cframe(const struct py_layout *l, struct py_walk *w,
 					  __u64 *ret_frame, __u64 *ret_previous)
 {
-	__u64 *pair = w->object; /* they are neighbours in all versions */
+	__u64 *pair = w->object; /* the two fields are adjacent in all versions */
 
 	if (!w->cframe || (w->cframe & 7) || py_read(w, pair, 16, w->cframe + l->cframe_frame))
 		return 1;
@@ -254,9 +263,9 @@ static __always_inline int py_read_cframe(const struct py_layout *l, struct py_w
 }
 
 /*
- * One step of the search for the end of a run, from w->scan on. 0: w->scan is the next frame. 1: the
- * frame was the last; w->boundary is the shim, where there are shims, and w->scan the first frame of
- * the next run. -1: it is no frame.
+ * One step of the search for the end of a run, from w->scan on. 0: w->scan is the next frame. 1:
+ * this frame was the last; w->boundary is the shim, in versions that have shims, and w->scan the
+ * first frame of the next run. -1: this is not a frame.
  */
 static __always_inline int py_scan_step(const struct py_layout *l, struct py_walk *w)
 {

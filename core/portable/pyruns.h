@@ -1,11 +1,11 @@
 /*
- * The walk over the Python frames of a thread, run by run, and what a code object is called: the same
- * lines in the BPF program and inside a target, around the reads of core/portable/pyframes.h. The native walk
- * asks at each of its frames whether the run in hand is what that frame runs (py_run_is_at), and
- * then keeps the run and takes the next one in hand.
+ * The walk over the Python frames of a thread, run by run, and the naming of code objects. The BPF
+ * program and the code inside a target share it; pyframes.h has the reads beneath it. The native
+ * walk asks at each of its frames whether that frame called the current run (py_run_is_at); if so,
+ * it keeps the run and goes on to the next.
  *
- * Whoever includes this has, besides py_read(), the four functions below. `home` is the includer's
- * own: it is handed through.
+ * A file that includes this defines, besides py_read(), the four functions below. `home` is its own
+ * context, which is passed through.
  */
 #ifndef SPROF_PYRUNS_H
 #define SPROF_PYRUNS_H
@@ -13,14 +13,21 @@
 #include "core/portable/pycode.h"
 #include "core/portable/pyframes.h"
 
-/* The number of the code object in hand (walk.object), which is sent if it was not; 0: no room. */
+/*
+ * Returns the number of the current code object (walk.object), and sends the object if that was not
+ * done; 0 where there is no room.
+ */
 static __always_inline __u64 py_code_id(const struct py_layout *l, struct py_runs *r, void *home);
-/* The number of the code object at walk.code, if that is known without a look at it; else 0. */
+/*
+ * Returns the number of the code object at walk.code where it is known without reading it; else 0.
+ */
 static __always_inline __u64 py_known_code(const struct py_layout *l, struct py_runs *r,
 					   void *home);
-/* A frame that goes into the stack at once: its run was too long for py_runs.words. */
+/* Adds a frame to the stack at once, because its run is too long for py_runs.words. */
 static __always_inline void py_keep_frame(void *home, __u64 frame);
-/* py_take_frame() until it is not 0; after PY_MAX_RUN times the walk is broken. */
+/*
+ * Calls py_take_frame() until it returns not 0; after PY_MAX_RUN calls the walk counts as broken.
+ */
 static __always_inline void py_take_frames(const struct py_layout *l, struct py_runs *r,
 					   void *home);
 
@@ -33,8 +40,8 @@ static __always_inline __u64 py_mix(__u64 hash, __u64 value)
 }
 
 /*
- * What tells a string from another at the same address: its length and its hash. Few strings that
- * name code have not had their hash computed; of those, the last bytes.
+ * Identifies a string at an address by its length and its hash. A few strings that name code have
+ * no hash computed yet; for those its last bytes are used.
  */
 static __always_inline __u64 py_string_print(const struct py_layout *l, struct py_walk *w,
 					     __u64 address, __u64 print)
@@ -57,7 +64,7 @@ static __always_inline __u64 py_string_print(const struct py_layout *l, struct p
 	return py_mix(py_mix(py_mix(py_mix(print, tail[0]), tail[1]), tail[2]), tail[3]);
 }
 
-/* The last CODE_NAME_SIZE bytes at most of a str. */
+/* Copies at most the last CODE_NAME_SIZE bytes of a str. */
 static __always_inline void py_copy_string(const struct py_layout *l, struct py_walk *w,
 					   __u64 address, struct code_string *to)
 {
@@ -87,7 +94,9 @@ static __always_inline void py_copy_string(const struct py_layout *l, struct py_
 	to->size = size;
 }
 
-/* Fills the record of the code object in hand but for its number and its line table's bytes. */
+/*
+ * Fills the record of the current code object, except its number and the bytes of its line table.
+ */
 static __always_inline void py_fill_code(const struct py_layout *l, struct py_walk *w,
 					 struct code_record *to)
 {
@@ -105,8 +114,8 @@ static __always_inline void py_fill_code(const struct py_layout *l, struct py_wa
 }
 
 /*
- * What tells the code object in hand from any other that was or will be at its address: from 3.12 on
- * it has a number of its own, before that its name and its file must do. `salt`: of the process.
+ * Identifies the current code object among all that are or will be at its address. From 3.12 on it
+ * has a unique number; before, its name and its file must do. `salt` belongs to the process.
  */
 static __always_inline __u64 py_code_print(const struct py_layout *l, struct py_runs *r, __u32 salt)
 {
@@ -120,7 +129,7 @@ static __always_inline __u64 py_code_print(const struct py_layout *l, struct py_
 					 py_word32(w->object, l->code_firstline));
 	if (version)
 		return key;
-	/* Frames of one file follow each other. */
+	/* Successive frames are often of one file, so its hash is kept. */
 	if (r->file != file) {
 		r->file = file;
 		r->file_print = py_string_print(l, w, file, 0);
@@ -128,8 +137,10 @@ static __always_inline __u64 py_code_print(const struct py_layout *l, struct py_
 	return py_string_print(l, w, name, py_mix(key, r->file_print));
 }
 
-/* The number that a slot holds for a key, or 0. Somebody else may be writing the slot: the number
- * carries a part of its key. */
+/*
+ * Returns the number that a slot holds for a key, or 0. Another thread may be writing the slot, so
+ * the number carries a part of its key.
+ */
 static __always_inline __u64 py_slot_id(const struct code_slot *slot, __u64 key)
 {
 	__u64 id = *(const volatile __u64 *)&slot->id;
@@ -149,8 +160,8 @@ static __always_inline void py_slot_fill(struct code_slot *slot, __u64 key, __u6
 /* ---- runs */
 
 /*
- * Takes the frame at walk.frame into the run, and goes to the next one; what does not fit stays where
- * it is, from r->rest on. 0 = go on; else the run is over.
+ * Adds the frame at walk.frame to the run and goes to the next one; frames that do not fit are left
+ * from r->rest on. 0 = go on; else the run is over.
  */
 static __always_inline int py_take_frame(const struct py_layout *l, struct py_runs *r, void *home)
 {
@@ -158,7 +169,10 @@ static __always_inline int py_take_frame(const struct py_layout *l, struct py_ru
 	__u64 id, position, at = w->frame;
 	int last;
 
-	/* A generator that is just yielding has let go of its caller, and is still the first. */
+	/*
+	 * A generator that is just yielding is still the first frame, but no longer linked to its
+	 * caller.
+	 */
 	if (!at) {
 		r->cut = 1;
 		goto broken;
@@ -202,7 +216,7 @@ broken:
 	return 1;
 }
 
-/* Takes the run at walk.frame, before any of it counts. 1 = it is there. */
+/* Reads the run at walk.frame without adding it to the stack. Returns 1 where there is one. */
 static __always_inline int py_take_run(const struct py_layout *l, struct py_runs *r, void *home)
 {
 	r->nr = 0;
@@ -214,8 +228,8 @@ static __always_inline int py_take_run(const struct py_layout *l, struct py_runs
 }
 
 /*
- * Takes the run of walk.cframe, if it is whole: for a few instructions after a call of the eval loop
- * its CFrame is linked and not filled yet. The end of its run must lead to the CFrame before it.
+ * Reads the run of walk.cframe if it is whole: for a few instructions after a call of the eval loop
+ * its CFrame is linked but not filled. The end of its run must lead to the CFrame before it.
  */
 static __always_inline int py_take_cframe_run(const struct py_layout *l, struct py_runs *r,
 					      void *home)
@@ -228,7 +242,7 @@ static __always_inline int py_take_cframe_run(const struct py_layout *l, struct 
 		return 0;
 	w->cframe = previous;
 	w->frame = frame;
-	if (!frame) /* the thread's own, below all others */
+	if (!frame) /* the CFrame of the thread itself, at the root */
 		return !previous;
 	if (!py_take_run(l, r, home) || !previous ||
 	    py_read(w, next, 8, previous + l->cframe_frame))
@@ -244,7 +258,7 @@ static __always_inline void py_next_cframe_run(const struct py_layout *l, struct
 
 	for (int i = 0; i < 4; i++) {
 		if (py_take_cframe_run(l, r, home)) {
-			/* None: its last frame is just being cleared away. */
+			/* An empty run: its last frame is just being cleared. */
 			if (r->nr || !r->walk.cframe)
 				return;
 			continue;
@@ -258,8 +272,8 @@ static __always_inline void py_next_cframe_run(const struct py_layout *l, struct
 }
 
 /*
- * Takes the next run in hand: its frames (r->words), where it is on the C stack (walk.boundary), and
- * where the one after it begins.
+ * Reads the next run and makes it the current one: its frames (r->words), its place on the C stack
+ * (walk.boundary), and where the run after it begins.
  */
 static __always_inline void py_next_run(const struct py_layout *l, struct py_runs *r, void *home)
 {
@@ -280,7 +294,7 @@ static __always_inline void py_next_run(const struct py_layout *l, struct py_run
 			w->cframe = 0;
 		return;
 	}
-	/* A call that has no frame yet is a run of none. */
+	/* A call that has no frame yet is an empty run. */
 	for (int i = 0; i < 4; i++)
 		if (!py_take_run(l, r, home) || r->nr)
 			break;
@@ -288,7 +302,7 @@ static __always_inline void py_next_run(const struct py_layout *l, struct py_run
 		r->nr = 0;
 }
 
-/* The part of the run in hand that did not fit goes into the stack. */
+/* Adds the part of the current run that did not fit to the stack. */
 static __always_inline void py_keep_rest(const struct py_layout *l, struct py_runs *r, void *home)
 {
 	__u64 next = r->walk.frame;
@@ -301,7 +315,7 @@ static __always_inline void py_keep_rest(const struct py_layout *l, struct py_ru
 	r->walk.frame = next;
 }
 
-/* 1: the thread has frames, and py_next_run() takes the first run in hand. */
+/* Returns 1 where the thread has frames; py_next_run() then reads the first run. */
 static __always_inline int py_begin_runs(const struct py_layout *l, struct py_runs *r,
 					 __u64 thread_pointer)
 {
@@ -310,7 +324,7 @@ static __always_inline int py_begin_runs(const struct py_layout *l, struct py_ru
 	return !py_begin(l, &r->walk, thread_pointer);
 }
 
-/* Before a walk: there is no run in hand. */
+/* Prepares for a walk: no run is current. */
 static __always_inline void py_clear_runs(struct py_runs *r)
 {
 	r->nr = 0;
@@ -319,7 +333,7 @@ static __always_inline void py_clear_runs(struct py_runs *r)
 	r->file = 0;
 }
 
-/* Frames are missing, or may be. */
+/* Returns not 0 where frames are missing, or may be. */
 static __always_inline __u32 py_runs_broken(const struct py_runs *r)
 {
 	return r->walk.broken | r->cut;

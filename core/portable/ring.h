@@ -1,18 +1,18 @@
 /*
- * A ring of records in shared memory: many producers, one consumer, no locks, no system calls.
- * Producers are signal handlers inside a target, the consumer is the recorder, in another process.
+ * A ring of records in shared memory: many producers, one consumer, no locks, no system calls. The
+ * producers are signal handlers inside a target; the consumer is the recorder, another process.
  *
  * The ring is an array of 64-bit words, a power of two. Positions count words from the start and
- * never wrap; a word lies at its position modulo the size. A record is one header word and what
- * follows it. A producer
+ * never wrap; a word lies at its position modulo the size. A record is one header word and the
+ * words that follow it. A producer
  *
- *	ring_reserve()	takes room by compare and swap, or counts a drop when there is none;
+ *	ring_reserve()	takes room by compare and swap, or counts a drop;
  *	ring_put()	fills the words after the header;
- *	ring_commit()	writes the header, with release order: from then on the record is whole.
+ *	ring_commit()	writes the header, with release order: the record is whole then.
  *
- * The header says its own position, so what an earlier lap left there is never taken for one, and
- * nothing need be cleared. The consumer believes none of it: it keeps its own tail, checks every
- * size, and steps over what a producer reserved and never finished.
+ * The header holds its own position, so a word that an earlier lap left there is never taken for a
+ * header, and nothing needs clearing. The consumer trusts none of it: it keeps its own tail, checks
+ * every size, and steps over a record that a producer reserved and never finished.
  */
 #ifndef SPROF_RING_H
 #define SPROF_RING_H
@@ -24,19 +24,21 @@
 #endif
 
 struct ring {
-	__u64 head; /* words reserved; producers */
+	__u64 head; /* words reserved; written by producers */
 	__u64 pad0[7];
-	__u64 tail; /* words consumed; the consumer */
+	__u64 tail; /* words consumed; written by the consumer */
 	__u64 pad1[7];
-	__u64 nr_dropped; /* records for which there was no room; producers */
+	__u64 nr_dropped; /* records that found no room; written by producers */
 	__u64 pad2[7];
 };
 _Static_assert(sizeof(struct ring) == 192, "a cache line each");
 
 #define RING_MAX_RECORD 4096u /* words, header included */
 
-/* bit 62: a header; bit 61: committed; 41 bits of position; 20 bits of size in words. Addresses of
- * user space have neither bit, so frames do not look like headers. */
+/*
+ * Bit 62: a header; bit 61: committed; then 41 bits of position and 20 bits of size in words.
+ * Addresses of user space have neither bit, so frames do not look like headers.
+ */
 #define RING_HEADER (1ull << 62)
 #define RING_COMMITTED (1ull << 61)
 #define RING_SIZE_BITS 20
@@ -49,8 +51,8 @@ static __always_inline __u64 ring_header(__u64 position, __u32 nr_words)
 /* ---- producers */
 
 /*
- * Room for a record of nr_words (2 to RING_MAX_RECORD) in a ring of `size` words; *ret_position is
- * that of its header. 0, or -1 and a drop is counted.
+ * Reserves a record of nr_words (2 to RING_MAX_RECORD) in a ring of `size` words; *ret_position is
+ * that of its header. 0, or -1 where there is no room, which counts a drop.
  */
 static __always_inline int ring_reserve(struct ring *ring, __u64 *words, __u32 size, __u32 nr_words,
 					__u64 *ret_position)
@@ -58,7 +60,7 @@ static __always_inline int ring_reserve(struct ring *ring, __u64 *words, __u32 s
 	__u64 head = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);
 
 	do {
-		/* acquire: the consumer has read the words before it let them go */
+		/* acquire: the consumer has read the words before it released them */
 		if (head + nr_words - __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE) > size) {
 			__atomic_fetch_add(&ring->nr_dropped, 1, __ATOMIC_RELAXED);
 			return -1;
@@ -86,11 +88,11 @@ static __always_inline void ring_commit(__u64 *words, __u32 size, __u64 position
 enum ring_state {
 	RING_EMPTY,
 	RING_RECORD,  /* *ret_nr words at `tail`, header included */
-	RING_STARTED, /* the record at `tail` is not finished; *ret_nr is its size, or 0: unknown */
-	RING_BROKEN,  /* the positions make no sense: a target wrote them */
+	RING_STARTED, /* the record at `tail` is not finished; *ret_nr is its size, 0 = unknown */
+	RING_BROKEN,  /* the positions are impossible: a target wrote them */
 };
 
-/* What lies at `tail`, which is the consumer's own copy of the position. */
+/* Returns what is at `tail`, the consumer's own copy of the position. */
 static __always_inline enum ring_state ring_peek(const struct ring *ring, const __u64 *words,
 						 __u32 size, __u64 tail, __u32 *ret_nr)
 {
@@ -117,7 +119,7 @@ static __always_inline __u64 ring_get(const __u64 *words, __u32 size, __u64 posi
 	return __atomic_load_n(&words[position & (size - 1)], __ATOMIC_RELAXED);
 }
 
-/* Lets producers have the words before `tail` again. */
+/* Gives the words before `tail` back to the producers. */
 static __always_inline void ring_release(struct ring *ring, __u64 tail)
 {
 	__atomic_store_n(&ring->tail, tail, __ATOMIC_RELEASE);

@@ -1,4 +1,6 @@
-/* The table of columns, and what can be asked about it. */
+/*
+ * One table row describes each column; what code may ask about a column is answered from its row.
+ */
 #include "core/profile/column.h"
 
 #include <string.h>

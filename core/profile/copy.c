@@ -1,6 +1,6 @@
 /*
- * Every table is gone through once; what an id means in the sink is kept beside it. Modules and frames
- * of some kinds hold numbers of strings, which change on the way.
+ * Each table is copied once, and a map beside it gives the id of each entry in the sink. Modules
+ * and frames of some kinds hold string ids in number fields; those are translated too.
  */
 #include "core/profile/copy.h"
 
@@ -16,8 +16,9 @@ struct copier {
 	const struct profile_copy_opts *opts;
 	struct sink *sink;
 	uint32_t *strings, *modules, *threads, *frames, *stacks, *functions; /* ids in the sink */
-	uint32_t *path;							     /* scratch */
-	uint32_t root; /* frame of the origin, or PROFILE_NONE */
+	/* scratch: the frames of one stack */
+	uint32_t *path;
+	uint32_t root; /* the frame of the origin, or PROFILE_NONE */
 };
 
 static uint32_t copy_string(struct copier *c, uint32_t id)
@@ -100,7 +101,7 @@ static void copy_samples(struct copier *c)
 	}
 }
 
-/* Strings of names are not the sink's but the vocabulary's: it writes them with its symbols. */
+/* Names go into the vocabulary, not through the sink: a recording writes them with its symbols. */
 static uint32_t copy_name(struct copier *c, uint32_t id)
 {
 	return profile_cstring(c->opts->vocabulary, profile_str(c->from, id));
@@ -121,7 +122,9 @@ static uint32_t copy_function(struct copier *c, uint32_t id)
 	return c->functions[id];
 }
 
-/* Of the frames that were copied; a frame that has its names from another profile keeps them. */
+/*
+ * Copies locations of the copied frames; a frame that has names from an earlier profile keeps them.
+ */
 static void copy_locations(struct copier *c)
 {
 	const struct profile *p = c->from;
@@ -144,7 +147,7 @@ static void copy_locations(struct copier *c)
 	}
 }
 
-/* Modules that only a function names have to be there before it. */
+/* Adds the modules that only functions refer to; the function must find them. */
 static void copy_function_modules(struct copier *c)
 {
 	const struct profile *p = c->from;
@@ -162,7 +165,7 @@ static uint32_t *unknown_ids(size_t nr)
 	return ids;
 }
 
-/* The kind says that it is a root, above the thread. */
+/* FUNCTION_THREAD marks a root frame, which stands above the thread. */
 static uint32_t origin_frame(struct copier *c, const char *origin)
 {
 	struct profile_module m = { .kind = MODULE_NAMED, .function_kind = FUNCTION_THREAD };

@@ -1,6 +1,6 @@
 /*
- * Copies a profile into a sink: into another profile, or into a recording. Facts (core/profile/facts.h) are not
- * copied: what they sum up by process would be mixed up where two hosts have processes of one number.
+ * Copies a profile into a sink: another profile, or a recording. Facts (facts.h) are not copied:
+ * they hold sums by process, and two hosts may have processes with the same pid.
  */
 #ifndef SPROF_COPY_H
 #define SPROF_COPY_H
@@ -12,14 +12,15 @@ struct sink;
 
 struct profile_copy_opts {
 	struct sink *sink;
-	struct profile *vocabulary; /* where names go, under the sink's ids: profile or recording */
-	int64_t time_shift_ns;	    /* is added to all times that are known */
+	/* where names go, by the sink's ids: a profile, or that of a recording */
+	struct profile *vocabulary;
+	int64_t time_shift_ns; /* added to all times that are known */
 	/*
-	 * Which of several profiles this is, from 0 on. The same address of two kernels, or of two files
-	 * without a build-id, is not the same code.
+	 * Numbers the profiles that are copied into one sink, from 0 on: the same address in two
+	 * kernels, or in two files without a build-id, is not the same code.
 	 */
 	uint32_t number;
-	const char *origin; /* a root frame of that name on every stack; NULL: none */
+	const char *origin; /* name of a root frame for every stack; NULL: none */
 };
 
 void profile_copy(const struct profile *from, const struct profile_copy_opts *opts);

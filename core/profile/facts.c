@@ -1,4 +1,7 @@
-/* Tables of facts: rows of numbers, found again by their key. */
+/*
+ * One table per kind holds rows of numbers; an intern table finds a row by its key, so that a later
+ * row replaces the earlier one. A string of letters describes the fields of each kind.
+ */
 #include "core/profile/facts.h"
 
 #include <assert.h>
@@ -71,7 +74,7 @@ struct facts {
 	struct fact_table tables[NR_FACT_KINDS];
 };
 
-/* What intern_id() needs to compare a key. */
+/* Context for comparing a key: the table, and what its kind says about keys. */
 struct key_owner {
 	const struct fact_table *table;
 	const struct fact_info *info;

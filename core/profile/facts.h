@@ -1,13 +1,15 @@
 /*
- * Facts: what a recording knows that is no sample. They are rows of tables, one table per kind; every
- * field is a uint64_t, so that a row is written, read and stored by one piece of code whatever its kind.
- * core/profile/facts.c lists for each kind which fields are ids.
+ * Facts: what a recording knows besides samples. They are rows of tables, one table per kind; every
+ * field is a uint64_t, so that the same code writes, reads and stores rows of all kinds. facts.c
+ * lists for each kind which fields are ids.
  *
- * A kind may have a key, the first fields of a row: a later row replaces an earlier one of the same
- * key, which is how sums grow while a recording is made. Rows of kinds without a key all stay.
+ * A kind may have a key, the first fields of a row: a later row replaces an earlier one with the
+ * same key, which is how sums grow while a recording is made. Rows of kinds without a key are all
+ * kept.
  *
- * Fields are only ever added, at the end of a row, and kinds at the end of the list: what an older
- * recording lacks reads as 0. Times are CLOCK_MONOTONIC ns of the recording host, sizes bytes.
+ * Fields are only ever added at the end of a row, and kinds at the end of the list: a field that an
+ * older recording lacks reads as 0. Times are CLOCK_MONOTONIC ns of the recording host; sizes are
+ * bytes.
  */
 #ifndef SPROF_FACTS_H
 #define SPROF_FACTS_H
@@ -38,27 +40,28 @@ enum fact_kind {
 
 /* A GPU as one process sees it. Key: pid, device. */
 struct fact_gpu_device {
-	uint64_t pid, device; /* device: the number that CUDA has for it in that process */
+	uint64_t pid, device; /* device: its CUDA number in that process */
 	uint64_t name, uuid;  /* strings */
 	uint64_t memory_bytes, memory_bytes_per_s;
 	uint64_t cc_major, cc_minor; /* compute capability */
 	uint64_t nr_sms, warp_threads, max_warps_per_sm, max_blocks_per_sm;
 	uint64_t max_registers_per_sm, max_shared_per_sm;
 	uint64_t clock_khz;
-	uint64_t peak_bytes;	   /* of driver allocations seen */
-	uint64_t start_ns, end_ns; /* when it was watched; end - start = busy_ns + idle_ns */
-	uint64_t busy_ns, idle_ns; /* time that anything, or nothing, ran on any stream */
-	uint64_t kernel_ns;	   /* time that at least one kernel ran */
-	uint64_t copy_ns;	   /* time that at least one copy or fill ran */
-	uint64_t overlap_ns;	   /* time that both did */
-	uint64_t exposed_ns;	   /* time that communication kernels ran and no other kernel did */
+	uint64_t peak_bytes;	   /* the peak of allocations from the driver */
+	uint64_t start_ns, end_ns; /* the time that was observed; end - start = busy_ns + idle_ns */
+	uint64_t busy_ns, idle_ns; /* time in which something, or nothing, ran on any stream */
+	uint64_t kernel_ns;	   /* time in which at least one kernel ran */
+	uint64_t copy_ns;	   /* time in which at least one copy or fill ran */
+	uint64_t overlap_ns;	   /* time in which both ran */
+	/* time in which communication kernels ran and no other kernel did */
+	uint64_t exposed_ns;
 };
 
 enum gpu_work_kind {
 	GPU_WORK_KERNEL = 1,
 	GPU_WORK_MEMCPY = 2, /* subkind: CUpti_ActivityMemcpyKind */
 	GPU_WORK_MEMSET = 3,
-	GPU_WORK_GRAPH = 4, /* a whole graph launch, where its nodes were not recorded */
+	GPU_WORK_GRAPH = 4, /* a whole graph launch whose nodes were not recorded */
 	GPU_WORK_SYNC = 5,  /* subkind: CUpti_ActivitySynchronizationType; the host waited */
 	GPU_WORK_ALLOC = 6, /* no time, only bytes */
 	GPU_WORK_FREE = 7,
@@ -66,23 +69,23 @@ enum gpu_work_kind {
 	NR_GPU_WORK_KINDS
 };
 
-/* Sums over all work of one kind and name. Key: up to and with name. */
+/* Sums over all work of one kind and name. Key: the fields up to name. */
 struct fact_gpu_work {
 	uint64_t pid, device;
 	uint64_t kind, subkind; /* enum gpu_work_kind */
-	uint64_t name; /* string: of a kernel, as a person reads it; "[copy host to device]" */
+	uint64_t name;		/* string: the readable name of a kernel; "[copy host to device]" */
 	uint64_t calls, total_ns, min_ns, max_ns;
 	uint64_t bytes;
-	/* Of the last kernel. */
+	/* Properties of the last kernel. */
 	uint64_t registers, local_bytes; /* per thread */
 	uint64_t shared_static, shared_dynamic;
 	uint64_t grid[3], block[3];
 };
 
-/* Calls of one function of the CUDA API. Key: up to and with name. */
+/* Calls of one function of the CUDA API. Key: the fields up to name. */
 struct fact_gpu_api {
 	uint64_t pid;
-	uint64_t runtime; /* 1: cuda...(), which call cu...() in their turn */
+	uint64_t runtime; /* 1: a cuda...() function; these call cu...() functions */
 	uint64_t name;	  /* string */
 	uint64_t calls, total_ns, max_ns;
 };
@@ -95,42 +98,44 @@ struct fact_range {
 	uint64_t name, domain; /* strings; "" is the default domain */
 	uint64_t depth;	       /* 1 = outermost */
 	uint64_t started;      /* 1: start/end, which may cross threads; 0: push/pop */
-	uint64_t calls, total_ns, min_ns, max_ns; /* every one, kept as FACT_RANGE_RUN or not */
-	/* Of what was launched in it and in no range inside it. */
+	/* of all runs, whether kept as FACT_RANGE_RUN or not */
+	uint64_t calls, total_ns, min_ns, max_ns;
+	/* Work launched in this range and in no range inside it. */
 	uint64_t gpu_ns, launches;
 };
 
-/* One time that a range ran, with the GPU work launched inside it. No key; in order of their end. */
+/* One run of a range, with the GPU work launched inside it. No key; in order of their ends. */
 struct fact_range_run {
 	uint64_t pid;
 	uint64_t range;	 /* id of a FACT_RANGE */
 	uint64_t thread; /* thread, or PROFILE_NONE */
 	uint64_t start_ns, duration_ns;
-	uint64_t gpu_ns;	  /* sum over the work launched inside */
-	uint64_t launches;	  /* pieces of it */
-	uint64_t gpu_start_ns;	  /* projected: from the start of the first piece */
-	uint64_t gpu_duration_ns; /* to the end of the last; 0 where there is none */
-	uint64_t net_bytes;	  /* int64_t: device memory allocated less freed inside */
-	uint64_t peak_bytes;	  /* highest above what was allocated when it started */
+	uint64_t gpu_ns;       /* the sum over the work launched inside */
+	uint64_t launches;     /* the number of those launches */
+	uint64_t gpu_start_ns; /* the start of the first piece of that work */
+	/* from there to the end of the last piece; 0 where there is none */
+	uint64_t gpu_duration_ns;
+	uint64_t net_bytes;  /* int64_t: device memory allocated less freed inside */
+	uint64_t peak_bytes; /* the peak above what was allocated at its start */
 };
 
-/* How the collection went. Key: pid, name. */
+/* Counters of the collection itself. Key: pid, name. */
 struct fact_gpu_counter {
 	uint64_t pid;
 	uint64_t name; /* string: see gpu/counters.c */
 	uint64_t value;
 };
 
-/* The counter of those that FACT_GPU_ACTIVITY has no row of. */
+/* Counts the activities that have no row of FACT_GPU_ACTIVITY. */
 #define COUNTER_ACTIVITIES_LEFT_OUT "activities left out of the timeline"
 
-/* The counter of those that FACT_RANGE_RUN has no row of. */
+/* Counts the runs that have no row of FACT_RANGE_RUN. */
 #define COUNTER_RUNS_LEFT_OUT "runs of ranges not kept"
 
-/* The counter of a process that was not to be recorded; 1. */
+/* Set to 1 for a process that was not to be recorded. */
 #define COUNTER_PROCESS_LEFT_OUT "process left out by --gpu-processes"
 
-/* What did not work, in a line for people. Key: pid, code, text. */
+/* A failure, as one line for the user. Key: pid, code, text. */
 struct fact_gpu_note {
 	uint64_t pid;
 	uint64_t code; /* enum gpu_failure_code, gpu/agent/base/region.h */
@@ -139,9 +144,9 @@ struct fact_gpu_note {
 };
 
 /*
- * Device memory that the process has of the driver, from this moment on, as far as its allocations were
- * seen. No key; in order of time for each device. Of many changes in a short time only the highest and the
- * last are kept.
+ * Device memory that the process holds from the driver from this moment on, as far as its
+ * allocations were seen. No key; in order of time for each device. Of many changes within a short
+ * time only the peak and the last are kept.
  */
 struct fact_gpu_memory {
 	uint64_t pid, device;
@@ -150,27 +155,28 @@ struct fact_gpu_memory {
 };
 
 /*
- * One thing that a GPU ran, or that the host waited for, and the call that asked for it. No key; in the order
- * in which they were reported. Only so many are kept: the sums of FACT_GPU_WORK have all of them.
+ * One piece of work of a GPU, or one wait of the host, and the call that asked for it. No key; in
+ * the order in which they were reported. Only a limited number is kept; the sums of FACT_GPU_WORK
+ * cover all of them.
  */
 struct fact_gpu_activity {
 	uint64_t pid;
-	uint64_t thread; /* that made the call, or PROFILE_NONE: the call is not known */
-	uint64_t device, context, stream; /* of a GPU_WORK_SYNC the device is not known, and 0 */
+	uint64_t thread; /* thread that made the call; PROFILE_NONE where the call is not known */
+	uint64_t device, context, stream; /* for GPU_WORK_SYNC the device is unknown and 0 */
 	uint64_t kind, subkind;		  /* enum gpu_work_kind, up to GPU_WORK_SYNC */
-	uint64_t name;			  /* string, as of FACT_GPU_WORK */
+	uint64_t name;			  /* string, as in FACT_GPU_WORK */
 	uint64_t start_ns, duration_ns;
-	uint64_t correlation;	/* the same for all that one call started */
+	uint64_t correlation;	/* equal for all work that one call started */
 	uint64_t call;		/* string: cuLaunchKernel ... */
-	uint64_t call_ahead_ns; /* int64_t: start_ns less the start of the call */
+	uint64_t call_ahead_ns; /* int64_t: start_ns minus the start of the call */
 	uint64_t call_duration_ns;
 	uint64_t bytes; /* copied or set */
-	uint64_t graph; /* id of the executable graph it ran in; 0 = in none */
+	uint64_t graph; /* id of the executable graph it ran in; 0 = none */
 };
 
 /*
- * A module of which stacks hold frames, and so many functions without unwind rules of its own: theirs
- * were read from machine code. Key: path.
+ * A module with frames in stacks, and the number of its functions whose rules were derived from
+ * machine code because they have no unwind rules of their own. Key: path.
  */
 struct fact_derived_rules {
 	uint64_t path; /* string */
@@ -178,18 +184,19 @@ struct fact_derived_rules {
 };
 
 /*
- * How often a function was called, in all processes (sprof record --calls). Key: up to and with line. A native function
- * has a module and no file, and a number that tells it from others of its name; a Python function has a file, and the
- * line that it begins in.
+ * How often a function was called, in all processes (sprof record --calls). Key: the fields up to
+ * line. A native function has a module, no file, and in `line` a number that tells it from others
+ * with its name; a Python function has a file, and `line` is its first line.
  */
 struct fact_calls {
-	uint64_t kind; /* enum function_kind: FUNCTION_NATIVE or FUNCTION_PYTHON */
-	uint64_t name; /* string: as a person reads it; of Python without the class it is in */
+	uint64_t kind;	       /* enum function_kind: FUNCTION_NATIVE or FUNCTION_PYTHON */
+	uint64_t name;	       /* string: readable; for Python without the class */
 	uint64_t module, file; /* strings */
 	uint64_t line;
 	uint64_t calls;
 	uint64_t
-		late_ns; /* 0, or how long after the beginning the counting began: there may be more */
+		/* 0, or how long after the start counting began: calls before that are missing */
+		late_ns;
 };
 
 /* Runs of CPython's garbage collector (sprof record --calls gc). Key: pid, generation. */
@@ -197,24 +204,26 @@ struct fact_gc {
 	uint64_t pid;
 	uint64_t generation; /* 0, 1, 2; 3: any other */
 	uint64_t collections, total_ns, max_ns;
-	uint64_t freed;	  /* objects that were found unreachable */
+	uint64_t freed;	  /* unreachable objects that were found */
 	uint64_t late_ns; /* as in struct fact_calls */
 };
 
 /*
- * A Python module that was looked for and loaded (sprof record --calls imports): not one that was there already. No key; in
- * the order of their ends, so that what a module imports comes before it.
+ * A Python module that was looked up and loaded (sprof record --calls imports); modules that were
+ * already loaded do not count. No key; in order of their ends, so that what a module imports comes
+ * before it.
  */
 struct fact_import {
 	uint64_t pid;
-	uint64_t id, parent; /* in that process, 1 ..; 0: nothing was being imported */
-	uint64_t name;	     /* string */
-	uint64_t found;	     /* 0: the import failed */
+	/* numbers in that process, from 1 on; parent 0: imported by no other module */
+	uint64_t id, parent;
+	uint64_t name;	/* string */
+	uint64_t found; /* 0: the import failed */
 	uint64_t start_ns, total_ns;
-	uint64_t self_ns; /* without what it imported */
+	uint64_t self_ns; /* without the modules that it imported */
 };
 
-/* What a field of a row is. */
+/* The type of a field of a row. */
 enum fact_field {
 	FIELD_NUMBER = 'n',
 	FIELD_SIGNED = 'i',
@@ -223,21 +232,24 @@ enum fact_field {
 };
 
 struct fact_info {
-	const char *fields; /* a letter each; NULL: no such kind */
+	const char *fields; /* one letter per field; NULL: there is no such kind */
 	uint32_t nr_fields;
 	uint32_t nr_key;
 };
 
-/* NULL where there is no such kind. */
+/* Returns NULL where there is no such kind. */
 const struct fact_info *fact_info(uint64_t kind);
 
 struct facts;
 
-/* Takes a row of that kind (struct fact_...), with ids of the profile. False: it replaces another. */
+/*
+ * Adds a row of that kind (struct fact_...), with ids of the profile. Returns false where it
+ * replaced another row.
+ */
 bool facts_put(struct profile *p, enum fact_kind kind, const void *row);
-/* All rows of a kind, an array of struct fact_...; good until the next is put. */
+/* Returns all rows of a kind, an array of struct fact_...; valid until the next row is added. */
 const void *facts_rows(const struct profile *p, enum fact_kind kind, size_t *ret_nr);
-/* What the counter of that name adds up to over all processes; 0 where there is none. */
+/* Returns the sum of the counter of that name over all processes; 0 where there is none. */
 uint64_t facts_count(const struct profile *p, const char *counter);
 void facts_free(struct facts *facts);
 

@@ -1,4 +1,7 @@
-/* Linear probing over (hash, id) pairs; grows by doubling at three quarters full. */
+/*
+ * Linear probing over (hash, id) pairs. The table doubles when it is three quarters full; hashes
+ * are kept, so growing needs no content.
+ */
 #include "core/profile/intern.h"
 
 #include <stdlib.h>

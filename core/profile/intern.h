@@ -1,6 +1,6 @@
 /*
- * The hash table behind interning: content -> dense id. It holds only (hash, id) pairs; the content
- * lies in the owner's own array, and the owner compares. Open addressing, 8 bytes per slot.
+ * The hash table behind interning: content -> dense id. It holds only (hash, id) pairs of 8 bytes;
+ * the content lies in the owner's array, and the owner compares it. Open addressing.
  */
 #ifndef SPROF_INTERN_H
 #define SPROF_INTERN_H
@@ -20,13 +20,13 @@ struct intern {
 	size_t nr_slots, nr;
 };
 
-/* Does entry `id` of the owner have the content of `key`? */
+/* Returns whether entry `id` of the owner has the content of `key`. */
 typedef bool intern_equal(const void *owner, uint32_t id, const void *key);
 
 /*
- * Returns the id of the entry equal to `key`. Where there is none, `next_id` is entered for it and
- * returned: the caller then stores the content under that id. `hash` is of the content; the table
- * uses all of its bits.
+ * Returns the id of the entry that equals `key`. Where there is none, adds `next_id` and returns
+ * it; the caller then stores the content under that id. `hash` is the hash of the content; the
+ * table uses all its bits.
  */
 uint32_t intern_id(struct intern *t, uint32_t hash, uint32_t next_id, intern_equal *equal,
 		   const void *owner, const void *key);

@@ -1,4 +1,4 @@
-/* The hooks of a sink, handed on one to one. */
+/* Each hook calls the function of profile.h with the same name. */
 #include "core/profile/memory_sink.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "core/profile/source.h"
 
-/* The profile stays the caller's and must outlive the sink. */
+/* The caller keeps owning the profile, which must outlive the sink. */
 struct sink *profile_sink_new(struct profile *p);
 void profile_sink_free(struct sink *sink);
 

@@ -1,7 +1,7 @@
 /*
- * Interning of everything a profile holds. Each table is a plain array in struct profile, which
- * everyone reads, and an intern table here, which finds the id of equal content. Strings lie in an
- * arena of large blocks; nothing is allocated per entry.
+ * Interning of everything a profile holds. Each table is a plain array in struct profile, open to
+ * all readers, with an intern table here that finds the id of equal content. Strings lie in an
+ * arena of large blocks; no entry has an allocation of its own.
  */
 #include "core/profile/profile.h"
 
@@ -26,7 +26,7 @@ struct arena_block {
 };
 
 struct profile_index {
-	uint64_t seed; /* random: names from a hostile file cannot be made to collide */
+	uint64_t seed; /* random, so that names in a hostile file cannot be made to collide */
 	struct intern strings, modules, threads, frames, stacks, functions;
 	size_t strings_capacity, modules_capacity, threads_capacity, frames_capacity;
 	size_t stacks_capacity, stack_frames_capacity, samples_capacity, functions_capacity;
@@ -46,7 +46,7 @@ struct stack_key {
 	size_t nr;
 };
 
-/* Room for one more element in array p->name, whose capacity the index keeps. */
+/* Makes room for one more element in the array p->name, whose capacity the index keeps. */
 #define GROW(p, name, more)                                                                        \
 	do {                                                                                       \
 		if ((p)->index->name##_capacity - (p)->nr_##name < (more))                         \
@@ -103,7 +103,7 @@ static uint32_t hash_of(const struct profile *p, const void *data, size_t size)
 	return (uint32_t)XXH3_64bits_withSeed(data, size, p->index->seed);
 }
 
-/* A block of its own for what would waste the rest of a common one. */
+/* A string that would waste the rest of the common block gets a block of its own. */
 static char *arena_block(struct profile_index *x, size_t size)
 {
 	struct arena_block *block = xmalloc(sizeof(*block) + size);
@@ -178,7 +178,7 @@ uint32_t profile_module(struct profile *p, const struct profile_module *module)
 
 	assert(module->build_id_size <= BUILD_ID_MAX && module->path < p->nr_strings);
 	assert(module->kind != MODULE_PYTHON || module->code_name < p->nr_strings);
-	memset(&key, 0, sizeof(key)); /* padding too: keys are compared as bytes */
+	memset(&key, 0, sizeof(key)); /* padding too, because keys are compared as bytes */
 	key.path = module->path;
 	key.pid = module->pid;
 	key.kind = module->kind;

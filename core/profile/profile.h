@@ -1,13 +1,13 @@
 /*
- * The vocabulary of a profile, in memory: strings, modules, threads, frames, stacks, samples, and
- * (once symbolized) functions and locations. Everything is interned and named by a dense uint32_t
+ * The vocabulary of a profile in memory: strings, modules, threads, frames, stacks, samples, and
+ * after symbolization functions and locations. Everything is interned and named by a dense uint32_t
  * id that starts at 0 in each table, so a table is a plain array.
  *
  * A frame is an address in a module; its locations say what it is called. One frame has several
- * locations where the compiler inlined: outermost function first. The model is pprof's
+ * locations where the compiler inlined: outermost function first. The model is that of pprof
  * (Location, Line, Function), so every exporter finds what it needs.
  *
- * A profile takes strings and numbers from hostile files: the caller has checked lengths; names may
+ * A profile takes strings and numbers from hostile files. The caller has checked lengths; names may
  * hold any byte but NUL, and every writer of a format escapes them.
  */
 #ifndef SPROF_PROFILE_H
@@ -21,21 +21,24 @@
 
 #define PROFILE_NONE UINT32_MAX /* "no such id" */
 
-/* What a frame's module is. On disk too: explicit values, append only. */
+/* The kind of a module. On disk too: explicit values, append only. */
 enum module_kind {
 	MODULE_ELF = 0,	   /* a file; frame address = file offset of the instruction */
 	MODULE_VDSO = 1,   /* frame address = offset from the mapping's start */
 	MODULE_KERNEL = 2, /* the kernel and its modules; frame address = virtual address */
-	MODULE_JIT = 3, /* code without a file in process `pid`; frame address = virtual address */
+	MODULE_JIT = 3,	   /* runtime code of process `pid`; frame address = virtual address */
 	MODULE_MARKER = 4, /* not code; frame address = enum marker */
 	MODULE_NAMED = 5,  /* text instead of addresses; frame address = string id of the name */
-	/* A Python code object; frame address = line, 0 = unknown. Its frames carry their own names. */
+	/*
+	 * A Python code object; frame address = line, 0 = unknown. Its frames carry their own
+	 * names.
+	 */
 	MODULE_PYTHON = 6,
 };
 
-/* Where a walk ended before the root, or what stands for frames nobody can name. On disk too. */
+/* Why a walk ended before the root, or what stands for frames that cannot be named. On disk too. */
 enum marker {
-	MARKER_UNKNOWN = 0,	    /* address in no mapping we know */
+	MARKER_UNKNOWN = 0,	    /* the address is in no known mapping */
 	MARKER_NO_RULE = 1,	    /* no unwind rule and the frame pointer led nowhere */
 	MARKER_READ_FAULT = 2,	    /* the stack could not be read (paged out, or a wild pointer) */
 	MARKER_BAD_STACK = 3,	    /* the stack pointer did not move toward the root */
@@ -44,7 +47,7 @@ enum marker {
 	MARKER_COMPAT_32BIT = 6,    /* a 32-bit program on a 64-bit kernel: not walked */
 	MARKER_NO_KERNEL_STACK = 7, /* the kernel did not give its stack */
 	MARKER_PYTHON = 8,	    /* Python frames that could not be read */
-	MARKER_NO_LAUNCH = 9,	    /* what called the GPU was not seen */
+	MARKER_NO_LAUNCH = 9,	    /* the launch of this GPU work was not seen */
 	NR_MARKERS
 };
 
@@ -54,9 +57,10 @@ const char *marker_name(enum marker marker);
 int marker_from_name(const char *name, size_t size);
 
 struct profile_module {
-	uint32_t path; /* string: as the target sees it; "[vdso]", "[kernel]", "[jit]" otherwise */
+	uint32_t path; /* string: as the target sees it; else "[vdso]", "[kernel]", "[jit]" */
 	union {	       /* by kind; 0 in other kinds; one field of a recording */
-		uint32_t pid;		/* MODULE_JIT: whose */
+		/* MODULE_JIT: its process; MODULE_NAMED, MODULE_PYTHON: see there; else 0 */
+		uint32_t pid;
 		uint32_t function_kind; /* MODULE_NAMED: enum function_kind of its frames */
 		uint32_t code_name; /* MODULE_PYTHON: string: qualified name of the code object */
 	};
@@ -78,9 +82,9 @@ struct profile_thread {
 struct profile_frame {
 	uint32_t module;
 	uint32_t first_location; /* index in locations[]; meaningless while nr_locations is 0 */
-	uint32_t nr_locations;	 /* 0 = not symbolized (yet, or nothing found) */
+	uint32_t nr_locations;	 /* 0 = not symbolized yet, or unnamed */
 	/*
-	 * Address inside the instruction that was running or calling: a return address is stored
+	 * An address inside the instruction that was running or calling. A return address is stored
 	 * as address - 1, so that it resolves to the call and not to the line after it.
 	 */
 	uint64_t address;
@@ -92,31 +96,38 @@ struct profile_stack {
 };
 
 /*
- * Columns of the profile: what a sample's weight counts; core/profile/column.h says more of each. In columns
- * that are counted exactly, a sample stands for many equal events. On disk too.
+ * Columns of the profile: what the weight of a sample counts (see column.h). In columns that are
+ * counted exactly, one sample stands for many equal events. On disk too.
  */
 enum profile_column {
 	COLUMN_CPU = 0,	  /* ns on a CPU */
 	COLUMN_COUNT = 1, /* a bare number, as collapsed stacks carry it */
 	COLUMN_GPU =
-		2, /* ns that kernels, copies and fills took on a GPU, under who launched them */
-	COLUMN_GPU_IDLE = 3,	    /* ns that a GPU had nothing to run, under what it waited for */
-	COLUMN_GPU_LAUNCHES = 4,    /* operations that ran on a GPU; stacks as in COLUMN_GPU */
-	COLUMN_GPU_GAPS = 5,	    /* times that a GPU had nothing to run; stacks as in GPU_IDLE */
-	COLUMN_GPU_BYTES = 6,	    /* bytes copied or filled; stacks as in COLUMN_GPU */
-	COLUMN_GPU_MEMORY = 7,	    /* bytes of device memory allocated, under who asked for them */
-	COLUMN_GPU_ALLOCATIONS = 8, /* how often; stacks as in GPU_MEMORY */
-	COLUMN_WALL = 9,	    /* ns that went by, on a CPU or waiting */
+		/*
+		 * ns that kernels, copies and fills took on a GPU, below the code that launched
+		 * them
+		 */
+	2,
+	/* ns in which a GPU had nothing to run, below the code it waited for */
+	COLUMN_GPU_IDLE = 3,
+	COLUMN_GPU_LAUNCHES = 4, /* operations that ran on a GPU; stacks as in COLUMN_GPU */
+	COLUMN_GPU_GAPS = 5,	 /* how often a GPU ran out of work; stacks as in GPU_IDLE */
+	COLUMN_GPU_BYTES = 6,	 /* bytes copied or filled; stacks as in COLUMN_GPU */
+	/* bytes of device memory allocated, below the code that asked for them */
+	COLUMN_GPU_MEMORY = 7,
+	COLUMN_GPU_ALLOCATIONS = 8, /* how many allocations; stacks as in GPU_MEMORY */
+	COLUMN_WALL = 9,	    /* ns of elapsed time, on a CPU or waiting */
 	NR_COLUMNS
 };
 
 /*
- * What the interpreter said of the sample's thread and its global interpreter lock. Whether one that
- * does not hold it waits for it is on its stack: output/select/gil.h. On disk too.
+ * The state of the sample's thread towards the global interpreter lock, as the interpreter says.
+ * Whether a thread that does not hold the lock waits for it is on its stack: output/select/gil.h.
+ * On disk too.
  */
 enum profile_gil {
-	GIL_UNKNOWN = 0,   /* no Python runs there, or nobody looked */
-	GIL_NO_THREAD = 1, /* a thread that Python knows nothing of, in a process that runs it */
+	GIL_UNKNOWN = 0,   /* the process runs no Python, or its interpreter was not read */
+	GIL_NO_THREAD = 1, /* a thread unknown to Python, in a process that runs Python */
 	GIL_HELD = 2,
 	GIL_NOT_HELD = 3,
 	NR_GIL
@@ -132,13 +143,13 @@ struct profile_sample {
 	uint8_t gil;	/* enum profile_gil */
 };
 
-/* What kind of code a function is: decides hue, suffix (_[k] ...) and the "kind" column. */
+/* The kind of code of a function: decides its hue, its suffix (_[k] ...) and the "kind" column. */
 enum function_kind {
 	FUNCTION_NATIVE = 0,
 	FUNCTION_KERNEL = 1,
 	FUNCTION_JIT = 2,
 	FUNCTION_MARKER = 3,
-	FUNCTION_THREAD = 4, /* the root box of a thread or process: its comm */
+	FUNCTION_THREAD = 4, /* the root frame of a thread or process: its comm */
 	FUNCTION_PYTHON = 5,
 	FUNCTION_GPU = 6,
 	FUNCTION_RANGE = 7,
@@ -148,7 +159,7 @@ enum function_kind {
 
 struct profile_function {
 	uint32_t name;	      /* string: demangled, in full */
-	uint32_t system_name; /* string: as the symbol table has it; = name where not mangled */
+	uint32_t system_name; /* string: as in the symbol table; = name where not mangled */
 	uint32_t module;      /* id, or PROFILE_NONE */
 	uint32_t file;	      /* string: source file, "" = unknown */
 	uint32_t start_line;  /* 0 = unknown */
@@ -158,15 +169,19 @@ struct profile_function {
 struct profile_location {
 	uint32_t function;
 	uint32_t line; /* 0 = unknown */
-	bool inlined;  /* this function was inlined into the location before it */
+	bool inlined;  /* inlined into the location before it */
 };
 
-/* How the numbers were obtained, and what is missing from them. All counters are samples. */
+/*
+ * How the numbers were obtained and what is missing from them. All counters count samples unless
+ * they say otherwise.
+ */
 struct profile_stats {
-	uint64_t nr_samples; /* taken and kept; not what was counted exactly (column_info) */
-	uint64_t nr_lost;    /* taken and dropped for want of space */
+	/* taken and kept; without events that are counted exactly (column_info) */
+	uint64_t nr_samples;
+	uint64_t nr_lost;		    /* taken, but dropped for lack of space */
 	uint64_t nr_incomplete[NR_MARKERS]; /* walks that ended in that marker */
-	uint64_t nr_snapshots;		    /* unwound later, from a snapshot of the stack */
+	uint64_t nr_snapshots;		    /* unwound afterwards, from a stack snapshot */
 	uint64_t nr_throttled;		    /* times the kernel throttled the sampling event */
 	uint64_t nr_rows;		    /* unwind rows loaded */
 	uint64_t nr_limits; /* times a table limit (rows, maps, processes) was hit */
@@ -178,17 +193,17 @@ struct profile_meta {
 	uint32_t nr_cpus;
 	uint64_t start_realtime_ns; /* Unix time */
 	uint64_t start_ns, end_ns;  /* CLOCK_MONOTONIC, as sample times */
-	bool unfinished;	    /* the recorder died; what is here is what was flushed */
+	bool unfinished;	    /* the recording is unfinished: only what was flushed is here */
 };
 
-/* What filters took out of the profile since it was read, by column. Not on disk. */
+/* What filters removed from the profile since it was read, by column. Not on disk. */
 struct profile_filtered {
 	uint64_t weight[NR_COLUMNS];
 	uint64_t nr_samples[NR_COLUMNS];
 };
 
 struct facts;
-struct profile_index; /* the hash tables behind interning; profile.c */
+struct profile_index; /* the hash tables for interning; in profile.c */
 
 struct profile {
 	struct profile_meta meta;
@@ -199,7 +214,7 @@ struct profile {
 	struct profile_thread *threads;
 	struct profile_frame *frames;
 	struct profile_stack *stacks;
-	uint32_t *stack_frames; /* frame ids, PROFILE_NONE after those of each stack */
+	uint32_t *stack_frames; /* frame ids; PROFILE_NONE ends each stack */
 	struct profile_sample *samples;
 	struct profile_function *functions;
 	struct profile_location *locations;
@@ -207,15 +222,15 @@ struct profile {
 	size_t nr_samples, nr_functions, nr_locations;
 	struct profile_index *index;
 	struct facts *facts;	    /* core/profile/facts.h; NULL where there are none */
-	uint64_t nr_facts_left_out; /* rows of a recording that has more than are kept */
+	uint64_t nr_facts_left_out; /* rows that a recording has beyond those that are kept */
 };
 
 struct profile *profile_new(void);
 void profile_free(struct profile *p);
 
 /*
- * Interning: equal content gives an equal id. The pointers profile->X move when a table grows:
- * keep ids, not pointers, across calls. Arguments are copied.
+ * Interning: equal content gives an equal id. The pointers profile->X move when a table grows, so
+ * keep ids across calls, not pointers. Arguments are copied.
  */
 uint32_t profile_string(struct profile *p, const char *s, size_t length);
 uint32_t profile_cstring(struct profile *p, const char *s);
@@ -224,12 +239,12 @@ uint32_t profile_thread(struct profile *p, uint32_t pid, uint32_t tid, uint32_t 
 uint32_t profile_frame(struct profile *p, uint32_t module, uint64_t address);
 /* `frames` root first; an empty stack is legal. */
 uint32_t profile_stack(struct profile *p, const uint32_t *frames, size_t nr);
-/* The same without looking whether there is an equal one: for inputs that seldom repeat a stack. */
+/* Adds the stack without looking for an equal one: for inputs that seldom repeat a stack. */
 uint32_t profile_new_stack(struct profile *p, const uint32_t *frames, size_t nr);
 uint32_t profile_function(struct profile *p, const struct profile_function *function);
 
 /*
- * Convenience over profile_module + profile_frame for the two kinds that need no file. A named
+ * Shorthands of profile_module() and profile_frame() for the two kinds that need no file. A named
  * frame comes with its location: a function of that name and kind, in no module.
  */
 uint32_t profile_marker_frame(struct profile *p, enum marker marker);
@@ -237,24 +252,28 @@ uint32_t profile_named_frame(struct profile *p, const char *name, size_t length,
 			     enum function_kind kind);
 
 /*
- * The frame of a Python code object at a line (0 = unknown), with its location: the function is called
- * "name (file.py:first line)", so that two of one name are two; its system name is the bare name.
+ * The frame of a Python code object at a line (0 = unknown), with its location. The function is
+ * called "name (file.py:first line)", so that two functions of one name stay apart; its system name
+ * is the bare name.
  */
 uint32_t profile_python_frame(struct profile *p, uint32_t module, uint64_t line);
 
 void profile_add_sample(struct profile *p, const struct profile_sample *sample);
 
-/* Says what a frame is called: `locations` outermost first. Replaces what was said before. */
+/* Sets the locations of a frame, outermost first, in place of those it had. */
 void profile_set_locations(struct profile *p, uint32_t frame,
 			   const struct profile_location *locations, size_t nr);
 
 /*
- * A new frame that stands for `nr` of the locations of another one, from `first` on: where a part of
- * what was inlined at an address is shown without the rest. It is like no other frame: not interned.
+ * Adds a frame that stands for `nr` of the locations of another frame, from `first` on: for showing
+ * a part of what was inlined at an address. It is not interned, so it equals no other frame.
  */
 uint32_t profile_part_frame(struct profile *p, uint32_t frame, uint32_t first, uint32_t nr);
 
-/* What to print for a frame without locations, e.g. "libc.so.6+0x1234", "[unknown]"; into buf. */
+/*
+ * Returns what to print for a frame without locations, such as "libc.so.6+0x1234" or "[unknown]";
+ * may use buf.
+ */
 const char *profile_frame_fallback_name(const struct profile *p, uint32_t frame, char *buf,
 					size_t size);
 

@@ -1,5 +1,5 @@
 /*
- * A source takes samples and hands them, resolved to modules and addresses, to a sink. The command
+ * A source takes samples and gives them, resolved to modules and addresses, to a sink. The command
  * drives it: probe, open, start, drain until the end, stop, close.
  */
 #ifndef SPROF_SOURCE_H
@@ -14,9 +14,9 @@
 #include "core/profile/profile.h"
 
 /*
- * Where samples go: the recording, or a profile in memory. Ids are the sink's own, dense; equal
+ * Where samples go: a recording, or a profile in memory. Ids are the sink's own and dense; equal
  * content gives an equal id, as in profile.h. Hooks never fail: a sink that cannot write remembers
- * the error and says so when it is finished.
+ * the error and reports it when it is finished.
  */
 struct sink {
 	uint32_t (*string)(struct sink *sink, const char *s, size_t length);
@@ -25,70 +25,80 @@ struct sink {
 	uint32_t (*frame)(struct sink *sink, uint32_t module, uint64_t address);
 	/* `frames` root first. */
 	uint32_t (*stack)(struct sink *sink, const uint32_t *frames, size_t nr);
-	/* Samples come in nearly ascending time; equal times are legal. */
+	/* Times are nearly ascending; equal times are allowed. */
 	void (*sample)(struct sink *sink, const struct profile_sample *sample);
 	/* `row` is a struct fact_... of that kind, with the sink's ids. */
 	void (*fact)(struct sink *sink, enum fact_kind kind, const void *row);
-	/* Asked before sample(): is it wanted? One that is not is left out, uncounted. NULL: all are. */
+	/*
+	 * Asked before sample(): whether the sink wants it. An unwanted sample is dropped and not
+	 * counted. NULL: all are wanted.
+	 */
 	bool (*wants)(struct sink *sink, const struct profile_sample *sample);
 };
 
 struct source_config {
-	const pid_t *pids; /* targets that run already */
+	const pid_t *pids; /* targets that are running already */
 	size_t nr_pids;
 	bool system_wide;
-	pid_t launched;	     /* our own child, stopped before its exec, or 0 */
-	const char *program; /* what it will exec, as given; NULL where nothing is launched */
+	pid_t launched; /* our child process, stopped before its exec; or 0 */
+	/* the program it will exec, as the user gave it; NULL where nothing is launched */
+	const char *program;
 	uint32_t freq_hz;
 	const char *event; /* "auto", "cpu-clock" or "cycles" */
-	bool no_python;	   /* native frames only, of interpreters too */
-	bool adds_probes;  /* while it runs, others put probes into files: that right is kept */
-	bool wall_clock;   /* sample threads that wait, too; asked of the timer source only */
+	bool no_python;	   /* record native frames only, even in interpreters */
+	/* other parts of sprof will put probes into files, so keep the right to */
+	bool adds_probes;
+	bool wall_clock; /* also sample threads that wait; only the timer source can */
 };
 
-struct source; /* each backend's own */
+struct source; /* each source defines its own */
 
 struct source_ops {
 	const char *name; /* for --source */
 	const char *help; /* one line */
 	/*
-	 * Can this backend work here? true, or false with a reason in why[] and in hint[] the
-	 * command that fixes it ("" where none does). Cheap; leaves nothing behind.
+	 * Returns whether the source works here; else why[] has the reason and hint[] the command
+	 * that fixes it, "" where there is none. Cheap; leaves nothing behind.
 	 */
 	bool (*probe)(char *why, size_t why_size, char *hint, size_t hint_size);
-	/* Allocates everything and attaches to the targets; no sample is taken yet. 0 or -errno,
-	 * reported. */
+	/*
+	 * Allocates everything and attaches to the targets, but takes no sample yet. 0 or -errno,
+	 * reported.
+	 */
 	int (*open)(const struct source_config *config, struct source **ret_source);
 	/*
-	 * What the launched program needs in its environment: NAME=VALUE..., NULL, the source's.
-	 * NULL hook: nothing. Asked before start().
+	 * Returns what the launched program needs in its environment: strings NAME=VALUE, then
+	 * NULL; they belong to the source. Called before start(). A NULL hook: nothing.
 	 */
 	const char *const *(*environment)(const struct source *source);
-	/* Samples from now on. 0 or -errno, reported. */
+	/* Starts sampling. 0 or -errno, reported. */
 	int (*start)(struct source *source);
 	/*
-	 * Waits at most timeout_ms for data and moves it into the sink. 1 = targets are still
-	 * there, 0 = every target has ended, -errno on failure.
+	 * Waits at most timeout_ms for data and moves it into the sink. Returns 1 while targets are
+	 * alive, 0 when all have ended, or -errno.
 	 */
 	int (*drain)(struct source *source, struct sink *sink, int timeout_ms);
-	/* No sample is taken after this; what is in flight goes to the sink. */
+	/* Stops sampling; samples that are under way still go to the sink. */
 	void (*stop)(struct source *source, struct sink *sink);
-	/* Fills the counters so far. */
+	/* Sets the counters to their values so far. */
 	void (*stats)(const struct source *source, struct profile_stats *ret_stats);
-	/* The event really used ("cpu-clock" ...), for the recording's metadata. */
+	/* Returns the event that is really used ("cpu-clock" ...), for the recording. */
 	const char *(*event)(const struct source *source);
 	/*
-	 * A descriptor of the file behind the sink's module id, pinned when its mapping was seen;
-	 * the caller closes it. -errno where there is none. Shape of symbolizer_opts.open_module.
+	 * Returns a descriptor of the file behind a module id of the sink, opened when its mapping
+	 * was seen; the caller closes it. -errno where there is none. Has the signature of
+	 * symbolizer_opts.open_module.
 	 */
 	int (*open_module)(void *source, uint32_t module);
-	/* Names a kernel address; NULL where the source cannot. Shape of
-	 * symbolizer_opts.kernel_symbol. */
+	/*
+	 * Names a kernel address, with the signature of symbolizer_opts.kernel_symbol. NULL where
+	 * the source cannot.
+	 */
 	int (*kernel_symbol)(void *source, uint64_t address, char *name, size_t size);
 	void (*close)(struct source *source); /* NULL is fine */
 };
 
-/* The table of sources, best first; ends with NULL. sampler/sources.c owns it. */
+/* The table of sources, best first; ends with NULL. It lies in sampler/sources.c. */
 extern const struct source_ops *const source_table[];
 
 #endif

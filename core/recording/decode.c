@@ -1,4 +1,7 @@
-/* One function per record type; each ends at the first number that cannot be right. */
+/*
+ * One function per record type. Each stops at the first number that cannot be right; what it has
+ * read before stays in the profile.
+ */
 #include "core/recording/decode.h"
 
 #include <stdlib.h>
@@ -8,7 +11,7 @@
 #include "core/base/cursor.h"
 #include "core/recording/fact_rows.h"
 
-/* Far beyond any recording, and far below what would take the machine down. */
+/* More than any recording has, and few enough for the memory of any machine. */
 #define MAX_SAMPLES (1u << 28)
 #define MAX_LOCATIONS (1u << 25)
 #define MAX_DECODED_FRAMES (1u << 29)
@@ -45,7 +48,7 @@ static bool get_id(struct cursor *c, const struct id_map *map, uint32_t *ret_id)
 	return true;
 }
 
-/* As get_id(), for strings: a lost one is "". */
+/* Like get_id(), for strings; a lost string is "". */
 static bool get_string_id(struct decoder *d, struct cursor *c, uint32_t *ret_id)
 {
 	uint32_t id;
@@ -65,7 +68,7 @@ static bool map_add(struct id_map *map, uint32_t id)
 	return true;
 }
 
-/* Numbers below `first` that were not seen are lost. */
+/* Marks numbers below `first` that were not seen as lost. */
 static bool map_skip_to(struct decoder *d, struct id_map *map, uint32_t first)
 {
 	if (first < map->nr || first - map->nr > MAX_GAP - d->nr_gap)
@@ -158,7 +161,7 @@ static bool decode_module(struct decoder *d, struct cursor *c, uint32_t *ret_id)
 	    !cursor_get(c, &kind) || !cursor_get(c, &module.dev) || !cursor_get(c, &module.ino) ||
 	    !cursor_get_bytes(c, BUILD_ID_MAX, &build_id))
 		return false;
-	/* A kind of a later version: where its frames are cannot be said. */
+	/* A kind from a later version: nothing is known about its frames. */
 	*ret_id = PROFILE_NONE;
 	if (kind > MODULE_PYTHON)
 		return true;
@@ -204,7 +207,7 @@ static bool decode_threads(struct decoder *d, struct cursor *c)
 	return true;
 }
 
-/* The address of a named frame is a string's number. */
+/* The address of a named frame is a string number. */
 static bool named_frame(struct decoder *d, uint32_t module, uint64_t number, uint32_t *ret_id)
 {
 	uint32_t name;
@@ -272,7 +275,7 @@ static bool decode_stacks(struct decoder *d, struct cursor *c)
 	return true;
 }
 
-/* `delta` holds what the next sample's deltas are added to. */
+/* `delta` is the sample before, to which the deltas are added. */
 static bool decode_sample(struct decoder *d, struct cursor columns[NR_RECORD_COLUMNS],
 			  struct profile_sample *delta)
 {
@@ -288,7 +291,7 @@ static bool decode_sample(struct decoder *d, struct cursor columns[NR_RECORD_COL
 	    (columns[RECORD_COLUMN_GIL].at && !cursor_get(&columns[RECORD_COLUMN_GIL], &gil)))
 		return false;
 	if (delta->stack == PROFILE_NONE || column >= NR_COLUMNS)
-		return true; /* missing: nr_claimed tells */
+		return true; /* missing records: nr_claimed tells how many */
 	if (d->p->nr_samples >= MAX_SAMPLES)
 		return false;
 	sample = (struct profile_sample){
@@ -438,7 +441,7 @@ static bool decode_record(struct decoder *d, uint16_t type, struct cursor *c)
 	case RECORD_LOCATIONS: return decode_locations(d, c);
 	case RECORD_FACTS: return facts_decode(d, c);
 	}
-	return true; /* of a later version */
+	return true; /* from a later version */
 }
 
 bool decoder_chunk(struct decoder *d, const struct record_chunk *chunk, const uint8_t *content,

@@ -1,4 +1,7 @@
-/* See record.h for the payload of each record: the functions here follow it entry by entry. */
+/*
+ * Tables are written entry by entry as record.h specifies them. New entries wait until a chunk is
+ * filled; each table then starts a record that ends when the chunk is full.
+ */
 #include "core/recording/encode.h"
 
 #include <stdlib.h>
@@ -10,8 +13,8 @@
 #include "core/base/varint.h"
 
 /*
- * When the hashes of so many stacks are known they are all forgotten, and stacks seen again are
- * written again. As many as 4 MiB of slots hold before the table would double.
+ * After this many stacks all hashes are forgotten, and stacks that come again are written again. It
+ * is the most that 4 MiB of slots hold before the table would double.
  */
 #define MAX_KNOWN_STACKS (3u << 17)
 
@@ -35,7 +38,7 @@ void encoder_fini(struct encoder *e)
 	free(e->previous);
 }
 
-/* Returns where the record's head is; end_record() fills in its size. */
+/* Returns the offset of the record's head, where end_record() fills in the size. */
 static size_t begin_record(struct encoder *e, enum record_type type)
 {
 	struct record_head head = { .type = type };
@@ -250,7 +253,7 @@ static void encode_locations(struct encoder *e, uint32_t id, uint64_t *last_addr
 
 typedef void encode_entry(struct encoder *e, uint32_t id, uint64_t *last_address);
 
-/* Entries *written up to nr, while they fit. True: some did not. */
+/* Writes the entries from *written to nr while they fit. Returns true where some did not. */
 static bool encode_table(struct encoder *e, enum record_type type, encode_entry *entry,
 			 uint32_t *written, size_t nr, size_t limit_bytes)
 {

@@ -1,9 +1,9 @@
 /*
- * Turns what a sink is given into the content of chunks, as record.h specifies it. Knows nothing of
- * files: recfile_write.c compresses and writes what is in `content`.
+ * Turns what a sink is given into the content of chunks, as record.h specifies it. It knows nothing
+ * of files: recfile_write.c compresses and writes `content`.
  *
- * Kept between chunks: the vocabulary, and a hash of each stack. Stacks and samples are encoded
- * when they come and are gone with their chunk.
+ * The vocabulary and a hash of each stack are kept between chunks. Stacks and samples are encoded
+ * when they come, and leave with their chunk.
  */
 #ifndef SPROF_ENCODE_H
 #define SPROF_ENCODE_H
@@ -19,40 +19,40 @@
 #include "core/recording/record.h"
 
 struct encoder {
-	struct profile *vocabulary; /* strings, modules, threads, frames: the sink's ids */
+	struct profile *vocabulary; /* strings, modules, threads, frames, by the sink's ids */
 	struct profile_stats stats;
 	struct buffer content; /* records of the open chunk */
-	struct buffer entry;   /* a module on its way */
+	struct buffer entry;   /* scratch: one module */
 
-	struct record_first written; /* entries in `content` and in the chunks before */
-	struct record_first first; /* entries in the chunks before: what the chunk's header says */
+	struct record_first written; /* entries in `content` and in earlier chunks */
+	struct record_first first; /* entries in earlier chunks, which the chunk's header states */
 	uint64_t first_sample;
 	uint32_t nr_chunk_samples; /* in `content` */
 
 	struct buffer stacks; /* pending */
 	uint32_t nr_stacks;   /* ids given out */
-	uint32_t *previous;   /* the frames of the stack before, in the pending record */
+	uint32_t *previous;   /* the frames of the stack before in the pending record */
 	size_t nr_previous, previous_capacity;
 	struct intern stack_index;
-	uint64_t *stack_hashes; /* of stack id first_known_stack + i */
+	uint64_t *stack_hashes; /* of the stack with id first_known_stack + i */
 	size_t stack_hashes_capacity;
 	uint32_t first_known_stack;
 
 	struct buffer columns[NR_RECORD_COLUMNS]; /* pending samples */
 	uint32_t nr_samples;
-	bool has_gil; /* one of them says something of it */
+	bool has_gil; /* some pending sample has a GIL state */
 	uint64_t last_time_ns, last_weight;
 
 	struct buffer facts; /* pending */
 
-	bool with_symbols;	/* functions and locations are to be written */
-	uint32_t located_frame; /* frames below it have had their locations written */
+	bool with_symbols;	/* write functions and locations */
+	uint32_t located_frame; /* the locations of the frames below this id are written */
 };
 
 void encoder_init(struct encoder *e);
 void encoder_fini(struct encoder *e);
 
-/* Into the open chunk at once. NULL values are left out. */
+/* Writes to the open chunk at once. NULL values are left out. */
 void encoder_meta(struct encoder *e, const char *const (*pairs)[2], size_t nr);
 
 uint32_t encoder_stack(struct encoder *e, const uint32_t *frames, size_t nr);
@@ -60,14 +60,14 @@ void encoder_sample(struct encoder *e, const struct profile_sample *sample);
 void encoder_fact(struct encoder *e, enum fact_kind kind, const void *row);
 void encoder_symbols(struct encoder *e);
 
-/* Is there anything to write but the counters? */
+/* Returns whether there is anything to write besides the counters. */
 bool encoder_has_pending(const struct encoder *e);
-/* Bytes of stacks, samples and facts that wait for a chunk. */
+/* Returns the bytes of stacks, samples and facts that wait for a chunk. */
 size_t encoder_pending_bytes(const struct encoder *e);
 
 /*
- * Moves what is pending to `content`, about limit_bytes at most. True: there is more, for another
- * chunk. The chunk is finished with encoder_next_chunk() once `content` has been written.
+ * Moves pending data to `content`, about limit_bytes at most. Returns true where more is left, for
+ * another chunk. After writing `content` the caller calls encoder_next_chunk().
  */
 bool encoder_fill(struct encoder *e, size_t limit_bytes);
 void encoder_next_chunk(struct encoder *e);

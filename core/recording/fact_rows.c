@@ -1,4 +1,7 @@
-/* Rows of facts as varints. A lost string is "", a lost thread none, as everywhere in a recording. */
+/*
+ * A row is written as varints, field by field, so that small numbers take one byte. A lost string
+ * reads as "", a lost thread as none, as everywhere in a recording.
+ */
 #include "core/recording/fact_rows.h"
 
 #include "core/base/buffer.h"
@@ -7,8 +10,9 @@
 #include "core/recording/decode.h"
 
 /*
- * Rows that are kept: a row of zeros is two bytes in the file and 200 in memory. Sums, which are written again and
- * again, take their room once; what comes in any number has room of its own, so that it never takes theirs.
+ * Limits on the rows that are kept: a row of zeros takes two bytes in the file and 200 in memory.
+ * Rows with a key are written again and again and take their room once. Rows without a key have
+ * room of their own, so that they never take that of the others.
  */
 #define MAX_SUMS (1u << 21)
 #define MAX_LISTED (1u << 22)
@@ -58,7 +62,9 @@ static bool decode_field(const struct decoder *d, struct cursor *c, char field, 
 	return true;
 }
 
-/* Fields that the entry does not reach are 0, or no thread: it is of an earlier version. */
+/*
+ * Fields missing at the end of an entry are 0, or no thread: the entry is from an earlier version.
+ */
 static bool decode_entry(struct decoder *d, enum fact_kind kind, struct cursor *entry)
 {
 	const struct fact_info *info = fact_info(kind);

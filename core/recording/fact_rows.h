@@ -1,4 +1,4 @@
-/* The payload of RECORD_FACTS, written and read; see record.h. */
+/* Writes and reads the payload of RECORD_FACTS; see record.h. */
 #ifndef SPROF_FACT_ROWS_H
 #define SPROF_FACT_ROWS_H
 
@@ -10,10 +10,10 @@ struct buffer;
 struct cursor;
 struct decoder;
 
-/* Appends an entry; ids are the encoder's. `entry` is room for it, and is emptied first. */
+/* Appends an entry, with ids of the encoder. `entry` is scratch space and is emptied first. */
 void facts_encode(struct buffer *b, struct buffer *entry, enum fact_kind kind, const void *row);
 
-/* Puts the entries into the decoder's profile. False where they do not follow the format. */
+/* Puts the entries into the decoder's profile. Returns false where they break the format. */
 bool facts_decode(struct decoder *d, struct cursor *c);
 
 #endif

@@ -1,13 +1,13 @@
 /*
- * Recordings on disk: written while sampling, read later. The format is specified in record.h.
+ * Recordings on disk: written while sampling, read later. record.h specifies the format.
  *
  *	recfile_create(path, &meta, &w)
  *	drain into recfile_sink(w); each second recfile_set_stats(w, ...) and recfile_flush(w)
  *	symbolizer_run(recfile_vocabulary(w), ...); recfile_write_symbols(w)
  *	recfile_finish(w, &stats, end_ns); recfile_free(w)
  *
- * A recording is written at its final name from the beginning, not to a temporary file that is
- * renamed at the end: what kill -9 leaves must be found where the user looks for it.
+ * A recording has its final name from the beginning; there is no temporary file that is renamed at
+ * the end. What kill -9 leaves must be where the user looks for it.
  */
 #ifndef SPROF_RECFILE_H
 #define SPROF_RECFILE_H
@@ -31,32 +31,36 @@ struct recfile_meta {
 };
 
 /*
- * Creates the file, mode 0600. A regular file of that name is renamed to PATH.old first. 0, or
- * -errno, not reported: -ELOOP where `path` is a symbolic link, -EISDIR a directory, -EOPNOTSUPP
- * any other thing that is not a regular file, or what the kernel said.
+ * Creates the file with mode 0600; a regular file of that name is renamed to PATH.old first. 0 or
+ * -errno, not reported: -ELOOP where `path` is a symbolic link, -EISDIR where it is a directory,
+ * -EOPNOTSUPP where it is anything else but a regular file, or the kernel's error.
  */
 int recfile_create(const char *path, const struct recfile_meta *meta, struct recfile **ret_file);
 
-/* Where samples go. Belongs to the recording. */
+/* The sink that takes the samples. Belongs to the recording. */
 struct sink *recfile_sink(struct recfile *w);
 
-/* The counters so far; every chunk carries them, so that a killed recording knows its losses. */
+/*
+ * Sets the counters so far. Every chunk carries them, so that an unfinished recording knows its
+ * losses.
+ */
 void recfile_set_stats(struct recfile *w, const struct profile_stats *stats);
 
 /*
- * Writes out what is pending: what has been flushed survives the death of the recorder. Also
- * happens by itself at 1 MiB; where nothing is pending nothing is written. 0, or the -errno of the first write that failed: from then on nothing
- * more is written, the file ends with its last whole chunk, and samples count as lost.
+ * Writes what is pending; what has been flushed survives the death of the recorder. The recording
+ * also flushes itself at 1 MiB. Where nothing is pending, nothing is written. 0, or the -errno of
+ * the first write that failed: after it nothing more is written, the file ends with its last whole
+ * chunk, and samples count as lost.
  */
 int recfile_flush(struct recfile *w);
 
-int recfile_error(const struct recfile *w); /* what recfile_flush() returned first, or 0 */
+int recfile_error(const struct recfile *w);	      /* the first error of recfile_flush(), or 0 */
 uint64_t recfile_size_bytes(const struct recfile *w); /* in the file */
 uint64_t recfile_nr_lost(const struct recfile *w);    /* samples that could not be written */
 
 /*
- * The strings, modules, threads and frames that were recorded, under the sink's ids; no stacks and
- * no samples. It is there to be symbolized.
+ * The strings, modules, threads and frames that were recorded, by the sink's ids, without stacks
+ * and samples: for the symbolizer.
  */
 struct profile *recfile_vocabulary(struct recfile *w);
 
@@ -64,26 +68,30 @@ struct profile *recfile_vocabulary(struct recfile *w);
 int recfile_write_symbols(struct recfile *w);
 
 /*
- * Writes the rest and marks the recording as complete. `stats` NULL: those set last. 0 or -errno,
- * as recfile_flush(); the file then stays incomplete. Nothing may be recorded afterwards.
+ * Writes the rest and marks the recording as complete. `stats` NULL: those that were set last. 0 or
+ * -errno, as recfile_flush(); on failure the recording stays unfinished. Nothing may be recorded
+ * afterwards.
  */
 int recfile_finish(struct recfile *w, const struct profile_stats *stats, uint64_t end_ns);
 
-/* Closes the file. Without recfile_finish() the recording stays incomplete. NULL is fine. */
+/* Closes the file. Without recfile_finish() the recording stays unfinished. NULL is fine. */
 void recfile_free(struct recfile *w);
 
-/* Do these first bytes of a file (8 are enough, 1 is the least) start a recording? */
+/*
+ * Returns whether a file that starts with these bytes is a recording. Eight bytes are enough; one
+ * is the minimum.
+ */
 bool recfile_is_recording(const void *data, size_t size);
 
 /*
  * Reads a recording, from a file or a pipe, into a new profile that the caller frees. What is
- * damaged or missing is left out and counted in stats.nr_lost as far as the rest tells; then, and
- * for recordings that were not finished, meta.unfinished is set and *ret_note says what happened
- * ("the recorder was killed", "damaged after chunk 12"). Otherwise *ret_note is "". It belongs to
- * the caller.
+ * damaged or missing is left out, and counted in stats.nr_lost as far as the rest tells. In that
+ * case, and for recordings that were not finished, meta.unfinished is set and *ret_note says what
+ * happened ("the recorder was killed", "damaged after chunk 12"); otherwise *ret_note is "". The
+ * caller frees it.
  *
- * Returns 0, -EINVAL where this is no recording, -EPROTONOSUPPORT where its version is unknown, or
- * the -errno of a failed read.
+ * Returns 0, -EINVAL where this is not a recording, -EPROTONOSUPPORT where its version is unknown,
+ * or the -errno of a failed read.
  */
 int recfile_read(FILE *f, struct profile **ret_profile, char **ret_note);
 

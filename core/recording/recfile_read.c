@@ -1,7 +1,7 @@
 /*
- * Reads the file of a recording chunk by chunk. A chunk whose header is intact can be skipped when
- * its content is not; where the header itself is damaged the next one is searched for. So one bad
- * sector costs the chunks it lies in. What is in a chunk is decode.c's.
+ * Reads the file of a recording chunk by chunk; decode.c reads what is inside. A chunk whose header
+ * is intact is skipped when its content is damaged; where the header is damaged, the next header is
+ * searched for. So one bad sector costs only the chunks it lies in.
  */
 #include "core/recording/recfile.h"
 
@@ -22,21 +22,21 @@
 
 struct reader {
 	FILE *f;
-	uint8_t *data; /* read and not yet taken: [start, end) */
+	uint8_t *data; /* read but not yet taken: [start, end) */
 	size_t start, end, capacity;
-	int error; /* of a read, -errno */
+	int error; /* -errno of a failed read */
 
 	ZSTD_DCtx *zstd;
 	uint8_t *content;
 	size_t content_capacity;
 	struct decoder decoder;
 
-	bool complete;	  /* the header says so */
-	bool last;	  /* the last chunk was read */
+	bool complete;	  /* by the file header */
+	bool last;	  /* the chunk marked as last was read */
 	uint32_t nr_good; /* chunks read in full */
 	uint32_t next_sequence;
 	uint32_t nr_damaged;
-	bool any_good_before;	     /* the first damage came after chunk ... */
+	bool any_good_before;	     /* damage was found; the first after chunk ... */
 	uint32_t good_before_damage; /* ... of this number */
 };
 
@@ -47,7 +47,7 @@ bool recfile_is_recording(const void *data, size_t size)
 	return size && memcmp(data, RECORD_FILE_MAGIC, size < n ? size : n) == 0;
 }
 
-/* Makes `size` bytes visible at r->data + r->start; false where the file ends before. */
+/* Makes `size` bytes available at r->data + r->start; false where the file ends before. */
 static bool see(struct reader *r, size_t size)
 {
 	while (r->end - r->start < size) {
@@ -79,7 +79,7 @@ static void note_damage(struct reader *r)
 	}
 }
 
-/* 0 with the header taken, or -errno. */
+/* Reads the file header. 0 or -errno. */
 static int read_file_header(struct reader *r, struct profile *p)
 {
 	struct record_file header;
@@ -93,7 +93,7 @@ static int read_file_header(struct reader *r, struct profile *p)
 	}
 	memcpy(&header, r->data, sizeof(header));
 	if (header.check != XXH64(&header, offsetof(struct record_file, check), 0)) {
-		note_damage(r); /* what was in it is not needed to read the rest */
+		note_damage(r); /* the damaged fields are not needed to read the rest */
 	} else if (header.version_major != RECORD_VERSION_MAJOR) {
 		return -EPROTONOSUPPORT;
 	} else {
@@ -143,13 +143,13 @@ static bool decode_content(struct reader *r, const struct record_chunk *chunk, c
 	return decoder_chunk(&r->decoder, chunk, r->content, n);
 }
 
-/* A chunk whose header is good and whose frame is in sight. */
+/* Reads a chunk whose header is intact and whose content is in the buffer. */
 static void take_chunk(struct reader *r, const struct record_chunk *chunk)
 {
 	const uint8_t *frame = r->data + r->start + sizeof(*chunk);
 
 	if (chunk->sequence < r->next_sequence) {
-		note_damage(r); /* a second copy: its numbers are taken */
+		note_damage(r); /* a second copy of a chunk: its numbers are taken */
 	} else {
 		if (chunk->sequence > r->next_sequence && !r->nr_damaged)
 			note_damage(r);
@@ -180,7 +180,7 @@ static void read_chunks(struct reader *r)
 	}
 }
 
-/* What kept this from being a whole recording, in words; "" where nothing did. */
+/* Says in words why this is not a whole recording; "" where it is one. */
 static char *describe(const struct reader *r)
 {
 	if (r->nr_damaged && r->any_good_before)

@@ -1,6 +1,6 @@
 /*
- * The file of a recording: created, appended to a whole chunk at a time, marked as complete at the
- * end. What goes into a chunk is encode.c's.
+ * Creates the file of a recording, appends whole chunks, and marks the file as complete at the end.
+ * encode.c makes the content of the chunks.
  */
 #include "core/recording/recfile.h"
 
@@ -19,7 +19,7 @@
 #include "core/recording/record.h"
 #include "core/recording/encode.h"
 
-#define CHUNK_BYTES (1u << 20) /* content of a chunk; the pending stacks and samples may top it */
+#define CHUNK_BYTES (1u << 20) /* content of a chunk; pending stacks and samples may exceed it */
 #define ZSTD_LEVEL 3
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "recordings are little-endian");
@@ -33,7 +33,7 @@ struct recfile {
 	uint64_t nr_lost;
 	uint32_t sequence;
 	ZSTD_CCtx *zstd;
-	struct buffer stored; /* header and frame of the chunk being written */
+	struct buffer stored; /* header and zstd frame of the chunk being written */
 };
 
 static int write_at(int fd, const void *data, size_t size, uint64_t offset)
@@ -54,7 +54,7 @@ static int write_at(int fd, const void *data, size_t size, uint64_t offset)
 	return 0;
 }
 
-/* Compresses the encoder's content behind a chunk header into w->stored. */
+/* Compresses the encoder's content into w->stored, behind a chunk header. */
 static int build_chunk(struct recfile *w, uint16_t flags)
 {
 	const struct encoder *e = &w->encoder;
@@ -94,7 +94,10 @@ static void write_chunk(struct recfile *w, uint16_t flags)
 		w->size_bytes += w->stored.size;
 		w->sequence++;
 	} else {
-		/* Where the cut fails a reader stops at the same place, for a worse reason. */
+		/*
+		 * Where ftruncate() fails, a reader still stops at the same place, but reports
+		 * damage.
+		 */
 		bool cut = w->error || ftruncate(w->fd, (off_t)w->size_bytes) == 0;
 
 		(void)cut;

@@ -1,48 +1,48 @@
 /*
- * The recording format, version 1.0. Little-endian. This page is its specification.
+ * The recording format, version 1.0. Little-endian. This file is its specification.
  *
  *	file    = struct record_file, chunk...
  *	chunk   = struct record_chunk, one zstd frame (with content checksum)
  *	content = { struct record_head, payload }...
  *
- * A recording is written at its final name and only ever appended to; the one place written twice
- * is record_file.complete, last of all. So whatever kills the recorder, every chunk that reached
- * the file can be read, and a reader knows that the end is missing.
+ * A recording has its final name from the beginning and is only ever appended to; the one place
+ * written twice is record_file.complete, which comes last of all. So whatever kills the recorder,
+ * every chunk that reached the file can be read, and a reader knows that the end is missing.
  *
  * Tables. Strings, modules, threads, frames, stacks and functions are numbered from 0 in the order
- * in which they are written; an entry names others by number, and only ones written before it.
- * String 0 is "" and is not written. The same content may be written twice under two numbers (the
- * recorder forgets stacks when it has seen too many): readers intern by content.
+ * in which they are written; an entry refers to others by number, and only to earlier ones. String
+ * 0 is "" and is not written. The same content may be written twice under two numbers, because the
+ * recorder forgets stacks when it has seen too many: readers intern by content.
  *
  * Lost chunks. Each chunk says in `first` at which numbers its own entries start. Where a chunk in
- * the middle is unreadable, the numbers it held stay unassigned and the later ones keep their
- * meaning: a lost string is "", a lost module or frame is the frame [unknown], a sample of a lost
- * thread has no thread, a sample of a lost stack is counted as lost, a frame that names a lost
- * function has no name.
+ * the middle is unreadable, the numbers it held stay unassigned and later ones keep their meaning:
+ * a lost string is "", a lost module or frame is the frame [unknown], a sample of a lost thread has
+ * no thread, a sample of a lost stack is counted as lost, a frame that refers to a lost function
+ * has no name.
  *
  * Versions. A reader refuses another major version. A higher minor version may bring new record
  * types, chunk kinds, META keys, STATS counters, module fields, sample columns and enum values: a
- * reader skips what it does not know, by size. Numbers are never given a second meaning.
+ * reader skips by size what it does not know. Numbers never get a second meaning.
  *
- * Numbers in payloads are varints (core/base/varint.h) unless said otherwise; `zz` is zigzag coded, and
- * {} repeats to the end of the record.
+ * Numbers in payloads are varints (core/base/varint.h) unless stated otherwise; `zz` is zigzag
+ * coded, and {} repeats to the end of the record.
  */
 #ifndef SPROF_RECORD_H
 #define SPROF_RECORD_H
 
 #include <stdint.h>
 
-/* The first byte starts no UTF-8 text and no gzip; CR LF shows a transfer in text mode. */
+/* The first byte starts neither UTF-8 text nor gzip; CR LF reveals a transfer in text mode. */
 #define RECORD_FILE_MAGIC "\x93SPROF\r\n"
 #define RECORD_CHUNK_MAGIC "\x93SCK"
 
 #define RECORD_VERSION_MAJOR 1
 #define RECORD_VERSION_MINOR 0
 
-/* Limits: what a writer keeps to and a reader insists on. */
+/* Limits that a writer keeps and a reader enforces. */
 #define RECORD_MAX_CHUNK (64u << 20) /* bytes of a chunk's content */
-#define RECORD_MAX_STRING (1u << 20) /* bytes; longer ones are cut */
-#define RECORD_MAX_DEPTH (1u << 16)  /* frames of a stack; the leaf side is cut */
+#define RECORD_MAX_STRING (1u << 20) /* bytes; longer strings are cut */
+#define RECORD_MAX_DEPTH (1u << 16)  /* frames of a stack; longer stacks lose frames at the leaf */
 #define RECORD_MAX_IDS (1u << 26)    /* entries of a table */
 
 #define RECORD_COMPLETE 0x4554454c504d4f43ull /* "COMPLETE" */
@@ -81,7 +81,7 @@ struct record_chunk {
 	uint32_t stored_size; /* bytes of the zstd frame */
 	struct record_first first;
 	uint32_t reserved;     /* 0 */
-	uint64_t first_sample; /* how many samples the chunks before this one hold */
+	uint64_t first_sample; /* samples in the chunks before this one */
 	uint64_t check;	       /* XXH64, seed 0, of the bytes before it */
 };
 _Static_assert(sizeof(struct record_chunk) == 64, "on disk");
@@ -99,10 +99,11 @@ enum record_type {
 	/* { size, bytes }: no NUL */
 	RECORD_STRINGS = 2,
 	/*
-	 * { entry size, entry }; entry = path string, pid, enum module_kind, dev, ino,
-	 * build-id size, build-id, and whatever a later version appends. In the place of pid an entry of
-	 * MODULE_NAMED has an enum function_kind, and one of MODULE_PYTHON the string number of its code
-	 * object's name; in the place of ino MODULE_PYTHON has its first line.
+	 * { entry size, entry }; entry = path string, pid, enum module_kind, dev, ino, build-id
+	 * size, build-id, and whatever a later version appends. In the place of pid an entry of
+	 * MODULE_NAMED has an enum function_kind, and one of MODULE_PYTHON the string number of its
+	 * code object's name; in the place of ino MODULE_PYTHON has its first line.
+	 *	 
 	 */
 	RECORD_MODULES = 3,
 	/* { pid, tid, comm string } */
@@ -131,14 +132,17 @@ enum record_type {
 	RECORD_LOCATIONS = 10,
 	/*
 	 * { enum fact_kind, entry size, entry }: an entry is a row of that table, its fields in the
-	 * order of core/profile/facts.h: numbers, strings, thread + 1 or 0, zz where signed. Unknown kinds
-	 * and fields are skipped by size, fields that are missing at the end are 0; a row replaces
-	 * an earlier one of the same key.
+	 * order of core/profile/facts.h: numbers, strings, thread + 1 or 0, zz where signed.
+	 * Unknown kinds and fields are skipped by size, fields that are missing at the end are 0; a
+	 * row replaces an earlier one of the same key.
+	 *	 
 	 */
 	RECORD_FACTS = 11,
 };
 
-/* The columns of RECORD_SAMPLES, in this order; deltas are to the sample before, in the record. */
+/*
+ * The columns of RECORD_SAMPLES, in this order; deltas are to the sample before in the same record.
+ */
 enum record_column {
 	RECORD_COLUMN_TIME = 0,	  /* zz delta, ns */
 	RECORD_COLUMN_THREAD = 1, /* thread + 1, or 0 */
@@ -149,11 +153,11 @@ enum record_column {
 	RECORD_COLUMN_GIL = 6,	  /* enum profile_gil */
 	NR_RECORD_COLUMNS
 };
-#define MIN_RECORD_COLUMNS RECORD_COLUMN_GIL /* that are never missing */
+#define MIN_RECORD_COLUMNS RECORD_COLUMN_GIL /* these are never missing */
 
 /* The counters of struct profile_stats. */
 enum record_stat {
-	RECORD_STAT_SAMPLES = 1, /* in the chunks up to and with this one */
+	RECORD_STAT_SAMPLES = 1, /* in the chunks up to this one, and in it */
 	RECORD_STAT_LOST = 2,
 	RECORD_STAT_SNAPSHOTS = 3,
 	RECORD_STAT_THROTTLED = 4,

@@ -59,8 +59,8 @@ uint32_t pstats_line(const struct tree_function *f); /* 0 = unknown */
 size_t pstats_name_size(const struct tree_function *f);
 
 /*
- * The table that pstats prints, or JSON; a dash, or null, for what was not counted. Sorted by cumtime
- * (`by_total`) or by tottime. The column must be one of time.
+ * Writes the table that pstats prints, or JSON; a dash, or null, for what was not counted. Sorted
+ * by cumtime (`by_total`) or by tottime. The column must be one of time.
  */
 void pstats_write(struct buffer *b, const struct pstats *stats, const struct summary *summary,
 		  bool by_total, const struct grid_report_opts *opts);

@@ -1,6 +1,7 @@
 /*
- * The sink interns by content, which costs a hash of strings; so each thread's name and each mapped
- * file's id is kept here or in the file, and only stacks are interned each time.
+ * The sink interns strings and modules by content, at the cost of hashing them. So the sink's ids
+ * of threads are cached here and those of modules in the mapped files; each new stack interns only
+ * its frames and itself.
  */
 #include "sampler/sink/sample_sink.h"
 

@@ -1,6 +1,5 @@
 /*
- * Functions come from .symtab and .dynsym; symbols that lie in no gap are skipped, so a file whose
- * FDEs are complete costs nothing here.
+ * Functions come from .symtab and .dynsym, which are read in blocks and only if there are gaps.
  */
 #include "sampler/unwind/text_gaps.h"
 

@@ -17,20 +17,17 @@
 #include "sampler/unwind/rule_set.h"
 #include "sampler/unwind/text_gaps.h"
 #include "sampler/unwind/text_ranges.h"
+#include "sampler/unwind/x86_64/known_code.h"
 
 #define MAX_ROWS (16u << 20)
 #define MAX_JOINED_GAP 15  /* so many bytes between ranges are padding, not code */
 #define ENTRY_CODE_SIZE 64 /* assumed for the code at the entry point without FDE (ld.so: 61) */
 #define MAX_SEARCHED (64u << 20) /* bytes of text without FDEs to search */
-#define MAX_INIT_SIZE 64	 /* of _init; it calls one function */
 
 /* Values of range.cie for ranges without FDE. */
 enum {
-	CIE_CODE = UINT32_MAX - 4, /* a derived rule; range.fde is its index in code[] */
-	CIE_FIRST_FIXED = UINT32_MAX - 3,
-	CIE_CALLED = CIE_FIRST_FIXED,  /* as after a call: the CFA is sp + 8 */
-	CIE_CALLED_8 = UINT32_MAX - 2, /* 8 bytes further down: the CFA is sp + 16 */
-	CIE_SIGNAL = UINT32_MAX - 1,
+	CIE_CODE = UINT32_MAX - 4,	  /* a derived rule; range.fde is its index in code[] */
+	CIE_FIRST_FIXED = UINT32_MAX - 3, /* + enum known_code */
 	CIE_END = UINT32_MAX,
 };
 
@@ -77,69 +74,9 @@ static void add_range(struct builder *builder, uint64_t vaddr, uint64_t length, 
 	text_ranges_add(&builder->ranges, &range);
 }
 
-/*
- * Do the bytes begin with the instructions that return from a signal handler: "mov $15, %rax" in
- * either length and "syscall" (15 is rt_sigreturn)? Debuggers and libgcc recognise them by these
- * bytes too.
- */
-static bool is_sigreturn(const uint8_t *at, size_t size)
+static void on_known_code(void *context, uint64_t vaddr, uint64_t length, enum known_code kind)
 {
-	static const uint8_t mov_rax[] = { 0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05 };
-	static const uint8_t mov_eax[] = { 0xb8, 15, 0, 0, 0, 0x0f, 0x05 };
-
-	return (size >= sizeof(mov_rax) && !memcmp(at, mov_rax, sizeof(mov_rax))) ||
-	       (size >= sizeof(mov_eax) && !memcmp(at, mov_eax, sizeof(mov_eax)));
-}
-
-/* Finds signal trampolines in text without FDEs: musl and Go write no CFI for theirs. */
-static void search_trampolines(struct builder *builder, uint64_t vaddr, const uint8_t *text,
-			       size_t size)
-{
-	enum { LENGTH = 9 };
-
-	for (size_t i = 1; i < size; i++) {
-		const uint8_t *at = memchr(text + i, 15, size - i);
-
-		/* the 15 of either form; its opcode comes before it */
-		if (!at)
-			break;
-		i = (size_t)(at - text);
-		for (size_t before = 1; before <= 3 && before < i; before += 2) {
-			if (is_sigreturn(at - before, size - i + before))
-				add_range(builder, vaddr + i - before - 1, LENGTH + 1, CIE_SIGNAL);
-		}
-	}
-}
-
-/*
- * Finds _init and _fini: glibc's crti.o has no CFI for them, and every program and library runs
- * them. "sub $8, %rsp" ... "add $8, %rsp; ret".
- */
-static void search_init(struct builder *builder, uint64_t vaddr, const uint8_t *text, size_t size)
-{
-	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
-	static const uint8_t head[] = { 0x48, 0x83, 0xec, 8 };
-	static const uint8_t tail[] = { 0x48, 0x83, 0xc4, 8, 0xc3 };
-
-	/* their sections are aligned to 4 bytes; memmem() would cost more than all the rest */
-	for (size_t i = -vaddr & 3; i + sizeof(head) + sizeof(tail) <= size; i += 4) {
-		const uint8_t *at = text + i, *end;
-		size_t start, body = i + sizeof(head), left;
-
-		if (memcmp(at, head, sizeof(head)))
-			continue;
-		left = size - body < MAX_INIT_SIZE ? size - body : MAX_INIT_SIZE;
-		end = memmem(text + body, left, tail, sizeof(tail));
-		if (!end)
-			continue;
-		start = i;
-		if (i >= sizeof(endbr) && !memcmp(at - sizeof(endbr), endbr, sizeof(endbr)))
-			start -= sizeof(endbr);
-		left = (size_t)(end - text) + sizeof(tail) - 1;
-		add_range(builder, vaddr + start, body - start, CIE_CALLED);
-		add_range(builder, vaddr + body, left - body, CIE_CALLED_8);
-		add_range(builder, vaddr + left, 1, CIE_CALLED);
-	}
+	add_range(context, vaddr, length, CIE_FIRST_FIXED + kind);
 }
 
 /*
@@ -222,8 +159,7 @@ static void search_text(struct builder *builder, const struct text_gaps *gaps, u
 	if (unwind_image_read(builder->image, segment->offset + (vaddr - segment->vaddr), text,
 			      size))
 		size = 0;
-	search_trampolines(builder, vaddr, text, size);
-	search_init(builder, vaddr, text, size);
+	known_code_find(vaddr, text, size, on_known_code, builder);
 	add_code_rules(builder, gaps, vaddr, text, size, first_range);
 	free(text);
 }

@@ -1,6 +1,6 @@
 /*
- * A module's number is the index of its mapped file + 1, so that 0 is "no file". Runtime code and
- * the vdso have indices too, but only the vdso has bytes that the unwinder can read.
+ * The number of a module is the index of its mapped file + 1; runtime code has none, so it is 0.
+ * The bytes of the vdso are read from this process, which has the same one.
  */
 #include "sampler/walk/snapshot_lookup.h"
 

@@ -1,6 +1,6 @@
 /*
- * Threads of the table builder compile the rows. Walks end at a module whose rows are still to
- * come, so new rows raise the generation of every target: it walks such stacks again.
+ * Threads of the table builder compile the rows. Until then the agent walks a module by frame
+ * pointers, so finished rows raise the generation of every target: it walks such stacks again.
  */
 #include "sampler/walk/walk_publisher.h"
 

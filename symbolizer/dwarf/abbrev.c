@@ -1,4 +1,8 @@
-/* Abbreviation tables, which say how entries are laid out, and the attributes of entries. */
+/*
+ * Abbreviation tables, which say how entries are laid out, and the attributes of entries. A table
+ * is parsed once; an attribute whose form has a fixed size keeps it, so that most entries are
+ * skipped without being read.
+ */
 #include "symbolizer/dwarf/dwarf_file.h"
 
 #include <dwarf.h>
@@ -8,7 +12,7 @@
 
 #define ABBREV_SIZE_MAX (256u << 20) /* a table takes eight times its bytes when parsed */
 
-/* Bytes of a form in an entry, or DWARF_VARIES. */
+/* Returns the bytes of a form in an entry, or DWARF_VARIES. */
 static uint8_t form_size(const struct dwarf_unit *unit, uint64_t form)
 {
 	switch (form) {
@@ -87,7 +91,7 @@ static struct dwarf_abbrevs *abbrevs_parse(const struct dwarf_unit *unit)
 	size_t capacity = 0, attributes_capacity = 0;
 
 	t->dense = true;
-	/* Never NULL: entries without attributes point at the end of the array. */
+	/* Never NULL: an entry without attributes points at the end of the array. */
 	t->attributes = xgrow(NULL, &attributes_capacity, 1, sizeof(*t->attributes));
 	for (;;) {
 		uint64_t code = cursor_uleb(&c), tag;
@@ -109,7 +113,7 @@ static struct dwarf_abbrevs *abbrevs_parse(const struct dwarf_unit *unit)
 	return t;
 }
 
-/* Sizes of forms depend on the unit's; one table may serve units of both kinds. */
+/* Sizes of forms depend on the unit, and units of different kinds may share a table. */
 static uint64_t abbrevs_key(const struct dwarf_unit *unit)
 {
 	return unit->abbrev_offset << 2 | (uint64_t)(unit->offset_size == 8) << 1 |

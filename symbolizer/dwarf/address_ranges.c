@@ -1,4 +1,7 @@
-/* Reads .debug_ranges (DWARF 2 to 4) and .debug_rnglists (DWARF 5). */
+/*
+ * Reads .debug_ranges (DWARF 2 to 4) and .debug_rnglists (DWARF 5). A range is relative to a base
+ * address that entries of the list may change.
+ */
 #include "symbolizer/dwarf/address_ranges.h"
 
 #include <dwarf.h>
@@ -16,7 +19,7 @@ void dwarf_extent_take(struct dwarf_extent *extent, uint16_t name, const struct 
 	}
 }
 
-/* Linkers mark discarded code with 0 (and what is added to it), -1 or -2. */
+/* Linkers mark discarded code with address 0 (plus an offset), -1 or -2. */
 static void add_range(struct dwarf_range_list *list, uint64_t base, uint64_t lo, uint64_t hi)
 {
 	if (lo >= hi || lo == 0 || base >= UINT64_MAX - 1 || lo >= UINT64_MAX - 1)
@@ -92,7 +95,9 @@ static void read_list(const struct dwarf_unit *unit, uint64_t offset, struct dwa
 	}
 }
 
-/* Lists may be named by number: the unit's table says where each begins, from the table on. */
+/*
+ * Reads a list that is given by its number: the unit's table has its offset, relative to the table.
+ */
 static void read_indexed_list(const struct dwarf_unit *unit, uint64_t index,
 			      struct dwarf_range_list *list)
 {

@@ -13,7 +13,7 @@ struct dwarf_range_list {
 	size_t nr, capacity;
 };
 
-/* The attributes of an entry that say where its code is; collected while they are read. */
+/* The attributes that say where the code of an entry is, collected while the entry is read. */
 struct dwarf_extent {
 	struct dwarf_value low, high, ranges;
 };
@@ -21,8 +21,9 @@ struct dwarf_extent {
 void dwarf_extent_take(struct dwarf_extent *extent, uint16_t name, const struct dwarf_value *v);
 
 /*
- * Replaces the list's content by the ranges of the entry; empty where it has no code. The unit's
- * root must have been read. What the linker discarded (address 0, or -1 and -2) is left out.
+ * Replaces the list with the ranges of the entry; it is empty where the entry has no code. The
+ * unit's root must have been read. Ranges that the linker discarded (address 0, -1 or -2) are left
+ * out.
  */
 void dwarf_extent_ranges(const struct dwarf_unit *unit, const struct dwarf_extent *extent,
 			 struct dwarf_range_list *list);

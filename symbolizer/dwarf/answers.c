@@ -1,7 +1,7 @@
 /*
- * Workers take units from a list. Each has a view of the file of its own (caches, strings, buffers;
- * see dwarf_file_share) and writes its own frames, and the answers to addresses that nobody else was
- * given. So they share what was there before they began, which no one changes, and one counter.
+ * Workers take units from a list. Each has its own view of the file (caches, strings, buffers; see
+ * dwarf_file_share) and writes only its own frames and the answers to the addresses of its units.
+ * So workers share nothing that changes, except one counter.
  */
 #include "symbolizer/dwarf/answers.h"
 
@@ -19,30 +19,31 @@
 
 #define DEPTH_MAX 256 /* inlined functions shown at one address */
 #define WORKERS_MAX 8
-#define BYTES_PER_WORKER (2u << 20)  /* of units: less is read before a thread has started */
-#define BUFFERS_MAX (256u << 20)     /* bytes: what the units being read may take together */
-#define SPLIT_UNIT_SIZE (256u << 10) /* bytes, as a guess: a skeleton does not say */
+/* of units: for less, starting a thread takes longer than reading */
+#define BYTES_PER_WORKER (2u << 20)
+#define BUFFERS_MAX (256u << 20)     /* bytes of the units that are read at the same time */
+#define SPLIT_UNIT_SIZE (256u << 10) /* bytes, a guess: a skeleton does not tell the size */
 #define NO_UNIT UINT32_MAX
 
-/* Where the frames of an address are, in the chain of the worker that found them. */
+/* Where the frames of an address are: in the chain of the worker that found them. */
 struct answer {
 	const struct worker *worker;
 	size_t first;
 	uint32_t nr;
 };
 
-/* An address and the unit it lies in. */
+/* An address to look up, and the unit it lies in. */
 struct question {
 	uint64_t address;
 	uint32_t unit, index;
 };
 
-/* The questions about one unit. */
+/* The questions about one unit, for one worker. */
 struct batch {
 	const struct question *questions;
 	size_t nr;
 	uint64_t unit_size; /* bytes */
-	bool done;	    /* written by the worker that has it */
+	bool done;	    /* set by its worker */
 };
 
 struct worker {
@@ -52,7 +53,7 @@ struct worker {
 	struct symbol_chain frames;
 	struct worker *next; /* in answers->workers */
 	pthread_t thread;
-	/* The unit being read. */
+	/* About the unit being read. */
 	struct dwarf_functions functions;
 	struct address_set set;
 	struct dwarf_line *lines;
@@ -66,12 +67,13 @@ struct dwarf_answers {
 	uint64_t *addresses;
 	struct answer *answers;
 	size_t nr;
-	struct worker *workers; /* of all rounds: they own the frames and strings */
+	struct worker *workers; /* from all rounds; they own the frames and strings */
 	struct batch *batches;
 	size_t nr_batches;
 	/*
-	 * The next batch to take. Relaxed: it only deals out numbers. What it indexes was written
-	 * before pthread_create() and what workers write is read after pthread_join(); both order memory.
+	 * The next batch to take. Relaxed: the counter only hands out numbers. What they index was
+	 * written before pthread_create(), and what workers write is read after pthread_join();
+	 * both order memory.
 	 */
 	atomic_size_t next_batch;
 };
@@ -85,7 +87,7 @@ static int compare_questions(const void *a, const void *b)
 	return (x->address > y->address) - (x->address < y->address);
 }
 
-/* Largest first, so that no worker begins with the longest when the others are done. */
+/* Largest first, so that no worker starts on the longest when the others are done. */
 static int compare_batches(const void *a, const void *b)
 {
 	const struct batch *x = a, *y = b;
@@ -97,7 +99,7 @@ static int compare_batches(const void *a, const void *b)
 
 /* ---- one unit */
 
-/* The chain from the innermost function outwards: indices, at most DEPTH_MAX; returns how many. */
+/* Walks from the innermost function outwards. Returns the number of indices, at most DEPTH_MAX. */
 static size_t walk_out(const struct dwarf_functions *f, uint32_t function, uint32_t *chain)
 {
 	size_t nr = 0;
@@ -109,7 +111,7 @@ static size_t walk_out(const struct dwarf_functions *f, uint32_t function, uint3
 	return nr;
 }
 
-/* Adds the frames of one address, outermost first; returns how many. */
+/* Adds the frames of one address, outermost first. Returns the number of them. */
 static uint32_t add_frames(struct worker *w, struct dwarf_unit *unit, uint32_t innermost,
 			   const struct dwarf_line *line)
 {
@@ -123,7 +125,7 @@ static uint32_t add_frames(struct worker *w, struct dwarf_unit *unit, uint32_t i
 		const struct dwarf_function *f = &w->functions.functions[inner_first[--nr]];
 		const struct dwarf_description *d = dwarf_function_describe(unit, f);
 
-		/* Where this one was inlined is the line of the one around it. */
+		/* The line of a frame is where the next function was inlined into it. */
 		if (frame) {
 			frame->line = f->call_line;
 			frame->file = lines ? dwarf_lines_path(lines, f->call_file) : NULL;
@@ -146,8 +148,9 @@ static uint32_t add_frames(struct worker *w, struct dwarf_unit *unit, uint32_t i
 }
 
 /*
- * Answers questions, all about one unit, that have no answer yet. False where a reference led out of
- * the unit and .debug_info is not in memory: nothing was answered, and the worker is of no more use.
+ * Answers those of the questions, all about one unit, that have no answer yet. Returns false where
+ * a reference led out of the unit and .debug_info is not in memory: then nothing was answered, and
+ * the worker must not be used again.
  */
 static bool answer_unit(struct worker *w, const struct question *questions, size_t nr,
 			uint32_t unit_index)
@@ -202,7 +205,7 @@ static struct worker *worker_new(struct dwarf_answers *a)
 	return w;
 }
 
-/* Frees what is needed only while units are read; frames and strings stay. */
+/* Frees what is needed only for reading units; frames and strings stay. */
 static void worker_finish(struct worker *w)
 {
 	dwarf_functions_fini(&w->functions);
@@ -262,7 +265,10 @@ static size_t count_workers(const struct dwarf_answers *a)
 	return nr ? nr : 1;
 }
 
-/* Has all batches that are not done worked on, by this thread too. False: some wait for .debug_info. */
+/*
+ * Works on all batches that are not done, with this thread as one worker. Returns false where some
+ * of them need all of .debug_info.
+ */
 static bool run_round(struct dwarf_answers *a)
 {
 	struct worker *started[WORKERS_MAX], *own = worker_new(a);
@@ -274,7 +280,7 @@ static bool run_round(struct dwarf_answers *a)
 		struct worker *w = worker_new(a);
 
 		if (pthread_create(&w->thread, NULL, worker_run, w))
-			break; /* fewer do the same */
+			break; /* fewer workers do the same work */
 		started[nr_started++] = w;
 	}
 	worker_run(own);
@@ -311,7 +317,7 @@ static void make_batches(struct dwarf_answers *a, const struct question *questio
 		qsort(a->batches, a->nr_batches, sizeof(*a->batches), compare_batches);
 }
 
-/* Asks the units that do not say where their code is about what is left. */
+/* Looks for the addresses without an answer in the units that do not say where their code is. */
 static void answer_rest(struct dwarf_answers *a, const struct dwarf_index *index,
 			struct question *questions)
 {

@@ -1,4 +1,7 @@
-/* Sections, units and their root entries. */
+/*
+ * Units and their root entries. All unit headers are read when a file is opened; a unit's entries
+ * are read when they are needed, and replace those of the unit before.
+ */
 #include "symbolizer/dwarf/dwarf_file.h"
 
 #include <dwarf.h>
@@ -9,16 +12,16 @@
 #include "symbolizer/dwarf/source_lines.h"
 
 /*
- * Real programs use at most 1.3 per byte of their sections; tables that overlap in a hostile file
- * would be passed once per reference.
+ * Work for each byte of DWARF. Real programs need at most 1.3; in a hostile file, overlapping
+ * tables would be read once per reference.
  */
 #define BUDGET_PER_BYTE 8
 #define BUDGET_BASE (1u << 20)
 
-#define CACHED_TABLES 16 /* of each kind, while one unit at a time is loaded */
-#define ROOT_BYTES 512	 /* a unit's header and root entry, as far as compilers go */
+#define CACHED_TABLES 16 /* tables of each kind that are kept from one unit to the next */
+#define ROOT_BYTES 512	 /* enough for the header and root entry that compilers write */
 
-/* Reads a header from its first bytes; false where it makes no sense. */
+/* Reads a unit header from its first bytes; false where it makes no sense. */
 static bool read_unit_header(struct dwarf_unit *unit, struct cursor *c, uint64_t left)
 {
 	const uint8_t *start = c->at;
@@ -49,7 +52,7 @@ static bool read_unit_header(struct dwarf_unit *unit, struct cursor *c, uint64_t
 		address_size = cursor_u8(c);
 	}
 	unit->entries = unit->offset + (uint64_t)(c->at - start);
-	/* A unit of another kind is passed over, what follows it is not. */
+	/* A unit of another kind is skipped, the units behind it are not. */
 	if (c->bad || unit->entries >= unit->end || unit->version < 2 || unit->version > 5 ||
 	    address_size != 8)
 		unit->version = 0;
@@ -84,8 +87,8 @@ static void read_units(struct dwarf_file *file)
 }
 
 /*
- * The .debug_info.dwo that begins with a unit of code: where types have units of their own, a .dwo
- * file has a section for each. A package has but one, in any order.
+ * Finds the .debug_info.dwo that begins with a unit of code: a .dwo file whose types have units of
+ * their own has a section for each. A package has one section with units in any order.
  */
 static struct elf_section *find_split_info(struct dwarf_file *file)
 {
@@ -223,7 +226,7 @@ struct dwarf_unit *dwarf_unit_at(struct dwarf_file *file, uint64_t offset)
 	return &file->units[lo - 1];
 }
 
-/* The attributes that others depend on; they may stand behind those in the entry. */
+/* Takes the attributes that others depend on; in an entry they may come after those. */
 static void take_base(struct dwarf_unit *unit, uint16_t name, const struct dwarf_value *v)
 {
 	switch (name) {
@@ -276,7 +279,7 @@ static bool read_root(struct dwarf_unit *unit)
 	return abbrevs;
 }
 
-/* Reads the root of a unit whose bytes are loaded. */
+/* Reads the root entry of a unit whose bytes are loaded. */
 static bool take_root(struct dwarf_unit *unit)
 {
 	unit->dwo_name = NULL;
@@ -288,7 +291,7 @@ static bool take_root(struct dwarf_unit *unit)
 	return false;
 }
 
-/* Makes room for another unit. Nobody else points at the tables then. */
+/* Makes room for another unit. No other pointers to the tables exist at this time. */
 static void forget_unit(struct dwarf_file *file)
 {
 	if (file->loaded) {
@@ -303,7 +306,7 @@ static void forget_unit(struct dwarf_file *file)
 		dwarf_lines_free_all(file);
 }
 
-/* Fills unit->bytes with at least `nr` bytes. */
+/* Loads at least `nr` bytes of the unit. */
 static bool load_bytes(struct dwarf_unit *unit, uint64_t nr)
 {
 	struct dwarf_file *file = unit->file;
@@ -319,7 +322,7 @@ static bool load_bytes(struct dwarf_unit *unit, uint64_t nr)
 	if (nr > file->buffer_capacity) {
 		free(file->buffer);
 		file->buffer_capacity = 0;
-		/* Not xmalloc: the file says how much, and may lie. */
+		/* Not xmalloc(): the size comes from the file and may be false. */
 		file->buffer = malloc(nr + nr / 2);
 		if (!file->buffer)
 			return false;

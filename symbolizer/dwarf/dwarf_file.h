@@ -1,8 +1,10 @@
 /*
- * The DWARF (versions 2 to 5) of one ELF file: its units, their entries (DIEs) and attributes. A
- * reader of our own: the symbolizer needs flat tables, built by one pass over all entries of a unit;
- * and the bytes are hostile, so every read is bounded, and all work is paid from a budget that a
- * well-formed file does not use up.
+ * The DWARF (versions 2 to 5) of one ELF file: its units, their entries (DIEs) and attributes.
+ * sprof has its own reader because the symbolizer needs flat tables, built in one pass over the
+ * entries of a unit, and because the bytes are untrusted: every read is bounded, and all work is
+ * paid from a budget that a well-formed file does not use up.
+ *
+ * sections.c is the lowest layer, abbrev.c stands on it, and dwarf_file.c on both.
  */
 #ifndef SPROF_DWARF_FILE_H
 #define SPROF_DWARF_FILE_H
@@ -17,7 +19,7 @@
 #include "symbolizer/lookup/string_pool.h"
 
 enum dwarf_section {
-	DWARF_INFO, /* may not be loaded: see dwarf_file */
+	DWARF_INFO, /* may be unloaded: see struct dwarf_file */
 	DWARF_LINE, /* likewise */
 	DWARF_ABBREV,
 	DWARF_STR,
@@ -35,10 +37,10 @@ enum dwarf_section {
 struct dwarf_lines;	  /* source_lines.h */
 struct dwarf_description; /* subprograms.h */
 
-/* How one kind of entry is laid out. */
+/* One attribute in the layout of an entry. */
 struct dwarf_attribute {
 	uint16_t name, form;
-	uint8_t size; /* bytes in the entry; DWARF_VARIES = read it to know */
+	uint8_t size; /* bytes in the entry; DWARF_VARIES: known only by reading it */
 	int64_t implicit;
 };
 
@@ -51,7 +53,7 @@ struct dwarf_abbrev {
 };
 
 struct dwarf_abbrevs {
-	uint64_t key; /* offset in .debug_abbrev, and what sizes depend on */
+	uint64_t key; /* offset in .debug_abbrev, and the properties that sizes depend on */
 	struct dwarf_abbrev *abbrevs;
 	size_t nr;
 	bool dense; /* abbrevs[i].code == i + 1 */
@@ -61,37 +63,39 @@ struct dwarf_abbrevs {
 
 struct dwarf_unit {
 	struct dwarf_file *file;
-	uint64_t offset, entries, end; /* in .debug_info: header, first entry, end */
+	/* offsets in .debug_info: of the header, the first entry, and the end */
+	uint64_t offset, entries, end;
 	uint64_t abbrev_offset;
 	uint16_t version;
 	uint8_t offset_size;  /* 4 or 8 */
 	uint8_t type;	      /* DW_UT_* */
-	uint64_t dwo_id;      /* of a skeleton and the unit that was split off; 0 = none */
+	uint64_t dwo_id;      /* joins a skeleton with the unit that was split off; 0 = none */
 	const uint8_t *bytes; /* from the header on; NULL = not loaded */
-	uint64_t nr_bytes;    /* loaded ones */
-	/* From the root entry. */
+	uint64_t nr_bytes;    /* bytes that are loaded */
+	/* Read from the root entry. */
 	bool has_lines;
 	uint64_t low_pc, line_offset;
 	uint64_t str_offsets_base, addr_base, rnglists_base;
 	uint64_t ranges_base,
-		gnu_ranges_base; /* of this unit's lists; of those split off from it */
-	const char *directory;	 /* valid while loaded, as is dwo_name */
-	const char *dwo_name;	 /* a skeleton: the file that has its entries; else NULL */
-	/* Of a unit that was split off: what stayed behind, its lines among it; else NULL. */
+		/* for lists of this unit; for those of the unit split off from it */
+		gnu_ranges_base;
+	const char *directory; /* valid while the unit is loaded, as is dwo_name */
+	const char *dwo_name;  /* of a skeleton: the file that has its entries; else NULL */
+	/* Of a unit that was split off: its skeleton, which has the lines; else NULL. */
 	struct dwarf_unit *skeleton;
-	/* Made when first needed. */
+	/* Made on demand. */
 	const struct dwarf_abbrevs *abbrevs;
 	struct dwarf_lines *lines;
 };
 
 /*
  * Of .debug_info and .debug_line, the largest sections, one unit's part is in memory at a time,
- * until an entry refers to another unit (link-time optimization, dwz): then all of .debug_info is.
- * The other sections are loaded whole.
+ * until an entry refers to another unit (link-time optimization, dwz): from then on all of
+ * .debug_info is. The other sections are loaded whole.
  */
 struct dwarf_file {
 	struct elf_image *image;
-	const char *path; /* of the image; the opener's, NULL = unknown */
+	const char *path; /* of the image; owned by the caller, NULL = unknown */
 	struct elf_section *info, *line;
 	struct {
 		const uint8_t *data;
@@ -102,26 +106,28 @@ struct dwarf_file {
 	struct dwarf_unit *loaded; /* the unit whose bytes are in `buffer`, or NULL */
 	uint8_t *buffer;
 	size_t buffer_capacity;
-	struct dwarf_file *alt; /* what dwz moved to a file shared by several; or NULL */
+	struct dwarf_file *alt; /* the file to which dwz moved what several files share; or NULL */
 	/* Split DWARF: split_units.h. */
-	bool is_split;		  /* a .dwo file or a package of them */
-	bool has_skeletons;	  /* known once the roots were read */
-	struct string_pool *keep; /* strings of a .dwo file must go there; NULL: the file stays */
+	bool is_split;	    /* this is a .dwo file or a package of them */
+	bool has_skeletons; /* known after the roots were read */
+	/* where strings of a .dwo file must go; NULL: the file stays open */
+	struct string_pool *keep;
 	uint64_t split_bytes, nr_split_missing;
-	uint64_t max_bytes; /* of DWARF in any file that belongs to this one */
+	uint64_t max_bytes; /* limit on the DWARF of this and of every related file */
 	/*
-	 * A view that another thread uses: it must not load sections. It says here that it would have
-	 * to, and the reference that needed .debug_info leads nowhere.
+	 * is_shared: a view for another thread, which must not load sections. It sets wants_info
+	 * where it would have to; the reference that needed .debug_info is then not followed.
 	 */
 	bool is_shared, wants_info;
-	uint64_t budget; /* work left, about a byte read each; users may add for what they ask */
-	/* Tables that units share, by their offset in the section. */
+	/* work left, about a byte read each; callers add to it for their requests */
+	uint64_t budget;
+	/* Tables that units share, found by their offset in the section. */
 	struct dwarf_abbrevs **abbrev_tables;
 	struct dwarf_lines **line_tables;
 	size_t nr_abbrev_tables, abbrev_tables_capacity;
 	size_t nr_line_tables, line_tables_capacity;
 	struct intern abbrev_index, line_index;
-	/* Of functions, by their entry. */
+	/* Descriptions of functions, found by their entry. */
 	struct dwarf_description *descriptions;
 	size_t nr_descriptions, descriptions_capacity;
 	struct intern description_index;
@@ -129,13 +135,13 @@ struct dwarf_file {
 };
 
 enum dwarf_class {
-	DWARF_NOTHING, /* a form that says nothing here */
+	DWARF_NOTHING, /* a form that carries nothing needed here */
 	DWARF_ADDRESS,
 	DWARF_CONSTANT,
 	DWARF_STRING,
-	DWARF_OFFSET,	     /* into another section */
-	DWARF_RANGES_INDEX,  /* into the unit's table of range lists */
-	DWARF_REFERENCE,     /* entry at that offset of .debug_info */
+	DWARF_OFFSET,	     /* an offset in another section */
+	DWARF_RANGES_INDEX,  /* an index in the unit's table of range lists */
+	DWARF_REFERENCE,     /* an entry, by its offset in .debug_info */
 	DWARF_REFERENCE_ALT, /* the same in file->alt */
 };
 
@@ -154,63 +160,63 @@ struct dwarf_file *dwarf_file_new(struct elf_image *image, uint64_t max_bytes);
 struct dwarf_file *dwarf_file_new_split(struct elf_image *image, uint64_t max_bytes);
 void dwarf_file_free(struct dwarf_file *file);
 /*
- * Another view of the file and of its alt, for another thread: it shares the sections that are
- * loaded, and has units, caches, strings and a budget of its own. `file` must outlive it, and load
- * nothing while the other thread is at work. Freed as any other.
+ * Makes a view of the file and of its alt for another thread. It shares the loaded sections and has
+ * its own units, caches, strings and budget. `file` must outlive the view, and load nothing while
+ * the other thread works. Freed like any other file.
  */
 struct dwarf_file *dwarf_file_share(const struct dwarf_file *file);
-/* Gives back what reading units needs; strings stay. No unit may be read afterwards. */
+/* Frees what is needed for reading units; strings stay. No unit may be read afterwards. */
 void dwarf_file_trim(struct dwarf_file *file);
 /*
- * Brings all of .debug_info into memory, for units that refer to each other; false where that fails,
- * or where it must be done through the file that this is a view of.
+ * Loads all of .debug_info, for units that refer to each other. Returns false where that fails, or
+ * where this is a view and the file behind it must do it.
  */
 bool dwarf_file_load_info(struct dwarf_file *file);
 
-/* The section of that kind, or NULL. */
+/* Returns the section of that kind, or NULL. */
 struct elf_section *dwarf_section_find(const struct dwarf_file *file, enum dwarf_section section);
-/* Brings a section into memory, decompressed; it stays absent where that fails. */
+/* Loads a section, decompressed. Where that fails, it stays absent. */
 void dwarf_section_load(struct dwarf_file *file, enum dwarf_section section);
 
-/* Takes n bytes from the budget; false where it is used up and the caller must give up. */
+/* Takes n from the budget. Returns false where it is used up: the caller must give up. */
 bool dwarf_charge(struct dwarf_file *file, uint64_t n);
 
 struct cursor dwarf_cursor(const struct dwarf_file *file, enum dwarf_section section,
 			   uint64_t offset);
-/* A string of .debug_str or .debug_line_str; NULL beyond its end. */
+/* Returns a string of .debug_str or .debug_line_str; NULL beyond its end. */
 const char *dwarf_string(const struct dwarf_file *file, enum dwarf_section section,
 			 uint64_t offset);
 
-/* The unit that an offset of .debug_info lies in, or NULL. */
+/* Returns the unit with entries at that offset of .debug_info, or NULL. */
 struct dwarf_unit *dwarf_unit_at(struct dwarf_file *file, uint64_t offset);
 /*
- * Brings the unit's entries into memory, in place of those of the unit before, and reads the root
- * entry and its bases. False where the unit is damaged.
+ * Loads the unit's entries, in place of those of the unit before, and reads the root entry with its
+ * bases. Returns false where the unit is damaged.
  */
 bool dwarf_unit_load(struct dwarf_unit *unit);
-/* Like dwarf_unit_load(), but perhaps only the root entry is in memory. */
+/* Like dwarf_unit_load(), but may load no more than the root entry. */
 bool dwarf_unit_load_root(struct dwarf_unit *unit);
-/* From an offset of .debug_info to the end of what is loaded of the unit. */
+/* Returns a cursor from an offset of .debug_info to the end of the unit's loaded bytes. */
 struct cursor dwarf_unit_cursor(const struct dwarf_unit *unit, uint64_t offset);
-/* A string that was read from the unit's entries, in a place that outlives them. */
+/* Returns a string that was read from the unit's entries, in memory that outlives them. */
 const char *dwarf_unit_keep(struct dwarf_unit *unit, const char *s);
 
 /* Frees the abbreviation tables of all units of a file. */
 void dwarf_abbrevs_free_all(struct dwarf_file *file);
-/* NULL where the table is damaged; the same table is parsed once. */
+/* Returns the abbreviations of the unit; a table is parsed once. NULL where it is damaged. */
 const struct dwarf_abbrevs *dwarf_unit_abbrevs(struct dwarf_unit *unit);
-/* Reads an entry's code; NULL for the end of siblings (code 0) and where there is no such code. */
+/* Finds the abbreviation of a code; NULL for the end of siblings (0) and for an unknown code. */
 const struct dwarf_abbrev *dwarf_abbrev_find(const struct dwarf_abbrevs *abbrevs, uint64_t code);
 
 /*
- * Reads one attribute of an entry. An index into .debug_addr or .debug_str_offsets is resolved
+ * Reads one attribute of an entry. Indices into .debug_addr and .debug_str_offsets are resolved
  * through the unit's bases, which are in its root entry.
  */
 struct dwarf_value dwarf_attribute_read(const struct dwarf_unit *unit, struct cursor *c,
 					const struct dwarf_attribute *attribute);
 void dwarf_attribute_skip(const struct dwarf_unit *unit, struct cursor *c,
 			  const struct dwarf_attribute *attribute);
-/* Passes over all of an entry's attributes. */
+/* Skips all attributes of an entry. */
 void dwarf_attributes_skip(const struct dwarf_unit *unit, struct cursor *c,
 			   const struct dwarf_abbrevs *abbrevs, const struct dwarf_abbrev *abbrev);
 

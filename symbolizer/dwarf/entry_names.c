@@ -1,7 +1,7 @@
 /*
- * What a function is called and where it is declared. The entry that has code often says neither:
- * it refers to an abstract copy (abstract_origin), and that to the declaration (specification),
- * perhaps in another unit or in dwz's shared file.
+ * Finds what a function is called and where it is declared. The entry that has the code often says
+ * neither: it refers to an abstract copy (abstract_origin), and that to the declaration
+ * (specification), perhaps in another unit or in dwz's shared file.
  */
 #include <dwarf.h>
 
@@ -9,7 +9,7 @@
 #include "symbolizer/dwarf/subprograms.h"
 #include "symbolizer/dwarf/source_lines.h"
 
-#define REFERENCES_MAX 8 /* two or three are usual; in a hostile file they form a ring */
+#define REFERENCES_MAX 8 /* two or three are usual; in a hostile file they may form a ring */
 #define ENTRY_COST 64
 
 struct description {
@@ -17,7 +17,7 @@ struct description {
 	const char *file;
 	uint32_t line;
 	bool has_file, has_line;
-	struct dwarf_value next; /* the entry that knows more */
+	struct dwarf_value next; /* a reference to the entry with the rest */
 };
 
 static void take_name(const char **name, struct dwarf_unit *unit, const char *s)
@@ -38,7 +38,7 @@ static void take_attribute(struct description *d, struct dwarf_unit *unit, uint1
 	case DW_AT_decl_file:
 		if (d->has_file)
 			break;
-		/* The number is of this unit's files, wherever the chain began. */
+		/* The number is that of a file of this unit, wherever the chain began. */
 		lines = dwarf_unit_lines(unit);
 		d->file = lines ? dwarf_lines_path(lines, v->number) : NULL;
 		d->has_file = true;
@@ -77,7 +77,7 @@ static bool read_entry(struct description *d, struct dwarf_unit *unit, uint64_t 
 	return !c.bad;
 }
 
-/* The unit that the reference from an entry of `unit` leads to, or NULL. */
+/* Returns the unit that a reference from an entry of `unit` leads to, or NULL. */
 static struct dwarf_unit *unit_of(struct dwarf_unit *unit, const struct dwarf_value *reference)
 {
 	struct dwarf_file *file = unit->file;
@@ -89,11 +89,11 @@ static struct dwarf_unit *unit_of(struct dwarf_unit *unit, const struct dwarf_va
 		return NULL;
 	if (entry >= unit->entries && entry < unit->end)
 		return unit;
-	/* The unit at hand must stay in memory beside the other. */
+	/* This unit must stay in memory beside the other. */
 	return dwarf_file_load_info(file) ? dwarf_unit_at(file, entry) : NULL;
 }
 
-/* Follows the chain of references from the entry of `unit`. */
+/* Follows the references from the entry of `unit` until name and place are known. */
 static void read_description(struct dwarf_unit *unit, uint64_t entry,
 			     struct dwarf_description *ret_description)
 {

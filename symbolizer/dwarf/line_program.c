@@ -1,6 +1,6 @@
 /*
  * The line number state machine: DWARF 5, section 6.2.5. A row covers the addresses from its own to
- * the next row's; rows are not kept, each gives its line to the addresses that it covers.
+ * that of the next row. Rows are not kept: each gives its line to the addresses that it covers.
  */
 #include "symbolizer/dwarf/line_program.h"
 
@@ -13,12 +13,12 @@ struct machine {
 	struct dwarf_file *dwarf;
 	uint64_t address;
 	uint32_t file, line;
-	/* The last row. */
+	/* State of the last row. */
 	bool in_sequence;
-	bool discarded; /* the sequence starts at 0: the linker dropped its code */
+	bool discarded; /* the sequence starts at 0: the linker discarded its code */
 	uint64_t row_address;
 	uint32_t row_file, row_line;
-	size_t next; /* first address >= row_address, while rows ascend */
+	size_t next; /* index of the first address >= row_address, while rows ascend */
 };
 
 static void reset(struct machine *m)
@@ -44,7 +44,7 @@ static size_t lower_bound(const struct machine *m, uint64_t start)
 	return lo;
 }
 
-/* Gives the last row's line to what lies between it and the address of this one. */
+/* Gives the line of the last row to the addresses between it and this row. */
 static void give_line(struct machine *m)
 {
 	while (m->next < m->nr_addresses && m->addresses[m->next] < m->address &&

@@ -1,6 +1,6 @@
 /*
- * The sections of DWARF, and the budget that pays for all reading of them. Everything else in this
- * room stands on these functions.
+ * The sections of DWARF and the budget that pays for reading them. .debug_info and .debug_line may
+ * stay in the file; all other sections are loaded when the file is opened.
  */
 #include "symbolizer/dwarf/dwarf_file.h"
 
@@ -69,7 +69,7 @@ struct cursor dwarf_cursor(const struct dwarf_file *file, enum dwarf_section sec
 
 const char *dwarf_string(const struct dwarf_file *file, enum dwarf_section section, uint64_t offset)
 {
-	/* Every section ends in a NUL of ours. */
+	/* elf_section_data() puts a NUL behind every section. */
 	return offset < file->sections[section].size
 		       ? (const char *)file->sections[section].data + offset
 		       : NULL;

@@ -1,6 +1,6 @@
 /*
- * Line tables: the header with directories and files, and lookups. The line number program itself
- * is run by line_program.c.
+ * Line tables: the header with directories and files, and lookups; line_program.c runs the program.
+ * Units that name the same table share it.
  */
 #include "symbolizer/dwarf/source_lines.h"
 
@@ -12,17 +12,17 @@
 #include "symbolizer/dwarf/line_program.h"
 #include "symbolizer/lookup/source_path.h"
 
-#define FORMATS_MAX 16 /* kinds of data per file; the standard has five */
+#define FORMATS_MAX 16 /* kinds of data per file; the standard defines five */
 
 struct line_file {
 	const char *name;
 	uint64_t directory;
-	const char *path; /* made when first asked for; in the file's string pool */
+	const char *path; /* made on demand, in the file's string pool */
 };
 
 struct dwarf_lines {
 	uint64_t offset; /* in .debug_line */
-	uint8_t *bytes;	 /* own copy, from the header on; NULL = the section is in memory */
+	uint8_t *bytes;	 /* a copy, from the header on; NULL: the section is in memory */
 	struct string_pool *strings;
 	const char *unit_directory;
 	uint16_t version;
@@ -45,7 +45,7 @@ static void add_file(struct dwarf_lines *t, const char *name, uint64_t directory
 	t->files[t->nr_files++] = (struct line_file){ .name = name, .directory = directory };
 }
 
-/* Before DWARF 5: numbers start at 1; directory 0 is where the compiler ran. */
+/* Reads the names of DWARF 2 to 4: numbers start at 1; directory 0 is where the compiler ran. */
 static void read_old_names(struct dwarf_lines *t, struct cursor *c)
 {
 	const char *name;
@@ -61,7 +61,10 @@ static void read_old_names(struct dwarf_lines *t, struct cursor *c)
 	}
 }
 
-/* DWARF 5: a table that says itself what it holds; used for directories, then for files. */
+/*
+ * Reads the names of DWARF 5: a table that describes its own columns; used for directories, then
+ * for files.
+ */
 static bool read_names(struct dwarf_lines *t, const struct dwarf_unit *unit, struct cursor *c,
 		       bool files)
 {
@@ -76,7 +79,7 @@ static bool read_names(struct dwarf_lines *t, const struct dwarf_unit *unit, str
 		formats[i].form = (uint16_t)cursor_uleb(c);
 	}
 	nr = cursor_uleb(c);
-	if (nr > cursor_left(c)) /* each takes a byte at least */
+	if (nr > cursor_left(c)) /* each entry takes at least a byte */
 		return false;
 	for (uint64_t i = 0; i < nr && !c->bad; i++) {
 		const char *name = NULL;
@@ -98,7 +101,7 @@ static bool read_names(struct dwarf_lines *t, const struct dwarf_unit *unit, str
 	return !c->bad;
 }
 
-/* Reads the header; c is left at the program, bounded by the table's end. */
+/* Reads the header and leaves c at the program, bounded by the end of the table. */
 static bool read_header(struct dwarf_lines *t, const struct dwarf_unit *unit, struct cursor *c)
 {
 	struct dwarf_line_program *p = &t->program;
@@ -123,8 +126,8 @@ static bool read_header(struct dwarf_lines *t, const struct dwarf_unit *unit, st
 	start = c->at + length;
 	p->min_instruction = cursor_u8(c);
 	if (t->version >= 4)
-		cursor_skip(c, 1); /* operations per instruction: 1, but on VLIW machines */
-	cursor_skip(c, 1);	   /* whether rows are statements at first */
+		cursor_skip(c, 1); /* operations per instruction: 1, except on VLIW machines */
+	cursor_skip(c, 1);	   /* whether rows are statements by default */
 	p->line_base = (int8_t)cursor_u8(c);
 	p->line_range = cursor_u8(c);
 	p->opcode_base = cursor_u8(c);
@@ -140,7 +143,10 @@ static bool read_header(struct dwarf_lines *t, const struct dwarf_unit *unit, st
 	return true;
 }
 
-/* The table's bytes, and perhaps more; the cursor is bad where it cannot be read. */
+/*
+ * Returns the bytes of the table, perhaps with more behind them; the cursor is bad where they
+ * cannot be read.
+ */
 static struct cursor load_table(struct dwarf_lines *t, const struct dwarf_file *file)
 {
 	struct cursor c = dwarf_cursor(file, DWARF_LINE, t->offset);

@@ -1,4 +1,4 @@
-/* A line table: the source files of a unit, and which line each instruction came from. */
+/* A line table: the source files of a unit, and the line that each instruction comes from. */
 #ifndef SPROF_SOURCE_LINES_H
 #define SPROF_SOURCE_LINES_H
 
@@ -8,20 +8,22 @@
 struct dwarf_lines;
 
 /*
- * The table of a loaded unit; shared with other units that name the same one, and owned by the
- * file. NULL where it has none or it is damaged.
+ * Returns the table of a loaded unit. Units may share it; the file owns it. NULL where the unit has
+ * none or it is damaged.
  */
 struct dwarf_lines *dwarf_unit_lines(struct dwarf_unit *unit);
 /* Frees the tables of all units of a file. */
 void dwarf_lines_free_all(struct dwarf_file *file);
 
 /*
- * Path of a source file by its number, absolute where DWARF says so, without "." and ".."; NULL =
- * none. Lives as long as the DWARF file; equal paths are the same pointer.
+ * Returns the path of a source file by its number, absolute where DWARF says so, without "." and
+ * ".."; NULL = none. Lives as long as the DWARF file; equal paths are the same pointer.
  */
 const char *dwarf_lines_path(struct dwarf_lines *lines, uint64_t file);
 
-/* The file number and line of each of the addresses, sorted; zeros where there is none. */
+/*
+ * Finds file number and line of each of the addresses, which are sorted; zeros where there is none.
+ */
 void dwarf_unit_find_lines(struct dwarf_unit *unit, const uint64_t *addresses, size_t nr,
 			   struct dwarf_line *ret_lines);
 

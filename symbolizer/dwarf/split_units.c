@@ -1,4 +1,7 @@
-/* Finds the .dwo file or the part of a package that has a skeleton's entries, and joins the two. */
+/*
+ * Finds the .dwo file, or the part of a package, with the entries of a skeleton, and joins the two:
+ * a unit that was split off takes its addresses and bases from its skeleton.
+ */
 #include "symbolizer/dwarf/split_units.h"
 
 #include <dwarf.h>
@@ -9,17 +12,17 @@
 #include "core/base/log.h"
 #include "symbolizer/lookup/debug_file.h"
 
-/* What is read for one module; a hostile file may name large files again and again. */
+/* Limit for one module: a hostile file may refer to large files again and again. */
 #define SPLIT_BYTES_MAX (64ull << 30)
-#define COLUMNS_MAX 16 /* of a package's index; there are eight kinds of section */
+#define COLUMNS_MAX 16 /* of the index of a package; there are eight kinds of section */
 #define INDEX_SIZE_MAX (256ull << 20)
 
-/* Where a unit's part of each section begins; in a .dwo file 0. */
+/* Where a unit's part of each section begins; 0 in a .dwo file. */
 struct parts {
 	uint64_t abbrev, str_offsets, rnglists;
 };
 
-/* One row of a package's index. */
+/* One row of the index of a package. */
 struct package_unit {
 	uint64_t dwo_id;
 	uint32_t unit; /* in the package's file */
@@ -30,11 +33,14 @@ struct dwarf_package {
 	struct elf_image *image; /* NULL in a view */
 	char *path;		 /* likewise */
 	struct dwarf_file *file;
-	struct package_unit *units; /* by dwo_id; the first package's own */
+	/* by dwo_id; owned by the package that was opened, not by its views */
+	struct package_unit *units;
 	size_t nr;
 };
 
-/* Columns of the index, DWARF 5 table 7.1; before it there were others, and the same for these. */
+/*
+ * Columns of the index: DWARF 5, table 7.1. Version 2 has others, and the same numbers for these.
+ */
 enum { PART_INFO = 1, PART_ABBREV = 3, PART_STR_OFFSETS = 6, PART_RNGLISTS = 8 };
 
 /* The header and tables of .debug_cu_index. */
@@ -42,7 +48,7 @@ struct package_index {
 	const uint8_t *data;
 	uint64_t size;
 	uint32_t version, nr_columns, nr_units, nr_slots;
-	uint64_t signatures, rows, columns, offsets; /* where the tables begin */
+	uint64_t signatures, rows, columns, offsets; /* offsets of the tables */
 };
 
 static uint32_t u32_at(const struct package_index *x, uint64_t offset)
@@ -54,7 +60,7 @@ static uint32_t u32_at(const struct package_index *x, uint64_t offset)
 
 static bool read_index_header(struct package_index *x)
 {
-	x->version = u32_at(x, 0) & 0xffff; /* a halfword and padding since DWARF 5 */
+	x->version = u32_at(x, 0) & 0xffff; /* since DWARF 5 a halfword and padding */
 	x->nr_columns = u32_at(x, 4);
 	x->nr_units = u32_at(x, 8);
 	x->nr_slots = u32_at(x, 12);
@@ -66,7 +72,10 @@ static bool read_index_header(struct package_index *x)
 	       x->offsets + 4ull * x->nr_columns * x->nr_units <= x->size;
 }
 
-/* The parts of the unit in a row (from 1); returns where its header is in .debug_info.dwo. */
+/*
+ * Reads the parts of the unit in a row (from 1). Returns the offset of its header in
+ * .debug_info.dwo.
+ */
 static uint64_t read_row(const struct package_index *x, uint32_t row, struct parts *ret_parts)
 {
 	uint64_t at = x->offsets + 4ull * x->nr_columns * (row - 1), info = UINT64_MAX;
@@ -80,7 +89,7 @@ static uint64_t read_row(const struct package_index *x, uint32_t row, struct par
 		case PART_ABBREV: ret_parts->abbrev = offset; break;
 		case PART_STR_OFFSETS: ret_parts->str_offsets = offset; break;
 		case PART_RNGLISTS:
-			if (x->version == 5) /* before: macros */
+			if (x->version == 5) /* in version 2 this number means macros */
 				ret_parts->rnglists = offset;
 			break;
 		}
@@ -97,7 +106,7 @@ static int compare_units(const void *a, const void *b)
 	return (x->unit > y->unit) - (x->unit < y->unit);
 }
 
-/* The unit whose header is at `offset`, or NULL. */
+/* Returns the unit whose header is at `offset`, or NULL. */
 static const struct dwarf_unit *unit_with_header(const struct dwarf_file *file, uint64_t offset)
 {
 	size_t lo = 0, hi = file->nr_units;
@@ -195,7 +204,7 @@ void dwarf_package_free(struct dwarf_package *package)
 	free(package);
 }
 
-/* Lends the unit what stayed behind with its skeleton, and loads it. */
+/* Gives the unit what stayed in the skeleton, and loads it. */
 static bool join(struct dwarf_unit *unit, struct dwarf_unit *skeleton, const struct parts *parts)
 {
 	const struct dwarf_file *main = skeleton->file;
@@ -208,7 +217,7 @@ static bool join(struct dwarf_unit *unit, struct dwarf_unit *skeleton, const str
 	unit->low_pc = skeleton->low_pc;
 	unit->addr_base = skeleton->addr_base;
 	unit->ranges_base = skeleton->gnu_ranges_base;
-	/* What the bases would point behind: the header of the unit's part, which version 4 lacks. */
+	/* Bases point behind the header of the unit's part; version 4 has no such header. */
 	unit->str_offsets_base = parts->str_offsets;
 	if (unit->version >= 5)
 		unit->str_offsets_base += wide ? 16 : 8;
@@ -233,13 +242,13 @@ static struct dwarf_unit *open_in_package(const struct dwarf_package *p,
 	if (lo == p->nr || p->units[lo].dwo_id != skeleton->dwo_id)
 		return NULL;
 	unit = &p->file->units[p->units[lo].unit];
-	/* The header counts from the beginning of the unit's part, which is added once. */
+	/* Offsets in the header are relative to the unit's part, whose start is added once. */
 	if (!unit->skeleton)
 		unit->abbrev_offset += p->units[lo].parts.abbrev;
 	return join(unit, skeleton, &p->units[lo].parts) ? unit : NULL;
 }
 
-/* The unit of a .dwo file that has the skeleton's id. */
+/* Returns the unit of a .dwo file that has the skeleton's id. */
 static struct dwarf_unit *find_unit(struct dwarf_file *file, struct dwarf_unit *skeleton)
 {
 	static const struct parts whole;
@@ -249,7 +258,10 @@ static struct dwarf_unit *find_unit(struct dwarf_file *file, struct dwarf_unit *
 
 		if (unit->type != DW_UT_split_compile && unit->type != DW_UT_compile)
 			continue;
-		/* Before DWARF 5 the id is an attribute of the root. */
+		/*
+		 * Before DWARF 5 the id is an attribute of the root, so the unit must be loaded to
+		 * see it.
+		 */
 		if (join(unit, skeleton, &whole) && unit->dwo_id == skeleton->dwo_id)
 			return unit;
 	}
@@ -281,7 +293,7 @@ static struct dwarf_unit *open_dwo(struct dwarf_unit *skeleton, char *path)
 	return NULL;
 }
 
-/* Where the compiler wrote it, or, moved since, beside the binary. */
+/* Looks where the compiler wrote the file, then beside the binary, where it may have been moved. */
 static struct dwarf_unit *open_named(struct dwarf_unit *skeleton)
 {
 	const char *name = skeleton->dwo_name, *directory = skeleton->directory;

@@ -1,6 +1,6 @@
 /*
- * One pass over the entries of a unit. Functions come before what was inlined into them, so each
- * address takes the last and deepest function that covers it.
+ * One pass over the entries of a unit. A function comes before the functions inlined into it, so
+ * each address takes the last and deepest function that covers it.
  */
 #include "symbolizer/dwarf/subprograms.h"
 
@@ -10,12 +10,12 @@
 #include "core/base/alloc.h"
 #include "symbolizer/dwarf/address_ranges.h"
 
-#define LEVEL_MAX 1000 /* compilers stop at some tens */
+#define LEVEL_MAX 1000 /* compilers stop after some tens */
 
 /* An entry whose children are being read. */
 struct open_function {
 	uint32_t depth;
-	uint32_t function; /* DWARF_NO_FUNCTION: it covers none of the addresses */
+	uint32_t function; /* DWARF_NO_FUNCTION: it covers no address that was asked for */
 };
 
 struct pass {
@@ -44,7 +44,7 @@ static uint16_t level_of(const struct pass *p, uint32_t function)
 	return function == DWARF_NO_FUNCTION ? 0 : p->out->functions[function].level;
 }
 
-/* Gives the addresses inside the ranges to the function, where none deeper has them. */
+/* Gives the addresses inside the ranges to the function, unless a deeper function has them. */
 static void claim(struct pass *p, uint32_t function)
 {
 	uint16_t level = level_of(p, function);
@@ -75,8 +75,8 @@ static uint32_t add_function(struct pass *p, const struct dwarf_function *f)
 }
 
 /*
- * Reads what says where the code is, into p->list; where it was inlined; and which entry describes
- * it, where that is another one alone.
+ * Reads from an entry where the code is (into p->list), where it was inlined, and which other entry
+ * describes it, if only that one does.
  */
 static void read_code(struct pass *p, struct cursor *c, const struct dwarf_abbrev *abbrev,
 		      struct dwarf_function *f)
@@ -120,8 +120,8 @@ static void read_code(struct pass *p, struct cursor *c, const struct dwarf_abbre
 }
 
 /*
- * Reads a function's entry. A declaration, or an abstract copy, has no code and is passed over;
- * so is, unread, what was inlined into a function that covers none of the addresses.
+ * Reads the entry of a function. A declaration or an abstract copy has no code and is skipped.
+ * Functions inlined into a function that covers none of the addresses are skipped unread.
  */
 static void read_function(struct pass *p, struct cursor *c, uint64_t entry,
 			  const struct dwarf_abbrev *abbrev, uint32_t depth)

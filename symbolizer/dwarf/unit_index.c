@@ -1,4 +1,7 @@
-/* The ranges of all units, sorted. (.debug_aranges has them too, but not every compiler writes it.) */
+/*
+ * The ranges of all units, sorted, from their root entries. .debug_aranges would have them too, but
+ * not every compiler writes it.
+ */
 #include "symbolizer/dwarf/unit_index.h"
 
 #include <dwarf.h>
@@ -7,7 +10,7 @@
 #include "core/base/alloc.h"
 #include "symbolizer/dwarf/address_ranges.h"
 
-#define UNITS_BACK 8 /* units hardly ever overlap; how many earlier ones to try */
+#define UNITS_BACK 8 /* units hardly ever overlap; the number of earlier units to try */
 
 static int compare_ranges(const void *a, const void *b)
 {
@@ -20,7 +23,7 @@ static int compare_ranges(const void *a, const void *b)
 	return (x->unit > y->unit) - (x->unit < y->unit);
 }
 
-/* What the root entry says about where the unit's code is. */
+/* Reads from the root entry where the code of the unit is. */
 static void root_ranges(struct dwarf_unit *unit, struct dwarf_range_list *list)
 {
 	const struct dwarf_abbrevs *abbrevs = dwarf_unit_abbrevs(unit);

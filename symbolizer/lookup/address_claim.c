@@ -1,4 +1,7 @@
-/* Claims on sorted addresses. */
+/*
+ * The array `next` is a union-find: it leads from each address to the first unclaimed one, and
+ * paths are shortened as they are followed.
+ */
 #include "symbolizer/lookup/address_claim.h"
 
 #include <stdlib.h>
@@ -43,7 +46,7 @@ static size_t first_unclaimed(struct address_claim *c, size_t at)
 	return root;
 }
 
-/* Index of the first address >= start. */
+/* Returns the index of the first address >= start. */
 static size_t lower_bound(const struct address_claim *c, uint64_t start)
 {
 	size_t lo = 0, hi = c->nr;

@@ -1,7 +1,7 @@
 /*
- * Who owns each of some addresses, where ranges claim them in turn and the first claim holds. An
- * address that is taken is not looked at again (a union-find leads past it), so a million ranges that
- * all cover everything cost no more than any other million.
+ * Decides which range owns each of some addresses, where ranges claim them in turn and the first
+ * claim counts. A claimed address is not visited again, so a million ranges that all cover
+ * everything cost no more than a million others.
  */
 #ifndef SPROF_ADDRESS_CLAIM_H
 #define SPROF_ADDRESS_CLAIM_H
@@ -22,12 +22,14 @@ struct address_claim {
 void address_claim_init(struct address_claim *claim, const uint64_t *addresses, size_t nr);
 void address_claim_fini(struct address_claim *claim);
 
-/* Gives what is unclaimed in [start, start + size) to `owner`. */
+/* Gives the unclaimed addresses in [start, start + size) to `owner`. */
 void address_claim_take(struct address_claim *claim, uint64_t start, uint64_t size, uint32_t owner);
 
-/* The owner of one of the addresses; ADDRESS_UNCLAIMED also for what is none of them. */
+/*
+ * Returns the owner of an address; ADDRESS_UNCLAIMED also for an address that is not one of them.
+ */
 uint32_t address_claim_owner(const struct address_claim *claim, uint64_t address);
-/* Index of an address among them; nr where it is none of them. */
+/* Returns the index of an address; nr where it is not one of them. */
 size_t address_claim_find(const struct address_claim *claim, uint64_t address);
 
 #endif

@@ -1,4 +1,6 @@
-/* Fills the buckets of a set of addresses: about two for each address. */
+/*
+ * The bucket width is a power of two, chosen so that there are about two buckets for each address.
+ */
 #include "symbolizer/lookup/address_set.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * Sorted addresses that are looked up by range, millions of times: a table of buckets of equal width
- * says where in the array to begin, so that a search ends after a step or two.
+ * Sorted addresses that are looked up by range, millions of times: a table of buckets of equal
+ * width gives the place in the array to begin at, so a search takes one or two steps.
  */
 #ifndef SPROF_ADDRESS_SET_H
 #define SPROF_ADDRESS_SET_H
@@ -10,9 +10,10 @@
 
 /* Zeroed is a valid empty set. */
 struct address_set {
-	const uint64_t *addresses; /* the caller's: sorted, unique; must outlive their use */
+	const uint64_t *addresses; /* sorted, unique; the caller's, which must outlive the set */
 	size_t nr;
-	uint32_t *buckets; /* index of the first address at or after the bucket's start; one more */
+	/* index of the first address at or after the start of each bucket; one more */
+	uint32_t *buckets;
 	size_t nr_buckets, capacity;
 	unsigned shift; /* a bucket is 1 << shift bytes wide */
 };
@@ -21,7 +22,7 @@ struct address_set {
 void address_set_fill(struct address_set *set, const uint64_t *addresses, size_t nr);
 void address_set_fini(struct address_set *set);
 
-/* Index of the first address >= start; set->nr where there is none. */
+/* Returns the index of the first address >= start; set->nr where there is none. */
 static inline size_t address_set_find(const struct address_set *set, uint64_t start)
 {
 	size_t lo, hi, bucket;

@@ -1,7 +1,7 @@
 /*
- * Finds separate debug files, as gdb does: by build-id, then by the name in .gnu_debuglink beside
- * the binary, in .debug/ there, and under the debug directory. A candidate must have the binary's
- * build-id or, where one of the two has none, the CRC that .gnu_debuglink names.
+ * Finds separate debug files as gdb does: by build-id, then by the name in .gnu_debuglink beside
+ * the binary, in .debug/ there, and under the debug directory. A candidate must have the build-id
+ * of the binary or, where one of the two has none, the CRC that .gnu_debuglink gives.
  */
 #include "symbolizer/lookup/debug_file.h"
 
@@ -55,7 +55,7 @@ struct elf_image *debug_file_by_build_id(const char *debug_dir, const uint8_t *i
 	return image;
 }
 
-/* Where the file that names `name` means it to be; the debug directory may have moved. */
+/* Returns the path that `name` means in the file at `path`; the debug directory may have moved. */
 static char *alt_path(const char *debug_dir, const char *path, const char *name)
 {
 	const char *slash = strrchr(path, '/');
@@ -68,7 +68,7 @@ static char *alt_path(const char *debug_dir, const char *path, const char *name)
 	return xasprintf("%.*s/%s", (int)(slash - path), path, name);
 }
 
-/* Asks servers; what they send is believed if it has that build-id. */
+/* Asks servers; a file that they send is accepted only with that build-id. */
 static struct elf_image *fetch(const struct symbol_module *module, const uint8_t *id, size_t size)
 {
 	struct elf_image *image = NULL;
@@ -102,7 +102,7 @@ struct elf_image *debug_file_alt(const struct symbol_module *module, const char 
 	return image ? image : fetch(module, id, id_size);
 }
 
-/* CRC of the whole file, as .gnu_debuglink means it. */
+/* Compares the CRC of the whole file with that of .gnu_debuglink. */
 static bool has_crc(const struct elf_image *image, uint32_t want)
 {
 	uint8_t buffer[65536];
@@ -131,7 +131,7 @@ static bool try_path(struct symbol_module *module, char *path, uint32_t crc)
 {
 	struct elf_image *debug = debug_file_open(path);
 
-	/* A binary may name itself; it has nothing to add then. */
+	/* A binary may refer to itself, which adds nothing. */
 	if (debug && elf_image_section(debug, ".debug_info") &&
 	    belongs_to(debug, module->image, crc)) {
 		module->debug = debug;
@@ -149,7 +149,7 @@ static void find_by_link(struct symbol_module *module, const char *name, uint32_
 	const char *slash = strrchr(module->path, '/');
 	int length = slash ? (int)(slash - module->path) : 0;
 
-	/* The name comes from the file: it must not lead elsewhere. */
+	/* The name comes from an untrusted file: it must not leave these directories. */
 	if (!name[0] || strchr(name, '/') || module->path[0] != '/' || length >= PATH_MAX)
 		return;
 	if (try_path(module, xasprintf("%.*s/%s", length, module->path, name), crc))

@@ -1,4 +1,4 @@
-/* Where distributions put what they strip from a binary: its separate debug file. */
+/* Finds the separate debug file of a binary, where distributions put what they strip from it. */
 #ifndef SPROF_DEBUG_FILE_H
 #define SPROF_DEBUG_FILE_H
 
@@ -8,21 +8,24 @@
 #include "symbolizer/lookup/symbol_source.h"
 
 /*
- * Looks for the debug file of module->image, unless the image has symbols and DWARF itself, and
- * sets module->debug and debug_path when one is found that belongs to it.
+ * Looks for the debug file of module->image, unless the image itself has DWARF, and sets
+ * module->debug and debug_path where one is found that belongs to it.
  */
 void debug_file_find(struct symbol_module *module);
 
 /* Opens a regular file as an ELF image; NULL where that fails. */
 struct elf_image *debug_file_open(const char *path);
 
-/* Opens the file of that build-id under debug_dir; NULL where there is none. */
+/*
+ * Opens the debug file with that build-id under debug_dir; NULL where there is none. *ret_path is
+ * to free().
+ */
 struct elf_image *debug_file_by_build_id(const char *debug_dir, const uint8_t *id, size_t size,
 					 char **ret_path);
 
 /*
- * Opens the file that dwz moved shared DWARF to: `name`, relative to the file at `path` that names
- * it, or found by its build-id. NULL where it is missing or another one.
+ * Opens the file to which dwz moved shared DWARF: `name`, relative to the file at `path` that
+ * refers to it, or else by its build-id. NULL where no such file exists.
  */
 struct elf_image *debug_file_alt(const struct symbol_module *module, const char *path,
 				 const char *name, const uint8_t *id, size_t id_size);

@@ -1,4 +1,8 @@
-/* The functions of libdebuginfod.so.1 that are needed, by their names. */
+/*
+ * libdebuginfod.so.1 is loaded with dlopen(), and its functions are found by name: sprof does not
+ * depend on it. One server that cannot be reached ends all asking, so that a machine without a
+ * network waits once.
+ */
 #include "symbolizer/lookup/debuginfod.h"
 
 #include <dlfcn.h>
@@ -10,10 +14,10 @@
 #include "core/base/log.h"
 
 #define LIBRARY "libdebuginfod.so.1"
-#define ID_SIZE_MIN 8  /* bytes; shorter ones are not unique in the world */
-#define TIMEOUT_S "20" /* for the first 100 KB; the library would wait for 90 */
+#define ID_SIZE_MIN 8  /* bytes; shorter ids are not unique worldwide */
+#define TIMEOUT_S "20" /* for the first 100 KB; the default is 90 s */
 
-/* As <elfutils/debuginfod.h> declares them. */
+/* As in <elfutils/debuginfod.h>. */
 typedef struct debuginfod_client client;
 typedef int progress_function(client *c, long done, long total);
 
@@ -31,11 +35,11 @@ struct debuginfod {
 	client *client;
 	debuginfod_progress *progress;
 	void *context;
-	const char *name; /* of what is being fetched */
+	const char *name; /* of the file being fetched */
 	bool unreachable;
 };
 
-/* The library hands over its client alone, and only the library knows whose that is. */
+/* The callback gets only the client, which carries a pointer to us. */
 static int on_progress(client *c, long done, long total)
 {
 	void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_NOLOAD);

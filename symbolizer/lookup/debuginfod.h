@@ -1,7 +1,7 @@
 /*
- * Debug files from servers, by build-id (https://sourceware.org/elfutils/Debuginfod.html), through
- * elfutils' client library. It is loaded when it is asked for, so sprof runs without it; it keeps what
- * it has fetched, in $DEBUGINFOD_CACHE_PATH or ~/.cache/debuginfod_client.
+ * Fetches debug files from servers by build-id (https://sourceware.org/elfutils/Debuginfod.html),
+ * through the client library of elfutils. The library is loaded on demand, so sprof runs without
+ * it; it caches files in $DEBUGINFOD_CACHE_PATH or ~/.cache/debuginfod_client.
  */
 #ifndef SPROF_DEBUGINFOD_H
 #define SPROF_DEBUGINFOD_H
@@ -12,21 +12,22 @@
 struct debuginfod;
 
 /*
- * Called while a file is fetched: `name` of what it is for, bytes so far and in all (0 = unknown).
- * name NULL: that is over.
+ * Called while a file is fetched: `name` of the binary it is for, bytes so far, and bytes in all (0
+ * = unknown). name NULL: the fetch is over.
  */
 typedef void debuginfod_progress(void *context, const char *name, uint64_t done, uint64_t total);
 
 /*
- * Loads the library and looks for servers in the environment. 0, or -errno, reported with its remedy.
+ * Loads the library and looks for servers in the environment. 0, or -errno, reported with a hint.
  * `progress` may be NULL.
  */
 int debuginfod_open(debuginfod_progress *progress, void *context, struct debuginfod **ret);
 void debuginfod_close(struct debuginfod *d);
 
 /*
- * Fetches the debug file of a build-id, for the file called `name`. A descriptor, or -errno: -ENOENT
- * where no server has it. Where none can be reached that is reported, and no further one is asked.
+ * Fetches the debug file of a build-id, for the binary called `name`. A descriptor or -errno;
+ * -ENOENT where no server has it. Where no server can be reached, that is reported once and none is
+ * asked again.
  */
 int debuginfod_fetch(struct debuginfod *d, const char *name, const uint8_t *build_id, size_t size);
 

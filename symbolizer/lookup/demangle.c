@@ -1,10 +1,11 @@
 /*
- * Demangling through libiberty, with limits: names come from hostile files, and a few bytes of
- * mangled name can stand for gigabytes of text. So the text is taken through libiberty's callback,
- * which leaves (longjmp) when it has seen enough; the demanglers keep everything on the stack.
+ * Demangling through libiberty, with limits: names come from untrusted files, and a few bytes of
+ * mangled name can stand for gigabytes of text. The text is therefore taken through libiberty's
+ * callback, which leaves with longjmp() when the limit is reached; the demanglers keep everything
+ * on the stack, so nothing leaks.
  *
- * libiberty refuses names of more than 1024 bytes, lest they overflow the stack; C++ templates make
- * such names every day. Those are demangled on a large stack of their own.
+ * libiberty refuses names of more than 1024 bytes, lest they overflow the stack. C++ templates
+ * produce longer ones; those are demangled on a large stack of their own.
  */
 #include "symbolizer/lookup/demangle.h"
 
@@ -17,10 +18,10 @@
 
 #include "core/base/alloc.h"
 
-#define SHORT_MAX 1024		   /* bytes that libiberty takes on any stack */
-#define MANGLED_MAX (16 * 1024)	   /* longer names are shown as they are */
-#define DEMANGLED_MAX (256 * 1024) /* likewise what becomes longer than this */
-#define STACK_PER_BYTE 4096	   /* of the name: frames of a recursive descent, generously */
+#define SHORT_MAX 1024		   /* bytes that libiberty accepts on any stack */
+#define MANGLED_MAX (16 * 1024)	   /* longer names are shown mangled */
+#define DEMANGLED_MAX (256 * 1024) /* and so are names whose text becomes longer */
+#define STACK_PER_BYTE 4096	   /* for each byte of the name: a generous recursive descent */
 
 struct text {
 	const char *mangled;
@@ -66,14 +67,14 @@ static void demangle_on_large_stack(struct text *text, size_t length)
 
 	text->options |= DMGL_NO_RECURSE_LIMIT;
 	pthread_attr_init(&attributes);
-	/* Reserved, not used: only what the recursion touches becomes memory. */
+	/* Only the part that the recursion touches takes memory. */
 	if (!pthread_attr_setstacksize(&attributes, length * STACK_PER_BYTE) &&
 	    !pthread_create(&thread, &attributes, demangle_text, text))
 		pthread_join(thread, NULL);
 	pthread_attr_destroy(&attributes);
 }
 
-/* NULL where it is not a mangled name. */
+/* Returns NULL where the name is not mangled. */
 static char *demangle_plain(const char *name)
 {
 	struct text text = { .mangled = name, .options = DMGL_PARAMS | DMGL_ANSI };
@@ -100,7 +101,7 @@ char *demangle(const char *name)
 		return NULL;
 	if (!at || at == name)
 		return demangle_plain(name);
-	/* foo@@VERSION is shown as foo; foo@plt, which is our own, keeps its tail. */
+	/* foo@@VERSION is shown as foo; foo@plt, which sprof itself made, keeps its suffix. */
 	plain = xstrdup(name);
 	plain[at - name] = '\0';
 	readable = demangle_plain(plain);

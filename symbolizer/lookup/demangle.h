@@ -1,11 +1,11 @@
 /*
- * From a name as the symbol table has it to the one a person reads: C++ and Rust names are
- * demangled, a symbol version (@@GLIBC_2.14) is dropped.
+ * Turns a name of a symbol table into a readable one: C++ and Rust names are demangled, and a
+ * symbol version (@@GLIBC_2.14) is dropped.
  */
 #ifndef SPROF_DEMANGLE_H
 #define SPROF_DEMANGLE_H
 
-/* A string to free(), or NULL where the name reads well as it is. */
+/* Returns a string to free(), or NULL where the name is readable as it is. */
 char *demangle(const char *name);
 
 #endif

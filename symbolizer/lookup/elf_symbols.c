@@ -1,9 +1,10 @@
 /*
- * A symbol table as a sorted array. Sized symbols cover [start, start + size) and may nest; a
- * symbol without a size (an assembler label) covers what follows it up to the next symbol or the
- * end of its section, where no sized one does. Bytes between functions belong to nobody.
+ * A symbol table as a sorted array. Sized symbols cover [start, start + size) and may nest. A
+ * symbol without a size (an assembler label) covers the bytes up to the next symbol or the end of
+ * its section, where no sized symbol does. Bytes between functions belong to none of them.
+ *
  * Assembly that is made from a template (MKL's kernels) has the same local labels in each of its
- * functions: such a label ends nothing, what follows it is still its function's.
+ * functions: such a label ends nothing, and the bytes behind it belong to the function before it.
  */
 #include "symbolizer/lookup/elf_symbols.h"
 
@@ -15,14 +16,14 @@
 #define NO_SYMBOL UINT32_MAX
 #define RANK_LABEL 0x10u
 #define RANK_LOCAL 0x08u
-#define RANK_REPEATED 0x20u /* a local label, and not the only one of its name */
-#define NESTING_MAX 64	    /* symbols nest two or three deep; a hostile table nests them all */
+#define RANK_REPEATED 0x20u /* a local label whose name occurs more than once */
+#define NESTING_MAX 64	    /* symbols nest two or three deep; in a hostile table all of them may */
 
 struct symbol {
 	uint64_t start, end; /* start == end: no size */
-	uint64_t limit;	     /* end of its section */
+	uint64_t limit;	     /* the end of its section */
 	const char *name;
-	uint32_t enclosing; /* nearest earlier symbol whose end lies beyond our start */
+	uint32_t enclosing; /* index of the nearest earlier symbol that ends behind our start */
 	uint32_t rank;	    /* lower is the better name */
 };
 
@@ -32,16 +33,16 @@ struct elf_symbols {
 };
 
 /*
- * Which of several names of one address to show: a function over a label; a name that other files
- * may use over a local one; what users write over the library's inner names (write over __write,
- * puts over _IO_puts); then global over weak.
+ * Ranks the names of one address: a function before a label; a global name before a local one; the
+ * name that users write before the internal one of a library (write before __write, puts before
+ * _IO_puts); then global before weak.
  */
 static uint32_t symbol_rank(const Elf64_Sym *sym, const char *name)
 {
 	uint32_t type = ELF64_ST_TYPE(sym->st_info), bind = ELF64_ST_BIND(sym->st_info);
 	uint32_t underscores = 0;
 
-	/* _Z and _R begin a mangled name; those underscores mean nothing. */
+	/* _Z and _R begin a mangled name; those underscores do not count. */
 	while (underscores < 3 && name[underscores] == '_')
 		underscores++;
 	if (underscores == 1 && (name[1] == 'Z' || name[1] == 'R'))
@@ -50,7 +51,9 @@ static uint32_t symbol_rank(const Elf64_Sym *sym, const char *name)
 	       underscores << 1 | (uint32_t)(bind == STB_WEAK);
 }
 
-/* $x, $d, $a, $t mark code and data on Arm and RISC-V; .L names are the assembler's own. */
+/*
+ * $x, $d, $a and $t mark code and data on Arm and RISC-V; .L names are internal to the assembler.
+ */
 static bool is_mapping_symbol(const char *name)
 {
 	if (name[0] == '$')
@@ -87,7 +90,7 @@ static int compare_symbols(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Leaves one symbol per address: the best name, with the largest extent of all. */
+/* Keeps one symbol per address: the best name, with the largest extent of all. */
 static void merge_aliases(struct elf_symbols *t)
 {
 	size_t kept = 0;
@@ -137,7 +140,7 @@ static void find_repeated_labels(struct elf_symbols *t)
 	free(labels);
 }
 
-/* Without a function before it that has no size either, even such a label is all the name there is. */
+/* Keeps such a label only where no unsized function comes before it: then it is the only name. */
 static void drop_repeated_labels(struct elf_symbols *t)
 {
 	size_t kept = 0;
@@ -210,7 +213,7 @@ struct elf_symbols *elf_symbols_new(struct elf_image *image, struct elf_section 
 		return NULL;
 	t = xcalloc(1, sizeof(*t));
 	add_symbols(t, image, &table, code);
-	elf_section_unload(section); /* the strings stay */
+	elf_section_unload(section); /* the names stay in memory */
 	if (!t->nr) {
 		elf_symbols_free(t);
 		return NULL;
@@ -230,7 +233,7 @@ void elf_symbols_free(struct elf_symbols *symbols)
 	free(symbols);
 }
 
-/* The symbol that covers vaddr, or NULL; *ret_next is the first that begins behind it. */
+/* Returns the symbol that covers vaddr, or NULL; *ret_next is the first one behind vaddr. */
 static const struct symbol *find(const struct elf_symbols *t, uint64_t vaddr, size_t *ret_next)
 {
 	size_t lo = 0, hi = t->nr;

@@ -1,4 +1,6 @@
-/* Joins and tidies paths as text; the files need not exist here. */
+/*
+ * Paths are joined and normalized as text, part by part; the files need not exist on this machine.
+ */
 #include "symbolizer/lookup/source_path.h"
 
 #include <stdbool.h>
@@ -6,7 +8,7 @@
 
 #include "core/base/alloc.h"
 
-/* Appends `part` of `length` bytes to a tidy path, and returns its new end. */
+/* Appends `part` of `length` bytes to a normalized path and returns the new end. */
 static char *add_part(char *path, char *end, const char *part, size_t length)
 {
 	if (!length || (length == 1 && part[0] == '.'))
@@ -27,7 +29,10 @@ static char *add_part(char *path, char *end, const char *part, size_t length)
 	return end + length;
 }
 
-/* path must have room for the text and a slash per part, and begin with NUL or '/'. */
+/*
+ * Appends the parts of `text`. path must have room for the text and a slash per part, and begin
+ * with NUL or '/'.
+ */
 static char *add_text(char *path, char *end, const char *text)
 {
 	while (*text) {
@@ -40,8 +45,9 @@ static char *add_text(char *path, char *end, const char *text)
 }
 
 /*
- * Is the directory spelled from the same place as the root, and not from inside it? So it is where both
- * were absolute until -ffile-prefix-map cut them, and always in DWARF 5, whose directory 0 is the root.
+ * Returns whether the directory repeats the root instead of being relative to it. It does where
+ * both were absolute until -ffile-prefix-map shortened them, and always in DWARF 5, whose directory
+ * 0 is the root.
  */
 static bool repeats_root(const char *root, const char *directory)
 {

@@ -1,4 +1,4 @@
-/* Strings in blocks, found again by their hash. */
+/* Strings lie in large blocks, which never move, and an intern table finds equal ones. */
 #include "symbolizer/lookup/string_pool.h"
 
 #include <stdlib.h>

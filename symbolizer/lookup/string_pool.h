@@ -1,4 +1,6 @@
-/* Strings that live as long as the pool; equal content has one copy, so pointers can be compared. */
+/*
+ * Strings that live as long as the pool. Equal content has one copy, so pointers can be compared.
+ */
 #ifndef SPROF_STRING_POOL_H
 #define SPROF_STRING_POOL_H
 

@@ -1,4 +1,4 @@
-/* The array behind a chain grows by doubling and is reused from one address to the next. */
+/* The array of a chain grows by doubling and is reused from one address to the next. */
 #include "symbolizer/lookup/symbol_chain.h"
 
 #include "core/base/alloc.h"

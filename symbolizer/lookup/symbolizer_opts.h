@@ -1,4 +1,4 @@
-/* What the caller of the symbolizer chooses; every field may be zero. */
+/* Options of the symbolizer. Zero is a valid value for every field. */
 #ifndef SPROF_SYMBOLIZER_OPTS_H
 #define SPROF_SYMBOLIZER_OPTS_H
 
@@ -10,11 +10,11 @@ struct debuginfod;
 
 struct symbolizer_opts {
 	/*
-	 * Opens the file of a MODULE_ELF module: a readable descriptor that the symbolizer closes,
-	 * or -errno. At record time the recorder hands out the file it pinned when the mapping
-	 * appeared, so a deleted or replaced binary still has its names. NULL: open by path and
-	 * accept the file only if its build-id (or, without one, device and inode) is the recorded
-	 * one.
+	 * Opens the file of a MODULE_ELF module: returns a readable descriptor, which the
+	 * symbolizer closes, or -errno. The recorder gives the file that it opened when the mapping
+	 * appeared, so a deleted or replaced binary still has its names. NULL: the file is opened
+	 * by path and accepted only with the recorded build-id or, where there is none, the
+	 * recorded device and inode.
 	 */
 	int (*open_module)(void *context, uint32_t module);
 	/*
@@ -23,13 +23,16 @@ struct symbolizer_opts {
 	 */
 	int (*kernel_symbol)(void *context, uint64_t address, char *name, size_t size);
 	void *context;
-	bool no_inlines; /* function names only: no DWARF is read */
-	/* Recorded on another machine, or before it booted: what is in no file has no names here. */
+	bool no_inlines; /* function names only: DWARF is not read */
+	/*
+	 * The profile was recorded on another machine or before this boot: only files have names
+	 * here.
+	 */
 	bool elsewhere;
 	const char *debug_dir; /* where separate debug files lie; NULL: /usr/lib/debug */
 	/*
-	 * Asked for the debug files of modules that have a hundredth of the addresses at least, and
-	 * no debug file here; NULL: nobody is asked. debuginfod.h.
+	 * Servers to ask for the debug files of modules that have at least 1/100 of the addresses
+	 * and no debug file here; NULL: none. See debuginfod.h.
 	 */
 	struct debuginfod *debuginfod;
 };

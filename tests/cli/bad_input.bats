@@ -1,5 +1,5 @@
-# What people and broken disks give to the reading commands: one line that says what is wrong, the right exit status, and
-# never a crash. (info.bats has the words for each kind of file.)
+# Wrong and damaged input to the reading commands: one line that says what is wrong, the right exit status, and never a
+# crash. info.bats tests the message for each kind of file.
 bats_require_minimum_version 1.5.0
 
 GOLDEN=$BATS_TEST_DIRNAME/../golden/recordings/complete.data
@@ -27,7 +27,7 @@ fails_in_one_line() {
 	[ "${#stderr_lines[@]}" = 1 ] || [[ ${stderr_lines[1]} == "hint: "* ]]
 }
 
-# A damaged recording is shown as far as it goes, with a warning, or refused.
+# A damaged recording is shown as far as it can be read, with a warning, or refused.
 does_not_crash() {
 	echo "sprof $1 $2: status $status, '$stderr'"
 	[ "$status" -le 1 ]

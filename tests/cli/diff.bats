@@ -1,5 +1,5 @@
 # sprof diff on collapsed stacks and recordings. What it prints is compared with tests/golden/output;
-# UPDATE_GOLDEN=1 writes it anew, to be looked at as a diff.
+# UPDATE_GOLDEN=1 writes those files anew; review them as a diff.
 
 GOLDEN=$BATS_TEST_DIRNAME/../golden
 

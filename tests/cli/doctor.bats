@@ -1,4 +1,4 @@
-# sprof doctor: what it says of sources and of the host, for root, for nobody, and for nobody who may do nothing.
+# sprof doctor: what it says of sources and of the host, as root, as the user nobody, and without perf_event_open(2).
 
 setup() {
 	bats_require_minimum_version 1.5.0

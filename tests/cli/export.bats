@@ -1,5 +1,5 @@
-# sprof export: every format is read by somebody else's reader where one is at hand, and by tests/cli/readers/sums.py,
-# which adds up stack by stack. Their sums are those of the report, to the last unit.
+# sprof export: every format is read by another program's reader if one is installed, and by tests/cli/readers/sums.py,
+# which adds up stack by stack. The sums must equal those of the report exactly.
 
 GOLDEN=$BATS_TEST_DIRNAME/../golden
 READERS=$BATS_TEST_DIRNAME/readers
@@ -11,7 +11,7 @@ setup() {
 	cd "$BATS_TEST_TMPDIR"
 }
 
-# format, file, column: the sums of a file against those of the report on $input
+# FORMAT FILE COLUMN: compares the sums of a file with those of the report on $input
 same_sums() {
 	"$SPROF" report --json -n 0 "$input" >report.json 2>/dev/null
 	python3 "$READERS/sums.py" report report.json ${3:+"$3"} >want
@@ -96,7 +96,7 @@ assert int(rows[0]["total_events"]) == 400'
 	done
 }
 
-# Self and total of every function as the report has them, callers that add up, and the size of the whole.
+# Compares self and total of every function with the report, and checks that callers add up to the whole.
 @test "pstats reads pstats: own and cumulative time, callers, and no invented calls" {
 	"$SPROF" export -o x.pstats complete.data
 	"$SPROF" report --json -n 0 complete.data >report.json 2>/dev/null

@@ -1,4 +1,4 @@
-# The filters, as every reading command takes them. What they compute is judged by tests/unit/output/select/test_filter.c.
+# The filter options of every reading command. tests/unit/output/select/test_filter.c tests what the filters compute.
 
 GOLDEN=$BATS_TEST_DIRNAME/../golden
 
@@ -42,7 +42,7 @@ setup() {
 	[ "$("$SPROF" fold --kind unknown nameless.folded | paste -sd,)" = "a;[jit] 3,a;[kernel] 4" ]
 }
 
-# Repetitions of repetitions cost the library gigabytes before it says a word.
+# Nested repetitions would cost the library gigabytes before it reports an error.
 @test "an expression that would take much memory is refused" {
 	local limit=1000000
 	(ulimit -v $limit && "$SPROF" --version >/dev/null 2>&1) || limit=unlimited # a sanitizer's shadow is large

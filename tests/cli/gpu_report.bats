@@ -1,5 +1,5 @@
 # Tables and pictures of what a GPU did, from a recording made by tests/unit/gpu/test_gpu_golden.c. What they
-# print is compared with tests/golden/output; UPDATE_GOLDEN=1 writes it anew, to be looked at as a diff.
+# print is compared with tests/golden/output; UPDATE_GOLDEN=1 writes those files anew; review them as a diff.
 
 GOLDEN=$BATS_TEST_DIRNAME/../golden
 

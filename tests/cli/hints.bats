@@ -1,4 +1,4 @@
-# sprof report --hints: each hint on stacks that prove it, and on stacks that come close and do not.
+# sprof report --hints: each hint on stacks that prove it, and on stacks that nearly do.
 
 setup() {
 	bats_require_minimum_version 1.5.0

@@ -1,4 +1,4 @@
-# What other programs wrote, read by every command. Round trips are judged by tests/unit/output/export/test_round_trip.c.
+# Files of other programs, read by every command. tests/unit/output/export/test_round_trip.c tests round trips.
 
 GOLDEN=$BATS_TEST_DIRNAME/../golden
 CORPUS=$BATS_TEST_DIRNAME/../fuzz/corpus
@@ -106,8 +106,8 @@ rows() { # the table of a profile, without what names the file
 	[ "$status" -eq 1 ]
 }
 
-# What perf records is read as perf itself reads it: the same samples, and, where no names of inlined functions differ,
-# the same stacks. A sample in libc, whose names differ, is left out. OPTIONS...
+# OPTIONS...: records with perf record, and compares what sprof reads from the file with what perf script does: the same
+# samples, and, unless names of inlined functions differ, the same stacks. A sample in libc, whose names differ, is left out.
 agrees_with_perf() {
 	perf record -q -o perf.data "$@" >/dev/null 2>perf.err || skip "perf cannot record here: $(head -1 perf.err)"
 	"$SPROF" fold perf.data >ours

@@ -1,4 +1,4 @@
-# sprof info, and what every command says about a file it cannot read (cli/input/load.c).
+# sprof info, and the messages of every command about a file that it cannot read (cli/input/load.c).
 
 GOLDEN=tests/golden/recordings
 

@@ -1,4 +1,4 @@
-# sprof lines, on recordings and on what has no lines.
+# sprof lines, on recordings with and without lines.
 
 GOLDEN=$BATS_TEST_DIRNAME/../golden/recordings
 

@@ -1,4 +1,4 @@
-# sprof merge. What it adds up is judged by tests/unit/core/profile/test_copy.c.
+# sprof merge. tests/unit/core/profile/test_copy.c tests what it adds up.
 
 GOLDEN=$BATS_TEST_DIRNAME/../golden
 

@@ -1,5 +1,5 @@
 # sprof flame, fold and report on recordings and collapsed stacks. What they print is compared with
-# tests/golden/output; UPDATE_GOLDEN=1 writes it anew, to be looked at as a diff.
+# tests/golden/output; UPDATE_GOLDEN=1 writes those files anew; review them as a diff.
 
 GOLDEN=$BATS_TEST_DIRNAME/../golden
 

@@ -1,5 +1,5 @@
-# The tables of sprof report that people who write Python know from elsewhere. What they add up is compared with
-# what the other reports and other programs say of the same profile.
+# The tables of sprof report that imitate tools for Python. Their sums are compared with other reports, and with other
+# programs' output for the same profile.
 
 GOLDEN=$BATS_TEST_DIRNAME/../golden
 

@@ -1,4 +1,4 @@
-# What the rows of sprof report can be. What they add up to is judged by tests/unit/output/select/test_direction.c.
+# The kinds of rows of sprof report. tests/unit/output/select/test_direction.c tests what they add up to.
 
 GOLDEN=$BATS_TEST_DIRNAME/../golden
 

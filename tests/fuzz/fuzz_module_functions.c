@@ -1,4 +1,6 @@
-/* Symbol tables of any file that a process maps: what is found must be what was asked for. */
+/*
+ * Reads any bytes as a file with symbol tables; every function that is found must be found again.
+ */
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>

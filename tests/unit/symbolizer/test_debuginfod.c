@@ -1,4 +1,7 @@
-/* Debug files from a server on this machine, through elfutils' client library. */
+/*
+ * symbolizer/lookup/debuginfod.c: debug files from a server on this machine, through the client
+ * library of elfutils.
+ */
 #include "tests/unit/symbol_fixture.h"
 
 #include <signal.h>
@@ -7,14 +10,14 @@
 #include "core/base/log.h"
 #include "symbolizer/lookup/debuginfod.h"
 
-/* The client library, and what it brings, keep memory until the process ends. */
+/* The client library and those it loads keep memory until the process ends. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
 	return "detect_leaks=0";
 }
 
-/* Serves DIR/www on a free port, writes each request to DIR/requests, and says its port. */
+/* Serves DIR/www on a free port, writes each request to DIR/requests, and prints its port. */
 static const char server[] =
 	"import functools, http.server, os, sys\n"
 	"class Handler(http.server.SimpleHTTPRequestHandler):\n"
@@ -43,7 +46,7 @@ static void write_text(const char *dir, const char *name, const char *text)
 	free(path);
 }
 
-/* A program, stripped, whose debug file is on the server. */
+/* Builds a stripped program whose debug file is on the server. */
 static void make_program(const char *dir, const char *name, const char *function)
 {
 	char *source = xasprintf("static inline int twice(volatile int *x) { return *x * 2; }\n"
@@ -116,7 +119,7 @@ static int nr_requests(const struct fixture *f)
 	return nr;
 }
 
-/* `nr` frames in a program of the fixture, the first of them in `function`. */
+/* Adds `nr` frames in a program of the fixture, the first of them in `function`. */
 static uint32_t add_frames(struct profile *p, const struct fixture *f, const char *name,
 			   const char *function, int nr)
 {

@@ -1,6 +1,7 @@
 /*
- * Symbol tables, where they may be, and which of several names is chosen: on programs that the
- * compiler, the assembler and objcopy make here.
+ * symbolizer/lookup/elf_symbols.c and the sources that use it: where symbol tables may be, and
+ * which of several names is chosen. The programs are made here with the compiler, the assembler and
+ * objcopy.
  */
 #include "tests/unit/symbol_fixture.h"
 
@@ -16,7 +17,9 @@ static char *in_dir(void **state, const char *name)
 	return xasprintf("%s/%s", (char *)*state, name);
 }
 
-/* What is at file offset `offset`, with lines; "" for what has no name but its address. Free it. */
+/*
+ * Returns the functions at a file offset, with lines, to free(); "" where there is only an address.
+ */
 static char *lines_at(const char *path, uint64_t offset, const char *debug_dir)
 {
 	const struct symbolizer_opts opts = { .debug_dir = debug_dir ? debug_dir : "/nonexistent" };
@@ -60,7 +63,7 @@ static const char assembly[] =
 	"only_weak:\nstrong:\nlocal:\n	.fill	16,1,0x90\n"
 	"	.size	only_weak, 16\n	.size	strong, 16\n	.size	local, 16\n"
 	"ifunc:\n	.fill	16,1,0x90\n	.size	ifunc, 16\n"
-	"	.fill	16,1,0x90\n" /* nobody's */
+	"	.fill	16,1,0x90\n" /* in no function */
 	"outer:\n	.fill	8,1,0x90\n"
 	"inner:\n	.fill	4,1,0x90\n	.size	inner, 4\n"
 	"mark:\n	.fill	4,1,0x90\n	.size	outer, 16\n"
@@ -87,14 +90,23 @@ static void best_of_several_names_is_chosen(void **state)
 		unsigned offset;
 		const char *want;
 	} cases[] = {
-		{ "tool", 0, "tool" },				 /* over __tool, though weak */
-		{ "tool", 15, "tool" },	  { "tool", 16, "gap" }, /* a label without size, up to the next symbol */
-		{ "tool", 31, "gap" },	  { "strong", 3, "strong" }, /* over weak and local names */
-		{ "ifunc", 1, "ifunc" },  { "ifunc", 16, "" }, /* behind the end of a sized function */
-		{ "outer", 0, "outer" },  { "outer", 8, "inner" }, /* nested */
+		{ "tool", 0, "tool" }, /* before __tool, although weak */
+		/* a label without a size, up to the next symbol */
+		{ "tool", 15, "tool" },
+		{ "tool", 16, "gap" },
+		/* before weak and local names */
+		{ "tool", 31, "gap" },
+		{ "strong", 3, "strong" },
+		/* behind the end of a sized function */
+		{ "ifunc", 1, "ifunc" },
+		{ "ifunc", 16, "" },
+		{ "outer", 0, "outer" },
+		{ "outer", 8, "inner" },  /* nested */
 		{ "outer", 12, "outer" }, /* a label inside a function names nothing */
-		{ "outer", 15, "outer" }, { "label", 31, "label" },  { "f", 7, "f" },
-		{ "f", 8, "" }, /* data in text is no function */
+		{ "outer", 15, "outer" },
+		{ "label", 31, "label" },
+		{ "f", 7, "f" },
+		{ "f", 8, "" }, /* data in text is not a function */
 	};
 	const char *path;
 
@@ -105,7 +117,7 @@ static void best_of_several_names_is_chosen(void **state)
 	free((char *)path);
 }
 
-/* As in MKL: functions without a type and a size, with the same labels in each. */
+/* As in MKL: functions without type and size, with the same labels in each. */
 static void labels_of_a_template_are_no_functions(void **state)
 {
 	char *source = in_dir(state, "t.s"), *path = in_dir(state, "t.so");
@@ -126,7 +138,7 @@ static void labels_of_a_template_are_no_functions(void **state)
 	assert_lines(path, symbol_offset(path, "own"), NULL, "own"); /* the only one of its name */
 	assert_lines(path, symbol_offset(path, "own") + 8, NULL, "own");
 	assert_lines(path, symbol_offset(path, "other") + 24, NULL, "other");
-	assert_lines(path, symbol_offset(path, "sized") + 8, NULL, "TAIL"); /* nobody else's */
+	assert_lines(path, symbol_offset(path, "sized") + 8, NULL, "TAIL"); /* it occurs once */
 	free(source);
 	free(path);
 }
@@ -199,7 +211,7 @@ static void debug_file_is_found_by_build_id(void **state)
 	      (char *)*state);
 	assert_lines(path, inner, NULL, "");
 	assert_lines(path, inner, *state, "inner:5");
-	/* A file of another build in that place says nothing. */
+	/* A file of another build in that place is ignored. */
 	shell("cd '%s' && gcc -g -O2 -Wl,--build-id=0x01ff -o other a.c && "
 	      "cp other .build-id/01/23456789abcdef.debug",
 	      (char *)*state);
@@ -224,7 +236,7 @@ static void debug_file_is_found_by_link(void **state)
 
 		shell("cd '%s' && cp x '%s'", dir, place);
 		assert_lines(path, inner, debug_dir, "inner:5");
-		/* Its checksum must be the one in the link. */
+		/* Its checksum must be that in the link. */
 		shell("cd '%s' && echo >>'%s'", dir, place);
 		assert_lines(path, inner, debug_dir, "");
 		shell("cd '%s' && rm '%s'", dir, place);
@@ -262,7 +274,7 @@ static void mini_debug_info_names_local_functions(void **state)
 	shell("cd '%s' && objcopy --add-section .gnu_debugdata=xz a", (char *)*state);
 	assert_lines(path, inner, NULL, "inner");
 	assert_lines(path, exported, NULL, "exported");
-	/* Damaged: what else is there still counts. */
+	/* Where it is damaged, the other tables still count. */
 	shell("cd '%s' && head -c 100 xz >short && objcopy --update-section .gnu_debugdata=short a",
 	      (char *)*state);
 	assert_lines(path, inner, NULL, "");
@@ -318,7 +330,7 @@ static void plt_stubs_are_named(void **state)
 	}
 }
 
-/* ifuncs of a static program: named by their resolvers. */
+/* ifuncs of a static program are named by their resolvers. */
 static void plt_stubs_of_a_static_program_are_named(void **state)
 {
 	char *path = compiled(state, "-static");
@@ -349,7 +361,7 @@ static int open_copy(void *context, uint32_t module)
 	return dup(*(int *)context);
 }
 
-/* Looks addresses all over the bytes up; returns how many got a name. */
+/* Looks up addresses all over the bytes. Returns how many got a name. */
 static size_t names_in(const uint8_t *data, size_t size)
 {
 	struct profile_module module = { .kind = MODULE_ELF };
@@ -376,7 +388,7 @@ static size_t names_in(const uint8_t *data, size_t size)
 	return stats.nr_frames - stats.nr_unnamed;
 }
 
-/* 1 TiB of nothing, whose headers promise as much as they can. */
+/* A sparse file of 1 TiB whose headers claim as much as they can. */
 static void sparse_file_that_promises_much_is_refused(void **state)
 {
 	char *path = compiled(state, "");
@@ -412,13 +424,13 @@ static void damaged_files_give_fewer_names_and_nothing_worse(void **state)
 	fclose(file);
 	whole = names_in(good, size);
 	assert_true(whole > 5);
-	for (int i = 0; i < 200; i++) { /* cut */
+	for (int i = 0; i < 200; i++) { /* cut off */
 		size_t length = (size_t)rand_r(&seed) % size;
 
 		memcpy(bad, good, length);
 		assert_true(names_in(bad, length) <= whole);
 	}
-	for (int i = 0; i < 600; i++) { /* flipped */
+	for (int i = 0; i < 600; i++) { /* bits flipped */
 		memcpy(bad, good, size);
 		for (int n = rand_r(&seed) % 64; n >= 0; n--)
 			bad[(size_t)rand_r(&seed) % size] ^= (uint8_t)(1 << rand_r(&seed) % 8);

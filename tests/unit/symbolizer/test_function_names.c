@@ -1,4 +1,7 @@
-/* Functions of a file found by their names, on programs that the assembler and objcopy make here. */
+/*
+ * symbolizer/function_names.c: functions found by name, in programs made with the assembler and
+ * objcopy.
+ */
 #include "tests/unit/symbol_fixture.h"
 
 #include "symbolizer/function_names.h"
@@ -53,7 +56,10 @@ static int remove_program(void **state)
 	return fixture_teardown(state);
 }
 
-/* "NAME+DISTANCE ..." of what fits: the distance from where the first instruction of plain() is. */
+/*
+ * Returns "NAME+DISTANCE ..." of the functions that fit; distances are from the first instruction
+ * of plain().
+ */
 static char *find(const char *const *globs, size_t nr_globs)
 {
 	struct named_function *plain, *f;

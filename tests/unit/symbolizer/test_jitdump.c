@@ -1,4 +1,7 @@
-/* Dumps of JIT compilers, made by hand: names, lines, code that is replaced and code that moves. */
+/*
+ * symbolizer/jitdump.c on dumps made by hand: names, lines, code that is replaced and code that
+ * moves.
+ */
 #include "tests/unit/symbol_fixture.h"
 
 #include <time.h>
@@ -129,9 +132,9 @@ static void code_has_its_name_and_lines(void **state)
 	assert_string_equal(at(dump, 0xfff), "-");
 	assert_string_equal(at(dump, 0x1000), "first /src/a.js:7");
 	assert_string_equal(at(dump, 0x100f), "first /src/a.js:8");
-	assert_string_equal(at(dump, 0x1013), "first /src/a.js:0"); /* that line is b.js's */
+	assert_string_equal(at(dump, 0x1013), "first /src/a.js:0"); /* that line is in b.js */
 	assert_string_equal(at(dump, 0x1020), "-");
-	assert_string_equal(at(dump, 0x2000), "second"); /* the lines were the first's alone */
+	assert_string_equal(at(dump, 0x2000), "second"); /* the lines belong to the first only */
 	jitdump_free(dump);
 	buffer_fini(&b);
 }
@@ -167,7 +170,7 @@ static void moved_code_keeps_its_name_and_lines(void **state)
 	put_lines(&b, 0x1000, lines, 2);
 	put_load(&b, 0x1000, 0x20, 1, "mover");
 	put_move(&b, 0x1000, 0x5000, 0x20, 1);
-	put_move(&b, 0x9000, 0x6000, 0x20, 99); /* of nothing we know */
+	put_move(&b, 0x9000, 0x6000, 0x20, 99); /* moves unknown code */
 	put_load(&b, 0x1000, 0x20, 2, "next");
 	dump = read_dump(&b, addresses, 5);
 	assert_string_equal(at(dump, 0x1004), "next");
@@ -222,7 +225,7 @@ static void lines_that_make_no_sense_are_left_out(void **state)
 	buffer_fini(&b);
 }
 
-/* The compiler may be in the middle of a record, or have died there. */
+/* The compiler may be writing a record, or have died while it did. */
 static void dump_may_end_anywhere(void **state)
 {
 	static const struct line lines[] = { { 0x1000, 7, "/src/a.js" } };
@@ -291,7 +294,7 @@ static char *write_dump(const char *dir, const char *name)
 	return path;
 }
 
-/* As the profile sees it: a JIT frame of this process. */
+/* Returns the name of a frame of this process, through the symbolizer. */
 static const char *name_here(void)
 {
 	struct profile_module module = { .kind = MODULE_JIT, .pid = (uint32_t)getpid() };

@@ -1,4 +1,4 @@
-/* symbolizer/kernel_source.c: kernel frames are named by whoever took the samples. */
+/* symbolizer/kernel_source.c: the source that took the samples names kernel frames. */
 #include "tests/unit/unit.h"
 
 #include <errno.h>

@@ -1,4 +1,7 @@
-/* Names and paths as text: demangling within its limits, and paths of source files. */
+/*
+ * symbolizer/lookup/demangle.c and source_path.c: demangling within its limits, and paths of source
+ * files.
+ */
 #include "tests/unit/unit.h"
 
 #include <stdio.h>

@@ -1,4 +1,6 @@
-/* The chain as a whole: frames of real files and of this kernel get their names, or are counted. */
+/*
+ * symbolizer/symbolizer.c: frames of real files and of this kernel get their names or are counted.
+ */
 #include "tests/unit/symbol_fixture.h"
 
 #include <signal.h>
@@ -209,7 +211,7 @@ static void later_line_of_a_perf_map_replaces_an_earlier_one(void **state)
 	assert_string_equal(perf_map_lookup(m, 0x1020), "newest");
 	assert_string_equal(perf_map_lookup(m, 0x1030), "old code");
 	assert_null(perf_map_lookup(m, 0x2000));
-	assert_null(perf_map_lookup(m, 0x1001)); /* not asked for at the start */
+	assert_null(perf_map_lookup(m, 0x1001)); /* not among the addresses */
 	perf_map_free(m);
 }
 
@@ -319,7 +321,10 @@ static void perf_map_of_another_user_is_refused(void **state)
 	free(path);
 }
 
-/* In another pid namespace and root: the map is called by the pid inside, and lies in its /tmp. */
+/*
+ * In another PID namespace and root the map has the inner pid in its name and lies in the inner
+ * /tmp.
+ */
 static void perf_map_of_a_container_is_found(void **state)
 {
 	char *root = *state, text[16] = "", *pid_file = xasprintf("%s/pid", root);

@@ -1,4 +1,4 @@
-/* core/base/varint.h */
+/* core/base/varint.h: numbers of every length, cut off and too long. */
 #include "tests/unit/unit.h"
 
 #include <string.h>

@@ -1,4 +1,7 @@
-/* The ring between a target and the recorder: order, drops, many producers, and a target that lies. */
+/*
+ * core/portable/ring.h: order, drops, several producers, and a target that writes impossible
+ * positions.
+ */
 #include "tests/unit/unit.h"
 
 #include <pthread.h>
@@ -28,7 +31,7 @@ static int write_record(struct shared *s, __u32 nr, __u64 value)
 	return 0;
 }
 
-/* Its words, or 0 where there is no whole record. */
+/* Returns the words of the record, or 0 where there is no whole record. */
 static __u32 read_record(struct shared *s, __u64 *tail, __u64 *ret_value)
 {
 	__u32 nr;
@@ -105,16 +108,16 @@ static void a_target_that_lies_is_found_out(void **state)
 	__u32 nr;
 
 	(void)state;
-	s->ring.head = SIZE + 1; /* more than there can be */
+	s->ring.head = SIZE + 1; /* more than the ring holds */
 	assert_int_equal(ring_peek(&s->ring, s->words, SIZE, 0, &nr), RING_BROKEN);
 	s->ring.head = -1ull; /* behind the tail */
 	assert_int_equal(ring_peek(&s->ring, s->words, SIZE, 5, &nr), RING_BROKEN);
 	s->ring.head = 100;
-	s->words[0] = ring_header(0, 101) | RING_COMMITTED; /* longer than what is reserved */
+	s->words[0] = ring_header(0, 101) | RING_COMMITTED; /* longer than the reserved words */
 	assert_int_equal(ring_peek(&s->ring, s->words, SIZE, 0, &nr), RING_BROKEN);
-	s->words[0] = ring_header(0, 1) | RING_COMMITTED; /* nothing in it */
+	s->words[0] = ring_header(0, 1) | RING_COMMITTED; /* an empty record */
 	assert_int_equal(ring_peek(&s->ring, s->words, SIZE, 0, &nr), RING_BROKEN);
-	s->words[0] = ring_header(SIZE, 50) | RING_COMMITTED; /* another lap's */
+	s->words[0] = ring_header(SIZE, 50) | RING_COMMITTED; /* from another lap */
 	assert_int_equal(ring_peek(&s->ring, s->words, SIZE, 0, &nr), RING_STARTED);
 	assert_int_equal(nr, 0);
 	free(s);

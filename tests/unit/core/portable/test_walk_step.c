@@ -1,4 +1,4 @@
-/* Steps up a made-up stack by frame pointers, where there is no rule. */
+/* core/portable/walk_step.h: steps up a made-up stack by frame pointers, where there is no rule. */
 #include "core/portable/walk_step.h"
 
 #include "tests/unit/unit.h"
@@ -30,8 +30,10 @@ static void frame_pointer_leads_to_the_caller(void **state)
 	assert_false(regs.exact);
 }
 
-/* A function may keep anything in that register, as tests/targets/nocfi.c does: its address of a buffer
- * that holds zeros is no root of a stack. */
+/*
+ * A leaf may keep anything in that register, as tests/targets/nocfi.c does: zeros at the address of
+ * its buffer do not mark the root of a stack.
+ */
 static void zeros_below_a_leaf_are_not_the_root(void **state)
 {
 	__u64 words[8] = { 0 };

@@ -1,4 +1,7 @@
-/* Columns: each is added up by itself, in its own unit, and counted by its own events. */
+/*
+ * core/profile/column.c: each column is summed by itself, in its own unit, and counted by its own
+ * events.
+ */
 #include "tests/unit/unit.h"
 
 #include <string.h>

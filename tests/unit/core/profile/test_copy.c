@@ -1,5 +1,6 @@
 /*
- * Copies of profiles: into another one, with what is there already, and into a recording and back.
+ * core/profile/copy.c: copies into a profile that has content already, and into a recording and
+ * back.
  */
 #include "tests/unit/recording.h"
 
@@ -54,7 +55,7 @@ static void several_profiles_become_their_sum(void **state)
 	}
 }
 
-/* The same address of two kernels has two names. */
+/* The same address in two kernels has two names. */
 static void kernels_of_two_hosts_are_told_apart(void **state)
 {
 	struct profile *to = profile_new();

@@ -1,4 +1,7 @@
-/* Facts: kept by key, and the same after a trip through a recording, whatever was cut off it. */
+/*
+ * core/profile/facts.c: facts are kept by key, and are the same after being written to a recording
+ * and read, whatever was cut off.
+ */
 #include "tests/unit/recording.h"
 
 #include <errno.h>
@@ -145,11 +148,11 @@ static bool decode(const struct buffer *b, struct profile *p)
 static void unknown_kinds_and_fields_are_skipped_by_size(void **state)
 {
 	static const uint8_t payload[] = {
-		99, 3, 1,   2, 3,	 /* a kind of a later version */
-		6,  5, 100, 1, 42, 7, 7, /* a counter with two fields more */
-		6,  1, 101,		 /* one with two less */
+		99, 3, 1,   2, 3,	 /* a kind from a later version */
+		6,  5, 100, 1, 42, 7, 7, /* a counter with two more fields */
+		6,  1, 101,		 /* a counter with two fields fewer */
 		5,  3, 100, 1, 1,	 /* a run in a lost thread */
-		5,  1, 100,		 /* and one without the field */
+		5,  1, 100,		 /* a run without the thread field */
 	};
 	struct buffer b = { (char *)payload, sizeof(payload), 0 };
 	struct profile *p = profile_new();
@@ -180,8 +183,8 @@ static void what_does_not_follow_the_format_is_refused(void **state)
 	} bad[] = {
 		{ { 6 }, 1 },			  /* no size */
 		{ { 6, 4, 100, 1, 42 }, 5 },	  /* cut off */
-		{ { 6, 2, 100, 2 }, 4 },	  /* a string that is not there */
-		{ { 5, 3, 100, 1, 2 }, 5 },	  /* a thread that is not there */
+		{ { 6, 2, 100, 2 }, 4 },	  /* a string that does not exist */
+		{ { 5, 3, 100, 1, 2 }, 5 },	  /* a thread that does not exist */
 		{ { 6, 3, 100, 0x80, 0x80 }, 5 }, /* a number without an end */
 	};
 	struct profile *p = profile_new();
@@ -195,7 +198,7 @@ static void what_does_not_follow_the_format_is_refused(void **state)
 	profile_free(p);
 }
 
-/* The sums of a day, written each second. */
+/* The sums of a day, written every second. */
 static void sums_written_any_number_of_times_take_room_once(void **state)
 {
 	static const uint8_t row[] = { 6, 3, 100, 1, 42 };
@@ -214,7 +217,7 @@ static void sums_written_any_number_of_times_take_room_once(void **state)
 	profile_free(p);
 }
 
-/* A recording is always readable: rows without end leave out each other, never the sums behind them. */
+/* Rows without a key, however many, displace only each other and never the sums that come later. */
 static void rows_beyond_all_room_are_left_out_and_counted(void **state)
 {
 	static const uint8_t row[] = { 8, 1, 100 }, sum[] = { 6, 3, 100, 1, 42 };

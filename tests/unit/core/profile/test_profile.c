@@ -1,4 +1,4 @@
-/* core/profile/profile.c and core/profile/intern.c: equal content has one id, ids are dense, names are right. */
+/* core/profile/profile.c and intern.c: equal content has one id, ids are dense, names are right. */
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -89,7 +89,7 @@ static void modules_differ_by_build_id_and_inode(void **state)
 	struct profile_module m;
 	uint32_t id;
 
-	memset(&m, 0xee, sizeof(m)); /* padding and unused bytes must not count */
+	memset(&m, 0xee, sizeof(m)); /* padding and unused bytes must not matter */
 	m.path = profile_cstring(p, "/bin/x");
 	m.pid = 0;
 	m.kind = MODULE_ELF;

@@ -1,4 +1,4 @@
-/* core/recording/decode.c on content made by hand: newer than the reader, or made to hurt. */
+/* core/recording/decode.c on content made by hand: newer than the reader, or hostile. */
 #include "tests/unit/recording.h"
 
 #include <xxhash.h>
@@ -60,7 +60,7 @@ static void craft_tables(struct buffer *content)
 	RECORD(content, RECORD_STACKS, 0, 1, 0, 1, 1, 1);
 }
 
-/* The recording of one last chunk with this content. */
+/* Reads a recording whose only chunk has this content. */
 static struct profile *read_content(const struct buffer *content)
 {
 	struct record_chunk chunk = { .flags = RECORD_CHUNK_LAST, .first.string = 1 };
@@ -91,12 +91,14 @@ static void what_a_later_minor_version_adds_is_skipped(void **state)
 	RECORD(&content, RECORD_META, 4, 'm', 'o', 'o', 'd', 2, 'o', 'k', 6, 's', 'o', 'u', 'r',
 	       'c', 'e', 1, 'x');
 	RECORD(&content, RECORD_STRINGS, 2, '/', 'x');
-	/* A module with a field more, and one of an unknown kind. */
+	/* A module with one more field, and one of an unknown kind. */
 	RECORD(&content, RECORD_MODULES, 8, 1, 0, MODULE_ELF, 0, 0, 0, 42, 43, 6, 1, 0, 99, 0, 0,
 	       0);
 	RECORD(&content, RECORD_FRAMES, 0, 2, 1, 2);
 	RECORD(&content, RECORD_STACKS, 0, 2, 0, 1);
-	/* Two samples with an eighth column; the second one's weight counts something unknown. */
+	/*
+	 * Two samples with an eighth column; the weight of the second one is in an unknown column.
+	 */
 	RECORD(&content, RECORD_SAMPLES, 2, 8, 2, 2, 2, 2, 2, 2, 2, 3, /* sizes */
 	       20, 2, 0, 0, 0, 0, 1, 1, 10, 2, 0, 99, 99, 0, 'n', 'e', 'w');
 	RECORD(&content, RECORD_STATS, RECORD_STAT_LOST, 3, 63, 9, 100, 9);
@@ -120,7 +122,7 @@ static void what_a_later_minor_version_adds_is_skipped(void **state)
 	buffer_fini(&file);
 }
 
-/* ---- made to hurt */
+/* ---- hostile content */
 static void numbers_out_of_range_end_the_chunk(void **state)
 {
 	static const struct {
@@ -138,7 +140,8 @@ static void numbers_out_of_range_end_the_chunk(void **state)
 		{ RECORD_THREADS, 7, { 128, 128, 128, 128, 16, 1, 0 } }, /* pid 1 << 32 */
 		{ RECORD_FRAMES, 2, { 1, 0 } },				 /* no module 1 */
 		{ RECORD_STACKS, 3, { 0, 1, 2 } },			 /* no frame 2 */
-		{ RECORD_STACKS, 2, { 1, 0 } },				 /* shares with nothing */
+		/* shares frames with no entry */
+		{ RECORD_STACKS, 2, { 1, 0 } },
 		{ RECORD_STACKS, 5, { 0, 255, 255, 255, 1 } },
 		{ RECORD_SAMPLES, 2, { 1, 6 } },
 		{ RECORD_SAMPLES, 8, { 1, 6, 255, 1, 1, 1, 1, 1 } },
@@ -159,7 +162,7 @@ static void numbers_out_of_range_end_the_chunk(void **state)
 
 		craft_tables(&content);
 		p = read_content(&content);
-		assert_false(p->meta.unfinished); /* else the next tests nothing */
+		assert_false(p->meta.unfinished); /* otherwise the next check tests nothing */
 		profile_free(p);
 		craft_record(&content, bad[i].type, bad[i].payload, bad[i].size);
 		p = read_content(&content);
@@ -256,7 +259,7 @@ static void endless_repetition_of_a_deep_stack_is_stopped(void **state)
 	buffer_add_varint(&stacks, RECORD_MAX_DEPTH);
 	for (uint32_t i = 0; i < RECORD_MAX_DEPTH; i++)
 		buffer_add_varint(&stacks, 0);
-	for (uint32_t i = 0; i < 1000000; i++) { /* 4 bytes each for 256 KiB to look at */
+	for (uint32_t i = 0; i < 1000000; i++) { /* 4 bytes each make the reader search 256 KiB */
 		buffer_add_varint(&stacks, RECORD_MAX_DEPTH);
 		buffer_add_varint(&stacks, 0);
 	}

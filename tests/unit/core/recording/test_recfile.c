@@ -49,7 +49,7 @@ static void recording_comes_back_as_it_was(void **state)
 	free(note);
 }
 
-/* Chunks whose samples say nothing of the GIL have no column for it. */
+/* Chunks whose samples have no GIL state have no column for it. */
 static void what_is_said_of_the_gil_comes_back(void **state)
 {
 	struct recfile *w = create_recording("x.data");
@@ -291,7 +291,10 @@ static void special_frames_come_back(void **state)
 	profile_free(p);
 }
 
-/* As a real one: a jittering timer on two CPUs, some threads, stacks with a skewed distribution. */
+/*
+ * Like a real recording: a jittering timer on two CPUs, some threads, a skewed distribution of
+ * stacks.
+ */
 static void record_noise(struct sink *sink, uint32_t nr)
 {
 	uint32_t module = record_module(sink, "/usr/bin/program"), frames[40];
@@ -351,7 +354,10 @@ static void million_samples_come_back(void **state)
 	profile_free(p);
 }
 
-/* More stacks than the recorder remembers: those seen again are written again, and are still one. */
+/*
+ * More stacks than the recorder remembers: stacks that come again are written again, and are still
+ * one.
+ */
 static void forgotten_stacks_are_one_again(void **state)
 {
 	struct recfile *w = create_recording("x.data");
@@ -369,7 +375,7 @@ static void forgotten_stacks_are_one_again(void **state)
 		if (!i)
 			first_id = id;
 		if (i == 450000)
-			assert_int_not_equal(id, first_id); /* else this tests nothing */
+			assert_int_not_equal(id, first_id); /* otherwise this tests nothing */
 		sample.stack = id;
 		sink->sample(sink, &sample);
 	}

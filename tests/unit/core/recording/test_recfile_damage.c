@@ -1,4 +1,4 @@
-/* core/recording/recfile_read.c on files that are cut, damaged, or no recordings. */
+/* core/recording/recfile_read.c on files that are cut, damaged, or not recordings. */
 #include "tests/unit/recording.h"
 
 #include <errno.h>
@@ -99,9 +99,9 @@ static void flipped_bit_at_every_byte_is_noticed_and_costs_one_chunk(void **stat
 		}
 		assert_int_equal(err, 0);
 		while (at >= starts[chunk + 1])
-			chunk++; /* 0 for the file's header as well */
+			chunk++; /* 0 for the file header too */
 		/*
-		 * What goes unnoticed does no harm: the last chunk says by itself that the
+		 * Damage that goes unnoticed does no harm: the last chunk also says that the
 		 * recording is complete, and zstd frames have some unused bits.
 		 */
 		if (!p->meta.unfinished) {
@@ -156,7 +156,7 @@ static void later_chunks_keep_their_meaning_when_one_is_lost(void **state)
 	record_samples(sink, 0, 5);
 	recfile_flush(w);
 	from = recfile_size_bytes(w);
-	record_module(sink, "/lost"); /* and with it a frame, a thread name and a stack */
+	record_module(sink, "/lost"); /* and with it a frame, a thread name and a stack are lost */
 	sink->frame(sink, 2, 0x10);
 	sink->thread(sink, 7, 7, record_string(sink, "lost"));
 	sink->stack(sink, (uint32_t[]){ 0, 3 }, 2);
@@ -203,7 +203,7 @@ static void garbage_between_chunks_is_skipped(void **state)
 	(void)state;
 	find_chunks(&file, starts);
 	buffer_add(&mixed, file.data, starts[3]);
-	for (uint32_t i = 0; i < 1000000; i++) /* with what looks like a chunk now and then */
+	for (uint32_t i = 0; i < 1000000; i++) /* with bytes that look like a chunk now and then */
 		buffer_add(&mixed, i % 1000 ? "junk" : RECORD_CHUNK_MAGIC, 4);
 	buffer_add(&mixed, file.data + starts[3], file.size - starts[3]);
 	assert_int_equal(read_bytes(mixed.data, mixed.size, &p, &note), 0);

@@ -1,7 +1,7 @@
 /*
- * Recordings that are kept in the tree: whatever becomes of the writer, what it once wrote must be
- * read. The command tests and the fuzzer use them too. REGENERATE=1 in the environment writes them
- * anew, which is right only when nothing has been released with the old format.
+ * Recordings that are kept in the tree: what the writer once wrote must stay readable, however it
+ * changes. The command tests and the fuzzer use them too. With REGENERATE=1 in the environment they
+ * are written anew, which is right only while nothing has been released with the old format.
  */
 #include "tests/unit/recording.h"
 
@@ -14,7 +14,7 @@
 #define KILLED "tests/golden/recordings/killed.data"
 #define LATER "tests/golden/recordings/later.data" /* a header of the next major version */
 
-/* 400 samples: make's own code, cc1, the kernel, and a stack that broke off. */
+/* 400 samples: make itself, cc1, the kernel, and a stack that is incomplete. */
 static void record_build(struct recfile *w)
 {
 	struct sink *s = recfile_sink(w);

@@ -1,5 +1,8 @@
 // BUILD: -Wl,--wrap=pwrite64 -Wl,--wrap=pwrite
-/* core/recording/recfile_write.c: where a recording is written, and what is left when writing ends early. */
+/*
+ * core/recording/recfile_write.c: where a recording is written, and what is left when writing ends
+ * early.
+ */
 #include "tests/unit/recording.h"
 
 #include <errno.h>
@@ -111,7 +114,7 @@ static void killed_recording_keeps_what_was_flushed(void **state)
 	recfile_set_stats(w, &(struct profile_stats){ .nr_lost = 7 });
 	recfile_flush(w);
 	record_samples(recfile_sink(w), 20, 5);
-	p = read_recording("x.data", &note); /* what the kernel has when the recorder dies */
+	p = read_recording("x.data", &note); /* what is in the file when the recorder dies */
 	assert_string_equal(note, "the recorder was killed, or is still running");
 	assert_true(p->meta.unfinished);
 	assert_int_equal(p->nr_samples, 20);

@@ -1,4 +1,7 @@
-/* Sums by line and address against an oracle; the code of real functions against nm and objdump. */
+/*
+ * Compares sums by line and address with an oracle, and the code of real functions with what nm and
+ * objdump say.
+ */
 #include "tests/unit/symbol_fixture.h"
 
 #include "output/annotate/annotation.h"
@@ -60,7 +63,7 @@ static struct profile *random_profile(void)
 	return p;
 }
 
-/* Does the frame hold the function, and below it what `path` says (its lines, level by level)? */
+/* Does the frame hold the function, and inside it what `path` says (its lines, level by level)? */
 static bool frame_is_at(const struct profile *p, uint32_t frame, const char *function,
 			const struct annotation_line *const *path, size_t levels,
 			const struct annotations *a)

@@ -1,4 +1,4 @@
-/* The line that says what stacks rest on. */
+/* The line that says which files' unwind rules were derived from machine code. */
 #include "tests/unit/recording.h"
 
 #include "core/base/buffer.h"

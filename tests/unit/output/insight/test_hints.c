@@ -1,4 +1,4 @@
-/* The rules of hints hold together, and hints know threads and times where a recording has them. */
+/* The rules of hints are consistent, and hints know threads and times if a recording has them. */
 #include "tests/unit/unit.h"
 
 #include <string.h>
@@ -44,7 +44,10 @@ static void add(struct profile *p, uint32_t thread, uint64_t ms, const char *con
 			      });
 }
 
-/* One thread waits half of its time; beside nine that only sleep, that is a twentieth of all. */
+/*
+ * One thread waits for half of its time. Beside nine threads that only sleep, that is a twentieth
+ * of all time.
+ */
 static void waiting_is_a_share_of_the_thread_that_waits(void **state)
 {
 	static const char *const wait[] = { "train (t.py:1)", "_get_data (dataloader.py:9)" };

@@ -1,4 +1,4 @@
-/* output/python/gc_times.c: which functions are the collector's, and whose line had it run. */
+/* Which functions belong to Python's collector, and which line is charged with it. */
 #include "tests/unit/unit.h"
 
 #include <string.h>
@@ -33,7 +33,7 @@ static uint32_t python(const char *name, uint64_t line)
 	return profile_python_frame(p, profile_module(p, &module), line);
 }
 
-/* A stack of the innermost frame, below a line of Python that is below another. */
+/* A stack of main, f at `line`, a function of the collector, and the innermost frame. */
 static void add(uint64_t weight, uint64_t line, uint32_t collector, uint32_t leaf)
 {
 	const uint32_t frames[] = { python("main", 9), python("f", line), collector, leaf };

@@ -1,4 +1,7 @@
-/* Functions as pstats has them: what is known of their calls, and who called them. */
+/*
+ * Functions as pstats has them: how often they were called, as far as it is known, and by which
+ * callers.
+ */
 #include "tests/unit/unit.h"
 
 #include <string.h>
@@ -23,7 +26,7 @@ static void add(struct profile *p, uint64_t weight, const uint32_t *frames, size
 			      });
 }
 
-/* main calls f, which calls itself once, and launches in a range. */
+/* main calls f, which calls itself once and launches kernels in a range. */
 static struct profile *make_profile(void)
 {
 	struct profile *p = profile_new();
@@ -92,7 +95,7 @@ static void check(const struct profile *p, bool is_whole)
 	assert_int_equal(find(&s, "cuLaunchKernel")->calls_known, is_whole);
 	assert_int_equal(find(&s, "cuLaunchKernel")->calls, is_whole ? 15 : 0);
 	assert_int_equal(find(&s, "step")->calls, is_whole ? 14 : 0);
-	/* Not sampled, not counted, and not mistaken for something that is. */
+	/* Neither sampled nor counted, and not confused with a function that is. */
 	assert_false(find(&s, "f (a.py:7)")->calls_known);
 	assert_false(find(&s, "cuMemAlloc (a.py:9)")->calls_known);
 	pstats_fini(&s);

@@ -1,4 +1,4 @@
-/* What a module is called, by its file. */
+/* The name of a module by its file. */
 #include "tests/unit/unit.h"
 
 #include "core/base/buffer.h"

@@ -1,5 +1,6 @@
 /*
- * Lines of a dump on terminals of every width: the line number is there, and the function's own name.
+ * Lines of a dump on terminals of every width: the line number and the function's own name are
+ * always shown.
  */
 #include "tests/unit/unit.h"
 
@@ -35,7 +36,7 @@ static const struct function forward = {
 	.kind = FUNCTION_PYTHON,
 };
 
-/* The line of a stack of one frame, without the spaces before it; the caller frees it. */
+/* The line of a stack of one frame, without its indentation; the caller frees it. */
 static char *dump_of(const struct function *f, const struct dump_write_opts *opts)
 {
 	struct profile *p = profile_new();
@@ -105,7 +106,7 @@ static void of_a_path_the_end_is_kept(void **state)
 	assert_dump(&forward, 31, true, "forward (~del/layers.py:27)");
 }
 
-/* Names and files of any length, on terminals of any width. */
+/* Names and files of any length on terminals of any width. */
 static void the_line_number_is_always_there_and_nothing_is_too_wide(void **state)
 {
 	char name[300], file[300];

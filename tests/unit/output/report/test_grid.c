@@ -1,4 +1,7 @@
-/* Tables of figures: one content, three ways to write it; and what of a multiprocessor a kernel fills. */
+/*
+ * Tables of figures, written as text, Markdown and JSON; and how much of a multiprocessor a kernel
+ * fills.
+ */
 #include "tests/unit/unit.h"
 
 #include "core/base/buffer.h"
@@ -101,7 +104,7 @@ static void json_has_values_as_they_are(void **state)
 	grid_fini(&g);
 }
 
-/* The figures of the CUDA Occupancy Calculator for compute capability 9.0. */
+/* Expected values are those of the CUDA Occupancy Calculator for compute capability 9.0. */
 static void occupancy_is_that_of_the_scarcest_resource(void **state)
 {
 	static const struct {

@@ -1,4 +1,7 @@
-/* Sums by line against an oracle that goes over every sample and looks for the line in its stack. */
+/*
+ * Compares sums by line with an oracle that visits every sample and looks for the line in its
+ * stack.
+ */
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -35,7 +38,9 @@ static uint32_t function(struct profile *p, const char *name, const char *file, 
 	return profile_function(p, &f);
 }
 
-/* Frames of up to three inlined functions; some of a function without a file, some without a name. */
+/*
+ * Frames of up to three inlined functions, some of functions without a file, some without a name.
+ */
 static struct profile *random_profile(void)
 {
 	struct profile *p = profile_new();
@@ -43,7 +48,7 @@ static struct profile *random_profile(void)
 	uint32_t module = profile_module(p, &m), functions[NR_FUNCTIONS];
 
 	functions[0] = function(p, "f", "/src/a.c", 10, FUNCTION_NATIVE, module);
-	/* the same function, compiled into another module, its start not known there */
+	/* the same function in another module, where its first line is not known */
 	functions[1] = function(p, "f", "/src/a.c", 0, FUNCTION_NATIVE, PROFILE_NONE);
 	functions[2] = function(p, "g", "/src/a.c", 20, FUNCTION_NATIVE, module);
 	functions[3] = function(p, "M.forward (b.py:3)", "/src/b.py", 3, FUNCTION_PYTHON, module);
@@ -86,7 +91,7 @@ static bool is_place(const struct profile *p, const struct profile_location *l,
 	       !strcmp(profile_str(p, g->file), f->file) && (!line || l->line == *line);
 }
 
-/* `line` NULL: of the whole function. */
+/* `line` NULL: for the whole function. */
 static struct lines_sum oracle(const struct profile *p, const struct lines_function *f,
 			       const uint32_t *line)
 {
@@ -183,7 +188,7 @@ static void a_function_in_two_modules_is_one_and_keeps_its_start(void **state)
 	profile_free(p);
 }
 
-/* In order: the interpreter's C, which took most, then a C extension and Python. */
+/* In order of time: the interpreter's C, a C extension, Python. */
 static void the_interpreter_comes_after_the_program(void **state)
 {
 	(void)state;

@@ -1,6 +1,4 @@
-/*
- * Names made safe to show, and numbers made readable.
- */
+/* Names become text that is safe to show, and numbers become readable. */
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
@@ -78,7 +76,8 @@ static void formats_get_their_escapes(void **state)
 static void columns_are_those_of_a_terminal(void **state)
 {
 	static const char s[] = "ab\xe6\x97\xa5\xe6\x9c\xac"
-				"e\xcc\x81"; /* two wide ones, and an e with a combining accent */
+				/* two wide characters, and an e with a combining accent */
+				"e\xcc\x81";
 
 	(void)state;
 	assert_int_equal(text_columns(s, sizeof(s) - 1), 7);

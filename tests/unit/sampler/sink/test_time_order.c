@@ -1,4 +1,6 @@
-/* sampler/sink/time_order.c and stack_ids.c: the order of time, and what is known of a stack. */
+/*
+ * sampler/sink/time_order.c and stack_ids.c: records come in the order of time; stacks are found.
+ */
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
@@ -43,7 +45,7 @@ static void records_come_out_in_the_order_of_time(void **state)
 
 	(void)state;
 	srand(1);
-	/* Each round pushes times of this round and the next, and takes only this round's. */
+	/* Each round pushes times of this round and the next, and takes only those of this one. */
 	for (uint64_t round = 1; round <= 200; round++) {
 		int nr = rand() % 50;
 
@@ -74,7 +76,7 @@ static void a_known_stack_is_found_until_the_table_is_full(void **state)
 	while (stack_ids_add(keys, n * 0x9e3779b97f4a7c15ull,
 			     (struct known_stack){ (uint32_t)n, 3 }))
 		n++;
-	/* The one that did not fit emptied the table and is in it. */
+	/* The key that did not fit emptied the table and was added. */
 	assert_true(n > 1000000);
 	assert_true(stack_ids_find(keys, n * 0x9e3779b97f4a7c15ull, &known));
 	assert_int_equal(known.stack, n);

@@ -1,4 +1,6 @@
-/* sampler/target/launch.c: programs started, stopped before their exec, cancelled and not found. */
+/*
+ * sampler/target/launch.c: programs that start, wait before their exec, are cancelled or not found.
+ */
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -54,7 +56,7 @@ static void a_cancelled_program_never_runs(void **state)
 	assert_int_equal(launch_prepare(&l, argv), 0);
 	launch_cancel(&l);
 	assert_int_equal(access(path, F_OK), 0);
-	assert_int_equal(waitpid(l.pid, NULL, WNOHANG), -1); /* nothing is left to wait for */
+	assert_int_equal(waitpid(l.pid, NULL, WNOHANG), -1); /* it was reaped */
 	unlink(path);
 }
 
@@ -89,7 +91,7 @@ static void the_child_does_not_keep_our_handlers(void **state)
 	status = status_of(&l);
 	assert_true(WIFSIGNALED(status));
 	assert_int_equal(WTERMSIG(status), SIGINT);
-	assert_int_equal(launch_go(&l), 0); /* its parent does not die of it */
+	assert_int_equal(launch_go(&l), 0); /* the parent survives SIGPIPE */
 	sigaction(SIGINT, &was, NULL);
 }
 
@@ -123,7 +125,7 @@ static void names_are_searched_as_exec_would(void **state)
 	assert_int_equal(launch_find("/no/such/program", NULL), -ENOENT);
 	assert_int_equal(launch_find("", NULL), -ENOENT);
 	assert_int_equal(launch_find("/tmp", NULL), -EACCES);
-	assert_int_equal(launch_find(file, NULL), -EACCES); /* may not be executed */
+	assert_int_equal(launch_find(file, NULL), -EACCES); /* not executable */
 	setenv("PATH", "/tmp:/nowhere", 1);
 	assert_int_equal(launch_find(strrchr(file, '/') + 1, NULL), -EACCES);
 	assert_int_equal(launch_find("sh", NULL), -ENOENT);

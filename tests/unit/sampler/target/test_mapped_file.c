@@ -1,4 +1,7 @@
-/* sampler/target/mapped_file.c and remapped_text.c: ELF files made by hand, whole, broken, and changing. */
+/*
+ * sampler/target/mapped_file.c and remapped_text.c: ELF files made by hand, valid, broken and
+ * changing.
+ */
 #include "tests/unit/unit.h"
 
 #include <elf.h>
@@ -94,7 +97,7 @@ static void a_mapping_begins_before_an_unaligned_segment(void **state)
 	assert_int_equal(mapped_file_read_elf(&code), 0);
 	assert_true(mapped_file_vaddr(&code, TEXT_OFFSET, &vaddr));
 	assert_int_equal(vaddr, TEXT_VADDR);
-	assert_true(mapped_file_vaddr(&code, 0x1000, &vaddr)); /* what mmap is given */
+	assert_true(mapped_file_vaddr(&code, 0x1000, &vaddr)); /* mmap maps whole pages */
 	assert_int_equal(vaddr, 0x401000);
 	assert_true(mapped_file_vaddr(&code, TEXT_OFFSET + TEXT_SIZE - 1, &vaddr));
 	assert_false(mapped_file_vaddr(&code, TEXT_OFFSET + TEXT_SIZE, &vaddr));
@@ -174,7 +177,7 @@ static void hostile_segments_map_nothing_beyond_them(void **state)
 	finish(&code);
 }
 
-/* A mapping of a file in the file system, as of this process. */
+/* A mapping of a file, as if this process had it. */
 static struct file_mapping mapping_of(const char *path)
 {
 	struct stat st;
@@ -218,7 +221,7 @@ static void a_file_written_in_place_is_other_code(void **state)
 	assert_true(is_new);
 	assert_ptr_equal(file_table_add(t, &m, &is_new), first);
 	assert_false(is_new);
-	usleep(20000);	      /* the clock of file times is a coarse one */
+	usleep(20000);	      /* the clock of file times is coarse */
 	write_file(path, &f); /* touched: the same build-id */
 	assert_ptr_equal(file_table_add(t, &m, &is_new), first);
 	assert_false(mapped_file_is_overwritten(first));
@@ -300,14 +303,14 @@ static void unused_code_without_a_file_makes_room(void **state)
 	assert_int_equal(file_table_room(t), 0);
 	assert_null(file_table_add_vdso(t, &is_new));
 	file_table_reuse(t, first);
-	file_table_reuse(t, first); /* once is enough */
+	file_table_reuse(t, first); /* a second time changes nothing */
 	assert_int_equal(file_table_room(t), 1);
 	code = file_table_add_vdso(t, &is_new);
 	assert_true(is_new);
 	assert_int_equal(code->kind, MODULE_VDSO);
 	assert_int_equal(code->index, 0);
 	assert_int_equal(file_table_size(t), room);
-	file_table_reuse(t, code); /* what is not made at run time stays */
+	file_table_reuse(t, code); /* only runtime code is reused */
 	assert_int_equal(file_table_room(t), 0);
 	assert_null(file_table_add_runtime(t, 1, &is_new));
 	file_table_free(t);
@@ -332,7 +335,7 @@ static void a_copy_of_text_in_memory_is_recognised(void **state)
 	assert_false(
 		remapped_text_matches(getpid(), &code, start, start + 8, pgoff)); /* too little */
 	assert_false(
-		remapped_text_matches(getpid(), &code, 0x10, 0x10 + size, pgoff)); /* not there */
+		remapped_text_matches(getpid(), &code, 0x10, 0x10 + size, pgoff)); /* not mapped */
 	assert_false(remapped_text_matches(getpid(), &code, start, start + size, 0x100000));
 	free(copy);
 	finish(&code);

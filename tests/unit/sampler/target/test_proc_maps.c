@@ -1,4 +1,4 @@
-/* sampler/target/proc_maps.c and proc_status.c: lines of /proc as the kernel and as nobody writes them. */
+/* sampler/target/proc_maps.c and proc_status.c: valid and malformed lines of /proc. */
 #include "tests/unit/unit.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* sampler/target/process.c: a table of mappings against an array of pages that is filled the naive way. */
+/* sampler/target/process.c: the table of mappings against an array of pages. */
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
@@ -83,7 +83,7 @@ static void epoch_changes_only_with_the_meaning_of_an_address(void **state)
 	assert_int_not_equal(before = p.epoch, 0);
 	process_unmap_all(&p);
 	assert_int_not_equal(p.epoch, before);
-	/* another process that has come as far */
+	/* another process with as many changes */
 	process_map(&q, &a);
 	process_map(&q, &other);
 	assert_int_not_equal(q.epoch, before);
@@ -105,7 +105,7 @@ static void text_under_anonymous_memory_is_remembered(void **state)
 	assert_int_equal(p.covered[0].start, 0x14000);
 	assert_int_equal(p.covered[0].end, 0x18000);
 	assert_int_equal(p.covered[0].pgoff, 0x5000);
-	/* The file cannot be read here: some tries, then it is JIT code for good. */
+	/* The file cannot be read here: after some tries the memory stays runtime code. */
 	for (int i = 0; i < 50; i++)
 		process_check_covered(&p);
 	assert_int_equal(p.nr_covered, 0);

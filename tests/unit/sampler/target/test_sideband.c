@@ -1,4 +1,6 @@
-/* sampler/target/sideband.c: perf records, right and wrong, and those of this process where that is allowed. */
+/*
+ * sampler/target/sideband.c: valid and malformed perf records, and real ones where that is allowed.
+ */
 #include "tests/unit/unit.h"
 
 #include <linux/perf_event.h>
@@ -87,7 +89,7 @@ static void a_record_cut_anywhere_is_refused(void **state)
 
 	(void)state;
 	for (size_t size = 0; size < sizeof(good) - 16; size++) {
-		void *exact = malloc(size ? size : 1); /* so that a sanitizer sees its end */
+		void *exact = malloc(size ? size : 1); /* of the exact size, for sanitizers */
 
 		memcpy(exact, &good, size);
 		assert_false(sideband_parse(exact, size, &r));

@@ -1,6 +1,6 @@
 /*
- * Rules by machine code: small functions with one property each, and the judge: the CFI that compilers
- * wrote for this program and for what it links, which must say the same of every instruction.
+ * Derived rules: small functions with one property each, and a comparison with the CFI that
+ * compilers wrote for this program and its libraries, which must agree at every instruction.
  */
 #include "tests/unit/unit.h"
 
@@ -27,7 +27,7 @@ static bool is_function(void *context, uint64_t vaddr)
 	return vaddr == FUNCTION_OUTSIDE;
 }
 
-/* The rules of a text at 0x1000 that begins with a function, which somebody named or not. */
+/* The rules of a text at 0x1000 that begins with a function, whose start is known or guessed. */
 static struct derived_rules *find(const uint8_t *bytes, size_t size, bool named)
 {
 	const struct derived_text text = { bytes, size, 0x1000, is_function, NULL };
@@ -125,7 +125,7 @@ static void an_aligned_frame_is_found_by_rbp_or_by_its_slot(void **state)
 	derived_rules_free(by_slot);
 }
 
-/* As V8's: what is called takes its arguments off the stack, and the ret does not depend on it. */
+/* As in V8: callees pop their arguments, and the ret does not depend on rsp. */
 static void what_leaves_by_rbp_is_left_by_rbp(void **state)
 {
 	struct derived_rules *rules =
@@ -176,7 +176,10 @@ static void what_is_not_certain_has_no_rules(void **state)
 
 static void code_behind_a_call_that_may_not_return_has_no_rules(void **state)
 {
-	/* 0 push; jz 9; call; 8 ret after pop; 9 call, and then another function, which does not end */
+	/*
+	 * 0 push; jz 9; call; 8 ret after pop; 9 call, and then another function, which does not
+	 * end
+	 */
 	struct derived_rules *rules =
 		find(BYTES(0x53, 0x74, 7, 0xe8, 0, 1, 0, 0, 0x5b, 0xc3, /* 10: */
 			   0xe8, 0, 1, 0, 0, 0x53, 0xeb, 0xfe),
@@ -221,7 +224,7 @@ static void a_function_nobody_names_follows_one_with_rules(void **state)
 	derived_rules_free(rules);
 }
 
-/* ---- the judge */
+/* ---- comparison with CFI */
 
 struct judged {
 	const struct unwind_table *table;
@@ -229,7 +232,7 @@ struct judged {
 	unsigned int nr, nr_different;
 };
 
-/* The CFA where both find it by the same register; where rbp is the caller's, if both know. */
+/* Compares the CFA where both use the same register, and where rbp is saved if both know. */
 static void judge(struct judged *judged, const char *name, uint64_t vaddr, struct walk_rule rule)
 {
 	struct walk_rule truth = judged->rules[unwind_table_find(judged->table, vaddr)];
@@ -263,10 +266,10 @@ static bool is_anything(void *context, uint64_t vaddr)
 {
 	(void)context;
 	(void)vaddr;
-	return true; /* what a jump out of the text leads to is the PLT */
+	return true; /* jumps out of the text lead to the PLT */
 }
 
-/* At the first byte of each instruction. A call may have a second rule from its second byte on. */
+/* At the first byte of each instruction. A call may have another rule from its second byte on. */
 static void judge_rules(struct judged *judged, const char *path, const struct derived_text *text,
 			const struct derived_rule *found, size_t nr)
 {
@@ -282,7 +285,7 @@ static void judge_rules(struct judged *judged, const char *path, const struct de
 	}
 }
 
-/* All code of a file, as if it had no CFI, and then what that says. */
+/* Derives rules for all code of a file as if it had no CFI, then compares with its CFI. */
 static void judge_file(const char *path, struct judged *judged)
 {
 	struct unwind_image image;
@@ -323,7 +326,7 @@ static void judge_file(const char *path, struct judged *judged)
 	close(fd);
 }
 
-/* libc is not among them: its __mpn_mul_1 pushes two registers of which its CFI does not know. */
+/* Without libc: its __mpn_mul_1 pushes two registers that its CFI does not mention. */
 static void code_says_what_the_cfi_of_compilers_says(void **state)
 {
 	static const char *const files[] = {
@@ -356,8 +359,8 @@ static void put_jump(uint8_t *bytes, uint32_t at, uint32_t target)
 }
 
 /*
- * Half a million blocks, each of which leads to the one before, and the first of them out: it would take as many looks at
- * all of them to find that out.
+ * Half a million blocks, each of which jumps to the one before; only the first one returns. Finding
+ * that out would take half a million passes over all of them.
  */
 static void a_chain_that_leads_backwards_is_given_up(void **state)
 {
@@ -376,7 +379,7 @@ static void a_chain_that_leads_backwards_is_given_up(void **state)
 	free(bytes);
 }
 
-/* Each of them reaches over all the others. */
+/* Each function contains all later ones. */
 static void functions_that_lie_in_two_far_places_are_given_up(void **state)
 {
 	const uint32_t nr = BIG / 6;
@@ -397,7 +400,7 @@ static void functions_that_lie_in_two_far_places_are_given_up(void **state)
 	free(bytes);
 }
 
-/* Kernels in pages of their own; behind the first lies what is no code. */
+/* Kernels in pages of their own; the first is followed by constants. */
 static void code_without_a_file_has_a_table(void **state)
 {
 	static const uint8_t kernel[] = { 0x53, 0x48, 0x81, 0xec, 0x88, 0, 0, 0,    0x90,

@@ -1,7 +1,7 @@
 /*
- * The table builder against elfutils on real files: at every row that libdw's CFI reader finds, both
- * are applied to the same random registers and memory, and must come to the same caller. And against
- * files with bits flipped: nothing but an error or a well-formed table may come out.
+ * The table builder against elfutils on real files: at every row of libdw's CFI reader, both rules
+ * are applied to the same random registers and memory and must find the same caller. On files with
+ * flipped bits the result must be an error or a well-formed table.
  */
 #include "tests/unit/unit.h"
 #include "tests/unit/table_form.h"
@@ -34,7 +34,7 @@ static uint64_t next_random(void)
 	return random_state;
 }
 
-/* Memory without storage: every address holds some aligned address above the stack. */
+/* Memory without storage: every address contains an aligned address above the stack. */
 static uint64_t memory_at(uint64_t address)
 {
 	return STACK_BASE + 0x20000 + ((address * 0x9e3779b97f4a7c15ull >> 40) & 0x3fff8);
@@ -49,7 +49,7 @@ static __always_inline int walk_read(void *ctx, __u64 address, __u64 *ret)
 
 #include "core/portable/walk_step.h"
 
-/* Just enough of DWARF 5 section 2.5 for what libdw returns. false: an operation not known here. */
+/* Evaluates the part of DWARF 5 section 2.5 that libdw returns. false: an unknown operation. */
 static bool evaluate(const Dwarf_Op *ops, size_t nr, const struct walk_regs *regs, uint64_t cfa,
 		     uint64_t *ret)
 {
@@ -96,7 +96,7 @@ static bool evaluate(const Dwarf_Op *ops, size_t nr, const struct walk_regs *reg
 	return top == 1;
 }
 
-/* Where libdw says a register of the caller is: SAVED at an address, or one of these. */
+/* Where a register of the caller is by libdw: SAVED at an address, or one of these. */
 enum place { SAVED, SAME, UNDEFINED, ODD };
 
 static enum place find_register(Dwarf_Frame *frame, int number, const struct walk_regs *regs,
@@ -131,7 +131,7 @@ struct comparison {
 	unsigned int nr_rows, nr_unsupported, nr_different;
 };
 
-/* What libdw's frame says the caller is, against what our rule makes of it. */
+/* Compares the caller by libdw's frame with the caller by our rule. */
 static bool agree(struct comparison *c, Dwarf_Frame *frame, const struct walk_rule *rule,
 		  uint64_t pc)
 {
@@ -201,7 +201,7 @@ static void compare_range(struct comparison *c, Dwarf_CFI *cfi, const struct unw
 	}
 }
 
-/* Every FDE's rows, by walking over all of the text with libdw. */
+/* Compares every row of every FDE. */
 static void compare_file(const char *path, Elf *elf, const struct unwind_table *table,
 			 const struct rule_set *set)
 {
@@ -323,7 +323,7 @@ static int64_t cfa_of(const struct unwind_table *table, const struct rule_set *s
 	return rule->cfa == WALK_CFA_SP ? rule->cfa_off : -1;
 }
 
-/* crti.o gives _init no CFI; its code is known by its shape. */
+/* crti.o has no CFI for _init; its code is recognised by its shape. */
 static void init_has_rows_without_cfi(void **state)
 {
 	struct rule_set *set = rule_set_new();
@@ -349,7 +349,7 @@ static void init_has_rows_without_cfi(void **state)
 	close(fd);
 }
 
-/* sstrip and packers drop the section headers; the search table's header leads to .eh_frame too. */
+/* sstrip and packers drop the section headers; PT_GNU_EH_FRAME leads to .eh_frame too. */
 static void without_section_headers_the_rows_are_the_same(void **state)
 {
 	int fd = open(LIB "libc.so.6", O_RDONLY | O_CLOEXEC);
@@ -396,7 +396,7 @@ static void broken_files_give_an_error_or_a_sound_table(void **state)
 		bad = malloc(size + 1);
 		memcpy(bad, good, size);
 		for (int i = 0; size && i < nr_flips; i++) {
-			/* some in the headers, most anywhere; the read-only data is at the end */
+			/* some in the headers, most anywhere */
 			size_t at = next_random() % (round % 3 ? size : size < 800 ? size : 800);
 
 			bad[at] ^= (uint8_t)(1u << (next_random() & 7));

@@ -1,4 +1,4 @@
-/* The table builder on CFI made by hand: one property each, and what broken input must not do. */
+/* The table builder on CFI made by hand, one property each, and on broken input. */
 #include "tests/unit/unit.h"
 #include "tests/unit/cfi_fixture.h"
 
@@ -8,13 +8,13 @@
 #include "sampler/unwind/rule_set.h"
 #include "sampler/unwind/unwind_table.h"
 
-/* The start of every CIE that compilers write: CFA = rsp + 8, return address at CFA - 8. */
+/* The initial instructions of compilers' CIEs: CFA = rsp + 8, return address at CFA - 8. */
 #define USUAL_CIE 0x0c, 7, 8, 0x90, 1
 
 static int build(struct fixture *f)
 {
 	size_t size = maker_finish(&f->maker);
-	/* a copy of the exact size, so that ASan sees a read past the end */
+	/* a copy of the exact size, so that ASan detects a read past the end */
 	void *copy = malloc(size);
 	int err;
 
@@ -47,7 +47,7 @@ static void check(struct fixture *f, uint64_t text_offset, int cfa, int cfa_off,
 
 #define CHECK_SP(f, at, off) check(f, at, WALK_CFA_SP, off, WALK_FP_SAME, 0)
 
-/* One FDE [0x100, 0x200) with this program after a usual CIE; builds. */
+/* Builds a table with one FDE [0x100, 0x200) that has this program, after a usual CIE. */
 static void build_one(struct fixture *f, const uint8_t *program, size_t size)
 {
 	maker_cie(&f->maker, BYTES(USUAL_CIE));
@@ -121,7 +121,9 @@ static void signed_and_negative_offsets_are_factored(void **state)
 {
 	struct fixture *f = *state;
 
-	/* offset_extended_sf -2 * -8; GNU_negative_offset_extended; def_cfa_sf, def_cfa_offset_sf */
+	/*
+	 * offset_extended_sf -2 * -8; GNU_negative_offset_extended; def_cfa_sf, def_cfa_offset_sf
+	 */
 	build_one(f, BYTES(0x11, 6, 0x7e, 0x41, 0x2f, 6, 3, 0x41, 0x12, 6, 0x7c, 0x41, 0x13, 0x7b));
 	check(f, 0x100, WALK_CFA_SP, 8, WALK_FP_CFA, 16);
 	check(f, 0x101, WALK_CFA_SP, 8, WALK_FP_CFA, 24);
@@ -169,7 +171,7 @@ static void what_no_rule_says_is_unsupported_and_counted(void **state)
 {
 	struct fixture *f = *state;
 
-	/* an odd expression; return address elsewhere; rbp in a register; the usual again */
+	/* an unsupported expression; return address elsewhere; rbp in a register; usual again */
 	build_one(f, BYTES(0x0f, 3, 0x77, 0, 0x19, 0x41, 0x0c, 7, 8, 0x90, 2, 0x41, 0x90, 1, 0x09,
 			   6, 8, 0x41, 0x08, 6, 0x41, 0x0c, 0x20, 8, 0x41, 0x16, 6, 2, 0x76, 0,
 			   0x0c, 7, 8));
@@ -207,7 +209,7 @@ static void a_signal_trampoline_begins_one_byte_early(void **state)
 	check(f, 0x196, WALK_CFA_NONE, 0, 0, 0);
 }
 
-/* Its early byte lies on the page before the first function's. */
+/* The byte before the trampoline is on the page before the first function's. */
 static void a_signal_trampoline_may_be_the_first_function(void **state)
 {
 	struct fixture *f = *state;
@@ -243,7 +245,7 @@ static void a_trampoline_without_cfi_is_known_by_its_bytes(void **state)
 
 static void a_function_without_cfi_has_the_rules_of_its_code(void **state)
 {
-	/* at an alignment, behind nothing but padding: push %rbp; pop %rbp; ret */
+	/* aligned, after padding only: push %rbp; pop %rbp; ret */
 	static const uint8_t code[] = { 0x55, 0x5d, 0xc3, 0x53 };
 	struct fixture *f = *state;
 
@@ -291,7 +293,7 @@ static void small_gaps_belong_to_the_function_before(void **state)
 	struct fixture *f = *state;
 
 	maker_cie(&f->maker, BYTES(USUAL_CIE));
-	maker_fde(&f->maker, 0x11f, 0x10, BYTES(0x0e, 32)); /* not in the order of addresses */
+	maker_fde(&f->maker, 0x11f, 0x10, BYTES(0x0e, 32)); /* out of order */
 	maker_fde(&f->maker, 0x100, 0x10, BYTES(0x0e, 16));
 	maker_fde(&f->maker, 0x13f, 0x10, BYTES(0x0e, 48));
 	assert_int_equal(build(f), 0);
@@ -396,7 +398,7 @@ static void a_broken_function_is_counted_and_the_rest_stands(void **state)
 	maker_fde(m, 0x180, 0x40, BYTES(0x0f, 0x7f));		/* a block longer than the entry */
 	maker_fde(m, 0x5000, 0x40, BYTES(0));			/* not in the text */
 	maker_fde(m, 0x1c0, 0x40, BYTES(0x0e, 32));
-	m->cie -= 8; /* an FDE whose CIE is none */
+	m->cie -= 8; /* an FDE whose CIE pointer leads to no CIE */
 	maker_fde(m, 0x200, 0x40, BYTES(0x0e, 32));
 	assert_int_equal(build(f), 0);
 	CHECK_SP(f, 0x100, 16);
@@ -426,7 +428,7 @@ static void other_files_and_absurd_sizes_are_refused(void **state)
 	assert_int_equal(build(f), -ENODATA);
 	phdr->p_flags = PF_R | PF_X;
 	assert_int_equal(build(f), 0);
-	/* two pieces of text further apart than a table can span */
+	/* two parts of the text further apart than a table can span */
 	maker_ehdr(m)->e_phnum = 3;
 	phdr[2] = phdr[0];
 	phdr[2].p_vaddr = 1ull << 33;
@@ -448,7 +450,7 @@ static void equal_rules_have_one_number(void **state)
 	rule.cfa_off = 8;
 	assert_true(rule_set_intern(f->rules, rule, &first));
 	assert_int_equal(first, WALK_FIRST_RULE + 1);
-	rule.cfa_off = -8; /* no room for it */
+	rule.cfa_off = -8; /* the set is full */
 	assert_false(rule_set_intern(f->rules, rule, &number));
 	assert_int_equal(number, WALK_RULE_NONE);
 	rule_set_rules(f->rules, &nr);

@@ -1,4 +1,4 @@
-/* Rules for code made at run time: by this process, which is its own target. */
+/* Rules for runtime code, which this process makes: it is its own target. */
 #include "tests/unit/unit.h"
 
 #include <poll.h>
@@ -17,7 +17,7 @@
 
 #define CODE_SIZE (8u << 20)
 #define PAGE 4096u
-#define INSIDE 20 /* in both functions behind what makes the frame */
+#define INSIDE 20 /* after the prologue of both functions */
 #define SECOND_NS (1000ull * 1000 * 1000)
 
 /* push %rbp; sub $n,%rsp; xor %ebp,%ebp; nops; add $n,%rsp; pop %rbp; ret */
@@ -77,7 +77,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* A stack of two frames, the leaf at an offset of the memory. Returns its marker; -1: none. */
+/* Checks a stack of two frames, the leaf at an offset of the memory. Returns its marker, or -1. */
 static int sample(struct fixture *f, size_t offset, uint32_t epoch)
 {
 	const uint64_t frames[] = { (uintptr_t)(f->memory + offset) | FRAME_EXACT, 0x1000 };
@@ -88,7 +88,7 @@ static int sample(struct fixture *f, size_t offset, uint32_t epoch)
 	return w.marker;
 }
 
-/* A round of a source, at a time of its own: what was asked of the builder is there at its end. */
+/* A round of a source, which waits until the builder has answered. */
 static void look(struct fixture *f, uint64_t later_ns)
 {
 	struct pollfd ready = { table_builder_event_fd(f->builder), POLLIN, 0 };
@@ -106,7 +106,7 @@ static void look(struct fixture *f, uint64_t later_ns)
 	runtime_unwind_tidy(f->unwind, f->now_ns);
 }
 
-/* The frame that the rule in force there says; 0: no rule. */
+/* The size of the frame by the rule at an offset; 0: no rule. */
 static int32_t frame_at(struct fixture *f, size_t offset)
 {
 	struct walk_rule rule;
@@ -132,7 +132,7 @@ static void code_has_rules_once_a_sample_was_there(void **state)
 	assert_int_equal(frame_at(f, 16 * PAGE + INSIDE), 0x100);
 	assert_int_equal(f->process.dirty, true);
 	assert_int_equal(sample(f, 16 * PAGE + INSIDE, 0), -1);
-	/* the page, those of zeros before and behind it, and the function again */
+	/* the page, the zero pages around it, and the function again */
 	assert_in_range(runtime_unwind_bytes_read(f->unwind), 3 * PAGE, 3 * PAGE + 100);
 }
 
@@ -162,7 +162,7 @@ static void stacks_by_rules_of_other_code_are_cut(void **state)
 	assert_int_equal(sample(f, INSIDE, epoch), MARKER_NO_RULE);
 	assert_int_not_equal(f->process.epoch, epoch);
 	assert_int_equal(frame_at(f, INSIDE), 0);
-	/* walked before the walker was told, seen after */
+	/* walked before the change was published, checked after it */
 	assert_int_equal(sample(f, INSIDE, epoch), MARKER_NO_RULE);
 	look(f, SECOND_NS);
 	assert_int_equal(frame_at(f, INSIDE), 0x200);
@@ -187,7 +187,7 @@ static void code_that_changes_all_the_time_has_no_rules(void **state)
 	assert_int_equal(frame_at(f, INSIDE), 0x100 * 20);
 }
 
-/* The stacks that it gives may be known ones, which nobody looks at again. */
+/* Stacks with known keys are not checked again. */
 static void code_is_compared_without_new_stacks_too(void **state)
 {
 	struct fixture *f = *state;
@@ -233,7 +233,7 @@ static void a_large_code_cache_is_left_alone(void **state)
 			sample(f, (size_t)rand() % (CODE_SIZE / PAGE) * PAGE + INSIDE, 0);
 		look(f, SECOND_NS / 10);
 	}
-	/* a minute's worth; at first up to 8 MiB, then less and less */
+	/* in a minute: up to 8 MiB, as looks become rarer */
 	before = runtime_unwind_bytes_read(f->unwind);
 	assert_in_range(before, 1, 20u << 20);
 	for (int round = 0; round < 600; round++) {

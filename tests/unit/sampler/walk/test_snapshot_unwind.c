@@ -1,4 +1,4 @@
-/* The offline unwinder on samples taken from a target: what it does when something is missing. */
+/* The snapshot unwinder on samples of a target from which something is missing. */
 #include "tests/unit/unit.h"
 #include "tests/unit/traced.h"
 
@@ -20,7 +20,7 @@ static bool no_file(void *context, uint64_t module, struct snapshot_file *ret)
 static const struct snapshot_ops libunwind_only = { .find_mapping = traced_find_mapping,
 						    .open_module = traced_open_module };
 
-/* Stops a target in the middle of its work; tear_down() ends it. */
+/* Stops a target while it works; tear_down() ends it. */
 static void stop_target(const char *name, const char *argument)
 {
 	const char *directory = getenv("TARGETS");
@@ -35,7 +35,7 @@ static void stop_target(const char *name, const char *argument)
 	}
 	snprintf(path, sizeof(path), "%s/%s", directory, name);
 	assert_true(traced_start(&traced, argv));
-	/* On a busy machine it takes its time to get to work. */
+	/* On a busy machine it takes a while until it works. */
 	assert_int_equal(clock_getcpuclockid(traced.pid, &clock), 0);
 	do {
 		assert_true(traced_run(&traced, 20000));
@@ -167,7 +167,9 @@ static void an_address_in_no_mapping_is_unknown(void **state)
 	assert_int_equal(frames[0], 0x1000 | FRAME_EXACT);
 }
 
-/* Registers and stacks of a hostile target: whatever they hold, the walk ends and stays in bounds. */
+/*
+ * Registers and stacks of a hostile target: whatever they hold, the walk ends and stays in bounds.
+ */
 static void garbage_on_the_stack_ends_the_walk(void **state)
 {
 	uint64_t frames[MAX_FRAMES], random = 1, good;

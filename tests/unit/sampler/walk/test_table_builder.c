@@ -1,5 +1,6 @@
 /*
- * Tables are built in the background: what is asked for is done, and what is small does not wait for what is large.
+ * Tables are built in the background: each request is answered, and runtime code does not wait for
+ * files.
  */
 #include "tests/unit/unit.h"
 
@@ -39,7 +40,7 @@ static uint32_t take(struct table_builder *builder, struct unwind_table **ret_ta
 	return index;
 }
 
-/* A library whose table takes long: LLVM's, which the compiler of the BPF programs brings along. */
+/* A library whose table takes long: LLVM's, installed with the compiler of the BPF program. */
 static int open_large_file(void)
 {
 	glob_t found;
@@ -64,11 +65,11 @@ static void code_does_not_wait_for_a_large_file(void **state)
 	rules = calloc(WALK_NR_RULES, sizeof(*rules));
 	builder = table_builder_new(rules, WALK_NR_RULES);
 	table_builder_request(builder, FILE_INDEX, fd);
-	usleep(10000); /* it is in hand */
+	usleep(10000); /* until the thread works on it */
 	table_builder_request_code(builder, CODE_INDEX, code_of_a_page(), 4096);
 	assert_int_equal(take(builder, &table), CODE_INDEX);
 	assert_non_null(table);
-	/* Its rules are there before it is. */
+	/* Rules are published before the table is handed out. */
 	assert_int_equal(rules[unwind_table_find(table, 8)].cfa, WALK_CFA_SP);
 	assert_int_equal(rules[unwind_table_find(table, 8)].cfa_off, 0x88 + 16);
 	unwind_table_free(table);

@@ -1,4 +1,4 @@
-/* The rows as targets see them: the same rule at every address as in the table they came from. */
+/* Targets find the same rule at every address as the table that the rows came from. */
 #include "tests/unit/unit.h"
 
 #include <fcntl.h>
@@ -125,7 +125,7 @@ static void addresses_find_their_mapping(void **state)
 		assert_int_equal(walk_find_place(space, f.seen, 1, start + 0x8000, &place), 0);
 		assert_int_equal(walk_find_place(space, f.seen, 1, start - 1, &place), 0);
 	}
-	/* a module that cannot be, and a table longer than can be */
+	/* an invalid module number, and an invalid number of mappings */
 	assert_int_equal(walk_find_place(space, f.seen, 1, 0x10000ull * 1000, &place), 0);
 	space->nr_maps[1] = WALK_MAX_MAPS + 1;
 	assert_int_equal(walk_find_place(space, f.seen, 1, 0x10000, &place), 0);

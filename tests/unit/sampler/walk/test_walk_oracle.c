@@ -1,9 +1,8 @@
 /*
- * The judge of the walkers: real programs are stopped anywhere, thousands of times, and walked by
- * our rows, by libunwind, and by the offline unwinder that joins both, on the same registers and
- * stack bytes. All must name the same frames.
- * Each stop is followed by single steps, so that prologues, epilogues, PLT stubs and signal
- * trampolines are met at every instruction.
+ * Compares the walkers: real programs are stopped anywhere, thousands of times, and walked by our
+ * rows, by libunwind and by the snapshot unwinder, which joins both, on the same registers and
+ * stack. All must find the same frames. Single steps after each stop visit every instruction of
+ * prologues, epilogues, PLT stubs and signal trampolines.
  */
 #include "tests/unit/unit.h"
 #include "tests/unit/traced.h"
@@ -20,22 +19,22 @@
 #define NR_STEPS 16 /* after each stop */
 
 struct judge {
-	struct traced traced; /* first: it is the context of its own hooks */
+	struct traced traced; /* first: the context of its hooks */
 	const char *name;
 	struct rule_set *rules;
 	struct unwind_table *tables[TRACED_MAX_MODULES + 1];
 	bool table_tried[TRACED_MAX_MODULES + 1];
 	struct libunwind_modules *modules;
 	struct libunwind_walk *remote;
-	struct snapshot_unwinder *offline;
+	struct snapshot_unwinder *snapshot;
 	struct snapshot_sample sample;
 	/* the counts, in stacks */
 	unsigned int nr, nr_frames, nr_different;
-	unsigned int nr_complete; /* by the offline unwinder */
-	unsigned int nr_stuck;	  /* nobody got on: crti.o's _init and the like have no CFI */
+	unsigned int nr_complete; /* by the snapshot unwinder */
+	unsigned int nr_stuck;	  /* no walker got further: _init and the like */
 	unsigned int nr_said;
 	unsigned int nr_dwarf;	  /* the rows needed libunwind at some frame */
-	unsigned int nr_unjudged; /* libunwind met code without CFI; the same as far as it got */
+	unsigned int nr_unjudged; /* libunwind met code without CFI; equal up to there */
 };
 
 /* One walker's answer. */
@@ -107,7 +106,7 @@ static void print_answer(struct judge *j, const struct answer *a)
 	}
 }
 
-/* The same frames and the same end, or all that libunwind had CFI for. */
+/* Equal frames and equal ends, or equal as far as libunwind had CFI. */
 static bool agrees(const struct answer *a, const struct answer *libunwind)
 {
 	size_t common = a->nr < libunwind->nr ? a->nr : libunwind->nr;
@@ -122,11 +121,11 @@ static bool agrees(const struct answer *a, const struct answer *libunwind)
 	return libunwind->status == WALK_NO_RULE && a->nr >= libunwind->nr;
 }
 
-/* Walks the stopped program every way. */
+/* Walks the stopped program with each walker. */
 static void compare(struct judge *j)
 {
 	static struct answer rows = { .who = "rows" }, libunwind = { .who = "libunwind" },
-			     offline = { .who = "offline" };
+			     snapshot = { .who = "snapshot" };
 	struct traced *t = &j->traced;
 	struct walk_regs regs = t->regs, judged_regs = t->regs;
 	struct snapshot_result result;
@@ -136,11 +135,11 @@ static void compare(struct judge *j)
 	rows.status = user_walk(&walk_ops, j, &regs, rows.frames, rows.sps, MAX_FRAMES, &rows.nr);
 	libunwind.status = libunwind_walk_run(j->remote, &j->sample, &judged_regs, libunwind.frames,
 					      libunwind.sps, MAX_FRAMES, &libunwind.nr);
-	result = snapshot_unwind(j->offline, &j->sample, offline.frames, MAX_FRAMES);
-	offline.nr = result.nr;
+	result = snapshot_unwind(j->snapshot, &j->sample, snapshot.frames, MAX_FRAMES);
+	snapshot.nr = result.nr;
 	if (result.sps)
-		memcpy(offline.sps, result.sps, result.nr * sizeof(*offline.sps));
-	offline.status = result.marker < 0 ? WALK_END : WALK_NO_RULE;
+		memcpy(snapshot.sps, result.sps, result.nr * sizeof(*snapshot.sps));
+	snapshot.status = result.marker < 0 ? WALK_END : WALK_NO_RULE;
 	j->nr++;
 	j->nr_frames += (unsigned int)rows.nr;
 	j->nr_complete += result.marker < 0;
@@ -149,19 +148,19 @@ static void compare(struct judge *j)
 		if (result.marker != MARKER_NO_RULE && j->nr_said++ < 3) {
 			print_message("%s: marker %d where libunwind has %d:\n", j->name,
 				      result.marker, libunwind.status);
-			print_answer(j, &offline);
+			print_answer(j, &snapshot);
 		}
 	}
 	j->nr_dwarf += rows.status == WALK_NEED_DWARF;
 	j->nr_unjudged += libunwind.status == WALK_NO_RULE;
-	if (agrees(&rows, &libunwind) && agrees(&offline, &libunwind))
+	if (agrees(&rows, &libunwind) && agrees(&snapshot, &libunwind))
 		return;
 	if (j->nr_different++ >= 3)
 		return;
 	print_message("%s: different, sp %#lx:\n", j->name, (uint64_t)t->regs.sp);
 	print_answer(j, &rows);
 	print_answer(j, &libunwind);
-	print_answer(j, &offline);
+	print_answer(j, &snapshot);
 }
 
 static void run_judge(struct judge *j)
@@ -170,7 +169,7 @@ static void run_judge(struct judge *j)
 
 	for (int stop = 0; stop < NR_STOPS; stop++) {
 		random = random * 1103515245 + 12345;
-		/* the first stops are near each other: the dynamic linker at work */
+		/* the first stops are close together, in the dynamic linker */
 		if (!traced_run(&j->traced, stop < 20 ? 20 : 100 + random / 65536 % 3000))
 			return;
 		for (int step = 0; step < NR_STEPS; step++) {
@@ -196,14 +195,14 @@ static bool judge_program(struct judge *j, const char *name, char *const argv[])
 	j->rules = rule_set_new();
 	j->modules = libunwind_modules_new(&snapshot_ops, j);
 	j->remote = libunwind_walk_new(j->modules);
-	j->offline = snapshot_unwinder_new(&snapshot_ops, j);
+	j->snapshot = snapshot_unwinder_new(&snapshot_ops, j);
 	assert_non_null(j->remote);
 	run_judge(j);
 	print_message("%s: %u stacks, %.1f frames, %u different, %u complete, %u stuck, "
 		      "%u with libunwind's help, %u beyond it\n",
 		      j->name, j->nr, j->nr ? (double)j->nr_frames / j->nr : 0.0, j->nr_different,
 		      j->nr_complete, j->nr_stuck, j->nr_dwarf, j->nr_unjudged);
-	snapshot_unwinder_free(j->offline);
+	snapshot_unwinder_free(j->snapshot);
 	libunwind_walk_free(j->remote);
 	libunwind_modules_free(j->modules);
 	for (size_t i = 0; i <= TRACED_MAX_MODULES; i++)
@@ -250,7 +249,7 @@ static void our_targets_are_walked_as_libunwind_does(void **state)
 	assert_int_equal(judge.nr_complete, judge.nr);
 }
 
-/* The copied stack is the handler's: what was interrupted is not in it. */
+/* The copied stack is the handler's and does not contain the interrupted frames. */
 static void a_handler_on_another_stack_is_walked_as_libunwind_does(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /*
- * Lines and inlined functions against two judges: a program that says itself what its addresses are
+ * Lines and inlined functions against two references: a program that prints what its addresses are
  * called, and addr2line on thousands of random addresses of real programs.
  */
 #include "tests/unit/symbol_fixture.h"
@@ -11,7 +11,10 @@
 #define NR_RANDOM 2000
 #define NR_RANDOM_OF_MANY 20000
 
-/* "NAME", "NAME-1", "NAME_end-1": an address by the symbol it is at, before, or at the end of. */
+/*
+ * Returns the offset of "NAME", "NAME-1" or "NAME_end-1": an address at, before, or at the end of a
+ * symbol.
+ */
 static uint64_t landmark_offset(const char *path, char *landmark)
 {
 	uint64_t before = 0, vaddr, end;
@@ -94,7 +97,7 @@ static void source_file_of_a_function_is_recorded(void **state)
 	profile_free(p);
 }
 
-/* ---- addr2line as the judge */
+/* ---- addr2line as the reference */
 
 struct sample {
 	uint64_t vaddr;
@@ -105,7 +108,7 @@ struct verdict {
 	int addresses, frames, no_line, other_file, aliases;
 };
 
-/* Addresses in functions, chosen at random, the same in every run. */
+/* Chooses addresses in functions at random, the same ones in every run. */
 static void random_addresses(const char *path, struct sample *samples, size_t nr)
 {
 	FILE *out = output_of("nm -S --defined-only '%s' | awk 'NF == 4 && $3 ~ /[tTwW]/'", path);
@@ -129,7 +132,9 @@ static void random_addresses(const char *path, struct sample *samples, size_t nr
 	free(functions);
 }
 
-/* Cuts what the linker's name has and DWARF's lacks: " [clone .x]", ".cold", ".part.0" ... */
+/*
+ * Cuts the suffix that the linkage name has and DWARF lacks: " [clone .x]", ".cold", ".part.0" ...
+ */
 static void strip_clone(char *name)
 {
 	char *clone = strstr(name, " [clone");
@@ -143,8 +148,8 @@ static void strip_clone(char *name)
 }
 
 /*
- * Is `plain`, a name without scope and parameters, what `full` is called? The template arguments in
- * DWARF's names are spelled another way, so they are not compared.
+ * Returns whether `plain`, a name without scope and parameters, is the name in `full`. Template
+ * arguments are spelled differently in DWARF, so they are not compared.
  */
 static bool is_plain_name_of(const char *plain, const char *full)
 {
@@ -161,8 +166,8 @@ static bool is_plain_name_of(const char *plain, const char *full)
 }
 
 /*
- * addr2line shows DWARF's plain name where the symbol table has more; and it gives an inlined
- * function that has no linkage name the name of the symbol around it, which is wrong.
+ * addr2line shows the plain name of DWARF where the symbol table has more, and it gives an inlined
+ * function without linkage name the name of the symbol around it, which is wrong.
  */
 static bool same_name(const char *ours, const char *theirs, bool inlined)
 {
@@ -273,14 +278,14 @@ static struct verdict agree_with(const char *judge, const char *path, const char
 	return verdict;
 }
 
-/* Each address must have `inline_depth` frames on average, or little was tested. */
+/* Each address must have `inline_depth` frames on average, or too little was tested. */
 static void assert_agrees_on(size_t nr, const char *judge, const char *path, const char *dir,
 			     double inline_depth)
 {
 	struct verdict v = agree_with(judge, path, dir, nr);
 
 	assert_true(v.frames >= inline_depth * v.addresses);
-	/* A line of another file than the function's is left out (macros, #include in a body). */
+	/* A line in another file than the function (macros, #include in a body) is left out. */
 	assert_true(v.no_line <= 0.03 * v.frames);
 	assert_true(v.other_file <= 0.03 * v.frames);
 }
@@ -359,7 +364,7 @@ static void every_dwarf_version_agrees_with_addr2line(void **state)
 	check_small_program("addr2line", "gcc -O2 -g -no-pie", *state);
 }
 
-/* What addr2line 2.40 misreads: clang's range lists, and 64-bit DWARF 5. */
+/* addr2line 2.40 misreads range lists of clang and 64-bit DWARF 5. */
 static void clang_and_dwarf64_agree_with_llvm_symbolizer(void **state)
 {
 	static const char judge[] = "llvm-symbolizer --output-style=GNU";
@@ -371,18 +376,18 @@ static void clang_and_dwarf64_agree_with_llvm_symbolizer(void **state)
 	check_small_program(judge, "gcc -O2 -gdwarf-5 -gdwarf64", *state);
 }
 
-/* Six units of a megabyte each: enough that several threads read them. */
+/* Six units of a megabyte each, so that several threads read them. */
 static void units_read_in_parallel_agree_with_addr2line(void **state)
 {
 	char *path = xasprintf("%s/a", (char *)*state);
 
-	/* Functions that are merged have many names, of which everybody shows another. */
+	/* Merged functions have several names, and each tool shows another one. */
 	shell("CXX='c++ -fno-ipa-icf' KINDS=0 COPIES=6 tests/bench/build_big '%s'", path);
 	assert_agrees_on(NR_RANDOM_OF_MANY, "addr2line", path, *state, 2.0);
 	free(path);
 }
 
-/* With link-time optimization most references of a unit lead to another one. */
+/* With link-time optimization most references of a unit lead to another unit. */
 static void units_that_refer_to_each_other_are_followed(void **state)
 {
 	char *path = xasprintf("%s/a", (char *)*state);
@@ -404,7 +409,10 @@ static void units_that_refer_to_each_other_are_followed(void **state)
 	free(path);
 }
 
-/* Debian compiles so: what the linker generates has paths that the sources' units cut short. */
+/*
+ * Debian builds packages this way: code that the linker generates has paths that the units of the
+ * sources have shortened.
+ */
 static void lines_survive_paths_that_are_mapped_in_some_units(void **state)
 {
 	char *path = xasprintf("%s/a", (char *)*state);

@@ -1,6 +1,6 @@
 /*
- * DWARF that did not stay in the binary: .dwo files, packages of them, dwz. Programs are built twice
- * from the same sources, and every address must have the same frames, files and lines in both.
+ * DWARF outside the binary: .dwo files, packages of them, and dwz. Programs are built twice from
+ * the same sources, and every address must have the same frames, files and lines in both.
  */
 #include "tests/unit/symbol_fixture.h"
 
@@ -45,7 +45,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Every address of .text in the file, a few bytes apart. */
+/* Adds frames for addresses all over .text, a few bytes apart. */
 static size_t frames_of(struct profile *p, const char *dir, const char *name, uint32_t **ret_frames)
 {
 	char *path = xasprintf("%s/%s", dir, name);
@@ -74,7 +74,10 @@ static const char *file_of(const struct profile *p, uint32_t frame, uint32_t loc
 	return profile_str(p, p->functions[l->function].file);
 }
 
-/* Called by an address in its file, which has another name than the other file. */
+/*
+ * Returns whether a frame is named by its address; its file is named differently in the other
+ * program.
+ */
 static bool is_address(const struct profile *p, uint32_t frame)
 {
 	const struct profile_frame *f = &p->frames[frame];
@@ -83,7 +86,10 @@ static bool is_address(const struct profile *p, uint32_t frame)
 	       p->functions[p->locations[f->first_location].function].kind == FUNCTION_UNKNOWN;
 }
 
-/* How many frames of the two files differ; *ret_inlined: frames with inlined functions in the second. */
+/*
+ * Returns how many frames of the two files differ; *ret_inlined: frames with inlined functions in
+ * the second file.
+ */
 static size_t differences(const char *dir, const char *whole, const char *split,
 			  size_t *ret_inlined)
 {
@@ -189,7 +195,7 @@ static void dwo_beside_a_moved_program_is_found(void **state)
 	assert_true(inlined > 20);
 }
 
-/* dwz moves what two files have in common to a third, which both refer to. */
+/* dwz moves what two files share to a third file, to which both refer. */
 static void dwz_gives_the_same_frames(void **state)
 {
 	const char *dir = *state;
@@ -204,7 +210,7 @@ static void dwz_gives_the_same_frames(void **state)
 	assert_int_equal(differences(dir, "whole", "alone", &inlined), 0);
 	assert_int_equal(differences(dir, "whole", "one", &inlined), 0);
 	assert_true(inlined > 20);
-	/* Without the common file the names are gone, but nothing else is. */
+	/* Without the shared file the names are gone, and nothing else. */
 	shell("cd '%s' && rm common", dir);
 	assert_true(differences(dir, "whole", "two", &inlined) > 0);
 }

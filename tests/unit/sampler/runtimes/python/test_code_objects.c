@@ -1,4 +1,4 @@
-/* The table of code objects: what a target sends stays within bounds. */
+/* The table of code objects: whatever a target sends, its memory is bounded. */
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static void a_table_that_grows_too_large_is_emptied_and_says_so(void **state)
 
 	(void)state;
 	while (add(codes, id, CODE_MAX_LINETABLE)) {
-		/* the same number again takes the room of the one before */
+		/* a number that comes again replaces the earlier record */
 		assert_true(add(codes, id, CODE_MAX_LINETABLE));
 		assert_true(++id < 100000);
 	}

@@ -1,4 +1,4 @@
-/* What is believed of an interpreter: its version, and what it says of itself. */
+/* Layouts by version, and the checks of what an interpreter says of itself. */
 #include <string.h>
 
 #include "tests/unit/unit.h"
@@ -21,7 +21,7 @@ static void make_debug(uint64_t *debug)
 	debug[38] = 136;
 	debug[39] = 68;
 	debug[43] = 200;
-	/* the GIL: of the thread its interpreter, of that a pointer, and one of its own */
+	/* the GIL: offsets in the thread, in its interpreter, and in the GIL itself */
 	debug[22] = 16;
 	debug[14] = 16;
 	debug[15] = 7752;
@@ -59,11 +59,11 @@ static void codes_are_counted_where_the_interpreter_has_a_known_size(void **stat
 	debug[6] = 194968;
 	assert_int_equal(python_layout_fill(&l, 13, debug, why, sizeof(why)), 0);
 	assert_int_equal(l.interp_versions, 17000);
-	debug[2] = 1; /* free-threaded: all is elsewhere */
+	debug[2] = 1; /* free-threaded: other offsets */
 	assert_int_equal(python_layout_fill(&l, 13, debug, why, sizeof(why)), 0);
 	assert_int_equal(l.interp_versions, 0);
 	debug[2] = 0;
-	debug[22] = 65536; /* the interpreter itself cannot be found */
+	debug[22] = 65536; /* the thread's interpreter cannot be found */
 	assert_int_equal(python_layout_fill(&l, 13, debug, why, sizeof(why)), 0);
 	assert_int_equal(l.interp_versions, 0);
 	make_debug(debug);
@@ -152,7 +152,7 @@ static void free_threaded_objects_have_a_longer_head(void **state)
 	assert_int_equal(l.bytes_data, 48);
 }
 
-/* Each thread of such a build may run a copy of a function's bytecode. */
+/* A thread of a free-threaded build may run a copy of a function's bytecode. */
 static void copies_of_bytecode_are_found_from_3_14_on(void **state)
 {
 	static const uint64_t words[] = { [0] = 0x7970677562656478ull,

@@ -19,7 +19,7 @@
 #include "sampler/runtimes/python/line_table.h"
 
 struct truth {
-	uint32_t start, end, line; /* bytes of code; 0 = no line */
+	uint32_t start, end, line; /* byte offsets; 0 = no line */
 };
 
 static void expect(unsigned int minor, const uint8_t *table, size_t size,

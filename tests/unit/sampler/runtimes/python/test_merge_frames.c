@@ -1,4 +1,4 @@
-/* Native stacks and Python runs become one stack: by address, by text, and where neither fits. */
+/* Merging native stacks and Python runs: by boundary, by text, and where neither matches. */
 #include <string.h>
 
 #include "tests/unit/unit.h"
@@ -10,7 +10,7 @@
 #define PY(n) (FRAME_PYTHON | (n))
 #define MAX 16
 
-/* leaf, eval, C, eval, main; each 0x100 bytes of stack from 0x1000 on */
+/* leaf, eval, C, eval, main; each has 0x100 bytes of stack, from 0x1000 on */
 static const uint64_t frames[] = { FRAME_EXACT | 0x10, 0x5005, 0x20, 0x5008, 0x30 };
 static const uint64_t sps[] = { 0x1000, 0x1100, 0x1200, 0x1300, 0x1400 };
 static const struct native_stack native = { frames, sps, 5 };

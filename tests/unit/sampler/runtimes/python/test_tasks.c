@@ -1,4 +1,4 @@
-/* The asyncio tasks of an interpreter that is made up here: what is whole is read, what loops comes to an end. */
+/* The asyncio tasks of a made-up interpreter: valid ones are read, and loops end. */
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ struct mapped_file {
 	uint64_t count, type, line, name, file, table;
 };
 
-/* A coroutine, with its frame in it; the value on top of its stack is what it awaits. */
+/* A coroutine that contains its frame; the value on top of its stack is what it awaits. */
 struct coroutine {
 	uint64_t count, type, wrapped, state;
 	struct {
@@ -175,8 +175,7 @@ static void tasks_have_names_states_frames_and_awaiters(void **state)
 	make_coroutine(1, 2, &world.coroutines[2]);
 	world.coroutines[2].type = at(&world.wrapper_type);
 	world.coroutines[2].wrapped = at(&world.coroutines[3]);
-	make_coroutine(3, 1,
-		       &world.coroutines[0]); /* has yielded: what is on its stack is no await */
+	make_coroutine(3, 1, &world.coroutines[0]); /* has yielded, so it awaits nothing */
 	make_coroutine(4, 0, NULL);
 	make_coroutine(5, 4, NULL);
 	make_task(0, &world.name, &world.coroutines[0]);
@@ -187,7 +186,7 @@ static void tasks_have_names_states_frames_and_awaiters(void **state)
 	world.set = (struct set){ 7, at(world.entries) };
 	world.entries[2][0] = at(&world.tasks[2]);
 	world.entries[4][0] = at(&world.tasks[1]);
-	world.entries[4][1] = UINT64_MAX;	   /* taken out */
+	world.entries[4][1] = UINT64_MAX;	   /* removed */
 	world.entries[6][0] = at(&world.tasks[9]); /* a future that task 1 awaits */
 	world.tasks[9].awaited_by = at(&world.tasks[1]);
 	world.tasks[1].awaited_by = at(&world.tasks[20]); /* which is not in the list */
@@ -248,7 +247,7 @@ static void what_is_not_there_is_no_task(void **state)
 	make_task(1, NULL, NULL);
 	make_task(2, &world.name, &world.coroutines[0]);
 	world.tasks[0].awaited_by = 24;
-	world.tasks[2].node.previous = &world.tasks[0].node; /* is just being changed */
+	world.tasks[2].node.previous = &world.tasks[0].node; /* being changed */
 	read_world(&tasks);
 	assert_int_equal(tasks.nr, 2);
 	assert_int_equal(tasks.tasks[0].nr_frames, 1);
