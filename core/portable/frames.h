@@ -1,6 +1,6 @@
 /*
- * What every walker stores, whether it runs in the kernel, inside a target or in the host: the
- * words that stand for frames, how many of them one stack holds, and why the walk ended.
+ * The result of a walk, whether it runs in the kernel, inside a target or in the host: the words
+ * that stand for frames, how many of them a stack holds, and why the walk ended.
  */
 #ifndef SPROF_FRAMES_H
 #define SPROF_FRAMES_H
@@ -11,7 +11,7 @@
 #define FRAME_EXACT (1ull << 63)
 
 #define MAX_KERNEL_FRAMES 127
-/* User frames that a stack holds: the leaf part in order, then a ring of the last ones. */
+/* User frames that a stack holds: those at the leaf in order, then a ring of the last ones. */
 #define MAX_LEAF_FRAMES 384
 #define MAX_ROOT_FRAMES 128
 #define MAX_USER_FRAMES (MAX_LEAF_FRAMES + MAX_ROOT_FRAMES)
@@ -19,7 +19,7 @@
 
 #define COMM_SIZE 16 /* bytes of a thread's name, filled with NUL */
 
-/* Why a walk ended. In the rings of targets too: explicit values, append only. */
+/* Why a walk ended. The values are also in the rings of targets: explicit, append only. */
 enum walk_end {
 	END_ROOT = 0,
 	END_NO_MAP = 1, /* the pc lies in no known mapping */
@@ -34,7 +34,7 @@ enum walk_end {
 	END_NO_USER = 10, /* kernel thread: nothing to walk */
 };
 
-/* The end of a walk whose last step had this status; WALK_OK: it ran out of room. */
+/* Returns the end of a walk whose last step had this status; WALK_OK: it ran out of room. */
 static __always_inline enum walk_end walk_end_of(enum walk_status status)
 {
 	switch (status) {

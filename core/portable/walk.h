@@ -1,6 +1,6 @@
 /*
- * How a stack is walked: the same code in the BPF program, in the host (offline), and later inside
- * a target. No libc, no allocation, no host headers.
+ * The tables by which a stack is walked, and the lookup in them: the same code in the BPF program,
+ * inside a target, and in the host. No libc, no allocation, no host headers.
  *
  * The .eh_frame of an ELF file is compiled once into an unwind table:
  *
@@ -14,7 +14,7 @@
  *	    the rows of the page, ascending. A run never crosses an arena shard.
  *
  * So a lookup is: page = (vaddr - base) >> 10, one load, a binary search over a handful of words.
- * Layout measured in the project's research notes: 4 bytes per row, 27M rows/s to build.
+ * A row takes 4 bytes; 27M rows/s are built.
  */
 #ifndef SPROF_WALK_H
 #define SPROF_WALK_H
@@ -33,11 +33,11 @@
 #define WALK_PAGE_SIZE (1u << WALK_PAGE_SHIFT)
 #define WALK_ONE_RULE 0x80000000u /* page word: the low 16 bits are the rule of the whole page */
 #define WALK_MAX_RULES 65535u
-#define WALK_NR_RULES (WALK_MAX_RULES + 1) /* places in a table of rules */
+#define WALK_NR_RULES (WALK_MAX_RULES + 1) /* size of a table of rules */
 #define WALK_MAX_RUN 1024u /* words in a run, header included (one row per byte at the worst) */
 
 #define WALK_MAX_MODULES 16384u
-#define WALK_MAX_RUNTIME_TABLES 4096u /* of code made at run time; numbered behind the modules */
+#define WALK_MAX_RUNTIME_TABLES 4096u /* tables of runtime code; numbered behind the modules */
 #define WALK_MAX_MAPS 8192u	      /* executable mappings of one process */
 
 /* How the CFA is found. */
@@ -49,10 +49,13 @@ enum walk_cfa {
 	WALK_CFA_SP_DEREF = 4, /* *(sp + low16(cfa_off)) + high16(cfa_off), both signed */
 	WALK_CFA_FP_DEREF = 5, /* *(fp + low16(cfa_off)) + high16(cfa_off), both signed */
 	WALK_CFA_PLT = 6,      /* sp + 8 + ((pc & 15) >= cfa_off ? 8 : 0) */
-	WALK_CFA_SIGNAL = 7,   /* rt_sigreturn trampoline: registers lie in the ucontext at sp */
+	WALK_CFA_SIGNAL = 7,   /* rt_sigreturn trampoline: registers are in the ucontext at sp */
 	WALK_CFA_REG = 8,      /* DWARF register low8(cfa_off) + (cfa_off >> 8); leaf frames only */
-	WALK_CFA_UNSUPPORTED = 9, /* a DWARF expression we do not compile: needs libunwind */
-	/* More of leaves, and like REG where the register outlives calls (walk_step.h): */
+	WALK_CFA_UNSUPPORTED = 9, /* a DWARF expression that is not compiled: needs libunwind */
+	/*
+	 * More rules for leaves; like REG also above them, where the register survives calls
+	 * (walk_step.h):
+	 */
 	WALK_CFA_RA_REG = 10, /* sp + (cfa_off >> 8); return address in register low8(cfa_off) */
 	WALK_CFA_SP_INDEX_DEREF =
 		11, /* *(sp + 8 * register low8 + high16) + bits 8..15 of cfa_off */
@@ -63,7 +66,7 @@ enum walk_fp {
 	WALK_FP_SAME = 0,  /* unchanged */
 	WALK_FP_CFA = 1,   /* *(cfa + fp_off) */
 	WALK_FP_FP = 2,	   /* *(fp + fp_off), fp before the step (DRAP frames) */
-	WALK_FP_UNDEF = 3, /* lost; nothing up the stack may rely on it */
+	WALK_FP_UNDEF = 3, /* lost; no frame further up may rely on it */
 };
 
 struct walk_rule {
@@ -82,15 +85,16 @@ _Static_assert(sizeof(struct walk_rule) == 8, "rules are 8 bytes in every home")
 struct walk_regs {
 	__u64 pc; /* exact for the leaf; a return address further up unless `exact` */
 	__u64 sp, fp;
-	__u32 exact; /* pc is where execution stands: leaf frame, or a frame a signal broke into */
+	/* pc is where execution is: in the leaf, or in a frame that a signal interrupted */
+	__u32 exact;
 	__u32 leaf_regs;	 /* gpr[] is valid: leaf, or just after a signal frame */
-	__u64 gpr[WALK_NR_REGS]; /* by DWARF's numbers */
+	__u64 gpr[WALK_NR_REGS]; /* by DWARF register number */
 };
 
 enum walk_status {
 	WALK_OK = 0,	  /* one frame up: regs are the caller's */
 	WALK_END = 1,	  /* the root was reached */
-	WALK_NO_RULE = 2, /* nothing says how to go on */
+	WALK_NO_RULE = 2, /* no rule says how to go on */
 	WALK_READ_FAULT = 3,
 	WALK_BAD_STACK = 4,  /* sp did not grow */
 	WALK_NEED_DWARF = 5, /* WALK_CFA_UNSUPPORTED */

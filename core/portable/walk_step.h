@@ -1,10 +1,10 @@
 /*
- * One step up a stack by a rule of core/portable/walk.h: the lines that the BPF program, the host walker and
- * the offline unwinder all run.
+ * One step up a stack by a rule of walk.h. The BPF program, the code inside a target, the walk in
+ * user space and the unwinder of snapshots all run it.
  *
- * Whoever includes this defines walk_read(): how memory of the walked thread is read. A walk is
+ * A file that includes this defines walk_read(), which reads memory of the walked thread. A walk is
  *
- *	rule = the rule in force at walk_lookup_pc(regs), or WALK_RULE_NONE's where nothing is mapped;
+ *	rule = the rule at walk_lookup_pc(regs), or that of WALK_RULE_NONE where nothing is mapped;
  *	status = walk_apply(rule, regs, ctx);
  *
  * until status is not WALK_OK. Sources: DWARF 5 section 6.4 and the x86-64 psABI.
@@ -14,15 +14,17 @@
 
 #include "core/portable/walk.h"
 
-/* The includer's: 0 and *ret filled, or not 0 where the address cannot be read. `ctx` is what was
- * given to walk_apply(). */
+/*
+ * Defined by the file that includes this: 0 with *ret filled, or not 0 where the address cannot be
+ * read. `ctx` is what was given to walk_apply().
+ */
 static __always_inline int walk_read(void *ctx, __u64 address, __u64 *ret);
 
-#define WALK_FP_REACH (1u << 20) /* how far above sp a frame pointer may lie to be believed */
+#define WALK_FP_REACH (1u << 20) /* bytes above sp within which a frame pointer is believed */
 
 /*
- * The pc by which a rule is looked up. A return address stands after its call, which may be the last
- * instruction of the function (a call that does not return): the rule is that of the call itself.
+ * Returns the pc by which a rule is looked up. A return address is behind its call, which may be
+ * the last instruction of the function (a call that does not return): the rule is that of the call.
  */
 static __always_inline __u64 walk_lookup_pc(const struct walk_regs *regs)
 {
@@ -30,10 +32,10 @@ static __always_inline __u64 walk_lookup_pc(const struct walk_regs *regs)
 }
 
 /*
- * Up one frame by the frame pointer alone: for code without rules (JIT) that keeps one. A frame
- * pointer that does not point a little way up the stack is not believed; 0 above the leaf is how the
- * psABI (3.4.1) marks the outermost frame. A leaf may keep anything in that register: zeros where it
- * points are no root.
+ * Goes up one frame by the frame pointer alone: for code without rules (runtime code) that keeps
+ * one. A frame pointer must point a little way up the stack. 0 above the leaf is how the psABI
+ * (3.4.1) marks the outermost frame; a leaf may keep anything in that register, so zeros where it
+ * points do not mark a root.
  */
 static __always_inline enum walk_status walk_apply_fp(struct walk_regs *regs, void *ctx)
 {
@@ -55,8 +57,10 @@ static __always_inline enum walk_status walk_apply_fp(struct walk_regs *regs, vo
 	return WALK_OK;
 }
 
-/* Out of a signal handler: regs->sp is at the ucontext, and every register of the frame that was
- * interrupted is in it. That frame may be on another stack (sigaltstack), so sp may go down. */
+/*
+ * Leaves a signal handler: regs->sp is at the ucontext, which has every register of the interrupted
+ * frame. That frame may be on another stack (sigaltstack), so sp may go down.
+ */
 static __always_inline enum walk_status walk_apply_signal(struct walk_regs *regs, void *ctx)
 {
 	__u64 gregs = regs->sp + WALK_UCONTEXT_GREGS, pc;
@@ -80,7 +84,7 @@ static __always_inline enum walk_status walk_apply_signal(struct walk_regs *regs
 	return WALK_OK;
 }
 
-/* The CFA by the rules that need a register other than sp and fp, which a leaf still has. */
+/* Finds the CFA by the rules that need a register other than sp and fp, which a leaf still has. */
 static __always_inline enum walk_status
 walk_leaf_cfa(const struct walk_rule *rule, const struct walk_regs *regs, void *ctx, __u64 *ret_cfa)
 {
@@ -103,7 +107,7 @@ walk_leaf_cfa(const struct walk_rule *rule, const struct walk_regs *regs, void *
 	return *ret_cfa - regs->sp > WALK_FP_REACH ? WALK_BAD_STACK : WALK_OK;
 }
 
-/* The CFA by every rule that has one: WALK_OK and *ret_cfa, or why there is none. */
+/* Finds the CFA by any rule: WALK_OK and *ret_cfa, or the reason why there is none. */
 static __always_inline enum walk_status
 walk_cfa(const struct walk_rule *rule, const struct walk_regs *regs, void *ctx, __u64 *ret_cfa)
 {
@@ -127,10 +131,11 @@ walk_cfa(const struct walk_rule *rule, const struct walk_regs *regs, void *ctx, 
 }
 
 /*
- * Up one frame. WALK_OK: regs are the caller's, pc its return address (with `exact` set, the pc a
- * signal interrupted). Otherwise the walk is over for the reason returned, and regs are still those
- * of the frame it ended in (gpr[] may be spoilt). The CFA must lie above sp, so every step but the
- * one out of a signal handler goes up the stack; the caller bounds the number of steps.
+ * Goes up one frame. WALK_OK: regs are the caller's, and pc is its return address (with `exact`
+ * set, the pc that a signal interrupted). Otherwise the walk is over for the returned reason, and
+ * regs are those of the frame it ended in, except that gpr[] may have changed. The CFA must be
+ * above sp, so every step but the one out of a signal handler goes up the stack; the caller bounds
+ * the number of steps.
  */
 static __always_inline enum walk_status walk_apply(const struct walk_rule *rule,
 						   struct walk_regs *regs, void *ctx)
@@ -159,11 +164,11 @@ static __always_inline enum walk_status walk_apply(const struct walk_rule *rule,
 
 		base += (__s64)rule->fp_off;
 		/*
-		 * Below sp lies what an epilogue has popped already (or a leaf keeps in the red zone).
-		 * A copy of the stack may not hold it: then the register does.
+		 * Below sp are values that an epilogue has popped (or that a leaf keeps in the red
+		 * zone). A copy of the stack may lack them; then the register still has the value.
 		 */
 		if (walk_read(ctx, base, &fp) && base >= regs->sp)
-			fp = 1; /* lost: not aligned, nothing believes it */
+			fp = 1; /* lost: an unaligned value, which no later step believes */
 	} else if (rule->fp == WALK_FP_UNDEF) {
 		fp = 1;
 	}

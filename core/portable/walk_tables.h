@@ -1,15 +1,16 @@
 /*
- * What a walk inside a target reads: the layout of two mappings that the recorder writes and the
- * target can only read, and the lookups in them. The rows are those of core/portable/walk.h.
+ * The tables that a walk inside a target reads: the layout of two mappings that the recorder writes
+ * and the target can only read, and the lookups in them. Rows are as in walk.h.
  *
  *   arena   rules, modules and unwind rows, by number of the module. One for all targets of a
  *	     recording; it only grows. A module's state is written last, with release order.
- *   space   the executable mappings of one process and where its Python interpreter keeps things, in
- *	     two tables of which one counts: the recorder fills the other and then raises `generation`. A walk that took so long that
- *	     its table may have been written again (two generations) must not be believed.
+ *   space   the executable mappings of one process and the layout of its Python interpreter, in two
+ *	     tables of which one is valid: the recorder fills the other and then raises
+ *	     `generation`. A walk that saw two generations pass must not be believed, because its
+ *	     table may have been written meanwhile.
  *
- * Nothing is locked and every index is bounded, so a walk through half-written or stale tables ends
- * in a wrong frame at the worst, never in a fault.
+ * Nothing is locked and every index is bounded: a walk through stale or half-written tables gives a
+ * wrong frame at worst, never a fault.
  */
 #ifndef SPROF_WALK_TABLES_H
 #define SPROF_WALK_TABLES_H
@@ -33,7 +34,7 @@ _Static_assert(sizeof(struct walk_map) == 32, "no holes");
 
 struct walk_module {
 	__u64 base;  /* vaddr of page 0 */
-	__u32 pages; /* where in words[] the page words are */
+	__u32 pages; /* index of its page words in words[] */
 	__u32 nr_pages;
 	__u32 state; /* enum walk_module_state */
 	__u32 pad;
@@ -45,28 +46,28 @@ struct walk_arena {
 	__u64 pad[511];
 	struct walk_rule rules[WALK_NR_RULES];
 	struct walk_module modules[WALK_MAX_MODULES];
-	__u32 words[WALK_ARENA_WORDS]; /* sparse: only what is written takes memory */
+	__u32 words[WALK_ARENA_WORDS]; /* sparse: only written pages take memory */
 };
 
 struct walk_space {
 	__u64 magic;
-	__u32 generation; /* tables published; maps[generation & 1] counts */
-	__u32 epoch;	  /* of the target's mappings, as agent_region.maps_epoch was */
+	__u32 generation; /* number of tables published; maps[generation & 1] is valid */
+	__u32 epoch;	  /* agent_region.maps_epoch when the table was written */
 	__u32 nr_maps[2];
-	struct py_layout python[2]; /* .runtime 0: there is no interpreter */
+	struct py_layout python[2]; /* .runtime is 0 where there is no interpreter */
 	__u64 pad[481];
 	struct walk_map maps[2][WALK_MAX_MAPS];
 };
 _Static_assert(sizeof(struct walk_space) % 4096 == 0, "mapped by itself");
 _Static_assert(sizeof(struct walk_arena) % 4096 == 0, "mapped by itself");
 
-/* The mapping and module in hand; most frames stay in it. */
+/* The current mapping and module; most frames stay in it. */
 struct walk_place {
 	__u64 start, end, bias;
 	struct walk_module module;
 };
 
-/* Makes the mapping that holds pc the one in hand. 1 found, 0 not. */
+/* Makes the mapping that holds pc the current one. Returns 1 where there is one. */
 static __always_inline int walk_find_place(const struct walk_space *space,
 					   const struct walk_arena *arena, __u32 generation,
 					   __u64 pc, struct walk_place *place)
@@ -91,7 +92,7 @@ static __always_inline int walk_find_place(const struct walk_space *space,
 	place->end = maps[low].end;
 	place->bias = maps[low].bias;
 	module = &arena->modules[maps[low].module];
-	/* acquire: whoever sees the state sees the rest */
+	/* acquire: the rest was written before the state */
 	place->module.state = __atomic_load_n(&module->state, __ATOMIC_ACQUIRE);
 	place->module.base = module->base;
 	place->module.pages = module->pages;
@@ -99,7 +100,7 @@ static __always_inline int walk_find_place(const struct walk_space *space,
 	return 1;
 }
 
-/* The number of the rule in force at pc, which lies in the place. */
+/* Returns the number of the rule at pc, which is in the current mapping. */
 static __always_inline __u32 walk_find_rule(const struct walk_arena *arena,
 					    const struct walk_place *place, __u64 pc)
 {

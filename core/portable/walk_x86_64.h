@@ -1,6 +1,6 @@
 /*
- * What a walk knows of x86-64: its registers by DWARF's numbers (psABI figure 3.36), and where a
- * signal frame keeps them. An architecture more is a file like this and a choice in walk.h.
+ * The x86-64 part of a walk: its registers by DWARF number (psABI figure 3.36), and where a signal
+ * frame keeps them. Another architecture needs a file like this and a choice in walk.h.
  */
 #ifndef SPROF_WALK_X86_64_H
 #define SPROF_WALK_X86_64_H
@@ -15,14 +15,14 @@
 #define WALK_REG_SYSCALL_FLAGS 11
 
 /*
- * rax rdx rcx rsi rdi r8..r11: callees may change them, so above the leaf they only still hold what
- * they held in it. Hand-written code (libcrypto's AES-GCM) keeps its frame in one of them across
- * calls to its own helpers; where one was overwritten the CFA is out of reach and is not believed.
+ * rax rdx rcx rsi rdi r8..r11: callees may change them, so above the leaf they hold the values that
+ * they had in it. Hand-written code (AES-GCM in libcrypto) keeps its frame in one of them across
+ * calls to its own helpers; where one was overwritten, the CFA is out of reach and is not believed.
  */
 #define WALK_SCRATCH_REGS 0x0f37u
 
 /*
- * struct ucontext (arch/x86/include/uapi/asm/sigcontext.h): gregs start 40 bytes in; the DWARF
+ * struct ucontext (arch/x86/include/uapi/asm/sigcontext.h): gregs start at byte 40. The DWARF
  * numbers of the first 16, one nibble each: r8..r15 rdi rsi rbp rbx rdx rax rcx rsp; rip is the
  * 17th.
  */

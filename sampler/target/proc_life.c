@@ -2,11 +2,7 @@
  * Reads /proc/PID/stat. Its second field, the name in parentheses, may hold anything, so the other
  * fields are counted from the last closing parenthesis.
  */
-<<<<<<<< HEAD:sampler/timer/targets/proc_life.c
 #include "sampler/target/proc_life.h"
-========
-#include "sampler/target/proc_life.h"
->>>>>>>> roomtimer:sampler/target/proc_life.c
 
 #include <stdio.h>
 #include <stdlib.h>

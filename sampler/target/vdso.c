@@ -2,11 +2,7 @@
  * The kernel maps the same image into every process: symbols are read from ours, the address from
  * /proc/PID/maps.
  */
-<<<<<<<< HEAD:sampler/timer/targets/vdso.c
 #include "sampler/target/vdso.h"
-========
-#include "sampler/target/vdso.h"
->>>>>>>> roomtimer:sampler/target/vdso.c
 
 #include <stdbool.h>
 #include <stdio.h>
