@@ -1,6 +1,7 @@
 # sprof: build, tests and checks. `make help` prints the goals.
 #
-# One file, no recursion into folders. Sources are found by wildcard: adding a .c file needs no edit here.
+# One file, no recursion into folders. tests/lint/rooms lists the folders of sources, and the files in them are found by
+# wildcard: adding a .c file needs no edit, a new room is a line there.
 # Where a goal must first install packages (test, demo, lint ...) it runs this same file a second time,
 # because what is found at the start of a run cannot see what that run installs.
 
@@ -74,12 +75,15 @@ endif
 # ---- what there is to build
 # Files of a folder and of every folder below it.
 files_below = $(sort $(shell find $(1) -name '$(2)'))
-BPF_SRC := $(wildcard sampler/bpf/*.bpf.c)
-AGENT_SRC := $(call files_below,sampler/agent,*.c)
-GPU_AGENT_SRC := $(call files_below,gpu/agent,*.c)
-HOST_SRC := $(filter-out $(BPF_SRC) $(AGENT_SRC) $(GPU_AGENT_SRC),$(call files_below,core sampler symbolizer gpu output,*.c))
-CLI_SRC := $(call files_below,cli,*.c)
-ASSETS := $(call files_below,output,*.js) $(call files_below,output,*.css)
+# tests/lint/rooms lists the folders, and what program the files in each are linked into.
+rooms_of = $(shell awk -F '[ \t]*[|][ \t]*' '$$2 == "$(1)" { print $$1 }' tests/lint/rooms)
+in_rooms_of = $(wildcard $(addsuffix /$(2),$(call rooms_of,$(1))))
+BPF_SRC := $(call in_rooms_of,bpf,*.bpf.c)
+AGENT_SRC := $(call in_rooms_of,agent,*.c)
+GPU_AGENT_SRC := $(call in_rooms_of,gpu-agent,*.c)
+HOST_SRC := $(call in_rooms_of,host,*.c)
+CLI_SRC := $(call in_rooms_of,cli,*.c)
+ASSETS := $(call in_rooms_of,host,*.js) $(call in_rooms_of,host,*.css)
 UNIT_SRC := $(call files_below,tests/unit,test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 DRIVER_SRC := $(wildcard tests/drivers/*.c)
@@ -212,7 +216,7 @@ $(B)/sampler/agent/%.o: sampler/agent/%.c Makefile
 
 # Of these files each of the two forms of it has its own.
 PRELOAD_OBJS := $(filter $(B)/sampler/agent/preload% $(B)/sampler/agent/$(ARCH)/preload% %/join.o,$(AGENT_OBJS))
-PAYLOAD_OBJS := $(filter %/payload_start.o %/payload_home.o,$(AGENT_OBJS))
+PAYLOAD_OBJS := $(filter %/payload_header.o %/payload_home.o %/payload_park.o,$(AGENT_OBJS))
 
 $(B)/sampler/agent/payload.elf: $(filter-out $(PRELOAD_OBJS),$(AGENT_OBJS)) sampler/agent/payload.lds
 	$(call say,BLOB,$@)
@@ -307,7 +311,7 @@ $(B)/tests/targets/%: tests/targets/%.c Makefile | $(TARGET_LIBS)
 	$(Q)$(CC) -std=gnu11 $(TARGET_FLAGS) $(target_link)
 
 # It has both halves of the timer source compiled into it, for ThreadSanitizer.
-$(B)/tests/targets/race: $(call files_below,core,*.h) $(call files_below,sampler/agent,*.[ch]) $(wildcard sampler/timer/timer_region.[ch])
+$(B)/tests/targets/race: $(call files_below,core,*.h) $(call files_below,sampler/agent,*.[ch]) $(wildcard sampler/timer/targets/timer_region.[ch])
 
 $(B)/tests/targets/%: tests/targets/%.cc Makefile | $(TARGET_LIBS)
 	$(call say,PROG,$<)

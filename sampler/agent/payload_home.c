@@ -4,8 +4,6 @@
  */
 #include "sampler/agent/agent.h"
 
-extern const char agent_payload_start[] AGENT_HIDDEN; /* payload.lds */
-
 struct agent_region *agent_home(void)
 {
 	return (struct agent_region *)(agent_payload_start + REGION_CODE_SIZE);

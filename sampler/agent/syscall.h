@@ -5,7 +5,7 @@
 #ifndef SPROF_AGENT_SYSCALL_H
 #define SPROF_AGENT_SYSCALL_H
 
-#include "sampler/agent/x86_64/syscall.h"
+#include "sampler/agent/x86_64/system_call.h"
 
 #define agent_syscall0(n) agent_syscall(n, 0, 0, 0, 0, 0, 0)
 #define agent_syscall1(n, a) agent_syscall(n, (long)(a), 0, 0, 0, 0, 0)

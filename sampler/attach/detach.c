@@ -4,7 +4,7 @@
  * to end the process:
  *
  *	1. no more samples: handlers from now on only delete their own timer
- *	2. the signal is ignored, which drops what is pending in every thread; no handler begins any more
+ *	2. the signal is ignored, which drops what is pending in all threads; no handler begins
  *	3. every thread has been seen outside our code once
  *	4. all timers are deleted, the program's own action is restored, the memory is unmapped
  */

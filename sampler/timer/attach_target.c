@@ -16,7 +16,7 @@
 #include "sampler/inject/inject.h"
 #include "sampler/inject/inject_check.h"
 #include "sampler/timer/library.h"
-#include "sampler/timer/processes.h"
+#include "sampler/timer/targets/processes.h"
 #include "sampler/timer/rendezvous.h"
 #include "sampler/timer/source_timer.h"
 #include "sampler/timer/wake.h"

@@ -14,7 +14,7 @@
 #include "sampler/sink/sample_sink.h"
 #include "sampler/sink/stack_ids.h"
 #include "sampler/sink/time_order.h"
-#include "sampler/timer/processes.h"
+#include "sampler/timer/targets/processes.h"
 #include "sampler/walk/snapshot_lookup.h"
 #include "sampler/walk/snapshot_unwind.h"
 #include "sampler/walk/walk_arena.h"

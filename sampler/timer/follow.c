@@ -20,8 +20,8 @@
 #include "sampler/inject/reason.h"
 #include "sampler/timer/attach_target.h"
 #include "sampler/timer/library.h"
-#include "sampler/timer/proc_life.h"
-#include "sampler/timer/processes.h"
+#include "sampler/timer/targets/proc_life.h"
+#include "sampler/timer/targets/processes.h"
 #include "sampler/timer/wake.h"
 #include "sampler/timer/wake_signal.h"
 

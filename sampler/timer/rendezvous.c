@@ -20,8 +20,8 @@
 #include "core/base/log.h"
 #include "sampler/agent/rendezvous.h"
 #include "sampler/timer/drain.h"
-#include "sampler/timer/proc_life.h"
-#include "sampler/timer/processes.h"
+#include "sampler/timer/targets/proc_life.h"
+#include "sampler/timer/targets/processes.h"
 #include "sampler/timer/wake.h"
 #include "sampler/walk/walk_arena.h"
 

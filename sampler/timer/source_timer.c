@@ -32,7 +32,7 @@
 #include "sampler/timer/drain.h"
 #include "sampler/timer/follow.h"
 #include "sampler/timer/library.h"
-#include "sampler/timer/processes.h"
+#include "sampler/timer/targets/processes.h"
 #include "sampler/timer/rendezvous.h"
 #include "sampler/timer/wake.h"
 #include "sampler/timer/wake_signal.h"

@@ -20,8 +20,8 @@
 #include "core/base/proc_status.h"
 #include "sampler/agent/rendezvous.h"
 #include "sampler/timer/library.h"
-#include "sampler/timer/proc_life.h"
-#include "sampler/timer/timer_process.h"
+#include "sampler/timer/targets/proc_life.h"
+#include "sampler/timer/targets/timer_process.h"
 
 #define LOOK_NS 1000000
 #define AGAIN_NS 100000

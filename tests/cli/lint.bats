@@ -21,43 +21,105 @@ holds() { # rule
 	[ "$status" -eq 0 ]
 }
 
-@test "a layer that includes its neighbour is named with file and line" {
-	echo '#include "symbolizer/symbolizer.h"' >output/flame/svg.c
-	breaks layers 'output/flame/svg.c:1: output may not include "symbolizer/symbolizer.h"'
+# A floor plan of five rooms.
+rooms() {
+	printf '%s\n' 'core/portable | portable | | * | Portable.' 'core/profile | host | core/portable | * | Words.' \
+		'sampler/bpf | bpf | core/portable | events | Kernel.' 'sampler/walk | host | core sampler/bpf | walker | Walks.' \
+		'output/flame | host | core | svg | Pictures.' "$@" >tests/lint/rooms
+	mkdir -p core/portable core/profile sampler/walk output/flame
+	echo 'int walk;' >core/portable/walk.h
+	echo 'int profile;' >core/profile/profile.h
+	echo 'int events;' >sampler/bpf/events.h
+	echo 'int walker;' >sampler/walk/walker.h
+	echo 'int svg;' >output/flame/svg.h
 }
 
-@test "core may include core only" {
-	echo '#include "sampler/unwind/unwind_table.h"' >core/profile/profile.c
-	breaks layers 'core/profile/profile.c:1: core may not include'
+@test "a room that includes what its line does not name is told so with file and line" {
+	rooms
+	echo '#include "sampler/walk/walker.h"' >output/flame/svg.c
+	breaks layers 'output/flame/svg.c:1: output/flame may not include "sampler/walk/walker.h"'
 }
 
-@test "a BPF program may include guest headers and no other header of core" {
+@test "a room may name only rooms above it" {
+	rooms 'output/tree | host | output/import | | Trees.' 'output/import | host | output/tree | | Files.'
+	mkdir -p output/tree output/import
+	echo 'int tree;' >output/tree/tree.c
+	echo 'int import;' >output/import/import.c
+	breaks layers "tests/lint/rooms:6: 'output/tree' may include 'output/import', which is no room above it"
+}
+
+@test "another folder may include doors only" {
+	rooms 'cli | cli | core output | | Commands.'
+	printf '#include "output/flame/svg.h"\n#include "output/flame/layout.h"\n' >cli/flame.c
+	echo 'int layout;' >output/flame/layout.h
+	breaks layers 'cli/flame.c:2: "output/flame/layout.h" is no door of output/flame'
+	[ "${#lines[@]}" -eq 1 ]
+}
+
+@test "a BPF program may include portable headers and no other header of core" {
+	rooms
 	printf '#include "core/portable/walk.h"\n#include "core/profile/profile.h"\n' >sampler/bpf/sample.bpf.c
 	breaks layers 'sampler/bpf/sample.bpf.c:2: sampler/bpf may not include "core/profile/profile.h"'
 	[ "${#lines[@]}" -eq 1 ]
 }
 
-@test "an in-target library may not include its host half" {
-	echo '#include "gpu/source.h"' >gpu/agent/hook.c
-	breaks layers 'gpu/agent/hook.c:1: gpu/agent may not include "gpu/source.h"'
-}
-
-@test "a guest header may not include libc" {
+@test "a portable header may not include libc" {
+	rooms
 	echo '#include <stdio.h>' >core/portable/walk.h
 	breaks layers 'core/portable/walk.h:1: <stdio.h>'
 }
 
 @test "a path that climbs is refused" {
+	rooms
 	echo '#include "../core/profile/profile.h"' >output/flame/svg.c
 	breaks layers 'output/flame/svg.c:1: "../core/profile/profile.h": write the path from the root'
 }
 
-@test "the includes that the layers allow pass" {
-	printf '#include "core/profile/profile.h"\n#include "output/tree/tree.h"\n#include "svg.h"\n#include <stdio.h>\n' >output/flame/svg.c
-	printf '#include "output/tree/tree.h"\n#include "sampler/attach/attach.h"\n' >cli/record.c
-	printf '#include "sampler/bpf/sample.skel.h"\n#include "core/portable/walk.h"\n' >sampler/ebpf.c
+@test "a file outside the rooms, a name that is there twice and a 33rd file are found" {
+	rooms
+	mkdir -p output/attic
+	echo 'int old;' >output/attic/old.c
+	breaks layers 'output/attic/old.c:1: lies in no room'
+	rm -r output/attic
+	echo 'int svg;' >sampler/walk/svg.c
+	breaks layers 'sampler/walk/svg.c:1: is called like output/flame/svg.h'
+	rm sampler/walk/svg.c
+	for ((i = 0; i < 32; i++)); do echo "int f$i;" >"output/flame/f$i.c"; done
+	breaks layers 'output/flame:1: 33 files'
+}
+
+@test "the includes that the plan allows pass" {
+	rooms 'cli | cli | core sampler output | | Commands.'
+	printf '#include "core/profile/profile.h"\n#include "svg.h"\n#include <stdio.h>\n' >output/flame/svg.c
+	printf '#include "output/flame/svg.h"\n#include "sampler/walk/walker.h"\n' >cli/record.c
+	printf '#include "sampler/bpf/events.h"\n#include "core/portable/walk.h"\n' >sampler/walk/walker.c
 	printf '#include <linux/types.h>\n#include "core/portable/ring.h"\n' >core/portable/walk.h
+	echo 'int ring;' >core/portable/ring.h
 	holds layers
+}
+
+@test "files that need each other's symbols are a circle" {
+	rooms
+	export BUILD=build
+	mkdir -p build/output/flame
+	echo 'int b(void); int a(void) { return b(); }' >output/flame/a.c
+	echo 'int c(void); int b(void) { return c(); }' >output/flame/b.c
+	echo 'int c(void) { return 1; }' >output/flame/c.c
+	for f in a b c; do gcc -c -o build/output/flame/$f.o output/flame/$f.c; done
+	holds circles
+	echo 'int a(void); int c(void) { return a(); }' >output/flame/c.c
+	gcc -c -o build/output/flame/c.o output/flame/c.c
+	breaks circles 'output/flame/a.c:1: one of 3 files in a circle'
+	grep -qF 'output/flame/c.c needs a of output/flame/a.c' <<<"$output"
+}
+
+@test "a wide comment and a head that points elsewhere are found" {
+	printf '/* %0100d */\n' 0 >core/a.c
+	breaks comments 'core/a.c:1: a comment beyond column 100'
+	printf '/* See core/a.h for this. */\n' >core/a.c
+	breaks comments 'core/a.c:1: say here'
+	printf '/* Adds. */\n' >core/a.c
+	holds comments
 }
 
 function_of() { # number of lines, from brace to brace

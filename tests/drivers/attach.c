@@ -25,7 +25,7 @@
 #include "sampler/attach/attach.h"
 #include "core/base/clock.h"
 #include "sampler/inject/inject.h"
-#include "sampler/timer/timer_region.h"
+#include "sampler/timer/targets/timer_region.h"
 #include "tests/drivers/distribution.h"
 
 static volatile sig_atomic_t is_over;

@@ -1,9 +1,10 @@
 /*
  * contained COMMAND...: runs a command with the rights that container engines give by default.
  *
- * It keeps root's user id and the engines' default capabilities, and a seccomp filter refuses the system calls that
- * their default profile refuses to a process without CAP_SYS_ADMIN: perf_event_open, bpf, unshare, mount and the like.
- * Everything the command starts inherits both. `make test` must pass below it: its tests say what they lack and skip.
+ * It keeps root's user id and the engines' default capabilities, and a seccomp filter refuses the
+ * system calls that their default profile refuses to a process without CAP_SYS_ADMIN:
+ * perf_event_open, bpf, unshare, mount and the like. Everything the command starts inherits both.
+ * `make test` must pass below it: its tests say what they lack and skip.
  */
 #include <errno.h>
 #include <linux/audit.h>

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/timer/timer_region.h"
+#include "sampler/timer/targets/timer_region.h"
 
 static volatile uint64_t sum;
 

@@ -1,4 +1,4 @@
-// BUILD: -fsanitize=thread sampler/timer/timer_region.c sampler/agent/record.c sampler/agent/timers.c sampler/agent/stack.c sampler/agent/memory.c sampler/agent/python.c
+// BUILD: -fsanitize=thread sampler/timer/targets/timer_region.c sampler/agent/record.c sampler/agent/timers.c sampler/agent/stack.c sampler/agent/memory.c sampler/agent/python.c
 /*
  * The memory that a target and its recorder share, with both halves in one process, watched by
  * ThreadSanitizer: threads write samples into the rings and make and delete timers as handlers do,
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "sampler/agent/agent.h"
-#include "sampler/timer/timer_region.h"
+#include "sampler/timer/targets/timer_region.h"
 
 #define NR_PRODUCERS 4
 #define NR_SAMPLES 15000u

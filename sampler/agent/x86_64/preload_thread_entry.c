@@ -2,8 +2,6 @@
  * Where libc starts a thread that pthread_create(3) made: the argument is a struct agent_start. It
  * jumps to the thread's own function, so no stack shows it.
  */
-#include "sampler/agent/preload.h"
-
 __asm__(".text\n"
 	".hidden agent_thread_entry\n"
 	".globl agent_thread_entry\n"

@@ -2,8 +2,6 @@
  * Where a signal handler returns to: rt_sigreturn(2). Debuggers and unwinders know a signal
  * trampoline by exactly these bytes.
  */
-#include "sampler/agent/agent.h"
-
 __asm__(".text\n"
 	".p2align 4\n"
 	".hidden agent_restorer\n"

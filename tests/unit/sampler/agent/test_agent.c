@@ -17,7 +17,7 @@
 
 #include "sampler/agent/region.h"
 #include "sampler/attach/payload.h"
-#include "sampler/timer/timer_region.h"
+#include "sampler/timer/targets/timer_region.h"
 
 #define PERIOD_NS 4000000u
 

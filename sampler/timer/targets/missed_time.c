@@ -3,14 +3,14 @@
  * more, on the CPU time of all its threads: it meets those too. CPU time that is still missing at
  * the end is reported.
  */
-#include "sampler/timer/missed_time.h"
+#include "sampler/timer/targets/missed_time.h"
 
 #include <stdio.h>
 #include <sys/utsname.h>
 
 #include "core/base/log.h"
-#include "sampler/timer/proc_life.h"
-#include "sampler/timer/timer_process.h"
+#include "sampler/timer/targets/proc_life.h"
+#include "sampler/timer/targets/timer_process.h"
 
 #define SHARE 20 /* of the CPU time: less than a twentieth is not worth a timer more */
 #define WINDOW_NS (2000ull * 1000 * 1000)

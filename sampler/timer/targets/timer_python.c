@@ -3,7 +3,7 @@
  * region which it has sent. When our table of them is full, that memory is cleared, so the target
  * sends again what it still meets.
  */
-#include "sampler/timer/timer_python.h"
+#include "sampler/timer/targets/timer_python.h"
 
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #include "sampler/runtimes/python/interpreter_files.h"
 #include "sampler/runtimes/python/merge_frames.h"
 #include "sampler/sink/sample_sink.h"
-#include "sampler/timer/timer_process.h"
+#include "sampler/timer/targets/timer_process.h"
 
 _Static_assert(sizeof(struct code_record) % 8 == 0, "a record is whole words");
 

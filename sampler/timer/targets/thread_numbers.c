@@ -3,7 +3,7 @@
  * numbers that they have there, /proc the numbers that they have here. The line NSpid of a thread's
  * status has both.
  */
-#include "sampler/timer/threads.h"
+#include "sampler/timer/targets/threads.h"
 
 #include <stdlib.h>
 

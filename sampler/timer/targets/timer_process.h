@@ -8,11 +8,11 @@
 #include <stdint.h>
 
 #include "sampler/target/process.h"
-#include "sampler/timer/attached.h"
-#include "sampler/timer/missed_time.h"
-#include "sampler/timer/threads.h"
-#include "sampler/timer/timer_python.h"
-#include "sampler/timer/timer_region.h"
+#include "sampler/timer/targets/attached.h"
+#include "sampler/timer/targets/missed_time.h"
+#include "sampler/timer/targets/threads.h"
+#include "sampler/timer/targets/timer_python.h"
+#include "sampler/timer/targets/timer_region.h"
 
 struct timer_process {
 	struct timer_process *next;

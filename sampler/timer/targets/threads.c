@@ -3,7 +3,7 @@
  * a slot gets one, and the slot of a thread that has ended is freed. Whoever runs in the target
  * next makes and deletes the timers.
  */
-#include "sampler/timer/threads.h"
+#include "sampler/timer/targets/threads.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,8 +18,8 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
-#include "sampler/timer/proc_life.h"
-#include "sampler/timer/timer_process.h"
+#include "sampler/timer/targets/proc_life.h"
+#include "sampler/timer/targets/timer_process.h"
 
 #define POLL_NS (50ull * 1000 * 1000)
 #define POLL_SHARE 100 /* looking for threads takes at most a hundredth of our time */

@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "sampler/timer/publish.h"
-#include "sampler/timer/timer_process.h"
+#include "sampler/timer/targets/publish.h"
+#include "sampler/timer/targets/timer_process.h"
 
 struct profile_stats;
 struct python_files;

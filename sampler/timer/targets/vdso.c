@@ -2,7 +2,7 @@
  * The kernel maps the same image into every process: symbols are read from ours, the address from
  * /proc/PID/maps.
  */
-#include "sampler/timer/vdso.h"
+#include "sampler/timer/targets/vdso.h"
 
 #include <stdbool.h>
 #include <stdio.h>

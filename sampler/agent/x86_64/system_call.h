@@ -2,8 +2,8 @@
  * The system call instruction of x86-64, and the thread pointer, which only a system call tells
  * without reading a segment register's base.
  */
-#ifndef SPROF_AGENT_X86_64_SYSCALL_H
-#define SPROF_AGENT_X86_64_SYSCALL_H
+#ifndef SPROF_AGENT_SYSTEM_CALL_H
+#define SPROF_AGENT_SYSTEM_CALL_H
 
 #include <asm/unistd.h>
 #include <linux/types.h>

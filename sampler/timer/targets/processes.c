@@ -3,7 +3,7 @@
  * address in none of them, or when the library in it says that they have changed. A process that
  * has ended stays for a second, so that the samples in its rings find it.
  */
-#include "sampler/timer/processes.h"
+#include "sampler/timer/targets/processes.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 #include "core/base/clock.h"
 #include "core/profile/profile.h"
 #include "sampler/runtimes/python/interpreter_files.h"
-#include "sampler/timer/proc_life.h"
-#include "sampler/timer/vdso.h"
+#include "sampler/timer/targets/proc_life.h"
+#include "sampler/timer/targets/vdso.h"
 
 #define MAX_PROCESSES 4096
 #define GRACE_NS (1000ull * 1000 * 1000)

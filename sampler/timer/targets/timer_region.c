@@ -2,7 +2,7 @@
  * Makes the memfd and reads its rings. The positions in the rings that count are our own copies; a
  * record is copied before it is checked, because the target could change it in between.
  */
-#include "sampler/timer/timer_region.h"
+#include "sampler/timer/targets/timer_region.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* Calls sampler/attach/ with the files of the process and logs how long its threads stood still. */
-#include "sampler/timer/attached.h"
+#include "sampler/timer/targets/attached.h"
 
 #include "core/base/log.h"
 #include "core/portable/walk_tables.h"
 #include "sampler/attach/attach.h"
-#include "sampler/timer/timer_process.h"
+#include "sampler/timer/targets/timer_process.h"
 
 int timer_attached_begin(struct timer_process *p, int arena_fd, struct inject_reason *reason)
 {

@@ -3,13 +3,13 @@
  * generation. A walk that a second publication overtakes notices by the generation and discards its
  * stack.
  */
-#include "sampler/timer/publish.h"
+#include "sampler/timer/targets/publish.h"
 
 #include "core/base/log.h"
 #include "core/profile/profile.h"
 #include "sampler/target/mapped_file.h"
 #include "sampler/target/proc_maps.h"
-#include "sampler/timer/timer_process.h"
+#include "sampler/timer/targets/timer_process.h"
 #include "sampler/unwind/unwind_table.h"
 #include "sampler/walk/table_builder.h"
 #include "sampler/walk/walk_arena.h"

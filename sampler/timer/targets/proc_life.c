@@ -2,7 +2,7 @@
  * Reads /proc/PID/stat. Its second field, the name in parentheses, may hold anything, so the other
  * fields are counted from the last closing parenthesis.
  */
-#include "sampler/timer/proc_life.h"
+#include "sampler/timer/targets/proc_life.h"
 
 #include <stdio.h>
 #include <stdlib.h>
