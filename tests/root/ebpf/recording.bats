@@ -55,7 +55,7 @@ told() {
 }
 
 # bats test_tags=full
-@test "a full disk leaves a recording that says it is incomplete" {
+@test "a full disk leaves a recording that says it is unfinished" {
 	mkdir "$BATS_TEST_TMPDIR/disk"
 	mount -t tmpfs -o size=256k tmpfs "$BATS_TEST_TMPDIR/disk" || skip "cannot mount a tmpfs"
 	data=$BATS_TEST_TMPDIR/disk/data
