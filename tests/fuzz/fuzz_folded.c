@@ -1,6 +1,6 @@
 /*
- * Any text is read as collapsed stacks, made a tree, and its sums checked. What fold prints of it must be
- * read back as the same, and the picture must hold nothing that the text brought along.
+ * Reads any text as collapsed stacks, makes a tree of them and checks its sums. What fold prints
+ * must be read back as the same stacks, and the picture must hold no markup from the text.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static void check_read_back(const struct tree *tree)
 
 	collapsed_write(&text, tree, false);
 	again = read_tree(text.data, text.size, &p);
-	/* Nothing is printed of a text whose counts are all 0. */
+	/* fold prints nothing if all counts are 0. */
 	if (!again != !tree->nodes[0].total ||
 	    (again && again->nodes[0].total != tree->nodes[0].total))
 		abort();

@@ -1,4 +1,6 @@
-/* Any bytes are read as a dump of a JIT compiler, and addresses all over its first records looked up. */
+/*
+ * Reads any bytes as the dump of a JIT compiler, and looks up addresses all over its first records.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -1,4 +1,6 @@
-/* Symbol tables of any file that a process maps: what is found must be what was asked for. */
+/*
+ * Searches the symbol tables of any file for functions: each that is found must match the search.
+ */
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>

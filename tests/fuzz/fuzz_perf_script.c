@@ -1,4 +1,4 @@
-/* Any bytes are read as the text of perf script. */
+/* Reads any bytes as the text of perf script. */
 #include "imported.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,4 +1,4 @@
-/* Any bytes are read as pprof, and as gzip before. */
+/* Reads any bytes as pprof, plain and compressed by gzip. */
 #include "imported.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

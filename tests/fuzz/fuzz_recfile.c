@@ -1,6 +1,6 @@
 /*
- * Any bytes are read as a recording. As checksums would stop nearly all of them at once, most are
- * taken for the inside of one: the first byte says how.
+ * Reads any bytes as a recording. Checksums would stop nearly all of them at once, so most inputs
+ * are put inside a valid recording; the first byte says how:
  *
  *	0	 the file as it is
  *	1	 the content of one chunk
@@ -31,7 +31,7 @@ static void add_header(struct buffer *file)
 	buffer_add(file, &header, sizeof(header));
 }
 
-/* The first bytes of the content are the tables' first numbers as well: some will fit. */
+/* The first bytes of the content also serve as numbers of the tables, so that some are valid. */
 static void add_chunk(struct buffer *file, uint32_t sequence, const uint8_t *data, size_t size)
 {
 	struct record_chunk chunk = {
@@ -76,7 +76,7 @@ static void add_chunks(struct buffer *file, uint8_t separator, const uint8_t *da
 	} while (next);
 }
 
-/* What every reader of a profile relies on. */
+/* Checks what every reader of a profile relies on. */
 static void check(const struct profile *p)
 {
 	char name[64];
@@ -120,7 +120,7 @@ static void check(const struct profile *p)
 	}
 }
 
-/* Ids in facts are the profile's. */
+/* Checks that the ids in facts exist in the profile. */
 static void check_facts(const struct profile *p)
 {
 	for (int kind = 0; kind < NR_FACT_KINDS; kind++) {
@@ -142,7 +142,7 @@ static void check_facts(const struct profile *p)
 	}
 }
 
-/* Times and numbers in them are anything; whoever draws them bears it. */
+/* Draws events with any times and numbers: the writer must cope with them. */
 static void write_events(const struct profile *p)
 {
 	struct buffer b = { 0 };

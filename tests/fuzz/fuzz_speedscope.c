@@ -1,4 +1,4 @@
-/* Any bytes are read as speedscope. */
+/* Reads any bytes as a speedscope file. */
 #include "imported.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

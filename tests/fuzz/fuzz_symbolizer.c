@@ -1,7 +1,7 @@
 /*
- * Any bytes are taken as an ELF file, and addresses all over it are looked up, with DWARF. Names
- * must come out whole, and every frame must be either named or counted. The same bytes are the split
- * DWARF of the file: its package, and the .dwo file where it names descriptor 77.
+ * Reads any bytes as an ELF file and looks up addresses all over it, with DWARF. Names must be
+ * valid strings, and every frame must be either named or counted as unnamed. The same bytes are
+ * also the split DWARF of the file: its package, and the .dwo file if it names descriptor 77.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static void remove_package(void)
 	unlink(package);
 }
 
-/* A name ending in .dwp for what is open as INPUT_FD. */
+/* A path that ends in .dwp and leads to INPUT_FD. */
 static void __attribute__((constructor)) make_package(void)
 {
 	snprintf(path, sizeof(path), "/tmp/sprof-fuzz-%d", (int)getpid());
@@ -45,7 +45,7 @@ static void check(const struct profile *p, const struct symbolizer_stats *stats)
 	for (size_t i = 0; i < p->nr_frames; i++) {
 		const struct profile_frame *f = &p->frames[i];
 
-		/* A function called by its address counts as not named. */
+		/* A function that is shown by its address counts as unnamed. */
 		unnamed += !f->nr_locations ||
 			   p->functions[p->locations[f->first_location].function].kind ==
 				   FUNCTION_UNKNOWN;

@@ -1,6 +1,6 @@
 /*
- * What the fuzz targets of importers have in common: any bytes are read; where a profile comes of it, its
- * ids are good, its tree adds up, and pprof carries its sums.
+ * What the fuzz targets of importers have in common: any bytes are read; where a profile comes of
+ * it, its ids are good, its tree adds up, and pprof carries its sums.
  */
 #ifndef SPROF_TESTS_FUZZ_IMPORTED_H
 #define SPROF_TESTS_FUZZ_IMPORTED_H
