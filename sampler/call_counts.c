@@ -1,4 +1,9 @@
-/* Loads sampler/bpf/calls.bpf.c and attaches it. */
+/*
+ * Loads sampler/bpf/calls.bpf.c and attaches its programs. Native functions get uprobes: all
+ * functions of a call in one link where the kernel can do that (6.6), else one link for each.
+ * CPython's events are its USDT probes, one link each. A file is named by /proc/PID/fd, so it is
+ * the file that is open whatever has become of its path.
+ */
 #include "sampler/call_counts.h"
 
 #include <errno.h>
@@ -35,7 +40,10 @@ struct call_counts {
 	void *import_context;
 };
 
-/* BPF_TRACE_UPROBE_MULTI and what BPF_LINK_CREATE takes for it: include/uapi/linux/bpf.h of Linux 6.6. */
+/*
+ * BPF_TRACE_UPROBE_MULTI and its arguments of BPF_LINK_CREATE: include/uapi/linux/bpf.h of Linux
+ * 6.6.
+ */
 #define TRACE_UPROBE_MULTI 48
 
 struct link_uprobe_multi {
@@ -44,7 +52,7 @@ struct link_uprobe_multi {
 	uint32_t cnt, multi_flags, pid, pad;
 };
 
-/* One link for all of them, or none. Returns its descriptor or -errno. */
+/* Makes one link with a probe at each offset. Returns its descriptor or -errno. */
 static int link_many(const struct call_counts *p, const char *path, const uint64_t *offsets,
 		     const uint64_t *cookies, size_t nr)
 {
@@ -61,7 +69,10 @@ static int link_many(const struct call_counts *p, const char *path, const uint64
 	return fd < 0 ? -errno : fd;
 }
 
-/* A kernel without such links takes the program and refuses the link; others find that / is no file to put it into. */
+/*
+ * Does the kernel have links of many probes? It then refuses "/", which is not a regular file, by
+ * -EBADF. A kernel without them accepts the program, but refuses the link for another reason.
+ */
 static bool links_many(const struct call_counts *p)
 {
 	uint64_t zero = 0;
@@ -69,7 +80,7 @@ static bool links_many(const struct call_counts *p)
 	return link_many(p, "/", &zero, &zero, 1) == -EBADF;
 }
 
-/* Programs are loaded for one way to attach them: for links of many, or for one at a time. */
+/* `multi`: the program is loaded for links of many probes, else for one probe a link. */
 static int load(struct call_counts *p, bool system_wide, bool multi)
 {
 	int err;
@@ -105,7 +116,7 @@ static int on_import(void *context, void *data, size_t size)
 	return 0;
 }
 
-int call_counts_new(bool system_wide, struct call_counts **ret_probes)
+int call_counts_new(bool system_wide, struct call_counts **ret_counts)
 {
 	struct call_counts *p;
 	char why[256], hint[256];
@@ -118,7 +129,7 @@ int call_counts_new(bool system_wide, struct call_counts **ret_probes)
 		return -EPERM;
 	}
 	if (!privileges_have(CAP_SYS_ADMIN)) {
-		log_error(0, "count calls: a probe in a file is put there by root alone "
+		log_error(0, "count calls: only root may put a probe into a file "
 			     "(CAP_SYS_ADMIN)");
 		log_hint("run it with sudo");
 		return -EPERM;
@@ -142,7 +153,7 @@ int call_counts_new(bool system_wide, struct call_counts **ret_probes)
 		call_counts_free(p);
 		return err;
 	}
-	*ret_probes = p;
+	*ret_counts = p;
 	return 0;
 }
 
@@ -183,7 +194,7 @@ uint64_t call_counts_nr_execs(const struct call_counts *p)
 	return __atomic_load_n(&p->skel->bss->nr_execs, __ATOMIC_RELAXED);
 }
 
-/* A name of the very file that is open, whatever has become of its path. */
+/* A path of the file that is open at fd. */
 static void name_file(char *path, size_t size, int fd)
 {
 	snprintf(path, size, "/proc/%d/fd/%d", (int)getpid(), fd);
@@ -206,7 +217,10 @@ static bool is_safe(int fd, uint64_t offset)
 	return nr > 0 && probe_is_safe(code, (size_t)nr);
 }
 
-/* Probes with the numbers from `first` on. One that is refused takes the others with it: halves are tried then. */
+/*
+ * Makes probes with the numbers from `first` on. The kernel refuses all if it refuses one: then
+ * each half is tried.
+ */
 static void attach_many(struct call_counts *p, const char *path, const uint64_t *offsets, size_t nr,
 			uint32_t first, int *ret_probes)
 {
@@ -310,7 +324,7 @@ enum call_counts_python call_counts_attach_python(struct call_counts *p, int fd,
 	if (err == -ENOENT)
 		return CALL_PROBES_NOT_BUILT_IN;
 	if (err)
-		log_debug("attach to a probe of Python's: %s", strerror(-err));
+		log_debug("attach to a probe of Python: %s", strerror(-err));
 	return err ? CALL_PROBES_FAILED : CALL_PROBES_PYTHON;
 }
 

@@ -1,6 +1,7 @@
 /*
- * Takes the dump. What is read while a thread is stopped is bounded in size and in time; whatever the
- * target's memory says, it is only ever data.
+ * Stops one thread at a time: while it is stopped its registers, up to 4 MiB of stack and its
+ * Python frames are copied, bounded in size and time; it is unwound after it runs again. Bytes of
+ * the target's memory are never trusted.
  */
 #include "sampler/dump.h"
 
@@ -40,7 +41,7 @@
 #define MAX_TRIES 4
 
 struct dump_state {
-	struct file_table *codes;
+	struct file_table *files;
 	struct process process;
 	struct py_layout layout;
 	bool is_python;
@@ -59,7 +60,7 @@ struct dump_state {
 	uint64_t native[MAX_FRAMES], merged[2 * MAX_FRAMES];
 };
 
-/* ---- what /proc says of a thread */
+/* ---- threads, from /proc */
 
 static void read_line(pid_t pid, pid_t tid, const char *name, char *text, size_t size)
 {
@@ -118,7 +119,7 @@ static int list_threads(struct dump *d, pid_t pid)
 	return err;
 }
 
-/* ---- the unwinder's view */
+/* ---- what the unwinder asks */
 
 static bool find_mapping(void *context, uint64_t address, struct snapshot_mapping *ret)
 {
@@ -131,12 +132,14 @@ static bool open_module(void *context, uint64_t module, struct snapshot_file *re
 {
 	const struct dump_state *s = context;
 
-	return snapshot_open_module(s->codes, module, ret);
+	return snapshot_open_module(s->files, module, ret);
 }
 
 /* ---- one thread */
 
-/* Copies the stack from `sp` up to the first page that is not there; returns how many bytes. */
+/*
+ * Copies the stack from `sp` up to the first page that is not mapped; returns the number of bytes.
+ */
 static size_t copy_stack(struct dump_state *s, uint64_t sp)
 {
 	struct iovec pages[MAX_PAGES], local = { s->stack, MAX_PAGES * PAGE };
@@ -185,13 +188,13 @@ static void take_python(struct dump_state *s, pid_t tid, uint64_t thread_pointer
 			uint64_t deadline_ns)
 {
 	python_stopped_walk(s->python, &s->reader, thread_pointer, deadline_ns);
-	python_tasks_drop(&s->tasks, tid); /* of a try before */
+	python_tasks_drop(&s->tasks, tid); /* those of an earlier try */
 	if (s->has_asyncio)
 		python_tasks_add(&s->tasks, &s->asyncio, &s->reader, s->python->thread_state, tid,
 				 deadline_ns);
 }
 
-/* Takes a thread; false: it had to go on before its Python frames were read. */
+/* Takes the stack of a thread. false: it was released before all its Python frames were read. */
 static bool take_thread(struct dump_state *s, struct dump_thread *t)
 {
 	const struct user_regs_struct *regs = &s->thread.state.regs;
@@ -255,7 +258,7 @@ static void list_tasks(struct dump *d)
 	}
 }
 
-/* ---- all of it */
+/* ---- the dump */
 
 static struct dump *dump_alloc(pid_t pid)
 {
@@ -267,7 +270,7 @@ static struct dump *dump_alloc(pid_t pid)
 	d->profile = profile_new();
 	d->state = s;
 	s->process.pid = pid;
-	s->codes = file_table_new();
+	s->files = file_table_new();
 	s->python_codes = python_codes_new();
 	s->python = python_stopped_new(MAX_FRAMES);
 	s->stack = xmalloc(MAX_PAGES * PAGE);
@@ -279,10 +282,10 @@ static struct dump *dump_alloc(pid_t pid)
 	return d;
 }
 
-static void ignore_code(void *context, struct mapped_file *code)
+static void ignore_file(void *context, struct mapped_file *file)
 {
 	(void)context;
-	(void)code;
+	(void)file;
 }
 
 int dump_new(pid_t pid, struct dump **ret_dump, char *why, size_t why_size, char *hint,
@@ -299,7 +302,7 @@ int dump_new(pid_t pid, struct dump **ret_dump, char *why, size_t why_size, char
 		snprintf(hint, hint_size, "%s", reason.hint);
 		goto out;
 	}
-	err = process_read_maps(&s->process, s->codes, ignore_code, NULL);
+	err = process_read_maps(&s->process, s->files, ignore_file, NULL);
 	if (!err)
 		err = list_threads(d, pid);
 	if (err) {
@@ -318,7 +321,7 @@ int dump_new(pid_t pid, struct dump **ret_dump, char *why, size_t why_size, char
 	};
 	for (size_t i = 0; i < d->nr_threads; i++) {
 		describe(pid, &d->threads[i]);
-		/* On a busy machine it is us who lose the CPU while a thread is held. */
+		/* On a busy machine sprof loses the CPU while it holds a thread: it tries again. */
 		for (int tries = 0; tries < MAX_TRIES; tries++)
 			if (take_thread(s, &d->threads[i]))
 				break;
@@ -346,7 +349,7 @@ void dump_free(struct dump *d)
 	profile_sink_free(s->out.sink);
 	sample_sink_fini(&s->out);
 	process_fini(&s->process);
-	file_table_free(s->codes);
+	file_table_free(s->files);
 	free(s->python);
 	free(s->stack);
 	free(s);
@@ -360,5 +363,5 @@ int dump_open_module(void *dump, uint32_t module)
 {
 	const struct dump *d = dump;
 
-	return file_table_open_module(d->state->codes, module);
+	return file_table_open_module(d->state->files, module);
 }

@@ -1,9 +1,9 @@
 /*
  * Linux takes the opcode of an instruction with a VEX or EVEX prefix for one of the plain map
- * (branch_setup_ops() in arch/x86/kernel/uprobes.c, seen in 6.18): it emulates vpbroadcastb, with which
- * memset() begins, as a conditional jump, and vpbroadcastd as a push. A probe there, in libc, would
- * break every program of the machine. REX2 and XOP are refused too, because what the kernel does with
- * them has not been tested.
+ * (branch_setup_ops() in arch/x86/kernel/uprobes.c, seen in 6.18): it emulates vpbroadcastb, with
+ * which memset() begins, as a conditional jump, and vpbroadcastd as a push. A probe there, in libc,
+ * would break every program of the machine. REX2 and XOP are refused too, because what the kernel
+ * does with them has not been tested.
  */
 #include "sampler/probe_safety_x86_64.h"
 

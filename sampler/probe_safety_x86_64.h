@@ -8,7 +8,9 @@
 
 #define PROBE_MAX_INSTRUCTION 16
 
-/* Would the kernel run this instruction as it is, with a probe on it? `nr` bytes of code are there. */
+/*
+ * Would the kernel run this instruction as it is, with a probe on it? `nr` bytes of code are there.
+ */
 bool probe_is_safe(const uint8_t *code, size_t nr);
 
 #endif

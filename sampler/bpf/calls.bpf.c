@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Counts calls: a probe (uprobe) at the first instruction of a native function, or CPython's own
- * (USDT function__entry); and times CPython's garbage collections and imports by its other probes. A probe stands in a file, so whoever maps it comes here; the processes that
- * are recorded are counted, with those they fork, from the first instruction on.
+ * Counts calls by a probe (uprobe) at the first instruction of a native function, or by CPython's
+ * own probe (USDT function__entry); times CPython's garbage collections and imports by its other
+ * probes. A probe belongs to a file, so every process that maps the file runs these programs; only
+ * recorded processes are counted, with the processes that they fork, from their first instruction
+ * on.
  */
 #include <linux/bpf.h>
 #include <linux/ptrace.h>
@@ -21,9 +23,9 @@
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 const volatile bool system_wide;
-__u64 begin_ns, end_ns; /* CLOCK_MONOTONIC: what is called in between is counted */
+__u64 begin_ns, end_ns; /* CLOCK_MONOTONIC: calls in between are counted */
 __u64 nr_execs;
-__u64 nr_left_out; /* calls of Python functions that there was no room for, or whose name is unknown */
+__u64 nr_left_out; /* not counted: no room, or a Python function whose name could not be read */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -66,7 +68,7 @@ struct {
 	__uint(max_entries, 1 << 20);
 } imports SEC(".maps");
 
-/* Of zeros, and too large for the stack: what a function's entry begins as. */
+/* A new function's entry: all zeros, and too large for the stack. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -93,7 +95,7 @@ int on_call(struct pt_regs *ctx)
 		return 0;
 	nr = bpf_map_lookup_elem(&calls, &probe);
 	if (nr)
-		/* Atomic: a probe may be interrupted by another thread's on the same CPU. */
+		/* Atomic: another thread on the same CPU may interrupt this program. */
 		__sync_fetch_and_add(nr, 1);
 	return 0;
 }
@@ -106,7 +108,7 @@ static __always_inline struct python_calls *add_function(const struct python_cal
 	function = bpf_map_lookup_elem(&nothing, &zero);
 	if (!function)
 		return NULL;
-	/* Another thread may add it at the same time: then its entry is the one. */
+	/* Another thread may add it at the same time: then that entry is used. */
 	bpf_map_update_elem(&python_calls, key, function, BPF_NOEXIST);
 	function = bpf_map_lookup_elem(&python_calls, key);
 	if (!function || function->name[0])

@@ -1,4 +1,7 @@
-/* What the BPF program that counts calls shares with the recorder. */
+/*
+ * The element types of the maps of calls.bpf.c, which counts calls and times garbage collections
+ * and imports, and the records in its ring. Both sides include it. Times are CLOCK_MONOTONIC ns.
+ */
 #ifndef SPROF_BPF_CALLS_H
 #define SPROF_BPF_CALLS_H
 
@@ -6,13 +9,13 @@
 
 #define MAX_CALL_PROBES 1024
 #define MAX_PYTHON_FUNCTIONS 65536
-#define PYTHON_FILE_SIZE 256 /* with the NUL; longer ones are cut */
+#define PYTHON_FILE_SIZE 256 /* with the NUL; longer names are cut */
 #define PYTHON_NAME_SIZE 128
 
 /*
- * A Python function: where the process has its file name and its name, and the line it starts in. Names
- * are freed with the last code that has them, and their place may be another's then: so the beginning
- * of the name is part of the key.
+ * A Python function: the addresses of its file name and its name in the process, and its first
+ * line. A name is freed with the last code object that has it, and another name may then lie at its
+ * address: so the beginning of the name is part of the key.
  */
 struct python_call_key {
 	__u64 file, name; /* addresses */
@@ -27,15 +30,15 @@ struct python_calls {
 };
 
 #define PYTHON_MODULE_SIZE 120
-#define GC_GENERATIONS 4 /* 0 to 2, and what a later version may have */
+#define GC_GENERATIONS 4 /* 0 to 2, and one for all that later versions may add */
 
-/* A run of CPython's garbage collector that has begun, by thread. */
+/* A garbage collection that has begun; by thread. */
 struct gc_run {
 	__u64 start_ns;
 	__u32 generation, pad;
 };
 
-/* All that have ended, of a process and a generation. */
+/* The garbage collections that have ended; by process and generation. */
 struct gc_key {
 	__u32 tgid, generation;
 };
@@ -44,7 +47,7 @@ struct gc_sum {
 	__u64 nr, total_ns, max_ns, freed; /* freed: objects */
 };
 
-/* An import begins, or ends. */
+/* The beginning or the end of an import. */
 struct import_event {
 	__u64 time_ns;
 	__u32 tgid, tid;

@@ -1,6 +1,7 @@
 /*
- * Names of kernel addresses, from the kernel itself: bpf_snprintf("%ps") searches its symbol table
- * for one address, modules and BPF programs included. Run on request, not on samples.
+ * Names kernel addresses: bpf_snprintf("%ps") searches the kernel's own symbol table, with modules
+ * and BPF programs, for one address. The recorder runs this program when it needs a name; sampling
+ * does not.
  */
 #ifndef SPROF_KERNEL_NAMES_BPF_H
 #define SPROF_KERNEL_NAMES_BPF_H

@@ -1,6 +1,7 @@
 /*
- * Keeps the process table right across fork, exec and exit, from a child's first instruction on, and
- * tells the recorder.
+ * Keeps the map of processes right across fork, exec and exit, and reports these to the recorder.
+ * It runs inside the kernel's own fork and exec, so a child can be walked from its first
+ * instruction on.
  */
 #ifndef SPROF_LIFECYCLE_BPF_H
 #define SPROF_LIFECYCLE_BPF_H
@@ -69,7 +70,9 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	fill_header(&e->header, EVENT_EXEC, tgid);
 	e->exec_id = p->exec_id;
 	e->pad = 0;
-	/* Its mappings are known now: publish them before it has run for long. */
+	/*
+	 * Wakes the recorder, which publishes the new mappings before the program has run for long.
+	 */
 	bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }
@@ -90,7 +93,10 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	}
 	fill_header(&e->header, EVENT_EXIT, tgid);
-	/* The entry stays: tearing the process down is its time too. The recorder removes it. */
+	/*
+	 * The entry stays, because tearing the process down takes time that is sampled too. The
+	 * recorder removes it.
+	 */
 	bpf_ringbuf_submit(e, wakeup_flag());
 	return 0;
 }

@@ -1,6 +1,6 @@
 /*
- * What all programs share: the settings, the process table, the ring. The walker's own maps are in
- * walker.bpf.h.
+ * What all parts of the program share: the settings, the map of processes, the ring, the counters.
+ * The maps that only the walker reads are in walker.bpf.h.
  */
 #ifndef SPROF_MAPS_BPF_H
 #define SPROF_MAPS_BPF_H
@@ -16,9 +16,9 @@
 #include "sampler/bpf/walker.bpf.h"
 
 const volatile bool system_wide;
-const volatile __u64 fixed_weight_ns; /* 0: the event's period is in ns and is the weight */
-const volatile __u32 max_steps;	      /* frames walked at most; beyond, the root is lost */
-const volatile __u32 wakeup_bytes;    /* the reader sleeps 100 ms unless this much is waiting */
+const volatile __u64 fixed_weight_ns; /* 0: the weight is the event's period, in ns */
+const volatile __u32 max_steps;	      /* at most; the root of a deeper stack is lost */
+const volatile __u32 wakeup_bytes;    /* in the ring: the recorder is woken at more than this */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

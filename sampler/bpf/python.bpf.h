@@ -1,8 +1,8 @@
 /*
- * The Python side of a walk: finds the frames of the thread by core/portable/pyruns.h and hands them to the
- * walker one run at a time, each frame a word that names its code object by number. What a code
- * object is called, and its line table, go into the ring when it is first met: it is alive then, for
- * the interrupted frame holds it, and may be gone a moment later.
+ * The Python side of a walk: finds the frames of the thread by core/portable/pyruns.h and hands
+ * them to the walker one run at a time. Each frame is a word with the number of its code object.
+ * The names and the line table of a code object go into the ring when it is first met: at that
+ * moment the interrupted frame keeps it alive, and later it may be gone.
  */
 #ifndef SPROF_PYTHON_BPF_H
 #define SPROF_PYTHON_BPF_H
@@ -25,7 +25,7 @@ struct {
 	__type(value, struct py_layout);
 } pythons SEC(".maps");
 
-/* Which code objects the recorder has been told of. */
+/* The code objects that have been sent to the recorder. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, CODE_SLOTS);
@@ -35,14 +35,14 @@ struct {
 } code_slots SEC(".maps");
 
 /*
- * What the number of the code object at an address of a process is, as long as one of two marks holds
- * (py_known_code); of each CPU, for nobody waits then.
+ * A cache of the numbers of code objects, by address and process. An entry is valid as long as one
+ * of two marks holds (py_known_code()). Each CPU has its own, so that none waits for another.
  */
 struct known_code {
 	__u64 code; /* its address, and the process's salt */
 	__u64 token, numbered, id;
 };
-#define UNNUMBERED 1 /* known_code.numbered: there was no number; a hint */
+#define UNNUMBERED 1 /* known_code.numbered: CPython had given it no number, a hint */
 
 #define KNOWN_CODE_WAYS 4
 #define KNOWN_CODE_SETS 256u /* power of two */
@@ -59,7 +59,7 @@ struct {
 
 #define LINETABLE_PIECE 1024
 #define FRAMES_PER_CALL 4
-#define FRAMES_PER_BATCH 512 /* the verifier follows each, up to 8192 */
+#define FRAMES_PER_BATCH 512 /* the verifier follows each iteration of a loop, at most 8192 */
 
 struct code_buffer {
 	struct code_event event;
@@ -74,12 +74,12 @@ struct {
 	__uint(value_size, sizeof(struct code_buffer));
 } code_buffers SEC(".maps");
 
-#define NEAR_STACK 8192 /* bytes between frames that are looked for in one window */
+#define NEAR_STACK 8192 /* bytes: a frame this near to the last one is read through the window */
 
 /*
- * From CPython 3.11 on the frames of calls lie one above the other on the thread's data stack, and to
- * read two kilobytes costs little more than to read eight bytes. What lies below a frame is read
- * with it, down to where its page begins: that far there is memory. Above it there may be none yet.
+ * From CPython 3.11 on, frames lie one above the other on the thread's data stack, and reading two
+ * kilobytes costs little more than reading eight bytes. So what lies below a frame is read with it,
+ * down to the beginning of its page, because that much is mapped; above the frame nothing may be.
  */
 static __always_inline int read_frames(struct walk_state *st, __u32 size, __u64 at)
 {
@@ -127,8 +127,9 @@ static __always_inline const struct py_layout *python_layout(struct walk_state *
 }
 
 /*
- * Copies a piece of the line table at st->copy_from. 0 = go on. Where it is comes from memory each
- * time: the verifier knows nothing of it, and so does not follow every length.
+ * Copies a piece of the line table at st->copy_from. 0: there may be more. The position is read
+ * from memory each time: the verifier does not track values in memory, so it does not follow every
+ * length.
  */
 static __always_inline int copy_linetable_piece(struct walk_state *st, struct code_buffer *to)
 {
@@ -145,7 +146,7 @@ static __always_inline int copy_linetable_piece(struct walk_state *st, struct co
 	return 0;
 }
 
-/* Sends what the code object in hand is. Its number, or 0: no room in the ring. */
+/* Sends the code object of the current frame. Returns its number, or 0: no room in the ring. */
 __noinline __u64 send_code(struct walk_state *st)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
@@ -186,7 +187,7 @@ static __always_inline struct known_codes *known_set(__u64 key)
 	return bpf_map_lookup_elem(&known_codes, &at);
 }
 
-/* The one of a set that is of the code object, or NULL. */
+/* The entry with that key, or NULL. */
 static __always_inline struct known_code *find_known(struct known_codes *set, __u64 key)
 {
 	for (int i = 0; i < KNOWN_CODE_WAYS; i++)
@@ -196,9 +197,10 @@ static __always_inline struct known_code *find_known(struct known_codes *set, __
 }
 
 /*
- * What tells the code object of the frame in hand from others that were at its address, if there is a
- * number that does; else UNNUMBERED. A function's is taken away when its code is set: as long as frames
- * of the old code are left, that is alive, and the function's next number is another.
+ * A number that CPython gave the code object of the current frame and gives to no later object at
+ * the same address; UNNUMBERED if there is none. Some versions number functions instead: a function
+ * loses its number when its code is replaced, and its next number differs. Frames of the old code
+ * keep that alive meanwhile.
  */
 static __always_inline __u64 code_number(const struct py_layout *l, struct walk_state *st)
 {
@@ -224,17 +226,17 @@ static __always_inline __u64 py_known_code(const struct py_layout *l, struct py_
 	if (!py_byte(st->py.walk.words, l->frame_owner))
 		st->data_stack = st->frame_at;
 	st->numbered = 0;
-	/* Where the copy of the bytecode is that it runs stands in the code object. */
+	/* The frame runs a copy of the bytecode, whose place must be read from the code object. */
 	if (l->code_copies && py_word32(st->py.walk.words, l->frame_copy))
 		return 0;
 	set = known_set(key);
 	known = set ? find_known(set, key) : NULL;
 	if (known && known->token == st->token)
 		return known->id;
-	/* Without a GIL two threads that number at once may give one number. */
+	/* Without a GIL two threads may give out the same number at the same time. */
 	if (l->free_threaded || (!l->code_version && !l->function_version))
 		return 0;
-	/* One that had no number the last time hardly has one now. */
+	/* If it had no number the last time, it probably has none now: it is read rarely. */
 	st->numbered = UNNUMBERED;
 	if (!known || known->numbered != UNNUMBERED || !(st->token & 0x1e))
 		st->numbered = code_number(l, st);
@@ -244,7 +246,10 @@ static __always_inline __u64 py_known_code(const struct py_layout *l, struct py_
 	return known->id;
 }
 
-/* Keeps the number of the code object in hand. Not inline: the stack of all functions in a row is 512 bytes. */
+/*
+ * Caches the number of the current code object. Not inline: all functions of a call chain share 512
+ * bytes of stack.
+ */
 __noinline __u64 learn_code(struct walk_state *st, __u64 id)
 {
 	struct known_codes *set;
@@ -292,7 +297,7 @@ static __always_inline void py_keep_frame(void *home, __u64 frame)
 	keep_frame(home, frame);
 }
 
-/* Functions that loop, and what they loop over, are global: each is verified once. */
+/* Functions that loop, and the functions they call in a loop, are global: each is verified once. */
 __noinline int python_frames(struct walk_state *st)
 {
 	const struct py_layout *l;
@@ -327,7 +332,7 @@ static __always_inline void py_take_frames(const struct py_layout *l, struct py_
 	r->walk.frame = 0;
 }
 
-/* Takes the next run in hand. */
+/* Reads the next run of frames into st->py. */
 __noinline int python_next_run(struct walk_state *st)
 {
 	const struct py_layout *l;
@@ -341,7 +346,7 @@ __noinline int python_next_run(struct walk_state *st)
 	return 0;
 }
 
-/* Keeps the run's next frames, from number st->low on. 0 = go on. */
+/* Keeps the next few frames of the run, from number st->low on. 0: there may be more. */
 __noinline int python_keep_next(struct walk_state *st)
 {
 	if (!st)
@@ -357,7 +362,7 @@ __noinline int python_keep_next(struct walk_state *st)
 	return 0;
 }
 
-/* Keeps the frames of the run in hand, and takes the next one in hand. */
+/* Keeps the frames of the current run, and reads the next one. */
 __noinline int python_run(struct walk_state *st)
 {
 	if (!st)
@@ -372,9 +377,9 @@ __noinline int python_run(struct walk_state *st)
 }
 
 /*
- * As long as an interpreter's number of code objects stands still, it has made none: what lies where a
- * live frame says its code is is what was there before. Where that number is not known, the token is
- * this sample's alone.
+ * As long as the counter of an interpreter's code objects stands still, no code object was made, so
+ * a code object that a live frame points to is the same as before. Where that counter is not known,
+ * the token is different for each sample.
  */
 static __always_inline __u64 code_token(const struct py_layout *l, struct walk_state *st)
 {
@@ -388,7 +393,7 @@ static __always_inline __u64 code_token(const struct py_layout *l, struct walk_s
 	return py_mix(st->salt, st->event.header.time_ns) & ~1ull;
 }
 
-/* Begins the walk over the frames of this thread, if it runs Python. */
+/* Begins the walk over the Python frames of this thread, if it has any. */
 __noinline int python_begin(struct walk_state *st)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -410,7 +415,7 @@ __noinline int python_begin(struct walk_state *st)
 	return 0;
 }
 
-/* Keeps the boundary of the run in hand, and its frames. 1: there is none. */
+/* Keeps the boundary of the current run, and its frames. 1: there is no run. */
 __noinline int python_keep_run(struct walk_state *st)
 {
 	if (!st || !st->py.nr)
@@ -420,7 +425,7 @@ __noinline int python_keep_run(struct walk_state *st)
 	return 0;
 }
 
-/* Sends the thread's Python frames for a sample that the recorder unwinds itself. */
+/* Sends the thread's Python frames, before the snapshot to which they belong. */
 static __always_inline void send_python(struct walk_state *st)
 {
 	__u64 nr;
@@ -441,7 +446,7 @@ static __always_inline void send_python(struct walk_state *st)
 		bpf_ringbuf_output(&ring, &st->event, sizeof(st->event) + nr * 8, BPF_RB_NO_WAKEUP);
 }
 
-/* What no native frame was found for: the native walk ended early. */
+/* Keeps the runs for which no native frame was found, because the native walk ended early. */
 static __always_inline void python_finish(struct walk_state *st)
 {
 	for (int i = 0; i < 64; i++) {

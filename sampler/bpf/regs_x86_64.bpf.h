@@ -56,8 +56,8 @@ static __always_inline bool regs_are_user(const struct pt_regs *r)
 }
 
 /*
- * The pc of a thread that is inside the kernel is a return address after a system call, exact after an
- * interrupt (orig_rax is -1). exec returns to the first instruction of a new program.
+ * The pc of a thread that is inside the kernel is a return address after a system call, exact after
+ * an interrupt (orig_rax is -1). exec returns to the first instruction of a new program.
  */
 static __always_inline bool regs_pc_is_exact(const struct pt_regs *r)
 {

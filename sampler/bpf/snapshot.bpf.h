@@ -1,4 +1,8 @@
-/* Sends a sample that cannot be walked here as registers and stack bytes. */
+/*
+ * Sends a sample that cannot be walked here as registers and stack bytes, for the recorder to
+ * unwind. The record is built in a buffer of each CPU, because only the filled part of it goes into
+ * the ring.
+ */
 #ifndef SPROF_SNAPSHOT_BPF_H
 #define SPROF_SNAPSHOT_BPF_H
 
@@ -13,13 +17,13 @@
 #include "sampler/bpf/regs_x86_64.bpf.h"
 #include "sampler/bpf/task.h"
 
-/* How many bytes of stack lie above sp, as far as can be told. */
+/* How many bytes of stack lie above sp; SNAPSHOT_DEFAULT where its end is not known. */
 static __always_inline __u64 stack_bytes(__u64 sp)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 top = BPF_CORE_READ(task, mm, start_stack);
 
-	/* Main thread: the arguments and the environment begin there. */
+	/* Main thread: the arguments and the environment begin at start_stack. */
 	if (top > sp && top - sp <= (16 << 20))
 		return top - sp + 64;
 	top = TASK_THREAD_POINTER(task);
@@ -41,7 +45,7 @@ struct {
 	__uint(value_size, sizeof(struct snapshot_buffer));
 } snapshots SEC(".maps");
 
-/* Copies `want` bytes and what is left of the page, up to the first page that is not there. */
+/* Copies `want` bytes, rounded up to whole pages, up to the first page that is not mapped. */
 __noinline int copy_stack(struct walk_state *st, struct snapshot_buffer *to, __u64 from, __u64 want)
 {
 	if (!st || !to)
@@ -72,12 +76,15 @@ static __always_inline int send_snapshot(struct walk_state *st, __u64 weight)
 	struct snapshot_event *e;
 	char byte;
 
-	/* Copying is the dear part: not for a ring that has no room for it. */
+	/* Copying is expensive: check first whether the ring has room. */
 	if (!s || bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) + sizeof(*s) >
 			  bpf_ringbuf_query(&ring, BPF_RB_RING_SIZE))
 		return 0;
 	if (bpf_probe_read_user(&byte, 1, (void *)start)) {
-		/* A fault on the stack itself: the page of the leaf is only just being made. */
+		/*
+		 * The sample hit a page fault on the stack itself: the leaf's page is not mapped
+		 * yet.
+		 */
 		start = (start | 4095) + 1;
 	}
 	copy_stack(st, s, start, want);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * The kernel side of the eBPF source. A perf event per CPU runs on_sample(), which walks the user
- * stack of the interrupted task and sends a small fixed record per sample; a stack itself is sent
- * only when its key is not in the slot table, so collisions cost bytes and never a stack. What
- * cannot be walked here (rows not built yet, unknown mapping, DWARF expressions) leaves as a
- * snapshot of registers and stack bytes. Raw tracepoints keep the process table right across fork
- * and exec, from a child's first instruction on.
+ * stack of the interrupted task and sends a small fixed record per sample. The stack itself is sent
+ * only when its key is not in the slot table, so a collision costs bytes and never a stack. A stack
+ * that cannot be walked here (rows not built yet, unknown mapping, DWARF expressions) is sent as a
+ * snapshot of registers and stack bytes. Raw tracepoints keep the map of processes right across
+ * fork and exec, from a child's first instruction on.
  */
 #include <linux/bpf.h>
 #include <linux/bpf_perf_event.h>
@@ -30,8 +30,8 @@
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 /*
- * Where the thread is. What the kernel cannot emulate of an instruction under a probe, ours or another tool's, is run from
- * a copy (in [uprobes]), where no function is.
+ * The pc of the thread, also while it steps over a probe, ours or another tool's: the kernel runs
+ * an instruction that it cannot emulate from a copy (in [uprobes]), where no function lies.
  */
 static __always_inline __u64 original_pc(struct task_struct *task, __u64 pc)
 {
@@ -48,12 +48,12 @@ static __always_inline __u64 original_pc(struct task_struct *task, __u64 pc)
 }
 
 /*
- * Kernel frames and user registers of the sample. 1 = there is a user stack to walk; 0 = not, and
- * st->end says why.
+ * Takes the kernel frames and user registers of the sample. 1: there is a user stack to walk; 0:
+ * there is none, and st->end says why.
  */
 static __always_inline int take_context(struct bpf_perf_event_data *ctx, struct walk_state *st)
 {
-	/* Not on the stack, which all functions of the walk share: in what is not used yet. */
+	/* In a buffer that is not used yet: the functions of a walk share 512 bytes of stack. */
 	struct pt_regs *user = (struct pt_regs *)st->window;
 	struct task_struct *task;
 	long bytes;
@@ -71,7 +71,7 @@ static __always_inline int take_context(struct bpf_perf_event_data *ctx, struct 
 	if (bytes > 0)
 		st->event.nr_kernel = ((__u64)bytes >> 3) & 127;
 	task = bpf_get_current_task_btf();
-	/* A kernel thread, or the last steps of exit: there is no user memory (any more). */
+	/* A kernel thread, or the end of exit: there is no user memory. */
 	if ((task->flags & PF_KTHREAD) || !task->mm)
 		goto no_user;
 	if (bpf_probe_read_kernel(user, sizeof(*user), (void *)bpf_task_pt_regs(task)))
@@ -92,7 +92,7 @@ no_user:
 	return 0;
 }
 
-/* Sends the stack unless its key is in the table; 0 if the ring has no room for it. */
+/* Sends the stack unless its key is in the slot table. 0: the ring has no room for it. */
 static __always_inline int send_stack(struct walk_state *st)
 {
 	__u32 slot = st->hash & (STACK_SLOTS - 1);
@@ -138,7 +138,7 @@ static __always_inline int send_sample(struct walk_state *st, __u64 weight)
 	return 1;
 }
 
-/* The process's table, if it belongs to the program image that runs now. */
+/* Takes the map table of the process if it belongs to the program image that runs now. */
 static __always_inline void take_process(struct walk_state *st, struct process_entry *p)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -188,8 +188,8 @@ static __always_inline void hash_kernel_frames(struct walk_state *st)
 }
 
 /*
- * Half-way through exec the registers are those of the old program and the memory is that of the
- * new one: what the walk found is worth nothing, and nothing is missing.
+ * In the middle of exec the registers are those of the old program and the memory is that of the
+ * new one: the walked frames are meaningless, and the stack does not count as incomplete.
  */
 static __always_inline void forget_broken_exec(struct walk_state *st)
 {
@@ -260,7 +260,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 					return 0;
 				}
 			}
-			/* No room for stack bytes: what can be walked is better than nothing. */
+			/* No room for stack bytes: send the frames that can be walked. */
 			if (st->python && take_context(ctx, st)) {
 				st->event.header.type = EVENT_STACK;
 				walk_thread(st, p, tgid);

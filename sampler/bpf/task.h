@@ -1,6 +1,6 @@
 /*
- * The few kernel types the BPF program looks into, cut down to the fields it reads. CO-RE relocates
- * each access to the running kernel's layout, so only names and types matter here.
+ * The few kernel types that the BPF programs read, reduced to the fields they use. CO-RE relocates
+ * each access to the layout of the running kernel, so only the names and types matter here.
  */
 #ifndef SPROF_BPF_TASK_H
 #define SPROF_BPF_TASK_H
@@ -14,7 +14,7 @@ typedef struct {
 } kernel_atomic;
 
 struct thread_struct {
-	unsigned long fsbase; /* x86-64: the thread pointer, at the top of a thread's stack */
+	unsigned long fsbase; /* x86-64: the thread pointer */
 };
 
 struct mm_struct {
@@ -25,11 +25,11 @@ struct signal_struct {
 	kernel_atomic live; /* threads that have not exited */
 };
 
-/* A thread that meets a probe in a file (kernel/events/uprobes.c). */
+/* Of a thread that has met a probe in a file (kernel/events/uprobes.c). */
 struct uprobe_task {
-	void *active_uprobe;	 /* while it steps over one */
+	void *active_uprobe;	 /* set while it steps over one */
 	unsigned long vaddr;	 /* of the instruction under the probe */
-	unsigned long xol_vaddr; /* of its copy, which is run out of line */
+	unsigned long xol_vaddr; /* of the copy of that instruction, which is run out of line */
 };
 
 struct task_struct {

@@ -1,7 +1,8 @@
 /*
- * The stack walker's home in the kernel: finds the mapping, the unwind rule, and steps, with the
- * lookup and step code of core/portable/walk.h. Functions that loop are global (__noinline, not static): the
- * verifier proves each once instead of once per call, so a walk of any length costs what one step costs.
+ * The stack walker in the kernel: finds the mapping and the unwind rule of a pc and steps up, with
+ * the lookup and step code of core/portable/walk.h. Functions that loop are global (__noinline, not
+ * static): the verifier checks each once instead of once per call, so a walk of any length costs it
+ * as much as one step.
  */
 #ifndef SPROF_WALKER_BPF_H
 #define SPROF_WALKER_BPF_H
@@ -20,21 +21,24 @@
 #define WINDOW_SIZE 512u /* bytes of the target's stack fetched at once */
 
 #define FRAMES_WINDOW 2048u /* bytes of a thread's data stack fetched at once */
-#define FRAME_WORDS 10u	    /* of a frame that is found in it: CPython 3.11 and later */
+#define FRAME_WORDS 10u	    /* of a frame in it: CPython 3.11 and later */
 #define PATH_STEPS 64u	    /* power of two */
 #define STAYS_CACHED_NS 2000000u
 
-/* Everything about the sample in hand. One per CPU: the perf event cannot nest on a CPU. */
+/* The state of the current sample. One per CPU: the perf event cannot nest on a CPU. */
 struct walk_state {
 	struct walk_regs regs;
 	/* the process's map table */
 	__u32 maps, nr_maps;
 	/* the mapping that contains the last pc */
 	__u64 map_start, map_end, map_bias;
-	__u32 map_table, table; /* the numbers of its map table, and of the process's */
+	__u32 map_table, table; /* numbers: of the table it was found in, of the process's table */
 	struct module_entry module;
-	__u64 rule; /* struct walk_rule of the step in hand */
-	/* the last walk on this CPU: when, in which map table, and which of the known rules it asked for */
+	__u64 rule; /* struct walk_rule of the current step */
+	/*
+	 * the last walk on this CPU: when, in which map table, and which sets of known rules it
+	 * read
+	 */
 	__u64 path_ns;
 	__u32 path_table, nr_path;
 	__u16 path[PATH_STEPS];
@@ -44,25 +48,27 @@ struct walk_state {
 	__u32 end; /* enum walk_end */
 	__u32 nr_user;
 	__u64 hash;
-	/* What loops count with: the verifier knows nothing of values in memory, so it sees one
-	 * iteration and not every combination of them. */
+	/*
+	 * Counters of loops: the verifier does not track values in memory, so it checks one
+	 * iteration and not every combination of them.
+	 */
 	__u32 low, high;
 	__u64 copied;
 	/* the Python side; python.bpf.h */
 	struct py_runs py;
-	__u64 token;	/* while it is the same, what lies at a code object's address is the same */
-	__u64 salt;	/* of the process */
-	__u64 numbered; /* of the code object in hand: known_code.numbered */
-	__u64 frame_at; /* where the frame in hand is */
-	__u64 data_stack;  /* where the last one was that lies on a thread's data stack */
-	__u64 frames_base; /* of frames_window; */
-	__u64 frames_size; /* bytes of it that were read */
+	__u64 token;	   /* while it is the same, so are the code objects at their addresses */
+	__u64 salt;	   /* of the process */
+	__u64 numbered;	   /* known_code.numbered of the current code object */
+	__u64 frame_at;	   /* address of the current frame */
+	__u64 data_stack;  /* address of the last frame on a thread's data stack */
+	__u64 frames_base; /* the address that frames_window was read from */
+	__u64 frames_size; /* bytes that were read */
 	__u64 frames_window[FRAMES_WINDOW / 8 + FRAME_WORDS];
 	__u32 python;		    /* index in the pythons map; 0 = none */
-	__u32 next_way;		    /* the one that is given up in a full set of known codes */
+	__u32 next_way;		    /* the entry to replace in a full set of known codes */
 	__u64 copy_from, copy_size; /* of the line table being copied */
-	__u64 nr_codes;		    /* sent from this CPU, ever */
-	/* as it goes into the ring; frames follow their header */
+	__u64 nr_codes;		    /* code objects sent from this CPU so far */
+	/* the stack record as it goes into the ring: the frames follow it */
 	struct stack_event event;
 	__u64 frames[1024]; /* MAX_KERNEL_FRAMES + MAX_USER_FRAMES, rounded to a mask */
 };
@@ -77,7 +83,7 @@ struct arena_inner {
 	__uint(max_entries, 1);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct arena_shard)); /* __type: BTF keeps no inner value type */
+	__uint(value_size, sizeof(struct arena_shard)); /* not __type: BTF drops it in inner maps */
 };
 
 struct {
@@ -143,7 +149,7 @@ static __always_inline const __u32 *arena_words(__u32 index)
 	return value ? value->words : NULL;
 }
 
-/* Makes the mapping that holds pc the current one. 1 found, 0 not. */
+/* Makes the mapping that contains pc the current one. 1: found; 0: there is none. */
 __noinline int find_map(struct walk_state *st, __u64 pc)
 {
 	const struct module_entry *m;
@@ -228,10 +234,10 @@ static __always_inline void keep_frame(struct walk_state *st, __u64 frame)
 	st->hash ^= st->hash >> 32;
 }
 
-/* Keeps the frames of the run of Python frames in hand, and takes the next run in hand. */
+/* Keeps the frames of the current run of Python frames, and reads the next run. */
 int python_run(struct walk_state *st);
 
-/* Finds the rule at pc: st->rule. 0 = found; else st->end says why not. */
+/* Finds the rule at pc: st->rule. 0: found; otherwise st->end says why not. */
 __noinline int look_up_rule(struct walk_state *st, __u64 pc)
 {
 	const __u64 *rule;
@@ -267,9 +273,9 @@ static __always_inline int rule_is_known(struct walk_state *st, const struct kno
 }
 
 /*
- * The same as look_up_rule(), from the known rules where it is one of them. Return addresses come again;
- * pcs of leaves hardly ever. What is found in a map table that is not the process's any more, or not
- * yet, is not kept.
+ * As look_up_rule(), with the cache of known rules in front. Return addresses are met again and
+ * again, pcs of leaves hardly ever. A rule that was found by a map table other than the process's
+ * current one is not cached.
  */
 static __always_inline int take_rule(struct walk_state *st, __u64 pc)
 {
@@ -298,8 +304,8 @@ static __always_inline int take_rule(struct walk_state *st, __u64 pc)
 }
 
 /*
- * Fetches what the last walk asked of the known rules at once, and not line after line: much of two
- * stacks is the same. The value is of no use.
+ * Brings the sets of known rules that the last walk read into the CPU's cache, all at once and not
+ * line after line: much of two stacks is the same. The returned value means nothing.
  */
 __noinline int fetch_known_rules(struct walk_state *st)
 {
@@ -313,13 +319,13 @@ __noinline int fetch_known_rules(struct walk_state *st)
 
 		if (i >= st->nr_path || !set)
 			break;
-		/* it need not begin where a line begins */
+		/* both ends: a set may span two cache lines */
 		sum += set->ways[0].check + set->ways[KNOWN_RULE_WAYS - 1].rule;
 	}
 	return (int)sum;
 }
 
-/* Goes one frame up. 0 = go on; else st->end says why not. */
+/* Goes one frame up. 0: go on; otherwise st->end says why the walk ends. */
 static __always_inline int step_up(struct walk_state *st, __u64 pc)
 {
 	enum walk_status status;
@@ -333,7 +339,10 @@ static __always_inline int step_up(struct walk_state *st, __u64 pc)
 	return 1;
 }
 
-/* Goes one up and keeps the frame it came from, or the Python frames that it ran. 0 = go on. */
+/*
+ * Goes one frame up and keeps the frame it leaves, or the Python frames that this one ran. 0: go
+ * on.
+ */
 __noinline int step(struct walk_state *st)
 {
 	__u64 pc, sp, frame;
@@ -352,7 +361,7 @@ __noinline int step(struct walk_state *st)
 	return over;
 }
 
-/* A batch of steps. Loops within loops keep the verifier's backlog of branches short. */
+/* Takes a batch of steps. Nested loops keep the verifier's backlog of branches short. */
 __noinline int walk_batch(struct walk_state *st)
 {
 	if (!st)

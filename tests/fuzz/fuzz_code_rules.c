@@ -1,6 +1,6 @@
 /*
- * Rules by machine code. The first byte says where functions are said to begin; the rest is the text. The same bytes
- * are code that a program made at run time, too.
+ * Rules derived from machine code. The first byte decides where functions begin; the rest is the
+ * text. The same bytes are then read as runtime code.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /*
- * The unwind table builder. The first byte chooses: the rest is an .eh_frame in a sound ELF file
- * (bit 0 clear), or the whole file. With bit 1, a stack of the same bytes is then unwound offline in
- * the sound file, which gives the CFI to libunwind as well.
+ * The unwind table builder. The first byte chooses: the rest is an .eh_frame in a valid ELF file
+ * (bit 0 clear), or the whole file. With bit 1, a stack of the same bytes is then unwound by
+ * libunwind in the valid file, so that libunwind reads the same CFI.
  */
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /*
- * What a Python process, or a file that claims to be an interpreter, hands to the recorder: a line
- * table, a code object's record, an ELF file. The first byte chooses.
+ * What the recorder reads of Python: a line table and the record of a code object, which come from
+ * a process, and the ELF file of an interpreter. The first byte chooses.
  */
 #include <stdint.h>
 #include <stdlib.h>

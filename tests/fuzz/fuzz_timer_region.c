@@ -1,4 +1,7 @@
-/* What a target may write into the memory that it shares with the recorder: rings, positions, records. */
+/*
+ * Reads rings, positions and records that a target could have written into the memory that it
+ * shares.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	for (uint32_t i = 0; i < REGION_NR_RINGS; i++)
 		region.shared->rings[i].head = region.tails[i];
-	/* Each piece: a length, and that many words behind a header, which is sound or is not. */
+	/* Each piece: a length, and that many words after a header, which may be valid or not. */
 	while (size >= 10) {
 		uint32_t nr = data[0] % 80 + 2, words = (uint32_t)(size - 2) / 8;
 		__u64 *to = region.shared->words[ring];

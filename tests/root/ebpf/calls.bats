@@ -103,7 +103,7 @@ counted() { # FUNCTION
 @test "only root puts probes into files" {
 	run setpriv --bounding-set -sys_admin --inh-caps -all "$SPROF" record -q -o "$data" --calls leaf -- "$TARGETS/calls" 100
 	[ "$status" -eq 125 ]
-	[[ $output == *"cannot count calls: a probe in a file is put there by root alone (CAP_SYS_ADMIN)"* ]]
+	[[ $output == *"cannot count calls: only root may put a probe into a file (CAP_SYS_ADMIN)"* ]]
 }
 
 # Does this interpreter say so when it enters a function? As distributions build it, 3.8 to 3.10 and from 3.15 on.

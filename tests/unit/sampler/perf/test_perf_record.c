@@ -1,4 +1,4 @@
-/* Records of perf rings: what they say, and what is refused. */
+/* Records of perf rings: how each type is parsed, and what is refused. */
 #include <string.h>
 
 #include "tests/unit/unit.h"
@@ -26,7 +26,7 @@ static void put_u32(struct bytes *b, uint32_t value)
 	put(b, &value, 4);
 }
 
-/* The end of every record that is no sample: pid 7, tid 8, at 1000, on CPU 3. */
+/* The end of every record that is not a sample: pid 7, tid 8, at 1000, on CPU 3. */
 static void put_ids(struct bytes *b)
 {
 	put_u32(b, 7);
@@ -65,7 +65,7 @@ static bool parse(uint32_t type, uint16_t misc, const struct bytes *b, struct pe
 
 static void sample_has_registers_frames_and_stack(void **state)
 {
-	/* ax bx cx dx si di bp sp, r8 to r15 of perf, by DWARF's numbers */
+	/* perf's ax bx cx dx si di bp sp ip r8 to r15 are 100, 101...; here in DWARF's order */
 	static const uint64_t gpr[] = { 100, 103, 102, 101, 104, 105, 106, 107,
 					109, 110, 111, 112, 113, 114, 115, 116 };
 	struct bytes b;
@@ -175,7 +175,7 @@ static void mapping_has_its_file(void **state)
 	assert_int_equal(r.pgoff, 0x3000);
 	assert_int_equal(r.ino, 42);
 	assert_string_equal(r.path, "/bin/x");
-	memset(b.data + 64, 'x', 8); /* its end is in the ids: no end */
+	memset(b.data + 64, 'x', 8); /* the path has no NUL before the ids */
 	assert_false(parse(PERF_RECORD_MMAP2, 0, &b, &r));
 }
 

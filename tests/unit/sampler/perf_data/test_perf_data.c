@@ -1,4 +1,7 @@
-/* Files of perf record, made here: what they say, in which order, and what is refused. */
+/*
+ * perf.data files, built here byte by byte: what is read of them, in which order, and what is
+ * refused.
+ */
 #include "tests/unit/symbol_fixture.h"
 
 #include "core/base/buffer.h"
@@ -6,7 +9,9 @@
 #include "core/portable/frames.h"
 #include "sampler/perf_data/perf_data.h"
 
-/* "comm frame>frame weight" of each sample in turn; a frame is "file+offset", or its fallback name. */
+/*
+ * "comm frame>frame weight" of each sample in turn; a frame is "file+offset", or its fallback name.
+ */
 static char *samples_of(const struct profile *p)
 {
 	struct buffer b = { 0 };
@@ -39,13 +44,13 @@ static struct profile *read_file(const struct buffer *file, struct perf_data_fac
 	return p;
 }
 
-/* Two processes, the second a child; records in the order of two CPUs' rings, not of time. */
+/* Two processes, the second a child of the first. Records of two CPUs, so not in order of time. */
 static void put_story(struct buffer *b)
 {
 	static const uint64_t chain[] = { 0x401010, 0x401021, 0x401031 };
 	static const uint64_t elsewhere[] = { 0x401010, 0x900000 };
 
-	put_sample(b, 7, 21, 500, 1000, chain, 3); /* after the fork, the child's name */
+	put_sample(b, 7, 21, 500, 1000, chain, 3); /* of the child, after its fork */
 	put_comm(b, 21, "child", 450);
 	put_comm(b, 20, "parent", 0);
 	put_mmap2(b, 20, 0x400000, 0x10000, "/nowhere/lib.so", NULL, 0, 5, 100);
@@ -104,10 +109,10 @@ static void compressed_records_are_expanded(void **state)
 	buffer_fini(&file);
 }
 
-/* What the one frame of a sample in `shares` is called, whose mapping says that it has that build-id. */
+/* The name of the only frame of a sample in `shares`, whose mapping has that build-id. */
 static char *name_by_build_id(const uint8_t *id, uint8_t size)
 {
-	/* main begins at or behind the place where the executable segment does. */
+	/* main does not lie before the executable segment. */
 	uint64_t chain = 0x400000 + symbol_offset(target("shares"), "main") - 0x1000;
 	struct buffer records = { 0 }, file = { 0 };
 	struct perf_data_facts facts;
@@ -192,7 +197,7 @@ static void a_deep_chain_keeps_its_leaf_and_its_root(void **state)
 	p = read_file(&file, &facts);
 	s = &p->stacks[p->samples[0].stack];
 	assert_int_equal(s->nr_frames, MAX_USER_FRAMES + 1);
-	/* return addresses less one; file offsets begin at 0x1000 */
+	/* return addresses minus one; file offsets begin at 0x1000 */
 	for (uint32_t i = 0; i < MAX_ROOT_FRAMES; i++)
 		assert_int_equal(p->frames[p->stack_frames[s->first_frame + i]].address,
 				 0x1000 + 16 * (1999 - i) - 1);
