@@ -103,7 +103,7 @@ enum record_type {
 	 * size, build-id, and whatever a later version appends. In the place of pid an entry of
 	 * MODULE_NAMED has an enum function_kind, and one of MODULE_PYTHON the string number of its
 	 * code object's name; in the place of ino MODULE_PYTHON has its first line.
-	 *	 
+	 *
 	 */
 	RECORD_MODULES = 3,
 	/* { pid, tid, comm string } */
@@ -135,7 +135,7 @@ enum record_type {
 	 * order of core/profile/facts.h: numbers, strings, thread + 1 or 0, zz where signed.
 	 * Unknown kinds and fields are skipped by size, fields that are missing at the end are 0; a
 	 * row replaces an earlier one of the same key.
-	 *	 
+	 *
 	 */
 	RECORD_FACTS = 11,
 };

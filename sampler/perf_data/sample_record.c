@@ -9,7 +9,7 @@
 #include "sampler/target/registers_x86_64.h"
 
 #define USER_END (1ull << 47) /* addresses of user space on x86-64, without LA57 */
-#define NR_SAMPLED_REGS 64 /* bits of the mask */
+#define NR_SAMPLED_REGS 64    /* bits of the mask */
 
 static void take_context(struct perf_data_sample *s, uint64_t address, int *context, bool *leaf,
 			 size_t *nr_all)
