@@ -38,13 +38,13 @@ target() { # COMMAND...
 		sleep 0.05
 	done
 	# On a busy machine it may still be on its way here; and a program that starts threads blocks its signals now and
-	# then. The picture to compare with is one that is the same twice, with no signal blocked.
-	local last=''
+	# then. The picture to compare with is one that is the same twice, with no signal blocked, unless one is for good.
+	local last='' tries
 	before=''
-	for _ in $(seq 50); do
+	for tries in $(seq 50); do
 		last=$before
 		before=$(footprint)
-		[ "$before" != "$last" ] || grep -q '^SigBlk:.*[1-9a-f]' <<<"$before" || break
+		[ "$before" != "$last" ] || { [ "$tries" -lt 8 ] && grep -q '^SigBlk:.*[1-9a-f]' <<<"$before"; } || break
 		sleep 0.05
 	done
 }
