@@ -1,9 +1,9 @@
 # sprof: build, tests and checks. `make help` prints the goals.
 #
-# One file, no recursion into folders. tests/lint/rooms lists the folders of sources, and the files in them are found by
-# wildcard: adding a .c file needs no edit, a new room is a line there.
-# Where a goal must first install packages (test, demo, lint ...) it runs this same file a second time,
-# because what is found at the start of a run cannot see what that run installs.
+# One file, no recursion into folders. tests/lint/rooms lists the folders of sources, and wildcards
+# find the files in them: a new .c file needs no edit, a new room needs a line there. Where a goal
+# must first install packages (test, demo, lint ...) it runs this same file a second time, because
+# the search at the start of a run cannot see what that run installs.
 
 VERSION := 0.1.0
 ARCH := $(shell uname -m)
@@ -203,11 +203,11 @@ $(B)/output/%.asset.c: output/% Makefile
 $(ASSET_OBJS): $(B)/%.o: $(B)/%.asset.c $(B)/%.h $(B)/flags.stamp
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -c -o $@ $<
 
-# In-target code: freestanding, whatever the rest is built with. payload.bin is what attaching puts into a process, a
-# flat image without relocations; it is embedded as the files of output/ are.
+# In-target code: freestanding, whatever flags the rest is built with. Attaching puts payload.bin
+# into a process: a flat image without relocations, embedded like the files of output/.
 AGENT_FLAGS := -std=gnu11 -O2 -g $(WARN) -I. -ffreestanding -fpic -fvisibility=hidden -fno-common -fno-builtin \
 	-fno-stack-protector -fcf-protection=none -mgeneral-regs-only -fno-tree-loop-distribute-patterns
-# What it is made of is the same in the fuzz build, which clang compiles: clang reaches hidden symbols through a table.
+# The fuzz build also compiles it with gcc, because clang reaches hidden symbols through a table.
 AGENT_CC := $(if $(filter 1,$(FUZZ)),gcc,$(CC))
 
 $(B)/sampler/agent/%.o: sampler/agent/%.c Makefile
@@ -215,7 +215,7 @@ $(B)/sampler/agent/%.o: sampler/agent/%.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(AGENT_CC) $(AGENT_FLAGS) -MMD -MP -c -o $@ $<
 
-# Of these files each of the two forms of it has its own.
+# Each of the two forms of in-target code has its own version of these files.
 PRELOAD_OBJS := $(filter $(B)/sampler/agent/preload% $(B)/sampler/agent/$(ARCH)/preload% %/join.o,$(AGENT_OBJS))
 PAYLOAD_OBJS := $(filter %/payload_header.o %/payload_home.o %/payload_park.o,$(AGENT_OBJS))
 
@@ -240,8 +240,9 @@ $(B)/sampler/agent/payload.bin.asset.c: $(B)/sampler/agent/payload.bin
 $(B)/sampler/agent/payload.o: $(B)/sampler/agent/payload.bin.asset.c sampler/attach/payload.h $(B)/flags.stamp
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -c -o $@ $<
 
-# The library that CUDA and NVTX load into a target. Its frame pointers are where launch stacks begin; its one
-# thread-local pointer lies in the static block, where no access allocates; and it is never unloaded.
+# The library that CUDA and NVTX load into a target. Its frame pointers are where launch stacks
+# begin; its one thread-local pointer is in the static block, where no access allocates; and it is
+# never unloaded.
 GPU_AGENT_FLAGS := -std=gnu11 -O2 -g $(WARN) -I. -D_GNU_SOURCE -fpic -fvisibility=hidden -fno-common \
 	-fno-omit-frame-pointer -fno-stack-protector -fno-plt -ftls-model=initial-exec
 
@@ -265,16 +266,16 @@ $(UNIT_BINS): $(B)/%: %.c $(B)/tests/unit/harness.o $(HOST_LIB) $(B)/flags.stamp
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -Wno-missing-prototypes -MMD -MP $(LDFLAGS_ALL) -o $@ $< \
 		$(B)/tests/unit/harness.o $(HOST_LIB) $(CMOCKA_LIBS) $(LIBS) $(own_flags)
 
-# Drivers do by hand what the commands do for a user.
+# Drivers run by hand what the commands do for a user.
 $(FUZZ_BINS) $(BENCH_BINS) $(DRIVER_BINS): $(B)/%: %.c $(HOST_LIB) $(B)/flags.stamp
 	$(call say,PROG,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -Wno-missing-prototypes -MMD -MP $(LDFLAGS_ALL) -o $@ $< \
 		$(HOST_LIB) $(LIBS) $(own_flags)
 
-# Programs whose true profile is known. They are what is measured, so no sanitizer and no hardening: -O2 -g and
-# whatever their own BUILD line says. lib*.c become shared objects; who
-# needs one says -Wl,-rpath,$ORIGIN (a static-pie program would not start with it).
+# Programs whose true profile is known. They are what is measured, so they get no sanitizer and no
+# hardening: -O2 -g and the flags of their own BUILD lines. lib*.c become shared objects; a target
+# that needs one has -Wl,-rpath,$ORIGIN (a static-pie program would not start with it).
 TARGET_FLAGS := -O2 -g -Wall -Wextra -pthread -I. -D_GNU_SOURCE
 
 $(TARGET_LIBS): $(B)/%.so: %.c Makefile
@@ -282,8 +283,8 @@ $(TARGET_LIBS): $(B)/%.so: %.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 $(TARGET_FLAGS) -fPIC -shared -MMD -MP -o $@ $< $(own_flags)
 
-# What stands in for a GPU in tests/gpu: a libcuda, and a libcupti of each of three CUDA versions; one of them lacks
-# a function that the agent needs.
+# Substitutes for a GPU in tests/gpu: a libcuda, and a libcupti of each of three CUDA versions, one
+# of which lacks a function that the agent needs.
 FAKE := $(B)/tests/gpu
 FAKE_CUPTIS := $(FAKE)/cuda11/libcupti.so.11 $(FAKE)/cuda12/libcupti.so.12 $(FAKE)/cuda13/libcupti.so.13 \
 	$(FAKE)/lacking/libcupti.so.12
@@ -321,9 +322,10 @@ $(B)/tests/targets/%: tests/targets/%.cc Makefile | $(TARGET_LIBS)
 
 -include $(shell [ ! -d $(B) ] || find $(addprefix $(B)/,cli core sampler symbolizer gpu output tests) -name '*.d' 2>/dev/null)
 
-# ---- dist: one archive that runs where nothing can be installed and glibc is 2.34 or later: sprof with every other
-# library linked in, what it loads into programs, manual pages, the tests of the GPU with the fake one, and bats.
-# Debian's libunwind.a is not position-independent, so this sprof is not either.
+# ---- dist: one archive that runs where nothing can be installed and glibc is 2.34 or later. It
+# holds sprof with every other library linked in, the libraries it loads into programs, manual
+# pages, the GPU tests with the fake GPU, and bats. Debian's libunwind.a is not
+# position-independent, so this sprof is not either.
 DIST_LIBS := -Wl,-Bstatic -lunwind-$(ARCH) -lunwind -lbpf -lelf -lxxhash -lzstd -lz -llzma -liberty \
 	-Wl,-Bdynamic -lpthread -lm
 DIST_TARGETS := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/targets/gpu_*.c))
@@ -363,12 +365,12 @@ $(B)/$(DIST).tar.gz: $(B)/dist/sprof $(B)/libsprof.so $(GPU_AGENT) $(MAN_SRC) $(
 dist: $(B)/$(DIST).tar.gz
 	@echo $<
 
-# With the archive's sprof; CHECK_ARGS="--only sums" and the like.
+# Uses the archive's sprof; CHECK_ARGS="--only sums" and the like.
 check-gpu: $(B)/$(DIST).tar.gz
 	$(DIST_DIR)/check-gpu -o $(B)/gpu-check $(CHECK_ARGS)
 
 # ---- packages
-# Installs only what is missing, so it is instant and needs no network when everything is there.
+# Installs only what is missing, so it is instant and needs no network when everything is installed.
 define install_missing
 @command -v dpkg-query >/dev/null || { echo "not a Debian system; sprof needs what Debian calls: $(1)"; exit 0; }; \
 	missing=$$(for p in $(1); do \
@@ -401,7 +403,7 @@ test: deps
 check-all: deps
 	$(AGAIN) RUN_ARGS='$(PART:%=--part=%)' run-test
 
-# The tests tagged "stress" do the same thing many hundred times, in each program for STRESS_SECONDS.
+# The tests tagged "stress" repeat one thing many hundred times, in each program for STRESS_SECONDS.
 stress: deps
 	$(AGAIN) RUN_ARGS=--part=stress STRESS=1 STRESS_SECONDS=$(STRESS_SECONDS) TEST_LIMIT_S=$$(($(STRESS_SECONDS) * 4 + 600)) run-test
 
@@ -433,8 +435,9 @@ fuzz: deps
 run-fuzz: $(FUZZ_BINS)
 	@BUILD='$(B)' FUZZ_SECONDS='$(FUZZ_SECONDS)' tests/fuzz/run $(FUZZ_BINS)
 
-# ---- demo: a Python program, its own functions and those of the libraries it calls in one picture. Debian strips its
-# libraries: functions without a name are hidden, their time is their caller's.
+# ---- demo: one picture of a Python program, with its own functions and those of the libraries that
+# it calls. Debian strips its libraries: unnamed functions are hidden and their time goes to their
+# callers.
 DEMO_NAMED := --hide '\+0x[0-9a-f]+$$'
 
 demo:

@@ -1,4 +1,4 @@
-/* Pads and cuts text to columns as a terminal shows them: widths are of characters, not of bytes. */
+/* Pads and cuts text to columns of a terminal: widths are of characters, not of bytes. */
 #include "output/text/align.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
-// One part of a large C++ program with many inlined functions: tests/bench/picture builds it PARTS times, each with
-// another PART, so that every template is compiled anew. The work is spread over all of it.
+// One part of a large C++ program with many inlined functions: tests/bench/picture builds it PARTS
+// times, each with another PART, so that every template is compiled anew. The work is spread over
+// all parts.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -15,7 +16,8 @@
 
 namespace
 {
-// A string of its own kind in every part and for every Kind: what is built from it is shared with nobody.
+// A string type of its own in every part and for every Kind, so that no template instance is
+// shared.
 template <int Kind> struct Word : std::string {
 	using std::string::string;
 

@@ -1,4 +1,4 @@
-# Pictures of a million different stacks in headless Chromium.
+# Times pictures of a million different stacks in headless Chromium.
 
 bench_browser() {
 	local nr=${QUICK:+100000} kind name

@@ -1,6 +1,6 @@
-// What a picture takes in Chromium, as the body of a test of tests/browser/page.js: prints lines of "name value", in ms
-// and MB. From what it was asked until the next frame is due; the renderer's memory as the picture came alive, and again
-// after all of it.
+// Times a picture in Chromium, as the body of a test of tests/browser/page.js: prints lines of
+// "name value", in ms and MB. Times run from a request until the next frame is due; memory is the
+// renderer's when the picture came alive, and again at the end.
 const fs = process.getBuiltinModule("fs");
 const pause = ms => new Promise(resolve => setTimeout(resolve, ms));
 const read = path => {
@@ -10,7 +10,7 @@ const read = path => {
 		return "";
 	}
 };
-// Every picture is looked at in a browser of its own: the largest of the renderers below this process.
+// Every picture has its own browser: this finds the largest renderer below this process.
 const parentOf = pid => Number((/^PPid:\s+(\d+)/m.exec(read(`/proc/${pid}/status`)) || [])[1] || 0);
 const isOurs = pid => pid === process.pid || pid > 1 && isOurs(parentOf(pid));
 const memory = () => Math.max(...fs.readdirSync("/proc").filter(pid => /^\d+$/.test(pid) &&
@@ -18,7 +18,7 @@ const memory = () => Math.max(...fs.readdirSync("/proc").filter(pid => /^\d+$/.t
 	.map(pid => Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(read(`/proc/${pid}/status`))[1]) / 1000)));
 const until = async expression => {
 	for (;;) {
-		// A page that is being left cannot be asked.
+		// A page that is being left cannot answer.
 		const value = await page.eval(expression).catch(() => null);
 		if (value)
 			return value;

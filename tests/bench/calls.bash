@@ -1,4 +1,5 @@
-# What a call costs that sprof record --calls counts, beside perf stat with a probe of perf's (perf probe).
+# Measures what counting a call with sprof record --calls costs, beside perf stat with a probe made
+# by perf probe.
 
 bench_calls() {
 	local nr=${QUICK:+20000} name value probes=

@@ -1,6 +1,7 @@
 /*
- * counted CALLS: calls three functions so often and prints the nanoseconds per call of each: one that begins with a push,
- * one that begins with endbr64 and a push, one that begins with an instruction that the kernel cannot emulate.
+ * counted CALLS: calls three functions CALLS times each and prints the nanoseconds per call: one
+ * begins with a push, one with endbr64 and a push, and one with an instruction that the kernel
+ * cannot emulate.
  */
 #include <stdint.h>
 #include <stdio.h>

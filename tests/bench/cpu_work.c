@@ -1,6 +1,6 @@
 /*
- * cpu_work ROUNDS: a fixed amount of work under a stack of some depth, in part on memory that is not in the first
- * caches. Prints the CPU seconds that it took and the context switches that were forced on it.
+ * cpu_work ROUNDS: a fixed amount of work below a stack of some depth, partly on memory that is not
+ * in the first caches. Prints the CPU seconds that it took and its involuntary context switches.
  */
 #include <stdint.h>
 #include <stdio.h>

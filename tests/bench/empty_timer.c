@@ -1,6 +1,6 @@
 /*
- * The floor of every profiler by timer signals, as a library to be preloaded: EMPTY_TIMER_HZ signals for each second of
- * the first thread's CPU time, and a handler that does nothing.
+ * The floor of every profiler that uses timer signals, as a library for LD_PRELOAD: EMPTY_TIMER_HZ
+ * signals for each second of the first thread's CPU time, and a handler that does nothing.
  */
 #include <signal.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
-# What a CUDA launch costs more while its work is collected, beside libunwind's walk of the same stack: over the fake
-# libcuda and libcupti of tests/gpu, so without what CUPTI costs. Each launch is measured alone; what a call costs that
-# nobody asked for, which is the fake's and the clock's, is taken off.
+# Measures what collecting GPU work adds to a CUDA launch, beside libunwind's walk of the same
+# stack, over the fake libcuda and libcupti of tests/gpu and so without the cost of CUPTI itself.
+# Each launch is measured alone; the cost of a call without a subscriber, which is that of the fake
+# and the clock, is subtracted.
 bench_launches() {
 	local depth name value rounds=${QUICK:+10}
 	rounds=${rounds:-50}

@@ -1,12 +1,13 @@
 /*
- * What a signal handler costs that takes this thread's stack, 33 frames deep and without frame pointers. To be run under
- * `sprof record --source timer -- handler ROUNDS`: the thread sends itself the signal of sprof's timers as they
- * do, and one of its own, whose handler does nothing or asks libunwind. Prints, for each way, the median of
- * the time from sending to having returned, ns:
+ * Measures a signal handler that takes the stack of its thread, 33 frames deep and without frame
+ * pointers. It runs under `sprof record --source timer -- handler ROUNDS`: the thread sends itself
+ * the signal of sprof's timers as they do, and a signal of its own, whose handler does nothing or
+ * calls libunwind. Prints, for each way, the median time in ns from sending the signal to the
+ * return from it:
  *
  *	floor N		a handler that does nothing
- *	same N		sprof's; the stack is the one of the time before
- *	changed N	sprof's; no rule of it is remembered
+ *	same N		sprof's; the stack is the same as before
+ *	changed N	sprof's; it remembers no rule of the stack
  *	backtrace N	unw_backtrace()
  *	step N		unw_init_local() and unw_step(), as gperftools does it
  */
@@ -64,7 +65,7 @@ static void on_own(int number, siginfo_t *info, void *context)
 	nr_frames = nr;
 }
 
-/* The shared memory of sprof in this process: the only mapping with its magic. */
+/* Finds sprof's shared memory in this process: the only mapping with its magic number. */
 static void find_region(void)
 {
 	char line[512];
@@ -109,7 +110,7 @@ static uint32_t once(enum way by)
 	return (uint32_t)(now() - before);
 }
 
-/* In turns, and not faster than the recorder takes the samples. */
+/* Takes the ways in turn, and not faster than the recorder drains the samples. */
 NOIPA void measure(void)
 {
 	for (size_t n = 0; n < rounds; n++) {
@@ -117,7 +118,7 @@ NOIPA void measure(void)
 			for (int i = 0; i < BURST; i++) {
 				uint32_t took = once(by);
 
-				if (n) /* the first is for warming up */
+				if (n) /* the first round warms up */
 					times[by][(n - 1) * BURST + (size_t)i] = took;
 			}
 			nanosleep(&(struct timespec){ 0, 2000000 }, NULL);
@@ -142,7 +143,7 @@ int main(int argc, char **argv)
 		return 2;
 	sigfillset(&action.sa_mask);
 	sigaction(OWN_SIGNAL, &action, NULL);
-	for (uint64_t end = now() + 1000000000; now() < end;) /* its rows come, and its slot */
+	for (uint64_t end = now() + 1000000000; now() < end;) /* sprof brings rows and a slot */
 		;
 	find_region();
 	if (!region || agent_slot_find(region, getpid()) < 0) {

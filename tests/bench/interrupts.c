@@ -1,7 +1,7 @@
 /*
- * interrupts HZ: the floor that every sampler stands on. Like a sampler it has a cpu-clock event on
- * every CPU and a BPF program that runs at each tick, but the program does nothing. Runs until it
- * is killed; prints a line when it is ready.
+ * interrupts HZ: the floor of every sampler. Like a sampler it has a cpu-clock event on every CPU
+ * and a BPF program that runs at each tick, but the program does nothing. Prints a line when it is
+ * ready and runs until it is killed.
  */
 #include <linux/bpf.h>
 #include <linux/perf_event.h>

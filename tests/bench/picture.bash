@@ -1,7 +1,9 @@
-# From the end of sampling to the picture, for a large C++ program with many inlined functions.
+# Measures the time from the end of sampling to the picture, for a large C++ program with many
+# inlined functions.
 
-# Nobody packages flamegraph.pl for Debian, so the rival is the first stage of its pipeline alone, perf script, on far fewer
-# samples and stopped when it takes too long: a lower bound for what stands against sprof.
+# Debian has no package of flamegraph.pl, so the rival is the first stage of its pipeline alone,
+# perf script, on far fewer samples and stopped when it takes too long: a lower bound for the
+# rival's time.
 bench_picture() {
 	local samples=${QUICK:+20000} begin taken patience=40
 	samples=${samples:-100000}

@@ -1,5 +1,6 @@
-# What a Python frame costs in the BPF program: the difference between 10 and 210 of them in one run of the eval loop,
-# which native frames have no part in. From 3.11 on, where Python calls Python without C in between.
+# Measures what a Python frame costs in the BPF program: the difference between 10 and 210 of them
+# in one run of the eval loop, in which the number of native frames is the same. Needs Python 3.11
+# or later, where Python calls Python without C in between.
 bench_python() {
 	local seconds=${QUICK:+1} before python version
 	seconds=${seconds:-2}

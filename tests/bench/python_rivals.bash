@@ -1,7 +1,8 @@
-# sprof beside the profilers of Python that are on the PATH, on the four parts of tests/targets/python_shares.py: the largest
-# error of a part's share, against the truth of runs that nobody watched, over all rounds; and the CPU and wall time of the
-# same work beside such a run's. "watched_by_nobody" is another such run: the noise. Each rival at about 1000 samples a
-# second, the rate that sprof has for a program.
+# Compares sprof with the profilers of Python that are on the PATH, on the four parts of
+# tests/targets/python_shares.py. Prints the largest error of a part's share over all rounds,
+# against the truth of runs without a profiler, and the CPU and wall time of the same work relative
+# to such a run. "watched_by_nobody" is another such run and shows the noise. Each rival samples
+# about 1000 times a second, which is sprof's rate for a program that it starts.
 bench_rivals() {
 	local python turns=${QUICK:+300} contender contenders="watched_by_nobody sprof sprof_timer cprofile"
 	python=$(command -v python3)
@@ -75,12 +76,13 @@ rival_shares() { # contender, python
 	"$2" tests/bench/shares_of.py "$3" "$4"
 }
 
-# One point, and what chance may add to a share of a half: two standard errors of all samples together.
+# Adds one point to what chance may add to a share of a half: two standard errors of all samples
+# together.
 sampling_error() { # contender
 	awk '{ n += $1 } END { printf "%.2f", 1 + 100 / sqrt(n) }' "$work/rivals.$1.samples"
 }
 
-# The largest difference between the mean shares of two, in points.
+# The largest difference between the mean shares of two contenders, in points.
 shares_error() { # a, b
 	awk '{ sum[FILENAME, $1] += $2; nr[FILENAME, $1]++; part[$1] }
 		END {

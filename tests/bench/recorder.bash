@@ -1,4 +1,4 @@
-# What the recorder itself costs: CPU, memory, file; and how soon it samples.
+# Measures what the recorder itself costs (CPU, memory, file) and how soon it samples.
 
 # The same running program for the same time at 999 Hz.
 bench_recorder() {
@@ -34,8 +34,9 @@ bench_recorder() {
 	row "file of sprof, percent of perf dwarf" "$(paired recorder.bytes / recorder_dwarf.bytes | awk '{ print 100 * $1 }')" % 0.1
 }
 
-# From the start of the command to the first sample. Told from outside, for any profiler: the CPU time that a program
-# which never sleeps has used until it is stopped, less what its samples account for.
+# From the start of the command to the first sample, measured from outside so that it works for any
+# profiler: the CPU time that a program which never sleeps has used until it is stopped, less the
+# time that its samples account for.
 bench_attach() {
 	attach() { # pid, profiler that takes a PID at its end; prints the target's CPU time in ms
 		local cpu

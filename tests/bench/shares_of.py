@@ -1,5 +1,6 @@
-# shares_of.py pstats|scalene|folded|truth FILE: what share of a profile of tests/targets/python_shares.py each of its parts
-# has, "part share" lines. Folded stacks are sprof's, py-spy's and austin's: any frame of that file may name the part.
+# shares_of.py pstats|scalene|folded|truth FILE: prints the share that each part of
+# tests/targets/python_shares.py has in a profile, as lines "part share". Folded stacks come from
+# sprof, py-spy and austin: any frame of that file may name the part.
 import json
 import pstats
 import re
@@ -41,7 +42,7 @@ def of_folded(path):
 def of_truth(path):
     with open(path, encoding="ascii") as lines:
         for words in map(str.split, lines):
-            if words and words[0] in PARTS:  # py-spy talks in between
+            if words and words[0] in PARTS:  # py-spy mixes messages in
                 yield words[0], int(words[1])
 
 

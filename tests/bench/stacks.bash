@@ -1,8 +1,10 @@
-# From collapsed stacks to a picture, beside who else draws them. Neither is in Debian: `cargo install inferno`, and
-# https://github.com/brendangregg/FlameGraph; what is not there is left out, and said.
+# From collapsed stacks to a picture, beside the other programs that draw them. Neither is in
+# Debian: `cargo install inferno`, and https://github.com/brendangregg/FlameGraph. Rivals that are
+# missing are reported and left out.
 
-# The two below know their rivals by ${rivals[NAME]}, the command, and ${budgets[NAME]}.
-each_rival() { # FUNCTION FILE NAME...: does that with those that are there
+# The two functions below take the command from ${rivals[NAME]} and the budget from
+# ${budgets[NAME]}.
+each_rival() { # FUNCTION FILE NAME...: calls it for each rival that is installed
 	local rival path
 	for rival in "${@:3}"; do
 		path=$(PATH=$PATH:$HOME/.cargo/bin command -v "${rivals[$rival]}") || continue
@@ -10,7 +12,7 @@ each_rival() { # FUNCTION FILE NAME...: does that with those that are there
 	done
 }
 
-rival_rows() { # CONTENDER SUFFIX NAME...: their CPU time, and that of sprof over it
+rival_rows() { # CONTENDER SUFFIX NAME...: their CPU time, and sprof's divided by it
 	local rival
 	for rival in "${@:3}"; do
 		if [ ! -e "$work/$rival.cpu" ]; then
@@ -43,7 +45,8 @@ bench_stacks() {
 	rival_rows sprof_stacks ", without what is too small to see" inferno perl
 }
 
-# The text of perf script to collapsed stacks. What perf records is gcc at work, its text repeated up to 100 MB.
+# From the text of perf script to collapsed stacks. The text is a perf recording of gcc at work,
+# repeated up to 100 MB.
 bench_collapse() {
 	local mb=${QUICK:+10}
 	mb=${mb:-100}

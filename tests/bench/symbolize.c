@@ -1,7 +1,7 @@
 /*
- * symbolize FILE <ADDRESSES: names link-time addresses of an ELF file with sprof's symbolizer, in the
- * shape of addr2line -a -f -i -C. It stands for sprof beside addr2line and llvm-symbolizer, which are
- * given the same list.
+ * symbolize FILE <ADDRESSES: names link-time addresses of an ELF file with sprof's symbolizer, in
+ * the output format of addr2line -a -f -i -C, so that it can be compared with addr2line and
+ * llvm-symbolizer on the same list.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -20,7 +20,7 @@ struct address {
 	uint32_t frame;
 };
 
-/* The inverse of elf_image_vaddr(): frames are offsets in the file. */
+/* The inverse of elf_image_vaddr(): a frame holds an offset in the file. */
 static uint64_t file_offset(const struct elf_image *image, uint64_t vaddr)
 {
 	for (size_t i = 0; i < image->nr_segments; i++) {

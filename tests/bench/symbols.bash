@@ -1,6 +1,7 @@
-# How fast addresses get their names, with inlined functions and lines, beside addr2line and llvm-symbolizer.
+# Measures how fast addresses get their names, with inlined functions and lines, beside addr2line
+# and llvm-symbolizer.
 
-# Link-time addresses of bytes in functions, all equally likely, the same in every run.
+# Link-time addresses of bytes in functions: all equally likely, and the same in every run.
 random_addresses() { # binary, how many
 	nm -S --defined-only "$1" | perl -ne '
 		BEGIN { $want = pop @ARGV; srand 1 }
@@ -15,8 +16,9 @@ random_addresses() { # binary, how many
 		}' "$2"
 }
 
-# Prints how many frames there are in the first answer, and what share of them, in percent, differ from the second in
-# their number, in their line, and have no line here. Both are in the shape of addr2line -a -f -i.
+# Compares two answers in the output format of addr2line -a -f -i. Prints the number of frames in
+# the first, and the percentages of them that differ from the second in number, that differ in line,
+# and that have no line in the first.
 disagreement() { # ours, theirs
 	perl -e '
 		sub answers { my @all; open my $f, "<", shift; while (<$f>) {
@@ -34,7 +36,7 @@ disagreement() { # ours, theirs
 
 bench_symbols() {
 	local nr=100000 big=$tools/big begin program
-	# What is not there is fast.
+	# A missing program would look fast.
 	for program in "$tools/symbolize" llvm-symbolizer addr2line; do
 		command -v "$program" >/dev/null || die "cannot run '$program': build it or install it first (make bench does)"
 	done
@@ -72,7 +74,7 @@ bench_symbols() {
 	report_recording "$big"
 }
 
-# What somebody waits for who samples such a program briefly: from the signal to the table.
+# The wait after a brief recording of such a program: from the signal that ends it to the table.
 report_recording() { # binary
 	stop_and_report() {
 		kill "$1"

@@ -1,7 +1,9 @@
-# What sampling takes from the target: time per interrupt, time per context switch, time in the BPF program.
+# Measures what sampling costs the target: time per interrupt, time per context switch, time in the
+# BPF program.
 
-# How long each interrupt takes a program off its CPU, at 4999 Hz under 32 frames without frame pointers. The floor is
-# an event on each CPU with a BPF program that does nothing; "added" is what comes on top of it.
+# How long each interrupt takes a program off its CPU, at 4999 Hz below 32 frames without frame
+# pointers. The floor is an event on each CPU with a BPF program that does nothing; "added" is the
+# time beyond it.
 bench_gap() {
 	local ms=500
 	measure() { # contender, command...
@@ -27,7 +29,7 @@ bench_gap() {
 	row "added by perf --call-graph dwarf" "$(paired perf_dwarf - floor)" us
 }
 
-# Two threads that do nothing but wake each other on one CPU.
+# Two threads on one CPU that do nothing but wake each other.
 bench_switches() {
 	local ms=500
 	measure() { # contender, profiler that takes a PID at its end
@@ -52,8 +54,9 @@ bench_switches() {
 	row "perf record -g -a" "$(paired switches_perf_all / switches_alone)" x
 }
 
-# Run time of sprof's BPF program as the kernel counts it, per sample and per frame. The program also runs, briefly, on
-# ticks of other processes, so the samples are not its runs but the target's CPU time times the frequency.
+# Run time of sprof's BPF program as the kernel counts it, per sample and per frame. The program
+# also runs, briefly, on ticks of other processes, so the number of samples is not its number of
+# runs but the target's CPU time times the frequency.
 bench_program() {
 	local seconds=${QUICK:+1} before
 	seconds=${seconds:-2}

@@ -1,8 +1,9 @@
-# The timer source: its handler, what it takes from a program, whether its weights are true, how long attaching stops one.
-# Beside gperftools, whose libprofiler.so does the same by SIGPROF, where that is installed
-# (apt-get install libgoogle-perftools4 google-perftools).
+# Measures the timer source: its handler, its cost for a program, whether its weights are true, and
+# how long attaching stops a thread. The rival is gperftools, whose libprofiler.so does the same
+# with SIGPROF, if it is installed (apt-get install libgoogle-perftools4 google-perftools).
 
-# A signal handler that takes the stack, less one that does nothing: the whole of sprof's, sample written and all.
+# The time of a signal handler that takes the stack, less one that does nothing. sprof's also writes
+# its sample.
 bench_handler() {
 	local name value
 	"$CC" -O2 -fomit-frame-pointer -Wall -Wextra -D_GNU_SOURCE -I. -o "$tools/handler" tests/bench/handler.c -lunwind
@@ -21,7 +22,7 @@ bench_handler() {
 gperftools=$(ldconfig -p | awk '/libprofiler\.so/ { print $NF; exit }')
 command -v google-pprof >/dev/null || gperftools=
 
-# The same work alone, under sprof and under gperftools, in turns.
+# The same work alone, under sprof and under gperftools, in turn.
 bench_slowdown() {
 	local rounds=${QUICK:+20000} freq
 	rounds=${rounds:-50000}
@@ -70,8 +71,9 @@ bench_slowdown() {
 	[ -n "$gperftools" ] || echo "  (no gperftools: apt-get install libgoogle-perftools4 google-perftools)"
 }
 
-# CPU time of whole programs varies by more than sampling takes. So, at the rate that the kernel ticks with: how much longer
-# do the ticks take a thread off its CPU when each of them is a sample, of 32 frames? A signal costs more than the sample.
+# CPU time of whole programs varies by more than sampling costs. So this measures, at the rate of
+# the kernel's own ticks, how much longer a tick takes a thread off its CPU when it is also a
+# sample, of 32 frames. A signal costs more than the sample.
 bench_timer_gap() {
 	local ms=2000 hz=${SPROF_TICK_HZ:-250}
 	"$CC" -O2 -Wall -Wextra -D_GNU_SOURCE -shared -fPIC -o "$tools/empty_timer.so" tests/bench/empty_timer.c
@@ -97,7 +99,7 @@ bench_timer_gap() {
 	row "of the program's time, both" "$(calc "$(paired tick_sprof - tick) * $hz / 10000")" % 0.15
 }
 
-# Two threads that wake each other: what the timers cost a context switch.
+# Two threads that wake each other: what the timers add to a context switch.
 bench_timer_switches() {
 	local ms=500
 	for _ in $(seq $((2 * ROUNDS))); do
@@ -113,7 +115,7 @@ bench_timer_switches() {
 	[ -z "$gperftools" ] || row "gperftools" "$(paired pong_gperftools / pong_alone)" x
 }
 
-# How long a thread stands still, from asking for the stop to letting go.
+# How long a thread stands still, from the request to stop it until its release.
 bench_stops() {
 	local cycles=${QUICK:+50} target
 	cycles=${cycles:-300}

@@ -1,5 +1,6 @@
-# What sprof adds to brief steps of training with PyTorch, attached and not in turns, in one process: what differs between
-# processes (where things lie in memory) is the same for all. "again" is not attached either: the noise.
+# Measures what sprof adds to brief steps of training with PyTorch. Attached and detached phases
+# take turns in one process, because the layout of memory differs between processes. "again" is a
+# second detached phase and shows the noise.
 bench_torch() {
 	local contender watcher steps=2000 cpu wall round before stats
 	title "PyTorch, brief steps on one CPU thread"
@@ -15,7 +16,7 @@ bench_torch() {
 	background=$program
 	read -r _ <&"$from"
 	for round in $(seq $((16 * ROUNDS))); do
-		# the other way round in every second round: what drifts adds to neither
+		# Every second round has the reverse order, so that drift favours neither.
 		for contender in $([ $((round % 2)) = 1 ] && echo bare 99 tick99 again 997 tick997 || echo tick997 997 again tick99 99 bare); do
 			watcher=
 			case $contender in
@@ -31,7 +32,7 @@ bench_torch() {
 			esac
 			if [ -n "$watcher" ]; then
 				background="$program $watcher"
-				# what is seen for the first time is copied in the sample: names, stacks
+				# Names and stacks that are new are copied during the sample.
 				echo "$steps" >&"$to"
 				read -r _ <&"$from"
 			fi
@@ -58,7 +59,7 @@ bench_torch() {
 	done
 }
 
-# What a busy machine adds is never less than nothing: the least of many rounds has least of it.
+# A busy machine only ever adds time, so the minimum of many rounds has the least of it.
 least() { # contender
 	sort -n "$work/$1" | head -1
 }
@@ -67,7 +68,7 @@ program_ns() { # recorder: the run time of its BPF program so far
 	awk '/^run_time_ns:/ && $2 > most { most = $2 } END { print most + 0 }' /proc/"$1"/fdinfo/*
 }
 
-# Waits until the recorder has attached and has little to do.
+# Waits until the recorder has attached and is nearly idle.
 settle() { # recorder
 	local before=0 now=0
 	for _ in $(seq 20); do
@@ -77,8 +78,8 @@ settle() { # recorder
 	done
 }
 
-# How far the median of the ratios of two contenders may be off, with 95% confidence: 1.96 of its standard errors, by the
-# distance of the quartiles of the rounds.
+# The 95% confidence margin of the median ratio of two contenders: 1.96 of its standard errors,
+# which are estimated from the interquartile range of the rounds.
 spread() { # a, b
 	paste "$work/$1" "$work/$2" | awk '{ print $1 / $2 }' | sort -n |
 		awk '{ v[NR] = $1 } END { printf "%.4f", 1.96 * 1.2533 * (v[int(0.75 * (NR - 1)) + 1] - v[int(0.25 * (NR - 1)) + 1]) / 1.349 / sqrt(NR) }'

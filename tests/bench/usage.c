@@ -1,7 +1,7 @@
 /*
- * usage FILE COMMAND...: runs the command and writes to FILE its CPU seconds (with those of the
- * children it waited for) and its peak memory in MB. Ends with the command's status. SIGINT and
- * SIGTERM go on to the command.
+ * usage FILE COMMAND...: runs the command and writes to FILE its CPU seconds (including those of
+ * the children it waited for) and its peak memory in MB. Exits with the command's status. Passes
+ * SIGINT and SIGTERM on to the command.
  */
 #include <errno.h>
 #include <signal.h>

@@ -1,6 +1,7 @@
 /*
- * user_read: what it costs a BPF program to read a number from its program's memory, in ns: the floor
- * of all that looks at a program's frames or objects one by one. The median of 1000 runs of 256 reads.
+ * user_read: measures in ns how long a BPF program takes to read a number from the memory of its
+ * process, which is the floor for everything that reads frames or objects one by one. Prints the
+ * median of 1000 runs of 256 reads.
  */
 #include <linux/bpf.h>
 #include <stdint.h>
@@ -12,7 +13,7 @@
 #define READS 256
 #define RUNS 1000
 
-/* Reads from the address in its first argument; returns the nanoseconds that took. */
+/* Reads from the address in its first argument; returns the nanoseconds that it took. */
 static int load_program(void)
 {
 	struct bpf_insn insns[] = {

@@ -1,15 +1,15 @@
 /*
- * Attaches to a process and detaches again and again, its timers running in between:
+ * Attaches to a process and detaches again and again, with running timers in between:
  *
  *	attach PID CYCLES [WINDOW_MS [FREQUENCY_HZ [cpu|wall|again]]]
  *
- * again: with a region that looks as a try that came too late leaves it, and a signal of ours to
- * each thread.
+ * again: starts from a region as a timed-out attempt to attach leaves it, with one of our signals
+ * pending in each thread.
  *
- * Ends by printing how long a thread stood still each time, in microseconds, how many handlers ran
- * in how many cycles, and `cycles N ok N`. Status 0: all worked; 1: not all; 2: the target was
- * refused in the first cycle. A target that ends is the end; so is SIGTERM, after the cycle that it
- * came in.
+ * At the end it prints how long a thread stood still each time, in microseconds, how many handlers
+ * ran in how many cycles, and `cycles N ok N`. Status 0: all cycles worked; 1: not all; 2: the
+ * target was refused in the first cycle. The driver ends when the target does, or after the cycle
+ * in which it gets SIGTERM.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -66,7 +66,7 @@ static void want_threads(const struct job *job, struct timer_region *region)
 		closedir(dir);
 }
 
-/* Does what the recorder does where no handler runs that could serve the slots. */
+/* Does what the recorder does when no handler runs that could serve the slots. */
 static void signal_all(const struct job *job, const struct timer_region *region)
 {
 	siginfo_t info = { .si_signo = region->shared->signal, .si_code = SI_QUEUE };

@@ -3,8 +3,8 @@
  *
  * It keeps root's user id and the engines' default capabilities, and a seccomp filter refuses the
  * system calls that their default profile refuses to a process without CAP_SYS_ADMIN:
- * perf_event_open, bpf, unshare, mount and the like. Everything the command starts inherits both.
- * `make test` must pass below it: its tests say what they lack and skip.
+ * perf_event_open, bpf, unshare, mount and the like. Everything that the command starts inherits
+ * both. `make test` must pass below it: tests say which right they lack and skip.
  */
 #include <errno.h>
 #include <linux/audit.h>
@@ -31,7 +31,7 @@ static const int kept_capabilities[] = {
 	CAP_KILL,    CAP_AUDIT_WRITE,
 };
 
-/* Refused with EPERM. */
+/* System calls refused with EPERM. */
 static const uint32_t refused_calls[] = {
 	SYS_bpf,
 	SYS_perf_event_open,
@@ -81,7 +81,7 @@ static const uint32_t refused_calls[] = {
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |             \
 	 CLONE_NEWPID | CLONE_NEWNET)
 
-/* Personalities that the profile allows; setarch -R (ADDR_NO_RANDOMIZE) is not among them. */
+/* Personalities that the profile allows; setarch -R (ADDR_NO_RANDOMIZE) is not one of them. */
 static const uint32_t personalities[] = { PER_LINUX, PER_LINUX32, UNAME26, UNAME26 | PER_LINUX32,
 					  0xffffffff };
 
@@ -127,7 +127,10 @@ static void build(struct program *p)
 		unless_equal(p, refused_calls[i], 1);
 		answer(p, eperm);
 	}
-	/* Its flags lie in memory, where no filter can look: libc then falls back to clone. */
+	/*
+	 * The flags of clone3 are in memory, which no filter can read. ENOSYS makes libc fall back
+	 * to clone.
+	 */
 	unless_equal(p, SYS_clone3, 1);
 	answer(p, SECCOMP_RET_ERRNO | ENOSYS);
 	unless_equal(p, SYS_clone, 4);
@@ -152,7 +155,10 @@ static int filter_calls(void)
 
 	build(&p);
 	filter = (struct sock_fprog){ p.nr, p.code };
-	/* An ordinary user may only do it with no_new_privs, root without, as the engines do. */
+	/*
+	 * An ordinary user may install the filter only with no_new_privs; root does it without,
+	 * like the engines.
+	 */
 	if (geteuid() && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) ? -errno : 0;

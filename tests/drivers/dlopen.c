@@ -3,8 +3,8 @@
  *
  *	dlopen PID LIBRARY [CYCLES [LIMIT_MS]]
  *
- * Prints how long a thread stood still, in microseconds, and what came of it. Status 0: all loaded,
- * or were told to try again; 1: something failed; 2: refused in the first cycle.
+ * Prints how long a thread stood still, in microseconds, and the result. Status 0: every cycle
+ * loaded the library or was told to try again; 1: something failed; 2: refused in the first cycle.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,11 +1,11 @@
 /*
- * Stops a thread of a process again and again, has it run system calls, and lets it go:
+ * Stops a thread of a process again and again, makes it run system calls, and lets it go:
  *
  *	inject PID CYCLES [keep]
  *
- * Each cycle brings the stub and takes it away again, or with `keep` leaves it for the next one.
- * Ends by printing what the stops cost, in microseconds, and how many cycles worked; status 1 where
- * one gave a wrong result, 2 where the target was refused.
+ * Each cycle brings the stub and removes it again, or with `keep` leaves it for the next one. At
+ * the end it prints the durations of the stops, in microseconds, and how many cycles worked; status
+ * 1 if a cycle gave a wrong result, 2 if the target was refused.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -25,7 +25,7 @@ struct cycle {
 	const char *wrong;
 };
 
-/* Has the target ask its own process id, and reads a string back from the scratch. */
+/* Makes the target query its own process id, and reads a string back from the scratch memory. */
 static int use(struct inject *i, struct cycle *c)
 {
 	const uint64_t none[6] = { 0 };
@@ -35,7 +35,7 @@ static int use(struct inject *i, struct cycle *c)
 	int err = inject_syscall(i, SYS_getpid, none, &pid);
 
 	calls[1].args[0] = inject_scratch(i);
-	for (int n = 0; n < 20 && !err; n++) { /* more calls than the mailbox has places */
+	for (int n = 0; n < 20 && !err; n++) { /* more calls than the mailbox has slots */
 		err = inject_calls(i, calls, 2, 1000);
 		if (!err && ((int64_t)calls[0].result != pid || calls[1].result))
 			c->wrong = "result";

@@ -1,5 +1,5 @@
 /*
- * Rules derived from machine code. The first byte decides where functions begin; the rest is the
+ * Derives rules from machine code. The first byte decides where functions begin; the rest is the
  * text. The same bytes are then read as runtime code.
  */
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
- * The unwind table builder. The first byte chooses: the rest is an .eh_frame in a valid ELF file
- * (bit 0 clear), or the whole file. With bit 1, a stack of the same bytes is then unwound by
- * libunwind in the valid file, so that libunwind reads the same CFI.
+ * Builds unwind tables. The first byte chooses: the rest is an .eh_frame in a valid ELF file (bit 0
+ * clear), or the whole file. With bit 1, libunwind then unwinds a stack of the same bytes in the
+ * valid file, so that it reads the same CFI.
  */
 #include <stdlib.h>
 

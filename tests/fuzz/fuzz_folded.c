@@ -1,7 +1,7 @@
 /*
  * Reads any text as collapsed stacks, builds a tree and checks its sums. The text that `fold`
- * prints of the tree must give the same tree again, and no markup or control character of the input
- * may reach the picture.
+ * prints of the tree must give the same tree again, and the picture must contain no markup or
+ * control character of the input.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /*
- * Reads any bytes as the memory that a target shares. A valid header would hardly be found by
- * chance, so one is written first, and the input over it: { offset in words, number of words, words
- * }...
+ * Reads any bytes as the memory that a target shares. Chance would hardly find a valid header, so
+ * one is written first and the input over it: { offset in words, number of words, words }...
  */
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		struct gpu_collect *c = gpu_collect_new(region, &opts, sink);
 
 		gpu_collect_drain(c, 1000);
-		overwrite(memory, data + half, size - half); /* the target changes it again */
+		overwrite(memory, data + half, size - half); /* the target writes again */
 		gpu_collect_drain(c, 5000000000);
 		gpu_collect_finish(c, 6000000000);
 		gpu_collect_free(c);

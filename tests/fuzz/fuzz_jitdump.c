@@ -1,4 +1,4 @@
-/* Reads any bytes as a dump of a JIT compiler and looks up addresses all over its first records. */
+/* Reads any bytes as a JIT compiler's dump and looks up addresses all over its first records. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

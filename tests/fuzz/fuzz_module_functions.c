@@ -1,5 +1,6 @@
 /*
- * Reads any bytes as a file with symbol tables; every function that is found must be found again.
+ * Reads any bytes as a file with symbol tables; a lookup must find every function that the tables
+ * list.
  */
 #include <stdlib.h>
 #include <sys/mman.h>

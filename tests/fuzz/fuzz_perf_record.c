@@ -1,7 +1,7 @@
 /*
- * What the kernel and perf write. A file of perf record is read whole. Of anything else the first
- * bytes are the header (type, misc) of a ring's record and whether samples carry a call chain; the
- * rest is the record. What is accepted must lie inside it.
+ * Reads what the kernel and perf write. A file of perf record is read whole. Of any other input the
+ * first bytes are the header (type, misc) of a ring's record and whether samples carry a call
+ * chain; the rest is the record. Whatever the reader accepts must lie inside the input.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static int check_record(const uint8_t *data, size_t size)
 		return 0;
 	h.type = data[0];
 	h.misc = (uint16_t)(data[1] << 8 | data[1]);
-	/* A copy of its own size: what reads beyond it is caught. */
+	/* A copy of exactly this size, so that the sanitizer catches reads beyond it. */
 	body = malloc(size - 3 + 1);
 	memcpy(body, data + 3, size - 3);
 	body = realloc(body, size - 3 ? size - 3 : 1);

@@ -1,6 +1,4 @@
-/*
- * Reads any bytes as the text of perf script.
- */
+/* Reads any bytes as the text of perf script. */
 #include "imported.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,6 +1,4 @@
-/*
- * Reads any bytes as pprof, and as a gzip file of pprof.
- */
+/* Reads any bytes as pprof, and as a gzip file of pprof. */
 #include "imported.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,5 +1,5 @@
 /*
- * What the recorder reads of Python: a line table and the record of a code object, which come from
+ * Reads what the recorder reads of Python: a line table and the record of a code object, both from
  * a process, and the ELF file of an interpreter. The first byte chooses.
  */
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /*
- * Reads any bytes as a recording. Checksums would stop nearly all of them at once, so most are
- * taken as the inside of one: the first byte says how.
+ * Reads any bytes as a recording. Checksums would reject nearly all of them at once, so most inputs
+ * are taken as the content of a valid one: the first byte says how.
  *
  *	0	 the file as it is
  *	1	 the content of one chunk
@@ -31,7 +31,7 @@ static void add_header(struct buffer *file)
 	buffer_add(file, &header, sizeof(header));
 }
 
-/* The first bytes of the content are also the first numbers of the tables, so that some fit. */
+/* The first bytes of the content are also the first ids of the tables, so that some ids match. */
 static void add_chunk(struct buffer *file, uint32_t sequence, const uint8_t *data, size_t size)
 {
 	struct record_chunk chunk = {
@@ -142,7 +142,7 @@ static void check_facts(const struct profile *p)
 	}
 }
 
-/* Times and numbers in events may be anything; writing them must survive that. */
+/* Times and numbers in events may have any value; writing them must survive that. */
 static void write_events(const struct profile *p)
 {
 	struct buffer b = { 0 };

@@ -1,6 +1,7 @@
 /*
- * What a target can influence and the recorder reads: a side-band record, a line of /proc/PID/maps,
- * the text of /proc/PID/status, a list of CPUs, an ELF file. The first byte chooses.
+ * Reads what a target can influence and the recorder reads: a side-band record, a line of
+ * /proc/PID/maps, the text of /proc/PID/status, a list of CPUs, an ELF file. The first byte
+ * chooses.
  */
 #include <stdint.h>
 #include <stdlib.h>

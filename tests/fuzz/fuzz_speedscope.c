@@ -1,6 +1,4 @@
-/*
- * Reads any bytes as speedscope's JSON.
- */
+/* Reads any bytes as speedscope's JSON. */
 #include "imported.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,7 +1,7 @@
 /*
- * Takes any bytes as an ELF file and looks up addresses all over it, with DWARF. Names must come
- * out whole, and every frame must be named or counted. The same bytes are the split DWARF of the
- * file: its package, and the .dwo file where it names descriptor 77.
+ * Takes any bytes as an ELF file and looks up addresses all over it, with DWARF. Names must be
+ * valid text, and every frame must be named or counted. The same bytes serve as the split DWARF of
+ * the file: as its package, and as its .dwo file where it names descriptor 77.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static void remove_package(void)
 	unlink(package);
 }
 
-/* Makes a path that ends in .dwp for the file open as INPUT_FD. */
+/* Creates a path ending in .dwp for the file that is open as INPUT_FD. */
 static void __attribute__((constructor)) make_package(void)
 {
 	snprintf(path, sizeof(path), "/tmp/sprof-fuzz-%d", (int)getpid());
@@ -45,7 +45,7 @@ static void check(const struct profile *p, const struct symbolizer_stats *stats)
 	for (size_t i = 0; i < p->nr_frames; i++) {
 		const struct profile_frame *f = &p->frames[i];
 
-		/* A function that has an address for a name counts as unnamed. */
+		/* A function whose name is an address counts as unnamed. */
 		unnamed += !f->nr_locations ||
 			   p->functions[p->locations[f->first_location].function].kind ==
 				   FUNCTION_UNKNOWN;

@@ -1,5 +1,5 @@
 /*
- * Reads rings, positions and records that a target could have written into the memory that it
+ * Reads rings, positions and records as a target could have written them into the memory that it
  * shares.
  */
 #include <stdint.h>

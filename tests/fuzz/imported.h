@@ -1,6 +1,6 @@
 /*
- * The checks that the fuzz targets of importers share. Any bytes are read. If that gives a profile,
- * its ids are valid, its tree adds up, and its sums survive an export to pprof.
+ * Checks shared by the fuzz targets of importers. They read any bytes; if the result is a profile,
+ * its ids must be valid, its tree must add up, and its sums must survive an export to pprof.
  */
 #ifndef SPROF_TESTS_FUZZ_IMPORTED_H
 #define SPROF_TESTS_FUZZ_IMPORTED_H

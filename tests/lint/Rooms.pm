@@ -3,8 +3,8 @@ package Rooms;
 use strict;
 use warnings;
 
-# The rooms in their order: { path, program, may (a hash of paths), doors (a hash of header names), sentence, line }.
-# What is wrong with the list itself goes to the callback as (file, line, message).
+# The rooms in their order: { path, program, may (a hash of paths), doors (a hash of header names),
+# sentence, line }. Errors in the list itself go to the callback as (file, line, message).
 sub read_list
 {
 	my ($complain) = @_;
@@ -17,7 +17,7 @@ sub read_list
 		my ($path, $program, $may, $doors, $sentence) = split /\s*\|\s*/, $text, 5;
 		my %may;
 		for my $name (split ' ', $may) {
-			# A folder of the top level stands for all of its rooms that the list has by now.
+			# A top-level folder stands for all of its rooms that are listed so far.
 			my @named = grep { $_->{path} eq $name || index("$_->{path}/", "$name/") == 0 } @rooms;
 			$complain->($list, $., "'$path' may include '$name', which is no room above it") unless @named;
 			$may{ $_->{path} } = 1 for @named;

@@ -1,20 +1,21 @@
-# For tests of stopping other programs and putting code into them. STRESS=1 does it as often as it takes to believe
-# it, which is hours; with STRESS_SECONDS=N each program has no longer than that. Without, each test is short.
+# For tests that stop other programs and put code into them. STRESS=1 repeats everything often
+# enough to be convincing, which takes hours; with STRESS_SECONDS=N each program runs for at most N
+# seconds. Without STRESS each test is short.
 cd "$BATS_TEST_DIRNAME/../../.." || exit 1
 source tests/rights.bash
 DRIVERS=$BUILD/tests/drivers
 
 setup() {
 	needs_attach
-	[ -z "${root_for-}" ] || needs_root "$root_for" # of a file all of whose tests do
-	export END_FILE=$BATS_TEST_TMPDIR/end # targets that know it end when it is there
-	export READY_FILE=$BATS_TEST_TMPDIR/ready # and those that take long to start make this one
+	[ -z "${root_for-}" ] || needs_root "$root_for" # set by a file if all of its tests need root
+	export END_FILE=$BATS_TEST_TMPDIR/end # targets that support it end when it appears
+	export READY_FILE=$BATS_TEST_TMPDIR/ready # slow starters create it when they are ready
 	pids=() target='' times=${STRESS:+20}
 	times=${times:-1}
-	life=$((60000 * times * times)) # of a target, ms
+	life=$((60000 * times * times)) # of a target, in ms
 }
 
-# As often as this: a few times, or what STRESS asks for.
+# Prints the number of repetitions: FEW, or MANY under STRESS.
 often() { # FEW MANY
 	[ -n "${STRESS-}" ] && echo "$2" || echo "$1"
 }
@@ -25,7 +26,7 @@ teardown() {
 	wait "${pids[@]}" 2>/dev/null || true
 }
 
-# Starts a program that is to be attached to, and gives it time to be at work; what it prints is in $said.
+# Starts a program to attach to, and gives it time to get to work; its output is in $said.
 target() { # COMMAND...
 	said=$BATS_TEST_TMPDIR/said
 	rm -f "$END_FILE" "$READY_FILE"
@@ -37,8 +38,9 @@ target() { # COMMAND...
 		[ ! -e "$READY_FILE" ] || break
 		sleep 0.05
 	done
-	# On a busy machine it may still be on its way here; and a program that starts threads blocks its signals now and
-	# then. The picture to compare with is one that is the same twice, with no signal blocked, unless one is for good.
+	# On a busy machine it may still be starting; and a program that starts threads blocks its
+	# signals now and then. The reference is therefore a state that is the same twice, with no
+	# signal blocked, unless one stays blocked.
 	local last='' tries
 	before=''
 	for tries in $(seq 50); do
@@ -49,7 +51,8 @@ target() { # COMMAND...
 	done
 }
 
-# What must be the same afterwards: its descriptors, its timers, the signals it handles, and our mappings in it.
+# What must be the same afterwards: its descriptors, timers, handled signals, and our mappings in
+# it.
 footprint() {
 	local fd
 	for fd in /proc/$target/fd/*; do readlink "$fd" || true; done | grep -E 'memfd|socket:|pipe:|anon_inode' |
@@ -66,7 +69,8 @@ sizes() {
 	find /proc/$target/fd -mindepth 1 2>/dev/null | wc -l
 }
 
-# A leak of one page in each of STRESS's cycles would be more than this; a program that works varies by less.
+# A leak of one page in each of the cycles of STRESS would exceed this; the variation of a working
+# program is smaller.
 nothing_grew() { # SIZES-BEFORE
 	local was now tries
 	read -r -d '' -a was <<<"$1" || true
@@ -80,7 +84,7 @@ nothing_grew() { # SIZES-BEFORE
 	[ "$tries" -lt 20 ]
 }
 
-# Looked at several times: the program itself may be in the middle of something.
+# Checks several times, because the program itself may be in the middle of a change.
 nothing_stays() {
 	local after
 	for _ in $(seq 20); do
@@ -92,7 +96,7 @@ nothing_stays() {
 	return 1
 }
 
-# The target ends, by itself or asked to, satisfied with how it went.
+# The target ends, by itself or on request, and reports that nothing was wrong.
 ends_well() {
 	local status=0
 	: >"$END_FILE"
@@ -101,7 +105,7 @@ ends_well() {
 	[ "$status" = 0 ]
 }
 
-# A driver's figures, also shown to who runs the tests.
+# A driver's figures, which also go to the test's output.
 drive() { # DRIVER ARGUMENTS...
 	local status=0 limit before
 	limit=$(often 110 "${STRESS_SECONDS:-36000}")
@@ -109,7 +113,7 @@ drive() { # DRIVER ARGUMENTS...
 	timeout -k 30 "$limit" "$DRIVERS/$1" "${@:2}" >"$BATS_TEST_TMPDIR/figures" 2>&1 || status=$?
 	sed "s/^/# $BATS_TEST_DESCRIPTION: /" "$BATS_TEST_TMPDIR/figures" | grep -E "$(often ' us ' ' us |: (cycle|handlers)')" >&3 || true
 	cat "$BATS_TEST_TMPDIR/figures"
-	# Asked to end, it says how far it came.
+	# When asked to end, it prints how far it came.
 	[ $status != 124 ] || [ -z "${STRESS_SECONDS-}" ] || ! grep -q 'ok' "$BATS_TEST_TMPDIR/figures" || status=0
 	[ $status != 0 ] || nothing_grew "$before"
 	return $status

@@ -1,5 +1,6 @@
-# How complete are the stacks in the output of `sprof fold`? Prints: samples, percent complete, mean number of frames, and
-# the reasons for the rest, the largest first. A stack is complete if no marker is in it and its root is one.
+# Measures how complete the stacks in the output of `sprof fold` are. Prints: samples, percent
+# complete, mean number of frames, and the reasons for the rest, the most frequent first. A stack is
+# complete if it holds no marker and its root is a thread's first function.
 function incomplete(why) {
 	reasons[why] += count
 	bad += count

@@ -1,16 +1,17 @@
-# What frames of collapsed stacks mean; for the awk programs beside this file.
+# Classifies frames of collapsed stacks, for the awk programs beside this file.
 
-# Does it stand where a walk ended before the root?
+# Is this frame the marker of a walk that ended before the root?
 function is_marker(frame) {
 	return frame ~ /^\[(unknown|no unwind rule|stack not readable|bad stack pointer|incomplete.*|32-bit program|no kernel stack|marker.*)\]$/
 }
 
-# Where a thread begins. In a stripped program, libc or loader it is a number, "perl+0x1ab70", or the file's name alone.
+# Is this frame one that a thread begins with? In a stripped program, libc or loader it is a number,
+# "perl+0x1ab70", or the file's name alone.
 function is_root(frame) {
 	return frame ~ /^(_start|_dl_start|_dl_start_user|(__)?clone3?|thread_start)$/ || frame ~ /^[^ ]+\+0x[0-9a-f]+$/ || frame ~ /^\[[^]]+\]$/
 }
 
-# How many of frames[1 ... nr] (the first is the name of the thread) are not the kernel's.
+# How many of frames[1 ... nr] are not kernel frames? The first is the name of the thread.
 function user_part(frames, nr) {
 	while (nr > 1 && frames[nr] ~ /_\[k\]$/)
 		nr--

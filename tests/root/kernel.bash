@@ -1,5 +1,6 @@
-# For tests that sample: what they need, and recording a target with its truth beside it.
-# Leaves in $BATS_TEST_TMPDIR: data (the recording), truth (what the target says), folded (what sprof says).
+# For tests that sample: checks of what they need, and recording of a target together with its
+# truth. Leaves in $BATS_TEST_TMPDIR: data (the recording), truth (printed by the target), folded
+# (printed by sprof).
 cd "$BATS_TEST_DIRNAME/../../.." || exit 1
 source tests/rights.bash
 
@@ -21,7 +22,8 @@ profile() {
 	fold
 }
 
-# The target runs already; argument 1 is its CPU time in ms, of which the first 2 s are sampled.
+# Attaches to a running target; argument 1 is its CPU time in ms, of which the first 2 s are
+# sampled.
 profile_running() {
 	"$TARGETS/$1" "${@:2}" >"$truth" 3>&- &
 	local pid=$!

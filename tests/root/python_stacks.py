@@ -1,4 +1,4 @@
-"""Judges the Python frames of a profile. Prints what it finds; exits 1 where something is wrong."""
+"""Checks the Python frames of a profile. Prints its findings; exits 1 if something is wrong."""
 import ast
 import gzip
 import re
@@ -63,7 +63,7 @@ CALLERS = {
 
 
 def possible(folded_path, least):
-    """No stack has a caller above a function that never calls it; there are at least so many samples."""
+    """No function has a caller that never calls it; there are at least so many samples."""
     total = bad = 0
     for count, names, _ in stacks(folded_path):
         names = [n.rsplit(".", 1)[-1] for n in names]
@@ -76,7 +76,7 @@ def possible(folded_path, least):
 
 
 def named(truth_path, folded_path):
-    """Every function that lived and died has samples under its name, in its file, and no other has."""
+    """Exactly the functions that were made have samples, under their name and file."""
     with open(truth_path, encoding="utf-8") as lines:
         made = [tuple(line.split()[:2]) for line in lines]
     seen, wrong, count = set(), 0, 0
@@ -148,7 +148,7 @@ def pprof_stacks(path):
 
 
 def at_rest(truth_path, pprof_path, threads):
-    """Every stack is one that faulthandler wrote, frame by frame: file, line, function; of so many threads."""
+    """faulthandler wrote each stack too, frame by frame: file, line, function; of so many threads."""
     truth = []
     with open(truth_path, encoding="utf-8") as lines:
         for line in lines:

@@ -1,4 +1,4 @@
-# For tests of Python frames: the interpreters there are, and the judge of what was recorded.
+# For tests of Python frames: finds the interpreters, and checks what was recorded.
 
 # The CPythons from 3.8 on: those of $SPROF_PYTHONS, or else the system's and pyenv's.
 pythons() {
@@ -8,7 +8,7 @@ pythons() {
 	done
 }
 
-# Runs a command with each interpreter, which it finds in $python. COMMAND...
+# Runs a command with each interpreter in turn; $python is its path. COMMAND...
 each_python() {
 	local found
 	found=$(pythons)

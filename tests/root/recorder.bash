@@ -1,4 +1,4 @@
-# For tests of sprof record itself: targets and recorders in the background, and what came of them.
+# For tests of sprof record itself: targets and recorders in the background, and their results.
 load ../kernel
 
 setup() {
@@ -12,19 +12,19 @@ teardown() {
 	wait "${pids[@]}" || true
 }
 
-# Starts something in the background that the teardown ends. TARGET ARGUMENTS...
+# Starts a process in the background; the teardown ends it. TARGET ARGUMENTS...
 start() {
 	"$@" >/dev/null 2>&1 3>&- &
 	pids+=($!)
 }
 
-# Starts a target and gives it time to be at work.
+# Starts a target and gives it time to get to work.
 work() {
 	start "$TARGETS/$1" "${@:2}"
 	sleep 0.3
 }
 
-# Starts a recorder in the background; it is there when this returns. OPTIONS...
+# Starts a recorder in the background and returns when it is ready. OPTIONS...
 record() {
 	"$SPROF" record -q -o "$data" "$@" 3>&- &
 	recorder=$!
@@ -40,12 +40,12 @@ told() {
 	"$SPROF" info --json "$data" 2>/dev/null | jq -r "$1"
 }
 
-# The numbers of the BPF programs that a process holds. PID
+# Prints the ids of the BPF programs that a process holds. PID
 programs_of() {
 	sed -n 's/^prog_id:[[:space:]]*//p' /proc/"$1"/fdinfo/* 2>/dev/null
 }
 
-# How many of these BPF programs there still are. NUMBER...
+# Prints how many of these BPF programs still exist. NUMBER...
 programs_left() {
 	local id left=0
 	for id; do
@@ -54,13 +54,13 @@ programs_left() {
 	echo $left
 }
 
-# A link to a target: another name for the kernel and the profile.
+# Links to a target, so that the kernel and the profile see another name.
 named() { # NAME TARGET
 	ln -sf "$TARGETS/$2" "$BATS_TEST_TMPDIR/$1"
 	echo "$BATS_TEST_TMPDIR/$1"
 }
 
-# Until a command succeeds, 10 s at most.
+# Waits until a command succeeds, for at most 10 s.
 wait_until() {
 	for i in $(seq 100); do
 		"$@" >/dev/null && return

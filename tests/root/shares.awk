@@ -1,12 +1,13 @@
-# Holds a profile against the truth: shares [-v other=PERCENT] [-v hz=HZ] TRUTH FOLDED
+# Compares a profile with the truth: shares [-v other=PERCENT] [-v hz=HZ] TRUTH FOLDED
 #
-# TRUTH is what a target printed (tests/targets/work.h says how to read it), FOLDED what `sprof fold` printed. Prints a
-# table and exits 1 unless
-#   - the share of each chain is within 3 sigma of the truth (binomial, for the number of samples taken);
-#   - 99.9 % of the stacks (-v broken=5: 99.5 %) are complete: no marker, a root that is one, and a leaf only below its true
-#     callers;
-#   - no more than `other` percent (5) of the samples are elsewhere: in the dynamic linker, in exec, between the parts;
-#   - with -v hz: the samples are as many as the CPU time times hz, within 5 %.
+# TRUTH is the output of a target (tests/targets/work.h explains it), FOLDED that of `sprof fold`.
+# Prints a table and exits 1 unless
+#  - the share of each chain is within 3 sigma of the truth (binomial, for the number of samples);
+#  - 99.9 % of the stacks (-v broken=5: 99.5 %) are complete: they hold no marker, their root is a
+#    thread's first function, and a leaf is only below its true callers;
+#  - no more than `other` percent (5) of the samples are elsewhere: in the dynamic linker, in exec,
+#    between the parts;
+#  - with -v hz: the number of samples is the CPU time times hz, within 5 %.
 # Do frames[first + 1 ...] hold chain c? If it is open, more frames may follow.
 function holds(c, first, last,    i) {
 	if (open[c] ? last - first < length_of[c] : last - first != length_of[c])
@@ -17,7 +18,8 @@ function holds(c, first, last,    i) {
 	return 1
 }
 
-# The chain that frames[2 ... last] hold above at most three frames that lead to main or to the thread's function.
+# Finds the chain that frames[2 ... last] hold above at most three frames before main or the
+# thread's function.
 function find_chain(comm, last,    c, before) {
 	for (c = 1; c <= nr_chains; c++) {
 		if (comm_of[c] != comm)
@@ -47,7 +49,7 @@ function bad_stack(why, stack, count) {
 	nr = split(stack, frames, ";")
 }
 
-# The truth. The same chain may come from several processes.
+# Reads the truth. Several processes may report the same chain.
 NR == FNR {
 	if (nr < 2 || count !~ /^[0-9]+$/)
 		next

@@ -1,5 +1,6 @@
-# For tests of one source: the same truths, started and attached to, by whoever runs them and by an ordinary user. The
-# file that loads this says which: source=NAME. tests/root/kernel.bash says what each leaves behind.
+# For tests of one source: compares the same targets with their truth, started and attached to, as
+# root and as an ordinary user. The file that loads this one sets source=NAME.
+# tests/root/kernel.bash tells what each test leaves behind.
 load ../kernel
 
 setup() {
@@ -15,7 +16,8 @@ teardown() {
 	[ -z "$place" ] || rm -rf "$place"
 }
 
-# From here on sprof and its targets run as nobody, from a folder that nobody may enter. An ordinary user stays one.
+# From here on sprof and its targets run as the user nobody, from a folder that this user may enter.
+# An ordinary user stays the same user.
 as_nobody() {
 	place=$(mktemp -d /tmp/sprof-source.XXXXXX)
 	cp "$SPROF" "$(dirname "$SPROF")/libsprof.so" "$place/"
@@ -50,8 +52,9 @@ attached() { # TARGET ARGUMENTS...
 	fold_here
 }
 
-# Two profiles of the same program, with numbers of samples: each stack's two shares, within 3 sigma of the difference
-# of two binomials. Only stacks that match a pattern count.
+# Compares two profiles of the same program with known numbers of samples: the two shares of each
+# stack must be within 3 sigma of the difference of two binomials. Only stacks that match a pattern
+# count.
 same_shares() { # FOLDED FOLDED PATTERN
 	awk -v pattern="$3" '
 		{ n = $NF; $NF = "" }

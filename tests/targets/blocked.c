@@ -1,12 +1,14 @@
 /*
- * Threads that wait, each in another system call, with a timeout of 20 ms or for a byte that comes every 20 ms:
+ * Threads that wait, each in a different system call, for a timeout of 20 ms or for a byte that
+ * arrives every 20 ms:
  *
- *	blocked MILLISECONDS [KIND]	all kinds, or only that one, then also on the first thread
+ *	blocked MILLISECONDS [KIND]	all kinds, or one, also on the first thread
  *
- * It ends earlier when the file that END_FILE in the environment names is there.
+ * It ends earlier when the file named by END_FILE in the environment appears.
  *
- * Nobody sends a signal, so no call may end with EINTR, none before its time, none without its byte. Prints one
- * line: `loops N eintr N early N wrong N`, and for each wrong call its kind on stderr. Status 1 if there was one.
+ * The program itself sends no signals, so no call may end with EINTR, before its time or without
+ * its byte. Prints one line: `loops N eintr N early N wrong N`, and for each wrong call its kind on
+ * stderr. Exits with status 1 if a call was wrong.
  */
 #include <errno.h>
 #include <poll.h>
@@ -52,7 +54,10 @@ static struct timespec later(clockid_t clock)
 	return t;
 }
 
-/* Each waits once: 0 = as it should be, else the errno. A timeout that is an error is no error here. */
+/*
+ * Each function waits once and returns 0 if the call did what it should, else the errno. A timeout
+ * that the kernel reports as an error counts as 0 here.
+ */
 static int unless(long result, int expected)
 {
 	return result >= 0 || errno == expected ? 0 : errno;
@@ -205,7 +210,7 @@ static int do_wait4(int *fd)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 7 ? 0 : EPROTO;
 }
 
-/* A byte every 20 ms. */
+/* Sends a byte every 20 ms. */
 static void *feed(void *argument)
 {
 	int *fd = argument;
@@ -258,9 +263,9 @@ static int do_epoll_pipe(int *fd)
 
 static const struct kind {
 	const char *name;
-	int (*open)(int *fd); /* three descriptors for it; 0 or not */
+	int (*open)(int *fd); /* makes three descriptors; 0 on success */
 	int (*wait)(int *fd);
-	bool timed; /* must last its time */
+	bool timed; /* must last the whole timeout */
 } kinds[] = {
 	{ "nanosleep", NULL, do_nanosleep, true },
 	{ "clock_nanosleep", NULL, do_clock_nanosleep, true },
@@ -274,7 +279,7 @@ static const struct kind {
 	{ "cond", NULL, do_cond, false },
 	{ "epoll", open_epoll, do_epoll, true },
 	{ "sigtimedwait", NULL, do_sigtimedwait, true },
-	{ "recv", open_socket, do_recv, false }, /* counts in ticks */
+	{ "recv", open_socket, do_recv, false }, /* its timeout is in ticks */
 	{ "semtimedop", open_semaphore, do_semtimedop, false },
 	{ "wait4", NULL, do_wait4, true },
 	{ "read", open_pipe, do_read, false },
@@ -343,14 +348,14 @@ int main(int argc, char **argv)
 	pthread_t thread;
 	sigset_t set;
 
-	sigemptyset(&set); /* sigtimedwait takes it, or nobody */
+	sigemptyset(&set); /* only sigtimedwait receives it */
 	sigaddset(&set, SIGUSR2);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	for (size_t i = 0; i < NR_KINDS; i++) {
 		if (argc > 2 && !strcmp(argv[2], kinds[i].name)) {
 			pthread_create(&thread, NULL, end_thread, (void *)ms);
 			loop((void *)&kinds[i]);
-			pthread_join(thread, NULL); /* it says how things went, and exits */
+			pthread_join(thread, NULL); /* it prints the result and exits */
 		} else if (argc == 2) {
 			pthread_create(&thread, NULL, loop, (void *)&kinds[i]);
 		}

@@ -1,6 +1,7 @@
-// Calls of a known number: calls LEAVES [PIPE]. Four threads and a child process call leaf() LEAVES times each,
-// part::twice(int) is called once for each hundred of them, part::twice(double) seven times. With PIPE, a file or
-// FIFO, nothing is called before something can be read from it. Says "pid PID" at its start.
+// calls LEAVES [PIPE]: makes a known number of calls. Four threads and a child process call leaf()
+// LEAVES times each, part::twice(int) once for each hundred of them, and part::twice(double) seven
+// times. With PIPE, a file or FIFO, the calls begin when something can be read from it. Prints "pid
+// PID" at its start.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -13,7 +14,7 @@
 
 static long nr_leaves;
 
-// It begins with vpbroadcastd %xmm0, %ymm1: under a probe, Linux takes its opcode for a push.
+// Begins with vpbroadcastd %xmm0, %ymm1: a probe on it makes Linux take its opcode for a push.
 extern "C" void begins_with_vex();
 __asm__(".text\n.globl begins_with_vex\n.type begins_with_vex, @function\n"
 	"begins_with_vex: .byte 0xc4, 0xe2, 0x7d, 0x58, 0xc8\n	ret\n"

@@ -1,6 +1,7 @@
 /*
- * Ten thousand threads, eight at a time, each over before the kernel's clock ticks. Argument 1: how many, argument 2:
- * microseconds of each. Fails if the process is left with a timer for each of them.
+ * Starts ten thousand threads, eight at a time, each of which ends before the next tick of the
+ * kernel's clock. Argument 1: the number of threads, argument 2: the microseconds that each one
+ * lives. Fails if the process still has a timer for each of them at the end.
  */
 #include "tests/targets/work.h"
 

@@ -1,6 +1,6 @@
 /*
  * A stack of 32 frames from main to the leaf: main, f1 ... f30, and the function given to deep().
- * The frames differ in size. What they keep in between follows from the flags a target is built with.
+ * The frames differ in size. Whether they keep frame pointers follows from a target's build flags.
  */
 #ifndef SPROF_TESTS_DEEP32_H
 #define SPROF_TESTS_DEEP32_H

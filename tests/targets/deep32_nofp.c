@@ -1,5 +1,5 @@
-// 32 frames from main to the leaf, none keeps a frame pointer. True shares: ...;f30;leaf_60 60 %,
-// ...;f30;leaf_40 40 %.
+// 32 frames from main to the leaf, none of which keeps a frame pointer. True shares:
+// ...;f30;leaf_60 60 %, ...;f30;leaf_40 40 %.
 // BUILD: -fomit-frame-pointer
 #include "tests/targets/deep32.h"
 

@@ -1,4 +1,4 @@
-// Two libraries loaded, used and unloaded in turn, at the same address. True shares:
+// Loads, uses and unloads two libraries in turn, at the same address. True shares:
 // use;plug_a;plug_a_work 60 %, use;plug_b;plug_b_work 40 %.
 // BUILD: -Wl,-rpath,$ORIGIN
 #include "tests/targets/work.h"

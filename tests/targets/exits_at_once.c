@@ -1,4 +1,4 @@
-// Ends before anything can be seen of it, with status 7. True profile: empty, or a few samples of
+// Exits with status 7 before a profiler can see any of it. True profile: empty, or a few samples of
 // the dynamic linker.
 int main(void)
 {

@@ -1,11 +1,14 @@
-// A hot leaf whose CFA is a DWARF expression that needs an evaluator, as hand-written assembly has
-// them: no unwind row says how to leave it. True shares: plain 30 %, by_expression 70 %.
+// A hot leaf whose CFA is a DWARF expression that needs an evaluator, as in hand-written assembly:
+// no unwind row can describe it. True shares: plain 30 %, by_expression 70 %.
 // BUILD: -fomit-frame-pointer
 #include "tests/targets/work.h"
 
-void by_expression(uint64_t nr); /* as BURN(nr / 250000) */
+void by_expression(uint64_t nr); /* as much work as BURN(nr / 250000) */
 
-/* The CFA is breg7 (rsp) + 24, lit8, plus: simple enough to be right, not one of the known shapes. */
+/*
+ * The CFA is breg7 (rsp) + 24, lit8, plus. It is easy to evaluate, but it is not one of the
+ * expressions that the table builder recognises.
+ */
 __asm__(".text\n"
 	".type by_expression, @function\n"
 	"by_expression:\n"

@@ -1,6 +1,6 @@
-// forkstorm CHILDREN MS: children that live MS milliseconds each, two at a time, every one with a
-// name of its own. Even ones only fork (fork-N), odd ones also exec (exec-N, through a link of that
-// name). Each child is 1/CHILDREN.
+// forkstorm CHILDREN MS: children that live MS milliseconds each, two at a time, each with a name
+// of its own. Even ones only fork (fork-N), odd ones also exec (exec-N, through a link of that
+// name). True share of each child: 1/CHILDREN.
 #include "tests/targets/work.h"
 
 #include <string.h>
@@ -21,7 +21,9 @@ NOIPA void child(uint64_t budget, const char *chain)
 	truth(ns, "%s;child;child_work", chain);
 }
 
-/* In the new process. After exec its name is that of the link: argv[0] would not change it. */
+/*
+ * Runs in the new process. After exec the process is named after the link, whatever argv[0] says.
+ */
 NOIPA int start_child(int number, const char *ms, const char *self)
 {
 	char name[16];

@@ -1,7 +1,8 @@
 /*
- * A function that calls another from a frame of `bytes` bytes (8 more than a multiple of 16), of which the word at `zero` is 0:
- * the same instructions, so the same addresses, whatever their number. What unwinds one is wrong for another. Where
- * `zero` is what the other's `bytes` is, it takes that word for the end of the stack.
+ * A function that calls another one from a frame of `bytes` bytes (8 more than a multiple of 16),
+ * in which the word at offset `zero` is 0. Its instructions, and so its addresses, are the same for
+ * any size, but the unwind rules of one size are wrong for another. With `zero` equal to the other
+ * version's `bytes`, the wrong rules take that word for the end of the stack.
  */
 #ifndef SPROF_TESTS_FRAME_H
 #define SPROF_TESTS_FRAME_H

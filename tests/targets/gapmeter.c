@@ -1,8 +1,9 @@
-// gapmeter MS [CPU]: how long does an interrupt take the program off the CPU? Under 32 frames without
-// frame pointers it reads the cycle counter in a loop; a gap between two readings is time taken away.
-// A hypervisor makes gaps too, shorter ones; the kernel's count of timer interrupts on this CPU tells
-// how many gaps to look at, the longest. Gaps of over 1 ms are other processes' turns: left out.
-// Prints: interrupts per second, p50, p90 and mean of their gaps in us. All time is in ...;f30;watch.
+// gapmeter MS [CPU]: measures for how long an interrupt takes the program off the CPU. Below 32
+// frames without frame pointers it reads the cycle counter in a loop; a gap between two readings is
+// time that was taken away. A hypervisor causes gaps too, but shorter ones: the kernel counts the
+// timer interrupts of this CPU, and only that many gaps, the longest, are used. Gaps of over 1 ms
+// are turns of other processes and are left out. Prints interrupts per second, and p50, p90 and
+// mean of their gaps in us. All time is in ...;f30;watch.
 // BUILD: -fomit-frame-pointer
 #include "tests/targets/deep32.h"
 
@@ -34,7 +35,10 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* Local timer interrupts of a CPU since boot: the line LOC of /proc/interrupts, a column per CPU. */
+/*
+ * Number of local timer interrupts of a CPU since boot: line LOC of /proc/interrupts has a column
+ * per CPU.
+ */
 static size_t nr_timer_interrupts(unsigned cpu)
 {
 	FILE *file = fopen("/proc/interrupts", "re");

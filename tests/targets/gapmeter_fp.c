@@ -1,3 +1,3 @@
-// gapmeter.c with frame pointers, so that a frame-pointer walk has 32 frames to find too.
+// gapmeter.c with frame pointers, so that a frame-pointer walk also finds 32 frames.
 // BUILD: -fno-omit-frame-pointer
 #include "tests/targets/gapmeter.c"

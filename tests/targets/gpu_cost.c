@@ -1,9 +1,9 @@
 // BUILD: -no-pie -fomit-frame-pointer -O2 -ldl -Wl,-Bstatic -lunwind -llzma -Wl,-Bdynamic
 /*
- * What a CUDA call costs more under libsprof-gpu.so, beside libunwind's walk of the same stack, 40 frames
- * deep: medians of many single measurements, in ns. Over the fake libcuda, whose tool is called here by
- * hand, so that nothing else is measured; "unheard" is the same for a call that nobody asked for, so what
- * the others are more than that is the library's.
+ * Measures what libsprof-gpu.so adds to a CUDA call, beside libunwind's walk of the same stack, 40
+ * frames deep: medians of many single measurements, in ns. It runs over the fake libcuda and calls
+ * the library's callback directly, so nothing else is measured. "unheard" is the same for a call
+ * without a subscriber: what the others take beyond it is the library's own cost.
  *
  *	gpu_cost [ROUNDS [DEPTH]]
  */
@@ -27,9 +27,12 @@ static uint64_t samples[NR_CASES][BATCH * 200];
 static size_t nr_samples;
 static uint32_t correlation = 1000000;
 static volatile int sink;
-static volatile int twice = 2; /* or the compiler would make two places of the one */
+static volatile int twice = 2; /* volatile: else the loop is unrolled into two call sites */
 
-/* What came before has ended, and what comes after has not begun: else one call pays for another. */
+/*
+ * Waits for earlier instructions to end and keeps later ones from starting, so that no call pays
+ * for another.
+ */
 static inline uint64_t ticks(void)
 {
 	uint64_t now;
@@ -56,9 +59,9 @@ static __attribute__((noinline)) void measure(void)
 	void *frames[128];
 	uint64_t begin;
 
-	call(307, &samples[WALKED][nr_samples]); /* from another place than the last: walked */
-	call(307, &samples[NEAR][nr_samples]);	 /* this place is new, the frames above are not */
-	for (int i = 0; i < twice; i++)		 /* from the same place: the second is repeated */
+	call(307, &samples[WALKED][nr_samples]); /* another call site than before: walked */
+	call(307, &samples[NEAR][nr_samples]);	 /* new call site, known frames above it */
+	for (int i = 0; i < twice; i++)		 /* same call site: the second is a repeat */
 		call(307, &samples[REPEATED][nr_samples]);
 	call(0, &samples[UNHEARD][nr_samples]);
 	begin = ticks();
@@ -76,7 +79,7 @@ static __attribute__((noinline)) void deep(int n)
 	sink++;
 }
 
-/* Another way down, so that no frame is where it was. */
+/* Another path to the same depth, so that no frame is at the same address. */
 static __attribute__((noinline)) void other(int n)
 {
 	volatile char space[64];
@@ -97,8 +100,8 @@ static int compare(const void *a, const void *b)
 }
 
 /*
- * Ticks may come ten at a time: of as many equal samples as stand around the middle each is a little more than the one
- * before it.
+ * The clock may advance ten ticks at a time, which makes many samples equal. The equal samples
+ * around the median are therefore spread evenly over one such step.
  */
 static double median(const uint64_t *sorted, size_t nr)
 {

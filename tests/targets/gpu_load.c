@@ -1,15 +1,18 @@
 // BUILD: -fno-omit-frame-pointer -O1 -ldl
 /*
- * A CUDA program that needs no toolkit: libcuda.so.1 by dlopen(3), kernels as PTX. It does what it is told, in order,
- * and prints a line for each thing, with what only it can know; tests/gpu/check.py compares.
+ * A CUDA program that needs no toolkit: it opens libcuda.so.1 with dlopen(3) and brings its kernels
+ * as PTX. It does what its arguments say, in order, and prints a line for each of them with facts
+ * that only the program knows; tests/gpu/check.py compares.
  *
- *	empty:N		N launches of a kernel that does nothing: ns of host time for each, the median of 100 batches
- *	spin:N:NS	N kernels of NS nanoseconds, one after the other: ms between events around them
+ *	empty:N         N launches of a kernel that does nothing: ns of host time for each, the
+ *	                median of 100 batches
+ *	spin:N:NS       N kernels of NS nanoseconds, one after the other: ms between the events
+ *	                around them
  *	graph:N:NODES	a graph of NODES kernels, captured once and launched N times
  *	copy:N:BYTES	N copies in and N out
  *	alloc:N:BYTES	N allocations, then N frees
- *	threads:T:MS	T threads that launch on streams of their own for that long: how many launches
- *	run:MS		launches for that long; a line per 100 ms: time, ns per launch
+ *	threads:T:MS    T threads that launch for MS ms on streams of their own: number of launches
+ *	run:MS		launches for MS ms; a line per 100 ms: time, ns per launch
  *	idle:MS		nothing
  */
 #include <dlfcn.h>
@@ -81,7 +84,7 @@ static const struct {
 
 static void *context, *empty, *spin;
 
-/* Ends the program where a call fails: what it prints afterwards would mean nothing. */
+/* Ends the program when a call fails: any later output would mean nothing. */
 static void check(int result, const char *what)
 {
 	if (!result)
@@ -145,7 +148,7 @@ static void do_empty(long n)
 
 		launch_empty(batch, NULL);
 		ns[i] = (double)(now_ns() - begin) / (double)batch;
-		check(wait_for_all(), "cuCtxSynchronize"); /* the queue does not fill */
+		check(wait_for_all(), "cuCtxSynchronize"); /* keeps the queue from filling */
 	}
 	qsort(ns, BATCHES, sizeof(ns[0]), compare);
 	printf("empty launches=%ld median_ns=%.0f p90_ns=%.0f\n", batch * BATCHES, ns[BATCHES / 2],
@@ -240,7 +243,7 @@ static void *work(void *arg)
 	while (now_ns() < w->end_ns) {
 		launch_empty(100, stream);
 		w->nr += 100;
-		do_idle(1); /* leaves others a CPU */
+		do_idle(1); /* leaves the CPU to other threads */
 	}
 	return NULL;
 }

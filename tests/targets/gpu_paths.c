@@ -1,8 +1,9 @@
 // BUILD: -no-pie -fomit-frame-pointer -O1 -ldl -Wl,-Bstatic -lunwind -llzma -Wl,-Bdynamic
 /*
- * Launches from places that a random walk through a few functions comes to, and after each of them looks up in the
- * memory that libsprof-gpu.so shares which stack it was given: libunwind must say the same. From launch to launch
- * anything may be as before: all, the outer part, a part at another depth, nothing. Over the fake libcuda.
+ * Launches from the end of a random walk through a few functions. After each launch it looks up, in
+ * the memory that libsprof-gpu.so shares, the stack that the launch was given; libunwind must find
+ * the same one. From one launch to the next, any part of the stack may stay: all of it, the outer
+ * part, a part at another depth, or nothing. Runs over the fake libcuda.
  *
  *	gpu_paths LAUNCHES [SEED [DEPTH]]
  */
@@ -52,7 +53,7 @@ static void *find_region(void)
 	return found;
 }
 
-/* The stack of the last record of a call in this thread's ring. */
+/* The stack of the last call record in this thread's ring. */
 static const struct gpu_stack *last_stack(uint32_t correlation)
 {
 	const char *base = (const char *)region;
@@ -72,8 +73,10 @@ static const struct gpu_stack *last_stack(uint32_t correlation)
 	return NULL;
 }
 
-/* The callback's own frames come first in the one, this function's in the other: from main() up to the caller of this
- * function both must be equal. */
+/*
+ * One stack begins with frames of the callback, the other with frames of this function. From this
+ * function's caller up to main() both must be equal.
+ */
 static bool is_same(const struct gpu_stack *s, void **frames, int nr)
 {
 	if (s->end != END_ROOT || s->nr < nr)
@@ -132,7 +135,7 @@ static NOINLINE void large(int depth)
 	sink += space[depth & 511];
 }
 
-/* Its frame has no known size. */
+/* A function whose frame size is only known at run time. */
 static NOINLINE void growing(int depth)
 {
 	volatile char *space = alloca(16 + any(200));
@@ -151,7 +154,7 @@ static NOINLINE __attribute__((optimize("no-omit-frame-pointer"))) void with_poi
 	sink++;
 }
 
-/* Another use of the frame pointer's register. */
+/* Uses the frame pointer's register for something else. */
 static NOINLINE __attribute__((optimize("O2"))) int busy(int depth, int a, int b, int c, int d,
 							 int e)
 {
@@ -161,7 +164,7 @@ static NOINLINE __attribute__((optimize("O2"))) int busy(int depth, int a, int b
 	return f + g * h + i * j + a * b + c * d + e;
 }
 
-/* Aligns its stack by hand. */
+/* Aligns its stack itself. */
 static NOINLINE void aligned(int depth)
 {
 	volatile char space[64] __attribute__((aligned(64)));

@@ -1,5 +1,6 @@
-# Launches kernels of 1000 ns by Python functions that the C stack does not tell apart: forward 3 times in each round,
-# backward once, by_sort once from a callback, and then 50 functions that are made, run once and gone. Argument: rounds.
+# Launches kernels of 1000 ns from Python functions that look the same on the C stack: forward 3
+# times in each round, backward once, by_sort once from a callback, and then 50 functions that are
+# made, run once and deleted. Argument: rounds.
 import ctypes
 import sys
 

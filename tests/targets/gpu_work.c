@@ -1,20 +1,20 @@
 // BUILD: -no-pie -fno-omit-frame-pointer -O1 -ldl
 /*
- * A program that uses a GPU through whatever libcuda.so.1 the loader finds; tests/gpu gives it a fake
- * one. What it does is known: each argument is a thing to do, in order.
+ * A program that uses a GPU through whatever libcuda.so.1 the loader finds; tests/gpu gives it a
+ * fake one. Its true profile is known: each argument is one thing to do, in order.
  *
  *	launch:N	N launches of gemm_kernel (grid 10) by train > forward > launch_gemm
  *	mixed:N		N times: copy in, gemm, relu, copy out, set, synchronise
  *	graph:N		N launches of a graph of 5 kernels
  *	alloc:N		N allocations of 1 MiB, and N/2 frees
- *	pool:N		N allocations of 1 MiB from a pool, all but one freed, and the pool trimmed
+ *	pool:N          N allocations of 1 MiB from a pool, all but one freed, then the pool trimmed
  *	threads:N	4 threads that launch N times each, on streams of their own
- *	storm:N		N threads that launch until the file that END_FILE names is there
+ *	storm:N		N threads that launch until the file named by END_FILE appears
  *	deep:N		a launch from N frames deep
  *	peer		a copy from device 1 to device 0, and a launch on device 1
  *	captured:MS	cuProfilerStart, spin:MS, cuProfilerStop
  *	profiler	cuProfilerStart, a launch, cuProfilerStop
- *	fork		a child that launches, and is waited for
+ *	fork		forks a child that launches, and waits for it
  *	competitor:N	loads the profiler that COMPETITOR names, which records N launches
  *			(tests/gpu/competing_profiler.c)
  *	beside:N	the same while 4 threads launch
@@ -83,7 +83,7 @@ static const struct {
 	{ "cuProfilerStop", &profiler_stop },
 };
 
-/* What keeps a call from being a tail call: the frames of this program are asserted. */
+/* Keeps a call from being a tail call: tests assert the frames of this program. */
 static volatile int calls;
 
 static inline __attribute__((always_inline)) void called(void)
@@ -185,7 +185,7 @@ static NOINLINE void allocate_from_pool(long n)
 }
 
 struct job {
-	long n; /* launches; 0 = until the end file is there */
+	long n; /* launches; 0 = until the end file appears */
 	uintptr_t stream;
 };
 
@@ -205,7 +205,7 @@ static void *work(void *arg)
 	else
 		while (!is_over()) {
 			train(100, (void *)job->stream);
-			usleep(1000); /* more than a slowed reader can take would only be lost */
+			usleep(1000); /* a slow reader would lose any more than this */
 		}
 	return NULL;
 }
@@ -258,12 +258,13 @@ static void spin(long ms)
 	end = (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6 + (double)ms;
 	do {
 		train(100, NULL);
-		sync_context(); /* else an idle machine launches in a second what takes the GPU ten */
+		/* Without this, an idle machine launches in one second what takes the GPU ten. */
+		sync_context();
 		clock_gettime(CLOCK_MONOTONIC, &t);
 	} while ((double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6 < end);
 }
 
-/* Both ends of the range in one place, and work of one kind in between. */
+/* Both ends of the range are in one function, with one kind of work between them. */
 static NOINLINE void captured(long ms)
 {
 	profiler_start();
@@ -300,7 +301,7 @@ static void with_competitor(long n)
 
 	if (!record)
 		exit(3);
-	usleep(2500000); /* a library is loaded long before it is used; sprof looks once a second */
+	usleep(2500000); /* between load and use: sprof looks for the library once a second */
 	record(launch_some, n);
 }
 
@@ -330,7 +331,7 @@ static void competitor_beside_threads(long n)
 		if (pthread_create(&threads[i], NULL, launch_beside, &is_over))
 			exit(3);
 	with_competitor(n);
-	idle(6000); /* until sprof has asked again */
+	idle(6000); /* until sprof has tried again */
 	__atomic_store_n(&is_over, 1, __ATOMIC_RELAXED);
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);

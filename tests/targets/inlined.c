@@ -1,5 +1,5 @@
-// Work in functions that exist only in the DWARF. True shares: outer itself 20 %, outer;near 30 %,
-// outer;far;deeper 50 %.
+// Work in functions that exist only in the DWARF, because they are inlined. True shares: outer
+// itself 20 %, outer;near 30 %, outer;far;deeper 50 %.
 #include "tests/targets/work.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))

@@ -1,6 +1,6 @@
-// Machine code written at run time into anonymous memory. It keeps frame pointers and has no unwind
-// rules; its names are in /tmp/perf-PID.map, which stays behind for the reader. All time is in
-// main;run;jit_outer;jit_inner (_[j] in collapsed stacks).
+// Runtime code in anonymous memory. It keeps frame pointers and has no unwind rules; its names are
+// in /tmp/perf-PID.map, which stays for the reader. All time is in main;run;jit_outer;jit_inner
+// (_[j] in collapsed stacks).
 // BUILD: -fomit-frame-pointer
 #include "tests/targets/work.h"
 
@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* jit_outer(iterations): calls jit_inner, which begins INNER bytes further on. */
+/* jit_outer(iterations): calls jit_inner, which begins INNER bytes after it. */
 #define INNER 16
 static const unsigned char machine_code[] = {
 	0x55,					  /* push %rbp */

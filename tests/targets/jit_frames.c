@@ -1,8 +1,9 @@
-// Machine code written at run time into anonymous memory, without frame pointer and unwind rules: it saves three
-// registers, counts in rbp, takes a frame of some size, and calls back. Every [ms] (second argument; 0: once in the
-// middle) it is written anew at the same place with a frame of another size, whose bytes hold what the rules of the
-// code before would take for a return address to decoy(). Chains below main: narrow;JIT, narrow;JIT;of_narrow and
-// wide;JIT, wide;JIT;of_wide, where JIT is a frame without a name; half of the time in it, half in the last.
+// Runtime code in anonymous memory, without frame pointers and unwind rules: it saves three
+// registers, counts in rbp, allocates a frame and calls back. Every [ms] (second argument; 0: once,
+// in the middle) it is rewritten at the same address with a frame of another size, which contains
+// the return address to decoy() that the rules of the previous code would read. Chains below main:
+// narrow;JIT, narrow;JIT;of_narrow and wide;JIT, wide;JIT;of_wide, where JIT is an unnamed frame;
+// half of the time is in JIT itself, half in of_narrow and of_wide.
 // BUILD: -fomit-frame-pointer
 #include "tests/targets/work.h"
 
@@ -41,7 +42,7 @@ static void put(unsigned char *code, size_t at, int32_t value)
 	memcpy(code + at, &value, sizeof(value));
 }
 
-/* `decoy`: offset of the word that looks like a return address to the other code's rules. */
+/* `decoy`: offset of the word that the other code's rules would take for a return address. */
 static void compile(unsigned char *code, int32_t size, int32_t decoy)
 {
 	memcpy(code, template, sizeof(template));

@@ -1,5 +1,5 @@
-// Time in the kernel: short system calls and long ones. True shares: main;short_calls and what is
-// above it 50 %, main;long_calls 50 %.
+// Time in the kernel: short system calls and long ones. True shares: main;short_calls and its
+// callees 50 %, main;long_calls 50 %.
 #include "tests/targets/work.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
-// What appears 1 s after the start: a child "child" that loads a library and works in it. The parent
-// works in main;parent all the time, the child in main;plugin;plug_a;plug_a_work: 50 % each of the
-// time that both live.
+// After 1 s it starts a child named "child", which loads a library and works in it. The parent
+// always works in main;parent, the child in main;plugin;plug_a;plug_a_work: 50 % each while both
+// live.
 // BUILD: -Wl,-rpath,$ORIGIN
 #include "tests/targets/work.h"
 

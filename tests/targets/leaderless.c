@@ -1,4 +1,5 @@
-// The first thread ends; another does all the work, in heir;leaf. /proc/PID/maps is empty then.
+// The first thread ends, which leaves /proc/PID/maps empty; another does all the work, in
+// heir;leaf.
 #include "tests/targets/work.h"
 
 #include <pthread.h>

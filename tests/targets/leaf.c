@@ -1,6 +1,6 @@
-// Leaf functions that the compiler gives no frame although all others keep frame pointers. A
-// frame-pointer walk loses their caller. True shares: left;leaf_1 25 %, left;leaf_2 25 %,
-// right;leaf_1 50 %.
+// Leaf functions that get no frame from the compiler although all other functions keep frame
+// pointers: a frame-pointer walk loses their callers. True shares: left;leaf_1 25 %, left;leaf_2 25
+// %, right;leaf_1 50 %.
 // BUILD: -fno-omit-frame-pointer -momit-leaf-frame-pointer
 #include "tests/targets/work.h"
 

@@ -1,6 +1,7 @@
 /*
- * leftover FILE: works for ten seconds. An address of sprof's (every 256 MiB there is one) has memory that says nothing of
- * itself, as the end of what an earlier try to attach has put there; it goes when FILE is there.
+ * leftover FILE: works for ten seconds with memory that carries no mark of its owner at one of the
+ * addresses that sprof uses (there is one every 256 MiB), like the last remains of an earlier
+ * attempt to attach. The memory is unmapped when FILE appears.
  */
 #include "tests/targets/work.h"
 

@@ -1,4 +1,4 @@
-// Loaded by reused.c where libframe_b is at other times.
+// Loaded by reused.c at the address where libframe_b is at other times.
 #include "tests/targets/frame.h"
 
 FRAME(frame_a, 40, 8);

@@ -1,5 +1,5 @@
-// Loaded into other programs by tests/drivers/dlopen.c. Its constructor allocates, writes a line, and says so by a
-// name that can be seen in /proc/PID/fd: a file in $GUEST_SAYS, if the program has that in its environment.
+// Loaded into other programs by tests/drivers/dlopen.c. Its constructor allocates memory and
+// appends a line to the file that GUEST_SAYS names, if the program has that in its environment.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// Calls a dozen functions once each. plt.c loads it anew each time, so the dynamic linker looks
-// every symbol up.
+// Calls a dozen functions once each. plt.c loads it again and again, so the dynamic linker must
+// look up every symbol each time.
 // BUILD: -fno-builtin -Wl,-z,lazy
 #include <ctype.h>
 #include <stdlib.h>

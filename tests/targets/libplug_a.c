@@ -1,4 +1,4 @@
-// Loaded and unloaded by dlopen.c, at the address where libplug_b was before. True shape:
+// Loaded and unloaded by dlopen.c, at the address that libplug_b had before. True stack:
 // plug_a;plug_a_work.
 #include "tests/targets/work.h"
 

@@ -1,4 +1,4 @@
-// Loaded and unloaded by dlopen.c, at the address where libplug_a was before. True shape:
+// Loaded and unloaded by dlopen.c, at the address that libplug_a had before. True stack:
 // plug_b;plug_b_work.
 #include "tests/targets/work.h"
 

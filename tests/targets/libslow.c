@@ -1,4 +1,4 @@
-// Its constructor takes three seconds, in which the loader is locked.
+// Its constructor takes three seconds, during which the loader is locked.
 #include <unistd.h>
 
 __attribute__((constructor)) static void arrive(void)

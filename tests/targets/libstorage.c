@@ -1,4 +1,4 @@
-// Storage of each thread, in a library that storm.c loads and unloads.
+// Thread-local storage in a library that storm.c loads and unloads.
 #include <stdint.h>
 
 static __thread uint64_t own;

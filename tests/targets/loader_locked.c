@@ -1,5 +1,8 @@
 // BUILD: -ldl -Wl,-rpath,$ORIGIN
-/* One thread loads libslow.so, the first one waits in poll(2) in 20 ms steps: loader_locked MILLISECONDS */
+/*
+ * loader_locked MILLISECONDS: one thread loads libslow.so, whose constructor keeps the loader
+ * locked, while the first thread waits in poll(2) in steps of 20 ms.
+ */
 #include <dlfcn.h>
 #include <poll.h>
 #include <pthread.h>
@@ -10,7 +13,7 @@ static void *load(void *argument)
 {
 	void **library = argument;
 
-	*library = dlopen("libslow.so", RTLD_NOW); /* no tail call: the caller's RUNPATH counts */
+	*library = dlopen("libslow.so", RTLD_NOW); /* dlopen uses its caller's RUNPATH */
 	return NULL;
 }
 

@@ -1,5 +1,5 @@
-// many_maps NUMBER MS: so many executable mappings without a file, apart from each other; then all
-// the time in main;leaf.
+// many_maps NUMBER MS: makes NUMBER separate executable mappings without a file, then spends all
+// its time in main;leaf.
 #include "tests/targets/work.h"
 
 #include <sys/mman.h>

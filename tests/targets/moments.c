@@ -1,6 +1,6 @@
 /*
- * moments THREADS MILLISECONDS: many threads that each work for a moment now and then, as those of a server do, so that
- * each uses no more CPU time than some ticks.
+ * moments THREADS MILLISECONDS: many threads that each work for a moment now and then, like those
+ * of a server, so that each uses only a few ticks of CPU time.
  */
 #include "tests/targets/work.h"
 

@@ -1,7 +1,7 @@
-// Assembly without call frame information, as numeric libraries have it, below functions whose frames
-// are found by rbp. Shares, all below main: with_frame;pushes 20 % (saves all, overwrites rbp),
-// with_frame;aligned;part_20, with_frame;realigned;part_20b (the old rsp in a slot), with_frame;calls;leaf
-// 20 %, with_frame;part_20c (called by a jump).
+// Assembly without call frame information, as in numeric libraries, below functions whose frames
+// are found through rbp. Shares, all below main: with_frame;pushes 20 % (saves all registers,
+// overwrites rbp), with_frame;aligned;part_20 20 %, with_frame;realigned;part_20b 20 % (the old rsp
+// in a slot), with_frame;calls;leaf 20 %, with_frame;part_20c 20 % (entered by a jump).
 // BUILD: -fomit-frame-pointer
 #include "tests/targets/work.h"
 
@@ -9,7 +9,7 @@
 
 #define FUNCTION(name) ".globl " #name "\n.type " #name ", @function\n.p2align 4\n" #name ":\n"
 #define END(name) ".size " #name ", . - " #name "\n"
-/* rdi times as long as BURN(1) */
+/* Works rdi times as long as BURN(1). */
 #define LOOP                                                                                       \
 	"	imulq $250000, %rdi, %rcx\n"                                                             \
 	"	movabsq $6364136223846793005, %rdx\n"                                                    \
@@ -110,7 +110,7 @@ NOIPA void part_20c(uint64_t units)
 	BURN(units);
 }
 
-/* A frame of a size that only its rbp knows. */
+/* A frame of a size that only its rbp tells. */
 NOIPA char with_frame(void (*function)(uint64_t), size_t size)
 {
 	char *memory = alloca(size);

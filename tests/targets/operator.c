@@ -1,9 +1,9 @@
-// What PyTorch's operators look like on a stack: a function named as they are, and below it assembly that says not how
-// it is unwound. All time is in main;at::_ops::linear::call();gemm.
+// What PyTorch's operators look like on a stack: a function named like an operator, and below it
+// assembly without unwind rules. All time is in main;at::_ops::linear::call();gemm.
 // BUILD: -fomit-frame-pointer
 #include "tests/targets/work.h"
 
-/* Saves registers, and has a number in rbp. */
+/* Saves registers, and uses rbp for a number. */
 __asm__(".text\n"
 	".p2align 4\n"
 	".globl gemm\n"

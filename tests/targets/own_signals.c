@@ -1,10 +1,11 @@
 /*
- * Uses signals in ways that a profiler by signals must bear, and does its work all the same:
- *   prof	takes SIGPROF for itself, by setitimer(2), and counts
- *   reset	gives every signal the default action, now and then, as a daemon does
- *   block	works in a thread where every signal is blocked
- *   queue	has a handler for every free real-time signal, and queues each of them to itself
- *   errno	looks at errno, at a wait that must not be broken off, and at its registers
+ * Uses signals in ways that a profiler based on signals must tolerate, and checks that its own work
+ * is undisturbed:
+ *  prof	takes SIGPROF for itself, by setitimer(2), and counts the signals
+ *  reset	resets every signal to the default action now and then, as daemons do
+ *  block	works in a thread where every signal is blocked
+ *  queue	has a handler for every free real-time signal, and queues each of them to itself
+ *  errno	checks errno, a wait that must not be interrupted, and its registers
  */
 #include "tests/targets/work.h"
 

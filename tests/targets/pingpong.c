@@ -1,6 +1,7 @@
-// pingpong MS [CPU [WARM_UP_MS]]: two threads on one CPU send a byte to and fro through pipes: nothing
-// but context switches. Prints us per round trip over MS (the median of slices of
-// 20 ms, so that other processes' turns do not count), after a warm-up in which a profiler attaches.
+// pingpong MS [CPU [WARM_UP_MS]]: two threads on one CPU send a byte back and forth through pipes,
+// which causes a context switch each time. Prints the us per round trip over MS (the median of
+// slices of 20 ms, which excludes the turns of other processes), after a warm-up in which a
+// profiler can attach.
 #include "tests/targets/work.h"
 
 #include <pthread.h>
@@ -29,7 +30,7 @@ static double now_us(void)
 	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
-/* Round trips for this long; returns us per round trip. */
+/* Runs round trips for this long; returns us per round trip. */
 static double play(double duration_us)
 {
 	double start = now_us(), now = start;

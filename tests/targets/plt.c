@@ -1,6 +1,6 @@
-// Calls through PLT stubs, and first calls that the dynamic linker binds lazily in a library loaded
-// again and again. True shares: main;call_stubs and what is above it 50 %, main;bind_lazily and
-// what is above it 50 %.
+// Calls through PLT stubs, and first calls that the dynamic linker binds lazily in a library that
+// is loaded again and again. True shares: main;call_stubs and its callees 50 %, main;bind_lazily
+// and its callees 50 %.
 // BUILD: -fno-builtin -Wl,-z,lazy -lplt -Wl,-rpath,$ORIGIN
 #include "tests/targets/work.h"
 

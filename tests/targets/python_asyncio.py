@@ -1,6 +1,7 @@
-# asyncio tasks that are suspended in different ways. First the truth about those whose awaits Python shows from inside, a
-# line per task ("NAME STATE AWAITED_BY FUNCTION:LINE,...", innermost first), then "ready"; then they wait until the
-# program is killed. python_asyncio.py [MORE TASKS]
+# asyncio tasks that are suspended in different ways. It first prints the truth about those whose
+# awaits Python can report, a line per task ("NAME STATE AWAITED_BY FUNCTION:LINE,...", innermost
+# first), then "ready"; then the tasks wait until the program is killed. python_asyncio.py [MORE
+# TASKS]
 import asyncio
 import contextlib
 import sys
@@ -71,7 +72,7 @@ def awaiters(future):
 
 
 async def main(nr_more):
-    # An asynchronous generator does not say what it awaits.
+    # An asynchronous generator does not tell what it awaits.
     hidden = [
         asyncio.create_task(in_async_generator(), name="generates"),
         asyncio.create_task(in_context(), name="enters"),

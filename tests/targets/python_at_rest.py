@@ -1,6 +1,6 @@
-# Two threads go deep by many roads (calls from C, generators, coroutines, lambdas, code without a file, a name that is
-# not ASCII) and stay there, in a C function that uses the CPU. On SIGUSR1 the interpreter's own faulthandler writes
-# what it takes their stacks for into the file given.
+# Two threads go deep in many ways (calls from C, generators, coroutines, lambdas, code without a
+# file, a name that is not ASCII) and stay there, in a C function that uses the CPU. On SIGUSR1 the
+# interpreter's own faulthandler writes their stacks to the given file.
 import asyncio
 import faulthandler
 import functools

@@ -1,4 +1,4 @@
-# Calls of Python functions of a known number, of which it prints the truth: NAME CALLS.
+# Calls Python functions known numbers of times, and prints the truth: NAME CALLS.
 import functools
 
 

@@ -1,5 +1,5 @@
-# As many Python frames as the first argument says below a loop that never ends, of as many functions as the second says
-# (or one).
+# Builds as many Python frames as the first argument says below an endless loop, of as many
+# functions as the second argument says (or one).
 import sys
 
 kinds = int(sys.argv[2]) if len(sys.argv) > 2 else 1
@@ -15,7 +15,7 @@ def loop():
 
 
 exec(compile(source, __file__, "exec"))
-warming = True  # what is called for the first times is another matter
+warming = True  # first calls differ: the interpreter specializes them
 for _ in range(100):
     deep0(kinds)
 warming = False

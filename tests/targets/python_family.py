@@ -1,5 +1,6 @@
-# A parent whose forked workers, spawned workers and exec'ed programs all use CPU time in functions of their own, which
-# print how much. Arguments: interpreters to exec after one another; the last one takes this process over.
+# A parent whose forked workers, spawned workers and exec'ed programs all use CPU time in functions
+# of their own and print how much. Arguments: interpreters to exec one after another; the last one
+# replaces this process.
 import multiprocessing
 import os
 import subprocess

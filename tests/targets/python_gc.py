@@ -1,5 +1,5 @@
-# Makes cyclic garbage: many small collections that one line triggers, and some that are asked for by another. Prints
-# what share of its CPU time the collector took, by its own callbacks: "gc NS", then "other NS". python_gc.py SECONDS
+# Makes cyclic garbage: one line triggers many small collections, another asks for some. Prints,
+# from the collector's own callbacks, "gc NS" and "other NS" of CPU time. python_gc.py SECONDS
 import gc
 import sys
 import time

@@ -1,6 +1,7 @@
-# Threads whose use of the GIL is known. For so many seconds of CPU time each, by turns (python_gil.py SECONDS):
-# one computes in Python, then one is in zlib and hashlib, which let the GIL go; with "fight", several threads compute
-# in Python at the same time, of which one at a time can. Prints nothing.
+# Threads whose use of the GIL is known. python_gil.py SECONDS: for SECONDS of CPU time each, in
+# turn, one computes in Python, then one is in zlib and hashlib, which release the GIL. With
+# "fight", several threads compute in Python at the same time, of which only one at a time can.
+# Prints nothing.
 import hashlib
 import sys
 import threading

@@ -1,8 +1,8 @@
 /*
- * Claims to be CPython 3.11, and hands a profiler everything a frame chain can do wrong while it uses
- * the CPU: memory that is not there, that cannot be read, that ends too soon, that goes away in
- * between, chains that never end, sizes that cannot be. Between those, a sound frame. Prints how often
- * it came round. Argument: milliseconds.
+ * Claims to be CPython 3.11 and shows a profiler everything that can be wrong with a frame chain,
+ * while it uses the CPU: memory that is missing, unreadable, cut short or unmapped meanwhile,
+ * endless chains, impossible sizes. A valid frame comes in between. Prints the number of its
+ * rounds. Argument: milliseconds.
  */
 // BUILD: -rdynamic -pthread
 #include <pthread.h>
@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Offsets of 3.11; sampler/runtimes/python/layout_table.c. */
+/* Offsets of 3.11, as in sampler/runtimes/python/layout_table.c. */
 #define RUNTIME_KEY 592
 #define THREAD_ID 152
 #define THREAD_CFRAME 56
@@ -57,7 +57,7 @@ static struct bytes linetable = { .size = 2, .data = { 0x80 | 10 << 3, 0 } };
 static struct string name = { .length = 5, .hash = 77, .state = 0x64, .text = "sound" };
 static struct string file = { .length = 8, .hash = 78, .state = 0x64, .text = "sound.py" };
 static pthread_key_t key;
-static char *pages; /* one that can be read, one that cannot, one that comes and goes */
+static char *pages; /* one readable, one unreadable, one that is unmapped at times */
 static char *short_file;
 static volatile int stop;
 

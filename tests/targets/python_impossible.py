@@ -1,5 +1,6 @@
-# leaf_a is only ever called by hot_a, leaf_b only by hot_b, as deep or as shallow, from several threads: a reader that
-# is not on the thread itself sees leaf_a below hot_b. Argument: seconds of CPU time.
+# Only hot_a calls leaf_a and only hot_b calls leaf_b, at the same depths, in several threads: a
+# reader that does not run on the thread itself may see leaf_a below hot_b. Argument: seconds of CPU
+# time.
 import sys
 import threading
 import time

@@ -1,6 +1,6 @@
-# Four parts whose CPU time is measured inside: a loop, calls, a C function that releases the GIL, and calls from C back
-# into Python. Prints "part ns" lines. Arguments: milliseconds of CPU time, or 500x for 500 turns of each part; a file for what
-# all of them took, "CPU-ns wall-ns".
+# Four parts that measure their own CPU time: a loop, calls, a C function that releases the GIL, and
+# calls from C back into Python. Prints lines of "part ns". Arguments: milliseconds of CPU time, or
+# 500x for 500 turns of each part; a file for the total of all parts, "CPU-ns wall-ns".
 import hashlib
 import sys
 import time

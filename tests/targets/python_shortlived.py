@@ -1,6 +1,7 @@
-# Functions that live 3 ms of CPU time each: every one is compiled from a text of its own, runs, and is gone, and the next takes its
-# memory. All are at the same line of a file of the same length, with names of the same length; every other one differs
-# from the one before in its file alone. Arguments: seconds; once or often, which is how each is called.
+# Functions that live for 3 ms of CPU time each: every one is compiled from a text of its own, runs
+# and is freed, and the next one takes its memory. All are on the same line of files with names of
+# the same length, and have names of the same length; every second one differs from the one before
+# in its file alone. Arguments: seconds; "once" or "often": how each is called.
 import sys
 import time
 
@@ -27,7 +28,7 @@ def main():
         exec(compile(TEXT.format(name=name), file, "exec"), made)
         made["call"](time.thread_time() + 0.003, time.thread_time, turns)
         print(name, file.rsplit("/", 1)[1], time.monotonic_ns(), flush=False)
-        made.clear()  # which the functions hold as their globals
+        made.clear()  # the globals of the functions
         i += 1
 
 

@@ -1,5 +1,5 @@
-# Threads that wait in different ways, and what each of them is at: first the truth, a line per frame
-# ("THREAD FUNCTION LINE", innermost first, then "ready"), then they wait until the program is killed.
+# Threads that wait in different ways. The program first prints where each of them waits, a line per
+# frame ("THREAD FUNCTION LINE", innermost first), then "ready"; then they wait until it is killed.
 import queue
 import select
 import sys
@@ -12,7 +12,7 @@ go = threading.Event()
 def report(depth=3):
     if depth:
         return report(depth - 1)
-    # The main thread waits on the line that writes the truth: its line is known beforehand.
+    # The main thread will wait on the line that writes the truth, so its line is known beforehand.
     lines = []
     for ident, frame in sys._current_frames().items():
         tid = native[ident]

@@ -1,10 +1,10 @@
 // BUILD: -fsanitize=thread sampler/timer/targets/timer_region.c sampler/agent/record.c sampler/agent/timers.c sampler/agent/stack.c sampler/agent/memory.c sampler/agent/python.c
 /*
- * The memory that a target and its recorder share, with both halves in one process, watched by
- * ThreadSanitizer: threads write samples into the rings and make and delete timers as handlers do,
- * another reads them and asks for timers as the recorder does. What is read must be what was
- * written, in order, and nothing may be lost but what was counted. Prints how many there were;
- * status 1 where something was wrong, 66 where ThreadSanitizer says so.
+ * The memory that a target and its recorder share, with both halves in one process under
+ * ThreadSanitizer: threads write samples into the rings and create and delete timers as the
+ * handlers do, another thread reads the rings and requests timers as the recorder does. What is
+ * read must be what was written, in order, and every lost sample must be counted. Prints the
+ * numbers; exits with status 1 if something was wrong, 66 if ThreadSanitizer found a race.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -79,7 +79,7 @@ static void take(void *context, const struct agent_sample *sample, const uint64_
 		c->nr_bad += words[i] != frame_of(producer, n, i);
 }
 
-/* Every third has ended. */
+/* Every third thread has ended. */
 static bool lives(void *context, pid_t tid)
 {
 	return (*(unsigned int *)context)++ % 3 || !tid;

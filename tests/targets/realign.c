@@ -1,5 +1,5 @@
-// Frames whose size is known only when they run. True shares, all below main: realigned;part_40 40
-// % (the stack is aligned to 64 bytes and the CFA is kept in a register or a slot: DRAP),
+// Frames whose size is only known at run time. True shares, all below main: realigned;part_40 40 %
+// (the stack is aligned to 64 bytes and the CFA is kept in a register or a slot: DRAP),
 // with_alloca;part_30 30 %, with_vla;part_30b 30 %.
 // BUILD: -fomit-frame-pointer -mstackrealign
 #include "tests/targets/work.h"
@@ -27,7 +27,10 @@ NOIPA void use(void *memory, size_t size)
 	memset(memory, 1, size);
 }
 
-/* Seven arguments: one lies above the frame, which is what makes the compiler keep the old stack pointer. */
+/*
+ * Seven arguments: the seventh lies above the frame, so the compiler must keep the old stack
+ * pointer.
+ */
 NOIPA int realigned(int a, int b, int c, int d, int e, int f, int g)
 {
 	_Alignas(64) char vector[64];

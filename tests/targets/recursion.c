@@ -1,5 +1,5 @@
-// recursion MS DEPTH: one function that calls itself, DEPTH frames of it, then bottom. All time is
-// in main;recurse;...;bottom.
+// recursion MS DEPTH: one function that calls itself, for DEPTH frames, then bottom. All time is in
+// main;recurse;...;bottom.
 // BUILD: -fomit-frame-pointer -fno-optimize-sibling-calls
 #include "tests/targets/work.h"
 
@@ -31,7 +31,9 @@ int main(int argc, char **argv)
 
 	if (!chain)
 		return 1;
-	/* While the rows of a new program are not ready, a copy of 64 KiB of stack is all there is. */
+	/*
+	 * Until the rows of a new program are ready, a sample has only a copy of 64 KiB of stack.
+	 */
 	if (depth > 2000)
 		usleep(300000);
 	while (ns < budget)

@@ -1,10 +1,10 @@
 /*
- * A thread that keeps known values in every general and vector register while it counts down, and looks at them
- * afterwards, again and again; so does the first one:
+ * Two threads, the first one and another, keep known values in every general and vector register
+ * while they count down, and check them afterwards, again and again:
  *
  *	registers MILLISECONDS
  *
- * Prints `rounds N bad N`; status 1 where a register had changed.
+ * Prints `rounds N bad N`; exits with status 1 if a register had changed.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -18,7 +18,7 @@
 
 static atomic_long nr_rounds, nr_bad;
 static uint64_t end_ns;
-static const char *end_file; /* it ends earlier when this file is there: END_FILE */
+static const char *end_file; /* from END_FILE: the program ends early when it appears */
 
 static uint64_t now_ns(void)
 {

@@ -1,7 +1,7 @@
-// remap MS [anonymous|file]: code that does not lie where the program's file was mapped first.
-//   anonymous  the text is replaced by a copy in anonymous memory at the same address, as some
-//              servers do to have it in huge pages
-//   file       the text is mapped a second time, and the work runs there
+// remap MS [anonymous|file]: code that does not run where the program's file was mapped first.
+//  anonymous  the text is replaced by a copy in anonymous memory at the same address, as some
+//             servers do to have it in huge pages
+//  file       the text is mapped a second time, and the work runs there
 // True shares: main;run;part_60 60 %, main;run;part_40 40 %.
 // BUILD: -fomit-frame-pointer
 #include "tests/targets/work.h"
@@ -21,7 +21,7 @@ NOIPA void part_40(void)
 	BURN(40);
 }
 
-/* Calls relative to itself, so it also works in a copy of the text. */
+/* Its calls are relative, so it also works in a copy of the text. */
 NOIPA void run(int which)
 {
 	if (which)
@@ -70,7 +70,7 @@ static int replace_by_copy(const struct text *text)
 		       : -1;
 }
 
-/* Returns how far away the second mapping is, or 0. */
+/* Returns the distance to the second mapping, or 0. */
 static ptrdiff_t map_again(const struct text *text)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);

@@ -1,4 +1,4 @@
-// One thread whose name is first and second in turn, 10 ms each: 50 % each.
+// One thread that is named first and second in turn, for 10 ms each: 50 % each.
 #include "tests/targets/work.h"
 
 NOIPA void leaf(void)

@@ -1,5 +1,6 @@
-// renames_late CHILDREN MS: children, one after the other, that each work 6 ms under the name they have from their parent,
-// which is time enough to be met, then MS milliseconds under one of their own, "late", and end.
+// renames_late CHILDREN MS: starts children one after the other. Each works 6 ms under the name
+// that it inherited, long enough for a sampler to see it, then MS milliseconds under the name
+// "late", and ends.
 #include "tests/targets/work.h"
 
 #include <sys/wait.h>

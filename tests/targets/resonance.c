@@ -1,6 +1,6 @@
-// resonance MS HZ: changes between two functions twice per period of 1/HZ s, so a sampler that
-// fires exactly HZ times a second always sees the same one. True shares: main;first_half 50 %,
-// main;second_half 50 %.
+// resonance MS HZ: alternates between two functions twice per period of 1/HZ s, so that a sampler
+// which fires exactly HZ times a second always sees the same one. True shares: main;first_half 50
+// %, main;second_half 50 %.
 #include "tests/targets/work.h"
 
 NOIPA void first_half(uint64_t until)

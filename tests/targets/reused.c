@@ -1,6 +1,6 @@
-// reused library|process MS: two libraries whose functions have the same addresses and other frames, by turns in one
-// process, or in children that have one process number after the other. True shares: what is above
-// use;frame_a 60 %, use;frame_b 40 %.
+// reused library|process MS: two libraries whose functions have the same addresses but other frame
+// sizes, used in turn in one process, or in children that reuse one process number. True shares:
+// use;frame_a and its callees 60 %, use;frame_b and its callees 40 %.
 // BUILD: -Wl,-rpath,$ORIGIN
 #include "tests/targets/work.h"
 
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define TURN_MS 120
-#define LOOK_MS 250 /* until whoever looks has seen what was loaded */
+#define LOOK_MS 250 /* long enough for a recorder to see what was loaded */
 
 NOIPA void work(void)
 {
@@ -23,7 +23,7 @@ static const struct {
 	const char *file, *name;
 } libraries[] = { { "libframe_a.so", "frame_a" }, { "libframe_b.so", "frame_b" } };
 
-/* Turn `i`, called by the function `above`; where the library's function was. */
+/* Turn `i`, called by the function `above`; returns the address of the library's function. */
 NOIPA uintptr_t use(int i, const char *above)
 {
 	int which = i % 5 >= 3;
@@ -44,7 +44,7 @@ NOIPA uintptr_t use(int i, const char *above)
 	return (uintptr_t)frame;
 }
 
-/* fork(), the child's number given; 0 = any. */
+/* fork() that gives the child this process number; 0 = any. */
 static pid_t fork_as(pid_t pid)
 {
 	struct clone_args args = {
@@ -64,7 +64,9 @@ NOIPA uintptr_t use_here(int i)
 	return at;
 }
 
-/* The same in a child of this number, which becomes known by and by; 0 = it went well. */
+/*
+ * The same in a child with this process number, which the first child sets; returns 0 on success.
+ */
 NOIPA int use_as(pid_t *pid, int i, const int *to)
 {
 	pid_t child = fork_as(*pid);

@@ -1,5 +1,6 @@
-// same_place_a MS [TURNS]: runs for MS with a frame of its own below main, and becomes same_place_b, in which all that differs is
-// that frame's size: by turns, of which there are six. True shares: main;frame_a;work and main;frame_b;work, each of its program.
+// same_place_a MS [TURNS]: runs for MS with a frame of its own below main, then execs same_place_b,
+// which differs only in the size of that frame, and so on in six turns. True shares:
+// main;frame_a;work and main;frame_b;work, each within its own program.
 // BUILD: -no-pie -fno-pie
 #include "tests/targets/frame.h"
 #include "tests/targets/work.h"

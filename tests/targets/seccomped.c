@@ -1,21 +1,22 @@
 /*
- * Works and sleeps under a seccomp filter, until SECONDS have passed or the file of END_FILE is there:
+ * Works and sleeps under a seccomp filter for SECONDS, or until the file named by END_FILE appears:
  *
- *	seccomped KIND SECONDS [PROGRAM ARGUMENTS...]	becomes that program instead of working
+ *	seccomped KIND SECONDS [PROGRAM ARGUMENTS...]	execs that program instead of working
  *
  *	none	no filter
  *	allow	everything
- *	docker	what containers have by default: a list of what is allowed, two of them by their arguments; else EPERM
- *	exact	what this program and sprof's manual need, and death for anything else
- *	timers	death for timer_create
+ *	docker  the default of container engines: a list of allowed calls, two of which depend on
+ *	        their arguments; EPERM for the rest
+ *	exact	allows what this program and sprof's manual need, kills at anything else
+ *	timers	kills at timer_create
  *	timers2	the same, in the second of two filters
  *	other	the same, in a thread that is not the first
  *	write	W^X: EPERM for mprotect with PROT_EXEC
- *	pointer	EPERM for timer_create where its third argument is a certain address
- *	trace	another process decides over munmap
+ *	pointer	EPERM for timer_create if its third argument is a certain address
+ *	trace	another process decides about munmap
  *	strict	no filter: strict mode
  *
- * Status 1 where a sleep ended early.
+ * Exits with status 1 if a sleep ended early.
  */
 #include <errno.h>
 #include <linux/audit.h>
@@ -82,7 +83,10 @@ static void install(void)
 	}
 }
 
-/* Numbers that Docker's default profile leaves out, up to statx(2); it allows most of the others. */
+/*
+ * System calls that Docker's default profile leaves out, up to statx(2); it allows most of the
+ * others.
+ */
 static const uint16_t not_in_docker[] = {
 	134, 135, 136, 139, 155, 156, 163, 164, 165, 166, 167, 168, 169, 172, 173,
 	174, 175, 176, 177, 178, 179, 180, 212, 227, 237, 238, 239, 246, 248, 249,
@@ -120,7 +124,7 @@ static void put_docker(void)
 	end(SECCOMP_RET_ERRNO | EPERM);
 }
 
-/* docs/attach.md says what sprof needs; the rest is what this program does. */
+/* docs/attach.md lists what sprof needs; this program itself needs the rest. */
 static void put_exact(void)
 {
 	static const uint16_t needed[] = {
@@ -167,7 +171,7 @@ static void put_one(uint32_t number, uint32_t action)
 	end(SECCOMP_RET_ALLOW);
 }
 
-/* A call whose argument has certain bits, or a certain value. */
+/* Matches a call whose argument has certain bits or a certain value. */
 static void put_argument(uint32_t number, size_t offset, uint16_t test, uint32_t value)
 {
 	begin();
@@ -186,7 +190,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Half of the time it computes; the sleep is one that is resumed by restart_syscall(2). */
+/* Computes for half of the time; the kernel resumes its sleep with restart_syscall(2). */
 static int work(uint64_t seconds)
 {
 	uint64_t until = now_ns() + seconds * 1000000000, early = 0;

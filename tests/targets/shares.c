@@ -1,5 +1,5 @@
-// True shares: main;part_50 50 %, main;part_30 30 %, main;part_20 20 %. Leaf functions, no frames
-// of their own.
+// True shares: main;part_50 50 %, main;part_30 30 %, main;part_20 20 %. All three are leaf
+// functions without frames of their own.
 #include "tests/targets/work.h"
 
 NOIPA void part_50(void)

@@ -1,3 +1,3 @@
-// shares.c as a position independent executable, said explicitly.
+// shares.c built explicitly as a position-independent executable.
 // BUILD: -pie -fPIE
 #include "tests/targets/shares.c"

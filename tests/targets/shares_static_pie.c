@@ -1,3 +1,3 @@
-// shares.c as a static binary that is loaded anywhere.
+// shares.c as a static binary that can be loaded at any address.
 // BUILD: -static-pie
 #include "tests/targets/shares.c"

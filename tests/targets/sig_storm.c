@@ -1,7 +1,8 @@
 /*
- * Computes while a timer sends it 5 000 signals a second: sig_storm CPU-MILLISECONDS, or until END_FILE is there. Every
- * expiry must arrive, as a signal or as an overrun of one, in order, and no register may differ after it. Prints
- * `cpu_ns N signals N expiries N bad N`; status 1 where one was lost or something was bad.
+ * sig_storm CPU-MILLISECONDS: computes while a timer sends it 5 000 signals a second, for that long
+ * or until the file named by END_FILE appears. Every expiry must arrive, as a signal or as its
+ * overrun, in order, and must leave every register unchanged. Prints `cpu_ns N signals N expiries N
+ * bad N`; exits with status 1 if an expiry was lost or something was bad.
  */
 #include <signal.h>
 #include <stdint.h>
@@ -33,7 +34,7 @@ static uint64_t read_clock(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Integer and floating-point registers are all in use, and the result is known. */
+/* Uses all integer and floating-point registers, for a result that is known. */
 static __attribute__((noinline)) int compute(void)
 {
 	double a = 1, b = 2, c = 3, d = 5;
@@ -72,7 +73,7 @@ int main(int argc, char **argv)
 	       !(end_file && !access(end_file, F_OK)))
 		nr_bad += !compute();
 	want = (read_clock(CLOCK_MONOTONIC) - start) / PERIOD_NS;
-	usleep(2000); /* those of the last moment */
+	usleep(2000); /* receive the last signals */
 	timer_settime(timer, 0, &never, NULL);
 	before = (read_clock(CLOCK_MONOTONIC) - before) / PERIOD_NS;
 	printf("cpu_ns %lu signals %d expiries %lu of %lu to %lu bad %d\n",

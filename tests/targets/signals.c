@@ -1,8 +1,8 @@
 // signals MS [altstack]: a SIGPROF handler that works on top of interrupted work, on the same stack
-// or on another. Of every 10 ms of CPU time, the time of BURN(12) in main;interrupted;(signal
-// frame);on_tick;handler_work, the rest in main;interrupted. Signals by the clock on the wall would
-// come as often while other programs have the CPU, and the shares of one second would not be those of
-// the next.
+// or on another. Of every 10 ms of CPU time, BURN(12) is in main;interrupted;(signal
+// frame);on_tick;handler_work, the rest in main;interrupted. The signals follow CPU time because
+// wall-clock signals would also come while other programs have the CPU, which would change the
+// shares from one second to the next.
 // BUILD: -fomit-frame-pointer
 #include "tests/targets/work.h"
 
@@ -17,7 +17,9 @@ NOIPA void handler_work(void)
 	BURN(12);
 }
 
-/* Measures what it interrupts too, from the end of one signal to the start of the next. */
+/*
+ * Also measures the work that it interrupts, from the end of one signal to the start of the next.
+ */
 NOIPA void on_tick(int signal)
 {
 	static uint64_t usual;
@@ -29,7 +31,7 @@ NOIPA void on_tick(int signal)
 	last_end = cpu_ns();
 }
 
-/* Reads no clock: a signal that comes while it does would have other callers. */
+/* Reads no clock: a signal that interrupted the clock would have other callers. */
 NOIPA void interrupted(uint64_t units)
 {
 	BURN(units);

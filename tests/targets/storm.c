@@ -1,22 +1,24 @@
 // BUILD: -ldl -Wl,-rpath,$ORIGIN
 /*
- * Programs that do one thing as often as they can, where an unwelcome guest is noticed at once:
+ * Programs that do one thing as often as they can, so that a disturbance by injected code shows at
+ * once:
  *
  *	storm KIND MILLISECONDS, or until SIGTERM
  *
  *	malloc	four threads allocate, fill, check and free
  *	dlopen	two threads load libraries, call into them and unload them
- *	fork	two threads fork children, which exec or look at themselves and end
+ *	fork	two threads fork children, which exec or check their mappings and end
  *	thread	threads that live for less than a millisecond
- *	storage	the same, with storage of their own: static, of a library that is loaded anew, by key
- *	fault	a thread gives back the stack that a signal's frame is about to need, while another holds the
- *		lock that getting it again takes
- *	signal	a thread sends another 1000 signals at a time, with numbers, and counts that all have come
+ *	storage the same, with thread-local storage: static, of a library that is loaded again and
+ *	        again, and by key
+ *	fault   a thread discards the stack page that the next signal frame needs, while another
+ *	        holds the lock that a page fault takes
+ *	signal  a thread sends another one 1000 numbered signals at a time and checks that all
+ *	        arrive
  *	exec	the program execs itself every few milliseconds
  *
- * Prints `rounds N bad N carried N`; carried are children in which sprof's shared
- * memory lay (not the page of code that comes before it). Status 1 where
- * something was bad.
+ * Prints `rounds N bad N carried N`; carried counts the children that had sprof's shared memory
+ * mapped (the code page below it does not count). Exits with status 1 if anything was bad.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -93,7 +95,7 @@ static void *do_dlopen(void *argument)
 	return NULL;
 }
 
-/* In a child: system calls only. */
+/* Runs in a child: system calls only. */
 static bool carries_mapping(void)
 {
 	static char text[65536];
@@ -166,7 +168,10 @@ static void *do_thread(void *argument)
 #define STACK_BELOW (128ul << 10)
 #define BIG (4ul << 20)
 
-/* The kernel sleeps in the midst of beginning a handler: what is below the stack pointer is not there. */
+/*
+ * Makes the kernel sleep while it sets up a signal frame, because the memory below the stack
+ * pointer is missing.
+ */
 static void *do_fault(void *argument)
 {
 	char *below;
@@ -201,7 +206,9 @@ static void free_own(void *value)
 	nr_freed++;
 }
 
-/* All of it starts as it should, is its own, and stays what was put there. */
+/*
+ * Checks that a thread's storage starts initialized, is its own, and keeps what was written to it.
+ */
 static void *use_storage(void *argument)
 {
 	uint64_t *(*own_of_library)(void) = (uint64_t * (*)(void)) argument;
@@ -280,7 +287,7 @@ static void *do_receive(void *argument)
 {
 	(void)argument;
 	while (!is_over())
-		usleep(500); /* may be broken into: that is what signals do */
+		usleep(500); /* a signal may interrupt it */
 	return NULL;
 }
 
@@ -301,7 +308,7 @@ static void exec_again(char **argv)
 	uint64_t until = now_ns() + 3000000, now;
 	sigset_t set;
 
-	/* A request to end that comes in the middle of an exec waits until it is looked for. */
+	/* A SIGTERM that arrives during an exec stays pending until it is checked here. */
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigprocmask(SIG_BLOCK, &set, NULL);

@@ -1,6 +1,6 @@
-// Addresses whose names are known: labels mark instructions, and the program prints what each is
-// called, "LABEL[-1] function:line>inlined function:line>...", outermost first. The rest is bulk:
-// templates of the standard library, inlined many levels deep.
+// Addresses whose names are known: labels mark instructions, and for each of them the program
+// prints its name as "LABEL[-1] function:line>inlined function:line>...", outermost first. The rest
+// of the program is bulk: templates of the standard library, inlined many levels deep.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Eight threads worker-1 ... worker-8, each in a function of its own; worker-N has N/36 of the
+// Eight threads, worker-1 ... worker-8, each in a function of its own; worker-N takes N/36 of the
 // time.
 #include "tests/targets/work.h"
 
@@ -30,7 +30,7 @@ static bool enough(uint64_t budget)
 	return sum >= budget;
 }
 
-/* Works in rounds, so that the shares are the same in any part of the run. */
+/* Works in rounds, so that the shares are the same in every part of the run. */
 NOIPA void *worker(void *arg)
 {
 	uintptr_t n = (uintptr_t)arg;

@@ -1,5 +1,5 @@
-# Brief steps of training with PyTorch on one CPU thread. For each number of steps read from standard input, makes as many
-# and prints "CPU-ns wall-ns" of them. Prints "ready" first.
+# Brief steps of training with PyTorch on one CPU thread. Prints "ready", then reads numbers of
+# steps from standard input, runs that many and prints their "CPU-ns wall-ns".
 import sys
 import time
 

@@ -1,4 +1,4 @@
-// Nearly every sample has a stack of its own: a walk of 16 random steps through four functions,
+// Nearly every sample has a stack of its own: a random walk of 16 steps through four functions,
 // then bottom. All time is in main;(16 of step_a ... step_d);bottom.
 // BUILD: -fomit-frame-pointer
 #include "tests/targets/work.h"

@@ -1,4 +1,4 @@
-// Reads clocks, which runs in the vdso. True shares: main;monotonic and what is above it 50 %,
+// Reads clocks, which runs in the vdso. True shares: main;monotonic and its callees 50 %,
 // main;time_of_day 50 %.
 #include "tests/targets/work.h"
 

@@ -1,4 +1,4 @@
-/* Waits for half of its time and works for the other half; one thread waits all the time. */
+/* Waits for half of its time and works for the other half; one thread always waits. */
 #include "tests/targets/work.h"
 
 #include <errno.h>

@@ -1,17 +1,17 @@
 /*
- * What the targets share: work of a known amount, and the truth about where it went.
+ * What the targets share: work of a known amount, and the measured truth about where it went.
  *
- * Work is BURN(units): a loop of dependent multiplications, the same code wherever it stands, so the
- * shares of a target follow from its numbers of units. Because machines have other things to do, each
- * target also measures its parts (CPU time of the thread) and prints the truth at its end, as
+ * Work is BURN(units): a loop of dependent multiplications, the same code wherever it is used, so
+ * the shares of a target follow from its numbers of units. Because machines also run other things,
+ * each target measures its parts (CPU time of the thread) and prints the truth at its end, as
  * collapsed stacks on stdout:
  *
  *	comm;main;outer;leaf NANOSECONDS
  *
- * The frames below main or the thread's function are left out; `*` is one frame of any name, `**` at
- * the end any number of frames. tests/root/shares compares this with what `sprof fold` says.
+ * The frames below main or the thread's function are left out; `*` is one frame of any name, `**`
+ * at the end any number of frames. tests/root/shares compares this with the output of `sprof fold`.
  *
- * A part lasts several milliseconds at a time, so it holds several sample periods.
+ * A part lasts several milliseconds at a time, so it covers several sample periods.
  */
 #ifndef SPROF_TESTS_WORK_H
 #define SPROF_TESTS_WORK_H
@@ -23,12 +23,12 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-/* Neither inlined nor cloned nor called in another way than the source says. */
+/* The function is neither inlined nor cloned nor called in another way than the source says. */
 #define NOIPA __attribute__((noipa))
-/* After a call: keeps it from becoming a jump, which would take the caller out of the stack. */
+/* Placed after a call: keeps it from becoming a jump, which would drop the caller's frame. */
 #define NO_TAIL_CALL() __asm__ volatile("")
 
-/* About 0.3 ms on a 3 GHz machine. A macro, because an inlined function would be a frame. */
+/* Takes about 0.3 ms on a 3 GHz machine. A macro, because an inlined function would be a frame. */
 #define BURN(units)                                                                                \
 	do {                                                                                       \
 		uint64_t x_ = 1;                                                                   \
@@ -47,9 +47,10 @@ static inline uint64_t cpu_ns(void)
 }
 
 /*
- * A hypervisor may hold the machine for a tenth of a second. The CPU clock runs on, but no interrupt
- * comes and nothing is sampled. A part that took far longer than usual is one such: it counts as usual.
- * What is usual still moves towards it, so that parts that stay longer soon count as they are.
+ * A hypervisor may stop the machine for a tenth of a second: the CPU clock runs on, but no
+ * interrupt comes and nothing is sampled. A part that took far longer than usual is taken for such
+ * a stop and counts as the usual time. The usual time still moves towards it, so that parts which
+ * stay longer soon count in full.
  */
 static inline uint64_t without_pause(uint64_t *usual, uint64_t ns)
 {
@@ -68,13 +69,13 @@ static inline uint64_t without_pause(uint64_t *usual, uint64_t ns)
 		(sum) += without_pause(&usual_, cpu_ns() - start_);                                \
 	} while (0)
 
-/* CPU time to use: argv[1] in milliseconds. */
+/* CPU time to use: argv[1], in milliseconds. */
 static inline uint64_t budget_ns(int argc, char **argv)
 {
 	return (argc > 1 ? strtoull(argv[1], NULL, 10) : 2000) * 1000000;
 }
 
-/* One line of truth, in one write: processes share the output. */
+/* Prints one line of truth in a single write, because processes share the output. */
 static inline __attribute__((format(printf, 2, 3))) void truth(uint64_t ns, const char *chain, ...)
 {
 	char comm[16], *frames, *line;

@@ -1,4 +1,4 @@
-/* What each test of the table builder starts with: an empty file under construction, and no rules. */
+/* The start of each test of the table builder: an empty file under construction, and no rules. */
 #ifndef SPROF_TESTS_CFI_FIXTURE_H
 #define SPROF_TESTS_CFI_FIXTURE_H
 

@@ -1,6 +1,6 @@
 /*
- * Makes small ELF images in memory whose .eh_frame holds what a test says: text at MAKER_TEXT, one
- * CIE "zR" (absolute 8-byte pointers unless said otherwise), then FDEs.
+ * Makes small ELF images in memory whose .eh_frame holds what a test puts there: text at
+ * MAKER_TEXT, one CIE "zR" (absolute 8-byte pointers unless the test changes that), then FDEs.
  */
 #ifndef SPROF_TESTS_CFI_MAKER_H
 #define SPROF_TESTS_CFI_MAKER_H
@@ -56,7 +56,7 @@ static inline void maker_end_entry(struct cfi_maker *m, size_t begin)
 	memcpy(m->image + begin - 4, &length, 4);
 }
 
-/* A CIE with the given initial program. code alignment 1, data alignment -8, return column 16. */
+/* Adds a CIE with this initial program: code alignment 1, data alignment -8, return column 16. */
 static inline void maker_cie(struct cfi_maker *m, const uint8_t *program, size_t size)
 {
 	size_t begin = maker_begin_entry(m);
@@ -74,7 +74,7 @@ static inline void maker_cie(struct cfi_maker *m, const uint8_t *program, size_t
 	maker_end_entry(m, begin);
 }
 
-/* An FDE of the newest CIE, for text offsets [start, start + length). */
+/* Adds an FDE of the newest CIE, for text offsets [start, start + length). */
 static inline void maker_fde(struct cfi_maker *m, uint64_t start, uint64_t length,
 			     const uint8_t *program, size_t size)
 {
@@ -91,7 +91,7 @@ static inline void maker_fde(struct cfi_maker *m, uint64_t start, uint64_t lengt
 	maker_end_entry(m, begin);
 }
 
-/* The headers; no entry point, text of int3. */
+/* Writes the headers, without an entry point, and a text of int3. */
 static inline void maker_init(struct cfi_maker *m)
 {
 	Elf64_Ehdr ehdr = {

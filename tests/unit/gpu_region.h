@@ -1,6 +1,6 @@
 /*
- * A region as libsprof-gpu.so would share it, made by hand: small, in ordinary memory, with every
- * table, two rings of calls and one of what the GPU ran.
+ * A hand-made region like the one that libsprof-gpu.so shares: small, in ordinary memory, with
+ * every table, two rings of calls and one ring of GPU activities.
  */
 #ifndef SPROF_TESTS_GPU_REGION_H
 #define SPROF_TESTS_GPU_REGION_H
@@ -17,7 +17,7 @@ enum {
 	TEST_REGION_BYTES = 2 << 20,
 	TEST_ARENA = 64 << 10,
 	TEST_ENTRIES = 1024,
-	TEST_LANES = 3, /* the last is of activities */
+	TEST_LANES = 3, /* the last is for activities */
 	TEST_RING = 64 << 10,
 };
 
@@ -84,7 +84,7 @@ static inline void test_region_open(struct test_region *t)
 	assert_int_equal(shared_region_adopt(t->header, t->size, &t->shared), 0);
 }
 
-/* The memory alone: the collector closes the shared region. */
+/* Frees the memory only: the collector closes the shared region. */
 static inline void test_region_fini(struct test_region *t)
 {
 	free(t->header);
@@ -138,7 +138,7 @@ static inline uint32_t test_range(struct test_region *t, uint32_t parent, const 
 	return id;
 }
 
-/* The entry with that key, made where there is none. */
+/* Returns the entry with this key, and makes it if it is missing. */
 static inline struct gpu_fold *test_fold(struct test_region *t, const struct gpu_fold *key)
 {
 	struct gpu_fold *folds = test_area(t, &t->header->folds);
@@ -153,7 +153,7 @@ static inline struct gpu_fold *test_fold(struct test_region *t, const struct gpu
 	return &folds[t->nr_folds++];
 }
 
-/* As the agent does for each activity. */
+/* Does what the agent does for each activity. */
 static inline void test_fold_add(struct test_region *t, const struct gpu_fold *key, uint64_t ns,
 				 uint64_t bytes)
 {
@@ -168,7 +168,7 @@ static inline void test_fold_add(struct test_region *t, const struct gpu_fold *k
 	f->bytes += bytes;
 }
 
-/* False where the ring is full. */
+/* Returns false if the ring is full. */
 static inline bool test_emit(struct test_region *t, uint32_t lane, const void *record)
 {
 	struct gpu_lane *l = (struct gpu_lane *)test_area(t, &t->header->lanes) + lane;

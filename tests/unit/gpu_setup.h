@@ -1,4 +1,4 @@
-/* A collector over a region made by hand, and records for it. */
+/* A collector over a hand-made region, and records for it. */
 #ifndef SPROF_TESTS_GPU_SETUP_H
 #define SPROF_TESTS_GPU_SETUP_H
 
@@ -20,7 +20,7 @@ struct setup {
 	uint64_t *activity_room, *run_room; /* NULL: no activities, and a thousand runs */
 };
 
-/* Address 0x1000 is a call in the program; from 0x9000 on is CUPTI. */
+/* Address 0x1000 is a call in the program; CUPTI starts at 0x9000. */
 static inline uint32_t program_frame(void *context, struct sink *sink, uint64_t address)
 {
 	struct profile_module program = { .kind = MODULE_ELF };
@@ -41,7 +41,7 @@ static inline void start(struct setup *s)
 {
 	static uint64_t thousand;
 	const struct gpu_collect_opts opts = {
-		.pid = 4242424, /* no such process: there is no name to be read */
+		.pid = 4242424, /* no such process, so it has no name */
 		.context = &s->nr_lookups,
 		.frame = program_frame,
 		.demangle = readable,
@@ -73,7 +73,7 @@ static inline uint64_t sum_of(const struct profile *p, enum profile_column colum
 	return sum;
 }
 
-/* "a;b;c", the names of a sample's stack. */
+/* Returns the names of a sample's stack as "a;b;c". */
 static inline const char *name_stack(const struct profile *p, const struct profile_sample *s)
 {
 	const struct profile_stack *stack = &p->stacks[s->stack];
@@ -102,7 +102,7 @@ static inline const struct profile_sample *sample_in(const struct profile *p,
 	return NULL;
 }
 
-/* A stack of one call at that address. */
+/* A stack of one call at this address. */
 static inline uint32_t one_frame(struct test_region *t, uint64_t address)
 {
 	address++;
@@ -165,7 +165,7 @@ static inline void emit_memory(struct test_region *t, enum gpu_memory_op op, uin
 			  .range = range },
 		.op = op,
 		.bytes = bytes,
-		.memory_kind = 3, /* of the device */
+		.memory_kind = 3, /* device memory */
 	};
 
 	assert_true(test_emit(t, TEST_LANES - 1, &record));

@@ -1,7 +1,7 @@
 /*
- * Linked into every unit test. cmocka can run a part of its tests but takes the pattern from code only;
- * this takes it from the environment, which is how `make check T=name` runs one test. Each line is printed when its
- * test ends, so that the runner can tell how long the test took.
+ * Linked into every unit test. cmocka can run some of its tests only, but takes the pattern from
+ * code; this file takes it from the environment, which is how `make check T=name` runs one test. It
+ * prints each line when its test ends, so that the runner can measure how long the test took.
  */
 #include "tests/unit/unit.h"
 

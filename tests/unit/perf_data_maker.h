@@ -1,4 +1,4 @@
-/* A writer of perf.data files, as small as one can be: what tests put in is all that is in it. */
+/* A minimal writer of perf.data files: a file holds exactly what the test puts into it. */
 #ifndef SPROF_TESTS_PERF_DATA_MAKER_H
 #define SPROF_TESTS_PERF_DATA_MAKER_H
 
@@ -32,7 +32,7 @@ static inline void put_text(struct buffer *b, const char *s)
 	buffer_add(b, zeros, -size & 7);
 }
 
-/* A record whose body follows; end_record() fills in its size. */
+/* Begins a record; its body follows, and end_record() fills in the size. */
 static inline size_t begin_record(struct buffer *b, uint32_t type, uint16_t misc)
 {
 	const struct perf_event_header h = { .type = type, .misc = misc };
@@ -48,7 +48,7 @@ static inline void end_record(struct buffer *b, size_t start)
 	memcpy(b->data + start + 6, &size, 2);
 }
 
-/* What every record but a sample ends with. */
+/* Writes the trailer that every record except samples has. */
 static inline void put_trailer(struct buffer *b, uint32_t pid, uint64_t time_ns, uint64_t id)
 {
 	put32(b, pid);
@@ -81,7 +81,7 @@ static inline void put_fork(struct buffer *b, uint32_t pid, uint32_t parent, uin
 	end_record(b, start);
 }
 
-/* An executable mapping of a file; with a build-id of `id_size` bytes, or by its inode. */
+/* An executable mapping of a file, identified by a build-id of `id_size` bytes or by its inode. */
 static inline void put_mmap2(struct buffer *b, uint32_t pid, uint64_t at, uint64_t length,
 			     const char *path, const uint8_t *id, uint8_t id_size, uint64_t ino,
 			     uint64_t time_ns)
@@ -108,7 +108,7 @@ static inline void put_mmap2(struct buffer *b, uint32_t pid, uint64_t at, uint64
 	end_record(b, start);
 }
 
-/* A sample in user code; `chain` leaf first. */
+/* A sample in user code; `chain` is leaf first. */
 static inline void put_sample(struct buffer *b, uint64_t id, uint32_t pid, uint64_t time_ns,
 			      uint64_t period, const uint64_t *chain, size_t nr)
 {
@@ -127,7 +127,7 @@ static inline void put_sample(struct buffer *b, uint64_t id, uint32_t pid, uint6
 	end_record(b, start);
 }
 
-/* The records as perf record -z writes them. */
+/* Packs the records as perf record -z does. */
 static inline void put_compressed(struct buffer *b, const struct buffer *records)
 {
 	size_t bound = ZSTD_compressBound(records->size), start, size;
@@ -158,7 +158,7 @@ static inline void put_attr(struct buffer *b, uint64_t config, uint64_t ids_offs
 	put64(b, 8);
 }
 
-/* A file of two events, page faults with the id 8 behind cpu-clock with 7, and these records. */
+/* A file with these records and two events: cpu-clock with id 7, then page faults with id 8. */
 static inline void make_perf_data(struct buffer *b, const struct buffer *records,
 				  const char *hostname)
 {

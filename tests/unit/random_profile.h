@@ -1,6 +1,7 @@
 /*
- * Random profiles, and what they say in the plainest form there is: a list of samples, each a list of
- * names. What is computed from a profile is judged by what follows from that list by brute force.
+ * Random profiles, together with their content in the plainest form: a list of samples, each a list
+ * of names. Results computed from a profile are compared with results that brute force gets from
+ * that list.
  */
 #ifndef SPROF_TESTS_RANDOM_PROFILE_H
 #define SPROF_TESTS_RANDOM_PROFILE_H
@@ -23,7 +24,10 @@ struct plain_function {
 	uint8_t kind;
 };
 
-/* Names that begin alike; equal names in different modules; a name that needs escaping everywhere. */
+/*
+ * Names with equal beginnings, equal names in different modules, and a name that needs escaping
+ * everywhere.
+ */
 static const struct plain_function plain_functions[NR_PLAIN_FUNCTIONS] = {
 	{ "f", "/bin/a", FUNCTION_NATIVE },
 	{ "f.part.0", "/bin/a", FUNCTION_NATIVE },
@@ -42,7 +46,7 @@ struct plain_sample {
 	unsigned nr;
 	uint64_t weight, time_ns;
 	uint32_t pid, tid;
-	const char *comm; /* NULL: of no thread */
+	const char *comm; /* NULL: no thread */
 };
 
 struct plain_profile {
@@ -87,7 +91,10 @@ static uint32_t plain_module(struct profile *p, const struct plain_function *f)
 	return profile_module(p, &module);
 }
 
-/* Frames of one to three functions of one module, the later ones inlined; equal chains are one frame. */
+/*
+ * Frames of one to three functions of one module, the later ones inlined; equal chains are one
+ * frame.
+ */
 static uint32_t plain_frame(struct profile *p, const uint8_t *functions, unsigned nr)
 {
 	uint32_t module = plain_module(p, &plain_functions[functions[0]]);
@@ -150,7 +157,7 @@ static void plain_add(struct profile *p, const struct plain_sample *s)
 	profile_add_sample(p, &sample);
 }
 
-/* A profile and what is in it. Recording begins at 1000 ns. */
+/* A profile and the list of its content. Recording begins at 1000 ns. */
 __attribute__((unused)) static struct profile *plain_make(struct plain_profile *plain, bool threads)
 {
 	static const char *const comms[] = { "main", "worker", "gc \"2\"" };
@@ -193,7 +200,7 @@ static void plain_lines_add(struct plain_lines *l, const char *path, uint64_t we
 	l->lines[l->nr++].samples = samples;
 }
 
-/* The functions of the sample, as a line under its thread. */
+/* The functions of the sample, as a line below its thread's name. */
 __attribute__((unused)) static void plain_lines_add_sample(struct plain_lines *l,
 							   const struct plain_sample *s)
 {
@@ -229,10 +236,10 @@ static void plain_path(const struct tree *tree, uint32_t node, char *path)
 
 static int plain_compare(const void *a, const void *b)
 {
-	return strcmp(a, b); /* of paths, which come first */
+	return strcmp(a, b); /* compares the paths, which come first */
 }
 
-/* Has the tree exactly these lines? */
+/* Does the tree have exactly these lines? */
 __attribute__((unused)) static void plain_assert_tree(const struct tree *tree,
 						      struct plain_lines *want)
 {

@@ -75,7 +75,7 @@ __attribute__((unused)) static int read_bytes(const void *data, size_t size,
 	return err;
 }
 
-/* Reads a recording that must be readable. The note, where one is wanted, is the caller's. */
+/* Reads a recording that must be readable. The caller owns the note, if it asks for one. */
 __attribute__((unused)) static struct profile *read_recording(const char *path, char **ret_note)
 {
 	FILE *f = fopen(path, "rb");
@@ -119,7 +119,10 @@ __attribute__((unused)) static uint32_t record_module(struct sink *sink, const c
 	return sink->module(sink, &module);
 }
 
-/* Samples first .. first + nr - 1: sample i has time and weight by i, and the stack of i % 3. */
+/*
+ * Records samples first .. first + nr - 1: sample i has time and weight derived from i, and the
+ * stack of i % 3.
+ */
 __attribute__((unused)) static void record_samples(struct sink *sink, uint32_t first, uint32_t nr)
 {
 	uint32_t program = record_module(sink, "/usr/bin/program");
@@ -145,7 +148,7 @@ __attribute__((unused)) static void record_samples(struct sink *sink, uint32_t f
 	}
 }
 
-/* Is sample number `at` what record_samples() recorded as sample i? */
+/* Is sample number `at` the one that record_samples() recorded as sample i? */
 __attribute__((unused)) static void assert_sample(const struct profile *p, size_t at, uint32_t i)
 {
 	static const uint64_t addresses[] = { 0x1000, 0x2000, 0x3000 };

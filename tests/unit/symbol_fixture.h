@@ -1,6 +1,6 @@
 /*
- * What the symbolizer's tests share: a directory for files, frames in a file, and the names they
- * were given, written "outer>inner" with the lines where they are known.
+ * Shared by the symbolizer's tests: a directory for files, frames in a file, and the names that
+ * they got, written "outer>inner" with lines where they are known.
  */
 #ifndef SPROF_TESTS_SYMBOL_FIXTURE_H
 #define SPROF_TESTS_SYMBOL_FIXTURE_H
@@ -21,7 +21,7 @@
 #include "core/profile/profile.h"
 #include "symbolizer/symbolizer.h"
 
-/* A descriptor of a file in memory with that text. */
+/* A descriptor of a file in memory with this text. */
 static inline int text_fd(const char *text)
 {
 	int fd = memfd_create("text", MFD_CLOEXEC);
@@ -77,7 +77,7 @@ static inline uint32_t file_module(struct profile *p, const char *path)
 	return profile_module(p, &module);
 }
 
-/* Output of a command, to be read and closed with pclose(). */
+/* Output of a command; the caller reads it and closes it with pclose(). */
 static inline FILE *__attribute__((format(printf, 1, 2))) output_of(const char *format, ...)
 {
 	char *command;
@@ -93,7 +93,7 @@ static inline FILE *__attribute__((format(printf, 1, 2))) output_of(const char *
 	return out;
 }
 
-/* What turns a link-time address of code into an offset in the file, according to readelf. */
+/* What to add to a link-time address of code to get its file offset, according to readelf. */
 static inline uint64_t code_bias(const char *path)
 {
 	FILE *out =
@@ -105,7 +105,7 @@ static inline uint64_t code_bias(const char *path)
 	return offset - vaddr;
 }
 
-/* The link-time address of a symbol according to nm, and of its end. */
+/* The link-time addresses of the start and the end of a symbol, according to nm. */
 static inline uint64_t symbol_vaddr(const char *path, const char *symbol, uint64_t *ret_end)
 {
 	FILE *out = output_of("nm -S '%s' | awk '$NF == \"%s\" {print $1, NF == 4 ? $2 : 0}'", path,
@@ -120,13 +120,13 @@ static inline uint64_t symbol_vaddr(const char *path, const char *symbol, uint64
 	return vaddr;
 }
 
-/* Where a symbol lies in the file. */
+/* The file offset of the symbol. */
 static inline uint64_t symbol_offset(const char *path, const char *symbol)
 {
 	return symbol_vaddr(path, symbol, NULL) + code_bias(path);
 }
 
-/* A program of tests/targets. */
+/* The path of a program of tests/targets. */
 static inline const char *target(const char *name)
 {
 	const char *dir = getenv("TARGETS");
@@ -136,7 +136,9 @@ static inline const char *target(const char *name)
 	return path;
 }
 
-/* "a>b>c": the functions of a frame, outermost first; "" where it has none. Valid until the next. */
+/*
+ * "a>b>c": the functions of a frame, outermost first; "" if it has none. Valid until the next call.
+ */
 static inline const char *frame_names(const struct profile *p, uint32_t frame)
 {
 	const struct profile_frame *f = &p->frames[frame];
@@ -153,7 +155,7 @@ static inline const char *frame_names(const struct profile *p, uint32_t frame)
 	return names;
 }
 
-/* The same with lines: "a:12>b:7"; no ":0". */
+/* The same with lines: "a:12>b:7"; an unknown line is left out. */
 static inline const char *frame_lines(const struct profile *p, uint32_t frame)
 {
 	const struct profile_frame *f = &p->frames[frame];

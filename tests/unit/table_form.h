@@ -1,5 +1,6 @@
 /*
- * Is an unwind table one that lookups cannot leave? What must hold whatever file it was built from.
+ * Checks that lookups cannot leave an unwind table: invariants that must hold whatever file the
+ * table was built from.
  */
 #ifndef SPROF_TESTS_TABLE_FORM_H
 #define SPROF_TESTS_TABLE_FORM_H

@@ -1,6 +1,6 @@
 /*
- * A child under ptrace that can be stopped anywhere: its registers, the top of its stack, and its
- * executable mappings at that instant. For tests that unwind it.
+ * A child under ptrace that can be stopped anywhere, with its registers, the top of its stack and
+ * its executable mappings at that moment, for tests that unwind it.
  */
 #ifndef SPROF_TESTS_TRACED_H
 #define SPROF_TESTS_TRACED_H
@@ -49,12 +49,12 @@ struct traced {
 	uint64_t space; /* counts changes of the mappings */
 	/* of the last stop */
 	struct walk_regs regs;
-	uint64_t stack_start; /* below sp by the red zone */
+	uint64_t stack_start; /* sp less the red zone */
 	uint8_t stack[TRACED_STACK_SIZE];
 	size_t stack_size;
 };
 
-/* Starts argv[0] with its output thrown away, traced from its first instruction. */
+/* Starts argv[0], traced from its first instruction; its output is discarded. */
 static inline bool traced_start(struct traced *t, char *const argv[])
 {
 	char byte = 0;
@@ -97,7 +97,7 @@ static inline void traced_end(struct traced *t)
 	}
 }
 
-/* Bytes of its memory, up to the first that is not mapped. */
+/* Reads bytes of its memory, up to the first unmapped one. */
 static inline size_t traced_read(const struct traced *t, uint64_t address, void *buffer,
 				 size_t size)
 {
@@ -211,7 +211,7 @@ static inline bool traced_open_module(void *context, uint64_t module, struct sna
 	return true;
 }
 
-/* Takes everything from the stopped child. */
+/* Captures everything from the stopped child. */
 static inline bool traced_capture(struct traced *t)
 {
 	struct user_regs_struct r;
@@ -232,7 +232,7 @@ static inline bool traced_capture(struct traced *t)
 	return true;
 }
 
-/* What was captured last; its bytes stay in *t. */
+/* The last capture; its bytes stay in *t. */
 static inline struct snapshot_sample traced_sample(const struct traced *t)
 {
 	return (struct snapshot_sample){
@@ -245,8 +245,9 @@ static inline struct snapshot_sample traced_sample(const struct traced *t)
 }
 
 /*
- * Waits for the child's next stop, delivering signals that arrive. false: it has ended. `request`
- * continues it after a signal (PTRACE_CONT, or PTRACE_SINGLESTEP to stop at the handler's start).
+ * Waits for the child's next stop and delivers signals that arrive. Returns false if it has ended.
+ * `request` continues it after a signal (PTRACE_CONT, or PTRACE_SINGLESTEP to stop at the handler's
+ * start).
  */
 static inline bool traced_wait(struct traced *t, int request)
 {
@@ -264,7 +265,7 @@ static inline bool traced_wait(struct traced *t, int request)
 	}
 }
 
-/* Lets it run for a while, and stops it wherever it is then. */
+/* Lets the child run for a while, then stops it at whatever point it has reached. */
 static inline bool traced_run(struct traced *t, unsigned int us)
 {
 	if (ptrace(PTRACE_CONT, t->pid, 0, 0))

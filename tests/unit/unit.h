@@ -1,5 +1,5 @@
 /*
- * cmocka's headers need these four, in this order, before cmocka.h. Unit tests include this file instead.
+ * cmocka.h needs these four headers before it, in this order. Unit tests include this file instead.
  */
 #ifndef SPROF_TESTS_UNIT_H
 #define SPROF_TESTS_UNIT_H

@@ -1,10 +1,10 @@
-# The payload is put into running programs, samples them and is taken out: they are not disturbed,
-# and nothing stays.
+# The payload is put into running programs, samples them and is removed: the programs are
+# undisturbed, and nothing stays behind.
 bats_require_minimum_version 1.5.0
 load ../attach
 
-# Attaches again and again to a storm, which notices when something is wrong, and ends it. FREQUENCY
-# FEW KIND
+# Attaches again and again to a storm, which notices when something is wrong, then ends it.
+# FREQUENCY FEW KIND
 survives() {
 	target "$TARGETS/storm" "$3" $life
 	drive attach "$target" "$(often "$2" 10000)" 20 "$1"
@@ -13,7 +13,7 @@ survives() {
 	ends_well
 }
 
-# The same for a program that ends when END_FILE is there. FREQUENCY COMMAND...
+# The same for a program that ends when END_FILE appears. FREQUENCY COMMAND...
 goes_on() {
 	target "${@:2}"
 	drive attach "$target" "$(often 20 1000)" 20 "$1"
@@ -78,8 +78,9 @@ goes_on() {
 	grep -q '^handlers [1-9][0-9]' "$BATS_TEST_TMPDIR/figures"
 }
 
-# The target works and sleeps in turns of 10 ms, so half of the attaches meet it asleep. It uses
-# 100 ms of CPU time in each; on a busy machine it gets less, and some of that before it is sampled.
+# The target works and sleeps in turns of 10 ms, so half of the attaches find it asleep. It uses 100
+# ms of CPU time in each; on a busy machine it gets less, and uses some of that before it is
+# sampled.
 @test "a program that was asleep when it was attached to is sampled at once" {
 	local data=$BATS_TEST_TMPDIR/data n nr before used
 	used_ms() { awk '{ printf "%d", $1 / 1e6 }' "/proc/$target/schedstat"; }
@@ -254,7 +255,7 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 	[ "$status" -eq 1 ]
 	[[ ${stderr_lines[0]} == "sprof: cannot attach to process $target: what an earlier try left in it is still there"* ]]
 	[[ ${stderr_lines[1]} == "hint: try again"* ]]
-	(sleep 0.06 && : >"$go") & # it tries again for 140 ms
+	(sleep 0.06 && : >"$go") & # sprof retries for 140 ms
 	"$SPROF" record -q -o "$data" --source timer -F 999 -d 1s -p "$target"
 	[ "$("$SPROF" info --json "$data" | jq '.samples > 20')" = true ]
 	kill "$target"

@@ -1,5 +1,4 @@
-# One thread of a program is stopped, makes system calls for us, and goes on as if nothing had
-# happened.
+# One thread of a program is stopped, makes system calls for us, and continues undisturbed.
 bats_require_minimum_version 1.5.0
 load ../attach
 

@@ -1,4 +1,4 @@
-# A library is loaded into a program that runs.
+# A library is loaded into a running program.
 bats_require_minimum_version 1.5.0
 load ../attach
 
@@ -6,7 +6,7 @@ guest() {
 	grep -c 'libguest\.so' /proc/"$target"/maps
 }
 
-# Loads it again and again. TIMES COMMAND...
+# Loads the library again and again. TIMES COMMAND...
 loads() {
 	export GUEST_SAYS=$BATS_TEST_TMPDIR/says.$1.$3
 	target "${@:2}"

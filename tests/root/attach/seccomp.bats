@@ -1,10 +1,10 @@
-# Programs with a seccomp filter: sprof attaches if the filter allows every system call that this
-# takes, and refuses if not.
+# Programs with a seccomp filter: sprof attaches if the filter allows every system call that
+# attaching needs, and refuses otherwise.
 bats_require_minimum_version 1.5.0
 root_for="read the filter of another process"
 load ../attach
 
-# Attached to again and again while it works. KIND TIMES
+# Attaches again and again while the target works. KIND TIMES
 allowed() {
 	target "$TARGETS/seccomped" "$1" 60
 	grep -q '^Seccomp:.*2' /proc/"$target"/status
@@ -14,7 +14,7 @@ allowed() {
 	ends_well
 }
 
-# The target is refused for this reason and unharmed. KIND REASON
+# The target is refused for this reason and stays unharmed. KIND REASON
 denied() {
 	target "$TARGETS/seccomped" "$1" 60
 	run "$DRIVERS/attach" "$target" 1

@@ -1,5 +1,5 @@
-# sprof report --annotate on a target whose hot lines and instructions are known: three loops of BURN(), 20, 30 and 50
-# parts, the second and third of them inlined.
+# sprof report --annotate on a target whose hot lines and instructions are known: three loops of
+# BURN(), with 20, 30 and 50 parts, of which the second and third are inlined.
 load ../kernel
 
 setup() {
@@ -28,7 +28,7 @@ annotate() {
 @test "the time is at the loops' instructions, each with the line it came from" {
 	profile inlined 2000
 	annotate '^outer$' --json >"$BATS_TEST_TMPDIR/json"
-	# The loop is a multiplication and what hides its latency: up to its jump.
+	# The loop is a multiplication and the instructions that hide its latency, up to its jump.
 	jq -e '
 		.functions as [$f] | $f.code as [$c] | $c.instructions as $all |
 		([$all[].self] | add) == $f.self and

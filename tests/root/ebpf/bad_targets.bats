@@ -1,4 +1,5 @@
-# What can be wrong with the target or the place of the recording: an error of one line and a hint, the right exit status.
+# The target or the place of the recording is unusable: sprof prints an error of one line and a
+# hint, and exits with the right status.
 bats_require_minimum_version 1.5.0
 load ../kernel
 
@@ -6,7 +7,7 @@ setup() {
 	needs_bpf
 }
 
-# Not through run, which warns of status 127.
+# Does not use run, which warns of status 127.
 record() {
 	status=0 stderr=$("$SPROF" record "$@" 2>&1 >/dev/null) || status=$?
 	mapfile -t stderr_lines <<<"$stderr"
@@ -59,7 +60,7 @@ fails_with() { # status, start of the error
 
 # bats test_tags=full
 @test "a process of another user, with BPF rights only" {
-	# Where that user can read it: the tree may lie in root's home.
+	# A copy that this user can read: the tree may lie in root's home.
 	cp "$TARGETS/shares" "$BATS_TEST_TMPDIR/shares"
 	"$BATS_TEST_TMPDIR/shares" 2000 >"$truth" 3>&- &
 	local pid=$!
@@ -70,7 +71,7 @@ fails_with() { # status, start of the error
 		--ambient-caps=+bpf,+perfmon "$SPROF" record -o "$data" -F 999 -d 1s -p $pid
 	echo "status $status, '$stderr'"
 	wait $pid
-	# Either it says that it may not, or it does its work.
+	# sprof either reports that it lacks the right, or works.
 	if [ "$status" -ne 0 ]; then
 		fails_with 1 "attach to process $pid: "
 	else

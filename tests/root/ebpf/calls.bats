@@ -1,8 +1,8 @@
-# sprof record --calls: every call of a function is counted, exactly. The target's numbers are known.
+# sprof record --calls counts every call of a function exactly. The target's numbers are known.
 load ../recorder
 load ../pythons
 
-# Calls of a function, and whether they are all.
+# Prints the calls of a function, and whether the count is complete.
 counted() { # FUNCTION
 	"$SPROF" report --calls --json "$data" | jq -r --arg f "$1" '.rows[] | select(.function == $f) | "\(.calls) \(.late_ns == 0)"'
 }
@@ -83,7 +83,7 @@ counted() { # FUNCTION
 	[ "$(counted leaf)" = "501 true" ]
 	run "$SPROF" record -o "$data" --calls python -- "$TARGETS/calls" 100
 	[[ $output == *"calls of 'python' are not counted: no process has mapped an interpreter"* ]]
-	# Not in libc: every program of the machine would meet the probes.
+	# The function is not in libc, where the probes would hit every program of the machine.
 	for i in $(seq 1100); do echo "void many_$i(void) {}"; done >"$BATS_TEST_TMPDIR/many.c"
 	echo 'int main(void) { many_7(); return 0; }' >>"$BATS_TEST_TMPDIR/many.c"
 	cc -O0 -o "$BATS_TEST_TMPDIR/many" "$BATS_TEST_TMPDIR/many.c"
@@ -106,7 +106,8 @@ counted() { # FUNCTION
 	[[ $output == *"cannot count calls: only root may put a probe into a file (CAP_SYS_ADMIN)"* ]]
 }
 
-# Does this interpreter say so when it enters a function? As distributions build it, 3.8 to 3.10 and from 3.15 on.
+# Does this interpreter have probes at function entry? Builds of distributions have them from 3.8 to
+# 3.10 and from 3.15 on.
 has_entry_probe() {
 	local file
 	file=$("$1" -c 'import os, sys; print(os.environ.get("SID_ROOT", "") + os.path.realpath(sys.executable))')
@@ -139,7 +140,8 @@ has_entry_probe() {
 	[[ $output == *"calls of 'python' are not counted: this CPython"* ]]
 }
 
-# A CPython of this machine that says when it collects and imports, as distributions build it.
+# Finds a CPython of this machine that has probes at collections and imports, as builds of
+# distributions do.
 python_with_probes() {
 	readelf -n /usr/bin/python3 2>/dev/null | grep -q 'Name: gc__start' || skip "/usr/bin/python3 has no probes (--with-dtrace)"
 }

@@ -34,7 +34,7 @@ step(600)'
 			TERM=dumb LC_ALL=C.UTF-8 script -qec "stty cols $width; $SPROF $command 2>/dev/null" /dev/null |
 				tr -d '\r' >out
 			[ "$(wc -l <out)" -gt 6 ]
-			# Paths are whole, to be copied.
+			# Paths are printed whole, so that they can be copied.
 			! LC_ALL=C.UTF-8 grep -Ev '^  [^ ]*/[^ ]*$' out | LC_ALL=C.UTF-8 grep -E ".{$((width + 1))}" || { echo "$width: $command"; return 1; }
 		done
 	done

@@ -1,10 +1,11 @@
-# The oldest kernel at hand: Debian 12's 6.1, in qemu. The same programs of known shape as in truth.bats, recorded and
-# folded by sprof inside the guest; what comes back over the serial line is held against the truth here.
+# The oldest kernel that the tests have: Debian 12's 6.1, in qemu. sprof records and folds the
+# targets of truth.bats inside the guest; the output comes back over the serial line and is compared
+# with the truth here.
 # bats file_tags=full
 
 targets="shares_static deep32_nofp threads8 exec_chain"
-# CPU time in ms. Threads are created slowly there, and libc has no unwind rule inside clone3: those samples need a
-# longer run to weigh as little as they do anywhere.
+# CPU time in ms. Creating threads is slow in the guest, and libc has no unwind rule inside clone3:
+# only in a longer run is the share of those samples as small as elsewhere.
 ms_of() {
 	[ "$1" = threads8 ] && echo 3500 || echo 1500
 }
@@ -33,7 +34,7 @@ setup_file() {
 		>"$BATS_FILE_TMPDIR/boot" || status=$?
 	echo "$status" >"$BATS_FILE_TMPDIR/status"
 	[ $status -ne 0 ] || echo "# the 6.1 kernel ran in qemu for $((SECONDS - start)) s" >&3
-	# "@@ NAME" begins what belongs in the file NAME.
+	# "@@ NAME" begins the content of the file NAME.
 	[ ! -f "$BATS_FILE_TMPDIR/output" ] || (cd "$BATS_FILE_TMPDIR" &&
 		awk '/^@@ / { file = $2; printf "" >file; next } file { print >file }' output)
 }

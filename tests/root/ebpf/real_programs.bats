@@ -1,4 +1,5 @@
-# Programs as Debian ships them, without frame pointers, under load: at least 99.9 % of their stacks are complete.
+# Programs as Debian ships them, without frame pointers, under load: at least 99.9 % of their stacks
+# are complete.
 load ../kernel
 
 setup() {

@@ -1,4 +1,4 @@
-# sprof record: what it samples, and what it says when a limit is hit.
+# sprof record: what it samples, and what it reports when a limit is hit.
 bats_require_minimum_version 1.5.0
 load ../recorder
 
@@ -163,7 +163,7 @@ os.execve(fd, ["program", "60000"], os.environ)' "$TARGETS/shares"
 		"$0/program" 800 >/dev/null' "$BATS_TEST_TMPDIR" "$TARGETS"
 	fold
 	[ "$(samples '^program;.*main;.*leaf_')" -gt 100 ]
-	# What the file held before is gone: no name is better than a wrong one.
+	# The old content of the file is gone: an unnamed frame is better than a wrong name.
 	[ "$(samples '^program;.*(leaf_|f[0-9]).*part_')" -eq 0 ]
 	[ "$(samples '^program;.*(no unwind rule|bad stack|cannot be read)')" -le 5 ]
 }
@@ -273,7 +273,8 @@ os.execve(fd, ["program", "60000"], os.environ)' "$TARGETS/shares"
 	[ "$(samples ';\\[incomplete: too deep\\];.*;bottom ')" -gt 50 ]
 }
 
-# Its exec is told through the ring that is full; the recorder finds it within a second of noticing.
+# The full ring cannot report the exec; the recorder finds it within a second after it notices the
+# loss.
 # bats test_tags=full
 @test "a program that starts while the ring is full has its names" {
 	local late recorder

@@ -1,4 +1,4 @@
-# sprof record: how it ends, what becomes of the program it started, and the rights it needs.
+# sprof record: how it ends, what happens to the program it started, and the rights it needs.
 bats_require_minimum_version 1.5.0
 load ../recorder
 
@@ -51,7 +51,7 @@ load ../recorder
 
 # bats test_tags=full
 @test "the recording ends with its target, though nobody has waited for it" {
-	# Whoever started it has become a program that asks nobody how it ended.
+	# The parent has become a program that never waits for its children.
 	start sh -c '"$0" 1500 >/dev/null & exec sleep 60' "$TARGETS/shares"
 	local pid
 	wait_until pgrep -P "${pids[0]}" -x shares

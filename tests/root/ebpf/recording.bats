@@ -1,4 +1,4 @@
-# What is left of a recording when the recorder, or its disk, comes to a sudden end.
+# The recorder or its disk fails suddenly: what remains of the recording is readable.
 bats_require_minimum_version 1.5.0
 load ../kernel
 
@@ -32,7 +32,8 @@ told() {
 	[ "$(told .finished)" = false ]
 	[ "$(told .note)" = "the recorder was killed, or is still running" ]
 	[ "$(told .samples)" -ge 100 ]
-	# Up to its last sample; half a second more for a machine on which target and recorder must wait.
+	# Up to the last sample, with half a second more for a machine on which target and recorder
+	# must wait.
 	[ "$(told ".duration_s >= $to - $from - 1.5")" = true ]
 }
 

@@ -1,5 +1,5 @@
-# Programs whose true profile is known are profiled; every share must be within 3 sigma of what the program measured
-# inside, 99.9 % of the stacks complete, every chain of callers exact.
+# Programs whose true profile is known are profiled: every share must be within 3 sigma of what the
+# program measured itself, 99.9 % of the stacks complete, and every chain of callers exact.
 load ../kernel
 
 setup() {
@@ -47,7 +47,8 @@ setup() {
 	strip -o "$BATS_TEST_TMPDIR/bare" "$TARGETS/deep32_nofp"
 	"$SPROF" record -o "$data" -F 999 -- "$BATS_TEST_TMPDIR/bare" 2000 >"$truth"
 	fold
-	# From main to the leaf, each an offset in the program: 32 frames. In truth's words, with any name.
+	# The 32 frames from main to the leaf are offsets in the program, so the truth accepts any
+	# name.
 	sed -i -E 's/;(main|f[0-9]+|leaf_[0-9]+)\b/;*/g' "$truth"
 	truth_holds
 }
@@ -208,7 +209,8 @@ setup() {
 	[[ $output != *"machine code"* ]]
 }
 
-# What is sampled before it was looked at, and between a change and the first stack that shows it, is marked.
+# Samples taken before the code was examined, and between a change and the first stack that shows
+# it, are marked.
 @test "code made at run time without frame pointers is walked through, and again when it has changed" {
 	profile jit_frames 3000
 	truth_holds -v broken=60
@@ -228,7 +230,8 @@ setup() {
 # bats test_tags=full
 @test "code that goes to and fro in step with the recorder is found out" {
 	profile jit_frames 3000 50
-	# a third, if it were not; some of the first half second, until it is
+	# Undetected it would be a third of the samples; a few come before it is detected, in the
+	# first half second.
 	[ "$(samples decoy)" -lt 300 ]
 }
 
@@ -250,7 +253,7 @@ setup() {
 	truth_holds
 }
 
-# ---- too deep: what is cut is counted, and root and leaf are kept
+# ---- too deep: removed frames are counted, and root and leaf are kept
 
 too_deep_is_cut_and_counted() { # depth
 	profile recursion 1500 "$1"
@@ -304,7 +307,8 @@ too_deep_is_cut_and_counted() { # depth
 
 # bats test_tags=full
 @test "attached to: signal handlers" {
-	# To its end: what a handler costs beside other programs differs from one second to the next.
+	# To its end: a handler's share of the CPU beside other programs differs from one second to
+	# the next.
 	"$TARGETS/signals" 2500 >"$truth" 3>&- &
 	sleep 0.3
 	"$SPROF" record -o "$data" -F 999 -p $!

@@ -1,8 +1,9 @@
-# sprof record --source perf: the same truths as truth.bats, as root and as an ordinary user, started and attached to.
+# sprof record --source perf: the truths of truth.bats, as root and as an ordinary user, started and
+# attached to.
 source=perf
 load ../source
 
-# tests/root/source.bash says what this does; the kernel must let nobody have events.
+# tests/root/source.bash explains the helpers; the kernel must allow events for the user nobody.
 nobody_with_perf() {
 	(($(cat /proc/sys/kernel/perf_event_paranoid) <= 2)) || skip "kernel.perf_event_paranoid is above 2"
 	as_nobody
@@ -27,7 +28,8 @@ nobody_with_perf() {
 
 @test "perf: children that fork or exec" {
 	started forkstorm 60 20
-	# Of a stack whose page is just being brought in nothing can be copied: perf record has 2 to 4 such of 1220 here.
+	# The stack cannot be copied while one of its pages is being brought in: perf record has 2
+	# to 4 such samples of 1220 here.
 	truth_holds -v other=20 -v broken=5
 }
 

@@ -1,4 +1,4 @@
-# sprof dump: what every thread does, and that the threads do not notice.
+# sprof dump prints what every thread does, without disturbing the threads.
 load ../recorder
 load ../pythons
 
@@ -49,7 +49,7 @@ suspended_tasks_are_where_python_says() {
 	[ "$(grep -vc ready "$out")" -eq 5 ]
 	tasks '"\(.function | split(" (")[0] | split(".")[-1]):\(.line)"' >"$out.dump"
 	diff <(grep -v ready "$out" | sort) <(grep -vE '^(Task-1|late|enters|generates) ' "$out.dump" | sort)
-	# What Python does not show of itself, innermost first.
+	# The frames that Python does not report itself, innermost first.
 	tasks '.function | split(" (")[0]' >"$out.dump"
 	grep -x 'generates suspended - sleep,numbers,in_async_generator' "$out.dump"
 	grep -x 'enters suspended gathers Event.wait,context,_AsyncGeneratorContextManager.__aenter__,in_context' "$out.dump"
@@ -65,7 +65,8 @@ suspended_tasks_are_where_python_says() {
 	[ $nr -gt 0 ] || skip "no CPython from 3.14 on is installed"
 }
 
-# Each has a name, a frame and a place in the list; what there is no time for is counted.
+# Each task has a name, a frame and a place in the list; tasks for which the time runs out are
+# counted.
 many_tasks_hold_up_no_thread() {
 	out=$BATS_TEST_TMPDIR/tasks.out
 	"$python" tests/targets/python_asyncio.py 60000 >"$out" 3>&- &

@@ -1,8 +1,9 @@
-# Time in Python's garbage collector, on every CPython from 3.8 on that is installed and has its names.
+# Time in Python's garbage collector, on every installed CPython from 3.8 on that has its symbols.
 load ../recorder
 load ../pythons
 
-# What the program's own callbacks measured, against the samples below its functions: within 3.5 sigma and a point.
+# Compares the time that the program's own callbacks measured with the samples below the collector's
+# functions: they must agree within 3.5 sigma and a point.
 collects_as_long_as_it_says() {
 	"$SPROF" record -q -o "$data" -F 999 -- "$python" tests/targets/python_gc.py 0.4 >"$truth"
 	"$SPROF" report --gc --json "$data" >"$folded" 2>"$folded.err"

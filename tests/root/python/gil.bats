@@ -1,5 +1,5 @@
-# Who holds the global interpreter lock, on every CPython from 3.8 on that is installed: tests/targets/python_gil.py is a
-# program that is known of.
+# The holder of the global interpreter lock, on every installed CPython from 3.8 on:
+# tests/targets/python_gil.py uses the lock in a known way.
 load ../recorder
 load ../pythons
 
@@ -11,7 +11,7 @@ where_there_is_a_gil() { # COMMAND...
 	! has_a_gil || "$@"
 }
 
-# The share of the samples that go through a function, of its name alone, that --gil keeps.
+# The share of the samples through a function, matched by name alone, that --gil keeps.
 held_in() { # FUNCTION
 	local all held
 	all=$("$SPROF" fold --focus "^$1 \\(python_gil" "$data" | awk '{ n += $NF } END { print n + 0 }')
@@ -42,7 +42,8 @@ computes_with_it_and_compresses_without() { # OPTIONS...
 	each_python where_there_is_a_gil computes_with_it_and_compresses_without --source timer
 }
 
-# Of four threads one waits for the others to end, without the GIL; of the three one holds it, and the others wait for it.
+# Four threads: one waits for the others to end, without the GIL; of the other three one holds it
+# and two wait for it.
 fights() {
 	"$SPROF" record -q -o "$data" -F 199 --source timer --clock wall -- \
 		"$python" tests/targets/python_gil.py 0.2 fight

@@ -5,7 +5,7 @@ setup() {
 	needs_bpf
 }
 
-# A module that computes for so long, and then imports others. MILLISECONDS NAME [import...]
+# Writes a module that computes for this long, then imports others. MILLISECONDS NAME [import...]
 module() {
 	{
 		echo 'import time'
@@ -60,7 +60,7 @@ module() {
 		script -qec "stty cols 80; env LC_ALL=$locale TERM=xterm NO_COLOR=1 $SPROF imports $data" /dev/null | tr -d '\r' >"$BATS_TEST_TMPDIR/out"
 		cat "$BATS_TEST_TMPDIR/out"
 		[ "$(LC_ALL=C.UTF-8 wc -L <"$BATS_TEST_TMPDIR/out")" -le 80 ]
-		# Nothing goes on in a second line, and each says which it is.
+		# No entry takes a second line, and each one is identifiable.
 		[ "$(sed '1,/Total%/d' "$BATS_TEST_TMPDIR/out" | grep -vc '^ *[0-9.]*%\|more modules')" = 0 ]
 		grep -q 'ng_29$' "$BATS_TEST_TMPDIR/out"
 	done

@@ -1,4 +1,4 @@
-# Python frames among the native ones, on every CPython from 3.8 on that is installed: Debian's and pyenv's.
+# Python frames among native ones, on every installed CPython from 3.8 on: Debian's and pyenv's.
 load ../recorder
 load ../pythons
 

@@ -1,5 +1,6 @@
-# Python frames from inside the programs, without any rights: what python.bats asks of the kernel side, of the timer
-# source. Signals at wall-clock time come as often as asked for; at CPU time no more often than the kernel ticks.
+# Python frames taken inside the programs by the timer source, without any rights: the tests of
+# python.bats. Wall-clock signals come as often as requested; CPU-time signals at most as often as
+# the kernel ticks.
 source=timer
 load ../source
 load ../pythons
@@ -39,7 +40,7 @@ agrees_with_faulthandler() {
 	"$python" tests/targets/python_at_rest.py "$truth" released >/dev/null 2>&1 3>&- &
 	pid=$!
 	pids+=($pid)
-	# faulthandler's signal is caught once it is registered
+	# faulthandler catches its signal once it is registered.
 	for i in $(seq 200); do
 		grep -q '^SigCgt:.*[2367abef]..$' /proc/$pid/status && break
 		sleep 0.05
@@ -86,7 +87,7 @@ agrees_with_faulthandler() {
 	judge covered "$folded"
 }
 
-# Until it has used a little CPU time on its own account: the interpreter has started.
+# Waits until the process has used a little CPU time of its own: the interpreter has started.
 wait_for_script() { # PID
 	local ticks=0
 	for i in $(seq 200); do

@@ -1,12 +1,12 @@
-# sprof record --source timer: what the targets start without the library, and what is reported of
-# those that cannot be sampled.
+# sprof record --source timer: programs that the targets start without the library, and what sprof
+# reports of those that it cannot sample.
 load ../attach
 
 prepare() {
 	data=$BATS_TEST_TMPDIR/data
 }
 
-# Samples in processes of that name.
+# Counts the samples in processes of this name.
 samples_of() {
 	"$SPROF" fold "$data" | awk -v name="$1" 'index($0, name ";") == 1 { n += $NF } END { print n + 0 }'
 }

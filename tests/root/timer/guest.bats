@@ -1,9 +1,10 @@
-# The code inside a target under watch: valgrind, ThreadSanitizer, a storm of other signals.
+# The code inside a target under checkers and load: valgrind, ThreadSanitizer, a storm of other
+# signals.
 bats_require_minimum_version 1.5.0
 load ../attach
 
-# The CPU time that the samples stand for is what the program had: within 3 % and two ticks of 10
-# ms.
+# The CPU time that the samples stand for equals the CPU time of the program: within 3 % and two
+# ticks of 10 ms.
 is_whole() { # DATA
 	local had
 	had=$(sed -n 's/^cpu_ns \([0-9]*\).*/\1/p' "$said")
@@ -41,7 +42,8 @@ is_whole() { # DATA
 
 # bats test_tags=full
 @test "ThreadSanitizer finds nothing in what the target and the recorder share" {
-	# It maps its own memory where the addresses of others are expected not to be.
+	# ThreadSanitizer needs fixed addresses for its own memory, which randomized mappings may
+	# occupy.
 	local as=(setarch -R)
 	setarch -R true || as=()
 	run timeout 60 "${as[@]}" "$TARGETS/race"

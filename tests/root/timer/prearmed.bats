@@ -1,5 +1,5 @@
-# Programs that have libsprof.so in them and sleep, until a recorder wakes them: as an ordinary
-# user, without ptrace.
+# Programs that contain libsprof.so and sleep until a recorder wakes them: as an ordinary user,
+# without ptrace.
 source=timer
 load ../source
 
@@ -15,7 +15,7 @@ wakes() { # OPTIONS...
 	run "${as[@]}" "$SPROF" record -o "$data" --source timer -F 999 "$@"
 	echo "$output"
 	[ "$status" -eq 0 ]
-	# On a busy machine it may not be seen to run at once.
+	# On a busy machine the recorder may not see at once that the target runs.
 	[[ ${lines[0]} == "sprof: process "*" has libsprof.so loaded"*" woken"*": no ptrace" ]]
 }
 
@@ -25,7 +25,7 @@ fold_here() {
 	cd "$BATS_TEST_DIRNAME/../../.."
 }
 
-# The library has no timer, no handler but the one that wakes, and shares no memory.
+# The library has no timer, no handler except the one that wakes it, and shares no memory.
 sleeps() {
 	[ -z "$(cat "/proc/$target/timers")" ] && ! grep memfd:sprof "/proc/$target/maps"
 }
@@ -54,7 +54,7 @@ soon() { # COMMAND...
 	"${as[@]}" "$SPROF" doctor -p $target | grep '^timer  OK: pre-armed'
 	[ "$("${as[@]}" "$SPROF" doctor -p $target --json | jq .process.prearmed)" = true ]
 	[ "$("${as[@]}" "$SPROF" doctor -p $$ --json | jq .process.prearmed)" = false ]
-	# A thread that waits is not woken by somebody who only asks.
+	# Recording alone does not wake a waiting thread: it must run by itself.
 	run "${as[@]}" "$SPROF" record -o "$data" --source timer -d 300ms -p $target
 	[[ $output == *"process $target has libsprof.so loaded, and is woken when it runs: no ptrace"* ]]
 	[[ $output == *"process $target was not sampled: none of its threads was seen to run"* ]]

@@ -1,10 +1,9 @@
-# sprof record --source timer: the same programs as in truth.bats, sampled from inside, without any
-# rights.
+# sprof record --source timer: the programs of truth.bats, sampled from inside, without any rights.
 source=timer
 load ../source
 
-# Where the kernel's tick is longer than the period there are fewer samples than were asked for, and
-# each has the weight of those that are missing: the sum of the weights is the CPU time.
+# If the kernel's tick is longer than the period, there are fewer samples than requested, and each
+# one also has the weight of the missing ones: the sum of the weights is the CPU time.
 weighs_as_much() { # percent that may be missing
 	"$SPROF" fold --time "$data" | awk -v most="$1" '
 		NR == FNR { true_ns += $NF; next }
@@ -16,9 +15,9 @@ weighs_as_much() { # percent that may be missing
 		}' "$truth" -
 }
 
-# Samples count as much as they weigh: a CPU that is shared by many threads ticks in some of them
-# more often than in others. The sum stays the number of samples, for the margins. CPU time in the
-# kernel counts for the system call's caller.
+# Counts samples by weight: a CPU shared by many threads ticks more often in some of them than in
+# others. The sum stays the number of samples, for the margins. CPU time in the kernel counts for
+# the caller of the system call.
 weighted() { # RECORDING
 	"$SPROF" fold --time "$1" | sed 's/;\[no kernel stack\] / /' |
 		awk -v nr="$("$SPROF" info --json "$1" | jq .samples)" '
@@ -58,7 +57,7 @@ fold_here() {
 @test "timer: eight threads" {
 	started threads8 3000
 	truth_holds
-	weighs_as_much 2 # what creating threads and changing between them costs is not in the truth
+	weighs_as_much 2 # the truth leaves out creating and switching threads
 }
 
 @test "timer: children that fork or exec" {
@@ -104,7 +103,8 @@ fold_here() {
 
 @test "timer: wall-clock time shows threads that wait" {
 	"$SPROF" record -o "$data" --source timer --clock wall -F 199 -- "$TARGETS/waits" 2000 >"$truth"
-	# By time: a thread that waits for a CPU gets one signal for several periods. What works may end its turn late.
+	# By time: a thread that waits for a CPU gets one signal for several periods. Working code
+	# may end its turn late.
 	"$SPROF" fold --time --column wall "$data" | awk '
 		{ n = $NF / 1e6 }
 		/;main;wait_until;/ { waits += n }
@@ -126,7 +126,7 @@ fold_here() {
 	[ "$("$SPROF" info --json "$data" | jq '.reached_hz > 50 and .reached_hz < 999')" = true ]
 }
 
-# What a program does with signals must neither disturb its samples nor be disturbed by them.
+# A program's use of signals must neither disturb its samples nor be disturbed by them.
 bears() { # MODE
 	started own_signals 1500 "$1"
 	truth_holds -v other=${2:-5}
@@ -214,10 +214,10 @@ bears() { # MODE
 	same_shares "$folded" "$folded.timer" ';main;part_'
 }
 
-# A tick meets such a thread after a tick of its CPU time, on average: the time that it uses before
-# that, and after its last sample, must be counted too. Without it 0.47 of the CPU time was left;
-# with it 0.8 or more on a quiet machine. What is still missing is the time until all threads have
-# their timers, and a sampling error of 7 %.
+# On average such a thread meets its first tick after one tick of its CPU time: the time that it
+# uses before that, and after its last sample, must count too. Without that, 0.47 of the CPU time
+# was recorded; with it, 0.8 or more on a quiet machine. What is still missing is the time until all
+# threads have their timers, and a sampling error of 7 %.
 # bats test_tags=full
 @test "timer, attached: 500 threads that work for brief moments" {
 	needs_attach
