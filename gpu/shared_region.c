@@ -297,11 +297,6 @@ bool shared_region_api(const struct shared_region *region, uint32_t i, struct gp
 	return ret_api->count != 0;
 }
 
-uint32_t shared_region_nr_devices(const struct shared_region *region)
-{
-	return nr_entries(&region->devices, &header_of(region)->devices.used);
-}
-
 bool shared_region_device(const struct shared_region *region, uint32_t i,
 			  struct gpu_device *ret_device)
 {

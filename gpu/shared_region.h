@@ -51,7 +51,6 @@ uint32_t shared_region_nr_folds(const struct shared_region *region);
 bool shared_region_fold(const struct shared_region *region, uint32_t i, struct gpu_fold *ret_fold);
 uint32_t shared_region_nr_apis(const struct shared_region *region);
 bool shared_region_api(const struct shared_region *region, uint32_t i, struct gpu_api *ret_api);
-uint32_t shared_region_nr_devices(const struct shared_region *region);
 bool shared_region_device(const struct shared_region *region, uint32_t i,
 			  struct gpu_device *ret_device);
 

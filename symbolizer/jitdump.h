@@ -33,7 +33,4 @@ const struct jitdump_code *jitdump_lookup(const struct jitdump *dump, uint64_t a
 /* Returns how many of the addresses belonged to several functions one after the other. */
 size_t jitdump_nr_reused(const struct jitdump *dump);
 
-/* Opens the dump of process pid (jitdump_source.c says where it looks). A descriptor or -errno. */
-int jitdump_open(uint32_t pid);
-
 #endif

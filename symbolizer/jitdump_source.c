@@ -83,7 +83,7 @@ static int open_of_agent(uint32_t pid, const char *name)
 	return fd;
 }
 
-int jitdump_open(uint32_t pid)
+static int open_dump(uint32_t pid)
 {
 	char name[64], in_tmp[80];
 	int fd;
@@ -106,7 +106,7 @@ static void *source_open(const struct symbol_module *module)
 	struct jitdump *dump;
 	int fd, err;
 
-	fd = jitdump_open(module->pid);
+	fd = open_dump(module->pid);
 	if (fd < 0)
 		return NULL;
 	err = jitdump_read(fd, module->addresses, module->nr_addresses, &dump);

@@ -49,7 +49,11 @@ static const char *variable(const char *environment, size_t size, const char *na
 	return NULL;
 }
 
-long gpu_processes_rank(const char *environment, size_t size)
+/*
+ * The rank by an environment as /proc/PID/environ has it: the value of the first variable that is
+ * set of those that launchers use (torchrun, Open MPI, MPICH, Slurm); 0 where none is set.
+ */
+static long rank_of(const char *environment, size_t size)
 {
 	/* LOCAL_RANK counts within one host; for a job on several hosts RANK is the better one */
 	static const char *const variables[] = { "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK",
@@ -90,7 +94,7 @@ bool gpu_processes_has(enum gpu_processes which, pid_t pid, pid_t launched)
 	if (which == GPU_PROCESSES_RANK0) {
 		read_environment(pid, &environment);
 		buffer_add_char(&environment, '\0');
-		has = gpu_processes_rank(environment.data, environment.size) == 0;
+		has = rank_of(environment.data, environment.size) == 0;
 		buffer_fini(&environment);
 	}
 	return has;

@@ -22,10 +22,4 @@ const char *gpu_processes_name(enum gpu_processes which);
 /* Is the process to be recorded? `launched`: the program that sprof started, 0 = none. */
 bool gpu_processes_has(enum gpu_processes which, pid_t pid, pid_t launched);
 
-/*
- * The rank by an environment as /proc/PID/environ has it: the value of the first variable that is
- * set of those that launchers use (torchrun, Open MPI, MPICH, Slurm); 0 where none is set.
- */
-long gpu_processes_rank(const char *environment, size_t size);
-
 #endif

@@ -24,7 +24,13 @@ static bool is_entry(const char *s)
 	return false;
 }
 
-const char *operator_name(const char *function, size_t *ret_size)
+/*
+ * The name of the operator that a native function calls: "addmm" of
+ * "at::_ops::addmm::call(at::Tensor const&)", "AddmmBackward0" of
+ * "torch::autograd::generated::AddmmBackward0::apply(...)"; NULL for other functions. It lies
+ * inside `function` and is *ret_size bytes long.
+ */
+static const char *name_of_operator(const char *function, size_t *ret_size)
 {
 	static const char *const scopes[] = { "at::_ops::", "torch::autograd::generated::" };
 
@@ -61,7 +67,7 @@ static size_t group(const struct tree *tree, struct operator_row *rows, uint32_t
 
 		if (f->kind != FUNCTION_NATIVE)
 			continue;
-		rows[nr].name = operator_name(f->name, &rows[nr].size);
+		rows[nr].name = name_of_operator(f->name, &rows[nr].size);
 		rows[nr].function = i;
 		nr += rows[nr].name != NULL;
 	}

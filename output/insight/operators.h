@@ -16,14 +16,6 @@ struct grid_report_opts;
 struct summary;
 struct tree;
 
-/*
- * The name of the operator that a native function calls: "addmm" of
- * "at::_ops::addmm::call(at::Tensor const&)", "AddmmBackward0" of
- * "torch::autograd::generated::AddmmBackward0::apply(...)"; NULL for other functions. It lies
- * inside `function` and is *ret_size bytes long.
- */
-const char *operator_name(const char *function, size_t *ret_size);
-
 struct operator_row {
 	const char *name; /* inside the name of a function of the tree; no NUL at its end */
 	size_t size;

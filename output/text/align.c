@@ -1,3 +1,4 @@
+/* Pads and cuts text to columns as a terminal shows them: widths are of characters, not of bytes. */
 #include "output/text/align.h"
 
 #include <string.h>

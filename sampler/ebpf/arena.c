@@ -255,8 +255,3 @@ uint32_t arena_find_rule(const struct arena *a, const struct module_entry *modul
 			       *word(a, page) >> 16, offset & (WALK_PAGE_SIZE - 1),
 			       ARENA_SHARD_MASK);
 }
-
-size_t arena_size_bytes(const struct arena *a)
-{
-	return a->nr_shards * SHARD_BYTES;
-}

@@ -50,6 +50,4 @@ void arena_remove_region(struct arena *arena, const struct module_entry *entry,
 uint32_t arena_find_rule(const struct arena *arena, const struct module_entry *module,
 			 uint64_t vaddr);
 
-size_t arena_size_bytes(const struct arena *arena);
-
 #endif

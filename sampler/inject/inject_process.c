@@ -42,7 +42,7 @@ int inject_process_write(const struct inject_process *p, uint64_t address, const
 	return pwrite(p->mem_fd, bytes, size, (off_t)address) == (ssize_t)size ? 0 : -EFAULT;
 }
 
-bool inject_process_address_is_ours(uint64_t address)
+static bool address_is_ours(uint64_t address)
 {
 	return address % ADDRESS_STRIDE == ADDRESS_MARK;
 }
@@ -146,7 +146,7 @@ static void see_mapping(struct inject_process *p, struct layout *l, const struct
 	}
 	if (m->end > l->last_end)
 		l->last_end = m->end;
-	if (inject_process_address_is_ours(m->start)) {
+	if (address_is_ours(m->start)) {
 		p->ours_start = m->start;
 		p->ours_end = m->end;
 	} else if (p->ours_start && m->start == p->ours_end) {

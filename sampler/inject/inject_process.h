@@ -43,7 +43,6 @@ void inject_process_close(struct inject_process *process);
  * and mmap(2) grow, and recognizable as ours by its low bits. 0: there are no more.
  */
 uint64_t inject_process_address(const struct inject_process *process, unsigned int n);
-bool inject_process_address_is_ours(uint64_t address);
 
 /* Reads memory of the process as it was opened. 0, or -EFAULT: not all of it is there. */
 int inject_process_read(const struct inject_process *process, uint64_t address, void *buffer,

@@ -30,8 +30,12 @@ struct elf_image *debug_file_open(const char *path)
 	return image;
 }
 
-struct elf_image *debug_file_by_build_id(const char *debug_dir, const uint8_t *id, size_t size,
-					 char **ret_path)
+/*
+ * Opens the debug file with that build-id under debug_dir; NULL where there is none. *ret_path is
+ * to free().
+ */
+static struct elf_image *find_by_build_id(const char *debug_dir, const uint8_t *id, size_t size,
+					  char **ret_path)
 {
 	char hex[2 * BUILD_ID_MAX + 1] = "";
 	struct elf_image *image;
@@ -96,7 +100,7 @@ struct elf_image *debug_file_alt(const struct symbol_module *module, const char 
 	if (image && elf_image_has_build_id(image, id, id_size))
 		return image;
 	elf_image_close(image);
-	image = debug_file_by_build_id(module->opts->debug_dir, id, id_size, &found);
+	image = find_by_build_id(module->opts->debug_dir, id, id_size, &found);
 	if (image)
 		free(found);
 	return image ? image : fetch(module, id, id_size);
@@ -181,8 +185,8 @@ void debug_file_find(struct symbol_module *module)
 
 	if (elf_image_section(image, ".debug_info"))
 		return;
-	module->debug = debug_file_by_build_id(module->opts->debug_dir, image->build_id,
-					       image->build_id_size, &module->debug_path);
+	module->debug = find_by_build_id(module->opts->debug_dir, image->build_id,
+					 image->build_id_size, &module->debug_path);
 	if (!module->debug)
 		follow_link(module);
 	if (!module->debug) {

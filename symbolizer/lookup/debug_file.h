@@ -17,13 +17,6 @@ void debug_file_find(struct symbol_module *module);
 struct elf_image *debug_file_open(const char *path);
 
 /*
- * Opens the debug file with that build-id under debug_dir; NULL where there is none. *ret_path is
- * to free().
- */
-struct elf_image *debug_file_by_build_id(const char *debug_dir, const uint8_t *id, size_t size,
-					 char **ret_path);
-
-/*
  * Opens the file to which dwz moved shared DWARF: `name`, relative to the file at `path` that
  * refers to it, or else by its build-id. NULL where no such file exists.
  */

@@ -79,11 +79,6 @@ bool inject_restart_is_pending(const struct user_regs_struct *r)
 		error == ERESTART_RESTARTBLOCK);
 }
 
-bool inject_restart_has_block(const struct user_regs_struct *r)
-{
-	return inject_restart_is_pending(r) && -(int64_t)r->rax == ERESTART_RESTARTBLOCK;
-}
-
 static void make_again(struct user_regs_struct *r)
 {
 	r->rip -= SYSCALL_SIZE;

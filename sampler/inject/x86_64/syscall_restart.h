@@ -31,9 +31,8 @@ enum inject_rank inject_restart_rank(uint64_t syscall, const uint64_t *args);
  */
 bool inject_restart_waits_for_child(long syscall);
 
-/* Has the kernel a call to restart? And does it keep state outside the registers for it? */
+/* Has the kernel a call to restart? */
 bool inject_restart_is_pending(const struct user_regs_struct *regs);
-bool inject_restart_has_block(const struct user_regs_struct *regs);
 
 /*
  * Changes the registers of a call that is to be restarted so that they make it again, for a way

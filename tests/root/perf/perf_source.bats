@@ -162,6 +162,7 @@ nobody_with_perf() {
 }
 
 @test "nobody may not sample the whole machine, nor someone else's process" {
+	needs_root "be someone else"
 	nobody_with_perf
 	run "${as[@]}" "$SPROF" record -o "$data" --source perf -a
 	[ "$status" -eq 1 ]
