@@ -43,17 +43,15 @@ static void mark_functions(struct finder *f)
 	}
 }
 
-static void take_apart(struct finder *f, const struct profile_stack *s)
+static void list_functions(struct finder *f, const struct profile_stack *s)
 {
-	f->nr_functions = 0;
-	for (uint32_t i = 0; i < s->nr_frames; i++) {
-		uint32_t frame = f->p->stack_frames[s->first_frame + i];
+	struct naming_walk walk = { .p = f->p, .names = &f->names, .stack = s };
 
-		for (size_t c = f->names.first[frame]; c < f->names.first[frame + 1]; c++) {
-			f->functions = xgrow(f->functions, &f->capacity, f->nr_functions + 1,
-					     sizeof(*f->functions));
-			f->functions[f->nr_functions++] = FRAME_FUNCTION(f->names.codes[c]);
-		}
+	f->nr_functions = 0;
+	while (naming_next(&walk)) {
+		f->functions = xgrow(f->functions, &f->capacity, f->nr_functions + 1,
+				     sizeof(*f->functions));
+		f->functions[f->nr_functions++] = FRAME_FUNCTION(walk.code);
 	}
 }
 
@@ -127,7 +125,7 @@ static void look_at_stacks(struct finder *f)
 	for (size_t i = 0; i < p->nr_stacks; i++) {
 		if (!used[i])
 			continue;
-		take_apart(f, &p->stacks[i]);
+		list_functions(f, &p->stacks[i]);
 		for (int r = 0; hint_rules[r].code; r++) {
 			size_t at = find_rule(f, &hint_rules[r]);
 
