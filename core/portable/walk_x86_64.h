@@ -10,6 +10,8 @@
 #define WALK_REG_SP 7
 #define WALK_REG_RA 16 /* not a register: the column of the return address */
 
+#define WALK_USER_END (1ull << 47) /* user addresses end here, with four-level page tables */
+
 /* The syscall instruction puts its return address into rcx and the flags into r11. */
 #define WALK_REG_SYSCALL_PC 2
 #define WALK_REG_SYSCALL_FLAGS 11

@@ -25,7 +25,6 @@
 #define AGENT_SA_ONSTACK 0x08000000u
 #define AGENT_SA_RESTART 0x10000000u
 #define AGENT_NSIG 64
-#define AGENT_USER_END (1ull << 47) /* of addresses */
 
 struct agent_siginfo {
 	__s32 signo, error, code, pad;

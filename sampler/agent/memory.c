@@ -34,7 +34,7 @@ int agent_extend_readable(struct agent_walk *w, __u64 address)
 	__u64 page = address & ~(PAGE - 1);
 	__u32 nr;
 
-	if (address >= AGENT_USER_END - NR_PROBED * PAGE)
+	if (address >= WALK_USER_END - NR_PROBED * PAGE)
 		return -1;
 	nr = probe(page, w->low == w->high ? NR_FIRST : NR_PROBED);
 	if (!nr)

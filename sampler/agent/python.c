@@ -41,7 +41,7 @@ static int is_readable(struct agent_python *p, __u64 page)
 
 static int are_readable(struct agent_python *p, __u64 address, __u64 size)
 {
-	if (address >= AGENT_USER_END || size > AGENT_USER_END - address)
+	if (address >= WALK_USER_END || size > WALK_USER_END - address)
 		return 0;
 	for (__u64 page = address >> PAGE_SHIFT; page <= (address + size - 1) >> PAGE_SHIFT; page++)
 		if (!is_readable(p, page))

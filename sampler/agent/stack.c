@@ -138,7 +138,7 @@ static __always_inline __u32 step_up(struct agent_walk *w, struct walk_place *pl
 	struct walk_rule rule;
 	__u32 end;
 
-	if (!f->path || pc >= AGENT_USER_END || !follow(f, key, &rule)) {
+	if (!f->path || pc >= WALK_USER_END || !follow(f, key, &rule)) {
 		end = find_rule(w, place, pc, &rule);
 		if (end != END_ROOT)
 			return end;

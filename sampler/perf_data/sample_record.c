@@ -8,8 +8,7 @@
 
 #include "sampler/target/registers_x86_64.h"
 
-#define USER_END (1ull << 47) /* addresses of user space on x86-64, without LA57 */
-#define NR_SAMPLED_REGS 64    /* bits of the mask */
+#define NR_SAMPLED_REGS 64 /* bits of the mask */
 
 static void take_context(struct perf_data_sample *s, uint64_t address, int *context, bool *leaf,
 			 size_t *nr_all)
@@ -22,7 +21,7 @@ static void take_context(struct perf_data_sample *s, uint64_t address, int *cont
 			s->kernel[s->nr_kernel++] = address;
 		return;
 	}
-	if (*context != PERF_RECORD_MISC_USER || address >= USER_END)
+	if (*context != PERF_RECORD_MISC_USER || address >= WALK_USER_END)
 		return;
 	address |= exact ? FRAME_EXACT : 0;
 	if (*nr_all < MAX_USER_FRAMES) {
@@ -221,7 +220,7 @@ bool perf_data_sample_parse(const struct perf_data_file *f, const struct perf_da
 		take_stack(&b, s);
 	if (!s->nr_kernel && s->in_kernel && s->ip)
 		s->kernel[s->nr_kernel++] = s->ip;
-	if (!s->nr_user && !s->in_kernel && !s->stack && s->ip && s->ip < USER_END)
+	if (!s->nr_user && !s->in_kernel && !s->stack && s->ip && s->ip < WALK_USER_END)
 		s->user[s->nr_user++] = s->ip | FRAME_EXACT;
 	return !b.bad;
 }

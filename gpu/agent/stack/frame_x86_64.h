@@ -11,9 +11,6 @@
 
 #include "core/portable/walk.h"
 
-/* Where user addresses end, with four-level page tables. */
-#define FRAME_USER_END (1ull << 47)
-
 /*
  * Where a call pushed the return address: right below the stack pointer that the caller then has.
  */

@@ -53,7 +53,7 @@ static bool is_readable(struct python_stack *p, uint64_t page)
 
 static bool are_readable(struct python_stack *p, uint64_t address, uint64_t size)
 {
-	if (!size || address >= FRAME_USER_END || size > FRAME_USER_END - address)
+	if (!size || address >= WALK_USER_END || size > WALK_USER_END - address)
 		return !size;
 	for (uint64_t page = address >> PAGE_SHIFT; page <= (address + size - 1) >> PAGE_SHIFT;
 	     page++)
