@@ -58,8 +58,7 @@ static const struct argp_option options[] = {
 	  "Stop when that part ends for the first time (a program runs on, and is waited for)", 0 },
 	{ "cuda-backtrace", OPT_BACKTRACE, "CALLS", 0,
 	  "CUDA calls that get a stack: all (default), kernel, memory, sync, some with commas; "
-	  "with "
-	  ":80us only those that take that long",
+	  "with :80us only those that take that long",
 	  0 },
 	{ "output", 'o', "FILE", 0,
 	  "Recording (default: sprof.data; an existing one becomes FILE.old)", 0 },
