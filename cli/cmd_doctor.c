@@ -190,6 +190,7 @@ static int doctor_main(int argc, char **argv)
 
 const struct command cmd_doctor = {
 	.name = "doctor",
+	.argp = &argp,
 	.help = "say which ways to take samples work here, and what fixes the others",
 	.main = doctor_main,
 };

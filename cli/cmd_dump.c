@@ -225,6 +225,7 @@ static int dump_main(int argc, char **argv)
 
 const struct command cmd_dump = {
 	.name = "dump",
+	.argp = &argp,
 	.help = "print what every thread of a process does now",
 	.main = dump_main,
 };

@@ -223,19 +223,20 @@ static int sample_until_end(struct recording *r)
 
 static void print_summary(struct recording *r, const struct profile_stats *stats, uint64_t end_ns)
 {
-	uint64_t incomplete = 0, lost = stats->nr_lost + recfile_nr_lost(r->file);
+	uint64_t incomplete = 0, unwritten = recfile_nr_lost(r->file);
+	uint64_t kept = stats->nr_samples > unwritten ? stats->nr_samples - unwritten : 0;
 	char complete[64] = "";
 
 	for (int i = 0; i < NR_MARKERS; i++)
 		incomplete += stats->nr_incomplete[i];
-	if (stats->nr_samples)
+	if (kept)
 		snprintf(complete, sizeof(complete), ", %.2f%% of stacks complete",
 			 100.0 * (double)(stats->nr_samples - incomplete) /
 				 (double)stats->nr_samples);
-	log_info("%llu sample%s in %.1f s, %llu lost%s; %s: %.1f KiB",
-		 (unsigned long long)stats->nr_samples, stats->nr_samples == 1 ? "" : "s",
-		 (double)(end_ns - r->start_ns) / 1e9, (unsigned long long)lost, complete,
-		 r->opts->output, (double)recfile_size_bytes(r->file) / 1024);
+	log_info("%llu sample%s in %.1f s, %llu lost%s; %s: %.1f KiB", (unsigned long long)kept,
+		 kept == 1 ? "" : "s", (double)(end_ns - r->start_ns) / 1e9,
+		 (unsigned long long)(stats->nr_lost + unwritten), complete, r->opts->output,
+		 (double)recfile_size_bytes(r->file) / 1024);
 	if (!stats->nr_samples)
 		log_info("no samples: the target did not use the CPU");
 	if (stats->nr_limits)
@@ -468,6 +469,8 @@ static int record_main(int argc, char **argv)
 
 const struct command cmd_record = {
 	.name = "record",
+	.argp = &record_argp,
+	.runs_program = true,
 	.help = "sample a running process, a program, or the whole system",
 	.main = record_main,
 };

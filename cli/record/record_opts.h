@@ -27,6 +27,8 @@ struct record_opts {
 	char *description; /* the target in words, for the recording */
 };
 
+extern const struct argp record_argp;
+
 /* Fills opts, or ends the program with status 2 and a usage message. */
 void record_opts_parse(int argc, char **argv, struct record_opts *opts);
 void record_opts_fini(struct record_opts *opts);
