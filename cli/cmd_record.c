@@ -280,12 +280,12 @@ static int open_module(void *context, uint32_t module)
 	return fd < 0 ? record_gpu_open_module(r->gpu, module) : fd;
 }
 
-static int open_root(void *context, uint32_t module)
+static int open_root(void *context, uint32_t module, size_t *ret_prefix)
 {
 	struct recording *r = context;
-	int fd = r->ops->open_root ? r->ops->open_root(r->source, module) : -ENOENT;
+	int fd = r->ops->open_root ? r->ops->open_root(r->source, module, ret_prefix) : -ENOENT;
 
-	return fd < 0 ? record_gpu_open_root(r->gpu, module) : fd;
+	return fd < 0 ? record_gpu_open_root(r->gpu, module, ret_prefix) : fd;
 }
 
 static int kernel_symbol(void *context, uint64_t address, char *name, size_t size)

@@ -178,6 +178,7 @@ int function_names_find(int fd, pid_t pid, const char *path, const char *const *
 		.kind = MODULE_ELF,
 		.path = path,
 		.root = safe_open_root_of(pid),
+		.path_in_root = path,
 		.own_root = safe_open_root_of(0),
 	};
 	struct search s = { .globs = globs, .nr_globs = nr_globs };

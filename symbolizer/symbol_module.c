@@ -97,9 +97,12 @@ static void open_roots(struct symbol_module *module, uint32_t id)
 {
 	const struct symbolizer_opts *opts = module->opts;
 
+	size_t prefix = 0;
+
 	module->own_root = safe_open_root_of(0);
-	module->root = opts->open_root ? opts->open_root(opts->context, id)
+	module->root = opts->open_root ? opts->open_root(opts->context, id, &prefix)
 				       : fcntl(module->own_root, F_DUPFD_CLOEXEC, 0);
+	module->path_in_root = module->path + prefix;
 }
 
 int symbol_module_init(struct symbol_module *module, const struct profile *p, uint32_t id,

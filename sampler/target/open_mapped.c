@@ -6,6 +6,7 @@
 #include "sampler/target/open_mapped.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,20 +77,42 @@ int open_mapped(const struct file_mapping *m)
 	return fd;
 }
 
-bool open_mapped_in_our_root(const struct file_mapping *m)
+/*
+ * In /proc/PID/maps a path begins at our root where the file lies below it, so it leads through the
+ * root of a process that has called chroot(2). Returns the length of that part.
+ */
+static size_t prefix_of_root(const char *link, const char *path)
 {
-	struct stat ours, theirs;
-	char path[64];
+	char root[PATH_MAX];
+	ssize_t n = readlink(link, root, sizeof(root));
 
-	snprintf(path, sizeof(path), "/proc/%d/root", (int)m->pid);
-	if (!stat("/", &ours) && !stat(path, &theirs) && ours.st_dev == theirs.st_dev &&
-	    ours.st_ino == theirs.st_ino)
-		return true;
-	/* The process has ended, or may not be looked into: the same file at the same path will do. */
-	return m->ino && m->path[0] == '/' && !stat(m->path, &ours) && ours.st_ino == m->ino;
+	return n > 1 && !strncmp(path, root, (size_t)n) && path[n] == '/' ? (size_t)n : 0;
 }
 
-int open_mapped_root(bool in_our_root, pid_t pid)
+struct mapped_root mapped_root_of(const struct file_mapping *m)
 {
-	return safe_open_root_of(in_our_root ? 0 : pid);
+	struct stat ours, theirs;
+	char link[64];
+
+	snprintf(link, sizeof(link), "/proc/%d/root", (int)m->pid);
+	if (!stat("/", &ours) && !stat(link, &theirs) && ours.st_dev == theirs.st_dev &&
+	    ours.st_ino == theirs.st_ino)
+		return (struct mapped_root){ 0 };
+	/* The same file at the same path: that is how paths of a process that has ended are known. */
+	if (m->ino && m->path[0] == '/' && !stat(m->path, &ours) && ours.st_ino == m->ino)
+		return (struct mapped_root){ .prefix = prefix_of_root(link, m->path) };
+	return (struct mapped_root){ .pid = m->pid };
+}
+
+int mapped_root_open(const struct mapped_root *root, const char *path)
+{
+	char *prefix;
+	int fd;
+
+	if (root->pid || !root->prefix)
+		return safe_open_root_of(root->pid);
+	prefix = xasprintf("%.*s", (int)root->prefix, path);
+	fd = open(prefix, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	free(prefix);
+	return fd < 0 ? -errno : fd;
 }

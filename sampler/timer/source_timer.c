@@ -325,11 +325,11 @@ static int source_open_module(void *context, uint32_t module)
 	return file_table_open_module(s->processes.publish.files, module);
 }
 
-static int source_open_root(void *context, uint32_t module)
+static int source_open_root(void *context, uint32_t module, size_t *ret_prefix)
 {
 	const struct source *s = context;
 
-	return file_table_open_root(s->processes.publish.files, module);
+	return file_table_open_root(s->processes.publish.files, module, ret_prefix);
 }
 
 static void source_close(struct source *s)

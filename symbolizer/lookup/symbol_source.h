@@ -23,10 +23,11 @@ struct symbol_module {
 	enum module_kind kind;
 	const char *path;
 	/*
-	 * MODULE_ELF: the root directory in which `path` and the paths inside the file have a
-	 * meaning; -1 where it is gone.
+	 * MODULE_ELF: the root directory in which the paths inside the file have a meaning, -1
+	 * where it is gone; and the module's path there.
 	 */
 	int root;
+	const char *path_in_root;
 	int own_root;		   /* the root directory of this process */
 	uint32_t pid;		   /* MODULE_JIT */
 	bool matters;		   /* it has enough addresses to ask servers for its debug file */
