@@ -91,6 +91,12 @@ struct source_ops {
 	 */
 	int (*open_module)(void *source, uint32_t module);
 	/*
+	 * Opens the root directory in which the paths of a module have a meaning, for its debug
+	 * files; the caller closes it. The first *ret_prefix bytes of the module's path lead to it.
+	 * -errno where it is gone with its process. Has the signature of symbolizer_opts.open_root.
+	 */
+	int (*open_root)(void *source, uint32_t module, size_t *ret_prefix);
+	/*
 	 * Names a kernel address, with the signature of symbolizer_opts.kernel_symbol. NULL where
 	 * the source cannot.
 	 */

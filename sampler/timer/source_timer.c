@@ -325,6 +325,13 @@ static int source_open_module(void *context, uint32_t module)
 	return file_table_open_module(s->processes.publish.files, module);
 }
 
+static int source_open_root(void *context, uint32_t module, size_t *ret_prefix)
+{
+	const struct source *s = context;
+
+	return file_table_open_root(s->processes.publish.files, module, ret_prefix);
+}
+
 static void source_close(struct source *s)
 {
 	if (!s)
@@ -354,5 +361,6 @@ const struct source_ops source_timer = {
 	.stats = source_stats,
 	.event = source_event,
 	.open_module = source_open_module,
+	.open_root = source_open_root,
 	.close = source_close,
 };
