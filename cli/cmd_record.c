@@ -21,6 +21,7 @@
 #include "cli/record/record_gpu.h"
 #include "cli/record/record_opts.h"
 #include "cli/record/choose_source.h"
+#include "cli/record/stop_signals.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
@@ -34,8 +35,6 @@
 #define DRAIN_MS 100
 #define FLUSH_NS (1000ull * 1000 * 1000)
 #define PROGRESS_NS (500ull * 1000 * 1000)
-
-static volatile sig_atomic_t stop_signal;
 
 struct recording {
 	const struct record_opts *opts;
@@ -61,37 +60,6 @@ static uint64_t realtime_ns(void)
 
 	clock_gettime(CLOCK_REALTIME, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static void on_stop(int signal)
-{
-	stop_signal = signal;
-}
-
-static void on_child(int signal)
-{
-	(void)signal; /* The signal ends the wait for data; waitpid() says which process ended. */
-}
-
-static void catch_signals(void)
-{
-	static const int stops[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction a = { .sa_handler = on_stop };
-
-	for (size_t i = 0; i < sizeof(stops) / sizeof(stops[0]); i++) {
-		struct sigaction was;
-
-		/* nohup(1) ignores SIGHUP: leave it so. */
-		if (stops[i] == SIGHUP && !sigaction(SIGHUP, NULL, &was) &&
-		    was.sa_handler == SIG_IGN)
-			continue;
-		/* A second signal ends sprof at once. */
-		a.sa_flags = SA_RESETHAND;
-		sigaction(stops[i], &a, NULL);
-	}
-	a.sa_flags = 0;
-	a.sa_handler = on_child;
-	sigaction(SIGCHLD, &a, NULL);
 }
 
 static int open_source(struct recording *r)
@@ -183,7 +151,7 @@ static int sample_until_end(struct recording *r)
 
 	if (r->opts->duration_ns)
 		end = r->begin_ns + r->opts->duration_ns;
-	while (!stop_signal && !child_has_ended(r)) {
+	while (!stop_signals_caught() && !child_has_ended(r)) {
 		uint64_t now = monotonic_ns();
 		int timeout = DRAIN_MS, live;
 
@@ -249,11 +217,12 @@ static void print_summary(struct recording *r, const struct profile_stats *stats
  */
 static void forward_signal(struct recording *r)
 {
-	bool forward = stop_signal == SIGTERM || stop_signal == SIGHUP;
+	int signal = stop_signals_caught();
+	bool forward = signal == SIGTERM || signal == SIGHUP;
 
 	if (!forward || r->signal_forwarded || !r->child.pid || child_has_ended(r))
 		return;
-	kill(r->child.pid, (int)stop_signal);
+	kill(r->child.pid, signal);
 	r->signal_forwarded = true;
 }
 
@@ -452,7 +421,7 @@ static int record_main(int argc, char **argv)
 		record_opts_fini(&opts);
 		return status;
 	}
-	catch_signals();
+	stop_signals_catch();
 	r.ops = record_source_choose(opts.source);
 	status = r.ops ? run(&r) : opts.program ? OWN_FAILURE : 1;
 	if (r.ops)
