@@ -25,6 +25,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/base/privileges.h"
 #include "core/recording/recfile.h"
 #include "core/profile/source.h"
 #include "sampler/target/launch.h"
@@ -74,7 +75,6 @@ static int open_source(struct recording *r)
 		.freq_hz = o->freq_hz,
 		.event = o->event,
 		.no_python = o->no_python,
-		.adds_probes = o->nr_calls > 0,
 		.wall_clock = o->wall_clock,
 	};
 
@@ -143,8 +143,7 @@ static bool child_has_ended(struct recording *r)
 	return r->child_ended;
 }
 
-/* Returns 0 when the recording came to its end, -errno when it failed (reported). */
-static int sample_until_end(struct recording *r)
+static int sample_rounds(struct recording *r)
 {
 	uint64_t flushed = r->start_ns, shown = r->start_ns, next = r->begin_ns, end = UINT64_MAX;
 	bool terminal = isatty(STDERR_FILENO) && !r->opts->quiet;
@@ -187,6 +186,16 @@ static int sample_until_end(struct recording *r)
 		}
 	}
 	return 0;
+}
+
+/* Returns 0 when the recording came to its end, -errno when it failed (reported). */
+static int sample_until_end(struct recording *r)
+{
+	enum rights before = privileges_use(RIGHTS_BORROWED);
+	int err = sample_rounds(r);
+
+	privileges_use(before);
+	return err;
 }
 
 static void print_summary(struct recording *r, const struct profile_stats *stats, uint64_t end_ns)
@@ -244,16 +253,22 @@ static void show_fetching(void *context, const char *name, uint64_t done, uint64
 static int open_module(void *context, uint32_t module)
 {
 	struct recording *r = context;
+	enum rights before = privileges_use(RIGHTS_BORROWED);
 	int fd = r->ops->open_module ? r->ops->open_module(r->source, module) : -ENOENT;
 
-	return fd < 0 ? record_gpu_open_module(r->gpu, module) : fd;
+	fd = fd < 0 ? record_gpu_open_module(r->gpu, module) : fd;
+	privileges_use(before);
+	return fd;
 }
 
 static int kernel_symbol(void *context, uint64_t address, char *name, size_t size)
 {
+	enum rights before = privileges_use(RIGHTS_BORROWED);
 	struct recording *r = context;
+	int result = r->ops->kernel_symbol(r->source, address, name, size);
 
-	return r->ops->kernel_symbol(r->source, address, name, size);
+	privileges_use(before);
+	return result;
 }
 
 static int finish(struct recording *r)
@@ -266,15 +281,18 @@ static int finish(struct recording *r)
 	};
 	struct symbolizer_stats symbols;
 	struct profile_stats stats;
+	enum rights before;
 	uint64_t end_ns;
 	int err;
 
 	forward_signal(r);
+	before = privileges_use(RIGHTS_BORROWED);
 	r->ops->stop(r->source, r->sink);
 	record_gpu_stop(r->gpu);
 	record_calls_stop(r->calls, r->sink);
 	end_ns = monotonic_ns();
 	r->ops->stats(r->source, &stats);
+	privileges_use(before);
 	recfile_set_stats(r->file, &stats);
 	recfile_flush(r->file); /* the samples are safe before names are looked up */
 	if (r->progress_shown)
@@ -348,6 +366,46 @@ static void set_gate(struct recording *r)
 	}
 }
 
+static int open_parts(struct recording *r)
+{
+	enum rights before = privileges_use(RIGHTS_BORROWED);
+	int err = record_gpu_new(&r->opts->gpu, !r->opts->no_python, &r->gpu);
+
+	err = err ? err : record_gpu_connect(r->gpu, r->opts->pids, r->opts->nr_pids);
+	err = err ? err : open_source(r);
+	err = err ? err : open_calls(r);
+	privileges_use(before);
+	return err;
+}
+
+static int start(struct recording *r)
+{
+	enum rights before = privileges_use(RIGHTS_BORROWED);
+	int err;
+
+	set_gate(r);
+	err = r->ops->start(r->source);
+	if (!err) { /* From here on the rings are read. */
+		privileges_reduce(r->ops->privileges | record_calls_privileges(r->calls));
+		record_gpu_join(r->gpu);
+		record_calls_start(r->calls, r->begin_ns,
+				   r->opts->duration_ns ? r->begin_ns + r->opts->duration_ns
+							: UINT64_MAX);
+	}
+	privileges_use(before);
+	return err;
+}
+
+static void close_source(struct recording *r)
+{
+	enum rights before = privileges_use(RIGHTS_BORROWED);
+
+	if (r->ops)
+		r->ops->close(r->source);
+	r->source = NULL;
+	privileges_use(before);
+}
+
 static int run(struct recording *r)
 {
 	const char *program = r->opts->program ? r->opts->program[0] : NULL;
@@ -358,21 +416,9 @@ static int run(struct recording *r)
 		log_error(-err, "start '%s'", program);
 		return failure;
 	}
-	err = record_gpu_new(&r->opts->gpu, !r->opts->no_python, &r->gpu);
-	err = err ? err : record_gpu_connect(r->gpu, r->opts->pids, r->opts->nr_pids);
-	err = err ? err : open_source(r);
-	err = err ? err : open_calls(r);
+	err = open_parts(r);
 	err = err ? err : create_file(r);
-	if (!err) {
-		set_gate(r);
-		err = r->ops->start(r->source);
-	}
-	if (!err) { /* From here on the rings are read. */
-		record_gpu_join(r->gpu);
-		record_calls_start(r->calls, r->begin_ns,
-				   r->opts->duration_ns ? r->begin_ns + r->opts->duration_ns
-							: UINT64_MAX);
-	}
+	err = err ? err : start(r);
 	if (err) {
 		discard_file(r);
 		if (program)
@@ -389,14 +435,22 @@ static int run(struct recording *r)
 	err = sample_until_end(r);
 	if (finish(r) && !err)
 		err = -EIO;
-	r->ops->close(r->source);
-	r->source = NULL;
+	close_source(r);
 	if (program) {
 		int status = wait_child(r);
 
 		return err ? OWN_FAILURE : status;
 	}
 	return err ? 1 : 0;
+}
+
+static const struct source_ops *choose_source(const struct record_opts *o)
+{
+	enum rights before = privileges_use(RIGHTS_BORROWED);
+	const struct source_ops *ops = record_source_choose(o->source);
+
+	privileges_use(before);
+	return ops;
 }
 
 static int record_main(int argc, char **argv)
@@ -422,10 +476,9 @@ static int record_main(int argc, char **argv)
 		return status;
 	}
 	stop_signals_catch();
-	r.ops = record_source_choose(opts.source);
+	r.ops = choose_source(&opts);
 	status = r.ops ? run(&r) : opts.program ? OWN_FAILURE : 1;
-	if (r.ops)
-		r.ops->close(r.source);
+	close_source(&r);
 	record_calls_free(r.calls);
 	record_gpu_free(r.gpu);
 	record_gate_free(r.gate);
@@ -438,5 +491,6 @@ static int record_main(int argc, char **argv)
 const struct command cmd_record = {
 	.name = "record",
 	.help = "sample a running process, a program, or the whole system",
+	.samples = true,
 	.main = record_main,
 };

@@ -8,9 +8,12 @@
 #ifndef SPROF_COMMANDS_H
 #define SPROF_COMMANDS_H
 
+#include <stdbool.h>
+
 struct command {
 	const char *name;
 	const char *help; /* half a line, for the table in sprof --help */
+	bool samples;	  /* looks at processes; all others only read and have no rights for more */
 	/*
 	 * argv[0] is "sprof NAME". Returns the exit status: 0 ok, 1 failed (and reported), 2 usage;
 	 * record returns its program's status, and 125 for a failure of its own.

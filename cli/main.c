@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "core/base/alloc.h"
 #include "core/base/log.h"
+#include "core/base/privileges.h"
 
 static const struct command *const commands[] = {
 	&cmd_record, &cmd_flame,  &cmd_report, &cmd_lines, &cmd_imports, &cmd_dump, &cmd_diff,
@@ -59,6 +60,8 @@ static int run_command(int argc, char **argv)
 		log_hint("sprof --help");
 		return 2;
 	}
+	if (!command->samples)
+		privileges_only_read();
 	name = xasprintf("sprof %s", command->name);
 	argv[0] = name;
 	argp_err_exit_status = 2;
@@ -136,6 +139,7 @@ int main(int argc, char **argv)
 {
 	int status, lost;
 
+	privileges_begin();
 	fill_standard_descriptors();
 	status = run(argc, argv);
 	lost = close_stdout();

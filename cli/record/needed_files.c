@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/privileges.h"
 #include "sampler/target/launch.h"
 #include "core/base/elf_file.h"
 
@@ -124,6 +125,7 @@ static void list_libraries(const char *program, void (*fn)(void *context, const 
 
 void needed_files(const char *name, void (*fn)(void *context, const char *path), void *context)
 {
+	enum rights before = privileges_use(RIGHTS_OF_CALLER);
 	char *path = NULL, *interpreter;
 
 	launch_find(name, &path);
@@ -131,9 +133,10 @@ void needed_files(const char *name, void (*fn)(void *context, const char *path),
 		free(path);
 		path = interpreter;
 	}
-	if (!path)
-		return;
-	fn(context, path);
-	list_libraries(path, fn, context);
+	if (path) {
+		fn(context, path);
+		list_libraries(path, fn, context);
+	}
 	free(path);
+	privileges_use(before);
 }

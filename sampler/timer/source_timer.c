@@ -24,6 +24,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/base/privileges.h"
 #include "sampler/agent/rendezvous.h"
 #include "sampler/attach/own_library.h"
 #include "sampler/target/mapped_file.h"
@@ -345,6 +346,8 @@ static void source_close(struct source *s)
 const struct source_ops source_timer = {
 	.name = "timer",
 	.help = "timer signals inside the program: needs no rights",
+	/* A child that is attached to later: reads its seccomp filters, writes /proc/PID/mem. */
+	.privileges = PRIVILEGES_TO_FOLLOW | PRIVILEGE(CAP_SYS_ADMIN) | PRIVILEGE(CAP_DAC_OVERRIDE),
 	.probe = source_probe,
 	.open = source_open,
 	.environment = source_environment,
