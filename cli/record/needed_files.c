@@ -18,6 +18,7 @@
 #include "core/base/privileges.h"
 #include "sampler/target/launch.h"
 #include "core/base/elf_file.h"
+#include "sampler/target/exec_environment.h"
 
 #define MAX_SCRIPTS 4 /* most scripts that may lead to each other, as in Linux */
 
@@ -72,6 +73,7 @@ static int start_linker(const char *linker, const char *program, pid_t *ret_pid)
 {
 	char *argv[] = { (char *)linker, (char *)"--list", (char *)program, NULL };
 	posix_spawn_file_actions_t actions;
+	char **environment;
 	int ends[2], err;
 
 	if (pipe2(ends, O_CLOEXEC))
@@ -79,7 +81,10 @@ static int start_linker(const char *linker, const char *program, pid_t *ret_pid)
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
 	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-	err = posix_spawn(ret_pid, linker, &actions, NULL, argv, environ);
+	environment = exec_environment(); /* it is to find what the program will find */
+	err = posix_spawn(ret_pid, linker, &actions, NULL, argv,
+			  environment ? environment : environ);
+	free(environment);
 	posix_spawn_file_actions_destroy(&actions);
 	close(ends[1]);
 	if (err)

@@ -59,3 +59,24 @@ teardown() {
 	sleep 0.3
 	"${as[@]}" "$SPROF" dump -p $! | grep -q main
 }
+
+@test "a program gets the environment that was typed, and sprof does not use it" {
+	local source
+	for source in ebpf perf timer; do
+		"${as[@]}" env -i PATH="$PATH" LD_LIBRARY_PATH=/nowhere TMPDIR=/elsewhere GLIBC_TUNABLES=glibc.malloc.check=0 \
+			EMPTY= LD_PRELOAD="$place/libsprof-gpu.so" \
+			"$SPROF" record -q -o data --gpu off --source $source -- env >printed
+		grep -x 'LD_LIBRARY_PATH=/nowhere' printed
+		grep -x 'TMPDIR=/elsewhere' printed
+		grep -x 'GLIBC_TUNABLES=glibc.malloc.check=0' printed
+		grep -x 'EMPTY=' printed
+		grep -Ex "LD_PRELOAD=(.*:)?$place/libsprof-gpu.so" printed
+	done
+}
+
+@test "a program's environment has nothing that sprof sets for itself" {
+	run "${as[@]}" env -i PATH="$PATH" DEBUGINFOD_URLS=http://127.0.0.1:1 \
+		"$SPROF" record -q -o data --gpu off --source ebpf --debuginfod -- env
+	[[ $output != *DEBUGINFOD_TIMEOUT* ]]
+	[[ $output == *DEBUGINFOD_URLS* ]]
+}
