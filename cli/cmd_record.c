@@ -19,6 +19,7 @@
 #include "cli/record/counting.h"
 #include "cli/record/gate.h"
 #include "cli/record/record_gpu.h"
+#include "cli/record/progress.h"
 #include "cli/record/record_opts.h"
 #include "cli/record/choose_source.h"
 #include "cli/record/stop_signals.h"
@@ -128,10 +129,8 @@ static void show_progress(struct recording *r, uint64_t now)
 	struct profile_stats stats;
 
 	r->ops->stats(r->source, &stats);
-	fprintf(stderr, "\rsprof: %.0f s, %llu samples, %llu lost, %.1f KiB  ",
-		(double)(now - r->start_ns) / 1e9, (unsigned long long)stats.nr_samples,
-		(unsigned long long)(stats.nr_lost + recfile_nr_lost(r->file)),
-		(double)recfile_size_bytes(r->file) / 1024);
+	progress_samples(now - r->start_ns, stats.nr_samples,
+			 stats.nr_lost + recfile_nr_lost(r->file), recfile_size_bytes(r->file));
 	r->progress_shown = true;
 }
 
@@ -239,15 +238,8 @@ static void show_fetching(void *context, const char *name, uint64_t done, uint64
 {
 	const struct recording *r = context;
 
-	if (r->opts->quiet || !isatty(STDERR_FILENO))
-		return;
-	fputs("\r\033[K", stderr);
-	if (name && total)
-		fprintf(stderr, "sprof: fetching the debug file of '%s': %.1f of %.1f MB", name,
-			(double)done / 1e6, (double)total / 1e6);
-	else if (name)
-		fprintf(stderr, "sprof: fetching the debug file of '%s': %.1f MB", name,
-			(double)done / 1e6);
+	if (!r->opts->quiet && isatty(STDERR_FILENO))
+		progress_fetch(name, done, total);
 }
 
 static int open_module(void *context, uint32_t module)
@@ -296,7 +288,7 @@ static int finish(struct recording *r)
 	recfile_set_stats(r->file, &stats);
 	recfile_flush(r->file); /* the samples are safe before names are looked up */
 	if (r->progress_shown)
-		fputs("\r\033[K", stderr);
+		progress_clear();
 	symbolizer_run(recfile_vocabulary(r->file), &symbolize, &symbols);
 	recfile_write_symbols(r->file);
 	err = recfile_finish(r->file, &stats, end_ns);
