@@ -16,6 +16,7 @@ struct command {
 	const char *name;
 	const struct argp *argp; /* its options, for completion and for mistyped ones */
 	bool runs_program;	 /* its first argument begins another command line */
+	bool samples;		 /* looks at processes; all others only read, without rights */
 	const char *help;	 /* half a line, for the table in sprof --help */
 	/*
 	 * argv[0] is "sprof NAME". Returns the exit status: 0 ok, 1 failed (and reported), 2 usage;

@@ -14,6 +14,7 @@
 #include "cli/usage.h"
 #include "core/base/alloc.h"
 #include "core/base/log.h"
+#include "core/base/privileges.h"
 
 static const struct command *const commands[] = {
 	&cmd_record, &cmd_flame,  &cmd_report, &cmd_lines, &cmd_imports, &cmd_dump,	  &cmd_diff,
@@ -61,6 +62,8 @@ static int run_command(int argc, char **argv)
 		usage_hint_command(argv[0], commands);
 		return 2;
 	}
+	if (!command->samples)
+		privileges_only_read();
 	name = xasprintf("sprof %s", command->name);
 	argv[0] = name;
 	argp_err_exit_status = 2;
@@ -143,6 +146,7 @@ int main(int argc, char **argv)
 {
 	int status, lost;
 
+	privileges_begin();
 	fill_standard_descriptors();
 	status = run(argc, argv);
 	lost = close_stdout();

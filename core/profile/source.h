@@ -46,9 +46,7 @@ struct source_config {
 	uint32_t freq_hz;
 	const char *event; /* "auto", "cpu-clock" or "cycles" */
 	bool no_python;	   /* record native frames only, even in interpreters */
-	/* other parts of sprof will put probes into files, so keep the right to */
-	bool adds_probes;
-	bool wall_clock; /* also sample threads that wait; only the timer source can */
+	bool wall_clock;   /* also sample threads that wait; only the timer source can */
 };
 
 struct source; /* each source defines its own */
@@ -56,6 +54,11 @@ struct source; /* each source defines its own */
 struct source_ops {
 	const char *name; /* for --source */
 	const char *help; /* one line */
+	/*
+	 * The capabilities (core/base/privileges.h) that it uses after start(). The command gives
+	 * up all others.
+	 */
+	uint64_t privileges;
 	/*
 	 * Returns whether the source works here; else why[] has the reason and hint[] the command
 	 * that fixes it, "" where there is none. Cheap; leaves nothing behind.

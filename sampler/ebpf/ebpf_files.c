@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/privileges.h"
 #include "core/base/alloc.h"
 #include "sampler/ebpf/arena.h"
 #include "sampler/ebpf/ebpf_limits.h"
@@ -118,10 +119,11 @@ struct mapped_file *ebpf_files_mapped(struct ebpf_files *f, const struct sideban
 
 void ebpf_files_expect(void *files, const char *path)
 {
+	enum rights before = privileges_use(RIGHTS_OF_CALLER); /* the caller named the path */
 	struct ebpf_files *f = files;
 	char *real = realpath(path, NULL);
 	struct file_mapping m = { .pid = getpid(), .path = real };
-	struct mapped_file *file;
+	struct mapped_file *file = NULL;
 	struct stat st;
 	bool is_new;
 
@@ -129,9 +131,10 @@ void ebpf_files_expect(void *files, const char *path)
 		m.dev = st.st_dev;
 		m.ino = st.st_ino;
 		file = file_table_add(f->table, &m, &is_new);
-		if (file && is_new)
-			ebpf_files_add(f, file);
 	}
+	privileges_use(before);
+	if (file && is_new)
+		ebpf_files_add(f, file);
 	free(real);
 }
 

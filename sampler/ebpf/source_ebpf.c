@@ -55,7 +55,6 @@ struct source {
 	struct profile_stats stats;
 	struct ebpf_limits limits;
 	struct targets *targets; /* as named on the command line */
-	bool adds_probes;
 	struct kernel_side kernel;
 	struct ebpf_files files;
 	struct ebpf_pythons *pythons; /* NULL: Python frames are not wanted */
@@ -168,7 +167,6 @@ static int source_open(const struct source_config *config, struct source **ret)
 	int err;
 
 	s->epoll_fd = -1;
-	s->adds_probes = config->adds_probes;
 	s->targets = targets_new();
 	err = cpu_events_new(config->event, config->freq_hz, &s->events);
 	if (err) {
@@ -198,8 +196,6 @@ static int source_start(struct source *s)
 
 	if (err)
 		log_error(-err, "start sampling");
-	else
-		privileges_reduce(s->adds_probes);
 	return err;
 }
 
@@ -308,6 +304,8 @@ static void source_close(struct source *s)
 const struct source_ops source_ebpf = {
 	.name = "ebpf",
 	.help = "perf events and BPF: any program, no frame pointers needed, least cost",
+	/* More memory for unwind rows takes BPF rights. */
+	.privileges = PRIVILEGES_TO_FOLLOW | PRIVILEGE(CAP_PERFMON) | PRIVILEGE(CAP_BPF),
 	.probe = ebpf_probe,
 	.open = source_open,
 	.start = source_start,

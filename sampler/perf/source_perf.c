@@ -152,7 +152,6 @@ static int source_open(const struct source_config *config, struct source **ret)
 
 	s->epoll_fd = -1;
 	s->system_wide = config->system_wide;
-	s->adds_probes = config->adds_probes;
 	s->targets = targets_new();
 	s->files = file_table_new();
 	s->queue = time_order_new();
@@ -178,7 +177,6 @@ static int source_open(const struct source_config *config, struct source **ret)
 static int source_start(struct source *s)
 {
 	s->start_ns = monotonic_ns();
-	privileges_reduce(s->adds_probes);
 	return 0;
 }
 
@@ -254,6 +252,7 @@ static void source_close(struct source *s)
 const struct source_ops source_perf = {
 	.name = "perf",
 	.help = "perf events alone: no BPF rights needed, own processes as an ordinary user",
+	.privileges = PRIVILEGES_TO_FOLLOW | PRIVILEGE(CAP_PERFMON),
 	.probe = source_probe,
 	.open = source_open,
 	.start = source_start,

@@ -24,8 +24,10 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/base/privileges.h"
 #include "sampler/agent/rendezvous.h"
 #include "sampler/attach/own_library.h"
+#include "sampler/target/exec_environment.h"
 #include "sampler/target/mapped_file.h"
 #include "sampler/target/targets.h"
 #include "sampler/timer/attach_target.h"
@@ -91,7 +93,7 @@ static bool source_probe(char *why, size_t why_size, char *hint, size_t hint_siz
 static int prepare_launch(struct source *s, const struct source_config *config)
 {
 	char *library = own_library_find(TIMER_LIBRARY), why[128];
-	const char *others = getenv("LD_PRELOAD");
+	const char *others = exec_environment_value("LD_PRELOAD");
 
 	if (!timer_library_is_loaded_by(config->program, why, sizeof(why))) {
 		log_error(0, "sample '%s' by timers: %s", config->program, why);
@@ -352,6 +354,8 @@ static void source_close(struct source *s)
 const struct source_ops source_timer = {
 	.name = "timer",
 	.help = "timer signals inside the program: needs no rights",
+	/* A child that is attached to later: reads its seccomp filters, writes /proc/PID/mem. */
+	.privileges = PRIVILEGES_TO_FOLLOW | PRIVILEGE(CAP_SYS_ADMIN) | PRIVILEGE(CAP_DAC_OVERRIDE),
 	.probe = source_probe,
 	.open = source_open,
 	.environment = source_environment,

@@ -265,7 +265,33 @@ picture() {
 	[ "$status" -eq 1 ]
 	"$SPROF" flame -o x.svg kinds.folded
 	[ "$(head -c 5 x.svg)" = '<?xml' ]
-	[ "$(ls | grep -c new)" -eq 0 ]
+	[ "$(ls -A | grep -c -e new -e '\.sprof-')" -eq 0 ]
+}
+
+@test "output follows no link that somebody else put there" {
+	echo precious >victim
+	# The name beside the output was once OUTPUT.PID.new, and the shell knows the PID of what it executes.
+	run bash -c 'ln -s victim x.svg.$$.new; exec "$SPROF" flame -o x.svg kinds.folded'
+	[ "$status" -eq 0 ]
+	[ "$(cat victim)" = precious ]
+	[ "$(head -c 5 x.svg)" = '<?xml' ]
+	ln -sf victim y.svg
+	"$SPROF" flame -o y.svg kinds.folded
+	[ "$(cat victim)" = precious ]
+	[ ! -L y.svg ]
+	ln -sf victim z.data
+	run "$SPROF" merge -o z.data complete.data complete.data
+	[ "$(cat victim)" = precious ]
+}
+
+@test "output goes into a pipe and a terminal's device" {
+	mkfifo pipe
+	"$SPROF" fold -o pipe kinds.folded 3>&- &
+	"$SPROF" fold kinds.folded | cmp - pipe
+	wait $!
+	"$SPROF" fold -o /dev/stdout kinds.folded | cmp - <("$SPROF" fold kinds.folded)
+	(umask 027 && "$SPROF" fold -o modes kinds.folded)
+	[ "$(stat -c %a modes)" = 640 ]
 }
 
 @test "bad lines are counted and reported, and a text without stacks is an error" {
