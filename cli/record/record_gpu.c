@@ -218,7 +218,11 @@ static void drain_target(struct target *t)
 	}
 	if (t->collect)
 		gpu_collect_drain(t->collect, monotonic_ns());
-	if (gone)
+	if (shared_region_is_lost(t->peer.region))
+		log_warning("process %d has taken back the memory that it shares with us: its GPU "
+			    "data ends here",
+			    (int)t->peer.pid);
+	if (gone || shared_region_is_lost(t->peer.region))
 		end_target(t);
 }
 
