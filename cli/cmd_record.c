@@ -101,6 +101,7 @@ static int open_source(struct recording *r)
 		.pids = o->pids,
 		.nr_pids = o->nr_pids,
 		.system_wide = o->system_wide,
+		.no_children = o->no_children,
 		.launched = r->child.pid,
 		.program = o->program ? o->program[0] : NULL,
 		.freq_hz = o->freq_hz,

@@ -34,11 +34,15 @@ enum { /* keys of the options without a letter */
        OPT_BACKTRACE,
        OPT_TIMELINE,
        OPT_PROCESSES,
-       OPT_CALLS
+       OPT_CALLS,
+       OPT_NO_CHILDREN
 };
 
 static const struct argp_option options[] = {
-	{ "pid", 'p', "PID[,PID...]", 0, "Sample these processes and their children", 0 },
+	{ "pid", 'p', "PID[,PID...]", 0,
+	  "Sample these processes and all that they have started or will start", 0 },
+	{ "no-children", OPT_NO_CHILDREN, NULL, 0,
+	  "Sample the named processes or the program alone, without what they start", 0 },
 	{ "all", 'a', NULL, 0, "Sample the whole system", 0 },
 	{ "freq", 'F', "HZ", 0,
 	  "Samples per second and CPU (default: 99 when attaching, 999 for a program)", 0 },
@@ -181,6 +185,8 @@ static void check(struct record_opts *o, struct argp_state *state)
 		argp_error(state, "name a process (-p PID), a program, or the whole system (-a)");
 	if (modes > 1)
 		argp_error(state, "-p, -a and a program exclude each other");
+	if (o->no_children && o->system_wide)
+		argp_error(state, "-a samples every process: it takes no --no-children");
 	check_source(o->source, state);
 	if (strcmp(o->event, "auto") && strcmp(o->event, "cpu-clock") && strcmp(o->event, "cycles"))
 		argp_error(state, "there is no event '%s', only auto, cpu-clock and cycles",
@@ -242,6 +248,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 's': o->source = arg; return 0;
 	case 'e': o->event = arg; return 0;
 	case OPT_DEBUGINFOD: o->debuginfod = true; return 0;
+	case OPT_NO_CHILDREN: o->no_children = true; return 0;
 	case OPT_NO_PYTHON: o->no_python = true; return 0;
 	case OPT_DELAY: o->delay_ns = parse_duration(arg, state); return 0;
 	case OPT_STOP_ON_RANGE_END: o->gpu.capture_once = true; return 0;

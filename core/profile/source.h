@@ -40,6 +40,7 @@ struct source_config {
 	const pid_t *pids; /* targets that are running already */
 	size_t nr_pids;
 	bool system_wide;
+	bool no_children; /* sample the processes alone, not what they have started or will start */
 	pid_t launched; /* our child process, stopped before its exec; or 0 */
 	/* the program it will exec, as the user gave it; NULL where nothing is launched */
 	const char *program;

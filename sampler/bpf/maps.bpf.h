@@ -16,6 +16,7 @@
 #include "sampler/bpf/walker.bpf.h"
 
 const volatile bool system_wide;
+const volatile bool no_children; /* what a target forks is no target */
 const volatile __u64 fixed_weight_ns; /* 0: the weight is the event's period, in ns */
 const volatile __u32 max_steps;	      /* at most; the root of a deeper stack is lost */
 const volatile __u32 wakeup_bytes;    /* in the ring: the recorder is woken at more than this */

@@ -29,7 +29,7 @@ struct kernel_side {
 };
 
 struct kernel_side_config {
-	bool system_wide;
+	bool system_wide, no_children;
 	uint64_t period_ns;	  /* between two samples of a CPU */
 	uint64_t fixed_weight_ns; /* of each sample; 0: the event counts ns */
 };

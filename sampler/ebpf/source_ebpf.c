@@ -35,6 +35,7 @@
 #include "sampler/ebpf/prefetch_rows.h"
 #include "sampler/ebpf/resync.h"
 #include "sampler/target/mapped_file.h"
+#include "sampler/target/process_tree.h"
 #include "sampler/target/sideband.h"
 #include "sampler/target/targets.h"
 #include "sampler/walk/runtime_unwind.h"
@@ -85,7 +86,7 @@ static int open_epoll(struct source *s)
 	return sideband_add_to_epoll(s->sideband, s->epoll_fd);
 }
 
-static int add_target(struct source *s, pid_t id)
+static int add_target(struct source *s, pid_t id, struct process_tree *tree)
 {
 	struct process *p;
 	pid_t pid = id;
@@ -95,6 +96,8 @@ static int add_target(struct source *s, pid_t id)
 		err = ebpf_process(&s->processes, pid, EXEC_ID_ANY, &p);
 	if (!err && pid != id)
 		log_info("%d is a thread of process %d, which is sampled", (int)id, (int)pid);
+	if (!err)
+		process_tree_add_root(tree, pid);
 	if (err)
 		log_error(-err, "attach to process %d", (int)id);
 	if (err == -EACCES || err == -EPERM)
@@ -104,8 +107,18 @@ static int add_target(struct source *s, pid_t id)
 	return err;
 }
 
+static int add_started(void *context, pid_t pid)
+{
+	struct source *s = context;
+	struct process *p;
+
+	return ebpf_process(&s->processes, pid, EXEC_ID_ANY, &p);
+}
+
+/* Forks of a process are seen from the moment it is added; its older children are read after that. */
 static int add_targets(struct source *s, const struct source_config *config)
 {
+	struct process_tree tree = { 0 };
 	struct process *p;
 	int err = 0;
 
@@ -116,7 +129,10 @@ static int add_targets(struct source *s, const struct source_config *config)
 	if (config->program)
 		prefetch_files(config->program, ebpf_files_expect, &s->files);
 	for (size_t i = 0; i < config->nr_pids && !err; i++)
-		err = add_target(s, config->pids[i]);
+		err = add_target(s, config->pids[i], &tree);
+	if (!err && !config->no_children)
+		process_tree_follow(&tree, add_started, s);
+	process_tree_fini(&tree);
 	return err;
 }
 
@@ -125,6 +141,7 @@ static int make_parts(struct source *s, const struct source_config *config)
 {
 	const struct kernel_side_config kernel = {
 		.system_wide = config->system_wide,
+		.no_children = config->no_children,
 		.period_ns = cpu_events_period_ns(s->events),
 		.fixed_weight_ns = cpu_events_fixed_weight_ns(s->events),
 	};

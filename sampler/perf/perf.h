@@ -41,7 +41,9 @@ struct perf_rows {
 struct source {
 	struct perf_events *events;
 	int epoll_fd;
-	bool system_wide, adds_probes;
+	bool system_wide, no_children, adds_probes;
+	pid_t *alone; /* with no_children: the processes that are sampled */
+	size_t nr_alone, alone_capacity;
 	uint64_t start_ns;   /* older samples are left out; 0: sampling has not begun */
 	uint64_t handled_ns; /* older records have been handled */
 	struct targets *targets;

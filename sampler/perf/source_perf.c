@@ -19,6 +19,7 @@
 #include "sampler/perf/perf.h"
 #include "sampler/perf/task_events.h"
 #include "core/base/privileges.h"
+#include "sampler/target/process_tree.h"
 #include "sampler/target/targets.h"
 
 /* A record is visible to us at the latest this long after the time in it. */
@@ -87,8 +88,14 @@ static int add_process(struct source *s, pid_t pid)
 	struct process *p;
 	int err = perf_events_add_process(s->events, pid, perf_queue_record, s);
 
-	if (err)
+	if (err) {
+		perf_events_report(s->events, pid, err);
 		return err;
+	}
+	if (s->no_children) {
+		s->alone = xgrow(s->alone, &s->alone_capacity, s->nr_alone + 1, sizeof(*s->alone));
+		s->alone[s->nr_alone++] = pid;
+	}
 	err = perf_process(s, pid, &p);
 	if (err) {
 		log_error(-err, "attach to process %d", (int)pid);
@@ -99,7 +106,7 @@ static int add_process(struct source *s, pid_t pid)
 	return err;
 }
 
-static int add_target(struct source *s, pid_t id)
+static int add_target(struct source *s, pid_t id, struct process_tree *tree)
 {
 	pid_t pid = id;
 	int err = targets_add(s->targets, id, &pid);
@@ -111,19 +118,35 @@ static int add_target(struct source *s, pid_t id)
 	}
 	if (pid != id)
 		log_info("%d is a thread of process %d, which is sampled", (int)id, (int)pid);
+	process_tree_add_root(tree, pid);
 	return add_process(s, pid);
+}
+
+static int add_started(void *context, pid_t pid)
+{
+	struct source *s = context;
+	struct process *p;
+	int err = perf_events_add_process(s->events, pid, perf_queue_record, s);
+
+	return err ? err : perf_process(s, pid, &p);
 }
 
 static int add_targets(struct source *s, const struct source_config *config)
 {
+	struct process_tree tree = { 0 };
 	int err = 0;
 
+	if (s->no_children)
+		perf_events_keep_to_threads(s->events);
 	if (s->system_wide)
 		err = perf_events_add_machine(s->events);
 	if (config->launched)
 		err = add_process(s, config->launched);
 	for (size_t i = 0; i < config->nr_pids && !err; i++)
-		err = add_target(s, config->pids[i]);
+		err = add_target(s, config->pids[i], &tree);
+	if (!err && !config->no_children)
+		process_tree_follow(&tree, add_started, s);
+	process_tree_fini(&tree);
 	return err;
 }
 
@@ -153,6 +176,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 	s->epoll_fd = -1;
 	s->system_wide = config->system_wide;
 	s->adds_probes = config->adds_probes;
+	s->no_children = config->no_children;
 	s->targets = targets_new();
 	s->files = file_table_new();
 	s->queue = time_order_new();
@@ -240,6 +264,7 @@ static void source_close(struct source *s)
 	time_order_free(s->queue);
 	sample_sink_fini(&s->out);
 	targets_free(s->targets);
+	free(s->alone);
 	free(s->rules);
 	free(s);
 }

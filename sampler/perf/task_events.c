@@ -1,7 +1,8 @@
 /*
  * Opens an event for each thread on each CPU. The events of one CPU share the ring of the first
  * (PERF_EVENT_IOC_SET_OUTPUT). While a process is attached to, its list of threads is read again
- * and again: a new thread either has inherited events, as its fork record says, or gets some.
+ * and again: a new thread either has inherited events, as its fork record says, or gets some. The
+ * same holds for a process whose parent is watched.
  */
 #include "sampler/perf/task_events.h"
 
@@ -55,8 +56,8 @@ struct perf_events {
 	bool mapped;
 	int *fds;
 	size_t nr_fds, capacity;
-	bool attaching; /* forks are noted in `watched` */
-	struct watched *watched;
+	struct watched
+		*watched; /* while processes are attached to: kept by fork and exit records */
 	/* during perf_events_read() */
 	perf_events_fn *fn;
 	void *context;
@@ -172,25 +173,24 @@ int perf_events_new(const char *event, uint32_t freq_hz, struct perf_events **re
 	return 0;
 }
 
-static void forget_watched(struct perf_events *e)
+static void forget(struct perf_events *e, struct watched *w)
 {
-	struct watched *w, *next;
-
-	HASH_ITER (hh, e->watched, w, next) {
-		HASH_DEL(e->watched, w);
-		free(w);
-	}
+	HASH_DEL(e->watched, w);
+	free(w);
 }
 
 void perf_events_free(struct perf_events *e)
 {
+	struct watched *w, *next;
+
 	if (!e)
 		return;
 	for (size_t i = 0; e->rings && i < e->nr_cpus; i++)
 		perf_ring_unmap(&e->rings[i].ring);
 	for (size_t i = 0; i < e->nr_fds; i++)
 		close(e->fds[i]);
-	forget_watched(e);
+	HASH_ITER (hh, e->watched, w, next)
+		forget(e, w);
 	free(e->rings);
 	free(e->cpus);
 	free(e->fds);
@@ -236,6 +236,15 @@ static void add_watched(struct perf_events *e, pid_t tid)
 	w = xcalloc(1, sizeof(*w));
 	w->tid = tid;
 	HASH_ADD_INT(e->watched, tid, w);
+}
+
+static void forget_watched(struct perf_events *e, pid_t tid)
+{
+	struct watched *w;
+
+	HASH_FIND_INT(e->watched, &tid, w);
+	if (w)
+		forget(e, w);
 }
 
 /* Maps all rings with one size, the largest that is allowed. */
@@ -325,7 +334,7 @@ static int add_listed(struct perf_events *e, pid_t pid)
 	return err ? err : nr;
 }
 
-static void report(const struct perf_events *e, pid_t pid, int err)
+void perf_events_report(const struct perf_events *e, pid_t pid, int err)
 {
 	if (err == -EMFILE || err == -ENFILE) {
 		log_error(-err,
@@ -346,7 +355,11 @@ int perf_events_add_process(struct perf_events *e, pid_t pid, perf_events_fn *fn
 	int nr = 1, nr_all = 0;
 
 	e->attr.inherit = 1;
-	e->attaching = true;
+	/* It may be the child of a process that is watched. */
+	if (e->mapped)
+		perf_events_read(e, fn, context);
+	if (is_watched(e, pid))
+		return 0;
 	for (int i = 0; i < MAX_LISTINGS && nr > 0; i++) {
 		nr = add_listed(e, pid);
 		nr_all += nr > 0 ? nr : 0;
@@ -354,14 +367,18 @@ int perf_events_add_process(struct perf_events *e, pid_t pid, perf_events_fn *fn
 		if (e->mapped)
 			perf_events_read(e, fn, context);
 	}
-	e->attaching = false;
 	if (nr >= 0 && !nr_all && !is_watched(e, pid))
 		nr = -ESRCH;
-	if (nr < 0 && !(nr == -ESRCH && nr_all)) {
-		report(e, pid, nr);
-		return nr;
-	}
-	return 0;
+	return nr < 0 && !(nr == -ESRCH && nr_all) ? nr : 0;
+}
+
+void perf_events_keep_to_threads(struct perf_events *e)
+{
+	struct perf_event_attr copy = e->attr;
+
+	copy.inherit = copy.inherit_thread = 1;
+	if (!try_event(&copy))
+		e->attr.inherit_thread = 1;
 }
 
 void perf_events_disable(struct perf_events *e)
@@ -394,8 +411,11 @@ static void on_record(void *context, const uint8_t *bytes, size_t size)
 	if (!perf_record_parse(&h, bytes + sizeof(h), size - sizeof(h),
 			       e->attr.sample_type & PERF_SAMPLE_CALLCHAIN, &r))
 		return;
-	if (e->attaching && r.type == PERF_FORKED)
+	if (e->attr.inherit && r.type == PERF_FORKED &&
+	    (!e->attr.inherit_thread || r.pid == r.parent_pid))
 		add_watched(e, r.tid);
+	else if (e->attr.inherit && r.type == PERF_EXITED)
+		forget_watched(e, r.tid);
 	e->fn(e->context, &r);
 }
 

@@ -42,10 +42,16 @@ bool perf_events_count_ns(const struct perf_events *events);
 int perf_events_add_machine(struct perf_events *events);
 /*
  * Opens events on all threads of a process; what they start inherits them. Records that come
- * meanwhile go to fn. 0 or -errno (-ESRCH: it has ended), reported.
+ * meanwhile go to fn. 0 or -errno (-ESRCH: it has ended), which perf_events_report() puts in words.
  */
 int perf_events_add_process(struct perf_events *events, pid_t pid, perf_events_fn *fn,
 			    void *context);
+void perf_events_report(const struct perf_events *events, pid_t pid, int err);
+/*
+ * To be called before a process is added: new threads inherit the events and new processes do not.
+ * Before Linux 5.13 this changes nothing.
+ */
+void perf_events_keep_to_threads(struct perf_events *events);
 void perf_events_disable(struct perf_events *events);
 
 /* The rings wake an epoll set when they hold 128 KiB. 0 or -errno. */

@@ -27,6 +27,7 @@
 #include "sampler/agent/rendezvous.h"
 #include "sampler/attach/own_library.h"
 #include "sampler/target/mapped_file.h"
+#include "sampler/target/process_tree.h"
 #include "sampler/target/targets.h"
 #include "sampler/timer/attach_target.h"
 #include "sampler/timer/drain.h"
@@ -127,7 +128,7 @@ static struct timer_reception reception(struct source *s)
 	return (struct timer_reception){ &s->processes, s->wake, s->drain };
 }
 
-static int add_target(struct source *s, pid_t id)
+static int add_target(struct source *s, pid_t id, struct process_tree *tree)
 {
 	const struct timer_reception to = reception(s);
 	pid_t pid = id;
@@ -138,12 +139,13 @@ static int add_target(struct source *s, pid_t id)
 		log_hint("it may have ended: pgrep -l NAME lists what runs");
 		return err;
 	}
-	timer_follow_spare(s->follow, pid);
+	process_tree_add_root(tree, pid);
 	return timer_attach(&to, s->rendezvous, pid);
 }
 
 static int add_targets(struct source *s, const struct source_config *config)
 {
+	struct process_tree tree = { 0 };
 	int err = 0;
 
 	if (config->system_wide) {
@@ -155,7 +157,10 @@ static int add_targets(struct source *s, const struct source_config *config)
 	if (config->launched)
 		err = prepare_launch(s, config);
 	for (size_t i = 0; i < config->nr_pids && !err; i++)
-		err = add_target(s, config->pids[i]);
+		err = add_target(s, config->pids[i], &tree);
+	if (!err && !config->no_children)
+		timer_follow_tree(s->follow, &tree);
+	process_tree_fini(&tree);
 	return err;
 }
 
@@ -207,7 +212,8 @@ static int make_parts(struct source *s, const struct source_config *config)
 	/* Where waiting is sampled too, every sample interrupts it: waking may do so as well. */
 	s->wake = timer_wake_new(timer_rendezvous_name(s->rendezvous), config->wall_clock);
 	s->drain = timer_drain_new(&s->processes, &s->stats);
-	s->follow = timer_follow_new(&s->processes, s->wake);
+	s->processes.no_children = config->no_children;
+	s->follow = timer_follow_new(&s->processes, s->wake, config->no_children);
 	return 0;
 }
 

@@ -1,0 +1,11 @@
+# sprof record --source perf: which processes are sampled with the one that was named.
+source=perf
+load ../tree
+
+@test "perf: the workers of a pre-forking master are sampled with it" {
+	preforked
+}
+
+@test "perf: --no-children samples the named process alone" {
+	without_children
+}
