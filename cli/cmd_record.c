@@ -21,6 +21,7 @@
 #include "cli/record/record_gpu.h"
 #include "cli/record/record_opts.h"
 #include "cli/record/choose_source.h"
+#include "cli/record/targets.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
@@ -100,6 +101,7 @@ static int open_source(struct recording *r)
 	const struct source_config config = {
 		.pids = o->pids,
 		.nr_pids = o->nr_pids,
+		.some_may_fail = o->nr_names > 0,
 		.system_wide = o->system_wide,
 		.no_children = o->no_children,
 		.launched = r->child.pid,
@@ -448,6 +450,11 @@ static int record_main(int argc, char **argv)
 		record_opts_fini(&opts);
 		return cannot_run(opts.program[0], err);
 	}
+	if (record_targets_find(&opts)) {
+		record_opts_fini(&opts);
+		return 1;
+	}
+	record_opts_describe(&opts);
 	if (opts.debuginfod && debuginfod_open(show_fetching, &r, &r.debuginfod)) {
 		status = opts.program ? OWN_FAILURE : 1;
 		record_opts_fini(&opts);

@@ -39,8 +39,9 @@ enum { /* keys of the options without a letter */
 };
 
 static const struct argp_option options[] = {
-	{ "pid", 'p', "PID[,PID...]", 0,
-	  "Sample these processes and all that they have started or will start", 0 },
+	{ "pid", 'p', "PID|NAME[,...]", 0,
+	  "Sample these processes, by number or name, and all that they have started or will start",
+	  0 },
 	{ "no-children", OPT_NO_CHILDREN, NULL, 0,
 	  "Sample the named processes or the program alone, without what they start", 0 },
 	{ "all", 'a', NULL, 0, "Sample the whole system", 0 },
@@ -141,24 +142,38 @@ static bool parse_clock(const char *text, struct argp_state *state)
 	return !strcmp(text, "wall");
 }
 
+static void add_pid(struct record_opts *o, const char *number, struct argp_state *state)
+{
+	long pid;
+
+	errno = 0;
+	pid = strtol(number, NULL, 10);
+	if (errno || pid <= 0 || pid > INT32_MAX)
+		argp_error(state, "'%s' is not a process number", number);
+	o->pids = xgrow(o->pids, &o->pids_capacity, o->nr_pids + 1, sizeof(*o->pids));
+	o->pids[o->nr_pids++] = (pid_t)pid;
+}
+
+/* "12,13" or "nginx": what is not a number is a name, which is looked up later. */
 static void parse_pids(const char *text, struct record_opts *o, struct argp_state *state)
 {
-	const char *at = text;
+	for (const char *at = text;; at++) {
+		size_t length = strcspn(at, ",");
+		char *item = xasprintf("%.*s", (int)length, at);
 
-	for (;;) {
-		char *end;
-		long pid;
-
-		errno = 0;
-		pid = strtol(at, &end, 10);
-		if (errno || end == at || pid <= 0 || pid > INT32_MAX || (*end && *end != ',') ||
-		    o->nr_pids == MAX_PIDS)
-			argp_error(state, "'%s' is not a list of process numbers", text);
-		o->pids = xgrow(o->pids, &o->pids_capacity, o->nr_pids + 1, sizeof(*o->pids));
-		o->pids[o->nr_pids++] = (pid_t)pid;
-		if (!*end)
+		if (!length || o->nr_pids + o->nr_names == MAX_PIDS)
+			argp_error(state, "'%s' is not a list of process numbers or names", text);
+		if (strspn(item, "0123456789") == length || item[0] == '-') {
+			add_pid(o, item, state);
+			free(item);
+		} else {
+			o->names = xgrow(o->names, &o->names_capacity, o->nr_names + 1,
+					 sizeof(*o->names));
+			o->names[o->nr_names++] = item;
+		}
+		at += length;
+		if (!*at)
 			return;
-		at = end + 1;
 	}
 }
 
@@ -179,10 +194,12 @@ static void check_source(const char *name, struct argp_state *state)
 
 static void check(struct record_opts *o, struct argp_state *state)
 {
-	int modes = (o->nr_pids > 0) + o->system_wide + (o->program != NULL);
+	int modes = (o->nr_pids + o->nr_names > 0) + o->system_wide + (o->program != NULL);
 
 	if (modes == 0)
-		argp_error(state, "name a process (-p PID), a program, or the whole system (-a)");
+		argp_error(
+			state,
+			"name a process (-p PID or -p NAME), a program, or the whole system (-a)");
 	if (modes > 1)
 		argp_error(state, "-p, -a and a program exclude each other");
 	if (o->no_children && o->system_wide)
@@ -274,15 +291,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.args_doc = "-p PID\n-a\nPROG [ARG...]",
+	.args_doc = "-p PID|NAME\n-a\nPROG [ARG...]",
 	.doc = "Samples what the CPU runs and writes a recording."
 	       "\vExamples:\n"
 	       "  sprof record -p 1234 -d 30s\n"
+	       "  sprof record -p nginx -d 30s\n"
 	       "  sprof record -- python3 train.py\n"
 	       "  sprof record -a -F 199 -d 10s -o host.data\n",
 };
 
-/* Joins the words of a command line. */
 /* "python3 train.py (pid 12)": later, a process number alone would say nothing. */
 static void describe_process(struct buffer *b, pid_t pid)
 {
@@ -303,10 +320,9 @@ static void describe_process(struct buffer *b, pid_t pid)
 	buffer_printf(b, n ? " (pid %d)" : "pid %d", (int)pid);
 }
 
-static char *describe(const struct record_opts *o)
+void record_opts_describe(struct record_opts *o)
 {
 	struct buffer b = { 0 };
-	char *text;
 
 	if (o->system_wide)
 		buffer_add_string(&b, "the whole system");
@@ -318,9 +334,8 @@ static char *describe(const struct record_opts *o)
 		buffer_printf(&b, " and %zu more", o->nr_pids - MAX_DESCRIBED);
 	for (size_t i = 0; o->program && o->program[i]; i++)
 		buffer_printf(&b, "%s%s", i ? " " : "", o->program[i]);
-	text = xstrdup(buffer_cstring(&b));
+	o->description = xstrdup(buffer_cstring(&b));
 	buffer_fini(&b);
-	return text;
 }
 
 void record_opts_parse(int argc, char **argv, struct record_opts *o)
@@ -332,11 +347,13 @@ void record_opts_parse(int argc, char **argv, struct record_opts *o)
 		.gpu.timeline = GPU_TIMELINE_DEFAULT,
 	};
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, o);
-	o->description = describe(o);
 }
 
 void record_opts_fini(struct record_opts *o)
 {
+	for (size_t i = 0; i < o->nr_names; i++)
+		free(o->names[i]);
+	free(o->names);
 	free(o->pids);
 	free(o->calls);
 	free(o->description);

@@ -12,6 +12,8 @@
 struct record_opts {
 	pid_t *pids;
 	size_t nr_pids, pids_capacity;
+	char **names; /* of processes, to be looked up */
+	size_t nr_names, names_capacity;
 	bool system_wide, no_children;
 	char **program; /* argv of the program to start, or NULL; borrowed */
 	uint32_t freq_hz;
@@ -24,11 +26,13 @@ struct record_opts {
 	const char **calls; /* the arguments of --calls; strings are argv's */
 	size_t nr_calls, calls_capacity;
 	bool debuginfod;   /* fetch debug files that this machine does not have */
-	char *description; /* the target in words, for the recording */
+	char *description; /* the target in words, for the recording: record_opts_describe() */
 };
 
 /* Fills opts, or ends the program with status 2 and a usage message. */
 void record_opts_parse(int argc, char **argv, struct record_opts *opts);
+/* Puts the target in words, once the numbers of all processes are known. */
+void record_opts_describe(struct record_opts *opts);
 void record_opts_fini(struct record_opts *opts);
 
 #endif

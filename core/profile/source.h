@@ -39,6 +39,7 @@ struct sink {
 struct source_config {
 	const pid_t *pids; /* targets that are running already */
 	size_t nr_pids;
+	bool some_may_fail; /* they were found by name: those that cannot be sampled are reported */
 	bool system_wide;
 	bool no_children; /* sample the processes alone, not what they have started or will start */
 	pid_t launched; /* our child process, stopped before its exec; or 0 */

@@ -115,6 +115,22 @@ static int add_started(void *context, pid_t pid)
 	return ebpf_process(&s->processes, pid, EXEC_ID_ANY, &p);
 }
 
+/* 0, or the error of the first that failed, unless others may take its place. */
+static int add_named(struct source *s, const struct source_config *config,
+		     struct process_tree *tree)
+{
+	int first_error = 0;
+
+	for (size_t i = 0; i < config->nr_pids; i++) {
+		int err = add_target(s, config->pids[i], tree);
+
+		if (err && !config->some_may_fail)
+			return err;
+		first_error = first_error ? first_error : err;
+	}
+	return tree->nr_roots ? 0 : first_error;
+}
+
 /* Forks of a process are seen from the moment it is added; its older children are read after that. */
 static int add_targets(struct source *s, const struct source_config *config)
 {
@@ -128,8 +144,8 @@ static int add_targets(struct source *s, const struct source_config *config)
 		log_error(-err, "attach to '%s'", config->program ? config->program : "program");
 	if (config->program)
 		prefetch_files(config->program, ebpf_files_expect, &s->files);
-	for (size_t i = 0; i < config->nr_pids && !err; i++)
-		err = add_target(s, config->pids[i], &tree);
+	if (!err)
+		err = add_named(s, config, &tree);
 	if (!err && !config->no_children)
 		process_tree_follow(&tree, add_started, s);
 	process_tree_fini(&tree);

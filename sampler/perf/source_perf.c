@@ -118,8 +118,10 @@ static int add_target(struct source *s, pid_t id, struct process_tree *tree)
 	}
 	if (pid != id)
 		log_info("%d is a thread of process %d, which is sampled", (int)id, (int)pid);
-	process_tree_add_root(tree, pid);
-	return add_process(s, pid);
+	err = add_process(s, pid);
+	if (!err)
+		process_tree_add_root(tree, pid);
+	return err;
 }
 
 static int add_started(void *context, pid_t pid)
@@ -129,6 +131,22 @@ static int add_started(void *context, pid_t pid)
 	int err = perf_events_add_process(s->events, pid, perf_queue_record, s);
 
 	return err ? err : perf_process(s, pid, &p);
+}
+
+/* 0, or the error of the first that failed, unless others may take its place. */
+static int add_named(struct source *s, const struct source_config *config,
+		     struct process_tree *tree)
+{
+	int first_error = 0;
+
+	for (size_t i = 0; i < config->nr_pids; i++) {
+		int err = add_target(s, config->pids[i], tree);
+
+		if (err && !config->some_may_fail)
+			return err;
+		first_error = first_error ? first_error : err;
+	}
+	return tree->nr_roots ? 0 : first_error;
 }
 
 static int add_targets(struct source *s, const struct source_config *config)
@@ -142,8 +160,8 @@ static int add_targets(struct source *s, const struct source_config *config)
 		err = perf_events_add_machine(s->events);
 	if (config->launched)
 		err = add_process(s, config->launched);
-	for (size_t i = 0; i < config->nr_pids && !err; i++)
-		err = add_target(s, config->pids[i], &tree);
+	if (!err)
+		err = add_named(s, config, &tree);
 	if (!err && !config->no_children)
 		process_tree_follow(&tree, add_started, s);
 	process_tree_fini(&tree);

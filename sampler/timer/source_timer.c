@@ -139,8 +139,26 @@ static int add_target(struct source *s, pid_t id, struct process_tree *tree)
 		log_hint("it may have ended: pgrep -l NAME lists what runs");
 		return err;
 	}
-	process_tree_add_root(tree, pid);
-	return timer_attach(&to, s->rendezvous, pid);
+	err = timer_attach(&to, s->rendezvous, pid);
+	if (!err)
+		process_tree_add_root(tree, pid);
+	return err;
+}
+
+/* 0, or the error of the first that failed, unless others may take its place. */
+static int add_named(struct source *s, const struct source_config *config,
+		     struct process_tree *tree)
+{
+	int first_error = 0;
+
+	for (size_t i = 0; i < config->nr_pids; i++) {
+		int err = add_target(s, config->pids[i], tree);
+
+		if (err && !config->some_may_fail)
+			return err;
+		first_error = first_error ? first_error : err;
+	}
+	return tree->nr_roots ? 0 : first_error;
 }
 
 static int add_targets(struct source *s, const struct source_config *config)
@@ -156,8 +174,8 @@ static int add_targets(struct source *s, const struct source_config *config)
 	}
 	if (config->launched)
 		err = prepare_launch(s, config);
-	for (size_t i = 0; i < config->nr_pids && !err; i++)
-		err = add_target(s, config->pids[i], &tree);
+	if (!err)
+		err = add_named(s, config, &tree);
 	if (!err && !config->no_children)
 		timer_follow_tree(s->follow, &tree);
 	process_tree_fini(&tree);

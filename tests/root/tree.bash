@@ -61,3 +61,21 @@ without_children() {
 	[ "$(samples_of bash)" -ge 3 ]
 	[ "$(samples_of shares)" = 0 ]
 }
+
+# -p NAME means every process of that name; one that no process has is an error that lists like ones.
+by_name() {
+	local name=namesake$$
+	cp "$TARGETS/shares" "$BATS_TEST_TMPDIR/$name"
+	target "$BATS_TEST_TMPDIR/$name" 4000
+	target "$BATS_TEST_TMPDIR/$name" 4000
+	sample -d 1500ms -p $name
+	grep -qx "sprof: called '$name': processes ${pids[0]}, ${pids[1]}" "$messages"
+	[ "$("$SPROF" fold --pid ${pids[0]} "$data" | wc -l)" -ge 1 ]
+	[ "$("$SPROF" fold --pid ${pids[1]} "$data" | wc -l)" -ge 1 ]
+	run "$SPROF" record -o "$data.none" --source $source -p ${name}x
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[ "${lines[0]}" = "sprof: cannot find a process called '${name}x': none is seen from here" ]
+	[ "${lines[1]}" = "hint: these names are like it: $name" ]
+	[ ! -e "$data.none" ]
+}

@@ -9,3 +9,7 @@ load ../tree
 @test "ebpf: --no-children samples the named process alone" {
 	without_children
 }
+
+@test "ebpf: -p NAME samples all processes of that name" {
+	by_name
+}

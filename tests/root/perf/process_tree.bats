@@ -9,3 +9,7 @@ load ../tree
 @test "perf: --no-children samples the named process alone" {
 	without_children
 }
+
+@test "perf: -p NAME samples all processes of that name" {
+	by_name
+}

@@ -9,3 +9,7 @@ load ../tree
 @test "timer: --no-children samples the named process alone" {
 	without_children
 }
+
+@test "timer: -p NAME samples all processes of that name" {
+	by_name
+}
