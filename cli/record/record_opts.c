@@ -6,6 +6,7 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,13 +36,20 @@ enum { /* keys of the options without a letter */
        OPT_TIMELINE,
        OPT_PROCESSES,
        OPT_CALLS,
-       OPT_NO_CHILDREN
+       OPT_NO_CHILDREN,
+       OPT_CGROUP
 };
 
 static const struct argp_option options[] = {
 	{ "pid", 'p', "PID|NAME[,...]", 0,
 	  "Sample these processes, by number or name, and all that they have started or will start",
 	  0 },
+	{ "cgroup", OPT_CGROUP, "PATH", 0,
+	  "Sample the processes of this cgroup (version 2) and of those below it, also such that "
+	  "come later; again for more: as in /proc/PID/cgroup, or below /sys/fs/cgroup",
+	  0 },
+	{ "user", 'u', "USER", 0,
+	  "Sample the processes of this user, by name or number, also such that come later", 0 },
 	{ "no-children", OPT_NO_CHILDREN, NULL, 0,
 	  "Sample the named processes or the program alone, without what they start", 0 },
 	{ "all", 'a', NULL, 0, "Sample the whole system", 0 },
@@ -177,6 +185,33 @@ static void parse_pids(const char *text, struct record_opts *o, struct argp_stat
 	}
 }
 
+static void add_cgroup(const char *path, struct record_opts *o, struct argp_state *state)
+{
+	if (!*path)
+		argp_error(state, "'' is not the path of a cgroup");
+	if (o->nr_cgroups == SOURCE_MAX_CGROUPS)
+		argp_error(state, "at most %d cgroups", SOURCE_MAX_CGROUPS);
+	o->cgroups =
+		xgrow(o->cgroups, &o->cgroups_capacity, o->nr_cgroups + 1, sizeof(*o->cgroups));
+	o->cgroups[o->nr_cgroups++] = xstrdup(path);
+}
+
+static void parse_user(const char *text, struct record_opts *o, struct argp_state *state)
+{
+	const struct passwd *user = getpwnam(text);
+	unsigned long number;
+	char *end;
+
+	errno = 0;
+	number = strtoul(text, &end, 10);
+	if (!user && (errno || end == text || *end || *text == '-' || number >= UINT32_MAX))
+		argp_error(state, "there is no user '%s'", text);
+	if (o->by_user)
+		argp_error(state, "one user at a time");
+	o->by_user = true;
+	o->user = user ? user->pw_uid : (uid_t)number;
+}
+
 static void check_source(const char *name, struct argp_state *state)
 {
 	struct buffer names = { 0 };
@@ -194,14 +229,19 @@ static void check_source(const char *name, struct argp_state *state)
 
 static void check(struct record_opts *o, struct argp_state *state)
 {
-	int modes = (o->nr_pids + o->nr_names > 0) + o->system_wide + (o->program != NULL);
+	int modes = (o->nr_pids + o->nr_names > 0) + o->system_wide + (o->program != NULL) +
+		    (o->nr_cgroups > 0) + o->by_user;
 
 	if (modes == 0)
 		argp_error(
 			state,
 			"name a process (-p PID or -p NAME), a program, or the whole system (-a)");
 	if (modes > 1)
-		argp_error(state, "-p, -a and a program exclude each other");
+		argp_error(state, "-p, --cgroup, -u, -a and a program exclude each other");
+	if (o->no_children && o->nr_cgroups)
+		argp_error(state, "--cgroup samples whatever is in it: it takes no --no-children");
+	if (o->nr_calls && (o->nr_cgroups || o->by_user))
+		argp_error(state, "--calls needs -p, -a or a program");
 	if (o->no_children && o->system_wide)
 		argp_error(state, "-a samples every process: it takes no --no-children");
 	check_source(o->source, state);
@@ -265,6 +305,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 's': o->source = arg; return 0;
 	case 'e': o->event = arg; return 0;
 	case OPT_DEBUGINFOD: o->debuginfod = true; return 0;
+	case 'u': parse_user(arg, o, state); return 0;
+	case OPT_CGROUP: add_cgroup(arg, o, state); return 0;
 	case OPT_NO_CHILDREN: o->no_children = true; return 0;
 	case OPT_NO_PYTHON: o->no_python = true; return 0;
 	case OPT_DELAY: o->delay_ns = parse_duration(arg, state); return 0;
@@ -291,7 +333,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.args_doc = "-p PID|NAME\n-a\nPROG [ARG...]",
+	.args_doc = "-p PID|NAME\n--cgroup PATH\n-u USER\n-a\nPROG [ARG...]",
 	.doc = "Samples what the CPU runs and writes a recording."
 	       "\vExamples:\n"
 	       "  sprof record -p 1234 -d 30s\n"
@@ -326,6 +368,10 @@ void record_opts_describe(struct record_opts *o)
 
 	if (o->system_wide)
 		buffer_add_string(&b, "the whole system");
+	if (o->by_user)
+		buffer_printf(&b, "processes of user %u", (unsigned int)o->user);
+	for (size_t i = 0; i < o->nr_cgroups; i++)
+		buffer_printf(&b, "%s%s", i ? ", " : "cgroup ", o->cgroups[i]);
 	for (size_t i = 0; i < o->nr_pids && i < MAX_DESCRIBED; i++) {
 		buffer_add_string(&b, i ? ", " : "");
 		describe_process(&b, o->pids[i]);
@@ -353,6 +399,9 @@ void record_opts_fini(struct record_opts *o)
 {
 	for (size_t i = 0; i < o->nr_names; i++)
 		free(o->names[i]);
+	for (size_t i = 0; i < o->nr_cgroups; i++)
+		free(o->cgroups[i]);
+	free(o->cgroups);
 	free(o->names);
 	free(o->pids);
 	free(o->calls);

@@ -15,6 +15,10 @@ struct record_opts {
 	char **names; /* of processes, to be looked up */
 	size_t nr_names, names_capacity;
 	bool system_wide, no_children;
+	char **cgroups; /* as typed, and once they are looked up, their folders */
+	size_t nr_cgroups, cgroups_capacity;
+	bool by_user;
+	uid_t user;
 	char **program; /* argv of the program to start, or NULL; borrowed */
 	uint32_t freq_hz;
 	uint64_t duration_ns; /* 0 = until something else ends the recording */

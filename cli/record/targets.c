@@ -17,6 +17,7 @@
 #include "core/base/buffer.h"
 #include "core/base/log.h"
 #include "output/text/text.h"
+#include "sampler/target/cgroups.h"
 #include "sampler/target/process_list.h"
 
 #define MAX_LISTED_PIDS 8
@@ -132,18 +133,70 @@ static int find_name(struct record_opts *o, const struct process_list *l, const 
 	return 0;
 }
 
-int record_targets_find(struct record_opts *o)
+/* ---- cgroups */
+
+static int find_cgroup(char **name)
+{
+	char *folder;
+	int err = cgroup_find(*name, &folder);
+
+	if (err == -ENOTSUP) {
+		log_error(0, "sample cgroup '%s': it is no cgroup of version 2", *name);
+		log_hint("the line of /proc/PID/cgroup that begins with 0:: names the one of a "
+			 "process");
+	} else if (err) {
+		log_error(-err, "sample cgroup '%s'", *name);
+		log_hint("systemd-cgls lists cgroups; /proc/PID/cgroup names the one of a process");
+	} else {
+		free(*name);
+		*name = folder;
+	}
+	return err;
+}
+
+static bool is_in(const char *folder, const char *outer)
+{
+	size_t length = strlen(outer);
+
+	return !strncmp(folder, outer, length) && (!folder[length] || folder[length] == '/');
+}
+
+/* A cgroup includes those below it. */
+static void drop_nested(struct record_opts *o)
+{
+	for (size_t i = 0; i < o->nr_cgroups; i++) {
+		bool nested = false;
+
+		for (size_t j = 0; j < o->nr_cgroups && !nested; j++)
+			nested = i != j && is_in(o->cgroups[i], o->cgroups[j]);
+		if (!nested)
+			continue;
+		free(o->cgroups[i]);
+		o->cgroups[i--] = o->cgroups[--o->nr_cgroups];
+	}
+}
+
+static int find_names(struct record_opts *o)
 {
 	struct process_list list = { 0 };
 	int err;
 
-	if (!o->nr_names)
-		return 0;
 	err = process_list_read(&list);
 	if (err)
 		log_error(-err, "list the processes in /proc");
 	for (size_t i = 0; i < o->nr_names && !err; i++)
 		err = find_name(o, &list, o->names[i]);
 	process_list_fini(&list);
+	return err;
+}
+
+int record_targets_find(struct record_opts *o)
+{
+	int err = o->nr_names ? find_names(o) : 0;
+
+	for (size_t i = 0; i < o->nr_cgroups && !err; i++)
+		err = find_cgroup(&o->cgroups[i]);
+	if (!err)
+		drop_nested(o);
 	return err;
 }

@@ -35,6 +35,7 @@
 #include "sampler/ebpf/prefetch_rows.h"
 #include "sampler/ebpf/resync.h"
 #include "sampler/target/mapped_file.h"
+#include "sampler/target/members.h"
 #include "sampler/target/process_tree.h"
 #include "sampler/target/sideband.h"
 #include "sampler/target/targets.h"
@@ -56,6 +57,7 @@ struct source {
 	struct profile_stats stats;
 	struct ebpf_limits limits;
 	struct targets *targets; /* as named on the command line */
+	struct members *members; /* of a cgroup or user when recording began; NULL: not asked for */
 	bool adds_probes;
 	struct kernel_side kernel;
 	struct ebpf_files files;
@@ -149,6 +151,8 @@ static int add_targets(struct source *s, const struct source_config *config)
 	if (!err && !config->no_children)
 		process_tree_follow(&tree, add_started, s);
 	process_tree_fini(&tree);
+	if (!err && s->members)
+		members_begin(s->members, add_started, s);
 	return err;
 }
 
@@ -158,6 +162,10 @@ static int make_parts(struct source *s, const struct source_config *config)
 	const struct kernel_side_config kernel = {
 		.system_wide = config->system_wide,
 		.no_children = config->no_children,
+		.by_user = config->by_user,
+		.user = config->user,
+		.cgroups = config->cgroups,
+		.nr_cgroups = config->nr_cgroups,
 		.period_ns = cpu_events_period_ns(s->events),
 		.fixed_weight_ns = cpu_events_fixed_weight_ns(s->events),
 	};
@@ -203,6 +211,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 	s->epoll_fd = -1;
 	s->adds_probes = config->adds_probes;
 	s->targets = targets_new();
+	s->members = members_new(config);
 	err = cpu_events_new(config->event, config->freq_hz, &s->events);
 	if (err) {
 		log_error(0, "sample cycles: this host has no hardware counters");
@@ -271,7 +280,7 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	s->stats.nr_throttled += cpu_events_read_throttles(s->events);
 	cpu_events_jitter(s->events, now);
 	ebpf_drain_end(s->drain);
-	return targets_live(s->targets);
+	return targets_live(s->targets) && members_live(s->members);
 }
 
 static void source_stop(struct source *s, struct sink *sink)
@@ -328,6 +337,7 @@ static void source_close(struct source *s)
 	ebpf_files_fini(&s->files);
 	kernel_side_fini(&s->kernel);
 	targets_free(s->targets);
+	members_free(s->members);
 	free(s);
 }
 

@@ -23,6 +23,7 @@
 
 struct perf_events;
 struct snapshot_unwinder;
+struct members;
 struct targets;
 struct unwind_table;
 
@@ -47,6 +48,8 @@ struct source {
 	uint64_t start_ns;   /* older samples are left out; 0: sampling has not begun */
 	uint64_t handled_ns; /* older records have been handled */
 	struct targets *targets;
+	struct members *members; /* of a cgroup or user; NULL: not asked for */
+	bool polls_members;	 /* new ones are looked for: no event sees them by itself */
 	struct time_order *queue;
 	struct process *processes;
 	struct perf_thread *threads;

@@ -19,6 +19,7 @@
 #include "sampler/perf/perf.h"
 #include "sampler/perf/task_events.h"
 #include "core/base/privileges.h"
+#include "sampler/target/members.h"
 #include "sampler/target/process_tree.h"
 #include "sampler/target/targets.h"
 
@@ -82,6 +83,14 @@ static int open_events(struct source *s, const struct source_config *config)
 	return err;
 }
 
+static void keep_alone(struct source *s, pid_t pid)
+{
+	if (!s->no_children)
+		return;
+	s->alone = xgrow(s->alone, &s->alone_capacity, s->nr_alone + 1, sizeof(*s->alone));
+	s->alone[s->nr_alone++] = pid;
+}
+
 /* Events are opened before /proc is read, so no later mapping is missed. */
 static int add_process(struct source *s, pid_t pid)
 {
@@ -92,10 +101,7 @@ static int add_process(struct source *s, pid_t pid)
 		perf_events_report(s->events, pid, err);
 		return err;
 	}
-	if (s->no_children) {
-		s->alone = xgrow(s->alone, &s->alone_capacity, s->nr_alone + 1, sizeof(*s->alone));
-		s->alone[s->nr_alone++] = pid;
-	}
+	keep_alone(s, pid);
 	err = perf_process(s, pid, &p);
 	if (err) {
 		log_error(-err, "attach to process %d", (int)pid);
@@ -130,7 +136,32 @@ static int add_started(void *context, pid_t pid)
 	struct process *p;
 	int err = perf_events_add_process(s->events, pid, perf_queue_record, s);
 
+	if (!err)
+		keep_alone(s, pid);
 	return err ? err : perf_process(s, pid, &p);
+}
+
+/*
+ * Events of a cgroup see every process that enters it, but need the right to sample whole CPUs.
+ * Without it, each process gets events of its own.
+ */
+static int add_members(struct source *s, const struct source_config *config)
+{
+	size_t nr = 0;
+	int err = 0;
+
+	while (nr < config->nr_cgroups && !err) {
+		err = perf_events_add_cgroup(s->events, config->cgroups[nr]);
+		nr += !err;
+	}
+	if (nr) {
+		if (err)
+			log_error(-err, "open perf events on cgroup '%s'", config->cgroups[nr]);
+		return err;
+	}
+	s->polls_members = true;
+	members_begin(s->members, add_started, s);
+	return 0;
 }
 
 /* 0, or the error of the first that failed, unless others may take its place. */
@@ -165,7 +196,7 @@ static int add_targets(struct source *s, const struct source_config *config)
 	if (!err && !config->no_children)
 		process_tree_follow(&tree, add_started, s);
 	process_tree_fini(&tree);
-	return err;
+	return err || !s->members ? err : add_members(s, config);
 }
 
 static int open_epoll(struct source *s)
@@ -196,6 +227,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 	s->adds_probes = config->adds_probes;
 	s->no_children = config->no_children;
 	s->targets = targets_new();
+	s->members = members_new(config);
 	s->files = file_table_new();
 	s->queue = time_order_new();
 	s->rules = xcalloc(WALK_NR_RULES, sizeof(*s->rules));
@@ -234,10 +266,14 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	s->out.sink = sink;
 	now = monotonic_ns();
 	perf_events_read(s->events, perf_queue_record, s);
+	if (s->polls_members) {
+		members_poll(s->members, add_started, s);
+		perf_events_add_to_epoll(s->events, s->epoll_fd);
+	}
 	perf_tidy(s);
 	perf_handle_records(s, now - SETTLE_NS);
 	s->out.sink = NULL;
-	return targets_live(s->targets);
+	return targets_live(s->targets) && members_live(s->members);
 }
 
 static void source_stop(struct source *s, struct sink *sink)
@@ -282,6 +318,7 @@ static void source_close(struct source *s)
 	time_order_free(s->queue);
 	sample_sink_fini(&s->out);
 	targets_free(s->targets);
+	members_free(s->members);
 	free(s->alone);
 	free(s->rules);
 	free(s);

@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -38,6 +39,7 @@
 
 struct ring {
 	int cpu, fd; /* fd: the event that the ring was mapped from */
+	bool polled; /* it is in the epoll set */
 	struct perf_ring ring;
 };
 
@@ -63,12 +65,19 @@ struct perf_events {
 	void *context;
 };
 
-static int open_event(const struct perf_event_attr *attr, pid_t tid, int cpu)
+static int open_event_of(const struct perf_event_attr *attr, int whose, int cpu,
+			 unsigned long flags)
 {
 	struct perf_event_attr copy = *attr;
-	int fd = (int)syscall(SYS_perf_event_open, &copy, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	int fd = (int)syscall(SYS_perf_event_open, &copy, whose, cpu, -1,
+			      flags | PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
+}
+
+static int open_event(const struct perf_event_attr *attr, pid_t tid, int cpu)
+{
+	return open_event_of(attr, tid, cpu, 0);
 }
 
 /* Opens the event on this process and closes it again. */
@@ -270,12 +279,15 @@ static int map_rings(struct perf_events *e)
 	return err;
 }
 
-/* An event for one thread (-1: all) on every CPU. 0 or -errno. */
-static int add_thread(struct perf_events *e, pid_t tid)
+/*
+ * An event for one thread (-1: all) on every CPU, or with PERF_FLAG_PID_CGROUP for the cgroup whose
+ * folder that descriptor is. 0 or -errno.
+ */
+static int add_events(struct perf_events *e, int whose, unsigned long flags)
 {
 	for (size_t i = 0; i < e->nr_cpus; i++) {
 		struct ring *r = &e->rings[i];
-		int fd = open_event(&e->attr, tid, r->cpu);
+		int fd = open_event_of(&e->attr, whose, r->cpu, flags);
 
 		if (fd == -ENODEV) /* went offline just now */
 			continue;
@@ -291,6 +303,11 @@ static int add_thread(struct perf_events *e, pid_t tid)
 	return 0;
 }
 
+static int add_thread(struct perf_events *e, pid_t tid)
+{
+	return add_events(e, tid, 0);
+}
+
 int perf_events_add_machine(struct perf_events *e)
 {
 	int err = add_thread(e, -1);
@@ -301,6 +318,17 @@ int perf_events_add_machine(struct perf_events *e)
 	if (err == -EACCES || err == -EPERM)
 		log_hint("run sprof with sudo, or: sudo sysctl kernel.perf_event_paranoid=0");
 	return err;
+}
+
+int perf_events_add_cgroup(struct perf_events *e, const char *folder)
+{
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = fd < 0 ? -errno : 0;
+
+	if (!err)
+		err = add_events(e, fd, PERF_FLAG_PID_CGROUP);
+	if (fd >= 0)
+		close(fd);
+	return err ? err : map_rings(e);
 }
 
 /* Opens events for the listed threads that have none; returns how many threads, or -errno. */
@@ -394,10 +422,13 @@ int perf_events_add_to_epoll(struct perf_events *e, int epoll_fd)
 	/* Edge-triggered: an event whose thread has ended stays readable (EPOLLHUP). */
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
 
-	for (size_t i = 0; i < e->nr_cpus; i++)
-		if (e->rings[i].fd >= 0 &&
-		    epoll_ctl(epoll_fd, EPOLL_CTL_ADD, e->rings[i].fd, &event))
+	for (size_t i = 0; i < e->nr_cpus; i++) {
+		if (e->rings[i].fd < 0 || e->rings[i].polled)
+			continue;
+		if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, e->rings[i].fd, &event))
 			return -errno;
+		e->rings[i].polled = true;
+	}
 	return 0;
 }
 

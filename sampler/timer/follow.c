@@ -21,6 +21,7 @@
 #include "sampler/timer/attach_target.h"
 #include "sampler/timer/library.h"
 #include "sampler/target/proc_life.h"
+#include "sampler/target/members.h"
 #include "sampler/target/process_tree.h"
 #include "sampler/timer/targets/processes.h"
 #include "sampler/timer/wake.h"
@@ -52,6 +53,7 @@ struct child {
 struct timer_follow {
 	struct timer_processes *processes;
 	struct timer_wake *wake;
+	struct members *members; /* NULL: of no cgroup or user */
 	struct child *children;
 	bool no_children;
 	uint64_t next_ns;
@@ -62,10 +64,11 @@ struct timer_follow {
 };
 
 struct timer_follow *timer_follow_new(struct timer_processes *processes, struct timer_wake *wake,
-				      bool no_children)
+				      struct members *members, bool no_children)
 {
 	struct timer_follow *f = xcalloc(1, sizeof(*f));
 
+	f->members = members;
 	f->no_children = no_children;
 	f->processes = processes;
 	f->wake = wake;
@@ -161,6 +164,15 @@ static void look_for_exec(struct timer_follow *f, struct timer_process *p)
 	add_child(f, pid, proc_life_cpu_ns(pid), false);
 }
 
+static int add_member(void *context, pid_t pid)
+{
+	struct timer_follow *f = context;
+
+	if (!timer_is_sampled(f->processes, pid))
+		add_child(f, pid, proc_life_cpu_ns(pid), false);
+	return 0;
+}
+
 static void look_around(struct timer_follow *f)
 {
 	struct child *c, *next;
@@ -173,6 +185,7 @@ static void look_around(struct timer_follow *f)
 		look_for_exec(f, p);
 		add_children(f, p->maps.pid);
 	}
+	members_poll(f->members, add_member, f);
 	timer_wake_visit(f->wake, add_new_children, f);
 	HASH_ITER (hh, f->children, c, next)
 		add_children(f, c->pid);
@@ -251,12 +264,15 @@ static int compare_used(const void *a, const void *b)
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-void timer_follow_tree(struct timer_follow *f, struct process_tree *tree)
+void timer_follow_begin(struct timer_follow *f, struct process_tree *tree)
 {
 	struct child **list, *c, *next;
 	size_t nr = 0, nr_left;
 
-	process_tree_follow(tree, add_started, f);
+	if (!f->no_children)
+		process_tree_follow(tree, add_started, f);
+	if (f->members)
+		members_begin(f->members, add_started, f);
 	nr_left = HASH_COUNT(f->children);
 	list = xcalloc(nr_left + 1, sizeof(*list));
 	HASH_ITER (hh, f->children, c, next)

@@ -27,6 +27,7 @@
 #include "sampler/agent/rendezvous.h"
 #include "sampler/attach/own_library.h"
 #include "sampler/target/mapped_file.h"
+#include "sampler/target/members.h"
 #include "sampler/target/process_tree.h"
 #include "sampler/target/targets.h"
 #include "sampler/timer/attach_target.h"
@@ -46,6 +47,7 @@
 struct source {
 	struct profile_stats stats;
 	struct targets *targets;
+	struct members *members; /* of a cgroup or user; NULL: not asked for */
 	struct timer_processes processes;
 	struct timer_rendezvous *rendezvous;
 	struct timer_wake *wake;
@@ -176,8 +178,8 @@ static int add_targets(struct source *s, const struct source_config *config)
 		err = prepare_launch(s, config);
 	if (!err)
 		err = add_named(s, config, &tree);
-	if (!err && !config->no_children)
-		timer_follow_tree(s->follow, &tree);
+	if (!err)
+		timer_follow_begin(s->follow, &tree);
 	process_tree_fini(&tree);
 	return err;
 }
@@ -231,7 +233,7 @@ static int make_parts(struct source *s, const struct source_config *config)
 	s->wake = timer_wake_new(timer_rendezvous_name(s->rendezvous), config->wall_clock);
 	s->drain = timer_drain_new(&s->processes, &s->stats);
 	s->processes.no_children = config->no_children;
-	s->follow = timer_follow_new(&s->processes, s->wake, config->no_children);
+	s->follow = timer_follow_new(&s->processes, s->wake, s->members, config->no_children);
 	return 0;
 }
 
@@ -248,6 +250,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 	s = xcalloc(1, sizeof(*s));
 	s->epoll_fd = -1;
 	s->targets = targets_new();
+	s->members = members_new(config);
 	err = make_parts(s, config);
 	if (!err)
 		err = add_targets(s, config);
@@ -301,7 +304,7 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	now = monotonic_ns();
 	timer_drain_read(s->drain, now - SETTLE_NS);
 	timer_drain_set_sink(s->drain, NULL);
-	return targets_live(s->targets);
+	return targets_live(s->targets) && members_live(s->members);
 }
 
 /* After this no handler takes samples any more. */
@@ -361,6 +364,7 @@ static void source_close(struct source *s)
 		close(s->epoll_fd);
 	timer_processes_fini(&s->processes);
 	targets_free(s->targets);
+	members_free(s->members);
 	for (size_t i = 0; i < sizeof(s->environment) / sizeof(s->environment[0]); i++)
 		free(s->environment[i]);
 	free(s);

@@ -13,3 +13,15 @@ load ../tree
 @test "ebpf: -p NAME samples all processes of that name" {
 	by_name
 }
+
+@test "ebpf: --cgroup samples what is in a cgroup, and below it" {
+	of_cgroup
+}
+
+@test "ebpf: a recording ends with its cgroup" {
+	end_of_cgroup
+}
+
+@test "ebpf: -u samples the processes of a user" {
+	of_user
+}

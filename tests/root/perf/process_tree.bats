@@ -13,3 +13,15 @@ load ../tree
 @test "perf: -p NAME samples all processes of that name" {
 	by_name
 }
+
+@test "perf: --cgroup samples what is in a cgroup, and below it" {
+	of_cgroup
+}
+
+@test "perf: a recording ends with its cgroup" {
+	end_of_cgroup
+}
+
+@test "perf: -u samples the processes of a user" {
+	of_user
+}

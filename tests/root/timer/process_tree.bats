@@ -13,3 +13,15 @@ load ../tree
 @test "timer: -p NAME samples all processes of that name" {
 	by_name
 }
+
+@test "timer: --cgroup samples what is in a cgroup, and below it" {
+	of_cgroup
+}
+
+@test "timer: a recording ends with its cgroup" {
+	end_of_cgroup
+}
+
+@test "timer: -u samples the processes of a user" {
+	of_user
+}
