@@ -23,6 +23,7 @@
 #include "cli/record/record_opts.h"
 #include "cli/record/choose_source.h"
 #include "cli/record/stop_signals.h"
+#include "cli/record/targets.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
@@ -70,7 +71,13 @@ static int open_source(struct recording *r)
 	const struct source_config config = {
 		.pids = o->pids,
 		.nr_pids = o->nr_pids,
+		.some_may_fail = o->nr_names > 0,
 		.system_wide = o->system_wide,
+		.cgroups = (const char *const *)o->cgroups,
+		.nr_cgroups = o->nr_cgroups,
+		.by_user = o->by_user,
+		.user = o->user,
+		.no_children = o->no_children,
 		.launched = r->child.pid,
 		.program = o->program ? o->program[0] : NULL,
 		.freq_hz = o->freq_hz,
@@ -472,6 +479,11 @@ static int record_main(int argc, char **argv)
 		record_opts_fini(&opts);
 		return cannot_run(opts.program[0], err);
 	}
+	if (record_targets_find(&opts)) {
+		record_opts_fini(&opts);
+		return 1;
+	}
+	record_opts_describe(&opts);
 	if (opts.debuginfod && debuginfod_open(show_fetching, &r, &r.debuginfod)) {
 		status = opts.program ? OWN_FAILURE : 1;
 		record_opts_fini(&opts);

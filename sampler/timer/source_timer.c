@@ -29,6 +29,8 @@
 #include "sampler/attach/own_library.h"
 #include "sampler/target/exec_environment.h"
 #include "sampler/target/mapped_file.h"
+#include "sampler/target/members.h"
+#include "sampler/target/process_tree.h"
 #include "sampler/target/targets.h"
 #include "sampler/timer/attach_target.h"
 #include "sampler/timer/drain.h"
@@ -47,6 +49,7 @@
 struct source {
 	struct profile_stats stats;
 	struct targets *targets;
+	struct members *members; /* of a cgroup or user; NULL: not asked for */
 	struct timer_processes processes;
 	struct timer_rendezvous *rendezvous;
 	struct timer_wake *wake;
@@ -129,7 +132,7 @@ static struct timer_reception reception(struct source *s)
 	return (struct timer_reception){ &s->processes, s->wake, s->drain };
 }
 
-static int add_target(struct source *s, pid_t id)
+static int add_target(struct source *s, pid_t id, struct process_tree *tree)
 {
 	const struct timer_reception to = reception(s);
 	pid_t pid = id;
@@ -140,12 +143,31 @@ static int add_target(struct source *s, pid_t id)
 		log_hint("it may have ended: pgrep -l NAME lists what runs");
 		return err;
 	}
-	timer_follow_spare(s->follow, pid);
-	return timer_attach(&to, s->rendezvous, pid);
+	err = timer_attach(&to, s->rendezvous, pid);
+	if (!err)
+		process_tree_add_root(tree, pid);
+	return err;
+}
+
+/* 0, or the error of the first that failed, unless others may take its place. */
+static int add_named(struct source *s, const struct source_config *config,
+		     struct process_tree *tree)
+{
+	int first_error = 0;
+
+	for (size_t i = 0; i < config->nr_pids; i++) {
+		int err = add_target(s, config->pids[i], tree);
+
+		if (err && !config->some_may_fail)
+			return err;
+		first_error = first_error ? first_error : err;
+	}
+	return tree->nr_roots ? 0 : first_error;
 }
 
 static int add_targets(struct source *s, const struct source_config *config)
 {
+	struct process_tree tree = { 0 };
 	int err = 0;
 
 	if (config->system_wide) {
@@ -156,8 +178,11 @@ static int add_targets(struct source *s, const struct source_config *config)
 	}
 	if (config->launched)
 		err = prepare_launch(s, config);
-	for (size_t i = 0; i < config->nr_pids && !err; i++)
-		err = add_target(s, config->pids[i]);
+	if (!err)
+		err = add_named(s, config, &tree);
+	if (!err)
+		timer_follow_begin(s->follow, &tree);
+	process_tree_fini(&tree);
 	return err;
 }
 
@@ -209,7 +234,8 @@ static int make_parts(struct source *s, const struct source_config *config)
 	/* Where waiting is sampled too, every sample interrupts it: waking may do so as well. */
 	s->wake = timer_wake_new(timer_rendezvous_name(s->rendezvous), config->wall_clock);
 	s->drain = timer_drain_new(&s->processes, &s->stats);
-	s->follow = timer_follow_new(&s->processes, s->wake);
+	s->processes.no_children = config->no_children;
+	s->follow = timer_follow_new(&s->processes, s->wake, s->members, config->no_children);
 	return 0;
 }
 
@@ -226,6 +252,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 	s = xcalloc(1, sizeof(*s));
 	s->epoll_fd = -1;
 	s->targets = targets_new();
+	s->members = members_new(config);
 	err = make_parts(s, config);
 	if (!err)
 		err = add_targets(s, config);
@@ -279,7 +306,7 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	now = monotonic_ns();
 	timer_drain_read(s->drain, now - SETTLE_NS);
 	timer_drain_set_sink(s->drain, NULL);
-	return targets_live(s->targets);
+	return targets_live(s->targets) && members_live(s->members);
 }
 
 /* After this no handler takes samples any more. */
@@ -346,6 +373,7 @@ static void source_close(struct source *s)
 		close(s->epoll_fd);
 	timer_processes_fini(&s->processes);
 	targets_free(s->targets);
+	members_free(s->members);
 	for (size_t i = 0; i < sizeof(s->environment) / sizeof(s->environment[0]); i++)
 		free(s->environment[i]);
 	free(s);

@@ -24,6 +24,7 @@ struct timer_processes {
 	uint64_t names_due_ns;	      /* when the name of a new process is to be read again */
 	pid_t launched;		      /* our child, which comes by itself; 0: none */
 	bool launched_came;
+	bool no_children; /* what the targets start is not sampled */
 	bool stopping; /* no process is added, and no thread gets a timer any more */
 };
 
