@@ -194,6 +194,7 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	perf_events_read(s->events, perf_queue_record, s);
 	perf_tidy(s);
 	perf_handle_records(s, now - SETTLE_NS);
+	limits_tell(&s->limits, sink);
 	s->out.sink = NULL;
 	return targets_live(s->targets);
 }
@@ -205,12 +206,14 @@ static void source_stop(struct source *s, struct sink *sink)
 	perf_events_read(s->events, perf_queue_record, s);
 	perf_tidy(s);
 	perf_handle_records(s, UINT64_MAX);
+	limits_tell(&s->limits, sink);
 	s->out.sink = NULL;
 }
 
 static void source_stats(const struct source *s, struct profile_stats *ret_stats)
 {
 	*ret_stats = s->stats;
+	ret_stats->nr_limits += limits_total(&s->limits);
 }
 
 static const char *source_event(const struct source *s)
@@ -240,6 +243,7 @@ static void source_close(struct source *s)
 	time_order_free(s->queue);
 	sample_sink_fini(&s->out);
 	targets_free(s->targets);
+	limits_fini(&s->limits);
 	free(s->rules);
 	free(s);
 }
