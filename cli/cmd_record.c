@@ -28,6 +28,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/privileges.h"
+#include "core/profile/facts.h"
 #include "core/recording/recfile.h"
 #include "core/profile/source.h"
 #include "sampler/target/launch.h"
@@ -204,6 +205,17 @@ static int sample_until_end(struct recording *r)
 	return err;
 }
 
+/* Says once what was full, in the words that the recording has for it. */
+static void say_limits(const struct profile *vocabulary)
+{
+	size_t nr;
+	const struct fact_limit *limits = facts_rows(vocabulary, FACT_LIMIT, &nr);
+
+	for (size_t i = 0; i < nr; i++)
+		log_warning("%s (%llu time%s)", profile_str(vocabulary, (uint32_t)limits[i].text),
+			    (unsigned long long)limits[i].count, limits[i].count == 1 ? "" : "s");
+}
+
 static void print_summary(struct recording *r, const struct profile_stats *stats, uint64_t end_ns)
 {
 	uint64_t incomplete = 0, unwritten = recfile_nr_lost(r->file);
@@ -222,9 +234,7 @@ static void print_summary(struct recording *r, const struct profile_stats *stats
 		 (double)recfile_size_bytes(r->file) / 1024);
 	if (!stats->nr_samples)
 		log_info("no samples: the target did not use the CPU");
-	if (stats->nr_limits)
-		log_warning("a table was full %llu times: see sprof info",
-			    (unsigned long long)stats->nr_limits);
+	say_limits(recfile_vocabulary(r->file));
 }
 
 /*

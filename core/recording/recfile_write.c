@@ -182,6 +182,8 @@ static void sink_fact(struct sink *sink, enum fact_kind kind, const void *row)
 	struct recfile *w = recfile_of(sink);
 
 	encoder_fact(&w->encoder, kind, row);
+	if (kind == FACT_LIMIT) /* the recorder says them when it ends */
+		facts_put(w->encoder.vocabulary, kind, row);
 	flush_when_full(w);
 }
 

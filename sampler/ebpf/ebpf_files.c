@@ -13,7 +13,7 @@
 #include "core/base/privileges.h"
 #include "core/base/alloc.h"
 #include "sampler/ebpf/arena.h"
-#include "sampler/ebpf/ebpf_limits.h"
+#include "sampler/sink/limits.h"
 #include "sampler/ebpf/kernel_side.h"
 #include "sampler/target/mapped_file.h"
 #include "sampler/target/proc_maps.h"
@@ -51,7 +51,7 @@ static void forget_runtime(void *context, uint32_t number, const struct unwind_t
 
 /* ---- life */
 
-void ebpf_files_init(struct ebpf_files *f, struct kernel_side *kernel, struct ebpf_limits *limits)
+void ebpf_files_init(struct ebpf_files *f, struct kernel_side *kernel, struct limits *limits)
 {
 	static const struct runtime_ops ops = { publish_runtime, forget_runtime };
 
@@ -81,7 +81,7 @@ void ebpf_files_add(void *files, struct mapped_file *file)
 	kernel_side_set_module(f->kernel, file->index,
 			       &(struct module_entry){ .state = WALK_MODULE_PENDING });
 	if (file->fd == -EMFILE || file->fd == -ENFILE)
-		ebpf_limit_hit(
+		limit_hit(
 			f->limits, LIMIT_OPEN_FILES,
 			"too many open files: further ones are walked by frame pointers and have "
 			"no names (ulimit -n)");
@@ -110,7 +110,7 @@ struct mapped_file *ebpf_files_mapped(struct ebpf_files *f, const struct sideban
 	if (is_new)
 		ebpf_files_add(f, file);
 	if (!file && mapping_backing(r->path, r->ino) != BACKING_IGNORED)
-		ebpf_limit_hit(f->limits, LIMIT_FILES,
+		limit_hit(f->limits, LIMIT_FILES,
 			       "more than %d mapped files: the code of further ones stays "
 			       "[unknown]",
 			       WALK_MAX_MODULES);
@@ -146,7 +146,7 @@ static void publish_table(struct ebpf_files *f, uint32_t index, const struct unw
 		kernel_side_set_no_rows(f->kernel, index);
 	} else if (arena_add_table(f->kernel->arena, table, &entry)) {
 		kernel_side_set_no_rows(f->kernel, index);
-		ebpf_limit_hit(f->limits, LIMIT_ROWS,
+		limit_hit(f->limits, LIMIT_ROWS,
 			       "unwind rows exceed %d MiB: further files are walked by frame "
 			       "pointers",
 			       ARENA_MAX_SHARDS);

@@ -26,7 +26,7 @@
 #include "sampler/ebpf/cpu_events.h"
 #include "sampler/ebpf/ebpf_drain.h"
 #include "sampler/ebpf/ebpf_files.h"
-#include "sampler/ebpf/ebpf_limits.h"
+#include "sampler/sink/limits.h"
 #include "sampler/ebpf/ebpf_probe.h"
 #include "sampler/ebpf/ebpf_python.h"
 #include "sampler/ebpf/ebpf_snapshot.h"
@@ -55,7 +55,7 @@
 
 struct source {
 	struct profile_stats stats;
-	struct ebpf_limits limits;
+	struct limits limits;
 	struct targets *targets; /* as named on the command line */
 	struct members *members; /* of a cgroup or user when recording began; NULL: not asked for */
 	struct kernel_side kernel;
@@ -249,6 +249,14 @@ static size_t drain_rings(struct source *s, uint64_t before_ns)
 	return ebpf_drain_handle(s->drain, before_ns);
 }
 
+static void tell_limits(struct source *s, struct sink *sink)
+{
+	limit_set(&s->limits, LIMIT_CHILDREN,
+		  kernel_side_counter(&s->kernel, COUNTER_FORKS_DROPPED),
+		  "more processes than the kernel's table holds: further ones are not sampled");
+	limits_tell(&s->limits, sink);
+}
+
 static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 {
 	struct epoll_event events[16];
@@ -276,6 +284,7 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	s->stats.nr_throttled += cpu_events_read_throttles(s->events);
 	cpu_events_jitter(s->events, now);
 	ebpf_drain_end(s->drain);
+	tell_limits(s, sink);
 	return targets_live(s->targets) && members_live(s->members);
 }
 
@@ -286,6 +295,7 @@ static void source_stop(struct source *s, struct sink *sink)
 	ebpf_drain_begin(s->drain, sink, monotonic_ns() + LAST_UNWIND_NS);
 	drain_rings(s, UINT64_MAX);
 	ebpf_drain_end(s->drain);
+	tell_limits(s, sink);
 }
 
 static void source_stats(const struct source *s, struct profile_stats *ret_stats)
@@ -293,8 +303,7 @@ static void source_stats(const struct source *s, struct profile_stats *ret_stats
 	*ret_stats = s->stats;
 	ret_stats->nr_rows += s->files.nr_rows;
 	ret_stats->nr_lost += kernel_side_counter(&s->kernel, COUNTER_LOST);
-	ret_stats->nr_limits +=
-		s->limits.nr_hits + kernel_side_counter(&s->kernel, COUNTER_FORKS_DROPPED);
+	ret_stats->nr_limits += limits_total(&s->limits);
 }
 
 static const char *source_event(const struct source *s)
@@ -341,6 +350,7 @@ static void source_close(struct source *s)
 	kernel_side_fini(&s->kernel);
 	targets_free(s->targets);
 	members_free(s->members);
+	limits_fini(&s->limits);
 	free(s);
 }
 

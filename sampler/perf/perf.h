@@ -18,6 +18,7 @@
 #include "sampler/walk/runtime_unwind.h"
 #include "sampler/perf/perf_record.h"
 #include "sampler/target/process.h"
+#include "sampler/sink/limits.h"
 #include "sampler/sink/sample_sink.h"
 #include "sampler/walk/table_builder.h"
 
@@ -64,6 +65,7 @@ struct source {
 	uint64_t unwinding_ns;		 /* the time of that sample */
 	struct sample_sink out;
 	struct profile_stats stats;
+	struct limits limits;
 };
 
 /* perf_targets.c */

@@ -270,6 +270,7 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	}
 	perf_tidy(s);
 	perf_handle_records(s, now - SETTLE_NS);
+	limits_tell(&s->limits, sink);
 	s->out.sink = NULL;
 	return targets_live(s->targets) && members_live(s->members);
 }
@@ -281,12 +282,14 @@ static void source_stop(struct source *s, struct sink *sink)
 	perf_events_read(s->events, perf_queue_record, s);
 	perf_tidy(s);
 	perf_handle_records(s, UINT64_MAX);
+	limits_tell(&s->limits, sink);
 	s->out.sink = NULL;
 }
 
 static void source_stats(const struct source *s, struct profile_stats *ret_stats)
 {
 	*ret_stats = s->stats;
+	ret_stats->nr_limits += limits_total(&s->limits);
 }
 
 static const char *source_event(const struct source *s)
@@ -325,6 +328,7 @@ static void source_close(struct source *s)
 	targets_free(s->targets);
 	members_free(s->members);
 	free(s->alone);
+	limits_fini(&s->limits);
 	free(s->rules);
 	free(s);
 }

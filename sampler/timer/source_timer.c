@@ -28,6 +28,7 @@
 #include "sampler/agent/rendezvous.h"
 #include "sampler/attach/own_library.h"
 #include "sampler/target/exec_environment.h"
+#include "sampler/sink/limits.h"
 #include "sampler/target/mapped_file.h"
 #include "sampler/target/members.h"
 #include "sampler/target/process_tree.h"
@@ -48,6 +49,7 @@
 
 struct source {
 	struct profile_stats stats;
+	struct limits limits;
 	struct targets *targets;
 	struct members *members; /* of a cgroup or user; NULL: not asked for */
 	struct timer_processes processes;
@@ -222,7 +224,8 @@ static int make_parts(struct source *s, const struct source_config *config)
 		.clock = config->wall_clock ? AGENT_CLOCK_WALL : AGENT_CLOCK_CPU,
 		.tick_ns = tick_ns(),
 	};
-	int err = timer_processes_init(&s->processes, &region, !config->no_python, &s->stats);
+	int err = timer_processes_init(&s->processes, &region, !config->no_python, &s->stats,
+				       &s->limits);
 
 	if (err)
 		return err;
@@ -306,6 +309,7 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	now = monotonic_ns();
 	timer_drain_read(s->drain, now - SETTLE_NS);
 	timer_drain_set_sink(s->drain, NULL);
+	limits_tell(&s->limits, sink);
 	return targets_live(s->targets) && members_live(s->members);
 }
 
@@ -335,11 +339,13 @@ static void source_stop(struct source *s, struct sink *sink)
 	timer_drain_read(s->drain, UINT64_MAX);
 	timer_missed_end(&s->processes.config, s->processes.first);
 	timer_drain_set_sink(s->drain, NULL);
+	limits_tell(&s->limits, sink);
 }
 
 static void source_stats(const struct source *s, struct profile_stats *ret_stats)
 {
 	*ret_stats = s->stats;
+	ret_stats->nr_limits += limits_total(&s->limits);
 }
 
 static const char *source_event(const struct source *s)
@@ -374,6 +380,7 @@ static void source_close(struct source *s)
 	timer_processes_fini(&s->processes);
 	targets_free(s->targets);
 	members_free(s->members);
+	limits_fini(&s->limits);
 	for (size_t i = 0; i < sizeof(s->environment) / sizeof(s->environment[0]); i++)
 		free(s->environment[i]);
 	free(s);
