@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/base/privileges.h"
+#include "core/rights/privileges.h"
 #include "core/base/alloc.h"
 #include "sampler/ebpf/arena.h"
 #include "sampler/sink/limits.h"
@@ -81,10 +81,9 @@ void ebpf_files_add(void *files, struct mapped_file *file)
 	kernel_side_set_module(f->kernel, file->index,
 			       &(struct module_entry){ .state = WALK_MODULE_PENDING });
 	if (file->fd == -EMFILE || file->fd == -ENFILE)
-		limit_hit(
-			f->limits, LIMIT_OPEN_FILES,
-			"too many open files: further ones are walked by frame pointers and have "
-			"no names (ulimit -n)");
+		limit_hit(f->limits, LIMIT_OPEN_FILES,
+			  "too many open files: further ones are walked by frame pointers and have "
+			  "no names (ulimit -n)");
 	if (file->kind == MODULE_ELF && file->nr_segments)
 		table_builder_request(f->builder, file->index, file->fd);
 	else if (file->kind == MODULE_VDSO && (vdso = file_table_vdso_image(&size)))
@@ -111,9 +110,9 @@ struct mapped_file *ebpf_files_mapped(struct ebpf_files *f, const struct sideban
 		ebpf_files_add(f, file);
 	if (!file && mapping_backing(r->path, r->ino) != BACKING_IGNORED)
 		limit_hit(f->limits, LIMIT_FILES,
-			       "more than %d mapped files: the code of further ones stays "
-			       "[unknown]",
-			       WALK_MAX_MODULES);
+			  "more than %d mapped files: the code of further ones stays "
+			  "[unknown]",
+			  WALK_MAX_MODULES);
 	return file;
 }
 
@@ -147,9 +146,9 @@ static void publish_table(struct ebpf_files *f, uint32_t index, const struct unw
 	} else if (arena_add_table(f->kernel->arena, table, &entry)) {
 		kernel_side_set_no_rows(f->kernel, index);
 		limit_hit(f->limits, LIMIT_ROWS,
-			       "unwind rows exceed %d MiB: further files are walked by frame "
-			       "pointers",
-			       ARENA_MAX_SHARDS);
+			  "unwind rows exceed %d MiB: further files are walked by frame "
+			  "pointers",
+			  ARENA_MAX_SHARDS);
 	} else {
 		f->nr_rows += table->nr_rows;
 		file_table_get(f->table, index)->nr_derived_functions = table->nr_derived_functions;

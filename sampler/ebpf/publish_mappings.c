@@ -98,7 +98,7 @@ void ebpf_publish_entry(struct ebpf_publisher *b, const struct process *p)
 
 	if (kernel_side_set_process(b->kernel, p->pid, &entry))
 		limit_hit(b->limits, LIMIT_PROCESSES,
-			       "more processes than fit: further ones have no user frames");
+			  "more processes than fit: further ones have no user frames");
 }
 
 void ebpf_allow_snapshots(struct ebpf_publisher *b, struct process *p, uint64_t now)
@@ -207,13 +207,13 @@ void ebpf_publish_maps(struct ebpf_publisher *b, struct process *p)
 	p->dirty = false;
 	if (nr_all > WALK_MAX_MAPS)
 		limit_hit(b->limits, LIMIT_MAPPINGS,
-			       "process %d has more than %d executable mappings: what lies in the "
-			       "rest stays [unknown]",
-			       (int)p->pid, WALK_MAX_MAPS);
+			  "process %d has more than %d executable mappings: what lies in the "
+			  "rest stays [unknown]",
+			  (int)p->pid, WALK_MAX_MAPS);
 	entries = arena_add_maps(b->kernel->arena, nr, &index);
 	if (!entries) {
 		limit_hit(b->limits, LIMIT_MEMORY,
-			       "no more memory for maps: new code stays [unknown]");
+			  "no more memory for maps: new code stays [unknown]");
 		return;
 	}
 	if (!++b->nr_tables) /* 0 means that there is no table */

@@ -1,6 +1,6 @@
 /*
  * The kernel's link to a mapped file is the best name; the path that the mapping had comes next, in
- * the root of the process. Everything goes through core/base/safe_open.h, because a process can map
+ * the root of the process. Everything goes through core/rights/safe_open.h, because a process can map
  * what it likes and put what it likes at the path afterwards.
  */
 #include "sampler/target/open_mapped.h"
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
-#include "core/base/safe_open.h"
+#include "core/rights/safe_open.h"
 
 /* Takes over fd; ESTALE where it is not the file with that inode (0: any). */
 static int check_inode(int fd, uint64_t ino)

@@ -5,7 +5,7 @@
  * Regular files of kernel file systems (/proc/kmsg, trace_pipe) act when they are opened or read
  * too; no program or debug file lies there.
  */
-#include "core/base/safe_open.h"
+#include "core/rights/safe_open.h"
 
 #include <errno.h>
 #include <fcntl.h>
