@@ -132,7 +132,9 @@ static int add_named(struct source *s, const struct source_config *config,
 	return tree->nr_roots ? 0 : first_error;
 }
 
-/* Forks of a process are seen from the moment it is added; its older children are read after that. */
+/*
+ * Forks of a process are seen from the moment it is added; its older children are read after that.
+ */
 static int add_targets(struct source *s, const struct source_config *config)
 {
 	struct process_tree tree = { 0 };

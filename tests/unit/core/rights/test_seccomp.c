@@ -1,4 +1,6 @@
-/* core/rights/seccomp.c: what a filtered process can still do, each tried in a process of its own. */
+/*
+ * core/rights/seccomp.c: what a filtered process can still do, each tried in a process of its own.
+ */
 #include "tests/unit/unit.h"
 
 #include <errno.h>
