@@ -14,6 +14,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "sampler/target/attach_error.h"
 #include "core/base/log.h"
 #include "sampler/walk/snapshot_unwind.h"
 #include "sampler/perf/perf.h"
@@ -104,10 +105,7 @@ static int add_process(struct source *s, pid_t pid)
 	keep_alone(s, pid);
 	err = perf_process(s, pid, &p);
 	if (err) {
-		log_error(-err, "attach to process %d", (int)pid);
-		if (err == -EACCES || err == -EPERM)
-			log_hint("its memory map is closed to you: run sprof as its user or with "
-				 "sudo");
+		attach_error_report("attach to", pid, err);
 	}
 	return err;
 }
@@ -118,8 +116,7 @@ static int add_target(struct source *s, pid_t id, struct process_tree *tree)
 	int err = targets_add(s->targets, id, &pid);
 
 	if (err) {
-		log_error(-err, "attach to process %d", (int)id);
-		log_hint("it may have ended: pgrep -l NAME lists what runs");
+		attach_error_report("attach to", id, err);
 		return err;
 	}
 	if (pid != id)
