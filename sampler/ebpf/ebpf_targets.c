@@ -16,12 +16,14 @@
 #include "sampler/ebpf/ebpf_python.h"
 #include "sampler/ebpf/kernel_side.h"
 #include "sampler/target/proc_maps.h"
+#include "sampler/target/process_prune.h"
 #include "sampler/target/process_user.h"
 #include "sampler/target/sideband.h"
 #include "sampler/walk/runtime_unwind.h"
 
 #define GRACE_NS (1000ull * 1000 * 1000)
 #define REREAD_NS (20ull * 1000 * 1000)
+#define MAX_LOOKS 8 /* at mappings of processes, in one round */
 #define REREAD_PART 20 /* reading the mappings of a process takes at most 1/20 of the time */
 #define NOBODY 65534u  /* is charged for a process that has ended before its user was read */
 
@@ -206,6 +208,7 @@ void ebpf_targets_poll(struct ebpf_targets *t)
 {
 	uint64_t now = monotonic_ns();
 	struct process *p, *next;
+	int nr_looks = 0;
 
 	ebpf_files_poll(t->files, now);
 	ebpf_free_retired(&t->publisher, now);
@@ -218,6 +221,10 @@ void ebpf_targets_poll(struct ebpf_targets *t)
 		ebpf_allow_snapshots(&t->publisher, p, now);
 		if (p->nr_covered && !p->ended_ns)
 			process_check_covered(p);
+		if (nr_looks < MAX_LOOKS && process_prune_is_due(p, now)) {
+			process_prune(p, now);
+			nr_looks++;
+		}
 		runtime_unwind_look(t->files->runtime, p, now);
 		if (p->dirty && !p->exec_pending)
 			publish(t, p);

@@ -13,6 +13,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "sampler/target/proc_maps.h"
+#include "sampler/target/process_prune.h"
 #include "sampler/target/process_user.h"
 #include "sampler/unwind/unwind_table.h"
 #include "sampler/walk/snapshot_unwind.h"
@@ -20,6 +21,7 @@
 #define REREAD_NS (20ull * 1000 * 1000)
 #define GRACE_NS (1000ull * 1000 * 1000)
 #define MAX_THREADS 65536
+#define MAX_LOOKS 8 /* at mappings of processes, in one round */
 #define NOBODY 65534u /* is charged for a process that has ended before its user was read */
 
 /* ---- mapped files */
@@ -269,7 +271,12 @@ void perf_on_mapped(struct source *s, const struct perf_record *r)
 		.ino = r->ino,
 		.path = r->path,
 	};
-	struct mapping m = { at.start, at.end, at.pgoff, NULL, mapping_is_stack(at.path) };
+	struct mapping m = {
+		.start = at.start,
+		.end = at.end,
+		.pgoff = at.pgoff,
+		.stack = mapping_is_stack(at.path),
+	};
 	bool is_new = false;
 
 	/* What happened before known_ns was seen in /proc. */
@@ -293,6 +300,7 @@ void perf_tidy(struct source *s)
 {
 	uint64_t now = monotonic_ns();
 	struct process *p, *next;
+	int nr_looks = 0;
 
 	take_tables(s);
 	runtime_unwind_tidy(s->runtime, now);
@@ -302,6 +310,10 @@ void perf_tidy(struct source *s)
 			remove_process(s, p);
 		else if (p->nr_covered && !p->ended_ns)
 			process_check_covered(p);
+		else if (nr_looks < MAX_LOOKS && process_prune_is_due(p, now)) {
+			process_prune(p, now);
+			nr_looks++;
+		}
 	}
 	release_files(s, now);
 }

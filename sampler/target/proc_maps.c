@@ -103,7 +103,12 @@ static void find_copied_text(const struct maps_reader *r, struct mapping *m)
 /* Adds a mapping to the process. */
 static void add_mapping(struct maps_reader *r, struct process *to, const struct file_mapping *m)
 {
-	struct mapping mapping = { m->start, m->end, m->pgoff, NULL, mapping_is_stack(m->path) };
+	struct mapping mapping = {
+		.start = m->start,
+		.end = m->end,
+		.pgoff = m->pgoff,
+		.stack = mapping_is_stack(m->path),
+	};
 	bool is_new = false;
 
 	mapping.code = mapping_code(r->files, m, to->pid, &is_new);

@@ -113,8 +113,10 @@ void process_map(struct process *p, const struct mapping *m)
 		const struct mapping *old = &p->maps[last];
 
 		if (same_meaning(old, m)) {
-			if (old->start <= m->start && old->end >= m->end)
+			if (old->start <= m->start && old->end >= m->end) {
+				p->maps[last].absent_ns = 0;
 				return;
+			}
 			continue;
 		}
 		process_new_epoch(p);

@@ -20,6 +20,14 @@ struct mapping {
 	uint64_t start, end, pgoff;
 	struct mapped_file *code;
 	bool stack; /* the first thread's stack: it may be executable but has no runtime code */
+	uint64_t absent_ns; /* when process_prune() first missed it; 0: it did not */
+};
+
+/* The last look of process_prune(). */
+struct process_look {
+	uint64_t time_ns, cost_ns;
+	size_t nr_maps; /* after it */
+	size_t nr_absent;
 };
 
 /* A process has at most so many mappings here: later ones are left out, and counted. */
@@ -43,6 +51,7 @@ struct process {
 	uint64_t read_ns;		/* when /proc/PID/maps was last read */
 	uint64_t read_cost_ns;		/* how long that took */
 	uint64_t known_ns;		/* when its maps were first read; 0: its fork was seen */
+	struct process_look look;
 	UT_hash_handle hh;
 };
 
