@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/rights/privileges.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "sampler/ebpf/arena.h"
@@ -124,10 +125,9 @@ void ebpf_files_add(void *files, struct mapped_file *file)
 	kernel_side_set_module(f->kernel, file->index,
 			       &(struct module_entry){ .state = WALK_MODULE_PENDING });
 	if (file->fd == -EMFILE || file->fd == -ENFILE)
-		limit_hit(
-			f->limits, LIMIT_OPEN_FILES,
-			"too many open files: further ones are walked by frame pointers and have "
-			"no names (ulimit -n)");
+		limit_hit(f->limits, LIMIT_OPEN_FILES,
+			  "too many open files: further ones are walked by frame pointers and have "
+			  "no names (ulimit -n)");
 	file->building = true;
 	if (file->kind == MODULE_ELF && file->nr_segments)
 		table_builder_request(f->builder, file->index, file->user, file->fd);
@@ -162,10 +162,11 @@ struct mapped_file *ebpf_files_mapped(struct ebpf_files *f, const struct process
 
 void ebpf_files_expect(void *files, const char *path)
 {
+	enum rights before = privileges_use(RIGHTS_OF_CALLER); /* the caller named the path */
 	struct ebpf_files *f = files;
 	char *real = realpath(path, NULL);
 	struct file_mapping m = { .pid = getpid(), .path = real };
-	struct mapped_file *file;
+	struct mapped_file *file = NULL;
 	struct stat st;
 	bool is_new;
 
@@ -173,10 +174,11 @@ void ebpf_files_expect(void *files, const char *path)
 		m.dev = st.st_dev;
 		m.ino = st.st_ino;
 		file = file_table_add(f->table, &m, &is_new);
-		if (is_new)
-			ebpf_files_add(f, file);
 		file->hold_until_ns = monotonic_ns() + EXPECT_NS;
 	}
+	privileges_use(before);
+	if (file && is_new)
+		ebpf_files_add(f, file);
 	free(real);
 }
 

@@ -103,7 +103,7 @@ void ebpf_publish_entry(struct ebpf_publisher *b, const struct process *p)
 
 	if (kernel_side_set_process(b->kernel, p->pid, &entry))
 		limit_hit(b->limits, LIMIT_PROCESSES,
-			       "more processes than fit: further ones have no user frames");
+			  "more processes than fit: further ones have no user frames");
 }
 
 void ebpf_allow_snapshots(struct ebpf_publisher *b, struct process *p, uint64_t now)
@@ -218,9 +218,9 @@ void ebpf_publish_maps(struct ebpf_publisher *b, struct process *p)
 	p->dirty = false;
 	if (nr_all > WALK_MAX_MAPS || p->has_too_many)
 		limit_hit(b->limits, LIMIT_MAPPINGS,
-			       "process %d has more than %d executable mappings: what lies in the "
-			       "rest stays [unknown]",
-			       (int)p->pid, WALK_MAX_MAPS);
+			  "process %d has more than %d executable mappings: what lies in the "
+			  "rest stays [unknown]",
+			  (int)p->pid, WALK_MAX_MAPS);
 	/* Where there is no room, what was published goes too: it may name files that are gone. */
 	if (!ebpf_files_take_words(b->files, p->user, nr * MAP_ENTRY_WORDS)) {
 		unpublish(b, p);

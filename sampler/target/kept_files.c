@@ -5,6 +5,7 @@
 #include "sampler/target/kept_files.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@ static void drop(struct kept_files *k, size_t i)
 {
 	k->nr_dropped += k->files[i].deleted;
 	close(k->files[i].fd);
+	free(k->files[i].path);
 	memmove(&k->files[i], &k->files[i + 1], (k->nr - i - 1) * sizeof(k->files[0]));
 	k->nr--;
 }
@@ -70,18 +72,19 @@ static bool has_too_many_deleted(const struct kept_files *k)
 	return nr > KEPT_DELETED_MAX || bytes > KEPT_DELETED_BYTES;
 }
 
-void kept_files_add(struct kept_files *k, uint32_t sink_id, uint32_t user, int fd)
+void kept_files_add(struct kept_files *k, struct kept_file added)
 {
 	struct kept_file *file;
 
-	if (kept_files_find(k, sink_id) >= 0) {
-		close(fd);
+	if (kept_files_find(k, added.sink_id)) {
+		close(added.fd);
+		free(added.path);
 		return;
 	}
 	if (k->nr == KEPT_FILES_MAX)
 		drop_one(k, false);
 	file = &k->files[k->nr++];
-	*file = (struct kept_file){ .sink_id = sink_id, .user = user, .fd = fd };
+	*file = added;
 	look(file);
 	while (file->deleted && has_too_many_deleted(k))
 		drop_one(k, true);
@@ -95,17 +98,19 @@ void kept_files_check(struct kept_files *k)
 		drop_one(k, true);
 }
 
-int kept_files_find(const struct kept_files *k, uint32_t sink_id)
+const struct kept_file *kept_files_find(const struct kept_files *k, uint32_t sink_id)
 {
 	for (size_t i = 0; i < k->nr; i++)
 		if (k->files[i].sink_id == sink_id)
-			return k->files[i].fd;
-	return -1;
+			return &k->files[i];
+	return NULL;
 }
 
 void kept_files_fini(struct kept_files *k)
 {
-	for (size_t i = 0; i < k->nr; i++)
+	for (size_t i = 0; i < k->nr; i++) {
 		close(k->files[i].fd);
+		free(k->files[i].path);
+	}
 	k->nr = 0;
 }

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sampler/target/mapped_file.h"
+
 #define KEPT_FILES_MAX 1024
 /* Of those that are deleted, which only we keep on the disk. */
 #define KEPT_DELETED_MAX 256
@@ -17,6 +19,8 @@
 struct kept_file {
 	uint32_t sink_id, user;
 	int fd;
+	struct mapped_root root; /* where its path has a meaning */
+	char *path;
 	uint64_t size_bytes;
 	int deleted; /* its last link is gone */
 };
@@ -27,12 +31,15 @@ struct kept_files {
 	uint64_t nr_dropped; /* deleted files that were let go, so that their names are lost */
 };
 
-/* Takes the descriptor over; drops older files if there are too many, first of the same user. */
-void kept_files_add(struct kept_files *kept, uint32_t sink_id, uint32_t user, int fd);
+/*
+ * Takes the descriptor and the path over. Drops older files if there are too many, those of the
+ * user that has the most.
+ */
+void kept_files_add(struct kept_files *kept, struct kept_file file);
 /* To be called now and then: counts what was deleted meanwhile. */
 void kept_files_check(struct kept_files *kept);
-/* The descriptor of that module, which stays ours; -1: there is none. */
-int kept_files_find(const struct kept_files *kept, uint32_t sink_id);
+/* The file of that module, or NULL. */
+const struct kept_file *kept_files_find(const struct kept_files *kept, uint32_t sink_id);
 void kept_files_fini(struct kept_files *kept);
 
 #endif

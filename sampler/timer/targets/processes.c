@@ -10,6 +10,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/base/log.h"
 #include "core/profile/profile.h"
 #include "sampler/runtimes/python/interpreter_files.h"
 #include "sampler/sink/limits.h"
@@ -181,6 +182,15 @@ static void poll_process(struct timer_processes *s, struct timer_process *p, uin
 	struct agent_region *shared = p->region.shared;
 	size_t nr_limits;
 
+	if (timer_region_is_lost(&p->region)) {
+		log_warning(
+			"process %d has taken back the memory that it shares with us: it is not "
+			"sampled any more",
+			(int)p->maps.pid);
+		p->region.nr_broken++;
+		p->ended_ns = now;
+		return;
+	}
 	timer_region_beat(&p->region);
 	timer_missed_poll(&s->config, p, s->stopping);
 	__atomic_store_n(&shared->snapshot_credit, CREDIT, __ATOMIC_RELAXED);

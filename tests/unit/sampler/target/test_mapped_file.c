@@ -2,7 +2,7 @@
  * sampler/target/mapped_file.c and remapped_text.c: ELF files made by hand, valid, broken and
  * changing.
  */
-#include "tests/unit/unit.h"
+#include "tests/unit/open_watch.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -285,10 +285,30 @@ static void another_file_at_the_path_is_not_believed(void **state)
 	m = mapping_of(path);
 	m.ino++;
 	assert_int_equal(file_table_add(t, &m, &is_new)->fd, -ESTALE);
-	m = mapping_of("/dev/null"); /* a device is never opened for reading */
-	assert_int_equal(file_table_add(t, &m, &is_new)->fd, -ESTALE);
 	file_table_free(t);
 	unlink(path);
+}
+
+/* Opening a FIFO wakes its writer, and opening some devices starts them. */
+static void only_a_regular_file_is_ever_opened(void **state)
+{
+	struct file_table *t = file_table_new();
+	char dir[] = "/tmp/sprof-code-XXXXXX", path[64];
+	struct file_mapping m;
+	int watch;
+	bool is_new;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/fifo", dir);
+	watch = open_watch_fifo(path);
+	m = mapping_of(path);
+	assert_int_equal(file_table_add(t, &m, &is_new)->fd, -EPERM);
+	assert_false(open_watch_end(watch, path));
+	m = mapping_of("/dev/null");
+	assert_int_equal(file_table_add(t, &m, &is_new)->fd, -EPERM);
+	file_table_free(t);
+	rmdir(dir);
 }
 
 static void one_user_leaves_entries_to_others(void **state)
@@ -383,13 +403,17 @@ static void of_deleted_files_only_some_are_kept_for_their_names(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < 3 * KEPT_DELETED_MAX; i++)
-		kept_files_add(kept, i, i % 64 ? 1000 : 0, memfd_create("deleted", MFD_CLOEXEC));
+		kept_files_add(kept, (struct kept_file){
+					     .sink_id = i,
+					     .user = i % 64 ? 1000 : 0,
+					     .fd = memfd_create("deleted", MFD_CLOEXEC),
+				     });
 	assert_int_equal(kept->nr, KEPT_DELETED_MAX);
 	assert_int_equal(kept->nr_dropped, 2 * KEPT_DELETED_MAX);
 	/* the user with the most loses, and loses the oldest */
-	assert_true(kept_files_find(kept, 0) >= 0);
-	assert_int_equal(kept_files_find(kept, 1), -1);
-	assert_true(kept_files_find(kept, 3 * KEPT_DELETED_MAX - 1) >= 0);
+	assert_non_null(kept_files_find(kept, 0));
+	assert_null(kept_files_find(kept, 1));
+	assert_non_null(kept_files_find(kept, 3 * KEPT_DELETED_MAX - 1));
 	kept_files_fini(kept);
 	free(kept);
 }
@@ -430,6 +454,7 @@ int main(void)
 		cmocka_unit_test(a_file_written_in_place_is_other_code),
 		cmocka_unit_test(a_memfd_is_a_file_if_it_holds_one),
 		cmocka_unit_test(another_file_at_the_path_is_not_believed),
+		cmocka_unit_test(only_a_regular_file_is_ever_opened),
 		cmocka_unit_test(one_user_leaves_entries_to_others),
 		cmocka_unit_test(a_released_index_rests_before_it_is_reused),
 		cmocka_unit_test(a_released_file_is_closed_unless_it_was_sampled),
