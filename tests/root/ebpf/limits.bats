@@ -33,7 +33,7 @@ is_ready() {
 
 # Records the whole system in the background until the victim has run. OPTIONS...
 record_system() {
-	"$SPROF" record -o "$data" -a -F 499 --gpu=off "$@" 2>"$place/stderr" 3>&- &
+	"$SPROF" record -o "$data" -a -F 199 --gpu=off "$@" 2>"$place/stderr" 3>&- &
 	recorder=$!
 	pids+=($recorder)
 	wait_until test -e "$data"
@@ -47,8 +47,8 @@ stop_recorder() {
 	cat "$place/stderr"
 }
 
-# The program of another user has all its stacks, from main to the leaf. That it is new means that its rows may come
-# a little late: a few stacks may be cut.
+# The program of another user has its stacks, from main to the leaf. It is new, so on a loaded machine its rows may come
+# late, and a few stacks are cut; where its file or its rules find no room, all are.
 victim_is_complete() {
 	"$place/victim" 1500 >"$truth"
 	stop_recorder
@@ -56,8 +56,8 @@ victim_is_complete() {
 	local whole all
 	whole=$(samples '__libc_start_main;.*;main;f1;.*;f30;leaf_[46]0') all=$(samples 'leaf_|unknown|incomplete|rule')
 	echo "victim: $whole of $all stacks are whole"
-	[ "$whole" -gt 50 ]
-	[ $((all - whole)) -le $((all / 50 + 2)) ]
+	[ "$whole" -gt 30 ]
+	[ $((whole * 10)) -ge $((all * 8)) ]
 }
 
 # What the recorder holds: the number of descriptors and the memory in KiB.
@@ -72,7 +72,7 @@ held() {
 	sleep 2
 	victim_is_complete
 	grep -q 'warning: user 65534 maps more than 8191 files' "$place/stderr"
-	[ "$(told '.limits[] | select(.limit == 2).times')" -gt 5000 ]
+	[ "$(told '.limits[] | select(.limit == 2).times')" -gt 1000 ]
 	# The code of files beyond the limit says so.
 	"$SPROF" fold --comm=hostile_files "$data" >"$folded"
 	grep -q 'over a limit' "$folded"
