@@ -10,7 +10,7 @@
 struct user_share;
 
 struct user_shares {
-	uint64_t size; /* of the table */
+	uint64_t size;		       /* of the table */
 	uint64_t used, used_by_others; /* others: all users but root */
 	struct user_share *by_user;    /* (uthash) */
 };

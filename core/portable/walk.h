@@ -59,7 +59,7 @@ enum walk_cfa {
 	WALK_CFA_RA_REG = 10, /* sp + (cfa_off >> 8); return address in register low8(cfa_off) */
 	WALK_CFA_SP_INDEX_DEREF =
 		11, /* *(sp + 8 * register low8 + high16) + bits 8..15 of cfa_off */
-	/* The file has, or its user's files have, more rules or rows than the tables' owner gives. */
+	/* The file, or its user, has used up its share of the tables. */
 	WALK_CFA_OVER_LIMIT = 12,
 };
 
@@ -107,7 +107,7 @@ enum walk_status {
 enum walk_module_state {
 	WALK_MODULE_PENDING = 0, /* its rows are being built: the host unwinds a snapshot */
 	WALK_MODULE_ROWS = 1,
-	WALK_MODULE_NO_ROWS = 2, /* runtime code, or no .eh_frame: frame pointers */
+	WALK_MODULE_NO_ROWS = 2,    /* runtime code, or no .eh_frame: frame pointers */
 	WALK_MODULE_OVER_LIMIT = 3, /* its rule is WALK_RULE_OVER_LIMIT everywhere */
 };
 

@@ -29,7 +29,7 @@ struct arena {
 	uint32_t nr_shards;
 	int fds[ARENA_MAX_SHARDS];
 	uint32_t *shards[ARENA_MAX_SHARDS];
-	uint64_t next; /* from this word on, nothing is used */
+	uint64_t next;	     /* from this word on, nothing is used */
 	struct extent *free; /* below it; sorted, not adjacent */
 	size_t nr_free, capacity;
 };
@@ -177,7 +177,8 @@ static int take(struct arena *a, uint64_t nr, bool whole, uint64_t *ret_start)
 			continue;
 		remove_extent(a, i);
 		if (e.start + e.nr > start + nr)
-			insert_extent(a, i, (struct extent){ start + nr, e.start + e.nr - start - nr });
+			insert_extent(a, i,
+				      (struct extent){ start + nr, e.start + e.nr - start - nr });
 		if (start > e.start)
 			insert_extent(a, i, (struct extent){ e.start, start - e.start });
 		*ret_start = start;

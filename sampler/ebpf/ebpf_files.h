@@ -29,7 +29,7 @@ struct ebpf_files {
 	struct file_table *table;
 	struct table_builder *builder;
 	struct runtime_unwind *runtime;
-	uint64_t nr_rows; /* published so far */
+	uint64_t nr_rows;		  /* published so far */
 	struct published_file *published; /* by index */
 	struct user_shares words;	  /* of the arena */
 	struct file_release release;

@@ -14,14 +14,14 @@
 #include "core/base/log.h"
 #include "sampler/target/proc_maps.h"
 #include "sampler/target/process_prune.h"
-#include "sampler/target/process_user.h"
+#include "sampler/selection/process_user.h"
 #include "sampler/unwind/unwind_table.h"
 #include "sampler/walk/snapshot_unwind.h"
 
 #define REREAD_NS (20ull * 1000 * 1000)
 #define GRACE_NS (1000ull * 1000 * 1000)
 #define MAX_THREADS 65536
-#define MAX_LOOKS 8 /* at mappings of processes, in one round */
+#define MAX_LOOKS 8   /* at mappings of processes, in one round */
 #define NOBODY 65534u /* is charged for a process that has ended before its user was read */
 
 /* ---- mapped files */

@@ -37,7 +37,7 @@ struct file_key {
 struct file_entry {
 	struct mapped_file file;
 	struct file_key key;
-	bool forgotten; /* not in by_key */
+	bool forgotten;	     /* not in by_key */
 	uint64_t reclaim_ns; /* released: when its index may be used again; else 0 */
 	UT_hash_handle hh;
 };

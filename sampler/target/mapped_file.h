@@ -47,8 +47,8 @@ struct mapped_file {
 	size_t nr_segments;
 	/* Stands for all files that the table has no room for. */
 	bool over_limit;
-	bool building;		 /* the table builder has its descriptor */
-	uint32_t mark;		 /* the last round in which a process was seen to map it */
+	bool building;		/* the table builder has its descriptor */
+	uint32_t mark;		/* the last round in which a process was seen to map it */
 	uint64_t hold_until_ns; /* it stays until then even if nothing maps it */
 };
 

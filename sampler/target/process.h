@@ -35,7 +35,7 @@ struct process_look {
 
 struct process {
 	pid_t pid;
-	uint32_t user;	/* who is charged for what it maps (process_user.h) */
+	uint32_t user;	/* who is charged for what it maps (sampler/selection/process_user.h) */
 	uint32_t epoch; /* changes when an address changes its meaning; unique to this process */
 	struct mapping *maps; /* sorted, disjoint */
 	size_t nr_maps, capacity;

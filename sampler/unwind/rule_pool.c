@@ -85,8 +85,8 @@ static struct pooled_rule *add_rule(struct rule_pool *pool, uint32_t user, struc
 
 	r->key = rule_key(rule);
 	r->user = user;
-	r->number = (uint16_t)(pool->nr_unused ? pool->unused[--pool->nr_unused]
-					       : pool->nr_numbers++);
+	r->number =
+		(uint16_t)(pool->nr_unused ? pool->unused[--pool->nr_unused] : pool->nr_numbers++);
 	HASH_ADD(hh, pool->by_key, key, sizeof(r->key), r);
 	pool->by_number[r->number] = r;
 	pool->rules[r->number] = rule;

@@ -72,8 +72,7 @@ struct runtime_rows *runtime_rows_request(struct runtime_rows_set *set, const ui
 	set->nr++;
 	copy = xmalloc(size);
 	memcpy(copy, code, size);
-	table_builder_request_code(set->builder, set->first_index + rows->number, user, copy,
-				   size);
+	table_builder_request_code(set->builder, set->first_index + rows->number, user, copy, size);
 	return rows;
 }
 

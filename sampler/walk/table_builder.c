@@ -97,8 +97,8 @@ static void build(struct table_builder *b, struct job *job)
 	if (err)
 		built->table = NULL;
 	else
-		built->refusal = rule_pool_adopt(b->pool, job->user, rules, built->table,
-						 &built->claim);
+		built->refusal =
+			rule_pool_adopt(b->pool, job->user, rules, built->table, &built->claim);
 	rule_set_free(rules);
 }
 

@@ -2,7 +2,7 @@
  * What an ordinary user can do to fill the tables of a recorder that samples the whole system. It
  * makes ELF files in memory (memfd) whose function spin() uses the CPU, and maps them executable.
  *
- *	hostile_files many NUMBER MS	NUMBER files at once; then runs the last for MS
+ *	hostile_files many NUMBER MS	NUMBER files at once; then runs one of them for MS
  *	hostile_files rules NUMBER MS	NUMBER files whose unwind rules all differ, likewise
  *	hostile_files churn MS		one file after the other, each unmapped after it has run
  *	hostile_files build NUMBER DIR	NUMBER programs in DIR, each run once and then deleted
@@ -73,8 +73,8 @@ static void end_entry(struct image *m, size_t start)
 static void put_eh_frame(struct image *m, uint32_t nr_rows, uint32_t first)
 {
 	/* version 1, "zR", code 1, data -8, ra 16; pcrel sdata4; CFA = rsp + 8; ra at CFA - 8 */
-	static const uint8_t cie[] = { 0, 0, 0,	   0,	 1,    'z',  'R', 0,	1,
-				       0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1 };
+	static const uint8_t cie[] = { 0,    0,	 0, 0,	  1,	'z', 'R', 0,	1,
+				       0x78, 16, 1, 0x1b, 0x0c, 7,   8,	  0x90, 1 };
 	size_t start;
 
 	m->eh_frame = m->size;
@@ -194,8 +194,12 @@ static int map_many(uint32_t nr, uint32_t nr_rows, uint64_t ms)
 	void *at = NULL;
 
 	for (uint32_t i = 0; i < nr; i++) {
+		void *image;
+
 		make_image(&m, nr_rows, i * nr_rows);
-		at = map_image(&m);
+		image = map_image(&m);
+		if (i <= nr / 5 * 3)
+			at = image;
 	}
 	puts("ready");
 	fflush(stdout);

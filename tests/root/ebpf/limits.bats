@@ -15,8 +15,10 @@ setup() {
 }
 
 teardown() {
-	[ -z "${pids[*]-}" ] || kill -9 "${pids[@]}" 2>/dev/null || true
-	wait
+	if [ -n "${pids[*]-}" ]; then
+		kill -9 "${pids[@]}" 2>/dev/null || true
+		wait "${pids[@]}" || true
+	fi
 	rm -rf "$place"
 }
 

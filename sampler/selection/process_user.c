@@ -1,5 +1,5 @@
 /* ioctl_ns(2) tells the owner of a user namespace, and the namespace around it. */
-#include "sampler/target/process_user.h"
+#include "sampler/selection/process_user.h"
 
 #include <errno.h>
 #include <fcntl.h>
