@@ -176,6 +176,8 @@ static int make_parts(struct source *s, const struct source_config *config)
 		s->pythons = ebpf_pythons_new(kernel_side_pythons(&s->kernel), &s->limits);
 	ebpf_targets_init(&s->processes, &s->kernel, &s->files, s->pythons, &s->limits);
 	s->snapshots = ebpf_snapshots_new(&s->files, s->pythons);
+	s->files.on_release = ebpf_snapshots_forget;
+	s->files.context = s->snapshots;
 	s->drain = ebpf_drain_new(&s->processes, s->snapshots, &s->stats);
 	s->ring = ring_buffer__new(kernel_side_ring(&s->kernel), ebpf_drain_queue_record, s->drain,
 				   NULL);
@@ -253,6 +255,7 @@ static void tell_limits(struct source *s, struct sink *sink)
 	limit_set(&s->limits, LIMIT_CHILDREN,
 		  kernel_side_counter(&s->kernel, COUNTER_FORKS_DROPPED),
 		  "more processes than the kernel's table holds: further ones are not sampled");
+	limits_set_files(&s->limits, s->files.table);
 	limits_tell(&s->limits, sink);
 }
 

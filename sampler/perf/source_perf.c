@@ -227,7 +227,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 	s->files = file_table_new();
 	s->queue = time_order_new();
 	s->rules = xcalloc(WALK_NR_RULES, sizeof(*s->rules));
-	s->builder = table_builder_new(s->rules, WALK_NR_RULES);
+	s->builder = table_builder_new(s->rules);
 	s->runtime = runtime_unwind_new(s->builder, WALK_MAX_MODULES, s->rules, NULL, NULL);
 	s->handled_ns = monotonic_ns();
 	sample_sink_init(&s->out, &s->stats);
@@ -267,6 +267,7 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	}
 	perf_tidy(s);
 	perf_handle_records(s, now - SETTLE_NS);
+	limits_set_files(&s->limits, s->files);
 	limits_tell(&s->limits, sink);
 	s->out.sink = NULL;
 	return targets_live(s->targets) && members_live(s->members);
@@ -279,6 +280,7 @@ static void source_stop(struct source *s, struct sink *sink)
 	perf_events_read(s->events, perf_queue_record, s);
 	perf_tidy(s);
 	perf_handle_records(s, UINT64_MAX);
+	limits_set_files(&s->limits, s->files);
 	limits_tell(&s->limits, sink);
 	s->out.sink = NULL;
 }

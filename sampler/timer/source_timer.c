@@ -309,6 +309,7 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	now = monotonic_ns();
 	timer_drain_read(s->drain, now - SETTLE_NS);
 	timer_drain_set_sink(s->drain, NULL);
+	limits_set_files(&s->limits, s->processes.publish.files);
 	limits_tell(&s->limits, sink);
 	return targets_live(s->targets) && members_live(s->members);
 }
@@ -339,6 +340,7 @@ static void source_stop(struct source *s, struct sink *sink)
 	timer_drain_read(s->drain, UINT64_MAX);
 	timer_missed_end(&s->processes.config, s->processes.first);
 	timer_drain_set_sink(s->drain, NULL);
+	limits_set_files(&s->limits, s->processes.publish.files);
 	limits_tell(&s->limits, sink);
 }
 
