@@ -26,6 +26,7 @@
 #include "core/base/log.h"
 #include "core/recording/recfile.h"
 #include "core/profile/source.h"
+#include "core/untrusted/remote_read.h"
 #include "sampler/target/launch.h"
 #include "symbolizer/lookup/debuginfod.h"
 #include "symbolizer/symbolizer.h"
@@ -436,6 +437,12 @@ static int record_main(int argc, char **argv)
 	struct recording r = { .opts = &opts };
 	int status, err;
 
+	/* Before anything is opened. Without readers a hostile process could stop us for good. */
+	err = remote_read_start();
+	if (err) {
+		log_error(-err, "start a process that reads others");
+		return 1;
+	}
 	record_opts_parse(argc, argv, &opts);
 	if (opts.quiet)
 		log_set_level(LOG_QUIET);
@@ -463,6 +470,7 @@ static int record_main(int argc, char **argv)
 	recfile_free(r.file);
 	debuginfod_close(r.debuginfod);
 	record_opts_fini(&opts);
+	remote_read_end();
 	return status;
 }
 

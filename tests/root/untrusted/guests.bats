@@ -38,3 +38,56 @@ start() {
 	[ "${lines[0]}" = "refused: Connection reset by peer" ] || [ "${lines[0]}" = "answer: b''" ]
 	[[ $stderr == *"could not hand over its GPU data: Operation not permitted"* ]]
 }
+
+# ---- memory that cannot be read
+
+# Starts a target whose memory cannot be read. KIND
+stuck() {
+	"$TARGETS/stuck" "$1" 20 >"$BATS_TEST_TMPDIR/stuck" 2>&1 3>&- &
+	target=$!
+	pids+=($target)
+	for _ in $(seq 100); do
+		! grep -q '^ready' "$BATS_TEST_TMPDIR/stuck" || return 0
+		kill -0 $target 2>/dev/null || break
+		sleep 0.02
+	done
+	skip "$(head -1 "$BATS_TEST_TMPDIR/stuck")"
+}
+
+# SECONDS OPTIONS...
+ends_within() {
+	local limit=$1 from=$EPOCHREALTIME took
+	shift
+	run --separate-stderr timeout -s KILL 30 "$SPROF" record -o "$data" "$@"
+	took=$(((${EPOCHREALTIME/./} - ${from/./}) / 1000))
+	echo "$took ms; $output $stderr"
+	[ "$took" -lt $((limit * 1000)) ]
+}
+
+@test "a read of a target's memory that never returns does not keep the recording from its end" {
+	local source
+	stuck userfault
+	for source in ebpf perf; do
+		ends_within 10 --source $source -F 999 -d 1s -p "$target"
+		if [ "$status" -ne 0 ]; then # no rights for this source
+			[[ $stderr == *"sample with $source"* ]] || return 1
+			continue
+		fi
+		[[ $stderr == *"a read of the memory of process $target did not return within"*"it is left alone"* ]]
+		[ "$("$SPROF" info --json "$data" | jq '.samples > 5 and .finished')" = true ]
+	done
+}
+
+# While such a process runs, ps(1) hangs on the whole machine.
+# bats test_tags=full
+@test "a target that holds the lock of its memory is refused at once" {
+	local source
+	for source in timer ebpf; do
+		stuck lock
+		ends_within 8 --source $source -d 1s -p "$target"
+		kill -9 "$target"
+		[ "$status" -eq 1 ]
+		[[ $stderr == *"a read of the memory of process $target did not return within"* ]] ||
+			[[ $stderr == *"sample with $source"* ]]
+	done
+}
