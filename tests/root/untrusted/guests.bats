@@ -91,3 +91,67 @@ ends_within() {
 			[[ $stderr == *"sample with $source"* ]]
 	done
 }
+
+# ---- connections
+
+# A process that descends from no target; of another user, if we are root and that user finds
+# Python.
+stranger() {
+	local as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+	cp $GUEST "$BATS_TEST_TMPDIR/guest.py"
+	chmod 755 "$BATS_RUN_TMPDIR" "$BATS_TEST_TMPDIR" "$BATS_TEST_TMPDIR/guest.py"
+	PATH=/usr/bin:$PATH
+	"${as[@]}" python3 -c '' 2>/dev/null || as=()
+	exec "${as[@]}" python3 "$BATS_TEST_TMPDIR/guest.py" "$@"
+}
+
+@test "processes that connect all the time and say nothing do not hold up the recording" {
+	needs_attach
+	(stranger knock 20) >"$BATS_TEST_TMPDIR/knocked" 2>&1 3>&- &
+	pids+=($!)
+	(stranger knock 20) >/dev/null 2>&1 3>&- &
+	pids+=($!)
+	"$TARGETS/threads8" 12000 >/dev/null 2>&1 3>&- &
+	target=$!
+	pids+=($target)
+	ends_within 9 --source timer -F 999 -d 2s -p "$target"
+	[ "$status" -eq 0 ]
+	[ "$("$SPROF" info --json "$data" | jq '.samples > 20 and .finished')" = true ]
+	[[ $stderr == *"refused "*" connections to be sampled, from processes that are not recorded"* ]]
+	[[ $stderr == *"refused "*" connections with GPU data, from processes that are not recorded"* ]]
+	# A signal works as well.
+	"$SPROF" record -q -o "$data" --source timer -p "$target" >/dev/null 2>&1 3>&- &
+	local recorder=$! from
+	pids+=($recorder)
+	sleep 2
+	from=$EPOCHREALTIME
+	kill -TERM $recorder
+	wait $recorder || true
+	[ $(((${EPOCHREALTIME/./} - ${from/./}) / 1000)) -lt 5000 ]
+}
+
+@test "a process that is not recorded is no source of GPU data" {
+	(
+		sleep 0.7
+		stranger gpu >"$BATS_TEST_TMPDIR/answer"
+	) 3>&- &
+	pids+=($!)
+	run --separate-stderr "$SPROF" record -o "$data" --source timer --gpu on -- "$TARGETS/shares" 2500
+	echo "$stderr"
+	[ "$status" -eq 0 ]
+	[[ $stderr == *"sprof: warning: refused 1 connection with GPU data, from processes that are not recorded"* ]]
+	! grep -q "answer: b'.\+'" "$BATS_TEST_TMPDIR/answer"
+}
+
+@test "a daemon, whose parents have ended, is sampled as what it descends from" {
+	# setsid --fork leaves its child to the first process.
+	run --separate-stderr "$SPROF" record -v -o "$data" --source timer -F 999 -- \
+		sh -c "setsid --fork '$TARGETS/shares' 1500 >/dev/null; sleep 2.5"
+	echo "$stderr"
+	[ "$status" -eq 0 ]
+	"$SPROF" fold "$data" >"$BATS_TEST_TMPDIR/folded"
+	nr=$(awk '/^shares;/ { nr += $NF } END { print nr + 0 }' "$BATS_TEST_TMPDIR/folded")
+	echo "$nr samples of the daemon"
+	[ "$nr" -gt 20 ]
+	[[ $stderr != *refused* ]]
+}
