@@ -26,6 +26,7 @@
 #include "gpu/shared_region.h"
 #include "output/text/text.h"
 #include "sampler/target/admission.h"
+#include "sampler/target/exec_environment.h"
 #include "sampler/target/launch.h"
 #include "sampler/attach/own_library.h"
 #include "sampler/walk/walk_publisher.h"
@@ -376,7 +377,7 @@ static void set(struct launch *launch, const char *name, const char *value)
 static void set_library(const struct record_gpu *g, struct launch *launch, const char *variable,
 			const char *chain)
 {
-	const char *before = getenv(variable);
+	const char *before = exec_environment_value(variable);
 
 	if (before && *before && strcmp(before, g->library) != 0)
 		set(launch, chain, before);
@@ -518,6 +519,11 @@ void record_gpu_stop(struct record_gpu *g)
 int record_gpu_open_module(const struct record_gpu *g, unsigned int module)
 {
 	return g ? walk_publisher_open_module(g->publisher, module) : -ENOENT;
+}
+
+int record_gpu_open_root(const struct record_gpu *g, unsigned int module, size_t *ret_prefix)
+{
+	return g ? walk_publisher_open_root(g->publisher, module, ret_prefix) : -ENOENT;
 }
 
 void record_gpu_check(const struct record_gpu *g)

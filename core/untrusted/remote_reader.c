@@ -18,6 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/rights/privileges.h"
+
 #ifndef SYS_close_range
 #define SYS_close_range 436
 #endif
@@ -166,7 +168,7 @@ static _Noreturn void run_starter(struct remote_slot *slots, int commands, pid_t
 		signal(stops[i], SIG_IGN); /* ^C is for the recorder */
 	signal(SIGCHLD, SIG_DFL);
 	prctl(PR_SET_NAME, "sprof-reader");
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	privileges_reduce(PRIVILEGE(CAP_SYS_PTRACE) | PRIVILEGE(CAP_DAC_READ_SEARCH));
 	let_go_of_files(commands);
 	if (!die_with(parent))
 		_exit(0);

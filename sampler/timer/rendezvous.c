@@ -110,11 +110,20 @@ static bool is_known(const struct timer_reception *to, pid_t pid)
 	       timer_is_sampled(to->processes, pid);
 }
 
-/* A process that we wait for may come in, what is sampled, and what has descended from it. */
+/*
+ * A process that we wait for may come in, what is sampled, and what has descended from it; under
+ * no_children only the targets themselves.
+ */
 static bool is_welcome(const struct timer_reception *to, int fd, const struct ucred *peer)
 {
-	return peer->pid > 0 && (is_known(to, peer->pid) ||
-				 admission_admits(to->admission, fd, peer->pid, peer->uid));
+	if (peer->pid <= 0)
+		return false;
+	if (is_known(to, peer->pid))
+		return true;
+	if (!to->processes->no_children)
+		return admission_admits(to->admission, fd, peer->pid, peer->uid);
+	admission_count_refusal(to->admission);
+	return false;
 }
 
 static int answer(int fd, int error, const int *fds, size_t nr_fds)
