@@ -32,6 +32,7 @@
 #include "core/profile/facts.h"
 #include "core/recording/recfile.h"
 #include "core/profile/source.h"
+#include "core/untrusted/remote_read.h"
 #include "sampler/target/launch.h"
 #include "symbolizer/lookup/debuginfod.h"
 #include "symbolizer/symbolizer.h"
@@ -258,6 +259,21 @@ static int kernel_symbol(void *context, uint64_t address, char *name, size_t siz
 	return result;
 }
 
+/* Frames may lack of processes whose memory could not be read. */
+static void tell_given_up(struct recording *r)
+{
+	static const char text[] = "a read of a process's memory did not return in time: it was "
+				   "not read for a minute";
+	const struct fact_limit row = {
+		.limit = LIMIT_READS,
+		.text = r->sink->string(r->sink, text, sizeof(text) - 1),
+		.count = remote_read_nr_given_up(),
+	};
+
+	if (row.count)
+		r->sink->fact(r->sink, FACT_LIMIT, &row);
+}
+
 static int finish(struct recording *r)
 {
 	const struct symbolizer_opts symbolize = {
@@ -277,6 +293,7 @@ static int finish(struct recording *r)
 	before = privileges_use(RIGHTS_BORROWED);
 	r->ops->stop(r->source, r->sink);
 	record_gpu_stop(r->gpu);
+	tell_given_up(r);
 	record_calls_stop(r->calls, r->sink);
 	end_ns = monotonic_ns();
 	r->ops->stats(r->source, &stats);
@@ -452,8 +469,17 @@ static int record_main(int argc, char **argv)
 {
 	struct record_opts opts;
 	struct recording r = { .opts = &opts };
+	enum rights before;
 	int status, err;
 
+	/* Before anything is opened. Without readers a hostile process could stop us for good. */
+	before = privileges_use(RIGHTS_BORROWED);
+	err = remote_read_start();
+	privileges_use(before);
+	if (err) {
+		log_error(-err, "start a process that reads others");
+		return 1;
+	}
 	record_opts_parse(argc, argv, &opts);
 	if (opts.quiet)
 		log_set_level(LOG_QUIET);
@@ -485,6 +511,7 @@ static int record_main(int argc, char **argv)
 	recfile_free(r.file);
 	debuginfod_close(r.debuginfod);
 	record_opts_fini(&opts);
+	remote_read_end();
 	return status;
 }
 

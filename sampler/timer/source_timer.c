@@ -27,6 +27,7 @@
 #include "core/rights/privileges.h"
 #include "sampler/agent/rendezvous.h"
 #include "sampler/attach/own_library.h"
+#include "sampler/target/admission.h"
 #include "sampler/target/exec_environment.h"
 #include "sampler/sink/limits.h"
 #include "sampler/target/mapped_file.h"
@@ -58,7 +59,8 @@ struct source {
 	struct timer_drain *drain;
 	struct timer_follow *follow;
 	int epoll_fd;
-	char *environment[3]; /* of the program to be launched: NAME=VALUE */
+	struct admission *admission;
+	char *environment[4]; /* of the program to be launched: NAME=VALUE */
 };
 
 static bool can_make_timers(void)
@@ -118,6 +120,7 @@ static int prepare_launch(struct source *s, const struct source_config *config)
 		return -EINVAL;
 	}
 	s->processes.launched = config->launched;
+	admission_add(s->admission, config->launched);
 	s->environment[0] = xasprintf("LD_PRELOAD=%s%s%s", library, others && *others ? ":" : "",
 				      others ? others : "");
 	s->environment[1] =
@@ -125,13 +128,14 @@ static int prepare_launch(struct source *s, const struct source_config *config)
 			  (unsigned long long)timer_rendezvous_name(s->rendezvous), (int)getpid(),
 			  (unsigned long long)s->processes.config.period_ns,
 			  (unsigned long long)s->processes.config.tick_ns);
+	s->environment[2] = xstrdup(admission_ticket(s->admission));
 	free(library);
 	return 0;
 }
 
 static struct timer_reception reception(struct source *s)
 {
-	return (struct timer_reception){ &s->processes, s->wake, s->drain };
+	return (struct timer_reception){ &s->processes, s->wake, s->drain, s->admission };
 }
 
 static int add_target(struct source *s, pid_t id, struct process_tree *tree)
@@ -145,6 +149,7 @@ static int add_target(struct source *s, pid_t id, struct process_tree *tree)
 		log_hint("it may have ended: pgrep -l NAME lists what runs");
 		return err;
 	}
+	admission_add(s->admission, pid);
 	err = timer_attach(&to, s->rendezvous, pid);
 	if (!err)
 		process_tree_add_root(tree, pid);
@@ -236,6 +241,7 @@ static int make_parts(struct source *s, const struct source_config *config)
 	}
 	/* Where waiting is sampled too, every sample interrupts it: waking may do so as well. */
 	s->wake = timer_wake_new(timer_rendezvous_name(s->rendezvous), config->wall_clock);
+	s->admission = admission_new("SPROF_TICKET");
 	s->drain = timer_drain_new(&s->processes, &s->stats);
 	s->processes.no_children = config->no_children;
 	s->follow = timer_follow_new(&s->processes, s->wake, s->members, config->no_children);
@@ -339,6 +345,7 @@ static void source_stop(struct source *s, struct sink *sink)
 	timer_processes_poll(&s->processes);
 	timer_drain_read(s->drain, UINT64_MAX);
 	timer_missed_end(&s->processes.config, s->processes.first);
+	admission_report(s->admission, "to be sampled");
 	timer_drain_set_sink(s->drain, NULL);
 	limits_set_files(&s->limits, s->processes.publish.files);
 	limits_tell(&s->limits, sink);
@@ -377,6 +384,7 @@ static void source_close(struct source *s)
 	timer_follow_free(s->follow);
 	timer_wake_free(s->wake);
 	timer_rendezvous_free(s->rendezvous);
+	admission_free(s->admission);
 	if (s->epoll_fd >= 0)
 		close(s->epoll_fd);
 	timer_processes_fini(&s->processes);
