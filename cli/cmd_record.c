@@ -453,7 +453,7 @@ static int record_main(int argc, char **argv)
 		return status;
 	}
 	catch_signals();
-	r.ops = record_source_choose(opts.source);
+	r.ops = record_source_choose(&opts);
 	status = r.ops ? run(&r) : opts.program ? OWN_FAILURE : 1;
 	if (r.ops)
 		r.ops->close(r.source);

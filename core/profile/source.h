@@ -36,6 +36,20 @@ struct sink {
 	bool (*wants)(struct sink *sink, const struct profile_sample *sample);
 };
 
+/* What is known of the language runtimes of targets before they are sampled. */
+enum source_runtime {
+	RUNTIME_NONE_SEEN,
+	RUNTIME_MAY_COME, /* a program that starts others, such as a shell */
+	RUNTIME_PYTHON,
+};
+
+/* How much a source sees of what a config names. */
+enum source_fit {
+	SOURCE_CANNOT, /* it would refuse a target */
+	SOURCE_MISSES, /* it would leave out something that another source sees */
+	SOURCE_FITS,
+};
+
 struct source_config {
 	const pid_t *pids; /* targets that are running already */
 	size_t nr_pids;
@@ -48,7 +62,8 @@ struct source_config {
 	bool no_python;	   /* record native frames only, even in interpreters */
 	/* other parts of sprof will put probes into files, so keep the right to */
 	bool adds_probes;
-	bool wall_clock; /* also sample threads that wait; only the timer source can */
+	bool wall_clock;	     /* also sample threads that wait; only the timer source can */
+	enum source_runtime runtime; /* of all targets together: the greatest; for fit() */
 };
 
 struct source; /* each source defines its own */
@@ -61,6 +76,12 @@ struct source_ops {
 	 * that fixes it, "" where there is none. Cheap; leaves nothing behind.
 	 */
 	bool (*probe)(char *why, size_t why_size, char *hint, size_t hint_size);
+	/*
+	 * Asked of a source that works here, before anything is launched or opened: does it suit
+	 * these targets? If not, why[] has the reason, as a clause that names the source. Nothing
+	 * is left behind in a target. NULL: it suits all.
+	 */
+	enum source_fit (*fit)(const struct source_config *config, char *why, size_t why_size);
 	/*
 	 * Allocates everything and attaches to the targets, but takes no sample yet. 0 or -errno,
 	 * reported.
