@@ -16,6 +16,7 @@
 #include "cli/options/pid_opts.h"
 #include "cli/options/terminal.h"
 #include "core/base/buffer.h"
+#include "core/rights/privileges.h"
 #include "core/profile/source.h"
 #include "output/text/text.h"
 #include "sampler/timer/source_timer.h"
@@ -189,7 +190,9 @@ static int doctor_main(int argc, char **argv)
 	bool any;
 
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &asked);
+	privileges_use(RIGHTS_BORROWED); /* the answers hold for record, which has them */
 	any = asked.json ? print_json(&b, asked.pid) : print_text(&b, asked.pid);
+	privileges_use(RIGHTS_OF_CALLER);
 	if (!asked.json)
 		terminal_fold(&terminal, &b);
 	fwrite(b.data, 1, b.size, stdout);
@@ -199,6 +202,8 @@ static int doctor_main(int argc, char **argv)
 
 const struct command cmd_doctor = {
 	.name = "doctor",
+	.argp = &argp,
 	.help = "say which ways to take samples work here, and what fixes the others",
+	.samples = true,
 	.main = doctor_main,
 };

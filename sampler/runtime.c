@@ -4,25 +4,26 @@
  */
 #include "sampler/runtime.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/alloc.h"
 #include "core/base/path.h"
 #include "core/portable/pylayout.h"
+#include "core/rights/privileges.h"
+#include "core/rights/safe_open.h"
 #include "sampler/runtimes/python/interpreter.h"
 #include "sampler/runtimes/python/stopped_thread.h"
+#include "sampler/selection/process_tree.h"
 #include "sampler/target/launch.h"
 #include "sampler/target/mapped_file.h"
 #include "sampler/target/proc_maps.h"
 #include "sampler/target/process.h"
 
+#define MAX_LOOKS 256	/* at processes */
 #define MAX_SCRIPTS 4	/* each the interpreter of the one before, as in the kernel */
 #define SCRIPT_LINE 256 /* BINPRM_BUF_SIZE */
 #define BLANKS " \t"
@@ -33,19 +34,37 @@ static void ignore_file(void *context, struct mapped_file *file)
 	(void)file;
 }
 
-enum source_runtime runtime_of_process(pid_t pid)
+/* An interpreter that is not supported has no Python frames in any source. */
+static bool runs_python(struct file_table *files, pid_t pid)
 {
-	struct file_table *files = file_table_new();
 	struct process p = { .pid = pid };
-	enum source_runtime found = RUNTIME_NONE_SEEN;
 	struct py_layout layout;
-	char why[256] = "";
+	char why[256];
+	bool runs = !process_read_maps(&p, files, ignore_file, NULL) &&
+		    python_find(&p, &layout, why, sizeof(why));
 
-	/* An interpreter that is not supported has no Python frames in any source. */
-	if (!process_read_maps(&p, files, ignore_file, NULL) &&
-	    python_find(&p, &layout, why, sizeof(why)))
-		found = RUNTIME_PYTHON;
 	process_fini(&p);
+	return runs;
+}
+
+enum source_runtime runtime_of_processes(const pid_t *pids, size_t nr, bool children,
+					 pid_t *ret_pid)
+{
+	enum source_runtime found = RUNTIME_NONE_SEEN;
+	struct file_table *files = file_table_new();
+	struct process_tree tree = { 0 };
+
+	for (size_t i = 0; i < nr; i++)
+		process_tree_add_root(&tree, pids[i]);
+	if (children)
+		process_tree_look(&tree);
+	for (size_t i = 0; i < tree.nr && i < MAX_LOOKS && found != RUNTIME_PYTHON; i++) {
+		if (!runs_python(files, tree.members[i].pid))
+			continue;
+		found = RUNTIME_PYTHON;
+		*ret_pid = tree.members[i].pid;
+	}
+	process_tree_fini(&tree);
 	file_table_free(files);
 	return found;
 }
@@ -95,19 +114,13 @@ static char *interpreter_of(int fd)
 	return word ? xstrdup(word) : NULL;
 }
 
-/* A regular file, or -1: a FIFO by that name is not waited for. */
 static int open_file(const char *name, char **ret_path)
 {
-	struct stat st;
 	int fd;
 
 	if (launch_find(name, ret_path))
 		return -1;
-	fd = open(*ret_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
-		close(fd);
-		fd = -1;
-	}
+	fd = safe_open(*ret_path, SAFE_OPEN_ELF_MAX);
 	if (fd < 0)
 		free(*ret_path);
 	return fd;
@@ -126,6 +139,7 @@ static enum source_runtime runtime_in_file(int fd, const char *path)
 
 enum source_runtime runtime_of_program(const char *name)
 {
+	enum rights before = privileges_use(RIGHTS_OF_CALLER);
 	enum source_runtime found = RUNTIME_NONE_SEEN;
 	char *wanted = xstrdup(name), *path;
 	int fd;
@@ -143,5 +157,6 @@ enum source_runtime runtime_of_program(const char *name)
 		free(path);
 	}
 	free(wanted);
+	privileges_use(before);
 	return found;
 }

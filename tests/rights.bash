@@ -18,6 +18,22 @@ needs_unshare() { # OPTIONS...
 	reason=$(unshare "$@" true 2>&1) || skip "$reason (unshare $*)"
 }
 
+# Copies sprof to a folder of the user nobody and gives the copy capabilities, as an administrator would; sets SPROF,
+# place (the teardown removes it), out (a folder of nobody's) and as (runs a command as nobody). CAPABILITIES...
+lend_rights() {
+	local IFS=,
+	needs_root "to give a file capabilities"
+	place=$(mktemp -d /tmp/sprof-rights.XXXXXX) out=$place/out
+	cp "$SPROF" "$(dirname "$SPROF")"/libsprof*.so "$place/"
+	mkdir "$out"
+	chmod 755 "$place"
+	chown 65534:65534 "$out"
+	PATH=$PATH:/usr/sbin setcap "$*=ep" "$place/sprof" 2>"$place/why" || skip "files get no capabilities here: $(cat "$place/why")"
+	as=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+	SPROF=$place/sprof
+	"${as[@]}" "$SPROF" --version >/dev/null || skip "this sandbox does not let a user run a file with capabilities"
+}
+
 nr_filters() { # PID
 	awk '/^Seccomp:/ { mode = $2 } /^Seccomp_filters:/ { nr = $2 } END { print mode ? nr : 0 }' "/proc/$1/status"
 }

@@ -47,6 +47,8 @@ static void examine(const struct record_opts *o, struct prospect *ret)
 		.config = {
 			.pids = o->pids,
 			.nr_pids = o->nr_pids,
+			.some_may_fail = o->nr_names > 0,
+			.no_children = o->no_children,
 			.system_wide = o->system_wide,
 			.program = o->program ? o->program[0] : NULL,
 			.event = o->event,
@@ -57,11 +59,9 @@ static void examine(const struct record_opts *o, struct prospect *ret)
 
 	if (p.config.program && !o->no_python)
 		p.config.runtime = runtime_of_program(p.config.program);
-	for (size_t i = 0; i < o->nr_pids && !o->no_python && !p.python_pid; i++)
-		if (runtime_of_process(o->pids[i]) == RUNTIME_PYTHON)
-			p.python_pid = o->pids[i];
-	if (p.python_pid)
-		p.config.runtime = RUNTIME_PYTHON;
+	else if (o->nr_pids && !o->no_python)
+		p.config.runtime =
+			runtime_of_processes(o->pids, o->nr_pids, !o->no_children, &p.python_pid);
 	*ret = p;
 }
 

@@ -55,6 +55,15 @@ running() { # COMMAND...
 	[[ $output == *"perf records no Python frames"* ]]
 }
 
+# bats test_tags=full
+@test "choice: a shell that runs, and has started Python" {
+	needs_attach
+	running sh -c "/usr/bin/python3 $script 5000; :"
+	records -d 1s -p $target
+	took timer
+	has_python_frames
+}
+
 @test "choice: what starts Python later" {
 	printf '#!/usr/bin/env -S python3 -u\n%s\n' "$(cat "$script")" >"$place/script"
 	chmod 755 "$place/script"
