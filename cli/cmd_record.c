@@ -459,7 +459,7 @@ static int run(struct recording *r)
 static const struct source_ops *choose_source(const struct record_opts *o)
 {
 	enum rights before = privileges_use(RIGHTS_BORROWED);
-	const struct source_ops *ops = record_source_choose(o->source);
+	const struct source_ops *ops = record_source_choose(o);
 
 	privileges_use(before);
 	return ops;

@@ -67,6 +67,17 @@ static bool source_probe(char *why, size_t why_size, char *hint, size_t hint_siz
 	return false;
 }
 
+static enum source_fit source_fit(const struct source_config *config, char *why, size_t why_size)
+{
+	if (config->no_python || config->runtime == RUNTIME_NONE_SEEN)
+		return SOURCE_FITS;
+	snprintf(why, why_size,
+		 config->runtime == RUNTIME_PYTHON
+			 ? "perf records no Python frames"
+			 : "perf would record no Python frames of what it starts");
+	return SOURCE_MISSES;
+}
+
 static int open_events(struct source *s, const struct source_config *config)
 {
 	int err = perf_events_new(config->event, config->freq_hz, &s->events);
@@ -337,6 +348,7 @@ const struct source_ops source_perf = {
 	.help = "perf events alone: no BPF rights needed, own processes as an ordinary user",
 	.privileges = PRIVILEGES_TO_FOLLOW | PRIVILEGE(CAP_PERFMON),
 	.probe = source_probe,
+	.fit = source_fit,
 	.open = source_open,
 	.start = source_start,
 	.drain = source_drain,
