@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/options/all_users.h"
 #include "cli/record/counting.h"
 #include "cli/record/gate.h"
 #include "cli/record/record_gpu.h"
@@ -71,6 +72,7 @@ static int open_source(struct recording *r)
 		.pids = o->pids,
 		.nr_pids = o->nr_pids,
 		.system_wide = o->system_wide,
+		.callers_only = all_users_confined(o->all_users),
 		.launched = r->child.pid,
 		.program = o->program ? o->program[0] : NULL,
 		.freq_hz = o->freq_hz,
@@ -461,6 +463,11 @@ static int record_main(int argc, char **argv)
 	if (err) {
 		record_opts_fini(&opts);
 		return cannot_run(opts.program[0], err);
+	}
+	if (all_users_check(opts.pids, opts.nr_pids, opts.system_wide, opts.all_users)) {
+		status = opts.program ? OWN_FAILURE : 1;
+		record_opts_fini(&opts);
+		return status;
 	}
 	if (opts.debuginfod && debuginfod_open(show_fetching, &r, &r.debuginfod)) {
 		status = opts.program ? OWN_FAILURE : 1;

@@ -12,6 +12,7 @@
 
 #include "cli/record/counting.h"
 #include "cli/record/gpu_opts.h"
+#include "cli/options/all_users.h"
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/profile/source.h"
@@ -34,12 +35,14 @@ enum { /* keys of the options without a letter */
        OPT_BACKTRACE,
        OPT_TIMELINE,
        OPT_PROCESSES,
-       OPT_CALLS
+       OPT_CALLS,
+       OPT_ALL_USERS
 };
 
 static const struct argp_option options[] = {
 	{ "pid", 'p', "PID[,PID...]", 0, "Sample these processes and their children", 0 },
 	{ "all", 'a', NULL, 0, "Sample the whole system", 0 },
+	{ "all-users", OPT_ALL_USERS, NULL, 0, ALL_USERS_HELP, 0 },
 	{ "freq", 'F', "HZ", 0,
 	  "Samples per second and CPU (default: 99 when attaching, 999 for a program)", 0 },
 	{ "duration", 'd', "TIME", 0,
@@ -236,6 +239,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'p': parse_pids(arg, o, state); return 0;
 	case 'a': o->system_wide = true; return 0;
+	case OPT_ALL_USERS: o->all_users = true; return 0;
 	case 'F': o->freq_hz = parse_freq(arg, state); return 0;
 	case 'd': o->duration_ns = parse_duration(arg, state); return 0;
 	case 'o': o->output = arg; return 0;

@@ -12,7 +12,7 @@
 struct record_opts {
 	pid_t *pids;
 	size_t nr_pids, pids_capacity;
-	bool system_wide;
+	bool system_wide, all_users;
 	char **program; /* argv of the program to start, or NULL; borrowed */
 	uint32_t freq_hz;
 	uint64_t duration_ns; /* 0 = until something else ends the recording */

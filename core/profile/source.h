@@ -40,6 +40,10 @@ struct source_config {
 	const pid_t *pids; /* targets that are running already */
 	size_t nr_pids;
 	bool system_wide;
+	/*
+	 * Leave out what the caller could not read itself: a target that becomes a setuid program.
+	 */
+	bool callers_only;
 	pid_t launched; /* our child process, stopped before its exec; or 0 */
 	/* the program it will exec, as the user gave it; NULL where nothing is launched */
 	const char *program;

@@ -60,6 +60,7 @@ int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *con
 	if (!k->skel)
 		return -errno;
 	k->skel->rodata->system_wide = config->system_wide;
+	k->skel->rodata->callers_only = config->callers_only;
 	k->skel->rodata->fixed_weight_ns = config->fixed_weight_ns;
 	k->skel->rodata->max_steps = max_steps(config->period_ns);
 	k->skel->rodata->wakeup_bytes = ring_bytes / 4;

@@ -29,9 +29,9 @@ struct kernel_side {
 };
 
 struct kernel_side_config {
-	bool system_wide;
-	uint64_t period_ns;	  /* between two samples of a CPU */
-	uint64_t fixed_weight_ns; /* of each sample; 0: the event counts ns */
+	bool system_wide, callers_only; /* as in source_config */
+	uint64_t period_ns;		/* between two samples of a CPU */
+	uint64_t fixed_weight_ns;	/* of each sample; 0: the event counts ns */
 };
 
 /*

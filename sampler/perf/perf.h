@@ -41,9 +41,10 @@ struct perf_rows {
 struct source {
 	struct perf_events *events;
 	int epoll_fd;
-	bool system_wide;
-	uint64_t start_ns;   /* older samples are left out; 0: sampling has not begun */
-	uint64_t handled_ns; /* older records have been handled */
+	bool system_wide, callers_only; /* as in source_config */
+	pid_t launched;			/* as in source_config */
+	uint64_t start_ns;		/* older samples are left out; 0: sampling has not begun */
+	uint64_t handled_ns;		/* older records have been handled */
 	struct targets *targets;
 	struct time_order *queue;
 	struct process *processes;

@@ -90,6 +90,9 @@ static int add_process(struct source *s, pid_t pid)
 	if (err)
 		return err;
 	err = perf_process(s, pid, &p);
+	/* The kernel ends events at an exec that gives more rights, but not at an earlier one. */
+	if (!err && s->callers_only && pid != s->launched && !privileges_caller_may_read(pid))
+		err = -EPERM;
 	if (err) {
 		log_error(-err, "attach to process %d", (int)pid);
 		if (err == -EACCES || err == -EPERM)
@@ -152,6 +155,8 @@ static int source_open(const struct source_config *config, struct source **ret)
 
 	s->epoll_fd = -1;
 	s->system_wide = config->system_wide;
+	s->callers_only = config->callers_only;
+	s->launched = config->launched;
 	s->targets = targets_new();
 	s->files = file_table_new();
 	s->queue = time_order_new();

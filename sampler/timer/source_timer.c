@@ -140,6 +140,10 @@ static int add_target(struct source *s, pid_t id)
 		log_hint("it may have ended: pgrep -l NAME lists what runs");
 		return err;
 	}
+	if (s->processes.callers_only && !privileges_caller_may_read(pid)) {
+		log_error(EPERM, "attach to process %d", (int)id);
+		return -EPERM;
+	}
 	timer_follow_spare(s->follow, pid);
 	return timer_attach(&to, s->rendezvous, pid);
 }
@@ -201,6 +205,7 @@ static int make_parts(struct source *s, const struct source_config *config)
 
 	if (err)
 		return err;
+	s->processes.callers_only = config->callers_only;
 	err = timer_rendezvous_new(&s->rendezvous);
 	if (err) {
 		log_error(-err, "open a socket for targets");

@@ -22,6 +22,7 @@ struct timer_processes {
 	struct python_files *pythons; /* NULL: Python frames are not wanted */
 	struct profile_stats *stats;  /* the source's */
 	uint64_t names_due_ns;	      /* when the name of a new process is to be read again */
+	bool callers_only;	      /* as in source_config */
 	pid_t launched;		      /* our child, which comes by itself; 0: none */
 	bool launched_came;
 	bool stopping; /* no process is added, and no thread gets a timer any more */

@@ -80,3 +80,12 @@ teardown() {
 	[[ $output != *DEBUGINFOD_TIMEOUT* ]]
 	[[ $output == *DEBUGINFOD_URLS* ]]
 }
+
+@test "two capabilities are enough for a user's own processes" {
+	PATH=$PATH:/usr/sbin setcap cap_bpf,cap_perfmon=ep "$SPROF"
+	"${as[@]}" "$place/targets/shares" 20000 >/dev/null 3>&- &
+	pids+=($!)
+	sleep 0.3
+	"${as[@]}" "$SPROF" record -q -o data --source ebpf -d 700ms -p ${pids[0]}
+	"${as[@]}" "$SPROF" fold data | grep -q ';main'
+}
