@@ -208,15 +208,20 @@ static int take_dump(pid_t pid, struct dump **ret_dump)
 
 static int dump_main(int argc, char **argv)
 {
-	struct symbolizer_opts symbolizer = { .open_module = dump_open_module };
+	struct symbolizer_opts symbolizer = {
+		.open_module = dump_open_module,
+		.open_root = dump_open_root,
+	};
 	struct symbolizer_stats stats;
 	struct cmd_dump_opts o = { 0 };
 	struct buffer b = { 0 };
+	struct all_users users;
 	struct dump *d;
 	int err;
 
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
-	if (all_users_check(&o.pid, 1, false, o.all_users) || take_dump(o.pid, &d))
+	users = (struct all_users){ .asked = o.all_users, .pids = &o.pid, .nr_pids = 1 };
+	if (all_users_check(&users) || take_dump(o.pid, &d))
 		return 1;
 	if (*d->python)
 		log_warning("no Python frames: %s", d->python);
@@ -241,6 +246,7 @@ static int dump_main(int argc, char **argv)
 
 const struct command cmd_dump = {
 	.name = "dump",
+	.argp = &argp,
 	.help = "print what every thread of a process does now",
 	.samples = true,
 	.main = dump_main,

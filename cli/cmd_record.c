@@ -24,10 +24,12 @@
 #include "cli/record/record_opts.h"
 #include "cli/record/choose_source.h"
 #include "cli/record/stop_signals.h"
+#include "cli/record/targets.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/privileges.h"
+#include "core/profile/facts.h"
 #include "core/recording/recfile.h"
 #include "core/profile/source.h"
 #include "sampler/target/launch.h"
@@ -71,8 +73,14 @@ static int open_source(struct recording *r)
 	const struct source_config config = {
 		.pids = o->pids,
 		.nr_pids = o->nr_pids,
+		.some_may_fail = o->nr_names > 0,
 		.system_wide = o->system_wide,
 		.callers_only = all_users_confined(o->all_users),
+		.cgroups = (const char *const *)o->cgroups,
+		.nr_cgroups = o->nr_cgroups,
+		.by_user = o->by_user,
+		.user = o->user,
+		.no_children = o->no_children,
 		.launched = r->child.pid,
 		.program = o->program ? o->program[0] : NULL,
 		.freq_hz = o->freq_hz,
@@ -199,26 +207,36 @@ static int sample_until_end(struct recording *r)
 	return err;
 }
 
+/* Says once what was full, in the words that the recording has for it. */
+static void say_limits(const struct profile *vocabulary)
+{
+	size_t nr;
+	const struct fact_limit *limits = facts_rows(vocabulary, FACT_LIMIT, &nr);
+
+	for (size_t i = 0; i < nr; i++)
+		log_warning("%s (%llu time%s)", profile_str(vocabulary, (uint32_t)limits[i].text),
+			    (unsigned long long)limits[i].count, limits[i].count == 1 ? "" : "s");
+}
+
 static void print_summary(struct recording *r, const struct profile_stats *stats, uint64_t end_ns)
 {
-	uint64_t incomplete = 0, lost = stats->nr_lost + recfile_nr_lost(r->file);
+	uint64_t incomplete = 0, unwritten = recfile_nr_lost(r->file);
+	uint64_t kept = stats->nr_samples > unwritten ? stats->nr_samples - unwritten : 0;
 	char complete[64] = "";
 
 	for (int i = 0; i < NR_MARKERS; i++)
 		incomplete += stats->nr_incomplete[i];
-	if (stats->nr_samples)
+	if (kept)
 		snprintf(complete, sizeof(complete), ", %.2f%% of stacks complete",
 			 100.0 * (double)(stats->nr_samples - incomplete) /
 				 (double)stats->nr_samples);
-	log_info("%llu sample%s in %.1f s, %llu lost%s; %s: %.1f KiB",
-		 (unsigned long long)stats->nr_samples, stats->nr_samples == 1 ? "" : "s",
-		 (double)(end_ns - r->start_ns) / 1e9, (unsigned long long)lost, complete,
-		 r->opts->output, (double)recfile_size_bytes(r->file) / 1024);
+	log_info("%llu sample%s in %.1f s, %llu lost%s; %s: %.1f KiB", (unsigned long long)kept,
+		 kept == 1 ? "" : "s", (double)(end_ns - r->start_ns) / 1e9,
+		 (unsigned long long)(stats->nr_lost + unwritten), complete, r->opts->output,
+		 (double)recfile_size_bytes(r->file) / 1024);
 	if (!stats->nr_samples)
 		log_info("no samples: the target did not use the CPU");
-	if (stats->nr_limits)
-		log_warning("a table was full %llu times: see sprof info",
-			    (unsigned long long)stats->nr_limits);
+	say_limits(recfile_vocabulary(r->file));
 }
 
 /*
@@ -255,6 +273,14 @@ static int open_module(void *context, uint32_t module)
 	return fd;
 }
 
+static int open_root(void *context, uint32_t module, size_t *ret_prefix)
+{
+	struct recording *r = context;
+	int fd = r->ops->open_root ? r->ops->open_root(r->source, module, ret_prefix) : -ENOENT;
+
+	return fd < 0 ? record_gpu_open_root(r->gpu, module, ret_prefix) : fd;
+}
+
 static int kernel_symbol(void *context, uint64_t address, char *name, size_t size)
 {
 	enum rights before = privileges_use(RIGHTS_BORROWED);
@@ -270,6 +296,7 @@ static int finish(struct recording *r)
 	const struct symbolizer_opts symbolize = {
 		.debuginfod = r->debuginfod,
 		.open_module = open_module,
+		.open_root = open_root,
 		.kernel_symbol = r->ops->kernel_symbol ? kernel_symbol : NULL,
 		.context = r,
 	};
@@ -464,11 +491,12 @@ static int record_main(int argc, char **argv)
 		record_opts_fini(&opts);
 		return cannot_run(opts.program[0], err);
 	}
-	if (all_users_check(opts.pids, opts.nr_pids, opts.system_wide, opts.all_users)) {
+	if (record_targets_find(&opts)) {
 		status = opts.program ? OWN_FAILURE : 1;
 		record_opts_fini(&opts);
 		return status;
 	}
+	record_opts_describe(&opts);
 	if (opts.debuginfod && debuginfod_open(show_fetching, &r, &r.debuginfod)) {
 		status = opts.program ? OWN_FAILURE : 1;
 		record_opts_fini(&opts);
@@ -489,6 +517,8 @@ static int record_main(int argc, char **argv)
 
 const struct command cmd_record = {
 	.name = "record",
+	.argp = &record_argp,
+	.runs_program = true,
 	.help = "sample a running process, a program, or the whole system",
 	.samples = true,
 	.main = record_main,

@@ -44,19 +44,40 @@ static int refuse_option(void)
 	return -EPERM;
 }
 
-int all_users_check(const pid_t *pids, size_t nr, bool system_wide, bool asked)
+/* Removes the processes that the caller may not read. */
+static void leave_out(struct all_users *a)
 {
+	size_t nr = 0;
+
+	for (size_t i = 0; i < a->nr_pids; i++)
+		if (privileges_caller_may_read(a->pids[i]))
+			a->pids[nr++] = a->pids[i];
+	if (nr < a->nr_pids)
+		log_info("left out because they are not yours: %zu processes (--all-users samples "
+			 "them, too)",
+			 a->nr_pids - nr);
+	a->nr_pids = nr;
+}
+
+int all_users_check(struct all_users *a)
+{
+	bool any = false;
+
 	if (!getuid())
 		return 0;
-	if (asked)
+	if (a->asked)
 		return privileges_caller_may_ask_for_all() ? 0 : refuse_option();
-	if (system_wide) {
-		log_error(0, "sample the whole system: processes of other users belong to it");
+	if (a->whole) {
+		log_error(0, "sample %s: processes of other users belong to it", a->whole);
 		log_hint("run it with sudo, or add --all-users");
 		return -EPERM;
 	}
-	for (size_t i = 0; i < nr; i++) {
-		int err = privileges_caller_may_read(pids[i]) ? 0 : refuse_process(pids[i]);
+	for (size_t i = 0; i < a->nr_pids && !any; i++)
+		any = privileges_caller_may_read(a->pids[i]);
+	if (a->some_may_be_left_out && any)
+		leave_out(a);
+	for (size_t i = 0; i < a->nr_pids; i++) {
+		int err = privileges_caller_may_read(a->pids[i]) ? 0 : refuse_process(a->pids[i]);
 
 		if (err)
 			return err;

@@ -218,7 +218,11 @@ static void drain_target(struct target *t)
 	}
 	if (t->collect)
 		gpu_collect_drain(t->collect, monotonic_ns());
-	if (gone)
+	if (shared_region_is_lost(t->peer.region))
+		log_warning("process %d has taken back the memory that it shares with us: its GPU "
+			    "data ends here",
+			    (int)t->peer.pid);
+	if (gone || shared_region_is_lost(t->peer.region))
 		end_target(t);
 }
 
@@ -458,6 +462,11 @@ void record_gpu_stop(struct record_gpu *g)
 int record_gpu_open_module(const struct record_gpu *g, unsigned int module)
 {
 	return g ? walk_publisher_open_module(g->publisher, module) : -ENOENT;
+}
+
+int record_gpu_open_root(const struct record_gpu *g, unsigned int module, size_t *ret_prefix)
+{
+	return g ? walk_publisher_open_root(g->publisher, module, ret_prefix) : -ENOENT;
 }
 
 void record_gpu_check(const struct record_gpu *g)

@@ -13,7 +13,7 @@
 #include "core/base/privileges.h"
 #include "core/base/alloc.h"
 #include "sampler/ebpf/arena.h"
-#include "sampler/ebpf/ebpf_limits.h"
+#include "sampler/sink/limits.h"
 #include "sampler/ebpf/kernel_side.h"
 #include "sampler/target/mapped_file.h"
 #include "sampler/target/proc_maps.h"
@@ -51,7 +51,7 @@ static void forget_runtime(void *context, uint32_t number, const struct unwind_t
 
 /* ---- life */
 
-void ebpf_files_init(struct ebpf_files *f, struct kernel_side *kernel, struct ebpf_limits *limits)
+void ebpf_files_init(struct ebpf_files *f, struct kernel_side *kernel, struct limits *limits)
 {
 	static const struct runtime_ops ops = { publish_runtime, forget_runtime };
 
@@ -81,10 +81,9 @@ void ebpf_files_add(void *files, struct mapped_file *file)
 	kernel_side_set_module(f->kernel, file->index,
 			       &(struct module_entry){ .state = WALK_MODULE_PENDING });
 	if (file->fd == -EMFILE || file->fd == -ENFILE)
-		ebpf_limit_hit(
-			f->limits, LIMIT_OPEN_FILES,
-			"too many open files: further ones are walked by frame pointers and have "
-			"no names (ulimit -n)");
+		limit_hit(f->limits, LIMIT_OPEN_FILES,
+			  "too many open files: further ones are walked by frame pointers and have "
+			  "no names (ulimit -n)");
 	if (file->kind == MODULE_ELF && file->nr_segments)
 		table_builder_request(f->builder, file->index, file->fd);
 	else if (file->kind == MODULE_VDSO && (vdso = file_table_vdso_image(&size)))
@@ -110,10 +109,10 @@ struct mapped_file *ebpf_files_mapped(struct ebpf_files *f, const struct sideban
 	if (is_new)
 		ebpf_files_add(f, file);
 	if (!file && mapping_backing(r->path, r->ino) != BACKING_IGNORED)
-		ebpf_limit_hit(f->limits, LIMIT_FILES,
-			       "more than %d mapped files: the code of further ones stays "
-			       "[unknown]",
-			       WALK_MAX_MODULES);
+		limit_hit(f->limits, LIMIT_FILES,
+			  "more than %d mapped files: the code of further ones stays "
+			  "[unknown]",
+			  WALK_MAX_MODULES);
 	return file;
 }
 
@@ -146,10 +145,10 @@ static void publish_table(struct ebpf_files *f, uint32_t index, const struct unw
 		kernel_side_set_no_rows(f->kernel, index);
 	} else if (arena_add_table(f->kernel->arena, table, &entry)) {
 		kernel_side_set_no_rows(f->kernel, index);
-		ebpf_limit_hit(f->limits, LIMIT_ROWS,
-			       "unwind rows exceed %d MiB: further files are walked by frame "
-			       "pointers",
-			       ARENA_MAX_SHARDS);
+		limit_hit(f->limits, LIMIT_ROWS,
+			  "unwind rows exceed %d MiB: further files are walked by frame "
+			  "pointers",
+			  ARENA_MAX_SHARDS);
 	} else {
 		f->nr_rows += table->nr_rows;
 		file_table_get(f->table, index)->nr_derived_functions = table->nr_derived_functions;

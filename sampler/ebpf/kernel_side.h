@@ -29,9 +29,12 @@ struct kernel_side {
 };
 
 struct kernel_side_config {
-	bool system_wide, callers_only; /* as in source_config */
-	uint64_t period_ns;		/* between two samples of a CPU */
-	uint64_t fixed_weight_ns;	/* of each sample; 0: the event counts ns */
+	bool system_wide, callers_only, no_children, by_user; /* as in source_config */
+	uint32_t user;
+	const char *const *cgroups; /* folders, at most MAX_CGROUPS; see struct source_config */
+	size_t nr_cgroups;
+	uint64_t period_ns;	  /* between two samples of a CPU */
+	uint64_t fixed_weight_ns; /* of each sample; 0: the event counts ns */
 };
 
 /*
