@@ -78,10 +78,17 @@ static struct finding examine(const struct source_ops *ops)
 
 static const char *describe(const struct timer_way *way)
 {
-	return way->prearmed ? "OK: pre-armed, libsprof.so is loaded and sleeps until sprof record "
-			       "-p wakes it"
-	       : way->ok     ? "OK: by ptrace"
-			     : way->why;
+	if (way->prearmed)
+		return "OK: pre-armed, libsprof.so is loaded and sleeps until sprof record -p "
+		       "wakes it";
+	if (!way->ok)
+		return way->why;
+	if (!strcmp(way->seccomp, "shared"))
+		return "OK: by ptrace, under the container's seccomp filter, which allows what "
+		       "that takes";
+	if (!strcmp(way->seccomp, "read"))
+		return "OK: by ptrace, its seccomp filter allows what that takes";
+	return "OK: by ptrace";
 }
 
 /* Facts about a process that the caller cannot read itself are not shown by borrowed rights. */
@@ -145,6 +152,8 @@ static void add_process(struct buffer *b, pid_t pid)
 	probe_process(pid, &way);
 	buffer_printf(b, ",\"process\":{\"pid\":%d,\"prearmed\":%s,\"ok\":%s,", (int)pid,
 		      way.prearmed ? "true" : "false", way.ok ? "true" : "false");
+	add_member(b, "seccomp", way.seccomp);
+	buffer_add_char(b, ',');
 	add_member(b, "reason", way.why);
 	buffer_add_char(b, ',');
 	add_member(b, "fix", way.hint);

@@ -35,8 +35,8 @@ struct inject_process {
 
 /*
  * Looks at a process. 0, or -errno with the reason: -ESRCH (gone, a zombie), -EPERM (rights, or
- * another process traces it), -ENOTSUP (a kernel thread, a 32-bit program, a seccomp filter that we
- * may not read, a shadow stack, no code or no room found).
+ * another process traces it), -ENOTSUP (a kernel thread, a 32-bit program, a shadow stack, no code
+ * or no room found).
  */
 int inject_process_open(struct inject_process *process, pid_t pid, struct inject_reason *reason);
 void inject_process_close(struct inject_process *process);
