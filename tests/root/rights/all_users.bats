@@ -52,6 +52,21 @@ refused() { # ARGUMENTS...
 	[[ $stderr == *"processes of other users belong to it"* ]]
 }
 
+@test "a name, a cgroup and a user mean no processes of others" {
+	cp "$TARGETS/shares" "$place/shared_name"
+	start "$place/shared_name" 20000
+	refused record -q -o data -d 300ms -p shared_name
+	refused record -q -o data -d 300ms -u root
+	[[ $stderr == *"sample another user: processes of other users belong to it"* ]]
+	[ ! -e /sys/fs/cgroup/cgroup.procs ] || refused record -q -o data -d 300ms --cgroup /sys/fs/cgroup
+	start "${as[@]}" "$place/shared_name" 20000
+	run --separate-stderr "${as[@]}" "$SPROF" record -o data --source ebpf -d 1s -p shared_name
+	[ "$status" -eq 0 ]
+	[[ $stderr == *"left out because they are not yours: 1 processes"* ]]
+	"${as[@]}" "$SPROF" record -q -o data --source ebpf -d 1s -u nobody
+	"${as[@]}" "$SPROF" fold data | grep -q '^shared_name;'
+}
+
 @test "--all-users is for chosen users: a program that everybody may run refuses it" {
 	start "$TARGETS/shares" 20000
 	refused record -q -o data -d 300ms --all-users -p ${pids[0]}
