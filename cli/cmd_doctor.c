@@ -16,7 +16,7 @@
 #include "cli/options/pid_opts.h"
 #include "cli/options/terminal.h"
 #include "core/base/buffer.h"
-#include "core/base/privileges.h"
+#include "core/rights/privileges.h"
 #include "core/profile/source.h"
 #include "output/text/text.h"
 #include "sampler/timer/source_timer.h"

@@ -18,7 +18,7 @@
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/base/log.h"
-#include "core/base/privileges.h"
+#include "core/rights/privileges.h"
 #include "output/report/dump_write.h"
 #include "sampler/dump.h"
 #include "symbolizer/symbolizer.h"

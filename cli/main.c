@@ -14,7 +14,7 @@
 #include "cli/usage.h"
 #include "core/base/alloc.h"
 #include "core/base/log.h"
-#include "core/base/privileges.h"
+#include "core/rights/privileges.h"
 
 static const struct command *const commands[] = {
 	&cmd_record, &cmd_flame,  &cmd_report, &cmd_lines, &cmd_imports, &cmd_dump,	  &cmd_diff,

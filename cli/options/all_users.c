@@ -1,5 +1,5 @@
 /*
- * The kernel says which processes the caller could read without sprof (core/base/privileges.h). It
+ * The kernel says which processes the caller could read without sprof (core/rights/privileges.h). It
  * is asked with the caller's own rights, so capabilities of sprof's file change nothing here.
  */
 #include "cli/options/all_users.h"
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/log.h"
-#include "core/base/privileges.h"
+#include "core/rights/privileges.h"
 #include "core/base/proc_status.h"
 
 bool all_users_confined(bool asked)

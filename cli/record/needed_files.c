@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
-#include "core/base/privileges.h"
+#include "core/rights/privileges.h"
 #include "sampler/target/launch.h"
 #include "core/base/elf_file.h"
-#include "core/base/safe_open.h"
+#include "core/rights/safe_open.h"
 #include "sampler/target/exec_environment.h"
 
 #define MAX_SCRIPTS 4 /* most scripts that may lead to each other, as in Linux */

@@ -68,7 +68,7 @@ struct source_ops {
 	const char *name; /* for --source */
 	const char *help; /* one line */
 	/*
-	 * The capabilities (core/base/privileges.h) that it uses after start(). The command gives
+	 * The capabilities (core/rights/privileges.h) that it uses after start(). The command gives
 	 * up all others.
 	 */
 	uint64_t privileges;

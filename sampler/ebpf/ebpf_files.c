@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/base/privileges.h"
+#include "core/rights/privileges.h"
 #include "core/base/alloc.h"
 #include "sampler/ebpf/arena.h"
 #include "sampler/sink/limits.h"

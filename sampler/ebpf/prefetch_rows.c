@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "core/base/path.h"
-#include "core/base/privileges.h"
+#include "core/rights/privileges.h"
 #include "sampler/target/launch.h"
 
 struct caller {

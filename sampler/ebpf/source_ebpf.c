@@ -22,7 +22,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
-#include "core/base/privileges.h"
+#include "core/rights/privileges.h"
 #include "sampler/ebpf/cpu_events.h"
 #include "sampler/ebpf/ebpf_drain.h"
 #include "sampler/ebpf/ebpf_files.h"
@@ -35,10 +35,10 @@
 #include "sampler/ebpf/prefetch_rows.h"
 #include "sampler/ebpf/resync.h"
 #include "sampler/target/mapped_file.h"
-#include "sampler/target/members.h"
-#include "sampler/target/process_tree.h"
+#include "sampler/selection/members.h"
+#include "sampler/selection/process_tree.h"
 #include "sampler/target/sideband.h"
-#include "sampler/target/targets.h"
+#include "sampler/selection/targets.h"
 #include "sampler/walk/runtime_unwind.h"
 #include "sampler/walk/table_builder.h"
 
@@ -136,7 +136,9 @@ static int add_named(struct source *s, const struct source_config *config,
 	return tree->nr_roots ? 0 : first_error;
 }
 
-/* Forks of a process are seen from the moment it is added; its older children are read after that. */
+/*
+ * Forks of a process are seen from the moment it is added; its older children are read after that.
+ */
 static int add_targets(struct source *s, const struct source_config *config)
 {
 	struct process_tree tree = { 0 };

@@ -85,7 +85,9 @@ static struct inject_leave leave_by(const struct inject *i, uint64_t start, uint
 int inject_zone_write(struct inject *i)
 {
 	const struct inject_process *p = &i->process;
-	/* mmap(2) leaves its first two arguments, address and size, where munmap(2) has them too. */
+	/*
+	 * mmap(2) leaves its first two arguments, address and size, where munmap(2) has them too.
+	 */
 	struct {
 		uint64_t unmap[3], chain[2];
 		uint8_t frame[INJECT_FRAME_SIZE];

@@ -18,10 +18,10 @@
 #include "sampler/walk/snapshot_unwind.h"
 #include "sampler/perf/perf.h"
 #include "sampler/perf/task_events.h"
-#include "core/base/privileges.h"
-#include "sampler/target/members.h"
-#include "sampler/target/process_tree.h"
-#include "sampler/target/targets.h"
+#include "core/rights/privileges.h"
+#include "sampler/selection/members.h"
+#include "sampler/selection/process_tree.h"
+#include "sampler/selection/targets.h"
 
 /* A record is visible to us at the latest this long after the time in it. */
 #define SETTLE_NS (1000ull * 1000)

@@ -13,8 +13,8 @@
 
 #include "core/base/alloc.h"
 #include "core/base/elf_headers.h"
-#include "core/base/safe_open.h"
-#include "core/base/privileges.h"
+#include "core/rights/safe_open.h"
+#include "core/rights/privileges.h"
 
 static int open_program(const char *name)
 {

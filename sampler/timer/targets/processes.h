@@ -22,12 +22,12 @@ struct timer_processes {
 	struct python_files *pythons; /* NULL: Python frames are not wanted */
 	struct profile_stats *stats;  /* the source's, as the limits */
 	struct limits *limits;
-	uint64_t names_due_ns;	      /* when the name of a new process is to be read again */
-	bool callers_only;	      /* as in source_config */
-	pid_t launched;		      /* our child, which comes by itself; 0: none */
+	uint64_t names_due_ns; /* when the name of a new process is to be read again */
+	bool callers_only;     /* as in source_config */
+	pid_t launched;	       /* our child, which comes by itself; 0: none */
 	bool launched_came;
 	bool no_children; /* what the targets start is not sampled */
-	bool stopping; /* no process is added, and no thread gets a timer any more */
+	bool stopping;	  /* no process is added, and no thread gets a timer any more */
 };
 
 /* 0, or -errno, reported; timer_processes_fini() is called in either case. */

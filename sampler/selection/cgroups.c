@@ -3,7 +3,7 @@
  * folder of it where version 1 is in use too. Any user may have made what lies below a cgroup that
  * is delegated to that user, so the walk is bounded in depth and number.
  */
-#include "sampler/target/cgroups.h"
+#include "sampler/selection/cgroups.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -5,7 +5,7 @@
  * between two calls of privileges_use(). A setuid program is turned into this form: it takes the
  * caller's ids and keeps capabilities.
  */
-#include "core/base/privileges.h"
+#include "core/rights/privileges.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "core/base/log.h"
-#include "core/base/seccomp.h"
+#include "core/rights/seccomp.h"
 
 /* All that any source uses, from its probe on. */
 #define PRIVILEGES_TO_SAMPLE                                                                       \
