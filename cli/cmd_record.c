@@ -24,7 +24,7 @@
 #include "cli/record/record_opts.h"
 #include "cli/record/choose_source.h"
 #include "cli/record/stop_signals.h"
-#include "cli/record/summary.h"
+#include "cli/record/last_words.h"
 #include "cli/record/chosen_processes.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
@@ -292,7 +292,7 @@ static int finish(struct recording *r)
 	err = recfile_finish(r->file, &stats, end_ns);
 	if (err)
 		log_error(-err, "write '%s'", r->opts->output);
-	record_summary(r->file, r->opts->output, &stats, end_ns - r->start_ns);
+	record_last_words(r->file, r->opts->output, &stats, end_ns - r->start_ns);
 	record_gpu_check(r->gpu);
 	return err;
 }

@@ -1,6 +1,6 @@
 /*
- * The kernel says which processes the caller could read without sprof (core/rights/privileges.h). It
- * is asked with the caller's own rights, so capabilities of sprof's file change nothing here.
+ * The kernel says which processes the caller could read without sprof (core/rights/privileges.h).
+ * It is asked with the caller's own rights, so capabilities of sprof's file change nothing here.
  */
 #include "cli/options/all_users.h"
 

@@ -1,5 +1,5 @@
 /* One line: how many samples there are, and how far they can be trusted. Then what was full. */
-#include "cli/record/summary.h"
+#include "cli/record/last_words.h"
 
 #include <stdio.h>
 
@@ -18,8 +18,8 @@ static void say_limits(const struct profile *vocabulary)
 			    (unsigned long long)limits[i].count, limits[i].count == 1 ? "" : "s");
 }
 
-void record_summary(struct recfile *file, const char *output, const struct profile_stats *stats,
-		    uint64_t elapsed_ns)
+void record_last_words(struct recfile *file, const char *output, const struct profile_stats *stats,
+		       uint64_t elapsed_ns)
 {
 	uint64_t incomplete = 0, unwritten = recfile_nr_lost(file);
 	uint64_t kept = stats->nr_samples > unwritten ? stats->nr_samples - unwritten : 0;
