@@ -91,11 +91,22 @@ static const char *describe(const struct timer_way *way)
 	return "OK: by ptrace";
 }
 
+/* Facts about a process that the caller cannot read itself are not shown by borrowed rights. */
+static void probe_process(pid_t pid, struct timer_way *ret_way)
+{
+	enum rights before = privileges_use(RIGHTS_OF_CALLER);
+
+	if (privileges_caller_may_read(pid))
+		privileges_use(before);
+	source_timer_probe_process(pid, ret_way);
+	privileges_use(before);
+}
+
 static void print_process(struct buffer *b, pid_t pid)
 {
 	struct timer_way way;
 
-	source_timer_probe_process(pid, &way);
+	probe_process(pid, &way);
 	buffer_printf(b, "\nprocess %d\ntimer  %s\n", (int)pid, describe(&way));
 	if (way.hint[0])
 		buffer_printf(b, "       fix: %s\n", way.hint);
@@ -138,7 +149,7 @@ static void add_process(struct buffer *b, pid_t pid)
 {
 	struct timer_way way;
 
-	source_timer_probe_process(pid, &way);
+	probe_process(pid, &way);
 	buffer_printf(b, ",\"process\":{\"pid\":%d,\"prearmed\":%s,\"ok\":%s,", (int)pid,
 		      way.prearmed ? "true" : "false", way.ok ? "true" : "false");
 	add_member(b, "seccomp", way.seccomp);

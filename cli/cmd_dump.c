@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/options/all_users.h"
 #include "cli/options/pid_opts.h"
 #include "cli/options/terminal.h"
 #include "cli/input/view.h"
@@ -22,16 +23,17 @@
 #include "sampler/dump.h"
 #include "symbolizer/symbolizer.h"
 
-enum { OPTION_JSON = 0x100, OPTION_PYTHON, OPTION_WIDE };
+enum { OPTION_JSON = 0x100, OPTION_PYTHON, OPTION_WIDE, OPTION_ALL_USERS };
 
 struct cmd_dump_opts {
 	pid_t pid;
 	const char *output;
-	bool json, python_only, wide;
+	bool all_users, json, python_only, wide;
 };
 
 static const struct argp_option options[] = {
 	{ "pid", 'p', "PID", 0, "The process (or one of its threads)", 0 },
+	{ "all-users", OPTION_ALL_USERS, NULL, 0, ALL_USERS_HELP, 0 },
 	{ "output", 'o', "FILE", 0, "Write here (default: standard output)", 0 },
 	{ "python", OPTION_PYTHON, NULL, 0, "Python frames only, and only threads that have some",
 	  0 },
@@ -48,6 +50,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'p': pid_opts_parse(arg, state, &o->pid); return 0;
 	case 'o': o->output = arg; return 0;
+	case OPTION_ALL_USERS: o->all_users = true; return 0;
 	case OPTION_JSON: o->json = true; return 0;
 	case OPTION_PYTHON: o->python_only = true; return 0;
 	case OPTION_WIDE: o->wide = true; return 0;
@@ -212,11 +215,13 @@ static int dump_main(int argc, char **argv)
 	struct symbolizer_stats stats;
 	struct cmd_dump_opts o = { 0 };
 	struct buffer b = { 0 };
+	struct all_users users;
 	struct dump *d;
 	int err;
 
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
-	if (take_dump(o.pid, &d))
+	users = (struct all_users){ .asked = o.all_users, .pids = &o.pid, .nr_pids = 1 };
+	if (all_users_check(&users) || take_dump(o.pid, &d))
 		return 1;
 	if (*d->python)
 		log_warning("no Python frames: %s", d->python);

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/options/all_users.h"
 #include "cli/record/counting.h"
 #include "cli/record/gate.h"
 #include "cli/record/record_gpu.h"
@@ -76,6 +77,7 @@ static int open_source(struct recording *r)
 		.nr_pids = o->nr_pids,
 		.some_may_fail = o->nr_names > 0,
 		.system_wide = o->system_wide,
+		.callers_only = all_users_confined(o->all_users),
 		.cgroups = (const char *const *)o->cgroups,
 		.nr_cgroups = o->nr_cgroups,
 		.by_user = o->by_user,
@@ -492,8 +494,9 @@ static int record_main(int argc, char **argv)
 		return cannot_run(opts.program[0], err);
 	}
 	if (record_targets_find(&opts)) {
+		status = opts.program ? OWN_FAILURE : 1;
 		record_opts_fini(&opts);
-		return 1;
+		return status;
 	}
 	record_opts_describe(&opts);
 	if (opts.debuginfod && debuginfod_open(show_fetching, &r, &r.debuginfod)) {

@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
+#include "cli/options/all_users.h"
 #include "cli/record/record_opts.h"
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
@@ -190,13 +192,35 @@ static int find_names(struct record_opts *o)
 	return err;
 }
 
+static int check_users(struct record_opts *o)
+{
+	struct all_users a = {
+		.asked = o->all_users,
+		.whole = o->system_wide	 ? "the whole system"
+			 : o->nr_cgroups ? "a cgroup"
+					 : NULL,
+		.pids = o->pids,
+		.nr_pids = o->nr_pids,
+		.some_may_be_left_out = o->nr_names > 0,
+	};
+	int err;
+
+	if (o->by_user && o->user != getuid())
+		a.whole = "another user";
+	err = all_users_check(&a);
+	if (!err)
+		o->nr_pids = a.nr_pids;
+	return err;
+}
+
 int record_targets_find(struct record_opts *o)
 {
 	int err = o->nr_names ? find_names(o) : 0;
 
 	for (size_t i = 0; i < o->nr_cgroups && !err; i++)
 		err = find_cgroup(&o->cgroups[i]);
-	if (!err)
-		drop_nested(o);
-	return err;
+	if (err)
+		return err;
+	drop_nested(o);
+	return check_users(o);
 }

@@ -13,6 +13,7 @@
 
 #include "cli/record/counting.h"
 #include "cli/record/gpu_opts.h"
+#include "cli/options/all_users.h"
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/profile/source.h"
@@ -37,6 +38,7 @@ enum { /* keys of the options without a letter */
        OPT_TIMELINE,
        OPT_PROCESSES,
        OPT_CALLS,
+       OPT_ALL_USERS,
        OPT_NO_CHILDREN,
        OPT_CGROUP
 };
@@ -54,6 +56,7 @@ static const struct argp_option options[] = {
 	{ "no-children", OPT_NO_CHILDREN, NULL, 0,
 	  "Sample the named processes or the program alone, without what they start", 0 },
 	{ "all", 'a', NULL, 0, "Sample the whole system", 0 },
+	{ "all-users", OPT_ALL_USERS, NULL, 0, ALL_USERS_HELP, 0 },
 	{ "freq", 'F', "HZ", 0,
 	  "Samples per second and CPU (default: 99 when attaching, 999 for a program)", 0 },
 	{ "duration", 'd', "TIME", 0,
@@ -303,6 +306,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'p': parse_pids(arg, o, state); return 0;
 	case 'a': o->system_wide = true; return 0;
+	case OPT_ALL_USERS: o->all_users = true; return 0;
 	case 'F': o->freq_hz = parse_freq(arg, state); return 0;
 	case 'd': o->duration_ns = parse_duration(arg, state); return 0;
 	case 'o': o->output = arg; return 0;

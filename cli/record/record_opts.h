@@ -14,7 +14,7 @@ struct record_opts {
 	size_t nr_pids, pids_capacity;
 	char **names; /* of processes, to be looked up */
 	size_t nr_names, names_capacity;
-	bool system_wide, no_children;
+	bool system_wide, all_users, no_children;
 	char **cgroups; /* as typed, and once they are looked up, their folders */
 	size_t nr_cgroups, cgroups_capacity;
 	bool by_user;

@@ -57,6 +57,10 @@ struct source_config {
 	size_t nr_pids;
 	bool some_may_fail; /* they were found by name: those that cannot be sampled are reported */
 	bool system_wide;
+	/*
+	 * Leave out what the caller could not read itself: a target that becomes a setuid program.
+	 */
+	bool callers_only;
 	/* Folders of cgroups: the processes in them and below are sampled, while they are there. */
 	const char *const *cgroups;
 	size_t nr_cgroups; /* at most SOURCE_MAX_CGROUPS, none below another */

@@ -185,6 +185,7 @@ enum counter {
 	COUNTER_LOST = 0,      /* no room in the ring */
 	COUNTER_EVENTS_LOST,   /* fork, exec or exit not delivered: the recorder must resync */
 	COUNTER_FORKS_DROPPED, /* the process table was full */
+	COUNTER_UNREADABLE,    /* programs that the caller may not look at */
 	NR_COUNTERS
 };
 

@@ -62,6 +62,11 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	p->python = 0;
 	p->exec_id = (__u32)BPF_CORE_READ(task, self_exec_id);
 	p->nr_snapshots = 0;
+	/* The recorder does not look at it, and its samples are not taken. */
+	if (callers_only && !task_is_readable(task)) {
+		count(COUNTER_UNREADABLE);
+		return 0;
+	}
 	e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
 	if (!e) {
 		count(COUNTER_EVENTS_LOST);

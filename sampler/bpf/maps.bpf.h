@@ -10,14 +10,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
 #include "sampler/bpf/events.h"
+#include "sampler/bpf/task.h"
 #include "sampler/bpf/walker.bpf.h"
 
 const volatile bool system_wide;
-const volatile __u32 nr_cgroups; /* 0: all cgroups; else in the map `cgroups` */
-const volatile bool by_user;	 /* processes of `user` are targets */
+const volatile bool callers_only; /* no samples of programs whose memory the caller may not read */
+const volatile __u32 nr_cgroups;  /* 0: all cgroups; else in the map `cgroups` */
+const volatile bool by_user;	  /* processes of `user` are targets */
 const volatile __u32 user;
 const volatile __u32 recorder;	      /* the process that records: no target by user or cgroup */
 const volatile bool no_children;      /* what a target forks is no target */
@@ -87,6 +90,27 @@ static __always_inline void fill_header(struct event_header *h, __u16 type, __u3
 	h->cpu = bpf_get_smp_processor_id();
 	h->tgid = tgid;
 	h->time_ns = bpf_ktime_get_ns();
+}
+
+/*
+ * May the user of this thread read its memory? The kernel notes that at exec: not of a program that
+ * is setuid or has capabilities, or whose file the user may not read. The last moments of a thread,
+ * without memory, count as readable.
+ */
+static __always_inline bool task_is_readable(struct task_struct *task)
+{
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	struct mm_struct___bitmap *bitmap = (void *)mm;
+	struct mm_struct___word *word = (void *)mm;
+	unsigned long flags = 0;
+
+	if (!mm)
+		return true;
+	if (bpf_core_field_exists(bitmap->flags))
+		bpf_core_read(&flags, sizeof(flags), &bitmap->flags);
+	else if (bpf_core_field_exists(word->flags))
+		bpf_core_read(&flags, sizeof(flags), &word->flags);
+	return (flags & MMF_DUMPABLE_MASK) == SUID_DUMP_USER;
 }
 
 #endif

@@ -260,6 +260,8 @@ int on_sample(struct bpf_perf_event_data *ctx)
 
 	if (!is_target(p, tgid))
 		return 0;
+	if (callers_only && !task_is_readable((void *)bpf_get_current_task_btf()))
+		return 0;
 	st = bpf_map_lookup_elem(&states, &zero);
 	if (!st)
 		return 0;

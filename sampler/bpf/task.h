@@ -21,6 +21,17 @@ struct mm_struct {
 	unsigned long start_stack;
 };
 
+/* Before Linux 6.18, and since: bits of the memory as a whole. */
+struct mm_struct___word {
+	unsigned long flags;
+};
+
+struct mm_struct___bitmap {
+	struct {
+		unsigned long words[1];
+	} flags;
+};
+
 struct signal_struct {
 	kernel_atomic live; /* threads that have not exited */
 };
@@ -44,6 +55,10 @@ struct task_struct {
 };
 
 #pragma clang attribute pop
+
+/* The bits of flags that say whether others may read the memory (include/linux/sched/coredump.h) */
+#define MMF_DUMPABLE_MASK 3
+#define SUID_DUMP_USER 1 /* the user may; not so after an exec that gave the program more rights */
 
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h, unchanged since 2.6.38 */
 

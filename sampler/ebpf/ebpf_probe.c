@@ -28,8 +28,6 @@
 #define MIN_MINOR 15
 #define FIRST_PID_NAMESPACE 0xeffffffcu /* PROC_PID_INIT_INO, include/linux/proc_ns.h */
 
-#define CAPABILITIES "cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search,cap_checkpoint_restore"
-
 static bool kernel_is_new_enough(char *why, size_t size)
 {
 	struct utsname u;
@@ -77,8 +75,8 @@ bool ebpf_probe(char *why, size_t why_size, char *hint, size_t hint_size)
 	if (!privileged) {
 		snprintf(why, why_size, "no BPF rights (CAP_BPF and CAP_PERFMON)");
 		snprintf(hint, hint_size,
-			 "run it with sudo, or once: sudo setcap " CAPABILITIES
-			 "=ep $(which sprof)");
+			 "run it with sudo, or once, for processes of your own: sudo setcap "
+			 "cap_bpf,cap_perfmon=ep $(which sprof)");
 		return false;
 	}
 	if (!in_first_pid_namespace()) {

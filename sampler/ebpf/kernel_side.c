@@ -82,6 +82,7 @@ int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *con
 	if (!k->skel)
 		return -errno;
 	k->skel->rodata->system_wide = config->system_wide;
+	k->skel->rodata->callers_only = config->callers_only;
 	k->skel->rodata->nr_cgroups = (uint32_t)config->nr_cgroups;
 	k->skel->rodata->by_user = config->by_user;
 	k->skel->rodata->user = config->user;

@@ -29,7 +29,7 @@ struct kernel_side {
 };
 
 struct kernel_side_config {
-	bool system_wide, no_children, by_user;
+	bool system_wide, callers_only, no_children, by_user; /* as in source_config */
 	uint32_t user;
 	const char *const *cgroups; /* folders, at most MAX_CGROUPS; see struct source_config */
 	size_t nr_cgroups;

@@ -58,6 +58,7 @@ struct source {
 	struct profile_stats stats;
 	struct limits limits;
 	struct targets *targets; /* as named on the command line */
+	bool callers_only;	 /* as in source_config */
 	struct members *members; /* of a cgroup or user when recording began; NULL: not asked for */
 	struct kernel_side kernel;
 	struct ebpf_files files;
@@ -96,6 +97,9 @@ static int add_target(struct source *s, pid_t id, struct process_tree *tree)
 
 	if (!err)
 		err = ebpf_process(&s->processes, pid, EXEC_ID_ANY, &p);
+	/* Execs are seen from here on; one that came before would be missed. */
+	if (!err && s->callers_only && !privileges_caller_may_read(pid))
+		err = -EPERM;
 	if (!err && pid != id)
 		log_info("%d is a thread of process %d, which is sampled", (int)id, (int)pid);
 	if (!err)
@@ -159,6 +163,7 @@ static int make_parts(struct source *s, const struct source_config *config)
 {
 	const struct kernel_side_config kernel = {
 		.system_wide = config->system_wide,
+		.callers_only = config->callers_only,
 		.no_children = config->no_children,
 		.by_user = config->by_user,
 		.user = config->user,
@@ -210,6 +215,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 
 	s->epoll_fd = -1;
 	s->targets = targets_new();
+	s->callers_only = config->callers_only;
 	s->members = members_new(config);
 	err = cpu_events_new(config->event, config->freq_hz, &s->events);
 	if (err) {
@@ -290,9 +296,21 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	return targets_live(s->targets) && members_live(s->members);
 }
 
+static void report_unreadable(const struct source *s)
+{
+	uint64_t nr = kernel_side_counter(&s->kernel, COUNTER_UNREADABLE);
+
+	if (nr)
+		log_warning(
+			"%llu programs were not sampled because they run with more rights than you "
+			"have (--all-users samples them, too)",
+			(unsigned long long)nr);
+}
+
 static void source_stop(struct source *s, struct sink *sink)
 {
 	cpu_events_disable(s->events);
+	report_unreadable(s);
 	s->stats.nr_throttled += cpu_events_read_throttles(s->events);
 	ebpf_drain_begin(s->drain, sink, monotonic_ns() + LAST_UNWIND_NS);
 	drain_rings(s, UINT64_MAX);

@@ -45,7 +45,7 @@ struct perf_rows {
 struct source {
 	struct perf_events *events;
 	int epoll_fd;
-	bool system_wide, no_children;
+	bool system_wide, callers_only, no_children; /* as in source_config */
 	pid_t *alone; /* with no_children: the processes that are sampled */
 	size_t nr_alone, alone_capacity;
 	uint64_t start_ns;   /* older samples are left out; 0: sampling has not begun */

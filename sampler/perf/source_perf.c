@@ -133,6 +133,11 @@ static int add_target(struct source *s, pid_t id, struct process_tree *tree)
 	if (pid != id)
 		log_info("%d is a thread of process %d, which is sampled", (int)id, (int)pid);
 	err = add_process(s, pid);
+	/* The kernel ends events at an exec that gives more rights, but not at an earlier one. */
+	if (!err && s->callers_only && !privileges_caller_may_read(pid)) {
+		err = -EPERM;
+		log_error(EPERM, "attach to process %d", (int)pid);
+	}
 	if (!err)
 		process_tree_add_root(tree, pid);
 	return err;
@@ -142,8 +147,10 @@ static int add_started(void *context, pid_t pid)
 {
 	struct source *s = context;
 	struct process *p;
-	int err = perf_events_add_process(s->events, pid, perf_queue_record, s);
+	int err = s->callers_only && !privileges_caller_may_read(pid) ? -EPERM : 0;
 
+	if (!err)
+		err = perf_events_add_process(s->events, pid, perf_queue_record, s);
 	if (!err)
 		keep_alone(s, pid);
 	return err ? err : perf_process(s, pid, &p);
@@ -232,6 +239,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 
 	s->epoll_fd = -1;
 	s->system_wide = config->system_wide;
+	s->callers_only = config->callers_only;
 	s->no_children = config->no_children;
 	s->targets = targets_new();
 	s->members = members_new(config);

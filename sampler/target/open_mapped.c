@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/rights/privileges.h"
 #include "core/rights/safe_open.h"
 
 /* Takes over fd; ESTALE where it is not the file with that inode (0: any). */
@@ -58,22 +59,34 @@ static int open_map_file(const struct file_mapping *m)
 static int open_in_its_root(const struct file_mapping *m)
 {
 	int root = safe_open_root_of(m->pid), fd;
+	enum rights before;
 
 	if (root < 0)
 		return root;
+	before = privileges_use(RIGHTS_OF_CALLER);
 	fd = check_inode(safe_open_in_root(root, m->path, SAFE_OPEN_ELF_MAX), m->ino);
+	privileges_use(before);
 	close(root);
 	return fd;
 }
 
+/*
+ * The link in map_files leads to what is mapped. A path leads to what the target has put there by
+ * now, perhaps a file of another file system with the same inode, so it is opened without borrowed
+ * rights.
+ */
 int open_mapped(const struct file_mapping *m)
 {
 	int fd = open_map_file(m);
+	enum rights before;
 
 	if (fd < 0)
 		fd = open_in_its_root(m);
-	if (fd < 0 && m->path[0] == '/')
+	if (fd < 0 && m->path[0] == '/') {
+		before = privileges_use(RIGHTS_OF_CALLER);
 		fd = check_inode(safe_open(m->path, SAFE_OPEN_ELF_MAX), m->ino);
+		privileges_use(before);
+	}
 	return fd;
 }
 

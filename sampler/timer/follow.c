@@ -17,6 +17,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/rights/privileges.h"
 #include "sampler/inject/reason.h"
 #include "sampler/timer/attach_target.h"
 #include "sampler/timer/library.h"
@@ -221,6 +222,10 @@ static bool reach(struct timer_follow *f, struct child *c)
 	int err;
 
 	c->tried = true;
+	if (f->processes->callers_only && !privileges_caller_may_read(c->pid)) {
+		snprintf(c->why, sizeof(c->why), "it runs with more rights than you have");
+		return false;
+	}
 	if (timer_wake_is_possible(c->pid)) {
 		timer_wake_add(f->wake, c->pid, true);
 		snprintf(c->why, sizeof(c->why), TIMER_LIBRARY " in it does not answer");

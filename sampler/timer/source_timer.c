@@ -183,6 +183,10 @@ static int add_target(struct source *s, pid_t id, struct process_tree *tree)
 		log_hint("it may have ended: pgrep -l NAME lists what runs");
 		return err;
 	}
+	if (s->processes.callers_only && !privileges_caller_may_read(pid)) {
+		log_error(EPERM, "attach to process %d", (int)id);
+		return -EPERM;
+	}
 	admission_add(s->admission, pid);
 	err = timer_attach(&to, s->rendezvous, pid);
 	if (!err)
@@ -268,6 +272,7 @@ static int make_parts(struct source *s, const struct source_config *config)
 
 	if (err)
 		return err;
+	s->processes.callers_only = config->callers_only;
 	err = timer_rendezvous_new(&s->rendezvous);
 	if (err) {
 		log_error(-err, "open a socket for targets");

@@ -23,6 +23,7 @@ struct timer_processes {
 	struct profile_stats *stats;  /* the source's, as the limits */
 	struct limits *limits;
 	uint64_t names_due_ns; /* when the name of a new process is to be read again */
+	bool callers_only;     /* as in source_config */
 	pid_t launched;	       /* our child, which comes by itself; 0: none */
 	bool launched_came;
 	bool no_children; /* what the targets start is not sampled */

@@ -5,7 +5,7 @@ load ../kernel
 setup() {
 	bats_require_minimum_version 1.5.0
 	needs_bpf
-	place='' pids=()
+	plain=$SPROF place='' pids=() # plain: without capabilities
 	lend_rights cap_bpf cap_perfmon cap_sys_ptrace cap_dac_read_search cap_checkpoint_restore
 	cp -r "$TARGETS" "$place/targets"
 	cd "$out"
@@ -53,6 +53,32 @@ teardown() {
 	wait $recorder
 }
 
+@test "root's recorder keeps of its capabilities only those that its source uses" {
+	local source kept
+	local -A allowed=( # beside ptrace, dac_read_search, checkpoint_restore, kill and syslog
+		[ebpf]=$((1 << 38 | 1 << 39)) # perfmon, bpf
+		[perf]=$((1 << 38))
+		[timer]=$((1 << 21 | 1 << 1)) # sys_admin, to read seccomp filters; dac_override, for /proc/PID/mem
+	)
+	local follows=$((1 << 19 | 1 << 2 | 1 << 40 | 1 << 5 | 1 << 34))
+	for source in ebpf perf timer; do
+		"$plain" record -q -o data.$source --source $source -- sleep 3 3>&- &
+		pids+=($!)
+		sleep 1.5
+		kept=0x$(sed -n 's/^CapPrm:.//p' /proc/$!/status)
+		echo "$source keeps $kept"
+		[ $((kept & ~(follows | allowed[$source]))) -eq 0 ]
+		grep -q '^NoNewPrivs:.1' /proc/$!/status
+		wait $!
+	done
+}
+
+@test "a program that record starts can still gain rights, as sudo does" {
+	cp "$(command -v id)" "$place/id"
+	chmod 4755 "$place/id"
+	[ "$("${as[@]}" "$SPROF" record -q -o data --source ebpf -- "$place/id" -u)" = 0 ]
+}
+
 @test "dump shows a process of the user's and gives the rest of its rights up" {
 	"${as[@]}" "$place/targets/shares" 5000 >/dev/null 3>&- &
 	pids+=($!)
@@ -79,4 +105,31 @@ teardown() {
 		"$SPROF" record -q -o data --gpu off --source ebpf --debuginfod -- env
 	[[ $output != *DEBUGINFOD_TIMEOUT* ]]
 	[[ $output == *DEBUGINFOD_URLS* ]]
+}
+
+@test "two capabilities are enough for a user's own processes" {
+	PATH=$PATH:/usr/sbin setcap cap_bpf,cap_perfmon=ep "$SPROF"
+	"${as[@]}" "$place/targets/shares" 20000 >/dev/null 3>&- &
+	pids+=($!)
+	sleep 0.3
+	"${as[@]}" "$SPROF" record -q -o data --source ebpf -d 700ms -p ${pids[0]}
+	"${as[@]}" "$SPROF" fold data | grep -q ';main'
+}
+
+@test "debuginfod's servers and cache lead to no file that the user may not read" {
+	ldconfig -p | grep -q libdebuginfod.so.1 || skip "needs libdebuginfod1"
+	command -v gcc >/dev/null || skip "needs gcc"
+	echo 'int hidden_name(void) { for (volatile long i = 0; i < 400000000; i++); return 0; } int main(void) { return hidden_name(); }' >"$place/spin.c"
+	gcc -g -O1 -fno-inline -Wl,--build-id=0x1234567890abcdef1234567890abcdef12345678 -o "$place/spin" "$place/spin.c"
+	cp "$place/spin" "$place/secret.debug"
+	chmod 600 "$place/secret.debug"
+	strip "$place/spin"
+	mkdir -p served/buildid/1234567890abcdef1234567890abcdef12345678
+	ln -s "$place/secret.debug" served/buildid/1234567890abcdef1234567890abcdef12345678/debuginfo
+	chown -R 65534 served
+	"${as[@]}" env DEBUGINFOD_URLS="file://$out/served" DEBUGINFOD_CACHE_PATH="$out/cache" \
+		"$SPROF" record -q -o data --source ebpf --debuginfod -- "$place/spin" 2>/dev/null
+	"${as[@]}" "$SPROF" fold data >folded
+	grep -q '^spin;' folded
+	[ "$(grep -c hidden_name folded)" -eq 0 ]
 }
