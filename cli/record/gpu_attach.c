@@ -208,8 +208,11 @@ int record_gpu_attach(pid_t pid, const char *path, bool must, struct gpu_peer *r
 		shared_region_drain(ret->region, ignore, NULL);
 	if (err && must)
 		report(pid, path, err, &reason);
-	/* The source reports a process that has ended. */
-	else if (err && err != -ENODEV && err != -ESRCH)
+	/*
+	 * The source reports a process that has ended, and one that may not be looked at: of that
+	 * one nothing says that it uses the GPU.
+	 */
+	else if (err && err != -ENODEV && err != -ESRCH && err != -EACCES && err != -EPERM)
 		log_warning("no GPU data of process %d: %s", (int)pid,
 			    reason.why[0] ? reason.why : strerror(-err));
 	return err;

@@ -94,6 +94,40 @@ static bool source_probe(char *why, size_t why_size, char *hint, size_t hint_siz
 	return true;
 }
 
+static bool knows_event(const char *event)
+{
+	return !strcmp(event, "auto") || !strcmp(event, "cpu-clock");
+}
+
+static enum source_fit source_fit(const struct source_config *config, char *why, size_t why_size)
+{
+	size_t nr_refused = 0;
+	struct timer_way way;
+	char reason[128];
+
+	if (config->system_wide || !knows_event(config->event)) {
+		snprintf(why, why_size, "timer samples %s",
+			 config->system_wide ? "no whole system" : "CPU time only");
+		return SOURCE_CANNOT;
+	}
+	if (config->program &&
+	    !timer_library_is_loaded_by(config->program, reason, sizeof(reason))) {
+		snprintf(why, why_size, "timer cannot come into '%s': %s", config->program, reason);
+		return SOURCE_CANNOT;
+	}
+	for (size_t i = 0; i < config->nr_pids; i++) {
+		source_timer_probe_process(config->pids[i], &way);
+		if (way.ok)
+			continue;
+		snprintf(why, why_size, "process %d cannot be attached to: %s",
+			 (int)config->pids[i], way.why);
+		nr_refused++;
+	}
+	return nr_refused && (nr_refused == config->nr_pids || !config->some_may_fail)
+		       ? SOURCE_CANNOT
+		       : SOURCE_FITS;
+}
+
 /*
  * The environment by which the program that is about to be started loads the library and finds us.
  */
@@ -253,7 +287,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 	struct source *s;
 	int err;
 
-	if (strcmp(config->event, "auto") && strcmp(config->event, "cpu-clock")) {
+	if (!knows_event(config->event)) {
 		log_error(0, "sample %s by timers: they know CPU time only", config->event);
 		log_hint("use -e cpu-clock");
 		return -EOPNOTSUPP;
@@ -315,6 +349,7 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	now = monotonic_ns();
 	timer_drain_read(s->drain, now - SETTLE_NS);
 	timer_drain_set_sink(s->drain, NULL);
+	limits_set_files(&s->limits, s->processes.publish.files);
 	limits_tell(&s->limits, sink);
 	return targets_live(s->targets) && members_live(s->members);
 }
@@ -346,6 +381,7 @@ static void source_stop(struct source *s, struct sink *sink)
 	timer_missed_end(&s->processes.config, s->processes.first);
 	admission_report(s->admission, "to be sampled");
 	timer_drain_set_sink(s->drain, NULL);
+	limits_set_files(&s->limits, s->processes.publish.files);
 	limits_tell(&s->limits, sink);
 }
 
@@ -400,6 +436,7 @@ const struct source_ops source_timer = {
 	/* A child that is attached to later: reads its seccomp filters, writes /proc/PID/mem. */
 	.privileges = PRIVILEGES_TO_FOLLOW | PRIVILEGE(CAP_SYS_ADMIN) | PRIVILEGE(CAP_DAC_OVERRIDE),
 	.probe = source_probe,
+	.fit = source_fit,
 	.open = source_open,
 	.environment = source_environment,
 	.start = source_start,

@@ -140,9 +140,9 @@ static uint64_t backoff(uint64_t unit_ns, uint32_t nr, uint32_t max_shift)
 
 /* ---- rules */
 
-void runtime_unwind_take(struct runtime_unwind *u, uint32_t index, struct unwind_table *rows)
+void runtime_unwind_take(struct runtime_unwind *u, struct built_table *built)
 {
-	u->nr_functions += runtime_rows_take(u->rows, index, rows);
+	u->nr_functions += runtime_rows_take(u->rows, built);
 }
 
 void runtime_unwind_tidy(struct runtime_unwind *u, uint64_t now)
@@ -413,7 +413,7 @@ static void look_at(struct runtime_unwind *u, struct process *p, struct runtime_
 		return;
 	}
 	if (size < MAX_REGION)
-		fresh.rows = runtime_rows_request(u->rows, bytes, size);
+		fresh.rows = runtime_rows_request(u->rows, bytes, size, p->user);
 	fresh.settled = !fresh.rows;
 	fresh.next_look_ns = now + LOOK_NS;
 	r = runtime_regions_put(&p->runtime, &fresh);

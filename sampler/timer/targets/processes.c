@@ -13,6 +13,7 @@
 #include "core/base/log.h"
 #include "core/profile/profile.h"
 #include "sampler/runtimes/python/interpreter_files.h"
+#include "sampler/selection/process_user.h"
 #include "sampler/sink/limits.h"
 #include "sampler/target/proc_life.h"
 #include "sampler/target/vdso.h"
@@ -43,7 +44,11 @@ int timer_processes_init(struct timer_processes *s, const struct timer_region_co
 static int read_maps(struct timer_processes *s, struct timer_process *p)
 {
 	uint32_t epoch = __atomic_load_n(&p->region.shared->maps_epoch, __ATOMIC_ACQUIRE);
-	struct process now = { .pid = p->maps.pid, .epoch = p->maps.epoch };
+	struct process now = {
+		.pid = p->maps.pid,
+		.user = p->maps.user,
+		.epoch = p->maps.epoch,
+	};
 	bool changed;
 	int err;
 
@@ -121,6 +126,7 @@ int timer_add_process(struct timer_processes *s, pid_t pid, struct timer_process
 	}
 	p = xcalloc(1, sizeof(*p));
 	p->maps.pid = pid;
+	p->maps.user = process_user(pid, 0);
 	process_new_epoch(&p->maps);
 	timer_threads_init(p, now + FIRST_POLL_NS);
 	p->program = proc_life_program(pid);
