@@ -11,7 +11,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "gpu/link.h"
-#include "sampler/target/admission.h"
+#include "sampler/selection/admission.h"
 
 #define MAX_GUESTS 64
 #define MAX_AT_ONCE 64 /* connections in one round; the others wait */

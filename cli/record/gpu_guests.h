@@ -19,7 +19,7 @@ void gpu_guests_free(struct gpu_guests *guests); /* NULL is fine */
 void gpu_guests_expect(struct gpu_guests *guests, pid_t pid);
 /* The name of the socket, for GPU_ENV_SOCKET. */
 const char *gpu_guests_name(const struct gpu_guests *guests);
-/* "NAME=VALUE" for the environment of the launched program (sampler/target/admission.h). */
+/* "NAME=VALUE" for the environment of the launched program (sampler/selection/admission.h). */
 const char *gpu_guests_ticket(const struct gpu_guests *guests);
 
 /* Accepts some of those who have come, and hands over each whose memory is there. */
