@@ -50,7 +50,7 @@ int gpu_link_listen(char *ret_name)
 	return fd;
 }
 
-/* All descriptors of a message are ours now: closes them, but for a single one, which is returned. */
+/* A message's descriptors are ours now: closes them; a single one is returned instead. */
 static int only_descriptor(struct msghdr *message)
 {
 	int kept = -1, nr = 0;

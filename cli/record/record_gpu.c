@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli/record/gpu_attach.h"
+#include "cli/record/gpu_guests.h"
 #include "cli/record/sample_tee.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
@@ -25,7 +26,6 @@
 #include "gpu/link.h"
 #include "gpu/shared_region.h"
 #include "output/text/text.h"
-#include "sampler/target/admission.h"
 #include "sampler/target/exec_environment.h"
 #include "sampler/target/launch.h"
 #include "sampler/attach/own_library.h"
@@ -37,10 +37,6 @@
 #define FIRST_ROWS_MS 2000
 #define REFRESH_NS (500ull * 1000 * 1000)
 #define STOP_MS 1000
-#define MAX_GUESTS 64
-#define MAX_SAID 5     /* processes that could not hand over their data */
-#define MAX_AT_ONCE 64 /* connections in one round; the others wait */
-#define HELLO_NS (1000ull * 1000 * 1000)
 #define MAX_RUNS (1u << 20) /* ranges in one recording; further ones are only added to the sums */
 
 struct target {
@@ -54,24 +50,13 @@ struct target {
 	struct target *next;
 };
 
-/* A process that has connected and not yet said anything. */
-struct guest {
-	int fd;
-	pid_t pid;
-	uint64_t until_ns; /* it is refused then */
-};
-
 struct record_gpu {
 	struct record_gpu_opts opts;
 	pid_t launched;			  /* the program that sprof started, 0 = none */
 	uint64_t begin_ns;		  /* nothing is collected before this time */
 	uint64_t activity_room, run_room; /* how many more are kept one by one */
 	char *library;
-	char name[GPU_LINK_NAME_SIZE];
-	int listener;
-	struct admission *admission;
-	struct guest guests[MAX_GUESTS];
-	size_t nr_guests, nr_failed; /* failed: admitted, but without data of use */
+	struct gpu_guests *guests; /* connected, but without data yet */
 	struct walk_publisher *publisher;
 	struct sample_tee *tee;
 	struct sink *sink;	/* the recording's */
@@ -186,61 +171,14 @@ static void add_target(struct record_gpu *g, const struct gpu_peer *peer)
 	log_debug("GPU data of process %d", (int)peer->pid);
 }
 
-static void take_peer(struct record_gpu *g, const struct gpu_peer *peer)
+static void take_peer(void *context, const struct gpu_peer *peer)
 {
+	struct record_gpu *g = context;
+
 	if (gpu_processes_has(g->opts.processes, peer->pid, g->launched))
 		add_target(g, peer);
 	else
 		leave_out(g, peer);
-}
-
-/* Accepts some of those who have come; nothing is read of a process that is not a target. */
-static void accept_some(struct record_gpu *g)
-{
-	for (int i = 0; i < MAX_AT_ONCE; i++) {
-		struct guest guest = { .until_ns = monotonic_ns() + HELLO_NS };
-		uid_t uid = 0;
-
-		guest.fd = gpu_link_accept(g->listener, &guest.pid, &uid);
-		if (guest.fd == -EPROTO)
-			continue;
-		if (guest.fd < 0)
-			return;
-		if (g->nr_guests < MAX_GUESTS &&
-		    admission_admits(g->admission, guest.fd, guest.pid, uid)) {
-			g->guests[g->nr_guests++] = guest;
-			continue;
-		}
-		if (g->nr_guests == MAX_GUESTS)
-			admission_count_refusal(g->admission);
-		close(guest.fd);
-	}
-}
-
-/* Takes those who have handed over their memory by now. */
-static void meet_guests(struct record_gpu *g)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < g->nr_guests; i++) {
-		const struct guest guest = g->guests[i];
-		struct gpu_peer peer;
-		int err = gpu_link_meet(guest.fd, guest.pid, &peer);
-
-		if (!err) {
-			take_peer(g, &peer);
-			continue;
-		}
-		if (err == -EAGAIN && monotonic_ns() < guest.until_ns) {
-			g->guests[kept++] = guest;
-			continue;
-		}
-		if (g->nr_failed++ < MAX_SAID)
-			log_warning("process %d could not hand over its GPU data: %s",
-				    (int)guest.pid, strerror(err == -EAGAIN ? ETIMEDOUT : -err));
-		close(guest.fd);
-	}
-	g->nr_guests = kept;
 }
 
 static void end_target(struct target *t)
@@ -279,6 +217,7 @@ int record_gpu_new(const struct record_gpu_opts *opts, bool python, struct recor
 	enum gpu_mode mode = opts->mode;
 	char *library = mode == GPU_OFF ? NULL : own_library_find(GPU_LIBRARY);
 	struct record_gpu *g;
+	int err;
 
 	*ret = NULL;
 	if (!library) {
@@ -294,11 +233,10 @@ int record_gpu_new(const struct record_gpu_opts *opts, bool python, struct recor
 	g->activity_room = opts->timeline;
 	g->run_room = MAX_RUNS;
 	g->library = library;
-	g->listener = gpu_link_listen(g->name);
-	g->admission = admission_new("SPROF_GPU_TICKET");
+	err = gpu_guests_new(&g->guests);
 	g->publisher = walk_publisher_new(python);
-	if (g->listener < 0 || !g->publisher) {
-		log_error(g->listener < 0 ? -g->listener : ENOMEM, "wait for GPU data");
+	if (err || !g->publisher) {
+		log_error(err ? -err : ENOMEM, "wait for GPU data");
 		record_gpu_free(g);
 		return mode == GPU_ON ? -EIO : 0;
 	}
@@ -314,7 +252,7 @@ int record_gpu_connect(struct record_gpu *g, const pid_t *pids, size_t nr_pids)
 	for (size_t i = 0; i < nr_pids; i++) {
 		int err;
 
-		admission_add(g->admission, pids[i]);
+		gpu_guests_expect(g->guests, pids[i]);
 		err = record_gpu_attach(pids[i], g->library, g->opts.mode == GPU_ON,
 					&g->peers[g->nr_peers]);
 
@@ -353,14 +291,10 @@ void record_gpu_free(struct record_gpu *g)
 		shared_region_close(g->peers[i].region);
 		gpu_link_close(&g->peers[i]);
 	}
-	while (g->nr_guests)
-		close(g->guests[--g->nr_guests].fd);
-	admission_free(g->admission);
+	gpu_guests_free(g->guests);
 	free(g->peers);
 	walk_publisher_free(g->publisher);
 	sample_tee_free(g->tee);
-	if (g->listener >= 0)
-		close(g->listener);
 	free(g->library);
 	free(g);
 }
@@ -389,11 +323,11 @@ void record_gpu_set_environment(struct record_gpu *g, struct launch *launch)
 	if (!g)
 		return;
 	g->launched = launch->pid;
-	admission_add(g->admission, launch->pid);
-	launch_set_environment(launch, admission_ticket(g->admission));
+	gpu_guests_expect(g->guests, launch->pid);
+	launch_set_environment(launch, gpu_guests_ticket(g->guests));
 	set_library(g, launch, "CUDA_INJECTION64_PATH", GPU_ENV_CHAIN_CUDA);
 	set_library(g, launch, "NVTX_INJECTION64_PATH", GPU_ENV_CHAIN_NVTX);
-	set(launch, GPU_ENV_SOCKET, g->name);
+	set(launch, GPU_ENV_SOCKET, gpu_guests_name(g->guests));
 }
 
 static void blame(void *context, uint32_t pid, uint32_t tid, uint64_t time_ns, uint32_t stack)
@@ -419,8 +353,7 @@ void record_gpu_drain(struct record_gpu *g)
 {
 	if (!g)
 		return;
-	accept_some(g);
-	meet_guests(g);
+	gpu_guests_serve(g->guests, take_peer, g);
 	walk_publisher_take(g->publisher, 0);
 	for (struct target *t = g->targets; t; t = t->next) {
 		if (t->ended)
@@ -479,7 +412,7 @@ int record_gpu_timeout_ms(const struct record_gpu *g, int timeout_ms)
 
 	for (const struct target *t = g ? g->targets : NULL; t; t = t->next)
 		any |= !t->ended;
-	any |= g && g->nr_guests;
+	any |= g && gpu_guests_waiting(g->guests);
 	return any && timeout_ms > BUSY_MS ? BUSY_MS : timeout_ms;
 }
 
@@ -529,10 +462,7 @@ int record_gpu_open_root(const struct record_gpu *g, unsigned int module, size_t
 void record_gpu_check(const struct record_gpu *g)
 {
 	if (g)
-		admission_report(g->admission, "with GPU data");
-	if (g && g->nr_failed > MAX_SAID)
-		log_warning("%zu more processes could not hand over their GPU data",
-			    g->nr_failed - MAX_SAID);
+		gpu_guests_report(g->guests);
 	if (g && !g->run_room) {
 		log_warning("only %u runs of ranges were kept: sprof info counts the others",
 			    MAX_RUNS);

@@ -9,6 +9,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/untrusted/remote_read.h"
 #include "sampler/target/proc_maps.h"
 #include "sampler/target/process.h"
 
@@ -40,13 +41,11 @@ bool process_prune_is_due(const struct process *p, uint64_t now)
 static struct range *read_ranges(pid_t pid, size_t *ret_nr)
 {
 	struct range *ranges = NULL;
-	char path[64], *line = NULL;
+	FILE *f = remote_open(pid, "maps");
+	char *line = NULL;
 	size_t nr = 0, capacity = 0, size = 0;
-	FILE *f;
 
 	*ret_nr = 0;
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	f = fopen(path, "re");
 	if (!f)
 		return NULL;
 	while (getline(&line, &size, f) > 0) {

@@ -20,7 +20,7 @@
 #include "core/base/log.h"
 #include "sampler/agent/rendezvous.h"
 #include "sampler/timer/drain.h"
-#include "sampler/target/admission.h"
+#include "sampler/selection/admission.h"
 #include "sampler/timer/targets/processes.h"
 #include "sampler/timer/wake.h"
 #include "sampler/walk/walk_arena.h"

@@ -27,7 +27,7 @@
 #include "core/rights/privileges.h"
 #include "sampler/agent/rendezvous.h"
 #include "sampler/attach/own_library.h"
-#include "sampler/target/admission.h"
+#include "sampler/selection/admission.h"
 #include "sampler/target/exec_environment.h"
 #include "sampler/sink/limits.h"
 #include "sampler/target/mapped_file.h"

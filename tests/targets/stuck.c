@@ -149,6 +149,7 @@ static void *read_through_proc(void *page)
 static void *map_something(void *unused)
 {
 	(void)unused;
+	usleep(200000); /* the other thread holds the lock by then */
 	return mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
@@ -157,12 +158,11 @@ static void hold_lock(void)
 	pthread_t threads[2];
 	void *page = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, endless_file(), 0);
 
-	/* Stacks are mapped before the lock is held. */
-	if (page == MAP_FAILED || pthread_create(&threads[0], NULL, read_through_proc, page))
+	/* The stacks of both are mapped before the lock is held. */
+	if (page == MAP_FAILED || pthread_create(&threads[0], NULL, read_through_proc, page) ||
+	    pthread_create(&threads[1], NULL, map_something, NULL))
 		cannot("lock");
-	usleep(100000);
-	if (pthread_create(&threads[1], NULL, map_something, NULL))
-		cannot("lock");
+	usleep(400000);
 }
 
 int main(int argc, char **argv)

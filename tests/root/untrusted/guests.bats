@@ -46,11 +46,15 @@ stuck() {
 	"$TARGETS/stuck" "$1" 20 >"$BATS_TEST_TMPDIR/stuck" 2>&1 3>&- &
 	target=$!
 	pids+=($target)
-	for _ in $(seq 100); do
+	for _ in $(seq 500); do
 		! grep -q '^ready' "$BATS_TEST_TMPDIR/stuck" || return 0
 		kill -0 $target 2>/dev/null || break
 		sleep 0.02
 	done
+	local status=0
+	kill -9 $target 2>/dev/null || true
+	wait $target || status=$?
+	[ $status -eq 77 ] || return 1
 	skip "$(head -1 "$BATS_TEST_TMPDIR/stuck")"
 }
 

@@ -2,7 +2,7 @@
  * A process id is given anew after its process has ended, so each target is known with the time of
  * its start, and a connection whose process has ended is refused (SO_PEERPIDFD, Linux 6.5).
  */
-#include "sampler/target/admission.h"
+#include "sampler/selection/admission.h"
 
 #include <inttypes.h>
 #include <poll.h>

@@ -1,0 +1,33 @@
+/*
+ * The socket that processes with GPU data connect to. They are guests until they have handed over
+ * their memory; each has a second for that, and nothing waits for one of them.
+ */
+#ifndef SPROF_GPU_GUESTS_H
+#define SPROF_GPU_GUESTS_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+struct gpu_guests;
+struct gpu_peer;
+
+/* 0 or -errno, not reported. */
+int gpu_guests_new(struct gpu_guests **ret_guests);
+void gpu_guests_free(struct gpu_guests *guests); /* NULL is fine */
+
+/* A process whose GPU data is wanted, with all that descends from it. */
+void gpu_guests_expect(struct gpu_guests *guests, pid_t pid);
+/* The name of the socket, for GPU_ENV_SOCKET. */
+const char *gpu_guests_name(const struct gpu_guests *guests);
+/* "NAME=VALUE" for the environment of the launched program (sampler/selection/admission.h). */
+const char *gpu_guests_ticket(const struct gpu_guests *guests);
+
+/* Accepts some of those who have come, and hands over each whose memory is there. */
+void gpu_guests_serve(struct gpu_guests *guests,
+		      void (*take)(void *context, const struct gpu_peer *peer), void *context);
+/* How many have said nothing yet. */
+size_t gpu_guests_waiting(const struct gpu_guests *guests);
+/* After the end: warns of those who were refused. */
+void gpu_guests_report(const struct gpu_guests *guests);
+
+#endif
