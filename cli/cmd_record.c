@@ -24,7 +24,7 @@
 #include "cli/record/record_opts.h"
 #include "cli/record/choose_source.h"
 #include "cli/record/stop_signals.h"
-#include "cli/record/last_words.h"
+#include "cli/record/recording_summary.h"
 #include "cli/record/chosen_processes.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
@@ -33,6 +33,7 @@
 #include "core/profile/facts.h"
 #include "core/recording/recfile.h"
 #include "core/profile/source.h"
+#include "core/untrusted/remote_read.h"
 #include "sampler/target/launch.h"
 #include "symbolizer/lookup/debuginfod.h"
 #include "symbolizer/symbolizer.h"
@@ -260,6 +261,21 @@ static int kernel_symbol(void *context, uint64_t address, char *name, size_t siz
 	return result;
 }
 
+/* Frames may lack of processes whose memory could not be read. */
+static void tell_given_up(struct recording *r)
+{
+	static const char text[] = "a read of a process's memory did not return in time: it was "
+				   "not read for a minute";
+	const struct fact_limit row = {
+		.limit = LIMIT_READS,
+		.text = r->sink->string(r->sink, text, sizeof(text) - 1),
+		.count = remote_read_nr_given_up(),
+	};
+
+	if (row.count)
+		r->sink->fact(r->sink, FACT_LIMIT, &row);
+}
+
 static int finish(struct recording *r)
 {
 	const struct symbolizer_opts symbolize = {
@@ -279,6 +295,7 @@ static int finish(struct recording *r)
 	before = privileges_use(RIGHTS_BORROWED);
 	r->ops->stop(r->source, r->sink);
 	record_gpu_stop(r->gpu);
+	tell_given_up(r);
 	record_calls_stop(r->calls, r->sink);
 	end_ns = monotonic_ns();
 	r->ops->stats(r->source, &stats);
@@ -292,7 +309,14 @@ static int finish(struct recording *r)
 	err = recfile_finish(r->file, &stats, end_ns);
 	if (err)
 		log_error(-err, "write '%s'", r->opts->output);
-	record_last_words(r->file, r->opts->output, &stats, end_ns - r->start_ns);
+	recording_summary_print(&(struct recording_summary){
+		.stats = &stats,
+		.file = r->file,
+		.path = r->opts->output,
+		.duration_ns = end_ns - r->start_ns,
+		.pids = r->opts->pids,
+		.nr_pids = r->opts->nr_pids,
+	});
 	record_gpu_check(r->gpu);
 	return err;
 }
@@ -437,7 +461,7 @@ static int run(struct recording *r)
 static const struct source_ops *choose_source(const struct record_opts *o)
 {
 	enum rights before = privileges_use(RIGHTS_BORROWED);
-	const struct source_ops *ops = record_source_choose(o->source);
+	const struct source_ops *ops = record_source_choose(o);
 
 	privileges_use(before);
 	return ops;
@@ -447,8 +471,17 @@ static int record_main(int argc, char **argv)
 {
 	struct record_opts opts;
 	struct recording r = { .opts = &opts };
+	enum rights before;
 	int status, err;
 
+	/* Before anything is opened. Without readers a hostile process could stop us for good. */
+	before = privileges_use(RIGHTS_BORROWED);
+	err = remote_read_start();
+	privileges_use(before);
+	if (err) {
+		log_error(-err, "start a process that reads others");
+		return 1;
+	}
 	record_opts_parse(argc, argv, &opts);
 	if (opts.quiet)
 		log_set_level(LOG_QUIET);
@@ -481,6 +514,7 @@ static int record_main(int argc, char **argv)
 	recfile_free(r.file);
 	debuginfod_close(r.debuginfod);
 	record_opts_fini(&opts);
+	remote_read_end();
 	return status;
 }
 
