@@ -147,7 +147,7 @@ bool privileges_have(int capability)
 	return !get(&c) && c.effective & PRIVILEGE(capability);
 }
 
-static void give_up_all_but(uint64_t kept)
+void privileges_reduce(uint64_t kept)
 {
 	if (keep(kept))
 		log_debug("capabilities could not be dropped");
@@ -155,28 +155,16 @@ static void give_up_all_but(uint64_t kept)
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
-/*
- * Without CAP_SYS_PTRACE, as in a container, the kernel lets a process look only at those that have
- * no capability that it lacks itself: then root's are all needed to look at programs of root.
- */
-void privileges_reduce(uint64_t kept)
-{
-	if (privileges_are_borrowed() || privileges_have(CAP_SYS_PTRACE))
-		give_up_all_but(kept);
-	else
-		give_up_all_but(UINT64_MAX);
-}
-
 void privileges_drop(void)
 {
-	give_up_all_but(0);
+	privileges_reduce(0);
 }
 
 void privileges_only_read(void)
 {
 	int err;
 
-	give_up_all_but(privileges_are_borrowed() ? 0 : PRIVILEGES_TO_READ);
+	privileges_reduce(privileges_are_borrowed() ? 0 : PRIVILEGES_TO_READ);
 	err = seccomp_allow_reading();
 	if (err && err != -ENOSYS)
 		log_debug("system calls could not be taken away: %s", strerror(-err));
