@@ -35,6 +35,7 @@ enum fact_kind {
 	FACT_CALLS = 11,
 	FACT_GC = 12,
 	FACT_IMPORT = 13,
+	FACT_PROCESS = 14,
 	NR_FACT_KINDS
 };
 
@@ -221,6 +222,20 @@ struct fact_import {
 	uint64_t found; /* 0: the import failed */
 	uint64_t start_ns, total_ns;
 	uint64_t self_ns; /* without the modules that it imported */
+};
+
+/*
+ * What a sampled process belonged to, as of its first samples, or as of the end of the recording if
+ * it was new then. Key: pid; of two processes that had one number the later counts.
+ */
+struct fact_process {
+	uint64_t pid;
+	uint64_t parent;
+	uint64_t uid;	    /* the real user, */
+	uint64_t user;	    /* string: and its name; "": not known */
+	uint64_t cgroup;    /* string: path in its hierarchy, of version 2 where there is one */
+	uint64_t container; /* string: its number or name; "": in no container */
+	uint64_t engine;    /* string: "docker", "containerd", ...; "": in no container */
 };
 
 /* The type of a field of a row. */

@@ -332,6 +332,7 @@ static void source_stop(struct source *s, struct sink *sink)
 	timer_processes_poll(&s->processes);
 	timer_drain_read(s->drain, UINT64_MAX);
 	timer_missed_end(&s->processes.config, s->processes.first);
+	timer_drain_finish(s->drain);
 	timer_drain_set_sink(s->drain, NULL);
 }
 

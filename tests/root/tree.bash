@@ -15,7 +15,13 @@ teardown() {
 	[ -z "${pids[*]-}" ] || kill -9 "${pids[@]}" 2>/dev/null || true
 	[ -z "${pids[*]-}" ] || wait "${pids[@]}" 2>/dev/null || true
 	[ -z "${place-}" ] || rm -rf "$place"
-	[ -z "${groups[*]-}" ] || rmdir "${groups[@]}"
+	for folder in "${groups[@]}"; do
+		# A process that was killed leaves its cgroup a moment later.
+		for _ in $(seq 50); do
+			rmdir "$folder" 2>/dev/null && break
+			sleep 0.1
+		done
+	done
 }
 
 # Starts a program in the background; its output is the truth, $target its number. COMMAND...
@@ -81,15 +87,26 @@ by_name() {
 	[ ! -e "$data.none" ]
 }
 
-# Makes a cgroup that ends with the test, and one below it: $groups.
+# The samples of these programs are in that row of a report, with few of others: the shell that
+# started them may have had some. WHAT ROW NAME...
+belongs() {
+	local name sum=0
+	for name in "${@:3}"; do sum=$((sum + $(samples_of $name))); done
+	"$SPROF" report --json --by $1 "$data" 2>/dev/null | jq -e --arg row "$2" --argjson sum $sum \
+		'[.rows[] | select(.function == $row)] | length == 1 and .[0].self >= $sum and .[0].self <= 1.1 * $sum + 5'
+}
+
+# Makes a cgroup that ends with the test, and one below it that is called like a container's:
+# $groups.
 make_cgroups() {
 	local mount
 	needs_root "make a cgroup"
 	mount=$(awk '/ - cgroup2 / { print $5; exit }' /proc/self/mountinfo)
 	[ -n "$mount" ] || skip "no cgroup2 is mounted"
 	mkdir "$mount/sprof-$$" 2>/dev/null || skip "cgroup2 cannot be written to here"
-	mkdir "$mount/sprof-$$/below"
-	groups=("$mount/sprof-$$/below" "$mount/sprof-$$")
+	number=$(printf '%032d%032d' $$ $$) # of a container
+	groups=("$mount/sprof-$$/docker-$number.scope" "$mount/sprof-$$")
+	mkdir "${groups[0]}"
 }
 
 # Starts a program under another name in a cgroup. FOLDER NAME COMMAND ARGUMENTS...
@@ -105,18 +122,23 @@ of_cgroup() {
 	in_cgroup "${groups[0]}" deeper "$TARGETS/shares" 60000
 	ln -s "$TARGETS/shares" "$BATS_TEST_TMPDIR/outsider"
 	target "$BATS_TEST_TMPDIR/outsider" 60000
+	ln -s "$TARGETS/shares" "$BATS_TEST_TMPDIR/later"
 	(
 		sleep 1
-		in_cgroup "${groups[1]}" later "$TARGETS/shares" 60000
-		wait
-	) 3>&- &
+		echo $BASHPID >"${groups[1]}/cgroup.procs"
+		exec "$BATS_TEST_TMPDIR/later" 60000
+	) >/dev/null 3>&- &
 	pids+=($!)
 	sample -d 3s --cgroup "/sprof-$$"
-	pkill -9 -P ${pids[-1]} # the later one
 	[ "$(samples_of member)" -ge 5 ]
 	[ "$(samples_of deeper)" -ge 5 ]
 	[ "$(samples_of later)" -ge 5 ]
 	[ "$(samples_of outsider)" = 0 ]
+	belongs cgroup "/sprof-$$" member later
+	belongs cgroup "/sprof-$$/docker-$number.scope" deeper
+	belongs container "docker ${number:0:12}" deeper
+	belongs container "[no container]" member later
+	belongs user root member later deeper
 	sample -d 700ms --cgroup "${groups[0]}"
 	[ "$(samples_of deeper)" -ge 5 ]
 	[ "$(samples_of member)" = 0 ]
@@ -164,6 +186,7 @@ of_user() {
 	[ "$(samples_of mine)" -ge 5 ]
 	[ "$(samples_of later)" -ge 5 ]
 	[ "$(samples_of others)" = 0 ]
+	belongs user "user $user" mine later
 	run "$SPROF" record -o "$data.none" --source $source -u no-such-user
 	[ "$status" -eq 2 ]
 	[ "${lines[0]}" = "sprof record: there is no user 'no-such-user'" ]
