@@ -75,7 +75,7 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "output", 'o', "FILE", 0,
 	  "Recording (default: sprof.data; an existing one becomes FILE.old)", 0 },
-	{ "source", 's', "NAME", 0,
+	{ "source", 's', "SOURCE", 0,
 	  "How samples are taken: auto (default; the best that works here), ebpf, perf, timer", 0 },
 	{ "event", 'e', "NAME", 0,
 	  "Event that takes a sample: auto (default; cycles where the host has them), cpu-clock, "
@@ -250,8 +250,11 @@ static void check(struct record_opts *o, struct argp_state *state)
 			   o->event);
 	if (!strcmp(o->output, "-"))
 		argp_error(state, "a recording goes to a file, not to standard output");
+	if (o->wall_clock && !strcmp(o->source, "auto"))
+		o->source = "timer";
 	if (o->wall_clock && strcmp(o->source, "timer"))
-		argp_error(state, "--clock wall needs --source timer");
+		argp_error(state, "source %s cannot sample wall-clock time, only timer can",
+			   o->source);
 	if (o->gpu.capture_once && !o->gpu.capture)
 		argp_error(state, "--stop-on-range-end needs --capture-range");
 	if (o->gpu.processes == GPU_PROCESSES_CHILDREN && !o->program)
@@ -330,7 +333,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = {
+const struct argp record_argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "-p PID|NAME\n--cgroup PATH\n-u USER\n-a\nPROG [ARG...]",
@@ -392,7 +395,7 @@ void record_opts_parse(int argc, char **argv, struct record_opts *o)
 		.event = "auto",
 		.gpu.timeline = GPU_TIMELINE_DEFAULT,
 	};
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, o);
+	argp_parse(&record_argp, argc, argv, ARGP_IN_ORDER, NULL, o);
 }
 
 void record_opts_fini(struct record_opts *o)

@@ -33,6 +33,8 @@ struct record_opts {
 	char *description; /* the target in words, for the recording: record_opts_describe() */
 };
 
+extern const struct argp record_argp;
+
 /* Fills opts, or ends the program with status 2 and a usage message. */
 void record_opts_parse(int argc, char **argv, struct record_opts *opts);
 /* Puts the target in words, once the numbers of all processes are known. */

@@ -32,6 +32,7 @@
 #define CALLS "nsssnnn"
 #define GC "nnnnnnn"
 #define IMPORT "nnnsnnnn"
+#define LIMIT "nsn"
 #define PROCESS "nnnssss"
 
 CHECK(DEVICE, fact_gpu_device);
@@ -47,6 +48,7 @@ CHECK(DERIVED_RULES, fact_derived_rules);
 CHECK(CALLS, fact_calls);
 CHECK(GC, fact_gc);
 CHECK(IMPORT, fact_import);
+CHECK(LIMIT, fact_limit);
 CHECK(PROCESS, fact_process);
 
 static const struct fact_info infos[NR_FACT_KINDS] = {
@@ -63,6 +65,7 @@ static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_CALLS] = { CALLS, sizeof(CALLS) - 1, 5 },
 	[FACT_GC] = { GC, sizeof(GC) - 1, 2 },
 	[FACT_IMPORT] = { IMPORT, sizeof(IMPORT) - 1, 0 },
+	[FACT_LIMIT] = { LIMIT, sizeof(LIMIT) - 1, 1 },
 	[FACT_PROCESS] = { PROCESS, sizeof(PROCESS) - 1, 1 },
 };
 

@@ -55,9 +55,7 @@ struct source_config {
 	uint32_t freq_hz;
 	const char *event; /* "auto", "cpu-clock" or "cycles" */
 	bool no_python;	   /* record native frames only, even in interpreters */
-	/* other parts of sprof will put probes into files, so keep the right to */
-	bool adds_probes;
-	bool wall_clock; /* also sample threads that wait; only the timer source can */
+	bool wall_clock;   /* also sample threads that wait; only the timer source can */
 };
 
 struct source; /* each source defines its own */
@@ -65,6 +63,11 @@ struct source; /* each source defines its own */
 struct source_ops {
 	const char *name; /* for --source */
 	const char *help; /* one line */
+	/*
+	 * The capabilities (core/rights/privileges.h) that it uses after start(). The command gives
+	 * up all others.
+	 */
+	uint64_t privileges;
 	/*
 	 * Returns whether the source works here; else why[] has the reason and hint[] the command
 	 * that fixes it, "" where there is none. Cheap; leaves nothing behind.
@@ -99,6 +102,12 @@ struct source_ops {
 	 * symbolizer_opts.open_module.
 	 */
 	int (*open_module)(void *source, uint32_t module);
+	/*
+	 * Opens the root directory in which the paths of a module have a meaning, for its debug
+	 * files; the caller closes it. The first *ret_prefix bytes of the module's path lead to it.
+	 * -errno where it is gone with its process. Has the signature of symbolizer_opts.open_root.
+	 */
+	int (*open_root)(void *source, uint32_t module, size_t *ret_prefix);
 	/*
 	 * Names a kernel address, with the signature of symbolizer_opts.kernel_symbol. NULL where
 	 * the source cannot.

@@ -18,10 +18,10 @@
 #include "sampler/walk/snapshot_unwind.h"
 #include "sampler/perf/perf.h"
 #include "sampler/perf/task_events.h"
-#include "core/base/privileges.h"
-#include "sampler/target/members.h"
-#include "sampler/target/process_tree.h"
-#include "sampler/target/targets.h"
+#include "core/rights/privileges.h"
+#include "sampler/selection/members.h"
+#include "sampler/selection/process_tree.h"
+#include "sampler/selection/targets.h"
 
 /* A record is visible to us at the latest this long after the time in it. */
 #define SETTLE_NS (1000ull * 1000)
@@ -224,7 +224,6 @@ static int source_open(const struct source_config *config, struct source **ret)
 
 	s->epoll_fd = -1;
 	s->system_wide = config->system_wide;
-	s->adds_probes = config->adds_probes;
 	s->no_children = config->no_children;
 	s->targets = targets_new();
 	s->members = members_new(config);
@@ -253,7 +252,6 @@ static int source_open(const struct source_config *config, struct source **ret)
 static int source_start(struct source *s)
 {
 	s->start_ns = monotonic_ns();
-	privileges_reduce(s->adds_probes);
 	return 0;
 }
 
@@ -273,6 +271,7 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	}
 	perf_tidy(s);
 	perf_handle_records(s, now - SETTLE_NS);
+	limits_tell(&s->limits, sink);
 	s->out.sink = NULL;
 	return targets_live(s->targets) && members_live(s->members);
 }
@@ -284,6 +283,7 @@ static void source_stop(struct source *s, struct sink *sink)
 	perf_events_read(s->events, perf_queue_record, s);
 	perf_tidy(s);
 	perf_handle_records(s, UINT64_MAX);
+	limits_tell(&s->limits, sink);
 	sample_sink_end(&s->out);
 	s->out.sink = NULL;
 }
@@ -291,6 +291,7 @@ static void source_stop(struct source *s, struct sink *sink)
 static void source_stats(const struct source *s, struct profile_stats *ret_stats)
 {
 	*ret_stats = s->stats;
+	ret_stats->nr_limits += limits_total(&s->limits);
 }
 
 static const char *source_event(const struct source *s)
@@ -303,6 +304,13 @@ static int source_open_module(void *context, uint32_t module)
 	const struct source *s = context;
 
 	return file_table_open_module(s->files, module);
+}
+
+static int source_open_root(void *context, uint32_t module, size_t *ret_prefix)
+{
+	const struct source *s = context;
+
+	return file_table_open_root(s->files, module, ret_prefix);
 }
 
 static void source_close(struct source *s)
@@ -322,6 +330,7 @@ static void source_close(struct source *s)
 	targets_free(s->targets);
 	members_free(s->members);
 	free(s->alone);
+	limits_fini(&s->limits);
 	free(s->rules);
 	free(s);
 }
@@ -329,6 +338,7 @@ static void source_close(struct source *s)
 const struct source_ops source_perf = {
 	.name = "perf",
 	.help = "perf events alone: no BPF rights needed, own processes as an ordinary user",
+	.privileges = PRIVILEGES_TO_FOLLOW | PRIVILEGE(CAP_PERFMON),
 	.probe = source_probe,
 	.open = source_open,
 	.start = source_start,
@@ -337,5 +347,6 @@ const struct source_ops source_perf = {
 	.stats = source_stats,
 	.event = source_event,
 	.open_module = source_open_module,
+	.open_root = source_open_root,
 	.close = source_close,
 };

@@ -24,12 +24,15 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/rights/privileges.h"
 #include "sampler/agent/rendezvous.h"
 #include "sampler/attach/own_library.h"
+#include "sampler/target/exec_environment.h"
+#include "sampler/sink/limits.h"
 #include "sampler/target/mapped_file.h"
-#include "sampler/target/members.h"
-#include "sampler/target/process_tree.h"
-#include "sampler/target/targets.h"
+#include "sampler/selection/members.h"
+#include "sampler/selection/process_tree.h"
+#include "sampler/selection/targets.h"
 #include "sampler/timer/attach_target.h"
 #include "sampler/timer/drain.h"
 #include "sampler/timer/follow.h"
@@ -46,6 +49,7 @@
 
 struct source {
 	struct profile_stats stats;
+	struct limits limits;
 	struct targets *targets;
 	struct members *members; /* of a cgroup or user; NULL: not asked for */
 	struct timer_processes processes;
@@ -94,7 +98,7 @@ static bool source_probe(char *why, size_t why_size, char *hint, size_t hint_siz
 static int prepare_launch(struct source *s, const struct source_config *config)
 {
 	char *library = own_library_find(TIMER_LIBRARY), why[128];
-	const char *others = getenv("LD_PRELOAD");
+	const char *others = exec_environment_value("LD_PRELOAD");
 
 	if (!timer_library_is_loaded_by(config->program, why, sizeof(why))) {
 		log_error(0, "sample '%s' by timers: %s", config->program, why);
@@ -220,7 +224,8 @@ static int make_parts(struct source *s, const struct source_config *config)
 		.clock = config->wall_clock ? AGENT_CLOCK_WALL : AGENT_CLOCK_CPU,
 		.tick_ns = tick_ns(),
 	};
-	int err = timer_processes_init(&s->processes, &region, !config->no_python, &s->stats);
+	int err = timer_processes_init(&s->processes, &region, !config->no_python, &s->stats,
+				       &s->limits);
 
 	if (err)
 		return err;
@@ -304,6 +309,7 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	now = monotonic_ns();
 	timer_drain_read(s->drain, now - SETTLE_NS);
 	timer_drain_set_sink(s->drain, NULL);
+	limits_tell(&s->limits, sink);
 	return targets_live(s->targets) && members_live(s->members);
 }
 
@@ -334,11 +340,13 @@ static void source_stop(struct source *s, struct sink *sink)
 	timer_missed_end(&s->processes.config, s->processes.first);
 	timer_drain_finish(s->drain);
 	timer_drain_set_sink(s->drain, NULL);
+	limits_tell(&s->limits, sink);
 }
 
 static void source_stats(const struct source *s, struct profile_stats *ret_stats)
 {
 	*ret_stats = s->stats;
+	ret_stats->nr_limits += limits_total(&s->limits);
 }
 
 static const char *source_event(const struct source *s)
@@ -351,6 +359,13 @@ static int source_open_module(void *context, uint32_t module)
 	const struct source *s = context;
 
 	return file_table_open_module(s->processes.publish.files, module);
+}
+
+static int source_open_root(void *context, uint32_t module, size_t *ret_prefix)
+{
+	const struct source *s = context;
+
+	return file_table_open_root(s->processes.publish.files, module, ret_prefix);
 }
 
 static void source_close(struct source *s)
@@ -366,6 +381,7 @@ static void source_close(struct source *s)
 	timer_processes_fini(&s->processes);
 	targets_free(s->targets);
 	members_free(s->members);
+	limits_fini(&s->limits);
 	for (size_t i = 0; i < sizeof(s->environment) / sizeof(s->environment[0]); i++)
 		free(s->environment[i]);
 	free(s);
@@ -374,6 +390,8 @@ static void source_close(struct source *s)
 const struct source_ops source_timer = {
 	.name = "timer",
 	.help = "timer signals inside the program: needs no rights",
+	/* A child that is attached to later: reads its seccomp filters, writes /proc/PID/mem. */
+	.privileges = PRIVILEGES_TO_FOLLOW | PRIVILEGE(CAP_SYS_ADMIN) | PRIVILEGE(CAP_DAC_OVERRIDE),
 	.probe = source_probe,
 	.open = source_open,
 	.environment = source_environment,
@@ -383,5 +401,6 @@ const struct source_ops source_timer = {
 	.stats = source_stats,
 	.event = source_event,
 	.open_module = source_open_module,
+	.open_root = source_open_root,
 	.close = source_close,
 };

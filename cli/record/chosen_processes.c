@@ -2,7 +2,7 @@
  * A name stands for every process that has it. If none has it, the message lists names like it: a
  * service is often called other than its package (mysqld, httpd, python3.11).
  */
-#include "cli/record/targets.h"
+#include "cli/record/chosen_processes.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -17,8 +17,8 @@
 #include "core/base/buffer.h"
 #include "core/base/log.h"
 #include "output/text/text.h"
-#include "sampler/target/cgroups.h"
-#include "sampler/target/process_list.h"
+#include "sampler/selection/cgroups.h"
+#include "sampler/selection/process_list.h"
 
 #define MAX_LISTED_PIDS 8
 #define MAX_NEAR 5

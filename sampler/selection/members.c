@@ -3,7 +3,7 @@
  * process. A number that is known may have been given to another process, so the time when a
  * process began is remembered with it.
  */
-#include "sampler/target/members.h"
+#include "sampler/selection/members.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "core/base/number_map.h"
 #include "core/base/proc_status.h"
 #include "core/profile/source.h"
-#include "sampler/target/cgroups.h"
+#include "sampler/selection/cgroups.h"
 #include "sampler/target/proc_life.h"
 
 #define ROUND_NS (100ull * 1000 * 1000)

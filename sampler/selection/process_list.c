@@ -1,5 +1,5 @@
 /* Reads stat, exe and the owner of each process; one that ends meanwhile is left out. */
-#include "sampler/target/process_list.h"
+#include "sampler/selection/process_list.h"
 
 #include <dirent.h>
 #include <errno.h>

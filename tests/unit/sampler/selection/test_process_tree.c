@@ -1,4 +1,4 @@
-/* sampler/target/process_tree.c: what was started, by looking at this process's own children. */
+/* sampler/selection/process_tree.c: what was started, by looking at this process's own children. */
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sampler/target/process_tree.h"
+#include "sampler/selection/process_tree.h"
 
 #define NR_CHILDREN 5
 #define NR_GRANDCHILDREN 3

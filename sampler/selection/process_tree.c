@@ -3,7 +3,7 @@
  * file (CONFIG_PROC_CHILDREN). The kernel may leave a child out of that list while another one
  * ends, so a tree is read again until it does not grow.
  */
-#include "sampler/target/process_tree.h"
+#include "sampler/selection/process_tree.h"
 
 #include <dirent.h>
 #include <errno.h>
