@@ -14,6 +14,7 @@ setup() {
 teardown() {
 	[ -z "${pids[*]-}" ] || kill -9 "${pids[@]}" 2>/dev/null || true
 	[ -z "${pids[*]-}" ] || wait "${pids[@]}" 2>/dev/null || true
+	cd "$BATS_TEST_DIRNAME/../../.."
 	[ -z "${place-}" ] || rm -rf "$place"
 	for folder in "${groups[@]}"; do
 		# A process that was killed leaves its cgroup a moment later.
@@ -190,4 +191,32 @@ of_user() {
 	run "$SPROF" record -o "$data.none" --source $source -u no-such-user
 	[ "$status" -eq 2 ]
 	[ "${lines[0]}" = "sprof record: there is no user 'no-such-user'" ]
+}
+
+# PostgreSQL as anybody runs it: the number of the server's first process stands for the process of
+# each connection.
+of_postgres() {
+	local as=() backend
+	for program in initdb postgres psql; do
+		command -v $program >/dev/null || skip "no PostgreSQL: $program is not there"
+	done
+	[ "$(id -u)" != 0 ] || as=(setpriv --reuid 65534 --regid 65534 --clear-groups env HOME=/)
+	place=$(mktemp -d /tmp/sprof-tree.XXXXXX)
+	[ "$(id -u)" != 0 ] || chown 65534:65534 "$place"
+	cd "$place"
+	"${as[@]}" initdb -D "$place/db" -A trust -U postgres --no-sync >"$BATS_TEST_TMPDIR/initdb" 2>&1 ||
+		skip "initdb: $(tail -1 "$BATS_TEST_TMPDIR/initdb")"
+	target "${as[@]}" postgres -D "$place/db" -k "$place" -c listen_addresses='' -c fsync=off 2>/dev/null
+	for _ in $(seq 100); do [ ! -S "$place/.s.PGSQL.5432" ] || break; sleep 0.1; done
+	"${as[@]}" psql -h "$place" -U postgres -qtAc 'select pg_backend_pid()' \
+		-c 'select count(*) from generate_series(1, 100000000) n where n % 7 = 3' >"$place/out" 2>&1 3>&- &
+	pids+=($!)
+	for _ in $(seq 100); do [ ! -s "$place/out" ] || break; sleep 0.1; done
+	backend=$(head -1 "$place/out")
+	[ "$(ps -o ppid= -p "$backend" | tr -d ' ')" = "$target" ]
+	sample -d 2s -p "$target"
+	cd "$BATS_TEST_DIRNAME/../../.."
+	"$SPROF" report --json --by process "$data" 2>/dev/null | jq -e --arg row "postgres (pid $backend)" \
+		'[.rows[] | select(.function == $row)] | length == 1 and .[0].self >= 20'
+	pkill -9 -P "$target" || true
 }
