@@ -195,7 +195,7 @@ static void ignore(void *context, const union gpu_any_record *record)
 	(void)record;
 }
 
-int record_gpu_attach(pid_t pid, const char *path, bool must, struct gpu_peer *ret)
+int record_gpu_attach(pid_t pid, const char *path, enum gpu_need need, struct gpu_peer *ret)
 {
 	struct inject_reason reason = { "", "" };
 	int err = gpu_link_connect(pid, ret);
@@ -207,10 +207,11 @@ int record_gpu_attach(pid_t pid, const char *path, bool must, struct gpu_peer *r
 	}
 	if (!err)
 		shared_region_drain(ret->region, ignore, NULL);
-	if (err && must)
+	if (err && need == GPU_MUST)
 		report(pid, path, err, &reason);
-	/* The source reports a process that has ended. */
-	else if (err && err != -ENODEV && err != -ESRCH)
+	/* The source reports a process that has ended or is closed to us. */
+	else if (err && err != -ENODEV && err != -ESRCH &&
+		 (need != GPU_MAY || (err != -EACCES && err != -EPERM)))
 		log_warning("no GPU data of process %d: %s", (int)pid,
 			    reason.why[0] ? reason.why : strerror(-err));
 	return err;

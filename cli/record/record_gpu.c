@@ -265,7 +265,8 @@ int record_gpu_connect(struct record_gpu *g, const pid_t *pids, size_t nr_pids)
 		return 0;
 	g->peers = xcalloc(nr_pids + 1, sizeof(*g->peers));
 	for (size_t i = 0; i < nr_pids; i++) {
-		int err = record_gpu_attach(pids[i], g->library, g->opts.mode == GPU_ON,
+		int err = record_gpu_attach(pids[i], g->library,
+					    g->opts.mode == GPU_ON ? GPU_MUST : GPU_SHOULD,
 					    &g->peers[g->nr_peers]);
 
 		if (!err)
@@ -274,6 +275,16 @@ int record_gpu_connect(struct record_gpu *g, const pid_t *pids, size_t nr_pids)
 			return err;
 	}
 	return 0;
+}
+
+void record_gpu_connect_started(struct record_gpu *g, const pid_t *pids, size_t nr_pids)
+{
+	if (!g)
+		return;
+	g->peers = xreallocarray(g->peers, g->nr_peers + nr_pids + 1, sizeof(*g->peers));
+	for (size_t i = 0; i < nr_pids; i++)
+		g->nr_peers +=
+			!record_gpu_attach(pids[i], g->library, GPU_MAY, &g->peers[g->nr_peers]);
 }
 
 void record_gpu_join(struct record_gpu *g)
