@@ -8,8 +8,9 @@
 struct record_opts;
 
 /*
- * Adds the processes of each of opts->names to opts->pids, finds opts->started, and puts the folders
- * of cgroups in place of their names. 0, or -errno, reported: -ESRCH where no process has such a name.
+ * Adds the processes of each of opts->names to opts->pids, finds opts->started, and puts the
+ * folders of cgroups in place of their names. 0, or -errno, reported: -ESRCH where no process has
+ * such a name.
  */
 int record_targets_find(struct record_opts *opts);
 

@@ -1,7 +1,7 @@
 /*
  * Tells the sink of each sampled process what it belongs to: cgroup, container, user, parent
- * (struct fact_process). /proc is read at a process's first sample; one that has ended by then has what its
- * parent had.
+ * (struct fact_process). /proc is read at a process's first sample; one that has ended by then has
+ * what its parent had.
  */
 #ifndef SPROF_PROCESS_FACTS_H
 #define SPROF_PROCESS_FACTS_H
