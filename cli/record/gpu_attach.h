@@ -2,21 +2,16 @@
 #ifndef SPROF_GPU_ATTACH_H
 #define SPROF_GPU_ATTACH_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct gpu_peer;
 
-/* How a process that cannot be collected from is reported. */
-enum gpu_need {
-	GPU_MUST,   /* as an error */
-	GPU_SHOULD, /* as a warning, unless it does not use CUDA */
-	GPU_MAY,    /* the same, and not if it is closed to us */
-};
-
 /*
  * Connects to the library in a process. A process that uses CUDA and does not have the library
- * loads the one at `path`. Returns 0 or -errno, reported.
+ * loads the one at `path`. Returns 0 or -errno, which is reported as an error with `must` and as a
+ * warning without; a process that does not use CUDA at all is not reported.
  */
-int record_gpu_attach(pid_t pid, const char *path, enum gpu_need need, struct gpu_peer *ret_peer);
+int record_gpu_attach(pid_t pid, const char *path, bool must, struct gpu_peer *ret_peer);
 
 #endif

@@ -67,7 +67,7 @@ static void add_row(struct row_writer *writer, struct rule_set *rules, uint32_t 
 	uint32_t number;
 
 	if (rule_set_nr(rules) > MAX_RULES_USED || !rule_set_intern(rules, rule, &number)) {
-		number = WALK_RULE_NONE;
+		number = WALK_RULE_OVER_LIMIT;
 		writer->table->nr_rules_dropped++;
 	}
 	row_writer_add(writer, at, number);

@@ -54,7 +54,7 @@ struct walk_publisher *walk_publisher_new(bool python)
 		free(p);
 		return NULL;
 	}
-	p->builder = table_builder_new(walk_arena_rules(p->arena), WALK_NR_RULES);
+	p->builder = table_builder_new(walk_arena_rules(p->arena));
 	p->files = file_table_new();
 	p->pythons = python ? python_files_new() : NULL;
 	sample_sink_init(&p->out, &p->stats);
@@ -175,13 +175,13 @@ void walk_publisher_take(struct walk_publisher *p, int timeout_ms)
 	bool any = false;
 
 	for (;;) {
-		struct unwind_table *table;
+		struct built_table built;
 		uint64_t now = now_ms();
-		uint32_t index;
 
-		while (table_builder_take(p->builder, &index, &table)) {
-			walk_arena_add_table(p->arena, index, table);
-			unwind_table_free(table);
+		while (table_builder_take(p->builder, &built)) {
+			walk_arena_add_table(p->arena, built.index, built.table);
+			unwind_table_free(built.table);
+			free(built.claim.numbers); /* rules and rows stay to the end */
 			any = true;
 		}
 		if (!table_builder_nr_pending(p->builder) || now >= end)

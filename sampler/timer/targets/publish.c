@@ -5,6 +5,8 @@
  */
 #include "sampler/timer/targets/publish.h"
 
+#include <stdlib.h>
+
 #include "core/base/log.h"
 #include "core/profile/profile.h"
 #include "sampler/sink/limits.h"
@@ -25,7 +27,7 @@ int timer_publish_init(struct timer_publish *t, struct profile_stats *stats, str
 	if (err)
 		log_error(-err, "make room for unwind rows");
 	else
-		t->builder = table_builder_new(walk_arena_rules(t->arena), WALK_NR_RULES);
+		t->builder = table_builder_new(walk_arena_rules(t->arena));
 	return err;
 }
 
@@ -44,21 +46,23 @@ void timer_publish_fini(struct timer_publish *t)
 
 void timer_publish_poll(struct timer_publish *t)
 {
-	struct unwind_table *table;
-	uint32_t index;
+	struct built_table built;
 
-	while (table_builder_take(t->builder, &index, &table)) {
+	while (table_builder_take(t->builder, &built)) {
+		const struct unwind_table *table = built.table;
+
+		free(built.claim.numbers); /* rules and rows stay to the end */
 		if (table) {
 			t->stats->nr_rows += table->nr_rows;
-			file_table_get(t->files, index)->nr_derived_functions =
+			file_table_get(t->files, built.index)->nr_derived_functions =
 				table->nr_derived_functions;
 		}
-		if (walk_arena_add_table(t->arena, index, table))
+		if (walk_arena_add_table(t->arena, built.index, table))
 			limit_hit(t->limits, LIMIT_ROWS,
 				  "more than %d unwind rows: further files are walked by frame "
 				  "pointers",
 				  WALK_ARENA_WORDS);
-		unwind_table_free(table);
+		unwind_table_free(built.table);
 	}
 }
 

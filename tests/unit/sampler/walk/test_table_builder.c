@@ -33,11 +33,13 @@ static uint8_t *code_of_a_page(void)
 static uint32_t take(struct table_builder *builder, struct unwind_table **ret_table)
 {
 	struct pollfd ready = { table_builder_event_fd(builder), POLLIN, 0 };
-	uint32_t index;
+	struct built_table built;
 
-	while (!table_builder_take(builder, &index, ret_table))
+	while (!table_builder_take(builder, &built))
 		assert_int_equal(poll(&ready, 1, 60000), 1);
-	return index;
+	*ret_table = built.table;
+	free(built.claim.numbers);
+	return built.index;
 }
 
 /* A library whose table takes long: LLVM's, installed with the compiler of the BPF program. */
@@ -65,10 +67,10 @@ static void code_does_not_wait_for_a_large_file(void **state)
 		skip();
 	}
 	rules = calloc(WALK_NR_RULES, sizeof(*rules));
-	builder = table_builder_new(rules, WALK_NR_RULES);
-	table_builder_request(builder, FILE_INDEX, fd);
+	builder = table_builder_new(rules);
+	table_builder_request(builder, FILE_INDEX, 0, fd);
 	usleep(10000); /* until the thread works on it */
-	table_builder_request_code(builder, CODE_INDEX, code_of_a_page(), 4096);
+	table_builder_request_code(builder, CODE_INDEX, 0, code_of_a_page(), 4096);
 	assert_int_equal(take(builder, &table), CODE_INDEX);
 	assert_non_null(table);
 	/* Rules are published before the table is handed out. */
@@ -88,14 +90,69 @@ static void code_does_not_wait_for_a_large_file(void **state)
 static void what_was_not_built_is_freed(void **state)
 {
 	struct walk_rule *rules = calloc(WALK_NR_RULES, sizeof(*rules));
-	struct table_builder *builder = table_builder_new(rules, WALK_NR_RULES);
+	struct table_builder *builder = table_builder_new(rules);
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
 	(void)state;
 	for (uint32_t i = 0; i < 50; i++) {
-		table_builder_request(builder, i, fd);
-		table_builder_request_code(builder, 100 + i, code_of_a_page(), 4096);
+		table_builder_request(builder, i, i % 3, fd);
+		table_builder_request_code(builder, 100 + i, i % 3, code_of_a_page(), 4096);
 	}
+	table_builder_free(builder);
+	close(fd);
+	free(rules);
+}
+
+/* The files of one user, 200, and then one of another: it comes among the first. */
+static void users_take_turns(void **state)
+{
+	struct walk_rule *rules = calloc(WALK_NR_RULES, sizeof(*rules));
+	struct table_builder *builder = table_builder_new(rules);
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct unwind_table *table;
+	uint32_t index = 0, nr = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 200; i++)
+		table_builder_request(builder, i, 1000, fd);
+	table_builder_request(builder, 999, 1001, fd);
+	for (; index != 999; nr++) {
+		index = take(builder, &table);
+		unwind_table_free(table);
+	}
+	assert_in_range(nr, 1, 100); /* the thread may have built some before it was asked */
+	table_builder_free(builder);
+	close(fd);
+	free(rules);
+}
+
+static bool is_last(void *context, uint32_t index)
+{
+	return index == *(uint32_t *)context;
+}
+
+static void what_is_not_wanted_any_more_is_answered_without_a_table(void **state)
+{
+	struct walk_rule *rules = calloc(WALK_NR_RULES, sizeof(*rules));
+	struct table_builder *builder = table_builder_new(rules);
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	uint32_t last = 199, nr_empty = 0, nr_seen = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i <= last; i++)
+		table_builder_request(builder, i, 1000, fd);
+	table_builder_drop(builder, is_last, &last);
+	while (table_builder_nr_pending(builder)) {
+		struct unwind_table *table;
+		uint32_t index = take(builder, &table);
+
+		assert_true(index != last || table);
+		nr_empty += !table;
+		nr_seen++;
+		unwind_table_free(table);
+	}
+	assert_int_equal(nr_seen, last + 1);
+	assert_in_range(nr_empty, 1, last);
 	table_builder_free(builder);
 	close(fd);
 	free(rules);
@@ -106,6 +163,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_does_not_wait_for_a_large_file),
 		cmocka_unit_test(what_was_not_built_is_freed),
+		cmocka_unit_test(users_take_turns),
+		cmocka_unit_test(what_is_not_wanted_any_more_is_answered_without_a_table),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
