@@ -50,7 +50,8 @@ preforked() { # [PRINTED]
 	target "$TARGETS/prefork" 6000
 	sample -d 2500ms -p $target
 	wait $target
-	truth_holds
+	# On a busy machine there are few samples, and one of them may be in a system call.
+	truth_holds -v broken=20
 	grep -q "^sprof: process $target has started 3 processes" "$messages"
 }
 
