@@ -18,6 +18,7 @@
 #include "core/base/buffer.h"
 #include "core/base/log.h"
 #include "output/report/diff_table.h"
+#include "output/select/dimension.h"
 #include "output/select/filter.h"
 #include "output/flame/html.h"
 #include "output/flame/svg.h"
@@ -29,6 +30,7 @@ enum {
 	OPTION_ABSOLUTE,
 	OPTION_WITHOUT_MODULES,
 	OPTION_NO_JS,
+	OPTION_BY,
 	DEFAULT_ROWS = 20
 };
 
@@ -38,6 +40,7 @@ struct diff_opts {
 	bool json, rows_given, absolute, no_js;
 	struct tree_opts tree;
 	struct filter *filter;
+	const struct dimension *by; /* NULL: functions */
 	uint32_t rows;
 	struct diff_condition *conditions;
 	size_t nr_conditions, capacity;
@@ -58,6 +61,10 @@ static const struct argp_option options[] = {
 	{ "sort", 's', "self|total", 0, "Rank by the change of self (default) or of total", 0 },
 	{ "rows", 'n', "ROWS", 0,
 	  "Print at most so many functions, 0 = all (default: 20; all with --json)", 0 },
+	{ "by", OPTION_BY, "WHAT", 0,
+	  "Compare: function (default), line, module, file, thread, process, cgroup, container, "
+	  "user, kind; threads and processes by their names",
+	  0 },
 	{ "without-modules", OPTION_WITHOUT_MODULES, NULL, 0,
 	  "Take functions of the same name for one, whatever program or library they are in", 0 },
 	{ "json", OPTION_JSON, NULL, 0, "For programs: one JSON object, see sprof-diff(1)", 0 },
@@ -101,6 +108,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->rows_given = true;
 		return 0;
 	case VIEW_KEY_COLUMN: view_parse_column(arg, state, &o->tree); return 0;
+	case OPTION_BY: o->by = view_parse_dimension(arg, state); return 0;
 	case OPTION_ABSOLUTE: o->absolute = true; return 0;
 	case OPTION_FAIL_IF: add_condition(o, arg, state); return 0;
 	case OPTION_WITHOUT_MODULES: o->tree.without_modules = true; return 0;
@@ -252,11 +260,15 @@ static int level_modules(struct view views[2], const struct diff_opts *o)
 
 static int compare(const struct diff_opts *o, struct view views[2])
 {
+	const struct dimension *by = o->by ? o->by : dimension_table;
 	struct diff_view v = {
 		.before = &views[0].summary,
 		.after = &views[1].summary,
 		.before_name = o->inputs[0],
 		.after_name = o->inputs[1],
+		.heading = by->heading,
+		.singular = by->name,
+		.plural = by->plural,
 	};
 	struct diff *d;
 	int err = level_modules(views, o);
@@ -280,12 +292,15 @@ static int diff_main(int argc, char **argv)
 {
 	struct diff_opts o = { .key = DIFF_SELF };
 	struct view views[2] = { 0 };
-	int err;
+	int err = 0;
 
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
-	err = view_open(o.inputs[0], o.filter, &o.tree, &views[0]);
-	if (!err)
-		err = view_open(o.inputs[1], o.filter, &o.tree, &views[1]);
+	for (int i = 0; i < 2 && !err; i++) {
+		err = view_load(o.inputs[i], o.filter, &views[i]);
+		if (!err)
+			err = view_build_by(&views[i], o.inputs[i], &o.tree,
+					    o.by ? o.by->compare : NULL);
+	}
 	if (!err)
 		err = compare(&o, views);
 	view_close(&views[0]);

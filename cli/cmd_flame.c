@@ -15,6 +15,7 @@
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
 #include "core/base/log.h"
+#include "output/select/dimension.h"
 #include "output/select/filter.h"
 #include "output/flame/html.h"
 #include "output/flame/svg.h"
@@ -23,7 +24,7 @@
 
 #define DEFAULT_OUTPUT "flame.svg"
 
-enum { OPTION_NO_JS = 0x100, OPTION_HTML, OPTION_BUTTERFLY };
+enum { OPTION_NO_JS = 0x100, OPTION_HTML, OPTION_BUTTERFLY, OPTION_BY };
 
 struct flame_opts {
 	const char *input, *output, *title;
@@ -31,6 +32,7 @@ struct flame_opts {
 	struct tree_opts tree;
 	enum profile_column below; /* of a butterfly */
 	struct filter *filter;
+	const struct dimension *by; /* NULL: not asked for */
 };
 
 static const struct argp_option options[] = {
@@ -48,6 +50,10 @@ static const struct argp_option options[] = {
 	  "common "
 	  "line, "
 	  "each half as wide as the picture",
+	  0 },
+	{ "by", OPTION_BY, "WHAT", 0,
+	  "Draw the stacks above a frame for each process, cgroup, container, user or thread; by "
+	  "module, file, line or kind, draw those instead of functions",
 	  0 },
 	{ "html", OPTION_HTML, NULL, 0, "Write a page, whatever FILE is called", 0 },
 	{ "no-js", OPTION_NO_JS, NULL, 0,
@@ -87,6 +93,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->column = true;
 		return 0;
 	case OPTION_BUTTERFLY: parse_butterfly(arg, state, o); return 0;
+	case OPTION_BY: o->by = view_parse_dimension(arg, state); return 0;
 	case OPTION_HTML: o->html = true; return 0;
 	case OPTION_NO_JS: o->no_js = true; return 0;
 	case ARGP_KEY_END:
@@ -114,6 +121,7 @@ static const struct argp argp = {
 	"on it is the time spent in the function itself.\n\n"
 	"Examples:\n"
 	"  sprof flame -o flame.svg\n"
+	"  sprof flame --by process -o server.svg\n"
 	"  sprof flame --butterfly cpu,gpu -o train.html\n"
 	"  sprof flame -t 'before the change' old.data -o old.html\n"
 	"  perf script | sprof flame - -o perf.svg\n",
@@ -223,7 +231,7 @@ static int flame_main(int argc, char **argv)
 		return 1;
 	/* The page draws a timeline, for which samples must belong to threads. */
 	o.tree.sample_nodes = o.html && v.profile->nr_threads;
-	err = view_build(&v, o.input, &o.tree);
+	err = view_build_by(&v, o.input, &o.tree, o.by ? o.by->draw : NULL);
 	if (!err)
 		err = write_picture(&o, &v);
 	view_close(&v);

@@ -98,13 +98,15 @@ static int open_source(struct recording *r)
 static int open_calls(struct recording *r)
 {
 	const struct record_opts *o = r->opts;
-	int err = record_calls_new(o->calls, o->nr_calls, o->system_wide,
+	int err = record_calls_new(o->calls, o->nr_calls, o->system_wide, o->no_children,
 				   o->program ? o->program[0] : NULL, &r->calls);
 
 	if (!err && r->child.pid)
 		err = record_calls_add_child(r->calls, r->child.pid);
 	for (size_t i = 0; i < o->nr_pids && !err; i++)
 		err = record_calls_add_process(r->calls, o->pids[i]);
+	for (size_t i = 0; i < o->nr_started && !err; i++)
+		err = record_calls_add_process(r->calls, o->started[i]);
 	return err;
 }
 
@@ -386,6 +388,8 @@ static int open_parts(struct recording *r)
 	int err = record_gpu_new(&r->opts->gpu, !r->opts->no_python, &r->gpu);
 
 	err = err ? err : record_gpu_connect(r->gpu, r->opts->pids, r->opts->nr_pids);
+	if (!err)
+		record_gpu_connect_started(r->gpu, r->opts->started, r->opts->nr_started);
 	err = err ? err : open_source(r);
 	err = err ? err : open_calls(r);
 	privileges_use(before);

@@ -81,7 +81,7 @@ static bool links_many(const struct call_counts *p)
 }
 
 /* `multi`: the program is loaded for links of many probes, else for one probe a link. */
-static int load(struct call_counts *p, bool system_wide, bool multi)
+static int load(struct call_counts *p, bool system_wide, bool no_children, bool multi)
 {
 	int err;
 
@@ -89,6 +89,7 @@ static int load(struct call_counts *p, bool system_wide, bool multi)
 	if (!p->skel)
 		return -errno;
 	p->skel->rodata->system_wide = system_wide;
+	p->skel->rodata->no_children = no_children;
 	p->has_multi = multi;
 	if (multi)
 		bpf_program__set_expected_attach_type(p->skel->progs.on_call,
@@ -116,7 +117,7 @@ static int on_import(void *context, void *data, size_t size)
 	return 0;
 }
 
-int call_counts_new(bool system_wide, struct call_counts **ret_counts)
+int call_counts_new(bool system_wide, bool no_children, struct call_counts **ret_counts)
 {
 	struct call_counts *p;
 	char why[256], hint[256];
@@ -136,9 +137,9 @@ int call_counts_new(bool system_wide, struct call_counts **ret_counts)
 	}
 	libbpf_set_print(ebpf_print_libbpf);
 	p = xcalloc(1, sizeof(*p));
-	err = load(p, system_wide, true);
+	err = load(p, system_wide, no_children, true);
 	if (err)
-		err = load(p, system_wide, false);
+		err = load(p, system_wide, no_children, false);
 	if (!err) {
 		p->skel->links.on_fork = bpf_program__attach(p->skel->progs.on_fork);
 		p->skel->links.on_exec = bpf_program__attach(p->skel->progs.on_exec);

@@ -16,11 +16,14 @@
 
 struct call_counts;
 
-/* Loads the BPF program; calls of added processes count, or of all. 0 or -errno, reported. */
-int call_counts_new(bool system_wide, struct call_counts **ret_counts);
+/*
+ * Loads the BPF program; calls of added processes count, or of all, and without no_children of what
+ * they fork. 0 or -errno, reported.
+ */
+int call_counts_new(bool system_wide, bool no_children, struct call_counts **ret_counts);
 void call_counts_free(struct call_counts *counts); /* NULL is fine; removes all probes */
 
-/* Counts this process and those that it forks from now on. 0 or -errno. */
+/* Counts this process, and those that it forks from now on if they count. 0 or -errno. */
 int call_counts_add_process(struct call_counts *counts, pid_t pid);
 /* The counted process after `pid`, or the first one (pid 0); 0 after the last. */
 pid_t call_counts_next_process(const struct call_counts *counts, pid_t pid);

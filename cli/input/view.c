@@ -19,6 +19,7 @@
 #include "core/base/log.h"
 #include "cli/input/replace_file.h"
 #include "core/profile/profile.h"
+#include "output/select/dimension.h"
 #include "output/tree/tree.h"
 
 void view_parse_column(const char *name, struct argp_state *state, struct tree_opts *opts)
@@ -35,6 +36,20 @@ void view_parse_column(const char *name, struct argp_state *state, struct tree_o
 		buffer_printf(&names, "%s%s", i ? ", " : "", column_table[i].name);
 	argp_error(state, "there is no column '%s', only %s", name, buffer_cstring(&names));
 	buffer_fini(&names);
+}
+
+const struct dimension *view_parse_dimension(const char *name, struct argp_state *state)
+{
+	const struct dimension *d = dimension_find(name);
+	struct buffer names = { 0 };
+
+	if (d)
+		return d;
+	for (d = dimension_table; d->name; d++)
+		buffer_printf(&names, "%s%s", names.size ? ", " : "", d->name);
+	argp_error(state, "cannot group by '%s', only by %s", name, buffer_cstring(&names));
+	buffer_fini(&names);
+	return dimension_table;
 }
 
 int view_check_column(const struct profile *p, enum profile_column column, const char *path)
@@ -97,6 +112,24 @@ int view_build(struct view *v, const char *path, const struct tree_opts *opts)
 						     : "'%s' holds no samples",
 			    name);
 	return 0;
+}
+
+int view_build_by(struct view *v, const char *path, const struct tree_opts *opts,
+		  void (*rewrite)(struct profile *p))
+{
+	struct summary before;
+	int err = view_build(v, path, opts);
+
+	if (err || !rewrite || !v->summary.samples)
+		return err;
+	before = v->summary;
+	tree_free(v->tree);
+	v->tree = NULL;
+	rewrite(v->profile);
+	err = view_build(v, path, opts);
+	if (!err)
+		summary_keep_trust(&v->summary, &before);
+	return err;
 }
 
 int view_open(const char *path, const struct filter *filter, const struct tree_opts *opts,

@@ -13,6 +13,7 @@
 
 struct argp_state;
 struct buffer;
+struct dimension;
 struct filter;
 struct profile;
 struct tree;
@@ -28,6 +29,9 @@ struct view {
 /* --column NAME, for the option table of a command that shows one column. */
 #define VIEW_COLUMN_OPTION "column", VIEW_KEY_COLUMN, "COLUMN", 0
 enum { VIEW_KEY_COLUMN = 0x200 };
+
+/* --by WHAT: ends the program where there is no such dimension. */
+const struct dimension *view_parse_dimension(const char *name, struct argp_state *state);
 
 /* Parses the argument of --column; ends the program where there is no such column. */
 void view_parse_column(const char *name, struct argp_state *state, struct tree_opts *opts);
@@ -47,6 +51,13 @@ uint32_t view_parse_rows(const char *text, const char *what, struct argp_state *
  */
 int view_load(const char *path, const struct filter *filter, struct view *ret_view);
 int view_build(struct view *view, const char *path, const struct tree_opts *opts);
+
+/*
+ * The same after the stacks are rewritten (NULL: they are not). How far the numbers can be trusted
+ * depends on the stacks as they were recorded.
+ */
+int view_build_by(struct view *view, const char *path, const struct tree_opts *opts,
+		  void (*rewrite)(struct profile *p));
 
 /*
  * Reads `path` as profile_load() does, keeps the samples that the filter lets through (NULL: all)

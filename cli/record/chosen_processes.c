@@ -18,9 +18,12 @@
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/base/log.h"
+#include "core/base/proc_status.h"
+#include "core/rights/privileges.h"
 #include "output/text/text.h"
 #include "sampler/selection/cgroups.h"
 #include "sampler/selection/process_list.h"
+#include "sampler/selection/process_tree.h"
 
 #define MAX_LISTED_PIDS 8
 #define MAX_NEAR 5
@@ -213,6 +216,27 @@ static int check_users(struct record_opts *o)
 	return err;
 }
 
+/*
+ * For counted calls and GPUs. Sources look for themselves, because a process may be forked between
+ * their look and this one.
+ */
+static void find_started(struct record_opts *o)
+{
+	struct process_tree tree = { 0 };
+	struct proc_status status;
+
+	for (size_t i = 0; i < o->nr_pids; i++)
+		if (!proc_status_read(o->pids[i], &status))
+			process_tree_add_root(&tree, status.process);
+	if (!o->no_children)
+		process_tree_look(&tree);
+	o->started = xcalloc(tree.nr - tree.nr_roots + 1, sizeof(*o->started));
+	for (size_t i = tree.nr_roots; i < tree.nr; i++)
+		if (o->all_users || privileges_caller_may_read(tree.members[i].pid))
+			o->started[o->nr_started++] = tree.members[i].pid;
+	process_tree_fini(&tree);
+}
+
 int record_targets_find(struct record_opts *o)
 {
 	int err = o->nr_names ? find_names(o) : 0;
@@ -222,5 +246,8 @@ int record_targets_find(struct record_opts *o)
 	if (err)
 		return err;
 	drop_nested(o);
-	return check_users(o);
+	err = check_users(o);
+	if (!err)
+		find_started(o);
+	return err;
 }

@@ -8,9 +8,9 @@
 struct record_opts;
 
 /*
- * Adds the processes of each of opts->names to opts->pids, and puts the folders of cgroups in place
- * of their names. For a caller who may not look at others, named processes of other users are left
- * out. 0, or -errno, reported: -ESRCH where no process has such a name.
+ * Adds the processes of each of opts->names to opts->pids, finds opts->started, and puts the
+ * folders of cgroups in place of their names. For a caller who may not look at others, processes of
+ * other users are left out. 0, or -errno, reported: -ESRCH where no process has such a name.
  */
 int record_targets_find(struct record_opts *opts);
 

@@ -301,7 +301,7 @@ static void look_at_all(struct record_calls *c)
 
 /* ---- the course of a recording */
 
-int record_calls_new(const char *const *specs, size_t nr_specs, bool system_wide,
+int record_calls_new(const char *const *specs, size_t nr_specs, bool system_wide, bool no_children,
 		     const char *program, struct record_calls **ret_calls)
 {
 	struct record_calls *c;
@@ -311,7 +311,7 @@ int record_calls_new(const char *const *specs, size_t nr_specs, bool system_wide
 	if (!nr_specs)
 		return 0;
 	c = xcalloc(1, sizeof(*c));
-	err = call_counts_new(system_wide, &c->probes);
+	err = call_counts_new(system_wide, no_children, &c->probes);
 	if (err) {
 		free(c);
 		return err;

@@ -19,7 +19,7 @@ struct sink;
  * Python's. They must outlive the result. The functions that `program` (NULL: none) will map are
  * found now, those of other processes when they are added. Returns 0 or -errno, reported.
  */
-int record_calls_new(const char *const *specs, size_t nr_specs, bool system_wide,
+int record_calls_new(const char *const *specs, size_t nr_specs, bool system_wide, bool no_children,
 		     const char *program, struct record_calls **ret_calls);
 /* Every function below accepts NULL and then does nothing. */
 void record_calls_free(struct record_calls *calls);

@@ -264,6 +264,16 @@ int record_gpu_connect(struct record_gpu *g, const pid_t *pids, size_t nr_pids)
 	return 0;
 }
 
+void record_gpu_connect_started(struct record_gpu *g, const pid_t *pids, size_t nr_pids)
+{
+	if (!g)
+		return;
+	g->peers = xreallocarray(g->peers, g->nr_peers + nr_pids + 1, sizeof(*g->peers));
+	for (size_t i = 0; i < nr_pids; i++)
+		g->nr_peers +=
+			!record_gpu_attach(pids[i], g->library, false, &g->peers[g->nr_peers]);
+}
+
 void record_gpu_join(struct record_gpu *g)
 {
 	for (size_t i = 0; g && i < g->nr_peers; i++)

@@ -62,6 +62,11 @@ struct sink *record_gpu_watch(struct record_gpu *gpu, struct sink *sink);
  * cannot be collected from, reported.
  */
 int record_gpu_connect(struct record_gpu *gpu, const pid_t *pids, size_t nr_pids);
+/*
+ * The same, after it, for what these processes have started: those that use CUDA are connected to
+ * where that is possible.
+ */
+void record_gpu_connect_started(struct record_gpu *gpu, const pid_t *pids, size_t nr_pids);
 /* Begins to collect in these processes; after record_gpu_watch(). */
 void record_gpu_join(struct record_gpu *gpu);
 /*

@@ -409,6 +409,7 @@ void record_opts_fini(struct record_opts *o)
 		free(o->cgroups[i]);
 	free(o->cgroups);
 	free(o->names);
+	free(o->started);
 	free(o->pids);
 	free(o->calls);
 	free(o->description);

@@ -12,6 +12,8 @@
 struct record_opts {
 	pid_t *pids;
 	size_t nr_pids, pids_capacity;
+	pid_t *started; /* what they had started when they were looked up */
+	size_t nr_started;
 	char **names; /* of processes, to be looked up */
 	size_t nr_names, names_capacity;
 	bool system_wide, all_users, no_children;

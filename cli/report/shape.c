@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "core/base/buffer.h"
+#include "cli/input/view.h"
 #include "output/select/dimension.h"
 #include "output/select/direction.h"
 
@@ -26,7 +26,9 @@ enum {
 
 static const struct argp_option options[] = {
 	{ "by", OPTION_BY, "WHAT", 0,
-	  "Rows are: function (default), line, module, file, thread, process, kind", 0 },
+	  "Rows are: function (default), line, module, file, thread, process, cgroup, container, "
+	  "user, kind",
+	  0 },
 	{ "tree", OPTION_TREE, NULL, 0, "The call tree, most expensive first", 0 },
 	{ "invert", OPTION_INVERT, NULL, 0,
 	  "The tree from the leaves: what takes the time, and who calls it", 0 },
@@ -41,20 +43,6 @@ static const struct argp_option options[] = {
 	{ "tsv", OPTION_TSV, NULL, 0, "The same, separated by tabs", 0 },
 	{ 0 }
 };
-
-static const struct dimension *parse_dimension(const char *name, struct argp_state *state)
-{
-	const struct dimension *d = dimension_find(name);
-	struct buffer names = { 0 };
-
-	if (d)
-		return d;
-	for (d = dimension_table; d->name; d++)
-		buffer_printf(&names, "%s%s", names.size ? ", " : "", d->name);
-	argp_error(state, "cannot report by '%s', only by %s", name, buffer_cstring(&names));
-	buffer_fini(&names);
-	return dimension_table;
-}
 
 static uint32_t parse_percent(const char *text, struct argp_state *state)
 {
@@ -98,7 +86,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		s->by = dimension_table;
 		s->min_parts = DEFAULT_MIN_PARTS;
 		return 0;
-	case OPTION_BY: s->by = parse_dimension(arg, state); break;
+	case OPTION_BY: s->by = view_parse_dimension(arg, state); break;
 	case OPTION_TREE: s->is_tree = true; break;
 	case OPTION_INVERT: set_direction(s, REPORT_INVERT, NULL, state); break;
 	case OPTION_CALLERS: set_direction(s, REPORT_CALLERS, arg, state); break;

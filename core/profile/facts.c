@@ -33,6 +33,7 @@
 #define GC "nnnnnnn"
 #define IMPORT "nnnsnnnn"
 #define LIMIT "nsn"
+#define PROCESS "nnnssss"
 
 CHECK(DEVICE, fact_gpu_device);
 CHECK(WORK, fact_gpu_work);
@@ -48,6 +49,7 @@ CHECK(CALLS, fact_calls);
 CHECK(GC, fact_gc);
 CHECK(IMPORT, fact_import);
 CHECK(LIMIT, fact_limit);
+CHECK(PROCESS, fact_process);
 
 static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_GPU_DEVICE] = { DEVICE, sizeof(DEVICE) - 1, 2 },
@@ -64,6 +66,7 @@ static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_GC] = { GC, sizeof(GC) - 1, 2 },
 	[FACT_IMPORT] = { IMPORT, sizeof(IMPORT) - 1, 0 },
 	[FACT_LIMIT] = { LIMIT, sizeof(LIMIT) - 1, 1 },
+	[FACT_PROCESS] = { PROCESS, sizeof(PROCESS) - 1, 1 },
 };
 
 struct fact_table {

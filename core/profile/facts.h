@@ -36,6 +36,7 @@ enum fact_kind {
 	FACT_GC = 12,
 	FACT_IMPORT = 13,
 	FACT_LIMIT = 14,
+	FACT_PROCESS = 15,
 	NR_FACT_KINDS
 };
 
@@ -251,6 +252,20 @@ struct fact_limit {
 	uint64_t limit; /* enum limit */
 	uint64_t text;	/* string: what it is, and what it did to the recording */
 	uint64_t count; /* times it was hit */
+};
+
+/*
+ * What a sampled process belonged to, as of its first samples, or as of the end of the recording if
+ * it was new then. Key: pid; of two processes that had one number the later counts.
+ */
+struct fact_process {
+	uint64_t pid;
+	uint64_t parent;
+	uint64_t uid;	    /* the real user, */
+	uint64_t user;	    /* string: and its name; "": not known */
+	uint64_t cgroup;    /* string: path in its hierarchy, of version 2 where there is one */
+	uint64_t container; /* string: its number or name; "": in no container */
+	uint64_t engine;    /* string: "docker", "containerd", ...; "": in no container */
 };
 
 /* The type of a field of a row. */

@@ -95,8 +95,8 @@ void diff_json_write(struct buffer *b, const struct diff_view *v, const struct d
 {
 	uint32_t nr = max_rows && max_rows < nr_rows ? max_rows : nr_rows;
 
-	buffer_printf(b, "{\n\"version\": %d,\n\"absolute\": %s,\n", VERSION,
-		      v->diff->absolute ? "true" : "false");
+	buffer_printf(b, "{\n\"version\": %d,\n\"absolute\": %s,\n\"by\": \"%s\",\n", VERSION,
+		      v->diff->absolute ? "true" : "false", v->singular);
 	add_side(b, "before", v->before_name, v->before);
 	add_side(b, "after", v->after_name, v->after);
 	buffer_add_string(b, "\"rows\": [");

@@ -72,11 +72,11 @@ static void fill_row(struct table *t, struct row *row, const struct diff_row *r)
 	text_add_clean(&row->cells[MODULE], r->function->module, strlen(r->function->module));
 }
 
-static void fill_heading(struct row *row)
+static void fill_heading(struct row *row, const struct diff_view *v)
 {
-	static const char *const headings[NR_CELLS] = { "",	  "Self was",  "is",
-							"change", "Total was", "is",
-							"change", "Function",  "Module" };
+	const char *const headings[NR_CELLS] = { "",	   "Self was",	"is",
+						 "change", "Total was", "is",
+						 "change", v->heading,	"Module" };
 
 	for (int i = 0; i < NR_CELLS; i++)
 		buffer_add_string(&row->cells[i], headings[i]);
@@ -205,7 +205,7 @@ static void add_head(struct buffer *b, const struct diff_view *v, const struct d
 {
 	add_side(b, "before", v->before_name, v->before);
 	add_side(b, "after ", v->after_name, v->after);
-	diff_text_add_summary(b, rows, nr_rows);
+	diff_text_add_summary(b, v, rows, nr_rows);
 	buffer_add_string(b, v->diff->absolute ? "\n\n" : "; shares of each\n\n");
 }
 
@@ -217,7 +217,7 @@ void diff_table_write(struct buffer *b, const struct diff_view *v, const struct 
 
 	t.rows = xcalloc(nr + 1, sizeof(*t.rows));
 	t.nr_rows = nr + 1;
-	fill_heading(&t.rows[0]);
+	fill_heading(&t.rows[0], v);
 	for (uint32_t i = 0; i < nr; i++)
 		fill_row(&t, &t.rows[i + 1], &rows[i]);
 	measure(&t);
@@ -225,7 +225,7 @@ void diff_table_write(struct buffer *b, const struct diff_view *v, const struct 
 	for (uint32_t i = 0; i <= nr; i++)
 		add_row(&t, &t.rows[i]);
 	if (nr < nr_rows)
-		number_add_more(b, nr_rows - nr, "function", "functions");
+		number_add_more(b, nr_rows - nr, v->singular, v->plural);
 	for (uint32_t i = 0; i <= nr; i++)
 		for (int c = 0; c < NR_CELLS; c++)
 			buffer_fini(&t.rows[i].cells[c]);

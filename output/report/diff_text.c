@@ -91,7 +91,8 @@ static void add_count(struct buffer *b, const char *separator, uint32_t nr, cons
 	buffer_printf(b, "%s%u %s", separator, nr, nr == 1 ? one : many);
 }
 
-void diff_text_add_summary(struct buffer *b, const struct diff_row *rows, uint32_t nr_rows)
+void diff_text_add_summary(struct buffer *b, const struct diff_view *v, const struct diff_row *rows,
+			   uint32_t nr_rows)
 {
 	uint32_t more = 0, less = 0, created = 0, gone = 0, within = 0;
 
@@ -105,7 +106,8 @@ void diff_text_add_summary(struct buffer *b, const struct diff_row *rows, uint32
 		created += row->self.significant && verdict[0] == 'n';
 		gone += row->self.significant && verdict[0] == 'g';
 	}
-	add_count(b, "", more, "function has more self", "functions have more self");
+	add_count(b, "", more, v->singular, v->plural);
+	buffer_add_string(b, more == 1 ? " has more self" : " have more self");
 	add_count(b, " (", created, "new), ", "new), ");
 	add_count(b, "", less, "less", "less");
 	add_count(b, " (", gone, "gone), ", "gone), ");

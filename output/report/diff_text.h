@@ -18,6 +18,8 @@ struct diff_view {
 	const struct diff *diff;
 	const struct summary *before, *after;
 	const char *before_name, *after_name; /* names of the files, any bytes */
+	/* What a row is: "Function", "function", "functions". */
+	const char *heading, *singular, *plural;
 };
 
 /* "35%", or in an absolute diff "1.24 s". */
@@ -42,7 +44,8 @@ void diff_text_add_sentence(struct buffer *b, const struct diff_view *v, const c
 /* "new", "gone", "more", "less", or "" if the change of `key` is within the error. */
 const char *diff_text_verdict(const struct diff_row *row, enum diff_key key);
 
-/* Appends the line "3 functions take more, 1 less; 2 are new, 1 is gone". */
-void diff_text_add_summary(struct buffer *b, const struct diff_row *rows, uint32_t nr_rows);
+/* Appends the line "3 functions have more self (1 new), 1 less (0 gone), 7 within ...". */
+void diff_text_add_summary(struct buffer *b, const struct diff_view *v, const struct diff_row *rows,
+			   uint32_t nr_rows);
 
 #endif

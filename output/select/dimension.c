@@ -1,7 +1,7 @@
 /*
  * Each function of a stack is replaced by a frame named after the module, file, ... that it belongs
  * to. Neighbours that become equal are merged, as a module that calls itself is entered once. By
- * thread or process, a stack becomes that one frame.
+ * thread, process and what a process belongs to, a stack becomes that one frame (owners.h).
  */
 #include "output/select/dimension.h"
 
@@ -12,6 +12,7 @@
 #include "core/profile/profile.h"
 #include "output/tree/naming.h"
 #include "output/tree/ranking.h"
+#include "output/select/owners.h"
 #include "output/select/restack.h"
 
 struct grouping {
@@ -140,117 +141,77 @@ static void by_kind(struct profile *p)
 	group(p, kind_frame);
 }
 
-struct named_threads {
-	const struct profile *p;
-	uint64_t *last_ns; /* by thread: when its last sample was taken */
-};
-
-/*
- * By process; in it the names of the main thread come first, the last one that it had before all.
- */
-static int compare_threads(const void *a, const void *b, void *context)
-{
-	const struct named_threads *named = context;
-	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-	const struct profile_thread *x = &named->p->threads[i], *y = &named->p->threads[j];
-
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	if ((x->pid == x->tid) != (y->pid == y->tid))
-		return x->pid == x->tid ? -1 : 1;
-	if (named->last_ns[i] != named->last_ns[j])
-		return named->last_ns[i] > named->last_ns[j] ? -1 : 1;
-	return i > j ? -1 : i < j;
-}
-
-/*
- * By thread: the time of its last sample. The order of the table does not tell the last name of a
- * thread, because a thread that returns to an earlier name gets no new entry.
- */
-static uint64_t *last_times(const struct profile *p)
-{
-	uint64_t *times = xcalloc(p->nr_threads + 1, sizeof(*times));
-
-	for (size_t i = 0; i < p->nr_samples; i++) {
-		const struct profile_sample *s = &p->samples[i];
-
-		if (s->thread != PROFILE_NONE && s->time_ns > times[s->thread])
-			times[s->thread] = s->time_ns;
-	}
-	return times;
-}
-
-/* By thread: the name of its process, a string. The caller frees the array. */
-static uint32_t *process_comms(struct profile *p)
-{
-	uint32_t *comms = xcalloc(p->nr_threads + 1, sizeof(*comms));
-	uint32_t *order = xcalloc(p->nr_threads + 1, sizeof(*order)), first = 0;
-	struct named_threads named = { p, last_times(p) };
-
-	for (uint32_t i = 0; i < p->nr_threads; i++)
-		order[i] = i;
-	qsort_r(order, p->nr_threads, sizeof(*order), compare_threads, &named);
-	for (uint32_t i = 0; i < p->nr_threads; i++) {
-		if (p->threads[order[i]].pid != p->threads[order[first]].pid)
-			first = i;
-		comms[order[i]] = p->threads[order[first]].comm;
-	}
-	free(order);
-	free(named.last_ns);
-	return comms;
-}
-
-/* The stack of one frame "make (pid 12)". */
-static uint32_t owner_stack(struct profile *p, const char *comm, const char *what, uint32_t number)
-{
-	char *name = xasprintf("%s (%s %u)", comm, what, number);
-	uint32_t frame = profile_named_frame(p, name, strlen(name), FUNCTION_THREAD);
-
-	free(name);
-	return profile_stack(p, &frame, 1);
-}
-
-static void by_owner(struct profile *p, bool process)
-{
-	uint32_t *stacks = xcalloc(p->nr_threads + 1, sizeof(*stacks));
-	uint32_t *comms = process_comms(p);
-	uint32_t no_thread = profile_named_frame(p, "[no thread]", 11, FUNCTION_UNKNOWN);
-
-	no_thread = profile_stack(p, &no_thread, 1);
-	for (uint32_t i = 0; i < p->nr_threads; i++) {
-		const struct profile_thread t = p->threads[i];
-
-		stacks[i] = process ? owner_stack(p, profile_str(p, comms[i]), "pid", t.pid)
-				    : owner_stack(p, profile_str(p, t.comm), "tid", t.tid);
-	}
-	for (size_t i = 0; i < p->nr_samples; i++) {
-		struct profile_sample *s = &p->samples[i];
-
-		s->stack = s->thread == PROFILE_NONE ? no_thread : stacks[s->thread];
-		s->thread = PROFILE_NONE;
-	}
-	free(stacks);
-	free(comms);
-}
-
 static void by_thread(struct profile *p)
 {
-	by_owner(p, false);
+	owners_replace(p, OWNER_THREAD, true);
 }
 
 static void by_process(struct profile *p)
 {
-	by_owner(p, true);
+	owners_replace(p, OWNER_PROCESS, true);
+}
+
+static void by_cgroup(struct profile *p)
+{
+	owners_replace(p, OWNER_CGROUP, true);
+}
+
+static void by_container(struct profile *p)
+{
+	owners_replace(p, OWNER_CONTAINER, true);
+}
+
+static void by_user(struct profile *p)
+{
+	owners_replace(p, OWNER_USER, true);
+}
+
+static void compare_threads(struct profile *p)
+{
+	owners_replace(p, OWNER_THREAD, false);
+}
+
+static void compare_processes(struct profile *p)
+{
+	owners_replace(p, OWNER_PROCESS, false);
+}
+
+static void below_thread(struct profile *p)
+{
+	owners_add_root(p, OWNER_THREAD);
+}
+
+static void below_process(struct profile *p)
+{
+	owners_add_root(p, OWNER_PROCESS);
+}
+
+static void below_cgroup(struct profile *p)
+{
+	owners_add_root(p, OWNER_CGROUP);
+}
+
+static void below_container(struct profile *p)
+{
+	owners_add_root(p, OWNER_CONTAINER);
+}
+
+static void below_user(struct profile *p)
+{
+	owners_add_root(p, OWNER_USER);
 }
 
 const struct dimension dimension_table[] = {
-	{ "function", "Function", "functions", by_function },
-	{ "line", "Line", "lines", by_line },
-	{ "module", "Module", "modules", by_module },
-	{ "file", "File", "files", by_file },
-	{ "thread", "Thread", "threads", by_thread },
-	{ "process", "Process", "processes", by_process },
-	{ "kind", "Kind", "kinds", by_kind },
+	{ "function", "Function", "functions", by_function, by_function, by_function },
+	{ "line", "Line", "lines", by_line, by_line, by_line },
+	{ "module", "Module", "modules", by_module, by_module, by_module },
+	{ "file", "File", "files", by_file, by_file, by_file },
+	{ "thread", "Thread", "threads", by_thread, compare_threads, below_thread },
+	{ "process", "Process", "processes", by_process, compare_processes, below_process },
+	{ "cgroup", "Cgroup", "cgroups", by_cgroup, by_cgroup, below_cgroup },
+	{ "container", "Container", "containers", by_container, by_container, below_container },
+	{ "user", "User", "users", by_user, by_user, below_user },
+	{ "kind", "Kind", "kinds", by_kind, by_kind, by_kind },
 	{ 0 },
 };
 

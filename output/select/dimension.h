@@ -11,7 +11,15 @@ struct dimension {
 	const char *name;    /* for --by */
 	const char *heading; /* of its column in a table */
 	const char *plural;  /* for sentences */
+	/* Rewrites the stacks, so that each row of a table is one of these. */
 	void (*apply)(struct profile *p);
+	/* The same for a profile that is compared: no row is named by a number of its own. */
+	void (*compare)(struct profile *p);
+	/*
+	 * The same for a picture: below a root frame for each thread, process, cgroup, container or
+	 * user, the stacks stay as they are.
+	 */
+	void (*draw)(struct profile *p);
 };
 
 /* The first entry is "function", which changes nothing. Ends with an entry whose name is NULL. */

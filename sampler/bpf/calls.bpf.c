@@ -23,7 +23,8 @@
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 const volatile bool system_wide;
-__u64 begin_ns, end_ns; /* CLOCK_MONOTONIC: calls in between are counted */
+const volatile bool no_children; /* what a process forks is not counted */
+__u64 begin_ns, end_ns;		 /* CLOCK_MONOTONIC: calls in between are counted */
 __u64 nr_execs;
 __u64 nr_left_out; /* not counted: no room, or a Python function whose name could not be read */
 
@@ -241,7 +242,8 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	__u32 parent_tgid = BPF_CORE_READ(parent, tgid), child_tgid = BPF_CORE_READ(child, tgid);
 	__u32 one = 1;
 
-	if (parent_tgid != child_tgid && bpf_map_lookup_elem(&counted, &parent_tgid))
+	if (!no_children && parent_tgid != child_tgid &&
+	    bpf_map_lookup_elem(&counted, &parent_tgid))
 		bpf_map_update_elem(&counted, &child_tgid, &one, BPF_ANY);
 	return 0;
 }

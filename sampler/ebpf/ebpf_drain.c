@@ -61,6 +61,7 @@ struct ebpf_drain *ebpf_drain_new(struct ebpf_targets *targets, struct ebpf_snap
 	d->queue = time_order_new();
 	d->stacks = stack_ids_new();
 	sample_sink_init(&d->out, stats);
+	sample_sink_keep_processes(&d->out);
 	d->python_codes = d->out.python_codes = python_codes_new();
 	return d;
 }
@@ -81,6 +82,11 @@ void ebpf_drain_begin(struct ebpf_drain *d, struct sink *sink, uint64_t unwind_u
 {
 	d->out.sink = sink;
 	d->unwind_until_ns = unwind_until_ns;
+}
+
+void ebpf_drain_finish(struct ebpf_drain *d)
+{
+	sample_sink_end(&d->out);
 }
 
 void ebpf_drain_end(struct ebpf_drain *d)
@@ -206,6 +212,12 @@ static void on_snapshot(struct ebpf_drain *d, const struct snapshot_event *e, si
 	sink_sample(d, &e->sample, sample_sink_stack(&d->out, p, &w));
 }
 
+static void on_fork(struct ebpf_drain *d, const struct fork_event *e)
+{
+	sample_sink_forked(&d->out, (pid_t)e->header.tgid, (pid_t)e->child);
+	ebpf_on_fork(d->targets, e);
+}
+
 /* ---- the queue */
 
 static void on_queued(void *context, int kind, const void *data, size_t size)
@@ -220,7 +232,7 @@ static void on_queued(void *context, int kind, const void *data, size_t size)
 		if (stack_is_whole(data, size))
 			ebpf_keep_python_stack(d->snapshots, data);
 		break;
-	case EVENT_FORK: ebpf_on_fork(d->targets, data); break;
+	case EVENT_FORK: on_fork(d, data); break;
 	case EVENT_EXEC: ebpf_on_exec(d->targets, data); break;
 	case EVENT_EXIT: ebpf_on_exit(d->targets, data); break;
 	case KIND_SIDEBAND: {

@@ -27,6 +27,8 @@ void ebpf_drain_free(struct ebpf_drain *d); /* NULL is fine */
  */
 void ebpf_drain_begin(struct ebpf_drain *d, struct sink *sink, uint64_t unwind_until_ns);
 void ebpf_drain_end(struct ebpf_drain *d);
+/* Before the end of the last round: tells the sink what it has not been told yet. */
+void ebpf_drain_finish(struct ebpf_drain *drain);
 
 /*
  * Queue a record of the ring (a callback of ring_buffer__new()) or of the side band (a callback of

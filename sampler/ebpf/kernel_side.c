@@ -5,7 +5,6 @@
 #include "sampler/ebpf/kernel_side.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -20,6 +19,7 @@
 #include "sampler/ebpf/arena.h"
 #include "sampler/ebpf/ebpf_probe.h"
 #include "sampler/ebpf/percpu_map.h"
+#include "sampler/selection/cgroups.h"
 
 #define SYSTEM_WIDE_PROCESSES 65536
 /* Charged to us twice: libbpf maps the ring two times in a row. */
@@ -60,9 +60,10 @@ static int set_cgroups(struct kernel_side *k, const struct kernel_side_config *c
 	int map = bpf_map__fd(k->skel->maps.cgroups);
 
 	for (uint32_t i = 0; i < config->nr_cgroups; i++) {
-		int fd = open(config->cgroups[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		int err = fd < 0 || bpf_map_update_elem(map, &i, &fd, BPF_ANY) ? -errno : 0;
+		int fd = cgroup_open(config->cgroups[i]), err = fd < 0 ? fd : 0;
 
+		if (!err && bpf_map_update_elem(map, &i, &fd, BPF_ANY))
+			err = -errno;
 		if (fd >= 0)
 			close(fd);
 		if (err)

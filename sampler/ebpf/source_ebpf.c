@@ -314,6 +314,7 @@ static void source_stop(struct source *s, struct sink *sink)
 	s->stats.nr_throttled += cpu_events_read_throttles(s->events);
 	ebpf_drain_begin(s->drain, sink, monotonic_ns() + LAST_UNWIND_NS);
 	drain_rings(s, UINT64_MAX);
+	ebpf_drain_finish(s->drain);
 	ebpf_drain_end(s->drain);
 	tell_limits(s, sink);
 }

@@ -190,7 +190,11 @@ static void on_queued(void *context, int kind, const void *data, size_t size)
 		perf_on_mapped(s, &r);
 		break;
 	case PERF_NAMED: perf_on_named(s, &r); break;
-	case PERF_FORKED: perf_on_forked(s, &r); break;
+	case PERF_FORKED:
+		if (r.pid != r.parent_pid)
+			sample_sink_forked(&s->out, r.parent_pid, r.pid);
+		perf_on_forked(s, &r);
+		break;
 	case PERF_EXITED: perf_on_exited(s, &r); break;
 	case PERF_DROPPED: perf_on_dropped(s, &r); break;
 	case PERF_THROTTLED: s->stats.nr_throttled++; break;

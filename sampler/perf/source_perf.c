@@ -250,6 +250,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 	s->runtime = runtime_unwind_new(s->builder, WALK_MAX_MODULES, s->rules, NULL, NULL);
 	s->handled_ns = monotonic_ns();
 	sample_sink_init(&s->out, &s->stats);
+	sample_sink_keep_processes(&s->out);
 	file_table_raise_limit();
 	err = open_events(s, config);
 	if (!err)
@@ -301,6 +302,7 @@ static void source_stop(struct source *s, struct sink *sink)
 	perf_handle_records(s, UINT64_MAX);
 	limits_set_files(&s->limits, s->files);
 	limits_tell(&s->limits, sink);
+	sample_sink_end(&s->out);
 	s->out.sink = NULL;
 }
 

@@ -8,7 +8,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -22,6 +21,7 @@
 #include "core/base/alloc.h"
 #include "core/base/log.h"
 #include "core/base/cpus.h"
+#include "sampler/selection/cgroups.h"
 #include "sampler/target/attach_error.h"
 #include "sampler/target/perf_ring.h"
 #include "sampler/target/registers_x86_64.h"
@@ -323,7 +323,7 @@ int perf_events_add_machine(struct perf_events *e)
 
 int perf_events_add_cgroup(struct perf_events *e, const char *folder)
 {
-	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = fd < 0 ? -errno : 0;
+	int fd = cgroup_open(folder), err = fd < 0 ? fd : 0;
 
 	if (!err)
 		err = add_events(e, fd, PERF_FLAG_PID_CGROUP);

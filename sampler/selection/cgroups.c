@@ -88,6 +88,19 @@ int cgroup_find(const char *name, char **ret_folder)
 	return err;
 }
 
+int cgroup_open(const char *folder)
+{
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct statfs fs;
+
+	if (fd < 0)
+		return -errno;
+	if (!fstatfs(fd, &fs) && fs.f_type == CGROUP2_SUPER_MAGIC)
+		return fd;
+	close(fd);
+	return -ENOTSUP;
+}
+
 /* ---- its processes */
 
 struct visit {
@@ -138,7 +151,7 @@ static void visit_group(struct visit *v, int fd, int depth)
 void cgroup_visit(const char *folder, void (*fn)(void *context, pid_t pid), void *context)
 {
 	struct visit v = { .fn = fn, .context = context };
-	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = cgroup_open(folder);
 
 	if (fd >= 0)
 		visit_group(&v, fd, 0);

@@ -15,6 +15,8 @@
  * -ENOENT: there is none; -ENOTSUP: it is no cgroup of version 2.
  */
 int cgroup_find(const char *name, char **ret_folder);
+/* A descriptor of the folder, for the kernel; -errno. */
+int cgroup_open(const char *folder);
 /* Is the folder still a cgroup? It disappears with a container that ends. */
 bool cgroup_exists(const char *folder);
 

@@ -13,6 +13,7 @@
 #include "core/base/alloc.h"
 #include "core/portable/frames.h"
 #include "core/portable/pycode.h"
+#include "sampler/sink/process_facts.h"
 #include "sampler/target/process.h"
 #include "sampler/runtimes/python/code_objects.h"
 
@@ -50,6 +51,24 @@ static void forget_threads(struct sample_sink *out)
 void sample_sink_fini(struct sample_sink *out)
 {
 	forget_threads(out);
+	process_facts_free(out->processes);
+}
+
+void sample_sink_keep_processes(struct sample_sink *out)
+{
+	out->processes = process_facts_new();
+}
+
+void sample_sink_forked(struct sample_sink *out, pid_t parent, pid_t child)
+{
+	if (out->processes)
+		process_facts_forked(out->processes, parent, child);
+}
+
+void sample_sink_end(struct sample_sink *out)
+{
+	if (out->processes)
+		process_facts_end(out->processes, out->sink);
 }
 
 static uint32_t sink_string(struct sample_sink *out, const char *text)
@@ -183,6 +202,8 @@ uint32_t sample_sink_thread(struct sample_sink *out, uint32_t pid, uint32_t tid,
 	HASH_FIND_INT(out->threads, &tid, t);
 	if (t && t->pid == pid && !memcmp(t->comm, name, COMM_SIZE))
 		return t->sink_id;
+	if (out->processes)
+		process_facts_sampled(out->processes, out->sink, (pid_t)pid);
 	if (!t) {
 		if (HASH_COUNT(out->threads) >= MAX_THREAD_NAMES)
 			forget_threads(out);

@@ -9,12 +9,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "core/profile/source.h"
 #include "sampler/target/mapped_file.h"
 #include "sampler/sink/stack_ids.h"
 
 struct process;
+struct process_facts;
 struct python_codes;
 struct thread_name;
 
@@ -24,6 +26,8 @@ struct sample_sink {
 	struct thread_name *threads;
 	uint32_t kernel_module, marker_module; /* sink ids, or PROFILE_NONE */
 	struct python_codes *python_codes;     /* the source's; NULL: no Python frames */
+	/* of a recording, made by sample_sink_keep_processes(); NULL: the sink is not told */
+	struct process_facts *processes;
 };
 
 /* A walked stack. Frames are leaf first; the gap is where frames were cut out. */
@@ -40,6 +44,15 @@ struct walked {
 
 void sample_sink_init(struct sample_sink *out, struct profile_stats *stats);
 void sample_sink_fini(struct sample_sink *out);
+/*
+ * From now on the sink is told what each sampled process belongs to. The processes must be those of
+ * this machine.
+ */
+void sample_sink_keep_processes(struct sample_sink *out);
+/* A process was forked. */
+void sample_sink_forked(struct sample_sink *out, pid_t parent, pid_t child);
+/* Before the sink is told no more: brings it up to date. */
+void sample_sink_end(struct sample_sink *out);
 
 /* The sink's id of a mapped file. Tells the sink, once, how many rules were derived for it. */
 uint32_t sample_sink_module(struct sample_sink *out, struct mapped_file *file);

@@ -51,6 +51,7 @@ struct timer_drain *timer_drain_new(struct timer_processes *processes, struct pr
 	d->queue = time_order_new();
 	d->ids = stack_ids_new();
 	sample_sink_init(&d->out, stats);
+	sample_sink_keep_processes(&d->out);
 	return d;
 }
 
@@ -69,6 +70,11 @@ void timer_drain_free(struct timer_drain *d)
 void timer_drain_start(struct timer_drain *d)
 {
 	d->start_ns = monotonic_ns();
+}
+
+void timer_drain_finish(struct timer_drain *d)
+{
+	sample_sink_end(&d->out);
 }
 
 void timer_drain_set_sink(struct timer_drain *d, struct sink *sink)

@@ -20,6 +20,8 @@ void timer_drain_free(struct timer_drain *drain); /* NULL is fine */
 void timer_drain_start(struct timer_drain *drain);
 /* Where samples go from now on. NULL: timer_drain_read() is not called. */
 void timer_drain_set_sink(struct timer_drain *drain, struct sink *sink);
+/* After the last samples: tells the sink what it has not been told yet. */
+void timer_drain_finish(struct timer_drain *drain);
 /* Takes what the rings hold, and hands to the sink what is older than before_ns. */
 void timer_drain_read(struct timer_drain *drain, uint64_t before_ns);
 

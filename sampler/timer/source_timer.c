@@ -384,6 +384,7 @@ static void source_stop(struct source *s, struct sink *sink)
 	timer_processes_poll(&s->processes);
 	timer_drain_read(s->drain, UINT64_MAX);
 	timer_missed_end(&s->processes.config, s->processes.first);
+	timer_drain_finish(s->drain);
 	admission_report(s->admission, "to be sampled");
 	timer_drain_set_sink(s->drain, NULL);
 	limits_set_files(&s->limits, s->processes.publish.files);

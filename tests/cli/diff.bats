@@ -5,7 +5,7 @@ GOLDEN=$BATS_TEST_DIRNAME/../golden
 
 setup() {
 	bats_require_minimum_version 1.5.0
-	cp "$GOLDEN/recordings/complete.data" "$GOLDEN/recordings/killed.data" "$GOLDEN"/output/*.folded "$BATS_TEST_TMPDIR"
+	cp "$GOLDEN"/recordings/{complete,killed,processes}.data "$GOLDEN"/output/*.folded "$BATS_TEST_TMPDIR"
 	cd "$BATS_TEST_TMPDIR"
 }
 
@@ -140,4 +140,17 @@ picture() {
 	run "$SPROF" diff before.folded nothing.folded
 	[ "$status" -eq 1 ]
 	[ "$("$SPROF" diff --help | grep -cE '^  sprof ')" -eq 3 ]
+}
+
+@test "diff --by compares processes by name, containers, users" {
+	"$SPROF" diff --by process --json processes.data processes.data >d.json
+	jq -e '.by == "process" and ([.rows[].function] | sort) == ["batch", "gone", "master", "worker"]' d.json
+	jq -e '.rows[] | select(.function == "worker") | .before.self == 70' d.json
+	"$SPROF" diff --by user processes.data complete.data >d.txt
+	grep -qE '^gone .* www-data$' d.txt
+	grep -qE ' User *$' d.txt
+	grep -q '^[0-9]* users\? ha.* more self' d.txt
+	"$SPROF" diff --by module processes.data complete.data | grep -qE '^gone .* server *$'
+	run "$SPROF" diff --by x processes.data processes.data
+	[ "$status" -eq 2 ]
 }

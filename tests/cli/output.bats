@@ -331,3 +331,25 @@ picture() {
 	done
 	"$SPROF" fold --column cpu complete.data | same_as_golden complete.fold
 }
+
+@test "flame --by puts a frame for each process, user ... below the stacks" {
+	cp "$GOLDEN/recordings/processes.data" .
+	"$SPROF" flame --by user -o u.svg processes.data
+	for name in www-data 'user 4242' root '\[not known\]' master worker batch serve; do
+		grep -q "<title>$name" u.svg
+	done
+	xmllint --noout u.svg
+	"$SPROF" flame --by process --no-js processes.data >p.svg
+	grep -q '<title>worker (pid 11)' p.svg
+	grep -q '<title>worker (pid 12)' p.svg
+	"$SPROF" flame --by thread --no-js processes.data >t.svg
+	grep -q '<title>worker (tid 11)' t.svg
+	! grep -q '<title>worker$' t.svg
+	"$SPROF" flame --by module --no-js processes.data >m.svg
+	grep -q '<title>server' m.svg
+	! grep -q '<title>serve$' m.svg
+	"$SPROF" flame --by container --html -o c.html processes.data
+	grep -q 'docker 0123456789ab' c.html
+	run "$SPROF" flame --by x processes.data
+	[ "$status" -eq 2 ]
+}

@@ -4,7 +4,7 @@ GOLDEN=$BATS_TEST_DIRNAME/../golden
 
 setup() {
 	bats_require_minimum_version 1.5.0
-	cp "$GOLDEN/recordings/complete.data" "$GOLDEN"/output/*.folded "$BATS_TEST_TMPDIR"
+	cp "$GOLDEN"/recordings/{complete,processes}.data "$GOLDEN"/output/*.folded "$BATS_TEST_TMPDIR"
 	cd "$BATS_TEST_TMPDIR"
 	printf 'main;a;work 10\nmain;a;b;work 20\nmain;c;work_[k] 30\nidle 40\n' >x.folded
 }
@@ -19,10 +19,21 @@ sums() { # options: "self total name", largest self first
 	[ "$(sums --by process complete.data | sed 's/cc[^ ]*/cc/')" = "240 240 cc (pid 101),160 160 make (pid 100)" ]
 	[ "$(sums --by thread --comm make complete.data)" = "160 160 make (tid 100)" ]
 	[ "$(sums --by thread x.folded)" = "100 100 [no thread]" ]
-	for by in function line module file thread process kind; do
+	for by in function line module file thread process cgroup container user kind; do
 		"$SPROF" report --json --by $by complete.data 2>/dev/null |
 			jq -e ".by == \"$by\" and ([.rows[].self] | add) == .samples and .samples == 400" >/dev/null
 	done
+}
+
+@test "rows are cgroups, containers, users" {
+	[ "$(sums --by process processes.data)" = "40 40 worker (pid 11),30 30 worker (pid 12),15 15 batch (pid 13),10 10 master (pid 10),5 5 gone (pid 14)" ]
+	[ "$(sums --by user processes.data)" = "70 70 www-data,15 15 user 4242,10 10 root,5 5 [not known]" ]
+	[ "$(sums --by container processes.data)" = "70 70 docker 0123456789ab,25 25 [no container],5 5 [not known]" ]
+	[ "$(sums --by cgroup --pid 10,13 processes.data)" = '15 15 /user.slice/\u{1b}[31m<&>,10 10 /system.slice/web.service' ]
+	# A recording that was made before this was kept.
+	[ "$(sums --by user complete.data)" = "400 400 [not known]" ]
+	"$SPROF" report --by container processes.data 2>/dev/null | grep -qE '  Container$'
+	"$SPROF" report --by user -n 1 processes.data 2>/dev/null | grep -q '^3 more users (-n 0 shows all)$'
 }
 
 @test "a table is headed by what its rows are" {

@@ -7,6 +7,10 @@ counted() { # FUNCTION
 	"$SPROF" report --calls --json "$data" | jq -r --arg f "$1" '.rows[] | select(.function == $f) | "\(.calls) \(.late_ns == 0)"'
 }
 
+calls_of() { # FUNCTION
+	"$SPROF" report --calls --json "$data" | jq --arg f "$1" '[.rows[] | select(.function == $f) | .calls] | add // 0'
+}
+
 @test "calls are counted exactly, in threads and in a child, of functions by any of their names" {
 	"$SPROF" record -q -o "$data" --calls leaf --calls 'calls:part::twice(int)' --calls '_ZN4part5twiceEd' -- "$TARGETS/calls" 3000
 	[ "$(counted leaf)" = "15030 true" ]
@@ -30,6 +34,16 @@ counted() { # FUNCTION
 }
 
 # bats test_tags=full
+@test "what a master has forked already is counted with it, and not with --no-children" {
+	start "$TARGETS/prefork" 60000
+	local pid=${pids[0]}
+	sleep 0.3
+	"$SPROF" record -q -o "$data" -d 2s -p $pid --calls part_50 --calls lead
+	(($(calls_of part_50) >= 5 && $(calls_of lead) >= 5))
+	"$SPROF" record -q -o "$data" -d 1s -p $pid --no-children --calls part_50 --calls lead
+	(($(calls_of part_50) == 0 && $(calls_of lead) >= 3))
+}
+
 @test "what is called before the recording begins, or after it has ended, is not counted" {
 	run "$SPROF" record -q -o "$data" --calls leaf --delay 20s -d 1s -- "$TARGETS/calls" 1000
 	[ "$status" -eq 0 ]

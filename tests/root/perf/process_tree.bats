@@ -25,3 +25,8 @@ load ../tree
 @test "perf: -u samples the processes of a user" {
 	of_user
 }
+
+# bats test_tags=full
+@test "perf: a backend of PostgreSQL is sampled with the server" {
+	of_postgres
+}

@@ -8,10 +8,12 @@
 #include <errno.h>
 #include <xxhash.h>
 
+#include "core/profile/facts.h"
 #include "core/recording/record.h"
 
 #define COMPLETE "tests/golden/recordings/complete.data"
 #define KILLED "tests/golden/recordings/killed.data"
+#define PROCESSES "tests/golden/recordings/processes.data"
 #define LATER "tests/golden/recordings/later.data" /* a header of the next major version */
 
 /* 400 samples: make itself, cc1, the kernel, and a stack that is incomplete. */
@@ -85,6 +87,56 @@ static void name_frame(struct profile *v, uint32_t frame, const char *name)
 	profile_set_locations(v, frame, &location, 1);
 }
 
+#define CONTAINER "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+/*
+ * 100 samples of a server: a master, two workers in a container, a process of a user without a name
+ * in a cgroup with a hostile name, and one of which nothing is known.
+ */
+static void record_server(struct recfile *w)
+{
+	static const struct {
+		uint32_t pid, uid, percent;
+		const char *comm, *user, *cgroup, *container, *engine;
+	} processes[] = {
+		{ 10, 0, 10, "master", "root", "/system.slice/web.service", "", "" },
+		{ 11, 33, 40, "worker", "www-data", "/system.slice/docker-" CONTAINER ".scope",
+		  CONTAINER, "docker" },
+		{ 12, 33, 30, "worker", "www-data", "/system.slice/docker-" CONTAINER ".scope",
+		  CONTAINER, "docker" },
+		{ 13, 4242, 15, "batch", "", "/user.slice/\x1b[31m<&>", "", "" },
+		{ 14, 0, 5, "gone", NULL, NULL, NULL, NULL },
+	};
+	struct sink *s = recfile_sink(w);
+	uint32_t module = record_module(s, "/usr/bin/server");
+	uint32_t frames[2] = { s->frame(s, module, 0x1000), s->frame(s, module, 0x2000) };
+	uint32_t stack = s->stack(s, frames, 2);
+	uint64_t time_ns = test_meta.start_ns;
+
+	for (size_t i = 0; i < sizeof(processes) / sizeof(processes[0]); i++) {
+		struct profile_sample sample = { .weight = 1001001, .stack = stack };
+		struct fact_process row = {
+			.pid = processes[i].pid,
+			.parent = i ? 10 : 1,
+			.uid = processes[i].uid,
+		};
+
+		sample.thread = s->thread(s, processes[i].pid, processes[i].pid,
+					  record_string(s, processes[i].comm));
+		for (uint32_t n = 0; n < processes[i].percent; n++) {
+			sample.time_ns = time_ns += 1000000;
+			s->sample(s, &sample);
+		}
+		if (!processes[i].user)
+			continue;
+		row.user = record_string(s, processes[i].user);
+		row.cgroup = record_string(s, processes[i].cgroup);
+		row.container = record_string(s, processes[i].container);
+		row.engine = record_string(s, processes[i].engine);
+		s->fact(s, FACT_PROCESS, &row);
+	}
+}
+
 static void write_later_header(void)
 {
 	struct record_file header = {
@@ -125,6 +177,14 @@ static int regenerate(void **state)
 	w = create_recording(KILLED);
 	record_build(w);
 	recfile_free(w); /* the second half was not flushed */
+	w = create_recording(PROCESSES);
+	record_server(w);
+	name_frame(recfile_vocabulary(w), 0, "main");
+	name_frame(recfile_vocabulary(w), 1, "serve");
+	recfile_write_symbols(w);
+	recfile_finish(w, &(struct profile_stats){ 0 }, test_meta.start_ns + 100000000);
+	recfile_free(w);
+	unlink(PROCESSES ".old");
 	unlink(COMPLETE ".old");
 	unlink(KILLED ".old");
 	write_later_header();
@@ -175,6 +235,30 @@ static void killed_recording_reads_as_ever(void **state)
 	free(note);
 }
 
+static void processes_read_as_ever(void **state)
+{
+	char *note;
+	struct profile *p = read_recording(PROCESSES, &note);
+	const struct fact_process *rows;
+	size_t nr;
+
+	(void)state;
+	assert_int_equal(p->nr_samples, 100);
+	rows = facts_rows(p, FACT_PROCESS, &nr);
+	assert_int_equal(nr, 4);
+	assert_int_equal(rows[2].pid, 12);
+	assert_int_equal(rows[2].parent, 10);
+	assert_int_equal(rows[2].uid, 33);
+	assert_string_equal(profile_str(p, (uint32_t)rows[2].user), "www-data");
+	assert_string_equal(profile_str(p, (uint32_t)rows[2].cgroup),
+			    "/system.slice/docker-" CONTAINER ".scope");
+	assert_string_equal(profile_str(p, (uint32_t)rows[2].container), CONTAINER);
+	assert_string_equal(profile_str(p, (uint32_t)rows[2].engine), "docker");
+	assert_string_equal(profile_str(p, (uint32_t)rows[3].user), "");
+	profile_free(p);
+	free(note);
+}
+
 static void recording_of_a_later_major_version_is_refused(void **state)
 {
 	FILE *f = fopen(LATER, "rb");
@@ -192,6 +276,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(complete_recording_reads_as_ever),
 		cmocka_unit_test(killed_recording_reads_as_ever),
+		cmocka_unit_test(processes_read_as_ever),
 		cmocka_unit_test(recording_of_a_later_major_version_is_refused),
 	};
 

@@ -16,7 +16,7 @@
 /* A child that has children of its own; it says through `fd` that all of them are there. */
 static pid_t start_family(int fd)
 {
-	pid_t pid = fork();
+	pid_t pid = fork(), self = getpid();
 
 	if (pid)
 		return pid;
@@ -25,6 +25,8 @@ static pid_t start_family(int fd)
 		if (fork())
 			continue;
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != self) /* it was killed before */
+			_exit(0);
 		for (;;)
 			pause();
 	}

@@ -1,0 +1,240 @@
+/*
+ * A recording says of each sampled process what it belonged to (struct fact_process). Recordings
+ * made before that was kept, merged ones and imported ones say nothing of it.
+ */
+#include "output/select/owners.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/number_map.h"
+#include "core/profile/facts.h"
+#include "core/profile/profile.h"
+
+#define SHORT_ID 12 /* digits of a container's number, as docker ps prints it */
+#define FULL_ID 64
+
+struct named_threads {
+	const struct profile *p;
+	uint64_t *last_ns; /* by thread: when its last sample was taken */
+};
+
+/*
+ * By process; in it the names of the main thread come first, the last one that it had before all.
+ */
+static int compare_threads(const void *a, const void *b, void *context)
+{
+	const struct named_threads *named = context;
+	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+	const struct profile_thread *x = &named->p->threads[i], *y = &named->p->threads[j];
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	if ((x->pid == x->tid) != (y->pid == y->tid))
+		return x->pid == x->tid ? -1 : 1;
+	if (named->last_ns[i] != named->last_ns[j])
+		return named->last_ns[i] > named->last_ns[j] ? -1 : 1;
+	return i > j ? -1 : i < j;
+}
+
+/*
+ * By thread: the time of its last sample. The order of the table does not tell the last name of a
+ * thread, because a thread that returns to an earlier name gets no new entry.
+ */
+static uint64_t *last_times(const struct profile *p)
+{
+	uint64_t *times = xcalloc(p->nr_threads + 1, sizeof(*times));
+
+	for (size_t i = 0; i < p->nr_samples; i++) {
+		const struct profile_sample *s = &p->samples[i];
+
+		if (s->thread != PROFILE_NONE && s->time_ns > times[s->thread])
+			times[s->thread] = s->time_ns;
+	}
+	return times;
+}
+
+/* By thread: the name of its process, a string. The caller frees the array. */
+static uint32_t *process_comms(struct profile *p)
+{
+	uint32_t *comms = xcalloc(p->nr_threads + 1, sizeof(*comms));
+	uint32_t *order = xcalloc(p->nr_threads + 1, sizeof(*order)), first = 0;
+	struct named_threads named = { p, last_times(p) };
+
+	for (uint32_t i = 0; i < p->nr_threads; i++)
+		order[i] = i;
+	qsort_r(order, p->nr_threads, sizeof(*order), compare_threads, &named);
+	for (uint32_t i = 0; i < p->nr_threads; i++) {
+		if (p->threads[order[i]].pid != p->threads[order[first]].pid)
+			first = i;
+		comms[order[i]] = p->threads[order[first]].comm;
+	}
+	free(order);
+	free(named.last_ns);
+	return comms;
+}
+
+/* ---- names of owners */
+
+struct owners {
+	struct profile *p;
+	enum owner owner;
+	bool numbers;
+	uint32_t *comms; /* by thread: the name of its process */
+	const struct fact_process *rows;
+	struct number_map row_of; /* index in rows[] by pid */
+};
+
+static void owners_init(struct owners *o, struct profile *p, enum owner owner, bool numbers)
+{
+	size_t nr;
+	bool is_new;
+
+	*o = (struct owners){ .p = p, .owner = owner, .numbers = numbers };
+	o->comms = process_comms(p);
+	o->rows = facts_rows(p, FACT_PROCESS, &nr);
+	for (size_t i = 0; i < nr; i++)
+		*number_map_at(&o->row_of, o->rows[i].pid, &is_new) = (uint32_t)i;
+}
+
+static void owners_fini(struct owners *o)
+{
+	free(o->comms);
+	number_map_fini(&o->row_of);
+}
+
+/* NULL: nothing is known of the process. */
+static const struct fact_process *row_of(struct owners *o, uint32_t pid)
+{
+	bool is_new;
+	uint32_t *at = number_map_at(&o->row_of, pid, &is_new);
+
+	if (is_new)
+		*at = UINT32_MAX;
+	return *at == UINT32_MAX ? NULL : &o->rows[*at];
+}
+
+/* "make (pid 12)" */
+static char *numbered(const struct owners *o, uint32_t comm, const char *what, uint32_t number)
+{
+	const char *name = profile_str(o->p, comm);
+
+	return o->numbers ? xasprintf("%s (%s %u)", name, what, number) : xstrdup(name);
+}
+
+/* "docker 0123456789ab" */
+static char *container_name(const struct profile *p, const struct fact_process *row)
+{
+	const char *id = profile_str(p, (uint32_t)row->container);
+	size_t size = strlen(id);
+
+	if (!size)
+		return xstrdup("[no container]");
+	return xasprintf("%s %.*s", profile_str(p, (uint32_t)row->engine),
+			 (int)(size == FULL_ID ? SHORT_ID : size), id);
+}
+
+/* The caller frees it. */
+static char *owner_name(struct owners *o, uint32_t thread)
+{
+	const struct profile_thread t = o->p->threads[thread];
+	const struct fact_process *row;
+	const char *name;
+
+	if (o->owner == OWNER_THREAD)
+		return numbered(o, t.comm, "tid", t.tid);
+	if (o->owner == OWNER_PROCESS)
+		return numbered(o, o->comms[thread], "pid", t.pid);
+	row = row_of(o, t.pid);
+	if (!row)
+		return xstrdup("[not known]");
+	if (o->owner == OWNER_CONTAINER)
+		return container_name(o->p, row);
+	name = profile_str(o->p, (uint32_t)(o->owner == OWNER_USER ? row->user : row->cgroup));
+	if (*name)
+		return xstrdup(name);
+	return o->owner == OWNER_USER ? xasprintf("user %u", (uint32_t)row->uid)
+				      : xstrdup("[not known]");
+}
+
+/* By thread, and at the end for samples without one: the frame of its owner. */
+static uint32_t *owner_frames(struct owners *o)
+{
+	struct profile *p = o->p;
+	uint32_t *frames = xcalloc(p->nr_threads + 1, sizeof(*frames));
+
+	for (uint32_t i = 0; i < p->nr_threads; i++) {
+		char *name = owner_name(o, i);
+
+		frames[i] = profile_named_frame(p, name, strlen(name), FUNCTION_THREAD);
+		free(name);
+	}
+	frames[p->nr_threads] = profile_named_frame(p, "[no thread]", 11, FUNCTION_UNKNOWN);
+	return frames;
+}
+
+/* ---- rewriting */
+
+static uint32_t thread_index(const struct profile *p, const struct profile_sample *s)
+{
+	return s->thread == PROFILE_NONE ? (uint32_t)p->nr_threads : s->thread;
+}
+
+void owners_replace(struct profile *p, enum owner owner, bool numbers)
+{
+	struct owners o;
+	uint32_t *frames;
+
+	owners_init(&o, p, owner, numbers);
+	frames = owner_frames(&o);
+	for (size_t i = 0; i <= p->nr_threads; i++)
+		frames[i] = profile_stack(p, &frames[i], 1);
+	for (size_t i = 0; i < p->nr_samples; i++) {
+		struct profile_sample *s = &p->samples[i];
+
+		s->stack = frames[thread_index(p, s)];
+		s->thread = PROFILE_NONE;
+	}
+	free(frames);
+	owners_fini(&o);
+}
+
+static uint32_t with_root(struct profile *p, uint32_t frame, uint32_t stack)
+{
+	const struct profile_stack s = p->stacks[stack];
+	uint32_t *frames = xcalloc(s.nr_frames + 1, sizeof(*frames)), id;
+
+	frames[0] = frame;
+	if (s.nr_frames)
+		memcpy(frames + 1, p->stack_frames + s.first_frame, s.nr_frames * sizeof(*frames));
+	id = profile_stack(p, frames, s.nr_frames + 1);
+	free(frames);
+	return id;
+}
+
+void owners_add_root(struct profile *p, enum owner owner)
+{
+	struct number_map stacks = { 0 }; /* by root frame and stack: the new stack */
+	struct owners o;
+	uint32_t *frames;
+
+	owners_init(&o, p, owner, true);
+	frames = owner_frames(&o);
+	for (size_t i = 0; i < p->nr_samples; i++) {
+		struct profile_sample *s = &p->samples[i];
+		uint32_t frame = frames[thread_index(p, s)], *stack;
+		bool is_new;
+
+		stack = number_map_at(&stacks, (uint64_t)frame << 32 | s->stack, &is_new);
+		if (is_new)
+			*stack = with_root(p, frame, s->stack);
+		s->stack = *stack;
+		if (owner == OWNER_THREAD)
+			s->thread = PROFILE_NONE;
+	}
+	number_map_fini(&stacks);
+	free(frames);
+	owners_fini(&o);
+}

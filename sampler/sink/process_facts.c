@@ -1,0 +1,276 @@
+/*
+ * /proc/PID/cgroup has a line for each hierarchy, "ID:CONTROLLERS:PATH"; that of version 2 is
+ * "0::PATH". Where version 1 is in use too, engines may use that alone, so a container is looked
+ * for in all lines.
+ */
+#include "sampler/sink/process_facts.h"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <uthash.h>
+
+#include "core/base/alloc.h"
+#include "core/base/proc_status.h"
+#include "core/base/text_file.h"
+#include "core/profile/source.h"
+#include "sampler/target/container_id.h"
+#include "sampler/target/proc_life.h"
+
+#define MAX_KNOWN 16384
+#define MAX_CGROUP_FILE (64u << 10)
+#define MAX_PASSWD (1u << 20) /* lines */
+#define NEW_NS (2000ull * 1000 * 1000)
+
+struct known {
+	pid_t pid, parent;
+	uid_t uid;
+	char *cgroup;
+	struct container_id container;
+	bool is_read; /* the fields above are known, or the parent's */
+	bool was_new;
+	bool sampled; /* the sink knows it */
+	UT_hash_handle hh;
+};
+
+struct user {
+	uid_t uid;
+	char *name;
+	UT_hash_handle hh;
+};
+
+struct process_facts {
+	struct known *known;
+	struct user *users; /* of /etc/passwd */
+	long ticks_per_s;
+};
+
+/*
+ * Only the file is read: other sources of users (LDAP ...) may take long to answer, and samples
+ * wait meanwhile.
+ */
+static void read_users(struct process_facts *f)
+{
+	FILE *file = fopen("/etc/passwd", "re");
+	struct passwd *entry;
+
+	for (int i = 0; file && i < (int)MAX_PASSWD && (entry = fgetpwent(file)); i++) {
+		struct user *u;
+
+		HASH_FIND_INT(f->users, &entry->pw_uid, u);
+		if (u)
+			continue;
+		u = xcalloc(1, sizeof(*u));
+		u->uid = entry->pw_uid;
+		u->name = xstrdup(entry->pw_name);
+		HASH_ADD_INT(f->users, uid, u);
+	}
+	if (file)
+		fclose(file);
+}
+
+struct process_facts *process_facts_new(void)
+{
+	struct process_facts *f = xcalloc(1, sizeof(*f));
+
+	f->ticks_per_s = sysconf(_SC_CLK_TCK);
+	read_users(f);
+	return f;
+}
+
+static void forget(struct process_facts *f, struct known *k)
+{
+	HASH_DEL(f->known, k);
+	free(k->cgroup);
+	free(k);
+}
+
+static void forget_all(struct process_facts *f)
+{
+	struct known *k, *next;
+
+	HASH_ITER (hh, f->known, k, next)
+		forget(f, k);
+}
+
+void process_facts_free(struct process_facts *f)
+{
+	struct user *u, *next;
+
+	if (!f)
+		return;
+	forget_all(f);
+	HASH_ITER (hh, f->users, u, next) {
+		HASH_DEL(f->users, u);
+		free(u->name);
+		free(u);
+	}
+	free(f);
+}
+
+/* ---- reading */
+
+/* The path of a line; NULL: it is none of that kind. */
+static const char *path_of(const char *line)
+{
+	const char *colon = strchr(line, ':');
+
+	colon = colon ? strchr(colon + 1, ':') : NULL;
+	return colon && colon[1] == '/' ? colon + 1 : NULL;
+}
+
+static void take_cgroup(struct known *k, const char *path)
+{
+	free(k->cgroup);
+	k->cgroup = xstrdup(path);
+}
+
+static void read_cgroup(struct known *k)
+{
+	char path[64], *text, *rest, *line;
+	bool found = false, second = false;
+	size_t size;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)k->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || text_file_read(fd, MAX_CGROUP_FILE, &text, &size))
+		return;
+	free(k->cgroup);
+	k->cgroup = NULL;
+	k->container = (struct container_id){ 0 };
+	for (rest = text; (line = strsep(&rest, "\n"));) {
+		const char *at = path_of(line);
+		bool is_second = !strncmp(line, "0::", 3);
+
+		if (!at)
+			continue;
+		if (is_second || (!second && (!k->cgroup || strstr(line, ":name=systemd:"))))
+			take_cgroup(k, at);
+		second |= is_second;
+		if (is_second || !found)
+			found |= container_id_of_cgroup(at, &k->container);
+	}
+	free(text);
+}
+
+static uint64_t age_ns(const struct process_facts *f, uint64_t start_ticks)
+{
+	uint64_t start = start_ticks * (1000000000u / (uint64_t)f->ticks_per_s), now;
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return now > start ? now - start : 0;
+}
+
+/* false: it has ended. */
+static bool read_process(const struct process_facts *f, struct known *k)
+{
+	struct proc_life life;
+	char text[8192];
+	const char *uid, *parent;
+
+	if (!proc_life_read(k->pid, &life) || proc_status_text(k->pid, text, sizeof(text)))
+		return false;
+	uid = proc_status_value(text, "Uid");
+	parent = proc_status_value(text, "PPid");
+	if (!uid || !parent)
+		return false;
+	k->uid = (uid_t)strtoul(uid, NULL, 10);
+	k->parent = atoi(parent);
+	k->was_new = age_ns(f, life.start) < NEW_NS;
+	k->is_read = true;
+	read_cgroup(k);
+	return true;
+}
+
+/* ---- the sink */
+
+static uint32_t string(struct sink *sink, const char *text)
+{
+	return sink->string(sink, text, strlen(text));
+}
+
+static void tell(const struct process_facts *f, struct sink *sink, const struct known *k)
+{
+	struct fact_process row = {
+		.pid = (uint64_t)k->pid,
+		.parent = (uint64_t)k->parent,
+		.uid = k->uid,
+		.cgroup = string(sink, k->cgroup ? k->cgroup : ""),
+		.container = string(sink, k->container.id),
+		.engine = string(sink, k->container.engine),
+	};
+	struct user *u;
+
+	HASH_FIND_INT(f->users, &k->uid, u);
+	row.user = string(sink, u ? u->name : "");
+	sink->fact(sink, FACT_PROCESS, &row);
+}
+
+static struct known *find(struct process_facts *f, pid_t pid)
+{
+	struct known *k;
+
+	HASH_FIND_INT(f->known, &pid, k);
+	return k;
+}
+
+static struct known *add(struct process_facts *f, pid_t pid)
+{
+	struct known *k;
+
+	if (HASH_COUNT(f->known) >= MAX_KNOWN)
+		forget_all(f);
+	k = xcalloc(1, sizeof(*k));
+	k->pid = pid;
+	HASH_ADD_INT(f->known, pid, k);
+	return k;
+}
+
+void process_facts_sampled(struct process_facts *f, struct sink *sink, pid_t pid)
+{
+	struct known *k = find(f, pid);
+
+	if (k && k->sampled)
+		return;
+	k = k ? k : add(f, pid);
+	k->sampled = true;
+	read_process(f, k);
+	if (k->is_read)
+		tell(f, sink, k);
+}
+
+void process_facts_forked(struct process_facts *f, pid_t parent, pid_t child)
+{
+	struct known *from, *k = find(f, child);
+
+	if (k)
+		forget(f, k);
+	k = add(f, child);
+	from = find(f, parent);
+	if (!from || !from->is_read)
+		return;
+	k->parent = parent;
+	k->uid = from->uid;
+	k->cgroup = from->cgroup ? xstrdup(from->cgroup) : NULL;
+	k->container = from->container;
+	k->is_read = true;
+}
+
+void process_facts_end(struct process_facts *f, struct sink *sink)
+{
+	struct known *k, *next;
+
+	HASH_ITER (hh, f->known, k, next)
+		if (k->sampled && k->was_new && read_process(f, k))
+			tell(f, sink, k);
+}
