@@ -78,6 +78,7 @@ static int read_maps(struct ebpf_targets *t, struct process *p)
 {
 	int err;
 
+	p->wants_reading = false;
 	p->read_ns = monotonic_ns();
 	err = process_read_maps(p, t->files->table, ebpf_files_add, t->files);
 	p->read_cost_ns = monotonic_ns() - p->read_ns;
@@ -117,6 +118,7 @@ void ebpf_reread(struct ebpf_targets *t, struct process *p)
 {
 	uint64_t passed = monotonic_ns() - p->read_ns;
 
+	p->wants_reading = true;
 	if (!p->ended_ns && !p->exec_pending && passed >= REREAD_NS &&
 	    passed >= p->read_cost_ns * REREAD_PART)
 		read_maps(t, p);
@@ -219,6 +221,8 @@ void ebpf_targets_poll(struct ebpf_targets *t)
 			continue;
 		}
 		ebpf_allow_snapshots(&t->publisher, p, now);
+		if (p->wants_reading)
+			ebpf_reread(t, p);
 		if (p->nr_covered && !p->ended_ns)
 			process_check_covered(p);
 		if (nr_looks < MAX_LOOKS && process_prune_is_due(p, now)) {
