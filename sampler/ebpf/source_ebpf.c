@@ -34,6 +34,7 @@
 #include "sampler/ebpf/kernel_side.h"
 #include "sampler/ebpf/prefetch_rows.h"
 #include "sampler/ebpf/resync.h"
+#include "sampler/target/attach_error.h"
 #include "sampler/target/mapped_file.h"
 #include "sampler/selection/members.h"
 #include "sampler/selection/process_tree.h"
@@ -100,11 +101,7 @@ static int add_target(struct source *s, pid_t id, struct process_tree *tree)
 	if (!err)
 		process_tree_add_root(tree, pid);
 	if (err)
-		log_error(-err, "attach to process %d", (int)id);
-	if (err == -EACCES || err == -EPERM)
-		log_hint("its memory map is closed to you: run sprof as its user or with sudo");
-	if (err == -ESRCH)
-		log_hint("it may have ended: pgrep -l NAME lists what runs");
+		attach_error_report("attach to", id, err);
 	return err;
 }
 

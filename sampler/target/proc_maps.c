@@ -15,6 +15,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/proc_status.h"
+#include "core/untrusted/remote_read.h"
 #include "sampler/target/remapped_text.h"
 
 enum mapping_backing mapping_backing(const char *path, uint64_t ino)
@@ -135,13 +136,11 @@ static void remember(struct maps_reader *r, const struct file_mapping *m)
 /* Adds the mappings of a maps file. Returns its number of lines, or -errno. */
 static int read_file(struct maps_reader *r, struct process *p, pid_t thread)
 {
-	char path[64], *line = NULL;
+	FILE *f = remote_open(thread, "maps");
+	char *line = NULL;
 	size_t size = 0;
 	int nr_lines = 0;
-	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)thread);
-	f = fopen(path, "re");
 	if (!f)
 		return errno == ENOENT ? -ESRCH : -errno;
 	while (getline(&line, &size, f) > 0) {

@@ -10,13 +10,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #include <xxhash.h>
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/untrusted/remote_read.h"
 #include "sampler/target/process.h"
 #include "sampler/sink/sample_sink.h"
 #include "sampler/unwind/unwind_table.h"
@@ -190,10 +190,7 @@ static bool is_frame_pointer(const struct walk_rule *rule)
 
 static ssize_t read_memory(const struct process *p, uint64_t address, uint8_t *to, size_t size)
 {
-	struct iovec local = { to, size }, remote = { (void *)address, size };
-	ssize_t n = process_vm_readv(p->pid, &local, 1, &remote, 1, 0);
-
-	return n < 0 ? -errno : n;
+	return remote_read(p->pid, address, to, size);
 }
 
 /*
@@ -214,7 +211,7 @@ static bool is_unchanged(struct runtime_unwind *u, const struct process *p,
 		return true;
 	spend(&u->checks, size);
 	n = read_memory(p, r->start + f->start, u->buffer, size);
-	if (n == -ESRCH || n == -EPERM)
+	if (n == -ESRCH || n == -EPERM || n == -ETIMEDOUT)
 		return true;
 	u->bytes_checked += size;
 	if (n != (ssize_t)size || unwind_function_hash(u->buffer, size) != f->hash)
@@ -463,7 +460,7 @@ static void check_again(struct runtime_unwind *u, struct process *p, struct runt
 		return;
 	spend(&u->checks, size);
 	n = read_memory(p, r->start, u->buffer, size);
-	if (n == -ESRCH || n == -EPERM)
+	if (n == -ESRCH || n == -EPERM || n == -ETIMEDOUT)
 		return;
 	u->bytes_checked += size;
 	if (n == (ssize_t)size && hash_of(u->buffer, size) == r->hash)

@@ -19,6 +19,7 @@
 #include "sampler/target/vdso.h"
 
 #define MAX_PROCESSES 4096
+#define MAX_SAME 32 /* programs that one process may become within GRACE_NS */
 #define GRACE_NS (1000ull * 1000 * 1000)
 #define FIRST_POLL_NS (50ull * 1000 * 1000)
 #define REREAD_NS (20ull * 1000 * 1000)
@@ -107,14 +108,17 @@ int timer_add_process(struct timer_processes *s, pid_t pid, struct timer_process
 {
 	uint64_t now = monotonic_ns();
 	struct timer_process *p;
-	size_t nr = 0;
+	size_t nr = 0, nr_same = 0;
 	int err;
 
 	for (p = s->first; p; p = p->next) {
 		if (p->maps.pid == pid && !p->ended_ns)
 			p->ended_ns = now; /* it has become another program */
+		nr_same += p->maps.pid == pid;
 		nr++;
 	}
+	if (nr_same >= MAX_SAME)
+		return -EAGAIN;
 	if (nr >= MAX_PROCESSES) {
 		limit_hit(s->limits, LIMIT_PROCESSES,
 			  "more than %d processes: further ones are not sampled", MAX_PROCESSES);
