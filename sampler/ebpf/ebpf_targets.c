@@ -24,6 +24,7 @@
 #define GRACE_NS (1000ull * 1000 * 1000)
 #define REREAD_NS (20ull * 1000 * 1000)
 #define MAX_LOOKS 8    /* at mappings of processes, in one round */
+#define MAX_REREAD_NS (2000ull * 1000 * 1000)
 #define REREAD_PART 20 /* reading the mappings of a process takes at most 1/20 of the time */
 #define NOBODY 65534u  /* is charged for a process that has ended before its user was read */
 
@@ -116,11 +117,12 @@ int ebpf_process(struct ebpf_targets *t, pid_t pid, uint32_t exec_id, struct pro
 
 void ebpf_reread(struct ebpf_targets *t, struct process *p)
 {
-	uint64_t passed = monotonic_ns() - p->read_ns;
+	uint64_t wait = p->read_cost_ns * REREAD_PART;
 
+	/* The first reading, which opens the files, costs far more than those after it. */
+	wait = wait < REREAD_NS ? REREAD_NS : wait > MAX_REREAD_NS ? MAX_REREAD_NS : wait;
 	p->wants_reading = true;
-	if (!p->ended_ns && !p->exec_pending && passed >= REREAD_NS &&
-	    passed >= p->read_cost_ns * REREAD_PART)
+	if (!p->ended_ns && !p->exec_pending && monotonic_ns() - p->read_ns >= wait)
 		read_maps(t, p);
 }
 
