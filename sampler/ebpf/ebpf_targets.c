@@ -16,14 +16,14 @@
 #include "sampler/ebpf/ebpf_python.h"
 #include "sampler/ebpf/kernel_side.h"
 #include "sampler/target/proc_maps.h"
-#include "sampler/target/process_prune.h"
+#include "sampler/release/process_prune.h"
 #include "sampler/selection/process_user.h"
 #include "sampler/target/sideband.h"
 #include "sampler/walk/runtime_unwind.h"
 
 #define GRACE_NS (1000ull * 1000 * 1000)
 #define REREAD_NS (20ull * 1000 * 1000)
-#define MAX_LOOKS 8    /* at mappings of processes, in one round */
+#define MAX_LOOKS 8 /* at mappings of processes, in one round */
 #define MAX_REREAD_NS (2000ull * 1000 * 1000)
 #define REREAD_PART 20 /* reading the mappings of a process takes at most 1/20 of the time */
 #define NOBODY 65534u  /* is charged for a process that has ended before its user was read */
