@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "core/base/user_shares.h"
-#include "sampler/target/file_release.h"
+#include "sampler/release/file_release.h"
 
 struct limits;
 struct file_table;

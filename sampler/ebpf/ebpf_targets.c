@@ -16,14 +16,15 @@
 #include "sampler/ebpf/ebpf_python.h"
 #include "sampler/ebpf/kernel_side.h"
 #include "sampler/target/proc_maps.h"
-#include "sampler/target/process_prune.h"
+#include "sampler/release/process_prune.h"
 #include "sampler/selection/process_user.h"
 #include "sampler/target/sideband.h"
 #include "sampler/walk/runtime_unwind.h"
 
 #define GRACE_NS (1000ull * 1000 * 1000)
 #define REREAD_NS (20ull * 1000 * 1000)
-#define MAX_LOOKS 8    /* at mappings of processes, in one round */
+#define MAX_LOOKS 8 /* at mappings of processes, in one round */
+#define MAX_REREAD_NS (2000ull * 1000 * 1000)
 #define REREAD_PART 20 /* reading the mappings of a process takes at most 1/20 of the time */
 #define NOBODY 65534u  /* is charged for a process that has ended before its user was read */
 
@@ -78,6 +79,7 @@ static int read_maps(struct ebpf_targets *t, struct process *p)
 {
 	int err;
 
+	p->wants_reading = false;
 	p->read_ns = monotonic_ns();
 	err = process_read_maps(p, t->files->table, ebpf_files_add, t->files);
 	p->read_cost_ns = monotonic_ns() - p->read_ns;
@@ -115,10 +117,12 @@ int ebpf_process(struct ebpf_targets *t, pid_t pid, uint32_t exec_id, struct pro
 
 void ebpf_reread(struct ebpf_targets *t, struct process *p)
 {
-	uint64_t passed = monotonic_ns() - p->read_ns;
+	uint64_t wait = p->read_cost_ns * REREAD_PART;
 
-	if (!p->ended_ns && !p->exec_pending && passed >= REREAD_NS &&
-	    passed >= p->read_cost_ns * REREAD_PART)
+	/* The first reading, which opens the files, costs far more than those after it. */
+	wait = wait < REREAD_NS ? REREAD_NS : wait > MAX_REREAD_NS ? MAX_REREAD_NS : wait;
+	p->wants_reading = true;
+	if (!p->ended_ns && !p->exec_pending && monotonic_ns() - p->read_ns >= wait)
 		read_maps(t, p);
 }
 
@@ -219,6 +223,8 @@ void ebpf_targets_poll(struct ebpf_targets *t)
 			continue;
 		}
 		ebpf_allow_snapshots(&t->publisher, p, now);
+		if (p->wants_reading)
+			ebpf_reread(t, p);
 		if (p->nr_covered && !p->ended_ns)
 			process_check_covered(p);
 		if (nr_looks < MAX_LOOKS && process_prune_is_due(p, now)) {

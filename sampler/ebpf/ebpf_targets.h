@@ -45,7 +45,7 @@ void ebpf_on_fork(struct ebpf_targets *t, const struct fork_event *e);
 void ebpf_on_exec(struct ebpf_targets *t, const struct exec_event *e);
 void ebpf_on_exit(struct ebpf_targets *t, const struct exit_event *e);
 void ebpf_on_sideband(struct ebpf_targets *t, const struct sideband_record *r);
-/* Reads the mappings of a process again unless that was done a moment ago. */
+/* Reads the mappings of a process again, a little later if that was done a moment ago. */
 void ebpf_reread(struct ebpf_targets *t, struct process *p);
 
 /*

@@ -13,7 +13,7 @@
 
 #include "core/profile/source.h"
 #include "core/portable/walk.h"
-#include "sampler/target/file_release.h"
+#include "sampler/release/file_release.h"
 #include "sampler/target/mapped_file.h"
 #include "sampler/sink/time_order.h"
 #include "sampler/walk/runtime_unwind.h"

@@ -13,7 +13,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "sampler/target/proc_maps.h"
-#include "sampler/target/process_prune.h"
+#include "sampler/release/process_prune.h"
 #include "sampler/selection/process_user.h"
 #include "sampler/unwind/unwind_table.h"
 #include "sampler/walk/snapshot_unwind.h"

@@ -3,7 +3,7 @@
  * its first mapping appears and kept open, so that a program that is deleted or replaced meanwhile
  * still gets its unwind rows and its names. Runtime code has an entry for each process, and the
  * vdso one, without a file. When no process maps a file any more its entry is released, rests for a
- * while, and then its number belongs to another file (file_release.h).
+ * while, and then its number belongs to another file (sampler/release/file_release.h).
  */
 #ifndef SPROF_MAPPED_FILE_H
 #define SPROF_MAPPED_FILE_H

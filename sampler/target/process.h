@@ -50,6 +50,7 @@ struct process {
 	uint64_t ended_ns;		/* 0 = running */
 	uint64_t read_ns;		/* when /proc/PID/maps was last read */
 	uint64_t read_cost_ns;		/* how long that took */
+	bool wants_reading;		/* as soon as it is due again */
 	uint64_t known_ns;		/* when its maps were first read; 0: its fork was seen */
 	struct process_look look;
 	UT_hash_handle hh;

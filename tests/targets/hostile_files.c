@@ -198,7 +198,7 @@ static int map_many(uint32_t nr, uint32_t nr_rows, uint64_t ms)
 
 		make_image(&m, nr_rows, i * nr_rows);
 		image = map_image(&m);
-		if (i <= nr / 5 * 3)
+		if (i * 5 <= nr * 3)
 			at = image;
 	}
 	puts("ready");

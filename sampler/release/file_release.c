@@ -2,7 +2,7 @@
  * The vdso is mapped by every process and stays. A file that the table builder reads stays until
  * that has its table.
  */
-#include "sampler/target/file_release.h"
+#include "sampler/release/file_release.h"
 
 #include "sampler/target/mapped_file.h"
 #include "sampler/target/process.h"

@@ -2,7 +2,7 @@
  * A process that is ending shows only a part of its mappings, or none, which is why one look is
  * never enough.
  */
-#include "sampler/target/process_prune.h"
+#include "sampler/release/process_prune.h"
 
 #include <stdio.h>
 #include <stdlib.h>
