@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
-#include "core/base/safe_open.h"
+#include "core/rights/safe_open.h"
 #include "symbolizer/lookup/debug_file.h"
 #include "symbolizer/lookup/demangle.h"
 #include "symbolizer/lookup/elf_symbols.h"

@@ -16,7 +16,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
-#include "core/base/safe_open.h"
+#include "core/rights/safe_open.h"
 #include "symbolizer/lookup/debug_file.h"
 
 static int open_by_path(const struct profile_module *m, const char *path,

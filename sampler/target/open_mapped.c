@@ -1,7 +1,7 @@
 /*
  * The kernel's link to a mapped file is the best name; the path that the mapping had comes next, in
- * the root of the process. Everything goes through core/base/safe_open.h, because a process can map
- * what it likes and put what it likes at the path afterwards.
+ * the root of the process. Everything goes through core/rights/safe_open.h, because a process can
+ * map what it likes and put what it likes at the path afterwards.
  */
 #include "sampler/target/open_mapped.h"
 
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
-#include "core/base/safe_open.h"
+#include "core/rights/safe_open.h"
 
 /* Takes over fd; ESTALE where it is not the file with that inode (0: any). */
 static int check_inode(int fd, uint64_t ino)
@@ -98,7 +98,9 @@ struct mapped_root mapped_root_of(const struct file_mapping *m)
 	if (!stat("/", &ours) && !stat(link, &theirs) && ours.st_dev == theirs.st_dev &&
 	    ours.st_ino == theirs.st_ino)
 		return (struct mapped_root){ 0 };
-	/* The same file at the same path: that is how paths of a process that has ended are known. */
+	/*
+	 * The same file at the same path: that is how paths of a process that has ended are known.
+	 */
 	if (m->ino && m->path[0] == '/' && !stat(m->path, &ours) && ours.st_ino == m->ino)
 		return (struct mapped_root){ .prefix = prefix_of_root(link, m->path) };
 	return (struct mapped_root){ .pid = m->pid };

@@ -11,7 +11,9 @@
  */
 int open_mapped(const struct file_mapping *mapping);
 
-/* Finds out in which root directory the path of the mapping, and paths in the file, have a meaning. */
+/*
+ * Finds out in which root directory the path of the mapping, and paths in the file, have a meaning.
+ */
 struct mapped_root mapped_root_of(const struct file_mapping *mapping);
 
 /*

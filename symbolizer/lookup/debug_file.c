@@ -14,7 +14,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
-#include "core/base/safe_open.h"
+#include "core/rights/safe_open.h"
 #include "symbolizer/lookup/debuginfod.h"
 
 #define DEBUG_DIR "/usr/lib/debug"
