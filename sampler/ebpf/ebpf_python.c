@@ -75,10 +75,9 @@ static uint32_t place_of(struct ebpf_pythons *pythons, const struct py_layout *l
 			return (uint32_t)i;
 	place = free_place(pythons, processes);
 	if (!place || bpf_map_update_elem(pythons->map_fd, &place, layout, BPF_ANY)) {
-		limit_hit(
-			pythons->limits, LIMIT_PYTHONS,
-			"more than %d Python processes: further ones have native frames only",
-			MAX_PYTHONS - 1);
+		limit_hit(pythons->limits, LIMIT_PYTHONS,
+			  "more than %d Python processes: further ones have native frames only",
+			  MAX_PYTHONS - 1);
 		return 0;
 	}
 	pythons->layouts[place] = *layout;
