@@ -58,8 +58,8 @@ struct elf_section *elf_image_section_at(struct elf_image *image, size_t index);
 /*
  * Returns the section's content, decompressed, and followed by a NUL that *ret_size leaves out, so
  * that a string table always ends its last string. Belongs to the image; NULL where it cannot be
- * read, or exceeds a limit, which image->refused then tells: what a section expands to, and what all
- * sections take, is limited by their stored size and by the memory that is left.
+ * read, or exceeds a limit, which image->refused then tells: what a section expands to, and what
+ * all sections take, is limited by their stored size and by the memory that is left.
  */
 const uint8_t *elf_section_data(struct elf_image *image, struct elf_section *section,
 				uint64_t *ret_size);
