@@ -5,10 +5,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
+#include "core/base/memory_limit.h"
 #include "symbolizer/lookup/debug_file.h"
 #include "symbolizer/dwarf/answers.h"
 #include "symbolizer/symbol_sources.h"
@@ -23,10 +23,21 @@ struct dwarf_source {
 	struct dwarf_answers *answers;
 };
 
-/* The limit is a quarter of the machine's memory: more than that is not worth its names. */
+/* The limit is a quarter of the memory that is left: more than that is not worth its names. */
 static uint64_t max_dwarf_bytes(void)
 {
-	return (uint64_t)sysconf(_SC_PHYS_PAGES) / 4 * (uint64_t)sysconf(_SC_PAGESIZE);
+	return memory_available() / 4;
+}
+
+static struct dwarf_file *open_dwarf(struct elf_image *image, const char *path)
+{
+	uint64_t size = dwarf_file_bytes(image), limit = size ? max_dwarf_bytes() : 0;
+
+	if (size > limit)
+		log_warning("'%s': lines and inlined functions are missing: its debug data takes "
+			    "%.0f MB of memory, and the limit here is %.0f MB",
+			    path, (double)size / 1e6, (double)limit / 1e6);
+	return size && size <= limit ? dwarf_file_new(image, limit) : NULL;
 }
 
 static struct elf_image *open_alt(const struct symbol_module *module, struct elf_image *image)
@@ -53,7 +64,7 @@ static void *source_open(const struct symbol_module *module)
 	struct dwarf_file *file;
 	struct dwarf_losses losses;
 
-	file = dwarf_file_new(image, max_dwarf_bytes());
+	file = open_dwarf(image, module->debug ? module->debug_path : module->path);
 	if (!file)
 		return NULL;
 	s = xcalloc(1, sizeof(*s));
@@ -62,7 +73,7 @@ static void *source_open(const struct symbol_module *module)
 	file->root = module->debug ? module->debug_root : module->root;
 	s->alt_image = open_alt(module, image);
 	if (s->alt_image)
-		s->alt = file->alt = dwarf_file_new(s->alt_image, max_dwarf_bytes());
+		s->alt = file->alt = open_dwarf(s->alt_image, "the file of .gnu_debugaltlink");
 	if (s->alt)
 		dwarf_file_load_info(s->alt);
 	file->budget += module->nr_addresses * WORK_PER_ADDRESS;
@@ -90,6 +101,7 @@ static void source_close(void *state)
 	dwarf_answers_free(s->answers);
 	dwarf_file_free(s->file);
 	dwarf_file_free(s->alt);
+	debug_file_warn(s->alt_image, "the file of .gnu_debugaltlink");
 	elf_image_close(s->alt_image);
 	free(s);
 }

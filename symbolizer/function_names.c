@@ -152,7 +152,7 @@ static void search_table(struct search *s, struct elf_image *image, struct elf_s
 			add(s, names, &sym, name, glob);
 	}
 	elf_symbols_free(names);
-	elf_section_unload(section);
+	elf_section_unload(image, section);
 }
 
 static void search_image(struct search *s, struct elf_image *image, uint32_t type)

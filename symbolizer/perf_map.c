@@ -13,6 +13,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
+#include "core/base/memory_limit.h"
 #include "symbolizer/lookup/address_claim.h"
 #include "symbolizer/symbol_sources.h"
 #include "core/rights/target_file.h"
@@ -108,6 +109,7 @@ int perf_map_open(uint32_t pid)
 
 static void *source_open(const struct symbol_module *module)
 {
+	uint64_t limit;
 	char *text;
 	size_t size;
 	int fd, err;
@@ -115,7 +117,8 @@ static void *source_open(const struct symbol_module *module)
 	fd = perf_map_open(module->pid);
 	if (fd < 0)
 		return NULL;
-	err = text_file_read(fd, MAP_SIZE_MAX, &text, &size);
+	limit = memory_available() / 8; /* the text is held twice while its buffer grows */
+	err = text_file_read(fd, limit < MAP_SIZE_MAX ? limit : MAP_SIZE_MAX, &text, &size);
 	if (err) {
 		log_error(-err, "read 'perf-%u.map'", module->pid);
 		return NULL;

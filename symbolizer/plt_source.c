@@ -121,7 +121,7 @@ static void read_relocations(struct plt *plt, struct elf_image *image, const cha
 			xgrow(plt->slots, &plt->capacity, plt->nr_slots + 1, sizeof(*plt->slots));
 		plt->slots[plt->nr_slots++] = (struct slot){ r.r_offset, name };
 	}
-	elf_section_unload(section);
+	elf_section_unload(image, section);
 }
 
 /* Stubs that are not bound lazily have 8 bytes without IBT; all others have 16. */

@@ -137,6 +137,8 @@ int symbol_module_init(struct symbol_module *module, const struct profile *p, ui
 
 void symbol_module_fini(struct symbol_module *module)
 {
+	debug_file_warn(module->image, module->path);
+	debug_file_warn(module->debug, module->debug_path);
 	elf_image_close(module->image);
 	elf_image_close(module->debug);
 	free(module->debug_path);

@@ -9,10 +9,12 @@
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
+#include "core/base/memory_limit.h"
 #include "symbolizer/lookup/elf_symbols.h"
 #include "symbolizer/symbol_sources.h"
 
 #define DEBUGDATA_MAX (64u << 20) /* bytes, decompressed; Fedora's largest are a few MiB */
+#define XZ_RATIO_MAX 64		  /* 5 to 8 are usual */
 #define XZ_MEMORY_MAX (256u << 20)
 #define ELF_MODULES (1u << MODULE_ELF | 1u << MODULE_VDSO)
 
@@ -67,17 +69,21 @@ static struct elf_image *open_xz(const uint8_t *data, size_t size)
 {
 	struct elf_image *image = NULL;
 	size_t capacity = 0, in_at = 0, out_at = 0;
-	uint64_t memory = XZ_MEMORY_MAX;
+	uint64_t limit = memory_limit_expanded(size, XZ_RATIO_MAX), memory = memory_available() / 4;
 	uint8_t *out = NULL;
 	lzma_ret ret = LZMA_BUF_ERROR;
 
+	if (limit > DEBUGDATA_MAX)
+		limit = DEBUGDATA_MAX;
+	if (memory > XZ_MEMORY_MAX)
+		memory = XZ_MEMORY_MAX;
 	/*
 	 * The decompressed size is not known, so decompression is repeated with more room until it
 	 * fits.
 	 */
-	for (size_t want = size * 8; ret == LZMA_BUF_ERROR && capacity < DEBUGDATA_MAX; want *= 2) {
-		if (want > DEBUGDATA_MAX)
-			want = DEBUGDATA_MAX;
+	for (size_t want = size * 8; ret == LZMA_BUF_ERROR && capacity < limit; want *= 2) {
+		if (want > limit)
+			want = limit;
 		out = xgrow(out, &capacity, want, 1);
 		in_at = out_at = 0;
 		ret = lzma_stream_buffer_decode(&memory, 0, NULL, data, &in_at, size, out, &out_at,
@@ -101,7 +107,7 @@ static void *debugdata_open(const struct symbol_module *module)
 		return NULL;
 	data = elf_section_data(module->image, section, &size);
 	image = data ? open_xz(data, size) : NULL;
-	elf_section_unload(section);
+	elf_section_unload(module->image, section);
 	if (!image) {
 		log_debug("%s: .gnu_debugdata cannot be read", module->path);
 		return NULL;

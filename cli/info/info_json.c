@@ -162,7 +162,8 @@ static void json_limits(struct buffer *b, const struct profile *p)
 
 	buffer_add_string(b, ",\n  \"limits\": [");
 	for (size_t i = 0; i < nr; i++) {
-		buffer_printf(b, "%s\n    {\"limit\": %" PRIu64 ", \"times\": %" PRIu64 ", \"text\": ",
+		buffer_printf(b,
+			      "%s\n    {\"limit\": %" PRIu64 ", \"times\": %" PRIu64 ", \"text\": ",
 			      i ? "," : "", rows[i].limit, rows[i].count);
 		text_add_json(b, str(p, (uint32_t)rows[i].text));
 		buffer_add_char(b, '}');

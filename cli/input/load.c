@@ -10,12 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/input/load_perf_data.h"
 #include "cli/input/lookahead.h"
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/base/log.h"
+#include "core/base/memory_limit.h"
 #include "core/profile/profile.h"
 #include "core/recording/recfile.h"
 #include "output/select/filter.h"
@@ -84,6 +86,7 @@ static int load_recording(FILE *f, const char *name, const struct load_opts *opt
 	char *note;
 	int err = recfile_read(f, ret_profile, &note);
 
+	memory_guard_end(); /* names come from other files, which have limits of their own */
 	if (err) {
 		if (err == -EPROTONOSUPPORT)
 			log_error(0,
@@ -123,6 +126,7 @@ static int load_perf(FILE *f, const char *name, const struct load_opts *opts,
 	struct symbolizer_stats stats;
 	int err = perf_data_load(f, name, !opts->no_warnings, &symbolizer.elsewhere, ret_profile);
 
+	memory_guard_end();
 	if (!err && !opts->no_symbols)
 		symbolizer_run(*ret_profile, &symbolizer, &stats);
 	return err;
@@ -134,10 +138,15 @@ static int load_gzip(FILE *f, const char *name, const struct load_opts *opts,
 {
 	struct buffer packed = { 0 }, data = { 0 };
 	int err = buffer_add_file(&packed, f, MAX_EXPANDED);
+	uint64_t limit = memory_limit_file(packed.size);
 	FILE *expanded = NULL;
 
+	if (limit > MAX_EXPANDED)
+		limit = MAX_EXPANDED;
 	if (!err)
-		err = gzip_expand(&data, packed.data, packed.size, MAX_EXPANDED);
+		err = gzip_expand(&data, packed.data, packed.size, limit);
+	if (err == -EFBIG)
+		memory_limit_report(name, packed.size, limit);
 	buffer_fini(&packed);
 	if (!err && data.size)
 		expanded = fmemopen(data.data, data.size, "rb");
@@ -145,7 +154,7 @@ static int load_gzip(FILE *f, const char *name, const struct load_opts *opts,
 		err = load(expanded, name, opts, true, ret_profile);
 	else if (err == -EINVAL)
 		log_error(0, "read '%s': its gzip data is damaged or cut off", name);
-	else
+	else if (err != -EFBIG)
 		log_error(err ? -err : 0, "read '%s'%s", name, err ? "" : ": it is empty");
 	if (expanded)
 		fclose(expanded);
@@ -179,6 +188,17 @@ static int load(FILE *f, const char *name, const struct load_opts *opts, bool ex
 	return err;
 }
 
+/* The bytes of a file from here to its end; 0 for a pipe. */
+static uint64_t size_of(FILE *f)
+{
+	off_t at = ftello(f);
+	struct stat st;
+
+	return at >= 0 && !fstat(fileno(f), &st) && S_ISREG(st.st_mode) && st.st_size > at
+		       ? (uint64_t)(st.st_size - at)
+		       : 0;
+}
+
 /* Reports a filter that needs something that the profile does not have. */
 static int filter(struct profile *p, const char *name, const struct load_opts *opts)
 {
@@ -203,7 +223,9 @@ int profile_load(const char *path, const struct load_opts *opts, struct profile 
 	opts = opts ? opts : &defaults;
 	if (opts->ret_note)
 		*opts->ret_note = NULL;
+	memory_guard_begin(name, size_of(f));
 	err = load(f, name, opts, false, &p);
+	memory_guard_end();
 	if (f != stdin)
 		fclose(f);
 	if (!err)

@@ -15,6 +15,7 @@
 
 #include "core/base/buffer.h"
 #include "core/base/log.h"
+#include "core/base/memory_limit.h"
 #include "core/profile/profile.h"
 #include "sampler/perf_data/perf_data.h"
 
@@ -52,9 +53,11 @@ static bool is_this_kernel(const struct profile *p, const struct perf_data_facts
 	       kernel_address(facts->kernel_symbol) == facts->kernel_address;
 }
 
-static void report(int err, const char *name)
+static void report(int err, const char *name, size_t size)
 {
-	if (err == -EINVAL)
+	if (err == -EFBIG && size)
+		memory_limit_report(name, size, memory_limit_file(size));
+	else if (err == -EINVAL)
 		log_error(0, "read '%s': its header is damaged", name);
 	else if (err == -ENODATA)
 		log_error(0, "read '%s': it holds no samples", name);
@@ -87,12 +90,13 @@ int perf_data_load(FILE *f, const char *name, bool warn, bool *ret_elsewhere,
 	struct perf_data_facts facts;
 	struct buffer data = { 0 };
 	int err = buffer_add_file(&data, f, MAX_SIZE);
+	size_t size = err ? 0 : data.size; /* 0: it was not read */
 
 	if (!err)
 		err = perf_data_read(data.data, data.size, &facts, ret_profile);
 	buffer_fini(&data);
 	if (err) {
-		report(err, name);
+		report(err, name, size);
 		return err;
 	}
 	(*ret_profile)->meta.unfinished = facts.cut_off || facts.nr_damaged;

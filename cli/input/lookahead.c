@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/memory_limit.h"
 
 enum { BUFFER_SIZE = 64 * 1024 };
 
@@ -24,6 +25,8 @@ static ssize_t read_on(void *cookie, char *data, size_t size)
 	if (!left) {
 		size_t got = fread(data, 1, size, l->inner);
 
+		if (l->is_pipe)
+			memory_guard_read(got);
 		return !got && ferror(l->inner) ? -1 : (ssize_t)got;
 	}
 	size = size < left ? size : left;
@@ -71,6 +74,10 @@ int lookahead_init(struct lookahead *l, FILE *f, size_t size)
 		return err;
 	}
 	l->file = open_again(f, start);
+	/* A file in memory has no descriptor; its size is known to the guard already. */
+	l->is_pipe = !l->file && fileno(f) >= 0;
+	if (l->is_pipe)
+		memory_guard_read(l->size);
 	if (!l->file)
 		l->file = fopencookie(l, "r", (cookie_io_functions_t){ .read = read_on });
 	if (!l->file) {

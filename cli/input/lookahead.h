@@ -2,6 +2,7 @@
 #ifndef SPROF_LOOKAHEAD_H
 #define SPROF_LOOKAHEAD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -12,6 +13,7 @@ struct lookahead {
 	char *buffer;
 	FILE *inner; /* the caller's, stays open; its offset is undefined afterwards */
 	size_t at;   /* bytes of `head` that were read again */
+	bool is_pipe;
 };
 
 /* Reads up to `size` bytes ahead. Returns 0 or -errno, not reported. */

@@ -10,8 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void (*report)(void); /* NULL: the plain message */
+
+void alloc_set_report(void (*fn)(void))
+{
+	report = fn;
+}
+
 static void __attribute__((noreturn)) out_of_memory(size_t nr, size_t size)
 {
+	if (report) {
+		report();
+		exit(1);
+	}
 	fprintf(stderr, "sprof: cannot allocate %zu x %zu bytes: out of memory\n", nr, size);
 	exit(1);
 }

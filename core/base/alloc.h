@@ -7,6 +7,9 @@
 
 #include <stddef.h>
 
+/* Has `fn` print what the program ends with when memory runs out; NULL: a message of this file. */
+void alloc_set_report(void (*fn)(void));
+
 void *xmalloc(size_t size);
 void *xcalloc(size_t nr, size_t size); /* zeroed */
 void *xreallocarray(void *old, size_t nr, size_t size);

@@ -15,11 +15,35 @@
 #include <zstd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/memory_limit.h"
 
 #define SECTION_SIZE_MAX (4ull << 30) /* bytes, decompressed */
 #define TABLE_SIZE_MAX (512u << 20)   /* bytes; browsers reach 200 MiB */
 #define NAMES_SIZE_MAX (16ull << 20)
-#define COMPRESS_RATIO_MAX 200 /* DWARF reaches 5; a higher ratio is a decompression bomb */
+#define COMPRESS_RATIO_MAX 32 /* DWARF reaches 5; a higher ratio is a decompression bomb */
+#define LOADED_RATIO_MAX 64 /* of all sections to the file; sections may overlap, files be sparse */
+#define EXPANDED_MIN (1u << 20) /* bytes that any section may expand to */
+#define LOADED_MIN (16u << 20)	/* bytes that any file may take */
+
+/* Returns whether `size` more bytes of a section may be loaded. */
+static bool may_load(struct elf_image *image, const struct elf_section *s, uint64_t size)
+{
+	uint64_t sum = image->loaded_bytes + size;
+
+	if (size > SECTION_SIZE_MAX)
+		sum = UINT64_MAX;
+	if (sum <= LOADED_MIN)
+		return true;
+	if (!image->loaded_max) {
+		image->loaded_max = memory_limit_expanded(image->stored_bytes, LOADED_RATIO_MAX);
+		if (image->loaded_max < LOADED_MIN)
+			image->loaded_max = LOADED_MIN;
+	}
+	if (sum <= image->loaded_max)
+		return true;
+	image->refused = (struct elf_refusal){ s->name, size, image->loaded_max };
+	return false;
+}
 
 /* Copies a part of the file and adds a NUL; NULL where that fails. */
 static uint8_t *image_copy(const struct elf_image *image, uint64_t offset, uint64_t size)
@@ -124,6 +148,10 @@ int elf_image_open(int fd, struct elf_image **ret_image)
 	}
 	image = xcalloc(1, sizeof(*image));
 	image->source = (struct elf_source){ .fd = fd, .size = (uint64_t)st.st_size };
+	image->stored_bytes = (uint64_t)st.st_blocks * 512;
+	/* Some file systems do not count blocks, and small files may lie in their inode. */
+	if (!image->stored_bytes || image->stored_bytes > image->source.size)
+		image->stored_bytes = image->source.size;
 	return image_finish_open(image, ret_image);
 }
 
@@ -135,6 +163,7 @@ int elf_image_open_memory(const void *data, size_t size, struct elf_image **ret_
 	if (size)
 		memcpy(image->memory, data, size);
 	image->source = (struct elf_source){ -1, image->memory, size };
+	image->stored_bytes = size;
 	return image_finish_open(image, ret_image);
 }
 
@@ -203,7 +232,7 @@ struct compression {
 	uint64_t header_size, size;
 };
 
-/* Returns false where the header is damaged or promises more than compression can achieve. */
+/* Returns false where the header is damaged. */
 static bool read_compression(const struct elf_image *image, const struct elf_section *s,
 			     struct compression *ret)
 {
@@ -225,7 +254,7 @@ static bool read_compression(const struct elf_image *image, const struct elf_sec
 		for (int i = 4; i < 12; i++)
 			ret->size = ret->size << 8 | header[i];
 	}
-	return ret->size <= SECTION_SIZE_MAX && ret->size / COMPRESS_RATIO_MAX <= s->size;
+	return true;
 }
 
 uint64_t elf_section_content_size(const struct elf_image *image, const struct elf_section *section)
@@ -238,16 +267,28 @@ uint64_t elf_section_content_size(const struct elf_image *image, const struct el
 		return 0;
 	if (!elf_section_is_compressed(section))
 		return section->size;
-	return read_compression(image, section, &compression) ? compression.size : 0;
+	if (!read_compression(image, section, &compression))
+		return 0;
+	return compression.size < SECTION_SIZE_MAX ? compression.size : SECTION_SIZE_MAX;
 }
 
 /* Replaces the compressed content of a section. Returns false where it is damaged. */
-static bool decompress(const struct elf_image *image, struct elf_section *s)
+static bool decompress(struct elf_image *image, struct elf_section *s)
 {
 	struct compression compression;
+	uint64_t limit;
 	uint8_t *out;
 
 	if (!read_compression(image, s, &compression))
+		return false;
+	limit = compression.size <= EXPANDED_MIN
+			? EXPANDED_MIN
+			: memory_limit_expanded(s->size, COMPRESS_RATIO_MAX);
+	if (compression.size > limit) {
+		image->refused = (struct elf_refusal){ s->name, compression.size, limit };
+		return false;
+	}
+	if (!may_load(image, s, compression.size))
 		return false;
 	out = malloc(compression.size + 1);
 	if (!out)
@@ -281,10 +322,21 @@ int elf_section_read(const struct elf_image *image, const struct elf_section *se
 	return elf_source_read(&image->source, section->offset + offset, buf, size);
 }
 
-static void section_drop(struct elf_section *section)
+static void section_drop(struct elf_image *image, struct elf_section *section)
 {
+	if (section->data)
+		image->loaded_bytes -= section->data_size;
 	free(section->data);
 	section->data = NULL;
+}
+
+/* Reads the content, which stays compressed if it is. */
+static void section_load(struct elf_image *image, struct elf_section *section)
+{
+	if (section->type == SHT_NOBITS || !may_load(image, section, section->size))
+		return;
+	section->data = image_copy(image, section->offset, section->size);
+	section->data_size = section->size;
 }
 
 const uint8_t *elf_section_data(struct elf_image *image, struct elf_section *section,
@@ -292,13 +344,14 @@ const uint8_t *elf_section_data(struct elf_image *image, struct elf_section *sec
 {
 	if (!section->tried) {
 		section->tried = true;
-		if (section->type == SHT_NOBITS || section->size > SECTION_SIZE_MAX)
-			return NULL;
-		section->data = image_copy(image, section->offset, section->size);
-		section->data_size = section->size;
+		section_load(image, section);
 		if (section->data && elf_section_is_compressed(section) &&
-		    !decompress(image, section))
-			section_drop(section);
+		    !decompress(image, section)) {
+			free(section->data);
+			section->data = NULL;
+		}
+		if (section->data)
+			image->loaded_bytes += section->data_size;
 	}
 	if (!section->data)
 		return NULL;
@@ -306,9 +359,9 @@ const uint8_t *elf_section_data(struct elf_image *image, struct elf_section *sec
 	return section->data;
 }
 
-void elf_section_unload(struct elf_section *section)
+void elf_section_unload(struct elf_image *image, struct elf_section *section)
 {
-	section_drop(section);
+	section_drop(image, section);
 	section->tried = false;
 }
 
@@ -319,8 +372,9 @@ bool elf_symbol_table_read(struct elf_image *image, struct elf_section *section,
 	struct elf_symbol_table t;
 	uint64_t size;
 
-	if (!strings || strings->type != SHT_STRTAB || section->size > TABLE_SIZE_MAX ||
-	    strings->size > TABLE_SIZE_MAX)
+	if (!strings || strings->type != SHT_STRTAB ||
+	    elf_section_content_size(image, section) > TABLE_SIZE_MAX ||
+	    elf_section_content_size(image, strings) > TABLE_SIZE_MAX)
 		return false;
 	t.symbols = elf_section_data(image, section, &size);
 	t.strings = (const char *)elf_section_data(image, strings, &t.strings_size);

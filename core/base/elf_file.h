@@ -35,6 +35,14 @@ struct elf_image {
 	struct elf_section *sections;
 	size_t nr_sections;
 	char *section_names;
+	uint64_t stored_bytes; /* on the disk; less than the size of a sparse file */
+	uint64_t loaded_bytes; /* of all sections that are in memory */
+	uint64_t loaded_max;   /* limit for them; 0 = not yet known */
+	/* What was not loaded because of a limit; size 0 = nothing. */
+	struct elf_refusal {
+		const char *section;
+		uint64_t size, limit; /* of the content, in bytes */
+	} refused;
 };
 
 /* Takes over fd and closes it, on failure too. 0, or -errno as elf_headers_read() gives it. */
@@ -50,7 +58,8 @@ struct elf_section *elf_image_section_at(struct elf_image *image, size_t index);
 /*
  * Returns the section's content, decompressed, and followed by a NUL that *ret_size leaves out, so
  * that a string table always ends its last string. Belongs to the image; NULL where it cannot be
- * read.
+ * read, or exceeds a limit, which image->refused then tells: what a section expands to, and what
+ * all sections take, is limited by their stored size and by the memory that is left.
  */
 const uint8_t *elf_section_data(struct elf_image *image, struct elf_section *section,
 				uint64_t *ret_size);
@@ -64,7 +73,7 @@ int elf_section_read(const struct elf_image *image, const struct elf_section *se
 		     uint64_t offset, void *buf, uint64_t size);
 bool elf_section_is_compressed(const struct elf_section *section);
 /* Frees the copy; the next elf_section_data() reads the file again. */
-void elf_section_unload(struct elf_section *section);
+void elf_section_unload(struct elf_image *image, struct elf_section *section);
 
 /* A symbol table (SHT_SYMTAB or SHT_DYNSYM) with the names of its symbols. */
 struct elf_symbol_table {

@@ -12,10 +12,11 @@
 #include <zstd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/memory_limit.h"
 #include "sampler/perf_data/features.h"
 
 #define MAGIC "PERFILE2"
-#define EXPANDED_MAX ((size_t)4 << 30)
+#define EXPANDED_MAX (4ull << 30)
 #define EVENTS_MAX 65536
 #define PIPE_HEADER_SIZE 16 /* perf record -o -: magic and size, the rest comes as records */
 #define FILE_HEADER_SIZE 104
@@ -178,7 +179,7 @@ static int expand(struct perf_data_file *f, ZSTD_DStream *stream, const uint8_t 
 	do {
 		size_t room = ZSTD_DStreamOutSize(), before = in.pos, ret;
 
-		if (f->expanded.size > EXPANDED_MAX)
+		if (f->expanded.size > f->expanded_max)
 			return -EFBIG;
 		out = (ZSTD_outBuffer){ buffer_reserve(&f->expanded, room), room, 0 };
 		ret = ZSTD_decompressStream(stream, &out, &in);
@@ -321,6 +322,9 @@ int perf_data_file_open(struct perf_data_file *f, const void *data, size_t size)
 	int err;
 
 	*f = (struct perf_data_file){ .data = data, .size = size };
+	f->expanded_max = memory_limit_file(size);
+	if (f->expanded_max > EXPANDED_MAX)
+		f->expanded_max = EXPANDED_MAX;
 	f->hostname = xstrdup("");
 	f->release = xstrdup("");
 	f->version = xstrdup("");

@@ -55,6 +55,7 @@ struct perf_data_file {
 	char *hostname, *release, *version, *arch, *command; /* "" = the file does not say */
 	uint32_t nr_cpus;
 	struct buffer expanded;
+	uint64_t expanded_max;		/* bytes; limit for it */
 	struct perf_data_place *places; /* by time, then in the order of the file */
 	size_t nr_places;
 	bool cut_off;	     /* perf was killed, or the file is incomplete */

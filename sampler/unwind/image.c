@@ -9,10 +9,12 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/memory_limit.h"
 
 #define MAX_EH_FRAME_SIZE (256u << 20)
-#define MAX_SECTIONS 65536u /* each costs a read of its name; linked files have dozens */
-#define PE_OMIT 0xff	    /* DW_EH_PE_omit */
+#define SMALL_EH_FRAME_SIZE (4u << 20) /* for any machine */
+#define MAX_SECTIONS 65536u	       /* each costs a read of its name; linked files have dozens */
+#define PE_OMIT 0xff		       /* DW_EH_PE_omit */
 
 /* Where .eh_frame is. */
 struct region {
@@ -209,9 +211,12 @@ int unwind_image_load_eh_frame(const struct unwind_image *image, struct eh_frame
 		return err;
 	if (region.offset > image->source.size || region.size > image->source.size - region.offset)
 		return -ENODATA;
-	if (region.size > MAX_EH_FRAME_SIZE)
+	if (region.size > MAX_EH_FRAME_SIZE ||
+	    (region.size > SMALL_EH_FRAME_SIZE && region.size > memory_available() / 16))
 		return -EFBIG;
-	data = xmalloc(region.size);
+	data = malloc(region.size); /* not xmalloc(): the file chose the size */
+	if (!data)
+		return -ENOMEM;
 	err = unwind_image_read(image, region.offset, data, region.size);
 	if (err) {
 		free(data);

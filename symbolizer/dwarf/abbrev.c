@@ -10,7 +10,8 @@
 
 #include "core/base/alloc.h"
 
-#define ABBREV_SIZE_MAX (256u << 20) /* a table takes eight times its bytes when parsed */
+#define ABBREV_SIZE_MAX (256u << 20) /* of the section, which has many tables */
+#define TABLE_SIZE_MAX (4u << 20)    /* of a parsed table, which takes eight times its bytes */
 
 /* Returns the bytes of a form in an entry, or DWARF_VARIES. */
 static uint8_t form_size(const struct dwarf_unit *unit, uint64_t form)
@@ -51,6 +52,11 @@ static uint8_t form_size(const struct dwarf_unit *unit, uint64_t form)
 	return DWARF_VARIES;
 }
 
+static size_t table_bytes(const struct dwarf_abbrevs *t)
+{
+	return t->nr * sizeof(*t->abbrevs) + t->nr_attributes * sizeof(*t->attributes);
+}
+
 static void parse_attributes(struct dwarf_abbrevs *t, struct dwarf_abbrev *abbrev, size_t *capacity,
 			     const struct dwarf_unit *unit, struct cursor *c)
 {
@@ -61,7 +67,7 @@ static void parse_attributes(struct dwarf_abbrevs *t, struct dwarf_abbrev *abbre
 		uint64_t name = cursor_uleb(c), form = cursor_uleb(c);
 		struct dwarf_attribute *a;
 
-		if (!name && !form)
+		if ((!name && !form) || table_bytes(t) > TABLE_SIZE_MAX)
 			break;
 		t->attributes = xgrow(t->attributes, capacity, t->nr_attributes + 1,
 				      sizeof(*t->attributes));
@@ -97,7 +103,7 @@ static struct dwarf_abbrevs *abbrevs_parse(const struct dwarf_unit *unit)
 		uint64_t code = cursor_uleb(&c), tag;
 		struct dwarf_abbrev *abbrev;
 
-		if (c.bad || !code)
+		if (c.bad || !code || table_bytes(t) > TABLE_SIZE_MAX)
 			break;
 		t->abbrevs = xgrow(t->abbrevs, &capacity, t->nr + 1, sizeof(*t->abbrevs));
 		abbrev = &t->abbrevs[t->nr++];

@@ -18,6 +18,7 @@
 #define BUDGET_PER_BYTE 8
 #define BUDGET_BASE (1u << 20)
 
+#define UNITS_MIN 65536	 /* units that any file may have */
 #define CACHED_TABLES 16 /* tables of each kind that are kept from one unit to the next */
 #define ROOT_BYTES 512	 /* enough for the header and root entry that compilers write */
 
@@ -59,6 +60,12 @@ static bool read_unit_header(struct dwarf_unit *unit, struct cursor *c, uint64_t
 	return true;
 }
 
+/* A unit takes 200 bytes of memory. In the file, compressed, the smallest real ones take 32. */
+static size_t max_units(const struct dwarf_file *file)
+{
+	return UNITS_MIN + file->info->size / 32;
+}
+
 static void read_units(struct dwarf_file *file)
 {
 	uint64_t size = file->sections[DWARF_INFO].data ? file->sections[DWARF_INFO].size
@@ -80,6 +87,8 @@ static void read_units(struct dwarf_file *file)
 		at = unit.end;
 		if (!unit.version)
 			continue;
+		if (file->nr_units == max_units(file))
+			break;
 		file->units =
 			xgrow(file->units, &capacity, file->nr_units + 1, sizeof(*file->units));
 		file->units[file->nr_units++] = unit;
@@ -111,20 +120,35 @@ static struct elf_section *find_split_info(struct dwarf_file *file)
 	return first;
 }
 
+static uint64_t content_bytes(const struct dwarf_file *file)
+{
+	uint64_t total = 0;
+
+	for (int i = 0; i < NR_DWARF_SECTIONS; i++) {
+		struct elf_section *s = dwarf_section_find(file, i);
+
+		total += s ? elf_section_content_size(file->image, s) : 0;
+	}
+	return total;
+}
+
+uint64_t dwarf_file_bytes(struct elf_image *image)
+{
+	const struct dwarf_file file = { .image = image };
+
+	return dwarf_section_find(&file, DWARF_INFO) ? content_bytes(&file) : 0;
+}
+
 static struct dwarf_file *file_new(struct elf_image *image, uint64_t max_bytes, bool is_split)
 {
 	struct dwarf_file *file = xcalloc(1, sizeof(*file));
-	uint64_t total = 0;
+	uint64_t total;
 
 	file->image = image;
 	file->is_split = is_split;
 	file->max_bytes = max_bytes;
 	file->root = -1;
-	for (int i = 0; i < NR_DWARF_SECTIONS; i++) {
-		struct elf_section *s = dwarf_section_find(file, i);
-
-		total += s ? elf_section_content_size(image, s) : 0;
-	}
+	total = content_bytes(file);
 	file->info = is_split ? find_split_info(file) : dwarf_section_find(file, DWARF_INFO);
 	file->line = dwarf_section_find(file, DWARF_LINE);
 	if (!file->info || total > max_bytes) {

@@ -156,6 +156,8 @@ struct dwarf_value {
 	const char *string;
 };
 
+/* Returns how much memory the DWARF of an image takes, decompressed; 0 = has none. */
+uint64_t dwarf_file_bytes(struct elf_image *image);
 /*
  * Reads the unit headers of the image, which must outlive the file. NULL where there is no DWARF,
  * or more than max_bytes of it.

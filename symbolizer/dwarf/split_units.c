@@ -197,6 +197,7 @@ void dwarf_package_free(struct dwarf_package *package)
 		return;
 	dwarf_file_free(package->file);
 	if (package->path) {
+		debug_file_warn(package->image, package->path);
 		free(package->units);
 		free(package->path);
 		elf_image_close(package->image);
@@ -283,6 +284,8 @@ static struct dwarf_unit *open_dwo(struct dwarf_unit *skeleton, char *path)
 		file->keep = &main->strings;
 		unit = find_unit(file, skeleton);
 	}
+	if (image && !unit)
+		debug_file_warn(image, path);
 	if (image && !unit)
 		log_debug("'%s' is not the split DWARF that was linked", path);
 	free(path);

@@ -33,6 +33,17 @@ struct elf_image *debug_file_open(int root, const char *path)
 	return image;
 }
 
+void debug_file_warn(const struct elf_image *image, const char *path)
+{
+	const struct elf_refusal *refused = image ? &image->refused : NULL;
+
+	if (refused && refused->size)
+		log_warning("'%s' of %.1f MB: names are missing: its section '%s' would take %.0f "
+			    "MB of memory, and the limit for a file of that size here is %.0f MB",
+			    path, (double)image->stored_bytes / 1e6, refused->section,
+			    (double)refused->size / 1e6, (double)refused->limit / 1e6);
+}
+
 /*
  * Opens the debug file with that build-id under a directory; NULL where there is none. *ret_path is
  * to free().

@@ -20,6 +20,12 @@ void debug_file_find(struct symbol_module *module);
 struct elf_image *debug_file_open(int root, const char *path);
 
 /*
+ * Warns if a section of the image was left out because it would take too much memory. `path` names
+ * the file; NULL images are fine.
+ */
+void debug_file_warn(const struct elf_image *image, const char *path);
+
+/*
  * Opens the file to which dwz moved shared DWARF: `name`, relative to the file with the module's
  * DWARF, which refers to it, or else by its build-id. NULL where no such file exists.
  */

@@ -12,10 +12,12 @@
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
+#include "core/base/memory_limit.h"
 
 #define LIBRARY "libdebuginfod.so.1"
-#define ID_SIZE_MIN 8  /* bytes; shorter ids are not unique worldwide */
-#define TIMEOUT_S "20" /* for the first 100 KB; the default is 90 s */
+#define ID_SIZE_MIN 8		   /* bytes; shorter ids are not unique worldwide */
+#define DOWNLOAD_MAX 8000000000ull /* bytes; Chromium's has 5 GB */
+#define TIMEOUT_S "20"		   /* for the first 100 KB; the default is 90 s */
 
 /* As in <elfutils/debuginfod.h>. */
 typedef struct debuginfod_client client;
@@ -37,6 +39,8 @@ struct debuginfod {
 	void *context;
 	const char *name; /* of the file being fetched */
 	bool unreachable;
+	uint64_t limit; /* bytes of the file being fetched */
+	bool too_large; /* it has more */
 };
 
 /* The callback gets only the client, which carries a pointer to us. */
@@ -45,16 +49,25 @@ static int on_progress(client *c, long done, long total)
 	void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_NOLOAD);
 	void *(*get_user_data)(client * c) = NULL;
 	struct debuginfod *d = NULL;
+	bool too_large;
 
 	if (handle)
 		get_user_data = (void *(*)(client *))dlsym(handle, "debuginfod_get_user_data");
 	if (get_user_data)
 		d = get_user_data(c);
+	/* Another value than 0 ends the download. */
+	too_large = d && done > 0 && (uint64_t)done > d->limit;
+	if (too_large && !d->too_large)
+		log_warning("'%s': its debug file is not fetched: it has more than %.0f MB, the "
+			    "limit here",
+			    d->name ? d->name : "?", (double)d->limit / 1e6);
+	if (too_large)
+		d->too_large = true;
 	if (d && d->progress && done >= 0)
 		d->progress(d->context, d->name, (uint64_t)done, total > 0 ? (uint64_t)total : 0);
 	if (handle)
 		dlclose(handle);
-	return 0;
+	return too_large;
 }
 
 static bool find_functions(struct debuginfod *d)
@@ -138,12 +151,19 @@ int debuginfod_fetch(struct debuginfod *d, const char *name, const uint8_t *buil
 	if (d->unreachable || size < ID_SIZE_MIN)
 		return -ENOENT;
 	d->name = name;
+	d->too_large = false;
+	/* What is larger than the memory that is left could not be used. */
+	d->limit = memory_available();
+	if (d->limit > DOWNLOAD_MAX)
+		d->limit = DOWNLOAD_MAX;
 	fd = d->library.find_debuginfo(d->client, build_id, (int)size, NULL);
 	if (d->progress)
 		d->progress(d->context, NULL, 0, 0);
 	d->name = NULL;
 	if (fd >= 0)
 		return fd;
+	if (d->too_large)
+		return -EFBIG;
 	log_debug("'%s': no server has its debug file: error %d", name, -fd);
 	if (fd != -ENOENT) {
 		d->unreachable = true;

@@ -213,7 +213,7 @@ struct elf_symbols *elf_symbols_new(struct elf_image *image, struct elf_section 
 		return NULL;
 	t = xcalloc(1, sizeof(*t));
 	add_symbols(t, image, &table, code);
-	elf_section_unload(section); /* the names stay in memory */
+	elf_section_unload(image, section); /* the names stay in memory */
 	if (!t->nr) {
 		elf_symbols_free(t);
 		return NULL;

@@ -36,7 +36,9 @@ record() { # samples of the target
 @test "the debug file of a target in another root is found there, through a link that is absolute there" {
 	ln -s /debug/file "$root/spin.debug"
 	record
-	[ "$(samples 'spin_here')" -gt 100 ]
+	cat "$folded"
+	[ "$(samples 'spin_here')" -gt 0 ]
+	[ "$(samples 'spin_here')" -ge $(($(samples .) / 2)) ]
 }
 
 @test "a debug file that only the recorder's root has is not used for a target in another" {
