@@ -32,6 +32,7 @@ enum walk_end {
 	END_NEED_DWARF = 8,
 	END_STALE = 9,	  /* the mappings have changed since the tables were written */
 	END_NO_USER = 10, /* kernel thread: nothing to walk */
+	END_TOO_LONG = 11, /* the sample's budget was spent (budget.h) */
 };
 
 /* Returns the end of a walk whose last step had this status; WALK_OK: it ran out of room. */

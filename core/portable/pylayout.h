@@ -133,7 +133,7 @@ struct py_runs {
 	__u32 lost;		/* a code object could not be sent */
 	__u32 nr;		/* frames of the current run; 0 = there is none */
 	__u32 gil;		/* enum py_gil; set by walkers that call py_gil() */
-	__u32 pad;
+	__u32 spent;		/* the sample's budget was: nothing more is read */
 	__u64 words[PY_RUN_WORDS]; /* the frames of the current run */
 };
 

@@ -18,6 +18,7 @@
 
 #include <linux/types.h>
 
+#include "core/portable/budget.h"
 #include "core/portable/frames.h"
 #include "core/portable/pycode.h"
 #include "core/portable/ring.h"
@@ -137,6 +138,7 @@ struct agent_python {
 	const struct py_layout *layout;
 	struct agent_region *region;
 	const struct agent_taken *taken;
+	struct walk_budget *budget; /* the walk's */
 	__u64 *frames; /* the stack that is being made, */
 	__u32 nr;      /* and how many frames it has */
 	/* the innermost frame may not be a frame: read it by the kernel */

@@ -17,7 +17,6 @@
 
 const volatile bool system_wide;
 const volatile __u64 fixed_weight_ns; /* 0: the weight is the event's period, in ns */
-const volatile __u32 max_steps;	      /* at most; the root of a deeper stack is lost */
 const volatile __u32 wakeup_bytes;    /* in the ring: the recorder is woken at more than this */
 
 struct {

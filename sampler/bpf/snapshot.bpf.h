@@ -45,7 +45,10 @@ struct {
 	__uint(value_size, sizeof(struct snapshot_buffer));
 } snapshots SEC(".maps");
 
-/* Copies `want` bytes, rounded up to whole pages, up to the first page that is not mapped. */
+/*
+ * Copies `want` bytes, rounded up to whole pages, up to the first page that is not mapped, or as much
+ * as the sample's budget allows.
+ */
 __noinline int copy_stack(struct walk_state *st, struct snapshot_buffer *to, __u64 from, __u64 want)
 {
 	if (!st || !to)
@@ -55,6 +58,9 @@ __noinline int copy_stack(struct walk_state *st, struct snapshot_buffer *to, __u
 		__u64 done = st->copied, chunk = 4096 - ((from + done) & 4095);
 
 		if (done >= want || done > SNAPSHOT_MAX - 4096)
+			break;
+		budget_charge(&st->budget, 4 * COST_KIB);
+		if (st->budget.left < 0 && is_over(st, walk_ns))
 			break;
 		if (bpf_probe_read_user(to->stack + done, chunk, (void *)(from + done)))
 			break;
