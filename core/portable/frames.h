@@ -44,6 +44,7 @@ static __always_inline enum walk_end walk_end_of(enum walk_status status)
 	case WALK_NO_RULE: return END_NO_RULE;
 	case WALK_READ_FAULT: return END_READ_FAULT;
 	case WALK_BAD_STACK: return END_BAD_STACK;
+	case WALK_TOO_LONG: return END_TOO_LONG;
 	default: return END_NEED_DWARF;
 	}
 }

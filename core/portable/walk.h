@@ -98,6 +98,7 @@ enum walk_status {
 	WALK_READ_FAULT = 3,
 	WALK_BAD_STACK = 4,  /* sp did not grow */
 	WALK_NEED_DWARF = 5, /* WALK_CFA_UNSUPPORTED */
+	WALK_TOO_LONG = 6,   /* the time that the walk may take is over */
 };
 
 enum walk_module_state {
