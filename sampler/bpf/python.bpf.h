@@ -142,8 +142,7 @@ static __always_inline const struct py_layout *python_layout(struct walk_state *
 }
 
 /*
- * Copies a piece of the line table at st->copy_from. 1: that was all of it, or st->py.spent is set;
- * 0: there may be more. The position is read
+ * Copies a piece of the line table at st->copy_from. 0: there may be more. The position is read
  * from memory each time: the verifier does not track values in memory, so it does not follow every
  * length.
  */
@@ -156,11 +155,7 @@ static __always_inline int copy_linetable_piece(struct walk_state *st, struct co
 		return 1;
 	if (chunk > LINETABLE_PIECE)
 		chunk = LINETABLE_PIECE;
-	budget_charge(&st->budget, 2 * COST_KIB);
-	if (st->budget.left < 0 && no_more_slices(st, python_ns)) {
-		st->py.spent = 1;
-		return 1;
-	}
+	budget_charge(&st->budget, 2 * COST_KIB); /* also for copying it into the ring */
 	if (bpf_probe_read_user(to->linetable + done, chunk, (void *)(st->copy_from + done)))
 		return 1;
 	*(volatile __u64 *)&st->copied = done + chunk;
@@ -168,8 +163,8 @@ static __always_inline int copy_linetable_piece(struct walk_state *st, struct co
 }
 
 /*
- * Sends the code object of the current frame. Returns its number, or 0: the ring has no room, or the
- * sample's budget is spent (st->py.spent).
+ * Sends the code object of the current frame. Returns its number, or 0: the ring has no room, or
+ * this sample has sent enough (st->py.spent).
  */
 __noinline __u64 send_code(struct walk_state *st)
 {
@@ -199,7 +194,7 @@ __noinline __u64 send_code(struct walk_state *st)
 		if (copy_linetable_piece(st, b))
 			break;
 	copied = st->copied;
-	if (st->py.spent || copied > CODE_MAX_LINETABLE)
+	if (copied > CODE_MAX_LINETABLE)
 		return 0;
 	st->code_bytes += sizeof(*e) + copied;
 	budget_charge(&st->budget, COST_KIB);

@@ -73,14 +73,19 @@ __noinline int copy_stack(struct walk_state *st, struct snapshot_buffer *to, __u
  * Sends the sample as registers and stack bytes. To be called when st->regs are the leaf's: before
  * the walk, or after take_context() has been run again. 1 = sent.
  */
-static __always_inline int send_snapshot(struct walk_state *st, __u64 weight)
+__noinline int send_snapshot(struct walk_state *st, __u64 weight)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct snapshot_buffer *s = bpf_map_lookup_elem(&snapshots, &cpu);
-	__u64 start = st->regs.sp, want = stack_bytes(start), copied;
+	__u64 start, want, copied;
 	struct snapshot_event *e;
 	char byte;
+
+	if (!st)
+		return 0;
+	start = st->regs.sp;
+	want = stack_bytes(start);
 
 	/* Copying is expensive: check first whether the ring has room. */
 	if (!s || bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) + sizeof(*s) >

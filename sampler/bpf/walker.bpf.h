@@ -124,20 +124,15 @@ const volatile __u64 walk_ns, python_ns;
 
 /*
  * Grants the sample another slice of its budget. 1: `limit_ns` are over since its beginning, or all
- * slices are spent.
+ * slices are spent. Not inline, because all functions of a call chain share 512 bytes of stack.
  */
-static __always_inline int no_more_slices(struct walk_state *st, __u64 limit_ns)
+__noinline int is_over(struct walk_state *st, __u64 limit_ns)
 {
-	if (!st->budget.nr_slices || bpf_ktime_get_ns() - st->event.header.time_ns >= limit_ns)
+	if (!st || !st->budget.nr_slices || bpf_ktime_get_ns() - st->event.header.time_ns >= limit_ns)
 		return 1;
 	st->budget.nr_slices--;
 	st->budget.left = BUDGET_SLICE;
 	return 0;
-}
-
-__noinline int is_over(struct walk_state *st, __u64 limit_ns)
-{
-	return !st || no_more_slices(st, limit_ns);
 }
 
 /* Reads user memory, and charges for it. 0, or not 0 where there is nothing. */

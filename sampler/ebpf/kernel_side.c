@@ -64,7 +64,7 @@ int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *con
 	k->skel->rodata->fixed_weight_ns = config->fixed_weight_ns;
 	k->skel->rodata->walk_ns = walk_ns(config->period_ns);
 	/* The rest is left for the native frames, so that a stack has them too. */
-	k->skel->rodata->python_ns = k->skel->rodata->walk_ns / 8 * 5;
+	k->skel->rodata->python_ns = k->skel->rodata->walk_ns / 8 * 7;
 	k->skel->rodata->wakeup_bytes = ring_bytes / 4;
 	if (config->system_wide)
 		bpf_map__set_max_entries(k->skel->maps.processes, SYSTEM_WIDE_PROCESSES);
