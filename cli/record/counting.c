@@ -22,10 +22,13 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/rights/privileges.h"
 #include "core/base/path.h"
+#include "core/rights/safe_open.h"
 #include "core/profile/source.h"
 #include "output/text/text.h"
 #include "sampler/call_counts.h"
+#include "sampler/target/open_mapped.h"
 #include "sampler/target/proc_maps.h"
 #include "core/base/proc_status.h"
 #include "symbolizer/function_names.h"
@@ -99,14 +102,18 @@ static struct spec parse_spec(const char *text)
 
 static bool fits_module(const struct spec *s, const char *path, const struct stat *file)
 {
+	enum rights before;
 	struct stat named;
+	bool found;
 
 	if (!s->module)
 		return true;
 	if (!strchr(s->module, '/'))
 		return !fnmatch(s->module, path_base_name(path), 0);
-	return !stat(s->module, &named) && named.st_dev == file->st_dev &&
-	       named.st_ino == file->st_ino;
+	before = privileges_use(RIGHTS_OF_CALLER);
+	found = !stat(s->module, &named);
+	privileges_use(before);
+	return found && named.st_dev == file->st_dev && named.st_ino == file->st_ino;
 }
 
 /* ---- files */
@@ -191,7 +198,9 @@ static void attach_python(struct record_calls *c, struct spec *spec, int fd)
 		refuse(spec, ": the kernel refuses the probe (-v says why)");
 }
 
-static void look_into(struct record_calls *c, int fd, const char *path, const struct stat *file)
+/* `path` is one of process pid, or ours (0). */
+static void look_into(struct record_calls *c, int fd, pid_t pid, const char *path,
+		      const struct stat *file)
 {
 	const char **globs = xcalloc(c->nr_specs, sizeof(*globs));
 	struct spec **of = xcalloc(c->nr_specs, sizeof(*of));
@@ -210,7 +219,7 @@ static void look_into(struct record_calls *c, int fd, const char *path, const st
 			globs[nr_globs++] = s->function;
 		}
 	}
-	if (nr_globs && !function_names_find(fd, path, globs, nr_globs, &functions, &nr)) {
+	if (nr_globs && !function_names_find(fd, pid, path, globs, nr_globs, &functions, &nr)) {
 		attach_functions(c, of, fd, path, functions, nr);
 		function_names_free(functions, nr);
 	}
@@ -228,43 +237,30 @@ static bool is_new_file(struct record_calls *c, uint64_t dev, uint64_t ino)
 	return true;
 }
 
-/* Owns fd afterwards; -1 is fine. */
-static void take_file(struct record_calls *c, int fd, const char *path)
+/* Owns fd afterwards; a negative one is fine. */
+static void take_file(struct record_calls *c, int fd, pid_t pid, const char *path)
 {
 	struct stat file;
 
 	if (fd < 0)
 		return;
-	if (!fstat(fd, &file) && S_ISREG(file.st_mode) && is_new_file(c, file.st_dev, file.st_ino))
-		look_into(c, fd, path, &file);
+	if (!fstat(fd, &file) && is_new_file(c, file.st_dev, file.st_ino))
+		look_into(c, fd, pid, path, &file);
 	close(fd);
 }
 
+/* A file that the caller named, or that a program needs which the caller named. */
 static void take_path(void *context, const char *path)
 {
+	enum rights before = privileges_use(RIGHTS_OF_CALLER);
+	int fd = safe_open(path, SAFE_OPEN_ELF_MAX);
 	char real[PATH_MAX];
 
-	take_file(context, open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC),
-		  realpath(path, real) ? real : path);
-}
-
-/*
- * Opens the file that is mapped, even if its path leads to another one by now; or else what the
- * process finds at that path.
- */
-static int open_mapped(pid_t pid, const struct file_mapping *m)
-{
-	char *path =
-		xasprintf("/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, m->start, m->end);
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-
-	free(path);
-	if (fd >= 0)
-		return fd;
-	path = xasprintf("/proc/%d/root%s", (int)pid, m->path);
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	free(path);
-	return fd;
+	if (realpath(path, real))
+		path = real;
+	privileges_use(RIGHTS_BORROWED);
+	take_file(context, fd, 0, path);
+	privileges_use(before);
 }
 
 /*
@@ -285,7 +281,7 @@ static void look_at_process(struct record_calls *c, pid_t pid)
 
 		if (proc_maps_parse(line, &m, &executable) && executable && m.ino &&
 		    m.path[0] == '/' && is_new_file(c, ~m.dev, m.ino))
-			take_file(c, open_mapped(pid, &m), m.path);
+			take_file(c, open_mapped(&m), pid, m.path);
 	}
 	free(line);
 	if (f)
@@ -377,6 +373,12 @@ int record_calls_add_process(struct record_calls *c, pid_t id)
 	if (!err)
 		look_at_process(c, status.process);
 	return err;
+}
+
+/* Files that a program maps later get probes too, which only CAP_SYS_ADMIN may set. */
+uint64_t record_calls_privileges(const struct record_calls *c)
+{
+	return c ? PRIVILEGE(CAP_SYS_ADMIN) | PRIVILEGE(CAP_BPF) | PRIVILEGE(CAP_PERFMON) : 0;
 }
 
 void record_calls_start(struct record_calls *c, uint64_t begin_ns, uint64_t end_ns)

@@ -15,8 +15,11 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/rights/privileges.h"
 #include "sampler/target/launch.h"
 #include "core/base/elf_file.h"
+#include "core/rights/safe_open.h"
+#include "sampler/target/exec_environment.h"
 
 #define MAX_SCRIPTS 4 /* most scripts that may lead to each other, as in Linux */
 
@@ -26,15 +29,15 @@
  */
 static char *script_interpreter(const char *path)
 {
-	char line[PATH_MAX + 2] = "", *at, *word, *next;
-	FILE *f = fopen(path, "re");
-	bool is_script = f && fgets(line, sizeof(line), f) && line[0] == '#' && line[1] == '!';
-	char *found = NULL;
+	char line[PATH_MAX + 2] = "", *at, *word, *next, *found = NULL;
+	int fd = safe_open(path, UINT64_MAX);
+	ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
 
-	if (f)
-		fclose(f);
-	if (!is_script)
+	if (fd >= 0)
+		close(fd);
+	if (n < 2 || line[0] != '#' || line[1] != '!')
 		return NULL;
+	line[strcspn(line, "\n")] = '\0';
 	at = line + 2;
 	word = strtok_r(at, " \t\n", &next);
 	if (word && strlen(word) >= 4 && !strcmp(word + strlen(word) - 4, "/env"))
@@ -46,7 +49,7 @@ static char *script_interpreter(const char *path)
 static char *dynamic_linker(const char *path)
 {
 	struct elf_image *image = NULL;
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	int fd = safe_open(path, SAFE_OPEN_ELF_MAX);
 	char *linker = NULL;
 
 	if (fd < 0 || elf_image_open(fd, &image))
@@ -71,6 +74,7 @@ static int start_linker(const char *linker, const char *program, pid_t *ret_pid)
 {
 	char *argv[] = { (char *)linker, (char *)"--list", (char *)program, NULL };
 	posix_spawn_file_actions_t actions;
+	char **environment;
 	int ends[2], err;
 
 	if (pipe2(ends, O_CLOEXEC))
@@ -78,7 +82,10 @@ static int start_linker(const char *linker, const char *program, pid_t *ret_pid)
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
 	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-	err = posix_spawn(ret_pid, linker, &actions, NULL, argv, environ);
+	environment = exec_environment(); /* it is to find what the program will find */
+	err = posix_spawn(ret_pid, linker, &actions, NULL, argv,
+			  environment ? environment : environ);
+	free(environment);
 	posix_spawn_file_actions_destroy(&actions);
 	close(ends[1]);
 	if (err)
@@ -124,6 +131,7 @@ static void list_libraries(const char *program, void (*fn)(void *context, const 
 
 void needed_files(const char *name, void (*fn)(void *context, const char *path), void *context)
 {
+	enum rights before = privileges_use(RIGHTS_OF_CALLER);
 	char *path = NULL, *interpreter;
 
 	launch_find(name, &path);
@@ -131,9 +139,10 @@ void needed_files(const char *name, void (*fn)(void *context, const char *path),
 		free(path);
 		path = interpreter;
 	}
-	if (!path)
-		return;
-	fn(context, path);
-	list_libraries(path, fn, context);
+	if (path) {
+		fn(context, path);
+		list_libraries(path, fn, context);
+	}
 	free(path);
+	privileges_use(before);
 }

@@ -1,12 +1,17 @@
 /*
- * A message is written under the lock of stderr, so that messages of two threads do not mix. The
+ * A message is written in one piece, so that messages of two threads do not mix, and as clean text:
+ * it may hold a name that a target or a file chose, and must not tell the terminal anything. The
  * level is the only global mutable state of the program.
  */
 #include "core/base/log.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "core/base/buffer.h"
+#include "core/base/clean_text.h"
 
 static enum log_level current_level = LOG_NORMAL;
 
@@ -17,13 +22,19 @@ void log_set_level(enum log_level level)
 
 static void emit(const char *prefix, const char *format, va_list ap, int errnum)
 {
-	flockfile(stderr);
-	fputs(prefix, stderr);
-	vfprintf(stderr, format, ap);
+	struct buffer line = { 0 };
+	char *text = NULL;
+	int length = vasprintf(&text, format, ap);
+
+	buffer_add_string(&line, prefix);
+	if (length > 0)
+		text_add_clean(&line, text, (size_t)length);
 	if (errnum)
-		fprintf(stderr, ": %s", strerror(errnum));
-	fputc('\n', stderr);
-	funlockfile(stderr);
+		buffer_printf(&line, ": %s", strerror(errnum));
+	buffer_add_char(&line, '\n');
+	fwrite(line.data, 1, line.size, stderr);
+	buffer_fini(&line);
+	free(text);
 }
 
 void log_error(int errnum, const char *what, ...)

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
-#include "core/base/privileges.h"
+#include "core/rights/privileges.h"
 #include "sampler/unwind/rule_set.h"
 #include "sampler/unwind/unwind_table.h"
 

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct file_table;
+struct limits;
 struct process;
 struct profile_stats;
 struct table_builder;
@@ -20,11 +21,13 @@ struct timer_publish {
 	struct file_table *files;
 	struct walk_arena_writer *arena;
 	struct table_builder *builder;
-	struct profile_stats *stats; /* the source's */
+	struct profile_stats *stats; /* the source's, as the limits */
+	struct limits *limits;
 };
 
 /* 0, or -errno, reported; timer_publish_fini() is called in either case. */
-int timer_publish_init(struct timer_publish *publish, struct profile_stats *stats);
+int timer_publish_init(struct timer_publish *publish, struct profile_stats *stats,
+		       struct limits *limits);
 /*
  * Ends the compiling, which reads the mapped files; the files and the rules stay until
  * timer_publish_fini().

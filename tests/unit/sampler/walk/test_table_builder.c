@@ -46,7 +46,7 @@ static int open_large_file(void)
 	glob_t found;
 	int fd = -1;
 
-	if (!glob("/usr/lib/llvm-*/lib/libLLVM-*.so.1", 0, NULL, &found))
+	if (!glob("/usr/lib/{llvm-*/lib,*-linux-gnu}/libLLVM-*.so.1", GLOB_BRACE, NULL, &found))
 		fd = open(found.gl_pathv[0], O_RDONLY | O_CLOEXEC);
 	globfree(&found);
 	return fd;
@@ -60,8 +60,10 @@ static void code_does_not_wait_for_a_large_file(void **state)
 	int fd = open_large_file();
 
 	(void)state;
-	if (fd < 0)
+	if (fd < 0) {
+		print_message("no libLLVM of Debian's is installed\n");
 		skip();
+	}
 	rules = calloc(WALK_NR_RULES, sizeof(*rules));
 	builder = table_builder_new(rules, WALK_NR_RULES);
 	table_builder_request(builder, FILE_INDEX, fd);

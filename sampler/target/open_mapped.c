@@ -1,0 +1,120 @@
+/*
+ * The kernel's link to a mapped file is the best name; the path that the mapping had comes next, in
+ * the root of the process. Everything goes through core/rights/safe_open.h, because a process can
+ * map what it likes and put what it likes at the path afterwards.
+ */
+#include "sampler/target/open_mapped.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+#include "core/rights/safe_open.h"
+
+/* Takes over fd; ESTALE where it is not the file with that inode (0: any). */
+static int check_inode(int fd, uint64_t ino)
+{
+	struct stat st;
+
+	if (fd < 0 || !ino || (!fstat(fd, &st) && st.st_ino == ino))
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+/* Does the link in /proc/PID/map_files name the file that the mapping had? */
+static bool link_names(const char *link, const char *path)
+{
+	char target[PATH_MAX];
+	ssize_t n = readlink(link, target, sizeof(target));
+
+	return n > 0 && (size_t)n == strlen(path) && !memcmp(target, path, (size_t)n);
+}
+
+/*
+ * The link in map_files is the best name of a mapped file: it is right for deleted and replaced
+ * files and in every mount namespace. But another file may be mapped there by now: it must have the
+ * inode that was seen, or the name (overlay file systems show inodes of their own).
+ */
+static int open_map_file(const struct file_mapping *m)
+{
+	char *link = xasprintf("/proc/%d/map_files/%lx-%lx", (int)m->pid, (unsigned long)m->start,
+			       (unsigned long)m->end);
+	int fd = check_inode(safe_open(link, SAFE_OPEN_ELF_MAX), m->ino);
+
+	if (fd < 0 && link_names(link, m->path))
+		fd = safe_open(link, SAFE_OPEN_ELF_MAX);
+	free(link);
+	return fd;
+}
+
+/* Opens the path as the process sees it: no link leads out of its root. */
+static int open_in_its_root(const struct file_mapping *m)
+{
+	int root = safe_open_root_of(m->pid), fd;
+
+	if (root < 0)
+		return root;
+	fd = check_inode(safe_open_in_root(root, m->path, SAFE_OPEN_ELF_MAX), m->ino);
+	close(root);
+	return fd;
+}
+
+int open_mapped(const struct file_mapping *m)
+{
+	int fd = open_map_file(m);
+
+	if (fd < 0)
+		fd = open_in_its_root(m);
+	if (fd < 0 && m->path[0] == '/')
+		fd = check_inode(safe_open(m->path, SAFE_OPEN_ELF_MAX), m->ino);
+	return fd;
+}
+
+/*
+ * In /proc/PID/maps a path begins at our root where the file lies below it, so it leads through the
+ * root of a process that has called chroot(2). Returns the length of that part.
+ */
+static size_t prefix_of_root(const char *link, const char *path)
+{
+	char root[PATH_MAX];
+	ssize_t n = readlink(link, root, sizeof(root));
+
+	return n > 1 && !strncmp(path, root, (size_t)n) && path[n] == '/' ? (size_t)n : 0;
+}
+
+struct mapped_root mapped_root_of(const struct file_mapping *m)
+{
+	struct stat ours, theirs;
+	char link[64];
+
+	snprintf(link, sizeof(link), "/proc/%d/root", (int)m->pid);
+	if (!stat("/", &ours) && !stat(link, &theirs) && ours.st_dev == theirs.st_dev &&
+	    ours.st_ino == theirs.st_ino)
+		return (struct mapped_root){ 0 };
+	/*
+	 * The same file at the same path: that is how paths of a process that has ended are known.
+	 */
+	if (m->ino && m->path[0] == '/' && !stat(m->path, &ours) && ours.st_ino == m->ino)
+		return (struct mapped_root){ .prefix = prefix_of_root(link, m->path) };
+	return (struct mapped_root){ .pid = m->pid };
+}
+
+int mapped_root_open(const struct mapped_root *root, const char *path)
+{
+	char *prefix;
+	int fd;
+
+	if (root->pid || !root->prefix)
+		return safe_open_root_of(root->pid);
+	prefix = xasprintf("%.*s", (int)root->prefix, path);
+	fd = open(prefix, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	free(prefix);
+	return fd < 0 ? -errno : fd;
+}

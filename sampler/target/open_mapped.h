@@ -1,0 +1,25 @@
+/* Opens the file behind a mapping of a process, and the root in which its path has a meaning. */
+#ifndef SPROF_OPEN_MAPPED_H
+#define SPROF_OPEN_MAPPED_H
+
+#include "sampler/target/mapped_file.h"
+
+/*
+ * Opens the mapped file, even if its path leads to another one by now. Of a process that has ended
+ * only the path is left, which must lead to the same inode. Returns a descriptor, or -errno as
+ * safe_open() gives it; -ESTALE where another file is there.
+ */
+int open_mapped(const struct file_mapping *mapping);
+
+/*
+ * Finds out in which root directory the path of the mapping, and paths in the file, have a meaning.
+ */
+struct mapped_root mapped_root_of(const struct file_mapping *mapping);
+
+/*
+ * Opens that directory, of the process that had it while that lives. `path` is the mapping's.
+ * Returns an O_PATH descriptor, or -errno.
+ */
+int mapped_root_open(const struct mapped_root *root, const char *path);
+
+#endif
