@@ -6,7 +6,7 @@
  *	stack_maze MS faults	the same, and what each frame saves lies in memory that is not there
  *	stack_maze MS signals	each frame is a signal's, and all registers are read from unaligned
  *				addresses
- *	stack_maze MS copies	as far, but after 1500 frames comes one that only DWARF describes, so
+ *	stack_maze MS copies	as far, but after 150 frames comes one that only DWARF describes, so
  *				that the stack must be copied too
  *
  * The frames are made with unwind rules that a program may have, so each step succeeds.
@@ -209,7 +209,7 @@ static void build_signals(void)
 	}
 }
 
-#define FRAMES_BEFORE_DWARF 1500
+#define FRAMES_BEFORE_DWARF 150
 
 static void build_copies(void)
 {
