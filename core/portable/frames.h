@@ -30,8 +30,8 @@ enum walk_end {
 	END_COMPAT = 6,	 /* a 32-bit program: not walked */
 	END_PENDING = 7, /* the module's rows are not ready */
 	END_NEED_DWARF = 8,
-	END_STALE = 9,	  /* the mappings have changed since the tables were written */
-	END_NO_USER = 10, /* kernel thread: nothing to walk */
+	END_STALE = 9,	   /* the mappings have changed since the tables were written */
+	END_NO_USER = 10,  /* kernel thread: nothing to walk */
 	END_TOO_LONG = 11, /* the sample's budget was spent (budget.h) */
 };
 

@@ -139,8 +139,8 @@ struct agent_python {
 	struct agent_region *region;
 	const struct agent_taken *taken;
 	struct walk_budget *budget; /* the walk's */
-	__u64 *frames; /* the stack that is being made, */
-	__u32 nr;      /* and how many frames it has */
+	__u64 *frames;		    /* the stack that is being made, */
+	__u32 nr;		    /* and how many frames it has */
 	/* the innermost frame may not be a frame: read it by the kernel */
 	__u32 careful;
 	__u64 pages[REGION_PYTHON_PAGES]; /* readable, by their number; 0 = none */

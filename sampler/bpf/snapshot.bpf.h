@@ -46,8 +46,8 @@ struct {
 } snapshots SEC(".maps");
 
 /*
- * Copies `want` bytes, rounded up to whole pages, up to the first page that is not mapped, or as much
- * as the sample's budget allows.
+ * Copies `want` bytes, rounded up to whole pages, up to the first page that is not mapped, or as
+ * much as the sample's budget allows.
  */
 __noinline int copy_stack(struct walk_state *st, struct snapshot_buffer *to, __u64 from, __u64 want)
 {

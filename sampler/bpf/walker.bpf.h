@@ -119,7 +119,7 @@ struct {
 	__type(value, struct known_rules);
 } known_rules SEC(".maps");
 
-/* The time that a sample may take, and the part of it that Python frames may. The recorder sets it. */
+/* The time that a sample may take, and the part of it for Python frames. The recorder sets them. */
 const volatile __u64 walk_ns, python_ns;
 
 /*
@@ -128,7 +128,8 @@ const volatile __u64 walk_ns, python_ns;
  */
 __noinline int is_over(struct walk_state *st, __u64 limit_ns)
 {
-	if (!st || !st->budget.nr_slices || bpf_ktime_get_ns() - st->event.header.time_ns >= limit_ns)
+	if (!st || !st->budget.nr_slices ||
+	    bpf_ktime_get_ns() - st->event.header.time_ns >= limit_ns)
 		return 1;
 	st->budget.nr_slices--;
 	st->budget.left = BUDGET_SLICE;

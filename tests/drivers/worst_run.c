@@ -91,7 +91,8 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	nanosleep(&(struct timespec){ .tv_nsec = 500000000 }, NULL);
-	if (find_program(argv[1], path, sizeof(path)) || read_sums(path, &before_ns, &before_runs)) {
+	if (find_program(argv[1], path, sizeof(path)) ||
+	    read_sums(path, &before_ns, &before_runs)) {
 		fprintf(stderr, "worst_run: process %s runs no BPF program\n", argv[1]);
 		return 1;
 	}
@@ -108,6 +109,7 @@ int main(int argc, char **argv)
 	if (!nr)
 		return 1;
 	qsort(times, nr, sizeof(*times), by_value);
-	printf("%.1f %.1f\n", (double)times[nr - 1] / 1000, (double)times[nr - 1 - nr / 100] / 1000);
+	printf("%.1f %.1f\n", (double)times[nr - 1] / 1000,
+	       (double)times[nr - 1 - nr / 100] / 1000);
 	return 0;
 }

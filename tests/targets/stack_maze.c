@@ -36,7 +36,8 @@
  */
 void spin_with_fp(uint64_t fp, uint64_t sp, uint64_t rounds);
 void spin_on_stack(uint64_t fp, uint64_t sp, uint64_t rounds);
-extern const char page_of_code[], in_spin_with_fp[], in_spin_on_stack[], from_signal[], needs_dwarf[];
+extern const char page_of_code[], in_spin_with_fp[], in_spin_on_stack[], from_signal[],
+	needs_dwarf[];
 
 __asm__(".text\n"
 	".balign 4096\n"

@@ -73,8 +73,8 @@ struct python_stack {
 	struct py_layout layout;
 	struct walk_budget budget; /* of the stack that is being made */
 	uint32_t generation;	   /* of the layout */
-	uint32_t nr_kept;    /* > PYTHON_KEPT: they do not all fit */
-	uint64_t state;	     /* address of the interpreter's thread state */
+	uint32_t nr_kept;	   /* > PYTHON_KEPT: they do not all fit */
+	uint64_t state;		   /* address of the interpreter's thread state */
 	bool cut, broken;
 	uint32_t nr;
 	uint64_t frames[GPU_MAX_STACK]; /* the merged stack */
