@@ -32,6 +32,7 @@ enum walk_end {
 	END_NEED_DWARF = 8,
 	END_STALE = 9,	     /* the mappings have changed since the tables were written */
 	END_NO_USER = 10,    /* kernel thread: nothing to walk */
+	END_TOO_LONG = 11,   /* the sample's budget was spent (budget.h) */
 	END_OVER_LIMIT = 12, /* the tables have no room for this file's rows (limits.h) */
 };
 
@@ -45,6 +46,7 @@ static __always_inline enum walk_end walk_end_of(enum walk_status status)
 	case WALK_READ_FAULT: return END_READ_FAULT;
 	case WALK_BAD_STACK: return END_BAD_STACK;
 	case WALK_OVER_LIMIT: return END_OVER_LIMIT;
+	case WALK_TOO_LONG: return END_TOO_LONG;
 	default: return END_NEED_DWARF;
 	}
 }

@@ -126,14 +126,14 @@ struct py_runs {
 	struct py_walk walk; /* .frame is the first after the run */
 	/* the text of the eval loop, where a pc in it identifies a run */
 	__u64 eval_start, eval_size;
-	__u64 rest;		/* the first frame that did not fit */
-	__u64 file, file_print; /* the last file name that was hashed, and its hash */
-	__u32 cut;		/* the chain was cut while it was read: frames are missing */
-	__u32 scans;		/* only search for the end of the run */
-	__u32 lost;		/* a code object could not be sent */
-	__u32 nr;		/* frames of the current run; 0 = there is none */
-	__u32 gil;		/* enum py_gil; set by walkers that call py_gil() */
-	__u32 pad;
+	__u64 rest;		   /* the first frame that did not fit */
+	__u64 file, file_print;	   /* the last file name that was hashed, and its hash */
+	__u32 cut;		   /* the chain was cut while it was read: frames are missing */
+	__u32 scans;		   /* only search for the end of the run */
+	__u32 lost;		   /* a code object could not be sent */
+	__u32 nr;		   /* frames of the current run; 0 = there is none */
+	__u32 gil;		   /* enum py_gil; set by walkers that call py_gil() */
+	__u32 spent;		   /* the sample's budget was: nothing more is read */
 	__u64 words[PY_RUN_WORDS]; /* the frames of the current run */
 };
 

@@ -4,7 +4,7 @@
  * walk asks at each of its frames whether that frame called the current run (py_run_is_at); if so,
  * it keeps the run and goes on to the next.
  *
- * A file that includes this defines, besides py_read(), the four functions below. `home` is its own
+ * A file that includes this defines, besides py_read(), the five functions below. `home` is its own
  * context, which is passed through.
  */
 #ifndef SPROF_PYRUNS_H
@@ -23,6 +23,8 @@ static __always_inline __u64 py_code_id(const struct py_layout *l, struct py_run
  */
 static __always_inline __u64 py_known_code(const struct py_layout *l, struct py_runs *r,
 					   void *home);
+/* Charges the sample for a frame. Returns not 0 where its budget (budget.h) is spent. */
+static __always_inline int py_is_spent(struct py_runs *r, void *home);
 /* Adds a frame to the stack at once, because its run is too long for py_runs.words. */
 static __always_inline void py_keep_frame(void *home, __u64 frame);
 /*
@@ -159,6 +161,14 @@ static __always_inline void py_slot_fill(struct code_slot *slot, __u64 key, __u6
 
 /* ---- runs */
 
+/* Ends the walk over the frames: there is no next one. What was read stays. */
+static __always_inline int py_stop(struct py_runs *r)
+{
+	r->spent = 1;
+	r->walk.frame = r->walk.cframe = 0;
+	return 1;
+}
+
 /*
  * Adds the frame at walk.frame to the run and goes to the next one; frames that do not fit are left
  * from r->rest on. 0 = go on; else the run is over.
@@ -169,6 +179,8 @@ static __always_inline int py_take_frame(const struct py_layout *l, struct py_ru
 	__u64 id, position, at = w->frame;
 	int last;
 
+	if (py_is_spent(r, home))
+		return py_stop(r);
 	/*
 	 * A generator that is just yielding is still the first frame, but no longer linked to its
 	 * caller.
@@ -198,6 +210,8 @@ static __always_inline int py_take_frame(const struct py_layout *l, struct py_ru
 		if (py_read_code(l, w))
 			goto broken;
 		id = py_code_id(l, r, home);
+		if (r->spent)
+			return py_stop(r);
 		if (!id)
 			r->lost = 1;
 	}
@@ -244,10 +258,13 @@ static __always_inline int py_take_cframe_run(const struct py_layout *l, struct 
 	w->frame = frame;
 	if (!frame) /* the CFrame of the thread itself, at the root */
 		return !previous;
-	if (!py_take_run(l, r, home) || !previous ||
-	    py_read(w, next, 8, previous + l->cframe_frame))
+	if (!py_take_run(l, r, home))
 		return 0;
 	w->boundary = boundary;
+	if (r->spent)
+		return 1;
+	if (!previous || py_read(w, next, 8, previous + l->cframe_frame))
+		return 0;
 	return *next == w->frame;
 }
 
@@ -282,6 +299,8 @@ static __always_inline void py_next_run(const struct py_layout *l, struct py_run
 
 	w->boundary = 0;
 	r->nr = 0;
+	if (r->spent)
+		return;
 	if (l->chain == PY_CHAIN_CFRAME) {
 		py_next_cframe_run(l, r, home);
 		return;
@@ -298,7 +317,8 @@ static __always_inline void py_next_run(const struct py_layout *l, struct py_run
 	for (int i = 0; i < 4; i++)
 		if (!py_take_run(l, r, home) || r->nr)
 			break;
-	if (w->broken)
+	/* Only its end says where on the C stack a run belongs, in versions with shims. */
+	if (w->broken || (r->spent && l->chain == PY_CHAIN_SHIM))
 		r->nr = 0;
 }
 
@@ -328,7 +348,7 @@ static __always_inline int py_begin_runs(const struct py_layout *l, struct py_ru
 static __always_inline void py_clear_runs(struct py_runs *r)
 {
 	r->nr = 0;
-	r->walk.broken = r->cut = 0;
+	r->walk.broken = r->cut = r->spent = 0;
 	r->gil = PY_GIL_UNKNOWN;
 	r->file = 0;
 }

@@ -102,6 +102,7 @@ enum walk_status {
 	WALK_BAD_STACK = 4,  /* sp did not grow */
 	WALK_NEED_DWARF = 5, /* WALK_CFA_UNSUPPORTED */
 	WALK_OVER_LIMIT = 6, /* WALK_CFA_OVER_LIMIT */
+	WALK_TOO_LONG = 7,   /* the time that the walk may take is over */
 };
 
 enum walk_module_state {

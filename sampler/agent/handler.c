@@ -54,6 +54,7 @@ static void prepare_python(struct agent_region *r, const struct agent_taken *t,
 	p->layout = layout;
 	p->region = r;
 	p->taken = t;
+	p->budget = &w->budget;
 	w->python = p;
 	agent_python_begin(p);
 }
@@ -81,6 +82,8 @@ static void walk_along_path(struct agent_region *r, __u32 slot, struct agent_wal
 static void note_broken(struct agent_walk *w)
 {
 	w->python_broken = w->python && agent_python_broken(w->python);
+	if (w->python && w->python->runs.spent)
+		w->end = END_TOO_LONG;
 }
 
 /* 0, or -1 where there is no credit or no room. */
@@ -106,6 +109,7 @@ static void walk(struct agent_region *r, const struct agent_taken *t, struct age
 	w->space = (const void *)(r + 1);
 	w->arena = (const void *)r->arena;
 	w->generation = __atomic_load_n(&w->space->generation, __ATOMIC_ACQUIRE);
+	w->budget = (struct walk_budget){ .left = BUDGET_UNITS };
 	prepare_python(r, t, w, scratch);
 	w->known = r->known;
 	if (__atomic_load_n(&r->known_generation, __ATOMIC_RELAXED) != w->generation)
@@ -132,7 +136,8 @@ static void walk(struct agent_region *r, const struct agent_taken *t, struct age
 	}
 	if (w->end == END_NO_MAP || w->end == END_STALE)
 		__atomic_store_n(&r->maps_wanted, 1, __ATOMIC_RELAXED);
-	if ((w->end == END_NO_MAP || w->end >= END_PENDING) && !put_snapshot(r, t, w, uc))
+	if ((w->end == END_NO_MAP || (w->end >= END_PENDING && w->end != END_TOO_LONG)) &&
+	    !put_snapshot(r, t, w, uc))
 		goto out;
 	if (!w->nr)
 		keep_leaf(w, uc);

@@ -36,7 +36,9 @@ int agent_extend_readable(struct agent_walk *w, __u64 address)
 
 	if (address >= WALK_USER_END - NR_PROBED * PAGE)
 		return -1;
-	nr = probe(page, w->low == w->high ? NR_FIRST : NR_PROBED);
+	nr = w->low == w->high ? NR_FIRST : NR_PROBED;
+	budget_charge(&w->budget, nr * COST_PAGE);
+	nr = probe(page, nr);
 	if (!nr)
 		return -1;
 	if (page > w->high || page + nr * PAGE < w->low || w->low == w->high) {

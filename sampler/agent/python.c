@@ -33,6 +33,7 @@ static int is_readable(struct agent_python *p, __u64 page)
 
 	if (*known == page)
 		return page != 0;
+	budget_charge(p->budget, COST_SYSCALL);
 	if (agent_syscall4(__NR_rt_sigprocmask, NO_SUCH_HOW, page << PAGE_SHIFT, 0, 8) == -EFAULT)
 		return 0;
 	*known = page;
@@ -54,6 +55,7 @@ static int copy(struct agent_python *p, void *to, __u32 size, __u64 address)
 {
 	const struct iovec local = { (__u64)to, size }, remote = { address, size };
 
+	budget_charge(p->budget, COST_PAGE);
 	return agent_syscall6(__NR_process_vm_readv, p->taken->tid, &local, 1, &remote, 1, 0) !=
 	       (long)size;
 }
@@ -74,6 +76,15 @@ static __always_inline int py_read(const struct py_walk *w, void *to, __u32 size
 	for (; i < size; i++)
 		((char *)to)[i] = ((const char *)address)[i];
 	return 0;
+}
+
+static __always_inline int py_is_spent(struct py_runs *r, void *home)
+{
+	struct agent_python *p = home;
+
+	(void)r;
+	budget_charge(p->budget, COST_PYTHON_FRAME);
+	return p->budget->left < 0;
 }
 
 /* How many bytes of the line table go with the record, behind what else is in it. */
@@ -136,6 +147,7 @@ static __always_inline __u64 py_code_id(const struct py_layout *l, struct py_run
 	if (put_code(p))
 		return 0;
 	py_slot_fill(slot, key, p->code.id);
+	budget_charge(p->budget, (p->code.linetable_copied >> 10) * COST_KIB);
 	return p->code.id;
 }
 

@@ -18,6 +18,7 @@
 
 #include <linux/types.h>
 
+#include "core/portable/budget.h"
 #include "core/portable/frames.h"
 #include "core/portable/pycode.h"
 #include "core/portable/ring.h"
@@ -137,8 +138,9 @@ struct agent_python {
 	const struct py_layout *layout;
 	struct agent_region *region;
 	const struct agent_taken *taken;
-	__u64 *frames; /* the stack that is being made, */
-	__u32 nr;      /* and how many frames it has */
+	struct walk_budget *budget; /* the walk's */
+	__u64 *frames;		    /* the stack that is being made, */
+	__u32 nr;		    /* and how many frames it has */
 	/* the innermost frame may not be a frame: read it by the kernel */
 	__u32 careful;
 	__u64 pages[REGION_PYTHON_PAGES]; /* readable, by their number; 0 = none */

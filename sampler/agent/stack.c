@@ -169,8 +169,14 @@ void agent_walk_stack(struct agent_walk *w)
 	for (__u32 i = 0; i < MAX_STEPS; i++) {
 		__u64 pc = walk_lookup_pc(&regs), sp = regs.sp;
 		__u64 frame = regs.exact ? regs.pc | FRAME_EXACT : regs.pc;
-		__u32 end = step_up(w, &place, &follower, &regs);
+		__u32 end;
 
+		budget_charge(&w->budget, COST_STEP);
+		if (w->budget.left < 0) {
+			w->end = END_TOO_LONG;
+			break;
+		}
+		end = step_up(w, &place, &follower, &regs);
 		if (w->python && py_run_is_at(&w->python->runs, pc, sp, regs.sp))
 			nr = agent_python_run(w->python, frames, nr);
 		else

@@ -25,7 +25,6 @@ const volatile __u32 user;
 const volatile __u32 recorder;	      /* the process that records: no target by user or cgroup */
 const volatile bool no_children;      /* what a target forks is no target */
 const volatile __u64 fixed_weight_ns; /* 0: the weight is the event's period, in ns */
-const volatile __u32 max_steps;	      /* at most; the root of a deeper stack is lost */
 const volatile __u32 wakeup_bytes;    /* in the ring: the recorder is woken at more than this */
 
 struct {

@@ -58,6 +58,7 @@ struct {
 } known_codes SEC(".maps");
 
 #define LINETABLE_PIECE 1024
+#define MAX_CODE_BYTES (2 * CODE_MAX_LINETABLE) /* that a sample sends, and one more code object */
 #define FRAMES_PER_CALL 4
 #define FRAMES_PER_BATCH 512 /* the verifier follows each iteration of a loop, at most 8192 */
 
@@ -90,24 +91,29 @@ static __always_inline int read_frames(struct walk_state *st, __u32 size, __u64 
 	if (start < (at & ~4095ull))
 		start = at & ~4095ull;
 	size = (end - start) & 4095;
-	if (size > FRAMES_WINDOW || bpf_probe_read_user(st->frames_window, size, (void *)start))
+	if (size > FRAMES_WINDOW || read_user(st, st->frames_window, size, start))
 		return 1;
 	st->frames_base = start;
 	st->frames_size = size;
 	return 0;
 }
 
+static __always_inline struct walk_state *state_of(const struct py_walk *w)
+{
+	return (void *)((char *)w - offsetof(struct walk_state, py.walk));
+}
+
 static __always_inline int py_fetch_frame(struct py_walk *w, __u32 size, __u64 at)
 {
-	struct walk_state *st = (void *)((char *)w - offsetof(struct walk_state, py.walk));
+	struct walk_state *st = state_of(w);
 	const __u64 *from;
 
 	st->frame_at = at;
 	if (size > 8 * FRAME_WORDS)
-		return bpf_probe_read_user(w->words, size, (void *)at);
+		return read_user(st, w->words, size, at);
 	if ((at < st->frames_base || at + size > st->frames_base + st->frames_size) &&
 	    read_frames(st, size, at))
-		return bpf_probe_read_user(w->words, size, (void *)at);
+		return read_user(st, w->words, size, at);
 	from = &st->frames_window[(at - st->frames_base) >> 3 & (FRAMES_WINDOW / 8 - 1)];
 	for (__u32 i = 0; i < FRAME_WORDS; i++)
 		w->words[i] = from[i];
@@ -116,7 +122,16 @@ static __always_inline int py_fetch_frame(struct py_walk *w, __u32 size, __u64 a
 
 static __always_inline int py_read(const struct py_walk *w, void *to, __u32 size, __u64 address)
 {
-	return bpf_probe_read_user(to, size, (void *)address);
+	return read_user(state_of(w), to, size, address);
+}
+
+static __always_inline int py_is_spent(struct py_runs *r, void *home)
+{
+	struct walk_state *st = home;
+
+	(void)r;
+	budget_charge(&st->budget, COST_PYTHON_FRAME);
+	return st->budget.left < 0 && is_over(st, python_ns);
 }
 
 static __always_inline const struct py_layout *python_layout(struct walk_state *st)
@@ -140,13 +155,17 @@ static __always_inline int copy_linetable_piece(struct walk_state *st, struct co
 		return 1;
 	if (chunk > LINETABLE_PIECE)
 		chunk = LINETABLE_PIECE;
+	budget_charge(&st->budget, 2 * COST_KIB); /* also for copying it into the ring */
 	if (bpf_probe_read_user(to->linetable + done, chunk, (void *)(st->copy_from + done)))
 		return 1;
 	*(volatile __u64 *)&st->copied = done + chunk;
 	return 0;
 }
 
-/* Sends the code object of the current frame. Returns its number, or 0: no room in the ring. */
+/*
+ * Sends the code object of the current frame. Returns its number, or 0: the ring has no room, or
+ * this sample has sent enough (st->py.spent).
+ */
 __noinline __u64 send_code(struct walk_state *st)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
@@ -159,6 +178,9 @@ __noinline __u64 send_code(struct walk_state *st)
 		return 0;
 	l = python_layout(st);
 	if (!l)
+		return 0;
+	st->py.spent = st->code_bytes > MAX_CODE_BYTES;
+	if (st->py.spent)
 		return 0;
 	e = &b->event;
 	e->header = st->event.header;
@@ -174,6 +196,8 @@ __noinline __u64 send_code(struct walk_state *st)
 	copied = st->copied;
 	if (copied > CODE_MAX_LINETABLE)
 		return 0;
+	st->code_bytes += sizeof(*e) + copied;
+	budget_charge(&st->budget, COST_KIB);
 	e->code.linetable_copied = copied;
 	if (bpf_ringbuf_output(&ring, b, sizeof(*e) + copied, BPF_RB_NO_WAKEUP))
 		return 0;
@@ -211,7 +235,7 @@ static __always_inline __u64 code_number(const struct py_layout *l, struct walk_
 		of = py_word(st->py.walk.words, l->frame_function);
 		at = of + l->function_version;
 	}
-	if (bpf_probe_read_user(&number, sizeof(number), (void *)at) || !number)
+	if (read_user(st, &number, sizeof(number), at) || !number)
 		return UNNUMBERED;
 	return py_mix(of, number);
 }
@@ -432,13 +456,13 @@ static __always_inline void send_python(struct walk_state *st)
 
 	st->nr_user = 0;
 	python_begin(st);
-	if (!st->py.nr && !py_runs_broken(&st->py))
+	if (!st->py.nr && !py_runs_broken(&st->py) && !st->py.spent)
 		return;
 	for (int i = 0; i < MAX_USER_FRAMES / 2; i++)
 		if (python_keep_run(st))
 			break;
 	st->event.header.type = EVENT_PYTHON;
-	st->event.python_broken = py_runs_broken(&st->py);
+	st->event.python_broken = py_runs_broken(&st->py) | st->py.spent;
 	st->event.nr_total = st->nr_user;
 	st->event.nr_user = st->nr_user < MAX_USER_FRAMES ? st->nr_user : MAX_USER_FRAMES;
 	nr = st->event.nr_kernel + st->event.nr_user;

@@ -45,7 +45,10 @@ struct {
 	__uint(value_size, sizeof(struct snapshot_buffer));
 } snapshots SEC(".maps");
 
-/* Copies `want` bytes, rounded up to whole pages, up to the first page that is not mapped. */
+/*
+ * Copies `want` bytes, rounded up to whole pages, up to the first page that is not mapped, or as
+ * much as the sample's budget allows.
+ */
 __noinline int copy_stack(struct walk_state *st, struct snapshot_buffer *to, __u64 from, __u64 want)
 {
 	if (!st || !to)
@@ -55,6 +58,9 @@ __noinline int copy_stack(struct walk_state *st, struct snapshot_buffer *to, __u
 		__u64 done = st->copied, chunk = 4096 - ((from + done) & 4095);
 
 		if (done >= want || done > SNAPSHOT_MAX - 4096)
+			break;
+		budget_charge(&st->budget, 4 * COST_KIB);
+		if (st->budget.left < 0 && is_over(st, walk_ns))
 			break;
 		if (bpf_probe_read_user(to->stack + done, chunk, (void *)(from + done)))
 			break;
@@ -67,14 +73,19 @@ __noinline int copy_stack(struct walk_state *st, struct snapshot_buffer *to, __u
  * Sends the sample as registers and stack bytes. To be called when st->regs are the leaf's: before
  * the walk, or after take_context() has been run again. 1 = sent.
  */
-static __always_inline int send_snapshot(struct walk_state *st, __u64 weight)
+__noinline int send_snapshot(struct walk_state *st, __u64 weight)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct snapshot_buffer *s = bpf_map_lookup_elem(&snapshots, &cpu);
-	__u64 start = st->regs.sp, want = stack_bytes(start), copied;
+	__u64 start, want, copied;
 	struct snapshot_event *e;
 	char byte;
+
+	if (!st)
+		return 0;
+	start = st->regs.sp;
+	want = stack_bytes(start);
 
 	/* Copying is expensive: check first whether the ring has room. */
 	if (!s || bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) + sizeof(*s) >

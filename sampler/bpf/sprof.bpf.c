@@ -204,9 +204,11 @@ static __always_inline void forget_broken_exec(struct walk_state *st)
 	st->nr_user = 0;
 }
 
-static __always_inline bool wants_snapshot(const struct walk_state *st, struct process_entry *p)
+static __always_inline bool wants_snapshot(struct walk_state *st, struct process_entry *p)
 {
 	if (st->end != END_NO_MAP && st->end != END_PENDING && st->end != END_NEED_DWARF)
+		return false;
+	if (st->budget.left < 0 && is_over(st, walk_ns))
 		return false;
 	return p && p->nr_snapshots < (p->nr_maps ? MAX_SNAPSHOTS : MAX_FIRST_SNAPSHOTS);
 }
@@ -221,9 +223,11 @@ static __always_inline void walk_thread(struct walk_state *st, struct process_en
 	take_process(st, p);
 	if (st->python)
 		python_begin(st);
-	walk_user(st, max_steps);
+	walk_user(st);
 	if (st->py.nr)
 		python_finish(st);
+	if (st->py.spent)
+		st->end = END_TOO_LONG;
 	forget_broken_exec(st);
 }
 
@@ -267,6 +271,9 @@ int on_sample(struct bpf_perf_event_data *ctx)
 		return 0;
 	weight = fixed_weight_ns ? fixed_weight_ns : ctx->sample_period;
 	fill_header(&st->event.header, EVENT_STACK, tgid);
+	st->budget.left = BUDGET_FIRST_SLICE;
+	st->budget.nr_slices = BUDGET_SLICES;
+	st->code_bytes = 0;
 	st->hash = tgid;
 	st->nr_user = 0;
 	st->py.lost = 0;

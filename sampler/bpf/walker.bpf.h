@@ -14,6 +14,7 @@
 #include <bpf/bpf_helpers.h>
 
 #define PY_READS_FRAMES /* in python.bpf.h */
+#include "core/portable/budget.h"
 #include "core/portable/pyruns.h"
 #include "core/portable/walk.h"
 #include "sampler/bpf/events.h"
@@ -28,6 +29,7 @@
 /* The state of the current sample. One per CPU: the perf event cannot nest on a CPU. */
 struct walk_state {
 	struct walk_regs regs;
+	struct walk_budget budget;
 	/* the process's map table */
 	__u32 maps, nr_maps;
 	/* the mapping that contains the last pc */
@@ -68,6 +70,7 @@ struct walk_state {
 	__u32 next_way;		    /* the entry to replace in a full set of known codes */
 	__u64 copy_from, copy_size; /* of the line table being copied */
 	__u64 nr_codes;		    /* code objects sent from this CPU so far */
+	__u64 code_bytes;	    /* of the code objects that this sample sent */
 	/* the stack record as it goes into the ring: the frames follow it */
 	struct stack_event event;
 	__u64 frames[1024]; /* MAX_KERNEL_FRAMES + MAX_USER_FRAMES, rounded to a mask */
@@ -116,17 +119,43 @@ struct {
 	__type(value, struct known_rules);
 } known_rules SEC(".maps");
 
+/* The time that a sample may take, and the part of it for Python frames. The recorder sets them. */
+const volatile __u64 walk_ns, python_ns;
+
+/*
+ * Grants the sample another slice of its budget. 1: `limit_ns` are over since its beginning, or all
+ * slices are spent. Not inline, because all functions of a call chain share 512 bytes of stack.
+ */
+__noinline int is_over(struct walk_state *st, __u64 limit_ns)
+{
+	if (!st || !st->budget.nr_slices ||
+	    bpf_ktime_get_ns() - st->event.header.time_ns >= limit_ns)
+		return 1;
+	st->budget.nr_slices--;
+	st->budget.left = BUDGET_SLICE;
+	return 0;
+}
+
+/* Reads user memory, and charges for it. 0, or not 0 where there is nothing. */
+static __always_inline long read_user(struct walk_state *st, void *to, __u32 size, __u64 address)
+{
+	long err = bpf_probe_read_user(to, size, (void *)address);
+
+	budget_charge(&st->budget, err ? COST_READ + COST_FAULT : COST_READ);
+	return err;
+}
+
 static __always_inline int walk_read(void *context, __u64 address, __u64 *ret)
 {
 	struct walk_state *st = context;
 	__u64 offset = address - st->window_base;
 
 	if (address & 7)
-		return bpf_probe_read_user(ret, 8, (void *)address);
+		return read_user(st, ret, 8, address);
 	if (offset >= WINDOW_SIZE) {
-		if (bpf_probe_read_user(st->window, WINDOW_SIZE, (void *)address)) {
+		if (read_user(st, st->window, WINDOW_SIZE, address)) {
 			st->window_base = -1ull;
-			return bpf_probe_read_user(ret, 8, (void *)address);
+			return read_user(st, ret, 8, address);
 		}
 		st->window_base = address;
 		offset = 0;
@@ -246,7 +275,9 @@ __noinline int look_up_rule(struct walk_state *st, __u64 pc)
 	if (!st)
 		return 1;
 
+	budget_charge(&st->budget, COST_LOOKUP);
 	if (pc < st->map_start || pc >= st->map_end) {
+		budget_charge(&st->budget, COST_LOOKUP);
 		if (!find_map(st, pc)) {
 			st->end = END_NO_MAP;
 			return 1;
@@ -352,6 +383,11 @@ __noinline int step(struct walk_state *st)
 
 	if (!st)
 		return 1;
+	budget_charge(&st->budget, COST_STEP);
+	if (st->budget.left < 0 && is_over(st, walk_ns)) {
+		st->end = END_TOO_LONG;
+		return 1;
+	}
 	pc = st->regs.exact ? st->regs.pc : st->regs.pc - 1;
 	frame = st->regs.exact ? st->regs.pc | FRAME_EXACT : st->regs.pc;
 	sp = st->regs.sp;
@@ -374,7 +410,7 @@ __noinline int walk_batch(struct walk_state *st)
 	return 0;
 }
 
-static __always_inline void walk_user(struct walk_state *st, __u32 max_steps)
+static __always_inline void walk_user(struct walk_state *st)
 {
 	__u64 now = st->event.header.time_ns;
 
@@ -385,7 +421,7 @@ static __always_inline void walk_user(struct walk_state *st, __u32 max_steps)
 	st->nr_path = 0;
 	st->end = END_TOO_DEEP;
 	for (int i = 0; i < MAX_STEPS / STEPS_PER_BATCH; i++)
-		if (walk_batch(st) || st->nr_user >= max_steps)
+		if (walk_batch(st))
 			break;
 }
 

@@ -25,8 +25,9 @@
 /* Charged to us twice: libbpf maps the ring two times in a row. */
 #define RING_BYTES (4u << 20)
 #define SYSTEM_WIDE_RING_BYTES (16u << 20)
-#define STEP_NS 50 /* measured: one frame in BPF */
-#define MIN_STEPS 1024
+/* What a sample may take; the last things that it does come on top: at most 50 us. */
+#define MAX_WALK_NS 150000
+#define MIN_WALK_NS 50000
 
 static void *map_array(const struct bpf_map *map, size_t size)
 {
@@ -42,14 +43,14 @@ static void unmap(void *p, size_t size)
 }
 
 /*
- * How deep a stack is walked to find its root: as far as the time between two samples allows, so
+ * How long a stack is walked to find its root: as long as the time between two samples allows, so
  * that a runaway recursion is not slowed down by more than about a third.
  */
-static uint32_t max_steps(uint64_t period_ns)
+static uint64_t walk_ns(uint64_t period_ns)
 {
-	uint64_t steps = period_ns / 3 / STEP_NS;
+	uint64_t ns = period_ns / 3;
 
-	return steps < MIN_STEPS ? MIN_STEPS : steps > MAX_STEPS ? MAX_STEPS : (uint32_t)steps;
+	return ns < MIN_WALK_NS ? MIN_WALK_NS : ns > MAX_WALK_NS ? MAX_WALK_NS : ns;
 }
 
 _Static_assert(SOURCE_MAX_CGROUPS <= MAX_CGROUPS, "the map holds all that can be asked for");
@@ -90,7 +91,9 @@ int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *con
 	k->skel->rodata->recorder = (uint32_t)getpid();
 	k->skel->rodata->no_children = config->no_children;
 	k->skel->rodata->fixed_weight_ns = config->fixed_weight_ns;
-	k->skel->rodata->max_steps = max_steps(config->period_ns);
+	k->skel->rodata->walk_ns = walk_ns(config->period_ns);
+	/* The rest is left for the native frames, so that a stack has them too. */
+	k->skel->rodata->python_ns = k->skel->rodata->walk_ns / 8 * 7;
 	k->skel->rodata->wakeup_bytes = ring_bytes / 4;
 	if (config->system_wide)
 		bpf_map__set_max_entries(k->skel->maps.processes, SYSTEM_WIDE_PROCESSES);

@@ -183,7 +183,8 @@ struct known_stack sample_sink_stack(struct sample_sink *out, const struct proce
 		frames[nr++] = frame;
 		if (w->gap && i == w->gap) {
 			frames[nr++] = marker_frame(out, MARKER_TOO_DEEP);
-			known.incomplete = MARKER_TOO_DEEP + 1;
+			if (!known.incomplete)
+				known.incomplete = MARKER_TOO_DEEP + 1;
 		}
 	}
 	if (w->in_kernel && !w->nr_kernel)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "sampler/walk/libunwind_x86_64.h"
 #include "sampler/walk/user_walk.h"
 
@@ -22,6 +23,7 @@ struct libunwind_walk {
 	struct libunwind_modules *modules;
 	unw_addr_space_t space;
 	uint64_t sample_space; /* that libunwind's cache is valid for */
+	uint64_t until_ns;
 	/* of the current walk */
 	const struct snapshot_sample *sample;
 	const struct walk_regs *regs; /* at its start */
@@ -207,6 +209,11 @@ static enum walk_status step(struct libunwind_walk *walk, unw_cursor_t *cursor,
 	return WALK_OK;
 }
 
+void libunwind_walk_until(struct libunwind_walk *walk, uint64_t time_ns)
+{
+	walk->until_ns = time_ns;
+}
+
 enum walk_status libunwind_walk_run(struct libunwind_walk *walk,
 				    const struct snapshot_sample *sample, struct walk_regs *regs,
 				    uint64_t *frames, uint64_t *sps, size_t max, size_t *nr)
@@ -229,6 +236,8 @@ enum walk_status libunwind_walk_run(struct libunwind_walk *walk,
 	if (unw_init_remote(&cursor, walk->space, walk))
 		return WALK_READ_FAULT;
 	while (*nr < max) {
+		if (monotonic_ns() >= walk->until_ns)
+			return WALK_TOO_LONG;
 		status = step(walk, &cursor, regs);
 		if (status != WALK_OK)
 			break;

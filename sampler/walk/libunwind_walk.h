@@ -19,6 +19,9 @@ struct libunwind_walk;
 struct libunwind_walk *libunwind_walk_new(struct libunwind_modules *modules);
 void libunwind_walk_free(struct libunwind_walk *walk); /* NULL is fine */
 
+/* Later walks end with WALK_TOO_LONG at that time (CLOCK_MONOTONIC, ns). */
+void libunwind_walk_until(struct libunwind_walk *walk, uint64_t time_ns);
+
 /*
  * As user_walk(): appends frames to frames[*nr]. While *nr is 0 the frame of `regs` comes first;
  * else it is there already. Registers other than pc, sp and fp are used only if regs->leaf_regs.

@@ -8,18 +8,25 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "sampler/walk/user_walk.h"
 #include "sampler/walk/libunwind_modules.h"
 #include "sampler/walk/libunwind_walk.h"
 
 #define MAX_DEPTH 16384 /* frames; a snapshot of 64 KiB holds half as many */
 #define MAX_TURNS 8	/* each brings at least a frame */
+/*
+ * A thousand times what a stack takes: opening large files is part of it. A copied stack may hold
+ * signal frames in a circle, of which libunwind would walk thousands in each turn.
+ */
+#define LIMIT_NS 100000000
 
 struct snapshot_unwinder {
 	struct snapshot_ops ops;
 	void *context;
 	struct libunwind_modules *modules;
 	struct libunwind_walk *libunwind;
+	uint64_t limit_ns;
 	/* of the current sample */
 	const struct snapshot_sample *sample;
 	struct snapshot_place place; /* of the last address; end 0 = none */
@@ -36,6 +43,7 @@ struct snapshot_unwinder *snapshot_unwinder_new(const struct snapshot_ops *ops, 
 
 	u->ops = *ops;
 	u->context = context;
+	u->limit_ns = LIMIT_NS;
 	u->modules = libunwind_modules_new(&u->ops, context);
 	u->libunwind = libunwind_walk_new(u->modules);
 	return u;
@@ -54,6 +62,11 @@ void snapshot_unwinder_forget(struct snapshot_unwinder *u, uint64_t module)
 {
 	if (u)
 		libunwind_modules_forget(u->modules, module);
+}
+
+void snapshot_unwinder_limit(struct snapshot_unwinder *u, uint64_t ns)
+{
+	u->limit_ns = ns;
 }
 
 static bool read_stack(void *context, uint64_t address, uint64_t *ret)
@@ -129,6 +142,7 @@ static int marker_of(const struct snapshot_unwinder *u, enum walk_status status)
 	switch (status) {
 	case WALK_END: return -1;
 	case WALK_OK: return MARKER_TOO_DEEP;
+	case WALK_TOO_LONG: return MARKER_TOO_LONG;
 	case WALK_BAD_STACK: return MARKER_BAD_STACK;
 	case WALK_OVER_LIMIT: return MARKER_OVER_LIMIT;
 	case WALK_READ_FAULT:
@@ -150,6 +164,8 @@ struct snapshot_result snapshot_unwind(struct snapshot_unwinder *u,
 	u->sample = sample;
 	u->place = (struct snapshot_place){ 0 };
 	u->mapped = false;
+	if (u->libunwind)
+		libunwind_walk_until(u->libunwind, monotonic_ns() + u->limit_ns);
 	for (int turn = 0; turn < MAX_TURNS; turn++) {
 		status = user_walk(&walk_ops, u, &regs, u->frames, u->sps, MAX_DEPTH, &nr);
 		if (status != WALK_NEED_DWARF || !take_turn(u, &regs, &nr, &status) ||

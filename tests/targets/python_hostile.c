@@ -5,8 +5,8 @@
  * rounds. Argument: milliseconds.
  */
 // BUILD: -rdynamic -pthread
-#include <pthread.h>
-#include <stdint.h>
+#include "tests/targets/fake_python.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,68 +14,21 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Offsets of 3.11, as in sampler/runtimes/python/layout_table.c. */
-#define RUNTIME_KEY 592
-#define THREAD_ID 152
-#define THREAD_CFRAME 56
-
-struct cframe {
-	uint64_t unused, frame, previous;
-};
-
-struct frame {
-	uint64_t unused[4], code, unused1, previous, instruction;
-	uint8_t unused2[4], is_entry, owner, unused3[2];
-};
-
-struct string {
-	uint64_t unused[2], length, hash, state, unused1;
-	char text[64];
-};
-
-struct bytes {
-	uint64_t unused[2], size, unused1;
-	uint8_t data[64];
-};
-
-struct mapped_file {
-	uint64_t unused, type, unused1[7];
-	uint32_t first_line, unused2;
-	uint64_t unused3[4], file, unused4, name, linetable, unused5[8];
-};
-
-void *PyGILState_GetThisThreadState(void);
-
-const uint64_t Py_Version = 0x030b02f0;
-uint64_t _PyRuntime[512] = { 1 }, PyCode_Type[64] = { 1 };
-
-static uint64_t thread_state[64];
 static struct cframe bottom, top;
 static struct frame frames[2];
-static struct mapped_file codes[2];
+static struct code_object codes[2];
 static struct bytes linetable = { .size = 2, .data = { 0x80 | 10 << 3, 0 } };
 static struct string name = { .length = 5, .hash = 77, .state = 0x64, .text = "sound" };
 static struct string file = { .length = 8, .hash = 78, .state = 0x64, .text = "sound.py" };
-static pthread_key_t key;
 static char *pages; /* one readable, one unreadable, one that is unmapped at times */
 static char *short_file;
 static volatile int stop;
-
-void *PyGILState_GetThisThreadState(void)
-{
-	return pthread_getspecific(key);
-}
-
-static uint64_t at(const void *pointer)
-{
-	return (uint64_t)(uintptr_t)pointer;
-}
 
 static void make_sound(void)
 {
 	memset(codes, 0, sizeof(codes));
 	memset(frames, 0, sizeof(frames));
-	codes[0] = (struct mapped_file){ .type = at(PyCode_Type),
+	codes[0] = (struct code_object){ .type = at(PyCode_Type),
 					 .first_line = 42,
 					 .file = at(&file),
 					 .name = at(&name),
@@ -165,9 +118,7 @@ int main(int argc, char **argv)
 	pages = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	short_file = (char *)mmap(NULL, 8192, PROT_READ, MAP_PRIVATE, fileno(f), 0) + 4096;
 	mprotect(pages + 4096, 4096, PROT_NONE);
-	pthread_key_create(&key, NULL);
-	_PyRuntime[RUNTIME_KEY / 8] = 1 | (uint64_t)key << 32;
-	thread_state[THREAD_ID / 8] = (uint64_t)pthread_self();
+	make_runtime();
 	pthread_create(&thread, NULL, come_and_go, NULL);
 	while (now_ms() < end || rounds < 2) {
 		for (unsigned int how = 0; how < 36; how++) {

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/portable/budget.h"
 #include "core/portable/pycode.h"
 #include "core/portable/pylayout.h"
 #include "core/portable/walk.h"
@@ -70,9 +71,10 @@ struct python_kept {
 struct python_stack {
 	struct py_runs runs; /* first: py_read() gets the struct from it */
 	struct py_layout layout;
-	uint32_t generation; /* of the layout */
-	uint32_t nr_kept;    /* > PYTHON_KEPT: they do not all fit */
-	uint64_t state;	     /* address of the interpreter's thread state */
+	struct walk_budget budget; /* of the stack that is being made */
+	uint32_t generation;	   /* of the layout */
+	uint32_t nr_kept;	   /* > PYTHON_KEPT: they do not all fit */
+	uint64_t state;		   /* address of the interpreter's thread state */
 	bool cut, broken;
 	uint32_t nr;
 	uint64_t frames[GPU_MAX_STACK]; /* the merged stack */

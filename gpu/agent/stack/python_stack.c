@@ -41,6 +41,7 @@ static bool is_readable(struct python_stack *p, uint64_t page)
 
 	if (*known == page)
 		return page != 0;
+	budget_charge(&p->budget, COST_SYSCALL);
 	if (syscall(SYS_rt_sigprocmask, NO_SUCH_HOW, page << PAGE_SHIFT, NULL, 8) < 0 &&
 	    errno == EFAULT) {
 		errno = saved;
@@ -71,6 +72,15 @@ static __always_inline int py_read(const struct py_walk *w, void *to, __u32 size
 		return -1;
 	memcpy(to, (const void *)address, size);
 	return 0;
+}
+
+static __always_inline int py_is_spent(struct py_runs *r, void *home)
+{
+	struct python_stack *p = home;
+
+	(void)r;
+	budget_charge(&p->budget, COST_PYTHON_FRAME);
+	return p->budget.left < 0;
 }
 
 /* Tells a code object from a later one at the same address. */
@@ -288,6 +298,7 @@ uint32_t python_stack_merge(struct thread *t, uint32_t generation, uint8_t *ret_
 	p->nr = p->nr_kept = 0;
 	p->state = 0;
 	p->cut = p->broken = false;
+	p->budget = (struct walk_budget){ .left = BUDGET_UNITS };
 	if (!take_layout(p, generation))
 		return 0;
 	py_clear_runs(&p->runs);
@@ -299,6 +310,6 @@ uint32_t python_stack_merge(struct thread *t, uint32_t generation, uint8_t *ret_
 		return 0;
 	merge(t);
 	p->broken = py_runs_broken(&p->runs) || p->runs.lost;
-	*ret_end = p->cut ? END_TOO_DEEP : t->stack.end;
+	*ret_end = p->runs.spent ? END_TOO_LONG : p->cut ? END_TOO_DEEP : t->stack.end;
 	return p->nr;
 }

@@ -35,6 +35,7 @@ struct world {
 	__u64 stack[STACK_WORDS];
 	__u64 calls[MAX_DEPTH]; /* pc of each frame, outermost first */
 	__u32 depth;
+	__s32 units; /* that a walk may cost */
 	struct agent_path path;
 	__u64 known[REGION_NR_KNOWN];
 	struct agent_step fresh[REGION_PATH_STEPS + 1];
@@ -64,6 +65,7 @@ static struct world *world_new(void)
 	w->arena = mmap(NULL, sizeof(*w->arena), PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	assert_ptr_not_equal(w->arena, MAP_FAILED);
+	w->units = BUDGET_UNITS;
 	w->space->generation = GENERATION;
 	w->space->nr_maps[0] = 1;
 	w->space->maps[0][0] =
@@ -113,6 +115,7 @@ static void walk_it(struct world *w, bool with_path, struct result *ret)
 		.space = w->space,
 		.arena = w->arena,
 		.generation = w->space->generation,
+		.budget.left = w->units,
 		.low = (__u64)w->stack,
 		.high = (__u64)(w->stack + STACK_WORDS),
 		.frames = ret->frames,
@@ -255,6 +258,22 @@ static void a_pc_beyond_user_space_has_no_rule(void **state)
 	world_free(w);
 }
 
+static void a_walk_that_costs_too_much_ends_and_says_so(void **state)
+{
+	struct world *w = world_new();
+	struct result result;
+
+	(void)state;
+	srand(23);
+	grow(w, 40, MAX_DEPTH);
+	check(w);
+	w->units = 10 * COST_STEP;
+	walk_it(w, true, &result);
+	assert_int_equal(result.end, END_TOO_LONG);
+	assert_int_equal(result.nr, 10);
+	world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -263,6 +282,7 @@ int main(void)
 		cmocka_unit_test(of_a_deep_stack_the_outer_part_is_kept),
 		cmocka_unit_test(a_new_generation_forgets_the_path),
 		cmocka_unit_test(a_pc_beyond_user_space_has_no_rule),
+		cmocka_unit_test(a_walk_that_costs_too_much_ends_and_says_so),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

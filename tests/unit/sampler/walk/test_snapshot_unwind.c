@@ -140,6 +140,27 @@ static void a_deep_stack_keeps_leaf_and_root(void **state)
 	assert_memory_equal(cut + 48, whole + all.nr - 16, 16 * sizeof(*cut));
 }
 
+static void a_stack_that_takes_too_long_is_cut_and_says_so(void **state)
+{
+	static uint64_t frames[MAX_FRAMES * 8];
+	struct snapshot_sample sample;
+	struct snapshot_unwinder *u;
+	struct snapshot_result result;
+
+	(void)state;
+	stop_target("recursion", "2000");
+	sample = traced_sample(&traced);
+	u = snapshot_unwinder_new(&libunwind_only, &traced);
+	snapshot_unwinder_limit(u, 1);
+	result = snapshot_unwind(u, &sample, frames, sizeof(frames) / sizeof(*frames));
+	assert_int_equal(result.marker, MARKER_TOO_LONG);
+	assert_true(result.nr >= 1 && result.nr < 2000);
+	snapshot_unwinder_limit(u, 60000000000);
+	result = snapshot_unwind(u, &sample, frames, sizeof(frames) / sizeof(*frames));
+	assert_int_equal(result.marker, -1);
+	snapshot_unwinder_free(u);
+}
+
 static void files_that_cannot_be_read_leave_the_leaf(void **state)
 {
 	static const struct snapshot_ops ops = { .find_mapping = traced_find_mapping,
@@ -218,6 +239,7 @@ int main(void)
 		TEST(a_static_program_needs_no_search_table),
 		TEST(a_snapshot_that_ends_early_says_so),
 		TEST(a_deep_stack_keeps_leaf_and_root),
+		TEST(a_stack_that_takes_too_long_is_cut_and_says_so),
 		TEST(files_that_cannot_be_read_leave_the_leaf),
 		TEST(an_address_in_no_mapping_is_unknown),
 		TEST(garbage_on_the_stack_ends_the_walk),
