@@ -26,6 +26,7 @@
 #include "core/base/log.h"
 #include "core/recording/recfile.h"
 #include "core/profile/source.h"
+#include "core/sandbox/sandbox.h"
 #include "sampler/target/launch.h"
 #include "symbolizer/lookup/debuginfod.h"
 #include "symbolizer/symbolizer.h"
@@ -42,6 +43,7 @@ struct recording {
 	const struct source_ops *ops;
 	struct source *source;
 	struct recfile *file;
+	struct sandbox *sandbox;       /* where files of targets are parsed */
 	struct debuginfod *debuginfod; /* NULL = not asked for */
 	struct record_gpu *gpu;
 	struct record_calls *calls; /* NULL = none are counted */
@@ -108,6 +110,7 @@ static int open_source(struct recording *r)
 		.no_python = o->no_python,
 		.adds_probes = o->nr_calls > 0,
 		.wall_clock = o->wall_clock,
+		.sandbox = r->sandbox,
 	};
 
 	return r->ops->open(&config, &r->source);
@@ -389,7 +392,7 @@ static int run(struct recording *r)
 		log_error(-err, "start '%s'", program);
 		return failure;
 	}
-	err = record_gpu_new(&r->opts->gpu, !r->opts->no_python, &r->gpu);
+	err = record_gpu_new(&r->opts->gpu, !r->opts->no_python, r->sandbox, &r->gpu);
 	err = err ? err : record_gpu_connect(r->gpu, r->opts->pids, r->opts->nr_pids);
 	err = err ? err : open_source(r);
 	err = err ? err : open_calls(r);
@@ -447,7 +450,15 @@ static int record_main(int argc, char **argv)
 		record_opts_fini(&opts);
 		return cannot_run(opts.program[0], err);
 	}
+	err = sandbox_new(&r.sandbox);
+	if (err) {
+		log_error(-err, "start the process that parses files");
+		status = opts.program ? OWN_FAILURE : 1;
+		record_opts_fini(&opts);
+		return status;
+	}
 	if (opts.debuginfod && debuginfod_open(show_fetching, &r, &r.debuginfod)) {
+		sandbox_free(r.sandbox);
 		status = opts.program ? OWN_FAILURE : 1;
 		record_opts_fini(&opts);
 		return status;
@@ -462,6 +473,7 @@ static int record_main(int argc, char **argv)
 	record_gate_free(r.gate);
 	recfile_free(r.file);
 	debuginfod_close(r.debuginfod);
+	sandbox_free(r.sandbox);
 	record_opts_fini(&opts);
 	return status;
 }

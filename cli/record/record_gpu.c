@@ -223,7 +223,8 @@ static void drain_target(struct target *t)
 
 /* ---- what the command calls */
 
-int record_gpu_new(const struct record_gpu_opts *opts, bool python, struct record_gpu **ret)
+int record_gpu_new(const struct record_gpu_opts *opts, bool python, const struct sandbox *sandbox,
+		   struct record_gpu **ret)
 {
 	enum gpu_mode mode = opts->mode;
 	char *library = mode == GPU_OFF ? NULL : own_library_find(GPU_LIBRARY);
@@ -244,7 +245,7 @@ int record_gpu_new(const struct record_gpu_opts *opts, bool python, struct recor
 	g->run_room = MAX_RUNS;
 	g->library = library;
 	g->listener = gpu_link_listen(g->name);
-	g->publisher = walk_publisher_new(python);
+	g->publisher = walk_publisher_new(python, sandbox);
 	if (g->listener < 0 || !g->publisher) {
 		log_error(g->listener < 0 ? -g->listener : ENOMEM, "wait for GPU data");
 		record_gpu_free(g);

@@ -412,6 +412,7 @@ const char *marker_name(enum marker marker)
 		[MARKER_NO_KERNEL_STACK] = "[no kernel stack]",
 		[MARKER_NO_LAUNCH] = "[launch not seen]",
 		[MARKER_PYTHON] = "[Python frames not readable]",
+		[MARKER_PARSER_FAILED] = "[unwind rules not readable]",
 	};
 
 	return (unsigned int)marker < NR_MARKERS ? names[marker] : "[marker]";

@@ -36,6 +36,8 @@ struct sink {
 	bool (*wants)(struct sink *sink, const struct profile_sample *sample);
 };
 
+struct sandbox;
+
 struct source_config {
 	const pid_t *pids; /* targets that are running already */
 	size_t nr_pids;
@@ -49,6 +51,8 @@ struct source_config {
 	/* other parts of sprof will put probes into files, so keep the right to */
 	bool adds_probes;
 	bool wall_clock; /* also sample threads that wait; only the timer source can */
+	/* where files of targets are parsed; outlives the source; NULL: in this process */
+	const struct sandbox *sandbox;
 };
 
 struct source; /* each source defines its own */

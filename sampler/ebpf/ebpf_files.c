@@ -50,7 +50,8 @@ static void forget_runtime(void *context, uint32_t number, const struct unwind_t
 
 /* ---- life */
 
-void ebpf_files_init(struct ebpf_files *f, struct kernel_side *kernel, struct ebpf_limits *limits)
+void ebpf_files_init(struct ebpf_files *f, struct kernel_side *kernel, struct ebpf_limits *limits,
+		     const struct sandbox *sandbox)
 {
 	static const struct runtime_ops ops = { publish_runtime, forget_runtime };
 
@@ -58,7 +59,7 @@ void ebpf_files_init(struct ebpf_files *f, struct kernel_side *kernel, struct eb
 	f->limits = limits;
 	f->table = file_table_new();
 	file_table_raise_limit();
-	f->builder = table_builder_new(kernel->rules, WALK_NR_RULES);
+	f->builder = table_builder_new(kernel->rules, WALK_NR_RULES, sandbox);
 	f->runtime = runtime_unwind_new(f->builder, WALK_MAX_MODULES, kernel->rules, &ops, f);
 }
 
@@ -156,16 +157,16 @@ static void publish_table(struct ebpf_files *f, uint32_t index, const struct unw
 
 void ebpf_files_poll(struct ebpf_files *f, uint64_t now_ns)
 {
-	struct unwind_table *table;
-	uint32_t index;
+	struct built_table built;
 
-	while (table_builder_take(f->builder, &index, &table)) {
-		if (index >= WALK_MAX_MODULES) {
-			runtime_unwind_take(f->runtime, index, table);
+	while (table_builder_take(f->builder, &built)) {
+		if (built.index >= WALK_MAX_MODULES) {
+			runtime_unwind_take(f->runtime, built.index, built.table);
 			continue;
 		}
-		publish_table(f, index, table);
-		unwind_table_free(table);
+		file_table_get(f->table, built.index)->parser_failed = built.parser_failed;
+		publish_table(f, built.index, built.table);
+		unwind_table_free(built.table);
 	}
 	runtime_unwind_tidy(f->runtime, now_ns);
 }

@@ -15,6 +15,7 @@ struct kernel_side;
 struct mapped_file;
 struct process;
 struct runtime_unwind;
+struct sandbox;
 struct sideband_record;
 struct table_builder;
 struct walk_rule;
@@ -29,8 +30,12 @@ struct ebpf_files {
 	uint64_t next_room_ns; /* when to look for unused files again */
 };
 
-/* The kernel side is loaded; it and `limits` must outlive the files. */
-void ebpf_files_init(struct ebpf_files *f, struct kernel_side *kernel, struct ebpf_limits *limits);
+/*
+ * The kernel side is loaded; it and `limits` must outlive the files, and so must the sandbox in
+ * which files are parsed (NULL: they are parsed in this process).
+ */
+void ebpf_files_init(struct ebpf_files *f, struct kernel_side *kernel, struct ebpf_limits *limits,
+		     const struct sandbox *sandbox);
 /*
  * Once no process has rows of runtime code any more, and before the kernel side goes. Zeros are
  * fine.

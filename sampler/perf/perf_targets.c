@@ -42,20 +42,23 @@ static void on_file(void *context, struct mapped_file *file)
 
 static void take_tables(struct source *s)
 {
-	struct unwind_table *table;
-	uint32_t index;
+	struct built_table built;
 
-	while (table_builder_take(s->builder, &index, &table)) {
-		if (index >= WALK_MAX_MODULES) {
-			s->stats.nr_rows += table ? table->nr_rows : 0;
-			runtime_unwind_take(s->runtime, index, table);
+	while (table_builder_take(s->builder, &built)) {
+		struct mapped_file *file;
+
+		if (built.index >= WALK_MAX_MODULES) {
+			s->stats.nr_rows += built.table ? built.table->nr_rows : 0;
+			runtime_unwind_take(s->runtime, built.index, built.table);
 			continue;
 		}
-		s->rows[index] = (struct perf_rows){ .ready = true, .table = table };
-		if (!table)
+		s->rows[built.index] = (struct perf_rows){ .ready = true, .table = built.table };
+		file = file_table_get(s->files, built.index);
+		file->parser_failed = built.parser_failed;
+		if (!built.table)
 			continue;
-		s->stats.nr_rows += table->nr_rows;
-		file_table_get(s->files, index)->nr_derived_functions = table->nr_derived_functions;
+		s->stats.nr_rows += built.table->nr_rows;
+		file->nr_derived_functions = built.table->nr_derived_functions;
 	}
 }
 

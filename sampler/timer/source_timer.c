@@ -195,7 +195,8 @@ static int make_parts(struct source *s, const struct source_config *config)
 		.clock = config->wall_clock ? AGENT_CLOCK_WALL : AGENT_CLOCK_CPU,
 		.tick_ns = tick_ns(),
 	};
-	int err = timer_processes_init(&s->processes, &region, !config->no_python, &s->stats);
+	int err = timer_processes_init(&s->processes, &region, !config->no_python, &s->stats,
+				       config->sandbox);
 
 	if (err)
 		return err;

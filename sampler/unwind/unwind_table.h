@@ -14,6 +14,9 @@
 
 #include "core/portable/walk.h"
 
+/* Files use the set of rules too, so runtime code may fill only half of it. */
+#define UNWIND_CODE_MAX_RULES (WALK_MAX_RULES / 2)
+
 /* All rules of all tables, interned (rule_set.h). */
 struct rule_set;
 
@@ -39,6 +42,8 @@ struct unwind_table {
 	uint32_t nr_words;
 	struct unwind_function *functions; /* of runtime code, by start; NULL for files */
 	uint32_t nr_functions;
+	void *mapping; /* where all of it lies (table_file.h); NULL: each part is on the heap */
+	uint64_t mapping_size;
 	/* statistics */
 	uint32_t nr_fdes, nr_broken_fdes;
 	uint32_t nr_rows;	       /* rows before page splitting */

@@ -5,17 +5,23 @@
  */
 #include "sampler/walk/table_builder.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/log.h"
 #include "core/base/privileges.h"
+#include "sampler/unwind/confined_table.h"
 #include "sampler/unwind/rule_set.h"
 #include "sampler/unwind/unwind_table.h"
+
+#define MAX_WARNINGS 5
 
 struct job {
 	struct job *next;
@@ -25,6 +31,7 @@ struct job {
 	uint8_t *code;
 	size_t size; /* of either */
 	struct unwind_table *table;
+	bool parser_failed;
 };
 
 struct queue {
@@ -48,6 +55,9 @@ struct table_builder {
 	size_t nr_pending;
 	bool stop;
 	int event_fd;
+	int stop_fd;		       /* an eventfd, readable once `stop` is set */
+	size_t nr_warnings;	       /* given; under the lock */
+	const struct sandbox *sandbox; /* NULL: parse in this process */
 	struct rule_set *set;
 	struct walk_rule *rules; /* the published part of the set */
 	uint32_t nr_rules, max_rules;
@@ -79,11 +89,44 @@ static void free_job(struct job *job)
 	free(job);
 }
 
+/* A target may map any number of broken files: some warnings are enough. */
+static void warn(struct table_builder *b, const struct job *job, const char *reason)
+{
+	char link[32], path[PATH_MAX] = "code made at run time";
+	bool wanted;
+	ssize_t n;
+
+	pthread_mutex_lock(&b->lock);
+	wanted = b->nr_warnings++ < MAX_WARNINGS;
+	pthread_mutex_unlock(&b->lock);
+	if (!wanted)
+		return;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", job->fd);
+	n = job->code ? -1 : readlink(link, path, sizeof(path) - 1);
+	if (n > 0)
+		path[n] = '\0';
+	log_warning("no unwind rules of '%s': %s; it is walked by frame pointers", path, reason);
+}
+
+static void build_confined(struct table_builder *b, struct job *job)
+{
+	const struct table_order order = { job->fd, job->code, job->size, b->stop_fd };
+	int err = confined_table_build(b->sandbox, &order, b->set, &job->table);
+	const char *reason = err ? confined_table_reason(err) : NULL;
+
+	job->parser_failed = reason;
+	if (reason)
+		warn(b, job, reason);
+}
+
+/* The image in memory is the kernel's own, the vdso. */
 static void build(struct table_builder *b, struct job *job)
 {
-	int err;
+	int err = 0;
 
-	if (job->code)
+	if (b->sandbox && !job->image)
+		build_confined(b, job);
+	else if (job->code)
 		err = unwind_table_build_code(job->code, job->size, b->set, &job->table);
 	else if (job->image)
 		err = unwind_table_build_memory(job->image, job->size, b->set, &job->table);
@@ -130,7 +173,8 @@ static void start(struct table_builder *b, struct lane *lane)
 		abort();
 }
 
-struct table_builder *table_builder_new(struct walk_rule *rules, size_t max_rules)
+struct table_builder *table_builder_new(struct walk_rule *rules, size_t max_rules,
+					const struct sandbox *sandbox)
 {
 	struct table_builder *b = xcalloc(1, sizeof(*b));
 	sigset_t all, old;
@@ -141,6 +185,8 @@ struct table_builder *table_builder_new(struct walk_rule *rules, size_t max_rule
 	b->nr_rules = rule_set_copy(b->set, b->rules, 0, b->max_rules);
 	b->done.last = &b->done.first;
 	b->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	b->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	b->sandbox = sandbox;
 	pthread_mutex_init(&b->lock, NULL);
 	/* Only the main thread handles signals. */
 	sigfillset(&all);
@@ -153,12 +199,15 @@ struct table_builder *table_builder_new(struct walk_rule *rules, size_t max_rule
 
 void table_builder_free(struct table_builder *b)
 {
+	uint64_t one = 1;
 	struct job *job;
 
 	if (!b)
 		return;
 	pthread_mutex_lock(&b->lock);
 	b->stop = true;
+	if (write(b->stop_fd, &one, sizeof(one)) < 0)
+		abort(); /* it is 0, so there is room */
 	for (int i = 0; i < NR_LANES; i++)
 		pthread_cond_signal(&b->lanes[i].wake);
 	pthread_mutex_unlock(&b->lock);
@@ -173,6 +222,7 @@ void table_builder_free(struct table_builder *b)
 		free_job(job);
 	rule_set_free(b->set);
 	close(b->event_fd);
+	close(b->stop_fd);
 	pthread_mutex_destroy(&b->lock);
 	free(b);
 }
@@ -211,8 +261,7 @@ int table_builder_event_fd(const struct table_builder *b)
 	return b->event_fd;
 }
 
-int table_builder_take(struct table_builder *b, uint32_t *ret_index,
-		       struct unwind_table **ret_table)
+bool table_builder_take(struct table_builder *b, struct built_table *ret)
 {
 	struct job *job;
 	uint64_t count;
@@ -225,12 +274,11 @@ int table_builder_take(struct table_builder *b, uint32_t *ret_index,
 		count = 0; /* it was 0 already */
 	pthread_mutex_unlock(&b->lock);
 	if (!job)
-		return 0;
-	*ret_index = job->index;
-	*ret_table = job->table;
+		return false;
+	*ret = (struct built_table){ job->index, job->table, job->parser_failed };
 	job->table = NULL;
 	free_job(job);
-	return 1;
+	return true;
 }
 
 size_t table_builder_nr_pending(struct table_builder *b)

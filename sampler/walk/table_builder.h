@@ -5,20 +5,24 @@
 #ifndef SPROF_TABLE_BUILDER_H
 #define SPROF_TABLE_BUILDER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "core/portable/walk.h"
 
+struct sandbox;
 struct table_builder;
 struct unwind_table;
 
 /*
  * `rules` has room for max_rules and is where walkers read rules: the builder appends new ones
- * there before it hands out a table that names them.
+ * there before it hands out a table that names them. Files and code are parsed in children of
+ * `sandbox`, which must outlive the builder; NULL: in this process.
  */
-struct table_builder *table_builder_new(struct walk_rule *rules, size_t max_rules);
-/* Finishes the tables that are being built and drops other requests. NULL is fine. */
+struct table_builder *table_builder_new(struct walk_rule *rules, size_t max_rules,
+					const struct sandbox *sandbox);
+/* Gives up the tables that are being built and all other requests. NULL is fine. */
 void table_builder_free(struct table_builder *builder);
 
 /*
@@ -39,12 +43,15 @@ void table_builder_request_code(struct table_builder *builder, uint32_t index, u
 
 int table_builder_event_fd(const struct table_builder *builder);
 
-/*
- * Takes a finished table; 0 when none is ready. *ret_table is the caller's, or NULL where nothing
- * could be built.
- */
-int table_builder_take(struct table_builder *builder, uint32_t *ret_index,
-		       struct unwind_table **ret_table);
+/* A finished request. */
+struct built_table {
+	uint32_t index;
+	struct unwind_table *table; /* the taker's; NULL where nothing could be built */
+	bool parser_failed;	    /* because the process that parses died or took too long */
+};
+
+/* Takes a finished request; false when none is ready. */
+bool table_builder_take(struct table_builder *builder, struct built_table *ret);
 /* Requests whose results have not been taken yet. */
 size_t table_builder_nr_pending(struct table_builder *builder);
 

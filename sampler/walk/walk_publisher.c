@@ -47,7 +47,7 @@ struct walk_target {
 	struct walk_target *next;
 };
 
-struct walk_publisher *walk_publisher_new(bool python)
+struct walk_publisher *walk_publisher_new(bool python, const struct sandbox *sandbox)
 {
 	struct walk_publisher *p = xcalloc(1, sizeof(*p));
 
@@ -55,7 +55,7 @@ struct walk_publisher *walk_publisher_new(bool python)
 		free(p);
 		return NULL;
 	}
-	p->builder = table_builder_new(walk_arena_rules(p->arena), WALK_NR_RULES);
+	p->builder = table_builder_new(walk_arena_rules(p->arena), WALK_NR_RULES, sandbox);
 	p->files = file_table_new();
 	p->pythons = python ? python_files_new() : NULL;
 	sample_sink_init(&p->out, &p->stats);
@@ -180,13 +180,12 @@ void walk_publisher_take(struct walk_publisher *p, int timeout_ms)
 	bool any = false;
 
 	for (;;) {
-		struct unwind_table *table;
+		struct built_table built;
 		uint64_t now = now_ms();
-		uint32_t index;
 
-		while (table_builder_take(p->builder, &index, &table)) {
-			walk_arena_add_table(p->arena, index, table);
-			unwind_table_free(table);
+		while (table_builder_take(p->builder, &built)) {
+			walk_arena_add_table(p->arena, built.index, built.table);
+			unwind_table_free(built.table);
 			any = true;
 		}
 		if (!table_builder_nr_pending(p->builder) || now >= end)

@@ -22,7 +22,8 @@
 #define CREDIT 64u /* snapshots that a process may send from one round to the next */
 
 int timer_processes_init(struct timer_processes *s, const struct timer_region_config *config,
-			 bool wants_python, struct profile_stats *stats)
+			 bool wants_python, struct profile_stats *stats,
+			 const struct sandbox *sandbox)
 {
 	*s = (struct timer_processes){
 		.config = *config,
@@ -30,7 +31,7 @@ int timer_processes_init(struct timer_processes *s, const struct timer_region_co
 		.stats = stats,
 		.names_due_ns = UINT64_MAX,
 	};
-	return timer_publish_init(&s->publish, stats);
+	return timer_publish_init(&s->publish, stats, sandbox);
 }
 
 /* ---- mappings */

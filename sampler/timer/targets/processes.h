@@ -29,7 +29,8 @@ struct timer_processes {
 
 /* 0, or -errno, reported; timer_processes_fini() is called in either case. */
 int timer_processes_init(struct timer_processes *s, const struct timer_region_config *config,
-			 bool wants_python, struct profile_stats *stats);
+			 bool wants_python, struct profile_stats *stats,
+			 const struct sandbox *sandbox);
 void timer_processes_fini(struct timer_processes *s);
 
 /*

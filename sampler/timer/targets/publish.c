@@ -14,7 +14,8 @@
 #include "sampler/walk/table_builder.h"
 #include "sampler/walk/walk_arena.h"
 
-int timer_publish_init(struct timer_publish *t, struct profile_stats *stats)
+int timer_publish_init(struct timer_publish *t, struct profile_stats *stats,
+		       const struct sandbox *sandbox)
 {
 	int err;
 
@@ -24,7 +25,7 @@ int timer_publish_init(struct timer_publish *t, struct profile_stats *stats)
 	if (err)
 		log_error(-err, "make room for unwind rows");
 	else
-		t->builder = table_builder_new(walk_arena_rules(t->arena), WALK_NR_RULES);
+		t->builder = table_builder_new(walk_arena_rules(t->arena), WALK_NR_RULES, sandbox);
 	return err;
 }
 
@@ -43,18 +44,19 @@ void timer_publish_fini(struct timer_publish *t)
 
 void timer_publish_poll(struct timer_publish *t)
 {
-	struct unwind_table *table;
-	uint32_t index;
+	struct built_table built;
 
-	while (table_builder_take(t->builder, &index, &table)) {
-		if (table) {
-			t->stats->nr_rows += table->nr_rows;
-			file_table_get(t->files, index)->nr_derived_functions =
-				table->nr_derived_functions;
+	while (table_builder_take(t->builder, &built)) {
+		struct mapped_file *file = file_table_get(t->files, built.index);
+
+		file->parser_failed = built.parser_failed;
+		if (built.table) {
+			t->stats->nr_rows += built.table->nr_rows;
+			file->nr_derived_functions = built.table->nr_derived_functions;
 		}
-		if (walk_arena_add_table(t->arena, index, table))
+		if (walk_arena_add_table(t->arena, built.index, built.table))
 			t->stats->nr_limits++;
-		unwind_table_free(table);
+		unwind_table_free(built.table);
 	}
 }
 

@@ -50,7 +50,7 @@ static int set_up(void **state)
 	f->memory =
 		mmap(NULL, CODE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	f->rules = calloc(WALK_NR_RULES, sizeof(*f->rules));
-	f->builder = table_builder_new(f->rules, WALK_NR_RULES);
+	f->builder = table_builder_new(f->rules, WALK_NR_RULES, NULL);
 	f->unwind = runtime_unwind_new(f->builder, WALK_MAX_MODULES, f->rules, NULL, NULL);
 	f->code.kind = MODULE_JIT;
 	f->process.pid = getpid();
@@ -92,15 +92,14 @@ static int sample(struct fixture *f, size_t offset, uint32_t epoch)
 static void look(struct fixture *f, uint64_t later_ns)
 {
 	struct pollfd ready = { table_builder_event_fd(f->builder), POLLIN, 0 };
-	struct unwind_table *table;
-	uint32_t index;
+	struct built_table built;
 
 	f->now_ns += later_ns;
 	runtime_unwind_look(f->unwind, &f->process, f->now_ns);
 	while (table_builder_nr_pending(f->builder)) {
 		poll(&ready, 1, 1000);
-		while (table_builder_take(f->builder, &index, &table))
-			runtime_unwind_take(f->unwind, index, table);
+		while (table_builder_take(f->builder, &built))
+			runtime_unwind_take(f->unwind, built.index, built.table);
 	}
 	runtime_unwind_look(f->unwind, &f->process, f->now_ns);
 	runtime_unwind_tidy(f->unwind, f->now_ns);
