@@ -186,7 +186,10 @@ static void write_dump(struct buffer *b, const struct dump *d, const struct cmd_
 
 static int dump_main(int argc, char **argv)
 {
-	struct symbolizer_opts symbolizer = { .open_module = dump_open_module };
+	struct symbolizer_opts symbolizer = {
+		.open_module = dump_open_module,
+		.open_root = dump_open_root,
+	};
 	struct symbolizer_stats stats;
 	struct cmd_dump_opts o = { 0 };
 	struct buffer b = { 0 };

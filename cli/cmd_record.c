@@ -283,6 +283,14 @@ static int open_module(void *context, uint32_t module)
 	return fd < 0 ? record_gpu_open_module(r->gpu, module) : fd;
 }
 
+static int open_root(void *context, uint32_t module)
+{
+	struct recording *r = context;
+	int fd = r->ops->open_root ? r->ops->open_root(r->source, module) : -ENOENT;
+
+	return fd < 0 ? record_gpu_open_root(r->gpu, module) : fd;
+}
+
 static int kernel_symbol(void *context, uint64_t address, char *name, size_t size)
 {
 	struct recording *r = context;
@@ -295,6 +303,7 @@ static int finish(struct recording *r)
 	const struct symbolizer_opts symbolize = {
 		.debuginfod = r->debuginfod,
 		.open_module = open_module,
+		.open_root = open_root,
 		.kernel_symbol = r->ops->kernel_symbol ? kernel_symbol : NULL,
 		.context = r,
 	};

@@ -365,3 +365,10 @@ int dump_open_module(void *dump, uint32_t module)
 
 	return file_table_open_module(d->state->files, module);
 }
+
+int dump_open_root(void *dump, uint32_t module)
+{
+	const struct dump *d = dump;
+
+	return file_table_open_root(d->state->files, module);
+}

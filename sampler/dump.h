@@ -60,5 +60,7 @@ void dump_free(struct dump *dump); /* NULL is fine */
  * dump.
  */
 int dump_open_module(void *dump, uint32_t module);
+/* The same for symbolizer_opts.open_root. */
+int dump_open_root(void *dump, uint32_t module);
 
 #endif

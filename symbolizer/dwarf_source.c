@@ -29,8 +29,7 @@ static uint64_t max_dwarf_bytes(void)
 	return (uint64_t)sysconf(_SC_PHYS_PAGES) / 4 * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static struct elf_image *open_alt(const struct symbol_module *module, struct elf_image *image,
-				  const char *path)
+static struct elf_image *open_alt(const struct symbol_module *module, struct elf_image *image)
 {
 	struct elf_section *section = elf_image_section(image, ".gnu_debugaltlink");
 	const uint8_t *data = NULL;
@@ -44,7 +43,7 @@ static struct elf_image *open_alt(const struct symbol_module *module, struct elf
 	name = (const char *)data;
 	if (strlen(name) + 1 >= size)
 		return NULL;
-	return debug_file_alt(module, path, name, data + strlen(name) + 1, size - strlen(name) - 1);
+	return debug_file_alt(module, name, data + strlen(name) + 1, size - strlen(name) - 1);
 }
 
 static void *source_open(const struct symbol_module *module)
@@ -60,7 +59,8 @@ static void *source_open(const struct symbol_module *module)
 	s = xcalloc(1, sizeof(*s));
 	s->file = file;
 	file->path = module->debug ? module->debug_path : module->path;
-	s->alt_image = open_alt(module, image, file->path);
+	file->root = module->debug ? module->debug_root : module->root;
+	s->alt_image = open_alt(module, image);
 	if (s->alt_image)
 		s->alt = file->alt = dwarf_file_new(s->alt_image, max_dwarf_bytes());
 	if (s->alt)

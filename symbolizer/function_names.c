@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/safe_open.h"
 #include "symbolizer/lookup/debug_file.h"
 #include "symbolizer/lookup/demangle.h"
 #include "symbolizer/lookup/elf_symbols.h"
@@ -168,19 +169,23 @@ static int compare_offsets(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-int function_names_find(int fd, const char *path, const char *const *globs, size_t nr_globs,
-			struct named_function **ret_functions, size_t *ret_nr)
+int function_names_find(int fd, pid_t pid, const char *path, const char *const *globs,
+			size_t nr_globs, struct named_function **ret_functions, size_t *ret_nr)
 {
 	const struct symbolizer_opts opts = { .debuginfod = NULL };
-	struct symbol_module module = { .opts = &opts, .kind = MODULE_ELF, .path = path };
+	struct symbol_module module = {
+		.opts = &opts,
+		.kind = MODULE_ELF,
+		.path = path,
+		.root = safe_open_root_of(pid),
+		.own_root = safe_open_root_of(0),
+	};
 	struct search s = { .globs = globs, .nr_globs = nr_globs };
 	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0), err;
 
-	if (own < 0)
-		return -errno;
-	err = elf_image_open(own, &module.image);
+	err = own < 0 ? -errno : elf_image_open(own, &module.image);
 	if (err)
-		return err;
+		goto out;
 	debug_file_find(&module);
 	s.code = module.image;
 	s.words = xcalloc(nr_globs, sizeof(*s.words));
@@ -199,7 +204,12 @@ int function_names_find(int fd, const char *path, const char *const *globs, size
 	elf_image_close(module.image);
 	*ret_functions = s.found;
 	*ret_nr = s.nr;
-	return 0;
+out:
+	if (module.root >= 0)
+		close(module.root);
+	if (module.own_root >= 0)
+		close(module.own_root);
+	return err;
 }
 
 void function_names_free(struct named_function *functions, size_t nr)

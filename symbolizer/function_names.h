@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct named_function {
 	char *name; /* readable; of several names of one address the one that reports show */
@@ -18,11 +19,12 @@ struct named_function {
 /*
  * Finds the functions that the symbol tables of an ELF file and of its debug file define under a
  * name that fits one of the globs (fnmatch(3)): the name in the table, the readable name, or the
- * readable name without the parameters of C++. Sorted by offset, each once. `path` helps to find
- * the debug file; the caller keeps fd. 0, or -errno where this is not an ELF file.
+ * readable name without the parameters of C++. Sorted by offset, each once. The debug file is looked
+ * for beside `path` as process `pid` sees it (0: as this one does). The caller keeps fd. 0, or
+ * -errno where this is not an ELF file.
  */
-int function_names_find(int fd, const char *path, const char *const *globs, size_t nr_globs,
-			struct named_function **ret_functions, size_t *ret_nr);
+int function_names_find(int fd, pid_t pid, const char *path, const char *const *globs,
+			size_t nr_globs, struct named_function **ret_functions, size_t *ret_nr);
 void function_names_free(struct named_function *functions, size_t nr);
 
 #endif

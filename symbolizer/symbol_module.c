@@ -16,6 +16,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
+#include "core/base/safe_open.h"
 #include "symbolizer/lookup/debug_file.h"
 
 static int open_by_path(const struct profile_module *m, const char *path,
@@ -23,11 +24,10 @@ static int open_by_path(const struct profile_module *m, const char *path,
 {
 	struct elf_image *image;
 	struct stat st;
-	int fd, err;
+	int fd = safe_open(path, SAFE_OPEN_ELF_MAX), err;
 
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (fstat(fd, &st)) {
 		err = -errno;
 		close(fd);
@@ -92,6 +92,16 @@ static int open_own_vdso(const struct profile_module *m, struct elf_image **ret_
 	return 0;
 }
 
+/* Opens the roots; where that of the module is gone, only names that it chose are not followed. */
+static void open_roots(struct symbol_module *module, uint32_t id)
+{
+	const struct symbolizer_opts *opts = module->opts;
+
+	module->own_root = safe_open_root_of(0);
+	module->root = opts->open_root ? opts->open_root(opts->context, id)
+				       : fcntl(module->own_root, F_DUPFD_CLOEXEC, 0);
+}
+
 int symbol_module_init(struct symbol_module *module, const struct profile *p, uint32_t id,
 		       bool matters, const struct symbolizer_opts *opts)
 {
@@ -104,6 +114,8 @@ int symbol_module_init(struct symbol_module *module, const struct profile *p, ui
 		.path = profile_str(p, m->path),
 		.pid = m->pid,
 		.matters = matters,
+		.root = -1,
+		.own_root = -1,
 	};
 	if (m->kind == MODULE_ELF)
 		err = open_file(module, p, id, &module->image);
@@ -113,8 +125,10 @@ int symbol_module_init(struct symbol_module *module, const struct profile *p, ui
 		log_debug("no symbols of '%s': %s", module->path, strerror(-err));
 		return err;
 	}
-	if (m->kind == MODULE_ELF)
+	if (m->kind == MODULE_ELF) {
+		open_roots(module, id);
 		debug_file_find(module);
+	}
 	return 0;
 }
 
@@ -123,4 +137,8 @@ void symbol_module_fini(struct symbol_module *module)
 	elf_image_close(module->image);
 	elf_image_close(module->debug);
 	free(module->debug_path);
+	if (module->root >= 0)
+		close(module->root);
+	if (module->own_root >= 0)
+		close(module->own_root);
 }

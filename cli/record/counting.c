@@ -23,9 +23,11 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/path.h"
+#include "core/base/safe_open.h"
 #include "core/profile/source.h"
 #include "output/text/text.h"
 #include "sampler/call_counts.h"
+#include "sampler/target/open_mapped.h"
 #include "sampler/target/proc_maps.h"
 #include "core/base/proc_status.h"
 #include "symbolizer/function_names.h"
@@ -191,7 +193,9 @@ static void attach_python(struct record_calls *c, struct spec *spec, int fd)
 		refuse(spec, ": the kernel refuses the probe (-v says why)");
 }
 
-static void look_into(struct record_calls *c, int fd, const char *path, const struct stat *file)
+/* `path` is one of process pid, or ours (0). */
+static void look_into(struct record_calls *c, int fd, pid_t pid, const char *path,
+		      const struct stat *file)
 {
 	const char **globs = xcalloc(c->nr_specs, sizeof(*globs));
 	struct spec **of = xcalloc(c->nr_specs, sizeof(*of));
@@ -210,7 +214,7 @@ static void look_into(struct record_calls *c, int fd, const char *path, const st
 			globs[nr_globs++] = s->function;
 		}
 	}
-	if (nr_globs && !function_names_find(fd, path, globs, nr_globs, &functions, &nr)) {
+	if (nr_globs && !function_names_find(fd, pid, path, globs, nr_globs, &functions, &nr)) {
 		attach_functions(c, of, fd, path, functions, nr);
 		function_names_free(functions, nr);
 	}
@@ -228,15 +232,15 @@ static bool is_new_file(struct record_calls *c, uint64_t dev, uint64_t ino)
 	return true;
 }
 
-/* Owns fd afterwards; -1 is fine. */
-static void take_file(struct record_calls *c, int fd, const char *path)
+/* Owns fd afterwards; a negative one is fine. */
+static void take_file(struct record_calls *c, int fd, pid_t pid, const char *path)
 {
 	struct stat file;
 
 	if (fd < 0)
 		return;
-	if (!fstat(fd, &file) && S_ISREG(file.st_mode) && is_new_file(c, file.st_dev, file.st_ino))
-		look_into(c, fd, path, &file);
+	if (!fstat(fd, &file) && is_new_file(c, file.st_dev, file.st_ino))
+		look_into(c, fd, pid, path, &file);
 	close(fd);
 }
 
@@ -244,27 +248,8 @@ static void take_path(void *context, const char *path)
 {
 	char real[PATH_MAX];
 
-	take_file(context, open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC),
+	take_file(context, safe_open(path, SAFE_OPEN_ELF_MAX), 0,
 		  realpath(path, real) ? real : path);
-}
-
-/*
- * Opens the file that is mapped, even if its path leads to another one by now; or else what the
- * process finds at that path.
- */
-static int open_mapped(pid_t pid, const struct file_mapping *m)
-{
-	char *path =
-		xasprintf("/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, m->start, m->end);
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-
-	free(path);
-	if (fd >= 0)
-		return fd;
-	path = xasprintf("/proc/%d/root%s", (int)pid, m->path);
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	free(path);
-	return fd;
 }
 
 /*
@@ -285,7 +270,7 @@ static void look_at_process(struct record_calls *c, pid_t pid)
 
 		if (proc_maps_parse(line, &m, &executable) && executable && m.ino &&
 		    m.path[0] == '/' && is_new_file(c, ~m.dev, m.ino))
-			take_file(c, open_mapped(pid, &m), m.path);
+			take_file(c, open_mapped(&m), pid, m.path);
 	}
 	free(line);
 	if (f)

@@ -17,6 +17,7 @@
 #include "core/base/alloc.h"
 #include "sampler/target/launch.h"
 #include "core/base/elf_file.h"
+#include "core/base/safe_open.h"
 
 #define MAX_SCRIPTS 4 /* most scripts that may lead to each other, as in Linux */
 
@@ -26,15 +27,15 @@
  */
 static char *script_interpreter(const char *path)
 {
-	char line[PATH_MAX + 2] = "", *at, *word, *next;
-	FILE *f = fopen(path, "re");
-	bool is_script = f && fgets(line, sizeof(line), f) && line[0] == '#' && line[1] == '!';
-	char *found = NULL;
+	char line[PATH_MAX + 2] = "", *at, *word, *next, *found = NULL;
+	int fd = safe_open(path, UINT64_MAX);
+	ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
 
-	if (f)
-		fclose(f);
-	if (!is_script)
+	if (fd >= 0)
+		close(fd);
+	if (n < 2 || line[0] != '#' || line[1] != '!')
 		return NULL;
+	line[strcspn(line, "\n")] = '\0';
 	at = line + 2;
 	word = strtok_r(at, " \t\n", &next);
 	if (word && strlen(word) >= 4 && !strcmp(word + strlen(word) - 4, "/env"))
@@ -46,7 +47,7 @@ static char *script_interpreter(const char *path)
 static char *dynamic_linker(const char *path)
 {
 	struct elf_image *image = NULL;
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	int fd = safe_open(path, SAFE_OPEN_ELF_MAX);
 	char *linker = NULL;
 
 	if (fd < 0 || elf_image_open(fd, &image))

@@ -460,6 +460,11 @@ int record_gpu_open_module(const struct record_gpu *g, unsigned int module)
 	return g ? walk_publisher_open_module(g->publisher, module) : -ENOENT;
 }
 
+int record_gpu_open_root(const struct record_gpu *g, unsigned int module)
+{
+	return g ? walk_publisher_open_root(g->publisher, module) : -ENOENT;
+}
+
 void record_gpu_check(const struct record_gpu *g)
 {
 	if (g && !g->run_room) {

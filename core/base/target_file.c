@@ -1,25 +1,25 @@
 /*
- * A target controls what lies at its paths: opening goes through its root directory with
- * RESOLVE_IN_ROOT, and type and owner of the file are checked on the descriptor.
+ * A target controls what lies at its paths: opening goes through safe_open.h, and the owner of the
+ * file is checked on the descriptor.
  */
 #include "core/base/target_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/base/log.h"
+#include "core/base/safe_open.h"
 #include "core/base/text_file.h"
 
 #define STATUS_SIZE_MAX (64u << 10)
+#define TARGET_FILE_MAX (4ull << 30) /* bytes; the readers have smaller limits of their own */
 
 /* Reads the last number of the line "key:". NSpid lists the namespaces, innermost last. */
 static bool last_number_of(const char *text, const char *key, uint32_t *ret_number)
@@ -61,21 +61,13 @@ uint32_t target_file_pid_inside(uint32_t pid)
 /* No symbolic link on the path may lead out of the process's root. */
 static int open_in_root(uint32_t pid, const char *path)
 {
-	struct open_how how = {
-		.flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
-	char root_path[64];
-	int root, fd, err;
+	int root = safe_open_root_of((pid_t)pid), fd;
 
-	snprintf(root_path, sizeof(root_path), "/proc/%u/root", pid);
-	root = open(root_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
-		return -errno;
-	fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
-	err = -errno;
+		return root;
+	fd = safe_open_in_root_no_link(root, path, TARGET_FILE_MAX);
 	close(root);
-	return fd < 0 ? err : fd;
+	return fd;
 }
 
 static bool is_trusted(int fd, uint32_t pid)
@@ -83,7 +75,8 @@ static bool is_trusted(int fd, uint32_t pid)
 	struct stat file, process;
 	char path[64];
 
-	if (fstat(fd, &file) || !S_ISREG(file.st_mode))
+	/* A second link may be one that another user made to a file that is not theirs. */
+	if (fstat(fd, &file) || file.st_nlink > 1)
 		return false;
 	if (file.st_uid == 0 || file.st_uid == geteuid())
 		return true;
@@ -107,7 +100,5 @@ int target_file_open(uint32_t pid, const char *path)
 
 int target_file_open_in_our_root(uint32_t pid, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-
-	return check(fd < 0 ? -errno : fd, pid, path);
+	return check(safe_open_no_link(path, TARGET_FILE_MAX), pid, path);
 }

@@ -95,6 +95,12 @@ struct source_ops {
 	 */
 	int (*open_module)(void *source, uint32_t module);
 	/*
+	 * Opens the root directory in which the paths of a module have a meaning, for its debug
+	 * files; the caller closes it. -errno where it is gone with its process. Has the signature
+	 * of symbolizer_opts.open_root.
+	 */
+	int (*open_root)(void *source, uint32_t module);
+	/*
 	 * Names a kernel address, with the signature of symbolizer_opts.kernel_symbol. NULL where
 	 * the source cannot.
 	 */

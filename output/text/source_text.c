@@ -1,10 +1,9 @@
 /*
  * Reads a source file and finds its lines. A recording can name any path, so only regular files up
- * to a limit are read, and a FIFO cannot block the report.
+ * to a limit are opened.
  */
 #include "output/text/source_text.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +11,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/safe_open.h"
 #include "output/text/align.h"
 #include "output/text/text.h"
 
@@ -61,11 +61,10 @@ struct source_text *source_text_open(const char *path)
 
 	if (path[0] != '/')
 		return NULL;
-	/* O_NONBLOCK: opening a FIFO must not wait for its writer. */
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	fd = safe_open(path, MAX_SIZE);
 	if (fd < 0)
 		return NULL;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size <= 0 || st.st_size > MAX_SIZE)
+	if (fstat(fd, &st) || st.st_size <= 0 || st.st_size > MAX_SIZE)
 		goto out;
 	t = xcalloc(1, sizeof(*t));
 	t->size = (size_t)st.st_size;

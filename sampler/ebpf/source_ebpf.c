@@ -271,6 +271,13 @@ static int source_open_module(void *context, uint32_t module)
 	return file_table_open_module(s->files.table, module);
 }
 
+static int source_open_root(void *context, uint32_t module)
+{
+	const struct source *s = context;
+
+	return file_table_open_root(s->files.table, module);
+}
+
 static int source_kernel_symbol(void *context, uint64_t address, char *name, size_t size)
 {
 	const struct source *s = context;
@@ -309,6 +316,7 @@ const struct source_ops source_ebpf = {
 	.stats = source_stats,
 	.event = source_event,
 	.open_module = source_open_module,
+	.open_root = source_open_root,
 	.kernel_symbol = source_kernel_symbol,
 	.close = source_close,
 };

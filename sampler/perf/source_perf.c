@@ -225,6 +225,13 @@ static int source_open_module(void *context, uint32_t module)
 	return file_table_open_module(s->files, module);
 }
 
+static int source_open_root(void *context, uint32_t module)
+{
+	const struct source *s = context;
+
+	return file_table_open_root(s->files, module);
+}
+
 static void source_close(struct source *s)
 {
 	if (!s)
@@ -255,5 +262,6 @@ const struct source_ops source_perf = {
 	.stats = source_stats,
 	.event = source_event,
 	.open_module = source_open_module,
+	.open_root = source_open_root,
 	.close = source_close,
 };

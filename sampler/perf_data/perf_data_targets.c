@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/safe_open.h"
 #include "core/portable/frames.h"
 #include "sampler/walk/snapshot_lookup.h"
 #include "sampler/unwind/unwind_table.h"
@@ -116,12 +117,12 @@ static void open_file(struct mapped_file *file, const struct identity *identity)
 	struct stat st;
 	bool same;
 
-	file->fd = open(file->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	file->fd = safe_open(file->path, SAFE_OPEN_ELF_MAX);
 	if (file->fd < 0) {
 		set_build_id(file, identity);
 		return;
 	}
-	same = !fstat(file->fd, &st) && S_ISREG(st.st_mode) && !mapped_file_read_elf(file);
+	same = !fstat(file->fd, &st) && !mapped_file_read_elf(file);
 	if (identity->build_id_size)
 		same = same && file->build_id_size == identity->build_id_size &&
 		       !memcmp(file->build_id, identity->build_id, identity->build_id_size);

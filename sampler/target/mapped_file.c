@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 #include "core/base/alloc.h"
 #include "core/base/elf_headers.h"
 #include "core/portable/frames.h"
+#include "sampler/target/open_mapped.h"
 
 struct file_key {
 	uint64_t dev, ino; /* runtime code: 0 and the pid; vdso: 0 and UINT64_MAX */
@@ -153,6 +153,17 @@ int file_table_open_module(const struct file_table *t, uint32_t sink_id)
 	return -ENOENT;
 }
 
+int file_table_open_root(const struct file_table *t, uint32_t sink_id)
+{
+	for (size_t i = 0; i < t->nr; i++) {
+		const struct mapped_file *file = &t->entries[i]->file;
+
+		if (file->sink_id == sink_id)
+			return open_mapped_root(file->in_our_root, file->root_pid);
+	}
+	return -ENOENT;
+}
+
 /* Finds or makes the entry of a key. Of a new one, only the key is filled. */
 static struct mapped_file *get(struct file_table *t, uint64_t dev, uint64_t ino, bool *ret_new)
 {
@@ -186,64 +197,6 @@ static void forget_key(struct file_table *t, struct mapped_file *file)
 	e->forgotten = true;
 }
 
-/* Opens a path that a target chose, unless it is a device, a FIFO or a terminal. */
-static int open_regular(const char *path, uint64_t ino)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
-
-	if (fd < 0)
-		return -1;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (ino && st.st_ino != ino)) {
-		close(fd);
-		errno = ESTALE;
-		return -1;
-	}
-	return fd;
-}
-
-/* Does the link in /proc/PID/map_files name the file that the mapping had? */
-static bool link_names(const char *link, const char *path)
-{
-	char target[PATH_MAX];
-	ssize_t n = readlink(link, target, sizeof(target));
-
-	return n > 0 && (size_t)n == strlen(path) && !memcmp(target, path, (size_t)n);
-}
-
-/*
- * The link in map_files is the best name of a mapped file: it is right for deleted and replaced
- * files and in every mount namespace. But another file may be mapped there by now: it must have the
- * inode that was seen, or the name (overlay file systems show inodes of their own).
- */
-static int open_map_file(const struct file_mapping *m)
-{
-	char *link = xasprintf("/proc/%d/map_files/%lx-%lx", (int)m->pid, (unsigned long)m->start,
-			       (unsigned long)m->end);
-	int fd = open_regular(link, m->ino);
-
-	if (fd < 0 && link_names(link, m->path))
-		fd = open_regular(link, 0);
-	free(link);
-	return fd;
-}
-
-/* Of a process that has ended only the path is left, which must lead to the same inode. */
-static int open_mapped(const struct file_mapping *m)
-{
-	int fd = open_map_file(m);
-
-	if (fd < 0) {
-		char *path = xasprintf("/proc/%d/root%s", (int)m->pid, m->path);
-
-		fd = open_regular(path, m->ino);
-		free(path);
-	}
-	if (fd < 0)
-		fd = open_regular(m->path, m->ino);
-	return fd;
-}
-
 static void open_file(struct mapped_file *file, const struct file_mapping *m)
 {
 	static const char deleted[] = " (deleted)";
@@ -255,8 +208,8 @@ static void open_file(struct mapped_file *file, const struct file_mapping *m)
 	file->kind = MODULE_ELF;
 	file->path = xasprintf("%.*s", length, m->path);
 	file->fd = open_mapped(m);
-	if (file->fd < 0)
-		file->fd = -errno;
+	file->in_our_root = open_mapped_in_our_root(m);
+	file->root_pid = m->pid;
 	if (file->fd >= 0 && !fstat(file->fd, &st)) {
 		file->changed = st.st_mtim;
 		file->size_bytes = (uint64_t)st.st_size;

@@ -33,6 +33,9 @@ struct mapped_file {
 	int fd;			       /* or -errno: it could not be opened */
 	struct timespec changed;       /* st_mtime when it was opened */
 	uint64_t size_bytes;
+	/* Where paths inside the file are looked up: our root, or that of this process. */
+	bool in_our_root;
+	pid_t root_pid;
 	struct file_segment *segments;
 	size_t nr_segments;
 };
@@ -60,6 +63,9 @@ struct mapped_file *file_table_get(const struct file_table *table, uint32_t inde
 size_t file_table_size(const struct file_table *table);
 /* A new descriptor of the file behind the sink's module id, as source_ops.open_module. */
 int file_table_open_module(const struct file_table *table, uint32_t sink_id);
+
+/* The root directory of the process that mapped it, as source_ops.open_root. */
+int file_table_open_root(const struct file_table *table, uint32_t sink_id);
 
 /* Where a mapping was seen: what it takes to open exactly that file. */
 struct file_mapping {

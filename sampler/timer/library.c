@@ -5,7 +5,6 @@
 #include "sampler/timer/library.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/elf_headers.h"
+#include "core/base/safe_open.h"
 
 static int open_program(const char *name)
 {
@@ -21,14 +21,14 @@ static int open_program(const char *name)
 	int fd = -1;
 
 	if (strchr(name, '/'))
-		return open(name, O_RDONLY | O_CLOEXEC);
+		return safe_open(name, SAFE_OPEN_ELF_MAX);
 	for (path = path ? path : "/bin:/usr/bin"; path && fd < 0; path = *end ? end + 1 : NULL) {
 		char *file;
 
 		end = path + strcspn(path, ":");
 		file = xasprintf("%.*s%s%s", (int)(end - path), path, end > path ? "/" : "", name);
 		if (!access(file, X_OK))
-			fd = open(file, O_RDONLY | O_CLOEXEC);
+			fd = safe_open(file, SAFE_OPEN_ELF_MAX);
 		free(file);
 	}
 	return fd;
@@ -88,7 +88,7 @@ bool timer_library_is_loaded_by(const char *program, char *why, size_t why_size)
 
 bool timer_library_is_static(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = safe_open(path, SAFE_OPEN_ELF_MAX);
 	enum program_kind kind;
 
 	if (fd < 0)

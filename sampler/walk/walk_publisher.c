@@ -236,3 +236,8 @@ int walk_publisher_open_module(const struct walk_publisher *p, uint32_t module)
 {
 	return file_table_open_module(p->files, module);
 }
+
+int walk_publisher_open_root(const struct walk_publisher *p, uint32_t module)
+{
+	return file_table_open_root(p->files, module);
+}

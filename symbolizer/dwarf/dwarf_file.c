@@ -119,6 +119,7 @@ static struct dwarf_file *file_new(struct elf_image *image, uint64_t max_bytes, 
 	file->image = image;
 	file->is_split = is_split;
 	file->max_bytes = max_bytes;
+	file->root = -1;
 	for (int i = 0; i < NR_DWARF_SECTIONS; i++) {
 		struct elf_section *s = dwarf_section_find(file, i);
 
@@ -162,6 +163,7 @@ struct dwarf_file *dwarf_file_share(const struct dwarf_file *file)
 	view->is_shared = true;
 	view->budget = file->budget;
 	view->path = file->path;
+	view->root = file->root;
 	view->max_bytes = file->max_bytes;
 	view->is_split = file->is_split;
 	view->has_skeletons = file->has_skeletons;

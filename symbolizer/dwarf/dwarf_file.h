@@ -96,6 +96,11 @@ struct dwarf_unit {
 struct dwarf_file {
 	struct elf_image *image;
 	const char *path; /* of the image; owned by the caller, NULL = unknown */
+	/*
+	 * The directory in which the path and the paths inside the file have a meaning; -1 where
+	 * it is gone. The caller's.
+	 */
+	int root;
 	struct elf_section *info, *line;
 	struct {
 		const uint8_t *data;

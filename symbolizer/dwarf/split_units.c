@@ -161,7 +161,7 @@ struct dwarf_package *dwarf_package_open(const struct dwarf_file *file)
 	path = xasprintf("%s.dwp", file->path);
 	p = xcalloc(1, sizeof(*p));
 	p->path = path;
-	p->image = debug_file_open(path);
+	p->image = debug_file_open(file->root, path);
 	p->file = p->image ? dwarf_file_new_split(p->image, file->max_bytes) : NULL;
 	if (!p->file) {
 		dwarf_package_free(p);
@@ -272,7 +272,7 @@ static struct dwarf_unit *find_unit(struct dwarf_file *file, struct dwarf_unit *
 static struct dwarf_unit *open_dwo(struct dwarf_unit *skeleton, char *path)
 {
 	struct dwarf_file *main = skeleton->file, *file = NULL;
-	struct elf_image *image = debug_file_open(path);
+	struct elf_image *image = debug_file_open(main->root, path);
 	struct dwarf_unit *unit = NULL;
 
 	if (image && image->source.size <= SPLIT_BYTES_MAX - main->split_bytes) {

@@ -5,7 +5,6 @@
  */
 #include "symbolizer/lookup/debug_file.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,27 +14,31 @@
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
+#include "core/base/safe_open.h"
 #include "symbolizer/lookup/debuginfod.h"
 
 #define DEBUG_DIR "/usr/lib/debug"
 #define LINK_SIZE_MAX 4096
 
-struct elf_image *debug_file_open(const char *path)
+struct elf_image *debug_file_open(int root, const char *path)
 {
 	struct elf_image *image = NULL;
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	int fd;
 
+	if (root < 0 || path[0] != '/')
+		return NULL;
+	fd = safe_open_in_root(root, path, SAFE_OPEN_ELF_MAX);
 	if (fd < 0 || elf_image_open(fd, &image))
 		return NULL;
 	return image;
 }
 
 /*
- * Opens the debug file with that build-id under debug_dir; NULL where there is none. *ret_path is
+ * Opens the debug file with that build-id under a directory; NULL where there is none. *ret_path is
  * to free().
  */
-static struct elf_image *find_by_build_id(const char *debug_dir, const uint8_t *id, size_t size,
-					  char **ret_path)
+static struct elf_image *find_in(int root, const char *debug_dir, const uint8_t *id, size_t size,
+				 char **ret_path)
 {
 	char hex[2 * BUILD_ID_MAX + 1] = "";
 	struct elf_image *image;
@@ -45,9 +48,8 @@ static struct elf_image *find_by_build_id(const char *debug_dir, const uint8_t *
 		return NULL;
 	for (size_t i = 0; i < size; i++)
 		snprintf(hex + 2 * i, 3, "%02x", id[i]);
-	path = xasprintf("%s/.build-id/%.2s/%s.debug", debug_dir ? debug_dir : DEBUG_DIR, hex,
-			 hex + 2);
-	image = debug_file_open(path);
+	path = xasprintf("%s/.build-id/%.2s/%s.debug", debug_dir, hex, hex + 2);
+	image = debug_file_open(root, path);
 	if (image && !elf_image_has_build_id(image, id, size)) {
 		elf_image_close(image);
 		image = NULL;
@@ -57,6 +59,22 @@ static struct elf_image *find_by_build_id(const char *debug_dir, const uint8_t *
 	else
 		free(path);
 	return image;
+}
+
+/* Asks the debug directory of the module's root, then ours. *ret_path is to free(). */
+static struct elf_image *find_by_build_id(const struct symbol_module *module, const uint8_t *id,
+					  size_t size, int *ret_root, char **ret_path)
+{
+	const char *debug_dir = module->opts->debug_dir;
+	struct elf_image *image = NULL;
+
+	*ret_root = module->root;
+	if (!debug_dir)
+		image = find_in(module->root, DEBUG_DIR, id, size, ret_path);
+	if (image)
+		return image;
+	*ret_root = module->own_root;
+	return find_in(module->own_root, debug_dir ? debug_dir : DEBUG_DIR, id, size, ret_path);
 }
 
 /* Returns the path that `name` means in the file at `path`; the debug directory may have moved. */
@@ -90,17 +108,20 @@ static struct elf_image *fetch(const struct symbol_module *module, const uint8_t
 	return NULL;
 }
 
-struct elf_image *debug_file_alt(const struct symbol_module *module, const char *path,
-				 const char *name, const uint8_t *id, size_t id_size)
+struct elf_image *debug_file_alt(const struct symbol_module *module, const char *name,
+				 const uint8_t *id, size_t id_size)
 {
-	char *full = alt_path(module->opts->debug_dir, path, name), *found;
-	struct elf_image *image = debug_file_open(full);
+	int root = module->debug ? module->debug_root : module->root;
+	char *full = alt_path(module->opts->debug_dir,
+			      module->debug ? module->debug_path : module->path, name);
+	struct elf_image *image = debug_file_open(root, full);
+	char *found;
 
 	free(full);
 	if (image && elf_image_has_build_id(image, id, id_size))
 		return image;
 	elf_image_close(image);
-	image = find_by_build_id(module->opts->debug_dir, id, id_size, &found);
+	image = find_by_build_id(module, id, id_size, &root, &found);
 	if (image)
 		free(found);
 	return image ? image : fetch(module, id, id_size);
@@ -131,15 +152,16 @@ static bool belongs_to(const struct elf_image *debug, const struct elf_image *im
 }
 
 /* Takes over path. */
-static bool try_path(struct symbol_module *module, char *path, uint32_t crc)
+static bool try_path(struct symbol_module *module, int root, char *path, uint32_t crc)
 {
-	struct elf_image *debug = debug_file_open(path);
+	struct elf_image *debug = debug_file_open(root, path);
 
 	/* A binary may refer to itself, which adds nothing. */
 	if (debug && elf_image_section(debug, ".debug_info") &&
 	    belongs_to(debug, module->image, crc)) {
 		module->debug = debug;
 		module->debug_path = path;
+		module->debug_root = root;
 		return true;
 	}
 	elf_image_close(debug);
@@ -156,11 +178,13 @@ static void find_by_link(struct symbol_module *module, const char *name, uint32_
 	/* The name comes from an untrusted file: it must not leave these directories. */
 	if (!name[0] || strchr(name, '/') || module->path[0] != '/' || length >= PATH_MAX)
 		return;
-	if (try_path(module, xasprintf("%.*s/%s", length, module->path, name), crc))
+	if (try_path(module, module->root, xasprintf("%.*s/%s", length, module->path, name), crc))
 		return;
-	if (try_path(module, xasprintf("%.*s/.debug/%s", length, module->path, name), crc))
+	if (try_path(module, module->root, xasprintf("%.*s/.debug/%s", length, module->path, name),
+		     crc))
 		return;
-	try_path(module, xasprintf("%s%.*s/%s", debug_dir, length, module->path, name), crc);
+	try_path(module, module->opts->debug_dir ? module->own_root : module->root,
+		 xasprintf("%s%.*s/%s", debug_dir, length, module->path, name), crc);
 }
 
 static void follow_link(struct symbol_module *module)
@@ -185,13 +209,14 @@ void debug_file_find(struct symbol_module *module)
 
 	if (elf_image_section(image, ".debug_info"))
 		return;
-	module->debug = find_by_build_id(module->opts->debug_dir, image->build_id,
-					 image->build_id_size, &module->debug_path);
+	module->debug = find_by_build_id(module, image->build_id, image->build_id_size,
+					 &module->debug_root, &module->debug_path);
 	if (!module->debug)
 		follow_link(module);
 	if (!module->debug) {
 		module->debug = fetch(module, image->build_id, image->build_id_size);
 		module->debug_path = module->debug ? xstrdup(module->path) : NULL;
+		module->debug_root = module->root;
 	}
 	if (module->debug)
 		log_debug("'%s': debug file '%s'", module->path, module->debug_path);

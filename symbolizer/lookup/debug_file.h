@@ -13,14 +13,17 @@
  */
 void debug_file_find(struct symbol_module *module);
 
-/* Opens a regular file as an ELF image; NULL where that fails. */
-struct elf_image *debug_file_open(const char *path);
+/*
+ * Opens a regular file as an ELF image. The path is absolute and leads nowhere above `root`, which
+ * is -1 where that directory is gone. NULL where that fails.
+ */
+struct elf_image *debug_file_open(int root, const char *path);
 
 /*
- * Opens the file to which dwz moved shared DWARF: `name`, relative to the file at `path` that
- * refers to it, or else by its build-id. NULL where no such file exists.
+ * Opens the file to which dwz moved shared DWARF: `name`, relative to the file with the module's
+ * DWARF, which refers to it, or else by its build-id. NULL where no such file exists.
  */
-struct elf_image *debug_file_alt(const struct symbol_module *module, const char *path,
-				 const char *name, const uint8_t *id, size_t id_size);
+struct elf_image *debug_file_alt(const struct symbol_module *module, const char *name,
+				 const uint8_t *id, size_t id_size);
 
 #endif

@@ -22,6 +22,12 @@ struct symbol_module {
 	const struct symbolizer_opts *opts;
 	enum module_kind kind;
 	const char *path;
+	/*
+	 * MODULE_ELF: the root directory in which `path` and the paths inside the file have a
+	 * meaning; -1 where it is gone.
+	 */
+	int root;
+	int own_root;		   /* the root directory of this process */
 	uint32_t pid;		   /* MODULE_JIT */
 	bool matters;		   /* it has enough addresses to ask servers for its debug file */
 	const uint64_t *addresses; /* sorted, unique: all that will be looked up */
@@ -29,6 +35,7 @@ struct symbol_module {
 	struct elf_image *image; /* the mapped file; NULL for kernel and runtime code */
 	struct elf_image *debug; /* its separate debug file, or NULL */
 	char *debug_path;
+	int debug_root; /* where debug_path lies: root or own_root */
 };
 
 struct symbol_source {

@@ -18,6 +18,13 @@ struct symbolizer_opts {
 	 */
 	int (*open_module)(void *context, uint32_t module);
 	/*
+	 * Opens the root directory in which the paths of a MODULE_ELF module have a meaning, which
+	 * the symbolizer closes: its debug files are looked up there and nowhere above. -errno
+	 * where that root is gone: then only debug_dir is searched, by build-id. NULL: it is the
+	 * root of this process.
+	 */
+	int (*open_root)(void *context, uint32_t module);
+	/*
 	 * Names a kernel address: 0 and a NUL-terminated name, or -ENOENT. NULL: /proc/kallsyms is
 	 * read.
 	 */

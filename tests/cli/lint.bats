@@ -199,3 +199,17 @@ function_of() { # number of lines, from brace to brace
 	gcc -shared -fPIC -o build/libsprof.so guest.c
 	holds guests
 }
+
+@test "a path that is opened without a look at what is there is refused, unless the list says why" {
+	echo 'core/a.c | 1 | a reason' >tests/lint/allowed_opens
+	printf '%s\n' 'int f(const char *p)' '{' '	return open(p, 0);' '}' >core/a.c
+	printf '%s\n' 'int g(void)' '{' '	snprintf(path, 64, "/proc/%d/maps", pid);' '	return open(path, 0);' '}' >core/b.c
+	holds opens
+	printf '%s\n' 'int h(void)' '{' '	snprintf(path, 64, "/proc/%d/root%s", pid, name);' '	f = fopen(path, "re");' '}' >output/c.c
+	breaks opens 'output/c.c:4: opens a path'
+	rm output/c.c
+	printf '%s\n' 'int i(const char *p)' '{' '	return open(p, 0);' '}' >>core/a.c
+	breaks opens 'core/a.c:7: opens a path'
+	rm core/a.c
+	breaks opens 'core/a.c:1: is in tests/lint/allowed_opens and does not exist'
+}

@@ -4,6 +4,7 @@
  * objcopy.
  */
 #include "tests/unit/symbol_fixture.h"
+#include "tests/unit/open_watch.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -246,6 +247,109 @@ static void debug_file_is_found_by_link(void **state)
 	free(path);
 }
 
+/* ---- names in a file of somebody else */
+
+/* Names a binary for its debug file by a section, and returns whether the FIFO there was opened. */
+static bool opens_fifo_of(void **state, const char *path, const char *section, const char *fifo)
+{
+	uint64_t inner = symbol_offset(path, "inner");
+	char *copy = in_dir(state, "copy"), *at = in_dir(state, fifo);
+	int watch = open_watch_fifo(at);
+	bool opened;
+
+	shell("cd '%s' && objcopy --add-section %s=name a copy", (char *)*state, section);
+	assert_lines(copy, inner, NULL, "inner:5");
+	opened = open_watch_end(watch, at);
+	free(copy);
+	free(at);
+	return opened;
+}
+
+static void what_is_no_regular_file_is_not_opened_as_debug_file(void **state)
+{
+	char *path = compiled(state, ""), *link = in_dir(state, "fifo");
+	uint64_t inner = symbol_offset(path, "inner");
+	int watch;
+
+	/* dwz: a name, its NUL and a build-id. */
+	shell("cd '%s' && printf 'fifo\\000%%020d' 7 >name", (char *)*state);
+	assert_false(opens_fifo_of(state, path, ".gnu_debugaltlink", "fifo"));
+	/* A package of split DWARF lies beside the program. */
+	assert_false(opens_fifo_of(state, path, ".other", "copy.dwp"));
+	shell("cd '%s' && echo >fifo && strip a && objcopy --add-gnu-debuglink=fifo a && rm fifo",
+	      (char *)*state);
+	watch = open_watch_fifo(link);
+	assert_lines(path, inner, NULL, "");
+	assert_false(open_watch_end(watch, link));
+	free(link);
+	free(path);
+}
+
+/* The module was mapped in another root, where the same path is another directory. */
+static int open_other_root(void *context, uint32_t module)
+{
+	(void)module;
+	return context ? open(context, O_PATH | O_CLOEXEC) : -ESRCH;
+}
+
+static int open_program(void *context, uint32_t module)
+{
+	(void)context, (void)module;
+	return open("program", O_RDONLY | O_CLOEXEC);
+}
+
+/* The line of `inner` in the file "program", which was /program in that root; 0 = has none. */
+static uint32_t line_in_root(const char *root, uint64_t inner)
+{
+	const struct symbolizer_opts opts = {
+		.open_module = open_program,
+		.open_root = open_other_root,
+		.context = (void *)root,
+		.debug_dir = "/nonexistent",
+	};
+	struct profile_module module = { .kind = MODULE_ELF };
+	struct profile *p = profile_new();
+	struct symbolizer_stats stats;
+	uint32_t frame, line;
+
+	module.path = profile_cstring(p, "/program");
+	frame = profile_frame(p, profile_module(p, &module), inner);
+	symbolizer_run(p, &opts, &stats);
+	line = p->frames[frame].nr_locations ? p->locations[p->frames[frame].first_location].line
+					     : 0;
+	profile_free(p);
+	return line;
+}
+
+static void debug_files_are_looked_up_in_the_root_of_the_target(void **state)
+{
+	char *path = compiled(state, ""), *root = in_dir(state, "root");
+	uint64_t inner = symbol_offset(path, "inner");
+	int before = open(".", O_PATH | O_CLOEXEC);
+
+	shell("cd '%s' && mkdir -p root/debug root/.debug && objcopy --only-keep-debug a p.debug "
+	      "&& "
+	      "objcopy -S --add-gnu-debuglink=p.debug a program",
+	      (char *)*state);
+	assert_int_equal(chdir(*state), 0);
+	assert_int_equal(line_in_root(root, inner), 0);
+	/* An absolute link means the target's root, and one that leads upwards ends there. */
+	shell("cd root && cp ../p.debug debug/file && ln -s /debug/file p.debug");
+	assert_int_equal(line_in_root(root, inner), 5);
+	shell("ln -sf ../../../../debug/file root/p.debug");
+	assert_int_equal(line_in_root(root, inner), 5);
+	/* One that leads out of it finds nothing, and without a root nothing is looked for. */
+	shell("ln -sf '%s/p.debug' root/p.debug", (char *)*state);
+	assert_int_equal(line_in_root(root, inner), 0);
+	shell("cp p.debug root/.debug");
+	assert_int_equal(line_in_root(root, inner), 5);
+	assert_int_equal(line_in_root(NULL, inner), 0);
+	assert_int_equal(fchdir(before), 0);
+	close(before);
+	free(root);
+	free(path);
+}
+
 static void compress_xz(const char *from, const char *to)
 {
 	static uint8_t in[1 << 20], out[2 << 20];
@@ -451,6 +555,8 @@ int main(void)
 		IN_DIR(every_compression_of_debug_info_is_read),
 		IN_DIR(debug_file_is_found_by_build_id),
 		IN_DIR(debug_file_is_found_by_link),
+		IN_DIR(what_is_no_regular_file_is_not_opened_as_debug_file),
+		IN_DIR(debug_files_are_looked_up_in_the_root_of_the_target),
 		IN_DIR(mini_debug_info_names_local_functions),
 		IN_DIR(static_program_is_named),
 		IN_DIR(plt_stubs_are_named),

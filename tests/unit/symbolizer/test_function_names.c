@@ -67,11 +67,11 @@ static char *find(const char *const *globs, size_t nr_globs)
 	size_t nr_plain, nr;
 	int fd = open(program, O_RDONLY);
 
-	assert_int_equal(function_names_find(fd, program, (const char *const[]){ "plain" }, 1,
+	assert_int_equal(function_names_find(fd, 0, program, (const char *const[]){ "plain" }, 1,
 					     &plain, &nr_plain),
 			 0);
 	assert_int_equal(nr_plain, 1);
-	assert_int_equal(function_names_find(fd, program, globs, nr_globs, &f, &nr), 0);
+	assert_int_equal(function_names_find(fd, 0, program, globs, nr_globs, &f, &nr), 0);
 	for (size_t i = 0; i < nr; i++) {
 		char *longer = xasprintf("%s%s%s+%d/%zu%s", text, i ? " " : "", f[i].name,
 					 (int)(f[i].offset - plain[0].offset), f[i].glob,
@@ -137,7 +137,7 @@ static void what_is_no_elf_file_is_refused(void **state)
 	int fd = open("/proc/self/cmdline", O_RDONLY);
 
 	(void)state;
-	assert_true(function_names_find(fd, "x", (const char *const[]){ "a" }, 1, &f, &nr) < 0);
+	assert_true(function_names_find(fd, 0, "x", (const char *const[]){ "a" }, 1, &f, &nr) < 0);
 	close(fd);
 }
 

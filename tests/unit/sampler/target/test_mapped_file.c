@@ -2,7 +2,7 @@
  * sampler/target/mapped_file.c and remapped_text.c: ELF files made by hand, valid, broken and
  * changing.
  */
-#include "tests/unit/unit.h"
+#include "tests/unit/open_watch.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -283,10 +283,30 @@ static void another_file_at_the_path_is_not_believed(void **state)
 	m = mapping_of(path);
 	m.ino++;
 	assert_int_equal(file_table_add(t, &m, &is_new)->fd, -ESTALE);
-	m = mapping_of("/dev/null"); /* a device is never opened for reading */
-	assert_int_equal(file_table_add(t, &m, &is_new)->fd, -ESTALE);
 	file_table_free(t);
 	unlink(path);
+}
+
+/* Opening a FIFO wakes its writer, and opening some devices starts them. */
+static void only_a_regular_file_is_ever_opened(void **state)
+{
+	struct file_table *t = file_table_new();
+	char dir[] = "/tmp/sprof-code-XXXXXX", path[64];
+	struct file_mapping m;
+	int watch;
+	bool is_new;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/fifo", dir);
+	watch = open_watch_fifo(path);
+	m = mapping_of(path);
+	assert_int_equal(file_table_add(t, &m, &is_new)->fd, -EPERM);
+	assert_false(open_watch_end(watch, path));
+	m = mapping_of("/dev/null");
+	assert_int_equal(file_table_add(t, &m, &is_new)->fd, -EPERM);
+	file_table_free(t);
+	rmdir(dir);
 }
 
 static void unused_code_without_a_file_makes_room(void **state)
@@ -352,6 +372,7 @@ int main(void)
 		cmocka_unit_test(a_file_written_in_place_is_other_code),
 		cmocka_unit_test(a_memfd_is_a_file_if_it_holds_one),
 		cmocka_unit_test(another_file_at_the_path_is_not_believed),
+		cmocka_unit_test(only_a_regular_file_is_ever_opened),
 		cmocka_unit_test(unused_code_without_a_file_makes_room),
 		cmocka_unit_test(a_copy_of_text_in_memory_is_recognised),
 	};

@@ -1,0 +1,243 @@
+/*
+ * Looks, then opens: an O_PATH descriptor holds the file itself, so what fstat(2) says of it is true
+ * of the file that is opened through /proc/self/fd afterwards, whatever happens to the path.
+ *
+ * Regular files of kernel file systems (/proc/kmsg, trace_pipe) act when they are opened or read
+ * too; no program or debug file lies there.
+ */
+#include "core/base/safe_open.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define DEPTH_MAX 128 /* directories below the root */
+#define LINKS_MAX 40  /* as in Linux */
+
+/* File systems that linux/magic.h of Debian 12 does not name; fs/ of the kernel has them. */
+#define CONFIGFS_MAGIC_NUMBER 0x62656570
+#define FUSECTL_MAGIC_NUMBER 0x65735543
+#define MQUEUE_MAGIC_NUMBER 0x19800202
+#define PIDFS_MAGIC_NUMBER 0x50494446
+
+static bool is_of_kernel(int fd)
+{
+	static const unsigned long kinds[] = {
+		PROC_SUPER_MAGIC,      SYSFS_MAGIC,
+		DEBUGFS_MAGIC,	       TRACEFS_MAGIC,
+		SECURITYFS_MAGIC,      BPF_FS_MAGIC,
+		CGROUP_SUPER_MAGIC,    CGROUP2_SUPER_MAGIC,
+		SELINUX_MAGIC,	       SMACK_MAGIC,
+		EFIVARFS_MAGIC,	       PSTOREFS_MAGIC,
+		BINFMTFS_MAGIC,	       NSFS_MAGIC,
+		DEVPTS_SUPER_MAGIC,    RDTGROUP_SUPER_MAGIC,
+		CONFIGFS_MAGIC_NUMBER, FUSECTL_MAGIC_NUMBER,
+		MQUEUE_MAGIC_NUMBER,   PIDFS_MAGIC_NUMBER,
+	};
+	struct statfs s;
+
+	if (fstatfs(fd, &s))
+		return true;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if ((unsigned long)s.f_type == kinds[i])
+			return true;
+	}
+	return false;
+}
+
+int safe_open_again(int path_fd, uint64_t size_max)
+{
+	char name[32];
+	struct stat st;
+	int fd;
+
+	if (fstat(path_fd, &st))
+		return -errno;
+	if (S_ISLNK(st.st_mode))
+		return -ELOOP;
+	if (!S_ISREG(st.st_mode) || is_of_kernel(path_fd))
+		return -EPERM;
+	if ((uint64_t)st.st_size > size_max)
+		return -EFBIG;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", path_fd);
+	/* O_NONBLOCK: a lease that the owner holds gives EAGAIN instead of waiting for its end. */
+	fd = open(name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Opens what was looked up, and lets go of the lookup. */
+static int finish(int path_fd, uint64_t size_max)
+{
+	int fd;
+
+	if (path_fd < 0)
+		return path_fd;
+	fd = safe_open_again(path_fd, size_max);
+	close(path_fd);
+	return fd;
+}
+
+int safe_open(const char *path, uint64_t size_max)
+{
+	int fd = open(path, O_PATH | O_CLOEXEC);
+
+	return finish(fd < 0 ? -errno : fd, size_max);
+}
+
+int safe_open_no_link(const char *path, uint64_t size_max)
+{
+	int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+	return finish(fd < 0 ? -errno : fd, size_max);
+}
+
+/* ---- the walk inside a root, for hosts without openat2(2) */
+
+struct walk {
+	int fds[DEPTH_MAX + 1]; /* fds[0] is the root and the caller's; the last is where we are */
+	size_t depth;
+	char rest[2 * PATH_MAX]; /* what is left of the path */
+	int nr_links;
+};
+
+static void go_to_root(struct walk *w)
+{
+	while (w->depth)
+		close(w->fds[w->depth--]);
+}
+
+/* Puts the target of the symbolic link `fd` before the rest of the path. */
+static int take_link(struct walk *w, int fd)
+{
+	char target[PATH_MAX];
+	size_t rest = strlen(w->rest);
+	ssize_t n;
+
+	if (++w->nr_links > LINKS_MAX)
+		return -ELOOP;
+	n = readlinkat(fd, "", target, sizeof(target));
+	if (n < 0)
+		return -errno;
+	if (n == 0 || (size_t)n >= sizeof(target) || (size_t)n + 1 + rest >= sizeof(w->rest))
+		return -ENAMETOOLONG;
+	memmove(w->rest + n + 1, w->rest, rest + 1);
+	w->rest[n] = '/';
+	memcpy(w->rest, target, (size_t)n);
+	if (target[0] == '/')
+		go_to_root(w);
+	return 0;
+}
+
+/* Removes the first part of the path and copies it to `part`. False: nothing is left. */
+static bool next_part(struct walk *w, char part[NAME_MAX + 1], int *ret_err)
+{
+	size_t skip = strspn(w->rest, "/"), length = strcspn(w->rest + skip, "/");
+
+	*ret_err = length > NAME_MAX ? -ENAMETOOLONG : 0;
+	if (!length || *ret_err)
+		return false;
+	memcpy(part, w->rest + skip, length);
+	part[length] = '\0';
+	memmove(w->rest, w->rest + skip + length, strlen(w->rest + skip + length) + 1);
+	return true;
+}
+
+static int enter(struct walk *w, int fd)
+{
+	if (w->depth == DEPTH_MAX) {
+		close(fd);
+		return -ENAMETOOLONG;
+	}
+	w->fds[++w->depth] = fd;
+	return 0;
+}
+
+/* Goes one part further. No part is "..": that one would be asked of a directory that can move. */
+static int step(struct walk *w, const char *part, bool follow_last)
+{
+	bool is_last = !w->rest[strspn(w->rest, "/")];
+	struct stat st;
+	int fd, err;
+
+	if (!strcmp(part, "."))
+		return 0;
+	if (!strcmp(part, "..")) {
+		if (w->depth)
+			close(w->fds[w->depth--]);
+		return 0;
+	}
+	fd = openat(w->fds[w->depth], part, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) || !S_ISLNK(st.st_mode))
+		return enter(w, fd);
+	err = is_last && !follow_last ? -ELOOP : take_link(w, fd);
+	close(fd);
+	return err;
+}
+
+static int walk_in_root(int root, const char *path, bool follow_last)
+{
+	struct walk w = { .fds = { root } };
+	char part[NAME_MAX + 1];
+	int err = 0, fd;
+
+	if (strlen(path) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	strncpy(w.rest, path, sizeof(w.rest) - 1);
+	while (!err && next_part(&w, part, &err))
+		err = step(&w, part, follow_last);
+	if (!err && !w.depth)
+		err = -EISDIR;
+	fd = err ? err : w.fds[w.depth--];
+	go_to_root(&w);
+	return fd;
+}
+
+/* ---- inside a root */
+
+static int look_up_in_root(int root, const char *path, bool follow_last)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC | (follow_last ? 0 : O_NOFOLLOW),
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+
+	if (fd >= 0)
+		return fd;
+	/* EAGAIN: something was renamed on the way, and the kernel cannot be sure of "..". */
+	if (errno == ENOSYS || errno == EPERM || errno == EAGAIN)
+		return walk_in_root(root, path, follow_last);
+	return -errno;
+}
+
+int safe_open_in_root(int root, const char *path, uint64_t size_max)
+{
+	return finish(look_up_in_root(root, path, true), size_max);
+}
+
+int safe_open_in_root_no_link(int root, const char *path, uint64_t size_max)
+{
+	return finish(look_up_in_root(root, path, false), size_max);
+}
+
+int safe_open_root_of(pid_t pid)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), pid ? "/proc/%d/root" : "/", (int)pid);
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
