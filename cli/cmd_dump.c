@@ -17,6 +17,7 @@
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/base/log.h"
+#include "core/sandbox/sandbox.h"
 #include "output/report/dump_write.h"
 #include "sampler/dump.h"
 #include "symbolizer/symbolizer.h"
@@ -191,6 +192,7 @@ static int dump_main(int argc, char **argv)
 		.open_root = dump_open_root,
 	};
 	struct symbolizer_stats stats;
+	struct sandbox *sandbox;
 	struct cmd_dump_opts o = { 0 };
 	struct buffer b = { 0 };
 	char why[256] = "", hint[256] = "";
@@ -198,11 +200,17 @@ static int dump_main(int argc, char **argv)
 	int err;
 
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
+	err = sandbox_new(&sandbox);
+	if (err) {
+		log_error(-err, "start the process that parses files");
+		return 1;
+	}
 	err = dump_new(o.pid, &d, why, sizeof(why), hint, sizeof(hint));
 	if (err) {
 		log_error(0, "take the stacks of process %d: %s", (int)o.pid, why);
 		if (*hint)
 			log_hint("%s", hint);
+		sandbox_free(sandbox);
 		return 1;
 	}
 	if (*d->python)
@@ -212,7 +220,9 @@ static int dump_main(int argc, char **argv)
 			    "is stopped for no longer than %u ms",
 			    d->nr_unread_tasks, d->nr_tasks, DUMP_STOP_MS);
 	symbolizer.context = d;
+	symbolizer.sandbox = sandbox;
 	symbolizer_run(d->profile, &symbolizer, &stats);
+	sandbox_free(sandbox);
 	write_dump(&b, d, &o);
 	err = 0;
 	if (o.python_only && !b.size) {

@@ -302,6 +302,7 @@ static int finish(struct recording *r)
 {
 	const struct symbolizer_opts symbolize = {
 		.debuginfod = r->debuginfod,
+		.sandbox = r->sandbox,
 		.open_module = open_module,
 		.open_root = open_root,
 		.kernel_symbol = r->ops->kernel_symbol ? kernel_symbol : NULL,

@@ -59,7 +59,7 @@ static void *source_open(const struct symbol_module *module)
 	s = xcalloc(1, sizeof(*s));
 	s->file = file;
 	file->path = module->debug ? module->debug_path : module->path;
-	file->root = module->debug ? module->debug_root : module->root;
+	file->root = module->debug ? module->debug_root : &module->root;
 	s->alt_image = open_alt(module, image);
 	if (s->alt_image)
 		s->alt = file->alt = dwarf_file_new(s->alt_image, max_dwarf_bytes());

@@ -110,9 +110,8 @@ static void *source_open(const struct symbol_module *module)
 {
 	char *text;
 	size_t size;
-	int fd, err;
+	int fd = module->perf_map_fd, err;
 
-	fd = perf_map_open(module->pid);
 	if (fd < 0)
 		return NULL;
 	err = text_file_read(fd, MAP_SIZE_MAX, &text, &size);

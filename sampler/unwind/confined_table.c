@@ -7,11 +7,11 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "core/base/alloc.h"
 #include "core/base/elf_headers.h"
+#include "core/sandbox/answer_file.h"
 #include "core/sandbox/message.h"
 #include "core/sandbox/sandbox.h"
 #include "sampler/unwind/table_file.h"
@@ -63,26 +63,6 @@ static uint64_t memory_max(void)
 	return memory > MEMORY_MIN ? memory : MEMORY_MIN;
 }
 
-/* A file in memory with the code; or -errno. */
-static int copy_code(const struct table_order *order)
-{
-	int fd = memfd_create("sprof-code", MFD_CLOEXEC);
-	size_t at = 0;
-
-	while (fd >= 0 && at < order->code_size) {
-		ssize_t n = write(fd, order->code + at, order->code_size - at);
-
-		if (n < 0) {
-			int err = -errno;
-
-			close(fd);
-			return err;
-		}
-		at += (size_t)n;
-	}
-	return fd < 0 ? -errno : fd;
-}
-
 /* Sends the order and waits for the child's answer. */
 static int ask(int socket, const struct table_order *order, const int fds[2])
 {
@@ -106,15 +86,14 @@ int confined_table_build(const struct sandbox *sandbox, const struct table_order
 			 struct rule_set *rules, struct unwind_table **ret_table)
 {
 	const struct sandbox_limits limits = { memory_max(), TABLE_FILE_MAX, CPU_S };
-	int fds[2], socket, err = 0;
+	int fds[2], socket, err;
 
 	socket = sandbox_start(sandbox, build, &limits);
 	if (socket < 0)
 		return -ECHILD;
-	fds[0] = order->code ? copy_code(order) : order->fd;
-	fds[1] = memfd_create("sprof-table", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (fds[0] < 0 || fds[1] < 0)
-		err = -errno;
+	fds[0] = order->code ? answer_file_of(order->code, order->code_size) : order->fd;
+	fds[1] = answer_file_new();
+	err = fds[0] < 0 ? fds[0] : fds[1] < 0 ? fds[1] : 0;
 	if (!err)
 		err = ask(socket, order, fds);
 	if (!err)

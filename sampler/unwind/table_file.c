@@ -6,19 +6,14 @@
 #include "sampler/unwind/table_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/sandbox/answer_file.h"
 #include "sampler/unwind/rule_set.h"
 #include "sampler/unwind/unwind_table.h"
 
-#define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 #define PAGES_MAX (1u << 22) /* 4 GiB of text */
 
 struct table_header {
@@ -28,23 +23,6 @@ struct table_header {
 	uint32_t nr_rules_dropped;
 };
 _Static_assert(sizeof(struct table_header) % 8 == 0, "what follows is aligned");
-
-static int write_all(int fd, const void *data, size_t size)
-{
-	const char *at = data;
-
-	while (size) {
-		ssize_t n = write(fd, at, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		at += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
 
 int table_file_write(int fd, const struct unwind_table *t, const struct rule_set *set)
 {
@@ -63,15 +41,16 @@ int table_file_write(int fd, const struct unwind_table *t, const struct rule_set
 		.nr_derived_functions = t->nr_derived_functions,
 		.nr_rules_dropped = t->nr_rules_dropped,
 	};
-	int err = write_all(fd, &header, sizeof(header));
+	int err = answer_file_write(fd, &header, sizeof(header));
 
 	if (!err)
-		err = write_all(fd, rules + WALK_FIRST_RULE, header.nr_rules * sizeof(*rules));
+		err = answer_file_write(fd, rules + WALK_FIRST_RULE,
+					header.nr_rules * sizeof(*rules));
 	if (!err)
-		err = write_all(fd, t->functions, t->nr_functions * sizeof(*t->functions));
+		err = answer_file_write(fd, t->functions, t->nr_functions * sizeof(*t->functions));
 	if (!err)
-		err = write_all(fd, t->pages, t->nr_pages * sizeof(*t->pages));
-	return err ? err : write_all(fd, t->words, t->nr_words * sizeof(*t->words));
+		err = answer_file_write(fd, t->pages, t->nr_pages * sizeof(*t->pages));
+	return err ? err : answer_file_write(fd, t->words, t->nr_words * sizeof(*t->words));
 }
 
 /* ---- reading */
@@ -85,22 +64,6 @@ struct reader {
 	uint32_t nr_numbers;
 	bool same; /* all numbers are ours already */
 };
-
-/* After this the writer cannot change a byte any more. It fails while the writer has it mapped. */
-static int seal(int fd, uint64_t *ret_size)
-{
-	struct stat st;
-
-	if (fcntl(fd, F_ADD_SEALS, SEALS) && errno != EPERM)
-		return -errno;
-	if ((fcntl(fd, F_GET_SEALS) & SEALS) != SEALS || fstat(fd, &st))
-		return -EBADMSG;
-	if ((uint64_t)st.st_size < sizeof(struct table_header) ||
-	    (uint64_t)st.st_size > TABLE_FILE_MAX)
-		return -EBADMSG;
-	*ret_size = (uint64_t)st.st_size;
-	return 0;
-}
 
 /* The parts must fill the file exactly. */
 static bool find_parts(struct reader *r, uint64_t size)
@@ -229,21 +192,16 @@ static bool take_pages(struct reader *r)
 int table_file_read(int fd, uint64_t code_size, struct rule_set *rules,
 		    struct unwind_table **ret_table)
 {
-	struct reader r = { 0 };
+	struct reader r = { .table = xcalloc(1, sizeof(*r.table)) };
 	uint64_t size = 0;
 	bool sound;
-	int err = seal(fd, &size);
+	int err = answer_file_map(fd, sizeof(*r.header), TABLE_FILE_MAX, &r.table->mapping, &size);
 
-	if (err)
-		return err;
-	r.table = xcalloc(1, sizeof(*r.table));
-	r.table->mapping = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-	r.table->mapping_size = size;
-	if (r.table->mapping == MAP_FAILED) {
-		err = -errno;
+	if (err) {
 		free(r.table);
 		return err;
 	}
+	r.table->mapping_size = size;
 	r.header = r.table->mapping;
 	sound = find_parts(&r, size) && functions_are_sound(r.table, code_size) &&
 		take_rules(&r, code_size > 0, rules) && take_pages(&r);

@@ -119,7 +119,6 @@ static struct dwarf_file *file_new(struct elf_image *image, uint64_t max_bytes, 
 	file->image = image;
 	file->is_split = is_split;
 	file->max_bytes = max_bytes;
-	file->root = -1;
 	for (int i = 0; i < NR_DWARF_SECTIONS; i++) {
 		struct elf_section *s = dwarf_section_find(file, i);
 
