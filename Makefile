@@ -39,7 +39,7 @@ DEPS_BUILD := gcc g++ make pkg-config clang llvm bpftool libc6-dev libbpf-dev li
 DEPS_TEST := git perl bats libcmocka-dev clang-format libclang-rt-14-dev jq libxml2-utils file binutils \
 	linux-perf python3 redis-server redis-tools sqlite3 gdb openssl nodejs chromium mandoc \
 	qemu-system-x86 cpio busybox-static dwz libdebuginfod1 protobuf-compiler valgrind musl-tools procps \
-	python3-pip $(if $(shell command -v go),,golang-go)
+	python3-pip zsh fish $(if $(shell command -v go),,golang-go)
 
 # ---- flags
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wvla \
@@ -452,16 +452,22 @@ run-demo: all
 	@echo "demo.svg is the flame graph: open it in a browser"
 
 # ---- install
+# Below share: where the shells look for completions.
+COMPLETIONS := bash-completion/completions/sprof zsh/site-functions/_sprof fish/vendor_completions.d/sprof.fish
+
 install: all
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(MANDIR)/man1'
 	install -m 755 $(B)/sprof '$(DESTDIR)$(PREFIX)/bin/sprof'
 	install -d '$(DESTDIR)$(PREFIX)/lib/sprof'
 	install -m 755 $(B)/libsprof.so $(GPU_AGENT) '$(DESTDIR)$(PREFIX)/lib/sprof'
 	$(if $(MAN_SRC),install -m 644 $(MAN_SRC) '$(DESTDIR)$(MANDIR)/man1')
+	$(foreach c,$(COMPLETIONS),install -d '$(DESTDIR)$(PREFIX)/share/$(dir $(c))' && \
+		$(B)/sprof completion $(firstword $(subst -, ,$(subst /, ,$(c)))) >'$(DESTDIR)$(PREFIX)/share/$(c)' &&) true
 
 uninstall:
 	rm -f '$(DESTDIR)$(PREFIX)/bin/sprof' '$(DESTDIR)$(PREFIX)/lib/sprof/libsprof.so' \
-		'$(DESTDIR)$(PREFIX)/lib/sprof/libsprof-gpu.so' $(MAN_SRC:docs/man/%='$(DESTDIR)$(MANDIR)/man1/%')
+		'$(DESTDIR)$(PREFIX)/lib/sprof/libsprof-gpu.so' $(MAN_SRC:docs/man/%='$(DESTDIR)$(MANDIR)/man1/%') \
+		$(COMPLETIONS:%='$(DESTDIR)$(PREFIX)/share/%')
 
 clean:
 	rm -rf build

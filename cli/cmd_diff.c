@@ -297,6 +297,7 @@ static int diff_main(int argc, char **argv)
 
 const struct command cmd_diff = {
 	.name = "diff",
+	.argp = &argp,
 	.help = "show what changed between two recordings",
 	.main = diff_main,
 };

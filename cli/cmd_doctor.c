@@ -16,6 +16,7 @@
 #include "cli/options/pid_opts.h"
 #include "cli/options/terminal.h"
 #include "core/base/buffer.h"
+#include "core/rights/privileges.h"
 #include "core/profile/source.h"
 #include "output/text/text.h"
 #include "sampler/timer/source_timer.h"
@@ -77,10 +78,17 @@ static struct finding examine(const struct source_ops *ops)
 
 static const char *describe(const struct timer_way *way)
 {
-	return way->prearmed ? "OK: pre-armed, libsprof.so is loaded and sleeps until sprof record "
-			       "-p wakes it"
-	       : way->ok     ? "OK: by ptrace"
-			     : way->why;
+	if (way->prearmed)
+		return "OK: pre-armed, libsprof.so is loaded and sleeps until sprof record -p "
+		       "wakes it";
+	if (!way->ok)
+		return way->why;
+	if (!strcmp(way->seccomp, "shared"))
+		return "OK: by ptrace, under the container's seccomp filter, which allows what "
+		       "that takes";
+	if (!strcmp(way->seccomp, "read"))
+		return "OK: by ptrace, its seccomp filter allows what that takes";
+	return "OK: by ptrace";
 }
 
 static void print_process(struct buffer *b, pid_t pid)
@@ -133,6 +141,8 @@ static void add_process(struct buffer *b, pid_t pid)
 	source_timer_probe_process(pid, &way);
 	buffer_printf(b, ",\"process\":{\"pid\":%d,\"prearmed\":%s,\"ok\":%s,", (int)pid,
 		      way.prearmed ? "true" : "false", way.ok ? "true" : "false");
+	add_member(b, "seccomp", way.seccomp);
+	buffer_add_char(b, ',');
 	add_member(b, "reason", way.why);
 	buffer_add_char(b, ',');
 	add_member(b, "fix", way.hint);
@@ -180,7 +190,9 @@ static int doctor_main(int argc, char **argv)
 	bool any;
 
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &asked);
+	privileges_use(RIGHTS_BORROWED); /* the answers hold for record, which has them */
 	any = asked.json ? print_json(&b, asked.pid) : print_text(&b, asked.pid);
+	privileges_use(RIGHTS_OF_CALLER);
 	if (!asked.json)
 		terminal_fold(&terminal, &b);
 	fwrite(b.data, 1, b.size, stdout);
@@ -190,6 +202,8 @@ static int doctor_main(int argc, char **argv)
 
 const struct command cmd_doctor = {
 	.name = "doctor",
+	.argp = &argp,
 	.help = "say which ways to take samples work here, and what fixes the others",
+	.samples = true,
 	.main = doctor_main,
 };

@@ -17,6 +17,7 @@
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/base/log.h"
+#include "core/rights/privileges.h"
 #include "core/sandbox/sandbox.h"
 #include "output/report/dump_write.h"
 #include "sampler/dump.h"
@@ -185,6 +186,24 @@ static void write_dump(struct buffer *b, const struct dump *d, const struct cmd_
 		buffer_printf(b, "\n],\n\"unread_tasks\": %zu\n}\n", d->nr_unread_tasks);
 }
 
+/* The rights that only this needs are given up after it: names come from files of the target. */
+static int take_dump(pid_t pid, struct dump **ret_dump)
+{
+	char why[256] = "", hint[256] = "";
+	int err;
+
+	privileges_reduce(PRIVILEGES_TO_FOLLOW | PRIVILEGE(CAP_DAC_OVERRIDE));
+	privileges_use(RIGHTS_BORROWED);
+	err = dump_new(pid, ret_dump, why, sizeof(why), hint, sizeof(hint));
+	privileges_use(RIGHTS_OF_CALLER);
+	if (!err)
+		return 0;
+	log_error(0, "take the stacks of process %d: %s", (int)pid, why);
+	if (*hint)
+		log_hint("%s", hint);
+	return err;
+}
+
 static int dump_main(int argc, char **argv)
 {
 	struct symbolizer_opts symbolizer = {
@@ -195,7 +214,6 @@ static int dump_main(int argc, char **argv)
 	struct sandbox *sandbox;
 	struct cmd_dump_opts o = { 0 };
 	struct buffer b = { 0 };
-	char why[256] = "", hint[256] = "";
 	struct dump *d;
 	int err;
 
@@ -205,11 +223,7 @@ static int dump_main(int argc, char **argv)
 		log_error(-err, "start the process that parses files");
 		return 1;
 	}
-	err = dump_new(o.pid, &d, why, sizeof(why), hint, sizeof(hint));
-	if (err) {
-		log_error(0, "take the stacks of process %d: %s", (int)o.pid, why);
-		if (*hint)
-			log_hint("%s", hint);
+	if (take_dump(o.pid, &d)) {
 		sandbox_free(sandbox);
 		return 1;
 	}
@@ -238,6 +252,8 @@ static int dump_main(int argc, char **argv)
 
 const struct command cmd_dump = {
 	.name = "dump",
+	.argp = &argp,
 	.help = "print what every thread of a process does now",
+	.samples = true,
 	.main = dump_main,
 };

@@ -155,6 +155,7 @@ static int export_main(int argc, char **argv)
 
 const struct command cmd_export = {
 	.name = "export",
+	.argp = &argp,
 	.help = "write a profile in a format of other programs",
 	.main = export_main,
 };

@@ -232,6 +232,7 @@ static int flame_main(int argc, char **argv)
 
 const struct command cmd_flame = {
 	.name = "flame",
+	.argp = &argp,
 	.help = "draw the flame graph",
 	.main = flame_main,
 };

@@ -100,6 +100,7 @@ static int fold_main(int argc, char **argv)
 
 const struct command cmd_fold = {
 	.name = "fold",
+	.argp = &argp,
 	.help = "print collapsed stacks, for other tools",
 	.main = fold_main,
 };

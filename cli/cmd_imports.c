@@ -134,6 +134,7 @@ static int imports_main(int argc, char **argv)
 
 const struct command cmd_imports = {
 	.name = "imports",
+	.argp = &argp,
 	.help = "print what importing Python modules cost",
 	.main = imports_main,
 };

@@ -98,6 +98,7 @@ static int info_main(int argc, char **argv)
 
 const struct command cmd_info = {
 	.name = "info",
+	.argp = &argp,
 	.help = "say what a recording holds, and what is missing from it",
 	.main = info_main,
 };

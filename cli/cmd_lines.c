@@ -97,7 +97,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT: state->child_inputs[0] = &o->filter; return 0;
-	case 'i': o->input = arg; return 0;
+	case 'i':
+		if (o->input)
+			argp_error(state, "one recording at a time: '%s' or '%s'", o->input, arg);
+		o->input = arg;
+		return 0;
 	case 'o': o->output = arg; return 0;
 	case 's': o->key = parse_key(arg, state); return 0;
 	case 'n':
@@ -107,12 +111,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case VIEW_KEY_COLUMN: view_parse_column(arg, state, &o->tree); return 0;
 	case OPTION_JSON: o->json = true; return 0;
 	case OPTION_KERNPROF: o->what.kernprof = true; return 0;
-	case ARGP_KEY_ARG: parse_what(arg, o, state); return 0;
+	case ARGP_KEY_ARG:
+		if (!o->input && is_recording(arg))
+			o->input = arg;
+		else
+			parse_what(arg, o, state);
+		return 0;
 	case ARGP_KEY_END:
 		if (o->json && o->what.kernprof)
 			argp_error(state, "--json and --kernprof exclude each other");
-		if (o->source && !o->input && !o->what.function && is_recording(o->source))
-			argp_error(state, "'%s' is a recording: -i names it", o->source);
 		if (!o->rows_given)
 			o->what.max_functions = o->json || o->source ? 0 : DEFAULT_FUNCTIONS;
 		return 0;
@@ -123,7 +130,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	options,
 	parse,
-	"[SOURCE[:FUNCTION]]",
+	"[RECORDING] [SOURCE[:FUNCTION]]",
 	"Prints the time of each source line in a recording: its own (Self) and including all it "
 	"called (Total), and the kind of code that this time ended in. SOURCE is the end of a "
 	"path, "
@@ -207,6 +214,7 @@ static int lines_main(int argc, char **argv)
 
 const struct command cmd_lines = {
 	.name = "lines",
+	.argp = &argp,
 	.help = "print which source lines take the time",
 	.main = lines_main,
 };

@@ -311,6 +311,7 @@ static int merge_main(int argc, char **argv)
 
 const struct command cmd_merge = {
 	.name = "merge",
+	.argp = &argp,
 	.help = "make one profile of several: hosts, ranks, runs",
 	.main = merge_main,
 };

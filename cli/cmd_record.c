@@ -19,11 +19,16 @@
 #include "cli/record/counting.h"
 #include "cli/record/gate.h"
 #include "cli/record/record_gpu.h"
+#include "cli/record/progress.h"
 #include "cli/record/record_opts.h"
 #include "cli/record/choose_source.h"
+#include "cli/record/stop_signals.h"
+#include "cli/record/chosen_processes.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/rights/privileges.h"
+#include "core/profile/facts.h"
 #include "core/recording/recfile.h"
 #include "core/profile/source.h"
 #include "core/sandbox/sandbox.h"
@@ -35,8 +40,6 @@
 #define DRAIN_MS 100
 #define FLUSH_NS (1000ull * 1000 * 1000)
 #define PROGRESS_NS (500ull * 1000 * 1000)
-
-static volatile sig_atomic_t stop_signal;
 
 struct recording {
 	const struct record_opts *opts;
@@ -65,50 +68,24 @@ static uint64_t realtime_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void on_stop(int signal)
-{
-	stop_signal = signal;
-}
-
-static void on_child(int signal)
-{
-	(void)signal; /* The signal ends the wait for data; waitpid() says which process ended. */
-}
-
-static void catch_signals(void)
-{
-	static const int stops[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction a = { .sa_handler = on_stop };
-
-	for (size_t i = 0; i < sizeof(stops) / sizeof(stops[0]); i++) {
-		struct sigaction was;
-
-		/* nohup(1) ignores SIGHUP: leave it so. */
-		if (stops[i] == SIGHUP && !sigaction(SIGHUP, NULL, &was) &&
-		    was.sa_handler == SIG_IGN)
-			continue;
-		/* A second signal ends sprof at once. */
-		a.sa_flags = SA_RESETHAND;
-		sigaction(stops[i], &a, NULL);
-	}
-	a.sa_flags = 0;
-	a.sa_handler = on_child;
-	sigaction(SIGCHLD, &a, NULL);
-}
-
 static int open_source(struct recording *r)
 {
 	const struct record_opts *o = r->opts;
 	const struct source_config config = {
 		.pids = o->pids,
 		.nr_pids = o->nr_pids,
+		.some_may_fail = o->nr_names > 0,
 		.system_wide = o->system_wide,
+		.cgroups = (const char *const *)o->cgroups,
+		.nr_cgroups = o->nr_cgroups,
+		.by_user = o->by_user,
+		.user = o->user,
+		.no_children = o->no_children,
 		.launched = r->child.pid,
 		.program = o->program ? o->program[0] : NULL,
 		.freq_hz = o->freq_hz,
 		.event = o->event,
 		.no_python = o->no_python,
-		.adds_probes = o->nr_calls > 0,
 		.wall_clock = o->wall_clock,
 		.sandbox = r->sandbox,
 	};
@@ -163,10 +140,8 @@ static void show_progress(struct recording *r, uint64_t now)
 	struct profile_stats stats;
 
 	r->ops->stats(r->source, &stats);
-	fprintf(stderr, "\rsprof: %.0f s, %llu samples, %llu lost, %.1f KiB  ",
-		(double)(now - r->start_ns) / 1e9, (unsigned long long)stats.nr_samples,
-		(unsigned long long)(stats.nr_lost + recfile_nr_lost(r->file)),
-		(double)recfile_size_bytes(r->file) / 1024);
+	progress_samples(now - r->start_ns, stats.nr_samples,
+			 stats.nr_lost + recfile_nr_lost(r->file), recfile_size_bytes(r->file));
 	r->progress_shown = true;
 }
 
@@ -178,15 +153,14 @@ static bool child_has_ended(struct recording *r)
 	return r->child_ended;
 }
 
-/* Returns 0 when the recording came to its end, -errno when it failed (reported). */
-static int sample_until_end(struct recording *r)
+static int sample_rounds(struct recording *r)
 {
 	uint64_t flushed = r->start_ns, shown = r->start_ns, next = r->begin_ns, end = UINT64_MAX;
 	bool terminal = isatty(STDERR_FILENO) && !r->opts->quiet;
 
 	if (r->opts->duration_ns)
 		end = r->begin_ns + r->opts->duration_ns;
-	while (!stop_signal && !child_has_ended(r)) {
+	while (!stop_signals_caught() && !child_has_ended(r)) {
 		uint64_t now = monotonic_ns();
 		int timeout = DRAIN_MS, live;
 
@@ -224,26 +198,46 @@ static int sample_until_end(struct recording *r)
 	return 0;
 }
 
+/* Returns 0 when the recording came to its end, -errno when it failed (reported). */
+static int sample_until_end(struct recording *r)
+{
+	enum rights before = privileges_use(RIGHTS_BORROWED);
+	int err = sample_rounds(r);
+
+	privileges_use(before);
+	return err;
+}
+
+/* Says once what was full, in the words that the recording has for it. */
+static void say_limits(const struct profile *vocabulary)
+{
+	size_t nr;
+	const struct fact_limit *limits = facts_rows(vocabulary, FACT_LIMIT, &nr);
+
+	for (size_t i = 0; i < nr; i++)
+		log_warning("%s (%llu time%s)", profile_str(vocabulary, (uint32_t)limits[i].text),
+			    (unsigned long long)limits[i].count, limits[i].count == 1 ? "" : "s");
+}
+
 static void print_summary(struct recording *r, const struct profile_stats *stats, uint64_t end_ns)
 {
-	uint64_t incomplete = 0, lost = stats->nr_lost + recfile_nr_lost(r->file);
+	uint64_t incomplete = 0, unwritten = recfile_nr_lost(r->file);
+	uint64_t kept = stats->nr_samples > unwritten ? stats->nr_samples - unwritten : 0;
 	char complete[64] = "";
 
 	for (int i = 0; i < NR_MARKERS; i++)
 		incomplete += stats->nr_incomplete[i];
-	if (stats->nr_samples)
+	if (kept)
 		snprintf(complete, sizeof(complete), ", %.2f%% of stacks complete",
 			 100.0 * (double)(stats->nr_samples - incomplete) /
 				 (double)stats->nr_samples);
-	log_info("%llu sample%s in %.1f s, %llu lost%s; %s: %.1f KiB",
-		 (unsigned long long)stats->nr_samples, stats->nr_samples == 1 ? "" : "s",
-		 (double)(end_ns - r->start_ns) / 1e9, (unsigned long long)lost, complete,
-		 r->opts->output, (double)recfile_size_bytes(r->file) / 1024);
+	log_info("%llu sample%s in %.1f s, %llu lost%s; %s: %.1f KiB", (unsigned long long)kept,
+		 kept == 1 ? "" : "s", (double)(end_ns - r->start_ns) / 1e9,
+		 (unsigned long long)(stats->nr_lost + unwritten), complete, r->opts->output,
+		 (double)recfile_size_bytes(r->file) / 1024);
 	if (!stats->nr_samples)
 		log_info("no samples: the target did not use the CPU");
-	if (stats->nr_limits)
-		log_warning("a table was full %llu times: see sprof info",
-			    (unsigned long long)stats->nr_limits);
+	say_limits(recfile_vocabulary(r->file));
 }
 
 /*
@@ -252,11 +246,12 @@ static void print_summary(struct recording *r, const struct profile_stats *stats
  */
 static void forward_signal(struct recording *r)
 {
-	bool forward = stop_signal == SIGTERM || stop_signal == SIGHUP;
+	int signal = stop_signals_caught();
+	bool forward = signal == SIGTERM || signal == SIGHUP;
 
 	if (!forward || r->signal_forwarded || !r->child.pid || child_has_ended(r))
 		return;
-	kill(r->child.pid, (int)stop_signal);
+	kill(r->child.pid, signal);
 	r->signal_forwarded = true;
 }
 
@@ -264,38 +259,37 @@ static void show_fetching(void *context, const char *name, uint64_t done, uint64
 {
 	const struct recording *r = context;
 
-	if (r->opts->quiet || !isatty(STDERR_FILENO))
-		return;
-	fputs("\r\033[K", stderr);
-	if (name && total)
-		fprintf(stderr, "sprof: fetching the debug file of '%s': %.1f of %.1f MB", name,
-			(double)done / 1e6, (double)total / 1e6);
-	else if (name)
-		fprintf(stderr, "sprof: fetching the debug file of '%s': %.1f MB", name,
-			(double)done / 1e6);
+	if (!r->opts->quiet && isatty(STDERR_FILENO))
+		progress_fetch(name, done, total);
 }
 
 static int open_module(void *context, uint32_t module)
 {
 	struct recording *r = context;
+	enum rights before = privileges_use(RIGHTS_BORROWED);
 	int fd = r->ops->open_module ? r->ops->open_module(r->source, module) : -ENOENT;
 
-	return fd < 0 ? record_gpu_open_module(r->gpu, module) : fd;
+	fd = fd < 0 ? record_gpu_open_module(r->gpu, module) : fd;
+	privileges_use(before);
+	return fd;
 }
 
-static int open_root(void *context, uint32_t module)
+static int open_root(void *context, uint32_t module, size_t *ret_prefix)
 {
 	struct recording *r = context;
-	int fd = r->ops->open_root ? r->ops->open_root(r->source, module) : -ENOENT;
+	int fd = r->ops->open_root ? r->ops->open_root(r->source, module, ret_prefix) : -ENOENT;
 
-	return fd < 0 ? record_gpu_open_root(r->gpu, module) : fd;
+	return fd < 0 ? record_gpu_open_root(r->gpu, module, ret_prefix) : fd;
 }
 
 static int kernel_symbol(void *context, uint64_t address, char *name, size_t size)
 {
+	enum rights before = privileges_use(RIGHTS_BORROWED);
 	struct recording *r = context;
+	int result = r->ops->kernel_symbol(r->source, address, name, size);
 
-	return r->ops->kernel_symbol(r->source, address, name, size);
+	privileges_use(before);
+	return result;
 }
 
 static int finish(struct recording *r)
@@ -310,19 +304,22 @@ static int finish(struct recording *r)
 	};
 	struct symbolizer_stats symbols;
 	struct profile_stats stats;
+	enum rights before;
 	uint64_t end_ns;
 	int err;
 
 	forward_signal(r);
+	before = privileges_use(RIGHTS_BORROWED);
 	r->ops->stop(r->source, r->sink);
 	record_gpu_stop(r->gpu);
 	record_calls_stop(r->calls, r->sink);
 	end_ns = monotonic_ns();
 	r->ops->stats(r->source, &stats);
+	privileges_use(before);
 	recfile_set_stats(r->file, &stats);
 	recfile_flush(r->file); /* the samples are safe before names are looked up */
 	if (r->progress_shown)
-		fputs("\r\033[K", stderr);
+		progress_clear();
 	symbolizer_run(recfile_vocabulary(r->file), &symbolize, &symbols);
 	recfile_write_symbols(r->file);
 	err = recfile_finish(r->file, &stats, end_ns);
@@ -392,6 +389,46 @@ static void set_gate(struct recording *r)
 	}
 }
 
+static int open_parts(struct recording *r)
+{
+	enum rights before = privileges_use(RIGHTS_BORROWED);
+	int err = record_gpu_new(&r->opts->gpu, !r->opts->no_python, r->sandbox, &r->gpu);
+
+	err = err ? err : record_gpu_connect(r->gpu, r->opts->pids, r->opts->nr_pids);
+	err = err ? err : open_source(r);
+	err = err ? err : open_calls(r);
+	privileges_use(before);
+	return err;
+}
+
+static int start(struct recording *r)
+{
+	enum rights before = privileges_use(RIGHTS_BORROWED);
+	int err;
+
+	set_gate(r);
+	err = r->ops->start(r->source);
+	if (!err) { /* From here on the rings are read. */
+		privileges_reduce(r->ops->privileges | record_calls_privileges(r->calls));
+		record_gpu_join(r->gpu);
+		record_calls_start(r->calls, r->begin_ns,
+				   r->opts->duration_ns ? r->begin_ns + r->opts->duration_ns
+							: UINT64_MAX);
+	}
+	privileges_use(before);
+	return err;
+}
+
+static void close_source(struct recording *r)
+{
+	enum rights before = privileges_use(RIGHTS_BORROWED);
+
+	if (r->ops)
+		r->ops->close(r->source);
+	r->source = NULL;
+	privileges_use(before);
+}
+
 static int run(struct recording *r)
 {
 	const char *program = r->opts->program ? r->opts->program[0] : NULL;
@@ -402,21 +439,9 @@ static int run(struct recording *r)
 		log_error(-err, "start '%s'", program);
 		return failure;
 	}
-	err = record_gpu_new(&r->opts->gpu, !r->opts->no_python, r->sandbox, &r->gpu);
-	err = err ? err : record_gpu_connect(r->gpu, r->opts->pids, r->opts->nr_pids);
-	err = err ? err : open_source(r);
-	err = err ? err : open_calls(r);
+	err = open_parts(r);
 	err = err ? err : create_file(r);
-	if (!err) {
-		set_gate(r);
-		err = r->ops->start(r->source);
-	}
-	if (!err) { /* From here on the rings are read. */
-		record_gpu_join(r->gpu);
-		record_calls_start(r->calls, r->begin_ns,
-				   r->opts->duration_ns ? r->begin_ns + r->opts->duration_ns
-							: UINT64_MAX);
-	}
+	err = err ? err : start(r);
 	if (err) {
 		discard_file(r);
 		if (program)
@@ -433,14 +458,22 @@ static int run(struct recording *r)
 	err = sample_until_end(r);
 	if (finish(r) && !err)
 		err = -EIO;
-	r->ops->close(r->source);
-	r->source = NULL;
+	close_source(r);
 	if (program) {
 		int status = wait_child(r);
 
 		return err ? OWN_FAILURE : status;
 	}
 	return err ? 1 : 0;
+}
+
+static const struct source_ops *choose_source(const struct record_opts *o)
+{
+	enum rights before = privileges_use(RIGHTS_BORROWED);
+	const struct source_ops *ops = record_source_choose(o->source);
+
+	privileges_use(before);
+	return ops;
 }
 
 static int record_main(int argc, char **argv)
@@ -467,17 +500,22 @@ static int record_main(int argc, char **argv)
 		record_opts_fini(&opts);
 		return status;
 	}
+	if (record_targets_find(&opts)) {
+		sandbox_free(r.sandbox);
+		record_opts_fini(&opts);
+		return 1;
+	}
+	record_opts_describe(&opts);
 	if (opts.debuginfod && debuginfod_open(show_fetching, &r, &r.debuginfod)) {
 		sandbox_free(r.sandbox);
 		status = opts.program ? OWN_FAILURE : 1;
 		record_opts_fini(&opts);
 		return status;
 	}
-	catch_signals();
-	r.ops = record_source_choose(opts.source);
+	stop_signals_catch();
+	r.ops = choose_source(&opts);
 	status = r.ops ? run(&r) : opts.program ? OWN_FAILURE : 1;
-	if (r.ops)
-		r.ops->close(r.source);
+	close_source(&r);
 	record_calls_free(r.calls);
 	record_gpu_free(r.gpu);
 	record_gate_free(r.gate);
@@ -490,6 +528,9 @@ static int record_main(int argc, char **argv)
 
 const struct command cmd_record = {
 	.name = "record",
+	.argp = &record_argp,
+	.runs_program = true,
 	.help = "sample a running process, a program, or the whole system",
+	.samples = true,
 	.main = record_main,
 };

@@ -360,6 +360,7 @@ static int report_main(int argc, char **argv)
 
 const struct command cmd_report = {
 	.name = "report",
+	.argp = &argp,
 	.help = "print the functions that take the time",
 	.main = report_main,
 };

@@ -8,16 +8,26 @@
 #ifndef SPROF_COMMANDS_H
 #define SPROF_COMMANDS_H
 
+#include <stdbool.h>
+
+struct argp;
+
 struct command {
 	const char *name;
-	const char *help; /* half a line, for the table in sprof --help */
+	const struct argp *argp; /* its options, for completion and for mistyped ones */
+	bool runs_program;	 /* its first argument begins another command line */
+	bool samples;		 /* looks at processes; all others only read, without rights */
+	const char *help;	 /* half a line, for the table in sprof --help */
 	/*
 	 * argv[0] is "sprof NAME". Returns the exit status: 0 ok, 1 failed (and reported), 2 usage;
 	 * record returns its program's status, and 125 for a failure of its own.
 	 */
 	int (*main)(int argc, char **argv);
+	/* Instead of `main`: it also gets the list of all commands, which ends with NULL. */
+	int (*main_of_all)(int argc, char **argv, const struct command *const *commands);
 };
 
+extern const struct command cmd_completion;
 extern const struct command cmd_diff;
 extern const struct command cmd_doctor;
 extern const struct command cmd_dump;

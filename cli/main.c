@@ -11,12 +11,14 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/usage.h"
 #include "core/base/alloc.h"
 #include "core/base/log.h"
+#include "core/rights/privileges.h"
 
 static const struct command *const commands[] = {
-	&cmd_record, &cmd_flame,  &cmd_report, &cmd_lines, &cmd_imports, &cmd_dump, &cmd_diff,
-	&cmd_fold,   &cmd_export, &cmd_merge,  &cmd_info,  &cmd_doctor,	 NULL,
+	&cmd_record, &cmd_flame,  &cmd_report, &cmd_lines, &cmd_imports, &cmd_dump,	  &cmd_diff,
+	&cmd_fold,   &cmd_export, &cmd_merge,  &cmd_info,  &cmd_doctor,	 &cmd_completion, NULL,
 };
 
 static void print_help(FILE *f)
@@ -27,7 +29,7 @@ static void print_help(FILE *f)
 	      "Commands:\n",
 	      f);
 	for (const struct command *const *c = commands; *c; c++)
-		fprintf(f, "  %-8s  %s\n", (*c)->name, (*c)->help);
+		fprintf(f, "  %-10s  %s\n", (*c)->name, (*c)->help);
 	fputs("\n"
 	      "Examples:\n"
 	      "  sprof record -- make -j8     run a program and record where its time goes\n"
@@ -51,18 +53,26 @@ static const struct command *find_command(const char *name)
 static int run_command(int argc, char **argv)
 {
 	const struct command *command = find_command(argv[0]);
+	struct usage *usage;
 	char *name;
 	int status;
 
 	if (!command) {
 		log_error(0, "run '%s': there is no such command", argv[0]);
-		log_hint("sprof --help");
+		usage_hint_command(argv[0], commands);
 		return 2;
 	}
+	if (!command->samples)
+		privileges_only_read();
 	name = xasprintf("sprof %s", command->name);
 	argv[0] = name;
 	argp_err_exit_status = 2;
-	status = command->main(argc, argv);
+	usage = xcalloc(1, sizeof(*usage));
+	*usage = (struct usage){ command, argv, false };
+	usage_watch(usage);
+	status = command->main ? command->main(argc, argv)
+			       : command->main_of_all(argc, argv, commands);
+	usage->parsed = true;
 	free(name);
 	return status;
 }
@@ -136,6 +146,7 @@ int main(int argc, char **argv)
 {
 	int status, lost;
 
+	privileges_begin();
 	fill_standard_descriptors();
 	status = run(argc, argv);
 	lost = close_stdout();

@@ -8,7 +8,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -105,20 +104,14 @@ static int meet(int fd, struct gpu_peer *ret)
 	}
 	peer.pid = cred.pid;
 	err = shared_region_open(memfd, &peer.region);
-	if (!err) {
-		peer.header = mmap(NULL, sizeof(*peer.header), PROT_READ | PROT_WRITE, MAP_SHARED,
-				   memfd, 0);
-		if (peer.header == MAP_FAILED) {
-			err = -errno;
-			shared_region_close(peer.region);
-		}
-	}
 	close(memfd);
-	if (err)
+	if (err) {
 		close(fd);
-	else
-		*ret = peer;
-	return err;
+		return err;
+	}
+	peer.header = shared_region_written_header(peer.region);
+	*ret = peer;
+	return 0;
 }
 
 int gpu_link_accept(int listener, struct gpu_peer *ret_peer)
@@ -205,7 +198,6 @@ void gpu_link_let_go(const struct gpu_peer *peer)
 
 void gpu_link_close(struct gpu_peer *peer)
 {
-	munmap(peer->header, sizeof(*peer->header));
 	close(peer->fd);
 	peer->fd = -1;
 }

@@ -21,7 +21,7 @@ struct gpu_peer {
 	int fd;
 	pid_t pid; /* as the recorder sees it */
 	struct shared_region *region;
-	struct gpu_region *header; /* the same memory, to write config and control */
+	struct gpu_region *header; /* in the region, to write config and control */
 };
 
 /*

@@ -5,16 +5,14 @@
 #include "gpu/shared_region.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/untrusted/shared_memory.h"
 
-#define MAX_REGION (1ull << 32) /* bytes; the agent makes some tens of MiB */
+#define MAX_REGION (128u << 20) /* bytes; the agent makes 44 MiB */
 #define MAX_LANES 65536u
 
 struct lane {
@@ -74,6 +72,7 @@ static struct gpu_lane *lane_of(const struct shared_region *r, uint32_t i)
 static bool take_lanes(struct shared_region *r)
 {
 	uint32_t nr = header_of(r)->nr_lanes;
+	uint64_t all = 0;
 
 	if (nr > MAX_LANES || nr > r->lanes.size / r->lanes.entry_size)
 		return false;
@@ -91,6 +90,10 @@ static bool take_lanes(struct shared_region *r)
 		if (lane.size < GPU_MAX_RECORD || (lane.size & (lane.size - 1)) ||
 		    lane.offset % 8 || lane.offset > r->size || lane.size > r->size - lane.offset ||
 		    lane.tail % 8)
+			return false;
+		/* Rings that overlap would be more to read than there is memory. */
+		all += lane.size;
+		if (all > r->size)
 			return false;
 		r->rings[i] = lane;
 	}
@@ -123,25 +126,15 @@ int shared_region_adopt(void *memory, size_t size, struct shared_region **ret_re
 int shared_region_open(int memfd, struct shared_region **ret_region)
 {
 	struct shared_region *r;
-	struct stat st;
+	size_t size;
 	void *base;
-	int seals, err;
+	int err = shared_memory_map(memfd, sizeof(struct gpu_region), MAX_REGION, &size, &base);
 
-	/* A page that is cut off would kill us with SIGBUS. */
-	fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK);
-	seals = fcntl(memfd, F_GET_SEALS);
-	if (seals < 0 || !(seals & F_SEAL_SHRINK))
-		return -EPERM;
-	if (fstat(memfd, &st) < 0)
-		return -errno;
-	if (st.st_size < (off_t)sizeof(struct gpu_region) || (uint64_t)st.st_size > MAX_REGION)
-		return -EPROTO;
-	base = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
-	if (base == MAP_FAILED)
-		return -errno;
-	err = shared_region_adopt(base, (size_t)st.st_size, &r);
+	if (err)
+		return err;
+	err = shared_region_adopt(base, size, &r);
 	if (err) {
-		munmap(base, (size_t)st.st_size);
+		shared_memory_unmap(base, size);
 		return err;
 	}
 	r->mapped = true;
@@ -149,12 +142,22 @@ int shared_region_open(int memfd, struct shared_region **ret_region)
 	return 0;
 }
 
+bool shared_region_is_lost(const struct shared_region *region)
+{
+	return region->mapped && shared_memory_is_lost(region->base);
+}
+
+struct gpu_region *shared_region_written_header(const struct shared_region *region)
+{
+	return (struct gpu_region *)region->base;
+}
+
 void shared_region_close(struct shared_region *region)
 {
 	if (!region)
 		return;
 	if (region->mapped)
-		munmap(region->base, region->size);
+		shared_memory_unmap(region->base, region->size);
 	free(region->rings);
 	free(region);
 }

@@ -18,13 +18,19 @@ struct shared_region;
 
 /*
  * Maps the memory of a memfd; the descriptor stays the caller's. 0; -EPROTO if it is not a region
- * of this version; -EPERM if it cannot be sealed against shrinking; or the kernel's -errno. Not
+ * of this version; -EPERM if it is not sealed against shrinking; or the kernel's -errno. Not
  * reported.
  */
 int shared_region_open(int memfd, struct shared_region **ret_region);
 /* The same for memory that is mapped already: `size` bytes, 8-aligned; it stays the caller's. */
 int shared_region_adopt(void *memory, size_t size, struct shared_region **ret_region);
 void shared_region_close(struct shared_region *region);
+
+/* Has the target taken a part of the memory away? Then only zeros are left of it. */
+bool shared_region_is_lost(const struct shared_region *region);
+
+/* The header itself, to write config and control. The target may write there at the same time. */
+struct gpu_region *shared_region_written_header(const struct shared_region *region);
 
 /* Copies the header as it is now. */
 void shared_region_header(const struct shared_region *region, struct gpu_region *ret_header);

@@ -366,9 +366,9 @@ int dump_open_module(void *dump, uint32_t module)
 	return file_table_open_module(d->state->files, module);
 }
 
-int dump_open_root(void *dump, uint32_t module)
+int dump_open_root(void *dump, uint32_t module, size_t *ret_prefix)
 {
 	const struct dump *d = dump;
 
-	return file_table_open_root(d->state->files, module);
+	return file_table_open_root(d->state->files, module, ret_prefix);
 }

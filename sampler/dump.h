@@ -61,6 +61,6 @@ void dump_free(struct dump *dump); /* NULL is fine */
  */
 int dump_open_module(void *dump, uint32_t module);
 /* The same for symbolizer_opts.open_root. */
-int dump_open_root(void *dump, uint32_t module);
+int dump_open_root(void *dump, uint32_t module, size_t *ret_prefix);
 
 #endif

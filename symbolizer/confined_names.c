@@ -14,7 +14,7 @@
 #include "core/base/buffer.h"
 #include "core/base/elf_headers.h"
 #include "core/base/log.h"
-#include "core/base/safe_open.h"
+#include "core/rights/safe_open.h"
 #include "core/profile/profile.h"
 #include "core/sandbox/answer_file.h"
 #include "core/sandbox/message.h"
@@ -34,7 +34,7 @@
 /* The first message to the child. */
 struct order {
 	struct profile_module module; /* without strings */
-	uint64_t nr_addresses;
+	uint64_t nr_addresses, prefix; /* see struct handed_files */
 	bool has_fd[2], is_kept, matters, no_inlines;
 	char path[PATH_MAX];
 	char debug_dir[PATH_MAX]; /* "": the default one */
@@ -96,6 +96,7 @@ static void find_names(int socket)
 	opts.debug_dir = *order.debug_dir ? order.debug_dir : NULL;
 	files.module = profile_module(p, &order.module);
 	files.is_kept = order.is_kept;
+	files.prefix = order.prefix;
 	files.broker = &asker.broker;
 	wants = add_frames(p, files.module, addresses, order.nr_addresses);
 	if (!symbol_module_init_handed(&module, p, order.matters, &opts, &files))
@@ -183,6 +184,7 @@ static int try_child(struct dialog *d, size_t *ret_named)
 	uint32_t id = d->wants[0].module;
 	struct file_server server = { .opts = d->opts, .path = d->order.path };
 	int socket = sandbox_start(d->opts->sandbox, find_names, &limits), err;
+	size_t prefix = 0;
 
 	if (socket < 0)
 		return -ECHILD;
@@ -192,7 +194,10 @@ static int try_child(struct dialog *d, size_t *ret_named)
 		return d->answer;
 	}
 	server.own_root = safe_open_root_of(0);
-	server.root = d->order.module.kind == MODULE_ELF ? symbol_module_root(id, d->opts) : -1;
+	server.root = -1;
+	if (d->order.module.kind == MODULE_ELF)
+		server.root = symbol_module_root(id, d->opts, &prefix);
+	d->order.prefix = prefix < strlen(d->order.path) ? prefix : 0;
 	err = send_order(d, socket);
 	if (!err)
 		err = file_server_run(&server, socket);

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "core/base/log.h"
-#include "core/base/safe_open.h"
+#include "core/rights/safe_open.h"
 #include "core/sandbox/message.h"
 #include "symbolizer/lookup/debuginfod.h"
 

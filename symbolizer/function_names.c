@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
-#include "core/base/safe_open.h"
+#include "core/rights/safe_open.h"
 #include "symbolizer/lookup/debug_file.h"
 #include "symbolizer/lookup/demangle.h"
 #include "symbolizer/lookup/elf_symbols.h"
@@ -178,6 +178,7 @@ int function_names_find(int fd, pid_t pid, const char *path, const char *const *
 		.kind = MODULE_ELF,
 		.path = path,
 		.root.fd = safe_open_root_of(pid),
+		.path_in_root = path,
 		.own_root.fd = safe_open_root_of(0),
 	};
 	struct search s = { .globs = globs, .nr_globs = nr_globs };

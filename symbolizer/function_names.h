@@ -19,9 +19,9 @@ struct named_function {
 /*
  * Finds the functions that the symbol tables of an ELF file and of its debug file define under a
  * name that fits one of the globs (fnmatch(3)): the name in the table, the readable name, or the
- * readable name without the parameters of C++. Sorted by offset, each once. The debug file is looked
- * for beside `path` as process `pid` sees it (0: as this one does). The caller keeps fd. 0, or
- * -errno where this is not an ELF file.
+ * readable name without the parameters of C++. Sorted by offset, each once. The debug file is
+ * looked for beside `path` as process `pid` sees it (0: as this one does). The caller keeps fd. 0,
+ * or -errno where this is not an ELF file.
  */
 int function_names_find(int fd, pid_t pid, const char *path, const char *const *globs,
 			size_t nr_globs, struct named_function **ret_functions, size_t *ret_nr);

@@ -15,7 +15,7 @@
 #include "core/base/log.h"
 #include "symbolizer/jitdump.h"
 #include "symbolizer/symbol_sources.h"
-#include "core/base/target_file.h"
+#include "core/rights/target_file.h"
 #include "core/base/text_file.h"
 
 #define MAPS_SIZE_MAX (64u << 20)

@@ -15,7 +15,7 @@
 #include "core/base/log.h"
 #include "symbolizer/lookup/address_claim.h"
 #include "symbolizer/symbol_sources.h"
-#include "core/base/target_file.h"
+#include "core/rights/target_file.h"
 #include "core/base/text_file.h"
 
 #define MAP_SIZE_MAX (128u << 20) /* bytes; a million functions */

@@ -15,7 +15,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
-#include "core/base/safe_open.h"
+#include "core/rights/safe_open.h"
 #include "symbolizer/jitdump.h"
 #include "symbolizer/lookup/debug_file.h"
 #include "symbolizer/perf_map.h"
@@ -90,9 +90,11 @@ static int open_own_vdso(const struct profile_module *m, struct elf_image **ret_
 	return 0;
 }
 
-int symbol_module_root(uint32_t id, const struct symbolizer_opts *opts)
+int symbol_module_root(uint32_t id, const struct symbolizer_opts *opts, size_t *ret_prefix)
 {
-	return opts->open_root ? opts->open_root(opts->context, id) : safe_open_root_of(0);
+	*ret_prefix = 0;
+	return opts->open_root ? opts->open_root(opts->context, id, ret_prefix)
+			       : safe_open_root_of(0);
 }
 
 static void fill(struct symbol_module *module, const struct profile *p, uint32_t id, bool matters,
@@ -124,6 +126,7 @@ int symbol_module_init(struct symbol_module *module, const struct profile *p, ui
 		       bool matters, const struct symbolizer_opts *opts)
 {
 	const struct profile_module *m = &p->modules[id];
+	size_t prefix;
 	bool is_kept;
 	int fd, err = 0;
 
@@ -140,7 +143,8 @@ int symbol_module_init(struct symbol_module *module, const struct profile *p, ui
 	if (!err && m->kind == MODULE_ELF) {
 		/* Where the module's root is gone, only names that it chose are not followed. */
 		module->own_root.fd = safe_open_root_of(0);
-		module->root.fd = symbol_module_root(id, opts);
+		module->root.fd = symbol_module_root(id, opts, &prefix);
+		module->path_in_root = module->path + prefix;
 		debug_file_find(module);
 	}
 	return failed(module, err);
@@ -155,6 +159,7 @@ int symbol_module_init_handed(struct symbol_module *module, const struct profile
 	fill(module, p, files->module, matters, opts);
 	module->root.broker = module->own_root.broker = files->broker;
 	module->own_root.is_own = true;
+	module->path_in_root = module->path + files->prefix;
 	if (m->kind == MODULE_JIT) {
 		module->jitdump_fd = files->fds[0];
 		module->perf_map_fd = files->fds[1];

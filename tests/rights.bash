@@ -4,9 +4,10 @@ needs_root() { # WHAT-FOR
 	[ "$(id -u)" = 0 ] || skip "needs root${1:+, to $1}"
 }
 
-# Where a seccomp filter lies over everything, as in a container, sprof cannot tell what it would do to the target.
+# Seccomp filters must be those of all programs here, as in a container: then it is known what they do to a target.
 needs_attach() {
-	! grep -q '^Seccomp:.*[12]' /proc/self/status || skip "a seccomp filter lies over all programs here: none can be attached to"
+	[ "$(nr_filters self)" = 0 ] || [ "$(nr_filters self)" = "$(nr_filters 1)" ] ||
+		skip "programs here have $(nr_filters self) seccomp filters, the first process $(nr_filters 1): none can be attached to"
 	[ "$(id -u)" = 0 ] || [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" = 0 ] ||
 		skip "kernel.yama.ptrace_scope is not 0"
 }
@@ -15,4 +16,24 @@ needs_attach() {
 needs_unshare() { # OPTIONS...
 	local reason
 	reason=$(unshare "$@" true 2>&1) || skip "$reason (unshare $*)"
+}
+
+# Copies sprof to a folder of the user nobody and gives the copy capabilities, as an administrator would; sets SPROF,
+# place (the teardown removes it), out (a folder of nobody's) and as (runs a command as nobody). CAPABILITIES...
+lend_rights() {
+	local IFS=,
+	needs_root "to give a file capabilities"
+	place=$(mktemp -d /tmp/sprof-rights.XXXXXX) out=$place/out
+	cp "$SPROF" "$(dirname "$SPROF")"/libsprof*.so "$place/"
+	mkdir "$out"
+	chmod 755 "$place"
+	chown 65534:65534 "$out"
+	PATH=$PATH:/usr/sbin setcap "$*=ep" "$place/sprof" 2>"$place/why" || skip "files get no capabilities here: $(cat "$place/why")"
+	as=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+	SPROF=$place/sprof
+	"${as[@]}" "$SPROF" --version >/dev/null || skip "this sandbox does not let a user run a file with capabilities"
+}
+
+nr_filters() { # PID
+	awk '/^Seccomp:/ { mode = $2 } /^Seccomp_filters:/ { nr = $2 } END { print mode ? nr : 0 }' "/proc/$1/status"
 }

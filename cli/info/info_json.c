@@ -155,6 +155,21 @@ static void json_derived_rules(struct buffer *b, const struct profile *p)
 	buffer_add_char(b, ']');
 }
 
+static void json_limits(struct buffer *b, const struct profile *p)
+{
+	size_t nr;
+	const struct fact_limit *rows = facts_rows(p, FACT_LIMIT, &nr);
+
+	buffer_add_string(b, ",\n  \"limits\": [");
+	for (size_t i = 0; i < nr; i++) {
+		buffer_printf(b, "%s\n    {\"limit\": %" PRIu64 ", \"times\": %" PRIu64 ", \"text\": ",
+			      i ? "," : "", rows[i].limit, rows[i].count);
+		text_add_json(b, str(p, (uint32_t)rows[i].text));
+		buffer_add_char(b, '}');
+	}
+	buffer_add_char(b, ']');
+}
+
 void info_print_json(struct buffer *b, const struct info *info, const struct profile *p,
 		     const struct info_file *file)
 {
@@ -184,6 +199,7 @@ void info_print_json(struct buffer *b, const struct info *info, const struct pro
 	key_number(b, "snapshots", stats->nr_snapshots);
 	key_number(b, "throttled", stats->nr_throttled);
 	key_number(b, "limits_hit", stats->nr_limits);
+	json_limits(b, p);
 	key_number(b, "unwind_rows", stats->nr_rows);
 	key_number(b, "stacks", p->nr_stacks);
 	key_number(b, "frames", p->nr_frames);

@@ -177,6 +177,21 @@ static void add_columns(struct buffer *b, const struct info *info)
 	}
 }
 
+/* Says which tables were full, and what that did to the recording. */
+static void add_limits(struct buffer *b, const struct profile *p)
+{
+	size_t nr;
+	const struct fact_limit *rows = facts_rows(p, FACT_LIMIT, &nr);
+
+	if (nr)
+		buffer_add_string(b, "\nLimits that were hit\n   times  limit\n");
+	for (size_t i = 0; i < nr; i++) {
+		buffer_printf(b, "%8" PRIu64 "  ", rows[i].count);
+		text_add_line(b, str(p, (uint32_t)rows[i].text));
+		buffer_add_char(b, '\n');
+	}
+}
+
 /* Says how many activities of GPUs the recording holds one by one. */
 static void add_gpu_timeline(struct buffer *b, const struct profile *p)
 {
@@ -366,6 +381,7 @@ void info_print_text(struct buffer *b, const struct info *info, const struct pro
 	info_gil_text(b, info);
 	if (info->nr_samples)
 		add_columns(b, info);
+	add_limits(b, p);
 	add_gpu_timeline(b, p);
 	add_left_out_processes(b, p);
 	add_left_out_rows(b, p);

@@ -18,7 +18,6 @@
 #include "core/base/log.h"
 #include "core/profile/profile.h"
 #include "core/recording/recfile.h"
-#include "core/sandbox/sandbox.h"
 #include "output/select/filter.h"
 #include "output/codec/gzip.h"
 #include "output/import/importer.h"
@@ -66,32 +65,15 @@ static void warn(const struct profile *p, const char *name, const char *note)
 			p->nr_facts_left_out);
 }
 
-/* The files that a recording names are parsed in a process without rights, or not at all. */
-static void run_confined(struct profile *p, struct symbolizer_opts *opts,
-			 struct symbolizer_stats *ret_stats)
-{
-	struct sandbox *sandbox;
-	int err = sandbox_new(&sandbox);
-
-	*ret_stats = (struct symbolizer_stats){ 0 };
-	if (err) {
-		log_error(-err, "start the process that parses files: functions have no names");
-		return;
-	}
-	opts->sandbox = sandbox;
-	symbolizer_run(p, opts, ret_stats);
-	sandbox_free(sandbox);
-}
-
 /*
  * A recorder that was killed named nothing: frames are named here, with the files of this machine.
  */
 static void symbolize(struct profile *p, const struct load_opts *opts)
 {
-	struct symbolizer_opts symbolizer = { .no_inlines = opts->no_inlines };
+	const struct symbolizer_opts symbolizer = { .no_inlines = opts->no_inlines };
 	struct symbolizer_stats stats;
 
-	run_confined(p, &symbolizer, &stats);
+	symbolizer_run(p, &symbolizer, &stats);
 	log_debug("%" PRIu64 " of %" PRIu64 " frames had to be named here, %" PRIu64 " could not",
 		  stats.nr_frames, (uint64_t)p->nr_frames, stats.nr_unnamed);
 }
@@ -142,7 +124,7 @@ static int load_perf(FILE *f, const char *name, const struct load_opts *opts,
 	int err = perf_data_load(f, name, !opts->no_warnings, &symbolizer.elsewhere, ret_profile);
 
 	if (!err && !opts->no_symbols)
-		run_confined(*ret_profile, &symbolizer, &stats);
+		symbolizer_run(*ret_profile, &symbolizer, &stats);
 	return err;
 }
 

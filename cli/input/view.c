@@ -1,7 +1,6 @@
 /*
  * Opens a profile for a command that shows it: loads it, applies the filter, chooses the column and
- * builds the tree. Also writes the command's output, so that a file is replaced only when the new
- * one is complete.
+ * builds the tree. Also writes the command's output.
  */
 #include "cli/input/view.h"
 
@@ -12,14 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/input/load.h"
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
 #include "core/base/log.h"
+#include "cli/input/replace_file.h"
 #include "core/profile/profile.h"
 #include "output/tree/tree.h"
 
@@ -124,39 +122,6 @@ void view_close(struct view *view)
 	*view = (struct view){ 0 };
 }
 
-static int write_file(const char *path, const struct buffer *b)
-{
-	FILE *f = fopen(path, "wbe");
-	int err = 0;
-
-	if (!f)
-		return -errno;
-	if (b->size && fwrite(b->data, 1, b->size, f) != b->size)
-		err = -errno;
-	if (fclose(f) && !err)
-		err = -errno;
-	return err;
-}
-
-/* A pipe or a device is written directly; a file is replaced when the new one is complete. */
-static int replace_file(const char *path, const struct buffer *b)
-{
-	struct stat st;
-	char *temporary;
-	int err;
-
-	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-		return write_file(path, b);
-	temporary = xasprintf("%s.%ld.new", path, (long)getpid());
-	err = write_file(temporary, b);
-	if (!err && rename(temporary, path) < 0)
-		err = -errno;
-	if (err)
-		unlink(temporary);
-	free(temporary);
-	return err;
-}
-
 bool view_is_html(const char *path)
 {
 	const char *dot = path ? strrchr(path, '.') : NULL;
@@ -186,7 +151,7 @@ int view_write(const char *path, const struct buffer *b)
 
 	if (!path || !strcmp(path, "-"))
 		return write_stdout(b);
-	err = replace_file(path, b);
+	err = replace_file(path, b->data, b->size);
 	if (err)
 		log_error(-err, "write '%s'", path);
 	return err;

@@ -26,7 +26,7 @@ struct view {
 };
 
 /* --column NAME, for the option table of a command that shows one column. */
-#define VIEW_COLUMN_OPTION "column", VIEW_KEY_COLUMN, "NAME", 0
+#define VIEW_COLUMN_OPTION "column", VIEW_KEY_COLUMN, "COLUMN", 0
 enum { VIEW_KEY_COLUMN = 0x200 };
 
 /* Parses the argument of --column; ends the program where there is no such column. */

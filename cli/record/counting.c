@@ -22,8 +22,9 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/rights/privileges.h"
 #include "core/base/path.h"
-#include "core/base/safe_open.h"
+#include "core/rights/safe_open.h"
 #include "core/profile/source.h"
 #include "output/text/text.h"
 #include "sampler/call_counts.h"
@@ -101,14 +102,18 @@ static struct spec parse_spec(const char *text)
 
 static bool fits_module(const struct spec *s, const char *path, const struct stat *file)
 {
+	enum rights before;
 	struct stat named;
+	bool found;
 
 	if (!s->module)
 		return true;
 	if (!strchr(s->module, '/'))
 		return !fnmatch(s->module, path_base_name(path), 0);
-	return !stat(s->module, &named) && named.st_dev == file->st_dev &&
-	       named.st_ino == file->st_ino;
+	before = privileges_use(RIGHTS_OF_CALLER);
+	found = !stat(s->module, &named);
+	privileges_use(before);
+	return found && named.st_dev == file->st_dev && named.st_ino == file->st_ino;
 }
 
 /* ---- files */
@@ -244,12 +249,18 @@ static void take_file(struct record_calls *c, int fd, pid_t pid, const char *pat
 	close(fd);
 }
 
+/* A file that the caller named, or that a program needs which the caller named. */
 static void take_path(void *context, const char *path)
 {
+	enum rights before = privileges_use(RIGHTS_OF_CALLER);
+	int fd = safe_open(path, SAFE_OPEN_ELF_MAX);
 	char real[PATH_MAX];
 
-	take_file(context, safe_open(path, SAFE_OPEN_ELF_MAX), 0,
-		  realpath(path, real) ? real : path);
+	if (realpath(path, real))
+		path = real;
+	privileges_use(RIGHTS_BORROWED);
+	take_file(context, fd, 0, path);
+	privileges_use(before);
 }
 
 /*
@@ -362,6 +373,12 @@ int record_calls_add_process(struct record_calls *c, pid_t id)
 	if (!err)
 		look_at_process(c, status.process);
 	return err;
+}
+
+/* Files that a program maps later get probes too, which only CAP_SYS_ADMIN may set. */
+uint64_t record_calls_privileges(const struct record_calls *c)
+{
+	return c ? PRIVILEGE(CAP_SYS_ADMIN) | PRIVILEGE(CAP_BPF) | PRIVILEGE(CAP_PERFMON) : 0;
 }
 
 void record_calls_start(struct record_calls *c, uint64_t begin_ns, uint64_t end_ns)

@@ -31,6 +31,8 @@ void record_calls_free(struct record_calls *calls);
 int record_calls_add_child(struct record_calls *calls, pid_t pid);
 /* The same for a process that runs already, or for the process of a thread. */
 int record_calls_add_process(struct record_calls *calls, pid_t pid);
+/* The capabilities that counting uses after record_calls_start(). */
+uint64_t record_calls_privileges(const struct record_calls *calls);
 /* Calls from begin_ns up to end_ns (CLOCK_MONOTONIC) are counted. */
 void record_calls_start(struct record_calls *calls, uint64_t begin_ns, uint64_t end_ns);
 /*

@@ -15,9 +15,11 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/rights/privileges.h"
 #include "sampler/target/launch.h"
 #include "core/base/elf_file.h"
-#include "core/base/safe_open.h"
+#include "core/rights/safe_open.h"
+#include "sampler/target/exec_environment.h"
 
 #define MAX_SCRIPTS 4 /* most scripts that may lead to each other, as in Linux */
 
@@ -72,6 +74,7 @@ static int start_linker(const char *linker, const char *program, pid_t *ret_pid)
 {
 	char *argv[] = { (char *)linker, (char *)"--list", (char *)program, NULL };
 	posix_spawn_file_actions_t actions;
+	char **environment;
 	int ends[2], err;
 
 	if (pipe2(ends, O_CLOEXEC))
@@ -79,7 +82,10 @@ static int start_linker(const char *linker, const char *program, pid_t *ret_pid)
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
 	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-	err = posix_spawn(ret_pid, linker, &actions, NULL, argv, environ);
+	environment = exec_environment(); /* it is to find what the program will find */
+	err = posix_spawn(ret_pid, linker, &actions, NULL, argv,
+			  environment ? environment : environ);
+	free(environment);
 	posix_spawn_file_actions_destroy(&actions);
 	close(ends[1]);
 	if (err)
@@ -125,6 +131,7 @@ static void list_libraries(const char *program, void (*fn)(void *context, const 
 
 void needed_files(const char *name, void (*fn)(void *context, const char *path), void *context)
 {
+	enum rights before = privileges_use(RIGHTS_OF_CALLER);
 	char *path = NULL, *interpreter;
 
 	launch_find(name, &path);
@@ -132,9 +139,10 @@ void needed_files(const char *name, void (*fn)(void *context, const char *path),
 		free(path);
 		path = interpreter;
 	}
-	if (!path)
-		return;
-	fn(context, path);
-	list_libraries(path, fn, context);
+	if (path) {
+		fn(context, path);
+		list_libraries(path, fn, context);
+	}
 	free(path);
+	privileges_use(before);
 }

@@ -25,6 +25,7 @@
 #include "gpu/link.h"
 #include "gpu/shared_region.h"
 #include "output/text/text.h"
+#include "sampler/target/exec_environment.h"
 #include "sampler/target/launch.h"
 #include "sampler/attach/own_library.h"
 #include "sampler/walk/walk_publisher.h"
@@ -217,7 +218,11 @@ static void drain_target(struct target *t)
 	}
 	if (t->collect)
 		gpu_collect_drain(t->collect, monotonic_ns());
-	if (gone)
+	if (shared_region_is_lost(t->peer.region))
+		log_warning("process %d has taken back the memory that it shares with us: its GPU "
+			    "data ends here",
+			    (int)t->peer.pid);
+	if (gone || shared_region_is_lost(t->peer.region))
 		end_target(t);
 }
 
@@ -320,7 +325,7 @@ static void set(struct launch *launch, const char *name, const char *value)
 static void set_library(const struct record_gpu *g, struct launch *launch, const char *variable,
 			const char *chain)
 {
-	const char *before = getenv(variable);
+	const char *before = exec_environment_value(variable);
 
 	if (before && *before && strcmp(before, g->library) != 0)
 		set(launch, chain, before);
@@ -460,9 +465,9 @@ int record_gpu_open_module(const struct record_gpu *g, unsigned int module)
 	return g ? walk_publisher_open_module(g->publisher, module) : -ENOENT;
 }
 
-int record_gpu_open_root(const struct record_gpu *g, unsigned int module)
+int record_gpu_open_root(const struct record_gpu *g, unsigned int module, size_t *ret_prefix)
 {
-	return g ? walk_publisher_open_root(g->publisher, module) : -ENOENT;
+	return g ? walk_publisher_open_root(g->publisher, module, ret_prefix) : -ENOENT;
 }
 
 void record_gpu_check(const struct record_gpu *g)

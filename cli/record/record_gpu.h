@@ -80,9 +80,12 @@ void record_gpu_drain(struct record_gpu *gpu);
 int record_gpu_timeout_ms(const struct record_gpu *gpu, int timeout_ms);
 /* Ends collection in every process that still runs, and writes the rest. */
 void record_gpu_stop(struct record_gpu *gpu);
-/* As source_ops.open_module and open_root, for modules that only launches on the GPU have brought in. */
+/*
+ * As source_ops.open_module and open_root, for modules that only launches on the GPU have brought
+ * in.
+ */
 int record_gpu_open_module(const struct record_gpu *gpu, unsigned int module);
-int record_gpu_open_root(const struct record_gpu *gpu, unsigned int module);
+int record_gpu_open_root(const struct record_gpu *gpu, unsigned int module, size_t *ret_prefix);
 /* With GPU_ON, after the end: reports that no process used the library. */
 void record_gpu_check(const struct record_gpu *gpu);
 

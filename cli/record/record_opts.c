@@ -6,6 +6,7 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,11 +35,23 @@ enum { /* keys of the options without a letter */
        OPT_BACKTRACE,
        OPT_TIMELINE,
        OPT_PROCESSES,
-       OPT_CALLS
+       OPT_CALLS,
+       OPT_NO_CHILDREN,
+       OPT_CGROUP
 };
 
 static const struct argp_option options[] = {
-	{ "pid", 'p', "PID[,PID...]", 0, "Sample these processes and their children", 0 },
+	{ "pid", 'p', "PID|NAME[,...]", 0,
+	  "Sample these processes, by number or name, and all that they have started or will start",
+	  0 },
+	{ "cgroup", OPT_CGROUP, "PATH", 0,
+	  "Sample the processes of this cgroup (version 2) and of those below it, also such that "
+	  "come later; again for more: as in /proc/PID/cgroup, or below /sys/fs/cgroup",
+	  0 },
+	{ "user", 'u', "USER", 0,
+	  "Sample the processes of this user, by name or number, also such that come later", 0 },
+	{ "no-children", OPT_NO_CHILDREN, NULL, 0,
+	  "Sample the named processes or the program alone, without what they start", 0 },
 	{ "all", 'a', NULL, 0, "Sample the whole system", 0 },
 	{ "freq", 'F', "HZ", 0,
 	  "Samples per second and CPU (default: 99 when attaching, 999 for a program)", 0 },
@@ -62,7 +75,7 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "output", 'o', "FILE", 0,
 	  "Recording (default: sprof.data; an existing one becomes FILE.old)", 0 },
-	{ "source", 's', "NAME", 0,
+	{ "source", 's', "SOURCE", 0,
 	  "How samples are taken: auto (default; the best that works here), ebpf, perf, timer", 0 },
 	{ "event", 'e', "NAME", 0,
 	  "Event that takes a sample: auto (default; cycles where the host has them), cpu-clock, "
@@ -137,25 +150,66 @@ static bool parse_clock(const char *text, struct argp_state *state)
 	return !strcmp(text, "wall");
 }
 
+static void add_pid(struct record_opts *o, const char *number, struct argp_state *state)
+{
+	long pid;
+
+	errno = 0;
+	pid = strtol(number, NULL, 10);
+	if (errno || pid <= 0 || pid > INT32_MAX)
+		argp_error(state, "'%s' is not a process number", number);
+	o->pids = xgrow(o->pids, &o->pids_capacity, o->nr_pids + 1, sizeof(*o->pids));
+	o->pids[o->nr_pids++] = (pid_t)pid;
+}
+
+/* "12,13" or "nginx": what is not a number is a name, which is looked up later. */
 static void parse_pids(const char *text, struct record_opts *o, struct argp_state *state)
 {
-	const char *at = text;
+	for (const char *at = text;; at++) {
+		size_t length = strcspn(at, ",");
+		char *item = xasprintf("%.*s", (int)length, at);
 
-	for (;;) {
-		char *end;
-		long pid;
-
-		errno = 0;
-		pid = strtol(at, &end, 10);
-		if (errno || end == at || pid <= 0 || pid > INT32_MAX || (*end && *end != ',') ||
-		    o->nr_pids == MAX_PIDS)
-			argp_error(state, "'%s' is not a list of process numbers", text);
-		o->pids = xgrow(o->pids, &o->pids_capacity, o->nr_pids + 1, sizeof(*o->pids));
-		o->pids[o->nr_pids++] = (pid_t)pid;
-		if (!*end)
+		if (!length || o->nr_pids + o->nr_names == MAX_PIDS)
+			argp_error(state, "'%s' is not a list of process numbers or names", text);
+		if (strspn(item, "0123456789") == length || item[0] == '-') {
+			add_pid(o, item, state);
+			free(item);
+		} else {
+			o->names = xgrow(o->names, &o->names_capacity, o->nr_names + 1,
+					 sizeof(*o->names));
+			o->names[o->nr_names++] = item;
+		}
+		at += length;
+		if (!*at)
 			return;
-		at = end + 1;
 	}
+}
+
+static void add_cgroup(const char *path, struct record_opts *o, struct argp_state *state)
+{
+	if (!*path)
+		argp_error(state, "'' is not the path of a cgroup");
+	if (o->nr_cgroups == SOURCE_MAX_CGROUPS)
+		argp_error(state, "at most %d cgroups", SOURCE_MAX_CGROUPS);
+	o->cgroups =
+		xgrow(o->cgroups, &o->cgroups_capacity, o->nr_cgroups + 1, sizeof(*o->cgroups));
+	o->cgroups[o->nr_cgroups++] = xstrdup(path);
+}
+
+static void parse_user(const char *text, struct record_opts *o, struct argp_state *state)
+{
+	const struct passwd *user = getpwnam(text);
+	unsigned long number;
+	char *end;
+
+	errno = 0;
+	number = strtoul(text, &end, 10);
+	if (!user && (errno || end == text || *end || *text == '-' || number >= UINT32_MAX))
+		argp_error(state, "there is no user '%s'", text);
+	if (o->by_user)
+		argp_error(state, "one user at a time");
+	o->by_user = true;
+	o->user = user ? user->pw_uid : (uid_t)number;
 }
 
 static void check_source(const char *name, struct argp_state *state)
@@ -175,20 +229,32 @@ static void check_source(const char *name, struct argp_state *state)
 
 static void check(struct record_opts *o, struct argp_state *state)
 {
-	int modes = (o->nr_pids > 0) + o->system_wide + (o->program != NULL);
+	int modes = (o->nr_pids + o->nr_names > 0) + o->system_wide + (o->program != NULL) +
+		    (o->nr_cgroups > 0) + o->by_user;
 
 	if (modes == 0)
-		argp_error(state, "name a process (-p PID), a program, or the whole system (-a)");
+		argp_error(
+			state,
+			"name a process (-p PID or -p NAME), a program, or the whole system (-a)");
 	if (modes > 1)
-		argp_error(state, "-p, -a and a program exclude each other");
+		argp_error(state, "-p, --cgroup, -u, -a and a program exclude each other");
+	if (o->no_children && o->nr_cgroups)
+		argp_error(state, "--cgroup samples whatever is in it: it takes no --no-children");
+	if (o->nr_calls && (o->nr_cgroups || o->by_user))
+		argp_error(state, "--calls needs -p, -a or a program");
+	if (o->no_children && o->system_wide)
+		argp_error(state, "-a samples every process: it takes no --no-children");
 	check_source(o->source, state);
 	if (strcmp(o->event, "auto") && strcmp(o->event, "cpu-clock") && strcmp(o->event, "cycles"))
 		argp_error(state, "there is no event '%s', only auto, cpu-clock and cycles",
 			   o->event);
 	if (!strcmp(o->output, "-"))
 		argp_error(state, "a recording goes to a file, not to standard output");
+	if (o->wall_clock && !strcmp(o->source, "auto"))
+		o->source = "timer";
 	if (o->wall_clock && strcmp(o->source, "timer"))
-		argp_error(state, "--clock wall needs --source timer");
+		argp_error(state, "source %s cannot sample wall-clock time, only timer can",
+			   o->source);
 	if (o->gpu.capture_once && !o->gpu.capture)
 		argp_error(state, "--stop-on-range-end needs --capture-range");
 	if (o->gpu.processes == GPU_PROCESSES_CHILDREN && !o->program)
@@ -242,6 +308,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 's': o->source = arg; return 0;
 	case 'e': o->event = arg; return 0;
 	case OPT_DEBUGINFOD: o->debuginfod = true; return 0;
+	case 'u': parse_user(arg, o, state); return 0;
+	case OPT_CGROUP: add_cgroup(arg, o, state); return 0;
+	case OPT_NO_CHILDREN: o->no_children = true; return 0;
 	case OPT_NO_PYTHON: o->no_python = true; return 0;
 	case OPT_DELAY: o->delay_ns = parse_duration(arg, state); return 0;
 	case OPT_STOP_ON_RANGE_END: o->gpu.capture_once = true; return 0;
@@ -264,18 +333,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = {
+const struct argp record_argp = {
 	.options = options,
 	.parser = parse,
-	.args_doc = "-p PID\n-a\nPROG [ARG...]",
+	.args_doc = "-p PID|NAME\n--cgroup PATH\n-u USER\n-a\nPROG [ARG...]",
 	.doc = "Samples what the CPU runs and writes a recording."
 	       "\vExamples:\n"
 	       "  sprof record -p 1234 -d 30s\n"
+	       "  sprof record -p nginx -d 30s\n"
 	       "  sprof record -- python3 train.py\n"
 	       "  sprof record -a -F 199 -d 10s -o host.data\n",
 };
 
-/* Joins the words of a command line. */
 /* "python3 train.py (pid 12)": later, a process number alone would say nothing. */
 static void describe_process(struct buffer *b, pid_t pid)
 {
@@ -296,13 +365,16 @@ static void describe_process(struct buffer *b, pid_t pid)
 	buffer_printf(b, n ? " (pid %d)" : "pid %d", (int)pid);
 }
 
-static char *describe(const struct record_opts *o)
+void record_opts_describe(struct record_opts *o)
 {
 	struct buffer b = { 0 };
-	char *text;
 
 	if (o->system_wide)
 		buffer_add_string(&b, "the whole system");
+	if (o->by_user)
+		buffer_printf(&b, "processes of user %u", (unsigned int)o->user);
+	for (size_t i = 0; i < o->nr_cgroups; i++)
+		buffer_printf(&b, "%s%s", i ? ", " : "cgroup ", o->cgroups[i]);
 	for (size_t i = 0; i < o->nr_pids && i < MAX_DESCRIBED; i++) {
 		buffer_add_string(&b, i ? ", " : "");
 		describe_process(&b, o->pids[i]);
@@ -311,9 +383,8 @@ static char *describe(const struct record_opts *o)
 		buffer_printf(&b, " and %zu more", o->nr_pids - MAX_DESCRIBED);
 	for (size_t i = 0; o->program && o->program[i]; i++)
 		buffer_printf(&b, "%s%s", i ? " " : "", o->program[i]);
-	text = xstrdup(buffer_cstring(&b));
+	o->description = xstrdup(buffer_cstring(&b));
 	buffer_fini(&b);
-	return text;
 }
 
 void record_opts_parse(int argc, char **argv, struct record_opts *o)
@@ -324,12 +395,17 @@ void record_opts_parse(int argc, char **argv, struct record_opts *o)
 		.event = "auto",
 		.gpu.timeline = GPU_TIMELINE_DEFAULT,
 	};
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, o);
-	o->description = describe(o);
+	argp_parse(&record_argp, argc, argv, ARGP_IN_ORDER, NULL, o);
 }
 
 void record_opts_fini(struct record_opts *o)
 {
+	for (size_t i = 0; i < o->nr_names; i++)
+		free(o->names[i]);
+	for (size_t i = 0; i < o->nr_cgroups; i++)
+		free(o->cgroups[i]);
+	free(o->cgroups);
+	free(o->names);
 	free(o->pids);
 	free(o->calls);
 	free(o->description);

@@ -12,7 +12,13 @@
 struct record_opts {
 	pid_t *pids;
 	size_t nr_pids, pids_capacity;
-	bool system_wide;
+	char **names; /* of processes, to be looked up */
+	size_t nr_names, names_capacity;
+	bool system_wide, no_children;
+	char **cgroups; /* as typed, and once they are looked up, their folders */
+	size_t nr_cgroups, cgroups_capacity;
+	bool by_user;
+	uid_t user;
 	char **program; /* argv of the program to start, or NULL; borrowed */
 	uint32_t freq_hz;
 	uint64_t duration_ns; /* 0 = until something else ends the recording */
@@ -24,11 +30,15 @@ struct record_opts {
 	const char **calls; /* the arguments of --calls; strings are argv's */
 	size_t nr_calls, calls_capacity;
 	bool debuginfod;   /* fetch debug files that this machine does not have */
-	char *description; /* the target in words, for the recording */
+	char *description; /* the target in words, for the recording: record_opts_describe() */
 };
+
+extern const struct argp record_argp;
 
 /* Fills opts, or ends the program with status 2 and a usage message. */
 void record_opts_parse(int argc, char **argv, struct record_opts *opts);
+/* Puts the target in words, once the numbers of all processes are known. */
+void record_opts_describe(struct record_opts *opts);
 void record_opts_fini(struct record_opts *opts);
 
 #endif

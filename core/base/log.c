@@ -1,15 +1,17 @@
 /*
- * A message is written under the lock of stderr, so that messages of two threads do not mix. The
+ * A message is written in one piece, so that messages of two threads do not mix, and as clean text:
+ * it may hold a name that a target or a file chose, and must not tell the terminal anything. The
  * level and the relay are the only global mutable state of the program.
  */
 #include "core/base/log.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define RELAYED_MAX 1024 /* bytes of a message that is relayed */
+#include "core/base/buffer.h"
+#include "core/base/clean_text.h"
 
 static enum log_level current_level = LOG_NORMAL;
 static log_relay *current_relay;
@@ -26,45 +28,39 @@ void log_set_relay(log_relay *relay, void *context)
 	relay_context = context;
 }
 
-void log_relayed(const char *line)
-{
-	flockfile(stderr);
-	for (const char *at = line; *at; at++) {
-		unsigned char c = (unsigned char)*at;
-		bool is_control = c < ' ' || c == 0x7f ||
-				  (c >= 0x80 && c < 0xa0 && at > line && at[-1] == '\xc2');
-
-		fputc(is_control ? '?' : c, stderr);
-	}
-	fputc('\n', stderr);
-	funlockfile(stderr);
-}
-
-static void emit_relayed(const char *prefix, const char *format, va_list ap, int errnum)
-{
-	char line[RELAYED_MAX];
-	size_t at = (size_t)snprintf(line, sizeof(line), "%s", prefix);
-
-	vsnprintf(line + at, sizeof(line) - at, format, ap);
-	at = strlen(line);
-	if (errnum)
-		snprintf(line + at, sizeof(line) - at, ": %s", strerror(errnum));
-	current_relay(relay_context, line);
-}
-
 static void emit(const char *prefix, const char *format, va_list ap, int errnum)
 {
-	if (current_relay) {
-		emit_relayed(prefix, format, ap, errnum);
-		return;
-	}
-	flockfile(stderr);
-	fputs(prefix, stderr);
-	vfprintf(stderr, format, ap);
+	struct buffer line = { 0 };
+	char *text = NULL;
+	int length = vasprintf(&text, format, ap);
+
+	buffer_add_string(&line, prefix);
+	if (length > 0)
+		text_add_clean(&line, text, (size_t)length);
 	if (errnum)
-		fprintf(stderr, ": %s", strerror(errnum));
-	fputc('\n', stderr);
-	funlockfile(stderr);
+		buffer_printf(&line, ": %s", strerror(errnum));
+	if (current_relay) {
+		current_relay(relay_context, buffer_cstring(&line));
+	} else {
+		buffer_add_char(&line, '\n');
+		fwrite(line.data, 1, line.size, stderr);
+	}
+	buffer_fini(&line);
+	free(text);
+}
+
+static void __attribute__((format(printf, 1, 2))) emit_line(const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	emit("", format, ap, 0);
+	va_end(ap);
+}
+
+void log_relayed(const char *line)
+{
+	emit_line("%s", line);
 }
 
 void log_error(int errnum, const char *what, ...)

@@ -32,6 +32,7 @@
 #define CALLS "nsssnnn"
 #define GC "nnnnnnn"
 #define IMPORT "nnnsnnnn"
+#define LIMIT "nsn"
 
 CHECK(DEVICE, fact_gpu_device);
 CHECK(WORK, fact_gpu_work);
@@ -46,6 +47,7 @@ CHECK(DERIVED_RULES, fact_derived_rules);
 CHECK(CALLS, fact_calls);
 CHECK(GC, fact_gc);
 CHECK(IMPORT, fact_import);
+CHECK(LIMIT, fact_limit);
 
 static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_GPU_DEVICE] = { DEVICE, sizeof(DEVICE) - 1, 2 },
@@ -61,6 +63,7 @@ static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_CALLS] = { CALLS, sizeof(CALLS) - 1, 5 },
 	[FACT_GC] = { GC, sizeof(GC) - 1, 2 },
 	[FACT_IMPORT] = { IMPORT, sizeof(IMPORT) - 1, 0 },
+	[FACT_LIMIT] = { LIMIT, sizeof(LIMIT) - 1, 1 },
 };
 
 struct fact_table {

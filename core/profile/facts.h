@@ -35,6 +35,7 @@ enum fact_kind {
 	FACT_CALLS = 11,
 	FACT_GC = 12,
 	FACT_IMPORT = 13,
+	FACT_LIMIT = 14,
 	NR_FACT_KINDS
 };
 
@@ -221,6 +222,34 @@ struct fact_import {
 	uint64_t found; /* 0: the import failed */
 	uint64_t start_ns, total_ns;
 	uint64_t self_ns; /* without the modules that it imported */
+};
+
+/* The tables of a recorder that may be full. On disk too: explicit values, append only. */
+enum limit {
+	LIMIT_FILES = 1,	    /* mapped files of all users */
+	LIMIT_USER_FILES = 2,	    /* mapped files of one user */
+	LIMIT_ROWS = 3,		    /* unwind rows of all files */
+	LIMIT_USER_ROWS = 4,	    /* unwind rows of one user's files */
+	LIMIT_FILE_ROWS = 5,	    /* unwind rows of one file */
+	LIMIT_RULES = 6,	    /* distinct unwind rules of all files */
+	LIMIT_USER_RULES = 7,	    /* distinct unwind rules that one user's files brought */
+	LIMIT_FILE_RULES = 8,	    /* distinct unwind rules of one file */
+	LIMIT_MAPPINGS = 9,	    /* executable mappings of one process */
+	LIMIT_MEMORY = 10,	    /* memory that the kernel gives for tables */
+	LIMIT_PROCESSES = 11,	    /* processes that are followed */
+	LIMIT_CHILDREN = 12,	    /* processes that the kernel's table has room for */
+	LIMIT_OPEN_FILES = 13,	    /* ulimit -n */
+	LIMIT_PYTHONS = 14,	    /* interpreters at distinct addresses */
+	LIMIT_THREADS = 15,	    /* threads of one process that can have a timer */
+	LIMIT_DELETED_FILES = 16,   /* deleted files that are kept open for their names */
+	NR_LIMITS
+};
+
+/* A limit that was hit while recording. Key: limit. */
+struct fact_limit {
+	uint64_t limit; /* enum limit */
+	uint64_t text;	/* string: what it is, and what it did to the recording */
+	uint64_t count; /* times it was hit */
 };
 
 /* The type of a field of a row. */

@@ -38,19 +38,26 @@ struct sink {
 
 struct sandbox;
 
+#define SOURCE_MAX_CGROUPS 8
+
 struct source_config {
 	const pid_t *pids; /* targets that are running already */
 	size_t nr_pids;
+	bool some_may_fail; /* they were found by name: those that cannot be sampled are reported */
 	bool system_wide;
-	pid_t launched; /* our child process, stopped before its exec; or 0 */
+	/* Folders of cgroups: the processes in them and below are sampled, while they are there. */
+	const char *const *cgroups;
+	size_t nr_cgroups; /* at most SOURCE_MAX_CGROUPS, none below another */
+	bool by_user;	   /* sample the processes of this real user, and what they start */
+	uid_t user;
+	bool no_children; /* sample the processes alone, not what they have started or will start */
+	pid_t launched;	  /* our child process, stopped before its exec; or 0 */
 	/* the program it will exec, as the user gave it; NULL where nothing is launched */
 	const char *program;
 	uint32_t freq_hz;
 	const char *event; /* "auto", "cpu-clock" or "cycles" */
 	bool no_python;	   /* record native frames only, even in interpreters */
-	/* other parts of sprof will put probes into files, so keep the right to */
-	bool adds_probes;
-	bool wall_clock; /* also sample threads that wait; only the timer source can */
+	bool wall_clock;   /* also sample threads that wait; only the timer source can */
 	/* where files of targets are parsed; outlives the source; NULL: in this process */
 	const struct sandbox *sandbox;
 };
@@ -60,6 +67,11 @@ struct source; /* each source defines its own */
 struct source_ops {
 	const char *name; /* for --source */
 	const char *help; /* one line */
+	/*
+	 * The capabilities (core/rights/privileges.h) that it uses after start(). The command gives
+	 * up all others.
+	 */
+	uint64_t privileges;
 	/*
 	 * Returns whether the source works here; else why[] has the reason and hint[] the command
 	 * that fixes it, "" where there is none. Cheap; leaves nothing behind.
@@ -96,10 +108,10 @@ struct source_ops {
 	int (*open_module)(void *source, uint32_t module);
 	/*
 	 * Opens the root directory in which the paths of a module have a meaning, for its debug
-	 * files; the caller closes it. -errno where it is gone with its process. Has the signature
-	 * of symbolizer_opts.open_root.
+	 * files; the caller closes it. The first *ret_prefix bytes of the module's path lead to it.
+	 * -errno where it is gone with its process. Has the signature of symbolizer_opts.open_root.
 	 */
-	int (*open_root)(void *source, uint32_t module);
+	int (*open_root)(void *source, uint32_t module, size_t *ret_prefix);
 	/*
 	 * Names a kernel address, with the signature of symbolizer_opts.kernel_symbol. NULL where
 	 * the source cannot.

@@ -31,9 +31,11 @@ struct reader {
 	size_t content_capacity;
 	struct decoder decoder;
 
-	bool complete;	  /* by the file header */
-	bool last;	  /* the chunk marked as last was read */
-	uint32_t nr_good; /* chunks read in full */
+	bool complete;	    /* by the file header */
+	int write_error;    /* by the file header: errno of the write that failed, or 0 */
+	uint64_t unwritten; /* by the file header: samples lost through that failure */
+	bool last;	    /* the chunk marked as last was read */
+	uint32_t nr_good;   /* chunks read in full */
 	uint32_t next_sequence;
 	uint32_t nr_damaged;
 	bool any_good_before;	     /* damage was found; the first after chunk ... */
@@ -79,6 +81,15 @@ static void note_damage(struct reader *r)
 	}
 }
 
+static void take_complete(struct reader *r, uint64_t complete)
+{
+	r->complete = complete == RECORD_COMPLETE;
+	if (complete >> 48 != RECORD_FAILED)
+		return;
+	r->write_error = (int)(complete >> 32 & 0xffff);
+	r->unwritten = complete & UINT32_MAX;
+}
+
 /* Reads the file header. 0 or -errno. */
 static int read_file_header(struct reader *r, struct profile *p)
 {
@@ -99,7 +110,7 @@ static int read_file_header(struct reader *r, struct profile *p)
 	} else {
 		p->meta.start_realtime_ns = header.start_realtime_ns;
 		p->meta.start_ns = header.start_ns;
-		r->complete = header.complete == RECORD_COMPLETE;
+		take_complete(r, header.complete);
 		if (header.header_size > size && header.header_size <= MAX_HEADER_SIZE)
 			size = header.header_size;
 	}
@@ -192,6 +203,8 @@ static char *describe(const struct reader *r)
 				 r->nr_good);
 	if (r->last)
 		return xstrdup("");
+	if (r->write_error)
+		return xasprintf("it could not be written: %s", strerror(r->write_error));
 	if (r->complete)
 		return xasprintf("cut off after %" PRIu32 " chunks", r->nr_good);
 	return xstrdup("the recorder was killed, or is still running");
@@ -200,13 +213,15 @@ static char *describe(const struct reader *r)
 static void finish_profile(struct reader *r, struct profile *p)
 {
 	const struct decoder *d = &r->decoder;
+	uint64_t lost;
 
 	p->meta.unfinished = !r->last || r->nr_damaged;
 	for (size_t i = 0; i < p->nr_samples; i++)
 		p->stats.nr_samples += !column_table[p->samples[i].column].exact;
-	if (d->nr_claimed > p->nr_samples &&
-	    __builtin_add_overflow(p->stats.nr_lost, d->nr_claimed - p->nr_samples,
-				   &p->stats.nr_lost))
+	lost = d->nr_claimed > p->nr_samples ? d->nr_claimed - p->nr_samples : 0;
+	if (lost < r->unwritten)
+		lost = r->unwritten;
+	if (__builtin_add_overflow(p->stats.nr_lost, lost, &p->stats.nr_lost))
 		p->stats.nr_lost = UINT64_MAX;
 	if (!p->nr_samples)
 		return;

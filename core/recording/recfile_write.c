@@ -182,6 +182,8 @@ static void sink_fact(struct sink *sink, enum fact_kind kind, const void *row)
 	struct recfile *w = recfile_of(sink);
 
 	encoder_fact(&w->encoder, kind, row);
+	if (kind == FACT_LIMIT) /* the recorder says them when it ends */
+		facts_put(w->encoder.vocabulary, kind, row);
 	flush_when_full(w);
 }
 
@@ -317,20 +319,33 @@ int recfile_write_symbols(struct recfile *w)
 	return recfile_flush(w);
 }
 
+/* Its bytes are in the file already, so this write needs no room on the disk. */
+static int write_complete(struct recfile *w, uint64_t complete)
+{
+	return write_at(w->fd, &complete, sizeof(complete), offsetof(struct record_file, complete));
+}
+
+static uint64_t failure(const struct recfile *w)
+{
+	uint64_t lost = w->nr_lost < UINT32_MAX ? w->nr_lost : UINT32_MAX;
+
+	return RECORD_FAILED << 48 | (uint64_t)(uint16_t)-w->error << 32 | lost;
+}
+
 int recfile_finish(struct recfile *w, const struct profile_stats *stats, uint64_t end_ns)
 {
 	char *end = xasprintf("%" PRIu64, end_ns);
 	const char *const pairs[][2] = { { "end_ns", end } };
-	uint64_t complete = RECORD_COMPLETE;
 
 	if (stats)
 		w->encoder.stats = *stats;
 	encoder_meta(&w->encoder, pairs, 1);
 	free(end);
 	write_pending(w, RECORD_CHUNK_LAST);
-	if (!w->error)
-		w->error = write_at(w->fd, &complete, sizeof(complete),
-				    offsetof(struct record_file, complete));
+	if (w->error)
+		write_complete(w, failure(w));
+	else
+		w->error = write_complete(w, RECORD_COMPLETE);
 	return w->error;
 }
 

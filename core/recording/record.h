@@ -46,6 +46,11 @@
 #define RECORD_MAX_IDS (1u << 26)    /* entries of a table */
 
 #define RECORD_COMPLETE 0x4554454c504d4f43ull /* "COMPLETE" */
+/*
+ * Where a write failed: this in the upper 16 bits of record_file.complete, then 16 bits of errno,
+ * then 32 bits of the number of samples that could not be written, at most UINT32_MAX.
+ */
+#define RECORD_FAILED 0xfa11ull
 
 struct record_file {
 	uint8_t magic[8];
@@ -56,7 +61,7 @@ struct record_file {
 	uint64_t start_ns;	    /* CLOCK_MONOTONIC at the same moment */
 	uint64_t reserved[2];	    /* 0 */
 	uint64_t check;		    /* XXH64, seed 0, of the bytes before it */
-	uint64_t complete;	    /* 0, and RECORD_COMPLETE once everything else is written */
+	uint64_t complete;	    /* 0; RECORD_COMPLETE or RECORD_FAILED, written last */
 };
 _Static_assert(sizeof(struct record_file) == 64, "on disk");
 

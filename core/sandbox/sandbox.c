@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,8 +22,8 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
-#include "core/base/privileges.h"
-#include "core/base/seccomp.h"
+#include "core/rights/privileges.h"
+#include "core/rights/seccomp.h"
 #include "core/sandbox/message.h"
 
 #define SOCKET 3 /* of the starter, and of each child */
@@ -93,9 +92,9 @@ static const int calls_of_children[] = {
 #define ALLOW BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
 /*
- * Refuses executable memory, processes that are not threads of this one, and newfstatat other than
- * what glibc makes of fstat. Flags lie in the low half of an argument. The list of allowed calls
- * comes on top of this filter and checks the architecture.
+ * Refuses executable memory, and newfstatat other than what glibc makes of fstat. Flags lie in the
+ * low half of an argument. The list of allowed calls comes on top of this filter; it checks the
+ * architecture, and that clone starts a thread.
  */
 static int refuse_arguments(void)
 {
@@ -106,11 +105,6 @@ static int refuse_arguments(void)
 		IF_CALL(SYS_mprotect, 4),
 		LOAD(args[2]),
 		IF_BITS(PROT_EXEC, 0, 1),
-		REFUSE,
-		ALLOW,
-		IF_CALL(SYS_clone, 4),
-		LOAD(args[0]),
-		IF_BITS(CLONE_THREAD, 1, 0),
 		REFUSE,
 		ALLOW,
 		IF_CALL(SYS_newfstatat, 3),

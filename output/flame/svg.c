@@ -231,7 +231,13 @@ static void add_defs(struct buffer *b)
 {
 	buffer_add_string(b, "<defs><pattern id=\"sprof-hatch\" width=\"6\" height=\"6\" "
 			     "patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
-			     "<path class=\"hatch\" d=\"M0 0v6\"/></pattern></defs>\n"
+			     "<path class=\"hatch\" d=\"M0 0v6\"/></pattern>"
+			     "<pattern id=\"sprof-merged\" width=\"4\" height=\"4\" "
+			     "patternUnits=\"userSpaceOnUse\">"
+			     "<path class=\"merged\" d=\"M0 0h3v4H0z\"/></pattern>"
+			     "<pattern id=\"sprof-merged-caps\" width=\"4\" height=\"4\" "
+			     "patternUnits=\"userSpaceOnUse\">"
+			     "<path class=\"merged-cap\" d=\"M1 0h1v4H1z\"/></pattern></defs>\n"
 			     "<rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n");
 }
 

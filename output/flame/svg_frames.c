@@ -169,19 +169,60 @@ static unsigned cap_y(const struct svg_picture *w, unsigned y)
 	return w->down ? y + SVG_BOX : y - SVG_CAP;
 }
 
+static uint32_t run_rows(const struct tree *tree, const struct layout_box *box)
+{
+	uint32_t lowest = tree->nodes[box->node].depth, highest = lowest;
+
+	for (uint32_t i = box->node; i < box->run_end; i++)
+		if (tree->nodes[i].depth > highest)
+			highest = tree->nodes[i].depth;
+	return highest - lowest + 1;
+}
+
+static void add_text(struct svg_picture *w, uint64_t left, unsigned y, const struct buffer *text)
+{
+	buffer_add_string(w->b, "<text x=\"");
+	add_hundredths(w->b, left + (SVG_MARGIN + SVG_PAD) * 100);
+	buffer_printf(w->b, "\" y=\"%u\">", y + 13);
+	text_add_xml(w->b, text->data, text->size);
+	buffer_add_string(w->b, "</text>");
+}
+
+/* Writes as much of "33635 frames merged" into a run as fits its width. */
+static void add_run_label(struct svg_picture *w, const struct layout_box *box, unsigned y)
+{
+	uint64_t left = position(w, box->x), width = position(w, box->x + box->width) - left;
+	uint32_t nr = box->run_end - box->node;
+	struct buffer label = { 0 };
+	size_t columns;
+
+	if (width > 2 * SVG_PAD * 100) {
+		columns = (width - 2 * SVG_PAD * 100) / SVG_COLUMN;
+		buffer_printf(&label, "%u frame%s merged", nr, nr == 1 ? "" : "s");
+		if (label.size > columns) {
+			label.size = 0;
+			buffer_printf(&label, "%u merged", nr);
+		}
+		if (label.size <= columns)
+			add_text(w, left, y, &label);
+	}
+	buffer_fini(&label);
+}
+
 static void add_run(struct svg_picture *w, const struct layout_box *box, unsigned y)
 {
 	struct buffer *b = w->b, line = { 0 };
-	uint32_t nr = box->run_end - box->node;
+	uint32_t nr = box->run_end - box->node, rows = run_rows(w->tree, box);
 
-	buffer_printf(b, "<g class=\"m\"><title>%u frame%s too small to draw here\n", nr,
-		      nr == 1 ? "" : "s");
+	buffer_printf(b, "<g class=\"m\"><title>%u frame%s in %u row%s merged into one box\n", nr,
+		      nr == 1 ? "" : "s", rows, rows == 1 ? "" : "s");
 	add_run_share(&line, w, box);
 	add_line(w, &line);
 	b->size--;
 	buffer_add_string(b, "</title>");
 	add_rect(w, "", box->x, box->width, y, SVG_BOX);
 	add_rect(w, "c", box->cap_x, box->cap_width, cap_y(w, y), SVG_CAP);
+	add_run_label(w, box, y);
 	buffer_add_string(b, "</g>\n");
 	buffer_fini(&line);
 }
@@ -273,13 +314,8 @@ static void add_label(struct svg_picture *w, const struct layout_box *box, unsig
 		else
 			label_add(&label, &name, n->total, n->self, w->total, columns);
 	}
-	if (label.size) {
-		buffer_add_string(w->b, "<text x=\"");
-		add_hundredths(w->b, left + (SVG_MARGIN + SVG_PAD) * 100);
-		buffer_printf(w->b, "\" y=\"%u\">", y + 13);
-		text_add_xml(w->b, label.data, label.size);
-		buffer_add_string(w->b, "</text>");
-	}
+	if (label.size)
+		add_text(w, left, y, &label);
 	buffer_fini(&label);
 }
 

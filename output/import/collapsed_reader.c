@@ -330,6 +330,13 @@ static int finish(struct reader *r, int err)
 		log_error(0, "read '%s': no line in it is a collapsed stack (a;b;c 12)", r->name);
 		return -EINVAL;
 	}
+	if (r->nr_bad > r->nr_good) {
+		log_error(0,
+			  "read '%s': only %llu of its %llu lines are collapsed stacks (a;b;c 12)",
+			  r->name, (unsigned long long)r->nr_good,
+			  (unsigned long long)(r->nr_good + r->nr_bad));
+		return -EINVAL;
+	}
 	if (r->nr_bad)
 		log_warning("'%s': lines left out because they are not collapsed stacks: "
 			    "%llu, first line %llu",

@@ -11,7 +11,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
-#include "core/base/safe_open.h"
+#include "core/rights/safe_open.h"
 #include "output/text/align.h"
 #include "output/text/text.h"
 

@@ -1,7 +1,6 @@
 /*
- * Makes names safe to show: one UTF-8 decoder, one list of the code points that must not be shown
- * as they are, and for each format a table of escapes over single bytes, because every character
- * that a format escapes is ASCII.
+ * What is safe to show (core/base/clean_text.h) becomes text of a format: each has a table of
+ * escapes over single bytes, because every character that a format escapes is ASCII.
  */
 #include "output/text/text.h"
 
@@ -10,24 +9,8 @@
 
 #include "core/base/buffer.h"
 
-#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
-
 struct range {
 	uint32_t first, last;
-};
-
-/*
- * Code points that are not shown as they are: controls (XML 1.0 forbids most of them), those
- * without width, those that change the direction of writing (Trojan Source, CVE-2021-42574), line
- * separators, noncharacters.
- */
-static const struct range hidden[] = {
-	{ 0x0000, 0x001f },   { 0x007f, 0x009f }, { 0x00ad, 0x00ad },	{ 0x034f, 0x034f },
-	{ 0x061c, 0x061c },   { 0x115f, 0x1160 }, { 0x17b4, 0x17b5 },	{ 0x180b, 0x180e },
-	{ 0x200b, 0x200f },   { 0x2028, 0x202e }, { 0x2060, 0x206f },	{ 0x3164, 0x3164 },
-	{ 0xfdd0, 0xfdef },   { 0xfe00, 0xfe0f }, { 0xfeff, 0xfeff },	{ 0xffa0, 0xffa0 },
-	{ 0xfff0, 0xfffb },   { 0xfffe, 0xffff }, { 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a },
-	{ 0xe0000, 0xe0fff },
 };
 
 /*
@@ -45,37 +28,6 @@ static bool in_ranges(uint32_t c, const struct range *r, size_t nr)
 		if (c >= r[i].first && c <= r[i].last)
 			return true;
 	return false;
-}
-
-static bool is_hidden(uint32_t c)
-{
-	if (c < 0x7f)
-		return c < 0x20;
-	return (c & 0xfffe) == 0xfffe || in_ranges(c, hidden, sizeof(hidden) / sizeof(*hidden));
-}
-
-uint32_t text_decode(const char *s, size_t n, size_t *ret_length)
-{
-	static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	const unsigned char *p = (const unsigned char *)s;
-	size_t length = p[0] < 0x80 ? 1 : p[0] < 0xc0 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-	uint32_t c;
-
-	*ret_length = 1;
-	if (length == 1)
-		return p[0];
-	if (!length || length > n || p[0] >= 0xf8)
-		return UINT32_MAX;
-	c = p[0] & (0x7f >> length);
-	for (size_t i = 1; i < length; i++) {
-		if ((p[i] & 0xc0) != 0x80)
-			return UINT32_MAX;
-		c = c << 6 | (p[i] & 0x3f);
-	}
-	if (c < smallest[length] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
-		return UINT32_MAX;
-	*ret_length = length;
-	return c;
 }
 
 /*
@@ -107,8 +59,8 @@ static void add_escaped(struct buffer *b, const char *s, size_t n, const char *b
 		}
 		c = text_decode(s + i, n - i, &length);
 		if (c == UINT32_MAX)
-			buffer_add_string(b, REPLACEMENT);
-		else if (is_hidden(c))
+			buffer_add_string(b, TEXT_REPLACEMENT);
+		else if (text_is_hidden(c))
 			buffer_printf(b, "%su{%x}", backslash, c);
 		else if (c < 0x80 && escape && escape((char)c))
 			buffer_add_string(b, escape((char)c));
@@ -136,11 +88,6 @@ static const char *escape_json(char c)
 	case '\\': return "\\\\";
 	default: return NULL;
 	}
-}
-
-void text_add_clean(struct buffer *b, const char *s, size_t n)
-{
-	add_escaped(b, s, n, "\\", NULL);
 }
 
 void text_add_line(struct buffer *b, const char *s)

@@ -1,24 +1,16 @@
 /*
- * Names come from untrusted places: symbol tables, thread names, file names, imported text. Here
- * they become text that can be shown: valid UTF-8 in which nothing is invisible or changes the
- * direction of writing. A code point that cannot be shown becomes a visible \u{..}, and bytes that
- * are not UTF-8 become U+FFFD. Escaping for a format is done on top of that.
+ * Clean text (core/base/clean_text.h) for tables and formats: in one line, escaped for XML and
+ * JSON, and measured in columns.
  */
 #ifndef SPROF_TEXT_H
 #define SPROF_TEXT_H
 
 #include <stddef.h>
-#include <stdint.h>
+
+#include "core/base/clean_text.h"
 
 struct buffer;
 
-/*
- * Decodes the code point at s, of which n >= 1 bytes can be read, and returns its length in bytes.
- * Bytes that are not UTF-8 (stray, overlong, surrogate, too large) give UINT32_MAX and length 1.
- */
-uint32_t text_decode(const char *s, size_t n, size_t *ret_length);
-
-void text_add_clean(struct buffer *b, const char *s, size_t n);
 /*
  * Appends clean text in one line: a run of blanks and line ends becomes one space, and none is left
  * at either end.

@@ -233,6 +233,7 @@ static void on_foreign(struct agent_region *r, int signal, struct agent_siginfo 
 		       struct agent_ucontext *uc)
 {
 	struct agent_sigaction action = { .handler = AGENT_SIG_DFL };
+	long pid;
 
 	if (!r || r->old_action.handler == AGENT_SIG_IGN)
 		return;
@@ -248,7 +249,9 @@ static void on_foreign(struct agent_region *r, int signal, struct agent_siginfo 
 	action.flags = AGENT_SA_RESTORER;
 	action.restorer = (__u64)agent_restorer;
 	agent_syscall4(__NR_rt_sigaction, signal, &action, 0, 8);
-	agent_syscall2(__NR_kill, agent_syscall0(__NR_getpid), signal);
+	pid = agent_syscall0(__NR_getpid);
+	if (pid > 0) /* a filter may deny it with -1, which kill(2) takes for all processes */
+		agent_syscall2(__NR_kill, pid, signal);
 }
 
 void agent_handler(int signal, struct agent_siginfo *info, struct agent_ucontext *uc)

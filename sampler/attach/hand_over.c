@@ -2,20 +2,30 @@
  * Hands descriptors over: the target makes a socket pair, we take a copy of one end
  * (pidfd_getfd(2)) and send through it, and the target receives at the other end. So neither needs
  * to find the other in a file system or a namespace.
+ *
+ * Container engines refuse pidfd_getfd(2) by default. There the target is in our network namespace,
+ * and its end of the pair gets a name that only we send to.
  */
 #include "sampler/attach/hand_over.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <unistd.h>
+
+#include "core/base/proc_status.h"
 
 #include "sampler/attach/attach.h"
 #include "sampler/inject/inject.h"
+#include "sampler/inject/seccomp_status.h"
 
 #define LIMIT_MS 1000u
 #define NR_FILES 2
@@ -31,6 +41,14 @@ struct receiving {
 	char byte;
 };
 _Static_assert(sizeof(struct receiving) <= INJECT_SCRATCH_SIZE, "scratch");
+
+/* Abstract addresses: of our socket, and of the target's end of the pair. */
+struct names {
+	struct sockaddr_un ours, its;
+};
+_Static_assert(sizeof(struct names) <= INJECT_SCRATCH_SIZE, "scratch");
+#define NAME_PREFIX "sprof-attach-"
+#define NAME_SIZE (sizeof(sa_family_t) + 1 + sizeof(NAME_PREFIX) - 1 + 16)
 _Static_assert(CMSG_LEN(NR_FILES * sizeof(int)) == 24, "control[] and two descriptors");
 
 void attach_layout(uint64_t stub, uint64_t arena_size, struct attach_layout *ret)
@@ -43,7 +61,7 @@ void attach_layout(uint64_t stub, uint64_t arena_size, struct attach_layout *ret
 	ret->end = ret->arena + arena_size;
 }
 
-static int send_files(int fd, const struct attach_files *files)
+static int send_files(int fd, const struct sockaddr_un *to, const struct attach_files *files)
 {
 	const int fds[NR_FILES] = {
 		files->region_fd,
@@ -56,6 +74,8 @@ static int send_files(int fd, const struct attach_files *files)
 		char space[CMSG_SPACE(sizeof(fds))];
 	} control = { 0 };
 	struct msghdr m = {
+		.msg_name = (void *)to,
+		.msg_namelen = to ? NAME_SIZE : 0,
 		.msg_iov = &part,
 		.msg_iovlen = 1,
 		.msg_control = &control,
@@ -69,19 +89,88 @@ static int send_files(int fd, const struct attach_files *files)
 	return sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
-/* Sends the files into the socket pair of the target. */
-static int send_into(pid_t pid, int target_fd, const struct attach_files *files)
+/* Sends the files through a copy of the target's own end. -EPERM: we may take no descriptor. */
+static int send_through_pair(pid_t pid, int target_fd, const struct attach_files *files)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0), fd, err;
 
 	if (pidfd < 0)
 		return -errno;
 	fd = (int)syscall(SYS_pidfd_getfd, pidfd, target_fd, 0);
-	err = fd < 0 ? -errno : send_files(fd, files);
+	err = fd < 0 ? -errno : send_files(fd, NULL, files);
 	if (fd >= 0)
 		close(fd);
 	close(pidfd);
 	return err;
+}
+
+/* Nothing else has such a name, so nothing else can have been there before. */
+static int make_name(struct sockaddr_un *ret)
+{
+	uint64_t random;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return -EAGAIN;
+	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	snprintf(ret->sun_path + 1, sizeof(ret->sun_path) - 1, NAME_PREFIX "%016llx",
+		 (unsigned long long)random);
+	return 0;
+}
+
+/*
+ * The target's socket is connected to ours before it gets its name, so the kernel lets none but us
+ * send to it.
+ */
+static int name_its_end(struct inject *i, int target_fd, const struct names *names)
+{
+	const uint64_t at = inject_scratch(i);
+	struct inject_call calls[2] = {
+		{ SYS_connect,
+		  { (uint64_t)target_fd, at + offsetof(struct names, ours), NAME_SIZE },
+		  0 },
+		{ SYS_bind,
+		  { (uint64_t)target_fd, at + offsetof(struct names, its), NAME_SIZE },
+		  0 },
+	};
+	int err = inject_is_held(i);
+
+	if (!err)
+		err = inject_process_write(inject_process(i), at, names, sizeof(*names));
+	if (!err)
+		err = inject_calls(i, calls, 2, LIMIT_MS);
+	for (int n = 0; n < 2 && !err; n++)
+		err = (int)calls[n].result;
+	return err;
+}
+
+static int send_by_name(struct inject *i, int target_fd, const struct attach_files *files)
+{
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), err;
+	struct names names;
+
+	if (fd < 0)
+		return -errno;
+	err = make_name(&names.ours) ?: make_name(&names.its);
+	if (!err && bind(fd, (struct sockaddr *)&names.ours, NAME_SIZE))
+		err = -errno;
+	if (!err)
+		err = name_its_end(i, target_fd, &names);
+	if (!err)
+		err = send_files(fd, &names.its, files);
+	close(fd);
+	return err;
+}
+
+/*
+ * Only under a seccomp filter of our own: then the target has none, or the same, which was tried
+ * (inject_known_call.by_name).
+ */
+static bool may_go_by_name(void)
+{
+	char text[8192];
+
+	return !proc_status_text((pid_t)syscall(SYS_gettid), text, sizeof(text)) &&
+	       inject_seccomp_nr_filters(text);
 }
 
 static int make_pair(struct inject *i, int32_t *ret_fds)
@@ -175,7 +264,9 @@ int attach_memory_map(struct inject *i, const struct attach_files *files,
 	int err = make_pair(i, fds);
 
 	if (!err)
-		err = send_into(inject_process(i)->pid, fds[2], files);
+		err = send_through_pair(inject_process(i)->pid, fds[2], files);
+	if (err == -EPERM && may_go_by_name())
+		err = send_by_name(i, fds[3], files);
 	if (!err)
 		err = inject_unmap_on_death(i, layout->stub, layout->end - layout->stub);
 	if (!err)
@@ -186,6 +277,10 @@ int attach_memory_map(struct inject *i, const struct attach_files *files,
 	if (err == -ENOSYS)
 		return inject_refuse(reason, err, "use --source ebpf or perf",
 				     "the kernel has no pidfd_getfd(2): Linux 5.6 is the oldest");
+	if (err == -ECONNREFUSED)
+		return inject_refuse(reason, err, "run sprof inside its container",
+				     "it is in another network namespace, and pidfd_getfd(2) is "
+				     "refused to sprof");
 	if (err == -EBADF || err == -ETIMEDOUT)
 		return inject_refuse(reason, -ETIMEDOUT, "try again",
 				     "the machine is so busy that its thread could not be held for "

@@ -25,6 +25,7 @@
 
 #define KNOWN_RULE_SETS 1024 /* power of two; of the cache of rules */
 #define STACK_SLOTS 16384    /* power of two; small enough to stay in the CPU's cache */
+#define MAX_CGROUPS 8	     /* whose processes are sampled */
 #define MAX_PYTHONS 1024     /* interpreters at distinct addresses; number 0 is none */
 
 /* An executable mapping. vaddr in the module's unwind table = pc - bias. */

@@ -24,7 +24,7 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	struct process_entry *p, copy;
 	struct fork_event *e;
 
-	if (parent_tgid == child_tgid)
+	if (no_children || parent_tgid == child_tgid)
 		return 0;
 	p = bpf_map_lookup_elem(&processes, &parent_tgid);
 	if (!p)

@@ -16,6 +16,11 @@
 #include "sampler/bpf/walker.bpf.h"
 
 const volatile bool system_wide;
+const volatile __u32 nr_cgroups; /* 0: all cgroups; else in the map `cgroups` */
+const volatile bool by_user;	 /* processes of `user` are targets */
+const volatile __u32 user;
+const volatile __u32 recorder;	      /* the process that records: no target by user or cgroup */
+const volatile bool no_children;      /* what a target forks is no target */
 const volatile __u64 fixed_weight_ns; /* 0: the weight is the event's period, in ns */
 const volatile __u32 max_steps;	      /* at most; the root of a deeper stack is lost */
 const volatile __u32 wakeup_bytes;    /* in the ring: the recorder is woken at more than this */
@@ -53,6 +58,13 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4 << 20); /* the recorder sets it */
 } ring SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
+	__uint(max_entries, MAX_CGROUPS);
+	__type(key, __u32);
+	__type(value, __u32);
+} cgroups SEC(".maps");
 
 static __always_inline void count(__u32 which)
 {

@@ -164,7 +164,10 @@ static __always_inline void take_process(struct walk_state *st, struct process_e
 	st->hash ^= (__u64)p->epoch << 32;
 }
 
-/* System-wide, a process becomes known by its first sample; the recorder fills the entry. */
+/*
+ * System-wide, and of a cgroup or user, a process becomes known by its first sample; the recorder
+ * fills the entry.
+ */
 static __always_inline struct process_entry *add_process(__u32 tgid)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -224,6 +227,28 @@ static __always_inline void walk_thread(struct walk_state *st, struct process_en
 	forget_broken_exec(st);
 }
 
+static __always_inline bool in_cgroups(void)
+{
+	for (__u32 i = 0; i < MAX_CGROUPS && i < nr_cgroups; i++)
+		if (bpf_current_task_under_cgroup(&cgroups, i) == 1)
+			return true;
+	return false;
+}
+
+/*
+ * Is the running process, whose entry `p` may be NULL, to be sampled? A cgroup has those that are
+ * in it now; a user those that are known, and new ones.
+ */
+static __always_inline bool is_target(const struct process_entry *p, __u32 tgid)
+{
+	if (nr_cgroups)
+		return tgid && tgid != recorder && in_cgroups();
+	if (p || !tgid)
+		return p;
+	return system_wide ||
+	       (by_user && (__u32)bpf_get_current_uid_gid() == user && tgid != recorder);
+}
+
 SEC("perf_event")
 int on_sample(struct bpf_perf_event_data *ctx)
 {
@@ -233,7 +258,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	__u64 weight;
 	bool sent;
 
-	if (!p && (!system_wide || !tgid))
+	if (!is_target(p, tgid))
 		return 0;
 	st = bpf_map_lookup_elem(&states, &zero);
 	if (!st)

@@ -10,9 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/rights/privileges.h"
 #include "core/base/alloc.h"
 #include "sampler/ebpf/arena.h"
-#include "sampler/ebpf/ebpf_limits.h"
+#include "sampler/sink/limits.h"
 #include "sampler/ebpf/kernel_side.h"
 #include "sampler/target/mapped_file.h"
 #include "sampler/target/proc_maps.h"
@@ -50,7 +51,7 @@ static void forget_runtime(void *context, uint32_t number, const struct unwind_t
 
 /* ---- life */
 
-void ebpf_files_init(struct ebpf_files *f, struct kernel_side *kernel, struct ebpf_limits *limits,
+void ebpf_files_init(struct ebpf_files *f, struct kernel_side *kernel, struct limits *limits,
 		     const struct sandbox *sandbox)
 {
 	static const struct runtime_ops ops = { publish_runtime, forget_runtime };
@@ -81,10 +82,9 @@ void ebpf_files_add(void *files, struct mapped_file *file)
 	kernel_side_set_module(f->kernel, file->index,
 			       &(struct module_entry){ .state = WALK_MODULE_PENDING });
 	if (file->fd == -EMFILE || file->fd == -ENFILE)
-		ebpf_limit_hit(
-			f->limits, LIMIT_OPEN_FILES,
-			"too many open files: further ones are walked by frame pointers and have "
-			"no names (ulimit -n)");
+		limit_hit(f->limits, LIMIT_OPEN_FILES,
+			  "too many open files: further ones are walked by frame pointers and have "
+			  "no names (ulimit -n)");
 	if (file->kind == MODULE_ELF && file->nr_segments)
 		table_builder_request(f->builder, file->index, file->fd);
 	else if (file->kind == MODULE_VDSO && (vdso = file_table_vdso_image(&size)))
@@ -110,19 +110,20 @@ struct mapped_file *ebpf_files_mapped(struct ebpf_files *f, const struct sideban
 	if (is_new)
 		ebpf_files_add(f, file);
 	if (!file && mapping_backing(r->path, r->ino) != BACKING_IGNORED)
-		ebpf_limit_hit(f->limits, LIMIT_FILES,
-			       "more than %d mapped files: the code of further ones stays "
-			       "[unknown]",
-			       WALK_MAX_MODULES);
+		limit_hit(f->limits, LIMIT_FILES,
+			  "more than %d mapped files: the code of further ones stays "
+			  "[unknown]",
+			  WALK_MAX_MODULES);
 	return file;
 }
 
 void ebpf_files_expect(void *files, const char *path)
 {
+	enum rights before = privileges_use(RIGHTS_OF_CALLER); /* the caller named the path */
 	struct ebpf_files *f = files;
 	char *real = realpath(path, NULL);
 	struct file_mapping m = { .pid = getpid(), .path = real };
-	struct mapped_file *file;
+	struct mapped_file *file = NULL;
 	struct stat st;
 	bool is_new;
 
@@ -130,9 +131,10 @@ void ebpf_files_expect(void *files, const char *path)
 		m.dev = st.st_dev;
 		m.ino = st.st_ino;
 		file = file_table_add(f->table, &m, &is_new);
-		if (file && is_new)
-			ebpf_files_add(f, file);
 	}
+	privileges_use(before);
+	if (file && is_new)
+		ebpf_files_add(f, file);
 	free(real);
 }
 
@@ -144,10 +146,10 @@ static void publish_table(struct ebpf_files *f, uint32_t index, const struct unw
 		kernel_side_set_no_rows(f->kernel, index);
 	} else if (arena_add_table(f->kernel->arena, table, &entry)) {
 		kernel_side_set_no_rows(f->kernel, index);
-		ebpf_limit_hit(f->limits, LIMIT_ROWS,
-			       "unwind rows exceed %d MiB: further files are walked by frame "
-			       "pointers",
-			       ARENA_MAX_SHARDS);
+		limit_hit(f->limits, LIMIT_ROWS,
+			  "unwind rows exceed %d MiB: further files are walked by frame "
+			  "pointers",
+			  ARENA_MAX_SHARDS);
 	} else {
 		f->nr_rows += table->nr_rows;
 		file_table_get(f->table, index)->nr_derived_functions = table->nr_derived_functions;

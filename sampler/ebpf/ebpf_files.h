@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct ebpf_limits;
+struct limits;
 struct file_table;
 struct kernel_side;
 struct mapped_file;
@@ -22,7 +22,7 @@ struct walk_rule;
 
 struct ebpf_files {
 	struct kernel_side *kernel;
-	struct ebpf_limits *limits;
+	struct limits *limits;
 	struct file_table *table;
 	struct table_builder *builder;
 	struct runtime_unwind *runtime;
@@ -34,7 +34,7 @@ struct ebpf_files {
  * The kernel side is loaded; it and `limits` must outlive the files, and so must the sandbox in
  * which files are parsed (NULL: they are parsed in this process).
  */
-void ebpf_files_init(struct ebpf_files *f, struct kernel_side *kernel, struct ebpf_limits *limits,
+void ebpf_files_init(struct ebpf_files *f, struct kernel_side *kernel, struct limits *limits,
 		     const struct sandbox *sandbox);
 /*
  * Once no process has rows of runtime code any more, and before the kernel side goes. Zeros are

@@ -22,7 +22,7 @@
 #include <bpf/libbpf.h>
 
 #include "core/base/log.h"
-#include "core/base/privileges.h"
+#include "core/rights/privileges.h"
 
 #define MIN_MAJOR 5 /* bpf_task_pt_regs() */
 #define MIN_MINOR 15

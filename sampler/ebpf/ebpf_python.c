@@ -12,19 +12,19 @@
 #include "core/base/alloc.h"
 #include "core/portable/pylayout.h"
 #include "sampler/bpf/events.h"
-#include "sampler/ebpf/ebpf_limits.h"
+#include "sampler/sink/limits.h"
 #include "sampler/ebpf/ebpf_process.h"
 #include "sampler/runtimes/python/interpreter_files.h"
 
 struct ebpf_pythons {
 	int map_fd;
-	struct ebpf_limits *limits;
+	struct limits *limits;
 	struct python_files *files;
 	struct py_layout *layouts; /* as in the map; [0] is not used */
 	size_t nr_layouts;
 };
 
-struct ebpf_pythons *ebpf_pythons_new(int map_fd, struct ebpf_limits *limits)
+struct ebpf_pythons *ebpf_pythons_new(int map_fd, struct limits *limits)
 {
 	struct ebpf_pythons *pythons = xcalloc(1, sizeof(*pythons));
 
@@ -75,7 +75,7 @@ static uint32_t place_of(struct ebpf_pythons *pythons, const struct py_layout *l
 			return (uint32_t)i;
 	place = free_place(pythons, processes);
 	if (!place || bpf_map_update_elem(pythons->map_fd, &place, layout, BPF_ANY)) {
-		ebpf_limit_hit(
+		limit_hit(
 			pythons->limits, LIMIT_PYTHONS,
 			"more than %d Python processes: further ones have native frames only",
 			MAX_PYTHONS - 1);

@@ -7,12 +7,12 @@
 
 #include <stdint.h>
 
-struct ebpf_limits;
+struct limits;
 struct ebpf_pythons;
 struct process;
 
 /* `map_fd`: the pythons map; it and `limits` must outlive the result. */
-struct ebpf_pythons *ebpf_pythons_new(int map_fd, struct ebpf_limits *limits);
+struct ebpf_pythons *ebpf_pythons_new(int map_fd, struct limits *limits);
 void ebpf_pythons_free(struct ebpf_pythons *pythons); /* NULL is fine */
 
 /*

@@ -23,7 +23,7 @@
 #define REREAD_NS (20ull * 1000 * 1000)
 
 void ebpf_targets_init(struct ebpf_targets *t, struct kernel_side *kernel, struct ebpf_files *files,
-		       struct ebpf_pythons *pythons, struct ebpf_limits *limits)
+		       struct ebpf_pythons *pythons, struct limits *limits)
 {
 	*t = (struct ebpf_targets){ .kernel = kernel, .files = files, .pythons = pythons };
 	ebpf_publisher_init(&t->publisher, kernel, limits);

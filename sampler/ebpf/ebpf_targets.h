@@ -29,7 +29,7 @@ struct ebpf_targets {
 
 /* All must outlive it; `pythons` may be NULL. */
 void ebpf_targets_init(struct ebpf_targets *t, struct kernel_side *kernel, struct ebpf_files *files,
-		       struct ebpf_pythons *pythons, struct ebpf_limits *limits);
+		       struct ebpf_pythons *pythons, struct limits *limits);
 void ebpf_targets_fini(struct ebpf_targets *t);
 
 /*

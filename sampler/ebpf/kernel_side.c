@@ -5,14 +5,17 @@
 #include "sampler/ebpf/kernel_side.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "core/base/alloc.h"
+#include "core/profile/source.h"
 #include "sampler/bpf/sprof.skel.h"
 #include "sampler/ebpf/arena.h"
 #include "sampler/ebpf/ebpf_probe.h"
@@ -49,6 +52,25 @@ static uint32_t max_steps(uint64_t period_ns)
 	return steps < MIN_STEPS ? MIN_STEPS : steps > MAX_STEPS ? MAX_STEPS : (uint32_t)steps;
 }
 
+_Static_assert(SOURCE_MAX_CGROUPS <= MAX_CGROUPS, "the map holds all that can be asked for");
+
+/* The map holds the cgroups, not the descriptors. */
+static int set_cgroups(struct kernel_side *k, const struct kernel_side_config *config)
+{
+	int map = bpf_map__fd(k->skel->maps.cgroups);
+
+	for (uint32_t i = 0; i < config->nr_cgroups; i++) {
+		int fd = open(config->cgroups[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		int err = fd < 0 || bpf_map_update_elem(map, &i, &fd, BPF_ANY) ? -errno : 0;
+
+		if (fd >= 0)
+			close(fd);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *config)
 {
 	uint32_t ring_bytes = config->system_wide ? SYSTEM_WIDE_RING_BYTES : RING_BYTES;
@@ -60,6 +82,11 @@ int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *con
 	if (!k->skel)
 		return -errno;
 	k->skel->rodata->system_wide = config->system_wide;
+	k->skel->rodata->nr_cgroups = (uint32_t)config->nr_cgroups;
+	k->skel->rodata->by_user = config->by_user;
+	k->skel->rodata->user = config->user;
+	k->skel->rodata->recorder = (uint32_t)getpid();
+	k->skel->rodata->no_children = config->no_children;
 	k->skel->rodata->fixed_weight_ns = config->fixed_weight_ns;
 	k->skel->rodata->max_steps = max_steps(config->period_ns);
 	k->skel->rodata->wakeup_bytes = ring_bytes / 4;
@@ -78,6 +105,9 @@ int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *con
 	k->code_slots = map_array(k->skel->maps.code_slots, CODE_SLOTS * sizeof(*k->code_slots));
 	if (!k->modules || !k->rules || !k->stack_slots || !k->code_slots)
 		return -ENOMEM;
+	err = set_cgroups(k, config);
+	if (err)
+		return err;
 	k->arena = arena_new(bpf_map__fd(k->skel->maps.arena));
 	return 0;
 }

@@ -29,7 +29,10 @@ struct kernel_side {
 };
 
 struct kernel_side_config {
-	bool system_wide;
+	bool system_wide, no_children, by_user;
+	uint32_t user;
+	const char *const *cgroups; /* folders, at most MAX_CGROUPS; see struct source_config */
+	size_t nr_cgroups;
 	uint64_t period_ns;	  /* between two samples of a CPU */
 	uint64_t fixed_weight_ns; /* of each sample; 0: the event counts ns */
 };

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/base/path.h"
+#include "core/rights/privileges.h"
 #include "sampler/target/launch.h"
 
 struct caller {
@@ -31,10 +32,15 @@ static int on_library(struct dl_phdr_info *info, size_t size, void *data)
 void prefetch_files(const char *name, void (*fn)(void *context, const char *path), void *context)
 {
 	struct caller caller = { fn, context };
+	enum rights before;
 	char *path;
+	int err;
 
 	dl_iterate_phdr(on_library, &caller);
-	if (launch_find(name, &path))
+	before = privileges_use(RIGHTS_OF_CALLER);
+	err = launch_find(name, &path);
+	privileges_use(before);
+	if (err)
 		return;
 	fn(context, path);
 	free(path);

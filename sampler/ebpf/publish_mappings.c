@@ -9,7 +9,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "sampler/ebpf/arena.h"
-#include "sampler/ebpf/ebpf_limits.h"
+#include "sampler/sink/limits.h"
 #include "sampler/ebpf/ebpf_process.h"
 #include "sampler/ebpf/kernel_side.h"
 #include "sampler/walk/runtime_unwind.h"
@@ -26,7 +26,7 @@ struct map_region {
 };
 
 void ebpf_publisher_init(struct ebpf_publisher *b, struct kernel_side *kernel,
-			 struct ebpf_limits *limits)
+			 struct limits *limits)
 {
 	*b = (struct ebpf_publisher){ .kernel = kernel, .limits = limits };
 }
@@ -97,8 +97,8 @@ void ebpf_publish_entry(struct ebpf_publisher *b, const struct process *p)
 	};
 
 	if (kernel_side_set_process(b->kernel, p->pid, &entry))
-		ebpf_limit_hit(b->limits, LIMIT_PROCESSES,
-			       "more processes than fit: further ones have no user frames");
+		limit_hit(b->limits, LIMIT_PROCESSES,
+			  "more processes than fit: further ones have no user frames");
 }
 
 void ebpf_allow_snapshots(struct ebpf_publisher *b, struct process *p, uint64_t now)
@@ -206,14 +206,14 @@ void ebpf_publish_maps(struct ebpf_publisher *b, struct process *p)
 
 	p->dirty = false;
 	if (nr_all > WALK_MAX_MAPS)
-		ebpf_limit_hit(b->limits, LIMIT_MAPPINGS,
-			       "process %d has more than %d executable mappings: what lies in the "
-			       "rest stays [unknown]",
-			       (int)p->pid, WALK_MAX_MAPS);
+		limit_hit(b->limits, LIMIT_MAPPINGS,
+			  "process %d has more than %d executable mappings: what lies in the "
+			  "rest stays [unknown]",
+			  (int)p->pid, WALK_MAX_MAPS);
 	entries = arena_add_maps(b->kernel->arena, nr, &index);
 	if (!entries) {
-		ebpf_limit_hit(b->limits, LIMIT_MEMORY,
-			       "no more memory for maps: new code stays [unknown]");
+		limit_hit(b->limits, LIMIT_MEMORY,
+			  "no more memory for maps: new code stays [unknown]");
 		return;
 	}
 	if (!++b->nr_tables) /* 0 means that there is no table */

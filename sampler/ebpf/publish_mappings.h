@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct ebpf_limits;
+struct limits;
 struct kernel_side;
 struct process;
 
@@ -20,7 +20,7 @@ struct retired_region {
 
 struct ebpf_publisher {
 	struct kernel_side *kernel;
-	struct ebpf_limits *limits;
+	struct limits *limits;
 	struct retired_region *retired;
 	size_t nr_retired, retired_capacity;
 	uint32_t nr_tables; /* published so far, which gives each its number */
@@ -28,7 +28,7 @@ struct ebpf_publisher {
 
 /* Both must outlive it. */
 void ebpf_publisher_init(struct ebpf_publisher *b, struct kernel_side *kernel,
-			 struct ebpf_limits *limits);
+			 struct limits *limits);
 void ebpf_publisher_fini(struct ebpf_publisher *b);
 
 /* Writes a new table of the mappings that the process has now, and its entry. */

@@ -22,11 +22,11 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
-#include "core/base/privileges.h"
+#include "core/rights/privileges.h"
 #include "sampler/ebpf/cpu_events.h"
 #include "sampler/ebpf/ebpf_drain.h"
 #include "sampler/ebpf/ebpf_files.h"
-#include "sampler/ebpf/ebpf_limits.h"
+#include "sampler/sink/limits.h"
 #include "sampler/ebpf/ebpf_probe.h"
 #include "sampler/ebpf/ebpf_python.h"
 #include "sampler/ebpf/ebpf_snapshot.h"
@@ -35,8 +35,10 @@
 #include "sampler/ebpf/prefetch_rows.h"
 #include "sampler/ebpf/resync.h"
 #include "sampler/target/mapped_file.h"
+#include "sampler/selection/members.h"
+#include "sampler/selection/process_tree.h"
 #include "sampler/target/sideband.h"
-#include "sampler/target/targets.h"
+#include "sampler/selection/targets.h"
 #include "sampler/walk/runtime_unwind.h"
 #include "sampler/walk/table_builder.h"
 
@@ -53,9 +55,9 @@
 
 struct source {
 	struct profile_stats stats;
-	struct ebpf_limits limits;
+	struct limits limits;
 	struct targets *targets; /* as named on the command line */
-	bool adds_probes;
+	struct members *members; /* of a cgroup or user when recording began; NULL: not asked for */
 	struct kernel_side kernel;
 	struct ebpf_files files;
 	struct ebpf_pythons *pythons; /* NULL: Python frames are not wanted */
@@ -85,7 +87,7 @@ static int open_epoll(struct source *s)
 	return sideband_add_to_epoll(s->sideband, s->epoll_fd);
 }
 
-static int add_target(struct source *s, pid_t id)
+static int add_target(struct source *s, pid_t id, struct process_tree *tree)
 {
 	struct process *p;
 	pid_t pid = id;
@@ -95,6 +97,8 @@ static int add_target(struct source *s, pid_t id)
 		err = ebpf_process(&s->processes, pid, EXEC_ID_ANY, &p);
 	if (!err && pid != id)
 		log_info("%d is a thread of process %d, which is sampled", (int)id, (int)pid);
+	if (!err)
+		process_tree_add_root(tree, pid);
 	if (err)
 		log_error(-err, "attach to process %d", (int)id);
 	if (err == -EACCES || err == -EPERM)
@@ -104,8 +108,36 @@ static int add_target(struct source *s, pid_t id)
 	return err;
 }
 
+static int add_started(void *context, pid_t pid)
+{
+	struct source *s = context;
+	struct process *p;
+
+	return ebpf_process(&s->processes, pid, EXEC_ID_ANY, &p);
+}
+
+/* 0, or the error of the first that failed, unless others may take its place. */
+static int add_named(struct source *s, const struct source_config *config,
+		     struct process_tree *tree)
+{
+	int first_error = 0;
+
+	for (size_t i = 0; i < config->nr_pids; i++) {
+		int err = add_target(s, config->pids[i], tree);
+
+		if (err && !config->some_may_fail)
+			return err;
+		first_error = first_error ? first_error : err;
+	}
+	return tree->nr_roots ? 0 : first_error;
+}
+
+/*
+ * Forks of a process are seen from the moment it is added; its older children are read after that.
+ */
 static int add_targets(struct source *s, const struct source_config *config)
 {
+	struct process_tree tree = { 0 };
 	struct process *p;
 	int err = 0;
 
@@ -115,8 +147,13 @@ static int add_targets(struct source *s, const struct source_config *config)
 		log_error(-err, "attach to '%s'", config->program ? config->program : "program");
 	if (config->program)
 		prefetch_files(config->program, ebpf_files_expect, &s->files);
-	for (size_t i = 0; i < config->nr_pids && !err; i++)
-		err = add_target(s, config->pids[i]);
+	if (!err)
+		err = add_named(s, config, &tree);
+	if (!err && !config->no_children)
+		process_tree_follow(&tree, add_started, s);
+	process_tree_fini(&tree);
+	if (!err && s->members)
+		members_begin(s->members, add_started, s);
 	return err;
 }
 
@@ -125,6 +162,11 @@ static int make_parts(struct source *s, const struct source_config *config)
 {
 	const struct kernel_side_config kernel = {
 		.system_wide = config->system_wide,
+		.no_children = config->no_children,
+		.by_user = config->by_user,
+		.user = config->user,
+		.cgroups = config->cgroups,
+		.nr_cgroups = config->nr_cgroups,
 		.period_ns = cpu_events_period_ns(s->events),
 		.fixed_weight_ns = cpu_events_fixed_weight_ns(s->events),
 	};
@@ -168,8 +210,8 @@ static int source_open(const struct source_config *config, struct source **ret)
 	int err;
 
 	s->epoll_fd = -1;
-	s->adds_probes = config->adds_probes;
 	s->targets = targets_new();
+	s->members = members_new(config);
 	err = cpu_events_new(config->event, config->freq_hz, &s->events);
 	if (err) {
 		log_error(0, "sample cycles: this host has no hardware counters");
@@ -198,8 +240,6 @@ static int source_start(struct source *s)
 
 	if (err)
 		log_error(-err, "start sampling");
-	else
-		privileges_reduce(s->adds_probes);
 	return err;
 }
 
@@ -209,6 +249,14 @@ static size_t drain_rings(struct source *s, uint64_t before_ns)
 	sideband_read(s->sideband, ebpf_drain_queue_sideband, s->drain);
 	ring_buffer__consume(s->ring);
 	return ebpf_drain_handle(s->drain, before_ns);
+}
+
+static void tell_limits(struct source *s, struct sink *sink)
+{
+	limit_set(&s->limits, LIMIT_CHILDREN,
+		  kernel_side_counter(&s->kernel, COUNTER_FORKS_DROPPED),
+		  "more processes than the kernel's table holds: further ones are not sampled");
+	limits_tell(&s->limits, sink);
 }
 
 static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
@@ -238,7 +286,8 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	s->stats.nr_throttled += cpu_events_read_throttles(s->events);
 	cpu_events_jitter(s->events, now);
 	ebpf_drain_end(s->drain);
-	return targets_live(s->targets);
+	tell_limits(s, sink);
+	return targets_live(s->targets) && members_live(s->members);
 }
 
 static void source_stop(struct source *s, struct sink *sink)
@@ -248,6 +297,7 @@ static void source_stop(struct source *s, struct sink *sink)
 	ebpf_drain_begin(s->drain, sink, monotonic_ns() + LAST_UNWIND_NS);
 	drain_rings(s, UINT64_MAX);
 	ebpf_drain_end(s->drain);
+	tell_limits(s, sink);
 }
 
 static void source_stats(const struct source *s, struct profile_stats *ret_stats)
@@ -255,8 +305,7 @@ static void source_stats(const struct source *s, struct profile_stats *ret_stats
 	*ret_stats = s->stats;
 	ret_stats->nr_rows += s->files.nr_rows;
 	ret_stats->nr_lost += kernel_side_counter(&s->kernel, COUNTER_LOST);
-	ret_stats->nr_limits +=
-		s->limits.nr_hits + kernel_side_counter(&s->kernel, COUNTER_FORKS_DROPPED);
+	ret_stats->nr_limits += limits_total(&s->limits);
 }
 
 static const char *source_event(const struct source *s)
@@ -271,11 +320,11 @@ static int source_open_module(void *context, uint32_t module)
 	return file_table_open_module(s->files.table, module);
 }
 
-static int source_open_root(void *context, uint32_t module)
+static int source_open_root(void *context, uint32_t module, size_t *ret_prefix)
 {
 	const struct source *s = context;
 
-	return file_table_open_root(s->files.table, module);
+	return file_table_open_root(s->files.table, module, ret_prefix);
 }
 
 static int source_kernel_symbol(void *context, uint64_t address, char *name, size_t size)
@@ -302,12 +351,16 @@ static void source_close(struct source *s)
 	ebpf_files_fini(&s->files);
 	kernel_side_fini(&s->kernel);
 	targets_free(s->targets);
+	members_free(s->members);
+	limits_fini(&s->limits);
 	free(s);
 }
 
 const struct source_ops source_ebpf = {
 	.name = "ebpf",
 	.help = "perf events and BPF: any program, no frame pointers needed, least cost",
+	/* More memory for unwind rows takes BPF rights. */
+	.privileges = PRIVILEGES_TO_FOLLOW | PRIVILEGE(CAP_PERFMON) | PRIVILEGE(CAP_BPF),
 	.probe = ebpf_probe,
 	.open = source_open,
 	.start = source_start,

@@ -69,15 +69,16 @@ int inject_open(pid_t pid, uint64_t stub, struct inject **ret, struct inject_rea
 
 /*
  * Makes a system call through the process's own code. If the recorder dies meanwhile, the thread
- * returns through the frame.
+ * goes back to what it did by way_back.
  */
-static int bare_syscall(struct inject *i, uint64_t number, const uint64_t *args, int64_t *ret)
+static int bare_syscall(struct inject *i, uint64_t number, const uint64_t *args, uint64_t way_back,
+			int64_t *ret)
 {
 	struct user_regs_struct r = i->thread.state.regs;
 	int err;
 
 	inject_regs_set_call(&r, number, args);
-	inject_regs_jump(&r, i->process.sequences[INJECT_SYSCALL_RETURN], inject_zone_way_back(i));
+	inject_regs_jump(&r, i->process.sequences[INJECT_SYSCALL_RETURN], way_back);
 	err = inject_thread_set(&i->thread, &r);
 	for (int stop = 0; stop < 2 && !err; stop++) /* at its entry, at its exit */
 		err = inject_thread_to_syscall(&i->thread);
@@ -105,7 +106,7 @@ static int map_stub(struct inject *i)
 
 		if (!address)
 			return err;
-		err = bare_syscall(i, SYS_mmap, args, &result);
+		err = bare_syscall(i, SYS_mmap, args, inject_zone_way_back_unmapping(i), &result);
 		if (err)
 			return err;
 		if (result == (int64_t)address)
@@ -153,22 +154,6 @@ static int start_stub(struct inject *i)
 }
 
 /*
- * Takes over the stub of a recorder that was killed. What else lies at its address is not ours,
- * whatever the address.
- */
-static bool adopt_stub(struct inject *i)
-{
-	uint8_t there[64] = { 0 }, none[64] = { 0 };
-
-	if (i->stub || !i->process.ours_start ||
-	    inject_process_read(&i->process, i->process.ours_start, there, sizeof(there)))
-		return i->stub;
-	if (!memcmp(there, inject_stub_code, sizeof(there)) || !memcmp(there, none, sizeof(there)))
-		i->stub = i->process.ours_start;
-	return i->stub;
-}
-
-/*
  * The first call of a new stub: children do not inherit its page. It is waited for together with
  * the next call.
  */
@@ -188,10 +173,19 @@ static int submit_forgetting(struct inject *i)
 
 static int bring_stub(struct inject *i)
 {
-	bool is_new = !adopt_stub(i);
-	int err = is_new ? map_stub(i) : 0;
+	bool is_new;
+	int err = 0;
 
-	if (!err)
+	if (!i->stub) /* that of a recorder that was killed */
+		i->stub = i->process.ours_start;
+	is_new = !i->stub;
+	if (!is_new && !inject_process_has_stub(&i->process, i->stub)) {
+		i->stub = 0;
+		return -ESRCH; /* the program has replaced it meanwhile */
+	}
+	if (is_new)
+		err = map_stub(i);
+	if (!err && is_new)
 		err = write_stub(i);
 	if (!err && is_new)
 		err = inject_unmap_on_death(i, i->stub, INJECT_STUB_SIZE);
@@ -321,7 +315,7 @@ int inject_unmap(struct inject *i, uint64_t start, uint64_t size)
 	if (!err && !ours)
 		err = -ETIMEDOUT;
 	if (!err)
-		err = bare_syscall(i, SYS_munmap, args, &result);
+		err = bare_syscall(i, SYS_munmap, args, inject_zone_way_back(i), &result);
 	if (!err && i->stub - start < size)
 		i->stub = i->process.ours_start = 0;
 	let_go(i, ours);

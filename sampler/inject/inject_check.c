@@ -142,8 +142,6 @@ int inject_check_status(pid_t pid, struct inject_reason *reason)
 	tracer = inject_status_number(text, "TracerPid", 0);
 	if (tracer && !is_ours_to_end(pid, tracer))
 		return check_tracer(tracer, reason);
-	if (inject_seccomp_check_status(text, reason))
-		return -ENOTSUP;
 	if (has_word(proc_status_value(text, "x86_Thread_features"), "shstk"))
 		return inject_refuse(reason, -ENOTSUP, "use --source ebpf or perf",
 				     "it runs with a shadow stack");

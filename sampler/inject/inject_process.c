@@ -14,12 +14,13 @@
 
 #include "core/base/alloc.h"
 #include "core/base/path.h"
+#include "sampler/inject/inject.h"
 #include "sampler/inject/inject_check.h"
 #include "sampler/target/proc_maps.h"
 #include "core/base/proc_status.h"
 #include "sampler/inject/reason.h"
 
-/* One address in 256 MiB is ours; nothing else happens to map memory at exactly that one. */
+/* One address in 256 MiB is ours. */
 #define ADDRESS_STRIDE (1ull << 28)
 #define ADDRESS_MARK 0x5f0f000ull
 #define NR_ADDRESSES 16u
@@ -42,9 +43,38 @@ int inject_process_write(const struct inject_process *p, uint64_t address, const
 	return pwrite(p->mem_fd, bytes, size, (off_t)address) == (ssize_t)size ? 0 : -EFAULT;
 }
 
-static bool address_is_ours(uint64_t address)
+/*
+ * Is the mapping the page of a stub? The address alone proves nothing: what is taken for ours is
+ * run and unmapped, so it must also be anonymous memory of that size and those rights, and hold the
+ * stub's bytes.
+ */
+static bool is_stub(const struct inject_process *p, const struct file_mapping *m,
+		    const char *rights)
 {
-	return address % ADDRESS_STRIDE == ADDRESS_MARK;
+	return m->start % ADDRESS_STRIDE == ADDRESS_MARK && m->end - m->start == INJECT_STUB_SIZE &&
+	       !strncmp(rights, "r-xp", 4) && !m->ino && !m->path[0] &&
+	       inject_process_has_stub(p, m->start);
+}
+
+/* Is the mapping of a file that sprof's recorders share with targets? */
+static bool is_shared_file(const struct file_mapping *m, const char *rights)
+{
+	return rights[3] == 's' && (!strcmp(m->path, "/memfd:sprof (deleted)") ||
+				    !strcmp(m->path, "/memfd:sprof-rows (deleted)"));
+}
+
+bool inject_process_has_stub(const struct inject_process *p, uint64_t address)
+{
+	const size_t size = (size_t)(inject_stub_end - inject_stub_code);
+	uint8_t page[INJECT_STUB_SIZE];
+
+	if (inject_process_read(p, address, page, sizeof(page)) ||
+	    memcmp(page, inject_stub_code, size) != 0)
+		return false;
+	for (size_t i = size; i < sizeof(page); i++)
+		if (page[i])
+			return false;
+	return true;
 }
 
 uint64_t inject_process_address(const struct inject_process *p, unsigned int n)
@@ -137,7 +167,7 @@ static bool is_libc(const char *path)
 }
 
 static void see_mapping(struct inject_process *p, struct layout *l, const struct file_mapping *m,
-			bool executable, bool private)
+			const char *rights)
 {
 	if (m->start > l->last_end && m->start < HIGHEST_ADDRESS &&
 	    m->start - l->last_end > p->gap_end - p->gap_start) {
@@ -146,17 +176,18 @@ static void see_mapping(struct inject_process *p, struct layout *l, const struct
 	}
 	if (m->end > l->last_end)
 		l->last_end = m->end;
-	if (address_is_ours(m->start)) {
+	if (!p->ours_start && is_stub(p, m, rights)) {
 		p->ours_start = m->start;
 		p->ours_end = m->end;
-	} else if (p->ours_start && m->start == p->ours_end) {
+	} else if (p->ours_start && m->start == p->ours_end && is_shared_file(m, rights)) {
 		p->ours_end = m->end;
 	}
 	if (!strcmp(m->path, "[stack]")) {
 		p->stack_start = m->start;
 		p->stack_end = m->end;
 	}
-	if (executable && private && mapping_backing(m->path, m->ino) == BACKING_FILE) {
+	if (rights[2] == 'x' && rights[3] == 'p' &&
+	    mapping_backing(m->path, m->ino) == BACKING_FILE) {
 		l->texts = xgrow(l->texts, &l->capacity, l->nr + 1, sizeof(*l->texts));
 		l->texts[l->nr++] = (struct text){ m->start, m->end, is_libc(m->path) };
 	}
@@ -174,12 +205,12 @@ static int read_layout(struct inject_process *p, struct layout *l)
 		return errno == ENOENT ? -ESRCH : -errno;
 	l->last_end = LOWEST_ADDRESS;
 	while (getline(&line, &size, f) > 0) {
-		const char *flags = strchr(line, ' ');
-		bool private = flags && strnlen(flags, 5) == 5 && flags[4] == 'p', executable;
 		struct file_mapping m = { .pid = p->pid };
+		bool executable;
 
+		/* A line that can be parsed has four letters of rights behind its first blank. */
 		if (proc_maps_parse(line, &m, &executable))
-			see_mapping(p, l, &m, executable, private);
+			see_mapping(p, l, &m, strchr(line, ' ') + 1);
 	}
 	free(line);
 	fclose(f);

@@ -26,14 +26,17 @@ struct inject_process {
 	uint64_t sequences[INJECT_NR_SEQUENCES]; /* addresses, 0 = not found */
 	uint64_t stack_start, stack_end;	 /* of the first thread */
 	uint64_t gap_start, gap_end;		 /* the widest range of free addresses */
-	/* What already lies at one of our addresses: [ours_start, ours_end); 0: nothing. */
+	/*
+	 * A stub that a recorder has left, with the files that it shares behind it: [ours_start,
+	 * ours_end); 0: there is none.
+	 */
 	uint64_t ours_start, ours_end;
 };
 
 /*
  * Looks at a process. 0, or -errno with the reason: -ESRCH (gone, a zombie), -EPERM (rights, or
- * another process traces it), -ENOTSUP (a kernel thread, a 32-bit program, a seccomp filter that we
- * may not read, a shadow stack, no code or no room found).
+ * another process traces it), -ENOTSUP (a kernel thread, a 32-bit program, a shadow stack, no code
+ * or no room found).
  */
 int inject_process_open(struct inject_process *process, pid_t pid, struct inject_reason *reason);
 void inject_process_close(struct inject_process *process);
@@ -50,6 +53,9 @@ int inject_process_read(const struct inject_process *process, uint64_t address, 
 /* Writes it, also where the process itself may only read. */
 int inject_process_write(const struct inject_process *process, uint64_t address, const void *bytes,
 			 size_t size);
+
+/* Does a page hold the code of our stub, and nothing else? */
+bool inject_process_has_stub(const struct inject_process *process, uint64_t address);
 
 /*
  * Is the code that makes our system calls still there? Not after an exec, or after dlclose(3) of

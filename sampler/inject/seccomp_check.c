@@ -1,6 +1,7 @@
 /*
- * Stops each thread, copies its filters and runs them (seccomp_filter.h) on the calls of
- * x86_64/seccomp_calls.h. The kernel obeys the strictest of several filters, and so does this.
+ * Where filters may be read: stops each thread, copies its filters and runs them (seccomp_filter.h)
+ * on the calls of x86_64/seccomp_calls.h. The kernel obeys the strictest of several filters, and so
+ * does this. Where all filters are our own, a child of ours tries the calls, once for all threads.
  */
 #include "sampler/inject/seccomp_check.h"
 
@@ -22,6 +23,7 @@
 #include "sampler/inject/reason.h"
 #include "sampler/inject/seccomp_filter.h"
 #include "sampler/inject/seccomp_status.h"
+#include "sampler/inject/seccomp_trial.h"
 #include "sampler/inject/x86_64/seccomp_calls.h"
 
 #define GET_FILTER ((enum __ptrace_request)0x420c) /* PTRACE_SECCOMP_GET_FILTER, Linux 4.4 */
@@ -79,7 +81,8 @@ int inject_seccomp_judge(const struct inject_filter *filters, size_t nr,
 	int err = 0;
 
 	for (size_t i = 0; i < inject_nr_known_calls && !err; i++)
-		err = judge_call(filters, nr, &inject_known_calls[i], reason);
+		if (!inject_known_calls[i].by_name) /* we are not under a filter */
+			err = judge_call(filters, nr, &inject_known_calls[i], reason);
 	return err;
 }
 
@@ -143,19 +146,13 @@ static int stop(struct inject_thread *t, const struct inject_process *p, pid_t t
 	return err;
 }
 
-static int check_thread(struct inject_thread *t, const struct inject_process *p, pid_t tid,
-			struct inject_reason *reason)
+/* Reads the filters of a thread and asks them. `text` is its status. */
+static int read_and_judge(struct inject_thread *t, const struct inject_process *p, pid_t tid,
+			  const char *text, struct inject_reason *reason)
 {
 	struct inject_filter filters[MAX_FILTERS];
-	char text[8192];
-	int nr = 0, err;
+	int nr = 0, err = stop(t, p, tid);
 
-	if (proc_status_text(tid, text, sizeof(text)))
-		return 0; /* it has ended */
-	err = inject_seccomp_check_status(text, reason);
-	if (err || inject_status_number(text, "Seccomp", 0) != SECCOMP_MODE_FILTER)
-		return err;
-	err = stop(t, p, tid);
 	if (err == -ESRCH)
 		return 0;
 	if (err == -ETIMEDOUT || err == -EBUSY)
@@ -181,18 +178,30 @@ struct checking {
 	const struct inject_process *process;
 	struct inject_thread *thread;
 	struct inject_reason *reason;
+	bool tried; /* what our own filters allow */
 };
 
 static int check_one(void *context, pid_t tid)
 {
 	struct checking *c = context;
+	char text[8192];
+	int kind;
 
-	return check_thread(c->thread, c->process, tid, c->reason);
+	if (proc_status_text(tid, text, sizeof(text)))
+		return 0; /* it has ended */
+	kind = inject_seccomp_kind(tid, text, c->reason);
+	if (kind == INJECT_FILTER_READABLE)
+		return read_and_judge(c->thread, c->process, tid, text, c->reason);
+	if (kind == INJECT_FILTER_SHARED && !c->tried) {
+		c->tried = true;
+		return inject_seccomp_try(c->reason);
+	}
+	return kind < 0 ? kind : 0;
 }
 
 int inject_seccomp_check(const struct inject_process *process, struct inject_reason *reason)
 {
-	struct checking c = { process, xcalloc(1, sizeof(*c.thread)), reason };
+	struct checking c = { process, xcalloc(1, sizeof(*c.thread)), reason, false };
 	int err = inject_each_thread(process->pid, check_one, &c);
 
 	free(c.thread);

@@ -2,7 +2,8 @@
  * Whether the seccomp filters of a process allow what sprof is going to have its threads do: a
  * filter that denies one system call could end the process for it. Root can read the filters of a
  * stopped thread (PTRACE_SECCOMP_GET_FILTER), so every filter of every thread is asked beforehand
- * about every call that attaching, sampling and detaching make.
+ * about every call that attaching, sampling and detaching make. In a container sprof is under the
+ * same filters as its targets, and tries what they allow (seccomp_trial.h).
  */
 #ifndef SPROF_SECCOMP_CHECK_H
 #define SPROF_SECCOMP_CHECK_H
@@ -21,7 +22,7 @@ struct inject_filter {
 };
 
 /*
- * Stops each thread that has a filter, one after the other, and asks its filters. 0: all of them
+ * Stops each thread whose filters are to be read, one after the other, and asks them. 0: all
  * allow every call; -ENOTSUP: one does not, or that is not known; -EBUSY: a thread could not be
  * stopped. Called by the thread that may trace.
  */

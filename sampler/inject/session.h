@@ -18,17 +18,20 @@
  *	0	mailbox
  *	1536	scratch
  *	2048	stack of the stub, growing down from 8128
- *	8176	return addresses, which lead to
+ *	8152	return addresses that unmap a page that was just mapped, and lead to
+ *	8176	return addresses that lead to
  *	8192	the frame to go back through
  */
 #define ZONE_SIZE 16384u
 #define ZONE_SCRATCH 1536u
 #define ZONE_STACK_TOP 8128u
+#define ZONE_UNMAP (ZONE_CHAIN - 24u)
 #define ZONE_CHAIN (ZONE_FRAME - 16u)
 #define ZONE_FRAME 8192u
 
 _Static_assert(sizeof(struct inject_mailbox) <= ZONE_SCRATCH, "zone");
 _Static_assert(ZONE_SCRATCH + INJECT_SCRATCH_SIZE <= 2048, "zone");
+_Static_assert(ZONE_UNMAP >= ZONE_STACK_TOP, "zone");
 _Static_assert(ZONE_FRAME + INJECT_FRAME_SIZE <= ZONE_SIZE, "zone");
 
 struct inject {
@@ -50,6 +53,11 @@ int inject_zone_place(struct inject *inject);
 int inject_zone_write(struct inject *inject);
 /* Where the stack pointer must point for a `ret` to lead into the frame. */
 uint64_t inject_zone_way_back(const struct inject *inject);
+/*
+ * The same for a thread that is about to return from mmap(2): what it has mapped is unmapped first,
+ * where the process has the code for that.
+ */
+uint64_t inject_zone_way_back_unmapping(const struct inject *inject);
 /* Writes bytes into the zone. 0 or -EFAULT. */
 int inject_zone_put(struct inject *inject, size_t offset, const void *bytes, size_t size);
 /* Is there the mark of a recorder at the far end of the first thread's stack? */

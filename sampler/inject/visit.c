@@ -43,12 +43,11 @@ static int do_nothing(struct inject *inject, void *context)
 
 int inject_probe(pid_t pid, struct inject_reason *reason)
 {
-	struct inject_reason has_filter;
 	int err = inject_check_status(pid, reason);
 
-	if (!err && inject_seccomp_check_none(pid, &has_filter))
-		err = inject_run(pid, 0, do_nothing, NULL, reason);
-	return err;
+	if (!err)
+		err = inject_seccomp_kind_of_process(pid, reason);
+	return err > INJECT_NO_FILTER ? inject_run(pid, 0, do_nothing, NULL, reason) : err;
 }
 
 int inject_run(pid_t pid, uint64_t stub, int (*work)(struct inject *inject, void *context),

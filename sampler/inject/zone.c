@@ -57,6 +57,12 @@ uint64_t inject_zone_way_back(const struct inject *i)
 	return i->zone + (i->process.sequences[INJECT_RESTORER] ? ZONE_FRAME : ZONE_CHAIN);
 }
 
+uint64_t inject_zone_way_back_unmapping(const struct inject *i)
+{
+	return i->process.sequences[INJECT_POP_RAX] ? i->zone + ZONE_UNMAP
+						    : inject_zone_way_back(i);
+}
+
 /*
  * What the stub does last, by a jump into the process's own code, because the stub itself may be
  * what is unmapped. The frame comes after it.
@@ -79,10 +85,17 @@ static struct inject_leave leave_by(const struct inject *i, uint64_t start, uint
 int inject_zone_write(struct inject *i)
 {
 	const struct inject_process *p = &i->process;
+	/*
+	 * mmap(2) leaves its first two arguments, address and size, where munmap(2) has them too.
+	 */
 	struct {
-		uint64_t chain[2];
+		uint64_t unmap[3], chain[2];
 		uint8_t frame[INJECT_FRAME_SIZE];
-	} back = { .chain = { p->sequences[INJECT_POP_RAX], SYS_rt_sigreturn } };
+	} back = {
+		.unmap = { p->sequences[INJECT_POP_RAX], SYS_munmap,
+			   p->sequences[INJECT_SYSCALL_RETURN] },
+		.chain = { p->sequences[INJECT_POP_RAX], SYS_rt_sigreturn },
+	};
 	struct inject_mailbox mailbox = {
 		.magic = INJECT_MAGIC,
 		.leave = leave_by(i, 0, 0),
@@ -94,13 +107,15 @@ int inject_zone_write(struct inject *i)
 							   : INJECT_SYSCALL_RETURN],
 		&i->sizes, &i->thread.state);
 
+	_Static_assert(ZONE_UNMAP + sizeof(back.unmap) == ZONE_CHAIN, "one after the other");
 	_Static_assert(ZONE_CHAIN + sizeof(back.chain) == ZONE_FRAME, "one after the other");
 	i->submitted = 0;
 	if (size < 0)
 		return size;
 	return inject_zone_put(i, 0, &mailbox, sizeof(mailbox))
 		       ? -EFAULT
-		       : inject_zone_put(i, ZONE_CHAIN, &back, sizeof(back.chain) + (size_t)size);
+		       : inject_zone_put(i, ZONE_UNMAP, &back,
+					 offsetof(typeof(back), frame) + (size_t)size);
 }
 
 int inject_unmap_on_death(struct inject *i, uint64_t start, uint64_t size)

@@ -18,11 +18,13 @@
 #include "sampler/walk/runtime_unwind.h"
 #include "sampler/perf/perf_record.h"
 #include "sampler/target/process.h"
+#include "sampler/sink/limits.h"
 #include "sampler/sink/sample_sink.h"
 #include "sampler/walk/table_builder.h"
 
 struct perf_events;
 struct snapshot_unwinder;
+struct members;
 struct targets;
 struct unwind_table;
 
@@ -41,10 +43,14 @@ struct perf_rows {
 struct source {
 	struct perf_events *events;
 	int epoll_fd;
-	bool system_wide, adds_probes;
+	bool system_wide, no_children;
+	pid_t *alone; /* with no_children: the processes that are sampled */
+	size_t nr_alone, alone_capacity;
 	uint64_t start_ns;   /* older samples are left out; 0: sampling has not begun */
 	uint64_t handled_ns; /* older records have been handled */
 	struct targets *targets;
+	struct members *members; /* of a cgroup or user; NULL: not asked for */
+	bool polls_members;	 /* new ones are looked for: no event sees them by itself */
 	struct time_order *queue;
 	struct process *processes;
 	struct perf_thread *threads;
@@ -59,6 +65,7 @@ struct source {
 	uint64_t unwinding_ns;		 /* the time of that sample */
 	struct sample_sink out;
 	struct profile_stats stats;
+	struct limits limits;
 };
 
 /* perf_targets.c */

@@ -128,6 +128,16 @@ static void walk_user(struct source *s, struct process *p, const struct perf_rec
 		runtime_unwind_check(s->runtime, p, r->time_ns, p->epoch, w);
 }
 
+/* Kernels before 5.13 sample what a target forks too. */
+static bool is_wanted(const struct source *s, pid_t pid)
+{
+	bool wanted = !s->no_children;
+
+	for (size_t i = 0; i < s->nr_alone && !wanted; i++)
+		wanted = s->alone[i] == pid;
+	return wanted;
+}
+
 static void on_sample(struct source *s, const struct perf_record *r)
 {
 	const struct perf_sample *e = &r->sample;
@@ -148,7 +158,7 @@ static void on_sample(struct source *s, const struct perf_record *r)
 	struct known_stack stack;
 	struct process *p;
 
-	if (!s->start_ns || r->time_ns < s->start_ns)
+	if (!s->start_ns || r->time_ns < s->start_ns || !is_wanted(s, r->pid))
 		return;
 	if (!perf_events_count_ns(s->events))
 		sample.weight = perf_events_period_ns(s->events);

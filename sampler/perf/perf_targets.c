@@ -243,7 +243,9 @@ void perf_on_mapped(struct source *s, const struct perf_record *r)
 	if (m.code)
 		process_map(p, &m);
 	else if (mapping_backing(r->path, r->ino) != BACKING_IGNORED)
-		s->stats.nr_limits++;
+		limit_hit(&s->limits, LIMIT_FILES,
+			  "more than %d mapped files: the code of further ones stays [unknown]",
+			  WALK_MAX_MODULES);
 }
 
 void perf_on_dropped(struct source *s, const struct perf_record *r)

@@ -18,8 +18,10 @@
 #include "sampler/walk/snapshot_unwind.h"
 #include "sampler/perf/perf.h"
 #include "sampler/perf/task_events.h"
-#include "core/base/privileges.h"
-#include "sampler/target/targets.h"
+#include "core/rights/privileges.h"
+#include "sampler/selection/members.h"
+#include "sampler/selection/process_tree.h"
+#include "sampler/selection/targets.h"
 
 /* A record is visible to us at the latest this long after the time in it. */
 #define SETTLE_NS (1000ull * 1000)
@@ -81,14 +83,25 @@ static int open_events(struct source *s, const struct source_config *config)
 	return err;
 }
 
+static void keep_alone(struct source *s, pid_t pid)
+{
+	if (!s->no_children)
+		return;
+	s->alone = xgrow(s->alone, &s->alone_capacity, s->nr_alone + 1, sizeof(*s->alone));
+	s->alone[s->nr_alone++] = pid;
+}
+
 /* Events are opened before /proc is read, so no later mapping is missed. */
 static int add_process(struct source *s, pid_t pid)
 {
 	struct process *p;
 	int err = perf_events_add_process(s->events, pid, perf_queue_record, s);
 
-	if (err)
+	if (err) {
+		perf_events_report(s->events, pid, err);
 		return err;
+	}
+	keep_alone(s, pid);
 	err = perf_process(s, pid, &p);
 	if (err) {
 		log_error(-err, "attach to process %d", (int)pid);
@@ -99,7 +112,7 @@ static int add_process(struct source *s, pid_t pid)
 	return err;
 }
 
-static int add_target(struct source *s, pid_t id)
+static int add_target(struct source *s, pid_t id, struct process_tree *tree)
 {
 	pid_t pid = id;
 	int err = targets_add(s->targets, id, &pid);
@@ -111,20 +124,79 @@ static int add_target(struct source *s, pid_t id)
 	}
 	if (pid != id)
 		log_info("%d is a thread of process %d, which is sampled", (int)id, (int)pid);
-	return add_process(s, pid);
+	err = add_process(s, pid);
+	if (!err)
+		process_tree_add_root(tree, pid);
+	return err;
+}
+
+static int add_started(void *context, pid_t pid)
+{
+	struct source *s = context;
+	struct process *p;
+	int err = perf_events_add_process(s->events, pid, perf_queue_record, s);
+
+	if (!err)
+		keep_alone(s, pid);
+	return err ? err : perf_process(s, pid, &p);
+}
+
+/*
+ * Events of a cgroup see every process that enters it, but need the right to sample whole CPUs.
+ * Without it, each process gets events of its own.
+ */
+static int add_members(struct source *s, const struct source_config *config)
+{
+	size_t nr = 0;
+	int err = 0;
+
+	while (nr < config->nr_cgroups && !err) {
+		err = perf_events_add_cgroup(s->events, config->cgroups[nr]);
+		nr += !err;
+	}
+	if (nr) {
+		if (err)
+			log_error(-err, "open perf events on cgroup '%s'", config->cgroups[nr]);
+		return err;
+	}
+	s->polls_members = true;
+	members_begin(s->members, add_started, s);
+	return 0;
+}
+
+/* 0, or the error of the first that failed, unless others may take its place. */
+static int add_named(struct source *s, const struct source_config *config,
+		     struct process_tree *tree)
+{
+	int first_error = 0;
+
+	for (size_t i = 0; i < config->nr_pids; i++) {
+		int err = add_target(s, config->pids[i], tree);
+
+		if (err && !config->some_may_fail)
+			return err;
+		first_error = first_error ? first_error : err;
+	}
+	return tree->nr_roots ? 0 : first_error;
 }
 
 static int add_targets(struct source *s, const struct source_config *config)
 {
+	struct process_tree tree = { 0 };
 	int err = 0;
 
+	if (s->no_children)
+		perf_events_keep_to_threads(s->events);
 	if (s->system_wide)
 		err = perf_events_add_machine(s->events);
 	if (config->launched)
 		err = add_process(s, config->launched);
-	for (size_t i = 0; i < config->nr_pids && !err; i++)
-		err = add_target(s, config->pids[i]);
-	return err;
+	if (!err)
+		err = add_named(s, config, &tree);
+	if (!err && !config->no_children)
+		process_tree_follow(&tree, add_started, s);
+	process_tree_fini(&tree);
+	return err || !s->members ? err : add_members(s, config);
 }
 
 static int open_epoll(struct source *s)
@@ -152,8 +224,9 @@ static int source_open(const struct source_config *config, struct source **ret)
 
 	s->epoll_fd = -1;
 	s->system_wide = config->system_wide;
-	s->adds_probes = config->adds_probes;
+	s->no_children = config->no_children;
 	s->targets = targets_new();
+	s->members = members_new(config);
 	s->files = file_table_new();
 	s->queue = time_order_new();
 	s->rules = xcalloc(WALK_NR_RULES, sizeof(*s->rules));
@@ -178,7 +251,6 @@ static int source_open(const struct source_config *config, struct source **ret)
 static int source_start(struct source *s)
 {
 	s->start_ns = monotonic_ns();
-	privileges_reduce(s->adds_probes);
 	return 0;
 }
 
@@ -192,10 +264,15 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	s->out.sink = sink;
 	now = monotonic_ns();
 	perf_events_read(s->events, perf_queue_record, s);
+	if (s->polls_members) {
+		members_poll(s->members, add_started, s);
+		perf_events_add_to_epoll(s->events, s->epoll_fd);
+	}
 	perf_tidy(s);
 	perf_handle_records(s, now - SETTLE_NS);
+	limits_tell(&s->limits, sink);
 	s->out.sink = NULL;
-	return targets_live(s->targets);
+	return targets_live(s->targets) && members_live(s->members);
 }
 
 static void source_stop(struct source *s, struct sink *sink)
@@ -205,12 +282,14 @@ static void source_stop(struct source *s, struct sink *sink)
 	perf_events_read(s->events, perf_queue_record, s);
 	perf_tidy(s);
 	perf_handle_records(s, UINT64_MAX);
+	limits_tell(&s->limits, sink);
 	s->out.sink = NULL;
 }
 
 static void source_stats(const struct source *s, struct profile_stats *ret_stats)
 {
 	*ret_stats = s->stats;
+	ret_stats->nr_limits += limits_total(&s->limits);
 }
 
 static const char *source_event(const struct source *s)
@@ -225,11 +304,11 @@ static int source_open_module(void *context, uint32_t module)
 	return file_table_open_module(s->files, module);
 }
 
-static int source_open_root(void *context, uint32_t module)
+static int source_open_root(void *context, uint32_t module, size_t *ret_prefix)
 {
 	const struct source *s = context;
 
-	return file_table_open_root(s->files, module);
+	return file_table_open_root(s->files, module, ret_prefix);
 }
 
 static void source_close(struct source *s)
@@ -247,6 +326,9 @@ static void source_close(struct source *s)
 	time_order_free(s->queue);
 	sample_sink_fini(&s->out);
 	targets_free(s->targets);
+	members_free(s->members);
+	free(s->alone);
+	limits_fini(&s->limits);
 	free(s->rules);
 	free(s);
 }
@@ -254,6 +336,7 @@ static void source_close(struct source *s)
 const struct source_ops source_perf = {
 	.name = "perf",
 	.help = "perf events alone: no BPF rights needed, own processes as an ordinary user",
+	.privileges = PRIVILEGES_TO_FOLLOW | PRIVILEGE(CAP_PERFMON),
 	.probe = source_probe,
 	.open = source_open,
 	.start = source_start,

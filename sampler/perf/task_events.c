@@ -1,12 +1,14 @@
 /*
  * Opens an event for each thread on each CPU. The events of one CPU share the ring of the first
  * (PERF_EVENT_IOC_SET_OUTPUT). While a process is attached to, its list of threads is read again
- * and again: a new thread either has inherited events, as its fork record says, or gets some.
+ * and again: a new thread either has inherited events, as its fork record says, or gets some. The
+ * same holds for a process whose parent is watched.
  */
 #include "sampler/perf/task_events.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -37,6 +39,7 @@
 
 struct ring {
 	int cpu, fd; /* fd: the event that the ring was mapped from */
+	bool polled; /* it is in the epoll set */
 	struct perf_ring ring;
 };
 
@@ -55,19 +58,26 @@ struct perf_events {
 	bool mapped;
 	int *fds;
 	size_t nr_fds, capacity;
-	bool attaching; /* forks are noted in `watched` */
-	struct watched *watched;
+	struct watched
+		*watched; /* while processes are attached to: kept by fork and exit records */
 	/* during perf_events_read() */
 	perf_events_fn *fn;
 	void *context;
 };
 
-static int open_event(const struct perf_event_attr *attr, pid_t tid, int cpu)
+static int open_event_of(const struct perf_event_attr *attr, int whose, int cpu,
+			 unsigned long flags)
 {
 	struct perf_event_attr copy = *attr;
-	int fd = (int)syscall(SYS_perf_event_open, &copy, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	int fd = (int)syscall(SYS_perf_event_open, &copy, whose, cpu, -1,
+			      flags | PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
+}
+
+static int open_event(const struct perf_event_attr *attr, pid_t tid, int cpu)
+{
+	return open_event_of(attr, tid, cpu, 0);
 }
 
 /* Opens the event on this process and closes it again. */
@@ -172,25 +182,24 @@ int perf_events_new(const char *event, uint32_t freq_hz, struct perf_events **re
 	return 0;
 }
 
-static void forget_watched(struct perf_events *e)
+static void forget(struct perf_events *e, struct watched *w)
 {
-	struct watched *w, *next;
-
-	HASH_ITER (hh, e->watched, w, next) {
-		HASH_DEL(e->watched, w);
-		free(w);
-	}
+	HASH_DEL(e->watched, w);
+	free(w);
 }
 
 void perf_events_free(struct perf_events *e)
 {
+	struct watched *w, *next;
+
 	if (!e)
 		return;
 	for (size_t i = 0; e->rings && i < e->nr_cpus; i++)
 		perf_ring_unmap(&e->rings[i].ring);
 	for (size_t i = 0; i < e->nr_fds; i++)
 		close(e->fds[i]);
-	forget_watched(e);
+	HASH_ITER (hh, e->watched, w, next)
+		forget(e, w);
 	free(e->rings);
 	free(e->cpus);
 	free(e->fds);
@@ -238,6 +247,15 @@ static void add_watched(struct perf_events *e, pid_t tid)
 	HASH_ADD_INT(e->watched, tid, w);
 }
 
+static void forget_watched(struct perf_events *e, pid_t tid)
+{
+	struct watched *w;
+
+	HASH_FIND_INT(e->watched, &tid, w);
+	if (w)
+		forget(e, w);
+}
+
 /* Maps all rings with one size, the largest that is allowed. */
 static int map_rings(struct perf_events *e)
 {
@@ -261,12 +279,15 @@ static int map_rings(struct perf_events *e)
 	return err;
 }
 
-/* An event for one thread (-1: all) on every CPU. 0 or -errno. */
-static int add_thread(struct perf_events *e, pid_t tid)
+/*
+ * An event for one thread (-1: all) on every CPU, or with PERF_FLAG_PID_CGROUP for the cgroup whose
+ * folder that descriptor is. 0 or -errno.
+ */
+static int add_events(struct perf_events *e, int whose, unsigned long flags)
 {
 	for (size_t i = 0; i < e->nr_cpus; i++) {
 		struct ring *r = &e->rings[i];
-		int fd = open_event(&e->attr, tid, r->cpu);
+		int fd = open_event_of(&e->attr, whose, r->cpu, flags);
 
 		if (fd == -ENODEV) /* went offline just now */
 			continue;
@@ -282,6 +303,11 @@ static int add_thread(struct perf_events *e, pid_t tid)
 	return 0;
 }
 
+static int add_thread(struct perf_events *e, pid_t tid)
+{
+	return add_events(e, tid, 0);
+}
+
 int perf_events_add_machine(struct perf_events *e)
 {
 	int err = add_thread(e, -1);
@@ -292,6 +318,17 @@ int perf_events_add_machine(struct perf_events *e)
 	if (err == -EACCES || err == -EPERM)
 		log_hint("run sprof with sudo, or: sudo sysctl kernel.perf_event_paranoid=0");
 	return err;
+}
+
+int perf_events_add_cgroup(struct perf_events *e, const char *folder)
+{
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = fd < 0 ? -errno : 0;
+
+	if (!err)
+		err = add_events(e, fd, PERF_FLAG_PID_CGROUP);
+	if (fd >= 0)
+		close(fd);
+	return err ? err : map_rings(e);
 }
 
 /* Opens events for the listed threads that have none; returns how many threads, or -errno. */
@@ -325,7 +362,7 @@ static int add_listed(struct perf_events *e, pid_t pid)
 	return err ? err : nr;
 }
 
-static void report(const struct perf_events *e, pid_t pid, int err)
+void perf_events_report(const struct perf_events *e, pid_t pid, int err)
 {
 	if (err == -EMFILE || err == -ENFILE) {
 		log_error(-err,
@@ -346,7 +383,11 @@ int perf_events_add_process(struct perf_events *e, pid_t pid, perf_events_fn *fn
 	int nr = 1, nr_all = 0;
 
 	e->attr.inherit = 1;
-	e->attaching = true;
+	/* It may be the child of a process that is watched. */
+	if (e->mapped)
+		perf_events_read(e, fn, context);
+	if (is_watched(e, pid))
+		return 0;
 	for (int i = 0; i < MAX_LISTINGS && nr > 0; i++) {
 		nr = add_listed(e, pid);
 		nr_all += nr > 0 ? nr : 0;
@@ -354,14 +395,18 @@ int perf_events_add_process(struct perf_events *e, pid_t pid, perf_events_fn *fn
 		if (e->mapped)
 			perf_events_read(e, fn, context);
 	}
-	e->attaching = false;
 	if (nr >= 0 && !nr_all && !is_watched(e, pid))
 		nr = -ESRCH;
-	if (nr < 0 && !(nr == -ESRCH && nr_all)) {
-		report(e, pid, nr);
-		return nr;
-	}
-	return 0;
+	return nr < 0 && !(nr == -ESRCH && nr_all) ? nr : 0;
+}
+
+void perf_events_keep_to_threads(struct perf_events *e)
+{
+	struct perf_event_attr copy = e->attr;
+
+	copy.inherit = copy.inherit_thread = 1;
+	if (!try_event(&copy))
+		e->attr.inherit_thread = 1;
 }
 
 void perf_events_disable(struct perf_events *e)
@@ -377,10 +422,13 @@ int perf_events_add_to_epoll(struct perf_events *e, int epoll_fd)
 	/* Edge-triggered: an event whose thread has ended stays readable (EPOLLHUP). */
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
 
-	for (size_t i = 0; i < e->nr_cpus; i++)
-		if (e->rings[i].fd >= 0 &&
-		    epoll_ctl(epoll_fd, EPOLL_CTL_ADD, e->rings[i].fd, &event))
+	for (size_t i = 0; i < e->nr_cpus; i++) {
+		if (e->rings[i].fd < 0 || e->rings[i].polled)
+			continue;
+		if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, e->rings[i].fd, &event))
 			return -errno;
+		e->rings[i].polled = true;
+	}
 	return 0;
 }
 
@@ -394,8 +442,11 @@ static void on_record(void *context, const uint8_t *bytes, size_t size)
 	if (!perf_record_parse(&h, bytes + sizeof(h), size - sizeof(h),
 			       e->attr.sample_type & PERF_SAMPLE_CALLCHAIN, &r))
 		return;
-	if (e->attaching && r.type == PERF_FORKED)
+	if (e->attr.inherit && r.type == PERF_FORKED &&
+	    (!e->attr.inherit_thread || r.pid == r.parent_pid))
 		add_watched(e, r.tid);
+	else if (e->attr.inherit && r.type == PERF_EXITED)
+		forget_watched(e, r.tid);
 	e->fn(e->context, &r);
 }
 

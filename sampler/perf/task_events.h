@@ -41,14 +41,25 @@ bool perf_events_count_ns(const struct perf_events *events);
 /* Opens events on whole CPUs, which run from then on. 0 or -errno, reported. */
 int perf_events_add_machine(struct perf_events *events);
 /*
+ * Opens events on whole CPUs that count while a process of this cgroup, or of one below it, runs.
+ * 0, or -errno (-EACCES, -EPERM: not allowed).
+ */
+int perf_events_add_cgroup(struct perf_events *events, const char *folder);
+/*
  * Opens events on all threads of a process; what they start inherits them. Records that come
- * meanwhile go to fn. 0 or -errno (-ESRCH: it has ended), reported.
+ * meanwhile go to fn. 0 or -errno (-ESRCH: it has ended), which perf_events_report() puts in words.
  */
 int perf_events_add_process(struct perf_events *events, pid_t pid, perf_events_fn *fn,
 			    void *context);
+void perf_events_report(const struct perf_events *events, pid_t pid, int err);
+/*
+ * To be called before a process is added: new threads inherit the events and new processes do not.
+ * Before Linux 5.13 this changes nothing.
+ */
+void perf_events_keep_to_threads(struct perf_events *events);
 void perf_events_disable(struct perf_events *events);
 
-/* The rings wake an epoll set when they hold 128 KiB. 0 or -errno. */
+/* The rings wake an epoll set when they hold 128 KiB; new ones are added. 0 or -errno. */
 int perf_events_add_to_epoll(struct perf_events *events, int epoll_fd);
 /* Hands over every record that is there; CPUs one after the other, so not in time order. */
 void perf_events_read(struct perf_events *events, perf_events_fn *fn, void *context);

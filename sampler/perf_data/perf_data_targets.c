@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
-#include "core/base/safe_open.h"
+#include "core/rights/safe_open.h"
 #include "core/portable/frames.h"
 #include "sampler/walk/snapshot_lookup.h"
 #include "sampler/unwind/unwind_table.h"

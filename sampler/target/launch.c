@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "sampler/target/exec_environment.h"
 
 static bool is_program(const char *path, int *ret_err, char **ret_path)
 {
@@ -92,8 +93,11 @@ static char *read_string(int fd)
 /* Takes assignments until the empty string, then executes the program. */
 static void __attribute__((noreturn)) run_child(int go_fd, int error_fd, char *const argv[])
 {
-	char *assignment;
+	char *assignment, **as_given = exec_environment();
 	int err;
+
+	if (as_given)
+		environ = as_given;
 
 	while ((assignment = read_string(go_fd)) && *assignment)
 		putenv(assignment);

@@ -17,7 +17,10 @@ struct launch {
  * NULL, is its file, to be freed.
  */
 int launch_find(const char *name, char **ret_path);
-/* Forks. 0 or -errno. argv is searched in PATH and ends with NULL. */
+/*
+ * Forks. 0 or -errno. argv is searched in PATH and ends with NULL. The program gets the environment
+ * that this program was started with, whatever was changed in environ since.
+ */
 int launch_prepare(struct launch *launch, char *const argv[]);
 /* Puts NAME=VALUE into its environment. 0 or -errno. */
 int launch_set_environment(struct launch *launch, const char *assignment);

@@ -153,13 +153,15 @@ int file_table_open_module(const struct file_table *t, uint32_t sink_id)
 	return -ENOENT;
 }
 
-int file_table_open_root(const struct file_table *t, uint32_t sink_id)
+int file_table_open_root(const struct file_table *t, uint32_t sink_id, size_t *ret_prefix)
 {
 	for (size_t i = 0; i < t->nr; i++) {
 		const struct mapped_file *file = &t->entries[i]->file;
 
-		if (file->sink_id == sink_id)
-			return open_mapped_root(file->in_our_root, file->root_pid);
+		if (file->sink_id != sink_id)
+			continue;
+		*ret_prefix = file->root.prefix;
+		return mapped_root_open(&file->root, file->path);
 	}
 	return -ENOENT;
 }
@@ -208,8 +210,7 @@ static void open_file(struct mapped_file *file, const struct file_mapping *m)
 	file->kind = MODULE_ELF;
 	file->path = xasprintf("%.*s", length, m->path);
 	file->fd = open_mapped(m);
-	file->in_our_root = open_mapped_in_our_root(m);
-	file->root_pid = m->pid;
+	file->root = mapped_root_of(m);
 	if (file->fd >= 0 && !fstat(file->fd, &st)) {
 		file->changed = st.st_mtim;
 		file->size_bytes = (uint64_t)st.st_size;

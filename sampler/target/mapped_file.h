@@ -19,6 +19,12 @@ struct file_segment {
 	uint64_t offset, size, vaddr; /* of an executable PT_LOAD: file offset, file bytes */
 };
 
+/* The root directory in which the path of a file, and paths that it holds, have a meaning. */
+struct mapped_root {
+	pid_t pid;     /* that of this process; 0: `path` is one of ours */
+	size_t prefix; /* of those bytes of `path`, which is ours, the directory is the root */
+};
+
 struct mapped_file {
 	uint32_t index;	  /* dense; walkers know its rows by it */
 	uint32_t sink_id; /* module id in the sink; PROFILE_NONE until a frame needs it */
@@ -33,9 +39,7 @@ struct mapped_file {
 	int fd;			       /* or -errno: it could not be opened */
 	struct timespec changed;       /* st_mtime when it was opened */
 	uint64_t size_bytes;
-	/* Where paths inside the file are looked up: our root, or that of this process. */
-	bool in_our_root;
-	pid_t root_pid;
+	struct mapped_root root;
 	struct file_segment *segments;
 	size_t nr_segments;
 };
@@ -64,8 +68,8 @@ size_t file_table_size(const struct file_table *table);
 /* A new descriptor of the file behind the sink's module id, as source_ops.open_module. */
 int file_table_open_module(const struct file_table *table, uint32_t sink_id);
 
-/* The root directory of the process that mapped it, as source_ops.open_root. */
-int file_table_open_root(const struct file_table *table, uint32_t sink_id);
+/* The root directory of its paths, as source_ops.open_root. */
+int file_table_open_root(const struct file_table *table, uint32_t sink_id, size_t *ret_prefix);
 
 /* Where a mapping was seen: what it takes to open exactly that file. */
 struct file_mapping {

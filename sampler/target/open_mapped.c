@@ -1,11 +1,12 @@
 /*
  * The kernel's link to a mapped file is the best name; the path that the mapping had comes next, in
- * the root of the process. Everything goes through core/base/safe_open.h, because a process can map
- * what it likes and put what it likes at the path afterwards.
+ * the root of the process. Everything goes through core/rights/safe_open.h, because a process can
+ * map what it likes and put what it likes at the path afterwards.
  */
 #include "sampler/target/open_mapped.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
-#include "core/base/safe_open.h"
+#include "core/rights/safe_open.h"
 
 /* Takes over fd; ESTALE where it is not the file with that inode (0: any). */
 static int check_inode(int fd, uint64_t ino)
@@ -76,20 +77,44 @@ int open_mapped(const struct file_mapping *m)
 	return fd;
 }
 
-bool open_mapped_in_our_root(const struct file_mapping *m)
+/*
+ * In /proc/PID/maps a path begins at our root where the file lies below it, so it leads through the
+ * root of a process that has called chroot(2). Returns the length of that part.
+ */
+static size_t prefix_of_root(const char *link, const char *path)
 {
-	struct stat ours, theirs;
-	char path[64];
+	char root[PATH_MAX];
+	ssize_t n = readlink(link, root, sizeof(root));
 
-	snprintf(path, sizeof(path), "/proc/%d/root", (int)m->pid);
-	if (!stat("/", &ours) && !stat(path, &theirs) && ours.st_dev == theirs.st_dev &&
-	    ours.st_ino == theirs.st_ino)
-		return true;
-	/* The process has ended, or may not be looked into: the same file at the same path will do. */
-	return m->ino && m->path[0] == '/' && !stat(m->path, &ours) && ours.st_ino == m->ino;
+	return n > 1 && !strncmp(path, root, (size_t)n) && path[n] == '/' ? (size_t)n : 0;
 }
 
-int open_mapped_root(bool in_our_root, pid_t pid)
+struct mapped_root mapped_root_of(const struct file_mapping *m)
 {
-	return safe_open_root_of(in_our_root ? 0 : pid);
+	struct stat ours, theirs;
+	char link[64];
+
+	snprintf(link, sizeof(link), "/proc/%d/root", (int)m->pid);
+	if (!stat("/", &ours) && !stat(link, &theirs) && ours.st_dev == theirs.st_dev &&
+	    ours.st_ino == theirs.st_ino)
+		return (struct mapped_root){ 0 };
+	/*
+	 * The same file at the same path: that is how paths of a process that has ended are known.
+	 */
+	if (m->ino && m->path[0] == '/' && !stat(m->path, &ours) && ours.st_ino == m->ino)
+		return (struct mapped_root){ .prefix = prefix_of_root(link, m->path) };
+	return (struct mapped_root){ .pid = m->pid };
+}
+
+int mapped_root_open(const struct mapped_root *root, const char *path)
+{
+	char *prefix;
+	int fd;
+
+	if (root->pid || !root->prefix)
+		return safe_open_root_of(root->pid);
+	prefix = xasprintf("%.*s", (int)root->prefix, path);
+	fd = open(prefix, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	free(prefix);
+	return fd < 0 ? -errno : fd;
 }

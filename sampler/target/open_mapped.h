@@ -2,9 +2,6 @@
 #ifndef SPROF_OPEN_MAPPED_H
 #define SPROF_OPEN_MAPPED_H
 
-#include <stdbool.h>
-#include <sys/types.h>
-
 #include "sampler/target/mapped_file.h"
 
 /*
@@ -14,13 +11,15 @@
  */
 int open_mapped(const struct file_mapping *mapping);
 
-/* Returns whether paths of the process mean here what they mean to it. */
-bool open_mapped_in_our_root(const struct file_mapping *mapping);
+/*
+ * Finds out in which root directory the path of the mapping, and paths in the file, have a meaning.
+ */
+struct mapped_root mapped_root_of(const struct file_mapping *mapping);
 
 /*
- * Opens the root directory for paths of a mapped file: ours, or that of process `pid`, which must
- * be alive. Returns an O_PATH descriptor, or -errno.
+ * Opens that directory, of the process that had it while that lives. `path` is the mapping's.
+ * Returns an O_PATH descriptor, or -errno.
  */
-int open_mapped_root(bool in_our_root, pid_t pid);
+int mapped_root_open(const struct mapped_root *root, const char *path);
 
 #endif

@@ -15,6 +15,7 @@
 #include "core/base/log.h"
 #include "sampler/inject/inject.h"
 #include "sampler/inject/inject_check.h"
+#include "sampler/inject/seccomp_status.h"
 #include "sampler/timer/library.h"
 #include "sampler/timer/targets/processes.h"
 #include "sampler/timer/rendezvous.h"
@@ -118,10 +119,25 @@ static bool may_trace(pid_t pid)
 	return fd >= 0;
 }
 
+static const char *name_of_filters(pid_t pid)
+{
+	struct inject_reason reason;
+
+	switch (inject_seccomp_kind_of_process(pid, &reason)) {
+	case INJECT_NO_FILTER: return "none";
+	case INJECT_FILTER_READABLE: return "read";
+	case INJECT_FILTER_SHARED: return "shared";
+	default: return "unknown";
+	}
+}
+
 void source_timer_probe_process(pid_t pid, struct timer_way *ret)
 {
 	struct inject_reason reason = { "", "" };
-	struct timer_way way = { .prearmed = timer_wake_is_possible(pid) };
+	struct timer_way way = {
+		.prearmed = timer_wake_is_possible(pid),
+		.seccomp = name_of_filters(pid),
+	};
 
 	way.ok = way.prearmed || !inject_probe(pid, &reason);
 	if (way.ok && !way.prearmed && !may_trace(pid))

@@ -21,6 +21,8 @@
 #include "sampler/timer/attach_target.h"
 #include "sampler/timer/library.h"
 #include "sampler/target/proc_life.h"
+#include "sampler/selection/members.h"
+#include "sampler/selection/process_tree.h"
 #include "sampler/timer/targets/processes.h"
 #include "sampler/timer/wake.h"
 #include "sampler/timer/wake_signal.h"
@@ -33,6 +35,7 @@
 #define MAX_CHILDREN 65536
 #define MAX_AT_ONCE 4 /* attached to in one round, so that the other targets are served too */
 #define MAX_SAID 5
+#define MAX_FIRST 32 /* attached to before the recording begins; each takes some milliseconds */
 
 struct child {
 	pid_t pid;
@@ -42,7 +45,7 @@ struct child {
 	uint64_t cpu_ns;  /* and until now */
 	char name[COMM_SIZE + 1];
 	char why[256]; /* why it is not sampled; "": it was not tried yet */
-	bool old;      /* it ran before the recording began: not followed */
+	bool old;      /* it ran before the recording began */
 	bool tried;
 	UT_hash_handle hh;
 };
@@ -50,18 +53,23 @@ struct child {
 struct timer_follow {
 	struct timer_processes *processes;
 	struct timer_wake *wake;
+	struct members *members; /* NULL: of no cgroup or user */
 	struct child *children;
+	bool no_children;
 	uint64_t next_ns;
-	size_t nr_followed, nr_short, nr_said;
-	uint64_t short_ns;
+	size_t nr_followed, nr_short, nr_idle, nr_said;
+	uint64_t short_ns, idle_ns;
 	size_t nr_more;
 	uint64_t more_ns;
 };
 
-struct timer_follow *timer_follow_new(struct timer_processes *processes, struct timer_wake *wake)
+struct timer_follow *timer_follow_new(struct timer_processes *processes, struct timer_wake *wake,
+				      struct members *members, bool no_children)
 {
 	struct timer_follow *f = xcalloc(1, sizeof(*f));
 
+	f->members = members;
+	f->no_children = no_children;
 	f->processes = processes;
 	f->wake = wake;
 	return f;
@@ -104,7 +112,7 @@ static void add_child(struct timer_follow *f, pid_t pid, uint64_t base_ns, bool 
 	HASH_ADD_INT(f->children, pid, c);
 }
 
-static void add_children_of_thread(struct timer_follow *f, pid_t pid, pid_t tid, bool old)
+static void add_children_of_thread(struct timer_follow *f, pid_t pid, pid_t tid)
 {
 	char path[64];
 	int child;
@@ -114,34 +122,31 @@ static void add_children_of_thread(struct timer_follow *f, pid_t pid, pid_t tid,
 	file = fopen(path, "re");
 	while (file && fscanf(file, "%d", &child) == 1)
 		if (!timer_is_sampled(f->processes, child))
-			add_child(f, child, 0, old);
+			add_child(f, child, 0, false);
 	if (file)
 		fclose(file);
 }
 
-static void add_children(struct timer_follow *f, pid_t pid, bool old)
+static void add_children(struct timer_follow *f, pid_t pid)
 {
 	struct dirent *entry;
 	char path[64];
 	DIR *dir;
 
+	if (f->no_children)
+		return;
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	dir = opendir(path);
 	while (dir && (entry = readdir(dir)))
 		if (entry->d_name[0] != '.')
-			add_children_of_thread(f, pid, atoi(entry->d_name), old);
+			add_children_of_thread(f, pid, atoi(entry->d_name));
 	if (dir)
 		closedir(dir);
 }
 
 static void add_new_children(void *context, pid_t pid)
 {
-	add_children(context, pid, false);
-}
-
-void timer_follow_spare(struct timer_follow *f, pid_t pid)
-{
-	add_children(f, pid, true);
+	add_children(context, pid);
 }
 
 /* A process that has become another program is followed as a child is. */
@@ -159,6 +164,15 @@ static void look_for_exec(struct timer_follow *f, struct timer_process *p)
 	add_child(f, pid, proc_life_cpu_ns(pid), false);
 }
 
+static int add_member(void *context, pid_t pid)
+{
+	struct timer_follow *f = context;
+
+	if (!timer_is_sampled(f->processes, pid))
+		add_child(f, pid, proc_life_cpu_ns(pid), false);
+	return 0;
+}
+
 static void look_around(struct timer_follow *f)
 {
 	struct child *c, *next;
@@ -169,12 +183,12 @@ static void look_around(struct timer_follow *f)
 		if (p->ended_ns)
 			continue;
 		look_for_exec(f, p);
-		add_children(f, p->maps.pid, false);
+		add_children(f, p->maps.pid);
 	}
+	members_poll(f->members, add_member, f);
 	timer_wake_visit(f->wake, add_new_children, f);
 	HASH_ITER (hh, f->children, c, next)
-		if (!c->old)
-			add_children(f, c->pid, false);
+		add_children(f, c->pid);
 }
 
 /* ---- each of them */
@@ -229,14 +243,64 @@ static bool reach(struct timer_follow *f, struct child *c)
 	return !err;
 }
 
+/* ---- those that there are when the recording begins */
+
+static int add_started(void *context, pid_t pid)
+{
+	struct timer_follow *f = context;
+
+	if (!timer_is_sampled(f->processes, pid) && !timer_wake_expects(f->wake, pid))
+		add_child(f, pid, proc_life_cpu_ns(pid), true);
+	return 0;
+}
+
+/* Most CPU time first. */
+static int compare_used(const void *a, const void *b)
+{
+	const struct child *x = *(struct child *const *)a, *y = *(struct child *const *)b;
+
+	if (x->base_ns != y->base_ns)
+		return x->base_ns > y->base_ns ? -1 : 1;
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+void timer_follow_begin(struct timer_follow *f, struct process_tree *tree)
+{
+	struct child **list, *c, *next;
+	size_t nr = 0, nr_left;
+
+	if (!f->no_children)
+		process_tree_follow(tree, add_started, f);
+	if (f->members)
+		members_begin(f->members, add_started, f);
+	nr_left = HASH_COUNT(f->children);
+	list = xcalloc(nr_left + 1, sizeof(*list));
+	HASH_ITER (hh, f->children, c, next)
+		list[nr++] = c;
+	qsort(list, nr, sizeof(*list), compare_used);
+	for (size_t i = 0; i < nr && i < MAX_FIRST; i++) {
+		nr_left--;
+		if (!reach(f, list[i]))
+			continue;
+		f->nr_followed++;
+		forget(f, list[i]);
+	}
+	if (nr_left)
+		log_info("%zu of them are attached to when they use the CPU", nr_left);
+	free(list);
+}
+
 /* A child that was not sampled has ended, or the recording has: reports or counts it. */
 static void settle(struct timer_follow *f, const struct child *c)
 {
 	uint64_t ns = c->cpu_ns > c->base_ns ? c->cpu_ns - c->base_ns : 0;
 
-	if (c->old || (f->processes->launched && ns < patience_ns(f) && !c->why[0]))
+	if (f->processes->launched && ns < patience_ns(f) && !c->why[0])
 		return;
-	if (!c->why[0]) {
+	if (!c->why[0] && c->old) {
+		f->nr_idle += ns > 0;
+		f->idle_ns += ns;
+	} else if (!c->why[0]) {
 		f->nr_short++;
 		f->short_ns += ns;
 	} else if (f->nr_said < MAX_SAID) {
@@ -259,8 +323,6 @@ static bool poll_child(struct timer_follow *f, struct child *c, unsigned int *nr
 		settle(f, c);
 		return false;
 	}
-	if (c->old)
-		return life.state != 'Z';
 	if (timer_is_sampled(f->processes, c->pid)) {
 		f->nr_followed++;
 		return false;
@@ -322,5 +384,9 @@ void timer_follow_end(struct timer_follow *f)
 		log_warning(
 			"%zu child processes were too short to be followed, %.0f ms of CPU time",
 			f->nr_short, (double)f->short_ns / 1e6);
+	if (f->nr_idle)
+		log_warning("%zu processes that ran already used too little CPU time to be "
+			    "attached to, %.0f ms",
+			    f->nr_idle, (double)f->idle_ns / 1e6);
 	log_debug("%zu child processes were followed", f->nr_followed);
 }

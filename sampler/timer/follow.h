@@ -6,18 +6,28 @@
 #ifndef SPROF_FOLLOW_H
 #define SPROF_FOLLOW_H
 
-#include <sys/types.h>
+#include <stdbool.h>
 
+struct members;
+struct process_tree;
 struct timer_follow;
 struct timer_processes;
 struct timer_wake;
 
-/* Both must outlive it. */
-struct timer_follow *timer_follow_new(struct timer_processes *processes, struct timer_wake *wake);
+/*
+ * All must outlive it; `members` may be NULL. no_children: only programs that targets become by
+ * exec are followed.
+ */
+struct timer_follow *timer_follow_new(struct timer_processes *processes, struct timer_wake *wake,
+				      struct members *members, bool no_children);
 void timer_follow_free(struct timer_follow *follow); /* NULL is fine */
 
-/* Does not follow the children that a process has now: they were not asked for. */
-void timer_follow_spare(struct timer_follow *follow, pid_t pid);
+/*
+ * What these processes have started already, and the members that there are, are followed too:
+ * those that have used the most CPU time are attached to at once, the others as soon as they use
+ * some.
+ */
+void timer_follow_begin(struct timer_follow *follow, struct process_tree *tree);
 /* Once in a round. */
 void timer_follow_poll(struct timer_follow *follow);
 /* The recording ends: reports what was not sampled. */

@@ -13,7 +13,8 @@
 
 #include "core/base/alloc.h"
 #include "core/base/elf_headers.h"
-#include "core/base/safe_open.h"
+#include "core/rights/safe_open.h"
+#include "core/rights/privileges.h"
 
 static int open_program(const char *name)
 {
@@ -63,11 +64,13 @@ static enum program_kind program_kind(int fd)
 
 bool timer_library_is_loaded_by(const char *program, char *why, size_t why_size)
 {
+	enum rights before = privileges_use(RIGHTS_OF_CALLER);
 	int fd = open_program(program);
 	enum program_kind kind;
 	struct stat st;
 	bool good = true;
 
+	privileges_use(before);
 	if (fd < 0)
 		return true; /* starting it will fail with the reason */
 	kind = program_kind(fd);

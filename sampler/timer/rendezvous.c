@@ -115,7 +115,8 @@ static bool is_known(const struct timer_reception *to, pid_t pid)
 }
 
 /*
- * A program of our own user may come in, and what a target has started, whatever user it runs as.
+ * A program of our own user may come in, and what a target has started, whatever user it runs as;
+ * under no_children only the targets themselves.
  */
 static bool is_welcome(const struct timer_reception *to, const struct ucred *peer)
 {
@@ -123,6 +124,8 @@ static bool is_welcome(const struct timer_reception *to, const struct ucred *pee
 
 	if (pid <= 0)
 		return false;
+	if (to->processes->no_children)
+		return is_known(to, pid);
 	if (peer->uid == geteuid())
 		return true;
 	for (int i = 0; i < MAX_GENERATIONS && pid > 1; i++) {

@@ -24,10 +24,15 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/rights/privileges.h"
 #include "sampler/agent/rendezvous.h"
 #include "sampler/attach/own_library.h"
+#include "sampler/target/exec_environment.h"
+#include "sampler/sink/limits.h"
 #include "sampler/target/mapped_file.h"
-#include "sampler/target/targets.h"
+#include "sampler/selection/members.h"
+#include "sampler/selection/process_tree.h"
+#include "sampler/selection/targets.h"
 #include "sampler/timer/attach_target.h"
 #include "sampler/timer/drain.h"
 #include "sampler/timer/follow.h"
@@ -44,7 +49,9 @@
 
 struct source {
 	struct profile_stats stats;
+	struct limits limits;
 	struct targets *targets;
+	struct members *members; /* of a cgroup or user; NULL: not asked for */
 	struct timer_processes processes;
 	struct timer_rendezvous *rendezvous;
 	struct timer_wake *wake;
@@ -91,7 +98,7 @@ static bool source_probe(char *why, size_t why_size, char *hint, size_t hint_siz
 static int prepare_launch(struct source *s, const struct source_config *config)
 {
 	char *library = own_library_find(TIMER_LIBRARY), why[128];
-	const char *others = getenv("LD_PRELOAD");
+	const char *others = exec_environment_value("LD_PRELOAD");
 
 	if (!timer_library_is_loaded_by(config->program, why, sizeof(why))) {
 		log_error(0, "sample '%s' by timers: %s", config->program, why);
@@ -127,7 +134,7 @@ static struct timer_reception reception(struct source *s)
 	return (struct timer_reception){ &s->processes, s->wake, s->drain };
 }
 
-static int add_target(struct source *s, pid_t id)
+static int add_target(struct source *s, pid_t id, struct process_tree *tree)
 {
 	const struct timer_reception to = reception(s);
 	pid_t pid = id;
@@ -138,12 +145,31 @@ static int add_target(struct source *s, pid_t id)
 		log_hint("it may have ended: pgrep -l NAME lists what runs");
 		return err;
 	}
-	timer_follow_spare(s->follow, pid);
-	return timer_attach(&to, s->rendezvous, pid);
+	err = timer_attach(&to, s->rendezvous, pid);
+	if (!err)
+		process_tree_add_root(tree, pid);
+	return err;
+}
+
+/* 0, or the error of the first that failed, unless others may take its place. */
+static int add_named(struct source *s, const struct source_config *config,
+		     struct process_tree *tree)
+{
+	int first_error = 0;
+
+	for (size_t i = 0; i < config->nr_pids; i++) {
+		int err = add_target(s, config->pids[i], tree);
+
+		if (err && !config->some_may_fail)
+			return err;
+		first_error = first_error ? first_error : err;
+	}
+	return tree->nr_roots ? 0 : first_error;
 }
 
 static int add_targets(struct source *s, const struct source_config *config)
 {
+	struct process_tree tree = { 0 };
 	int err = 0;
 
 	if (config->system_wide) {
@@ -154,8 +180,11 @@ static int add_targets(struct source *s, const struct source_config *config)
 	}
 	if (config->launched)
 		err = prepare_launch(s, config);
-	for (size_t i = 0; i < config->nr_pids && !err; i++)
-		err = add_target(s, config->pids[i]);
+	if (!err)
+		err = add_named(s, config, &tree);
+	if (!err)
+		timer_follow_begin(s->follow, &tree);
+	process_tree_fini(&tree);
 	return err;
 }
 
@@ -196,7 +225,7 @@ static int make_parts(struct source *s, const struct source_config *config)
 		.tick_ns = tick_ns(),
 	};
 	int err = timer_processes_init(&s->processes, &region, !config->no_python, &s->stats,
-				       config->sandbox);
+				       &s->limits, config->sandbox);
 
 	if (err)
 		return err;
@@ -208,7 +237,8 @@ static int make_parts(struct source *s, const struct source_config *config)
 	/* Where waiting is sampled too, every sample interrupts it: waking may do so as well. */
 	s->wake = timer_wake_new(timer_rendezvous_name(s->rendezvous), config->wall_clock);
 	s->drain = timer_drain_new(&s->processes, &s->stats);
-	s->follow = timer_follow_new(&s->processes, s->wake);
+	s->processes.no_children = config->no_children;
+	s->follow = timer_follow_new(&s->processes, s->wake, s->members, config->no_children);
 	return 0;
 }
 
@@ -225,6 +255,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 	s = xcalloc(1, sizeof(*s));
 	s->epoll_fd = -1;
 	s->targets = targets_new();
+	s->members = members_new(config);
 	err = make_parts(s, config);
 	if (!err)
 		err = add_targets(s, config);
@@ -278,7 +309,8 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	now = monotonic_ns();
 	timer_drain_read(s->drain, now - SETTLE_NS);
 	timer_drain_set_sink(s->drain, NULL);
-	return targets_live(s->targets);
+	limits_tell(&s->limits, sink);
+	return targets_live(s->targets) && members_live(s->members);
 }
 
 /* After this no handler takes samples any more. */
@@ -307,11 +339,13 @@ static void source_stop(struct source *s, struct sink *sink)
 	timer_drain_read(s->drain, UINT64_MAX);
 	timer_missed_end(&s->processes.config, s->processes.first);
 	timer_drain_set_sink(s->drain, NULL);
+	limits_tell(&s->limits, sink);
 }
 
 static void source_stats(const struct source *s, struct profile_stats *ret_stats)
 {
 	*ret_stats = s->stats;
+	ret_stats->nr_limits += limits_total(&s->limits);
 }
 
 static const char *source_event(const struct source *s)
@@ -326,11 +360,11 @@ static int source_open_module(void *context, uint32_t module)
 	return file_table_open_module(s->processes.publish.files, module);
 }
 
-static int source_open_root(void *context, uint32_t module)
+static int source_open_root(void *context, uint32_t module, size_t *ret_prefix)
 {
 	const struct source *s = context;
 
-	return file_table_open_root(s->processes.publish.files, module);
+	return file_table_open_root(s->processes.publish.files, module, ret_prefix);
 }
 
 static void source_close(struct source *s)
@@ -345,6 +379,8 @@ static void source_close(struct source *s)
 		close(s->epoll_fd);
 	timer_processes_fini(&s->processes);
 	targets_free(s->targets);
+	members_free(s->members);
+	limits_fini(&s->limits);
 	for (size_t i = 0; i < sizeof(s->environment) / sizeof(s->environment[0]); i++)
 		free(s->environment[i]);
 	free(s);
@@ -353,6 +389,8 @@ static void source_close(struct source *s)
 const struct source_ops source_timer = {
 	.name = "timer",
 	.help = "timer signals inside the program: needs no rights",
+	/* A child that is attached to later: reads its seccomp filters, writes /proc/PID/mem. */
+	.privileges = PRIVILEGES_TO_FOLLOW | PRIVILEGE(CAP_SYS_ADMIN) | PRIVILEGE(CAP_DAC_OVERRIDE),
 	.probe = source_probe,
 	.open = source_open,
 	.environment = source_environment,

@@ -12,6 +12,7 @@ extern const struct source_ops source_timer;
 struct timer_way {
 	bool prearmed; /* libsprof.so is in it and listens: no ptrace is needed */
 	bool ok;
+	const char *seccomp; /* its filters: "none", "read", "shared" (sprof's own), "unknown" */
 	char why[256],
 		hint[256]; /* if not: the reason, and what fixes it ("" where nothing does) */
 };

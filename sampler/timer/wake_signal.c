@@ -19,6 +19,7 @@
 #include "core/base/clock.h"
 #include "core/base/proc_status.h"
 #include "sampler/agent/rendezvous.h"
+#include "sampler/inject/seccomp_status.h"
 #include "sampler/timer/library.h"
 #include "sampler/target/proc_life.h"
 #include "sampler/timer/targets/timer_process.h"
@@ -56,17 +57,6 @@ bool timer_wake_has_library(pid_t pid)
 	return found;
 }
 
-/* How many seccomp filters the process has; -1: the kernel does not say (before 5.9). */
-static long nr_filters(const char *status)
-{
-	const char *mode = proc_status_value(status, "Seccomp"),
-		   *nr = proc_status_value(status, "Seccomp_filters");
-
-	if (mode && !strtol(mode, NULL, 10))
-		return 0;
-	return nr ? strtol(nr, NULL, 10) : -1;
-}
-
 /*
  * A filter might end the process for what it does when it is woken, which is to open a socket and
  * make timers. If it has as many filters as we have, they are those of the container that both are
@@ -74,11 +64,11 @@ static long nr_filters(const char *status)
  */
 static bool is_filtered(const char *status)
 {
-	long nr = nr_filters(status);
+	long nr = inject_seccomp_nr_filters(status);
 	char own[8192];
 
-	return nr &&
-	       (nr < 0 || proc_status_text(getpid(), own, sizeof(own)) || nr_filters(own) != nr);
+	return nr && (nr < 0 || proc_status_text(getpid(), own, sizeof(own)) ||
+		      inject_seccomp_nr_filters(own) != nr);
 }
 
 bool timer_wake_is_possible(pid_t pid)

@@ -16,7 +16,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
-#include "core/base/privileges.h"
+#include "core/rights/privileges.h"
 #include "sampler/unwind/confined_table.h"
 #include "sampler/unwind/rule_set.h"
 #include "sampler/unwind/unwind_table.h"

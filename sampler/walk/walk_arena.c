@@ -5,21 +5,16 @@
 #include "sampler/walk/walk_arena.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/untrusted/shared_memory.h"
 #include "sampler/target/mapped_file.h"
 #include "sampler/target/process.h"
 #include "sampler/walk/table_builder.h"
 #include "sampler/unwind/unwind_table.h"
-
-#ifndef F_SEAL_FUTURE_WRITE
-#define F_SEAL_FUTURE_WRITE 0x0010 /* Linux 5.1: existing mappings stay writable */
-#endif
 
 struct walk_arena_writer {
 	int fd;
@@ -30,21 +25,16 @@ struct walk_arena_writer {
 int walk_arena_new(struct walk_arena_writer **ret)
 {
 	struct walk_arena_writer *w = xcalloc(1, sizeof(*w));
+	void *at;
 	int err;
 
-	w->arena = MAP_FAILED;
-	w->fd = memfd_create("sprof-rows", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (w->fd >= 0 && !ftruncate(w->fd, sizeof(*w->arena)))
-		w->arena =
-			mmap(NULL, sizeof(*w->arena), PROT_READ | PROT_WRITE, MAP_SHARED, w->fd, 0);
-	if (w->arena == MAP_FAILED) {
-		err = -errno;
-		walk_arena_free(w);
+	err = shared_memory_new("sprof-rows", sizeof(*w->arena), SHARED_MEMORY_READ, &w->fd, &at);
+	if (err) {
+		free(w);
 		return err;
 	}
+	w->arena = at;
 	w->arena->magic = WALK_ARENA_MAGIC;
-	fcntl(w->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
-	fcntl(w->fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE);
 	*ret = w;
 	return 0;
 }
@@ -53,10 +43,8 @@ void walk_arena_free(struct walk_arena_writer *w)
 {
 	if (!w)
 		return;
-	if (w->arena != MAP_FAILED)
-		munmap(w->arena, sizeof(*w->arena));
-	if (w->fd >= 0)
-		close(w->fd);
+	shared_memory_unmap(w->arena, sizeof(*w->arena));
+	close(w->fd);
 	free(w);
 }
 

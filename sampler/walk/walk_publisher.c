@@ -5,11 +5,9 @@
 #include "sampler/walk/walk_publisher.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "core/base/alloc.h"
@@ -17,6 +15,7 @@
 #include "core/portable/pycode.h"
 #include "core/profile/source.h"
 #include "core/portable/walk_tables.h"
+#include "core/untrusted/shared_memory.h"
 #include "sampler/target/mapped_file.h"
 #include "sampler/target/proc_maps.h"
 #include "sampler/target/process.h"
@@ -110,18 +109,13 @@ void walk_target_refresh(struct walk_target *t)
 static int map_space(struct walk_target *t)
 {
 	void *at;
+	int err = shared_memory_new("sprof-walk-space", sizeof(struct walk_space),
+				    SHARED_MEMORY_READ, &t->space_fd, &at);
 
-	t->space_fd = memfd_create("sprof-walk-space", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (t->space_fd < 0 || ftruncate(t->space_fd, sizeof(struct walk_space)))
-		return -errno;
-	at = mmap(NULL, sizeof(struct walk_space), PROT_READ | PROT_WRITE, MAP_SHARED, t->space_fd,
-		  0);
-	if (at == MAP_FAILED)
-		return -errno;
+	if (err)
+		return err;
 	t->space = at;
 	t->space->magic = WALK_SPACE_MAGIC;
-	/* no writable mapping can be made after this */
-	fcntl(t->space_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE);
 	return 0;
 }
 
@@ -130,6 +124,7 @@ struct walk_target *walk_publisher_add(struct walk_publisher *p, pid_t pid)
 	struct walk_target *t = xcalloc(1, sizeof(*t));
 
 	t->publisher = p;
+	t->space_fd = -1;
 	t->maps.pid = pid;
 	t->next = p->targets;
 	p->targets = t;
@@ -150,7 +145,7 @@ void walk_publisher_remove(struct walk_publisher *p, struct walk_target *t)
 	if (*at)
 		*at = t->next;
 	if (t->space)
-		munmap(t->space, sizeof(*t->space));
+		shared_memory_unmap(t->space, sizeof(*t->space));
 	if (t->space_fd >= 0)
 		close(t->space_fd);
 	process_fini(&t->maps);
@@ -237,7 +232,7 @@ int walk_publisher_open_module(const struct walk_publisher *p, uint32_t module)
 	return file_table_open_module(p->files, module);
 }
 
-int walk_publisher_open_root(const struct walk_publisher *p, uint32_t module)
+int walk_publisher_open_root(const struct walk_publisher *p, uint32_t module, size_t *ret_prefix)
 {
-	return file_table_open_root(p->files, module);
+	return file_table_open_root(p->files, module, ret_prefix);
 }

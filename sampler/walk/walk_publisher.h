@@ -49,6 +49,7 @@ uint32_t walk_target_python_frame(struct walk_target *target, struct sink *sink,
 				  const void *code, size_t size);
 /* As source_ops.open_module, for the modules of walk_target_frame(). */
 int walk_publisher_open_module(const struct walk_publisher *publisher, uint32_t module);
-int walk_publisher_open_root(const struct walk_publisher *publisher, uint32_t module);
+int walk_publisher_open_root(const struct walk_publisher *publisher, uint32_t module,
+			     size_t *ret_prefix);
 
 #endif

@@ -14,7 +14,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
-#include "core/base/safe_open.h"
+#include "core/rights/safe_open.h"
 #include "symbolizer/lookup/debuginfod.h"
 
 #define DEBUG_DIR "/usr/lib/debug"
@@ -117,7 +117,7 @@ struct elf_image *debug_file_alt(const struct symbol_module *module, const char 
 {
 	const struct debug_root *root = module->debug ? module->debug_root : &module->root;
 	char *full = alt_path(module->opts->debug_dir,
-			      module->debug ? module->debug_path : module->path, name);
+			      module->debug ? module->debug_path : module->path_in_root, name);
 	struct elf_image *image = debug_file_open(root, full);
 	char *found;
 
@@ -177,19 +177,19 @@ static bool try_path(struct symbol_module *module, const struct debug_root *root
 static void find_by_link(struct symbol_module *module, const char *name, uint32_t crc)
 {
 	const char *debug_dir = module->opts->debug_dir ? module->opts->debug_dir : DEBUG_DIR;
-	const char *slash = strrchr(module->path, '/');
-	int length = slash ? (int)(slash - module->path) : 0;
+	const char *path = module->path_in_root;
+	const char *slash = strrchr(path, '/');
+	int length = slash ? (int)(slash - path) : 0;
 
 	/* The name comes from an untrusted file: it must not leave these directories. */
-	if (!name[0] || strchr(name, '/') || module->path[0] != '/' || length >= PATH_MAX)
+	if (!name[0] || strchr(name, '/') || path[0] != '/' || length >= PATH_MAX)
 		return;
-	if (try_path(module, &module->root, xasprintf("%.*s/%s", length, module->path, name), crc))
+	if (try_path(module, &module->root, xasprintf("%.*s/%s", length, path, name), crc))
 		return;
-	if (try_path(module, &module->root, xasprintf("%.*s/.debug/%s", length, module->path, name),
-		     crc))
+	if (try_path(module, &module->root, xasprintf("%.*s/.debug/%s", length, path, name), crc))
 		return;
 	try_path(module, module->opts->debug_dir ? &module->own_root : &module->root,
-		 xasprintf("%s%.*s/%s", debug_dir, length, module->path, name), crc);
+		 xasprintf("%s%.*s/%s", debug_dir, length, path, name), crc);
 }
 
 static void follow_link(struct symbol_module *module)
@@ -220,7 +220,7 @@ void debug_file_find(struct symbol_module *module)
 		follow_link(module);
 	if (!module->debug) {
 		module->debug = fetch(module, image->build_id, image->build_id_size);
-		module->debug_path = module->debug ? xstrdup(module->path) : NULL;
+		module->debug_path = module->debug ? xstrdup(module->path_in_root) : NULL;
 		module->debug_root = &module->root;
 	}
 	if (module->debug)

@@ -43,10 +43,11 @@ struct symbol_module {
 	enum module_kind kind;
 	const char *path;
 	/*
-	 * MODULE_ELF: the root directory in which `path` and the paths inside the file have a
-	 * meaning.
+	 * MODULE_ELF: the root directory in which the paths inside the file have a meaning, and the
+	 * module's path there.
 	 */
 	struct debug_root root;
+	const char *path_in_root;
 	struct debug_root own_root;  /* the root directory of this process */
 	uint32_t pid;		     /* MODULE_JIT */
 	int jitdump_fd, perf_map_fd; /* MODULE_JIT: the source that reads it closes it; or -errno */

@@ -20,11 +20,12 @@ struct symbolizer_opts {
 	int (*open_module)(void *context, uint32_t module);
 	/*
 	 * Opens the root directory in which the paths of a MODULE_ELF module have a meaning, which
-	 * the symbolizer closes: its debug files are looked up there and nowhere above. -errno
+	 * the symbolizer closes: its debug files are looked up there and nowhere above. The first
+	 * *ret_prefix bytes of the module's path lead to it (0: the path begins there). -errno
 	 * where that root is gone: then only debug_dir is searched, by build-id. NULL: it is the
 	 * root of this process.
 	 */
-	int (*open_root)(void *context, uint32_t module);
+	int (*open_root)(void *context, uint32_t module, size_t *ret_prefix);
 	/*
 	 * Names a kernel address: 0 and a NUL-terminated name, or -ENOENT. NULL: /proc/kallsyms is
 	 * read.

@@ -91,7 +91,7 @@ page() { # options, file; the test is standard input
 		while ((await runs()).length && steps < 12) {
 			const run = (await runs()).pop();
 			await page.mouse("mouseMoved", run);
-			assert.match((await page.status())[0], /frames? too small to draw here$/);
+			assert.match((await page.status())[0], /frames? in \d+ rows? merged into one box$/);
 			await page.mouse("mousePressed", run);
 			await page.mouse("mouseReleased", run);
 			steps++;

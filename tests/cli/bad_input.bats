@@ -152,3 +152,23 @@ does_not_crash() {
 	[ "${stderr_lines[1]}" = "hint: apt-get install libdebuginfod1" ]
 	[ ! -e data ]
 }
+
+@test "no message tells the terminal to do something" {
+	local name=$'evil\e]0;title\a\e[2J\r\xe2\x80\xae.data'
+	cd "$BATS_TEST_TMPDIR"
+	for command in fold info report flame "lines -i"; do
+		run --separate-stderr "$SPROF" $command "./$name"
+		[ "$status" -ne 0 ]
+		[[ $stderr == *'evil\u{1b}]0;title\u{7}\u{1b}[2J\u{d}\u{202e}.data'* ]]
+	done
+	printf 'x' >"$name" # a file that cannot be read
+	run --separate-stderr "$SPROF" fold "$name"
+	[ "$status" -ne 0 ]
+	! LC_ALL=C grep -q $'[\x01-\x09\x0b-\x1f\x7f]' <<<"$stderr"
+	# The name of a program, too, which anyone chooses who may start one.
+	run --separate-stderr "$SPROF" record -o x -- "./$name"
+	[[ $stderr == *'\u{1b}'* ]]
+	! LC_ALL=C grep -q $'[\x01-\x09\x0b-\x1f\x7f]' <<<"$stderr"
+	run --separate-stderr "$SPROF" $'\e[2J'
+	! LC_ALL=C grep -q $'\x1b' <<<"$stderr"
+}

@@ -142,3 +142,13 @@ agrees_with_perf() {
 	[ "$status" -eq 0 ]
 	[[ $stderr == *"'cut': 1 of its records are damaged and left out"* ]]
 }
+
+@test "a file that is mostly no collapsed stacks is an error, not a picture of its scraps" {
+	run --separate-stderr "$SPROF" flame /bin/ls
+	[ "$status" -eq 1 ]
+	[ -z "$output" ]
+	[[ $stderr == "sprof: cannot read '/bin/ls': "* ]]
+	printf 'x\ny\nz\na;b 3\n' >mostly
+	run "$SPROF" fold mostly
+	[ "$output" = "sprof: cannot read 'mostly': only 1 of its 4 lines are collapsed stacks (a;b;c 12)" ]
+}

@@ -26,8 +26,13 @@ setup() {
 		[ "$status" -eq 2 ]
 	done
 	run "$SPROF" lines "$GOLDEN/complete.data"
+	local by_position=$output
+	run "$SPROF" lines -i "$GOLDEN/complete.data"
+	[ "$by_position" = "$output" ]
+	[[ $output == *"complete.data': none of its code says which source file it is from"* ]]
+	run "$SPROF" lines "$GOLDEN/complete.data" -i other.data
 	[ "$status" -eq 2 ]
-	[[ $output == *"complete.data' is a recording: -i names it"* ]]
+	[[ $output == *"one recording at a time: "* ]]
 }
 
 @test "kernprof wants a column of time" {

@@ -29,7 +29,22 @@
 	run "$SPROF" recrod
 	[ "$status" -eq 2 ]
 	[ "${lines[0]}" = "sprof: cannot run 'recrod': there is no such command" ]
+	[ "${lines[1]}" = "hint: did you mean sprof record?" ]
+	run "$SPROF" nothing-like-it
 	[ "${lines[1]}" = "hint: sprof --help" ]
+}
+
+@test "a mistyped option is answered with the one that was meant" {
+	run "$SPROF" report --sourt self
+	[ "$status" -eq 2 ]
+	[ "${lines[2]}" = "hint: did you mean --sort?" ]
+	# Options with a value, and the words of a program to run, are told from sprof's.
+	run "$SPROF" record -o --sourt --sorce timer true --sourt
+	[ "$status" -eq 2 ]
+	[ "${lines[2]}" = "hint: did you mean --source?" ]
+	run "$SPROF" record -F none true --sorce
+	[ "$status" -eq 2 ]
+	[[ $output != *"did you mean"* ]]
 }
 
 @test "output that does not fit on the disk is an error" {

@@ -151,6 +151,30 @@ picture() {
 	done
 }
 
+@test "merged frames are striped, counted and labelled" {
+	# A tower of 300 rows, 13% wide, and 3000 siblings too narrow to draw.
+	python3 - >merged.folded <<-'EOT'
+		for i in range(130):
+		    print("main;" + ";".join(f"walk_{j % 7}" for j in range(300)) + f";leaf_{i} 50")
+		for i in range(3000):
+		    print(f"main;wide;narrow_{i} 10")
+		print("main;other 13500")
+	EOT
+	"$SPROF" flame merged.folded -o merged.svg
+	xmllint --noout merged.svg
+	python3 - merged.svg <<-'EOT'
+		import re, sys
+		text = open(sys.argv[1]).read()
+		runs = re.findall(r'<g class="m">.*?</g>', text, re.S)
+		tower = [r for r in runs if re.search(r"in 1\d\d rows merged into one box", r)]
+		assert len(tower) == 1 and ">2" in tower[0] and re.search(r">\d+ (frames )?merged</text>", tower[0]), tower
+		narrow = [r for r in runs if "625 frames in 1 row merged into one box" in r]
+		assert len(narrow) == 4 and all(">625 frames merged</text>" in r for r in narrow), runs
+	EOT
+	grep -q 'id="sprof-merged-caps"' merged.svg
+	grep -q '\.m > rect\.c:not(\.s) { fill: url(#sprof-merged-caps); }' merged.svg
+}
+
 @test "the halves of a butterfly are two columns, each by its own total" {
 	"$SPROF" info --json gpu.data >info.json
 	for pair in cpu,gpu gpu,cpu gpu-idle,launches; do
@@ -241,7 +265,33 @@ picture() {
 	[ "$status" -eq 1 ]
 	"$SPROF" flame -o x.svg kinds.folded
 	[ "$(head -c 5 x.svg)" = '<?xml' ]
-	[ "$(ls | grep -c new)" -eq 0 ]
+	[ "$(ls -A | grep -c -e new -e '\.sprof-')" -eq 0 ]
+}
+
+@test "output follows no link that somebody else put there" {
+	echo precious >victim
+	# The name beside the output was once OUTPUT.PID.new, and the shell knows the PID of what it executes.
+	run bash -c 'ln -s victim x.svg.$$.new; exec "$SPROF" flame -o x.svg kinds.folded'
+	[ "$status" -eq 0 ]
+	[ "$(cat victim)" = precious ]
+	[ "$(head -c 5 x.svg)" = '<?xml' ]
+	ln -sf victim y.svg
+	"$SPROF" flame -o y.svg kinds.folded
+	[ "$(cat victim)" = precious ]
+	[ ! -L y.svg ]
+	ln -sf victim z.data
+	run "$SPROF" merge -o z.data complete.data complete.data
+	[ "$(cat victim)" = precious ]
+}
+
+@test "output goes into a pipe and a terminal's device" {
+	mkfifo pipe
+	"$SPROF" fold -o pipe kinds.folded 3>&- &
+	"$SPROF" fold kinds.folded | cmp - pipe
+	wait $!
+	"$SPROF" fold -o /dev/stdout kinds.folded | cmp - <("$SPROF" fold kinds.folded)
+	(umask 027 && "$SPROF" fold -o modes kinds.folded)
+	[ "$(stat -c %a modes)" = 640 ]
 }
 
 @test "bad lines are counted and reported, and a text without stacks is an error" {

@@ -1,10 +1,12 @@
 /*
  * contained COMMAND...: runs a command with the rights that container engines give by default.
  *
- * It keeps root's user id and the engines' default capabilities, and a seccomp filter refuses the
- * system calls that their default profile refuses to a process without CAP_SYS_ADMIN:
- * perf_event_open, bpf, unshare, mount and the like. Everything that the command starts inherits
- * both. `make test` must pass below it: tests say which right they lack and skip.
+ * The command is the first process of a PID namespace, with a /proc of its own. It keeps root's
+ * user id and the engines' default capabilities, and a seccomp filter refuses the system calls that
+ * their default profile refuses to a process without CAP_SYS_ADMIN: perf_event_open, bpf, unshare,
+ * mount and the like. Everything that the command starts inherits both. An ordinary user gets the
+ * filter only, and no namespace. `make test` must pass below it: tests say which right they lack
+ * and skip.
  */
 #include <errno.h>
 #include <linux/audit.h>
@@ -12,14 +14,18 @@
 #include <linux/filter.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -31,7 +37,7 @@ static const int kept_capabilities[] = {
 	CAP_KILL,    CAP_AUDIT_WRITE,
 };
 
-/* System calls refused with EPERM. */
+/* System calls refused with EPERM. The engines' list of what is allowed has none of them. */
 static const uint32_t refused_calls[] = {
 	SYS_bpf,
 	SYS_perf_event_open,
@@ -75,6 +81,16 @@ static const uint32_t refused_calls[] = {
 	SYS_io_uring_setup,
 	SYS_io_uring_enter,
 	SYS_io_uring_register,
+	SYS_kcmp,
+	SYS_pidfd_getfd,
+	SYS_process_madvise,
+	SYS_get_mempolicy,
+	SYS_set_mempolicy,
+	SYS_mbind,
+	SYS_move_pages,
+	SYS_migrate_pages,
+	SYS_ioperm,
+	SYS_iopl,
 };
 
 #define CLONE_NEW_ANY                                                                              \
@@ -180,22 +196,61 @@ static int drop_capabilities(void)
 	return syscall(SYS_capset, &header, data) ? -errno : 0;
 }
 
+static int fail(const char *what)
+{
+	fprintf(stderr, "contained: cannot %s: %s\n", what, strerror(errno));
+	return 125;
+}
+
+/* Gives up the rights and runs the command. Returns an exit status if that fails. */
+static int run(char **command)
+{
+	errno = -filter_calls();
+	if (!errno && !geteuid())
+		errno = -drop_capabilities();
+	if (errno)
+		return fail("give up rights");
+	execvp(command[0], command);
+	fprintf(stderr, "contained: cannot run '%s': %s\n", command[0], strerror(errno));
+	return 127;
+}
+
+/* The first process of the namespace. It ends with the process that made the namespace. */
+static int run_first(char **command)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL))
+		return fail("mount the /proc of the container");
+	return run(command);
+}
+
+static int exit_status(pid_t child)
+{
+	int status;
+
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return fail("wait for the command");
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 int main(int argc, char **argv)
 {
-	int err;
+	pid_t child;
 
 	if (argc < 2) {
 		fprintf(stderr, "usage: contained COMMAND [ARGUMENT]...\n");
 		return 2;
 	}
-	err = filter_calls();
-	if (!err && !geteuid())
-		err = drop_capabilities();
-	if (err) {
-		fprintf(stderr, "contained: cannot give up rights: %s\n", strerror(-err));
-		return 125;
-	}
-	execvp(argv[1], argv + 1);
-	fprintf(stderr, "contained: cannot run '%s': %s\n", argv[1], strerror(errno));
-	return 127;
+	if (geteuid())
+		return run(argv + 1);
+	if (unshare(CLONE_NEWPID | CLONE_NEWNS))
+		return fail("make the namespaces of a container");
+	child = fork();
+	if (child < 0)
+		return fail("start the first process");
+	if (!child)
+		_exit(run_first(argv + 1));
+	return exit_status(child);
 }

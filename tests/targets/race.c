@@ -1,4 +1,4 @@
-// BUILD: -fsanitize=thread sampler/timer/targets/timer_region.c sampler/agent/record.c sampler/agent/timers.c sampler/agent/stack.c sampler/agent/memory.c sampler/agent/python.c
+// BUILD: -fsanitize=thread sampler/timer/targets/timer_region.c core/untrusted/shared_memory.c sampler/agent/record.c sampler/agent/timers.c sampler/agent/stack.c sampler/agent/memory.c sampler/agent/python.c
 /*
  * The memory that a target and its recorder share, with both halves in one process under
  * ThreadSanitizer: threads write samples into the rings and create and delete timers as the

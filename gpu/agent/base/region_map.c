@@ -131,7 +131,7 @@ int region_map(void)
 	}
 	madvise(at, bytes, MADV_DONTFORK);
 	/* no one with the descriptor may shrink it: the recorder would fault */
-	fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
+	fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
 	fill_header(at, &plan, rings, bytes);
 	agent.region_fd = fd;
 	agent.region = at;

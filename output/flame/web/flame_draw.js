@@ -230,7 +230,7 @@ function drawBox(box) {
 	if (!run && tree.inlined[node])
 		g.append(element("path", {class: "i", d: `M${number(left + 1)} ${y}v${BOX}`}));
 	const space = place(box.x + box.width, whole) - left - 2 * PAD;
-	const text = run || space <= columnWidth ? "" : label(box, Math.floor(space / columnWidth));
+	const text = space <= columnWidth ? "" : (run ? labelOfRun : label)(box, Math.floor(space / columnWidth));
 	if (text)
 		g.append(element("text", {x: number(left + PAD), y: y + 13}, text));
 	box.g = g;

@@ -185,11 +185,24 @@ function linesOfTwins({node: i}) {
 	return [[functions[t.fn[i]].name, ...whereIs(t, i)].join(" \u00b7 "), ...sums];
 }
 
+function rowsOfRun({tree: {depth}, node, end}) {
+	let most = depth[node];
+	for (let i = node; i < end; i++)
+		most = Math.max(most, depth[i]);
+	return most - depth[node] + 1;
+}
+
+/* "33635 frames merged", or as much of it as fits. */
+function labelOfRun({node, end}, columns) {
+	const n = end - node;
+	return [`${n} frame${n === 1 ? "" : "s"} merged`, `${n} merged`].find(text => text.length <= columns) || "";
+}
+
 function linesOf(box) {
 	const {tree: t, node: i} = box;
 	if (box.end) {
-		const n = box.end - i;
-		return [`${n} frame${n === 1 ? "" : "s"} too small to draw here`,
+		const n = box.end - i, rows = rowsOfRun(box);
+		return [`${n} frame${n === 1 ? "" : "s"} in ${rows} row${rows === 1 ? "" : "s"} merged into one box`,
 			share(t, box.removed ? "removed" : "total", box.width / t.unit), "click to enlarge"];
 	}
 	if (isButterfly())

@@ -10,8 +10,10 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/base/log.h"
 #include "core/profile/profile.h"
 #include "sampler/runtimes/python/interpreter_files.h"
+#include "sampler/sink/limits.h"
 #include "sampler/target/proc_life.h"
 #include "sampler/target/vdso.h"
 
@@ -22,16 +24,17 @@
 #define CREDIT 64u /* snapshots that a process may send from one round to the next */
 
 int timer_processes_init(struct timer_processes *s, const struct timer_region_config *config,
-			 bool wants_python, struct profile_stats *stats,
+			 bool wants_python, struct profile_stats *stats, struct limits *limits,
 			 const struct sandbox *sandbox)
 {
 	*s = (struct timer_processes){
 		.config = *config,
 		.pythons = wants_python ? python_files_new() : NULL,
 		.stats = stats,
+		.limits = limits,
 		.names_due_ns = UINT64_MAX,
 	};
-	return timer_publish_init(&s->publish, stats, sandbox);
+	return timer_publish_init(&s->publish, stats, limits, sandbox);
 }
 
 /* ---- mappings */
@@ -109,7 +112,8 @@ int timer_add_process(struct timer_processes *s, pid_t pid, struct timer_process
 		nr++;
 	}
 	if (nr >= MAX_PROCESSES) {
-		s->stats->nr_limits++;
+		limit_hit(s->limits, LIMIT_PROCESSES,
+			  "more than %d processes: further ones are not sampled", MAX_PROCESSES);
 		return -EAGAIN;
 	}
 	p = xcalloc(1, sizeof(*p));
@@ -159,9 +163,18 @@ static void count_losses(struct timer_processes *s, struct timer_process *p)
 	p->nr_lost = nr;
 }
 
+static void hit_threads(struct timer_processes *s, const struct timer_process *p, size_t nr)
+{
+	while (nr--)
+		limit_hit(s->limits, LIMIT_THREADS,
+			  "process %d has more threads than can have a timer: the rest is not "
+			  "sampled",
+			  (int)p->maps.pid);
+}
+
 void timer_want_threads(struct timer_processes *s, struct timer_process *p)
 {
-	s->stats->nr_limits += timer_threads_want(p);
+	hit_threads(s, p, timer_threads_want(p));
 }
 
 /* A process that lives. */
@@ -170,6 +183,15 @@ static void poll_process(struct timer_processes *s, struct timer_process *p, uin
 	struct agent_region *shared = p->region.shared;
 	size_t nr_limits;
 
+	if (timer_region_is_lost(&p->region)) {
+		log_warning(
+			"process %d has taken back the memory that it shares with us: it is not "
+			"sampled any more",
+			(int)p->maps.pid);
+		p->region.nr_broken++;
+		p->ended_ns = now;
+		return;
+	}
 	timer_region_beat(&p->region);
 	timer_missed_poll(&s->config, p, s->stopping);
 	__atomic_store_n(&shared->snapshot_credit, CREDIT, __ATOMIC_RELAXED);
@@ -180,7 +202,7 @@ static void poll_process(struct timer_processes *s, struct timer_process *p, uin
 		timer_reread(s, p, now - REREAD_NS);
 	if (!timer_threads_poll(p, now, s->stopping, &nr_limits))
 		p->ended_ns = now;
-	s->stats->nr_limits += nr_limits;
+	hit_threads(s, p, nr_limits);
 }
 
 void timer_processes_poll(struct timer_processes *s)

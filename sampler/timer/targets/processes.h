@@ -20,16 +20,18 @@ struct timer_processes {
 	struct timer_region_config config;
 	struct timer_publish publish;
 	struct python_files *pythons; /* NULL: Python frames are not wanted */
-	struct profile_stats *stats;  /* the source's */
-	uint64_t names_due_ns;	      /* when the name of a new process is to be read again */
-	pid_t launched;		      /* our child, which comes by itself; 0: none */
+	struct profile_stats *stats;  /* the source's, as the limits */
+	struct limits *limits;
+	uint64_t names_due_ns; /* when the name of a new process is to be read again */
+	pid_t launched;	       /* our child, which comes by itself; 0: none */
 	bool launched_came;
-	bool stopping; /* no process is added, and no thread gets a timer any more */
+	bool no_children; /* what the targets start is not sampled */
+	bool stopping;	  /* no process is added, and no thread gets a timer any more */
 };
 
 /* 0, or -errno, reported; timer_processes_fini() is called in either case. */
 int timer_processes_init(struct timer_processes *s, const struct timer_region_config *config,
-			 bool wants_python, struct profile_stats *stats,
+			 bool wants_python, struct profile_stats *stats, struct limits *limits,
 			 const struct sandbox *sandbox);
 void timer_processes_fini(struct timer_processes *s);
 

@@ -7,6 +7,7 @@
 
 #include "core/base/log.h"
 #include "core/profile/profile.h"
+#include "sampler/sink/limits.h"
 #include "sampler/target/mapped_file.h"
 #include "sampler/target/proc_maps.h"
 #include "sampler/timer/targets/timer_process.h"
@@ -14,12 +15,12 @@
 #include "sampler/walk/table_builder.h"
 #include "sampler/walk/walk_arena.h"
 
-int timer_publish_init(struct timer_publish *t, struct profile_stats *stats,
+int timer_publish_init(struct timer_publish *t, struct profile_stats *stats, struct limits *limits,
 		       const struct sandbox *sandbox)
 {
 	int err;
 
-	*t = (struct timer_publish){ .files = file_table_new(), .stats = stats };
+	*t = (struct timer_publish){ .files = file_table_new(), .stats = stats, .limits = limits };
 	file_table_raise_limit();
 	err = walk_arena_new(&t->arena);
 	if (err)
@@ -55,7 +56,10 @@ void timer_publish_poll(struct timer_publish *t)
 			file->nr_derived_functions = built.table->nr_derived_functions;
 		}
 		if (walk_arena_add_table(t->arena, built.index, built.table))
-			t->stats->nr_limits++;
+			limit_hit(t->limits, LIMIT_ROWS,
+				  "more than %d unwind rows: further files are walked by frame "
+				  "pointers",
+				  WALK_ARENA_WORDS);
 		unwind_table_free(built.table);
 	}
 }
@@ -78,5 +82,8 @@ void timer_publish_maps(struct timer_publish *t, struct timer_process *p)
 
 	space->python[(p->region.generation + 1) & 1] = p->python.layout;
 	if (walk_space_publish(space, &p->maps, p->maps_epoch, &p->region.generation))
-		t->stats->nr_limits++;
+		limit_hit(t->limits, LIMIT_MAPPINGS,
+			  "process %d has more than %d executable mappings: what lies in the rest "
+			  "stays [unknown]",
+			  (int)p->maps.pid, WALK_MAX_MAPS);
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct file_table;
+struct limits;
 struct process;
 struct profile_stats;
 struct sandbox;
@@ -21,7 +22,8 @@ struct timer_publish {
 	struct file_table *files;
 	struct walk_arena_writer *arena;
 	struct table_builder *builder;
-	struct profile_stats *stats; /* the source's */
+	struct profile_stats *stats; /* the source's, as the limits */
+	struct limits *limits;
 };
 
 /*
@@ -29,7 +31,7 @@ struct timer_publish {
  * reported; timer_publish_fini() is called in either case.
  */
 int timer_publish_init(struct timer_publish *publish, struct profile_stats *stats,
-		       const struct sandbox *sandbox);
+		       struct limits *limits, const struct sandbox *sandbox);
 /*
  * Ends the compiling, which reads the mapped files; the files and the rules stay until
  * timer_publish_fini().

@@ -6,12 +6,12 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/untrusted/shared_memory.h"
 
 #define HEARTBEAT_LIMIT_NS (1000ull * 1000 * 1000)
 #define STUCK_NS (1000ull * 1000 * 1000)
@@ -35,22 +35,21 @@ static void fill_ahead(struct timer_region *r, uint32_t ring)
 		__atomic_fetch_or(&r->shared->words[ring][r->filled[ring]], 0, __ATOMIC_RELAXED);
 }
 
-int timer_region_adopt(const struct timer_region_config *config, int fd, struct timer_region *ret)
+int timer_region_new(const struct timer_region_config *config, struct timer_region *ret)
 {
-	struct timer_region r = { .fd = fd };
+	struct timer_region r = { .fd = -1 };
 	struct agent_region *shared;
+	void *at;
 	char *map;
+	int err;
 
 	if (getrandom(&r.cookie, sizeof(r.cookie), 0) != sizeof(r.cookie))
 		r.cookie = (uint32_t)monotonic_ns();
 	r.cookie |= 1; /* never 0 */
-	map = mmap(NULL, REGION_FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (map == MAP_FAILED) {
-		int err = -errno;
-
-		close(fd);
+	err = shared_memory_new("sprof", REGION_FILE_SIZE, SHARED_MEMORY_WRITE, &r.fd, &at);
+	if (err)
 		return err;
-	}
+	map = at;
 	shared = (struct agent_region *)(map + REGION_CODE_SIZE);
 	r.shared = shared;
 	r.space = (struct walk_space *)(map + REGION_SPACE_OFFSET);
@@ -72,29 +71,19 @@ int timer_region_adopt(const struct timer_region_config *config, int fd, struct 
 	return 0;
 }
 
-int timer_region_new(const struct timer_region_config *config, struct timer_region *ret)
-{
-	int fd = memfd_create("sprof", MFD_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
-	if (ftruncate(fd, REGION_FILE_SIZE)) {
-		int err = -errno;
-
-		close(fd);
-		return err;
-	}
-	return timer_region_adopt(config, fd, ret);
-}
-
 void timer_region_free(struct timer_region *r)
 {
 	if (r->shared)
-		munmap((char *)r->shared - REGION_CODE_SIZE, REGION_FILE_SIZE);
+		shared_memory_unmap((char *)r->shared - REGION_CODE_SIZE, REGION_FILE_SIZE);
 	if (r->shared && r->fd >= 0)
 		close(r->fd);
 	r->shared = NULL;
 	r->fd = -1;
+}
+
+bool timer_region_is_lost(const struct timer_region *r)
+{
+	return shared_memory_is_lost(r->shared);
 }
 
 void timer_region_beat(struct timer_region *r)

@@ -35,13 +35,10 @@ struct timer_region_config {
 
 /* A memfd, mapped here, ready for a target to map and enter. 0 or -errno. */
 int timer_region_new(const struct timer_region_config *config, struct timer_region *ret_region);
-/*
- * The same in memory that there is already: REGION_FILE_SIZE bytes, zeroes behind the code. Takes
- * the descriptor in any case.
- */
-int timer_region_adopt(const struct timer_region_config *config, int fd,
-		       struct timer_region *ret_region);
 void timer_region_free(struct timer_region *region);
+
+/* Has the target taken a part of the memory away? What it wrote last is lost then. */
+bool timer_region_is_lost(const struct timer_region *region);
 
 /* Raises the heartbeat, several times a second. */
 void timer_region_beat(struct timer_region *region);

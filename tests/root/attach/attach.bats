@@ -247,6 +247,16 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 	[ ! -e "$data" ]
 }
 
+@test "memory of a program at an address of ours is neither run, changed nor unmapped" {
+	local data=$BATS_TEST_TMPDIR/data
+	target "$TARGETS/decoys" 3
+	"$SPROF" record -q -o "$data" --source timer -F 999 -d 1s -p "$target"
+	ends_well
+	nr=$("$SPROF" info --json "$data" | jq .samples)
+	echo "$nr samples"
+	[ "$nr" -gt 20 ]
+}
+
 # bats test_tags=full
 @test "sprof record -p by timers waits for what an earlier try left and is just going" {
 	local data=$BATS_TEST_TMPDIR/data go=$BATS_TEST_TMPDIR/go

@@ -249,8 +249,10 @@ os.execve(fd, ["program", "60000"], os.environ)' "$TARGETS/shares"
 	work many_maps 10000 60000
 	run --separate-stderr "$SPROF" record -o "$data" -F 499 -d 1s -p "${pids[0]}"
 	[ "$status" -eq 0 ]
-	[[ $stderr == *"warning: process ${pids[0]} has more than 8192 executable mappings"* ]]
+	[ "$(grep -c "warning: process ${pids[0]} has more than 8192 executable mappings" <<<"$stderr")" = 1 ]
 	[ "$(told .limits_hit)" -gt 0 ]
+	[[ $(told '.limits[] | select(.limit == 9).text') == "process ${pids[0]} has more than 8192 "* ]]
+	"$SPROF" info "$data" | grep -Eq "^ +[0-9]+  process ${pids[0]} has more than 8192 executable mappings"
 	fold
 	# The program and its libraries come before mappings without a file.
 	[ "$(samples '^many_maps;.*main;leaf')" -gt 50 ]

@@ -65,6 +65,10 @@ told() {
 	[[ $stderr == *"sprof: cannot write '$data': No space left on device"* ]]
 	[ "$(told .finished)" = false ]
 	[ "$(told .samples)" -gt 0 ]
+	# What is said at the end is what is in the file.
+	[[ $stderr == *"sprof: $(told .samples) samples in "*" s, $(told .lost) lost"* ]]
+	[ "$(told .lost)" -gt 0 ]
+	[[ $(told .note) == "it could not be written: No space left on device" ]]
 }
 
 @test "a recording is private, and the one before it is kept" {

@@ -196,6 +196,8 @@ static void memory_that_the_target_could_take_away_is_refused(void **state)
 	assert_int_equal(write(fd, t.header, t.size), t.size);
 	assert_int_equal(write(sealable, t.header, t.size), t.size);
 	assert_int_equal(shared_region_open(fd, &shared), -EPERM);
+	assert_int_equal(shared_region_open(sealable, &shared), -EPERM);
+	assert_int_equal(fcntl(sealable, F_ADD_SEALS, F_SEAL_SHRINK), 0);
 	assert_int_equal(shared_region_open(sealable, &shared), 0);
 	assert_int_equal(ftruncate(sealable, 0), -1);
 	shared_region_close(shared);

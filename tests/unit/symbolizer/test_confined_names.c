@@ -10,7 +10,7 @@
 
 #include "core/base/buffer.h"
 #include "core/base/log.h"
-#include "core/base/safe_open.h"
+#include "core/rights/safe_open.h"
 #include "core/sandbox/message.h"
 #include "core/sandbox/sandbox.h"
 #include "symbolizer/file_requests.h"

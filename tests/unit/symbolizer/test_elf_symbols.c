@@ -286,9 +286,10 @@ static void what_is_no_regular_file_is_not_opened_as_debug_file(void **state)
 }
 
 /* The module was mapped in another root, where the same path is another directory. */
-static int open_other_root(void *context, uint32_t module)
+static int open_other_root(void *context, uint32_t module, size_t *ret_prefix)
 {
 	(void)module;
+	*ret_prefix = strlen("/x");
 	return context ? open(context, O_PATH | O_CLOEXEC) : -ESRCH;
 }
 
@@ -298,7 +299,7 @@ static int open_program(void *context, uint32_t module)
 	return open("program", O_RDONLY | O_CLOEXEC);
 }
 
-/* The line of `inner` in the file "program", which was /program in that root; 0 = has none. */
+/* The line of `inner` in the file "program", which was /x/program in ours and /program in that root; 0 = has none. */
 static uint32_t line_in_root(const char *root, uint64_t inner)
 {
 	const struct symbolizer_opts opts = {
@@ -312,7 +313,7 @@ static uint32_t line_in_root(const char *root, uint64_t inner)
 	struct symbolizer_stats stats;
 	uint32_t frame, line;
 
-	module.path = profile_cstring(p, "/program");
+	module.path = profile_cstring(p, "/x/program");
 	frame = profile_frame(p, profile_module(p, &module), inner);
 	symbolizer_run(p, &opts, &stats);
 	line = p->frames[frame].nr_locations ? p->locations[p->frames[frame].first_location].line

@@ -149,6 +149,7 @@ static void full_disk_leaves_a_readable_recording(void **state)
 		assert_int_equal(st.st_size, recfile_size_bytes(w));
 		p = read_recording("x.data", NULL);
 		assert_true(p->meta.unfinished);
+		assert_int_equal(p->stats.nr_lost, recfile_nr_lost(w));
 		assert_int_equal(p->nr_samples + recfile_nr_lost(w), 200);
 		for (uint32_t i = 0; i < p->nr_samples; i++)
 			assert_sample(p, i, i);

@@ -51,7 +51,7 @@ static int open_large_file(void)
 	glob_t found;
 	int fd = -1;
 
-	if (!glob("/usr/lib/llvm-*/lib/libLLVM-*.so.1", 0, NULL, &found))
+	if (!glob("/usr/lib/{llvm-*/lib,*-linux-gnu}/libLLVM-*.so.1", GLOB_BRACE, NULL, &found))
 		fd = open(found.gl_pathv[0], O_RDONLY | O_CLOEXEC);
 	globfree(&found);
 	return fd;
@@ -171,8 +171,10 @@ static void a_parser_that_dies_costs_only_its_own_file(void **state)
 	int fd = open_large_file();
 
 	(void)state;
-	if (fd < 0)
+	if (fd < 0) {
+		print_message("no libLLVM of Debian's is installed\n");
 		skip();
+	}
 	begin(&f, true);
 	log_set_level(LOG_QUIET);
 	table_builder_request(f.builder, FILE_INDEX, fd);

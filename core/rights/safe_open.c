@@ -1,11 +1,11 @@
 /*
- * Looks, then opens: an O_PATH descriptor holds the file itself, so what fstat(2) says of it is true
- * of the file that is opened through /proc/self/fd afterwards, whatever happens to the path.
+ * Looks, then opens: an O_PATH descriptor holds the file itself, so what fstat(2) says of it is
+ * true of the file that is opened through /proc/self/fd afterwards, whatever happens to the path.
  *
  * Regular files of kernel file systems (/proc/kmsg, trace_pipe) act when they are opened or read
  * too; no program or debug file lies there.
  */
-#include "core/base/safe_open.h"
+#include "core/rights/safe_open.h"
 
 #include <errno.h>
 #include <fcntl.h>

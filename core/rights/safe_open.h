@@ -1,7 +1,7 @@
 /*
  * The one way to open a file whose path a target, a recording or another file chose. Opening is an
- * act in itself: it arms a watchdog, takes a lock of a driver, waits at a FIFO. So the path is first
- * opened with O_PATH, which touches nothing, and the file behind it is opened only if it is a
+ * act in itself: it arms a watchdog, takes a lock of a driver, waits at a FIFO. So the path is
+ * first opened with O_PATH, which touches nothing, and the file behind it is opened only if it is a
  * regular file of a real file system and no larger than the caller can use.
  *
  * Every descriptor is close-on-exec and is the caller's. All functions return -errno on failure:
@@ -17,8 +17,8 @@
 #define SAFE_OPEN_ELF_MAX (64ull << 30) /* bytes; limit for ELF files, which are read in parts */
 
 /*
- * Opens `path` for reading as this process sees it. Links are followed, those of /proc/PID/map_files
- * too, so this is for paths that the file system of this process may answer.
+ * Opens `path` for reading as this process sees it. Links are followed, those of
+ * /proc/PID/map_files too, so this is for paths that the file system of this process may answer.
  */
 int safe_open(const char *path, uint64_t size_max);
 

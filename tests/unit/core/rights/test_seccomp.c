@@ -1,4 +1,6 @@
-/* core/base/seccomp.c: what a filtered process can still do, each tried in a process of its own. */
+/*
+ * core/rights/seccomp.c: what a filtered process can still do, each tried in a process of its own.
+ */
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -14,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/base/seccomp.h"
+#include "core/rights/seccomp.h"
 
 /* Runs fn in a child; returns its exit status, or minus the signal that ended it. */
 static int in_child(int (*fn)(void))

@@ -2,7 +2,7 @@
  * Paths that others chose: inotify reports every open except those with O_PATH, so it proves that
  * what is no regular file was never opened. No path leaves its root, with openat2(2) or without it.
  */
-#include "core/base/safe_open.h"
+#include "core/rights/safe_open.h"
 
 #include <errno.h>
 #include <fcntl.h>

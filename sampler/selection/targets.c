@@ -1,7 +1,7 @@
 /*
  * A pidfd becomes readable when the last thread of its process has ended.
  */
-#include "sampler/target/targets.h"
+#include "sampler/selection/targets.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -2,7 +2,7 @@
  * The filter is a straight list of comparisons. Since Linux 5.11 the kernel remembers which calls
  * are always allowed, so its length costs nothing where it matters.
  */
-#include "core/base/seccomp.h"
+#include "core/rights/seccomp.h"
 
 #include <errno.h>
 #include <linux/audit.h>

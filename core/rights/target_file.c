@@ -2,7 +2,7 @@
  * A target controls what lies at its paths: opening goes through safe_open.h, and the owner of the
  * file is checked on the descriptor.
  */
-#include "core/base/target_file.h"
+#include "core/rights/target_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "core/base/log.h"
-#include "core/base/safe_open.h"
+#include "core/rights/safe_open.h"
 #include "core/base/text_file.h"
 
 #define STATUS_SIZE_MAX (64u << 10)

@@ -1,0 +1,87 @@
+/*
+ * The bytes go to a new file beside the old one, which is then renamed. In a folder where others
+ * may write, such as /tmp, they can have put a link under any name that they can guess: so the name
+ * is random, and the file must not exist.
+ */
+#include "cli/input/replace_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+
+/* Closes fd. */
+static int write_all(int fd, const char *data, size_t size)
+{
+	int err = 0;
+
+	while (size && !err) {
+		ssize_t n = write(fd, data, size);
+
+		if (n < 0 && errno != EINTR)
+			err = -errno;
+		if (n > 0) {
+			data += n;
+			size -= (size_t)n;
+		}
+	}
+	if (close(fd) && !err)
+		err = -errno;
+	return err;
+}
+
+/* Something else can lie there by now: a file must not be changed in place. */
+static int write_to_device(const char *path, const void *data, size_t size)
+{
+	int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) || S_ISREG(st.st_mode)) {
+		close(fd);
+		return -EBUSY;
+	}
+	return write_all(fd, data, size);
+}
+
+/* A path in the same folder, on the heap; NULL if there are no random numbers. */
+static char *random_neighbour(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	uint64_t number;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return NULL;
+	return xasprintf("%.*s.sprof-%016" PRIx64, slash ? (int)(slash + 1 - path) : 0, path,
+			 number);
+}
+
+int replace_file(const char *path, const void *data, size_t size)
+{
+	struct stat st;
+	char *temporary;
+	int fd, err;
+
+	if (!stat(path, &st) && !S_ISREG(st.st_mode))
+		return write_to_device(path, data, size);
+	temporary = random_neighbour(path);
+	if (!temporary)
+		return -EIO;
+	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+	err = fd < 0 ? -errno : write_all(fd, data, size);
+	if (!err && rename(temporary, path))
+		err = -errno;
+	if (err && fd >= 0)
+		unlink(temporary);
+	free(temporary);
+	return err;
+}

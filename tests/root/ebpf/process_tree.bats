@@ -1,0 +1,27 @@
+# sprof record --source ebpf: which processes are sampled with the one that was named.
+source=ebpf
+load ../tree
+
+@test "ebpf: the workers of a pre-forking master are sampled with it" {
+	preforked
+}
+
+@test "ebpf: --no-children samples the named process alone" {
+	without_children
+}
+
+@test "ebpf: -p NAME samples all processes of that name" {
+	by_name
+}
+
+@test "ebpf: --cgroup samples what is in a cgroup, and below it" {
+	of_cgroup
+}
+
+@test "ebpf: a recording ends with its cgroup" {
+	end_of_cgroup
+}
+
+@test "ebpf: -u samples the processes of a user" {
+	of_user
+}

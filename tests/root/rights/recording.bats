@@ -1,0 +1,82 @@
+# sprof with capabilities on its file, run by an ordinary user: record and dump use them to look at processes, and for
+# nothing that the user names.
+load ../kernel
+
+setup() {
+	bats_require_minimum_version 1.5.0
+	needs_bpf
+	place='' pids=()
+	lend_rights cap_bpf cap_perfmon cap_sys_ptrace cap_dac_read_search cap_checkpoint_restore
+	cp -r "$TARGETS" "$place/targets"
+	cd "$out"
+}
+
+teardown() {
+	[ -z "${pids[*]-}" ] || kill -9 "${pids[@]}" 2>/dev/null || true
+	[ -z "$place" ] || rm -rf "$place"
+}
+
+@test "its capabilities are enough for ebpf, and the recording is the user's" {
+	"${as[@]}" "$SPROF" record -q -o data --source ebpf -- "$place/targets/shares" 300 >/dev/null
+	"${as[@]}" "$SPROF" fold data | grep -q ';main'
+	[ "$(stat -c '%u %a' data)" = '65534 600' ]
+}
+
+@test "no recording is written where the user may not" {
+	run "${as[@]}" "$SPROF" record -q -o "$place/data" --source ebpf -- "$place/targets/shares" 100
+	[ "$status" -eq 125 ]
+	[[ $output == *"cannot write '$place/data': Permission denied"* ]]
+	[ ! -e "$place/data" ]
+}
+
+@test "a program that the user may not read is started, and none of its names are shown" {
+	cp "$place/targets/shares" "$place/closed"
+	chmod 711 "$place/closed"
+	"${as[@]}" "$SPROF" record -q -o data --source ebpf -- "$place/closed" 300 >/dev/null
+	! "${as[@]}" "$SPROF" fold data 2>/dev/null | grep -q ';main'
+}
+
+@test "while it samples, only capabilities that sampling uses are left, and off for what the user names" {
+	local recorder status_of
+	"${as[@]}" "$SPROF" record -q -o data --source ebpf -- sleep 3 3>&- &
+	recorder=$!
+	pids+=($recorder)
+	while [ ! -s data ]; do
+		kill -0 $recorder
+		sleep 0.1
+	done
+	sleep 0.3
+	status_of=$(cat /proc/$recorder/status)
+	grep -q '^NoNewPrivs:.1' <<<"$status_of"
+	# bpf, perfmon, sys_ptrace, dac_read_search, checkpoint_restore
+	grep -q '^CapPrm:.000001c000080004$' <<<"$status_of"
+	wait $recorder
+}
+
+@test "dump shows a process of the user's and gives the rest of its rights up" {
+	"${as[@]}" "$place/targets/shares" 5000 >/dev/null 3>&- &
+	pids+=($!)
+	sleep 0.3
+	"${as[@]}" "$SPROF" dump -p $! | grep -q main
+}
+
+@test "a program gets the environment that was typed, and sprof does not use it" {
+	local source
+	for source in ebpf perf timer; do
+		"${as[@]}" env -i PATH="$PATH" LD_LIBRARY_PATH=/nowhere TMPDIR=/elsewhere GLIBC_TUNABLES=glibc.malloc.check=0 \
+			EMPTY= LD_PRELOAD="$place/libsprof-gpu.so" \
+			"$SPROF" record -q -o data --gpu off --source $source -- env >printed
+		grep -x 'LD_LIBRARY_PATH=/nowhere' printed
+		grep -x 'TMPDIR=/elsewhere' printed
+		grep -x 'GLIBC_TUNABLES=glibc.malloc.check=0' printed
+		grep -x 'EMPTY=' printed
+		grep -Ex "LD_PRELOAD=(.*:)?$place/libsprof-gpu.so" printed
+	done
+}
+
+@test "a program's environment has nothing that sprof sets for itself" {
+	run "${as[@]}" env -i PATH="$PATH" DEBUGINFOD_URLS=http://127.0.0.1:1 \
+		"$SPROF" record -q -o data --gpu off --source ebpf --debuginfod -- env
+	[[ $output != *DEBUGINFOD_TIMEOUT* ]]
+	[[ $output == *DEBUGINFOD_URLS* ]]
+}
