@@ -33,7 +33,7 @@
 
 /* The first message to the child. */
 struct order {
-	struct profile_module module; /* without strings */
+	struct profile_module module;  /* without strings */
 	uint64_t nr_addresses, prefix; /* see struct handed_files */
 	bool has_fd[2], is_kept, matters, no_inlines;
 	char path[PATH_MAX];

@@ -14,8 +14,8 @@ int symbol_module_init(struct symbol_module *ret_module, const struct profile *p
 /* The files of a module, opened by a process that may open files. */
 struct handed_files {
 	uint32_t module;
-	int fds[2];   /* MODULE_ELF: the file; MODULE_JIT: jitdump and perf map; or negative */
-	bool is_kept; /* the file was kept open since it was mapped, so it is the right one */
+	int fds[2];    /* MODULE_ELF: the file; MODULE_JIT: jitdump and perf map; or negative */
+	bool is_kept;  /* the file was kept open since it was mapped, so it is the right one */
 	size_t prefix; /* length of the part of the module's path that leads to its root */
 	const struct file_broker *broker;
 };

@@ -40,8 +40,8 @@ struct record_gpu_opts {
 #define GPU_TIMELINE_MAX 1000000
 
 /*
- * Files of targets are parsed in the sandbox. `ret_gpu` is NULL with GPU_OFF, and with GPU_AUTO if the library is not installed. Returns 0 or
- * -errno, reported.
+ * Files of targets are parsed in the sandbox. `ret_gpu` is NULL with GPU_OFF, and with GPU_AUTO if
+ * the library is not installed. Returns 0 or -errno, reported.
  */
 int record_gpu_new(const struct record_gpu_opts *opts, bool python, const struct sandbox *sandbox,
 		   struct record_gpu **ret_gpu);

@@ -153,7 +153,8 @@ static void keep_only(int socket)
 			close(fd);
 }
 
-static void __attribute__((noreturn)) run_child(int socket, const struct order *order, pid_t starter)
+static void __attribute__((noreturn))
+run_child(int socket, const struct order *order, pid_t starter)
 {
 	int err;
 
