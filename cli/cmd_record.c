@@ -23,6 +23,7 @@
 #include "cli/record/record_opts.h"
 #include "cli/record/choose_source.h"
 #include "cli/record/stop_signals.h"
+#include "cli/record/recording_summary.h"
 #include "cli/record/chosen_processes.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
@@ -32,6 +33,7 @@
 #include "core/recording/recfile.h"
 #include "core/profile/source.h"
 #include "core/sandbox/sandbox.h"
+#include "core/untrusted/remote_read.h"
 #include "sampler/target/launch.h"
 #include "symbolizer/lookup/debuginfod.h"
 #include "symbolizer/symbolizer.h"
@@ -208,38 +210,6 @@ static int sample_until_end(struct recording *r)
 	return err;
 }
 
-/* Says once what was full, in the words that the recording has for it. */
-static void say_limits(const struct profile *vocabulary)
-{
-	size_t nr;
-	const struct fact_limit *limits = facts_rows(vocabulary, FACT_LIMIT, &nr);
-
-	for (size_t i = 0; i < nr; i++)
-		log_warning("%s (%llu time%s)", profile_str(vocabulary, (uint32_t)limits[i].text),
-			    (unsigned long long)limits[i].count, limits[i].count == 1 ? "" : "s");
-}
-
-static void print_summary(struct recording *r, const struct profile_stats *stats, uint64_t end_ns)
-{
-	uint64_t incomplete = 0, unwritten = recfile_nr_lost(r->file);
-	uint64_t kept = stats->nr_samples > unwritten ? stats->nr_samples - unwritten : 0;
-	char complete[64] = "";
-
-	for (int i = 0; i < NR_MARKERS; i++)
-		incomplete += stats->nr_incomplete[i];
-	if (kept)
-		snprintf(complete, sizeof(complete), ", %.2f%% of stacks complete",
-			 100.0 * (double)(stats->nr_samples - incomplete) /
-				 (double)stats->nr_samples);
-	log_info("%llu sample%s in %.1f s, %llu lost%s; %s: %.1f KiB", (unsigned long long)kept,
-		 kept == 1 ? "" : "s", (double)(end_ns - r->start_ns) / 1e9,
-		 (unsigned long long)(stats->nr_lost + unwritten), complete, r->opts->output,
-		 (double)recfile_size_bytes(r->file) / 1024);
-	if (!stats->nr_samples)
-		log_info("no samples: the target did not use the CPU");
-	say_limits(recfile_vocabulary(r->file));
-}
-
 /*
  * Passes a signal on that would have ended the program if sprof were not there. The terminal has
  * sent ^C to the program already.
@@ -292,6 +262,21 @@ static int kernel_symbol(void *context, uint64_t address, char *name, size_t siz
 	return result;
 }
 
+/* Frames may lack of processes whose memory could not be read. */
+static void tell_given_up(struct recording *r)
+{
+	static const char text[] = "a read of a process's memory did not return in time: it was "
+				   "not read for a minute";
+	const struct fact_limit row = {
+		.limit = LIMIT_READS,
+		.text = r->sink->string(r->sink, text, sizeof(text) - 1),
+		.count = remote_read_nr_given_up(),
+	};
+
+	if (row.count)
+		r->sink->fact(r->sink, FACT_LIMIT, &row);
+}
+
 static int finish(struct recording *r)
 {
 	const struct symbolizer_opts symbolize = {
@@ -312,6 +297,7 @@ static int finish(struct recording *r)
 	before = privileges_use(RIGHTS_BORROWED);
 	r->ops->stop(r->source, r->sink);
 	record_gpu_stop(r->gpu);
+	tell_given_up(r);
 	record_calls_stop(r->calls, r->sink);
 	end_ns = monotonic_ns();
 	r->ops->stats(r->source, &stats);
@@ -325,7 +311,14 @@ static int finish(struct recording *r)
 	err = recfile_finish(r->file, &stats, end_ns);
 	if (err)
 		log_error(-err, "write '%s'", r->opts->output);
-	print_summary(r, &stats, end_ns);
+	recording_summary_print(&(struct recording_summary){
+		.stats = &stats,
+		.file = r->file,
+		.path = r->opts->output,
+		.duration_ns = end_ns - r->start_ns,
+		.pids = r->opts->pids,
+		.nr_pids = r->opts->nr_pids,
+	});
 	record_gpu_check(r->gpu);
 	return err;
 }
@@ -470,7 +463,7 @@ static int run(struct recording *r)
 static const struct source_ops *choose_source(const struct record_opts *o)
 {
 	enum rights before = privileges_use(RIGHTS_BORROWED);
-	const struct source_ops *ops = record_source_choose(o->source);
+	const struct source_ops *ops = record_source_choose(o);
 
 	privileges_use(before);
 	return ops;
@@ -480,8 +473,17 @@ static int record_main(int argc, char **argv)
 {
 	struct record_opts opts;
 	struct recording r = { .opts = &opts };
+	enum rights before;
 	int status, err;
 
+	/* Before anything is opened. Without readers a hostile process could stop us for good. */
+	before = privileges_use(RIGHTS_BORROWED);
+	err = remote_read_start();
+	privileges_use(before);
+	if (err) {
+		log_error(-err, "start a process that reads others");
+		return 1;
+	}
 	record_opts_parse(argc, argv, &opts);
 	if (opts.quiet)
 		log_set_level(LOG_QUIET);
@@ -523,6 +525,7 @@ static int record_main(int argc, char **argv)
 	debuginfod_close(r.debuginfod);
 	sandbox_free(r.sandbox);
 	record_opts_fini(&opts);
+	remote_read_end();
 	return status;
 }
 

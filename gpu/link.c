@@ -50,100 +50,129 @@ int gpu_link_listen(char *ret_name)
 	return fd;
 }
 
-/* Receives the hello with the descriptor of the region. */
-static int receive_hello(int fd, struct gpu_hello *hello, int *ret_memfd)
+/* All descriptors of a message are ours now: closes them, but for a single one, which is returned. */
+static int only_descriptor(struct msghdr *message)
 {
-	struct pollfd ready = { .fd = fd, .events = POLLIN };
+	int kept = -1, nr = 0;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t at = CMSG_LEN(0); at + sizeof(int) <= c->cmsg_len; at += sizeof(int)) {
+			int fd;
+
+			memcpy(&fd, (char *)c + at, sizeof(fd));
+			if (nr++)
+				close(fd);
+			else
+				kept = fd;
+		}
+	}
+	if (nr == 1 && !(message->msg_flags & MSG_CTRUNC))
+		return kept;
+	if (nr)
+		close(kept);
+	return -EPROTO;
+}
+
+/* Receives the hello with the descriptor of the region. -EAGAIN: it has not come yet. */
+static int receive_hello(int fd, int *ret_memfd)
+{
+	struct gpu_hello hello;
 	union {
 		struct cmsghdr head;
 		char bytes[CMSG_SPACE(sizeof(int))];
 	} control;
-	struct iovec part = { hello, sizeof(*hello) };
+	struct iovec part = { &hello, sizeof(hello) };
 	struct msghdr message = {
 		.msg_iov = &part,
 		.msg_iovlen = 1,
 		.msg_control = &control,
 		.msg_controllen = sizeof(control),
 	};
-	const struct cmsghdr *c;
-	ssize_t n;
+	ssize_t n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	int memfd;
 
-	if (poll(&ready, 1, HELLO_MS) <= 0)
-		return -ETIMEDOUT;
-	n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-	c = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
-	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
-	    c->cmsg_len != CMSG_LEN(sizeof(int)))
-		return -EPROTO;
-	memcpy(ret_memfd, CMSG_DATA(c), sizeof(int));
-	if (n == sizeof(*hello) && hello->magic == GPU_REGION_MAGIC &&
-	    hello->version == GPU_REGION_VERSION)
+	if (n < 0)
+		return errno == EWOULDBLOCK || errno == EINTR ? -EAGAIN : -errno;
+	memfd = only_descriptor(&message);
+	if (memfd < 0)
+		return memfd;
+	if (n == sizeof(hello) && hello.magic == GPU_REGION_MAGIC &&
+	    hello.version == GPU_REGION_VERSION) {
+		*ret_memfd = memfd;
 		return 0;
-	close(*ret_memfd);
+	}
+	close(memfd);
 	return -EPROTO;
 }
 
-/* Checks the peer and maps its region. fd goes into *ret, or is closed on failure. */
-static int meet(int fd, struct gpu_peer *ret)
+int gpu_link_meet(int fd, pid_t pid, struct gpu_peer *ret)
 {
-	struct gpu_peer peer = { .fd = fd };
-	struct gpu_hello hello;
-	struct ucred cred;
-	socklen_t size = sizeof(cred);
-	int memfd, err = 0;
+	struct gpu_peer peer = { .fd = fd, .pid = pid };
+	int memfd = -1, err = receive_hello(fd, &memfd);
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &size))
-		err = -errno;
-	else if (geteuid() && cred.uid != geteuid())
-		err = -EPERM;
-	if (!err)
-		err = receive_hello(fd, &hello, &memfd);
-	if (err) {
-		close(fd);
+	if (err)
 		return err;
-	}
-	peer.pid = cred.pid;
 	err = shared_region_open(memfd, &peer.region);
 	close(memfd);
-	if (err) {
-		close(fd);
+	if (err)
 		return err;
-	}
 	peer.header = shared_region_written_header(peer.region);
 	*ret = peer;
 	return 0;
 }
 
-int gpu_link_accept(int listener, struct gpu_peer *ret_peer)
+int gpu_link_accept(int listener, pid_t *ret_pid, uid_t *ret_uid)
 {
-	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	struct ucred cred;
+	socklen_t size = sizeof(cred);
+	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-	return fd < 0 ? -errno : meet(fd, ret_peer);
+	if (fd < 0)
+		return -errno;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &size)) {
+		close(fd);
+		return -EPROTO;
+	}
+	*ret_pid = cred.pid;
+	*ret_uid = cred.uid;
+	return fd;
+}
+
+/* Does the socket of that name belong to the process, and not to one that has taken the name? */
+static bool is_of(int fd, pid_t pid)
+{
+	struct ucred cred;
+	socklen_t size = sizeof(cred);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &size) && cred.pid == pid &&
+	       (!geteuid() || cred.uid == geteuid());
 }
 
 int gpu_link_connect(pid_t pid, struct gpu_peer *ret_peer)
 {
+	struct pollfd ready = { .events = POLLIN };
 	char name[GPU_LINK_NAME_SIZE];
 	struct sockaddr_un address;
 	socklen_t length;
-	int fd, err;
+	int err;
 
 	snprintf(name, sizeof(name), GPU_SOCKET_PREFIX "%d", (int)pid);
 	length = fill_address(&address, name);
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (fd < 0)
+	ready.fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (ready.fd < 0)
 		return -errno;
-	if (connect(fd, (struct sockaddr *)&address, length)) {
+	if (connect(ready.fd, (struct sockaddr *)&address, length))
 		err = -errno;
-		close(fd);
-		return err;
-	}
-	err = meet(fd, ret_peer);
-	if (!err && ret_peer->pid != pid) { /* another process has taken the name */
-		shared_region_close(ret_peer->region);
-		gpu_link_close(ret_peer);
+	else if (!is_of(ready.fd, pid))
 		err = -EPERM;
-	}
+	else if (poll(&ready, 1, HELLO_MS) <= 0)
+		err = -ETIMEDOUT;
+	else
+		err = gpu_link_meet(ready.fd, pid, ret_peer);
+	if (err)
+		close(ready.fd);
 	return err;
 }
 

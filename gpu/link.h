@@ -30,11 +30,20 @@ struct gpu_peer {
  */
 int gpu_link_listen(char *ret_name);
 /*
- * Accepts one process with its region. 0; -EAGAIN if none waits; or why it was refused: -EPERM for
- * another user's process, -EPROTO for a bad hello or region.
+ * Accepts one connection, and says whose it is. Returns its socket, which does not block, or
+ * -errno; -EAGAIN if none waits.
  */
-int gpu_link_accept(int listener, struct gpu_peer *ret_peer);
-/* Connects to a running process that has the library loaded; -ECONNREFUSED if it has not. */
+int gpu_link_accept(int listener, pid_t *ret_pid, uid_t *ret_uid);
+/*
+ * Receives the region of a process that has connected. 0: the socket is the peer's now; -EAGAIN: it
+ * has said nothing yet; or why it is to be refused: -EPROTO for a bad hello or region, -EPERM for
+ * memory that could be taken away. The socket stays the caller's on failure.
+ */
+int gpu_link_meet(int fd, pid_t pid, struct gpu_peer *ret_peer);
+/*
+ * Connects to a running process that has the library loaded; -ECONNREFUSED if it has not, -EPERM if
+ * another process has taken its name. Waits a second at most.
+ */
 int gpu_link_connect(pid_t pid, struct gpu_peer *ret_peer);
 
 /* Sends unwind rows: the descriptors of a struct walk_arena and a struct walk_space. */

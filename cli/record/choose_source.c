@@ -1,33 +1,21 @@
 /*
- * Asks each source whether it can work for this target and takes the first that says yes. With
- * "auto", the reasons of the sources that it passed over are collected, so that one message can say
- * them.
+ * Asks each source whether it works here, and whether it suits the targets, and takes the first
+ * that does both. If there is none, one that leaves something out is better than one that refuses a
+ * target, and that one says why better than we could. With "auto", the reasons of the sources that
+ * were passed over are collected, so that one message can say them.
  */
 #include "cli/record/choose_source.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "core/base/alloc.h"
+#include "core/base/buffer.h"
 #include "core/base/log.h"
+#include "cli/record/record_opts.h"
 #include "core/profile/source.h"
+#include "sampler/runtime.h"
 
-/* Reports why sources do not work here: as errors, each with its remedy, or joined in one line. */
-struct passed_over {
-	char *names, *reasons; /* the reasons of the sources that were asked before */
-};
-
-static void pass_over(struct passed_over *p, const char *name, const char *why)
-{
-	char *names = p->names ? xasprintf("%s, %s", p->names, name) : xstrdup(name);
-	char *reasons = p->reasons ? xasprintf("%s; %s", p->reasons, why) : xstrdup(why);
-
-	free(p->names);
-	free(p->reasons);
-	*p = (struct passed_over){ names, reasons };
-}
-
+/* Reports each source of that name, or all with "auto", that does not work, with its remedy. */
 static void report_unusable(const char *name)
 {
 	bool any = !strcmp(name, "auto");
@@ -45,29 +33,132 @@ static void report_unusable(const char *name)
 	}
 }
 
-const struct source_ops *record_source_choose(const char *name)
+/* ---- the targets */
+
+/* The targets as fit() sees them, and one that runs Python: a process, or the program. */
+struct prospect {
+	struct source_config config;
+	pid_t python_pid;
+};
+
+static void examine(const struct record_opts *o, struct prospect *ret)
 {
-	const struct source_ops *chosen = NULL;
-	bool any = !strcmp(name, "auto");
-	struct passed_over passed = { 0 };
+	struct prospect p = {
+		.config = {
+			.pids = o->pids,
+			.nr_pids = o->nr_pids,
+			.some_may_fail = o->nr_names > 0,
+			.no_children = o->no_children,
+			.system_wide = o->system_wide,
+			.program = o->program ? o->program[0] : NULL,
+			.event = o->event,
+			.no_python = o->no_python,
+			.wall_clock = o->wall_clock,
+		},
+	};
+
+	if (p.config.program && !o->no_python)
+		p.config.runtime = runtime_of_program(p.config.program);
+	else if (o->nr_pids && !o->no_python)
+		p.config.runtime =
+			runtime_of_processes(o->pids, o->nr_pids, !o->no_children, &p.python_pid);
+	*ret = p;
+}
+
+/* What is certain to be missing in the recording is said before it begins. */
+static void warn_of_gaps(const struct source_ops *chosen, const struct prospect *p)
+{
+	char why[256];
+
+	if (p->config.runtime != RUNTIME_PYTHON || !chosen->fit ||
+	    chosen->fit(&p->config, why, sizeof(why)) != SOURCE_MISSES)
+		return;
+	if (p->python_pid)
+		log_warning("%s of process %d", why, (int)p->python_pid);
+	else
+		log_warning("%s of '%s'", why, p->config.program);
+}
+
+/* ---- the choice */
+
+#define MAX_SOURCES 8
+
+/* Sources that were asked and do not suit fully, each with the reason. */
+struct choice {
+	const struct source_ops *chosen;
+	enum source_fit fit;
+	const struct source_ops *doubtful[MAX_SOURCES];
+	char why[MAX_SOURCES][256];
+	size_t nr_doubtful;
+};
+
+/* Takes the source if it suits better than what was taken. */
+static void consider(struct choice *c, const struct source_ops *ops, const struct prospect *p)
+{
+	enum source_fit fit = SOURCE_FITS;
+	char *why = c->why[c->nr_doubtful], hint[256];
+	bool works = ops->probe(why, sizeof(c->why[0]), hint, sizeof(hint));
+
+	if (works && ops->fit)
+		fit = ops->fit(&p->config, why, sizeof(c->why[0]));
+	if (!works || fit != SOURCE_FITS)
+		c->doubtful[c->nr_doubtful++] = ops;
+	if (works && (!c->chosen || fit > c->fit)) {
+		c->chosen = ops;
+		c->fit = fit;
+	}
+}
+
+static void say_passed_over(const struct choice *c)
+{
+	struct buffer names = { 0 }, reasons = { 0 };
+
+	for (size_t i = 0; i < c->nr_doubtful; i++) {
+		if (c->doubtful[i] == c->chosen)
+			continue;
+		buffer_printf(&names, "%s%s", names.size ? ", " : "", c->doubtful[i]->name);
+		buffer_printf(&reasons, "%s%s", reasons.size ? "; " : "", c->why[i]);
+	}
+	if (names.size)
+		log_info("sampling with %s, not %s: %s (sprof doctor says what fixes it)",
+			 c->chosen->name, buffer_cstring(&names), buffer_cstring(&reasons));
+	buffer_fini(&names);
+	buffer_fini(&reasons);
+}
+
+static const struct source_ops *choose_best(const struct prospect *p)
+{
+	struct choice c = { 0 };
+
+	for (size_t i = 0; source_table[i] && i < MAX_SOURCES && c.fit != SOURCE_FITS; i++)
+		consider(&c, source_table[i], p);
+	if (c.chosen)
+		say_passed_over(&c);
+	else
+		report_unusable("auto");
+	return c.chosen;
+}
+
+static const struct source_ops *find_usable(const char *name)
+{
 	char why[256], hint[256];
 
-	for (size_t i = 0; source_table[i] && !chosen; i++) {
-		const struct source_ops *ops = source_table[i];
+	for (size_t i = 0; source_table[i]; i++)
+		if (!strcmp(name, source_table[i]->name) &&
+		    source_table[i]->probe(why, sizeof(why), hint, sizeof(hint)))
+			return source_table[i];
+	report_unusable(name);
+	return NULL;
+}
 
-		if (!any && strcmp(name, ops->name))
-			continue;
-		if (ops->probe(why, sizeof(why), hint, sizeof(hint)))
-			chosen = ops;
-		else
-			pass_over(&passed, ops->name, why);
-	}
-	if (!chosen)
-		report_unusable(name);
-	else if (passed.names)
-		log_info("sampling with %s, not %s: %s (sprof doctor says what fixes it)",
-			 chosen->name, passed.names, passed.reasons);
-	free(passed.names);
-	free(passed.reasons);
+const struct source_ops *record_source_choose(const struct record_opts *opts)
+{
+	const struct source_ops *chosen;
+	struct prospect p;
+
+	examine(opts, &p);
+	chosen = strcmp(opts->source, "auto") ? find_usable(opts->source) : choose_best(&p);
+	if (chosen)
+		warn_of_gaps(chosen, &p);
 	return chosen;
 }

@@ -2,12 +2,13 @@
 #ifndef SPROF_CHOOSE_SOURCE_H
 #define SPROF_CHOOSE_SOURCE_H
 
+struct record_opts;
 struct source_ops;
 
 /*
- * The source of that name, or with "auto" the first that works here. NULL: no source works,
- * reported.
+ * The source that was asked for, or with "auto" the first that works here and suits the targets.
+ * What the chosen one leaves out is said. NULL: no source works, reported.
  */
-const struct source_ops *record_source_choose(const char *name);
+const struct source_ops *record_source_choose(const struct record_opts *opts);
 
 #endif

@@ -22,6 +22,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/untrusted/remote_read.h"
 #include "core/rights/privileges.h"
 #include "core/base/path.h"
 #include "core/rights/safe_open.h"
@@ -269,12 +270,10 @@ static void take_path(void *context, const char *path)
  */
 static void look_at_process(struct record_calls *c, pid_t pid)
 {
-	char path[64], *line = NULL;
+	FILE *f = remote_open(pid, "maps");
+	char *line = NULL;
 	size_t size = 0;
-	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	f = fopen(path, "re");
 	while (f && getline(&line, &size, f) > 0) {
 		struct file_mapping m = { .pid = pid };
 		bool executable = false;

@@ -22,6 +22,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/path.h"
+#include "core/untrusted/remote_read.h"
 #include "gpu/link.h"
 #include "gpu/shared_region.h"
 #include "sampler/inject/inject_check.h"
@@ -46,15 +47,13 @@ static bool is_file(const char *path, const char *name)
 
 static int read_maps(pid_t pid, struct mapped *ret)
 {
-	char path[64], *line = NULL;
+	FILE *f = remote_open(pid, "maps");
 	struct file_mapping m;
+	char *line = NULL;
 	bool executable;
 	size_t size = 0;
-	FILE *f;
 
 	*ret = (struct mapped){ false, false };
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	f = fopen(path, "re");
 	if (!f)
 		return errno == ENOENT ? -ESRCH : -errno;
 	while (getline(&line, &size, f) > 0) {
@@ -209,8 +208,11 @@ int record_gpu_attach(pid_t pid, const char *path, bool must, struct gpu_peer *r
 		shared_region_drain(ret->region, ignore, NULL);
 	if (err && must)
 		report(pid, path, err, &reason);
-	/* The source reports a process that has ended. */
-	else if (err && err != -ENODEV && err != -ESRCH)
+	/*
+	 * The source reports a process that has ended, and one that may not be looked at: of that
+	 * one nothing says that it uses the GPU.
+	 */
+	else if (err && err != -ENODEV && err != -ESRCH && err != -EACCES && err != -EPERM)
 		log_warning("no GPU data of process %d: %s", (int)pid,
 			    reason.why[0] ? reason.why : strerror(-err));
 	return err;

@@ -4,13 +4,12 @@
  */
 #include "cli/record/gpu_processes.h"
 
-#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/untrusted/remote_read.h"
 
 #define MAX_ENVIRONMENT (4u << 20)
 
@@ -73,15 +72,12 @@ static long rank_of(const char *environment, size_t size)
 /* Reads the environment as it was at exec. It is empty for a process that cannot be read. */
 static void read_environment(pid_t pid, struct buffer *b)
 {
-	char *path = xasprintf("/proc/%d/environ", (int)pid), piece[4096];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t size;
+	FILE *f = remote_open(pid, "environ");
 
-	while (fd >= 0 && b->size < MAX_ENVIRONMENT && (size = read(fd, piece, sizeof(piece))) > 0)
-		buffer_add(b, piece, (size_t)size);
-	if (fd >= 0)
-		close(fd);
-	free(path);
+	if (!f)
+		return;
+	buffer_add_file(b, f, MAX_ENVIRONMENT);
+	fclose(f);
 }
 
 bool gpu_processes_has(enum gpu_processes which, pid_t pid, pid_t launched)

@@ -25,6 +25,7 @@
 #include "gpu/link.h"
 #include "gpu/shared_region.h"
 #include "output/text/text.h"
+#include "sampler/target/admission.h"
 #include "sampler/target/exec_environment.h"
 #include "sampler/target/launch.h"
 #include "sampler/attach/own_library.h"
@@ -36,6 +37,10 @@
 #define FIRST_ROWS_MS 2000
 #define REFRESH_NS (500ull * 1000 * 1000)
 #define STOP_MS 1000
+#define MAX_GUESTS 64
+#define MAX_SAID 5     /* processes that could not hand over their data */
+#define MAX_AT_ONCE 64 /* connections in one round; the others wait */
+#define HELLO_NS (1000ull * 1000 * 1000)
 #define MAX_RUNS (1u << 20) /* ranges in one recording; further ones are only added to the sums */
 
 struct target {
@@ -49,6 +54,13 @@ struct target {
 	struct target *next;
 };
 
+/* A process that has connected and not yet said anything. */
+struct guest {
+	int fd;
+	pid_t pid;
+	uint64_t until_ns; /* it is refused then */
+};
+
 struct record_gpu {
 	struct record_gpu_opts opts;
 	pid_t launched;			  /* the program that sprof started, 0 = none */
@@ -57,6 +69,9 @@ struct record_gpu {
 	char *library;
 	char name[GPU_LINK_NAME_SIZE];
 	int listener;
+	struct admission *admission;
+	struct guest guests[MAX_GUESTS];
+	size_t nr_guests, nr_failed; /* failed: admitted, but without data of use */
 	struct walk_publisher *publisher;
 	struct sample_tee *tee;
 	struct sink *sink;	/* the recording's */
@@ -179,22 +194,53 @@ static void take_peer(struct record_gpu *g, const struct gpu_peer *peer)
 		leave_out(g, peer);
 }
 
-static void accept_all(struct record_gpu *g)
+/* Accepts some of those who have come; nothing is read of a process that is not a target. */
+static void accept_some(struct record_gpu *g)
 {
-	for (;;) {
-		struct gpu_peer peer;
-		int err = gpu_link_accept(g->listener, &peer);
+	for (int i = 0; i < MAX_AT_ONCE; i++) {
+		struct guest guest = { .until_ns = monotonic_ns() + HELLO_NS };
+		uid_t uid = 0;
 
-		if (err == -EAGAIN || err == -EWOULDBLOCK)
+		guest.fd = gpu_link_accept(g->listener, &guest.pid, &uid);
+		if (guest.fd == -EPROTO)
+			continue;
+		if (guest.fd < 0)
 			return;
-		if (err)
-			log_warning("a process could not hand over its GPU data: %s",
-				    strerror(-err));
-		else
-			take_peer(g, &peer);
-		if (err == -EMFILE || err == -ENFILE)
-			return;
+		if (g->nr_guests < MAX_GUESTS &&
+		    admission_admits(g->admission, guest.fd, guest.pid, uid)) {
+			g->guests[g->nr_guests++] = guest;
+			continue;
+		}
+		if (g->nr_guests == MAX_GUESTS)
+			admission_count_refusal(g->admission);
+		close(guest.fd);
 	}
+}
+
+/* Takes those who have handed over their memory by now. */
+static void meet_guests(struct record_gpu *g)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < g->nr_guests; i++) {
+		const struct guest guest = g->guests[i];
+		struct gpu_peer peer;
+		int err = gpu_link_meet(guest.fd, guest.pid, &peer);
+
+		if (!err) {
+			take_peer(g, &peer);
+			continue;
+		}
+		if (err == -EAGAIN && monotonic_ns() < guest.until_ns) {
+			g->guests[kept++] = guest;
+			continue;
+		}
+		if (g->nr_failed++ < MAX_SAID)
+			log_warning("process %d could not hand over its GPU data: %s",
+				    (int)guest.pid, strerror(err == -EAGAIN ? ETIMEDOUT : -err));
+		close(guest.fd);
+	}
+	g->nr_guests = kept;
 }
 
 static void end_target(struct target *t)
@@ -250,6 +296,7 @@ int record_gpu_new(const struct record_gpu_opts *opts, bool python, const struct
 	g->run_room = MAX_RUNS;
 	g->library = library;
 	g->listener = gpu_link_listen(g->name);
+	g->admission = admission_new("SPROF_GPU_TICKET");
 	g->publisher = walk_publisher_new(python, sandbox);
 	if (g->listener < 0 || !g->publisher) {
 		log_error(g->listener < 0 ? -g->listener : ENOMEM, "wait for GPU data");
@@ -266,8 +313,11 @@ int record_gpu_connect(struct record_gpu *g, const pid_t *pids, size_t nr_pids)
 		return 0;
 	g->peers = xcalloc(nr_pids + 1, sizeof(*g->peers));
 	for (size_t i = 0; i < nr_pids; i++) {
-		int err = record_gpu_attach(pids[i], g->library, g->opts.mode == GPU_ON,
-					    &g->peers[g->nr_peers]);
+		int err;
+
+		admission_add(g->admission, pids[i]);
+		err = record_gpu_attach(pids[i], g->library, g->opts.mode == GPU_ON,
+					&g->peers[g->nr_peers]);
 
 		if (!err)
 			g->nr_peers++;
@@ -304,6 +354,9 @@ void record_gpu_free(struct record_gpu *g)
 		shared_region_close(g->peers[i].region);
 		gpu_link_close(&g->peers[i]);
 	}
+	while (g->nr_guests)
+		close(g->guests[--g->nr_guests].fd);
+	admission_free(g->admission);
 	free(g->peers);
 	walk_publisher_free(g->publisher);
 	sample_tee_free(g->tee);
@@ -337,6 +390,8 @@ void record_gpu_set_environment(struct record_gpu *g, struct launch *launch)
 	if (!g)
 		return;
 	g->launched = launch->pid;
+	admission_add(g->admission, launch->pid);
+	launch_set_environment(launch, admission_ticket(g->admission));
 	set_library(g, launch, "CUDA_INJECTION64_PATH", GPU_ENV_CHAIN_CUDA);
 	set_library(g, launch, "NVTX_INJECTION64_PATH", GPU_ENV_CHAIN_NVTX);
 	set(launch, GPU_ENV_SOCKET, g->name);
@@ -365,7 +420,8 @@ void record_gpu_drain(struct record_gpu *g)
 {
 	if (!g)
 		return;
-	accept_all(g);
+	accept_some(g);
+	meet_guests(g);
 	walk_publisher_take(g->publisher, 0);
 	for (struct target *t = g->targets; t; t = t->next) {
 		if (t->ended)
@@ -424,6 +480,7 @@ int record_gpu_timeout_ms(const struct record_gpu *g, int timeout_ms)
 
 	for (const struct target *t = g ? g->targets : NULL; t; t = t->next)
 		any |= !t->ended;
+	any |= g && g->nr_guests;
 	return any && timeout_ms > BUSY_MS ? BUSY_MS : timeout_ms;
 }
 
@@ -472,6 +529,11 @@ int record_gpu_open_root(const struct record_gpu *g, unsigned int module, size_t
 
 void record_gpu_check(const struct record_gpu *g)
 {
+	if (g)
+		admission_report(g->admission, "with GPU data");
+	if (g && g->nr_failed > MAX_SAID)
+		log_warning("%zu more processes could not hand over their GPU data",
+			    g->nr_failed - MAX_SAID);
 	if (g && !g->run_room) {
 		log_warning("only %u runs of ranges were kept: sprof info counts the others",
 			    MAX_RUNS);

@@ -16,6 +16,7 @@
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/profile/source.h"
+#include "core/untrusted/remote_read.h"
 
 #define DEFAULT_ATTACH_HZ 99 /* prime to the usual timer rates, and cheap enough for production */
 #define DEFAULT_LAUNCH_HZ 999
@@ -348,12 +349,10 @@ const struct argp record_argp = {
 /* "python3 train.py (pid 12)": later, a process number alone would say nothing. */
 static void describe_process(struct buffer *b, pid_t pid)
 {
-	char path[32], line[MAX_COMMAND];
+	FILE *f = remote_open(pid, "cmdline");
+	char line[MAX_COMMAND];
 	size_t n = 0;
-	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
-	f = fopen(path, "re");
 	if (f) {
 		n = fread(line, 1, sizeof(line), f);
 		fclose(f);

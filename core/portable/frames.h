@@ -30,8 +30,9 @@ enum walk_end {
 	END_COMPAT = 6,	 /* a 32-bit program: not walked */
 	END_PENDING = 7, /* the module's rows are not ready */
 	END_NEED_DWARF = 8,
-	END_STALE = 9,	  /* the mappings have changed since the tables were written */
-	END_NO_USER = 10, /* kernel thread: nothing to walk */
+	END_STALE = 9,	     /* the mappings have changed since the tables were written */
+	END_NO_USER = 10,    /* kernel thread: nothing to walk */
+	END_OVER_LIMIT = 12, /* the tables have no room for this file's rows (limits.h) */
 };
 
 /* Returns the end of a walk whose last step had this status; WALK_OK: it ran out of room. */
@@ -43,6 +44,7 @@ static __always_inline enum walk_end walk_end_of(enum walk_status status)
 	case WALK_NO_RULE: return END_NO_RULE;
 	case WALK_READ_FAULT: return END_READ_FAULT;
 	case WALK_BAD_STACK: return END_BAD_STACK;
+	case WALK_OVER_LIMIT: return END_OVER_LIMIT;
 	default: return END_NEED_DWARF;
 	}
 }

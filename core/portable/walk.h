@@ -59,6 +59,8 @@ enum walk_cfa {
 	WALK_CFA_RA_REG = 10, /* sp + (cfa_off >> 8); return address in register low8(cfa_off) */
 	WALK_CFA_SP_INDEX_DEREF =
 		11, /* *(sp + 8 * register low8 + high16) + bits 8..15 of cfa_off */
+	/* The file, or its user, has used up its share of the tables. */
+	WALK_CFA_OVER_LIMIT = 12,
 };
 
 /* How the caller's frame pointer is found. */
@@ -80,7 +82,8 @@ _Static_assert(sizeof(struct walk_rule) == 8, "rules are 8 bytes in every home")
 /* Fixed rule numbers; a table's own rules start at WALK_FIRST_RULE. */
 #define WALK_RULE_NONE 0u
 #define WALK_RULE_END 1u
-#define WALK_FIRST_RULE 2u
+#define WALK_RULE_OVER_LIMIT 2u
+#define WALK_FIRST_RULE 3u
 
 struct walk_regs {
 	__u64 pc; /* exact for the leaf; a return address further up unless `exact` */
@@ -98,12 +101,14 @@ enum walk_status {
 	WALK_READ_FAULT = 3,
 	WALK_BAD_STACK = 4,  /* sp did not grow */
 	WALK_NEED_DWARF = 5, /* WALK_CFA_UNSUPPORTED */
+	WALK_OVER_LIMIT = 6, /* WALK_CFA_OVER_LIMIT */
 };
 
 enum walk_module_state {
 	WALK_MODULE_PENDING = 0, /* its rows are being built: the host unwinds a snapshot */
 	WALK_MODULE_ROWS = 1,
-	WALK_MODULE_NO_ROWS = 2, /* runtime code, or no .eh_frame: frame pointers */
+	WALK_MODULE_NO_ROWS = 2,    /* runtime code, or no .eh_frame: frame pointers */
+	WALK_MODULE_OVER_LIMIT = 3, /* its rule is WALK_RULE_OVER_LIMIT everywhere */
 };
 
 static __always_inline __u32 walk_row_rule(__u32 word)

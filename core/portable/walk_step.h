@@ -119,6 +119,7 @@ walk_cfa(const struct walk_rule *rule, const struct walk_regs *regs, void *ctx, 
 	case WALK_CFA_FP: *ret_cfa = regs->fp + (__s64)offset; return WALK_OK;
 	case WALK_CFA_FP_DEREF: base = regs->fp; break;
 	case WALK_CFA_SP_DEREF: break;
+	case WALK_CFA_OVER_LIMIT: return WALK_OVER_LIMIT;
 	case WALK_CFA_PLT:
 		*ret_cfa = base + 8 + ((regs->pc & 15) >= (__u32)offset ? 8 : 0);
 		return WALK_OK;

@@ -107,6 +107,8 @@ static __always_inline __u32 walk_find_rule(const struct walk_arena *arena,
 	__u64 offset = pc - place->bias - place->module.base;
 	__u32 page, word;
 
+	if (place->module.state == WALK_MODULE_OVER_LIMIT)
+		return WALK_RULE_OVER_LIMIT;
 	if (place->module.state != WALK_MODULE_ROWS || offset >> 32)
 		return WALK_RULE_NONE;
 	page = (__u32)offset >> WALK_PAGE_SHIFT;

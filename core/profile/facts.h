@@ -242,6 +242,7 @@ enum limit {
 	LIMIT_PYTHONS = 14,	    /* interpreters at distinct addresses */
 	LIMIT_THREADS = 15,	    /* threads of one process that can have a timer */
 	LIMIT_DELETED_FILES = 16,   /* deleted files that are kept open for their names */
+	LIMIT_READS = 17,	    /* processes whose memory could not be read in time */
 	NR_LIMITS
 };
 

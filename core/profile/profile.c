@@ -413,6 +413,7 @@ const char *marker_name(enum marker marker)
 		[MARKER_NO_LAUNCH] = "[launch not seen]",
 		[MARKER_PYTHON] = "[Python frames not readable]",
 		[MARKER_PARSER_FAILED] = "[unwind rules not readable]",
+		[MARKER_OVER_LIMIT] = "[incomplete: over a limit]",
 	};
 
 	return (unsigned int)marker < NR_MARKERS ? names[marker] : "[marker]";

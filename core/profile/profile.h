@@ -48,7 +48,8 @@ enum marker {
 	MARKER_NO_KERNEL_STACK = 7, /* the kernel did not give its stack */
 	MARKER_PYTHON = 8,	    /* Python frames that could not be read */
 	MARKER_NO_LAUNCH = 9,	    /* the launch of this GPU work was not seen */
-	MARKER_PARSER_FAILED = 10,  /* reading the unwind rules of this file failed: no rule */
+	MARKER_OVER_LIMIT = 10,	    /* the recorder's tables had no room for the code's file */
+	MARKER_PARSER_FAILED = 11,  /* reading the unwind rules of this file failed: no rule */
 	NR_MARKERS
 };
 

@@ -38,6 +38,20 @@ struct sink {
 
 struct sandbox;
 
+/* What is known of the language runtimes of targets before they are sampled. */
+enum source_runtime {
+	RUNTIME_NONE_SEEN,
+	RUNTIME_MAY_COME, /* a program that starts others, such as a shell */
+	RUNTIME_PYTHON,
+};
+
+/* How much a source sees of what a config names. */
+enum source_fit {
+	SOURCE_CANNOT, /* it would refuse a target */
+	SOURCE_MISSES, /* it would leave out something that another source sees */
+	SOURCE_FITS,
+};
+
 #define SOURCE_MAX_CGROUPS 8
 
 struct source_config {
@@ -55,9 +69,10 @@ struct source_config {
 	/* the program it will exec, as the user gave it; NULL where nothing is launched */
 	const char *program;
 	uint32_t freq_hz;
-	const char *event; /* "auto", "cpu-clock" or "cycles" */
-	bool no_python;	   /* record native frames only, even in interpreters */
-	bool wall_clock;   /* also sample threads that wait; only the timer source can */
+	const char *event;	     /* "auto", "cpu-clock" or "cycles" */
+	bool no_python;		     /* record native frames only, even in interpreters */
+	bool wall_clock;	     /* also sample threads that wait; only the timer source can */
+	enum source_runtime runtime; /* of all targets together: the greatest; for fit() */
 	/* where files of targets are parsed; outlives the source; NULL: in this process */
 	const struct sandbox *sandbox;
 };
@@ -77,6 +92,12 @@ struct source_ops {
 	 * that fixes it, "" where there is none. Cheap; leaves nothing behind.
 	 */
 	bool (*probe)(char *why, size_t why_size, char *hint, size_t hint_size);
+	/*
+	 * Asked of a source that works here, before anything is launched or opened: does it suit
+	 * these targets? If not, why[] has the reason, as a clause that names the source. Nothing
+	 * is left behind in a target. NULL: it suits all.
+	 */
+	enum source_fit (*fit)(const struct source_config *config, char *why, size_t why_size);
 	/*
 	 * Allocates everything and attaches to the targets, but takes no sample yet. 0 or -errno,
 	 * reported.

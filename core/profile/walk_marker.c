@@ -17,6 +17,7 @@ int walk_marker(unsigned int end)
 	case END_BAD_STACK: return MARKER_BAD_STACK;
 	case END_TOO_DEEP: return MARKER_TOO_DEEP;
 	case END_COMPAT: return MARKER_COMPAT_32BIT;
+	case END_OVER_LIMIT: return MARKER_OVER_LIMIT;
 	default: return MARKER_NO_RULE;
 	}
 }

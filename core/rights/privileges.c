@@ -60,6 +60,16 @@ static int set(const struct capabilities *c)
 	return syscall(SYS_capset, &header, data) ? -errno : 0;
 }
 
+/*
+ * Without CAP_SYS_PTRACE, as in a container, the kernel lets us look only into processes whose
+ * capabilities we all have too: root there would lose its own targets with any one of its own.
+ */
+static bool needs_all(const struct capabilities *c, uint64_t kept)
+{
+	return kept & PRIVILEGE(CAP_SYS_PTRACE) && !(c->permitted & PRIVILEGE(CAP_SYS_PTRACE)) &&
+	       !privileges_are_borrowed();
+}
+
 static int keep(uint64_t kept)
 {
 	struct capabilities c;
@@ -67,6 +77,8 @@ static int keep(uint64_t kept)
 
 	if (err)
 		return err;
+	if (needs_all(&c, kept))
+		return 0;
 	c.permitted &= kept;
 	c.effective &= kept;
 	return set(&c);

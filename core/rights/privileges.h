@@ -48,7 +48,8 @@ bool privileges_have(int capability);
 /*
  * Gives up all capabilities of the calling thread but these, for good, and sets no_new_privs, so
  * that no program that it starts from now on gains rights. Programs that were started before keep
- * theirs.
+ * theirs. Where CAP_SYS_PTRACE is to be kept and is not there, all of the caller's own stay: then
+ * ptrace(2) compares them with the target's.
  */
 void privileges_reduce(uint64_t kept);
 

@@ -9,7 +9,7 @@
 #include "sampler/agent/syscall.h"
 
 #define AF_UNIX 1
-#define SOCK_SEQPACKET_CLOEXEC (5 | 02000000)
+#define SOCK_SEQPACKET_FLAGS (5 | 02000000 | 04000) /* CLOEXEC, NONBLOCK */
 #define SOL_SOCKET 1
 #define SO_PEERCRED 17
 #define SCM_RIGHTS 1
@@ -19,6 +19,9 @@
 #define PROT_WRITE 2
 #define MAP_SHARED 1
 #define MADV_DONTFORK 10
+#define EAGAIN_ERROR 11
+#define CONNECT_TRIES 20
+#define CONNECT_PAUSE_NS 5000000
 #define WAIT_SECONDS 1 /* for the recorder's answer */
 
 struct address {
@@ -57,6 +60,24 @@ struct wanted {
 	__s16 events, revents;
 };
 
+/*
+ * Where others keep the recorder's socket busy (EAGAIN), the program must not wait for long: this
+ * is a signal handler.
+ */
+static long connect_soon(long fd, const struct address *address, __u64 size)
+{
+	long err = -EAGAIN_ERROR;
+
+	for (int i = 0; i < CONNECT_TRIES && err == -EAGAIN_ERROR; i++) {
+		struct agent_timespec pause = { 0, CONNECT_PAUSE_NS };
+
+		if (i)
+			agent_syscall6(__NR_ppoll, 0, 0, &pause, 0, 8, 0);
+		err = agent_syscall3(__NR_connect, fd, address, size);
+	}
+	return err;
+}
+
 /* The connected socket, or -errno. Only our own user and root may hand us memory. */
 static long reach(__u64 name)
 {
@@ -70,10 +91,10 @@ static long reach(__u64 name)
 		address.path[at++] = *c;
 	for (int shift = 60; shift >= 0; shift -= 4)
 		address.path[at++] = "0123456789abcdef"[name >> shift & 15];
-	fd = agent_syscall3(__NR_socket, AF_UNIX, SOCK_SEQPACKET_CLOEXEC, 0);
+	fd = agent_syscall3(__NR_socket, AF_UNIX, SOCK_SEQPACKET_FLAGS, 0);
 	if (fd < 0)
 		return fd;
-	err = agent_syscall3(__NR_connect, fd, &address, sizeof(address.family) + at);
+	err = connect_soon(fd, &address, sizeof(address.family) + at);
 	if (!err)
 		err = agent_syscall6(__NR_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &who, &size, 0);
 	if (!err && who.uid && who.uid != (__u32)agent_syscall0(__NR_geteuid))

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 
 #include "core/base/alloc.h"
 #include "core/base/path.h"
 #include "core/portable/frames.h"
+#include "core/untrusted/remote_read.h"
 #include "sampler/inject/ptrace_thread.h"
 #include "sampler/walk/snapshot_unwind.h"
 #include "sampler/walk/snapshot_lookup.h"
@@ -141,20 +141,8 @@ uint64_t safe_point_function(const struct safe_point *s, enum needed_function wh
 void safe_point_take(struct safe_point *s, const struct inject_thread *thread)
 {
 	const struct user_regs_struct *r = &thread->state.regs;
-	struct iovec pages[MAX_STACK / PAGE], local = { s->stack, MAX_STACK };
-	uint64_t at = inject_regs_sp(r);
-	size_t nr = 0, left = MAX_STACK;
-	ssize_t n;
+	ssize_t n = remote_read(s->process.pid, inject_regs_sp(r), s->stack, MAX_STACK);
 
-	while (left && nr < MAX_STACK / PAGE) {
-		size_t size = PAGE - at % PAGE;
-
-		size = size < left ? size : left;
-		pages[nr++] = (struct iovec){ (void *)at, size };
-		at += size;
-		left -= size;
-	}
-	n = process_vm_readv(s->process.pid, &local, 1, pages, nr, 0);
 	s->regs = *r;
 	s->sample = (struct snapshot_sample){
 		.regs = registers_of_ptrace(r),

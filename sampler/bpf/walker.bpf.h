@@ -258,6 +258,8 @@ __noinline int look_up_rule(struct walk_state *st, __u64 pc)
 	}
 	if (st->module.state == WALK_MODULE_ROWS)
 		number = find_rule(st, pc);
+	else if (st->module.state == WALK_MODULE_OVER_LIMIT)
+		number = WALK_RULE_OVER_LIMIT;
 	rule = bpf_map_lookup_elem(&rules, &number);
 	if (!rule)
 		return 1;

@@ -1,12 +1,13 @@
 /*
  * The arena is an array of maps of 1 MiB, the shards, each created and mapped when it is first
- * needed. What stays (unwind tables of files) is laid down by a bump pointer. What is freed again
- * (map tables, rows of runtime code) lies in regions of a power of two of words, with a free list
- * for each size.
+ * needed. Free words between used ones form a list of extents in the order of their addresses; the
+ * first that is large enough is taken, so the arena stays as short as it can. Extents begin at
+ * multiples of MAP_ENTRY_WORDS, because map entries are read as 64-bit words.
  */
 #include "sampler/ebpf/arena.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,12 +19,9 @@
 #include "sampler/unwind/unwind_table.h"
 
 #define SHARD_BYTES (ARENA_SHARD_WORDS * sizeof(uint32_t))
-#define MIN_CLASS 6   /* the smallest region: 64 words */
-#define NR_CLASSES 11 /* the largest: WALK_MAX_MAPS * MAP_ENTRY_WORDS = ARENA_MAX_REGION words */
 
-struct free_regions {
-	uint32_t *indexes;
-	size_t nr, capacity;
+struct extent {
+	uint64_t start, nr; /* words */
 };
 
 struct arena {
@@ -31,8 +29,9 @@ struct arena {
 	uint32_t nr_shards;
 	int fds[ARENA_MAX_SHARDS];
 	uint32_t *shards[ARENA_MAX_SHARDS];
-	uint64_t next; /* word index of the first free word */
-	struct free_regions free[NR_CLASSES];
+	uint64_t next;	     /* from this word on, nothing is used */
+	struct extent *free; /* below it; sorted, not adjacent */
+	size_t nr_free, capacity;
 };
 
 struct arena *arena_new(int outer_fd)
@@ -51,8 +50,7 @@ void arena_free(struct arena *a)
 		munmap(a->shards[i], SHARD_BYTES);
 		close(a->fds[i]);
 	}
-	for (int i = 0; i < NR_CLASSES; i++)
-		free(a->free[i].indexes);
+	free(a->free);
 	free(a);
 }
 
@@ -111,6 +109,94 @@ static uint64_t place_run(uint64_t index, uint32_t nr)
 	return nr <= room ? index : index + room;
 }
 
+/* ---- free words */
+
+static uint64_t rounded(uint64_t nr)
+{
+	return (nr + MAP_ENTRY_WORDS - 1) & ~(MAP_ENTRY_WORDS - 1ull);
+}
+
+static void remove_extent(struct arena *a, size_t i)
+{
+	memmove(&a->free[i], &a->free[i + 1], (a->nr_free - i - 1) * sizeof(*a->free));
+	a->nr_free--;
+}
+
+static void insert_extent(struct arena *a, size_t i, struct extent e)
+{
+	a->free = xgrow(a->free, &a->capacity, a->nr_free + 1, sizeof(*a->free));
+	memmove(&a->free[i + 1], &a->free[i], (a->nr_free - i) * sizeof(*a->free));
+	a->free[i] = e;
+	a->nr_free++;
+}
+
+static void give_back(struct arena *a, uint64_t start, uint64_t nr)
+{
+	struct extent e = { start, rounded(nr) };
+	size_t lo = 0, hi = a->nr_free;
+
+	if (!nr)
+		return;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (a->free[mid].start < start)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo < a->nr_free && a->free[lo].start == e.start + e.nr) {
+		e.nr += a->free[lo].nr;
+		remove_extent(a, lo);
+	}
+	if (lo && a->free[lo - 1].start + a->free[lo - 1].nr == e.start) {
+		e = (struct extent){ a->free[lo - 1].start, a->free[lo - 1].nr + e.nr };
+		remove_extent(a, --lo);
+	}
+	if (e.start + e.nr == a->next)
+		a->next = e.start;
+	else
+		insert_extent(a, lo, e);
+}
+
+/*
+ * Takes `nr` words, inside one shard if `whole` is set. 0 and *ret_start, or -errno. Of an extent,
+ * what is before and behind stays free.
+ */
+static int take(struct arena *a, uint64_t nr, bool whole, uint64_t *ret_start)
+{
+	uint64_t start;
+	int err;
+
+	nr = rounded(nr);
+	for (size_t i = 0; i < a->nr_free; i++) {
+		const struct extent e = a->free[i];
+
+		start = whole ? place_run(e.start, (uint32_t)nr) : e.start;
+		if (start + nr > e.start + e.nr)
+			continue;
+		remove_extent(a, i);
+		if (e.start + e.nr > start + nr)
+			insert_extent(a, i,
+				      (struct extent){ start + nr, e.start + e.nr - start - nr });
+		if (start > e.start)
+			insert_extent(a, i, (struct extent){ e.start, start - e.start });
+		*ret_start = start;
+		return 0;
+	}
+	start = whole ? place_run(a->next, (uint32_t)nr) : a->next;
+	err = reserve(a, start + nr);
+	if (err)
+		return err;
+	if (start > a->next)
+		insert_extent(a, a->nr_free, (struct extent){ a->next, start - a->next });
+	a->next = start + nr;
+	*ret_start = start;
+	return 0;
+}
+
+/* ---- unwind tables of files */
+
 static uint32_t run_size(const struct unwind_table *t, uint32_t page)
 {
 	uint32_t w = t->pages[page];
@@ -118,18 +204,20 @@ static uint32_t run_size(const struct unwind_table *t, uint32_t page)
 	return w & WALK_ONE_RULE ? 0 : t->words[w] >> 16;
 }
 
-int arena_add_table(struct arena *a, const struct unwind_table *t, struct module_entry *ret_entry)
+/* The words that a table needs at most: a run that would cross a shard begins in the next one. */
+static uint64_t most_words(const struct unwind_table *t)
 {
-	uint64_t pages = a->next, next = pages + t->nr_pages;
-	int err;
+	uint64_t nr = (uint64_t)t->nr_pages + t->nr_words;
 
-	for (uint32_t i = 0; i < t->nr_pages; i++) {
-		uint32_t nr = run_size(t, i);
+	return nr + (nr / (ARENA_SHARD_WORDS - WALK_MAX_RUN) + 1) * WALK_MAX_RUN;
+}
 
-		if (nr)
-			next = place_run(next, nr) + nr;
-	}
-	err = reserve(a, next);
+int arena_add_table(struct arena *a, const struct unwind_table *t, struct module_entry *ret_entry,
+		    struct arena_words *ret_words)
+{
+	uint64_t most = rounded(most_words(t)), pages, next, used;
+	int err = take(a, most, false, &pages);
+
 	if (err)
 		return err;
 	next = pages + t->nr_pages;
@@ -145,7 +233,9 @@ int arena_add_table(struct arena *a, const struct unwind_table *t, struct module
 		*word(a, pages + i) = (uint32_t)next;
 		next += nr;
 	}
-	a->next = next;
+	used = rounded(next - pages);
+	give_back(a, pages + used, most - used);
+	*ret_words = (struct arena_words){ .start = (uint32_t)pages, .nr = (uint32_t)used };
 	*ret_entry = (struct module_entry){
 		.base = t->base,
 		.pages = (uint32_t)pages,
@@ -155,42 +245,21 @@ int arena_add_table(struct arena *a, const struct unwind_table *t, struct module
 	return 0;
 }
 
-static int size_class(size_t nr_words)
+void arena_remove_words(struct arena *a, struct arena_words words)
 {
-	int c = 0;
-
-	while ((1ul << (c + MIN_CLASS)) < nr_words)
-		c++;
-	return c;
+	give_back(a, words.start, words.nr);
 }
 
-/* A region for `nr` words, inside one shard. 0 and *ret_index, or -errno. */
+/* ---- regions inside one shard */
+
 static int take_region(struct arena *a, size_t nr, uint32_t *ret_index)
 {
-	int c = size_class(nr), err;
-	uint32_t nr_words = 1u << (c + MIN_CLASS);
-	uint64_t index;
+	uint64_t start;
+	int err = take(a, nr ? nr : 1, true, &start);
 
-	if (a->free[c].nr) {
-		*ret_index = a->free[c].indexes[--a->free[c].nr];
-		return 0;
-	}
-	/* Entries are read as 64-bit words: keep them aligned. */
-	index = place_run((a->next + MAP_ENTRY_WORDS - 1) & ~(MAP_ENTRY_WORDS - 1ull), nr_words);
-	err = reserve(a, index + nr_words);
-	if (err)
-		return err;
-	a->next = index + nr_words;
-	*ret_index = (uint32_t)index;
-	return 0;
-}
-
-static void give_back(struct arena *a, uint32_t index, size_t nr)
-{
-	struct free_regions *f = &a->free[size_class(nr)];
-
-	f->indexes = xgrow(f->indexes, &f->capacity, f->nr + 1, sizeof(*f->indexes));
-	f->indexes[f->nr++] = index;
+	if (!err)
+		*ret_index = (uint32_t)start;
+	return err;
 }
 
 struct map_entry *arena_add_maps(struct arena *a, size_t nr, uint32_t *ret_index)
@@ -205,7 +274,7 @@ struct map_entry *arena_add_maps(struct arena *a, size_t nr, uint32_t *ret_index
 
 void arena_remove_maps(struct arena *a, uint32_t index, size_t nr)
 {
-	give_back(a, index, nr * MAP_ENTRY_WORDS);
+	give_back(a, index, nr ? nr * MAP_ENTRY_WORDS : 1);
 }
 
 int arena_add_region(struct arena *a, const struct unwind_table *t, struct module_entry *ret_entry)

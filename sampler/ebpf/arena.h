@@ -1,8 +1,8 @@
 /*
  * The recorder's end of the BPF arena: a growing array of 32-bit words that the kernel side reads
- * and this side writes through shared mappings. It holds the unwind tables of files (kept for the
- * life of the recording), and regions that are freed and reused: map tables of processes, and rows
- * of runtime code.
+ * and this side writes through shared mappings. It holds the unwind tables of files, map tables of
+ * processes, and rows of runtime code. All are removed once the kernel side has stopped reading
+ * them.
  */
 #ifndef SPROF_ARENA_H
 #define SPROF_ARENA_H
@@ -21,12 +21,20 @@ struct unwind_table;
 struct arena *arena_new(int outer_fd);
 void arena_free(struct arena *arena); /* NULL is fine */
 
+/* Words that are used for one thing. */
+struct arena_words {
+	uint32_t start, nr;
+	uint32_t charged; /* to a user; the owner's */
+};
+
 /*
  * Copies an unwind table in and fills the entry that finds it (state included). -ENOSPC when the
  * arena is full, -errno when the kernel gives no more memory; *ret_entry is then untouched.
  */
 int arena_add_table(struct arena *arena, const struct unwind_table *table,
-		    struct module_entry *ret_entry);
+		    struct module_entry *ret_entry, struct arena_words *ret_words);
+/* Removes such a table. */
+void arena_remove_words(struct arena *arena, struct arena_words words);
 
 /*
  * A region for `nr` map entries (at most WALK_MAX_MAPS). Returns its address; *ret_index names it

@@ -1,7 +1,9 @@
 /*
- * An entry of modules[] goes through three states: pending while the builder works, then rows or no
- * rows. Its place may have belonged to other code before, so the first thing to do for a new file
- * is to set its entry to pending.
+ * An entry of modules[] goes through these states: pending while the builder works, then rows, no
+ * rows, or over a limit. A released file has no rows at once; its words in the arena and its rules
+ * are given back when its index has rested, and so no walk reads them any more. Its place may have
+ * belonged to another file before, so the first thing to do for a new file is to set its entry to
+ * pending.
  */
 #include "sampler/ebpf/ebpf_files.h"
 
@@ -12,6 +14,7 @@
 
 #include "core/rights/privileges.h"
 #include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "sampler/ebpf/arena.h"
 #include "sampler/sink/limits.h"
 #include "sampler/ebpf/kernel_side.h"
@@ -23,8 +26,16 @@
 #include "sampler/walk/runtime_unwind.h"
 #include "sampler/walk/table_builder.h"
 
-#define MIN_ROOM (WALK_MAX_MODULES / 4)
-#define ROOM_NS (10ull * 1000 * 1000 * 1000)
+#define ARENA_WORDS ((uint64_t)ARENA_MAX_SHARDS * ARENA_SHARD_WORDS)
+#define MAX_FILE_WORDS (ARENA_WORDS / 4)
+/* A program that is about to start may map its files so much later. */
+#define EXPECT_NS (60ull * 1000 * 1000 * 1000)
+
+/* What a file has of the tables. */
+struct published_file {
+	struct arena_words words;
+	struct rule_claim claim;
+};
 
 /* ---- rows of runtime code, for the walker */
 
@@ -60,7 +71,11 @@ void ebpf_files_init(struct ebpf_files *f, struct kernel_side *kernel, struct li
 	f->limits = limits;
 	f->table = file_table_new();
 	file_table_raise_limit();
-	f->builder = table_builder_new(kernel->rules, WALK_NR_RULES, sandbox);
+	f->builder = table_builder_new(kernel->rules, sandbox);
+	f->published = xcalloc(WALK_MAX_MODULES, sizeof(*f->published));
+	user_shares_init(&f->words, ARENA_WORDS);
+	kernel_side_set_module(kernel, FILE_OVER_LIMIT,
+			       &(struct module_entry){ .state = WALK_MODULE_OVER_LIMIT });
 	f->runtime = runtime_unwind_new(f->builder, WALK_MAX_MODULES, kernel->rules, &ops, f);
 }
 
@@ -69,6 +84,35 @@ void ebpf_files_fini(struct ebpf_files *f)
 	table_builder_free(f->builder); /* its thread writes the kernel side's rules */
 	runtime_unwind_free(f->runtime);
 	file_table_free(f->table);
+	for (uint32_t i = 0; f->published && i < WALK_MAX_MODULES; i++)
+		free(f->published[i].claim.numbers);
+	free(f->published);
+	user_shares_fini(&f->words);
+}
+
+/* ---- shares of the arena */
+
+bool ebpf_files_take_words(struct ebpf_files *f, uint32_t user, uint64_t nr)
+{
+	switch (user_shares_take(&f->words, user, nr)) {
+	case SHARE_TAKEN: return true;
+	case SHARE_USER_FULL:
+		limit_hit(f->limits, LIMIT_USER_ROWS,
+			  "unwind rows of the files of user %u exceed %d MiB: stacks end in "
+			  "further ones",
+			  user, ARENA_MAX_SHARDS / 2);
+		return false;
+	default:
+		limit_hit(f->limits, LIMIT_ROWS,
+			  "unwind rows exceed %d MiB: stacks end in further files",
+			  ARENA_MAX_SHARDS);
+		return false;
+	}
+}
+
+void ebpf_files_give_words(struct ebpf_files *f, uint32_t user, uint64_t nr)
+{
+	user_shares_give(&f->words, user, nr);
 }
 
 /* ---- files */
@@ -85,18 +129,23 @@ void ebpf_files_add(void *files, struct mapped_file *file)
 		limit_hit(f->limits, LIMIT_OPEN_FILES,
 			  "too many open files: further ones are walked by frame pointers and have "
 			  "no names (ulimit -n)");
+	file->building = true;
 	if (file->kind == MODULE_ELF && file->nr_segments)
-		table_builder_request(f->builder, file->index, file->fd);
+		table_builder_request(f->builder, file->index, file->user, file->fd);
 	else if (file->kind == MODULE_VDSO && (vdso = file_table_vdso_image(&size)))
 		table_builder_request_memory(f->builder, file->index, vdso, size);
-	else
+	else {
+		file->building = false;
 		kernel_side_set_no_rows(f->kernel, file->index);
+	}
 }
 
-struct mapped_file *ebpf_files_mapped(struct ebpf_files *f, const struct sideband_record *r)
+struct mapped_file *ebpf_files_mapped(struct ebpf_files *f, const struct process *p,
+				      const struct sideband_record *r)
 {
 	const struct file_mapping m = {
 		.pid = r->pid,
+		.user = p->user,
 		.start = r->start,
 		.end = r->start + r->length,
 		.pgoff = r->pgoff,
@@ -109,11 +158,6 @@ struct mapped_file *ebpf_files_mapped(struct ebpf_files *f, const struct sideban
 
 	if (is_new)
 		ebpf_files_add(f, file);
-	if (!file && mapping_backing(r->path, r->ino) != BACKING_IGNORED)
-		limit_hit(f->limits, LIMIT_FILES,
-			  "more than %d mapped files: the code of further ones stays "
-			  "[unknown]",
-			  WALK_MAX_MODULES);
 	return file;
 }
 
@@ -131,6 +175,7 @@ void ebpf_files_expect(void *files, const char *path)
 		m.dev = st.st_dev;
 		m.ino = st.st_ino;
 		file = file_table_add(f->table, &m, &is_new);
+		file->hold_until_ns = monotonic_ns() + EXPECT_NS;
 	}
 	privileges_use(before);
 	if (file && is_new)
@@ -138,23 +183,80 @@ void ebpf_files_expect(void *files, const char *path)
 	free(real);
 }
 
-static void publish_table(struct ebpf_files *f, uint32_t index, const struct unwind_table *table)
+static void say_refusal(struct ebpf_files *f, const struct mapped_file *file,
+			enum rule_refusal refusal)
 {
-	struct module_entry entry;
-
-	if (!table) {
-		kernel_side_set_no_rows(f->kernel, index);
-	} else if (arena_add_table(f->kernel->arena, table, &entry)) {
-		kernel_side_set_no_rows(f->kernel, index);
-		limit_hit(f->limits, LIMIT_ROWS,
-			  "unwind rows exceed %d MiB: further files are walked by frame "
-			  "pointers",
-			  ARENA_MAX_SHARDS);
-	} else {
-		f->nr_rows += table->nr_rows;
-		file_table_get(f->table, index)->nr_derived_functions = table->nr_derived_functions;
-		kernel_side_set_module(f->kernel, index, &entry);
+	switch (refusal) {
+	case RULES_GRANTED: break;
+	case RULES_OVER_FILE:
+		limit_hit(f->limits, LIMIT_FILE_RULES,
+			  "'%s' has more than %u distinct unwind rules: stacks end where it needs "
+			  "another",
+			  file->path, RULES_PER_FILE);
+		break;
+	case RULES_OVER_USER:
+		limit_hit(f->limits, LIMIT_USER_RULES,
+			  "the files of user %u have more than %u distinct unwind rules: stacks "
+			  "end where they need another",
+			  file->user, WALK_MAX_RULES / 2);
+		break;
+	case RULES_OVER_POOL:
+		limit_hit(f->limits, LIMIT_RULES,
+			  "more than %u distinct unwind rules: stacks end where another is needed",
+			  WALK_MAX_RULES);
+		break;
 	}
+}
+
+/* Does the file get words of the arena for its table? */
+static bool take_words(struct ebpf_files *f, const struct mapped_file *file, uint64_t nr)
+{
+	if (nr <= MAX_FILE_WORDS)
+		return ebpf_files_take_words(f, file->user, nr);
+	limit_hit(f->limits, LIMIT_FILE_ROWS,
+		  "the unwind rows of '%s' exceed %d MiB: stacks end in its code", file->path,
+		  ARENA_MAX_SHARDS / 4);
+	return false;
+}
+
+/* Puts the table into the arena. false: there is no room, and nothing was taken. */
+static bool add_rows(struct ebpf_files *f, const struct mapped_file *file,
+		     const struct unwind_table *table, struct module_entry *ret)
+{
+	struct arena_words *words = &f->published[file->index].words;
+	uint64_t nr = (uint64_t)table->nr_pages + table->nr_words;
+
+	if (!take_words(f, file, nr))
+		return false;
+	if (arena_add_table(f->kernel->arena, table, ret, words)) {
+		ebpf_files_give_words(f, file->user, nr);
+		limit_hit(f->limits, LIMIT_MEMORY,
+			  "no more memory for unwind rows: stacks end in further files");
+		return false;
+	}
+	/* The table may take a little more than it has words; only that much was asked for. */
+	words->charged = (uint32_t)nr;
+	return true;
+}
+
+static void publish_table(struct ebpf_files *f, struct built_table *built)
+{
+	struct mapped_file *file = file_table_get(f->table, built->index);
+	const struct unwind_table *table = built->table;
+	struct module_entry entry = { .state = WALK_MODULE_OVER_LIMIT };
+
+	file->building = false;
+	f->published[built->index].claim = built->claim;
+	if (!table) {
+		kernel_side_set_no_rows(f->kernel, built->index);
+		return;
+	}
+	say_refusal(f, file, built->refusal);
+	if (add_rows(f, file, table, &entry)) {
+		f->nr_rows += table->nr_rows;
+		file->nr_derived_functions = table->nr_derived_functions;
+	}
+	kernel_side_set_module(f->kernel, built->index, &entry);
 }
 
 void ebpf_files_poll(struct ebpf_files *f, uint64_t now_ns)
@@ -163,40 +265,57 @@ void ebpf_files_poll(struct ebpf_files *f, uint64_t now_ns)
 
 	while (table_builder_take(f->builder, &built)) {
 		if (built.index >= WALK_MAX_MODULES) {
-			runtime_unwind_take(f->runtime, built.index, built.table);
+			runtime_unwind_take(f->runtime, &built);
 			continue;
 		}
 		file_table_get(f->table, built.index)->parser_failed = built.parser_failed;
-		publish_table(f, built.index, built.table);
+		publish_table(f, &built);
 		unwind_table_free(built.table);
 	}
 	runtime_unwind_tidy(f->runtime, now_ns);
 }
 
-static void mark_used(bool *used, const struct mapping *maps, size_t nr)
+/* ---- release */
+
+static void on_release(void *context, struct mapped_file *file)
 {
-	for (size_t i = 0; i < nr; i++)
-		used[maps[i].code->index] = true;
+	struct ebpf_files *f = context;
+
+	kernel_side_set_no_rows(f->kernel, file->index);
+	if (f->on_release)
+		f->on_release(f->context, file);
 }
 
-/* Each process may have code without a file: over days that fills any table. */
-void ebpf_files_make_room(struct ebpf_files *f, const struct process *processes, uint64_t now_ns)
+static void reclaim(struct ebpf_files *f, uint32_t index)
 {
-	size_t nr = file_table_size(f->table);
-	bool *used;
+	struct published_file *published = &f->published[index];
 
-	if (file_table_room(f->table) >= MIN_ROOM || now_ns < f->next_room_ns)
+	arena_remove_words(f->kernel->arena, published->words);
+	ebpf_files_give_words(f, file_table_get(f->table, index)->user, published->words.charged);
+	table_builder_release(f->builder, &published->claim);
+	*published = (struct published_file){ 0 };
+}
+
+static bool is_mapped(void *context, uint32_t index)
+{
+	const struct ebpf_files *f = context;
+	const struct mapped_file *file = file_table_get(f->table, index);
+
+	return file->mark == f->release.round || file->hold_until_ns;
+}
+
+void ebpf_files_release(struct ebpf_files *f, const struct process *processes, uint64_t now)
+{
+	uint32_t index;
+
+	while (file_table_reclaim(f->table, now, &index))
+		reclaim(f, index);
+	if (!file_release_begin(&f->release, f->table, now))
 		return;
-	f->next_room_ns = now_ns + ROOM_NS;
-	used = xcalloc(nr, sizeof(*used));
-	for (const struct process *p = processes; p; p = p->hh.next) {
-		mark_used(used, p->maps, p->nr_maps);
-		mark_used(used, p->covered, p->nr_covered);
-	}
-	for (size_t i = 0; i < nr; i++)
-		if (!used[i])
-			file_table_reuse(f->table, file_table_get(f->table, (uint32_t)i));
-	free(used);
+	for (const struct process *p = processes; p; p = p->hh.next)
+		file_release_mark(&f->release, p);
+	table_builder_drop(f->builder, is_mapped, f);
+	file_release_end(&f->release, f->table, now, on_release, f);
 }
 
 bool ebpf_files_find_rule(const struct ebpf_files *f, uint64_t module, uint64_t vaddr,
@@ -207,6 +326,8 @@ bool ebpf_files_find_rule(const struct ebpf_files *f, uint64_t module, uint64_t 
 	if (m->state == WALK_MODULE_PENDING)
 		return false;
 	*ret = (struct walk_rule){ .cfa = WALK_CFA_NONE };
+	if (m->state == WALK_MODULE_OVER_LIMIT)
+		ret->cfa = WALK_CFA_OVER_LIMIT;
 	if (m->state == WALK_MODULE_ROWS)
 		*ret = f->kernel->rules[arena_find_rule(f->kernel->arena, m, vaddr)];
 	return true;

@@ -1,13 +1,17 @@
 /*
  * The mapped files and the runtime code of all processes, and their unwind rows. A file that is
  * seen for the first time is given to the table builder; its finished table goes into the arena and
- * its entry into the kernel side's modules, at the index that the file has in the file table.
+ * its entry into the kernel side's modules, at the index that the file has in the file table. When
+ * no process maps a file any more, all that is given back.
  */
 #ifndef SPROF_EBPF_FILES_H
 #define SPROF_EBPF_FILES_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "core/base/user_shares.h"
+#include "sampler/target/file_release.h"
 
 struct limits;
 struct file_table;
@@ -26,8 +30,13 @@ struct ebpf_files {
 	struct file_table *table;
 	struct table_builder *builder;
 	struct runtime_unwind *runtime;
-	uint64_t nr_rows;      /* published so far */
-	uint64_t next_room_ns; /* when to look for unused files again */
+	uint64_t nr_rows;		  /* published so far */
+	struct published_file *published; /* by index */
+	struct user_shares words;	  /* of the arena */
+	struct file_release release;
+	/* Called for a file before it is released. */
+	void (*on_release)(void *context, const struct mapped_file *file);
+	void *context;
 };
 
 /*
@@ -45,9 +54,11 @@ void ebpf_files_fini(struct ebpf_files *f);
 /* Asks for the rows of a file that was not known; `files` is a struct ebpf_files. */
 void ebpf_files_add(void *files, struct mapped_file *file);
 /*
- * The file behind a mapping that the side band reports, added if it is new. NULL: no code of ours.
+ * The file behind a mapping of that process that the side band reports, added if it is new. NULL:
+ * no code of ours.
  */
-struct mapped_file *ebpf_files_mapped(struct ebpf_files *f, const struct sideband_record *r);
+struct mapped_file *ebpf_files_mapped(struct ebpf_files *f, const struct process *p,
+				      const struct sideband_record *r);
 /* Has the rows of a file built before anything maps it; `files` is a struct ebpf_files. */
 void ebpf_files_expect(void *files, const char *path);
 
@@ -55,8 +66,15 @@ void ebpf_files_expect(void *files, const char *path);
  * Once in a round: publishes finished tables, and forgets runtime code that is not used any more.
  */
 void ebpf_files_poll(struct ebpf_files *f, uint64_t now_ns);
-/* When the file table is nearly full: frees the places of code that no process of the list maps. */
-void ebpf_files_make_room(struct ebpf_files *f, const struct process *processes, uint64_t now_ns);
+/* Now and then: releases the files that no process of the list maps. */
+void ebpf_files_release(struct ebpf_files *f, const struct process *processes, uint64_t now_ns);
+
+/*
+ * Words of the arena for a user's mappings. Refusals are counted as limits; what was taken is given
+ * back by ebpf_files_give_words().
+ */
+bool ebpf_files_take_words(struct ebpf_files *f, uint32_t user, uint64_t nr);
+void ebpf_files_give_words(struct ebpf_files *f, uint32_t user, uint64_t nr);
 
 /* As snapshot_ops.find_rule. */
 bool ebpf_files_find_rule(const struct ebpf_files *f, uint64_t module, uint64_t vaddr,

@@ -62,6 +62,13 @@ void ebpf_snapshots_free(struct ebpf_snapshots *s)
 	free(s);
 }
 
+void ebpf_snapshots_forget(void *snapshots, const struct mapped_file *file)
+{
+	struct ebpf_snapshots *s = snapshots;
+
+	snapshot_unwinder_forget(s->unwinder, file->index + 1ull);
+}
+
 /* ---- what the unwinder asks */
 
 static bool find_mapping(void *context, uint64_t address, struct snapshot_mapping *ret)

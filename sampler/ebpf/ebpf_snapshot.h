@@ -11,6 +11,7 @@
 
 struct ebpf_files;
 struct ebpf_pythons;
+struct mapped_file;
 struct ebpf_snapshots;
 struct process;
 struct snapshot_event;
@@ -20,6 +21,8 @@ struct walked;
 /* Both must outlive it; `pythons` may be NULL. */
 struct ebpf_snapshots *ebpf_snapshots_new(const struct ebpf_files *files,
 					  const struct ebpf_pythons *pythons);
+/* A struct ebpf_files.on_release: the file's index will belong to another. */
+void ebpf_snapshots_forget(void *snapshots, const struct mapped_file *file);
 void ebpf_snapshots_free(struct ebpf_snapshots *s); /* NULL is fine */
 
 /*

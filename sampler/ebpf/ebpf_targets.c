@@ -16,17 +16,22 @@
 #include "sampler/ebpf/ebpf_python.h"
 #include "sampler/ebpf/kernel_side.h"
 #include "sampler/target/proc_maps.h"
+#include "sampler/target/process_prune.h"
+#include "sampler/selection/process_user.h"
 #include "sampler/target/sideband.h"
 #include "sampler/walk/runtime_unwind.h"
 
 #define GRACE_NS (1000ull * 1000 * 1000)
 #define REREAD_NS (20ull * 1000 * 1000)
+#define MAX_LOOKS 8    /* at mappings of processes, in one round */
+#define REREAD_PART 20 /* reading the mappings of a process takes at most 1/20 of the time */
+#define NOBODY 65534u  /* is charged for a process that has ended before its user was read */
 
 void ebpf_targets_init(struct ebpf_targets *t, struct kernel_side *kernel, struct ebpf_files *files,
 		       struct ebpf_pythons *pythons, struct limits *limits)
 {
 	*t = (struct ebpf_targets){ .kernel = kernel, .files = files, .pythons = pythons };
-	ebpf_publisher_init(&t->publisher, kernel, limits);
+	ebpf_publisher_init(&t->publisher, kernel, files, limits);
 }
 
 /* ---- the table of processes */
@@ -71,8 +76,12 @@ struct process *ebpf_find_process(const struct ebpf_targets *t, pid_t pid)
 
 static int read_maps(struct ebpf_targets *t, struct process *p)
 {
+	int err;
+
 	p->read_ns = monotonic_ns();
-	return process_read_maps(p, t->files->table, ebpf_files_add, t->files);
+	err = process_read_maps(p, t->files->table, ebpf_files_add, t->files);
+	p->read_cost_ns = monotonic_ns() - p->read_ns;
+	return err;
 }
 
 static void publish(struct ebpf_targets *t, struct process *p)
@@ -90,6 +99,7 @@ int ebpf_process(struct ebpf_targets *t, pid_t pid, uint32_t exec_id, struct pro
 	if (p)
 		return 0;
 	p = add_process(t, pid, exec_id);
+	p->user = process_user(pid, NOBODY);
 	p->known_ns = monotonic_ns();
 	ebpf_publish_entry(&t->publisher, p);
 	err = read_maps(t, p);
@@ -105,7 +115,10 @@ int ebpf_process(struct ebpf_targets *t, pid_t pid, uint32_t exec_id, struct pro
 
 void ebpf_reread(struct ebpf_targets *t, struct process *p)
 {
-	if (!p->ended_ns && !p->exec_pending && monotonic_ns() - p->read_ns >= REREAD_NS)
+	uint64_t passed = monotonic_ns() - p->read_ns;
+
+	if (!p->ended_ns && !p->exec_pending && passed >= REREAD_NS &&
+	    passed >= p->read_cost_ns * REREAD_PART)
 		read_maps(t, p);
 }
 
@@ -121,6 +134,7 @@ void ebpf_on_fork(struct ebpf_targets *t, const struct fork_event *e)
 	if (child) /* of an earlier process with that pid; its entry is the new child's by now */
 		remove_process(t, child);
 	child = add_process(t, (pid_t)e->child, e->exec_id);
+	child->user = parent->user;
 	child->maps = xmalloc(parent->nr_maps * sizeof(*child->maps));
 	if (parent->nr_maps)
 		memcpy(child->maps, parent->maps, parent->nr_maps * sizeof(*child->maps));
@@ -140,6 +154,7 @@ void ebpf_on_exec(struct ebpf_targets *t, const struct exec_event *e)
 	if (!p)
 		return;
 	ebpf_own(p)->exec_id = e->exec_id;
+	p->user = process_user(p->pid, p->user); /* of a set-user-ID program */
 	p->dirty = true;
 	if (!p->exec_pending) { /* the side band's record of this exec was lost */
 		process_unmap_all(p);
@@ -180,7 +195,7 @@ void ebpf_on_sideband(struct ebpf_targets *t, const struct sideband_record *r)
 		.start = r->start,
 		.end = r->start + r->length,
 		.pgoff = r->pgoff,
-		.code = ebpf_files_mapped(t->files, r),
+		.code = ebpf_files_mapped(t->files, p, r),
 		.stack = mapping_is_stack(r->path),
 	};
 	if (m.code && m.end > m.start)
@@ -193,10 +208,10 @@ void ebpf_targets_poll(struct ebpf_targets *t)
 {
 	uint64_t now = monotonic_ns();
 	struct process *p, *next;
+	int nr_looks = 0;
 
 	ebpf_files_poll(t->files, now);
 	ebpf_free_retired(&t->publisher, now);
-	ebpf_files_make_room(t->files, t->processes, now);
 	HASH_ITER (hh, t->processes, p, next) {
 		if (p->ended_ns && now > p->ended_ns + GRACE_NS) {
 			kernel_side_forget_process(t->kernel, p->pid);
@@ -206,8 +221,14 @@ void ebpf_targets_poll(struct ebpf_targets *t)
 		ebpf_allow_snapshots(&t->publisher, p, now);
 		if (p->nr_covered && !p->ended_ns)
 			process_check_covered(p);
+		if (nr_looks < MAX_LOOKS && process_prune_is_due(p, now)) {
+			process_prune(p, now);
+			nr_looks++;
+		}
 		runtime_unwind_look(t->files->runtime, p, now);
 		if (p->dirty && !p->exec_pending)
 			publish(t, p);
 	}
+	/* After the tables are published: none of them names a file that no process maps. */
+	ebpf_files_release(t->files, t->processes, now);
 }

@@ -10,6 +10,7 @@
 #include "core/base/clock.h"
 #include "sampler/ebpf/arena.h"
 #include "sampler/sink/limits.h"
+#include "sampler/ebpf/ebpf_files.h"
 #include "sampler/ebpf/ebpf_process.h"
 #include "sampler/ebpf/kernel_side.h"
 #include "sampler/walk/runtime_unwind.h"
@@ -21,14 +22,15 @@
 /* A region of the arena that holds a published map table. */
 struct map_region {
 	uint32_t index, nr; /* nr: of entries */
+	uint32_t user;	    /* is charged for it */
 	uint32_t table;	    /* its number */
 	uint32_t nr_users;  /* processes */
 };
 
 void ebpf_publisher_init(struct ebpf_publisher *b, struct kernel_side *kernel,
-			 struct limits *limits)
+			 struct ebpf_files *files, struct limits *limits)
 {
-	*b = (struct ebpf_publisher){ .kernel = kernel, .limits = limits };
+	*b = (struct ebpf_publisher){ .kernel = kernel, .files = files, .limits = limits };
 }
 
 void ebpf_publisher_fini(struct ebpf_publisher *b)
@@ -49,6 +51,7 @@ void ebpf_retire_maps(struct ebpf_publisher *b, struct process *p)
 		.free_at_ns = monotonic_ns() + GRACE_NS,
 		.index = region->index,
 		.nr = region->nr,
+		.user = region->user,
 	};
 	free(region);
 }
@@ -76,10 +79,12 @@ void ebpf_free_retired(struct ebpf_publisher *b, uint64_t now)
 	for (size_t i = 0; i < b->nr_retired; i++) {
 		const struct retired_region *r = &b->retired[i];
 
-		if (r->free_at_ns <= now)
-			arena_remove_maps(b->kernel->arena, r->index, r->nr);
-		else
+		if (r->free_at_ns > now) {
 			b->retired[kept++] = *r;
+			continue;
+		}
+		arena_remove_maps(b->kernel->arena, r->index, r->nr);
+		ebpf_files_give_words(b->files, r->user, (uint64_t)r->nr * MAP_ENTRY_WORDS);
 	}
 	b->nr_retired = kept;
 }
@@ -196,6 +201,12 @@ static void fill_maps(const struct process *p, struct map_entry *entries, size_t
 	}
 }
 
+static void unpublish(struct ebpf_publisher *b, struct process *p)
+{
+	ebpf_retire_maps(b, p);
+	ebpf_publish_entry(b, p);
+}
+
 void ebpf_publish_maps(struct ebpf_publisher *b, struct process *p)
 {
 	size_t nr_files, nr_all = count_entries(p, &nr_files);
@@ -205,15 +216,22 @@ void ebpf_publish_maps(struct ebpf_publisher *b, struct process *p)
 	uint32_t index;
 
 	p->dirty = false;
-	if (nr_all > WALK_MAX_MAPS)
+	if (nr_all > WALK_MAX_MAPS || p->has_too_many)
 		limit_hit(b->limits, LIMIT_MAPPINGS,
 			  "process %d has more than %d executable mappings: what lies in the "
 			  "rest stays [unknown]",
 			  (int)p->pid, WALK_MAX_MAPS);
+	/* Where there is no room, what was published goes too: it may name files that are gone. */
+	if (!ebpf_files_take_words(b->files, p->user, nr * MAP_ENTRY_WORDS)) {
+		unpublish(b, p);
+		return;
+	}
 	entries = arena_add_maps(b->kernel->arena, nr, &index);
 	if (!entries) {
 		limit_hit(b->limits, LIMIT_MEMORY,
 			  "no more memory for maps: new code stays [unknown]");
+		ebpf_files_give_words(b->files, p->user, nr * MAP_ENTRY_WORDS);
+		unpublish(b, p);
 		return;
 	}
 	if (!++b->nr_tables) /* 0 means that there is no table */
@@ -225,6 +243,7 @@ void ebpf_publish_maps(struct ebpf_publisher *b, struct process *p)
 	*region = (struct map_region){
 		.index = index,
 		.nr = (uint32_t)nr,
+		.user = p->user,
 		.table = b->nr_tables,
 		.nr_users = 1,
 	};

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct ebpf_files;
 struct limits;
 struct kernel_side;
 struct process;
@@ -16,19 +17,21 @@ struct process;
 struct retired_region {
 	uint64_t free_at_ns;
 	uint32_t index, nr;
+	uint32_t user; /* is charged for it */
 };
 
 struct ebpf_publisher {
 	struct kernel_side *kernel;
+	struct ebpf_files *files;
 	struct limits *limits;
 	struct retired_region *retired;
 	size_t nr_retired, retired_capacity;
 	uint32_t nr_tables; /* published so far, which gives each its number */
 };
 
-/* Both must outlive it. */
+/* All must outlive it. */
 void ebpf_publisher_init(struct ebpf_publisher *b, struct kernel_side *kernel,
-			 struct limits *limits);
+			 struct ebpf_files *files, struct limits *limits);
 void ebpf_publisher_fini(struct ebpf_publisher *b);
 
 /* Writes a new table of the mappings that the process has now, and its entry. */

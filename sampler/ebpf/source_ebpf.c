@@ -34,6 +34,7 @@
 #include "sampler/ebpf/kernel_side.h"
 #include "sampler/ebpf/prefetch_rows.h"
 #include "sampler/ebpf/resync.h"
+#include "sampler/target/attach_error.h"
 #include "sampler/target/mapped_file.h"
 #include "sampler/selection/members.h"
 #include "sampler/selection/process_tree.h"
@@ -100,11 +101,7 @@ static int add_target(struct source *s, pid_t id, struct process_tree *tree)
 	if (!err)
 		process_tree_add_root(tree, pid);
 	if (err)
-		log_error(-err, "attach to process %d", (int)id);
-	if (err == -EACCES || err == -EPERM)
-		log_hint("its memory map is closed to you: run sprof as its user or with sudo");
-	if (err == -ESRCH)
-		log_hint("it may have ended: pgrep -l NAME lists what runs");
+		attach_error_report("attach to", id, err);
 	return err;
 }
 
@@ -179,6 +176,8 @@ static int make_parts(struct source *s, const struct source_config *config)
 		s->pythons = ebpf_pythons_new(kernel_side_pythons(&s->kernel), &s->limits);
 	ebpf_targets_init(&s->processes, &s->kernel, &s->files, s->pythons, &s->limits);
 	s->snapshots = ebpf_snapshots_new(&s->files, s->pythons);
+	s->files.on_release = ebpf_snapshots_forget;
+	s->files.context = s->snapshots;
 	s->drain = ebpf_drain_new(&s->processes, s->snapshots, &s->stats);
 	s->ring = ring_buffer__new(kernel_side_ring(&s->kernel), ebpf_drain_queue_record, s->drain,
 				   NULL);
@@ -256,6 +255,7 @@ static void tell_limits(struct source *s, struct sink *sink)
 	limit_set(&s->limits, LIMIT_CHILDREN,
 		  kernel_side_counter(&s->kernel, COUNTER_FORKS_DROPPED),
 		  "more processes than the kernel's table holds: further ones are not sampled");
+	limits_set_files(&s->limits, s->files.table);
 	limits_tell(&s->limits, sink);
 }
 

@@ -49,7 +49,8 @@ int inject_check_rights(pid_t pid, struct inject_reason *reason)
 		return inject_refuse(reason, -EPERM, "sudo sysctl kernel.yama.ptrace_scope=0",
 				     "kernel.yama.ptrace_scope allows it to its parents only");
 	return inject_refuse(reason, -EPERM,
-			     "run sprof with sudo (in a container: --cap-add SYS_PTRACE)",
+			     geteuid() ? "run sprof with sudo"
+				       : "in a container, start that with --cap-add SYS_PTRACE",
 			     "ptrace(2) is not allowed: it has more rights than sprof, or has "
 			     "changed its user");
 }

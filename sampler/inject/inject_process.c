@@ -14,6 +14,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/path.h"
+#include "core/untrusted/remote_read.h"
 #include "sampler/inject/inject.h"
 #include "sampler/inject/inject_check.h"
 #include "sampler/target/proc_maps.h"
@@ -128,7 +129,7 @@ static bool search_text(struct inject_process *p, uint8_t *chunk, uint64_t start
 		end = start + MAX_TEXT;
 	for (; start < end && !has_all_sequences(p); start += CHUNK - 16) {
 		size_t size = end - start < CHUNK ? (size_t)(end - start) : CHUNK;
-		ssize_t n = pread(p->mem_fd, chunk, size, (off_t)start);
+		ssize_t n = remote_read(p->thread, start, chunk, size);
 
 		if (n <= 0)
 			return start != first;
@@ -195,12 +196,10 @@ static void see_mapping(struct inject_process *p, struct layout *l, const struct
 
 static int read_layout(struct inject_process *p, struct layout *l)
 {
-	char path[64], *line = NULL;
+	FILE *f = remote_open(p->thread, "maps");
+	char *line = NULL;
 	size_t size = 0;
-	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)p->thread);
-	f = fopen(path, "re");
 	if (!f)
 		return errno == ENOENT ? -ESRCH : -errno;
 	l->last_end = LOWEST_ADDRESS;

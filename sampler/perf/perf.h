@@ -13,6 +13,7 @@
 
 #include "core/profile/source.h"
 #include "core/portable/walk.h"
+#include "sampler/target/file_release.h"
 #include "sampler/target/mapped_file.h"
 #include "sampler/sink/time_order.h"
 #include "sampler/walk/runtime_unwind.h"
@@ -38,6 +39,7 @@ struct perf_thread {
 struct perf_rows {
 	bool ready;		    /* the builder has finished, or will not be asked */
 	struct unwind_table *table; /* NULL: no rows */
+	struct rule_claim claim;    /* the rules that it names */
 };
 
 struct source {
@@ -55,6 +57,7 @@ struct source {
 	struct process *processes;
 	struct perf_thread *threads;
 	struct file_table *files;
+	struct file_release release;
 	struct table_builder *builder;
 	struct runtime_unwind *runtime;
 	struct walk_rule *rules;
@@ -84,7 +87,10 @@ void perf_on_forked(struct source *s, const struct perf_record *r);
 void perf_on_exited(struct source *s, const struct perf_record *r);
 void perf_on_mapped(struct source *s, const struct perf_record *r);
 void perf_on_dropped(struct source *s, const struct perf_record *r);
-/* Once in a round: takes finished tables, and removes processes that have ended. */
+/*
+ * Once in a round: takes finished tables, removes processes that have ended, and releases files
+ * that no process maps any more.
+ */
 void perf_tidy(struct source *s);
 void perf_free_tables(struct source *s);
 

@@ -13,11 +13,16 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "sampler/target/proc_maps.h"
+#include "sampler/target/process_prune.h"
+#include "sampler/selection/process_user.h"
 #include "sampler/unwind/unwind_table.h"
+#include "sampler/walk/snapshot_unwind.h"
 
 #define REREAD_NS (20ull * 1000 * 1000)
 #define GRACE_NS (1000ull * 1000 * 1000)
 #define MAX_THREADS 65536
+#define MAX_LOOKS 8   /* at mappings of processes, in one round */
+#define NOBODY 65534u /* is charged for a process that has ended before its user was read */
 
 /* ---- mapped files */
 
@@ -32,12 +37,39 @@ static void on_file(void *context, struct mapped_file *file)
 		memset(&s->rows[s->nr_rows], 0, (file->index + 1 - s->nr_rows) * sizeof(*s->rows));
 		s->nr_rows = file->index + 1;
 	}
+	s->rows[file->index] = (struct perf_rows){ 0 };
+	file->building = true;
 	if (file->kind == MODULE_ELF && file->nr_segments)
-		table_builder_request(s->builder, file->index, file->fd);
+		table_builder_request(s->builder, file->index, file->user, file->fd);
 	else if (file->kind == MODULE_VDSO && (vdso = file_table_vdso_image(&size)))
 		table_builder_request_memory(s->builder, file->index, vdso, size);
 	else
-		s->rows[file->index].ready = true;
+		file->building = !(s->rows[file->index].ready = true);
+}
+
+/* Walks are made here and now, so nothing reads the rows any more. */
+static void on_release(void *context, struct mapped_file *file)
+{
+	struct source *s = context;
+	struct perf_rows *rows = &s->rows[file->index];
+
+	snapshot_unwinder_forget(s->unwinder, file->index + 1ull);
+	unwind_table_free(rows->table);
+	table_builder_release(s->builder, &rows->claim);
+	*rows = (struct perf_rows){ .ready = true };
+}
+
+static void release_files(struct source *s, uint64_t now)
+{
+	uint32_t index;
+
+	while (file_table_reclaim(s->files, now, &index))
+		continue;
+	if (!file_release_begin(&s->release, s->files, now))
+		return;
+	for (const struct process *p = s->processes; p; p = p->hh.next)
+		file_release_mark(&s->release, p);
+	file_release_end(&s->release, s->files, now, on_release, s);
 }
 
 static void take_tables(struct source *s)
@@ -45,20 +77,26 @@ static void take_tables(struct source *s)
 	struct built_table built;
 
 	while (table_builder_take(s->builder, &built)) {
+		const struct unwind_table *table = built.table;
 		struct mapped_file *file;
 
 		if (built.index >= WALK_MAX_MODULES) {
-			s->stats.nr_rows += built.table ? built.table->nr_rows : 0;
-			runtime_unwind_take(s->runtime, built.index, built.table);
+			s->stats.nr_rows += table ? table->nr_rows : 0;
+			runtime_unwind_take(s->runtime, &built);
 			continue;
 		}
-		s->rows[built.index] = (struct perf_rows){ .ready = true, .table = built.table };
+		s->rows[built.index] = (struct perf_rows){
+			.ready = true,
+			.table = built.table,
+			.claim = built.claim,
+		};
 		file = file_table_get(s->files, built.index);
+		file->building = false;
 		file->parser_failed = built.parser_failed;
-		if (!built.table)
+		if (!table)
 			continue;
-		s->stats.nr_rows += built.table->nr_rows;
-		file->nr_derived_functions = built.table->nr_derived_functions;
+		s->stats.nr_rows += table->nr_rows;
+		file->nr_derived_functions = table->nr_derived_functions;
 	}
 }
 
@@ -151,6 +189,7 @@ int perf_process(struct source *s, pid_t pid, struct process **ret_process)
 	if (p)
 		return 0;
 	p = add_process(s, pid);
+	p->user = process_user(pid, NOBODY);
 	p->known_ns = monotonic_ns();
 	err = read_maps(s, p);
 	if (err) {
@@ -196,6 +235,7 @@ void perf_on_forked(struct source *s, const struct perf_record *r)
 	if (!parent)
 		return;
 	child = add_process(s, r->pid);
+	child->user = parent->user;
 	child->maps = xmalloc((parent->nr_maps + 1) * sizeof(*child->maps));
 	if (parent->nr_maps)
 		memcpy(child->maps, parent->maps, parent->nr_maps * sizeof(*child->maps));
@@ -224,6 +264,7 @@ void perf_on_mapped(struct source *s, const struct perf_record *r)
 	struct process *p = find_process(s, r->pid);
 	const struct file_mapping at = {
 		.pid = r->pid,
+		.user = p ? p->user : 0,
 		.start = r->start,
 		.end = r->start + r->length,
 		.pgoff = r->pgoff,
@@ -231,7 +272,12 @@ void perf_on_mapped(struct source *s, const struct perf_record *r)
 		.ino = r->ino,
 		.path = r->path,
 	};
-	struct mapping m = { at.start, at.end, at.pgoff, NULL, mapping_is_stack(at.path) };
+	struct mapping m = {
+		.start = at.start,
+		.end = at.end,
+		.pgoff = at.pgoff,
+		.stack = mapping_is_stack(at.path),
+	};
 	bool is_new = false;
 
 	/* What happened before known_ns was seen in /proc. */
@@ -242,10 +288,6 @@ void perf_on_mapped(struct source *s, const struct perf_record *r)
 		on_file(s, m.code);
 	if (m.code)
 		process_map(p, &m);
-	else if (mapping_backing(r->path, r->ino) != BACKING_IGNORED)
-		limit_hit(&s->limits, LIMIT_FILES,
-			  "more than %d mapped files: the code of further ones stays [unknown]",
-			  WALK_MAX_MODULES);
 }
 
 void perf_on_dropped(struct source *s, const struct perf_record *r)
@@ -259,6 +301,7 @@ void perf_tidy(struct source *s)
 {
 	uint64_t now = monotonic_ns();
 	struct process *p, *next;
+	int nr_looks = 0;
 
 	take_tables(s);
 	runtime_unwind_tidy(s->runtime, now);
@@ -268,7 +311,12 @@ void perf_tidy(struct source *s)
 			remove_process(s, p);
 		else if (p->nr_covered && !p->ended_ns)
 			process_check_covered(p);
+		else if (nr_looks < MAX_LOOKS && process_prune_is_due(p, now)) {
+			process_prune(p, now);
+			nr_looks++;
+		}
 	}
+	release_files(s, now);
 }
 
 void perf_free_tables(struct source *s)
@@ -282,7 +330,9 @@ void perf_free_tables(struct source *s)
 		HASH_DEL(s->threads, t);
 		free(t);
 	}
-	for (size_t i = 0; i < s->nr_rows; i++)
+	for (size_t i = 0; i < s->nr_rows; i++) {
 		unwind_table_free(s->rows[i].table);
+		free(s->rows[i].claim.numbers);
+	}
 	free(s->rows);
 }

@@ -14,6 +14,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "sampler/target/attach_error.h"
 #include "core/base/log.h"
 #include "sampler/walk/snapshot_unwind.h"
 #include "sampler/perf/perf.h"
@@ -66,6 +67,17 @@ static bool source_probe(char *why, size_t why_size, char *hint, size_t hint_siz
 	return false;
 }
 
+static enum source_fit source_fit(const struct source_config *config, char *why, size_t why_size)
+{
+	if (config->no_python || config->runtime == RUNTIME_NONE_SEEN)
+		return SOURCE_FITS;
+	snprintf(why, why_size,
+		 config->runtime == RUNTIME_PYTHON
+			 ? "perf records no Python frames"
+			 : "perf would record no Python frames of what it starts");
+	return SOURCE_MISSES;
+}
+
 static int open_events(struct source *s, const struct source_config *config)
 {
 	int err = perf_events_new(config->event, config->freq_hz, &s->events);
@@ -104,10 +116,7 @@ static int add_process(struct source *s, pid_t pid)
 	keep_alone(s, pid);
 	err = perf_process(s, pid, &p);
 	if (err) {
-		log_error(-err, "attach to process %d", (int)pid);
-		if (err == -EACCES || err == -EPERM)
-			log_hint("its memory map is closed to you: run sprof as its user or with "
-				 "sudo");
+		attach_error_report("attach to", pid, err);
 	}
 	return err;
 }
@@ -118,8 +127,7 @@ static int add_target(struct source *s, pid_t id, struct process_tree *tree)
 	int err = targets_add(s->targets, id, &pid);
 
 	if (err) {
-		log_error(-err, "attach to process %d", (int)id);
-		log_hint("it may have ended: pgrep -l NAME lists what runs");
+		attach_error_report("attach to", id, err);
 		return err;
 	}
 	if (pid != id)
@@ -230,7 +238,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 	s->files = file_table_new();
 	s->queue = time_order_new();
 	s->rules = xcalloc(WALK_NR_RULES, sizeof(*s->rules));
-	s->builder = table_builder_new(s->rules, WALK_NR_RULES, config->sandbox);
+	s->builder = table_builder_new(s->rules, config->sandbox);
 	s->runtime = runtime_unwind_new(s->builder, WALK_MAX_MODULES, s->rules, NULL, NULL);
 	s->handled_ns = monotonic_ns();
 	sample_sink_init(&s->out, &s->stats);
@@ -270,6 +278,7 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	}
 	perf_tidy(s);
 	perf_handle_records(s, now - SETTLE_NS);
+	limits_set_files(&s->limits, s->files);
 	limits_tell(&s->limits, sink);
 	s->out.sink = NULL;
 	return targets_live(s->targets) && members_live(s->members);
@@ -282,6 +291,7 @@ static void source_stop(struct source *s, struct sink *sink)
 	perf_events_read(s->events, perf_queue_record, s);
 	perf_tidy(s);
 	perf_handle_records(s, UINT64_MAX);
+	limits_set_files(&s->limits, s->files);
 	limits_tell(&s->limits, sink);
 	s->out.sink = NULL;
 }
@@ -338,6 +348,7 @@ const struct source_ops source_perf = {
 	.help = "perf events alone: no BPF rights needed, own processes as an ordinary user",
 	.privileges = PRIVILEGES_TO_FOLLOW | PRIVILEGE(CAP_PERFMON),
 	.probe = source_probe,
+	.fit = source_fit,
 	.open = source_open,
 	.start = source_start,
 	.drain = source_drain,

@@ -22,6 +22,7 @@
 #include "core/base/alloc.h"
 #include "core/base/log.h"
 #include "core/base/cpus.h"
+#include "sampler/target/attach_error.h"
 #include "sampler/target/perf_ring.h"
 #include "sampler/target/registers_x86_64.h"
 
@@ -371,11 +372,7 @@ void perf_events_report(const struct perf_events *e, pid_t pid, int err)
 		log_hint("raise the limit, ulimit -n, or sample the whole machine with -a");
 		return;
 	}
-	log_error(-err, "open perf events on process %d", (int)pid);
-	if (err == -EACCES || err == -EPERM)
-		log_hint("it belongs to another user: run sprof as that user or with sudo");
-	if (err == -ESRCH)
-		log_hint("it may have ended: pgrep -l NAME lists what runs");
+	attach_error_report("open perf events on", pid, err);
 }
 
 int perf_events_add_process(struct perf_events *e, pid_t pid, perf_events_fn *fn, void *context)

@@ -11,6 +11,8 @@
 
 #include "core/base/alloc.h"
 #include "core/profile/source.h"
+#include "sampler/target/kept_files.h"
+#include "sampler/target/mapped_file.h"
 
 void limits_fini(struct limits *l)
 {
@@ -37,6 +39,25 @@ void limit_set(struct limits *l, enum limit limit, uint64_t nr, const char *text
 	l->of[limit].nr = nr;
 	if (nr && !l->of[limit].text)
 		l->of[limit].text = xstrdup(text);
+}
+
+void limits_set_files(struct limits *l, struct file_table *files)
+{
+	const struct file_refusals r = file_table_refusals(files);
+	char text[160];
+
+	snprintf(text, sizeof(text),
+		 "user %u maps more than %u files: stacks end in the code of further ones", r.user,
+		 FILE_OVER_LIMIT / 2);
+	limit_set(l, LIMIT_USER_FILES, r.nr_user_full, text);
+	snprintf(text, sizeof(text),
+		 "more than %u mapped files: stacks end in the code of further ones",
+		 FILE_OVER_LIMIT);
+	limit_set(l, LIMIT_FILES, r.nr_full, text);
+	snprintf(text, sizeof(text),
+		 "more than %d files were sampled and deleted: the functions of some have no names",
+		 KEPT_DELETED_MAX);
+	limit_set(l, LIMIT_DELETED_FILES, r.nr_names_lost, text);
 }
 
 uint64_t limits_total(const struct limits *l)

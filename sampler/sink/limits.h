@@ -10,6 +10,7 @@
 
 #include "core/profile/facts.h"
 
+struct file_table;
 struct sink;
 
 struct limits {
@@ -25,6 +26,8 @@ void limit_hit(struct limits *limits, enum limit limit, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* The same for a limit that is counted elsewhere: `nr` hits so far. */
 void limit_set(struct limits *limits, enum limit limit, uint64_t nr, const char *text);
+/* Sets those that a file table counts. */
+void limits_set_files(struct limits *limits, struct file_table *files);
 uint64_t limits_total(const struct limits *limits);
 /* Tells the sink of the limits whose counts have changed since the last call. */
 void limits_tell(struct limits *limits, struct sink *sink);

@@ -123,6 +123,8 @@ static uint32_t user_frame(struct sample_sink *out, const struct process *p, uin
 	m = p ? process_find(p, address) : NULL;
 	if (!m)
 		return PROFILE_NONE;
+	if (m->code->over_limit)
+		return marker_frame(out, MARKER_OVER_LIMIT);
 	if (m->code->kind != MODULE_JIT)
 		address = address - m->start + m->pgoff;
 	return out->sink->frame(out->sink, sample_sink_module(out, m->code), address);
@@ -171,6 +173,8 @@ struct known_stack sample_sink_stack(struct sample_sink *out, const struct proce
 			frame = marker_frame(out, is_python(w->user[at]) ? MARKER_PYTHON
 									 : MARKER_UNKNOWN);
 		}
+		if (nr == 1 && w->marker == MARKER_OVER_LIMIT && frame == frames[0])
+			continue; /* the same here */
 		frames[nr++] = frame;
 		if (w->gap && i == w->gap) {
 			frames[nr++] = marker_frame(out, MARKER_TOO_DEEP);

@@ -1,6 +1,7 @@
 /*
  * A hash table by (device, inode). A file that was overwritten leaves the hash, so its next mapping
- * gets a new entry, but keeps its number; only entries of runtime code are reused.
+ * gets a new entry, but keeps its index. The index of a released file rests before it is reused:
+ * until then, a walk that is under way and samples that wait may still name it.
  */
 #include "sampler/target/mapped_file.h"
 
@@ -19,8 +20,15 @@
 
 #include "core/base/alloc.h"
 #include "core/base/elf_headers.h"
+#include "core/base/user_shares.h"
 #include "core/portable/frames.h"
+#include "sampler/target/kept_files.h"
 #include "sampler/target/open_mapped.h"
+
+/* No walk takes so long, and no sample waits so long. */
+#define REST_NS (2000ull * 1000 * 1000)
+
+static char over_limit_path[] = "[over a limit]";
 
 struct file_key {
 	uint64_t dev, ino; /* runtime code: 0 and the pid; vdso: 0 and UINT64_MAX */
@@ -29,7 +37,8 @@ struct file_key {
 struct file_entry {
 	struct mapped_file file;
 	struct file_key key;
-	bool forgotten; /* not in by_key */
+	bool forgotten;	     /* not in by_key */
+	uint64_t reclaim_ns; /* released: when its index may be used again; else 0 */
 	UT_hash_handle hh;
 };
 
@@ -37,8 +46,16 @@ struct file_table {
 	struct file_entry *by_key;
 	struct file_entry **unused; /* of entries[]; taken before new ones are made */
 	size_t nr_unused, unused_capacity;
+	struct file_entry **resting; /* released, oldest first */
+	size_t first_resting, nr_resting, resting_capacity;
 	struct file_entry **entries;
 	size_t nr, capacity;
+	struct mapped_file over_limit;
+	struct kept_files kept;
+	struct user_shares shares;
+	struct file_refusals refusals;
+	uint64_t last_number;
+	uint32_t nr_added;
 };
 
 int mapped_file_read_elf(struct mapped_file *file)
@@ -82,7 +99,18 @@ bool mapped_file_vaddr(const struct mapped_file *file, uint64_t offset, uint64_t
 
 struct file_table *file_table_new(void)
 {
-	return xcalloc(1, sizeof(struct file_table));
+	struct file_table *t = xcalloc(1, sizeof(*t));
+
+	user_shares_init(&t->shares, FILE_OVER_LIMIT);
+	t->over_limit = (struct mapped_file){
+		.index = FILE_OVER_LIMIT,
+		.sink_id = PROFILE_NONE,
+		.kind = MODULE_ELF,
+		.path = over_limit_path,
+		.fd = -ENOENT,
+		.over_limit = true,
+	};
+	return t;
 }
 
 void file_table_free(struct file_table *t)
@@ -101,11 +129,16 @@ void file_table_free(struct file_table *t)
 	}
 	free(t->entries);
 	free(t->unused);
+	free(t->resting);
+	kept_files_fini(&t->kept);
+	user_shares_fini(&t->shares);
 	free(t);
 }
 
 struct mapped_file *file_table_get(const struct file_table *t, uint32_t index)
 {
+	if (index == FILE_OVER_LIMIT)
+		return (struct mapped_file *)&t->over_limit;
 	return &t->entries[index]->file;
 }
 
@@ -114,22 +147,16 @@ size_t file_table_size(const struct file_table *t)
 	return t->nr;
 }
 
-/* An empty entry with its index; NULL: the table is full. */
+/* An empty entry with its index. The user has a share of the table, so there is one. */
 static struct file_entry *take_entry(struct file_table *t)
 {
 	struct file_entry *e;
 
 	if (t->nr_unused) {
-		uint32_t index;
-
 		e = t->unused[--t->nr_unused];
-		index = e->file.index;
-		free(e->file.path);
-		*e = (struct file_entry){ .file.index = index };
+		*e = (struct file_entry){ .file.index = e->file.index };
 		return e;
 	}
-	if (t->nr == WALK_MAX_MODULES)
-		return NULL;
 	e = xcalloc(1, sizeof(*e));
 	e->file.index = (uint32_t)t->nr;
 	t->entries = xgrow(t->entries, &t->capacity, t->nr + 1, sizeof(*t->entries));
@@ -137,11 +164,24 @@ static struct file_entry *take_entry(struct file_table *t)
 	return e;
 }
 
+static bool take_share(struct file_table *t, uint32_t user)
+{
+	enum share_result result = user_shares_take(&t->shares, user, 1);
+
+	if (result == SHARE_USER_FULL && !t->refusals.nr_user_full++)
+		t->refusals.user = user;
+	if (result == SHARE_FULL)
+		t->refusals.nr_full++;
+	return result == SHARE_TAKEN;
+}
+
 int file_table_open_module(const struct file_table *t, uint32_t sink_id)
 {
+	const struct kept_file *kept;
+	int fd;
+
 	for (size_t i = 0; i < t->nr; i++) {
 		const struct mapped_file *file = &t->entries[i]->file;
-		int fd;
 
 		if (file->sink_id != sink_id)
 			continue;
@@ -150,11 +190,17 @@ int file_table_open_module(const struct file_table *t, uint32_t sink_id)
 		fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
 		return fd < 0 ? -errno : fd;
 	}
-	return -ENOENT;
+	kept = kept_files_find(&t->kept, sink_id);
+	if (!kept)
+		return -ENOENT;
+	fd = fcntl(kept->fd, F_DUPFD_CLOEXEC, 0);
+	return fd < 0 ? -errno : fd;
 }
 
 int file_table_open_root(const struct file_table *t, uint32_t sink_id, size_t *ret_prefix)
 {
+	const struct kept_file *kept;
+
 	for (size_t i = 0; i < t->nr; i++) {
 		const struct mapped_file *file = &t->entries[i]->file;
 
@@ -163,11 +209,16 @@ int file_table_open_root(const struct file_table *t, uint32_t sink_id, size_t *r
 		*ret_prefix = file->root.prefix;
 		return mapped_root_open(&file->root, file->path);
 	}
-	return -ENOENT;
+	kept = kept_files_find(&t->kept, sink_id);
+	if (!kept)
+		return -ENOENT;
+	*ret_prefix = kept->root.prefix;
+	return mapped_root_open(&kept->root, kept->path);
 }
 
-/* Finds or makes the entry of a key. Of a new one, only the key is filled. */
-static struct mapped_file *get(struct file_table *t, uint64_t dev, uint64_t ino, bool *ret_new)
+/* Finds or makes the entry of a key. Of a new one, only the key and the user are filled. */
+static struct mapped_file *get(struct file_table *t, uint64_t dev, uint64_t ino, uint32_t user,
+			       bool *ret_new)
 {
 	struct file_key key = { .dev = dev, .ino = ino };
 	struct file_entry *e;
@@ -176,10 +227,13 @@ static struct mapped_file *get(struct file_table *t, uint64_t dev, uint64_t ino,
 	HASH_FIND(hh, t->by_key, &key, sizeof(key), e);
 	if (e)
 		return &e->file;
+	if (!take_share(t, user))
+		return &t->over_limit;
 	e = take_entry(t);
-	if (!e)
-		return NULL;
 	e->key = key;
+	e->file.user = user;
+	e->file.number = ++t->last_number;
+	t->nr_added++;
 	e->file.sink_id = PROFILE_NONE;
 	e->file.dev = dev;
 	e->file.ino = ino;
@@ -239,13 +293,13 @@ bool mapped_file_is_overwritten(const struct mapped_file *file)
 struct mapped_file *file_table_add(struct file_table *t, const struct file_mapping *m,
 				   bool *ret_new)
 {
-	struct mapped_file *file = get(t, m->dev, m->ino, ret_new);
+	struct mapped_file *file = get(t, m->dev, m->ino, m->user, ret_new);
 
-	if (file && !*ret_new && mapped_file_is_overwritten(file)) {
+	if (!*ret_new && mapped_file_is_overwritten(file)) {
 		forget_key(t, file);
-		file = get(t, m->dev, m->ino, ret_new);
+		file = get(t, m->dev, m->ino, m->user, ret_new);
 	}
-	if (file && *ret_new)
+	if (*ret_new)
 		open_file(file, m);
 	return file;
 }
@@ -263,7 +317,7 @@ struct mapped_file *file_table_add_memfd(struct file_table *t, const struct file
 {
 	struct mapped_file *file = file_table_add(t, m, ret_new);
 
-	if (!file || !*ret_new || file->nr_segments)
+	if (!*ret_new || file->nr_segments)
 		return file;
 	if (file->fd >= 0)
 		close(file->fd);
@@ -272,40 +326,100 @@ struct mapped_file *file_table_add_memfd(struct file_table *t, const struct file
 	return file;
 }
 
-struct mapped_file *file_table_add_runtime(struct file_table *t, pid_t pid, bool *ret_new)
+struct mapped_file *file_table_add_runtime(struct file_table *t, pid_t pid, uint32_t user,
+					   bool *ret_new)
 {
-	struct mapped_file *file = get(t, 0, (uint64_t)pid, ret_new);
+	struct mapped_file *file = get(t, 0, (uint64_t)pid, user, ret_new);
 
-	if (file && *ret_new)
+	if (*ret_new)
 		become_runtime_code(file, pid);
 	return file;
 }
 
 struct mapped_file *file_table_add_vdso(struct file_table *t, bool *ret_new)
 {
-	struct mapped_file *file = get(t, 0, UINT64_MAX, ret_new);
+	struct mapped_file *file = get(t, 0, UINT64_MAX, 0, ret_new);
 
-	if (file && *ret_new) {
+	if (*ret_new) {
 		file->kind = MODULE_VDSO;
 		file->path = xstrdup("[vdso]");
 	}
 	return file;
 }
 
-void file_table_reuse(struct file_table *t, struct mapped_file *file)
+void file_table_release(struct file_table *t, struct mapped_file *file, uint64_t now)
 {
 	struct file_entry *e = t->entries[file->index];
 
-	if (file->kind != MODULE_JIT || e->forgotten)
-		return;
 	forget_key(t, file);
-	t->unused = xgrow(t->unused, &t->unused_capacity, t->nr_unused + 1, sizeof(*t->unused));
-	t->unused[t->nr_unused++] = e;
+	if (file->fd >= 0 && file->sink_id != PROFILE_NONE) {
+		kept_files_add(&t->kept, (struct kept_file){
+						 .sink_id = file->sink_id,
+						 .user = file->user,
+						 .fd = file->fd,
+						 .root = file->root,
+						 .path = file->path,
+					 });
+	} else {
+		if (file->fd >= 0)
+			close(file->fd);
+		free(file->path);
+	}
+	file->fd = -ENOENT;
+	file->sink_id = PROFILE_NONE;
+	file->path = NULL;
+	free(file->segments);
+	file->segments = NULL;
+	file->nr_segments = 0;
+	e->reclaim_ns = now + REST_NS;
+	t->resting =
+		xgrow(t->resting, &t->resting_capacity, t->nr_resting + 1, sizeof(*t->resting));
+	t->resting[t->nr_resting++] = e;
 }
 
-size_t file_table_room(const struct file_table *t)
+bool file_table_reclaim(struct file_table *t, uint64_t now, uint32_t *ret_index)
 {
-	return WALK_MAX_MODULES - t->nr + t->nr_unused;
+	struct file_entry *e;
+
+	if (t->first_resting == t->nr_resting) {
+		t->first_resting = t->nr_resting = 0;
+		return false;
+	}
+	e = t->resting[t->first_resting];
+	if (now < e->reclaim_ns)
+		return false;
+	t->first_resting++;
+	user_shares_give(&t->shares, e->file.user, 1);
+	t->unused = xgrow(t->unused, &t->unused_capacity, t->nr_unused + 1, sizeof(*t->unused));
+	t->unused[t->nr_unused++] = e;
+	*ret_index = e->file.index;
+	return true;
+}
+
+bool file_table_is_released(const struct file_table *t, uint32_t index)
+{
+	return t->entries[index]->reclaim_ns;
+}
+
+struct file_refusals file_table_refusals(const struct file_table *t)
+{
+	struct file_refusals refusals = t->refusals;
+
+	refusals.nr_names_lost = t->kept.nr_dropped;
+	return refusals;
+}
+
+uint32_t file_table_nr_added(struct file_table *t)
+{
+	uint32_t nr = t->nr_added;
+
+	t->nr_added = 0;
+	return nr;
+}
+
+void file_table_check_kept(struct file_table *t)
+{
+	kept_files_check(&t->kept);
 }
 
 const void *file_table_vdso_image(size_t *ret_size)

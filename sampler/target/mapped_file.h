@@ -2,7 +2,8 @@
  * The table of mapped files: each file once, however many processes map it. A file is opened when
  * its first mapping appears and kept open, so that a program that is deleted or replaced meanwhile
  * still gets its unwind rows and its names. Runtime code has an entry for each process, and the
- * vdso one, without a file.
+ * vdso one, without a file. When no process maps a file any more its entry is released, rests for a
+ * while, and then its number belongs to another file (file_release.h).
  */
 #ifndef SPROF_MAPPED_FILE_H
 #define SPROF_MAPPED_FILE_H
@@ -13,6 +14,7 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "core/portable/walk.h"
 #include "core/profile/profile.h"
 
 struct file_segment {
@@ -26,7 +28,9 @@ struct mapped_root {
 };
 
 struct mapped_file {
-	uint32_t index;	  /* dense; walkers know its rows by it */
+	uint32_t index;	  /* dense; walkers know its rows by it; reused */
+	uint32_t user;	  /* who mapped it first, and is charged for it */
+	uint64_t number;  /* unlike the index, no two files ever have the same one */
 	uint32_t sink_id; /* module id in the sink; PROFILE_NONE until a frame needs it */
 	enum module_kind kind;
 	char *path; /* in the target's mount namespace */
@@ -42,6 +46,11 @@ struct mapped_file {
 	struct mapped_root root;
 	struct file_segment *segments;
 	size_t nr_segments;
+	/* Stands for all files that the table has no room for. */
+	bool over_limit;
+	bool building;		/* the table builder has its descriptor */
+	uint32_t mark;		/* the last round in which a process was seen to map it */
+	uint64_t hold_until_ns; /* it stays until then even if nothing maps it */
 };
 
 /*
@@ -74,14 +83,18 @@ int file_table_open_root(const struct file_table *table, uint32_t sink_id, size_
 /* Where a mapping was seen: what it takes to open exactly that file. */
 struct file_mapping {
 	pid_t pid;
+	uint32_t user; /* of the process */
 	uint64_t start, end, pgoff;
 	uint64_t dev, ino;
 	const char *path;
 };
 
+/* The index of the entry that stands for all files beyond a limit. */
+#define FILE_OVER_LIMIT (WALK_MAX_MODULES - 1)
+
 /*
  * The entry of a mapped file. *ret_new: this is the first mapping of it; the file was opened and
- * read. NULL: the table is full (WALK_MAX_MODULES).
+ * read. Where the table, or the user's share of it, is full, it is the entry FILE_OVER_LIMIT.
  */
 struct mapped_file *file_table_add(struct file_table *table, const struct file_mapping *mapping,
 				   bool *ret_new);
@@ -90,15 +103,31 @@ struct mapped_file *file_table_add_memfd(struct file_table *table,
 					 const struct file_mapping *mapping, pid_t process,
 					 bool *ret_new);
 /* The entry of the runtime code of a process. */
-struct mapped_file *file_table_add_runtime(struct file_table *table, pid_t pid, bool *ret_new);
+struct mapped_file *file_table_add_runtime(struct file_table *table, pid_t pid, uint32_t user,
+					   bool *ret_new);
 struct mapped_file *file_table_add_vdso(struct file_table *table, bool *ret_new);
 /*
- * To be called for entries that no process maps any more: one of runtime code may be reused for
- * another. Its struct mapped_file stays valid until then.
+ * No process maps the file any more. Its descriptor is closed, or kept if it was sampled; its index
+ * rests.
  */
-void file_table_reuse(struct file_table *table, struct mapped_file *file);
-/* How many more entries fit. */
-size_t file_table_room(const struct file_table *table);
+void file_table_release(struct file_table *table, struct mapped_file *file, uint64_t now_ns);
+/* The index of a file that has rested long enough; false: there is none. It is free after this. */
+bool file_table_reclaim(struct file_table *table, uint64_t now_ns, uint32_t *ret_index);
+
+/* Has the index been released and not been used again since? */
+bool file_table_is_released(const struct file_table *table, uint32_t index);
+
+/* What the table could not do so far. */
+struct file_refusals {
+	uint64_t nr_full, nr_user_full; /* mappings of files without an entry */
+	uint64_t nr_names_lost;		/* sampled and deleted files that were let go */
+	uint32_t user;			/* the first user whose share was full */
+};
+struct file_refusals file_table_refusals(const struct file_table *table);
+/* Entries that were added since the last call. */
+uint32_t file_table_nr_added(struct file_table *table);
+/* To be called now and then: what is kept for its names only may have been deleted meanwhile. */
+void file_table_check_kept(struct file_table *table);
 /* The vdso of this process, which is the same in all. NULL: there is none. */
 const void *file_table_vdso_image(size_t *ret_size);
 

@@ -15,6 +15,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/proc_status.h"
+#include "core/untrusted/remote_read.h"
 #include "sampler/target/remapped_text.h"
 
 enum mapping_backing mapping_backing(const char *path, uint64_t ino)
@@ -66,7 +67,7 @@ struct mapped_file *mapping_code(struct file_table *files, const struct file_map
 	case BACKING_FILE: return file_table_add(files, m, ret_new);
 	case BACKING_MEMFD: return file_table_add_memfd(files, m, process, ret_new);
 	case BACKING_VDSO: return file_table_add_vdso(files, ret_new);
-	case BACKING_RUNTIME: return file_table_add_runtime(files, process, ret_new);
+	case BACKING_RUNTIME: return file_table_add_runtime(files, process, m->user, ret_new);
 	default: return NULL;
 	}
 }
@@ -92,9 +93,9 @@ static void find_copied_text(const struct maps_reader *r, struct mapping *m)
 	if (before->end != m->start || !before->path)
 		return;
 	file = file_table_add(r->files, before, &is_new);
-	if (file && is_new)
+	if (is_new)
 		r->on_file(r->context, file);
-	if (file && remapped_text_matches(before->pid, file, m->start, m->end, pgoff)) {
+	if (remapped_text_matches(before->pid, file, m->start, m->end, pgoff)) {
 		m->code = file;
 		m->pgoff = pgoff;
 	}
@@ -103,7 +104,12 @@ static void find_copied_text(const struct maps_reader *r, struct mapping *m)
 /* Adds a mapping to the process. */
 static void add_mapping(struct maps_reader *r, struct process *to, const struct file_mapping *m)
 {
-	struct mapping mapping = { m->start, m->end, m->pgoff, NULL, mapping_is_stack(m->path) };
+	struct mapping mapping = {
+		.start = m->start,
+		.end = m->end,
+		.pgoff = m->pgoff,
+		.stack = mapping_is_stack(m->path),
+	};
 	bool is_new = false;
 
 	mapping.code = mapping_code(r->files, m, to->pid, &is_new);
@@ -130,17 +136,15 @@ static void remember(struct maps_reader *r, const struct file_mapping *m)
 /* Adds the mappings of a maps file. Returns its number of lines, or -errno. */
 static int read_file(struct maps_reader *r, struct process *p, pid_t thread)
 {
-	char path[64], *line = NULL;
+	FILE *f = remote_open(thread, "maps");
+	char *line = NULL;
 	size_t size = 0;
 	int nr_lines = 0;
-	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)thread);
-	f = fopen(path, "re");
 	if (!f)
 		return errno == ENOENT ? -ESRCH : -errno;
 	while (getline(&line, &size, f) > 0) {
-		struct file_mapping m = { .pid = thread };
+		struct file_mapping m = { .pid = thread, .user = p->user };
 		bool executable = false;
 
 		if (!proc_maps_parse(line, &m, &executable))

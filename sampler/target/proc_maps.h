@@ -38,7 +38,7 @@ enum mapping_backing mapping_backing(const char *path, uint64_t ino);
 bool mapping_is_stack(const char *path);
 /*
  * The entry of a mapping of that process; *ret_new as in mapped_file.h. NULL: the mapping is
- * ignored, or the table is full.
+ * ignored.
  */
 struct mapped_file *mapping_code(struct file_table *files, const struct file_mapping *mapping,
 				 pid_t process, bool *ret_new);

@@ -113,13 +113,19 @@ void process_map(struct process *p, const struct mapping *m)
 		const struct mapping *old = &p->maps[last];
 
 		if (same_meaning(old, m)) {
-			if (old->start <= m->start && old->end >= m->end)
+			if (old->start <= m->start && old->end >= m->end) {
+				p->maps[last].absent_ns = 0;
 				return;
+			}
 			continue;
 		}
 		process_new_epoch(p);
 		if (old->code->kind == MODULE_ELF && m->code->kind == MODULE_JIT)
 			cover(p, old, m);
+	}
+	if (p->nr_maps - (last - first) + 3 > PROCESS_MAX_MAPS) {
+		p->has_too_many = true;
+		return;
 	}
 	if (first < last && p->maps[first].start < m->start) {
 		with[nr] = p->maps[first];
@@ -138,6 +144,7 @@ void process_map(struct process *p, const struct mapping *m)
 void process_unmap_all(struct process *p)
 {
 	p->nr_maps = 0;
+	p->has_too_many = false;
 	process_new_epoch(p);
 	p->dirty = true;
 	p->nr_covered = 0;

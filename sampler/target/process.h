@@ -20,13 +20,26 @@ struct mapping {
 	uint64_t start, end, pgoff;
 	struct mapped_file *code;
 	bool stack; /* the first thread's stack: it may be executable but has no runtime code */
+	uint64_t absent_ns; /* when process_prune() first missed it; 0: it did not */
 };
+
+/* The last look of process_prune(). */
+struct process_look {
+	uint64_t time_ns, cost_ns;
+	size_t nr_maps; /* after it */
+	size_t nr_absent;
+};
+
+/* A process has at most so many mappings here: later ones are left out, and counted. */
+#define PROCESS_MAX_MAPS (2 * WALK_MAX_MAPS)
 
 struct process {
 	pid_t pid;
+	uint32_t user;	/* who is charged for what it maps (sampler/selection/process_user.h) */
 	uint32_t epoch; /* changes when an address changes its meaning; unique to this process */
 	struct mapping *maps; /* sorted, disjoint */
 	size_t nr_maps, capacity;
+	bool has_too_many; /* mappings were left out */
 	bool dirty;	   /* maps differ from what is published */
 	bool exec_pending; /* an exec has begun: the new program's mappings are arriving */
 	/* File text that anonymous memory was mapped over, perhaps as a copy of it. */
@@ -36,7 +49,9 @@ struct process {
 	struct runtime_regions runtime; /* of runtime code */
 	uint64_t ended_ns;		/* 0 = running */
 	uint64_t read_ns;		/* when /proc/PID/maps was last read */
+	uint64_t read_cost_ns;		/* how long that took */
 	uint64_t known_ns;		/* when its maps were first read; 0: its fork was seen */
+	struct process_look look;
 	UT_hash_handle hh;
 };
 

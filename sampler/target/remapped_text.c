@@ -4,8 +4,9 @@
 #include "sampler/target/remapped_text.h"
 
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
+
+#include "core/untrusted/remote_read.h"
 
 #define NR_WINDOWS 8
 #define WINDOW 256
@@ -20,14 +21,12 @@ bool remapped_text_matches(pid_t pid, const struct mapped_file *file, uint64_t s
 	for (int i = 0; i < NR_WINDOWS; i++) {
 		uint8_t memory[WINDOW], text[WINDOW];
 		uint64_t at = (uint64_t)i * step;
-		struct iovec local = { memory, WINDOW };
-		struct iovec remote = { (void *)(start + at), WINDOW };
 
 		if (at + WINDOW > end - start ||
 		    !mapped_file_vaddr(file, pgoff + at + WINDOW - 1, &vaddr))
 			break; /* the last page continues behind the file's text */
 		if (pread(file->fd, text, WINDOW, (off_t)(pgoff + at)) != WINDOW ||
-		    process_vm_readv(pid, &local, 1, &remote, 1, 0) != WINDOW ||
+		    remote_read(pid, start + at, memory, WINDOW) != WINDOW ||
 		    memcmp(memory, text, WINDOW))
 			return false;
 	}

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct rule_claim;
 struct unwind_table;
 
 /*
@@ -20,6 +21,7 @@ struct runtime_rows {
 	uint32_t number, nr_users;
 	bool done;		    /* the builder has answered */
 	struct unwind_table *table; /* NULL: no rules, or not yet */
+	struct rule_claim *claim;   /* the rules that it names; NULL: not yet */
 	uint64_t free_at_ns;	    /* set with the last user; map tables may name it until then */
 };
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/base/elf_file.h"
+#include "core/untrusted/remote_read.h"
 #include "sampler/target/mapped_file.h"
 #include "sampler/target/proc_maps.h"
 
@@ -44,13 +45,11 @@ static uint64_t vdso_symbol(const char *name)
 
 static uint64_t vdso_start(pid_t pid)
 {
-	char path[64], *line = NULL;
+	char *line = NULL;
 	uint64_t start = 0;
 	size_t size = 0;
-	FILE *f;
+	FILE *f = remote_open(pid, "maps");
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	f = fopen(path, "re");
 	if (!f)
 		return 0;
 	while (!start && getline(&line, &size, f) > 0) {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "core/base/alloc.h"
@@ -62,12 +63,27 @@ static enum program_kind program_kind(int fd)
 	return kind;
 }
 
+/* Gives the file its program rights that the user lacks? Then the loader obeys no environment. */
+static bool gives_rights(int fd, const char **ret_how)
+{
+	bool is_root = !getuid();
+	struct stat st;
+
+	if (!fstat(fd, &st) && ((st.st_mode & S_ISUID && st.st_uid != getuid()) ||
+				(st.st_mode & S_ISGID && st.st_gid != getgid()))) {
+		*ret_how = "it runs with the rights of another user (setuid)";
+		return true;
+	}
+	*ret_how = "its file gives it capabilities (setcap)";
+	return !is_root && fgetxattr(fd, "security.capability", NULL, 0) > 0;
+}
+
 bool timer_library_is_loaded_by(const char *program, char *why, size_t why_size)
 {
 	enum rights before = privileges_use(RIGHTS_OF_CALLER);
 	int fd = open_program(program);
 	enum program_kind kind;
-	struct stat st;
+	const char *how;
 	bool good = true;
 
 	privileges_use(before);
@@ -80,9 +96,8 @@ bool timer_library_is_loaded_by(const char *program, char *why, size_t why_size)
 	} else if (kind == PROGRAM_FOREIGN) {
 		snprintf(why, why_size, "it is no x86-64 program");
 		good = false;
-	} else if (!fstat(fd, &st) && ((st.st_mode & S_ISUID && st.st_uid != getuid()) ||
-				       (st.st_mode & S_ISGID && st.st_gid != getgid()))) {
-		snprintf(why, why_size, "it runs with the rights of another user (setuid)");
+	} else if (gives_rights(fd, &how)) {
+		snprintf(why, why_size, "%s", how);
 		good = false;
 	}
 	close(fd);

@@ -20,13 +20,13 @@
 #include "core/base/log.h"
 #include "sampler/agent/rendezvous.h"
 #include "sampler/timer/drain.h"
-#include "sampler/target/proc_life.h"
+#include "sampler/target/admission.h"
 #include "sampler/timer/targets/processes.h"
 #include "sampler/timer/wake.h"
 #include "sampler/walk/walk_arena.h"
 
 #define BACKLOG 1024
-#define MAX_GENERATIONS 64
+#define MAX_AT_ONCE 64 /* connections to a socket in one round; the others wait */
 
 struct timer_rendezvous {
 	int fd, settle_fd, busy_fd;
@@ -106,33 +106,23 @@ int timer_rendezvous_add_to_epoll(const struct timer_rendezvous *r, int epoll_fd
 
 static bool is_known(const struct timer_reception *to, pid_t pid)
 {
-	if (pid == to->processes->launched || timer_wake_expects(to->wake, pid))
-		return true;
-	for (const struct timer_process *p = to->processes->first; p; p = p->next)
-		if (p->maps.pid == pid)
-			return true;
-	return false;
+	return pid == to->processes->launched || timer_wake_expects(to->wake, pid) ||
+	       timer_is_sampled(to->processes, pid);
 }
 
 /*
- * A program of our own user may come in, and what a target has started, whatever user it runs as;
- * under no_children only the targets themselves.
+ * A process that we wait for may come in, what is sampled, and what has descended from it; under
+ * no_children only the targets themselves.
  */
-static bool is_welcome(const struct timer_reception *to, const struct ucred *peer)
+static bool is_welcome(const struct timer_reception *to, int fd, const struct ucred *peer)
 {
-	pid_t pid = peer->pid;
-
-	if (pid <= 0)
+	if (peer->pid <= 0)
 		return false;
-	if (to->processes->no_children)
-		return is_known(to, pid);
-	if (peer->uid == geteuid())
+	if (is_known(to, peer->pid))
 		return true;
-	for (int i = 0; i < MAX_GENERATIONS && pid > 1; i++) {
-		if (is_known(to, pid))
-			return true;
-		pid = proc_life_parent(pid);
-	}
+	if (!to->processes->no_children)
+		return admission_admits(to->admission, fd, peer->pid, peer->uid);
+	admission_count_refusal(to->admission);
 	return false;
 }
 
@@ -173,7 +163,8 @@ static void let_in(const struct timer_reception *to, int fd)
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size))
 		return;
-	err = s->stopping || !is_welcome(to, &peer) ? -EPERM : timer_add_process(s, peer.pid, &p);
+	err = s->stopping || !is_welcome(to, fd, &peer) ? -EPERM
+							: timer_add_process(s, peer.pid, &p);
 	if (err) {
 		answer(fd, -err, NULL, 0);
 		return;
@@ -201,7 +192,7 @@ static pid_t accept_one(int listener, int *ret_fd)
 {
 	struct ucred peer = { 0 };
 	socklen_t size = sizeof(peer);
-	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	*ret_fd = fd;
 	if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size))
@@ -209,21 +200,40 @@ static pid_t accept_one(int listener, int *ret_fd)
 	return peer.pid;
 }
 
+/* All who have come to have their samples read are served by one reading. */
+static void settle(const struct timer_rendezvous *r, const struct timer_reception *to)
+{
+	int fds[MAX_AT_ONCE], nr = 0;
+	bool wanted = false;
+
+	while (nr < MAX_AT_ONCE) {
+		pid_t pid = accept_one(r->settle_fd, &fds[nr]);
+
+		if (fds[nr] < 0)
+			break;
+		wanted |= is_known(to, pid);
+		nr++;
+	}
+	if (wanted)
+		timer_drain_read(to->drain, UINT64_MAX);
+	while (nr)
+		close(fds[--nr]);
+}
+
 void timer_rendezvous_serve(struct timer_rendezvous *r, const struct timer_reception *to)
 {
-	pid_t pid;
 	int fd;
 
-	while ((fd = accept4(r->fd, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
+	for (int i = 0; i < MAX_AT_ONCE && (accept_one(r->fd, &fd), fd >= 0); i++) {
 		let_in(to, fd);
 		close(fd);
 	}
-	while ((pid = accept_one(r->settle_fd, &fd)), fd >= 0) {
-		if (is_known(to, pid))
-			timer_drain_read(to->drain, UINT64_MAX);
-		close(fd);
-	}
-	while ((pid = accept_one(r->busy_fd, &fd)), fd >= 0) {
+	settle(r, to);
+	for (int i = 0; i < MAX_AT_ONCE; i++) {
+		pid_t pid = accept_one(r->busy_fd, &fd);
+
+		if (fd < 0)
+			break;
 		timer_wake_is_busy(to->wake, pid);
 		close(fd);
 	}

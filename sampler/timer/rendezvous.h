@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+struct admission;
 struct timer_drain;
 struct timer_processes;
 struct timer_rendezvous;
@@ -28,8 +29,9 @@ struct timer_reception {
 	struct timer_processes *processes;
 	struct timer_wake *wake;
 	struct timer_drain *drain;
+	struct admission *admission;
 };
-/* Serves all targets that have come. */
+/* Serves targets that have come, a bounded number; the sockets stay readable for the others. */
 void timer_rendezvous_serve(struct timer_rendezvous *rendezvous,
 			    const struct timer_reception *reception);
 

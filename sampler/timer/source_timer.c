@@ -27,6 +27,7 @@
 #include "core/rights/privileges.h"
 #include "sampler/agent/rendezvous.h"
 #include "sampler/attach/own_library.h"
+#include "sampler/target/admission.h"
 #include "sampler/target/exec_environment.h"
 #include "sampler/sink/limits.h"
 #include "sampler/target/mapped_file.h"
@@ -58,7 +59,8 @@ struct source {
 	struct timer_drain *drain;
 	struct timer_follow *follow;
 	int epoll_fd;
-	char *environment[3]; /* of the program to be launched: NAME=VALUE */
+	struct admission *admission;
+	char *environment[4]; /* of the program to be launched: NAME=VALUE */
 };
 
 static bool can_make_timers(void)
@@ -92,6 +94,40 @@ static bool source_probe(char *why, size_t why_size, char *hint, size_t hint_siz
 	return true;
 }
 
+static bool knows_event(const char *event)
+{
+	return !strcmp(event, "auto") || !strcmp(event, "cpu-clock");
+}
+
+static enum source_fit source_fit(const struct source_config *config, char *why, size_t why_size)
+{
+	size_t nr_refused = 0;
+	struct timer_way way;
+	char reason[128];
+
+	if (config->system_wide || !knows_event(config->event)) {
+		snprintf(why, why_size, "timer samples %s",
+			 config->system_wide ? "no whole system" : "CPU time only");
+		return SOURCE_CANNOT;
+	}
+	if (config->program &&
+	    !timer_library_is_loaded_by(config->program, reason, sizeof(reason))) {
+		snprintf(why, why_size, "timer cannot come into '%s': %s", config->program, reason);
+		return SOURCE_CANNOT;
+	}
+	for (size_t i = 0; i < config->nr_pids; i++) {
+		source_timer_probe_process(config->pids[i], &way);
+		if (way.ok)
+			continue;
+		snprintf(why, why_size, "process %d cannot be attached to: %s",
+			 (int)config->pids[i], way.why);
+		nr_refused++;
+	}
+	return nr_refused && (nr_refused == config->nr_pids || !config->some_may_fail)
+		       ? SOURCE_CANNOT
+		       : SOURCE_FITS;
+}
+
 /*
  * The environment by which the program that is about to be started loads the library and finds us.
  */
@@ -118,6 +154,7 @@ static int prepare_launch(struct source *s, const struct source_config *config)
 		return -EINVAL;
 	}
 	s->processes.launched = config->launched;
+	admission_add(s->admission, config->launched);
 	s->environment[0] = xasprintf("LD_PRELOAD=%s%s%s", library, others && *others ? ":" : "",
 				      others ? others : "");
 	s->environment[1] =
@@ -125,13 +162,14 @@ static int prepare_launch(struct source *s, const struct source_config *config)
 			  (unsigned long long)timer_rendezvous_name(s->rendezvous), (int)getpid(),
 			  (unsigned long long)s->processes.config.period_ns,
 			  (unsigned long long)s->processes.config.tick_ns);
+	s->environment[2] = xstrdup(admission_ticket(s->admission));
 	free(library);
 	return 0;
 }
 
 static struct timer_reception reception(struct source *s)
 {
-	return (struct timer_reception){ &s->processes, s->wake, s->drain };
+	return (struct timer_reception){ &s->processes, s->wake, s->drain, s->admission };
 }
 
 static int add_target(struct source *s, pid_t id, struct process_tree *tree)
@@ -145,6 +183,7 @@ static int add_target(struct source *s, pid_t id, struct process_tree *tree)
 		log_hint("it may have ended: pgrep -l NAME lists what runs");
 		return err;
 	}
+	admission_add(s->admission, pid);
 	err = timer_attach(&to, s->rendezvous, pid);
 	if (!err)
 		process_tree_add_root(tree, pid);
@@ -236,6 +275,7 @@ static int make_parts(struct source *s, const struct source_config *config)
 	}
 	/* Where waiting is sampled too, every sample interrupts it: waking may do so as well. */
 	s->wake = timer_wake_new(timer_rendezvous_name(s->rendezvous), config->wall_clock);
+	s->admission = admission_new("SPROF_TICKET");
 	s->drain = timer_drain_new(&s->processes, &s->stats);
 	s->processes.no_children = config->no_children;
 	s->follow = timer_follow_new(&s->processes, s->wake, s->members, config->no_children);
@@ -247,7 +287,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 	struct source *s;
 	int err;
 
-	if (strcmp(config->event, "auto") && strcmp(config->event, "cpu-clock")) {
+	if (!knows_event(config->event)) {
 		log_error(0, "sample %s by timers: they know CPU time only", config->event);
 		log_hint("use -e cpu-clock");
 		return -EOPNOTSUPP;
@@ -309,6 +349,7 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	now = monotonic_ns();
 	timer_drain_read(s->drain, now - SETTLE_NS);
 	timer_drain_set_sink(s->drain, NULL);
+	limits_set_files(&s->limits, s->processes.publish.files);
 	limits_tell(&s->limits, sink);
 	return targets_live(s->targets) && members_live(s->members);
 }
@@ -338,7 +379,9 @@ static void source_stop(struct source *s, struct sink *sink)
 	timer_processes_poll(&s->processes);
 	timer_drain_read(s->drain, UINT64_MAX);
 	timer_missed_end(&s->processes.config, s->processes.first);
+	admission_report(s->admission, "to be sampled");
 	timer_drain_set_sink(s->drain, NULL);
+	limits_set_files(&s->limits, s->processes.publish.files);
 	limits_tell(&s->limits, sink);
 }
 
@@ -375,6 +418,7 @@ static void source_close(struct source *s)
 	timer_follow_free(s->follow);
 	timer_wake_free(s->wake);
 	timer_rendezvous_free(s->rendezvous);
+	admission_free(s->admission);
 	if (s->epoll_fd >= 0)
 		close(s->epoll_fd);
 	timer_processes_fini(&s->processes);
@@ -392,6 +436,7 @@ const struct source_ops source_timer = {
 	/* A child that is attached to later: reads its seccomp filters, writes /proc/PID/mem. */
 	.privileges = PRIVILEGES_TO_FOLLOW | PRIVILEGE(CAP_SYS_ADMIN) | PRIVILEGE(CAP_DAC_OVERRIDE),
 	.probe = source_probe,
+	.fit = source_fit,
 	.open = source_open,
 	.environment = source_environment,
 	.start = source_start,

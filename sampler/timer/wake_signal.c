@@ -18,6 +18,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/proc_status.h"
+#include "core/untrusted/remote_read.h"
 #include "sampler/agent/rendezvous.h"
 #include "sampler/inject/seccomp_status.h"
 #include "sampler/timer/library.h"
@@ -40,13 +41,11 @@ static bool catches(const char *status, int signal)
 
 bool timer_wake_has_library(pid_t pid)
 {
-	char path[64], *line = NULL;
+	FILE *f = remote_open(pid, "maps");
+	char *line = NULL;
 	bool found = false;
 	size_t size = 0;
-	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	f = fopen(path, "re");
 	if (!f)
 		return false;
 	while (!found && getline(&line, &size, f) > 0)

@@ -65,6 +65,7 @@ struct rule_set *rule_set_new(void)
 	set->slots = xcalloc((size_t)1 << set->slots_shift, sizeof(*set->slots));
 	append(set, (struct walk_rule){ .cfa = WALK_CFA_NONE });
 	append(set, (struct walk_rule){ .cfa = WALK_CFA_END });
+	append(set, (struct walk_rule){ .cfa = WALK_CFA_OVER_LIMIT });
 	return set;
 }
 
@@ -94,20 +95,7 @@ uint32_t rule_set_nr(struct rule_set *set)
 	return nr;
 }
 
-uint32_t rule_set_copy(struct rule_set *set, struct walk_rule *rules, uint32_t nr, uint32_t max)
-{
-	pthread_mutex_lock(&set->lock);
-	if (max > set->nr)
-		max = set->nr;
-	if (max > nr) {
-		memcpy(&rules[nr], &set->rules[nr], (max - nr) * sizeof(*rules));
-		nr = max;
-	}
-	pthread_mutex_unlock(&set->lock);
-	return nr;
-}
-
-/* The number of a rule other than the fixed ones; WALK_RULE_NONE: the set is full. */
+/* The number of a rule other than the fixed ones; WALK_RULE_OVER_LIMIT: the set is full. */
 static uint32_t intern(struct rule_set *set, struct walk_rule rule)
 {
 	uint16_t *slot = find_slot(set, rule_key(rule));
@@ -115,7 +103,7 @@ static uint32_t intern(struct rule_set *set, struct walk_rule rule)
 	if (*slot)
 		return *slot;
 	if (set->nr == WALK_MAX_RULES)
-		return WALK_RULE_NONE;
+		return WALK_RULE_OVER_LIMIT;
 	if (set->nr >= (1u << set->slots_shift) / 2) {
 		grow_slots(set);
 		slot = find_slot(set, rule_key(rule));
@@ -134,5 +122,5 @@ bool rule_set_intern(struct rule_set *set, struct walk_rule rule, uint32_t *ret_
 	pthread_mutex_lock(&set->lock);
 	*ret_number = intern(set, rule);
 	pthread_mutex_unlock(&set->lock);
-	return *ret_number != WALK_RULE_NONE;
+	return *ret_number != WALK_RULE_OVER_LIMIT;
 }

@@ -13,17 +13,12 @@
 struct rule_set;
 
 /*
- * The number of a rule, which is added if it is new; WALK_CFA_NONE and WALK_CFA_END have fixed
- * numbers. false: the set is full (WALK_MAX_RULES), and *ret_number is WALK_RULE_NONE.
+ * The number of a rule, which is added if it is new; WALK_CFA_NONE, _END and _OVER_LIMIT have fixed
+ * numbers. false: the set is full (WALK_MAX_RULES), and *ret_number is WALK_RULE_OVER_LIMIT.
  */
 bool rule_set_intern(struct rule_set *set, struct walk_rule rule, uint32_t *ret_number);
 
-/* The number of rules, the two fixed ones included. */
+/* The number of rules, the fixed ones included. */
 uint32_t rule_set_nr(struct rule_set *set);
-/*
- * Copies rules nr and on, but below max, to their places in rules[]. Returns how many rules[] has
- * now.
- */
-uint32_t rule_set_copy(struct rule_set *set, struct walk_rule *rules, uint32_t nr, uint32_t max);
 
 #endif

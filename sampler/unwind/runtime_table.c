@@ -19,6 +19,9 @@
 #define PADDING 64u /* zeros before a page whose start is a function */
 /* oneDNN's kernels need less than 3. Code that needs more may have changed before it is done. */
 #define MAX_STEPS_PER_BYTE 8u
+/* Files use the set too, so runtime code can fill only half of it. */
+#define MAX_RULES_USED (WALK_MAX_RULES / 2)
+
 uint64_t unwind_function_hash(const uint8_t *code, size_t size)
 {
 	return XXH3_64bits(code, size);
@@ -63,8 +66,8 @@ static void add_row(struct row_writer *writer, struct rule_set *rules, uint32_t 
 {
 	uint32_t number;
 
-	if (rule_set_nr(rules) > UNWIND_CODE_MAX_RULES || !rule_set_intern(rules, rule, &number)) {
-		number = WALK_RULE_NONE;
+	if (rule_set_nr(rules) > MAX_RULES_USED || !rule_set_intern(rules, rule, &number)) {
+		number = WALK_RULE_OVER_LIMIT;
 		writer->table->nr_rules_dropped++;
 	}
 	row_writer_add(writer, at, number);

@@ -112,22 +112,22 @@ static bool functions_are_sound(const struct unwind_table *t, uint64_t code_size
 	return true;
 }
 
-/* Gives each rule of the writer our number; WALK_RULE_NONE where there is no room for it. */
-static bool take_rules(struct reader *r, bool is_code, struct rule_set *set)
+/* Gives each rule of the writer our number; WALK_RULE_OVER_LIMIT where there is no room for it. */
+static bool take_rules(struct reader *r, struct rule_set *set)
 {
 	r->nr_numbers = r->header->nr_rules + WALK_FIRST_RULE;
 	r->numbers = xcalloc(r->nr_numbers, sizeof(*r->numbers));
-	r->numbers[WALK_RULE_END] = WALK_RULE_END;
+	for (uint32_t i = 0; i < WALK_FIRST_RULE; i++)
+		r->numbers[i] = (uint16_t)i;
 	r->same = true;
 	for (uint32_t i = WALK_FIRST_RULE; i < r->nr_numbers; i++) {
 		struct walk_rule rule = r->rules[i - WALK_FIRST_RULE];
-		uint32_t number = WALK_RULE_NONE;
+		uint32_t number;
 
 		if (rule.cfa <= WALK_CFA_END || rule.cfa > WALK_CFA_SP_INDEX_DEREF ||
 		    rule.fp > WALK_FP_UNDEF)
 			return false;
-		if (!is_code || rule_set_nr(set) <= UNWIND_CODE_MAX_RULES)
-			rule_set_intern(set, rule, &number);
+		rule_set_intern(set, rule, &number);
 		r->numbers[i] = (uint16_t)number;
 		r->same &= number == i;
 	}
@@ -144,7 +144,8 @@ static bool take_word(struct reader *r, uint32_t *word)
 	if (r->same)
 		return true;
 	*word = (*word & ~0xffffu) | r->numbers[theirs];
-	r->table->nr_rules_dropped += theirs && !r->numbers[theirs];
+	r->table->nr_rules_dropped +=
+		theirs >= WALK_FIRST_RULE && r->numbers[theirs] == WALK_RULE_OVER_LIMIT;
 	return true;
 }
 
@@ -204,7 +205,7 @@ int table_file_read(int fd, uint64_t code_size, struct rule_set *rules,
 	r.table->mapping_size = size;
 	r.header = r.table->mapping;
 	sound = find_parts(&r, size) && functions_are_sound(r.table, code_size) &&
-		take_rules(&r, code_size > 0, rules) && take_pages(&r);
+		take_rules(&r, rules) && take_pages(&r);
 	free(r.numbers);
 	if (!sound) {
 		unwind_table_free(r.table);

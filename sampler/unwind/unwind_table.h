@@ -14,16 +14,13 @@
 
 #include "core/portable/walk.h"
 
-/* Files use the set of rules too, so runtime code may fill only half of it. */
-#define UNWIND_CODE_MAX_RULES (WALK_MAX_RULES / 2)
-
 /* All rules of all tables, interned (rule_set.h). */
 struct rule_set;
 
 struct rule_set *rule_set_new(void);
 void rule_set_free(struct rule_set *set);
 /*
- * The rules so far, with [0] WALK_CFA_NONE and [1] WALK_CFA_END. Valid until the next build: only
+ * The rules so far; the first WALK_FIRST_RULE are the fixed ones. Valid until the next build: only
  * for callers that build in one thread.
  */
 const struct walk_rule *rule_set_rules(const struct rule_set *set, uint32_t *ret_nr);

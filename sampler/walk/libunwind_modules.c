@@ -49,18 +49,35 @@ struct libunwind_modules *libunwind_modules_new(const struct snapshot_ops *ops, 
 	return modules;
 }
 
+static void free_module(struct libunwind_modules *modules, struct libunwind_module *module)
+{
+	HASH_DEL(modules->by_key, module);
+	text_ranges_fini(&module->ranges);
+	unwind_image_close(&module->image);
+	free(module);
+}
+
+void libunwind_modules_forget(struct libunwind_modules *modules, uint64_t key)
+{
+	struct libunwind_module *module;
+
+	HASH_FIND(hh, modules->by_key, &key, sizeof(key), module);
+	if (!module)
+		return;
+	for (size_t i = 0; i < NR_CACHED_PAGES; i++)
+		if (modules->pages[i].module == module)
+			modules->pages[i].module = NULL;
+	free_module(modules, module);
+}
+
 void libunwind_modules_free(struct libunwind_modules *modules)
 {
 	struct libunwind_module *module, *next;
 
 	if (!modules)
 		return;
-	HASH_ITER (hh, modules->by_key, module, next) {
-		HASH_DEL(modules->by_key, module);
-		text_ranges_fini(&module->ranges);
-		unwind_image_close(&module->image);
-		free(module);
-	}
+	HASH_ITER (hh, modules->by_key, module, next)
+		free_module(modules, module);
 	free(modules->pages);
 	free(modules);
 }
@@ -111,7 +128,11 @@ bool libunwind_modules_find(struct libunwind_modules *modules, uint64_t address,
 
 	if (!modules->ops->find_mapping(modules->context, address, &mapping))
 		return false;
-	*ret = (struct snapshot_place){ .start = mapping.start, .end = mapping.end };
+	*ret = (struct snapshot_place){
+		.start = mapping.start,
+		.end = mapping.end,
+		.over_limit = mapping.over_limit,
+	};
 	module = mapping.module ? find_module(modules, mapping.module) : NULL;
 	if (!module || !module->loaded)
 		return true;

@@ -19,10 +19,13 @@ struct snapshot_place {
 	uint64_t key;	     /* the caller's number of the module */
 	uint64_t bias;	     /* address - ELF virtual address */
 	uint64_t start, end; /* of the mapping, which has this bias */
+	bool over_limit;     /* of the mapping */
 };
 
 struct libunwind_modules *libunwind_modules_new(const struct snapshot_ops *ops, void *context);
 void libunwind_modules_free(struct libunwind_modules *modules);
+/* Frees what is known of a module. */
+void libunwind_modules_forget(struct libunwind_modules *modules, uint64_t key);
 
 /*
  * The place of an address. false: in no known mapping. Its module is NULL where the mapping has no

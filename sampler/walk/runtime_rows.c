@@ -36,6 +36,9 @@ struct runtime_rows_set *runtime_rows_set_new(struct table_builder *builder, uin
 
 static void free_rows(struct runtime_rows *rows)
 {
+	if (rows->claim)
+		free(rows->claim->numbers);
+	free(rows->claim);
 	unwind_table_free(rows->table);
 	free(rows);
 }
@@ -54,7 +57,7 @@ bool runtime_rows_are_used(const struct runtime_rows_set *set)
 }
 
 struct runtime_rows *runtime_rows_request(struct runtime_rows_set *set, const uint8_t *code,
-					  size_t size)
+					  size_t size, uint32_t user)
 {
 	struct runtime_rows *rows;
 	uint8_t *copy;
@@ -69,15 +72,18 @@ struct runtime_rows *runtime_rows_request(struct runtime_rows_set *set, const ui
 	set->nr++;
 	copy = xmalloc(size);
 	memcpy(copy, code, size);
-	table_builder_request_code(set->builder, set->first_index + rows->number, copy, size);
+	table_builder_request_code(set->builder, set->first_index + rows->number, user, copy, size);
 	return rows;
 }
 
-uint32_t runtime_rows_take(struct runtime_rows_set *set, uint32_t index, struct unwind_table *table)
+uint32_t runtime_rows_take(struct runtime_rows_set *set, struct built_table *built)
 {
-	struct runtime_rows *rows = set->by_number[index - set->first_index];
+	struct runtime_rows *rows = set->by_number[built->index - set->first_index];
+	struct unwind_table *table = built->table;
 
 	rows->done = true;
+	rows->claim = xmalloc(sizeof(*rows->claim));
+	*rows->claim = built->claim;
 	if (table && set->ops.publish && !set->ops.publish(set->context, rows->number, table)) {
 		unwind_table_free(table);
 		table = NULL;
@@ -95,6 +101,7 @@ void runtime_rows_tidy(struct runtime_rows_set *set, uint64_t now)
 			continue;
 		if (rows->table && set->ops.forget)
 			set->ops.forget(set->context, i, rows->table);
+		table_builder_release(set->builder, rows->claim);
 		set->by_number[i] = NULL;
 		set->nr--;
 		free_rows(rows);

@@ -14,6 +14,7 @@
 
 #define RUNTIME_MAX_ROWS WALK_MAX_RUNTIME_TABLES /* at one time, of all processes */
 
+struct built_table;
 struct runtime_rows;
 struct table_builder;
 struct unwind_table;
@@ -34,14 +35,14 @@ struct runtime_rows_set *runtime_rows_set_new(struct table_builder *builder, uin
 					      const struct runtime_ops *ops, void *context);
 void runtime_rows_set_free(struct runtime_rows_set *set); /* no rows have users */
 
-/* Requests rows, which have one user. They are empty until runtime_rows_take(). NULL: too many. */
-struct runtime_rows *runtime_rows_request(struct runtime_rows_set *set, const uint8_t *code,
-					  size_t size);
 /*
- * Takes the builder's result; `table`, NULL if there is none, is the set's. Returns its functions.
+ * Requests rows, which have one user. They are empty until runtime_rows_take(). NULL: too many.
+ * Their rules are charged to the owner of the process.
  */
-uint32_t runtime_rows_take(struct runtime_rows_set *set, uint32_t index,
-			   struct unwind_table *table);
+struct runtime_rows *runtime_rows_request(struct runtime_rows_set *set, const uint8_t *code,
+					  size_t size, uint32_t user);
+/* Takes the builder's result, which is the set's from now on. Returns its number of functions. */
+uint32_t runtime_rows_take(struct runtime_rows_set *set, struct built_table *built);
 /* To be called now and then: frees rows without users. */
 void runtime_rows_tidy(struct runtime_rows_set *set, uint64_t now_ns);
 

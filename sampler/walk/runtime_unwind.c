@@ -10,13 +10,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #include <xxhash.h>
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/untrusted/remote_read.h"
 #include "sampler/target/process.h"
 #include "sampler/sink/sample_sink.h"
 #include "sampler/unwind/unwind_table.h"
@@ -140,9 +140,9 @@ static uint64_t backoff(uint64_t unit_ns, uint32_t nr, uint32_t max_shift)
 
 /* ---- rules */
 
-void runtime_unwind_take(struct runtime_unwind *u, uint32_t index, struct unwind_table *rows)
+void runtime_unwind_take(struct runtime_unwind *u, struct built_table *built)
 {
-	u->nr_functions += runtime_rows_take(u->rows, index, rows);
+	u->nr_functions += runtime_rows_take(u->rows, built);
 }
 
 void runtime_unwind_tidy(struct runtime_unwind *u, uint64_t now)
@@ -190,10 +190,7 @@ static bool is_frame_pointer(const struct walk_rule *rule)
 
 static ssize_t read_memory(const struct process *p, uint64_t address, uint8_t *to, size_t size)
 {
-	struct iovec local = { to, size }, remote = { (void *)address, size };
-	ssize_t n = process_vm_readv(p->pid, &local, 1, &remote, 1, 0);
-
-	return n < 0 ? -errno : n;
+	return remote_read(p->pid, address, to, size);
 }
 
 /*
@@ -214,7 +211,7 @@ static bool is_unchanged(struct runtime_unwind *u, const struct process *p,
 		return true;
 	spend(&u->checks, size);
 	n = read_memory(p, r->start + f->start, u->buffer, size);
-	if (n == -ESRCH || n == -EPERM)
+	if (n == -ESRCH || n == -EPERM || n == -ETIMEDOUT)
 		return true;
 	u->bytes_checked += size;
 	if (n != (ssize_t)size || unwind_function_hash(u->buffer, size) != f->hash)
@@ -416,7 +413,7 @@ static void look_at(struct runtime_unwind *u, struct process *p, struct runtime_
 		return;
 	}
 	if (size < MAX_REGION)
-		fresh.rows = runtime_rows_request(u->rows, bytes, size);
+		fresh.rows = runtime_rows_request(u->rows, bytes, size, p->user);
 	fresh.settled = !fresh.rows;
 	fresh.next_look_ns = now + LOOK_NS;
 	r = runtime_regions_put(&p->runtime, &fresh);
@@ -463,7 +460,7 @@ static void check_again(struct runtime_unwind *u, struct process *p, struct runt
 		return;
 	spend(&u->checks, size);
 	n = read_memory(p, r->start, u->buffer, size);
-	if (n == -ESRCH || n == -EPERM)
+	if (n == -ESRCH || n == -EPERM || n == -ETIMEDOUT)
 		return;
 	u->bytes_checked += size;
 	if (n == (ssize_t)size && hash_of(u->buffer, size) == r->hash)

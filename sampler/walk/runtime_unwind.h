@@ -46,7 +46,7 @@ void runtime_unwind_check(struct runtime_unwind *unwind, struct process *process
  */
 void runtime_unwind_look(struct runtime_unwind *unwind, struct process *process, uint64_t now_ns);
 /* Takes a table from the builder; `rows`, NULL if there is none, is ours from now on. */
-void runtime_unwind_take(struct runtime_unwind *unwind, uint32_t index, struct unwind_table *rows);
+void runtime_unwind_take(struct runtime_unwind *unwind, struct built_table *built);
 /* To be called now and then: frees rows without users. */
 void runtime_unwind_tidy(struct runtime_unwind *unwind, uint64_t now_ns);
 

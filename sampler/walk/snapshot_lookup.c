@@ -15,7 +15,10 @@ bool snapshot_find_mapping(const struct process *process, uint64_t address,
 		.start = m->start,
 		.end = m->end,
 		.file_offset = m->pgoff,
-		.module = m->code->kind == MODULE_JIT ? 0 : m->code->index + 1ull,
+		.module = m->code->kind == MODULE_JIT || m->code->over_limit
+				  ? 0
+				  : m->code->index + 1ull,
+		.over_limit = m->code->over_limit,
 	};
 	return true;
 }

@@ -50,6 +50,12 @@ void snapshot_unwinder_free(struct snapshot_unwinder *u)
 	free(u);
 }
 
+void snapshot_unwinder_forget(struct snapshot_unwinder *u, uint64_t module)
+{
+	if (u)
+		libunwind_modules_forget(u->modules, module);
+}
+
 static bool read_stack(void *context, uint64_t address, uint64_t *ret)
 {
 	struct snapshot_unwinder *u = context;
@@ -73,6 +79,10 @@ static bool find_rule(void *context, uint64_t address, struct walk_rule *ret)
 			u->place = (struct snapshot_place){ 0 };
 	}
 	*ret = (struct walk_rule){ .cfa = WALK_CFA_NONE };
+	if (u->place.over_limit) {
+		ret->cfa = WALK_CFA_OVER_LIMIT;
+		return true;
+	}
 	if (!u->place.module) {
 		if (u->ops.find_runtime_rule)
 			u->ops.find_runtime_rule(u->context, address, ret);
@@ -120,6 +130,7 @@ static int marker_of(const struct snapshot_unwinder *u, enum walk_status status)
 	case WALK_END: return -1;
 	case WALK_OK: return MARKER_TOO_DEEP;
 	case WALK_BAD_STACK: return MARKER_BAD_STACK;
+	case WALK_OVER_LIMIT: return MARKER_OVER_LIMIT;
 	case WALK_READ_FAULT:
 		return u->fault >= u->sample->stack_start ? MARKER_SNAPSHOT_END : MARKER_READ_FAULT;
 	default: return u->mapped ? MARKER_NO_RULE : MARKER_UNKNOWN;

@@ -21,10 +21,11 @@
 
 struct snapshot_mapping {
 	uint64_t start, end, file_offset;
-	uint64_t module; /* the caller's number of the file, never reused; 0 = no file */
+	uint64_t module; /* the caller's number of the file; 0 = no file */
+	bool over_limit; /* its file is over a limit: the walk ends there */
 };
 
-/* Where a module's bytes are; they must stay there while the unwinder exists. */
+/* Where a module's bytes are; they must stay there until snapshot_unwinder_forget(). */
 struct snapshot_file {
 	int fd; /* used if memory is NULL; the caller's */
 	const void *memory;
@@ -66,6 +67,8 @@ struct snapshot_unwinder;
 
 struct snapshot_unwinder *snapshot_unwinder_new(const struct snapshot_ops *ops, void *context);
 void snapshot_unwinder_free(struct snapshot_unwinder *unwinder); /* NULL is fine */
+/* The number of the module is going to belong to another file. NULL is fine. */
+void snapshot_unwinder_forget(struct snapshot_unwinder *unwinder, uint64_t module);
 
 /*
  * Fills frames[] with the pcs, leaf first; FRAME_EXACT (core/portable/frames.h) marks those that

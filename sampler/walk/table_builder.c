@@ -1,7 +1,8 @@
 /*
- * Two threads ("lanes"): one builds tables of files, one of runtime code, each from its own queue
- * of requests, so that small runtime code never waits for a large file. Both fill one queue of
- * results.
+ * Two threads ("lanes"): one builds tables of files, one of runtime code, each from its own
+ * requests, so that small runtime code never waits for a large file. The requests of a lane wait in
+ * several queues, which take turns: the files of one user, however many, hold up those of another
+ * by one file each. Both lanes fill one queue of results.
  */
 #include "sampler/walk/table_builder.h"
 
@@ -22,16 +23,16 @@
 #include "sampler/unwind/unwind_table.h"
 
 #define MAX_WARNINGS 5
+#define NR_TURNS 64 /* users whose numbers differ by a multiple of this share a queue */
 
 struct job {
 	struct job *next;
-	uint32_t index;
+	uint32_t index, user;
 	int fd;
 	const void *image;
 	uint8_t *code;
 	size_t size; /* of either */
-	struct unwind_table *table;
-	bool parser_failed;
+	struct built_table built;
 };
 
 struct queue {
@@ -45,12 +46,13 @@ struct lane {
 	struct table_builder *builder;
 	pthread_t thread;
 	pthread_cond_t wake;
-	struct queue asked;
+	struct queue asked[NR_TURNS];
+	uint32_t turn; /* the queue whose turn it is */
 };
 
 struct table_builder {
 	struct lane lanes[NR_LANES];
-	pthread_mutex_t lock; /* guards the queues, nr_pending, stop, rules[] and nr_rules */
+	pthread_mutex_t lock; /* guards the queues, nr_pending and stop */
 	struct queue done;
 	size_t nr_pending;
 	bool stop;
@@ -58,9 +60,7 @@ struct table_builder {
 	int stop_fd;		       /* an eventfd, readable once `stop` is set */
 	size_t nr_warnings;	       /* given; under the lock */
 	const struct sandbox *sandbox; /* NULL: parse in this process */
-	struct rule_set *set;
-	struct walk_rule *rules; /* the published part of the set */
-	uint32_t nr_rules, max_rules;
+	struct rule_pool *pool;
 };
 
 static void push(struct queue *q, struct job *job)
@@ -82,9 +82,10 @@ static struct job *pop(struct queue *q)
 	return job;
 }
 
-static void free_job(struct job *job)
+static void free_job(struct table_builder *b, struct job *job)
 {
-	unwind_table_free(job->table);
+	unwind_table_free(job->built.table);
+	rule_pool_release(b->pool, &job->built.claim);
 	free(job->code);
 	free(job);
 }
@@ -108,32 +109,51 @@ static void warn(struct table_builder *b, const struct job *job, const char *rea
 	log_warning("no unwind rules of '%s': %s; it is walked by frame pointers", path, reason);
 }
 
-static void build_confined(struct table_builder *b, struct job *job)
+static int build_confined(struct table_builder *b, struct job *job, struct rule_set *rules)
 {
 	const struct table_order order = { job->fd, job->code, job->size, b->stop_fd };
-	int err = confined_table_build(b->sandbox, &order, b->set, &job->table);
+	int err = confined_table_build(b->sandbox, &order, rules, &job->built.table);
 	const char *reason = err ? confined_table_reason(err) : NULL;
 
-	job->parser_failed = reason;
+	job->built.parser_failed = reason;
 	if (reason)
 		warn(b, job, reason);
+	return err;
 }
 
 /* The image in memory is the kernel's own, the vdso. */
 static void build(struct table_builder *b, struct job *job)
 {
-	int err = 0;
+	struct rule_set *rules = rule_set_new();
+	struct built_table *built = &job->built;
+	int err;
 
 	if (b->sandbox && !job->image)
-		build_confined(b, job);
+		err = build_confined(b, job, rules);
 	else if (job->code)
-		err = unwind_table_build_code(job->code, job->size, b->set, &job->table);
+		err = unwind_table_build_code(job->code, job->size, rules, &built->table);
 	else if (job->image)
-		err = unwind_table_build_memory(job->image, job->size, b->set, &job->table);
+		err = unwind_table_build_memory(job->image, job->size, rules, &built->table);
 	else
-		err = unwind_table_build(job->fd, b->set, &job->table);
+		err = unwind_table_build(job->fd, rules, &built->table);
 	if (err)
-		job->table = NULL;
+		built->table = NULL;
+	else
+		built->refusal =
+			rule_pool_adopt(b->pool, job->user, rules, built->table, &built->claim);
+	rule_set_free(rules);
+}
+
+/* The next job of the queues, which take turns. */
+static struct job *next_job(struct lane *lane)
+{
+	struct job *job = NULL;
+
+	for (int i = 0; i < NR_TURNS && !job; i++) {
+		job = pop(&lane->asked[lane->turn]);
+		lane->turn = (lane->turn + 1) % NR_TURNS;
+	}
+	return job;
 }
 
 static void *work(void *context)
@@ -144,7 +164,7 @@ static void *work(void *context)
 	privileges_drop(); /* its files are open already */
 	pthread_mutex_lock(&b->lock);
 	while (!b->stop) {
-		struct job *job = pop(&lane->asked);
+		struct job *job = next_job(lane);
 		uint64_t one = 1;
 
 		if (!job) {
@@ -154,8 +174,6 @@ static void *work(void *context)
 		pthread_mutex_unlock(&b->lock);
 		build(b, job);
 		pthread_mutex_lock(&b->lock);
-		/* A rule is published before any row that names it. */
-		b->nr_rules = rule_set_copy(b->set, b->rules, b->nr_rules, b->max_rules);
 		push(&b->done, job);
 		if (write(b->event_fd, &one, sizeof(one)) < 0)
 			continue; /* the counter is full, so the eventfd is readable already */
@@ -167,22 +185,19 @@ static void *work(void *context)
 static void start(struct table_builder *b, struct lane *lane)
 {
 	lane->builder = b;
-	lane->asked.last = &lane->asked.first;
+	for (int i = 0; i < NR_TURNS; i++)
+		lane->asked[i].last = &lane->asked[i].first;
 	pthread_cond_init(&lane->wake, NULL);
 	if (pthread_create(&lane->thread, NULL, work, lane))
 		abort();
 }
 
-struct table_builder *table_builder_new(struct walk_rule *rules, size_t max_rules,
-					const struct sandbox *sandbox)
+struct table_builder *table_builder_new(struct walk_rule *rules, const struct sandbox *sandbox)
 {
 	struct table_builder *b = xcalloc(1, sizeof(*b));
 	sigset_t all, old;
 
-	b->rules = rules;
-	b->max_rules = max_rules < WALK_MAX_RULES ? (uint32_t)max_rules : WALK_MAX_RULES;
-	b->set = rule_set_new();
-	b->nr_rules = rule_set_copy(b->set, b->rules, 0, b->max_rules);
+	b->pool = rule_pool_new(rules);
 	b->done.last = &b->done.first;
 	b->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	b->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -214,13 +229,13 @@ void table_builder_free(struct table_builder *b)
 	for (int i = 0; i < NR_LANES; i++)
 		pthread_join(b->lanes[i].thread, NULL);
 	for (int i = 0; i < NR_LANES; i++) {
-		while ((job = pop(&b->lanes[i].asked)))
-			free_job(job);
+		while ((job = next_job(&b->lanes[i])))
+			free_job(b, job);
 		pthread_cond_destroy(&b->lanes[i].wake);
 	}
 	while ((job = pop(&b->done)))
-		free_job(job);
-	rule_set_free(b->set);
+		free_job(b, job);
+	rule_pool_free(b->pool);
 	close(b->event_fd);
 	close(b->stop_fd);
 	pthread_mutex_destroy(&b->lock);
@@ -234,15 +249,15 @@ static void request(struct table_builder *b, const struct job *asked)
 
 	*job = *asked;
 	pthread_mutex_lock(&b->lock);
-	push(&lane->asked, job);
+	push(&lane->asked[job->user % NR_TURNS], job);
 	b->nr_pending++;
 	pthread_cond_signal(&lane->wake);
 	pthread_mutex_unlock(&b->lock);
 }
 
-void table_builder_request(struct table_builder *b, uint32_t index, int fd)
+void table_builder_request(struct table_builder *b, uint32_t index, uint32_t user, int fd)
 {
-	request(b, &(struct job){ .index = index, .fd = fd });
+	request(b, &(struct job){ .index = index, .user = user, .fd = fd });
 }
 
 void table_builder_request_memory(struct table_builder *b, uint32_t index, const void *image,
@@ -251,14 +266,42 @@ void table_builder_request_memory(struct table_builder *b, uint32_t index, const
 	request(b, &(struct job){ .index = index, .fd = -1, .image = image, .size = size });
 }
 
-void table_builder_request_code(struct table_builder *b, uint32_t index, uint8_t *code, size_t size)
+void table_builder_request_code(struct table_builder *b, uint32_t index, uint32_t user,
+				uint8_t *code, size_t size)
 {
-	request(b, &(struct job){ .index = index, .fd = -1, .code = code, .size = size });
+	request(b, &(struct job){
+			   .index = index, .user = user, .fd = -1, .code = code, .size = size });
 }
 
 int table_builder_event_fd(const struct table_builder *b)
 {
 	return b->event_fd;
+}
+
+/* Removes the unwanted jobs of a queue; each has its answer at once, which is empty. */
+static void drop_jobs(struct table_builder *b, struct queue *q,
+		      bool (*is_wanted)(void *context, uint32_t index), void *context)
+{
+	struct queue kept = { .last = &kept.first };
+	struct job *job;
+
+	while ((job = pop(q))) {
+		bool wanted = job->code || job->image || is_wanted(context, job->index);
+
+		push(wanted ? &kept : &b->done, job);
+	}
+	q->last = &q->first;
+	while ((job = pop(&kept)))
+		push(q, job);
+}
+
+void table_builder_drop(struct table_builder *b, bool (*is_wanted)(void *context, uint32_t index),
+			void *context)
+{
+	pthread_mutex_lock(&b->lock);
+	for (int i = 0; i < NR_TURNS; i++)
+		drop_jobs(b, &b->lanes[LANE_FILES].asked[i], is_wanted, context);
+	pthread_mutex_unlock(&b->lock);
 }
 
 bool table_builder_take(struct table_builder *b, struct built_table *ret)
@@ -275,10 +318,16 @@ bool table_builder_take(struct table_builder *b, struct built_table *ret)
 	pthread_mutex_unlock(&b->lock);
 	if (!job)
 		return false;
-	*ret = (struct built_table){ job->index, job->table, job->parser_failed };
-	job->table = NULL;
-	free_job(job);
+	*ret = job->built;
+	ret->index = job->index;
+	job->built = (struct built_table){ 0 };
+	free_job(b, job);
 	return true;
+}
+
+void table_builder_release(struct table_builder *b, struct rule_claim *claim)
+{
+	rule_pool_release(b->pool, claim);
 }
 
 size_t table_builder_nr_pending(struct table_builder *b)

@@ -10,27 +10,29 @@
 #include <stdint.h>
 
 #include "core/portable/walk.h"
+#include "sampler/unwind/rule_pool.h"
 
 struct sandbox;
 struct table_builder;
 struct unwind_table;
 
 /*
- * `rules` has room for max_rules and is where walkers read rules: the builder appends new ones
+ * `rules` has room for WALK_NR_RULES and is where walkers read rules: the builder puts new ones
  * there before it hands out a table that names them. Files and code are parsed in children of
  * `sandbox`, which must outlive the builder; NULL: in this process.
  */
-struct table_builder *table_builder_new(struct walk_rule *rules, size_t max_rules,
-					const struct sandbox *sandbox);
+struct table_builder *table_builder_new(struct walk_rule *rules, const struct sandbox *sandbox);
 /* Gives up the tables that are being built and all other requests. NULL is fine. */
 void table_builder_free(struct table_builder *builder);
 
 /*
  * Asks for the table of the ELF file behind fd, which must stay open. `index` comes back with the
- * result.
+ * result. `user` is charged for its rules.
  */
-void table_builder_request(struct table_builder *builder, uint32_t index, int fd);
-/* The same for an ELF image in this process (the vdso), which must stay mapped. */
+void table_builder_request(struct table_builder *builder, uint32_t index, uint32_t user, int fd);
+/*
+ * The same for an ELF image in this process (the vdso), which must stay mapped. Root is charged.
+ */
 void table_builder_request_memory(struct table_builder *builder, uint32_t index, const void *image,
 				  size_t size);
 
@@ -38,8 +40,15 @@ void table_builder_request_memory(struct table_builder *builder, uint32_t index,
  * The same for runtime code (unwind_table_build_code()). `code` is on the heap and the builder's
  * from now on. It does not wait for files, which may take a second each.
  */
-void table_builder_request_code(struct table_builder *builder, uint32_t index, uint8_t *code,
-				size_t size);
+void table_builder_request_code(struct table_builder *builder, uint32_t index, uint32_t user,
+				uint8_t *code, size_t size);
+
+/*
+ * Answers, without a table, the requests for files that are not wanted any more and that no thread
+ * has begun with. is_wanted() is called under the builder's lock.
+ */
+void table_builder_drop(struct table_builder *builder,
+			bool (*is_wanted)(void *context, uint32_t index), void *context);
 
 int table_builder_event_fd(const struct table_builder *builder);
 
@@ -48,10 +57,14 @@ struct built_table {
 	uint32_t index;
 	struct unwind_table *table; /* the taker's; NULL where nothing could be built */
 	bool parser_failed;	    /* because the process that parses died or took too long */
+	struct rule_claim claim;    /* the taker's: the rules that the table names */
+	enum rule_refusal refusal;  /* why rows of it have no rule */
 };
 
 /* Takes a finished request; false when none is ready. */
-bool table_builder_take(struct table_builder *builder, struct built_table *ret);
+bool table_builder_take(struct table_builder *builder, struct built_table *ret_built);
+/* No walker reads rows of the table any more, so its rules may be forgotten. */
+void table_builder_release(struct table_builder *builder, struct rule_claim *claim);
 /* Requests whose results have not been taken yet. */
 size_t table_builder_nr_pending(struct table_builder *builder);
 

@@ -22,6 +22,11 @@ struct walk_arena_writer {
 	uint32_t next; /* free word */
 };
 
+static void set_state(struct walk_arena_writer *w, uint32_t module, enum walk_module_state state)
+{
+	__atomic_store_n(&w->arena->modules[module].state, state, __ATOMIC_RELEASE);
+}
+
 int walk_arena_new(struct walk_arena_writer **ret)
 {
 	struct walk_arena_writer *w = xcalloc(1, sizeof(*w));
@@ -35,6 +40,7 @@ int walk_arena_new(struct walk_arena_writer **ret)
 	}
 	w->arena = at;
 	w->arena->magic = WALK_ARENA_MAGIC;
+	set_state(w, FILE_OVER_LIMIT, WALK_MODULE_OVER_LIMIT);
 	*ret = w;
 	return 0;
 }
@@ -56,11 +62,6 @@ int walk_arena_fd(const struct walk_arena_writer *w)
 struct walk_rule *walk_arena_rules(struct walk_arena_writer *w)
 {
 	return w->arena->rules;
-}
-
-static void set_state(struct walk_arena_writer *w, uint32_t module, enum walk_module_state state)
-{
-	__atomic_store_n(&w->arena->modules[module].state, state, __ATOMIC_RELEASE);
 }
 
 void walk_arena_reset_module(struct walk_arena_writer *w, uint32_t module)
@@ -119,7 +120,7 @@ void walk_arena_add_file(struct walk_arena_writer *w, struct table_builder *buil
 
 	walk_arena_reset_module(w, file->index);
 	if (file->kind == MODULE_ELF && file->nr_segments)
-		table_builder_request(builder, file->index, file->fd);
+		table_builder_request(builder, file->index, file->user, file->fd);
 	else if (file->kind == MODULE_VDSO && (vdso = file_table_vdso_image(&size)))
 		table_builder_request_memory(builder, file->index, vdso, size);
 	else

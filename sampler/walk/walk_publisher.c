@@ -54,7 +54,7 @@ struct walk_publisher *walk_publisher_new(bool python, const struct sandbox *san
 		free(p);
 		return NULL;
 	}
-	p->builder = table_builder_new(walk_arena_rules(p->arena), WALK_NR_RULES, sandbox);
+	p->builder = table_builder_new(walk_arena_rules(p->arena), sandbox);
 	p->files = file_table_new();
 	p->pythons = python ? python_files_new() : NULL;
 	sample_sink_init(&p->out, &p->stats);
@@ -181,6 +181,7 @@ void walk_publisher_take(struct walk_publisher *p, int timeout_ms)
 		while (table_builder_take(p->builder, &built)) {
 			walk_arena_add_table(p->arena, built.index, built.table);
 			unwind_table_free(built.table);
+			free(built.claim.numbers); /* rules and rows stay to the end */
 			any = true;
 		}
 		if (!table_builder_nr_pending(p->builder) || now >= end)

@@ -198,8 +198,12 @@ static inline bool traced_find_mapping(void *context, uint64_t address,
 	const struct traced_map *map = traced_find_map(context, address);
 
 	if (map)
-		*ret = (struct snapshot_mapping){ map->start, map->end, map->file_offset,
-						  map->module };
+		*ret = (struct snapshot_mapping){
+			.start = map->start,
+			.end = map->end,
+			.file_offset = map->file_offset,
+			.module = map->module,
+		};
 	return map;
 }
 

@@ -6,9 +6,9 @@
 
 #include <elf.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #include "core/portable/pylayout.h"
+#include "core/untrusted/remote_read.h"
 #include "sampler/target/process.h"
 #include "sampler/unwind/image.h"
 
@@ -90,8 +90,6 @@ bool python_asyncio_find(const struct process *process, const struct py_layout *
 			 struct asyncio_layout *ret)
 {
 	uint64_t asyncio[NR_ASYNCIO_WORDS], debug[NR_DEBUG_WORDS];
-	struct iovec local = { debug, sizeof(debug) };
-	struct iovec remote = { (void *)layout->runtime, sizeof(debug) };
 	const struct version *v = NULL;
 	struct asyncio_layout l;
 
@@ -103,7 +101,8 @@ bool python_asyncio_find(const struct process *process, const struct py_layout *
 
 		if (code->kind != MODULE_ELF || !file_has_asyncio(code->fd, asyncio))
 			continue;
-		if (process_vm_readv(process->pid, &local, 1, &remote, 1, 0) != sizeof(debug) ||
+		if (remote_read(process->pid, layout->runtime, debug, sizeof(debug)) !=
+			    sizeof(debug) ||
 		    !fill(&l, v, asyncio, debug))
 			return false;
 		*ret = l;

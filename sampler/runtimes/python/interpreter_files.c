@@ -14,8 +14,7 @@
 #include "sampler/runtimes/python/interpreter.h"
 
 struct python_file {
-	uint64_t dev, ino;
-	bool known;
+	uint64_t number; /* of the file it describes; 0: none */
 	enum python_elf kind;
 	struct py_layout layout; /* at link-time addresses */
 };
@@ -51,9 +50,9 @@ static const struct python_file *file_of(struct python_files *files, const struc
 		files->nr = nr;
 	}
 	file = &files->by_index[code->index];
-	if (file->known && file->dev == code->dev && file->ino == code->ino)
+	if (file->number == code->number)
 		return file;
-	*file = (struct python_file){ .dev = code->dev, .ino = code->ino, .known = true };
+	*file = (struct python_file){ .number = code->number };
 	file->kind = python_elf_read(code->fd, &file->layout, why, sizeof(why));
 	if (file->kind == PYTHON_ELF_UNSUPPORTED)
 		log_warning("no Python frames of what runs '%s': %s; its native frames are there",

@@ -13,11 +13,13 @@
 #include "core/base/log.h"
 #include "core/profile/profile.h"
 #include "sampler/runtimes/python/interpreter_files.h"
+#include "sampler/selection/process_user.h"
 #include "sampler/sink/limits.h"
 #include "sampler/target/proc_life.h"
 #include "sampler/target/vdso.h"
 
 #define MAX_PROCESSES 4096
+#define MAX_SAME 32 /* programs that one process may become within GRACE_NS */
 #define GRACE_NS (1000ull * 1000 * 1000)
 #define FIRST_POLL_NS (50ull * 1000 * 1000)
 #define REREAD_NS (20ull * 1000 * 1000)
@@ -43,7 +45,11 @@ int timer_processes_init(struct timer_processes *s, const struct timer_region_co
 static int read_maps(struct timer_processes *s, struct timer_process *p)
 {
 	uint32_t epoch = __atomic_load_n(&p->region.shared->maps_epoch, __ATOMIC_ACQUIRE);
-	struct process now = { .pid = p->maps.pid, .epoch = p->maps.epoch };
+	struct process now = {
+		.pid = p->maps.pid,
+		.user = p->maps.user,
+		.epoch = p->maps.epoch,
+	};
 	bool changed;
 	int err;
 
@@ -103,14 +109,17 @@ int timer_add_process(struct timer_processes *s, pid_t pid, struct timer_process
 {
 	uint64_t now = monotonic_ns();
 	struct timer_process *p;
-	size_t nr = 0;
+	size_t nr = 0, nr_same = 0;
 	int err;
 
 	for (p = s->first; p; p = p->next) {
 		if (p->maps.pid == pid && !p->ended_ns)
 			p->ended_ns = now; /* it has become another program */
+		nr_same += p->maps.pid == pid;
 		nr++;
 	}
+	if (nr_same >= MAX_SAME)
+		return -EAGAIN;
 	if (nr >= MAX_PROCESSES) {
 		limit_hit(s->limits, LIMIT_PROCESSES,
 			  "more than %d processes: further ones are not sampled", MAX_PROCESSES);
@@ -118,6 +127,7 @@ int timer_add_process(struct timer_processes *s, pid_t pid, struct timer_process
 	}
 	p = xcalloc(1, sizeof(*p));
 	p->maps.pid = pid;
+	p->maps.user = process_user(pid, 0);
 	process_new_epoch(&p->maps);
 	timer_threads_init(p, now + FIRST_POLL_NS);
 	p->program = proc_life_program(pid);

@@ -5,6 +5,8 @@
  */
 #include "sampler/timer/targets/publish.h"
 
+#include <stdlib.h>
+
 #include "core/base/log.h"
 #include "core/profile/profile.h"
 #include "sampler/sink/limits.h"
@@ -26,7 +28,7 @@ int timer_publish_init(struct timer_publish *t, struct profile_stats *stats, str
 	if (err)
 		log_error(-err, "make room for unwind rows");
 	else
-		t->builder = table_builder_new(walk_arena_rules(t->arena), WALK_NR_RULES, sandbox);
+		t->builder = table_builder_new(walk_arena_rules(t->arena), sandbox);
 	return err;
 }
 
@@ -48,14 +50,16 @@ void timer_publish_poll(struct timer_publish *t)
 	struct built_table built;
 
 	while (table_builder_take(t->builder, &built)) {
+		const struct unwind_table *table = built.table;
 		struct mapped_file *file = file_table_get(t->files, built.index);
 
+		free(built.claim.numbers); /* rules and rows stay to the end */
 		file->parser_failed = built.parser_failed;
-		if (built.table) {
-			t->stats->nr_rows += built.table->nr_rows;
-			file->nr_derived_functions = built.table->nr_derived_functions;
+		if (table) {
+			t->stats->nr_rows += table->nr_rows;
+			file->nr_derived_functions = table->nr_derived_functions;
 		}
-		if (walk_arena_add_table(t->arena, built.index, built.table))
+		if (walk_arena_add_table(t->arena, built.index, table))
 			limit_hit(t->limits, LIMIT_ROWS,
 				  "more than %d unwind rows: further files are walked by frame "
 				  "pointers",

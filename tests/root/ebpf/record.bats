@@ -116,12 +116,24 @@ load ../recorder
 	[ "$(told .finished)" = true ]
 }
 
+@test "a target that has ended is called what it is" {
+	(sleep 0.1 3>&- & exec sleep 60 3>&-) &
+	pids+=($!)
+	local zombie=
+	while [ -z "$zombie" ]; do zombie=$(pgrep -P "${pids[-1]}" -r Z || true); done
+	for source in ebpf perf timer; do
+		run "$SPROF" record -o "$data" -d 300ms -s $source -p "$zombie"
+		[ "$status" -eq 1 ]
+		[[ $output == *"process $zombie: it is a zombie"* ]]
+	done
+}
+
 @test "a stopped target gives no sample, and samples once it goes on" {
 	work shares 60000
 	kill -STOP "${pids[0]}"
 	run --separate-stderr timeout 10 "$SPROF" record -o "$data" -F 499 -d 500ms -p "${pids[0]}"
 	[ "$status" -eq 0 ]
-	[[ $stderr == *"no samples: the target did not use the CPU"* ]]
+	[[ $stderr == *"no samples: process ${pids[0]} is stopped (kill -CONT ${pids[0]} lets it go on)"* ]]
 	record -F 499 -d 1500ms -p "${pids[0]}"
 	kill -CONT "${pids[0]}"
 	wait $recorder

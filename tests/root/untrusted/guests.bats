@@ -38,3 +38,121 @@ start() {
 	[ "${lines[0]}" = "refused: Connection reset by peer" ] || [ "${lines[0]}" = "answer: b''" ]
 	[[ $stderr == *"could not hand over its GPU data: Operation not permitted"* ]]
 }
+
+# ---- memory that cannot be read
+
+# Starts a target whose memory cannot be read. KIND
+stuck() {
+	"$TARGETS/stuck" "$1" 20 >"$BATS_TEST_TMPDIR/stuck" 2>&1 3>&- &
+	target=$!
+	pids+=($target)
+	for _ in $(seq 100); do
+		! grep -q '^ready' "$BATS_TEST_TMPDIR/stuck" || return 0
+		kill -0 $target 2>/dev/null || break
+		sleep 0.02
+	done
+	skip "$(head -1 "$BATS_TEST_TMPDIR/stuck")"
+}
+
+# SECONDS OPTIONS...
+ends_within() {
+	local limit=$1 from=$EPOCHREALTIME took
+	shift
+	run --separate-stderr timeout -s KILL 30 "$SPROF" record -o "$data" "$@"
+	took=$(((${EPOCHREALTIME/./} - ${from/./}) / 1000))
+	echo "$took ms; $output $stderr"
+	[ "$took" -lt $((limit * 1000)) ]
+}
+
+@test "a read of a target's memory that never returns does not keep the recording from its end" {
+	local source
+	stuck userfault
+	for source in ebpf perf; do
+		ends_within 10 --source $source -F 999 -d 1s -p "$target"
+		if [ "$status" -ne 0 ]; then # no rights for this source
+			[[ $stderr == *"sample with $source"* ]] || return 1
+			continue
+		fi
+		[[ $stderr == *"a read of the memory of process $target did not return within"*"it is left alone"* ]]
+		[ "$("$SPROF" info --json "$data" | jq '.samples > 5 and .finished')" = true ]
+		"$SPROF" info "$data" | grep "a read of a process's memory did not return in time"
+	done
+}
+
+# While such a process runs, ps(1) hangs on the whole machine.
+# bats test_tags=full
+@test "a target that holds the lock of its memory is refused at once" {
+	local source
+	for source in timer ebpf; do
+		stuck lock
+		ends_within 8 --source $source -d 1s -p "$target"
+		kill -9 "$target"
+		[ "$status" -eq 1 ]
+		[[ $stderr == *"a read of the memory of process $target did not return within"* ]] ||
+			[[ $stderr == *"sample with $source"* ]]
+	done
+}
+
+# ---- connections
+
+# A process that descends from no target; of another user, if we are root and that user finds
+# Python.
+stranger() {
+	local as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+	cp $GUEST "$BATS_TEST_TMPDIR/guest.py"
+	chmod 755 "$BATS_RUN_TMPDIR" "$BATS_TEST_TMPDIR" "$BATS_TEST_TMPDIR/guest.py"
+	PATH=/usr/bin:$PATH
+	"${as[@]}" python3 -c '' 2>/dev/null || as=()
+	exec "${as[@]}" python3 "$BATS_TEST_TMPDIR/guest.py" "$@"
+}
+
+@test "processes that connect all the time and say nothing do not hold up the recording" {
+	needs_attach
+	(stranger knock 60) >"$BATS_TEST_TMPDIR/knocked" 2>&1 3>&- &
+	pids+=($!)
+	(stranger knock 60) >/dev/null 2>&1 3>&- &
+	pids+=($!)
+	"$TARGETS/threads8" 40000 >/dev/null 2>&1 3>&- &
+	target=$!
+	pids+=($target)
+	ends_within 15 --source timer -F 999 -d 2s -p "$target"
+	[ "$status" -eq 0 ]
+	[ "$("$SPROF" info --json "$data" | jq '.samples > 20 and .finished')" = true ]
+	[[ $stderr == *"refused "*" connections to be sampled, from processes that are not recorded"* ]]
+	[[ $stderr == *"refused "*" connections with GPU data, from processes that are not recorded"* ]]
+	# A signal works as well.
+	"$SPROF" record -q -o "$data" --source timer -p "$target" >/dev/null 2>&1 3>&- &
+	local recorder=$! from
+	pids+=($recorder)
+	sleep 2
+	from=$EPOCHREALTIME
+	kill -TERM $recorder
+	wait $recorder || true
+	[ $(((${EPOCHREALTIME/./} - ${from/./}) / 1000)) -lt 15000 ]
+}
+
+@test "a process that is not recorded is no source of GPU data" {
+	(
+		sleep 0.7
+		stranger gpu >"$BATS_TEST_TMPDIR/answer"
+	) 3>&- &
+	pids+=($!)
+	run --separate-stderr "$SPROF" record -o "$data" --source timer --gpu on -- "$TARGETS/shares" 2500
+	echo "$stderr"
+	[ "$status" -eq 0 ]
+	[[ $stderr == *"sprof: warning: refused 1 connection with GPU data, from processes that are not recorded"* ]]
+	! grep -q "answer: b'.\+'" "$BATS_TEST_TMPDIR/answer"
+}
+
+@test "a daemon, whose parents have ended, is sampled as what it descends from" {
+	# setsid --fork leaves its child to the first process.
+	run --separate-stderr "$SPROF" record -v -o "$data" --source timer -F 999 -- \
+		sh -c "setsid --fork '$TARGETS/shares' 1500 >/dev/null; sleep 2.5"
+	echo "$stderr"
+	[ "$status" -eq 0 ]
+	"$SPROF" fold "$data" >"$BATS_TEST_TMPDIR/folded"
+	nr=$(awk '/^shares;/ { nr += $NF } END { print nr + 0 }' "$BATS_TEST_TMPDIR/folded")
+	echo "$nr samples of the daemon"
+	[ "$nr" -gt 20 ]
+	[[ $stderr != *refused* ]]
+}

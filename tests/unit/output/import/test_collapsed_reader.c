@@ -203,14 +203,25 @@ static void lines_that_begin_alike_keep_their_own_frames(void **state)
 static void bad_lines_are_left_out(void **state)
 {
 	static const char text[] = "no count\na;b x\n 7\na;b -1\na;\0b 3\ngood 2\n"
-				   "huge 99999999999999999999\na 1e3\n";
+				   "huge 99999999999999999999\na 1e3\n"
+				   "good 1\ngood 1\ngood 1\ngood 1\ngood 1\ngood 1\n";
 	struct profile *p;
 
 	(void)state;
 	assert_int_equal(read_bytes(text, sizeof(text) - 1, &p), 0);
-	assert_int_equal(p->nr_samples, 1);
+	assert_int_equal(p->nr_samples, 7);
 	assert_stack(p, 0, "good|");
 	profile_free(p);
+}
+
+static void a_text_of_mostly_bad_lines_is_an_error(void **state)
+{
+	static const char text[] = "x\ny\nz\na;b 3\n";
+	struct profile *p = NULL;
+
+	(void)state;
+	assert_int_equal(read_bytes(text, sizeof(text) - 1, &p), -EINVAL);
+	assert_null(p);
 }
 
 static void a_text_without_any_stack_is_an_error(void **state)
@@ -276,6 +287,7 @@ int main(void)
 		cmocka_unit_test(names_may_be_empty_or_no_utf8),
 		cmocka_unit_test(lines_that_begin_alike_keep_their_own_frames),
 		cmocka_unit_test(bad_lines_are_left_out),
+		cmocka_unit_test(a_text_of_mostly_bad_lines_is_an_error),
 		cmocka_unit_test(a_text_without_any_stack_is_an_error),
 		cmocka_unit_test(a_line_of_fifteen_megabytes_is_read_and_one_of_twenty_is_not),
 		cmocka_unit_test(content_tells_collapsed_stacks),

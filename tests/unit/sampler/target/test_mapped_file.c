@@ -6,6 +6,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sampler/target/kept_files.h"
 #include "sampler/target/mapped_file.h"
 #include "sampler/target/remapped_text.h"
 
@@ -309,31 +311,111 @@ static void only_a_regular_file_is_ever_opened(void **state)
 	rmdir(dir);
 }
 
-static void unused_code_without_a_file_makes_room(void **state)
+static void one_user_leaves_entries_to_others(void **state)
 {
 	struct file_table *t = file_table_new();
-	size_t room = file_table_room(t);
-	struct mapped_file *first, *code;
+	struct mapped_file *file;
+	uint32_t nr = 0;
 	bool is_new;
 
 	(void)state;
-	first = file_table_add_runtime(t, 1, &is_new);
-	for (size_t i = 1; i < room; i++)
-		assert_non_null(file_table_add_runtime(t, (pid_t)i + 1, &is_new));
-	assert_int_equal(file_table_room(t), 0);
-	assert_null(file_table_add_vdso(t, &is_new));
-	file_table_reuse(t, first);
-	file_table_reuse(t, first); /* a second time changes nothing */
-	assert_int_equal(file_table_room(t), 1);
-	code = file_table_add_vdso(t, &is_new);
+	while (!file_table_add_runtime(t, (pid_t)++nr, 1000, &is_new)->over_limit)
+		assert_true(is_new);
+	assert_int_equal(nr - 1, FILE_OVER_LIMIT / 2);
+	file = file_table_add_runtime(t, (pid_t)nr, 1000, &is_new);
+	assert_false(is_new);
+	assert_int_equal(file->index, FILE_OVER_LIMIT);
+	assert_ptr_equal(file_table_get(t, FILE_OVER_LIMIT), file);
+	assert_int_equal(file_table_refusals(t).nr_user_full, 2);
+	assert_int_equal(file_table_refusals(t).user, 1000);
+	assert_false(file_table_add_runtime(t, (pid_t)nr, 1001, &is_new)->over_limit);
 	assert_true(is_new);
-	assert_int_equal(code->kind, MODULE_VDSO);
-	assert_int_equal(code->index, 0);
-	assert_int_equal(file_table_size(t), room);
-	file_table_reuse(t, code); /* only runtime code is reused */
-	assert_int_equal(file_table_room(t), 0);
-	assert_null(file_table_add_runtime(t, 1, &is_new));
+	assert_false(file_table_add_vdso(t, &is_new)->over_limit);
 	file_table_free(t);
+}
+
+static void a_released_index_rests_before_it_is_reused(void **state)
+{
+	struct file_table *t = file_table_new();
+	struct mapped_file *file;
+	uint64_t number;
+	uint32_t index;
+	bool is_new;
+
+	(void)state;
+	file = file_table_add_runtime(t, 1, 0, &is_new);
+	number = file->number;
+	file_table_release(t, file, 1000);
+	assert_true(file_table_is_released(t, 0));
+	assert_false(file_table_reclaim(t, 1000, &index));
+	assert_int_equal(file_table_add_runtime(t, 1, 0, &is_new)->index, 1);
+	assert_true(is_new);
+	assert_true(file_table_reclaim(t, 3000000000, &index));
+	assert_int_equal(index, 0);
+	assert_false(file_table_reclaim(t, 3000000000, &index));
+	file = file_table_add_runtime(t, 2, 0, &is_new);
+	assert_int_equal(file->index, 0);
+	assert_int_not_equal(file->number, number);
+	assert_false(file_table_is_released(t, 0));
+	assert_int_equal(file_table_size(t), 2);
+	file_table_free(t);
+}
+
+static bool is_open(int fd)
+{
+	return fcntl(fd, F_GETFD) >= 0;
+}
+
+static void a_released_file_is_closed_unless_it_was_sampled(void **state)
+{
+	struct file_table *t = file_table_new();
+	char path[] = "/tmp/sprof-code-XXXXXX";
+	struct file f = good_file();
+	struct mapped_file *file;
+	struct file_mapping m;
+	bool is_new;
+	int fd;
+
+	(void)state;
+	close(mkstemp(path));
+	write_file(path, &f);
+	m = mapping_of(path);
+	file = file_table_add(t, &m, &is_new);
+	fd = file->fd;
+	assert_true(is_open(fd));
+	file_table_release(t, file, 0);
+	assert_false(is_open(fd));
+	file = file_table_add(t, &m, &is_new);
+	assert_true(is_new);
+	file->sink_id = 7;
+	unlink(path);
+	file_table_release(t, file, 0);
+	fd = file_table_open_module(t, 7);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(file_table_open_module(t, 8), -ENOENT);
+	file_table_free(t);
+}
+
+static void of_deleted_files_only_some_are_kept_for_their_names(void **state)
+{
+	struct kept_files *kept = calloc(1, sizeof(*kept));
+
+	(void)state;
+	for (uint32_t i = 0; i < 3 * KEPT_DELETED_MAX; i++)
+		kept_files_add(kept, (struct kept_file){
+					     .sink_id = i,
+					     .user = i % 64 ? 1000 : 0,
+					     .fd = memfd_create("deleted", MFD_CLOEXEC),
+				     });
+	assert_int_equal(kept->nr, KEPT_DELETED_MAX);
+	assert_int_equal(kept->nr_dropped, 2 * KEPT_DELETED_MAX);
+	/* the user with the most loses, and loses the oldest */
+	assert_non_null(kept_files_find(kept, 0));
+	assert_null(kept_files_find(kept, 1));
+	assert_non_null(kept_files_find(kept, 3 * KEPT_DELETED_MAX - 1));
+	kept_files_fini(kept);
+	free(kept);
 }
 
 static void a_copy_of_text_in_memory_is_recognised(void **state)
@@ -373,7 +455,10 @@ int main(void)
 		cmocka_unit_test(a_memfd_is_a_file_if_it_holds_one),
 		cmocka_unit_test(another_file_at_the_path_is_not_believed),
 		cmocka_unit_test(only_a_regular_file_is_ever_opened),
-		cmocka_unit_test(unused_code_without_a_file_makes_room),
+		cmocka_unit_test(one_user_leaves_entries_to_others),
+		cmocka_unit_test(a_released_index_rests_before_it_is_reused),
+		cmocka_unit_test(a_released_file_is_closed_unless_it_was_sampled),
+		cmocka_unit_test(of_deleted_files_only_some_are_kept_for_their_names),
 		cmocka_unit_test(a_copy_of_text_in_memory_is_recognised),
 	};
 

@@ -442,7 +442,7 @@ static void equal_rules_have_one_number(void **state)
 	struct walk_rule rule = { .cfa = WALK_CFA_SP };
 	uint32_t first, number, nr;
 
-	for (int32_t i = 0; i < (int32_t)WALK_MAX_RULES - 2; i++) {
+	for (int32_t i = 0; i < (int32_t)(WALK_MAX_RULES - WALK_FIRST_RULE); i++) {
 		rule.cfa_off = i * 8;
 		assert_true(rule_set_intern(f->rules, rule, &number));
 		assert_int_equal(number, WALK_FIRST_RULE + (uint32_t)i);
@@ -452,12 +452,12 @@ static void equal_rules_have_one_number(void **state)
 	assert_int_equal(first, WALK_FIRST_RULE + 1);
 	rule.cfa_off = -8; /* the set is full */
 	assert_false(rule_set_intern(f->rules, rule, &number));
-	assert_int_equal(number, WALK_RULE_NONE);
+	assert_int_equal(number, WALK_RULE_OVER_LIMIT);
 	rule_set_rules(f->rules, &nr);
 	assert_int_equal(nr, WALK_MAX_RULES);
 	build_one(f, BYTES(0x13, 1));
 	assert_int_equal(f->table->nr_rules_dropped, 1);
-	check(f, 0x100, WALK_CFA_NONE, 0, 0, 0);
+	check(f, 0x100, WALK_CFA_OVER_LIMIT, 0, 0, 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

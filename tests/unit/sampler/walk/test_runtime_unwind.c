@@ -50,7 +50,7 @@ static int set_up(void **state)
 	f->memory =
 		mmap(NULL, CODE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	f->rules = calloc(WALK_NR_RULES, sizeof(*f->rules));
-	f->builder = table_builder_new(f->rules, WALK_NR_RULES, NULL);
+	f->builder = table_builder_new(f->rules, NULL);
 	f->unwind = runtime_unwind_new(f->builder, WALK_MAX_MODULES, f->rules, NULL, NULL);
 	f->code.kind = MODULE_JIT;
 	f->process.pid = getpid();
@@ -99,7 +99,7 @@ static void look(struct fixture *f, uint64_t later_ns)
 	while (table_builder_nr_pending(f->builder)) {
 		poll(&ready, 1, 1000);
 		while (table_builder_take(f->builder, &built))
-			runtime_unwind_take(f->unwind, built.index, built.table);
+			runtime_unwind_take(f->unwind, &built);
 	}
 	runtime_unwind_look(f->unwind, &f->process, f->now_ns);
 	runtime_unwind_tidy(f->unwind, f->now_ns);

@@ -42,6 +42,7 @@ static struct built_table take(struct table_builder *builder)
 
 	while (!table_builder_take(builder, &built))
 		assert_int_equal(poll(&ready, 1, 60000), 1);
+	free(built.claim.numbers);
 	return built;
 }
 
@@ -68,7 +69,7 @@ static void begin(struct fixture *f, bool confined)
 	*f = (struct fixture){ .rules = calloc(WALK_NR_RULES, sizeof(*f->rules)) };
 	if (confined)
 		assert_int_equal(sandbox_new(&f->sandbox), 0);
-	f->builder = table_builder_new(f->rules, WALK_NR_RULES, f->sandbox);
+	f->builder = table_builder_new(f->rules, f->sandbox);
 }
 
 static void end(struct fixture *f)
@@ -101,9 +102,9 @@ static void code_does_not_wait_for_a_large_file(void **state)
 	if (fd < 0)
 		skip();
 	begin(&f, *state);
-	table_builder_request(f.builder, FILE_INDEX, fd);
+	table_builder_request(f.builder, FILE_INDEX, 0, fd);
 	usleep(10000); /* until the thread works on it */
-	table_builder_request_code(f.builder, CODE_INDEX, code_of_a_page(), 4096);
+	table_builder_request_code(f.builder, CODE_INDEX, 0, code_of_a_page(), 4096);
 	built = take(f.builder);
 	expect_code(&f, &built);
 	assert_int_equal(table_builder_nr_pending(f.builder), 1);
@@ -123,8 +124,8 @@ static void what_was_not_built_is_freed(void **state)
 
 	begin(&f, *state);
 	for (uint32_t i = 0; i < 50; i++) {
-		table_builder_request(f.builder, i, fd);
-		table_builder_request_code(f.builder, 100 + i, code_of_a_page(), 4096);
+		table_builder_request(f.builder, i, i % 3, fd);
+		table_builder_request_code(f.builder, 100 + i, i % 3, code_of_a_page(), 4096);
 	}
 	table_builder_free(f.builder);
 	f.builder = NULL;
@@ -177,16 +178,16 @@ static void a_parser_that_dies_costs_only_its_own_file(void **state)
 	}
 	begin(&f, true);
 	log_set_level(LOG_QUIET);
-	table_builder_request(f.builder, FILE_INDEX, fd);
+	table_builder_request(f.builder, FILE_INDEX, 0, fd);
 	signal_parser(SIGKILL);
 	built = take(f.builder);
 	assert_int_equal(built.index, FILE_INDEX);
 	assert_null(built.table);
 	assert_true(built.parser_failed);
-	table_builder_request_code(f.builder, CODE_INDEX, code_of_a_page(), 4096);
+	table_builder_request_code(f.builder, CODE_INDEX, 0, code_of_a_page(), 4096);
 	built = take(f.builder);
 	expect_code(&f, &built);
-	table_builder_request(f.builder, FILE_INDEX, fd);
+	table_builder_request(f.builder, FILE_INDEX, 0, fd);
 	built = take(f.builder);
 	assert_non_null(built.table);
 	assert_false(built.parser_failed);
@@ -202,7 +203,7 @@ static void a_file_without_rules_is_no_failure(void **state)
 	struct fixture f;
 
 	begin(&f, *state);
-	table_builder_request(f.builder, FILE_INDEX, fd);
+	table_builder_request(f.builder, FILE_INDEX, 0, fd);
 	built = take(f.builder);
 	assert_null(built.table);
 	assert_false(built.parser_failed);
@@ -220,8 +221,58 @@ static void a_parser_that_hangs_does_not_delay_the_end(void **state)
 	if (fd < 0)
 		skip();
 	begin(&f, true);
-	table_builder_request(f.builder, FILE_INDEX, fd);
+	table_builder_request(f.builder, FILE_INDEX, 0, fd);
 	signal_parser(SIGSTOP);
+	end(&f);
+	close(fd);
+}
+
+/* The files of one user, 200, and then one of another: it comes among the first. */
+static void users_take_turns(void **state)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct built_table built = { .index = 0 };
+	struct fixture f;
+	uint32_t nr = 0;
+
+	begin(&f, *state);
+	for (uint32_t i = 0; i < 200; i++)
+		table_builder_request(f.builder, i, 1000, fd);
+	table_builder_request(f.builder, 999, 1001, fd);
+	for (; built.index != 999; nr++) {
+		built = take(f.builder);
+		unwind_table_free(built.table);
+	}
+	assert_in_range(nr, 1, 100); /* the thread may have built some before it was asked */
+	end(&f);
+	close(fd);
+}
+
+static bool is_last(void *context, uint32_t index)
+{
+	return index == *(uint32_t *)context;
+}
+
+static void what_is_not_wanted_any_more_is_answered_without_a_table(void **state)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	uint32_t last = 199, nr_empty = 0, nr_seen = 0;
+	struct fixture f;
+
+	begin(&f, *state);
+	for (uint32_t i = 0; i <= last; i++)
+		table_builder_request(f.builder, i, 1000, fd);
+	table_builder_drop(f.builder, is_last, &last);
+	while (table_builder_nr_pending(f.builder)) {
+		struct built_table built = take(f.builder);
+
+		assert_true(built.index != last || built.table);
+		nr_empty += !built.table;
+		nr_seen++;
+		unwind_table_free(built.table);
+	}
+	assert_int_equal(nr_seen, last + 1);
+	assert_in_range(nr_empty, 1, last);
 	end(&f);
 	close(fd);
 }
@@ -238,6 +289,8 @@ int main(void)
 		cmocka_unit_test_prestate(a_file_without_rules_is_no_failure, &confined),
 		cmocka_unit_test(a_parser_that_dies_costs_only_its_own_file),
 		cmocka_unit_test(a_parser_that_hangs_does_not_delay_the_end),
+		cmocka_unit_test(users_take_turns),
+		cmocka_unit_test(what_is_not_wanted_any_more_is_answered_without_a_table),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

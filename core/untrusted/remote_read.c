@@ -1,0 +1,332 @@
+/*
+ * Each wait has a limit, and all waits in vain together have an allowance, so that a hundred
+ * hostile processes cost hardly more than one. A reader that has a CPU or waits for one is not
+ * stuck: on a busy machine it gets the time that it needs.
+ */
+#include "core/untrusted/remote_read.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/untrusted/remote_reader.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+#define LIMIT_NS (500 * NS_PER_MS)	/* of one read */
+#define SHORT_LIMIT_NS (10 * NS_PER_MS) /* once the allowance is used up */
+#define LONGEST_NS (5000 * NS_PER_MS)	/* of one read whose reader got no CPU */
+#define LOOK_NS (10 * NS_PER_MS)
+#define ALLOWANCE_NS (2000 * NS_PER_MS) /* of waits in vain; */
+#define ALLOWANCE_SHARE 10		/* it grows by a tenth of the time */
+#define GIVEN_UP_NS (60000 * NS_PER_MS)
+#define MAX_GIVEN_UP 4096u
+#define MAX_FILE (64u << 20)
+#define MAX_SAID 5u
+#define NONE UINT32_MAX
+
+struct given_up {
+	pid_t pid;
+	uint64_t until_ns;
+};
+
+/* Of the whole process, like the children that it is about. */
+static struct {
+	pthread_mutex_t lock;
+	struct remote_slot *slots; /* NULL: there are no readers */
+	pid_t starter;
+	int commands;
+	uint32_t slot;		   /* in use; NONE */
+	struct given_up *given_up; /* a ring */
+	size_t given_up_capacity;
+	uint32_t nr_listed, next_listed;
+	uint64_t nr_given_up, allowance_ns, allowed_at_ns;
+} readers = { .lock = PTHREAD_MUTEX_INITIALIZER, .commands = -1, .slot = NONE };
+
+int remote_read_start(void)
+{
+	const size_t size = REMOTE_READERS * sizeof(struct remote_slot);
+	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid;
+
+	if (at == MAP_FAILED)
+		return -errno;
+	pid = remote_starter_fork(at, &readers.commands);
+	if (pid < 0) {
+		munmap(at, size);
+		return (int)pid;
+	}
+	readers.slots = at;
+	readers.starter = pid;
+	readers.slot = NONE;
+	readers.allowance_ns = ALLOWANCE_NS;
+	readers.allowed_at_ns = monotonic_ns();
+	return 0;
+}
+
+void remote_read_end(void)
+{
+	if (!readers.slots)
+		return;
+	if (readers.nr_given_up > MAX_SAID)
+		log_warning("%" PRIu64 " more processes were given up because reads of their "
+			    "memory did not return",
+			    readers.nr_given_up - MAX_SAID);
+	close(readers.commands);
+	kill(readers.starter, SIGKILL); /* the readers die with it */
+	waitpid(readers.starter, NULL, 0);
+	munmap(readers.slots, REMOTE_READERS * sizeof(struct remote_slot));
+	free(readers.given_up);
+	readers.slots = NULL;
+	readers.given_up = NULL;
+	readers.given_up_capacity = readers.nr_listed = readers.next_listed = 0;
+}
+
+uint64_t remote_read_nr_given_up(void)
+{
+	return readers.nr_given_up;
+}
+
+/* ---- processes that are not read */
+
+static bool is_given_up(pid_t pid)
+{
+	for (uint32_t i = 0; i < readers.nr_listed; i++)
+		if (readers.given_up[i].pid == pid && readers.given_up[i].until_ns > monotonic_ns())
+			return true;
+	return false;
+}
+
+static void give_up(pid_t pid, uint64_t waited_ns)
+{
+	if (readers.nr_listed < MAX_GIVEN_UP) {
+		readers.given_up = xgrow(readers.given_up, &readers.given_up_capacity,
+					 readers.nr_listed + 1, sizeof(*readers.given_up));
+		readers.next_listed = readers.nr_listed++;
+	} else {
+		readers.next_listed = (readers.next_listed + 1) % MAX_GIVEN_UP;
+	}
+	readers.given_up[readers.next_listed] =
+		(struct given_up){ pid, monotonic_ns() + GIVEN_UP_NS };
+	if (++readers.nr_given_up <= MAX_SAID)
+		log_warning("a read of the memory of process %d did not return within %" PRIu64
+			    " ms: it is left alone",
+			    (int)pid, waited_ns / NS_PER_MS);
+}
+
+static uint64_t limit_ns(void)
+{
+	uint64_t now = monotonic_ns();
+
+	readers.allowance_ns += (now - readers.allowed_at_ns) / ALLOWANCE_SHARE;
+	if (readers.allowance_ns > ALLOWANCE_NS)
+		readers.allowance_ns = ALLOWANCE_NS;
+	readers.allowed_at_ns = now;
+	return readers.allowance_ns < SHORT_LIMIT_NS ? SHORT_LIMIT_NS
+	       : readers.allowance_ns < LIMIT_NS     ? readers.allowance_ns
+						     : LIMIT_NS;
+}
+
+/* ---- readers */
+
+static bool command(uint32_t slot)
+{
+	uint8_t byte = (uint8_t)slot;
+
+	return write(readers.commands, &byte, 1) == 1;
+}
+
+/* Finds a slot for a new reader and has it started. false: all readers are stuck. */
+static bool start_reader(void)
+{
+	command(REMOTE_READERS);
+	for (uint32_t i = 0; i < REMOTE_READERS; i++) {
+		struct remote_slot *s = &readers.slots[i];
+
+		if (__atomic_load_n(&s->alive, __ATOMIC_ACQUIRE))
+			continue;
+		s->turn = 0;
+		s->reader = 0;
+		s->alive = 1; /* until the starter knows better */
+		readers.slot = i;
+		return command(i);
+	}
+	return false;
+}
+
+/* Does the reader sleep, as in a page fault? One that has not been started yet does not. */
+static bool sleeps(const struct remote_slot *s)
+{
+	char path[64], text[512], *end;
+	ssize_t n = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat",
+		 (int)__atomic_load_n(&s->reader, __ATOMIC_ACQUIRE));
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, text, sizeof(text) - 1);
+		close(fd);
+	}
+	text[n > 0 ? n : 0] = '\0';
+	end = strrchr(text, ')');
+	return !end || strncmp(end, ") R", 3) != 0;
+}
+
+/* false: it did not answer. */
+static bool await(struct remote_slot *s, uint32_t turn, uint64_t *ret_waited_ns)
+{
+	uint64_t limit = limit_ns(), from = monotonic_ns(), waited = 0;
+
+	while (__atomic_load_n(&s->turn, __ATOMIC_ACQUIRE) == turn) {
+		waited = monotonic_ns() - from;
+		if (!__atomic_load_n(&s->alive, __ATOMIC_ACQUIRE) || waited > LONGEST_NS)
+			break;
+		if (waited > limit && __atomic_load_n(&s->reader, __ATOMIC_ACQUIRE) && sleeps(s))
+			break;
+		remote_futex_wait(&s->turn, turn, LOOK_NS);
+	}
+	*ret_waited_ns = waited;
+	return __atomic_load_n(&s->turn, __ATOMIC_ACQUIRE) != turn;
+}
+
+/* The reader is told to end, which it does at once, or when its read returns after all. */
+static void leave_behind(struct remote_slot *s, pid_t target, uint64_t waited_ns)
+{
+	pid_t reader = __atomic_load_n(&s->reader, __ATOMIC_ACQUIRE);
+
+	if (reader > 0)
+		kill(reader, SIGKILL);
+	readers.slot = NONE;
+	readers.allowance_ns -= waited_ns < readers.allowance_ns ? waited_ns : readers.allowance_ns;
+	give_up(target, waited_ns);
+}
+
+/* Has the reader make a read. Returns its result, whose bytes lie in the slot. */
+static int64_t ask(enum remote_request request, pid_t pid, uint64_t address, size_t size,
+		   const char *name)
+{
+	struct remote_slot *s;
+	uint64_t waited_ns;
+	uint32_t turn;
+
+	if (is_given_up(pid))
+		return -ETIMEDOUT;
+	if (readers.slot == NONE && !start_reader())
+		return -EBUSY;
+	s = &readers.slots[readers.slot];
+	s->request = request;
+	s->target = pid;
+	s->address = address;
+	s->size = (uint32_t)size;
+	snprintf(s->name, sizeof(s->name), "%s", name);
+	turn = s->turn + 1;
+	__atomic_store_n(&s->turn, turn, __ATOMIC_RELEASE);
+	remote_futex_wake(&s->turn);
+	if (await(s, turn, &waited_ns))
+		return s->result;
+	leave_behind(s, pid, waited_ns);
+	return -ETIMEDOUT;
+}
+
+/* ---- reads */
+
+ssize_t remote_read(pid_t pid, uint64_t address, void *to, size_t size)
+{
+	size_t got = 0;
+	int64_t n = 0;
+
+	pthread_mutex_lock(&readers.lock);
+	while (got < size) {
+		size_t part = size - got < REMOTE_DATA ? size - got : REMOTE_DATA;
+
+		if (!readers.slots)
+			n = remote_read_memory(pid, address + got, (char *)to + got, part);
+		else
+			n = ask(REMOTE_MEMORY, pid, address + got, part, "");
+		if (n <= 0)
+			break;
+		if (readers.slots)
+			memcpy((char *)to + got, readers.slots[readers.slot].data, (size_t)n);
+		got += (size_t)n;
+		if ((size_t)n < part)
+			break;
+	}
+	pthread_mutex_unlock(&readers.lock);
+	return got ? (ssize_t)got : (ssize_t)n;
+}
+
+static int read_file(pid_t pid, const char *name, struct buffer *b)
+{
+	enum remote_request request = REMOTE_FILE;
+	int64_t n;
+
+	pthread_mutex_lock(&readers.lock);
+	while ((n = ask(request, pid, 0, 0, name)) > 0 && b->size < MAX_FILE) {
+		buffer_add(b, readers.slots[readers.slot].data, (size_t)n);
+		request = REMOTE_FILE_MORE;
+	}
+	pthread_mutex_unlock(&readers.lock);
+	return n < 0 ? (int)n : 0;
+}
+
+/* The text of a FILE, and how much of it was read. */
+struct text {
+	struct buffer buffer;
+	size_t at;
+};
+
+static ssize_t text_read(void *cookie, char *to, size_t size)
+{
+	struct text *t = cookie;
+
+	if (size > t->buffer.size - t->at)
+		size = t->buffer.size - t->at;
+	if (size)
+		memcpy(to, t->buffer.data + t->at, size);
+	t->at += size;
+	return (ssize_t)size;
+}
+
+static int text_close(void *cookie)
+{
+	struct text *t = cookie;
+
+	buffer_fini(&t->buffer);
+	free(t);
+	return 0;
+}
+
+FILE *remote_open(pid_t pid, const char *name)
+{
+	const cookie_io_functions_t functions = { .read = text_read, .close = text_close };
+	struct text *t;
+	char path[80];
+	FILE *f;
+	int err;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	if (!readers.slots)
+		return fopen(path, "re");
+	t = xcalloc(1, sizeof(*t));
+	err = read_file(pid, name, &t->buffer);
+	f = err ? NULL : fopencookie(t, "r", functions);
+	if (!f) {
+		if (!err)
+			err = -errno;
+		text_close(t);
+		errno = -err;
+	}
+	return f;
+}

@@ -1,0 +1,39 @@
+/*
+ * Reads of another process's memory, and of the files in /proc that the kernel makes out of it
+ * (maps, cmdline, environ). Such a read may never return: the page may be handed to userfaultfd(2)
+ * or lie in a file whose FUSE server does not answer, and the process may hold the lock of its own
+ * memory. So child processes, the readers, make these reads. One that does not answer in time is
+ * left behind, and its target is given up: it is not read again for a minute.
+ */
+#ifndef SPROF_REMOTE_READ_H
+#define SPROF_REMOTE_READ_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+/*
+ * Starts the readers. To be called early, with one thread: they are forked from here, and keep the
+ * rights that the caller has now. 0 or -errno, not reported; without readers, as in tests, the
+ * calling thread makes the reads itself.
+ */
+int remote_read_start(void);
+/* Ends them, and reports how many more processes were given up than messages said. */
+void remote_read_end(void);
+
+/*
+ * Reads memory. Returns how many bytes could be read, less than `size` if a page in between is not
+ * there; or -errno: -ETIMEDOUT where the process was given up. Any thread may call it.
+ */
+ssize_t remote_read(pid_t pid, uint64_t address, void *to, size_t size);
+/*
+ * Opens /proc/PID/NAME to be read, of which all has been read already, up to 64 MiB. NULL with
+ * errno, ETIMEDOUT as above.
+ */
+FILE *remote_open(pid_t pid, const char *name);
+
+/* How many times a process was given up. */
+uint64_t remote_read_nr_given_up(void);
+
+#endif

@@ -1,0 +1,201 @@
+/*
+ * Both processes are forked from one that may have threads by now or soon, so they use system calls
+ * only.
+ */
+#include "core/untrusted/remote_reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/rights/privileges.h"
+
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+#define PAGE 4096u
+#define MAX_PAGES (REMOTE_DATA / PAGE + 1)
+
+void remote_futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns)
+{
+	struct timespec limit = { (time_t)(timeout_ns / 1000000000u),
+				  (long)(timeout_ns % 1000000000u) };
+
+	syscall(SYS_futex, word, FUTEX_WAIT, value, timeout_ns ? &limit : NULL, NULL, 0);
+}
+
+void remote_futex_wake(uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* ---- a reader */
+
+/* The kernel copies up to the first part that is not there; the parts are pages. */
+int64_t remote_read_memory(pid_t pid, uint64_t address, void *to, size_t size)
+{
+	struct iovec pages[MAX_PAGES], local = { to, 0 };
+	unsigned long nr = 0;
+	ssize_t n;
+
+	while (local.iov_len < size && nr < MAX_PAGES) {
+		size_t part = PAGE - (size_t)((address + local.iov_len) % PAGE);
+
+		if (part > size - local.iov_len)
+			part = size - local.iov_len;
+		pages[nr++] = (struct iovec){ (void *)(address + local.iov_len), part };
+		local.iov_len += part;
+	}
+	n = process_vm_readv(pid, &local, 1, pages, nr, 0);
+	return n < 0 ? -errno : n;
+}
+
+static int64_t read_file(struct remote_slot *s, int *fd)
+{
+	char path[80];
+	size_t got = 0;
+	ssize_t n = 1;
+
+	if (s->request == REMOTE_FILE) {
+		if (*fd >= 0)
+			close(*fd);
+		s->name[sizeof(s->name) - 1] = '\0';
+		snprintf(path, sizeof(path), "/proc/%d/%s", (int)s->target, s->name);
+		*fd = open(path, O_RDONLY | O_CLOEXEC);
+	}
+	if (*fd < 0)
+		return -errno;
+	while (got < REMOTE_DATA && (n = read(*fd, s->data + got, REMOTE_DATA - got)) > 0)
+		got += (size_t)n;
+	return n < 0 && !got ? -errno : (int64_t)got;
+}
+
+static _Noreturn void serve(struct remote_slot *s)
+{
+	int fd = -1;
+
+	__atomic_store_n(&s->reader, (int32_t)getpid(), __ATOMIC_RELEASE);
+	for (;;) {
+		uint32_t turn = __atomic_load_n(&s->turn, __ATOMIC_ACQUIRE);
+
+		if (turn % 2 == 0) {
+			remote_futex_wait(&s->turn, turn, 0);
+			continue;
+		}
+		if (s->request == REMOTE_MEMORY)
+			s->result =
+				remote_read_memory(s->target, s->address, s->data,
+						   s->size < REMOTE_DATA ? s->size : REMOTE_DATA);
+		else
+			s->result = read_file(s, &fd);
+		__atomic_store_n(&s->turn, turn + 1, __ATOMIC_RELEASE);
+		remote_futex_wake(&s->turn);
+	}
+}
+
+/* ---- the starter */
+
+/* The process dies with the one that forked it. false: that is dead already. */
+static bool die_with(pid_t parent)
+{
+	return !prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent;
+}
+
+static void start_reader(struct remote_slot *s)
+{
+	pid_t own = getpid(), pid;
+
+	s->reader = 0;
+	__atomic_store_n(&s->alive, 1, __ATOMIC_RELEASE);
+	pid = fork();
+	if (!pid) {
+		if (die_with(own))
+			serve(s);
+		_exit(0);
+	}
+	if (pid > 0)
+		__atomic_store_n(&s->reader, (int32_t)pid, __ATOMIC_RELEASE);
+	else
+		__atomic_store_n(&s->alive, 0, __ATOMIC_RELEASE);
+}
+
+static void mark_ended(struct remote_slot *slots)
+{
+	pid_t pid;
+
+	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+		for (uint32_t i = 0; i < REMOTE_READERS; i++)
+			if (slots[i].reader == pid)
+				__atomic_store_n(&slots[i].alive, 0, __ATOMIC_RELEASE);
+}
+
+/* It holds no file of the recorder's: one that is stuck would keep it open for ever. */
+static void let_go_of_files(int commands)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	dup2(commands, STDIN_FILENO);
+	if (null >= 0) {
+		dup2(null, STDOUT_FILENO);
+		dup2(null, STDERR_FILENO);
+	}
+	if (syscall(SYS_close_range, 3u, ~0u, 0u))
+		for (int fd = 3; fd < 1024; fd++)
+			close(fd);
+	if (chdir("/"))
+		return; /* it stays where it is */
+}
+
+static _Noreturn void run_starter(struct remote_slot *slots, int commands, pid_t parent)
+{
+	static const int stops[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP };
+	uint8_t slot;
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	for (size_t i = 0; i < sizeof(stops) / sizeof(stops[0]); i++)
+		signal(stops[i], SIG_IGN); /* ^C is for the recorder */
+	signal(SIGCHLD, SIG_DFL);
+	prctl(PR_SET_NAME, "sprof-reader");
+	privileges_reduce(PRIVILEGE(CAP_SYS_PTRACE) | PRIVILEGE(CAP_DAC_READ_SEARCH));
+	let_go_of_files(commands);
+	if (!die_with(parent))
+		_exit(0);
+	while (read(STDIN_FILENO, &slot, 1) == 1) {
+		mark_ended(slots);
+		if (slot < REMOTE_READERS)
+			start_reader(&slots[slot]);
+	}
+	_exit(0);
+}
+
+pid_t remote_starter_fork(struct remote_slot *slots, int *ret_commands)
+{
+	pid_t own = getpid(), pid;
+	int commands[2], err;
+
+	if (pipe2(commands, O_CLOEXEC))
+		return -errno;
+	pid = fork();
+	if (!pid)
+		run_starter(slots, commands[0], own);
+	err = errno;
+	close(commands[0]);
+	if (pid < 0) {
+		close(commands[1]);
+		return -err;
+	}
+	*ret_commands = commands[1];
+	return pid;
+}

@@ -1,0 +1,49 @@
+/*
+ * The process that makes reads for remote_read.c, and the memory through which it is asked. A small
+ * process, the starter, is forked early and forks the readers, so that a reader that is stuck for
+ * ever holds none of the recorder's files or memory, and is no thread that the recorder would wait
+ * for when it ends.
+ */
+#ifndef SPROF_REMOTE_READER_H
+#define SPROF_REMOTE_READER_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#define REMOTE_READERS 32u /* at once, the stuck ones included */
+#define REMOTE_DATA (64u << 10)
+
+enum remote_request {
+	REMOTE_MEMORY,	  /* `size` bytes from `address` */
+	REMOTE_FILE,	  /* /proc/TARGET/NAME from its beginning */
+	REMOTE_FILE_MORE, /* what follows */
+};
+
+struct remote_slot {
+	uint32_t turn; /* odd: a request waits; even: it was answered. A futex */
+	uint32_t alive;
+	int32_t reader;	  /* process id; 0: not started yet */
+	uint32_t request; /* enum remote_request */
+	int32_t target;
+	uint32_t size;
+	uint64_t address;
+	char name[48];
+	int64_t result; /* bytes or -errno */
+	uint8_t data[REMOTE_DATA];
+};
+
+/* Sleeps while *word is `value`, for timeout_ns at most; 0: without a limit. */
+void remote_futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns);
+void remote_futex_wake(uint32_t *word);
+
+/*
+ * Forks the starter. *ret_commands is the end of a pipe: the number of a slot has a reader started
+ * for it; REMOTE_READERS only has readers that ended marked as not alive. Returns its process id or
+ * -errno.
+ */
+pid_t remote_starter_fork(struct remote_slot *slots, int *ret_commands);
+
+/* Makes the read that the slot asks for. For readers, and where there are none. */
+int64_t remote_read_memory(pid_t pid, uint64_t address, void *to, size_t size);
+
+#endif

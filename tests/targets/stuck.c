@@ -1,0 +1,183 @@
+/*
+ * stuck KIND [SECONDS]: works, in code that was made at run time, while reads of its memory from
+ * outside never return:
+ *
+ *	userfault  of the page behind that code: it is handed to userfaultfd(2)
+ *	lock       of anything, /proc/PID/maps included: one thread reads, through /proc/self/mem, a
+ *	           page of a file whose FUSE server does not answer, and so holds the lock of the
+ *	           memory; another one waits to map something
+ *
+ * Prints "ready" when that is so. Exits with status 77 if it may not do that.
+ */
+#include "tests/targets/work.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define PAGE 4096u
+#define FILE_SIZE (1u << 20)
+
+/* mov %rdi,%rcx; 1: dec %rcx; jnz 1b; ret */
+static const unsigned char spin[] = { 0x48, 0x89, 0xf9, 0x48, 0xff, 0xc9, 0x75, 0xfb, 0xc3 };
+
+static _Noreturn void cannot(const char *what)
+{
+	perror(what);
+	exit(77);
+}
+
+/* Code in the first of two pages. */
+static char *make_code(void)
+{
+	char *code = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (code == MAP_FAILED)
+		cannot("mmap");
+	memcpy(code, spin, sizeof(spin));
+	return code;
+}
+
+/* Both pages, so that they stay one mapping; the first one is there already. */
+static void hand_over(char *pages)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register range = { .range = { (uintptr_t)pages, 2 * PAGE },
+					 .mode = UFFDIO_REGISTER_MODE_MISSING };
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &range))
+		cannot("userfaultfd");
+}
+
+/* ---- a file system with one file, whose content never comes */
+
+static void answer(int fd, uint64_t unique, int error, const void *bytes, size_t size)
+{
+	struct fuse_out_header head = { (uint32_t)(sizeof(head) + size), -error, unique };
+	struct iovec parts[2] = { { &head, sizeof(head) }, { (void *)bytes, size } };
+
+	if (writev(fd, parts, 2) < 0)
+		_exit(1);
+}
+
+static struct fuse_attr attributes(uint64_t node)
+{
+	return (struct fuse_attr){ .ino = node,
+				   .size = node == 1 ? 0 : FILE_SIZE,
+				   .mode = node == 1 ? S_IFDIR | 0755 : S_IFREG | 0644,
+				   .nlink = 1 };
+}
+
+static void serve(int fd)
+{
+	static char request[FUSE_MIN_READ_BUFFER + FILE_SIZE];
+	const struct fuse_in_header *in = (const void *)request;
+
+	while (read(fd, request, sizeof(request)) > 0) {
+		struct fuse_init_out init = { .major = FUSE_KERNEL_VERSION,
+					      .minor = 31,
+					      .max_write = PAGE };
+		struct fuse_entry_out entry = { .nodeid = 2, .attr = attributes(2) };
+		struct fuse_attr_out attr = { .attr = attributes(in->nodeid) };
+		struct fuse_open_out open = { .fh = 1 };
+
+		switch (in->opcode) {
+		case FUSE_INIT: answer(fd, in->unique, 0, &init, sizeof(init)); break;
+		case FUSE_LOOKUP: answer(fd, in->unique, 0, &entry, sizeof(entry)); break;
+		case FUSE_GETATTR: answer(fd, in->unique, 0, &attr, sizeof(attr)); break;
+		case FUSE_OPEN: answer(fd, in->unique, 0, &open, sizeof(open)); break;
+		case FUSE_READ:
+		case FUSE_FORGET:
+		case FUSE_INTERRUPT: break;
+		default: answer(fd, in->unique, ENOSYS, NULL, 0);
+		}
+	}
+	_exit(0);
+}
+
+/* A descriptor of that file. The server ends with this process, which frees all that wait. */
+static int endless_file(void)
+{
+	char options[128], place[] = "/tmp/sprof-stuck.XXXXXX", path[64];
+	int device = open("/dev/fuse", O_RDWR | O_CLOEXEC), fd;
+
+	if (device < 0 || unshare(CLONE_NEWNS) || mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    !mkdtemp(place))
+		cannot("FUSE");
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", device);
+	if (mount("stuck", place, "fuse", MS_NOSUID | MS_NODEV, options)) {
+		rmdir(place);
+		cannot("mount");
+	}
+	if (!fork()) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		serve(device);
+	}
+	close(device);
+	snprintf(path, sizeof(path), "%s/file", place);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		cannot("open");
+	umount2(place, MNT_DETACH);
+	rmdir(place);
+	return fd;
+}
+
+static void *read_through_proc(void *page)
+{
+	int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	char byte;
+
+	return (void *)pread(fd, &byte, 1, (off_t)(uintptr_t)page);
+}
+
+static void *map_something(void *unused)
+{
+	(void)unused;
+	return mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static void hold_lock(void)
+{
+	pthread_t threads[2];
+	void *page = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, endless_file(), 0);
+
+	/* Stacks are mapped before the lock is held. */
+	if (page == MAP_FAILED || pthread_create(&threads[0], NULL, read_through_proc, page))
+		cannot("lock");
+	usleep(100000);
+	if (pthread_create(&threads[1], NULL, map_something, NULL))
+		cannot("lock");
+}
+
+int main(int argc, char **argv)
+{
+	const char *kind = argc > 1 ? argv[1] : "";
+	uint64_t end = cpu_ns() + (argc > 2 ? strtoull(argv[2], NULL, 10) : 10) * 1000000000;
+	char *code = make_code();
+
+	if (!strcmp(kind, "userfault"))
+		hand_over(code);
+	else if (!strcmp(kind, "lock"))
+		hold_lock();
+	if (write(1, "ready\n", 6) != 6)
+		return 1;
+	while (cpu_ns() < end)
+		((void (*)(uint64_t))(uintptr_t)code)(100000);
+	_exit(0);
+}

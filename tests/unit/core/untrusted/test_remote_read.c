@@ -1,0 +1,201 @@
+/* Reads of other processes' memory: what is there is read, and what never comes is given up. */
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/untrusted/remote_read.h"
+
+#define PAGE 4096u
+#define NR_PAGES 40u
+#define NR_STUCK 30u
+
+/* Pages of a child: bytes that count up, then one that is not there. */
+static unsigned char *pages;
+
+static int start(void **state)
+{
+	(void)state;
+	log_set_level(LOG_QUIET);
+	pages = mmap(NULL, NR_PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		     0);
+	for (size_t i = 0; i < (NR_PAGES - 1) * PAGE; i++)
+		pages[i] = (unsigned char)(i % 251);
+	munmap(pages + (NR_PAGES - 1) * PAGE, PAGE);
+	return remote_read_start();
+}
+
+static int end(void **state)
+{
+	(void)state;
+	remote_read_end();
+	return 0;
+}
+
+/* A process whose first page is handed to userfaultfd(2), or 0 where that is not possible. */
+static pid_t stuck_process(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register range = { .range = { (uintptr_t)pages, PAGE },
+					 .mode = UFFDIO_REGISTER_MODE_MISSING };
+	int pipes[2], fd;
+	char ok = 0;
+	pid_t pid;
+
+	assert_int_equal(pipe(pipes), 0);
+	pid = fork();
+	if (!pid) {
+		fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+		madvise(pages, PAGE, MADV_DONTNEED);
+		ok = fd >= 0 && !ioctl(fd, UFFDIO_API, &api) && !ioctl(fd, UFFDIO_REGISTER, &range);
+		if (write(pipes[1], &ok, 1) == 1)
+			pause();
+		_exit(0);
+	}
+	assert_int_equal(read(pipes[0], &ok, 1), 1);
+	close(pipes[0]);
+	close(pipes[1]);
+	if (ok)
+		return pid;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return 0;
+}
+
+static pid_t sound_process(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		pause();
+		_exit(0);
+	}
+	return pid;
+}
+
+static void end_process(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void memory_is_read_up_to_the_first_page_that_is_not_there(void **state)
+{
+	unsigned char *got = malloc(NR_PAGES * PAGE);
+	const size_t there = (NR_PAGES - 1) * PAGE;
+	pid_t pid = sound_process();
+
+	(void)state;
+	assert_int_equal(remote_read(pid, (uintptr_t)pages + 5, got, 1000), 1000);
+	assert_memory_equal(got, pages + 5, 1000);
+	assert_int_equal(remote_read(pid, (uintptr_t)pages + 7, got, NR_PAGES * PAGE), there - 7);
+	assert_memory_equal(got, pages + 7, there - 7);
+	assert_int_equal(remote_read(pid, (uintptr_t)pages + there, got, 8), -EFAULT);
+	end_process(pid);
+	assert_int_equal(remote_read(pid, (uintptr_t)pages, got, 8), -ESRCH);
+	free(got);
+}
+
+static void file_of_proc_is_read_by_lines(void **state)
+{
+	char path[64], *theirs = NULL, *ours = NULL;
+	size_t their_size = 0, our_size = 0;
+	pid_t pid = sound_process();
+	FILE *direct, *remote;
+	ssize_t n;
+
+	(void)state;
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	direct = fopen(path, "re");
+	remote = remote_open(pid, "maps");
+	assert_non_null(remote);
+	while ((n = getline(&theirs, &their_size, direct)) > 0) {
+		assert_int_equal(getline(&ours, &our_size, remote), n);
+		assert_string_equal(ours, theirs);
+	}
+	assert_int_equal(getline(&ours, &our_size, remote), -1);
+	fclose(direct);
+	fclose(remote);
+	end_process(pid);
+	assert_null(remote_open(pid, "maps"));
+	assert_int_equal(errno, ENOENT);
+	free(theirs);
+	free(ours);
+}
+
+static void read_that_never_returns_is_given_up(void **state)
+{
+	pid_t sound = sound_process(), stuck = stuck_process();
+	uint64_t from = monotonic_ns(), nr = remote_read_nr_given_up();
+	unsigned char got[16];
+
+	(void)state;
+	if (!stuck) {
+		end_process(sound);
+		print_message("[  SKIPPED ] userfaultfd(2) is not allowed\n");
+		skip();
+	}
+	assert_int_equal(remote_read(stuck, (uintptr_t)pages, got, 16), -ETIMEDOUT);
+	assert_true(monotonic_ns() - from > 100000000);
+	from = monotonic_ns();
+	assert_int_equal(remote_read(stuck, (uintptr_t)pages + PAGE, got, 16), -ETIMEDOUT);
+	assert_null(remote_open(stuck, "maps"));
+	assert_int_equal(errno, ETIMEDOUT);
+	assert_true(monotonic_ns() - from < 100000000);
+	assert_int_equal(remote_read_nr_given_up(), nr + 1);
+	assert_int_equal(remote_read(sound, (uintptr_t)pages, got, 16), 16);
+	end_process(stuck);
+	end_process(sound);
+}
+
+/* Their number is about that of the readers, and they take turns. */
+static void many_that_never_return_cost_little_more_than_one(void **state)
+{
+	pid_t sound = sound_process(), stuck[NR_STUCK];
+	unsigned char got[16];
+	uint64_t from;
+
+	(void)state;
+	for (unsigned int i = 0; i < NR_STUCK; i++) {
+		stuck[i] = stuck_process();
+		if (!stuck[i]) {
+			end_process(sound);
+			skip();
+		}
+	}
+	from = monotonic_ns();
+	for (int round = 0; round < 2; round++)
+		for (unsigned int i = 0; i < NR_STUCK; i++) {
+			assert_int_equal(remote_read(stuck[i], (uintptr_t)pages, got, 16),
+					 -ETIMEDOUT);
+			assert_int_equal(remote_read(sound, (uintptr_t)pages, got, 16), 16);
+		}
+	/* Alone, each would take half a second. */
+	assert_true(monotonic_ns() - from < 8000000000);
+	for (unsigned int i = 0; i < NR_STUCK; i++)
+		end_process(stuck[i]);
+	end_process(sound);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(memory_is_read_up_to_the_first_page_that_is_not_there),
+		cmocka_unit_test(file_of_proc_is_read_by_lines),
+		cmocka_unit_test(read_that_never_returns_is_given_up),
+		cmocka_unit_test(many_that_never_return_cost_little_more_than_one),
+	};
+
+	return cmocka_run_group_tests(tests, start, end);
+}
