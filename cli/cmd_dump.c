@@ -19,6 +19,7 @@
 #include "core/base/buffer.h"
 #include "core/base/log.h"
 #include "core/rights/privileges.h"
+#include "core/sandbox/sandbox.h"
 #include "output/report/dump_write.h"
 #include "sampler/dump.h"
 #include "symbolizer/symbolizer.h"
@@ -213,6 +214,7 @@ static int dump_main(int argc, char **argv)
 		.open_root = dump_open_root,
 	};
 	struct symbolizer_stats stats;
+	struct sandbox *sandbox;
 	struct cmd_dump_opts o = { 0 };
 	struct buffer b = { 0 };
 	struct all_users users;
@@ -221,8 +223,17 @@ static int dump_main(int argc, char **argv)
 
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
 	users = (struct all_users){ .asked = o.all_users, .pids = &o.pid, .nr_pids = 1 };
-	if (all_users_check(&users) || take_dump(o.pid, &d))
+	if (all_users_check(&users))
 		return 1;
+	err = sandbox_new(&sandbox);
+	if (err) {
+		log_error(-err, "start the process that parses files");
+		return 1;
+	}
+	if (take_dump(o.pid, &d)) {
+		sandbox_free(sandbox);
+		return 1;
+	}
 	if (*d->python)
 		log_warning("no Python frames: %s", d->python);
 	if (d->nr_unread_tasks)
@@ -230,7 +241,9 @@ static int dump_main(int argc, char **argv)
 			    "is stopped for no longer than %u ms",
 			    d->nr_unread_tasks, d->nr_tasks, DUMP_STOP_MS);
 	symbolizer.context = d;
+	symbolizer.sandbox = sandbox;
 	symbolizer_run(d->profile, &symbolizer, &stats);
+	sandbox_free(sandbox);
 	write_dump(&b, d, &o);
 	err = 0;
 	if (o.python_only && !b.size) {

@@ -33,6 +33,7 @@
 #include "core/profile/facts.h"
 #include "core/recording/recfile.h"
 #include "core/profile/source.h"
+#include "core/sandbox/sandbox.h"
 #include "core/untrusted/remote_read.h"
 #include "sampler/target/launch.h"
 #include "symbolizer/lookup/debuginfod.h"
@@ -48,6 +49,7 @@ struct recording {
 	const struct source_ops *ops;
 	struct source *source;
 	struct recfile *file;
+	struct sandbox *sandbox;       /* where files of targets are parsed */
 	struct debuginfod *debuginfod; /* NULL = not asked for */
 	struct record_gpu *gpu;
 	struct record_calls *calls; /* NULL = none are counted */
@@ -89,6 +91,7 @@ static int open_source(struct recording *r)
 		.event = o->event,
 		.no_python = o->no_python,
 		.wall_clock = o->wall_clock,
+		.sandbox = r->sandbox,
 	};
 
 	return r->ops->open(&config, &r->source);
@@ -282,6 +285,7 @@ static int finish(struct recording *r)
 {
 	const struct symbolizer_opts symbolize = {
 		.debuginfod = r->debuginfod,
+		.sandbox = r->sandbox,
 		.open_module = open_module,
 		.open_root = open_root,
 		.kernel_symbol = r->ops->kernel_symbol ? kernel_symbol : NULL,
@@ -385,7 +389,7 @@ static void set_gate(struct recording *r)
 static int open_parts(struct recording *r)
 {
 	enum rights before = privileges_use(RIGHTS_BORROWED);
-	int err = record_gpu_new(&r->opts->gpu, !r->opts->no_python, &r->gpu);
+	int err = record_gpu_new(&r->opts->gpu, !r->opts->no_python, r->sandbox, &r->gpu);
 
 	err = err ? err : record_gpu_connect(r->gpu, r->opts->pids, r->opts->nr_pids);
 	if (!err)
@@ -497,13 +501,22 @@ static int record_main(int argc, char **argv)
 		record_opts_fini(&opts);
 		return cannot_run(opts.program[0], err);
 	}
+	err = sandbox_new(&r.sandbox);
+	if (err) {
+		log_error(-err, "start the process that parses files");
+		status = opts.program ? OWN_FAILURE : 1;
+		record_opts_fini(&opts);
+		return status;
+	}
 	if (record_targets_find(&opts)) {
+		sandbox_free(r.sandbox);
 		status = opts.program ? OWN_FAILURE : 1;
 		record_opts_fini(&opts);
 		return status;
 	}
 	record_opts_describe(&opts);
 	if (opts.debuginfod && debuginfod_open(show_fetching, &r, &r.debuginfod)) {
+		sandbox_free(r.sandbox);
 		status = opts.program ? OWN_FAILURE : 1;
 		record_opts_fini(&opts);
 		return status;
@@ -517,6 +530,7 @@ static int record_main(int argc, char **argv)
 	record_gate_free(r.gate);
 	recfile_free(r.file);
 	debuginfod_close(r.debuginfod);
+	sandbox_free(r.sandbox);
 	record_opts_fini(&opts);
 	remote_read_end();
 	return status;

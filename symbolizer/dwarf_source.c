@@ -70,7 +70,7 @@ static void *source_open(const struct symbol_module *module)
 	s = xcalloc(1, sizeof(*s));
 	s->file = file;
 	file->path = module->debug ? module->debug_path : module->path_in_root;
-	file->root = module->debug ? module->debug_root : module->root;
+	file->root = module->debug ? module->debug_root : &module->root;
 	s->alt_image = open_alt(module, image);
 	if (s->alt_image)
 		s->alt = file->alt = open_dwarf(s->alt_image, "the file of .gnu_debugaltlink");

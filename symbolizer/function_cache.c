@@ -91,13 +91,6 @@ uint32_t function_cache_get(struct function_cache *cache, struct profile *p, uin
 	return slot->function;
 }
 
-void function_cache_clear(struct function_cache *cache)
-{
-	if (cache->nr)
-		memset(cache->slots, 0, cache->nr_slots * sizeof(*cache->slots));
-	cache->nr = 0;
-}
-
 void function_cache_fini(struct function_cache *cache)
 {
 	free(cache->slots);

@@ -1,7 +1,7 @@
 /*
  * Maps a symbol to a function of the profile, once per symbol: most frames of a module lie in
  * functions that were seen before, and demangling costs more than a lookup. Symbols are told apart
- * by the addresses of their strings, so the cache is cleared before a source closes.
+ * by the addresses of their strings, so a cache is for the sources of one module.
  */
 #ifndef SPROF_FUNCTION_CACHE_H
 #define SPROF_FUNCTION_CACHE_H
@@ -19,7 +19,6 @@ struct function_cache {
 /* Returns the function id of frame->name (not NULL) in the profile. */
 uint32_t function_cache_get(struct function_cache *cache, struct profile *p, uint32_t module,
 			    enum function_kind kind, const struct symbol_frame *frame);
-void function_cache_clear(struct function_cache *cache);
 void function_cache_fini(struct function_cache *cache);
 
 #endif

@@ -177,9 +177,9 @@ int function_names_find(int fd, pid_t pid, const char *path, const char *const *
 		.opts = &opts,
 		.kind = MODULE_ELF,
 		.path = path,
-		.root = safe_open_root_of(pid),
+		.root.fd = safe_open_root_of(pid),
 		.path_in_root = path,
-		.own_root = safe_open_root_of(0),
+		.own_root.fd = safe_open_root_of(0),
 	};
 	struct search s = { .globs = globs, .nr_globs = nr_globs };
 	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0), err;
@@ -206,10 +206,10 @@ int function_names_find(int fd, pid_t pid, const char *path, const char *const *
 	*ret_functions = s.found;
 	*ret_nr = s.nr;
 out:
-	if (module.root >= 0)
-		close(module.root);
-	if (module.own_root >= 0)
-		close(module.own_root);
+	if (module.root.fd >= 0)
+		close(module.root.fd);
+	if (module.own_root.fd >= 0)
+		close(module.own_root.fd);
 	return err;
 }
 

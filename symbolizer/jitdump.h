@@ -27,6 +27,12 @@ struct jitdump_code {
 int jitdump_read(int fd, const uint64_t *addresses, size_t nr, struct jitdump **ret_dump);
 void jitdump_free(struct jitdump *dump);
 
+/*
+ * Opens the dump of process pid, wherever compilers put it. A descriptor or -errno; -EPERM where
+ * the file belongs to another user.
+ */
+int jitdump_open(uint32_t pid);
+
 /* Returns NULL where the address is not one of them, or holds no compiled code. */
 const struct jitdump_code *jitdump_lookup(const struct jitdump *dump, uint64_t address);
 

@@ -83,7 +83,7 @@ static int open_of_agent(uint32_t pid, const char *name)
 	return fd;
 }
 
-static int open_dump(uint32_t pid)
+int jitdump_open(uint32_t pid)
 {
 	char name[64], in_tmp[80];
 	int fd;
@@ -104,9 +104,8 @@ static int open_dump(uint32_t pid)
 static void *source_open(const struct symbol_module *module)
 {
 	struct jitdump *dump;
-	int fd, err;
+	int fd = module->jitdump_fd, err;
 
-	fd = open_dump(module->pid);
 	if (fd < 0)
 		return NULL;
 	err = jitdump_read(fd, module->addresses, module->nr_addresses, &dump);

@@ -112,9 +112,8 @@ static void *source_open(const struct symbol_module *module)
 	uint64_t limit;
 	char *text;
 	size_t size;
-	int fd, err;
+	int fd = module->perf_map_fd, err;
 
-	fd = perf_map_open(module->pid);
 	if (fd < 0)
 		return NULL;
 	limit = memory_available() / 8; /* the text is held twice while its buffer grows */

@@ -6,7 +6,6 @@
 #include "symbolizer/symbol_module.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,17 +16,27 @@
 #include "core/base/alloc.h"
 #include "core/base/log.h"
 #include "core/rights/safe_open.h"
+#include "symbolizer/jitdump.h"
 #include "symbolizer/lookup/debug_file.h"
+#include "symbolizer/perf_map.h"
 
-static int open_by_path(const struct profile_module *m, const char *path,
-			struct elf_image **ret_image)
+int symbol_module_open(const struct profile *p, uint32_t id, const struct symbolizer_opts *opts,
+		       bool *ret_is_kept)
+{
+	int fd = opts->open_module ? opts->open_module(opts->context, id) : -ENOENT;
+
+	*ret_is_kept = fd >= 0;
+	return fd >= 0 ? fd : safe_open(profile_str(p, p->modules[id].path), SAFE_OPEN_ELF_MAX);
+}
+
+/* Takes over fd. A file that was not kept open must be the one that was sampled. */
+static int open_image(const struct profile_module *m, const char *path, int fd, bool is_kept,
+		      struct elf_image **ret_image)
 {
 	struct elf_image *image;
 	struct stat st;
-	int fd = safe_open(path, SAFE_OPEN_ELF_MAX), err;
+	int err;
 
-	if (fd < 0)
-		return fd;
 	if (fstat(fd, &st)) {
 		err = -errno;
 		close(fd);
@@ -36,26 +45,15 @@ static int open_by_path(const struct profile_module *m, const char *path,
 	err = elf_image_open(fd, &image);
 	if (err)
 		return err;
-	if (m->build_id_size ? !elf_image_has_build_id(image, m->build_id, m->build_id_size)
-			     : !m->ino || st.st_ino != m->ino || st.st_dev != m->dev) {
+	if (!is_kept &&
+	    (m->build_id_size ? !elf_image_has_build_id(image, m->build_id, m->build_id_size)
+			      : !m->ino || st.st_ino != m->ino || st.st_dev != m->dev)) {
 		log_debug("'%s' is no longer the file that was sampled", path);
 		elf_image_close(image);
 		return -ESTALE;
 	}
 	*ret_image = image;
 	return 0;
-}
-
-static int open_file(const struct symbol_module *module, const struct profile *p, uint32_t id,
-		     struct elf_image **ret_image)
-{
-	int fd = -ENOENT;
-
-	if (module->opts->open_module)
-		fd = module->opts->open_module(module->opts->context, id);
-	if (fd >= 0)
-		return elf_image_open(fd, ret_image);
-	return open_by_path(&p->modules[id], module->path, ret_image);
 }
 
 /* The vdso has no file, but every process has the same one mapped, ours too. */
@@ -92,24 +90,17 @@ static int open_own_vdso(const struct profile_module *m, struct elf_image **ret_
 	return 0;
 }
 
-/* Opens the roots; where that of the module is gone, only names that it chose are not followed. */
-static void open_roots(struct symbol_module *module, uint32_t id)
+int symbol_module_root(uint32_t id, const struct symbolizer_opts *opts, size_t *ret_prefix)
 {
-	const struct symbolizer_opts *opts = module->opts;
-
-	size_t prefix = 0;
-
-	module->own_root = safe_open_root_of(0);
-	module->root = opts->open_root ? opts->open_root(opts->context, id, &prefix)
-				       : fcntl(module->own_root, F_DUPFD_CLOEXEC, 0);
-	module->path_in_root = module->path + prefix;
+	*ret_prefix = 0;
+	return opts->open_root ? opts->open_root(opts->context, id, ret_prefix)
+			       : safe_open_root_of(0);
 }
 
-int symbol_module_init(struct symbol_module *module, const struct profile *p, uint32_t id,
-		       bool matters, const struct symbolizer_opts *opts)
+static void fill(struct symbol_module *module, const struct profile *p, uint32_t id, bool matters,
+		 const struct symbolizer_opts *opts)
 {
 	const struct profile_module *m = &p->modules[id];
-	int err = 0;
 
 	*module = (struct symbol_module){
 		.opts = opts,
@@ -117,22 +108,67 @@ int symbol_module_init(struct symbol_module *module, const struct profile *p, ui
 		.path = profile_str(p, m->path),
 		.pid = m->pid,
 		.matters = matters,
-		.root = -1,
-		.own_root = -1,
+		.root.fd = -1,
+		.own_root.fd = -1,
+		.jitdump_fd = -ENOENT,
+		.perf_map_fd = -ENOENT,
 	};
-	if (m->kind == MODULE_ELF)
-		err = open_file(module, p, id, &module->image);
-	else if (m->kind == MODULE_VDSO)
-		err = open_own_vdso(m, &module->image);
-	if (err) {
+}
+
+static int failed(const struct symbol_module *module, int err)
+{
+	if (err)
 		log_debug("no symbols of '%s': %s", module->path, strerror(-err));
-		return err;
-	}
+	return err;
+}
+
+int symbol_module_init(struct symbol_module *module, const struct profile *p, uint32_t id,
+		       bool matters, const struct symbolizer_opts *opts)
+{
+	const struct profile_module *m = &p->modules[id];
+	size_t prefix;
+	bool is_kept;
+	int fd, err = 0;
+
+	fill(module, p, id, matters, opts);
 	if (m->kind == MODULE_ELF) {
-		open_roots(module, id);
+		fd = symbol_module_open(p, id, opts, &is_kept);
+		err = fd < 0 ? fd : open_image(m, module->path, fd, is_kept, &module->image);
+	} else if (m->kind == MODULE_VDSO) {
+		err = open_own_vdso(m, &module->image);
+	} else if (m->kind == MODULE_JIT) {
+		module->jitdump_fd = jitdump_open(m->pid);
+		module->perf_map_fd = perf_map_open(m->pid);
+	}
+	if (!err && m->kind == MODULE_ELF) {
+		/* Where the module's root is gone, only names that it chose are not followed. */
+		module->own_root.fd = safe_open_root_of(0);
+		module->root.fd = symbol_module_root(id, opts, &prefix);
+		module->path_in_root = module->path + prefix;
 		debug_file_find(module);
 	}
-	return 0;
+	return failed(module, err);
+}
+
+int symbol_module_init_handed(struct symbol_module *module, const struct profile *p, bool matters,
+			      const struct symbolizer_opts *opts, const struct handed_files *files)
+{
+	const struct profile_module *m = &p->modules[files->module];
+	int err = 0;
+
+	fill(module, p, files->module, matters, opts);
+	module->root.broker = module->own_root.broker = files->broker;
+	module->own_root.is_own = true;
+	module->path_in_root = module->path + files->prefix;
+	if (m->kind == MODULE_JIT) {
+		module->jitdump_fd = files->fds[0];
+		module->perf_map_fd = files->fds[1];
+	} else {
+		err = open_image(m, module->path, files->fds[0], files->is_kept, &module->image);
+	}
+	if (!err && m->kind == MODULE_ELF)
+		debug_file_find(module);
+	return failed(module, err);
 }
 
 void symbol_module_fini(struct symbol_module *module)
@@ -142,8 +178,8 @@ void symbol_module_fini(struct symbol_module *module)
 	elf_image_close(module->image);
 	elf_image_close(module->debug);
 	free(module->debug_path);
-	if (module->root >= 0)
-		close(module->root);
-	if (module->own_root >= 0)
-		close(module->own_root);
+	if (module->root.fd >= 0)
+		close(module->root.fd);
+	if (module->own_root.fd >= 0)
+		close(module->own_root.fd);
 }

@@ -21,6 +21,7 @@ enum gpu_mode {
 
 struct launch;
 struct record_gpu;
+struct sandbox;
 struct sink;
 
 /* What is collected, when, and with which stacks. */
@@ -39,10 +40,11 @@ struct record_gpu_opts {
 #define GPU_TIMELINE_MAX 1000000
 
 /*
- * `ret_gpu` is NULL with GPU_OFF, and with GPU_AUTO if the library is not installed. Returns 0 or
- * -errno, reported.
+ * Files of targets are parsed in the sandbox. `ret_gpu` is NULL with GPU_OFF, and with GPU_AUTO if
+ * the library is not installed. Returns 0 or -errno, reported.
  */
-int record_gpu_new(const struct record_gpu_opts *opts, bool python, struct record_gpu **ret_gpu);
+int record_gpu_new(const struct record_gpu_opts *opts, bool python, const struct sandbox *sandbox,
+		   struct record_gpu **ret_gpu);
 /* Every function below accepts NULL and then does nothing. */
 void record_gpu_free(struct record_gpu *gpu);
 

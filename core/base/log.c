@@ -1,7 +1,7 @@
 /*
  * A message is written in one piece, so that messages of two threads do not mix, and as clean text:
  * it may hold a name that a target or a file chose, and must not tell the terminal anything. The
- * level is the only global mutable state of the program.
+ * level and the relay are the only global mutable state of the program.
  */
 #include "core/base/log.h"
 
@@ -14,10 +14,18 @@
 #include "core/base/clean_text.h"
 
 static enum log_level current_level = LOG_NORMAL;
+static log_relay *current_relay;
+static void *relay_context;
 
 void log_set_level(enum log_level level)
 {
 	current_level = level;
+}
+
+void log_set_relay(log_relay *relay, void *context)
+{
+	current_relay = relay;
+	relay_context = context;
 }
 
 static void emit(const char *prefix, const char *format, va_list ap, int errnum)
@@ -31,10 +39,28 @@ static void emit(const char *prefix, const char *format, va_list ap, int errnum)
 		text_add_clean(&line, text, (size_t)length);
 	if (errnum)
 		buffer_printf(&line, ": %s", strerror(errnum));
-	buffer_add_char(&line, '\n');
-	fwrite(line.data, 1, line.size, stderr);
+	if (current_relay) {
+		current_relay(relay_context, buffer_cstring(&line));
+	} else {
+		buffer_add_char(&line, '\n');
+		fwrite(line.data, 1, line.size, stderr);
+	}
 	buffer_fini(&line);
 	free(text);
+}
+
+static void __attribute__((format(printf, 1, 2))) emit_line(const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	emit("", format, ap, 0);
+	va_end(ap);
+}
+
+void log_relayed(const char *line)
+{
+	emit_line("%s", line);
 }
 
 void log_error(int errnum, const char *what, ...)

@@ -13,6 +13,15 @@ enum log_level { LOG_QUIET, LOG_NORMAL, LOG_VERBOSE };
 
 void log_set_level(enum log_level level);
 
+/*
+ * From now on messages go to `relay` and not to stderr, for a process that has none. Several
+ * threads may call it at a time.
+ */
+typedef void log_relay(void *context, const char *line);
+void log_set_relay(log_relay *relay, void *context);
+/* Writes a message that another process relayed; its bytes may be anything. */
+void log_relayed(const char *line);
+
 /* "sprof: cannot <what>: <strerror(errnum)>"; errnum 0 leaves the reason out. */
 void log_error(int errnum, const char *what, ...) __attribute__((format(printf, 2, 3)));
 /* "sprof: warning: <text>"; silent at LOG_QUIET. */

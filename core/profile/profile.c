@@ -412,6 +412,7 @@ const char *marker_name(enum marker marker)
 		[MARKER_NO_KERNEL_STACK] = "[no kernel stack]",
 		[MARKER_NO_LAUNCH] = "[launch not seen]",
 		[MARKER_PYTHON] = "[Python frames not readable]",
+		[MARKER_PARSER_FAILED] = "[unwind rules not readable]",
 		[MARKER_OVER_LIMIT] = "[incomplete: over a limit]",
 		[MARKER_TOO_LONG] = "[incomplete: too long to walk]",
 	};

@@ -49,6 +49,7 @@ enum marker {
 	MARKER_PYTHON = 8,	    /* Python frames that could not be read */
 	MARKER_NO_LAUNCH = 9,	    /* the launch of this GPU work was not seen */
 	MARKER_OVER_LIMIT = 10,	    /* the recorder's tables had no room for the code's file */
+	MARKER_PARSER_FAILED = 11,  /* reading the unwind rules of this file failed: no rule */
 	MARKER_TOO_LONG = 12,	    /* walking it further would have taken too long */
 	NR_MARKERS
 };

@@ -36,6 +36,8 @@ struct sink {
 	bool (*wants)(struct sink *sink, const struct profile_sample *sample);
 };
 
+struct sandbox;
+
 /* What is known of the language runtimes of targets before they are sampled. */
 enum source_runtime {
 	RUNTIME_NONE_SEEN,
@@ -75,6 +77,8 @@ struct source_config {
 	bool no_python;		     /* record native frames only, even in interpreters */
 	bool wall_clock;	     /* also sample threads that wait; only the timer source can */
 	enum source_runtime runtime; /* of all targets together: the greatest; for fit() */
+	/* where files of targets are parsed; outlives the source; NULL: in this process */
+	const struct sandbox *sandbox;
 };
 
 struct source; /* each source defines its own */

@@ -62,7 +62,8 @@ static void forget_runtime(void *context, uint32_t number, const struct unwind_t
 
 /* ---- life */
 
-void ebpf_files_init(struct ebpf_files *f, struct kernel_side *kernel, struct limits *limits)
+void ebpf_files_init(struct ebpf_files *f, struct kernel_side *kernel, struct limits *limits,
+		     const struct sandbox *sandbox)
 {
 	static const struct runtime_ops ops = { publish_runtime, forget_runtime };
 
@@ -70,7 +71,7 @@ void ebpf_files_init(struct ebpf_files *f, struct kernel_side *kernel, struct li
 	f->limits = limits;
 	f->table = file_table_new();
 	file_table_raise_limit();
-	f->builder = table_builder_new(kernel->rules);
+	f->builder = table_builder_new(kernel->rules, sandbox);
 	f->published = xcalloc(WALK_MAX_MODULES, sizeof(*f->published));
 	user_shares_init(&f->words, ARENA_WORDS);
 	kernel_side_set_module(kernel, FILE_OVER_LIMIT,
@@ -267,6 +268,7 @@ void ebpf_files_poll(struct ebpf_files *f, uint64_t now_ns)
 			runtime_unwind_take(f->runtime, &built);
 			continue;
 		}
+		file_table_get(f->table, built.index)->parser_failed = built.parser_failed;
 		publish_table(f, &built);
 		unwind_table_free(built.table);
 	}

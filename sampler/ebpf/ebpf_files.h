@@ -19,6 +19,7 @@ struct kernel_side;
 struct mapped_file;
 struct process;
 struct runtime_unwind;
+struct sandbox;
 struct sideband_record;
 struct table_builder;
 struct walk_rule;
@@ -38,8 +39,12 @@ struct ebpf_files {
 	void *context;
 };
 
-/* The kernel side is loaded; it and `limits` must outlive the files. */
-void ebpf_files_init(struct ebpf_files *f, struct kernel_side *kernel, struct limits *limits);
+/*
+ * The kernel side is loaded; it and `limits` must outlive the files, and so must the sandbox in
+ * which files are parsed (NULL: they are parsed in this process).
+ */
+void ebpf_files_init(struct ebpf_files *f, struct kernel_side *kernel, struct limits *limits,
+		     const struct sandbox *sandbox);
 /*
  * Once no process has rows of runtime code any more, and before the kernel side goes. Zeros are
  * fine.

@@ -176,7 +176,7 @@ static int make_parts(struct source *s, const struct source_config *config)
 
 	if (err)
 		return err;
-	ebpf_files_init(&s->files, &s->kernel, &s->limits);
+	ebpf_files_init(&s->files, &s->kernel, &s->limits, config->sandbox);
 	if (!config->no_python)
 		s->pythons = ebpf_pythons_new(kernel_side_pythons(&s->kernel), &s->limits);
 	ebpf_targets_init(&s->processes, &s->kernel, &s->files, s->pythons, &s->limits);

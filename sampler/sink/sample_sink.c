@@ -149,6 +149,18 @@ static uint32_t user_frame(struct sample_sink *out, const struct process *p, uin
 	return out->sink->frame(out->sink, sample_sink_module(out, m->code), address);
 }
 
+/* A walk that found no rule in a file of which no rule could be read says so. */
+static enum marker marker_of(const struct process *p, const struct walked *w)
+{
+	uint64_t last = w->nr_user && !w->gap ? w->user[w->nr_user - 1] : 0;
+	const struct mapping *m;
+
+	if (w->marker != MARKER_NO_RULE || !p || !last || is_python(last))
+		return (enum marker)w->marker;
+	m = process_find(p, last & FRAME_EXACT ? last & ~FRAME_EXACT : last - 1);
+	return m && m->code->parser_failed ? MARKER_PARSER_FAILED : MARKER_NO_RULE;
+}
+
 struct known_stack sample_sink_stack(struct sample_sink *out, const struct process *p,
 				     const struct walked *w)
 {
@@ -161,8 +173,10 @@ struct known_stack sample_sink_stack(struct sample_sink *out, const struct proce
 		known.incomplete = MARKER_PYTHON + 1;
 	}
 	if (w->marker >= 0) {
-		frames[nr++] = marker_frame(out, (enum marker)w->marker);
-		known.incomplete = (uint8_t)(w->marker + 1);
+		enum marker marker = marker_of(p, w);
+
+		frames[nr++] = marker_frame(out, marker);
+		known.incomplete = (uint8_t)(marker + 1);
 	}
 	for (size_t i = w->nr_user; i-- > 0;) {
 		size_t at = i;

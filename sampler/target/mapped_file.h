@@ -38,6 +38,7 @@ struct mapped_file {
 	uint64_t dev, ino;
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_size;
+	bool parser_failed;	       /* its unwind table could not be read (table_builder.h) */
 	uint32_t nr_derived_functions; /* not yet reported as struct fact_derived_rules */
 	int fd;			       /* or -errno: it could not be opened */
 	struct timespec changed;       /* st_mtime when it was opened */

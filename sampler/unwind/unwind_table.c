@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "core/base/alloc.h"
 #include "sampler/unwind/cfi.h"
@@ -339,8 +340,12 @@ void unwind_table_free(struct unwind_table *table)
 {
 	if (!table)
 		return;
-	free(table->pages);
-	free(table->words);
-	free(table->functions);
+	if (table->mapping) {
+		munmap(table->mapping, table->mapping_size);
+	} else {
+		free(table->pages);
+		free(table->words);
+		free(table->functions);
+	}
 	free(table);
 }

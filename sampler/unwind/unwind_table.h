@@ -39,6 +39,8 @@ struct unwind_table {
 	uint32_t nr_words;
 	struct unwind_function *functions; /* of runtime code, by start; NULL for files */
 	uint32_t nr_functions;
+	void *mapping; /* where all of it lies (table_file.h); NULL: each part is on the heap */
+	uint64_t mapping_size;
 	/* statistics */
 	uint32_t nr_fdes, nr_broken_fdes;
 	uint32_t nr_rows;	       /* rows before page splitting */

@@ -6,18 +6,23 @@
  */
 #include "sampler/walk/table_builder.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/log.h"
 #include "core/rights/privileges.h"
+#include "sampler/unwind/confined_table.h"
 #include "sampler/unwind/rule_set.h"
 #include "sampler/unwind/unwind_table.h"
 
+#define MAX_WARNINGS 5
 #define NR_TURNS 64 /* users whose numbers differ by a multiple of this share a queue */
 
 struct job {
@@ -52,6 +57,9 @@ struct table_builder {
 	size_t nr_pending;
 	bool stop;
 	int event_fd;
+	int stop_fd;		       /* an eventfd, readable once `stop` is set */
+	size_t nr_warnings;	       /* given; under the lock */
+	const struct sandbox *sandbox; /* NULL: parse in this process */
 	struct rule_pool *pool;
 };
 
@@ -82,13 +90,47 @@ static void free_job(struct table_builder *b, struct job *job)
 	free(job);
 }
 
+/* A target may map any number of broken files: some warnings are enough. */
+static void warn(struct table_builder *b, const struct job *job, const char *reason)
+{
+	char link[32], path[PATH_MAX] = "code made at run time";
+	bool wanted;
+	ssize_t n;
+
+	pthread_mutex_lock(&b->lock);
+	wanted = b->nr_warnings++ < MAX_WARNINGS;
+	pthread_mutex_unlock(&b->lock);
+	if (!wanted)
+		return;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", job->fd);
+	n = job->code ? -1 : readlink(link, path, sizeof(path) - 1);
+	if (n > 0)
+		path[n] = '\0';
+	log_warning("no unwind rules of '%s': %s; it is walked by frame pointers", path, reason);
+}
+
+static int build_confined(struct table_builder *b, struct job *job, struct rule_set *rules)
+{
+	const struct table_order order = { job->fd, job->code, job->size, b->stop_fd };
+	int err = confined_table_build(b->sandbox, &order, rules, &job->built.table);
+	const char *reason = err ? confined_table_reason(err) : NULL;
+
+	job->built.parser_failed = reason;
+	if (reason)
+		warn(b, job, reason);
+	return err;
+}
+
+/* The image in memory is the kernel's own, the vdso. */
 static void build(struct table_builder *b, struct job *job)
 {
 	struct rule_set *rules = rule_set_new();
 	struct built_table *built = &job->built;
 	int err;
 
-	if (job->code)
+	if (b->sandbox && !job->image)
+		err = build_confined(b, job, rules);
+	else if (job->code)
 		err = unwind_table_build_code(job->code, job->size, rules, &built->table);
 	else if (job->image)
 		err = unwind_table_build_memory(job->image, job->size, rules, &built->table);
@@ -150,7 +192,7 @@ static void start(struct table_builder *b, struct lane *lane)
 		abort();
 }
 
-struct table_builder *table_builder_new(struct walk_rule *rules)
+struct table_builder *table_builder_new(struct walk_rule *rules, const struct sandbox *sandbox)
 {
 	struct table_builder *b = xcalloc(1, sizeof(*b));
 	sigset_t all, old;
@@ -158,6 +200,8 @@ struct table_builder *table_builder_new(struct walk_rule *rules)
 	b->pool = rule_pool_new(rules);
 	b->done.last = &b->done.first;
 	b->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	b->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	b->sandbox = sandbox;
 	pthread_mutex_init(&b->lock, NULL);
 	/* Only the main thread handles signals. */
 	sigfillset(&all);
@@ -170,12 +214,15 @@ struct table_builder *table_builder_new(struct walk_rule *rules)
 
 void table_builder_free(struct table_builder *b)
 {
+	uint64_t one = 1;
 	struct job *job;
 
 	if (!b)
 		return;
 	pthread_mutex_lock(&b->lock);
 	b->stop = true;
+	if (write(b->stop_fd, &one, sizeof(one)) < 0)
+		abort(); /* it is 0, so there is room */
 	for (int i = 0; i < NR_LANES; i++)
 		pthread_cond_signal(&b->lanes[i].wake);
 	pthread_mutex_unlock(&b->lock);
@@ -190,6 +237,7 @@ void table_builder_free(struct table_builder *b)
 		free_job(b, job);
 	rule_pool_free(b->pool);
 	close(b->event_fd);
+	close(b->stop_fd);
 	pthread_mutex_destroy(&b->lock);
 	free(b);
 }

@@ -12,15 +12,17 @@
 #include "core/portable/walk.h"
 #include "sampler/unwind/rule_pool.h"
 
+struct sandbox;
 struct table_builder;
 struct unwind_table;
 
 /*
  * `rules` has room for WALK_NR_RULES and is where walkers read rules: the builder puts new ones
- * there before it hands out a table that names them.
+ * there before it hands out a table that names them. Files and code are parsed in children of
+ * `sandbox`, which must outlive the builder; NULL: in this process.
  */
-struct table_builder *table_builder_new(struct walk_rule *rules);
-/* Finishes the tables that are being built and drops other requests. NULL is fine. */
+struct table_builder *table_builder_new(struct walk_rule *rules, const struct sandbox *sandbox);
+/* Gives up the tables that are being built and all other requests. NULL is fine. */
 void table_builder_free(struct table_builder *builder);
 
 /*
@@ -54,6 +56,7 @@ int table_builder_event_fd(const struct table_builder *builder);
 struct built_table {
 	uint32_t index;
 	struct unwind_table *table; /* the taker's; NULL where nothing could be built */
+	bool parser_failed;	    /* because the process that parses died or took too long */
 	struct rule_claim claim;    /* the taker's: the rules that the table names */
 	enum rule_refusal refusal;  /* why rows of it have no rule */
 };

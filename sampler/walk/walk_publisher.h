@@ -13,10 +13,14 @@
 
 struct sink;
 struct walk_publisher;
+struct sandbox;
 struct walk_target;
 
-/* `python`: walks find Python frames. NULL, unreported: out of memory. */
-struct walk_publisher *walk_publisher_new(bool python);
+/*
+ * `python`: walks find Python frames. Files are parsed in the sandbox, which must outlive the
+ * publisher (NULL: in this process). NULL, unreported: out of memory.
+ */
+struct walk_publisher *walk_publisher_new(bool python, const struct sandbox *sandbox);
 void walk_publisher_free(struct walk_publisher *publisher);
 
 /* Reads the mappings of a process and begins to compile their rows. NULL: it has ended. */

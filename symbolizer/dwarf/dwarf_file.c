@@ -147,7 +147,6 @@ static struct dwarf_file *file_new(struct elf_image *image, uint64_t max_bytes, 
 	file->image = image;
 	file->is_split = is_split;
 	file->max_bytes = max_bytes;
-	file->root = -1;
 	total = content_bytes(file);
 	file->info = is_split ? find_split_info(file) : dwarf_section_find(file, DWARF_INFO);
 	file->line = dwarf_section_find(file, DWARF_LINE);

@@ -34,6 +34,7 @@ enum dwarf_section {
 #define DWARF_VARIES 255
 #define DWARF_NO_SIZE UINT32_MAX
 
+struct debug_root;
 struct dwarf_lines;	  /* source_lines.h */
 struct dwarf_description; /* subprograms.h */
 
@@ -96,11 +97,8 @@ struct dwarf_unit {
 struct dwarf_file {
 	struct elf_image *image;
 	const char *path; /* of the image; owned by the caller, NULL = unknown */
-	/*
-	 * The directory in which the path and the paths inside the file have a meaning; -1 where
-	 * it is gone. The caller's.
-	 */
-	int root;
+	/* in which the path and the paths inside the file have a meaning; the caller's */
+	const struct debug_root *root;
 	struct elf_section *info, *line;
 	struct {
 		const uint8_t *data;

@@ -20,14 +20,15 @@
 #define DEBUG_DIR "/usr/lib/debug"
 #define LINK_SIZE_MAX 4096
 
-struct elf_image *debug_file_open(int root, const char *path)
+struct elf_image *debug_file_open(const struct debug_root *root, const char *path)
 {
 	struct elf_image *image = NULL;
 	int fd;
 
-	if (root < 0 || path[0] != '/')
+	if (path[0] != '/' || (!root->broker && root->fd < 0))
 		return NULL;
-	fd = safe_open_in_root(root, path, SAFE_OPEN_ELF_MAX);
+	fd = root->broker ? root->broker->open(root->broker, root, path)
+			  : safe_open_in_root(root->fd, path, SAFE_OPEN_ELF_MAX);
 	if (fd < 0 || elf_image_open(fd, &image))
 		return NULL;
 	return image;
@@ -48,8 +49,8 @@ void debug_file_warn(const struct elf_image *image, const char *path)
  * Opens the debug file with that build-id under a directory; NULL where there is none. *ret_path is
  * to free().
  */
-static struct elf_image *find_in(int root, const char *debug_dir, const uint8_t *id, size_t size,
-				 char **ret_path)
+static struct elf_image *find_in(const struct debug_root *root, const char *debug_dir,
+				 const uint8_t *id, size_t size, char **ret_path)
 {
 	char hex[2 * BUILD_ID_MAX + 1] = "";
 	struct elf_image *image;
@@ -74,18 +75,19 @@ static struct elf_image *find_in(int root, const char *debug_dir, const uint8_t 
 
 /* Asks the debug directory of the module's root, then ours. *ret_path is to free(). */
 static struct elf_image *find_by_build_id(const struct symbol_module *module, const uint8_t *id,
-					  size_t size, int *ret_root, char **ret_path)
+					  size_t size, const struct debug_root **ret_root,
+					  char **ret_path)
 {
 	const char *debug_dir = module->opts->debug_dir;
 	struct elf_image *image = NULL;
 
-	*ret_root = module->root;
+	*ret_root = &module->root;
 	if (!debug_dir)
-		image = find_in(module->root, DEBUG_DIR, id, size, ret_path);
+		image = find_in(&module->root, DEBUG_DIR, id, size, ret_path);
 	if (image)
 		return image;
-	*ret_root = module->own_root;
-	return find_in(module->own_root, debug_dir ? debug_dir : DEBUG_DIR, id, size, ret_path);
+	*ret_root = &module->own_root;
+	return find_in(&module->own_root, debug_dir ? debug_dir : DEBUG_DIR, id, size, ret_path);
 }
 
 /* Returns the path that `name` means in the file at `path`; the debug directory may have moved. */
@@ -107,9 +109,11 @@ static struct elf_image *fetch(const struct symbol_module *module, const uint8_t
 	struct elf_image *image = NULL;
 	int fd;
 
-	if (!module->opts->debuginfod || !module->matters)
+	if ((!module->root.broker && !module->opts->debuginfod) || !module->matters)
 		return NULL;
-	fd = debuginfod_fetch(module->opts->debuginfod, module->path, id, size);
+	fd = module->root.broker
+		     ? module->root.broker->fetch(module->root.broker, id, size)
+		     : debuginfod_fetch(module->opts->debuginfod, module->path, id, size);
 	if (fd < 0 || elf_image_open(fd, &image))
 		return NULL;
 	if (elf_image_has_build_id(image, id, size))
@@ -122,7 +126,7 @@ static struct elf_image *fetch(const struct symbol_module *module, const uint8_t
 struct elf_image *debug_file_alt(const struct symbol_module *module, const char *name,
 				 const uint8_t *id, size_t id_size)
 {
-	int root = module->debug ? module->debug_root : module->root;
+	const struct debug_root *root = module->debug ? module->debug_root : &module->root;
 	char *full = alt_path(module->opts->debug_dir,
 			      module->debug ? module->debug_path : module->path_in_root, name);
 	struct elf_image *image = debug_file_open(root, full);
@@ -163,7 +167,8 @@ static bool belongs_to(const struct elf_image *debug, const struct elf_image *im
 }
 
 /* Takes over path. */
-static bool try_path(struct symbol_module *module, int root, char *path, uint32_t crc)
+static bool try_path(struct symbol_module *module, const struct debug_root *root, char *path,
+		     uint32_t crc)
 {
 	struct elf_image *debug = debug_file_open(root, path);
 
@@ -190,11 +195,11 @@ static void find_by_link(struct symbol_module *module, const char *name, uint32_
 	/* The name comes from an untrusted file: it must not leave these directories. */
 	if (!name[0] || strchr(name, '/') || path[0] != '/' || length >= PATH_MAX)
 		return;
-	if (try_path(module, module->root, xasprintf("%.*s/%s", length, path, name), crc))
+	if (try_path(module, &module->root, xasprintf("%.*s/%s", length, path, name), crc))
 		return;
-	if (try_path(module, module->root, xasprintf("%.*s/.debug/%s", length, path, name), crc))
+	if (try_path(module, &module->root, xasprintf("%.*s/.debug/%s", length, path, name), crc))
 		return;
-	try_path(module, module->opts->debug_dir ? module->own_root : module->root,
+	try_path(module, module->opts->debug_dir ? &module->own_root : &module->root,
 		 xasprintf("%s%.*s/%s", debug_dir, length, path, name), crc);
 }
 
@@ -227,7 +232,7 @@ void debug_file_find(struct symbol_module *module)
 	if (!module->debug) {
 		module->debug = fetch(module, image->build_id, image->build_id_size);
 		module->debug_path = module->debug ? xstrdup(module->path_in_root) : NULL;
-		module->debug_root = module->root;
+		module->debug_root = &module->root;
 	}
 	if (module->debug)
 		log_debug("'%s': debug file '%s'", module->path, module->debug_path);

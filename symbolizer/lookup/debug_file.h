@@ -14,10 +14,10 @@
 void debug_file_find(struct symbol_module *module);
 
 /*
- * Opens a regular file as an ELF image. The path is absolute and leads nowhere above `root`, which
- * is -1 where that directory is gone. NULL where that fails.
+ * Opens a regular file as an ELF image. The path is absolute and leads nowhere above `root`. NULL
+ * where that fails.
  */
-struct elf_image *debug_file_open(int root, const char *path);
+struct elf_image *debug_file_open(const struct debug_root *root, const char *path);
 
 /*
  * Warns if a section of the image was left out because it would take too much memory. `path` names

@@ -17,26 +17,47 @@
 #include "symbolizer/lookup/symbol_chain.h"
 #include "symbolizer/lookup/symbolizer_opts.h"
 
+struct debug_root;
+
+/*
+ * Opens files for a process that may open none itself (core/sandbox). Both return a descriptor,
+ * which is the caller's, or -errno.
+ */
+struct file_broker {
+	int (*open)(const struct file_broker *broker, const struct debug_root *root,
+		    const char *path);
+	/* Asks servers for the debug file with that build-id. */
+	int (*fetch)(const struct file_broker *broker, const uint8_t *id, size_t size);
+};
+
+/* A directory in which paths of debug files have a meaning. */
+struct debug_root {
+	int fd;				  /* -1: it is gone */
+	const struct file_broker *broker; /* opens files there; NULL: this process does */
+	bool is_own;			  /* the root directory of the recorder */
+};
+
 /* One module while it is symbolized. symbolizer.c owns everything in it. */
 struct symbol_module {
 	const struct symbolizer_opts *opts;
 	enum module_kind kind;
 	const char *path;
 	/*
-	 * MODULE_ELF: the root directory in which the paths inside the file have a meaning, -1
-	 * where it is gone; and the module's path there.
+	 * MODULE_ELF: the root directory in which the paths inside the file have a meaning, and the
+	 * module's path there.
 	 */
-	int root;
+	struct debug_root root;
 	const char *path_in_root;
-	int own_root;		   /* the root directory of this process */
-	uint32_t pid;		   /* MODULE_JIT */
-	bool matters;		   /* it has enough addresses to ask servers for its debug file */
-	const uint64_t *addresses; /* sorted, unique: all that will be looked up */
+	struct debug_root own_root;  /* the root directory of this process */
+	uint32_t pid;		     /* MODULE_JIT */
+	int jitdump_fd, perf_map_fd; /* MODULE_JIT: the source that reads it closes it; or -errno */
+	bool matters;		     /* it has enough addresses to ask servers for its debug file */
+	const uint64_t *addresses;   /* sorted, unique: all that will be looked up */
 	size_t nr_addresses;
 	struct elf_image *image; /* the mapped file; NULL for kernel and runtime code */
 	struct elf_image *debug; /* its separate debug file, or NULL */
 	char *debug_path;
-	int debug_root; /* where debug_path lies: root or own_root */
+	const struct debug_root *debug_root; /* where debug_path lies: root or own_root */
 };
 
 struct symbol_source {

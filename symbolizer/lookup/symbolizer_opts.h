@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 struct debuginfod;
+struct sandbox;
 
 struct symbolizer_opts {
 	/*
@@ -43,6 +44,8 @@ struct symbolizer_opts {
 	 * and no debug file here; NULL: none. See debuginfod.h.
 	 */
 	struct debuginfod *debuginfod;
+	/* Where files of targets are parsed; NULL: in this process. */
+	const struct sandbox *sandbox;
 };
 
 #endif

@@ -2,7 +2,7 @@
 
 # Is this frame the marker of a walk that ended before the root?
 function is_marker(frame) {
-	return frame ~ /^\[(unknown|no unwind rule|stack not readable|bad stack pointer|incomplete.*|32-bit program|no kernel stack|marker.*)\]$/
+	return frame ~ /^\[(unknown|no unwind rule|unwind rules not readable|stack not readable|bad stack pointer|incomplete.*|32-bit program|no kernel stack|marker.*)\]$/
 }
 
 # Is this frame one that a thread begins with? In a stripped program, libc or loader it is a number,

@@ -26,7 +26,8 @@
 #define CREDIT 64u /* snapshots that a process may send from one round to the next */
 
 int timer_processes_init(struct timer_processes *s, const struct timer_region_config *config,
-			 bool wants_python, struct profile_stats *stats, struct limits *limits)
+			 bool wants_python, struct profile_stats *stats, struct limits *limits,
+			 const struct sandbox *sandbox)
 {
 	*s = (struct timer_processes){
 		.config = *config,
@@ -35,7 +36,7 @@ int timer_processes_init(struct timer_processes *s, const struct timer_region_co
 		.limits = limits,
 		.names_due_ns = UINT64_MAX,
 	};
-	return timer_publish_init(&s->publish, stats, limits);
+	return timer_publish_init(&s->publish, stats, limits, sandbox);
 }
 
 /* ---- mappings */

@@ -17,7 +17,8 @@
 #include "sampler/walk/table_builder.h"
 #include "sampler/walk/walk_arena.h"
 
-int timer_publish_init(struct timer_publish *t, struct profile_stats *stats, struct limits *limits)
+int timer_publish_init(struct timer_publish *t, struct profile_stats *stats, struct limits *limits,
+		       const struct sandbox *sandbox)
 {
 	int err;
 
@@ -27,7 +28,7 @@ int timer_publish_init(struct timer_publish *t, struct profile_stats *stats, str
 	if (err)
 		log_error(-err, "make room for unwind rows");
 	else
-		t->builder = table_builder_new(walk_arena_rules(t->arena));
+		t->builder = table_builder_new(walk_arena_rules(t->arena), sandbox);
 	return err;
 }
 
@@ -50,12 +51,13 @@ void timer_publish_poll(struct timer_publish *t)
 
 	while (table_builder_take(t->builder, &built)) {
 		const struct unwind_table *table = built.table;
+		struct mapped_file *file = file_table_get(t->files, built.index);
 
 		free(built.claim.numbers); /* rules and rows stay to the end */
+		file->parser_failed = built.parser_failed;
 		if (table) {
 			t->stats->nr_rows += table->nr_rows;
-			file_table_get(t->files, built.index)->nr_derived_functions =
-				table->nr_derived_functions;
+			file->nr_derived_functions = table->nr_derived_functions;
 		}
 		if (walk_arena_add_table(t->arena, built.index, table))
 			limit_hit(t->limits, LIMIT_ROWS,

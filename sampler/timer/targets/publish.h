@@ -13,6 +13,7 @@ struct file_table;
 struct limits;
 struct process;
 struct profile_stats;
+struct sandbox;
 struct table_builder;
 struct timer_process;
 struct walk_arena_writer;
@@ -25,9 +26,12 @@ struct timer_publish {
 	struct limits *limits;
 };
 
-/* 0, or -errno, reported; timer_publish_fini() is called in either case. */
+/*
+ * Files are parsed in the sandbox, which must outlive this (NULL: in this process). 0, or -errno,
+ * reported; timer_publish_fini() is called in either case.
+ */
 int timer_publish_init(struct timer_publish *publish, struct profile_stats *stats,
-		       struct limits *limits);
+		       struct limits *limits, const struct sandbox *sandbox);
 /*
  * Ends the compiling, which reads the mapped files; the files and the rules stay until
  * timer_publish_fini().

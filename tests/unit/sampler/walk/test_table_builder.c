@@ -7,11 +7,16 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/base/log.h"
 #include "core/portable/walk.h"
+#include "core/sandbox/sandbox.h"
 #include "sampler/walk/table_builder.h"
 #include "sampler/unwind/unwind_table.h"
 
@@ -30,16 +35,15 @@ static uint8_t *code_of_a_page(void)
 	return code;
 }
 
-static uint32_t take(struct table_builder *builder, struct unwind_table **ret_table)
+static struct built_table take(struct table_builder *builder)
 {
 	struct pollfd ready = { table_builder_event_fd(builder), POLLIN, 0 };
 	struct built_table built;
 
 	while (!table_builder_take(builder, &built))
 		assert_int_equal(poll(&ready, 1, 60000), 1);
-	*ret_table = built.table;
 	free(built.claim.numbers);
-	return built.index;
+	return built;
 }
 
 /* A library whose table takes long: LLVM's, installed with the compiler of the BPF program. */
@@ -54,11 +58,117 @@ static int open_large_file(void)
 	return fd;
 }
 
+struct fixture {
+	struct sandbox *sandbox;
+	struct walk_rule *rules;
+	struct table_builder *builder;
+};
+
+static void begin(struct fixture *f, bool confined)
+{
+	*f = (struct fixture){ .rules = calloc(WALK_NR_RULES, sizeof(*f->rules)) };
+	if (confined)
+		assert_int_equal(sandbox_new(&f->sandbox), 0);
+	f->builder = table_builder_new(f->rules, f->sandbox);
+}
+
+static void end(struct fixture *f)
+{
+	table_builder_free(f->builder);
+	sandbox_free(f->sandbox);
+	free(f->rules);
+}
+
+static void expect_code(struct fixture *f, const struct built_table *built)
+{
+	const struct walk_rule *rule;
+
+	assert_int_equal(built->index, CODE_INDEX);
+	assert_non_null(built->table);
+	assert_false(built->parser_failed);
+	/* Rules are published before the table is handed out. */
+	rule = &f->rules[unwind_table_find(built->table, 8)];
+	assert_int_equal(rule->cfa, WALK_CFA_SP);
+	assert_int_equal(rule->cfa_off, 0x88 + 16);
+	unwind_table_free(built->table);
+}
+
 static void code_does_not_wait_for_a_large_file(void **state)
 {
-	struct table_builder *builder;
-	struct unwind_table *table;
-	struct walk_rule *rules;
+	struct built_table built;
+	struct fixture f;
+	int fd = open_large_file();
+
+	if (fd < 0)
+		skip();
+	begin(&f, *state);
+	table_builder_request(f.builder, FILE_INDEX, 0, fd);
+	usleep(10000); /* until the thread works on it */
+	table_builder_request_code(f.builder, CODE_INDEX, 0, code_of_a_page(), 4096);
+	built = take(f.builder);
+	expect_code(&f, &built);
+	assert_int_equal(table_builder_nr_pending(f.builder), 1);
+	built = take(f.builder);
+	assert_int_equal(built.index, FILE_INDEX);
+	assert_non_null(built.table);
+	assert_in_range(built.table->nr_fdes, 10000, UINT32_MAX);
+	unwind_table_free(built.table);
+	close(fd);
+	end(&f);
+}
+
+static void what_was_not_built_is_freed(void **state)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct fixture f;
+
+	begin(&f, *state);
+	for (uint32_t i = 0; i < 50; i++) {
+		table_builder_request(f.builder, i, i % 3, fd);
+		table_builder_request_code(f.builder, 100 + i, i % 3, code_of_a_page(), 4096);
+	}
+	table_builder_free(f.builder);
+	f.builder = NULL;
+	close(fd);
+	end(&f);
+}
+
+/* ---- parsers that die */
+
+/* The first child of a process; 0: it has none. */
+static pid_t child_of(pid_t parent)
+{
+	char path[96];
+	int pid = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)parent, (int)parent);
+	f = fopen(path, "r");
+	if (!f)
+		return 0;
+	if (fscanf(f, "%d", &pid) != 1)
+		pid = 0;
+	fclose(f);
+	return pid;
+}
+
+static void signal_parser(int signal)
+{
+	pid_t starter = child_of(getpid()), parser = 0;
+
+	assert_true(starter > 0);
+	for (int i = 0; i < 60000 && !parser; i++) {
+		parser = child_of(starter);
+		usleep(1000);
+	}
+	assert_true(parser > 0);
+	kill(parser, signal);
+}
+
+static void a_parser_that_dies_costs_only_its_own_file(void **state)
+{
+	struct built_table built;
+	struct fixture f;
 	int fd = open_large_file();
 
 	(void)state;
@@ -66,64 +176,76 @@ static void code_does_not_wait_for_a_large_file(void **state)
 		print_message("no libLLVM of Debian's is installed\n");
 		skip();
 	}
-	rules = calloc(WALK_NR_RULES, sizeof(*rules));
-	builder = table_builder_new(rules);
-	table_builder_request(builder, FILE_INDEX, 0, fd);
-	usleep(10000); /* until the thread works on it */
-	table_builder_request_code(builder, CODE_INDEX, 0, code_of_a_page(), 4096);
-	assert_int_equal(take(builder, &table), CODE_INDEX);
-	assert_non_null(table);
-	/* Rules are published before the table is handed out. */
-	assert_int_equal(rules[unwind_table_find(table, 8)].cfa, WALK_CFA_SP);
-	assert_int_equal(rules[unwind_table_find(table, 8)].cfa_off, 0x88 + 16);
-	unwind_table_free(table);
-	assert_int_equal(table_builder_nr_pending(builder), 1);
-	assert_int_equal(take(builder, &table), FILE_INDEX);
-	assert_non_null(table);
-	assert_in_range(table->nr_fdes, 10000, UINT32_MAX);
-	unwind_table_free(table);
+	begin(&f, true);
+	log_set_level(LOG_QUIET);
+	table_builder_request(f.builder, FILE_INDEX, 0, fd);
+	signal_parser(SIGKILL);
+	built = take(f.builder);
+	assert_int_equal(built.index, FILE_INDEX);
+	assert_null(built.table);
+	assert_true(built.parser_failed);
+	table_builder_request_code(f.builder, CODE_INDEX, 0, code_of_a_page(), 4096);
+	built = take(f.builder);
+	expect_code(&f, &built);
+	table_builder_request(f.builder, FILE_INDEX, 0, fd);
+	built = take(f.builder);
+	assert_non_null(built.table);
+	assert_false(built.parser_failed);
+	unwind_table_free(built.table);
 	close(fd);
-	table_builder_free(builder);
-	free(rules);
+	end(&f);
 }
 
-static void what_was_not_built_is_freed(void **state)
+static void a_file_without_rules_is_no_failure(void **state)
 {
-	struct walk_rule *rules = calloc(WALK_NR_RULES, sizeof(*rules));
-	struct table_builder *builder = table_builder_new(rules);
-	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int fd = memfd_create("no ELF file", MFD_CLOEXEC);
+	struct built_table built;
+	struct fixture f;
+
+	begin(&f, *state);
+	table_builder_request(f.builder, FILE_INDEX, 0, fd);
+	built = take(f.builder);
+	assert_null(built.table);
+	assert_false(built.parser_failed);
+	close(fd);
+	end(&f);
+}
+
+/* As if the parser waited for a file system whose owner does not answer. */
+static void a_parser_that_hangs_does_not_delay_the_end(void **state)
+{
+	struct fixture f;
+	int fd = open_large_file();
 
 	(void)state;
-	for (uint32_t i = 0; i < 50; i++) {
-		table_builder_request(builder, i, i % 3, fd);
-		table_builder_request_code(builder, 100 + i, i % 3, code_of_a_page(), 4096);
-	}
-	table_builder_free(builder);
+	if (fd < 0)
+		skip();
+	begin(&f, true);
+	table_builder_request(f.builder, FILE_INDEX, 0, fd);
+	signal_parser(SIGSTOP);
+	end(&f);
 	close(fd);
-	free(rules);
 }
 
 /* The files of one user, 200, and then one of another: it comes among the first. */
 static void users_take_turns(void **state)
 {
-	struct walk_rule *rules = calloc(WALK_NR_RULES, sizeof(*rules));
-	struct table_builder *builder = table_builder_new(rules);
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	struct unwind_table *table;
-	uint32_t index = 0, nr = 0;
+	struct built_table built = { .index = 0 };
+	struct fixture f;
+	uint32_t nr = 0;
 
-	(void)state;
+	begin(&f, *state);
 	for (uint32_t i = 0; i < 200; i++)
-		table_builder_request(builder, i, 1000, fd);
-	table_builder_request(builder, 999, 1001, fd);
-	for (; index != 999; nr++) {
-		index = take(builder, &table);
-		unwind_table_free(table);
+		table_builder_request(f.builder, i, 1000, fd);
+	table_builder_request(f.builder, 999, 1001, fd);
+	for (; built.index != 999; nr++) {
+		built = take(f.builder);
+		unwind_table_free(built.table);
 	}
 	assert_in_range(nr, 1, 100); /* the thread may have built some before it was asked */
-	table_builder_free(builder);
+	end(&f);
 	close(fd);
-	free(rules);
 }
 
 static bool is_last(void *context, uint32_t index)
@@ -133,36 +255,40 @@ static bool is_last(void *context, uint32_t index)
 
 static void what_is_not_wanted_any_more_is_answered_without_a_table(void **state)
 {
-	struct walk_rule *rules = calloc(WALK_NR_RULES, sizeof(*rules));
-	struct table_builder *builder = table_builder_new(rules);
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	uint32_t last = 199, nr_empty = 0, nr_seen = 0;
+	struct fixture f;
 
-	(void)state;
+	begin(&f, *state);
 	for (uint32_t i = 0; i <= last; i++)
-		table_builder_request(builder, i, 1000, fd);
-	table_builder_drop(builder, is_last, &last);
-	while (table_builder_nr_pending(builder)) {
-		struct unwind_table *table;
-		uint32_t index = take(builder, &table);
+		table_builder_request(f.builder, i, 1000, fd);
+	table_builder_drop(f.builder, is_last, &last);
+	while (table_builder_nr_pending(f.builder)) {
+		struct built_table built = take(f.builder);
 
-		assert_true(index != last || table);
-		nr_empty += !table;
+		assert_true(built.index != last || built.table);
+		nr_empty += !built.table;
 		nr_seen++;
-		unwind_table_free(table);
+		unwind_table_free(built.table);
 	}
 	assert_int_equal(nr_seen, last + 1);
 	assert_in_range(nr_empty, 1, last);
-	table_builder_free(builder);
+	end(&f);
 	close(fd);
-	free(rules);
 }
 
 int main(void)
 {
+	static bool confined = true;
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_does_not_wait_for_a_large_file),
+		cmocka_unit_test_prestate(code_does_not_wait_for_a_large_file, &confined),
 		cmocka_unit_test(what_was_not_built_is_freed),
+		cmocka_unit_test_prestate(what_was_not_built_is_freed, &confined),
+		cmocka_unit_test(a_file_without_rules_is_no_failure),
+		cmocka_unit_test_prestate(a_file_without_rules_is_no_failure, &confined),
+		cmocka_unit_test(a_parser_that_dies_costs_only_its_own_file),
+		cmocka_unit_test(a_parser_that_hangs_does_not_delay_the_end),
 		cmocka_unit_test(users_take_turns),
 		cmocka_unit_test(what_is_not_wanted_any_more_is_answered_without_a_table),
 	};

@@ -1,0 +1,256 @@
+/*
+ * The starter has no rights either; it forks on request and reads nothing that a target wrote. A
+ * request names the job by its address, which is the same in both processes, because one was forked
+ * from the other. Where the kernel has no seccomp filters, children still have no capabilities, no
+ * descriptors and their limits.
+ */
+#include "core/sandbox/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+#include "core/rights/privileges.h"
+#include "core/rights/seccomp.h"
+#include "core/sandbox/message.h"
+
+#define SOCKET 3 /* of the starter, and of each child */
+#define NR_FILES_MAX 256
+
+#ifdef __SANITIZE_ADDRESS__
+#define SANITIZED 1 /* its runtime needs its report on stderr, its shadow memory and its calls */
+#else
+#define SANITIZED 0
+#endif
+
+struct sandbox {
+	int socket; /* to the starter */
+	pid_t starter;
+};
+
+/* A request to the starter. The child's end of its socket comes with it. */
+struct order {
+	sandbox_job *job;
+	struct sandbox_limits limits;
+};
+
+/* No path, no process, no address of a network is in any of their arguments. */
+/* No call here takes the path of a file (newfstatat: see refuse_arguments()) or a process. */
+static const int calls_of_children[] = {
+	SYS_read,
+	SYS_pread64,
+	SYS_write,
+	SYS_lseek,
+	SYS_close,
+	SYS_fstat,
+	SYS_newfstatat,
+	SYS_sendmsg,
+	SYS_recvmsg,
+	SYS_ppoll,
+	SYS_mmap,
+	SYS_munmap,
+	SYS_mremap,
+	SYS_mprotect,
+	SYS_madvise,
+	SYS_brk,
+	SYS_clone,
+	SYS_futex,
+	SYS_set_robust_list,
+	SYS_rseq,
+	SYS_sched_yield,
+	SYS_sched_getaffinity,
+	SYS_gettid,
+	SYS_rt_sigprocmask,
+	SYS_rt_sigreturn,
+	SYS_sysinfo,
+	SYS_getrandom,
+	SYS_clock_gettime,
+	SYS_restart_syscall,
+	SYS_exit,
+	SYS_exit_group,
+#ifdef __x86_64__
+	SYS_poll,
+#endif
+};
+
+#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define IF_CALL(number, skip) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, (skip))
+#define IF_BITS(bits, yes, no) BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (bits), (yes), (no))
+#define REFUSE BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
+#define ALLOW BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+/*
+ * Refuses executable memory, and newfstatat other than what glibc makes of fstat. Flags lie in the
+ * low half of an argument. The list of allowed calls comes on top of this filter; it checks the
+ * architecture, and that clone starts a thread.
+ */
+static int refuse_arguments(void)
+{
+	static const struct sock_filter code[] = {
+		LOAD(nr),
+		IF_CALL(SYS_mmap, 1),
+		BPF_STMT(BPF_JMP | BPF_JA, 1),
+		IF_CALL(SYS_mprotect, 4),
+		LOAD(args[2]),
+		IF_BITS(PROT_EXEC, 0, 1),
+		REFUSE,
+		ALLOW,
+		IF_CALL(SYS_newfstatat, 3),
+		LOAD(args[3]),
+		IF_BITS(AT_EMPTY_PATH, 1, 0),
+		REFUSE,
+		ALLOW,
+	};
+	const struct sock_fprog program = {
+		.len = sizeof(code) / sizeof(code[0]),
+		.filter = (struct sock_filter *)code,
+	};
+
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) ? -errno : 0;
+}
+
+static void limit(int resource, uint64_t value)
+{
+	const struct rlimit r = { value, value };
+
+	setrlimit((__rlimit_resource_t)resource, &r);
+}
+
+static void set_limits(const struct sandbox_limits *limits)
+{
+	limit(RLIMIT_CORE, 0);
+	limit(RLIMIT_NOFILE, NR_FILES_MAX);
+	limit(RLIMIT_FSIZE, limits->file_bytes);
+	limit(RLIMIT_CPU, limits->cpu_s);
+	if (!SANITIZED)
+		limit(RLIMIT_DATA, limits->memory_bytes);
+}
+
+/* Leaves `socket` as SOCKET and nothing else open, except that 0 to 2 lead nowhere. */
+static void keep_only(int socket)
+{
+	int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int fd = 0; fd < SOCKET; fd++)
+		if (nowhere < 0 || (!(SANITIZED && fd == 2) && dup2(nowhere, fd) < 0))
+			_exit(1);
+	if (socket != SOCKET && dup2(socket, SOCKET) < 0)
+		_exit(1);
+	if (syscall(SYS_close_range, SOCKET + 1, ~0u, 0))
+		for (int fd = SOCKET + 1, end = (int)sysconf(_SC_OPEN_MAX); fd < end; fd++)
+			close(fd);
+}
+
+static void __attribute__((noreturn))
+run_child(int socket, const struct order *order, pid_t starter)
+{
+	int err;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != starter)
+		_exit(1);
+	if (dup2(socket, SOCKET) < 0)
+		_exit(1);
+	close(socket);
+	set_limits(&order->limits);
+	err = SANITIZED ? 0 : refuse_arguments();
+	if (!err && !SANITIZED)
+		err = seccomp_allow(calls_of_children,
+				    sizeof(calls_of_children) / sizeof(calls_of_children[0]));
+	if (err && err != -EINVAL && err != -ENOSYS)
+		_exit(1);
+	order->job(SOCKET);
+	_exit(0);
+}
+
+/* Signals of the terminal are for sprof: the starter and its children live in a session apart. */
+static void __attribute__((noreturn)) serve(int socket, pid_t recorder)
+{
+	pid_t own = getpid();
+
+	keep_only(socket);
+	setsid();
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != recorder)
+		_exit(1);
+	prctl(PR_SET_NAME, "sprof-parser");
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	prctl(PR_SET_DUMPABLE, 0);
+	privileges_drop();
+	signal(SIGCHLD, SIG_IGN); /* the kernel reaps children */
+	for (;;) {
+		struct order order;
+		int fd;
+
+		if (message_receive(SOCKET, &order, sizeof(order), &fd, 1) != sizeof(order) ||
+		    fd < 0)
+			_exit(0); /* the recorder has ended */
+		if (!fork())
+			run_child(fd, &order, own);
+		close(fd);
+	}
+}
+
+int sandbox_new(struct sandbox **ret_sandbox)
+{
+	struct sandbox *s = xcalloc(1, sizeof(*s));
+	pid_t own = getpid();
+	int sockets[2], err;
+
+	err = message_pair(sockets);
+	if (err) {
+		free(s);
+		return err;
+	}
+	s->socket = sockets[0];
+	s->starter = fork();
+	if (!s->starter)
+		serve(sockets[1], own);
+	err = -errno;
+	close(sockets[1]);
+	if (s->starter < 0) {
+		close(s->socket);
+		free(s);
+		return err;
+	}
+	*ret_sandbox = s;
+	return 0;
+}
+
+void sandbox_free(struct sandbox *s)
+{
+	if (!s)
+		return;
+	close(s->socket);
+	while (waitpid(s->starter, NULL, 0) < 0 && errno == EINTR)
+		;
+	free(s);
+}
+
+int sandbox_start(const struct sandbox *s, sandbox_job *job, const struct sandbox_limits *limits)
+{
+	struct order order = { .job = job, .limits = *limits };
+	int sockets[2], err;
+
+	err = message_pair(sockets);
+	if (err)
+		return err;
+	err = message_send(s->socket, &order, sizeof(order), &sockets[1], 1);
+	close(sockets[1]);
+	if (!err)
+		return sockets[0];
+	close(sockets[0]);
+	return err;
+}

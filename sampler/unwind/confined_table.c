@@ -1,0 +1,117 @@
+/*
+ * The child gets two descriptors, what to read and where to write, and answers with 0 or -errno.
+ * Its file is checked here (table_file.h), whatever it answered.
+ */
+#include "sampler/unwind/confined_table.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+#include "core/base/elf_headers.h"
+#include "core/sandbox/answer_file.h"
+#include "core/sandbox/message.h"
+#include "core/sandbox/sandbox.h"
+#include "sampler/unwind/table_file.h"
+#include "sampler/unwind/unwind_table.h"
+
+#define WAIT_MS 60000
+#define CPU_S 20 /* the largest tables take 1 s */
+#define MEMORY_MIN (256ull << 20)
+#define MEMORY_PART 4 /* of the machine's memory */
+
+/* ---- in the child */
+
+static int build_code(int fd, struct rule_set *rules, struct unwind_table **ret_table)
+{
+	struct elf_source source; /* any bytes; only its size is used */
+	uint8_t *code;
+	int err = elf_source_of_file(fd, &source);
+
+	if (err)
+		return err;
+	code = xmalloc(source.size);
+	err = elf_source_read(&source, 0, code, source.size);
+	return err ? err : unwind_table_build_code(code, source.size, rules, ret_table);
+}
+
+static void build(int socket)
+{
+	struct rule_set *rules = rule_set_new();
+	struct unwind_table *table;
+	int fds[2], err;
+	bool is_code;
+
+	if (message_receive(socket, &is_code, sizeof(is_code), fds, 2) != sizeof(is_code))
+		return;
+	err = is_code ? build_code(fds[0], rules, &table)
+		      : unwind_table_build(fds[0], rules, &table);
+	if (!err)
+		err = table_file_write(fds[1], table, rules);
+	message_send(socket, &err, sizeof(err), NULL, 0);
+}
+
+/* ---- in the recorder */
+
+static uint64_t memory_max(void)
+{
+	uint64_t memory =
+		(uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / MEMORY_PART;
+
+	return memory > MEMORY_MIN ? memory : MEMORY_MIN;
+}
+
+/* Sends the order and waits for the child's answer. */
+static int ask(int socket, const struct table_order *order, const int fds[2])
+{
+	bool is_code = order->code;
+	int answer, err;
+	ssize_t n;
+
+	err = message_send(socket, &is_code, sizeof(is_code), fds, 2);
+	if (err)
+		return err == -EPIPE ? -ECHILD : err;
+	err = message_wait(socket, order->cancel_fd, WAIT_MS);
+	if (err)
+		return err;
+	n = message_receive(socket, &answer, sizeof(answer), NULL, 0);
+	if (n != sizeof(answer))
+		return n ? -EBADMSG : -ECHILD;
+	return answer > 0 ? -EBADMSG : answer;
+}
+
+int confined_table_build(const struct sandbox *sandbox, const struct table_order *order,
+			 struct rule_set *rules, struct unwind_table **ret_table)
+{
+	const struct sandbox_limits limits = { memory_max(), TABLE_FILE_MAX, CPU_S };
+	int fds[2], socket, err;
+
+	socket = sandbox_start(sandbox, build, &limits);
+	if (socket < 0)
+		return -ECHILD;
+	fds[0] = order->code ? answer_file_of(order->code, order->code_size) : order->fd;
+	fds[1] = answer_file_new();
+	err = fds[0] < 0 ? fds[0] : fds[1] < 0 ? fds[1] : 0;
+	if (!err)
+		err = ask(socket, order, fds);
+	if (!err)
+		err = table_file_read(fds[1], order->code_size, rules, ret_table);
+	close(socket);
+	if (order->code && fds[0] >= 0)
+		close(fds[0]);
+	if (fds[1] >= 0)
+		close(fds[1]);
+	return err;
+}
+
+const char *confined_table_reason(int err)
+{
+	switch (err) {
+	case -ECHILD: return "the process that reads it died";
+	case -ETIMEDOUT: return "reading it takes too long";
+	case -EBADMSG: return "what was read from it makes no sense";
+	default: return NULL;
+	}
+}

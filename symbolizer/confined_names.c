@@ -1,0 +1,259 @@
+/*
+ * The child runs the same code as a process without a sandbox would, on a profile of its own that
+ * has only the frames it was asked about, and gets its files from the recorder.
+ */
+#include "symbolizer/confined_names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/base/elf_headers.h"
+#include "core/base/log.h"
+#include "core/rights/safe_open.h"
+#include "core/profile/profile.h"
+#include "core/sandbox/answer_file.h"
+#include "core/sandbox/message.h"
+#include "core/sandbox/sandbox.h"
+#include "symbolizer/file_requests.h"
+#include "symbolizer/jitdump.h"
+#include "symbolizer/module_names.h"
+#include "symbolizer/names_answer.h"
+#include "symbolizer/perf_map.h"
+#include "symbolizer/symbol_module.h"
+
+#define ANSWER_MAX (64ull << 20)
+#define CPU_S 1200 /* of all threads together */
+#define MEMORY_MIN (512ull << 20)
+#define MEMORY_PART 2 /* of the machine's memory */
+
+/* The first message to the child. */
+struct order {
+	struct profile_module module;  /* without strings */
+	uint64_t nr_addresses, prefix; /* see struct handed_files */
+	bool has_fd[2], is_kept, matters, no_inlines;
+	char path[PATH_MAX];
+	char debug_dir[PATH_MAX]; /* "": the default one */
+};
+
+/* ---- in the child */
+
+static bool receive_order(int socket, struct order *order, int fds[2], int *addresses, int *answer)
+{
+	int got[2], files[2], nr = 0;
+	char byte;
+
+	if (message_receive(socket, order, sizeof(*order), got, 2) != sizeof(*order) ||
+	    message_receive(socket, &byte, 1, files, 2) != 1)
+		return false;
+	for (int i = 0; i < 2; i++)
+		fds[i] = order->has_fd[i] ? got[nr++] : -ENOENT;
+	*addresses = files[0];
+	*answer = files[1];
+	return true;
+}
+
+/* Adds the frames to name, in the order of the addresses. */
+static struct wanted_name *add_frames(struct profile *p, uint32_t module, int fd, uint64_t nr)
+{
+	struct wanted_name *wants = xcalloc(nr + 1, sizeof(*wants));
+	uint64_t *addresses = xcalloc(nr + 1, sizeof(*addresses));
+	const struct elf_source source = { .fd = fd, .size = nr * sizeof(*addresses) };
+
+	if (elf_source_read(&source, 0, addresses, source.size))
+		_exit(1);
+	for (size_t i = 0; i < nr; i++)
+		wants[i] = (struct wanted_name){
+			.module = module,
+			.frame = profile_frame(p, module, addresses[i]),
+			.address = addresses[i],
+		};
+	free(addresses);
+	return wants;
+}
+
+static void find_names(int socket)
+{
+	struct profile *p = profile_new();
+	struct symbolizer_opts opts = { 0 };
+	struct handed_files files = { 0 };
+	struct symbol_module module;
+	struct buffer bytes = { 0 };
+	struct wanted_name *wants;
+	struct file_asker asker;
+	int addresses, answer;
+	struct order order;
+
+	if (!receive_order(socket, &order, files.fds, &addresses, &answer))
+		return;
+	file_asker_init(&asker, socket);
+	order.module.path = profile_cstring(p, order.path);
+	opts.no_inlines = order.no_inlines;
+	opts.debug_dir = *order.debug_dir ? order.debug_dir : NULL;
+	files.module = profile_module(p, &order.module);
+	files.is_kept = order.is_kept;
+	files.prefix = order.prefix;
+	files.broker = &asker.broker;
+	wants = add_frames(p, files.module, addresses, order.nr_addresses);
+	if (!symbol_module_init_handed(&module, p, order.matters, &opts, &files))
+		module_names_find(p, files.module, &module, wants, order.nr_addresses);
+	names_answer_write(&bytes, p, order.nr_addresses);
+	if (!answer_file_write(answer, bytes.data, bytes.size))
+		file_asker_finish(&asker);
+}
+
+/* ---- in the recorder */
+
+/* What one module's child works on. */
+struct dialog {
+	struct profile *profile;
+	const struct wanted_name *wants;
+	size_t nr;
+	const struct symbolizer_opts *opts;
+	struct order order;
+	int addresses, answer; /* files in memory */
+};
+
+static uint64_t memory_max(void)
+{
+	uint64_t memory =
+		(uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / MEMORY_PART;
+
+	return memory > MEMORY_MIN ? memory : MEMORY_MIN;
+}
+
+/* Opens the files of the module that the child is handed at once. Returns their number. */
+static size_t open_files(struct dialog *d, int fds[2])
+{
+	uint32_t id = d->wants[0].module;
+	const struct profile_module *m = &d->profile->modules[id];
+	size_t nr = 0;
+
+	for (int i = 0; i < 2; i++) {
+		int fd = -ENOENT;
+
+		if (m->kind == MODULE_JIT)
+			fd = i ? perf_map_open(m->pid) : jitdump_open(m->pid);
+		else if (i == 0)
+			fd = symbol_module_open(d->profile, id, d->opts, &d->order.is_kept);
+		d->order.has_fd[i] = fd >= 0;
+		if (fd >= 0)
+			fds[nr++] = fd;
+	}
+	return nr;
+}
+
+static int send_order(struct dialog *d, int socket)
+{
+	const int files[2] = { d->addresses, d->answer };
+	int fds[2], err = -ENOENT;
+	size_t nr = open_files(d, fds);
+
+	if (nr)
+		err = message_send(socket, &d->order, sizeof(d->order), fds, nr);
+	if (!err)
+		err = message_send(socket, "", 1, files, 2);
+	while (nr)
+		close(fds[--nr]);
+	return err == -EPIPE ? -ECHILD : err;
+}
+
+static int take_answer(struct dialog *d, size_t *ret_named)
+{
+	enum function_kind kind =
+		d->order.module.kind == MODULE_JIT ? FUNCTION_JIT : FUNCTION_NATIVE;
+	uint64_t size;
+	void *bytes;
+	int err = answer_file_map(d->answer, 1, ANSWER_MAX, &bytes, &size);
+
+	if (err)
+		return err;
+	err = names_answer_read(bytes, size, d->profile, kind, d->wants, d->nr, ret_named);
+	munmap(bytes, size);
+	return err;
+}
+
+/* Has one child do the work. */
+static int try_child(struct dialog *d, size_t *ret_named)
+{
+	const struct sandbox_limits limits = { memory_max(), ANSWER_MAX, CPU_S };
+	uint32_t id = d->wants[0].module;
+	struct file_server server = { .opts = d->opts, .path = d->order.path };
+	int socket = sandbox_start(d->opts->sandbox, find_names, &limits), err;
+	size_t prefix = 0;
+
+	if (socket < 0)
+		return -ECHILD;
+	d->answer = answer_file_new();
+	if (d->answer < 0) {
+		close(socket);
+		return d->answer;
+	}
+	server.own_root = safe_open_root_of(0);
+	server.root = -1;
+	if (d->order.module.kind == MODULE_ELF)
+		server.root = symbol_module_root(id, d->opts, &prefix);
+	d->order.prefix = prefix < strlen(d->order.path) ? prefix : 0;
+	err = send_order(d, socket);
+	if (!err)
+		err = file_server_run(&server, socket);
+	if (!err)
+		err = take_answer(d, ret_named);
+	if (server.own_root >= 0)
+		close(server.own_root);
+	if (server.root >= 0)
+		close(server.root);
+	close(d->answer);
+	close(socket);
+	return err;
+}
+
+static void fill_order(struct dialog *d, bool matters)
+{
+	const struct profile_module *m = &d->profile->modules[d->wants[0].module];
+
+	d->order.module = *m;
+	d->order.module.path = 0;
+	d->order.nr_addresses = d->nr;
+	d->order.matters = matters;
+	d->order.no_inlines = d->opts->no_inlines;
+	strncpy(d->order.path, profile_str(d->profile, m->path), sizeof(d->order.path) - 1);
+	if (d->opts->debug_dir)
+		strncpy(d->order.debug_dir, d->opts->debug_dir, sizeof(d->order.debug_dir) - 1);
+}
+
+size_t confined_names_find(struct profile *p, const struct wanted_name *wants, size_t nr,
+			   bool matters, const struct symbolizer_opts *opts)
+{
+	struct dialog d = { .profile = p, .wants = wants, .nr = nr, .opts = opts };
+	uint64_t *addresses = xcalloc(nr, sizeof(*addresses));
+	size_t named = 0;
+	int err;
+
+	for (size_t i = 0; i < nr; i++)
+		addresses[i] = wants[i].address;
+	d.addresses = answer_file_of(addresses, nr * sizeof(*addresses));
+	free(addresses);
+	if (d.addresses < 0)
+		return 0;
+	fill_order(&d, matters);
+	err = try_child(&d, &named);
+	if (err == -ECHILD && !d.order.no_inlines && d.order.module.kind == MODULE_ELF) {
+		log_warning("'%s': the process that reads its debug information died; only its "
+			    "symbol tables are read",
+			    d.order.path);
+		d.order.no_inlines = true;
+		err = try_child(&d, &named);
+	}
+	if (err == -ECHILD || err == -ETIMEDOUT || err == -EBADMSG)
+		log_warning("no names of '%s': the process that reads it %s", d.order.path,
+			    err == -ECHILD	? "died"
+			    : err == -ETIMEDOUT ? "took too long"
+						: "answered nonsense");
+	close(d.addresses);
+	return named;
+}

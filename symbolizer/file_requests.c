@@ -1,0 +1,165 @@
+/* A request is one message; its answer is 0 with a descriptor, or -errno. */
+#include "symbolizer/file_requests.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/log.h"
+#include "core/rights/safe_open.h"
+#include "core/sandbox/message.h"
+#include "symbolizer/lookup/debuginfod.h"
+
+#define DEBUG_DIR "/usr/lib/debug"
+#define FILES_MAX 65536u /* of one module; a large program has some thousand .dwo files */
+#define LINES_MAX 20u	 /* for the user, about one module */
+#define WAIT_MS (600 * 1000)
+#define HEAD_SIZE offsetof(struct file_request, text)
+
+/* ---- in the child */
+
+static int ask(struct file_asker *a, enum file_request_type type, const void *text, size_t size)
+{
+	struct file_request request = { .type = (uint8_t)type };
+	int fd = -1, answer = -EIO;
+
+	if (size >= sizeof(request.text))
+		return -ENAMETOOLONG;
+	memcpy(request.text, text, size);
+	pthread_mutex_lock(&a->lock);
+	if (!message_send(a->socket, &request, HEAD_SIZE + size, NULL, 0) &&
+	    message_receive(a->socket, &answer, sizeof(answer), &fd, 1) != sizeof(answer))
+		answer = -EIO;
+	pthread_mutex_unlock(&a->lock);
+	if (!answer && fd < 0)
+		answer = -EIO;
+	return answer ? answer : fd;
+}
+
+static int ask_file(const struct file_broker *broker, const struct debug_root *root,
+		    const char *path)
+{
+	return ask((struct file_asker *)broker, root->is_own ? REQUEST_OWN_FILE : REQUEST_FILE,
+		   path, strlen(path));
+}
+
+static int ask_servers(const struct file_broker *broker, const uint8_t *id, size_t size)
+{
+	return ask((struct file_asker *)broker, REQUEST_FETCH, id, size);
+}
+
+static void relay(void *context, const char *line)
+{
+	struct file_asker *a = context;
+	struct file_request request = { .type = REQUEST_LOG };
+	size_t length = strnlen(line, sizeof(request.text) - 1);
+
+	memcpy(request.text, line, length);
+	pthread_mutex_lock(&a->lock);
+	message_send(a->socket, &request, HEAD_SIZE + length, NULL, 0);
+	pthread_mutex_unlock(&a->lock);
+}
+
+void file_asker_init(struct file_asker *a, int socket)
+{
+	*a = (struct file_asker){ .broker = { ask_file, ask_servers }, .socket = socket };
+	pthread_mutex_init(&a->lock, NULL);
+	log_set_relay(relay, a);
+}
+
+void file_asker_finish(struct file_asker *a)
+{
+	const struct file_request request = { .type = REQUEST_DONE };
+
+	message_send(a->socket, &request, HEAD_SIZE, NULL, 0);
+}
+
+/* ---- in the recorder */
+
+/* Takes over fd. A secret that is no ELF file must not become the name of a function. */
+static int only_elf(int fd)
+{
+	char magic[4];
+
+	if (fd < 0)
+		return fd;
+	if (pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
+	    !memcmp(magic, "\177ELF", sizeof(magic)))
+		return fd;
+	close(fd);
+	return -ENOEXEC;
+}
+
+static int open_own(const struct file_server *s, const char *path)
+{
+	const char *dir = s->opts->debug_dir ? s->opts->debug_dir : DEBUG_DIR;
+	size_t length = strlen(dir);
+
+	if (strncmp(path, dir, length) != 0 || path[length] != '/' || strstr(path, "/../"))
+		return -EPERM;
+	return safe_open_in_root(s->own_root, path, SAFE_OPEN_ELF_MAX);
+}
+
+static int fetch(const struct file_server *s, const char *id, size_t size)
+{
+	if (!s->opts->debuginfod || size > BUILD_ID_MAX)
+		return -ENOENT;
+	return debuginfod_fetch(s->opts->debuginfod, s->path, (const uint8_t *)id, size);
+}
+
+static int open_requested(struct file_server *s, const struct file_request *r, size_t size)
+{
+	if (s->nr_opened++ >= FILES_MAX)
+		return -EMFILE;
+	if (r->type == REQUEST_FETCH)
+		return only_elf(fetch(s, r->text, size));
+	if (strlen(r->text) != size || r->text[0] != '/')
+		return -EINVAL;
+	if (r->type == REQUEST_OWN_FILE)
+		return only_elf(open_own(s, r->text));
+	if (s->root < 0)
+		return -ENOENT;
+	return only_elf(safe_open_in_root(s->root, r->text, SAFE_OPEN_ELF_MAX));
+}
+
+static int serve_file(struct file_server *s, int socket, const struct file_request *r, size_t size)
+{
+	int fd = open_requested(s, r, size), answer = fd < 0 ? fd : 0, err;
+
+	err = message_send(socket, &answer, sizeof(answer), &fd, fd >= 0);
+	if (fd >= 0)
+		close(fd);
+	return err == -EPIPE ? -ECHILD : err;
+}
+
+int file_server_run(struct file_server *s, int socket)
+{
+	for (;;) {
+		struct file_request request;
+		int err = message_wait(socket, -1, WAIT_MS);
+		ssize_t n;
+
+		if (err)
+			return err;
+		n = message_receive(socket, &request, sizeof(request) - 1, NULL, 0);
+		if (n < (ssize_t)HEAD_SIZE)
+			return n == 0 ? -ECHILD : -EBADMSG;
+		request.text[n - (ssize_t)HEAD_SIZE] = '\0';
+		switch (request.type) {
+		case REQUEST_FILE:
+		case REQUEST_OWN_FILE:
+		case REQUEST_FETCH:
+			err = serve_file(s, socket, &request, (size_t)n - HEAD_SIZE);
+			if (err)
+				return err;
+			break;
+		case REQUEST_LOG:
+			if (s->nr_logged++ < LINES_MAX)
+				log_relayed(request.text);
+			break;
+		case REQUEST_DONE: return 0;
+		default: return -EBADMSG;
+		}
+	}
+}

@@ -1,0 +1,60 @@
+/*
+ * How a child that may open no files gets the files it finds to need: separate debug files, split
+ * DWARF, and what servers have. It asks the recorder, which opens them. The recorder trusts no
+ * request: it opens only regular files that begin as ELF files do, below the root directory of the
+ * module or in its own debug directory, and only so many.
+ */
+#ifndef SPROF_FILE_REQUESTS_H
+#define SPROF_FILE_REQUESTS_H
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbolizer/lookup/symbol_source.h"
+
+enum file_request_type {
+	REQUEST_FILE = 1, /* text: a path in the root of the module; answered with a descriptor */
+	REQUEST_OWN_FILE, /* the same in the root of the recorder, below its debug directory */
+	REQUEST_FETCH,	  /* text: the bytes of a build-id; answered as REQUEST_FILE */
+	REQUEST_LOG,	  /* text: a line for the user; not answered */
+	REQUEST_DONE,	  /* the child has finished */
+};
+
+/* A message of the child; `text` is as long as the message. */
+struct file_request {
+	uint8_t type;		 /* enum file_request_type */
+	char text[PATH_MAX + 1]; /* with room for a NUL after the longest */
+};
+
+/* ---- in the child */
+
+struct file_asker {
+	struct file_broker broker;
+	int socket;
+	pthread_mutex_t lock; /* one question at a time */
+};
+
+/* Messages for the user go through the socket too from now on. */
+void file_asker_init(struct file_asker *asker, int socket);
+/* Tells the recorder that the work is done. */
+void file_asker_finish(struct file_asker *asker);
+
+/* ---- in the recorder */
+
+struct file_server {
+	const struct symbolizer_opts *opts;
+	const char *path;   /* of the module, for messages */
+	int root, own_root; /* directories, or -1 */
+	uint32_t nr_opened, nr_logged;
+};
+
+/*
+ * Answers requests until the child has finished. 0; -ECHILD: it died; -ETIMEDOUT; -EBADMSG: it sent
+ * nonsense.
+ */
+int file_server_run(struct file_server *server, int socket);
+
+#endif

@@ -1,0 +1,43 @@
+# Files of targets are parsed in child processes without rights: what these processes are, and that
+# a recording goes on without them.
+source=ebpf
+load ../source
+
+# Records a program that starts deep32_nofp after a second; kills the process that starts parsers
+# before that. The file of deep32_nofp is then new, and nothing can read its unwind rules.
+@test "parsers: a recording goes on without them" {
+	"$SPROF" record -o "$data" --source $source -- sh -c 'sleep 1; exec "$0" 1000' "$TARGETS/deep32_nofp" \
+		>"$truth" 2>"$folded.log" &
+	local recorder=$! starter='' status=0
+	for _ in $(seq 100); do
+		starter=$(pgrep -x -P $recorder sprof-parser) && break
+		sleep 0.05
+	done
+	[ -n "$starter" ]
+	sleep 0.3
+	kill -9 "$starter"
+	wait $recorder || status=$?
+	cat "$folded.log"
+	[ $status = 0 ]
+	grep -q "no unwind rules of '.*': the process that reads it died" "$folded.log"
+	"$SPROF" info --json "$data" | jq -e '.samples > 100'
+	"$SPROF" fold "$data" | grep -F '[unwind rules not readable];' >"$folded"
+	[ -s "$folded" ]
+}
+
+@test "parsers: the process that starts them has no rights" {
+	"$SPROF" record -q -o "$data" --source $source -- sleep 2 &
+	local recorder=$! starter=''
+	for _ in $(seq 100); do
+		starter=$(pgrep -x -P $recorder sprof-parser) && break
+		sleep 0.05
+	done
+	[ -n "$starter" ]
+	cat "/proc/$starter/status"
+	grep -qP '^CapEff:\t0+$' "/proc/$starter/status"
+	grep -qP '^CapPrm:\t0+$' "/proc/$starter/status"
+	grep -qP '^NoNewPrivs:\t1$' "/proc/$starter/status"
+	[ "$(find "/proc/$starter/fd" -type l | wc -l)" = 4 ] # a socket, and /dev/null three times
+	wait $recorder
+	[ ! -e "/proc/$starter" ]
+}
