@@ -19,7 +19,8 @@
 #include "cli/options/all_users.h"
 #include "cli/record/counting.h"
 #include "cli/record/gate.h"
-#include "cli/record/record_gpu.h"
+#include "cli/gpu/record_gpu.h"
+#include "cli/record/name_frames.h"
 #include "cli/record/progress.h"
 #include "cli/record/record_opts.h"
 #include "cli/record/choose_source.h"
@@ -237,61 +238,9 @@ static void show_fetching(void *context, const char *name, uint64_t done, uint64
 		progress_fetch(name, done, total);
 }
 
-static int open_module(void *context, uint32_t module)
-{
-	struct recording *r = context;
-	enum rights before = privileges_use(RIGHTS_BORROWED);
-	int fd = r->ops->open_module ? r->ops->open_module(r->source, module) : -ENOENT;
-
-	fd = fd < 0 ? record_gpu_open_module(r->gpu, module) : fd;
-	privileges_use(before);
-	return fd;
-}
-
-static int open_root(void *context, uint32_t module, size_t *ret_prefix)
-{
-	struct recording *r = context;
-	int fd = r->ops->open_root ? r->ops->open_root(r->source, module, ret_prefix) : -ENOENT;
-
-	return fd < 0 ? record_gpu_open_root(r->gpu, module, ret_prefix) : fd;
-}
-
-static int kernel_symbol(void *context, uint64_t address, char *name, size_t size)
-{
-	enum rights before = privileges_use(RIGHTS_BORROWED);
-	struct recording *r = context;
-	int result = r->ops->kernel_symbol(r->source, address, name, size);
-
-	privileges_use(before);
-	return result;
-}
-
-/* Frames may lack of processes whose memory could not be read. */
-static void tell_given_up(struct recording *r)
-{
-	static const char text[] = "a read of a process's memory did not return in time: it was "
-				   "not read for a minute";
-	const struct fact_limit row = {
-		.limit = LIMIT_READS,
-		.text = r->sink->string(r->sink, text, sizeof(text) - 1),
-		.count = remote_read_nr_given_up(),
-	};
-
-	if (row.count)
-		r->sink->fact(r->sink, FACT_LIMIT, &row);
-}
-
 static int finish(struct recording *r)
 {
-	const struct symbolizer_opts symbolize = {
-		.debuginfod = r->debuginfod,
-		.sandbox = r->sandbox,
-		.open_module = open_module,
-		.open_root = open_root,
-		.kernel_symbol = r->ops->kernel_symbol ? kernel_symbol : NULL,
-		.context = r,
-	};
-	struct symbolizer_stats symbols;
+	struct name_frames names = { r->ops, r->source, r->gpu, r->sandbox, r->debuginfod };
 	struct profile_stats stats;
 	enum rights before;
 	uint64_t end_ns;
@@ -301,7 +250,7 @@ static int finish(struct recording *r)
 	before = privileges_use(RIGHTS_BORROWED);
 	r->ops->stop(r->source, r->sink);
 	record_gpu_stop(r->gpu);
-	tell_given_up(r);
+	recording_summary_tell_reads(r->sink);
 	record_calls_stop(r->calls, r->sink);
 	end_ns = monotonic_ns();
 	r->ops->stats(r->source, &stats);
@@ -310,7 +259,7 @@ static int finish(struct recording *r)
 	recfile_flush(r->file); /* the samples are safe before names are looked up */
 	if (r->progress_shown)
 		progress_clear();
-	symbolizer_run(recfile_vocabulary(r->file), &symbolize, &symbols);
+	record_name_frames(&names, recfile_vocabulary(r->file));
 	recfile_write_symbols(r->file);
 	err = recfile_finish(r->file, &stats, end_ns);
 	if (err)
@@ -475,6 +424,25 @@ static const struct source_ops *choose_source(const struct record_opts *o)
 	return ops;
 }
 
+/* What needs no source yet. 0 or -errno, reported. */
+static int prepare(struct recording *r, struct record_opts *opts)
+{
+	int err = sandbox_new(&r->sandbox);
+
+	if (err)
+		log_error(-err, "start the process that parses files");
+	err = err ? err : record_targets_find(opts);
+	if (err)
+		return err;
+	record_opts_describe(opts);
+	err = opts->debuginfod ? debuginfod_open(show_fetching, r, &r->debuginfod) : 0;
+	if (err)
+		return err;
+	stop_signals_catch();
+	r->ops = choose_source(opts);
+	return r->ops ? 0 : -ENOTSUP;
+}
+
 static int record_main(int argc, char **argv)
 {
 	struct record_opts opts;
@@ -501,29 +469,8 @@ static int record_main(int argc, char **argv)
 		record_opts_fini(&opts);
 		return cannot_run(opts.program[0], err);
 	}
-	err = sandbox_new(&r.sandbox);
-	if (err) {
-		log_error(-err, "start the process that parses files");
-		status = opts.program ? OWN_FAILURE : 1;
-		record_opts_fini(&opts);
-		return status;
-	}
-	if (record_targets_find(&opts)) {
-		sandbox_free(r.sandbox);
-		status = opts.program ? OWN_FAILURE : 1;
-		record_opts_fini(&opts);
-		return status;
-	}
-	record_opts_describe(&opts);
-	if (opts.debuginfod && debuginfod_open(show_fetching, &r, &r.debuginfod)) {
-		sandbox_free(r.sandbox);
-		status = opts.program ? OWN_FAILURE : 1;
-		record_opts_fini(&opts);
-		return status;
-	}
-	stop_signals_catch();
-	r.ops = choose_source(&opts);
-	status = r.ops ? run(&r) : opts.program ? OWN_FAILURE : 1;
+	err = prepare(&r, &opts);
+	status = !err ? run(&r) : opts.program ? OWN_FAILURE : 1;
 	close_source(&r);
 	record_calls_free(r.calls);
 	record_gpu_free(r.gpu);

@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-#include "cli/record/record_gpu.h"
-#include "cli/record/sample_tee.h"
+#include "cli/gpu/record_gpu.h"
+#include "cli/gpu/sample_tee.h"
 #include "core/base/alloc.h"
 
 struct record_gate {

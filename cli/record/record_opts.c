@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "cli/record/counting.h"
-#include "cli/record/gpu_opts.h"
+#include "cli/gpu/gpu_opts.h"
 #include "cli/options/all_users.h"
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "cli/record/record_gpu.h"
+#include "cli/gpu/record_gpu.h"
 
 struct record_opts {
 	pid_t *pids;

@@ -12,7 +12,9 @@
 #include "core/base/proc_status.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
+#include "core/profile/source.h"
 #include "core/recording/recfile.h"
+#include "core/untrusted/remote_read.h"
 
 /* Says once what was full, in the words that the recording has for it. */
 static void say_limits(const struct profile *vocabulary)
@@ -47,6 +49,20 @@ static void say_idle(const struct recording_summary *s)
 			return;
 		}
 	log_info("no samples: the target did not use the CPU");
+}
+
+void recording_summary_tell_reads(struct sink *sink)
+{
+	static const char text[] = "a read of a process's memory did not return in time: it was "
+				   "not read for a minute";
+	const struct fact_limit row = {
+		.limit = LIMIT_READS,
+		.text = sink->string(sink, text, sizeof(text) - 1),
+		.count = remote_read_nr_given_up(),
+	};
+
+	if (row.count)
+		sink->fact(sink, FACT_LIMIT, &row);
 }
 
 void recording_summary_print(const struct recording_summary *s)

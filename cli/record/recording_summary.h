@@ -8,6 +8,7 @@
 
 struct profile_stats;
 struct recfile;
+struct sink;
 
 struct recording_summary {
 	const struct profile_stats *stats;
@@ -17,6 +18,9 @@ struct recording_summary {
 	const pid_t *pids; /* the targets, where processes were named */
 	size_t nr_pids;
 };
+
+/* Records that the memory of some processes could not be read, so frames may be missing. */
+void recording_summary_tell_reads(struct sink *sink);
 
 void recording_summary_print(const struct recording_summary *summary);
 

@@ -4,7 +4,9 @@
 
 #include <sys/types.h>
 
-/* Reports "cannot VERB process ID: reason" with a hint. `err` is a -errno; `verb` as "attach to". */
+/*
+ * Reports "cannot VERB process ID: reason" with a hint. `err` is a -errno; `verb` as "attach to".
+ */
 void attach_error_report(const char *verb, pid_t id, int err);
 
 #endif

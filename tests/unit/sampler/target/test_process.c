@@ -69,10 +69,10 @@ static void epoch_changes_only_with_the_meaning_of_an_address(void **state)
 {
 	struct process p = {}, q = {};
 	uint32_t before;
-	struct mapping a = { 0x10000, 0x20000, 0, &codes[0], false };
-	struct mapping part = { 0x12000, 0x14000, 0x2000, &codes[0], false };
-	struct mapping beside = { 0x20000, 0x30000, 0, &codes[1], false };
-	struct mapping other = { 0x12000, 0x14000, 0, &codes[1], false };
+	struct mapping a = { 0x10000, 0x20000, 0, &codes[0], false, 0 };
+	struct mapping part = { 0x12000, 0x14000, 0x2000, &codes[0], false, 0 };
+	struct mapping beside = { 0x20000, 0x30000, 0, &codes[1], false, 0 };
+	struct mapping other = { 0x12000, 0x14000, 0, &codes[1], false, 0 };
 
 	(void)state;
 	process_map(&p, &a);
@@ -95,8 +95,8 @@ static void epoch_changes_only_with_the_meaning_of_an_address(void **state)
 static void text_under_anonymous_memory_is_remembered(void **state)
 {
 	struct process p = {};
-	struct mapping text = { 0x10000, 0x20000, 0x1000, &codes[0], false };
-	struct mapping anonymous = { 0x14000, 0x18000, 0, &codes[3], false };
+	struct mapping text = { 0x10000, 0x20000, 0x1000, &codes[0], false, 0 };
+	struct mapping anonymous = { 0x14000, 0x18000, 0, &codes[3], false, 0 };
 
 	(void)state;
 	process_map(&p, &text);

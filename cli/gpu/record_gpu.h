@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "cli/record/gpu_processes.h"
+#include "cli/gpu/gpu_processes.h"
 
 #define GPU_LIBRARY "libsprof-gpu.so"
 

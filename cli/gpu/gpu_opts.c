@@ -2,7 +2,7 @@
  * Parses the arguments of the GPU options. Each parser reads the whole text or refuses it, so a
  * typo is never taken for a shorter value.
  */
-#include "cli/record/gpu_opts.h"
+#include "cli/gpu/gpu_opts.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * collected from through shared memory until it ends. Processes that are not to be recorded stay
  * connected and wait. What is collected goes to the same recording as the samples.
  */
-#include "cli/record/record_gpu.h"
+#include "cli/gpu/record_gpu.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/record/gpu_attach.h"
-#include "cli/record/gpu_guests.h"
-#include "cli/record/sample_tee.h"
+#include "cli/gpu/gpu_attach.h"
+#include "cli/gpu/gpu_guests.h"
+#include "cli/gpu/sample_tee.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/profile/facts.h"

@@ -1,5 +1,5 @@
 /* Of a process that is not a target nothing is read, not even the first message. */
-#include "cli/record/gpu_guests.h"
+#include "cli/gpu/gpu_guests.h"
 
 #include <errno.h>
 #include <stdint.h>

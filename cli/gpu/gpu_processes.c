@@ -2,7 +2,7 @@
  * Decides by a process's environment: launchers of distributed jobs tell each process its rank in a
  * variable. The rank within the whole job counts before the rank within this host.
  */
-#include "cli/record/gpu_processes.h"
+#include "cli/gpu/gpu_processes.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * A sink in front of another one. Of each sample it tells an observer, and drops the sample if the
  * caller does not want it. Threads are remembered by their id in the sink, which is dense.
  */
-#include "cli/record/sample_tee.h"
+#include "cli/gpu/sample_tee.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "cli/record/record_gpu.h"
+#include "cli/gpu/record_gpu.h"
 
 /*
  * Each returns false, and leaves `opts` as it was, for a text that the manual page does not

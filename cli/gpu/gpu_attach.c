@@ -3,7 +3,7 @@
  * thread is stopped: the target's mounts must show the same file, its C library must be the one
  * that ours is linked to, and its sockets and process numbers must be those that we see.
  */
-#include "cli/record/gpu_attach.h"
+#include "cli/gpu/gpu_attach.h"
 
 #include <dlfcn.h>
 #include <errno.h>

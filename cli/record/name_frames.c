@@ -1,0 +1,58 @@
+/*
+ * What an address is called is asked of the symbolizer; which file that address is in, of the
+ * source and of the GPU data. Opening files and asking the kernel needs borrowed rights.
+ */
+#include "cli/record/name_frames.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/gpu/record_gpu.h"
+#include "core/profile/source.h"
+#include "core/rights/privileges.h"
+#include "symbolizer/symbolizer.h"
+
+static int open_module(void *context, uint32_t module)
+{
+	const struct name_frames *n = context;
+	enum rights before = privileges_use(RIGHTS_BORROWED);
+	int fd = n->ops->open_module ? n->ops->open_module(n->source, module) : -ENOENT;
+
+	fd = fd < 0 ? record_gpu_open_module(n->gpu, module) : fd;
+	privileges_use(before);
+	return fd;
+}
+
+static int open_root(void *context, uint32_t module, size_t *ret_prefix)
+{
+	const struct name_frames *n = context;
+	int fd = n->ops->open_root ? n->ops->open_root(n->source, module, ret_prefix) : -ENOENT;
+
+	return fd < 0 ? record_gpu_open_root(n->gpu, module, ret_prefix) : fd;
+}
+
+static int kernel_symbol(void *context, uint64_t address, char *name, size_t size)
+{
+	enum rights before = privileges_use(RIGHTS_BORROWED);
+	const struct name_frames *n = context;
+	int result = n->ops->kernel_symbol(n->source, address, name, size);
+
+	privileges_use(before);
+	return result;
+}
+
+void record_name_frames(struct name_frames *n, struct profile *vocabulary)
+{
+	const struct symbolizer_opts opts = {
+		.debuginfod = n->debuginfod,
+		.sandbox = n->sandbox,
+		.open_module = open_module,
+		.open_root = open_root,
+		.kernel_symbol = n->ops->kernel_symbol ? kernel_symbol : NULL,
+		.context = n,
+	};
+	struct symbolizer_stats stats;
+
+	symbolizer_run(vocabulary, &opts, &stats);
+}
