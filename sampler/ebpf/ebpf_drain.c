@@ -26,6 +26,7 @@
 
 #define MAX_WAITING 65536
 #define WAIT_NS (500ull * 1000 * 1000)
+#define TABLES_NS (20ull * 1000 * 1000)
 
 /* Kinds of records in the queue are enum event_type, and this one for records of the side band. */
 #define KIND_SIDEBAND 100
@@ -45,6 +46,7 @@ struct ebpf_drain {
 	struct sample_event *waiting; /* samples whose stack has not come yet */
 	size_t nr_waiting, waiting_capacity;
 	uint64_t unwind_until_ns; /* later snapshots of this round keep only their leaf */
+	uint64_t tables_until_ns; /* snapshots of this round wait for tables until then */
 	struct sample_sink out;
 	struct profile_stats *stats;
 };
@@ -82,6 +84,7 @@ void ebpf_drain_begin(struct ebpf_drain *d, struct sink *sink, uint64_t unwind_u
 {
 	d->out.sink = sink;
 	d->unwind_until_ns = unwind_until_ns;
+	d->tables_until_ns = monotonic_ns() + TABLES_NS;
 }
 
 void ebpf_drain_finish(struct ebpf_drain *d)
@@ -203,6 +206,7 @@ static void on_snapshot(struct ebpf_drain *d, const struct snapshot_event *e, si
 	}
 	if (p && e->end == END_NO_MAP)
 		ebpf_reread(d->targets, p);
+	ebpf_files_await(d->targets->files, d->tables_until_ns);
 	leaf_only = monotonic_ns() >= d->unwind_until_ns;
 	d->stats->nr_snapshots += !leaf_only;
 	ebpf_unwind_snapshot(d->snapshots, p, e, leaf_only, user, MAX_USER_FRAMES, &w);

@@ -66,6 +66,11 @@ void ebpf_files_expect(void *files, const char *path);
  * Once in a round: publishes finished tables, and forgets runtime code that is not used any more.
  */
 void ebpf_files_poll(struct ebpf_files *f, uint64_t now_ns);
+/*
+ * Waits for the tables that were asked for, at most until `until_ns` (CLOCK_MONOTONIC), and
+ * publishes them. A copied stack is unwound by the rules of its files, which a child process reads.
+ */
+void ebpf_files_await(struct ebpf_files *f, uint64_t until_ns);
 /* Now and then: releases the files that no process of the list maps. */
 void ebpf_files_release(struct ebpf_files *f, const struct process *processes, uint64_t now_ns);
 

@@ -160,6 +160,7 @@ struct libunwind_walk *libunwind_walk_new(struct libunwind_modules *modules)
 	struct libunwind_walk *walk = xcalloc(1, sizeof(*walk));
 
 	walk->modules = modules;
+	walk->until_ns = UINT64_MAX;
 	walk->space = unw_create_addr_space(&accessors, 0);
 	if (!walk->space) {
 		free(walk);

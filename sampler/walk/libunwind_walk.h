@@ -19,7 +19,7 @@ struct libunwind_walk;
 struct libunwind_walk *libunwind_walk_new(struct libunwind_modules *modules);
 void libunwind_walk_free(struct libunwind_walk *walk); /* NULL is fine */
 
-/* Later walks end with WALK_TOO_LONG at that time (CLOCK_MONOTONIC, ns). */
+/* Later walks end with WALK_TOO_LONG at that time (CLOCK_MONOTONIC, ns). None does at first. */
 void libunwind_walk_until(struct libunwind_walk *walk, uint64_t time_ns);
 
 /*

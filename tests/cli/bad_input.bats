@@ -128,7 +128,7 @@ does_not_crash() {
 
 @test "a record line that makes no sense is a usage error" {
 	local line
-	for line in '' '-p 0' '-p -5' '-p 1,,2' '-p x' '-p 1 -a' '-p 1 true' '-F 0 true' '-F x true' '-F 1e9 true' '-d 0 -a' \
+	for line in '' '-p 0' '-p -5' '-p 1,,2' '-p 1 -a' '-p 1 true' '-F 0 true' '-F x true' '-F 1e9 true' '-d 0 -a' \
 		'-d -1s -a' '-d 5parsecs -a' '--source nope true' '--no-such-option' '-o - true' '--clock x true'; do
 		# shellcheck disable=SC2086
 		run --separate-stderr "$SPROF" record $line

@@ -68,7 +68,7 @@ fails_with() { # status, start of the error
 	mkdir -m 777 "$BATS_TEST_TMPDIR/out"
 	data=$BATS_TEST_TMPDIR/out/data
 	run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=+bpf,+perfmon \
-		--ambient-caps=+bpf,+perfmon "$SPROF" record -o "$data" -F 999 -d 1s -p $pid
+		--ambient-caps=+bpf,+perfmon "$SPROF" record -o "$data" -F 999 -d 1s --all-users -p $pid
 	echo "status $status, '$stderr'"
 	wait $pid
 	# sprof either reports that it lacks the right, or works.

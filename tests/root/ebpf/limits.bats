@@ -67,6 +67,7 @@ held() {
 	echo "$(ls "/proc/$recorder/fd" | wc -l) $(awk '/^VmRSS/ { print $2 }' "/proc/$recorder/status")"
 }
 
+# bats test_tags=full
 @test "17000 mapped files of one user leave room for those of others" {
 	record_system
 	attack many 17000 60000
@@ -92,6 +93,7 @@ held() {
 	grep -q 'over a limit' "$folded"
 }
 
+# bats test_tags=full
 @test "files that are mapped and unmapped again fill nothing" {
 	record_system
 	attack churn 60000

@@ -6,10 +6,12 @@ load ../tree
 	preforked
 }
 
+# bats test_tags=full
 @test "ebpf: --no-children samples the named process alone" {
 	without_children
 }
 
+# bats test_tags=full
 @test "ebpf: -p NAME samples all processes of that name" {
 	by_name
 }
@@ -18,10 +20,12 @@ load ../tree
 	of_cgroup
 }
 
+# bats test_tags=full
 @test "ebpf: a recording ends with its cgroup" {
 	end_of_cgroup
 }
 
+# bats test_tags=full
 @test "ebpf: -u samples the processes of a user" {
 	of_user
 }

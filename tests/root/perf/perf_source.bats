@@ -166,8 +166,14 @@ nobody_with_perf() {
 	nobody_with_perf
 	run "${as[@]}" "$SPROF" record -o "$data" --source perf -a
 	[ "$status" -eq 1 ]
+	[[ $output == *"cannot sample the whole system: "*"hint: "* ]]
+	run "${as[@]}" "$SPROF" record -o "$data" --source perf -a --all-users
+	[ "$status" -eq 1 ]
 	[[ $output == *"cannot open perf events on whole CPUs: "*"hint: "* ]]
 	run "${as[@]}" "$SPROF" record -o "$data" --source perf -p $$
+	[ "$status" -eq 1 ]
+	[[ $output == *"cannot look at process $$: "*"hint: "* ]]
+	run "${as[@]}" "$SPROF" record -o "$data" --source perf -p $$ --all-users
 	[ "$status" -eq 1 ]
 	[[ $output == *"cannot open perf events on process $$: "*"hint: "* ]]
 	[ ! -e "$data" ]

@@ -2,10 +2,12 @@
 source=perf
 load ../tree
 
+# bats test_tags=full
 @test "perf: the workers of a pre-forking master are sampled with it" {
 	preforked
 }
 
+# bats test_tags=full
 @test "perf: --no-children samples the named process alone" {
 	without_children
 }
@@ -14,14 +16,17 @@ load ../tree
 	by_name
 }
 
+# bats test_tags=full
 @test "perf: --cgroup samples what is in a cgroup, and below it" {
 	of_cgroup
 }
 
+# bats test_tags=full
 @test "perf: a recording ends with its cgroup" {
 	end_of_cgroup
 }
 
+# bats test_tags=full
 @test "perf: -u samples the processes of a user" {
 	of_user
 }

@@ -6,18 +6,22 @@ load ../tree
 	preforked
 }
 
+# bats test_tags=full
 @test "timer: --no-children samples the named process alone" {
 	without_children
 }
 
+# bats test_tags=full
 @test "timer: -p NAME samples all processes of that name" {
 	by_name
 }
 
+# bats test_tags=full
 @test "timer: --cgroup samples what is in a cgroup, and below it" {
 	of_cgroup
 }
 
+# bats test_tags=full
 @test "timer: a recording ends with its cgroup" {
 	end_of_cgroup
 }
