@@ -6,6 +6,7 @@
 #include "symbolizer/go/go_source.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/base/alloc.h"
 #include "symbolizer/go/go_program.h"
@@ -74,6 +75,8 @@ static bool source_lookup(void *state, uint64_t address, struct symbol_chain *ch
 		symbol_chain_add(chain)->name = f.name;
 	else
 		add_frame(s, &f, pc, f.name, f.line, chain);
+	/* The rest of the chain of sources may know type arguments, but no better name. */
+	chain->frames[chain->nr - 1].is_linkage_name = !strstr(f.name, "[...]");
 	reverse(chain);
 	return true;
 }
