@@ -64,6 +64,8 @@ static void *source_open(const struct symbol_module *module)
 	struct dwarf_file *file;
 	struct dwarf_losses losses;
 
+	if (module->opts->no_inlines)
+		return NULL;
 	file = open_dwarf(image, module->debug ? module->debug_path : module->path);
 	if (!file)
 		return NULL;

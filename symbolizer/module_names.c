@@ -81,8 +81,7 @@ static void open_sources(struct run *r, const struct symbol_module *module)
 		const struct symbol_source *s = symbol_sources[i];
 		void *state;
 
-		if (!(s->kinds & 1u << module->kind) ||
-		    (s->has_inlines && module->opts->no_inlines))
+		if (!(s->kinds & 1u << module->kind))
 			continue;
 		state = s->open(module);
 		if (state)
@@ -132,6 +131,8 @@ static bool find_chain(struct run *r, uint64_t address)
 				return true;
 			continue;
 		}
+		if (s->ops->has_inlines) /* it is less precise than the one that answered */
+			continue;
 		r->outermost.nr = 0;
 		if (s->ops->lookup(s->state, address, &r->outermost)) {
 			if (r->outermost.frames[0].is_address)

@@ -7,15 +7,7 @@
 #include <stddef.h>
 
 const struct symbol_source *const symbol_sources[] = {
-	&jitdump_source,
-	&perf_map_source,
-	&kernel_source,
-	&kallsyms_source,
-	&dwarf_source,
-	&symtab_source,
-	&debugdata_source,
-	&dynsym_source,
-	&plt_source,
-	&fde_source,
-	NULL,
+	&jitdump_source, &perf_map_source, &kernel_source, &kallsyms_source,
+	&dwarf_source,	 &go_source,	   &symtab_source, &debugdata_source,
+	&dynsym_source,	 &plt_source,	   &fde_source,	   NULL,
 };

@@ -1,7 +1,8 @@
-/* The table of symbol sources. Each is defined in the file that has its name. */
+/* The table of symbol sources. Each is defined in the file that has its name; go_source in go/. */
 #ifndef SPROF_SYMBOL_SOURCES_H
 #define SPROF_SYMBOL_SOURCES_H
 
+#include "symbolizer/go/go_source.h"
 #include "symbolizer/lookup/symbol_source.h"
 
 extern const struct symbol_source jitdump_source, perf_map_source, kernel_source, kallsyms_source;
