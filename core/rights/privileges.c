@@ -147,6 +147,13 @@ bool privileges_have(int capability)
 	return !get(&c) && c.effective & PRIVILEGE(capability);
 }
 
+uint64_t privileges_of_caller(void)
+{
+	struct capabilities c;
+
+	return privileges_are_borrowed() || get(&c) ? 0 : c.effective;
+}
+
 void privileges_reduce(uint64_t kept)
 {
 	if (keep(kept))

@@ -39,6 +39,9 @@ enum rights privileges_use(enum rights rights);
 /* Returns whether the calling thread has this capability (CAP_...) now. */
 bool privileges_have(int capability);
 
+/* The capabilities that count now and are not borrowed, as a set of PRIVILEGE(). */
+uint64_t privileges_of_caller(void);
+
 #define PRIVILEGE(capability) (1ull << (capability))
 /* Reading other processes: what every source uses as long as it samples. */
 #define PRIVILEGES_TO_FOLLOW                                                                       \

@@ -18,6 +18,8 @@
 #include "sampler/bpf/walker.bpf.h"
 
 const volatile bool system_wide;
+const volatile __u32 caller_uid, caller_gid;
+const volatile __u64 caller_capabilities; /* the caller's own, without borrowed ones */
 const volatile bool callers_only; /* no samples of programs whose memory the caller may not read */
 const volatile __u32 nr_cgroups;  /* 0: all cgroups; else in the map `cgroups` */
 const volatile bool by_user;	  /* processes of `user` are targets */
@@ -92,9 +94,32 @@ static __always_inline void fill_header(struct event_header *h, __u16 type, __u3
 }
 
 /*
- * May the user of this thread read its memory? The kernel notes that at exec: not of a program that
- * is setuid or has capabilities, or whose file the user may not read. The last moments of a thread,
- * without memory, count as readable.
+ * Has the thread the caller's ids, and no capability that the caller lacks? Programs such as sudo
+ * start others as another user, and the kernel lets that user read those. The capabilities of a
+ * container's user namespace count only inside it.
+ */
+static __always_inline bool task_is_the_callers(struct task_struct *task)
+{
+	const struct cred *cred = BPF_CORE_READ(task, real_cred);
+	__u64 capabilities = 0;
+
+	if (BPF_CORE_READ(cred, uid.val) != caller_uid ||
+	    BPF_CORE_READ(cred, euid.val) != caller_uid ||
+	    BPF_CORE_READ(cred, suid.val) != caller_uid ||
+	    BPF_CORE_READ(cred, gid.val) != caller_gid ||
+	    BPF_CORE_READ(cred, egid.val) != caller_gid ||
+	    BPF_CORE_READ(cred, sgid.val) != caller_gid)
+		return false;
+	if (BPF_CORE_READ(cred, user_ns, level))
+		return true;
+	bpf_core_read(&capabilities, sizeof(capabilities), &cred->cap_permitted);
+	return !(capabilities & ~caller_capabilities);
+}
+
+/*
+ * May the caller read this thread's memory? It must be the caller's, and the kernel must have noted
+ * at exec that its user may: not of a program that is setuid or has capabilities, or whose file the
+ * user may not read. The last moments of a thread, without memory, count as readable.
  */
 static __always_inline bool task_is_readable(struct task_struct *task)
 {
@@ -103,6 +128,8 @@ static __always_inline bool task_is_readable(struct task_struct *task)
 	struct mm_struct___word *word = (void *)mm;
 	unsigned long flags = 0;
 
+	if (!task_is_the_callers(task))
+		return false;
 	if (!mm)
 		return true;
 	if (bpf_core_field_exists(bitmap->flags))

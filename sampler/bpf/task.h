@@ -36,6 +36,24 @@ struct signal_struct {
 	kernel_atomic live; /* threads that have not exited */
 };
 
+struct kernel_id {
+	unsigned int val;
+};
+
+struct kernel_capabilities {
+	__u64 val; /* two numbers of 32 bits before Linux 6.3 */
+};
+
+struct user_namespace {
+	int level; /* 0: of the host */
+};
+
+struct cred {
+	struct kernel_id uid, gid, suid, sgid, euid, egid;
+	struct kernel_capabilities cap_permitted;
+	struct user_namespace *user_ns;
+};
+
 /* Of a thread that has met a probe in a file (kernel/events/uprobes.c). */
 struct uprobe_task {
 	void *active_uprobe;	 /* set while it steps over one */
@@ -50,6 +68,7 @@ struct task_struct {
 	struct mm_struct *mm;
 	unsigned int in_execve : 1;
 	struct signal_struct *signal;
+	const struct cred *real_cred;
 	struct uprobe_task *utask;
 	struct thread_struct thread;
 };

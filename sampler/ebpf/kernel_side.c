@@ -15,6 +15,7 @@
 
 #include "core/base/alloc.h"
 #include "core/profile/source.h"
+#include "core/rights/privileges.h"
 #include "sampler/bpf/sprof.skel.h"
 #include "sampler/ebpf/arena.h"
 #include "sampler/ebpf/ebpf_probe.h"
@@ -85,6 +86,9 @@ int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *con
 		return -errno;
 	k->skel->rodata->system_wide = config->system_wide;
 	k->skel->rodata->callers_only = config->callers_only;
+	k->skel->rodata->caller_uid = getuid();
+	k->skel->rodata->caller_gid = getgid();
+	k->skel->rodata->caller_capabilities = privileges_of_caller();
 	k->skel->rodata->nr_cgroups = (uint32_t)config->nr_cgroups;
 	k->skel->rodata->by_user = config->by_user;
 	k->skel->rodata->user = config->user;

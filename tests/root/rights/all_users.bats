@@ -122,3 +122,31 @@ refused() { # ARGUMENTS...
 	[[ $stderr == *"1 programs were not sampled because they run with more rights than you have"* ]]
 	! "${as[@]}" "$SPROF" fold data | grep '^capable.*;main'
 }
+
+@test "what a setuid program starts as another user is not sampled" {
+	local user
+	cp "$(command -v setpriv)" "$place/become" # as sudo does
+	chmod 4755 "$place/become"
+	cp "$place/targets/shares" "$place/others"
+	for user in 0 1234; do
+		run --separate-stderr "${as[@]}" "$SPROF" record -o data --source ebpf -F 999 -- \
+			sh -c "\"$place/targets/shares\" 400; exec \"$place/become\" --reuid $user \
+			--regid $user --clear-groups \"$place/others\" 400"
+		[ "$status" -eq 0 ]
+		[[ $stderr == *"programs were not sampled because they run with more rights"* ]]
+		"${as[@]}" "$SPROF" fold data >folded
+		grep -q '^shares.*;main' folded
+		[ "$(grep -c '^others' folded)" -eq 0 ]
+	done
+}
+
+@test "a process of the user's with a capability that the user lacks is not sampled" {
+	cp "$place/targets/shares" "$place/capable"
+	start setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps +net_raw \
+		--ambient-caps +net_raw "$place/capable" 20000
+	start "${as[@]}" "$place/targets/shares" 20000
+	"${as[@]}" "$SPROF" record -q -o data --source ebpf -d 1s -u nobody
+	"${as[@]}" "$SPROF" fold data >folded
+	grep -q '^shares.*;main' folded
+	[ "$(grep -c '^capable' folded)" -eq 0 ]
+}
