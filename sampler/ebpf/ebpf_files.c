@@ -118,18 +118,12 @@ void ebpf_files_give_words(struct ebpf_files *f, uint32_t user, uint64_t nr)
 
 /* ---- files */
 
-void ebpf_files_add(void *files, struct mapped_file *file)
+static void request_table(struct ebpf_files *f, struct mapped_file *file)
 {
-	struct ebpf_files *f = files;
 	const void *vdso;
 	size_t size;
 
-	kernel_side_set_module(f->kernel, file->index,
-			       &(struct module_entry){ .state = WALK_MODULE_PENDING });
-	if (file->fd == -EMFILE || file->fd == -ENFILE)
-		limit_hit(f->limits, LIMIT_OPEN_FILES,
-			  "too many open files: further ones are walked by frame pointers and have "
-			  "no names (ulimit -n)");
+	file->lacks_table = file->mapped_again = false;
 	file->building = true;
 	if (file->kind == MODULE_ELF && file->nr_segments)
 		table_builder_request(f->builder, file->index, file->user, file->fd);
@@ -139,6 +133,19 @@ void ebpf_files_add(void *files, struct mapped_file *file)
 		file->building = false;
 		kernel_side_set_no_rows(f->kernel, file->index);
 	}
+}
+
+void ebpf_files_add(void *files, struct mapped_file *file)
+{
+	struct ebpf_files *f = files;
+
+	kernel_side_set_module(f->kernel, file->index,
+			       &(struct module_entry){ .state = WALK_MODULE_PENDING });
+	if (file->fd == -EMFILE || file->fd == -ENFILE)
+		limit_hit(f->limits, LIMIT_OPEN_FILES,
+			  "too many open files: further ones are walked by frame pointers and have "
+			  "no names (ulimit -n)");
+	request_table(f, file);
 }
 
 struct mapped_file *ebpf_files_mapped(struct ebpf_files *f, const struct process *p,
@@ -159,6 +166,10 @@ struct mapped_file *ebpf_files_mapped(struct ebpf_files *f, const struct process
 
 	if (is_new)
 		ebpf_files_add(f, file);
+	else if (file->lacks_table)
+		request_table(f, file);
+	else
+		file->mapped_again = file->building;
 	return file;
 }
 
@@ -260,6 +271,15 @@ static void publish_table(struct ebpf_files *f, struct built_table *built)
 	kernel_side_set_module(f->kernel, built->index, &entry);
 }
 
+/* Its state stays "pending", so that stacks through it are copied if it is mapped again. */
+static void take_dropped(struct ebpf_files *f, struct mapped_file *file)
+{
+	file->building = false;
+	file->lacks_table = true;
+	if (file->mapped_again)
+		request_table(f, file);
+}
+
 void ebpf_files_poll(struct ebpf_files *f, uint64_t now_ns)
 {
 	struct built_table built;
@@ -267,6 +287,10 @@ void ebpf_files_poll(struct ebpf_files *f, uint64_t now_ns)
 	while (table_builder_take(f->builder, &built)) {
 		if (built.index >= WALK_MAX_MODULES) {
 			runtime_unwind_take(f->runtime, &built);
+			continue;
+		}
+		if (built.dropped) {
+			take_dropped(f, file_table_get(f->table, built.index));
 			continue;
 		}
 		file_table_get(f->table, built.index)->parser_failed = built.parser_failed;
@@ -328,6 +352,12 @@ void ebpf_files_release(struct ebpf_files *f, const struct process *processes, u
 		return;
 	for (const struct process *p = processes; p; p = p->hh.next)
 		file_release_mark(&f->release, p);
+	for (uint32_t i = 0; i < file_table_size(f->table); i++) {
+		struct mapped_file *file = file_table_get(f->table, i);
+
+		if (file->lacks_table && file->mark == f->release.round)
+			request_table(f, file);
+	}
 	table_builder_drop(f->builder, is_mapped, f);
 	file_release_end(&f->release, f->table, now, on_release, f);
 }

@@ -48,8 +48,10 @@ struct mapped_file {
 	size_t nr_segments;
 	/* Stands for all files that the table has no room for. */
 	bool over_limit;
-	bool building;		/* the table builder has its descriptor */
-	uint32_t mark;		/* the last round in which a process was seen to map it */
+	bool building;	   /* the table builder has its descriptor */
+	bool lacks_table;  /* nothing mapped it when the builder's turn came, so none was built */
+	bool mapped_again; /* while the builder had it */
+	uint32_t mark;	   /* the last round in which a process was seen to map it */
 	uint64_t hold_until_ns; /* it stays until then even if nothing maps it */
 };
 

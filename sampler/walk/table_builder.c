@@ -288,6 +288,7 @@ static void drop_jobs(struct table_builder *b, struct queue *q,
 	while ((job = pop(q))) {
 		bool wanted = job->code || job->image || is_wanted(context, job->index);
 
+		job->built.dropped = !wanted;
 		push(wanted ? &kept : &b->done, job);
 	}
 	q->last = &q->first;

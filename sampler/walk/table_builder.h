@@ -56,6 +56,7 @@ int table_builder_event_fd(const struct table_builder *builder);
 struct built_table {
 	uint32_t index;
 	struct unwind_table *table; /* the taker's; NULL where nothing could be built */
+	bool dropped;		    /* nothing was built: see table_builder_drop() */
 	bool parser_failed;	    /* because the process that parses died or took too long */
 	struct rule_claim claim;    /* the taker's: the rules that the table names */
 	enum rule_refusal refusal;  /* why rows of it have no rule */

@@ -267,6 +267,7 @@ static void what_is_not_wanted_any_more_is_answered_without_a_table(void **state
 		struct built_table built = take(f.builder);
 
 		assert_true(built.index != last || built.table);
+		assert_true(built.dropped == !built.table);
 		nr_empty += !built.table;
 		nr_seen++;
 		unwind_table_free(built.table);
