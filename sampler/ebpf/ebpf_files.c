@@ -166,9 +166,9 @@ struct mapped_file *ebpf_files_mapped(struct ebpf_files *f, const struct process
 
 	if (is_new)
 		ebpf_files_add(f, file);
-	else if (file->lacks_table)
+	else if (file && file->lacks_table)
 		request_table(f, file);
-	else
+	else if (file) /* code that the kernel maps for probes is in no file */
 		file->mapped_again = file->building;
 	return file;
 }

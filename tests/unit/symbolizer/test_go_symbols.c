@@ -41,7 +41,14 @@ static const char go_source_text[] =
 
 static bool have_go(void)
 {
-	return system("PATH=$PATH:/usr/local/go/bin command -v go >/dev/null") == 0;
+	return system("PATH=/usr/local/go/bin:$PATH command -v go >/dev/null") == 0;
+}
+
+/* Before 1.20 the table has another form of inlined functions: code in them has no line. */
+static bool tells_inlined(void)
+{
+	return system("PATH=/usr/local/go/bin:$PATH go env GOVERSION | "
+		      "grep -qE '^go1\\.(1[0-9]|[0-9])(\\.|$)'") != 0;
 }
 
 /* Builds the program as DIR/NAME with these flags; returns its path, to free(). */
@@ -52,7 +59,7 @@ static char *built(void **state, const char *name, const char *flags)
 
 	fputs(go_source_text, file);
 	fclose(file);
-	shell("PATH=$PATH:/usr/local/go/bin GO111MODULE=off GOFLAGS= GOPROXY=off "
+	shell("PATH=/usr/local/go/bin:$PATH GO111MODULE=off GOFLAGS= GOPROXY=off "
 	      "GOTOOLCHAIN=local GOCACHE=${GOCACHE:-$PWD/build/go-cache} nice go build -o '%s' %s "
 	      "'%s'",
 	      path, flags, source);
@@ -140,14 +147,20 @@ static const char *split_line(char *frame)
 	return colon + 1;
 }
 
+/* Is `have` the outermost function of the chain `want`, without a line? */
+static bool is_outermost(const char *want, const char *have)
+{
+	size_t size = strcspn(want, ":>");
+
+	return strlen(have) == size && !strncmp(want, have, size);
+}
+
 /* True for equal chains. Only `have` may know a line: DWARF leaves out those of another file. */
 static bool agree(char *want, char *have)
 {
 	char *want_at, *have_at;
 	char *w, *h;
 
-	normalize(want);
-	normalize(have);
 	w = strtok_r(want, ">", &want_at);
 	h = strtok_r(have, ">", &have_at);
 	for (; w && h; w = strtok_r(NULL, ">", &want_at), h = strtok_r(NULL, ">", &have_at)) {
@@ -166,6 +179,8 @@ static bool agree(char *want, char *have)
 static void compare(const struct profile *a, const struct profile *b, size_t nr, size_t *ret_lines,
 		    size_t *ret_inlined)
 {
+	bool inlined = tells_inlined();
+
 	*ret_lines = *ret_inlined = 0;
 	for (size_t i = 0; i < nr; i++) {
 		char *want = xstrdup(frame_lines(a, (uint32_t)i));
@@ -175,7 +190,10 @@ static void compare(const struct profile *a, const struct profile *b, size_t nr,
 		*ret_lines += strchr(have, ':') != NULL;
 		*ret_inlined += strchr(have, '>') != NULL;
 		/* Type arguments are only in symbol tables. */
-		if (!strchr(want, '[') && !agree(want, have))
+		normalize(want);
+		normalize(have);
+		if (!strchr(want, '[') && !(!inlined && is_outermost(want, have)) &&
+		    !agree(want, have))
 			fail_msg("'%s' with symbols, '%s' without", want_text, have_text);
 		free(want);
 		free(have);
@@ -203,8 +221,8 @@ static void compare_files(const char *whole, const char *stripped)
 	a = named(whole, offsets, nr_offsets);
 	b = named(stripped, offsets, nr_offsets);
 	compare(a, b, nr_offsets, &nr_lines, &nr_inlined);
-	assert_true(nr_lines > nr_offsets * 9 / 10);
-	assert_true(nr_inlined > nr_offsets / 20);
+	assert_true(nr_lines > nr_offsets * (tells_inlined() ? 9 : 5) / 10);
+	assert_true(nr_inlined > nr_offsets / 20 || !tells_inlined());
 	profile_free(a);
 	profile_free(b);
 	free(offsets);
