@@ -121,7 +121,7 @@ static __always_inline bool task_is_the_callers(struct task_struct *task)
  * at exec that its user may: not of a program that is setuid or has capabilities, or whose file the
  * user may not read. The last moments of a thread, without memory, count as readable.
  */
-static __always_inline bool task_is_readable(struct task_struct *task)
+static __noinline bool task_is_readable(struct task_struct *task)
 {
 	struct mm_struct *mm = BPF_CORE_READ(task, mm);
 	struct mm_struct___bitmap *bitmap = (void *)mm;
