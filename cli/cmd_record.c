@@ -163,7 +163,7 @@ static bool child_has_ended(struct recording *r)
 static int sample_rounds(struct recording *r)
 {
 	uint64_t flushed = r->start_ns, shown = r->start_ns, next = r->begin_ns, end = UINT64_MAX;
-	bool terminal = isatty(STDERR_FILENO) && !r->opts->quiet;
+	bool terminal = !r->opts->quiet && progress_is_possible();
 
 	if (r->opts->duration_ns)
 		end = r->begin_ns + r->opts->duration_ns;
@@ -234,7 +234,7 @@ static void show_fetching(void *context, const char *name, uint64_t done, uint64
 {
 	const struct recording *r = context;
 
-	if (!r->opts->quiet && isatty(STDERR_FILENO))
+	if (!r->opts->quiet && progress_is_possible())
 		progress_fetch(name, done, total);
 }
 

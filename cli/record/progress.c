@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 #include <string.h>
 
 #include "core/base/buffer.h"
@@ -11,6 +13,13 @@
 void progress_clear(void)
 {
 	fputs("\r\033[K", stderr);
+}
+
+bool progress_is_possible(void)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(STDERR_FILENO) && term && strcmp(term, "dumb");
 }
 
 void progress_samples(uint64_t elapsed_ns, uint64_t nr_samples, uint64_t nr_lost,

@@ -2,8 +2,11 @@
 #ifndef SPROF_PROGRESS_H
 #define SPROF_PROGRESS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+/* Is standard error a terminal that can replace a line? TERM=dumb is none. */
+bool progress_is_possible(void);
 void progress_samples(uint64_t elapsed_ns, uint64_t nr_samples, uint64_t nr_lost,
 		      uint64_t size_bytes);
 /* Of a debug file; total is 0 where its size is not known. A NULL name only clears the line. */

@@ -77,3 +77,13 @@ told() {
 	[ "$(stat -c %a "$data" "$data.old" | uniq)" = 600 ]
 	[ "$(told .command)" = false ]
 }
+
+@test "a dumb terminal gets no escapes" {
+	command -v script >/dev/null || skip "script is not installed"
+	local line="$SPROF record -o $data -F 99 -- $TARGETS/shares 900"
+	TERM=dumb script -qec "$line" /dev/null >"$BATS_TEST_TMPDIR/dumb"
+	grep -q 'samples in' "$BATS_TEST_TMPDIR/dumb"
+	! grep -q $'\e' "$BATS_TEST_TMPDIR/dumb"
+	# The same on a terminal that is not dumb shows how far it has come.
+	TERM=xterm script -qec "$line" /dev/null | grep -q $'\e\[K'
+}
