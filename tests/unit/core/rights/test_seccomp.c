@@ -58,6 +58,7 @@ static int read_and_compute(void)
 	return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ? 0 : 4;
 }
 
+#ifndef __SANITIZE_ADDRESS__
 static int reach_out(void)
 {
 	char *argv[] = { (char *)"true", NULL };
@@ -78,6 +79,7 @@ static int reach_out(void)
 	execv("/bin/true", argv);
 	return errno == ENOSYS ? 0 : 7;
 }
+#endif
 
 static int list_of_one(void)
 {
