@@ -45,6 +45,7 @@ says_why() {
 	is_sampled_briefly stack_maze copies
 }
 
+# bats test_tags=full
 @test "Python code that is new in every sample is sent a little at a time" {
 	is_sampled_briefly python_stall tables
 	says_why

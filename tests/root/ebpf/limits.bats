@@ -105,6 +105,7 @@ held() {
 	[ "$fds" -lt 2000 ]
 }
 
+# bats test_tags=full
 @test "a file that no process maps any more is closed" {
 	record_system
 	attack many 3000 100

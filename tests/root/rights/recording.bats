@@ -53,6 +53,7 @@ teardown() {
 	wait $recorder
 }
 
+# bats test_tags=full
 @test "root's recorder keeps of its capabilities only those that its source uses" {
 	local source kept
 	local -A allowed=( # beside ptrace, dac_read_search, checkpoint_restore, kill and syslog

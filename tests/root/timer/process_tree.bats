@@ -2,6 +2,7 @@
 source=timer
 load ../tree
 
+# bats test_tags=full
 @test "timer: the workers of a pre-forking master are sampled with it" {
 	preforked
 }
