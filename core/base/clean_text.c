@@ -3,6 +3,8 @@
  */
 #include "core/base/clean_text.h"
 
+#include <string.h>
+
 #include "core/base/buffer.h"
 
 struct range {
@@ -62,17 +64,21 @@ uint32_t text_decode(const char *s, size_t n, size_t *ret_length)
 	return c;
 }
 
-/* Returns the length of the run of printable ASCII at s. */
+/*
+ * Returns the length of the run at s of plain ASCII: no controls, and nothing that a format
+ * escapes.
+ */
 static size_t plain_run(const char *s, size_t n)
 {
 	size_t i = 0;
 
-	while (i < n && s[i] >= 0x20 && s[i] < 0x7f)
+	while (i < n && s[i] >= 0x20 && s[i] != 0x7f && !memchr("<>&\"'\\", s[i], 6))
 		i++;
 	return i;
 }
 
-void text_add_clean(struct buffer *b, const char *s, size_t n)
+void text_add_escaped(struct buffer *b, const char *s, size_t n, const char *backslash,
+		      const char *(*escape)(char))
 {
 	size_t length;
 
@@ -88,8 +94,15 @@ void text_add_clean(struct buffer *b, const char *s, size_t n)
 		if (c == UINT32_MAX)
 			buffer_add_string(b, TEXT_REPLACEMENT);
 		else if (text_is_hidden(c))
-			buffer_printf(b, "\\u{%x}", c);
+			buffer_printf(b, "%su{%x}", backslash, c);
+		else if (c < 0x80 && escape && escape((char)c))
+			buffer_add_string(b, escape((char)c));
 		else
 			buffer_add(b, s + i, length);
 	}
+}
+
+void text_add_clean(struct buffer *b, const char *s, size_t n)
+{
+	text_add_escaped(b, s, n, "\\", NULL);
 }

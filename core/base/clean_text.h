@@ -27,4 +27,11 @@ bool text_is_hidden(uint32_t code_point);
 
 void text_add_clean(struct buffer *b, const char *s, size_t n);
 
+/*
+ * The same for a format. `backslash` is what it writes a backslash as; `escape` returns what it
+ * writes an ASCII character as, or NULL for itself. `escape` may be NULL.
+ */
+void text_add_escaped(struct buffer *b, const char *s, size_t n, const char *backslash,
+		      const char *(*escape)(char));
+
 #endif

@@ -30,45 +30,6 @@ static bool in_ranges(uint32_t c, const struct range *r, size_t nr)
 	return false;
 }
 
-/*
- * Returns the length of the run at s of plain ASCII: no controls, and nothing that a format
- * escapes.
- */
-static size_t plain_run(const char *s, size_t n)
-{
-	size_t i = 0;
-
-	while (i < n && s[i] >= 0x20 && s[i] != 0x7f && !memchr("<>&\"'\\", s[i], 6))
-		i++;
-	return i;
-}
-
-/* `escape` returns what an ASCII character is written as in the format, or NULL for itself. */
-static void add_escaped(struct buffer *b, const char *s, size_t n, const char *backslash,
-			const char *(*escape)(char))
-{
-	size_t length;
-
-	for (size_t i = 0; i < n; i += length) {
-		uint32_t c;
-
-		length = plain_run(s + i, n - i);
-		if (length) {
-			buffer_add(b, s + i, length);
-			continue;
-		}
-		c = text_decode(s + i, n - i, &length);
-		if (c == UINT32_MAX)
-			buffer_add_string(b, TEXT_REPLACEMENT);
-		else if (text_is_hidden(c))
-			buffer_printf(b, "%su{%x}", backslash, c);
-		else if (c < 0x80 && escape && escape((char)c))
-			buffer_add_string(b, escape((char)c));
-		else
-			buffer_add(b, s + i, length);
-	}
-}
-
 static const char *escape_xml(char c)
 {
 	switch (c) {
@@ -106,13 +67,13 @@ void text_add_line(struct buffer *b, const char *s)
 
 void text_add_xml(struct buffer *b, const char *s, size_t n)
 {
-	add_escaped(b, s, n, "\\", escape_xml);
+	text_add_escaped(b, s, n, "\\", escape_xml);
 }
 
 void text_add_json(struct buffer *b, const char *s)
 {
 	buffer_add_char(b, '"');
-	add_escaped(b, s, strlen(s), "\\\\", escape_json);
+	text_add_escaped(b, s, strlen(s), "\\\\", escape_json);
 	buffer_add_char(b, '"');
 }
 
