@@ -1,19 +1,5 @@
 # Whose processes an ordinary user can look at with a sprof whose file has capabilities.
-load ../kernel
-
-setup() {
-	bats_require_minimum_version 1.5.0
-	needs_bpf
-	plain=$SPROF place='' pids=() # plain: without capabilities
-	lend_rights cap_bpf cap_perfmon cap_sys_ptrace cap_dac_read_search cap_checkpoint_restore
-	cp -r "$TARGETS" "$place/targets"
-	cd "$out"
-}
-
-teardown() {
-	[ -z "${pids[*]-}" ] || kill -9 "${pids[@]}" 2>/dev/null || true
-	[ -z "$place" ] || rm -rf "$place"
-}
+load lent
 
 start() { # COMMAND...
 	"$@" >/dev/null 2>&1 3>&- &

@@ -1,20 +1,6 @@
 # sprof with capabilities on its file, run by an ordinary user: record and dump use them to look at processes, and for
 # nothing that the user names.
-load ../kernel
-
-setup() {
-	bats_require_minimum_version 1.5.0
-	needs_bpf
-	plain=$SPROF place='' pids=() # plain: without capabilities
-	lend_rights cap_bpf cap_perfmon cap_sys_ptrace cap_dac_read_search cap_checkpoint_restore
-	cp -r "$TARGETS" "$place/targets"
-	cd "$out"
-}
-
-teardown() {
-	[ -z "${pids[*]-}" ] || kill -9 "${pids[@]}" 2>/dev/null || true
-	[ -z "$place" ] || rm -rf "$place"
-}
+load lent
 
 @test "its capabilities are enough for ebpf, and the recording is the user's" {
 	"${as[@]}" "$SPROF" record -q -o data --source ebpf -- "$place/targets/shares" 300 >/dev/null
