@@ -89,8 +89,9 @@ static int open_epoll(struct source *s)
 	return sideband_add_to_epoll(s->sideband, s->epoll_fd);
 }
 
-static int add_target(struct source *s, pid_t id, struct process_tree *tree)
+static int add_target(void *context, pid_t id, struct process_tree *tree)
 {
+	struct source *s = context;
 	struct process *p;
 	pid_t pid = id;
 	int err = targets_add(s->targets, id, &pid);
@@ -117,22 +118,6 @@ static int add_started(void *context, pid_t pid)
 	return ebpf_process(&s->processes, pid, EXEC_ID_ANY, &p);
 }
 
-/* 0, or the error of the first that failed, unless others may take its place. */
-static int add_named(struct source *s, const struct source_config *config,
-		     struct process_tree *tree)
-{
-	int first_error = 0;
-
-	for (size_t i = 0; i < config->nr_pids; i++) {
-		int err = add_target(s, config->pids[i], tree);
-
-		if (err && !config->some_may_fail)
-			return err;
-		first_error = first_error ? first_error : err;
-	}
-	return tree->nr_roots ? 0 : first_error;
-}
-
 /*
  * Forks of a process are seen from the moment it is added; its older children are read after that.
  */
@@ -149,7 +134,7 @@ static int add_targets(struct source *s, const struct source_config *config)
 	if (config->program)
 		prefetch_files(config->program, ebpf_files_expect, &s->files);
 	if (!err)
-		err = add_named(s, config, &tree);
+		err = process_tree_add_named(&tree, config, add_target, s);
 	if (!err && !config->no_children)
 		process_tree_follow(&tree, add_started, s);
 	process_tree_fini(&tree);

@@ -121,8 +121,9 @@ static int add_process(struct source *s, pid_t pid)
 	return err;
 }
 
-static int add_target(struct source *s, pid_t id, struct process_tree *tree)
+static int add_target(void *context, pid_t id, struct process_tree *tree)
 {
+	struct source *s = context;
 	pid_t pid = id;
 	int err = targets_add(s->targets, id, &pid);
 
@@ -179,22 +180,6 @@ static int add_members(struct source *s, const struct source_config *config)
 	return 0;
 }
 
-/* 0, or the error of the first that failed, unless others may take its place. */
-static int add_named(struct source *s, const struct source_config *config,
-		     struct process_tree *tree)
-{
-	int first_error = 0;
-
-	for (size_t i = 0; i < config->nr_pids; i++) {
-		int err = add_target(s, config->pids[i], tree);
-
-		if (err && !config->some_may_fail)
-			return err;
-		first_error = first_error ? first_error : err;
-	}
-	return tree->nr_roots ? 0 : first_error;
-}
-
 static int add_targets(struct source *s, const struct source_config *config)
 {
 	struct process_tree tree = { 0 };
@@ -207,7 +192,7 @@ static int add_targets(struct source *s, const struct source_config *config)
 	if (config->launched)
 		err = add_process(s, config->launched);
 	if (!err)
-		err = add_named(s, config, &tree);
+		err = process_tree_add_named(&tree, config, add_target, s);
 	if (!err && !config->no_children)
 		process_tree_follow(&tree, add_started, s);
 	process_tree_fini(&tree);

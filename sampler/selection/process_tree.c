@@ -13,6 +13,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
+#include "core/profile/source.h"
 #include "sampler/target/proc_life.h"
 
 #define MAX_MEMBERS 16384
@@ -189,4 +190,20 @@ void process_tree_follow(struct process_tree *t, int (*add)(void *context, pid_t
 			    "%d: %s",
 			    nr_failed, nr_failed == 1 ? "is" : "are", (int)failed,
 			    strerror(-first_error));
+}
+
+int process_tree_add_named(struct process_tree *tree, const struct source_config *config,
+			   int (*add)(void *context, pid_t id, struct process_tree *tree),
+			   void *context)
+{
+	int first_error = 0;
+
+	for (size_t i = 0; i < config->nr_pids; i++) {
+		int err = add(context, config->pids[i], tree);
+
+		if (err && !config->some_may_fail)
+			return err;
+		first_error = first_error ? first_error : err;
+	}
+	return tree->nr_roots ? 0 : first_error;
 }

@@ -12,6 +12,8 @@
 
 #include "core/base/number_map.h"
 
+struct source_config;
+
 struct tree_member {
 	pid_t pid;
 	uint64_t start; /* as proc_life.start */
@@ -28,6 +30,15 @@ struct process_tree {
 /* Adds a root that is alive. One that is a member already stays where it is. */
 void process_tree_add_root(struct process_tree *tree, pid_t pid);
 void process_tree_fini(struct process_tree *tree);
+
+/*
+ * Has a source add the processes of config->pids, and the tree its roots: `add` does both, and
+ * returns 0 or -errno, reported. Returns the first error; where config->some_may_fail, only if no
+ * process could be added.
+ */
+int process_tree_add_named(struct process_tree *tree, const struct source_config *config,
+			   int (*add)(void *context, pid_t id, struct process_tree *tree),
+			   void *context);
 
 /*
  * Reads the children of all members and adds those that are new. Returns how many are new; they

@@ -172,8 +172,9 @@ static struct timer_reception reception(struct source *s)
 	return (struct timer_reception){ &s->processes, s->wake, s->drain, s->admission };
 }
 
-static int add_target(struct source *s, pid_t id, struct process_tree *tree)
+static int add_target(void *context, pid_t id, struct process_tree *tree)
 {
+	struct source *s = context;
 	const struct timer_reception to = reception(s);
 	pid_t pid = id;
 	int err = targets_add(s->targets, id, &pid);
@@ -194,22 +195,6 @@ static int add_target(struct source *s, pid_t id, struct process_tree *tree)
 	return err;
 }
 
-/* 0, or the error of the first that failed, unless others may take its place. */
-static int add_named(struct source *s, const struct source_config *config,
-		     struct process_tree *tree)
-{
-	int first_error = 0;
-
-	for (size_t i = 0; i < config->nr_pids; i++) {
-		int err = add_target(s, config->pids[i], tree);
-
-		if (err && !config->some_may_fail)
-			return err;
-		first_error = first_error ? first_error : err;
-	}
-	return tree->nr_roots ? 0 : first_error;
-}
-
 static int add_targets(struct source *s, const struct source_config *config)
 {
 	struct process_tree tree = { 0 };
@@ -224,7 +209,7 @@ static int add_targets(struct source *s, const struct source_config *config)
 	if (config->launched)
 		err = prepare_launch(s, config);
 	if (!err)
-		err = add_named(s, config, &tree);
+		err = process_tree_add_named(&tree, config, add_target, s);
 	if (!err)
 		timer_follow_begin(s->follow, &tree);
 	process_tree_fini(&tree);
