@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/base/buffer.h"
 #include "core/base/clean_text.h"
