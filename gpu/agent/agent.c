@@ -91,6 +91,7 @@ static void tick(void)
 
 	if (!agent_lock())
 		return;
+	collect_retry_early();
 	if (now - flushed >= (ms ? ms : DEFAULT_FLUSH_MS) * 1000000ull) {
 		flushed = now;
 		collect_flush();
