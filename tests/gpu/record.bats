@@ -88,10 +88,10 @@ for name in sys.argv[2:]:
 }
 
 @test "a failure is in the recording as well as on stderr" {
-	FAKE_SUBSCRIBE_ERROR=999 record_gpu -- "$WORK" launch:10
-	grep -q '^sprof: gpu: cannot collect GPU data without a driver' <<<"$stderr"
+	FAKE_DEVICE_ERROR=100 FAKE_SUBSCRIBE_ERROR=999 record_gpu -- "$WORK" launch:10
+	grep -q '^sprof: gpu: no GPU: the driver says' <<<"$stderr"
 	run "$SPROF" report --gpu g.data
-	grep -q 'without a driver' <<<"$output"
+	grep -q 'no GPU: the driver says' <<<"$output"
 }
 
 # bats test_tags=full
