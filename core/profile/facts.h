@@ -131,6 +131,9 @@ struct fact_gpu_counter {
 /* Counts the activities that have no row of FACT_GPU_ACTIVITY. */
 #define COUNTER_ACTIVITIES_LEFT_OUT "activities left out of the timeline"
 
+/* Counts what the target launched before it ended by _exit() or a signal. */
+#define COUNTER_WITHOUT_RECORD "launches without a record"
+
 /* Counts the runs that have no row of FACT_RANGE_RUN. */
 #define COUNTER_RUNS_LEFT_OUT "runs of ranges not kept"
 

@@ -88,18 +88,23 @@ static void hang_up(void)
 /* Every TICK_MS while collecting. */
 static void tick(void)
 {
-	static uint64_t flushed, calibrated, retried;
-	uint64_t now = clock_now_ns();
+	static uint64_t flushed, calibrated, retried, seen, flushed_at;
+	uint64_t now = clock_now_ns(), calls;
 	uint32_t ms = agent.region->config.flush_ms;
 
 	if (!agent_lock())
 		return;
 	collect_retry_early();
-	if (now - flushed >= (ms ? ms : DEFAULT_FLUSH_MS) * 1000000ull) {
+	calls = thread_nr_launches();
+	/* when launches pause, too: the program may be about to end at once */
+	if ((calls == seen && calls != flushed_at) ||
+	    now - flushed >= (ms ? ms : DEFAULT_FLUSH_MS) * 1000000ull) {
 		flushed = now;
+		flushed_at = calls;
 		collect_flush();
 		thread_publish_counts();
 	}
+	seen = calls;
 	if (now - calibrated >= SECOND_NS) {
 		calibrated = now;
 		clock_calibrate();

@@ -130,6 +130,12 @@ reported() { # code, text
 	[ "$(fold_sum kernel count)" -eq 21 ]
 }
 
+# With a flush every 10 s: it is the pause that has CUPTI asked for what it has.
+@test "a program that ends at once after a pause loses nothing" {
+	record --flush=10000 -- "$WORK" launch:100 idle:1500 launch:50 idle:1500 quit
+	[ "$(fold_sum kernel count)" -eq 150 ]
+}
+
 # bats test_tags=full
 @test "detached while idle: within 250 ms, and CUPTI stays loaded but disabled" {
 	FAKE_LOG=$LOG record --stop-after=300 -- "$WORK" launch:100 idle:1500 launch:100

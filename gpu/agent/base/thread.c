@@ -160,6 +160,11 @@ static uint64_t count_all(enum thread_count which)
 	return sum;
 }
 
+uint64_t thread_nr_launches(void)
+{
+	return count_all(THREAD_LAUNCHES);
+}
+
 void thread_forget_counts(void)
 {
 	for (int c = 0; c < NR_THREAD_COUNTS; c++)
