@@ -83,7 +83,19 @@ static void take_call(struct gpu_collect *c, const struct gpu_rec_api *call)
 			   call->stack);
 }
 
-/* True for kernels of NCCL, RCCL and NVSHMEM, by name. */
+/* True for names of kernels of NCCL, RCCL and NVSHMEM. */
+static bool names_communication(const char *name)
+{
+	/* NCCL: ncclKernel_ before 2.19; the last two use symmetric memory, from 2.27 on */
+	static const char *const parts[] = { "ncclDevKernel", "ncclKernel", "ncclSymDevKernel",
+					     "ncclSymkDevKernel", "nvshmem" };
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (strstr(name, parts[i]))
+			return true;
+	return false;
+}
+
 static bool is_communication(struct gpu_collect *c, uint32_t name)
 {
 	bool is_new;
@@ -91,9 +103,7 @@ static bool is_communication(struct gpu_collect *c, uint32_t name)
 	struct buffer text = { 0 };
 
 	if (is_new && shared_region_string(c->region, name, &text))
-		*known = strstr(buffer_cstring(&text), "ncclDevKernel") ||
-			 strstr(buffer_cstring(&text), "ncclKernel") ||
-			 strstr(buffer_cstring(&text), "nvshmem");
+		*known = names_communication(buffer_cstring(&text));
 	buffer_fini(&text);
 	return *known;
 }
