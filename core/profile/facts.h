@@ -177,6 +177,10 @@ struct fact_gpu_activity {
 	uint64_t call_duration_ns;
 	uint64_t bytes; /* copied or set */
 	uint64_t graph; /* id of the executable graph it ran in; 0 = none */
+	/* of a kernel */
+	uint64_t grid[3], block[3];
+	uint64_t registers;    /* per thread */
+	uint64_t shared_bytes; /* of a block, static and dynamic */
 };
 
 /*
