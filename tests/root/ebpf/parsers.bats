@@ -19,7 +19,7 @@ load ../source
 	wait $recorder || status=$?
 	cat "$folded.log"
 	[ $status = 0 ]
-	grep -q "no unwind rules of '.*': the process that reads it died" "$folded.log"
+	grep -q "no program headers of '.*/deep32_nofp': the process that reads it died" "$folded.log"
 	"$SPROF" info --json "$data" | jq -e '.samples > 100'
 	"$SPROF" fold "$data" | grep -F '[unwind rules not readable];' >"$folded"
 	[ -s "$folded" ]
