@@ -132,6 +132,22 @@ static int load_perf(FILE *f, const char *name, const struct load_opts *opts,
 	return err;
 }
 
+/* Another program's file. Kernel addresses in it may be of another kernel. */
+static int load_imported(struct lookahead *ahead, const char *name, const struct load_opts *opts,
+			 struct profile **ret_profile)
+{
+	const struct symbolizer_opts symbolizer = { .no_inlines = opts->no_inlines,
+						    .elsewhere = true };
+	const struct importer *importer = importer_detect(ahead->head, ahead->size);
+	struct symbolizer_stats stats;
+	int err = importer->read(ahead->file, name, ret_profile);
+
+	memory_guard_end();
+	if (!err && importer->unnamed && !opts->no_symbols)
+		symbolizer_run(*ret_profile, &symbolizer, &stats);
+	return err;
+}
+
 /* A compressed file is expanded in memory and then read like any other. */
 static int load_gzip(FILE *f, const char *name, const struct load_opts *opts,
 		     struct profile **ret_profile)
@@ -181,7 +197,7 @@ static int load(FILE *f, const char *name, const struct load_opts *opts, bool ex
 	else if (perf_data_is(ahead.head, ahead.size))
 		err = load_perf(ahead.file, name, opts, ret_profile);
 	else
-		err = importer_detect(ahead.head, ahead.size)->read(ahead.file, name, ret_profile);
+		err = load_imported(&ahead, name, opts, ret_profile);
 	if (!err && opts->ret_note && !*opts->ret_note)
 		*opts->ret_note = xstrdup("");
 	lookahead_fini(&ahead);

@@ -16,6 +16,11 @@ struct profile;
 
 struct importer {
 	const char *name; /* for messages and --help: "pprof" */
+	/*
+	 * Frames may come as addresses in mapped files: the caller names them with the files of
+	 * this machine, if those are still the same.
+	 */
+	bool unnamed;
 	/* Does a file that begins with these bytes look like this format? */
 	bool (*is)(const char *data, size_t size);
 	/*
@@ -26,7 +31,8 @@ struct importer {
 	int (*read)(FILE *f, const char *name, struct profile **ret_profile);
 };
 
-extern const struct importer import_collapsed, import_perf_script, import_pprof, import_speedscope;
+extern const struct importer import_collapsed, import_legacy_cpu, import_legacy_text,
+	import_perf_script, import_pprof, import_speedscope;
 
 /* Ends with NULL. */
 extern const struct importer *const importer_table[];

@@ -8,7 +8,8 @@
 #include <stddef.h>
 
 const struct importer *const importer_table[] = {
-	&import_pprof, &import_speedscope, &import_perf_script, &import_collapsed, NULL,
+	&import_legacy_cpu,  &import_legacy_text, &import_pprof, &import_speedscope,
+	&import_perf_script, &import_collapsed,	  NULL,
 };
 
 const struct importer *importer_detect(const char *data, size_t size)

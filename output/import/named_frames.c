@@ -215,8 +215,8 @@ static void parse_build_id(struct profile_module *m, const char *hex)
 	m->build_id_size = (uint8_t)(n / 2);
 }
 
-uint32_t import_module(struct profile *p, const char *path, const char *build_id_hex,
-		       uint8_t *ret_kind)
+static uint32_t add_module(struct profile *p, const char *path, const char *build_id_hex,
+			   uint64_t dev, uint64_t ino, uint8_t *ret_kind)
 {
 	struct profile_module m = { .kind = MODULE_ELF };
 	uint8_t kind = bracketed_kind(path);
@@ -239,5 +239,22 @@ uint32_t import_module(struct profile *p, const char *path, const char *build_id
 	}
 	m.path = profile_cstring(p, path);
 	parse_build_id(&m, build_id_hex);
+	if (m.kind == MODULE_ELF) {
+		m.dev = dev;
+		m.ino = ino;
+	}
 	return profile_module(p, &m);
+}
+
+uint32_t import_module(struct profile *p, const char *path, const char *build_id_hex,
+		       uint8_t *ret_kind)
+{
+	return add_module(p, path, build_id_hex, 0, 0, ret_kind);
+}
+
+uint32_t import_file(struct profile *p, const char *path, uint64_t dev, uint64_t ino)
+{
+	uint8_t kind;
+
+	return add_module(p, path, "", dev, ino, &kind);
 }

@@ -372,6 +372,7 @@ static int pprof_read(FILE *f, const char *name, struct profile **ret_profile)
 
 const struct importer import_pprof = {
 	.name = "pprof",
+	.unnamed = true,
 	.is = pprof_is,
 	.read = pprof_read,
 };

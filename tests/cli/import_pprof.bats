@@ -137,3 +137,47 @@ sum() { # COLUMN FILE
 	diff <("$SPROF" fold --column alloc_space x.pb.gz) <("$SPROF" fold --column allocated x.pb.gz)
 	[ "$("$SPROF" report --json x.pb.gz | jq -r .column)" = live ]
 }
+
+# ---- the formats before protobuf
+
+@test "text that a Go program writes holds the same stacks as its protobuf" {
+	for kind in heap block mutex goroutine threadcreate; do
+		[ -n "$(sum "$("$SPROF" report --json $GO/$kind.txt | jq -r .column)" $GO/$kind.txt)" ]
+	done
+	# The dump of each was taken at another moment, so only what main did is equal, and sizes are to the byte.
+	for column in live live-objects allocated allocations; do
+		for file in heap.txt heap.pb.gz; do
+			"$SPROF" report --json -n 0 --column $column $GO/$file |
+				jq -c '.rows[] | select(.function == "main.allocate") | [.self, .self_bytes]' >$file
+		done
+		[ -s heap.txt ]
+		diff heap.txt heap.pb.gz
+	done
+	"$SPROF" fold $GO/mutex.txt | grep -q '^main.contend.func1;sync.(\*Mutex).Unlock [1-9]'
+}
+
+@test "heap and CPU profiles of gperftools: sums, units, and files" {
+	local g=$GO/../gperftools
+	[ "$("$SPROF" report --json $g/work.heap | jq -c '[.column, .bytes, .samples]')" = '["live",2560000,256]' ]
+	[ "$("$SPROF" report --json --column allocated $g/work.heap | jq -c '[.bytes, .samples]')" = '[2585600,512]' ]
+	[ "$("$SPROF" report --json $g/work.cpu | jq -c '[.column, .ns, .samples, .frequency]')" = '["cpu",950000000,95,100]' ]
+	"$SPROF" report --json -n 0 $g/work.cpu | jq -e '.rows[] | select(.function == "[work]" and .self == 94)'
+	head -c 200 $g/work.cpu >cut
+	run --separate-stderr "$SPROF" fold cut
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "sprof: cannot read 'cut': it is a damaged CPU profile of gperftools" ]
+}
+
+@test "addresses are named with the files of this machine, if those are the same ones" {
+	local program=$TARGETS/shares_pie ino main
+	main=$(nm "$program" | awk '$3 == "main" { print $1 }')
+	for ino in $(stat -c %i "$program") 1; do
+		{
+			echo 'heap profile: 1: 8 [1: 8] @ heapprofile'
+			printf '1: 8 [1: 8] @ 0x%x\n\nMAPPED_LIBRARIES:\n' $((0x400000 + 0x$main + 5))
+			printf '00400000-00500000 r-xp 00000000 00:00 %d   %s\n' $ino "$program"
+		} >heap.$ino
+	done
+	[ "$("$SPROF" fold "heap.$(stat -c %i "$program")")" = "main 8" ]
+	[ "$("$SPROF" fold heap.1)" = "[shares_pie] 8" ]
+}
