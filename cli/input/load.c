@@ -138,9 +138,9 @@ static int load_imported(struct lookahead *ahead, const char *name, const struct
 {
 	const struct symbolizer_opts symbolizer = { .no_inlines = opts->no_inlines,
 						    .elsewhere = true };
-	const struct importer *importer = importer_detect(ahead->head, ahead->size);
+	const struct importer *importer = importer_detect(ahead->head, ahead->size, name);
 	struct symbolizer_stats stats;
-	int err = importer->read(ahead->file, name, ret_profile);
+	int err = importer ? importer->read(ahead->file, name, ret_profile) : -EINVAL;
 
 	memory_guard_end();
 	if (!err && importer->unnamed && !opts->no_symbols)

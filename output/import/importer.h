@@ -37,7 +37,10 @@ extern const struct importer import_collapsed, import_legacy_cpu, import_legacy_
 /* Ends with NULL. */
 extern const struct importer *const importer_table[];
 
-/* The first importer whose is() says yes, or collapsed stacks, the last of the table. */
-const struct importer *importer_detect(const char *data, size_t size);
+/*
+ * The first importer whose is() says yes, or collapsed stacks, the last of the table. NULL where
+ * the file is of a format that sprof does not read, reported with `name`.
+ */
+const struct importer *importer_detect(const char *data, size_t size, const char *name);
 
 #endif
