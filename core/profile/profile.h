@@ -212,6 +212,8 @@ struct profile_meta {
 	bool unfinished;	    /* the recording is unfinished: only what was flushed is here */
 	/* enum profile_column + 1: what an imported file asks to be shown first; 0 = nothing */
 	uint8_t first_column;
+	/* The samples of an imported file weigh differently, so their number says little. */
+	bool weighted;
 };
 
 /* What filters removed from the profile since it was read, by column. Not on disk. */

@@ -14,6 +14,11 @@ struct profile;
 /* The formats are told apart by the first bytes of a file, at most this many. */
 #define IMPORT_HEAD_SIZE ((size_t)64 * 1024)
 
+/* What the user asked for; an importer ignores what its format does not have. */
+struct import_opts {
+	const char *event; /* of several events; NULL: the one with the most samples */
+};
+
 struct importer {
 	const char *name; /* for messages and --help: "pprof" */
 	/*
@@ -28,7 +33,8 @@ struct importer {
 	 * file in messages, and becomes the profile's command if the file does not say one. 0 or
 	 * -errno, reported; -EINVAL if the file is damaged or holds no sample.
 	 */
-	int (*read)(FILE *f, const char *name, struct profile **ret_profile);
+	int (*read)(FILE *f, const char *name, const struct import_opts *opts,
+		    struct profile **ret_profile);
 };
 
 extern const struct importer import_collapsed, import_legacy_cpu, import_legacy_text,

@@ -113,12 +113,14 @@ static int read_profile(struct profile *p, const struct buffer *data, const char
 	return err;
 }
 
-static int legacy_cpu_read(FILE *f, const char *name, struct profile **ret_profile)
+static int legacy_cpu_read(FILE *f, const char *name, const struct import_opts *opts,
+		struct profile **ret_profile)
 {
 	struct buffer data = { 0 };
 	struct profile *p = profile_new();
 	int err = buffer_add_file(&data, f, MAX_SIZE);
 
+	(void)opts;
 	if (!err)
 		err = read_profile(p, &data, name);
 	buffer_fini(&data);

@@ -293,12 +293,14 @@ static int finish(struct reader *r, const char *name)
 	return 0;
 }
 
-static int legacy_text_read(FILE *f, const char *name, struct profile **ret_profile)
+static int legacy_text_read(FILE *f, const char *name, const struct import_opts *opts,
+		struct profile **ret_profile)
 {
 	struct reader r = { .cycle_hz = 1e9, .period = 1, .heap_period = 1 };
 	struct buffer data = { 0 };
 	int err = buffer_add_file(&data, f, MAX_SIZE);
 
+	(void)opts;
 	if (err) {
 		log_error(-err, "read '%s'", name);
 		buffer_fini(&data);

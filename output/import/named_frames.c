@@ -179,9 +179,11 @@ static uint8_t bracketed_kind(const char *path)
 
 static bool is_kernel(const char *path)
 {
+	const char *base = path_base_name(path);
 	size_t n = strlen(path);
 
 	return !strncmp(path, "[kernel", 7) || !strncmp(path, "[guest.kernel", 13) ||
+	       !strcmp(base, "vmlinux") || !strncmp(base, "vmlinux-", 8) ||
 	       (n > 3 && !strcmp(path + n - 3, ".ko")) ||
 	       (n > 6 && (!strcmp(path + n - 6, ".ko.xz") || !strcmp(path + n - 6, ".ko.gz")));
 }
@@ -189,10 +191,12 @@ static bool is_kernel(const char *path)
 /* Does the path stand for runtime code? The pid is 0 if the path does not say it. */
 static bool is_runtime_code(const char *path, uint32_t *ret_pid)
 {
-	const char *digits = NULL;
+	const char *base = path_base_name(path), *digits = NULL;
 
 	if (!strncmp(path, "[jit:", 5))
 		digits = path + 5;
+	else if (!strncmp(base, "jitted-", 7)) /* a file that perf inject --jit made */
+		digits = base + 7;
 	else if (!strncmp(path, "/tmp/perf-", 10))
 		digits = path + 10;
 	*ret_pid = digits ? (uint32_t)strtoul(digits, NULL, 10) : 0;

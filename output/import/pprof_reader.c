@@ -346,12 +346,14 @@ static int report(const char *name, int err)
 	return err;
 }
 
-static int pprof_read(FILE *f, const char *name, struct profile **ret_profile)
+static int pprof_read(FILE *f, const char *name, const struct import_opts *opts,
+		struct profile **ret_profile)
 {
 	struct reader r = { .name = name };
 	struct buffer data = { 0 };
 	int err = buffer_add_file(&data, f, MAX_SIZE);
 
+	(void)opts;
 	if (!err)
 		err = pprof_tables_init(&r.tables, data.data, data.size);
 	if (!err) {

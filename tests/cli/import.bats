@@ -55,7 +55,7 @@ rows() { # the table of a profile, without what names the file
 @test "perf script: what is inlined, unknown and on one line" {
 	[ "$("$SPROF" fold "$CORPUS/perf_script/usual" | paste -sd' ')" = "app name;[unknown];[libx.so.1];outer;inner_[i];ns::f<int>(char const*);asm_sysvec_[k] 1 app name;main 1" ]
 	run --separate-stderr "$SPROF" fold "$CORPUS/perf_script/flat"
-	[ "$output" = "$(printf 'cc1;memcpy 1\nswapper;native_write_msr_[k] 1')" ]
+	[ "$output" = "$(printf 'cc1;memcpy 250000\nswapper;native_write_msr_[k] 1')" ]
 	[[ "$stderr" == *"samples left out because their event is not cycles: 1"* ]]
 }
 
