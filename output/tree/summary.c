@@ -152,7 +152,9 @@ void summary_add_trust(struct buffer *b, const struct summary *s)
 		number_add_percent(b, s->filtered, s->filtered + s->total);
 		buffer_add_char(b, ')');
 	}
-	if (s->info->exact) {
+	if (s->info->sums) {
+		buffer_add_string(b, ", sums of another profiler");
+	} else if (s->info->exact) {
 		buffer_add_string(b, ", every one counted");
 	} else if (s->samples) {
 		/* 1%: about the smallest share of the samples that people still act on. */
