@@ -19,7 +19,7 @@ function breadcrumb(line, limit) {
 		if (used > limit - 30)
 			break;
 		const span = element("tspan", {class: "crumb"}, name);
-		boxOf.set(span, {tree, node: i, end: 0});
+		boxOf.set(span, {tree, node: i, end: 0, last: 0});
 		path.unshift(span);
 		if (!i)
 			break;
@@ -34,6 +34,7 @@ const HELP = [["click, Enter", "zoom into a frame, or out to one below"], ["Esc,
 	["arrows", "move from frame to frame"], ["s, Shift-click", "show callers and callees of the function"],
 	["m", "highlight every frame of the function"], ["i", "turn bottom-up: what takes the time, then its callers"],
 	["v", "turn upside down"], ["r", "merge recursion"], ["l, k", "hide inlined, kernel functions"],
+	["f", "show every row: fold no frames"],
 	["o", "order by name, total, self, time"], ["t", "split by thread name, thread, process, nothing"],
 	["c", "show the next column"], ["b", "show two columns, one up and one down"], ["y", "copy the name"], ["?", "show this help"]];
 
@@ -41,7 +42,7 @@ function modeText() {
 	const {trees} = shown;
 	return [mode.invert && "bottom-up", mode.sandwich >= 0 && (trees[0].twin ? trees[0].metric.title + ", " : "") +
 		"callers below, callees above", mode.merge && "recursion merged",
-		mode.noInlined && "without inlined", mode.noKernel && "without kernel", mode.order !== "name" && "by " + mode.order,
+		mode.unfold && "every row", mode.noInlined && "without inlined", mode.noKernel && "without kernel", mode.order !== "name" && "by " + mode.order,
 		mode.by !== "name" && (mode.by === "none" ? "threads together" : "by " + mode.by),
 		mode.range && `${time(mode.range[0] * 1000)} to ${time(mode.range[1] * 1000)}`].filter(Boolean).join(", ");
 }
@@ -109,7 +110,7 @@ function showTwin(box) {
 	if (before)
 		before.classList.remove("twin");
 	const other = box && !box.end && isButterfly() &&
-		boxes.find(b => b.node === box.node && b.tree === box.tree.twin && !b.end);
+		boxes.find(b => b.node === box.node && b.tree === box.tree.twin && !b.end && b.last === box.last);
 	if (other)
 		other.g.classList.add("twin");
 }
@@ -145,7 +146,7 @@ function onDrawn(width, moved) {
 		scrollBy(moved);
 	head.ground.setAttribute("width", width);
 	head.controls.setAttribute("x", width - MARGIN - CONTROLS);
-	head.reset.hidden = isWhole() && mode.sandwich < 0;
+	head.reset.hidden = isWhole() && mode.sandwich < 0 && !unfolded.size;
 	fitTitle();
 	showHits();
 	showStatus(null);
@@ -216,7 +217,8 @@ function move(key) {
 function reset() {
 	if (mode.sandwich >= 0)
 		return setMode({sandwich: -1});
-	if (!isWhole()) {
+	if (!isWhole() || unfolded.size) {
+		unfolded.clear();
 		zoom(wholeView());
 		keepState(true);
 	}
@@ -229,7 +231,7 @@ function clear() {
 
 const functionAt = () => {
 	const box = hovered || focused;
-	return box && !box.end && box.node ? box.tree.fn[box.node] : -1;
+	return box && !box.end && !box.last && box.node ? box.tree.fn[box.node] : -1;
 };
 
 function showCallers(f) {
@@ -254,7 +256,7 @@ const KEYS = {
 	u: () => history.back(), U: () => history.forward(),
 	i: () => setMode({invert: !mode.invert, sandwich: -1}), v: () => setMode({flip: !mode.flip}),
 	r: () => setMode({merge: !mode.merge}), l: () => setMode({noInlined: !mode.noInlined}),
-	k: () => setMode({noKernel: !mode.noKernel}), o: () => setMode({order: after(orders(), mode.order)}),
+	k: () => setMode({noKernel: !mode.noKernel}), f: () => setMode({unfold: !mode.unfold}), o: () => setMode({order: after(orders(), mode.order)}),
 	t: () => setMode({by: after(groupings(), mode.by)}), s: () => showCallers(functionAt()),
 	c: () => sources.length > 1 && setColumn((current + 1) % sources.length), b: toggleButterfly,
 	m: () => functionAt() > 0 && mark(functionAt()), y: copy, "?": () => toggleHelp(),
@@ -271,9 +273,9 @@ function onEscape(typing) {
 }
 
 function onEnter() {
-	const {node, end: last, tree} = focused;
+	const {node, end: run, tree} = focused;
 	open(focused);
-	focus(boxes.find(b => last ? !b.faded : b.node === node && b.tree === tree));
+	focus(boxes.find(b => run ? !b.faded : b.node === node && b.tree === tree));
 }
 
 function onKey(event) {
@@ -366,9 +368,9 @@ function makeHead() {
 function onClick(event, box) {
 	if (!box)
 		return;
-	if (event.shiftKey && !box.end)
+	if (event.shiftKey && !box.end && !box.last)
 		showCallers(box.tree.fn[box.node]);
-	else if (view.panels.length > 1 && withTwin(view.tree).includes(box.tree) && box.node === view.node && !box.end)
+	else if (view.panels.length > 1 && withTwin(view.tree).includes(box.tree) && box.node === view.node && !box.end && !box.last)
 		return;
 	else
 		open(box);

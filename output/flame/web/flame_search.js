@@ -139,7 +139,25 @@ function mark(f) {
 	onFound();
 }
 
-const isHit = ({tree, node, end}) => search.hits && search.hits.get(tree)[end || node + 1] > search.hits.get(tree)[node];
+/* Does a box contain a match? In a fold that is any frame that is not drawn above it. */
+function isHit({tree, node, end, last, next, below: ancestor}) {
+	const hits = search.hits && search.hits.get(tree);
+	if (!hits)
+		return false;
+	if (ancestor)
+		return chainOf(tree, node, last).some(i => search.matches[tree.fn[i]]);
+	if (last)
+		return hits[tree.end[node]] - hits[node] > hits[tree.end[next]] - hits[next];
+	return hits[end || node + 1] > hits[node];
+}
+
+/* The nodes from one to another above it. */
+function chainOf({parent}, node, last) {
+	const chain = [last];
+	while (chain[0] !== node)
+		chain.unshift(parent[chain[0]]);
+	return chain;
+}
 
 function showHits() {
 	part("frames").classList.toggle("searching", search.hits !== null);
@@ -154,7 +172,7 @@ function step(by) {
 		return;
 	search.at = search.at < 0 ? (by > 0 ? 0 : n - 1) : (search.at + by + n) % n;
 	const node = search.first[search.at], {from, to} = view.panels[0];
-	const at = () => boxes.find(box => !box.end && !box.faded && withTwin(tree).includes(box.tree) && box.node === node);
+	const at = () => boxes.find(box => !box.end && !box.last && !box.faded && withTwin(tree).includes(box.tree) && box.node === node);
 	if (view.tree !== tree || node < from || node >= to)
 		zoom(wholeView());
 	if (!at())

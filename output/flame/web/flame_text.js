@@ -198,8 +198,28 @@ function labelOfRun({node, end}, columns) {
 	return [`${n} frame${n === 1 ? "" : "s"} merged`, `${n} merged`].find(text => text.length <= columns) || "";
 }
 
+/* "+17 frames, _start … run_mod 39%", or as much of it as fits. */
+function labelOfFold(box, limit) {
+	const {tree: t, node, last, width} = box, n = framesOf(box), all = ` ${percent(width / t.unit, t.whole)}`;
+	const [from, to] = [node, last].map(i => functions[t.fn[i]].short);
+	return [`+${n} frames, ${from} \u2026 ${to}${all}`, `+${n} frames${all}`, `+${n} frames`, `+${n}`].find(text =>
+		columns(text) <= limit) || "";
+}
+
+const FOLD_NAMES = 40;
+
+function linesOfFold(box) {
+	const {tree: t, node, last} = box, names = [];
+	for (let i = last; names.push(functions[t.fn[i]].short) < FOLD_NAMES && i !== node;)
+		i = t.parent[i];
+	return [`${framesOf(box)} frames folded: ${names.reverse().join(" \u203a ")}`,
+		box.below ? "" : share(t, "total", box.width / t.unit), "click to unfold"];
+}
+
 function linesOf(box) {
 	const {tree: t, node: i} = box;
+	if (box.last)
+		return linesOfFold(box);
 	if (box.end) {
 		const n = box.end - i, rows = rowsOfRun(box);
 		return [`${n} frame${n === 1 ? "" : "s"} in ${rows} row${rows === 1 ? "" : "s"} merged into one box`,
