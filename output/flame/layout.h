@@ -20,9 +20,9 @@ struct tree;
 
 /*
  * A frame, a run or a fold. A run is neighbouring siblings that are too narrow to draw, with
- * everything above them, drawn as one box with a cap over its whole width. A fold is several frames
- * of which each spends nearly all of its time in the next, drawn as one box in one row; its cap lies
- * over the time that does not reach the frame above it.
+ * everything above them, drawn as one box with a cap over its whole width. A fold is several
+ * frames of which each spends nearly all of its time in the next, drawn as one box in one row; its
+ * cap lies over the time that does not reach the frame above it.
  */
 struct layout_box {
 	uint32_t node;	    /* of a run or a fold: the first */

@@ -117,6 +117,21 @@ function elide(text, limit) {
 	return fitting(characters, Math.floor(limit / 2)).join("") + "\u2026" + tail.join("");
 }
 
+const FEWEST = 8; /* columns of a name that say anything */
+
+/* "…call_main" for "__libc_start_call_main": names of one program differ at their end. */
+function endOf(text, limit) {
+	const all = Array.from(text), joins = c => "_.:/+-".includes(c);
+	let tail = fitting(all.slice().reverse(), limit - 1).reverse();
+	const at = tail.findIndex((c, i) => {
+		const before = all[all.length - tail.length + i - 1];
+		return before && joins(before) && !joins(c) && columns(tail.slice(i).join("")) >= FEWEST;
+	});
+	if (at > 0)
+		tail = tail.slice(at);
+	return "\u2026" + tail.join("");
+}
+
 /* The texts after the name of a label: total and self. */
 function numbersOf({tree: t, node: i, removed}) {
 	if (t.inverted)
@@ -146,7 +161,7 @@ function label(box, limit) {
 	const f = box.removed && !box.node ? REMOVED : functions[box.tree.fn[box.node]];
 	const size = columns(f.short);
 	if (size > limit)
-		return limit >= 5 ? elide(f.short, limit) : "";
+		return limit > FEWEST ? endOf(f.short, limit) : "";
 	const [all, own] = numbersOf(box);
 	if (columns(f.name) + all.length + own.length <= limit)
 		return f.name + all + own;

@@ -263,7 +263,7 @@ static struct tree *tree_of_towers(const struct tower *towers, size_t nr)
 	return tree;
 }
 
-/* The root; for each tall tower its lowest frame, a fold and its highest; the three of the flat one. */
+/* The root, of a tall tower its lowest frame, a fold and its highest, and all of the flat one. */
 static void towers_do_not_make_the_picture_tall(void **state)
 {
 	static const struct tower towers[] = { { 500, 10, FUNCTION_NATIVE },
