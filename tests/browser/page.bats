@@ -335,7 +335,7 @@ page() { # options, file; the test is standard input
 		const legend = () => page.eval("document.querySelector('.legend').innerHTML.replace(/ y=\"[0-9.]*\"/g, '')");
 		const before = [await facts(), await origin(), await rows(), await legend()];
 		assert.match(before[0], /^360 samples/);
-		assert.match(before[1], /999 Hz/);
+		assert.match(before[1], /999 samples a second/);
 		assert.deepStrictEqual(await page.eval("[...document.querySelector('.tools select').options].map(o => o.text)"),
 			["CPU time", "GPU time", "GPU idle time", "GPU launches", "GPU gaps", "bytes copied"]);
 		await choose("GPU time");

@@ -88,20 +88,18 @@ function hints(limit) {
 	return list.join(" \u00b7 ");
 }
 
-/* Writes the three lines at the top: about a box, or hints. */
+/* Writes the lines at the top: about a box, or what the whole is, and hints. */
 function showStatus(box) {
-	const limit = Math.floor(chart / columnWidth), plainView = isWhole() && mode.sandwich < 0;
+	const limit = Math.floor(chart / columnWidth), plainView = isWhole() && mode.sandwich < 0, most = head.lines.length;
+	const texts = box ? linesOf(box) : plainView ? [head.origin] : [""];
 
-	if (box) {
-		linesOf(box).forEach((text, i) => { head.lines[i].textContent = elide(text, limit); });
-		return;
-	}
-	if (plainView)
-		head.lines[0].textContent = elide(head.origin, limit);
-	else
+	if (!box)
+		texts.push(modeText() || hints(limit));
+	fitLines(texts.filter((text, i) => text || !i), limit, most).concat(Array(most).fill("")).slice(0, most).forEach((text, i) => {
+		head.lines[i].textContent = text;
+	});
+	if (!box && !plainView)
 		breadcrumb(head.lines[0], limit);
-	head.lines[1].textContent = elide(modeText() || hints(limit), limit);
-	head.lines[2].textContent = "";
 }
 
 /* Highlights the same path in the other half of a butterfly. */
@@ -121,8 +119,6 @@ function hover(box) {
 	hovered = box;
 	showTwin(box);
 	showStatus(box || focused);
-	if (box && box.g && !box.g.querySelector("title"))
-		box.g.prepend(element("title", {}, linesOf(box).filter(line => line).join("\n")));
 }
 
 /* ---- after the picture is drawn */
@@ -145,6 +141,7 @@ function onDrawn(width, moved) {
 	if (moved)
 		scrollBy(moved);
 	head.ground.setAttribute("width", width);
+	placeLines();
 	head.controls.setAttribute("x", width - MARGIN - CONTROLS);
 	head.reset.hidden = isWhole() && mode.sandwich < 0 && !unfolded.size;
 	fitTitle();
@@ -163,7 +160,7 @@ const onFound = () => {
 /* Keeps the head in sight when the picture is scrolled. */
 function pin() {
 	const top = svg.getBoundingClientRect().top - (scroller ? scroller.getBoundingClientRect().top : 0);
-	const most = Number(svg.getAttribute("height")) - HEAD;
+	const most = Number(svg.getAttribute("height")) - headHeight();
 	head.g.setAttribute("transform", `translate(0 ${Math.min(Math.max(0, -top), most)})`);
 }
 
@@ -189,7 +186,7 @@ function focus(box) {
 function bringIntoSight(box, always) {
 	const place = box.g.getBoundingClientRect(), frame = scroller ? scroller.getBoundingClientRect() :
 		{top: 0, bottom: window.innerHeight};
-	if (always || place.top < frame.top + HEAD || place.bottom > frame.bottom)
+	if (always || place.top < frame.top + headHeight() || place.bottom > frame.bottom)
 		scrollBy(place.top - (frame.top + frame.bottom) / 2);
 }
 
@@ -333,6 +330,16 @@ function toggleHelp() {
 	head.help.style.display = head.help.style.display === "none" ? "" : "none";
 }
 
+/* A narrow picture needs more lines for the same words. */
+function placeLines() {
+	const nr = lineCount();
+	if (head.lines && head.lines.length === nr)
+		return;
+	head.lines = Array.from({length: nr}, (_, i) => element("text", {x: MARGIN, y: 40 + 15 * i, class: i ? "" : "first"}));
+	(head.g.querySelector(".status") || part("status")).replaceChildren(...head.lines);
+	head.ground.setAttribute("height", headHeight() - 8);
+}
+
 function makeHead() {
 	const status = part("status"), first = status.querySelector("text");
 
@@ -341,9 +348,7 @@ function makeHead() {
 	head.origin = first.textContent;
 	if (current || below !== homeBelow)
 		showColumnTexts();
-	head.lines = [40, 55, 70].map((y, i) =>
-		element("text", {x: MARGIN, y, class: i ? "" : "first"}));
-	status.replaceChildren(...head.lines);
+	placeLines();
 	status.setAttribute("role", "status");
 	status.setAttribute("aria-live", "polite");
 	head.controls = element("foreignObject", {y: 4, width: CONTROLS, height: 26});

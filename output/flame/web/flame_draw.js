@@ -33,6 +33,10 @@ let unfolded = new Set();
 let focused = null, hovered = null, factLines = null; /* factLines: before they are folded */
 let chart = 1180, columnWidth = 7.23, homeBase = 0, homeFoot = FOOT, foot = FOOT;
 
+const NARROW = 600, LINE = 15;
+const lineCount = () => chart < NARROW ? 5 : 3;
+const headHeight = () => HEAD + (lineCount() - 3) * LINE;
+
 /* ---- views */
 
 const panel = (tree, side, from, to, width, down) => ({tree, side, from, to, width, down});
@@ -345,7 +349,7 @@ function placeRows() {
 	const most = boxes.reduce((n, box) => Math.max(n, box.row), 0);
 	const least = boxes.reduce((n, box) => Math.min(n, box.row), 0);
 	const middle = row => isButterfly() && row >= 0 ? MIDDLE : 0;
-	const top = HEAD + CAP + 2, bottom = top + (most - least + 1) * ROW + middle(0);
+	const top = headHeight() + CAP + 2, bottom = top + (most - least + 1) * ROW + middle(0);
 
 	hanging = shown.flip;
 	yOf = hanging ? row => top + (row - least) * ROW + middle(row) : row => bottom - (row - least + 1) * ROW - middle(row);

@@ -117,6 +117,44 @@ function elide(text, limit) {
 	return fitting(characters, Math.floor(limit / 2)).join("") + "\u2026" + tail.join("");
 }
 
+/* Folds a text into lines, between words if possible. What does not fit in the last one is cut off. */
+function wrap(text, limit, most) {
+	const lines = [];
+	let rest = Array.from(text);
+	while (rest.length) {
+		if (lines.length === most) {
+			lines[most - 1] = fitting(Array.from(lines[most - 1]), limit - 1).join("") + "\u2026";
+			break;
+		}
+		let part = fitting(rest, limit);
+		const space = part.length < rest.length ? part.lastIndexOf(" ") : 0;
+		if (space > part.length / 2)
+			part = part.slice(0, space + 1);
+		lines.push(part.join(""));
+		rest = rest.slice(Math.max(1, part.length));
+	}
+	return lines;
+}
+
+/* Drops the template arguments of a name that is too long. They say least. */
+function withoutArguments(name, limit) {
+	for (let before = ""; columns(name) > limit && name !== before;) {
+		before = name;
+		name = name.replace(/(?<=\w)<[^<>]{2,}>/, "<\u2026>").replace(/(?<=\w)<(<\u2026>|[^<>])*>/, m => m === "<\u2026>" ? m : "<\u2026>");
+	}
+	return name;
+}
+
+/* Fits texts, of which the first is a name, into so many lines. */
+function fitLines(texts, limit, most) {
+	const result = [];
+	texts.forEach((text, i) => {
+		const left = texts.length - 1 - i, room = Math.max(1, most - result.length - left);
+		result.push(...wrap(i ? text : withoutArguments(text, limit * room), limit, room));
+	});
+	return result.slice(0, most);
+}
+
 const FEWEST = 8; /* columns of a name that say anything */
 
 /* "…call_main" for "__libc_start_call_main": names of one program differ at their end. */
