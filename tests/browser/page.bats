@@ -584,6 +584,59 @@ page() { # options, file; the test is standard input
 	done
 }
 
+@test "typing into the search field never scrolls the picture; Enter goes to the most expensive match and does not zoom" {
+	awk 'BEGIN {
+		for (i = 0; i < 60; i++) { s = s ";f" i; print "app" s " 1000" }
+		print "app" s ";small_target 90"
+		print "app" s ";big_target 800"
+		for (i = 0; i < 3000; i++) print "app;hub;leaf" i " 1"
+	}' >tower.folded
+	"$SPROF" flame tower.folded -o tower.html
+	"$SPROF" flame tower.folded -o tower.svg
+	for i in tower.html tower.svg; do
+		page --height=450 $i <<-'EOT'
+			const scrolled = () => page.eval(`[document.documentElement.scrollTop, (document.querySelector(".picture") || {scrollTop: 0}).scrollTop]`);
+			const whole = () => page.eval("location.hash").then(hash => !/z=/.test(hash));
+			await page.key("f");
+			await page.eval(`window.scrollTo(0, 400); (document.querySelector(".picture") || {}).scrollTop = 592`);
+			await until(`document.documentElement.scrollTop + (document.querySelector(".picture") || {scrollTop: 0}).scrollTop >= 400`);
+			const before = await scrolled();
+			await page.key("/");
+			for (const letter of "_target") {
+				await page.key(letter);
+				assert.deepStrictEqual(await scrolled(), before, "after " + letter);
+			}
+			assert.match(await page.found(), / 2 functions$/);
+			const [share, field] = await page.eval(`[".controls span", ".controls input"].map(s => {
+				const {left, right} = document.querySelector(s).getBoundingClientRect();
+				return {left, right};
+			})`);
+			assert(field.left - share.right >= 0 && field.left - share.right < 20, "the share stands beside the field");
+			await page.key("Enter");
+			assert.strictEqual((await page.status())[0], "big_target");
+			assert(await whole());
+			const {top, bottom} = await page.eval(`(() => {
+				const {top, bottom} = document.querySelector(".focus").getBoundingClientRect();
+				return {top, bottom};
+			})()`);
+			assert(top > 0 && bottom < 450, "the match is in sight");
+			await page.key("Enter");
+			assert.match((await page.status())[0], /^small_target/);
+			assert(await whole());
+			// A match that is merged with others: Enter goes to the box that holds it, n zooms until it is drawn.
+			await page.key("Escape");
+			await page.key("/");
+			await page.type("^leaf7$");
+			await page.key("Enter");
+			assert.match((await page.status())[0], /^leaf7 is in this box/);
+			assert(await whole());
+			await page.eval("document.activeElement.blur()");
+			await page.key("n");
+			assert.strictEqual((await page.status())[0], "leaf7");
+		EOT
+	done
+}
+
 # bats test_tags=full
 @test "a large tree is turned bottom-up as far as it is visible, and further on zoom" {
 	awk 'BEGIN { for (i = 0; i < 500; i++) for (j = 0; j < 500; j++) print "app;c" j ";f" i " 1" }' >large.folded

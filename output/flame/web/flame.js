@@ -30,7 +30,7 @@ function breadcrumb(line, limit) {
 
 const HELP = [["click, Enter", "zoom into a frame, or out to one below"], ["Esc, 0", "show everything again"],
 	["u, U", "undo, redo (like the browser's back and forward)"],
-	["/, Ctrl-F", "search: a regex, mod: file: kind: self>1% total>5%"], ["n, N", "go to the next, previous match"],
+	["/, Ctrl-F", "search: a regex, mod: file: kind: self>1% total>5%"], ["Enter", "in the search field: go to the most expensive match"], ["n, N", "go to the next, previous match by expense"],
 	["arrows", "move from frame to frame"], ["s, Shift-click", "show callers and callees of the function"],
 	["m", "highlight every frame of the function"], ["i", "turn bottom-up: what takes the time, then its callers"],
 	["v", "turn upside down"], ["r", "merge recursion"], ["l, k", "hide inlined, kernel functions"],
@@ -249,7 +249,7 @@ async function copy() {
 }
 
 const KEYS = {
-	n: () => step(1), N: () => step(-1), 0: reset,
+	n: () => step(1, true), N: () => step(-1, true), 0: reset,
 	u: () => history.back(), U: () => history.forward(),
 	i: () => setMode({invert: !mode.invert, sandwich: -1}), v: () => setMode({flip: !mode.flip}),
 	r: () => setMode({merge: !mode.merge}), l: () => setMode({noInlined: !mode.noInlined}),
@@ -281,7 +281,7 @@ function onKey(event) {
 	if (!typing && event.target.closest && event.target.closest("input, textarea, select, [contenteditable]"))
 		return;
 	if ((event.ctrlKey || event.metaKey) && key === "f" && !typing || !typing && key === "/") {
-		head.input.focus();
+		head.input.focus({preventScroll: true});
 		head.input.select();
 	} else if (event.ctrlKey || event.metaKey || event.altKey) {
 		return;
@@ -290,7 +290,7 @@ function onKey(event) {
 	} else if (typing) {
 		if (key !== "Enter")
 			return;
-		step(event.shiftKey ? -1 : 1);
+		step(event.shiftKey ? -1 : 1, false);
 		head.input.focus({preventScroll: true});
 	} else if (event.target.closest && event.target.closest("button, [role=row], [role=slider]") && /^(Enter| |Arrow.*)$/.test(key)) {
 		return;
@@ -357,7 +357,7 @@ function makeHead() {
 	head.input = html("input", {type: "search", placeholder: "search (regex)",
 		"aria-label": "search functions by regular expression", spellcheck: "false"});
 	const bar = html("div", {class: "controls"});
-	bar.append(head.found, head.reset, head.input);
+	bar.append(head.reset, head.found, head.input);
 	head.controls.append(bar);
 	svg.append(head.g);
 	head.title = part("name").firstChild;
