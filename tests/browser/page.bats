@@ -340,7 +340,7 @@ page() { # options, file; the test is standard input
 			["CPU time", "GPU time", "GPU idle time", "GPU launches", "GPU gaps", "bytes copied"]);
 		await choose("GPU time");
 		assert.strictEqual(await facts(), "10 launches, 0 lost, 0% incomplete, 0% unnamed, every one counted");
-		assert.match(await origin(), /^GPU time in/);
+		assert.match(await origin(), / of GPU time/);
 		assert.strictEqual(await page.eval("location.hash"), "#c=gpu");
 		assert.deepStrictEqual((await rows()).map(r => r[0]).sort(), gpu.map(r => r[0]).sort());
 		const kernel = gpu.filter(r => r[1]).sort((a, b) => b[1] - a[1])[0];
@@ -365,7 +365,7 @@ page() { # options, file; the test is standard input
 	EOT
 	# The search stays; the address opens the column; --column chooses the first one.
 	page gpu.html#c=gpu-idle <<-'EOT'
-		assert.match((await page.status())[0], /^GPU idle/i);
+		assert.match((await page.status())[0], /of GPU idle time/);
 		await page.key("i");
 		await search("^.");
 		await page.eval("document.activeElement.blur()");
@@ -374,7 +374,7 @@ page() { # options, file; the test is standard input
 		assert.strictEqual(await page.eval("document.querySelector('input').value"), "^.");
 	EOT
 	page only.html <<-'EOT'
-		assert.match((await page.status())[0], /^GPU time in/);
+		assert.match((await page.status())[0], / of GPU time/);
 		assert.strictEqual(await page.eval("document.querySelector('.tools select').selectedOptions[0].text"), "GPU time");
 	EOT
 	[ "$("$SPROF" flame --html complete.data | grep -c 'class="data"')" = 1 ]
@@ -584,6 +584,70 @@ page() { # options, file; the test is standard input
 	done
 }
 
+@test "zoom, Esc and back end where they began; bottom-up opens sorted with its base in sight; s takes the selection" {
+	awk 'BEGIN {
+		for (i = 0; i < 60; i++) {
+			s = s ";f" i
+			print "app" s ";leaf" i " " i + 1
+		}
+		for (i = 0; i < 9; i++) print "app;other;cheap" i " 1"
+		print "app;zother;zmost 5000"
+	}' >tower.folded
+	"$SPROF" flame tower.folded -o tower.html
+	"$SPROF" flame tower.folded -o tower.svg
+	for i in tower.html tower.svg; do
+		page --height=500 $i <<-'EOT'
+			const scrolled = () => page.eval(`(document.querySelector(".picture") || document.documentElement).scrollTop`);
+			const pressBox = async label => {
+				const at = await page.eval(`(() => {
+					const g = [...document.querySelectorAll(".frames g")].find(g => g.textContent.startsWith("${label} "));
+					const {x, y, width, height} = g.querySelector("rect").getBoundingClientRect();
+					return {x: x + width / 2, y: y + height / 2};
+				})()`);
+				assert(at.y > 0 && at.y < 500, label);
+				await page.mouse("mousePressed", at);
+				await page.mouse("mouseReleased", at);
+			};
+			const inSight = async start => {
+				const top = await page.eval(`[...document.querySelectorAll(".frames g")].find(g => g.textContent.startsWith("${start}")).getBoundingClientRect().top`);
+				assert(top > 70 && top < 490, start + " lies at " + top);
+			};
+			await inSight("all 100%");
+			await page.key("f");
+			await inSight("all 100%");
+			await page.eval(`(document.querySelector(".picture") || document.documentElement).scrollTop = 300`);
+			const start = await scrolled();
+			assert.strictEqual(start, 300);
+			for (const back of ["Escape", "u", "0"]) {
+				await pressBox("f30");
+				await inSight("f30 ");
+				assert.match(await page.eval("location.hash"), /z=/);
+				await page.key(back);
+				await until("!/z=/.test(location.hash)");
+				await page.eval("new Promise(resolve => setTimeout(resolve, 60))");
+				assert.strictEqual(await scrolled(), start, back);
+			}
+			// s: of the frame zoomed into, without a pointer over it.
+			await pressBox("f30");
+			await page.key("s");
+			assert.match((await page.status())[0], /^callers and callees of f30$/);
+			await page.key("s");
+			await page.key("Escape");
+			await page.eval(`(document.querySelector(".picture") || document.documentElement).scrollTop = 0`);
+			await page.key("i");
+			await inSight("all 100%");
+			const selves = await page.eval(`(() => {
+				const all = [...document.querySelectorAll(".frames g")], base = all[0].querySelector("rect").getBoundingClientRect().top;
+				return all.map(g => [g.querySelector("rect, polygon").getBoundingClientRect(), g]).filter(([r, g]) => Math.abs(r.bottom + 1 - base) < 1)
+					.sort(([r], [q]) => r.x - q.x).map(([r, g]) => r.width);
+			})()`);
+			assert(selves.length > 10 && selves.slice(0, -1).every((w, i) => !i || w <= selves[i - 1] + .01), selves.join());
+			assert((await page.labels()).some(label => label.startsWith("zmost")));
+		EOT
+	done
+}
+
+# bats test_tags=full
 @test "typing into the search field never scrolls the picture; Enter goes to the most expensive match and does not zoom" {
 	awk 'BEGIN {
 		for (i = 0; i < 60; i++) { s = s ";f" i; print "app" s " 1000" }

@@ -32,7 +32,7 @@ const HELP = [["click, Enter", "zoom into a frame, or out to one below"], ["Esc,
 	["u, U", "undo, redo (like the browser's back and forward)"],
 	["/, Ctrl-F", "search: a regex, mod: file: kind: self>1% total>5%"], ["Enter", "in the search field: go to the most expensive match"], ["n, N", "go to the next, previous match by expense"],
 	["arrows", "move from frame to frame"], ["s, Shift-click", "show callers and callees of the function"],
-	["m", "highlight every frame of the function"], ["i", "turn bottom-up: what takes the time, then its callers"],
+	["m", "highlight every frame of the function"], ["i", "turn bottom-up: what takes the time, the most first, then its callers"],
 	["v", "turn upside down"], ["r", "merge recursion"], ["l, k", "hide inlined, kernel functions"],
 	["f", "show every row: fold no frames"],
 	["o", "order by name, total, self, time"], ["t", "split by thread name, thread, process, nothing"],
@@ -123,6 +123,8 @@ function hover(box) {
 
 /* ---- after the picture is drawn */
 
+const scrollPosition = () => scroller ? scroller.scrollTop : window.scrollY;
+
 function scrollBy(y) {
 	if (scroller)
 		scroller.scrollTop += y;
@@ -190,6 +192,17 @@ function bringIntoSight(box, always) {
 		scrollBy(place.top - (frame.top + frame.bottom) / 2);
 }
 
+/* Shows the lowest row of the view, where reading begins. */
+function showBase() {
+	const box = boxes.find(b => !b.faded && !b.row) || boxes.find(b => !b.faded) || boxes[0];
+	if (shown.trees[1] && view.panels.length > 1)
+		return bringIntoSight(box, true);
+	const place = box.g.getBoundingClientRect(), frame = scroller ? scroller.getBoundingClientRect() :
+		{top: 0, bottom: window.innerHeight};
+	if (place.top < frame.top + headHeight() || place.bottom > Math.min(frame.bottom, window.innerHeight))
+		scrollBy(hanging ? -1e9 : 1e9);
+}
+
 const within = (box, other) => box.x >= other.x && box.x + box.width <= other.x + other.width;
 const widest = list => list.reduce((best, box) => best && best.width >= box.width ? best : box, null);
 
@@ -226,9 +239,10 @@ function clear() {
 	find("");
 }
 
+/* The function that is selected: under the pointer, highlighted, with the focus, or zoomed into. */
 const functionAt = () => {
-	const box = hovered || focused;
-	return box && !box.end && !box.last && box.node ? box.tree.fn[box.node] : -1;
+	const of = box => box && !box.end && !box.last && box.node ? box.tree.fn[box.node] : -1;
+	return [of(hovered), search.marked, of(focused), view.tree === shown.trees[0] ? of({...view, end: 0, last: 0}) : -1].find(f => f > 0) || -1;
 };
 
 function showCallers(f) {

@@ -30,6 +30,7 @@ let shown = null; /* {trees: [up, down or null], flip} */
 let view = null, boxes = [], rows = new Map(), boxOf = new WeakMap();
 /* Folds that are shown as frames: node, or -node in the second tree; 0 = those below the zoomed frame. */
 let unfolded = new Set();
+let wholeScroll = 0; /* where the picture was scrolled to before a zoom */
 let focused = null, hovered = null, factLines = null; /* factLines: before they are folded */
 let chart = 1180, columnWidth = 7.23, homeBase = 0, homeFoot = FOOT, foot = FOOT;
 
@@ -421,13 +422,23 @@ function draw() {
 }
 
 function zoom(next) {
+	scrollBefore = scrollPosition();
+	if (isWhole())
+		wholeScroll = scrollBefore;
 	view = next;
 	draw();
+	if (isWhole())
+		scrollBy(wholeScroll - scrollPosition());
+	else
+		showBase();
 }
 
 function open(box) {
 	const {tree, node, end: run} = box, above = tree.parent[node];
 	if (box.last) {
+		scrollBefore = scrollPosition();
+		if (!unfolded.size && isWhole())
+			wholeScroll = scrollBefore;
 		unfolded.add(foldKey(box));
 		draw();
 		return keepState(true);

@@ -70,18 +70,21 @@ const functionOf = text => functions.findIndex(f => hex(hashOf(f)) === text);
 
 const treesOf = tree => [tree, tree.twin || null];
 
+/* Bottom-up the most expensive function comes first, unless another order was chosen. */
+const inverted = (tree, path) => invert(tree, mode.order === "name" ? "total" : mode.order, path);
+
 /* `folds` lists the folds that are unfolded, as unfoldedText() writes them. */
 function rebuild(path, folds = "") {
 	const tree = plain(), f = mode.sandwich;
-	const trees = f >= 0 ? sandwich(tree, f, mode.order) : treesOf(mode.invert ? invert(tree, mode.order) : tree);
+	const trees = f >= 0 ? sandwich(tree, f, mode.order) : treesOf(mode.invert ? inverted(tree) : tree);
 	shown = {trees, flip: mode.flip};
 	const node = path ? nodeOf(trees[0], path) : 0;
 	view = node > 0 ? viewOf(trees[0], node) : wholeView();
 	unfolded = new Set(folds.split(" ").filter(Boolean).slice(0, MOST_KEPT).map(keyOfFold));
+	scrollBefore = scrollPosition();
 	refind();
 	draw();
-	if (trees[1] && view.panels.length > 1)
-		bringIntoSight(boxes.find(box => !box.row), true);
+	showBase();
 	tell("mode");
 }
 
@@ -90,7 +93,7 @@ function viewInverted(tree, node) {
 	const path = [], hash = pathHash(tree, node);
 	for (let i = node; i; i = tree.parent[i])
 		path.unshift(tree.fn[i]);
-	shown = {...shown, trees: treesOf(invert(plain(), mode.order, path))};
+	shown = {...shown, trees: treesOf(inverted(plain(), path))};
 	refind();
 	return viewOf(shown.trees[0], Math.max(0, nodeOf(shown.trees[0], hash)));
 }
@@ -133,13 +136,18 @@ function stateText() {
 	return state.toString();
 }
 
+/* Where the picture was scrolled to before it changed. An entry of the history keeps that. */
+let scrollBefore = 0;
+
 /* Some viewers forbid a page to change its address. The picture works without that. */
 function keepState(push) {
 	const text = stateText();
 	if (text === location.hash.slice(1))
 		return;
 	try {
-		history[push ? "pushState" : "replaceState"](null, "", text ? "#" + text : "#");
+		if (push)
+			history.replaceState({scroll: scrollBefore}, "");
+		history[push ? "pushState" : "replaceState"](history.state && !push ? history.state : null, "", text ? "#" + text : "#");
 	} catch (error) {
 		keepState = () => {};
 	}
@@ -190,12 +198,14 @@ function toggleButterfly() {
 		chooseColumns(current, below < 0 ? wanted : -1);
 }
 
-function readState() {
+async function readState(event) {
 	const text = location.hash.slice(1), index = sourceOf(text), other = belowOf(text);
 	if (index === current && other === below)
 		applyState(text);
 	else
-		useSource(index, other, text);
+		await useSource(index, other, text);
+	if (event && event.state && Number.isFinite(event.state.scroll))
+		scrollBy(event.state.scroll - scrollPosition());
 }
 
 function applyState(text) {

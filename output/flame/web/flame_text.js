@@ -266,7 +266,7 @@ function linesOfFold(box) {
 	for (let i = last; names.push(functions[t.fn[i]].short) < FOLD_NAMES && i !== node;)
 		i = t.parent[i];
 	return [`${framesOf(box)} frames folded: ${names.reverse().join(" \u203a ")}`,
-		box.below ? "" : share(t, "total", box.width / t.unit), "click to unfold"];
+		[box.below ? "" : share(t, "total", box.width / t.unit), "click to unfold"].filter(Boolean).join(" \u00b7 ")];
 }
 
 function linesOf(box) {

@@ -150,7 +150,7 @@ function listFunctions(tree) {
 }
 
 function makeRow(f, {columns, bars}) {
-	const row = html("tr", {tabindex: "0", role: "row"});
+	const row = html("tr", {tabindex: "0", role: "row", "data-f": f});
 	row.classList.toggle("marked", search.marked === f);
 	for (const [, key, text] of columns) {
 		const cell = html("td", {class: key || "margin"}, text(f));
@@ -200,7 +200,11 @@ function showTable() {
 	}
 	page.head.replaceChildren(heading);
 	page.head.parentElement.classList.toggle("many", table.columns.length > 5);
+	const focusedRow = page.body.contains(document.activeElement) ? Number(document.activeElement.dataset.f) : -1;
 	page.body.replaceChildren(...list.slice(0, page.rows).map(f => makeRow(f, table)));
+	const again = focusedRow < 0 ? null : page.body.querySelector(`[data-f="${focusedRow}"]`);
+	if (again)
+		again.focus({preventScroll: true});
 	page.list = list;
 	page.more.hidden = list.length <= page.rows;
 	page.more.textContent = `${list.length - page.rows} more`;
