@@ -584,6 +584,34 @@ page() { # options, file; the test is standard input
 	done
 }
 
+@test "the tools are three groups in one row, and behind one button on a telephone" {
+	"$SPROF" flame complete.data -o complete.html
+	for width in 1280 390; do
+		page --width=$width --height=800 complete.html <<-EOT
+			const shown = () => page.eval(\`[...document.querySelectorAll(".tools :is(button, select)")].map(e => e.getBoundingClientRect())
+				.filter(r => r.width).map(r => [Math.round((r.top + r.bottom) / 2), r.right])\`);
+			const tools = await shown();
+			assert.deepStrictEqual(await page.eval(\`[...document.querySelectorAll(".tools [role=group]")].map(g => g.getAttribute("aria-label"))\`),
+				["views", "filters", "navigation"]);
+			assert.strictEqual(tools.length, $width > 500 ? 11 : 1);
+			assert(tools.every(([middle, right]) => Math.abs(middle - tools[0][0]) < 4 && right <= $width), JSON.stringify(tools));
+			if ($width < 500) {
+				const open = () => page.eval(\`(() => {
+					const menu = document.querySelector(".tools .menu");
+					menu.click();
+					return menu.getAttribute("aria-expanded");
+				})()\`);
+				assert.strictEqual(await open(), "true");
+				assert.strictEqual((await shown()).length, 12);
+				assert((await shown()).every(([, right]) => right <= $width));
+				assert.strictEqual(await open(), "false");
+			}
+			assert(await page.eval("document.documentElement.scrollWidth <= innerWidth"), "wider than the window");
+		EOT
+	done
+}
+
+# bats test_tags=full
 @test "zoom, Esc and back end where they began; bottom-up opens sorted with its base in sight; s takes the selection" {
 	awk 'BEGIN {
 		for (i = 0; i < 60; i++) {
