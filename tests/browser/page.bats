@@ -612,6 +612,30 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
+@test "the heat map has times, a scale, and says what a column and a row are" {
+	"$SPROF" flame complete.data -o complete.html
+	for width in 1280 390; do
+		page --width=$width complete.html <<-EOT
+			const [ticks, shades, text, plot] = await page.eval(\`(() => {
+				const of = e => { const {left, right} = e.getBoundingClientRect(); return [e.textContent, left, right]; };
+				return [[...document.querySelectorAll(".heat .ticks span")].map(of), of(document.querySelector(".heat .shades")),
+					of(document.querySelector(".heat p span")), of(document.querySelector(".heat .plot"))];
+			})()\`);
+			assert(ticks.length >= ($width > 500 ? 5 : 2), JSON.stringify(ticks));
+			assert.strictEqual(ticks[0][0], "0");
+			assert(ticks.slice(1).every(([at], i) => /^[1-9][0-9.]* m?s\$/.test(at)), JSON.stringify(ticks));
+			assert(ticks.every(([, left, right], i) => !i || left >= ticks[i - 1][2]), "times do not overlap");
+			// The ticks stand where their times are.
+			const ms = at => parseFloat(at) * (/ s\$/.test(at) ? 1000 : 1), scale = ticks.slice(1).map(([at, left]) => (left - plot[1]) / ms(at));
+			assert(scale.every(n => Math.abs(n / scale[0] - 1) < .02), scale.join());
+			assert.match(shades[0], /^1 +\d+ samples? in a cell\$/);
+			assert.match(text[0], /column: .* row: .* of it, from bottom to top\$/);
+			assert(shades[2] <= $width && text[2] <= shades[1], "nothing is cut or overlaps");
+		EOT
+	done
+}
+
+# bats test_tags=full
 @test "zoom, Esc and back end where they began; bottom-up opens sorted with its base in sight; s takes the selection" {
 	awk 'BEGIN {
 		for (i = 0; i < 60; i++) {

@@ -32,7 +32,33 @@ function drawHeat() {
 		context.globalAlpha = .12 + .88 * counts[i] / most;
 		context.fillRect(Math.floor(x * wide), Math.floor(y * tall), Math.ceil(wide), Math.ceil(tall));
 	}
+	drawTicks();
+	showShades();
 	showBrush();
+}
+
+/* Marks at round times below the map: at most one for each 90 px. */
+function drawTicks() {
+	const all = heat.columns * heat.stretch, most = Math.max(1, heat.plot.getBoundingClientRect().width / 90);
+	const step = [1, 2, 5].map(n => n * 10 ** Math.floor(Math.log10(all / most))).concat(10 ** Math.ceil(Math.log10(all / most)))
+		.find(n => all / n <= most) || all;
+	const marks = [];
+	for (let at = 0; at <= all * .97; at += step) {
+		const mark = html("span", {}, at ? time(at * 1000) : "0");
+		mark.style.left = 100 * at / all + "%";
+		marks.push(mark);
+	}
+	heat.ticks.replaceChildren(...marks);
+}
+
+/* What the shades of the map mean. */
+function showShades() {
+	const shades = [.2, .4, .6, .8, 1].map(part => {
+		const e = html("i", {});
+		e.style.opacity = .12 + .88 * part;
+		return e;
+	});
+	heat.shades.replaceChildren("1 ", ...shades, ` ${heat.most} sample${heat.most === 1 ? "" : "s"} in a cell`);
 }
 
 const heatText = ([from, to]) => `${time(from * 1000)} to ${time(to * 1000)}`;
@@ -41,7 +67,7 @@ function showBrush() {
 	const {range} = mode, all = heat.columns * heat.stretch;
 	heat.brush.hidden = !range;
 	heat.text.textContent = range ? heatText(range) + " \u00b7 Esc: all" :
-		`${time(all * 1000)} \u00b7 a column is ${time(heat.stretch * 1000)} \u00b7 drag to choose a time`;
+		`drag to choose a time \u00b7 column: ${time(heat.stretch * 1000)}, row: ${time(heat.stretch * 1000 / heat.cells)} of it, from bottom to top`;
 	heat.box.setAttribute("aria-valuetext", range ? heatText(range) : "all");
 	heat.box.setAttribute("aria-valuenow", range ? Math.round(range[0] / heat.stretch) : 0);
 	if (!range)
@@ -128,7 +154,13 @@ function makeHeat() {
 	heat.canvas = html("canvas", {"aria-hidden": "true"});
 	heat.brush = html("div", {class: "brush"});
 	heat.text = html("span", {});
-	heat.box.append(heat.canvas, heat.brush, heat.text);
+	heat.shades = html("span", {class: "shades"});
+	heat.ticks = html("div", {class: "ticks", "aria-hidden": "true"});
+	heat.plot = html("div", {class: "plot"});
+	heat.plot.append(heat.canvas, heat.ticks, heat.brush);
+	heat.note = html("p", {});
+	heat.note.append(heat.text, heat.shades);
+	heat.box.append(heat.plot, heat.note);
 	scroller.before(heat.box);
 	listenToHeat();
 	listeners.mode.push(() => timeline && showBrush());
