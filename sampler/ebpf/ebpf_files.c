@@ -123,7 +123,7 @@ static void request_table(struct ebpf_files *f, struct mapped_file *file)
 	const void *vdso;
 	size_t size;
 
-	file->lacks_table = file->mapped_again = false;
+	file->lacks_table = file->mapped_again = file->missed_table = false;
 	file->building = true;
 	if (file->kind == MODULE_ELF && file->nr_segments)
 		table_builder_request(f->builder, file->index, file->user, file->fd);

@@ -248,6 +248,41 @@ static void users_take_turns(void **state)
 	close(fd);
 }
 
+/* Of 300 files of one user the last one is missed by a walk: it comes among the first. */
+static void what_a_walk_has_missed_comes_first(void **state)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct built_table built = { .index = 0 };
+	struct fixture f;
+	uint32_t nr = 0;
+
+	begin(&f, *state);
+	for (uint32_t i = 0; i < 300; i++)
+		table_builder_request(f.builder, i, 1000, fd);
+	table_builder_hurry(f.builder, 999); /* it was not asked for */
+	table_builder_hurry(f.builder, 299);
+	table_builder_hurry(f.builder, 298);
+	for (bool first = false, second = false; !first || !second; nr++) {
+		built = take(f.builder);
+		first |= built.index == 298;
+		second |= built.index == 299;
+		unwind_table_free(built.table);
+	}
+	assert_in_range(nr, 1, 200); /* the threads may have built some before that */
+	for (; nr < 300; nr++) {
+		built = take(f.builder);
+		assert_true(built.index < 298);
+		unwind_table_free(built.table);
+	}
+	assert_int_equal(table_builder_nr_pending(f.builder), 0);
+	table_builder_request(f.builder, 7, 1000, fd); /* the queue is whole */
+	built = take(f.builder);
+	assert_int_equal(built.index, 7);
+	unwind_table_free(built.table);
+	end(&f);
+	close(fd);
+}
+
 static bool is_last(void *context, uint32_t index)
 {
 	return index == *(uint32_t *)context;
@@ -291,6 +326,7 @@ int main(void)
 		cmocka_unit_test(a_parser_that_dies_costs_only_its_own_file),
 		cmocka_unit_test(a_parser_that_hangs_does_not_delay_the_end),
 		cmocka_unit_test(users_take_turns),
+		cmocka_unit_test(what_a_walk_has_missed_comes_first),
 		cmocka_unit_test(what_is_not_wanted_any_more_is_answered_without_a_table),
 	};
 
