@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "cli/options/all_users.h"
+#include "cli/record/await_tables.h"
 #include "cli/record/counting.h"
 #include "cli/record/gate.h"
 #include "cli/gpu/record_gpu.h"
@@ -345,6 +346,8 @@ static int open_parts(struct recording *r)
 		record_gpu_connect_started(r->gpu, r->opts->started, r->opts->nr_started);
 	err = err ? err : open_source(r);
 	err = err ? err : open_calls(r);
+	if (!err && !r->opts->program) /* a program maps its files after it has started */
+		record_await_tables(r->ops, r->source);
 	privileges_use(before);
 	return err;
 }

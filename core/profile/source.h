@@ -112,6 +112,11 @@ struct source_ops {
 	 * NULL; they belong to the source. Called before start(). A NULL hook: nothing.
 	 */
 	const char *const *(*environment)(const struct source *source);
+	/*
+	 * Called between open() and start(): waits at most timeout_ms for the unwind tables of what
+	 * the targets map, less if a signal comes. Returns how many files still have none.
+	 */
+	size_t (*await_tables)(struct source *source, int timeout_ms);
 	/* Starts sampling. 0 or -errno, reported. */
 	int (*start)(struct source *source);
 	/*

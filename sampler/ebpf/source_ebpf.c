@@ -224,6 +224,15 @@ static int source_open(const struct source_config *config, struct source **ret)
 	return 0;
 }
 
+/* The rings are emptied meanwhile: the records of a second might be more than they hold. */
+static size_t source_await_tables(struct source *s, int timeout_ms)
+{
+	ebpf_files_await(&s->files, monotonic_ns() + (uint64_t)timeout_ms * 1000000);
+	sideband_read(s->sideband, ebpf_drain_queue_sideband, s->drain);
+	ring_buffer__consume(s->ring);
+	return table_builder_nr_pending(s->files.builder);
+}
+
 static int source_start(struct source *s)
 {
 	int err = cpu_events_enable(s->events);
@@ -367,6 +376,7 @@ const struct source_ops source_ebpf = {
 	.privileges = PRIVILEGES_TO_FOLLOW | PRIVILEGE(CAP_PERFMON) | PRIVILEGE(CAP_BPF),
 	.probe = ebpf_probe,
 	.open = source_open,
+	.await_tables = source_await_tables,
 	.start = source_start,
 	.drain = source_drain,
 	.stop = source_stop,

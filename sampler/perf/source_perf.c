@@ -5,6 +5,7 @@
 #include "sampler/perf/source_perf.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -250,6 +251,22 @@ static int source_open(const struct source_config *config, struct source **ret)
 	return 0;
 }
 
+static size_t source_await_tables(struct source *s, int timeout_ms)
+{
+	struct pollfd ready = { table_builder_event_fd(s->builder), POLLIN, 0 };
+	uint64_t end = monotonic_ns() + (uint64_t)timeout_ms * 1000000, now;
+
+	while ((now = monotonic_ns()) < end && table_builder_nr_pending(s->builder)) {
+		if (poll(&ready, 1, (int)((end - now) / 1000000) + 1) <= 0)
+			break;
+		perf_take_tables(s);
+	}
+	/* They hold samples already, which start() has not asked for. */
+	perf_events_read(s->events, perf_queue_record, s);
+	perf_handle_records(s, monotonic_ns() - SETTLE_NS);
+	return table_builder_nr_pending(s->builder);
+}
+
 static int source_start(struct source *s)
 {
 	s->start_ns = monotonic_ns();
@@ -345,6 +362,7 @@ const struct source_ops source_perf = {
 	.probe = source_probe,
 	.fit = source_fit,
 	.open = source_open,
+	.await_tables = source_await_tables,
 	.start = source_start,
 	.drain = source_drain,
 	.stop = source_stop,
