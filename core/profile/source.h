@@ -37,6 +37,7 @@ struct sink {
 };
 
 struct sandbox;
+struct table_cache;
 
 /* What is known of the language runtimes of targets before they are sampled. */
 enum source_runtime {
@@ -79,6 +80,7 @@ struct source_config {
 	enum source_runtime runtime; /* of all targets together: the greatest; for fit() */
 	/* where files of targets are parsed; outlives the source; NULL: in this process */
 	const struct sandbox *sandbox;
+	struct table_cache *cache; /* of unwind tables; outlives the source; NULL: none */
 };
 
 struct source; /* each source defines its own */

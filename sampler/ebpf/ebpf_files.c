@@ -64,7 +64,7 @@ static void forget_runtime(void *context, uint32_t number, const struct unwind_t
 /* ---- life */
 
 void ebpf_files_init(struct ebpf_files *f, struct kernel_side *kernel, struct limits *limits,
-		     const struct sandbox *sandbox)
+		     const struct sandbox *sandbox, struct table_cache *cache)
 {
 	static const struct runtime_ops ops = { publish_runtime, forget_runtime };
 
@@ -72,7 +72,7 @@ void ebpf_files_init(struct ebpf_files *f, struct kernel_side *kernel, struct li
 	f->limits = limits;
 	f->table = file_table_new();
 	file_table_raise_limit();
-	f->builder = table_builder_new(kernel->rules, sandbox);
+	f->builder = table_builder_new(kernel->rules, sandbox, cache);
 	f->published = xcalloc(WALK_MAX_MODULES, sizeof(*f->published));
 	user_shares_init(&f->words, ARENA_WORDS);
 	kernel_side_set_module(kernel, FILE_OVER_LIMIT,

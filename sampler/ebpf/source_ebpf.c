@@ -161,7 +161,7 @@ static int make_parts(struct source *s, const struct source_config *config)
 
 	if (err)
 		return err;
-	ebpf_files_init(&s->files, &s->kernel, &s->limits, config->sandbox);
+	ebpf_files_init(&s->files, &s->kernel, &s->limits, config->sandbox, config->cache);
 	if (!config->no_python)
 		s->pythons = ebpf_pythons_new(kernel_side_pythons(&s->kernel), &s->limits);
 	ebpf_targets_init(&s->processes, &s->kernel, &s->files, s->pythons, &s->limits);

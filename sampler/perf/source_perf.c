@@ -232,7 +232,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 	s->files = file_table_new();
 	s->queue = time_order_new();
 	s->rules = xcalloc(WALK_NR_RULES, sizeof(*s->rules));
-	s->builder = table_builder_new(s->rules, config->sandbox);
+	s->builder = table_builder_new(s->rules, config->sandbox, config->cache);
 	s->runtime = runtime_unwind_new(s->builder, WALK_MAX_MODULES, s->rules, NULL, NULL);
 	s->handled_ns = monotonic_ns();
 	sample_sink_init(&s->out, &s->stats);

@@ -254,7 +254,7 @@ static int make_parts(struct source *s, const struct source_config *config)
 		.tick_ns = tick_ns(),
 	};
 	int err = timer_processes_init(&s->processes, &region, !config->no_python, &s->stats,
-				       &s->limits, config->sandbox);
+				       &s->limits, config->sandbox, config->cache);
 
 	if (err)
 		return err;

@@ -21,6 +21,7 @@
 #include "core/rights/privileges.h"
 #include "sampler/unwind/confined_table.h"
 #include "sampler/unwind/rule_set.h"
+#include "sampler/unwind/table_cache.h"
 #include "sampler/unwind/unwind_table.h"
 
 #define MAX_WARNINGS 5
@@ -71,6 +72,7 @@ struct table_builder {
 	int stop_fd;		       /* an eventfd, readable once `stop` is set */
 	size_t nr_warnings;	       /* given; under the lock */
 	const struct sandbox *sandbox; /* NULL: parse in this process */
+	struct table_cache *cache;     /* NULL: tables are not kept */
 	struct rule_pool *pool;
 };
 
@@ -128,16 +130,37 @@ static void warn(struct table_builder *b, const struct job *job, const char *rea
 	log_warning("no unwind rules of '%s': %s; it is walked by frame pointers", path, reason);
 }
 
-static int build_confined(struct table_builder *b, struct job *job, struct rule_set *rules)
+static int build_confined(struct table_builder *b, struct job *job, struct rule_set *rules,
+			  int *ret_answer)
 {
 	const struct table_order order = { job->fd, job->code, job->size, b->stop_fd };
-	int err = confined_table_build(b->sandbox, &order, rules, &job->built.table);
+	int err = confined_table_build(b->sandbox, &order, rules, &job->built.table, ret_answer);
 	const char *reason = err ? confined_table_reason(err) : NULL;
 
 	job->built.parser_failed = reason;
 	if (reason)
 		warn(b, job, reason);
 	return err;
+}
+
+/* A damaged entry of the cache may have added rules, so the set is a new one after it. */
+static int build_or_load(struct table_builder *b, struct job *job, struct rule_set **rules)
+{
+	struct table_key key;
+	int answer, err;
+
+	if (!b->cache || job->code || !table_cache_key(job->fd, &key))
+		return build_confined(b, job, *rules, NULL);
+	if (!table_cache_load(b->cache, &key, *rules, &job->built.table))
+		return 0;
+	rule_set_free(*rules);
+	*rules = rule_set_new();
+	err = build_confined(b, job, *rules, &answer);
+	if (err)
+		return err;
+	table_cache_store(b->cache, &key, job->fd, answer);
+	close(answer);
+	return 0;
 }
 
 /* The image in memory is the kernel's own, the vdso. */
@@ -148,7 +171,7 @@ static void build(struct table_builder *b, struct job *job)
 	int err;
 
 	if (b->sandbox && !job->image)
-		err = build_confined(b, job, rules);
+		err = build_or_load(b, job, &rules);
 	else if (job->code)
 		err = unwind_table_build_code(job->code, job->size, rules, &built->table);
 	else if (job->image)
@@ -224,7 +247,8 @@ static void start(struct table_builder *b, struct worker *worker, enum kind kind
 		abort();
 }
 
-struct table_builder *table_builder_new(struct walk_rule *rules, const struct sandbox *sandbox)
+struct table_builder *table_builder_new(struct walk_rule *rules, const struct sandbox *sandbox,
+					struct table_cache *cache)
 {
 	struct table_builder *b = xcalloc(1, sizeof(*b));
 	sigset_t all, old;
@@ -234,6 +258,7 @@ struct table_builder *table_builder_new(struct walk_rule *rules, const struct sa
 	b->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	b->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	b->sandbox = sandbox;
+	b->cache = cache;
 	pthread_mutex_init(&b->lock, NULL);
 	/* Only the main thread handles signals. */
 	sigfillset(&all);

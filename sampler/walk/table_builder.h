@@ -15,14 +15,17 @@
 
 struct sandbox;
 struct table_builder;
+struct table_cache;
 struct unwind_table;
 
 /*
  * `rules` has room for WALK_NR_RULES and is where walkers read rules: the builder puts new ones
  * there before it hands out a table that names them. Files and code are parsed in children of
- * `sandbox`, which must outlive the builder; NULL: in this process.
+ * `sandbox`, NULL: in this process; their tables are kept in `cache`, NULL: nowhere. Both must
+ * outlive the builder.
  */
-struct table_builder *table_builder_new(struct walk_rule *rules, const struct sandbox *sandbox);
+struct table_builder *table_builder_new(struct walk_rule *rules, const struct sandbox *sandbox,
+					struct table_cache *cache);
 /* Gives up the tables that are being built and all other requests. NULL is fine. */
 void table_builder_free(struct table_builder *builder);
 
