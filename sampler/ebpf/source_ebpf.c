@@ -36,11 +36,13 @@
 #include "sampler/ebpf/resync.h"
 #include "sampler/target/attach_error.h"
 #include "sampler/target/mapped_file.h"
+#include "sampler/target/process.h"
 #include "sampler/selection/members.h"
 #include "sampler/selection/process_tree.h"
 #include "sampler/target/sideband.h"
 #include "sampler/selection/targets.h"
 #include "sampler/walk/runtime_unwind.h"
+#include "sampler/walk/stack_tables.h"
 #include "sampler/walk/table_builder.h"
 
 /* A record is visible to us at the latest this long after the time in it. */
@@ -118,6 +120,14 @@ static int add_started(void *context, pid_t pid)
 	return ebpf_process(&s->processes, pid, EXEC_ID_ANY, &p);
 }
 
+static void order_tables(struct source *s)
+{
+	size_t left = STACK_TABLES_MAX;
+
+	for (const struct process *p = s->processes.processes; p && left; p = p->hh.next)
+		left -= stack_tables_first(p, s->files.builder, left);
+}
+
 /*
  * Forks of a process are seen from the moment it is added; its older children are read after that.
  */
@@ -140,6 +150,8 @@ static int add_targets(struct source *s, const struct source_config *config)
 	process_tree_fini(&tree);
 	if (!err && s->members)
 		members_begin(s->members, add_started, s);
+	if (!err && !config->launched)
+		order_tables(s);
 	return err;
 }
 

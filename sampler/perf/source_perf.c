@@ -18,6 +18,7 @@
 #include "sampler/target/attach_error.h"
 #include "core/base/log.h"
 #include "sampler/walk/snapshot_unwind.h"
+#include "sampler/walk/stack_tables.h"
 #include "sampler/perf/perf.h"
 #include "sampler/perf/task_events.h"
 #include "core/rights/privileges.h"
@@ -181,6 +182,14 @@ static int add_members(struct source *s, const struct source_config *config)
 	return 0;
 }
 
+static void order_tables(struct source *s)
+{
+	size_t left = STACK_TABLES_MAX;
+
+	for (const struct process *p = s->processes; p && left; p = p->hh.next)
+		left -= stack_tables_first(p, s->builder, left);
+}
+
 static int add_targets(struct source *s, const struct source_config *config)
 {
 	struct process_tree tree = { 0 };
@@ -241,6 +250,8 @@ static int source_open(const struct source_config *config, struct source **ret)
 	err = open_events(s, config);
 	if (!err)
 		err = add_targets(s, config);
+	if (!err && !config->launched)
+		order_tables(s);
 	if (!err)
 		err = open_epoll(s);
 	if (err) {

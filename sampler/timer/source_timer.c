@@ -43,6 +43,7 @@
 #include "sampler/timer/rendezvous.h"
 #include "sampler/timer/wake.h"
 #include "sampler/timer/wake_signal.h"
+#include "sampler/walk/stack_tables.h"
 #include "sampler/walk/table_builder.h"
 
 #define SETTLE_NS (1000ull * 1000)
@@ -196,6 +197,14 @@ static int add_target(void *context, pid_t id, struct process_tree *tree)
 	return err;
 }
 
+static void order_tables(struct source *s)
+{
+	size_t left = STACK_TABLES_MAX;
+
+	for (const struct timer_process *p = s->processes.first; p && left; p = p->next)
+		left -= stack_tables_first(&p->maps, s->processes.publish.builder, left);
+}
+
 static int add_targets(struct source *s, const struct source_config *config)
 {
 	struct process_tree tree = { 0 };
@@ -290,6 +299,8 @@ static int source_open(const struct source_config *config, struct source **ret)
 	err = make_parts(s, config);
 	if (!err)
 		err = add_targets(s, config);
+	if (!err && !config->launched)
+		order_tables(s);
 	if (!err)
 		err = open_epoll(s);
 	if (err) {
