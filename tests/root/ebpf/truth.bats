@@ -360,6 +360,7 @@ both_ends_are_there() { # DEPTH PERCENT: of the samples that have a root at leas
 	truth_holds
 }
 
+# bats test_tags=full
 @test "attached to: a program whose file has been deleted keeps its names" {
 	cp "$TARGETS/deep32_nofp" "$BATS_TEST_TMPDIR/deep32_nofp"
 	TARGETS=$BATS_TEST_TMPDIR
@@ -372,6 +373,7 @@ both_ends_are_there() { # DEPTH PERCENT: of the samples that have a root at leas
 	truth_holds
 }
 
+# bats test_tags=full
 @test "two processes attached to at once are both there" {
 	: >"$truth"
 	"$TARGETS/shares" 2500 >>"$truth" 3>&- &
