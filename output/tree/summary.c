@@ -38,8 +38,10 @@ static void count_markers(struct summary *s, const struct tree *tree)
 
 		if (f->kind != FUNCTION_MARKER || i < end)
 			continue;
-		end = tree->nodes[i].end;
 		marker = marker_from_name(f->name, strlen(f->name));
+		if (marker == MARKER_REPEATED)
+			continue; /* nothing is missing */
+		end = tree->nodes[i].end;
 		if (marker >= 0 && marker != MARKER_NO_KERNEL_STACK)
 			s->incomplete_by[marker] += tree_events_of(tree, &tree->nodes[i]).total;
 	}
