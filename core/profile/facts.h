@@ -251,6 +251,7 @@ enum limit {
 	LIMIT_THREADS = 15,	  /* threads of one process that can have a timer */
 	LIMIT_DELETED_FILES = 16, /* deleted files that are kept open for their names */
 	LIMIT_READS = 17,	  /* processes whose memory could not be read in time */
+	LIMIT_LOST_CLAIMS = 18,	  /* samples that a process can have lost */
 	NR_LIMITS
 };
 
