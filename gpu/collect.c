@@ -78,6 +78,7 @@ struct gpu_collect *gpu_collect_new(struct shared_region *region,
 static void take_call(struct gpu_collect *c, const struct gpu_rec_api *call)
 {
 	api_calls_add(&c->calls, call);
+	names_note_call(&c->names, call->stack, call->name);
 	if (call->api_class == GPU_API_SYNC || call->api_class == GPU_API_MEMCPY)
 		recent_add(&c->blame.syncs, call->head.tid, call->start_ns, call->end_ns,
 			   call->stack);
@@ -303,6 +304,11 @@ void gpu_collect_finish(struct gpu_collect *c, uint64_t now_ns)
 	flush(c, now_ns);
 	memory_points_flush(&c->memory, UINT64_MAX);
 	write_counters(c);
+}
+
+void gpu_collect_name_frames(const struct gpu_collect *c, struct profile *vocabulary)
+{
+	names_apply_calls(&c->names, vocabulary);
 }
 
 void gpu_collect_free(struct gpu_collect *c)

@@ -470,6 +470,13 @@ int record_gpu_open_root(const struct record_gpu *g, unsigned int module, size_t
 	return g ? walk_publisher_open_root(g->publisher, module, ret_prefix) : -ENOENT;
 }
 
+void record_gpu_name_frames(const struct record_gpu *g, struct profile *vocabulary)
+{
+	for (const struct target *t = g ? g->targets : NULL; t; t = t->next)
+		if (t->collect)
+			gpu_collect_name_frames(t->collect, vocabulary);
+}
+
 void record_gpu_check(const struct record_gpu *g)
 {
 	if (g)

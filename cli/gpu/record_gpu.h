@@ -20,6 +20,7 @@ enum gpu_mode {
 };
 
 struct launch;
+struct profile;
 struct record_gpu;
 struct sandbox;
 struct table_cache;
@@ -92,6 +93,8 @@ void record_gpu_stop(struct record_gpu *gpu);
  */
 int record_gpu_open_module(const struct record_gpu *gpu, unsigned int module);
 int record_gpu_open_root(const struct record_gpu *gpu, unsigned int module, size_t *ret_prefix);
+/* Names frames of CUDA's libraries that the symbolizer could not name. */
+void record_gpu_name_frames(const struct record_gpu *gpu, struct profile *vocabulary);
 /* With GPU_ON, after the end: reports that no process used the library. */
 void record_gpu_check(const struct record_gpu *gpu);
 

@@ -82,3 +82,13 @@ taken() { # folder of the older, folder of the newer, launches
 	LD_LIBRARY_PATH=$BUILD/tests/gpu:$BUILD/tests/gpu/cuda13:$OLD FAKE_DRIVER_VERSION=13000 record -- "$PROGRAM" - 10
 	grep -qx 'cupti 130000 libcupti.so.13' <<<"$output"
 }
+
+@test "frames of a libcuda without symbols have the names of the API's functions" {
+	local t=$BATS_TEST_TMPDIR
+	strip -s -o "$t/libcuda.so.1" "$BUILD/tests/gpu/libcuda.so.1"
+	LD_LIBRARY_PATH=$t run --separate-stderr timeout 60 "$SPROF" record -s timer --gpu on -o "$t/g.data" -- "$PROGRAM" - 50
+	[ "$status" -eq 0 ]
+	"$SPROF" fold --column gpu "$t/g.data" >"$t/got"
+	cat "$t/got"
+	grep -Eq 'main;(launch;)?cuLaunchKernel;cuLaunchKernel;kernel_\[g\] 50000$' "$t/got"
+}
