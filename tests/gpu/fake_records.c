@@ -34,6 +34,18 @@ static const struct {
 	{ 598, "cuMemAllocAsync" },	 { 600, "cuMemFreeAsync" },
 };
 
+static const struct {
+	uint32_t cbid;
+	const char *name;
+} runtime_names[] = {
+	{ 20, "cudaMalloc_v3020" },	      { 22, "cudaFree_v3020" },
+	{ 31, "cudaMemcpy_v3020" },	      { 41, "cudaMemcpyAsync_v3020" },
+	{ 51, "cudaMemsetAsync_v3020" },      { 131, "cudaStreamSynchronize_v3020" },
+	{ 162, "cudaMemcpyPeerAsync_v4000" }, { 165, "cudaDeviceSynchronize_v3020" },
+	{ 171, "cudaProfilerStart_v4000" },   { 172, "cudaProfilerStop_v4000" },
+	{ 211, "cudaLaunchKernel_v7000" },    { 311, "cudaGraphLaunch_v10000" },
+};
+
 size_t fake_record_size(uint32_t kind)
 {
 	for (size_t i = 0; i < sizeof(records) / sizeof(records[0]); i++)
@@ -48,6 +60,14 @@ const char *fake_driver_name(uint32_t cbid)
 		if (names[i].cbid == cbid)
 			return names[i].name;
 	return "cuOther";
+}
+
+const char *fake_runtime_name(uint32_t cbid)
+{
+	for (size_t i = 0; i < sizeof(runtime_names) / sizeof(runtime_names[0]); i++)
+		if (runtime_names[i].cbid == cbid)
+			return runtime_names[i].name;
+	return "cudaOther";
 }
 
 static void put4(uint8_t *to, size_t at, uint32_t value)
