@@ -26,6 +26,7 @@
  */
 #define FLUSH_SHARE 64
 #define FLUSH_MIN_NS 1000000000ull
+#define FUTURE_NS 1000000000ull /* work that ends later than now by more is refused: untrusted */
 
 struct gpu_collect {
 	struct shared_region *region;
@@ -42,7 +43,7 @@ struct gpu_collect {
 	struct memory_points memory;
 	union gpu_any_record *postponed; /* work whose call has not come yet */
 	size_t nr_postponed, postponed_capacity;
-	uint64_t nr_without_call;
+	uint64_t nr_without_call, nr_in_future;
 	struct number_map communication; /* by name of a kernel: 1 = it communicates */
 	uint64_t start_ns, flushed_ns, now_ns, stopped_ns;
 };
@@ -110,6 +111,10 @@ static void place_work(struct gpu_collect *c, const union gpu_any_record *record
 	const struct gpu_work *w = &record->work;
 	struct timeline_work work;
 
+	if (w->end_ns > c->now_ns && w->end_ns - c->now_ns > FUTURE_NS) {
+		c->nr_in_future++;
+		return;
+	}
 	activities_take(&c->activities, record, call);
 	if (w->head.type == GPU_RECORD_SYNC) /* the host waits, the GPU does nothing */
 		return;
@@ -255,6 +260,7 @@ static void write_counters(struct gpu_collect *c)
 		{ "sums that made no sense", c->sums.nr_refused },
 		{ "activities too late for their place", c->timeline.nr_late },
 		{ "activities whose call was not recorded", c->nr_without_call },
+		{ "activities in the future", c->nr_in_future },
 		{ COUNTER_RUNS_LEFT_OUT, c->runs.nr_left_out },
 		{ COUNTER_ACTIVITIES_LEFT_OUT, c->activities.nr_left_out },
 	};

@@ -94,15 +94,16 @@ static bool is_complete(const struct buffer *b, uint64_t now)
 /* Puts the operation onto CUPTI's clock. What has not ended has no end, or not even a start. */
 static void set_times(struct fake_op *op, uint64_t now)
 {
-	uint64_t ns = op->end - op->start, started = op->start <= now, ended = op->end <= now;
+	bool started = op->start <= now, ended = op->end <= now;
 	int64_t error = 0;
 
 	if (!op->start)
 		return;
 	if (fake_is_realistic() && is_device_work(op))
 		error = fake_clock_error_ns(op->start);
-	op->start = fake_clock_convert(op->start + (uint64_t)error, op->correlation);
-	op->end = getenv("FAKE_RIVAL") ? op->start + ns * 5 / 2 : op->start + ns;
+	op->start += (uint64_t)error;
+	op->end += (uint64_t)error;
+	fake_clock_convert(&op->start, &op->end, op->correlation);
 	op->start = started ? op->start : 0;
 	op->end = ended ? op->end : 0;
 }

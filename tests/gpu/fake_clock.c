@@ -4,13 +4,15 @@
  */
 #include "tests/gpu/fake_clock.h"
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <time.h>
 
-static uint64_t (*clock_fn)(void);  /* atomic; NULL = CLOCK_REALTIME */
-static uint64_t (*before_fn)(void); /* atomic; the clock before the last registration */
-static uint32_t nr_registered;	    /* atomic */
+typedef uint64_t (*clock_fn)(void);
+
+static clock_fn current, before; /* atomic; of the last registration, and of the one before it */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 bool fake_is_realistic(void)
 {
@@ -50,57 +52,68 @@ static uint64_t rival_ticks(uint64_t monotonic_ns)
 	return monotonic_ns * 5 / 2 + 1234567890123;
 }
 
-static bool has_rival(void)
+static uint64_t rival_clock(void)
 {
-	return getenv("FAKE_RIVAL") && !__atomic_load_n(&nr_registered, __ATOMIC_ACQUIRE);
+	return rival_ticks(fake_monotonic_ns());
 }
 
-static uint64_t read_with(uint64_t (*clock)(void))
+static uint64_t realtime_clock(void)
 {
-	return clock ? clock() : read_clock(CLOCK_REALTIME);
+	return read_clock(CLOCK_REALTIME);
+}
+
+static void set_first(void)
+{
+	long rival = fake_number("FAKE_RIVAL");
+
+	__atomic_store_n(&current, rival ? rival_clock : realtime_clock, __ATOMIC_RELEASE);
+	__atomic_store_n(&before, rival == 1 ? rival_clock : realtime_clock, __ATOMIC_RELEASE);
+}
+
+static clock_fn clock_of(uint32_t correlation)
+{
+	pthread_once(&once, set_first);
+	return __atomic_load_n(correlation & 1 ? &before : &current, __ATOMIC_ACQUIRE);
 }
 
 uint64_t fake_clock_now(void)
 {
-	if (has_rival())
-		return rival_ticks(fake_monotonic_ns());
-	return read_with(__atomic_load_n(&clock_fn, __ATOMIC_ACQUIRE));
+	return clock_of(0)();
 }
 
-void fake_clock_register(uint64_t (*clock)(void))
+void fake_clock_register(clock_fn clock)
 {
-	__atomic_store_n(&before_fn, __atomic_load_n(&clock_fn, __ATOMIC_ACQUIRE),
-			 __ATOMIC_RELEASE);
-	__atomic_store_n(&clock_fn, clock, __ATOMIC_RELEASE);
-	__atomic_fetch_add(&nr_registered, 1, __ATOMIC_RELEASE);
+	static uint32_t registered; /* atomic */
+	clock_fn was = clock_of(0);
+	bool again = __atomic_exchange_n(&registered, 1, __ATOMIC_ACQ_REL) || was == rival_clock;
+
+	__atomic_store_n(&before, again && fake_is_realistic() ? was : clock, __ATOMIC_RELEASE);
+	__atomic_store_n(&current, clock, __ATOMIC_RELEASE);
 }
 
 /* The quickest of a few tries: the thread may lose its CPU. */
-static uint64_t ahead_of_monotonic(uint64_t (*clock)(void))
+static uint64_t ahead_of_monotonic(clock_fn clock)
 {
 	uint64_t least = UINT64_MAX, ret = 0;
 
 	for (int i = 0; i < 10 && least > 1000; i++) {
-		uint64_t before = fake_monotonic_ns(), theirs = read_with(clock);
-		uint64_t took = fake_monotonic_ns() - before;
+		uint64_t begin = fake_monotonic_ns(), theirs = clock();
+		uint64_t took = fake_monotonic_ns() - begin;
 
 		if (took < least)
-			ret = theirs - before;
+			ret = theirs - begin;
 		least = took < least ? took : least;
 	}
 	return ret;
 }
 
-uint64_t fake_clock_convert(uint64_t monotonic_ns, uint32_t correlation)
+void fake_clock_convert(uint64_t *start_ns, uint64_t *end_ns, uint32_t correlation)
 {
-	uint64_t (*clock)(void) = __atomic_load_n(&clock_fn, __ATOMIC_ACQUIRE);
+	clock_fn clock = clock_of(correlation);
+	uint64_t ahead = clock == rival_clock ? 0 : ahead_of_monotonic(clock);
 
-	if (has_rival())
-		return rival_ticks(monotonic_ns);
-	if (fake_is_realistic() && correlation & 1 &&
-	    __atomic_load_n(&nr_registered, __ATOMIC_ACQUIRE) > 1)
-		clock = __atomic_load_n(&before_fn, __ATOMIC_ACQUIRE);
-	return monotonic_ns + ahead_of_monotonic(clock);
+	*start_ns = clock == rival_clock ? rival_ticks(*start_ns) : *start_ns + ahead;
+	*end_ns = clock == rival_clock ? rival_ticks(*end_ns) : *end_ns + ahead;
 }
 
 int64_t fake_clock_error_ns(uint64_t monotonic_ns)

@@ -15,10 +15,10 @@ uint64_t fake_monotonic_ns(void);
 uint64_t fake_clock_now(void);
 void fake_clock_register(uint64_t (*clock)(void));
 /*
- * CUPTI's time at a moment of CLOCK_MONOTONIC. `correlation`: of the record, as some records stay
- * on the clock before.
+ * Puts two moments of CLOCK_MONOTONIC onto CUPTI's clock. `correlation`: of the record; after a
+ * second registration odd ones stay on the clock before.
  */
-uint64_t fake_clock_convert(uint64_t monotonic_ns, uint32_t correlation);
+void fake_clock_convert(uint64_t *start_ns, uint64_t *end_ns, uint32_t correlation);
 /* The error of a time that was taken on the GPU and interpolated between clock readings. */
 int64_t fake_clock_error_ns(uint64_t monotonic_ns);
 

@@ -8,9 +8,8 @@
  *	FAKE_DROP=n		   every nth record is dropped, and counted
  *	FAKE_ZERO_AFTER=n	   records after the nth have no times
  *	FAKE_KIND_ERROR=kind:n	   cuptiActivityEnable(kind) fails with n
- *	FAKE_TIMESTAMP_ERROR=n	   the clock callback is refused
  *	FAKE_BUFFER_LATE=1	   full buffers are completed by a thread of CUPTI's own
- *	FAKE_RIVAL=1		   a tool that never leaves has registered its clock
+ *	FAKE_RIVAL=1		   a tool that never leaves has registered its clock; 2: twice
  *	FAKE_LOG=file		   a line per call of an exported function: pid, function
  *
  * FAKE_REALISTIC=1 is the realistic model (fake_gpu.h). NVIDIA's headers say:
@@ -284,8 +283,6 @@ API int cuptiActivityRegisterTimestampCallback(uint64_t (*f)(void))
 	note("cuptiActivityRegisterTimestampCallback");
 	if (!f)
 		return 1;
-	if (fake_number("FAKE_TIMESTAMP_ERROR"))
-		return (int)fake_number("FAKE_TIMESTAMP_ERROR");
 	fake_clock_register(f);
 	return 0;
 }

@@ -30,7 +30,8 @@
  * folds, apis and ranges stay exact.
  *
  * Times are CLOCK_MONOTONIC nanoseconds of the target's time namespace, GPU times too. Activity
- * with 0 as start or end is counted in GPU_COUNT_UNTIMED and never becomes a record.
+ * with 0 as start or end, or that starts before its call or ends after now, is counted in
+ * GPU_COUNT_UNTIMED and never becomes a record.
  *
  * Append-only: a number never gets a second meaning, structs grow at the end, sizes are in the
  * header, and an unknown record type is skipped by its size.
@@ -155,7 +156,7 @@ enum gpu_counter {
 	GPU_COUNT_MEMORY = 6,
 	GPU_COUNT_POOL = 7,
 	GPU_COUNT_OTHER = 8,	      /* activity records of other kinds */
-	GPU_COUNT_UNTIMED = 9,	      /* start or end is 0, or end < start: in no sum */
+	GPU_COUNT_UNTIMED = 9,	      /* no times, or times that cannot be: in no sum */
 	GPU_COUNT_CUPTI_DROPPED = 10, /* cuptiActivityGetNumDroppedRecords */
 	GPU_COUNT_RING_DROPPED = 11,  /* unused: sum the lanes' `dropped` */
 	GPU_COUNT_NO_BUFFER = 12,     /* CUPTI was given the discard buffer */
@@ -193,7 +194,7 @@ enum gpu_failure_code {
 	GPU_FAIL_NO_CUPTI = 5,	    /* no libcupti found */
 	GPU_FAIL_OLD_CUPTI = 6,	    /* error 15 or a symbol is missing */
 	GPU_FAIL_KIND = 7,	    /* one activity kind could not be enabled */
-	GPU_FAIL_CLOCK = 8,	    /* timestamp callback refused: converted from CLOCK_REALTIME */
+	GPU_FAIL_CLOCK = 8,	    /* unused: a timestamp callback was refused */
 	GPU_FAIL_UNTIMED = 9,	    /* records without times: device buffers exhausted */
 	GPU_FAIL_RESIDENT = 10,	    /* detached; CUPTI stays loaded, disabled */
 	GPU_FAIL_FORKED = 11,	    /* on the child's stderr only */
@@ -205,6 +206,8 @@ enum gpu_failure_code {
 	GPU_FAIL_NVTX_TAKEN = 17,   /* another tool uses NVTX: no ranges */
 	/* another tool replaced CUPTI's buffers without subscribing: no GPU data from here on */
 	GPU_FAIL_BUFFERS_TAKEN = 18,
+	/* records start before their call or end in the future: they are on some other clock */
+	GPU_FAIL_WRONG_CLOCK = 19,
 };
 
 struct gpu_failure {

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "gpu/agent/base/clock.h"
 #include "gpu/agent/base/report.h"
 #include "gpu/agent/base/state.h"
 #include "gpu/agent/cupti/activity_keep.h"
@@ -111,6 +112,7 @@ static void read_buffer(struct buffer *b)
 {
 	uint32_t bit = 1u << (b - buffers);
 
+	activity_reading(clock_now_ns());
 	read_records(b->bytes, b->valid_size, activity_record);
 	count_dropped(b->context, b->stream);
 	memset(b->bytes, 0, b->valid_size); /* CUPTI was told that buffers are zeroed */

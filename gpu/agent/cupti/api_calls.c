@@ -115,10 +115,11 @@ static void leave(uint32_t domain, uint32_t cbid, const struct cupti_callback_da
 	info.stack = stack_of(t, api_class, now - entered, frame);
 	info.range = range_current(t);
 	info.tid = t->tid;
+	info.start_ns = clock_ticks_to_ns(entered);
 	launch_note(d->correlation_id, &info);
 	r = lane_begin(&t->lane, sizeof(*r));
 	if (r) {
-		r->start_ns = clock_ticks_to_ns(entered);
+		r->start_ns = info.start_ns;
 		r->end_ns = clock_ticks_to_ns(now);
 		r->correlation = d->correlation_id;
 		r->stack = info.stack;

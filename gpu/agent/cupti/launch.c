@@ -9,12 +9,13 @@
 
 #include "gpu/agent/base/state.h"
 
-#define SLOTS (1u << 19) /* 8 MiB */
+#define SLOTS (1u << 19) /* 12 MiB */
 
 struct slot {
 	uint32_t correlation, stack, range, tid;
+	uint64_t start_ns;
 };
-_Static_assert(sizeof(struct slot) == 16, "2^19 slots are 8 MiB");
+_Static_assert(sizeof(struct slot) == 24, "2^19 slots are 12 MiB");
 
 static struct slot *slots;
 
@@ -33,6 +34,7 @@ void launch_note(uint32_t correlation, const struct launch_info *info)
 	__atomic_store_n(&s->stack, info->stack, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->range, info->range, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->tid, info->tid, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->start_ns, info->start_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->correlation, correlation, __ATOMIC_RELEASE);
 }
 
@@ -45,6 +47,7 @@ bool launch_find(uint32_t correlation, struct launch_info *ret)
 	ret->stack = __atomic_load_n(&s->stack, __ATOMIC_RELAXED);
 	ret->range = __atomic_load_n(&s->range, __ATOMIC_RELAXED);
 	ret->tid = __atomic_load_n(&s->tid, __ATOMIC_RELAXED);
+	ret->start_ns = __atomic_load_n(&s->start_ns, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return __atomic_load_n(&s->correlation, __ATOMIC_RELAXED) == correlation;
 }

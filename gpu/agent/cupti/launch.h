@@ -1,4 +1,4 @@
-/* From a correlation id to the call that CUPTI gave it to: its stack, range and thread. */
+/* From a correlation id to the call that CUPTI gave it to: its stack, range, thread and start. */
 #ifndef SPROF_GPU_AGENT_LAUNCH_H
 #define SPROF_GPU_AGENT_LAUNCH_H
 
@@ -7,6 +7,7 @@
 
 struct launch_info {
 	uint32_t stack, range, tid;
+	uint64_t start_ns;
 };
 
 int launch_init(void); /* 0 or -ENOMEM */

@@ -1,6 +1,5 @@
 /*
- * A subscriber gets callbacks and owns CUPTI's buffers and clock; CUPTI has one subscriber at a
- * time. If another tool is first, the state is WAITING and collect.c tries again later. If another
+ * A subscriber gets callbacks and owns CUPTI's buffers; CUPTI has one subscriber at a time. If another tool is first, the state is WAITING and collect.c tries again later. If another
  * tool comes after us, competing_profiler.c takes this subscription away for it.
  */
 #include "gpu/agent/cupti/subscription.h"
@@ -12,6 +11,7 @@
 #include "gpu/agent/cupti/activity.h"
 #include "gpu/agent/cupti/api_calls.h"
 #include "gpu/agent/cupti/cupti.h"
+#include "gpu/agent/cupti/cupti_clock.h"
 #include "gpu/agent/cupti/cupti_settings.h"
 #include "gpu/agent/cupti/enable.h"
 
@@ -77,9 +77,10 @@ bool subscription_start(void)
 		agent_set_state(GPU_STATE_FAILED);
 		return false;
 	}
-	/* before all else: the subscriber owns the buffers and the clock */
+	/* before all else: the subscriber owns the buffers */
 	if (!subscribe())
 		return false;
+	cupti_clock_begin();
 	cupti_settings_take();
 	/* every time: a tool that had CUPTI in between has put its own in place */
 	err = cupti.register_callbacks(activity_request, activity_complete);
@@ -100,6 +101,7 @@ void subscription_flush(void)
 {
 	if (!subscriber)
 		return;
+	cupti_clock_read();
 	enable_devices();
 	cupti.flush_all(0);
 	activity_settle(false);
@@ -109,6 +111,7 @@ void subscription_flush_at_exit(void)
 {
 	if (!subscriber)
 		return;
+	cupti_clock_read();
 	cupti.flush_all(CUPTI_FLUSH_FORCED);
 	enable_devices();
 	cupti.flush_all(CUPTI_FLUSH_FORCED);
@@ -143,6 +146,7 @@ static bool finalize_in_a_call(void)
 static void end_records(void)
 {
 	disable_kinds();
+	cupti_clock_read();
 	cupti.flush_all(CUPTI_FLUSH_FORCED);
 	activity_settle(false);
 	activity_settle(true);

@@ -250,13 +250,42 @@ static void time_after_the_last_work_is_blamed_on_no_stack(void **state)
 	finish(&s);
 }
 
+static uint64_t counter_of(const struct profile *p, const char *name)
+{
+	const struct fact_gpu_counter *counters;
+	size_t nr;
+
+	counters = facts_rows(p, FACT_GPU_COUNTER, &nr);
+	for (size_t i = 0; i < nr; i++)
+		if (!strcmp(profile_str(p, (uint32_t)counters[i].name), name))
+			return counters[i].value;
+	return 0;
+}
+
+static void work_in_the_future_is_refused_and_counted(void **state)
+{
+	const uint64_t second = 1000000000;
+	struct setup s = { 0 };
+
+	(void)state;
+	test_region_init(&s.region);
+	start(&s);
+	s.region.header->active_ns = second;
+	emit_kernel(&s.region, &(struct gpu_work){ .start_ns = 2 * second, .end_ns = 3 * second },
+		    0);
+	emit_kernel(&s.region,
+		    &(struct gpu_work){ .start_ns = 2 * second, .end_ns = 1795365659 * second }, 0);
+	gpu_collect_finish(s.c, 4 * second);
+	assert_int_equal(counter_of(s.p, "activities in the future"), 1);
+	assert_int_equal(device(s.p, 0)->busy_ns, second);
+	assert_int_equal(device(s.p, 0)->idle_ns, 2 * second);
+	finish(&s);
+}
+
 static void work_that_comes_too_late_is_counted(void **state)
 {
 	const uint64_t second = 1000000000;
-	const struct fact_gpu_counter *counters;
 	struct setup s = { 0 };
-	bool counted = false;
-	size_t nr;
 
 	(void)state;
 	test_region_init(&s.region);
@@ -269,12 +298,7 @@ static void work_that_comes_too_late_is_counted(void **state)
 	emit_kernel(&s.region, &(struct gpu_work){ .start_ns = 3 * second, .end_ns = 4 * second },
 		    0);
 	gpu_collect_finish(s.c, 12 * second);
-	counters = facts_rows(s.p, FACT_GPU_COUNTER, &nr);
-	for (size_t i = 0; i < nr; i++)
-		counted |= counters[i].value == 1 &&
-			   !strcmp(profile_str(s.p, (uint32_t)counters[i].name),
-				   "activities too late for their place");
-	assert_true(counted);
+	assert_int_equal(counter_of(s.p, "activities too late for their place"), 1);
 	assert_int_equal(device(s.p, 0)->busy_ns, second);
 	assert_int_equal(device(s.p, 0)->idle_ns, 10 * second);
 	finish(&s);
@@ -290,6 +314,7 @@ int main(void)
 		cmocka_unit_test(gap_between_nodes_of_one_graph_launch_is_the_graphs),
 		cmocka_unit_test(samples_of_the_late_thread_share_its_time),
 		cmocka_unit_test(time_after_the_last_work_is_blamed_on_no_stack),
+		cmocka_unit_test(work_in_the_future_is_refused_and_counted),
 		cmocka_unit_test(work_that_comes_too_late_is_counted),
 	};
 
