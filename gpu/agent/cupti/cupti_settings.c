@@ -33,8 +33,14 @@ void cupti_settings_take(void)
 void cupti_settings_give_back(void)
 {
 	for (size_t i = 0; cupti.set_attribute && i < NR_ATTRIBUTES; i++) {
-		size_t size = attributes[i].size, was = attributes[i].was;
+		size_t size = attributes[i].size, was = attributes[i].was, is = attributes[i].ours;
 
+		/* another tool may have set its own meanwhile */
+		if (cupti.get_attribute &&
+		    !cupti.get_attribute(attributes[i].attribute, &size, &is) &&
+		    is != attributes[i].ours)
+			continue;
+		size = attributes[i].size;
 		cupti.set_attribute(attributes[i].attribute, &size, &was);
 	}
 }

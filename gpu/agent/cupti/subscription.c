@@ -4,7 +4,6 @@
  */
 #include "gpu/agent/cupti/subscription.h"
 
-#include "gpu/agent/base/image.h"
 #include "gpu/agent/base/lock.h"
 #include "gpu/agent/base/report.h"
 #include "gpu/agent/base/state.h"
@@ -166,28 +165,7 @@ void subscription_stop(void)
 	subscriber = NULL;
 }
 
-static void report_way_made(const void *caller, bool subscribes)
-{
-	struct text text = { .length = 0 };
-	struct image image;
-
-	if (image_at(caller, &image) && image.path[0])
-		text_add(&text, image_name(&image));
-	else
-		text_add(&text, "the program");
-	if (subscribes) {
-		text_add(&text,
-			 " subscribes to CUPTI and gets it: GPU data continues when CUPTI is free "
-			 "(tried every 5 s)");
-		report(GPU_FAIL_FOREIGN, 0, &text);
-	} else {
-		text_add(&text,
-			 " records with CUPTI without subscribing to it: no GPU data from here on");
-		report(GPU_FAIL_BUFFERS_TAKEN, 0, &text);
-	}
-}
-
-bool subscription_make_way(const void *caller, bool subscribes)
+bool subscription_make_way(void)
 {
 	if (!subscriber || !agent.collecting)
 		return false;
@@ -195,6 +173,5 @@ bool subscription_make_way(const void *caller, bool subscribes)
 	cupti.unsubscribe(subscriber);
 	subscriber = NULL;
 	agent_set_state(GPU_STATE_WAITING);
-	report_way_made(caller, subscribes);
 	return true;
 }
