@@ -71,6 +71,18 @@ setup() {
 	! grep '^fold kernel .* -$' <<<"$output"
 }
 
+# CUDA 13 has a buffer for each launching thread where nobody says otherwise.
+@test "more launching threads than a few dozen lose nothing" {
+	export FAKE_REALISTIC=1 SPROF_CUPTI=$BUILD/tests/gpu/cuda13/libcupti.so.13
+	local cannot_set
+	for cannot_set in '' 9; do
+		FAKE_ATTRIBUTE_ERROR=$cannot_set record -- "$WORK" crowd:100
+		[ "$(calls_of cuLaunchKernel)" -eq 3200 ]
+		[ "$(fold_sum kernel count)" -eq 3200 ]
+		[ "$(counter discarded)" -eq 0 ]
+	done
+}
+
 # bats test_tags=full
 @test "buffers that CUPTI completes on its own threads, late, lose nothing" {
 	FAKE_BUFFER_LATE=1 record --records -- "$WORK" launch:20000 idle:100

@@ -104,7 +104,7 @@ reported() { # code, text
 # bats test_tags=full
 @test "after detaching CUPTI has its old attributes" {
 	FAKE_LOG=$LOG record --stop-after=300 -- "$WORK" launch:100 idle:1500 launch:100
-	[ "$(grep -c ' attribute ' "$LOG")" -eq 6 ]
+	[ "$(grep -c " attribute " "$LOG")" -eq 6 ]
 	diff <(grep -o 'attribute .*' "$LOG" | tail -3 | sort) - <<-'END'
 		attribute 2 = 250
 		attribute 5 = 0

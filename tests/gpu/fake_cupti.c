@@ -8,6 +8,7 @@
  *	FAKE_DROP=n		   every nth record is dropped, and counted
  *	FAKE_ZERO_AFTER=n	   records after the nth have no times
  *	FAKE_KIND_ERROR=kind:n	   cuptiActivityEnable(kind) fails with n
+ *	FAKE_ATTRIBUTE_ERROR=a	   attribute a cannot be set
  *	FAKE_BUFFER_LATE=1	   full buffers are completed by a thread of CUPTI's own
  *	FAKE_RIVAL=1		   a tool that never leaves has registered its clock; 2: twice
  *	FAKE_LOG=file		   a line per call of an exported function: pid, function
@@ -297,6 +298,8 @@ API int cuptiActivitySetAttribute(uint32_t attribute, size_t *size, void *value)
 	char line[64];
 	size_t set = 0;
 
+	if (attribute && attribute == (uint32_t)fake_number("FAKE_ATTRIBUTE_ERROR"))
+		return 1;
 	if (!size || !value || !fake_attribute_set(attribute, *size, value))
 		return 1;
 	memcpy(&set, value, *size);

@@ -9,6 +9,7 @@
  *	alloc:N		N allocations of 1 MiB, and N/2 frees
  *	pool:N          N allocations of 1 MiB from a pool, all but one freed, then the pool trimmed
  *	threads:N	4 threads that launch N times each, on streams of their own
+ *	crowd:N		32 threads that launch N times each
  *	storm:N		N threads that launch until the file named by END_FILE appears
  *	deep:N		a launch from N frames deep
  *	peer		a copy from device 1 to device 0, and a launch on device 1
@@ -354,6 +355,8 @@ static void act(const char *what)
 		allocate_from_pool(n);
 	else if (!strncmp(what, "threads:", 8))
 		in_threads(4, n);
+	else if (!strncmp(what, "crowd:", 6))
+		in_threads(MAX_THREADS, n);
 	else if (!strncmp(what, "storm:", 6))
 		in_threads(n, 0);
 	else if (!strncmp(what, "deep:", 5))

@@ -16,8 +16,7 @@
 #include "gpu/agent/cupti/activity_record.h"
 #include "gpu/agent/cupti/cupti.h"
 
-#define NR_BUFFERS                                                                                 \
-	24u /* the lowest free one is taken: memory that no burst needs stays untouched */
+#define NR_BUFFERS 64u /* the lowest free one is taken: what no burst needs stays untouched */
 #define BUFFER_BYTES (512u << 10)
 #define LAST_TRIES 500 /* 0.2 ms apart */
 
@@ -31,7 +30,7 @@ struct buffer {
 
 static struct buffer buffers[NR_BUFFERS];
 static uint8_t *discard; /* given out when none is free: CUPTI before 12.9 crashes on NULL */
-static uint32_t taken;	 /* atomic: a bit per buffer */
+static uint64_t taken;	 /* atomic: a bit per buffer */
 static struct buffer *completed; /* atomic: newest first */
 static uint32_t reading;	 /* atomic: a thread is working the list off */
 
@@ -58,7 +57,7 @@ void activity_request(uint8_t **buffer, size_t *size, size_t *max_records)
 	if (!*agent.alive)
 		return;
 	for (uint32_t i = 0; i < NR_BUFFERS; i++) {
-		uint32_t bit = 1u << i;
+		uint64_t bit = 1ull << i;
 
 		if (!(__atomic_fetch_or(&taken, bit, __ATOMIC_ACQUIRE) & bit)) {
 			*buffer = buffers[i].bytes;
@@ -110,7 +109,7 @@ static void count_dropped(void *context, uint32_t stream)
 
 static void read_buffer(struct buffer *b)
 {
-	uint32_t bit = 1u << (b - buffers);
+	uint64_t bit = 1ull << (b - buffers);
 
 	activity_reading(clock_now_ns());
 	read_records(b->bytes, b->valid_size, activity_record);

@@ -3,7 +3,10 @@
 
 #include "gpu/agent/cupti/cupti.h"
 
-/* Few buffers on the device; host buffers that we zero. Takes effect for contexts made later. */
+/*
+ * Host buffers that we zero, and one for all threads: with one for each, threads beyond the number
+ * of ours would find none. Takes effect for buffers requested later.
+ */
 static struct {
 	uint32_t attribute;
 	size_t size, ours, was; /* was: initially the default in CUPTI's headers */
@@ -11,6 +14,7 @@ static struct {
 	{ CUPTI_ATTR_DEVICE_BUFFER_POOL_LIMIT, sizeof(size_t), 8, 250 },
 	{ CUPTI_ATTR_DEVICE_BUFFER_PRE_ALLOCATE, sizeof(size_t), 2, 3 },
 	{ CUPTI_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, sizeof(uint8_t), 1, 0 },
+	{ CUPTI_ATTR_PER_THREAD_ACTIVITY_BUFFER, sizeof(uint8_t), 0, 1 },
 };
 #define NR_ATTRIBUTES (sizeof(attributes) / sizeof(attributes[0]))
 
