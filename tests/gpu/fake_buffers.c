@@ -60,6 +60,13 @@ static bool is_attribute(uint32_t attribute, size_t size)
 	       size == (is_flag(attribute) ? 1 : sizeof(size_t));
 }
 
+/* FAKE_DEVICE_BUFFER is for tests that use the pool up. */
+static __attribute__((constructor)) void set_first(void)
+{
+	if (fake_number("FAKE_DEVICE_BUFFER"))
+		attributes[DEVICE_BUFFER_SIZE] = (size_t)fake_number("FAKE_DEVICE_BUFFER");
+}
+
 bool fake_attribute_get(uint32_t attribute, size_t size, void *value)
 {
 	if (!is_attribute(attribute, size))

@@ -9,6 +9,7 @@
  *	FAKE_ZERO_AFTER=n	   records after the nth have no times
  *	FAKE_KIND_ERROR=kind:n	   cuptiActivityEnable(kind) fails with n
  *	FAKE_ATTRIBUTE_ERROR=a	   attribute a cannot be set
+ *	FAKE_DEVICE_BUFFER=n	   bytes of a device buffer at first, of which a record takes 32
  *	FAKE_BUFFER_LATE=1	   full buffers are completed by a thread of CUPTI's own
  *	FAKE_RIVAL=1		   a tool that never leaves has registered its clock; 2: twice
  *	FAKE_LOG=file		   a line per call of an exported function: pid, function
@@ -102,7 +103,9 @@ static void on_api(uint32_t domain, uint32_t site, uint32_t cbid, uint32_t corre
 
 static void on_op(const struct fake_op *op)
 {
-	if (op->kind < NR_KINDS && enabled_kinds[op->kind])
+	bool whole = op->graph && enabled_kinds[51]; /* graph level: no records of the nodes */
+
+	if (op->kind < NR_KINDS && enabled_kinds[op->kind] && (!whole || op->kind == 51))
 		fake_buffers_add(op);
 }
 

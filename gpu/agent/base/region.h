@@ -208,6 +208,7 @@ enum gpu_failure_code {
 	GPU_FAIL_BUFFERS_TAKEN = 18,
 	/* records start before their call or end in the future: they are on some other clock */
 	GPU_FAIL_WRONG_CLOCK = 19,
+	GPU_FAIL_WHOLE_GRAPHS = 20, /* from here on graphs are recorded without their kernels */
 };
 
 struct gpu_failure {

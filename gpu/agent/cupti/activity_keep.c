@@ -13,6 +13,7 @@
 #include "gpu/agent/base/report.h"
 #include "gpu/agent/base/state.h"
 #include "gpu/agent/cupti/cupti_clock.h"
+#include "gpu/agent/cupti/graph_level.h"
 #include "gpu/agent/cupti/launch.h"
 #include "gpu/agent/nvtx/capture.h"
 
@@ -148,6 +149,7 @@ bool activity_is_timed(union activity *r)
 		report_words(GPU_FAIL_UNTIMED, 0,
 			     "CUPTI delivers records without times (its device buffers are "
 			     "exhausted): they are counted, but in no sum");
+		graph_level_used_up();
 		return false;
 	}
 	cupti_clock_convert(&r->work.start_ns, &r->work.end_ns);

@@ -13,14 +13,17 @@
 #include "gpu/agent/cupti/activity_keep.h"
 #include "gpu/agent/cupti/cupti_abi.h"
 #include "gpu/agent/cupti/cupti_clock.h"
+#include "gpu/agent/cupti/graph_level.h"
 #include "gpu/agent/nvtx/capture.h"
 
 static void set_graph(union activity *r, uint32_t graph, uint64_t node)
 {
 	r->work.graph = graph;
 	r->work.graph_node = node;
-	if (graph || node)
-		agent_count(GPU_COUNT_GRAPH_NODES, 1);
+	if (!graph && !node)
+		return;
+	agent_count(GPU_COUNT_GRAPH_NODES, 1);
+	graph_level_count(r->work.device);
 }
 
 static struct gpu_work work(uint16_t type, size_t size, uint64_t start, uint64_t end,

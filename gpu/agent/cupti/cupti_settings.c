@@ -11,8 +11,6 @@ static struct {
 	uint32_t attribute;
 	size_t size, ours, was; /* was: initially the default in CUPTI's headers */
 } attributes[] = {
-	{ CUPTI_ATTR_DEVICE_BUFFER_POOL_LIMIT, sizeof(size_t), 8, 250 },
-	{ CUPTI_ATTR_DEVICE_BUFFER_PRE_ALLOCATE, sizeof(size_t), 2, 3 },
 	{ CUPTI_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, sizeof(uint8_t), 1, 0 },
 	{ CUPTI_ATTR_PER_THREAD_ACTIVITY_BUFFER, sizeof(uint8_t), 0, 1 },
 };

@@ -8,11 +8,13 @@
 #include "gpu/agent/base/state.h"
 #include "gpu/agent/cupti/api_calls.h"
 #include "gpu/agent/cupti/cupti.h"
+#include "gpu/agent/cupti/graph_level.h"
 
 #define MAX_ENABLED 16
 
 static uint32_t enabled_kinds[MAX_ENABLED];
 static uint32_t nr_enabled_kinds;
+static bool has_tried_graphs; /* in this session, to record them whole */
 
 static void enable_kind(uint32_t kind, const char *name)
 {
@@ -28,6 +30,26 @@ static void enable_kind(uint32_t kind, const char *name)
 	cupti_report_error(err == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES ? GPU_FAIL_PRIVILEGES
 								      : GPU_FAIL_KIND,
 			   err, text.bytes);
+}
+
+static bool is_enabled(uint32_t kind)
+{
+	for (uint32_t i = 0; i < nr_enabled_kinds; i++)
+		if (enabled_kinds[i] == kind)
+			return true;
+	return false;
+}
+
+void enable_whole_graphs(void)
+{
+	if (has_tried_graphs || is_enabled(CUPTI_KIND_GRAPH_TRACE) || !graph_level_is_due())
+		return;
+	has_tried_graphs = true;
+	enable_kind(CUPTI_KIND_GRAPH_TRACE, "GRAPH_TRACE");
+	if (is_enabled(CUPTI_KIND_GRAPH_TRACE))
+		report_words(GPU_FAIL_WHOLE_GRAPHS, 0,
+			     "CUDA graphs are recorded whole from here on, without their kernels: "
+			     "the device memory of CUPTI that those use up is nearly gone");
 }
 
 void enable_kinds(void)
@@ -50,6 +72,7 @@ void enable_kinds(void)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (agent_wants(kinds[i].want))
 			enable_kind(kinds[i].kind, kinds[i].name);
+	enable_whole_graphs();
 }
 
 void enable_devices(void)
@@ -71,6 +94,7 @@ void disable_kinds(void)
 	for (uint32_t i = 0; i < nr_enabled_kinds; i++)
 		cupti.activity_disable(enabled_kinds[i]);
 	nr_enabled_kinds = 0;
+	has_tried_graphs = false;
 }
 
 static bool is_wanted(uint32_t domain, uint32_t api_class)

@@ -13,6 +13,7 @@
 #include "gpu/agent/cupti/cupti_clock.h"
 #include "gpu/agent/cupti/cupti_settings.h"
 #include "gpu/agent/cupti/enable.h"
+#include "gpu/agent/cupti/graph_level.h"
 
 #define FINALIZE_WAIT_MS 150
 
@@ -104,6 +105,8 @@ void subscription_flush(void)
 	enable_devices();
 	cupti.flush_all(0);
 	activity_settle(false);
+	if (agent_wants(GPU_WANT_KERNELS))
+		enable_whole_graphs();
 }
 
 void subscription_flush_at_exit(void)
@@ -157,7 +160,9 @@ void subscription_stop(void)
 	if (!subscriber)
 		return;
 	end_records();
-	if (!finalize_in_a_call()) {
+	if (finalize_in_a_call()) {
+		graph_level_forget();
+	} else {
 		cupti.unsubscribe(subscriber);
 		report_words(GPU_FAIL_RESIDENT, 0,
 			     "detached; CUPTI is disabled and stays loaded until the program ends");
