@@ -44,6 +44,8 @@ const char *gpu_counter_name(uint32_t counter)
 		[GPU_COUNT_NVTX_ADOPTED] = "NVTX copies adopted late",
 		[GPU_COUNT_GRAPH_NODES] = "activities in graphs",
 		[GPU_COUNT_OUTSIDE] = "activities outside the capture range",
+		[GPU_COUNT_RUNNING] = "activities still running at the end",
+		[GPU_COUNT_NOT_BEGUN] = "activities not begun at the end",
 	};
 
 	return counter < sizeof(names) / sizeof(*names) ? names[counter] : NULL;

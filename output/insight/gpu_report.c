@@ -303,6 +303,8 @@ static bool is_loss(const char *counter)
 {
 	static const char *const losses[] = {
 		"activities without a time",
+		"activities still running at the end",
+		"activities not begun at the end",
 		"activities dropped by CUPTI",
 		"activities discarded",
 		"activities not readable",

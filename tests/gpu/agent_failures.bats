@@ -114,6 +114,41 @@ reported() { # code, text
 	! grep cuptiFinalize "$LOG"
 }
 
+# CUPTI withholds the record of what runs, and forced out, the record has no end.
+# bats test_tags=full
+@test "detached while a kernel runs: it counts up to then, and what waits behind it is counted apart" {
+	export FAKE_REALISTIC=1
+	record --stop-after=700 -- "$WORK" launch:100 long:1500 long:1500 idle:1000 launch:1
+	[ "$(sed -n 's/^stopped_ms //p' <<<"$output")" -lt 400 ]
+	[ "$(counter untimed)" -eq 0 ]
+	[ "$(counter running)" -eq 1 ]
+	[ "$(counter not_begun)" -eq 1 ]
+	[ "$(fold_sum 'kernel spin' ns)" -gt 100000000 ] && [ "$(fold_sum 'kernel spin' ns)" -lt 1500000000 ]
+	[ "$(fold_sum kernel count)" -eq 101 ]
+	! grep 'buffers are exhausted' <<<"$stderr"
+}
+
+# bats test_tags=full
+@test "detached while short kernels run: their records are waited for" {
+	local work=() i
+	export FAKE_REALISTIC=1
+	for i in $(seq 30); do work+=(long:60 idle:60); done
+	record --stop-after=1000 -- "$WORK" launch:100 "${work[@]}"
+	[ "$(counter running)" -eq 0 ] && [ "$(counter not_begun)" -eq 0 ] && [ "$(counter untimed)" -eq 0 ]
+	[ "$(fold_sum 'kernel spin' count)" -ge 3 ]
+	[ "$(fold_sum 'kernel spin' ns)" -eq "$((60000000 * $(fold_sum 'kernel spin' count)))" ]
+}
+
+# Before CUDA 13.0 update 1 ending the recording of kernels may deadlock beside a launch, and a flush crash beside another.
+# bats test_tags=full
+@test "detached beside launching threads, again and again: no deadlock, no crash" {
+	export FAKE_REALISTIC=1 FAKE_LOG=$LOG END_FILE=$BATS_TEST_TMPDIR/end
+	LIMIT=30 record --cycles=10 --calls=300 -- "$WORK" storm:4
+	grep '^cycles 10 ' <<<"$output"
+	[ "$(grep -c -e deadlock -e crash "$LOG")" -eq 0 ]
+	[ "$(grep -c cuptiActivityDisable "$LOG")" -ge 10 ]
+}
+
 # They are global to the process: the next user of CUPTI would get buffers taken for zeroed.
 # bats test_tags=full
 @test "after detaching CUPTI has its old attributes" {

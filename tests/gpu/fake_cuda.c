@@ -25,6 +25,7 @@
 #define MAX_STREAMS 64
 #define MAX_NODES 64
 #define LAUNCH_NS 5000
+#define IN_DRIVER_NS 3000 /* of a launch, in the realistic model */
 
 typedef int CUresult;
 
@@ -112,6 +113,9 @@ int fake_leave(struct fake_call *c)
 	const struct fake_tool *t = __atomic_load_n(&tool, __ATOMIC_ACQUIRE);
 	uint32_t runtime = runtime_cbid(c->cbid);
 
+	if (is_realistic && is_launch(c))
+		for (uint64_t until = fake_now() + IN_DRIVER_NS; fake_now() < until;)
+			;
 	__atomic_fetch_sub(&in_flight, is_launch(c), __ATOMIC_ACQ_REL);
 	if (t)
 		t->api(1, 1, c->cbid, c->correlation, &c->data, &c->result);

@@ -19,6 +19,7 @@
  *	competitor:N	loads the profiler that COMPETITOR names, which records N launches
  *			(tests/gpu/competing_profiler.c)
  *	beside:N	the same while 4 threads launch
+ *	long:MS		a launch of a kernel that runs that long, on a stream of its own
  *	idle:MS		nothing
  *	spin:MS		launches for that long
  */
@@ -56,7 +57,7 @@ static int (*sync_stream)(void *);
 static int (*sync_context)(void);
 static int (*profiler_start)(void);
 static int (*profiler_stop)(void);
-static void *gemm, *relu;
+static void *gemm, *relu, *spinning;
 
 static const struct {
 	const char *name;
@@ -108,6 +109,7 @@ static void load(void)
 	init(0);
 	get_function(&gemm, NULL, "gemm_kernel");
 	get_function(&relu, NULL, "relu_kernel");
+	get_function(&spinning, NULL, "spin");
 }
 
 static NOINLINE void launch_gemm(void *stream)
@@ -119,6 +121,15 @@ static NOINLINE void launch_gemm(void *stream)
 static NOINLINE void launch_relu(void *stream)
 {
 	launch_kernel(relu, 2, 3, 1, 64, 2, 1, 0, stream, NULL, NULL);
+	called();
+}
+
+static NOINLINE void launch_long(long ms)
+{
+	uint64_t ns = (uint64_t)ms * 1000000;
+	void *params[] = { &ns };
+
+	launch_kernel(spinning, 1, 1, 1, 32, 1, 1, 0, (void *)63, params, NULL);
 	called();
 }
 
@@ -373,6 +384,8 @@ static void act(const char *what)
 		with_competitor(n);
 	else if (!strncmp(what, "beside:", 7))
 		competitor_beside_threads(n);
+	else if (!strncmp(what, "long:", 5))
+		launch_long(n);
 	else if (!strncmp(what, "idle:", 5))
 		idle(n);
 	else if (!strncmp(what, "spin:", 5))

@@ -182,6 +182,8 @@ enum gpu_counter {
 	GPU_COUNT_NVTX_ADOPTED = 31, /* NVTX copies adopted after they fell back to no-ops */
 	GPU_COUNT_GRAPH_NODES = 32,  /* kernels, copies and sets that ran in a graph */
 	GPU_COUNT_OUTSIDE = 33,	     /* activities whose call was outside the capture windows */
+	GPU_COUNT_RUNNING = 34,	     /* cut off at the end: their time counts up to then */
+	GPU_COUNT_NOT_BEGUN = 35,    /* still queued at the end: in no sum */
 };
 #define GPU_MAX_RANGE_DEPTH 128u
 
@@ -209,6 +211,7 @@ enum gpu_failure_code {
 	/* records start before their call or end in the future: they are on some other clock */
 	GPU_FAIL_WRONG_CLOCK = 19,
 	GPU_FAIL_WHOLE_GRAPHS = 20, /* from here on graphs are recorded without their kernels */
+	GPU_FAIL_KERNELS_STAY = 21, /* detached; CUPTI still records kernels */
 };
 
 struct gpu_failure {

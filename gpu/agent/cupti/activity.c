@@ -33,6 +33,7 @@ static uint8_t *discard; /* given out when none is free: CUPTI before 12.9 crash
 static uint64_t taken;	 /* atomic: a bit per buffer */
 static struct buffer *completed; /* atomic: newest first */
 static uint32_t reading;	 /* atomic: a thread is working the list off */
+static uint32_t is_wanted;	 /* atomic: what is in them is read */
 
 int activity_init(void)
 {
@@ -47,6 +48,11 @@ int activity_init(void)
 		buffers[i].bytes = at + (size_t)i * BUFFER_BYTES;
 	discard = at + (size_t)NR_BUFFERS * BUFFER_BYTES;
 	return 0;
+}
+
+void activity_read(bool wanted)
+{
+	__atomic_store_n(&is_wanted, wanted, __ATOMIC_RELEASE);
 }
 
 void activity_request(uint8_t **buffer, size_t *size, size_t *max_records)
@@ -111,11 +117,13 @@ static void read_buffer(struct buffer *b)
 {
 	uint64_t bit = 1ull << (b - buffers);
 
-	activity_reading(clock_now_ns());
-	read_records(b->bytes, b->valid_size, activity_record);
-	count_dropped(b->context, b->stream);
+	if (__atomic_load_n(&is_wanted, __ATOMIC_ACQUIRE)) {
+		activity_reading(clock_now_ns());
+		read_records(b->bytes, b->valid_size, activity_record);
+		count_dropped(b->context, b->stream);
+		agent_count(GPU_COUNT_BUFFERS, 1);
+	}
 	memset(b->bytes, 0, b->valid_size); /* CUPTI was told that buffers are zeroed */
-	agent_count(GPU_COUNT_BUFFERS, 1);
 	__atomic_fetch_and(&taken, ~bit, __ATOMIC_RELEASE);
 }
 

@@ -31,6 +31,7 @@ static struct name_slot names[NAME_SLOTS];
 static union activity waiting[MAX_WAITING];
 static uint32_t nr_waiting;
 static uint64_t ignored_before; /* atomic: what ended earlier belonged to the last recorder */
+static bool is_cut_off;		/* records are delivered before they are complete */
 static uint64_t read_at_ns;	/* when the buffer that is being read was completed */
 
 uint32_t activity_name_id(const char *name)
@@ -125,6 +126,7 @@ enum activity_call activity_find_call(union activity *r)
 		count_wrong_clock();
 		return ACTIVITY_CALL_LATER;
 	}
+	launch_has_record(r->work.correlation);
 	r->work.stack = info.stack;
 	r->work.range = info.range;
 	r->head.tid = info.tid;
@@ -142,21 +144,42 @@ void activity_reading(uint64_t now_ns)
 	read_at_ns = now_ns;
 }
 
+void activity_set_cut_off(bool cut_off)
+{
+	is_cut_off = cut_off;
+}
+
+/* Of work that waits in a stream when records are cut off, nothing is known but its call. */
+static void count_no_times(void)
+{
+	if (is_cut_off && !graph_level_is_used_up()) {
+		agent_count(GPU_COUNT_NOT_BEGUN, 1);
+		return;
+	}
+	agent_count(GPU_COUNT_UNTIMED, 1);
+	report_words(GPU_FAIL_UNTIMED, 0,
+		     "CUPTI delivers records without times (its device buffers are exhausted): "
+		     "they are counted, but in no sum");
+	graph_level_used_up();
+}
+
 bool activity_is_timed(union activity *r)
 {
-	if (!r->work.start_ns || !r->work.end_ns || r->work.end_ns < r->work.start_ns) {
-		agent_count(GPU_COUNT_UNTIMED, 1);
-		report_words(GPU_FAIL_UNTIMED, 0,
-			     "CUPTI delivers records without times (its device buffers are "
-			     "exhausted): they are counted, but in no sum");
-		graph_level_used_up();
+	bool is_running = r->work.start_ns && !r->work.end_ns;
+
+	if (!r->work.start_ns || (!is_running && r->work.end_ns < r->work.start_ns)) {
+		count_no_times();
 		return false;
 	}
 	cupti_clock_convert(&r->work.start_ns, &r->work.end_ns);
-	if (r->work.end_ns <= read_at_ns + CLOCK_ERROR_NS && r->work.end_ns >= r->work.start_ns)
-		return true;
-	count_wrong_clock();
-	return false;
+	if (is_running)
+		r->work.end_ns = read_at_ns;
+	if (r->work.end_ns > read_at_ns + CLOCK_ERROR_NS || r->work.end_ns < r->work.start_ns) {
+		count_wrong_clock();
+		return false;
+	}
+	agent_count(GPU_COUNT_RUNNING, is_running);
+	return true;
 }
 
 static bool belongs_to_last_recorder(const union activity *r)

@@ -25,6 +25,11 @@ union activity {
 
 /* A buffer is about to be read that CUPTI has just completed: nothing in it can end later. */
 void activity_reading(uint64_t now_ns);
+/*
+ * Says whether records are delivered that are not complete: what has begun then runs up to now, and
+ * what has no times has not begun.
+ */
+void activity_set_cut_off(bool cut_off);
 /* The string id of a kernel's name. */
 uint32_t activity_name_id(const char *name);
 /* Puts a record into the activity lane. */

@@ -9,6 +9,7 @@
 #include "gpu/agent/cupti/api_calls.h"
 #include "gpu/agent/cupti/cupti.h"
 #include "gpu/agent/cupti/graph_level.h"
+#include "gpu/agent/cupti/launch_gate.h"
 
 #define MAX_ENABLED 16
 
@@ -91,8 +92,17 @@ void enable_devices(void)
 
 void disable_kinds(void)
 {
+	bool quiet = !is_enabled(CUPTI_KIND_CONCURRENT_KERNEL) || launch_gate_close();
+
 	for (uint32_t i = 0; i < nr_enabled_kinds; i++)
-		cupti.activity_disable(enabled_kinds[i]);
+		if (quiet || enabled_kinds[i] != CUPTI_KIND_CONCURRENT_KERNEL)
+			cupti.activity_disable(enabled_kinds[i]);
+	if (quiet)
+		launch_gate_open();
+	else
+		report_words(GPU_FAIL_KERNELS_STAY, 0,
+			     "CUPTI goes on recording kernels, which are dropped: this version may "
+			     "deadlock if that is ended during a launch, and one does not end");
 	nr_enabled_kinds = 0;
 	has_tried_graphs = false;
 }

@@ -29,6 +29,11 @@ void graph_level_used_up(void)
 	__atomic_store_n(&used_up, true, __ATOMIC_RELAXED);
 }
 
+bool graph_level_is_used_up(void)
+{
+	return __atomic_load_n(&used_up, __ATOMIC_RELAXED);
+}
+
 void graph_level_forget(void)
 {
 	for (uint32_t i = 0; i < GPU_MAX_DEVICES; i++)
@@ -64,5 +69,5 @@ bool graph_level_is_due(void)
 
 		most = nr > most ? nr : most;
 	}
-	return most && (__atomic_load_n(&used_up, __ATOMIC_RELAXED) || most >= limit());
+	return most && (graph_level_is_used_up() || most >= limit());
 }

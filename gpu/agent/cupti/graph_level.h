@@ -13,6 +13,7 @@
 void graph_level_count(uint32_t device);
 /* Records without times were read: the device memory is used up, whatever we counted. */
 void graph_level_used_up(void);
+bool graph_level_is_used_up(void);
 /* CUPTI was unloaded, and with it what was used up. */
 void graph_level_forget(void);
 

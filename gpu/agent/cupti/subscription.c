@@ -8,14 +8,18 @@
 #include "gpu/agent/base/report.h"
 #include "gpu/agent/base/state.h"
 #include "gpu/agent/cupti/activity.h"
+#include "gpu/agent/cupti/activity_keep.h"
 #include "gpu/agent/cupti/api_calls.h"
 #include "gpu/agent/cupti/cupti.h"
 #include "gpu/agent/cupti/cupti_clock.h"
 #include "gpu/agent/cupti/cupti_settings.h"
 #include "gpu/agent/cupti/enable.h"
 #include "gpu/agent/cupti/graph_level.h"
+#include "gpu/agent/cupti/launch.h"
+#include "gpu/agent/cupti/launch_gate.h"
 
-#define FINALIZE_WAIT_MS 150
+#define FINALIZE_WAIT_MS 120
+#define AWAIT_MS 80
 
 static void *subscriber; /* NULL: not subscribed */
 
@@ -80,7 +84,9 @@ bool subscription_start(void)
 	/* before all else: the subscriber owns the buffers */
 	if (!subscribe())
 		return false;
+	launch_gate_init(agent.region->cupti_version);
 	cupti_clock_begin();
+	activity_read(true);
 	cupti_settings_take();
 	/* every time: a tool that had CUPTI in between has put its own in place */
 	err = cupti.register_callbacks(activity_request, activity_complete);
@@ -109,16 +115,23 @@ void subscription_flush(void)
 		enable_whole_graphs();
 }
 
+static void force_records(void)
+{
+	activity_set_cut_off(true);
+	cupti.flush_all(CUPTI_FLUSH_FORCED);
+	activity_settle(false);
+	activity_settle(true);
+	activity_set_cut_off(false);
+}
+
 void subscription_flush_at_exit(void)
 {
 	if (!subscriber)
 		return;
 	cupti_clock_read();
-	cupti.flush_all(CUPTI_FLUSH_FORCED);
+	cupti.flush_all(0);
 	enable_devices();
-	cupti.flush_all(CUPTI_FLUSH_FORCED);
-	activity_settle(false);
-	activity_settle(true);
+	force_records();
 }
 
 static bool may_finalize(void)
@@ -145,13 +158,29 @@ static bool finalize_in_a_call(void)
 	return !api_calls_finalize_next(NULL);
 }
 
+/* Gives work that runs some time to end: a record that is forced out has no end, for good. */
+static void await_records(void)
+{
+	uint64_t since = agent.region->active_ns;
+	bool waits = launch_awaits_any(since, false);
+
+	for (int i = 0; waits && i < AWAIT_MS / 5; i++) {
+		agent_pause_us(5000);
+		cupti.flush_all(0);
+		activity_settle(false);
+		waits = launch_awaits_any(since, true);
+	}
+}
+
 static void end_records(void)
 {
 	disable_kinds();
 	cupti_clock_read();
-	cupti.flush_all(CUPTI_FLUSH_FORCED);
+	cupti.flush_all(0);
 	activity_settle(false);
-	activity_settle(true);
+	await_records();
+	force_records();
+	activity_read(false);
 	cupti_settings_give_back();
 }
 
