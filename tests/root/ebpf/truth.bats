@@ -341,6 +341,7 @@ too_deep_is_cut_and_counted() { # depth
 	truth_holds
 }
 
+# bats test_tags=full
 @test "attached to: a program whose file has been deleted keeps its names" {
 	cp "$TARGETS/deep32_nofp" "$BATS_TEST_TMPDIR/deep32_nofp"
 	TARGETS=$BATS_TEST_TMPDIR
@@ -353,6 +354,7 @@ too_deep_is_cut_and_counted() { # depth
 	truth_holds
 }
 
+# bats test_tags=full
 @test "two processes attached to at once are both there" {
 	: >"$truth"
 	"$TARGETS/shares" 2500 >>"$truth" 3>&- &
