@@ -111,6 +111,7 @@ static void place_work(struct gpu_collect *c, const union gpu_any_record *record
 	const struct gpu_work *w = &record->work;
 	struct timeline_work work;
 
+	api_calls_has_record(&c->calls, w->correlation, w->graph, c->now_ns);
 	if (w->end_ns > c->now_ns && w->end_ns - c->now_ns > FUTURE_NS) {
 		c->nr_in_future++;
 		return;
@@ -168,6 +169,9 @@ static void take_record(void *context, const union gpu_any_record *record)
 		memory_points_take(&c->memory, &record->memory);
 		break;
 	case GPU_RECORD_RANGE: runs_take_range(&c->runs, &record->range, c->now_ns); break;
+	case GPU_RECORD_UNTIMED:
+		api_calls_has_record(&c->calls, record->untimed.correlation, 0, c->now_ns);
+		break;
 	case GPU_RECORD_POOL: memory_points_take_pool(&c->memory, &record->pool); break;
 	case GPU_RECORD_PAD:
 	case GPU_RECORD_OVERHEAD:
@@ -222,6 +226,7 @@ static void look_at_header(struct gpu_collect *c)
 	shared_region_header(c->region, header);
 	c->timeline.watched_from_ns = header->active_ns;
 	c->stopped_ns = header->stopped_ns;
+	c->calls.want = header->config.want;
 	if (header->config.capture)
 		look_at_windows(c, header);
 	free(header);
@@ -229,15 +234,17 @@ static void look_at_header(struct gpu_collect *c)
 
 size_t gpu_collect_drain(struct gpu_collect *c, uint64_t now_ns)
 {
-	size_t nr = take_records(c, now_ns);
-	uint64_t since;
+	uint64_t since, awaited_ns;
+	size_t nr;
 
 	if (!c->timeline.watched_from_ns)
 		look_at_header(c);
+	nr = take_records(c, now_ns);
+	awaited_ns = api_calls_oldest_awaited(&c->calls, now_ns);
 	if (!c->start_ns)
 		c->start_ns = c->flushed_ns = now_ns;
-	timeline_advance(&c->timeline, now_ns);
-	runs_flush(&c->runs, now_ns);
+	timeline_advance(&c->timeline, now_ns, awaited_ns);
+	runs_flush(&c->runs, now_ns, awaited_ns);
 	since = now_ns - c->flushed_ns;
 	if (since >= FLUSH_MIN_NS && since >= (now_ns - c->start_ns) / FLUSH_SHARE)
 		flush(c, now_ns);
@@ -276,7 +283,7 @@ void gpu_collect_finish(struct gpu_collect *c, uint64_t now_ns)
 	look_at_header(c);
 	timeline_finish(&c->timeline,
 			c->stopped_ns && c->stopped_ns < now_ns ? c->stopped_ns : now_ns);
-	runs_flush(&c->runs, UINT64_MAX);
+	runs_flush(&c->runs, UINT64_MAX, UINT64_MAX);
 	runs_write_started(&c->runs);
 	flush(c, now_ns);
 	memory_points_flush(&c->memory, UINT64_MAX);

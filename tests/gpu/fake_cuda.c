@@ -291,21 +291,26 @@ API CUresult cuGraphCreate(void **graph, unsigned int flags)
 
 API CUresult cuStreamBeginCapture_v2(void *stream, unsigned int mode)
 {
+	struct fake_call c = { .name = "cuStreamBeginCapture_v2", .cbid = 539 };
 	void *graph;
 
 	(void)stream;
 	(void)mode;
+	fake_enter(&c);
 	cuGraphCreate(&graph, 0);
 	capturing = graph;
-	return 0;
+	return fake_leave(&c);
 }
 
 API CUresult cuStreamEndCapture(void *stream, void **graph)
 {
+	struct fake_call c = { .name = "cuStreamEndCapture", .cbid = 497 };
+
 	(void)stream;
+	fake_enter(&c);
 	*graph = capturing;
 	capturing = NULL;
-	return 0;
+	return fake_leave(&c);
 }
 
 API CUresult cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long long flags)

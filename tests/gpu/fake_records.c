@@ -27,10 +27,13 @@ static const struct {
 	uint32_t cbid;
 	const char *name;
 } names[] = {
-	{ 17, "cuCtxSynchronize" },	 { 126, "cuStreamSynchronize" }, { 221, "cuMemsetD8Async" },
-	{ 243, "cuMemAlloc_v2" },	 { 245, "cuMemFree_v2" },	 { 276, "cuMemcpyHtoD_v2" },
-	{ 281, "cuMemcpyDtoHAsync_v2" }, { 307, "cuLaunchKernel" },	 { 308, "cuProfilerStart" },
-	{ 309, "cuProfilerStop" },	 { 319, "cuMemcpyPeerAsync" },	 { 514, "cuGraphLaunch" },
+	{ 17, "cuCtxSynchronize" },	 { 126, "cuStreamSynchronize" },
+	{ 221, "cuMemsetD8Async" },	 { 243, "cuMemAlloc_v2" },
+	{ 245, "cuMemFree_v2" },	 { 276, "cuMemcpyHtoD_v2" },
+	{ 281, "cuMemcpyDtoHAsync_v2" }, { 307, "cuLaunchKernel" },
+	{ 308, "cuProfilerStart" },	 { 309, "cuProfilerStop" },
+	{ 319, "cuMemcpyPeerAsync" },	 { 514, "cuGraphLaunch" },
+	{ 497, "cuStreamEndCapture" },	 { 539, "cuStreamBeginCapture_v2" },
 	{ 598, "cuMemAllocAsync" },	 { 600, "cuMemFreeAsync" },
 };
 

@@ -33,7 +33,7 @@ fold_full range_full range_unbalanced range_deep threads lanes_shared buffers ca
 graph_nodes outside running not_begun""".split()
 STATES = "dormant no_cuda active waiting failed detached exited".split()
 FOLDS = "? kernel memcpy memset graph sync alloc free overhead".split()
-RECORDS = "? pad api kernel memcpy memset sync overhead graph memory pool range mark name drops".split()
+RECORDS = "? pad api kernel memcpy memset sync overhead graph memory pool range mark name drops untimed".split()
 AREAS = "strings stacks ranges folds apis devices lanes".split()
 
 

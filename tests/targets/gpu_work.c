@@ -20,6 +20,7 @@
  *			(tests/gpu/competing_profiler.c)
  *	beside:N	the same while 4 threads launch
  *	long:MS		a launch of a kernel that runs that long, on a stream of its own
+ *	paced:MS	a launch every 10 ms for that long, without waiting for any
  *	idle:MS		nothing
  *	spin:MS		launches for that long
  */
@@ -285,6 +286,15 @@ static NOINLINE void captured(long ms)
 	called();
 }
 
+static NOINLINE void paced(long ms)
+{
+	for (long i = 0; i < ms / 10; i++) {
+		launch_gemm(NULL);
+		usleep(10000);
+	}
+	called();
+}
+
 static void in_child(void)
 {
 	pid_t pid = fork();
@@ -384,6 +394,8 @@ static void act(const char *what)
 		with_competitor(n);
 	else if (!strncmp(what, "beside:", 7))
 		competitor_beside_threads(n);
+	else if (!strncmp(what, "paced:", 6))
+		paced(n);
 	else if (!strncmp(what, "long:", 5))
 		launch_long(n);
 	else if (!strncmp(what, "idle:", 5))

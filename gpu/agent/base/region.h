@@ -120,7 +120,12 @@ enum gpu_api_class {
 	GPU_API_HOST_FUNC = 8,
 	GPU_API_PROFILER_START = 9, /* cuProfilerStart: capture ranges */
 	GPU_API_PROFILER_STOP = 10,
+	GPU_API_CAPTURE_BEGIN = 11, /* of a stream, into a graph */
+	GPU_API_CAPTURE_END = 12,
+	GPU_API_CAPTURED =
+		13, /* a launch, copy or set by a thread that captures: it runs nothing */
 };
+#define GPU_NR_API_CLASSES 14
 
 /*
  * What is collected while GPU_CONTROL_ACTIVE: calls made and ranges begun while a capture window is

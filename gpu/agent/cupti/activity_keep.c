@@ -107,10 +107,22 @@ static void fold(const union activity *r)
 	fold_add(&key, r->work.end_ns - r->work.start_ns, bytes);
 }
 
-/* Times that cannot be: CUPTI has them on a clock that it does not say it uses. */
-static void count_wrong_clock(void)
+static void count_without_times(const union activity *r, enum gpu_counter counter)
 {
-	agent_count(GPU_COUNT_UNTIMED, 1);
+	const struct gpu_rec_untimed record = {
+		.head = { GPU_RECORD_UNTIMED, sizeof(record), 0 },
+		.correlation = r->work.correlation,
+	};
+
+	agent_count(counter, 1);
+	launch_has_record(r->work.correlation);
+	activity_emit(&record.head);
+}
+
+/* Times that cannot be: CUPTI has them on a clock that it does not say it uses. */
+static void count_wrong_clock(const union activity *r)
+{
+	count_without_times(r, GPU_COUNT_UNTIMED);
 	report_words(GPU_FAIL_WRONG_CLOCK, 0,
 		     "CUPTI delivers records on a clock that is not its own (another tool has "
 		     "registered one): they are counted, but in no sum");
@@ -123,7 +135,7 @@ enum activity_call activity_find_call(union activity *r)
 	if (!launch_find(r->work.correlation, &info))
 		return ACTIVITY_CALL_UNKNOWN;
 	if (r->work.start_ns + CLOCK_ERROR_NS < info.start_ns) {
-		count_wrong_clock();
+		count_wrong_clock(r);
 		return ACTIVITY_CALL_LATER;
 	}
 	launch_has_record(r->work.correlation);
@@ -150,13 +162,13 @@ void activity_set_cut_off(bool cut_off)
 }
 
 /* Of work that waits in a stream when records are cut off, nothing is known but its call. */
-static void count_no_times(void)
+static void count_no_times(const union activity *r)
 {
 	if (is_cut_off && !graph_level_is_used_up()) {
-		agent_count(GPU_COUNT_NOT_BEGUN, 1);
+		count_without_times(r, GPU_COUNT_NOT_BEGUN);
 		return;
 	}
-	agent_count(GPU_COUNT_UNTIMED, 1);
+	count_without_times(r, GPU_COUNT_UNTIMED);
 	report_words(GPU_FAIL_UNTIMED, 0,
 		     "CUPTI delivers records without times (its device buffers are exhausted): "
 		     "they are counted, but in no sum");
@@ -168,14 +180,14 @@ bool activity_is_timed(union activity *r)
 	bool is_running = r->work.start_ns && !r->work.end_ns;
 
 	if (!r->work.start_ns || (!is_running && r->work.end_ns < r->work.start_ns)) {
-		count_no_times();
+		count_no_times(r);
 		return false;
 	}
 	cupti_clock_convert(&r->work.start_ns, &r->work.end_ns);
 	if (is_running)
 		r->work.end_ns = read_at_ns;
 	if (r->work.end_ns > read_at_ns + CLOCK_ERROR_NS || r->work.end_ns < r->work.start_ns) {
-		count_wrong_clock();
+		count_wrong_clock(r);
 		return false;
 	}
 	agent_count(GPU_COUNT_RUNNING, is_running);

@@ -50,6 +50,8 @@ uint32_t api_calls_class_of(const char *name)
 		{ "cu", "Synchronize", GPU_API_SYNC },
 		{ "cuProfilerStart", "", GPU_API_PROFILER_START },
 		{ "cuProfilerStop", "", GPU_API_PROFILER_STOP },
+		{ "cuStreamBeginCapture", "", GPU_API_CAPTURE_BEGIN },
+		{ "cuStreamEndCapture", "", GPU_API_CAPTURE_END },
 	};
 
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
@@ -87,16 +89,27 @@ static uint32_t class_of(uint32_t domain, uint32_t cbid)
 }
 
 /* Of these calls CUPTI makes records of what the GPU does. */
-static bool awaits_record(uint32_t api_class, int32_t result)
+static bool awaits_record(uint32_t api_class)
 {
-	static const uint32_t wants[GPU_API_PROFILER_STOP + 1] = {
+	static const uint32_t wants[GPU_NR_API_CLASSES] = {
 		[GPU_API_LAUNCH] = GPU_WANT_KERNELS,
 		[GPU_API_GRAPH_LAUNCH] = GPU_WANT_KERNELS | GPU_WANT_GRAPH_TRACE,
 		[GPU_API_MEMCPY] = GPU_WANT_MEMCPY,
 		[GPU_API_MEMSET] = GPU_WANT_MEMSET,
 	};
 
-	return !result && agent_wants(wants[api_class]);
+	return agent_wants(wants[api_class]);
+}
+
+/* The class of a call whose result is known: a thread that captures a stream runs nothing. */
+static uint32_t class_at_exit(struct thread *t, uint32_t api_class, int32_t result)
+{
+	if (api_class == GPU_API_CAPTURE_BEGIN || api_class == GPU_API_CAPTURE_END)
+		t->captures = api_class == GPU_API_CAPTURE_BEGIN && !result;
+	if (t->captures && (api_class == GPU_API_LAUNCH || api_class == GPU_API_MEMCPY ||
+			    api_class == GPU_API_MEMSET))
+		return GPU_API_CAPTURED;
+	return api_class;
 }
 
 static uint32_t stack_of(struct thread *t, uint32_t api_class, uint64_t ticks, const void *frame)
@@ -135,7 +148,8 @@ static void leave(uint32_t domain, uint32_t cbid, const struct cupti_callback_da
 	info.range = range_current(t);
 	info.tid = t->tid;
 	info.start_ns = clock_ticks_to_ns(entered);
-	info.awaits_record = awaits_record(api_class, result);
+	api_class = class_at_exit(t, api_class, result);
+	info.awaits_record = !result && awaits_record(api_class);
 	launch_note(d->correlation_id, &info);
 	r = lane_begin(&t->lane, sizeof(*r));
 	if (r) {

@@ -121,6 +121,8 @@ static bool is_wanted(uint32_t domain, uint32_t api_class)
 		[GPU_API_HOST_FUNC] = GPU_WANT_KERNELS,
 		[GPU_API_PROFILER_START] = ~0u,
 		[GPU_API_PROFILER_STOP] = ~0u,
+		[GPU_API_CAPTURE_BEGIN] = GPU_WANT_KERNELS,
+		[GPU_API_CAPTURE_END] = GPU_WANT_KERNELS,
 	};
 
 	if (domain == GPU_API_RUNTIME)
