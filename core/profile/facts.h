@@ -137,6 +137,9 @@ struct fact_gpu_counter {
 /* Counts the runs that have no row of FACT_RANGE_RUN. */
 #define COUNTER_RUNS_LEFT_OUT "runs of ranges not kept"
 
+/* Counts work that ran when the recording ended: its time counts up to then. */
+#define COUNTER_STILL_RUNNING "activities still running at the end"
+
 /* Set to 1 for a process that was not to be recorded. */
 #define COUNTER_PROCESS_LEFT_OUT "process left out by --gpu-processes"
 

@@ -303,6 +303,7 @@ static bool is_loss(const char *counter)
 {
 	static const char *const losses[] = {
 		"activities without a time",
+		"activities not begun at the end",
 		"activities dropped by CUPTI",
 		"activities discarded",
 		"activities not readable",
@@ -335,6 +336,10 @@ void gpu_report_add_trust(struct buffer *b, const struct profile *p)
 	size_t nr;
 
 	c = facts_rows(p, FACT_GPU_COUNTER, &nr);
+	for (size_t i = 0; i < nr; i++)
+		if (c[i].value && !strcmp(str(p, c[i].name), COUNTER_STILL_RUNNING))
+			buffer_printf(b, "still running at the end: %llu, counted up to then\n",
+				      (unsigned long long)c[i].value);
 	for (size_t i = 0; i < nr; i++) {
 		if (!c[i].value || !is_loss(str(p, c[i].name)))
 			continue;

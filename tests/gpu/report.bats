@@ -34,6 +34,16 @@ row() { # table, name, field
 	[ "$of_fold" -eq "$(jq '[.devices[].idle_ns] | add' r.json)" ]
 }
 
+# Its record comes 3.5 s after its call, long after those of the small kernels in later buffers.
+# bats test_tags=full
+@test "a kernel that runs for seconds beside others is busy time, not idle time" {
+	FAKE_REALISTIC=1 record_gpu -- "$WORK" launch:10 long:3500 launch:8000 paced:3600 mixed:5
+	"$SPROF" report --gpu --json g.data >r.json
+	jq -e '.devices[0] | .busy_ns + .idle_ns == .wall_ns and .busy_ns >= 3500000000' r.json
+	jq -e '[.counters[] | select(.name == "activities too late for their place" and .value > 0)] == []' r.json
+	jq -e '[.rows[] | select(.name == "spin")] | length == 1 and .[0].total_ns == 3500000000' r.json
+}
+
 @test "a pause of the program is blamed on the stack of the next launch" {
 	record_gpu -- "$WORK" launch:100 idle:300 mixed:1
 	late=$("$SPROF" fold --column gpu-idle g.data | awk '/^GPU 0 idle: launched late;.*main;.*mixed/ { s += $NF } END { print s + 0 }')
