@@ -104,7 +104,7 @@ static uint32_t python_frame(void *context, struct sink *sink, uint64_t word, co
 static void activate(const struct record_gpu *g, struct target *t)
 {
 	const struct gpu_config config = {
-		.want = GPU_WANT_DEFAULT,
+		.want = GPU_WANT_DEFAULT | g->opts.api,
 		.stack_classes = g->opts.stack_classes,
 		.stack_min_ns = g->opts.stack_min_ns,
 		.capture = g->opts.capture,

@@ -36,6 +36,7 @@ struct record_gpu_opts {
 	uint64_t stack_min_ns;
 	enum gpu_processes processes;
 	uint64_t timeline; /* activities that are kept one by one */
+	uint32_t api;	   /* enum gpu_want: calls that are counted beside the driver's */
 };
 
 #define GPU_TIMELINE_DEFAULT 100000
