@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "cli/options/all_users.h"
+#include "cli/options/parse_args.h"
 #include "cli/options/pid_opts.h"
 #include "cli/options/terminal.h"
 #include "cli/input/view.h"
@@ -221,7 +222,7 @@ static int dump_main(int argc, char **argv)
 	struct dump *d;
 	int err;
 
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
+	parse_args(&argp, argc, argv, &o);
 	users = (struct all_users){ .asked = o.all_users, .pids = &o.pid, .nr_pids = 1 };
 	if (all_users_check(&users))
 		return 1;

@@ -13,6 +13,7 @@
 #include "cli/options/export_format.h"
 #include "cli/input/load.h"
 #include "cli/input/view.h"
+#include "cli/options/parse_args.h"
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/profile/facts.h"
@@ -317,7 +318,7 @@ static int merge_main(int argc, char **argv)
 	struct profile *p = profile_new();
 	int err = 0;
 
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
+	parse_args(&argp, argc, argv, &o);
 	for (uint32_t i = 0; i < o.nr_inputs && !err; i++)
 		err = add_input(&o, processes, p, i);
 	if (!err) {
