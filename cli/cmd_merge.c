@@ -276,17 +276,19 @@ static int write_recording(const char *path, const struct profile *p,
 	struct recfile *w;
 	int err = recfile_create(path, &meta, &w);
 
-	if (!err) {
+	if (err) {
+		log_error(0, "write '%s': %s", path, recfile_create_reason(err));
+	} else {
 		profile_copy(p, &(struct profile_copy_opts){ .sink = recfile_sink(w),
 							     .vocabulary = recfile_vocabulary(w) });
 		process_rows_write(processes, p, recfile_sink(w));
 		err = recfile_write_symbols(w);
 		if (!err)
 			err = recfile_finish(w, &p->stats, m->end_ns);
+		if (err)
+			log_error(-err, "write '%s'", path);
 		recfile_free(w);
 	}
-	if (err)
-		log_error(-err, "write '%s'", path);
 	return err;
 }
 

@@ -234,3 +234,17 @@ bears() { # MODE
 	run "$SPROF" info --json "$data"
 	echo "$output" | jq -e --argjson used $((after - before)) '.columns[0].sum / $used | debug | . > 0.56 and . < 1.25'
 }
+
+@test "timer: a recording goes to a regular file only" {
+	mkfifo "$BATS_TEST_TMPDIR/fifo"
+	ln -s nowhere "$BATS_TEST_TMPDIR/link"
+	for name in "$BATS_TEST_TMPDIR/fifo" /dev/null; do
+		run timeout 60 "$SPROF" record --source timer -o "$name" -- true
+		[ "$status" -eq 125 ]
+		[ "${lines[0]}" = "sprof: cannot write '$name': it is no regular file, as a recording has to be" ]
+		[ "${lines[1]}" = "hint: choose another file with -o FILE" ]
+	done
+	run timeout 60 "$SPROF" record --source timer -o "$BATS_TEST_TMPDIR/link" -- true
+	[ "$status" -eq 125 ]
+	[[ ${lines[0]} == *": it is a symbolic link, and a recording follows none" ]]
+}
