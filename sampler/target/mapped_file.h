@@ -48,6 +48,7 @@ struct mapped_file {
 	/* Stands for all files that the table has no room for. */
 	bool over_limit;
 	bool building;	   /* the table builder has its descriptor */
+	bool missed_table; /* a walk did, and the table builder was told so */
 	bool lacks_table;  /* nothing mapped it when the builder's turn came, so none was built */
 	bool mapped_again; /* while the builder had it */
 	uint32_t mark;	   /* the last round in which a process was seen to map it */

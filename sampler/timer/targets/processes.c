@@ -27,7 +27,7 @@
 
 int timer_processes_init(struct timer_processes *s, const struct timer_region_config *config,
 			 bool wants_python, struct profile_stats *stats, struct limits *limits,
-			 const struct sandbox *sandbox)
+			 const struct sandbox *sandbox, struct table_cache *cache)
 {
 	*s = (struct timer_processes){
 		.config = *config,
@@ -36,7 +36,7 @@ int timer_processes_init(struct timer_processes *s, const struct timer_region_co
 		.limits = limits,
 		.names_due_ns = UINT64_MAX,
 	};
-	return timer_publish_init(&s->publish, stats, limits, sandbox);
+	return timer_publish_init(&s->publish, stats, limits, sandbox, cache);
 }
 
 /* ---- mappings */

@@ -18,7 +18,7 @@
 #include "sampler/walk/walk_arena.h"
 
 int timer_publish_init(struct timer_publish *t, struct profile_stats *stats, struct limits *limits,
-		       const struct sandbox *sandbox)
+		       const struct sandbox *sandbox, struct table_cache *cache)
 {
 	int err;
 
@@ -29,7 +29,7 @@ int timer_publish_init(struct timer_publish *t, struct profile_stats *stats, str
 	if (err)
 		log_error(-err, "make room for unwind rows");
 	else
-		t->builder = table_builder_new(walk_arena_rules(t->arena), sandbox);
+		t->builder = table_builder_new(walk_arena_rules(t->arena), sandbox, cache);
 	return err;
 }
 
