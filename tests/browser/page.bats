@@ -53,6 +53,40 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
+@test "the table has times and long bars, sorts by any column, and can be made wider" {
+	"$SPROF" flame complete.data -o complete.html
+	page --width=1280 complete.html <<-'EOT'
+		assert((await rows()).every(r => /^(<?[0-9.]+%) [0-9.]+ (ns|us|ms|s)$/.test(r[1]) && / (ns|us|ms|s)$/.test(r[2])), JSON.stringify(await rows()));
+		const bars = () => page.eval(`[...document.querySelectorAll("tbody .bar")].map(bar => [...bar.querySelectorAll("rect")].map(r => r.getBoundingClientRect().width))`);
+		const aside = () => page.eval(`document.querySelector(".table").getBoundingClientRect().width`);
+		const all = await bars(), wide = await aside();
+		assert(Math.max(...all.map(([total]) => total)) > .9 * wide, "the longest bar is as long as its row");
+		const shares = (await rows()).map(r => [parseFloat(r[2]), parseFloat(r[1])]), most = Math.max(...shares.map(([total]) => total));
+		shares.forEach((pair, i) => pair.forEach((part, k) =>
+			assert(Math.abs(all[i][k] / (wide - 8) - part / most) < .03, `row ${i}: ${all[i]} of ${wide} for ${pair}`)));
+		assert.match(await page.eval(`document.querySelector("caption").textContent`), / a full bar is [0-9.]+%/);
+		for (const heading of ["name", "self", "total", "margin", "module"]) {
+			await press(`th.${heading} button`);
+			assert.strictEqual(await page.eval(`document.querySelector("th[aria-sort]").className`), heading);
+		}
+		await press("th.margin button");
+		const margins = (await rows()).map(r => parseFloat(r[3].slice(1)));
+		assert(margins.every((m, i) => !i || m <= margins[i - 1]), margins.join());
+		// By pointer and by keyboard.
+		const at = x => ({x, y: 300}), left = await page.eval(`document.querySelector(".divider").getBoundingClientRect().left + 2`);
+		await page.mouse("mousePressed", at(left));
+		await page.send("Input.dispatchMouseEvent", {type: "mouseMoved", ...at(left - 200), button: "left", buttons: 1});
+		await page.mouse("mouseReleased", at(left - 200));
+		assert(Math.abs(await aside() - wide - 200) < 8, `${await aside()} after ${wide}`);
+		await until(`Math.abs(document.querySelector("svg.sprof").getBoundingClientRect().right - document.querySelector(".divider").getBoundingClientRect().left) < 3`);
+		const wider = await aside();
+		await page.eval(`document.querySelector(".divider").focus()`);
+		await page.key("ArrowRight");
+		assert(await aside() < wider - 10);
+	EOT
+}
+
+# bats test_tags=full
 @test "the bar of a row does not cover the underscores above it" {
 	page kinds.html <<-'EOT'
 		assert(await page.eval(`[...document.querySelectorAll("tbody td.name")].every(cell => {
