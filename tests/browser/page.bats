@@ -574,6 +574,37 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
+@test "a picture is printed on one landscape page, the table of a page behind it" {
+	awk 'BEGIN { for (i = 0; i < 28; i++) { s = s ";f" i; print "app" s " 1000" } }' >tall.folded
+	"$SPROF" flame -t printed tall.folded -o tall.svg
+	"$SPROF" flame -t printed tall.folded -o tall.html
+	for i in tall.svg tall.html; do
+		page --width=1280 --height=400 $i <<-EOT
+			const print = async () => Buffer.from((await page.send("Page.printToPDF", {preferCSSPageSize: true, printBackground: true})).data, "base64").toString("latin1");
+			await page.key("f");
+			await page.eval(\`(document.querySelector(".picture") || document.documentElement).scrollTop = 1e6\`);
+			const before = await page.labels(), pdf = await print();
+			const boxes = [...pdf.matchAll(/MediaBox\s*\[\s*0 0 ([\d.]+) ([\d.]+)/g)].map(m => [Number(m[1]), Number(m[2])]);
+			assert(boxes.length && boxes.every(([width, height]) => width > height), JSON.stringify(boxes));
+			const pages = [...pdf.matchAll(/\/Type\s*\/Page\b/g)].length;
+			assert.strictEqual(pages, "$i" === "tall.svg" ? 1 : 2);
+			// After it the picture is as it was; while it lasts, the title is on top and nothing is cut.
+			assert.deepStrictEqual(await page.labels(), before);
+			await page.eval("window.dispatchEvent(new Event('beforeprint'))");
+			await page.send("Emulation.setEmulatedMedia", {media: "print"});
+			const [top, name, box, right, hints] = await page.eval(\`(() => {
+				const svg = document.querySelector("svg.sprof"), of = s => document.querySelector(s).getBoundingClientRect();
+				const boxes = [...document.querySelectorAll(".frames rect, .frames polygon")].map(r => r.getBoundingClientRect());
+				return [svg.getBoundingClientRect().top, of(".name").top, Math.min(...boxes.map(r => r.top)),
+					[Math.max(...boxes.map(r => r.right)), svg.getBoundingClientRect().right], document.querySelector(".status").textContent];
+			})()\`);
+			assert(name - top < 20 && name < box && right[0] <= right[1], JSON.stringify([top, name, box, right]));
+			assert(!/click/.test(hints), hints);
+		EOT
+	done
+}
+
+# bats test_tags=full
 @test "in a narrow and low window, too, the picture is scrolled to its root" {
 	python3 -c 'print(";".join(f"f{i}" for i in range(80)), 90); print("f0;g", 10)' >deep.folded
 	"$SPROF" flame deep.folded -o deep.html

@@ -5,6 +5,7 @@
 
 const CONTROLS = 760; /* px of room for the search result and the search field */
 const head = {};
+let printing = false;
 const scroller = svg.closest(".picture"); /* in a page; an SVG scrolls with the window */
 
 /* ---- the status lines, the help and the legend */
@@ -94,7 +95,7 @@ function showStatus(box) {
 	const texts = box ? linesOf(box) : plainView ? [head.origin] : [""];
 
 	if (!box)
-		texts.push(modeText() || hints(limit));
+		texts.push(modeText() || (printing ? "" : hints(limit)));
 	fitLines(texts.filter((text, i) => text || !i), limit, most).concat(Array(most).fill("")).slice(0, most).forEach((text, i) => {
 		head.lines[i].textContent = text;
 	});
@@ -417,13 +418,25 @@ function listen() {
 		hover(null);
 	});
 	document.addEventListener("keydown", onKey);
+	window.addEventListener("beforeprint", () => {
+		const {width} = svg.getBoundingClientRect();
+		svg.setAttribute("viewBox", `0 0 ${Math.max(width, chart + 2 * MARGIN)} ${svg.getAttribute("height")}`);
+		head.g.removeAttribute("transform");
+		printing = true;
+		showStatus(null);
+	});
+	window.addEventListener("afterprint", () => {
+		svg.removeAttribute("viewBox");
+		printing = false;
+		draw();
+	});
 	window.addEventListener("scroll", pin, {passive: true, capture: true});
 	window.addEventListener("popstate", readState);
 	let waiting = 0;
 	new ResizeObserver(() => {
 		cancelAnimationFrame(waiting);
 		waiting = requestAnimationFrame(() => {
-			if (Math.abs(svg.getBoundingClientRect().width - 2 * MARGIN - chart) > .5)
+			if (!printing && Math.abs(svg.getBoundingClientRect().width - 2 * MARGIN - chart) > .5)
 				draw();
 		});
 	}).observe(svg);
