@@ -259,6 +259,9 @@ function labelOfFold(box, limit) {
 		columns(text) <= limit) || "";
 }
 
+/* One line about a box for a screen reader; the box with the focus has all lines. */
+const nameOf = box => box.end ? labelOfRun(box, Infinity) : box.last ? labelOfFold(box, Infinity) : label(box, Infinity);
+
 const FOLD_NAMES = 40;
 
 function linesOfFold(box) {
