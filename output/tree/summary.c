@@ -38,8 +38,10 @@ static void count_markers(struct summary *s, const struct tree *tree)
 
 		if (f->kind != FUNCTION_MARKER || i < end)
 			continue;
-		end = tree->nodes[i].end;
 		marker = marker_from_name(f->name, strlen(f->name));
+		if (marker == MARKER_REPEATED)
+			continue; /* nothing is missing */
+		end = tree->nodes[i].end;
 		if (marker >= 0 && marker != MARKER_NO_KERNEL_STACK)
 			s->incomplete_by[marker] += tree_events_of(tree, &tree->nodes[i]).total;
 	}
@@ -152,7 +154,9 @@ void summary_add_trust(struct buffer *b, const struct summary *s)
 		number_add_percent(b, s->filtered, s->filtered + s->total);
 		buffer_add_char(b, ')');
 	}
-	if (s->info->exact) {
+	if (s->info->sums) {
+		buffer_add_string(b, ", sums of another profiler");
+	} else if (s->info->exact) {
 		buffer_add_string(b, ", every one counted");
 	} else if (s->samples) {
 		/* 1%: about the smallest share of the samples that people still act on. */
