@@ -686,7 +686,7 @@ page() { # options, file; the test is standard input
 				return [[...document.querySelectorAll(".heat .ticks span")].map(of), of(document.querySelector(".heat .shades")),
 					of(document.querySelector(".heat p span")), of(document.querySelector(".heat .plot"))];
 			})()\`);
-			assert(ticks.length >= ($width > 500 ? 5 : 2), JSON.stringify(ticks));
+			assert(ticks.length >= ($width > 500 ? 4 : 2), JSON.stringify(ticks));
 			assert.strictEqual(ticks[0][0], "0");
 			assert(ticks.slice(1).every(([at], i) => /^[1-9][0-9.]* m?s\$/.test(at)), JSON.stringify(ticks));
 			assert(ticks.every(([, left, right], i) => !i || left >= ticks[i - 1][2]), "times do not overlap");
@@ -698,6 +698,45 @@ page() { # options, file; the test is standard input
 			assert(shades[2] <= $width && text[2] <= shades[1], "nothing is cut or overlaps");
 		EOT
 	done
+}
+
+@test "the timeline of threads shows which ran when, and a time is chosen in it" {
+	"$SPROF" flame complete.data -o complete.html
+	page --width=1280 complete.html <<-'EOT'
+		const [names, lanes, map, rows0] = await page.eval(`(() => {
+			const of = s => { const {left, width, top, height} = document.querySelector(s).getBoundingClientRect(); return {left, width, top, height}; };
+			const canvas = document.querySelector(".threads canvas"), context = canvas.getContext("2d"), inked = [];
+			for (let y = 6; y < canvas.height; y += 12) {
+				const {data} = context.getImageData(0, y, canvas.width, 1);
+				let n = 0;
+				for (let i = 3; i < data.length; i += 4)
+					n += data[i] > 0;
+				inked.push(n);
+			}
+			return [[...document.querySelectorAll(".threads .names span")].map(e => e.textContent), of(".threads canvas"), of(".heat canvas"), inked];
+		})()`);
+		// The same threads as a split of the tree by thread.
+		await page.eval(`(() => { const s = document.querySelector("select[aria-label='split by']"); s.value = "thread"; s.dispatchEvent(new Event("change")); })()`);
+		const split = await page.eval(`[...document.querySelectorAll(".frames .t2")].map(g => g.getAttribute("aria-label").match(/[(][0-9]+[)]/)).filter(Boolean).map(m => m[0])`);
+		assert(names.length > 1, names.join());
+		assert.deepStrictEqual([...new Set(names.map(name => name.match(/\(\d+\)/)[0]))].sort(), [...new Set(split)].sort());
+		assert.strictEqual(rows0.length, names.length);
+		assert(rows0.every(n => n > 0), "every thread ran: " + rows0);
+		assert(Math.abs(lanes.left - map.left) < 1 && Math.abs(lanes.width - map.width) < 1, "both have one scale of time");
+		const at = part => ({x: lanes.left + lanes.width * part, y: lanes.top + 18});
+		await page.mouse("mousePressed", at(.2));
+		await page.mouse("mouseMoved", at(.6));
+		await page.mouse("mouseReleased", at(.6));
+		assert.match(await page.eval("location.hash"), /w=\d+-\d+/);
+		const brush = await page.eval(`(() => { const {top, bottom} = document.querySelector(".brush").getBoundingClientRect(); return [top, bottom]; })()`);
+		assert(brush[0] <= map.top + 1 && brush[1] >= lanes.top + lanes.height - 1, "the choice spans heat map and threads");
+		// A press on a name chooses no time.
+		await page.eval(`document.querySelector(".heat").focus()`);
+		await page.key("Escape");
+		await page.mouse("mousePressed", {x: 40, y: lanes.top + 5});
+		await page.mouse("mouseReleased", {x: 40, y: lanes.top + 5});
+		assert(!/w=/.test(await page.eval("location.hash")));
+	EOT
 }
 
 # bats test_tags=full

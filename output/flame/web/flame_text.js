@@ -133,7 +133,7 @@ function wrap(text, limit, most) {
 		lines.push(part.join(""));
 		rest = rest.slice(Math.max(1, part.length));
 	}
-	return lines;
+	return lines.length ? lines : [""];
 }
 
 /* Drops the template arguments of a name that is too long. They say least. */
