@@ -182,12 +182,15 @@ static int add_members(struct source *s, const struct source_config *config)
 	return 0;
 }
 
+/* What the targets run now comes first. */
 static void order_tables(struct source *s)
 {
 	size_t left = STACK_TABLES_MAX;
 
-	for (const struct process *p = s->processes; p && left; p = p->hh.next)
+	for (struct process *p = s->processes; p && left; p = p->hh.next) {
 		left -= stack_tables_first(p, s->builder, left);
+		runtime_unwind_expect(s->runtime, p, monotonic_ns());
+	}
 }
 
 static int add_targets(struct source *s, const struct source_config *config)
@@ -272,6 +275,7 @@ static size_t source_await_tables(struct source *s, int timeout_ms)
 			break;
 		perf_take_tables(s);
 	}
+	perf_tidy(s);
 	/* They hold samples already, which start() has not asked for. */
 	perf_events_read(s->events, perf_queue_record, s);
 	perf_handle_records(s, monotonic_ns() - SETTLE_NS);
@@ -280,6 +284,8 @@ static size_t source_await_tables(struct source *s, int timeout_ms)
 
 static int source_start(struct source *s)
 {
+	for (struct process *p = s->processes; p; p = p->hh.next)
+		runtime_unwind_begin(p);
 	s->start_ns = monotonic_ns();
 	return 0;
 }

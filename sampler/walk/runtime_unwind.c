@@ -25,6 +25,7 @@
 /* oneDNN's kernels have 256 KiB at most; larger regions are code caches of language runtimes. */
 #define MAX_REGION (512u << 10)
 #define MAX_REGIONS 1024 /* of a process */
+#define MAX_EXPECTED 64	 /* of them, before it is sampled */
 #define MAX_OVERLAP 16	 /* functions that contain one address */
 
 /* Between two looks at one region; doubles each time that nothing is new. */
@@ -328,6 +329,26 @@ void runtime_unwind_check(struct runtime_unwind *u, struct process *p, uint64_t 
 		w->gap = 0;
 		w->marker = MARKER_NO_RULE;
 	}
+}
+
+void runtime_unwind_expect(struct runtime_unwind *u, struct process *p, uint64_t now)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < p->nr_maps && nr < MAX_EXPECTED; i++) {
+		const struct mapping *m = &p->maps[i];
+
+		if (m->code->kind != MODULE_JIT || m->stack || m->end - m->start > MAX_REGION)
+			continue;
+		saw(u, p, m->start, now, p->epoch);
+		nr++;
+	}
+}
+
+void runtime_unwind_begin(struct process *p)
+{
+	p->runtime.nr_fruitless = 0;
+	p->runtime.next_look_ns = 0;
 }
 
 /* ---- looks */

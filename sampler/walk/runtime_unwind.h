@@ -41,6 +41,13 @@ void runtime_unwind_free(struct runtime_unwind *unwind);
 void runtime_unwind_check(struct runtime_unwind *unwind, struct process *process, uint64_t time_ns,
 			  uint32_t epoch, struct walked *walked);
 /*
+ * To be called before a running process is sampled: notes the start of each small mapping without a
+ * file, as if a sample had landed there. That is where oneDNN's kernels begin.
+ */
+void runtime_unwind_expect(struct runtime_unwind *unwind, struct process *process, uint64_t now_ns);
+/* Sampling begins: what was expected in vain does not make looks rarer. */
+void runtime_unwind_begin(struct process *process);
+/*
  * To be called in each round, before changed mappings are published: reads code that samples landed
  * in, where that is due. A change sets process->dirty.
  */
