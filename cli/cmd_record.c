@@ -107,7 +107,7 @@ static int open_calls(struct recording *r)
 {
 	const struct record_opts *o = r->opts;
 	int err = record_calls_new(o->calls, o->nr_calls, o->system_wide, o->no_children,
-				   o->program ? o->program[0] : NULL, &r->calls);
+				   o->program ? o->program[0] : NULL, r->sandbox, &r->calls);
 
 	if (!err && r->child.pid)
 		err = record_calls_add_child(r->calls, r->child.pid);

@@ -71,6 +71,7 @@ void ebpf_files_init(struct ebpf_files *f, struct kernel_side *kernel, struct li
 	f->kernel = kernel;
 	f->limits = limits;
 	f->table = file_table_new();
+	file_table_confine(f->table, sandbox);
 	file_table_raise_limit();
 	f->builder = table_builder_new(kernel->rules, sandbox, cache);
 	f->published = xcalloc(WALK_MAX_MODULES, sizeof(*f->published));
@@ -293,7 +294,7 @@ void ebpf_files_poll(struct ebpf_files *f, uint64_t now_ns)
 			take_dropped(f, file_table_get(f->table, built.index));
 			continue;
 		}
-		file_table_get(f->table, built.index)->parser_failed = built.parser_failed;
+		file_table_get(f->table, built.index)->parser_failed |= built.parser_failed;
 		publish_table(f, &built);
 		unwind_table_free(built.table);
 	}

@@ -93,7 +93,7 @@ void perf_take_tables(struct source *s)
 		};
 		file = file_table_get(s->files, built.index);
 		file->building = false;
-		file->parser_failed = built.parser_failed;
+		file->parser_failed |= built.parser_failed;
 		if (!table)
 			continue;
 		s->stats.nr_rows += table->nr_rows;

@@ -242,6 +242,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 	s->targets = targets_new();
 	s->members = members_new(config);
 	s->files = file_table_new();
+	file_table_confine(s->files, config->sandbox);
 	s->queue = time_order_new();
 	s->rules = xcalloc(WALK_NR_RULES, sizeof(*s->rules));
 	s->builder = table_builder_new(s->rules, config->sandbox, config->cache);

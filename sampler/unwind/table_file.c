@@ -124,8 +124,8 @@ static bool take_rules(struct reader *r, struct rule_set *set)
 		struct walk_rule rule = r->rules[i - WALK_FIRST_RULE];
 		uint32_t number;
 
-		if (rule.cfa <= WALK_CFA_END || rule.cfa > WALK_CFA_SP_INDEX_DEREF ||
-		    rule.fp > WALK_FP_UNDEF)
+		if (rule.cfa <= WALK_CFA_END || rule.cfa == WALK_CFA_OVER_LIMIT ||
+		    rule.cfa > WALK_CFA_OTHER_STACK || rule.fp > WALK_FP_UNDEF)
 			return false;
 		rule_set_intern(set, rule, &number);
 		r->numbers[i] = (uint16_t)number;

@@ -57,6 +57,7 @@ struct walk_publisher *walk_publisher_new(bool python, const struct sandbox *san
 	}
 	p->builder = table_builder_new(walk_arena_rules(p->arena), sandbox, cache);
 	p->files = file_table_new();
+	file_table_confine(p->files, sandbox);
 	p->pythons = python ? python_files_new() : NULL;
 	sample_sink_init(&p->out, &p->stats);
 	return p;
