@@ -42,6 +42,7 @@
 #include "sampler/target/sideband.h"
 #include "sampler/selection/targets.h"
 #include "sampler/walk/runtime_unwind.h"
+#include "sampler/walk/expected_code.h"
 #include "sampler/walk/stack_tables.h"
 #include "sampler/walk/table_builder.h"
 
@@ -127,7 +128,7 @@ static void order_tables(struct source *s)
 
 	for (struct process *p = s->processes.processes; p && left; p = p->hh.next) {
 		left -= stack_tables_first(p, s->files.builder, left);
-		runtime_unwind_expect(s->files.runtime, p, monotonic_ns());
+		expected_code_note(s->files.runtime, p, monotonic_ns());
 	}
 }
 
@@ -254,7 +255,7 @@ static int source_start(struct source *s)
 	int err;
 
 	for (struct process *p = s->processes.processes; p; p = p->hh.next)
-		runtime_unwind_begin(p);
+		expected_code_end(p);
 	err = cpu_events_enable(s->events);
 
 	if (err)

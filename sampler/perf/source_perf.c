@@ -18,6 +18,7 @@
 #include "sampler/target/attach_error.h"
 #include "core/base/log.h"
 #include "sampler/walk/snapshot_unwind.h"
+#include "sampler/walk/expected_code.h"
 #include "sampler/walk/stack_tables.h"
 #include "sampler/perf/perf.h"
 #include "sampler/perf/task_events.h"
@@ -189,7 +190,7 @@ static void order_tables(struct source *s)
 
 	for (struct process *p = s->processes; p && left; p = p->hh.next) {
 		left -= stack_tables_first(p, s->builder, left);
-		runtime_unwind_expect(s->runtime, p, monotonic_ns());
+		expected_code_note(s->runtime, p, monotonic_ns());
 	}
 }
 
@@ -286,7 +287,7 @@ static size_t source_await_tables(struct source *s, int timeout_ms)
 static int source_start(struct source *s)
 {
 	for (struct process *p = s->processes; p; p = p->hh.next)
-		runtime_unwind_begin(p);
+		expected_code_end(p);
 	s->start_ns = monotonic_ns();
 	return 0;
 }

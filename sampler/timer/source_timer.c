@@ -44,12 +44,13 @@
 #include "sampler/timer/wake.h"
 #include "sampler/timer/wake_signal.h"
 #include "sampler/walk/runtime_unwind.h"
+#include "sampler/walk/expected_code.h"
 #include "sampler/walk/stack_tables.h"
 #include "sampler/walk/table_builder.h"
 
 #define SETTLE_NS (1000ull * 1000)
 #define DRAIN_PERIODS 100 /* at most as many samples of a thread from one round to the next */
-#define COPIES_MS 20 /* a ring holds ten copies of stacks */
+#define COPIES_MS 20	  /* a ring holds ten copies of stacks */
 #define SLEEP_AGAIN_NS (20ull * 1000 * 1000)
 
 struct source {
@@ -206,7 +207,7 @@ static void order_tables(struct source *s)
 
 	for (struct timer_process *p = s->processes.first; p && left; p = p->next) {
 		left -= stack_tables_first(&p->maps, s->processes.publish.builder, left);
-		runtime_unwind_expect(s->processes.publish.runtime, &p->maps, monotonic_ns());
+		expected_code_note(s->processes.publish.runtime, &p->maps, monotonic_ns());
 	}
 }
 
@@ -341,7 +342,7 @@ static int source_start(struct source *s)
 	for (struct timer_process *p = s->processes.first; p; p = p->next) {
 		if (p->attached.attach)
 			timer_missed_begin(p);
-		runtime_unwind_begin(&p->maps);
+		expected_code_end(&p->maps);
 	}
 	timer_drain_start(s->drain);
 	return 0;

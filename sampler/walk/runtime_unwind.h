@@ -18,6 +18,9 @@
 #include "core/portable/walk.h"
 #include "sampler/walk/runtime_rows.h"
 
+/* oneDNN's kernels have 256 KiB at most; larger regions are code caches of language runtimes. */
+#define RUNTIME_REGION_MAX (512u << 10)
+
 struct runtime_unwind;
 struct runtime_region;
 struct process;
@@ -40,13 +43,6 @@ void runtime_unwind_free(struct runtime_unwind *unwind);
  */
 void runtime_unwind_check(struct runtime_unwind *unwind, struct process *process, uint64_t time_ns,
 			  uint32_t epoch, struct walked *walked);
-/*
- * To be called before a running process is sampled: notes the start of each small mapping without a
- * file, as if a sample had landed there. That is where oneDNN's kernels begin.
- */
-void runtime_unwind_expect(struct runtime_unwind *unwind, struct process *process, uint64_t now_ns);
-/* Sampling begins: what was expected in vain does not make looks rarer. */
-void runtime_unwind_begin(struct process *process);
 /*
  * To be called in each round, before changed mappings are published: reads code that samples landed
  * in, where that is due. A change sets process->dirty.

@@ -9,6 +9,7 @@
 
 #include "core/base/clock.h"
 #include "core/portable/frames.h"
+#include "sampler/walk/expected_code.h"
 #include "sampler/walk/runtime_unwind.h"
 #include "sampler/target/process.h"
 #include "sampler/sink/sample_sink.h"
@@ -278,7 +279,7 @@ static void a_forked_child_has_the_rules_of_its_parent(void **state)
 	process_fini(&child);
 }
 
-/* Two small mappings, and one that is a code cache: what begins the small ones has rules at once. */
+/* Two small mappings and a code cache: what begins the small ones has rules at once. */
 static void small_mappings_are_read_before_a_sample_lands(void **state)
 {
 	struct fixture *f = *state;
@@ -295,7 +296,7 @@ static void small_mappings_are_read_before_a_sample_lands(void **state)
 	}
 	look(f, 0);
 	assert_int_equal(runtime_unwind_bytes_read(f->unwind), 0);
-	runtime_unwind_expect(f->unwind, &f->process, f->now_ns);
+	expected_code_note(f->unwind, &f->process, f->now_ns);
 	look(f, 0);
 	assert_int_equal(frame_at(f, at[0] + INSIDE), 0x80);
 	assert_int_equal(frame_at(f, at[1] + INSIDE), 0x90);
