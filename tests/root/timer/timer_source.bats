@@ -90,6 +90,19 @@ fold_here() {
 }
 
 # bats test_tags=full
+@test "timer: code made at run time without frame pointers" {
+	started jit_frames 3000
+	truth_holds -v broken=60
+	[ "$(samples decoy)" = 0 ]
+}
+
+@test "timer, attached: code made at run time without frame pointers" {
+	attached jit_frames 4000
+	[ "$(samples decoy)" = 0 ]
+	[ "$(samples '\\[no unwind rule\\]')" -lt "$(($(samples narrow) / 5))" ]
+}
+
+# bats test_tags=full
 @test "timer: ten thousand threads that are shorter than a tick" {
 	started churn 10000 300
 	"$SPROF" fold --time "$data" | awk '
