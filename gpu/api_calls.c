@@ -8,6 +8,7 @@
 
 #include "core/base/alloc.h"
 #include "gpu/agent/base/records.h"
+#include "gpu/agent/base/region.h"
 
 #define SLOTS (1u << 17) /* 5 MiB: more launches than can wait for the GPU */
 
@@ -25,6 +26,7 @@ void api_calls_add(struct api_calls *calls, const struct gpu_rec_api *record)
 		.stack = record->stack,
 		.name = record->name,
 		.api_class = record->api_class,
+		.is_open = record->api_class == GPU_API_LAUNCH && !record->result,
 	};
 }
 
@@ -36,6 +38,22 @@ const struct api_call *api_calls_find(const struct api_calls *calls, uint32_t co
 		return NULL;
 	c = &calls->slots[correlation & (SLOTS - 1)];
 	return c->correlation == correlation ? c : NULL;
+}
+
+void api_calls_close(struct api_calls *calls, const struct api_call *call)
+{
+	calls->slots[call->correlation & (SLOTS - 1)].is_open = false;
+	if (call->start_ns > calls->recorded_ns)
+		calls->recorded_ns = call->start_ns;
+}
+
+uint64_t api_calls_nr_open(const struct api_calls *calls)
+{
+	uint64_t nr = 0;
+
+	for (uint32_t i = 0; calls->slots && i < SLOTS; i++)
+		nr += calls->slots[i].is_open && calls->slots[i].start_ns > calls->recorded_ns;
+	return nr;
 }
 
 void api_calls_fini(struct api_calls *calls)

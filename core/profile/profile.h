@@ -129,6 +129,19 @@ enum profile_column {
 	COLUMN_GPU_MEMORY = 7,
 	COLUMN_GPU_ALLOCATIONS = 8, /* how many allocations; stacks as in GPU_MEMORY */
 	COLUMN_WALL = 9,	    /* ns of elapsed time, on a CPU or waiting */
+	/*
+	 * Columns of imported files. Those that are sums (see column.h) come in pairs, a value and
+	 * the count of its events.
+	 */
+	COLUMN_EVENTS = 10,	  /* events of a counter, such as cycles: a sample weighs its period */
+	COLUMN_ALLOCATED = 11,	  /* bytes of memory allocated */
+	COLUMN_ALLOCATIONS = 12,  /* how many allocations; stacks as in ALLOCATED */
+	COLUMN_LIVE = 13,	  /* bytes of memory allocated and not yet freed */
+	COLUMN_LIVE_OBJECTS = 14, /* how many such allocations; stacks as in LIVE */
+	COLUMN_DELAY = 15,	  /* ns that threads were blocked, below the code that caused it */
+	COLUMN_CONTENTIONS = 16,  /* how often; stacks as in DELAY */
+	COLUMN_TIME = 17,	  /* ns of a time that is none of the others */
+	COLUMN_BYTES = 18,	  /* bytes that are none of the others */
 	NR_COLUMNS
 };
 
@@ -206,6 +219,10 @@ struct profile_meta {
 	uint64_t start_realtime_ns; /* Unix time */
 	uint64_t start_ns, end_ns;  /* CLOCK_MONOTONIC, as sample times */
 	bool unfinished;	    /* the recording is unfinished: only what was flushed is here */
+	/* enum profile_column + 1: what an imported file asks to be shown first; 0 = nothing */
+	uint8_t first_column;
+	/* The samples of an imported file weigh differently, so their number says little. */
+	bool weighted;
 };
 
 /* What filters removed from the profile since it was read, by column. Not on disk. */

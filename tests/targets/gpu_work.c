@@ -18,6 +18,7 @@
  *	competitor:N	loads the profiler that COMPETITOR names, which records N launches
  *			(tests/gpu/competing_profiler.c)
  *	beside:N	the same while 4 threads launch
+ *	quit		_exit(), without flushing anything
  *	idle:MS		nothing
  *	spin:MS		launches for that long
  */
@@ -337,6 +338,13 @@ static void competitor_beside_threads(long n)
 		pthread_join(threads[i], NULL);
 }
 
+static void quit(void)
+{
+	printf("done %d\n", calls);
+	fflush(stdout);
+	_exit(0);
+}
+
 static void act(const char *what)
 {
 	const char *colon = strchr(what, ':');
@@ -370,6 +378,8 @@ static void act(const char *what)
 		with_competitor(n);
 	else if (!strncmp(what, "beside:", 7))
 		competitor_beside_threads(n);
+	else if (!strcmp(what, "quit"))
+		quit();
 	else if (!strncmp(what, "idle:", 5))
 		idle(n);
 	else if (!strncmp(what, "spin:", 5))

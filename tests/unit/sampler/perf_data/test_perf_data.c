@@ -40,7 +40,7 @@ static struct profile *read_file(const struct buffer *file, struct perf_data_fac
 	struct profile *p;
 
 	assert_true(perf_data_is(file->data, file->size));
-	assert_int_equal(perf_data_read(file->data, file->size, facts, &p), 0);
+	assert_int_equal(perf_data_read(file->data, file->size, NULL, facts, &p), 0);
 	return p;
 }
 
@@ -234,7 +234,7 @@ static void damaged_files_are_survived(void **state)
 		if (i >= file.size)
 			copy[i - file.size] ^= (uint8_t)(1 + i % 255);
 		copy = realloc(copy, size ? size : 1);
-		err = perf_data_read(copy, size, &facts, &p);
+		err = perf_data_read(copy, size, NULL, &facts, &p);
 		if (!err) {
 			free(facts.kernel_symbol);
 			profile_free(p);
