@@ -1,4 +1,6 @@
-/* sampler/unwind/x86_64/known_code.c: functions that switch stacks, and what only resembles them. */
+/*
+ * sampler/unwind/x86_64/known_code.c: functions that switch stacks, and what only resembles them.
+ */
 #include "tests/unit/unit.h"
 
 #include <string.h>
