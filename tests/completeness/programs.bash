@@ -282,14 +282,48 @@ load_openssl() {
 	command=(-- openssl speed -seconds 1 -bytes 16384 -evp aes-256-gcm sha256 rsa2048 ecdsap256)
 }
 
+film_program() {
+	command -v gcc >/dev/null || return
+	cat >"$work/film.c" <<-'END'
+		#include <stdint.h>
+		#include <stdlib.h>
+		#include <time.h>
+		#include <x264.h>
+		int main(int argc, char **argv)
+		{
+			time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 1);
+			x264_param_t param;
+			x264_picture_t in, out;
+			x264_nal_t *nals;
+			int nr;
+		
+			x264_param_default_preset(&param, "medium", NULL);
+			param.i_width = 640; param.i_height = 360; param.i_csp = X264_CSP_I420; param.i_log_level = X264_LOG_NONE;
+			x264_t *encoder = x264_encoder_open(&param);
+			x264_picture_alloc(&in, param.i_csp, param.i_width, param.i_height);
+			for (unsigned frame = 0; time(NULL) < end; frame++) {
+				for (int i = 0; i < 640 * 360; i++)
+					in.img.plane[0][i] = (uint8_t)((i % 640 + frame * 3) * (i / 640 + frame) >> 5);
+				in.i_pts = frame;
+				x264_encoder_encode(encoder, &nals, &nr, &in, &out);
+			}
+			x264_encoder_close(encoder);
+			return 0;
+		}
+	END
+	gcc -w -O2 -o "$work/film" "$work/film.c" -lx264 2>/dev/null
+}
+
 load_x264() {
-	if command -v x264 >/dev/null; then
+	if x264 --version >/dev/null 2>&1; then
 		head -c $((320 * 240 * 3 / 2 * 60)) /dev/urandom >"$work/film.yuv"
 		command=(-- x264 --quiet --input-res 320x240 --fps 25 -o /dev/null "$work/film.yuv")
 	elif command -v ffmpeg >/dev/null; then
 		command=(-- ffmpeg -v quiet -f lavfi -i "testsrc=size=640x360:rate=25:duration=$((8 * SECONDS_EACH))" -c:v libx264 -f null -)
+	elif film_program; then
+		command=(-- "$work/film" "$SECONDS_EACH")
 	else
-		missing='there is no x264 and no ffmpeg'
+		missing='there is no x264, no ffmpeg and no libx264-dev'
 	fi
 }
 

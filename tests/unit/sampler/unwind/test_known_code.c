@@ -123,6 +123,37 @@ static void code_of_another_shape_is_not_taken(void **state)
 	nothing_is_known(&f);
 }
 
+/* make_fcontext of Boost.Context: its last instructions */
+static void a_coroutine_begins_where_its_function_returns_to(void **state)
+{
+	static const uint8_t code[] = {
+		0x55,			      /* push %rbp */
+		0xff, 0xe3,		      /* jmp *%rbx */
+		0x48, 0x31, 0xff,	      /* finish: xor %rdi, %rdi */
+		0xe8, 0,    1,	  0, 0, 0xf4, /* call _exit; hlt */
+	};
+	uint8_t other[sizeof(code)];
+	struct fixture f;
+
+	(void)state;
+	search(&f, 0x10c, code, sizeof(code));
+	for (size_t i = 0x10c; i < 0x10c + sizeof(code); i++)
+		assert_int_equal(f.kinds[i], i < 0x10e ? -1 : KNOWN_ROOT);
+	assert_int_equal(f.kinds[0x10c + sizeof(code)], -1);
+	for (size_t i = 0; i < sizeof(code); i++) {
+		memcpy(other, code, sizeof(code));
+		other[i] ^= 0x40;
+		if (i >= 7 && i <= 10) /* where it calls */
+			continue;
+		search(&f, 0x10c, other, sizeof(other));
+		nothing_is_known(&f);
+	}
+	search(&f, TEXT_SIZE - sizeof(code), code, sizeof(code));
+	assert_int_equal(f.kinds[TEXT_SIZE - 1], KNOWN_ROOT);
+	search(&f, TEXT_SIZE - sizeof(code) + 1, code, sizeof(code) - 1);
+	nothing_is_known(&f);
+}
+
 static void text_that_ends_anywhere_is_survived(void **state)
 {
 	struct fixture f;
@@ -144,6 +175,7 @@ int main(void)
 		cmocka_unit_test(a_function_that_switches_stacks_keeps_its_frame),
 		cmocka_unit_test(where_the_frame_pointer_is_lost_the_rule_ends),
 		cmocka_unit_test(code_of_another_shape_is_not_taken),
+		cmocka_unit_test(a_coroutine_begins_where_its_function_returns_to),
 		cmocka_unit_test(text_that_ends_anywhere_is_survived),
 	};
 
