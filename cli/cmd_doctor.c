@@ -15,6 +15,7 @@
 #include "cli/gpu/record_gpu.h"
 #include "cli/info/gpu_facts.h"
 #include "cli/info/host_facts.h"
+#include "cli/options/parse_args.h"
 #include "cli/options/pid_opts.h"
 #include "cli/options/terminal.h"
 #include "core/base/buffer.h"
@@ -250,7 +251,7 @@ static int doctor_main(int argc, char **argv)
 	struct asked asked = { 0 };
 	bool any;
 
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &asked);
+	parse_args(&argp, argc, argv, &asked);
 	privileges_use(RIGHTS_BORROWED); /* the answers hold for record, which has them */
 	any = asked.json ? print_json(&b, asked.pid) : print_text(&b, asked.pid);
 	privileges_use(RIGHTS_OF_CALLER);

@@ -14,6 +14,7 @@
 #include "cli/record/counting.h"
 #include "cli/gpu/gpu_opts.h"
 #include "cli/options/all_users.h"
+#include "cli/options/parse_args.h"
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/profile/source.h"
@@ -413,7 +414,7 @@ void record_opts_parse(int argc, char **argv, struct record_opts *o)
 		.event = "auto",
 		.gpu.timeline = GPU_TIMELINE_DEFAULT,
 	};
-	argp_parse(&record_argp, argc, argv, ARGP_IN_ORDER, NULL, o);
+	parse_args(&record_argp, argc, argv, o);
 }
 
 void record_opts_fini(struct record_opts *o)
