@@ -304,7 +304,9 @@ $(FAKE)/libcuda.so.1: tests/gpu/fake_cuda.c tests/gpu/fake_driver.c tests/gpu/fa
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FAKE_FLAGS) -Wl,-soname,libcuda.so.1 -o $@ $(filter %.c,$^)
 
-$(FAKE_CUPTIS): tests/gpu/fake_cupti.c tests/gpu/fake_records.c tests/gpu/fake_cupti.h tests/gpu/fake_gpu.h Makefile
+FAKE_CUPTI_SRC := $(addprefix tests/gpu/,fake_cupti.c fake_buffers.c fake_clock.c fake_records.c)
+
+$(FAKE_CUPTIS): $(FAKE_CUPTI_SRC) $(wildcard tests/gpu/fake_*.h) Makefile
 	$(call say,SO,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FAKE_FLAGS) -DFAKE_VERSION=$(fake_version) $(if $(findstring lacking,$@),-DFAKE_WITHOUT_FLUSH) \

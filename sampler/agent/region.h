@@ -38,7 +38,7 @@
 #define REGION_PATH_STEPS 127u
 #define REGION_STACK_SIZE 16384u /* for agent_enter() when it must not use the thread's own stack */
 
-#define REGION_SNAPSHOT_MAX 16384u /* bytes of stack */
+#define REGION_SNAPSHOT_MAX 32768u /* bytes of stack */
 /* Python frames beside a snapshot, and the boundary of each of their runs. */
 #define REGION_PYTHON_WORDS 512u
 #define REGION_PYTHON_PAGES 64u /* power of two */

@@ -101,6 +101,19 @@ fold_here() {
 }
 
 # bats test_tags=full
+@test "timer: code made at run time without frame pointers" {
+	started jit_frames 3000
+	truth_holds -v broken=60
+	[ "$(samples decoy)" = 0 ]
+}
+
+@test "timer, attached: code made at run time without frame pointers" {
+	attached jit_frames 4000
+	[ "$(samples decoy)" = 0 ]
+	[ "$(samples '\\[no unwind rule\\]')" -lt "$(($(samples narrow) / 5))" ]
+}
+
+# bats test_tags=full
 @test "timer: ten thousand threads that are shorter than a tick" {
 	started churn 10000 300
 	"$SPROF" fold --time "$data" | awk '
@@ -244,4 +257,18 @@ bears() { # MODE
 	wait ${pids[0]} 2>/dev/null || true
 	run "$SPROF" info --json "$data"
 	echo "$output" | jq -e --argjson used $((after - before)) '.columns[0].sum / $used | debug | . > 0.56 and . < 1.25'
+}
+
+@test "timer: a recording goes to a regular file only" {
+	mkfifo "$BATS_TEST_TMPDIR/fifo"
+	ln -s nowhere "$BATS_TEST_TMPDIR/link"
+	for name in "$BATS_TEST_TMPDIR/fifo" /dev/null; do
+		run timeout 60 "$SPROF" record --source timer -o "$name" -- true
+		[ "$status" -eq 125 ]
+		[ "${lines[0]}" = "sprof: cannot write '$name': it is no regular file, as a recording has to be" ]
+		[ "${lines[1]}" = "hint: choose another file with -o FILE" ]
+	done
+	run timeout 60 "$SPROF" record --source timer -o "$BATS_TEST_TMPDIR/link" -- true
+	[ "$status" -eq 125 ]
+	[[ ${lines[0]} == *": it is a symbolic link, and a recording follows none" ]]
 }
