@@ -236,7 +236,7 @@ static int add_sample(struct reader *r)
 	uint64_t nr_counted = 0; /* 0 = unknown */
 	size_t cut = pprof_prune_stack(r->cuts, r->nr_frames);
 
-	s.stack = import_stack(r->p, r->frames + cut, r->nr_frames - cut);
+	s.stack = import_stack(r->p, r->nr_frames ? r->frames + cut : NULL, r->nr_frames - cut);
 	for (size_t i = 0; i < r->nr_values; i++) {
 		if (r->values[i] > INT64_MAX)
 			return -ERANGE;
