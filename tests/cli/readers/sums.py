@@ -88,22 +88,32 @@ def read_firefox(path, column):
 
 
 def read_chrome(path, column):
-    """Spans are properly nested and never step back; self is what no inner span covers."""
-    tracks = {}
+    """Spans of a track are properly nested; self is what no inner span covers."""
+    tracks = collections.defaultdict(list)
     for event in json.load(open(path))["traceEvents"]:
-        track = tracks.setdefault((event["pid"], event["tid"]), {"open": [], "at": 0})
-        if event["ph"] == "M":
-            continue
-        ts = round(event["ts"] * 1000)
-        assert ts >= track["at"]
-        if track["open"] and ts > track["at"]:
-            yield list(track["open"]), ts - track["at"]
-        track["at"] = ts
-        if event["ph"] == "B":
-            track["open"].append(event["name"])
-        else:
-            assert event["ph"] == "E" and track["open"].pop() == event["name"]
-    assert not any(t["open"] for t in tracks.values())
+        assert event["ph"] in ("M", "X")
+        if event["ph"] == "X":
+            start = round(event["ts"] * 1000)
+            tracks[event["pid"], event["tid"]].append((start, -round(event["dur"] * 1000), event["name"]))
+    for spans in tracks.values():
+        # An outer span is written after those within, so of equal ones the last is the outermost.
+        order = sorted(range(len(spans)), key=lambda i: (spans[i][0], spans[i][1], -i))
+        path, own = [], []
+        for i in order + [None]:
+            start = spans[i][0] if i is not None else float("inf")
+            while path and path[-1][0] <= start:
+                if own[-1]:
+                    yield [name for _, name in path], own[-1]
+                path.pop()
+                own.pop()
+            if i is None:
+                break
+            start, minus_length, name = spans[i]
+            assert not path or start - minus_length <= path[-1][0]
+            if own:
+                own[-1] += minus_length
+            path.append((start - minus_length, name))
+            own.append(-minus_length)
 
 
 def read_json(path, column):
