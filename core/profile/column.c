@@ -90,5 +90,11 @@ enum profile_column column_default(const struct profile *p)
 	for (int i = COLUMN_CPU + 1; i < NR_COLUMNS; i++)
 		if (present[i])
 			return (enum profile_column)i;
+	/* Nothing is left of what filters removed: the column that was shown without them. */
+	if (first && first <= NR_COLUMNS && p->filtered.nr_samples[first - 1])
+		return (enum profile_column)(first - 1);
+	for (int i = COLUMN_CPU; i < NR_COLUMNS; i++)
+		if (p->filtered.nr_samples[i])
+			return (enum profile_column)i;
 	return COLUMN_CPU;
 }
