@@ -36,6 +36,20 @@ decode() {
 	same_sums pprof x.txt cpu
 }
 
+@test "OpenTelemetry's profiles say what the report says, a profile per column" {
+	command -v protoc >/dev/null || skip "needs protoc (protobuf-compiler)"
+	for input in $INPUTS; do
+		"$SPROF" export -f otlp -o x.otlp.gz $input
+		zcat x.otlp.gz | protoc --decode otlp.ProfilesData -I "$READERS" otlp.proto >x.txt
+		same_sums otlp x.txt
+	done
+	cp "$GOLDEN/import/go/heap.pb.gz" ../heap
+	"$SPROF" export -o y.otlp.gz ../heap
+	zcat y.otlp.gz | protoc --decode otlp.ProfilesData -I "$READERS" otlp.proto >y.txt
+	[ "$(python3 "$READERS/sums.py" otlp y.txt alloc_space | awk '{ n += $1 } END { print n }')" = \
+		"$("$SPROF" report --json --column allocated ../heap | jq .bytes)" ]
+}
+
 # bats test_tags=full
 @test "go tool pprof reads pprof, and its sums are the report's" {
 	command -v go >/dev/null || skip "needs go (golang-go)"
@@ -155,7 +169,7 @@ assert int(rows[0]["total_events"]) == 400'
 }
 
 @test "every format is written of nothing, and of stacks that are hidden" {
-	for format in collapsed pprof speedscope firefox chrome callgrind pstats json csv tsv; do
+	for format in collapsed pprof speedscope firefox chrome otlp callgrind pstats json csv tsv; do
 		"$SPROF" export -f $format --from 10h complete.data >nothing
 		"$SPROF" export -f $format --hide . complete.data >hidden
 		case $format in speedscope | firefox | chrome | json) jq . nothing hidden >/dev/null ;; esac
@@ -164,7 +178,7 @@ assert int(rows[0]["total_events"]) == 400'
 
 @test "help has a line for each format, and none is broken at the left edge" {
 	"$SPROF" export --help | sed -n '/^Formats:/,/^$/p' >formats
-	[ "$(grep -c '^  [a-z]' formats)" = 10 ]
+	[ "$(grep -c '^  [a-z]' formats)" = 11 ]
 	[ "$(grep -c '^[^ ]' formats)" = 1 ]
 	run "$SPROF" export -f pprofs complete.data
 	[ "$status" -eq 2 ]

@@ -49,6 +49,23 @@ def read_pprof(path, column):
         yield [f for i in reversed(sample["location_id"]) for f in frames[i]], sample["value"][value]
 
 
+def read_otlp(path, column):
+    data = text_messages(iter(open(path)))
+    one = lambda message, key: message[key][0] if message[key] else 0
+    tables = data["dictionary"][0]
+    strings = tables["string_table"]
+    for table in ("mapping", "location", "function", "link", "attribute", "stack"):
+        assert not tables[table + "_table"][0]  # index 0 is none
+    names = [strings[one(f, "name_strindex")] for f in tables["function_table"]]
+    frames = [[names[one(line, "function_index")] for line in reversed(f["lines"])] for f in tables["location_table"]]
+    profiles = data["resource_profiles"][0]["scope_profiles"][0]["profiles"]
+    types = [strings[one(p["sample_type"][0], "type_strindex")] for p in profiles]
+    for sample in profiles[types.index(column) if column else 0]["samples"]:
+        stack = tables["stack_table"][one(sample, "stack_index")]["location_indices"]
+        assert 0 not in stack and len(sample["values"]) == 1
+        yield [f for i in reversed(stack) for f in frames[i]], sample["values"][0]
+
+
 def read_speedscope(path, column):
     data = json.load(open(path))
     frames = [f["name"] for f in data["shared"]["frames"]]
