@@ -41,6 +41,7 @@ const struct column_info column_table[NR_COLUMNS] = {
 	[COLUMN_TIME] = { "time", "time", "entries", "entry", UNIT_NS, NR_COLUMNS, true, true },
 	[COLUMN_BYTES] = { "bytes", "bytes", "entries", "entry", UNIT_BYTES, NR_COLUMNS, true,
 			   true },
+	[COLUMN_COST] = { "cost", "cost", "entries", "entry", UNIT_COUNT, NR_COLUMNS, true, true },
 };
 
 const char *column_events_name(const struct column_info *info, uint64_t nr)

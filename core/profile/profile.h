@@ -133,6 +133,7 @@ enum profile_column {
 	COLUMN_CONTENTIONS = 16,  /* how often; stacks as in DELAY */
 	COLUMN_TIME = 17,	  /* ns of a time that is none of the others */
 	COLUMN_BYTES = 18,	  /* bytes that are none of the others */
+	COLUMN_COST = 19,	  /* events of a simulation that counted all: instructions, misses */
 	NR_COLUMNS
 };
 
