@@ -13,7 +13,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/path.h"
-#include "symbolizer/fde_length.h"
+#include "symbolizer/dwarf/fde_length.h"
 #include "symbolizer/lookup/string_pool.h"
 #include "symbolizer/symbol_sources.h"
 
@@ -25,7 +25,7 @@ struct fde_source {
 	const char *file_name;
 	const uint8_t *table;
 	uint64_t nr;
-	uint64_t base; /* address of the section, to which functions are relative */
+	uint64_t base;	       /* address of the section, to which functions are relative */
 	const uint8_t *frames; /* .eh_frame, which has the lengths of functions; NULL: none */
 	uint64_t frames_address, frames_size;
 	struct string_pool names;

@@ -33,8 +33,8 @@ struct writer {
 	const struct profile *p;
 	struct buffer *b;
 	struct tree_functions names;
-	uint32_t pid, tid;     /* of the current track */
-	uint64_t end_ns;       /* end of its last span, since the recording began */
+	uint32_t pid, tid; /* of the current track */
+	uint64_t end_ns;   /* end of its last span, since the recording began */
 	struct span *open; /* functions that are open, outermost first */
 	uint32_t *next;	   /* functions of the next sample */
 	size_t nr_open, nr_next, open_capacity, next_capacity;

@@ -40,8 +40,7 @@ static uint32_t string_id(struct writer *w, const char *s)
 }
 
 /* Adds an AnyValue, the field of that number in `message`: `text`, or for NULL the number. */
-static void add_any_value(struct buffer *message, uint32_t field, const char *text,
-			  uint64_t number)
+static void add_any_value(struct buffer *message, uint32_t field, const char *text, uint64_t number)
 {
 	struct buffer value = { 0 }, clean = { 0 };
 
@@ -243,8 +242,8 @@ static void add_unnamed(struct writer *w, struct buffer *b, uint32_t frame)
 	char fallback[64], *name;
 
 	if (m->kind == MODULE_MARKER)
-		name = xstrdup(profile_frame_fallback_name(w->p, frame, fallback,
-							   sizeof(fallback)));
+		name = xstrdup(
+			profile_frame_fallback_name(w->p, frame, fallback, sizeof(fallback)));
 	else
 		name = *base == '[' ? xstrdup(base) : xasprintf("[%s]", base);
 	add_function(w, b, name, NULL);

@@ -26,8 +26,7 @@ static uint32_t node_of(struct callgrind_graph *g, uint32_t frame)
 
 	if (is_new) {
 		*node = (uint32_t)g->nr_nodes;
-		g->nodes =
-			xgrow(g->nodes, &g->nodes_capacity, g->nr_nodes + 1, sizeof(*g->nodes));
+		g->nodes = xgrow(g->nodes, &g->nodes_capacity, g->nr_nodes + 1, sizeof(*g->nodes));
 		g->nodes[g->nr_nodes++] = (struct callgrind_node){ .frame = frame };
 	}
 	return *node;

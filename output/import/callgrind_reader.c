@@ -34,9 +34,10 @@ struct reader {
 	const struct import_opts *opts;
 	struct number_map names[NR_SPACES]; /* number -> string */
 	struct callgrind_graph graph;
-	uint32_t object, file, function;	/* of the costs that are read */
+	uint32_t object, file, function;	     /* of the costs that are read */
 	uint32_t callee_object, callee_file, callee; /* strings */
-	bool callee_has_object, callee_has_file, callee_next; /* the next line is the cost of a call */
+	bool callee_has_object, callee_has_file,
+		callee_next;		       /* the next line is the cost of a call */
 	size_t nr_positions, event, nr_events; /* numbers before the costs; the cost to read */
 	uint32_t event_names[MAX_EVENTS];
 	uint64_t nr_bad, nr_lines;
@@ -141,7 +142,8 @@ static bool read_header(struct reader *r, const char *line)
 	const char *colon = strchr(line, ':');
 	size_t n = colon ? (size_t)(colon - line) : 0;
 
-	if (!colon || !isalpha((unsigned char)*line) || strspn(line, "abcdefghijklmnopqrstuvwxyz") != n)
+	if (!colon || !isalpha((unsigned char)*line) ||
+	    strspn(line, "abcdefghijklmnopqrstuvwxyz") != n)
 		return false;
 	if (n == 6 && !memcmp(line, "events", 6))
 		read_events(r, colon + 1);
@@ -188,7 +190,8 @@ static void read_lines(struct reader *r, char *data, size_t size)
 	char *at = data, *end = data + size;
 
 	while (at < end) {
-		char *newline = memchr(at, '\n', (size_t)(end - at)), *stop = newline ? newline : end;
+		char *newline = memchr(at, '\n', (size_t)(end - at)),
+		     *stop = newline ? newline : end;
 
 		*stop = '\0'; /* a NUL follows the buffer, so its end can be written too */
 		if (stop > at && stop[-1] == '\r')

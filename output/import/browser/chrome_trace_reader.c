@@ -81,8 +81,8 @@ static struct trace_profile *find_profile(struct reader *r, const struct fields 
 			return &r->profiles[i];
 	if (r->nr_profiles == MAX_PROFILES)
 		return NULL;
-	r->profiles = xgrow(r->profiles, &r->profiles_capacity, r->nr_profiles + 1,
-			    sizeof(*r->profiles));
+	r->profiles =
+		xgrow(r->profiles, &r->profiles_capacity, r->nr_profiles + 1, sizeof(*r->profiles));
 	r->profiles[r->nr_profiles] =
 		(struct trace_profile){ .id = e->id, .pid = e->pid, .tid = e->tid };
 	return &r->profiles[r->nr_profiles++];
@@ -128,8 +128,8 @@ static bool is_name(const struct reader *r, const struct fields *e, const char *
 static void begin_event(struct reader *r, const struct fields *e)
 {
 	r->events = xgrow(r->events, &r->events_capacity, r->nr_events + 1, sizeof(*r->events));
-	r->events[r->nr_events++] = (struct event){ e->pid, e->tid, e->name, e->ts,
-						    e->phase == 'X' ? e->dur : NAN };
+	r->events[r->nr_events++] =
+		(struct event){ e->pid, e->tid, e->name, e->ts, e->phase == 'X' ? e->dur : NAN };
 	if (e->phase == 'X' || r->nr_open == MAX_DEPTH)
 		return;
 	r->open = xgrow(r->open, &r->open_capacity, r->nr_open + 1, sizeof(*r->open));
@@ -284,7 +284,8 @@ static void close_last(struct reader *r, struct path *path)
 
 static void open_event(struct reader *r, struct path *path, const struct event *e)
 {
-	struct import_function f = { .name = e->name, .system_name = e->name,
+	struct import_function f = { .name = e->name,
+				     .system_name = e->name,
 				     .module = PROFILE_NONE };
 	double end = e->start_us + e->duration_us;
 

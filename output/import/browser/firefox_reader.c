@@ -119,10 +119,10 @@ static bool read_any_table(struct json_input *in, struct tables *t)
 
 static void tables_fini(struct tables *t)
 {
-	struct json_numbers *all[] = { &t->stack_frame,   &t->stack_prefix, &t->frame_func,
-				       &t->frame_line,	  &t->func_name,    &t->func_resource,
-				       &t->func_file,	  &t->func_source,  &t->func_line,
-				       &t->resource_lib,  &t->source_file };
+	struct json_numbers *all[] = { &t->stack_frame,	 &t->stack_prefix, &t->frame_func,
+				       &t->frame_line,	 &t->func_name,	   &t->func_resource,
+				       &t->func_file,	 &t->func_source,  &t->func_line,
+				       &t->resource_lib, &t->source_file };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		json_numbers_fini(all[i]);
@@ -270,8 +270,7 @@ static void add_samples(struct reader *r, struct thread *t)
 
 static void read_samples(struct json_input *in, struct thread *t)
 {
-	const struct array arrays[] = { { "stack", &t->stacks },
-					{ "weight", &t->weights } };
+	const struct array arrays[] = { { "stack", &t->stacks }, { "weight", &t->weights } };
 
 	if (json_peek(&in->json) != '{') {
 		json_skip(&in->json);

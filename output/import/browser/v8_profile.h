@@ -11,7 +11,7 @@
 #include "output/import/browser/json_input.h"
 
 struct v8_node {
-	double id, parent; /* 0 = none */
+	double id, parent;  /* 0 = none */
 	uint32_t name, url; /* strings */
 	uint32_t line;	    /* 0 = unknown */
 	uint32_t frame;	    /* + 1; 0 = not made yet */

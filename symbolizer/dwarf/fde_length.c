@@ -3,7 +3,7 @@
  * both in the encoding that the CIE's augmentation gives after 'R'.
  * Source: LSB 5.0, "Exception Frames"; DWARF 5, section 6.4.1.
  */
-#include "symbolizer/fde_length.h"
+#include "symbolizer/dwarf/fde_length.h"
 
 #include <stdbool.h>
 
