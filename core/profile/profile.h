@@ -27,7 +27,7 @@ enum module_kind {
 	MODULE_VDSO = 1,   /* frame address = offset from the mapping's start */
 	MODULE_KERNEL = 2, /* the kernel and its modules; frame address = virtual address */
 	MODULE_JIT = 3,	   /* runtime code of process `pid`; frame address = virtual address */
-	MODULE_MARKER = 4, /* not code; frame address = enum marker */
+	MODULE_MARKER = 4, /* not code; frame address = enum marker, or that of repeat_marker.h */
 	MODULE_NAMED = 5,  /* text instead of addresses; frame address = string id of the name */
 	/*
 	 * A Python code object; frame address = line, 0 = unknown. Its frames carry their own
@@ -51,12 +51,21 @@ enum marker {
 	MARKER_OVER_LIMIT = 10,	    /* the recorder's tables had no room for the code's file */
 	MARKER_PARSER_FAILED = 11,  /* reading the unwind rules of this file failed: no rule */
 	MARKER_TOO_LONG = 12,	    /* walking it further would have taken too long */
+	/*
+	 * The same, but the root end is known: below the marker are frames that an earlier walk of
+	 * the thread found, and that are still on the stack.
+	 */
+	MARKER_LEFT_OUT = 13,
+	MARKER_REPEATED = 14, /* frames that are counted and not stored: repeat_marker.h */
 	NR_MARKERS
 };
 
 /* "[unknown]", "[no unwind rule]", ...; "[marker]" for values out of range. */
 const char *marker_name(enum marker marker);
-/* The marker of that name, or of its former name ("[truncated: ..."); -1 for other names. */
+/*
+ * The marker of that name, or of its former name ("[truncated: ..."), or MARKER_REPEATED for a name
+ * of repeat_marker.h; -1 for other names.
+ */
 int marker_from_name(const char *name, size_t size);
 
 struct profile_module {

@@ -41,6 +41,12 @@ struct writer {
 	const char *separator;
 };
 
+/* "kernel" is what readers of traces take for work of a GPU. */
+static const char *category(uint8_t kind)
+{
+	return kind == FUNCTION_KERNEL ? "linux-kernel" : ranking_kind_name(kind);
+}
+
 /* Writes ns as microseconds, exactly, without zeros at the end. */
 static void add_us(struct buffer *b, uint64_t ns)
 {
@@ -65,7 +71,7 @@ static void add_event(struct writer *w, const struct span *span)
 	add_us(w->b, start);
 	buffer_add_string(w->b, ",\"dur\":");
 	add_us(w->b, length);
-	buffer_printf(w->b, ",\"cat\":\"%s\",\"name\":", ranking_kind_name(f->kind));
+	buffer_printf(w->b, ",\"cat\":\"%s\",\"name\":", category(f->kind));
 	text_add_json(w->b, f->name);
 	buffer_add_char(w->b, '}');
 	w->separator = ",\n";

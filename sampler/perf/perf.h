@@ -87,6 +87,8 @@ int perf_process(struct source *s, pid_t pid, struct process **ret_process);
 void perf_reread(struct source *s, struct process *p);
 /* The name of a thread: COMM_SIZE bytes, filled with NUL; valid until the next record. */
 const char *perf_thread_comm(struct source *s, pid_t pid, pid_t tid);
+/* Takes the tables that are finished. */
+void perf_take_tables(struct source *s);
 void perf_on_named(struct source *s, const struct perf_record *r);
 void perf_on_forked(struct source *s, const struct perf_record *r);
 void perf_on_exited(struct source *s, const struct perf_record *r);

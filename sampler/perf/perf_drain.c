@@ -43,8 +43,10 @@ static bool find_rule(void *context, uint64_t module, uint64_t vaddr, struct wal
 	const struct source *s = context;
 	const struct perf_rows *rows = &s->rows[module - 1];
 
-	if (!rows->ready)
+	if (!rows->ready) {
+		snapshot_missed_table(s->files, s->builder, module);
 		return false;
+	}
 	*ret = (struct walk_rule){ .cfa = WALK_CFA_NONE };
 	if (rows->table)
 		*ret = s->rules[unwind_table_find(rows->table, vaddr)];

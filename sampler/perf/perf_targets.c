@@ -73,7 +73,7 @@ static void release_files(struct source *s, uint64_t now)
 	file_release_end(&s->release, s->files, now, on_release, s);
 }
 
-static void take_tables(struct source *s)
+void perf_take_tables(struct source *s)
 {
 	struct built_table built;
 
@@ -93,7 +93,7 @@ static void take_tables(struct source *s)
 		};
 		file = file_table_get(s->files, built.index);
 		file->building = false;
-		file->parser_failed = built.parser_failed;
+		file->parser_failed |= built.parser_failed;
 		if (!table)
 			continue;
 		s->stats.nr_rows += table->nr_rows;
@@ -312,7 +312,7 @@ void perf_tidy(struct source *s)
 	struct process *p, *next;
 	int nr_looks = 0;
 
-	take_tables(s);
+	perf_take_tables(s);
 	runtime_unwind_tidy(s->runtime, now);
 	HASH_ITER (hh, s->processes, p, next) {
 		runtime_unwind_look(s->runtime, p, now);

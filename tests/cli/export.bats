@@ -206,3 +206,10 @@ assert int(rows[0]["total_events"]) == 400'
 	jq -e '.threads[.meta.initialSelectedThreads[0]] | .name == "app" and .processName == "app" and .samples.threadCPUDelta == [90, 90]' x.json
 	jq -e '.meta.sampleUnits.threadCPUDelta == "ns" and all(.threads[]; .processName == "app")' x.json
 }
+
+# Readers of traces take "kernel" for work of a GPU.
+@test "frames of the Linux kernel have a category of their own in trace events" {
+	"$SPROF" export -f chrome -o x.json kinds.folded
+	jq -e '[.traceEvents[] | select(.cat == "linux-kernel")] | length > 0' x.json
+	jq -e '[.traceEvents[] | select(.cat == "kernel")] == []' x.json
+}
