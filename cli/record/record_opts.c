@@ -37,6 +37,7 @@ enum { /* keys of the options without a letter */
        OPT_STOP_ON_RANGE_END,
        OPT_BACKTRACE,
        OPT_TIMELINE,
+       OPT_CUDA_API,
        OPT_PROCESSES,
        OPT_CALLS,
        OPT_ALL_USERS,
@@ -107,6 +108,11 @@ static const struct argp_option options[] = {
 	{ "gpu-timeline", OPT_TIMELINE, "MAX", 0,
 	  "Keep the first MAX kernels, copies and waits of the GPU one by one, for sprof export -f "
 	  "chrome (default: 100000); the rest is counted in the sums only: up to 1000000, or off",
+	  0 },
+	{ "cuda-api", OPT_CUDA_API, "WHICH", 0,
+	  "Count calls of CUDA's driver API (driver, the default), of its runtime API too "
+	  "(runtime), "
+	  "or every call of both (all), not only those that launch, copy, allocate or wait",
 	  0 },
 	{ "clock", OPT_CLOCK, "NAME", 0,
 	  "Time that is sampled: cpu (default), or wall, which sees threads that wait and needs "
@@ -290,6 +296,8 @@ static void parse_gpu(int key, const char *text, struct record_opts *o, struct a
 			   GPU_TIMELINE_MAX);
 	if (key == OPT_CAPTURE && !record_gpu_parse_capture(text, &o->gpu))
 		argp_error(state, "'%s' is neither cudaProfilerApi nor nvtx:NAME", text);
+	if (key == OPT_CUDA_API && !record_gpu_parse_api(text, &o->gpu))
+		argp_error(state, "'%s' is not driver, runtime or all", text);
 	if (key == OPT_BACKTRACE && !record_gpu_parse_backtrace(text, &o->gpu))
 		argp_error(state,
 			   "'%s' is not all, kernel, memory or sync, some of them with commas, "
@@ -330,6 +338,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_CAPTURE:
 	case OPT_TIMELINE:
 	case OPT_PROCESSES:
+	case OPT_CUDA_API:
 	case OPT_BACKTRACE: parse_gpu(key, arg, o, state); return 0;
 	case OPT_CALLS: add_calls(arg, o, state); return 0;
 	case 'q': o->quiet = true; return 0;

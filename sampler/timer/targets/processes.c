@@ -42,6 +42,17 @@ int timer_processes_init(struct timer_processes *s, const struct timer_region_co
 
 /* ---- mappings */
 
+/* What is known of runtime code outlives a new list of mappings. */
+static void keep_runtime(struct runtime_regions *now, struct runtime_regions *before)
+{
+	const struct runtime_regions bounds = *now;
+
+	*now = *before;
+	now->low = bounds.low;
+	now->high = bounds.high;
+	*before = (struct runtime_regions){ 0 };
+}
+
 /* Nothing tells us what is unmapped, so the whole of /proc/PID/maps is read each time. */
 static int read_maps(struct timer_processes *s, struct timer_process *p)
 {
@@ -67,6 +78,7 @@ static int read_maps(struct timer_processes *s, struct timer_process *p)
 		now.known_ns = p->maps.known_ns;
 		now.read_ns = p->maps.read_ns;
 		process_new_epoch(&now);
+		keep_runtime(&now.runtime, &p->maps.runtime);
 		process_fini(&p->maps);
 		p->maps = now;
 	} else {
@@ -216,6 +228,7 @@ static void poll_process(struct timer_processes *s, struct timer_process *p, uin
 		timer_reread(s, p, now - REREAD_NS);
 	else if (!s->stopping && now > UNMAPPED_NS)
 		timer_reread(s, p, now - UNMAPPED_NS);
+	timer_publish_look(&s->publish, p, now);
 	if (!timer_threads_poll(p, now, s->stopping, &nr_limits))
 		p->ended_ns = now;
 	hit_threads(s, p, nr_limits);

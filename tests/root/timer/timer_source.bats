@@ -54,6 +54,17 @@ fold_here() {
 	truth_holds
 }
 
+# A record in the ring must take the deepest stack that is kept.
+@test "timer: recursion of 5000 frames keeps root and leaf and says what is missing" {
+	started recursion 1500 5000
+	awk '
+		/;bottom [0-9.]+$/ { all += $NF }
+		/;_start;.*;main;recurse;.*;\[incomplete: too deep\];recurse;.*;bottom [0-9.]+$/ { good += $NF }
+		END { print good, all; exit !(all > 50 && good > 0.95 * all) }
+	' "$folded"
+	[ "$("$SPROF" info --json "$data" | jq '.lost < 5')" = true ]
+}
+
 @test "timer: eight threads" {
 	started threads8 3000
 	truth_holds
@@ -87,6 +98,19 @@ fold_here() {
 @test "timer: libraries that share an address over time" {
 	started dlopen 3000
 	truth_holds
+}
+
+# bats test_tags=full
+@test "timer: code made at run time without frame pointers" {
+	started jit_frames 3000
+	truth_holds -v broken=60
+	[ "$(samples decoy)" = 0 ]
+}
+
+@test "timer, attached: code made at run time without frame pointers" {
+	attached jit_frames 4000
+	[ "$(samples decoy)" = 0 ]
+	[ "$(samples '\\[no unwind rule\\]')" -lt "$(($(samples narrow) / 5))" ]
 }
 
 # bats test_tags=full
