@@ -146,6 +146,10 @@ picture() {
 	"$SPROF" diff --by process --json processes.data processes.data >d.json
 	jq -e '.by == "process" and ([.rows[].function] | sort) == ["batch", "gone", "master", "worker"]' d.json
 	jq -e '.rows[] | select(.function == "worker") | .before.self == 70' d.json
+	"$SPROF" diff --by user --json processes.data complete.data >d.json
+	jq -e '[.rows[] | [.function, .before.self]] | sort == [["[not known]", 5], ["root", 10], ["user 4242", 15], ["www-data", 70]]' d.json
+	"$SPROF" diff --by container --json processes.data complete.data >d.json
+	jq -e '[.rows[] | [.function, .before.self]] | sort == [["[no container]", 25], ["[not known]", 5], ["docker 0123456789ab", 70]]' d.json
 	"$SPROF" diff --by user processes.data complete.data >d.txt
 	grep -qE '^gone .* www-data$' d.txt
 	grep -qE ' User *$' d.txt
