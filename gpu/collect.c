@@ -27,6 +27,7 @@
  */
 #define FLUSH_SHARE 64
 #define FLUSH_MIN_NS 1000000000ull
+#define FUTURE_NS 1000000000ull /* work that ends later than now by more is refused: untrusted */
 
 struct gpu_collect {
 	struct shared_region *region;
@@ -43,7 +44,7 @@ struct gpu_collect {
 	struct memory_points memory;
 	union gpu_any_record *postponed; /* work whose call has not come yet */
 	size_t nr_postponed, postponed_capacity;
-	uint64_t nr_without_call;
+	uint64_t nr_without_call, nr_in_future;
 	uint64_t nr_without_record;	 /* launches */
 	struct number_map communication; /* by name of a kernel: 1 = it communicates */
 	uint64_t start_ns, flushed_ns, now_ns, stopped_ns;
@@ -78,6 +79,7 @@ struct gpu_collect *gpu_collect_new(struct shared_region *region,
 static void take_call(struct gpu_collect *c, const struct gpu_rec_api *call)
 {
 	api_calls_add(&c->calls, call);
+	names_note_call(&c->names, call->stack, call->name);
 	if (call->api_class == GPU_API_SYNC || call->api_class == GPU_API_MEMCPY)
 		recent_add(&c->blame.syncs, call->head.tid, call->start_ns, call->end_ns,
 			   call->stack);
@@ -123,6 +125,11 @@ static void place_work(struct gpu_collect *c, const union gpu_any_record *record
 	const struct gpu_work *w = &record->work;
 	struct timeline_work work;
 
+	api_calls_has_record(&c->calls, w->correlation, w->graph, c->now_ns);
+	if (w->end_ns > c->now_ns && w->end_ns - c->now_ns > FUTURE_NS) {
+		c->nr_in_future++;
+		return;
+	}
 	activities_take(&c->activities, record, call);
 	if (w->head.type == GPU_RECORD_SYNC) /* the host waits, the GPU does nothing */
 		return;
@@ -138,12 +145,10 @@ static void place_work(struct gpu_collect *c, const union gpu_any_record *record
 		.class = class_of(c, record),
 	};
 	timeline_add(&c->timeline, w->device, &work);
-	if (call) {
+	if (call)
 		runs_take_work(&c->runs, w, call->start_ns);
-		api_calls_close(&c->calls, call);
-	} else {
+	else
 		c->nr_without_call++;
-	}
 }
 
 /*
@@ -178,6 +183,9 @@ static void take_record(void *context, const union gpu_any_record *record)
 		memory_points_take(&c->memory, &record->memory);
 		break;
 	case GPU_RECORD_RANGE: runs_take_range(&c->runs, &record->range, c->now_ns); break;
+	case GPU_RECORD_UNTIMED:
+		api_calls_has_record(&c->calls, record->untimed.correlation, 0, c->now_ns);
+		break;
 	case GPU_RECORD_POOL: memory_points_take_pool(&c->memory, &record->pool); break;
 	case GPU_RECORD_PAD:
 	case GPU_RECORD_OVERHEAD:
@@ -232,6 +240,7 @@ static void look_at_header(struct gpu_collect *c)
 	shared_region_header(c->region, header);
 	c->timeline.watched_from_ns = header->active_ns;
 	c->stopped_ns = header->stopped_ns;
+	c->calls.want = header->config.want;
 	if (header->config.capture)
 		look_at_windows(c, header);
 	c->ended_at_once = header->state == GPU_STATE_ACTIVE;
@@ -240,15 +249,17 @@ static void look_at_header(struct gpu_collect *c)
 
 size_t gpu_collect_drain(struct gpu_collect *c, uint64_t now_ns)
 {
-	size_t nr = take_records(c, now_ns);
-	uint64_t since;
+	uint64_t since, awaited_ns;
+	size_t nr;
 
 	if (!c->timeline.watched_from_ns)
 		look_at_header(c);
+	nr = take_records(c, now_ns);
+	awaited_ns = api_calls_oldest_awaited(&c->calls, now_ns);
 	if (!c->start_ns)
 		c->start_ns = c->flushed_ns = now_ns;
-	timeline_advance(&c->timeline, now_ns);
-	runs_flush(&c->runs, now_ns);
+	timeline_advance(&c->timeline, now_ns, awaited_ns);
+	runs_flush(&c->runs, now_ns, awaited_ns);
 	since = now_ns - c->flushed_ns;
 	if (since >= FLUSH_MIN_NS && since >= (now_ns - c->start_ns) / FLUSH_SHARE)
 		flush(c, now_ns);
@@ -272,6 +283,7 @@ static void write_counters(struct gpu_collect *c)
 		{ "activities too late for their place", c->timeline.nr_late },
 		{ "activities whose call was not recorded", c->nr_without_call },
 		{ COUNTER_WITHOUT_RECORD, c->nr_without_record },
+		{ "activities in the future", c->nr_in_future },
 		{ COUNTER_RUNS_LEFT_OUT, c->runs.nr_left_out },
 		{ COUNTER_ACTIVITIES_LEFT_OUT, c->activities.nr_left_out },
 	};
@@ -298,11 +310,16 @@ void gpu_collect_finish(struct gpu_collect *c, uint64_t now_ns)
 	note_lost_launches(c);
 	timeline_finish(&c->timeline,
 			c->stopped_ns && c->stopped_ns < now_ns ? c->stopped_ns : now_ns);
-	runs_flush(&c->runs, UINT64_MAX);
+	runs_flush(&c->runs, UINT64_MAX, UINT64_MAX);
 	runs_write_started(&c->runs);
 	flush(c, now_ns);
 	memory_points_flush(&c->memory, UINT64_MAX);
 	write_counters(c);
+}
+
+void gpu_collect_name_frames(const struct gpu_collect *c, struct profile *vocabulary)
+{
+	names_apply_calls(&c->names, vocabulary);
 }
 
 void gpu_collect_free(struct gpu_collect *c)

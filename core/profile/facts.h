@@ -87,7 +87,7 @@ struct fact_gpu_work {
 /* Calls of one function of the CUDA API. Key: the fields up to name. */
 struct fact_gpu_api {
 	uint64_t pid;
-	uint64_t runtime; /* 1: a cuda...() function; these call cu...() functions */
+	uint64_t runtime; /* 1: a cuda...() function; its calls of cu...() are not counted */
 	uint64_t name;	  /* string */
 	uint64_t calls, total_ns, max_ns;
 };
@@ -136,6 +136,9 @@ struct fact_gpu_counter {
 
 /* Counts the runs that have no row of FACT_RANGE_RUN. */
 #define COUNTER_RUNS_LEFT_OUT "runs of ranges not kept"
+
+/* Counts work that ran when the recording ended: its time counts up to then. */
+#define COUNTER_STILL_RUNNING "activities still running at the end"
 
 /* Set to 1 for a process that was not to be recorded. */
 #define COUNTER_PROCESS_LEFT_OUT "process left out by --gpu-processes"

@@ -99,24 +99,26 @@ void collect_watch(void)
 		competing_profiler_watch();
 }
 
-/* What is left to write once CUPTI has been read. */
-static void end(uint32_t state)
+/* What is left to write once CUPTI has been read. Collection ended at stopped_ns. */
+static void end(uint32_t state, uint64_t stopped_ns)
 {
 	range_flush_open();
 	thread_publish_counts();
-	agent.region->stopped_ns = clock_now_ns();
+	agent.region->stopped_ns = stopped_ns;
 	agent_set_state(state);
 }
 
 void collect_stop(void)
 {
+	uint64_t now = clock_now_ns(); /* later calls are not seen: no time after this is idle */
+
 	if (!agent.collecting)
 		return;
 	__atomic_store_n(&agent.collecting, 0, __ATOMIC_RELEASE);
 	capture_end();
 	competing_profiler_ignore();
 	subscription_stop();
-	end(GPU_STATE_DETACHED);
+	end(GPU_STATE_DETACHED, now);
 }
 
 void collect_at_exit(void)
@@ -126,5 +128,5 @@ void collect_at_exit(void)
 	capture_end();
 	subscription_report_early();
 	subscription_flush_at_exit();
-	end(GPU_STATE_EXITED);
+	end(GPU_STATE_EXITED, clock_now_ns());
 }

@@ -246,6 +246,8 @@ struct agent_sample {
 	__u8 gil;	    /* enum py_gil */
 };
 _Static_assert(sizeof(struct agent_sample) == 40, "whole words");
+_Static_assert(1 + sizeof(struct agent_sample) / 8 + MAX_USER_FRAMES <= RING_MAX_RECORD,
+	       "a ring takes the deepest stack");
 
 /*
  * A stack that the recorder unwinds: a sample; this; nr_frames words of Python frames, each run as

@@ -29,6 +29,7 @@
 #include "sampler/agent/rendezvous.h"
 #include "sampler/attach/own_library.h"
 #include "sampler/selection/admission.h"
+#include "sampler/target/attach_error.h"
 #include "sampler/target/exec_environment.h"
 #include "sampler/sink/limits.h"
 #include "sampler/target/mapped_file.h"
@@ -184,14 +185,11 @@ static int add_target(void *context, pid_t id, struct process_tree *tree)
 	pid_t pid = id;
 	int err = targets_add(s->targets, id, &pid);
 
+	if (!err && s->processes.callers_only && !privileges_caller_may_read(pid))
+		err = -EPERM;
 	if (err) {
-		log_error(-err, "attach to process %d", (int)id);
-		log_hint("it may have ended: pgrep -l NAME lists what runs");
+		attach_error_report("attach to", id, err);
 		return err;
-	}
-	if (s->processes.callers_only && !privileges_caller_may_read(pid)) {
-		log_error(EPERM, "attach to process %d", (int)id);
-		return -EPERM;
 	}
 	admission_add(s->admission, pid);
 	err = timer_attach(&to, s->rendezvous, pid);
