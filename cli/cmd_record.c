@@ -421,26 +421,6 @@ static int run(struct recording *r)
 	return err ? 1 : 0;
 }
 
-static const struct source_ops *choose_source(const struct record_opts *o)
-{
-	enum rights before = privileges_use(RIGHTS_BORROWED);
-	const struct source_ops *ops = record_source_choose(o);
-
-	privileges_use(before);
-	return ops;
-}
-
-/*
- * With borrowed rights and other users' processes there is none: whoever can write the cache would
- * choose where in their memory a walk reads.
- */
-static struct table_cache *open_cache(const struct record_opts *opts)
-{
-	if (opts->no_cache || (opts->all_users && privileges_are_borrowed()))
-		return NULL;
-	return table_cache_open();
-}
-
 /* What needs no source yet. 0 or -errno, reported. */
 static int prepare(struct recording *r, struct record_opts *opts)
 {
@@ -455,9 +435,9 @@ static int prepare(struct recording *r, struct record_opts *opts)
 	err = opts->debuginfod ? debuginfod_open(show_fetching, r, &r->debuginfod) : 0;
 	if (err)
 		return err;
-	r->cache = open_cache(opts);
+	r->cache = record_open_table_cache(opts);
 	stop_signals_catch();
-	r->ops = choose_source(opts);
+	r->ops = record_source_choose(opts);
 	return r->ops ? 0 : -ENOTSUP;
 }
 

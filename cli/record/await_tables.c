@@ -4,10 +4,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/record/record_opts.h"
 #include "cli/record/stop_signals.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/profile/source.h"
+#include "core/rights/privileges.h"
+#include "sampler/unwind/table_cache.h"
 
 #define SILENT_MS 200
 #define WAIT_MS 1000
@@ -23,6 +26,13 @@ static size_t wait_until(const struct source_ops *ops, struct source *source, ui
 		nr_missing = ops->await_tables(source, STEP_MS);
 	while (nr_missing && !stop_signals_caught() && monotonic_ns() < start_ns + ms * 1000000);
 	return stop_signals_caught() ? 0 : nr_missing;
+}
+
+struct table_cache *record_open_table_cache(const struct record_opts *opts)
+{
+	if (opts->no_cache || (opts->all_users && privileges_are_borrowed()))
+		return NULL;
+	return table_cache_open();
 }
 
 void record_await_tables(const struct source_ops *ops, struct source *source)

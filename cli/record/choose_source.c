@@ -13,6 +13,7 @@
 #include "core/base/log.h"
 #include "cli/record/record_opts.h"
 #include "core/profile/source.h"
+#include "core/rights/privileges.h"
 #include "sampler/runtime.h"
 
 /* Reports each source of that name, or all with "auto", that does not work, with its remedy. */
@@ -151,8 +152,10 @@ static const struct source_ops *find_usable(const char *name)
 	return NULL;
 }
 
+/* Examining targets takes the rights that recording them takes. */
 const struct source_ops *record_source_choose(const struct record_opts *opts)
 {
+	enum rights before = privileges_use(RIGHTS_BORROWED);
 	const struct source_ops *chosen;
 	struct prospect p;
 
@@ -160,5 +163,6 @@ const struct source_ops *record_source_choose(const struct record_opts *opts)
 	chosen = strcmp(opts->source, "auto") ? find_usable(opts->source) : choose_best(&p);
 	if (chosen)
 		warn_of_gaps(chosen, &p);
+	privileges_use(before);
 	return chosen;
 }
