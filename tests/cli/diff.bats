@@ -158,3 +158,13 @@ picture() {
 	run "$SPROF" diff --by x processes.data processes.data
 	[ "$status" -eq 2 ]
 }
+
+@test "totals that differ are said, with the option that compares values" {
+	cd "$BATS_TEST_TMPDIR"
+	printf 'a;b 30\na;c 30\n' >before
+	printf 'a;b 60\na;c 48\n' >after
+	"$SPROF" diff before after | grep -qxF 'after is 1.80 times before in total (60 -> 108): --absolute compares values'
+	[ "$("$SPROF" diff --absolute before after | grep -c 'in total')" = 0 ]
+	printf 'a;b 32\na;c 32\n' >near
+	[ "$("$SPROF" diff before near | grep -c 'in total')" = 0 ]
+}

@@ -1,8 +1,8 @@
 /*
  * The import tables of other modules are made to point to the four functions below; each gives up
  * our subscription and then calls the real one. Kineto registers its clock first, then its buffers,
- * and may never subscribe: what we still have is read before the clock changes. The lock is held until the real function has
- * returned: otherwise our own retry could subscribe first.
+ * and may never subscribe: what we still have is read before the clock changes. The lock is held
+ * until the real function has returned: otherwise our own retry could subscribe first.
  *
  * The program may have a libcupti of its own beside the one that we mapped. The driver serves one
  * at a time, and modules are bound to the program's: then that one has the real functions.
