@@ -130,6 +130,11 @@ AGAIN = +@$(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAG
 
 all: $(SPROF) $(HOST_LIB) $(B)/libsprof.so $(GPU_AGENT)
 
+# What is compiled into cached unwind tables as their version: they are good for this code only.
+TABLE_CODE := $(sort $(wildcard sampler/unwind/*.[ch] sampler/unwind/*/*.[ch] core/base/elf_*.[ch] \
+	core/portable/walk*.h))
+TABLE_CODE_HDR := $(B)/sampler/unwind/table_code.h
+
 # What the tests need besides sprof.
 tests-all: all $(UNIT_BINS) $(DRIVER_BINS) $(TARGET_LIBS) $(TARGET_BINS) $(B)/tests/gpu/fakes.stamp $(DIST_ARCHIVE)
 
@@ -153,7 +158,10 @@ $(B)/flags.stamp: FORCE
 $(B)/objects.stamp: FORCE
 	$(call write_if_changed,$(sort $(HOST_OBJS)))
 
-$(B)/%.o: %.c $(B)/flags.stamp | $(SKELS) $(ASSET_HDRS)
+$(TABLE_CODE_HDR): $(TABLE_CODE)
+	@mkdir -p $(@D); printf '#define TABLE_CODE 0x%sull\n' "$$(cat $^ | sha256sum | cut -c1-16)" >$@
+
+$(B)/%.o: %.c $(B)/flags.stamp | $(SKELS) $(ASSET_HDRS) $(TABLE_CODE_HDR)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<

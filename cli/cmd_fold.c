@@ -32,7 +32,9 @@ static const struct argp_option options[] = {
 	  "What to count: cpu, gpu, gpu-idle, launches, ... (default: CPU time if there is any)",
 	  0 },
 	{ "time", OPTION_TIME, NULL, 0,
-	  "Count CPU time in ns (default: samples); GPU columns are in ns or bytes anyway", 0 },
+	  "Count CPU time in ns (default: samples); other columns, and imported files whose "
+	  "samples weigh differently, are in their unit anyway",
+	  0 },
 	{ 0 }
 };
 
@@ -91,7 +93,9 @@ static int fold_main(int argc, char **argv)
 		view_close(&v);
 		return 1;
 	}
-	collapsed_write(&b, v.tree, o.time || v.summary.info->exact);
+	collapsed_write(&b, v.tree,
+			o.time || v.summary.info->exact || v.summary.column == COLUMN_EVENTS ||
+				v.profile->meta.weighted);
 	err = view_write(o.output, &b);
 	buffer_fini(&b);
 	view_close(&v);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/log.h"
 #include "core/profile/source.h"
 #include "gpu/activities.h"
 #include "gpu/api_calls.h"
@@ -44,8 +45,10 @@ struct gpu_collect {
 	union gpu_any_record *postponed; /* work whose call has not come yet */
 	size_t nr_postponed, postponed_capacity;
 	uint64_t nr_without_call, nr_in_future;
+	uint64_t nr_without_record;	 /* launches */
 	struct number_map communication; /* by name of a kernel: 1 = it communicates */
 	uint64_t start_ns, flushed_ns, now_ns, stopped_ns;
+	bool ended_at_once; /* the target has not written what it had at its end */
 };
 
 struct gpu_collect *gpu_collect_new(struct shared_region *region,
@@ -81,7 +84,19 @@ static void take_call(struct gpu_collect *c, const struct gpu_rec_api *call)
 			   call->stack);
 }
 
-/* True for kernels of NCCL, RCCL and NVSHMEM, by name. */
+/* True for names of kernels of NCCL, RCCL and NVSHMEM. */
+static bool names_communication(const char *name)
+{
+	/* NCCL: ncclKernel_ before 2.19; the last two use symmetric memory, from 2.27 on */
+	static const char *const parts[] = { "ncclDevKernel", "ncclKernel", "ncclSymDevKernel",
+					     "ncclSymkDevKernel", "nvshmem" };
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (strstr(name, parts[i]))
+			return true;
+	return false;
+}
+
 static bool is_communication(struct gpu_collect *c, uint32_t name)
 {
 	bool is_new;
@@ -89,9 +104,7 @@ static bool is_communication(struct gpu_collect *c, uint32_t name)
 	struct buffer text = { 0 };
 
 	if (is_new && shared_region_string(c->region, name, &text))
-		*known = strstr(buffer_cstring(&text), "ncclDevKernel") ||
-			 strstr(buffer_cstring(&text), "ncclKernel") ||
-			 strstr(buffer_cstring(&text), "nvshmem");
+		*known = names_communication(buffer_cstring(&text));
 	buffer_fini(&text);
 	return *known;
 }
@@ -131,10 +144,11 @@ static void place_work(struct gpu_collect *c, const union gpu_any_record *record
 		.class = class_of(c, record),
 	};
 	timeline_add(&c->timeline, w->device, &work);
-	if (call)
+	if (call) {
 		runs_take_work(&c->runs, w, call->start_ns);
-	else
+	} else {
 		c->nr_without_call++;
+	}
 }
 
 /*
@@ -229,6 +243,7 @@ static void look_at_header(struct gpu_collect *c)
 	c->calls.want = header->config.want;
 	if (header->config.capture)
 		look_at_windows(c, header);
+	c->ended_at_once = header->state == GPU_STATE_ACTIVE;
 	free(header);
 }
 
@@ -268,6 +283,7 @@ static void write_counters(struct gpu_collect *c)
 		{ "activities too late for their place", c->timeline.nr_late },
 		{ "activities whose call was not recorded", c->nr_without_call },
 		{ "activities in the future", c->nr_in_future },
+		{ COUNTER_WITHOUT_RECORD, c->nr_without_record },
 		{ COUNTER_RUNS_LEFT_OUT, c->runs.nr_left_out },
 		{ COUNTER_ACTIVITIES_LEFT_OUT, c->activities.nr_left_out },
 	};
@@ -276,11 +292,22 @@ static void write_counters(struct gpu_collect *c)
 		tables_write_counter(&c->tables, counters[i].name, counters[i].value);
 }
 
+/* What CUPTI still had when the target ended, by os._exit() or a signal, is gone. */
+static void note_lost_launches(struct gpu_collect *c)
+{
+	c->nr_without_record = c->ended_at_once ? api_calls_nr_without_record(&c->calls) : 0;
+	if (c->nr_without_record)
+		log_warning("process %d ended without its exit handlers (_exit or a signal): "
+			    "%llu launches have no record",
+			    (int)c->opts.pid, (unsigned long long)c->nr_without_record);
+}
+
 void gpu_collect_finish(struct gpu_collect *c, uint64_t now_ns)
 {
 	take_records(c, now_ns);
 	take_records(c, now_ns); /* places what the first pass postponed */
 	look_at_header(c);
+	note_lost_launches(c);
 	timeline_finish(&c->timeline,
 			c->stopped_ns && c->stopped_ns < now_ns ? c->stopped_ns : now_ns);
 	runs_flush(&c->runs, UINT64_MAX, UINT64_MAX);

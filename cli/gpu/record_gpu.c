@@ -213,7 +213,7 @@ static void drain_target(struct target *t)
 /* ---- what the command calls */
 
 int record_gpu_new(const struct record_gpu_opts *opts, bool python, const struct sandbox *sandbox,
-		   struct record_gpu **ret)
+		   struct table_cache *cache, struct record_gpu **ret)
 {
 	enum gpu_mode mode = opts->mode;
 	char *library = mode == GPU_OFF ? NULL : own_library_find(GPU_LIBRARY);
@@ -235,7 +235,7 @@ int record_gpu_new(const struct record_gpu_opts *opts, bool python, const struct
 	g->run_room = MAX_RUNS;
 	g->library = library;
 	err = gpu_guests_new(&g->guests);
-	g->publisher = walk_publisher_new(python, sandbox);
+	g->publisher = walk_publisher_new(python, sandbox, cache);
 	if (err || !g->publisher) {
 		log_error(err ? -err : ENOMEM, "wait for GPU data");
 		record_gpu_free(g);

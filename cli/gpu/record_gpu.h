@@ -22,6 +22,7 @@ enum gpu_mode {
 struct launch;
 struct record_gpu;
 struct sandbox;
+struct table_cache;
 struct sink;
 
 /* What is collected, when, and with which stacks. */
@@ -44,7 +45,7 @@ struct record_gpu_opts {
  * the library is not installed. Returns 0 or -errno, reported.
  */
 int record_gpu_new(const struct record_gpu_opts *opts, bool python, const struct sandbox *sandbox,
-		   struct record_gpu **ret_gpu);
+		   struct table_cache *cache, struct record_gpu **ret_gpu);
 /* Every function below accepts NULL and then does nothing. */
 void record_gpu_free(struct record_gpu *gpu);
 

@@ -40,6 +40,7 @@ enum { /* keys of the options without a letter */
        OPT_CALLS,
        OPT_ALL_USERS,
        OPT_NO_CHILDREN,
+       OPT_NO_CACHE,
        OPT_CGROUP
 };
 
@@ -91,6 +92,10 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "no-python", OPT_NO_PYTHON, NULL, 0,
 	  "Show the interpreter's own frames instead of those of the Python code that it runs", 0 },
+	{ "no-cache", OPT_NO_CACHE, NULL, 0,
+	  "Build all unwind tables anew: neither read nor write those that are kept in "
+	  "~/.cache/sprof",
+	  0 },
 	{ "gpu", OPT_GPU, "MODE", 0,
 	  "Collect GPU work and NVTX ranges: auto (default; of programs that have them), on, off",
 	  0 },
@@ -316,6 +321,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'u': parse_user(arg, o, state); return 0;
 	case OPT_CGROUP: add_cgroup(arg, o, state); return 0;
 	case OPT_NO_CHILDREN: o->no_children = true; return 0;
+	case OPT_NO_CACHE: o->no_cache = true; return 0;
 	case OPT_NO_PYTHON: o->no_python = true; return 0;
 	case OPT_DELAY: o->delay_ns = parse_duration(arg, state); return 0;
 	case OPT_STOP_ON_RANGE_END: o->gpu.capture_once = true; return 0;

@@ -131,6 +131,9 @@ struct fact_gpu_counter {
 /* Counts the activities that have no row of FACT_GPU_ACTIVITY. */
 #define COUNTER_ACTIVITIES_LEFT_OUT "activities left out of the timeline"
 
+/* Counts what the target launched before it ended by _exit() or a signal. */
+#define COUNTER_WITHOUT_RECORD "launches without a record"
+
 /* Counts the runs that have no row of FACT_RANGE_RUN. */
 #define COUNTER_RUNS_LEFT_OUT "runs of ranges not kept"
 
@@ -177,6 +180,10 @@ struct fact_gpu_activity {
 	uint64_t call_duration_ns;
 	uint64_t bytes; /* copied or set */
 	uint64_t graph; /* id of the executable graph it ran in; 0 = none */
+	/* of a kernel */
+	uint64_t grid[3], block[3];
+	uint64_t registers;    /* per thread */
+	uint64_t shared_bytes; /* of a block, static and dynamic */
 };
 
 /*
@@ -247,6 +254,7 @@ enum limit {
 	LIMIT_THREADS = 15,	  /* threads of one process that can have a timer */
 	LIMIT_DELETED_FILES = 16, /* deleted files that are kept open for their names */
 	LIMIT_READS = 17,	  /* processes whose memory could not be read in time */
+	LIMIT_LOST_CLAIMS = 18,	  /* samples that a process can have lost */
 	NR_LIMITS
 };
 

@@ -318,6 +318,7 @@ static bool is_loss(const char *counter)
 		"rings given up",
 		"sums that made no sense",
 		"activities too late for their place",
+		COUNTER_WITHOUT_RECORD,
 		COUNTER_RUNS_LEFT_OUT,
 	};
 

@@ -25,7 +25,7 @@
 #include "core/portable/walk_tables.h"
 
 #define REGION_MAGIC 0x31474552464f5253ull /* "SROFREG1" */
-#define REGION_VERSION 4u
+#define REGION_VERSION 5u
 
 #define REGION_CODE_SIZE 32768u
 #define REGION_MAX_THREADS 65536u

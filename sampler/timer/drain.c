@@ -101,8 +101,12 @@ static bool open_module(void *context, uint64_t module, struct snapshot_file *re
 static bool find_rule(void *context, uint64_t module, uint64_t vaddr, struct walk_rule *ret)
 {
 	const struct timer_drain *d = context;
+	const struct timer_publish *t = &d->processes->publish;
 
-	return walk_arena_find_rule(d->processes->publish.arena, (uint32_t)module - 1, vaddr, ret);
+	if (walk_arena_find_rule(t->arena, (uint32_t)module - 1, vaddr, ret))
+		return true;
+	snapshot_missed_table(t->files, t->builder, module);
+	return false;
 }
 
 static struct snapshot_result unwind(struct timer_drain *d, const struct timer_process *p,

@@ -12,6 +12,7 @@
 #include "sampler/timer/source_timer.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +43,7 @@
 #include "sampler/timer/rendezvous.h"
 #include "sampler/timer/wake.h"
 #include "sampler/timer/wake_signal.h"
+#include "sampler/walk/stack_tables.h"
 #include "sampler/walk/table_builder.h"
 
 #define SETTLE_NS (1000ull * 1000)
@@ -195,6 +197,14 @@ static int add_target(void *context, pid_t id, struct process_tree *tree)
 	return err;
 }
 
+static void order_tables(struct source *s)
+{
+	size_t left = STACK_TABLES_MAX;
+
+	for (const struct timer_process *p = s->processes.first; p && left; p = p->next)
+		left -= stack_tables_first(&p->maps, s->processes.publish.builder, left);
+}
+
 static int add_targets(struct source *s, const struct source_config *config)
 {
 	struct process_tree tree = { 0 };
@@ -253,7 +263,7 @@ static int make_parts(struct source *s, const struct source_config *config)
 		.tick_ns = tick_ns(),
 	};
 	int err = timer_processes_init(&s->processes, &region, !config->no_python, &s->stats,
-				       &s->limits, config->sandbox);
+				       &s->limits, config->sandbox, config->cache);
 
 	if (err)
 		return err;
@@ -289,6 +299,8 @@ static int source_open(const struct source_config *config, struct source **ret)
 	err = make_parts(s, config);
 	if (!err)
 		err = add_targets(s, config);
+	if (!err && !config->launched)
+		order_tables(s);
 	if (!err)
 		err = open_epoll(s);
 	if (err) {
@@ -299,8 +311,29 @@ static int source_open(const struct source_config *config, struct source **ret)
 	return 0;
 }
 
+/* Targets sample themselves already: their rings are emptied, and what was in them is dropped. */
+static size_t source_await_tables(struct source *s, int timeout_ms)
+{
+	struct timer_publish *publish = &s->processes.publish;
+	struct pollfd ready = { table_builder_event_fd(publish->builder), POLLIN, 0 };
+	uint64_t end = monotonic_ns() + (uint64_t)timeout_ms * 1000000, now;
+
+	while ((now = monotonic_ns()) < end && table_builder_nr_pending(publish->builder)) {
+		if (poll(&ready, 1, (int)((end - now) / 1000000) + 1) <= 0)
+			break;
+		timer_publish_poll(publish);
+	}
+	for (struct timer_process *p = s->processes.first; p; p = p->next)
+		timer_region_beat(&p->region);
+	timer_drain_read(s->drain, 0);
+	return table_builder_nr_pending(publish->builder);
+}
+
 static int source_start(struct source *s)
 {
+	for (struct timer_process *p = s->processes.first; p; p = p->next)
+		if (p->attached.attach)
+			timer_missed_begin(p);
 	timer_drain_start(s->drain);
 	return 0;
 }
@@ -430,6 +463,7 @@ const struct source_ops source_timer = {
 	.fit = source_fit,
 	.open = source_open,
 	.environment = source_environment,
+	.await_tables = source_await_tables,
 	.start = source_start,
 	.drain = source_drain,
 	.stop = source_stop,

@@ -325,7 +325,7 @@ void runtime_unwind_check(struct runtime_unwind *u, struct process *p, uint64_t 
 		if (!m || m->code->kind != MODULE_JIT || m->stack || saw(u, p, pc, time_ns, epoch))
 			continue;
 		w->nr_user = i + 1;
-		w->gap = 0;
+		w->gap = w->nr_joined = 0;
 		w->marker = MARKER_NO_RULE;
 	}
 }

@@ -335,12 +335,12 @@ page() { # options, file; the test is standard input
 		const legend = () => page.eval("document.querySelector('.legend').innerHTML.replace(/ y=\"[0-9.]*\"/g, '')");
 		const before = [await facts(), await origin(), await rows(), await legend()];
 		assert.match(before[0], /^360 samples/);
-		assert.match(before[1], /999 Hz/);
+		assert.match(before[1], /999 samples a second/);
 		assert.deepStrictEqual(await page.eval("[...document.querySelector('.tools select').options].map(o => o.text)"),
 			["CPU time", "GPU time", "GPU idle time", "GPU launches", "GPU gaps", "bytes copied"]);
 		await choose("GPU time");
 		assert.strictEqual(await facts(), "10 launches, 0 lost, 0% incomplete, 0% unnamed, every one counted");
-		assert.match(await origin(), /^GPU time in/);
+		assert.match(await origin(), / of GPU time/);
 		assert.strictEqual(await page.eval("location.hash"), "#c=gpu");
 		assert.deepStrictEqual((await rows()).map(r => r[0]).sort(), gpu.map(r => r[0]).sort());
 		const kernel = gpu.filter(r => r[1]).sort((a, b) => b[1] - a[1])[0];
@@ -365,7 +365,7 @@ page() { # options, file; the test is standard input
 	EOT
 	# The search stays; the address opens the column; --column chooses the first one.
 	page gpu.html#c=gpu-idle <<-'EOT'
-		assert.match((await page.status())[0], /^GPU idle/i);
+		assert.match((await page.status())[0], /of GPU idle time/);
 		await page.key("i");
 		await search("^.");
 		await page.eval("document.activeElement.blur()");
@@ -374,7 +374,7 @@ page() { # options, file; the test is standard input
 		assert.strictEqual(await page.eval("document.querySelector('input').value"), "^.");
 	EOT
 	page only.html <<-'EOT'
-		assert.match((await page.status())[0], /^GPU time in/);
+		assert.match((await page.status())[0], / of GPU time/);
 		assert.strictEqual(await page.eval("document.querySelector('.tools select').selectedOptions[0].text"), "GPU time");
 	EOT
 	[ "$("$SPROF" flame --html complete.data | grep -c 'class="data"')" = 1 ]
@@ -580,6 +580,175 @@ page() { # options, file; the test is standard input
 			const [title, found] = await page.eval(`[".name", ".controls span"].map(s => document.querySelector(s).getBoundingClientRect())
 				.map(r => [r.left, r.right])`);
 			assert(title[1] <= found[0], `title up to ${title[1]}, found from ${found[0]}`);
+		EOT
+	done
+}
+
+@test "the tools are three groups in one row, and behind one button on a telephone" {
+	"$SPROF" flame complete.data -o complete.html
+	for width in 1280 390; do
+		page --width=$width --height=800 complete.html <<-EOT
+			const shown = () => page.eval(\`[...document.querySelectorAll(".tools :is(button, select)")].map(e => e.getBoundingClientRect())
+				.filter(r => r.width).map(r => [Math.round((r.top + r.bottom) / 2), r.right])\`);
+			const tools = await shown();
+			assert.deepStrictEqual(await page.eval(\`[...document.querySelectorAll(".tools [role=group]")].map(g => g.getAttribute("aria-label"))\`),
+				["views", "filters", "navigation"]);
+			assert.strictEqual(tools.length, $width > 500 ? 11 : 1);
+			assert(tools.every(([middle, right]) => Math.abs(middle - tools[0][0]) < 4 && right <= $width), JSON.stringify(tools));
+			if ($width < 500) {
+				const open = () => page.eval(\`(() => {
+					const menu = document.querySelector(".tools .menu");
+					menu.click();
+					return menu.getAttribute("aria-expanded");
+				})()\`);
+				assert.strictEqual(await open(), "true");
+				assert.strictEqual((await shown()).length, 12);
+				assert((await shown()).every(([, right]) => right <= $width));
+				assert.strictEqual(await open(), "false");
+			}
+			assert(await page.eval("document.documentElement.scrollWidth <= innerWidth"), "wider than the window");
+		EOT
+	done
+}
+
+# bats test_tags=full
+@test "the heat map has times, a scale, and says what a column and a row are" {
+	"$SPROF" flame complete.data -o complete.html
+	for width in 1280 390; do
+		page --width=$width complete.html <<-EOT
+			const [ticks, shades, text, plot] = await page.eval(\`(() => {
+				const of = e => { const {left, right} = e.getBoundingClientRect(); return [e.textContent, left, right]; };
+				return [[...document.querySelectorAll(".heat .ticks span")].map(of), of(document.querySelector(".heat .shades")),
+					of(document.querySelector(".heat p span")), of(document.querySelector(".heat .plot"))];
+			})()\`);
+			assert(ticks.length >= ($width > 500 ? 5 : 2), JSON.stringify(ticks));
+			assert.strictEqual(ticks[0][0], "0");
+			assert(ticks.slice(1).every(([at], i) => /^[1-9][0-9.]* m?s\$/.test(at)), JSON.stringify(ticks));
+			assert(ticks.every(([, left, right], i) => !i || left >= ticks[i - 1][2]), "times do not overlap");
+			// The ticks stand where their times are.
+			const ms = at => parseFloat(at) * (/ s\$/.test(at) ? 1000 : 1), scale = ticks.slice(1).map(([at, left]) => (left - plot[1]) / ms(at));
+			assert(scale.every(n => Math.abs(n / scale[0] - 1) < .02), scale.join());
+			assert.match(shades[0], /^1 +\d+ samples? in a cell\$/);
+			assert.match(text[0], /column: .* row: .* of it, from bottom to top\$/);
+			assert(shades[2] <= $width && text[2] <= shades[1], "nothing is cut or overlaps");
+		EOT
+	done
+}
+
+# bats test_tags=full
+@test "zoom, Esc and back end where they began; bottom-up opens sorted with its base in sight; s takes the selection" {
+	awk 'BEGIN {
+		for (i = 0; i < 60; i++) {
+			s = s ";f" i
+			print "app" s ";leaf" i " " i + 1
+		}
+		for (i = 0; i < 9; i++) print "app;other;cheap" i " 1"
+		print "app;zother;zmost 5000"
+	}' >tower.folded
+	"$SPROF" flame tower.folded -o tower.html
+	"$SPROF" flame tower.folded -o tower.svg
+	for i in tower.html tower.svg; do
+		page --height=500 $i <<-'EOT'
+			const scrolled = () => page.eval(`(document.querySelector(".picture") || document.documentElement).scrollTop`);
+			const pressBox = async label => {
+				const at = await page.eval(`(() => {
+					const g = [...document.querySelectorAll(".frames g")].find(g => g.textContent.startsWith("${label} "));
+					const {x, y, width, height} = g.querySelector("rect").getBoundingClientRect();
+					return {x: x + width / 2, y: y + height / 2};
+				})()`);
+				assert(at.y > 0 && at.y < 500, label);
+				await page.mouse("mousePressed", at);
+				await page.mouse("mouseReleased", at);
+			};
+			const inSight = async start => {
+				const top = await page.eval(`[...document.querySelectorAll(".frames g")].find(g => g.textContent.startsWith("${start}")).getBoundingClientRect().top`);
+				assert(top > 70 && top < 490, start + " lies at " + top);
+			};
+			await inSight("all 100%");
+			await page.key("f");
+			await inSight("all 100%");
+			await page.eval(`(document.querySelector(".picture") || document.documentElement).scrollTop = 300`);
+			const start = await scrolled();
+			assert.strictEqual(start, 300);
+			for (const back of ["Escape", "u", "0"]) {
+				await pressBox("f30");
+				await inSight("f30 ");
+				assert.match(await page.eval("location.hash"), /z=/);
+				await page.key(back);
+				await until("!/z=/.test(location.hash)");
+				await page.eval("new Promise(resolve => setTimeout(resolve, 60))");
+				assert.strictEqual(await scrolled(), start, back);
+			}
+			// s: of the frame zoomed into, without a pointer over it.
+			await pressBox("f30");
+			await page.key("s");
+			assert.match((await page.status())[0], /^callers and callees of f30$/);
+			await page.key("s");
+			await page.key("Escape");
+			await page.eval(`(document.querySelector(".picture") || document.documentElement).scrollTop = 0`);
+			await page.key("i");
+			await inSight("all 100%");
+			const selves = await page.eval(`(() => {
+				const all = [...document.querySelectorAll(".frames g")], base = all[0].querySelector("rect").getBoundingClientRect().top;
+				return all.map(g => [g.querySelector("rect, polygon").getBoundingClientRect(), g]).filter(([r, g]) => Math.abs(r.bottom + 1 - base) < 1)
+					.sort(([r], [q]) => r.x - q.x).map(([r, g]) => r.width);
+			})()`);
+			assert(selves.length > 10 && selves.slice(0, -1).every((w, i) => !i || w <= selves[i - 1] + .01), selves.join());
+			assert((await page.labels()).some(label => label.startsWith("zmost")));
+		EOT
+	done
+}
+
+# bats test_tags=full
+@test "typing into the search field never scrolls the picture; Enter goes to the most expensive match and does not zoom" {
+	awk 'BEGIN {
+		for (i = 0; i < 60; i++) { s = s ";f" i; print "app" s " 1000" }
+		print "app" s ";small_target 90"
+		print "app" s ";big_target 800"
+		for (i = 0; i < 3000; i++) print "app;hub;leaf" i " 1"
+	}' >tower.folded
+	"$SPROF" flame tower.folded -o tower.html
+	"$SPROF" flame tower.folded -o tower.svg
+	for i in tower.html tower.svg; do
+		page --height=450 $i <<-'EOT'
+			const scrolled = () => page.eval(`[document.documentElement.scrollTop, (document.querySelector(".picture") || {scrollTop: 0}).scrollTop]`);
+			const whole = () => page.eval("location.hash").then(hash => !/z=/.test(hash));
+			await page.key("f");
+			await page.eval(`window.scrollTo(0, 400); (document.querySelector(".picture") || {}).scrollTop = 592`);
+			await until(`document.documentElement.scrollTop + (document.querySelector(".picture") || {scrollTop: 0}).scrollTop >= 400`);
+			const before = await scrolled();
+			await page.key("/");
+			for (const letter of "_target") {
+				await page.key(letter);
+				assert.deepStrictEqual(await scrolled(), before, "after " + letter);
+			}
+			assert.match(await page.found(), / 2 functions$/);
+			const [share, field] = await page.eval(`[".controls span", ".controls input"].map(s => {
+				const {left, right} = document.querySelector(s).getBoundingClientRect();
+				return {left, right};
+			})`);
+			assert(field.left - share.right >= 0 && field.left - share.right < 20, "the share stands beside the field");
+			await page.key("Enter");
+			assert.strictEqual((await page.status())[0], "big_target");
+			assert(await whole());
+			const {top, bottom} = await page.eval(`(() => {
+				const {top, bottom} = document.querySelector(".focus").getBoundingClientRect();
+				return {top, bottom};
+			})()`);
+			assert(top > 0 && bottom < 450, "the match is in sight");
+			await page.key("Enter");
+			assert.match((await page.status())[0], /^small_target/);
+			assert(await whole());
+			// A match that is merged with others: Enter goes to the box that holds it, n zooms until it is drawn.
+			await page.key("Escape");
+			await page.key("/");
+			await page.type("^leaf7$");
+			await page.key("Enter");
+			assert.match((await page.status())[0], /^leaf7 is in this box/);
+			assert(await whole());
+			await page.eval("document.activeElement.blur()");
+			await page.key("n");
+			assert.strictEqual((await page.status())[0], "leaf7");
 		EOT
 	done
 }

@@ -32,14 +32,55 @@ reported() { # code, text
 	reported 6 'it has no cuptiActivityFlushAll'
 }
 
-@test "no driver, or the toolkit's stub in its place (999)" {
-	FAKE_SUBSCRIBE_ERROR=999 record -- "$WORK" launch:10
-	reported 1 'CUPTI_ERROR_UNKNOWN (999)'
+# The same cause has another number in each version: 15 in CUPTI 11 and 12, 999 in 13; an idle process got 39.
+@test "no GPU is said to be no GPU, whatever CUPTI's error (15, 39, 999)" {
+	local error
+	for error in 15 39 999; do
+		FAKE_DEVICE_ERROR=100 FAKE_SUBSCRIBE_ERROR=$error record -- "$WORK" launch:10
+		reported 1 "no GPU: the driver says that there is no device"
+	done
+	FAKE_DEVICES=0 FAKE_SUBSCRIBE_ERROR=999 record -- "$WORK" launch:10
+	reported 1 "no GPU: the driver shows no device"
+	FAKE_DEVICE_ERROR=34 FAKE_SUBSCRIBE_ERROR=999 record -- "$WORK" launch:10
+	reported 1 "libcuda is the toolkit's stub"
 }
 
-@test "a libcupti that does not fit the driver (15)" {
-	FAKE_SUBSCRIBE_ERROR=15 record -- "$WORK" launch:10
-	reported 6 'CUPTI_ERROR_NOT_INITIALIZED (15)'
+@test "a libcupti that is too new for the driver names both versions (15, 999)" {
+	local error
+	for error in 15 999; do
+		FAKE_DRIVER_VERSION=11080 FAKE_SUBSCRIBE_ERROR=$error record -- "$WORK" launch:10
+		reported 6 "libcupti.so.12 is of CUDA 12, the driver of CUDA 11.8"
+	done
+}
+
+# cuInit has not ended, or failed: the driver does not tell one from the other.
+# bats test_tags=full
+@test "CUPTI that is not ready in cuInit is tried again at once" {
+	local error
+	for error in 15 999; do
+		FAKE_DEVICE_ERROR=3 FAKE_SUBSCRIBE_ERROR=$error FAKE_SUBSCRIBE_MS=200 record -- "$WORK" launch:10 idle:700 launch:50
+		[ "$(fold_sum kernel count)" -eq 50 ]
+		! grep '^failure' <<<"$output"
+	done
+}
+
+@test "CUDA that never starts is said to have failed" {
+	FAKE_DEVICE_ERROR=3 FAKE_SUBSCRIBE_ERROR=15 record -- "$WORK" launch:10 idle:1500
+	reported 1 'CUDA has not started in this process'
+	FAKE_DEVICE_ERROR=3 FAKE_SUBSCRIBE_ERROR=999 record -- "$WORK" launch:10
+	reported 1 'CUDA has not started in this process'
+}
+
+# bats test_tags=full
+@test "an error that passes is waited for, and CUPTI is taken later (14, 15, 999)" {
+	local error
+	for error in 14 15 999; do
+		FAKE_SUBSCRIBE_ERROR=$error FAKE_SUBSCRIBE_MS=2000 record -- "$WORK" launch:10 idle:6000 launch:50
+		[ $error = 14 ] && reported 2 'another tool holds CUPTI in a way that excludes others'
+		[ $error = 14 ] || reported 14 "CUPTI refuses although the driver works: .* ($error)"
+		reported 3 'CUPTI is free now'
+		[ "$(fold_sum kernel count)" -eq 50 ]
+	done
 }
 
 @test "no permission (35)" {
@@ -101,6 +142,12 @@ reported() { # code, text
 	FAKE_LOG=$LOG record -- "$WORK" launch:10 fork launch:10
 	[ "$(cut -d' ' -f1 "$LOG" | sort -u | wc -l)" -eq 1 ]
 	[ "$(fold_sum kernel count)" -eq 21 ]
+}
+
+# With a flush every 10 s: it is the pause that has CUPTI asked for what it has.
+@test "a program that ends at once after a pause loses nothing" {
+	record --flush=10000 -- "$WORK" launch:100 idle:1500 launch:50 idle:1500 quit
+	[ "$(fold_sum kernel count)" -eq 150 ]
 }
 
 # bats test_tags=full

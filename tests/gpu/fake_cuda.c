@@ -6,6 +6,7 @@
  *	set       500 ns + 1 ns per 64 bytes
  *	stream    one operation at a time; it begins 5 us after its call, or when the stream is free
  *	clock     CLOCK_MONOTONIC
+ *	version   13000, or FAKE_DRIVER_VERSION
  *
  * In the realistic model every call comes through the runtime API: cudaLaunchKernel() calls
  * cuLaunchKernel(), and a tool sees both, with one correlation id.
@@ -193,7 +194,9 @@ API CUresult cuInit(unsigned int flags)
 
 API CUresult cuDriverGetVersion(int *version)
 {
-	*version = 13000;
+	const char *told = getenv("FAKE_DRIVER_VERSION");
+
+	*version = told ? atoi(told) : 13000;
 	return 0;
 }
 

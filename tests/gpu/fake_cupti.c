@@ -128,6 +128,16 @@ static bool hook(const struct fake_tool *t)
 	return set;
 }
 
+/* The driver serves one copy of libcupti at a time. */
+static bool another_has_the_driver(void)
+{
+	void *cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	const struct fake_tool *(*get)(void) =
+		cuda ? (const struct fake_tool *(*)(void))dlsym(cuda, "fake_cuda_tool") : NULL;
+
+	return get && get() && get() != &tool;
+}
+
 static bool is_held(void)
 {
 	static uint64_t first;
@@ -148,7 +158,7 @@ API int cuptiSubscribe(void **subscriber, callback_fn f, void *user)
 	if (is_held())
 		return (int)fake_number("FAKE_SUBSCRIBE_ERROR");
 	pthread_mutex_lock(&state_lock);
-	if (callback) {
+	if (callback || another_has_the_driver()) {
 		err = 39;
 	} else if (!hook(&tool)) {
 		err = 999;
@@ -359,7 +369,11 @@ API int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t
 
 API int cuptiGetVersion(uint32_t *version)
 {
+#ifdef FAKE_API_VERSION
+	*version = FAKE_API_VERSION;
+#else
 	*version = FAKE_VERSION == 11 ? 14 : FAKE_VERSION == 12 ? 26 : 130000;
+#endif
 	return 0;
 }
 

@@ -63,3 +63,11 @@ row() { # table, name, field
 	[ "$(row memcpy 'device to host' calls)" -eq 30 ]
 	[ "$(row api '^cuLaunchKernel' calls)" -eq 60 ]
 }
+
+@test "a hint names the exact share of idle time that late launches cause" {
+	record_gpu -- "$WORK" launch:10 idle:400 launch:10
+	run "$SPROF" report --hints g.data
+	echo "$output"
+	grep -Eq '^[0-9.]+% of the time of the GPUs: the GPU is idle because the host launches too late' <<<"$output"
+	[ "$("$SPROF" report --hints --json g.data | jq '.rows[] | select(.code == "gpu-launch-bound") | .weight > 390e6 and .weight < .whole')" = true ]
+}

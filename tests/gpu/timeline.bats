@@ -26,6 +26,12 @@ record_gpu() {
 	done
 }
 
+@test "a kernel in trace events has its grid, block, registers and shared memory" {
+	FAKE_CLOCK=virtual record_gpu -- "$WORK" launch:2
+	jq -e '[.traceEvents[] | select(.cat == "kernel" and .ph == "X").args | {grid, block, "registers per thread", "shared memory"}] |
+		unique == [{grid: [10, 1, 1], block: [128, 1, 1], "registers per thread": 35, "shared memory": 4096}]' t.json
+}
+
 @test "device memory is a counter with every point in time" {
 	record_gpu -- "$WORK" launch:2 graph:1 mixed:1 peer alloc:3
 	[ "$(python3 trace_events.py memory t.json | cut -d ' ' -f 2 | tr '\n' ' ')" = "1048576 2097152 3145728 2097152 " ]

@@ -21,6 +21,7 @@
  *	beside:N	the same while 4 threads launch
  *	long:MS		a launch of a kernel that runs that long, on a stream of its own
  *	paced:MS	a launch every 10 ms for that long, without waiting for any
+ *	quit		_exit(), without flushing anything
  *	idle:MS		nothing
  *	spin:MS		launches for that long
  */
@@ -359,6 +360,13 @@ static void competitor_beside_threads(long n)
 		pthread_join(threads[i], NULL);
 }
 
+static void quit(void)
+{
+	printf("done %d\n", calls);
+	fflush(stdout);
+	_exit(0);
+}
+
 static void act(const char *what)
 {
 	const char *colon = strchr(what, ':');
@@ -398,6 +406,8 @@ static void act(const char *what)
 		paced(n);
 	else if (!strncmp(what, "long:", 5))
 		launch_long(n);
+	else if (!strcmp(what, "quit"))
+		quit();
 	else if (!strncmp(what, "idle:", 5))
 		idle(n);
 	else if (!strncmp(what, "spin:", 5))

@@ -194,12 +194,12 @@ enum gpu_counter {
 
 /* Each is one line on the target's stderr and one gpu_failure. On disk too: append-only. */
 enum gpu_failure_code {
-	GPU_FAIL_NO_DRIVER = 1,	    /* CUPTI says 999 or cuInit fails: CPU only */
-	GPU_FAIL_FOREIGN = 2,	    /* error 39: another tool has subscribed; we wait */
+	GPU_FAIL_NO_DRIVER = 1,	    /* no driver, or no device: CPU only */
+	GPU_FAIL_FOREIGN = 2,	    /* errors 39, 14: another tool holds CUPTI; we wait */
 	GPU_FAIL_FOREIGN_GONE = 3,  /* that tool is gone: collecting from here on */
 	GPU_FAIL_PRIVILEGES = 4,    /* error 35 */
 	GPU_FAIL_NO_CUPTI = 5,	    /* no libcupti found */
-	GPU_FAIL_OLD_CUPTI = 6,	    /* error 15 or a symbol is missing */
+	GPU_FAIL_OLD_CUPTI = 6,	    /* a symbol is missing, or it does not fit the driver */
 	GPU_FAIL_KIND = 7,	    /* one activity kind could not be enabled */
 	GPU_FAIL_CLOCK = 8,	    /* unused: a timestamp callback was refused */
 	GPU_FAIL_UNTIMED = 9,	    /* records without times: device buffers exhausted */

@@ -135,6 +135,8 @@ int thread_init(void);
 struct thread *thread_self(void);
 /* Frees the slots of threads that have ended. One caller at a time. */
 void thread_reclaim(void);
+/* The number of calls so far that wanted a stack, of all threads. */
+uint64_t thread_nr_launches(void);
 /* Sums the threads' counts into the counters of the region. */
 void thread_publish_counts(void);
 /* For the next recorder: the published counts start at 0 again. */

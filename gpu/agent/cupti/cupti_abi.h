@@ -25,7 +25,7 @@ enum cupti_result {
 	CUPTI_ERROR_INVALID_KIND = 21,
 	CUPTI_ERROR_INSUFFICIENT_PRIVILEGES = 35,
 	CUPTI_ERROR_MULTIPLE_SUBSCRIBERS = 39,
-	CUPTI_ERROR_UNKNOWN = 999, /* no driver, or the toolkit's stub instead of it */
+	CUPTI_ERROR_UNKNOWN = 999, /* CUPTI 13 without a usable driver, and more: refusal.h */
 };
 
 enum cupti_domain {

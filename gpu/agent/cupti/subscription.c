@@ -1,6 +1,7 @@
 /*
- * A subscriber gets callbacks and owns CUPTI's buffers; CUPTI has one subscriber at a time. If another tool is first, the state is WAITING and collect.c tries again later. If another
- * tool comes after us, competing_profiler.c takes this subscription away for it.
+ * A subscriber gets callbacks and owns CUPTI's buffers; CUPTI has one subscriber at a time. If
+ * another tool is first, the state is WAITING and collect.c tries again later. If another tool comes
+ * after us, competing_profiler.c takes this subscription away for it.
  */
 #include "gpu/agent/cupti/subscription.h"
 
@@ -17,55 +18,39 @@
 #include "gpu/agent/cupti/graph_level.h"
 #include "gpu/agent/cupti/launch.h"
 #include "gpu/agent/cupti/launch_gate.h"
+#include "gpu/agent/cupti/refusal.h"
 
 #define FINALIZE_WAIT_MS 120
 #define AWAIT_MS 80
 
 static void *subscriber; /* NULL: not subscribed */
-
-/* Only cuptiSubscribe_v2 can name the current subscriber: it fails, and tells. */
-static void report_foreign(void)
-{
-	char name[128] = "";
-	struct cupti_subscriber_params params = { sizeof(params), "sprof", name, sizeof(name) };
-	struct text text = { .length = 0 };
-	void *s = NULL;
-
-	if (cupti.subscribe_v2 && !cupti.subscribe_v2(&s, api_calls_callback, NULL, &params))
-		cupti.unsubscribe(s); /* it has just become free: left to the next retry */
-	name[sizeof(name) - 1] = 0;
-	text_add(&text, "CUPTI is in use by ");
-	text_add(&text, name[0] ? name : "another tool");
-	text_add(&text, ": GPU data starts when it is free (tried every 5 s)");
-	report(GPU_FAIL_FOREIGN, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS, &text);
-}
+static int too_early;	 /* CUPTI's last error, if CUDA had not started by then; else 0 */
 
 static bool subscribe(void)
 {
 	int err = cupti.subscribe(&subscriber, api_calls_callback, NULL);
 
+	too_early = 0;
 	if (!err)
 		return true;
 	subscriber = NULL;
-	switch (err) {
-	case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS:
-		agent_set_state(GPU_STATE_WAITING);
-		report_foreign();
-		return false;
-	case CUPTI_ERROR_UNKNOWN:
-		cupti_report_error(GPU_FAIL_NO_DRIVER, err, "collect GPU data without a driver");
-		break;
-	case CUPTI_ERROR_NOT_INITIALIZED:
-		cupti_report_error(GPU_FAIL_OLD_CUPTI, err,
-				   "collect GPU data: libcupti does not fit the driver");
-		break;
-	case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
-		cupti_report_error(GPU_FAIL_PRIVILEGES, err, "collect GPU data");
-		break;
-	default: cupti_report_error(GPU_FAIL_CUPTI, err, "subscribe to CUPTI");
+	switch (refusal_explain(err)) {
+	case REFUSAL_FINAL: agent_set_state(GPU_STATE_FAILED); break;
+	case REFUSAL_TOO_EARLY: too_early = err; /* fallthrough */
+	case REFUSAL_PASSES: agent_set_state(GPU_STATE_WAITING); break;
 	}
-	agent_set_state(GPU_STATE_FAILED);
 	return false;
+}
+
+bool subscription_is_too_early(void)
+{
+	return too_early != 0;
+}
+
+void subscription_report_early(void)
+{
+	if (too_early)
+		refusal_report_never_started(too_early);
 }
 
 bool subscription_is_on(void)

@@ -13,6 +13,10 @@
  */
 bool subscription_start(void);
 bool subscription_is_on(void);
+/* True if CUPTI refused because CUDA had not started yet; nothing is reported then. */
+bool subscription_is_too_early(void);
+/* Reports that CUDA never started, if that is why there is no subscription. */
+void subscription_report_early(void);
 /* Asks CUPTI for completed buffers. */
 void subscription_flush(void);
 /* Reads everything that CUPTI still has, from the thread that exits. */

@@ -27,7 +27,7 @@
 
 int timer_processes_init(struct timer_processes *s, const struct timer_region_config *config,
 			 bool wants_python, struct profile_stats *stats, struct limits *limits,
-			 const struct sandbox *sandbox)
+			 const struct sandbox *sandbox, struct table_cache *cache)
 {
 	*s = (struct timer_processes){
 		.config = *config,
@@ -36,7 +36,7 @@ int timer_processes_init(struct timer_processes *s, const struct timer_region_co
 		.limits = limits,
 		.names_due_ns = UINT64_MAX,
 	};
-	return timer_publish_init(&s->publish, stats, limits, sandbox);
+	return timer_publish_init(&s->publish, stats, limits, sandbox, cache);
 }
 
 /* ---- mappings */
@@ -165,12 +165,15 @@ void timer_drop_process(struct timer_processes *s, struct timer_process *p)
 /* What was lost in it, before it is freed. */
 static void count_losses(struct timer_processes *s, struct timer_process *p)
 {
-	uint64_t nr = timer_region_nr_dropped(&p->region) + p->region.nr_broken;
+	bool beyond;
 
-	/* a target can write anything into its counters */
-	if (nr > p->nr_lost)
-		s->stats->nr_lost += nr - p->nr_lost;
-	p->nr_lost = nr;
+	s->stats->nr_lost += timer_losses_poll(p, &s->config, &beyond);
+	if (!beyond)
+		return;
+	limit_hit(s->limits, LIMIT_LOST_CLAIMS,
+		  "process %d says that more samples were lost than its timers can have taken: its "
+		  "number of lost samples is not believable",
+		  (int)p->maps.pid);
 }
 
 static void hit_threads(struct timer_processes *s, const struct timer_process *p, size_t nr)

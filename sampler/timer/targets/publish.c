@@ -18,17 +18,18 @@
 #include "sampler/walk/walk_arena.h"
 
 int timer_publish_init(struct timer_publish *t, struct profile_stats *stats, struct limits *limits,
-		       const struct sandbox *sandbox)
+		       const struct sandbox *sandbox, struct table_cache *cache)
 {
 	int err;
 
 	*t = (struct timer_publish){ .files = file_table_new(), .stats = stats, .limits = limits };
+	file_table_confine(t->files, sandbox);
 	file_table_raise_limit();
 	err = walk_arena_new(&t->arena);
 	if (err)
 		log_error(-err, "make room for unwind rows");
 	else
-		t->builder = table_builder_new(walk_arena_rules(t->arena), sandbox);
+		t->builder = table_builder_new(walk_arena_rules(t->arena), sandbox, cache);
 	return err;
 }
 
@@ -54,7 +55,7 @@ void timer_publish_poll(struct timer_publish *t)
 		struct mapped_file *file = file_table_get(t->files, built.index);
 
 		free(built.claim.numbers); /* rules and rows stay to the end */
-		file->parser_failed = built.parser_failed;
+		file->parser_failed |= built.parser_failed;
 		if (table) {
 			t->stats->nr_rows += table->nr_rows;
 			file->nr_derived_functions = table->nr_derived_functions;

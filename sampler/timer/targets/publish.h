@@ -15,6 +15,7 @@ struct process;
 struct profile_stats;
 struct sandbox;
 struct table_builder;
+struct table_cache;
 struct timer_process;
 struct walk_arena_writer;
 
@@ -31,7 +32,8 @@ struct timer_publish {
  * reported; timer_publish_fini() is called in either case.
  */
 int timer_publish_init(struct timer_publish *publish, struct profile_stats *stats,
-		       struct limits *limits, const struct sandbox *sandbox);
+		       struct limits *limits, const struct sandbox *sandbox,
+		       struct table_cache *cache);
 /*
  * Ends the compiling, which reads the mapped files; the files and the rules stay until
  * timer_publish_fini().

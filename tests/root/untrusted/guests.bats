@@ -39,6 +39,17 @@ start() {
 	[[ $stderr == *"could not hand over its GPU data: Operation not permitted"* ]]
 }
 
+@test "a target cannot claim that more samples were lost than its timers can have taken" {
+	run --separate-stderr "$SPROF" record -o "$data" --source timer -F 999 -- "$TARGETS/claims"
+	echo "$output $stderr"
+	[ "$status" -eq 0 ]
+	"$SPROF" info --json "$data" | tee "$BATS_TEST_TMPDIR/info"
+	# Half a second of CPU time has at most 500 samples; a loaded machine may take ten seconds for it.
+	jq -e ".lost > 0 and .lost < 100000 * $(nproc) and .samples > 20" "$BATS_TEST_TMPDIR/info"
+	[[ $stderr == *"says that more samples were lost than its timers can have taken"* ]]
+	"$SPROF" info "$data" | grep "says that more samples were lost than its timers can have taken"
+}
+
 # ---- memory that cannot be read
 
 # Starts a target whose memory cannot be read. KIND

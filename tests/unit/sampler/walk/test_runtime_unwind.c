@@ -50,7 +50,7 @@ static int set_up(void **state)
 	f->memory =
 		mmap(NULL, CODE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	f->rules = calloc(WALK_NR_RULES, sizeof(*f->rules));
-	f->builder = table_builder_new(f->rules, NULL);
+	f->builder = table_builder_new(f->rules, NULL, NULL);
 	f->unwind = runtime_unwind_new(f->builder, WALK_MAX_MODULES, f->rules, NULL, NULL);
 	f->code.kind = MODULE_JIT;
 	f->process.pid = getpid();
