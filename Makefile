@@ -121,7 +121,7 @@ endif
 # As many jobs as CPUs, unless the user said how many.
 AGAIN = +@$(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 
-.PHONY: all tests-all bench-all help deps deps-build test check check-all stress run-test bench lint run-lint format fuzz run-fuzz demo run-demo \
+.PHONY: all tests-all bench-all help deps deps-build test check check-all stress run-test bench completeness lint run-lint format fuzz run-fuzz demo run-demo \
 	dist check-gpu install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -429,6 +429,10 @@ bench: deps
 	@[ -x tests/bench/run ] || { echo "cannot run the benchmarks: tests/bench/run does not exist" >&2; exit 1; }
 	@$(TEST_ENV) tests/bench/run $(BENCH_ARGS)
 
+# The shares of complete stacks in docs/completeness.md. PROGRAMS="go luajit" limits it to those.
+completeness: tests-all
+	@$(TEST_ENV) tests/completeness/run $(COMPLETENESS_ARGS) $(PROGRAMS)
+
 lint: deps
 	$(AGAIN) run-lint
 
@@ -491,6 +495,7 @@ help:
 	'make stress    attach to programs thousands of times, to each for STRESS_SECONDS=300' \
 	'make check T=x run one test file, or one test by its name' \
 	'make bench     measure sprof beside perf' \
+	'make completeness measure the share of complete stacks of many programs, by each source' \
 	'make lint      format, layers, headers, sizes, in-target libraries' \
 	'make format    let clang-format write the format that lint asks for' \
 	'make fuzz      fuzz every parser for FUZZ_SECONDS=60 each' \

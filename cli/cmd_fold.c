@@ -10,6 +10,7 @@
 #include "cli/options/filter_opts.h"
 #include "cli/input/load.h"
 #include "cli/input/view.h"
+#include "cli/options/parse_args.h"
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
 #include "core/base/log.h"
@@ -82,7 +83,7 @@ static int fold_main(int argc, char **argv)
 	struct view v;
 	int err;
 
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
+	parse_args(&argp, argc, argv, &o);
 	err = view_open(o.input, o.filter, &o.tree, &v);
 	filter_free(o.filter);
 	if (err)

@@ -13,6 +13,7 @@
 #include "cli/options/export_format.h"
 #include "cli/input/load.h"
 #include "cli/input/view.h"
+#include "cli/options/parse_args.h"
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/profile/facts.h"
@@ -275,17 +276,19 @@ static int write_recording(const char *path, const struct profile *p,
 	struct recfile *w;
 	int err = recfile_create(path, &meta, &w);
 
-	if (!err) {
+	if (err) {
+		log_error(0, "write '%s': %s", path, recfile_create_reason(err));
+	} else {
 		profile_copy(p, &(struct profile_copy_opts){ .sink = recfile_sink(w),
 							     .vocabulary = recfile_vocabulary(w) });
 		process_rows_write(processes, p, recfile_sink(w));
 		err = recfile_write_symbols(w);
 		if (!err)
 			err = recfile_finish(w, &p->stats, m->end_ns);
+		if (err)
+			log_error(-err, "write '%s'", path);
 		recfile_free(w);
 	}
-	if (err)
-		log_error(-err, "write '%s'", path);
 	return err;
 }
 
@@ -317,7 +320,7 @@ static int merge_main(int argc, char **argv)
 	struct profile *p = profile_new();
 	int err = 0;
 
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
+	parse_args(&argp, argc, argv, &o);
 	for (uint32_t i = 0; i < o.nr_inputs && !err; i++)
 		err = add_input(&o, processes, p, i);
 	if (!err) {

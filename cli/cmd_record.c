@@ -140,7 +140,7 @@ static int create_file(struct recording *r)
 	r->start_ns = meta.start_ns;
 	err = recfile_create(r->opts->output, &meta, &r->file);
 	if (err) {
-		log_error(-err, "write '%s'", r->opts->output);
+		log_error(0, "write '%s': %s", r->opts->output, recfile_create_reason(err));
 		log_hint("choose another file with -o FILE");
 	}
 	return err;

@@ -174,20 +174,19 @@ uint64_t api_calls_oldest_awaited(struct api_calls *calls, uint64_t now_ns)
 	return UINT64_MAX;
 }
 
-static bool has_no_record(const struct api_call *call)
+static bool is_open(const struct api_call *call)
 {
-	return call->is_awaited && !call->record_ns;
+	return call->is_awaited && call->api_class == GPU_API_LAUNCH;
 }
 
-uint64_t api_calls_nr_without_record(const struct api_calls *calls)
+uint64_t api_calls_nr_open(const struct api_calls *calls)
 {
-	const struct kept_call *kept;
 	uint64_t nr = 0;
 
 	for (uint32_t i = 0; calls->slots && i < SLOTS; i++)
-		nr += has_no_record(&calls->slots[i]);
-	for (kept = calls->kept; kept; kept = kept->hh.next)
-		nr += has_no_record(&kept->call);
+		nr += is_open(&calls->slots[i]);
+	for (const struct kept_call *kept = calls->kept; kept; kept = kept->hh.next)
+		nr += is_open(&kept->call);
 	return nr;
 }
 

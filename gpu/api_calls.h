@@ -50,8 +50,8 @@ void api_calls_has_record(struct api_calls *calls, uint32_t correlation, uint32_
  * captured into a graph, and what failed, awaits none.
  */
 uint64_t api_calls_oldest_awaited(struct api_calls *calls, uint64_t now_ns);
-/* The number of calls whose work has no record at all. */
-uint64_t api_calls_nr_without_record(const struct api_calls *calls);
+/* The number of launches whose kernel has no record yet. */
+uint64_t api_calls_nr_open(const struct api_calls *calls);
 void api_calls_fini(struct api_calls *calls);
 
 #endif

@@ -79,6 +79,7 @@ struct gpu_collect *gpu_collect_new(struct shared_region *region,
 static void take_call(struct gpu_collect *c, const struct gpu_rec_api *call)
 {
 	api_calls_add(&c->calls, call);
+	names_note_call(&c->names, call->stack, call->name);
 	if (call->api_class == GPU_API_SYNC || call->api_class == GPU_API_MEMCPY)
 		recent_add(&c->blame.syncs, call->head.tid, call->start_ns, call->end_ns,
 			   call->stack);
@@ -144,11 +145,10 @@ static void place_work(struct gpu_collect *c, const union gpu_any_record *record
 		.class = class_of(c, record),
 	};
 	timeline_add(&c->timeline, w->device, &work);
-	if (call) {
+	if (call)
 		runs_take_work(&c->runs, w, call->start_ns);
-	} else {
+	else
 		c->nr_without_call++;
-	}
 }
 
 /*
@@ -282,8 +282,8 @@ static void write_counters(struct gpu_collect *c)
 		{ "sums that made no sense", c->sums.nr_refused },
 		{ "activities too late for their place", c->timeline.nr_late },
 		{ "activities whose call was not recorded", c->nr_without_call },
-		{ "activities in the future", c->nr_in_future },
 		{ COUNTER_WITHOUT_RECORD, c->nr_without_record },
+		{ "activities in the future", c->nr_in_future },
 		{ COUNTER_RUNS_LEFT_OUT, c->runs.nr_left_out },
 		{ COUNTER_ACTIVITIES_LEFT_OUT, c->activities.nr_left_out },
 	};
@@ -295,7 +295,7 @@ static void write_counters(struct gpu_collect *c)
 /* What CUPTI still had when the target ended, by os._exit() or a signal, is gone. */
 static void note_lost_launches(struct gpu_collect *c)
 {
-	c->nr_without_record = c->ended_at_once ? api_calls_nr_without_record(&c->calls) : 0;
+	c->nr_without_record = c->ended_at_once ? api_calls_nr_open(&c->calls) : 0;
 	if (c->nr_without_record)
 		log_warning("process %d ended without its exit handlers (_exit or a signal): "
 			    "%llu launches have no record",
@@ -315,6 +315,11 @@ void gpu_collect_finish(struct gpu_collect *c, uint64_t now_ns)
 	flush(c, now_ns);
 	memory_points_flush(&c->memory, UINT64_MAX);
 	write_counters(c);
+}
+
+void gpu_collect_name_frames(const struct gpu_collect *c, struct profile *vocabulary)
+{
+	names_apply_calls(&c->names, vocabulary);
 }
 
 void gpu_collect_free(struct gpu_collect *c)

@@ -104,7 +104,7 @@ static uint32_t python_frame(void *context, struct sink *sink, uint64_t word, co
 static void activate(const struct record_gpu *g, struct target *t)
 {
 	const struct gpu_config config = {
-		.want = GPU_WANT_DEFAULT,
+		.want = GPU_WANT_DEFAULT | g->opts.api,
 		.stack_classes = g->opts.stack_classes,
 		.stack_min_ns = g->opts.stack_min_ns,
 		.capture = g->opts.capture,
@@ -468,6 +468,13 @@ int record_gpu_open_module(const struct record_gpu *g, unsigned int module)
 int record_gpu_open_root(const struct record_gpu *g, unsigned int module, size_t *ret_prefix)
 {
 	return g ? walk_publisher_open_root(g->publisher, module, ret_prefix) : -ENOENT;
+}
+
+void record_gpu_name_frames(const struct record_gpu *g, struct profile *vocabulary)
+{
+	for (const struct target *t = g ? g->targets : NULL; t; t = t->next)
+		if (t->collect)
+			gpu_collect_name_frames(t->collect, vocabulary);
 }
 
 void record_gpu_check(const struct record_gpu *g)

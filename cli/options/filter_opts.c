@@ -39,8 +39,8 @@ static const struct argp_option options[] = {
 	{ "show-from", OPTION_SHOW_FROM, "RE", 0,
 	  "Begin stacks at such a function; leave out stacks without one", 0 },
 	{ "collapse-noise", OPTION_COLLAPSE_NOISE, NULL, 0,
-	  "Hide plumbing of Python: importlib, runpy, contextlib, functools, Module._call_impl, "
-	  "...",
+	  "Hide plumbing of Python: the interpreter's calls, importlib, runpy, contextlib, "
+	  "functools, Module._call_impl, ...",
 	  0 },
 	{ "module", OPTION_MODULE, "RE", 0,
 	  "Keep only stacks through such modules (--focus mod:RE)", 0 },

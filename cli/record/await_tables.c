@@ -32,11 +32,11 @@ void record_await_tables(const struct source_ops *ops, struct source *source)
 
 	if (!nr_missing)
 		return;
-	log_info("reading the unwind tables of %zu files before sampling, for %d s at most",
-		 nr_missing, WAIT_MS / 1000);
+	log_info("building unwind tables before sampling, for %d s at most: %zu to go",
+		 WAIT_MS / 1000, nr_missing);
 	nr_missing = wait_until(ops, source, start_ns, WAIT_MS);
 	if (nr_missing)
-		log_info("those of %zu files are not ready: the first stacks through them may be "
+		log_info("%zu tables are not ready: the first stacks that need them may be "
 			 "incomplete",
 			 nr_missing);
 }

@@ -87,7 +87,7 @@ struct fact_gpu_work {
 /* Calls of one function of the CUDA API. Key: the fields up to name. */
 struct fact_gpu_api {
 	uint64_t pid;
-	uint64_t runtime; /* 1: a cuda...() function; these call cu...() functions */
+	uint64_t runtime; /* 1: a cuda...() function; its calls of cu...() are not counted */
 	uint64_t name;	  /* string */
 	uint64_t calls, total_ns, max_ns;
 };

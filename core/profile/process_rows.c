@@ -97,7 +97,7 @@ size_t process_rows_add(struct process_rows *r, const struct profile *from,
 		number_map_at(&known, rows[i].pid, &is_new);
 		nr_forgotten += add_row(r, from, vocabulary, rows[i]);
 	}
-	/* Threads of which this profile knows nothing more; all of them where it has no such facts. */
+	/* Processes of which this profile has samples and knows nothing. */
 	for (size_t i = 0; i < from->nr_threads; i++) {
 		struct row *row;
 

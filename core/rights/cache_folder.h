@@ -1,7 +1,7 @@
 /*
  * The folder in which sprof keeps between two runs what would take time to make again. It belongs
- * to the user who runs sprof, so nobody reads or writes the cache of another: root's recorder not
- * that of a user, and a recorder with borrowed rights only that of its caller.
+ * to the user who runs sprof, and only that user's recorders read and write it: root's recorder
+ * uses root's, and a recorder with borrowed rights its caller's.
  */
 #ifndef SPROF_CACHE_FOLDER_H
 #define SPROF_CACHE_FOLDER_H

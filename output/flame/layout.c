@@ -29,8 +29,8 @@ enum { FREE_ROWS = 64, TOWER_PARTS = 800 };
 /*
  * A picture that has more rows than a window shows is folded: chains of at least FOLD_LEAST frames
  * become one box if at most one FOLD_SLACK-th of their time does not go from frame to frame. If
- * that is not enough, narrow towers are put in runs at a lower row, until it is or until the part by
- * which the minimal width grows is STEEPEST.
+ * that is not enough, narrow towers are put in runs at a lower row, until it is or until the part
+ * by which the minimal width grows is STEEPEST.
  */
 enum { FOLD_ROWS = 32, FOLD_LEAST = 4, FOLD_SLACK = 32, FOLD_FREE_ROWS = 24, STEEPEST = 50 };
 

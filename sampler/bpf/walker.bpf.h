@@ -56,7 +56,7 @@ struct walk_state {
 	__u32 end; /* enum walk_end */
 	__u32 nr_user;
 	__u64 limit_ns; /* how long this walk may take */
-	/* the outermost frames of the walk, a ring (root_end.bpf.h), and where an earlier one ended */
+	/* root_end.bpf.h: the outermost frames, a ring, and where an earlier walk stopped */
 	__u32 nr_outer;
 	__u32 climbs; /* frames are not kept */
 	struct root_frame outer[MAX_JOINED_FRAMES];

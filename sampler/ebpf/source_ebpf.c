@@ -42,6 +42,7 @@
 #include "sampler/target/sideband.h"
 #include "sampler/selection/targets.h"
 #include "sampler/walk/runtime_unwind.h"
+#include "sampler/walk/expected_code.h"
 #include "sampler/walk/stack_tables.h"
 #include "sampler/walk/table_builder.h"
 
@@ -120,12 +121,15 @@ static int add_started(void *context, pid_t pid)
 	return ebpf_process(&s->processes, pid, EXEC_ID_ANY, &p);
 }
 
+/* What the targets run now comes first. */
 static void order_tables(struct source *s)
 {
 	size_t left = STACK_TABLES_MAX;
 
-	for (const struct process *p = s->processes.processes; p && left; p = p->hh.next)
+	for (struct process *p = s->processes.processes; p && left; p = p->hh.next) {
 		left -= stack_tables_first(p, s->files.builder, left);
+		expected_code_note(s->files.runtime, p, monotonic_ns());
+	}
 }
 
 /*
@@ -240,6 +244,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 static size_t source_await_tables(struct source *s, int timeout_ms)
 {
 	ebpf_files_await(&s->files, monotonic_ns() + (uint64_t)timeout_ms * 1000000);
+	ebpf_targets_poll(&s->processes);
 	sideband_read(s->sideband, ebpf_drain_queue_sideband, s->drain);
 	ring_buffer__consume(s->ring);
 	return table_builder_nr_pending(s->files.builder);
@@ -247,7 +252,11 @@ static size_t source_await_tables(struct source *s, int timeout_ms)
 
 static int source_start(struct source *s)
 {
-	int err = cpu_events_enable(s->events);
+	int err;
+
+	for (struct process *p = s->processes.processes; p; p = p->hh.next)
+		expected_code_end(p);
+	err = cpu_events_enable(s->events);
 
 	if (err)
 		log_error(-err, "start sampling");

@@ -18,6 +18,7 @@
 #include "sampler/target/attach_error.h"
 #include "core/base/log.h"
 #include "sampler/walk/snapshot_unwind.h"
+#include "sampler/walk/expected_code.h"
 #include "sampler/walk/stack_tables.h"
 #include "sampler/perf/perf.h"
 #include "sampler/perf/task_events.h"
@@ -182,12 +183,15 @@ static int add_members(struct source *s, const struct source_config *config)
 	return 0;
 }
 
+/* What the targets run now comes first. */
 static void order_tables(struct source *s)
 {
 	size_t left = STACK_TABLES_MAX;
 
-	for (const struct process *p = s->processes; p && left; p = p->hh.next)
+	for (struct process *p = s->processes; p && left; p = p->hh.next) {
 		left -= stack_tables_first(p, s->builder, left);
+		expected_code_note(s->runtime, p, monotonic_ns());
+	}
 }
 
 static int add_targets(struct source *s, const struct source_config *config)
@@ -273,6 +277,7 @@ static size_t source_await_tables(struct source *s, int timeout_ms)
 			break;
 		perf_take_tables(s);
 	}
+	perf_tidy(s);
 	/* They hold samples already, which start() has not asked for. */
 	perf_events_read(s->events, perf_queue_record, s);
 	perf_handle_records(s, monotonic_ns() - SETTLE_NS);
@@ -281,6 +286,8 @@ static size_t source_await_tables(struct source *s, int timeout_ms)
 
 static int source_start(struct source *s)
 {
+	for (struct process *p = s->processes; p; p = p->hh.next)
+		expected_code_end(p);
 	s->start_ns = monotonic_ns();
 	return 0;
 }

@@ -1,6 +1,6 @@
 /*
- * At each place the runs of every length are tried, the shortest first. Nearly all fail at the first
- * comparison, so a stack of 4096 frames takes about a tenth of a millisecond.
+ * At each place the runs of every length are tried, the shortest first. Nearly all fail at the
+ * first comparison, so a stack of 4096 frames takes about a tenth of a millisecond.
  */
 #include "sampler/sink/repeats.h"
 

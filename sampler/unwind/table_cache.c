@@ -173,8 +173,8 @@ static void name_of(const struct entry_header *h, char name[NAME_MAX + 1])
 	int at = 0;
 
 	for (uint32_t i = 0; i < h->build_id_size && i < BUILD_ID_MAX; i++)
-		at += sprintf(name + at, "%02x", h->build_id[i]);
-	sprintf(name + at, "-%016llx" SUFFIX, (unsigned long long)hash);
+		at += snprintf(name + at, NAME_MAX - (size_t)at, "%02x", h->build_id[i]);
+	snprintf(name + at, NAME_MAX - (size_t)at, "-%016llx" SUFFIX, (unsigned long long)hash);
 }
 
 /* ---- reading */

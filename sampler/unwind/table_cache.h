@@ -49,8 +49,8 @@ bool table_cache_key(int fd, struct table_key *ret_key);
 int table_cache_load(struct table_cache *cache, const struct table_key *key, struct rule_set *rules,
 		     struct unwind_table **ret_table);
 /*
- * Keeps the table in an answer file that table_file_read() has accepted, unless the file has changed
- * since its key was taken; `fd` is that file.
+ * Keeps the table in an answer file that table_file_read() has accepted. `fd` is the file that the
+ * table is of; if it has changed since its key was taken, nothing is kept.
  */
 void table_cache_store(struct table_cache *cache, const struct table_key *key, int fd, int answer);
 

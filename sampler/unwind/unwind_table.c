@@ -29,7 +29,7 @@
 enum {
 	CIE_CODE = UINT32_MAX - 5,	  /* a derived rule; range.fde is its index in code[] */
 	CIE_FIRST_FIXED = UINT32_MAX - 4, /* + enum known_code */
-	CIE_END = UINT32_MAX,
+	CIE_END = CIE_FIRST_FIXED + KNOWN_ROOT, /* UINT32_MAX */
 };
 
 struct builder {

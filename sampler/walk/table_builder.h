@@ -1,7 +1,7 @@
 /*
- * Builds unwind tables in the background: some threads take files in the order of the requests, but
- * first those that a walk has missed; another takes runtime code. An eventfd becomes readable when a
- * table is ready.
+ * Builds unwind tables in the background: two threads take files, first those that a walk has
+ * missed, then in the order of the requests; another thread takes runtime code. An eventfd becomes
+ * readable when a table is ready.
  */
 #ifndef SPROF_TABLE_BUILDER_H
 #define SPROF_TABLE_BUILDER_H
@@ -48,8 +48,8 @@ void table_builder_request_code(struct table_builder *builder, uint32_t index, u
 				uint8_t *code, size_t size);
 
 /*
- * A walk has missed the table of this file: it is built before those that none has missed yet. Does
- * nothing if a thread has begun with it, or if it was not asked for.
+ * A walk has missed the table of this file: it is built before those that no walk has missed yet.
+ * Does nothing if a thread has begun with it, or if it was not asked for.
  */
 void table_builder_hurry(struct table_builder *builder, uint32_t index);
 

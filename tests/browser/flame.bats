@@ -47,6 +47,7 @@ page() { # options, file; the test is standard input
 			// Slim boxes are polygons here.
 			const corners = /<polygon points="([\d.]+),(\d+) ([\d.]+),\d+ [\d.]+,(\d+) [^"]*"/g;
 			console.log((await page.eval(`document.querySelector(".frames").innerHTML`))
+				.replace(/ (role|tabindex|aria-[a-z]+)="[^"]*"/g, "")
 				.replace(corners, (_, left, top, right, bottom) => `<rect x="${left}" y="${top}" ` +
 					`width="${Math.round((right - left) * 100) / 100}" height="${bottom - top}"`)
 				.replace(/\n/g, "").replace(/<g /g, "\n<g ").replace(/ xmlns="[^"]*"/g, ""));
@@ -79,6 +80,46 @@ page() { # options, file; the test is standard input
 		await page.eval(`document.querySelector(".controls button").click()`);
 		assert.strictEqual(await page.eval(`document.querySelectorAll(".frames .faded").length`), 0);
 	EOT
+}
+
+# bats test_tags=full
+@test "axe finds nothing serious in picture and page, and the tree is used by keyboard alone" {
+	local npm=$BUILD/npm
+	[ -e "$npm/node_modules/axe-core" ] || timeout 90 npm install --prefix "$npm" --no-audit --no-fund --ignore-scripts axe-core@4.10.3 \
+		>/dev/null 2>&1 || true
+	axe=${AXE:-$npm/node_modules/axe-core}/axe.min.js
+	[ -e "$axe" ] || skip "npm cannot fetch axe-core: set AXE to its folder"
+	"$SPROF" flame complete.data -o complete.html
+	"$SPROF" diff before.folded after.folded -o diff.html >/dev/null
+	for f in tall.svg complete.html diff.html --dark\ complete.html; do
+		page --width=1280 $f <<-EOT
+			await page.send("Emulation.setFocusEmulationEnabled", {enabled: true});
+			await page.send("Runtime.evaluate", {expression: process.getBuiltinModule("fs").readFileSync("$axe", "utf8")});
+			const check = async when => {
+				const found = await page.eval(\`axe.run(document).then(({violations}) => violations.filter(v => /serious|critical/.test(v.impact))
+					.map(v => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 200)]))\`);
+				assert.deepStrictEqual(found, [], when);
+			};
+			await check("at the start");
+			// Every box has one line; Tab enters the tree at its base.
+			assert(await page.eval(\`[...document.querySelectorAll(".frames > g")].every(g => g.getAttribute("role") === "treeitem" &&
+				g.getAttribute("aria-label").length > 1 && g.getAttribute("aria-level") > 0)\`));
+			assert.strictEqual(await page.eval(\`document.querySelectorAll(".frames > [tabindex='0']").length\`), 1);
+			await page.eval(\`document.querySelector(".frames > [tabindex='0']").focus()\`);
+			assert.match((await page.status())[0], /^all\$/);
+			await page.key("ArrowUp");
+			await page.key("Enter");
+			await check("zoomed by keyboard");
+			assert.strictEqual(await page.eval(\`document.querySelectorAll(".frames > [tabindex='0']").length\`), 1);
+			await page.key("Escape");
+			await page.key("/");
+			await page.type("a");
+			await check("searching");
+			await page.key("Escape");
+			await page.key("?");
+			await check("help");
+		EOT
+	done
 }
 
 @test "a tall picture is folded, a click unfolds, and Esc and back lead to the start" {

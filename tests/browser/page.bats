@@ -53,6 +53,40 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
+@test "the table has times and long bars, sorts by any column, and can be made wider" {
+	"$SPROF" flame complete.data -o complete.html
+	page --width=1280 complete.html <<-'EOT'
+		assert((await rows()).every(r => /^(<?[0-9.]+%) [0-9.]+ (ns|us|ms|s)$/.test(r[1]) && / (ns|us|ms|s)$/.test(r[2])), JSON.stringify(await rows()));
+		const bars = () => page.eval(`[...document.querySelectorAll("tbody .bar")].map(bar => [...bar.querySelectorAll("rect")].map(r => r.getBoundingClientRect().width))`);
+		const aside = () => page.eval(`document.querySelector(".table").getBoundingClientRect().width`);
+		const all = await bars(), wide = await aside();
+		assert(Math.max(...all.map(([total]) => total)) > .9 * wide, "the longest bar is as long as its row");
+		const shares = (await rows()).map(r => [parseFloat(r[2]), parseFloat(r[1])]), most = Math.max(...shares.map(([total]) => total));
+		shares.forEach((pair, i) => pair.forEach((part, k) =>
+			assert(Math.abs(all[i][k] / (wide - 8) - part / most) < .03, `row ${i}: ${all[i]} of ${wide} for ${pair}`)));
+		assert.match(await page.eval(`document.querySelector("caption").textContent`), / a full bar is [0-9.]+%/);
+		for (const heading of ["name", "self", "total", "margin", "module"]) {
+			await press(`th.${heading} button`);
+			assert.strictEqual(await page.eval(`document.querySelector("th[aria-sort]").className`), heading);
+		}
+		await press("th.margin button");
+		const margins = (await rows()).map(r => parseFloat(r[3].slice(1)));
+		assert(margins.every((m, i) => !i || m <= margins[i - 1]), margins.join());
+		// By pointer and by keyboard.
+		const at = x => ({x, y: 300}), left = await page.eval(`document.querySelector(".divider").getBoundingClientRect().left + 2`);
+		await page.mouse("mousePressed", at(left));
+		await page.send("Input.dispatchMouseEvent", {type: "mouseMoved", ...at(left - 200), button: "left", buttons: 1});
+		await page.mouse("mouseReleased", at(left - 200));
+		assert(Math.abs(await aside() - wide - 200) < 8, `${await aside()} after ${wide}`);
+		await until(`Math.abs(document.querySelector("svg.sprof").getBoundingClientRect().right - document.querySelector(".divider").getBoundingClientRect().left) < 3`);
+		const wider = await aside();
+		await page.eval(`document.querySelector(".divider").focus()`);
+		await page.key("ArrowRight");
+		assert(await aside() < wider - 10);
+	EOT
+}
+
+# bats test_tags=full
 @test "the bar of a row does not cover the underscores above it" {
 	page kinds.html <<-'EOT'
 		assert(await page.eval(`[...document.querySelectorAll("tbody td.name")].every(cell => {
@@ -540,6 +574,37 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
+@test "a picture is printed on one landscape page, the table of a page behind it" {
+	awk 'BEGIN { for (i = 0; i < 28; i++) { s = s ";f" i; print "app" s " 1000" } }' >tall.folded
+	"$SPROF" flame -t printed tall.folded -o tall.svg
+	"$SPROF" flame -t printed tall.folded -o tall.html
+	for i in tall.svg tall.html; do
+		page --width=1280 --height=400 $i <<-EOT
+			const print = async () => Buffer.from((await page.send("Page.printToPDF", {preferCSSPageSize: true, printBackground: true})).data, "base64").toString("latin1");
+			await page.key("f");
+			await page.eval(\`(document.querySelector(".picture") || document.documentElement).scrollTop = 1e6\`);
+			const before = await page.labels(), pdf = await print();
+			const boxes = [...pdf.matchAll(/MediaBox\s*\[\s*0 0 ([\d.]+) ([\d.]+)/g)].map(m => [Number(m[1]), Number(m[2])]);
+			assert(boxes.length && boxes.every(([width, height]) => width > height), JSON.stringify(boxes));
+			const pages = [...pdf.matchAll(/\/Type\s*\/Page\b/g)].length;
+			assert.strictEqual(pages, "$i" === "tall.svg" ? 1 : 2);
+			// After it the picture is as it was; while it lasts, the title is on top and nothing is cut.
+			assert.deepStrictEqual(await page.labels(), before);
+			await page.eval("window.dispatchEvent(new Event('beforeprint'))");
+			await page.send("Emulation.setEmulatedMedia", {media: "print"});
+			const [top, name, box, right, hints] = await page.eval(\`(() => {
+				const svg = document.querySelector("svg.sprof"), of = s => document.querySelector(s).getBoundingClientRect();
+				const boxes = [...document.querySelectorAll(".frames rect, .frames polygon")].map(r => r.getBoundingClientRect());
+				return [svg.getBoundingClientRect().top, of(".name").top, Math.min(...boxes.map(r => r.top)),
+					[Math.max(...boxes.map(r => r.right)), svg.getBoundingClientRect().right], document.querySelector(".status").textContent];
+			})()\`);
+			assert(name - top < 20 && name < box && right[0] <= right[1], JSON.stringify([top, name, box, right]));
+			assert(!/click/.test(hints), hints);
+		EOT
+	done
+}
+
+# bats test_tags=full
 @test "in a narrow and low window, too, the picture is scrolled to its root" {
 	python3 -c 'print(";".join(f"f{i}" for i in range(80)), 90); print("f0;g", 10)' >deep.folded
 	"$SPROF" flame deep.folded -o deep.html
@@ -621,7 +686,7 @@ page() { # options, file; the test is standard input
 				return [[...document.querySelectorAll(".heat .ticks span")].map(of), of(document.querySelector(".heat .shades")),
 					of(document.querySelector(".heat p span")), of(document.querySelector(".heat .plot"))];
 			})()\`);
-			assert(ticks.length >= ($width > 500 ? 5 : 2), JSON.stringify(ticks));
+			assert(ticks.length >= ($width > 500 ? 4 : 2), JSON.stringify(ticks));
 			assert.strictEqual(ticks[0][0], "0");
 			assert(ticks.slice(1).every(([at], i) => /^[1-9][0-9.]* m?s\$/.test(at)), JSON.stringify(ticks));
 			assert(ticks.every(([, left, right], i) => !i || left >= ticks[i - 1][2]), "times do not overlap");
@@ -633,6 +698,45 @@ page() { # options, file; the test is standard input
 			assert(shades[2] <= $width && text[2] <= shades[1], "nothing is cut or overlaps");
 		EOT
 	done
+}
+
+@test "the timeline of threads shows which ran when, and a time is chosen in it" {
+	"$SPROF" flame complete.data -o complete.html
+	page --width=1280 complete.html <<-'EOT'
+		const [names, lanes, map, rows0] = await page.eval(`(() => {
+			const of = s => { const {left, width, top, height} = document.querySelector(s).getBoundingClientRect(); return {left, width, top, height}; };
+			const canvas = document.querySelector(".threads canvas"), context = canvas.getContext("2d"), inked = [];
+			for (let y = 6; y < canvas.height; y += 12) {
+				const {data} = context.getImageData(0, y, canvas.width, 1);
+				let n = 0;
+				for (let i = 3; i < data.length; i += 4)
+					n += data[i] > 0;
+				inked.push(n);
+			}
+			return [[...document.querySelectorAll(".threads .names span")].map(e => e.textContent), of(".threads canvas"), of(".heat canvas"), inked];
+		})()`);
+		// The same threads as a split of the tree by thread.
+		await page.eval(`(() => { const s = document.querySelector("select[aria-label='split by']"); s.value = "thread"; s.dispatchEvent(new Event("change")); })()`);
+		const split = await page.eval(`[...document.querySelectorAll(".frames .t2")].map(g => g.getAttribute("aria-label").match(/[(][0-9]+[)]/)).filter(Boolean).map(m => m[0])`);
+		assert(names.length > 1, names.join());
+		assert.deepStrictEqual([...new Set(names.map(name => name.match(/\(\d+\)/)[0]))].sort(), [...new Set(split)].sort());
+		assert.strictEqual(rows0.length, names.length);
+		assert(rows0.every(n => n > 0), "every thread ran: " + rows0);
+		assert(Math.abs(lanes.left - map.left) < 1 && Math.abs(lanes.width - map.width) < 1, "both have one scale of time");
+		const at = part => ({x: lanes.left + lanes.width * part, y: lanes.top + 18});
+		await page.mouse("mousePressed", at(.2));
+		await page.mouse("mouseMoved", at(.6));
+		await page.mouse("mouseReleased", at(.6));
+		assert.match(await page.eval("location.hash"), /w=\d+-\d+/);
+		const brush = await page.eval(`(() => { const {top, bottom} = document.querySelector(".brush").getBoundingClientRect(); return [top, bottom]; })()`);
+		assert(brush[0] <= map.top + 1 && brush[1] >= lanes.top + lanes.height - 1, "the choice spans heat map and threads");
+		// A press on a name chooses no time.
+		await page.eval(`document.querySelector(".heat").focus()`);
+		await page.key("Escape");
+		await page.mouse("mousePressed", {x: 40, y: lanes.top + 5});
+		await page.mouse("mouseReleased", {x: 40, y: lanes.top + 5});
+		assert(!/w=/.test(await page.eval("location.hash")));
+	EOT
 }
 
 # bats test_tags=full

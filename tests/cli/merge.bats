@@ -86,3 +86,15 @@ setup() {
 	[ "$status" -eq 1 ]
 	[ "$stderr" = "sprof: cannot write 'nowhere/x.data': No such file or directory" ]
 }
+
+@test "an output that can be no recording is refused at once" {
+	mkfifo fifo
+	ln -s target link
+	for name in fifo link; do
+		run --separate-stderr timeout 20 "$SPROF" merge complete.data -o $name
+		[ "$status" -eq 1 ]
+		[[ $stderr == *"sprof: cannot write '$name': it is "* ]]
+	done
+	[[ $stderr == *"it is a symbolic link"* ]]
+	[ -p fifo ] && [ ! -e target ]
+}

@@ -353,3 +353,26 @@ picture() {
 	run "$SPROF" flame --by x processes.data
 	[ "$status" -eq 2 ]
 }
+
+@test "output into a FIFO that nothing reads says what it waits for" {
+	mkfifo fifo
+	"$SPROF" fold "$GOLDEN/recordings/processes.data" -o fifo 2>log 3>&- &
+	writer=$!
+	for _ in $(seq 500); do
+		[ ! -s log ] || break
+		sleep 0.02
+	done
+	grep -qx "sprof: waiting for a process to read 'fifo'" log
+	cat fifo >folded
+	wait $writer
+	"$SPROF" fold "$GOLDEN/recordings/processes.data" | diff folded -
+	# A reader that waits already gets everything, too.
+	cat fifo >folded 3>&- &
+	writer=$!
+	sleep 0.3
+	run timeout 60 "$SPROF" fold "$GOLDEN/recordings/processes.data" -o fifo
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
+	wait $writer
+	"$SPROF" fold "$GOLDEN/recordings/processes.data" | diff folded -
+}

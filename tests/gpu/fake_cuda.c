@@ -5,8 +5,8 @@
  *	copy      1000 ns + 1 ns per 16 bytes
  *	set       500 ns + 1 ns per 64 bytes
  *	stream    one operation at a time; it begins 5 us after its call, or when the stream is free
- *	clock     CLOCK_MONOTONIC
  *	version   13000, or FAKE_DRIVER_VERSION
+ *	clock     CLOCK_MONOTONIC
  *
  * In the realistic model every call comes through the runtime API: cudaLaunchKernel() calls
  * cuLaunchKernel(), and a tool sees both, with one correlation id.

@@ -8,7 +8,7 @@ setup_file() {
 	[ -e tests/gpu/own_cupti.c ] || return 0
 	mkdir -p "$t/new"
 	gcc -shared -fpic -O1 -w -DFAKE_VERSION=12 -DFAKE_API_VERSION=28 -DNEWEST -Wl,-soname,libcupti.so.12 -D_GNU_SOURCE -I. \
-		-o "$t/new/libcupti.so.12" tests/gpu/fake_cupti.c tests/gpu/fake_records.c tests/gpu/own_cupti.c
+		-o "$t/new/libcupti.so.12" tests/gpu/fake_{cupti,records,buffers,clock}.c tests/gpu/own_cupti.c
 	ln -s libcupti.so.12 "$t/new/libcupti.so"
 	gcc -O1 -w -o "$t/own_cupti" tests/gpu/own_cupti.c
 	gcc -shared -fpic -w -DLIBRARY -DNEEDED=cuptiNewest -Wl,--disable-new-dtags,-rpath,"$t/new" -o "$t/library.so" \
@@ -81,4 +81,14 @@ taken() { # folder of the older, folder of the newer, launches
 	grep -qx 'cupti 26 libcupti.so.12' <<<"$output"
 	LD_LIBRARY_PATH=$BUILD/tests/gpu:$BUILD/tests/gpu/cuda13:$OLD FAKE_DRIVER_VERSION=13000 record -- "$PROGRAM" - 10
 	grep -qx 'cupti 130000 libcupti.so.13' <<<"$output"
+}
+
+@test "frames of a libcuda without symbols have the names of the API's functions" {
+	local t=$BATS_TEST_TMPDIR
+	strip -s -o "$t/libcuda.so.1" "$BUILD/tests/gpu/libcuda.so.1"
+	LD_LIBRARY_PATH=$t run --separate-stderr timeout 60 "$SPROF" record -s timer --gpu on -o "$t/g.data" -- "$PROGRAM" - 50
+	[ "$status" -eq 0 ]
+	"$SPROF" fold --column gpu "$t/g.data" >"$t/got"
+	cat "$t/got"
+	grep -Eq 'main;(launch;)?cuLaunchKernel;cuLaunchKernel;kernel_\[g\] 50000$' "$t/got"
 }

@@ -234,3 +234,27 @@ launches_by_python() {
 	[ "$(gpu_ns 'gpu_python.py')" -eq 0 ]
 	[ "$(gpu_ns '_PyEval_EvalFrameDefault;.*gemm_kernel')" -eq 550000 ]
 }
+
+launch_is_clean() {
+	record_gpu -- "$python" user.py
+	"$SPROF" fold --collapse-noise --column gpu g.data >got
+	cat got
+	grep -Eq 'user.py:1\);Net.__call__ \(user.py:7\);Net.forward \(user.py:8\);cuLaunchKernel;.*gemm_\[g\] 1000$' got
+	[ "$(grep -Eic 'py_?eval|pyobject|pymain|libffi|ctypes|python3\.[0-9]+\+0x' got)" -eq 0 ]
+}
+
+# A stripped Python names none of them; other versions name all of them.
+@test "--collapse-noise leaves no frame of the interpreter in the stack of a launch" {
+	cat >user.py <<-'END'
+		import ctypes, functools
+		cuda = ctypes.CDLL("libcuda.so.1")
+		cuda.cuInit(0)
+		kernel = ctypes.c_void_p()
+		cuda.cuModuleGetFunction(ctypes.byref(kernel), None, b"gemm")
+		class Net:
+		    def __call__(self): return self.forward()
+		    def forward(self): cuda.cuLaunchKernel(kernel, 10, 1, 1, 1, 1, 1, 0, None, None, None)
+		functools.partial(Net())()
+	END
+	each_python launch_is_clean
+}

@@ -71,3 +71,25 @@ row() { # table, name, field
 	grep -Eq '^[0-9.]+% of the time of the GPUs: the GPU is idle because the host launches too late' <<<"$output"
 	[ "$("$SPROF" report --hints --json g.data | jq '.rows[] | select(.code == "gpu-launch-bound") | .weight > 390e6 and .weight < .whole')" = true ]
 }
+
+# In the realistic model every call comes through the runtime API, under one correlation id.
+@test "calls of the runtime API are counted beside the driver's, and nested ones once" {
+	local calls
+	export FAKE_REALISTIC=1
+	for which in driver runtime all; do
+		record_gpu --cuda-api $which -- "$WORK" launch:100 mixed:10
+		calls=$("$SPROF" report --api --json g.data | jq -r '.rows[] | "\(.api) \(.name) \(.calls)"' | grep LaunchKernel)
+		echo "$which: $calls"
+		if [ $which = driver ]; then
+			[ "$calls" = 'driver cuLaunchKernel 120' ]
+		else
+			grep -q '^runtime cudaLaunchKernel.* 120$' <<<"$calls"
+			[ "$(wc -l <<<"$calls")" -eq 1 ]
+		fi
+		# Launches have their stacks and kernels all the same.
+		[ "$("$SPROF" fold --column launches g.data | awk '/gemm_kernel/ && /main/ { s += $NF } END { print s }')" -eq 110 ]
+		"$SPROF" report --api --json g.data | jq -e '[.rows[].share] | add | . > 99 and . < 101'
+	done
+	run "$SPROF" record --cuda-api cudart -- true
+	[ "$status" -eq 2 ]
+}

@@ -8,7 +8,7 @@ function is_marker(frame) {
 # Is this frame one that a thread begins with? In a stripped program, libc or loader it is a number,
 # "perl+0x1ab70", or the file's name alone.
 function is_root(frame) {
-	return frame ~ /^(_start|_dl_start|_dl_start_user|(__)?clone3?|thread_start)$/ || is_go_root(frame) || frame ~ /^[^ ]+\+0x[0-9a-f]+$/ || frame ~ /^\[[^]]+\]$/
+	return frame ~ /^(_start|_dl_start|_dl_start_user|(__)?clone3?|thread_start|make_fcontext)$/ || is_go_root(frame) || frame ~ /^[^ ]+\+0x[0-9a-f]+$/ || frame ~ /^\[[^]]+\]$/
 }
 
 # Goroutines begin with goexit. The others begin what Go's runtime does on the stack of a thread and

@@ -19,9 +19,9 @@
  *	competitor:N	loads the profiler that COMPETITOR names, which records N launches
  *			(tests/gpu/competing_profiler.c)
  *	beside:N	the same while 4 threads launch
+ *	quit		_exit(), without flushing anything
  *	long:MS		a launch of a kernel that runs that long, on a stream of its own
  *	paced:MS	a launch every 10 ms for that long, without waiting for any
- *	quit		_exit(), without flushing anything
  *	idle:MS		nothing
  *	spin:MS		launches for that long
  */

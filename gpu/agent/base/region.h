@@ -99,9 +99,13 @@ enum gpu_want {
 	GPU_WANT_MEMORY = 1u << 6,
 	GPU_WANT_NVTX = 1u << 7,
 	GPU_WANT_STACKS = 1u << 8,
-	GPU_WANT_RECORDS = 1u << 9,	 /* else only folds, apis and ranges, nothing in rings */
-	GPU_WANT_API_RUNTIME = 1u << 10, /* count and time cuda* calls as well as cu* calls */
-	GPU_WANT_API_ALL = 1u << 11,	 /* every call of the domain, not only the classes */
+	GPU_WANT_RECORDS = 1u << 9, /* else only folds, apis and ranges, nothing in rings */
+	/*
+	 * Count and time cuda* calls as well as cu* calls; a cu* call that a cuda* call makes is
+	 * counted as the latter only.
+	 */
+	GPU_WANT_API_RUNTIME = 1u << 10,
+	GPU_WANT_API_ALL = 1u << 11, /* every call of the domain, not only the classes */
 };
 #define GPU_WANT_DEFAULT                                                                           \
 	(GPU_WANT_KERNELS | GPU_WANT_MEMCPY | GPU_WANT_MEMSET | GPU_WANT_SYNC |                    \

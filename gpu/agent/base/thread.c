@@ -98,6 +98,7 @@ static __attribute__((noinline)) struct thread *thread_new(void)
 	if (!t)
 		return NULL;
 	t->depth = 0;
+	t->runtime_call = 0;
 	t->captures = false;
 	__atomic_store_n(&t->in_launch, 0, __ATOMIC_RELAXED);
 	t->stack.nr = 0;

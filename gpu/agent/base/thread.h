@@ -116,6 +116,8 @@ struct thread {
 	uint64_t counts[NR_THREAD_COUNTS]; /* of all threads that ever had the slot */
 	uint32_t generation; /* of the collection in which the ranges were pushed: range.c */
 	struct lane lane;
+	/* correlation id of the function of the runtime API that the thread is in, 0 = none */
+	uint32_t runtime_call;
 	bool captures;	/* a stream, into a graph */
 	uint32_t depth; /* open ranges; may exceed GPU_MAX_RANGE_DEPTH */
 	struct open_range ranges[GPU_MAX_RANGE_DEPTH];

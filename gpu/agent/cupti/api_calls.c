@@ -124,6 +124,27 @@ static uint32_t stack_of(struct thread *t, uint32_t api_class, uint64_t ticks, c
 	return launch_stack(t, frame);
 }
 
+/*
+ * A function of the runtime API calls the driver's, under its own correlation id: that call is
+ * counted once, as what the program called.
+ */
+static bool is_nested(struct thread *t, uint32_t domain, uint32_t correlation)
+{
+	if (domain == GPU_API_DRIVER)
+		return correlation && t->runtime_call == correlation;
+	t->runtime_call = 0;
+	return false;
+}
+
+static void enter(uint32_t domain, const struct cupti_callback_data *d)
+{
+	struct thread *t = domain == CUPTI_RUNTIME_API ? thread_self() : NULL;
+
+	*d->correlation_data = clock_ticks();
+	if (t)
+		t->runtime_call = d->correlation_id;
+}
+
 static void leave(uint32_t domain, uint32_t cbid, const struct cupti_callback_data *d,
 		  const void *frame)
 {
@@ -131,7 +152,7 @@ static void leave(uint32_t domain, uint32_t cbid, const struct cupti_callback_da
 	uint32_t api_class = class_of(domain, cbid);
 	int32_t result = d->function_return_value ? *(const int32_t *)d->function_return_value : 0;
 	struct thread *t = thread_self();
-	const struct gpu_api *api;
+	struct gpu_api *api;
 	struct launch_info info;
 	struct gpu_rec_api *r;
 
@@ -140,8 +161,9 @@ static void leave(uint32_t domain, uint32_t cbid, const struct cupti_callback_da
 	/* collecting may have begun between enter and exit */
 	if (!entered || entered > now)
 		entered = now;
-	api = lane_count_call(&t->lane, domain, cbid, clock_ticks_duration_ns(now - entered),
-			      d->function_name, api_class);
+	api = lane_api(&t->lane, domain, cbid, d->function_name, api_class);
+	if (!is_nested(t, domain, d->correlation_id))
+		lane_count_call(&t->lane, api, clock_ticks_duration_ns(now - entered));
 	if (domain != GPU_API_DRIVER || api_class == GPU_API_OTHER)
 		return;
 	info.stack = stack_of(t, api_class, now - entered, frame);
@@ -193,7 +215,7 @@ void api_calls_callback(void *user, uint32_t domain, uint32_t cbid,
 	if (!agent_collects() || (domain != CUPTI_DRIVER_API && domain != CUPTI_RUNTIME_API))
 		return;
 	if (d->site == CUPTI_API_ENTER)
-		*d->correlation_data = clock_ticks();
+		enter(domain, d);
 	else
 		leave(domain - 1, cbid, d, __builtin_frame_address(0));
 }

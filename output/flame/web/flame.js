@@ -5,6 +5,7 @@
 
 const CONTROLS = 760; /* px of room for the search result and the search field */
 const head = {};
+let printing = false;
 const scroller = svg.closest(".picture"); /* in a page; an SVG scrolls with the window */
 
 /* ---- the status lines, the help and the legend */
@@ -94,7 +95,7 @@ function showStatus(box) {
 	const texts = box ? linesOf(box) : plainView ? [head.origin] : [""];
 
 	if (!box)
-		texts.push(modeText() || hints(limit));
+		texts.push(modeText() || (printing ? "" : hints(limit)));
 	fitLines(texts.filter((text, i) => text || !i), limit, most).concat(Array(most).fill("")).slice(0, most).forEach((text, i) => {
 		head.lines[i].textContent = text;
 	});
@@ -147,6 +148,8 @@ function onDrawn(width, moved) {
 	head.controls.setAttribute("x", width - MARGIN - CONTROLS);
 	head.reset.hidden = isWhole() && mode.sandwich < 0 && !unfolded.size;
 	fitTitle();
+	const base = boxes.find(box => !box.faded) || boxes[0];
+	base.g.setAttribute("tabindex", "0"); /* where the Tab key enters the tree */
 	showHits();
 	showStatus(null);
 	pin();
@@ -171,15 +174,15 @@ function pin() {
 function focus(box) {
 	if (!box)
 		return;
-	if (focused && focused.g)
+	if (focused && focused.g) {
 		focused.g.classList.remove("focus");
+		focused.g.setAttribute("tabindex", "-1");
+	}
 	focused = box;
 	showTwin(box);
 	box.g.classList.add("focus");
-	box.g.setAttribute("tabindex", "-1");
-	box.g.setAttribute("role", "treeitem");
-	box.g.setAttribute("aria-level", Math.abs(box.row) + 1);
-	box.g.setAttribute("aria-label", linesOf(box).join(", "));
+	box.g.setAttribute("tabindex", "0");
+	box.g.setAttribute("aria-label", linesOf(box).filter(Boolean).join(", "));
 	box.g.focus({preventScroll: true});
 	showStatus(box);
 	bringIntoSight(box, false);
@@ -332,10 +335,11 @@ function html(name, attributes, ...content) {
 
 function makeHelp() {
 	head.help = element("foreignObject", {class: "help", x: MARGIN, y: HEAD - 4, width: 600, height: 20 * HELP.length + 24});
-	const list = html("dl", {role: "dialog", "aria-label": "keys"});
+	const list = html("dl", {}), dialog = html("div", {role: "dialog", "aria-label": "keys"});
 	for (const [keys, what] of HELP.filter(([keys]) => !/^[bc]$/.test(keys) || sources.length > 1))
 		list.append(html("dt", {}, keys), html("dd", {}, what));
-	head.help.append(list);
+	dialog.append(list);
+	head.help.append(dialog);
 	head.help.style.display = "none";
 	head.g.append(head.help);
 }
@@ -375,6 +379,8 @@ function makeHead() {
 	head.controls.append(bar);
 	svg.append(head.g);
 	head.title = part("name").firstChild;
+	part("name").setAttribute("role", "heading");
+	part("name").setAttribute("aria-level", "1");
 	head.titleText = head.title.data;
 	head.g.append(head.ground, part("name"), status, head.controls);
 	makeHelp();
@@ -416,14 +422,31 @@ function listen() {
 		pointer = "";
 		hover(null);
 	});
+	svg.addEventListener("focusin", event => {
+		const box = boxOf.get(event.target);
+		if (box && box.g && box !== focused)
+			focus(box);
+	});
 	document.addEventListener("keydown", onKey);
+	window.addEventListener("beforeprint", () => {
+		const {width} = svg.getBoundingClientRect();
+		svg.setAttribute("viewBox", `0 0 ${Math.max(width, chart + 2 * MARGIN)} ${svg.getAttribute("height")}`);
+		head.g.removeAttribute("transform");
+		printing = true;
+		showStatus(null);
+	});
+	window.addEventListener("afterprint", () => {
+		svg.removeAttribute("viewBox");
+		printing = false;
+		draw();
+	});
 	window.addEventListener("scroll", pin, {passive: true, capture: true});
 	window.addEventListener("popstate", readState);
 	let waiting = 0;
 	new ResizeObserver(() => {
 		cancelAnimationFrame(waiting);
 		waiting = requestAnimationFrame(() => {
-			if (Math.abs(svg.getBoundingClientRect().width - 2 * MARGIN - chart) > .5)
+			if (!printing && Math.abs(svg.getBoundingClientRect().width - 2 * MARGIN - chart) > .5)
 				draw();
 		});
 	}).observe(svg);

@@ -336,7 +336,10 @@ function drawBox(box) {
 	const space = place(box.x + box.width, whole) - left - 2 * PAD;
 	const text = space <= columnWidth ? "" : (run ? labelOfRun : fold ? labelOfFold : label)(box, Math.floor(space / columnWidth));
 	if (text)
-		g.append(element("text", {x: number(left + PAD), y: y + 13}, text));
+		g.append(element("text", {x: number(left + PAD), y: y + 13, "aria-hidden": "true"}, text));
+	g.setAttribute("role", "treeitem");
+	g.setAttribute("aria-level", Math.abs(box.row) + 1);
+	g.setAttribute("aria-label", nameOf(box));
 	box.g = g;
 	boxOf.set(g, box);
 	return g;

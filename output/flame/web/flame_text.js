@@ -133,7 +133,7 @@ function wrap(text, limit, most) {
 		lines.push(part.join(""));
 		rest = rest.slice(Math.max(1, part.length));
 	}
-	return lines;
+	return lines.length ? lines : [""];
 }
 
 /* Drops the template arguments of a name that is too long. They say least. */
@@ -258,6 +258,9 @@ function labelOfFold(box, limit) {
 	return [`+${n} frames, ${from} \u2026 ${to}${all}`, `+${n} frames${all}`, `+${n} frames`, `+${n}`].find(text =>
 		columns(text) <= limit) || "";
 }
+
+/* One line about a box for a screen reader; the box with the focus has all lines. */
+const nameOf = box => box.end ? labelOfRun(box, Infinity) : box.last ? labelOfFold(box, Infinity) : label(box, Infinity);
 
 const FOLD_NAMES = 40;
 

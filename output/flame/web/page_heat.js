@@ -19,6 +19,7 @@ function measureHeat() {
 }
 
 function drawHeat() {
+	showLanes();
 	const {canvas, columns: nr, cells, counts, most} = heat, {width, height} = canvas.getBoundingClientRect();
 	const scale = window.devicePixelRatio || 1, context = canvas.getContext("2d");
 	canvas.width = Math.max(1, Math.round(width * scale));
@@ -123,6 +124,8 @@ function listenToHeat() {
 		brush(start, at(event), false);
 	});
 	heat.box.addEventListener("pointerup", event => {
+		if (start < 0)
+			return;
 		if (moved)
 			brush(start, at(event), true);
 		else if (mode.range)
@@ -157,7 +160,7 @@ function makeHeat() {
 	heat.shades = html("span", {class: "shades"});
 	heat.ticks = html("div", {class: "ticks", "aria-hidden": "true"});
 	heat.plot = html("div", {class: "plot"});
-	heat.plot.append(heat.canvas, heat.ticks, heat.brush);
+	heat.plot.append(html("span", {class: "all"}, "all threads"), heat.canvas, makeLanes(), heat.ticks, heat.brush);
 	heat.note = html("p", {});
 	heat.note.append(heat.text, heat.shades);
 	heat.box.append(heat.plot, heat.note);

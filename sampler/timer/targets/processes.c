@@ -41,6 +41,17 @@ int timer_processes_init(struct timer_processes *s, const struct timer_region_co
 
 /* ---- mappings */
 
+/* What is known of runtime code outlives a new list of mappings. */
+static void keep_runtime(struct runtime_regions *now, struct runtime_regions *before)
+{
+	const struct runtime_regions bounds = *now;
+
+	*now = *before;
+	now->low = bounds.low;
+	now->high = bounds.high;
+	*before = (struct runtime_regions){ 0 };
+}
+
 /* Nothing tells us what is unmapped, so the whole of /proc/PID/maps is read each time. */
 static int read_maps(struct timer_processes *s, struct timer_process *p)
 {
@@ -66,6 +77,7 @@ static int read_maps(struct timer_processes *s, struct timer_process *p)
 		now.known_ns = p->maps.known_ns;
 		now.read_ns = p->maps.read_ns;
 		process_new_epoch(&now);
+		keep_runtime(&now.runtime, &p->maps.runtime);
 		process_fini(&p->maps);
 		p->maps = now;
 	} else {
@@ -213,6 +225,7 @@ static void poll_process(struct timer_processes *s, struct timer_process *p, uin
 	if (__atomic_load_n(&shared->maps_wanted, __ATOMIC_RELAXED) ||
 	    __atomic_load_n(&shared->maps_epoch, __ATOMIC_RELAXED) != p->maps_epoch)
 		timer_reread(s, p, now - REREAD_NS);
+	timer_publish_look(&s->publish, p, now);
 	if (!timer_threads_poll(p, now, s->stopping, &nr_limits))
 		p->ended_ns = now;
 	hit_threads(s, p, nr_limits);

@@ -176,6 +176,36 @@ static void find_stack_switches(const struct search *s)
 	}
 }
 
+/*
+ * Finds where coroutines of Boost.Context begin (make_fcontext): "push %rbp; jmp *%rbx", and what
+ * their function returns to: "xor %rdi, %rdi; call _exit; hlt". A walk looks up a return address
+ * one byte early, in the jump.
+ */
+static void find_coroutine_roots(const struct search *s)
+{
+	static const uint8_t head[] = { 0x55, 0xff, 0xe3 };
+	enum { CALL = 0xe8, HLT = 0xf4, CALL_LENGTH = 5 };
+	const uint8_t *text = s->text;
+
+	for (size_t i = 0; i + sizeof(head) < s->size; i++) {
+		const uint8_t *at = memchr(text + i, head[0], s->size - i);
+		size_t finish, end;
+
+		if (!at)
+			break;
+		i = (size_t)(at - text);
+		finish = i + sizeof(head);
+		if (finish + 3 + CALL_LENGTH >= s->size || memcmp(at, head, sizeof(head)))
+			continue;
+		end = finish + (text[finish] == 0x48); /* the prefix of 64 bits */
+		if (text[end] != 0x31 || text[end + 1] != 0xff || text[end + 2] != CALL)
+			continue;
+		end += 2 + CALL_LENGTH;
+		if (end < s->size && text[end] == HLT)
+			report(s, finish - 1, end + 1 - (finish - 1), KNOWN_ROOT);
+	}
+}
+
 void known_code_find(uint64_t vaddr, const uint8_t *text, size_t size, known_code_fn *found,
 		     void *context)
 {
@@ -184,4 +214,5 @@ void known_code_find(uint64_t vaddr, const uint8_t *text, size_t size, known_cod
 	find_trampolines(&search);
 	find_init(&search);
 	find_stack_switches(&search);
+	find_coroutine_roots(&search);
 }

@@ -68,6 +68,8 @@ refused() { # ARGUMENTS...
 	"${as[@]}" "$SPROF" record -q -o data --source ebpf -d 1s --all-users -p ${pids[0]}
 	"${as[@]}" "$SPROF" fold data | grep -q ';main'
 	"${as[@]}" "$SPROF" record -q -o all --source ebpf -d 500ms --all-users -a
+	"${as[@]}" "$SPROF" dump --all-users -p ${pids[0]} >dump
+	grep -q main dump
 }
 
 @test "root needs no option" {

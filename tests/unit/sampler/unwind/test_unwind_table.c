@@ -243,39 +243,6 @@ static void a_trampoline_without_cfi_is_known_by_its_bytes(void **state)
 	check(f, 0x350, WALK_CFA_NONE, 0, 0, 0);
 }
 
-/* The shape of systemstack in Go's runtime. */
-static void a_function_that_switches_stacks_keeps_its_frame(void **state)
-{
-	static const uint8_t code[] = {
-		0x55,			/* push %rbp */
-		0x48, 0x89, 0xe5,	/* mov %rsp, %rbp */
-		0x48, 0x8b, 0x62, 0x38, /* mov 0x38(%rdx), %rsp */
-		0xff, 0xd7,		/* call *%rdi */
-		0x48, 0x8b, 0x60, 0x38, /* mov 0x38(%rax), %rsp */
-		0x5d,			/* pop %rbp */
-		0xc3,			/* ret */
-	};
-	/* The frame pointer is lost before the call, as in mcall. */
-	static const uint8_t lost[] = {
-		0x55, 0x48, 0x89, 0xe5, 0x31, 0xed, /* xor %ebp, %ebp */
-		0x48, 0x8b, 0x62, 0x38, 0xff, 0xd7, 0x5d, 0xc3,
-	};
-	struct fixture *f = *state;
-
-	memcpy(maker_text(&f->maker, 0x300), code, sizeof(code));
-	memcpy(maker_text(&f->maker, 0x340), lost, sizeof(lost));
-	build_one(f, BYTES(0));
-	check(f, 0x2ff, WALK_CFA_NONE, 0, 0, 0);
-	CHECK_SP(f, 0x300, 8);
-	check(f, 0x301, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
-	check(f, 0x304, WALK_CFA_OTHER_STACK, 0, WALK_FP_CFA, -16);
-	check(f, 0x309, WALK_CFA_OTHER_STACK, 0, WALK_FP_CFA, -16);
-	check(f, 0x30d, WALK_CFA_OTHER_STACK, 0, WALK_FP_CFA, -16);
-	CHECK_SP(f, 0x30f, 8);
-	check(f, 0x310, WALK_CFA_NONE, 0, 0, 0);
-	check(f, 0x34b, WALK_CFA_NONE, 0, 0, 0);
-}
-
 static void a_function_without_cfi_has_the_rules_of_its_code(void **state)
 {
 	/* aligned, after padding only: push %rbp; pop %rbp; ret */
@@ -511,7 +478,6 @@ int main(void)
 		TEST(a_signal_trampoline_begins_one_byte_early),
 		TEST(a_signal_trampoline_may_be_the_first_function),
 		TEST(a_trampoline_without_cfi_is_known_by_its_bytes),
-		TEST(a_function_that_switches_stacks_keeps_its_frame),
 		TEST(a_function_without_cfi_has_the_rules_of_its_code),
 		TEST(an_entry_point_without_fde_is_the_root),
 		TEST(a_file_without_cfi_still_has_its_entry_point),

@@ -1,6 +1,6 @@
 /*
- * Of a process that waits, the files that its stack runs through come first: the C library, in which
- * it waits, and the program that called it.
+ * Of a process that waits, the files that its stack runs through come first: the C library, in
+ * which it waits, and the program that called it.
  */
 #include "tests/unit/unit.h"
 
