@@ -1,6 +1,7 @@
 /*
  * sprof doctor: says which sources of samples work on this host, and whether GPUs can be recorded,
- * why the others do not, and which command fixes that. Each source answers for itself (struct source, probe); this file only prints.
+ * why the others do not, and which command fixes that. Each source answers for itself (struct
+ * source, probe), and cli/info/gpu_facts.c for the GPUs; this file only prints.
  */
 #include "cli/commands.h"
 

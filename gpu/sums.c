@@ -113,6 +113,10 @@ static void add_to_work(struct fact_gpu_work *w, const struct sum_state *state,
 		w->min_ns = f->min_ns;
 	if (f->max_ns > w->max_ns)
 		w->max_ns = f->max_ns;
+	if (!w->calls || f->min_blocks < w->min_blocks)
+		w->min_blocks = f->min_blocks;
+	if (f->max_blocks > w->max_blocks)
+		w->max_blocks = f->max_blocks;
 	w->calls += f->count - state->count;
 	w->total_ns += f->total_ns - state->total_ns;
 	w->bytes += f->bytes - state->bytes;

@@ -1,7 +1,8 @@
 /*
  * Where a stripped file has no symbol, its unwind information still says where each function
  * begins. Such a function is called "cc1+0x5a3f0", by its link-time address, so that it stays apart
- * from others and can be found in a disassembly. It counts as unnamed.
+ * from others and can be found in a disassembly. It counts as unnamed. Code between two functions
+ * belongs to neither: programs built without unwind information have much of it.
  *
  * Source: LSB 5.0, "Exception Frame Header": a sorted table of (function, FDE) pairs. Linkers write
  * it in one encoding, the only one read here.
@@ -12,6 +13,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/path.h"
+#include "symbolizer/dwarf/fde_length.h"
 #include "symbolizer/lookup/string_pool.h"
 #include "symbolizer/symbol_sources.h"
 
@@ -23,7 +25,9 @@ struct fde_source {
 	const char *file_name;
 	const uint8_t *table;
 	uint64_t nr;
-	uint64_t base; /* address of the section, to which functions are relative */
+	uint64_t base;	       /* address of the section, to which functions are relative */
+	const uint8_t *frames; /* .eh_frame, which has the lengths of functions; NULL: none */
+	uint64_t frames_address, frames_size;
 	struct string_pool names;
 };
 
@@ -49,6 +53,9 @@ static void *source_open(const struct symbol_module *module)
 	s->table = data + HEADER_SIZE;
 	s->nr = nr;
 	s->base = section->address;
+	section = elf_image_section(module->image, ".eh_frame");
+	s->frames = section ? elf_section_data(module->image, section, &s->frames_size) : NULL;
+	s->frames_address = section ? section->address : 0;
 	return s;
 }
 
@@ -60,8 +67,22 @@ static uint64_t function_at(const struct fde_source *s, uint64_t index)
 	return s->base + (uint64_t)(int64_t)offset;
 }
 
+/* Where function `index` ends; the next one may begin much later, after code without an FDE. */
+static uint64_t end_of(const struct fde_source *s, uint64_t index)
+{
+	uint64_t start = function_at(s, index), length = UINT64_MAX;
+	uint64_t next = index + 1 < s->nr ? function_at(s, index + 1) : UINT64_MAX;
+	int32_t fde;
+
+	memcpy(&fde, s->table + index * ENTRY_SIZE + 4, sizeof(fde));
+	if (s->frames)
+		length = fde_length(s->frames, s->frames_size,
+				    s->base + (uint64_t)(int64_t)fde - s->frames_address);
+	return length < next - start ? start + length : next;
+}
+
 /*
- * Returns the number of functions that begin at or before the address; the last of them holds it.
+ * Returns 1 + the index of the function that holds the address; 0 if none does.
  */
 static uint64_t find(const struct fde_source *s, uint64_t address)
 {
@@ -75,7 +96,7 @@ static uint64_t find(const struct fde_source *s, uint64_t address)
 		else
 			hi = mid;
 	}
-	return elf_image_is_code(s->image, address) ? lo : 0;
+	return lo && address < end_of(s, lo - 1) && elf_image_is_code(s->image, address) ? lo : 0;
 }
 
 static bool source_lookup(void *state, uint64_t address, struct symbol_chain *chain)
@@ -103,7 +124,7 @@ static bool source_extent(void *state, uint64_t address, uint64_t *ret_start, ui
 	if (!at)
 		return false;
 	*ret_start = function_at(s, at - 1);
-	*ret_end = at < s->nr ? function_at(s, at) : UINT64_MAX;
+	*ret_end = end_of(s, at - 1);
 	return true;
 }
 

@@ -1,7 +1,7 @@
 /*
- * The driver of NVIDIA shows itself by /proc/driver/nvidia and by device files; a container may have
- * the first without the second. libcuda and libcupti belong to the program that is recorded, so of
- * a host only the first is looked for, and of a process the ones that it has mapped.
+ * The driver of NVIDIA shows itself by /proc/driver/nvidia and by device files; a container may
+ * have the first without the second. libcuda and libcupti belong to the program that is recorded,
+ * so of a host only the first is looked for, and of a process the ones that it has mapped.
  */
 #include "cli/info/gpu_facts.h"
 

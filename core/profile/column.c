@@ -41,6 +41,7 @@ const struct column_info column_table[NR_COLUMNS] = {
 	[COLUMN_TIME] = { "time", "time", "entries", "entry", UNIT_NS, NR_COLUMNS, true, true },
 	[COLUMN_BYTES] = { "bytes", "bytes", "entries", "entry", UNIT_BYTES, NR_COLUMNS, true,
 			   true },
+	[COLUMN_COST] = { "cost", "cost", "entries", "entry", UNIT_COUNT, NR_COLUMNS, true, true },
 };
 
 const char *column_events_name(const struct column_info *info, uint64_t nr)
@@ -89,6 +90,12 @@ enum profile_column column_default(const struct profile *p)
 		return COLUMN_CPU;
 	for (int i = COLUMN_CPU + 1; i < NR_COLUMNS; i++)
 		if (present[i])
+			return (enum profile_column)i;
+	/* Nothing is left of what filters removed: the column that was shown without them. */
+	if (first && first <= NR_COLUMNS && p->filtered.nr_samples[first - 1])
+		return (enum profile_column)(first - 1);
+	for (int i = COLUMN_CPU; i < NR_COLUMNS; i++)
+		if (p->filtered.nr_samples[i])
 			return (enum profile_column)i;
 	return COLUMN_CPU;
 }

@@ -54,8 +54,8 @@ const char *column_pprof_name(enum profile_column column);
 void columns_present(const struct profile *p, bool ret_present[NR_COLUMNS]);
 
 /*
- * Returns the column to show where the user names none: the one that an imported file asks for, else
- * CPU time where there is any, else the first column that has a sample.
+ * Returns the column to show where the user names none: the one that an imported file asks for,
+ * else CPU time where there is any, else the first column that has a sample.
  */
 enum profile_column column_default(const struct profile *p);
 

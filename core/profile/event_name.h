@@ -1,4 +1,6 @@
-/* Names of perf events, as files of perf spell them, and the column that their samples belong to. */
+/*
+ * Names of perf events, as files of perf spell them, and the column that their samples belong to.
+ */
 #ifndef SPROF_EVENT_NAME_H
 #define SPROF_EVENT_NAME_H
 

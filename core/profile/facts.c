@@ -20,7 +20,7 @@
 									 "field")
 
 #define DEVICE "nnssnnnnnnnnnnnnnnnnnnnn"
-#define WORK "nnnnsnnnnnnnnnnnnnnn"
+#define WORK "nnnnsnnnnnnnnnnnnnnnnn"
 #define API "nnsnnn"
 #define RANGE "nnnssnnnnnnnn"
 #define RANGE_RUN "nntnnnnnnin"

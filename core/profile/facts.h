@@ -82,6 +82,7 @@ struct fact_gpu_work {
 	uint64_t registers, local_bytes; /* per thread */
 	uint64_t shared_static, shared_dynamic;
 	uint64_t grid[3], block[3];
+	uint64_t min_blocks, max_blocks; /* of all kernels: the product of the grid; 0 = unknown */
 };
 
 /* Calls of one function of the CUDA API. Key: the fields up to name. */

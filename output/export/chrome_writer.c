@@ -24,13 +24,19 @@
 /* Other tracks than the CPU time of a thread get ids that no thread has. */
 #define FIRST_TRACK_ID 0x80000000u
 
+struct span {
+	uint32_t function;
+	uint64_t start_ns;
+};
+
 struct writer {
 	const struct profile *p;
 	struct buffer *b;
 	struct tree_functions names;
-	uint32_t pid, tid;     /* of the current track */
-	uint64_t end_ns;       /* end of its last span, since the recording began */
-	uint32_t *open, *next; /* functions that are open, and those of the next sample */
+	uint32_t pid, tid; /* of the current track */
+	uint64_t end_ns;   /* end of its last span, since the recording began */
+	struct span *open; /* functions that are open, outermost first */
+	uint32_t *next;	   /* functions of the next sample */
 	size_t nr_open, nr_next, open_capacity, next_capacity;
 	const char *separator;
 };
@@ -41,16 +47,31 @@ static const char *category(uint8_t kind)
 	return kind == FUNCTION_KERNEL ? "linux-kernel" : ranking_kind_name(kind);
 }
 
-static void add_event(struct writer *w, char phase, uint32_t function)
+/* Writes ns as microseconds, exactly, without zeros at the end. */
+static void add_us(struct buffer *b, uint64_t ns)
 {
-	const struct tree_function *f = &w->names.list[function];
+	unsigned int rest = (unsigned int)(ns % 1000), digits = 3;
+
+	buffer_add_u64(b, ns / 1000);
+	if (!rest)
+		return;
+	for (; rest % 10 == 0; rest /= 10)
+		digits--;
+	buffer_printf(b, ".%0*u", (int)digits, rest);
+}
+
+/* Writes a span that ends now. One event for both ends takes half the space of two. */
+static void add_event(struct writer *w, const struct span *span)
+{
+	const struct tree_function *f = &w->names.list[span->function];
+	uint64_t start = span->start_ns, length = w->end_ns - start;
 
 	buffer_add_string(w->b, w->separator);
-	buffer_printf(w->b,
-		      "{\"ph\":\"%c\",\"pid\":%u,\"tid\":%u,\"ts\":%" PRIu64 ".%03u,\"cat\":\"%s\","
-		      "\"name\":",
-		      phase, w->pid, w->tid, w->end_ns / 1000, (unsigned int)(w->end_ns % 1000),
-		      category(f->kind));
+	buffer_printf(w->b, "{\"ph\":\"X\",\"pid\":%u,\"tid\":%u,\"ts\":", w->pid, w->tid);
+	add_us(w->b, start);
+	buffer_add_string(w->b, ",\"dur\":");
+	add_us(w->b, length);
+	buffer_printf(w->b, ",\"cat\":\"%s\",\"name\":", category(f->kind));
 	text_add_json(w->b, f->name);
 	buffer_add_char(w->b, '}');
 	w->separator = ",\n";
@@ -70,7 +91,7 @@ static void add_name(struct writer *w, const char *what, const char *name)
 static void close_to(struct writer *w, size_t keep)
 {
 	while (w->nr_open > keep)
-		add_event(w, 'E', w->open[--w->nr_open]);
+		add_event(w, &w->open[--w->nr_open]);
 }
 
 static void take_stack(struct writer *w, uint32_t stack)
@@ -95,14 +116,12 @@ static void add_span(struct writer *w, const struct profile_sample *s)
 		close_to(w, 0);
 		w->end_ns = start;
 	}
-	while (same < w->nr_open && same < w->nr_next && w->open[same] == w->next[same])
+	while (same < w->nr_open && same < w->nr_next && w->open[same].function == w->next[same])
 		same++;
 	close_to(w, same);
 	w->open = xgrow(w->open, &w->open_capacity, w->nr_next + 1, sizeof(*w->open));
-	for (; w->nr_open < w->nr_next; w->nr_open++) {
-		w->open[w->nr_open] = w->next[w->nr_open];
-		add_event(w, 'B', w->open[w->nr_open]);
-	}
+	for (; w->nr_open < w->nr_next; w->nr_open++)
+		w->open[w->nr_open] = (struct span){ w->next[w->nr_open], w->end_ns };
 	w->end_ns += s->weight;
 }
 
@@ -114,7 +133,8 @@ static void add_track_names(struct writer *w, const struct track *t)
 		buffer_add_string(&name, profile_str(w->p, w->p->threads[t->thread].comm));
 	else
 		buffer_add_string(&name, "all");
-	add_name(w, "process_name", buffer_cstring(&name));
+	add_name(w, "process_name",
+		 t->process ? profile_str(w->p, t->process) : buffer_cstring(&name));
 	if (t->column != COLUMN_CPU)
 		buffer_printf(&name, " (%s)", column_table[t->column].name);
 	add_name(w, "thread_name", buffer_cstring(&name));

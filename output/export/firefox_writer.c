@@ -286,6 +286,16 @@ static uint64_t time_of(const struct writer *w, const struct profile_sample *s)
 	return s->time_ns > w->p->meta.start_ns ? s->time_ns - w->p->meta.start_ns : 0;
 }
 
+/* The CPU time of each sample: the viewer draws it as the activity of the thread. */
+static void add_cpu_deltas(struct writer *w, const uint32_t *samples, size_t nr)
+{
+	buffer_add_string(w->b, "],\n\"threadCPUDelta\":[");
+	for (size_t i = 0; i < nr; i++) {
+		buffer_add_string(w->b, i ? "," : "");
+		buffer_add_u64(w->b, w->p->samples[samples[i]].weight);
+	}
+}
+
 static void add_samples(struct writer *w, const struct timeline *timeline, const struct track *t)
 {
 	static const char *const types[] = {
@@ -319,6 +329,8 @@ static void add_samples(struct writer *w, const struct timeline *timeline, const
 		else
 			buffer_add_u64(w->b, w->p->samples[samples[i]].weight);
 	}
+	if (t->column == COLUMN_CPU)
+		add_cpu_deltas(w, samples, t->nr);
 	buffer_printf(w->b, "],\"weightType\":\"%s\",\"length\":%zu},\n", types[unit], t->nr);
 }
 
@@ -334,7 +346,7 @@ static void add_thread_head(struct writer *w, const struct timeline *timeline, s
 	if (t->column != COLUMN_CPU && t->column != COLUMN_COUNT)
 		buffer_printf(&name, " (%s)", column_table[t->column].name);
 	buffer_add_string(w->b, "{\"processType\":\"default\",\"processName\":");
-	text_add_json(w->b, comm);
+	text_add_json(w->b, t->process ? profile_str(w->p, t->process) : comm);
 	buffer_add_string(w->b, ",\"name\":");
 	text_add_json(w->b, buffer_cstring(&name));
 	buffer_printf(w->b, ",\"isMainThread\":%s,\"pid\":\"%u\",\"tid\":%u,\n",
@@ -401,7 +413,7 @@ static void add_categories(struct writer *w)
 	buffer_add_string(w->b, "],\n");
 }
 
-static void add_meta(struct writer *w)
+static void add_meta(struct writer *w, const struct timeline *timeline)
 {
 	const struct profile_meta *m = &w->p->meta;
 
@@ -417,6 +429,11 @@ static void add_meta(struct writer *w)
 		      "\"preprocessedProfileVersion\":%d,\n",
 		      GECKO_VERSION, FORMAT_VERSION);
 	add_categories(w);
+	buffer_add_string(w->b, "\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\","
+				"\"threadCPUDelta\":\"ns\"},");
+	if (timeline->nr_tracks)
+		buffer_printf(w->b, "\"initialSelectedThreads\":[%zu],",
+			      timeline_busiest(timeline));
 	buffer_add_string(w->b,
 			  "\"markerSchema\":[],\"symbolicated\":true,"
 			  "\"importedFrom\":\"sprof " SPROF_VERSION "\","
@@ -435,7 +452,7 @@ static int write_firefox(struct buffer *b, const struct profile *p)
 		return err;
 	}
 	naming_init(&w.names, p);
-	add_meta(&w);
+	add_meta(&w, &timeline);
 	add_libs(&w);
 	buffer_add_string(b, "\"pages\":[],\"counters\":[],\n\"threads\":[");
 	for (size_t i = 0; i < timeline.nr_tracks; i++) {

@@ -12,6 +12,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/path.h"
 #include "core/profile/column.h"
 #include "core/profile/profile.h"
 #include "output/codec/column_units.h"
@@ -265,23 +266,66 @@ static void add_location(struct writer *w, uint32_t frame)
 	protobuf_add_message(w->b, PPROF_LOCATION, &w->message);
 }
 
-/* pprof names a profile after the first mapping, so that has to be the program. */
-static void add_main_mapping(struct writer *w)
+/* Could it be a program? A library has ".so" in its name. */
+static bool is_program(const struct profile *p, uint32_t module)
 {
-	const struct profile *p = w->p;
+	return p->modules[module].kind == MODULE_ELF &&
+	       !strstr(profile_str(p, p->modules[module].path), ".so");
+}
+
+/* Is it the file of the command that was recorded, "/usr/bin/x" of "./x -v"? */
+static bool is_command(const struct profile *p, uint32_t module)
+{
+	const char *command = profile_str(p, p->meta.command);
+	const char *name = path_base_name(profile_str(p, p->modules[module].path));
+	size_t n = strcspn(command, " "), start = n;
+
+	while (start && command[start - 1] != '/')
+		start--;
+	return n > start && strlen(name) == n - start && !strncmp(command + start, name, n - start);
+}
+
+/*
+ * The program: that of the command, else the one under which most samples lie. The first sample can
+ * be of sprof itself, before it became the program. PROFILE_NONE: there is none.
+ */
+static uint32_t main_module(const struct profile *p)
+{
+	uint64_t *counts = xcalloc(p->nr_modules + 1, sizeof(*counts));
+	uint32_t found = PROFILE_NONE;
 
 	for (size_t i = 0; i < p->nr_samples; i++) {
 		const struct profile_stack *s = &p->stacks[p->samples[i].stack];
-		uint32_t module =
-			s->nr_frames ? p->frames[p->stack_frames[s->first_frame]].module : 0;
+		uint32_t module;
 
-		if (s->nr_frames && p->modules[module].kind == MODULE_ELF &&
-		    !strstr(profile_str(p, p->modules[module].path), ".so")) {
-			module_mapping(w, module);
-			return;
-		}
+		if (!s->nr_frames)
+			continue;
+		module = p->frames[p->stack_frames[s->first_frame]].module;
+		counts[module] += is_program(p, module);
 	}
-	add_mapping(w, "", NULL, 0); /* else a library would be the first */
+	for (uint32_t i = 0; i < p->nr_modules; i++) {
+		if (!counts[i])
+			continue;
+		if (is_command(p, i)) {
+			found = i;
+			break;
+		}
+		if (found == PROFILE_NONE || counts[i] > counts[found])
+			found = i;
+	}
+	free(counts);
+	return found;
+}
+
+/* pprof names a profile after the first mapping, so that has to be the program. */
+static void add_main_mapping(struct writer *w)
+{
+	uint32_t module = main_module(w->p);
+
+	if (module != PROFILE_NONE)
+		module_mapping(w, module);
+	else
+		add_mapping(w, "", NULL, 0); /* else a library would be the first */
 }
 
 static void add_tables(struct writer *w)

@@ -5,6 +5,7 @@
 #include "output/export/thread_tracks.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,6 +73,49 @@ static int add_up(struct timeline *t, const struct profile *p)
 	return err;
 }
 
+static uint32_t pid_of(const struct profile *p, const struct track *t)
+{
+	return t->thread == PROFILE_NONE ? 0 : p->threads[t->thread].pid;
+}
+
+/* Is x busier than y? Time on a CPU says more than any other column. */
+static bool is_busier(const struct track *x, const struct track *y)
+{
+	bool x_cpu = x->column == COLUMN_CPU, y_cpu = y->column == COLUMN_CPU;
+
+	return x_cpu != y_cpu ? x_cpu : x->total > y->total;
+}
+
+/* Names the process of each track. The tracks of a process are neighbours. */
+static void name_processes(struct timeline *t, const struct profile *p)
+{
+	for (size_t first = 0, end; first < t->nr_tracks; first = end) {
+		size_t busiest = first;
+		uint32_t name;
+
+		for (end = first; end < t->nr_tracks &&
+				  pid_of(p, &t->tracks[end]) == pid_of(p, &t->tracks[first]);
+		     end++)
+			if (is_busier(&t->tracks[end], &t->tracks[busiest]))
+				busiest = end;
+		name = t->tracks[busiest].thread == PROFILE_NONE
+			       ? 0
+			       : p->threads[t->tracks[busiest].thread].comm;
+		for (size_t i = first; i < end; i++)
+			t->tracks[i].process = name;
+	}
+}
+
+size_t timeline_busiest(const struct timeline *t)
+{
+	size_t busiest = 0;
+
+	for (size_t i = 1; i < t->nr_tracks; i++)
+		if (is_busier(&t->tracks[i], &t->tracks[busiest]))
+			busiest = i;
+	return busiest;
+}
+
 int timeline_init(struct timeline *t, const struct profile *p)
 {
 	int err;
@@ -83,6 +127,8 @@ int timeline_init(struct timeline *t, const struct profile *p)
 	err = add_up(t, p);
 	if (err)
 		timeline_fini(t);
+	else
+		name_processes(t, p);
 	return err;
 }
 

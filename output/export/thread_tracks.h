@@ -15,6 +15,7 @@ struct track {
 	uint8_t column;	  /* enum profile_column */
 	size_t first, nr; /* a range of timeline.samples */
 	uint64_t total;	  /* sum of weights */
+	uint32_t process; /* string: the name of its busiest thread, which exec may have renamed */
 };
 
 struct timeline {
@@ -22,6 +23,9 @@ struct timeline {
 	size_t nr_tracks;
 	uint32_t *samples; /* indices of samples, track by track */
 };
+
+/* The track with the most CPU time, or else the most of whatever there is; 0 without tracks. */
+size_t timeline_busiest(const struct timeline *t);
 
 /* 0, or -ERANGE, not reported, if the weights of a track reach TREE_MAX_TOTAL. */
 int timeline_init(struct timeline *t, const struct profile *p);

@@ -33,7 +33,7 @@ struct reader {
 	struct profile *p;
 	const char *name;
 	struct pprof_values columns;
-	uint64_t spread;    /* samples made so far by splitting, at most MAX_SPREAD */
+	uint64_t spread; /* samples made so far by splitting, at most MAX_SPREAD */
 	bool spread_ended;
 	/* The sample that is read: */
 	uint32_t *frames; /* leaf first */
@@ -236,7 +236,7 @@ static int add_sample(struct reader *r)
 	uint64_t nr_counted = 0; /* 0 = unknown */
 	size_t cut = pprof_prune_stack(r->cuts, r->nr_frames);
 
-	s.stack = import_stack(r->p, r->frames + cut, r->nr_frames - cut);
+	s.stack = import_stack(r->p, r->nr_frames ? r->frames + cut : NULL, r->nr_frames - cut);
 	for (size_t i = 0; i < r->nr_values; i++) {
 		if (r->values[i] > INT64_MAX)
 			return -ERANGE;
@@ -347,7 +347,7 @@ static int report(const char *name, int err)
 }
 
 static int pprof_read(FILE *f, const char *name, const struct import_opts *opts,
-		struct profile **ret_profile)
+		      struct profile **ret_profile)
 {
 	struct reader r = { .name = name };
 	struct buffer data = { 0 };

@@ -1,4 +1,4 @@
-/* Hints from what was counted of the GPUs: exact shares of their time, not estimates from samples. */
+/* Hints from what was counted of the GPUs: exact shares of their time, no estimates. */
 #ifndef SPROF_GPU_HINTS_H
 #define SPROF_GPU_HINTS_H
 

@@ -4,6 +4,7 @@
  */
 #include "output/insight/gpu_report.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,19 @@ static const struct fact_gpu_device *find_device(const struct profile *p, uint64
 	return NULL;
 }
 
+/* Rows are of one process each; with several of them a column says which. */
+static bool has_several_processes(const struct profile *p)
+{
+	const struct fact_gpu_work *w;
+	size_t nr;
+
+	w = facts_rows(p, FACT_GPU_WORK, &nr);
+	for (size_t i = 1; i < nr; i++)
+		if (w[i].pid != w[0].pid)
+			return true;
+	return false;
+}
+
 /* ---- what ran */
 static int by_total(const void *a, const void *b)
 {
@@ -70,13 +84,27 @@ static const struct fact_gpu_work **choose_work(const struct profile *p, uint64_
 	return chosen;
 }
 
+/* The grid of all launches, or from how many blocks to how many they had. */
+static void add_grid(struct grid *g, const struct fact_gpu_work *w)
+{
+	char text[64];
+
+	if (w->min_blocks == w->max_blocks) {
+		grid_shape(g, w->grid);
+		return;
+	}
+	snprintf(text, sizeof(text), "%llu..%llu", (unsigned long long)w->min_blocks,
+		 (unsigned long long)w->max_blocks);
+	grid_text(g, text);
+}
+
 static void add_launch_shape(struct grid *g, const struct profile *p, const struct fact_gpu_work *w)
 {
 	const struct fact_gpu_device *device = find_device(p, w->pid, w->device);
 	unsigned percent;
 
 	if (w->kind != GPU_WORK_KERNEL) {
-		for (int i = 0; i < 6; i++)
+		for (int i = 0; i < 9; i++)
 			grid_none(g);
 		return;
 	}
@@ -84,6 +112,9 @@ static void add_launch_shape(struct grid *g, const struct profile *p, const stru
 	grid_bytes(g, w->shared_static + w->shared_dynamic);
 	grid_bytes(g, w->local_bytes);
 	grid_shape(g, w->grid);
+	add_grid(g, w);
+	grid_count(g, w->min_blocks);
+	grid_count(g, w->max_blocks);
 	grid_shape(g, w->block);
 	if (device && occupancy_percent(device, w, &percent))
 		grid_share(g, percent, 100);
@@ -93,22 +124,27 @@ static void add_launch_shape(struct grid *g, const struct profile *p, const stru
 
 static bool fill_work(struct grid *g, const struct profile *p)
 {
-	static const struct grid_column columns[] = {
-		{ "share", "Share", false },	{ "total_ns", "Total", false },
-		{ "calls", "Calls", false },	{ "average_ns", "Average", false },
-		{ "min_ns", "Min", false },	{ "max_ns", "Max", false },
-		{ "registers", "Regs", false }, { "shared_bytes", "Shared", false },
-		{ "local_bytes", NULL, false }, { "grid", "Grid", false },
-		{ "block", "Block", false },	{ "occupancy", "Occup.", false },
-		{ "device", "GPU", false },	{ "pid", NULL, false },
-		{ "name", "Name", true },
-	};
+#define COLUMNS(pid_heading)                                                                       \
+	{ "share", "Share", false }, { "total_ns", "Total", false }, { "calls", "Calls", false },  \
+		{ "average_ns", "Average", false }, { "min_ns", "Min", false },                    \
+		{ "max_ns", "Max", false }, { "registers", "Regs", false },                        \
+		{ "shared_bytes", "Shared", false }, { "local_bytes", NULL, false },               \
+		{ "grid", NULL, false }, { NULL, "Grid", false }, { "min_blocks", NULL, false },   \
+		{ "max_blocks", NULL, false }, { "block", "Block", false },                        \
+		{ "occupancy", "Occup.", false }, { "device", "GPU", false },                      \
+		{ "pid", pid_heading, false },                                                     \
+	{                                                                                          \
+		"name", "Name", true                                                               \
+	}
+	static const struct grid_column of_one[] = { COLUMNS(NULL) };
+	static const struct grid_column of_several[] = { COLUMNS("PID") };
+#undef COLUMNS
 	const struct fact_gpu_work **rows;
 	uint64_t total;
 	size_t nr;
 
 	rows = choose_work(p, GPU_WORK_KERNEL, GPU_WORK_GRAPH, &nr, &total);
-	grid_init(g, columns, ARRAY_SIZE(columns));
+	grid_init(g, has_several_processes(p) ? of_several : of_one, ARRAY_SIZE(of_one));
 	for (size_t i = 0; i < nr; i++) {
 		const struct fact_gpu_work *w = rows[i];
 
@@ -129,25 +165,24 @@ static bool fill_work(struct grid *g, const struct profile *p)
 
 static bool fill_copies(struct grid *g, const struct profile *p)
 {
-	static const struct grid_column columns[] = {
-		{ "bytes", "Bytes", false },
-		{ "calls", "Calls", false },
-		{ "average_bytes", "Average", false },
-		{ "total_ns", "Total", false },
-		{ "average_ns", "Avg time", false },
-		{ "min_ns", "Min", false },
-		{ "max_ns", "Max", false },
-		{ "bytes_per_s", "Rate", false },
-		{ "device", "GPU", false },
-		{ "pid", NULL, false },
-		{ "name", "Name", true },
-	};
+#define COLUMNS(pid_heading)                                                                       \
+	{ "bytes", "Bytes", false }, { "calls", "Calls", false },                                  \
+		{ "average_bytes", "Average", false }, { "total_ns", "Total", false },             \
+		{ "average_ns", "Avg time", false }, { "min_ns", "Min", false },                   \
+		{ "max_ns", "Max", false }, { "bytes_per_s", "Rate", false },                      \
+		{ "device", "GPU", false }, { "pid", pid_heading, false },                         \
+	{                                                                                          \
+		"name", "Name", true                                                               \
+	}
+	static const struct grid_column of_one[] = { COLUMNS(NULL) };
+	static const struct grid_column of_several[] = { COLUMNS("PID") };
+#undef COLUMNS
 	const struct fact_gpu_work **rows;
 	uint64_t total;
 	size_t nr;
 
 	rows = choose_work(p, GPU_WORK_MEMCPY, GPU_WORK_MEMSET, &nr, &total);
-	grid_init(g, columns, ARRAY_SIZE(columns));
+	grid_init(g, has_several_processes(p) ? of_several : of_one, ARRAY_SIZE(of_one));
 	for (size_t i = 0; i < nr; i++) {
 		const struct fact_gpu_work *w = rows[i];
 
@@ -180,12 +215,16 @@ static int by_call_time(const void *a, const void *b)
 
 static bool fill_api(struct grid *g, const struct profile *p)
 {
-	static const struct grid_column columns[] = {
-		{ "share", "Share", false }, { "total_ns", "Total", false },
-		{ "calls", "Calls", false }, { "average_ns", "Average", false },
-		{ "max_ns", "Max", false },  { "api", "API", true },
-		{ "pid", NULL, false },	     { "name", "Function", true },
-	};
+#define COLUMNS(pid_heading)                                                                       \
+	{ "share", "Share", false }, { "total_ns", "Total", false }, { "calls", "Calls", false },  \
+		{ "average_ns", "Average", false }, { "max_ns", "Max", false },                    \
+		{ "api", "API", true }, { "pid", pid_heading, false },                             \
+	{                                                                                          \
+		"name", "Function", true                                                           \
+	}
+	static const struct grid_column of_one[] = { COLUMNS(NULL) };
+	static const struct grid_column of_several[] = { COLUMNS("PID") };
+#undef COLUMNS
 	const struct fact_gpu_api *all, **rows;
 	uint64_t total = 0;
 	size_t nr;
@@ -197,7 +236,7 @@ static bool fill_api(struct grid *g, const struct profile *p)
 		total += all[i].total_ns;
 	}
 	qsort(rows, nr, sizeof(*rows), by_call_time);
-	grid_init(g, columns, ARRAY_SIZE(columns));
+	grid_init(g, has_several_processes(p) ? of_several : of_one, ARRAY_SIZE(of_one));
 	for (size_t i = 0; i < nr; i++) {
 		/* no call is counted in two rows: the driver's, made by the runtime, in one */
 		grid_share(g, rows[i]->total_ns, total);

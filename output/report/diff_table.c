@@ -206,7 +206,9 @@ static void add_head(struct buffer *b, const struct diff_view *v, const struct d
 	add_side(b, "before", v->before_name, v->before);
 	add_side(b, "after ", v->after_name, v->after);
 	diff_text_add_summary(b, v, rows, nr_rows);
-	buffer_add_string(b, v->diff->absolute ? "\n\n" : "; shares of each\n\n");
+	buffer_add_string(b, v->diff->absolute ? "\n" : "; shares of each\n");
+	diff_text_add_totals(b, v);
+	buffer_add_char(b, '\n');
 }
 
 void diff_table_write(struct buffer *b, const struct diff_view *v, const struct diff_row *rows,

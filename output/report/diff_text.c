@@ -113,3 +113,17 @@ void diff_text_add_summary(struct buffer *b, const struct diff_view *v, const st
 	add_count(b, " (", gone, "gone), ", "gone), ");
 	add_count(b, "", within, "within the sampling error", "within the sampling error");
 }
+
+void diff_text_add_totals(struct buffer *b, const struct diff_view *v)
+{
+	uint64_t before = v->before->total, after = v->after->total;
+	double ratio = before ? (double)after / (double)before : 1;
+
+	if (v->diff->absolute || !before || !after || (ratio < 1.1 && ratio > 1 / 1.1))
+		return;
+	buffer_printf(b, "after is %.2f times before in total (", ratio);
+	summary_add_value(b, v->before, before);
+	buffer_add_string(b, " -> ");
+	summary_add_value(b, v->after, after);
+	buffer_add_string(b, "): --absolute compares values\n");
+}

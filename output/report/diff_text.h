@@ -48,4 +48,10 @@ const char *diff_text_verdict(const struct diff_row *row, enum diff_key key);
 void diff_text_add_summary(struct buffer *b, const struct diff_view *v, const struct diff_row *rows,
 			   uint32_t nr_rows);
 
+/*
+ * Where shares are compared although the totals differ by a tenth or more, appends the line "after
+ * is 1.80 times before in total (60 -> 108): --absolute compares values".
+ */
+void diff_text_add_totals(struct buffer *b, const struct diff_view *v);
+
 #endif

@@ -61,7 +61,8 @@ static const char *unit_name(const struct summary *s)
 	case UNIT_BYTES: return "bytes";
 	case UNIT_COUNT: break;
 	}
-	return s->column == COLUMN_EVENTS ? "events" : NULL;
+	/* A count that is not one of samples. */
+	return s->info->counted_by == NR_COLUMNS ? s->info->name : NULL;
 }
 
 static void add_head(struct buffer *b, const struct summary *s, const char *key, const char *by)

@@ -170,9 +170,13 @@ struct label_name label_name_of(const struct tree_function *f)
 	return n;
 }
 
-static bool joins(char ch)
+/* Does a word begin at s[i]? A dot within a number, as in "python3.11", begins none. */
+static bool begins_word(const char *s, size_t i)
 {
-	return strchr("_.:/+-", ch) != NULL;
+	const char *joins = "_.:/+-";
+
+	return i && strchr(joins, s[i - 1]) && !strchr(joins, s[i]) &&
+	       !(s[i - 1] == '.' && isdigit((unsigned char)s[i]));
 }
 
 /*
@@ -184,7 +188,7 @@ static void add_end(struct buffer *b, const char *s, size_t n, size_t columns)
 	size_t start = n - text_tail(s, n, columns - 1);
 
 	for (size_t i = start; i < n; i++) {
-		if (i && joins(s[i - 1]) && !joins(s[i]) && text_columns(s + i, n - i) >= FEWEST) {
+		if (begins_word(s, i) && text_columns(s + i, n - i) >= FEWEST) {
 			start = i;
 			break;
 		}

@@ -69,6 +69,14 @@ void timer_drain_free(struct timer_drain *d)
 	free(d);
 }
 
+void timer_drain_forget_file(void *context, const struct mapped_file *file)
+{
+	const struct timer_drain *d = context;
+
+	if (d->unwinder)
+		snapshot_unwinder_forget(d->unwinder, file->index + 1ull);
+}
+
 void timer_drain_start(struct timer_drain *d)
 {
 	d->start_ns = monotonic_ns();

@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+struct mapped_file;
 struct profile_stats;
 struct sink;
 struct timer_drain;
@@ -17,6 +18,8 @@ struct timer_drain *timer_drain_new(struct timer_processes *processes, struct pr
 void timer_drain_free(struct timer_drain *drain); /* NULL is fine */
 
 /* Samples that are older than this moment do not count; before the first call none counts. */
+/* As timer_publish.on_release; `context` is the drain. */
+void timer_drain_forget_file(void *context, const struct mapped_file *file);
 void timer_drain_start(struct timer_drain *drain);
 /* Where samples go from now on. NULL: timer_drain_read() is not called. */
 void timer_drain_set_sink(struct timer_drain *drain, struct sink *sink);

@@ -281,6 +281,8 @@ static int make_parts(struct source *s, const struct source_config *config)
 	s->wake = timer_wake_new(timer_rendezvous_name(s->rendezvous), config->wall_clock);
 	s->admission = admission_new("SPROF_TICKET");
 	s->drain = timer_drain_new(&s->processes, &s->stats);
+	s->processes.publish.on_release = timer_drain_forget_file;
+	s->processes.publish.context = s->drain;
 	s->processes.no_children = config->no_children;
 	s->follow = timer_follow_new(&s->processes, s->wake, s->members, config->no_children);
 	return 0;

@@ -16,10 +16,17 @@
 #include "sampler/walk/table_builder.h"
 #include "sampler/unwind/unwind_table.h"
 
+struct words {
+	uint32_t start, nr;
+};
+
 struct walk_arena_writer {
 	int fd;
 	struct walk_arena *arena;
-	uint32_t next; /* free word */
+	uint32_t next;	    /* free word; behind it nothing was used yet */
+	struct words *of;   /* by module: those of its rows */
+	struct words *free; /* given back, by address; neighbours are joined */
+	size_t nr_free, free_capacity;
 };
 
 static void set_state(struct walk_arena_writer *w, uint32_t module, enum walk_module_state state)
@@ -39,6 +46,7 @@ int walk_arena_new(struct walk_arena_writer **ret)
 		return err;
 	}
 	w->arena = at;
+	w->of = xcalloc(WALK_MAX_MODULES, sizeof(*w->of));
 	w->arena->magic = WALK_ARENA_MAGIC;
 	set_state(w, FILE_OVER_LIMIT, WALK_MODULE_OVER_LIMIT);
 	*ret = w;
@@ -51,7 +59,59 @@ void walk_arena_free(struct walk_arena_writer *w)
 		return;
 	shared_memory_unmap(w->arena, sizeof(*w->arena));
 	close(w->fd);
+	free(w->of);
+	free(w->free);
 	free(w);
+}
+
+/* ---- words */
+
+static void remove_free(struct walk_arena_writer *w, size_t i)
+{
+	memmove(&w->free[i], &w->free[i + 1], (--w->nr_free - i) * sizeof(*w->free));
+}
+
+/* Takes words for a table: the first free ones that are enough. false: there are none. */
+static bool take_words(struct walk_arena_writer *w, uint64_t nr, uint32_t *ret_start)
+{
+	for (size_t i = 0; i < w->nr_free; i++) {
+		struct words *f = &w->free[i];
+
+		if (f->nr < nr)
+			continue;
+		*ret_start = f->start;
+		f->start += (uint32_t)nr;
+		f->nr -= (uint32_t)nr;
+		if (!f->nr)
+			remove_free(w, i);
+		return true;
+	}
+	if (nr > WALK_ARENA_WORDS - w->next)
+		return false;
+	*ret_start = w->next;
+	w->next += (uint32_t)nr;
+	return true;
+}
+
+static void give_words(struct walk_arena_writer *w, struct words given)
+{
+	size_t i = 0;
+
+	if (!given.nr)
+		return;
+	while (i < w->nr_free && w->free[i].start < given.start)
+		i++;
+	w->free = xgrow(w->free, &w->free_capacity, w->nr_free + 1, sizeof(*w->free));
+	memmove(&w->free[i + 1], &w->free[i], (w->nr_free++ - i) * sizeof(*w->free));
+	w->free[i] = given;
+	if (i + 1 < w->nr_free && given.start + given.nr == w->free[i + 1].start) {
+		w->free[i].nr += w->free[i + 1].nr;
+		remove_free(w, i + 1);
+	}
+	if (i && w->free[i - 1].start + w->free[i - 1].nr == w->free[i].start) {
+		w->free[i - 1].nr += w->free[i].nr;
+		remove_free(w, i);
+	}
 }
 
 int walk_arena_fd(const struct walk_arena_writer *w)
@@ -70,6 +130,21 @@ void walk_arena_reset_module(struct walk_arena_writer *w, uint32_t module)
 		set_state(w, module, WALK_MODULE_PENDING);
 }
 
+void walk_arena_hide_module(struct walk_arena_writer *w, uint32_t module)
+{
+	if (module < WALK_MAX_MODULES)
+		set_state(w, module, WALK_MODULE_NO_ROWS);
+}
+
+void walk_arena_remove_module(struct walk_arena_writer *w, uint32_t module)
+{
+	if (module >= WALK_MAX_MODULES)
+		return;
+	walk_arena_hide_module(w, module);
+	give_words(w, w->of[module]);
+	w->of[module] = (struct words){ 0 };
+}
+
 int walk_arena_add_table(struct walk_arena_writer *w, uint32_t module, const struct unwind_table *t)
 {
 	struct walk_module *to;
@@ -77,18 +152,16 @@ int walk_arena_add_table(struct walk_arena_writer *w, uint32_t module, const str
 
 	if (module >= WALK_MAX_MODULES)
 		return -ENOSPC;
-	if (!t || t->nr_pages > WALK_ARENA_WORDS - w->next ||
-	    t->nr_words > WALK_ARENA_WORDS - w->next - t->nr_pages) {
+	if (!t || !take_words(w, (uint64_t)t->nr_pages + t->nr_words, &pages)) {
 		set_state(w, module, WALK_MODULE_NO_ROWS);
 		return t ? -ENOSPC : 0;
 	}
-	pages = w->next;
 	rows = pages + t->nr_pages;
+	w->of[module] = (struct words){ pages, t->nr_pages + t->nr_words };
 	for (uint32_t i = 0; i < t->nr_pages; i++)
 		w->arena->words[pages + i] =
 			t->pages[i] & WALK_ONE_RULE ? t->pages[i] : t->pages[i] + rows;
 	memcpy(&w->arena->words[rows], t->words, t->nr_words * sizeof(*t->words));
-	w->next = rows + t->nr_words;
 	to = &w->arena->modules[module];
 	to->base = t->base;
 	to->pages = pages;
@@ -112,7 +185,7 @@ bool walk_arena_find_rule(const struct walk_arena_writer *w, uint32_t module, ui
 	return true;
 }
 
-void walk_arena_add_file(struct walk_arena_writer *w, struct table_builder *builder,
+bool walk_arena_add_file(struct walk_arena_writer *w, struct table_builder *builder,
 			 const struct mapped_file *file)
 {
 	const void *vdso;
@@ -124,7 +197,8 @@ void walk_arena_add_file(struct walk_arena_writer *w, struct table_builder *buil
 	else if (file->kind == MODULE_VDSO && (vdso = file_table_vdso_image(&size)))
 		table_builder_request_memory(builder, file->index, vdso, size);
 	else
-		walk_arena_add_table(w, file->index, NULL);
+		return walk_arena_add_table(w, file->index, NULL) > 0;
+	return true;
 }
 
 size_t walk_space_publish(struct walk_space *space, const struct process *process, uint32_t epoch,

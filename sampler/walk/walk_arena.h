@@ -32,8 +32,15 @@ int walk_arena_add_table(struct walk_arena_writer *writer, uint32_t module,
 			 const struct unwind_table *table);
 /* The number belongs to another file from now on, whose rows are still to come. */
 void walk_arena_reset_module(struct walk_arena_writer *writer, uint32_t module);
-/* For a file that is new or has a number of an earlier one: asks the builder for its rows. */
-void walk_arena_add_file(struct walk_arena_writer *writer, struct table_builder *builder,
+/* Nothing maps the module any more: walks that begin from now on find no rows of it. */
+void walk_arena_hide_module(struct walk_arena_writer *writer, uint32_t module);
+/* No walk reads the module's rows any more: their place is used again. */
+void walk_arena_remove_module(struct walk_arena_writer *writer, uint32_t module);
+/*
+ * For a file that is new or has a number of an earlier one: asks the builder for its rows. false:
+ * it has none, and the builder was not asked.
+ */
+bool walk_arena_add_file(struct walk_arena_writer *writer, struct table_builder *builder,
 			 const struct mapped_file *file);
 /* The rule at an ELF virtual address; false while the rows are being built. */
 bool walk_arena_find_rule(const struct walk_arena_writer *writer, uint32_t module, uint64_t vaddr,

@@ -64,6 +64,8 @@ page() { # options, file; the test is standard input
 		const shares = (await rows()).map(r => [parseFloat(r[2]), parseFloat(r[1])]), most = Math.max(...shares.map(([total]) => total));
 		shares.forEach((pair, i) => pair.forEach((part, k) =>
 			assert(Math.abs(all[i][k] / (wide - 8) - part / most) < .03, `row ${i}: ${all[i]} of ${wide} for ${pair}`)));
+		// A name that is wider than its column keeps its end.
+		assert(await page.eval(`[...document.querySelectorAll("tbody td.name")].every(td => td.scrollWidth <= td.clientWidth + 1)`));
 		assert.match(await page.eval(`document.querySelector("caption").textContent`), / a full bar is [0-9.]+%/);
 		for (const heading of ["name", "self", "total", "margin", "module"]) {
 			await press(`th.${heading} button`);

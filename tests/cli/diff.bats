@@ -146,6 +146,10 @@ picture() {
 	"$SPROF" diff --by process --json processes.data processes.data >d.json
 	jq -e '.by == "process" and ([.rows[].function] | sort) == ["batch", "gone", "master", "worker"]' d.json
 	jq -e '.rows[] | select(.function == "worker") | .before.self == 70' d.json
+	"$SPROF" diff --by user --json processes.data complete.data >d.json
+	jq -e '[.rows[] | [.function, .before.self]] | sort == [["[not known]", 5], ["root", 10], ["user 4242", 15], ["www-data", 70]]' d.json
+	"$SPROF" diff --by container --json processes.data complete.data >d.json
+	jq -e '[.rows[] | [.function, .before.self]] | sort == [["[no container]", 25], ["[not known]", 5], ["docker 0123456789ab", 70]]' d.json
 	"$SPROF" diff --by user processes.data complete.data >d.txt
 	grep -qE '^gone .* www-data$' d.txt
 	grep -qE ' User *$' d.txt
@@ -153,4 +157,14 @@ picture() {
 	"$SPROF" diff --by module processes.data complete.data | grep -qE '^gone .* server *$'
 	run "$SPROF" diff --by x processes.data processes.data
 	[ "$status" -eq 2 ]
+}
+
+@test "totals that differ are said, with the option that compares values" {
+	cd "$BATS_TEST_TMPDIR"
+	printf 'a;b 30\na;c 30\n' >before
+	printf 'a;b 60\na;c 48\n' >after
+	"$SPROF" diff before after | grep -qxF 'after is 1.80 times before in total (60 -> 108): --absolute compares values'
+	[ "$("$SPROF" diff --absolute before after | grep -c 'in total')" = 0 ]
+	printf 'a;b 32\na;c 32\n' >near
+	[ "$("$SPROF" diff before near | grep -c 'in total')" = 0 ]
 }

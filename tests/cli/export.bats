@@ -36,6 +36,20 @@ decode() {
 	same_sums pprof x.txt cpu
 }
 
+@test "OpenTelemetry's profiles say what the report says, a profile per column" {
+	command -v protoc >/dev/null || skip "needs protoc (protobuf-compiler)"
+	for input in $INPUTS; do
+		"$SPROF" export -f otlp -o x.otlp.gz $input
+		zcat x.otlp.gz | protoc --decode otlp.ProfilesData -I "$READERS" otlp.proto >x.txt
+		same_sums otlp x.txt
+	done
+	cp "$GOLDEN/import/go/heap.pb.gz" ../heap
+	"$SPROF" export -o y.otlp.gz ../heap
+	zcat y.otlp.gz | protoc --decode otlp.ProfilesData -I "$READERS" otlp.proto >y.txt
+	[ "$(python3 "$READERS/sums.py" otlp y.txt alloc_space | awk '{ n += $1 } END { print n }')" = \
+		"$("$SPROF" report --json --column allocated ../heap | jq .bytes)" ]
+}
+
 # bats test_tags=full
 @test "go tool pprof reads pprof, and its sums are the report's" {
 	command -v go >/dev/null || skip "needs go (golang-go)"
@@ -155,7 +169,7 @@ assert int(rows[0]["total_events"]) == 400'
 }
 
 @test "every format is written of nothing, and of stacks that are hidden" {
-	for format in collapsed pprof speedscope firefox chrome callgrind pstats json csv tsv; do
+	for format in collapsed pprof speedscope firefox chrome otlp callgrind pstats json csv tsv; do
 		"$SPROF" export -f $format --from 10h complete.data >nothing
 		"$SPROF" export -f $format --hide . complete.data >hidden
 		case $format in speedscope | firefox | chrome | json) jq . nothing hidden >/dev/null ;; esac
@@ -164,11 +178,33 @@ assert int(rows[0]["total_events"]) == 400'
 
 @test "help has a line for each format, and none is broken at the left edge" {
 	"$SPROF" export --help | sed -n '/^Formats:/,/^$/p' >formats
-	[ "$(grep -c '^  [a-z]' formats)" = 10 ]
+	[ "$(grep -c '^  [a-z]' formats)" = 11 ]
 	[ "$(grep -c '^[^ ]' formats)" = 1 ]
 	run "$SPROF" export -f pprofs complete.data
 	[ "$status" -eq 2 ]
 	[[ $output == *"there is no format 'pprofs', only collapsed, pprof, "* ]]
+}
+
+@test "the program of an export is the one that was recorded, not sprof that started it" {
+	{
+		echo 'sample_type { type: 1 unit: 2 } string_table: "" string_table: "cpu" string_table: "nanoseconds" string_table: "main"'
+		echo 'string_table: "/usr/bin/sprof" string_table: "/opt/app" string_table: "thread" string_table: "sprof" string_table: "app"'
+		echo 'string_table: "pid" string_table: "tid" mapping { id: 1 memory_limit: 4096 filename: 4 } mapping { id: 2 memory_limit: 4096 filename: 5 }'
+		echo 'function { id: 1 name: 3 } location { id: 1 mapping_id: 1 address: 16 line { function_id: 1 } }'
+		echo 'location { id: 2 mapping_id: 2 address: 16 line { function_id: 1 } }'
+		labels='label { key: 9 num: 7 } label { key: 10 num: 7 }'
+		echo "sample { location_id: 1 value: 5 label { key: 6 str: 7 } $labels }"
+		echo "sample { location_id: 2 value: 90 label { key: 6 str: 8 } $labels } sample { location_id: 2 value: 90 label { key: 6 str: 8 } $labels }"
+	} | protoc --encode perftools.profiles.Profile -I "$READERS" profile.proto >x.pb
+	"$SPROF" export -f pprof -o y.pb.gz x.pb
+	decode y.pb.gz >y.txt
+	name=$(awk '/^mapping/ { m = 1 } m && /filename:/ { print $2; exit }' y.txt)
+	[ "$(grep '^string_table' y.txt | sed -n "$((name + 1))p")" = 'string_table: "/opt/app"' ]
+	"$SPROF" export -f chrome x.pb | jq -r '.traceEvents[] | select(.name == "process_name") | .args.name' | sort -u >names
+	[ "$(cat names)" = app ]
+	"$SPROF" export -f firefox x.pb >x.json
+	jq -e '.threads[.meta.initialSelectedThreads[0]] | .name == "app" and .processName == "app" and .samples.threadCPUDelta == [90, 90]' x.json
+	jq -e '.meta.sampleUnits.threadCPUDelta == "ns" and all(.threads[]; .processName == "app")' x.json
 }
 
 # Readers of traces take "kernel" for work of a GPU.

@@ -92,3 +92,10 @@ setup() {
 		done
 	done
 }
+
+@test "what was filtered out is right when nothing is left" {
+	cd "$BATS_TEST_TMPDIR"
+	printf 'a;b 3\na;c 4\n' >x.folded
+	[ "$("$SPROF" report --json --focus nothing x.folded 2>/dev/null | jq -c '[.column, .filtered, .samples]')" = '["count",7,0]' ]
+	"$SPROF" report --focus nothing x.folded 2>/dev/null | grep -q '7 filtered out (100%)'
+}

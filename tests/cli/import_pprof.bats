@@ -181,3 +181,22 @@ sum() { # COLUMN FILE
 	[ "$("$SPROF" fold "heap.$(stat -c %i "$program")")" = "main 8" ]
 	[ "$("$SPROF" fold heap.1)" = "[shares_pie] 8" ]
 }
+
+@test "code without unwind information does not take the name of the function before it" {
+	cat >x.c <<-'END'
+		int described(int a) { return a * 3 + 1; }
+		__asm__(".text\nbare: nop\n.skip 256, 0x90\nret\n");
+		int main(int argc, char **argv) { (void)argv; return described(argc); }
+	END
+	"${CC:-cc}" -O1 -fno-toplevel-reorder -o x x.c
+	nm x | awk '$3 == "described" || $3 == "bare" { print $3, $1 }' >symbols
+	described=$((0x$(awk '/described/ { print $2 }' symbols))) bare=$((0x$(awk '/bare/ { print $2 }' symbols)))
+	[ $bare -gt $described ]
+	strip -s x
+	{
+		echo 'heap profile: 3: 24 [3: 24] @ heapprofile'
+		printf '1: 8 [1: 8] @ 0x%x\n' $((0x400000 + described + 2)) $((0x400000 + bare + 100))
+		printf '\nMAPPED_LIBRARIES:\n00400000-00500000 r-xp 00000000 00:00 %d   %s\n' "$(stat -c %i x)" "$PWD/x"
+	} >x.heap
+	[ "$("$SPROF" fold x.heap | sort)" = "$(printf '[x] 8\nx+0x%x 8' $described)" ]
+}

@@ -17,13 +17,15 @@ static bool is_file(const char *data, size_t size)
 	return perf_data_is(data, size);
 }
 
-static int read_file(FILE *f, const char *name, struct profile **ret_profile)
+static int read_file(FILE *f, const char *name, const struct import_opts *opts,
+		     struct profile **ret_profile)
 {
 	struct perf_data_facts facts;
 	struct buffer data = { 0 };
 	int err = buffer_add_file(&data, f, 1u << 24);
 
 	(void)name;
+	(void)opts;
 	if (!err)
 		err = perf_data_read(data.data, data.size, NULL, &facts, ret_profile);
 	if (!err)

@@ -1,7 +1,7 @@
 /*
- * A program that uses NVTX and forks a child that annotates 20 steps and, unless told "nvtx", starts
- * CUDA and launches a kernel in each. With "closed" the child first closes every descriptor but the
- * standard ones, as daemons do.
+ * A program that uses NVTX and forks a child that annotates 20 steps and, unless told "nvtx",
+ * starts CUDA and launches a kernel in each. With "closed" the child first closes every descriptor
+ * but the standard ones, as daemons do.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -93,3 +93,29 @@ row() { # table, name, field
 	run "$SPROF" record --cuda-api cudart -- true
 	[ "$status" -eq 2 ]
 }
+
+@test "rows of two processes are told apart, those of one need no column for it" {
+	record_gpu -- sh -c '"$0" launch:100 & "$0" launch:50; wait' "$WORK"
+	for table in gpu api; do
+		"$SPROF" report --$table g.data >got
+		cat got
+		grep -q '^ *Share .* PID ' got
+		[ "$(awk '/gemm_kernel$|cuLaunchKernel$/ { print $(NF - 1) }' got | sort -u | wc -l)" -eq 2 ]
+	done
+	record_gpu -- "$WORK" launch:100
+	run "$SPROF" report --gpu g.data
+	grep -q '^ *Share ' <<<"$output"
+	[ "$(grep -c PID <<<"$output")" -eq 0 ]
+}
+
+@test "a kernel that was launched with several grids has their spread" {
+	record_gpu -- "$WORK" launch:10 graph:5 # gemm_kernel in the graph has 10, 12 and 14 blocks
+	run "$SPROF" report --gpu g.data
+	echo "$output"
+	grep -Eq ' 10\.\.14 .*gemm_kernel$' <<<"$output"
+	grep -Eq ' 11\.\.13 .*relu_kernel$' <<<"$output"
+	"$SPROF" report --gpu --json g.data | jq -e '.rows[] | select(.name == "gemm_kernel") | .min_blocks == 10 and .max_blocks == 14'
+	record_gpu -- "$WORK" launch:10
+	run "$SPROF" report --gpu g.data
+	grep -Eq ' 10x1x1 .*gemm_kernel$' <<<"$output"
+}

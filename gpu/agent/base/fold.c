@@ -82,11 +82,16 @@ static struct gpu_fold *find(const struct gpu_fold *key)
 void fold_add(const struct gpu_fold *key, uint64_t ns, uint64_t bytes)
 {
 	struct gpu_fold *f = find(key);
+	uint64_t blocks = (uint64_t)key->grid[0] * key->grid[1] * key->grid[2];
 
 	if (!f->count || ns < f->min_ns)
 		f->min_ns = ns;
 	if (ns > f->max_ns)
 		f->max_ns = ns;
+	if (!f->count || blocks < f->min_blocks)
+		f->min_blocks = blocks;
+	if (blocks > f->max_blocks)
+		f->max_blocks = blocks;
 	f->count++;
 	f->total_ns += ns;
 	f->bytes += bytes;

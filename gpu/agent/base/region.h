@@ -359,8 +359,9 @@ struct gpu_fold {
 	uint32_t registers, local_bytes; /* kernels: of the last launch, per thread */
 	uint32_t shared_static, shared_dynamic;
 	uint32_t grid[3], block[3];
+	uint64_t min_blocks, max_blocks; /* kernels: of all launches, the product of the grid */
 };
-_Static_assert(sizeof(struct gpu_fold) == 96, "shared");
+_Static_assert(sizeof(struct gpu_fold) == 112, "shared");
 
 enum gpu_api_domain {
 	GPU_API_DRIVER = 0,

@@ -15,7 +15,7 @@
 #include "gpu/agent/base/report.h"
 #include "gpu/agent/base/soname.h"
 #include "gpu/agent/base/state.h"
-#include "gpu/agent/cupti/driver.h"
+#include "gpu/agent/base/driver.h"
 #include "gpu/agent/cupti/library_choice.h"
 
 #define RTLD_NOW_LOCAL                                                                             \

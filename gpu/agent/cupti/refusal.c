@@ -13,12 +13,11 @@
 #include "gpu/agent/base/report.h"
 #include "gpu/agent/base/state.h"
 #include "gpu/agent/cupti/cupti.h"
-#include "gpu/agent/cupti/driver.h"
+#include "gpu/agent/base/driver.h"
 
 /* CUresult, as minus the number that driver_device_count() returns */
 #define CUDA_NOT_INITIALIZED (-3)
 
-/* Only cuptiSubscribe_v2 can name the current subscriber: it fails, and tells. */
 static void ignore(void *user, uint32_t domain, uint32_t cbid, const struct cupti_callback_data *d)
 {
 	(void)user;
@@ -27,6 +26,7 @@ static void ignore(void *user, uint32_t domain, uint32_t cbid, const struct cupt
 	(void)d;
 }
 
+/* Only cuptiSubscribe_v2 can name the current subscriber: it fails, and tells. */
 static void report_foreign(void)
 {
 	char name[128] = "";
@@ -58,7 +58,7 @@ static void add_error(struct text *text, int error)
 	text_add(text, "))");
 }
 
-/* The CUDA version in the name of the library, as cuptiGetVersion() has the same for 11.8 and 12.1. */
+/* The CUDA version in the library's name: cuptiGetVersion() is the same for 11.8 and 12.1. */
 static uint32_t library_major(const char *name)
 {
 	const char *digits = strstr(name, ".so.");

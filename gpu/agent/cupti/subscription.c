@@ -1,7 +1,7 @@
 /*
  * A subscriber gets callbacks and owns CUPTI's buffers; CUPTI has one subscriber at a time. If
- * another tool is first, the state is WAITING and collect.c tries again later. If another tool comes
- * after us, competing_profiler.c takes this subscription away for it.
+ * another tool is first, the state is WAITING and collect.c tries again later. If another tool
+ * comes after us, competing_profiler.c takes this subscription away for it.
  */
 #include "gpu/agent/cupti/subscription.h"
 

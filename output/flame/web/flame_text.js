@@ -163,7 +163,7 @@ function endOf(text, limit) {
 	let tail = fitting(all.slice().reverse(), limit - 1).reverse();
 	const at = tail.findIndex((c, i) => {
 		const before = all[all.length - tail.length + i - 1];
-		return before && joins(before) && !joins(c) && columns(tail.slice(i).join("")) >= FEWEST;
+		return before && joins(before) && !joins(c) && !(before === "." && /[0-9]/.test(c)) && columns(tail.slice(i).join("")) >= FEWEST;
 	});
 	if (at > 0)
 		tail = tail.slice(at);

@@ -117,6 +117,16 @@ function onRowKey(event, row, f) {
 	event.stopPropagation();
 }
 
+/* Names that are wider than their column keep their end, as on boxes. */
+function fitNames() {
+	const cell = page.head.querySelector("th.name");
+	const room = cell ? Math.floor((cell.getBoundingClientRect().width - 8) / columnWidth) : 0;
+	for (const row of page.body.rows) {
+		const {short} = functions[row.dataset.f], text = row.querySelector("td.name").firstChild;
+		text.data = room > FEWEST && columns(short) > room ? endOf(short, room) : short;
+	}
+}
+
 function sortBy(key) {
 	page.down = page.sort === key ? !page.down : true;
 	page.sort = key;
@@ -141,6 +151,7 @@ function showTable() {
 	page.head.parentElement.classList.toggle("many", table.columns.length > 5);
 	const focusedRow = page.body.contains(document.activeElement) ? Number(document.activeElement.dataset.f) : -1;
 	page.body.replaceChildren(...list.slice(0, page.rows).map(f => makeRow(f, table)));
+	fitNames();
 	const again = focusedRow < 0 ? null : page.body.querySelector(`[data-f="${focusedRow}"]`);
 	if (again)
 		again.focus({preventScroll: true});
@@ -194,6 +205,7 @@ function makeTable() {
 	table.append(page.caption, page.head, page.body);
 	aside.append(table, page.more);
 	document.body.append(makeDivider(aside), aside);
+	new ResizeObserver(fitNames).observe(aside);
 	const restart = () => {
 		page.rows = FIRST_ROWS;
 		showTable();

@@ -23,6 +23,7 @@
 #define GRACE_NS (1000ull * 1000 * 1000)
 #define FIRST_POLL_NS (50ull * 1000 * 1000)
 #define REREAD_NS (20ull * 1000 * 1000)
+#define UNMAPPED_NS (10000ull * 1000 * 1000) /* nothing says what an attached process unmaps */
 #define CREDIT 64u /* snapshots that a process may send from one round to the next */
 
 int timer_processes_init(struct timer_processes *s, const struct timer_region_config *config,
@@ -225,6 +226,8 @@ static void poll_process(struct timer_processes *s, struct timer_process *p, uin
 	if (__atomic_load_n(&shared->maps_wanted, __ATOMIC_RELAXED) ||
 	    __atomic_load_n(&shared->maps_epoch, __ATOMIC_RELAXED) != p->maps_epoch)
 		timer_reread(s, p, now - REREAD_NS);
+	else if (!s->stopping && now > UNMAPPED_NS)
+		timer_reread(s, p, now - UNMAPPED_NS);
 	timer_publish_look(&s->publish, p, now);
 	if (!timer_threads_poll(p, now, s->stopping, &nr_limits))
 		p->ended_ns = now;
@@ -251,6 +254,8 @@ void timer_processes_poll(struct timer_processes *s)
 		due = timer_threads_poll_name(p, now);
 		s->names_due_ns = due < s->names_due_ns ? due : s->names_due_ns;
 	}
+	if (!s->stopping)
+		timer_publish_release(&s->publish, s->first, monotonic_ns());
 }
 
 void timer_processes_fini(struct timer_processes *s)

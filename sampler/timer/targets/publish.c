@@ -6,7 +6,9 @@
 #include "sampler/timer/targets/publish.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
@@ -47,9 +49,25 @@ void timer_publish_stop(struct timer_publish *t)
 void timer_publish_fini(struct timer_publish *t)
 {
 	timer_publish_stop(t); /* it writes rules into the arena */
+	for (size_t i = 0; i < t->nr_claims; i++)
+		free(t->claims[i].numbers);
+	free(t->claims);
 	runtime_unwind_free(t->runtime);
 	walk_arena_free(t->arena);
 	file_table_free(t->files);
+}
+
+/* The rules that the table of a file names; the caller fills it. */
+static struct rule_claim *claim_of(struct timer_publish *t, uint32_t index)
+{
+	if (index >= t->nr_claims) {
+		size_t before = t->nr_claims;
+
+		t->nr_claims = index + 1;
+		t->claims = xgrow(t->claims, &t->claims_capacity, t->nr_claims, sizeof(*t->claims));
+		memset(&t->claims[before], 0, (t->nr_claims - before) * sizeof(*t->claims));
+	}
+	return &t->claims[index];
 }
 
 void timer_publish_poll(struct timer_publish *t)
@@ -65,7 +83,8 @@ void timer_publish_poll(struct timer_publish *t)
 			continue;
 		}
 		file = file_table_get(t->files, built.index);
-		free(built.claim.numbers); /* rules and rows stay to the end */
+		file->building = false;
+		*claim_of(t, built.index) = built.claim;
 		file->parser_failed |= built.parser_failed;
 		if (table) {
 			t->stats->nr_rows += table->nr_rows;
@@ -116,7 +135,33 @@ static void on_new_file(void *context, struct mapped_file *file)
 {
 	struct timer_publish *t = context;
 
-	walk_arena_add_file(t->arena, t->builder, file);
+	file->building = walk_arena_add_file(t->arena, t->builder, file);
+}
+
+static void on_release(void *context, struct mapped_file *file)
+{
+	struct timer_publish *t = context;
+
+	walk_arena_hide_module(t->arena, file->index);
+	if (t->on_release)
+		t->on_release(t->context, file);
+}
+
+void timer_publish_release(struct timer_publish *t, const struct timer_process *processes,
+			   uint64_t now_ns)
+{
+	uint32_t index;
+
+	while (file_table_reclaim(t->files, now_ns, &index)) {
+		walk_arena_remove_module(t->arena, index);
+		table_builder_release(t->builder, claim_of(t, index));
+		*claim_of(t, index) = (struct rule_claim){ 0 };
+	}
+	if (!file_release_begin(&t->release, t->files, now_ns))
+		return;
+	for (const struct timer_process *p = processes; p; p = p->next)
+		file_release_mark(&t->release, &p->maps);
+	file_release_end(&t->release, t->files, now_ns, on_release, t);
 }
 
 int timer_publish_read_maps(struct timer_publish *t, struct process *now)

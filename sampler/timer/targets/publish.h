@@ -7,12 +7,17 @@
 #define SPROF_PUBLISH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "sampler/release/file_release.h"
 
 struct file_table;
 struct limits;
+struct mapped_file;
 struct process;
 struct profile_stats;
+struct rule_claim;
 struct runtime_unwind;
 struct sandbox;
 struct table_builder;
@@ -28,6 +33,12 @@ struct timer_publish {
 	bool has_copies; /* a target sends copies of stacks through runtime code */
 	struct profile_stats *stats; /* the source's, as the limits */
 	struct limits *limits;
+	struct rule_claim *claims; /* by file: the rules that its table names */
+	size_t nr_claims, claims_capacity;
+	struct file_release release;
+	/* A file is released: nothing may be found at its index any more. NULL: not wanted. */
+	void (*on_release)(void *context, const struct mapped_file *file);
+	void *context;
 };
 
 /*
@@ -58,5 +69,12 @@ void timer_publish_look(struct timer_publish *publish, struct timer_process *p, 
 int timer_publish_read_maps(struct timer_publish *publish, struct process *now);
 /* Writes the mappings of a process, and where its interpreter is, to where its walks find them. */
 void timer_publish_maps(struct timer_publish *publish, struct timer_process *p);
+
+/*
+ * Releases, now and then, the files that no process maps any more: descriptors at once, numbers,
+ * rows and rules after a rest.
+ */
+void timer_publish_release(struct timer_publish *publish, const struct timer_process *processes,
+			   uint64_t now_ns);
 
 #endif

@@ -49,6 +49,23 @@ def read_pprof(path, column):
         yield [f for i in reversed(sample["location_id"]) for f in frames[i]], sample["value"][value]
 
 
+def read_otlp(path, column):
+    data = text_messages(iter(open(path)))
+    one = lambda message, key: message[key][0] if message[key] else 0
+    tables = data["dictionary"][0]
+    strings = tables["string_table"]
+    for table in ("mapping", "location", "function", "link", "attribute", "stack"):
+        assert not tables[table + "_table"][0]  # index 0 is none
+    names = [strings[one(f, "name_strindex")] for f in tables["function_table"]]
+    frames = [[names[one(line, "function_index")] for line in reversed(f["lines"])] for f in tables["location_table"]]
+    profiles = data["resource_profiles"][0]["scope_profiles"][0]["profiles"]
+    types = [strings[one(p["sample_type"][0], "type_strindex")] for p in profiles]
+    for sample in profiles[types.index(column) if column else 0]["samples"]:
+        stack = tables["stack_table"][one(sample, "stack_index")]["location_indices"]
+        assert 0 not in stack and len(sample["values"]) == 1
+        yield [f for i in reversed(stack) for f in frames[i]], sample["values"][0]
+
+
 def read_speedscope(path, column):
     data = json.load(open(path))
     frames = [f["name"] for f in data["shared"]["frames"]]
@@ -88,22 +105,32 @@ def read_firefox(path, column):
 
 
 def read_chrome(path, column):
-    """Spans are properly nested and never step back; self is what no inner span covers."""
-    tracks = {}
+    """Spans of a track are properly nested; self is what no inner span covers."""
+    tracks = collections.defaultdict(list)
     for event in json.load(open(path))["traceEvents"]:
-        track = tracks.setdefault((event["pid"], event["tid"]), {"open": [], "at": 0})
-        if event["ph"] == "M":
-            continue
-        ts = round(event["ts"] * 1000)
-        assert ts >= track["at"]
-        if track["open"] and ts > track["at"]:
-            yield list(track["open"]), ts - track["at"]
-        track["at"] = ts
-        if event["ph"] == "B":
-            track["open"].append(event["name"])
-        else:
-            assert event["ph"] == "E" and track["open"].pop() == event["name"]
-    assert not any(t["open"] for t in tracks.values())
+        assert event["ph"] in ("M", "X")
+        if event["ph"] == "X":
+            start = round(event["ts"] * 1000)
+            tracks[event["pid"], event["tid"]].append((start, -round(event["dur"] * 1000), event["name"]))
+    for spans in tracks.values():
+        # An outer span is written after those within, so of equal ones the last is the outermost.
+        order = sorted(range(len(spans)), key=lambda i: (spans[i][0], spans[i][1], -i))
+        path, own = [], []
+        for i in order + [None]:
+            start = spans[i][0] if i is not None else float("inf")
+            while path and path[-1][0] <= start:
+                if own[-1]:
+                    yield [name for _, name in path], own[-1]
+                path.pop()
+                own.pop()
+            if i is None:
+                break
+            start, minus_length, name = spans[i]
+            assert not path or start - minus_length <= path[-1][0]
+            if own:
+                own[-1] += minus_length
+            path.append((start - minus_length, name))
+            own.append(-minus_length)
 
 
 def read_json(path, column):

@@ -161,6 +161,9 @@ static void a_name_that_does_not_fit_keeps_at_least_8_characters_of_its_end(void
 	assert_cut("cc1plus+0xcb5040", 9,
 		   "\xe2\x80\xa6"
 		   "0xcb5040");
+	assert_cut("python3.11+0x5e0340", 17,
+		   "\xe2\x80\xa6"
+		   "0x5e0340");
 	assert_cut("make.<locals>.<listcomp>", 14, "\xe2\x80\xa6<listcomp>");
 	assert_cut(
 		"\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4",

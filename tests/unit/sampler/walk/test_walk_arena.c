@@ -100,6 +100,36 @@ static void a_module_is_pending_until_its_rows_come(void **state)
 	teardown(&f);
 }
 
+static void words_of_removed_modules_are_used_again(void **state)
+{
+	struct walk_rule rule;
+	struct fixture f;
+	uint32_t first, end;
+
+	(void)state;
+	setup(&f);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(walk_arena_add_table(f.writer, i, f.tables[0]), 0);
+	assert_int_equal(walk_arena_add_table(f.writer, 3, f.tables[0]), 0);
+	first = f.seen->modules[0].pages;
+	end = f.seen->modules[3].pages;
+	walk_arena_hide_module(f.writer, 1);
+	assert_true(walk_arena_find_rule(f.writer, 1, f.tables[0]->base, &rule));
+	assert_int_equal(rule.cfa, WALK_CFA_NONE);
+	/* In an order in which the last one joins its neighbours on both sides. */
+	walk_arena_remove_module(f.writer, 0);
+	walk_arena_remove_module(f.writer, 2);
+	walk_arena_remove_module(f.writer, 1);
+	walk_arena_remove_module(f.writer, 1);
+	for (uint32_t i = 5; i < 8; i++) {
+		assert_int_equal(walk_arena_add_table(f.writer, i, f.tables[0]), 0);
+		assert_in_range(f.seen->modules[i].pages, first, end - 1);
+	}
+	assert_int_equal(walk_arena_add_table(f.writer, 8, f.tables[0]), 0);
+	assert_true(f.seen->modules[8].pages > end);
+	teardown(&f);
+}
+
 static void addresses_find_their_mapping(void **state)
 {
 	struct walk_space *space = calloc(1, sizeof(*space));
@@ -151,6 +181,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_address_has_the_rule_of_its_table),
 		cmocka_unit_test(a_module_is_pending_until_its_rows_come),
+		cmocka_unit_test(words_of_removed_modules_are_used_again),
 		cmocka_unit_test(addresses_find_their_mapping),
 		cmocka_unit_test(a_target_cannot_write_the_rows),
 	};

@@ -1,5 +1,5 @@
 /* The driver's functions are found in the mapped libcuda; it is never loaded from here. */
-#include "gpu/agent/cupti/driver.h"
+#include "gpu/agent/base/driver.h"
 
 #include <stddef.h>
 

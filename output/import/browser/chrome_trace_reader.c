@@ -1,0 +1,380 @@
+/*
+ * Reads Chrome's trace events (the "Trace Event Format"), an array or the object around it. If the
+ * trace holds CPU profiles of V8, those are read. Else the durations of each thread are: X, or B
+ * and E, nest like calls, and what an event does not spend in others is its self time. Counters,
+ * instants, flows and asynchronous events have no place in a stack.
+ */
+#include "output/import/importer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/log.h"
+#include "core/profile/profile.h"
+#include "output/import/browser/v8_profile.h"
+#include "output/import/named_frames.h"
+#include "output/tree/tree.h"
+
+enum { MAX_DEPTH = 4096, MAX_PROFILES = 1024 };
+
+struct event {
+	uint32_t pid, tid, name;
+	double start_us, duration_us; /* duration NAN: not closed yet */
+};
+
+/* A V8 profile of the trace, by the id that its chunks carry. */
+struct trace_profile {
+	uint32_t id, pid, tid;
+	struct v8_profile v;
+};
+
+struct thread_name {
+	uint32_t pid, tid, name;
+};
+
+struct reader {
+	struct json_input in;
+	struct event *events;
+	size_t nr_events, events_capacity;
+	size_t *open; /* events[] that began with B, innermost last; of all threads */
+	size_t nr_open, open_capacity;
+	struct thread_name *names;
+	size_t nr_names, names_capacity;
+	struct trace_profile *profiles;
+	size_t nr_profiles, profiles_capacity;
+	uint64_t nr_left_out;
+};
+
+/* One trace event, as far as it is of interest. */
+struct fields {
+	uint32_t name, id, thread_name; /* strings */
+	char phase;
+	double ts, dur;
+	uint32_t pid, tid;
+	size_t args; /* offset of their value in the file; 0 = none */
+};
+
+static void read_args(struct reader *r, struct fields *e)
+{
+	struct json_input *in = &r->in;
+
+	e->args = (size_t)(in->json.at - in->data.data);
+	if (json_peek(&in->json) != '{') {
+		json_skip(&in->json);
+		return;
+	}
+	json_enter(&in->json, '{');
+	while (json_key(&in->json, &in->key)) {
+		if (json_input_is(in, "name"))
+			e->thread_name = json_input_string(in);
+		else
+			json_skip(&in->json);
+	}
+}
+
+static struct trace_profile *find_profile(struct reader *r, const struct fields *e)
+{
+	for (size_t i = 0; i < r->nr_profiles; i++)
+		if (r->profiles[i].id == e->id && r->profiles[i].pid == e->pid)
+			return &r->profiles[i];
+	if (r->nr_profiles == MAX_PROFILES)
+		return NULL;
+	r->profiles =
+		xgrow(r->profiles, &r->profiles_capacity, r->nr_profiles + 1, sizeof(*r->profiles));
+	r->profiles[r->nr_profiles] =
+		(struct trace_profile){ .id = e->id, .pid = e->pid, .tid = e->tid };
+	return &r->profiles[r->nr_profiles++];
+}
+
+/* args.data of a chunk: cpuProfile, and the times beside it. */
+static void read_chunk(struct reader *r, struct trace_profile *profile, size_t args)
+{
+	struct json_input *in = &r->in;
+	struct json outer = in->json;
+
+	json_init(&in->json, in->data.data + args, in->data.size - args);
+	json_enter(&in->json, '{');
+	while (json_key(&in->json, &in->key)) {
+		if (!json_input_is(in, "data") || json_peek(&in->json) != '{') {
+			json_skip(&in->json);
+			continue;
+		}
+		json_enter(&in->json, '{');
+		while (json_key(&in->json, &in->key)) {
+			if (json_input_is(in, "cpuProfile"))
+				v8_profile_read(in, &profile->v);
+			else if (json_input_is(in, "timeDeltas"))
+				v8_profile_read_deltas(in, &profile->v);
+			else if (json_input_is(in, "startTime"))
+				profile->v.start_us = json_input_number(in, 0);
+			else if (json_input_is(in, "endTime"))
+				profile->v.end_us = json_input_number(in, 0);
+			else
+				json_skip(&in->json);
+		}
+		break;
+	}
+	if (!json_failed(&in->json))
+		in->json = outer;
+}
+
+static bool is_name(const struct reader *r, const struct fields *e, const char *name)
+{
+	return !strcmp(profile_str(r->in.p, e->name), name);
+}
+
+static void begin_event(struct reader *r, const struct fields *e)
+{
+	r->events = xgrow(r->events, &r->events_capacity, r->nr_events + 1, sizeof(*r->events));
+	r->events[r->nr_events++] =
+		(struct event){ e->pid, e->tid, e->name, e->ts, e->phase == 'X' ? e->dur : NAN };
+	if (e->phase == 'X' || r->nr_open == MAX_DEPTH)
+		return;
+	r->open = xgrow(r->open, &r->open_capacity, r->nr_open + 1, sizeof(*r->open));
+	r->open[r->nr_open++] = r->nr_events - 1;
+}
+
+/* E ends the innermost open event of its thread. */
+static void end_event(struct reader *r, const struct fields *e)
+{
+	for (size_t i = r->nr_open; i--;) {
+		struct event *begun = &r->events[r->open[i]];
+
+		if (begun->pid != e->pid || begun->tid != e->tid)
+			continue;
+		begun->duration_us = e->ts - begun->start_us;
+		memmove(r->open + i, r->open + i + 1, (--r->nr_open - i) * sizeof(*r->open));
+		return;
+	}
+	r->nr_left_out++;
+}
+
+static void take_event(struct reader *r, const struct fields *e)
+{
+	struct trace_profile *profile;
+
+	if (is_name(r, e, "Profile") || is_name(r, e, "ProfileChunk")) {
+		profile = e->args ? find_profile(r, e) : NULL;
+		if (profile)
+			read_chunk(r, profile, e->args);
+		return;
+	}
+	switch (e->phase) {
+	case 'X':
+	case 'B': begin_event(r, e); break;
+	case 'E': end_event(r, e); break;
+	case 'M':
+		if (!is_name(r, e, "thread_name"))
+			break;
+		r->names = xgrow(r->names, &r->names_capacity, r->nr_names + 1, sizeof(*r->names));
+		r->names[r->nr_names++] = (struct thread_name){ e->pid, e->tid, e->thread_name };
+		break;
+	default: r->nr_left_out++;
+	}
+}
+
+static void read_event(struct reader *r)
+{
+	struct json_input *in = &r->in;
+	struct fields e = { 0 };
+
+	if (json_peek(&in->json) != '{') {
+		json_skip(&in->json);
+		return;
+	}
+	json_enter(&in->json, '{');
+	while (json_key(&in->json, &in->key)) {
+		if (json_input_is(in, "name"))
+			e.name = json_input_string(in);
+		else if (json_input_is(in, "ph"))
+			e.phase = profile_str(in->p, json_input_string(in))[0];
+		else if (json_input_is(in, "ts"))
+			e.ts = json_input_number(in, 0);
+		else if (json_input_is(in, "dur"))
+			e.dur = json_input_number(in, 0);
+		else if (json_input_is(in, "pid"))
+			e.pid = json_u32(json_input_number(in, 0));
+		else if (json_input_is(in, "tid"))
+			e.tid = json_u32(json_input_number(in, 0));
+		else if (json_input_is(in, "id"))
+			e.id = json_input_string(in);
+		else if (json_input_is(in, "args"))
+			read_args(r, &e);
+		else
+			json_skip(&in->json);
+	}
+	if (!json_failed(&in->json))
+		take_event(r, &e);
+}
+
+static void read_events(struct reader *r)
+{
+	json_enter(&r->in.json, '[');
+	while (json_element(&r->in.json))
+		read_event(r);
+}
+
+static void read_file(struct reader *r)
+{
+	struct json_input *in = &r->in;
+
+	if (json_peek(&in->json) == '[') {
+		read_events(r);
+		return;
+	}
+	json_enter(&in->json, '{');
+	while (json_key(&in->json, &in->key)) {
+		if (json_input_is(in, "traceEvents"))
+			read_events(r);
+		else
+			json_skip(&in->json);
+	}
+}
+
+/* ---- durations become stacks */
+
+static uint32_t thread_of(struct reader *r, uint32_t pid, uint32_t tid)
+{
+	for (size_t i = 0; i < r->nr_names; i++)
+		if (r->names[i].pid == pid && r->names[i].tid == tid)
+			return profile_thread(r->in.p, pid, tid, r->names[i].name);
+	return profile_thread(r->in.p, pid, tid, profile_cstring(r->in.p, "thread"));
+}
+
+/* By thread, then by time; of events that begin together the longest comes first. */
+static int compare_events(const void *a, const void *b)
+{
+	const struct event *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	if (x->start_us != y->start_us)
+		return x->start_us < y->start_us ? -1 : 1;
+	return (x->duration_us < y->duration_us) - (x->duration_us > y->duration_us);
+}
+
+/* The events that last at the time reached, outermost first. */
+struct path {
+	uint32_t frames[MAX_DEPTH];
+	double ends[MAX_DEPTH], self[MAX_DEPTH];
+	size_t depth;
+	uint32_t thread;
+	double total_ns;
+};
+
+static void close_last(struct reader *r, struct path *path)
+{
+	double self_ns = path->self[--path->depth] * 1e3;
+	struct profile_sample s = { .thread = path->thread, .column = COLUMN_TIME };
+
+	path->total_ns += self_ns > 0 ? self_ns : 0;
+	if (!(path->total_ns < (double)TREE_MAX_TOTAL)) {
+		r->in.problem = "its sum is too large";
+		return;
+	}
+	s.weight = self_ns > 0 ? (uint64_t)llround(self_ns) : 0;
+	s.stack = profile_stack(r->in.p, path->frames, path->depth + 1);
+	if (s.weight)
+		profile_add_sample(r->in.p, &s);
+}
+
+static void open_event(struct reader *r, struct path *path, const struct event *e)
+{
+	struct import_function f = { .name = e->name,
+				     .system_name = e->name,
+				     .module = PROFILE_NONE };
+	double end = e->start_us + e->duration_us;
+
+	if (path->depth == MAX_DEPTH)
+		return;
+	/* An event that outlasts the one around it is cut off there. */
+	if (path->depth && end > path->ends[path->depth - 1])
+		end = path->ends[path->depth - 1];
+	if (path->depth)
+		path->self[path->depth - 1] -= end - e->start_us;
+	path->frames[path->depth] = import_frame(r->in.p, &f, 1);
+	path->ends[path->depth] = end;
+	path->self[path->depth++] = end - e->start_us;
+}
+
+static void add_durations(struct reader *r)
+{
+	struct path *path = xcalloc(1, sizeof(*path));
+
+	qsort(r->events, r->nr_events, sizeof(*r->events), compare_events);
+	for (size_t i = 0; i < r->nr_events && !r->in.problem; i++) {
+		const struct event *e = &r->events[i];
+		bool other = i && (e[-1].pid != e->pid || e[-1].tid != e->tid);
+
+		while (path->depth && (other || path->ends[path->depth - 1] <= e->start_us))
+			close_last(r, path);
+		if (!i || other)
+			path->thread = thread_of(r, e->pid, e->tid);
+		if (isfinite(e->start_us) && e->duration_us >= 0)
+			open_event(r, path, e);
+		else
+			r->nr_left_out++;
+	}
+	while (path->depth && !r->in.problem)
+		close_last(r, path);
+	free(path);
+	r->in.p->meta.weighted = true;
+}
+
+static void make_profile(struct reader *r)
+{
+	if (json_failed(&r->in.json))
+		return;
+	for (size_t i = 0; i < r->nr_profiles && !r->in.problem; i++) {
+		struct trace_profile *t = &r->profiles[i];
+
+		t->v.thread = thread_of(r, t->pid, t->tid);
+		v8_profile_add_samples(&r->in, &t->v);
+	}
+	if (r->nr_profiles && r->in.p->nr_samples)
+		r->nr_left_out += r->nr_events;
+	else if (r->nr_events && !r->in.problem)
+		add_durations(r);
+	if (r->nr_left_out && !r->in.problem)
+		log_warning("'%s': trace events left out because they have no place in a stack: "
+			    "%llu",
+			    r->in.name, (unsigned long long)r->nr_left_out);
+}
+
+static int chrome_trace_read(FILE *f, const char *name, const struct import_opts *opts,
+			     struct profile **ret_profile)
+{
+	struct reader r = { 0 };
+	int err = json_input_init(&r.in, f, name);
+
+	(void)opts;
+	if (err)
+		return err;
+	read_file(&r);
+	make_profile(&r);
+	err = json_input_finish(&r.in, "Chrome trace events", ret_profile);
+	for (size_t i = 0; i < r.nr_profiles; i++)
+		v8_profile_fini(&r.profiles[i].v);
+	free(r.profiles);
+	free(r.events);
+	free(r.open);
+	free(r.names);
+	return err;
+}
+
+static bool chrome_trace_is(const char *data, size_t size)
+{
+	if (json_input_begins(data, size, '{'))
+		return memmem(data, size, "\"traceEvents\"", 13);
+	return json_input_begins(data, size, '[') && memmem(data, size, "\"ph\"", 4);
+}
+
+const struct importer import_chrome_trace = {
+	.name = "Chrome trace",
+	.is = chrome_trace_is,
+	.read = chrome_trace_read,
+};
