@@ -18,6 +18,12 @@ setup() {
 				-e '/^(fold|record) sync/s/ (ns|min|max)=[0-9]+//g' |
 			LC_ALL=C sort -s -k1,2 >"$BATS_TEST_TMPDIR/got"
 		[ $version != 11 ] || sed -i 's/graph=0 node=1/graph=1 node=1/' "$BATS_TEST_TMPDIR/got"
+		# Before update 1 of CUDA 13.0, CUPTI has no records of cuCtxSynchronize().
+		if is_realistic && [ $version = 13 ]; then
+			grep -v -e '^counter syncs ' -e '^fold sync 4 ' -e '^record sync .* stream=4294967295 ' tests/golden/gpu/agent.txt |
+				diff - <(grep -v '^counter syncs ' "$BATS_TEST_TMPDIR/got")
+			continue
+		fi
 		[ -z "${UPDATE_GOLDEN-}" ] || cp "$BATS_TEST_TMPDIR/got" tests/golden/gpu/agent.txt
 		diff tests/golden/gpu/agent.txt "$BATS_TEST_TMPDIR/got"
 	done

@@ -7,6 +7,11 @@ fake_setup() {
 	WORK=$TARGETS/gpu_work
 }
 
+# True for the realistic model of CUPTI (tests/gpu/fake_cupti.c), in which realistic.bats runs the other files again.
+is_realistic() {
+	[ -n "${FAKE_REALISTIC-}" ]
+}
+
 # Runs a program under recorder.py, which prints what the agent shared. Arguments: recorder options, --, program.
 record() {
 	run --separate-stderr timeout "${LIMIT:-60}" python3 tests/gpu/recorder.py "$@"

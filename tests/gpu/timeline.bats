@@ -19,9 +19,12 @@ record_gpu() {
 @test "trace events have every activity of every CUDA version, with its duration to the nanosecond" {
 	sed -n 's/^record \(kernel\|memcpy\|memset\|sync\) //p' "$AGENT_GOLDEN" >want
 	[ "$(wc -l <want)" -eq 16 ]
+	grep -v 'stream=4294967295' want >without_context_waits
 	for version in 11 12 13; do
 		export SPROF_CUPTI=$BUILD/tests/gpu/cuda$version/libcupti.so.$version
 		record_gpu -- "$WORK" launch:2 graph:1 mixed:1 peer alloc:3
+		# before update 1 of CUDA 13.0, CUPTI has no records of cuCtxSynchronize()
+		! is_realistic || [ $version != 13 ] || mv without_context_waits want
 		python3 trace_events.py activities t.json want
 	done
 }

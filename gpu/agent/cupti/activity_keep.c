@@ -19,6 +19,7 @@
 
 #define MAX_WAITING 2048u
 #define NAME_SLOTS 4096u
+#define CALL_LATE_NS 1000000000u
 #define CLOCK_ERROR_NS 1000000u /* more than GPU times, which are interpolated, are ever wrong */
 
 /* A cache by address. The text is compared too: another module may be loaded at the address. */
@@ -184,8 +185,8 @@ bool activity_is_timed(union activity *r)
 		return false;
 	}
 	cupti_clock_convert(&r->work.start_ns, &r->work.end_ns);
-	if (is_running)
-		r->work.end_ns = read_at_ns;
+	if (is_running) /* a start that is some us wrong may lie ahead */
+		r->work.end_ns = read_at_ns > r->work.start_ns ? read_at_ns : r->work.start_ns;
 	if (r->work.end_ns > read_at_ns + CLOCK_ERROR_NS || r->work.end_ns < r->work.start_ns) {
 		count_wrong_clock(r);
 		return false;
@@ -252,21 +253,17 @@ void activity_take(union activity *r)
 
 void activity_settle_waiting(bool last)
 {
+	uint64_t now = clock_now_ns();
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < nr_waiting; i++) {
-		/* while it waits, `reserved` counts the looks that found no call */
-		uint32_t looks = waiting[i].work.reserved;
-
-		waiting[i].work.reserved = 0;
 		if (settle(&waiting[i]))
 			continue;
-		if (last || looks) {
+		/* the thread of the call may have lost its CPU before the callback at its exit */
+		if (last || now > waiting[i].work.end_ns + CALL_LATE_NS)
 			take_without_call(&waiting[i]);
-		} else {
-			waiting[i].work.reserved = looks + 1;
+		else
 			waiting[kept++] = waiting[i];
-		}
 	}
 	nr_waiting = kept;
 }

@@ -22,6 +22,8 @@
 
 #define FINALIZE_WAIT_MS 120
 #define AWAIT_MS 80
+#define AWAIT_AT_EXIT_MS 20
+#define AWAIT_STEP_MS 4
 
 static void *subscriber; /* NULL: not subscribed */
 static int too_early;	 /* CUPTI's last error, if CUDA had not started by then; else 0 */
@@ -100,6 +102,20 @@ void subscription_flush(void)
 		enable_whole_graphs();
 }
 
+/* Gives work that runs some time to end: a record that is forced out has no end, for good. */
+static void await_records(int ms)
+{
+	uint64_t since = agent.region->active_ns;
+	bool waits = launch_awaits_any(since, false);
+
+	for (int i = 0; waits && i < ms / AWAIT_STEP_MS; i++) {
+		agent_pause_us(AWAIT_STEP_MS * 1000);
+		cupti.flush_all(0);
+		activity_settle(false);
+		waits = launch_awaits_any(since, true);
+	}
+}
+
 static void force_records(void)
 {
 	activity_set_cut_off(true);
@@ -116,6 +132,7 @@ void subscription_flush_at_exit(void)
 	cupti_clock_read();
 	cupti.flush_all(0);
 	enable_devices();
+	await_records(AWAIT_AT_EXIT_MS);
 	force_records();
 }
 
@@ -143,27 +160,13 @@ static bool finalize_in_a_call(void)
 	return !api_calls_finalize_next(NULL);
 }
 
-/* Gives work that runs some time to end: a record that is forced out has no end, for good. */
-static void await_records(void)
-{
-	uint64_t since = agent.region->active_ns;
-	bool waits = launch_awaits_any(since, false);
-
-	for (int i = 0; waits && i < AWAIT_MS / 5; i++) {
-		agent_pause_us(5000);
-		cupti.flush_all(0);
-		activity_settle(false);
-		waits = launch_awaits_any(since, true);
-	}
-}
-
 static void end_records(void)
 {
 	disable_kinds();
 	cupti_clock_read();
 	cupti.flush_all(0);
 	activity_settle(false);
-	await_records();
+	await_records(AWAIT_MS);
 	force_records();
 	activity_read(false);
 	cupti_settings_give_back();

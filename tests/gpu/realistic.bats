@@ -1,0 +1,42 @@
+# The other tests of the fake GPU again, in the realistic model of CUPTI (tests/gpu/fake_cupti.c): records come late, are
+# withheld and cut off, times are interpolated, versions have the errors that their release notes and users tell of.
+# bats file_tags=full
+
+in_realistic_model() { # FILE [FILTER]
+	FAKE_REALISTIC=1 run timeout 280 bats --tap ${2:+-f "$2"} "$BATS_TEST_DIRNAME/$1.bats"
+	grep -v '^ok' <<<"$output"
+	[ "$status" -eq 0 ]
+	grep -q '^ok' <<<"$output"
+}
+
+@test "what the agent collects is the same in the realistic model" {
+	in_realistic_model agent
+}
+
+@test "failures are reported in the realistic model" {
+	in_realistic_model agent_failures
+}
+
+@test "running programs are attached to in the realistic model" {
+	in_realistic_model attach
+}
+
+@test "recordings are the same in the realistic model" {
+	in_realistic_model record
+}
+
+@test "reports are the same in the realistic model" {
+	in_realistic_model report
+}
+
+@test "timelines are the same in the realistic model" {
+	in_realistic_model timeline
+}
+
+@test "ranges are the same in the realistic model" {
+	in_realistic_model nvtx
+}
+
+@test "competing profilers get CUPTI in the realistic model" {
+	in_realistic_model competing_profiler
+}
