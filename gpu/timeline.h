@@ -1,7 +1,7 @@
 /*
  * When each GPU was busy. Records of work come late and out of order, so work is placed some
- * seconds late, in order of time, and never past a call whose work has no record yet. From then on every moment of a watched device is either busy or
- * idle: the two always add up to the wall time.
+ * seconds late, in order of time, and never past a call whose work has no record yet. From then on
+ * every moment of a watched device is either busy or idle: the two always add up to the wall time.
  */
 #ifndef SPROF_GPU_TIMELINE_H
 #define SPROF_GPU_TIMELINE_H

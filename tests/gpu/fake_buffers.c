@@ -1,9 +1,9 @@
 /*
  * A buffer keeps operations; they become records when it is delivered. In the ideal model all
  * threads share a buffer, the thread that finds it full delivers it, and delivering waits until
- * the device has done what is in it. In the realistic model an operation is complete when the device has
- * passed its end, a buffer is withheld while one of its records is not, and a thread of CUPTI's own
- * delivers full ones.
+ * the device has done what is in it. In the realistic model an operation is complete when the
+ * device has passed its end, a buffer is withheld while one of its records is not, and a thread of
+ * CUPTI's own delivers full ones.
  */
 #include "tests/gpu/fake_buffers.h"
 
@@ -264,7 +264,9 @@ static struct buffer *buffer_for(size_t size)
 	return new_buffer();
 }
 
-/* What the release notes and bug reports say of these versions. False: there is no record at all. */
+/*
+ * What the release notes and bug reports say of these versions. False: there is no record at all.
+ */
 static bool apply_bugs(struct fake_op *op)
 {
 	if (!fake_is_realistic())
