@@ -95,8 +95,9 @@ static bool read_name(struct reader *r, const char *line)
 	const char *value = strchr(line, '=');
 	size_t n = value ? (size_t)(value - line) : 0;
 
-	if (!value++)
+	if (!value)
 		return false;
+	value++;
 	if (n == 2 && !memcmp(line, "ob", 2)) {
 		r->object = take_name(r, OBJECTS, value);
 	} else if (n == 2 && !memcmp(line, "fl", 2)) {
