@@ -110,7 +110,7 @@ static void add_stack(struct walk *w, size_t depth, double cost)
 static void visit(struct walk *w, uint32_t number, size_t depth, double share)
 {
 	const struct callgrind_node *n = &w->g->nodes[number];
-	const struct callgrind_call *calls = w->g->calls + n->first_call;
+	const struct callgrind_call *calls = n->nr_calls ? w->g->calls + n->first_call : NULL;
 	double whole = n->self;
 
 	w->frames[depth++] = n->frame;

@@ -38,6 +38,7 @@ struct reader {
 	uint32_t callee_object, callee_file, callee; /* strings */
 	bool callee_has_object, callee_has_file,
 		callee_next;		       /* the next line is the cost of a call */
+	uint32_t callee_frame;		       /* of the call whose cost is on the next line */
 	size_t nr_positions, event, nr_events; /* numbers before the costs; the cost to read */
 	uint32_t event_names[MAX_EVENTS];
 	uint64_t nr_bad, nr_lines;
@@ -84,7 +85,7 @@ static void take_callee(struct reader *r)
 	uint32_t object = r->callee_has_object ? r->callee_object : r->object;
 	uint32_t file = r->callee_has_file ? r->callee_file : r->file;
 
-	r->callee = frame_of(r, object, file, r->callee);
+	r->callee_frame = frame_of(r, object, file, r->callee);
 	r->callee_has_object = r->callee_has_file = false;
 	r->callee_next = true;
 }
@@ -95,8 +96,9 @@ static bool read_name(struct reader *r, const char *line)
 	const char *value = strchr(line, '=');
 	size_t n = value ? (size_t)(value - line) : 0;
 
-	if (!value++)
+	if (!value)
 		return false;
+	value++;
 	if (n == 2 && !memcmp(line, "ob", 2)) {
 		r->object = take_name(r, OBJECTS, value);
 	} else if (n == 2 && !memcmp(line, "fl", 2)) {
@@ -168,7 +170,7 @@ static bool read_cost(struct reader *r, const char *line)
 	if (isdigit((unsigned char)*line))
 		cost = strtoull(line, NULL, 10);
 	if (r->callee_next)
-		callgrind_graph_add_call(&r->graph, caller(r), r->callee, cost);
+		callgrind_graph_add_call(&r->graph, caller(r), r->callee_frame, cost);
 	else
 		callgrind_graph_add_self(&r->graph, caller(r), cost);
 	r->callee_next = false;
