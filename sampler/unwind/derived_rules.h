@@ -1,16 +1,21 @@
 /*
- * Derives unwind rules from machine code, for functions that no FDE describes (assembly of MKL and
- * the like). A wrong caller is worse than none, so a function gets rules only if all of this holds:
- * all code that its first instruction can reach was followed; at each place the distance to the CFA
- * is the same on every path; and at every exit (a ret, or a jump to the start of another function)
- * rsp is at the return address and rbp is the caller's. If something that is not the start of a
- * function was taken for one, its ret fails this test. One jump that cannot be followed or one
- * unknown instruction, and the function gets no rules.
+ * Derives unwind rules from machine code, for functions that no FDE describes: assembly of MKL and
+ * the like, and C that was compiled without unwind tables, as musl and busybox are. A wrong caller
+ * is worse than none, so a function must prove itself: its code is followed from its first
+ * instruction, through jumps and tables of jumps; at each place the distance to the CFA is the same
+ * on every path; and at every exit that is found (a ret, or a jump to the start of another
+ * function) rsp is at the return address and rbp is the caller's. If something that is not the
+ * start of a function was taken for one, its ret fails this test.
  *
- * A part of a function, behind a jump table or a cold part, can look like a function. Its ret gives
- * it away, unless it has none and runs into the next function after a call that does not return.
- * Therefore a function never continues into another known one; and a function whose start is only
- * guessed (no other code leads there) must not call anything and must end in a ret.
+ * How much more is asked depends on how sure it is that a function begins there:
+ * - sure (a symbol names it, or code calls it): parts that cannot be followed go without rules.
+ *   It need not have an exit: then it has rules as far as it certainly runs on, and if all ways
+ *   through it end in calls that never return, all of it has.
+ * - hinted (its address is used somehow): it must have an exit, and all of it must be followed.
+ *   When all others are done, those that are left need no exit either.
+ * - guessed (it follows a function with rules): it must also call only what is known to return. A
+ *   part of a function, behind a jump table or a cold part, can look like a function; its ret gives
+ *   it away, unless it has none and runs into the next function after a call that never returns.
  */
 #ifndef SPROF_DERIVED_RULES_H
 #define SPROF_DERIVED_RULES_H
@@ -27,6 +32,12 @@ struct derived_text {
 	uint64_t vaddr;
 	/* For addresses outside the text: does a function begin there, with the CFA at rsp + 8? */
 	bool (*is_function)(void *context, uint64_t vaddr);
+	/* Can the function that begins there return? false: it never does, or that is unknown. */
+	bool (*returns)(void *context, uint64_t vaddr);
+	/* Reads constants of the file, such as tables of jumps; NULL: none can be read. */
+	bool (*read)(void *context, uint64_t vaddr, void *buffer, size_t size);
+	/* The lowest address above vaddr that code refers to; NULL: unknown. */
+	uint64_t (*next_reference)(void *context, uint64_t vaddr);
 	void *context;
 };
 
@@ -46,12 +57,16 @@ struct derived_rules;
 struct derived_rules *derived_rules_new(const struct derived_text *text);
 void derived_rules_free(struct derived_rules *rules); /* NULL is fine */
 
-/* Says that a function begins there. */
+/* Says that a function begins there, or that one may. */
 void derived_rules_add_entry(struct derived_rules *rules, size_t start);
+void derived_rules_add_hint(struct derived_rules *rules, size_t start);
 /* Excludes bytes that have rules already. */
 void derived_rules_exclude(struct derived_rules *rules, size_t start, size_t end);
-/* Limits the work to less than real files need: for text that may change meanwhile. */
-void derived_rules_set_steps(struct derived_rules *rules, uint32_t steps_per_byte);
+/*
+ * For text that is made at run time and may change meanwhile: entries count as hinted, and the work
+ * is limited to less than real files need. Before anything is added.
+ */
+void derived_rules_set_runtime(struct derived_rules *rules);
 /* Searches all of the text. */
 void derived_rules_find(struct derived_rules *rules);
 /* The rules, in the order found; each byte has at most one. Valid until the next call. */
