@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "core/portable/walk.h"
+#include "sampler/unwind/x86_64/code_references.h"
 
 struct derived_text {
 	const uint8_t *bytes;
@@ -32,8 +33,8 @@ struct derived_text {
 	uint64_t vaddr;
 	/* For addresses outside the text: does a function begin there, with the CFA at rsp + 8? */
 	bool (*is_function)(void *context, uint64_t vaddr);
-	/* Can the function that begins there return? false: it never does, or that is unknown. */
-	bool (*returns)(void *context, uint64_t vaddr);
+	/* Does that function return? */
+	enum code_fate (*fate)(void *context, uint64_t vaddr);
 	/* Reads constants of the file, such as tables of jumps; NULL: none can be read. */
 	bool (*read)(void *context, uint64_t vaddr, void *buffer, size_t size);
 	/* The lowest address above vaddr that code refers to; NULL: unknown. */

@@ -136,32 +136,29 @@ static bool has_bit(const uint8_t *bits, int64_t at)
 	return at >= 0 && (bits[at / 8] >> at % 8 & 1);
 }
 
-/* The target of a call in the text; -1: the call leads elsewhere, or it is unknown where. */
-static int64_t callee(const struct text_marks *m, uint32_t at, const struct instruction *in)
+static enum code_fate fate(const struct text_marks *m, uint32_t at, const struct instruction *in)
 {
-	int64_t target;
+	int64_t target = instruction_target(in, at);
 
 	if (in->kind != INSTRUCTION_CALL)
-		return -1;
-	target = instruction_target(in, at);
-	return is_owners(m, target) ? -1 : target;
-}
-
-bool text_marks_returns(const struct text_marks *m, int64_t at)
-{
-	if (!is_owners(m, at))
-		return has_bit(m->returns, at);
-	return m->text.returns && m->text.returns(m->text.context, m->text.vaddr + (uint64_t)at);
+		return FATE_UNKNOWN;
+	if (is_owners(m, target))
+		return m->text.fate
+			       ? m->text.fate(m->text.context, m->text.vaddr + (uint64_t)target)
+			       : FATE_UNKNOWN;
+	return has_bit(m->returns, target)     ? FATE_RETURNS
+	       : has_bit(m->no_return, target) ? FATE_NEVER
+					       : FATE_UNKNOWN;
 }
 
 bool text_marks_call_returns(const struct text_marks *m, uint32_t at, const struct instruction *in)
 {
-	return in->kind == INSTRUCTION_CALL && text_marks_returns(m, instruction_target(in, at));
+	return fate(m, at, in) == FATE_RETURNS;
 }
 
 bool text_marks_call_ends(const struct text_marks *m, uint32_t at, const struct instruction *in)
 {
-	return has_bit(m->no_return, callee(m, at, in));
+	return fate(m, at, in) == FATE_NEVER;
 }
 
 bool text_marks_is_padding(const struct text_marks *m, uint32_t at, uint32_t *ret_length)

@@ -63,8 +63,6 @@ bool text_marks_take(struct text_marks *map, uint32_t at, const struct instructi
 void text_marks_disown(struct text_marks *map, bool good, bool keep);
 /* Says that the current function can return, or never does. */
 void text_marks_set_returns(struct text_marks *map, bool returns);
-/* Is the function that begins there, perhaps outside the text, known to return? */
-bool text_marks_returns(const struct text_marks *map, int64_t at);
 /* Is it a call of a function that is known to return, or never to return? */
 bool text_marks_call_returns(const struct text_marks *map, uint32_t at,
 			     const struct instruction *in);

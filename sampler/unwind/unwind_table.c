@@ -113,27 +113,28 @@ static bool is_function(void *context, uint64_t vaddr)
 	       rule.fp == WALK_FP_SAME;
 }
 
-/* Does the function with an FDE that covers the address have a ret? */
-static bool returns(void *context, uint64_t vaddr)
+/* Does the function return whose FDE begins there? */
+static enum code_fate fate(void *context, uint64_t vaddr)
 {
 	const struct builder *builder = context;
 	const struct unwind_segment *segment = unwind_image_segment(builder->image, vaddr);
 	struct text_ranges with_fde = builder->ranges;
 	const struct text_range *range;
 	uint8_t code[MAX_FUNCTION_READ];
-	uint64_t size, left;
+	enum code_fate fate;
+	uint64_t size;
 
 	with_fde.nr = builder->nr_with_fde;
 	range = text_ranges_find(&with_fde, vaddr);
-	if (!range || !segment || !segment->executable)
-		return false;
-	left = segment->size - (vaddr - segment->vaddr);
-	size = with_fde.low + range->start + range->length - vaddr;
-	size = size < left ? size : left;
-	size = size < sizeof(code) ? size : sizeof(code);
-	return !unwind_image_read(builder->image, segment->offset + (vaddr - segment->vaddr), code,
-				  size) &&
-	       code_has_return(code, size);
+	if (!range || with_fde.low + range->start != vaddr || !segment || !segment->executable)
+		return FATE_UNKNOWN;
+	size = range->length < sizeof(code) ? range->length : sizeof(code);
+	if (size > segment->size - (vaddr - segment->vaddr) ||
+	    unwind_image_read(builder->image, segment->offset + (vaddr - segment->vaddr), code,
+			      size))
+		return FATE_UNKNOWN;
+	fate = code_fate(code, size);
+	return fate == FATE_NEVER && size < range->length ? FATE_UNKNOWN : fate;
 }
 
 static bool read_constants(void *context, uint64_t vaddr, void *buffer, size_t size)
@@ -188,7 +189,7 @@ static void add_code_rules(struct builder *builder, uint64_t vaddr, const uint8_
 		.size = size,
 		.vaddr = vaddr,
 		.is_function = is_function,
-		.returns = returns,
+		.fate = fate,
 		.read = read_constants,
 		.next_reference = next_reference,
 		.context = builder,

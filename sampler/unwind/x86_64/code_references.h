@@ -6,7 +6,6 @@
 #ifndef SPROF_CODE_REFERENCES_H
 #define SPROF_CODE_REFERENCES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,7 +21,13 @@ typedef void code_reference_fn(void *context, enum code_reference kind, uint64_t
 void code_references_find(uint64_t vaddr, const uint8_t *text, size_t size,
 			  code_reference_fn *found, void *context);
 
-/* Is there a ret in the code of a function? */
-bool code_has_return(const uint8_t *text, size_t size);
+enum code_fate {
+	FATE_UNKNOWN,
+	FATE_RETURNS, /* there is a ret, or a jump elsewhere, as compilers make none to what never returns */
+	FATE_NEVER, /* there is none, and no jump leads elsewhere */
+};
+
+/* Does the function return whose code this is, all of it? */
+enum code_fate code_fate(const uint8_t *text, size_t size);
 
 #endif
