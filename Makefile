@@ -121,7 +121,7 @@ endif
 # As many jobs as CPUs, unless the user said how many.
 AGAIN = +@$(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 
-.PHONY: all tests-all bench-all help deps deps-build test check check-all stress run-test bench lint run-lint format fuzz run-fuzz demo run-demo \
+.PHONY: all tests-all bench-all help deps deps-build test check check-all stress run-test bench completeness lint run-lint format fuzz run-fuzz demo run-demo \
 	dist check-gpu install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -129,6 +129,11 @@ AGAIN = +@$(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAG
 .SECONDARY:
 
 all: $(SPROF) $(HOST_LIB) $(B)/libsprof.so $(GPU_AGENT)
+
+# What is compiled into cached unwind tables as their version: they are good for this code only.
+TABLE_CODE := $(sort $(wildcard sampler/unwind/*.[ch] sampler/unwind/*/*.[ch] core/base/elf_*.[ch] \
+	core/portable/walk*.h))
+TABLE_CODE_HDR := $(B)/sampler/unwind/table_code.h
 
 # What the tests need besides sprof.
 tests-all: all $(UNIT_BINS) $(DRIVER_BINS) $(TARGET_LIBS) $(TARGET_BINS) $(B)/tests/gpu/fakes.stamp $(DIST_ARCHIVE)
@@ -153,7 +158,10 @@ $(B)/flags.stamp: FORCE
 $(B)/objects.stamp: FORCE
 	$(call write_if_changed,$(sort $(HOST_OBJS)))
 
-$(B)/%.o: %.c $(B)/flags.stamp | $(SKELS) $(ASSET_HDRS)
+$(TABLE_CODE_HDR): $(TABLE_CODE)
+	@mkdir -p $(@D); printf '#define TABLE_CODE 0x%sull\n' "$$(cat $^ | sha256sum | cut -c1-16)" >$@
+
+$(B)/%.o: %.c $(B)/flags.stamp | $(SKELS) $(ASSET_HDRS) $(TABLE_CODE_HDR)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
@@ -296,7 +304,9 @@ $(FAKE)/libcuda.so.1: tests/gpu/fake_cuda.c tests/gpu/fake_driver.c tests/gpu/fa
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FAKE_FLAGS) -Wl,-soname,libcuda.so.1 -o $@ $(filter %.c,$^)
 
-$(FAKE_CUPTIS): tests/gpu/fake_cupti.c tests/gpu/fake_records.c tests/gpu/fake_cupti.h tests/gpu/fake_gpu.h Makefile
+FAKE_CUPTI_SRC := $(addprefix tests/gpu/,fake_cupti.c fake_buffers.c fake_clock.c fake_records.c)
+
+$(FAKE_CUPTIS): $(FAKE_CUPTI_SRC) $(wildcard tests/gpu/fake_*.h) Makefile
 	$(call say,SO,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FAKE_FLAGS) -DFAKE_VERSION=$(fake_version) $(if $(findstring lacking,$@),-DFAKE_WITHOUT_FLUSH) \
@@ -419,6 +429,10 @@ bench: deps
 	@[ -x tests/bench/run ] || { echo "cannot run the benchmarks: tests/bench/run does not exist" >&2; exit 1; }
 	@$(TEST_ENV) tests/bench/run $(BENCH_ARGS)
 
+# The shares of complete stacks in docs/completeness.md. PROGRAMS="go luajit" limits it to those.
+completeness: tests-all
+	@$(TEST_ENV) tests/completeness/run $(COMPLETENESS_ARGS) $(PROGRAMS)
+
 lint: deps
 	$(AGAIN) run-lint
 
@@ -481,6 +495,7 @@ help:
 	'make stress    attach to programs thousands of times, to each for STRESS_SECONDS=300' \
 	'make check T=x run one test file, or one test by its name' \
 	'make bench     measure sprof beside perf' \
+	'make completeness measure the share of complete stacks of many programs, by each source' \
 	'make lint      format, layers, headers, sizes, in-target libraries' \
 	'make format    let clang-format write the format that lint asks for' \
 	'make fuzz      fuzz every parser for FUZZ_SECONDS=60 each' \

@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/completion/completion.h"
+#include "cli/options/parse_args.h"
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 
@@ -64,7 +65,7 @@ static int completion_main(int argc, char **argv, const struct command *const *a
 	struct buffer b = { 0 };
 	size_t nr = 0;
 
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &shell);
+	parse_args(&argp, argc, argv, &shell);
 	while (all[nr])
 		nr++;
 	commands = xcalloc(nr + 1, sizeof(*commands));

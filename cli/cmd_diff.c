@@ -12,6 +12,7 @@
 
 #include "cli/diff_condition.h"
 #include "cli/options/filter_opts.h"
+#include "cli/options/parse_args.h"
 #include "cli/options/terminal.h"
 #include "cli/input/view.h"
 #include "core/base/alloc.h"
@@ -294,7 +295,7 @@ static int diff_main(int argc, char **argv)
 	struct view views[2] = { 0 };
 	int err = 0;
 
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
+	parse_args(&argp, argc, argv, &o);
 	for (int i = 0; i < 2 && !err; i++) {
 		err = view_load(o.inputs[i], o.filter, &views[i]);
 		if (!err)

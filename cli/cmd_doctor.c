@@ -1,6 +1,6 @@
 /*
- * sprof doctor: says which sources of samples work on this host, why the others do not, and which
- * command fixes that. Each source answers for itself (struct source, probe); this file only prints.
+ * sprof doctor: says which sources of samples work on this host, and whether GPUs can be recorded,
+ * why the others do not, and which command fixes that. Each source answers for itself (struct source, probe); this file only prints.
  */
 #include "cli/commands.h"
 
@@ -12,13 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/gpu/record_gpu.h"
+#include "cli/info/gpu_facts.h"
 #include "cli/info/host_facts.h"
+#include "cli/options/parse_args.h"
 #include "cli/options/pid_opts.h"
 #include "cli/options/terminal.h"
 #include "core/base/buffer.h"
 #include "core/rights/privileges.h"
 #include "core/profile/source.h"
 #include "output/text/text.h"
+#include "sampler/attach/own_library.h"
 #include "sampler/timer/source_timer.h"
 
 enum { KEY_JSON = 256 };
@@ -102,20 +106,50 @@ static void probe_process(pid_t pid, struct timer_way *ret_way)
 	privileges_use(before);
 }
 
+static void find_gpu(struct gpu_facts *ret)
+{
+	char *library = own_library_find(GPU_LIBRARY);
+
+	gpu_facts_of_host("", library != NULL, ret);
+	free(library);
+}
+
+/* The maps are read with the caller's rights: they name files of somebody else's process. */
+static void find_gpu_of(pid_t pid, const struct timer_way *way, struct gpu_facts *ret)
+{
+	enum rights before = privileges_use(RIGHTS_OF_CALLER);
+
+	gpu_facts_of_process("", pid, way->ok, way->why, ret);
+	privileges_use(before);
+}
+
+static void print_gpu(struct buffer *b, const struct gpu_facts *gpu)
+{
+	buffer_add_string(b, "gpu    ");
+	text_add_clean(b, gpu->what, strlen(gpu->what));
+	buffer_add_char(b, '\n');
+	if (gpu->hint[0])
+		buffer_printf(b, "       fix: %s\n", gpu->hint);
+}
+
 static void print_process(struct buffer *b, pid_t pid)
 {
 	struct timer_way way;
+	struct gpu_facts gpu;
 
 	probe_process(pid, &way);
+	find_gpu_of(pid, &way, &gpu);
 	buffer_printf(b, "\nprocess %d\ntimer  %s\n", (int)pid, describe(&way));
 	if (way.hint[0])
 		buffer_printf(b, "       fix: %s\n", way.hint);
+	print_gpu(b, &gpu);
 }
 
 /* Returns whether any source works. */
 static bool print_text(struct buffer *b, pid_t pid)
 {
 	bool any = false;
+	struct gpu_facts gpu;
 	char value[256];
 
 	for (size_t i = 0; source_table[i]; i++) {
@@ -126,6 +160,8 @@ static bool print_text(struct buffer *b, pid_t pid)
 		if (f.hint[0])
 			buffer_printf(b, "       fix: %s\n", f.hint);
 	}
+	find_gpu(&gpu);
+	print_gpu(b, &gpu);
 	if (pid)
 		print_process(b, pid);
 	buffer_add_char(b, '\n');
@@ -145,11 +181,22 @@ static void add_member(struct buffer *b, const char *key, const char *value)
 	text_add_json(b, value);
 }
 
+static void add_gpu(struct buffer *b, const struct gpu_facts *gpu)
+{
+	buffer_printf(b, ",\"gpu\":{\"ok\":%s,", gpu->ok ? "true" : "false");
+	add_member(b, gpu->ok ? "state" : "reason", gpu->what);
+	buffer_add_char(b, ',');
+	add_member(b, "fix", gpu->hint);
+	buffer_add_char(b, '}');
+}
+
 static void add_process(struct buffer *b, pid_t pid)
 {
 	struct timer_way way;
+	struct gpu_facts gpu;
 
 	probe_process(pid, &way);
+	find_gpu_of(pid, &way, &gpu);
 	buffer_printf(b, ",\"process\":{\"pid\":%d,\"prearmed\":%s,\"ok\":%s,", (int)pid,
 		      way.prearmed ? "true" : "false", way.ok ? "true" : "false");
 	add_member(b, "seccomp", way.seccomp);
@@ -157,6 +204,7 @@ static void add_process(struct buffer *b, pid_t pid)
 	add_member(b, "reason", way.why);
 	buffer_add_char(b, ',');
 	add_member(b, "fix", way.hint);
+	add_gpu(b, &gpu);
 	buffer_add_char(b, '}');
 }
 
@@ -164,6 +212,7 @@ static void add_process(struct buffer *b, pid_t pid)
 static bool print_json(struct buffer *b, pid_t pid)
 {
 	bool any = false;
+	struct gpu_facts gpu;
 	char value[256];
 
 	buffer_printf(b, "{\"version\":%d,\"sources\":[", VERSION);
@@ -180,6 +229,8 @@ static bool print_json(struct buffer *b, pid_t pid)
 		buffer_add_char(b, '}');
 	}
 	buffer_add_char(b, ']');
+	find_gpu(&gpu);
+	add_gpu(b, &gpu);
 	if (pid)
 		add_process(b, pid);
 	buffer_add_string(b, ",\"facts\":{");
@@ -200,7 +251,7 @@ static int doctor_main(int argc, char **argv)
 	struct asked asked = { 0 };
 	bool any;
 
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &asked);
+	parse_args(&argp, argc, argv, &asked);
 	privileges_use(RIGHTS_BORROWED); /* the answers hold for record, which has them */
 	any = asked.json ? print_json(&b, asked.pid) : print_text(&b, asked.pid);
 	privileges_use(RIGHTS_OF_CALLER);

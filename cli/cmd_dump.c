@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "cli/options/all_users.h"
+#include "cli/options/parse_args.h"
 #include "cli/options/pid_opts.h"
 #include "cli/options/terminal.h"
 #include "cli/input/view.h"
@@ -190,14 +191,14 @@ static void write_dump(struct buffer *b, const struct dump *d, const struct cmd_
 }
 
 /* The rights that only this needs are given up after it: names come from files of the target. */
-static int take_dump(pid_t pid, struct dump **ret_dump)
+static int take_dump(pid_t pid, const struct sandbox *sandbox, struct dump **ret_dump)
 {
 	char why[256] = "", hint[256] = "";
 	int err;
 
 	privileges_reduce(PRIVILEGES_TO_FOLLOW | PRIVILEGE(CAP_DAC_OVERRIDE));
 	privileges_use(RIGHTS_BORROWED);
-	err = dump_new(pid, ret_dump, why, sizeof(why), hint, sizeof(hint));
+	err = dump_new(pid, sandbox, ret_dump, why, sizeof(why), hint, sizeof(hint));
 	privileges_use(RIGHTS_OF_CALLER);
 	if (!err)
 		return 0;
@@ -221,7 +222,7 @@ static int dump_main(int argc, char **argv)
 	struct dump *d;
 	int err;
 
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
+	parse_args(&argp, argc, argv, &o);
 	users = (struct all_users){ .asked = o.all_users, .pids = &o.pid, .nr_pids = 1 };
 	if (all_users_check(&users))
 		return 1;
@@ -230,7 +231,7 @@ static int dump_main(int argc, char **argv)
 		log_error(-err, "start the process that parses files");
 		return 1;
 	}
-	if (take_dump(o.pid, &d)) {
+	if (take_dump(o.pid, sandbox, &d)) {
 		sandbox_free(sandbox);
 		return 1;
 	}
@@ -243,7 +244,6 @@ static int dump_main(int argc, char **argv)
 	symbolizer.context = d;
 	symbolizer.sandbox = sandbox;
 	symbolizer_run(d->profile, &symbolizer, &stats);
-	sandbox_free(sandbox);
 	write_dump(&b, d, &o);
 	err = 0;
 	if (o.python_only && !b.size) {
@@ -254,6 +254,7 @@ static int dump_main(int argc, char **argv)
 		err = view_write(o.output, &b);
 	buffer_fini(&b);
 	dump_free(d);
+	sandbox_free(sandbox);
 	return err ? 1 : 0;
 }
 

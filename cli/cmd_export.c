@@ -15,6 +15,7 @@
 #include "cli/options/filter_opts.h"
 #include "cli/input/load.h"
 #include "cli/input/view.h"
+#include "cli/options/parse_args.h"
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/base/log.h"
@@ -143,7 +144,7 @@ static int export_main(int argc, char **argv)
 	struct profile *p;
 	int err;
 
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
+	parse_args(&argp, argc, argv, &o);
 	err = profile_load(o.input, &(struct load_opts){ .filter = o.filter }, &p);
 	filter_free(o.filter);
 	if (err)

@@ -11,6 +11,7 @@
 
 #include "cli/options/filter_opts.h"
 #include "cli/input/view.h"
+#include "cli/options/parse_args.h"
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
@@ -224,7 +225,7 @@ static int flame_main(int argc, char **argv)
 	struct view v;
 	int err;
 
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
+	parse_args(&argp, argc, argv, &o);
 	err = view_load(o.input, o.filter, &v);
 	filter_free(o.filter);
 	if (err)

@@ -10,6 +10,7 @@
 #include "cli/options/filter_opts.h"
 #include "cli/input/load.h"
 #include "cli/input/view.h"
+#include "cli/options/parse_args.h"
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
 #include "core/base/log.h"
@@ -32,7 +33,9 @@ static const struct argp_option options[] = {
 	  "What to count: cpu, gpu, gpu-idle, launches, ... (default: CPU time if there is any)",
 	  0 },
 	{ "time", OPTION_TIME, NULL, 0,
-	  "Count CPU time in ns (default: samples); GPU columns are in ns or bytes anyway", 0 },
+	  "Count CPU time in ns (default: samples); other columns, and imported files whose "
+	  "samples weigh differently, are in their unit anyway",
+	  0 },
 	{ 0 }
 };
 
@@ -80,7 +83,7 @@ static int fold_main(int argc, char **argv)
 	struct view v;
 	int err;
 
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
+	parse_args(&argp, argc, argv, &o);
 	err = view_open(o.input, o.filter, &o.tree, &v);
 	filter_free(o.filter);
 	if (err)
@@ -91,7 +94,9 @@ static int fold_main(int argc, char **argv)
 		view_close(&v);
 		return 1;
 	}
-	collapsed_write(&b, v.tree, o.time || v.summary.info->exact);
+	collapsed_write(&b, v.tree,
+			o.time || v.summary.info->exact || v.summary.column == COLUMN_EVENTS ||
+				v.profile->meta.weighted);
 	err = view_write(o.output, &b);
 	buffer_fini(&b);
 	view_close(&v);

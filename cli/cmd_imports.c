@@ -10,6 +10,7 @@
 
 #include "cli/options/filter_opts.h"
 #include "cli/input/load.h"
+#include "cli/options/parse_args.h"
 #include "cli/options/terminal.h"
 #include "cli/input/view.h"
 #include "core/base/buffer.h"
@@ -122,7 +123,7 @@ static int imports_main(int argc, char **argv)
 	struct view v;
 	int err;
 
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
+	parse_args(&argp, argc, argv, &o);
 	err = view_open(o.input, o.filter, &tree, &v);
 	if (!err) {
 		err = print_imports(&o, &v);

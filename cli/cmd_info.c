@@ -14,6 +14,7 @@
 #include "cli/info/info.h"
 #include "cli/info/info_print.h"
 #include "cli/input/load.h"
+#include "cli/options/parse_args.h"
 #include "cli/options/terminal.h"
 #include "core/base/buffer.h"
 #include "core/profile/profile.h"
@@ -74,7 +75,7 @@ static int info_main(int argc, char **argv)
 	struct profile *p;
 	struct stat st;
 
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
+	parse_args(&argp, argc, argv, &o);
 	if (profile_load(o.path, &load, &p))
 		return 1;
 	file.path = o.path ? o.path : LOAD_DEFAULT_PATH;

@@ -8,6 +8,7 @@
 
 #include "cli/options/filter_opts.h"
 #include "cli/input/load.h"
+#include "cli/options/parse_args.h"
 #include "cli/options/terminal.h"
 #include "cli/input/view.h"
 #include "core/base/alloc.h"
@@ -195,7 +196,7 @@ static int lines_main(int argc, char **argv)
 	struct view v;
 	int err;
 
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
+	parse_args(&argp, argc, argv, &o);
 	err = view_open(o.input, o.filter, &o.tree, &v);
 	filter_free(o.filter);
 	if (!err) {

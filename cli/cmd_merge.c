@@ -13,6 +13,7 @@
 #include "cli/options/export_format.h"
 #include "cli/input/load.h"
 #include "cli/input/view.h"
+#include "cli/options/parse_args.h"
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/profile/facts.h"
@@ -20,6 +21,7 @@
 #include "core/profile/profile.h"
 #include "core/profile/copy.h"
 #include "core/profile/memory_sink.h"
+#include "core/profile/process_rows.h"
 #include "core/recording/recfile.h"
 #include "output/export/exporter.h"
 
@@ -194,7 +196,19 @@ static bool has_gpu_facts(const struct profile *p)
 	return false;
 }
 
-static int add_input(const struct merge_opts *o, struct profile *to, uint32_t number)
+static void add_processes(const char *path, struct process_rows *processes,
+			  const struct profile *from, struct profile *to)
+{
+	size_t nr = process_rows_add(processes, from, to);
+
+	if (nr)
+		log_warning("'%s': %zu of its processes ha%s the number of another process: what "
+			    "they belong to is not known",
+			    path, nr, nr == 1 ? "s" : "ve");
+}
+
+static int add_input(const struct merge_opts *o, struct process_rows *processes, struct profile *to,
+		     uint32_t number)
 {
 	struct profile_copy_opts copy = { .vocabulary = to, .number = number };
 	const char *path = o->inputs[number];
@@ -208,6 +222,7 @@ static int add_input(const struct merge_opts *o, struct profile *to, uint32_t nu
 	copy.time_shift_ns = merge_times(to, p, !number);
 	merge_meta(to, p, !number);
 	profile_copy(p, &copy);
+	add_processes(path, processes, p, to);
 	if (has_gpu_facts(p))
 		log_warning(
 			"'%s': its tables of GPU work and ranges are left out, its samples are not",
@@ -242,7 +257,8 @@ static int compare_times(const void *a, const void *b)
 	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 
-static int write_recording(const char *path, const struct profile *p)
+static int write_recording(const char *path, const struct profile *p,
+			   const struct process_rows *processes)
 {
 	const struct profile_meta *m = &p->meta;
 	const struct recfile_meta meta = {
@@ -260,26 +276,34 @@ static int write_recording(const char *path, const struct profile *p)
 	struct recfile *w;
 	int err = recfile_create(path, &meta, &w);
 
-	if (!err) {
+	if (err) {
+		log_error(0, "write '%s': %s", path, recfile_create_reason(err));
+	} else {
 		profile_copy(p, &(struct profile_copy_opts){ .sink = recfile_sink(w),
 							     .vocabulary = recfile_vocabulary(w) });
+		process_rows_write(processes, p, recfile_sink(w));
 		err = recfile_write_symbols(w);
 		if (!err)
 			err = recfile_finish(w, &p->stats, m->end_ns);
+		if (err)
+			log_error(-err, "write '%s'", path);
 		recfile_free(w);
 	}
-	if (err)
-		log_error(-err, "write '%s'", path);
 	return err;
 }
 
-static int write_merged(const struct merge_opts *o, const struct profile *p)
+static int write_merged(const struct merge_opts *o, struct profile *p,
+			const struct process_rows *processes)
 {
 	struct buffer b = { 0 };
+	struct sink *sink;
 	int err;
 
 	if (!o->exporter)
-		return write_recording(o->output, p);
+		return write_recording(o->output, p, processes);
+	sink = profile_sink_new(p);
+	process_rows_write(processes, p, sink);
+	profile_sink_free(sink);
 	err = o->exporter->write(&b, p);
 	if (err)
 		log_error(-err, "write what was merged as %s", o->exporter->name);
@@ -292,18 +316,20 @@ static int write_merged(const struct merge_opts *o, const struct profile *p)
 static int merge_main(int argc, char **argv)
 {
 	struct merge_opts o = { 0 };
+	struct process_rows *processes = process_rows_new();
 	struct profile *p = profile_new();
 	int err = 0;
 
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
+	parse_args(&argp, argc, argv, &o);
 	for (uint32_t i = 0; i < o.nr_inputs && !err; i++)
-		err = add_input(&o, p, i);
+		err = add_input(&o, processes, p, i);
 	if (!err) {
 		keep_times_positive(p);
 		if (p->nr_samples)
 			qsort(p->samples, p->nr_samples, sizeof(*p->samples), compare_times);
-		err = write_merged(&o, p);
+		err = write_merged(&o, p, processes);
 	}
+	process_rows_free(processes);
 	profile_free(p);
 	free(o.inputs);
 	return err ? 1 : 0;

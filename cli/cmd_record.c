@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "cli/options/all_users.h"
+#include "cli/record/await_tables.h"
 #include "cli/record/counting.h"
 #include "cli/record/gate.h"
 #include "cli/gpu/record_gpu.h"
@@ -37,6 +38,7 @@
 #include "core/sandbox/sandbox.h"
 #include "core/untrusted/remote_read.h"
 #include "sampler/target/launch.h"
+#include "sampler/unwind/table_cache.h"
 #include "symbolizer/lookup/debuginfod.h"
 #include "symbolizer/symbolizer.h"
 
@@ -51,6 +53,7 @@ struct recording {
 	struct source *source;
 	struct recfile *file;
 	struct sandbox *sandbox;       /* where files of targets are parsed */
+	struct table_cache *cache;     /* of unwind tables; NULL = there is none */
 	struct debuginfod *debuginfod; /* NULL = not asked for */
 	struct record_gpu *gpu;
 	struct record_calls *calls; /* NULL = none are counted */
@@ -93,6 +96,7 @@ static int open_source(struct recording *r)
 		.no_python = o->no_python,
 		.wall_clock = o->wall_clock,
 		.sandbox = r->sandbox,
+		.cache = r->cache,
 	};
 
 	return r->ops->open(&config, &r->source);
@@ -103,7 +107,7 @@ static int open_calls(struct recording *r)
 {
 	const struct record_opts *o = r->opts;
 	int err = record_calls_new(o->calls, o->nr_calls, o->system_wide, o->no_children,
-				   o->program ? o->program[0] : NULL, &r->calls);
+				   o->program ? o->program[0] : NULL, r->sandbox, &r->calls);
 
 	if (!err && r->child.pid)
 		err = record_calls_add_child(r->calls, r->child.pid);
@@ -136,7 +140,7 @@ static int create_file(struct recording *r)
 	r->start_ns = meta.start_ns;
 	err = recfile_create(r->opts->output, &meta, &r->file);
 	if (err) {
-		log_error(-err, "write '%s'", r->opts->output);
+		log_error(0, "write '%s': %s", r->opts->output, recfile_create_reason(err));
 		log_hint("choose another file with -o FILE");
 	}
 	return err;
@@ -338,13 +342,15 @@ static void set_gate(struct recording *r)
 static int open_parts(struct recording *r)
 {
 	enum rights before = privileges_use(RIGHTS_BORROWED);
-	int err = record_gpu_new(&r->opts->gpu, !r->opts->no_python, r->sandbox, &r->gpu);
+	int err = record_gpu_new(&r->opts->gpu, !r->opts->no_python, r->sandbox, r->cache, &r->gpu);
 
 	err = err ? err : record_gpu_connect(r->gpu, r->opts->pids, r->opts->nr_pids);
 	if (!err)
 		record_gpu_connect_started(r->gpu, r->opts->started, r->opts->nr_started);
 	err = err ? err : open_source(r);
 	err = err ? err : open_calls(r);
+	if (!err && !r->opts->program) /* a program maps its files after it has started */
+		record_await_tables(r->ops, r->source);
 	privileges_use(before);
 	return err;
 }
@@ -424,6 +430,17 @@ static const struct source_ops *choose_source(const struct record_opts *o)
 	return ops;
 }
 
+/*
+ * With borrowed rights and other users' processes there is none: whoever can write the cache would
+ * choose where in their memory a walk reads.
+ */
+static struct table_cache *open_cache(const struct record_opts *opts)
+{
+	if (opts->no_cache || (opts->all_users && privileges_are_borrowed()))
+		return NULL;
+	return table_cache_open();
+}
+
 /* What needs no source yet. 0 or -errno, reported. */
 static int prepare(struct recording *r, struct record_opts *opts)
 {
@@ -438,6 +455,7 @@ static int prepare(struct recording *r, struct record_opts *opts)
 	err = opts->debuginfod ? debuginfod_open(show_fetching, r, &r->debuginfod) : 0;
 	if (err)
 		return err;
+	r->cache = open_cache(opts);
 	stop_signals_catch();
 	r->ops = choose_source(opts);
 	return r->ops ? 0 : -ENOTSUP;
@@ -476,6 +494,7 @@ static int record_main(int argc, char **argv)
 	record_gpu_free(r.gpu);
 	record_gate_free(r.gate);
 	recfile_free(r.file);
+	table_cache_close(r.cache);
 	debuginfod_close(r.debuginfod);
 	sandbox_free(r.sandbox);
 	record_opts_fini(&opts);

@@ -11,6 +11,7 @@
 
 #include "cli/options/filter_opts.h"
 #include "cli/input/load.h"
+#include "cli/options/parse_args.h"
 #include "cli/report/report_annotate.h"
 #include "cli/report/fact_tables.h"
 #include "cli/report/sampled_tables.h"
@@ -334,7 +335,7 @@ static int report_main(int argc, char **argv)
 	struct view v;
 	int err;
 
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
+	parse_args(&argp, argc, argv, &o);
 	if (!o.rows_given)
 		set_default_rows(&o);
 	if (o.table == REPORT_OPERATORS)

@@ -18,6 +18,13 @@ static void add_kind(struct names *names, const union gpu_any_record *record,
 	case GPU_RECORD_KERNEL:
 		row->kind = GPU_WORK_KERNEL;
 		row->name = names_kernel(names, record->kernel.name);
+		row->registers = record->kernel.registers;
+		row->shared_bytes =
+			(uint64_t)record->kernel.shared_static + record->kernel.shared_dynamic;
+		for (int i = 0; i < 3; i++) {
+			row->grid[i] = record->kernel.grid[i];
+			row->block[i] = record->kernel.block[i];
+		}
 		return;
 	case GPU_RECORD_MEMCPY:
 		row->kind = GPU_WORK_MEMCPY;

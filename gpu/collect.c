@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/log.h"
 #include "core/profile/source.h"
 #include "gpu/activities.h"
 #include "gpu/api_calls.h"
@@ -26,6 +27,7 @@
  */
 #define FLUSH_SHARE 64
 #define FLUSH_MIN_NS 1000000000ull
+#define FUTURE_NS 1000000000ull /* work that ends later than now by more is refused: untrusted */
 
 struct gpu_collect {
 	struct shared_region *region;
@@ -42,9 +44,11 @@ struct gpu_collect {
 	struct memory_points memory;
 	union gpu_any_record *postponed; /* work whose call has not come yet */
 	size_t nr_postponed, postponed_capacity;
-	uint64_t nr_without_call;
+	uint64_t nr_without_call, nr_in_future;
+	uint64_t nr_without_record;	 /* launches */
 	struct number_map communication; /* by name of a kernel: 1 = it communicates */
 	uint64_t start_ns, flushed_ns, now_ns, stopped_ns;
+	bool ended_at_once; /* the target has not written what it had at its end */
 };
 
 struct gpu_collect *gpu_collect_new(struct shared_region *region,
@@ -75,12 +79,25 @@ struct gpu_collect *gpu_collect_new(struct shared_region *region,
 static void take_call(struct gpu_collect *c, const struct gpu_rec_api *call)
 {
 	api_calls_add(&c->calls, call);
+	names_note_call(&c->names, call->stack, call->name);
 	if (call->api_class == GPU_API_SYNC || call->api_class == GPU_API_MEMCPY)
 		recent_add(&c->blame.syncs, call->head.tid, call->start_ns, call->end_ns,
 			   call->stack);
 }
 
-/* True for kernels of NCCL, RCCL and NVSHMEM, by name. */
+/* True for names of kernels of NCCL, RCCL and NVSHMEM. */
+static bool names_communication(const char *name)
+{
+	/* NCCL: ncclKernel_ before 2.19; the last two use symmetric memory, from 2.27 on */
+	static const char *const parts[] = { "ncclDevKernel", "ncclKernel", "ncclSymDevKernel",
+					     "ncclSymkDevKernel", "nvshmem" };
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (strstr(name, parts[i]))
+			return true;
+	return false;
+}
+
 static bool is_communication(struct gpu_collect *c, uint32_t name)
 {
 	bool is_new;
@@ -88,9 +105,7 @@ static bool is_communication(struct gpu_collect *c, uint32_t name)
 	struct buffer text = { 0 };
 
 	if (is_new && shared_region_string(c->region, name, &text))
-		*known = strstr(buffer_cstring(&text), "ncclDevKernel") ||
-			 strstr(buffer_cstring(&text), "ncclKernel") ||
-			 strstr(buffer_cstring(&text), "nvshmem");
+		*known = names_communication(buffer_cstring(&text));
 	buffer_fini(&text);
 	return *known;
 }
@@ -110,6 +125,11 @@ static void place_work(struct gpu_collect *c, const union gpu_any_record *record
 	const struct gpu_work *w = &record->work;
 	struct timeline_work work;
 
+	api_calls_has_record(&c->calls, w->correlation, w->graph, c->now_ns);
+	if (w->end_ns > c->now_ns && w->end_ns - c->now_ns > FUTURE_NS) {
+		c->nr_in_future++;
+		return;
+	}
 	activities_take(&c->activities, record, call);
 	if (w->head.type == GPU_RECORD_SYNC) /* the host waits, the GPU does nothing */
 		return;
@@ -163,6 +183,9 @@ static void take_record(void *context, const union gpu_any_record *record)
 		memory_points_take(&c->memory, &record->memory);
 		break;
 	case GPU_RECORD_RANGE: runs_take_range(&c->runs, &record->range, c->now_ns); break;
+	case GPU_RECORD_UNTIMED:
+		api_calls_has_record(&c->calls, record->untimed.correlation, 0, c->now_ns);
+		break;
 	case GPU_RECORD_POOL: memory_points_take_pool(&c->memory, &record->pool); break;
 	case GPU_RECORD_PAD:
 	case GPU_RECORD_OVERHEAD:
@@ -217,22 +240,26 @@ static void look_at_header(struct gpu_collect *c)
 	shared_region_header(c->region, header);
 	c->timeline.watched_from_ns = header->active_ns;
 	c->stopped_ns = header->stopped_ns;
+	c->calls.want = header->config.want;
 	if (header->config.capture)
 		look_at_windows(c, header);
+	c->ended_at_once = header->state == GPU_STATE_ACTIVE;
 	free(header);
 }
 
 size_t gpu_collect_drain(struct gpu_collect *c, uint64_t now_ns)
 {
-	size_t nr = take_records(c, now_ns);
-	uint64_t since;
+	uint64_t since, awaited_ns;
+	size_t nr;
 
 	if (!c->timeline.watched_from_ns)
 		look_at_header(c);
+	nr = take_records(c, now_ns);
+	awaited_ns = api_calls_oldest_awaited(&c->calls, now_ns);
 	if (!c->start_ns)
 		c->start_ns = c->flushed_ns = now_ns;
-	timeline_advance(&c->timeline, now_ns);
-	runs_flush(&c->runs, now_ns);
+	timeline_advance(&c->timeline, now_ns, awaited_ns);
+	runs_flush(&c->runs, now_ns, awaited_ns);
 	since = now_ns - c->flushed_ns;
 	if (since >= FLUSH_MIN_NS && since >= (now_ns - c->start_ns) / FLUSH_SHARE)
 		flush(c, now_ns);
@@ -255,6 +282,8 @@ static void write_counters(struct gpu_collect *c)
 		{ "sums that made no sense", c->sums.nr_refused },
 		{ "activities too late for their place", c->timeline.nr_late },
 		{ "activities whose call was not recorded", c->nr_without_call },
+		{ COUNTER_WITHOUT_RECORD, c->nr_without_record },
+		{ "activities in the future", c->nr_in_future },
 		{ COUNTER_RUNS_LEFT_OUT, c->runs.nr_left_out },
 		{ COUNTER_ACTIVITIES_LEFT_OUT, c->activities.nr_left_out },
 	};
@@ -263,18 +292,34 @@ static void write_counters(struct gpu_collect *c)
 		tables_write_counter(&c->tables, counters[i].name, counters[i].value);
 }
 
+/* What CUPTI still had when the target ended, by os._exit() or a signal, is gone. */
+static void note_lost_launches(struct gpu_collect *c)
+{
+	c->nr_without_record = c->ended_at_once ? api_calls_nr_open(&c->calls) : 0;
+	if (c->nr_without_record)
+		log_warning("process %d ended without its exit handlers (_exit or a signal): "
+			    "%llu launches have no record",
+			    (int)c->opts.pid, (unsigned long long)c->nr_without_record);
+}
+
 void gpu_collect_finish(struct gpu_collect *c, uint64_t now_ns)
 {
 	take_records(c, now_ns);
 	take_records(c, now_ns); /* places what the first pass postponed */
 	look_at_header(c);
+	note_lost_launches(c);
 	timeline_finish(&c->timeline,
 			c->stopped_ns && c->stopped_ns < now_ns ? c->stopped_ns : now_ns);
-	runs_flush(&c->runs, UINT64_MAX);
+	runs_flush(&c->runs, UINT64_MAX, UINT64_MAX);
 	runs_write_started(&c->runs);
 	flush(c, now_ns);
 	memory_points_flush(&c->memory, UINT64_MAX);
 	write_counters(c);
+}
+
+void gpu_collect_name_frames(const struct gpu_collect *c, struct profile *vocabulary)
+{
+	names_apply_calls(&c->names, vocabulary);
 }
 
 void gpu_collect_free(struct gpu_collect *c)

@@ -18,6 +18,7 @@
 #include "gpu/collect_opts.h"
 
 struct gpu_collect;
+struct profile;
 struct shared_region;
 struct sink;
 
@@ -36,6 +37,9 @@ void gpu_collect_cpu_sample(struct gpu_collect *c, uint32_t tid, uint64_t time_n
 
 /* After the target has ended or has stopped writing: reads the rest and writes all sums. */
 void gpu_collect_finish(struct gpu_collect *c, uint64_t now_ns);
+
+/* Names what the symbolizer could not name: frames of CUDA's libraries (names_apply_calls()). */
+void gpu_collect_name_frames(const struct gpu_collect *c, struct profile *vocabulary);
 
 void gpu_collect_free(struct gpu_collect *c); /* NULL is fine */
 

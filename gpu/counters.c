@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 
+#include "core/profile/facts.h"
 #include "gpu/agent/base/region.h"
 
 const char *gpu_counter_name(uint32_t counter)
@@ -44,6 +45,8 @@ const char *gpu_counter_name(uint32_t counter)
 		[GPU_COUNT_NVTX_ADOPTED] = "NVTX copies adopted late",
 		[GPU_COUNT_GRAPH_NODES] = "activities in graphs",
 		[GPU_COUNT_OUTSIDE] = "activities outside the capture range",
+		[GPU_COUNT_RUNNING] = COUNTER_STILL_RUNNING,
+		[GPU_COUNT_NOT_BEGUN] = "activities not begun at the end",
 	};
 
 	return counter < sizeof(names) / sizeof(*names) ? names[counter] : NULL;

@@ -13,6 +13,8 @@
 #include "core/profile/facts.h"
 #include "core/profile/source.h"
 
+#define MAX_API_DEPTH 12 /* frames of CUDA on top of the program's */
+
 void names_init(struct names *n, const struct shared_region *region,
 		const struct gpu_collect_opts *opts, struct sink *sink)
 {
@@ -32,6 +34,9 @@ void names_fini(struct names *n)
 	number_map_fini(&n->kernels);
 	number_map_fini(&n->frames);
 	number_map_fini(&n->threads);
+	number_map_fini(&n->noted);
+	number_map_fini(&n->api_index);
+	free(n->api_frames);
 	buffer_fini(&n->text);
 }
 
@@ -171,6 +176,81 @@ void names_look_up_stacks(struct names *n)
 			names_code_frame(n, frames[i]);
 		}
 		n->next_stack = shared_region_next_stack(n->region, n->next_stack);
+	}
+}
+
+/* ---- frames inside the API */
+static void note_frame(struct names *n, uint32_t frame, uint32_t name)
+{
+	bool is_new;
+	uint32_t *index = number_map_at(&n->api_index, frame, &is_new);
+
+	if (is_new) {
+		*index = (uint32_t)n->nr_api_frames++;
+		n->api_frames = xgrow(n->api_frames, &n->api_frames_capacity, n->nr_api_frames,
+				      sizeof(*n->api_frames));
+		n->api_frames[*index] = (struct api_frame){ frame, name };
+	} else if (n->api_frames[*index].name != name) {
+		n->api_frames[*index].name = PROFILE_NONE;
+	}
+}
+
+void names_note_call(struct names *n, uint32_t stack, uint32_t name)
+{
+	uint64_t frames[GPU_MAX_STACK];
+	uint8_t end;
+	uint32_t nr;
+	bool is_new;
+
+	if (!stack || !name)
+		return;
+	number_map_at(&n->noted, (uint64_t)stack << 32 | name, &is_new);
+	if (!is_new || !shared_region_stack(n->region, stack, frames, &nr, &end))
+		return;
+	for (uint32_t i = 0; i < nr && i < MAX_API_DEPTH && !(frames[i] & FRAME_PYTHON); i++) {
+		uint32_t frame = names_code_frame(n, frames[i]);
+
+		if (frame != GPU_NO_FRAME && frame != GPU_UNKNOWN_FRAME)
+			note_frame(n, frame, names_string(n, name));
+	}
+}
+
+static bool is_of_cuda(const struct profile *p, uint32_t module)
+{
+	const char *path = profile_str(p, p->modules[module].path), *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+
+	return !strncmp(name, "libcuda.so", strlen("libcuda.so")) ||
+	       !strncmp(name, "libcudart.so", strlen("libcudart.so")) ||
+	       !strncmp(name, "libcudart-", strlen("libcudart-"));
+}
+
+/* True if the symbolizer has found nothing, or nothing but an address. */
+static bool is_unnamed(const struct profile *p, const struct profile_frame *f)
+{
+	return !f->nr_locations ||
+	       p->functions[p->locations[f->first_location].function].kind == FUNCTION_UNKNOWN;
+}
+
+void names_apply_calls(const struct names *n, struct profile *vocabulary)
+{
+	for (size_t i = 0; i < n->nr_api_frames; i++) {
+		const struct api_frame *a = &n->api_frames[i];
+		struct profile_location location = { 0 };
+		const struct profile_frame *f;
+
+		if (a->frame >= vocabulary->nr_frames || a->name >= vocabulary->nr_strings)
+			continue;
+		f = &vocabulary->frames[a->frame];
+		if (!is_of_cuda(vocabulary, f->module) || !is_unnamed(vocabulary, f))
+			continue;
+		location.function = profile_function(vocabulary, &(struct profile_function){
+									 .name = a->name,
+									 .system_name = a->name,
+									 .module = f->module,
+									 .kind = FUNCTION_NATIVE,
+								 });
+		profile_set_locations(vocabulary, a->frame, &location, 1);
 	}
 }
 

@@ -14,12 +14,20 @@
 #include "gpu/collect_opts.h"
 #include "gpu/shared_region.h"
 
+/* A frame near the leaf of calls of one function of CUDA's API. */
+struct api_frame {
+	uint32_t frame, name; /* of the sink; name PROFILE_NONE: of several functions */
+};
+
 struct names {
 	const struct shared_region *region;
 	const struct gpu_collect_opts *opts;
 	struct sink *sink;
 	struct number_map strings, kernels, frames, threads;
 	uint32_t next_stack; /* the first stack of the region that was not looked up yet */
+	struct number_map noted, api_index; /* stacks and calls; frames, to api_frames[] */
+	struct api_frame *api_frames;
+	size_t nr_api_frames, api_frames_capacity;
 	struct buffer text;
 	uint32_t gpu_module, range_module,
 		marker_module; /* of the sink; PROFILE_NONE: not made yet */
@@ -43,6 +51,14 @@ uint32_t names_thread(struct names *n, uint32_t tid);
  * the target has ended.
  */
 void names_look_up_stacks(struct names *n);
+
+/* Notes that a call of this name (a string) has this stack; both of the region. */
+void names_note_call(struct names *n, uint32_t stack, uint32_t name);
+/*
+ * Gives frames in libcuda and libcudart without a name that of the API's function whose calls they
+ * are in. `vocabulary` has the sink's ids.
+ */
+void names_apply_calls(const struct names *n, struct profile *vocabulary);
 
 /* The following return frames of the sink. */
 

@@ -76,12 +76,13 @@ static void write_run(struct runs *r, const struct run *run)
 	sink->fact(sink, FACT_RANGE_RUN, &row);
 }
 
-void runs_flush(struct runs *r, uint64_t now_ns)
+void runs_flush(struct runs *r, uint64_t now_ns, uint64_t awaited_ns)
 {
 	size_t settled = 0;
 
-	while (settled < r->nr &&
-	       (now_ns - r->list[settled].seen_ns >= SETTLE_NS || r->nr - settled > MAX_WAITING))
+	while (settled < r->nr && ((now_ns - r->list[settled].seen_ns >= SETTLE_NS &&
+				    r->list[settled].end_ns < awaited_ns) ||
+				   r->nr - settled > MAX_WAITING))
 		write_run(r, &r->list[settled++]);
 	if (!settled)
 		return;

@@ -56,8 +56,11 @@ void runs_take_range(struct runs *r, const struct gpu_rec_range *record, uint64_
 /* launch_ns: when its call was made. */
 void runs_take_work(struct runs *r, const struct gpu_work *work, uint64_t launch_ns);
 void runs_take_memory(struct runs *r, const struct gpu_rec_memory *record);
-/* Writes the runs that ended long enough before now_ns. UINT64_MAX: all. */
-void runs_flush(struct runs *r, uint64_t now_ns);
+/*
+ * Writes the runs that ended long enough before now_ns, and before awaited_ns, the start of the
+ * oldest call whose work has no record yet. UINT64_MAX twice: all.
+ */
+void runs_flush(struct runs *r, uint64_t now_ns, uint64_t awaited_ns);
 /* Writes the sums of start/end ranges. */
 void runs_write_started(struct runs *r);
 void runs_fini(struct runs *r);

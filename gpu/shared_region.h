@@ -75,6 +75,7 @@ union gpu_any_record {
 	struct gpu_rec_range range;
 	struct gpu_rec_mark mark;
 	struct gpu_rec_drops drops;
+	struct gpu_rec_untimed untimed;
 	unsigned char bytes[GPU_MAX_RECORD];
 };
 

@@ -13,7 +13,8 @@
 #include "gpu/blame.h"
 #include "gpu/names.h"
 
-#define REORDER_NS 2000000000ull /* how late a record may come */
+#define REORDER_NS 2000000000ull /* how late a record may come whose call was not seen */
+#define CLOCK_ERROR_NS 1000000u	 /* how long before its call work may seem to begin */
 #define MAX_WAITING (1u << 20)	 /* 64 MiB; beyond it the oldest are placed early */
 
 _Static_assert(TIMELINE_DEVICES == GPU_MAX_DEVICES, "devices of the region");
@@ -154,12 +155,13 @@ void timeline_add(struct timeline *t, uint32_t device, const struct timeline_wor
 		start_until(t, device, d->waiting.items[0].start_ns);
 }
 
-void timeline_advance(struct timeline *t, uint64_t now_ns)
+void timeline_advance(struct timeline *t, uint64_t now_ns, uint64_t awaited_ns)
 {
-	if (now_ns < REORDER_NS)
-		return;
+	uint64_t until = now_ns > REORDER_NS ? now_ns - REORDER_NS : 0;
+	uint64_t known = awaited_ns > CLOCK_ERROR_NS ? awaited_ns - CLOCK_ERROR_NS : 0;
+
 	for (uint32_t i = 0; i < TIMELINE_DEVICES; i++)
-		start_until(t, i, now_ns - REORDER_NS);
+		start_until(t, i, known < until ? known : until);
 }
 
 void timeline_finish(struct timeline *t, uint64_t end_ns)

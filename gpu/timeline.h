@@ -1,6 +1,6 @@
 /*
- * When each GPU was busy. Records of work come slightly out of order, so work is placed some
- * seconds late, in order of time. From then on every moment of a watched device is either busy or
+ * When each GPU was busy. Records of work come late and out of order, so work is placed some
+ * seconds late, in order of time, and never past a call whose work has no record yet. From then on every moment of a watched device is either busy or
  * idle: the two always add up to the wall time.
  */
 #ifndef SPROF_GPU_TIMELINE_H
@@ -56,8 +56,11 @@ struct timeline {
 };
 
 void timeline_add(struct timeline *t, uint32_t device, const struct timeline_work *work);
-/* Places all work up to some seconds before now_ns. */
-void timeline_advance(struct timeline *t, uint64_t now_ns);
+/*
+ * Places all work up to some seconds before now_ns, and up to awaited_ns, the start of the oldest
+ * call whose work has no record yet.
+ */
+void timeline_advance(struct timeline *t, uint64_t now_ns, uint64_t awaited_ns);
 /* Places the rest; the time up to end_ns is idle. */
 void timeline_finish(struct timeline *t, uint64_t end_ns);
 /* Writes a FACT_GPU_DEVICE for each device that is known or was used. */

@@ -288,15 +288,16 @@ static void ignore_file(void *context, struct mapped_file *file)
 	(void)file;
 }
 
-int dump_new(pid_t pid, struct dump **ret_dump, char *why, size_t why_size, char *hint,
-	     size_t hint_size)
+int dump_new(pid_t pid, const struct sandbox *sandbox, struct dump **ret_dump, char *why,
+	     size_t why_size, char *hint, size_t hint_size)
 {
 	struct inject_reason reason = { 0 };
 	struct dump *d = dump_alloc(pid);
 	struct dump_state *s = d->state;
 	int err;
 
-	err = inject_process_open(&s->target, pid, &reason);
+	file_table_confine(s->files, sandbox);
+	err = inject_process_open(&s->target, pid, INJECT_TO_READ, &reason);
 	if (err) {
 		snprintf(why, why_size, "%s", reason.why);
 		snprintf(hint, hint_size, "%s", reason.hint);

@@ -16,6 +16,8 @@
 #define DUMP_STOP_MS 10u  /* a stopped thread is read for no longer than this */
 #define DUMP_WAIT_MS 500u /* for a thread to stop: on a busy machine it needs a CPU first */
 
+struct sandbox;
+
 struct dump_thread {
 	pid_t tid;
 	char name[16];
@@ -48,11 +50,12 @@ struct dump {
 };
 
 /*
- * Takes a dump of the process. 0, or -errno with the reason in why[] and the command that fixes it
- * in hint[] ("" where no command does).
+ * Takes a dump of the process, whose files are read in the sandbox (NULL: here), which must outlive
+ * the dump. 0, or -errno with the reason in why[] and the command that fixes it in hint[] ("" where
+ * no command does).
  */
-int dump_new(pid_t pid, struct dump **ret_dump, char *why, size_t why_size, char *hint,
-	     size_t hint_size);
+int dump_new(pid_t pid, const struct sandbox *sandbox, struct dump **ret_dump, char *why,
+	     size_t why_size, char *hint, size_t hint_size);
 void dump_free(struct dump *dump); /* NULL is fine */
 
 /*

@@ -19,7 +19,7 @@
 #include "core/sandbox/answer_file.h"
 #include "core/sandbox/message.h"
 #include "core/sandbox/sandbox.h"
-#include "symbolizer/file_requests.h"
+#include "symbolizer/lookup/file_requests.h"
 #include "symbolizer/jitdump.h"
 #include "symbolizer/module_names.h"
 #include "symbolizer/names_answer.h"

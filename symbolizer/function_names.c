@@ -169,6 +169,26 @@ static int compare_offsets(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
+void function_names_search(const struct symbol_module *module, const char *const *globs,
+			   size_t nr_globs, struct named_function **ret_functions, size_t *ret_nr)
+{
+	struct search s = { .code = module->image, .globs = globs, .nr_globs = nr_globs };
+
+	s.words = xcalloc(nr_globs, sizeof(*s.words));
+	for (size_t i = 0; i < nr_globs; i++)
+		s.words[i] = own_name(globs[i]);
+	search_image(&s, module->image, SHT_SYMTAB);
+	search_image(&s, module->debug, SHT_SYMTAB);
+	search_image(&s, module->image, SHT_DYNSYM);
+	if (s.nr)
+		qsort(s.found, s.nr, sizeof(*s.found), compare_offsets);
+	for (size_t i = 0; i < nr_globs; i++)
+		free(s.words[i]);
+	free(s.words);
+	*ret_functions = s.found;
+	*ret_nr = s.nr;
+}
+
 int function_names_find(int fd, pid_t pid, const char *path, const char *const *globs,
 			size_t nr_globs, struct named_function **ret_functions, size_t *ret_nr)
 {
@@ -181,30 +201,16 @@ int function_names_find(int fd, pid_t pid, const char *path, const char *const *
 		.path_in_root = path,
 		.own_root.fd = safe_open_root_of(0),
 	};
-	struct search s = { .globs = globs, .nr_globs = nr_globs };
 	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0), err;
 
 	err = own < 0 ? -errno : elf_image_open(own, &module.image);
 	if (err)
 		goto out;
 	debug_file_find(&module);
-	s.code = module.image;
-	s.words = xcalloc(nr_globs, sizeof(*s.words));
-	for (size_t i = 0; i < nr_globs; i++)
-		s.words[i] = own_name(globs[i]);
-	search_image(&s, module.image, SHT_SYMTAB);
-	search_image(&s, module.debug, SHT_SYMTAB);
-	search_image(&s, module.image, SHT_DYNSYM);
-	if (s.nr)
-		qsort(s.found, s.nr, sizeof(*s.found), compare_offsets);
-	for (size_t i = 0; i < nr_globs; i++)
-		free(s.words[i]);
-	free(s.words);
+	function_names_search(&module, globs, nr_globs, ret_functions, ret_nr);
 	elf_image_close(module.debug);
 	free(module.debug_path);
 	elf_image_close(module.image);
-	*ret_functions = s.found;
-	*ret_nr = s.nr;
 out:
 	if (module.root.fd >= 0)
 		close(module.root.fd);

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct symbol_module;
+
 struct named_function {
 	char *name; /* readable; of several names of one address the one that reports show */
 	uint64_t
@@ -25,6 +27,9 @@ struct named_function {
  */
 int function_names_find(int fd, pid_t pid, const char *path, const char *const *globs,
 			size_t nr_globs, struct named_function **ret_functions, size_t *ret_nr);
+/* The same in a module whose image and debug file are open. */
+void function_names_search(const struct symbol_module *module, const char *const *globs,
+			   size_t nr_globs, struct named_function **ret_functions, size_t *ret_nr);
 void function_names_free(struct named_function *functions, size_t nr);
 
 #endif

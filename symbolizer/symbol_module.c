@@ -29,6 +29,15 @@ int symbol_module_open(const struct profile *p, uint32_t id, const struct symbol
 	return fd >= 0 ? fd : safe_open(profile_str(p, p->modules[id].path), SAFE_OPEN_ELF_MAX);
 }
 
+/*
+ * Some file systems show the device 0:0 in /proc/PID/maps, which imported files copy; the path and
+ * the inode have to do then.
+ */
+static bool is_same_file(const struct profile_module *m, const struct stat *st)
+{
+	return m->ino && st->st_ino == m->ino && (!m->dev || st->st_dev == m->dev);
+}
+
 /* Takes over fd. A file that was not kept open must be the one that was sampled. */
 static int open_image(const struct profile_module *m, const char *path, int fd, bool is_kept,
 		      struct elf_image **ret_image)
@@ -47,7 +56,7 @@ static int open_image(const struct profile_module *m, const char *path, int fd, 
 		return err;
 	if (!is_kept &&
 	    (m->build_id_size ? !elf_image_has_build_id(image, m->build_id, m->build_id_size)
-			      : !m->ino || st.st_ino != m->ino || st.st_dev != m->dev)) {
+			      : !is_same_file(m, &st))) {
 		log_debug("'%s' is no longer the file that was sampled", path);
 		elf_image_close(image);
 		return -ESTALE;

@@ -28,6 +28,23 @@ bool record_gpu_parse_mode(const char *text, struct record_gpu_opts *o)
 	return false;
 }
 
+bool record_gpu_parse_api(const char *text, struct record_gpu_opts *o)
+{
+	static const struct {
+		const char *name;
+		uint32_t want;
+	} choices[] = { { "driver", 0 },
+			{ "runtime", GPU_WANT_API_RUNTIME },
+			{ "all", GPU_WANT_API_RUNTIME | GPU_WANT_API_ALL } };
+
+	for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++)
+		if (!strcmp(text, choices[i].name)) {
+			o->api = choices[i].want;
+			return true;
+		}
+	return false;
+}
+
 bool record_gpu_parse_timeline(const char *text, struct record_gpu_opts *o)
 {
 	unsigned long value;

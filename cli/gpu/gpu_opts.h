@@ -11,6 +11,7 @@
  * describe.
  */
 bool record_gpu_parse_mode(const char *text, struct record_gpu_opts *opts);
+bool record_gpu_parse_api(const char *text, struct record_gpu_opts *opts);
 bool record_gpu_parse_timeline(const char *text, struct record_gpu_opts *opts);
 bool record_gpu_parse_capture(const char *text, struct record_gpu_opts *opts);
 bool record_gpu_parse_backtrace(const char *text, struct record_gpu_opts *opts);

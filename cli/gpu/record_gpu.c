@@ -104,7 +104,7 @@ static uint32_t python_frame(void *context, struct sink *sink, uint64_t word, co
 static void activate(const struct record_gpu *g, struct target *t)
 {
 	const struct gpu_config config = {
-		.want = GPU_WANT_DEFAULT,
+		.want = GPU_WANT_DEFAULT | g->opts.api,
 		.stack_classes = g->opts.stack_classes,
 		.stack_min_ns = g->opts.stack_min_ns,
 		.capture = g->opts.capture,
@@ -213,7 +213,7 @@ static void drain_target(struct target *t)
 /* ---- what the command calls */
 
 int record_gpu_new(const struct record_gpu_opts *opts, bool python, const struct sandbox *sandbox,
-		   struct record_gpu **ret)
+		   struct table_cache *cache, struct record_gpu **ret)
 {
 	enum gpu_mode mode = opts->mode;
 	char *library = mode == GPU_OFF ? NULL : own_library_find(GPU_LIBRARY);
@@ -235,7 +235,7 @@ int record_gpu_new(const struct record_gpu_opts *opts, bool python, const struct
 	g->run_room = MAX_RUNS;
 	g->library = library;
 	err = gpu_guests_new(&g->guests);
-	g->publisher = walk_publisher_new(python, sandbox);
+	g->publisher = walk_publisher_new(python, sandbox, cache);
 	if (err || !g->publisher) {
 		log_error(err ? -err : ENOMEM, "wait for GPU data");
 		record_gpu_free(g);
@@ -468,6 +468,13 @@ int record_gpu_open_module(const struct record_gpu *g, unsigned int module)
 int record_gpu_open_root(const struct record_gpu *g, unsigned int module, size_t *ret_prefix)
 {
 	return g ? walk_publisher_open_root(g->publisher, module, ret_prefix) : -ENOENT;
+}
+
+void record_gpu_name_frames(const struct record_gpu *g, struct profile *vocabulary)
+{
+	for (const struct target *t = g ? g->targets : NULL; t; t = t->next)
+		if (t->collect)
+			gpu_collect_name_frames(t->collect, vocabulary);
 }
 
 void record_gpu_check(const struct record_gpu *g)

@@ -20,8 +20,10 @@ enum gpu_mode {
 };
 
 struct launch;
+struct profile;
 struct record_gpu;
 struct sandbox;
+struct table_cache;
 struct sink;
 
 /* What is collected, when, and with which stacks. */
@@ -34,6 +36,7 @@ struct record_gpu_opts {
 	uint64_t stack_min_ns;
 	enum gpu_processes processes;
 	uint64_t timeline; /* activities that are kept one by one */
+	uint32_t api;	   /* enum gpu_want: calls that are counted beside the driver's */
 };
 
 #define GPU_TIMELINE_DEFAULT 100000
@@ -44,7 +47,7 @@ struct record_gpu_opts {
  * the library is not installed. Returns 0 or -errno, reported.
  */
 int record_gpu_new(const struct record_gpu_opts *opts, bool python, const struct sandbox *sandbox,
-		   struct record_gpu **ret_gpu);
+		   struct table_cache *cache, struct record_gpu **ret_gpu);
 /* Every function below accepts NULL and then does nothing. */
 void record_gpu_free(struct record_gpu *gpu);
 
@@ -91,6 +94,8 @@ void record_gpu_stop(struct record_gpu *gpu);
  */
 int record_gpu_open_module(const struct record_gpu *gpu, unsigned int module);
 int record_gpu_open_root(const struct record_gpu *gpu, unsigned int module, size_t *ret_prefix);
+/* Names frames of CUDA's libraries that the symbolizer could not name. */
+void record_gpu_name_frames(const struct record_gpu *gpu, struct profile *vocabulary);
 /* With GPU_ON, after the end: reports that no process used the library. */
 void record_gpu_check(const struct record_gpu *gpu);
 

@@ -18,6 +18,7 @@
 #include "core/base/buffer.h"
 #include "core/base/log.h"
 #include "core/base/memory_limit.h"
+#include "core/profile/event_name.h"
 #include "core/profile/profile.h"
 #include "core/recording/recfile.h"
 #include "output/select/filter.h"
@@ -49,6 +50,23 @@ static int open_input(const char *path, FILE **ret_file)
 	}
 	*ret_file = f;
 	return 0;
+}
+
+static const char *event_wanted(const struct load_opts *opts)
+{
+	return opts->filter ? filter_event(opts->filter) : NULL;
+}
+
+/* Readers of several events have chosen; other files have at most one. */
+static int check_event(const struct profile *p, const char *name, const struct load_opts *opts)
+{
+	const char *want = event_wanted(opts), *event = profile_str(p, p->meta.event);
+
+	if (!want || event_name_is(event, want))
+		return 0;
+	log_error(0, "show event %s of '%s': it holds only %s", want, name,
+		  *event ? event : "samples of an unknown event");
+	return -ENODATA;
 }
 
 /* Warns of what is missing from a recording. */
@@ -124,10 +142,29 @@ static int load_perf(FILE *f, const char *name, const struct load_opts *opts,
 {
 	struct symbolizer_opts symbolizer = { .no_inlines = opts->no_inlines };
 	struct symbolizer_stats stats;
-	int err = perf_data_load(f, name, !opts->no_warnings, &symbolizer.elsewhere, ret_profile);
+	const struct perf_data_load_opts load_opts = { .warn = !opts->no_warnings,
+						       .event = event_wanted(opts) };
+	int err = perf_data_load(f, name, &load_opts, &symbolizer.elsewhere, ret_profile);
 
 	memory_guard_end();
 	if (!err && !opts->no_symbols)
+		symbolizer_run(*ret_profile, &symbolizer, &stats);
+	return err;
+}
+
+/* Another program's file. Kernel addresses in it may be of another kernel. */
+static int load_imported(struct lookahead *ahead, const char *name, const struct load_opts *opts,
+			 struct profile **ret_profile)
+{
+	const struct symbolizer_opts symbolizer = { .no_inlines = opts->no_inlines,
+						    .elsewhere = true };
+	const struct import_opts import = { .event = event_wanted(opts) };
+	const struct importer *importer = importer_detect(ahead->head, ahead->size, name);
+	struct symbolizer_stats stats;
+	int err = importer ? importer->read(ahead->file, name, &import, ret_profile) : -EINVAL;
+
+	memory_guard_end();
+	if (!err && importer->unnamed && !opts->no_symbols)
 		symbolizer_run(*ret_profile, &symbolizer, &stats);
 	return err;
 }
@@ -181,7 +218,7 @@ static int load(FILE *f, const char *name, const struct load_opts *opts, bool ex
 	else if (perf_data_is(ahead.head, ahead.size))
 		err = load_perf(ahead.file, name, opts, ret_profile);
 	else
-		err = importer_detect(ahead.head, ahead.size)->read(ahead.file, name, ret_profile);
+		err = load_imported(&ahead, name, opts, ret_profile);
 	if (!err && opts->ret_note && !*opts->ret_note)
 		*opts->ret_note = xstrdup("");
 	lookahead_fini(&ahead);
@@ -228,6 +265,8 @@ int profile_load(const char *path, const struct load_opts *opts, struct profile 
 	memory_guard_end();
 	if (f != stdin)
 		fclose(f);
+	if (!err)
+		err = check_event(p, name, opts);
 	if (!err)
 		err = filter(p, name, opts);
 	if (!err) {

@@ -53,16 +53,16 @@ static bool is_this_kernel(const struct profile *p, const struct perf_data_facts
 	       kernel_address(facts->kernel_symbol) == facts->kernel_address;
 }
 
-static void report(int err, const char *name, size_t size)
+static void report(int err, const char *name, const char *event, size_t size)
 {
 	if (err == -EFBIG && size)
 		memory_limit_report(name, size, memory_limit_file(size));
 	else if (err == -EINVAL)
 		log_error(0, "read '%s': its header is damaged", name);
+	else if (err == -ENOENT && event)
+		log_error(0, "show event %s of '%s': it holds no such event", event, name);
 	else if (err == -ENODATA)
 		log_error(0, "read '%s': it holds no samples", name);
-	else if (err == -ENOTSUP)
-		log_error(0, "read '%s': it was not recorded on x86-64", name);
 	else
 		log_error(-err, "read '%s'", name);
 }
@@ -78,14 +78,22 @@ static void say_what_is_missing(const struct profile *p, const struct perf_data_
 		log_warning("'%s': %" PRIu64 " of its records are damaged and left out", name,
 			    facts->nr_damaged);
 	if (facts->nr_other_events)
-		log_warning("'%s': %" PRIu64 " samples of other events than %s are left out", name,
-			    facts->nr_other_events, profile_str(p, p->meta.event));
+		log_warning("'%s': %" PRIu64 " samples of other events than %s are left out "
+			    "(--event NAME chooses another)",
+			    name, facts->nr_other_events, profile_str(p, p->meta.event));
+	if (facts->nr_foreign_stacks)
+		log_warning("'%s': %" PRIu64 " samples have stack copies of another architecture, "
+			    "which cannot be unwound here: only their leaf is shown",
+			    name, facts->nr_foreign_stacks);
+	if (facts->nr_trace_bytes)
+		log_warning("'%s': %" PRIu64 " bytes of hardware traces (AUX) are left out", name,
+			    facts->nr_trace_bytes);
 	if (lost)
 		log_warning("%" PRIu64 " of %" PRIu64 " samples were lost", lost, taken);
 }
 
-int perf_data_load(FILE *f, const char *name, bool warn, bool *ret_elsewhere,
-		   struct profile **ret_profile)
+int perf_data_load(FILE *f, const char *name, const struct perf_data_load_opts *opts,
+		   bool *ret_elsewhere, struct profile **ret_profile)
 {
 	struct perf_data_facts facts;
 	struct buffer data = { 0 };
@@ -93,15 +101,15 @@ int perf_data_load(FILE *f, const char *name, bool warn, bool *ret_elsewhere,
 	size_t size = err ? 0 : data.size; /* 0: it was not read */
 
 	if (!err)
-		err = perf_data_read(data.data, data.size, &facts, ret_profile);
+		err = perf_data_read(data.data, data.size, opts->event, &facts, ret_profile);
 	buffer_fini(&data);
 	if (err) {
-		report(err, name, size);
+		report(err, name, opts->event, size);
 		return err;
 	}
 	(*ret_profile)->meta.unfinished = facts.cut_off || facts.nr_damaged;
 	*ret_elsewhere = !is_this_kernel(*ret_profile, &facts);
-	if (warn)
+	if (opts->warn)
 		say_what_is_missing(*ret_profile, &facts, name);
 	free(facts.kernel_symbol);
 	return 0;

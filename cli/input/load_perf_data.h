@@ -7,12 +7,17 @@
 
 struct profile;
 
+struct perf_data_load_opts {
+	bool warn;	   /* of what is missing from the file */
+	const char *event; /* to show; NULL: the one with the most samples */
+};
+
 /*
  * Reads the rest of the file, a perf.data, into a profile without names. `name` is the file's name
- * in messages; with `warn` they also say what is missing from it. *ret_elsewhere: another kernel
- * ran there than runs here, so its addresses cannot be named. Returns 0 or -errno, reported.
+ * in messages. *ret_elsewhere: another kernel ran there than runs here, so its addresses cannot be
+ * named. Returns 0 or -errno, reported.
  */
-int perf_data_load(FILE *f, const char *name, bool warn, bool *ret_elsewhere,
-		   struct profile **ret_profile);
+int perf_data_load(FILE *f, const char *name, const struct perf_data_load_opts *opts,
+		   bool *ret_elsewhere, struct profile **ret_profile);
 
 #endif

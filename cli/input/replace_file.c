@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/log.h"
 
 /* Closes fd. */
 static int write_all(int fd, const char *data, size_t size)
@@ -38,10 +39,26 @@ static int write_all(int fd, const char *data, size_t size)
 	return err;
 }
 
+/* Opening a FIFO waits for its reader. That may never come, so the user is told. */
+static int open_device(const char *path)
+{
+	const int flags = O_WRONLY | O_NOCTTY | O_CLOEXEC;
+	int fd = open(path, flags | O_NONBLOCK);
+
+	if (fd >= 0) { /* not opened twice: to the reader of a FIFO that would be its end */
+		fcntl(fd, F_SETFL, 0);
+		return fd;
+	}
+	if (errno != ENXIO)
+		return fd;
+	log_info("waiting for a process to read '%s'", path);
+	return open(path, flags);
+}
+
 /* Something else can lie there by now: a file must not be changed in place. */
 static int write_to_device(const char *path, const void *data, size_t size)
 {
-	int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+	int fd = open_device(path);
 	struct stat st;
 
 	if (fd < 0)

@@ -27,6 +27,7 @@ enum {
 	OPTION_PID,
 	OPTION_COLLAPSE_NOISE,
 	OPTION_GIL,
+	OPTION_EVENT,
 };
 
 static const struct argp_option options[] = {
@@ -38,8 +39,8 @@ static const struct argp_option options[] = {
 	{ "show-from", OPTION_SHOW_FROM, "RE", 0,
 	  "Begin stacks at such a function; leave out stacks without one", 0 },
 	{ "collapse-noise", OPTION_COLLAPSE_NOISE, NULL, 0,
-	  "Hide plumbing of Python: importlib, runpy, contextlib, functools, Module._call_impl, "
-	  "...",
+	  "Hide plumbing of Python: the interpreter's calls, importlib, runpy, contextlib, "
+	  "functools, Module._call_impl, ...",
 	  0 },
 	{ "module", OPTION_MODULE, "RE", 0,
 	  "Keep only stacks through such modules (--focus mod:RE)", 0 },
@@ -54,6 +55,10 @@ static const struct argp_option options[] = {
 	{ "gil", OPTION_GIL, NULL, 0,
 	  "Keep only samples whose thread held Python's global interpreter lock", 0 },
 	{ "pid", OPTION_PID, "PID[,PID]", 0, "Keep only these processes", 0 },
+	{ "event", OPTION_EVENT, "NAME", 0,
+	  "Keep only samples of this event, of a file of perf with several (default: the event "
+	  "with the most samples)",
+	  0 },
 	{ 0 }
 };
 
@@ -120,7 +125,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	if (key == ARGP_KEY_END && *filter && filter_has_no_time(*filter))
 		argp_error(state, "nothing lies between --from and --to");
-	if (key < OPTION_FOCUS || key > OPTION_GIL)
+	if (key < OPTION_FOCUS || key > OPTION_EVENT)
 		return ARGP_ERR_UNKNOWN;
 	f = *filter = *filter ? *filter : filter_new();
 	switch (key) {
@@ -136,6 +141,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_COMM: parse_comm(filter_add_comm, f, arg, state); break;
 	case OPTION_COLLAPSE_NOISE: filter_hide_noise(f); break;
 	case OPTION_GIL: filter_hold_gil(f); break;
+	case OPTION_EVENT: filter_set_event(f, arg); break;
 	case OPTION_PID: parse_pids(f, arg, state); break;
 	}
 	return 0;

@@ -32,7 +32,7 @@
 #include "sampler/target/open_mapped.h"
 #include "sampler/target/proc_maps.h"
 #include "core/base/proc_status.h"
-#include "symbolizer/function_names.h"
+#include "symbolizer/confined_functions.h"
 
 #define LOOK_NS (100ull * 1000 * 1000)
 #define LOOK_SHARE 50 /* searching takes at most a 50th of the time, except in new programs */
@@ -59,6 +59,7 @@ struct seen_file {
 
 struct record_calls {
 	struct call_counts *probes;
+	const struct sandbox *sandbox; /* where symbols are read */
 	bool system_wide;
 	struct spec *specs;
 	size_t nr_specs;
@@ -199,6 +200,23 @@ static void attach_python(struct record_calls *c, struct spec *spec, int fd)
 		refuse(spec, ": the kernel refuses the probe (-v says why)");
 }
 
+static bool find_functions(const struct record_calls *c, int fd, pid_t pid, const char *path,
+			   const char *const *globs, size_t nr_globs,
+			   struct named_function **ret_functions, size_t *ret_nr)
+{
+	int err = confined_functions_find(c->sandbox, fd, pid, path, globs, nr_globs, ret_functions,
+					  ret_nr);
+
+	if (err == -ECHILD || err == -ETIMEDOUT || err == -EBADMSG)
+		log_warning("calls of functions in '%s' are not counted: the process that reads it "
+			    "%s",
+			    path,
+			    err == -ECHILD	? "died"
+			    : err == -ETIMEDOUT ? "took too long"
+						: "answered nonsense");
+	return !err;
+}
+
 /* `path` is one of process pid, or ours (0). */
 static void look_into(struct record_calls *c, int fd, pid_t pid, const char *path,
 		      const struct stat *file)
@@ -220,7 +238,7 @@ static void look_into(struct record_calls *c, int fd, pid_t pid, const char *pat
 			globs[nr_globs++] = s->function;
 		}
 	}
-	if (nr_globs && !function_names_find(fd, pid, path, globs, nr_globs, &functions, &nr)) {
+	if (nr_globs && find_functions(c, fd, pid, path, globs, nr_globs, &functions, &nr)) {
 		attach_functions(c, of, fd, path, functions, nr);
 		function_names_free(functions, nr);
 	}
@@ -302,7 +320,8 @@ static void look_at_all(struct record_calls *c)
 /* ---- the course of a recording */
 
 int record_calls_new(const char *const *specs, size_t nr_specs, bool system_wide, bool no_children,
-		     const char *program, struct record_calls **ret_calls)
+		     const char *program, const struct sandbox *sandbox,
+		     struct record_calls **ret_calls)
 {
 	struct record_calls *c;
 	int err;
@@ -317,6 +336,7 @@ int record_calls_new(const char *const *specs, size_t nr_specs, bool system_wide
 		return err;
 	}
 	c->system_wide = system_wide;
+	c->sandbox = sandbox;
 	c->python = python_counts_new(c->probes);
 	c->specs = xcalloc(nr_specs, sizeof(*c->specs));
 	c->nr_specs = nr_specs;

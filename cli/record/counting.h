@@ -11,16 +11,19 @@
 #include <sys/types.h>
 
 struct record_calls;
+struct sandbox;
 struct sink;
 
 /*
  * `specs` are the arguments of --calls: [MODULE:]FUNCTION, where MODULE is a path or a glob of a
  * file's name and FUNCTION a glob, or "python" for all Python functions, "gc" and "imports" for
- * Python's. They must outlive the result. The functions that `program` (NULL: none) will map are
- * found now, those of other processes when they are added. Returns 0 or -errno, reported.
+ * Python's. They must outlive the result, as must the sandbox, in which symbols are read. The
+ * functions that `program` (NULL: none) will map are found now, those of other processes when they
+ * are added. Returns 0 or -errno, reported.
  */
 int record_calls_new(const char *const *specs, size_t nr_specs, bool system_wide, bool no_children,
-		     const char *program, struct record_calls **ret_calls);
+		     const char *program, const struct sandbox *sandbox,
+		     struct record_calls **ret_calls);
 /* Every function below accepts NULL and then does nothing. */
 void record_calls_free(struct record_calls *calls);
 

@@ -55,4 +55,5 @@ void record_name_frames(struct name_frames *n, struct profile *vocabulary)
 	struct symbolizer_stats stats;
 
 	symbolizer_run(vocabulary, &opts, &stats);
+	record_gpu_name_frames(n->gpu, vocabulary);
 }

@@ -14,6 +14,7 @@
 #include "cli/record/counting.h"
 #include "cli/gpu/gpu_opts.h"
 #include "cli/options/all_users.h"
+#include "cli/options/parse_args.h"
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/profile/source.h"
@@ -36,10 +37,12 @@ enum { /* keys of the options without a letter */
        OPT_STOP_ON_RANGE_END,
        OPT_BACKTRACE,
        OPT_TIMELINE,
+       OPT_CUDA_API,
        OPT_PROCESSES,
        OPT_CALLS,
        OPT_ALL_USERS,
        OPT_NO_CHILDREN,
+       OPT_NO_CACHE,
        OPT_CGROUP
 };
 
@@ -91,6 +94,10 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "no-python", OPT_NO_PYTHON, NULL, 0,
 	  "Show the interpreter's own frames instead of those of the Python code that it runs", 0 },
+	{ "no-cache", OPT_NO_CACHE, NULL, 0,
+	  "Build all unwind tables anew: neither read nor write those that are kept in "
+	  "~/.cache/sprof",
+	  0 },
 	{ "gpu", OPT_GPU, "MODE", 0,
 	  "Collect GPU work and NVTX ranges: auto (default; of programs that have them), on, off",
 	  0 },
@@ -101,6 +108,11 @@ static const struct argp_option options[] = {
 	{ "gpu-timeline", OPT_TIMELINE, "MAX", 0,
 	  "Keep the first MAX kernels, copies and waits of the GPU one by one, for sprof export -f "
 	  "chrome (default: 100000); the rest is counted in the sums only: up to 1000000, or off",
+	  0 },
+	{ "cuda-api", OPT_CUDA_API, "WHICH", 0,
+	  "Count calls of CUDA's driver API (driver, the default), of its runtime API too "
+	  "(runtime), "
+	  "or every call of both (all), not only those that launch, copy, allocate or wait",
 	  0 },
 	{ "clock", OPT_CLOCK, "NAME", 0,
 	  "Time that is sampled: cpu (default), or wall, which sees threads that wait and needs "
@@ -284,6 +296,8 @@ static void parse_gpu(int key, const char *text, struct record_opts *o, struct a
 			   GPU_TIMELINE_MAX);
 	if (key == OPT_CAPTURE && !record_gpu_parse_capture(text, &o->gpu))
 		argp_error(state, "'%s' is neither cudaProfilerApi nor nvtx:NAME", text);
+	if (key == OPT_CUDA_API && !record_gpu_parse_api(text, &o->gpu))
+		argp_error(state, "'%s' is not driver, runtime or all", text);
 	if (key == OPT_BACKTRACE && !record_gpu_parse_backtrace(text, &o->gpu))
 		argp_error(state,
 			   "'%s' is not all, kernel, memory or sync, some of them with commas, "
@@ -316,6 +330,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'u': parse_user(arg, o, state); return 0;
 	case OPT_CGROUP: add_cgroup(arg, o, state); return 0;
 	case OPT_NO_CHILDREN: o->no_children = true; return 0;
+	case OPT_NO_CACHE: o->no_cache = true; return 0;
 	case OPT_NO_PYTHON: o->no_python = true; return 0;
 	case OPT_DELAY: o->delay_ns = parse_duration(arg, state); return 0;
 	case OPT_STOP_ON_RANGE_END: o->gpu.capture_once = true; return 0;
@@ -323,6 +338,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_CAPTURE:
 	case OPT_TIMELINE:
 	case OPT_PROCESSES:
+	case OPT_CUDA_API:
 	case OPT_BACKTRACE: parse_gpu(key, arg, o, state); return 0;
 	case OPT_CALLS: add_calls(arg, o, state); return 0;
 	case 'q': o->quiet = true; return 0;
@@ -398,7 +414,7 @@ void record_opts_parse(int argc, char **argv, struct record_opts *o)
 		.event = "auto",
 		.gpu.timeline = GPU_TIMELINE_DEFAULT,
 	};
-	argp_parse(&record_argp, argc, argv, ARGP_IN_ORDER, NULL, o);
+	parse_args(&record_argp, argc, argv, o);
 }
 
 void record_opts_fini(struct record_opts *o)

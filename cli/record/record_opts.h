@@ -26,7 +26,7 @@ struct record_opts {
 	uint64_t duration_ns; /* 0 = until something else ends the recording */
 	uint64_t delay_ns;
 	const char *output, *source, *event;
-	bool no_python, wall_clock;
+	bool no_python, wall_clock, no_cache;
 	bool quiet, verbose;
 	struct record_gpu_opts gpu;
 	const char **calls; /* the arguments of --calls; strings are argv's */

@@ -12,10 +12,11 @@
 
 #define MAX_KERNEL_FRAMES 127
 /* User frames that a stack holds: those at the leaf in order, then a ring of the last ones. */
-#define MAX_LEAF_FRAMES 384
-#define MAX_ROOT_FRAMES 128
+#define MAX_LEAF_FRAMES 3072
+#define MAX_ROOT_FRAMES 1024 /* power of two */
 #define MAX_USER_FRAMES (MAX_LEAF_FRAMES + MAX_ROOT_FRAMES)
-#define MAX_STEPS 8192 /* frames walked */
+#define MAX_JOINED_FRAMES 64 /* power of two; of the root end, from an earlier walk */
+#define MAX_STEPS 8192	     /* frames walked */
 
 #define COMM_SIZE 16 /* bytes of a thread's name, filled with NUL */
 

@@ -33,7 +33,7 @@ struct ring {
 };
 _Static_assert(sizeof(struct ring) == 192, "a cache line each");
 
-#define RING_MAX_RECORD 4096u /* words, header included */
+#define RING_MAX_RECORD 4608u /* words, header included; the largest is a stack */
 
 /*
  * Bit 62: a header; bit 61: committed; then 41 bits of position and 20 bits of size in words.

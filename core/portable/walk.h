@@ -61,6 +61,11 @@ enum walk_cfa {
 		11, /* *(sp + 8 * register low8 + high16) + bits 8..15 of cfa_off */
 	/* The file, or its user, has used up its share of the tables. */
 	WALK_CFA_OVER_LIMIT = 12,
+	/*
+	 * fp + 16, on another stack: the function has switched sp, but fp still points to its frame
+	 * on the stack where it was called, right below the caller's fp and the return address.
+	 */
+	WALK_CFA_OTHER_STACK = 13,
 };
 
 /* How the caller's frame pointer is found. */

@@ -117,6 +117,7 @@ walk_cfa(const struct walk_rule *rule, const struct walk_regs *regs, void *ctx, 
 	switch (rule->cfa) {
 	case WALK_CFA_SP: *ret_cfa = base + (__s64)offset; return WALK_OK;
 	case WALK_CFA_FP: *ret_cfa = regs->fp + (__s64)offset; return WALK_OK;
+	case WALK_CFA_OTHER_STACK: *ret_cfa = regs->fp + 16; return WALK_OK;
 	case WALK_CFA_FP_DEREF: base = regs->fp; break;
 	case WALK_CFA_SP_DEREF: break;
 	case WALK_CFA_OVER_LIMIT: return WALK_OVER_LIMIT;
@@ -135,8 +136,8 @@ walk_cfa(const struct walk_rule *rule, const struct walk_regs *regs, void *ctx, 
  * Goes up one frame. WALK_OK: regs are the caller's, and pc is its return address (with `exact`
  * set, the pc that a signal interrupted). Otherwise the walk is over for the returned reason, and
  * regs are those of the frame it ended in, except that gpr[] may have changed. The CFA must be
- * above sp, so every step but the one out of a signal handler goes up the stack; the caller bounds
- * the number of steps.
+ * above sp, so every step goes up the stack but those out of a signal handler and to another stack;
+ * the caller bounds the number of steps.
  */
 static __always_inline enum walk_status walk_apply(const struct walk_rule *rule,
 						   struct walk_regs *regs, void *ctx)
@@ -154,7 +155,9 @@ static __always_inline enum walk_status walk_apply(const struct walk_rule *rule,
 	if (status != WALK_OK)
 		return status;
 	/* a return address that was popped into a register leaves nothing to pop */
-	if (cfa < regs->sp + (rule->cfa != WALK_CFA_RA_REG) || (cfa & 7))
+	if ((cfa < regs->sp + (rule->cfa != WALK_CFA_RA_REG) &&
+	     rule->cfa != WALK_CFA_OTHER_STACK) ||
+	    (cfa & 7))
 		return WALK_BAD_STACK;
 	if (rule->cfa == WALK_CFA_RA_REG)
 		pc = regs->gpr[rule->cfa_off & (WALK_NR_REGS - 1)];

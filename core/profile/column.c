@@ -24,6 +24,23 @@ const struct column_info column_table[NR_COLUMNS] = {
 				     "allocation", UNIT_COUNT, COLUMN_GPU_ALLOCATIONS, true },
 	[COLUMN_WALL] = { "wall", "wall-clock time", "samples", "sample", UNIT_NS, NR_COLUMNS,
 			  false },
+	[COLUMN_EVENTS] = { "events", "counted events", "samples", "sample", UNIT_COUNT, NR_COLUMNS,
+			    false },
+	[COLUMN_ALLOCATED] = { "allocated", "memory allocated", "allocations", "allocation",
+			       UNIT_BYTES, COLUMN_ALLOCATIONS, true, true, "alloc_space" },
+	[COLUMN_ALLOCATIONS] = { "allocations", "allocations", "allocations", "allocation",
+				 UNIT_COUNT, COLUMN_ALLOCATIONS, true, true, "alloc_objects" },
+	[COLUMN_LIVE] = { "live", "memory in use", "objects", "object", UNIT_BYTES,
+			  COLUMN_LIVE_OBJECTS, true, true, "inuse_space" },
+	[COLUMN_LIVE_OBJECTS] = { "live-objects", "objects in use", "objects", "object", UNIT_COUNT,
+				  COLUMN_LIVE_OBJECTS, true, true, "inuse_objects" },
+	[COLUMN_DELAY] = { "delay", "time blocked", "contentions", "contention", UNIT_NS,
+			   COLUMN_CONTENTIONS, true, true },
+	[COLUMN_CONTENTIONS] = { "contentions", "contentions", "contentions", "contention",
+				 UNIT_COUNT, COLUMN_CONTENTIONS, true, true },
+	[COLUMN_TIME] = { "time", "time", "entries", "entry", UNIT_NS, NR_COLUMNS, true, true },
+	[COLUMN_BYTES] = { "bytes", "bytes", "entries", "entry", UNIT_BYTES, NR_COLUMNS, true,
+			   true },
 };
 
 const char *column_events_name(const struct column_info *info, uint64_t nr)
@@ -35,9 +52,17 @@ enum profile_column column_find(const char *name)
 {
 	int i = 0;
 
-	while (i < NR_COLUMNS && strcmp(column_table[i].name, name))
+	while (i < NR_COLUMNS && strcmp(column_table[i].name, name) &&
+	       strcmp(column_pprof_name(i), name))
 		i++;
 	return (enum profile_column)i;
+}
+
+const char *column_pprof_name(enum profile_column column)
+{
+	const struct column_info *info = &column_table[column];
+
+	return info->pprof_name ? info->pprof_name : info->name;
 }
 
 void columns_present(const struct profile *p, bool ret_present[NR_COLUMNS])
@@ -50,13 +75,16 @@ void columns_present(const struct profile *p, bool ret_present[NR_COLUMNS])
 enum profile_column column_default(const struct profile *p)
 {
 	bool present[NR_COLUMNS] = { false }, any_cpu_time = false;
+	uint8_t first = p->meta.first_column;
 
-	for (size_t i = 0; i < p->nr_samples && !any_cpu_time; i++) {
+	for (size_t i = 0; i < p->nr_samples && (!any_cpu_time || first); i++) {
 		const struct profile_sample *s = &p->samples[i];
 
 		present[s->column] = true;
-		any_cpu_time = s->column == COLUMN_CPU && s->weight;
+		any_cpu_time |= s->column == COLUMN_CPU && s->weight;
 	}
+	if (first && first <= NR_COLUMNS && present[first - 1])
+		return (enum profile_column)(first - 1);
 	if (any_cpu_time)
 		return COLUMN_CPU;
 	for (int i = COLUMN_CPU + 1; i < NR_COLUMNS; i++)

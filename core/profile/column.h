@@ -34,19 +34,28 @@ struct column_info {
 	 * Every event is in the profile, not a sample of them: the numbers have no sampling error.
 	 */
 	bool exact;
+	/*
+	 * The values are sums that another profiler made. It is unknown how many samples they rest
+	 * on, so no sampling error is shown, as in exact columns.
+	 */
+	bool sums;
+	const char *pprof_name; /* what pprof files call it; NULL: `name` */
 };
 
 extern const struct column_info column_table[NR_COLUMNS];
 
-/* Returns the column of that name, or NR_COLUMNS. */
+/* Returns the column of that name or pprof_name, or NR_COLUMNS. */
 enum profile_column column_find(const char *name);
+
+/* Returns what pprof files call the column. */
+const char *column_pprof_name(enum profile_column column);
 
 /* Sets for each column whether the profile has samples in it. */
 void columns_present(const struct profile *p, bool ret_present[NR_COLUMNS]);
 
 /*
- * Returns the column to show where the user names none: CPU time where there is any, else the first
- * column that has a sample.
+ * Returns the column to show where the user names none: the one that an imported file asks for, else
+ * CPU time where there is any, else the first column that has a sample.
  */
 enum profile_column column_default(const struct profile *p);
 

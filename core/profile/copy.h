@@ -1,6 +1,7 @@
 /*
  * Copies a profile into a sink: another profile, or a recording. Facts (facts.h) are not copied:
- * they hold sums by process, and two hosts may have processes with the same pid.
+ * they hold sums by process, and two hosts may have processes with the same pid. Of processes, see
+ * process_rows.h.
  */
 #ifndef SPROF_COPY_H
 #define SPROF_COPY_H

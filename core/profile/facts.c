@@ -27,7 +27,7 @@
 #define COUNTER "nsn"
 #define NOTE "nnsnn"
 #define MEMORY "nnnn"
-#define ACTIVITY "ntnnnnnsnnnsinnn"
+#define ACTIVITY "ntnnnnnsnnnsinnnnnnnnnnn"
 #define DERIVED_RULES "sn"
 #define CALLS "nsssnnn"
 #define GC "nnnnnnn"

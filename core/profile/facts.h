@@ -87,7 +87,7 @@ struct fact_gpu_work {
 /* Calls of one function of the CUDA API. Key: the fields up to name. */
 struct fact_gpu_api {
 	uint64_t pid;
-	uint64_t runtime; /* 1: a cuda...() function; these call cu...() functions */
+	uint64_t runtime; /* 1: a cuda...() function; its calls of cu...() are not counted */
 	uint64_t name;	  /* string */
 	uint64_t calls, total_ns, max_ns;
 };
@@ -131,8 +131,14 @@ struct fact_gpu_counter {
 /* Counts the activities that have no row of FACT_GPU_ACTIVITY. */
 #define COUNTER_ACTIVITIES_LEFT_OUT "activities left out of the timeline"
 
+/* Counts what the target launched before it ended by _exit() or a signal. */
+#define COUNTER_WITHOUT_RECORD "launches without a record"
+
 /* Counts the runs that have no row of FACT_RANGE_RUN. */
 #define COUNTER_RUNS_LEFT_OUT "runs of ranges not kept"
+
+/* Counts work that ran when the recording ended: its time counts up to then. */
+#define COUNTER_STILL_RUNNING "activities still running at the end"
 
 /* Set to 1 for a process that was not to be recorded. */
 #define COUNTER_PROCESS_LEFT_OUT "process left out by --gpu-processes"
@@ -174,6 +180,10 @@ struct fact_gpu_activity {
 	uint64_t call_duration_ns;
 	uint64_t bytes; /* copied or set */
 	uint64_t graph; /* id of the executable graph it ran in; 0 = none */
+	/* of a kernel */
+	uint64_t grid[3], block[3];
+	uint64_t registers;    /* per thread */
+	uint64_t shared_bytes; /* of a block, static and dynamic */
 };
 
 /*
@@ -244,6 +254,7 @@ enum limit {
 	LIMIT_THREADS = 15,	  /* threads of one process that can have a timer */
 	LIMIT_DELETED_FILES = 16, /* deleted files that are kept open for their names */
 	LIMIT_READS = 17,	  /* processes whose memory could not be read in time */
+	LIMIT_LOST_CLAIMS = 18,	  /* samples that a process can have lost */
 	NR_LIMITS
 };
 

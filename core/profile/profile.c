@@ -17,6 +17,7 @@
 #include "core/base/path.h"
 #include "core/profile/facts.h"
 #include "core/profile/intern.h"
+#include "core/profile/repeat_marker.h"
 
 #define ARENA_BLOCK_SIZE (64 * 1024)
 
@@ -415,6 +416,8 @@ const char *marker_name(enum marker marker)
 		[MARKER_PARSER_FAILED] = "[unwind rules not readable]",
 		[MARKER_OVER_LIMIT] = "[incomplete: over a limit]",
 		[MARKER_TOO_LONG] = "[incomplete: too long to walk]",
+		[MARKER_LEFT_OUT] = "[incomplete: frames left out]",
+		[MARKER_REPEATED] = "[repeated frames]",
 	};
 
 	return (unsigned int)marker < NR_MARKERS ? names[marker] : "[marker]";
@@ -435,6 +438,8 @@ int marker_from_name(const char *name, size_t size)
 		if (former && size == strlen(former) && !memcmp(name, former, size))
 			return i;
 	}
+	if (repeat_marker_is_name(name, size))
+		return MARKER_REPEATED;
 	return -1;
 }
 
@@ -449,6 +454,8 @@ const char *profile_frame_fallback_name(const struct profile *p, uint32_t frame,
 	case MODULE_MARKER:
 		if (f->address < NR_MARKERS)
 			snprintf(buf, size, "%s", marker_name((enum marker)f->address));
+		else if (repeat_marker_is(f->address))
+			repeat_marker_name(f->address, buf, size);
 		else
 			snprintf(buf, size, "[marker %" PRIu64 "]", f->address);
 		return buf;

@@ -27,7 +27,7 @@ enum module_kind {
 	MODULE_VDSO = 1,   /* frame address = offset from the mapping's start */
 	MODULE_KERNEL = 2, /* the kernel and its modules; frame address = virtual address */
 	MODULE_JIT = 3,	   /* runtime code of process `pid`; frame address = virtual address */
-	MODULE_MARKER = 4, /* not code; frame address = enum marker */
+	MODULE_MARKER = 4, /* not code; frame address = enum marker, or that of repeat_marker.h */
 	MODULE_NAMED = 5,  /* text instead of addresses; frame address = string id of the name */
 	/*
 	 * A Python code object; frame address = line, 0 = unknown. Its frames carry their own
@@ -51,12 +51,21 @@ enum marker {
 	MARKER_OVER_LIMIT = 10,	    /* the recorder's tables had no room for the code's file */
 	MARKER_PARSER_FAILED = 11,  /* reading the unwind rules of this file failed: no rule */
 	MARKER_TOO_LONG = 12,	    /* walking it further would have taken too long */
+	/*
+	 * The same, but the root end is known: below the marker are frames that an earlier walk of
+	 * the thread found, and that are still on the stack.
+	 */
+	MARKER_LEFT_OUT = 13,
+	MARKER_REPEATED = 14, /* frames that are counted and not stored: repeat_marker.h */
 	NR_MARKERS
 };
 
 /* "[unknown]", "[no unwind rule]", ...; "[marker]" for values out of range. */
 const char *marker_name(enum marker marker);
-/* The marker of that name, or of its former name ("[truncated: ..."); -1 for other names. */
+/*
+ * The marker of that name, or of its former name ("[truncated: ..."), or MARKER_REPEATED for a name
+ * of repeat_marker.h; -1 for other names.
+ */
 int marker_from_name(const char *name, size_t size);
 
 struct profile_module {
@@ -120,6 +129,19 @@ enum profile_column {
 	COLUMN_GPU_MEMORY = 7,
 	COLUMN_GPU_ALLOCATIONS = 8, /* how many allocations; stacks as in GPU_MEMORY */
 	COLUMN_WALL = 9,	    /* ns of elapsed time, on a CPU or waiting */
+	/*
+	 * Columns of imported files. Those that are sums (see column.h) come in pairs, a value and
+	 * the count of its events.
+	 */
+	COLUMN_EVENTS = 10,	  /* events of a counter, such as cycles: a sample weighs its period */
+	COLUMN_ALLOCATED = 11,	  /* bytes of memory allocated */
+	COLUMN_ALLOCATIONS = 12,  /* how many allocations; stacks as in ALLOCATED */
+	COLUMN_LIVE = 13,	  /* bytes of memory allocated and not yet freed */
+	COLUMN_LIVE_OBJECTS = 14, /* how many such allocations; stacks as in LIVE */
+	COLUMN_DELAY = 15,	  /* ns that threads were blocked, below the code that caused it */
+	COLUMN_CONTENTIONS = 16,  /* how often; stacks as in DELAY */
+	COLUMN_TIME = 17,	  /* ns of a time that is none of the others */
+	COLUMN_BYTES = 18,	  /* bytes that are none of the others */
 	NR_COLUMNS
 };
 
@@ -197,6 +219,10 @@ struct profile_meta {
 	uint64_t start_realtime_ns; /* Unix time */
 	uint64_t start_ns, end_ns;  /* CLOCK_MONOTONIC, as sample times */
 	bool unfinished;	    /* the recording is unfinished: only what was flushed is here */
+	/* enum profile_column + 1: what an imported file asks to be shown first; 0 = nothing */
+	uint8_t first_column;
+	/* The samples of an imported file weigh differently, so their number says little. */
+	bool weighted;
 };
 
 /* What filters removed from the profile since it was read, by column. Not on disk. */

@@ -37,6 +37,7 @@ struct sink {
 };
 
 struct sandbox;
+struct table_cache;
 
 /* What is known of the language runtimes of targets before they are sampled. */
 enum source_runtime {
@@ -79,6 +80,7 @@ struct source_config {
 	enum source_runtime runtime; /* of all targets together: the greatest; for fit() */
 	/* where files of targets are parsed; outlives the source; NULL: in this process */
 	const struct sandbox *sandbox;
+	struct table_cache *cache; /* of unwind tables; outlives the source; NULL: none */
 };
 
 struct source; /* each source defines its own */
@@ -112,6 +114,11 @@ struct source_ops {
 	 * NULL; they belong to the source. Called before start(). A NULL hook: nothing.
 	 */
 	const char *const *(*environment)(const struct source *source);
+	/*
+	 * Called between open() and start(): waits at most timeout_ms for the unwind tables of what
+	 * the targets map, less if a signal comes. Returns how many files still have none.
+	 */
+	size_t (*await_tables)(struct source *source, int timeout_ms);
 	/* Starts sampling. 0 or -errno, reported. */
 	int (*start)(struct source *source);
 	/*

@@ -36,6 +36,8 @@ struct recfile_meta {
  * -EOPNOTSUPP where it is anything else but a regular file, or the kernel's error.
  */
 int recfile_create(const char *path, const struct recfile_meta *meta, struct recfile **ret_file);
+/* Says why recfile_create() failed. */
+const char *recfile_create_reason(int err);
 
 /* The sink that takes the samples. Belongs to the recording. */
 struct sink *recfile_sink(struct recfile *w);

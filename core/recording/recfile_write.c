@@ -247,6 +247,15 @@ static void write_meta(struct recfile *w, const struct recfile_meta *meta)
 	free(nr_cpus);
 }
 
+const char *recfile_create_reason(int err)
+{
+	switch (err) {
+	case -ELOOP: return "it is a symbolic link, and a recording follows none";
+	case -EOPNOTSUPP: return "it is no regular file, as a recording has to be";
+	default: return strerror(-err);
+	}
+}
+
 int recfile_create(const char *path, const struct recfile_meta *meta, struct recfile **ret_file)
 {
 	int fd, err = make_way(path);

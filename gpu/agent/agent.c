@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -39,6 +40,8 @@ static uint32_t begun;	  /* atomic: a thread has begun to set us up */
 static uint32_t ready;	  /* atomic: and has finished */
 static uint32_t has_cuda; /* atomic: CUDA has loaded us */
 static int connection = -1;
+
+static void begin_in_child(void);
 
 EXPORT int InitializeInjection(void);
 EXPORT int InitializeInjectionNvtx2(nvtx_get_table get_table);
@@ -85,17 +88,23 @@ static void hang_up(void)
 /* Every TICK_MS while collecting. */
 static void tick(void)
 {
-	static uint64_t flushed, calibrated, retried;
-	uint64_t now = clock_now_ns();
+	static uint64_t flushed, calibrated, retried, seen, flushed_at;
+	uint64_t now = clock_now_ns(), calls;
 	uint32_t ms = agent.region->config.flush_ms;
 
 	if (!agent_lock())
 		return;
-	if (now - flushed >= (ms ? ms : DEFAULT_FLUSH_MS) * 1000000ull) {
+	collect_retry_early();
+	calls = thread_nr_launches();
+	/* when launches pause, too: the program may be about to end at once */
+	if ((calls == seen && calls != flushed_at) ||
+	    now - flushed >= (ms ? ms : DEFAULT_FLUSH_MS) * 1000000ull) {
 		flushed = now;
+		flushed_at = calls;
 		collect_flush();
 		thread_publish_counts();
 	}
+	seen = calls;
 	if (now - calibrated >= SECOND_NS) {
 		calibrated = now;
 		clock_calibrate();
@@ -237,6 +246,20 @@ static void connect_to_launcher(void)
 	obey();
 }
 
+static bool prepare(bool launched)
+{
+	static bool has_handler;
+
+	if (agent.alive && !*agent.alive ? agent_prepare_in_child() : agent_prepare())
+		return false;
+	if (!has_handler)
+		atexit(at_exit);
+	has_handler = true; /* a forked child inherits it */
+	if (launched)
+		connect_to_launcher();
+	return true;
+}
+
 /* Once per process, by the first caller; other callers wait. False if nothing can be recorded. */
 static bool set_up(bool launched)
 {
@@ -245,18 +268,41 @@ static bool set_up(bool launched)
 			agent_pause_us(200);
 		return agent.region && *agent.alive;
 	}
-	if (!agent_prepare()) {
-		atexit(at_exit);
-		if (launched)
-			connect_to_launcher();
-		if (start_worker())
-			report_words(
-				GPU_FAIL_THREAD, 0,
-				"cannot start a thread: GPU data is read only when buffers are "
-				"full");
-	}
+	agent.in_child = begin_in_child;
+	if (prepare(launched) && start_worker())
+		report_words(GPU_FAIL_THREAD, 0,
+			     "cannot start a thread: GPU data is read only when buffers are full");
 	__atomic_store_n(&ready, 1, __ATOMIC_RELEASE);
 	return agent.region != NULL;
+}
+
+static bool is_packet_socket(int fd)
+{
+	int type = 0;
+	socklen_t size = sizeof(type);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) && type == SOCK_SEQPACKET;
+}
+
+/*
+ * In a forked child whose parent used NVTX but not CUDA: sets up anew, with a recorder's connection
+ * of its own. If the parent had started CUDA, the child cannot use it, and nothing is recorded.
+ */
+static void begin_in_child(void)
+{
+	static uint32_t owner; /* atomic: the last child that got here */
+	uint32_t pid = (uint32_t)getpid();
+
+	if (!agent.alive || *agent.alive || __atomic_load_n(&has_cuda, __ATOMIC_ACQUIRE) ||
+	    __atomic_exchange_n(&owner, pid, __ATOMIC_ACQ_REL) == pid)
+		return;
+	/* the parent's; the child may have closed it and opened another file */
+	if (connection >= 0 && is_packet_socket(connection))
+		close(connection);
+	connection = -1;
+	__atomic_store_n(&ready, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&begun, 0, __ATOMIC_RELEASE);
+	set_up(true);
 }
 
 /* The function of the library that the variable named before sprof set it. */
@@ -281,6 +327,7 @@ EXPORT int InitializeInjection(void)
 	init_cuda_fn before = (init_cuda_fn)chained(GPU_ENV_CHAIN_CUDA, "InitializeInjection");
 	int result = before ? before() : 1;
 
+	begin_in_child();
 	__atomic_store_n(&has_cuda, 1, __ATOMIC_RELEASE);
 	if (set_up(true) && wanted() == GPU_CONTROL_ACTIVE)
 		obey();
@@ -313,6 +360,7 @@ EXPORT int InitializeInjectionNvtx2(nvtx_get_table get_table)
 	const struct nvtx_version *version = get_table(NVTX_TABLE_VERSION);
 	int result = before ? before(get_table) : 0;
 
+	begin_in_child();
 	if (!set_up(true) || !callbacks || callbacks->struct_size < sizeof(*callbacks))
 		return result;
 	if (version && version->struct_size >= sizeof(*version) && version->set_tool_version)

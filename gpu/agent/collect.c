@@ -21,6 +21,9 @@
 	(1u << GPU_API_LAUNCH | 1u << GPU_API_GRAPH_LAUNCH | 1u << GPU_API_MEMCPY |                \
 	 1u << GPU_API_MEMSET | 1u << GPU_API_SYNC | 1u << GPU_API_ALLOC | 1u << GPU_API_FREE)
 #define DEFAULT_MAX_FRAMES 256u
+#define EARLY_TRIES 50u /* ticks of agent.c: a second */
+
+static uint32_t early_tries; /* since the last start */
 
 static void read_config(void)
 {
@@ -54,6 +57,7 @@ void collect_start(bool cuda)
 		if (!r->active_ns)
 			r->active_ns = clock_now_ns();
 		r->stopped_ns = 0;
+		early_tries = 0;
 		range_begin();
 		__atomic_store_n(&agent.collecting, 1, __ATOMIC_RELEASE);
 		agent_set_state(GPU_STATE_NO_CUDA);
@@ -62,6 +66,16 @@ void collect_start(bool cuda)
 	}
 	if (cuda && !subscription_is_on() && r->state != GPU_STATE_WAITING &&
 	    r->state != GPU_STATE_FAILED)
+		start_cupti();
+}
+
+void collect_retry_early(void)
+{
+	if (!subscription_is_too_early() || early_tries >= EARLY_TRIES)
+		return;
+	if (++early_tries == EARLY_TRIES)
+		subscription_report_early();
+	else
 		start_cupti();
 }
 
@@ -85,24 +99,26 @@ void collect_watch(void)
 		competing_profiler_watch();
 }
 
-/* What is left to write once CUPTI has been read. */
-static void end(uint32_t state)
+/* What is left to write once CUPTI has been read. Collection ended at stopped_ns. */
+static void end(uint32_t state, uint64_t stopped_ns)
 {
 	range_flush_open();
 	thread_publish_counts();
-	agent.region->stopped_ns = clock_now_ns();
+	agent.region->stopped_ns = stopped_ns;
 	agent_set_state(state);
 }
 
 void collect_stop(void)
 {
+	uint64_t now = clock_now_ns(); /* later calls are not seen: no time after this is idle */
+
 	if (!agent.collecting)
 		return;
 	__atomic_store_n(&agent.collecting, 0, __ATOMIC_RELEASE);
 	capture_end();
 	competing_profiler_ignore();
 	subscription_stop();
-	end(GPU_STATE_DETACHED);
+	end(GPU_STATE_DETACHED, now);
 }
 
 void collect_at_exit(void)
@@ -110,6 +126,7 @@ void collect_at_exit(void)
 	if (!agent.collecting)
 		return;
 	capture_end();
+	subscription_report_early();
 	subscription_flush_at_exit();
-	end(GPU_STATE_EXITED);
+	end(GPU_STATE_EXITED, clock_now_ns());
 }

@@ -20,6 +20,8 @@ void collect_stop(void);
 void collect_flush(void);
 /* Every 5 s: where another tool held CUPTI, tries to get it. */
 void collect_retry(void);
+/* Every tick: where CUDA had not started yet, tries again for a second. */
+void collect_retry_early(void);
 /* Every second: watches the calls of modules that were loaded since (competing_profiler.h). */
 void collect_watch(void);
 /* At the end of the process, in the thread that exits. */

@@ -6,6 +6,7 @@
 
 #include "gpu/agent/base/arena.h"
 #include "gpu/agent/base/fold.h"
+#include "gpu/agent/base/lock.h"
 #include "gpu/agent/base/region_map.h"
 #include "gpu/agent/base/report.h"
 #include "gpu/agent/base/state.h"
@@ -14,6 +15,7 @@
 #include "gpu/agent/cupti/launch.h"
 #include "gpu/agent/nvtx/range.h"
 #include "gpu/agent/stack/python_stack.h"
+#include "gpu/agent/stack/walk_map.h"
 
 int agent_prepare(void)
 {
@@ -29,6 +31,25 @@ int agent_prepare(void)
 		err = steps[i]();
 	if (err)
 		report_words(GPU_FAIL_MEMORY, 0, "cannot map the memory that GPU data needs");
+	return err;
+}
+
+int agent_prepare_in_child(void)
+{
+	const struct gpu_region *parent = region_of_parent();
+	int err;
+
+	agent_lock_in_child();
+	report_in_child();
+	walk_map_in_child();
+	__atomic_store_n(&agent.collecting, 0, __ATOMIC_RELEASE);
+	err = agent_prepare();
+	if (!err && parent)
+		arena_inherit(parent);
+	if (parent)
+		region_unmap_parent(parent);
+	if (!err) /* from here on the hot paths find everything */
+		__atomic_store_n(agent.alive, 1, __ATOMIC_RELEASE);
 	return err;
 }
 

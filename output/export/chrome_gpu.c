@@ -92,6 +92,17 @@ static uint64_t gpu_track(void *context, const struct slice *s, struct buffer *n
 	return id_of_gpu(w, a->pid, s->keys[1]);
 }
 
+/* With the names that torch.profiler uses. */
+static void add_shape(struct buffer *b, const struct fact_gpu_activity *a)
+{
+	buffer_printf(b,
+		      ",\"grid\":[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "],\"block\":[%" PRIu64
+		      ",%" PRIu64 ",%" PRIu64 "],\"registers per thread\":%" PRIu64
+		      ",\"shared memory\":%" PRIu64,
+		      a->grid[0], a->grid[1], a->grid[2], a->block[0], a->block[1], a->block[2],
+		      a->registers, a->shared_bytes);
+}
+
 static void add_activity(void *context, const struct slice *s, uint32_t tid)
 {
 	struct gpu_writer *w = context;
@@ -110,6 +121,8 @@ static void add_activity(void *context, const struct slice *s, uint32_t tid)
 		buffer_printf(w->tracks.b, ",\"bytes\":%" PRIu64, a->bytes);
 	if (a->graph)
 		buffer_printf(w->tracks.b, ",\"graph\":%" PRIu64, a->graph);
+	if (a->kind == GPU_WORK_KERNEL && a->grid[0])
+		add_shape(w->tracks.b, a);
 	buffer_add_string(w->tracks.b, "}}");
 	if (a->thread == PROFILE_NONE || a->kind == GPU_WORK_SYNC)
 		return;

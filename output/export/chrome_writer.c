@@ -35,6 +35,12 @@ struct writer {
 	const char *separator;
 };
 
+/* "kernel" is what readers of traces take for work of a GPU. */
+static const char *category(uint8_t kind)
+{
+	return kind == FUNCTION_KERNEL ? "linux-kernel" : ranking_kind_name(kind);
+}
+
 static void add_event(struct writer *w, char phase, uint32_t function)
 {
 	const struct tree_function *f = &w->names.list[function];
@@ -44,7 +50,7 @@ static void add_event(struct writer *w, char phase, uint32_t function)
 		      "{\"ph\":\"%c\",\"pid\":%u,\"tid\":%u,\"ts\":%" PRIu64 ".%03u,\"cat\":\"%s\","
 		      "\"name\":",
 		      phase, w->pid, w->tid, w->end_ns / 1000, (unsigned int)(w->end_ns % 1000),
-		      ranking_kind_name(f->kind));
+		      category(f->kind));
 	text_add_json(w->b, f->name);
 	buffer_add_char(w->b, '}');
 	w->separator = ",\n";

@@ -75,7 +75,7 @@ static int write_collapsed(struct buffer *b, const struct profile *p)
 
 	if (err)
 		return err;
-	collapsed_write(b, tree, false);
+	collapsed_write(b, tree, p->meta.weighted || tree->column == COLUMN_EVENTS);
 	tree_free(tree);
 	return 0;
 }

@@ -53,6 +53,7 @@ static void add_value_type(struct writer *w, uint32_t field, const char *type, c
 /* The types of values: for each column its unit, and before CPU time its number of samples. */
 static void add_types(struct writer *w)
 {
+	const enum profile_column shown = column_default(w->p);
 	const char *first = NULL;
 
 	for (unsigned int c = 0; c < NR_COLUMNS; c++) {
@@ -60,8 +61,8 @@ static void add_types(struct writer *w)
 			continue;
 		if (c == COLUMN_CPU)
 			add_value_type(w, PPROF_SAMPLE_TYPE, "samples", "count");
-		add_value_type(w, PPROF_SAMPLE_TYPE, column_table[c].name, export_column_unit(c));
-		first = first ? first : column_table[c].name;
+		add_value_type(w, PPROF_SAMPLE_TYPE, column_pprof_name(c), export_column_unit(c));
+		first = first && c != shown ? first : column_pprof_name(c);
 	}
 	if (!first)
 		add_value_type(w, PPROF_SAMPLE_TYPE, "count", "count");

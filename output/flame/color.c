@@ -1,6 +1,7 @@
 /*
  * The palette. In light mode boxes are light and caps are dark, in dark mode the reverse. All boxes
- * have the same lightness and so have all caps, so that no kind looks more important than another.
+ * of code have the same lightness and so have all caps, so that no kind looks more important than
+ * another. Threads are no code, and are paler.
  */
 #include "output/flame/color.h"
 
@@ -13,7 +14,7 @@
 #include "core/base/buffer.h"
 #include "output/tree/functions.h"
 
-enum { STEPS = 5, STEP_DEGREES = 6 };
+enum { STEPS = 5, STEP_DEGREES = 3 };
 
 /* Colours of changes: steps of strength in each direction, and the hues in degrees. */
 enum { LEVELS = 4, LESS_DEGREES = 212, MORE_DEGREES = 26 };
@@ -76,6 +77,7 @@ static void add_color(struct buffer *b, double hue, double saturation, double li
 struct ground {
 	double box_lightness, box_saturation; /* saturation: a factor for that of the kind */
 	double cap_lightness, cap_saturation;
+	double thread_lightness;
 };
 
 static void add_rules(struct buffer *b, const struct ground *ground)
@@ -91,7 +93,8 @@ static void add_rules(struct buffer *b, const struct ground *ground)
 
 			buffer_printf(b, ".%c%d{fill:", h->letter, step);
 			add_color(b, degrees, saturation * ground->box_saturation,
-				  ground->box_lightness);
+				  kind == FUNCTION_THREAD ? ground->thread_lightness
+							  : ground->box_lightness);
 			buffer_add_string(b, ";color:");
 			add_color(b, degrees, saturation * ground->cap_saturation,
 				  ground->cap_lightness);
@@ -102,8 +105,8 @@ static void add_rules(struct buffer *b, const struct ground *ground)
 
 void color_add_css(struct buffer *b)
 {
-	static const struct ground light = { 0.80, 1, 0.38, 1.2 };
-	static const struct ground dark = { 0.27, 0.62, 0.62, 1 };
+	static const struct ground light = { 0.80, 1, 0.38, 1.2, 0.91 };
+	static const struct ground dark = { 0.27, 0.62, 0.62, 1, 0.17 };
 
 	add_rules(b, &light);
 	buffer_add_string(b, "@media (prefers-color-scheme:dark){\n");

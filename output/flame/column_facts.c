@@ -45,7 +45,7 @@ void column_facts_add(struct buffer *b, const struct tree *tree, const struct su
 
 	add_attribute(b, "name", s->info->name, strlen(s->info->name));
 	add_attribute(b, "title", s->info->title, strlen(s->info->title));
-	summary_add_origin(&text, s);
+	summary_add_whole(&text, s);
 	add_attribute(b, "origin", text.data, text.size);
 	text.size = 0;
 	summary_add_trust(&text, s);

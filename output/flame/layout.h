@@ -19,14 +19,17 @@ struct diff;
 struct tree;
 
 /*
- * A frame, or a run: neighbouring siblings that are too narrow to draw, with everything above them,
- * drawn as one box with a cap over its whole width.
+ * A frame, a run or a fold. A run is neighbouring siblings that are too narrow to draw, with
+ * everything above them, drawn as one box with a cap over its whole width. A fold is several
+ * frames of which each spends nearly all of its time in the next, drawn as one box in one row; its
+ * cap lies over the time that does not reach the frame above it.
  */
 struct layout_box {
-	uint32_t node;	  /* of a run: the first */
-	uint32_t run_end; /* a run is nodes [node, run_end); 0 = a frame */
-	uint32_t row;	  /* 0 = the root's */
-	bool removed;	  /* shows what the path had before (output/tree/diff.h) */
+	uint32_t node;	    /* of a run or a fold: the first */
+	uint32_t run_end;   /* a run is nodes [node, run_end); else 0 */
+	uint32_t fold_last; /* of a fold: its last frame; else 0 */
+	uint32_t row;	    /* 0 = the root's */
+	bool removed;	    /* shows what the path had before (output/tree/diff.h) */
 	uint64_t x, width;
 	uint64_t cap_x, cap_width;
 };
@@ -36,6 +39,7 @@ struct layout {
 	size_t nr_boxes, capacity;
 	uint32_t nr_rows;
 	uint64_t min_width; /* narrower frames are put in runs; in high rows also wider ones */
+	bool folded;	    /* it would be too tall otherwise */
 	uint64_t width;	    /* of the whole picture, never 0 */
 };
 

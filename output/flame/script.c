@@ -20,7 +20,10 @@
 #include "output/flame/web/flame_tree.js.h"
 #include "output/flame/web/page.css.h"
 #include "output/flame/web/page.js.h"
+#include "output/flame/web/page_heat.js.h"
 #include "output/flame/web/page_memory.js.h"
+#include "output/flame/web/page_table.js.h"
+#include "output/flame/web/page_threads.js.h"
 
 /* Leaves out lines that are comments, empty lines, and tabs at the start of lines. */
 static void add_part(struct buffer *b, const char *text)
@@ -54,6 +57,9 @@ void script_add(struct buffer *b, bool page)
 	add_part(b, flame_js);
 	if (page) {
 		add_part(b, page_memory_js);
+		add_part(b, page_table_js);
+		add_part(b, page_heat_js);
+		add_part(b, page_threads_js);
 		add_part(b, page_js);
 	}
 	add_part(b, flame_start_js);

@@ -170,7 +170,7 @@ static void add_origin(struct buffer *line, const struct svg_picture *w,
 	if (below) {
 		buffer_printf(line, "%s up, %s down, each half by its own total",
 			      w->summary->info->title, below->summary->info->title);
-		summary_add_origin(&origin, w->summary);
+		summary_add_whole(&origin, w->summary);
 		if (origin.size)
 			buffer_add_string(line, " \xc2\xb7 ");
 		buffer_add(line, origin.data, origin.size);
@@ -178,7 +178,7 @@ static void add_origin(struct buffer *line, const struct svg_picture *w,
 		return;
 	}
 	if (!v) {
-		summary_add_origin(line, w->summary);
+		summary_add_whole(line, w->summary);
 		return;
 	}
 	buffer_add_string(line, "before ");

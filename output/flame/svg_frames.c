@@ -17,6 +17,8 @@
 #include "output/text/text.h"
 #include "output/tree/tree.h"
 
+enum { FOLD_NAMES = 40 }; /* that a tooltip lists */
+
 /* Writes hundredths of a pixel as "12.5". */
 static void add_hundredths(struct buffer *b, uint64_t value)
 {
@@ -179,6 +181,11 @@ static uint32_t run_rows(const struct tree *tree, const struct layout_box *box)
 	return highest - lowest + 1;
 }
 
+static uint32_t fold_frames(const struct tree *tree, const struct layout_box *box)
+{
+	return tree->nodes[box->fold_last].depth - tree->nodes[box->node].depth + 1;
+}
+
 static void add_text(struct svg_picture *w, uint64_t left, unsigned y, const struct buffer *text)
 {
 	buffer_add_string(w->b, "<text x=\"");
@@ -223,6 +230,79 @@ static void add_run(struct svg_picture *w, const struct layout_box *box, unsigne
 	add_rect(w, "", box->x, box->width, y, SVG_BOX);
 	add_rect(w, "c", box->cap_x, box->cap_width, cap_y(w, y), SVG_CAP);
 	add_run_label(w, box, y);
+	buffer_add_string(b, "</g>\n");
+	buffer_fini(&line);
+}
+
+/* Writes the first of these into a fold that fits: "+17 frames, _start … run_mod 39%", "+17". */
+static void add_fold_label(struct svg_picture *w, const struct layout_box *box, unsigned y)
+{
+	const struct label_name first = label_name_of(tree_function_of(w->tree, box->node));
+	const struct label_name last = label_name_of(tree_function_of(w->tree, box->fold_last));
+	uint64_t left = position(w, box->x), width = position(w, box->x + box->width) - left;
+	uint32_t nr = fold_frames(w->tree, box);
+	struct buffer share = { 0 }, label = { 0 };
+	size_t columns = width > 2 * SVG_PAD * 100 ? (width - 2 * SVG_PAD * 100) / SVG_COLUMN : 0;
+
+	buffer_add_char(&share, ' ');
+	number_add_percent(&share, box->width, w->total);
+	buffer_printf(&label, "+%u frames, ", nr);
+	buffer_add(&label, first.text + first.short_start, first.short_size);
+	buffer_add_string(&label, " \xe2\x80\xa6 ");
+	buffer_add(&label, last.text + last.short_start, last.short_size);
+	buffer_add(&label, share.data, share.size);
+	if (text_columns(label.data, label.size) > columns) {
+		label.size = 0;
+		buffer_printf(&label, "+%u frames", nr);
+		if (label.size + share.size <= columns)
+			buffer_add(&label, share.data, share.size);
+	}
+	if (text_columns(label.data, label.size) > columns) {
+		label.size = 0;
+		buffer_printf(&label, "+%u", nr);
+	}
+	if (text_columns(label.data, label.size) <= columns)
+		add_text(w, left, y, &label);
+	buffer_fini(&share);
+	buffer_fini(&label);
+}
+
+/* Names the frames of a fold in its tooltip, the outermost first. */
+static void add_fold_names(struct svg_picture *w, const struct layout_box *box)
+{
+	const struct tree_node *nodes = w->tree->nodes;
+	uint32_t names[FOLD_NAMES], nr = fold_frames(w->tree, box), node = box->fold_last;
+	struct buffer line = { 0 };
+
+	for (uint32_t i = nr; i--; node = nodes[node].parent)
+		if (i < FOLD_NAMES)
+			names[i] = node;
+	for (uint32_t i = 0; i < nr && i < FOLD_NAMES; i++) {
+		buffer_add_string(&line, tree_function_of(w->tree, names[i])->name);
+		add_line(w, &line);
+	}
+	if (nr > FOLD_NAMES) {
+		buffer_printf(&line, "and %u more", nr - FOLD_NAMES);
+		add_line(w, &line);
+	}
+	buffer_fini(&line);
+}
+
+static void add_fold(struct svg_picture *w, const struct layout_box *box, unsigned y)
+{
+	struct buffer *b = w->b, line = { 0 };
+
+	buffer_printf(b, "<g class=\"f\"><title>%u frames folded, each only calls the next:\n",
+		      fold_frames(w->tree, box));
+	add_fold_names(w, box);
+	add_share(&line, w, "total", box->width);
+	add_line(w, &line);
+	b->size--;
+	buffer_add_string(b, "</title>");
+	add_rect(w, "", box->x, box->width, y, SVG_BOX);
+	if (box->cap_width)
+		add_rect(w, "c", box->cap_x, box->cap_width, cap_y(w, y), SVG_CAP);
+	add_fold_label(w, box, y);
 	buffer_add_string(b, "</g>\n");
 	buffer_fini(&line);
 }
@@ -399,6 +479,8 @@ static void add_frames(struct svg_picture *w)
 
 		if (box->run_end)
 			add_run(w, box, y);
+		else if (box->fold_last)
+			add_fold(w, box, y);
 		else
 			add_frame(w, box, y);
 	}

@@ -68,30 +68,41 @@ static uint32_t inlined_frame(struct profile *p, uint32_t frame)
 	return inlined;
 }
 
+/* Is it the file of Python or Cython code: "train.py", or, with a line, "<string>"? */
+static bool is_python_file(const char *s, size_t n, bool has_line)
+{
+	return ends_with(s, n, ".py") || ends_with(s, n, ".pyx") || ends_with(s, n, ".pyi") ||
+	       (has_line && n > 2 && s[0] == '<' && s[n - 1] == '>');
+}
+
 /*
  * Is it "train (train.py:15)" or "<module> (<string>:1)", as sprof and py-spy spell a Python
- * function? A line number has at most nine digits.
+ * function, or "train (train.py)", as py-spy does without lines? A line has at most nine digits.
  */
 static bool is_python(const char *s, size_t n, struct python_place *ret_place)
 {
-	size_t open = n, colon = n, line;
+	size_t open = n, end = n - 1, line;
 
 	if (n < 8 || s[n - 1] != ')')
 		return false;
-	while (colon && s[--colon] != ':')
-		if (colon != n - 1 && !isdigit((unsigned char)s[colon]))
-			return false;
 	while (open && (s[--open] != '(' || !open || s[open - 1] != ' '))
 		;
-	line = n - colon - 2;
-	if (open < 2 || colon <= open + 2 || !line || line > 9)
+	if (open < 2)
 		return false;
-	*ret_place = (struct python_place){ .name_size = open - 1,
-					    .file = s + open + 1,
-					    .file_size = colon - open - 1,
-					    .line = (uint32_t)strtoul(s + colon + 1, NULL, 10) };
-	return ends_with(ret_place->file, ret_place->file_size, ".py") ||
-	       (ret_place->file[0] == '<' && s[colon - 1] == '>');
+	while (end > open && isdigit((unsigned char)s[end - 1]))
+		end--;
+	line = n - 1 - end;
+	if (line && (s[end - 1] != ':' || line > 9))
+		end = n - 1;
+	else if (line)
+		end--;
+	*ret_place = (struct python_place){ .name_size = open - 1, .file = s + open + 1 };
+	if (end <= open + 2)
+		return false;
+	ret_place->file_size = end - open - 1;
+	if (end < n - 1)
+		ret_place->line = (uint32_t)strtoul(s + end + 1, NULL, 10);
+	return is_python_file(ret_place->file, ret_place->file_size, end < n - 1);
 }
 
 /* Like profile_python_frame(), but without a code object. */

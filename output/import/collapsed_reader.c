@@ -351,11 +351,13 @@ static int finish(struct reader *r, int err)
 	return 0;
 }
 
-static int collapsed_read(FILE *f, const char *name, struct profile **ret_profile)
+static int collapsed_read(FILE *f, const char *name, const struct import_opts *opts,
+		struct profile **ret_profile)
 {
 	struct reader r = { .profile = profile_new(), .name = name };
 	int err = finish(&r, read_all(&r, f));
 
+	(void)opts;
 	number_map_fini(&r.spellings);
 	free(r.kept);
 	free(r.frames);

@@ -14,8 +14,18 @@ struct profile;
 /* The formats are told apart by the first bytes of a file, at most this many. */
 #define IMPORT_HEAD_SIZE ((size_t)64 * 1024)
 
+/* What the user asked for; an importer ignores what its format does not have. */
+struct import_opts {
+	const char *event; /* of several events; NULL: the one with the most samples */
+};
+
 struct importer {
 	const char *name; /* for messages and --help: "pprof" */
+	/*
+	 * Frames may come as addresses in mapped files: the caller names them with the files of
+	 * this machine, if those are still the same.
+	 */
+	bool unnamed;
 	/* Does a file that begins with these bytes look like this format? */
 	bool (*is)(const char *data, size_t size);
 	/*
@@ -23,15 +33,20 @@ struct importer {
 	 * file in messages, and becomes the profile's command if the file does not say one. 0 or
 	 * -errno, reported; -EINVAL if the file is damaged or holds no sample.
 	 */
-	int (*read)(FILE *f, const char *name, struct profile **ret_profile);
+	int (*read)(FILE *f, const char *name, const struct import_opts *opts,
+		    struct profile **ret_profile);
 };
 
-extern const struct importer import_collapsed, import_perf_script, import_pprof, import_speedscope;
+extern const struct importer import_collapsed, import_legacy_cpu, import_legacy_text,
+	import_perf_script, import_pprof, import_speedscope;
 
 /* Ends with NULL. */
 extern const struct importer *const importer_table[];
 
-/* The first importer whose is() says yes, or collapsed stacks, the last of the table. */
-const struct importer *importer_detect(const char *data, size_t size);
+/*
+ * The first importer whose is() says yes, or collapsed stacks, the last of the table. NULL where
+ * the file is of a format that sprof does not read, reported with `name`.
+ */
+const struct importer *importer_detect(const char *data, size_t size, const char *name);
 
 #endif

@@ -1,21 +1,32 @@
 /*
  * The table of importers. They are asked in this order, and the first yes wins, so the strictest
- * test comes first and the most tolerant one, collapsed stacks, comes last and also serves as the
- * default.
+ * test comes first and the most tolerant one, collapsed stacks, comes last. It also serves as the
+ * default for files that foreign.h does not know, whose lines it then counts as good and bad.
  */
 #include "output/import/importer.h"
 
 #include <stddef.h>
 
+#include "core/base/log.h"
+#include "output/import/foreign.h"
+
 const struct importer *const importer_table[] = {
-	&import_pprof, &import_speedscope, &import_perf_script, &import_collapsed, NULL,
+	&import_legacy_cpu,  &import_legacy_text, &import_pprof, &import_speedscope,
+	&import_perf_script, &import_collapsed,	  NULL,
 };
 
-const struct importer *importer_detect(const char *data, size_t size)
+const struct importer *importer_detect(const char *data, size_t size, const char *name)
 {
 	const struct importer *const *i = importer_table;
+	const struct foreign *foreign;
 
 	while (i[1] && !(*i)->is(data, size))
 		i++;
-	return *i;
+	foreign = i[1] ? NULL : foreign_find(data, size);
+	if (!foreign)
+		return *i;
+	log_error(0, "read '%s': it is %s", name, foreign->what);
+	if (foreign->hint)
+		log_hint("%s", foreign->hint);
+	return NULL;
 }

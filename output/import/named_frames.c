@@ -179,9 +179,11 @@ static uint8_t bracketed_kind(const char *path)
 
 static bool is_kernel(const char *path)
 {
+	const char *base = path_base_name(path);
 	size_t n = strlen(path);
 
 	return !strncmp(path, "[kernel", 7) || !strncmp(path, "[guest.kernel", 13) ||
+	       !strcmp(base, "vmlinux") || !strncmp(base, "vmlinux-", 8) ||
 	       (n > 3 && !strcmp(path + n - 3, ".ko")) ||
 	       (n > 6 && (!strcmp(path + n - 6, ".ko.xz") || !strcmp(path + n - 6, ".ko.gz")));
 }
@@ -189,10 +191,12 @@ static bool is_kernel(const char *path)
 /* Does the path stand for runtime code? The pid is 0 if the path does not say it. */
 static bool is_runtime_code(const char *path, uint32_t *ret_pid)
 {
-	const char *digits = NULL;
+	const char *base = path_base_name(path), *digits = NULL;
 
 	if (!strncmp(path, "[jit:", 5))
 		digits = path + 5;
+	else if (!strncmp(base, "jitted-", 7)) /* a file that perf inject --jit made */
+		digits = base + 7;
 	else if (!strncmp(path, "/tmp/perf-", 10))
 		digits = path + 10;
 	*ret_pid = digits ? (uint32_t)strtoul(digits, NULL, 10) : 0;
@@ -215,8 +219,8 @@ static void parse_build_id(struct profile_module *m, const char *hex)
 	m->build_id_size = (uint8_t)(n / 2);
 }
 
-uint32_t import_module(struct profile *p, const char *path, const char *build_id_hex,
-		       uint8_t *ret_kind)
+static uint32_t add_module(struct profile *p, const char *path, const char *build_id_hex,
+			   uint64_t dev, uint64_t ino, uint8_t *ret_kind)
 {
 	struct profile_module m = { .kind = MODULE_ELF };
 	uint8_t kind = bracketed_kind(path);
@@ -239,5 +243,22 @@ uint32_t import_module(struct profile *p, const char *path, const char *build_id
 	}
 	m.path = profile_cstring(p, path);
 	parse_build_id(&m, build_id_hex);
+	if (m.kind == MODULE_ELF) {
+		m.dev = dev;
+		m.ino = ino;
+	}
 	return profile_module(p, &m);
+}
+
+uint32_t import_module(struct profile *p, const char *path, const char *build_id_hex,
+		       uint8_t *ret_kind)
+{
+	return add_module(p, path, build_id_hex, 0, 0, ret_kind);
+}
+
+uint32_t import_file(struct profile *p, const char *path, uint64_t dev, uint64_t ino)
+{
+	uint8_t kind;
+
+	return add_module(p, path, "", dev, ino, &kind);
 }

@@ -47,6 +47,12 @@ bool import_is_unnamed(const struct profile *p, uint32_t module, const char *nam
 uint32_t import_module(struct profile *p, const char *path, const char *build_id_hex,
 		       uint8_t *ret_kind);
 
+/*
+ * The same for a file of which the device and the inode are known, so that its frames can be named
+ * while it is still there.
+ */
+uint32_t import_file(struct profile *p, const char *path, uint64_t dev, uint64_t ino);
+
 /* The inverse of ranking_kind_name(); NR_FUNCTION_KINDS for other names. */
 uint8_t import_kind(const char *name);
 

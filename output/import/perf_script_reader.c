@@ -22,22 +22,23 @@
 #include "core/base/buffer.h"
 #include "core/base/log.h"
 #include "core/base/number_map.h"
+#include "core/profile/event_name.h"
 #include "core/profile/profile.h"
 #include "output/import/named_frames.h"
+#include "output/import/perf_script_line.h"
+#include "output/import/rust_name.h"
 
-enum { READ_SIZE = 256 * 1024, LINE_MAX_SIZE = 16 << 20, MAX_FRAMES = 1 << 16, MAX_INLINED = 256 };
-
-struct text {
-	const char *s;
-	size_t n;
+enum {
+	READ_SIZE = 256 * 1024,
+	LINE_MAX_SIZE = 16 << 20,
+	MAX_FRAMES = 1 << 16,
+	MAX_INLINED = 256,
+	MAX_EVENTS = 255
 };
 
-/* The first line of a sample. */
-struct head {
-	struct text comm, event, rest; /* rest: after the event, perhaps a frame */
-	uint32_t pid, tid;
-	uint16_t cpu;
-	uint64_t time_ns, period;
+struct event {
+	uint32_t name; /* string */
+	uint64_t nr_samples, max_period, start_ns, end_ns;
 };
 
 struct reader {
@@ -51,196 +52,67 @@ struct reader {
 	struct buffer inlined; /* names of inlined functions whose outer frame is not read yet */
 	size_t inlined_ends[MAX_INLINED];
 	size_t nr_inlined;
-	uint32_t event; /* string: the first event; samples of others are left out */
-	bool event_is_time;
-	uint64_t line, nr_bad, first_bad, nr_other_events;
+	/* Samples of all events are kept until the file has ended, with the event of each. */
+	struct event events[MAX_EVENTS];
+	size_t nr_events;
+	uint8_t *event_of; /* by sample: an index of events[] */
+	size_t event_of_capacity;
+	uint8_t event; /* of the sample that is read */
+	uint64_t line, nr_bad, first_bad, nr_left_out;
 };
 
-static struct text trim(struct text t)
-{
-	while (t.n && isspace((unsigned char)t.s[0]))
-		t.s++, t.n--;
-	while (t.n && isspace((unsigned char)t.s[t.n - 1]))
-		t.n--;
-	return t;
-}
-
-static bool parse_u64(struct text *t, uint64_t *ret_value)
-{
-	uint64_t value = 0;
-	size_t i = 0;
-
-	for (; i < t->n && i < 19 && isdigit((unsigned char)t->s[i]); i++)
-		value = value * 10 + (uint64_t)(t->s[i] - '0');
-	if (!i)
-		return false;
-	*t = (struct text){ t->s + i, t->n - i };
-	*ret_value = value;
-	return true;
-}
-
-static bool accept(struct text *t, char c)
-{
-	if (!t->n || *t->s != c)
-		return false;
-	*t = (struct text){ t->s + 1, t->n - 1 };
-	return true;
-}
-
-static void skip_spaces(struct text *t)
-{
-	while (t->n && (*t->s == ' ' || *t->s == '\t'))
-		*t = (struct text){ t->s + 1, t->n - 1 };
-}
-
-/* "1234.567890:" */
-static bool parse_time(struct text *t, uint64_t *ret_ns)
-{
-	uint64_t seconds, scale = 1000000000, ns = 0;
-
-	if (!parse_u64(t, &seconds) || seconds > UINT32_MAX || !accept(t, '.'))
-		return false;
-	while (t->n && isdigit((unsigned char)*t->s)) {
-		scale /= 10;
-		ns += (uint64_t)(*t->s - '0') * scale;
-		accept(t, *t->s);
-	}
-	*ret_ns = seconds * 1000000000 + ns;
-	return accept(t, ':');
-}
-
-/* Parses "pid/tid [cpu] time:" after the comm; tid and cpu may be missing. */
-static bool parse_numbers(struct text t, struct head *h)
-{
-	uint64_t pid, tid, cpu;
-
-	if (!parse_u64(&t, &pid) || pid > UINT32_MAX)
-		return false;
-	tid = pid;
-	if (accept(&t, '/') && (!parse_u64(&t, &tid) || tid > UINT32_MAX))
-		return false;
-	if (!t.n || !isspace((unsigned char)*t.s))
-		return false;
-	skip_spaces(&t);
-	h->cpu = 0;
-	if (accept(&t, '[')) {
-		if (!parse_u64(&t, &cpu) || !accept(&t, ']'))
-			return false;
-		h->cpu = (uint16_t)cpu;
-		skip_spaces(&t);
-	}
-	if (!parse_time(&t, &h->time_ns))
-		return false;
-	h->pid = (uint32_t)pid;
-	h->tid = (uint32_t)tid;
-	h->rest = t;
-	return true;
-}
-
-/* A comm may hold blanks and digits: it ends at the first blank after which the numbers parse. */
-static bool parse_head(struct text line, struct head *h)
-{
-	struct text t;
-	const char *colon;
-
-	for (size_t i = 1; i + 1 < line.n; i++) {
-		if (line.s[i] != ' ' || !isdigit((unsigned char)line.s[i + 1]))
-			continue;
-		if (!parse_numbers((struct text){ line.s + i + 1, line.n - i - 1 }, h))
-			continue;
-		h->comm = trim((struct text){ line.s, i });
-		t = trim(h->rest);
-		h->period = 0;
-		if (parse_u64(&t, &h->period))
-			skip_spaces(&t);
-		colon = memmem(t.s, t.n, ": ", 2);
-		if (!colon && t.n && t.s[t.n - 1] == ':')
-			colon = t.s + t.n - 1;
-		h->event = (struct text){ t.s, colon ? (size_t)(colon - t.s) : t.n };
-		h->rest = (struct text){ t.s + h->event.n, t.n - h->event.n };
-		accept(&h->rest, ':');
-		h->rest = trim(h->rest);
-		return h->comm.n != 0;
-	}
-	return false;
-}
-
-/* Takes symbol and file from "address symbol+0x1 (file)"; false if it is not a frame. */
-static bool parse_frame(struct text line, struct text *ret_symbol, struct text *ret_file)
-{
-	struct text t = line;
-	const char *paren;
-	size_t n;
-
-	skip_spaces(&t);
-	n = 0;
-	while (n < t.n && isxdigit((unsigned char)t.s[n]))
-		n++;
-	if (!n || n == t.n || t.s[n] != ' ')
-		return false;
-	t = (struct text){ t.s + n + 1, t.n - n - 1 };
-	while (t.n && isspace((unsigned char)t.s[t.n - 1]))
-		t.n--;
-	if (!t.n || t.s[t.n - 1] != ')')
-		return false;
-	paren = memrchr(t.s, '(', t.n);
-	if (paren && paren > t.s && !strncmp(paren, "(deleted)", 9))
-		paren = memrchr(t.s, '(', (size_t)(paren - t.s));
-	if (!paren)
-		return false;
-	*ret_file = (struct text){ paren + 1, t.n - (size_t)(paren - t.s) - 2 };
-	t.n = (size_t)(paren - t.s);
-	while (t.n && t.s[t.n - 1] == ' ')
-		t.n--;
-	for (n = t.n; n && isxdigit((unsigned char)t.s[n - 1]);)
-		n--;
-	if (n >= 3 && n < t.n && !memcmp(t.s + n - 3, "+0x", 3))
-		t.n = n - 3;
-	*ret_symbol = t;
-	return true;
-}
-
-static bool is_text(struct text t, const char *s)
-{
-	return t.n == strlen(s) && !memcmp(t.s, s, t.n);
-}
-
-static uint32_t string_of(struct profile *p, struct text t)
+static uint32_t string_of(struct profile *p, struct slice t)
 {
 	return profile_string(p, t.s, t.n);
 }
 
-static struct import_function function_of(struct reader *r, struct text symbol, struct text file,
-					  bool inlined)
+/* The name of a symbol; names of Rust's legacy mangling are undone. */
+static uint32_t name_of(struct profile *p, struct slice symbol)
 {
-	struct import_function f = { .name = string_of(r->p, symbol), .inlined = inlined };
+	struct buffer name = { 0 };
+	uint32_t string;
+
+	string = rust_name_add(&name, symbol.s, symbol.n)
+			 ? profile_string(p, name.data, name.size)
+			 : string_of(p, symbol);
+	buffer_fini(&name);
+	return string;
+}
+
+static struct import_function function_of(struct reader *r, struct slice symbol, struct slice file,
+					  bool in_kernel)
+{
+	struct import_function f = { .name = name_of(r->p, symbol) };
 	uint32_t path = string_of(r->p, file);
 
 	f.module = import_module(r->p, profile_str(r->p, path), "", &f.kind);
 	f.kind = f.kind == FUNCTION_UNKNOWN ? FUNCTION_NATIVE : f.kind; /* named, in no file */
-	f.system_name = f.name;
+	if (in_kernel)
+		f.kind = FUNCTION_KERNEL; /* "[ext4]", or a file of debug symbols */
+	f.system_name = string_of(r->p, symbol);
 	return f;
 }
 
-static uint32_t make_frame(struct reader *r, struct text symbol, struct text file)
+static uint32_t make_frame(struct reader *r, const struct perf_script_frame *frame)
 {
-	struct import_function f = function_of(r, symbol, file, false);
+	struct import_function f = function_of(r, frame->symbol, frame->file, frame->in_kernel);
 
-	if (is_text(symbol, "[unknown]"))
+	if (slice_is(frame->symbol, "[unknown]"))
 		return import_unnamed_frame(r->p, f.module, 0);
 	return import_frame(r->p, &f, 1);
 }
 
 /* The writer of the file cannot provoke equal hashes: it does not know the seed, an address. */
-static uint32_t find_frame(struct reader *r, struct text symbol, struct text file)
+static uint32_t find_frame(struct reader *r, const struct perf_script_frame *f)
 {
-	uint64_t hash = XXH3_64bits_withSeed(symbol.s, symbol.n, (uintptr_t)r) * 3 +
-			XXH3_64bits_withSeed(file.s, file.n, (uintptr_t)r);
+	uint64_t seed = (uintptr_t)r + f->in_kernel;
+	uint64_t hash = XXH3_64bits_withSeed(f->symbol.s, f->symbol.n, seed) * 3 +
+			XXH3_64bits_withSeed(f->file.s, f->file.n, seed);
 	bool is_new;
 	uint32_t *frame = number_map_at(&r->spellings, hash, &is_new);
 
 	if (is_new)
-		*frame = make_frame(r, symbol, file);
+		*frame = make_frame(r, f);
 	return *frame;
 }
 
@@ -253,81 +125,125 @@ static void add_frame(struct reader *r, uint32_t frame)
 }
 
 /* perf names the file of inlined functions only at the frame that they are inlined into. */
-static void add_inlined(struct reader *r, struct text file)
+static void add_inlined(struct reader *r, struct slice file, bool in_kernel)
 {
 	size_t start = 0;
 
 	for (size_t i = 0; i < r->nr_inlined; i++) {
-		struct text symbol = { r->inlined.data ? r->inlined.data + start : "",
-				       r->inlined_ends[i] - start };
-		struct import_function f = function_of(r, symbol, file, true);
+		struct slice symbol = { r->inlined.data ? r->inlined.data + start : "",
+					r->inlined_ends[i] - start };
+		struct import_function f = function_of(r, symbol, file, in_kernel);
 
+		f.inlined = true;
 		add_frame(r, import_frame(r->p, &f, 1));
 		start = r->inlined_ends[i];
 	}
 	r->nr_inlined = r->inlined.size = 0;
 }
 
-static bool read_frame(struct reader *r, struct text line)
+/*
+ * The functions "a->b" of runtime code: perf-map-agent writes b, inlined into a, like that. The
+ * innermost comes first.
+ */
+static void add_unfolded(struct reader *r, struct perf_script_frame f)
 {
-	struct text symbol, file;
+	const char *arrow;
 
-	if (!parse_frame(line, &symbol, &file))
+	while ((arrow = memmem(f.symbol.s, f.symbol.n, "->", 2)) && arrow > f.symbol.s) {
+		const char *last = arrow, *end = f.symbol.s + f.symbol.n;
+		struct import_function inlined;
+
+		while ((arrow = memmem(last + 2, (size_t)(end - last - 2), "->", 2)))
+			last = arrow;
+		inlined = function_of(r, (struct slice){ last + 2, (size_t)(end - last - 2) },
+				      f.file, false);
+		inlined.inlined = true;
+		add_frame(r, import_frame(r->p, &inlined, 1));
+		f.symbol.n = (size_t)(last - f.symbol.s);
+	}
+	add_frame(r, find_frame(r, &f));
+}
+
+static bool is_runtime_code(struct slice file)
+{
+	return file.n > 10 && !memcmp(file.s, "/tmp/perf-", 10);
+}
+
+static bool read_frame(struct reader *r, struct slice line)
+{
+	struct perf_script_frame f;
+
+	if (!perf_script_parse_frame(line, &f))
 		return false;
-	if (is_text(file, "inlined") && r->nr_inlined < MAX_INLINED) {
-		buffer_add(&r->inlined, symbol.s, symbol.n);
+	if (slice_is(f.file, "inlined") && r->nr_inlined < MAX_INLINED) {
+		buffer_add(&r->inlined, f.symbol.s, f.symbol.n);
 		r->inlined_ends[r->nr_inlined++] = r->inlined.size;
 		return true;
 	}
-	add_inlined(r, file);
-	add_frame(r, find_frame(r, symbol, file));
+	add_inlined(r, f.file, f.in_kernel);
+	if (is_runtime_code(f.file))
+		add_unfolded(r, f);
+	else
+		add_frame(r, find_frame(r, &f));
 	return true;
 }
 
 static void end_sample(struct reader *r)
 {
+	struct event *e = &r->events[r->event];
+	size_t at = r->p->nr_samples;
+
 	if (!r->in_sample)
 		return;
 	r->in_sample = false;
-	add_inlined(r, (struct text){ "", 0 });
+	add_inlined(r, (struct slice){ "", 0 }, false);
 	r->sample.stack = import_stack(r->p, r->frames, r->nr_frames);
 	profile_add_sample(r->p, &r->sample);
+	r->event_of = xgrow(r->event_of, &r->event_of_capacity, at + 1, 1);
+	r->event_of[at] = r->event;
+	e->nr_samples++;
+	if (r->sample.weight > e->max_period)
+		e->max_period = r->sample.weight;
+	if (e->nr_samples == 1 || r->sample.time_ns < e->start_ns)
+		e->start_ns = r->sample.time_ns;
+	if (r->sample.time_ns > e->end_ns)
+		e->end_ns = r->sample.time_ns;
 }
 
-static void set_event(struct reader *r, struct text event)
+/* The index of the event of that name; MAX_EVENTS where there are too many. */
+static size_t find_event(struct reader *r, struct slice name)
 {
-	static const char *const clocks[] = { "cpu-clock", "task-clock" };
+	uint32_t string = string_of(r->p, name);
+	size_t i = 0;
 
-	r->event = string_of(r->p, event);
-	for (size_t i = 0; i < sizeof(clocks) / sizeof(*clocks); i++)
-		r->event_is_time |= event.n >= strlen(clocks[i]) &&
-				    !memcmp(event.s, clocks[i], strlen(clocks[i]));
+	while (i < r->nr_events && r->events[i].name != string)
+		i++;
+	if (i == r->nr_events && i < MAX_EVENTS)
+		r->events[r->nr_events++] = (struct event){ .name = string };
+	return i;
 }
 
-static void begin_sample(struct reader *r, const struct head *h)
+static void begin_sample(struct reader *r, const struct perf_script_head *h)
 {
-	struct profile_meta *m = &r->p->meta;
+	size_t event;
 
 	end_sample(r);
-	if (!r->event)
-		set_event(r, h->event);
 	r->nr_frames = 0;
-	if (!is_text(h->event, profile_str(r->p, r->event))) {
-		r->nr_other_events++;
+	if (perf_script_is_record(h))
+		return;
+	event = find_event(r, h->event);
+	if (event == MAX_EVENTS) {
+		r->nr_left_out++;
 		return;
 	}
+	r->event = (uint8_t)event;
 	r->in_sample = true;
 	r->sample = (struct profile_sample){
 		.time_ns = h->time_ns,
-		.weight = r->event_is_time && h->period ? h->period : 1,
+		.weight = h->period,
 		.thread = profile_thread(r->p, h->pid, h->tid, string_of(r->p, h->comm)),
 		.cpu = h->cpu,
-		.column = r->event_is_time && h->period ? COLUMN_CPU : COLUMN_COUNT,
 	};
-	if (!r->p->nr_samples || h->time_ns < m->start_ns)
-		m->start_ns = h->time_ns;
-	if (h->time_ns > m->end_ns)
-		m->end_ns = h->time_ns;
 	/*
 	 * Without call chains the only frame is on the same line; a tracepoint has its fields
 	 * there.
@@ -338,13 +254,13 @@ static void begin_sample(struct reader *r, const struct head *h)
 
 static void read_line(struct reader *r, const char *s, size_t n)
 {
-	struct text line = { s, n };
-	struct head h;
+	struct slice line = { s, n };
+	struct perf_script_head h;
 
 	r->line++;
 	if (n && s[n - 1] == '\r')
 		line.n = --n;
-	if (!n || !trim(line).n) {
+	if (!n || !slice_trim(line).n) {
 		end_sample(r);
 		return;
 	}
@@ -352,7 +268,7 @@ static void read_line(struct reader *r, const char *s, size_t n)
 		return;
 	if (isspace((unsigned char)*s) && r->in_sample && read_frame(r, line))
 		return;
-	if (!memchr(s, '\0', n) && parse_head(line, &h)) {
+	if (!memchr(s, '\0', n) && perf_script_parse_head(line, &h)) {
 		begin_sample(r, &h);
 		return;
 	}
@@ -398,8 +314,63 @@ static int read_all(struct reader *r, FILE *f)
 	return ferror(f) ? -EIO : err;
 }
 
-static int finish(struct reader *r, int err)
+/* The event to show: the one that was asked for, else the one with the most samples. */
+static int choose_event(struct reader *r, const char *want, size_t *ret_event)
 {
+	struct buffer names = { 0 };
+	size_t most = 0;
+
+	for (size_t i = 0; i < r->nr_events; i++) {
+		const char *name = profile_str(r->p, r->events[i].name);
+
+		if (want && event_name_is(name, want)) {
+			*ret_event = i;
+			buffer_fini(&names);
+			return 0;
+		}
+		buffer_printf(&names, "%s%s", i ? ", " : "", name);
+		if (r->events[i].nr_samples > r->events[most].nr_samples)
+			most = i;
+	}
+	if (want)
+		log_error(0, "show event %s of '%s': it holds only %s", want, r->name,
+			  buffer_cstring(&names));
+	buffer_fini(&names);
+	*ret_event = most;
+	return want ? -ENODATA : 0;
+}
+
+/*
+ * Removes the samples of other events. A sample of a clock weighs the time since the last; of
+ * another event, the number of events since the last. Without periods all weigh the same.
+ */
+static void keep_event(struct reader *r, size_t event)
+{
+	const struct event *e = &r->events[event];
+	struct profile *p = r->p;
+	uint8_t column = (uint8_t)event_name_column(profile_str(p, e->name), e->max_period);
+	size_t nr = 0;
+
+	for (size_t i = 0; i < p->nr_samples; i++) {
+		if (r->event_of[i] != event)
+			continue;
+		p->samples[nr] = p->samples[i];
+		p->samples[nr].column = column;
+		if (column == COLUMN_COUNT)
+			p->samples[nr].weight = 1;
+		nr++;
+	}
+	r->nr_left_out += p->nr_samples - nr;
+	p->nr_samples = nr;
+	p->meta.event = e->name;
+	p->meta.start_ns = e->start_ns;
+	p->meta.end_ns = e->end_ns;
+}
+
+static int finish(struct reader *r, const struct import_opts *opts, int err)
+{
+	size_t event;
+
 	struct profile *p = r->p;
 
 	if (err == -EINVAL || (!err && !p->nr_samples)) {
@@ -415,23 +386,30 @@ static int finish(struct reader *r, int err)
 			    "%llu, first line %llu",
 			    r->name, (unsigned long long)r->nr_bad,
 			    (unsigned long long)r->first_bad);
-	if (r->nr_other_events)
-		log_warning("'%s': samples left out because their event is not %s: %llu", r->name,
-			    profile_str(p, r->event), (unsigned long long)r->nr_other_events);
+	err = choose_event(r, opts->event, &event);
+	if (err)
+		return err;
+	keep_event(r, event);
+	if (r->nr_left_out)
+		log_warning("'%s': samples left out because their event is not %s: %llu "
+			    "(--event NAME chooses another)",
+			    r->name, profile_str(p, p->meta.event),
+			    (unsigned long long)r->nr_left_out);
 	p->meta.command = profile_cstring(p, r->name);
 	p->meta.source = profile_cstring(p, "perf script");
-	p->meta.event = r->event;
 	p->stats.nr_samples = p->nr_samples;
 	return 0;
 }
 
-static int perf_script_read(FILE *f, const char *name, struct profile **ret_profile)
+static int perf_script_read(FILE *f, const char *name, const struct import_opts *opts,
+			    struct profile **ret_profile)
 {
 	struct reader r = { .p = profile_new(), .name = name };
-	int err = finish(&r, read_all(&r, f));
+	int err = finish(&r, opts, read_all(&r, f));
 
 	number_map_fini(&r.spellings);
 	free(r.frames);
+	free(r.event_of);
 	buffer_fini(&r.inlined);
 	if (err)
 		profile_free(r.p);
@@ -440,18 +418,32 @@ static int perf_script_read(FILE *f, const char *name, struct profile **ret_prof
 	return err;
 }
 
-/* Does the first line that is not a comment begin a sample? */
+/*
+ * Does the first line that is not a comment begin a sample? A line without a time is too much like
+ * other text: it needs a frame, on itself or on the next line.
+ */
 static bool perf_script_is(const char *data, size_t size)
 {
 	const char *end = data + size;
+	bool needs_frame = false;
 
 	while (data < end) {
 		const char *newline = memchr(data, '\n', (size_t)(end - data));
-		size_t n = newline ? (size_t)(newline - data) : (size_t)(end - data);
-		struct head h;
+		struct slice line = { data, newline ? (size_t)(newline - data) : (size_t)(end - data) };
+		struct perf_script_frame frame;
+		struct perf_script_head h;
 
-		if (n && *data != '#' && trim((struct text){ data, n }).n)
-			return !memchr(data, '\0', n) && parse_head((struct text){ data, n }, &h);
+		if (line.n && memchr(line.s, '\0', line.n))
+			return false;
+		if (needs_frame)
+			return perf_script_parse_frame(line, &frame);
+		if (line.n && *data != '#' && slice_trim(line).n) {
+			if (!perf_script_parse_head(line, &h))
+				return false;
+			if (h.has_time || perf_script_parse_frame(h.rest, &frame))
+				return true;
+			needs_frame = true;
+		}
 		if (!newline)
 			return false;
 		data = newline + 1;

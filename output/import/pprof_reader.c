@@ -16,66 +16,76 @@
 #include "core/profile/column.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
-#include "output/codec/column_units.h"
 #include "output/codec/pprof_fields.h"
 #include "output/import/named_frames.h"
 #include "output/import/pprof_tables.h"
+#include "output/import/pprof_values.h"
 #include "output/codec/protobuf.h"
 #include "output/tree/tree.h"
 
 #define MAX_SIZE ((size_t)2 << 30)
 #define MAX_SPREAD ((uint64_t)1 << 22) /* samples made by splitting sums */
 
-enum { MAX_TYPES = 64, MAX_FRAMES = 1 << 16, USE_NONE = NR_COLUMNS, USE_SAMPLES };
+enum { MAX_FRAMES = 1 << 16, MAX_LABELS = 16 };
 
 struct reader {
 	struct pprof_tables tables;
 	struct profile *p;
 	const char *name;
-	int use[MAX_TYPES]; /* per value: an enum profile_column or USE_ */
+	struct pprof_values columns;
 	uint64_t spread;    /* samples made so far by splitting, at most MAX_SPREAD */
 	bool spread_ended;
 	/* The sample that is read: */
-	uint32_t *frames;
-	size_t nr_frames, frames_capacity;
-	uint64_t values[MAX_TYPES];
+	uint32_t *frames; /* leaf first */
+	uint8_t *cuts;	  /* enum pprof_cut of each */
+	size_t nr_frames, frames_capacity, cuts_capacity;
+	uint64_t values[PPROF_MAX_VALUES];
 	size_t nr_values;
 	uint32_t thread;
+	uint32_t labels[MAX_LABELS]; /* strings: keys of labels that are left out */
+	size_t nr_labels;
 };
 
-static bool pprof_is(const char *data, size_t size)
+/* Is the field at the cursor one that the end of the data cuts off? */
+static bool is_cut_off(struct cursor at)
 {
-	struct cursor at = { .at = (const uint8_t *)data, .end = (const uint8_t *)data + size };
-	struct protobuf_field f, inner;
-	int nr = 0;
+	uint64_t tag, length;
 
-	/* A profile begins with a sample type, two small numbers. No text begins like that. */
-	if (protobuf_next(&at, &f) <= 0 || f.number != PPROF_SAMPLE_TYPE || !f.is_bytes)
+	if (!cursor_get(&at, &tag))
+		return cursor_left(&at) < 10;
+	if (tag >> 3 == 0 || tag >> 3 > PPROF_DOC_URL)
 		return false;
-	while (protobuf_next(&f.bytes, &inner) > 0)
-		nr += (inner.number == PPROF_VALUE_TYPE_TYPE ||
-		       inner.number == PPROF_VALUE_TYPE_UNIT) &&
-		      !inner.is_bytes;
-	if (!nr || cursor_left(&f.bytes))
-		return false;
-	return protobuf_next(&at, &f) > 0 && f.number <= PPROF_DEFAULT_SAMPLE_TYPE + 1;
+	if (!cursor_get(&at, &length))
+		return cursor_left(&at) < 10;
+	return (tag & 7) == 2 && length > cursor_left(&at);
 }
 
-/* ---- which values of a sample are read */
-
-static void type_of(struct reader *r, struct cursor at, uint32_t *ret_type, uint32_t *ret_unit)
+/*
+ * Fields may come in any order, so each must have the type that its number asks for, up to where
+ * the data is cut off. Text can happen to look like that, but a profile without any control
+ * character cannot be written.
+ */
+static bool pprof_is(const char *data, size_t size)
 {
+	static const bool is_message[PPROF_DOC_URL + 1] = {
+		[PPROF_SAMPLE_TYPE] = true, [PPROF_SAMPLE] = true,   [PPROF_MAPPING] = true,
+		[PPROF_LOCATION] = true,    [PPROF_FUNCTION] = true, [PPROF_STRING_TABLE] = true,
+		[PPROF_PERIOD_TYPE] = true,
+	};
+	struct cursor at = { .at = (const uint8_t *)data, .end = (const uint8_t *)data + size };
+	struct cursor field = at;
 	struct protobuf_field f;
+	bool any = false, any_control = false;
 
-	*ret_type = *ret_unit = 0;
-	while (protobuf_next(&at, &f) > 0) {
-		if (f.is_bytes)
-			continue;
-		if (f.number == PPROF_VALUE_TYPE_TYPE)
-			*ret_type = pprof_string(&r->tables, r->p, f.value);
-		else if (f.number == PPROF_VALUE_TYPE_UNIT)
-			*ret_unit = pprof_string(&r->tables, r->p, f.value);
-	}
+	for (size_t i = 0; i < size && !any_control; i++)
+		any_control = (uint8_t)data[i] < ' ' && !memchr("\t\n\v\f\r", data[i], 5);
+	if (!any_control)
+		return false;
+	for (; protobuf_next(&at, &f) > 0; field = at, any = true)
+		if (f.number > PPROF_DOC_URL ||
+		    (f.number != PPROF_COMMENT && f.is_bytes != is_message[f.number]))
+			return false;
+	return any && (!cursor_left(&field) || is_cut_off(field));
 }
 
 static bool is_text(const struct reader *r, uint32_t string, const char *text)
@@ -83,82 +93,19 @@ static bool is_text(const struct reader *r, uint32_t string, const char *text)
 	return !strcmp(profile_str(r->p, string), text);
 }
 
-static void warn_left_out(struct reader *r)
-{
-	struct buffer names = { 0 };
-
-	for (size_t i = 0; i < r->tables.nr_types; i++) {
-		uint32_t type, unit;
-
-		type_of(r, r->tables.types[i], &type, &unit);
-		if (r->use[i] == USE_NONE)
-			buffer_printf(&names, "%s%s", names.size ? ", " : "",
-				      profile_str(r->p, type));
-	}
-	if (names.size)
-		log_warning("'%s': values left out: %s", r->name, buffer_cstring(&names));
-	buffer_fini(&names);
-}
-
-/* If no value fits a column, the default one, or else the last, goes to COLUMN_COUNT. */
-static void choose_other(struct reader *r)
-{
-	size_t chosen = r->tables.nr_types - 1;
-	uint32_t want = pprof_string(&r->tables, r->p, r->tables.default_type), type, unit;
-
-	for (size_t i = 0; want && i < r->tables.nr_types; i++) {
-		type_of(r, r->tables.types[i], &type, &unit);
-		if (type == want)
-			chosen = i;
-	}
-	type_of(r, r->tables.types[chosen], &type, &unit);
-	r->use[chosen] = COLUMN_COUNT;
-	if (!is_text(r, unit, "count"))
-		log_warning("'%s': %s is in %s and is shown as a plain number", r->name,
-			    profile_str(r->p, type), profile_str(r->p, unit));
-}
-
-static int choose_types(struct reader *r)
-{
-	int samples = -1;
-	bool found = false;
-
-	if (r->tables.nr_types > MAX_TYPES)
-		return -EINVAL;
-	for (size_t i = 0; i < r->tables.nr_types; i++) {
-		uint32_t type, unit;
-		enum profile_column column;
-
-		type_of(r, r->tables.types[i], &type, &unit);
-		column = column_find(profile_str(r->p, type));
-		r->use[i] = USE_NONE;
-		if (is_text(r, type, "samples") && is_text(r, unit, "count"))
-			samples = (int)i;
-		else if (column < NR_COLUMNS && is_text(r, unit, export_column_unit(column)))
-			r->use[i] = (int)column;
-		found |= r->use[i] != USE_NONE;
-	}
-	for (size_t i = 0; i < r->tables.nr_types && samples >= 0; i++)
-		if (r->use[i] == COLUMN_CPU)
-			r->use[samples] = USE_SAMPLES;
-	if (!found && samples >= 0 && r->tables.nr_types == 1)
-		r->use[samples] = COLUMN_COUNT;
-	else if (!found)
-		choose_other(r);
-	warn_left_out(r);
-	return 0;
-}
-
 /* ---- samples */
 
 static int add_location(struct reader *r, uint64_t id)
 {
 	uint32_t frame;
-	int err = pprof_frame(&r->tables, r->p, id, &frame);
+	uint8_t cut;
+	int err = pprof_frame(&r->tables, r->p, id, &frame, &cut);
 
 	if (err || r->nr_frames == MAX_FRAMES)
 		return -EINVAL;
 	r->frames = xgrow(r->frames, &r->frames_capacity, r->nr_frames + 1, sizeof(*r->frames));
+	r->cuts = xgrow(r->cuts, &r->cuts_capacity, r->nr_frames + 1, sizeof(*r->cuts));
+	r->cuts[r->nr_frames] = cut;
 	r->frames[r->nr_frames++] = frame;
 	return 0;
 }
@@ -192,6 +139,27 @@ struct labels {
 	uint64_t pid, tid;
 };
 
+/* Notes a label that the profile has no place for; "bytes" is the size class of an allocation. */
+static void left_out_label(struct reader *r, uint32_t key)
+{
+	for (size_t i = 0; i < r->nr_labels; i++)
+		if (r->labels[i] == key)
+			return;
+	if (r->nr_labels < MAX_LABELS && key && !is_text(r, key, "bytes"))
+		r->labels[r->nr_labels++] = key;
+}
+
+static void warn_of_labels(const struct reader *r)
+{
+	struct buffer names = { 0 };
+
+	for (size_t i = 0; i < r->nr_labels; i++)
+		buffer_printf(&names, "%s%s", i ? ", " : "", profile_str(r->p, r->labels[i]));
+	if (names.size)
+		log_warning("'%s': labels left out: %s", r->name, buffer_cstring(&names));
+	buffer_fini(&names);
+}
+
 static void add_label(struct reader *r, struct cursor at, struct labels *labels)
 {
 	struct protobuf_field f;
@@ -206,14 +174,20 @@ static void add_label(struct reader *r, struct cursor at, struct labels *labels)
 		else if (f.number == PPROF_LABEL_NUM)
 			number = f.value;
 	}
-	if (is_text(r, key, "thread") || is_text(r, key, "comm") || is_text(r, key, "thread_name"))
+	if (text && !number)
+		number = strtoull(profile_str(r->p, text), NULL, 10);
+	if (is_text(r, key, "thread") || is_text(r, key, "comm") ||
+	    is_text(r, key, "thread_name") || is_text(r, key, "thread name")) {
 		labels->comm = text;
-	else if (is_text(r, key, "pid") || is_text(r, key, "process_id"))
+	} else if (is_text(r, key, "pid") || is_text(r, key, "process_id")) {
 		labels->pid = number;
-	else if (is_text(r, key, "tid") || is_text(r, key, "thread_id"))
+	} else if (is_text(r, key, "tid") || is_text(r, key, "thread_id") ||
+		   is_text(r, key, "thread id")) {
 		labels->tid = number;
-	else
+	} else {
+		left_out_label(r, key);
 		return;
+	}
 	labels->any = true;
 }
 
@@ -258,21 +232,25 @@ static void add_samples(struct reader *r, struct profile_sample *s, uint64_t wei
 static int add_sample(struct reader *r)
 {
 	struct profile_sample s = { .thread = r->thread };
-	uint64_t nr_cpu = 0; /* 0 = unknown */
+	const struct pprof_values *c = &r->columns;
+	uint64_t nr_counted = 0; /* 0 = unknown */
+	size_t cut = pprof_prune_stack(r->cuts, r->nr_frames);
 
-	s.stack = import_stack(r->p, r->frames, r->nr_frames);
+	s.stack = import_stack(r->p, r->frames + cut, r->nr_frames - cut);
 	for (size_t i = 0; i < r->nr_values; i++) {
 		if (r->values[i] > INT64_MAX)
 			return -ERANGE;
-		if (r->use[i] == USE_SAMPLES)
-			nr_cpu = r->values[i];
+		if (c->use[i] == PPROF_USE_SAMPLES)
+			nr_counted = r->values[i];
 	}
 	for (size_t i = 0; i < r->nr_values; i++) {
-		uint64_t nr = r->use[i] == COLUMN_CPU ? nr_cpu : 0;
+		uint64_t nr = c->use[i] == c->counted ? nr_counted : 0;
 
-		if (r->use[i] >= NR_COLUMNS || (!r->values[i] && !nr))
+		if (c->use[i] >= NR_COLUMNS || (!r->values[i] && !nr))
 			continue;
-		s.column = (uint8_t)r->use[i];
+		if (__builtin_mul_overflow(r->values[i], c->scale[i], &r->values[i]))
+			return -EOVERFLOW;
+		s.column = (uint8_t)c->use[i];
 		add_samples(r, &s, r->values[i], nr);
 	}
 	return 0;
@@ -314,7 +292,7 @@ static void read_meta(struct reader *r)
 
 	for (size_t i = 0; i < r->tables.nr_comments; i++)
 		read_comment(r, &r->tables.comments[i]);
-	type_of(r, r->tables.period_type, &type, &unit);
+	pprof_value_type(&r->tables, r->p, r->tables.period_type, &type, &unit);
 	if (is_text(r, type, "cpu") && is_text(r, unit, "nanoseconds") && r->tables.period)
 		m->freq_hz = (uint32_t)((1000000000 + r->tables.period / 2) / r->tables.period);
 	m->start_realtime_ns = r->tables.time_ns;
@@ -328,8 +306,12 @@ static void read_meta(struct reader *r)
 
 static int read_profile(struct reader *r)
 {
-	int err = choose_types(r);
+	int err = pprof_choose_values(&r->columns, &r->tables, r->p, r->name);
 
+	pprof_prune_init(&r->tables.prune,
+			 profile_str(r->p, pprof_string(&r->tables, r->p, r->tables.drop_frames)),
+			 profile_str(r->p, pprof_string(&r->tables, r->p, r->tables.keep_frames)),
+			 r->name);
 	for (size_t i = 0; !err && i < r->tables.nr_samples; i++) {
 		err = read_sample(r, r->tables.samples[i]);
 		if (!err)
@@ -338,9 +320,14 @@ static int read_profile(struct reader *r)
 	if (!err && r->spread_ended)
 		log_warning("'%s' counts more than %llu samples: some sums became one sample",
 			    r->name, (unsigned long long)MAX_SPREAD);
-	if (!err)
-		read_meta(r);
-	return err;
+	if (!err && r->tables.nr_repaired)
+		log_warning("'%s': strings that are not UTF-8 were repaired: %zu", r->name,
+			    r->tables.nr_repaired);
+	if (err)
+		return err;
+	warn_of_labels(r);
+	read_meta(r);
+	return 0;
 }
 
 static int report(const char *name, int err)
@@ -352,17 +339,21 @@ static int report(const char *name, int err)
 			  "read '%s': it has negative values, so it is the difference of two "
 			  "profiles",
 			  name);
+	else if (err == -EOVERFLOW)
+		log_error(0, "read '%s': a value is too large", name);
 	else
 		log_error(-err, "read '%s'", name);
 	return err;
 }
 
-static int pprof_read(FILE *f, const char *name, struct profile **ret_profile)
+static int pprof_read(FILE *f, const char *name, const struct import_opts *opts,
+		struct profile **ret_profile)
 {
 	struct reader r = { .name = name };
 	struct buffer data = { 0 };
 	int err = buffer_add_file(&data, f, MAX_SIZE);
 
+	(void)opts;
 	if (!err)
 		err = pprof_tables_init(&r.tables, data.data, data.size);
 	if (!err) {
@@ -370,6 +361,7 @@ static int pprof_read(FILE *f, const char *name, struct profile **ret_profile)
 		err = read_profile(&r);
 		pprof_tables_fini(&r.tables);
 		free(r.frames);
+		free(r.cuts);
 	}
 	buffer_fini(&data);
 	if (err) {
@@ -382,6 +374,7 @@ static int pprof_read(FILE *f, const char *name, struct profile **ret_profile)
 
 const struct importer import_pprof = {
 	.name = "pprof",
+	.unnamed = true,
 	.is = pprof_is,
 	.read = pprof_read,
 };

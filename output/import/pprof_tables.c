@@ -11,10 +11,12 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/buffer.h"
 #include "core/profile/profile.h"
 #include "output/import/named_frames.h"
 #include "output/codec/pprof_fields.h"
 #include "output/codec/protobuf.h"
+#include "output/codec/utf8.h"
 
 enum { MAX_LINES = 4096 }; /* functions inlined at one address */
 
@@ -64,6 +66,8 @@ static int add_field(struct pprof_tables *t, const struct protobuf_field *f)
 	case PPROF_DURATION_NANOS: t->duration_ns = f->value; return 0;
 	case PPROF_PERIOD: t->period = f->value; return 0;
 	case PPROF_DEFAULT_SAMPLE_TYPE: t->default_type = f->value; return 0;
+	case PPROF_DROP_FRAMES: t->drop_frames = f->value; return 0;
+	case PPROF_KEEP_FRAMES: t->keep_frames = f->value; return 0;
 	}
 	if (!f->is_bytes)
 		return 0;
@@ -76,6 +80,7 @@ static int add_field(struct pprof_tables *t, const struct protobuf_field *f)
 		return 0;
 	case PPROF_STRING_TABLE:
 		list_cursor(&t->strings, &t->nr_strings, &t->strings_capacity, f->bytes);
+		t->nr_repaired += !utf8_is_valid((const char *)f->bytes.at, cursor_left(&f->bytes));
 		return 0;
 	case PPROF_PERIOD_TYPE: t->period_type = f->bytes; return 0;
 	case PPROF_MAPPING: return add_entry(&t->mappings, f->bytes);
@@ -141,14 +146,27 @@ void pprof_tables_fini(struct pprof_tables *t)
 	free(t->types);
 	free(t->samples);
 	free(t->comments);
+	pprof_prune_fini(&t->prune);
 	*t = (struct pprof_tables){ 0 };
 }
 
 uint32_t pprof_string(const struct pprof_tables *t, struct profile *p, uint64_t id)
 {
+	struct buffer repaired = { 0 };
+	const char *s;
+	uint32_t string;
+	size_t n;
+
 	if (id >= t->nr_strings)
 		return 0;
-	return profile_string(p, (const char *)t->strings[id].at, cursor_left(&t->strings[id]));
+	s = (const char *)t->strings[id].at;
+	n = cursor_left(&t->strings[id]);
+	if (utf8_is_valid(s, n))
+		return profile_string(p, s, n);
+	utf8_add_repaired(&repaired, s, n);
+	string = profile_string(p, repaired.data, repaired.size);
+	buffer_fini(&repaired);
+	return string;
 }
 
 struct mapping {
@@ -285,7 +303,22 @@ static int read_location(struct cursor at, struct location *l)
 	return status;
 }
 
-int pprof_frame(struct pprof_tables *t, struct profile *p, uint64_t id, uint32_t *ret_frame)
+/* `functions` is outermost first. Returns how many are left, and what is cut off the stack. */
+static size_t cut_functions(const struct pprof_tables *t, const struct profile *p,
+			    const struct import_function *functions, size_t nr, uint8_t *ret_cut)
+{
+	*ret_cut = PPROF_CUT_NOTHING;
+	for (size_t i = 0; i < nr && t->prune.drops; i++) {
+		if (!pprof_prune_drops(&t->prune, profile_str(p, functions[i].name)))
+			continue;
+		*ret_cut = i ? PPROF_CUT_BELOW : PPROF_CUT_FRAME;
+		return i ? i : nr;
+	}
+	return nr;
+}
+
+int pprof_frame(struct pprof_tables *t, struct profile *p, uint64_t id, uint32_t *ret_frame,
+		uint8_t *ret_cut)
 {
 	struct pprof_entry *entry = find(&t->locations, id);
 	struct import_function *functions = NULL;
@@ -297,6 +330,7 @@ int pprof_frame(struct pprof_tables *t, struct profile *p, uint64_t id, uint32_t
 		return -EINVAL;
 	if (entry->frame) {
 		*ret_frame = entry->frame - 1;
+		*ret_cut = entry->cut;
 		return 0;
 	}
 	l = xmalloc(sizeof(*l));
@@ -310,7 +344,10 @@ int pprof_frame(struct pprof_tables *t, struct profile *p, uint64_t id, uint32_t
 	for (size_t i = 0; !err && i < l->nr_lines; i++)
 		err = read_line(t, p, l->lines[l->nr_lines - 1 - i], &m, &functions[i]);
 	if (!err) {
-		*ret_frame = make_frame(p, &m, l->address, functions, l->nr_lines);
+		size_t nr = cut_functions(t, p, functions, l->nr_lines, &entry->cut);
+
+		*ret_frame = make_frame(p, &m, l->address, functions, nr);
+		*ret_cut = entry->cut;
 		entry->frame = *ret_frame + 1;
 	}
 	free(functions);

@@ -27,6 +27,7 @@ enum { MAX_DEPTH = 1 << 16, MAX_STACK_FRAMES = 1 << 28 };
 /* One profile of the file: a thread or a run of a program. */
 struct track {
 	bool is_evented, has_thread;
+	bool is_ours; /* sprof wrote it */
 	uint32_t name; /* string */
 	double scale;  /* ns per unit of its values; 1 if they are not times */
 	uint8_t column;
@@ -293,6 +294,7 @@ static void read_unit(struct reader *r, struct track *t)
 
 static void read_track_extras(struct reader *r, struct track *t)
 {
+	t->is_ours = true;
 	json_enter(&r->json, '{');
 	while (json_key(&r->json, &r->key)) {
 		if (is_key(r, "column")) {
@@ -332,6 +334,7 @@ static void add_samples(struct reader *r, const struct track *t)
 		s.stack = profile_stack(r->p, t->stacks + first, t->ends[i] - first);
 		profile_add_sample(r->p, &s);
 		first = t->ends[i];
+		r->p->meta.weighted |= !t->is_ours && t->weights[i] != *t->weights;
 	}
 }
 
@@ -420,12 +423,14 @@ static int finish(struct reader *r, const struct buffer *data)
 	return -EINVAL;
 }
 
-static int speedscope_read(FILE *f, const char *name, struct profile **ret_profile)
+static int speedscope_read(FILE *f, const char *name, const struct import_opts *opts,
+		struct profile **ret_profile)
 {
 	struct reader r = { .name = name };
 	struct buffer data = { 0 };
 	int err = buffer_add_file(&data, f, MAX_SIZE);
 
+	(void)opts;
 	if (err) {
 		log_error(-err, "read '%s'", name);
 		buffer_fini(&data);

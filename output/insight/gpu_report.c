@@ -187,23 +187,20 @@ static bool fill_api(struct grid *g, const struct profile *p)
 		{ "pid", NULL, false },	     { "name", "Function", true },
 	};
 	const struct fact_gpu_api *all, **rows;
-	uint64_t totals[2] = { 0 };
+	uint64_t total = 0;
 	size_t nr;
 
 	all = facts_rows(p, FACT_GPU_API, &nr);
 	rows = xcalloc(nr + 1, sizeof(*rows));
 	for (size_t i = 0; i < nr; i++) {
 		rows[i] = &all[i];
-		totals[all[i].runtime != 0] += all[i].total_ns;
+		total += all[i].total_ns;
 	}
 	qsort(rows, nr, sizeof(*rows), by_call_time);
 	grid_init(g, columns, ARRAY_SIZE(columns));
 	for (size_t i = 0; i < nr; i++) {
-		/*
-		 * Calls of the runtime make calls of the driver, so a call's share is of its own
-		 * kind only.
-		 */
-		grid_share(g, rows[i]->total_ns, totals[rows[i]->runtime != 0]);
+		/* no call is counted in two rows: the driver's, made by the runtime, in one */
+		grid_share(g, rows[i]->total_ns, total);
 		grid_time(g, rows[i]->total_ns);
 		grid_count(g, rows[i]->calls);
 		grid_time(g, number_scale(rows[i]->total_ns, 1, rows[i]->calls));
@@ -303,6 +300,7 @@ static bool is_loss(const char *counter)
 {
 	static const char *const losses[] = {
 		"activities without a time",
+		"activities not begun at the end",
 		"activities dropped by CUPTI",
 		"activities discarded",
 		"activities not readable",
@@ -317,6 +315,7 @@ static bool is_loss(const char *counter)
 		"rings given up",
 		"sums that made no sense",
 		"activities too late for their place",
+		COUNTER_WITHOUT_RECORD,
 		COUNTER_RUNS_LEFT_OUT,
 	};
 
@@ -334,6 +333,10 @@ void gpu_report_add_trust(struct buffer *b, const struct profile *p)
 	size_t nr;
 
 	c = facts_rows(p, FACT_GPU_COUNTER, &nr);
+	for (size_t i = 0; i < nr; i++)
+		if (c[i].value && !strcmp(str(p, c[i].name), COUNTER_STILL_RUNNING))
+			buffer_printf(b, "still running at the end: %llu, counted up to then\n",
+				      (unsigned long long)c[i].value);
 	for (size_t i = 0; i < nr; i++) {
 		if (!c[i].value || !is_loss(str(p, c[i].name)))
 			continue;

@@ -9,6 +9,7 @@
 
 #include "core/base/alloc.h"
 #include "core/profile/column.h"
+#include "output/insight/gpu_hints.h"
 #include "output/insight/hint_rules.h"
 #include "output/tree/naming.h"
 #include "output/text/number.h"
@@ -22,6 +23,7 @@ struct finder {
 	uint32_t *marks;	      /* by function */
 	uint32_t *rules;	      /* by stack: a bit for each rule that matches */
 	uint32_t (*where)[MAX_RULES]; /* by stack and rule: the function to name, 0 = none */
+	uint32_t *innermost;	      /* by stack: the innermost function of the program */
 	uint32_t *functions;	      /* of the current stack, root first */
 	size_t nr_functions, capacity;
 };
@@ -120,12 +122,14 @@ static void look_at_stacks(struct finder *f)
 
 	f->rules = xcalloc(p->nr_stacks + 1, sizeof(*f->rules));
 	f->where = xcalloc(p->nr_stacks + 1, sizeof(*f->where));
+	f->innermost = xcalloc(p->nr_stacks + 1, sizeof(*f->innermost));
 	for (size_t i = 0; i < p->nr_samples; i++)
 		used[p->samples[i].stack] = true;
 	for (size_t i = 0; i < p->nr_stacks; i++) {
 		if (!used[i])
 			continue;
 		list_functions(f, &p->stacks[i]);
+		f->innermost[i] = find_where(f, f->nr_functions);
 		for (int r = 0; hint_rules[r].code; r++) {
 			size_t at = find_rule(f, &hint_rules[r]);
 
@@ -248,6 +252,28 @@ static void ask_rule(const struct finder *f, int rule, struct hints *hints)
 	}
 }
 
+static uint32_t where_of_stack(const void *context, uint32_t stack)
+{
+	const struct finder *f = context;
+
+	return f->innermost[stack];
+}
+
+static void add_gpu_hints(struct finder *f, struct hints *hints)
+{
+	uint64_t *weights = xcalloc(f->names.nr, sizeof(*weights));
+	struct hint found[MAX_GPU_HINTS];
+	uint32_t where[MAX_GPU_HINTS];
+	size_t nr = gpu_hints_find(f->p, where_of_stack, f, weights, (uint32_t)f->names.nr, found,
+				   where);
+
+	for (size_t i = 0; i < nr; i++) {
+		found[i].where = xstrdup(where[i] ? f->names.list[where[i]].name : "");
+		hints->list[hints->nr++] = found[i];
+	}
+	free(weights);
+}
+
 static int by_share(const void *a, const void *b)
 {
 	const struct hint *x = a, *y = b;
@@ -260,17 +286,19 @@ void hints_init(struct hints *hints, const struct profile *p)
 {
 	struct finder f = { .p = p };
 
-	*hints = (struct hints){ .list = xcalloc(MAX_RULES, sizeof(*hints->list)) };
+	*hints = (struct hints){ .list = xcalloc(MAX_RULES + MAX_GPU_HINTS, sizeof(*hints->list)) };
 	naming_init(&f.names, p);
 	mark_functions(&f);
 	look_at_stacks(&f);
 	for (int r = 0; hint_rules[r].code; r++)
 		ask_rule(&f, r, hints);
+	add_gpu_hints(&f, hints);
 	qsort(hints->list, hints->nr, sizeof(*hints->list), by_share);
 	tree_functions_fini(&f.names);
 	free(f.marks);
 	free(f.rules);
 	free(f.where);
+	free(f.innermost);
 	free(f.functions);
 }
 

@@ -22,6 +22,7 @@ struct hint {
 	const char *code;	    /* for programs: never changes */
 	const char *title, *remedy; /* for people */
 	enum profile_column column;
+	const char *of; /* what it is an exact share of; NULL: of the samples of the column */
 	uint64_t weight, whole; /* in the hint, and of all samples of that column */
 	uint64_t samples, whole_samples;
 	uint32_t min_percent; /* the share from which the hint is given */

@@ -25,13 +25,16 @@ static void add_hint(struct buffer *b, const struct hint *h, const struct hints_
 		buffer_add_string(b, opts->unicode ? " \xc2\xb1 " : " +- ");
 		number_add_percent(b, margin_of(h), h->whole_samples);
 	}
-	buffer_printf(b, " of the %s: %s\n", h->column == COLUMN_COUNT ? "samples" : info->title,
+	buffer_printf(b, " of the %s: %s\n",
+		      h->of			  ? h->of
+		      : h->column == COLUMN_COUNT ? "samples"
+						  : info->title,
 		      h->title);
 	buffer_add_string(b, "  evidence: ");
 	number_add_value(b, h->column, h->weight);
 	buffer_add_string(b, " of ");
 	number_add_value(b, h->column, h->whole);
-	if (info->unit != UNIT_COUNT)
+	if (info->unit != UNIT_COUNT && !h->of)
 		buffer_printf(b, ", %" PRIu64 " %s", h->samples,
 			      column_events_name(info, h->samples));
 	if (*h->where) {

@@ -61,7 +61,7 @@ static const char *unit_name(const struct summary *s)
 	case UNIT_BYTES: return "bytes";
 	case UNIT_COUNT: break;
 	}
-	return NULL;
+	return s->column == COLUMN_EVENTS ? "events" : NULL;
 }
 
 static void add_head(struct buffer *b, const struct summary *s, const char *key, const char *by)

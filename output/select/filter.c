@@ -42,6 +42,7 @@ struct filter {
 	size_t nr_pids, pids_capacity;
 	uint64_t from_ns, to_ns;
 	bool hides_noise, holds_gil;
+	char *event; /* NULL: the event with the most samples */
 };
 
 struct filter *filter_new(void)
@@ -68,6 +69,7 @@ void filter_free(struct filter *f)
 	free_comms(f->threads, f->nr_threads);
 	free_comms(f->comms, f->nr_comms);
 	free(f->pids);
+	free(f->event);
 	free(f);
 }
 
@@ -89,6 +91,17 @@ int filter_add_rule(struct filter *f, enum filter_rule rule, const char *text, c
 	err = pattern_init(&r->pattern, text, why, why_size);
 	f->nr_rules += !err;
 	return err;
+}
+
+void filter_set_event(struct filter *f, const char *event)
+{
+	free(f->event);
+	f->event = xstrdup(event);
+}
+
+const char *filter_event(const struct filter *f)
+{
+	return f->event;
 }
 
 void filter_hide_noise(struct filter *f)

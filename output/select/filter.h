@@ -49,6 +49,13 @@ void filter_set_to(struct filter *filter, uint64_t to_ns);
 bool filter_has_no_time(const struct filter *filter);
 
 /*
+ * Keep only samples of this event, of a profile that has several. filter_apply() does not do that:
+ * the reader of the file does. NULL = the event with the most samples.
+ */
+void filter_set_event(struct filter *filter, const char *event);
+const char *filter_event(const struct filter *filter);
+
+/*
  * Applies all rules to the profile. 0, or -ENODATA if the profile lacks what a rule needs, named in
  * *ret_lacks ("times", "threads", ...); the profile is then unchanged.
  */

@@ -1,10 +1,11 @@
 /*
- * The list of wrappers. An entry without a function means every function of the file. A new entry
- * needs to be a function that does nothing but call another.
+ * The lists of wrappers, of Python and of its interpreter. An entry without a function means every
+ * function of the file. A new entry needs to be a function that does nothing but call another.
  */
 #include "output/select/noise.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "core/profile/profile.h"
 #include "output/tree/python_name.h"
@@ -41,8 +42,79 @@ static const struct {
 	{ "pluggy/_execution.py", "_multicall" },
 };
 
+/*
+ * Functions of CPython that run its bytecode or pass a call on, by the start of their names. Names
+ * that others use too count only in a module that is known to be an interpreter.
+ */
+static const struct {
+	const char *start;
+	bool only_in_interpreter;
+} calls[] = {
+	{ "_PyEval_Eval", false },
+	{ "_PyEval_Vector", false },
+	{ "PyEval_EvalCode", false },
+	{ "_PyObject_Call", false },
+	{ "PyObject_Call", false },
+	{ "_PyObject_FastCall", false },
+	{ "_PyObject_MakeTpCall", false },
+	{ "_PyObject_Vectorcall", false },
+	{ "PyObject_Vectorcall", false },
+	{ "_PyFunction_Vectorcall", false },
+	{ "PyVectorcall_", false },
+	{ "_PyVectorcall_", false },
+	{ "_PyRun_", false },
+	{ "PyRun_", false },
+	{ "pymain_", false },
+	{ "Py_RunMain", false },
+	{ "Py_BytesMain", false },
+	{ "cfunction_", true },
+	{ "method_vectorcall", true },
+	{ "vectorcall_", true },
+	{ "slot_tp_call", true },
+	{ "partial_vectorcall", true },
+	{ "partial_call", true },
+	{ "pyrun_", true },
+	{ "run_mod", true },
+	{ "run_eval_code_obj", true },
+	{ "object_vacall", true },
+	{ "function_code_fastcall", true },
+	{ "type_call", true },
+	{ "main", true },
+};
+
+static bool starts(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+/* "python3.11+0x512cc0": a function of a stripped interpreter. */
+static bool is_unnamed(const struct tree_function *f)
+{
+	size_t length = strlen(f->module);
+
+	return length && starts(f->name, f->module) && starts(f->name + length, "+0x");
+}
+
+static bool is_native_noise(const struct tree_function *f)
+{
+	bool in_interpreter = starts(f->module, "python3") || starts(f->module, "libpython3");
+
+	/* ctypes: a call from Python, through libffi */
+	if (starts(f->module, "_ctypes.") || starts(f->module, "libffi.so"))
+		return true;
+	if (in_interpreter && is_unnamed(f))
+		return true;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		if (starts(f->name, calls[i].start) &&
+		    (in_interpreter || (!*f->module && !calls[i].only_in_interpreter)))
+			return true;
+	return false;
+}
+
 bool noise_is(const struct tree_function *f)
 {
+	if (f->kind == FUNCTION_NATIVE || f->kind == FUNCTION_UNKNOWN)
+		return is_native_noise(f);
 	if (f->kind != FUNCTION_PYTHON)
 		return false;
 	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++)

@@ -10,7 +10,8 @@
 struct tree_function;
 
 /*
- * True for the import system, runpy, contextlib, functools, and the wrappers of PyTorch and pytest.
+ * True for the import system, runpy, contextlib, functools, and the wrappers of PyTorch and pytest;
+ * and for what calls and runs Python code in CPython itself, and for ctypes.
  */
 bool noise_is(const struct tree_function *f);
 

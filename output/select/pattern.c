@@ -75,9 +75,8 @@ static const char *too_costly(const char *text)
 	return NULL;
 }
 
-int pattern_compile(regex_t *regex, const char *text, char *why, size_t why_size)
+static int compile(regex_t *regex, const char *text, int flags, char *why, size_t why_size)
 {
-	int flags = REG_EXTENDED | REG_NOSUB | (has_capital(text) ? 0 : REG_ICASE);
 	const char *cost = too_costly(text);
 	int err;
 
@@ -85,11 +84,34 @@ int pattern_compile(regex_t *regex, const char *text, char *why, size_t why_size
 		snprintf(why, why_size, "%s", cost);
 		return -E2BIG;
 	}
-	err = regcomp(regex, text, flags);
+	err = regcomp(regex, text, REG_EXTENDED | REG_NOSUB | flags);
 	if (!err)
 		return 0;
 	regerror(err, regex, why, why_size);
 	return -EINVAL;
+}
+
+int pattern_compile(regex_t *regex, const char *text, char *why, size_t why_size)
+{
+	return compile(regex, text, has_capital(text) ? 0 : REG_ICASE, why, why_size);
+}
+
+/* The C library takes exponential time where a back reference does not match. */
+static bool has_back_reference(const char *s)
+{
+	for (; *s; s++)
+		if (*s == '\\' && s[1] && isdigit((unsigned char)*++s))
+			return true;
+	return false;
+}
+
+int pattern_compile_untrusted(regex_t *regex, const char *text, char *why, size_t why_size)
+{
+	if (has_back_reference(text)) {
+		snprintf(why, why_size, "a back reference");
+		return -EINVAL;
+	}
+	return compile(regex, text, 0, why, why_size);
 }
 
 int pattern_init(struct pattern *p, const char *text, char *why, size_t why_size)

@@ -31,4 +31,7 @@ bool pattern_fits(const struct pattern *p, const struct tree_function *f);
 /* Compiles an expression with the same rules, but without prefixes. */
 int pattern_compile(regex_t *regex, const char *text, char *why, size_t why_size);
 
+/* Compiles an expression that a file holds: case matters, and back references are an error. */
+int pattern_compile_untrusted(regex_t *regex, const char *text, char *why, size_t why_size);
+
 #endif

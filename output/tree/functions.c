@@ -13,6 +13,7 @@
 #include "core/base/path.h"
 #include "core/profile/intern.h"
 #include "core/profile/profile.h"
+#include "core/profile/repeat_marker.h"
 #include "output/text/text.h"
 
 /* Names that are not strings of the profile. */
@@ -176,8 +177,13 @@ static uint32_t intern_unnamed(struct builder *b, uint32_t frame)
 	uint32_t entry;
 	bool is_new;
 
-	if (m->kind == MODULE_MARKER)
-		key = (struct key){ NAME_MARKER, (uint32_t)f->address, FUNCTION_MARKER };
+	if (m->kind == MODULE_MARKER) {
+		uint64_t marker = f->address;
+
+		if (repeat_marker_is(marker))
+			marker = repeat_marker_class(marker);
+		key = (struct key){ NAME_MARKER, (uint32_t)marker, FUNCTION_MARKER };
+	}
 	entry = intern(b, &key, &is_new);
 	if (is_new) {
 		struct entry *e = &b->entries[entry];

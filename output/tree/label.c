@@ -19,7 +19,7 @@
 
 #define ELLIPSIS "\xe2\x80\xa6"
 
-enum { SHORTEST_ELLIDED = 5 }; /* columns: "ab…yz" */
+enum { FEWEST = 8 }; /* columns of a name that say anything */
 
 struct scan {
 	const char *s;
@@ -170,6 +170,29 @@ struct label_name label_name_of(const struct tree_function *f)
 	return n;
 }
 
+static bool joins(char ch)
+{
+	return strchr("_.:/+-", ch) != NULL;
+}
+
+/*
+ * Appends "…call_main" for "__libc_start_call_main": names of one program begin alike, and differ
+ * at their end. The cut lies between words if that leaves enough.
+ */
+static void add_end(struct buffer *b, const char *s, size_t n, size_t columns)
+{
+	size_t start = n - text_tail(s, n, columns - 1);
+
+	for (size_t i = start; i < n; i++) {
+		if (i && joins(s[i - 1]) && !joins(s[i]) && text_columns(s + i, n - i) >= FEWEST) {
+			start = i;
+			break;
+		}
+	}
+	buffer_add_string(b, ELLIPSIS);
+	buffer_add(b, s + start, n - start);
+}
+
 void label_add_texts(struct buffer *b, const struct label_name *name,
 		     const struct buffer *total_text, const struct buffer *self_text,
 		     size_t columns)
@@ -184,14 +207,8 @@ void label_add_texts(struct buffer *b, const struct label_name *name,
 		buffer_add(b, name->text, name->size);
 	else if (short_columns <= columns)
 		buffer_add(b, short_name, name->short_size);
-	else if (columns >= SHORTEST_ELLIDED) {
-		size_t head = text_head(short_name, name->short_size, columns / 2);
-		size_t tail = text_tail(short_name, name->short_size, (columns - 1) / 2);
-
-		buffer_add(b, short_name, head);
-		buffer_add_string(b, ELLIPSIS);
-		buffer_add(b, short_name + name->short_size - tail, tail);
-	}
+	else if (columns > FEWEST)
+		add_end(b, short_name, name->short_size, columns);
 	if (full + with_self <= columns || short_columns + with_total <= columns)
 		buffer_add(b, total_text->data, total_text->size);
 	if (full + with_self <= columns || short_columns + with_self <= columns)

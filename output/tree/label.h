@@ -31,8 +31,8 @@ size_t label_without_place(const char *s, size_t n);
 void label_short(const char *s, size_t n, uint8_t kind, size_t *ret_start, size_t *ret_size);
 
 /*
- * Appends the first of "name 41% · self 12%", "short 41% · self 12%", "short 41%", "short", "sh…rt"
- * that fits in `columns`, or nothing.
+ * Appends the first of "name 41% · self 12%", "short 41% · self 12%", "short 41%", "short" and
+ * "…of_short" that fits in `columns`, or nothing.
  */
 void label_add(struct buffer *b, const struct label_name *name, uint64_t total, uint64_t self,
 	       uint64_t whole, size_t columns);

@@ -38,8 +38,10 @@ static void count_markers(struct summary *s, const struct tree *tree)
 
 		if (f->kind != FUNCTION_MARKER || i < end)
 			continue;
-		end = tree->nodes[i].end;
 		marker = marker_from_name(f->name, strlen(f->name));
+		if (marker == MARKER_REPEATED)
+			continue; /* nothing is missing */
+		end = tree->nodes[i].end;
 		if (marker >= 0 && marker != MARKER_NO_KERNEL_STACK)
 			s->incomplete_by[marker] += tree_events_of(tree, &tree->nodes[i]).total;
 	}
@@ -152,7 +154,9 @@ void summary_add_trust(struct buffer *b, const struct summary *s)
 		number_add_percent(b, s->filtered, s->filtered + s->total);
 		buffer_add_char(b, ')');
 	}
-	if (s->info->exact) {
+	if (s->info->sums) {
+		buffer_add_string(b, ", sums of another profiler");
+	} else if (s->info->exact) {
 		buffer_add_string(b, ", every one counted");
 	} else if (s->samples) {
 		/* 1%: about the smallest share of the samples that people still act on. */
@@ -191,6 +195,39 @@ void summary_add_origin(struct buffer *b, const struct summary *s)
 	}
 	if (*s->source)
 		buffer_printf(b, "%s%s", separator, s->source);
+}
+
+/* Words for the error that sampling leaves in a share of 10%, at a confidence of 95%. */
+static void add_error(struct buffer *b, const struct summary *s)
+{
+	double margin = 1.96 * sqrt(0.1 * 0.9 / (double)s->samples);
+	uint64_t least = margin < 0.1 ? (uint64_t)llround((0.1 - margin) * 1e6) : 0;
+
+	buffer_add_string(b, " \xc2\xb7 10% on a box means ");
+	number_add_percent(b, least, 1000000);
+	buffer_add_string(b, " to ");
+	number_add_percent(b, (uint64_t)llround((0.1 + margin) * 1e6), 1000000);
+}
+
+void summary_add_whole(struct buffer *b, const struct summary *s)
+{
+	bool samples = s->info->counted_by == s->column && !s->info->exact;
+	const char *what = samples ? column_events_name(s->info, s->samples) : s->info->title;
+
+	summary_add_value(b, s, s->total);
+	buffer_printf(b, s->info->unit == UNIT_COUNT ? " %s" : " of %s", what);
+	if (s->duration_ns) {
+		buffer_add_string(b, " in ");
+		number_add_time(b, s->duration_ns);
+	}
+	if (s->info->exact || !s->samples)
+		return;
+	if (s->freq_hz)
+		buffer_printf(b, ", %u samples a second", s->freq_hz);
+	add_error(b, s);
+	if (*s->event || *s->source)
+		buffer_printf(b, " \xc2\xb7 %s%s%s", s->event,
+			      *s->event && *s->source ? " by " : "", s->source);
 }
 
 void summary_add_events(struct buffer *b, const struct summary *s, uint64_t events, bool unicode)

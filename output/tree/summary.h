@@ -45,6 +45,11 @@ void summary_keep_trust(struct summary *s, const struct summary *before);
 void summary_add_trust(struct buffer *b, const struct summary *s);
 /* "30.2 s at 99 Hz, cpu-clock by ebpf", "GPU time in 30.2 s"; nothing if unknown. */
 void summary_add_origin(struct buffer *b, const struct summary *s);
+/*
+ * What 100% is: "2.13 s of CPU time in 4.96 s, 999 samples a second · 10% on a box means 8.7% to
+ * 11% · cpu-clock by ebpf".
+ */
+void summary_add_whole(struct buffer *b, const struct summary *s);
 /* "12 ± 3 samples"; "12 launches" if every one was counted. Without `unicode`: +-. */
 void summary_add_events(struct buffer *b, const struct summary *s, uint64_t events, bool unicode);
 /* The same for a column of a table: "12±3", "12". */

@@ -25,7 +25,7 @@
 #include "core/portable/walk_tables.h"
 
 #define REGION_MAGIC 0x31474552464f5253ull /* "SROFREG1" */
-#define REGION_VERSION 4u
+#define REGION_VERSION 5u
 
 #define REGION_CODE_SIZE 32768u
 #define REGION_MAX_THREADS 65536u
@@ -38,7 +38,7 @@
 #define REGION_PATH_STEPS 127u
 #define REGION_STACK_SIZE 16384u /* for agent_enter() when it must not use the thread's own stack */
 
-#define REGION_SNAPSHOT_MAX 16384u /* bytes of stack */
+#define REGION_SNAPSHOT_MAX 32768u /* bytes of stack */
 /* Python frames beside a snapshot, and the boundary of each of their runs. */
 #define REGION_PYTHON_WORDS 512u
 #define REGION_PYTHON_PAGES 64u /* power of two */
@@ -246,6 +246,8 @@ struct agent_sample {
 	__u8 gil;	    /* enum py_gil */
 };
 _Static_assert(sizeof(struct agent_sample) == 40, "whole words");
+_Static_assert(1 + sizeof(struct agent_sample) / 8 + MAX_USER_FRAMES <= RING_MAX_RECORD,
+	       "a ring takes the deepest stack");
 
 /*
  * A stack that the recorder unwinds: a sample; this; nr_frames words of Python frames, each run as

@@ -109,7 +109,10 @@ struct sample_event {
 };
 _Static_assert(sizeof(struct sample_event) == 56, "no holes");
 
-/* The frames follow: nr_kernel of the kernel, then nr_user of the user, both leaf first. */
+/*
+ * The frames follow, leaf first: nr_kernel of the kernel, then nr_user of the user, then nr_joined
+ * return addresses of the root end, between which and the others frames are missing.
+ */
 struct stack_event {
 	struct event_header header;
 	__u64 key;
@@ -119,8 +122,8 @@ struct stack_event {
 	__u8 end;	    /* enum walk_end */
 	__u8 in_kernel;	    /* the sample hit kernel code */
 	__u8 python_broken; /* not all Python frames could be read */
-	__u8 pad;
-	__u32 epoch; /* of the process_entry by which it was walked */
+	__u8 nr_joined;	    /* 0 or MAX_JOINED_FRAMES */
+	__u32 epoch;	    /* of the process_entry by which it was walked */
 };
 _Static_assert(sizeof(struct stack_event) == 40, "no holes");
 

@@ -44,9 +44,10 @@ struct {
 	__type(value, __u64);
 } stack_slots SEC(".maps");
 
+/* One per CPU. Not a per-CPU array: those hold 32 KiB at most. */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* the recorder sets it */
 	__type(key, __u32);
 	__type(value, struct walk_state);
 } states SEC(".maps");

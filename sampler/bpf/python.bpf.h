@@ -455,6 +455,7 @@ static __always_inline void send_python(struct walk_state *st)
 	__u64 nr;
 
 	st->nr_user = 0;
+	st->event.nr_joined = 0;
 	python_begin(st);
 	if (!st->py.nr && !py_runs_broken(&st->py) && !st->py.spent)
 		return;

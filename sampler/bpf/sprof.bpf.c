@@ -23,6 +23,7 @@
 #include "sampler/bpf/maps.bpf.h"
 #include "sampler/bpf/python.bpf.h"
 #include "sampler/bpf/regs_x86_64.bpf.h"
+#include "sampler/bpf/root_end.bpf.h"
 #include "sampler/bpf/snapshot.bpf.h"
 #include "sampler/bpf/task.h"
 #include "sampler/bpf/walker.bpf.h"
@@ -108,9 +109,11 @@ static __always_inline int send_stack(struct walk_state *st)
 	st->event.nr_user = st->nr_user < MAX_USER_FRAMES ? st->nr_user : MAX_USER_FRAMES;
 	st->event.end = st->end;
 	st->event.python_broken = py_runs_broken(&st->py);
-	nr = st->event.nr_kernel + st->event.nr_user;
-	if (nr > MAX_KERNEL_FRAMES + MAX_USER_FRAMES)
+	nr = st->event.nr_kernel + st->event.nr_user + st->event.nr_joined;
+	if (nr > MAX_KERNEL_FRAMES + MAX_USER_FRAMES + MAX_JOINED_FRAMES)
 		return 0;
+	if (st->event.nr_joined)
+		append_root_end(st);
 	if (bpf_ringbuf_output(&ring, &st->event, sizeof(st->event) + nr * 8, BPF_RB_NO_WAKEUP))
 		return 0;
 	*seen = st->hash;
@@ -202,6 +205,7 @@ static __always_inline void forget_broken_exec(struct walk_state *st)
 		return;
 	st->end = END_NO_USER;
 	st->nr_user = 0;
+	st->event.nr_joined = 0;
 }
 
 static __always_inline bool wants_snapshot(struct walk_state *st, struct process_entry *p)
@@ -218,12 +222,13 @@ static __always_inline void walk_thread(struct walk_state *st, struct process_en
 {
 	st->hash = tgid;
 	st->nr_user = 0;
+	st->event.nr_joined = 0;
 	st->py.lost = 0;
 	py_clear_runs(&st->py);
 	take_process(st, p);
 	if (st->python)
 		python_begin(st);
-	walk_user(st);
+	walk_to_root(st);
 	if (st->py.nr)
 		python_finish(st);
 	if (st->py.spent)
@@ -256,7 +261,7 @@ static __always_inline bool is_target(const struct process_entry *p, __u32 tgid)
 SEC("perf_event")
 int on_sample(struct bpf_perf_event_data *ctx)
 {
-	__u32 zero = 0, tgid = bpf_get_current_pid_tgid() >> 32;
+	__u32 cpu = bpf_get_smp_processor_id(), tgid = bpf_get_current_pid_tgid() >> 32;
 	struct process_entry *p = bpf_map_lookup_elem(&processes, &tgid);
 	struct walk_state *st;
 	__u64 weight;
@@ -266,7 +271,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 		return 0;
 	if (callers_only && !task_is_readable((void *)bpf_get_current_task_btf()))
 		return 0;
-	st = bpf_map_lookup_elem(&states, &zero);
+	st = bpf_map_lookup_elem(&states, &cpu);
 	if (!st)
 		return 0;
 	weight = fixed_weight_ns ? fixed_weight_ns : ctx->sample_period;
@@ -276,6 +281,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	st->code_bytes = 0;
 	st->hash = tgid;
 	st->nr_user = 0;
+	st->event.nr_joined = 0;
 	st->py.lost = 0;
 	py_clear_runs(&st->py);
 	if (take_context(ctx, st)) {

@@ -25,6 +25,12 @@
 #define FRAME_WORDS 10u	    /* of a frame in it: CPython 3.11 and later */
 #define PATH_STEPS 64u	    /* power of two */
 #define STAYS_CACHED_NS 2000000u
+#define DEEP 128u /* the outermost frames are kept of stacks with more */
+
+/* A frame by its return address, and the sp of the frame that is returned to. */
+struct root_frame {
+	__u64 pc, sp;
+};
 
 /* The state of the current sample. One per CPU: the perf event cannot nest on a CPU. */
 struct walk_state {
@@ -49,6 +55,13 @@ struct walk_state {
 	__u64 window[WINDOW_SIZE / 8];
 	__u32 end; /* enum walk_end */
 	__u32 nr_user;
+	__u64 limit_ns; /* how long this walk may take */
+	/* root_end.bpf.h: the outermost frames, a ring, and where an earlier walk stopped */
+	__u32 nr_outer;
+	__u32 climbs; /* frames are not kept */
+	struct root_frame outer[MAX_JOINED_FRAMES];
+	__u64 stop_pc, stop_sp, stop_fp, leaf_sp, first_sp, first_end;
+	__u64 joined[MAX_JOINED_FRAMES];
 	__u64 hash;
 	/*
 	 * Counters of loops: the verifier does not track values in memory, so it checks one
@@ -73,9 +86,9 @@ struct walk_state {
 	__u64 code_bytes;	    /* of the code objects that this sample sent */
 	/* the stack record as it goes into the ring: the frames follow it */
 	struct stack_event event;
-	__u64 frames[1024]; /* MAX_KERNEL_FRAMES + MAX_USER_FRAMES, rounded to a mask */
+	__u64 frames[8192]; /* MAX_KERNEL_FRAMES + MAX_USER_FRAMES, rounded to a mask */
 };
-#define FRAMES_MASK 1023u
+#define FRAMES_MASK 8191u
 
 struct arena_shard {
 	__u32 words[ARENA_SHARD_WORDS];
@@ -263,6 +276,16 @@ static __always_inline void keep_frame(struct walk_state *st, __u64 frame)
 	st->hash ^= st->hash >> 32;
 }
 
+/* Keeps the frame that the walk came to as one of the outermost, unless a signal interrupted it. */
+static __always_inline void keep_outer(struct walk_state *st)
+{
+	struct root_frame *to = &st->outer[st->nr_outer & (MAX_JOINED_FRAMES - 1)];
+
+	to->pc = st->regs.pc;
+	to->sp = st->regs.sp;
+	st->nr_outer = st->regs.exact ? 0 : st->nr_outer + 1;
+}
+
 /* Keeps the frames of the current run of Python frames, and reads the next run. */
 int python_run(struct walk_state *st);
 
@@ -384,7 +407,7 @@ __noinline int step(struct walk_state *st)
 	if (!st)
 		return 1;
 	budget_charge(&st->budget, COST_STEP);
-	if (st->budget.left < 0 && is_over(st, walk_ns)) {
+	if (st->budget.left < 0 && is_over(st, st->limit_ns)) {
 		st->end = END_TOO_LONG;
 		return 1;
 	}
@@ -392,10 +415,19 @@ __noinline int step(struct walk_state *st)
 	frame = st->regs.exact ? st->regs.pc | FRAME_EXACT : st->regs.pc;
 	sp = st->regs.sp;
 	over = step_up(st, pc);
-	if (py_run_is_at(&st->py, pc, sp, st->regs.sp))
+	if (st->climbs) {
+		if (!over)
+			keep_outer(st);
+		return over;
+	}
+	if (py_run_is_at(&st->py, pc, sp, st->regs.sp)) {
+		st->nr_outer = 0;
 		python_run(st);
-	else
+	} else {
 		keep_frame(st, frame);
+	}
+	if (st->nr_user >= DEEP && !over)
+		keep_outer(st);
 	return over;
 }
 
@@ -410,6 +442,16 @@ __noinline int walk_batch(struct walk_state *st)
 	return 0;
 }
 
+/* Walks until st->limit_ns are over, or the walk ends: st->end says why. */
+static __always_inline void walk_batches(struct walk_state *st)
+{
+	st->end = END_TOO_DEEP;
+	for (int i = 0; i < MAX_STEPS / STEPS_PER_BATCH; i++)
+		if (walk_batch(st))
+			break;
+}
+
+/* Begins the walk, and walks for half of the time at most. */
 static __always_inline void walk_user(struct walk_state *st)
 {
 	__u64 now = st->event.header.time_ns;
@@ -419,10 +461,10 @@ static __always_inline void walk_user(struct walk_state *st)
 	st->path_table = st->table;
 	st->path_ns = now;
 	st->nr_path = 0;
-	st->end = END_TOO_DEEP;
-	for (int i = 0; i < MAX_STEPS / STEPS_PER_BATCH; i++)
-		if (walk_batch(st))
-			break;
+	st->nr_outer = 0;
+	st->climbs = 0;
+	st->limit_ns = walk_ns / 2;
+	walk_batches(st);
 }
 
 #endif

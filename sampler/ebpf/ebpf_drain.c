@@ -102,7 +102,8 @@ void ebpf_drain_end(struct ebpf_drain *d)
 static bool stack_is_whole(const struct stack_event *e, size_t size)
 {
 	return e->nr_kernel <= MAX_KERNEL_FRAMES && e->nr_user <= MAX_USER_FRAMES &&
-	       size >= sizeof(*e) + (e->nr_kernel + (size_t)e->nr_user) * 8;
+	       e->nr_joined <= MAX_JOINED_FRAMES &&
+	       size >= sizeof(*e) + (e->nr_kernel + (size_t)e->nr_user + e->nr_joined) * 8;
 }
 
 static void on_stack(struct ebpf_drain *d, const struct stack_event *e, size_t size)
@@ -117,10 +118,13 @@ static void on_stack(struct ebpf_drain *d, const struct stack_event *e, size_t s
 		.marker = walk_marker(e->end),
 		.in_kernel = e->in_kernel,
 		.python_broken = e->python_broken,
+		.nr_joined = e->nr_joined,
 	};
 
 	if (!stack_is_whole(e, size))
 		return;
+	if (w.nr_joined)
+		w.marker = MARKER_LEFT_OUT;
 	if (e->nr_total > e->nr_user) {
 		w.gap = MAX_LEAF_FRAMES;
 		w.rotation = (e->nr_total - MAX_LEAF_FRAMES) % MAX_ROOT_FRAMES;

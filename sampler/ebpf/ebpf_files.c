@@ -64,15 +64,16 @@ static void forget_runtime(void *context, uint32_t number, const struct unwind_t
 /* ---- life */
 
 void ebpf_files_init(struct ebpf_files *f, struct kernel_side *kernel, struct limits *limits,
-		     const struct sandbox *sandbox)
+		     const struct sandbox *sandbox, struct table_cache *cache)
 {
 	static const struct runtime_ops ops = { publish_runtime, forget_runtime };
 
 	f->kernel = kernel;
 	f->limits = limits;
 	f->table = file_table_new();
+	file_table_confine(f->table, sandbox);
 	file_table_raise_limit();
-	f->builder = table_builder_new(kernel->rules, sandbox);
+	f->builder = table_builder_new(kernel->rules, sandbox, cache);
 	f->published = xcalloc(WALK_MAX_MODULES, sizeof(*f->published));
 	user_shares_init(&f->words, ARENA_WORDS);
 	kernel_side_set_module(kernel, FILE_OVER_LIMIT,
@@ -123,7 +124,7 @@ static void request_table(struct ebpf_files *f, struct mapped_file *file)
 	const void *vdso;
 	size_t size;
 
-	file->lacks_table = file->mapped_again = false;
+	file->lacks_table = file->mapped_again = file->missed_table = false;
 	file->building = true;
 	if (file->kind == MODULE_ELF && file->nr_segments)
 		table_builder_request(f->builder, file->index, file->user, file->fd);
@@ -293,7 +294,7 @@ void ebpf_files_poll(struct ebpf_files *f, uint64_t now_ns)
 			take_dropped(f, file_table_get(f->table, built.index));
 			continue;
 		}
-		file_table_get(f->table, built.index)->parser_failed = built.parser_failed;
+		file_table_get(f->table, built.index)->parser_failed |= built.parser_failed;
 		publish_table(f, &built);
 		unwind_table_free(built.table);
 	}

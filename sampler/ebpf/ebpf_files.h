@@ -22,6 +22,7 @@ struct runtime_unwind;
 struct sandbox;
 struct sideband_record;
 struct table_builder;
+struct table_cache;
 struct walk_rule;
 
 struct ebpf_files {
@@ -44,7 +45,7 @@ struct ebpf_files {
  * which files are parsed (NULL: they are parsed in this process).
  */
 void ebpf_files_init(struct ebpf_files *f, struct kernel_side *kernel, struct limits *limits,
-		     const struct sandbox *sandbox);
+		     const struct sandbox *sandbox, struct table_cache *cache);
 /*
  * Once no process has rows of runtime code any more, and before the kernel side goes. Zeros are
  * fine.

@@ -89,7 +89,10 @@ static bool find_rule(void *context, uint64_t module, uint64_t vaddr, struct wal
 {
 	const struct ebpf_snapshots *s = context;
 
-	return ebpf_files_find_rule(s->files, module, vaddr, ret);
+	if (ebpf_files_find_rule(s->files, module, vaddr, ret))
+		return true;
+	snapshot_missed_table(s->files->table, s->files->builder, module);
+	return false;
 }
 
 static bool find_runtime_rule(void *context, uint64_t address, struct walk_rule *ret)

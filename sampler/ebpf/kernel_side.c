@@ -102,6 +102,7 @@ int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *con
 	if (config->system_wide)
 		bpf_map__set_max_entries(k->skel->maps.processes, SYSTEM_WIDE_PROCESSES);
 	bpf_map__set_max_entries(k->skel->maps.ring, ring_bytes);
+	bpf_map__set_max_entries(k->skel->maps.states, nr_cpus);
 	bpf_map__set_max_entries(k->skel->maps.snapshots, nr_cpus);
 	bpf_map__set_max_entries(k->skel->maps.code_buffers, nr_cpus);
 	err = sprof_bpf__load(k->skel);

@@ -36,11 +36,14 @@
 #include "sampler/ebpf/resync.h"
 #include "sampler/target/attach_error.h"
 #include "sampler/target/mapped_file.h"
+#include "sampler/target/process.h"
 #include "sampler/selection/members.h"
 #include "sampler/selection/process_tree.h"
 #include "sampler/target/sideband.h"
 #include "sampler/selection/targets.h"
 #include "sampler/walk/runtime_unwind.h"
+#include "sampler/walk/expected_code.h"
+#include "sampler/walk/stack_tables.h"
 #include "sampler/walk/table_builder.h"
 
 /* A record is visible to us at the latest this long after the time in it. */
@@ -118,6 +121,17 @@ static int add_started(void *context, pid_t pid)
 	return ebpf_process(&s->processes, pid, EXEC_ID_ANY, &p);
 }
 
+/* What the targets run now comes first. */
+static void order_tables(struct source *s)
+{
+	size_t left = STACK_TABLES_MAX;
+
+	for (struct process *p = s->processes.processes; p && left; p = p->hh.next) {
+		left -= stack_tables_first(p, s->files.builder, left);
+		expected_code_note(s->files.runtime, p, monotonic_ns());
+	}
+}
+
 /*
  * Forks of a process are seen from the moment it is added; its older children are read after that.
  */
@@ -140,6 +154,8 @@ static int add_targets(struct source *s, const struct source_config *config)
 	process_tree_fini(&tree);
 	if (!err && s->members)
 		members_begin(s->members, add_started, s);
+	if (!err && !config->launched)
+		order_tables(s);
 	return err;
 }
 
@@ -161,7 +177,7 @@ static int make_parts(struct source *s, const struct source_config *config)
 
 	if (err)
 		return err;
-	ebpf_files_init(&s->files, &s->kernel, &s->limits, config->sandbox);
+	ebpf_files_init(&s->files, &s->kernel, &s->limits, config->sandbox, config->cache);
 	if (!config->no_python)
 		s->pythons = ebpf_pythons_new(kernel_side_pythons(&s->kernel), &s->limits);
 	ebpf_targets_init(&s->processes, &s->kernel, &s->files, s->pythons, &s->limits);
@@ -224,9 +240,23 @@ static int source_open(const struct source_config *config, struct source **ret)
 	return 0;
 }
 
+/* The rings are emptied meanwhile: the records of a second might be more than they hold. */
+static size_t source_await_tables(struct source *s, int timeout_ms)
+{
+	ebpf_files_await(&s->files, monotonic_ns() + (uint64_t)timeout_ms * 1000000);
+	ebpf_targets_poll(&s->processes);
+	sideband_read(s->sideband, ebpf_drain_queue_sideband, s->drain);
+	ring_buffer__consume(s->ring);
+	return table_builder_nr_pending(s->files.builder);
+}
+
 static int source_start(struct source *s)
 {
-	int err = cpu_events_enable(s->events);
+	int err;
+
+	for (struct process *p = s->processes.processes; p; p = p->hh.next)
+		expected_code_end(p);
+	err = cpu_events_enable(s->events);
 
 	if (err)
 		log_error(-err, "start sampling");
@@ -367,6 +397,7 @@ const struct source_ops source_ebpf = {
 	.privileges = PRIVILEGES_TO_FOLLOW | PRIVILEGE(CAP_PERFMON) | PRIVILEGE(CAP_BPF),
 	.probe = ebpf_probe,
 	.open = source_open,
+	.await_tables = source_await_tables,
 	.start = source_start,
 	.drain = source_drain,
 	.stop = source_stop,

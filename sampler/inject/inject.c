@@ -44,7 +44,7 @@ static int wait_for_others(const struct inject *i, struct inject_reason *reason)
 int inject_open(pid_t pid, uint64_t stub, struct inject **ret, struct inject_reason *reason)
 {
 	struct inject *i = xcalloc(1, sizeof(*i));
-	int err = inject_process_open(&i->process, pid, reason);
+	int err = inject_process_open(&i->process, pid, INJECT_TO_WRITE, reason);
 
 	i->stub = stub;
 	inject_frame_measure(&i->sizes);
@@ -52,7 +52,7 @@ int inject_open(pid_t pid, uint64_t stub, struct inject **ret, struct inject_rea
 		err = wait_for_others(i, reason);
 		inject_process_close(&i->process);
 		if (!err) /* what the other recorder left may be gone by now */
-			err = inject_process_open(&i->process, pid, reason);
+			err = inject_process_open(&i->process, pid, INJECT_TO_WRITE, reason);
 	}
 	if (!err && !stub) {
 		err = inject_seccomp_check(&i->process, reason);

@@ -231,12 +231,13 @@ static int search_texts(struct inject_process *p, const struct layout *l)
 	return there ? 0 : -ENOEXEC;
 }
 
-static int open_memory(struct inject_process *p, struct inject_reason *reason)
+static int open_memory(struct inject_process *p, enum inject_purpose purpose,
+		       struct inject_reason *reason)
 {
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)p->thread);
-	p->mem_fd = open(path, O_RDWR | O_CLOEXEC);
+	p->mem_fd = open(path, (purpose == INJECT_TO_WRITE ? O_RDWR : O_RDONLY) | O_CLOEXEC);
 	if (p->mem_fd >= 0)
 		return 0;
 	if (errno == EACCES || errno == EPERM)
@@ -295,7 +296,8 @@ static pid_t living_thread(pid_t pid)
 	return found;
 }
 
-int inject_process_open(struct inject_process *p, pid_t pid, struct inject_reason *reason)
+int inject_process_open(struct inject_process *p, pid_t pid, enum inject_purpose purpose,
+			struct inject_reason *reason)
 {
 	int err = -ENOEXEC;
 
@@ -305,7 +307,7 @@ int inject_process_open(struct inject_process *p, pid_t pid, struct inject_reaso
 		err = inject_check_status(pid, reason);
 		p->thread = err ? pid : living_thread(pid);
 		if (!err)
-			err = open_memory(p, reason);
+			err = open_memory(p, purpose, reason);
 		if (!err)
 			err = look(p, reason);
 		if (err)

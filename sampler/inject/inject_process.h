@@ -33,12 +33,19 @@ struct inject_process {
 	uint64_t ours_start, ours_end;
 };
 
+enum inject_purpose {
+	INJECT_TO_READ, /* inject_process_write() fails */
+	/* Without CAP_DAC_OVERRIDE, only the process's own user may write its memory. */
+	INJECT_TO_WRITE,
+};
+
 /*
  * Looks at a process. 0, or -errno with the reason: -ESRCH (gone, a zombie), -EPERM (rights, or
  * another process traces it), -ENOTSUP (a kernel thread, a 32-bit program, a shadow stack, no code
  * or no room found).
  */
-int inject_process_open(struct inject_process *process, pid_t pid, struct inject_reason *reason);
+int inject_process_open(struct inject_process *process, pid_t pid, enum inject_purpose purpose,
+			struct inject_reason *reason);
 void inject_process_close(struct inject_process *process);
 
 /*

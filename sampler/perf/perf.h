@@ -50,6 +50,8 @@ struct source {
 	size_t nr_alone, alone_capacity;
 	uint64_t start_ns;   /* older samples are left out; 0: sampling has not begun */
 	uint64_t handled_ns; /* older records have been handled */
+	uint64_t dropped_ns; /* when it was last noticed that the kernel had dropped records */
+	uint64_t reread_ns;  /* time spent on reading mappings again */
 	struct targets *targets;
 	struct members *members; /* of a cgroup or user; NULL: not asked for */
 	bool polls_members;	 /* new ones are looked for: no event sees them by itself */
@@ -78,10 +80,15 @@ struct source {
  * of reading the mappings (-ESRCH: it has ended) and *ret_process NULL.
  */
 int perf_process(struct source *s, pid_t pid, struct process **ret_process);
-/* Reads the mappings of a process again unless that was done a moment ago. */
+/*
+ * Reads the mappings of a process again unless that was done a moment ago, or unless reading again
+ * has taken too much of the recording: the rings fill meanwhile, which drops more records.
+ */
 void perf_reread(struct source *s, struct process *p);
 /* The name of a thread: COMM_SIZE bytes, filled with NUL; valid until the next record. */
 const char *perf_thread_comm(struct source *s, pid_t pid, pid_t tid);
+/* Takes the tables that are finished. */
+void perf_take_tables(struct source *s);
 void perf_on_named(struct source *s, const struct perf_record *r);
 void perf_on_forked(struct source *s, const struct perf_record *r);
 void perf_on_exited(struct source *s, const struct perf_record *r);

@@ -19,6 +19,9 @@
 #define SLICE_NS (8ull * 1000 * 1000)
 /* A sample that waited longer keeps only its leaf: unwinding has fallen behind sampling. */
 #define LATE_NS (2000ull * 1000 * 1000)
+/* While more than this waits, samples come in without the copies of their stacks. */
+#define QUEUE_BYTES (64u << 20)
+
 /* ---- what the unwinder asks */
 
 static bool find_mapping(void *context, uint64_t address, struct snapshot_mapping *ret)
@@ -40,8 +43,10 @@ static bool find_rule(void *context, uint64_t module, uint64_t vaddr, struct wal
 	const struct source *s = context;
 	const struct perf_rows *rows = &s->rows[module - 1];
 
-	if (!rows->ready)
+	if (!rows->ready) {
+		snapshot_missed_table(s->files, s->builder, module);
 		return false;
+	}
 	*ret = (struct walk_rule){ .cfa = WALK_CFA_NONE };
 	if (rows->table)
 		*ret = s->rules[unwind_table_find(rows->table, vaddr)];
@@ -210,13 +215,15 @@ void perf_queue_record(void *context, const struct perf_record *r)
 
 	if (r->type == PERF_SAMPLE_TAKEN) {
 		tail = r->sample.stack;
-		size = r->sample.stack_size;
+		size = time_order_bytes(s->queue) < QUEUE_BYTES ? r->sample.stack_size : 0;
 	} else if (r->type == PERF_MAPPED) {
 		tail = r->path;
 		size = strlen(r->path) + 1;
 	}
 	copy = xmalloc(sizeof(*r) + size);
 	memcpy(copy, r, sizeof(*r));
+	if (r->type == PERF_SAMPLE_TAKEN)
+		((struct perf_record *)copy)->sample.stack_size = size;
 	if (size)
 		memcpy(copy + sizeof(*r), tail, size);
 	time_order_push(s->queue, r->time_ns, (int)r->type, copy, sizeof(*r) + size);

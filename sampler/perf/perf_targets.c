@@ -19,6 +19,7 @@
 #include "sampler/walk/snapshot_unwind.h"
 
 #define REREAD_NS (20ull * 1000 * 1000)
+#define REREAD_SHARE 8 /* mappings are read again for at most 1 / this of the time */
 #define GRACE_NS (1000ull * 1000 * 1000)
 #define MAX_THREADS 65536
 #define MAX_LOOKS 8   /* at mappings of processes, in one round */
@@ -72,7 +73,7 @@ static void release_files(struct source *s, uint64_t now)
 	file_release_end(&s->release, s->files, now, on_release, s);
 }
 
-static void take_tables(struct source *s)
+void perf_take_tables(struct source *s)
 {
 	struct built_table built;
 
@@ -92,7 +93,7 @@ static void take_tables(struct source *s)
 		};
 		file = file_table_get(s->files, built.index);
 		file->building = false;
-		file->parser_failed = built.parser_failed;
+		file->parser_failed |= built.parser_failed;
 		if (!table)
 			continue;
 		s->stats.nr_rows += table->nr_rows;
@@ -186,8 +187,12 @@ int perf_process(struct source *s, pid_t pid, struct process **ret_process)
 	int err;
 
 	*ret_process = p;
-	if (p)
+	if (p) {
+		/* One of its mappings may have been among what was dropped. */
+		if (p->read_ns < s->dropped_ns)
+			perf_reread(s, p);
 		return 0;
+	}
 	p = add_process(s, pid);
 	p->user = process_user(pid, NOBODY);
 	p->known_ns = monotonic_ns();
@@ -202,8 +207,13 @@ int perf_process(struct source *s, pid_t pid, struct process **ret_process)
 
 void perf_reread(struct source *s, struct process *p)
 {
-	if (!p->ended_ns && monotonic_ns() - p->read_ns >= REREAD_NS)
-		read_maps(s, p);
+	uint64_t now = monotonic_ns();
+
+	if (p->ended_ns || now - p->read_ns < REREAD_NS ||
+	    s->reread_ns > REREAD_NS + (now - s->start_ns) / REREAD_SHARE)
+		return;
+	read_maps(s, p);
+	s->reread_ns += monotonic_ns() - now;
 }
 
 void perf_on_named(struct source *s, const struct perf_record *r)
@@ -293,8 +303,7 @@ void perf_on_mapped(struct source *s, const struct perf_record *r)
 void perf_on_dropped(struct source *s, const struct perf_record *r)
 {
 	s->stats.nr_lost += r->nr_lost;
-	for (struct process *p = s->processes; p; p = p->hh.next)
-		perf_reread(s, p);
+	s->dropped_ns = monotonic_ns();
 }
 
 void perf_tidy(struct source *s)
@@ -303,7 +312,7 @@ void perf_tidy(struct source *s)
 	struct process *p, *next;
 	int nr_looks = 0;
 
-	take_tables(s);
+	perf_take_tables(s);
 	runtime_unwind_tidy(s->runtime, now);
 	HASH_ITER (hh, s->processes, p, next) {
 		runtime_unwind_look(s->runtime, p, now);

@@ -5,6 +5,7 @@
 #include "sampler/perf/source_perf.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,8 @@
 #include "sampler/target/attach_error.h"
 #include "core/base/log.h"
 #include "sampler/walk/snapshot_unwind.h"
+#include "sampler/walk/expected_code.h"
+#include "sampler/walk/stack_tables.h"
 #include "sampler/perf/perf.h"
 #include "sampler/perf/task_events.h"
 #include "core/rights/privileges.h"
@@ -180,6 +183,17 @@ static int add_members(struct source *s, const struct source_config *config)
 	return 0;
 }
 
+/* What the targets run now comes first. */
+static void order_tables(struct source *s)
+{
+	size_t left = STACK_TABLES_MAX;
+
+	for (struct process *p = s->processes; p && left; p = p->hh.next) {
+		left -= stack_tables_first(p, s->builder, left);
+		expected_code_note(s->runtime, p, monotonic_ns());
+	}
+}
+
 static int add_targets(struct source *s, const struct source_config *config)
 {
 	struct process_tree tree = { 0 };
@@ -229,9 +243,10 @@ static int source_open(const struct source_config *config, struct source **ret)
 	s->targets = targets_new();
 	s->members = members_new(config);
 	s->files = file_table_new();
+	file_table_confine(s->files, config->sandbox);
 	s->queue = time_order_new();
 	s->rules = xcalloc(WALK_NR_RULES, sizeof(*s->rules));
-	s->builder = table_builder_new(s->rules, config->sandbox);
+	s->builder = table_builder_new(s->rules, config->sandbox, config->cache);
 	s->runtime = runtime_unwind_new(s->builder, WALK_MAX_MODULES, s->rules, NULL, NULL);
 	s->handled_ns = monotonic_ns();
 	sample_sink_init(&s->out, &s->stats);
@@ -240,6 +255,8 @@ static int source_open(const struct source_config *config, struct source **ret)
 	err = open_events(s, config);
 	if (!err)
 		err = add_targets(s, config);
+	if (!err && !config->launched)
+		order_tables(s);
 	if (!err)
 		err = open_epoll(s);
 	if (err) {
@@ -250,8 +267,27 @@ static int source_open(const struct source_config *config, struct source **ret)
 	return 0;
 }
 
+static size_t source_await_tables(struct source *s, int timeout_ms)
+{
+	struct pollfd ready = { table_builder_event_fd(s->builder), POLLIN, 0 };
+	uint64_t end = monotonic_ns() + (uint64_t)timeout_ms * 1000000, now;
+
+	while ((now = monotonic_ns()) < end && table_builder_nr_pending(s->builder)) {
+		if (poll(&ready, 1, (int)((end - now) / 1000000) + 1) <= 0)
+			break;
+		perf_take_tables(s);
+	}
+	perf_tidy(s);
+	/* They hold samples already, which start() has not asked for. */
+	perf_events_read(s->events, perf_queue_record, s);
+	perf_handle_records(s, monotonic_ns() - SETTLE_NS);
+	return table_builder_nr_pending(s->builder);
+}
+
 static int source_start(struct source *s)
 {
+	for (struct process *p = s->processes; p; p = p->hh.next)
+		expected_code_end(p);
 	s->start_ns = monotonic_ns();
 	return 0;
 }
@@ -345,6 +381,7 @@ const struct source_ops source_perf = {
 	.probe = source_probe,
 	.fit = source_fit,
 	.open = source_open,
+	.await_tables = source_await_tables,
 	.start = source_start,
 	.drain = source_drain,
 	.stop = source_stop,

@@ -194,6 +194,20 @@ static int expand(struct perf_data_file *f, ZSTD_DStream *stream, const uint8_t 
 	return 0;
 }
 
+/* perf 6.16 and later: the size comes first, as zeros follow up to a multiple of 8. */
+static int expand_sized(struct perf_data_file *f, ZSTD_DStream *stream, const uint8_t *body,
+			size_t body_size)
+{
+	uint64_t size;
+
+	memcpy(&size, body, 8);
+	if (size > body_size - 8) {
+		f->nr_damaged++;
+		return 0;
+	}
+	return expand(f, stream, body + 8, size);
+}
+
 /* Lists the records between two offsets; compressed ones are expanded, to be listed afterwards. */
 static int list_records(struct perf_data_file *f, const uint8_t *base, size_t offset, size_t end,
 			ZSTD_DStream *stream)
@@ -215,7 +229,7 @@ static int list_records(struct perf_data_file *f, const uint8_t *base, size_t of
 		if (h.type == RECORD_COMPRESSED && stream)
 			err = expand(f, stream, body, h.size - sizeof(h));
 		else if (h.type == RECORD_COMPRESSED2 && stream && h.size >= sizeof(h) + 8)
-			err = expand(f, stream, body + 8, h.size - sizeof(h) - 8);
+			err = expand_sized(f, stream, body, h.size - sizeof(h));
 		else if (h.type == RECORD_ATTR)
 			read_attr_record(f, body, h.size - sizeof(h));
 		else if (h.type == RECORD_BUILD_ID)
@@ -232,6 +246,7 @@ static int list_records(struct perf_data_file *f, const uint8_t *base, size_t of
 		offset += h.size;
 		if (skip > end - offset)
 			skip = end - offset;
+		f->nr_trace_bytes += skip;
 		offset += skip;
 	}
 	if (end - offset && end - offset < sizeof(struct perf_event_header))

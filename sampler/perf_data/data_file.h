@@ -60,6 +60,7 @@ struct perf_data_file {
 	size_t nr_places;
 	bool cut_off;	     /* perf was killed, or the file is incomplete */
 	uint64_t nr_damaged; /* bytes or records that could not be read */
+	uint64_t nr_trace_bytes; /* of AUX areas: hardware traces, which are skipped */
 	/* capacities of the arrays above, while they grow */
 	size_t events_capacity, build_ids_capacity, places_capacity;
 };

@@ -1,7 +1,6 @@
 /*
  * Goes through the records in order of time: those of processes and mappings update the tables, and
- * samples become stacks of the profile. Only the first event that is no dummy is read; samples of
- * others are counted.
+ * samples become stacks of the profile. Only one event is read; samples of others are counted.
  */
 #include "sampler/perf_data/perf_data.h"
 
@@ -11,6 +10,7 @@
 #include <sys/utsname.h>
 
 #include "core/base/alloc.h"
+#include "core/profile/event_name.h"
 #include "core/profile/profile.h"
 #include "core/profile/memory_sink.h"
 #include "sampler/walk/snapshot_unwind.h"
@@ -28,8 +28,8 @@ struct reader {
 	struct snapshot_unwinder *unwinder;
 	const struct process *unwinding;
 	const struct perf_data_event *event; /* the one whose samples are read */
-	bool is_time;			     /* the period of its samples is CPU time */
-	uint64_t nr_other_events, nr_damaged;
+	uint8_t column;			     /* of that event; a sample weighs its period or 1 */
+	uint64_t nr_other_events, nr_damaged, nr_foreign_stacks;
 };
 
 bool perf_data_is(const void *data, size_t size)
@@ -98,6 +98,11 @@ static void walk_user(struct reader *r, const struct process *p, struct perf_dat
 	w->user = s->user;
 	w->nr_user = s->nr_user;
 	w->gap = s->gap;
+	if (s->has_foreign_stack) {
+		r->nr_foreign_stacks++;
+		w->marker = MARKER_NO_RULE;
+		return;
+	}
 	if (!s->stack || s->abi == PERF_SAMPLE_REGS_ABI_NONE)
 		return;
 	if (s->abi == PERF_SAMPLE_REGS_ABI_32) {
@@ -124,8 +129,6 @@ static void on_sample(struct reader *r, const struct perf_data_record *record)
 		r->nr_damaged++;
 		return;
 	}
-	if (!r->event)
-		r->event = s.event;
 	if (s.event != r->event) {
 		r->nr_other_events++;
 		return;
@@ -136,10 +139,9 @@ static void on_sample(struct reader *r, const struct perf_data_record *record)
 	if (s.has_thread)
 		p = perf_data_process(&r->tables, s.pid);
 	walk_user(r, p, &s, &w);
-	if (r->is_time && s.period) {
+	if (r->column != COLUMN_COUNT)
 		sample.weight = s.period;
-		sample.column = COLUMN_CPU;
-	}
+	sample.column = r->column;
 	sample.time_ns = s.time_ns;
 	sample.cpu = (uint16_t)s.cpu;
 	sample.thread = PROFILE_NONE;
@@ -198,27 +200,79 @@ static const char *event_name(const struct perf_data_event *e)
 	return "event";
 }
 
-static void choose_event(struct reader *r)
+/* Counts the samples of each event; the caller frees the result. */
+static uint64_t *count_samples(const struct perf_data_file *f)
+{
+	uint64_t *counts = xcalloc(f->nr_events + 1, sizeof(*counts));
+
+	for (size_t i = 0; i < f->nr_places; i++) {
+		const struct perf_data_event *event;
+		struct perf_data_record record;
+
+		perf_data_file_record(f, i, &record);
+		event = record.header.type == PERF_RECORD_SAMPLE
+				? perf_data_sample_event(f, &record)
+				: NULL;
+		if (event)
+			counts[event - f->events]++;
+	}
+	return counts;
+}
+
+/* The event to read: the one of that name, or, for NULL, the one with the most samples. */
+static const struct perf_data_event *find_event(const struct perf_data_file *f, const char *want)
+{
+	const struct perf_data_event *found = NULL;
+	uint64_t *counts = count_samples(f), most = 0;
+
+	for (size_t i = 0; i < f->nr_events; i++) {
+		const struct perf_data_event *e = &f->events[i];
+
+		if (want ? !event_name_is(event_name(e), want) : is_dummy(&e->attr))
+			continue;
+		if (found && counts[i] <= most)
+			continue;
+		found = e;
+		most = counts[i];
+	}
+	free(counts);
+	return found ? found : want ? NULL : f->events;
+}
+
+static bool is_clock(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_SOFTWARE && (attr->config == PERF_COUNT_SW_CPU_CLOCK ||
+						    attr->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+/* The longest period of an event's samples, as far as it is known before they are read. */
+static uint64_t max_period(const struct perf_event_attr *attr)
+{
+	if (!attr->freq)
+		return attr->sample_period;
+	return attr->sample_type & PERF_SAMPLE_PERIOD ? UINT64_MAX : 0;
+}
+
+static int choose_event(struct reader *r, const char *want)
 {
 	struct profile_meta *meta = &r->p->meta;
 	const struct perf_event_attr *attr;
 
-	for (size_t i = 0; i < r->file.nr_events && !r->event; i++)
-		if (!is_dummy(&r->file.events[i].attr))
-			r->event = &r->file.events[i];
+	r->event = find_event(&r->file, want);
 	if (!r->event)
-		return;
+		return -ENOENT;
 	attr = &r->event->attr;
-	r->is_time = attr->type == PERF_TYPE_SOFTWARE && (attr->config == PERF_COUNT_SW_CPU_CLOCK ||
-							  attr->config == PERF_COUNT_SW_TASK_CLOCK);
 	meta->event = profile_cstring(r->p, event_name(r->event));
+	r->column = (uint8_t)event_name_column(is_clock(attr) ? "cpu-clock" : event_name(r->event),
+					       max_period(attr));
 	if (attr->freq)
 		meta->freq_hz = (uint32_t)attr->sample_freq;
-	else if (r->is_time && attr->sample_period)
+	else if (is_clock(attr) && attr->sample_period)
 		meta->freq_hz = (uint32_t)(1000000000 / attr->sample_period);
 	for (size_t i = 0; i < r->file.nr_events; i++)
 		r->tables.keep_files |=
 			(r->file.events[i].attr.sample_type & PERF_SAMPLE_STACK_USER) != 0;
+	return 0;
 }
 
 static void describe(struct reader *r)
@@ -257,37 +311,38 @@ static void read_records(struct reader *r)
 	profile_sink_free(sink);
 }
 
-int perf_data_read(const void *data, size_t size, struct perf_data_facts *ret_facts,
-		   struct profile **ret_profile)
+int perf_data_read(const void *data, size_t size, const char *event,
+		   struct perf_data_facts *ret_facts, struct profile **ret_profile)
 {
 	struct reader r = { 0 };
 	int err = perf_data_file_open(&r.file, data, size);
 
 	if (err)
 		return err;
-	if (*r.file.arch && strcmp(r.file.arch, "x86_64") != 0) {
-		perf_data_file_close(&r.file);
-		return -ENOTSUP;
-	}
 	r.p = profile_new();
 	perf_data_tables_init(&r.tables, &r.file);
 	describe(&r);
-	choose_event(&r);
-	read_records(&r);
+	err = choose_event(&r, event);
+	if (!err)
+		read_records(&r);
 	*ret_facts = (struct perf_data_facts){
 		.kernel_symbol = r.tables.kernel_symbol,
 		.kernel_address = r.tables.kernel_address,
 		.nr_other_events = r.nr_other_events,
 		.nr_damaged = r.nr_damaged + r.file.nr_damaged,
+		.nr_foreign_stacks = r.nr_foreign_stacks,
+		.nr_trace_bytes = r.file.nr_trace_bytes,
 		.cut_off = r.file.cut_off,
 	};
 	r.tables.kernel_symbol = NULL;
 	perf_data_tables_fini(&r.tables);
 	perf_data_file_close(&r.file);
-	if (!r.p->nr_samples) {
+	if (!err && !r.p->nr_samples)
+		err = -ENODATA;
+	if (err) {
 		free(ret_facts->kernel_symbol);
 		profile_free(r.p);
-		return -ENODATA;
+		return err;
 	}
 	*ret_profile = r.p;
 	return 0;

@@ -10,6 +10,14 @@
 
 #define NR_SAMPLED_REGS 64 /* bits of the mask */
 
+/* Where user addresses end, at the latest, on an architecture other than x86-64. */
+#define FOREIGN_USER_END (1ull << 56)
+
+static bool is_foreign(const struct perf_data_file *f)
+{
+	return *f->arch && strcmp(f->arch, "x86_64") != 0;
+}
+
 static void take_context(struct perf_data_sample *s, uint64_t address, int *context, bool *leaf,
 			 size_t *nr_all)
 {
@@ -21,7 +29,7 @@ static void take_context(struct perf_data_sample *s, uint64_t address, int *cont
 			s->kernel[s->nr_kernel++] = address;
 		return;
 	}
-	if (*context != PERF_RECORD_MISC_USER || address >= WALK_USER_END)
+	if (*context != PERF_RECORD_MISC_USER || address >= s->user_end)
 		return;
 	address |= exact ? FRAME_EXACT : 0;
 	if (*nr_all < MAX_USER_FRAMES) {
@@ -135,6 +143,13 @@ static void take_regs(struct cursor *b, const struct perf_event_attr *attr,
 	s->all_regs = seen == REGISTERS_PERF_MASK;
 }
 
+/* Registers of another architecture mean nothing here. */
+static void skip_regs(struct cursor *b, const struct perf_event_attr *attr)
+{
+	if (cursor_fixed(b, 8) != PERF_SAMPLE_REGS_ABI_NONE)
+		cursor_take(b, 8 * (uint64_t)__builtin_popcountll(attr->sample_regs_user));
+}
+
 /* The reserved bytes, and then how many of them were filled. */
 static void take_stack(struct cursor *b, struct perf_data_sample *s)
 {
@@ -162,6 +177,12 @@ static const struct perf_data_event *event_of(const struct perf_data_file *f, st
 	before = type & (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR);
 	cursor_take(&b, 8 * (uint64_t)__builtin_popcountll(before));
 	return perf_data_file_event(f, cursor_fixed(&b, 8));
+}
+
+const struct perf_data_event *perf_data_sample_event(const struct perf_data_file *f,
+						     const struct perf_data_record *r)
+{
+	return event_of(f, (struct cursor){ r->body, r->body + r->size, false });
 }
 
 static void take_fixed(struct cursor *b, uint64_t type, struct perf_data_sample *s)
@@ -197,6 +218,7 @@ bool perf_data_sample_parse(const struct perf_data_file *f, const struct perf_da
 	uint64_t type;
 
 	memset(s, 0, sizeof(*s));
+	s->user_end = is_foreign(f) ? FOREIGN_USER_END : WALK_USER_END;
 	s->event = event_of(f, b);
 	if (!s->event)
 		return false;
@@ -214,13 +236,19 @@ bool perf_data_sample_parse(const struct perf_data_file *f, const struct perf_da
 		cursor_take(&b, cursor_fixed(&b, 4));
 	if (type & PERF_SAMPLE_BRANCH_STACK)
 		skip_branches(&b, attr);
-	if (type & PERF_SAMPLE_REGS_USER)
+	if (type & PERF_SAMPLE_REGS_USER && is_foreign(f))
+		skip_regs(&b, attr);
+	else if (type & PERF_SAMPLE_REGS_USER)
 		take_regs(&b, attr, s);
 	if (type & PERF_SAMPLE_STACK_USER)
 		take_stack(&b, s);
+	if (s->stack && is_foreign(f)) {
+		s->stack = NULL;
+		s->has_foreign_stack = true;
+	}
 	if (!s->nr_kernel && s->in_kernel && s->ip)
 		s->kernel[s->nr_kernel++] = s->ip;
-	if (!s->nr_user && !s->in_kernel && !s->stack && s->ip && s->ip < WALK_USER_END)
+	if (!s->nr_user && !s->in_kernel && !s->stack && s->ip && s->ip < s->user_end)
 		s->user[s->nr_user++] = s->ip | FRAME_EXACT;
 	return !b.bad;
 }

@@ -14,6 +14,7 @@ struct perf_data_sample {
 	bool has_thread;
 	uint32_t pid, tid, cpu;
 	uint64_t ip, time_ns, period;
+	uint64_t user_end; /* user addresses are below */
 	bool in_kernel;
 	uint64_t kernel[MAX_KERNEL_FRAMES]; /* leaf first, the leaf exact; return addresses */
 	uint64_t user[MAX_USER_FRAMES];	    /* leaf first, FRAME_EXACT or return addresses */
@@ -25,7 +26,12 @@ struct perf_data_sample {
 	bool all_regs;	      /* all of REGISTERS_PERF_MASK are there */
 	const uint8_t *stack; /* from the stack pointer on; points into the record */
 	size_t stack_size;
+	bool has_foreign_stack; /* a copy of another architecture's stack, which is skipped */
 };
+
+/* The event of a sample's record; NULL where the file has no such event. */
+const struct perf_data_event *perf_data_sample_event(const struct perf_data_file *f,
+						     const struct perf_data_record *r);
 
 /* false for a sample that is too short for its event, or of an unknown event. */
 bool perf_data_sample_parse(const struct perf_data_file *f, const struct perf_data_record *r,

@@ -13,13 +13,15 @@
 #include "core/base/alloc.h"
 #include "core/portable/frames.h"
 #include "core/portable/pycode.h"
+#include "core/profile/repeat_marker.h"
 #include "sampler/sink/process_facts.h"
+#include "sampler/sink/repeats.h"
 #include "sampler/target/process.h"
 #include "sampler/runtimes/python/code_objects.h"
 
 #define MAX_THREAD_NAMES 65536
-/* A whole stack: kernel and user frames, two markers at the root and one in the middle. */
-#define MAX_SINK_FRAMES (MAX_KERNEL_FRAMES + MAX_USER_FRAMES + 3)
+/* A whole stack: kernel and user frames, two markers at the root, three in the middle. */
+#define MAX_SINK_FRAMES (MAX_KERNEL_FRAMES + MAX_USER_FRAMES + MAX_JOINED_FRAMES + 5)
 
 /* A thread's name as last seen. */
 struct thread_name {
@@ -111,11 +113,17 @@ static uint32_t special_module(struct sample_sink *out, uint32_t *id, enum modul
 	return *id;
 }
 
-static uint32_t marker_frame(struct sample_sink *out, enum marker marker)
+/* A frame of the module of markers. */
+static uint32_t address_frame(struct sample_sink *out, uint64_t address)
 {
 	return out->sink->frame(out->sink,
 				special_module(out, &out->marker_module, MODULE_MARKER, "[marker]"),
-				marker);
+				address);
+}
+
+static uint32_t marker_frame(struct sample_sink *out, enum marker marker)
+{
+	return address_frame(out, marker);
 }
 
 static uint32_t kernel_frame(struct sample_sink *out, uint64_t address)
@@ -161,52 +169,121 @@ static enum marker marker_of(const struct process *p, const struct walked *w)
 	return m && m->code->parser_failed ? MARKER_PARSER_FAILED : MARKER_NO_RULE;
 }
 
+/* A stack that is being written, root first. */
+struct writer {
+	struct sample_sink *out;
+	const struct process *p;
+	const struct walked *w;
+	bool deep; /* repeated frames are counted */
+	struct known_stack known;
+	size_t nr;
+	uint32_t frames[MAX_SINK_FRAMES];
+};
+
+static void add_marker(struct writer *s, enum marker marker)
+{
+	s->frames[s->nr++] = marker_frame(s->out, marker);
+	s->known.incomplete = (uint8_t)(marker + 1);
+}
+
+static void add_user_frame(struct writer *s, uint64_t word)
+{
+	uint32_t frame = user_frame(s->out, s->p, word);
+
+	if (frame == PROFILE_NONE) {
+		/* The marker already says that the walk ended at an unknown address. */
+		if (s->nr == 1 && s->w->marker == MARKER_UNKNOWN)
+			return;
+		frame = marker_frame(s->out, is_python(word) ? MARKER_PYTHON : MARKER_UNKNOWN);
+	}
+	if (s->nr == 1 && s->w->marker == MARKER_OVER_LIMIT && frame == s->frames[0])
+		return; /* the same here */
+	s->frames[s->nr++] = frame;
+}
+
+/* Adds frames between which none are missing; words[] is root first. */
+static void add_part(struct writer *s, const uint64_t *words, size_t nr)
+{
+	size_t at = 0;
+
+	while (at < nr) {
+		struct repeat r = { .start = nr };
+
+		if (s->deep)
+			r = repeats_next(words, nr, at);
+		for (; at < r.start + r.nr_frames; at++)
+			add_user_frame(s, words[at]);
+		if (!r.nr_more)
+			continue;
+		s->frames[s->nr++] = address_frame(s->out, repeat_marker(r.nr_frames, r.nr_more));
+		at += (size_t)r.nr_more * r.nr_frames;
+	}
+}
+
+/* Adds user[from ... to). */
+static void add_reversed(struct writer *s, size_t from, size_t to)
+{
+	uint64_t words[MAX_USER_FRAMES];
+	size_t nr = 0;
+
+	while (to > from)
+		words[nr++] = s->w->user[--to];
+	add_part(s, words, nr);
+}
+
+/* The same of the ring that begins at the gap. */
+static void add_ring(struct writer *s)
+{
+	const struct walked *w = s->w;
+	uint64_t words[MAX_USER_FRAMES];
+	size_t nr = 0, size = w->nr_user - w->gap;
+
+	for (size_t i = size; i-- > 0;)
+		words[nr++] = w->user[w->gap + (i + w->rotation) % size];
+	add_part(s, words, nr);
+}
+
+static void add_user_part(struct writer *s)
+{
+	const struct walked *w = s->w;
+
+	if (w->nr_joined) {
+		add_reversed(s, w->nr_user, w->nr_user + w->nr_joined);
+		add_marker(s, (enum marker)w->marker);
+	}
+	if (w->gap) {
+		add_ring(s);
+		s->frames[s->nr++] = marker_frame(s->out, MARKER_TOO_DEEP);
+		if (!s->known.incomplete)
+			s->known.incomplete = MARKER_TOO_DEEP + 1;
+		add_reversed(s, 0, w->gap);
+	} else {
+		add_reversed(s, 0, w->nr_user);
+	}
+}
+
 struct known_stack sample_sink_stack(struct sample_sink *out, const struct process *p,
 				     const struct walked *w)
 {
-	uint32_t frames[MAX_SINK_FRAMES];
-	struct known_stack known = { 0 };
-	size_t nr = 0, ring = w->nr_user - w->gap;
+	struct writer s; /* not all of it is initialized: it is large */
 
-	if (w->python_broken) {
-		frames[nr++] = marker_frame(out, MARKER_PYTHON);
-		known.incomplete = MARKER_PYTHON + 1;
-	}
-	if (w->marker >= 0) {
-		enum marker marker = marker_of(p, w);
-
-		frames[nr++] = marker_frame(out, marker);
-		known.incomplete = (uint8_t)(marker + 1);
-	}
-	for (size_t i = w->nr_user; i-- > 0;) {
-		size_t at = i;
-		uint32_t frame;
-
-		if (w->gap && i >= w->gap)
-			at = w->gap + (i - w->gap + w->rotation) % ring;
-		frame = user_frame(out, p, w->user[at]);
-		if (frame == PROFILE_NONE) {
-			/* The marker already says that the walk ended at an unknown address. */
-			if (nr == 1 && w->marker == MARKER_UNKNOWN)
-				continue;
-			frame = marker_frame(out, is_python(w->user[at]) ? MARKER_PYTHON
-									 : MARKER_UNKNOWN);
-		}
-		if (nr == 1 && w->marker == MARKER_OVER_LIMIT && frame == frames[0])
-			continue; /* the same here */
-		frames[nr++] = frame;
-		if (w->gap && i == w->gap) {
-			frames[nr++] = marker_frame(out, MARKER_TOO_DEEP);
-			if (!known.incomplete)
-				known.incomplete = MARKER_TOO_DEEP + 1;
-		}
-	}
+	s.out = out;
+	s.p = p;
+	s.w = w;
+	s.deep = w->nr_user > REPEATS_MIN_DEPTH;
+	s.known = (struct known_stack){ 0 };
+	s.nr = 0;
+	if (w->python_broken)
+		add_marker(&s, MARKER_PYTHON);
+	if (w->marker >= 0 && !w->nr_joined)
+		add_marker(&s, marker_of(p, w));
+	add_user_part(&s);
 	if (w->in_kernel && !w->nr_kernel)
-		frames[nr++] = marker_frame(out, MARKER_NO_KERNEL_STACK);
+		s.frames[s.nr++] = marker_frame(out, MARKER_NO_KERNEL_STACK);
 	for (size_t i = w->nr_kernel; i-- > 0;)
-		frames[nr++] = kernel_frame(out, w->kernel[i] - (i ? 1 : 0));
-	known.stack = out->sink->stack(out->sink, frames, nr);
-	return known;
+		s.frames[s.nr++] = kernel_frame(out, w->kernel[i] - (i ? 1 : 0));
+	s.known.stack = out->sink->stack(out->sink, s.frames, s.nr);
+	return s.known;
 }
 
 uint32_t sample_sink_thread(struct sample_sink *out, uint32_t pid, uint32_t tid, const char *name)

@@ -19,6 +19,9 @@ void time_order_free(struct time_order *queue);
 void time_order_push(struct time_order *queue, uint64_t time_ns, int kind, const void *data,
 		     size_t size);
 
+/* What the records that wait take, in bytes. */
+size_t time_order_bytes(const struct time_order *queue);
+
 /*
  * Hands every record older than `before_ns` to fn, oldest first and equal times in the order of
  * pushing, and removes it. `data` is 8-aligned and valid during the callback, which must not push.

@@ -19,7 +19,7 @@
 #include <uthash.h>
 
 #include "core/base/alloc.h"
-#include "core/base/elf_headers.h"
+#include "core/base/log.h"
 #include "core/base/user_shares.h"
 #include "core/portable/frames.h"
 #include "sampler/target/kept_files.h"
@@ -54,38 +54,44 @@ struct file_table {
 	struct kept_files kept;
 	struct user_shares shares;
 	struct file_refusals refusals;
+	struct header_reader reader;
 	uint64_t last_number;
 	uint32_t nr_added;
 };
 
+static const char *reason_of(int err)
+{
+	switch (err) {
+	case -ECHILD: return "the process that reads it died";
+	case -ETIMEDOUT: return "reading it takes too long";
+	case -EBADMSG: return "what was read from it makes no sense";
+	default: return strerror(-err);
+	}
+}
+
 int mapped_file_read_elf(struct mapped_file *file)
 {
-	struct elf_headers headers;
-	struct elf_source source;
+	struct code_headers headers;
+	int err = code_headers_read(file->reader, file->user, file->fd, &headers);
 
-	if (file->fd < 0 || elf_source_of_file(file->fd, &source) ||
-	    elf_headers_read(&source, &headers))
-		return -ENOEXEC;
-	file->segments = xcalloc(headers.nr_segments + 1, sizeof(*file->segments));
-	for (size_t i = 0; i < headers.nr_segments; i++) {
-		const Elf64_Phdr *ph = &headers.segments[i];
-
-		if (ph->p_type == PT_LOAD && (ph->p_flags & PF_X))
-			file->segments[file->nr_segments++] = (struct file_segment){
-				.offset = ph->p_offset,
-				.size = ph->p_filesz,
-				.vaddr = ph->p_vaddr,
-			};
+	if (err) {
+		file->parser_failed = err != -ENOEXEC;
+		if (file->parser_failed)
+			log_warning("no program headers of '%s': %s; stacks end in its code",
+				    file->path ? file->path : "?", reason_of(err));
+		return err;
 	}
-	file->build_id_size = (uint8_t)elf_headers_build_id(&source, &headers, file->build_id);
-	elf_headers_fini(&headers);
+	file->segments = headers.segments;
+	file->nr_segments = headers.nr_segments;
+	file->build_id_size = (uint8_t)headers.build_id_size;
+	memcpy(file->build_id, headers.build_id, sizeof(file->build_id));
 	return 0;
 }
 
 bool mapped_file_vaddr(const struct mapped_file *file, uint64_t offset, uint64_t *ret_vaddr)
 {
 	for (size_t i = 0; i < file->nr_segments; i++) {
-		const struct file_segment *s = &file->segments[i];
+		const struct code_segment *s = &file->segments[i];
 
 		/* Mappings are whole pages: the first begins before the segment's offset. */
 		if (offset >= (s->offset & ~4095ull) &&
@@ -113,10 +119,16 @@ struct file_table *file_table_new(void)
 	return t;
 }
 
+void file_table_confine(struct file_table *t, const struct sandbox *sandbox)
+{
+	t->reader.sandbox = sandbox;
+}
+
 void file_table_free(struct file_table *t)
 {
 	if (!t)
 		return;
+	header_reader_fini(&t->reader);
 	HASH_CLEAR(hh, t->by_key);
 	for (size_t i = 0; i < t->nr; i++) {
 		struct mapped_file *file = &t->entries[i]->file;
@@ -232,6 +244,7 @@ static struct mapped_file *get(struct file_table *t, uint64_t dev, uint64_t ino,
 	e = take_entry(t);
 	e->key = key;
 	e->file.user = user;
+	e->file.reader = &t->reader;
 	e->file.number = ++t->last_number;
 	t->nr_added++;
 	e->file.sink_id = PROFILE_NONE;
@@ -274,7 +287,12 @@ static void open_file(struct mapped_file *file, const struct file_mapping *m)
 
 bool mapped_file_is_overwritten(const struct mapped_file *file)
 {
-	struct mapped_file now = { .fd = file->fd };
+	struct mapped_file now = {
+		.fd = file->fd,
+		.path = file->path,
+		.user = file->user,
+		.reader = file->reader,
+	};
 	struct stat st;
 	bool same;
 

@@ -16,10 +16,7 @@
 
 #include "core/portable/walk.h"
 #include "core/profile/profile.h"
-
-struct file_segment {
-	uint64_t offset, size, vaddr; /* of an executable PT_LOAD: file offset, file bytes */
-};
+#include "core/sandbox/confined_headers.h"
 
 /* The root directory in which the path of a file, and paths that it holds, have a meaning. */
 struct mapped_root {
@@ -38,17 +35,20 @@ struct mapped_file {
 	uint64_t dev, ino;
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_size;
-	bool parser_failed;	       /* its unwind table could not be read (table_builder.h) */
+	/* Its headers or its unwind table could not be read (table_builder.h). */
+	bool parser_failed;
 	uint32_t nr_derived_functions; /* not yet reported as struct fact_derived_rules */
 	int fd;			       /* or -errno: it could not be opened */
 	struct timespec changed;       /* st_mtime when it was opened */
 	uint64_t size_bytes;
 	struct mapped_root root;
-	struct file_segment *segments;
+	struct code_segment *segments;
 	size_t nr_segments;
+	struct header_reader *reader; /* of its table, for its headers; NULL: this process */
 	/* Stands for all files that the table has no room for. */
 	bool over_limit;
 	bool building;	   /* the table builder has its descriptor */
+	bool missed_table; /* a walk did, and the table builder was told so */
 	bool lacks_table;  /* nothing mapped it when the builder's turn came, so none was built */
 	bool mapped_again; /* while the builder had it */
 	uint32_t mark;	   /* the last round in which a process was seen to map it */
@@ -56,8 +56,8 @@ struct mapped_file {
 };
 
 /*
- * Reads program headers and build-id of the ELF file at file->fd. 0, or -ENOEXEC: not an ELF file
- * of this machine, so its code is walked by frame pointers.
+ * Reads program headers and build-id of the ELF file at file->fd. 0; -ENOEXEC: not an ELF file of
+ * this machine, so its code is walked by frame pointers; or as code_headers_read(), reported.
  */
 int mapped_file_read_elf(struct mapped_file *file);
 
@@ -71,8 +71,11 @@ bool mapped_file_vaddr(const struct mapped_file *file, uint64_t offset, uint64_t
 bool mapped_file_is_overwritten(const struct mapped_file *file);
 
 struct file_table;
+struct sandbox;
 
 struct file_table *file_table_new(void);
+/* From now on files are read in the sandbox, which must outlive the table; NULL: here. */
+void file_table_confine(struct file_table *table, const struct sandbox *sandbox);
 void file_table_free(struct file_table *table); /* closes the files */
 struct mapped_file *file_table_get(const struct file_table *table, uint32_t index);
 size_t file_table_size(const struct file_table *table);

@@ -48,6 +48,8 @@ bool proc_life_read(pid_t pid, struct proc_life *ret)
 			ret->start = value;
 		else if (field >= 26 && field <= 28)
 			ret->program = (ret->program ^ value) * 0x9fb21c651e98df25ull;
+		if (field == 28)
+			ret->stack_end = value;
 	}
 	return true;
 }

@@ -16,7 +16,8 @@ struct proc_life {
 	char state; /* the letter of /proc/PID/stat: 'R', 'S', 'Z', ... */
 	uint64_t
 		start; /* when it began, in clock ticks: tells processes of the same number apart */
-	uint64_t program; /* as proc_life_program() */
+	uint64_t program;   /* as proc_life_program() */
+	uint64_t stack_end; /* of the first thread's stack, where its outermost frames are */
 	char name[COMM_SIZE + 1];
 };
 

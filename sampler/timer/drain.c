@@ -15,6 +15,7 @@
 #include "sampler/sink/stack_ids.h"
 #include "sampler/sink/time_order.h"
 #include "sampler/timer/targets/processes.h"
+#include "sampler/walk/runtime_unwind.h"
 #include "sampler/walk/snapshot_lookup.h"
 #include "sampler/walk/snapshot_unwind.h"
 #include "sampler/walk/walk_arena.h"
@@ -28,7 +29,8 @@ struct timer_drain {
 	struct time_order *queue;
 	struct stack_ids *ids;
 	struct snapshot_unwinder *unwinder; /* made at the first snapshot */
-	const struct process *unwinding;    /* whose snapshot is being unwound */
+	const struct process *unwinding;    /* whose snapshot is being unwound, */
+	uint64_t unwinding_ns;		    /* and the time of that */
 	uint64_t *
 		/* to merge a stack in; made at the first snapshot with Python frames */
 		python_room;
@@ -101,8 +103,20 @@ static bool open_module(void *context, uint64_t module, struct snapshot_file *re
 static bool find_rule(void *context, uint64_t module, uint64_t vaddr, struct walk_rule *ret)
 {
 	const struct timer_drain *d = context;
+	const struct timer_publish *t = &d->processes->publish;
 
-	return walk_arena_find_rule(d->processes->publish.arena, (uint32_t)module - 1, vaddr, ret);
+	if (walk_arena_find_rule(t->arena, (uint32_t)module - 1, vaddr, ret))
+		return true;
+	snapshot_missed_table(t->files, t->builder, module);
+	return false;
+}
+
+static bool find_runtime_rule(void *context, uint64_t address, struct walk_rule *ret)
+{
+	const struct timer_drain *d = context;
+
+	return runtime_unwind_rule(d->processes->publish.runtime, d->unwinding, address,
+				   d->unwinding_ns, ret);
 }
 
 static struct snapshot_result unwind(struct timer_drain *d, const struct timer_process *p,
@@ -110,7 +124,8 @@ static struct snapshot_result unwind(struct timer_drain *d, const struct timer_p
 {
 	static const struct snapshot_ops ops = { .find_mapping = find_mapping,
 						 .open_module = open_module,
-						 .find_rule = find_rule };
+						 .find_rule = find_rule,
+						 .find_runtime_rule = find_runtime_rule };
 	struct agent_snapshot snapshot;
 	struct snapshot_sample sample;
 
@@ -132,6 +147,7 @@ static struct snapshot_result unwind(struct timer_drain *d, const struct timer_p
 	if (!d->unwinder)
 		d->unwinder = snapshot_unwinder_new(&ops, d);
 	d->unwinding = &p->maps;
+	d->unwinding_ns = q->sample.time_ns;
 	d->stats->nr_snapshots++;
 	return snapshot_unwind(d->unwinder, &sample, frames, max);
 }
@@ -153,6 +169,14 @@ static uint64_t key_of(const struct queued *q)
 	return key ? key : 1;
 }
 
+/* Notes runtime code without rules, and cuts the stack where rules of it are outdated. */
+static void check_runtime(struct timer_drain *d, const struct queued *q, struct walked *w)
+{
+	struct process *p = &q->process->maps;
+
+	runtime_unwind_check(d->processes->publish.runtime, p, q->sample.time_ns, p->epoch, w);
+}
+
 static struct known_stack walked_stack(struct timer_drain *d, const struct queued *q)
 {
 	const struct agent_sample *e = &q->sample;
@@ -172,6 +196,7 @@ static struct known_stack walked_stack(struct timer_drain *d, const struct queue
 		w.gap = MAX_LEAF_FRAMES;
 		w.rotation = (e->nr_total - MAX_LEAF_FRAMES) % MAX_ROOT_FRAMES;
 	}
+	check_runtime(d, q, &w);
 	known = sample_sink_stack(&d->out, &q->process->maps, &w);
 	/*
 	 * The record of a code object may still be in another ring: then the stack is resolved
@@ -208,6 +233,7 @@ static struct known_stack unwound_stack(struct timer_drain *d, const struct queu
 	if (nr_python)
 		timer_python_merge(q->process, d->python_room, result.sps,
 				   q->words + SNAPSHOT_WORDS, nr_python, frames, &w);
+	check_runtime(d, q, &w);
 	return sample_sink_stack(&d->out, &q->process->maps, &w);
 }
 

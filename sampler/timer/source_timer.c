@@ -12,6 +12,7 @@
 #include "sampler/timer/source_timer.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,7 @@
 #include "sampler/agent/rendezvous.h"
 #include "sampler/attach/own_library.h"
 #include "sampler/selection/admission.h"
+#include "sampler/target/attach_error.h"
 #include "sampler/target/exec_environment.h"
 #include "sampler/sink/limits.h"
 #include "sampler/target/mapped_file.h"
@@ -42,10 +44,14 @@
 #include "sampler/timer/rendezvous.h"
 #include "sampler/timer/wake.h"
 #include "sampler/timer/wake_signal.h"
+#include "sampler/walk/runtime_unwind.h"
+#include "sampler/walk/expected_code.h"
+#include "sampler/walk/stack_tables.h"
 #include "sampler/walk/table_builder.h"
 
 #define SETTLE_NS (1000ull * 1000)
 #define DRAIN_PERIODS 100 /* at most as many samples of a thread from one round to the next */
+#define COPIES_MS 20	  /* a ring holds ten copies of stacks */
 #define SLEEP_AGAIN_NS (20ull * 1000 * 1000)
 
 struct source {
@@ -179,20 +185,28 @@ static int add_target(void *context, pid_t id, struct process_tree *tree)
 	pid_t pid = id;
 	int err = targets_add(s->targets, id, &pid);
 
+	if (!err && s->processes.callers_only && !privileges_caller_may_read(pid))
+		err = -EPERM;
 	if (err) {
-		log_error(-err, "attach to process %d", (int)id);
-		log_hint("it may have ended: pgrep -l NAME lists what runs");
+		attach_error_report("attach to", id, err);
 		return err;
-	}
-	if (s->processes.callers_only && !privileges_caller_may_read(pid)) {
-		log_error(EPERM, "attach to process %d", (int)id);
-		return -EPERM;
 	}
 	admission_add(s->admission, pid);
 	err = timer_attach(&to, s->rendezvous, pid);
 	if (!err)
 		process_tree_add_root(tree, pid);
 	return err;
+}
+
+/* What the targets run now comes first. */
+static void order_tables(struct source *s)
+{
+	size_t left = STACK_TABLES_MAX;
+
+	for (struct timer_process *p = s->processes.first; p && left; p = p->next) {
+		left -= stack_tables_first(&p->maps, s->processes.publish.builder, left);
+		expected_code_note(s->processes.publish.runtime, &p->maps, monotonic_ns());
+	}
 }
 
 static int add_targets(struct source *s, const struct source_config *config)
@@ -253,7 +267,7 @@ static int make_parts(struct source *s, const struct source_config *config)
 		.tick_ns = tick_ns(),
 	};
 	int err = timer_processes_init(&s->processes, &region, !config->no_python, &s->stats,
-				       &s->limits, config->sandbox);
+				       &s->limits, config->sandbox, config->cache);
 
 	if (err)
 		return err;
@@ -289,6 +303,8 @@ static int source_open(const struct source_config *config, struct source **ret)
 	err = make_parts(s, config);
 	if (!err)
 		err = add_targets(s, config);
+	if (!err && !config->launched)
+		order_tables(s);
 	if (!err)
 		err = open_epoll(s);
 	if (err) {
@@ -299,8 +315,33 @@ static int source_open(const struct source_config *config, struct source **ret)
 	return 0;
 }
 
+/* Targets sample themselves already: their rings are emptied, and what was in them is dropped. */
+static size_t source_await_tables(struct source *s, int timeout_ms)
+{
+	struct timer_publish *publish = &s->processes.publish;
+	struct pollfd ready = { table_builder_event_fd(publish->builder), POLLIN, 0 };
+	uint64_t end = monotonic_ns() + (uint64_t)timeout_ms * 1000000, now;
+
+	while ((now = monotonic_ns()) < end && table_builder_nr_pending(publish->builder)) {
+		if (poll(&ready, 1, (int)((end - now) / 1000000) + 1) <= 0)
+			break;
+		timer_publish_poll(publish);
+	}
+	for (struct timer_process *p = s->processes.first; p; p = p->next)
+		timer_region_beat(&p->region);
+	for (struct timer_process *p = s->processes.first; p; p = p->next)
+		timer_publish_look(publish, p, monotonic_ns());
+	timer_drain_read(s->drain, 0);
+	return table_builder_nr_pending(publish->builder);
+}
+
 static int source_start(struct source *s)
 {
+	for (struct timer_process *p = s->processes.first; p; p = p->next) {
+		if (p->attached.attach)
+			timer_missed_begin(p);
+		expected_code_end(&p->maps);
+	}
 	timer_drain_start(s->drain);
 	return 0;
 }
@@ -320,6 +361,8 @@ static int wait_ms(const struct source *s, int timeout_ms)
 				    : 1,
 		 most_ms = names_ms < drain_ms ? names_ms : drain_ms;
 
+	if (s->processes.publish.has_copies && most_ms > COPIES_MS)
+		most_ms = COPIES_MS;
 	return (uint64_t)timeout_ms > most_ms ? (int)most_ms : timeout_ms;
 }
 
@@ -329,7 +372,9 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	struct epoll_event events[4];
 	uint64_t now;
 
-	if (epoll_wait(s->epoll_fd, events, 4, wait_ms(s, timeout_ms)) < 0 && errno != EINTR)
+	timeout_ms =
+		runtime_unwind_timeout_ms(s->processes.publish.runtime, wait_ms(s, timeout_ms));
+	if (epoll_wait(s->epoll_fd, events, 4, timeout_ms) < 0 && errno != EINTR)
 		return -errno;
 	timer_drain_set_sink(s->drain, sink);
 	timer_rendezvous_serve(s->rendezvous, &to);
@@ -430,6 +475,7 @@ const struct source_ops source_timer = {
 	.fit = source_fit,
 	.open = source_open,
 	.environment = source_environment,
+	.await_tables = source_await_tables,
 	.start = source_start,
 	.drain = source_drain,
 	.stop = source_stop,

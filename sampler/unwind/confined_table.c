@@ -83,7 +83,7 @@ static int ask(int socket, const struct table_order *order, const int fds[2])
 }
 
 int confined_table_build(const struct sandbox *sandbox, const struct table_order *order,
-			 struct rule_set *rules, struct unwind_table **ret_table)
+			 struct rule_set *rules, struct unwind_table **ret_table, int *ret_answer)
 {
 	const struct sandbox_limits limits = { memory_max(), TABLE_FILE_MAX, CPU_S };
 	int fds[2], socket, err;
@@ -101,7 +101,9 @@ int confined_table_build(const struct sandbox *sandbox, const struct table_order
 	close(socket);
 	if (order->code && fds[0] >= 0)
 		close(fds[0]);
-	if (fds[1] >= 0)
+	if (!err && ret_answer)
+		*ret_answer = fds[1];
+	else if (fds[1] >= 0)
 		close(fds[1]);
 	return err;
 }

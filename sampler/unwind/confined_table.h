@@ -21,11 +21,13 @@ struct table_order {
 };
 
 /*
+ * `ret_answer`: NULL, or where the file goes that the child has written, which is then the caller's
+ * (table_file.h).
  * As unwind_table_build() and unwind_table_build_code(), and besides: -ECHILD: the child died;
  * -ETIMEDOUT: it took too long; -EBADMSG: what it gave is no sound table; -ECANCELED.
  */
 int confined_table_build(const struct sandbox *sandbox, const struct table_order *order,
-			 struct rule_set *rules, struct unwind_table **ret_table);
+			 struct rule_set *rules, struct unwind_table **ret_table, int *ret_answer);
 
 /* Says in words why a table could not be had; NULL for what unwind_table_build() returns. */
 const char *confined_table_reason(int err);

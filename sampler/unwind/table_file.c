@@ -124,8 +124,8 @@ static bool take_rules(struct reader *r, struct rule_set *set)
 		struct walk_rule rule = r->rules[i - WALK_FIRST_RULE];
 		uint32_t number;
 
-		if (rule.cfa <= WALK_CFA_END || rule.cfa > WALK_CFA_SP_INDEX_DEREF ||
-		    rule.fp > WALK_FP_UNDEF)
+		if (rule.cfa <= WALK_CFA_END || rule.cfa == WALK_CFA_OVER_LIMIT ||
+		    rule.cfa > WALK_CFA_OTHER_STACK || rule.fp > WALK_FP_UNDEF)
 			return false;
 		rule_set_intern(set, rule, &number);
 		r->numbers[i] = (uint16_t)number;
@@ -190,22 +190,17 @@ static bool take_pages(struct reader *r)
 	return next == t->nr_words;
 }
 
-int table_file_read(int fd, uint64_t code_size, struct rule_set *rules,
+int table_file_take(void *mapping, uint64_t size, uint64_t code_size, struct rule_set *rules,
 		    struct unwind_table **ret_table)
 {
 	struct reader r = { .table = xcalloc(1, sizeof(*r.table)) };
-	uint64_t size = 0;
 	bool sound;
-	int err = answer_file_map(fd, sizeof(*r.header), TABLE_FILE_MAX, &r.table->mapping, &size);
 
-	if (err) {
-		free(r.table);
-		return err;
-	}
+	r.table->mapping = mapping;
 	r.table->mapping_size = size;
-	r.header = r.table->mapping;
-	sound = find_parts(&r, size) && functions_are_sound(r.table, code_size) &&
-		take_rules(&r, rules) && take_pages(&r);
+	r.header = mapping;
+	sound = size >= sizeof(*r.header) && find_parts(&r, size) &&
+		functions_are_sound(r.table, code_size) && take_rules(&r, rules) && take_pages(&r);
 	free(r.numbers);
 	if (!sound) {
 		unwind_table_free(r.table);
@@ -213,4 +208,14 @@ int table_file_read(int fd, uint64_t code_size, struct rule_set *rules,
 	}
 	*ret_table = r.table;
 	return 0;
+}
+
+int table_file_read(int fd, uint64_t code_size, struct rule_set *rules,
+		    struct unwind_table **ret_table)
+{
+	uint64_t size = 0;
+	void *mapping;
+	int err = answer_file_map(fd, sizeof(struct table_header), TABLE_FILE_MAX, &mapping, &size);
+
+	return err ? err : table_file_take(mapping, size, code_size, rules, ret_table);
 }

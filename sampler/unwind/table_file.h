@@ -24,5 +24,11 @@ int table_file_write(int fd, const struct unwind_table *table, const struct rule
  */
 int table_file_read(int fd, uint64_t code_size, struct rule_set *rules,
 		    struct unwind_table **ret_table);
+/*
+ * The same of bytes that have been mapped already, privately. The mapping is the table's from now
+ * on, and is gone if there is none.
+ */
+int table_file_take(void *mapping, uint64_t size, uint64_t code_size, struct rule_set *rules,
+		    struct unwind_table **ret_table);
 
 #endif

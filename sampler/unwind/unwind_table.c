@@ -30,9 +30,9 @@
 
 /* Values of range.cie for ranges without FDE. */
 enum {
-	CIE_CODE = UINT32_MAX - 4,	  /* a derived rule; range.fde is its index in code[] */
-	CIE_FIRST_FIXED = UINT32_MAX - 3, /* + enum known_code */
-	CIE_END = UINT32_MAX,
+	CIE_CODE = UINT32_MAX - 5,	  /* a derived rule; range.fde is its index in code[] */
+	CIE_FIRST_FIXED = UINT32_MAX - 4, /* + enum known_code */
+	CIE_END = CIE_FIRST_FIXED + KNOWN_ROOT, /* UINT32_MAX */
 };
 
 struct builder {
@@ -348,6 +348,7 @@ static void add_range_rows(struct builder *builder, const struct text_range *ran
 		{ .cfa = WALK_CFA_SP, .cfa_off = 8 },
 		{ .cfa = WALK_CFA_SP, .cfa_off = 16 },
 		{ .cfa = WALK_CFA_SIGNAL },
+		{ .cfa = WALK_CFA_OTHER_STACK, .fp = WALK_FP_CFA, .fp_off = -16 },
 		{ .cfa = WALK_CFA_END },
 	};
 	uint64_t start = builder->ranges.low + range->start;

@@ -22,8 +22,6 @@
 #include "sampler/unwind/unwind_table.h"
 
 #define CODE_PAGE 4096u
-/* oneDNN's kernels have 256 KiB at most; larger regions are code caches of language runtimes. */
-#define MAX_REGION (512u << 10)
 #define MAX_REGIONS 1024 /* of a process */
 #define MAX_OVERLAP 16	 /* functions that contain one address */
 
@@ -64,7 +62,7 @@ struct runtime_unwind {
 	uint64_t seed;	       /* of random_below() */
 	uint64_t nr_functions; /* with derived rules so far */
 	uint64_t bytes_looked, bytes_checked, nr_looks, nr_changes;
-	uint8_t buffer[2 * MAX_REGION]; /* a look: the sample's page is at the middle */
+	uint8_t buffer[2 * RUNTIME_REGION_MAX]; /* a look: the sample's page is at the middle */
 };
 
 struct runtime_unwind *runtime_unwind_new(struct table_builder *builder, uint32_t first_index,
@@ -325,7 +323,7 @@ void runtime_unwind_check(struct runtime_unwind *u, struct process *p, uint64_t 
 		if (!m || m->code->kind != MODULE_JIT || m->stack || saw(u, p, pc, time_ns, epoch))
 			continue;
 		w->nr_user = i + 1;
-		w->gap = 0;
+		w->gap = w->nr_joined = 0;
 		w->marker = MARKER_NO_RULE;
 	}
 }
@@ -354,20 +352,20 @@ static bool read_page(struct runtime_unwind *u, const struct process *p, uint64_
 
 /*
  * Reads the pages around an address, up to pages of zeros or the ends of the mapping. They lie at
- * *ret_bytes. Returns their size in bytes; MAX_REGION and more: the region is larger than that.
+ * *ret_bytes. Returns their size in bytes; RUNTIME_REGION_MAX and more: the region is larger.
  */
 static size_t read_around(struct runtime_unwind *u, const struct process *p,
 			  const struct mapping *m, uint64_t address, uint64_t *ret_start,
 			  const uint8_t **ret_bytes)
 {
 	uint64_t start = address & ~(CODE_PAGE - 1ull), end = start;
-	uint8_t *low = u->buffer + MAX_REGION, *high = low;
+	uint8_t *low = u->buffer + RUNTIME_REGION_MAX, *high = low;
 
-	while (end < m->end && high < low + MAX_REGION && read_page(u, p, end, high)) {
+	while (end < m->end && high < low + RUNTIME_REGION_MAX && read_page(u, p, end, high)) {
 		end += CODE_PAGE;
 		high += CODE_PAGE;
 	}
-	while (end > start && start > m->start && high < low + MAX_REGION &&
+	while (end > start && start > m->start && high < low + RUNTIME_REGION_MAX &&
 	       read_page(u, p, start - CODE_PAGE, low - CODE_PAGE)) {
 		start -= CODE_PAGE;
 		low -= CODE_PAGE;
@@ -412,7 +410,7 @@ static void look_at(struct runtime_unwind *u, struct process *p, struct runtime_
 		found_nothing(p, r, now);
 		return;
 	}
-	if (size < MAX_REGION)
+	if (size < RUNTIME_REGION_MAX)
 		fresh.rows = runtime_rows_request(u->rows, bytes, size, p->user);
 	fresh.settled = !fresh.rows;
 	fresh.next_look_ns = now + LOOK_NS;
@@ -489,7 +487,7 @@ void runtime_unwind_look(struct runtime_unwind *u, struct process *p, uint64_t n
 		if (r->rows && r->rows->table && now >= r->next_check_ns && !p->ended_ns)
 			check_again(u, p, r, now);
 		if (r->wanted && now >= r->next_look_ns && now >= p->runtime.next_look_ns &&
-		    !p->ended_ns && may_spend(&u->looks, MAX_REGION, now))
+		    !p->ended_ns && may_spend(&u->looks, RUNTIME_REGION_MAX, now))
 			look_at(u, p, r, now);
 	}
 }

@@ -18,6 +18,9 @@
 #include "core/portable/walk.h"
 #include "sampler/walk/runtime_rows.h"
 
+/* oneDNN's kernels have 256 KiB at most; larger regions are code caches of language runtimes. */
+#define RUNTIME_REGION_MAX (512u << 10)
+
 struct runtime_unwind;
 struct runtime_region;
 struct process;

@@ -4,6 +4,8 @@
  */
 #include "sampler/walk/snapshot_lookup.h"
 
+#include "sampler/walk/table_builder.h"
+
 bool snapshot_find_mapping(const struct process *process, uint64_t address,
 			   struct snapshot_mapping *ret)
 {
@@ -32,4 +34,14 @@ bool snapshot_open_module(const struct file_table *files, uint64_t module,
 	if (file->kind == MODULE_VDSO)
 		ret->memory = file_table_vdso_image(&ret->size);
 	return ret->memory || file->fd >= 0;
+}
+
+void snapshot_missed_table(const struct file_table *files, struct table_builder *builder,
+			   uint64_t module)
+{
+	struct mapped_file *file = file_table_get(files, (uint32_t)(module - 1));
+
+	if (!file->missed_table)
+		table_builder_hurry(builder, file->index);
+	file->missed_table = true;
 }

@@ -12,11 +12,16 @@
 #include "sampler/walk/snapshot_unwind.h"
 #include "sampler/target/process.h"
 
+struct table_builder;
+
 /* snapshot_ops.find_mapping; without a process nothing is known. */
 bool snapshot_find_mapping(const struct process *process, uint64_t address,
 			   struct snapshot_mapping *ret);
 /* snapshot_ops.open_module. */
 bool snapshot_open_module(const struct file_table *files, uint64_t module,
 			  struct snapshot_file *ret);
+/* For snapshot_ops.find_rule: the module's table is not there yet, so it is built before others. */
+void snapshot_missed_table(const struct file_table *files, struct table_builder *builder,
+			   uint64_t module);
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * Two threads ("lanes"): one builds tables of files, one of runtime code, each from its own
- * requests, so that small runtime code never waits for a large file. The requests of a lane wait in
- * several queues, which take turns: the files of one user, however many, hold up those of another
- * by one file each. Both lanes fill one queue of results.
+ * Threads build tables of files or of runtime code, each kind from its own requests, so that small
+ * runtime code never waits for a large file. The requests of a kind wait in several queues, which
+ * take turns: the files of one user, however many, hold up those of another by one file each. What
+ * was missed by a walk is at the front of its queue, and queues that begin so come before the
+ * others. All threads fill one queue of results.
  */
 #include "sampler/walk/table_builder.h"
 
@@ -20,6 +21,7 @@
 #include "core/rights/privileges.h"
 #include "sampler/unwind/confined_table.h"
 #include "sampler/unwind/rule_set.h"
+#include "sampler/unwind/table_cache.h"
 #include "sampler/unwind/unwind_table.h"
 
 #define MAX_WARNINGS 5
@@ -32,6 +34,7 @@ struct job {
 	const void *image;
 	uint8_t *code;
 	size_t size; /* of either */
+	bool urgent; /* a walk has missed it */
 	struct built_table built;
 };
 
@@ -39,19 +42,28 @@ struct queue {
 	struct job *first, **last;
 };
 
-enum { LANE_FILES, LANE_CODE, NR_LANES };
+enum kind { KIND_FILES, KIND_CODE, NR_KINDS };
 
-/* A thread and its requests. */
-struct lane {
-	struct table_builder *builder;
-	pthread_t thread;
+/* The requests of one kind. */
+struct requests {
 	pthread_cond_t wake;
 	struct queue asked[NR_TURNS];
 	uint32_t turn; /* the queue whose turn it is */
 };
 
+/* Of files two at a time, so that one large file does not delay all others. */
+static const enum kind kind_of_thread[] = { KIND_FILES, KIND_FILES, KIND_CODE };
+#define NR_THREADS (sizeof(kind_of_thread) / sizeof(kind_of_thread[0]))
+
+struct worker {
+	struct table_builder *builder;
+	struct requests *requests;
+	pthread_t thread;
+};
+
 struct table_builder {
-	struct lane lanes[NR_LANES];
+	struct requests requests[NR_KINDS];
+	struct worker workers[NR_THREADS];
 	pthread_mutex_t lock; /* guards the queues, nr_pending and stop */
 	struct queue done;
 	size_t nr_pending;
@@ -60,6 +72,7 @@ struct table_builder {
 	int stop_fd;		       /* an eventfd, readable once `stop` is set */
 	size_t nr_warnings;	       /* given; under the lock */
 	const struct sandbox *sandbox; /* NULL: parse in this process */
+	struct table_cache *cache;     /* NULL: tables are not kept */
 	struct rule_pool *pool;
 };
 
@@ -68,6 +81,14 @@ static void push(struct queue *q, struct job *job)
 	job->next = NULL;
 	*q->last = job;
 	q->last = &job->next;
+}
+
+static void push_front(struct queue *q, struct job *job)
+{
+	job->next = q->first;
+	if (!q->first)
+		q->last = &job->next;
+	q->first = job;
 }
 
 static struct job *pop(struct queue *q)
@@ -109,16 +130,37 @@ static void warn(struct table_builder *b, const struct job *job, const char *rea
 	log_warning("no unwind rules of '%s': %s; it is walked by frame pointers", path, reason);
 }
 
-static int build_confined(struct table_builder *b, struct job *job, struct rule_set *rules)
+static int build_confined(struct table_builder *b, struct job *job, struct rule_set *rules,
+			  int *ret_answer)
 {
 	const struct table_order order = { job->fd, job->code, job->size, b->stop_fd };
-	int err = confined_table_build(b->sandbox, &order, rules, &job->built.table);
+	int err = confined_table_build(b->sandbox, &order, rules, &job->built.table, ret_answer);
 	const char *reason = err ? confined_table_reason(err) : NULL;
 
 	job->built.parser_failed = reason;
 	if (reason)
 		warn(b, job, reason);
 	return err;
+}
+
+/* A damaged entry of the cache may have added rules, so the set is a new one after it. */
+static int build_or_load(struct table_builder *b, struct job *job, struct rule_set **rules)
+{
+	struct table_key key;
+	int answer, err;
+
+	if (!b->cache || job->code || !table_cache_key(job->fd, &key))
+		return build_confined(b, job, *rules, NULL);
+	if (!table_cache_load(b->cache, &key, *rules, &job->built.table))
+		return 0;
+	rule_set_free(*rules);
+	*rules = rule_set_new();
+	err = build_confined(b, job, *rules, &answer);
+	if (err)
+		return err;
+	table_cache_store(b->cache, &key, job->fd, answer);
+	close(answer);
+	return 0;
 }
 
 /* The image in memory is the kernel's own, the vdso. */
@@ -129,7 +171,7 @@ static void build(struct table_builder *b, struct job *job)
 	int err;
 
 	if (b->sandbox && !job->image)
-		err = build_confined(b, job, rules);
+		err = build_or_load(b, job, &rules);
 	else if (job->code)
 		err = unwind_table_build_code(job->code, job->size, rules, &built->table);
 	else if (job->image)
@@ -144,31 +186,39 @@ static void build(struct table_builder *b, struct job *job)
 	rule_set_free(rules);
 }
 
-/* The next job of the queues, which take turns. */
-static struct job *next_job(struct lane *lane)
+/* Pops the next job of the queues, which take turns; `urgent`: only if it is urgent. */
+static struct job *take_turn(struct requests *r, bool urgent)
 {
-	struct job *job = NULL;
+	for (int i = 0; i < NR_TURNS; i++) {
+		struct queue *q = &r->asked[r->turn];
 
-	for (int i = 0; i < NR_TURNS && !job; i++) {
-		job = pop(&lane->asked[lane->turn]);
-		lane->turn = (lane->turn + 1) % NR_TURNS;
+		r->turn = (r->turn + 1) % NR_TURNS;
+		if (q->first && (q->first->urgent || !urgent))
+			return pop(q);
 	}
-	return job;
+	return NULL;
+}
+
+static struct job *next_job(struct requests *r)
+{
+	struct job *job = take_turn(r, true);
+
+	return job ? job : take_turn(r, false);
 }
 
 static void *work(void *context)
 {
-	struct lane *lane = context;
-	struct table_builder *b = lane->builder;
+	struct worker *worker = context;
+	struct table_builder *b = worker->builder;
 
 	privileges_drop(); /* its files are open already */
 	pthread_mutex_lock(&b->lock);
 	while (!b->stop) {
-		struct job *job = next_job(lane);
+		struct job *job = next_job(worker->requests);
 		uint64_t one = 1;
 
 		if (!job) {
-			pthread_cond_wait(&lane->wake, &b->lock);
+			pthread_cond_wait(&worker->requests->wake, &b->lock);
 			continue;
 		}
 		pthread_mutex_unlock(&b->lock);
@@ -182,17 +232,23 @@ static void *work(void *context)
 	return NULL;
 }
 
-static void start(struct table_builder *b, struct lane *lane)
+static void requests_init(struct requests *r)
 {
-	lane->builder = b;
 	for (int i = 0; i < NR_TURNS; i++)
-		lane->asked[i].last = &lane->asked[i].first;
-	pthread_cond_init(&lane->wake, NULL);
-	if (pthread_create(&lane->thread, NULL, work, lane))
+		r->asked[i].last = &r->asked[i].first;
+	pthread_cond_init(&r->wake, NULL);
+}
+
+static void start(struct table_builder *b, struct worker *worker, enum kind kind)
+{
+	worker->builder = b;
+	worker->requests = &b->requests[kind];
+	if (pthread_create(&worker->thread, NULL, work, worker))
 		abort();
 }
 
-struct table_builder *table_builder_new(struct walk_rule *rules, const struct sandbox *sandbox)
+struct table_builder *table_builder_new(struct walk_rule *rules, const struct sandbox *sandbox,
+					struct table_cache *cache)
 {
 	struct table_builder *b = xcalloc(1, sizeof(*b));
 	sigset_t all, old;
@@ -202,12 +258,15 @@ struct table_builder *table_builder_new(struct walk_rule *rules, const struct sa
 	b->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	b->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	b->sandbox = sandbox;
+	b->cache = cache;
 	pthread_mutex_init(&b->lock, NULL);
 	/* Only the main thread handles signals. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	for (int i = 0; i < NR_LANES; i++)
-		start(b, &b->lanes[i]);
+	for (int i = 0; i < NR_KINDS; i++)
+		requests_init(&b->requests[i]);
+	for (size_t i = 0; i < NR_THREADS; i++)
+		start(b, &b->workers[i], kind_of_thread[i]);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return b;
 }
@@ -223,15 +282,15 @@ void table_builder_free(struct table_builder *b)
 	b->stop = true;
 	if (write(b->stop_fd, &one, sizeof(one)) < 0)
 		abort(); /* it is 0, so there is room */
-	for (int i = 0; i < NR_LANES; i++)
-		pthread_cond_signal(&b->lanes[i].wake);
+	for (int i = 0; i < NR_KINDS; i++)
+		pthread_cond_broadcast(&b->requests[i].wake);
 	pthread_mutex_unlock(&b->lock);
-	for (int i = 0; i < NR_LANES; i++)
-		pthread_join(b->lanes[i].thread, NULL);
-	for (int i = 0; i < NR_LANES; i++) {
-		while ((job = next_job(&b->lanes[i])))
+	for (size_t i = 0; i < NR_THREADS; i++)
+		pthread_join(b->workers[i].thread, NULL);
+	for (int i = 0; i < NR_KINDS; i++) {
+		while ((job = next_job(&b->requests[i])))
 			free_job(b, job);
-		pthread_cond_destroy(&b->lanes[i].wake);
+		pthread_cond_destroy(&b->requests[i].wake);
 	}
 	while ((job = pop(&b->done)))
 		free_job(b, job);
@@ -244,14 +303,14 @@ void table_builder_free(struct table_builder *b)
 
 static void request(struct table_builder *b, const struct job *asked)
 {
-	struct lane *lane = &b->lanes[asked->code ? LANE_CODE : LANE_FILES];
+	struct requests *r = &b->requests[asked->code ? KIND_CODE : KIND_FILES];
 	struct job *job = xmalloc(sizeof(*job));
 
 	*job = *asked;
 	pthread_mutex_lock(&b->lock);
-	push(&lane->asked[job->user % NR_TURNS], job);
+	push(&r->asked[job->user % NR_TURNS], job);
 	b->nr_pending++;
-	pthread_cond_signal(&lane->wake);
+	pthread_cond_signal(&r->wake);
 	pthread_mutex_unlock(&b->lock);
 }
 
@@ -271,6 +330,33 @@ void table_builder_request_code(struct table_builder *b, uint32_t index, uint32_
 {
 	request(b, &(struct job){
 			   .index = index, .user = user, .fd = -1, .code = code, .size = size });
+}
+
+/* Moves the job of that index to the front of its queue. false: it is not there. */
+static bool hurry(struct queue *q, uint32_t index)
+{
+	struct job **at = &q->first, *job;
+
+	while (*at && (*at)->index != index)
+		at = &(*at)->next;
+	job = *at;
+	if (!job)
+		return false;
+	*at = job->next;
+	if (!job->next)
+		q->last = at;
+	job->urgent = true;
+	push_front(q, job);
+	return true;
+}
+
+void table_builder_hurry(struct table_builder *b, uint32_t index)
+{
+	pthread_mutex_lock(&b->lock);
+	for (int i = 0; i < NR_TURNS; i++)
+		if (hurry(&b->requests[KIND_FILES].asked[i], index))
+			break;
+	pthread_mutex_unlock(&b->lock);
 }
 
 int table_builder_event_fd(const struct table_builder *b)
@@ -301,7 +387,7 @@ void table_builder_drop(struct table_builder *b, bool (*is_wanted)(void *context
 {
 	pthread_mutex_lock(&b->lock);
 	for (int i = 0; i < NR_TURNS; i++)
-		drop_jobs(b, &b->lanes[LANE_FILES].asked[i], is_wanted, context);
+		drop_jobs(b, &b->requests[KIND_FILES].asked[i], is_wanted, context);
 	pthread_mutex_unlock(&b->lock);
 }
 

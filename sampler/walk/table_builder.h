@@ -1,6 +1,7 @@
 /*
- * Builds unwind tables in the background: one thread takes files in the order of the requests,
- * another takes runtime code. An eventfd becomes readable when a table is ready.
+ * Builds unwind tables in the background: two threads take files, first those that a walk has
+ * missed, then in the order of the requests; another thread takes runtime code. An eventfd becomes
+ * readable when a table is ready.
  */
 #ifndef SPROF_TABLE_BUILDER_H
 #define SPROF_TABLE_BUILDER_H
@@ -14,14 +15,17 @@
 
 struct sandbox;
 struct table_builder;
+struct table_cache;
 struct unwind_table;
 
 /*
  * `rules` has room for WALK_NR_RULES and is where walkers read rules: the builder puts new ones
  * there before it hands out a table that names them. Files and code are parsed in children of
- * `sandbox`, which must outlive the builder; NULL: in this process.
+ * `sandbox`, NULL: in this process; their tables are kept in `cache`, NULL: nowhere. Both must
+ * outlive the builder.
  */
-struct table_builder *table_builder_new(struct walk_rule *rules, const struct sandbox *sandbox);
+struct table_builder *table_builder_new(struct walk_rule *rules, const struct sandbox *sandbox,
+					struct table_cache *cache);
 /* Gives up the tables that are being built and all other requests. NULL is fine. */
 void table_builder_free(struct table_builder *builder);
 
@@ -42,6 +46,12 @@ void table_builder_request_memory(struct table_builder *builder, uint32_t index,
  */
 void table_builder_request_code(struct table_builder *builder, uint32_t index, uint32_t user,
 				uint8_t *code, size_t size);
+
+/*
+ * A walk has missed the table of this file: it is built before those that no walk has missed yet.
+ * Does nothing if a thread has begun with it, or if it was not asked for.
+ */
+void table_builder_hurry(struct table_builder *builder, uint32_t index);
 
 /*
  * Answers, without a table, the requests for files that are not wanted any more and that no thread

@@ -46,7 +46,8 @@ struct walk_target {
 	struct walk_target *next;
 };
 
-struct walk_publisher *walk_publisher_new(bool python, const struct sandbox *sandbox)
+struct walk_publisher *walk_publisher_new(bool python, const struct sandbox *sandbox,
+					  struct table_cache *cache)
 {
 	struct walk_publisher *p = xcalloc(1, sizeof(*p));
 
@@ -54,8 +55,9 @@ struct walk_publisher *walk_publisher_new(bool python, const struct sandbox *san
 		free(p);
 		return NULL;
 	}
-	p->builder = table_builder_new(walk_arena_rules(p->arena), sandbox);
+	p->builder = table_builder_new(walk_arena_rules(p->arena), sandbox, cache);
 	p->files = file_table_new();
+	file_table_confine(p->files, sandbox);
 	p->pythons = python ? python_files_new() : NULL;
 	sample_sink_init(&p->out, &p->stats);
 	return p;

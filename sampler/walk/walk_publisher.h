@@ -14,13 +14,16 @@
 struct sink;
 struct walk_publisher;
 struct sandbox;
+struct table_cache;
 struct walk_target;
 
 /*
  * `python`: walks find Python frames. Files are parsed in the sandbox, which must outlive the
- * publisher (NULL: in this process). NULL, unreported: out of memory.
+ * publisher (NULL: in this process), and tables are kept in the cache (NULL: nowhere), which must
+ * too. NULL, unreported: out of memory.
  */
-struct walk_publisher *walk_publisher_new(bool python, const struct sandbox *sandbox);
+struct walk_publisher *walk_publisher_new(bool python, const struct sandbox *sandbox,
+					  struct table_cache *cache);
 void walk_publisher_free(struct walk_publisher *publisher);
 
 /* Reads the mappings of a process and begins to compile their rows. NULL: it has ended. */

@@ -78,3 +78,47 @@ bench_attach() {
 	row "sprof, clang ($rows unwind rows)" "$(median large)" ms 350
 	row "perf -g, clang" "$(median large_perf)" ms
 }
+
+# From the start of the command to the first sample after which every stack is complete: of a compiler, whose libraries
+# have millions of unwind rows, with an empty cache of tables and with a full one. TABLES_PID names another process.
+bench_tables() {
+	local pid=${TABLES_PID:-} source kind
+	complete() { # contender, options
+		local since
+		since=$(date +%s%N)
+		rm -f "$work/data"
+		timeout 60 "$SPROF" record -q -F 999 -d 2s -o "$work/data" "${@:2}" -p "$pid"
+		"$SPROF" export -f json "$work/data" | jq -r --argjson since "$since" '
+			(.start_realtime_ns - .start_ns - $since) as $offset |
+			[.functions[] | .kind == "marker"] as $marker |
+			[.stacks[] | any(.[]; $marker[.[0]])] as $bad |
+			[range(.samples.stack | length) as $i | select($bad[.samples.stack[$i]]) | .samples.time_ns[$i]] as $late |
+			"\((.samples.time_ns | min) + $offset) \(($late | max // 0) + $offset) \(100 - 100 * ($late | length) / (.samples.stack | length))"
+			' >"$work/complete"
+		note "$1.first" "$(awk '{ print $1 / 1e6 }' "$work/complete")"
+		note "$1.last" "$(awk '{ print ($2 > $1 ? $2 : $1) / 1e6 }' "$work/complete")"
+		note "$1.share" "$(awk '{ print $3 }' "$work/complete")"
+	}
+	for _ in $(seq "$ROUNDS"); do
+		if [ -z "${TABLES_PID:-}" ]; then
+			clang++ -std=c++17 -O2 -g -w -DPART=0 -DKINDS=40 -c -o "$work/object" tests/bench/big.cc &
+			background=$! pid=$!
+			sleep 0.5
+		fi
+		for source in ebpf perf timer; do
+			rm -rf "$work/sprof"
+			complete cold_$source -s $source
+			complete warm_$source -s $source
+		done
+		[ -z "$background" ] || end $background
+		background=
+	done 2>/dev/null
+	title "Attach to a large program: tables built, and from the cache"
+	for source in ebpf perf timer; do
+		for kind in cold warm; do
+			row "$source, $kind: to the first sample" "$(median ${kind}_$source.first)" ms 1350
+			row "$source, $kind: until no stack is incomplete" "$(median ${kind}_$source.last)" ms
+			row "$source, $kind: complete stacks in 2 s" "$(median ${kind}_$source.share)" %
+		done
+	done
+}

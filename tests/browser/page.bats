@@ -53,6 +53,40 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
+@test "the table has times and long bars, sorts by any column, and can be made wider" {
+	"$SPROF" flame complete.data -o complete.html
+	page --width=1280 complete.html <<-'EOT'
+		assert((await rows()).every(r => /^(<?[0-9.]+%) [0-9.]+ (ns|us|ms|s)$/.test(r[1]) && / (ns|us|ms|s)$/.test(r[2])), JSON.stringify(await rows()));
+		const bars = () => page.eval(`[...document.querySelectorAll("tbody .bar")].map(bar => [...bar.querySelectorAll("rect")].map(r => r.getBoundingClientRect().width))`);
+		const aside = () => page.eval(`document.querySelector(".table").getBoundingClientRect().width`);
+		const all = await bars(), wide = await aside();
+		assert(Math.max(...all.map(([total]) => total)) > .9 * wide, "the longest bar is as long as its row");
+		const shares = (await rows()).map(r => [parseFloat(r[2]), parseFloat(r[1])]), most = Math.max(...shares.map(([total]) => total));
+		shares.forEach((pair, i) => pair.forEach((part, k) =>
+			assert(Math.abs(all[i][k] / (wide - 8) - part / most) < .03, `row ${i}: ${all[i]} of ${wide} for ${pair}`)));
+		assert.match(await page.eval(`document.querySelector("caption").textContent`), / a full bar is [0-9.]+%/);
+		for (const heading of ["name", "self", "total", "margin", "module"]) {
+			await press(`th.${heading} button`);
+			assert.strictEqual(await page.eval(`document.querySelector("th[aria-sort]").className`), heading);
+		}
+		await press("th.margin button");
+		const margins = (await rows()).map(r => parseFloat(r[3].slice(1)));
+		assert(margins.every((m, i) => !i || m <= margins[i - 1]), margins.join());
+		// By pointer and by keyboard.
+		const at = x => ({x, y: 300}), left = await page.eval(`document.querySelector(".divider").getBoundingClientRect().left + 2`);
+		await page.mouse("mousePressed", at(left));
+		await page.send("Input.dispatchMouseEvent", {type: "mouseMoved", ...at(left - 200), button: "left", buttons: 1});
+		await page.mouse("mouseReleased", at(left - 200));
+		assert(Math.abs(await aside() - wide - 200) < 8, `${await aside()} after ${wide}`);
+		await until(`Math.abs(document.querySelector("svg.sprof").getBoundingClientRect().right - document.querySelector(".divider").getBoundingClientRect().left) < 3`);
+		const wider = await aside();
+		await page.eval(`document.querySelector(".divider").focus()`);
+		await page.key("ArrowRight");
+		assert(await aside() < wider - 10);
+	EOT
+}
+
+# bats test_tags=full
 @test "the bar of a row does not cover the underscores above it" {
 	page kinds.html <<-'EOT'
 		assert(await page.eval(`[...document.querySelectorAll("tbody td.name")].every(cell => {
@@ -335,12 +369,12 @@ page() { # options, file; the test is standard input
 		const legend = () => page.eval("document.querySelector('.legend').innerHTML.replace(/ y=\"[0-9.]*\"/g, '')");
 		const before = [await facts(), await origin(), await rows(), await legend()];
 		assert.match(before[0], /^360 samples/);
-		assert.match(before[1], /999 Hz/);
+		assert.match(before[1], /999 samples a second/);
 		assert.deepStrictEqual(await page.eval("[...document.querySelector('.tools select').options].map(o => o.text)"),
 			["CPU time", "GPU time", "GPU idle time", "GPU launches", "GPU gaps", "bytes copied"]);
 		await choose("GPU time");
 		assert.strictEqual(await facts(), "10 launches, 0 lost, 0% incomplete, 0% unnamed, every one counted");
-		assert.match(await origin(), /^GPU time in/);
+		assert.match(await origin(), / of GPU time/);
 		assert.strictEqual(await page.eval("location.hash"), "#c=gpu");
 		assert.deepStrictEqual((await rows()).map(r => r[0]).sort(), gpu.map(r => r[0]).sort());
 		const kernel = gpu.filter(r => r[1]).sort((a, b) => b[1] - a[1])[0];
@@ -365,7 +399,7 @@ page() { # options, file; the test is standard input
 	EOT
 	# The search stays; the address opens the column; --column chooses the first one.
 	page gpu.html#c=gpu-idle <<-'EOT'
-		assert.match((await page.status())[0], /^GPU idle/i);
+		assert.match((await page.status())[0], /of GPU idle time/);
 		await page.key("i");
 		await search("^.");
 		await page.eval("document.activeElement.blur()");
@@ -374,7 +408,7 @@ page() { # options, file; the test is standard input
 		assert.strictEqual(await page.eval("document.querySelector('input').value"), "^.");
 	EOT
 	page only.html <<-'EOT'
-		assert.match((await page.status())[0], /^GPU time in/);
+		assert.match((await page.status())[0], / of GPU time/);
 		assert.strictEqual(await page.eval("document.querySelector('.tools select').selectedOptions[0].text"), "GPU time");
 	EOT
 	[ "$("$SPROF" flame --html complete.data | grep -c 'class="data"')" = 1 ]
@@ -540,6 +574,37 @@ page() { # options, file; the test is standard input
 }
 
 # bats test_tags=full
+@test "a picture is printed on one landscape page, the table of a page behind it" {
+	awk 'BEGIN { for (i = 0; i < 28; i++) { s = s ";f" i; print "app" s " 1000" } }' >tall.folded
+	"$SPROF" flame -t printed tall.folded -o tall.svg
+	"$SPROF" flame -t printed tall.folded -o tall.html
+	for i in tall.svg tall.html; do
+		page --width=1280 --height=400 $i <<-EOT
+			const print = async () => Buffer.from((await page.send("Page.printToPDF", {preferCSSPageSize: true, printBackground: true})).data, "base64").toString("latin1");
+			await page.key("f");
+			await page.eval(\`(document.querySelector(".picture") || document.documentElement).scrollTop = 1e6\`);
+			const before = await page.labels(), pdf = await print();
+			const boxes = [...pdf.matchAll(/MediaBox\s*\[\s*0 0 ([\d.]+) ([\d.]+)/g)].map(m => [Number(m[1]), Number(m[2])]);
+			assert(boxes.length && boxes.every(([width, height]) => width > height), JSON.stringify(boxes));
+			const pages = [...pdf.matchAll(/\/Type\s*\/Page\b/g)].length;
+			assert.strictEqual(pages, "$i" === "tall.svg" ? 1 : 2);
+			// After it the picture is as it was; while it lasts, the title is on top and nothing is cut.
+			assert.deepStrictEqual(await page.labels(), before);
+			await page.eval("window.dispatchEvent(new Event('beforeprint'))");
+			await page.send("Emulation.setEmulatedMedia", {media: "print"});
+			const [top, name, box, right, hints] = await page.eval(\`(() => {
+				const svg = document.querySelector("svg.sprof"), of = s => document.querySelector(s).getBoundingClientRect();
+				const boxes = [...document.querySelectorAll(".frames rect, .frames polygon")].map(r => r.getBoundingClientRect());
+				return [svg.getBoundingClientRect().top, of(".name").top, Math.min(...boxes.map(r => r.top)),
+					[Math.max(...boxes.map(r => r.right)), svg.getBoundingClientRect().right], document.querySelector(".status").textContent];
+			})()\`);
+			assert(name - top < 20 && name < box && right[0] <= right[1], JSON.stringify([top, name, box, right]));
+			assert(!/click/.test(hints), hints);
+		EOT
+	done
+}
+
+# bats test_tags=full
 @test "in a narrow and low window, too, the picture is scrolled to its root" {
 	python3 -c 'print(";".join(f"f{i}" for i in range(80)), 90); print("f0;g", 10)' >deep.folded
 	"$SPROF" flame deep.folded -o deep.html
@@ -580,6 +645,214 @@ page() { # options, file; the test is standard input
 			const [title, found] = await page.eval(`[".name", ".controls span"].map(s => document.querySelector(s).getBoundingClientRect())
 				.map(r => [r.left, r.right])`);
 			assert(title[1] <= found[0], `title up to ${title[1]}, found from ${found[0]}`);
+		EOT
+	done
+}
+
+@test "the tools are three groups in one row, and behind one button on a telephone" {
+	"$SPROF" flame complete.data -o complete.html
+	for width in 1280 390; do
+		page --width=$width --height=800 complete.html <<-EOT
+			const shown = () => page.eval(\`[...document.querySelectorAll(".tools :is(button, select)")].map(e => e.getBoundingClientRect())
+				.filter(r => r.width).map(r => [Math.round((r.top + r.bottom) / 2), r.right])\`);
+			const tools = await shown();
+			assert.deepStrictEqual(await page.eval(\`[...document.querySelectorAll(".tools [role=group]")].map(g => g.getAttribute("aria-label"))\`),
+				["views", "filters", "navigation"]);
+			assert.strictEqual(tools.length, $width > 500 ? 11 : 1);
+			assert(tools.every(([middle, right]) => Math.abs(middle - tools[0][0]) < 4 && right <= $width), JSON.stringify(tools));
+			if ($width < 500) {
+				const open = () => page.eval(\`(() => {
+					const menu = document.querySelector(".tools .menu");
+					menu.click();
+					return menu.getAttribute("aria-expanded");
+				})()\`);
+				assert.strictEqual(await open(), "true");
+				assert.strictEqual((await shown()).length, 12);
+				assert((await shown()).every(([, right]) => right <= $width));
+				assert.strictEqual(await open(), "false");
+			}
+			assert(await page.eval("document.documentElement.scrollWidth <= innerWidth"), "wider than the window");
+		EOT
+	done
+}
+
+# bats test_tags=full
+@test "the heat map has times, a scale, and says what a column and a row are" {
+	"$SPROF" flame complete.data -o complete.html
+	for width in 1280 390; do
+		page --width=$width complete.html <<-EOT
+			const [ticks, shades, text, plot] = await page.eval(\`(() => {
+				const of = e => { const {left, right} = e.getBoundingClientRect(); return [e.textContent, left, right]; };
+				return [[...document.querySelectorAll(".heat .ticks span")].map(of), of(document.querySelector(".heat .shades")),
+					of(document.querySelector(".heat p span")), of(document.querySelector(".heat .plot"))];
+			})()\`);
+			assert(ticks.length >= ($width > 500 ? 4 : 2), JSON.stringify(ticks));
+			assert.strictEqual(ticks[0][0], "0");
+			assert(ticks.slice(1).every(([at], i) => /^[1-9][0-9.]* m?s\$/.test(at)), JSON.stringify(ticks));
+			assert(ticks.every(([, left, right], i) => !i || left >= ticks[i - 1][2]), "times do not overlap");
+			// The ticks stand where their times are.
+			const ms = at => parseFloat(at) * (/ s\$/.test(at) ? 1000 : 1), scale = ticks.slice(1).map(([at, left]) => (left - plot[1]) / ms(at));
+			assert(scale.every(n => Math.abs(n / scale[0] - 1) < .02), scale.join());
+			assert.match(shades[0], /^1 +\d+ samples? in a cell\$/);
+			assert.match(text[0], /column: .* row: .* of it, from bottom to top\$/);
+			assert(shades[2] <= $width && text[2] <= shades[1], "nothing is cut or overlaps");
+		EOT
+	done
+}
+
+@test "the timeline of threads shows which ran when, and a time is chosen in it" {
+	"$SPROF" flame complete.data -o complete.html
+	page --width=1280 complete.html <<-'EOT'
+		const [names, lanes, map, rows0] = await page.eval(`(() => {
+			const of = s => { const {left, width, top, height} = document.querySelector(s).getBoundingClientRect(); return {left, width, top, height}; };
+			const canvas = document.querySelector(".threads canvas"), context = canvas.getContext("2d"), inked = [];
+			for (let y = 6; y < canvas.height; y += 12) {
+				const {data} = context.getImageData(0, y, canvas.width, 1);
+				let n = 0;
+				for (let i = 3; i < data.length; i += 4)
+					n += data[i] > 0;
+				inked.push(n);
+			}
+			return [[...document.querySelectorAll(".threads .names span")].map(e => e.textContent), of(".threads canvas"), of(".heat canvas"), inked];
+		})()`);
+		// The same threads as a split of the tree by thread.
+		await page.eval(`(() => { const s = document.querySelector("select[aria-label='split by']"); s.value = "thread"; s.dispatchEvent(new Event("change")); })()`);
+		const split = await page.eval(`[...document.querySelectorAll(".frames .t2")].map(g => g.getAttribute("aria-label").match(/[(][0-9]+[)]/)).filter(Boolean).map(m => m[0])`);
+		assert(names.length > 1, names.join());
+		assert.deepStrictEqual([...new Set(names.map(name => name.match(/\(\d+\)/)[0]))].sort(), [...new Set(split)].sort());
+		assert.strictEqual(rows0.length, names.length);
+		assert(rows0.every(n => n > 0), "every thread ran: " + rows0);
+		assert(Math.abs(lanes.left - map.left) < 1 && Math.abs(lanes.width - map.width) < 1, "both have one scale of time");
+		const at = part => ({x: lanes.left + lanes.width * part, y: lanes.top + 18});
+		await page.mouse("mousePressed", at(.2));
+		await page.mouse("mouseMoved", at(.6));
+		await page.mouse("mouseReleased", at(.6));
+		assert.match(await page.eval("location.hash"), /w=\d+-\d+/);
+		const brush = await page.eval(`(() => { const {top, bottom} = document.querySelector(".brush").getBoundingClientRect(); return [top, bottom]; })()`);
+		assert(brush[0] <= map.top + 1 && brush[1] >= lanes.top + lanes.height - 1, "the choice spans heat map and threads");
+		// A press on a name chooses no time.
+		await page.eval(`document.querySelector(".heat").focus()`);
+		await page.key("Escape");
+		await page.mouse("mousePressed", {x: 40, y: lanes.top + 5});
+		await page.mouse("mouseReleased", {x: 40, y: lanes.top + 5});
+		assert(!/w=/.test(await page.eval("location.hash")));
+	EOT
+}
+
+# bats test_tags=full
+@test "zoom, Esc and back end where they began; bottom-up opens sorted with its base in sight; s takes the selection" {
+	awk 'BEGIN {
+		for (i = 0; i < 60; i++) {
+			s = s ";f" i
+			print "app" s ";leaf" i " " i + 1
+		}
+		for (i = 0; i < 9; i++) print "app;other;cheap" i " 1"
+		print "app;zother;zmost 5000"
+	}' >tower.folded
+	"$SPROF" flame tower.folded -o tower.html
+	"$SPROF" flame tower.folded -o tower.svg
+	for i in tower.html tower.svg; do
+		page --height=500 $i <<-'EOT'
+			const scrolled = () => page.eval(`(document.querySelector(".picture") || document.documentElement).scrollTop`);
+			const pressBox = async label => {
+				const at = await page.eval(`(() => {
+					const g = [...document.querySelectorAll(".frames g")].find(g => g.textContent.startsWith("${label} "));
+					const {x, y, width, height} = g.querySelector("rect").getBoundingClientRect();
+					return {x: x + width / 2, y: y + height / 2};
+				})()`);
+				assert(at.y > 0 && at.y < 500, label);
+				await page.mouse("mousePressed", at);
+				await page.mouse("mouseReleased", at);
+			};
+			const inSight = async start => {
+				const top = await page.eval(`[...document.querySelectorAll(".frames g")].find(g => g.textContent.startsWith("${start}")).getBoundingClientRect().top`);
+				assert(top > 70 && top < 490, start + " lies at " + top);
+			};
+			await inSight("all 100%");
+			await page.key("f");
+			await inSight("all 100%");
+			await page.eval(`(document.querySelector(".picture") || document.documentElement).scrollTop = 300`);
+			const start = await scrolled();
+			assert.strictEqual(start, 300);
+			for (const back of ["Escape", "u", "0"]) {
+				await pressBox("f30");
+				await inSight("f30 ");
+				assert.match(await page.eval("location.hash"), /z=/);
+				await page.key(back);
+				await until("!/z=/.test(location.hash)");
+				await page.eval("new Promise(resolve => setTimeout(resolve, 60))");
+				assert.strictEqual(await scrolled(), start, back);
+			}
+			// s: of the frame zoomed into, without a pointer over it.
+			await pressBox("f30");
+			await page.key("s");
+			assert.match((await page.status())[0], /^callers and callees of f30$/);
+			await page.key("s");
+			await page.key("Escape");
+			await page.eval(`(document.querySelector(".picture") || document.documentElement).scrollTop = 0`);
+			await page.key("i");
+			await inSight("all 100%");
+			const selves = await page.eval(`(() => {
+				const all = [...document.querySelectorAll(".frames g")], base = all[0].querySelector("rect").getBoundingClientRect().top;
+				return all.map(g => [g.querySelector("rect, polygon").getBoundingClientRect(), g]).filter(([r, g]) => Math.abs(r.bottom + 1 - base) < 1)
+					.sort(([r], [q]) => r.x - q.x).map(([r, g]) => r.width);
+			})()`);
+			assert(selves.length > 10 && selves.slice(0, -1).every((w, i) => !i || w <= selves[i - 1] + .01), selves.join());
+			assert((await page.labels()).some(label => label.startsWith("zmost")));
+		EOT
+	done
+}
+
+# bats test_tags=full
+@test "typing into the search field never scrolls the picture; Enter goes to the most expensive match and does not zoom" {
+	awk 'BEGIN {
+		for (i = 0; i < 60; i++) { s = s ";f" i; print "app" s " 1000" }
+		print "app" s ";small_target 90"
+		print "app" s ";big_target 800"
+		for (i = 0; i < 3000; i++) print "app;hub;leaf" i " 1"
+	}' >tower.folded
+	"$SPROF" flame tower.folded -o tower.html
+	"$SPROF" flame tower.folded -o tower.svg
+	for i in tower.html tower.svg; do
+		page --height=450 $i <<-'EOT'
+			const scrolled = () => page.eval(`[document.documentElement.scrollTop, (document.querySelector(".picture") || {scrollTop: 0}).scrollTop]`);
+			const whole = () => page.eval("location.hash").then(hash => !/z=/.test(hash));
+			await page.key("f");
+			await page.eval(`window.scrollTo(0, 400); (document.querySelector(".picture") || {}).scrollTop = 592`);
+			await until(`document.documentElement.scrollTop + (document.querySelector(".picture") || {scrollTop: 0}).scrollTop >= 400`);
+			const before = await scrolled();
+			await page.key("/");
+			for (const letter of "_target") {
+				await page.key(letter);
+				assert.deepStrictEqual(await scrolled(), before, "after " + letter);
+			}
+			assert.match(await page.found(), / 2 functions$/);
+			const [share, field] = await page.eval(`[".controls span", ".controls input"].map(s => {
+				const {left, right} = document.querySelector(s).getBoundingClientRect();
+				return {left, right};
+			})`);
+			assert(field.left - share.right >= 0 && field.left - share.right < 20, "the share stands beside the field");
+			await page.key("Enter");
+			assert.strictEqual((await page.status())[0], "big_target");
+			assert(await whole());
+			const {top, bottom} = await page.eval(`(() => {
+				const {top, bottom} = document.querySelector(".focus").getBoundingClientRect();
+				return {top, bottom};
+			})()`);
+			assert(top > 0 && bottom < 450, "the match is in sight");
+			await page.key("Enter");
+			assert.match((await page.status())[0], /^small_target/);
+			assert(await whole());
+			// A match that is merged with others: Enter goes to the box that holds it, n zooms until it is drawn.
+			await page.key("Escape");
+			await page.key("/");
+			await page.type("^leaf7$");
+			await page.key("Enter");
+			assert.match((await page.status())[0], /^leaf7 is in this box/);
+			assert(await whole());
+			await page.eval("document.activeElement.blur()");
+			await page.key("n");
+			assert.strictEqual((await page.status())[0], "leaf7");
 		EOT
 	done
 }

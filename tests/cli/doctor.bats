@@ -33,6 +33,7 @@ facts_are_right() {
 	grep -q '^ebpf   ' <<<"$output"
 	grep -q '^perf   ' <<<"$output"
 	grep -q '^timer  ' <<<"$output"
+	grep -q '^gpu    ' <<<"$output"
 	grep -Eq "^kernel +$(uname -r)\$" <<<"$output"
 	grep -Eq "^kernel.perf_event_paranoid +$(cat /proc/sys/kernel/perf_event_paranoid)\$" <<<"$output"
 	grep -Eq '^hardware cycles +(yes|no)$' <<<"$output"

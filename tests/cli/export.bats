@@ -170,3 +170,10 @@ assert int(rows[0]["total_events"]) == 400'
 	[ "$status" -eq 2 ]
 	[[ $output == *"there is no format 'pprofs', only collapsed, pprof, "* ]]
 }
+
+# Readers of traces take "kernel" for work of a GPU.
+@test "frames of the Linux kernel have a category of their own in trace events" {
+	"$SPROF" export -f chrome -o x.json kinds.folded
+	jq -e '[.traceEvents[] | select(.cat == "linux-kernel")] | length > 0' x.json
+	jq -e '[.traceEvents[] | select(.cat == "kernel")] == []' x.json
+}

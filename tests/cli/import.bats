@@ -55,7 +55,7 @@ rows() { # the table of a profile, without what names the file
 @test "perf script: what is inlined, unknown and on one line" {
 	[ "$("$SPROF" fold "$CORPUS/perf_script/usual" | paste -sd' ')" = "app name;[unknown];[libx.so.1];outer;inner_[i];ns::f<int>(char const*);asm_sysvec_[k] 1 app name;main 1" ]
 	run --separate-stderr "$SPROF" fold "$CORPUS/perf_script/flat"
-	[ "$output" = "$(printf 'cc1;memcpy 1\nswapper;native_write_msr_[k] 1')" ]
+	[ "$output" = "$(printf 'cc1;memcpy 250000\nswapper;native_write_msr_[k] 1')" ]
 	[[ "$stderr" == *"samples left out because their event is not cycles: 1"* ]]
 }
 
@@ -151,4 +151,40 @@ agrees_with_perf() {
 	printf 'x\ny\nz\na;b 3\n' >mostly
 	run "$SPROF" fold mostly
 	[ "$output" = "sprof: cannot read 'mostly': only 1 of its 4 lines are collapsed stacks (a;b;c 12)" ]
+}
+
+@test "a file of a format that is not read is refused with the name of the format" {
+	refused() { # what it is, file
+		local command
+		for command in fold report 'flame -o flame.svg' info; do
+			run --separate-stderr "$SPROF" $command "$2"
+			echo "$command: $status '$stderr'"
+			[ "$status" -eq 1 ]
+			[ -z "$output" ]
+			[ "${stderr_lines[0]}" = "sprof: cannot read '$2': it is $1" ]
+		done
+		[ ! -e flame.svg ]
+	}
+	printf 'FLR\0\0\2\0\1' >x.jfr
+	refused 'a JFR file (Java Flight Recorder)' x.jfr
+	[[ $stderr == *"hint: jfrconv of async-profiler"* ]]
+	echo 'print()' >p.py
+	python3 -m cProfile -o x.prof p.py >/dev/null
+	refused "a file of Python's cProfile, which holds no stacks" x.prof
+	"$SPROF" flame -o x.svg kinds.folded
+	head -c 5 x.svg
+	refused "$([ "$(head -c 5 x.svg)" = '<?xml' ] && echo 'an XML document' || echo 'an SVG picture')" x.svg
+	echo '<!DOCTYPE html><title>x 1' >x.html
+	refused 'an HTML page' x.html
+	printf '{\n "line": 12\n}\n' >x.json
+	refused 'JSON of an unknown format' x.json
+	printf '[\n {"line": 12 }\n, 12\n]\n' >y.json
+	refused 'JSON of an unknown format' y.json
+	printf 'a;b 12\nc\0d 4\n' >nul
+	refused 'binary data of an unknown format' nul
+	gzip -c x.json | gzip >twice
+	refused 'gzip data inside gzip data' twice
+	# Names may begin with brackets.
+	printf '[unknown];{closure} 4\n{closure};x 3\n' >names
+	[ "$("$SPROF" fold names | paste -sd' ')" = '[unknown];{closure} 4 {closure};x 3' ]
 }

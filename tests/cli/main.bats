@@ -47,6 +47,18 @@
 	[[ $output != *"did you mean"* ]]
 }
 
+@test "a usage error shows escapes in an argument as text" {
+	local args
+	for args in $'report --\e[31mred' $'report --sort=\e[31mred' $'merge --origin=\e]0;title\a' $'completion \e[2J' $'record -F \u202e9'; do
+		run "$SPROF" $args
+		echo "$output"
+		[ "$status" -eq 2 ]
+		[[ $output == *'\u{'* ]]
+		[[ $output != *$'\e'* && $output != *$'\a'* && $output != *$'\u202e'* ]]
+		[[ $output == *"--help' "* ]] # the rest of the message has come too
+	done
+}
+
 @test "output that does not fit on the disk is an error" {
 	run bash -c '"$SPROF" --help 2>&1 >/dev/full'
 	[ "$status" -eq 1 ]

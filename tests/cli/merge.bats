@@ -34,6 +34,30 @@ setup() {
 	"$SPROF" report --json --focus '^killed' m.data 2>/dev/null | jq -e .samples==200
 }
 
+@test "what is known of processes is kept, where the files agree" {
+	local by file
+	cp "$GOLDEN/recordings/processes.data" .
+	"$SPROF" merge processes.data processes.data complete.data -o m.data 2>log
+	cat log
+	! grep 'another process' log
+	for by in user cgroup container process; do
+		"$SPROF" report --by $by --json processes.data | jq -c '[.rows[] | [.function, .self * 2]] | sort' >all
+		"$SPROF" report --by $by --json m.data | jq -c '[.rows[] | [.function, .self]] | sort' >merged
+		# complete.data knows nothing of its processes.
+		for file in all merged; do
+			jq -c '.[] | select(.[0] | test("not known|make|cc1") | not)' $file >$file.known
+		done
+		diff all.known merged.known
+		[ "$(wc -l <merged.known)" -gt 1 ]
+	done
+	# A file of the same processes that knows nothing of them: they may be others.
+	"$SPROF" export -o others.pb.gz processes.data 2>/dev/null
+	run --separate-stderr "$SPROF" merge processes.data others.pb.gz -o m.data
+	echo "$stderr"
+	[[ $stderr == *"'others.pb.gz': 4 of its processes have the number of another process: what they belong to is not known"* ]]
+	"$SPROF" report --by user --json m.data | jq -e '[.rows[].function] == ["[not known]"]'
+}
+
 @test "formats of other programs go in and come out" {
 	"$SPROF" merge kinds.folded split.folded -o x.folded
 	"$SPROF" fold x.folded | diff - <(cat kinds.folded split.folded | "$SPROF" fold -)
@@ -61,4 +85,16 @@ setup() {
 	run --separate-stderr "$SPROF" merge kinds.folded -o nowhere/x.data
 	[ "$status" -eq 1 ]
 	[ "$stderr" = "sprof: cannot write 'nowhere/x.data': No such file or directory" ]
+}
+
+@test "an output that can be no recording is refused at once" {
+	mkfifo fifo
+	ln -s target link
+	for name in fifo link; do
+		run --separate-stderr timeout 20 "$SPROF" merge complete.data -o $name
+		[ "$status" -eq 1 ]
+		[[ $stderr == *"sprof: cannot write '$name': it is "* ]]
+	done
+	[[ $stderr == *"it is a symbolic link"* ]]
+	[ -p fifo ] && [ ! -e target ]
 }

@@ -152,10 +152,10 @@ picture() {
 }
 
 @test "merged frames are striped, counted and labelled" {
-	# A tower of 300 rows, 13% wide, and 3000 siblings too narrow to draw.
+	# A tower of 300 rows that becomes narrower with each of them, and 3000 siblings too narrow to draw.
 	python3 - >merged.folded <<-'EOT'
-		for i in range(130):
-		    print("main;" + ";".join(f"walk_{j % 7}" for j in range(300)) + f";leaf_{i} 50")
+		for i in range(300):
+		    print("main;" + ";".join(f"walk_{j % 7}" for j in range(i + 1)) + f";leaf_{i} 22")
 		for i in range(3000):
 		    print(f"main;wide;narrow_{i} 10")
 		print("main;other 13500")
@@ -166,10 +166,10 @@ picture() {
 		import re, sys
 		text = open(sys.argv[1]).read()
 		runs = re.findall(r'<g class="m">.*?</g>', text, re.S)
-		tower = [r for r in runs if re.search(r"in 1\d\d rows merged into one box", r)]
-		assert len(tower) == 1 and ">2" in tower[0] and re.search(r">\d+ (frames )?merged</text>", tower[0]), tower
-		narrow = [r for r in runs if "625 frames in 1 row merged into one box" in r]
-		assert len(narrow) == 4 and all(">625 frames merged</text>" in r for r in narrow), runs
+		tower = [r for r in runs if re.search(r"in \d\d\d rows merged into one box", r)]
+		assert len(tower) == 1 and re.search(r">\d+ (frames )?merged</text>", tower[0]), runs
+		narrow = [r for r in runs if "627 frames in 1 row merged into one box" in r]
+		assert len(narrow) == 4 and all(">627 frames merged</text>" in r for r in narrow), runs
 	EOT
 	grep -q 'id="sprof-merged-caps"' merged.svg
 	grep -q '\.m > rect\.c:not(\.s) { fill: url(#sprof-merged-caps); }' merged.svg
@@ -352,4 +352,27 @@ picture() {
 	grep -q 'docker 0123456789ab' c.html
 	run "$SPROF" flame --by x processes.data
 	[ "$status" -eq 2 ]
+}
+
+@test "output into a FIFO that nothing reads says what it waits for" {
+	mkfifo fifo
+	"$SPROF" fold "$GOLDEN/recordings/processes.data" -o fifo 2>log 3>&- &
+	writer=$!
+	for _ in $(seq 500); do
+		[ ! -s log ] || break
+		sleep 0.02
+	done
+	grep -qx "sprof: waiting for a process to read 'fifo'" log
+	cat fifo >folded
+	wait $writer
+	"$SPROF" fold "$GOLDEN/recordings/processes.data" | diff folded -
+	# A reader that waits already gets everything, too.
+	cat fifo >folded 3>&- &
+	writer=$!
+	sleep 0.3
+	run timeout 60 "$SPROF" fold "$GOLDEN/recordings/processes.data" -o fifo
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
+	wait $writer
+	"$SPROF" fold "$GOLDEN/recordings/processes.data" | diff folded -
 }

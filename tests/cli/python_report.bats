@@ -108,6 +108,8 @@ setup() {
 	Module._call_impl (net.py:7);inner (contextlib.py:78);step (train.py:9) 30
 	Module.apply (module.py:900);functools.py;wrapper (sgd.py:5) 40
 	_call_impl;native (runpy.c:5) 3
+	_start;Py_BytesMain;pymain_run_file;PyEval_EvalCode;_PyEval_EvalFrameDefault;step (t.py:1);PyObject_Vectorcall;_PyObject_MakeTpCall;cuLaunchKernel 7
+	PyObject_Calls;run_mod;main;PyObjects 8
 	HookCaller.__call__ (_caller.py:181);PluginManager._hookexec (_manager.py:174);_multicall (_execution.py:89);run (_execution.py:3) 6
 	END
 	"$SPROF" fold --collapse-noise x.folded >got
@@ -118,10 +120,12 @@ setup() {
 	Module.apply (module.py:900);functools.py;wrapper (sgd.py:5) 40
 	Net.forward (net.py:3) 20
 	_call_impl;native (runpy.c:5) 3
+	_start;step (t.py:1);cuLaunchKernel 7
 	run (_execution.py:3) 6
+	run_mod;main;PyObjects 8
 	END
 	"$SPROF" report --collapse-noise --json x.folded |
-		jq -e '.samples == 106 and .filtered == 0 and ([.rows[].self] | add) == 106 and
+		jq -e '.samples == 121 and .filtered == 0 and ([.rows[].self] | add) == 121 and
 			all(.rows[].function; test("frozen|contextlib|module.py:15") | not)'
 	"$SPROF" flame --collapse-noise --no-js x.folded >x.svg
 	! grep -q 'frozen' x.svg

@@ -78,6 +78,17 @@ last_line_is() {
 	last_line_is '0 passed, 0 failed, 0 skipped'
 }
 
+@test "a test that a macro of its file declares is found by its name" {
+	unit_test a 'printf "1..1\nok 1 - stack_is_cut\n"'
+	printf '#define IN_DIR(test) \\\n\tcmocka_unit_test_setup_teardown(test, up, down)\nIN_DIR(stack_is_cut),\n' \
+		>tests/unit/test_a.c
+	unit_test b 'printf "1..1\nok 1 - other\n"'
+	echo 'CALL(stack_is_cut) cmocka_unit_test(other)' >tests/unit/test_b.c
+	run tests/run --only=is_cut
+	[ "$status" -eq 0 ]
+	last_line_is '1 passed, 0 failed, 0 skipped'
+}
+
 @test "one test is found by a part of its name" {
 	unit_test a 'printf "1..1\nok 1 - %s\n" "$UNIT_TEST_FILTER"' incomplete_stack_is_counted
 	unit_test b 'printf "1..1\nnot ok 1 - other\n"; exit 1' other

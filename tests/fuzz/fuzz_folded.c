@@ -23,7 +23,7 @@ static struct tree *read_tree(const void *data, size_t size, struct profile **re
 
 	if (!f)
 		return NULL;
-	if (import_collapsed.read(f, "fuzz", ret_profile) == 0 &&
+	if (import_collapsed.read(f, "fuzz", &(struct import_opts){ 0 }, ret_profile) == 0 &&
 	    tree_new(*ret_profile, &(struct tree_opts){ .without_modules = true }, &tree))
 		abort();
 	fclose(f);

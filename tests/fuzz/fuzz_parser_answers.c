@@ -18,7 +18,7 @@
 #include "sampler/unwind/rule_set.h"
 #include "sampler/unwind/table_file.h"
 #include "sampler/unwind/unwind_table.h"
-#include "symbolizer/file_requests.h"
+#include "symbolizer/lookup/file_requests.h"
 #include "symbolizer/module_names.h"
 #include "symbolizer/names_answer.h"
 #include "tests/unit/table_form.h"

@@ -25,7 +25,7 @@ static int read_file(FILE *f, const char *name, struct profile **ret_profile)
 
 	(void)name;
 	if (!err)
-		err = perf_data_read(data.data, data.size, &facts, ret_profile);
+		err = perf_data_read(data.data, data.size, NULL, &facts, ret_profile);
 	if (!err)
 		free(facts.kernel_symbol);
 	buffer_fini(&data);

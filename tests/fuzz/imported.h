@@ -23,7 +23,7 @@ static struct profile *import_bytes(const struct importer *importer, const void 
 
 	if (!f)
 		return NULL;
-	if (importer->read(f, "fuzz", &p))
+	if (importer->read(f, "fuzz", &(struct import_opts){ 0 }, &p))
 		p = NULL;
 	fclose(f);
 	return p;

@@ -177,3 +177,18 @@ time.sleep(60)"
 	refused "a seccomp filter decides over its system calls"
 	kill "$target"
 }
+
+@test "doctor says whether the GPU work of a process can be recorded" {
+	sleep 30 3>&- &
+	local pid=$!
+	[ "$("$SPROF" doctor -p $pid --json | jq -r '.process.gpu | .ok, .reason' | paste -sd' ')" = \
+		'false CUDA is not in use: no libcuda.so is mapped' ]
+	kill $pid
+	CUDA_INJECTION64_PATH=$SPROF_GPU_LIBRARY "$WORK" spin:20000 >/dev/null 3>&- &
+	pid=$!
+	sleep 1
+	run "$SPROF" doctor -p $pid
+	kill $pid
+	echo "$output"
+	grep -q '^gpu    OK: libsprof-gpu.so is loaded; no libcupti is mapped' <<<"$output"
+}

@@ -70,6 +70,22 @@ setup() {
 	[ "$(grep -c '^sprof: gpu: ' <<<"$stderr")" -eq 1 ]
 }
 
+# As Kineto: its clock, its buffers, and no subscription. sprof reads what it has before the clock changes, and leaves it.
+# bats test_tags=full
+@test "a profiler that registers its clock and buffers and never subscribes keeps both" {
+	local model
+	for model in '' 1; do
+		[ -z "$model" ] || export FAKE_REALISTIC=1
+		COMPETITOR_CLOCK=1 COMPETITOR_SILENT=1 COMPETITOR=$BATS_FILE_TMPDIR/libcompetitor-lazy.so \
+			record -- "$WORK" launch:100 competitor:50 idle:6000 launch:200
+		grep -q '^competitor error 0 kernels 50 strange 0 zeroed 0$' <<<"$output"
+		[ "$(fold_sum kernel count)" -eq 100 ]
+		[ "$(counter untimed)" -eq 0 ]
+		grep -q '^failure 18 .*libcompetitor-lazy.so records with CUPTI without subscribing to it' <<<"$output"
+		[ "$(grep -c '^sprof: gpu: ' <<<"$stderr")" -eq 1 ]
+	done
+}
+
 # bats test_tags=full
 @test "sprof detaches while the other profiler is active, and leaves it alone" {
 	COMPETITOR_HOLD=3 COMPETITOR=$BATS_FILE_TMPDIR/libcompetitor-lazy.so FAKE_LOG=$LOG record --stop-after=4000 -- "$WORK" launch:100 competitor:50

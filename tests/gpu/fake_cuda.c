@@ -5,8 +5,11 @@
  *	copy      1000 ns + 1 ns per 16 bytes
  *	set       500 ns + 1 ns per 64 bytes
  *	stream    one operation at a time; it begins 5 us after its call, or when the stream is free
- *	clock     real time on the tool's clock; with FAKE_CLOCK=virtual a clock that starts at
- *		  1 000 000 000 and advances 1000 ns per look, the same in every run
+ *	version   13000, or FAKE_DRIVER_VERSION
+ *	clock     CLOCK_MONOTONIC
+ *
+ * In the realistic model every call comes through the runtime API: cudaLaunchKernel() calls
+ * cuLaunchKernel(), and a tool sees both, with one correlation id.
  */
 #include "tests/gpu/fake_cuda.h"
 #include "tests/gpu/fake_gpu.h"
@@ -23,6 +26,7 @@
 #define MAX_STREAMS 64
 #define MAX_NODES 64
 #define LAUNCH_NS 5000
+#define IN_DRIVER_NS 3000 /* of a launch, in the realistic model */
 
 typedef int CUresult;
 
@@ -39,11 +43,12 @@ struct graph {
 
 static const struct fake_tool *tool; /* atomic */
 static uint32_t next_correlation, next_graph;
-static uint64_t next_node, virtual_now = 1000000000;
+static uint64_t next_node;
 static uint64_t stream_end[MAX_STREAMS];
 uint32_t fake_device;
 static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool is_virtual;
+static bool is_realistic;
+static uint32_t in_flight;	/* atomic */
 static struct graph *capturing; /* launches become its nodes; one thread at a time */
 
 API void fake_cuda_set_tool(const struct fake_tool *t)
@@ -60,61 +65,73 @@ uint64_t fake_now(void)
 {
 	struct timespec ts;
 
-	if (is_virtual)
-		return __atomic_add_fetch(&virtual_now, 1000, __ATOMIC_RELAXED);
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* The id of the runtime function that a program calls for a driver function, 0 = none. */
+static uint32_t runtime_cbid(uint32_t cbid)
+{
+	static const struct {
+		uint32_t driver, runtime;
+	} calls[] = {
+		{ 17, 165 }, { 126, 131 }, { 221, 51 },	 { 243, 20 },  { 245, 22 },  { 276, 31 },
+		{ 281, 41 }, { 307, 211 }, { 308, 171 }, { 309, 172 }, { 319, 162 }, { 514, 311 },
+	};
+
+	for (size_t i = 0; is_realistic && i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (calls[i].driver == cbid)
+			return calls[i].runtime;
+	return 0;
+}
+
+static bool is_launch(const struct fake_call *c)
+{
+	return c->cbid == 307 || c->cbid == 514;
+}
+
+/* How many threads are in the driver with a launch: between the tool's two callbacks. */
+API uint32_t fake_cuda_in_flight(void)
+{
+	return __atomic_load_n(&in_flight, __ATOMIC_ACQUIRE);
 }
 
 void fake_enter(struct fake_call *c)
 {
 	const struct fake_tool *t = __atomic_load_n(&tool, __ATOMIC_ACQUIRE);
+	uint32_t runtime = runtime_cbid(c->cbid);
 
 	c->correlation = __atomic_add_fetch(&next_correlation, 1, __ATOMIC_RELAXED);
+	if (t && runtime)
+		t->api(2, 0, runtime, c->correlation, &c->runtime_data, &c->result);
 	if (t)
-		t->api(0, c->cbid, c->name, c->correlation, &c->data, &c->result);
+		t->api(1, 0, c->cbid, c->correlation, &c->data, &c->result);
+	__atomic_fetch_add(&in_flight, is_launch(c), __ATOMIC_ACQ_REL);
 }
 
 int fake_leave(struct fake_call *c)
 {
 	const struct fake_tool *t = __atomic_load_n(&tool, __ATOMIC_ACQUIRE);
+	uint32_t runtime = runtime_cbid(c->cbid);
 
+	if (is_realistic && is_launch(c))
+		for (uint64_t until = fake_now() + IN_DRIVER_NS; fake_now() < until;)
+			;
+	__atomic_fetch_sub(&in_flight, is_launch(c), __ATOMIC_ACQ_REL);
 	if (t)
-		t->api(1, c->cbid, c->name, c->correlation, &c->data, &c->result);
+		t->api(1, 1, c->cbid, c->correlation, &c->data, &c->result);
+	t = __atomic_load_n(&tool, __ATOMIC_ACQUIRE); /* the callback may have removed it */
+	if (t && runtime)
+		t->api(2, 1, runtime, c->correlation, &c->runtime_data, &c->result);
 	return c->result;
-}
-
-/*
- * How far the tool's clock is ahead of ours. The quickest of a few tries: the thread may lose its
- * CPU.
- */
-static uint64_t ahead(const struct fake_tool *t)
-{
-	uint64_t least = UINT64_MAX, ret = 0;
-
-	for (int i = 0; i < 10 && least > 1000; i++) {
-		uint64_t before = fake_now(), theirs = t->now(), took = fake_now() - before;
-
-		if (took < least)
-			ret = theirs - before;
-		least = took < least ? took : least;
-	}
-	return ret;
 }
 
 void fake_emit(struct fake_op *op)
 {
 	const struct fake_tool *t = __atomic_load_n(&tool, __ATOMIC_ACQUIRE);
 
-	if (!t || !t->op)
-		return;
-	if (!is_virtual) { /* times are on the tool's clock */
-		uint64_t ns = ahead(t);
-
-		op->start += ns;
-		op->end += ns;
-	}
-	t->op(op);
+	if (t && t->op)
+		t->op(op);
 }
 
 /* Puts an operation of `ns` at the end of its stream. */
@@ -137,13 +154,13 @@ static uint64_t wait_until(uint64_t end)
 {
 	uint64_t at = fake_now();
 
-	while (!is_virtual && at < end) {
+	while (at < end) {
 		struct timespec t = { 0, (long)(end - at > 1000000 ? 1000000 : end - at) };
 
 		nanosleep(&t, NULL);
 		at = fake_now();
 	}
-	return at > end ? at : end;
+	return at;
 }
 
 /* In a forked child the driver refuses to work; here no tool sees the child's calls. */
@@ -168,17 +185,18 @@ static void load_injection(void)
 API CUresult cuInit(unsigned int flags)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	const char *clock = getenv("FAKE_CLOCK");
 
 	(void)flags;
-	is_virtual = clock && !strcmp(clock, "virtual");
+	is_realistic = getenv("FAKE_REALISTIC") != NULL;
 	pthread_once(&once, load_injection);
 	return 0;
 }
 
 API CUresult cuDriverGetVersion(int *version)
 {
-	*version = 13000;
+	const char *told = getenv("FAKE_DRIVER_VERSION");
+
+	*version = told ? atoi(told) : 13000;
 	return 0;
 }
 
@@ -276,21 +294,26 @@ API CUresult cuGraphCreate(void **graph, unsigned int flags)
 
 API CUresult cuStreamBeginCapture_v2(void *stream, unsigned int mode)
 {
+	struct fake_call c = { .name = "cuStreamBeginCapture_v2", .cbid = 539 };
 	void *graph;
 
 	(void)stream;
 	(void)mode;
+	fake_enter(&c);
 	cuGraphCreate(&graph, 0);
 	capturing = graph;
-	return 0;
+	return fake_leave(&c);
 }
 
 API CUresult cuStreamEndCapture(void *stream, void **graph)
 {
+	struct fake_call c = { .name = "cuStreamEndCapture", .cbid = 497 };
+
 	(void)stream;
+	fake_enter(&c);
 	*graph = capturing;
 	capturing = NULL;
-	return 0;
+	return fake_leave(&c);
 }
 
 API CUresult cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long long flags)

@@ -9,7 +9,7 @@ struct fake_op;
 struct fake_call {
 	const char *name;
 	uint32_t cbid, correlation;
-	uint64_t data;
+	uint64_t data, runtime_data;
 	int result;
 };
 

@@ -8,9 +8,29 @@
  *	FAKE_DROP=n		   every nth record is dropped, and counted
  *	FAKE_ZERO_AFTER=n	   records after the nth have no times
  *	FAKE_KIND_ERROR=kind:n	   cuptiActivityEnable(kind) fails with n
- *	FAKE_TIMESTAMP_ERROR=n	   the clock callback is refused
+ *	FAKE_ATTRIBUTE_ERROR=a	   attribute a cannot be set
+ *	FAKE_DEVICE_BUFFER=n	   bytes of a device buffer at first, of which a record takes 32
  *	FAKE_BUFFER_LATE=1	   full buffers are completed by a thread of CUPTI's own
+ *	FAKE_RIVAL=1		   a tool that never leaves has registered its clock; 2: twice
  *	FAKE_LOG=file		   a line per call of an exported function: pid, function
+ *
+ * FAKE_REALISTIC=1 is the realistic model (fake_gpu.h). NVIDIA's headers say:
+ *
+ *	a record comes when the work is done and its buffer is full or flushed; a buffer with one
+ *	incomplete record is withheld; a forced flush delivers it, and what has not ended has no
+ *	end, for good
+ *	GPU times are interpolated: some us wrong, so that work may start before its call
+ *	CUDA 13 has one buffer per launching thread
+ *
+ * NVIDIA's release notes and the reports of tools say:
+ *
+ *	each kernel of a graph uses up its place in a device buffer; when the pool is used up,
+ *	nothing has times any more
+ *	a second registration of a clock leaves some records on the first one
+ *	13.0: no records of cuCtxSynchronize()
+ *	13.0 and 13.1: wrong correlation ids of graphs after the first session
+ *	before 13.0 update 1: cuptiActivityDisable(CONCURRENT_KERNEL) deadlocks beside a launch, and
+ *	cuptiActivityFlushAll crashes beside another one
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -22,6 +42,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/gpu/fake_buffers.h"
+#include "tests/gpu/fake_clock.h"
 #include "tests/gpu/fake_cupti.h"
 #include "tests/gpu/fake_gpu.h"
 
@@ -42,39 +64,11 @@ struct callback_data {
 };
 
 typedef void (*callback_fn)(void *, uint32_t, uint32_t, const struct callback_data *);
-typedef void (*requested_fn)(uint8_t **, size_t *, size_t *);
-typedef void (*completed_fn)(void *, uint32_t, uint8_t *, size_t, size_t);
-
 static callback_fn callback;
 static void *callback_user;
-static bool enabled_kinds[NR_KINDS], enabled_cbids[NR_CBIDS];
-static requested_fn requested;
-static completed_fn completed;
-static uint64_t (*timestamp)(void);
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool enabled_kinds[NR_KINDS], enabled_cbids[2][NR_CBIDS];
 /* for the subscriber and what is enabled */
 static pthread_mutex_t state_lock = PTHREAD_MUTEX_INITIALIZER;
-static uint8_t *buffer;
-static size_t buffer_size, buffer_used;
-static uint64_t nr_ops;
-static size_t nr_dropped;
-static size_t attributes[] = { 3200000, 8388608, 250, 65536, 250, 0, 3, 3, 0 };
-#define NR_ATTRIBUTES (sizeof(attributes) / sizeof(attributes[0]))
-
-static long number(const char *variable)
-{
-	const char *text = getenv(variable);
-
-	return text ? atol(text) : 0;
-}
-
-static uint64_t realtime_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static void note(const char *function)
 {
@@ -91,129 +85,69 @@ static void note(const char *function)
 	close(fd);
 }
 
-static void on_api(uint32_t site, uint32_t cbid, const char *name, uint32_t correlation,
+static void on_api(uint32_t domain, uint32_t site, uint32_t cbid, uint32_t correlation,
 		   uint64_t *data, int *result)
 {
-	const struct callback_data d = { .site = site,
-					 .function = name,
-					 .result = result,
-					 .data = data,
-					 .correlation = correlation };
-
+	const struct callback_data d = {
+		.site = site,
+		.function = domain == 1 ? fake_driver_name(cbid) : fake_runtime_name(cbid),
+		.result = result,
+		.data = data,
+		.correlation = correlation,
+	};
 	callback_fn f = __atomic_load_n(&callback, __ATOMIC_ACQUIRE);
 
-	if (f && __atomic_load_n(&enabled_cbids[cbid], __ATOMIC_RELAXED))
-		f(__atomic_load_n(&callback_user, __ATOMIC_RELAXED), 1, cbid, &d);
-}
-
-struct done {
-	uint8_t *buffer;
-	size_t size, used;
-	completed_fn to;
-};
-
-static void *complete_later(void *arg)
-{
-	struct done d = *(struct done *)arg;
-
-	free(arg);
-	usleep(3000);
-	d.to(NULL, 0, d.buffer, d.size, d.used);
-	return NULL;
-}
-
-/*
- * Hands the buffer over. Called with the lock, which is released meanwhile: completed() may block.
- */
-static void hand_over(void)
-{
-	struct done d = { buffer, buffer_size, buffer_used, completed };
-	pthread_t thread;
-
-	buffer = NULL;
-	buffer_used = buffer_size = 0;
-	pthread_mutex_unlock(&lock);
-	if (d.buffer && number("FAKE_BUFFER_LATE")) {
-		struct done *copy = malloc(sizeof(*copy));
-
-		*copy = d;
-		if (!pthread_create(&thread, NULL, complete_later, copy))
-			pthread_detach(thread);
-	} else if (d.buffer) {
-		d.to(NULL, 0, d.buffer, d.size, d.used);
-	}
-	pthread_mutex_lock(&lock);
+	if (f && __atomic_load_n(&enabled_cbids[domain - 1][cbid], __ATOMIC_RELAXED))
+		f(__atomic_load_n(&callback_user, __ATOMIC_RELAXED), domain, cbid, &d);
 }
 
 static void on_op(const struct fake_op *op)
 {
-	struct fake_op seen = *op;
-	uint64_t n;
+	bool whole = op->graph && enabled_kinds[51]; /* graph level: no records of the nodes */
 
-	if (op->kind >= NR_KINDS || !enabled_kinds[op->kind])
-		return;
-	pthread_mutex_lock(&lock);
-	if (!requested) { /* another thread has finalized meanwhile */
-		pthread_mutex_unlock(&lock);
-		return;
-	}
-	n = ++nr_ops;
-	if (number("FAKE_DROP") && !(n % (uint64_t)number("FAKE_DROP"))) {
-		nr_dropped++;
-		pthread_mutex_unlock(&lock);
-		return;
-	}
-	if (number("FAKE_ZERO_AFTER") && n > (uint64_t)number("FAKE_ZERO_AFTER"))
-		seen.start = seen.end = 0;
-	if (buffer && buffer_used + fake_record_size(op->kind) > buffer_size)
-		hand_over();
-	if (!requested) { /* the lock was released in between */
-		pthread_mutex_unlock(&lock);
-		return;
-	}
-	if (!buffer) {
-		size_t max = 0;
-
-		requested(&buffer, &buffer_size, &max);
-		buffer_used = 0;
-		if (!attributes[5]) /* zeroed buffers were not promised */
-			memset(buffer, 0, buffer_size);
-	}
-	buffer_used += fake_record_write(buffer + buffer_used, &seen);
-	pthread_mutex_unlock(&lock);
+	if (op->kind < NR_KINDS && enabled_kinds[op->kind] && (!whole || op->kind == 51))
+		fake_buffers_add(op);
 }
 
-static uint64_t tool_now(void)
+static const struct fake_tool tool = { on_api, on_op };
+
+static void *driver_symbol(const char *name)
 {
-	/* NULL after finalizing */
-	uint64_t (*f)(void) = __atomic_load_n(&timestamp, __ATOMIC_ACQUIRE);
+	void *cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
 
-	return f ? f() : realtime_ns();
+	return cuda ? dlsym(cuda, name) : NULL;
 }
-
-static const struct fake_tool tool = { on_api, on_op, tool_now };
 
 static bool hook(const struct fake_tool *t)
 {
-	void *cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
 	void (*set)(const struct fake_tool *) =
-		cuda ? (void (*)(const struct fake_tool *))dlsym(cuda, "fake_cuda_set_tool") : NULL;
+		(void (*)(const struct fake_tool *))driver_symbol("fake_cuda_set_tool");
 
 	if (set)
 		set(t);
 	return set;
 }
 
+/* The driver serves one copy of libcupti at a time. */
+static bool another_has_the_driver(void)
+{
+	void *cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	const struct fake_tool *(*get)(void) =
+		cuda ? (const struct fake_tool *(*)(void))dlsym(cuda, "fake_cuda_tool") : NULL;
+
+	return get && get() && get() != &tool;
+}
+
 static bool is_held(void)
 {
 	static uint64_t first;
-	long ms = number("FAKE_SUBSCRIBE_MS");
+	long ms = fake_number("FAKE_SUBSCRIBE_MS");
 
-	if (!number("FAKE_SUBSCRIBE_ERROR"))
+	if (!fake_number("FAKE_SUBSCRIBE_ERROR"))
 		return false;
 	if (!first)
-		first = realtime_ns();
-	return !ms || realtime_ns() - first < (uint64_t)ms * 1000000u;
+		first = fake_monotonic_ns();
+	return !ms || fake_monotonic_ns() - first < (uint64_t)ms * 1000000u;
 }
 
 API int cuptiSubscribe(void **subscriber, callback_fn f, void *user)
@@ -222,9 +156,9 @@ API int cuptiSubscribe(void **subscriber, callback_fn f, void *user)
 
 	note("cuptiSubscribe");
 	if (is_held())
-		return (int)number("FAKE_SUBSCRIBE_ERROR");
+		return (int)fake_number("FAKE_SUBSCRIBE_ERROR");
 	pthread_mutex_lock(&state_lock);
-	if (callback) {
+	if (callback || another_has_the_driver()) {
 		err = 39;
 	} else if (!hook(&tool)) {
 		err = 999;
@@ -254,7 +188,7 @@ API int cuptiSubscribe_v2(void **subscriber, callback_fn f, void *user, struct s
 		return cuptiSubscribe(subscriber, f, user);
 	if (holder && p->old_name)
 		snprintf(p->old_name, p->old_name_size, "CUPTI for %s", holder);
-	return (int)number("FAKE_SUBSCRIBE_ERROR");
+	return (int)fake_number("FAKE_SUBSCRIBE_ERROR");
 }
 #endif
 
@@ -280,11 +214,10 @@ API int cuptiFinalize(void)
 	pthread_mutex_lock(&state_lock);
 	memset(enabled_kinds, 0, sizeof(enabled_kinds));
 	pthread_mutex_unlock(&state_lock);
-	pthread_mutex_lock(&lock);
-	requested = NULL;
-	for (int i = 0; i < NR_CBIDS; i++)
-		__atomic_store_n(&enabled_cbids[i], false, __ATOMIC_RELAXED);
-	pthread_mutex_unlock(&lock);
+	fake_buffers_register(NULL, NULL);
+	for (int i = 0; i < 2 * NR_CBIDS; i++)
+		__atomic_store_n(&enabled_cbids[i / NR_CBIDS][i % NR_CBIDS], false,
+				 __ATOMIC_RELAXED);
 	hook(NULL);
 	return 0;
 }
@@ -293,8 +226,8 @@ API int cuptiEnableCallback(uint32_t enable, void *subscriber, uint32_t domain, 
 {
 	if (subscriber != &callback || cbid >= NR_CBIDS)
 		return 1;
-	if (domain == 1)
-		__atomic_store_n(&enabled_cbids[cbid], enable, __ATOMIC_RELAXED);
+	if (domain == 1 || domain == 2)
+		__atomic_store_n(&enabled_cbids[domain - 1][cbid], enable, __ATOMIC_RELAXED);
 	return 0;
 }
 
@@ -302,7 +235,7 @@ API int cuptiGetCallbackName(uint32_t domain, uint32_t cbid, const char **name)
 {
 	if (!cbid || cbid >= NR_CBIDS || domain > 2)
 		return 1;
-	*name = domain == 1 ? fake_driver_name(cbid) : "cudaOther";
+	*name = domain == 1 ? fake_driver_name(cbid) : fake_runtime_name(cbid);
 	return 0;
 }
 
@@ -317,6 +250,8 @@ API int cuptiActivityEnable(uint32_t kind)
 	if (kind >= NR_KINDS || !fake_record_size(kind))
 		return 21;
 	pthread_mutex_lock(&state_lock);
+	if (!memchr(enabled_kinds, true, sizeof(enabled_kinds)))
+		fake_buffers_begin_session();
 	enabled_kinds[kind] = true;
 	hook(&tool); /* records need no subscriber */
 	pthread_mutex_unlock(&state_lock);
@@ -335,7 +270,14 @@ API int cuptiActivityEnableAndDump(uint32_t kind)
 
 API int cuptiActivityDisable(uint32_t kind)
 {
+	uint32_t (*in_flight)(void) = (uint32_t(*)(void))driver_symbol("fake_cuda_in_flight");
+
 	note("cuptiActivityDisable");
+	while (fake_is_realistic() && kind == 10 && enabled_kinds[10] && in_flight && in_flight()) {
+		note("deadlock: cuptiActivityDisable(CONCURRENT_KERNEL) beside a launch");
+		for (;;)
+			pause();
+	}
 	pthread_mutex_lock(&state_lock);
 	if (kind < NR_KINDS)
 		enabled_kinds[kind] = false;
@@ -343,13 +285,10 @@ API int cuptiActivityDisable(uint32_t kind)
 	return 0;
 }
 
-API int cuptiActivityRegisterCallbacks(requested_fn r, completed_fn c)
+API int cuptiActivityRegisterCallbacks(fake_requested_fn r, fake_completed_fn c)
 {
 	note("cuptiActivityRegisterCallbacks");
-	pthread_mutex_lock(&lock);
-	requested = r;
-	completed = c;
-	pthread_mutex_unlock(&lock);
+	fake_buffers_register(r, c);
 	return 0;
 }
 
@@ -358,27 +297,13 @@ API int cuptiActivityRegisterTimestampCallback(uint64_t (*f)(void))
 	note("cuptiActivityRegisterTimestampCallback");
 	if (!f)
 		return 1;
-	if (number("FAKE_TIMESTAMP_ERROR"))
-		return (int)number("FAKE_TIMESTAMP_ERROR");
-	__atomic_store_n(&timestamp, f, __ATOMIC_RELEASE);
+	fake_clock_register(f);
 	return 0;
-}
-
-/* True if the attribute exists and the size is what CUPTI expects. */
-static bool is_attribute(uint32_t attribute, const size_t *size, const void *value)
-{
-	return attribute < NR_ATTRIBUTES && value && size &&
-	       *size == (attribute == 5 ? 1 : sizeof(size_t));
 }
 
 API int cuptiActivityGetAttribute(uint32_t attribute, size_t *size, void *value)
 {
-	if (!is_attribute(attribute, size, value))
-		return 1;
-	pthread_mutex_lock(&lock);
-	memcpy(value, &attributes[attribute], *size);
-	pthread_mutex_unlock(&lock);
-	return 0;
+	return !size || !value || !fake_attribute_get(attribute, *size, value);
 }
 
 API int cuptiActivitySetAttribute(uint32_t attribute, size_t *size, void *value)
@@ -386,12 +311,11 @@ API int cuptiActivitySetAttribute(uint32_t attribute, size_t *size, void *value)
 	char line[64];
 	size_t set = 0;
 
-	if (!is_attribute(attribute, size, value))
+	if (attribute && attribute == (uint32_t)fake_number("FAKE_ATTRIBUTE_ERROR"))
+		return 1;
+	if (!size || !value || !fake_attribute_set(attribute, *size, value))
 		return 1;
 	memcpy(&set, value, *size);
-	pthread_mutex_lock(&lock);
-	attributes[attribute] = set;
-	pthread_mutex_unlock(&lock);
 	snprintf(line, sizeof(line), "attribute %u = %zu", attribute, set);
 	note(line);
 	return 0;
@@ -400,12 +324,15 @@ API int cuptiActivitySetAttribute(uint32_t attribute, size_t *size, void *value)
 #ifndef FAKE_WITHOUT_FLUSH
 API int cuptiActivityFlushAll(uint32_t flag)
 {
-	(void)flag;
+	static uint32_t flushing;
+
 	note("cuptiActivityFlushAll");
-	pthread_mutex_lock(&lock);
-	if (buffer)
-		hand_over();
-	pthread_mutex_unlock(&lock);
+	if (__atomic_fetch_add(&flushing, 1, __ATOMIC_ACQ_REL) && fake_is_realistic()) {
+		note("crash: cuptiActivityFlushAll beside another one");
+		abort();
+	}
+	fake_buffers_flush(flag & 1);
+	__atomic_fetch_sub(&flushing, 1, __ATOMIC_ACQ_REL);
 	return 0;
 }
 #endif
@@ -436,19 +363,23 @@ API int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t
 {
 	(void)context;
 	(void)stream;
-	*nr = __atomic_exchange_n(&nr_dropped, 0, __ATOMIC_ACQ_REL);
+	*nr = fake_buffers_take_dropped();
 	return 0;
 }
 
 API int cuptiGetVersion(uint32_t *version)
 {
+#ifdef FAKE_API_VERSION
+	*version = FAKE_API_VERSION;
+#else
 	*version = FAKE_VERSION == 11 ? 14 : FAKE_VERSION == 12 ? 26 : 130000;
+#endif
 	return 0;
 }
 
 API int cuptiGetTimestamp(uint64_t *ns)
 {
-	*ns = tool_now();
+	*ns = fake_clock_now();
 	return 0;
 }
 

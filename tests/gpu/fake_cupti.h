@@ -12,5 +12,6 @@ size_t fake_record_size(uint32_t kind);
 /* Writes a record and returns its size. */
 size_t fake_record_write(uint8_t *to, const struct fake_op *op);
 const char *fake_driver_name(uint32_t cbid);
+const char *fake_runtime_name(uint32_t cbid);
 
 #endif

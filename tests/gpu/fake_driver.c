@@ -1,6 +1,9 @@
 /*
  * The calls of the fake libcuda.so.1 that no tool sees: those before the first launch. Contexts,
  * modules and streams are numbers; an event is the time that fake_cuda.c wrote into it.
+ *
+ *	FAKE_DEVICES=n		the number of devices, else 2
+ *	FAKE_DEVICE_ERROR=n	cuDeviceGetCount fails with n
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -13,8 +16,10 @@ typedef int CUresult;
 
 API CUresult cuDeviceGetCount(int *nr)
 {
-	*nr = 2;
-	return 0;
+	const char *told = getenv("FAKE_DEVICES"), *error = getenv("FAKE_DEVICE_ERROR");
+
+	*nr = told ? atoi(told) : 2;
+	return error ? atoi(error) : 0;
 }
 
 API CUresult cuDeviceGet(int *d, int number)

@@ -1,6 +1,10 @@
 /*
  * The interface between the fake libcuda.so.1 and the fake libcupti.so. The "device" is a clock per
- * stream; an operation has ended when that clock has passed it.
+ * stream; an operation has ended when that clock has passed it. Times are CLOCK_MONOTONIC.
+ *
+ * There are two models of CUPTI. The ideal one delivers every record at once, complete and exactly
+ * timed. With FAKE_REALISTIC=1 the libraries behave as NVIDIA's documents, release notes and bug
+ * reports describe; fake_cupti.c lists what that changes.
  */
 #ifndef SPROF_TESTS_GPU_FAKE_GPU_H
 #define SPROF_TESTS_GPU_FAKE_GPU_H
@@ -26,10 +30,10 @@ struct fake_op {
 };
 
 struct fake_tool {
-	void (*api)(uint32_t site, uint32_t cbid, const char *name, uint32_t correlation,
+	/* domain: 1 = driver, 2 = runtime */
+	void (*api)(uint32_t domain, uint32_t site, uint32_t cbid, uint32_t correlation,
 		    uint64_t *data, int *result);
-	void (*op)(const struct fake_op *op);
-	uint64_t (*now)(void); /* the tool's clock; NULL = CLOCK_REALTIME */
+	void (*op)(const struct fake_op *op); /* at its launch: it may end in the future */
 };
 
 /* Exported by libcuda.so.1. NULL removes the tool. */

@@ -27,11 +27,26 @@ static const struct {
 	uint32_t cbid;
 	const char *name;
 } names[] = {
-	{ 17, "cuCtxSynchronize" },	 { 126, "cuStreamSynchronize" }, { 221, "cuMemsetD8Async" },
-	{ 243, "cuMemAlloc_v2" },	 { 245, "cuMemFree_v2" },	 { 276, "cuMemcpyHtoD_v2" },
-	{ 281, "cuMemcpyDtoHAsync_v2" }, { 307, "cuLaunchKernel" },	 { 308, "cuProfilerStart" },
-	{ 309, "cuProfilerStop" },	 { 319, "cuMemcpyPeerAsync" },	 { 514, "cuGraphLaunch" },
+	{ 17, "cuCtxSynchronize" },	 { 126, "cuStreamSynchronize" },
+	{ 221, "cuMemsetD8Async" },	 { 243, "cuMemAlloc_v2" },
+	{ 245, "cuMemFree_v2" },	 { 276, "cuMemcpyHtoD_v2" },
+	{ 281, "cuMemcpyDtoHAsync_v2" }, { 307, "cuLaunchKernel" },
+	{ 308, "cuProfilerStart" },	 { 309, "cuProfilerStop" },
+	{ 319, "cuMemcpyPeerAsync" },	 { 514, "cuGraphLaunch" },
+	{ 497, "cuStreamEndCapture" },	 { 539, "cuStreamBeginCapture_v2" },
 	{ 598, "cuMemAllocAsync" },	 { 600, "cuMemFreeAsync" },
+};
+
+static const struct {
+	uint32_t cbid;
+	const char *name;
+} runtime_names[] = {
+	{ 20, "cudaMalloc_v3020" },	      { 22, "cudaFree_v3020" },
+	{ 31, "cudaMemcpy_v3020" },	      { 41, "cudaMemcpyAsync_v3020" },
+	{ 51, "cudaMemsetAsync_v3020" },      { 131, "cudaStreamSynchronize_v3020" },
+	{ 162, "cudaMemcpyPeerAsync_v4000" }, { 165, "cudaDeviceSynchronize_v3020" },
+	{ 171, "cudaProfilerStart_v4000" },   { 172, "cudaProfilerStop_v4000" },
+	{ 211, "cudaLaunchKernel_v7000" },    { 311, "cudaGraphLaunch_v10000" },
 };
 
 size_t fake_record_size(uint32_t kind)
@@ -48,6 +63,14 @@ const char *fake_driver_name(uint32_t cbid)
 		if (names[i].cbid == cbid)
 			return names[i].name;
 	return "cuOther";
+}
+
+const char *fake_runtime_name(uint32_t cbid)
+{
+	for (size_t i = 0; i < sizeof(runtime_names) / sizeof(runtime_names[0]); i++)
+		if (runtime_names[i].cbid == cbid)
+			return runtime_names[i].name;
+	return "cudaOther";
 }
 
 static void put4(uint8_t *to, size_t at, uint32_t value)

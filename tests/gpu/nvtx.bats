@@ -28,6 +28,25 @@ setup() {
 	[ -x "$USER_PROGRAM" ] || skip 'no NVTX headers: set NVTX_INCLUDE, or let pip fetch nvidia-nvtx-cu12'
 }
 
+# As a launcher of workers that annotates itself: CUDA is started by the child only.
+@test "a child forked after the first range is recorded, with its kernels and ranges" {
+	local t=$BATS_FILE_TMPDIR way
+	[ -e tests/gpu/fork_user.c ] || skip 'no sources here'
+	gcc -O1 -g -isystem "$(find_headers)" -o "$t/fork_user" tests/gpu/fork_user.c -ldl
+	for way in exit nvtx closed; do
+		run --separate-stderr timeout 60 "$SPROF" record -s timer --gpu on -o "$t/g.data" -- "$t/fork_user" $way
+		echo "$way: $output $stderr"
+		[ "$status" -eq 0 ]
+		run --separate-stderr "$SPROF" report --ranges "$t/g.data"
+		echo "$output"
+		grep -q '^| parent |  *|  *1 |' <<<"$output"
+		grep -q '^| step  *|  *|  *20 |' <<<"$output"
+		[ $way = nvtx ] && continue
+		run "$SPROF" report --gpu "$t/g.data"
+		grep -q ' 20 .* child_kernel$' <<<"$output"
+	done
+}
+
 @test "ranges nest across domains, with counts and times" {
 	record --records -- "$USER_PROGRAM" 50
 	grep -q '^range Schritt ü count=50 ' <<<"$output"

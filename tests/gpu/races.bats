@@ -17,7 +17,7 @@ setup_file() {
 	gcc $flags $library -Wl,-soname,libcuda.so.1 -o "$BATS_FILE_TMPDIR/libcuda.so.1" \
 		tests/gpu/fake_cuda.c tests/gpu/fake_driver.c tests/gpu/fake_memory.c
 	gcc $flags $library -DFAKE_VERSION=12 -Wl,-soname,libcupti.so.12 -o "$BATS_FILE_TMPDIR/cuda12/libcupti.so.12" \
-		tests/gpu/fake_cupti.c tests/gpu/fake_records.c
+		tests/gpu/fake_cupti.c tests/gpu/fake_buffers.c tests/gpu/fake_clock.c tests/gpu/fake_records.c
 	gcc $flags -no-pie -o "$BATS_FILE_TMPDIR/gpu_work" tests/targets/gpu_work.c -ldl
 	ln -s cuda12/libcupti.so.12 "$BATS_FILE_TMPDIR/libcupti.so"
 	gcc $flags $library -Wl,-z,lazy -o "$BATS_FILE_TMPDIR/libcompetitor.so" tests/gpu/competing_profiler.c -L"$BATS_FILE_TMPDIR" -lcupti -ldl

@@ -51,6 +51,19 @@ gpu_ns() {
 	grep -q 'no process has loaded libsprof-gpu.so' <<<"$stderr"
 }
 
+@test "launches whose records were lost with the end of the program are counted" {
+	local kernels lost
+	record_gpu -- "$WORK" launch:100 idle:300 launch:5000 quit
+	lost=$(sed -n 's/^sprof: .* ended without its exit handlers .*: \([0-9]*\) launches have no record$/\1/p' <<<"$stderr")
+	[ "$lost" -gt 0 ]
+	kernels=$(($(gpu_ns gemm_kernel) / 1000))
+	[ $((kernels + lost)) -eq 5100 ]
+	run "$SPROF" report --gpu g.data
+	grep -q "lost: .*$lost launches without a record" <<<"$output"
+	record_gpu -- "$WORK" launch:100
+	! grep 'no record' <<<"$stderr"
+}
+
 @test "children that use the GPU are recorded too" {
 	record_gpu -- sh -c "'$WORK' launch:100; '$WORK' launch:50"
 	[ "$(gpu_ns gemm_kernel)" -eq 150000 ]
@@ -88,10 +101,10 @@ for name in sys.argv[2:]:
 }
 
 @test "a failure is in the recording as well as on stderr" {
-	FAKE_SUBSCRIBE_ERROR=999 record_gpu -- "$WORK" launch:10
-	grep -q '^sprof: gpu: cannot collect GPU data without a driver' <<<"$stderr"
+	FAKE_DEVICE_ERROR=100 FAKE_SUBSCRIBE_ERROR=999 record_gpu -- "$WORK" launch:10
+	grep -q '^sprof: gpu: no GPU: the driver says' <<<"$stderr"
 	run "$SPROF" report --gpu g.data
-	grep -q 'without a driver' <<<"$output"
+	grep -q 'no GPU: the driver says' <<<"$output"
 }
 
 # bats test_tags=full
@@ -220,4 +233,28 @@ launches_by_python() {
 	record_gpu --no-python -- /usr/bin/python3 "$BATS_TEST_DIRNAME/../targets/gpu_python.py" 100
 	[ "$(gpu_ns 'gpu_python.py')" -eq 0 ]
 	[ "$(gpu_ns '_PyEval_EvalFrameDefault;.*gemm_kernel')" -eq 550000 ]
+}
+
+launch_is_clean() {
+	record_gpu -- "$python" user.py
+	"$SPROF" fold --collapse-noise --column gpu g.data >got
+	cat got
+	grep -Eq 'user.py:1\);Net.__call__ \(user.py:7\);Net.forward \(user.py:8\);cuLaunchKernel;.*gemm_\[g\] 1000$' got
+	[ "$(grep -Eic 'py_?eval|pyobject|pymain|libffi|ctypes|python3\.[0-9]+\+0x' got)" -eq 0 ]
+}
+
+# A stripped Python names none of them; other versions name all of them.
+@test "--collapse-noise leaves no frame of the interpreter in the stack of a launch" {
+	cat >user.py <<-'END'
+		import ctypes, functools
+		cuda = ctypes.CDLL("libcuda.so.1")
+		cuda.cuInit(0)
+		kernel = ctypes.c_void_p()
+		cuda.cuModuleGetFunction(ctypes.byref(kernel), None, b"gemm")
+		class Net:
+		    def __call__(self): return self.forward()
+		    def forward(self): cuda.cuLaunchKernel(kernel, 10, 1, 1, 1, 1, 1, 0, None, None, None)
+		functools.partial(Net())()
+	END
+	each_python launch_is_clean
 }

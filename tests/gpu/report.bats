@@ -34,6 +34,16 @@ row() { # table, name, field
 	[ "$of_fold" -eq "$(jq '[.devices[].idle_ns] | add' r.json)" ]
 }
 
+# Its record comes 3.5 s after its call, long after those of the small kernels in later buffers.
+# bats test_tags=full
+@test "a kernel that runs for seconds beside others is busy time, not idle time" {
+	FAKE_REALISTIC=1 record_gpu -- "$WORK" launch:10 long:3500 launch:8000 paced:3600 mixed:5
+	"$SPROF" report --gpu --json g.data >r.json
+	jq -e '.devices[0] | .busy_ns + .idle_ns == .wall_ns and .busy_ns >= 3500000000' r.json
+	jq -e '[.counters[] | select(.name == "activities too late for their place" and .value > 0)] == []' r.json
+	jq -e '[.rows[] | select(.name == "spin")] | length == 1 and .[0].total_ns == 3500000000' r.json
+}
+
 @test "a pause of the program is blamed on the stack of the next launch" {
 	record_gpu -- "$WORK" launch:100 idle:300 mixed:1
 	late=$("$SPROF" fold --column gpu-idle g.data | awk '/^GPU 0 idle: launched late;.*main;.*mixed/ { s += $NF } END { print s + 0 }')
@@ -52,4 +62,34 @@ row() { # table, name, field
 	[ "$(row memcpy 'host to device' calls)" -eq 30 ]
 	[ "$(row memcpy 'device to host' calls)" -eq 30 ]
 	[ "$(row api '^cuLaunchKernel' calls)" -eq 60 ]
+}
+
+@test "a hint names the exact share of idle time that late launches cause" {
+	record_gpu -- "$WORK" launch:10 idle:400 launch:10
+	run "$SPROF" report --hints g.data
+	echo "$output"
+	grep -Eq '^[0-9.]+% of the time of the GPUs: the GPU is idle because the host launches too late' <<<"$output"
+	[ "$("$SPROF" report --hints --json g.data | jq '.rows[] | select(.code == "gpu-launch-bound") | .weight > 390e6 and .weight < .whole')" = true ]
+}
+
+# In the realistic model every call comes through the runtime API, under one correlation id.
+@test "calls of the runtime API are counted beside the driver's, and nested ones once" {
+	local calls
+	export FAKE_REALISTIC=1
+	for which in driver runtime all; do
+		record_gpu --cuda-api $which -- "$WORK" launch:100 mixed:10
+		calls=$("$SPROF" report --api --json g.data | jq -r '.rows[] | "\(.api) \(.name) \(.calls)"' | grep LaunchKernel)
+		echo "$which: $calls"
+		if [ $which = driver ]; then
+			[ "$calls" = 'driver cuLaunchKernel 120' ]
+		else
+			grep -q '^runtime cudaLaunchKernel.* 120$' <<<"$calls"
+			[ "$(wc -l <<<"$calls")" -eq 1 ]
+		fi
+		# Launches have their stacks and kernels all the same.
+		[ "$("$SPROF" fold --column launches g.data | awk '/gemm_kernel/ && /main/ { s += $NF } END { print s }')" -eq 110 ]
+		"$SPROF" report --api --json g.data | jq -e '[.rows[].share] | add | . > 99 and . < 101'
+	done
+	run "$SPROF" record --cuda-api cudart -- true
+	[ "$status" -eq 2 ]
 }

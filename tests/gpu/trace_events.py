@@ -46,14 +46,14 @@ def activities(events):
         assert re.fullmatch(want + (": waited for" if waited else "") + r"( \(\d+\))?", track), (track, e)
         device = re.match(r"GPU (\d+)(?:: Fake H200)? \(process \d+\)$", processes[e["pid"], 0]).group(1)
         device = "-" if waited else device
-        yield (f"{e['ts']} {e['ts'] + e['dur']} {e['name']} corr={e['args']['correlation']} device={device} "
+        yield (f"{0 if waited else e['dur']} {e['name']} corr={e['args']['correlation']} device={device} "
                f"stream={stream} bytes={e['args'].get('bytes', 0)}")
 
 
 def wanted(path):
     with open(path) as f:
         for line in f:
-            start, end, first = line.split()[:3]
+            first = line.split()[0]
             fields = dict(part.split("=", 1) for part in line.split() if "=" in part)
             name = first
             if "kind" in fields:
@@ -63,7 +63,7 @@ def wanted(path):
             elif "=" in first:
                 name = "[synchronize context]" if fields["stream"] == "4294967295" else "[synchronize stream]"
             device = fields["device"] if not name.startswith("[synchronize") else "-"
-            yield (f"{start} {end} {name} corr={fields['corr']} device={device} "
+            yield (f"{fields.get('ns', 0)} {name} corr={fields['corr']} device={device} "
                    f"stream={fields['stream']} bytes={fields.get('bytes', 0)}")
 
 

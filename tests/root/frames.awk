@@ -8,7 +8,13 @@ function is_marker(frame) {
 # Is this frame one that a thread begins with? In a stripped program, libc or loader it is a number,
 # "perl+0x1ab70", or the file's name alone.
 function is_root(frame) {
-	return frame ~ /^(_start|_dl_start|_dl_start_user|(__)?clone3?|thread_start)$/ || frame ~ /^[^ ]+\+0x[0-9a-f]+$/ || frame ~ /^\[[^]]+\]$/
+	return frame ~ /^(_start|_dl_start|_dl_start_user|(__)?clone3?|thread_start|make_fcontext)$/ || is_go_root(frame) || frame ~ /^[^ ]+\+0x[0-9a-f]+$/ || frame ~ /^\[[^]]+\]$/
+}
+
+# Goroutines begin with goexit. The others begin what Go's runtime does on the stack of a thread and
+# does not return from: mcall has left its goroutine for good.
+function is_go_root(frame) {
+	return frame ~ /^runtime\.(goexit|mcall|morestack|mstart|rt0_go)(\.abi0)?$/
 }
 
 # How many of frames[1 ... nr] are not kernel frames? The first is the name of the thread.

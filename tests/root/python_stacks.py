@@ -123,7 +123,8 @@ def numbers(data):
 
 
 def pprof_stacks(path):
-    """(count, [(file, line, name)] of the Python frames, innermost first) of each sample (pprof's profile.proto)."""
+    """(count, [(file, line, name)] of the Python frames, innermost first, and whether the stack is complete) of
+    each sample (pprof's profile.proto)."""
     with gzip.open(path) as f:
         profile = list(fields(f.read()))
     strings = [value.decode() for number, value in profile if number == 6]
@@ -138,17 +139,19 @@ def pprof_stacks(path):
         if number != 2:
             continue
         sample = dict(fields(value))
-        frames = []
+        frames, complete = [], True
         for location in numbers(sample[1]):
             for function, line in locations[location]:
+                complete &= not strings[function[2]].startswith("[incomplete: ")
                 m = PYTHON.match(strings[function[2]])
                 if m:
                     frames.append((strings[function.get(4, 0)], line, m.group(1).rsplit(".", 1)[-1]))
-        yield next(numbers(sample[2])), frames
+        yield next(numbers(sample[2])), frames, complete
 
 
 def at_rest(truth_path, pprof_path, threads):
-    """faulthandler wrote each stack too, frame by frame: file, line, function; of so many threads."""
+    """faulthandler wrote each stack too, frame by frame: file, line, function; of so many threads. One stack in a
+    hundred may be incomplete, as a busy machine leaves them, if it says so and what it has is right."""
     truth = []
     with open(truth_path, encoding="utf-8") as lines:
         for line in lines:
@@ -157,16 +160,19 @@ def at_rest(truth_path, pprof_path, threads):
                 truth.append([])
             elif m:
                 truth[-1].append((m.group(1), int(m.group(2)), ast.literal_eval(f'"{m.group(3)}"')))
-    found, bad = [0] * len(truth), 0
-    for count, frames in pprof_stacks(pprof_path):
+    found, bad, cut = [0] * len(truth), 0, 0
+    for count, frames, complete in pprof_stacks(pprof_path):
         if frames in truth:
             found[truth.index(frames)] += count
+            continue
+        if not complete and any(frames == t[:len(frames)] for t in truth):
+            cut += count
             continue
         bad += count
         nearest = max(truth, key=lambda t: sum(a == b for a, b in zip(t, frames)))
         print("differs:", next((p for p in zip(frames, nearest) if p[0] != p[1]), (len(frames), len(nearest))))
-    print(f"{[len(t) for t in truth]} frames: {found} samples agree, {bad} do not")
-    return bad or sum(n >= 10 for n in found) < int(threads)
+    print(f"{[len(t) for t in truth]} frames: {found} samples agree, {cut} are incomplete, {bad} do not")
+    return bad or cut > max(1, sum(found) / 100) or sum(n >= 10 for n in found) < int(threads)
 
 
 if __name__ == "__main__":

@@ -49,8 +49,8 @@ static __attribute__((noinline)) void call(uint32_t cbid, uint64_t *ret_ticks)
 	int result = 0;
 
 	begin = ticks();
-	tool->api(0, cbid, "cuLaunchKernel", ++correlation, &data, &result);
-	tool->api(1, cbid, "cuLaunchKernel", correlation, &data, &result);
+	tool->api(1, 0, cbid, ++correlation, &data, &result);
+	tool->api(1, 1, cbid, correlation, &data, &result);
 	*ret_ticks = ticks() - begin;
 }
 

@@ -95,8 +95,8 @@ static NOINLINE void launch(void)
 	uint64_t data = 0;
 	int result = 0, nr;
 
-	tool->api(0, 307, "cuLaunchKernel", ++correlation, &data, &result);
-	tool->api(1, 307, "cuLaunchKernel", correlation, &data, &result);
+	tool->api(1, 0, 307, ++correlation, &data, &result);
+	tool->api(1, 1, 307, correlation, &data, &result);
 	nr = unw_backtrace(frames, MAX_FRAMES);
 	s = last_stack(correlation);
 	left--;

@@ -9,6 +9,7 @@
  *	alloc:N		N allocations of 1 MiB, and N/2 frees
  *	pool:N          N allocations of 1 MiB from a pool, all but one freed, then the pool trimmed
  *	threads:N	4 threads that launch N times each, on streams of their own
+ *	crowd:N		32 threads that launch N times each
  *	storm:N		N threads that launch until the file named by END_FILE appears
  *	deep:N		a launch from N frames deep
  *	peer		a copy from device 1 to device 0, and a launch on device 1
@@ -18,6 +19,9 @@
  *	competitor:N	loads the profiler that COMPETITOR names, which records N launches
  *			(tests/gpu/competing_profiler.c)
  *	beside:N	the same while 4 threads launch
+ *	quit		_exit(), without flushing anything
+ *	long:MS		a launch of a kernel that runs that long, on a stream of its own
+ *	paced:MS	a launch every 10 ms for that long, without waiting for any
  *	idle:MS		nothing
  *	spin:MS		launches for that long
  */
@@ -55,7 +59,7 @@ static int (*sync_stream)(void *);
 static int (*sync_context)(void);
 static int (*profiler_start)(void);
 static int (*profiler_stop)(void);
-static void *gemm, *relu;
+static void *gemm, *relu, *spinning;
 
 static const struct {
 	const char *name;
@@ -107,6 +111,7 @@ static void load(void)
 	init(0);
 	get_function(&gemm, NULL, "gemm_kernel");
 	get_function(&relu, NULL, "relu_kernel");
+	get_function(&spinning, NULL, "spin");
 }
 
 static NOINLINE void launch_gemm(void *stream)
@@ -118,6 +123,15 @@ static NOINLINE void launch_gemm(void *stream)
 static NOINLINE void launch_relu(void *stream)
 {
 	launch_kernel(relu, 2, 3, 1, 64, 2, 1, 0, stream, NULL, NULL);
+	called();
+}
+
+static NOINLINE void launch_long(long ms)
+{
+	uint64_t ns = (uint64_t)ms * 1000000;
+	void *params[] = { &ns };
+
+	launch_kernel(spinning, 1, 1, 1, 32, 1, 1, 0, (void *)63, params, NULL);
 	called();
 }
 
@@ -273,6 +287,15 @@ static NOINLINE void captured(long ms)
 	called();
 }
 
+static NOINLINE void paced(long ms)
+{
+	for (long i = 0; i < ms / 10; i++) {
+		launch_gemm(NULL);
+		usleep(10000);
+	}
+	called();
+}
+
 static void in_child(void)
 {
 	pid_t pid = fork();
@@ -337,6 +360,13 @@ static void competitor_beside_threads(long n)
 		pthread_join(threads[i], NULL);
 }
 
+static void quit(void)
+{
+	printf("done %d\n", calls);
+	fflush(stdout);
+	_exit(0);
+}
+
 static void act(const char *what)
 {
 	const char *colon = strchr(what, ':');
@@ -354,6 +384,8 @@ static void act(const char *what)
 		allocate_from_pool(n);
 	else if (!strncmp(what, "threads:", 8))
 		in_threads(4, n);
+	else if (!strncmp(what, "crowd:", 6))
+		in_threads(MAX_THREADS, n);
 	else if (!strncmp(what, "storm:", 6))
 		in_threads(n, 0);
 	else if (!strncmp(what, "deep:", 5))
@@ -370,6 +402,12 @@ static void act(const char *what)
 		with_competitor(n);
 	else if (!strncmp(what, "beside:", 7))
 		competitor_beside_threads(n);
+	else if (!strncmp(what, "paced:", 6))
+		paced(n);
+	else if (!strncmp(what, "long:", 5))
+		launch_long(n);
+	else if (!strcmp(what, "quit"))
+		quit();
 	else if (!strncmp(what, "idle:", 5))
 		idle(n);
 	else if (!strncmp(what, "spin:", 5))

@@ -167,6 +167,23 @@ uint32_t arena_string(const char *bytes, size_t length)
 	return id;
 }
 
+void arena_inherit(const struct gpu_region *parent)
+{
+	const struct gpu_area *from = &parent->strings;
+	uint64_t used = __atomic_load_n(&from->used, __ATOMIC_ACQUIRE);
+
+	for (uint64_t at = 16; at + sizeof(struct gpu_string) < used && used <= from->size;) {
+		const struct gpu_string *s =
+			(const void *)((const char *)parent + from->offset + at);
+		uint32_t length = s->length;
+
+		if (length > GPU_MAX_STRING || at + sizeof(*s) + length >= used ||
+		    arena_string(s->bytes, length) != at / 8)
+			return;
+		at += (sizeof(*s) + length + 8) & ~7ull;
+	}
+}
+
 uint32_t arena_cstring(const char *s)
 {
 	return s ? arena_string(s, strlen(s)) : 0;

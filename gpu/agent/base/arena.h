@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <wchar.h>
 
+struct gpu_region;
+
 /* Maps the look-up tables. 0 or -ENOMEM. */
 int arena_init(void);
 /*
@@ -16,6 +18,11 @@ int arena_init(void);
  * thread. 0 for an empty string, a stack without frames, and a full arena (counted).
  */
 uint32_t arena_string(const char *bytes, size_t length);
+/*
+ * Takes over the strings of the process that forked this one, with their ids: NVTX domains and
+ * registered strings are such ids. Stops at a string whose id would differ.
+ */
+void arena_inherit(const struct gpu_region *parent);
 uint32_t arena_cstring(const char *s);	      /* NULL is "" */
 uint32_t arena_wide_string(const wchar_t *s); /* UTF-32, kept as UTF-8, at most 1 KiB; NULL is "" */
 uint32_t arena_stack(const uint64_t *frames, uint32_t nr, uint8_t end);

@@ -17,6 +17,7 @@ static uint32_t nr_used = FIRST;
 int fold_init(void)
 {
 	slots = agent_map(SLOTS * sizeof(*slots));
+	nr_used = FIRST;
 	return slots ? 0 : -ENOMEM;
 }
 

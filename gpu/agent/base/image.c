@@ -8,6 +8,7 @@
 
 struct search {
 	const char *name;
+	uintptr_t except;
 	struct image *ret;
 	int nr;
 };
@@ -37,19 +38,25 @@ static int match(struct dl_phdr_info *info, size_t size, void *arg)
 	struct search *s = arg;
 
 	(void)size;
-	if (strncmp(file_name(info->dlpi_name), s->name, strlen(s->name)) != 0)
+	if (strncmp(file_name(info->dlpi_name), s->name, strlen(s->name)) != 0 ||
+	    (s->except && info->dlpi_addr == s->except))
 		return 0;
 	if (!s->nr++ && s->ret)
 		describe(info, s->ret);
 	return 0;
 }
 
-int image_find(const char *name, struct image *ret)
+int image_find_except(const char *name, uintptr_t base, struct image *ret)
 {
-	struct search s = { .name = name, .ret = ret };
+	struct search s = { .name = name, .except = base, .ret = ret };
 
 	dl_iterate_phdr(match, &s);
 	return s.nr;
+}
+
+int image_find(const char *name, struct image *ret)
+{
+	return image_find_except(name, 0, ret);
 }
 
 struct place {

@@ -23,6 +23,8 @@ struct image {
  * link-map order and may be NULL.
  */
 int image_find(const char *name, struct image *ret);
+/* The same without the image that is mapped at `base`. */
+int image_find_except(const char *name, uintptr_t base, struct image *ret);
 /* Finds the image that an address lies in. */
 bool image_at(const void *address, struct image *ret);
 /* The address of a defined dynamic symbol, or NULL. */

@@ -99,11 +99,10 @@ static void add(uint64_t *to, uint64_t n, bool alone)
 		__atomic_fetch_add(to, n, __ATOMIC_RELAXED);
 }
 
-const struct gpu_api *lane_count_call(const struct lane *lane, uint32_t domain, uint32_t cbid,
-				      uint64_t ns, const char *name, uint32_t api_class)
+struct gpu_api *lane_api(const struct lane *lane, uint32_t domain, uint32_t cbid, const char *name,
+			 uint32_t api_class)
 {
 	struct gpu_api *api;
-	uint64_t max;
 
 	if (cbid >= GPU_MAX_CBIDS)
 		cbid = 0;
@@ -112,11 +111,17 @@ const struct gpu_api *lane_count_call(const struct lane *lane, uint32_t domain, 
 		api->api_class = api_class;
 		__atomic_store_n(&api->name, arena_cstring(name), __ATOMIC_RELEASE);
 	}
+	return api;
+}
+
+void lane_count_call(const struct lane *lane, struct gpu_api *api, uint64_t ns)
+{
+	uint64_t max;
+
 	add(&api->count, 1, lane->alone);
 	add(&api->total_ns, ns, lane->alone);
 	max = __atomic_load_n(&api->max_ns, __ATOMIC_RELAXED);
 	while (ns > max && !__atomic_compare_exchange_n(&api->max_ns, &max, ns, true,
 							__ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
-	return api;
 }

@@ -33,11 +33,10 @@ void lane_emit(const struct lane *lane, const struct gpu_record *record);
 void *lane_begin(const struct lane *lane, uint16_t size);
 /* Writes the head and so hands the record to the reader. */
 void lane_end(void *record, uint16_t type, uint16_t size, uint32_t tid);
-/*
- * Counts one API call and returns its entry. Exact even when the ring is full. `name` and
- * `api_class` are stored at the first call.
- */
-const struct gpu_api *lane_count_call(const struct lane *lane, uint32_t domain, uint32_t cbid,
-				      uint64_t ns, const char *name, uint32_t api_class);
+/* The entry of an API call; `name` and `api_class` are stored at the first call. */
+struct gpu_api *lane_api(const struct lane *lane, uint32_t domain, uint32_t cbid, const char *name,
+			 uint32_t api_class);
+/* Counts one call of `ns`. Exact even when the ring is full. */
+void lane_count_call(const struct lane *lane, struct gpu_api *api, uint64_t ns);
 
 #endif

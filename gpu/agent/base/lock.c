@@ -29,6 +29,11 @@ bool agent_lock(void)
 	return false;
 }
 
+void agent_lock_in_child(void)
+{
+	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
+}
+
 void agent_unlock(void)
 {
 	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);

@@ -11,6 +11,8 @@
 /* False after one second without the lock: at exit it is better to lose data than to hang. */
 bool agent_lock(void);
 void agent_unlock(void);
+/* In a forked child: the thread that held it is not here. */
+void agent_lock_in_child(void);
 
 /* Sleeps, for callers that poll. */
 void agent_pause_us(long us);

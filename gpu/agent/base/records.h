@@ -22,6 +22,7 @@ enum gpu_record_type {
 	GPU_RECORD_MARK = 12,
 	GPU_RECORD_NAME = 13,
 	GPU_RECORD_DROPS = 14,
+	GPU_RECORD_UNTIMED = 15,
 };
 
 struct gpu_record {
@@ -223,6 +224,13 @@ struct gpu_rec_name {
 	uint32_t reserved;
 };
 _Static_assert(sizeof(struct gpu_rec_name) == 32, "shared");
+
+struct gpu_rec_untimed { /* work of this call has no times, and so no other record */
+	struct gpu_record head;
+	uint32_t correlation;
+	uint32_t reserved;
+};
+_Static_assert(sizeof(struct gpu_rec_untimed) == 16, "shared");
 
 struct gpu_rec_drops { /* CUPTI dropped records, somewhere before this moment */
 	struct gpu_record head;

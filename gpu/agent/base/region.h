@@ -30,7 +30,8 @@
  * folds, apis and ranges stay exact.
  *
  * Times are CLOCK_MONOTONIC nanoseconds of the target's time namespace, GPU times too. Activity
- * with 0 as start or end is counted in GPU_COUNT_UNTIMED and never becomes a record.
+ * with 0 as start or end, or that starts before its call or ends after now, is counted in
+ * GPU_COUNT_UNTIMED and never becomes a record.
  *
  * Append-only: a number never gets a second meaning, structs grow at the end, sizes are in the
  * header, and an unknown record type is skipped by its size.
@@ -98,9 +99,13 @@ enum gpu_want {
 	GPU_WANT_MEMORY = 1u << 6,
 	GPU_WANT_NVTX = 1u << 7,
 	GPU_WANT_STACKS = 1u << 8,
-	GPU_WANT_RECORDS = 1u << 9,	 /* else only folds, apis and ranges, nothing in rings */
-	GPU_WANT_API_RUNTIME = 1u << 10, /* count and time cuda* calls as well as cu* calls */
-	GPU_WANT_API_ALL = 1u << 11,	 /* every call of the domain, not only the classes */
+	GPU_WANT_RECORDS = 1u << 9, /* else only folds, apis and ranges, nothing in rings */
+	/*
+	 * Count and time cuda* calls as well as cu* calls; a cu* call that a cuda* call makes is
+	 * counted as the latter only.
+	 */
+	GPU_WANT_API_RUNTIME = 1u << 10,
+	GPU_WANT_API_ALL = 1u << 11, /* every call of the domain, not only the classes */
 };
 #define GPU_WANT_DEFAULT                                                                           \
 	(GPU_WANT_KERNELS | GPU_WANT_MEMCPY | GPU_WANT_MEMSET | GPU_WANT_SYNC |                    \
@@ -119,7 +124,12 @@ enum gpu_api_class {
 	GPU_API_HOST_FUNC = 8,
 	GPU_API_PROFILER_START = 9, /* cuProfilerStart: capture ranges */
 	GPU_API_PROFILER_STOP = 10,
+	GPU_API_CAPTURE_BEGIN = 11, /* of a stream, into a graph */
+	GPU_API_CAPTURE_END = 12,
+	GPU_API_CAPTURED =
+		13, /* a launch, copy or set by a thread that captures: it runs nothing */
 };
+#define GPU_NR_API_CLASSES 14
 
 /*
  * What is collected while GPU_CONTROL_ACTIVE: calls made and ranges begun while a capture window is
@@ -155,7 +165,7 @@ enum gpu_counter {
 	GPU_COUNT_MEMORY = 6,
 	GPU_COUNT_POOL = 7,
 	GPU_COUNT_OTHER = 8,	      /* activity records of other kinds */
-	GPU_COUNT_UNTIMED = 9,	      /* start or end is 0, or end < start: in no sum */
+	GPU_COUNT_UNTIMED = 9,	      /* no times, or times that cannot be: in no sum */
 	GPU_COUNT_CUPTI_DROPPED = 10, /* cuptiActivityGetNumDroppedRecords */
 	GPU_COUNT_RING_DROPPED = 11,  /* unused: sum the lanes' `dropped` */
 	GPU_COUNT_NO_BUFFER = 12,     /* CUPTI was given the discard buffer */
@@ -181,19 +191,21 @@ enum gpu_counter {
 	GPU_COUNT_NVTX_ADOPTED = 31, /* NVTX copies adopted after they fell back to no-ops */
 	GPU_COUNT_GRAPH_NODES = 32,  /* kernels, copies and sets that ran in a graph */
 	GPU_COUNT_OUTSIDE = 33,	     /* activities whose call was outside the capture windows */
+	GPU_COUNT_RUNNING = 34,	     /* cut off at the end: their time counts up to then */
+	GPU_COUNT_NOT_BEGUN = 35,    /* still queued at the end: in no sum */
 };
 #define GPU_MAX_RANGE_DEPTH 128u
 
 /* Each is one line on the target's stderr and one gpu_failure. On disk too: append-only. */
 enum gpu_failure_code {
-	GPU_FAIL_NO_DRIVER = 1,	    /* CUPTI says 999 or cuInit fails: CPU only */
-	GPU_FAIL_FOREIGN = 2,	    /* error 39: another tool has subscribed; we wait */
+	GPU_FAIL_NO_DRIVER = 1,	    /* no driver, or no device: CPU only */
+	GPU_FAIL_FOREIGN = 2,	    /* errors 39, 14: another tool holds CUPTI; we wait */
 	GPU_FAIL_FOREIGN_GONE = 3,  /* that tool is gone: collecting from here on */
 	GPU_FAIL_PRIVILEGES = 4,    /* error 35 */
 	GPU_FAIL_NO_CUPTI = 5,	    /* no libcupti found */
-	GPU_FAIL_OLD_CUPTI = 6,	    /* error 15 or a symbol is missing */
+	GPU_FAIL_OLD_CUPTI = 6,	    /* a symbol is missing, or it does not fit the driver */
 	GPU_FAIL_KIND = 7,	    /* one activity kind could not be enabled */
-	GPU_FAIL_CLOCK = 8,	    /* timestamp callback refused: converted from CLOCK_REALTIME */
+	GPU_FAIL_CLOCK = 8,	    /* unused: a timestamp callback was refused */
 	GPU_FAIL_UNTIMED = 9,	    /* records without times: device buffers exhausted */
 	GPU_FAIL_RESIDENT = 10,	    /* detached; CUPTI stays loaded, disabled */
 	GPU_FAIL_FORKED = 11,	    /* on the child's stderr only */
@@ -205,6 +217,10 @@ enum gpu_failure_code {
 	GPU_FAIL_NVTX_TAKEN = 17,   /* another tool uses NVTX: no ranges */
 	/* another tool replaced CUPTI's buffers without subscribing: no GPU data from here on */
 	GPU_FAIL_BUFFERS_TAKEN = 18,
+	/* records start before their call or end in the future: they are on some other clock */
+	GPU_FAIL_WRONG_CLOCK = 19,
+	GPU_FAIL_WHOLE_GRAPHS = 20, /* from here on graphs are recorded without their kernels */
+	GPU_FAIL_KERNELS_STAY = 21, /* detached; CUPTI still records kernels */
 };
 
 struct gpu_failure {

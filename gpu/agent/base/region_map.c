@@ -138,6 +138,33 @@ int region_map(void)
 	return 0;
 }
 
+/* A child may have closed every descriptor and opened others: the number alone proves nothing. */
+const struct gpu_region *region_of_parent(void)
+{
+	int fd = agent.region_fd, seals = fcntl(fd, F_GET_SEALS);
+	off_t size = seals >= 0 && seals & F_SEAL_SHRINK ? lseek(fd, 0, SEEK_END) : -1;
+	const struct gpu_region *r;
+
+	agent.region = NULL;
+	agent.region_fd = -1;
+	if (size < (off_t)sizeof(*r))
+		return NULL;
+	r = mmap(NULL, (size_t)size, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	if (r == MAP_FAILED)
+		return NULL;
+	if (r->magic == GPU_REGION_MAGIC && r->region_bytes == (uint64_t)size) {
+		close(fd);
+		return r;
+	}
+	munmap((void *)r, (size_t)size);
+	return NULL;
+}
+
+void region_unmap_parent(const struct gpu_region *parent)
+{
+	munmap((void *)parent, parent->region_bytes);
+}
+
 /* Gives the memory of an area back to the kernel, or zeroes it where that is refused. */
 static void empty(const struct gpu_area *area)
 {

@@ -43,6 +43,11 @@ static void write_line(const struct text *text)
 	(void)n; /* if stderr is closed, the recording still has the entry */
 }
 
+void report_in_child(void)
+{
+	__atomic_store_n(&reported, 0, __ATOMIC_RELEASE);
+}
+
 void report_forget(void)
 {
 	struct gpu_region *r = agent.region;

@@ -23,6 +23,8 @@ void text_add_number(struct text *text, uint64_t n);
  */
 void report(uint32_t code, uint32_t cupti_error, const struct text *text);
 void report_words(uint32_t code, uint32_t cupti_error, const char *words);
+/* In a forked child, which has reported nothing yet. */
+void report_in_child(void);
 /* For the next recorder: every code is reported again. */
 void report_forget(void);
 

@@ -41,6 +41,11 @@ struct agent {
 	 * still read it.
 	 */
 	uint32_t want;
+	/*
+	 * Called at an NVTX call of a forked child, which has no region: makes one if the parent
+	 * has not started CUDA. Constant once there is a region.
+	 */
+	void (*in_child)(void);
 };
 
 extern struct agent agent;

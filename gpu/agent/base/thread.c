@@ -6,6 +6,7 @@
 #include "gpu/agent/base/thread.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,11 +18,16 @@
 
 static struct thread *slots;
 static uint32_t nr_slots; /* ever used; atomic */
+static uint64_t forgotten[NR_THREAD_COUNTS];
 static __thread struct thread *self __attribute__((tls_model("initial-exec")));
 
 int thread_init(void)
 {
 	slots = agent_map((size_t)MAX_THREADS * sizeof(*slots));
+	/* in a forked child: what was counted, and this thread's slot, were the parent's */
+	nr_slots = 0;
+	self = NULL;
+	memset(forgotten, 0, sizeof(forgotten));
 	return slots ? 0 : -ENOMEM;
 }
 
@@ -92,6 +98,9 @@ static __attribute__((noinline)) struct thread *thread_new(void)
 	if (!t)
 		return NULL;
 	t->depth = 0;
+	t->runtime_call = 0;
+	t->captures = false;
+	__atomic_store_n(&t->in_launch, 0, __ATOMIC_RELAXED);
 	t->stack.nr = 0;
 	t->stack.low = t->stack.high = 0;
 	t->stack.nr_lookups = 0;
@@ -144,8 +153,6 @@ bool thread_walks_end(void)
 	return true;
 }
 
-static uint64_t forgotten[NR_THREAD_COUNTS];
-
 static uint64_t count_all(enum thread_count which)
 {
 	uint32_t nr = __atomic_load_n(&nr_slots, __ATOMIC_ACQUIRE);
@@ -154,6 +161,11 @@ static uint64_t count_all(enum thread_count which)
 	for (uint32_t i = 0; i < nr; i++)
 		sum += __atomic_load_n(&slots[i].counts[which], __ATOMIC_RELAXED);
 	return sum;
+}
+
+uint64_t thread_nr_launches(void)
+{
+	return count_all(THREAD_LAUNCHES);
 }
 
 void thread_forget_counts(void)

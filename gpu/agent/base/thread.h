@@ -112,9 +112,13 @@ struct thread {
 	uint32_t used;			   /* atomic: the slot is taken */
 	uint32_t tid;			   /* atomic; 0: free, or taken and not set up yet */
 	uint32_t walks;			   /* atomic; odd while the thread walks its stack */
+	uint32_t in_launch;		   /* atomic: cupti/launch_gate.c */
 	uint64_t counts[NR_THREAD_COUNTS]; /* of all threads that ever had the slot */
 	uint32_t generation; /* of the collection in which the ranges were pushed: range.c */
 	struct lane lane;
+	/* correlation id of the function of the runtime API that the thread is in, 0 = none */
+	uint32_t runtime_call;
+	bool captures;	/* a stream, into a graph */
 	uint32_t depth; /* open ranges; may exceed GPU_MAX_RANGE_DEPTH */
 	struct open_range ranges[GPU_MAX_RANGE_DEPTH];
 	struct stack_cache stack;
@@ -133,6 +137,8 @@ int thread_init(void);
 struct thread *thread_self(void);
 /* Frees the slots of threads that have ended. One caller at a time. */
 void thread_reclaim(void);
+/* The number of calls so far that wanted a stack, of all threads. */
+uint64_t thread_nr_launches(void);
 /* Sums the threads' counts into the counters of the region. */
 void thread_publish_counts(void);
 /* For the next recorder: the published counts start at 0 again. */

@@ -9,14 +9,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "gpu/agent/base/clock.h"
 #include "gpu/agent/base/report.h"
 #include "gpu/agent/base/state.h"
 #include "gpu/agent/cupti/activity_keep.h"
 #include "gpu/agent/cupti/activity_record.h"
 #include "gpu/agent/cupti/cupti.h"
 
-#define NR_BUFFERS                                                                                 \
-	24u /* the lowest free one is taken: memory that no burst needs stays untouched */
+#define NR_BUFFERS 64u /* the lowest free one is taken: what no burst needs stays untouched */
 #define BUFFER_BYTES (512u << 10)
 #define LAST_TRIES 500 /* 0.2 ms apart */
 
@@ -30,9 +30,10 @@ struct buffer {
 
 static struct buffer buffers[NR_BUFFERS];
 static uint8_t *discard; /* given out when none is free: CUPTI before 12.9 crashes on NULL */
-static uint32_t taken;	 /* atomic: a bit per buffer */
+static uint64_t taken;	 /* atomic: a bit per buffer */
 static struct buffer *completed; /* atomic: newest first */
 static uint32_t reading;	 /* atomic: a thread is working the list off */
+static uint32_t is_wanted;	 /* atomic: what is in them is read */
 
 int activity_init(void)
 {
@@ -49,6 +50,11 @@ int activity_init(void)
 	return 0;
 }
 
+void activity_read(bool wanted)
+{
+	__atomic_store_n(&is_wanted, wanted, __ATOMIC_RELEASE);
+}
+
 void activity_request(uint8_t **buffer, size_t *size, size_t *max_records)
 {
 	*size = BUFFER_BYTES;
@@ -57,7 +63,7 @@ void activity_request(uint8_t **buffer, size_t *size, size_t *max_records)
 	if (!*agent.alive)
 		return;
 	for (uint32_t i = 0; i < NR_BUFFERS; i++) {
-		uint32_t bit = 1u << i;
+		uint64_t bit = 1ull << i;
 
 		if (!(__atomic_fetch_or(&taken, bit, __ATOMIC_ACQUIRE) & bit)) {
 			*buffer = buffers[i].bytes;
@@ -109,12 +115,15 @@ static void count_dropped(void *context, uint32_t stream)
 
 static void read_buffer(struct buffer *b)
 {
-	uint32_t bit = 1u << (b - buffers);
+	uint64_t bit = 1ull << (b - buffers);
 
-	read_records(b->bytes, b->valid_size, activity_record);
-	count_dropped(b->context, b->stream);
+	if (__atomic_load_n(&is_wanted, __ATOMIC_ACQUIRE)) {
+		activity_reading(clock_now_ns());
+		read_records(b->bytes, b->valid_size, activity_record);
+		count_dropped(b->context, b->stream);
+		agent_count(GPU_COUNT_BUFFERS, 1);
+	}
 	memset(b->bytes, 0, b->valid_size); /* CUPTI was told that buffers are zeroed */
-	agent_count(GPU_COUNT_BUFFERS, 1);
 	__atomic_fetch_and(&taken, ~bit, __ATOMIC_RELEASE);
 }
 

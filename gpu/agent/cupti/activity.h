@@ -13,6 +13,8 @@ int activity_init(void);
 void activity_request(uint8_t **buffer, size_t *size, size_t *max_records);
 void activity_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size,
 		       size_t valid_size);
+/* Says whether records are read or dropped: CUPTI may deliver some after we have detached. */
+void activity_read(bool wanted);
 /*
  * Looks again for the calls of records that came before their call had ended. With `last`, records
  * whose call is still unknown are counted and kept without a stack.

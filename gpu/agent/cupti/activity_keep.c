@@ -12,11 +12,14 @@
 #include "gpu/agent/base/lane.h"
 #include "gpu/agent/base/report.h"
 #include "gpu/agent/base/state.h"
+#include "gpu/agent/cupti/cupti_clock.h"
+#include "gpu/agent/cupti/graph_level.h"
 #include "gpu/agent/cupti/launch.h"
 #include "gpu/agent/nvtx/capture.h"
 
 #define MAX_WAITING 2048u
 #define NAME_SLOTS 4096u
+#define CLOCK_ERROR_NS 1000000u /* more than GPU times, which are interpolated, are ever wrong */
 
 /* A cache by address. The text is compared too: another module may be loaded at the address. */
 struct name_slot {
@@ -28,25 +31,8 @@ static struct name_slot names[NAME_SLOTS];
 static union activity waiting[MAX_WAITING];
 static uint32_t nr_waiting;
 static uint64_t ignored_before; /* atomic: what ended earlier belonged to the last recorder */
-static bool realtime;		/* atomic: CUPTI's clock is CLOCK_REALTIME */
-
-void activity_set_clock(bool monotonic)
-{
-	__atomic_store_n(&realtime, !monotonic, __ATOMIC_RELAXED);
-}
-
-uint64_t activity_to_monotonic(uint64_t ns)
-{
-	const struct gpu_region *r = agent.region;
-	uint32_t n = __atomic_load_n(&r->nr_clocks, __ATOMIC_ACQUIRE);
-	const struct gpu_clock *c;
-
-	if (!__atomic_load_n(&realtime, __ATOMIC_RELAXED) || !ns || !n)
-		return ns;
-	n--;
-	c = &r->clocks[n < GPU_MAX_CLOCKS ? n : 1 + n % (GPU_MAX_CLOCKS - 1)];
-	return ns - (c->realtime_ns - c->monotonic_ns);
-}
+static bool is_cut_off;		/* records are delivered before they are complete */
+static uint64_t read_at_ns;	/* when the buffer that is being read was completed */
 
 uint32_t activity_name_id(const char *name)
 {
@@ -121,16 +107,42 @@ static void fold(const union activity *r)
 	fold_add(&key, r->work.end_ns - r->work.start_ns, bytes);
 }
 
-bool activity_find_call(union activity *r)
+static void count_without_times(const union activity *r, enum gpu_counter counter)
+{
+	const struct gpu_rec_untimed record = {
+		.head = { GPU_RECORD_UNTIMED, sizeof(record), 0 },
+		.correlation = r->work.correlation,
+	};
+
+	agent_count(counter, 1);
+	launch_has_record(r->work.correlation);
+	activity_emit(&record.head);
+}
+
+/* Times that cannot be: CUPTI has them on a clock that it does not say it uses. */
+static void count_wrong_clock(const union activity *r)
+{
+	count_without_times(r, GPU_COUNT_UNTIMED);
+	report_words(GPU_FAIL_WRONG_CLOCK, 0,
+		     "CUPTI delivers records on a clock that is not its own (another tool has "
+		     "registered one): they are counted, but in no sum");
+}
+
+enum activity_call activity_find_call(union activity *r)
 {
 	struct launch_info info;
 
 	if (!launch_find(r->work.correlation, &info))
-		return false;
+		return ACTIVITY_CALL_UNKNOWN;
+	if (r->work.start_ns + CLOCK_ERROR_NS < info.start_ns) {
+		count_wrong_clock(r);
+		return ACTIVITY_CALL_LATER;
+	}
+	launch_has_record(r->work.correlation);
 	r->work.stack = info.stack;
 	r->work.range = info.range;
 	r->head.tid = info.tid;
-	return true;
+	return ACTIVITY_CALL_KNOWN;
 }
 
 void activity_keep(const union activity *r)
@@ -139,28 +151,73 @@ void activity_keep(const union activity *r)
 	activity_emit(&r->head);
 }
 
-bool activity_is_timed(union activity *r)
+void activity_reading(uint64_t now_ns)
 {
-	r->work.start_ns = activity_to_monotonic(r->work.start_ns);
-	r->work.end_ns = activity_to_monotonic(r->work.end_ns);
-	if (r->work.start_ns && r->work.end_ns && r->work.end_ns >= r->work.start_ns)
-		return true;
-	agent_count(GPU_COUNT_UNTIMED, 1);
-	report_words(
-		GPU_FAIL_UNTIMED, 0,
-		"CUPTI delivers records without times (its device buffers are exhausted): they "
-		"are counted, but in no sum");
-	return false;
+	read_at_ns = now_ns;
 }
 
-/* For work whose call was outside the capture windows, or was not seen. */
-static void take_without_call(const union activity *r)
+void activity_set_cut_off(bool cut_off)
 {
+	is_cut_off = cut_off;
+}
+
+/* Of work that waits in a stream when records are cut off, nothing is known but its call. */
+static void count_no_times(const union activity *r)
+{
+	if (is_cut_off && !graph_level_is_used_up()) {
+		count_without_times(r, GPU_COUNT_NOT_BEGUN);
+		return;
+	}
+	count_without_times(r, GPU_COUNT_UNTIMED);
+	report_words(GPU_FAIL_UNTIMED, 0,
+		     "CUPTI delivers records without times (its device buffers are exhausted): "
+		     "they are counted, but in no sum");
+	graph_level_used_up();
+}
+
+bool activity_is_timed(union activity *r)
+{
+	bool is_running = r->work.start_ns && !r->work.end_ns;
+
+	if (!r->work.start_ns || (!is_running && r->work.end_ns < r->work.start_ns)) {
+		count_no_times(r);
+		return false;
+	}
+	cupti_clock_convert(&r->work.start_ns, &r->work.end_ns);
+	if (is_running)
+		r->work.end_ns = read_at_ns;
+	if (r->work.end_ns > read_at_ns + CLOCK_ERROR_NS || r->work.end_ns < r->work.start_ns) {
+		count_wrong_clock(r);
+		return false;
+	}
+	agent_count(GPU_COUNT_RUNNING, is_running);
+	return true;
+}
+
+static bool belongs_to_last_recorder(const union activity *r)
+{
+	return r->work.end_ns < __atomic_load_n(&ignored_before, __ATOMIC_RELAXED);
+}
+
+/*
+ * For work whose call was outside the capture windows, or was not seen. Of what was called before
+ * this recorder came, only the time since then counts.
+ */
+static void take_without_call(union activity *r)
+{
+	uint64_t begun = agent.region->active_ns;
+
+	if (belongs_to_last_recorder(r))
+		return;
 	if (capture_kind()) {
 		agent_count(GPU_COUNT_OUTSIDE, 1);
 		return;
 	}
 	agent_count(GPU_COUNT_NO_LAUNCH, 1);
+	if (r->work.end_ns < begun)
+		return;
+	if (r->work.start_ns < begun)
+		r->work.start_ns = begun;
 	activity_keep(r);
 }
 
@@ -169,13 +226,24 @@ void activity_forget(void)
 	__atomic_store_n(&ignored_before, clock_now_ns(), __ATOMIC_RELAXED);
 }
 
+/* Keeps an activity that has times, if its call is known. False: look again later. */
+static bool settle(union activity *r)
+{
+	enum activity_call call = activity_find_call(r);
+
+	if (call == ACTIVITY_CALL_KNOWN && !belongs_to_last_recorder(r))
+		activity_keep(r);
+	return call != ACTIVITY_CALL_UNKNOWN;
+}
+
 void activity_take(union activity *r)
 {
-	if (!activity_is_timed(r) ||
-	    r->work.end_ns < __atomic_load_n(&ignored_before, __ATOMIC_RELAXED))
+	if (!activity_is_timed(r))
 		return;
-	if (r->work.correlation ? activity_find_call(r) : capture_is_open())
+	if (!r->work.correlation && capture_is_open())
 		activity_keep(r);
+	else if (r->work.correlation && settle(r))
+		return;
 	else if (nr_waiting < MAX_WAITING && capture_is_open())
 		waiting[nr_waiting++] = *r;
 	else
@@ -188,13 +256,15 @@ void activity_settle_waiting(bool last)
 
 	for (uint32_t i = 0; i < nr_waiting; i++) {
 		/* while it waits, `reserved` counts the looks that found no call */
-		if (activity_find_call(&waiting[i])) {
-			waiting[i].work.reserved = 0;
-			activity_keep(&waiting[i]);
-		} else if (last || waiting[i].work.reserved++) {
-			waiting[i].work.reserved = 0;
+		uint32_t looks = waiting[i].work.reserved;
+
+		waiting[i].work.reserved = 0;
+		if (settle(&waiting[i]))
+			continue;
+		if (last || looks) {
 			take_without_call(&waiting[i]);
 		} else {
+			waiting[i].work.reserved = looks + 1;
 			waiting[kept++] = waiting[i];
 		}
 	}

@@ -21,10 +21,15 @@ union activity {
 	struct gpu_rec_pool pool;
 };
 
-/* One caller at a time for all of these, except activity_forget() and activity_set_clock(). */
+/* One caller at a time for all of these, except activity_forget(). */
 
-/* Converts a time of CUPTI's to CLOCK_MONOTONIC; 0 stays 0. */
-uint64_t activity_to_monotonic(uint64_t ns);
+/* A buffer is about to be read that CUPTI has just completed: nothing in it can end later. */
+void activity_reading(uint64_t now_ns);
+/*
+ * Says whether records are delivered that are not complete: what has begun then runs up to now, and
+ * what has no times has not begun.
+ */
+void activity_set_cut_off(bool cut_off);
 /* The string id of a kernel's name. */
 uint32_t activity_name_id(const char *name);
 /* Puts a record into the activity lane. */
@@ -32,8 +37,6 @@ void activity_emit(const struct gpu_record *record);
 
 /* From now on ignores what ended earlier: it belonged to the last recorder. */
 void activity_forget(void);
-/* Says which clock CUPTI's times are on: CLOCK_MONOTONIC, or CLOCK_REALTIME, which is converted. */
-void activity_set_clock(bool monotonic);
 /* Looks for the calls of waiting activities; with `last`, keeps them without a stack. */
 void activity_settle_waiting(bool last);
 /* Checks the times, finds the call and keeps the activity, or lets it wait for its call. */
@@ -41,12 +44,17 @@ void activity_take(union activity *a);
 
 /* The steps of activity_take(). */
 
+enum activity_call {
+	ACTIVITY_CALL_UNKNOWN, /* not seen, or it has not ended yet */
+	ACTIVITY_CALL_KNOWN,   /* stack, range and thread are filled in */
+	ACTIVITY_CALL_LATER,   /* it came after the activity: the times are wrong, and counted so */
+};
+
 /*
  * Converts the times to CLOCK_MONOTONIC. False, and counted, if they make no sense: leave it out.
  */
 bool activity_is_timed(union activity *a);
-/* Fills in stack, range and thread of the call. False if the call is not known (yet). */
-bool activity_find_call(union activity *a);
+enum activity_call activity_find_call(union activity *a);
 /* Adds to the sums and puts the record into the ring. */
 void activity_keep(const union activity *a);
 

@@ -12,14 +12,18 @@
 #include "gpu/agent/base/state.h"
 #include "gpu/agent/cupti/activity_keep.h"
 #include "gpu/agent/cupti/cupti_abi.h"
+#include "gpu/agent/cupti/cupti_clock.h"
+#include "gpu/agent/cupti/graph_level.h"
 #include "gpu/agent/nvtx/capture.h"
 
 static void set_graph(union activity *r, uint32_t graph, uint64_t node)
 {
 	r->work.graph = graph;
 	r->work.graph_node = node;
-	if (graph || node)
-		agent_count(GPU_COUNT_GRAPH_NODES, 1);
+	if (!graph && !node)
+		return;
+	agent_count(GPU_COUNT_GRAPH_NODES, 1);
+	graph_level_count(r->work.device);
 }
 
 static struct gpu_work work(uint16_t type, size_t size, uint64_t start, uint64_t end,
@@ -45,8 +49,8 @@ static void read_kernel(const struct cupti_kernel *k, size_t size)
 	union activity r = { .kernel = {
 				     .work = work(GPU_RECORD_KERNEL, sizeof(r.kernel), k->start,
 						  k->end, k->correlation),
-				     .queued_ns = activity_to_monotonic(k->queued),
-				     .submitted_ns = activity_to_monotonic(k->submitted),
+				     .queued_ns = k->queued,
+				     .submitted_ns = k->submitted,
 				     .name = activity_name_id(k->name),
 				     .registers = k->registers,
 				     .shared_static = (uint32_t)k->static_shared,
@@ -54,6 +58,7 @@ static void read_kernel(const struct cupti_kernel *k, size_t size)
 				     .local_bytes = k->local_per_thread,
 			     } };
 
+	cupti_clock_convert(&r.kernel.queued_ns, &r.kernel.submitted_ns);
 	agent_count(GPU_COUNT_KERNELS, 1);
 	for (int i = 0; i < 3; i++) {
 		r.kernel.grid[i] = (uint32_t)k->grid[i];
@@ -249,18 +254,17 @@ static void read_pool(const struct cupti_memory_pool *p, size_t size)
 		set_pool(p->device, p->address, p->op == GPU_POOL_DESTROYED ? 0 : p->size);
 	place(&r, p->device, 0, 0);
 	/* the calls that create pools have no callback: nothing to wait for */
-	if (capture_is_open() && activity_is_timed(&r)) {
-		activity_find_call(&r);
+	if (capture_is_open() && activity_is_timed(&r) &&
+	    activity_find_call(&r) != ACTIVITY_CALL_LATER)
 		activity_keep(&r);
-	}
 }
 
 static void read_overhead(const struct cupti_overhead *o, size_t size)
 {
 	struct gpu_rec_overhead r = {
 		.head = { GPU_RECORD_OVERHEAD, sizeof(r), 0 },
-		.start_ns = activity_to_monotonic(o->start),
-		.end_ns = activity_to_monotonic(o->end),
+		.start_ns = o->start,
+		.end_ns = o->end,
 		.overhead_kind = o->overhead_kind,
 		.correlation = size >= CUPTI_OVERHEAD_CORRELATION_SIZE ? o->correlation : 0,
 	};
@@ -278,6 +282,7 @@ static void read_overhead(const struct cupti_overhead *o, size_t size)
 	}
 	if (!capture_is_open())
 		return;
+	cupti_clock_convert(&r.start_ns, &r.end_ns);
 	fold_add(&key, r.end_ns - r.start_ns, 0);
 	activity_emit(&r.head);
 }

@@ -8,6 +8,7 @@
 
 #include "gpu/agent/base/clock.h"
 #include "gpu/agent/cupti/launch.h"
+#include "gpu/agent/cupti/launch_gate.h"
 #include "gpu/agent/nvtx/capture.h"
 #include "gpu/agent/nvtx/range.h"
 #include "gpu/agent/stack/launch_stack.h"
@@ -49,6 +50,8 @@ uint32_t api_calls_class_of(const char *name)
 		{ "cu", "Synchronize", GPU_API_SYNC },
 		{ "cuProfilerStart", "", GPU_API_PROFILER_START },
 		{ "cuProfilerStop", "", GPU_API_PROFILER_STOP },
+		{ "cuStreamBeginCapture", "", GPU_API_CAPTURE_BEGIN },
+		{ "cuStreamEndCapture", "", GPU_API_CAPTURE_END },
 	};
 
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
@@ -80,6 +83,35 @@ static __attribute__((noinline)) void finalize_now(void)
 	__atomic_store_n(&finalized, 1, __ATOMIC_RELEASE);
 }
 
+static uint32_t class_of(uint32_t domain, uint32_t cbid)
+{
+	return __atomic_load_n(&classes[domain][cbid < GPU_MAX_CBIDS ? cbid : 0], __ATOMIC_RELAXED);
+}
+
+/* Of these calls CUPTI makes records of what the GPU does. */
+static bool awaits_record(uint32_t api_class)
+{
+	static const uint32_t wants[GPU_NR_API_CLASSES] = {
+		[GPU_API_LAUNCH] = GPU_WANT_KERNELS,
+		[GPU_API_GRAPH_LAUNCH] = GPU_WANT_KERNELS | GPU_WANT_GRAPH_TRACE,
+		[GPU_API_MEMCPY] = GPU_WANT_MEMCPY,
+		[GPU_API_MEMSET] = GPU_WANT_MEMSET,
+	};
+
+	return agent_wants(wants[api_class]);
+}
+
+/* The class of a call whose result is known: a thread that captures a stream runs nothing. */
+static uint32_t class_at_exit(struct thread *t, uint32_t api_class, int32_t result)
+{
+	if (api_class == GPU_API_CAPTURE_BEGIN || api_class == GPU_API_CAPTURE_END)
+		t->captures = api_class == GPU_API_CAPTURE_BEGIN && !result;
+	if (t->captures && (api_class == GPU_API_LAUNCH || api_class == GPU_API_MEMCPY ||
+			    api_class == GPU_API_MEMSET))
+		return GPU_API_CAPTURED;
+	return api_class;
+}
+
 static uint32_t stack_of(struct thread *t, uint32_t api_class, uint64_t ticks, const void *frame)
 {
 	if (!(__atomic_load_n(&stack_classes, __ATOMIC_RELAXED) >> api_class & 1))
@@ -92,14 +124,35 @@ static uint32_t stack_of(struct thread *t, uint32_t api_class, uint64_t ticks, c
 	return launch_stack(t, frame);
 }
 
+/*
+ * A function of the runtime API calls the driver's, under its own correlation id: that call is
+ * counted once, as what the program called.
+ */
+static bool is_nested(struct thread *t, uint32_t domain, uint32_t correlation)
+{
+	if (domain == GPU_API_DRIVER)
+		return correlation && t->runtime_call == correlation;
+	t->runtime_call = 0;
+	return false;
+}
+
+static void enter(uint32_t domain, const struct cupti_callback_data *d)
+{
+	struct thread *t = domain == CUPTI_RUNTIME_API ? thread_self() : NULL;
+
+	*d->correlation_data = clock_ticks();
+	if (t)
+		t->runtime_call = d->correlation_id;
+}
+
 static void leave(uint32_t domain, uint32_t cbid, const struct cupti_callback_data *d,
 		  const void *frame)
 {
 	uint64_t now = clock_ticks(), entered = *d->correlation_data;
-	uint32_t index = cbid < GPU_MAX_CBIDS ? cbid : 0;
-	uint32_t api_class = __atomic_load_n(&classes[domain][index], __ATOMIC_RELAXED);
+	uint32_t api_class = class_of(domain, cbid);
+	int32_t result = d->function_return_value ? *(const int32_t *)d->function_return_value : 0;
 	struct thread *t = thread_self();
-	const struct gpu_api *api;
+	struct gpu_api *api;
 	struct launch_info info;
 	struct gpu_rec_api *r;
 
@@ -108,17 +161,21 @@ static void leave(uint32_t domain, uint32_t cbid, const struct cupti_callback_da
 	/* collecting may have begun between enter and exit */
 	if (!entered || entered > now)
 		entered = now;
-	api = lane_count_call(&t->lane, domain, cbid, clock_ticks_duration_ns(now - entered),
-			      d->function_name, api_class);
+	api = lane_api(&t->lane, domain, cbid, d->function_name, api_class);
+	if (!is_nested(t, domain, d->correlation_id))
+		lane_count_call(&t->lane, api, clock_ticks_duration_ns(now - entered));
 	if (domain != GPU_API_DRIVER || api_class == GPU_API_OTHER)
 		return;
 	info.stack = stack_of(t, api_class, now - entered, frame);
 	info.range = range_current(t);
 	info.tid = t->tid;
+	info.start_ns = clock_ticks_to_ns(entered);
+	api_class = class_at_exit(t, api_class, result);
+	info.awaits_record = !result && awaits_record(api_class);
 	launch_note(d->correlation_id, &info);
 	r = lane_begin(&t->lane, sizeof(*r));
 	if (r) {
-		r->start_ns = clock_ticks_to_ns(entered);
+		r->start_ns = info.start_ns;
 		r->end_ns = clock_ticks_to_ns(now);
 		r->correlation = d->correlation_id;
 		r->stack = info.stack;
@@ -127,25 +184,38 @@ static void leave(uint32_t domain, uint32_t cbid, const struct cupti_callback_da
 		r->cbid = (uint16_t)cbid;
 		r->domain = (uint8_t)domain;
 		r->api_class = (uint8_t)api_class;
-		r->result =
-			d->function_return_value ? *(const int32_t *)d->function_return_value : 0;
+		r->result = result;
 		lane_end(r, GPU_RECORD_API, sizeof(*r), info.tid);
 	}
 	if (!(t->counts[THREAD_LAUNCHES] & 1023))
 		thread_count(t, THREAD_CALLBACK_TICKS, clock_ticks() - now);
 }
 
+static void pass_gate(uint32_t site, uint32_t cbid)
+{
+	uint32_t api_class = class_of(GPU_API_DRIVER, cbid);
+
+	if (api_class != GPU_API_LAUNCH && api_class != GPU_API_GRAPH_LAUNCH)
+		return;
+	if (site == CUPTI_API_ENTER)
+		launch_gate_enter();
+	else
+		launch_gate_leave();
+}
+
 void api_calls_callback(void *user, uint32_t domain, uint32_t cbid,
 			const struct cupti_callback_data *d)
 {
 	(void)user;
+	if (domain == CUPTI_DRIVER_API && launch_gate_is_needed() && *agent.alive)
+		pass_gate(d->site, cbid);
 	if (__builtin_expect(__atomic_load_n(&finalize, __ATOMIC_RELAXED) != NULL, 0) &&
 	    d->site == CUPTI_API_EXIT && *agent.alive)
 		finalize_now();
 	if (!agent_collects() || (domain != CUPTI_DRIVER_API && domain != CUPTI_RUNTIME_API))
 		return;
 	if (d->site == CUPTI_API_ENTER)
-		*d->correlation_data = clock_ticks();
+		enter(domain, d);
 	else
 		leave(domain - 1, cbid, d, __builtin_frame_address(0));
 }

@@ -1,7 +1,7 @@
 /*
- * A target may have its own copy of libcupti (torch has one beside its CUDA runtime). Two copies
- * in one process do not work, so a mapped copy always wins, and a new one comes from beside the
- * runtime: that one has the matching version.
+ * A target may have its own copy of libcupti (torch has one beside its CUDA runtime). A mapped copy
+ * always wins. One that we map is hidden from the loader (soname.h): a program that maps its own
+ * later gets its own, whose functions ours may lack.
  */
 #include "gpu/agent/cupti/cupti.h"
 
@@ -13,7 +13,10 @@
 #include "gpu/agent/base/arena.h"
 #include "gpu/agent/base/image.h"
 #include "gpu/agent/base/report.h"
+#include "gpu/agent/base/soname.h"
 #include "gpu/agent/base/state.h"
+#include "gpu/agent/cupti/driver.h"
+#include "gpu/agent/cupti/library_choice.h"
 
 #define RTLD_NOW_LOCAL                                                                             \
 	2 /* not <dlfcn.h>: its dlopen would be bound to the C library of the build */
@@ -88,66 +91,27 @@ static int bind_all(const struct image *image)
 	return 0;
 }
 
-static bool open_library(const char *path)
+static uintptr_t own; /* where the copy that we mapped is, 0 = none */
+
+static void *open_library(const char *path)
 {
 	void *(*open_fn)(const char *, int) =
 		(void *(*)(const char *, int))image_libc_symbol("dlopen");
 
-	return open_fn && open_fn(path, RTLD_NOW_LOCAL);
+	return open_fn ? open_fn(path, RTLD_NOW_LOCAL) : NULL;
 }
 
-/* Opens `rest` relative to the folder of the image. */
-static bool open_beside(const struct image *image, const char *rest)
+bool cupti_is_ours(void)
 {
-	const char *slash = strrchr(image->path, '/');
-	char path[1024];
-	size_t folder, length = strlen(rest);
-
-	if (!slash)
-		return false;
-	folder = (size_t)(slash - image->path) + 1;
-	if (folder + length >= sizeof(path))
-		return false;
-	memcpy(path, image->path, folder);
-	memcpy(path + folder, rest, length + 1);
-	return !access(path, R_OK) && open_library(path);
+	return own != 0;
 }
 
-static bool open_some(void)
+int cupti_find_theirs(struct image *ret)
 {
-	static const char *const beside[] = {
-		"libcupti.so.13",
-		"libcupti.so.12",
-		"../../cuda_cupti/lib/libcupti.so.12",
-		"../../cuda_cupti/lib/libcupti.so.11",
-		"../extras/CUPTI/lib64/libcupti.so",
-		"libcupti.so",
-	};
-	static const char *const usual[] = {
-		"/usr/local/cuda/lib64/libcupti.so",
-		"/usr/local/cuda/extras/CUPTI/lib64/libcupti.so",
-		"libcupti.so.13",
-		"libcupti.so.12",
-		"libcupti.so.11.8",
-		"libcupti.so",
-	};
-	static const char *const runtimes[] = { "libcudart.so", "libcudart-", "libcublas.so" };
-	const char *asked = getenv(GPU_ENV_CUPTI);
-	struct image image;
-
-	if (asked && *asked)
-		return open_library(asked);
-	for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++)
-		for (size_t j = 0; j < sizeof(beside) / sizeof(beside[0]); j++)
-			if (image_find(runtimes[i], &image) && open_beside(&image, beside[j]))
-				return true;
-	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
-		if ((usual[i][0] != '/' || !access(usual[i], R_OK)) && open_library(usual[i]))
-			return true;
-	return false;
+	return image_find_except("libcupti.so", own, ret);
 }
 
-/* Returns how many are mapped; *ret is the first. SPROF_CUPTI may name a file of any name. */
+/* SPROF_CUPTI may name a file of any name. Returns how many are mapped; *ret is the first. */
 static int find_mapped(struct image *ret)
 {
 	const char *asked = getenv(GPU_ENV_CUPTI), *slash;
@@ -159,11 +123,69 @@ static int find_mapped(struct image *ret)
 	return image_find(slash ? slash + 1 : asked, ret);
 }
 
+/*
+ * The loader's cache may know folders that library_choose() does not. The loader also remembers the
+ * name that a library was opened by, so it is asked for the path only.
+ */
+static bool ask_loader(uint32_t driver, char ret_path[LIBRARY_PATH_BYTES])
+{
+	static const struct {
+		const char *name;
+		uint32_t version;
+	} names[] = { { "libcupti.so.13", 13000 },
+		      { "libcupti.so.12", 12000 },
+		      { "libcupti.so.11.8", 11000 } };
+	int (*close_fn)(void *) = (int (*)(void *))image_libc_symbol("dlclose");
+	struct image image;
+
+	for (size_t i = 0; close_fn && i < sizeof(names) / sizeof(names[0]); i++) {
+		void *library =
+			driver && driver < names[i].version ? NULL : open_library(names[i].name);
+		bool found = library && image_find("libcupti.so", &image);
+
+		if (library)
+			close_fn(library);
+		if (!found)
+			continue;
+		memcpy(ret_path, image.path, strlen(image.path) + 1);
+		return true;
+	}
+	return false;
+}
+
+static bool open_some(struct image *ret)
+{
+	const char *asked = getenv(GPU_ENV_CUPTI);
+	char path[LIBRARY_PATH_BYTES];
+	uint32_t driver = driver_version();
+
+	if (asked && *asked) {
+		if (!open_library(asked))
+			return false;
+	} else if ((!library_choose(driver, path) && !ask_loader(driver, path)) ||
+		   !open_library(path)) {
+		return false;
+	}
+	if (!find_mapped(ret))
+		return false;
+	if (soname_hide(ret))
+		own = ret->base;
+	return true;
+}
+
 static int map_some(struct image *ret)
 {
+	struct image theirs;
 	int nr = find_mapped(ret);
 
-	return !nr && open_some() ? find_mapped(ret) : nr;
+	if (!nr)
+		return open_some(ret) ? 1 : 0;
+	if (!own || !cupti_find_theirs(&theirs))
+		return nr;
+	/* the program has mapped its own since we mapped ours for the recorder to read */
+	*ret = theirs;
+	own = 0;
+	return 1;
 }
 
 void cupti_map(void)
@@ -188,6 +210,7 @@ int cupti_load(void)
 			     "SPROF_CUPTI=/path/to/libcupti.so)");
 		return -ENOENT;
 	}
+	agent.region->driver_version = driver_version();
 	if (nr > 1)
 		report_words(
 			GPU_FAIL_SECOND_CUPTI, 0,

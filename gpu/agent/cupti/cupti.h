@@ -2,6 +2,9 @@
 #ifndef SPROF_GPU_AGENT_CUPTI_H
 #define SPROF_GPU_AGENT_CUPTI_H
 
+#include <stdbool.h>
+
+#include "gpu/agent/base/image.h"
 #include "gpu/agent/cupti/cupti_abi.h"
 
 /* CUPTI's functions; the optional ones may be NULL. */
@@ -33,10 +36,14 @@ struct cupti {
 extern struct cupti cupti;
 
 /*
- * Finds and binds libcupti, once: the copy that is mapped, else the one beside the CUDA runtime,
- * else one in a usual place. 0 or -errno, reported. Not to be called from a callback.
+ * Finds and binds libcupti, once: the copy that is mapped, else the one that library_choose()
+ * finds. 0 or -errno, reported. Not to be called from a callback.
  */
 int cupti_load(void);
+/* True if the bound copy was mapped by us: the program may map another. */
+bool cupti_is_ours(void);
+/* The copies of libcupti that the program has mapped. Returns their number; *ret is the first. */
+int cupti_find_theirs(struct image *ret);
 /*
  * Only maps it, silently. Called before a recorder reads the mappings, so that it has unwind rows
  * for CUPTI's frames when the first launch is walked.

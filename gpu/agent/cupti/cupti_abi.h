@@ -25,7 +25,7 @@ enum cupti_result {
 	CUPTI_ERROR_INVALID_KIND = 21,
 	CUPTI_ERROR_INSUFFICIENT_PRIVILEGES = 35,
 	CUPTI_ERROR_MULTIPLE_SUBSCRIBERS = 39,
-	CUPTI_ERROR_UNKNOWN = 999, /* no driver, or the toolkit's stub instead of it */
+	CUPTI_ERROR_UNKNOWN = 999, /* CUPTI 13 without a usable driver, and more: refusal.h */
 };
 
 enum cupti_domain {
@@ -52,11 +52,12 @@ enum cupti_kind {
 	CUPTI_KIND_GRAPH_TRACE = 51,
 };
 
-/* For cuptiActivitySetAttribute. Values are size_t, except the flag ZEROED_OUT: uint8_t. */
+/* For cuptiActivitySetAttribute. Values are size_t, except the flags 5 and 9: uint8_t. */
 enum cupti_attribute {
+	CUPTI_ATTR_DEVICE_BUFFER_SIZE = 0,
 	CUPTI_ATTR_DEVICE_BUFFER_POOL_LIMIT = 2,
 	CUPTI_ATTR_ZEROED_OUT_ACTIVITY_BUFFER = 5,
-	CUPTI_ATTR_DEVICE_BUFFER_PRE_ALLOCATE = 6,
+	CUPTI_ATTR_PER_THREAD_ACTIVITY_BUFFER = 9, /* in 12.9, not yet in 12.1 */
 };
 
 #define CUPTI_FLUSH_FORCED 1u

@@ -1,7 +1,7 @@
 /*
- * Settings of CUPTI that are global to the process: attributes and the clock. We set ours while we
- * collect and put the old ones back afterwards. Otherwise the next user of CUPTI would get buffers
- * that CUPTI takes for zeroed, and times on our clock.
+ * Attributes of CUPTI, which are global to the process. We set ours while we collect and put the
+ * old ones back afterwards. Otherwise the next user of CUPTI would get buffers that CUPTI takes for
+ * zeroed.
  */
 #ifndef SPROF_GPU_AGENT_CUPTI_SETTINGS_H
 #define SPROF_GPU_AGENT_CUPTI_SETTINGS_H

@@ -8,11 +8,14 @@
 #include "gpu/agent/base/state.h"
 #include "gpu/agent/cupti/api_calls.h"
 #include "gpu/agent/cupti/cupti.h"
+#include "gpu/agent/cupti/graph_level.h"
+#include "gpu/agent/cupti/launch_gate.h"
 
 #define MAX_ENABLED 16
 
 static uint32_t enabled_kinds[MAX_ENABLED];
 static uint32_t nr_enabled_kinds;
+static bool has_tried_graphs; /* in this session, to record them whole */
 
 static void enable_kind(uint32_t kind, const char *name)
 {
@@ -28,6 +31,26 @@ static void enable_kind(uint32_t kind, const char *name)
 	cupti_report_error(err == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES ? GPU_FAIL_PRIVILEGES
 								      : GPU_FAIL_KIND,
 			   err, text.bytes);
+}
+
+static bool is_enabled(uint32_t kind)
+{
+	for (uint32_t i = 0; i < nr_enabled_kinds; i++)
+		if (enabled_kinds[i] == kind)
+			return true;
+	return false;
+}
+
+void enable_whole_graphs(void)
+{
+	if (has_tried_graphs || is_enabled(CUPTI_KIND_GRAPH_TRACE) || !graph_level_is_due())
+		return;
+	has_tried_graphs = true;
+	enable_kind(CUPTI_KIND_GRAPH_TRACE, "GRAPH_TRACE");
+	if (is_enabled(CUPTI_KIND_GRAPH_TRACE))
+		report_words(GPU_FAIL_WHOLE_GRAPHS, 0,
+			     "CUDA graphs are recorded whole from here on, without their kernels: "
+			     "the device memory of CUPTI that those use up is nearly gone");
 }
 
 void enable_kinds(void)
@@ -50,6 +73,7 @@ void enable_kinds(void)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (agent_wants(kinds[i].want))
 			enable_kind(kinds[i].kind, kinds[i].name);
+	enable_whole_graphs();
 }
 
 void enable_devices(void)
@@ -68,9 +92,19 @@ void enable_devices(void)
 
 void disable_kinds(void)
 {
+	bool quiet = !is_enabled(CUPTI_KIND_CONCURRENT_KERNEL) || launch_gate_close();
+
 	for (uint32_t i = 0; i < nr_enabled_kinds; i++)
-		cupti.activity_disable(enabled_kinds[i]);
+		if (quiet || enabled_kinds[i] != CUPTI_KIND_CONCURRENT_KERNEL)
+			cupti.activity_disable(enabled_kinds[i]);
+	if (quiet)
+		launch_gate_open();
+	else
+		report_words(GPU_FAIL_KERNELS_STAY, 0,
+			     "CUPTI goes on recording kernels, which are dropped: this version may "
+			     "deadlock if that is ended during a launch, and one does not end");
 	nr_enabled_kinds = 0;
+	has_tried_graphs = false;
 }
 
 static bool is_wanted(uint32_t domain, uint32_t api_class)
@@ -87,6 +121,8 @@ static bool is_wanted(uint32_t domain, uint32_t api_class)
 		[GPU_API_HOST_FUNC] = GPU_WANT_KERNELS,
 		[GPU_API_PROFILER_START] = ~0u,
 		[GPU_API_PROFILER_STOP] = ~0u,
+		[GPU_API_CAPTURE_BEGIN] = GPU_WANT_KERNELS,
+		[GPU_API_CAPTURE_END] = GPU_WANT_KERNELS,
 	};
 
 	if (domain == GPU_API_RUNTIME)

@@ -7,6 +7,11 @@
  * on.
  */
 void enable_kinds(void);
+/*
+ * Has CUPTI record whole graphs instead of their kernels if that is due (graph_level.h). Kernels
+ * outside graphs are recorded as before.
+ */
+void enable_whole_graphs(void);
 void enable_callbacks(void *subscriber);
 /*
  * Asks for a record of each device, once. CUPTI reports devices that exist already only through the

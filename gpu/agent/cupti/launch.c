@@ -9,12 +9,17 @@
 
 #include "gpu/agent/base/state.h"
 
-#define SLOTS (1u << 19) /* 8 MiB */
+#define SLOTS (1u << 19) /* 16 MiB */
 
 struct slot {
 	uint32_t correlation, stack, range, tid;
+	uint64_t start_ns;
+	uint32_t awaits_record;
+	uint32_t pad;
 };
-_Static_assert(sizeof(struct slot) == 16, "2^19 slots are 8 MiB");
+_Static_assert(sizeof(struct slot) == 32, "2^19 slots are 16 MiB");
+
+#define MAX_AWAITED 4096u
 
 static struct slot *slots;
 
@@ -33,6 +38,8 @@ void launch_note(uint32_t correlation, const struct launch_info *info)
 	__atomic_store_n(&s->stack, info->stack, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->range, info->range, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->tid, info->tid, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->start_ns, info->start_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->awaits_record, info->awaits_record, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->correlation, correlation, __ATOMIC_RELEASE);
 }
 
@@ -45,6 +52,40 @@ bool launch_find(uint32_t correlation, struct launch_info *ret)
 	ret->stack = __atomic_load_n(&s->stack, __ATOMIC_RELAXED);
 	ret->range = __atomic_load_n(&s->range, __ATOMIC_RELAXED);
 	ret->tid = __atomic_load_n(&s->tid, __ATOMIC_RELAXED);
+	ret->start_ns = __atomic_load_n(&s->start_ns, __ATOMIC_RELAXED);
+	ret->awaits_record = __atomic_load_n(&s->awaits_record, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return __atomic_load_n(&s->correlation, __ATOMIC_RELAXED) == correlation;
+}
+
+void launch_has_record(uint32_t correlation)
+{
+	struct slot *s = &slots[correlation & (SLOTS - 1)];
+
+	if (__atomic_load_n(&s->correlation, __ATOMIC_ACQUIRE) == correlation)
+		__atomic_store_n(&s->awaits_record, 0, __ATOMIC_RELAXED);
+}
+
+static bool awaits(uint32_t slot, uint64_t since_ns)
+{
+	const struct slot *s = &slots[slot];
+
+	return __atomic_load_n(&s->awaits_record, __ATOMIC_RELAXED) &&
+	       __atomic_load_n(&s->correlation, __ATOMIC_ACQUIRE) &&
+	       __atomic_load_n(&s->start_ns, __ATOMIC_RELAXED) >= since_ns;
+}
+
+bool launch_awaits_any(uint64_t since_ns, bool again)
+{
+	static uint32_t awaited[MAX_AWAITED], nr;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; again && i < nr; i++)
+		if (awaits(awaited[i], since_ns))
+			awaited[kept++] = awaited[i];
+	for (uint32_t i = 0; !again && i < SLOTS && kept < MAX_AWAITED; i++)
+		if (awaits(i, since_ns))
+			awaited[kept++] = i;
+	nr = kept;
+	return kept;
 }

@@ -1,67 +1,55 @@
 /*
- * A subscriber gets callbacks and owns CUPTI's buffers and clock; CUPTI has one subscriber at a
- * time. If another tool is first, the state is WAITING and collect.c tries again later. If another
+ * A subscriber gets callbacks and owns CUPTI's buffers; CUPTI has one subscriber at a time. If another tool is first, the state is WAITING and collect.c tries again later. If another
  * tool comes after us, competing_profiler.c takes this subscription away for it.
  */
 #include "gpu/agent/cupti/subscription.h"
 
-#include "gpu/agent/base/image.h"
 #include "gpu/agent/base/lock.h"
 #include "gpu/agent/base/report.h"
 #include "gpu/agent/base/state.h"
 #include "gpu/agent/cupti/activity.h"
+#include "gpu/agent/cupti/activity_keep.h"
 #include "gpu/agent/cupti/api_calls.h"
 #include "gpu/agent/cupti/cupti.h"
+#include "gpu/agent/cupti/cupti_clock.h"
 #include "gpu/agent/cupti/cupti_settings.h"
 #include "gpu/agent/cupti/enable.h"
+#include "gpu/agent/cupti/graph_level.h"
+#include "gpu/agent/cupti/launch.h"
+#include "gpu/agent/cupti/launch_gate.h"
+#include "gpu/agent/cupti/refusal.h"
 
-#define FINALIZE_WAIT_MS 150
+#define FINALIZE_WAIT_MS 120
+#define AWAIT_MS 80
 
 static void *subscriber; /* NULL: not subscribed */
-
-/* Only cuptiSubscribe_v2 can name the current subscriber: it fails, and tells. */
-static void report_foreign(void)
-{
-	char name[128] = "";
-	struct cupti_subscriber_params params = { sizeof(params), "sprof", name, sizeof(name) };
-	struct text text = { .length = 0 };
-	void *s = NULL;
-
-	if (cupti.subscribe_v2 && !cupti.subscribe_v2(&s, api_calls_callback, NULL, &params))
-		cupti.unsubscribe(s); /* it has just become free: left to the next retry */
-	name[sizeof(name) - 1] = 0;
-	text_add(&text, "CUPTI is in use by ");
-	text_add(&text, name[0] ? name : "another tool");
-	text_add(&text, ": GPU data starts when it is free (tried every 5 s)");
-	report(GPU_FAIL_FOREIGN, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS, &text);
-}
+static int too_early;	 /* CUPTI's last error, if CUDA had not started by then; else 0 */
 
 static bool subscribe(void)
 {
 	int err = cupti.subscribe(&subscriber, api_calls_callback, NULL);
 
+	too_early = 0;
 	if (!err)
 		return true;
 	subscriber = NULL;
-	switch (err) {
-	case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS:
-		agent_set_state(GPU_STATE_WAITING);
-		report_foreign();
-		return false;
-	case CUPTI_ERROR_UNKNOWN:
-		cupti_report_error(GPU_FAIL_NO_DRIVER, err, "collect GPU data without a driver");
-		break;
-	case CUPTI_ERROR_NOT_INITIALIZED:
-		cupti_report_error(GPU_FAIL_OLD_CUPTI, err,
-				   "collect GPU data: libcupti does not fit the driver");
-		break;
-	case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
-		cupti_report_error(GPU_FAIL_PRIVILEGES, err, "collect GPU data");
-		break;
-	default: cupti_report_error(GPU_FAIL_CUPTI, err, "subscribe to CUPTI");
+	switch (refusal_explain(err)) {
+	case REFUSAL_FINAL: agent_set_state(GPU_STATE_FAILED); break;
+	case REFUSAL_TOO_EARLY: too_early = err; /* fallthrough */
+	case REFUSAL_PASSES: agent_set_state(GPU_STATE_WAITING); break;
 	}
-	agent_set_state(GPU_STATE_FAILED);
 	return false;
+}
+
+bool subscription_is_too_early(void)
+{
+	return too_early != 0;
+}
+
+void subscription_report_early(void)
+{
+	if (too_early)
+		refusal_report_never_started(too_early);
 }
 
 bool subscription_is_on(void)
@@ -77,9 +65,12 @@ bool subscription_start(void)
 		agent_set_state(GPU_STATE_FAILED);
 		return false;
 	}
-	/* before all else: the subscriber owns the buffers and the clock */
+	/* before all else: the subscriber owns the buffers */
 	if (!subscribe())
 		return false;
+	launch_gate_init(agent.region->cupti_version);
+	cupti_clock_begin();
+	activity_read(true);
 	cupti_settings_take();
 	/* every time: a tool that had CUPTI in between has put its own in place */
 	err = cupti.register_callbacks(activity_request, activity_complete);
@@ -100,20 +91,31 @@ void subscription_flush(void)
 {
 	if (!subscriber)
 		return;
+	cupti_clock_read();
 	enable_devices();
 	cupti.flush_all(0);
 	activity_settle(false);
+	if (agent_wants(GPU_WANT_KERNELS))
+		enable_whole_graphs();
+}
+
+static void force_records(void)
+{
+	activity_set_cut_off(true);
+	cupti.flush_all(CUPTI_FLUSH_FORCED);
+	activity_settle(false);
+	activity_settle(true);
+	activity_set_cut_off(false);
 }
 
 void subscription_flush_at_exit(void)
 {
 	if (!subscriber)
 		return;
-	cupti.flush_all(CUPTI_FLUSH_FORCED);
+	cupti_clock_read();
+	cupti.flush_all(0);
 	enable_devices();
-	cupti.flush_all(CUPTI_FLUSH_FORCED);
-	activity_settle(false);
-	activity_settle(true);
+	force_records();
 }
 
 static bool may_finalize(void)
@@ -140,12 +142,29 @@ static bool finalize_in_a_call(void)
 	return !api_calls_finalize_next(NULL);
 }
 
+/* Gives work that runs some time to end: a record that is forced out has no end, for good. */
+static void await_records(void)
+{
+	uint64_t since = agent.region->active_ns;
+	bool waits = launch_awaits_any(since, false);
+
+	for (int i = 0; waits && i < AWAIT_MS / 5; i++) {
+		agent_pause_us(5000);
+		cupti.flush_all(0);
+		activity_settle(false);
+		waits = launch_awaits_any(since, true);
+	}
+}
+
 static void end_records(void)
 {
 	disable_kinds();
-	cupti.flush_all(CUPTI_FLUSH_FORCED);
+	cupti_clock_read();
+	cupti.flush_all(0);
 	activity_settle(false);
-	activity_settle(true);
+	await_records();
+	force_records();
+	activity_read(false);
 	cupti_settings_give_back();
 }
 
@@ -154,7 +173,9 @@ void subscription_stop(void)
 	if (!subscriber)
 		return;
 	end_records();
-	if (!finalize_in_a_call()) {
+	if (finalize_in_a_call()) {
+		graph_level_forget();
+	} else {
 		cupti.unsubscribe(subscriber);
 		report_words(GPU_FAIL_RESIDENT, 0,
 			     "detached; CUPTI is disabled and stays loaded until the program ends");
@@ -162,28 +183,7 @@ void subscription_stop(void)
 	subscriber = NULL;
 }
 
-static void report_way_made(const void *caller, bool subscribes)
-{
-	struct text text = { .length = 0 };
-	struct image image;
-
-	if (image_at(caller, &image) && image.path[0])
-		text_add(&text, image_name(&image));
-	else
-		text_add(&text, "the program");
-	if (subscribes) {
-		text_add(&text,
-			 " subscribes to CUPTI and gets it: GPU data continues when CUPTI is free "
-			 "(tried every 5 s)");
-		report(GPU_FAIL_FOREIGN, 0, &text);
-	} else {
-		text_add(&text,
-			 " records with CUPTI without subscribing to it: no GPU data from here on");
-		report(GPU_FAIL_BUFFERS_TAKEN, 0, &text);
-	}
-}
-
-bool subscription_make_way(const void *caller, bool subscribes)
+bool subscription_make_way(void)
 {
 	if (!subscriber || !agent.collecting)
 		return false;
@@ -191,6 +191,5 @@ bool subscription_make_way(const void *caller, bool subscribes)
 	cupti.unsubscribe(subscriber);
 	subscriber = NULL;
 	agent_set_state(GPU_STATE_WAITING);
-	report_way_made(caller, subscribes);
 	return true;
 }

@@ -13,6 +13,10 @@
  */
 bool subscription_start(void);
 bool subscription_is_on(void);
+/* True if CUPTI refused because CUDA had not started yet; nothing is reported then. */
+bool subscription_is_too_early(void);
+/* Reports that CUDA never started, if that is why there is no subscription. */
+void subscription_report_early(void);
 /* Asks CUPTI for completed buffers. */
 void subscription_flush(void);
 /* Reads everything that CUPTI still has, from the thread that exits. */
@@ -20,10 +24,9 @@ void subscription_flush_at_exit(void);
 /* Disables everything, reads what is in flight, and unloads CUPTI where that is possible. */
 void subscription_stop(void);
 /*
- * Another tool is about to subscribe (`subscribes`) or to register its own buffers: ends ours and
- * sets the state to WAITING. `caller` is an address in the code of the other tool. False where we
- * had no subscription.
+ * Another tool is about to subscribe, or to register its own clock or buffers: ends ours, reads
+ * what is in flight, and sets the state to WAITING. False where we had no subscription.
  */
-bool subscription_make_way(const void *caller, bool subscribes);
+bool subscription_make_way(void);
 
 #endif

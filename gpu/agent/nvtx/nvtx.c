@@ -55,11 +55,20 @@ static struct range_event event_of(const struct domain *domain, const struct nvt
 	return r;
 }
 
+static __attribute__((noinline, cold)) bool begin_in_child(void)
+{
+	if (!*agent.alive && agent.in_child)
+		agent.in_child();
+	return agent_collects();
+}
+
 static struct thread *recording_thread(void)
 {
 	struct thread *t;
 
-	if (!agent_collects() || !agent_wants(GPU_WANT_NVTX))
+	if (!agent_collects() && !begin_in_child())
+		return NULL;
+	if (!agent_wants(GPU_WANT_NVTX))
 		return NULL;
 	t = thread_self();
 	if (t)

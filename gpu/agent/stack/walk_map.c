@@ -5,6 +5,7 @@
 #include "gpu/agent/stack/walk_map.h"
 
 #include <stddef.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "gpu/agent/base/thread.h"
@@ -59,6 +60,12 @@ void walk_map_set(int arena_fd, int space_fd)
 		unmap(next);
 	*next = rows;
 	__atomic_store_n(&current, next, __ATOMIC_RELEASE);
+}
+
+void walk_map_in_child(void)
+{
+	memset(slots, 0, sizeof(slots));
+	__atomic_store_n(&current, NULL, __ATOMIC_RELEASE);
 }
 
 uint32_t walk_map_generation(void)

@@ -22,4 +22,7 @@ const struct py_layout *walk_map_python(uint32_t generation);
 /* The rule at a pc. *place caches the mapped file around it; zeroed at first. */
 const struct walk_rule *walk_map_rule(uint32_t generation, uint64_t pc, struct walk_place *place);
 
+/* In a forked child, which does not have the parent's rows. */
+void walk_map_in_child(void);
+
 #endif

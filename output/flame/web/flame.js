@@ -5,6 +5,7 @@
 
 const CONTROLS = 760; /* px of room for the search result and the search field */
 const head = {};
+let printing = false;
 const scroller = svg.closest(".picture"); /* in a page; an SVG scrolls with the window */
 
 /* ---- the status lines, the help and the legend */
@@ -19,7 +20,7 @@ function breadcrumb(line, limit) {
 		if (used > limit - 30)
 			break;
 		const span = element("tspan", {class: "crumb"}, name);
-		boxOf.set(span, {tree, node: i, end: 0});
+		boxOf.set(span, {tree, node: i, end: 0, last: 0});
 		path.unshift(span);
 		if (!i)
 			break;
@@ -30,10 +31,11 @@ function breadcrumb(line, limit) {
 
 const HELP = [["click, Enter", "zoom into a frame, or out to one below"], ["Esc, 0", "show everything again"],
 	["u, U", "undo, redo (like the browser's back and forward)"],
-	["/, Ctrl-F", "search: a regex, mod: file: kind: self>1% total>5%"], ["n, N", "go to the next, previous match"],
+	["/, Ctrl-F", "search: a regex, mod: file: kind: self>1% total>5%"], ["Enter", "in the search field: go to the most expensive match"], ["n, N", "go to the next, previous match by expense"],
 	["arrows", "move from frame to frame"], ["s, Shift-click", "show callers and callees of the function"],
-	["m", "highlight every frame of the function"], ["i", "turn bottom-up: what takes the time, then its callers"],
+	["m", "highlight every frame of the function"], ["i", "turn bottom-up: what takes the time, the most first, then its callers"],
 	["v", "turn upside down"], ["r", "merge recursion"], ["l, k", "hide inlined, kernel functions"],
+	["f", "show every row: fold no frames"],
 	["o", "order by name, total, self, time"], ["t", "split by thread name, thread, process, nothing"],
 	["c", "show the next column"], ["b", "show two columns, one up and one down"], ["y", "copy the name"], ["?", "show this help"]];
 
@@ -41,7 +43,7 @@ function modeText() {
 	const {trees} = shown;
 	return [mode.invert && "bottom-up", mode.sandwich >= 0 && (trees[0].twin ? trees[0].metric.title + ", " : "") +
 		"callers below, callees above", mode.merge && "recursion merged",
-		mode.noInlined && "without inlined", mode.noKernel && "without kernel", mode.order !== "name" && "by " + mode.order,
+		mode.unfold && "every row", mode.noInlined && "without inlined", mode.noKernel && "without kernel", mode.order !== "name" && "by " + mode.order,
 		mode.by !== "name" && (mode.by === "none" ? "threads together" : "by " + mode.by),
 		mode.range && `${time(mode.range[0] * 1000)} to ${time(mode.range[1] * 1000)}`].filter(Boolean).join(", ");
 }
@@ -87,20 +89,18 @@ function hints(limit) {
 	return list.join(" \u00b7 ");
 }
 
-/* Writes the three lines at the top: about a box, or hints. */
+/* Writes the lines at the top: about a box, or what the whole is, and hints. */
 function showStatus(box) {
-	const limit = Math.floor(chart / columnWidth), plainView = isWhole() && mode.sandwich < 0;
+	const limit = Math.floor(chart / columnWidth), plainView = isWhole() && mode.sandwich < 0, most = head.lines.length;
+	const texts = box ? linesOf(box) : plainView ? [head.origin] : [""];
 
-	if (box) {
-		linesOf(box).forEach((text, i) => { head.lines[i].textContent = elide(text, limit); });
-		return;
-	}
-	if (plainView)
-		head.lines[0].textContent = elide(head.origin, limit);
-	else
+	if (!box)
+		texts.push(modeText() || (printing ? "" : hints(limit)));
+	fitLines(texts.filter((text, i) => text || !i), limit, most).concat(Array(most).fill("")).slice(0, most).forEach((text, i) => {
+		head.lines[i].textContent = text;
+	});
+	if (!box && !plainView)
 		breadcrumb(head.lines[0], limit);
-	head.lines[1].textContent = elide(modeText() || hints(limit), limit);
-	head.lines[2].textContent = "";
 }
 
 /* Highlights the same path in the other half of a butterfly. */
@@ -109,7 +109,7 @@ function showTwin(box) {
 	if (before)
 		before.classList.remove("twin");
 	const other = box && !box.end && isButterfly() &&
-		boxes.find(b => b.node === box.node && b.tree === box.tree.twin && !b.end);
+		boxes.find(b => b.node === box.node && b.tree === box.tree.twin && !b.end && b.last === box.last);
 	if (other)
 		other.g.classList.add("twin");
 }
@@ -120,11 +120,11 @@ function hover(box) {
 	hovered = box;
 	showTwin(box);
 	showStatus(box || focused);
-	if (box && box.g && !box.g.querySelector("title"))
-		box.g.prepend(element("title", {}, linesOf(box).filter(line => line).join("\n")));
 }
 
 /* ---- after the picture is drawn */
+
+const scrollPosition = () => scroller ? scroller.scrollTop : window.scrollY;
 
 function scrollBy(y) {
 	if (scroller)
@@ -144,9 +144,12 @@ function onDrawn(width, moved) {
 	if (moved)
 		scrollBy(moved);
 	head.ground.setAttribute("width", width);
+	placeLines();
 	head.controls.setAttribute("x", width - MARGIN - CONTROLS);
-	head.reset.hidden = isWhole() && mode.sandwich < 0;
+	head.reset.hidden = isWhole() && mode.sandwich < 0 && !unfolded.size;
 	fitTitle();
+	const base = boxes.find(box => !box.faded) || boxes[0];
+	base.g.setAttribute("tabindex", "0"); /* where the Tab key enters the tree */
 	showHits();
 	showStatus(null);
 	pin();
@@ -162,7 +165,7 @@ const onFound = () => {
 /* Keeps the head in sight when the picture is scrolled. */
 function pin() {
 	const top = svg.getBoundingClientRect().top - (scroller ? scroller.getBoundingClientRect().top : 0);
-	const most = Number(svg.getAttribute("height")) - HEAD;
+	const most = Number(svg.getAttribute("height")) - headHeight();
 	head.g.setAttribute("transform", `translate(0 ${Math.min(Math.max(0, -top), most)})`);
 }
 
@@ -171,15 +174,15 @@ function pin() {
 function focus(box) {
 	if (!box)
 		return;
-	if (focused && focused.g)
+	if (focused && focused.g) {
 		focused.g.classList.remove("focus");
+		focused.g.setAttribute("tabindex", "-1");
+	}
 	focused = box;
 	showTwin(box);
 	box.g.classList.add("focus");
-	box.g.setAttribute("tabindex", "-1");
-	box.g.setAttribute("role", "treeitem");
-	box.g.setAttribute("aria-level", Math.abs(box.row) + 1);
-	box.g.setAttribute("aria-label", linesOf(box).join(", "));
+	box.g.setAttribute("tabindex", "0");
+	box.g.setAttribute("aria-label", linesOf(box).filter(Boolean).join(", "));
 	box.g.focus({preventScroll: true});
 	showStatus(box);
 	bringIntoSight(box, false);
@@ -188,8 +191,19 @@ function focus(box) {
 function bringIntoSight(box, always) {
 	const place = box.g.getBoundingClientRect(), frame = scroller ? scroller.getBoundingClientRect() :
 		{top: 0, bottom: window.innerHeight};
-	if (always || place.top < frame.top + HEAD || place.bottom > frame.bottom)
+	if (always || place.top < frame.top + headHeight() || place.bottom > frame.bottom)
 		scrollBy(place.top - (frame.top + frame.bottom) / 2);
+}
+
+/* Shows the lowest row of the view, where reading begins. */
+function showBase() {
+	const box = boxes.find(b => !b.faded && !b.row) || boxes.find(b => !b.faded) || boxes[0];
+	if (shown.trees[1] && view.panels.length > 1)
+		return bringIntoSight(box, true);
+	const place = box.g.getBoundingClientRect(), frame = scroller ? scroller.getBoundingClientRect() :
+		{top: 0, bottom: window.innerHeight};
+	if (place.top < frame.top + headHeight() || place.bottom > Math.min(frame.bottom, window.innerHeight))
+		scrollBy(hanging ? -1e9 : 1e9);
 }
 
 const within = (box, other) => box.x >= other.x && box.x + box.width <= other.x + other.width;
@@ -216,7 +230,8 @@ function move(key) {
 function reset() {
 	if (mode.sandwich >= 0)
 		return setMode({sandwich: -1});
-	if (!isWhole()) {
+	if (!isWhole() || unfolded.size) {
+		unfolded.clear();
 		zoom(wholeView());
 		keepState(true);
 	}
@@ -227,9 +242,10 @@ function clear() {
 	find("");
 }
 
+/* The function that is selected: under the pointer, highlighted, with the focus, or zoomed into. */
 const functionAt = () => {
-	const box = hovered || focused;
-	return box && !box.end && box.node ? box.tree.fn[box.node] : -1;
+	const of = box => box && !box.end && !box.last && box.node ? box.tree.fn[box.node] : -1;
+	return [of(hovered), search.marked, of(focused), view.tree === shown.trees[0] ? of({...view, end: 0, last: 0}) : -1].find(f => f > 0) || -1;
 };
 
 function showCallers(f) {
@@ -250,11 +266,11 @@ async function copy() {
 }
 
 const KEYS = {
-	n: () => step(1), N: () => step(-1), 0: reset,
+	n: () => step(1, true), N: () => step(-1, true), 0: reset,
 	u: () => history.back(), U: () => history.forward(),
 	i: () => setMode({invert: !mode.invert, sandwich: -1}), v: () => setMode({flip: !mode.flip}),
 	r: () => setMode({merge: !mode.merge}), l: () => setMode({noInlined: !mode.noInlined}),
-	k: () => setMode({noKernel: !mode.noKernel}), o: () => setMode({order: after(orders(), mode.order)}),
+	k: () => setMode({noKernel: !mode.noKernel}), f: () => setMode({unfold: !mode.unfold}), o: () => setMode({order: after(orders(), mode.order)}),
 	t: () => setMode({by: after(groupings(), mode.by)}), s: () => showCallers(functionAt()),
 	c: () => sources.length > 1 && setColumn((current + 1) % sources.length), b: toggleButterfly,
 	m: () => functionAt() > 0 && mark(functionAt()), y: copy, "?": () => toggleHelp(),
@@ -271,9 +287,9 @@ function onEscape(typing) {
 }
 
 function onEnter() {
-	const {node, end: last, tree} = focused;
+	const {node, end: run, tree} = focused;
 	open(focused);
-	focus(boxes.find(b => last ? !b.faded : b.node === node && b.tree === tree));
+	focus(boxes.find(b => run ? !b.faded : b.node === node && b.tree === tree));
 }
 
 function onKey(event) {
@@ -282,7 +298,7 @@ function onKey(event) {
 	if (!typing && event.target.closest && event.target.closest("input, textarea, select, [contenteditable]"))
 		return;
 	if ((event.ctrlKey || event.metaKey) && key === "f" && !typing || !typing && key === "/") {
-		head.input.focus();
+		head.input.focus({preventScroll: true});
 		head.input.select();
 	} else if (event.ctrlKey || event.metaKey || event.altKey) {
 		return;
@@ -291,7 +307,7 @@ function onKey(event) {
 	} else if (typing) {
 		if (key !== "Enter")
 			return;
-		step(event.shiftKey ? -1 : 1);
+		step(event.shiftKey ? -1 : 1, false);
 		head.input.focus({preventScroll: true});
 	} else if (event.target.closest && event.target.closest("button, [role=row], [role=slider]") && /^(Enter| |Arrow.*)$/.test(key)) {
 		return;
@@ -319,16 +335,27 @@ function html(name, attributes, ...content) {
 
 function makeHelp() {
 	head.help = element("foreignObject", {class: "help", x: MARGIN, y: HEAD - 4, width: 600, height: 20 * HELP.length + 24});
-	const list = html("dl", {role: "dialog", "aria-label": "keys"});
+	const list = html("dl", {}), dialog = html("div", {role: "dialog", "aria-label": "keys"});
 	for (const [keys, what] of HELP.filter(([keys]) => !/^[bc]$/.test(keys) || sources.length > 1))
 		list.append(html("dt", {}, keys), html("dd", {}, what));
-	head.help.append(list);
+	dialog.append(list);
+	head.help.append(dialog);
 	head.help.style.display = "none";
 	head.g.append(head.help);
 }
 
 function toggleHelp() {
 	head.help.style.display = head.help.style.display === "none" ? "" : "none";
+}
+
+/* A narrow picture needs more lines for the same words. */
+function placeLines() {
+	const nr = lineCount();
+	if (head.lines && head.lines.length === nr)
+		return;
+	head.lines = Array.from({length: nr}, (_, i) => element("text", {x: MARGIN, y: 40 + 15 * i, class: i ? "" : "first"}));
+	(head.g.querySelector(".status") || part("status")).replaceChildren(...head.lines);
+	head.ground.setAttribute("height", headHeight() - 8);
 }
 
 function makeHead() {
@@ -339,9 +366,7 @@ function makeHead() {
 	head.origin = first.textContent;
 	if (current || below !== homeBelow)
 		showColumnTexts();
-	head.lines = [40, 55, 70].map((y, i) =>
-		element("text", {x: MARGIN, y, class: i ? "" : "first"}));
-	status.replaceChildren(...head.lines);
+	placeLines();
 	status.setAttribute("role", "status");
 	status.setAttribute("aria-live", "polite");
 	head.controls = element("foreignObject", {y: 4, width: CONTROLS, height: 26});
@@ -350,10 +375,12 @@ function makeHead() {
 	head.input = html("input", {type: "search", placeholder: "search (regex)",
 		"aria-label": "search functions by regular expression", spellcheck: "false"});
 	const bar = html("div", {class: "controls"});
-	bar.append(head.found, head.reset, head.input);
+	bar.append(head.reset, head.found, head.input);
 	head.controls.append(bar);
 	svg.append(head.g);
 	head.title = part("name").firstChild;
+	part("name").setAttribute("role", "heading");
+	part("name").setAttribute("aria-level", "1");
 	head.titleText = head.title.data;
 	head.g.append(head.ground, part("name"), status, head.controls);
 	makeHelp();
@@ -366,9 +393,9 @@ function makeHead() {
 function onClick(event, box) {
 	if (!box)
 		return;
-	if (event.shiftKey && !box.end)
+	if (event.shiftKey && !box.end && !box.last)
 		showCallers(box.tree.fn[box.node]);
-	else if (view.panels.length > 1 && withTwin(view.tree).includes(box.tree) && box.node === view.node && !box.end)
+	else if (view.panels.length > 1 && withTwin(view.tree).includes(box.tree) && box.node === view.node && !box.end && !box.last)
 		return;
 	else
 		open(box);
@@ -395,14 +422,31 @@ function listen() {
 		pointer = "";
 		hover(null);
 	});
+	svg.addEventListener("focusin", event => {
+		const box = boxOf.get(event.target);
+		if (box && box.g && box !== focused)
+			focus(box);
+	});
 	document.addEventListener("keydown", onKey);
+	window.addEventListener("beforeprint", () => {
+		const {width} = svg.getBoundingClientRect();
+		svg.setAttribute("viewBox", `0 0 ${Math.max(width, chart + 2 * MARGIN)} ${svg.getAttribute("height")}`);
+		head.g.removeAttribute("transform");
+		printing = true;
+		showStatus(null);
+	});
+	window.addEventListener("afterprint", () => {
+		svg.removeAttribute("viewBox");
+		printing = false;
+		draw();
+	});
 	window.addEventListener("scroll", pin, {passive: true, capture: true});
 	window.addEventListener("popstate", readState);
 	let waiting = 0;
 	new ResizeObserver(() => {
 		cancelAnimationFrame(waiting);
 		waiting = requestAnimationFrame(() => {
-			if (Math.abs(svg.getBoundingClientRect().width - 2 * MARGIN - chart) > .5)
+			if (!printing && Math.abs(svg.getBoundingClientRect().width - 2 * MARGIN - chart) > .5)
 				draw();
 		});
 	}).observe(svg);

@@ -4,12 +4,15 @@
  *
  * A view is a list of panels, side by side or one above the other. A panel shows nodes [from, to)
  * of a tree, with the widths of one side of it (a diff has two sides). A box is a frame of a panel,
- * or a run of frames too narrow to draw. Its part of the chart is its width divided by its `whole`.
+ * a run of frames too narrow to draw (`end` is not 0), or a fold (`last` is not 0): frames that only
+ * call one another, from `node` to `last`, below the frame `next`. Its part of the chart is its
+ * width divided by its `whole`.
  */
 const NS = "http://www.w3.org/2000/svg", XHTML = "http://www.w3.org/1999/xhtml";
 const MARGIN = 10, HEAD = 78, ROW = 18, BOX = 17, CAP = 6, FOOT = 46, PAD = 4, SLIM = 4;
 const MAX_BOXES = 2400, MAX_ROWS = 800, MAX_ANCESTORS = 200, RUN_PARTS = 8, GAP_PARTS = 96, DIFF_LINE = 14;
 const FREE_ROWS = 64, TOWER_PARTS = 800, MIDDLE = 5;
+const FOLD_ROWS = 32, FOLD_LEAST = 4, FOLD_SLACK = 32, FOLD_FREE_ROWS = 24, STEEPEST = 50, LOWEST_ANCESTORS = 2, NEXT_ANCESTORS = 4;
 
 const svg = (document.currentScript && document.currentScript.ownerSVGElement) ||
 	document.querySelector("svg.sprof");
@@ -25,8 +28,15 @@ const element = (name, attributes, text) => {
 
 let shown = null; /* {trees: [up, down or null], flip} */
 let view = null, boxes = [], rows = new Map(), boxOf = new WeakMap();
+/* Folds that are shown as frames: node, or -node in the second tree; 0 = those below the zoomed frame. */
+let unfolded = new Set();
+let wholeScroll = 0; /* where the picture was scrolled to before a zoom */
 let focused = null, hovered = null, factLines = null; /* factLines: before they are folded */
 let chart = 1180, columnWidth = 7.23, homeBase = 0, homeFoot = FOOT, foot = FOOT;
+
+const NARROW = 600, LINE = 15;
+const lineCount = () => chart < NARROW ? 5 : 3;
+const headHeight = () => HEAD + (lineCount() - 3) * LINE;
 
 /* ---- views */
 
@@ -79,69 +89,163 @@ function placePanels() {
 
 /* ---- layout; level 0 is the first node of the panel */
 
-function layOutPanel(result, {tree, side, from, to, x: start, width: wide, whole, down}, minWidth, maxRows, most) {
-	const {depth, end, parent} = tree, {total} = tree.sides[side];
-	const top = depth[from], next = [start], removed = side === 1, widest = Math.floor(whole / RUN_PARTS);
-	const least = level => level < FREE_ROWS ? minWidth :
-		Math.max(minWidth, Math.floor(whole * (level - FREE_ROWS + 1) / TOWER_PARTS));
+const mayFold = ({depth, fn}, i) => depth[i] > 1 && ![KIND_THREAD, KIND_RANGE, KIND_MARKER, KIND_GPU].includes(functions[fn[i]].kind);
+
+/* The child whose total is at least that, or 0. */
+function childOf({end}, total, node, least) {
+	let left = total[node];
+	for (let i = node + 1; i < end[node] && left >= least; i = end[i]) {
+		if (total[i] >= least)
+			return i;
+		left -= total[i];
+	}
+	return 0;
+}
+
+const foldKey = ({tree, node, below: ancestor}) => ancestor ? 0 :
+	tree === shown.trees[0] || tree.twin === shown.trees[0] ? node : -node;
+const isUnfolded = (tree, node) => unfolded.size > 0 && unfolded.has(foldKey({tree, node}));
+const framesOf = ({tree: {depth}, node, last}) => depth[last] - depth[node] + 1;
+
+/* {last, next} of a fold that begins with a node, or null. */
+function foldAt(tree, total, node) {
+	const least = total[node] - Math.floor(total[node] / FOLD_SLACK);
+	let last = 0, next = node, child;
+	while (mayFold(tree, next) && (child = childOf(tree, total, next, least))) {
+		last = next;
+		next = child;
+	}
+	return tree.depth[next] - tree.depth[node] < FOLD_LEAST ? null : {last, next};
+}
+
+/*
+ * By level: x of the next box, its row, and the one node that is drawn if what lies beside it is in
+ * a fold. `short` is the row if nothing was unfolded by hand: by that narrow frames are put in runs,
+ * so unfolding changes nothing elsewhere.
+ */
+class Levels {
+	constructor(x) {
+		this.x = [x];
+		this.row = [0];
+		this.short = [0];
+		this.only = [0];
+	}
+
+	set(level, x, row, short, only) {
+		this.x[level] = x;
+		this.row[level] = row;
+		this.short[level] = short;
+		this.only[level] = only;
+	}
+}
+
+/* limits: {minWidth, maxRows, most, folded, freeRows, towerParts} */
+function layOutPanel(result, {tree, side, from, to, x: start, width: wide, whole, down}, limits) {
+	const {depth, end, parent} = tree, {total} = tree.sides[side], {minWidth, maxRows, freeRows} = limits;
+	const top = depth[from], at = new Levels(start), removed = side === 1, widest = Math.floor(whole / RUN_PARTS);
+	const least = row => row < freeRows ? minWidth :
+		Math.max(minWidth, Math.floor(whole * (row - freeRows + 1) / limits.towerParts));
 	const shared = down && view.panels.length > 1 && !isButterfly();
+	const chain = new Map(); /* frames of unfolded folds: does the next one have the same short row? */
 
 	if (!wide && view.panels.some(p => p.width))
 		return true;
 	for (let i = from; i < to;) {
-		const level = depth[i] - top, x = next[level], last = result[result.length - 1], width = total[i];
-		next[level] += width;
+		const level = depth[i] - top, only = at.only[level], first = i === from;
+		if (only && only !== i) {
+			i = end[i];
+			continue;
+		}
+		const x = at.x[level], row = at.row[level], short = at.short[level], last = result[result.length - 1];
+		const width = total[i], box = {tree, node: i, end: 0, last: 0, level: row, x, width, whole, removed, down};
+		at.x[level] += width;
 		if (!width && i) {
 			i = end[i];
-		} else if (i && i !== from && (width < least(level) || level + 1 >= maxRows) ||
-		    i === from && to !== end[i] && width < minWidth) {
-			if (last && last.end === i && last.level === level && last.removed === removed &&
+		} else if (i && !first && (width < least(short) || row + 1 >= maxRows) ||
+		    first && to !== end[i] && width < minWidth) {
+			if (last && last.end === i && last.level === row && last.removed === removed &&
 			    last.tree === tree && parent[last.node] === parent[i] && last.width < widest) {
 				last.end = end[i];
 				last.width += width;
 			} else {
-				result.push({tree, node: i, end: end[i], level, x, width, whole, removed, down});
+				result.push({...box, end: end[i]});
 			}
 			i = end[i];
 		} else {
-			next[level + 1] = x;
+			const fold = limits.folded && i && !first && !only && !chain.has(i) && foldAt(tree, total, i);
+			const open = fold && isUnfolded(tree, i);
+			for (let up = fold ? fold.next : i; up !== i; up = parent[up]) {
+				if (open)
+					chain.set(up, up < fold.last);
+				else
+					at.set(depth[up] - top, x, row + 1, short + 1, up);
+			}
+			if (fold && !open) {
+				result.push({...box, ...fold});
+				i = fold.next;
+				continue;
+			}
+			at.set(level + 1, x, row + 1, open || chain.get(i) ? short : short + 1, 0);
 			/* Two trees, one above the other, share the root. */
 			if (!shared || i)
-				result.push({tree, node: i, end: 0, level, x, width, whole, removed, down});
+				result.push(box);
 			i++;
 		}
-		if (result.length > most)
+		if (result.length > limits.most)
 			return false;
 	}
 	return true;
 }
 
-function layOut(panels, minWidth, maxRows, most) {
-	const result = [];
-	return panels.every(p => layOutPanel(result, p, minWidth, maxRows, most)) ? result : null;
+/* Lays out panels with as many boxes as allowed: first drops narrow ones, then rows. */
+function layOutWithin(panels, most, how) {
+	const pixel = Math.floor(panels[0].whole / chart), limits = {minWidth: pixel || 1, maxRows: MAX_ROWS, most, ...how};
+
+	for (;;) {
+		const result = [];
+		if (panels.every(p => layOutPanel(result, p, limits)))
+			return {result, cut: limits.maxRows < MAX_ROWS};
+		if (limits.minWidth < 16 * pixel)
+			limits.minWidth += Math.floor(limits.minWidth / 2) + 1;
+		else
+			limits.maxRows -= Math.floor(limits.maxRows / 4) + 1;
+	}
 }
 
+/* The frames below the one that is zoomed into. Most of a long list is folded. */
 function ancestors({tree, whole, down}) {
 	const above = [], {parent} = tree;
 	for (let i = view.node; i;) {
 		i = parent[i];
-		above.push({tree, node: i, end: 0, x: 0, width: whole, whole, faded: true, removed: !tree.total[i], down});
+		above.push({tree, node: i, end: 0, last: 0, x: 0, width: whole, whole, faded: true, removed: !tree.total[i], down});
+	}
+	above.reverse();
+	const nr = above.length - LOWEST_ANCESTORS - NEXT_ANCESTORS;
+	if (nr >= FOLD_LEAST && !mode.unfold && !unfolded.has(0)) {
+		const fold = above.slice(LOWEST_ANCESTORS, LOWEST_ANCESTORS + nr), last = fold[nr - 1].node;
+		above.splice(LOWEST_ANCESTORS, nr, {...fold[0], last, next: above[LOWEST_ANCESTORS + nr].node, below: true});
 	}
 	if (above.length > MAX_ANCESTORS)
-		above.splice(MAX_ANCESTORS - 1, above.length - MAX_ANCESTORS);
-	above.reverse();
+		above.splice(1, above.length - MAX_ANCESTORS);
 	return above;
 }
 
-function layOutPanels(panels, most) {
-	const pixel = Math.floor(panels[0].whole / chart);
-	let minWidth = pixel || 1, maxRows = MAX_ROWS, result;
+const heightOf = list => list.reduce((most, box) => Math.max(most, box.level), 0) + 1;
 
-	while (!(result = layOut(panels, minWidth, maxRows, most))) {
-		if (minWidth < 16 * pixel)
-			minWidth += Math.floor(minWidth / 2) + 1;
-		else
-			maxRows -= Math.floor(maxRows / 4) + 1;
+/* If a picture is taller than a window it is folded, see output/flame/layout.c. */
+function layOutPanels(panels, most) {
+	const how = {folded: false, freeRows: FREE_ROWS, towerParts: TOWER_PARTS};
+	const tall = () => heightOf(result) > FOLD_ROWS;
+	let {result, cut} = layOutWithin(panels, most, how);
+
+	if (mode.unfold || !tall() && !cut)
+		return result;
+	how.folded = !isDiff;
+	how.freeRows = FOLD_FREE_ROWS;
+	({result} = layOutWithin(panels, most, how));
+	while (tall() && how.towerParts > STEEPEST) {
+		how.towerParts /= 2;
+		({result} = layOutWithin(panels, most, how));
 	}
 	return result;
 }
@@ -214,25 +318,28 @@ function lookOf({tree, node, removed}) {
 let yOf = row => row, hanging = false;
 
 function drawBox(box) {
-	const {tree, node, removed, whole} = box, run = box.end !== 0, look = run ? null : lookOf(box);
+	const {tree, node, removed, whole} = box, run = box.end !== 0, fold = box.last !== 0;
+	const look = run || fold ? {box: fold ? "f" : "m"} : lookOf(box);
 	const left = place(box.x, whole);
 	const y = yOf(box.row), below = hanging !== box.row < 0;
-	const capY = below ? y + BOX : y - CAP, own = tree.sides[removed ? 1 : 0].self[node];
-	const g = element("g", {class: run ? "m" : look.box + (box.faded ? " faded" : "")});
+	const capY = below ? y + BOX : y - CAP, sums = tree.sides[removed ? 1 : 0];
+	const own = run ? box.width : fold ? box.width - sums.total[box.next] : sums.self[node];
+	const g = element("g", {class: look.box + (box.faded ? " faded" : "")});
 
 	g.append(rect(box.x, box.width, whole, y, BOX));
-	if (!run && look.hatched)
+	if (look.hatched)
 		g.append(rect(box.x, box.width, whole, y, BOX, "h"));
-	if (run)
-		g.append(rect(box.x, box.width, whole, capY, CAP, "c"));
-	else if (own && !box.faded)
-		g.append(rect(box.x + box.width - own, own, whole, capY, CAP, look.cap));
-	if (!run && tree.inlined[node])
+	if (own && !box.faded)
+		g.append(rect(box.x + box.width - own, own, whole, capY, CAP, look.cap || "c"));
+	if (!run && !fold && tree.inlined[node])
 		g.append(element("path", {class: "i", d: `M${number(left + 1)} ${y}v${BOX}`}));
 	const space = place(box.x + box.width, whole) - left - 2 * PAD;
-	const text = space <= columnWidth ? "" : (run ? labelOfRun : label)(box, Math.floor(space / columnWidth));
+	const text = space <= columnWidth ? "" : (run ? labelOfRun : fold ? labelOfFold : label)(box, Math.floor(space / columnWidth));
 	if (text)
-		g.append(element("text", {x: number(left + PAD), y: y + 13}, text));
+		g.append(element("text", {x: number(left + PAD), y: y + 13, "aria-hidden": "true"}, text));
+	g.setAttribute("role", "treeitem");
+	g.setAttribute("aria-level", Math.abs(box.row) + 1);
+	g.setAttribute("aria-label", nameOf(box));
 	box.g = g;
 	boxOf.set(g, box);
 	return g;
@@ -246,7 +353,7 @@ function placeRows() {
 	const most = boxes.reduce((n, box) => Math.max(n, box.row), 0);
 	const least = boxes.reduce((n, box) => Math.min(n, box.row), 0);
 	const middle = row => isButterfly() && row >= 0 ? MIDDLE : 0;
-	const top = HEAD + CAP + 2, bottom = top + (most - least + 1) * ROW + middle(0);
+	const top = headHeight() + CAP + 2, bottom = top + (most - least + 1) * ROW + middle(0);
 
 	hanging = shown.flip;
 	yOf = hanging ? row => top + (row - least) * ROW + middle(row) : row => bottom - (row - least + 1) * ROW - middle(row);
@@ -318,12 +425,27 @@ function draw() {
 }
 
 function zoom(next) {
+	scrollBefore = scrollPosition();
+	if (isWhole())
+		wholeScroll = scrollBefore;
 	view = next;
 	draw();
+	if (isWhole())
+		scrollBy(wholeScroll - scrollPosition());
+	else
+		showBase();
 }
 
 function open(box) {
 	const {tree, node, end: run} = box, above = tree.parent[node];
+	if (box.last) {
+		scrollBefore = scrollPosition();
+		if (!unfolded.size && isWhole())
+			wholeScroll = scrollBefore;
+		unfolded.add(foldKey(box));
+		draw();
+		return keepState(true);
+	}
 	/*
 	 * A partial tree must first be built further, unless that was done for the parent of the
 	 * run.

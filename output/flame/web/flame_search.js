@@ -3,7 +3,7 @@
  * searches the whole tree, also frames too narrow to draw, and its sums count no time twice.
  */
 
-const search = {text: "", marked: -1, hits: null, first: [], at: -1};
+const search = {text: "", marked: -1, hits: null, first: [], ranked: false, at: -1};
 
 /* A capital in the pattern makes case matter. */
 const patternOf = text => new RegExp(text, /[A-Z]/.test(text.replace(/\\./g, "")) ? "u" : "iu");
@@ -89,6 +89,7 @@ function refind() {
 	let result = "", bad = false;
 	search.hits = search.matches = null;
 	search.first = [];
+	search.ranked = false;
 	search.at = -1;
 	try {
 		if (search.text) {
@@ -139,7 +140,25 @@ function mark(f) {
 	onFound();
 }
 
-const isHit = ({tree, node, end}) => search.hits && search.hits.get(tree)[end || node + 1] > search.hits.get(tree)[node];
+/* Does a box contain a match? In a fold that is any frame that is not drawn above it. */
+function isHit({tree, node, end, last, next, below: ancestor}) {
+	const hits = search.hits && search.hits.get(tree);
+	if (!hits)
+		return false;
+	if (ancestor)
+		return chainOf(tree, node, last).some(i => search.matches[tree.fn[i]]);
+	if (last)
+		return hits[tree.end[node]] - hits[node] > hits[tree.end[next]] - hits[next];
+	return hits[end || node + 1] > hits[node];
+}
+
+/* The nodes from one to another above it. */
+function chainOf({parent}, node, last) {
+	const chain = [last];
+	while (chain[0] !== node)
+		chain.unshift(parent[chain[0]]);
+	return chain;
+}
 
 function showHits() {
 	part("frames").classList.toggle("searching", search.hits !== null);
@@ -147,17 +166,38 @@ function showHits() {
 		box.g.classList.toggle("hit", Boolean(isHit(box)));
 }
 
-/* Goes to the next match that is not within another, and zooms out, or into a run, to show it. */
-function step(by) {
-	const n = search.first.length, tree = shown.trees[0];
+/* The box that shows a node, or of which it is a part. */
+function holderOf(tree, node) {
+	const {end} = tree, inside = (i, to) => node >= i && node < to;
+	return boxes.find(box => box.tree === tree && (box.end ? inside(box.node, box.end) : box.last ?
+		inside(box.node, end[box.node]) && !inside(box.next, end[box.next]) : box.node === node));
+}
+
+/*
+ * Goes to the next match that is not within another, the most expensive first. If it is not drawn by
+ * itself, zooms or unfolds to show it, or else goes to the box that holds it.
+ */
+function step(by, zooms) {
+	const n = search.first.length, tree = shown.trees[0], sum = i => withTwin(tree).reduce((all, t) => all + t.total[i], 0);
 	if (!n)
 		return;
+	if (!search.ranked)
+		search.first.sort((a, b) => sum(b) - sum(a) || a - b);
+	search.ranked = true;
 	search.at = search.at < 0 ? (by > 0 ? 0 : n - 1) : (search.at + by + n) % n;
-	const node = search.first[search.at], {from, to} = view.panels[0];
-	const at = () => boxes.find(box => !box.end && !box.faded && withTwin(tree).includes(box.tree) && box.node === node);
+	const node = search.first[search.at], {from, to} = view.panels[0], of = withTwin(tree);
+	const at = () => of.map(t => holderOf(t, node)).find(box => box && !box.end && !box.last) ||
+		of.map(t => holderOf(t, node)).find(Boolean);
 	if (view.tree !== tree || node < from || node >= to)
 		zoom(wholeView());
-	if (!at())
-		zoom(viewOf(tree, node));
+	for (let i = 0; zooms && i < 2 && at() && (at().end || at().last); i++) {
+		if (at().last)
+			open(at());
+		else
+			zoom(viewOf(tree, node));
+	}
 	focus(at());
+	if (at() && (at().end || at().last))
+		head.lines[0].textContent = fitLines([`${functions[tree.fn[node]].name} is in this box`],
+			Math.floor(chart / columnWidth), 1)[0];
 }

@@ -4,7 +4,7 @@
  * another recording of the program.
  */
 
-const mode = {invert: false, flip: false, merge: false, noInlined: false, noKernel: false, order: "name", by: "name",
+const mode = {invert: false, flip: false, merge: false, noInlined: false, noKernel: false, unfold: false, order: "name", by: "name",
 	range: null, sandwich: -1};
 const listeners = {mode: [], drawn: [], found: [], data: []};
 const tell = what => listeners[what].forEach(f => f());
@@ -55,22 +55,36 @@ function nodeOf(tree, text) {
 	return -1;
 }
 
+/* Unfolded folds in the address: hashes of paths, after "-" if of the second tree. */
+const MOST_KEPT = 8;
+const unfoldedText = () => [...unfolded].slice(0, MOST_KEPT).map(key => key ?
+	(key < 0 ? "-" : "") + pathHash(shown.trees[key < 0 ? 1 : 0], Math.abs(key)) : "0").join(" ");
+function keyOfFold(text) {
+	const second = text[0] === "-", tree = shown.trees[second ? 1 : 0], node = tree && text !== "0" ? nodeOf(tree, text.slice(second)) : 0;
+	return second ? -node : node;
+}
+
 const functionOf = text => functions.findIndex(f => hex(hashOf(f)) === text);
 
 /* ---- from the mode to what is shown */
 
 const treesOf = tree => [tree, tree.twin || null];
 
-function rebuild(path) {
+/* Bottom-up the most expensive function comes first, unless another order was chosen. */
+const inverted = (tree, path) => invert(tree, mode.order === "name" ? "total" : mode.order, path);
+
+/* `folds` lists the folds that are unfolded, as unfoldedText() writes them. */
+function rebuild(path, folds = "") {
 	const tree = plain(), f = mode.sandwich;
-	const trees = f >= 0 ? sandwich(tree, f, mode.order) : treesOf(mode.invert ? invert(tree, mode.order) : tree);
+	const trees = f >= 0 ? sandwich(tree, f, mode.order) : treesOf(mode.invert ? inverted(tree) : tree);
 	shown = {trees, flip: mode.flip};
 	const node = path ? nodeOf(trees[0], path) : 0;
 	view = node > 0 ? viewOf(trees[0], node) : wholeView();
+	unfolded = new Set(folds.split(" ").filter(Boolean).slice(0, MOST_KEPT).map(keyOfFold));
+	scrollBefore = scrollPosition();
 	refind();
 	draw();
-	if (trees[1] && view.panels.length > 1)
-		bringIntoSight(boxes.find(box => !box.row), true);
+	showBase();
 	tell("mode");
 }
 
@@ -79,7 +93,7 @@ function viewInverted(tree, node) {
 	const path = [], hash = pathHash(tree, node);
 	for (let i = node; i; i = tree.parent[i])
 		path.unshift(tree.fn[i]);
-	shown = {...shown, trees: treesOf(invert(plain(), mode.order, path))};
+	shown = {...shown, trees: treesOf(inverted(plain(), path))};
 	refind();
 	return viewOf(shown.trees[0], Math.max(0, nodeOf(shown.trees[0], hash)));
 }
@@ -95,7 +109,7 @@ function setMode(changes) {
 
 /* ---- to and from the address */
 
-const SWITCHES = {i: "invert", v: "flip", r: "merge", l: "noInlined", k: "noKernel"};
+const SWITCHES = {i: "invert", v: "flip", r: "merge", l: "noInlined", k: "noKernel", f: "unfold"};
 
 function stateText() {
 	const state = new URLSearchParams();
@@ -113,6 +127,8 @@ function stateText() {
 		state.set("s", hex(hashOf(functions[mode.sandwich])));
 	if (zoomPath())
 		state.set("z", zoomPath());
+	if (unfolded.size)
+		state.set("e", unfoldedText());
 	if (search.text)
 		state.set("q", search.text);
 	if (search.marked >= 0)
@@ -120,13 +136,18 @@ function stateText() {
 	return state.toString();
 }
 
+/* Where the picture was scrolled to before it changed. An entry of the history keeps that. */
+let scrollBefore = 0;
+
 /* Some viewers forbid a page to change its address. The picture works without that. */
 function keepState(push) {
 	const text = stateText();
 	if (text === location.hash.slice(1))
 		return;
 	try {
-		history[push ? "pushState" : "replaceState"](null, "", text ? "#" + text : "#");
+		if (push)
+			history.replaceState({scroll: scrollBefore}, "");
+		history[push ? "pushState" : "replaceState"](history.state && !push ? history.state : null, "", text ? "#" + text : "#");
 	} catch (error) {
 		keepState = () => {};
 	}
@@ -177,12 +198,14 @@ function toggleButterfly() {
 		chooseColumns(current, below < 0 ? wanted : -1);
 }
 
-function readState() {
+async function readState(event) {
 	const text = location.hash.slice(1), index = sourceOf(text), other = belowOf(text);
 	if (index === current && other === below)
 		applyState(text);
 	else
-		useSource(index, other, text);
+		await useSource(index, other, text);
+	if (event && event.state && Number.isFinite(event.state.scroll))
+		scrollBy(event.state.scroll - scrollPosition());
 }
 
 function applyState(text) {
@@ -198,7 +221,8 @@ function applyState(text) {
 	mode.sandwich = f("s");
 	search.text = head.input.value = state.get("q") || "";
 	search.marked = f("m");
-	rebuild(/^[0-9a-f]{16}$/.test(state.get("z")) ? state.get("z") : "");
+	rebuild(/^[0-9a-f]{16}$/.test(state.get("z")) ? state.get("z") : "",
+		/^(-?[0-9a-f]{16}|0)( (-?[0-9a-f]{16}|0))*$/.test(state.get("e")) ? state.get("e") : "");
 }
 
 const orders = () => timeline ? ["name", "total", "self", "time"] : ["name", "total", "self"];

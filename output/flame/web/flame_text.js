@@ -117,6 +117,59 @@ function elide(text, limit) {
 	return fitting(characters, Math.floor(limit / 2)).join("") + "\u2026" + tail.join("");
 }
 
+/* Folds a text into lines, between words if possible. What does not fit in the last one is cut off. */
+function wrap(text, limit, most) {
+	const lines = [];
+	let rest = Array.from(text);
+	while (rest.length) {
+		if (lines.length === most) {
+			lines[most - 1] = fitting(Array.from(lines[most - 1]), limit - 1).join("") + "\u2026";
+			break;
+		}
+		let part = fitting(rest, limit);
+		const space = part.length < rest.length ? part.lastIndexOf(" ") : 0;
+		if (space > part.length / 2)
+			part = part.slice(0, space + 1);
+		lines.push(part.join(""));
+		rest = rest.slice(Math.max(1, part.length));
+	}
+	return lines.length ? lines : [""];
+}
+
+/* Drops the template arguments of a name that is too long. They say least. */
+function withoutArguments(name, limit) {
+	for (let before = ""; columns(name) > limit && name !== before;) {
+		before = name;
+		name = name.replace(/(?<=\w)<[^<>]{2,}>/, "<\u2026>").replace(/(?<=\w)<(<\u2026>|[^<>])*>/, m => m === "<\u2026>" ? m : "<\u2026>");
+	}
+	return name;
+}
+
+/* Fits texts, of which the first is a name, into so many lines. */
+function fitLines(texts, limit, most) {
+	const result = [];
+	texts.forEach((text, i) => {
+		const left = texts.length - 1 - i, room = Math.max(1, most - result.length - left);
+		result.push(...wrap(i ? text : withoutArguments(text, limit * room), limit, room));
+	});
+	return result.slice(0, most);
+}
+
+const FEWEST = 8; /* columns of a name that say anything */
+
+/* "…call_main" for "__libc_start_call_main": names of one program differ at their end. */
+function endOf(text, limit) {
+	const all = Array.from(text), joins = c => "_.:/+-".includes(c);
+	let tail = fitting(all.slice().reverse(), limit - 1).reverse();
+	const at = tail.findIndex((c, i) => {
+		const before = all[all.length - tail.length + i - 1];
+		return before && joins(before) && !joins(c) && columns(tail.slice(i).join("")) >= FEWEST;
+	});
+	if (at > 0)
+		tail = tail.slice(at);
+	return "\u2026" + tail.join("");
+}
+
 /* The texts after the name of a label: total and self. */
 function numbersOf({tree: t, node: i, removed}) {
 	if (t.inverted)
@@ -146,7 +199,7 @@ function label(box, limit) {
 	const f = box.removed && !box.node ? REMOVED : functions[box.tree.fn[box.node]];
 	const size = columns(f.short);
 	if (size > limit)
-		return limit >= 5 ? elide(f.short, limit) : "";
+		return limit > FEWEST ? endOf(f.short, limit) : "";
 	const [all, own] = numbersOf(box);
 	if (columns(f.name) + all.length + own.length <= limit)
 		return f.name + all + own;
@@ -198,8 +251,31 @@ function labelOfRun({node, end}, columns) {
 	return [`${n} frame${n === 1 ? "" : "s"} merged`, `${n} merged`].find(text => text.length <= columns) || "";
 }
 
+/* "+17 frames, _start … run_mod 39%", or as much of it as fits. */
+function labelOfFold(box, limit) {
+	const {tree: t, node, last, width} = box, n = framesOf(box), all = ` ${percent(width / t.unit, t.whole)}`;
+	const [from, to] = [node, last].map(i => functions[t.fn[i]].short);
+	return [`+${n} frames, ${from} \u2026 ${to}${all}`, `+${n} frames${all}`, `+${n} frames`, `+${n}`].find(text =>
+		columns(text) <= limit) || "";
+}
+
+/* One line about a box for a screen reader; the box with the focus has all lines. */
+const nameOf = box => box.end ? labelOfRun(box, Infinity) : box.last ? labelOfFold(box, Infinity) : label(box, Infinity);
+
+const FOLD_NAMES = 40;
+
+function linesOfFold(box) {
+	const {tree: t, node, last} = box, names = [];
+	for (let i = last; names.push(functions[t.fn[i]].short) < FOLD_NAMES && i !== node;)
+		i = t.parent[i];
+	return [`${framesOf(box)} frames folded: ${names.reverse().join(" \u203a ")}`,
+		[box.below ? "" : share(t, "total", box.width / t.unit), "click to unfold"].filter(Boolean).join(" \u00b7 ")];
+}
+
 function linesOf(box) {
 	const {tree: t, node: i} = box;
+	if (box.last)
+		return linesOfFold(box);
 	if (box.end) {
 		const n = box.end - i, rows = rowsOfRun(box);
 		return [`${n} frame${n === 1 ? "" : "s"} in ${rows} row${rows === 1 ? "" : "s"} merged into one box`,

@@ -27,7 +27,7 @@
 
 int timer_processes_init(struct timer_processes *s, const struct timer_region_config *config,
 			 bool wants_python, struct profile_stats *stats, struct limits *limits,
-			 const struct sandbox *sandbox)
+			 const struct sandbox *sandbox, struct table_cache *cache)
 {
 	*s = (struct timer_processes){
 		.config = *config,
@@ -36,10 +36,21 @@ int timer_processes_init(struct timer_processes *s, const struct timer_region_co
 		.limits = limits,
 		.names_due_ns = UINT64_MAX,
 	};
-	return timer_publish_init(&s->publish, stats, limits, sandbox);
+	return timer_publish_init(&s->publish, stats, limits, sandbox, cache);
 }
 
 /* ---- mappings */
+
+/* What is known of runtime code outlives a new list of mappings. */
+static void keep_runtime(struct runtime_regions *now, struct runtime_regions *before)
+{
+	const struct runtime_regions bounds = *now;
+
+	*now = *before;
+	now->low = bounds.low;
+	now->high = bounds.high;
+	*before = (struct runtime_regions){ 0 };
+}
 
 /* Nothing tells us what is unmapped, so the whole of /proc/PID/maps is read each time. */
 static int read_maps(struct timer_processes *s, struct timer_process *p)
@@ -66,6 +77,7 @@ static int read_maps(struct timer_processes *s, struct timer_process *p)
 		now.known_ns = p->maps.known_ns;
 		now.read_ns = p->maps.read_ns;
 		process_new_epoch(&now);
+		keep_runtime(&now.runtime, &p->maps.runtime);
 		process_fini(&p->maps);
 		p->maps = now;
 	} else {
@@ -165,12 +177,15 @@ void timer_drop_process(struct timer_processes *s, struct timer_process *p)
 /* What was lost in it, before it is freed. */
 static void count_losses(struct timer_processes *s, struct timer_process *p)
 {
-	uint64_t nr = timer_region_nr_dropped(&p->region) + p->region.nr_broken;
+	bool beyond;
 
-	/* a target can write anything into its counters */
-	if (nr > p->nr_lost)
-		s->stats->nr_lost += nr - p->nr_lost;
-	p->nr_lost = nr;
+	s->stats->nr_lost += timer_losses_poll(p, &s->config, &beyond);
+	if (!beyond)
+		return;
+	limit_hit(s->limits, LIMIT_LOST_CLAIMS,
+		  "process %d says that more samples were lost than its timers can have taken: its "
+		  "number of lost samples is not believable",
+		  (int)p->maps.pid);
 }
 
 static void hit_threads(struct timer_processes *s, const struct timer_process *p, size_t nr)
@@ -210,6 +225,7 @@ static void poll_process(struct timer_processes *s, struct timer_process *p, uin
 	if (__atomic_load_n(&shared->maps_wanted, __ATOMIC_RELAXED) ||
 	    __atomic_load_n(&shared->maps_epoch, __ATOMIC_RELAXED) != p->maps_epoch)
 		timer_reread(s, p, now - REREAD_NS);
+	timer_publish_look(&s->publish, p, now);
 	if (!timer_threads_poll(p, now, s->stopping, &nr_limits))
 		p->ended_ns = now;
 	hit_threads(s, p, nr_limits);

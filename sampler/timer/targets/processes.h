@@ -33,7 +33,7 @@ struct timer_processes {
 /* 0, or -errno, reported; timer_processes_fini() is called in either case. */
 int timer_processes_init(struct timer_processes *s, const struct timer_region_config *config,
 			 bool wants_python, struct profile_stats *stats, struct limits *limits,
-			 const struct sandbox *sandbox);
+			 const struct sandbox *sandbox, struct table_cache *cache);
 void timer_processes_fini(struct timer_processes *s);
 
 /*

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
 #include "sampler/sink/limits.h"
@@ -14,22 +15,27 @@
 #include "sampler/target/proc_maps.h"
 #include "sampler/timer/targets/timer_process.h"
 #include "sampler/unwind/unwind_table.h"
+#include "sampler/walk/runtime_unwind.h"
 #include "sampler/walk/table_builder.h"
 #include "sampler/walk/walk_arena.h"
 
 int timer_publish_init(struct timer_publish *t, struct profile_stats *stats, struct limits *limits,
-		       const struct sandbox *sandbox)
+		       const struct sandbox *sandbox, struct table_cache *cache)
 {
 	int err;
 
 	*t = (struct timer_publish){ .files = file_table_new(), .stats = stats, .limits = limits };
+	file_table_confine(t->files, sandbox);
 	file_table_raise_limit();
 	err = walk_arena_new(&t->arena);
 	if (err)
 		log_error(-err, "make room for unwind rows");
-	else
-		t->builder = table_builder_new(walk_arena_rules(t->arena), sandbox);
-	return err;
+	if (err)
+		return err;
+	t->builder = table_builder_new(walk_arena_rules(t->arena), sandbox, cache);
+	t->runtime = runtime_unwind_new(t->builder, WALK_MAX_MODULES, walk_arena_rules(t->arena),
+					NULL, NULL);
+	return 0;
 }
 
 void timer_publish_stop(struct timer_publish *t)
@@ -41,6 +47,7 @@ void timer_publish_stop(struct timer_publish *t)
 void timer_publish_fini(struct timer_publish *t)
 {
 	timer_publish_stop(t); /* it writes rules into the arena */
+	runtime_unwind_free(t->runtime);
 	walk_arena_free(t->arena);
 	file_table_free(t->files);
 }
@@ -51,10 +58,15 @@ void timer_publish_poll(struct timer_publish *t)
 
 	while (table_builder_take(t->builder, &built)) {
 		const struct unwind_table *table = built.table;
-		struct mapped_file *file = file_table_get(t->files, built.index);
+		struct mapped_file *file;
 
+		if (built.index >= WALK_MAX_MODULES) {
+			runtime_unwind_take(t->runtime, &built);
+			continue;
+		}
+		file = file_table_get(t->files, built.index);
 		free(built.claim.numbers); /* rules and rows stay to the end */
-		file->parser_failed = built.parser_failed;
+		file->parser_failed |= built.parser_failed;
 		if (table) {
 			t->stats->nr_rows += table->nr_rows;
 			file->nr_derived_functions = table->nr_derived_functions;
@@ -66,6 +78,38 @@ void timer_publish_poll(struct timer_publish *t)
 				  WALK_ARENA_WORDS);
 		unwind_table_free(built.table);
 	}
+	runtime_unwind_tidy(t->runtime, monotonic_ns());
+}
+
+/* Has walks end in the runtime code at an address. false: they do already. */
+static bool end_walks_at(struct timer_publish *t, const struct process *p, uint64_t address)
+{
+	const struct mapping *m = process_find(p, address);
+	struct walk_rule rule;
+
+	if (!m || m->code->kind != MODULE_JIT ||
+	    !walk_arena_find_rule(t->arena, m->code->index, 0, &rule))
+		return false;
+	walk_arena_reset_module(t->arena, m->code->index);
+	t->has_copies = true;
+	return true;
+}
+
+void timer_publish_look(struct timer_publish *t, struct timer_process *p, uint64_t now)
+{
+	const struct runtime_regions *regions = &p->maps.runtime;
+	bool changed = false;
+	uint32_t number;
+
+	runtime_unwind_look(t->runtime, &p->maps, now);
+	if (!p->maps.dirty)
+		return;
+	p->maps.dirty = false;
+	for (size_t i = 0; i < regions->nr; i++)
+		if (runtime_region_has_rows(&regions->list[i], &number))
+			changed |= end_walks_at(t, &p->maps, regions->list[i].start);
+	if (changed) /* walks forget the rules that they know */
+		timer_publish_maps(t, p);
 }
 
 static void on_new_file(void *context, struct mapped_file *file)

@@ -13,8 +13,10 @@ struct file_table;
 struct limits;
 struct process;
 struct profile_stats;
+struct runtime_unwind;
 struct sandbox;
 struct table_builder;
+struct table_cache;
 struct timer_process;
 struct walk_arena_writer;
 
@@ -22,6 +24,8 @@ struct timer_publish {
 	struct file_table *files;
 	struct walk_arena_writer *arena;
 	struct table_builder *builder;
+	struct runtime_unwind *runtime;
+	bool has_copies; /* a target sends copies of stacks through runtime code */
 	struct profile_stats *stats; /* the source's, as the limits */
 	struct limits *limits;
 };
@@ -31,7 +35,8 @@ struct timer_publish {
  * reported; timer_publish_fini() is called in either case.
  */
 int timer_publish_init(struct timer_publish *publish, struct profile_stats *stats,
-		       struct limits *limits, const struct sandbox *sandbox);
+		       struct limits *limits, const struct sandbox *sandbox,
+		       struct table_cache *cache);
 /*
  * Ends the compiling, which reads the mapped files; the files and the rules stay until
  * timer_publish_fini().
@@ -40,6 +45,12 @@ void timer_publish_stop(struct timer_publish *publish);
 void timer_publish_fini(struct timer_publish *publish);
 /* Once in a round: puts the tables that are finished into the arena. */
 void timer_publish_poll(struct timer_publish *publish);
+/*
+ * Once in a round: derives rules of runtime code that samples have landed in. Walks inside the
+ * target do not use these rules, which could be outdated there: they end where they would need one,
+ * and send a copy of the stack, which is unwound here.
+ */
+void timer_publish_look(struct timer_publish *publish, struct timer_process *p, uint64_t now_ns);
 /*
  * Reads the mappings of now->pid and has the rules of new files compiled. 0 or -errno, as
  * process_read_maps().

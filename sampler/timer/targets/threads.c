@@ -95,6 +95,7 @@ void timer_threads_init(struct timer_process *p, uint64_t first_poll_ns)
 {
 	p->threads.renumbers = timer_numbers_differ(p->maps.pid);
 	p->threads.next_poll_ns = first_poll_ns;
+	p->threads.most_threads = 1;
 }
 
 void timer_threads_fini(struct timer_process *p)
@@ -144,6 +145,8 @@ static int list_threads(struct timer_threads *t, pid_t pid)
 		t->tids[t->nr_tids++] = tid;
 	}
 	closedir(dir);
+	if (t->nr_tids > t->most_threads)
+		t->most_threads = t->nr_tids;
 	if (t->renumbers)
 		timer_renumber(t);
 	if (t->nr_tids)

@@ -40,6 +40,7 @@ struct timer_threads {
 	size_t nr_numbers;
 	pid_t *tids; /* living threads as of the last poll, sorted */
 	size_t nr_tids, tids_capacity;
+	size_t most_threads; /* that were listed at once */
 	uint64_t next_poll_ns;
 	uint64_t blocked_ns; /* when threads that block our signal were last looked for */
 	pid_t blocked;	     /* one that did then, or 0 */

@@ -9,6 +9,7 @@
 
 #include "sampler/target/process.h"
 #include "sampler/timer/targets/attached.h"
+#include "sampler/timer/targets/losses.h"
 #include "sampler/timer/targets/missed_time.h"
 #include "sampler/timer/targets/threads.h"
 #include "sampler/timer/targets/timer_python.h"
@@ -21,11 +22,11 @@ struct timer_process {
 	uint32_t maps_epoch; /* the region's when the mappings were last read */
 	uint64_t program;    /* proc_life_program() of what is sampled; 0: not known */
 	uint64_t ended_ns;   /* 0: it lives */
-	uint64_t nr_lost;    /* as counted so far */
 	struct timer_attached attached;
 	struct timer_threads threads;
 	struct timer_python python;
 	struct timer_missed missed;
+	struct timer_losses losses;
 };
 
 #endif

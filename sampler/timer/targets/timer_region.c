@@ -262,6 +262,9 @@ uint64_t timer_region_nr_dropped(const struct timer_region *r)
 	uint64_t nr = __atomic_load_n(&r->shared->nr_busy, __ATOMIC_RELAXED);
 
 	for (uint32_t i = 0; i < REGION_NR_RINGS; i++)
-		nr += __atomic_load_n(&r->shared->rings[i].nr_dropped, __ATOMIC_RELAXED);
+		if (__builtin_add_overflow(
+			    nr, __atomic_load_n(&r->shared->rings[i].nr_dropped, __ATOMIC_RELAXED),
+			    &nr))
+			return UINT64_MAX;
 	return nr;
 }

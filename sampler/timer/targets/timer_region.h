@@ -63,7 +63,10 @@ size_t timer_region_read(struct timer_region *region,
 			 void (*fn)(void *context, const struct agent_sample *sample,
 				    const uint64_t *words, size_t nr_words),
 			 void *context);
-/* How many records were dropped so far because there was no room. */
+/*
+ * How many records were dropped so far because there was no room, as the target says: it can claim
+ * any number.
+ */
 uint64_t timer_region_nr_dropped(const struct timer_region *region);
 
 #endif

@@ -5,8 +5,6 @@
 #include "sampler/unwind/x86_64/instruction.h"
 #include "sampler/unwind/x86_64/jump_table.h"
 
-#define MAX_STUB 4u /* bytes before the only jump of a stub: endbr64 */
-
 void code_references_find(uint64_t vaddr, const uint8_t *text, size_t size,
 			  code_reference_fn *found, void *context)
 {
@@ -47,8 +45,8 @@ enum code_fate code_fate(const uint8_t *text, size_t size)
 		int64_t target = (int64_t)at + in.length + in.value;
 		bool branch = in.kind == INSTRUCTION_JUMP || in.kind == INSTRUCTION_JUMP_IF;
 
-		if (in.kind == INSTRUCTION_RET || (in.kind == INSTRUCTION_JUMP && at > MAX_STUB &&
-						   (target < 0 || target >= (int64_t)size)))
+		if (in.kind == INSTRUCTION_RET ||
+		    (in.kind == INSTRUCTION_JUMP && (target < 0 || target >= (int64_t)size)))
 			return FATE_RETURNS;
 		if (in.kind == INSTRUCTION_BAD || in.kind == INSTRUCTION_JUMP_INDIRECT ||
 		    (branch && (target < 0 || target >= (int64_t)size)))

@@ -17,7 +17,7 @@ loads() {
 	[ "$(cat "$GUEST_SAYS")" = "arrived in $target" ] # once
 }
 
-# bats test_tags=stress
+# bats test_tags=full, stress
 @test "dlopen from outside: while threads allocate" {
 	loads 10 "$TARGETS/storm" malloc 5000
 	ends_well

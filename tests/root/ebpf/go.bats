@@ -1,4 +1,4 @@
-# sprof record on a Go program that was linked without symbols and DWARF.
+# sprof record on Go programs, also on one that was linked without symbols and DWARF.
 load ../kernel
 
 setup() {
@@ -6,6 +6,10 @@ setup() {
 	PATH=$PATH:/usr/local/go/bin
 	command -v go >/dev/null || skip "needs go (apt-get install golang-go)"
 	cp tests/targets/goroutines.go "$BATS_TEST_TMPDIR/main.go"
+}
+
+version() { # the minor number of Go's version
+	go env GOVERSION | sed -E 's/^go1\.([0-9]+).*/\1/'
 }
 
 build() { # NAME FLAGS...
@@ -28,4 +32,34 @@ sampled() { # PROGRAM
 	build stripped -ldflags '-s -w'
 	sampled whole
 	sampled stripped
+}
+
+# The runtime's work for a goroutine (collecting, allocating) is on the stack of the thread, and has
+# the goroutine's functions as its callers.
+reach_the_goroutine() { # PROGRAM PATTERN
+	local share
+	"$SPROF" record -q -o "$data" -F 999 -- "$BATS_TEST_TMPDIR/$1" 2500
+	fold
+	awk -f tests/root/frames.awk -f tests/root/completeness.awk "$folded" | tee "$BATS_TEST_TMPDIR/share"
+	read -r _ share _ <"$BATS_TEST_TMPDIR/share"
+	[ "$(samples "$2")" -gt 20 ]
+	[ "$(samples 'no unwind rule\\];runtime\\.(systemstack|asmcgocall)')" -lt 40 ]
+	awk -v share="$share" 'BEGIN { exit !(share > 95) }'
+}
+
+@test "stacks on the stack of a thread reach the goroutine, stripped or not" {
+	[ "$(version)" -ge 21 ] || skip "Go before 1.21 keeps no frame pointer there"
+	cp tests/targets/go_collector.go "$BATS_TEST_TMPDIR/main.go"
+	build whole
+	build stripped -ldflags '-s -w'
+	reach_the_goroutine whole ';runtime\\.goexit.*;runtime\\.systemstack'
+	reach_the_goroutine stripped ';runtime\\.goexit.*;runtime\\.systemstack'
+}
+
+@test "C that Go calls, and Go that it calls back, have all their callers" {
+	[ "$(version)" -ge 21 ] || skip "Go before 1.21 keeps no frame pointer there"
+	cp tests/targets/go_cgo.go "$BATS_TEST_TMPDIR/main.go"
+	CGO_ENABLED=1 build mixed
+	reach_the_goroutine mixed ';runtime\\.goexit.*;main\\.main;.*;runtime\\.asmcgocall.*;outer_\\[i\\];spin'
+	[ "$(samples ';main\\.main;.*;runtime\\.asmcgocall.*;crosscall2;.*;main\\.goBack')" -gt 20 ]
 }

@@ -81,6 +81,7 @@ held() {
 	grep -qE 'over a limit|\[unknown\]' "$folded"
 }
 
+# bats test_tags=full
 @test "files with 80000 distinct unwind rules leave rules for others" {
 	record_system
 	attack rules 4 60000

@@ -19,10 +19,28 @@ load ../source
 	wait $recorder || status=$?
 	cat "$folded.log"
 	[ $status = 0 ]
-	grep -q "no unwind rules of '.*': the process that reads it died" "$folded.log"
+	grep -q "no program headers of '.*/deep32_nofp': the process that reads it died" "$folded.log"
 	"$SPROF" info --json "$data" | jq -e '.samples > 100'
 	"$SPROF" fold "$data" | grep -F '[unwind rules not readable];' >"$folded"
 	[ -s "$folded" ]
+}
+
+@test "parsers: without them, calls in new files are not counted, and the recording goes on" {
+	"$SPROF" record -o "$data" --source $source --calls 'leaf*' -- \
+		sh -c 'sleep 1; exec "$0" 1000' "$TARGETS/deep32_nofp" >"$truth" 2>"$folded.log" &
+	local recorder=$! starter='' status=0
+	for _ in $(seq 100); do
+		starter=$(pgrep -x -P $recorder sprof-parser) && break
+		sleep 0.05
+	done
+	[ -n "$starter" ]
+	sleep 0.5
+	kill -9 "$starter"
+	wait $recorder || status=$?
+	cat "$folded.log"
+	[ $status = 0 ]
+	grep -q "calls of functions in '.*/deep32_nofp' are not counted: the process that reads it died" "$folded.log"
+	"$SPROF" info --json "$data" | jq -e '.samples > 100'
 }
 
 @test "parsers: the process that starts them has no rights" {

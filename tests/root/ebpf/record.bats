@@ -280,13 +280,6 @@ os.execve(fd, ["program", "60000"], os.environ)' "$TARGETS/shares"
 	[ "$(told .limits_hit)" -gt 0 ]
 }
 
-# bats test_tags=full
-@test "recursion deeper than a sample may be walked says so and keeps the leaf" {
-	"$SPROF" record -q -o "$data" -F 99 -- "$TARGETS/recursion" 1500 20000 >/dev/null
-	fold
-	[ "$(samples ';\\[incomplete: too long to walk\\];.*;bottom ')" -gt 50 ]
-}
-
 # The full ring cannot report the exec; the recorder finds it within a second after it notices the
 # loss.
 # bats test_tags=full

@@ -68,6 +68,8 @@ refused() { # ARGUMENTS...
 	"${as[@]}" "$SPROF" record -q -o data --source ebpf -d 1s --all-users -p ${pids[0]}
 	"${as[@]}" "$SPROF" fold data | grep -q ';main'
 	"${as[@]}" "$SPROF" record -q -o all --source ebpf -d 500ms --all-users -a
+	"${as[@]}" "$SPROF" dump --all-users -p ${pids[0]} >dump
+	grep -q main dump
 }
 
 @test "root needs no option" {
@@ -135,4 +137,17 @@ refused() { # ARGUMENTS...
 	"${as[@]}" "$SPROF" fold data >folded
 	grep -q '^shares.*;main' folded
 	[ "$(grep -c '^capable' folded)" -eq 0 ]
+}
+
+@test "with --all-users no table comes from the user's cache: it would say where a walk reads another's memory" {
+	for_a_group
+	as=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+	start "$TARGETS/shares" 20000
+	mkdir -m 700 cache
+	chown 65534:65534 cache
+	XDG_CACHE_HOME=$out/cache "${as[@]}" "$SPROF" record -q --all-users -o data --source ebpf -d 300ms -p ${pids[0]}
+	[ ! -e cache/sprof ]
+	start "${as[@]}" "$place/targets/shares" 20000
+	XDG_CACHE_HOME=$out/cache "${as[@]}" "$SPROF" record -q -o data --source ebpf -d 300ms -p ${pids[1]}
+	[ -n "$(ls cache/sprof)" ]
 }

@@ -120,3 +120,21 @@ load lent
 	grep -q '^spin;' folded
 	[ "$(grep -c hidden_name folded)" -eq 0 ]
 }
+
+@test "unwind tables are kept in the user's cache only, and none of a file that the user may not read" {
+	local nr
+	cp "$place/targets/shares" "$place/closed"
+	chmod 711 "$place/closed"
+	mkdir -m 700 "$place/roots" own-cache
+	chown 65534:65534 own-cache
+	XDG_CACHE_HOME=$place/roots run "${as[@]}" "$SPROF" record -v -o data --source ebpf -- "$place/closed" 300
+	[[ $output == *"unwind tables are not kept: '$place/roots"* ]]
+	[ -z "$(ls "$place/roots")" ]
+	XDG_CACHE_HOME=$out/own-cache "${as[@]}" "$SPROF" record -q -o data --source ebpf -- "$place/closed" 300 >/dev/null
+	nr=$(ls own-cache/sprof | wc -l)
+	[ "$nr" -ge 1 ] # libc
+	[ "$(stat -c '%u %a' own-cache/sprof/* | sort -u)" = '65534 600' ]
+	chmod 755 "$place/closed"
+	XDG_CACHE_HOME=$out/own-cache "${as[@]}" "$SPROF" record -q -o data --source ebpf -- "$place/closed" 300 >/dev/null
+	[ "$(ls own-cache/sprof | wc -l)" -gt "$nr" ]
+}

@@ -27,6 +27,7 @@ load ../tree
 	end_of_cgroup
 }
 
+# bats test_tags=full
 @test "timer: -u samples the processes of a user" {
 	of_user
 }

@@ -54,6 +54,17 @@ fold_here() {
 	truth_holds
 }
 
+# A record in the ring must take the deepest stack that is kept.
+@test "timer: recursion of 5000 frames keeps root and leaf and says what is missing" {
+	started recursion 1500 5000
+	awk '
+		/;bottom [0-9.]+$/ { all += $NF }
+		/;_start;.*;main;recurse;.*;\[incomplete: too deep\];recurse;.*;bottom [0-9.]+$/ { good += $NF }
+		END { print good, all; exit !(all > 50 && good > 0.95 * all) }
+	' "$folded"
+	[ "$("$SPROF" info --json "$data" | jq '.lost < 5')" = true ]
+}
+
 @test "timer: eight threads" {
 	started threads8 3000
 	truth_holds
@@ -87,6 +98,19 @@ fold_here() {
 @test "timer: libraries that share an address over time" {
 	started dlopen 3000
 	truth_holds
+}
+
+# bats test_tags=full
+@test "timer: code made at run time without frame pointers" {
+	started jit_frames 3000
+	truth_holds -v broken=60
+	[ "$(samples decoy)" = 0 ]
+}
+
+@test "timer, attached: code made at run time without frame pointers" {
+	attached jit_frames 4000
+	[ "$(samples decoy)" = 0 ]
+	[ "$(samples '\\[no unwind rule\\]')" -lt "$(($(samples narrow) / 5))" ]
 }
 
 # bats test_tags=full
@@ -233,4 +257,18 @@ bears() { # MODE
 	wait ${pids[0]} 2>/dev/null || true
 	run "$SPROF" info --json "$data"
 	echo "$output" | jq -e --argjson used $((after - before)) '.columns[0].sum / $used | debug | . > 0.56 and . < 1.25'
+}
+
+@test "timer: a recording goes to a regular file only" {
+	mkfifo "$BATS_TEST_TMPDIR/fifo"
+	ln -s nowhere "$BATS_TEST_TMPDIR/link"
+	for name in "$BATS_TEST_TMPDIR/fifo" /dev/null; do
+		run timeout 60 "$SPROF" record --source timer -o "$name" -- true
+		[ "$status" -eq 125 ]
+		[ "${lines[0]}" = "sprof: cannot write '$name': it is no regular file, as a recording has to be" ]
+		[ "${lines[1]}" = "hint: choose another file with -o FILE" ]
+	done
+	run timeout 60 "$SPROF" record --source timer -o "$BATS_TEST_TMPDIR/link" -- true
+	[ "$status" -eq 125 ]
+	[[ ${lines[0]} == *": it is a symbolic link, and a recording follows none" ]]
 }

@@ -6,7 +6,7 @@ GUEST=tests/root/untrusted/guest.py
 
 setup() {
 	command -v python3 >/dev/null || skip "needs python3"
-	data=$BATS_TEST_TMPDIR/data pids=()
+	data=$BATS_TEST_TMPDIR/data pids=() net=()
 }
 
 teardown() {
@@ -39,6 +39,17 @@ start() {
 	[[ $stderr == *"could not hand over its GPU data: Operation not permitted"* ]]
 }
 
+@test "a target cannot claim that more samples were lost than its timers can have taken" {
+	run --separate-stderr "$SPROF" record -o "$data" --source timer -F 999 -- "$TARGETS/claims"
+	echo "$output $stderr"
+	[ "$status" -eq 0 ]
+	"$SPROF" info --json "$data" | tee "$BATS_TEST_TMPDIR/info"
+	# Half a second of CPU time has at most 500 samples; a loaded machine may take ten seconds for it.
+	jq -e ".lost > 0 and .lost < 100000 * $(nproc) and .samples > 20" "$BATS_TEST_TMPDIR/info"
+	[[ $stderr == *"says that more samples were lost than its timers can have taken"* ]]
+	"$SPROF" info "$data" | grep "says that more samples were lost than its timers can have taken"
+}
+
 # ---- memory that cannot be read
 
 # Starts a target whose memory cannot be read. KIND
@@ -62,7 +73,7 @@ stuck() {
 ends_within() {
 	local limit=$1 from=$EPOCHREALTIME took
 	shift
-	run --separate-stderr timeout -s KILL 30 "$SPROF" record -o "$data" "$@"
+	run --separate-stderr timeout -s KILL 30 "${net[@]}" "$SPROF" record -o "$data" "$@"
 	took=$(((${EPOCHREALTIME/./} - ${from/./}) / 1000))
 	echo "$took ms; $output $stderr"
 	[ "$took" -lt $((limit * 1000)) ]
@@ -99,6 +110,20 @@ ends_within() {
 
 # ---- connections
 
+# Sets `net`, which runs a command where it sees no abstract sockets but those of commands run so: strangers connect to
+# every recorder that they see, and those of other tests would report them.
+enter_own_network() {
+	net=()
+	unshare -n true 2>/dev/null || return 0
+	unshare -n sleep 600 >/dev/null 2>&1 3>&- &
+	pids+=($!)
+	for _ in $(seq 500); do
+		[ "$(cat /proc/$!/comm)" != sleep ] || break
+		sleep 0.02
+	done
+	net=(nsenter -t $! -n)
+}
+
 # A process that descends from no target; of another user, if we are root and that user finds
 # Python.
 stranger() {
@@ -107,16 +132,17 @@ stranger() {
 	chmod 755 "$BATS_RUN_TMPDIR" "$BATS_TEST_TMPDIR" "$BATS_TEST_TMPDIR/guest.py"
 	PATH=/usr/bin:$PATH
 	"${as[@]}" python3 -c '' 2>/dev/null || as=()
-	exec "${as[@]}" python3 "$BATS_TEST_TMPDIR/guest.py" "$@"
+	exec "${net[@]}" "${as[@]}" python3 "$BATS_TEST_TMPDIR/guest.py" "$@"
 }
 
 @test "processes that connect all the time and say nothing do not hold up the recording" {
 	needs_attach
+	enter_own_network
 	(stranger knock 60) >"$BATS_TEST_TMPDIR/knocked" 2>&1 3>&- &
 	pids+=($!)
 	(stranger knock 60) >/dev/null 2>&1 3>&- &
 	pids+=($!)
-	"$TARGETS/threads8" 40000 >/dev/null 2>&1 3>&- &
+	"${net[@]}" "$TARGETS/threads8" 40000 >/dev/null 2>&1 3>&- &
 	target=$!
 	pids+=($target)
 	ends_within 15 --source timer -F 999 -d 2s -p "$target"
@@ -125,7 +151,7 @@ stranger() {
 	[[ $stderr == *"refused "*" connections to be sampled, from processes that are not recorded"* ]]
 	[[ $stderr == *"refused "*" connections with GPU data, from processes that are not recorded"* ]]
 	# A signal works as well.
-	"$SPROF" record -q -o "$data" --source timer -p "$target" >/dev/null 2>&1 3>&- &
+	"${net[@]}" "$SPROF" record -q -o "$data" --source timer -p "$target" >/dev/null 2>&1 3>&- &
 	local recorder=$! from
 	pids+=($recorder)
 	sleep 2
@@ -136,12 +162,13 @@ stranger() {
 }
 
 @test "a process that is not recorded is no source of GPU data" {
+	enter_own_network
 	(
 		sleep 0.7
 		stranger gpu >"$BATS_TEST_TMPDIR/answer"
 	) 3>&- &
 	pids+=($!)
-	run --separate-stderr "$SPROF" record -o "$data" --source timer --gpu on -- "$TARGETS/shares" 2500
+	run --separate-stderr "${net[@]}" "$SPROF" record -o "$data" --source timer --gpu on -- "$TARGETS/shares" 2500
 	echo "$stderr"
 	[ "$status" -eq 0 ]
 	[[ $stderr == *"sprof: warning: refused 1 connection with GPU data, from processes that are not recorded"* ]]

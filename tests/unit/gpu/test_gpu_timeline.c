@@ -40,6 +40,12 @@ static uint64_t idle_of(const struct profile *p, const char *what)
 
 static void sums_equal_those_of_an_array_of_nanoseconds(void **state)
 {
+	static const char *const communication[] = {
+		"ncclDevKernel_AllReduce_Sum_f32", "ncclKernel_AllReduce_RING_LL_Sum_float",
+		"ncclSymDevKernel_AllReduce_RSxLDMC_AGxSTMC_sum_f32",
+		"ncclSymkDevKernel_AllGather_LL", "nvshmemi_transfer_rma"
+	};
+
 	(void)state;
 	srandom(3);
 	for (int round = 0; round < 200; round++) {
@@ -54,7 +60,7 @@ static void sums_equal_those_of_an_array_of_nanoseconds(void **state)
 		memset(at, 0, sizeof(at));
 		test_region_init(&s.region);
 		gemm = test_string(&s.region, "gemm");
-		nccl = test_string(&s.region, "ncclDevKernel_AllReduce_Sum_f32");
+		nccl = test_string(&s.region, communication[round % 5]);
 		start(&s);
 		s.region.header->active_ns = 1000000;
 		for (uint32_t i = 0; i < nr; i++) {
@@ -250,13 +256,113 @@ static void time_after_the_last_work_is_blamed_on_no_stack(void **state)
 	finish(&s);
 }
 
+static uint64_t counter_of(const struct profile *p, const char *name)
+{
+	const struct fact_gpu_counter *counters;
+	size_t nr;
+
+	counters = facts_rows(p, FACT_GPU_COUNTER, &nr);
+	for (size_t i = 0; i < nr; i++)
+		if (!strcmp(profile_str(p, (uint32_t)counters[i].name), name))
+			return counters[i].value;
+	return 0;
+}
+
+/*
+ * Devices are busy from 1 to 11 s with one kernel, whose record comes at its end, and with 99 short
+ * ones beside it, whose records come at once.
+ */
+static void time_after_a_launch_without_a_record_is_not_known_yet(void **state)
+{
+	const uint64_t second = 1000000000, tenth = second / 10;
+	struct setup s = { 0 };
+
+	(void)state;
+	test_region_init(&s.region);
+	start(&s);
+	s.region.header->active_ns = second;
+	s.region.header->config.want = GPU_WANT_DEFAULT;
+	emit_call(&s.region, GPU_API_LAUNCH, 1, second, second + 1000, 0);
+	for (uint32_t i = 1; i < 100; i++) {
+		uint64_t at = second + i * tenth;
+		struct gpu_work w = { .start_ns = at, .end_ns = at + 1000, .correlation = i + 1 };
+
+		emit_call(&s.region, GPU_API_LAUNCH, i + 1, at - 1000, at, 0);
+		emit_kernel(&s.region, &w, 0);
+		gpu_collect_drain(s.c, at + 2000);
+	}
+	emit_kernel(
+		&s.region,
+		&(struct gpu_work){ .start_ns = second, .end_ns = 11 * second, .correlation = 1 },
+		0);
+	gpu_collect_drain(s.c, 11 * second + 1);
+	gpu_collect_finish(s.c, 12 * second);
+	assert_int_equal(counter_of(s.p, "activities too late for their place"), 0);
+	assert_int_equal(device(s.p, 0)->busy_ns, 10 * second);
+	assert_int_equal(device(s.p, 0)->idle_ns, second);
+	finish(&s);
+}
+
+/* Captured calls, calls that failed, and calls of what is not recorded hold up nothing. */
+static void calls_without_records_are_not_awaited(void **state)
+{
+	const uint64_t second = 1000000000;
+	struct gpu_rec_api failed = {
+		.head = { GPU_RECORD_API, sizeof(failed), 77 },
+		.start_ns = second,
+		.end_ns = second + 10,
+		.correlation = 1,
+		.api_class = GPU_API_LAUNCH,
+		.result = 2,
+	};
+	const struct gpu_rec_untimed untimed = { { GPU_RECORD_UNTIMED, sizeof(untimed), 0 }, 2, 0 };
+	struct setup s = { 0 };
+
+	(void)state;
+	test_region_init(&s.region);
+	start(&s);
+	s.region.header->active_ns = second;
+	s.region.header->config.want = GPU_WANT_KERNELS;
+	test_emit(&s.region, 0, &failed);
+	emit_call(&s.region, GPU_API_LAUNCH, 2, second, second + 10, 0);
+	emit_call(&s.region, GPU_API_CAPTURED, 3, second, second + 10, 0);
+	emit_call(&s.region, GPU_API_MEMCPY, 4, second, second + 10, 0);
+	test_emit(&s.region, TEST_LANES - 1, &untimed);
+	emit_kernel(&s.region, &(struct gpu_work){ .start_ns = 2 * second, .end_ns = 3 * second },
+		    0);
+	gpu_collect_drain(s.c, 3 * second);
+	gpu_collect_drain(s.c, 9 * second);
+	/* placed by now: what comes for an earlier time is late */
+	emit_kernel(&s.region, &(struct gpu_work){ .start_ns = second, .end_ns = 2 * second }, 0);
+	gpu_collect_finish(s.c, 9 * second);
+	assert_int_equal(counter_of(s.p, "activities too late for their place"), 1);
+	finish(&s);
+}
+
+static void work_in_the_future_is_refused_and_counted(void **state)
+{
+	const uint64_t second = 1000000000;
+	struct setup s = { 0 };
+
+	(void)state;
+	test_region_init(&s.region);
+	start(&s);
+	s.region.header->active_ns = second;
+	emit_kernel(&s.region, &(struct gpu_work){ .start_ns = 2 * second, .end_ns = 3 * second },
+		    0);
+	emit_kernel(&s.region,
+		    &(struct gpu_work){ .start_ns = 2 * second, .end_ns = 1795365659 * second }, 0);
+	gpu_collect_finish(s.c, 4 * second);
+	assert_int_equal(counter_of(s.p, "activities in the future"), 1);
+	assert_int_equal(device(s.p, 0)->busy_ns, second);
+	assert_int_equal(device(s.p, 0)->idle_ns, 2 * second);
+	finish(&s);
+}
+
 static void work_that_comes_too_late_is_counted(void **state)
 {
 	const uint64_t second = 1000000000;
-	const struct fact_gpu_counter *counters;
 	struct setup s = { 0 };
-	bool counted = false;
-	size_t nr;
 
 	(void)state;
 	test_region_init(&s.region);
@@ -269,12 +375,7 @@ static void work_that_comes_too_late_is_counted(void **state)
 	emit_kernel(&s.region, &(struct gpu_work){ .start_ns = 3 * second, .end_ns = 4 * second },
 		    0);
 	gpu_collect_finish(s.c, 12 * second);
-	counters = facts_rows(s.p, FACT_GPU_COUNTER, &nr);
-	for (size_t i = 0; i < nr; i++)
-		counted |= counters[i].value == 1 &&
-			   !strcmp(profile_str(s.p, (uint32_t)counters[i].name),
-				   "activities too late for their place");
-	assert_true(counted);
+	assert_int_equal(counter_of(s.p, "activities too late for their place"), 1);
 	assert_int_equal(device(s.p, 0)->busy_ns, second);
 	assert_int_equal(device(s.p, 0)->idle_ns, 10 * second);
 	finish(&s);
@@ -290,6 +391,9 @@ int main(void)
 		cmocka_unit_test(gap_between_nodes_of_one_graph_launch_is_the_graphs),
 		cmocka_unit_test(samples_of_the_late_thread_share_its_time),
 		cmocka_unit_test(time_after_the_last_work_is_blamed_on_no_stack),
+		cmocka_unit_test(time_after_a_launch_without_a_record_is_not_known_yet),
+		cmocka_unit_test(calls_without_records_are_not_awaited),
+		cmocka_unit_test(work_in_the_future_is_refused_and_counted),
 		cmocka_unit_test(work_that_comes_too_late_is_counted),
 	};
 

@@ -13,7 +13,7 @@
 #include "core/rights/safe_open.h"
 #include "core/sandbox/message.h"
 #include "core/sandbox/sandbox.h"
-#include "symbolizer/file_requests.h"
+#include "symbolizer/lookup/file_requests.h"
 #include "symbolizer/module_names.h"
 #include "symbolizer/names_answer.h"
 

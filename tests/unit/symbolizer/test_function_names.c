@@ -4,7 +4,11 @@
  */
 #include "tests/unit/symbol_fixture.h"
 
-#include "symbolizer/function_names.h"
+#include <errno.h>
+#include <signal.h>
+
+#include "core/sandbox/sandbox.h"
+#include "symbolizer/confined_functions.h"
 
 static const char assembly[] =
 	"	.text\n"
@@ -31,6 +35,7 @@ static const char assembly[] =
 	"	.data\nlate:\n	.quad	0\n	.size	late, 8\n";
 
 static char *program;
+static struct sandbox *sandbox; /* NULL: this process reads the file */
 
 static int make_program(void **state)
 {
@@ -67,11 +72,13 @@ static char *find(const char *const *globs, size_t nr_globs)
 	size_t nr_plain, nr;
 	int fd = open(program, O_RDONLY);
 
-	assert_int_equal(function_names_find(fd, 0, program, (const char *const[]){ "plain" }, 1,
-					     &plain, &nr_plain),
+	assert_int_equal(confined_functions_find(sandbox, fd, 0, program,
+						 (const char *const[]){ "plain" }, 1, &plain,
+						 &nr_plain),
 			 0);
 	assert_int_equal(nr_plain, 1);
-	assert_int_equal(function_names_find(fd, 0, program, globs, nr_globs, &f, &nr), 0);
+	assert_int_equal(confined_functions_find(sandbox, fd, 0, program, globs, nr_globs, &f, &nr),
+			 0);
 	for (size_t i = 0; i < nr; i++) {
 		char *longer = xasprintf("%s%s%s+%d/%zu%s", text, i ? " " : "", f[i].name,
 					 (int)(f[i].offset - plain[0].offset), f[i].glob,
@@ -141,11 +148,87 @@ static void what_is_no_elf_file_is_refused(void **state)
 	close(fd);
 }
 
+static void a_child_without_rights_finds_the_same(void **state)
+{
+	assert_int_equal(sandbox_new(&sandbox), 0);
+	names_and_globs(state);
+	a_probe_is_put_on_the_push_behind_an_endbr64(state);
+	sandbox_free(sandbox);
+	sandbox = NULL;
+}
+
+static void a_child_that_dies_finds_nothing(void **state)
+{
+	/* The starter forks no child any more. */
+	struct named_function *f;
+	char path[64], children[64] = "";
+	int fd = open(program, O_RDONLY);
+	size_t nr;
+	FILE *list;
+
+	(void)state;
+	assert_int_equal(sandbox_new(&sandbox), 0);
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	list = fopen(path, "r");
+	assert_non_null(list);
+	assert_non_null(fgets(children, sizeof(children), list));
+	fclose(list);
+	assert_int_equal(kill(atoi(children), SIGKILL), 0);
+	assert_int_equal(confined_functions_find(sandbox, fd, 0, program,
+						 (const char *const[]){ "plain" }, 1, &f, &nr),
+			 -ECHILD);
+	sandbox_free(sandbox);
+	sandbox = NULL;
+	close(fd);
+}
+
+/* One row of an answer: offset, glob, kind, size of the name, name. */
+static size_t put_row(uint8_t *to, uint64_t offset, uint32_t glob, uint64_t size, const char *name)
+{
+	uint32_t kind = 0;
+
+	memcpy(to, &offset, 8);
+	memcpy(to + 8, &glob, 4);
+	memcpy(to + 12, &kind, 4);
+	memcpy(to + 16, &size, 8);
+	memcpy(to + 24, name, strlen(name));
+	return 24 + strlen(name);
+}
+
+static int read_rows(uint64_t first, uint64_t second, uint32_t glob, uint64_t size)
+{
+	struct named_function *f = NULL;
+	uint8_t bytes[128];
+	size_t nr = 0, at;
+	int err;
+
+	at = put_row(bytes, first, 0, 3, "abc");
+	at += put_row(bytes + at, second, glob, size, "de");
+	err = functions_answer_read(bytes, at, 2, &f, &nr);
+	if (!err)
+		function_names_free(f, nr);
+	return err;
+}
+
+static void nonsense_in_an_answer_is_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(read_rows(1, 2, 1, 2), 0);
+	assert_int_equal(read_rows(2, 2, 1, 2), -EBADMSG); /* not rising */
+	assert_int_equal(read_rows(1, 2, 2, 2), -EBADMSG); /* no such glob */
+	assert_int_equal(read_rows(1, 2, 1, 3), -EBADMSG); /* a name beyond the end */
+	assert_int_equal(read_rows(1, 2, 1, 1), -EBADMSG); /* a rest that is no row */
+	assert_int_equal(read_rows(1, 2, 1, UINT64_MAX), -EBADMSG);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_and_globs),
 		cmocka_unit_test(a_probe_is_put_on_the_push_behind_an_endbr64),
+		cmocka_unit_test(a_child_without_rights_finds_the_same),
+		cmocka_unit_test(a_child_that_dies_finds_nothing),
+		cmocka_unit_test(nonsense_in_an_answer_is_refused),
 		cmocka_unit_test(stripped_files_have_the_names_that_the_linker_needs),
 		cmocka_unit_test(what_is_no_elf_file_is_refused),
 	};

@@ -24,10 +24,10 @@ static struct profile *through(const struct profile *p, const char *format)
 		buffer_fini(&out);
 		out = expanded;
 	}
-	importer = importer_detect(out.data, out.size);
+	importer = importer_detect(out.data, out.size, "x");
 	assert_string_equal(importer->name, format);
 	f = fmemopen(out.data, out.size, "rb");
-	assert_int_equal(importer->read(f, "x", &again), 0);
+	assert_int_equal(importer->read(f, "x", &(struct import_opts){ 0 }, &again), 0);
 	fclose(f);
 	buffer_fini(&out);
 	return again;
@@ -145,7 +145,7 @@ static void a_marker_and_an_inlined_name_come_back(void **state)
 	struct buffer want = { 0 };
 
 	(void)state;
-	assert_int_equal(importer_detect(text, strlen(text))->read(f, "x", &p), 0);
+	assert_int_equal(importer_detect(text, strlen(text), "x")->read(f, "x", &(struct import_opts){ 0 }, &p), 0);
 	fclose(f);
 	exporter_find("collapsed")->write(&want, p);
 	for (int i = 0; i < 2; i++) {

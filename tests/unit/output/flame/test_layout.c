@@ -96,28 +96,50 @@ static void check_no_box_on_a_cap(const struct layout *l)
 	}
 }
 
+/* Counts in `met` the nodes of a box. A fold has all that is not on the frame above it. */
+static void meet(const struct layout_box *box, const struct layout_box *above,
+		 const struct tree *tree, unsigned char *met)
+{
+	uint32_t end = box->run_end ? box->run_end : box->node + 1;
+
+	if (box->fold_last) {
+		end = tree->nodes[box->node].end;
+		assert_int_equal(tree->nodes[above->node].parent, box->fold_last);
+		for (uint32_t i = above->node; i < tree->nodes[above->node].end; i++)
+			met[i]--;
+	}
+	for (uint32_t i = box->node; i < end; i++)
+		met[i]++;
+}
+
+static void check_box(const struct layout_box *box, const struct layout *l, const struct tree *tree)
+{
+	const struct tree_node *n = &tree->nodes[box->node];
+
+	assert_true(box->row < l->nr_rows);
+	assert_true(l->folded ? box->row <= n->depth : box->row == n->depth);
+	assert_int_equal(box->cap_x + box->cap_width, box->x + box->width);
+	if (box->run_end) {
+		assert_int_equal(box->cap_width, box->width);
+	} else {
+		assert_int_equal(box->width, n->total);
+		if (!box->fold_last)
+			assert_int_equal(box->cap_width, n->self);
+	}
+}
+
+/* Every frame is in exactly one box. */
 static void check_boxes(const struct layout *l, const struct tree *tree)
 {
-	uint32_t next = 0; /* depth first, without gaps: every frame is in a box */
+	unsigned char *met = xcalloc(tree->nr_nodes, 1);
 
 	for (size_t i = 0; i < l->nr_boxes; i++) {
-		const struct layout_box *box = &l->boxes[i];
-		const struct tree_node *n = &tree->nodes[box->node];
-
-		assert_int_equal(box->node, next);
-		assert_int_equal(box->row, n->depth);
-		assert_true(box->row < l->nr_rows);
-		next = box->run_end ? box->run_end : box->node + 1;
-		if (box->run_end) {
-			assert_int_equal(box->cap_x, box->x);
-			assert_int_equal(box->cap_width, box->width);
-		} else {
-			assert_int_equal(box->width, n->total);
-			assert_int_equal(box->cap_width, n->self);
-			assert_int_equal(box->cap_x + box->cap_width, box->x + box->width);
-		}
+		check_box(&l->boxes[i], l, tree);
+		meet(&l->boxes[i], &l->boxes[i + 1 < l->nr_boxes ? i + 1 : i], tree, met);
 	}
-	assert_int_equal(next, tree->nr_nodes);
+	for (uint32_t i = 0; i < tree->nr_nodes; i++)
+		assert_int_equal(met[i], 1);
+	free(met);
 }
 
 static void check(const struct tree *tree, const struct layout_limits *limits)
@@ -185,6 +207,18 @@ static void too_many_rows_are_cut_into_runs(void **state)
 	tree_free(tree);
 }
 
+static void tall_pictures_are_folded_and_lose_nothing(void **state)
+{
+	(void)state;
+	for (unsigned round = 1; round <= 60; round++) {
+		struct tree *tree = random_tree(round, 1 + round % 9, 30 + round * 5);
+
+		check(tree, &(struct layout_limits){ 1180, 2400, 800, NULL });
+		check(tree, &(struct layout_limits){ 1180, 2400, 20, NULL });
+		tree_free(tree);
+	}
+}
+
 static void an_empty_tree_is_one_box(void **state)
 {
 	struct profile *p = profile_new();
@@ -197,50 +231,86 @@ static void an_empty_tree_is_one_box(void **state)
 	profile_free(p);
 }
 
-/* 1 % of the samples is 500 frames deep, half of them 300 frames, the rest is flat. */
-static void a_thin_tower_does_not_make_the_picture_tall_and_a_wide_one_does(void **state)
-{
-	const struct layout_limits limits = { .columns = 1180, .max_boxes = 4000, .max_rows = 800 };
-	static const struct {
-		unsigned depth;
-		uint64_t weight;
-	} stacks[] = { { 500, 10 }, { 300, 500 }, { 3, 490 } };
-	struct profile *p = profile_new();
-	struct layout layout;
-	struct tree *tree;
-	uint64_t caps = 0;
+struct tower {
+	unsigned depth;
+	uint64_t weight;
+	int kind;
+};
 
-	(void)state;
-	for (unsigned i = 0; i < 3; i++) {
+/* A tree of one stack for each tower; no two of them share a frame. */
+static struct tree *tree_of_towers(const struct tower *towers, size_t nr)
+{
+	struct profile *p = profile_new();
+	struct tree *tree;
+
+	for (size_t i = 0; i < nr; i++) {
 		uint32_t frames[500];
 
-		for (unsigned k = 0; k < stacks[i].depth; k++) {
+		for (unsigned k = 0; k < towers[i].depth; k++) {
 			char name[2] = { (char)('a' + i), (char)('a' + k % 20) };
 
-			frames[k] = profile_named_frame(p, name, 2, FUNCTION_NATIVE);
+			frames[k] = profile_named_frame(p, name, 2, towers[i].kind);
 		}
 		profile_add_sample(p, &(struct profile_sample){
-					      .weight = stacks[i].weight,
+					      .weight = towers[i].weight,
 					      .thread = PROFILE_NONE,
-					      .stack = profile_stack(p, frames, stacks[i].depth),
+					      .stack = profile_stack(p, frames, towers[i].depth),
 					      .column = COLUMN_COUNT,
 				      });
 	}
 	assert_int_equal(tree_new(p, &(struct tree_opts){ 0 }, &tree), 0);
-	layout_init(&layout, tree, &limits);
-	assert_in_range(layout.nr_rows, 301, 302);
-	for (size_t i = 0; i < layout.nr_boxes; i++)
-		caps += layout.boxes[i].cap_width;
-	assert_int_equal(caps, 1000);
-	layout_fini(&layout);
-	tree_free(tree);
 	profile_free(p);
+	return tree;
+}
+
+/* The root, of a tall tower its lowest frame, a fold and its highest, and all of the flat one. */
+static void towers_do_not_make_the_picture_tall(void **state)
+{
+	static const struct tower towers[] = { { 500, 10, FUNCTION_NATIVE },
+					       { 300, 500, FUNCTION_PYTHON },
+					       { 3, 490, FUNCTION_NATIVE } };
+	const struct layout_limits limits = { .columns = 1180, .max_boxes = 4000, .max_rows = 800 };
+	struct tree *tree = tree_of_towers(towers, 3);
+	struct layout layout;
+
+	(void)state;
+	layout_init(&layout, tree, &limits);
+	assert_true(layout.folded);
+	assert_int_equal(layout.nr_rows, 4);
+	assert_int_equal(layout.nr_boxes, 10);
+	assert_int_equal(layout.boxes[2].fold_last, 499);
+	assert_int_equal(layout.boxes[3].node, 500);
+	layout_fini(&layout);
+	check(tree, &limits);
+	tree_free(tree);
+}
+
+/* A picture that fits a window shows every frame, and ranges are never folded. */
+static void only_tall_pictures_are_folded_and_only_code(void **state)
+{
+	static const struct tower low[] = { { 31, 10, FUNCTION_NATIVE } };
+	static const struct tower ranges[] = { { 33, 10, FUNCTION_RANGE } };
+	struct tree *trees[] = { tree_of_towers(low, 1), tree_of_towers(ranges, 1) };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct layout l;
+
+		layout_init(&l, trees[i], &(struct layout_limits){ 1180, 4000, 800, NULL });
+		for (size_t k = 0; k < l.nr_boxes; k++)
+			assert_int_equal(l.boxes[k].fold_last, 0);
+		assert_int_equal(l.nr_rows, i ? 34 : 32);
+		layout_fini(&l);
+		tree_free(trees[i]);
+	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_thin_tower_does_not_make_the_picture_tall_and_a_wide_one_does),
+		cmocka_unit_test(towers_do_not_make_the_picture_tall),
+		cmocka_unit_test(only_tall_pictures_are_folded_and_only_code),
+		cmocka_unit_test(tall_pictures_are_folded_and_lose_nothing),
 		cmocka_unit_test(caps_cover_every_position_once),
 		cmocka_unit_test(narrow_frames_become_runs),
 		cmocka_unit_test(too_many_boxes_are_merged_until_they_are_few),

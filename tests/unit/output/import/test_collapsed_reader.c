@@ -19,7 +19,7 @@ static int read_bytes(const char *text, size_t size, struct profile **ret_profil
 	int err;
 
 	assert_non_null(f);
-	err = import_collapsed.read(f, "text", ret_profile);
+	err = import_collapsed.read(f, "text", &(struct import_opts){ 0 }, ret_profile);
 	fclose(f);
 	return err;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/profile/facts.h"
 #include "core/profile/profile.h"
 #include "output/insight/hint_rules.h"
 #include "output/insight/hints.h"
@@ -81,11 +82,74 @@ static void waiting_is_a_share_of_the_thread_that_waits(void **state)
 	profile_free(p);
 }
 
+/* Adds idle time of a GPU for a reason, below a Python function. */
+static void add_idle(struct profile *p, const char *reason, const char *function, uint64_t ns)
+{
+	uint32_t frame = profile_named_frame(p, function, strlen(function), FUNCTION_PYTHON);
+
+	profile_add_sample(p, &(struct profile_sample){
+				      .weight = ns,
+				      .thread = profile_thread(p, 1, 0, profile_cstring(p, reason)),
+				      .stack = profile_stack(p, &frame, 1),
+				      .column = COLUMN_GPU_IDLE,
+			      });
+}
+
+static void gpu_hints_are_exact_shares_of_the_time_of_all_gpus(void **state)
+{
+	/* of 1000 ns: idle, late, after a synchronization, copies, overlapped, exposed */
+	static const struct {
+		uint64_t idle, late, sync, copy, overlap, exposed;
+		const char *codes;
+	} cases[] = {
+		{ 290, 0, 0, 0, 0, 0, "" },
+		{ 300, 149, 99, 0, 0, 0, "gpu-idle" },
+		{ 300, 150, 99, 0, 0, 0, "gpu-launch-bound" },
+		{ 900, 149, 100, 0, 0, 0, "gpu-sync-bound" },
+		{ 600, 400, 200, 0, 0, 0, "gpu-launch-bound gpu-sync-bound" },
+		{ 0, 0, 0, 200, 101, 0, "" },
+		{ 0, 0, 0, 200, 100, 99, "gpu-copies" },
+		{ 0, 0, 0, 0, 0, 300, "gpu-communication" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct profile *p = profile_new();
+		struct fact_gpu_device d = { .pid = 1, .busy_ns = 500 - cases[i].idle / 2 };
+		char codes[128] = "";
+		struct hints hints;
+
+		d.idle_ns = cases[i].idle / 2;
+		d.copy_ns = cases[i].copy;
+		d.overlap_ns = cases[i].overlap;
+		d.exposed_ns = cases[i].exposed;
+		facts_put(p, FACT_GPU_DEVICE, &d);
+		d = (struct fact_gpu_device){ .pid = 2, .device = 1, .idle_ns = cases[i].idle / 2 };
+		d.busy_ns = 500 - d.idle_ns;
+		facts_put(p, FACT_GPU_DEVICE, &d);
+		add_idle(p, "GPU 0 idle: launched late", "load (l.py:3)", cases[i].late);
+		add_idle(p, "GPU 1 idle: after a synchronization", "step (s.py:9)", cases[i].sync);
+		hints_init(&hints, p);
+		for (size_t h = 0; h < hints.nr; h++) {
+			strcat(strcat(codes, h ? " " : ""), hints.list[h].code);
+			assert_int_equal(hints.list[h].whole, 1000);
+			if (!strcmp(hints.list[h].code, "gpu-launch-bound")) {
+				assert_int_equal(hints.list[h].weight, cases[i].late);
+				assert_string_equal(hints.list[h].where, "load (l.py:3)");
+			}
+		}
+		assert_string_equal(codes, cases[i].codes);
+		hints_fini(&hints);
+		profile_free(p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_rule_is_whole_and_every_pattern_compiles),
 		cmocka_unit_test(waiting_is_a_share_of_the_thread_that_waits),
+		cmocka_unit_test(gpu_hints_are_exact_shares_of_the_time_of_all_gpus),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -127,10 +127,44 @@ static void labels_descend_the_ladder(void **state)
 	assert_label(12, 12, "function 41%");
 	assert_label(12, 11, "function");
 	assert_label(12, 8, "function");
-	assert_label(12, 7, "fun\xe2\x80\xa6ion");
-	assert_label(12, 5, "fu\xe2\x80\xa6on");
-	assert_label(12, 4, "");
+	assert_label(12, 7, "");
 	assert_label(12, 0, "");
+}
+
+static void assert_cut(const char *name, size_t columns, const char *expected)
+{
+	const struct label_name n = { .text = name,
+				      .size = strlen(name),
+				      .short_size = strlen(name) };
+	struct buffer b = { 0 };
+
+	label_add(&b, &n, 41, 0, 100, columns);
+	assert_string_equal(buffer_cstring(&b), expected);
+	assert_true(text_columns(b.data, b.size) <= columns);
+	buffer_fini(&b);
+}
+
+static void a_name_that_does_not_fit_keeps_at_least_8_characters_of_its_end(void **state)
+{
+	(void)state;
+	assert_cut("__libc_start_call_main", 16, "\xe2\x80\xa6start_call_main");
+	assert_cut("__libc_start_call_main", 12,
+		   "\xe2\x80\xa6"
+		   "call_main");
+	assert_cut("__libc_start_call_main", 9,
+		   "\xe2\x80\xa6"
+		   "all_main");
+	assert_cut("__libc_start_call_main", 8, "");
+	assert_cut("cc1plus+0xcb5040", 15,
+		   "\xe2\x80\xa6"
+		   "0xcb5040");
+	assert_cut("cc1plus+0xcb5040", 9,
+		   "\xe2\x80\xa6"
+		   "0xcb5040");
+	assert_cut("make.<locals>.<listcomp>", 14, "\xe2\x80\xa6<listcomp>");
+	assert_cut(
+		"\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4",
+		9, "\xe2\x80\xa6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4");
 }
 
 static void a_label_without_self_time_does_not_mention_it(void **state)
@@ -149,6 +183,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_understood_stays_whole),
 		cmocka_unit_test(names_that_follow_no_grammar_are_not_cut),
 		cmocka_unit_test(labels_descend_the_ladder),
+		cmocka_unit_test(a_name_that_does_not_fit_keeps_at_least_8_characters_of_its_end),
 		cmocka_unit_test(a_label_without_self_time_does_not_mention_it),
 	};
 

@@ -75,7 +75,7 @@ static struct profile *profile_of_text(const char *text)
 	FILE *f = fmemopen((void *)text, strlen(text), "r");
 	struct profile *p;
 
-	assert_int_equal(import_collapsed.read(f, "text", &p), 0);
+	assert_int_equal(import_collapsed.read(f, "text", &(struct import_opts){ 0 }, &p), 0);
 	fclose(f);
 	return p;
 }

@@ -40,7 +40,7 @@ static struct profile *read_file(const struct buffer *file, struct perf_data_fac
 	struct profile *p;
 
 	assert_true(perf_data_is(file->data, file->size));
-	assert_int_equal(perf_data_read(file->data, file->size, facts, &p), 0);
+	assert_int_equal(perf_data_read(file->data, file->size, NULL, facts, &p), 0);
 	return p;
 }
 
@@ -184,15 +184,15 @@ static void a_deep_chain_keeps_its_leaf_and_its_root(void **state)
 	struct buffer records = { 0 }, file = { 0 };
 	struct perf_data_facts facts;
 	const struct profile_stack *s;
-	uint64_t chain[2000];
+	uint64_t chain[6000];
 	struct profile *p;
 	char name[64];
 
 	(void)state;
-	for (size_t i = 0; i < 2000; i++)
+	for (size_t i = 0; i < 6000; i++)
 		chain[i] = 0x400000 + 16 * i;
-	put_mmap2(&records, 9, 0x400000, 0x10000, "/nowhere/x", NULL, 0, 5, 1);
-	put_sample(&records, 7, 9, 2, 5, chain, 2000);
+	put_mmap2(&records, 9, 0x400000, 0x20000, "/nowhere/x", NULL, 0, 5, 1);
+	put_sample(&records, 7, 9, 2, 5, chain, 6000);
 	make_perf_data(&file, &records, "");
 	p = read_file(&file, &facts);
 	s = &p->stacks[p->samples[0].stack];
@@ -200,7 +200,7 @@ static void a_deep_chain_keeps_its_leaf_and_its_root(void **state)
 	/* return addresses minus one; file offsets begin at 0x1000 */
 	for (uint32_t i = 0; i < MAX_ROOT_FRAMES; i++)
 		assert_int_equal(p->frames[p->stack_frames[s->first_frame + i]].address,
-				 0x1000 + 16 * (1999 - i) - 1);
+				 0x1000 + 16 * (5999 - i) - 1);
 	assert_string_equal(
 		profile_frame_fallback_name(p, p->stack_frames[s->first_frame + MAX_ROOT_FRAMES],
 					    name, sizeof(name)),
@@ -234,7 +234,7 @@ static void damaged_files_are_survived(void **state)
 		if (i >= file.size)
 			copy[i - file.size] ^= (uint8_t)(1 + i % 255);
 		copy = realloc(copy, size ? size : 1);
-		err = perf_data_read(copy, size, &facts, &p);
+		err = perf_data_read(copy, size, NULL, &facts, &p);
 		if (!err) {
 			free(facts.kernel_symbol);
 			profile_free(p);

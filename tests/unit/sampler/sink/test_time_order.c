@@ -37,6 +37,14 @@ static void on_record(void *context, int kind, const void *data, size_t size)
 	seen->nr++;
 }
 
+static void on_any(void *context, int kind, const void *data, size_t size)
+{
+	(void)context;
+	(void)kind;
+	(void)data;
+	(void)size;
+}
+
 static void records_come_out_in_the_order_of_time(void **state)
 {
 	struct time_order *q = time_order_new();
@@ -65,6 +73,25 @@ static void records_come_out_in_the_order_of_time(void **state)
 	time_order_free(q);
 }
 
+/* Copying what waits at each look would be 400 GB here. */
+static void a_long_queue_is_taken_in_many_looks(void **state)
+{
+	static uint8_t data[8192];
+	struct time_order *q = time_order_new();
+	size_t nr = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < 10000; i++)
+		time_order_push(q, i, 0, data, sizeof(data));
+	assert_int_equal(time_order_bytes(q), 10000 * sizeof(data));
+	for (uint64_t i = 0; i < 10000; i++) {
+		nr = time_order_take(q, i + 1, on_any, NULL);
+		assert_int_equal(nr, 10000 - i - 1);
+	}
+	assert_int_equal(time_order_bytes(q), 0);
+	time_order_free(q);
+}
+
 static void a_known_stack_is_found_until_the_table_is_full(void **state)
 {
 	struct stack_ids *keys = stack_ids_new();
@@ -89,6 +116,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_come_out_in_the_order_of_time),
+		cmocka_unit_test(a_long_queue_is_taken_in_many_looks),
 		cmocka_unit_test(a_known_stack_is_found_until_the_table_is_full),
 	};
 

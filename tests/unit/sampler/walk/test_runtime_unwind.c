@@ -9,6 +9,7 @@
 
 #include "core/base/clock.h"
 #include "core/portable/frames.h"
+#include "sampler/walk/expected_code.h"
 #include "sampler/walk/runtime_unwind.h"
 #include "sampler/target/process.h"
 #include "sampler/sink/sample_sink.h"
@@ -50,7 +51,7 @@ static int set_up(void **state)
 	f->memory =
 		mmap(NULL, CODE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	f->rules = calloc(WALK_NR_RULES, sizeof(*f->rules));
-	f->builder = table_builder_new(f->rules, NULL);
+	f->builder = table_builder_new(f->rules, NULL, NULL);
 	f->unwind = runtime_unwind_new(f->builder, WALK_MAX_MODULES, f->rules, NULL, NULL);
 	f->code.kind = MODULE_JIT;
 	f->process.pid = getpid();
@@ -278,6 +279,30 @@ static void a_forked_child_has_the_rules_of_its_parent(void **state)
 	process_fini(&child);
 }
 
+/* Two small mappings and a code cache: what begins the small ones has rules at once. */
+static void small_mappings_are_read_before_a_sample_lands(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t start = (uintptr_t)f->memory;
+	const size_t at[] = { 0, 64u << 10, 1u << 20 };
+	const size_t size[] = { 4 * PAGE, 64u << 10, 4u << 20 };
+
+	process_unmap_all(&f->process);
+	for (int i = 0; i < 3; i++) {
+		write_function(f->memory + at[i], 0x80 + 0x10 * (uint32_t)i);
+		process_map(&f->process, &(struct mapping){ .start = start + at[i],
+							    .end = start + at[i] + size[i],
+							    .code = &f->code });
+	}
+	look(f, 0);
+	assert_int_equal(runtime_unwind_bytes_read(f->unwind), 0);
+	expected_code_note(f->unwind, &f->process, f->now_ns);
+	look(f, 0);
+	assert_int_equal(frame_at(f, at[0] + INSIDE), 0x80);
+	assert_int_equal(frame_at(f, at[1] + INSIDE), 0x90);
+	assert_int_equal(frame_at(f, at[2] + INSIDE), 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -291,6 +316,8 @@ int main(void)
 		TEST(a_large_code_cache_is_left_alone),
 		TEST(a_stack_is_no_code),
 		TEST(a_forked_child_has_the_rules_of_its_parent),
+		cmocka_unit_test_setup_teardown(small_mappings_are_read_before_a_sample_lands,
+						set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

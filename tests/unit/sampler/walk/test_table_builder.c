@@ -18,6 +18,7 @@
 #include "core/portable/walk.h"
 #include "core/sandbox/sandbox.h"
 #include "sampler/walk/table_builder.h"
+#include "sampler/unwind/table_cache.h"
 #include "sampler/unwind/unwind_table.h"
 
 enum { FILE_INDEX = 7, CODE_INDEX = 9 };
@@ -60,22 +61,33 @@ static int open_large_file(void)
 
 struct fixture {
 	struct sandbox *sandbox;
+	struct table_cache *cache;
 	struct walk_rule *rules;
 	struct table_builder *builder;
 };
 
-static void begin(struct fixture *f, bool confined)
+/* `folder`: of the cache; NULL: there is none. */
+static void begin_in(struct fixture *f, bool confined, const char *folder)
 {
 	*f = (struct fixture){ .rules = calloc(WALK_NR_RULES, sizeof(*f->rules)) };
 	if (confined)
 		assert_int_equal(sandbox_new(&f->sandbox), 0);
-	f->builder = table_builder_new(f->rules, f->sandbox);
+	if (folder)
+		f->cache = table_cache_new(open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+					   TABLE_CACHE_MAX);
+	f->builder = table_builder_new(f->rules, f->sandbox, f->cache);
+}
+
+static void begin(struct fixture *f, bool confined)
+{
+	begin_in(f, confined, NULL);
 }
 
 static void end(struct fixture *f)
 {
 	table_builder_free(f->builder);
 	sandbox_free(f->sandbox);
+	table_cache_close(f->cache);
 	free(f->rules);
 }
 
@@ -196,6 +208,65 @@ static void a_parser_that_dies_costs_only_its_own_file(void **state)
 	end(&f);
 }
 
+static void damage(const char *folder)
+{
+	char command[200];
+
+	snprintf(command, sizeof(command),
+		 "for f in %s/*; do printf x | dd of=$f bs=1 seek=400 conv=notrunc 2>/dev/null; "
+		 "done",
+		 folder);
+	assert_int_equal(system(command), 0);
+}
+
+/* Builds the table of this program; `kill_parser`: the cache alone can give it. */
+static struct built_table build_with_cache(const char *folder, bool kill_parser)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct built_table built;
+	struct fixture f;
+
+	begin_in(&f, true, folder);
+	if (kill_parser) {
+		kill(child_of(getpid()), SIGKILL);
+		usleep(50000);
+	}
+	table_builder_request(f.builder, FILE_INDEX, 0, fd);
+	built = take(f.builder);
+	end(&f);
+	close(fd);
+	return built;
+}
+
+static void a_table_that_was_kept_needs_no_parser(void **state)
+{
+	char folder[64] = "/tmp/table_builder.XXXXXX", command[80];
+	struct built_table cold, warm;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	log_set_level(LOG_QUIET);
+	warm = build_with_cache(folder, true);
+	assert_true(warm.parser_failed); /* nothing is kept yet */
+	cold = build_with_cache(folder, false);
+	warm = build_with_cache(folder, true);
+	assert_non_null(cold.table);
+	assert_non_null(warm.table);
+	assert_false(warm.parser_failed);
+	assert_int_equal(cold.table->nr_rows, warm.table->nr_rows);
+	unwind_table_free(warm.table);
+	damage(folder);
+	warm = build_with_cache(folder, false);
+	assert_int_equal(cold.table->nr_rows, warm.table->nr_rows);
+	unwind_table_free(warm.table);
+	damage(folder);
+	warm = build_with_cache(folder, true);
+	assert_null(warm.table);
+	unwind_table_free(cold.table);
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	assert_int_equal(system(command), 0);
+}
+
 static void a_file_without_rules_is_no_failure(void **state)
 {
 	int fd = memfd_create("no ELF file", MFD_CLOEXEC);
@@ -248,6 +319,41 @@ static void users_take_turns(void **state)
 	close(fd);
 }
 
+/* Of 300 files of one user the last one is missed by a walk: it comes among the first. */
+static void what_a_walk_has_missed_comes_first(void **state)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct built_table built = { .index = 0 };
+	struct fixture f;
+	uint32_t nr = 0;
+
+	begin(&f, *state);
+	for (uint32_t i = 0; i < 300; i++)
+		table_builder_request(f.builder, i, 1000, fd);
+	table_builder_hurry(f.builder, 999); /* it was not asked for */
+	table_builder_hurry(f.builder, 299);
+	table_builder_hurry(f.builder, 298);
+	for (bool first = false, second = false; !first || !second; nr++) {
+		built = take(f.builder);
+		first |= built.index == 298;
+		second |= built.index == 299;
+		unwind_table_free(built.table);
+	}
+	assert_in_range(nr, 1, 200); /* the threads may have built some before that */
+	for (; nr < 300; nr++) {
+		built = take(f.builder);
+		assert_true(built.index < 298);
+		unwind_table_free(built.table);
+	}
+	assert_int_equal(table_builder_nr_pending(f.builder), 0);
+	table_builder_request(f.builder, 7, 1000, fd); /* the queue is whole */
+	built = take(f.builder);
+	assert_int_equal(built.index, 7);
+	unwind_table_free(built.table);
+	end(&f);
+	close(fd);
+}
+
 static bool is_last(void *context, uint32_t index)
 {
 	return index == *(uint32_t *)context;
@@ -289,8 +395,10 @@ int main(void)
 		cmocka_unit_test(a_file_without_rules_is_no_failure),
 		cmocka_unit_test_prestate(a_file_without_rules_is_no_failure, &confined),
 		cmocka_unit_test(a_parser_that_dies_costs_only_its_own_file),
+		cmocka_unit_test(a_table_that_was_kept_needs_no_parser),
 		cmocka_unit_test(a_parser_that_hangs_does_not_delay_the_end),
 		cmocka_unit_test(users_take_turns),
+		cmocka_unit_test(what_a_walk_has_missed_comes_first),
 		cmocka_unit_test(what_is_not_wanted_any_more_is_answered_without_a_table),
 	};
 

@@ -1,5 +1,5 @@
 /* A request is one message; its answer is 0 with a descriptor, or -errno. */
-#include "symbolizer/file_requests.h"
+#include "symbolizer/lookup/file_requests.h"
 
 #include <errno.h>
 #include <fcntl.h>

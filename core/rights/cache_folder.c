@@ -1,0 +1,89 @@
+/*
+ * Opened with the caller's rights. A symbolic link may lead to the folder above, which its owner
+ * may keep on another disk, but not from there to ours.
+ */
+#include "core/rights/cache_folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+#include "core/rights/privileges.h"
+
+#define OURS "sprof"
+
+/* The folder above, on the heap. NULL: the environment names none. */
+static char *path_above(void)
+{
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+
+	if (cache && cache[0] == '/')
+		return xstrdup(cache);
+	return home && home[0] == '/' ? xasprintf("%s/.cache", home) : NULL;
+}
+
+/* Takes over fd. `mask`: the mode bits that must not be set. */
+static int check(int fd, mode_t mask, const char *path, char *why, size_t why_size)
+{
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st)) {
+		int err = -errno;
+
+		snprintf(why, why_size, "'%s': %s", path, strerror(-err));
+		return err;
+	}
+	if (st.st_uid == geteuid() && !(st.st_mode & mask))
+		return fd;
+	snprintf(why, why_size,
+		 st.st_uid == geteuid() ? "other users have rights in '%s'"
+					: "'%s' belongs to another user",
+		 path);
+	close(fd);
+	return -EPERM;
+}
+
+static int open_above(const char *path, char *why, size_t why_size)
+{
+	mkdir(path, 0700);
+	return check(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC), S_IWGRP | S_IWOTH, path, why,
+		     why_size);
+}
+
+static int open_ours(int above, const char *above_path, char *why, size_t why_size)
+{
+	char *path = xasprintf("%s/" OURS, above_path);
+	int fd;
+
+	mkdirat(above, OURS, 0700);
+	fd = check(openat(above, OURS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+		   S_IRWXG | S_IRWXO, path, why, why_size);
+	free(path);
+	return fd;
+}
+
+int cache_folder_open(char *why, size_t why_size)
+{
+	enum rights before = privileges_use(RIGHTS_OF_CALLER);
+	char *path = path_above();
+	int above = -ENOENT, fd;
+
+	if (path)
+		above = open_above(path, why, why_size);
+	else
+		snprintf(why, why_size, "neither XDG_CACHE_HOME nor HOME is set");
+	fd = above;
+	if (above >= 0) {
+		fd = open_ours(above, path, why, why_size);
+		close(above);
+	}
+	free(path);
+	privileges_use(before);
+	return fd;
+}

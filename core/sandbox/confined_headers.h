@@ -1,0 +1,55 @@
+/*
+ * Reads of an ELF file what a recorder needs when it sees a mapping of it: executable segments and
+ * build-id. The file is a target's, so a child process without rights reads it. There is one child
+ * for all files of a user: a child for each file would cost more than the reading, and a file that
+ * takes a child over can falsify no more than the addresses of files that its own user brought.
+ */
+#ifndef SPROF_CONFINED_HEADERS_H
+#define SPROF_CONFINED_HEADERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/build_id.h"
+
+struct sandbox;
+
+#define CODE_SEGMENTS_MAX 1024u /* further ones are left out; linkers make one or two */
+
+struct code_segment {
+	uint64_t offset, size, vaddr; /* of an executable PT_LOAD: file offset, file bytes */
+};
+
+struct code_headers {
+	uint8_t build_id[BUILD_ID_MAX];
+	size_t build_id_size;
+	struct code_segment *segments; /* the caller's, to free(); NULL: there are none */
+	size_t nr_segments;
+};
+
+#define HEADER_READERS 8u /* children at once; the oldest ends where there are more users */
+
+struct header_reader {
+	const struct sandbox *sandbox; /* NULL: this process reads */
+	struct {
+		uint32_t user;
+		int socket; /* 0: there is no child */
+	} children[HEADER_READERS];
+	uint32_t next;
+	uint32_t nr_timeouts;
+};
+
+/*
+ * Reads a file of a user. 0; -ENOEXEC: no ELF file of this machine; -ECHILD: the child died;
+ * -ETIMEDOUT: it took too long; -EBADMSG: it answered nonsense. The descriptor stays the caller's.
+ * A NULL reader is this process.
+ */
+int code_headers_read(struct header_reader *reader, uint32_t user, int fd,
+		      struct code_headers *ret_headers);
+/* Ends the children. */
+void header_reader_fini(struct header_reader *reader);
+
+/* Checks the answer of a child and takes it over. 0, -ENOEXEC or -EBADMSG. */
+int code_headers_take(const void *answer, size_t size, struct code_headers *ret_headers);
+
+#endif

@@ -1,0 +1,233 @@
+/*
+ * The child is handed the file, the globs and a file in memory for its answer, and asks for debug
+ * files as the child of confined_names does. An answer is a row for each function: offset, glob,
+ * kind, size of the name, and the name.
+ */
+#include "symbolizer/confined_functions.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/base/cursor.h"
+#include "core/rights/safe_open.h"
+#include "core/sandbox/answer_file.h"
+#include "core/sandbox/message.h"
+#include "core/sandbox/sandbox.h"
+#include "symbolizer/lookup/debug_file.h"
+#include "symbolizer/lookup/file_requests.h"
+
+#define ANSWER_MAX (64ull << 20)
+#define GLOBS_MAX 4096u
+#define CPU_S 120 /* the largest symbol tables take 2 s */
+#define MEMORY_MIN (512ull << 20)
+#define MEMORY_PART 2 /* of the machine's memory */
+
+/* The first message to the child; a message for each glob follows. */
+struct order {
+	size_t nr_globs;
+	char path[PATH_MAX];
+};
+
+struct row {
+	uint64_t offset;
+	uint32_t glob;
+	uint16_t is_resolver, pad;
+	uint64_t name_size;
+};
+
+/* ---- in the child */
+
+static bool receive_globs(int socket, char **globs, size_t nr)
+{
+	char text[PATH_MAX];
+
+	for (size_t i = 0; i < nr; i++) {
+		ssize_t n = message_receive(socket, text, sizeof(text), NULL, 0);
+
+		if (n <= 0)
+			return false;
+		globs[i] = strndup(text, (size_t)n);
+	}
+	return true;
+}
+
+static void write_answer(int answer, const struct named_function *functions, size_t nr)
+{
+	struct buffer b = { 0 };
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct row row = {
+			.offset = functions[i].offset,
+			.glob = (uint32_t)functions[i].glob,
+			.is_resolver = functions[i].is_resolver,
+			.name_size = strlen(functions[i].name),
+		};
+
+		buffer_add(&b, &row, sizeof(row));
+		buffer_add(&b, functions[i].name, row.name_size);
+	}
+	if (answer_file_write(answer, b.data, b.size))
+		_exit(1);
+}
+
+static void find_functions(int socket)
+{
+	const struct symbolizer_opts opts = { 0 };
+	struct symbol_module module = { .opts = &opts, .kind = MODULE_ELF };
+	struct named_function *functions;
+	struct file_asker asker;
+	struct order order;
+	char **globs;
+	int fds[2];
+	size_t nr;
+
+	if (message_receive(socket, &order, sizeof(order), fds, 2) != sizeof(order))
+		return;
+	globs = xcalloc(order.nr_globs, sizeof(*globs));
+	if (!receive_globs(socket, globs, order.nr_globs) || elf_image_open(fds[0], &module.image))
+		return;
+	file_asker_init(&asker, socket);
+	module.path = module.path_in_root = order.path;
+	module.root.broker = module.own_root.broker = &asker.broker;
+	module.root.fd = module.own_root.fd = -1;
+	module.own_root.is_own = true;
+	debug_file_find(&module);
+	function_names_search(&module, (const char *const *)globs, order.nr_globs, &functions, &nr);
+	write_answer(fds[1], functions, nr);
+	file_asker_finish(&asker);
+}
+
+/* ---- in the recorder */
+
+int functions_answer_read(const void *bytes, uint64_t size, size_t nr_globs,
+			  struct named_function **ret_functions, size_t *ret_nr)
+{
+	struct cursor c = cursor_at(bytes, size, 0);
+	struct named_function *found = NULL;
+	size_t nr = 0, capacity = 0;
+
+	while (cursor_left(&c)) {
+		const uint8_t *at = cursor_take(&c, sizeof(struct row)), *name;
+		struct row row;
+
+		if (!at)
+			goto bad;
+		memcpy(&row, at, sizeof(row));
+		name = cursor_take(&c, row.name_size);
+		if (!name || row.glob >= nr_globs || memchr(name, 0, row.name_size) ||
+		    (nr && row.offset <= found[nr - 1].offset))
+			goto bad;
+		found = xgrow(found, &capacity, nr + 1, sizeof(*found));
+		found[nr++] = (struct named_function){
+			.name = strndup((const char *)name, row.name_size),
+			.offset = row.offset,
+			.glob = row.glob,
+			.is_resolver = row.is_resolver,
+		};
+	}
+	*ret_functions = found;
+	*ret_nr = nr;
+	return 0;
+bad:
+	function_names_free(found, nr);
+	return -EBADMSG;
+}
+
+static uint64_t memory_max(void)
+{
+	uint64_t memory =
+		(uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / MEMORY_PART;
+
+	return memory > MEMORY_MIN ? memory : MEMORY_MIN;
+}
+
+static int send_order(int socket, const char *path, const int fds[2], const char *const *globs,
+		      size_t nr_globs)
+{
+	struct order order = { .nr_globs = nr_globs };
+	int err;
+
+	strncpy(order.path, path, sizeof(order.path) - 1);
+	err = message_send(socket, &order, sizeof(order), fds, 2);
+	for (size_t i = 0; i < nr_globs && !err; i++)
+		err = message_send(socket, globs[i], strlen(globs[i]), NULL, 0);
+	return err == -EPIPE ? -ECHILD : err;
+}
+
+static int serve(int socket, pid_t pid, const char *path)
+{
+	const struct symbolizer_opts opts = { 0 };
+	struct file_server server = {
+		.opts = &opts,
+		.path = path,
+		.root = safe_open_root_of(pid),
+		.own_root = safe_open_root_of(0),
+	};
+	int err = file_server_run(&server, socket);
+
+	if (server.root >= 0)
+		close(server.root);
+	if (server.own_root >= 0)
+		close(server.own_root);
+	return err;
+}
+
+static int take_answer(int answer, size_t nr_globs, struct named_function **ret_functions,
+		       size_t *ret_nr)
+{
+	uint64_t size;
+	void *bytes;
+	int err;
+
+	*ret_functions = NULL;
+	*ret_nr = 0;
+	if (!lseek(answer, 0, SEEK_END)) /* nothing has such a name */
+		return 0;
+	err = answer_file_map(answer, 1, ANSWER_MAX, &bytes, &size);
+	if (err)
+		return err;
+	err = functions_answer_read(bytes, size, nr_globs, ret_functions, ret_nr);
+	munmap(bytes, size);
+	return err;
+}
+
+static bool may_be_asked(const char *path, const char *const *globs, size_t nr_globs)
+{
+	bool may = nr_globs <= GLOBS_MAX && strlen(path) < PATH_MAX;
+
+	for (size_t i = 0; i < nr_globs && may; i++)
+		may = *globs[i] && strlen(globs[i]) < PATH_MAX;
+	return may;
+}
+
+int confined_functions_find(const struct sandbox *sandbox, int fd, pid_t pid, const char *path,
+			    const char *const *globs, size_t nr_globs,
+			    struct named_function **ret_functions, size_t *ret_nr)
+{
+	const struct sandbox_limits limits = { memory_max(), ANSWER_MAX, CPU_S };
+	int socket, err, fds[2] = { fd, -1 };
+
+	if (!sandbox)
+		return function_names_find(fd, pid, path, globs, nr_globs, ret_functions, ret_nr);
+	if (!may_be_asked(path, globs, nr_globs))
+		return -ENAMETOOLONG;
+	socket = sandbox_start(sandbox, find_functions, &limits);
+	if (socket < 0)
+		return -ECHILD;
+	fds[1] = answer_file_new();
+	err = fds[1] < 0 ? fds[1] : send_order(socket, path, fds, globs, nr_globs);
+	if (!err)
+		err = serve(socket, pid, path);
+	if (!err)
+		err = take_answer(fds[1], nr_globs, ret_functions, ret_nr);
+	if (fds[1] >= 0)
+		close(fds[1]);
+	close(socket);
+	return err;
+}

@@ -1,0 +1,183 @@
+# Files of pprof, of every writer and in every shape that the format allows. golden/import/README.md says who made them.
+
+GO=$BATS_TEST_DIRNAME/../golden/import/go
+READERS=$BATS_TEST_DIRNAME/readers
+
+setup() {
+	bats_require_minimum_version 1.5.0
+	cd "$BATS_TEST_TMPDIR"
+}
+
+encode() { # a message in protobuf's text format becomes one in binary
+	protoc --encode perftools.profiles.Profile -I "$READERS" profile.proto
+}
+
+# The strings, one line each, of a profile whose functions 1, 2, ... are the rest of the arguments.
+functions() { # NR_STRINGS_BEFORE NAME...
+	local i=0 before=$1 name
+	shift
+	for name; do
+		i=$((i + 1))
+		echo "string_table: \"$name\" function { id: $i name: $((before + i - 1)) }"
+		echo "location { id: $i line { function_id: $i } }"
+	done
+}
+
+sum() { # COLUMN FILE
+	"$SPROF" info --json "$2" 2>/dev/null | jq ".columns[] | select(.name == \"$1\") | .sum"
+}
+
+@test "each of the seven kinds that a Go program writes is read, with its units" {
+	[ "$(sum cpu $GO/cpu.pb.gz)" = 1920000000 ]
+	[ "$("$SPROF" fold $GO/cpu.pb.gz 2>/dev/null | awk '{ n += $NF } END { print n }')" = 192 ]
+	for kind in heap allocs; do
+		"$SPROF" info --json $GO/$kind.pb.gz | jq -c '[.columns[] | [.name, .unit]]' >columns
+		[ "$(cat columns)" = '[["allocated","bytes"],["allocations","count"],["live","bytes"],["live-objects","count"]]' ]
+	done
+	[ "$("$SPROF" report --json $GO/heap.pb.gz | jq -r .column)" = live ]
+	[ "$("$SPROF" report --json $GO/allocs.pb.gz | jq -r .column)" = allocated ]
+	for kind in block mutex; do
+		"$SPROF" info --json $GO/$kind.pb.gz | jq -c '[.columns[] | [.name, .unit]]' >columns
+		[ "$(cat columns)" = '[["delay","ns"],["contentions","count"]]' ]
+	done
+	[ "$("$SPROF" fold $GO/goroutine.pb.gz)" = "$(printf '%s 1' "$("$SPROF" fold $GO/goroutine.pb.gz | sed 's/ [0-9]*$//')")" ]
+	[ "$(sum count $GO/threadcreate.pb.gz)" -gt 0 ]
+}
+
+# bats test_tags=full
+@test "sums of Go's profiles are those of go tool pprof, by function and column" {
+	command -v go >/dev/null || skip "needs go (golang-go)"
+	for of in cpu:cpu:cpu:nanoseconds heap:live:inuse_space:bytes heap:live-objects:inuse_objects:count \
+		allocs:allocated:alloc_space:bytes allocs:allocations:alloc_objects:count block:delay:delay:nanoseconds \
+		block:contentions:contentions:count mutex:delay:delay:nanoseconds goroutine:count:goroutine:count; do
+		IFS=: read -r file column type unit <<<"$of"
+		go tool pprof -top -unit=$unit -nodecount=1000000 -nodefraction=0 -edgefraction=0 -sample_index=$type \
+			$GO/$file.pb.gz 2>/dev/null | sed '1,/flat%/d; s/ (inline)$//; s/ (partial-inline)$//' |
+			awk '{ v = $1; c = $4; gsub(/[^0-9]/, "", v); gsub(/[^0-9]/, "", c); $1 = $2 = $3 = $4 = $5 = ""; sub(/^ */, ""); if (c != 0) print v, c, $0 }' |
+			sort >want
+		"$SPROF" report --json -n 0 --column $column $GO/$file.pb.gz 2>/dev/null |
+			jq -r '.rows[] | "\(.self_bytes // .self_ns // .self) \(.total_bytes // .total_ns // .total) \(.function)"' | awk '$2 != 0' | sort >got
+		[ "$(wc -l <want)" -gt 0 ]
+		diff want got
+	done
+}
+
+@test "the fields of a profile may come in any order, numbers packed or not" {
+	command -v protoc >/dev/null || skip "needs protoc (protobuf-compiler)"
+	local types='sample_type { type: 1 unit: 2 } sample_type { type: 3 unit: 4 } period_type { type: 3 unit: 4 } period: 10'
+	local strings='string_table: "" string_table: "samples" string_table: "count" string_table: "cpu" string_table: "nanoseconds"'
+	{ echo "$types $strings" && functions 5 leaf root; } | encode >rest
+	echo 'sample { location_id: [1, 2] value: [3, 30] } time_nanos: 1 comment: 1' | encode >samples
+	cat rest samples >usual
+	cat samples rest >reversed
+	# comment 1 and time, then a sample whose ids and values are each a field of its own
+	printf 'h\x01H\x01\x12\x08\x08\x01\x08\x02\x10\x03\x10\x1e' | cat - rest >unpacked
+	for f in usual reversed unpacked; do
+		[ "$("$SPROF" fold $f)" = "root;leaf 3" ]
+		[ "$("$SPROF" fold --time $f)" = "root;leaf 30" ]
+		"$SPROF" fold - <$f >from_pipe
+		gzip -c $f >$f.gz
+		"$SPROF" fold $f.gz | diff - from_pipe
+	done
+}
+
+@test "values keep their units, and those without a column of their own are named" {
+	command -v protoc >/dev/null || skip "needs protoc (protobuf-compiler)"
+	{
+		echo 'sample_type { type: 1 unit: 2 } sample_type { type: 3 unit: 4 } sample_type { type: 5 unit: 6 } sample_type { type: 7 unit: 6 }'
+		echo 'string_table: "" string_table: "sent" string_table: "kilobytes" string_table: "waited" string_table: "milliseconds"'
+		echo 'string_table: "requests" string_table: "count" string_table: "retries" default_sample_type: 3'
+		functions 8 main
+		echo 'sample { location_id: 1 value: [5, 7, 2, 1] }'
+	} | encode >x.pb
+	[ "$(sum bytes x.pb)" = 5120 ]
+	[ "$(sum time x.pb)" = 7000000 ]
+	[ "$(sum count x.pb)" = 2 ]
+	run --separate-stderr "$SPROF" report --json x.pb
+	[ "$(jq -r .column <<<"$output")" = time ]
+	[[ $stderr == *"'x.pb': values left out: retries"* ]]
+}
+
+@test "frames to drop are dropped as go tool pprof drops them" {
+	command -v protoc >/dev/null || skip "needs protoc (protobuf-compiler)"
+	{
+		echo 'sample_type { type: 1 unit: 2 } string_table: "" string_table: "space" string_table: "bytes"'
+		echo 'string_table: "mal.*|start" string_table: "malloc_trim" drop_frames: 3 keep_frames: 4'
+		functions 5 'malloc(int)' main start malloc_trim inner
+		echo 'sample { location_id: [5, 1, 2, 3] value: 10 } sample { location_id: [4, 2, 3] value: 20 } sample { location_id: [1] value: 5 }'
+	} | encode >x.pb
+	"$SPROF" fold x.pb | sort >got
+	printf 'malloc(int) 5\nstart;main 10\nstart;main;malloc_trim 20\n' | diff - got
+	command -v go >/dev/null || skip "needs go (golang-go)"
+	[ "$(go tool pprof -top -unit=bytes x.pb 2>/dev/null | awk '$NF == "main" { print $1, $4 }')" = "10B 30B" ]
+}
+
+@test "names that are not UTF-8 are repaired and counted" {
+	command -v protoc >/dev/null || skip "needs protoc (protobuf-compiler)"
+	{ echo 'sample_type { type: 1 unit: 1 } string_table: "" string_table: "count" sample { location_id: 1 value: 4 }' && functions 2 'a\377\300b'; } |
+		encode 2>/dev/null >x.pb || true
+	[ -s x.pb ] || skip "this protoc does not write such strings"
+	run --separate-stderr "$SPROF" fold x.pb
+	[ "$output" = $'a\xef\xbf\xbd\xef\xbf\xbdb 4' ]
+	[[ $stderr == *"'x.pb': strings that are not UTF-8 were repaired: 1"* ]]
+}
+
+@test "labels that the profile has no place for are named" {
+	run --separate-stderr "$SPROF" fold $GO/cpu.pb.gz
+	[[ $stderr == *"labels left out: request" ]]
+	run --separate-stderr "$SPROF" fold $GO/heap.pb.gz
+	[ -z "$stderr" ] # "bytes" repeats what the values say
+}
+
+@test "columns of an imported profile survive an export, and pprof's names choose them" {
+	"$SPROF" export -f pprof -o x.pb.gz $GO/heap.pb.gz
+	for column in allocated allocations live live-objects; do
+		diff <("$SPROF" fold --column $column $GO/heap.pb.gz) <("$SPROF" fold --column $column x.pb.gz)
+	done
+	diff <("$SPROF" fold --column alloc_space x.pb.gz) <("$SPROF" fold --column allocated x.pb.gz)
+	[ "$("$SPROF" report --json x.pb.gz | jq -r .column)" = live ]
+}
+
+# ---- the formats before protobuf
+
+@test "text that a Go program writes holds the same stacks as its protobuf" {
+	for kind in heap block mutex goroutine threadcreate; do
+		[ -n "$(sum "$("$SPROF" report --json $GO/$kind.txt | jq -r .column)" $GO/$kind.txt)" ]
+	done
+	# The dump of each was taken at another moment, so only what main did is equal, and sizes are to the byte.
+	for column in live live-objects allocated allocations; do
+		for file in heap.txt heap.pb.gz; do
+			"$SPROF" report --json -n 0 --column $column $GO/$file |
+				jq -c '.rows[] | select(.function == "main.allocate") | [.self, .self_bytes]' >$file
+		done
+		[ -s heap.txt ]
+		diff heap.txt heap.pb.gz
+	done
+	"$SPROF" fold $GO/mutex.txt | grep -q '^main.contend.func1;sync.(\*Mutex).Unlock [1-9]'
+}
+
+@test "heap and CPU profiles of gperftools: sums, units, and files" {
+	local g=$GO/../gperftools
+	[ "$("$SPROF" report --json $g/work.heap | jq -c '[.column, .bytes, .samples]')" = '["live",2560000,256]' ]
+	[ "$("$SPROF" report --json --column allocated $g/work.heap | jq -c '[.bytes, .samples]')" = '[2585600,512]' ]
+	[ "$("$SPROF" report --json $g/work.cpu | jq -c '[.column, .ns, .samples, .frequency]')" = '["cpu",950000000,95,100]' ]
+	"$SPROF" report --json -n 0 $g/work.cpu | jq -e '.rows[] | select(.function == "[work]" and .self == 94)'
+	head -c 200 $g/work.cpu >cut
+	run --separate-stderr "$SPROF" fold cut
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "sprof: cannot read 'cut': it is a damaged CPU profile of gperftools" ]
+}
+
+@test "addresses are named with the files of this machine, if those are the same ones" {
+	local program=$TARGETS/shares_pie ino main
+	main=$(nm "$program" | awk '$3 == "main" { print $1 }')
+	for ino in $(stat -c %i "$program") 1; do
+		{
+			echo 'heap profile: 1: 8 [1: 8] @ heapprofile'
+			printf '1: 8 [1: 8] @ 0x%x\n\nMAPPED_LIBRARIES:\n' $((0x400000 + 0x$main + 5))
+			printf '00400000-00500000 r-xp 00000000 00:00 %d   %s\n' $ino "$program"
+		} >heap.$ino
+	done
+	[ "$("$SPROF" fold "heap.$(stat -c %i "$program")")" = "main 8" ]
+	[ "$("$SPROF" fold heap.1)" = "[shares_pie] 8" ]
+}
