@@ -10,7 +10,7 @@
 #include <xxhash.h>
 
 #include "core/base/alloc.h"
-#include "sampler/unwind/derived_rules.h"
+#include "sampler/unwind/code/derived_rules.h"
 #include "sampler/unwind/row_writer.h"
 #include "sampler/unwind/rule_set.h"
 #include "sampler/unwind/unwind_table.h"

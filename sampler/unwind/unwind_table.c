@@ -13,7 +13,7 @@
 
 #include "core/base/alloc.h"
 #include "sampler/unwind/cfi.h"
-#include "sampler/unwind/derived_rules.h"
+#include "sampler/unwind/code/derived_rules.h"
 #include "sampler/unwind/row_writer.h"
 #include "sampler/unwind/rule_set.h"
 #include "sampler/unwind/text_gaps.h"

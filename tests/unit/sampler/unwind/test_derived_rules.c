@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/unwind/derived_rules.h"
+#include "sampler/unwind/code/derived_rules.h"
 #include "sampler/unwind/unwind_table.h"
 
 #define BYTES(...) (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ })

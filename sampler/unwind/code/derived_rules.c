@@ -2,12 +2,12 @@
  * Looks at the functions of a text in rounds, the certain ones first. Each round knows more than
  * the one before of which functions return, so functions that were not understood get another try.
  */
-#include "sampler/unwind/derived_rules.h"
+#include "sampler/unwind/code/derived_rules.h"
 
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
-#include "sampler/unwind/derived_function.h"
+#include "sampler/unwind/code/derived_function.h"
 
 #define ALIGNMENT 16u /* of functions whose start is guessed */
 #define MAX_ROUNDS 6

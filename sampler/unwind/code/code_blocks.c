@@ -3,7 +3,7 @@
  * start of another function, execution does not continue: the function that is called does not
  * return.
  */
-#include "sampler/unwind/derived_function.h"
+#include "sampler/unwind/code/derived_function.h"
 
 #include <stdlib.h>
 #include <string.h>

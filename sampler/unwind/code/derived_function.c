@@ -5,7 +5,7 @@
  * call that may not return comes before it, or all of it if all ways through the function end in
  * calls that never return.
  */
-#include "sampler/unwind/derived_function.h"
+#include "sampler/unwind/code/derived_function.h"
 
 #include <string.h>
 

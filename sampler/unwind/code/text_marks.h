@@ -6,7 +6,7 @@
 #ifndef SPROF_TEXT_MARKS_H
 #define SPROF_TEXT_MARKS_H
 
-#include "sampler/unwind/derived_rules.h"
+#include "sampler/unwind/code/derived_rules.h"
 #include "sampler/unwind/x86_64/instruction.h"
 
 /* What is known of a byte of the text. */

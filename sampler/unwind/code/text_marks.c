@@ -2,7 +2,7 @@
  * Two arrays of one byte per byte of text: marks, and the lengths of instructions without effect,
  * which are most of a numeric kernel and need no second decoding.
  */
-#include "sampler/unwind/text_marks.h"
+#include "sampler/unwind/code/text_marks.h"
 
 #include <stdlib.h>
 

@@ -7,8 +7,8 @@
 #ifndef SPROF_DERIVED_FUNCTION_H
 #define SPROF_DERIVED_FUNCTION_H
 
-#include "sampler/unwind/derived_rules.h"
-#include "sampler/unwind/text_marks.h"
+#include "sampler/unwind/code/derived_rules.h"
+#include "sampler/unwind/code/text_marks.h"
 #include "sampler/unwind/x86_64/abstract_frame.h"
 
 /* How sure it is that a function begins at an address. */
