@@ -12,8 +12,8 @@ bool event_name_is(const char *name, const char *want)
 
 	if (!n || strncmp(name, want, n))
 		return false;
-	return !name[n] ||
-	       (name[n] == ':' && strspn(name + n + 1, "ukhIGHpPSDWeb") == strlen(name + n + 1));
+	return !name[n] || (name[n] == ':' && strspn(name + n + 1, "ukhIGHpPSDWeb") ==
+						      strlen(name + n + 1));
 }
 
 bool event_name_is_clock(const char *name)

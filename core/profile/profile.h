@@ -133,8 +133,8 @@ enum profile_column {
 	 * Columns of imported files. Those that are sums (see column.h) come in pairs, a value and
 	 * the count of its events.
 	 */
-	COLUMN_EVENTS = 10,    /* events of a counter, such as cycles: a sample weighs its period */
-	COLUMN_ALLOCATED = 11, /* bytes of memory allocated */
+	COLUMN_EVENTS = 10,	  /* events of a counter, such as cycles: a sample weighs its period */
+	COLUMN_ALLOCATED = 11,	  /* bytes of memory allocated */
 	COLUMN_ALLOCATIONS = 12,  /* how many allocations; stacks as in ALLOCATED */
 	COLUMN_LIVE = 13,	  /* bytes of memory allocated and not yet freed */
 	COLUMN_LIVE_OBJECTS = 14, /* how many such allocations; stacks as in LIVE */

@@ -352,7 +352,7 @@ static int finish(struct reader *r, int err)
 }
 
 static int collapsed_read(FILE *f, const char *name, const struct import_opts *opts,
-			  struct profile **ret_profile)
+		struct profile **ret_profile)
 {
 	struct reader r = { .profile = profile_new(), .name = name };
 	int err = finish(&r, read_all(&r, f));

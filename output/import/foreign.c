@@ -15,14 +15,12 @@ static const struct {
 	struct foreign foreign;
 } formats[] = {
 	{ MAGIC("FLR\0"),
-	  { "a JFR file (Java Flight Recorder)", "jfrconv of async-profiler makes collapsed stacks "
-						 "of it: jfrconv IN.jfr OUT.collapsed" } },
+	  { "a JFR file (Java Flight Recorder)",
+	    "jfrconv of async-profiler makes collapsed stacks of it: jfrconv IN.jfr OUT.collapsed" } },
 	{ MAGIC("\177ELF"), { "a program or a library (ELF)", "sprof record -- PROGRAM" } },
 	{ MAGIC("\x1f\x8b"), { "gzip data inside gzip data", "gzip -d" } },
 	{ MAGIC("\x28\xb5\x2f\xfd"), { "zstd data", "zstd -d" } },
-	{ MAGIC("\xfd"
-		"7zXZ"),
-	  { "xz data", "xz -d" } },
+	{ MAGIC("\xfd" "7zXZ"), { "xz data", "xz -d" } },
 	{ MAGIC("BZh"), { "bzip2 data", "bzip2 -d" } },
 	{ MAGIC("PK\3\4"), { "a ZIP archive", "unzip" } },
 	{ MAGIC("SQLite format 3"), { "an SQLite database", NULL } },

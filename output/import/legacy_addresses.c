@@ -23,8 +23,8 @@ static bool take_hex(const char **at, const char *end, uint64_t *ret_value)
 	uint64_t value = 0;
 
 	for (; s < end && s - *at < 16 && isxdigit((unsigned char)*s); s++)
-		value = value << 4 |
-			(uint64_t)(isdigit((unsigned char)*s) ? *s - '0' : (*s | 32) - 'a' + 10);
+		value = value << 4 | (uint64_t)(isdigit((unsigned char)*s) ? *s - '0'
+									 : (*s | 32) - 'a' + 10);
 	if (s == *at)
 		return false;
 	*at = s;

@@ -114,7 +114,7 @@ static int read_profile(struct profile *p, const struct buffer *data, const char
 }
 
 static int legacy_cpu_read(FILE *f, const char *name, const struct import_opts *opts,
-			   struct profile **ret_profile)
+		struct profile **ret_profile)
 {
 	struct buffer data = { 0 };
 	struct profile *p = profile_new();

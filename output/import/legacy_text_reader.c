@@ -258,8 +258,7 @@ static void read_lines(struct reader *r, char *data, size_t size)
 	char *at = data, *end = data + size;
 
 	for (bool more = true; more && at < end;) {
-		char *newline = memchr(at, '\n', (size_t)(end - at)),
-		     *stop = newline ? newline : end;
+		char *newline = memchr(at, '\n', (size_t)(end - at)), *stop = newline ? newline : end;
 		size_t n = (size_t)(stop - at);
 
 		if (n && at[n - 1] == '\r')
@@ -295,7 +294,7 @@ static int finish(struct reader *r, const char *name)
 }
 
 static int legacy_text_read(FILE *f, const char *name, const struct import_opts *opts,
-			    struct profile **ret_profile)
+		struct profile **ret_profile)
 {
 	struct reader r = { .cycle_hz = 1e9, .period = 1, .heap_period = 1 };
 	struct buffer data = { 0 };

@@ -72,8 +72,9 @@ static uint32_t name_of(struct profile *p, struct slice symbol)
 	struct buffer name = { 0 };
 	uint32_t string;
 
-	string = rust_name_add(&name, symbol.s, symbol.n) ? profile_string(p, name.data, name.size)
-							  : string_of(p, symbol);
+	string = rust_name_add(&name, symbol.s, symbol.n)
+			 ? profile_string(p, name.data, name.size)
+			 : string_of(p, symbol);
 	buffer_fini(&name);
 	return string;
 }
@@ -428,8 +429,7 @@ static bool perf_script_is(const char *data, size_t size)
 
 	while (data < end) {
 		const char *newline = memchr(data, '\n', (size_t)(end - data));
-		struct slice line = { data,
-				      newline ? (size_t)(newline - data) : (size_t)(end - data) };
+		struct slice line = { data, newline ? (size_t)(newline - data) : (size_t)(end - data) };
 		struct perf_script_frame frame;
 		struct perf_script_head h;
 

@@ -33,7 +33,7 @@ struct reader {
 	struct profile *p;
 	const char *name;
 	struct pprof_values columns;
-	uint64_t spread; /* samples made so far by splitting, at most MAX_SPREAD */
+	uint64_t spread;    /* samples made so far by splitting, at most MAX_SPREAD */
 	bool spread_ended;
 	/* The sample that is read: */
 	uint32_t *frames; /* leaf first */
@@ -347,7 +347,7 @@ static int report(const char *name, int err)
 }
 
 static int pprof_read(FILE *f, const char *name, const struct import_opts *opts,
-		      struct profile **ret_profile)
+		struct profile **ret_profile)
 {
 	struct reader r = { .name = name };
 	struct buffer data = { 0 };

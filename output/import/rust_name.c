@@ -46,9 +46,8 @@ static size_t unescape(const char *s, size_t n, char *ret_character)
 	if (n < 5 || s[0] != '$' || s[1] != 'u')
 		return 0;
 	for (; i < n && i < 4 && isxdigit((unsigned char)s[i]); i++)
-		code = code * 16 + (unsigned int)(isdigit((unsigned char)s[i])
-							  ? s[i] - '0'
-							  : (s[i] | 32) - 'a' + 10);
+		code = code * 16 + (unsigned int)(isdigit((unsigned char)s[i]) ? s[i] - '0'
+									 : (s[i] | 32) - 'a' + 10);
 	if (i != 4 || i >= n || s[i] != '$' || code < ' ' || code > '~')
 		return 0;
 	*ret_character = (char)code;

@@ -27,7 +27,7 @@ enum { MAX_DEPTH = 1 << 16, MAX_STACK_FRAMES = 1 << 28 };
 /* One profile of the file: a thread or a run of a program. */
 struct track {
 	bool is_evented, has_thread;
-	bool is_ours;  /* sprof wrote it */
+	bool is_ours; /* sprof wrote it */
 	uint32_t name; /* string */
 	double scale;  /* ns per unit of its values; 1 if they are not times */
 	uint8_t column;
@@ -424,7 +424,7 @@ static int finish(struct reader *r, const struct buffer *data)
 }
 
 static int speedscope_read(FILE *f, const char *name, const struct import_opts *opts,
-			   struct profile **ret_profile)
+		struct profile **ret_profile)
 {
 	struct reader r = { .name = name };
 	struct buffer data = { 0 };

@@ -58,8 +58,8 @@ struct perf_data_file {
 	uint64_t expanded_max;		/* bytes; limit for it */
 	struct perf_data_place *places; /* by time, then in the order of the file */
 	size_t nr_places;
-	bool cut_off;		 /* perf was killed, or the file is incomplete */
-	uint64_t nr_damaged;	 /* bytes or records that could not be read */
+	bool cut_off;	     /* perf was killed, or the file is incomplete */
+	uint64_t nr_damaged; /* bytes or records that could not be read */
 	uint64_t nr_trace_bytes; /* of AUX areas: hardware traces, which are skipped */
 	/* capacities of the arrays above, while they grow */
 	size_t events_capacity, build_ids_capacity, places_capacity;

@@ -14,13 +14,13 @@ struct profile;
 
 /* Facts that have no place in the profile. The caller frees the strings. */
 struct perf_data_facts {
-	char *kernel_symbol;	    /* a symbol of the kernel that ran, or NULL */
-	uint64_t kernel_address;    /* of that symbol */
-	uint64_t nr_other_events;   /* samples of other events, left out */
+	char *kernel_symbol;	  /* a symbol of the kernel that ran, or NULL */
+	uint64_t kernel_address;  /* of that symbol */
+	uint64_t nr_other_events; /* samples of other events, left out */
 	uint64_t nr_foreign_stacks; /* stack copies of another architecture, not unwound */
 	uint64_t nr_trace_bytes;    /* of hardware traces, left out */
-	uint64_t nr_damaged;	    /* records that could not be read */
-	bool cut_off;		    /* perf was killed, or the file is incomplete */
+	uint64_t nr_damaged;	  /* records that could not be read */
+	bool cut_off;		  /* perf was killed, or the file is incomplete */
 };
 
 /* Is this the beginning of a perf.data file? */

@@ -25,7 +25,7 @@ struct timer_publish {
 	struct walk_arena_writer *arena;
 	struct table_builder *builder;
 	struct runtime_unwind *runtime;
-	bool has_copies;	     /* a target sends copies of stacks through runtime code */
+	bool has_copies; /* a target sends copies of stacks through runtime code */
 	struct profile_stats *stats; /* the source's, as the limits */
 	struct limits *limits;
 };

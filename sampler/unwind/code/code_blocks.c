@@ -14,6 +14,18 @@
 #define ALIGNMENT 16 /* of most functions */
 #define MAX_TABLE_ENTRIES 1024u
 
+bool function_search_take_steps(struct function_search *s, uint64_t nr)
+{
+	s->steps_left -= nr < s->steps_left ? nr : s->steps_left;
+	return s->steps_left;
+}
+
+void function_search_push(struct function_search *s, uint32_t number)
+{
+	s->queue = xgrow(s->queue, &s->queue_capacity, s->nr_queue + 1, sizeof(*s->queue));
+	s->queue[s->nr_queue++] = number;
+}
+
 static void add_block(struct function_search *s, uint32_t start)
 {
 	s->map.bytes[start] |= BYTE_LEADER | BYTE_OWN;

@@ -13,18 +13,6 @@
 
 #define MAX_STUB 4u /* bytes before its jump: endbr64 */
 
-bool function_search_take_steps(struct function_search *s, uint64_t nr)
-{
-	s->steps_left -= nr < s->steps_left ? nr : s->steps_left;
-	return s->steps_left;
-}
-
-void function_search_push(struct function_search *s, uint32_t number)
-{
-	s->queue = xgrow(s->queue, &s->queue_capacity, s->nr_queue + 1, sizeof(*s->queue));
-	s->queue[s->nr_queue++] = number;
-}
-
 /* Does another block begin there, or is it no code of the function any more? */
 static bool is_block_end(const struct function_search *s, uint32_t at)
 {

@@ -145,9 +145,7 @@ static void a_marker_and_an_inlined_name_come_back(void **state)
 	struct buffer want = { 0 };
 
 	(void)state;
-	assert_int_equal(importer_detect(text, strlen(text), "x")
-				 ->read(f, "x", &(struct import_opts){ 0 }, &p),
-			 0);
+	assert_int_equal(importer_detect(text, strlen(text), "x")->read(f, "x", &(struct import_opts){ 0 }, &p), 0);
 	fclose(f);
 	exporter_find("collapsed")->write(&want, p);
 	for (int i = 0; i < 2; i++) {
