@@ -10,15 +10,13 @@
 #include <xxhash.h>
 
 #include "core/base/alloc.h"
-#include "sampler/unwind/derived_rules.h"
+#include "sampler/unwind/code/derived_rules.h"
 #include "sampler/unwind/row_writer.h"
 #include "sampler/unwind/rule_set.h"
 #include "sampler/unwind/unwind_table.h"
 
 #define CODE_PAGE 4096u
 #define PADDING 64u /* zeros before a page whose start is a function */
-/* oneDNN's kernels need less than 3. Code that needs more may have changed before it is done. */
-#define MAX_STEPS_PER_BYTE 8u
 /* Files use the set too, so runtime code can fill only half of it. */
 #define MAX_RULES_USED (WALK_MAX_RULES / 2)
 
@@ -120,7 +118,7 @@ int unwind_table_build_code(const uint8_t *code, size_t size, struct rule_set *r
 	struct derived_rules *found = derived_rules_new(&text);
 	struct unwind_table *table = NULL;
 
-	derived_rules_set_steps(found, MAX_STEPS_PER_BYTE);
+	derived_rules_set_runtime(found);
 	add_entries(found, code, size);
 	derived_rules_find(found);
 	if (derived_rules_nr_functions(found)) {

@@ -1,5 +1,6 @@
 /*
- * Functions come from .symtab and .dynsym, which are read in blocks and only if there are gaps.
+ * All is read in blocks, and only as far as there are gaps: most files have FDEs for all of their
+ * code.
  */
 #include "sampler/unwind/text_gaps.h"
 
@@ -7,13 +8,26 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
+#include "sampler/unwind/x86_64/code_references.h"
 
 #define SYMBOLS_AT_ONCE 4096
+#define WORDS_AT_ONCE 8192
+#define MAX_SEARCHED (64u << 20)  /* bytes of code, or of data, to read for references */
+#define MAX_WITH_FDES (16u << 20) /* bytes of text of a file whose other code is read too */
+#define MAX_INIT 64		  /* bytes of .init and .fini */
+#define ENTRY_CODE 64		  /* bytes at the entry point that name main() */
 
 static void add_gap(struct text_gaps *gaps, uint64_t start, uint64_t end)
 {
 	gaps->gaps = xgrow(gaps->gaps, &gaps->gaps_capacity, gaps->nr + 1, sizeof(*gaps->gaps));
 	gaps->gaps[gaps->nr++] = (struct text_gap){ start, end };
+	gaps->size += end - start;
+}
+
+static void add(struct vaddr_list *list, uint64_t vaddr)
+{
+	list->vaddrs = xgrow(list->vaddrs, &list->capacity, list->nr + 1, sizeof(*list->vaddrs));
+	list->vaddrs[list->nr++] = vaddr;
 }
 
 static bool is_in_gap(const struct text_gaps *gaps, uint64_t vaddr)
@@ -55,11 +69,8 @@ static void add_functions(struct text_gaps *gaps, const struct unwind_image *ima
 				      count * sizeof(*symbols)))
 			break;
 		for (uint64_t i = 0; i < count; i++) {
-			if (!is_function(&symbols[i]) || !is_in_gap(gaps, symbols[i].st_value))
-				continue;
-			gaps->functions = xgrow(gaps->functions, &gaps->functions_capacity,
-						gaps->nr_functions + 1, sizeof(*gaps->functions));
-			gaps->functions[gaps->nr_functions++] = symbols[i].st_value;
+			if (is_function(&symbols[i]) && is_in_gap(gaps, symbols[i].st_value))
+				add(&gaps->functions, symbols[i].st_value);
 		}
 	}
 	free(symbols);
@@ -70,6 +81,148 @@ static int compare(const void *a, const void *b)
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
 	return x < y ? -1 : x > y;
+}
+
+static void sort(struct vaddr_list *list)
+{
+	if (list->nr)
+		qsort(list->vaddrs, list->nr, sizeof(*list->vaddrs), compare);
+}
+
+static void on_reference(void *context, enum code_reference kind, uint64_t vaddr)
+{
+	struct text_gaps *gaps = context;
+
+	if (kind == REFERENCE_TABLE)
+		add(&gaps->tables, vaddr);
+	if (!is_in_gap(gaps, vaddr))
+		add(&gaps->references, vaddr);
+	else if (kind == REFERENCE_CALL)
+		add(&gaps->functions, vaddr);
+	else
+		add(&gaps->hints, vaddr);
+}
+
+/* The entry point names main(). */
+static void on_reference_of_entry(void *context, enum code_reference kind, uint64_t vaddr)
+{
+	struct text_gaps *gaps = context;
+
+	if (kind != REFERENCE_TABLE && is_in_gap(gaps, vaddr))
+		add(&gaps->functions, vaddr);
+}
+
+static void search_code(struct text_gaps *gaps, const struct unwind_image *image, uint64_t start,
+			uint64_t end, code_reference_fn *found)
+{
+	const struct unwind_segment *segment = unwind_image_segment(image, start);
+	uint64_t size = end - start, left;
+	uint8_t *text;
+
+	if (!segment || !segment->executable)
+		return;
+	left = segment->size - (start - segment->vaddr);
+	size = size < left ? size : left;
+	text = xmalloc(size);
+	if (!unwind_image_read(image, segment->offset + (start - segment->vaddr), text, size))
+		code_references_find(start, text, size, found, gaps);
+	free(text);
+}
+
+/* Finds what the code of the gaps refers to, and, in small files, the other code too. */
+static void search_all_code(struct text_gaps *gaps, const struct unwind_image *image,
+			    const struct text_ranges *ranges)
+{
+	uint64_t left = MAX_SEARCHED, entry = image->headers.entry;
+
+	if (entry)
+		search_code(gaps, image, entry, entry + ENTRY_CODE, on_reference_of_entry);
+	if (ranges->high - ranges->low <= MAX_WITH_FDES) {
+		search_code(gaps, image, ranges->low, ranges->high, on_reference);
+		return;
+	}
+	for (size_t i = 0; i < gaps->nr && left; i++) {
+		const struct text_gap *gap = &gaps->gaps[i];
+		uint64_t size = gap->end - gap->start;
+
+		size = size < left ? size : left;
+		search_code(gaps, image, gap->start, gap->start + size, on_reference);
+		left -= size;
+	}
+}
+
+/* Does a word at vaddr belong to a table of jumps? Those lead into functions. */
+static bool is_in_table(const struct text_gaps *gaps, uint64_t vaddr)
+{
+	size_t table = vaddr_list_first(&gaps->tables, vaddr + 1);
+	size_t next = vaddr_list_first(&gaps->references, vaddr + 1);
+
+	return table && next && gaps->tables.vaddrs[table - 1] == gaps->references.vaddrs[next - 1];
+}
+
+/* Finds addresses of code among the data: pointers to functions. */
+static void search_data(struct text_gaps *gaps, const struct unwind_image *image,
+			const struct unwind_segment *segment)
+{
+	uint64_t *words = xreallocarray(NULL, WORDS_AT_ONCE, sizeof(*words));
+	uint64_t skipped = -segment->vaddr & 7;
+	uint64_t nr = segment->size > skipped ? (segment->size - skipped) / 8 : 0;
+
+	for (uint64_t first = 0; first < nr; first += WORDS_AT_ONCE) {
+		uint64_t count = nr - first < WORDS_AT_ONCE ? nr - first : WORDS_AT_ONCE;
+		uint64_t offset = skipped + first * 8;
+
+		if (unwind_image_read(image, segment->offset + offset, words, count * 8))
+			break;
+		for (uint64_t i = 0; i < count; i++) {
+			if (is_in_gap(gaps, words[i]) &&
+			    !is_in_table(gaps, segment->vaddr + offset + i * 8))
+				add(&gaps->hints, words[i]);
+		}
+	}
+	free(words);
+}
+
+/* In a file that is mapped at any address, relocations have these addresses. */
+static void search_relocations(struct text_gaps *gaps, const struct unwind_image *image,
+			       const Elf64_Shdr *section)
+{
+	Elf64_Rela *entries = xreallocarray(NULL, SYMBOLS_AT_ONCE, sizeof(*entries));
+	uint64_t nr = section->sh_size / sizeof(*entries);
+
+	for (uint64_t first = 0; first < nr; first += SYMBOLS_AT_ONCE) {
+		uint64_t count = nr - first < SYMBOLS_AT_ONCE ? nr - first : SYMBOLS_AT_ONCE;
+
+		if (unwind_image_read(image, section->sh_offset + first * sizeof(*entries), entries,
+				      count * sizeof(*entries)))
+			break;
+		for (uint64_t i = 0; i < count; i++) {
+			uint64_t type = ELF64_R_TYPE(entries[i].r_info);
+
+			if ((type == R_X86_64_RELATIVE || type == R_X86_64_IRELATIVE) &&
+			    is_in_gap(gaps, (uint64_t)entries[i].r_addend))
+				add(&gaps->hints, (uint64_t)entries[i].r_addend);
+		}
+	}
+	free(entries);
+}
+
+static void search_all_data(struct text_gaps *gaps, const struct unwind_image *image)
+{
+	for (size_t i = 0; i < image->nr_segments; i++) {
+		if (!image->segments[i].executable && image->segments[i].size <= MAX_SEARCHED)
+			search_data(gaps, image, &image->segments[i]);
+	}
+	for (size_t i = 0; i < image->headers.nr_sections; i++) {
+		const Elf64_Shdr *section = &image->headers.sections[i];
+
+		if ((section->sh_flags & SHF_EXECINSTR) && section->sh_size <= MAX_INIT &&
+		    is_in_gap(gaps, section->sh_addr))
+			add(&gaps->hints, section->sh_addr); /* .init, .fini */
+		if (section->sh_type == SHT_RELA && (section->sh_flags & SHF_ALLOC) &&
+		    section->sh_size <= MAX_SEARCHED)
+			search_relocations(gaps, image, section);
+	}
 }
 
 void text_gaps_find(struct text_gaps *gaps, const struct unwind_image *image,
@@ -92,18 +245,24 @@ void text_gaps_find(struct text_gaps *gaps, const struct unwind_image *image,
 		return;
 	add_functions(gaps, image, &image->symtab);
 	add_functions(gaps, image, &image->dynsym);
-	if (gaps->nr_functions)
-		qsort(gaps->functions, gaps->nr_functions, sizeof(*gaps->functions), compare);
+	if (gaps->size >= TEXT_GAPS_MIN_SEARCHED) {
+		search_all_code(gaps, image, ranges);
+		sort(&gaps->references);
+		sort(&gaps->tables);
+		search_all_data(gaps, image);
+	}
+	sort(&gaps->functions);
+	sort(&gaps->hints);
 }
 
-size_t text_gaps_first_function(const struct text_gaps *gaps, uint64_t vaddr)
+size_t vaddr_list_first(const struct vaddr_list *list, uint64_t vaddr)
 {
-	size_t lo = 0, hi = gaps->nr_functions;
+	size_t lo = 0, hi = list->nr;
 
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
 
-		if (gaps->functions[mid] < vaddr)
+		if (list->vaddrs[mid] < vaddr)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -114,5 +273,8 @@ size_t text_gaps_first_function(const struct text_gaps *gaps, uint64_t vaddr)
 void text_gaps_fini(struct text_gaps *gaps)
 {
 	free(gaps->gaps);
-	free(gaps->functions);
+	free(gaps->functions.vaddrs);
+	free(gaps->hints.vaddrs);
+	free(gaps->references.vaddrs);
+	free(gaps->tables.vaddrs);
 }

@@ -13,17 +13,20 @@
 
 #include "core/base/alloc.h"
 #include "sampler/unwind/cfi.h"
-#include "sampler/unwind/derived_rules.h"
+#include "sampler/unwind/code/derived_rules.h"
 #include "sampler/unwind/row_writer.h"
 #include "sampler/unwind/rule_set.h"
 #include "sampler/unwind/text_gaps.h"
 #include "sampler/unwind/text_ranges.h"
+#include "sampler/unwind/x86_64/code_references.h"
 #include "sampler/unwind/x86_64/known_code.h"
 
 #define MAX_ROWS (16u << 20)
-#define MAX_JOINED_GAP 15  /* so many bytes between ranges are padding, not code */
-#define ENTRY_CODE_SIZE 64 /* assumed for the code at the entry point without FDE (ld.so: 61) */
-#define MAX_SEARCHED (64u << 20) /* bytes of text without FDEs to search */
+#define MAX_JOINED_GAP 15      /* so many bytes between ranges are padding, not code */
+#define ENTRY_CODE_SIZE 64     /* assumed for the code at the entry point without FDE (ld.so: 61) */
+#define MAX_FUNCTION_READ 4096 /* bytes of a function that are searched for a ret */
+#define MAX_SEARCHED (64u << 20)	  /* bytes of text without FDEs to search */
+#define MAX_SEARCHED_TOGETHER (16u << 20) /* bytes of text */
 
 /* Values of range.cie for ranges without FDE. */
 enum {
@@ -39,6 +42,7 @@ struct builder {
 	struct cfi_state *initials; /* one for each CIE */
 	struct text_ranges ranges;
 	size_t nr_with_fde; /* of the ranges, which come first */
+	struct text_gaps gaps;
 	struct walk_rule *code;
 	size_t nr_code, code_capacity;
 	struct row_writer writer;
@@ -109,23 +113,94 @@ static bool is_function(void *context, uint64_t vaddr)
 	       rule.fp == WALK_FP_SAME;
 }
 
-/* Adds functions of a gap with derived rules. Ranges from first_range on are already in the gap. */
-static void add_code_rules(struct builder *builder, const struct text_gaps *gaps, uint64_t vaddr,
-			   const uint8_t *bytes, size_t size, size_t first_range)
+/* Does the function return whose FDE begins there? */
+static enum code_fate fate(void *context, uint64_t vaddr)
 {
-	const struct derived_text text = { bytes, size, vaddr, is_function, builder };
+	const struct builder *builder = context;
+	const struct unwind_segment *segment = unwind_image_segment(builder->image, vaddr);
+	struct text_ranges with_fde = builder->ranges;
+	const struct text_range *range;
+	uint8_t code[MAX_FUNCTION_READ];
+	enum code_fate fate;
+	uint64_t size;
+
+	with_fde.nr = builder->nr_with_fde;
+	range = text_ranges_find(&with_fde, vaddr);
+	if (!range || with_fde.low + range->start != vaddr || !segment || !segment->executable)
+		return FATE_UNKNOWN;
+	size = range->length < sizeof(code) ? range->length : sizeof(code);
+	if (size > segment->size - (vaddr - segment->vaddr) ||
+	    unwind_image_read(builder->image, segment->offset + (vaddr - segment->vaddr), code,
+			      size))
+		return FATE_UNKNOWN;
+	fate = code_fate(code, size);
+	return fate == FATE_NEVER && size < range->length ? FATE_UNKNOWN : fate;
+}
+
+static bool read_constants(void *context, uint64_t vaddr, void *buffer, size_t size)
+{
+	const struct builder *builder = context;
+	const struct unwind_segment *segment = unwind_image_segment(builder->image, vaddr);
+	uint64_t offset;
+
+	if (!segment)
+		return false;
+	offset = vaddr - segment->vaddr;
+	return size <= segment->size - offset &&
+	       !unwind_image_read(builder->image, segment->offset + offset, buffer, size);
+}
+
+static uint64_t next_reference(void *context, uint64_t vaddr)
+{
+	const struct vaddr_list *list = &((const struct builder *)context)->gaps.references;
+	size_t next = vaddr_list_first(list, vaddr + 1);
+
+	return next < list->nr ? list->vaddrs[next] : UINT64_MAX;
+}
+
+static void add_starts(struct derived_rules *rules, const struct vaddr_list *list, uint64_t vaddr,
+		       size_t size, void (*add)(struct derived_rules *, size_t))
+{
+	for (size_t i = vaddr_list_first(list, vaddr);
+	     i < list->nr && list->vaddrs[i] - vaddr < size; i++)
+		add(rules, list->vaddrs[i] - vaddr);
+}
+
+/* Excludes what has rules already: the ranges from `first` on, as far as they lie in the text. */
+static void exclude_ranges(struct derived_rules *rules, const struct text_ranges *ranges,
+			   size_t first, uint64_t vaddr, size_t size)
+{
+	for (size_t i = first; i < ranges->nr; i++) {
+		uint64_t start = ranges->low + ranges->ranges[i].start;
+		uint64_t end = start + ranges->ranges[i].length;
+
+		if (end > vaddr && start < vaddr + size)
+			derived_rules_exclude(rules, start < vaddr ? 0 : start - vaddr,
+					      end - vaddr);
+	}
+}
+
+/* Adds functions of a text with derived rules. Ranges from first_range on may lie in it. */
+static void add_code_rules(struct builder *builder, uint64_t vaddr, const uint8_t *bytes,
+			   size_t size, size_t first_range)
+{
+	const struct derived_text text = {
+		.bytes = bytes,
+		.size = size,
+		.vaddr = vaddr,
+		.is_function = is_function,
+		.fate = fate,
+		.read = read_constants,
+		.next_reference = next_reference,
+		.context = builder,
+	};
 	struct derived_rules *rules = derived_rules_new(&text);
 	const struct derived_rule *found;
 	size_t nr;
 
-	for (size_t i = text_gaps_first_function(gaps, vaddr);
-	     i < gaps->nr_functions && gaps->functions[i] - vaddr < size; i++)
-		derived_rules_add_entry(rules, gaps->functions[i] - vaddr);
-	for (size_t i = first_range; i < builder->ranges.nr; i++) {
-		size_t start = builder->ranges.low + builder->ranges.ranges[i].start - vaddr;
-
-		derived_rules_exclude(rules, start, start + builder->ranges.ranges[i].length);
-	}
+	add_starts(rules, &builder->gaps.functions, vaddr, size, derived_rules_add_entry);
+	add_starts(rules, &builder->gaps.hints, vaddr, size, derived_rules_add_hint);
+	exclude_ranges(rules, &builder->ranges, first_range, vaddr, size);
 	derived_rules_find(rules);
 	found = derived_rules_get(rules, &nr);
 	for (size_t i = 0; i < nr; i++) {
@@ -145,24 +220,20 @@ static void add_code_rules(struct builder *builder, const struct text_gaps *gaps
 	derived_rules_free(rules);
 }
 
-/* Searches a gap for code of known shape, then derives rules for the rest. */
-static void search_text(struct builder *builder, const struct text_gaps *gaps, uint64_t vaddr,
-			size_t size, size_t first_range)
+/* Reads code; the caller frees it. NULL: there is none at that address. */
+static uint8_t *read_text(const struct unwind_image *image, uint64_t vaddr, size_t *size)
 {
-	const struct unwind_segment *segment = unwind_image_segment(builder->image, vaddr);
+	const struct unwind_segment *segment = unwind_image_segment(image, vaddr);
 	uint8_t *text;
 
 	if (!segment || !segment->executable)
-		return;
-	if (size > segment->size - (vaddr - segment->vaddr))
-		size = segment->size - (vaddr - segment->vaddr);
-	text = xmalloc(size);
-	if (unwind_image_read(builder->image, segment->offset + (vaddr - segment->vaddr), text,
-			      size))
-		size = 0;
-	known_code_find(vaddr, text, size, on_known_code, builder);
-	add_code_rules(builder, gaps, vaddr, text, size, first_range);
-	free(text);
+		return NULL;
+	if (*size > segment->size - (vaddr - segment->vaddr))
+		*size = segment->size - (vaddr - segment->vaddr);
+	text = xmalloc(*size);
+	if (unwind_image_read(image, segment->offset + (vaddr - segment->vaddr), text, *size))
+		*size = 0;
+	return text;
 }
 
 /* The entry point has no caller. An FDE of its code would say so itself. */
@@ -175,25 +246,65 @@ static void add_entry_point(struct builder *builder, uint64_t start, uint64_t en
 	add_range(builder, entry, left < ENTRY_CODE_SIZE ? left : ENTRY_CODE_SIZE, CIE_END);
 }
 
-/* Searches the text between the FDEs. Ranges are sorted before and after. */
+/* Searches a gap for code of known shape. Without `together`, derives rules for the rest. */
+static void search_gap(struct builder *builder, uint64_t vaddr, size_t size, bool together)
+{
+	uint8_t *text = read_text(builder->image, vaddr, &size);
+
+	if (!text)
+		return;
+	known_code_find(vaddr, text, size, on_known_code, builder);
+	if (!together)
+		add_code_rules(builder, vaddr, text, size, builder->nr_with_fde);
+	free(text);
+}
+
+/* Derives rules for all code without rules of a segment. */
+static void search_segment(struct builder *builder, const struct unwind_segment *segment)
+{
+	uint64_t start = segment->vaddr, end = start + segment->size;
+	uint8_t *text;
+	size_t size;
+
+	if (start < builder->ranges.low)
+		start = builder->ranges.low;
+	if (end > builder->ranges.high)
+		end = builder->ranges.high;
+	if (!segment->executable || start >= end)
+		return;
+	size = end - start;
+	text = read_text(builder->image, start, &size);
+	if (text)
+		add_code_rules(builder, start, text, size, 0);
+	free(text);
+}
+
+/*
+ * Searches the text between the FDEs. Ranges are sorted before and after. The gaps of a file that
+ * is not large are searched together, because functions of one call those of another.
+ */
 static void add_ranges_without_fde(struct builder *builder)
 {
+	struct text_gaps *gaps = &builder->gaps;
 	uint64_t left = MAX_SEARCHED;
-	struct text_gaps gaps;
+	bool together;
 
 	builder->nr_with_fde = builder->ranges.nr;
-	text_gaps_find(&gaps, builder->image, &builder->ranges, MAX_JOINED_GAP);
-	for (size_t i = 0; i < gaps.nr; i++) {
-		const struct text_gap *gap = &gaps.gaps[i];
+	text_gaps_find(gaps, builder->image, &builder->ranges, MAX_JOINED_GAP);
+	together = gaps->nr > 1 && gaps->size >= TEXT_GAPS_MIN_SEARCHED &&
+		   builder->ranges.high - builder->ranges.low <= MAX_SEARCHED_TOGETHER;
+	for (size_t i = 0; i < gaps->nr; i++) {
+		const struct text_gap *gap = &gaps->gaps[i];
 		uint64_t size = gap->end - gap->start;
-		size_t first_range = builder->ranges.nr;
 
 		add_entry_point(builder, gap->start, gap->end);
 		size = size < left ? size : left;
-		search_text(builder, &gaps, gap->start, size, first_range);
+		search_gap(builder, gap->start, size, together);
 		left -= size;
 	}
-	text_gaps_fini(&gaps);
+	for (size_t i = 0; together && i < builder->image->nr_segments; i++)
+		search_segment(builder, &builder->image->segments[i]);
+	text_gaps_fini(gaps);
 	text_ranges_sort(&builder->ranges);
 }
 
@@ -273,7 +384,7 @@ static int add_rows(struct builder *builder)
 		if (end > next)
 			end = next;
 		add_range_rows(builder, range, previous_end, end);
-		if (next - end > (range->cie == CIE_CODE ? 0 : MAX_JOINED_GAP))
+		if (next - end > (range->cie >= CIE_CODE ? 0 : MAX_JOINED_GAP))
 			add_row(builder, end, (struct walk_rule){ .cfa = WALK_CFA_NONE });
 		if (builder->table->nr_rows > MAX_ROWS)
 			return -EFBIG;

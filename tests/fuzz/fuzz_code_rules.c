@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "sampler/unwind/derived_rules.h"
+#include "sampler/unwind/code/derived_rules.h"
 #include "sampler/unwind/unwind_table.h"
 
 static bool is_function(void *context, uint64_t vaddr)

@@ -276,16 +276,20 @@ bool abstract_frame_rule(const struct abstract_frame *state, struct walk_rule *r
 		return false;
 	if (fp.base == FRAME_CALLERS_RBP)
 		rule.fp = WALK_FP_SAME;
-	for (uint32_t i = 0; i < state->nr_slots && rule.fp == WALK_FP_UNDEF; i++) {
+	/* if two words have it, the higher one was saved first, and is less likely written again */
+	for (uint32_t i = 0; i < state->nr_slots && rule.fp != WALK_FP_SAME; i++) {
 		const struct frame_slot *slot = &state->slots[i];
 		int32_t distance = slot->address.offset - fp.offset;
 
 		if (slot->value.base != FRAME_CALLERS_RBP)
 			continue;
 		if (slot->address.base == FRAME_CFA && fits_16(slot->address.offset)) {
+			if (rule.fp == WALK_FP_CFA && rule.fp_off > slot->address.offset)
+				continue;
 			rule.fp = WALK_FP_CFA;
 			rule.fp_off = (int16_t)slot->address.offset;
-		} else if (slot->address.base == fp.base && fits_16(distance)) {
+		} else if (rule.fp == WALK_FP_UNDEF && slot->address.base == fp.base &&
+			   fits_16(distance)) {
 			rule.fp = WALK_FP_FP;
 			rule.fp_off = (int16_t)distance;
 		}

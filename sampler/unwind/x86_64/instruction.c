@@ -73,6 +73,9 @@ static void move(struct decoder *d)
 			decoder_finish(d, INSTRUCTION_LEA, d->reg, d->base, d->displacement);
 		else
 			decoder_other(d, REG(d->reg));
+		if (d->w && d->of_pc)
+			decoder_finish(d, INSTRUCTION_LEA_PC, d->reg, INSTRUCTION_NO_REG,
+				       d->displacement);
 	} else if (wide && d->mod == 3) {
 		decoder_finish(d, INSTRUCTION_MOVE, store ? d->rm : d->reg, store ? d->reg : d->rm,
 			       0);
@@ -111,7 +114,8 @@ static void group(struct decoder *d)
 	else if (d->opcode == 0xff && operation == 2 && !d->size_66)
 		decoder_finish(d, INSTRUCTION_CALL_INDIRECT, 0, 0, 0);
 	else if (d->opcode == 0xff && operation == 4 && !d->size_66)
-		decoder_finish(d, INSTRUCTION_JUMP_INDIRECT, 0, 0, 0);
+		decoder_finish(d, INSTRUCTION_JUMP_INDIRECT,
+			       d->mod == 3 ? d->rm : INSTRUCTION_NO_REG, 0, 0);
 	else if (d->opcode == 0xff && operation == 6 && !d->size_66)
 		decoder_finish(d, INSTRUCTION_PUSH_ANY, 0, 0, 0);
 	else
@@ -124,8 +128,12 @@ static void strings_and_constants(struct decoder *d)
 	uint8_t op = d->opcode, low = (uint8_t)((op & 7) | d->b << 3);
 
 	if (op >= 0xb8) {
-		decoder_take_signed(d, d->w ? 8 : d->size_66 ? 2 : 4);
+		int64_t value = decoder_take_signed(d, d->w ? 8 : d->size_66 ? 2 : 4);
+
 		decoder_other(d, REG(low));
+		if (!d->w && !d->size_66)
+			decoder_finish(d, INSTRUCTION_CONSTANT, low, INSTRUCTION_NO_REG,
+				       (int32_t)value);
 	} else if (op >= 0xb0) {
 		decoder_take(d);
 		decoder_other(d, decoder_byte_reg(d, low));
@@ -146,15 +154,18 @@ static void strings_and_constants(struct decoder *d)
 static void shift_or_move_constant(struct decoder *d)
 {
 	bool byte = !(d->opcode & 1);
+	int32_t value = 0;
 
 	decoder_take_modrm(d);
 	if (d->opcode == 0xc7) /* its constant has 2 bytes after 66 */
-		take_z(d);
+		value = take_z(d);
 	else if (d->opcode < 0xd0)
 		decoder_take(d);
 	if ((d->opcode == 0xc6 || d->opcode == 0xc7) && (d->reg & 7))
 		d->bad = true; /* xabort, xbegin */
 	decoder_other(d, decoder_rm_written(d, byte));
+	if (d->opcode == 0xc7 && d->mod == 3 && d->w)
+		decoder_finish(d, INSTRUCTION_CONSTANT, d->rm, INSTRUCTION_NO_REG, value);
 }
 
 static void push_or_pop(struct decoder *d)

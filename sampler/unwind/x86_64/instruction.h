@@ -20,7 +20,7 @@ enum {
 };
 
 enum instruction_kind {
-	/* Unknown, cut off, privileged, a system call, or never seen in programs (ret $n). */
+	/* Unknown, cut off, privileged, or never seen in programs (ret $n). */
 	INSTRUCTION_BAD = 0,
 	INSTRUCTION_OTHER, /* changes the registers of `writes` and memory, and continues */
 	INSTRUCTION_NOP,
@@ -40,15 +40,19 @@ enum instruction_kind {
 	INSTRUCTION_JUMP_IF,	   /* to its end + value, or on */
 	INSTRUCTION_CALL,	   /* of its end + value */
 	INSTRUCTION_CALL_INDIRECT, /* of what a register or memory holds */
-	INSTRUCTION_JUMP_INDIRECT,
-	INSTRUCTION_STOP, /* ud2, int3, hlt: execution does not continue */
+	INSTRUCTION_JUMP_INDIRECT, /* to what reg holds, or memory (INSTRUCTION_NO_REG) */
+	INSTRUCTION_STOP,	   /* ud2, int3, hlt: execution does not continue */
+	/* These change `writes` too, as OTHER does. */
+	INSTRUCTION_LEA_PC,   /* reg = its end + value */
+	INSTRUCTION_CONSTANT, /* reg = value */
+	INSTRUCTION_SYSCALL,
 };
 
 struct instruction {
 	uint8_t kind; /* enum instruction_kind */
 	uint8_t length;
 	uint8_t reg, base; /* base: INSTRUCTION_NO_REG for rip, absolute or indexed */
-	uint16_t writes;   /* OTHER, JUMP_IF: a bit for each register that may change */
+	uint16_t writes; /* OTHER, JUMP_IF and the last: a bit for each register that may change */
 	int32_t value;
 };
 

@@ -50,7 +50,8 @@ void decoder_take_modrm(struct decoder *d)
 		if (low == 5 && d->mod == 0)
 			d->displacement = (int32_t)decoder_take_signed(d, 4);
 	} else if (low == 5 && d->mod == 0) {
-		d->displacement = (int32_t)decoder_take_signed(d, 4); /* of rip */
+		d->displacement = (int32_t)decoder_take_signed(d, 4);
+		d->of_pc = !d->address_67;
 	} else {
 		d->base = d->rm;
 	}

@@ -32,6 +32,7 @@ struct decoder {
 	/* ModRM */
 	uint8_t mod, reg, rm; /* reg and rm with their extensions */
 	uint8_t base;
+	bool of_pc; /* the operand is relative to the end of the instruction */
 	int32_t displacement;
 	struct instruction out;
 };

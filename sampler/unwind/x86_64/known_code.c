@@ -9,10 +9,14 @@
 
 #include "sampler/unwind/x86_64/instruction.h"
 
-#define MAX_INIT_SIZE 64    /* of _init; it calls one function */
+#define MAX_INIT_SIZE 64 /* of _init; it calls one function */
+/* In more code than start-up files have, other functions look alike. */
+#define MAX_TEXT_OF_INIT 2048
 #define FRAME_HEAD 4	    /* bytes of "push %rbp; mov %rsp, %rbp" */
 #define MAX_SWITCH_SIZE 512 /* of a function that switches stacks */
 #define GO_SCHED_SP 56	    /* where a g keeps the stack pointer */
+
+static const uint8_t INIT_TAIL[] = { 0x48, 0x83, 0xc4, 8, 0xc3 };
 
 struct search {
 	uint64_t vaddr;
@@ -63,6 +67,26 @@ static void find_trampolines(const struct search *s)
 }
 
 /*
+ * Finds "add $8, %rsp; ret" behind the start of _init or _fini. 0: anything else is done to the stack
+ * before, or the function ends otherwise.
+ */
+static size_t find_init_end(const uint8_t *text, size_t at, size_t end)
+{
+	while (at + sizeof(INIT_TAIL) <= end) {
+		struct instruction in = instruction_decode(text + at, end - at);
+
+		if (!memcmp(text + at, INIT_TAIL, sizeof(INIT_TAIL)))
+			return at;
+		if (in.kind == INSTRUCTION_BAD || in.kind == INSTRUCTION_RET ||
+		    in.kind == INSTRUCTION_JUMP || in.kind == INSTRUCTION_PUSH ||
+		    in.kind == INSTRUCTION_POP || in.kind == INSTRUCTION_ADD)
+			return 0;
+		at += in.length;
+	}
+	return 0;
+}
+
+/*
  * Finds _init and _fini: glibc's crti.o has no CFI for them, and every program and library runs
  * them. "sub $8, %rsp" ... "add $8, %rsp; ret".
  */
@@ -70,25 +94,24 @@ static void find_init(const struct search *s)
 {
 	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 	static const uint8_t head[] = { 0x48, 0x83, 0xec, 8 };
-	static const uint8_t tail[] = { 0x48, 0x83, 0xc4, 8, 0xc3 };
 	const uint8_t *text = s->text;
 	size_t size = s->size;
 
 	/* their sections are aligned to 4 bytes; memmem() would cost more than all the rest */
-	for (size_t i = -s->vaddr & 3; i + sizeof(head) + sizeof(tail) <= size; i += 4) {
-		const uint8_t *at = text + i, *end;
+	for (size_t i = -s->vaddr & 3; i + sizeof(head) + sizeof(INIT_TAIL) <= size; i += 4) {
+		const uint8_t *at = text + i;
 		size_t start, body = i + sizeof(head), left;
 
 		if (memcmp(at, head, sizeof(head)))
 			continue;
-		left = size - body < MAX_INIT_SIZE ? size - body : MAX_INIT_SIZE;
-		end = memmem(text + body, left, tail, sizeof(tail));
-		if (!end)
+		left = find_init_end(text, body,
+				     size < body + MAX_INIT_SIZE ? size : body + MAX_INIT_SIZE);
+		if (!left)
 			continue;
 		start = i;
 		if (i >= sizeof(endbr) && !memcmp(at - sizeof(endbr), endbr, sizeof(endbr)))
 			start -= sizeof(endbr);
-		left = (size_t)(end - text) + sizeof(tail) - 1;
+		left += sizeof(INIT_TAIL) - 1;
 		report(s, start, body - start, KNOWN_CALLED);
 		report(s, body, left - body, KNOWN_CALLED_8);
 		report(s, left, 1, KNOWN_CALLED);
@@ -100,6 +123,8 @@ static bool keeps_frame(const struct instruction *in)
 {
 	switch (in->kind) {
 	case INSTRUCTION_OTHER:
+	case INSTRUCTION_LEA_PC:
+	case INSTRUCTION_CONSTANT:
 	case INSTRUCTION_JUMP_IF: return !(in->writes >> INSTRUCTION_RBP & 1);
 	case INSTRUCTION_ADD:
 	case INSTRUCTION_AND:
@@ -108,6 +133,7 @@ static bool keeps_frame(const struct instruction *in)
 	case INSTRUCTION_LOAD:
 	case INSTRUCTION_POP: return in->reg != INSTRUCTION_RBP;
 	case INSTRUCTION_BAD:
+	case INSTRUCTION_SYSCALL:
 	case INSTRUCTION_LEAVE:
 	case INSTRUCTION_RET: return false;
 	default: return true;
@@ -212,7 +238,8 @@ void known_code_find(uint64_t vaddr, const uint8_t *text, size_t size, known_cod
 	const struct search search = { vaddr, text, size, found, context };
 
 	find_trampolines(&search);
-	find_init(&search);
+	if (size <= MAX_TEXT_OF_INIT)
+		find_init(&search);
 	find_stack_switches(&search);
 	find_coroutine_roots(&search);
 }

@@ -56,10 +56,7 @@ static bool map1_has_byte(uint8_t op)
 	       (op >= 0xc4 && op <= 0xc6);
 }
 
-/*
- * Opcodes of map 0f that are privileged, unknown to us or not used by programs; and syscall, after
- * which the stack may be another one (clone).
- */
+/* Opcodes of map 0f that are privileged, unknown to us or not used by programs. */
 static bool map1_is_bad(const struct decoder *d)
 {
 	uint8_t op = d->opcode;
@@ -88,6 +85,11 @@ void decoder_map1(struct decoder *d)
 	}
 	if (op == 0x0b && legacy) {
 		decoder_finish(d, INSTRUCTION_STOP, 0, 0, 0);
+		return;
+	}
+	if (op == 0x05 && legacy) {
+		decoder_other(d, RAX | RCX | REG(11));
+		d->out.kind = INSTRUCTION_SYSCALL;
 		return;
 	}
 	if (map1_is_bad(d)) {

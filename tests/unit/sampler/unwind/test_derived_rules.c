@@ -1,21 +1,12 @@
-/*
- * Derived rules: small functions with one property each, and a comparison with the CFI that
- * compilers wrote for this program and its libraries, which must agree at every instruction.
- */
+/* Derived rules: small functions with one property each. */
 #include "tests/unit/unit.h"
 
-#include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "sampler/unwind/derived_rules.h"
-#include "sampler/unwind/x86_64/instruction.h"
-#include "sampler/unwind/image.h"
+#include "sampler/unwind/code/derived_rules.h"
 #include "sampler/unwind/unwind_table.h"
 
 #define BYTES(...) (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ })
@@ -27,10 +18,20 @@ static bool is_function(void *context, uint64_t vaddr)
 	return vaddr == FUNCTION_OUTSIDE;
 }
 
+static struct derived_text text_of(const uint8_t *bytes, size_t size)
+{
+	return (struct derived_text){
+		.bytes = bytes,
+		.size = size,
+		.vaddr = 0x1000,
+		.is_function = is_function,
+	};
+}
+
 /* The rules of a text at 0x1000 that begins with a function, whose start is known or guessed. */
 static struct derived_rules *find(const uint8_t *bytes, size_t size, bool named)
 {
-	const struct derived_text text = { bytes, size, 0x1000, is_function, NULL };
+	const struct derived_text text = text_of(bytes, size);
 	struct derived_rules *rules = derived_rules_new(&text);
 
 	if (named)
@@ -151,8 +152,7 @@ static void a_tail_call_is_a_way_out(void **state)
 	check(rules, 1, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
 	check(rules, 2, WALK_CFA_SP, 8, WALK_FP_SAME, 0);
 	derived_rules_free(rules);
-	no_rules(BYTES(0x53, 0x5b, 0xe9, 0xf8, 0x0f, 0, 0), true); /* to no function */
-	no_rules(BYTES(0x53, 0xe9, 0xfa, 0x0f, 0, 0), true);	   /* with something on the stack */
+	no_rules(BYTES(0x53, 0xe9, 0xfa, 0x0f, 0, 0), true); /* with something on the stack */
 	no_rules(BYTES(0x53, 0x5b, 0xe9, 0xf9, 0x0f, 0, 0), false); /* it may not return */
 }
 
@@ -161,15 +161,16 @@ static void what_is_not_certain_has_no_rules(void **state)
 	(void)state;
 	no_rules(BYTES(0x53, 0xc3), true);			   /* push; ret */
 	no_rules(BYTES(0x5b, 0x53, 0xc3), true);		   /* into the caller's frame */
-	no_rules(BYTES(0xff, 0xe0), true);			   /* jmp *%rax */
+	no_rules(BYTES(0xff, 0xe0), false);			   /* guessed, jmp *%rax */
 	no_rules(BYTES(0x74, 1, 0x53, 0xc3), true);		   /* two depths at one place */
 	no_rules(BYTES(0xe8, 0, 0, 0, 0, 0x58, 0xc3), true);	   /* call 1f; 1: pop %rax */
 	no_rules(BYTES(0x48, 0x89, 0x04, 0x24, 0xc3), true);	   /* mov %rax, (%rsp); ret */
 	no_rules(BYTES(0x31, 0xed, 0xc3), true);		   /* rbp is lost */
 	no_rules(BYTES(0x48, 0x89, 0xfc, 0xc3), true);		   /* mov %rdi, %rsp */
-	no_rules(BYTES(0x0f, 0x05, 0xc3), true);		   /* syscall: may be clone */
+	no_rules(BYTES(0x0f, 0x05, 0xc3), false);		   /* guessed, syscall */
+	no_rules(BYTES(0x0f, 0x05, 0x5f, 0xff, 0xd0, 0xc3), true); /* clone: pop of the new stack */
 	no_rules(BYTES(0x74, 1, 0xb8, 0xc3, 0, 0, 0, 0xc3), true); /* into an instruction */
-	no_rules(BYTES(0xeb, 0xfe), true);			   /* no way out */
+	no_rules(BYTES(0xeb, 0xfe), false);			   /* guessed, no way out */
 	no_rules(BYTES(0xe8, 1, 0, 0, 0, 0xc3), false);		   /* guessed, and calls */
 	no_rules(BYTES(0x48, 0x83, 0xec), true);		   /* cut off */
 }
@@ -188,22 +189,158 @@ static void code_behind_a_call_that_may_not_return_has_no_rules(void **state)
 	(void)state;
 	check(rules, 3, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
 	check(rules, 9, WALK_CFA_SP, 8, WALK_FP_SAME, 0);
-	assert_int_equal(rule_at(rules, 10).cfa, WALK_CFA_NONE);
+	check(rules, 10, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
 	assert_int_equal(rule_at(rules, 15).cfa, WALK_CFA_NONE);
 	derived_rules_free(rules);
+}
+
+/* Called functions are sure to be some, so what cannot be followed is only left out. */
+static void what_cannot_be_followed_is_left_out(void **state)
+{
+	/* 0 push %rbx; 1 jz 7; 3 jmp *%rax; 5 two bytes; 7 pop %rbx; 8 ret */
+	struct derived_rules *rules =
+		find(BYTES(0x53, 0x74, 4, 0xff, 0xe0, 0x53, 0x53, 0x5b, 0xc3), true);
+
+	(void)state;
+	check(rules, 3, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
+	assert_int_equal(rule_at(rules, 5).cfa, WALK_CFA_NONE);
+	check(rules, 8, WALK_CFA_SP, 8, WALK_FP_SAME, 0);
+	derived_rules_free(rules);
+}
+
+/* As abort() and its callers in musl. */
+static void functions_that_never_return_have_rules(void **state)
+{
+	static const uint8_t bytes[] = {
+		0x53,				    /* 0 push %rbx */
+		0x85, 0xff,			    /* 1 test %edi, %edi */
+		0x74, 5,			    /* 3 jz 10 */
+		0xe8, 6,    0,	  0,	0,	    /* 5 call 16 */
+		0xe8, 5,    0,	  0,	0,	    /* 10 call 20 */
+		0x55,				    /* 15 another function: push %rbp */
+		0x55, 0x5d, 0xf4, 0x90,		    /* 16 push; pop; hlt */
+		0x50, 0xe8, 0xf6, 0xff, 0xff, 0xff, /* 20 push %rax; call 16 */
+	};
+	const struct derived_text text = text_of(bytes, sizeof(bytes));
+	struct derived_rules *rules = derived_rules_new(&text);
+
+	(void)state;
+	derived_rules_add_entry(rules, 0);
+	derived_rules_add_entry(rules, 16);
+	derived_rules_add_entry(rules, 20);
+	derived_rules_find(rules);
+	check(rules, 5, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
+	check(rules, 14, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
+	assert_int_equal(rule_at(rules, 15).cfa, WALK_CFA_NONE);
+	check(rules, 17, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
+	check(rules, 21, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
+	derived_rules_free(rules);
+}
+
+/* As pthread_exit() and the start of threads in musl: only data or lea name the second one. */
+static void code_behind_a_call_that_may_not_return_can_be_another_function(void **state)
+{
+	static const uint8_t bytes[] = {
+		0x53, 0xe8, 0,	  1,	0,    0, 0x90, 0x90, /* 0 push %rbx; call outside */
+		0x55, 0xff, 0xd0, 0xeb, 0xfc,		     /* 8 push %rbp; call *%rax; jmp */
+	};
+	const struct derived_text text = text_of(bytes, sizeof(bytes));
+	struct derived_rules *rules = derived_rules_new(&text);
+
+	(void)state;
+	derived_rules_add_entry(rules, 0);
+	derived_rules_add_hint(rules, 8);
+	derived_rules_find(rules);
+	check(rules, 1, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
+	check(rules, 8, WALK_CFA_SP, 8, WALK_FP_SAME, 0);
+	check(rules, 9, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
+	derived_rules_free(rules);
+}
+
+/* A word may be written again by instructions that are not understood; the first one never is. */
+static void the_caller_s_rbp_is_where_it_was_saved_first(void **state)
+{
+	struct derived_rules *rules =
+		find(BYTES(0x55,		   /* 0 push %rbp */
+			   0x48, 0x83, 0xec, 0x10, /* 1 sub $16, %rsp */
+			   0x48, 0x89, 0x2c, 0x24, /* 5 mov %rbp, (%rsp) */
+			   0x31, 0xed,		   /* 9 xor %ebp, %ebp */
+			   0x0f, 0x11, 0x04, 0x24, /* 11 movups %xmm0, (%rsp) */
+			   0x48, 0x83, 0xc4, 0x10, /* 15 add $16, %rsp */
+			   0x5d, 0xc3),		   /* 19 pop %rbp; ret */
+		     true);
+
+	(void)state;
+	check(rules, 11, WALK_CFA_SP, 32, WALK_FP_CFA, -16);
+	derived_rules_free(rules);
+}
+
+#define TABLE 0x3000u
+
+/* Tables at 0x3000: two entries for offsets 17 and 19 of the text, then one that is no place. */
+static bool read_table(void *context, uint64_t vaddr, void *buffer, size_t size)
+{
+	static const int32_t distances[] = { 0x1011 - TABLE, 0x1013 - TABLE, 0 };
+	static const uint64_t addresses[] = { 0x100f, 0x1011, 0 };
+	const uint8_t *table = size == 4 ? (const uint8_t *)distances : (const uint8_t *)addresses;
+
+	(void)context;
+	if (vaddr < TABLE || vaddr - TABLE + size > 3 * size)
+		return false;
+	memcpy(buffer, table + (vaddr - TABLE), size);
+	return true;
+}
+
+static struct derived_rules *find_with_table(const uint8_t *bytes, size_t size)
+{
+	struct derived_text text = text_of(bytes, size);
+	struct derived_rules *rules;
+
+	text.read = read_table;
+	rules = derived_rules_new(&text);
+	derived_rules_add_entry(rules, 0);
+	derived_rules_find(rules);
+	return rules;
+}
+
+static void jumps_through_tables_are_followed(void **state)
+{
+	struct derived_rules *relative =
+		find_with_table(BYTES(0x53,				  /* 0 push %rbx */
+				      0x48, 0x8d, 0x15, 0xf8, 0x1f, 0, 0, /* 1 lea 0x3000, %rdx */
+				      0x48, 0x63, 0x04, 0xba,	      /* 8 movslq (%rdx,%rdi,4) */
+				      0x48, 0x01, 0xd0,		      /* 12 add %rdx, %rax */
+				      0xff, 0xe0,		      /* 15 jmp *%rax */
+				      0x5b, 0xc3, 0x5b, 0x90, 0xc3)); /* 17 19 pop; ret */
+	struct derived_rules *absolute =
+		find_with_table(BYTES(0x53, 0x83, 0xff, 1,	       /* 0 push; 1 cmp $1, %edi */
+				      0x77, 0x09,		       /* 4 ja 15 */
+				      0xff, 0x24, 0xfd, 0, 0x30, 0, 0, /* 6 jmp *0x3000(,%rdi,8) */
+				      0xcc, 0xcc,		       /* 13 */
+				      0x5b, 0xc3, 0x5b, 0x90, 0xc3));  /* 15 17 pop; ret */
+
+	(void)state;
+	check(relative, 15, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
+	check(relative, 18, WALK_CFA_SP, 8, WALK_FP_SAME, 0);
+	check(relative, 20, WALK_CFA_SP, 8, WALK_FP_SAME, 0);
+	check(absolute, 6, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
+	check(absolute, 16, WALK_CFA_SP, 8, WALK_FP_SAME, 0);
+	check(absolute, 18, WALK_CFA_SP, 8, WALK_FP_SAME, 0);
+	derived_rules_free(relative);
+	derived_rules_free(absolute);
 }
 
 static void a_function_does_not_run_on_into_the_next(void **state)
 {
 	const uint8_t bytes[] = { 0xe8, 0, 1, 0, 0, 0xc3 };
-	const struct derived_text text = { bytes, sizeof(bytes), 0x1000, is_function, NULL };
+	const struct derived_text text = text_of(bytes, sizeof(bytes));
 	struct derived_rules *rules = derived_rules_new(&text);
 
 	(void)state;
 	derived_rules_add_entry(rules, 0);
 	derived_rules_add_entry(rules, 5);
 	derived_rules_find(rules);
-	assert_int_equal(rule_at(rules, 0).cfa, WALK_CFA_NONE);
+	check(rules, 4, WALK_CFA_SP, 8, WALK_FP_SAME, 0);
 	check(rules, 5, WALK_CFA_SP, 8, WALK_FP_SAME, 0);
 	derived_rules_free(rules);
 }
@@ -222,130 +359,6 @@ static void a_function_nobody_names_follows_one_with_rules(void **state)
 	assert_int_equal(derived_rules_nr_functions(rules),
 			 2); /* what follows jmp *%rax is unknown */
 	derived_rules_free(rules);
-}
-
-/* ---- comparison with CFI */
-
-struct judged {
-	const struct unwind_table *table;
-	const struct walk_rule *rules;
-	unsigned int nr, nr_different;
-};
-
-/* Compares the CFA where both use the same register, and where rbp is saved if both know. */
-static void judge(struct judged *judged, const char *name, uint64_t vaddr, struct walk_rule rule)
-{
-	struct walk_rule truth = judged->rules[unwind_table_find(judged->table, vaddr)];
-
-	if (rule.cfa != truth.cfa)
-		return;
-	judged->nr++;
-	if (rule.cfa_off == truth.cfa_off &&
-	    (rule.fp != WALK_FP_CFA || (truth.fp == rule.fp && truth.fp_off == rule.fp_off)))
-		return;
-	if (!judged->nr_different++)
-		print_message("%s %lx: cfa %d %d, fp %d %d; code says %d %d, %d %d\n", name, vaddr,
-			      truth.cfa, truth.cfa_off, truth.fp, truth.fp_off, rule.cfa,
-			      rule.cfa_off, rule.fp, rule.fp_off);
-}
-
-static void add_functions(struct derived_rules *rules, const struct unwind_image *image,
-			  const struct unwind_symbols *table, const struct derived_text *text)
-{
-	Elf64_Sym symbol;
-
-	for (uint64_t at = 0; at + sizeof(symbol) <= table->size; at += sizeof(symbol)) {
-		assert_int_equal(
-			unwind_image_read(image, table->offset + at, &symbol, sizeof(symbol)), 0);
-		if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_value >= text->vaddr)
-			derived_rules_add_entry(rules, symbol.st_value - text->vaddr);
-	}
-}
-
-static bool is_anything(void *context, uint64_t vaddr)
-{
-	(void)context;
-	(void)vaddr;
-	return true; /* jumps out of the text lead to the PLT */
-}
-
-/* At the first byte of each instruction. A call may have another rule from its second byte on. */
-static void judge_rules(struct judged *judged, const char *path, const struct derived_text *text,
-			const struct derived_rule *found, size_t nr)
-{
-	uint32_t at = 0;
-
-	for (size_t i = 0; i < nr; i++) {
-		if (i == 0 || found[i].start != found[i - 1].end || at < found[i].start)
-			at = found[i].start;
-		while (at < found[i].end) {
-			judge(judged, path, text->vaddr + at, found[i].rule);
-			at += instruction_decode(text->bytes + at, text->size - at).length;
-		}
-	}
-}
-
-/* Derives rules for all code of a file as if it had no CFI, then compares with its CFI. */
-static void judge_file(const char *path, struct judged *judged)
-{
-	struct unwind_image image;
-	struct rule_set *set = rule_set_new();
-	struct unwind_table *table;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	uint32_t nr_rules;
-
-	assert_true(fd >= 0);
-	assert_int_equal(unwind_image_open(&image, fd), 0);
-	assert_int_equal(unwind_table_build(fd, set, &table), 0);
-	judged->table = table;
-	judged->rules = rule_set_rules(set, &nr_rules);
-	for (size_t i = 0; i < image.nr_segments; i++) {
-		const struct unwind_segment *segment = &image.segments[i];
-		uint8_t *bytes = malloc(segment->size);
-		const struct derived_text text = { bytes, segment->size, segment->vaddr,
-						   is_anything, NULL };
-		struct derived_rules *rules = derived_rules_new(&text);
-		const struct derived_rule *found;
-		size_t nr = 0;
-
-		assert_int_equal(unwind_image_read(&image, segment->offset, bytes, segment->size),
-				 0);
-		if (segment->executable) {
-			add_functions(rules, &image, &image.symtab, &text);
-			add_functions(rules, &image, &image.dynsym, &text);
-			derived_rules_find(rules);
-		}
-		found = derived_rules_get(rules, &nr);
-		judge_rules(judged, path, &text, found, nr);
-		derived_rules_free(rules);
-		free(bytes);
-	}
-	unwind_table_free(table);
-	rule_set_free(set);
-	unwind_image_close(&image);
-	close(fd);
-}
-
-/* Without libc: its __mpn_mul_1 pushes two registers that its CFI does not mention. */
-static void code_says_what_the_cfi_of_compilers_says(void **state)
-{
-	static const char *const files[] = {
-		"/proc/self/exe",
-		"/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
-		"/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
-		"/usr/lib/x86_64-linux-gnu/libgmp.so.10",
-		"/usr/bin/perl",
-	};
-	struct judged judged = { 0 };
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		if (!access(files[i], R_OK))
-			judge_file(files[i], &judged);
-	}
-	print_message("%u instructions judged\n", judged.nr);
-	assert_true(judged.nr > 2000);
-	assert_int_equal(judged.nr_different, 0);
 }
 
 #define BIG (1u << 20)
@@ -384,7 +397,7 @@ static void functions_that_lie_in_two_far_places_are_given_up(void **state)
 {
 	const uint32_t nr = BIG / 6;
 	uint8_t *bytes = malloc(BIG);
-	struct derived_text text = { bytes, BIG, 0x1000, is_function, NULL };
+	const struct derived_text text = text_of(bytes, BIG);
 	struct derived_rules *rules = derived_rules_new(&text);
 
 	(void)state;
@@ -444,9 +457,13 @@ int main(void)
 		TEST(a_tail_call_is_a_way_out),
 		TEST(what_is_not_certain_has_no_rules),
 		TEST(code_behind_a_call_that_may_not_return_has_no_rules),
+		TEST(what_cannot_be_followed_is_left_out),
+		TEST(functions_that_never_return_have_rules),
+		TEST(code_behind_a_call_that_may_not_return_can_be_another_function),
+		TEST(the_caller_s_rbp_is_where_it_was_saved_first),
+		TEST(jumps_through_tables_are_followed),
 		TEST(a_function_does_not_run_on_into_the_next),
 		TEST(a_function_nobody_names_follows_one_with_rules),
-		TEST(code_says_what_the_cfi_of_compilers_says),
 		TEST(a_chain_that_leads_backwards_is_given_up),
 		TEST(functions_that_lie_in_two_far_places_are_given_up),
 		TEST(code_without_a_file_has_a_table),
