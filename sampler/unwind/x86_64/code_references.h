@@ -23,8 +23,8 @@ void code_references_find(uint64_t vaddr, const uint8_t *text, size_t size,
 
 enum code_fate {
 	FATE_UNKNOWN,
-	FATE_RETURNS, /* there is a ret, or a jump elsewhere, as compilers make none to what never returns */
-	FATE_NEVER, /* there is none, and no jump leads elsewhere */
+	FATE_RETURNS, /* a ret, or a jump elsewhere: compilers call what never returns */
+	FATE_NEVER,   /* no ret, and no jump that leads elsewhere */
 };
 
 /* Does the function return whose code this is, all of it? */
