@@ -113,8 +113,13 @@ static void add_launch_shape(struct grid *g, const struct profile *p, const stru
 	grid_bytes(g, w->local_bytes);
 	grid_shape(g, w->grid);
 	add_grid(g, w);
-	grid_count(g, w->min_blocks);
-	grid_count(g, w->max_blocks);
+	if (w->max_blocks) {
+		grid_count(g, w->min_blocks);
+		grid_count(g, w->max_blocks);
+	} else { /* older recordings do not say */
+		grid_none(g);
+		grid_none(g);
+	}
 	grid_shape(g, w->block);
 	if (device && occupancy_percent(device, w, &percent))
 		grid_share(g, percent, 100);

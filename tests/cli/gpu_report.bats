@@ -62,7 +62,7 @@ same_as_golden() { # file; standard input is what was printed
 
 @test "the picture of a GPU column says its unit and has no margin" {
 	"$SPROF" flame --column gpu --no-js gpu.data >g.svg
-	grep -q '>GPU time in 400 ms<' g.svg
+	grep -q '>182 ms of GPU time in 400 ms<' g.svg
 	grep -q 'total 100%, 182 ms .* 10 launches' g.svg
 	! grep -q '±' g.svg
 	"$SPROF" flame --column gpu-bytes --no-js gpu.data | grep -q 'total 100%, 210 MB'
