@@ -26,6 +26,7 @@ struct timer_drain {
 	struct timer_processes *processes;
 	struct profile_stats *stats; /* the source's */
 	uint64_t start_ns;	     /* older samples do not count; 0: none does yet */
+	uint64_t deep_ns;	     /* when the last stack came that takes much of a ring */
 	struct time_order *queue;
 	struct stack_ids *ids;
 	struct snapshot_unwinder *unwinder; /* made at the first snapshot */
@@ -36,6 +37,10 @@ struct timer_drain {
 		python_room;
 	struct sample_sink out;
 };
+
+/* A ring holds 64 stacks of this size. */
+#define DEEP_WORDS (REGION_RING_WORDS / 64)
+#define DEEP_NS (1000ull * 1000 * 1000)
 
 struct queued {
 	struct timer_process *process;
@@ -295,6 +300,8 @@ static void on_record(void *context, const struct agent_sample *sample, const ui
 	uint64_t time = sample->time_ns;
 	struct queued *q;
 
+	if (nr_words > DEEP_WORDS)
+		d->deep_ns = r->now_ns;
 	/*
 	 * Not in order of time: an older sample of another thread may name the code object already.
 	 */
@@ -311,6 +318,11 @@ static void on_record(void *context, const struct agent_sample *sample, const ui
 	memcpy(q->words, words, nr_words * sizeof(*words));
 	time_order_push(d->queue, time, sample->type, q, sizeof(*q) + nr_words * sizeof(*words));
 	free(q);
+}
+
+bool timer_drain_is_deep(const struct timer_drain *d)
+{
+	return d->deep_ns && monotonic_ns() < d->deep_ns + DEEP_NS;
 }
 
 void timer_drain_read(struct timer_drain *d, uint64_t before_ns)

@@ -5,6 +5,7 @@
 #ifndef SPROF_DRAIN_H
 #define SPROF_DRAIN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct mapped_file;
@@ -17,9 +18,9 @@ struct timer_processes;
 struct timer_drain *timer_drain_new(struct timer_processes *processes, struct profile_stats *stats);
 void timer_drain_free(struct timer_drain *drain); /* NULL is fine */
 
-/* Samples that are older than this moment do not count; before the first call none counts. */
 /* As timer_publish.on_release; `context` is the drain. */
 void timer_drain_forget_file(void *context, const struct mapped_file *file);
+/* Samples that are older than this moment do not count; before the first call none counts. */
 void timer_drain_start(struct timer_drain *drain);
 /* Where samples go from now on. NULL: timer_drain_read() is not called. */
 void timer_drain_set_sink(struct timer_drain *drain, struct sink *sink);
@@ -27,5 +28,7 @@ void timer_drain_set_sink(struct timer_drain *drain, struct sink *sink);
 void timer_drain_finish(struct timer_drain *drain);
 /* Takes what the rings hold, and hands to the sink what is older than before_ns. */
 void timer_drain_read(struct timer_drain *drain, uint64_t before_ns);
+/* Came a stack in the last second of which a ring holds few? */
+bool timer_drain_is_deep(const struct timer_drain *drain);
 
 #endif

@@ -52,6 +52,7 @@
 #define SETTLE_NS (1000ull * 1000)
 #define DRAIN_PERIODS 100 /* at most as many samples of a thread from one round to the next */
 #define COPIES_MS 20	  /* a ring holds ten copies of stacks */
+#define DEEP_MS 10	  /* a ring holds 16 of the deepest stacks */
 #define SLEEP_AGAIN_NS (20ull * 1000 * 1000)
 
 struct source {
@@ -365,6 +366,8 @@ static int wait_ms(const struct source *s, int timeout_ms)
 
 	if (s->processes.publish.has_copies && most_ms > COPIES_MS)
 		most_ms = COPIES_MS;
+	if (timer_drain_is_deep(s->drain) && most_ms > DEEP_MS)
+		most_ms = DEEP_MS;
 	return (uint64_t)timeout_ms > most_ms ? (int)most_ms : timeout_ms;
 }
 

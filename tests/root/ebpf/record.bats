@@ -273,7 +273,7 @@ os.execve(fd, ["program", "60000"], os.environ)' "$TARGETS/shares"
 @test "more files than may be open are counted and said" {
 	mkdir "$BATS_TEST_TMPDIR/many"
 	for i in $(seq 60); do cp "$TARGETS/exits_at_once" "$BATS_TEST_TMPDIR/many/$i"; done
-	run --separate-stderr bash -c 'ulimit -n 64; exec "$@"' - "$SPROF" record -o "$data" -F 499 -- \
+	run --separate-stderr bash -c 'ulimit -n 84; exec "$@"' - "$SPROF" record -o "$data" -F 499 -- \
 		bash -c 'for program in "$0"/*; do "$program"; done; exit 0' "$BATS_TEST_TMPDIR/many"
 	[ "$status" -eq 0 ]
 	[[ $stderr == *"warning: too many open files: "* ]]
