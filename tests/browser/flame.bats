@@ -296,6 +296,7 @@ page() { # options, file; the test is standard input
 	EOT
 }
 
+# bats test_tags=full
 @test "a long name is folded into lines and keeps its middle, on a telephone too" {
 	awk 'BEGIN {
 		for (i = 0; i < 30; i++) name = name "part" i "_"

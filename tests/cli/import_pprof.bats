@@ -98,6 +98,7 @@ sum() { # COLUMN FILE
 	[[ $stderr == *"'x.pb': values left out: retries"* ]]
 }
 
+# bats test_tags=full
 @test "frames to drop are dropped as go tool pprof drops them" {
 	command -v protoc >/dev/null || skip "needs protoc (protobuf-compiler)"
 	{

@@ -87,6 +87,7 @@ attaches_to_python() {
 	each_user attaches_to_python
 }
 
+# bats test_tags=full
 @test "container: sprof record -p of a program without a dynamic linker" {
 	each_user attaches 'sleep 0.3' "$TARGETS/shares_static" 20000
 	grep -q 'main;part_50' "$folded"

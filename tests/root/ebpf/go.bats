@@ -47,6 +47,7 @@ reach_the_goroutine() { # PROGRAM PATTERN
 	awk -v share="$share" 'BEGIN { exit !(share > 88) }'
 }
 
+# bats test_tags=full
 @test "stacks on the stack of a thread reach the goroutine, stripped or not" {
 	[ "$(version)" -ge 21 ] || skip "Go before 1.21 keeps no frame pointer there"
 	cp tests/targets/go_collector.go "$BATS_TEST_TMPDIR/main.go"
@@ -56,6 +57,7 @@ reach_the_goroutine() { # PROGRAM PATTERN
 	reach_the_goroutine stripped ';runtime\\.goexit.*;runtime\\.systemstack'
 }
 
+# bats test_tags=full
 @test "C that Go calls, and Go that it calls back, have all their callers" {
 	[ "$(version)" -ge 21 ] || skip "Go before 1.21 keeps no frame pointer there"
 	cp tests/targets/go_cgo.go "$BATS_TEST_TMPDIR/main.go"

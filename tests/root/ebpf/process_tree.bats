@@ -16,6 +16,7 @@ load ../tree
 	by_name
 }
 
+# bats test_tags=full
 @test "ebpf: --cgroup samples what is in a cgroup, and below it" {
 	of_cgroup
 }

@@ -20,6 +20,7 @@ stacks_are_complete() { # program
 	stacks_are_complete cc1
 }
 
+# bats test_tags=full
 @test "perl: stacks are complete" {
 	stacks_are_complete perl
 }

@@ -49,6 +49,7 @@ fill() {
 	[ "$(ls "$cache" | wc -l)" = "$nr_entries" ]
 }
 
+# bats test_tags=full
 @test "truncated and changed tables are built again, and -v says so" {
 	local nr frames
 	busy_python
@@ -74,6 +75,7 @@ fill() {
 	"$SPROF" fold "$data" | grep -q 'main;'
 }
 
+# bats test_tags=full
 @test "--no-cache and a folder of somebody else's: every table is built, nothing is kept" {
 	busy_python
 	[ -z "$(tables --no-cache)" ]

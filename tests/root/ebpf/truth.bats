@@ -354,6 +354,7 @@ both_ends_are_there() { # DEPTH PERCENT: of the samples that have a root at leas
 	truth_holds
 }
 
+# bats test_tags=full
 @test "attached to: JIT code" {
 	profile_running jit 2500
 	grep -l jit_inner /tmp/perf-*.map | xargs rm

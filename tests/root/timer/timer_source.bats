@@ -113,6 +113,7 @@ jit_frames_hold() {
 	[ "$(samples 'wide;.*of_narrow')" = 0 ]
 }
 
+# bats test_tags=full
 @test "timer: code made at run time without frame pointers" {
 	started jit_frames 3000
 	jit_frames_hold
@@ -186,6 +187,7 @@ bears() { # MODE
 	bears queue 15
 }
 
+# bats test_tags=full
 @test "timer, attached: a thread that blocks every signal is said" {
 	needs_attach
 	"$TARGETS/own_signals" 3000 block >"$truth" 3>&- &

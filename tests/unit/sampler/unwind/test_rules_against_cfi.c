@@ -185,8 +185,10 @@ static void code_of_large_libraries_says_what_their_cfi_says(void **state)
 	};
 
 	(void)state;
-	if (!getenv("SPROF_TEST_FULL"))
+	if (!getenv("SPROF_TEST_FULL")) {
+		print_message("takes long: make check-all runs it\n");
 		skip();
+	}
 	judge_all(files, sizeof(files) / sizeof(files[0]), 40000);
 }
 
