@@ -213,7 +213,7 @@ static void follow_link(struct symbol_module *module)
 	if (!section || section->size > LINK_SIZE_MAX)
 		return;
 	data = elf_section_data(module->image, section, &size);
-	if (!data || size < 5 || strlen((const char *)data) + 1 > size - 4)
+	if (!data || size < 5 || strnlen((const char *)data, size - 4) == size - 4)
 		return;
 	memcpy(&crc, data + size - 4, sizeof(crc));
 	find_by_link(module, (const char *)data, crc);
