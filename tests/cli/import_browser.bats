@@ -144,3 +144,14 @@ reads_within() { # CPU-SECONDS FILE
 	END
 	"$SPROF" info first.json | grep -w two
 }
+
+@test "Firefox: threads that share a large table cost no more than their own samples" {
+	python3 - >shared.json <<-'END'
+		nr = 2000000
+		print('{"preprocessedProfileVersion":50,"shared":{"stackTable":{"frame":[' + ','.join(['0'] * nr))
+		print('],"prefix":[' + ','.join(['null'] * nr) + ']},"frameTable":{"func":[0]},')
+		print('"funcTable":{"name":[0]},"stringArray":["a"]},"threads":[')
+		print(','.join(['{"samples":{"stack":[0]}}'] * 300000) + ']}')
+	END
+	reads_within 12 shared.json
+}
