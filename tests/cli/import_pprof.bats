@@ -201,3 +201,19 @@ sum() { # COLUMN FILE
 	} >x.heap
 	[ "$("$SPROF" fold x.heap | sort)" = "$(printf '[x] 8\nx+0x%x 8' $described)" ]
 }
+
+@test "pprof's old formats: the mapping of an address is found at once, in any order of the mappings" {
+	python3 - >maps.heap <<-'END'
+		print('heap profile: 1: 1 [1: 1] @ heapprofile')
+		for i in range(20000):
+		    print('1: 1 [1: 1] @', ' '.join('%x' % (0x7f0000000010 + (i * 40 + j) % 60000 * 4096) for j in range(40)))
+		print('MAPPED_LIBRARIES:')
+		for i in range(60000, -1, -1):
+		    print('%x-%x r-xp 00000000 08:01 %d /lib%d' % (0x7f0000000000 + i * 4096, 0x7f0000001000 + i * 4096, i + 1, i))
+	END
+	(
+		ulimit -t 10
+		exec "$SPROF" fold maps.heap >stacks 2>/dev/null
+	)
+	grep -q '\[lib39\];\[lib38\];' stacks
+}
