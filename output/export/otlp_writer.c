@@ -163,15 +163,15 @@ static void add_profiles(struct writer *w)
 {
 	const struct profile *p = w->p;
 	const enum profile_column shown = column_default(p);
-	struct buffer scope = { 0 }, resource = { 0 };
+	struct buffer scope = { 0 }, inner = { 0 }, resource;
 	bool present[NR_COLUMNS];
 
-	add_resource_attribute(&resource, "host.name", profile_str(p, p->meta.hostname));
-	add_resource_attribute(&resource, "process.command_line", profile_str(p, p->meta.command));
-	protobuf_add_message(&w->message, OTLP_RESOURCE, &resource);
-	protobuf_add_bytes(&resource, OTLP_SCOPE_NAME, "sprof", 5);
-	protobuf_add_bytes(&resource, OTLP_SCOPE_VERSION, SPROF_VERSION, strlen(SPROF_VERSION));
-	protobuf_add_message(&scope, OTLP_SCOPE, &resource);
+	add_resource_attribute(&inner, "host.name", profile_str(p, p->meta.hostname));
+	add_resource_attribute(&inner, "process.command_line", profile_str(p, p->meta.command));
+	protobuf_add_message(&w->message, OTLP_RESOURCE, &inner);
+	protobuf_add_bytes(&inner, OTLP_SCOPE_NAME, "sprof", 5);
+	protobuf_add_bytes(&inner, OTLP_SCOPE_VERSION, SPROF_VERSION, strlen(SPROF_VERSION));
+	protobuf_add_message(&scope, OTLP_SCOPE, &inner);
 	w->order = stack_groups_order(p);
 	columns_present(p, present);
 	resource = w->message;
@@ -184,6 +184,7 @@ static void add_profiles(struct writer *w)
 	protobuf_add_message(&resource, OTLP_SCOPE_PROFILES, &scope);
 	protobuf_add_message(w->b, OTLP_RESOURCE_PROFILES, &resource);
 	buffer_fini(&scope);
+	buffer_fini(&inner);
 	buffer_fini(&resource);
 }
 

@@ -36,7 +36,7 @@ static struct cursor entry_at(const uint8_t *section, uint64_t size, uint64_t of
 
 	if (length == UINT32_MAX)
 		length = cursor_u64(&c);
-	if (length > cursor_left(&c))
+	if (c.bad || length > cursor_left(&c))
 		c.bad = true;
 	else
 		c.end = c.at + length;

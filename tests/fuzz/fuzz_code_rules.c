@@ -3,6 +3,7 @@
  * text. The same bytes are then read as runtime code.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "sampler/unwind/code/derived_rules.h"
 #include "sampler/unwind/unwind_table.h"
@@ -11,6 +12,30 @@ static bool is_function(void *context, uint64_t vaddr)
 {
 	(void)context;
 	return vaddr & 1;
+}
+
+static enum code_fate fate(void *context, uint64_t vaddr)
+{
+	(void)context;
+	return (enum code_fate)(vaddr % 3);
+}
+
+/* The text is also where its constants are, so that the fuzzer can make tables of jumps. */
+static bool read_constants(void *context, uint64_t vaddr, void *buffer, size_t size)
+{
+	const struct derived_text *text = context;
+
+	if (vaddr < text->vaddr || vaddr - text->vaddr > text->size ||
+	    size > text->size - (vaddr - text->vaddr))
+		return false;
+	memcpy(buffer, text->bytes + (vaddr - text->vaddr), size);
+	return true;
+}
+
+static uint64_t next_reference(void *context, uint64_t vaddr)
+{
+	(void)context;
+	return (vaddr | 63) + 1;
 }
 
 static void build_table(const uint8_t *code, size_t size)
@@ -37,7 +62,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct derived_text text = { data + 1, size - 1, 0x1000, is_function, NULL };
+	struct derived_text text = {
+		.bytes = data + 1,
+		.size = size - 1,
+		.vaddr = 0x1000,
+		.is_function = is_function,
+		.fate = fate,
+		.read = read_constants,
+		.next_reference = next_reference,
+		.context = &text,
+	};
 	const struct derived_rule *found;
 	struct derived_rules *rules;
 	uint8_t *ruled;

@@ -9,10 +9,14 @@ import collections
 import decimal
 import difflib
 import json
+import os
 import re
 import sys
 
 COPIES = {"1": "[copy host to device]", "2": "[copy device to host]", "10": "[copy peer to peer]"}
+
+# ns. In the realistic model the times of work are converted from another clock, and a little wrong.
+CLOCK_ERROR = 1000000 if os.environ.get("FAKE_REALISTIC") else 0
 
 
 def read(path):
@@ -84,7 +88,7 @@ def arrows(events):
         call, = [s for s in slices[track] if s["ts"] == tail["ts"]]
         work, = [s for s in slices[head["pid"], head["tid"]] if s["ts"] == head["ts"] and head["bp"] == "e"]
         assert call["args"]["correlation"] == work["args"]["correlation"]
-        assert call["name"].startswith("cu") and call["ts"] <= work["ts"], (call, work)
+        assert call["name"].startswith("cu") and call["ts"] <= work["ts"] + CLOCK_ERROR, (call, work)
         threads.add(track)
         calls.add((track, call["ts"]))
     return f"{len(tails)} arrows from {len(calls)} calls of {len(threads)} threads"
