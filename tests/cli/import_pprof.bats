@@ -189,7 +189,7 @@ sum() { # COLUMN FILE
 		__asm__(".text\nbare: nop\n.skip 256, 0x90\nret\n");
 		int main(int argc, char **argv) { (void)argv; return described(argc); }
 	END
-	"${CC:-cc}" -O1 -fno-toplevel-reorder -o x x.c
+	${CC:-cc} -O1 -fno-toplevel-reorder -o x x.c
 	nm x | awk '$3 == "described" || $3 == "bare" { print $3, $1 }' >symbols
 	described=$((0x$(awk '/described/ { print $2 }' symbols))) bare=$((0x$(awk '/bare/ { print $2 }' symbols)))
 	[ $bare -gt $described ]
