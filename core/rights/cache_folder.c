@@ -49,8 +49,38 @@ static int check(int fd, mode_t mask, const char *path, char *why, size_t why_si
 	return -EPERM;
 }
 
+/*
+ * Whoever owns the folder that holds a name can put a link there instead. So root makes and follows
+ * nothing in a user's home, which sudo may leave in $HOME.
+ */
+static int check_holder(const char *path, char *why, size_t why_size)
+{
+	char *holder = xstrdup(path), *end = holder + strlen(holder);
+	struct stat st;
+	int err = 0;
+
+	while (end > holder && end[-1] == '/')
+		end--;
+	while (end > holder && end[-1] != '/')
+		end--;
+	*end = '\0'; /* "/" at least: the path is absolute */
+	if (stat(*holder ? holder : "/", &st)) {
+		err = -errno;
+		snprintf(why, why_size, "'%s': %s", holder, strerror(-err));
+	} else if (st.st_uid != geteuid() && st.st_uid != 0) {
+		err = -EPERM;
+		snprintf(why, why_size, "'%s' belongs to another user", holder);
+	}
+	free(holder);
+	return err;
+}
+
 static int open_above(const char *path, char *why, size_t why_size)
 {
+	int err = check_holder(path, why, why_size);
+
+	if (err)
+		return err;
 	mkdir(path, 0700);
 	return check(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC), S_IWGRP | S_IWOTH, path, why,
 		     why_size);

@@ -15,7 +15,7 @@
 #include "core/profile/profile.h"
 #include "output/tree/tree.h"
 
-enum { MAX_DEPTH = 512, MAX_STACKS = 1 << 20 };
+enum { MAX_DEPTH = 512, MAX_VISITS = 1 << 20 };
 
 #define SMALLEST_SHARE 1e-6 /* of the whole */
 
@@ -88,7 +88,7 @@ struct walk {
 	bool *on_path; /* by node */
 	uint32_t frames[MAX_DEPTH];
 	double smallest, sum; /* the smallest share; of all stacks so far */
-	size_t nr_stacks;
+	size_t nr_visits;
 };
 
 /* Rounds the running sum rather than each stack, so that the total is right. */
@@ -103,7 +103,6 @@ static void add_stack(struct walk *w, size_t depth, double cost)
 		return;
 	s.stack = profile_stack(w->p, w->frames, depth);
 	profile_add_sample(w->p, &s);
-	w->nr_stacks++;
 }
 
 /* Recursion is as deep as a path, MAX_DEPTH at most. */
@@ -111,14 +110,15 @@ static void visit(struct walk *w, uint32_t number, size_t depth, double share)
 {
 	const struct callgrind_node *n = &w->g->nodes[number];
 	const struct callgrind_call *calls = n->nr_calls ? w->g->calls + n->first_call : NULL;
+	bool is_last = ++w->nr_visits > MAX_VISITS || share < w->smallest || depth + 1 == MAX_DEPTH;
 	double whole = n->self;
 
 	w->frames[depth++] = n->frame;
 	w->on_path[number] = true;
-	for (size_t i = 0; i < n->nr_calls; i++)
-		whole += w->on_path[calls[i].to] ? 0 : calls[i].cost;
-	if (share < w->smallest || depth == MAX_DEPTH || w->nr_stacks >= MAX_STACKS ||
-	    !(whole > 0)) {
+	if (!is_last)
+		for (size_t i = 0; i < n->nr_calls; i++)
+			whole += w->on_path[calls[i].to] ? 0 : calls[i].cost;
+	if (is_last || !(whole > 0)) {
 		add_stack(w, depth, share);
 	} else {
 		add_stack(w, depth, share * n->self / whole);

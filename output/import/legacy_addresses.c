@@ -71,6 +71,13 @@ static void add_line(struct legacy_addresses *a, const char *at, const char *end
 	a->mappings[a->nr++] = m;
 }
 
+static int compare_mappings(const void *a, const void *b)
+{
+	const struct legacy_mapping *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
 void legacy_addresses_init(struct legacy_addresses *a, struct profile *p, const char *text,
 			   size_t size)
 {
@@ -85,6 +92,8 @@ void legacy_addresses_init(struct legacy_addresses *a, struct profile *p, const 
 			add_line(a, at, stop);
 		at = newline ? newline + 1 : end;
 	}
+	if (a->nr)
+		qsort(a->mappings, a->nr, sizeof(*a->mappings), compare_mappings);
 }
 
 void legacy_addresses_fini(struct legacy_addresses *a)
@@ -95,12 +104,19 @@ void legacy_addresses_fini(struct legacy_addresses *a)
 
 uint32_t legacy_frame(struct legacy_addresses *a, uint64_t address)
 {
-	for (size_t i = 0; i < a->nr; i++) {
-		const struct legacy_mapping *m = &a->mappings[i];
+	const struct legacy_mapping *m;
+	size_t low = 0, high = a->nr;
 
-		if (address >= m->start && address < m->end)
-			return import_unnamed_frame(a->p, m->module,
-						    address - m->start + m->offset);
+	while (low < high) { /* the mappings before `low` start at or before the address */
+		size_t middle = low + (high - low) / 2;
+
+		if (a->mappings[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
 	}
+	m = low ? &a->mappings[low - 1] : NULL;
+	if (m && address < m->end)
+		return import_unnamed_frame(a->p, m->module, address - m->start + m->offset);
 	return import_unnamed_frame(a->p, PROFILE_NONE, address);
 }

@@ -108,3 +108,50 @@ ns_by_function() { # FILE: "ns function", sorted
 	run --separate-stderr "$SPROF" report loop
 	[ "$status" -le 1 ]
 }
+
+reads_within() { # CPU-SECONDS FILE
+	(
+		ulimit -t "$1"
+		exec "$SPROF" info "$2" >/dev/null
+	)
+}
+
+@test ".cpuprofile: a node that is its own ancestor costs no time per sample" {
+	python3 - >loop.cpuprofile <<-'END'
+		ones = ','.join(['1'] * 300000)
+		print('{"nodes":[{"id":1,"parent":2,"callFrame":{"functionName":"a"}},{"id":2,"parent":1}],')
+		print('"startTime":0,"endTime":9,"samples":[' + ones + '],"timeDeltas":[' + ones + ']}')
+	END
+	reads_within 10 loop.cpuprofile
+}
+
+@test "Chrome trace: chunks and thread names are sorted once, however many there are" {
+	python3 - >chunks.json <<-'END'
+		event = '{"name":"ProfileChunk","id":"1","args":{"data":{"cpuProfile":{"nodes":[{"id":%d,"parent":%d}]%s}%s}}}'
+		last = 100000
+		print('[{"ph":"P"},' + ','.join(event % (i, i - 1, '', '') for i in range(last - 1, 1, -1)) + ',')
+		print(event % (last, 1, ',"samples":[%d,%d]' % (last, last), ',"timeDeltas":[1,1]') + ']')
+	END
+	reads_within 10 chunks.json
+	python3 - >names.json <<-'END'
+		print('[' + ','.join('{"ph":"M","name":"thread_name","tid":%d}' % (i + 1000000) for i in range(150000)) + ',')
+		print(','.join('{"ph":"X","tid":%d,"dur":1}' % i for i in range(150000)) + ']')
+	END
+	reads_within 10 names.json
+	python3 - >first.json <<-'END'
+		name = '{"ph":"M","name":"thread_name","tid":%d,"args":{"name":"%s"}}'
+		print('[' + ','.join(name % n for n in [(2, 'two'), (1, 'one'), (2, 'other')]) + ',{"ph":"X","tid":2,"dur":1,"name":"f"}]')
+	END
+	"$SPROF" info first.json | grep -w two
+}
+
+@test "Firefox: threads that share a large table cost no more than their own samples" {
+	python3 - >shared.json <<-'END'
+		nr = 2000000
+		print('{"preprocessedProfileVersion":50,"shared":{"stackTable":{"frame":[' + ','.join(['0'] * nr))
+		print('],"prefix":[' + ','.join(['null'] * nr) + ']},"frameTable":{"func":[0]},')
+		print('"funcTable":{"name":[0]},"stringArray":["a"]},"threads":[')
+		print(','.join(['{"samples":{"stack":[0]}}'] * 300000) + ']}')
+	END
+	reads_within 12 shared.json
+}

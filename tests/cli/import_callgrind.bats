@@ -52,3 +52,20 @@ setup() {
 	run --separate-stderr "$SPROF" fold bad.out
 	[ "$stderr" = "sprof: cannot read 'bad.out': it is a damaged file of callgrind" ]
 }
+
+@test "callgrind: a graph with very many paths of small cost is read in a bounded time" {
+	python3 - >layers.out <<-'END'
+		layers, width = 5, 400
+		print('# callgrind format\nevents: Ir')
+		for layer in range(layers):
+		    for i in range(width):
+		        print('fn=f%d_%d\n1 %d' % (layer, i, layer in (0, layers - 1)))
+		        if layer < layers - 1:
+		            for j in range(width):
+		                print('cfn=f%d_%d\ncalls=1 1\n1 1' % (layer + 1, j))
+	END
+	(
+		ulimit -t 10
+		exec "$SPROF" info layers.out >/dev/null
+	)
+}

@@ -189,7 +189,7 @@ sum() { # COLUMN FILE
 		__asm__(".text\nbare: nop\n.skip 256, 0x90\nret\n");
 		int main(int argc, char **argv) { (void)argv; return described(argc); }
 	END
-	"${CC:-cc}" -O1 -fno-toplevel-reorder -o x x.c
+	${CC:-cc} -O1 -fno-toplevel-reorder -o x x.c
 	nm x | awk '$3 == "described" || $3 == "bare" { print $3, $1 }' >symbols
 	described=$((0x$(awk '/described/ { print $2 }' symbols))) bare=$((0x$(awk '/bare/ { print $2 }' symbols)))
 	[ $bare -gt $described ]
@@ -200,4 +200,20 @@ sum() { # COLUMN FILE
 		printf '\nMAPPED_LIBRARIES:\n00400000-00500000 r-xp 00000000 00:00 %d   %s\n' "$(stat -c %i x)" "$PWD/x"
 	} >x.heap
 	[ "$("$SPROF" fold x.heap | sort)" = "$(printf '[x] 8\nx+0x%x 8' $described)" ]
+}
+
+@test "pprof's old formats: the mapping of an address is found at once, in any order of the mappings" {
+	python3 - >maps.heap <<-'END'
+		print('heap profile: 1: 1 [1: 1] @ heapprofile')
+		for i in range(20000):
+		    print('1: 1 [1: 1] @', ' '.join('%x' % (0x7f0000000010 + (i * 40 + j) % 60000 * 4096) for j in range(40)))
+		print('MAPPED_LIBRARIES:')
+		for i in range(60000, -1, -1):
+		    print('%x-%x r-xp 00000000 08:01 %d /lib%d' % (0x7f0000000000 + i * 4096, 0x7f0000001000 + i * 4096, i + 1, i))
+	END
+	(
+		ulimit -t 10
+		exec "$SPROF" fold maps.heap >stacks 2>/dev/null
+	)
+	grep -q '\[lib39\];\[lib38\];' stacks
 }

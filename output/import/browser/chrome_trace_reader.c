@@ -32,6 +32,7 @@ struct trace_profile {
 
 struct thread_name {
 	uint32_t pid, tid, name;
+	size_t order; /* of a thread that has several names the first counts */
 };
 
 struct reader {
@@ -169,7 +170,9 @@ static void take_event(struct reader *r, const struct fields *e)
 		if (!is_name(r, e, "thread_name"))
 			break;
 		r->names = xgrow(r->names, &r->names_capacity, r->nr_names + 1, sizeof(*r->names));
-		r->names[r->nr_names++] = (struct thread_name){ e->pid, e->tid, e->thread_name };
+		r->names[r->nr_names] =
+			(struct thread_name){ e->pid, e->tid, e->thread_name, r->nr_names };
+		r->nr_names++;
 		break;
 	default: r->nr_left_out++;
 	}
@@ -235,12 +238,43 @@ static void read_file(struct reader *r)
 
 /* ---- durations become stacks */
 
+static int compare_names(const void *a, const void *b)
+{
+	const struct thread_name *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return (x->order > y->order) - (x->order < y->order);
+}
+
+/* Sorts the names, and keeps one of each thread. */
+static void sort_names(struct reader *r)
+{
+	size_t nr = 0;
+
+	if (r->nr_names)
+		qsort(r->names, r->nr_names, sizeof(*r->names), compare_names);
+	for (size_t i = 0; i < r->nr_names; i++) {
+		const struct thread_name *last = nr ? &r->names[nr - 1] : NULL;
+
+		if (last && last->pid == r->names[i].pid && last->tid == r->names[i].tid)
+			continue;
+		r->names[nr] = r->names[i];
+		r->names[nr++].order = 0;
+	}
+	r->nr_names = nr;
+}
+
 static uint32_t thread_of(struct reader *r, uint32_t pid, uint32_t tid)
 {
-	for (size_t i = 0; i < r->nr_names; i++)
-		if (r->names[i].pid == pid && r->names[i].tid == tid)
-			return profile_thread(r->in.p, pid, tid, r->names[i].name);
-	return profile_thread(r->in.p, pid, tid, profile_cstring(r->in.p, "thread"));
+	const struct thread_name key = { .pid = pid, .tid = tid }, *found = NULL;
+
+	if (r->nr_names)
+		found = bsearch(&key, r->names, r->nr_names, sizeof(key), compare_names);
+	return profile_thread(r->in.p, pid, tid,
+			      found ? found->name : profile_cstring(r->in.p, "thread"));
 }
 
 /* By thread, then by time; of events that begin together the longest comes first. */
@@ -329,6 +363,7 @@ static void make_profile(struct reader *r)
 {
 	if (json_failed(&r->in.json))
 		return;
+	sort_names(r);
 	for (size_t i = 0; i < r->nr_profiles && !r->in.problem; i++) {
 		struct trace_profile *t = &r->profiles[i];
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/number_map.h"
 #include "core/profile/column.h"
 #include "core/profile/profile.h"
 #include "output/import/browser/json_input.h"
@@ -36,10 +37,16 @@ struct thread {
 	uint32_t weight_type; /* string: "samples", "tracing-ms", "bytes" */
 };
 
+/* What has been made of stacks and frames of the file, by their numbers there. */
+struct made {
+	struct number_map stacks, frames;
+};
+
 struct reader {
 	struct json_input in;
 	struct tables shared;
-	uint32_t *libs; /* strings: paths */
+	struct made made; /* of the shared tables */
+	uint32_t *libs;	  /* strings: paths */
 	size_t nr_libs, libs_capacity;
 	double interval_ms;
 	double total;
@@ -173,26 +180,39 @@ static uint32_t make_frame(struct reader *r, const struct tables *t, size_t fram
 	return import_frame(r->in.p, &f, 1);
 }
 
-/* `made` is by stack of the file, + 1: each becomes a stack of the profile once. */
-static uint32_t make_stack(struct reader *r, const struct tables *t, size_t stack, uint32_t *made)
+static uint32_t frame_of(struct reader *r, const struct tables *t, size_t frame, struct made *made)
 {
-	uint32_t *frames = NULL, result;
-	size_t nr = 0, capacity = 0, at = stack;
+	uint32_t *known;
+	bool is_new;
 
-	if (made[stack])
-		return made[stack] - 1;
+	if (frame == SIZE_MAX)
+		return profile_marker_frame(r->in.p, MARKER_UNKNOWN);
+	known = number_map_at(&made->frames, frame, &is_new);
+	if (is_new)
+		*known = make_frame(r, t, frame);
+	return *known;
+}
+
+static uint32_t make_stack(struct reader *r, const struct tables *t, size_t stack,
+			   struct made *made)
+{
+	uint32_t *frames = NULL, *known;
+	size_t nr = 0, capacity = 0, at = stack;
+	bool is_new;
+
+	known = number_map_at(&made->stacks, stack, &is_new);
+	if (!is_new)
+		return *known;
 	while (at != SIZE_MAX && nr < MAX_DEPTH) {
 		size_t frame = json_numbers_index(&t->stack_frame, at, t->frame_func.nr);
 
 		frames = xgrow(frames, &capacity, nr + 1, sizeof(*frames));
-		frames[nr++] = frame == SIZE_MAX ? profile_marker_frame(r->in.p, MARKER_UNKNOWN)
-						 : make_frame(r, t, frame);
+		frames[nr++] = frame_of(r, t, frame, made);
 		at = json_numbers_index(&t->stack_prefix, at, t->stack_frame.nr);
 	}
-	result = import_stack(r->in.p, frames, nr);
+	*known = import_stack(r->in.p, frames, nr);
 	free(frames);
-	made[stack] = result + 1;
-	return result;
+	return *known;
 }
 
 /* ---- samples */
@@ -218,11 +238,17 @@ static uint8_t column_of(const struct reader *r, const struct thread *t)
 	return r->interval_ms > 0 ? COLUMN_WALL : COLUMN_COUNT;
 }
 
+static void made_fini(struct made *made)
+{
+	number_map_fini(&made->stacks);
+	number_map_fini(&made->frames);
+}
+
 static void add_samples(struct reader *r, struct thread *t)
 {
 	const struct tables *own = &t->tables, *shared = &r->shared;
 	const struct tables *tables = own->stack_frame.nr ? own : shared;
-	uint32_t *made = xcalloc(tables->stack_frame.nr + 1, sizeof(*made));
+	struct made own_made = { 0 }, *made = tables == own ? &own_made : &r->made;
 	struct profile_sample s = { .column = column_of(r, t) };
 	struct tables merged = *tables;
 	double sum = 0;
@@ -263,7 +289,7 @@ static void add_samples(struct reader *r, struct thread *t)
 		profile_add_sample(r->in.p, &s);
 	}
 	r->in.p->meta.weighted |= s.column == COLUMN_WALL && t->weights.nr;
-	free(made);
+	made_fini(&own_made);
 }
 
 /* ---- the file */
@@ -419,6 +445,7 @@ static int firefox_read(FILE *f, const char *name, const struct import_opts *opt
 		read_file(&r, true);
 	err = json_input_finish(&r.in, "Firefox Profiler", ret_profile);
 	tables_fini(&r.shared);
+	made_fini(&r.made);
 	free(r.libs);
 	return err;
 }

@@ -13,7 +13,7 @@
 #include "output/import/named_frames.h"
 #include "output/tree/tree.h"
 
-enum { MAX_DEPTH = 1 << 16 };
+enum { MAX_DEPTH = 4096 }; /* V8 itself notes 255 frames */
 
 static void read_call_frame(struct json_input *in, struct v8_node *n)
 {
@@ -41,13 +41,7 @@ static struct v8_node *add_node(struct v8_profile *v)
 	return &v->nodes[v->nr_nodes++];
 }
 
-/* Links of a file that lists children: nodes without a name, which fill_parents() takes up. */
-struct links {
-	double *parents, *children;
-	size_t nr, parents_capacity, children_capacity;
-};
-
-static void add_links(struct links *links, double parent, const struct json_numbers *children)
+static void add_links(struct v8_links *links, double parent, const struct json_numbers *children)
 {
 	for (size_t i = 0; i < children->nr; i++) {
 		links->parents = xgrow(links->parents, &links->parents_capacity, links->nr + 1,
@@ -59,7 +53,7 @@ static void add_links(struct links *links, double parent, const struct json_numb
 	}
 }
 
-static void read_node(struct json_input *in, struct v8_profile *v, struct links *links)
+static void read_node(struct json_input *in, struct v8_profile *v)
 {
 	struct json_numbers children = { 0 };
 	struct v8_node *n = add_node(v);
@@ -77,7 +71,7 @@ static void read_node(struct json_input *in, struct v8_profile *v, struct links 
 		else
 			json_skip(&in->json);
 	}
-	add_links(links, n->id, &children);
+	add_links(&v->links, n->id, &children);
 	json_numbers_fini(&children);
 }
 
@@ -97,37 +91,32 @@ static struct v8_node *find_node(const struct v8_profile *v, double id)
 		       : NULL;
 }
 
-static void sort_nodes(struct v8_profile *v)
+/* Sorts the nodes and finds their parents, once all are read: a trace has them in many parts. */
+static void link_nodes(struct v8_profile *v)
 {
+	const struct v8_links *links = &v->links;
+
 	if (v->nr_nodes)
 		qsort(v->nodes, v->nr_nodes, sizeof(*v->nodes), compare_nodes);
-}
-
-static void fill_parents(struct v8_profile *v, const struct links *links)
-{
 	for (size_t i = 0; i < links->nr; i++) {
 		struct v8_node *child = find_node(v, links->children[i]);
 
 		if (child && !child->parent)
 			child->parent = links->parents[i];
 	}
+	for (size_t i = 0; i < v->nr_nodes; i++)
+		v->nodes[i].above = find_node(v, v->nodes[i].parent);
 }
 
 static void read_nodes(struct json_input *in, struct v8_profile *v)
 {
-	struct links links = { 0 };
-
 	if (json_peek(&in->json) != '[') {
 		json_skip(&in->json);
 		return;
 	}
 	json_enter(&in->json, '[');
 	while (json_element(&in->json))
-		read_node(in, v, &links);
-	sort_nodes(v);
-	fill_parents(v, &links);
-	free(links.parents);
-	free(links.children);
+		read_node(in, v);
 }
 
 /* Adds the numbers of an array to those that are there. */
@@ -192,17 +181,18 @@ static uint32_t frame_of(struct profile *p, struct v8_node *n)
 
 static uint32_t stack_of(struct json_input *in, struct v8_profile *v, double id)
 {
-	uint32_t *frames = NULL, stack;
-	struct v8_node *n = find_node(v, id);
-	size_t nr = 0, capacity = 0;
+	struct v8_node *leaf = find_node(v, id);
+	uint32_t frames[MAX_DEPTH], stack;
+	size_t nr = 0;
 
-	/* The root, "(root)", is not a function. */
-	for (; n && n->parent && nr < MAX_DEPTH; n = find_node(v, n->parent)) {
-		frames = xgrow(frames, &capacity, nr + 1, sizeof(*frames));
+	if (leaf && leaf->stack)
+		return leaf->stack - 1;
+	/* The root, "(root)", is not a function. A hostile file may have no root. */
+	for (struct v8_node *n = leaf; n && n->parent && nr < MAX_DEPTH; n = n->above)
 		frames[nr++] = frame_of(in->p, n);
-	}
 	stack = import_stack(in->p, frames, nr);
-	free(frames);
+	if (leaf)
+		leaf->stack = stack + 1;
 	return stack;
 }
 
@@ -210,7 +200,7 @@ void v8_profile_add_samples(struct json_input *in, struct v8_profile *v)
 {
 	double at = v->start_us, total = 0;
 
-	sort_nodes(v);
+	link_nodes(v);
 	if (v->samples.nr != v->deltas.nr) {
 		in->problem = "it has more samples than times, or fewer";
 		return;
@@ -241,6 +231,8 @@ void v8_profile_add_samples(struct json_input *in, struct v8_profile *v)
 void v8_profile_fini(struct v8_profile *v)
 {
 	free(v->nodes);
+	free(v->links.parents);
+	free(v->links.children);
 	json_numbers_fini(&v->samples);
 	json_numbers_fini(&v->deltas);
 	*v = (struct v8_profile){ 0 };

@@ -11,15 +11,23 @@
 #include "output/import/browser/json_input.h"
 
 struct v8_node {
-	double id, parent;  /* 0 = none */
-	uint32_t name, url; /* strings */
-	uint32_t line;	    /* 0 = unknown */
-	uint32_t frame;	    /* + 1; 0 = not made yet */
+	double id, parent;     /* 0 = none */
+	uint32_t name, url;    /* strings */
+	uint32_t line;	       /* 0 = unknown */
+	uint32_t frame, stack; /* + 1; 0 = not made yet */
+	struct v8_node *above; /* the parent, once all nodes are read; NULL = none */
+};
+
+/* Which node is whose child, by ids, where a file lists children. */
+struct v8_links {
+	double *parents, *children;
+	size_t nr, parents_capacity, children_capacity;
 };
 
 struct v8_profile {
 	struct v8_node *nodes;
 	size_t nr_nodes, nodes_capacity;
+	struct v8_links links;
 	struct json_numbers samples; /* ids of nodes */
 	struct json_numbers deltas;  /* us from the sample before to each */
 	double start_us, end_us;     /* 0 = unknown */

@@ -406,6 +406,34 @@ static void a_folder_that_others_could_change_is_refused(void **state)
 	assert_int_equal(cache_folder_open(why, sizeof(why)), -ENOENT);
 }
 
+/* As with sudo, which may leave the user's HOME to root. */
+static void root_makes_no_folder_in_the_home_of_a_user(void **state)
+{
+	char home[64] = "/tmp/cache_home.XXXXXX", cache[100], roots[100], why[4200];
+
+	(void)state;
+	if (geteuid()) {
+		print_message("needs root, to give a folder to another user\n");
+		skip();
+	}
+	assert_non_null(mkdtemp(home));
+	snprintf(cache, sizeof(cache), "%s/.cache", home);
+	snprintf(roots, sizeof(roots), "%s/roots", home);
+	assert_int_equal(chown(home, 65534, 65534), 0);
+	unsetenv("XDG_CACHE_HOME");
+	setenv("HOME", home, 1);
+	assert_int_equal(cache_folder_open(why, sizeof(why)), -EPERM);
+	assert_non_null(strstr(why, "another user"));
+	assert_int_equal(access(cache, F_OK), -1);
+	assert_int_equal(mkdir(roots, 0700), 0); /* stands for any folder of root's */
+	assert_int_equal(symlink(roots, cache), 0);
+	assert_int_equal(cache_folder_open(why, sizeof(why)), -EPERM);
+	assert_int_equal(rmdir(roots), 0); /* it is empty */
+	assert_int_equal(unlink(cache), 0);
+	assert_int_equal(rmdir(home), 0);
+	unsetenv("HOME");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -418,6 +446,7 @@ int main(void)
 		cmocka_unit_test(the_entries_used_longest_ago_go_first),
 		cmocka_unit_test(what_a_dead_recorder_left_goes),
 		cmocka_unit_test(a_folder_that_others_could_change_is_refused),
+		cmocka_unit_test(root_makes_no_folder_in_the_home_of_a_user),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
