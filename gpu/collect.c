@@ -304,9 +304,9 @@ static void note_lost_launches(struct gpu_collect *c)
 
 void gpu_collect_finish(struct gpu_collect *c, uint64_t now_ns)
 {
+	look_at_header(c); /* first: it says which calls await a record */
 	take_records(c, now_ns);
 	take_records(c, now_ns); /* places what the first pass postponed */
-	look_at_header(c);
 	note_lost_launches(c);
 	timeline_finish(&c->timeline,
 			c->stopped_ns && c->stopped_ns < now_ns ? c->stopped_ns : now_ns);
