@@ -70,7 +70,7 @@ record_gpu() {
 	"$SPROF" info --json g.data | jq -e '.gpu_timeline | .activities == 100 and .left_out >= 900'
 	"$SPROF" report --gpu --json g.data | jq -e '[.rows[] | select(.name == "gemm_kernel").calls] == [1000]'
 	record_gpu --gpu-timeline off -- "$WORK" launch:10
-	jq -e '[.traceEvents[] | select(.ph == "X")] == []' t.json
+	jq -e '[.traceEvents[] | select(.cat == "kernel" or .cat == "synchronization")] == []' t.json
 	"$SPROF" info --json g.data | jq -e '.gpu_timeline | .activities == 0 and .left_out >= 10'
 	for max in '' -1 1000001 few 1x; do
 		run "$SPROF" record --gpu-timeline "$max" -- true
