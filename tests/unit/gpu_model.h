@@ -8,6 +8,15 @@
 
 #include "tests/unit/gpu_schedule.h"
 
+/* The kind of the sums that the work is in. */
+static inline uint8_t fold_kind_of(const struct work *w)
+{
+	return w->type == GPU_RECORD_KERNEL   ? GPU_FOLD_KERNEL
+	       : w->type == GPU_RECORD_MEMCPY ? GPU_FOLD_MEMCPY
+	       : w->type == GPU_RECORD_MEMSET ? GPU_FOLD_MEMSET
+					      : GPU_FOLD_GRAPH;
+}
+
 /* The number of the drain that reads what is written then; the end of the process is the last. */
 static inline int read_at(const struct schedule *s, const struct process *p, uint64_t written_ns)
 {

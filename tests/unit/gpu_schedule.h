@@ -1,7 +1,7 @@
 /*
- * Random schedules of GPU work, as a program and CUPTI would produce them: threads make calls inside
- * ranges, streams run the work in order, and records come late, are withheld, or never come. Each
- * schedule is a function of its seed. Times are CLOCK_MONOTONIC ns.
+ * Random schedules of GPU work, as a program and CUPTI would produce them: threads make calls
+ * inside ranges, streams run the work in order, and records come late, are withheld, or never come.
+ * Each schedule is a function of its seed. Times are CLOCK_MONOTONIC ns.
  *
  * What the recorder may rely on is kept in every schedule that is not `loose`: work whose call was
  * not seen has its record within 2 s of its start, and a graph has no pause of 2 s in its records.

@@ -1,6 +1,7 @@
 /*
  * The recorder is fed random schedules of GPU work (gpu_schedule.h), and what it has recorded is
- * compared with a simple model of them (gpu_model.h), to the nanosecond. SPROF_GPU_SEED=N runs the one schedule of that seed; a failure prints its seed.
+ * compared with a simple model of them (gpu_model.h), to the nanosecond. SPROF_GPU_SEED=N runs the
+ * one schedule of that seed; a failure prints its seed.
  */
 #include "tests/unit/gpu_model.h"
 #include "tests/unit/gpu_setup.h"
@@ -98,13 +99,6 @@ static void write_run(struct fed *f, const struct run_of_range *run)
 	assert_true(test_emit(&f->region, run->tid - 77, &record));
 }
 
-static const uint8_t kinds[] = {
-	[GPU_RECORD_KERNEL] = GPU_FOLD_KERNEL,
-	[GPU_RECORD_MEMCPY] = GPU_FOLD_MEMCPY,
-	[GPU_RECORD_MEMSET] = GPU_FOLD_MEMSET,
-	[GPU_RECORD_GRAPH] = GPU_FOLD_GRAPH,
-};
-
 /* As the agent does: into the sums first, whatever becomes of the record. */
 static void write_work(struct fed *f, uint32_t index)
 {
@@ -131,7 +125,7 @@ static void write_work(struct fed *f, uint32_t index)
 			  .graph = w->graph },
 	};
 	const struct gpu_fold key = {
-		.kind = kinds[w->type],
+		.kind = fold_kind_of(w),
 		.device = (uint16_t)w->device,
 		.stack = f->stacks[w->stack],
 		.range = w->range,

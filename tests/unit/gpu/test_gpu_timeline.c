@@ -431,8 +431,7 @@ int main(void)
 		cmocka_unit_test(time_after_the_last_work_is_blamed_on_no_stack),
 		cmocka_unit_test(time_after_a_launch_without_a_record_is_not_known_yet),
 		cmocka_unit_test(calls_without_records_are_not_awaited),
-		cmocka_unit_test(
-			lost_launches_are_counted_though_nothing_was_read_before_the_end),
+		cmocka_unit_test(lost_launches_are_counted_though_nothing_was_read_before_the_end),
 		cmocka_unit_test(untimed_work_that_is_read_before_its_call_is_not_awaited),
 		cmocka_unit_test(work_in_the_future_is_refused_and_counted),
 		cmocka_unit_test(work_that_comes_too_late_is_counted),
