@@ -119,12 +119,22 @@ static uint8_t class_of(struct gpu_collect *c, const union gpu_any_record *recor
 	return TIMELINE_KERNEL;
 }
 
+static uint32_t correlation_of(const union gpu_any_record *record)
+{
+	return record->head.type == GPU_RECORD_UNTIMED ? record->untimed.correlation
+						       : record->work.correlation;
+}
+
 static void place_work(struct gpu_collect *c, const union gpu_any_record *record,
 		       const struct api_call *call)
 {
 	const struct gpu_work *w = &record->work;
 	struct timeline_work work;
 
+	if (record->head.type == GPU_RECORD_UNTIMED) {
+		api_calls_has_record(&c->calls, record->untimed.correlation, 0, c->now_ns);
+		return;
+	}
 	api_calls_has_record(&c->calls, w->correlation, w->graph, c->now_ns);
 	if (w->end_ns > c->now_ns && w->end_ns - c->now_ns > FUTURE_NS) {
 		c->nr_in_future++;
@@ -156,7 +166,7 @@ static void place_work(struct gpu_collect *c, const union gpu_any_record *record
  */
 static void take_work(struct gpu_collect *c, const union gpu_any_record *record)
 {
-	const struct api_call *call = api_calls_find(&c->calls, record->work.correlation);
+	const struct api_call *call = api_calls_find(&c->calls, correlation_of(record));
 
 	if (call) {
 		place_work(c, record, call);
@@ -177,15 +187,13 @@ static void take_record(void *context, const union gpu_any_record *record)
 	case GPU_RECORD_MEMCPY:
 	case GPU_RECORD_MEMSET:
 	case GPU_RECORD_SYNC:
-	case GPU_RECORD_GRAPH: take_work(c, record); break;
+	case GPU_RECORD_GRAPH:
+	case GPU_RECORD_UNTIMED: take_work(c, record); break;
 	case GPU_RECORD_MEMORY:
 		runs_take_memory(&c->runs, &record->memory);
 		memory_points_take(&c->memory, &record->memory);
 		break;
 	case GPU_RECORD_RANGE: runs_take_range(&c->runs, &record->range, c->now_ns); break;
-	case GPU_RECORD_UNTIMED:
-		api_calls_has_record(&c->calls, record->untimed.correlation, 0, c->now_ns);
-		break;
 	case GPU_RECORD_POOL: memory_points_take_pool(&c->memory, &record->pool); break;
 	case GPU_RECORD_PAD:
 	case GPU_RECORD_OVERHEAD:
@@ -204,7 +212,7 @@ static size_t take_records(struct gpu_collect *c, uint64_t now_ns)
 	nr = shared_region_drain(c->region, take_record, c);
 	for (size_t i = 0; i < nr_before; i++)
 		place_work(c, &c->postponed[i],
-			   api_calls_find(&c->calls, c->postponed[i].work.correlation));
+			   api_calls_find(&c->calls, correlation_of(&c->postponed[i])));
 	if (nr_before)
 		memmove(c->postponed, c->postponed + nr_before,
 			(c->nr_postponed - nr_before) * sizeof(*c->postponed));
@@ -304,9 +312,9 @@ static void note_lost_launches(struct gpu_collect *c)
 
 void gpu_collect_finish(struct gpu_collect *c, uint64_t now_ns)
 {
+	look_at_header(c); /* first: it says which calls await a record */
 	take_records(c, now_ns);
 	take_records(c, now_ns); /* places what the first pass postponed */
-	look_at_header(c);
 	note_lost_launches(c);
 	timeline_finish(&c->timeline,
 			c->stopped_ns && c->stopped_ns < now_ns ? c->stopped_ns : now_ns);

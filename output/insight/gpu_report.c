@@ -325,7 +325,7 @@ static void add_devices_json(struct buffer *b, const struct profile *p)
 		grid_text(&g, str(p, d[i].uuid));
 		grid_bytes(&g, d[i].memory_bytes);
 		grid_bytes(&g, d[i].peak_bytes);
-		grid_time(&g, d[i].busy_ns + d[i].idle_ns);
+		grid_time(&g, d[i].end_ns > d[i].start_ns ? d[i].end_ns - d[i].start_ns : 0);
 		grid_time(&g, d[i].busy_ns);
 		grid_time(&g, d[i].idle_ns);
 		grid_time(&g, d[i].kernel_ns);

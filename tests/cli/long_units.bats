@@ -1,4 +1,4 @@
-# Unit tests that take long: they skip themselves unless SPROF_TEST_FULL is set.
+# Unit tests that take long: unless SPROF_TEST_FULL is set they skip themselves, or test less.
 
 # bats test_tags=full
 @test "rules derived from the code of large libraries say what their CFI says" {
@@ -8,4 +8,9 @@
 # bats test_tags=full
 @test "position-independent Go programs that are stripped have their names and lines" {
 	SPROF_TEST_FULL=1 "$BUILD"/tests/unit/symbolizer/test_go_symbols
+}
+
+# bats test_tags=full
+@test "50 000 random schedules of GPU work are recorded as a simple model has them" {
+	SPROF_TEST_FULL=1 "$BUILD"/tests/unit/gpu/test_gpu_schedules
 }

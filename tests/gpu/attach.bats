@@ -14,6 +14,7 @@ setup() {
 
 teardown() {
 	[ -z "$target" ] || kill -9 "$target" 2>/dev/null || true
+	check_recordings_left
 }
 
 # Starts a program that uses the GPU until ends_well is called.

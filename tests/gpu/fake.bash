@@ -35,3 +35,29 @@ counter() {
 calls_of() {
 	sed -n "s/^api $1 \([0-9]*\) .*/\1/p" <<<"$output" | grep . || echo 0
 }
+
+# Checks a recording: every device is busy or idle at every moment, and the table has the time of the flame graph.
+time_is_conserved() { # DATA
+	local report flame
+
+	report=$("$SPROF" report --gpu --json "$1")
+	jq -e '.devices | all(.busy_ns + .idle_ns == .wall_ns)' <<<"$report" >/dev/null ||
+		{ echo "$1: busy and idle time are not the wall time"; jq .devices <<<"$report"; return 1; }
+	[ "$(jq '.rows | length' <<<"$report")" -gt 0 ] || return 0
+	flame=$("$SPROF" fold --column gpu "$1" | awk '{ sum += $NF } END { printf "%.0f", sum }')
+	jq -e --argjson flame "$flame" '([.rows[].total_ns] | add) == $flame' <<<"$report" >/dev/null ||
+		{ echo "$1: the flame graph has $flame ns"; jq -c '.rows[]' <<<"$report"; return 1; }
+}
+
+# What a test leaves as g.data is a whole recording.
+check_recordings_left() {
+	local data
+
+	for data in "$BATS_TEST_TMPDIR/g.data" "$BATS_FILE_TMPDIR/g.data"; do
+		[ ! -s "$data" ] || time_is_conserved "$data" || return 1
+	done
+}
+
+teardown() {
+	check_recordings_left
+}

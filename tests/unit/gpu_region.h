@@ -43,13 +43,12 @@ static inline uint64_t test_place(struct gpu_area *area, uint64_t at, uint64_t n
 	return at + area->size;
 }
 
-static inline void test_region_init(struct test_region *t)
+/* Makes the tables and rings in memory that is zeroed. */
+static inline void test_region_lay_out(struct test_region *t, struct gpu_region *h)
 {
-	struct gpu_region *h = aligned_alloc(4096, TEST_REGION_BYTES);
 	uint64_t at = sizeof(*h);
 	struct gpu_lane *lanes;
 
-	memset(h, 0, TEST_REGION_BYTES);
 	*t = (struct test_region){ .header = h, .size = TEST_REGION_BYTES, .nr_folds = 16 };
 	h->magic = GPU_REGION_MAGIC;
 	h->version = GPU_REGION_VERSION;
@@ -77,6 +76,14 @@ static inline void test_region_init(struct test_region *t)
 		lanes[i].flags = i == TEST_LANES - 1 ? GPU_LANE_ACTIVITY : 0;
 	}
 	assert_true(at <= TEST_REGION_BYTES);
+}
+
+static inline void test_region_init(struct test_region *t)
+{
+	struct gpu_region *h = aligned_alloc(4096, TEST_REGION_BYTES);
+
+	memset(h, 0, TEST_REGION_BYTES);
+	test_region_lay_out(t, h);
 }
 
 static inline void test_region_open(struct test_region *t)

@@ -339,6 +339,44 @@ static void calls_without_records_are_not_awaited(void **state)
 	finish(&s);
 }
 
+/* As a child that calls _exit() before the recorder looks at it for the first time. */
+static void lost_launches_are_counted_though_nothing_was_read_before_the_end(void **state)
+{
+	struct setup s = { 0 };
+
+	(void)state;
+	test_region_init(&s.region);
+	start(&s);
+	s.region.header->active_ns = 1000;
+	s.region.header->config.want = GPU_WANT_DEFAULT;
+	s.region.header->state = GPU_STATE_ACTIVE;
+	emit_call(&s.region, GPU_API_LAUNCH, 1, 1000, 1010, 0);
+	gpu_collect_finish(s.c, 2000);
+	assert_int_equal(counter_of(s.p, COUNTER_WITHOUT_RECORD), 1);
+	finish(&s);
+}
+
+/* The ring of calls is read before that of the GPU, so the call may be read one drain later. */
+static void untimed_work_that_is_read_before_its_call_is_not_awaited(void **state)
+{
+	const struct gpu_rec_untimed untimed = { { GPU_RECORD_UNTIMED, sizeof(untimed), 0 }, 1, 0 };
+	struct setup s = { 0 };
+
+	(void)state;
+	test_region_init(&s.region);
+	start(&s);
+	s.region.header->active_ns = 1000;
+	s.region.header->config.want = GPU_WANT_DEFAULT;
+	s.region.header->state = GPU_STATE_ACTIVE;
+	test_emit(&s.region, TEST_LANES - 1, &untimed);
+	gpu_collect_drain(s.c, 1500);
+	emit_call(&s.region, GPU_API_LAUNCH, 1, 1000, 1010, 0);
+	gpu_collect_drain(s.c, 1600);
+	gpu_collect_finish(s.c, 2000);
+	assert_int_equal(counter_of(s.p, COUNTER_WITHOUT_RECORD), 0);
+	finish(&s);
+}
+
 static void work_in_the_future_is_refused_and_counted(void **state)
 {
 	const uint64_t second = 1000000000;
@@ -393,6 +431,8 @@ int main(void)
 		cmocka_unit_test(time_after_the_last_work_is_blamed_on_no_stack),
 		cmocka_unit_test(time_after_a_launch_without_a_record_is_not_known_yet),
 		cmocka_unit_test(calls_without_records_are_not_awaited),
+		cmocka_unit_test(lost_launches_are_counted_though_nothing_was_read_before_the_end),
+		cmocka_unit_test(untimed_work_that_is_read_before_its_call_is_not_awaited),
 		cmocka_unit_test(work_in_the_future_is_refused_and_counted),
 		cmocka_unit_test(work_that_comes_too_late_is_counted),
 	};
