@@ -26,7 +26,7 @@ struct timer_drain {
 	struct timer_processes *processes;
 	struct profile_stats *stats; /* the source's */
 	uint64_t start_ns;	     /* older samples do not count; 0: none does yet */
-	uint64_t deep_ns;	     /* when the last stack came that takes much of a ring */
+	uint64_t deep_until_ns;	     /* until then, stacks that take much of a ring may come */
 	struct time_order *queue;
 	struct stack_ids *ids;
 	struct snapshot_unwinder *unwinder; /* made at the first snapshot */
@@ -40,7 +40,8 @@ struct timer_drain {
 
 /* A ring holds 64 stacks of this size. */
 #define DEEP_WORDS (REGION_RING_WORDS / 64)
-#define DEEP_NS (1000ull * 1000 * 1000)
+#define DEEP_NS (10ull * 1000 * 1000 * 1000)  /* after such a stack */
+#define DEEP_FIRST_NS (1000ull * 1000 * 1000) /* and after the start */
 
 struct queued {
 	struct timer_process *process;
@@ -85,6 +86,7 @@ void timer_drain_forget_file(void *context, const struct mapped_file *file)
 void timer_drain_start(struct timer_drain *d)
 {
 	d->start_ns = monotonic_ns();
+	d->deep_until_ns = d->start_ns + DEEP_FIRST_NS;
 }
 
 void timer_drain_finish(struct timer_drain *d)
@@ -301,7 +303,7 @@ static void on_record(void *context, const struct agent_sample *sample, const ui
 	struct queued *q;
 
 	if (nr_words > DEEP_WORDS)
-		d->deep_ns = r->now_ns;
+		d->deep_until_ns = r->now_ns + DEEP_NS;
 	/*
 	 * Not in order of time: an older sample of another thread may name the code object already.
 	 */
@@ -322,7 +324,7 @@ static void on_record(void *context, const struct agent_sample *sample, const ui
 
 bool timer_drain_is_deep(const struct timer_drain *d)
 {
-	return d->deep_ns && monotonic_ns() < d->deep_ns + DEEP_NS;
+	return monotonic_ns() < d->deep_until_ns;
 }
 
 void timer_drain_read(struct timer_drain *d, uint64_t before_ns)

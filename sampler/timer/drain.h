@@ -28,7 +28,7 @@ void timer_drain_set_sink(struct timer_drain *drain, struct sink *sink);
 void timer_drain_finish(struct timer_drain *drain);
 /* Takes what the rings hold, and hands to the sink what is older than before_ns. */
 void timer_drain_read(struct timer_drain *drain, uint64_t before_ns);
-/* Came a stack in the last second of which a ring holds few? */
+/* May stacks come of which a ring holds few? So it is at the start, and after such a stack. */
 bool timer_drain_is_deep(const struct timer_drain *drain);
 
 #endif
