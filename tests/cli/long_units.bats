@@ -14,3 +14,18 @@
 @test "50 000 random schedules of GPU work are recorded as a simple model has them" {
 	SPROF_TEST_FULL=1 "$BUILD"/tests/unit/gpu/test_gpu_schedules
 }
+
+# bats test_tags=full
+@test "a chain of jumps that leads backwards is given up" {
+	SPROF_TEST_FULL=1 "$BUILD"/tests/unit/sampler/unwind/test_derived_rules
+}
+
+# bats test_tags=full
+@test "units of DWARF that are read in parallel agree with addr2line" {
+	SPROF_TEST_FULL=1 "$BUILD"/tests/unit/symbolizer/dwarf/test_dwarf
+}
+
+# bats test_tags=full
+@test "stacks of real programs are walked as libunwind does" {
+	SPROF_TEST_FULL=1 "$BUILD"/tests/unit/sampler/walk/test_walk_oracle
+}

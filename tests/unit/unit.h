@@ -11,5 +11,15 @@
 #include <stdint.h>
 #include <cmocka.h>
 /* clang-format on */
+#include <stdlib.h>
+
+/* For tests that take long: tests/cli/long_units.bats runs them. */
+static inline void only_in_check_all(void)
+{
+	if (getenv("SPROF_TEST_FULL"))
+		return;
+	print_message("takes long: make check-all runs it\n");
+	skip();
+}
 
 #endif

@@ -125,6 +125,7 @@ setup() {
 	truth_holds -v other=20
 }
 
+# bats test_tags=full
 @test "work in a signal handler hangs above what it interrupted" {
 	profile signals 2000
 	truth_holds
@@ -178,6 +179,7 @@ setup() {
 	"$SPROF" info "$data" | grep -A2 '^Unwind rules read from machine code' | grep -q '100% .*/nocfi$'
 }
 
+# bats test_tags=full
 @test "a process that execs itself four times has all its stages" {
 	profile exec_chain 2500
 	truth_holds
@@ -211,6 +213,7 @@ setup() {
 
 # Samples taken before the code was examined, and between a change and the first stack that shows
 # it, are marked.
+# bats test_tags=full
 @test "code made at run time without frame pointers is walked through, and again when it has changed" {
 	profile jit_frames 3000
 	truth_holds -v broken=60

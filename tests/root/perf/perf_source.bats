@@ -59,6 +59,7 @@ nobody_with_perf() {
 	awk '/^recursion;\[incomplete: .*;bottom [0-9]+$/ { n += $NF } END { print n; exit !(n > 1000) }' "$folded"
 }
 
+# bats test_tags=full
 @test "perf, attached: shares" {
 	attached shares 2500
 	truth_holds
@@ -76,6 +77,7 @@ nobody_with_perf() {
 	truth_holds
 }
 
+# bats test_tags=full
 @test "perf, attached: libraries" {
 	attached dlopen 2500
 	truth_holds

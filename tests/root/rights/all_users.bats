@@ -38,6 +38,7 @@ refused() { # ARGUMENTS...
 	[[ $stderr == *"processes of other users belong to it"* ]]
 }
 
+# bats test_tags=full
 @test "a name, a cgroup and a user mean no processes of others" {
 	cp "$TARGETS/shares" "$place/shared_name"
 	start "$place/shared_name" 20000

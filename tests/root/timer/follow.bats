@@ -11,6 +11,7 @@ samples_of() {
 	"$SPROF" fold "$data" | awk -v name="$1" 'index($0, name ";") == 1 { n += $NF } END { print n + 0 }'
 }
 
+# bats test_tags=full
 @test "follow: children of a process that was attached to, and nothing stays in them" {
 	prepare
 	target bash -c 'sleep 60 & echo $!; while [ ! -e "$END_FILE" ]; do "$0" 150; done >/dev/null; kill %1' \

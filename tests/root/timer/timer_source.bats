@@ -71,6 +71,7 @@ fold_here() {
 	weighs_as_much 2 # the truth leaves out creating and switching threads
 }
 
+# bats test_tags=full
 @test "timer: children that fork or exec" {
 	started forkstorm 60 20
 	truth_holds -v other=30
@@ -95,6 +96,7 @@ fold_here() {
 	truth_holds -v other=10
 }
 
+# bats test_tags=full
 @test "timer: libraries that share an address over time" {
 	started dlopen 3000
 	truth_holds

@@ -247,10 +247,7 @@ static void position_independent_program_has_the_same_names_and_lines(void **sta
 {
 	char *whole, *stripped;
 
-	if (!getenv("SPROF_TEST_FULL")) {
-		print_message("takes long: make check-all runs it\n");
-		skip();
-	}
+	only_in_check_all();
 	if (!have_go())
 		skip();
 	whole = built(state, "whole", "-buildmode=pie");

@@ -185,10 +185,7 @@ static void code_of_large_libraries_says_what_their_cfi_says(void **state)
 	};
 
 	(void)state;
-	if (!getenv("SPROF_TEST_FULL")) {
-		print_message("takes long: make check-all runs it\n");
-		skip();
-	}
+	only_in_check_all();
 	judge_all(files, sizeof(files) / sizeof(files[0]), 40000);
 }
 
