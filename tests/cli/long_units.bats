@@ -1,5 +1,11 @@
 # Unit tests that take long: unless SPROF_TEST_FULL is set they skip themselves, or test less.
 
+setup() {
+	case $(nm -a "$SPROF" 2>/dev/null) in
+	*__asan_init*) skip "takes too long with the sanitizers, which run the short form" ;;
+	esac
+}
+
 # bats test_tags=full
 @test "rules derived from the code of large libraries say what their CFI says" {
 	SPROF_TEST_FULL=1 "$BUILD"/tests/unit/sampler/unwind/test_rules_against_cfi
