@@ -129,27 +129,24 @@ static void add_launch_shape(struct grid *g, const struct profile *p, const stru
 
 static bool fill_work(struct grid *g, const struct profile *p)
 {
-#define COLUMNS(pid_heading)                                                                       \
-	{ "share", "Share", false }, { "total_ns", "Total", false }, { "calls", "Calls", false },  \
-		{ "average_ns", "Average", false }, { "min_ns", "Min", false },                    \
-		{ "max_ns", "Max", false }, { "registers", "Regs", false },                        \
-		{ "shared_bytes", "Shared", false }, { "local_bytes", NULL, false },               \
-		{ "grid", NULL, false }, { NULL, "Grid", false }, { "min_blocks", NULL, false },   \
-		{ "max_blocks", NULL, false }, { "block", "Block", false },                        \
-		{ "occupancy", "Occup.", false }, { "device", "GPU", false },                      \
-		{ "pid", pid_heading, false },                                                     \
-	{                                                                                          \
-		"name", "Name", true                                                               \
-	}
-	static const struct grid_column of_one[] = { COLUMNS(NULL) };
-	static const struct grid_column of_several[] = { COLUMNS("PID") };
-#undef COLUMNS
+	static const struct grid_column columns[] = {
+		{ "share", "Share", false },	  { "total_ns", "Total", false },
+		{ "calls", "Calls", false },	  { "average_ns", "Average", false },
+		{ "min_ns", "Min", false },	  { "max_ns", "Max", false },
+		{ "registers", "Regs", false },	  { "shared_bytes", "Shared", false },
+		{ "local_bytes", NULL, false },	  { "grid", NULL, false },
+		{ NULL, "Grid", false },	  { "min_blocks", NULL, false },
+		{ "max_blocks", NULL, false },	  { "block", "Block", false },
+		{ "occupancy", "Occup.", false }, { "device", "GPU", false },
+		{ "pid", "PID", false },	  { "name", "Name", true },
+	};
 	const struct fact_gpu_work **rows;
 	uint64_t total;
 	size_t nr;
 
 	rows = choose_work(p, GPU_WORK_KERNEL, GPU_WORK_GRAPH, &nr, &total);
-	grid_init(g, has_several_processes(p) ? of_several : of_one, ARRAY_SIZE(of_one));
+	grid_init(g, columns, ARRAY_SIZE(columns));
+	g->not_in_text = has_several_processes(p) ? NULL : "pid";
 	for (size_t i = 0; i < nr; i++) {
 		const struct fact_gpu_work *w = rows[i];
 
@@ -170,24 +167,26 @@ static bool fill_work(struct grid *g, const struct profile *p)
 
 static bool fill_copies(struct grid *g, const struct profile *p)
 {
-#define COLUMNS(pid_heading)                                                                       \
-	{ "bytes", "Bytes", false }, { "calls", "Calls", false },                                  \
-		{ "average_bytes", "Average", false }, { "total_ns", "Total", false },             \
-		{ "average_ns", "Avg time", false }, { "min_ns", "Min", false },                   \
-		{ "max_ns", "Max", false }, { "bytes_per_s", "Rate", false },                      \
-		{ "device", "GPU", false }, { "pid", pid_heading, false },                         \
-	{                                                                                          \
-		"name", "Name", true                                                               \
-	}
-	static const struct grid_column of_one[] = { COLUMNS(NULL) };
-	static const struct grid_column of_several[] = { COLUMNS("PID") };
-#undef COLUMNS
+	static const struct grid_column columns[] = {
+		{ "bytes", "Bytes", false },
+		{ "calls", "Calls", false },
+		{ "average_bytes", "Average", false },
+		{ "total_ns", "Total", false },
+		{ "average_ns", "Avg time", false },
+		{ "min_ns", "Min", false },
+		{ "max_ns", "Max", false },
+		{ "bytes_per_s", "Rate", false },
+		{ "device", "GPU", false },
+		{ "pid", "PID", false },
+		{ "name", "Name", true },
+	};
 	const struct fact_gpu_work **rows;
 	uint64_t total;
 	size_t nr;
 
 	rows = choose_work(p, GPU_WORK_MEMCPY, GPU_WORK_MEMSET, &nr, &total);
-	grid_init(g, has_several_processes(p) ? of_several : of_one, ARRAY_SIZE(of_one));
+	grid_init(g, columns, ARRAY_SIZE(columns));
+	g->not_in_text = has_several_processes(p) ? NULL : "pid";
 	for (size_t i = 0; i < nr; i++) {
 		const struct fact_gpu_work *w = rows[i];
 
@@ -220,16 +219,12 @@ static int by_call_time(const void *a, const void *b)
 
 static bool fill_api(struct grid *g, const struct profile *p)
 {
-#define COLUMNS(pid_heading)                                                                       \
-	{ "share", "Share", false }, { "total_ns", "Total", false }, { "calls", "Calls", false },  \
-		{ "average_ns", "Average", false }, { "max_ns", "Max", false },                    \
-		{ "api", "API", true }, { "pid", pid_heading, false },                             \
-	{                                                                                          \
-		"name", "Function", true                                                           \
-	}
-	static const struct grid_column of_one[] = { COLUMNS(NULL) };
-	static const struct grid_column of_several[] = { COLUMNS("PID") };
-#undef COLUMNS
+	static const struct grid_column columns[] = {
+		{ "share", "Share", false }, { "total_ns", "Total", false },
+		{ "calls", "Calls", false }, { "average_ns", "Average", false },
+		{ "max_ns", "Max", false },  { "api", "API", true },
+		{ "pid", "PID", false },     { "name", "Function", true },
+	};
 	const struct fact_gpu_api *all, **rows;
 	uint64_t total = 0;
 	size_t nr;
@@ -241,7 +236,8 @@ static bool fill_api(struct grid *g, const struct profile *p)
 		total += all[i].total_ns;
 	}
 	qsort(rows, nr, sizeof(*rows), by_call_time);
-	grid_init(g, has_several_processes(p) ? of_several : of_one, ARRAY_SIZE(of_one));
+	grid_init(g, columns, ARRAY_SIZE(columns));
+	g->not_in_text = has_several_processes(p) ? NULL : "pid";
 	for (size_t i = 0; i < nr; i++) {
 		/* no call is counted in two rows: the driver's, made by the runtime, in one */
 		grid_share(g, rows[i]->total_ns, total);

@@ -342,13 +342,18 @@ static void cut_names(const struct grid *g, size_t *widths)
 		widths[names] = room > NAME_MIN ? room : NAME_MIN;
 }
 
+static bool is_in_text(const struct grid *g, const struct grid_column *c)
+{
+	return c->heading && !(g->not_in_text && c->key && !strcmp(c->key, g->not_in_text));
+}
+
 static void write_lines(struct buffer *b, const struct grid *g, uint32_t max_rows, bool marked)
 {
 	size_t nr = rows_of(g, max_rows), left_out = g->nr_cells / g->nr_columns - nr;
 	size_t *widths = xcalloc(g->nr_columns, sizeof(*widths));
 
 	for (size_t i = 0; i < g->nr_columns; i++)
-		widths[i] = g->columns[i].heading ? width_of(g, i, nr, marked) : 0;
+		widths[i] = is_in_text(g, &g->columns[i]) ? width_of(g, i, nr, marked) : 0;
 	if (!marked) {
 		spare_columns(g, widths);
 		cut_names(g, widths);

@@ -32,6 +32,7 @@ struct grid {
 	 * by one; then the names are cut.
 	 */
 	const char *const *spare;
+	const char *not_in_text; /* the key of a column that only JSON has here; NULL: none */
 	size_t name_width; /* columns are left out until names have this width; 0: 24 */
 	size_t max_width;  /* 0: no limit */
 	bool unicode;	   /* false: ASCII */
