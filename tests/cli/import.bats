@@ -165,9 +165,6 @@ agrees_with_perf() {
 		done
 		[ ! -e flame.svg ]
 	}
-	printf 'FLR\0\0\2\0\1' >x.jfr
-	refused 'a JFR file (Java Flight Recorder)' x.jfr
-	[[ $stderr == *"hint: jfrconv of async-profiler"* ]]
 	echo 'print()' >p.py
 	python3 -m cProfile -o x.prof p.py >/dev/null
 	refused "a file of Python's cProfile, which holds no stacks" x.prof
