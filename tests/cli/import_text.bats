@@ -1,0 +1,58 @@
+# Reports of other profilers as text: sample of macOS, DTrace, GHC.
+
+setup() {
+	bats_require_minimum_version 1.5.0
+	cd "$BATS_TEST_TMPDIR"
+}
+
+refused() { # file, message after the file's name
+	run "$SPROF" fold "$1"
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[ "$output" = "sprof: cannot read '$1': $2" ]
+}
+
+@test "sample of macOS: what a function has beyond those below it is its own" {
+	cat >x.txt <<-'END'
+		Analysis of sampling app (pid 42) every 1 millisecond
+		Process:         app [42]
+		Path:            /opt/my app/bin/app
+
+		Call graph:
+		    100 Thread_7001   DispatchQueue_1: com.apple.main-thread  (serial)
+		    + 100 start  (in libdyld.dylib) + 1  [0x7fff737cf3d5]
+		    +   90 main  (in app) + 41,67  [0x10384b549,0x10384b560]  main.rs:12
+		    +   ! 50 a::b(int, char (*)(int)) (.llvm.78)  (in app) + 334  [0x103a0db1e]
+		    +   ! : 30 read  (in libsystem_kernel.dylib) + 10  [0x7fff739051ee]
+		    +   ! : | 30 ???  (in <unknown binary>)  [0x1234]
+		    +   ! 40 -[Pool drain]  (in Foundation) + 9  [0x1]
+		    +   10 exit  (in libdyld.dylib) + 2  [0x7fff737cf3d9]
+		    25 Thread_7002: worker one
+		      25 thread_start  (in libsystem_pthread.dylib) + 13  [0x7fff739c240d]
+
+		Total number in stack (recursive counted multiple, when >=5):
+		        5       something  (in app) + 0  [0x1]
+	END
+	"$SPROF" fold x.txt | diff - <(cat <<-'END'
+		com.apple.main-thread;start;exit 10
+		com.apple.main-thread;start;main;-[Pool drain] 40
+		com.apple.main-thread;start;main;a::b(int, char (*)(int)) (.llvm.78) 20
+		com.apple.main-thread;start;main;a::b(int, char (*)(int)) (.llvm.78);read;[unknown] 30
+		worker one;thread_start 25
+	END
+	)
+	"$SPROF" report --json -n 0 x.txt | jq -e '.samples == 125 and .command == "/opt/my app/bin/app"'
+	"$SPROF" report --json --lines -n 0 x.txt | jq -e '.rows[] | select(.function == "main" and .line == 12) | .file == "main.rs"'
+	"$SPROF" report --json -n 0 x.txt | jq -e '.rows[] | select(.function == "read") | .module | endswith("libsystem_kernel.dylib")'
+	"$SPROF" info --json x.txt | jq -e '[.threads[].tid] | sort == [7001, 7002]'
+	sed 's/^    25 Thread/   25 Thread/' x.txt >odd
+	run --separate-stderr "$SPROF" fold odd
+	[[ $stderr == *"lines left out because sample does not print such: 1"* ]]
+	head -3 x.txt >head
+	refused head 'it is a report of sample without a call graph'
+	{
+		sed -n 1,5p x.txt
+		printf '    99999999999999999999 Thread_1\n      5 deep  (in a)\n          5 deeper  (in a)\n'
+	} >huge
+	refused huge 'it is a report of sample without a call graph'
+}
