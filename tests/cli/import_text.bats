@@ -56,3 +56,41 @@ refused() { # file, message after the file's name
 	} >huge
 	refused huge 'it is a report of sample without a call graph'
 }
+
+@test "DTrace: stacks and their counts, kernel above user, names with anything in them" {
+	cat >x.txt <<-'END'
+		CPU     ID                    FUNCTION:NAME
+		  8  35077                        :tick-60s
+
+		              zfs`zfs_write+0x475
+		              unix`sys_syscall+0x17d
+
+		              libc.so.1`__pwrite+0xa
+		              app`<a::B as c::D<E>>::write::{{closure}}::h50e1+0x1621
+		              app`operator+(int)+0x12
+		              app`main
+		                7
+
+		              0x104d08831
+		              libjvm.dylib`JavaCalls::call(JavaValue*, Thread*)+0x6ae
+		              libjvm.dylib`0x12
+		                2
+
+		                4
+	END
+	run --separate-stderr "$SPROF" fold x.txt
+	diff - <(cat <<-'END'
+		[libjvm.dylib];JavaCalls::call(JavaValue*, Thread*);[unknown] 2
+		main;operator+(int);<a::B as c::D<E>>::write::{{closure}}::h50e1;__pwrite;sys_syscall;zfs_write 7
+	END
+	) <<<"$output"
+	[ -z "$stderr" ]
+	"$SPROF" report --json -n 0 x.txt | jq -e '.rows[] | select(.function == "zfs_write") | .module | endswith("zfs")'
+	sed 's/^ *7$/ 99999999999999999999/' x.txt >huge
+	run --separate-stderr "$SPROF" fold huge
+	[ "$output" = '[libjvm.dylib];JavaCalls::call(JavaValue*, Thread*);[unknown] 2' ]
+	[[ $stderr == *"lines left out because they are no frame of DTrace: 1"* ]]
+	# Stacks of one line each stay collapsed stacks, whatever is in their names.
+	printf ' a`b;c 3\n' >folded
+	[ "$("$SPROF" fold folded)" = ' a`b;c 3' ]
+}
