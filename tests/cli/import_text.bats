@@ -94,3 +94,47 @@ refused() { # file, message after the file's name
 	printf ' a`b;c 3\n' >folded
 	[ "$("$SPROF" fold folded)" = ' a`b;c 3' ]
 }
+
+ghc_report() { # -P: with ticks and bytes
+	printf '\tSun Aug 13 10:47 2023 Time and Allocation Profiling Report  (Final)\n\n\t   app +RTS %s -RTS x\n\n' "$1"
+	printf '\ttotal time  =        0.20 secs   (200 ticks @ 1000 us, 1 processor)\n'
+	printf '\ttotal alloc = 10,000,000 bytes  (excludes profiling overheads)\n\n'
+	printf 'COST CENTRE MODULE SRC   %%time %%alloc\n\nrun Main app/Main.hs:6:1-11 50.0 50.0\n\n\n'
+	printf '    individual  inherited\n'
+	printf 'COST CENTRE  MODULE  SRC   no.     entries  %%time %%alloc   %%time %%alloc%s\n\n' "${2:+  ticks     bytes}"
+	printf 'MAIN    MAIN  <built-in>             168  0   0.0   0.1  100.0  100.0%s\n' "${2:+   0  10000}"
+	printf ' CAF:x  Main  <no location info>     169  0   0.5   0.0   99.5   99.9%s\n' "${2:+   1  0}"
+	printf '  run   Main  app/Main.hs:6:1-11     170  1  50.0  49.9   99.0   99.9%s\n' "${2:+   100  4990000}"
+	printf "   go'  Lib   src/Lib.hs:(14,1)-(15,41) 171 9 49.0  50.0   49.0   50.0%s\n" "${2:+   98  5000000}"
+	printf ' 你好   Lib   src/Lib.hs:3:1-4       172  1   0.5   0.0    0.5    0.0%s\n' "${2:+   1  0}"
+}
+
+@test "GHC: the tree of cost centres, as ticks and bytes or as shares of them" {
+	ghc_report -P yes >exact.prof
+	ghc_report -p >percent.prof
+	cat >want <<-'END'
+		MAIN.MAIN;Lib.你好 1
+		MAIN.MAIN;Main.CAF:x 1
+		MAIN.MAIN;Main.CAF:x;Main.run 100
+		MAIN.MAIN;Main.CAF:x;Main.run;Lib.go' 98
+	END
+	for f in exact percent; do
+		run --separate-stderr "$SPROF" fold $f.prof
+		sort want | diff - <(sort <<<"$output")
+		case $f in
+		exact) [ -z "$stderr" ] ;;
+		percent) [[ $stderr == *"it has percentages only, so times and bytes are rounded (+RTS -P prints them)" ]] ;;
+		esac
+		"$SPROF" fold --column allocated $f.prof 2>/dev/null | awk '{ n += $NF } END { exit n != 10000000 }'
+		"$SPROF" report --json -n 0 $f.prof 2>/dev/null |
+			jq -e '.ns == 200000000 and .samples == 200 and (.rows[] | select(.function == "Lib.go'\''") | .file == "src/Lib.hs" and .line == 14)'
+	done
+	run --separate-stderr "$SPROF" report --column allocated exact.prof
+	[ -z "$stderr" ]
+	[[ $output == *"an unknown number of allocations, 0 lost"* ]]
+	sed 's/ 4990000$/ 1e30/; s/ 5000000$/ 99999999999999999999999/' exact.prof >huge.prof
+	run --separate-stderr "$SPROF" fold huge.prof
+	[[ $stderr == *"lines left out because GHC does not print such: 2"* ]]
+	head -14 exact.prof >head.prof
+	refused head.prof 'it is a report of GHC without costs in a tree'
+}
