@@ -204,25 +204,6 @@ static void add_fold_names(struct svg_picture *w, const struct layout_box *box)
 	buffer_fini(&line);
 }
 
-static void add_fold(struct svg_picture *w, const struct layout_box *box, unsigned y)
-{
-	struct buffer *b = w->b, line = { 0 };
-
-	buffer_printf(b, "<g class=\"f\"><title>%u frames folded, each only calls the next:\n",
-		      svg_fold_frames(w, box));
-	add_fold_names(w, box);
-	add_share(&line, w, "total", box->width);
-	add_line(w, &line);
-	b->size--;
-	buffer_add_string(b, "</title>");
-	add_rect(w, "", box->x, box->width, y, SVG_BOX);
-	if (box->cap_width)
-		add_rect(w, "c", box->cap_x, box->cap_width, cap_y(w, y), SVG_CAP);
-	svg_add_fold_label(w, box, y);
-	buffer_add_string(b, "</g>\n");
-	buffer_fini(&line);
-}
-
 /* The classes of a frame and of its cap. In a diff boxes have the colour of the change. */
 static void choose_classes(const struct svg_picture *w, const struct layout_box *box,
 			   char ret_frame[COLOR_NAME_SIZE], char ret_cap[COLOR_NAME_SIZE])
@@ -271,6 +252,51 @@ static void add_cap(struct svg_picture *w, const struct layout_box *box, const c
 	if (*change)
 		snprintf(class, sizeof(class), "c %s", change);
 	add_rect(w, class, box->cap_x, box->cap_width, cap_y(w, y), SVG_CAP);
+}
+
+/* Adds what a fold's tooltip says of its sums: in a diff those of its outermost frame. */
+static void add_fold_sums(struct svg_picture *w, const struct layout_box *box, struct buffer *line)
+{
+	const struct tree_node *n = &w->tree->nodes[box->node];
+	const struct tree_events events = tree_events_of(w->tree, n);
+	const struct diff_amount is = { n->total, events.total };
+	const struct diff_side *was;
+	struct diff_change total;
+
+	if (!w->diff) {
+		add_share(line, w, "total", box->width);
+		return;
+	}
+	was = &w->diff->diff->before[box->node];
+	total = diff_total_of(w->diff->diff, box->node);
+	buffer_add_string(line, !events.total ? "removed: " : !was->total.samples ? "new: " : "");
+	diff_text_add_sentence(line, w->diff, "total", &was->total, &is, &total, true);
+}
+
+static void add_fold(struct svg_picture *w, const struct layout_box *box, unsigned y)
+{
+	struct buffer *b = w->b, line = { 0 };
+	char class[COLOR_NAME_SIZE], cap[COLOR_NAME_SIZE];
+
+	choose_classes(w, box, class, cap);
+	if (w->diff)
+		buffer_printf(b, "<g class=\"%s%s fd\">", class, diff_class(w, box));
+	else
+		buffer_add_string(b, "<g class=\"f\">");
+	buffer_printf(b, "<title>%u frames folded, each only calls the next:\n",
+		      svg_fold_frames(w, box));
+	add_fold_names(w, box);
+	add_fold_sums(w, box, &line);
+	add_line(w, &line);
+	b->size--;
+	buffer_add_string(b, "</title>");
+	add_rect(w, "", box->x, box->width, y, SVG_BOX);
+	if (w->diff && is_hatched(w, box))
+		add_rect(w, "h", box->x, box->width, y, SVG_BOX);
+	add_cap(w, box, w->diff ? "q4" : "", y);
+	svg_add_fold_label(w, box, y);
+	buffer_add_string(b, "</g>\n");
+	buffer_fini(&line);
 }
 
 static void add_frame(struct svg_picture *w, const struct layout_box *box, unsigned y)

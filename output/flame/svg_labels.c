@@ -44,6 +44,37 @@ void svg_add_run_label(struct svg_picture *w, const struct layout_box *box, unsi
 	buffer_fini(&label);
 }
 
+/*
+ * Adds "41% +5.7%", without the change if it is not significant; for a removed path only "-4.1%".
+ */
+static void add_change_text(struct svg_picture *w, struct buffer *text, bool removed,
+			    const struct diff_amount *after, const struct diff_change *c)
+{
+	if (removed) {
+		diff_text_add_change(text, w->diff, c);
+		return;
+	}
+	diff_text_add_amount(text, w->diff, c->after, after);
+	if (c->significant) {
+		buffer_add_char(text, ' ');
+		diff_text_add_change(text, w->diff, c);
+	}
+}
+
+/* Adds " 41% +5.7%" of a frame's total. A path that still exists has its numbers at the left. */
+static void add_total_text(struct svg_picture *w, struct buffer *text, const struct layout_box *box)
+{
+	const struct tree_node *n = &w->tree->nodes[box->node];
+	const struct tree_events events = tree_events_of(w->tree, n);
+	const struct diff_change total = diff_total_of(w->diff->diff, box->node);
+	bool removed = box->removed && !n->total;
+
+	if (box->removed && !removed)
+		return;
+	buffer_add_char(text, ' ');
+	add_change_text(w, text, removed, &(struct diff_amount){ n->total, events.total }, &total);
+}
+
 /* Writes the first of these into a fold that fits: "+17 frames, _start … run_mod 39%", "+17". */
 void svg_add_fold_label(struct svg_picture *w, const struct layout_box *box, unsigned y)
 {
@@ -55,8 +86,12 @@ void svg_add_fold_label(struct svg_picture *w, const struct layout_box *box, uns
 	struct buffer share = { 0 }, label = { 0 };
 	size_t columns = width > 2 * SVG_PAD * 100 ? (width - 2 * SVG_PAD * 100) / SVG_COLUMN : 0;
 
-	buffer_add_char(&share, ' ');
-	number_add_percent(&share, box->width, w->total);
+	if (w->diff) {
+		add_total_text(w, &share, box);
+	} else {
+		buffer_add_char(&share, ' ');
+		number_add_percent(&share, box->width, w->total);
+	}
 	buffer_printf(&label, "+%u frames, ", nr);
 	buffer_add(&label, first.text + first.short_start, first.short_size);
 	buffer_add_string(&label, " \xe2\x80\xa6 ");
@@ -78,40 +113,17 @@ void svg_add_fold_label(struct svg_picture *w, const struct layout_box *box, uns
 	buffer_fini(&label);
 }
 
-/*
- * Adds "41% +5.7%", without the change if it is not significant; for a removed path only "-4.1%".
- */
-static void add_change_text(struct svg_picture *w, struct buffer *text, bool removed,
-			    const struct diff_amount *after, const struct diff_change *c)
-{
-	if (removed) {
-		diff_text_add_change(text, w->diff, c);
-		return;
-	}
-	diff_text_add_amount(text, w->diff, c->after, after);
-	if (c->significant) {
-		buffer_add_char(text, ' ');
-		diff_text_add_change(text, w->diff, c);
-	}
-}
-
 static void add_diff_label(struct svg_picture *w, struct buffer *label,
 			   const struct layout_box *box, size_t columns)
 {
 	const struct tree_node *n = &w->tree->nodes[box->node];
 	const struct tree_events events = tree_events_of(w->tree, n);
-	const struct diff_change total = diff_total_of(w->diff->diff, box->node);
 	const struct diff_change self = diff_self_of(w->diff->diff, box->node);
 	const struct label_name name = label_name_of(tree_function_of(w->tree, box->node));
 	struct buffer total_text = { 0 }, self_text = { 0 };
 	bool removed = box->removed && !n->total;
 
-	/* A path that still exists has its numbers at the left. */
-	if (!box->removed || removed) {
-		buffer_add_char(&total_text, ' ');
-		add_change_text(w, &total_text, removed,
-				&(struct diff_amount){ n->total, events.total }, &total);
-	}
+	add_total_text(w, &total_text, box);
 	if (removed ? self.before > 0 : n->self && !box->removed) {
 		buffer_add_string(&self_text, " \xc2\xb7 self ");
 		add_change_text(w, &self_text, removed,
