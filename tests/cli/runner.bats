@@ -51,6 +51,17 @@ last_line_is() {
 	last_line_is '0 passed, 1 failed, 0 skipped'
 }
 
+@test "after the time of the run no file is begun, and each counts as skipped" {
+	unit_test a 'printf "1..1\nok 1 - a\n"'
+	echo '@test "x" { true; }' >tests/cli/c.bats
+	TESTS_UNTIL=1 run tests/run --dir=unit --dir=cli
+	[ "$status" -ne 0 ] # nothing ran
+	last_line_is '0 passed, 0 failed, 2 skipped'
+	grep -qxF 'skipped: tests/cli/c.bats: all its tests (not begun: the time for this run is over)' <<<"$output"
+	TESTS_UNTIL=$((EPOCHSECONDS + 100)) run tests/run --dir=unit --dir=cli
+	last_line_is '2 passed, 0 failed, 0 skipped'
+}
+
 @test "a test that hangs is a failure" {
 	echo '@test "x" { sleep 60; }' >tests/cli/c.bats
 	BATS_TEST_TIMEOUT=1 run tests/run --dir=cli
