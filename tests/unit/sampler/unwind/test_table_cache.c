@@ -216,6 +216,15 @@ static uint8_t *bytes_of(const char *path, size_t *ret_size)
 	return bytes;
 }
 
+/* A fixture whose cache has one entry: where it is, and its bytes. */
+static uint8_t *begin_with_entry(struct fixture *f, char *path, size_t *ret_size)
+{
+	begin(f);
+	store(f);
+	entries(f, path);
+	return bytes_of(path, ret_size);
+}
+
 static void a_truncated_entry_is_no_table_and_goes(void **state)
 {
 	struct fixture f;
@@ -224,10 +233,7 @@ static void a_truncated_entry_is_no_table_and_goes(void **state)
 	size_t size;
 
 	(void)state;
-	begin(&f);
-	store(&f);
-	entries(&f, path);
-	bytes = bytes_of(path, &size);
+	bytes = begin_with_entry(&f, path, &size);
 	for (size_t n = 0; n < size; n += n < 300 ? 7 : 1 + size / 50) {
 		write_bytes(path, bytes, n);
 		assert_int_equal(load(&f), -EBADMSG);
@@ -253,10 +259,7 @@ static void no_changed_bit_makes_a_table(void **state)
 	size_t size;
 
 	(void)state;
-	begin(&f);
-	store(&f);
-	entries(&f, path);
-	bytes = bytes_of(path, &size);
+	bytes = begin_with_entry(&f, path, &size);
 	for (int i = 0; i < 600; i++) {
 		/* each byte of the header, then some of the table */
 		size_t at = i < 152 ? (size_t)i : (size_t)rand_r(&seed) % size;
