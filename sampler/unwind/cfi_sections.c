@@ -57,7 +57,7 @@ static void remove_described(struct text_ranges *ranges, size_t first)
 }
 
 int cfi_sections_collect(struct cfi_sections *sections, const struct unwind_image *image,
-			 struct text_ranges *ret_ranges)
+			 struct debug_files *files, struct text_ranges *ret_ranges)
 {
 	struct eh_frame frame = { 0 }; /* without .eh_frame there may still be ranges */
 	size_t nr;
@@ -75,7 +75,7 @@ int cfi_sections_collect(struct cfi_sections *sections, const struct unwind_imag
 	read_section(&sections->eh, &frame, ret_ranges, 0);
 	text_ranges_sort(ret_ranges);
 	nr = ret_ranges->nr;
-	if (!has_gap(ret_ranges) || debug_frame_load(image, &frame))
+	if (!has_gap(ret_ranges) || debug_frame_load(image, files, &frame))
 		return 0;
 	read_section(&sections->debug, &frame, ret_ranges, CFI_IN_DEBUG_FRAME);
 	remove_described(ret_ranges, nr);

@@ -1,7 +1,7 @@
 /*
  * All call frame information of an ELF file: .eh_frame, and .debug_frame for functions that it does
  * not describe. Compilers write the latter, for debuggers, where they are told to write no unwind
- * tables (-fno-asynchronous-unwind-tables, -fno-exceptions).
+ * tables (-fno-asynchronous-unwind-tables, -fno-exceptions). It may lie in a separate debug file.
  */
 #ifndef SPROF_CFI_SECTIONS_H
 #define SPROF_CFI_SECTIONS_H
@@ -20,6 +20,8 @@
 /* Set in text_range.cie: the FDE is one of .debug_frame. */
 #define CFI_IN_DEBUG_FRAME (1u << 31)
 
+struct debug_files;
+
 struct cfi_section {
 	struct eh_reader reader;
 	struct cfi_state *initials; /* one for each CIE */
@@ -30,11 +32,11 @@ struct cfi_sections {
 };
 
 /*
- * Collects the FDEs of the image's text in *ret_ranges, sorted. Both results are to be finished, on
- * failure too. 0 even if there are no FDEs; or the error of reading the file.
+ * Collects the FDEs of the image's text in *ret_ranges, sorted; `files` as in debug_frame_load().
+ * Both results are to be finished, on failure too. 0 even if there are no FDEs; or the error of reading the file.
  */
 int cfi_sections_collect(struct cfi_sections *sections, const struct unwind_image *image,
-			 struct text_ranges *ret_ranges);
+			 struct debug_files *files, struct text_ranges *ret_ranges);
 void cfi_sections_fini(struct cfi_sections *sections);
 
 /* Begins the CFA program of a range. false: its FDE cannot be read. */

@@ -368,8 +368,8 @@ static int add_rows(struct builder *builder)
 	return 0;
 }
 
-static int build(const struct unwind_image *image, struct rule_set *rules,
-		 struct unwind_table **ret_table)
+static int build(const struct unwind_image *image, struct debug_files *files,
+		 struct rule_set *rules, struct unwind_table **ret_table)
 {
 	struct builder builder = {
 		.image = image,
@@ -377,7 +377,7 @@ static int build(const struct unwind_image *image, struct rule_set *rules,
 		.table = xcalloc(1, sizeof(struct unwind_table)),
 	};
 	const struct eh_reader *eh = &builder.cfi.eh.reader, *debug = &builder.cfi.debug.reader;
-	int err = cfi_sections_collect(&builder.cfi, image, &builder.ranges);
+	int err = cfi_sections_collect(&builder.cfi, image, files, &builder.ranges);
 
 	if (!err) {
 		add_ranges_without_fde(&builder);
@@ -396,14 +396,15 @@ static int build(const struct unwind_image *image, struct rule_set *rules,
 	return 0;
 }
 
-int unwind_table_build(int fd, struct rule_set *rules, struct unwind_table **ret_table)
+int unwind_table_build(int fd, struct debug_files *files, struct rule_set *rules,
+		       struct unwind_table **ret_table)
 {
 	struct unwind_image image;
 	int err = unwind_image_open(&image, fd);
 
 	if (err)
 		return err;
-	err = build(&image, rules, ret_table);
+	err = build(&image, files, rules, ret_table);
 	unwind_image_close(&image);
 	return err;
 }
@@ -416,7 +417,7 @@ int unwind_table_build_memory(const void *image, size_t size, struct rule_set *r
 
 	if (err)
 		return err;
-	err = build(&elf, rules, ret_table);
+	err = build(&elf, NULL, rules, ret_table);
 	unwind_image_close(&elf);
 	return err;
 }

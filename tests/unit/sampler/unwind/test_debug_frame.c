@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "sampler/unwind/debug_frame.h"
 #include "sampler/unwind/rule_set.h"
 #include "sampler/unwind/unwind_table.h"
 
@@ -82,7 +83,7 @@ static struct unwind_table *table_of(void **state, const char *name, struct rule
 	int fd = open_file(state, name);
 	struct unwind_table *table;
 
-	assert_int_equal(unwind_table_build(fd, rules, &table), 0);
+	assert_int_equal(unwind_table_build(fd, NULL, rules, &table), 0);
 	close(fd);
 	return table;
 }
@@ -150,6 +151,80 @@ static void that_of_go_is_not_used(void **state)
 	assert_int_equal(table->nr_fdes, 0);
 	unwind_table_free(table);
 	rule_set_free(rules);
+}
+
+/* ---- separate debug files */
+
+struct folder_files {
+	struct debug_files files;
+	void **state;
+	unsigned int nr_asked;
+};
+
+/* The candidates are the files "0" and "1" of the folder. */
+static int open_in_folder(struct debug_files *files, const struct debug_names *names,
+			  unsigned int candidate)
+{
+	struct folder_files *f = (struct folder_files *)files;
+	char *path = xasprintf("%s/%u", (char *)*f->state, candidate);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	assert_in_range(names->build_id_size, 0, BUILD_ID_MAX);
+	f->nr_asked++;
+	free(path);
+	return candidate >= 2 ? -ENODATA : fd < 0 ? -ENOENT : fd;
+}
+
+/* The number of FDEs that are found for the file "stripped". */
+static unsigned int nr_fdes(void **state, unsigned int *ret_nr_asked)
+{
+	struct folder_files f = { { open_in_folder }, state, 0 };
+	struct rule_set *rules = rule_set_new();
+	int fd = open_file(state, "stripped");
+	struct unwind_table *table;
+	unsigned int nr;
+
+	assert_int_equal(unwind_table_build(fd, &f.files, rules, &table), 0);
+	nr = table->nr_fdes;
+	*ret_nr_asked = f.nr_asked;
+	unwind_table_free(table);
+	rule_set_free(rules);
+	close(fd);
+	return nr;
+}
+
+static void the_debug_file_with_the_build_id_is_used(void **state)
+{
+	unsigned int nr_asked;
+
+	in_folder(state,
+		  BUILD NO_EH_FRAME "-Wl,--build-id=0x1234 -o a a.c && "
+				    "objcopy --only-keep-debug --compress-debug-sections a 1 && "
+				    "strip -g -o stripped a && " BUILD NO_EH_FRAME
+				    "-Wl,--build-id=0x1235 -o other a.c && "
+				    "objcopy --only-keep-debug other 0");
+	assert_in_range(nr_fdes(state, &nr_asked), 4, 5);
+	assert_int_equal(nr_asked, 2); /* the first is another file's */
+	in_folder(state, "rm 1");
+	assert_int_equal(nr_fdes(state, &nr_asked), 0);
+	in_folder(state, BUILD "-Wl,--build-id=0x1236 -o stripped a.c");
+	assert_in_range(nr_fdes(state, &nr_asked), 4, 5);
+	assert_int_equal(nr_asked, 0); /* .eh_frame describes all of it */
+}
+
+static void without_build_id_the_checksum_decides(void **state)
+{
+	unsigned int nr_asked;
+
+	in_folder(state, BUILD NO_EH_FRAME "-Wl,--build-id=none -o a a.c && "
+					   "objcopy --only-keep-debug a 1 && "
+					   "objcopy -g --add-gnu-debuglink=1 a stripped");
+	assert_in_range(nr_fdes(state, &nr_asked), 4, 5);
+	in_folder(state, "echo >>1");
+	assert_int_equal(nr_fdes(state, &nr_asked), 0);
+	in_folder(state, "objcopy -g a stripped"); /* without any name */
+	assert_int_equal(nr_fdes(state, &nr_asked), 0);
+	assert_int_equal(nr_asked, 0);
 }
 
 /* ---- made by hand */
@@ -261,6 +336,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST_OF_FILES(its_rules_are_those_of_eh_frame),
 		TEST_OF_FILES(that_of_go_is_not_used),
+		TEST_OF_FILES(the_debug_file_with_the_build_id_is_used),
+		TEST_OF_FILES(without_build_id_the_checksum_decides),
 		TEST(eh_frame_comes_first),
 		TEST(entries_of_64_bit_dwarf_and_version_4_are_read),
 		TEST(sizes_that_cannot_be_are_refused),
