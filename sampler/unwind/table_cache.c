@@ -24,6 +24,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/elf_headers.h"
+#include "core/base/full_io.h"
 #include "core/base/log.h"
 #include "core/rights/cache_folder.h"
 #include "core/rights/safe_open.h"
@@ -214,20 +215,6 @@ static uint64_t check_of(const struct entry_header *h)
 	return XXH3_64bits(h, offsetof(struct entry_header, check));
 }
 
-static int read_all(int fd, void *to, uint64_t size, uint64_t offset)
-{
-	for (uint64_t at = 0; at < size;) {
-		ssize_t n = pread(fd, (char *)to + at, size - at, (off_t)(offset + at));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EBADMSG;
-		at += (uint64_t)n;
-	}
-	return 0;
-}
-
 /* Is it a file that only its owner, the caller, has written? */
 static bool is_ours(int fd, struct stat *st)
 {
@@ -243,7 +230,7 @@ static int read_header(int fd, struct entry_header *wanted)
 
 	if (!is_ours(fd, &st))
 		return -EBADMSG;
-	err = read_all(fd, &h, sizeof(h), 0);
+	err = full_read_at(fd, &h, sizeof(h), 0);
 	if (err)
 		return err;
 	if (h.check != check_of(&h) ||
@@ -268,7 +255,7 @@ static int read_entry(int fd, const struct table_key *key, struct rule_set *rule
 		     0);
 	if (table == MAP_FAILED)
 		return -errno;
-	err = read_all(fd, table, h.table_bytes, sizeof(h));
+	err = full_read_at(fd, table, h.table_bytes, sizeof(h));
 	if (!err && XXH3_64bits(table, h.table_bytes) != h.table_check)
 		err = -EBADMSG;
 	if (err) {
@@ -376,20 +363,6 @@ static void remove_oldest(struct table_cache *c)
 
 /* ---- writing */
 
-static int write_all(int fd, const void *data, uint64_t size)
-{
-	for (uint64_t at = 0; at < size;) {
-		ssize_t n = write(fd, (const char *)data + at, size - at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		at += (uint64_t)n;
-	}
-	return 0;
-}
-
 /* Writes the entry under a name of its own first: a reader never sees half of one. */
 static int write_entry(struct table_cache *c, const struct entry_header *h, const void *table)
 {
@@ -404,9 +377,9 @@ static int write_entry(struct table_cache *c, const struct entry_header *h, cons
 		    0600);
 	if (fd < 0)
 		return -errno;
-	err = write_all(fd, h, sizeof(*h));
+	err = full_write(fd, h, sizeof(*h));
 	if (!err)
-		err = write_all(fd, table, h->table_bytes);
+		err = full_write(fd, table, h->table_bytes);
 	if (close(fd) && !err)
 		err = -errno;
 	name_of(h, name);

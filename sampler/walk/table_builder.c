@@ -8,6 +8,7 @@
 #include "sampler/walk/table_builder.h"
 
 #include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/rights/privileges.h"
 #include "sampler/unwind/confined_table.h"
@@ -439,6 +441,15 @@ bool table_builder_take(struct table_builder *b, struct built_table *ret)
 void table_builder_release(struct table_builder *b, struct rule_claim *claim)
 {
 	rule_pool_release(b->pool, claim);
+}
+
+bool table_builder_wait(struct table_builder *b, uint64_t until_ns)
+{
+	struct pollfd ready = { b->event_fd, POLLIN, 0 };
+	uint64_t now = monotonic_ns();
+
+	return now < until_ns && table_builder_nr_pending(b) &&
+	       poll(&ready, 1, (int)((until_ns - now) / 1000000) + 1) > 0;
 }
 
 size_t table_builder_nr_pending(struct table_builder *b)

@@ -77,6 +77,11 @@ struct built_table {
 bool table_builder_take(struct table_builder *builder, struct built_table *ret_built);
 /* No walker reads rows of the table any more, so its rules may be forgotten. */
 void table_builder_release(struct table_builder *builder, struct rule_claim *claim);
+/*
+ * Waits until a request may be finished. False where that cannot be, at until_ns of the monotonic
+ * clock, and when a signal came.
+ */
+bool table_builder_wait(struct table_builder *builder, uint64_t until_ns);
 /* Requests whose results have not been taken yet. */
 size_t table_builder_nr_pending(struct table_builder *builder);
 
