@@ -126,7 +126,7 @@ static void request_table(struct ebpf_files *f, struct mapped_file *file)
 	file->lacks_table = file->mapped_again = file->missed_table = false;
 	file->building = true;
 	if (file->kind == MODULE_ELF && file->nr_segments)
-		table_builder_request(f->builder, file->index, file->user, file->fd);
+		table_builder_request(f->builder, file);
 	else if (file->kind == MODULE_VDSO && (vdso = file_table_vdso_image(&size)))
 		table_builder_request_memory(f->builder, file->index, vdso, size);
 	else {

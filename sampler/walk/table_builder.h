@@ -13,6 +13,7 @@
 #include "core/portable/walk.h"
 #include "sampler/unwind/rule_pool.h"
 
+struct mapped_file;
 struct sandbox;
 struct table_builder;
 struct table_cache;
@@ -30,10 +31,10 @@ struct table_builder *table_builder_new(struct walk_rule *rules, const struct sa
 void table_builder_free(struct table_builder *builder);
 
 /*
- * Asks for the table of the ELF file behind fd, which must stay open. `index` comes back with the
- * result. `user` is charged for its rules.
+ * Asks for the table of an ELF file, whose descriptor must stay open. Its index comes back with the
+ * result, and its user is charged for its rules. By its path and root the debug file is found.
  */
-void table_builder_request(struct table_builder *builder, uint32_t index, uint32_t user, int fd);
+void table_builder_request(struct table_builder *builder, const struct mapped_file *file);
 /*
  * The same for an ELF image in this process (the vdso), which must stay mapped. Root is charged.
  */
