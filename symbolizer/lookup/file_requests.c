@@ -94,8 +94,24 @@ static int fetch(const struct file_server *s, const char *id, size_t size)
 	return debuginfod_fetch(s->opts->debuginfod, s->path, (const uint8_t *)id, size);
 }
 
+/* Takes over fd. */
+static int only_trusted(struct file_server *s, const char *path, int fd)
+{
+	if (fd < 0 || debug_trust_allows(&s->trust, fd))
+		return fd;
+	close(fd);
+	log_debug("'%s': '%s' in its root is not trusted", s->path, path);
+	if (!s->nr_untrusted++)
+		log_warning("'%s': a debug file is not used, which could have been written by "
+			    "others than the owner of that file",
+			    s->path);
+	return -EPERM;
+}
+
 static int open_requested(struct file_server *s, const struct file_request *r, size_t size)
 {
+	int fd;
+
 	if (s->nr_opened++ >= FILES_MAX)
 		return -EMFILE;
 	if (r->type == REQUEST_FETCH)
@@ -106,7 +122,8 @@ static int open_requested(struct file_server *s, const struct file_request *r, s
 		return safe_open_only_elf(open_own(s, r->text));
 	if (s->root < 0)
 		return -ENOENT;
-	return safe_open_only_elf(safe_open_in_root(s->root, r->text, SAFE_OPEN_ELF_MAX));
+	fd = safe_open_only_elf(safe_open_in_root(s->root, r->text, SAFE_OPEN_ELF_MAX));
+	return only_trusted(s, r->text, fd);
 }
 
 static int serve_file(struct file_server *s, int socket, const struct file_request *r, size_t size)
