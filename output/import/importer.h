@@ -17,6 +17,9 @@ struct profile;
 /* What the user asked for; an importer ignores what its format does not have. */
 struct import_opts {
 	const char *event; /* of several events; NULL: the one with the most samples */
+	/* Only samples with all of these, "KEY=VALUE", at most 32; none where has_labels is false. */
+	const char *const *labels;
+	size_t nr_labels;
 };
 
 struct importer {
@@ -26,6 +29,7 @@ struct importer {
 	 * this machine, if those are still the same.
 	 */
 	bool unnamed;
+	bool has_labels; /* samples may have labels, and opts->labels is heeded */
 	/* Does a file that begins with these bytes look like this format? */
 	bool (*is)(const char *data, size_t size);
 	/*
