@@ -17,6 +17,7 @@
 #include "core/base/buffer.h"
 #include "core/base/clock.h"
 #include "core/base/cursor.h"
+#include "core/base/full_io.h"
 #include "core/rights/safe_open.h"
 #include "core/sandbox/answer_file.h"
 #include "core/sandbox/message.h"
@@ -75,7 +76,7 @@ static void write_answer(int answer, const struct named_function *functions, siz
 		buffer_add(&b, &row, sizeof(row));
 		buffer_add(&b, functions[i].name, row.name_size);
 	}
-	if (answer_file_write(answer, b.data, b.size))
+	if (full_write(answer, b.data, b.size))
 		_exit(1);
 }
 

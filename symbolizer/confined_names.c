@@ -13,6 +13,7 @@
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/base/elf_headers.h"
+#include "core/base/full_io.h"
 #include "core/base/log.h"
 #include "core/rights/safe_open.h"
 #include "core/profile/profile.h"
@@ -102,7 +103,7 @@ static void find_names(int socket)
 	if (!symbol_module_init_handed(&module, p, order.matters, &opts, &files))
 		module_names_find(p, files.module, &module, wants, order.nr_addresses);
 	names_answer_write(&bytes, p, order.nr_addresses);
-	if (!answer_file_write(answer, bytes.data, bytes.size))
+	if (!full_write(answer, bytes.data, bytes.size))
 		file_asker_finish(&asker);
 }
 

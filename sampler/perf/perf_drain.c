@@ -210,8 +210,8 @@ void perf_queue_record(void *context, const struct perf_record *r)
 {
 	struct source *s = context;
 	const void *tail = NULL;
+	struct perf_record *queued;
 	size_t size = 0;
-	uint8_t *copy;
 
 	if (r->type == PERF_SAMPLE_TAKEN) {
 		tail = r->sample.stack;
@@ -220,14 +220,12 @@ void perf_queue_record(void *context, const struct perf_record *r)
 		tail = r->path;
 		size = strlen(r->path) + 1;
 	}
-	copy = xmalloc(sizeof(*r) + size);
-	memcpy(copy, r, sizeof(*r));
+	queued = time_order_add(s->queue, r->time_ns, (int)r->type, sizeof(*r) + size);
+	*queued = *r;
 	if (r->type == PERF_SAMPLE_TAKEN)
-		((struct perf_record *)copy)->sample.stack_size = size;
+		queued->sample.stack_size = size;
 	if (size)
-		memcpy(copy + sizeof(*r), tail, size);
-	time_order_push(s->queue, r->time_ns, (int)r->type, copy, sizeof(*r) + size);
-	free(copy);
+		memcpy(queued + 1, tail, size);
 }
 
 void perf_handle_records(struct source *s, uint64_t before_ns)

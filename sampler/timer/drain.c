@@ -314,12 +314,10 @@ static void on_record(void *context, const struct agent_sample *sample, const ui
 	/* a target can write any time */
 	if (time > r->now_ns)
 		time = r->now_ns;
-	q = xmalloc(sizeof(*q) + nr_words * sizeof(*words));
+	q = time_order_add(d->queue, time, sample->type, sizeof(*q) + nr_words * sizeof(*words));
 	*q = (struct queued){ .process = r->process, .sample = *sample, .nr_words = nr_words };
 	q->sample.time_ns = time;
 	memcpy(q->words, words, nr_words * sizeof(*words));
-	time_order_push(d->queue, time, sample->type, q, sizeof(*q) + nr_words * sizeof(*words));
-	free(q);
 }
 
 bool timer_drain_is_deep(const struct timer_drain *d)

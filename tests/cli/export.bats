@@ -68,6 +68,7 @@ decode() {
 	done
 }
 
+# bats test_tags=full
 @test "every other format says what the report says" {
 	for f in firefox chrome json; do
 		for input in $INPUTS; do
