@@ -77,7 +77,7 @@ struct source_config {
 	const char *event;	     /* "auto", "cpu-clock" or "cycles" */
 	bool no_python;		     /* record native frames only, even in interpreters */
 	bool wall_clock;	     /* also sample threads that wait; only the timer source can */
-	enum source_runtime runtime; /* of all targets together: the greatest; for fit() */
+	enum source_runtime runtime; /* of all targets together: the greatest; for fit() and open() */
 	/* where files of targets are parsed; outlives the source; NULL: in this process */
 	const struct sandbox *sandbox;
 	struct table_cache *cache; /* of unwind tables; outlives the source; NULL: none */
