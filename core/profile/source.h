@@ -50,6 +50,7 @@ enum source_runtime {
 enum source_fit {
 	SOURCE_CANNOT, /* it would refuse a target */
 	SOURCE_MISSES, /* it would leave out something that another source sees */
+	SOURCE_MAY_MISS, /* it may leave some of that out */
 	SOURCE_FITS,
 };
 

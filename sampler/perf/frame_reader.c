@@ -31,6 +31,8 @@
 #define SYS_close_range 436
 #endif
 #define LIMIT_NS 5000000u /* of one stack: the target waits for the CPU meanwhile */
+#define SHARE 8		  /* a reader has at most 1 / this of its CPU's time, */
+#define SAVED_NS 20000000u /* and may save up so much of it */
 #define SLICE_NS 100000u  /* asked of the scheduler: who needs little is served soon */
 #define STALE_NS 20000000u /* a thread sampled longer ago has surely gone on */
 #define BLOCK 2048u
@@ -67,6 +69,7 @@ struct reader {
 	struct reader_stack stack;
 	struct py_layout layout;
 	uint64_t deadline_ns;
+	uint64_t allowance_ns, allowed_at_ns;
 	bool late;
 	struct {
 		uint64_t address; /* 0: none */
@@ -349,6 +352,16 @@ static bool take_layout(struct reader *r, uint32_t *ret_turn)
 	return false;
 }
 
+/* Is there time left for a stack? What was sampled often and goes deep is read in part. */
+static bool has_time(struct reader *r, uint64_t now)
+{
+	r->allowance_ns += (now - r->allowed_at_ns) / SHARE;
+	if (r->allowance_ns > SAVED_NS)
+		r->allowance_ns = SAVED_NS;
+	r->allowed_at_ns = now;
+	return r->allowance_ns > 0;
+}
+
 static void read_stack(struct reader *r, const struct perf_record *sample)
 {
 	struct reader_shared *shared = r->config.shared;
@@ -360,7 +373,7 @@ static void read_stack(struct reader *r, const struct perf_record *sample)
 		.tid = sample->tid,
 		.sampled_ns = sample->time_ns,
 	};
-	if (now - sample->time_ns > STALE_NS || !take_layout(r, &turn))
+	if (now - sample->time_ns > STALE_NS || !take_layout(r, &turn) || !has_time(r, now))
 		return;
 	if (forget != r->forgotten) {
 		memset(r->slots, 0, sizeof(r->slots));
@@ -376,6 +389,8 @@ static void read_stack(struct reader *r, const struct perf_record *sample)
 		walk(r, thread_pointer);
 	r->stack.read_ns = monotonic_ns();
 	__atomic_store_n(&shared->busy_ns, 0, __ATOMIC_RELEASE);
+	now = r->stack.read_ns - now;
+	r->allowance_ns -= now < r->allowance_ns ? now : r->allowance_ns;
 	send_stack(r);
 }
 

@@ -267,6 +267,7 @@ void perf_on_exited(struct source *s, const struct perf_record *r)
 	struct process *p = r->pid == r->tid ? find_process(s, r->pid) : NULL;
 	struct perf_thread *t;
 
+	python_stacks_thread_ended(s->python, r->tid);
 	HASH_FIND_INT(s->threads, &r->tid, t);
 	if (t) {
 		HASH_DEL(s->threads, t);

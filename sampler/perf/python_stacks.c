@@ -233,6 +233,12 @@ void python_stacks_update(struct python_stacks *s, const struct process *p)
 		remove_target(s, p->pid);
 }
 
+void python_stacks_thread_ended(struct python_stacks *s, pid_t tid)
+{
+	if (s)
+		thread_switches_forget(s->switches, tid);
+}
+
 void python_stacks_forget(struct python_stacks *s, const struct process *p)
 {
 	if (s)
@@ -398,7 +404,6 @@ void python_stacks_on_record(struct python_stacks *s, const struct perf_record *
 				    : r->is_preempted ? SWITCH_PREEMPTED
 						      : SWITCH_OUT);
 		break;
-	case PERF_EXITED: thread_switches_forget(s->switches, r->tid); break;
 	case PERF_SAMPLE_TAKEN:
 		if (s->started && place_of(s, r->pid) >= 0)
 			waiting_of(s, r->time_ns, r->tid)->sampled = true;
@@ -471,6 +476,7 @@ uint8_t python_stacks_merge(struct python_stacks *s, const struct process *p,
 	else
 		s->nr_dropped++;
 	w->python_broken = !whole;
+	thread_switches_handled(s->switches, r->time_ns);
 	if (found)
 		forget(s, found);
 	return gil;

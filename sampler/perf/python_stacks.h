@@ -29,6 +29,8 @@ struct python_codes *python_stacks_codes(struct python_stacks *stacks);
 /* Looks for an interpreter among the mappings, which have changed. */
 void python_stacks_update(struct python_stacks *stacks, const struct process *p);
 void python_stacks_forget(struct python_stacks *stacks, const struct process *p);
+/* All records of the thread have been handled. */
+void python_stacks_thread_ended(struct python_stacks *stacks, pid_t tid);
 
 /*
  * Starts readers once there is a process with Python, watches them, and takes what they have read.

@@ -73,15 +73,24 @@ static bool source_probe(char *why, size_t why_size, char *hint, size_t hint_siz
 	return false;
 }
 
+/*
+ * Where whole CPUs are watched, the switches of all their threads would be recorded, so no Python
+ * frames are read.
+ */
+static bool wants_python(const struct source_config *config)
+{
+	return !config->no_python && !config->system_wide && !config->nr_cgroups &&
+	       config->runtime != RUNTIME_NONE_SEEN;
+}
+
 static enum source_fit source_fit(const struct source_config *config, char *why, size_t why_size)
 {
 	if (config->no_python || config->runtime == RUNTIME_NONE_SEEN)
 		return SOURCE_FITS;
-	snprintf(why, why_size,
-		 config->runtime == RUNTIME_PYTHON
-			 ? "perf records no Python frames"
-			 : "perf would record no Python frames of what it starts");
-	return SOURCE_MISSES;
+	snprintf(why, why_size, "perf %s Python frames%s",
+		 wants_python(config) ? "may miss" : "records no",
+		 config->runtime == RUNTIME_PYTHON ? "" : " of what it starts");
+	return wants_python(config) ? SOURCE_MAY_MISS : SOURCE_MISSES;
 }
 
 static int open_events(struct source *s, const struct source_config *config)
@@ -230,16 +239,6 @@ static int open_epoll(struct source *s)
 	if (err)
 		log_error(-err, "wait for perf events");
 	return err;
-}
-
-/*
- * Where whole CPUs are watched, the switches of all their threads would be recorded, and no Python
- * frames are read.
- */
-static bool wants_python(const struct source_config *config)
-{
-	return !config->no_python && !config->system_wide && !config->nr_cgroups &&
-	       config->runtime != RUNTIME_NONE_SEEN;
 }
 
 static void want_python(struct source *s)

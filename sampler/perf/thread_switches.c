@@ -1,16 +1,17 @@
 /*
- * Keeps the last switches of each thread. A thread that switched more often since the sample than
- * are kept is taken to have run on.
+ * Keeps the switches of each thread until the samples before them have been handled. Of a thread
+ * that switches too often for that the oldest are dropped, and it is taken to have run on.
  */
 #include "sampler/perf/thread_switches.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include <uthash.h>
 
 #include "core/base/alloc.h"
 
-#define KEPT 128u /* power of two; switches of a thread */
+#define MAX_KEPT 16384u /* switches of a thread */
 #define MAX_THREADS 65536u
 /*
  * From the time in a sample to the switch that it brought about: copying the stack and leaving the
@@ -21,13 +22,15 @@
 
 struct times {
 	pid_t tid;
-	uint32_t nr; /* ever */
-	uint64_t switches[KEPT]; /* ns << 2 | enum thread_switch */
+	uint64_t complete_ns; /* since then none was dropped */
+	size_t nr, capacity;
+	uint64_t *switches; /* ns << 2 | enum thread_switch */
 	UT_hash_handle hh;
 };
 
 struct thread_switches {
 	struct times *threads;
+	uint64_t handled_ns; /* older samples have been handled */
 };
 
 struct thread_switches *thread_switches_new(void)
@@ -38,6 +41,7 @@ struct thread_switches *thread_switches_new(void)
 static void forget(struct thread_switches *s, struct times *t)
 {
 	HASH_DEL(s->threads, t);
+	free(t->switches);
 	free(t);
 }
 
@@ -61,6 +65,29 @@ void thread_switches_forget(struct thread_switches *s, pid_t tid)
 		forget(s, t);
 }
 
+void thread_switches_handled(struct thread_switches *s, uint64_t before_ns)
+{
+	s->handled_ns = before_ns;
+}
+
+/* Drops what is not needed any more, and the oldest if that is little. */
+static void make_room(const struct thread_switches *s, struct times *t)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < t->nr; i++)
+		if (t->switches[i] >> 2 >= s->handled_ns)
+			t->switches[kept++] = t->switches[i];
+	t->nr = kept;
+	if (kept < MAX_KEPT / 2)
+		return;
+	for (size_t i = 0; i < kept / 2; i++)
+		if (t->switches[i] >> 2 > t->complete_ns)
+			t->complete_ns = t->switches[i] >> 2;
+	t->nr = kept - kept / 2;
+	memmove(t->switches, t->switches + kept / 2, t->nr * sizeof(*t->switches));
+}
+
 void thread_switches_add(struct thread_switches *s, pid_t tid, uint64_t time_ns,
 			 enum thread_switch what)
 {
@@ -74,22 +101,26 @@ void thread_switches_add(struct thread_switches *s, pid_t tid, uint64_t time_ns,
 		t->tid = tid;
 		HASH_ADD_INT(s->threads, tid, t);
 	}
-	t->switches[t->nr++ & (KEPT - 1)] = time_ns << 2 | what;
+	if (t->nr == MAX_KEPT)
+		make_room(s, t);
+	t->switches = xgrow(t->switches, &t->capacity, t->nr + 1, sizeof(*t->switches));
+	t->switches[t->nr++] = time_ns << 2 | what;
 }
 
 bool thread_stood_still(const struct thread_switches *s, pid_t tid, uint64_t sampled_ns,
 			uint64_t read_ns)
 {
-	uint64_t oldest = UINT64_MAX, left = 0, came = UINT64_MAX;
+	uint64_t left = 0, came = UINT64_MAX;
 	enum thread_switch how = SWITCH_OUT;
 	const struct times *t;
 
 	HASH_FIND_INT(s->threads, &tid, t);
-	for (uint32_t i = 0; t && i < t->nr && i < KEPT; i++) {
+	if (!t || t->complete_ns >= sampled_ns)
+		return false;
+	for (size_t i = 0; i < t->nr; i++) {
 		uint64_t ns = t->switches[i] >> 2;
 		enum thread_switch what = t->switches[i] & 3;
 
-		oldest = ns < oldest ? ns : oldest;
 		if (ns < sampled_ns)
 			continue;
 		if (what == SWITCH_IN) {
@@ -99,8 +130,6 @@ bool thread_stood_still(const struct thread_switches *s, pid_t tid, uint64_t sam
 			how = what;
 		}
 	}
-	if (!left || (t->nr > KEPT && oldest > sampled_ns))
-		return false;
-	return how == SWITCH_PREEMPTED && left - sampled_ns <= AT_ONCE_NS && left <= read_ns &&
-	       came > read_ns;
+	return left && how == SWITCH_PREEMPTED && left - sampled_ns <= AT_ONCE_NS &&
+	       left <= read_ns && came > read_ns;
 }

@@ -21,6 +21,9 @@ void thread_switches_add(struct thread_switches *switches, pid_t tid, uint64_t t
 			 enum thread_switch what);
 void thread_switches_forget(struct thread_switches *switches, pid_t tid);
 
+/* Samples before that time will not be asked about. */
+void thread_switches_handled(struct thread_switches *switches, uint64_t before_ns);
+
 /*
  * Did the thread lose its CPU at once when it was sampled, and not get one again before read_ns?
  * All switches up to then must have been added.
