@@ -127,7 +127,7 @@ static void report(const struct python_stacks *s)
 
 	if (s->nr_dropped * 100 > all)
 		log_warning("%.1f%% of %" PRIu64 " samples of Python threads have no Python "
-			    "frames: the threads ran on before these were read",
+			    "frames: these could not be read before the threads ran on",
 			    100.0 * (double)s->nr_dropped / (double)all, all);
 	else if (all)
 		log_debug("%" PRIu64 " of %" PRIu64 " samples of Python threads without their "

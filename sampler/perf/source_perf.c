@@ -287,6 +287,8 @@ static int source_open(const struct source_config *config, struct source **ret)
 	err = open_events(s, config);
 	if (!err && wants_python(config))
 		want_python(s);
+	else if (!err && !config->no_python && (config->system_wide || config->nr_cgroups))
+		log_info("perf reads no Python frames of whole CPUs (-a, --cgroup)");
 	if (!err)
 		err = add_targets(s, config);
 	if (!err && !config->launched)
