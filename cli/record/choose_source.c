@@ -58,9 +58,7 @@ static void examine(const struct record_opts *o, struct prospect *ret)
 		},
 	};
 
-	if (o->by_user && !o->no_python)
-		p.config.runtime = RUNTIME_MAY_COME;
-	else if (p.config.program && !o->no_python)
+	if (p.config.program && !o->no_python)
 		p.config.runtime = runtime_of_program(p.config.program);
 	else if (o->nr_pids && !o->no_python)
 		p.config.runtime =

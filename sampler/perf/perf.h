@@ -66,7 +66,7 @@ struct source {
 	struct walk_rule *rules;
 	struct python_stacks *python; /* NULL: Python frames are not wanted */
 	bool python_wakes;	      /* its readers wake us, and not the rings */
-	struct perf_rows *rows; /* by index of the mapped file */
+	struct perf_rows *rows;	      /* by index of the mapped file */
 	size_t nr_rows, rows_capacity;
 	struct snapshot_unwinder *unwinder;
 	const struct process *unwinding; /* the process of the sample being unwound */

@@ -24,6 +24,7 @@
 #include "core/portable/frames.h"
 #include "core/profile/profile.h"
 #include "sampler/perf/frame_reader.h"
+#include "sampler/perf/reader_memory.h"
 #include "sampler/perf/task_events.h"
 #include "sampler/perf/thread_switches.h"
 #include "sampler/runtimes/python/code_objects.h"
@@ -34,9 +35,9 @@
 #include "sampler/target/process.h"
 #include "sampler/walk/snapshot_unwind.h"
 
-#define WAIT_NS (50ull * 1000 * 1000)	  /* a sample waits at most so long for its frames */
-#define KEPT_NS (2000ull * 1000 * 1000)	  /* frames wait at most so long for their sample */
-#define STUCK_NS UINT64_C(1000000000)	  /* a reader that takes longer is left behind */
+#define WAIT_NS (50ull * 1000 * 1000)	/* a sample waits at most so long for its frames */
+#define KEPT_NS (2000ull * 1000 * 1000) /* frames wait at most so long for their sample */
+#define STUCK_NS UINT64_C(1000000000)	/* a reader that takes longer is left behind */
 #define MAX_WAITING 4096u
 #define MAX_STUCK 32u
 #define NS_PER_MS UINT64_C(1000000)
@@ -257,8 +258,8 @@ static void start_readers(struct python_stacks *s, const struct perf_events *eve
 	size_t capacity = 0;
 
 	s->started = true;
-	for (size_t i = 0; perf_events_ring(events, i, &config.cpu, &config.event_fd,
-					    &config.ring_size); i++) {
+	for (size_t i = 0;
+	     perf_events_ring(events, i, &config.cpu, &config.event_fd, &config.ring_size); i++) {
 		struct reader_process *r;
 
 		if (config.event_fd < 0)
@@ -351,8 +352,8 @@ static void take_records(struct python_stacks *s, struct reader_process *r)
 	while (ring_peek(&shared->ring, (__u64 *)shared->words, READER_RING_WORDS, r->tail, &nr) ==
 	       RING_RECORD) {
 		for (uint32_t i = 0; i < nr; i++)
-			s->record[i] = ring_get((__u64 *)shared->words, READER_RING_WORDS,
-						r->tail + i);
+			s->record[i] =
+				ring_get((__u64 *)shared->words, READER_RING_WORDS, r->tail + i);
 		if (s->record[1] == READER_CODE)
 			take_code(s, nr);
 		else if (s->record[1] == READER_STACK)

@@ -80,7 +80,7 @@ static bool source_probe(char *why, size_t why_size, char *hint, size_t hint_siz
 static bool wants_python(const struct source_config *config)
 {
 	return !config->no_python && !config->system_wide && !config->nr_cgroups &&
-	       config->runtime != RUNTIME_NONE_SEEN;
+	       (config->runtime != RUNTIME_NONE_SEEN || config->by_user);
 }
 
 static enum source_fit source_fit(const struct source_config *config, char *why, size_t why_size)
