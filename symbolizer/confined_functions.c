@@ -15,6 +15,7 @@
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/base/cursor.h"
+#include "core/base/full_io.h"
 #include "core/rights/safe_open.h"
 #include "core/sandbox/answer_file.h"
 #include "core/sandbox/message.h"
@@ -72,7 +73,7 @@ static void write_answer(int answer, const struct named_function *functions, siz
 		buffer_add(&b, &row, sizeof(row));
 		buffer_add(&b, functions[i].name, row.name_size);
 	}
-	if (answer_file_write(answer, b.data, b.size))
+	if (full_write(answer, b.data, b.size))
 		_exit(1);
 }
 
@@ -160,7 +161,7 @@ static int send_order(int socket, const char *path, const int fds[2], const char
 	return err == -EPIPE ? -ECHILD : err;
 }
 
-static int serve(int socket, pid_t pid, const char *path)
+static int serve(int socket, int fd, pid_t pid, const char *path)
 {
 	const struct symbolizer_opts opts = { 0 };
 	struct file_server server = {
@@ -169,8 +170,10 @@ static int serve(int socket, pid_t pid, const char *path)
 		.root = safe_open_root_of(pid),
 		.own_root = safe_open_root_of(0),
 	};
-	int err = file_server_run(&server, socket);
+	int err;
 
+	server.trust = debug_trust_new(fd, server.root, server.own_root, true);
+	err = file_server_run(&server, socket);
 	if (server.root >= 0)
 		close(server.root);
 	if (server.own_root >= 0)
@@ -223,7 +226,7 @@ int confined_functions_find(const struct sandbox *sandbox, int fd, pid_t pid, co
 	fds[1] = answer_file_new();
 	err = fds[1] < 0 ? fds[1] : send_order(socket, path, fds, globs, nr_globs);
 	if (!err)
-		err = serve(socket, pid, path);
+		err = serve(socket, fd, pid, path);
 	if (!err)
 		err = take_answer(fds[1], nr_globs, ret_functions, ret_nr);
 	if (fds[1] >= 0)

@@ -38,7 +38,7 @@ struct importer {
 };
 
 extern const struct importer import_callgrind, import_chrome_trace, import_collapsed,
-	import_cpuprofile, import_firefox, import_legacy_cpu, import_legacy_text,
+	import_cpuprofile, import_firefox, import_jfr, import_legacy_cpu, import_legacy_text,
 	import_perf_script, import_pprof, import_speedscope;
 
 /* Ends with NULL. */

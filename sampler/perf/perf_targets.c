@@ -42,7 +42,7 @@ static void on_file(void *context, struct mapped_file *file)
 	s->rows[file->index] = (struct perf_rows){ 0 };
 	file->building = true;
 	if (file->kind == MODULE_ELF && file->nr_segments)
-		table_builder_request(s->builder, file->index, file->user, file->fd);
+		table_builder_request(s->builder, file);
 	else if (file->kind == MODULE_VDSO && (vdso = file_table_vdso_image(&size)))
 		table_builder_request_memory(s->builder, file->index, vdso, size);
 	else

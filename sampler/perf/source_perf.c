@@ -5,7 +5,6 @@
 #include "sampler/perf/source_perf.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -305,14 +304,10 @@ static int source_open(const struct source_config *config, struct source **ret)
 
 static size_t source_await_tables(struct source *s, int timeout_ms)
 {
-	struct pollfd ready = { table_builder_event_fd(s->builder), POLLIN, 0 };
-	uint64_t end = monotonic_ns() + (uint64_t)timeout_ms * 1000000, now;
+	uint64_t end = monotonic_ns() + (uint64_t)timeout_ms * 1000000;
 
-	while ((now = monotonic_ns()) < end && table_builder_nr_pending(s->builder)) {
-		if (poll(&ready, 1, (int)((end - now) / 1000000) + 1) <= 0)
-			break;
+	while (table_builder_wait(s->builder, end))
 		perf_take_tables(s);
-	}
 	perf_tidy(s);
 	/* They hold samples already, which start() has not asked for. */
 	perf_read_rings(s);

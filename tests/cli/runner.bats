@@ -4,7 +4,7 @@ setup() {
 	root=$BATS_TEST_DIRNAME/../..
 	cd "$BATS_TEST_TMPDIR" || return 1
 	mkdir -p tests/unit tests/cli build/tests/unit
-	cp "$root/tests/run" tests/run
+	cp "$root/tests/run" "$root/tests/bats_limited" tests
 	export BUILD=$BATS_TEST_TMPDIR/build
 }
 
@@ -62,11 +62,19 @@ last_line_is() {
 	last_line_is '2 passed, 0 failed, 0 skipped'
 }
 
-@test "a test that hangs is a failure" {
-	echo '@test "x" { sleep 60; }' >tests/cli/c.bats
-	BATS_TEST_TIMEOUT=1 run tests/run --dir=cli
+@test "a test that hangs is a failure, and those behind it are run" {
+	printf '@test "x" { sleep 60; }\n@test "y" { true; }\n' >tests/cli/c.bats
+	TEST_LIMIT_S=1 run tests/run --dir=cli
 	[ "$status" -ne 0 ]
-	last_line_is '0 passed, 1 failed, 0 skipped'
+	last_line_is '1 passed, 1 failed, 0 skipped'
+	grep -q '# no test ended for 1 s' <<<"$output"
+}
+
+@test "a process that a test left behind holds nothing up" {
+	echo '@test "x" { sleep 77 & }' >tests/cli/c.bats
+	TEST_LIMIT_S=1 run timeout 30 tests/run --dir=cli
+	last_line_is '1 passed, 0 failed, 0 skipped'
+	! pgrep -fx 'sleep 77'
 }
 
 @test "tests that were planned and did not run are failures" {
@@ -124,7 +132,7 @@ last_line_is() {
 
 @test "what took too long is done once more, too" {
 	printf '@test "x" {\n[ -e done ] || ! touch done || sleep 20\n}\n' >tests/cli/c.bats
-	BATS_TEST_TIMEOUT=2 run tests/run --dir=cli
+	TEST_LIMIT_S=2 run tests/run --dir=cli
 	[ "$status" -eq 0 ]
 	last_line_is '0 passed, 0 failed, 0 skipped'
 	grep -qxF 'held only at the second try: tests/cli/c.bats: x' <<<"$output"
