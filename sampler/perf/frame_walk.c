@@ -24,7 +24,7 @@
 #define SAVED_NS 20000000u /* and may save up so much of it */
 #define STALE_NS 20000000u /* a thread sampled longer ago has surely gone on */
 #define BLOCK 2048u
-#define BLOCKS 64u	    /* power of two */
+#define BLOCKS 256u	    /* power of two */
 #define THREADS 4096u	    /* power of two */
 #define RETRY_NS 200000000u /* a thread without a state is searched for again */
 #define MAX_RUNS 1024
