@@ -69,6 +69,7 @@ names_what_is_gone() {
 	each_python names_what_is_gone
 }
 
+# bats test_tags=full
 @test "python with perf: workers that are forked and spawned, and programs that are exec'ed, have their frames" {
 	python=/usr/bin/python3
 	[ -x "$python" ] || skip "no $python"
@@ -95,6 +96,7 @@ names_what_is_gone() {
 	grep -q 'main (python_shares.py:[0-9]*);loop (python_shares.py:' "$folded"
 }
 
+# bats test_tags=full
 @test "python with perf: threads have the GIL or not" {
 	python=/usr/bin/python3
 	[ -x "$python" ] || skip "no $python"
