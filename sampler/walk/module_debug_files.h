@@ -19,9 +19,9 @@ struct module_debug_files {
 };
 
 /*
- * `fd` is the mapped file and must stay open. Processes of several users may map it, and the root is
- * that of one of them. So a debug file counts only if core/rights/debug_trust.h allows it for names
- * in a root that is not the recorder's, whichever root it is in.
+ * `fd` is the mapped file and must stay open. Processes of several users may map it, and the root
+ * is that of one of them. So a debug file counts only if core/rights/debug_trust.h allows it for
+ * names in a root that is not the recorder's, whichever root it is in.
  */
 void module_debug_files_init(struct module_debug_files *files, int fd,
 			     const struct mapped_root *root, const char *path);

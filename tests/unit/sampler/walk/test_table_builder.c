@@ -306,7 +306,7 @@ static void a_parser_that_hangs_does_not_delay_the_end(void **state)
 	request(f.builder, FILE_INDEX, 0, fd);
 	parser = signal_parser(SIGSTOP);
 	end(&f);
-	/* It ends with the sandbox, unless it was stopped before it had asked the kernel for that. */
+	/* It ends with the sandbox, unless it was stopped before it asked the kernel for that. */
 	kill(parser, SIGKILL);
 	close(fd);
 }
