@@ -17,7 +17,7 @@ struct profile;
 /* What the user asked for; an importer ignores what its format does not have. */
 struct import_opts {
 	const char *event; /* of several events; NULL: the one with the most samples */
-	/* Only samples with all of these, "KEY=VALUE", at most 32; none where has_labels is false. */
+	/* Only samples with all of these, "KEY=VALUE", 32 at most; none unless has_labels. */
 	const char *const *labels;
 	size_t nr_labels;
 };

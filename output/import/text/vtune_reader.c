@@ -1,7 +1,7 @@
 /*
- * Reads the reports of Intel's VTune as CSV: `vtune -report top-down -format csv`, a call tree whose
- * rows are indented by a blank for each caller, or `-report hotspots`, functions without callers.
- * The columns come in any order; the name, the CPU time of the function itself and the module are
+ * Reads the reports of Intel's VTune as CSV: `vtune -report top-down -format csv`, a call tree
+ * whose rows are indented by a blank for each caller, or `-report hotspots`, functions without
+ * callers. The columns come in any order; the name, the CPU time of the function itself and the module are
  * taken. Fields with a delimiter in them are in double quotes.
  */
 #include "output/import/importer.h"
@@ -47,7 +47,7 @@ static char header_delimiter(const char *s, size_t n, bool *ret_is_tree)
 	return memmem(s, n, "CPU Time", 8) ? s[m] : '\0';
 }
 
-/* Takes the next field off a row and undoes its quotes; NULL at the end. The blanks before it stay. */
+/* Takes the next field off a row and undoes its quotes, not the blanks before; NULL at the end. */
 static char *take_field(char **row, char delimiter)
 {
 	char *start = *row, *from, *to;
