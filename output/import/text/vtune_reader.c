@@ -1,8 +1,8 @@
 /*
  * Reads the reports of Intel's VTune as CSV: `vtune -report top-down -format csv`, a call tree
  * whose rows are indented by a blank for each caller, or `-report hotspots`, functions without
- * callers. The columns come in any order; the name, the CPU time of the function itself and the module are
- * taken. Fields with a delimiter in them are in double quotes.
+ * callers. The columns come in any order; the name, the module and the CPU time of the function
+ * itself are taken. Fields with a delimiter in them are in double quotes.
  */
 #include "output/import/importer.h"
 
