@@ -38,8 +38,8 @@
 #define TABLE_MAX (64u << 20)
 #define ENTRIES_MAX 4096
 #define LOOKED_AT_MAX 65536   /* files of the folder */
-#define NEW_MAX_S 3600	      /* nothing takes so long to write */
-#define SWEEP_PART 4	      /* of the limit is written before old entries are looked for */
+#define NEW_MAX_S 60	      /* nothing takes so long to write */
+#define SWEEP_PART 16	      /* of the limit is written before old entries are looked for */
 #define FUSE_MAGIC 0x65735546 /* FUSE_SUPER_MAGIC of linux/magic.h, which may lack it */
 
 static const char magic[8] = "sproftab";
@@ -64,7 +64,7 @@ struct table_cache {
 	uint64_t bytes_max;
 	/* atomic */
 	uint32_t nr_read, nr_stored;
-	uint64_t bytes_stored; /* since old entries were removed last */
+	uint64_t bytes_stored; /* since old entries were removed last; at first: never */
 };
 
 /* ---- life */
@@ -75,6 +75,7 @@ struct table_cache *table_cache_new(int folder, uint64_t bytes_max)
 
 	c->folder = folder;
 	c->bytes_max = bytes_max;
+	c->bytes_stored = bytes_max;
 	return c;
 }
 
@@ -313,7 +314,10 @@ static bool ends_with(const char *name, const char *end)
 	return length > n && !strcmp(name + length - n, end);
 }
 
-/* Takes an entry of the folder; what a recorder that died left unfinished goes at once. */
+/*
+ * Takes an entry of the folder; what a recorder that died left unfinished goes at once. A younger
+ * unfinished one takes room like the others, and goes if it has to: its writer then keeps nothing.
+ */
 static bool take_entry(struct table_cache *c, const char *name, struct old_entry *ret)
 {
 	struct stat st;
@@ -321,9 +325,8 @@ static bool take_entry(struct table_cache *c, const char *name, struct old_entry
 	if ((!ends_with(name, SUFFIX) && !ends_with(name, SUFFIX_NEW)) ||
 	    fstatat(c->folder, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 		return false;
-	if (ends_with(name, SUFFIX_NEW)) {
-		if (st.st_mtim.tv_sec + NEW_MAX_S < time(NULL))
-			unlinkat(c->folder, name, 0);
+	if (ends_with(name, SUFFIX_NEW) && st.st_mtim.tv_sec + NEW_MAX_S < time(NULL)) {
+		unlinkat(c->folder, name, 0);
 		return false;
 	}
 	ret->used_ns = ns_of(&st.st_mtim);
@@ -332,8 +335,10 @@ static bool take_entry(struct table_cache *c, const char *name, struct old_entry
 	return true;
 }
 
-static void remove_oldest(struct table_cache *c)
+/* Leaves room for that many bytes within the limit. */
+static void make_room(struct table_cache *c, uint64_t bytes)
 {
+	uint64_t limit = c->bytes_max > bytes ? c->bytes_max - bytes : 0;
 	int fd = openat(c->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct old_entry *entries = NULL;
@@ -354,7 +359,7 @@ static void remove_oldest(struct table_cache *c)
 	closedir(dir);
 	if (nr)
 		qsort(entries, nr, sizeof(*entries), older_first);
-	for (size_t i = 0; i < nr && (all > c->bytes_max || nr - i > ENTRIES_MAX); i++) {
+	for (size_t i = 0; i < nr && (all > limit || nr - i > ENTRIES_MAX); i++) {
 		unlinkat(c->folder, entries[i].name, 0);
 		all -= entries[i].bytes;
 	}
@@ -405,18 +410,18 @@ void table_cache_store(struct table_cache *c, const struct table_key *key, int f
 	h.table_bytes = (uint64_t)st.st_size;
 	h.table_check = XXH3_64bits(table, h.table_bytes);
 	h.check = check_of(&h);
-	err = write_entry(c, &h, table);
-	munmap(table, h.table_bytes);
-	if (err) {
-		log_debug("an unwind table is not kept: %s", strerror(-err));
-		return;
-	}
-	__atomic_add_fetch(&c->nr_stored, 1, __ATOMIC_RELAXED);
+	/* Before it writes: a recorder that is killed again and again must not fill the disk. */
 	if (__atomic_add_fetch(&c->bytes_stored, h.table_bytes, __ATOMIC_RELAXED) >
 	    c->bytes_max / SWEEP_PART) {
 		__atomic_store_n(&c->bytes_stored, 0, __ATOMIC_RELAXED);
-		remove_oldest(c);
+		make_room(c, c->bytes_max / SWEEP_PART + sizeof(h) + h.table_bytes);
 	}
+	err = write_entry(c, &h, table);
+	munmap(table, h.table_bytes);
+	if (err)
+		log_debug("an unwind table is not kept: %s", strerror(-err));
+	else
+		__atomic_add_fetch(&c->nr_stored, 1, __ATOMIC_RELAXED);
 }
 
 void table_cache_close(struct table_cache *c)
@@ -425,7 +430,7 @@ void table_cache_close(struct table_cache *c)
 		return;
 	log_debug("unwind tables in the cache: %u read, %u written", c->nr_read, c->nr_stored);
 	if (c->nr_stored)
-		remove_oldest(c);
+		make_room(c, 0);
 	close(c->folder);
 	free(c);
 }
