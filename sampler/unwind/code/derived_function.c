@@ -382,6 +382,11 @@ bool function_search_look(struct function_search *s, uint32_t entry, enum functi
 	s->first_rule = s->nr_rules;
 	good = code_blocks_find(s) && follow_all(s) && find_certain(s) && find_all_leaves(s) &&
 	       is_enough(s) && add_rules(s);
+	if (good && s->cut && s->first_round) {
+		if (s->returns)
+			text_marks_set_returns(&s->map, true);
+		good = false;
+	}
 	if (good)
 		add_function(s);
 	else

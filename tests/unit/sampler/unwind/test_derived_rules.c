@@ -100,6 +100,29 @@ static void pushes_and_pops_are_followed_through_a_loop(void **state)
 	derived_rules_free(rules);
 }
 
+/* It is not known yet that a function returns that lies behind the one that calls it. */
+static void a_part_in_front_has_rules_behind_its_calls(void **state)
+{
+	static const uint8_t code[] = {
+		0xe8, 0x2b, 0,	  0,	0,    0xeb, 0x0f, 0xcc, /* 0 call 48; 5 jmp 22 */
+		0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0x53, 0x85, 0xff, 0x74, 0xeb,
+		0x90, 0x5b, 0xc3, /* 16 push %rbx; 19 je 0; 22 pop */
+		0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc,
+		0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xc3, /* 48 ret */
+	};
+	const struct derived_text text = text_of(code, sizeof(code));
+	struct derived_rules *rules = derived_rules_new(&text);
+
+	(void)state;
+	derived_rules_add_entry(rules, 16);
+	derived_rules_add_entry(rules, 48);
+	derived_rules_find(rules);
+	check(rules, 0, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
+	check(rules, 5, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
+	check(rules, 22, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
+	derived_rules_free(rules);
+}
+
 static bool is_own_slot(void *context, uint64_t vaddr)
 {
 	return vaddr == *(const uint64_t *)context;
@@ -487,6 +510,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(pushes_and_pops_are_followed_through_a_loop),
 		TEST(a_function_chosen_by_the_loader_returns),
+		TEST(a_part_in_front_has_rules_behind_its_calls),
 		TEST(an_aligned_frame_is_found_by_rbp_or_by_its_slot),
 		TEST(an_aligned_frame_is_found_by_rbp_or_by_its_slot),
 		TEST(what_leaves_by_rbp_is_left_by_rbp),
