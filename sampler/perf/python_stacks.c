@@ -126,14 +126,16 @@ static void report(const struct python_stacks *s)
 {
 	uint64_t all = s->nr_read + s->nr_dropped;
 
-	if (s->nr_dropped * 100 > all)
+	if (s->nr_dropped * 100 > all) {
 		log_warning("%.1f%% of %" PRIu64 " samples of Python threads have no Python "
 			    "frames: these could not be read before the threads ran on",
 			    100.0 * (double)s->nr_dropped / (double)all, all);
-	else if (all)
+		log_hint("--source timer has them all, where it can come into the program");
+	} else if (all) {
 		log_debug("%" PRIu64 " of %" PRIu64 " samples of Python threads without their "
 			  "frames",
 			  s->nr_dropped, all);
+	}
 }
 
 void python_stacks_free(struct python_stacks *s)
