@@ -117,6 +117,8 @@ static int open_calls(struct recording *r)
 		err = record_calls_add_process(r->calls, o->pids[i]);
 	for (size_t i = 0; i < o->nr_started && !err; i++)
 		err = record_calls_add_process(r->calls, o->started[i]);
+	if (!err)
+		record_calls_await(r->calls);
 	return err;
 }
 

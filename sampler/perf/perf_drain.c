@@ -82,6 +82,7 @@ static struct snapshot_result unwind(struct source *s, const struct process *p, 
 		.stack = e->stack,
 		.stack_start = e->gpr[WALK_REG_SP],
 		.stack_size = e->stack_size,
+		.guess = true,
 	};
 
 	memcpy(sample.regs.gpr, e->gpr, sizeof(sample.regs.gpr));
@@ -130,9 +131,7 @@ static void walk_user(struct source *s, struct process *p, const struct perf_rec
 		user[0] = e->pc | FRAME_EXACT;
 		result = (struct snapshot_result){ .nr = 1, .marker = MARKER_SNAPSHOT_END };
 	}
-	w->nr_user = result.nr;
-	w->gap = result.gap;
-	w->marker = result.marker;
+	snapshot_result_put(&result, w);
 	if (p)
 		runtime_unwind_check(s->runtime, p, r->time_ns, p->epoch, w);
 	if (p)

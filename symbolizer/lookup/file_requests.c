@@ -15,6 +15,7 @@
 #define FILES_MAX 65536u /* of one module; a large program has some thousand .dwo files */
 #define LINES_MAX 20u	 /* for the user, about one module */
 #define WAIT_MS (600 * 1000)
+#define REQUESTS_AT_ONCE 32
 #define HEAD_SIZE offsetof(struct file_request, text)
 
 /* ---- in the child */
@@ -136,33 +137,55 @@ static int serve_file(struct file_server *s, int socket, const struct file_reque
 	return err == -EPIPE ? -ECHILD : err;
 }
 
+/* Answers one request that has come. Returns as file_server_go_on() does. */
+static int serve(struct file_server *s, int socket)
+{
+	struct file_request request;
+	ssize_t n = message_receive(socket, &request, sizeof(request) - 1, NULL, 0);
+	int err;
+
+	if (n == -EAGAIN)
+		return -EAGAIN;
+	if (n < (ssize_t)HEAD_SIZE)
+		return n == 0 ? -ECHILD : -EBADMSG;
+	request.text[n - (ssize_t)HEAD_SIZE] = '\0';
+	switch (request.type) {
+	case REQUEST_FILE:
+	case REQUEST_OWN_FILE:
+	case REQUEST_FETCH:
+		err = serve_file(s, socket, &request, (size_t)n - HEAD_SIZE);
+		/* Not -EAGAIN, which is a child that asks and does not read: that is nonsense. */
+		return !err ? -EAGAIN : err == -ECHILD ? err : -EBADMSG;
+	case REQUEST_LOG:
+		if (s->nr_logged++ < LINES_MAX)
+			log_relayed(request.text);
+		return -EAGAIN;
+	case REQUEST_DONE: return 0;
+	default: return -EBADMSG;
+	}
+}
+
+int file_server_go_on(struct file_server *s, int socket)
+{
+	for (int i = 0; i < REQUESTS_AT_ONCE; i++) {
+		int err = message_wait(socket, -1, 0);
+
+		if (err)
+			return err == -ETIMEDOUT ? -EAGAIN : err;
+		err = serve(s, socket);
+		if (err != -EAGAIN)
+			return err;
+	}
+	return -EAGAIN;
+}
+
 int file_server_run(struct file_server *s, int socket)
 {
 	for (;;) {
-		struct file_request request;
 		int err = message_wait(socket, -1, WAIT_MS);
-		ssize_t n;
 
-		if (err)
+		err = err ? err : serve(s, socket);
+		if (err != -EAGAIN)
 			return err;
-		n = message_receive(socket, &request, sizeof(request) - 1, NULL, 0);
-		if (n < (ssize_t)HEAD_SIZE)
-			return n == 0 ? -ECHILD : -EBADMSG;
-		request.text[n - (ssize_t)HEAD_SIZE] = '\0';
-		switch (request.type) {
-		case REQUEST_FILE:
-		case REQUEST_OWN_FILE:
-		case REQUEST_FETCH:
-			err = serve_file(s, socket, &request, (size_t)n - HEAD_SIZE);
-			if (err)
-				return err;
-			break;
-		case REQUEST_LOG:
-			if (s->nr_logged++ < LINES_MAX)
-				log_relayed(request.text);
-			break;
-		case REQUEST_DONE: return 0;
-		default: return -EBADMSG;
-		}
 	}
 }

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbolizer/lookup/debug_trust.h"
+#include "core/rights/debug_trust.h"
 #include "symbolizer/lookup/symbol_source.h"
 
 enum file_request_type {
@@ -59,5 +59,10 @@ struct file_server {
  * nonsense.
  */
 int file_server_run(struct file_server *server, int socket);
+/*
+ * Answers some requests that have come. 0: the child has finished; -EAGAIN: it has not; or an error
+ * as above. With a socket that does not block it waits for nothing.
+ */
+int file_server_go_on(struct file_server *server, int socket);
 
 #endif
