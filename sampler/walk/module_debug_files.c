@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/debug_paths.h"
@@ -35,10 +34,8 @@ static char *path_of(const struct module_debug_files *files, const struct debug_
 /* Takes over fd, or an error. */
 static int only_trusted(const struct module_debug_files *files, int fd)
 {
-	struct stat st;
-
 	fd = safe_open_only_elf(fd);
-	if (fd < 0 || (!fstat(fd, &st) && (st.st_uid == files->owner || st.st_uid == 0)))
+	if (fd < 0 || debug_trust_allows(&files->trust, fd))
 		return fd == -ENODATA ? -ENOENT : fd;
 	close(fd);
 	return -EPERM;
@@ -71,8 +68,10 @@ static int open_candidate(struct debug_files *debug_files, const struct debug_na
 void module_debug_files_init(struct module_debug_files *files, int fd,
 			     const struct mapped_root *root, const char *path)
 {
-	struct stat st = { 0 };
-
-	fstat(fd, &st);
-	*files = (struct module_debug_files){ { open_candidate }, *root, path, st.st_uid, false };
+	*files = (struct module_debug_files){
+		.files = { open_candidate },
+		.root = *root,
+		.path = path,
+		.trust = debug_trust_new(fd, -1, -1, false),
+	};
 }

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbolizer/lookup/debug_trust.h"
+#include "core/rights/debug_trust.h"
 #include "symbolizer/lookup/symbol_source.h"
 
 enum file_request_type {

@@ -1,4 +1,4 @@
-/* symbolizer/lookup/debug_trust.c: who could have written a debug file, by its owner and mode. */
+/* core/rights/debug_trust.c: who could have written a debug file, by its owner and mode. */
 #include "tests/unit/unit.h"
 
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "core/rights/safe_open.h"
-#include "symbolizer/lookup/debug_trust.h"
+#include "core/rights/debug_trust.h"
 
 static int new_file(mode_t mode)
 {

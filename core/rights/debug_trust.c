@@ -3,7 +3,7 @@
  * is not root here. The server of a FUSE file system names any owner that it likes; it is believed
  * only about modules that it serves itself.
  */
-#include "symbolizer/lookup/debug_trust.h"
+#include "core/rights/debug_trust.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>
