@@ -26,8 +26,8 @@ struct elf_section {
 
 struct elf_image {
 	struct elf_source source;
-	bool keeps_fd; /* the descriptor in it belongs to the caller and stays open */
-	uint8_t *memory;	  /* owned; NULL where the source is a file */
+	bool keeps_fd;	 /* the descriptor in it belongs to the caller and stays open */
+	uint8_t *memory; /* owned; NULL where the source is a file */
 	uint16_t machine;
 	uint8_t build_id[BUILD_ID_MAX];
 	size_t build_id_size; /* 0 = has none */

@@ -30,8 +30,8 @@ struct debug_trust debug_trust_new(int module, int root, int own_root, bool for_
  *
  * For names, every file of the recorder's own root may, because the way there leads through the
  * module. In another root the file must belong to the module's owner or to root. For probes the
- * owner counts in every root, and files of root count only in the recorder's own: the superuser of a
- * container owns its files, but shares the files of its image with other containers.
+ * owner counts in every root, and files of root count only in the recorder's own: the superuser of
+ * a container owns its files, but shares the files of its image with other containers.
  */
 bool debug_trust_allows(const struct debug_trust *trust, int fd);
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/base/debug_paths.h"
+#include "core/rights/debug_trust.h"
 #include "core/rights/safe_open.h"
 #include "sampler/target/open_mapped.h"
 
@@ -34,8 +35,10 @@ static char *path_of(const struct module_debug_files *files, const struct debug_
 /* Takes over fd, or an error. */
 static int only_trusted(const struct module_debug_files *files, int fd)
 {
+	struct debug_trust trust = debug_trust_new(files->fd, -1, -1, false);
+
 	fd = safe_open_only_elf(fd);
-	if (fd < 0 || debug_trust_allows(&files->trust, fd))
+	if (fd < 0 || debug_trust_allows(&trust, fd))
 		return fd == -ENODATA ? -ENOENT : fd;
 	close(fd);
 	return -EPERM;
@@ -68,10 +71,5 @@ static int open_candidate(struct debug_files *debug_files, const struct debug_na
 void module_debug_files_init(struct module_debug_files *files, int fd,
 			     const struct mapped_root *root, const char *path)
 {
-	*files = (struct module_debug_files){
-		.files = { open_candidate },
-		.root = *root,
-		.path = path,
-		.trust = debug_trust_new(fd, -1, -1, false),
-	};
+	*files = (struct module_debug_files){ { open_candidate }, *root, path, fd, false };
 }

@@ -7,7 +7,6 @@
 
 #include <stdbool.h>
 
-#include "core/rights/debug_trust.h"
 #include "sampler/target/mapped_file.h"
 #include "sampler/unwind/debug_frame.h"
 
@@ -15,14 +14,14 @@ struct module_debug_files {
 	struct debug_files files;
 	struct mapped_root root;
 	const char *path; /* of the mapped file; NULL: only our debug directory is searched */
-	struct debug_trust trust;
-	bool by_link; /* one was opened whose name .gnu_debuglink has */
+	int fd;		  /* the mapped file */
+	bool by_link;	  /* one was opened whose name .gnu_debuglink has */
 };
 
 /*
- * `fd` is the mapped file. Processes of several users may map it, and the root is that of one of
- * them. So a debug file counts only if it belongs to the owner of the mapped file or to root, and
- * others cannot write it, whatever the root.
+ * `fd` is the mapped file and must stay open. Processes of several users may map it, and the root
+ * is that of one of them. So a debug file counts only if core/rights/debug_trust.h allows it for
+ * names in a root that is not the recorder's, whichever root it is in.
  */
 void module_debug_files_init(struct module_debug_files *files, int fd,
 			     const struct mapped_root *root, const char *path);

@@ -4,7 +4,7 @@ setup() {
 	root=$BATS_TEST_DIRNAME/../..
 	cd "$BATS_TEST_TMPDIR" || return 1
 	mkdir -p tests/unit tests/cli build/tests/unit
-	cp "$root/tests/run" "$root/tests/bats_limited" tests
+	cp "$root/tests/run" "$root/tests/limited" tests
 	export BUILD=$BATS_TEST_TMPDIR/build
 }
 
@@ -68,6 +68,13 @@ last_line_is() {
 	[ "$status" -ne 0 ]
 	last_line_is '1 passed, 1 failed, 0 skipped'
 	grep -q '# no test ended for 1 s' <<<"$output"
+}
+
+@test "a process that a unit test left behind, stopped and elsewhere, holds nothing up" {
+	unit_test a 'echo 1..1; echo ok 1 - a; setsid sh -c "echo \$\$ >pid; kill -STOP \$\$" & sleep 0.5'
+	run timeout 30 tests/run --dir=unit
+	kill -9 "$(cat pid)"
+	last_line_is '1 passed, 0 failed, 0 skipped'
 }
 
 @test "a process that a test left behind holds nothing up" {
