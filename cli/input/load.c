@@ -287,6 +287,11 @@ int profile_load(const char *path, const struct load_opts *opts, struct profile 
 	memory_guard_end();
 	if (f != stdin)
 		fclose(f);
+	if (!err && p->nr_stacks_left_out && !opts->no_warnings)
+		log_warning("%" PRIu64
+			    " stacks are left out, and their samples shown as %s: '%s' has "
+			    "more than there is room for",
+			    p->nr_stacks_left_out, marker_name(MARKER_OVER_LIMIT), name);
 	if (!err)
 		err = check_event(p, name, opts);
 	if (!err)

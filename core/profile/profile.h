@@ -255,6 +255,13 @@ struct profile {
 	struct profile_index *index;
 	struct facts *facts;	    /* core/profile/facts.h; NULL where there are none */
 	uint64_t nr_facts_left_out; /* rows that a recording has beyond those that are kept */
+	/*
+	 * All stacks together may have that many frames, because their ids have 32 bits; tests set
+	 * less. A further stack is left out: one stack, of a marker, stands for all of these.
+	 */
+	size_t stack_frames_max;
+	uint64_t nr_stacks_left_out;
+	uint32_t stack_left_out; /* that stack; PROFILE_NONE: not needed so far */
 };
 
 struct profile *profile_new(void);
@@ -269,7 +276,7 @@ uint32_t profile_cstring(struct profile *p, const char *s);
 uint32_t profile_module(struct profile *p, const struct profile_module *module);
 uint32_t profile_thread(struct profile *p, uint32_t pid, uint32_t tid, uint32_t comm);
 uint32_t profile_frame(struct profile *p, uint32_t module, uint64_t address);
-/* `frames` root first; an empty stack is legal. */
+/* `frames` root first; an empty stack is legal. See stack_frames_max. */
 uint32_t profile_stack(struct profile *p, const uint32_t *frames, size_t nr);
 /* Adds the stack without looking for an equal one: for inputs that seldom repeat a stack. */
 uint32_t profile_new_stack(struct profile *p, const uint32_t *frames, size_t nr);
