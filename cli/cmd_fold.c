@@ -65,8 +65,8 @@ static const struct argp argp = {
 	"thread and the functions from the root on, separated by ';', and a count. flamegraph.pl, "
 	"inferno and speedscope read that format. Lines are sorted, and equal stacks added up; "
 	"- reads standard input.\v"
-	"Suffixes say the kind of a function: _[k] kernel, _[j] runtime (JIT), _[g] GPU, _[i] "
-	"inlined.\n\n"
+	"Suffixes say the kind of a function: _[k] kernel, _[j] runtime (JIT), _[g] GPU, _[w] what "
+	"a thread waits for, _[i] inlined.\n\n"
 	"Examples:\n"
 	"  sprof fold >out.folded\n"
 	"  sprof fold | flamegraph.pl >flame.svg\n"
@@ -95,8 +95,8 @@ static int fold_main(int argc, char **argv)
 		return 1;
 	}
 	collapsed_write(&b, v.tree,
-			o.time || v.summary.info->exact || v.summary.column == COLUMN_EVENTS ||
-				v.profile->meta.weighted);
+			o.time || v.summary.info->exact || v.summary.info->sums ||
+				v.summary.column == COLUMN_EVENTS || v.profile->meta.weighted);
 	err = view_write(o.output, &b);
 	buffer_fini(&b);
 	view_close(&v);
