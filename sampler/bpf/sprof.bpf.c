@@ -128,7 +128,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 				st->end = end;
 				if (st->python)
 					send_python(st);
-				if (send_snapshot(st, weight)) {
+				if (send_snapshot(st, weight, 0)) {
 					p->nr_snapshots++;
 					return 0;
 				}
