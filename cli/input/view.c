@@ -111,7 +111,7 @@ int view_build(struct view *v, const char *path, const struct tree_opts *opts)
 		return err;
 	}
 	summary_init(&v->summary, v->profile, v->tree, v->note ? v->note : "");
-	if (!v->summary.samples)
+	if (!v->summary.samples && !v->tree->nodes->total)
 		log_warning(was_filtered(v->profile) ? "no sample of '%s' is left after filtering"
 						     : "'%s' holds no samples",
 			    name);

@@ -153,7 +153,8 @@ static const struct source_ops *find_usable(const char *name)
 }
 
 /* Examining targets takes the rights that recording them takes. */
-const struct source_ops *record_source_choose(const struct record_opts *opts)
+const struct source_ops *record_source_choose(const struct record_opts *opts,
+					      enum source_runtime *ret_runtime)
 {
 	enum rights before = privileges_use(RIGHTS_BORROWED);
 	const struct source_ops *chosen;
@@ -164,5 +165,6 @@ const struct source_ops *record_source_choose(const struct record_opts *opts)
 	if (chosen)
 		warn_of_gaps(chosen, &p);
 	privileges_use(before);
+	*ret_runtime = p.config.runtime;
 	return chosen;
 }

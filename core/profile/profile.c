@@ -418,6 +418,7 @@ const char *marker_name(enum marker marker)
 		[MARKER_TOO_LONG] = "[incomplete: too long to walk]",
 		[MARKER_LEFT_OUT] = "[incomplete: frames left out]",
 		[MARKER_REPEATED] = "[repeated frames]",
+		[MARKER_GUESSED] = "[incomplete: guessed callers]",
 	};
 
 	return (unsigned int)marker < NR_MARKERS ? names[marker] : "[marker]";

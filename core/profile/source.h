@@ -48,8 +48,9 @@ enum source_runtime {
 
 /* How much a source sees of what a config names. */
 enum source_fit {
-	SOURCE_CANNOT, /* it would refuse a target */
-	SOURCE_MISSES, /* it would leave out something that another source sees */
+	SOURCE_CANNOT,	 /* it would refuse a target */
+	SOURCE_MISSES,	 /* it would leave out something that another source sees */
+	SOURCE_MAY_MISS, /* it may leave some of that out */
 	SOURCE_FITS,
 };
 
@@ -84,7 +85,8 @@ struct source_config {
 	const char *event; /* "auto", "cpu-clock" or "cycles" */
 	bool no_python;	   /* record native frames only, even in interpreters */
 	enum source_clock clock;
-	enum source_runtime runtime; /* of all targets together: the greatest; for fit() */
+	enum source_runtime
+		runtime; /* of all targets together: the greatest; for fit() and open() */
 	/* where files of targets are parsed; outlives the source; NULL: in this process */
 	const struct sandbox *sandbox;
 	struct table_cache *cache; /* of unwind tables; outlives the source; NULL: none */

@@ -55,7 +55,7 @@ void collect_start(bool cuda)
 		read_config();
 		capture_begin();
 		if (!r->active_ns)
-			r->active_ns = clock_now_ns();
+			__atomic_store_n(&r->active_ns, clock_now_ns(), __ATOMIC_RELAXED);
 		r->stopped_ns = 0;
 		early_tries = 0;
 		range_begin();

@@ -37,9 +37,9 @@ struct importer {
 		    struct profile **ret_profile);
 };
 
-extern const struct importer import_callgrind, import_chrome_trace, import_collapsed,
-	import_cpuprofile, import_firefox, import_legacy_cpu, import_legacy_text,
-	import_perf_script, import_pprof, import_speedscope;
+extern const struct importer import_callgrind, import_chrome_trace, import_collapsed, import_dtrace,
+	import_ghc, import_macos_sample, import_cpuprofile, import_firefox, import_jfr,
+	import_legacy_cpu, import_legacy_text, import_perf_script, import_pprof, import_speedscope;
 
 /* Ends with NULL. */
 extern const struct importer *const importer_table[];

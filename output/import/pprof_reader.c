@@ -17,13 +17,13 @@
 #include "core/base/log.h"
 #include "core/profile/profile.h"
 #include "output/codec/pprof_fields.h"
+#include "output/import/input_file.h"
 #include "output/import/named_frames.h"
 #include "output/import/pprof_tables.h"
 #include "output/import/pprof_values.h"
 #include "output/codec/protobuf.h"
 #include "output/tree/tree.h"
 
-#define MAX_SIZE ((size_t)2 << 30)
 #define MAX_SPREAD ((uint64_t)1 << 22) /* samples made by splitting sums */
 
 enum { MAX_FRAMES = 1 << 16, MAX_LABELS = 16 };
@@ -297,11 +297,7 @@ static void read_meta(struct reader *r)
 		m->freq_hz = (uint32_t)((1000000000 + r->tables.period / 2) / r->tables.period);
 	m->start_realtime_ns = r->tables.time_ns;
 	m->end_ns = r->tables.duration_ns;
-	if (!m->command)
-		m->command = profile_cstring(r->p, r->name);
-	if (!m->source)
-		m->source = profile_cstring(r->p, "pprof");
-	r->p->stats.nr_samples = r->p->nr_samples;
+	import_describe(r->p, r->name, "pprof");
 }
 
 static int read_profile(struct reader *r)
@@ -330,7 +326,7 @@ static int read_profile(struct reader *r)
 	return 0;
 }
 
-static int report(const char *name, int err)
+static void report(const char *name, int err)
 {
 	if (err == -EINVAL)
 		log_error(0, "read '%s': it is a damaged pprof file", name);
@@ -341,9 +337,8 @@ static int report(const char *name, int err)
 			  name);
 	else if (err == -EOVERFLOW)
 		log_error(0, "read '%s': a value is too large", name);
-	else
+	else if (err)
 		log_error(-err, "read '%s'", name);
-	return err;
 }
 
 static int pprof_read(FILE *f, const char *name, const struct import_opts *opts,
@@ -351,11 +346,12 @@ static int pprof_read(FILE *f, const char *name, const struct import_opts *opts,
 {
 	struct reader r = { .name = name };
 	struct buffer data = { 0 };
-	int err = buffer_add_file(&data, f, MAX_SIZE);
+	int err = import_read_all(f, name, &data);
 
 	(void)opts;
-	if (!err)
-		err = pprof_tables_init(&r.tables, data.data, data.size);
+	if (err)
+		goto out;
+	err = pprof_tables_init(&r.tables, data.data, data.size);
 	if (!err) {
 		r.p = profile_new();
 		err = read_profile(&r);
@@ -363,13 +359,10 @@ static int pprof_read(FILE *f, const char *name, const struct import_opts *opts,
 		free(r.frames);
 		free(r.cuts);
 	}
+	report(name, err);
+out:
 	buffer_fini(&data);
-	if (err) {
-		profile_free(r.p);
-		return report(name, err);
-	}
-	*ret_profile = r.p;
-	return 0;
+	return import_end(r.p, err, ret_profile);
 }
 
 const struct importer import_pprof = {

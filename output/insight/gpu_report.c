@@ -39,19 +39,6 @@ static const struct fact_gpu_device *find_device(const struct profile *p, uint64
 	return NULL;
 }
 
-/* Rows are of one process each; with several of them a column says which. */
-static bool has_several_processes(const struct profile *p)
-{
-	const struct fact_gpu_work *w;
-	size_t nr;
-
-	w = facts_rows(p, FACT_GPU_WORK, &nr);
-	for (size_t i = 1; i < nr; i++)
-		if (w[i].pid != w[0].pid)
-			return true;
-	return false;
-}
-
 /* ---- what ran */
 static int by_total(const void *a, const void *b)
 {
@@ -82,6 +69,15 @@ static const struct fact_gpu_work **choose_work(const struct profile *p, uint64_
 	qsort(chosen, kept, sizeof(*chosen), by_total);
 	*ret_nr = kept;
 	return chosen;
+}
+
+/* Rows are of one process each; with several of them a column says which. */
+static bool work_is_of_several(const struct fact_gpu_work **rows, size_t nr)
+{
+	for (size_t i = 1; i < nr; i++)
+		if (rows[i]->pid != rows[0]->pid)
+			return true;
+	return false;
 }
 
 /* The grid of all launches, or from how many blocks to how many they had. */
@@ -146,7 +142,7 @@ static bool fill_work(struct grid *g, const struct profile *p)
 
 	rows = choose_work(p, GPU_WORK_KERNEL, GPU_WORK_GRAPH, &nr, &total);
 	grid_init(g, columns, ARRAY_SIZE(columns));
-	g->not_in_text = has_several_processes(p) ? NULL : "pid";
+	g->not_in_text = work_is_of_several(rows, nr) ? NULL : "pid";
 	for (size_t i = 0; i < nr; i++) {
 		const struct fact_gpu_work *w = rows[i];
 
@@ -186,7 +182,7 @@ static bool fill_copies(struct grid *g, const struct profile *p)
 
 	rows = choose_work(p, GPU_WORK_MEMCPY, GPU_WORK_MEMSET, &nr, &total);
 	grid_init(g, columns, ARRAY_SIZE(columns));
-	g->not_in_text = has_several_processes(p) ? NULL : "pid";
+	g->not_in_text = work_is_of_several(rows, nr) ? NULL : "pid";
 	for (size_t i = 0; i < nr; i++) {
 		const struct fact_gpu_work *w = rows[i];
 
@@ -217,6 +213,14 @@ static int by_call_time(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+static bool calls_are_of_several(const struct fact_gpu_api **rows, size_t nr)
+{
+	for (size_t i = 1; i < nr; i++)
+		if (rows[i]->pid != rows[0]->pid)
+			return true;
+	return false;
+}
+
 static bool fill_api(struct grid *g, const struct profile *p)
 {
 	static const struct grid_column columns[] = {
@@ -237,7 +241,7 @@ static bool fill_api(struct grid *g, const struct profile *p)
 	}
 	qsort(rows, nr, sizeof(*rows), by_call_time);
 	grid_init(g, columns, ARRAY_SIZE(columns));
-	g->not_in_text = has_several_processes(p) ? NULL : "pid";
+	g->not_in_text = calls_are_of_several(rows, nr) ? NULL : "pid";
 	for (size_t i = 0; i < nr; i++) {
 		/* no call is counted in two rows: the driver's, made by the runtime, in one */
 		grid_share(g, rows[i]->total_ns, total);

@@ -63,20 +63,27 @@ static bool accept_thread(void *context, const struct inject_thread *thread)
 	return safe_point_judge(l->point);
 }
 
+/*
+ * The time limit begins after the first look, whose walk reads files: on a busy machine that alone
+ * can take seconds.
+ */
 static int find_safe_point(struct inject *i, struct loading *l)
 {
 	uint64_t until = monotonic_ns() + l->limit_ms * NS_PER_MS;
+	bool was_first;
 	int err;
 
 	do {
 		err = inject_stop(i, STOP_LIMIT_MS, accept_thread, l, l->reason);
-		if (!l->warm && l->taken) {
+		was_first = !l->warm && l->taken;
+		if (was_first) {
 			safe_point_judge(l->point);
 			l->warm = true;
+			until = monotonic_ns() + l->limit_ms * NS_PER_MS;
 		} else if (err == -EBUSY) {
 			nanosleep(&(struct timespec){ 0, RETRY_NS }, NULL);
 		}
-	} while (err == -EBUSY && monotonic_ns() < until);
+	} while (err == -EBUSY && (was_first || monotonic_ns() < until));
 	if (err == -EBUSY && l->taken)
 		inject_refuse(
 			l->reason, err, "try again, or start it with the library",

@@ -28,10 +28,10 @@ struct remote_dlopen {
  * library is loaded, and finishes; NULL: none. The thread's errno is kept.
  *
  * `path` is absolute and as the target sees it (its mount namespace); `mode` as of dlopen(3).
- * limit_ms: how long to look for a safe point. 0; or -errno and the reason: those of inject_open(),
- * -ENOTSUP (it has no dlopen: a static program), -ENOSYS (no such entry; the library stays loaded),
- * -EBUSY (no safe point was found, or its loader is locked: nothing has changed), -ELIBACC
- * (dlopen(3) failed: ret->error), -EINPROGRESS (it is still loading).
+ * limit_ms: how long to look for a safe point, after the first look. 0; or -errno and the reason:
+ * those of inject_open(), -ENOTSUP (it has no dlopen: a static program), -ENOSYS (no such entry;
+ * the library stays loaded), -EBUSY (no safe point was found, or its loader is locked: nothing has
+ * changed), -ELIBACC (dlopen(3) failed: ret->error), -EINPROGRESS (it is still loading).
  */
 int remote_dlopen(pid_t pid, const char *path, const char *entry, int mode, unsigned int limit_ms,
 		  struct remote_dlopen *ret, struct inject_reason *reason);

@@ -377,12 +377,9 @@ void ebpf_drain_queue_sideband(void *context, const struct sideband_record *r)
 	 * Most of what a machine maps belongs to processes that are not sampled. They are left out
 	 * later, in order of time: one of them may be a child whose fork has not been read yet.
 	 */
-	q = xcalloc(1, sizeof(*q) + length);
-	q->record = *r;
-	if (r->path)
-		memcpy(q->path, r->path, length);
-	time_order_push(d->queue, r->time_ns, KIND_SIDEBAND, q, sizeof(*q) + length);
-	free(q);
+	q = time_order_add(d->queue, r->time_ns, KIND_SIDEBAND, sizeof(*q) + length);
+	*q = (struct queued_sideband){ .record = *r };
+	memcpy(q->path, r->path ? r->path : "", length);
 }
 
 size_t ebpf_drain_handle(struct ebpf_drain *d, uint64_t before_ns)

@@ -38,8 +38,8 @@ struct walked {
 	size_t gap;	 /* frames are missing after user[gap - 1]; 0: none are */
 	size_t rotation; /* where the ring that user[gap] and on is begins */
 	/*
-	 * the root end, behind user[nr_user - 1]: between it and the others frames are missing, and
-	 * the marker is there
+	 * the root end, behind user[nr_user - 1]: between it and the others frames are missing or
+	 * may be, and the marker is there
 	 */
 	size_t nr_joined;
 	int marker; /* enum marker at the root, or -1 */

@@ -12,7 +12,6 @@
 #include "sampler/timer/source_timer.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -326,14 +325,10 @@ static int source_open(const struct source_config *config, struct source **ret)
 static size_t source_await_tables(struct source *s, int timeout_ms)
 {
 	struct timer_publish *publish = &s->processes.publish;
-	struct pollfd ready = { table_builder_event_fd(publish->builder), POLLIN, 0 };
-	uint64_t end = monotonic_ns() + (uint64_t)timeout_ms * 1000000, now;
+	uint64_t end = monotonic_ns() + (uint64_t)timeout_ms * 1000000;
 
-	while ((now = monotonic_ns()) < end && table_builder_nr_pending(publish->builder)) {
-		if (poll(&ready, 1, (int)((end - now) / 1000000) + 1) <= 0)
-			break;
+	while (table_builder_wait(publish->builder, end))
 		timer_publish_poll(publish);
-	}
 	for (struct timer_process *p = s->processes.first; p; p = p->next)
 		timer_region_beat(&p->region);
 	for (struct timer_process *p = s->processes.first; p; p = p->next)

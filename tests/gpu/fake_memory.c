@@ -47,13 +47,39 @@ static CUresult pool_memory(struct fake_call *c, uint32_t type, uint64_t address
 	return fake_leave(c);
 }
 
+/* The size of an allocation, by address. For programs that allocate in one thread. */
+static uint64_t *book_of(uint64_t address)
+{
+	static struct {
+		uint64_t address, bytes;
+	} book[4096];
+
+	for (size_t i = 0; i < sizeof(book) / sizeof(book[0]); i++)
+		if (!book[i].bytes || book[i].address == address) {
+			book[i].address = address;
+			return &book[i].bytes;
+		}
+	return &book[0].bytes;
+}
+
 API CUresult cuMemAllocAsync(uint64_t *address, size_t bytes, void *stream)
 {
 	struct fake_call c = { .name = "cuMemAllocAsync", .cbid = 598 };
 
 	(void)stream;
 	*address = __atomic_fetch_add(&next_address, bytes, __ATOMIC_RELAXED);
+	*book_of(*address) = bytes;
 	return pool_memory(&c, 1, *address, bytes);
+}
+
+API CUresult cuMemFreeAsync(uint64_t address, void *stream)
+{
+	struct fake_call c = { .name = "cuMemFreeAsync", .cbid = 600 };
+	uint64_t *bytes = book_of(address), freed = *bytes;
+
+	(void)stream;
+	*bytes = 0;
+	return pool_memory(&c, 2, address, freed);
 }
 
 /* Not in CUDA: the caller passes the size. */
@@ -72,6 +98,26 @@ API CUresult cuMemPoolTrimFake(void)
 	return 0;
 }
 
+API CUresult cuMemPoolTrimTo(void *pool, size_t least)
+{
+	(void)pool;
+	return least ? 801 : cuMemPoolTrimFake();
+}
+
+API CUresult cuDeviceGetDefaultMemPool(void **pool, int d)
+{
+	*pool = (void *)POOL_ADDRESS;
+	return d ? 801 : 0;
+}
+
+API CUresult cuMemPoolSetAttribute(void *pool, int attribute, void *value)
+{
+	(void)pool;
+	(void)attribute;
+	(void)value;
+	return 0;
+}
+
 static CUresult memory(struct fake_call *c, uint32_t type, uint64_t address, uint64_t bytes)
 {
 	struct fake_op op = { .kind = 49, .type = type, .address = address, .bytes = bytes };
@@ -83,21 +129,6 @@ static CUresult memory(struct fake_call *c, uint32_t type, uint64_t address, uin
 	op.context = fake_device + 1;
 	fake_emit(&op);
 	return fake_leave(c);
-}
-
-/* The size of an allocation, by address. For programs that allocate in one thread. */
-static uint64_t *book_of(uint64_t address)
-{
-	static struct {
-		uint64_t address, bytes;
-	} book[4096];
-
-	for (size_t i = 0; i < sizeof(book) / sizeof(book[0]); i++)
-		if (!book[i].bytes || book[i].address == address) {
-			book[i].address = address;
-			return &book[i].bytes;
-		}
-	return &book[0].bytes;
 }
 
 API CUresult cuMemAlloc_v2(uint64_t *address, size_t bytes)

@@ -35,6 +35,14 @@ gpu_ns() {
 	grep -q ' 200000 .* gemm_kernel$' <<<"$output"
 }
 
+# A buffer that fills while a graph is launched holds kernels of a call that has not returned yet.
+# bats test_tags=full
+@test "every kernel of every replay is under its launch, also those whose records come before it returns" {
+	record_gpu -- "$TARGETS/gpu_load" graph:22000:50
+	[ "$(gpu_ns 'do_graph;(.*;)?cuGraphLaunch;.*empty')" -eq 110000000 ]
+	"$SPROF" report --gpu --json g.data | jq -e '[.counters[] | select(.name == "activities without a launch" and .value > 0)] == []'
+}
+
 @test "with --gpu off nothing is injected" {
 	record_gpu --gpu off -- env
 	! grep -e CUDA_INJECTION64_PATH -e NVTX_INJECTION64_PATH <<<"$output"

@@ -108,6 +108,21 @@ row() { # table, name, field
 	[ "$(grep -c PID <<<"$output")" -eq 0 ]
 }
 
+@test "a table names the processes if its own rows are of several" {
+	# records of the second process are lost with its end, its calls are not
+	record_gpu -- sh -c '"$0" launch:100 & "$0" captured:0 quit; wait' "$WORK"
+	"$SPROF" report --api g.data >got
+	cat got
+	grep -q '^ *Share .* PID ' got
+	[ "$(awk '/cuLaunchKernel$/ { print $(NF - 1) }' got | sort -u | wc -l)" -eq 2 ]
+	# the second process waits and runs nothing
+	record_gpu -- sh -c '"$0" launch:100 & "$0" idle:10; wait' "$WORK"
+	"$SPROF" report --gpu g.data >got
+	cat got
+	grep -q '^ *Share ' got
+	[ "$(grep -c PID got)" -eq 0 ]
+}
+
 @test "a kernel that was launched with several grids has their spread" {
 	record_gpu -- "$WORK" launch:10 graph:5 # gemm_kernel in the graph has 10, 12 and 14 blocks
 	run "$SPROF" report --gpu g.data

@@ -11,6 +11,12 @@
  *	graph:N:NODES	a graph of NODES kernels, captured once and launched N times
  *	copy:N:BYTES	N copies in and N out
  *	alloc:N:BYTES	N allocations, then N frees
+ *	pool:N:BYTES	N allocations from the device's memory pool, then N frees; the pool keeps
+ *			what it has reserved until it is trimmed at the end
+ *	pause:N:MS	N kernels of 100 us, each waited for, and a sleep of MS ms before the
+ *			next: the ns slept, and those from the first launch to the last wait
+ *	range:N:M	N launches, M launches between cuProfilerStart and cuProfilerStop, N launches
+ *	crowd:T:N	T threads that launch N times each on streams of their own
  *	threads:T:MS    T threads that launch for MS ms on streams of their own: number of launches
  *	run:MS		launches for MS ms; a line per 100 ms: time, ns per launch
  *	idle:MS		nothing
@@ -55,6 +61,13 @@ static int (*copy_out)(void *, uint64_t, size_t, void *);
 static int (*allocate)(uint64_t *, size_t);
 static int (*release)(uint64_t);
 static int (*wait_for_all)(void);
+static int (*default_pool)(void **, int);
+static int (*set_pool)(void *, int, void *);
+static int (*trim_pool)(void *, size_t);
+static int (*pool_allocate)(uint64_t *, size_t, void *);
+static int (*pool_release)(uint64_t, void *);
+static int (*start_profiler)(void);
+static int (*stop_profiler)(void);
 
 static const struct {
 	const char *name;
@@ -80,6 +93,13 @@ static const struct {
 	{ "cuMemAlloc_v2", &allocate },
 	{ "cuMemFree_v2", &release },
 	{ "cuCtxSynchronize", &wait_for_all },
+	{ "cuDeviceGetDefaultMemPool", &default_pool },
+	{ "cuMemPoolSetAttribute", &set_pool },
+	{ "cuMemPoolTrimTo", &trim_pool },
+	{ "cuMemAllocAsync", &pool_allocate },
+	{ "cuMemFreeAsync", &pool_release },
+	{ "cuProfilerStart", &start_profiler },
+	{ "cuProfilerStop", &stop_profiler },
 };
 
 static void *context, *empty, *spin;
@@ -219,6 +239,28 @@ static void do_alloc(long n, size_t bytes)
 	printf("alloc calls=%ld peak_bytes=%zu\n", n, (size_t)n * bytes);
 }
 
+#define RELEASE_THRESHOLD 4 /* CU_MEMPOOL_ATTR_RELEASE_THRESHOLD */
+
+static __attribute__((noinline)) void do_pool(long n, size_t bytes)
+{
+	uint64_t *at = calloc((size_t)n, sizeof(*at)), keep_all = ~0ull;
+	void *pool;
+
+	if (default_pool(&pool, 0)) {
+		fprintf(stderr, "gpu_load: this device has no memory pools\n");
+		exit(77);
+	}
+	check(set_pool(pool, RELEASE_THRESHOLD, &keep_all), "cuMemPoolSetAttribute");
+	for (long i = 0; i < n; i++)
+		check(pool_allocate(&at[i], bytes, NULL), "cuMemAllocAsync");
+	for (long i = 0; i < n; i++)
+		check(pool_release(at[i], NULL), "cuMemFreeAsync");
+	check(wait_for_all(), "cuCtxSynchronize");
+	check(trim_pool(pool, 0), "cuMemPoolTrimTo");
+	free(at);
+	printf("pool calls=%ld bytes=%zu\n", n, (size_t)n * bytes);
+}
+
 static void do_idle(long ms)
 {
 	struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
@@ -227,10 +269,40 @@ static void do_idle(long ms)
 		;
 }
 
+/* Nothing else sleeps here: the GPU's idle time must be found under this function. */
+static __attribute__((noinline)) void do_pause(long n, long ms)
+{
+	uint64_t ns = 100000, begin = now_ns(), slept = 0, at;
+	void *params[] = { &ns };
+
+	for (long i = 0; i < n; i++) {
+		check(launch(spin, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL), "cuLaunchKernel");
+		check(wait_for_all(), "cuCtxSynchronize");
+		if (i == n - 1)
+			break;
+		at = now_ns();
+		do_idle(ms);
+		slept += now_ns() - at;
+	}
+	printf("pause launches=%ld slept_ns=%llu whole_ns=%llu\n", n, (unsigned long long)slept,
+	       (unsigned long long)(now_ns() - begin));
+}
+
+static __attribute__((noinline)) void do_range(long outside, long inside)
+{
+	launch_empty(outside, NULL);
+	check(start_profiler(), "cuProfilerStart");
+	launch_empty(inside, NULL);
+	check(stop_profiler(), "cuProfilerStop");
+	launch_empty(outside, NULL);
+	check(wait_for_all(), "cuCtxSynchronize");
+	printf("range inside=%ld outside=%ld\n", inside, 2 * outside);
+}
+
 struct worker {
 	pthread_t thread;
-	uint64_t end_ns;
-	long nr;
+	uint64_t end_ns; /* 0: until max launches are made */
+	long nr, max;
 };
 
 static void *work(void *arg)
@@ -240,22 +312,26 @@ static void *work(void *arg)
 
 	check(set_context(context), "cuCtxSetCurrent");
 	check(new_stream(&stream, 1), "cuStreamCreate");
-	while (now_ns() < w->end_ns) {
-		launch_empty(100, stream);
-		w->nr += 100;
+	while (w->end_ns ? now_ns() < w->end_ns : w->nr < w->max) {
+		long batch = w->end_ns || w->max - w->nr > 100 ? 100 : w->max - w->nr;
+
+		launch_empty(batch, stream);
+		w->nr += batch;
 		do_idle(1); /* leaves the CPU to other threads */
 	}
 	return NULL;
 }
 
-static void do_threads(long n, long ms)
+/* For ms milliseconds, or if those are 0 for `max` launches of each. */
+static void do_threads(long n, long ms, long max)
 {
 	static struct worker workers[MAX_THREADS];
 	long sum = 0;
 
 	n = n < MAX_THREADS ? n : MAX_THREADS;
 	for (long i = 0; i < n; i++) {
-		workers[i].end_ns = now_ns() + (uint64_t)ms * 1000000;
+		workers[i].end_ns = ms ? now_ns() + (uint64_t)ms * 1000000 : 0;
+		workers[i].max = max;
 		workers[i].nr = 0;
 		check(pthread_create(&workers[i].thread, NULL, work, &workers[i]), "a thread");
 	}
@@ -306,7 +382,15 @@ static void act(const char *what)
 	else if (!strcmp(name, "alloc"))
 		do_alloc(n, (size_t)m);
 	else if (!strcmp(name, "threads"))
-		do_threads(n, m);
+		do_threads(n, m, 0);
+	else if (!strcmp(name, "crowd"))
+		do_threads(n, 0, m);
+	else if (!strcmp(name, "pool"))
+		do_pool(n, (size_t)m);
+	else if (!strcmp(name, "pause"))
+		do_pause(n, m);
+	else if (!strcmp(name, "range"))
+		do_range(n, m);
 	else if (!strcmp(name, "run"))
 		do_run(n);
 	else if (!strcmp(name, "idle"))

@@ -188,5 +188,6 @@ void region_forget(void)
 		devices[i].peak_bytes = devices[i].allocated_bytes;
 	for (uint32_t i = 0; i < AGENT_LANES; i++)
 		__atomic_store_n(&lanes[i].dropped, 0, __ATOMIC_RELAXED);
-	r->active_ns = r->stopped_ns = 0;
+	__atomic_store_n(&r->active_ns, 0, __ATOMIC_RELAXED); /* a late reader may look at it */
+	r->stopped_ns = 0;
 }

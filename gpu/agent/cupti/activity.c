@@ -119,6 +119,8 @@ static void read_buffer(struct buffer *b)
 
 	if (__atomic_load_n(&is_wanted, __ATOMIC_ACQUIRE)) {
 		activity_reading(clock_now_ns());
+		/* makes room for work whose call, perhaps of this thread, has not returned yet */
+		activity_settle_waiting(false);
 		read_records(b->bytes, b->valid_size, activity_record);
 		count_dropped(b->context, b->stream);
 		agent_count(GPU_COUNT_BUFFERS, 1);

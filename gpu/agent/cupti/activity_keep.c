@@ -206,7 +206,7 @@ static bool belongs_to_last_recorder(const union activity *r)
  */
 static void take_without_call(union activity *r)
 {
-	uint64_t begun = agent.region->active_ns;
+	uint64_t begun = __atomic_load_n(&agent.region->active_ns, __ATOMIC_RELAXED);
 
 	if (belongs_to_last_recorder(r))
 		return;

@@ -19,19 +19,26 @@
 
 enum { MAX_DEPTH = 4096, MAX_PROFILES = 1024 };
 
+struct thread_id {
+	uint32_t pid, tid;
+};
+
 struct event {
-	uint32_t pid, tid, name;
+	struct thread_id thread;
+	uint32_t name;
 	double start_us, duration_us; /* duration NAN: not closed yet */
 };
 
 /* A V8 profile of the trace, by the id that its chunks carry. */
 struct trace_profile {
-	uint32_t id, pid, tid;
+	uint32_t id;
+	struct thread_id thread;
 	struct v8_profile v;
 };
 
 struct thread_name {
-	uint32_t pid, tid, name;
+	struct thread_id thread;
+	uint32_t name;
 	size_t order; /* of a thread that has several names the first counts */
 };
 
@@ -53,21 +60,25 @@ struct fields {
 	uint32_t name, id, thread_name; /* strings */
 	char phase;
 	double ts, dur;
-	uint32_t pid, tid;
+	struct thread_id thread;
 	size_t args; /* offset of their value in the file; 0 = none */
 };
+
+static int compare_threads(struct thread_id x, struct thread_id y)
+{
+	if (x.pid != y.pid)
+		return x.pid < y.pid ? -1 : 1;
+	return (x.tid > y.tid) - (x.tid < y.tid);
+}
 
 static void read_args(struct reader *r, struct fields *e)
 {
 	struct json_input *in = &r->in;
 
 	e->args = (size_t)(in->json.at - in->data.data);
-	if (json_peek(&in->json) != '{') {
-		json_skip(&in->json);
+	if (!json_input_enter(in, '{'))
 		return;
-	}
-	json_enter(&in->json, '{');
-	while (json_key(&in->json, &in->key)) {
+	while (json_input_key(in)) {
 		if (json_input_is(in, "name"))
 			e->thread_name = json_input_string(in);
 		else
@@ -78,18 +89,35 @@ static void read_args(struct reader *r, struct fields *e)
 static struct trace_profile *find_profile(struct reader *r, const struct fields *e)
 {
 	for (size_t i = 0; i < r->nr_profiles; i++)
-		if (r->profiles[i].id == e->id && r->profiles[i].pid == e->pid)
+		if (r->profiles[i].id == e->id && r->profiles[i].thread.pid == e->thread.pid)
 			return &r->profiles[i];
 	if (r->nr_profiles == MAX_PROFILES)
 		return NULL;
 	r->profiles =
 		xgrow(r->profiles, &r->profiles_capacity, r->nr_profiles + 1, sizeof(*r->profiles));
-	r->profiles[r->nr_profiles] =
-		(struct trace_profile){ .id = e->id, .pid = e->pid, .tid = e->tid };
+	r->profiles[r->nr_profiles] = (struct trace_profile){ .id = e->id, .thread = e->thread };
 	return &r->profiles[r->nr_profiles++];
 }
 
 /* args.data of a chunk: cpuProfile, and the times beside it. */
+static void read_chunk_data(struct json_input *in, struct v8_profile *v)
+{
+	if (!json_input_enter(in, '{'))
+		return;
+	while (json_input_key(in)) {
+		if (json_input_is(in, "cpuProfile"))
+			v8_profile_read(in, v);
+		else if (json_input_is(in, "timeDeltas"))
+			v8_profile_read_deltas(in, v);
+		else if (json_input_is(in, "startTime"))
+			v->start_us = json_input_number(in, 0);
+		else if (json_input_is(in, "endTime"))
+			v->end_us = json_input_number(in, 0);
+		else
+			json_skip(&in->json);
+	}
+}
+
 static void read_chunk(struct reader *r, struct trace_profile *profile, size_t args)
 {
 	struct json_input *in = &r->in;
@@ -97,25 +125,11 @@ static void read_chunk(struct reader *r, struct trace_profile *profile, size_t a
 
 	json_init(&in->json, in->data.data + args, in->data.size - args);
 	json_enter(&in->json, '{');
-	while (json_key(&in->json, &in->key)) {
-		if (!json_input_is(in, "data") || json_peek(&in->json) != '{') {
+	while (json_input_key(in)) {
+		if (json_input_is(in, "data"))
+			read_chunk_data(in, &profile->v);
+		else
 			json_skip(&in->json);
-			continue;
-		}
-		json_enter(&in->json, '{');
-		while (json_key(&in->json, &in->key)) {
-			if (json_input_is(in, "cpuProfile"))
-				v8_profile_read(in, &profile->v);
-			else if (json_input_is(in, "timeDeltas"))
-				v8_profile_read_deltas(in, &profile->v);
-			else if (json_input_is(in, "startTime"))
-				profile->v.start_us = json_input_number(in, 0);
-			else if (json_input_is(in, "endTime"))
-				profile->v.end_us = json_input_number(in, 0);
-			else
-				json_skip(&in->json);
-		}
-		break;
 	}
 	if (!json_failed(&in->json))
 		in->json = outer;
@@ -130,7 +144,7 @@ static void begin_event(struct reader *r, const struct fields *e)
 {
 	r->events = xgrow(r->events, &r->events_capacity, r->nr_events + 1, sizeof(*r->events));
 	r->events[r->nr_events++] =
-		(struct event){ e->pid, e->tid, e->name, e->ts, e->phase == 'X' ? e->dur : NAN };
+		(struct event){ e->thread, e->name, e->ts, e->phase == 'X' ? e->dur : NAN };
 	if (e->phase == 'X' || r->nr_open == MAX_DEPTH)
 		return;
 	r->open = xgrow(r->open, &r->open_capacity, r->nr_open + 1, sizeof(*r->open));
@@ -143,7 +157,7 @@ static void end_event(struct reader *r, const struct fields *e)
 	for (size_t i = r->nr_open; i--;) {
 		struct event *begun = &r->events[r->open[i]];
 
-		if (begun->pid != e->pid || begun->tid != e->tid)
+		if (compare_threads(begun->thread, e->thread))
 			continue;
 		begun->duration_us = e->ts - begun->start_us;
 		memmove(r->open + i, r->open + i + 1, (--r->nr_open - i) * sizeof(*r->open));
@@ -171,7 +185,7 @@ static void take_event(struct reader *r, const struct fields *e)
 			break;
 		r->names = xgrow(r->names, &r->names_capacity, r->nr_names + 1, sizeof(*r->names));
 		r->names[r->nr_names] =
-			(struct thread_name){ e->pid, e->tid, e->thread_name, r->nr_names };
+			(struct thread_name){ e->thread, e->thread_name, r->nr_names };
 		r->nr_names++;
 		break;
 	default: r->nr_left_out++;
@@ -183,12 +197,9 @@ static void read_event(struct reader *r)
 	struct json_input *in = &r->in;
 	struct fields e = { 0 };
 
-	if (json_peek(&in->json) != '{') {
-		json_skip(&in->json);
+	if (!json_input_enter(in, '{'))
 		return;
-	}
-	json_enter(&in->json, '{');
-	while (json_key(&in->json, &in->key)) {
+	while (json_input_key(in)) {
 		if (json_input_is(in, "name"))
 			e.name = json_input_string(in);
 		else if (json_input_is(in, "ph"))
@@ -198,9 +209,9 @@ static void read_event(struct reader *r)
 		else if (json_input_is(in, "dur"))
 			e.dur = json_input_number(in, 0);
 		else if (json_input_is(in, "pid"))
-			e.pid = json_u32(json_input_number(in, 0));
+			e.thread.pid = json_input_u32(in);
 		else if (json_input_is(in, "tid"))
-			e.tid = json_u32(json_input_number(in, 0));
+			e.thread.tid = json_input_u32(in);
 		else if (json_input_is(in, "id"))
 			e.id = json_input_string(in);
 		else if (json_input_is(in, "args"))
@@ -228,7 +239,7 @@ static void read_file(struct reader *r)
 		return;
 	}
 	json_enter(&in->json, '{');
-	while (json_key(&in->json, &in->key)) {
+	while (json_input_key(in)) {
 		if (json_input_is(in, "traceEvents"))
 			read_events(r);
 		else
@@ -241,12 +252,9 @@ static void read_file(struct reader *r)
 static int compare_names(const void *a, const void *b)
 {
 	const struct thread_name *x = a, *y = b;
+	int order = compare_threads(x->thread, y->thread);
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	return (x->order > y->order) - (x->order < y->order);
+	return order ? order : (x->order > y->order) - (x->order < y->order);
 }
 
 /* Sorts the names, and keeps one of each thread. */
@@ -259,7 +267,7 @@ static void sort_names(struct reader *r)
 	for (size_t i = 0; i < r->nr_names; i++) {
 		const struct thread_name *last = nr ? &r->names[nr - 1] : NULL;
 
-		if (last && last->pid == r->names[i].pid && last->tid == r->names[i].tid)
+		if (last && !compare_threads(last->thread, r->names[i].thread))
 			continue;
 		r->names[nr] = r->names[i];
 		r->names[nr++].order = 0;
@@ -267,13 +275,13 @@ static void sort_names(struct reader *r)
 	r->nr_names = nr;
 }
 
-static uint32_t thread_of(struct reader *r, uint32_t pid, uint32_t tid)
+static uint32_t thread_of(struct reader *r, struct thread_id thread)
 {
-	const struct thread_name key = { .pid = pid, .tid = tid }, *found = NULL;
+	const struct thread_name key = { .thread = thread }, *found = NULL;
 
 	if (r->nr_names)
 		found = bsearch(&key, r->names, r->nr_names, sizeof(key), compare_names);
-	return profile_thread(r->in.p, pid, tid,
+	return profile_thread(r->in.p, thread.pid, thread.tid,
 			      found ? found->name : profile_cstring(r->in.p, "thread"));
 }
 
@@ -281,11 +289,10 @@ static uint32_t thread_of(struct reader *r, uint32_t pid, uint32_t tid)
 static int compare_events(const void *a, const void *b)
 {
 	const struct event *x = a, *y = b;
+	int order = compare_threads(x->thread, y->thread);
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
+	if (order)
+		return order;
 	if (x->start_us != y->start_us)
 		return x->start_us < y->start_us ? -1 : 1;
 	return (x->duration_us < y->duration_us) - (x->duration_us > y->duration_us);
@@ -342,12 +349,12 @@ static void add_durations(struct reader *r)
 	qsort(r->events, r->nr_events, sizeof(*r->events), compare_events);
 	for (size_t i = 0; i < r->nr_events && !r->in.problem; i++) {
 		const struct event *e = &r->events[i];
-		bool other = i && (e[-1].pid != e->pid || e[-1].tid != e->tid);
+		bool other = i && compare_threads(e[-1].thread, e->thread);
 
 		while (path->depth && (other || path->ends[path->depth - 1] <= e->start_us))
 			close_last(r, path);
 		if (!i || other)
-			path->thread = thread_of(r, e->pid, e->tid);
+			path->thread = thread_of(r, e->thread);
 		if (isfinite(e->start_us) && e->duration_us >= 0)
 			open_event(r, path, e);
 		else
@@ -367,7 +374,7 @@ static void make_profile(struct reader *r)
 	for (size_t i = 0; i < r->nr_profiles && !r->in.problem; i++) {
 		struct trace_profile *t = &r->profiles[i];
 
-		t->v.thread = thread_of(r, t->pid, t->tid);
+		t->v.thread = thread_of(r, t->thread);
 		v8_profile_add_samples(&r->in, &t->v);
 	}
 	if (r->nr_profiles && r->in.p->nr_samples)

@@ -63,6 +63,24 @@ size_t python_merge(const struct native_stack *native, const struct python_runs 
 	return m.nr;
 }
 
+bool python_merge_fits(const struct native_stack *native, const struct python_runs *runs,
+		       bool complete)
+{
+	struct merge m = { .runs = runs };
+	size_t nr_calls = 0;
+
+	for (size_t i = 0; i < native->nr; i++) {
+		uint64_t frame = native->frames[i], pc = frame & ~FRAME_EXACT;
+
+		nr_calls += pc - !(frame & FRAME_EXACT) - runs->eval_start < runs->eval_size;
+		if (!runs_python(&m, native, i))
+			continue;
+		add_run(&m); /* to the next one: it has no room for frames */
+		nr_calls -= runs->eval_size > 0;
+	}
+	return !complete || (m.at >= runs->nr && !nr_calls);
+}
+
 size_t python_merge_cut(uint64_t *to, const uint64_t *from, size_t nr, size_t max)
 {
 	size_t nr_root = max / 4, gap = max - nr_root;

@@ -80,6 +80,34 @@ static void what_does_not_fit_is_left_out(void **state)
 	assert_int_equal(merged[2], 7);
 }
 
+static void what_belongs_together_fits(void **state)
+{
+	static const uint64_t both[] = { 0x1100, PY(1), PY(2), 0x13ff, PY(3) };
+	static const uint64_t elsewhere[] = { 0x1100, PY(1), 0x9000, PY(3) };
+	const struct python_runs fits = { .words = both, .nr = 5 };
+	const struct python_runs one_left = { .words = elsewhere, .nr = 4 };
+
+	(void)state;
+	assert_true(python_merge_fits(&native, &fits, true));
+	assert_false(python_merge_fits(&native, &one_left, true));
+	assert_true(python_merge_fits(&native, &one_left, false));
+}
+
+static void a_call_of_the_eval_loop_without_a_run_does_not_fit(void **state)
+{
+	static const uint64_t words[] = { 0, PY(1), 0, PY(2) };
+	const struct python_runs both = {
+		.words = words, .nr = 4, .eval_start = 0x5000, .eval_size = 8
+	};
+	const struct python_runs one = {
+		.words = words, .nr = 2, .eval_start = 0x5000, .eval_size = 8
+	};
+
+	(void)state;
+	assert_true(python_merge_fits(&native, &both, true));
+	assert_false(python_merge_fits(&native, &one, true));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -88,6 +116,8 @@ int main(void)
 		cmocka_unit_test(runs_without_boundaries_replace_frames_in_the_eval_loop),
 		cmocka_unit_test(runs_that_no_frame_holds_follow_at_the_root),
 		cmocka_unit_test(what_does_not_fit_is_left_out),
+		cmocka_unit_test(what_belongs_together_fits),
+		cmocka_unit_test(a_call_of_the_eval_loop_without_a_run_does_not_fit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
