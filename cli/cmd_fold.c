@@ -30,7 +30,8 @@ struct fold_opts {
 static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0, "Write here (default: standard output)", 0 },
 	{ VIEW_COLUMN_OPTION,
-	  "What to count: cpu, gpu, gpu-idle, launches, ... (default: CPU time if there is any)",
+	  "What to count: cpu, gpu, gpu-idle, launches, ... (default: wall-clock time if there are "
+	  "waits, else CPU)",
 	  0 },
 	{ "time", OPTION_TIME, NULL, 0,
 	  "Count CPU time in ns (default: samples); other columns, and imported files whose "

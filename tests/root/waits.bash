@@ -90,10 +90,24 @@ reasons_are_right() {
 	# The threads that compete for a CPU wait for nothing else.
 	awk '/^competes[12];/ { all += $NF } /^competes[12];.*;preempted_\[w\]/ { preempted += $NF }
 		END { printf "%.1f %% preempted\n", 100 * preempted / all; exit preempted < 0.98 * all }' runnable
-	# Every stack leads from the function of its thread to a wait.
-	awk '!/_\[w\] [0-9]+$/ { print "no reason: " $0; failed = 1 }
-		{ split($0, f, ";") }
-		f[1] ~ /^(sleeps|naps|reads_pipe|reads_socket|waits_on|polls)$/ && /;run;/ && index($0, ";run;" f[1] ";") == 0 {
-			print "of another thread: " $0; failed = 1 }
-		END { exit failed }' waiting
+	# Every stack ends in a wait, and holds no function of another thread.
+	awk '
+		BEGIN {
+			split("sleeps naps wants_lock holds_lock reads_pipe reads_socket writes polls waits_on competes", k, " ")
+			for (i in k)
+				kinds[k[i]] = 1
+		}
+		!/_\[w\] [0-9]+$/ { print "no reason: " $0; failed = 1 }
+		{
+			nr = split($0, f, ";")
+			own = f[1] ~ /^competes/ ? "competes" : f[1]
+			if (!(own in kinds))
+				next
+			for (i = 2; i < nr; i++)
+				if (f[i] in kinds && f[i] != own) {
+					print "of another thread: " $0
+					failed = 1
+				}
+		}
+		END { exit failed }' waiting runnable
 }

@@ -87,6 +87,35 @@ follows() { # OPTIONS...: starts the target, and attaches for 2 s
 		  exit $1 < true_ns }' truth -
 }
 
+@test "waits of Python threads are under their Python functions" {
+	command -v python3 >/dev/null || skip "there is no python3"
+	cat >waits.py <<-PYTHON
+		import os, queue, threading, time
+		def take_from_queue(q):
+		    while q.get():
+		        pass
+		def read_pipe(fd):
+		    while os.read(fd, 1):
+		        pass
+		def nap():
+		    time.sleep(0.005)
+		q = queue.Queue(); r, w = os.pipe()
+		threading.Thread(target=take_from_queue, args=(q,)).start()
+		threading.Thread(target=read_pipe, args=(r,)).start()
+		end = time.time() + 2
+		while time.time() < end:
+		    nap(); q.put(1); os.write(w, b"x")
+		q.put(None); os.close(w)
+	PYTHON
+	"$SPROF" record -q --source ebpf -o data --clock off -- python3 waits.py
+	"$SPROF" fold --time --column waiting data | awk '
+		function about(what, ns) { printf "%s %.1f ms\n", what, ns / 1e6; if (ns < 1.2e9 || ns > 2.3e9) failed = 1 }
+		/;take_from_queue \(waits.py:2\);Queue.get \(queue.py:[0-9]+\);.*;lock wait_\[w\]/ { q += $NF }
+		/;read_pipe \(waits.py:5\);.*;pipe wait_\[w\]/ { p += $NF }
+		/;<module> \(waits.py:1\);nap \(waits.py:8\);.*;sleep_\[w\]/ { n += $NF }
+		END { about("queue", q); about("pipe", p); about("sleep", n); exit failed }'
+}
+
 # A tick that interrupts the walk of a wait must not mix the two stacks.
 # bats test_tags=full
 @test "ticks at a high rate do not disturb the stacks of waits" {
