@@ -144,7 +144,9 @@ enum profile_column {
 	COLUMN_CONTENTIONS = 16,  /* how often; stacks as in DELAY */
 	COLUMN_TIME = 17,	  /* ns of a time that is none of the others */
 	COLUMN_BYTES = 18,	  /* bytes that are none of the others */
-	COLUMN_COST = 19, /* events of a simulation that counted all: instructions, misses */
+	COLUMN_COST = 19,     /* events of a simulation that counted all: instructions, misses */
+	COLUMN_WAITING = 20,  /* ns that threads waited for something other than a CPU */
+	COLUMN_RUNNABLE = 21, /* ns that threads could have run and waited for a CPU */
 	NR_COLUMNS
 };
 
@@ -182,6 +184,7 @@ enum function_kind {
 	FUNCTION_GPU = 6,
 	FUNCTION_RANGE = 7,
 	FUNCTION_UNKNOWN = 8, /* an address without a name */
+	FUNCTION_WAIT = 9,    /* what a thread waits for: the leaf of a wait's stack */
 	NR_FUNCTION_KINDS
 };
 
@@ -222,9 +225,9 @@ struct profile_meta {
 	uint64_t start_realtime_ns; /* Unix time */
 	uint64_t start_ns, end_ns;  /* CLOCK_MONOTONIC, as sample times */
 	bool unfinished;	    /* the recording is unfinished: only what was flushed is here */
-	/* enum profile_column + 1: what an imported file asks to be shown first; 0 = nothing */
+	/* enum profile_column + 1: what the file asks to be shown first; 0 = nothing */
 	uint8_t first_column;
-	/* The samples of an imported file weigh differently, so their number says little. */
+	/* The samples weigh differently, so their number says little. */
 	bool weighted;
 };
 
