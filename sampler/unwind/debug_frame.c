@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/debug_paths.h"
+#include "core/rights/debug_paths.h"
 #include "core/base/elf_file.h"
 
 #define MAX_SIZE (256u << 20) /* as of .eh_frame */
