@@ -11,9 +11,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -21,6 +19,7 @@
 #include <unistd.h>
 
 #include "core/rights/privileges.h"
+#include "core/sandbox/message.h"
 
 #ifndef SYS_close_range
 #define SYS_close_range 436
@@ -83,31 +82,9 @@ static int64_t read_file(struct remote_slot *s, int *fd)
 	return n < 0 && !got ? -errno : (int64_t)got;
 }
 
-/* A number and a descriptor, as one message. */
-struct file_message {
-	uint64_t number;
-	struct iovec data;
-	char control[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8)));
-	struct msghdr header;
-};
-
-static void prepare(struct file_message *m)
-{
-	m->data = (struct iovec){ &m->number, sizeof(m->number) };
-	memset(m->control, 0, sizeof(m->control));
-	m->header = (struct msghdr){
-		.msg_iov = &m->data,
-		.msg_iovlen = 1,
-		.msg_control = m->control,
-		.msg_controllen = sizeof(m->control),
-	};
-}
-
 /* O_PATH touches nothing but the link, for which the kernel takes the lock of the memory. */
 static int64_t send_link(struct remote_slot *s)
 {
-	struct file_message m = { .number = s->address };
-	struct cmsghdr *c;
 	char path[80];
 	int fd, err;
 
@@ -116,35 +93,28 @@ static int64_t send_link(struct remote_slot *s)
 	fd = open(path, O_PATH | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	prepare(&m);
-	c = CMSG_FIRSTHDR(&m.header);
-	*c = (struct cmsghdr){ .cmsg_level = SOL_SOCKET,
-			       .cmsg_type = SCM_RIGHTS,
-			       .cmsg_len = CMSG_LEN(sizeof(fd)) };
-	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
-	err = sendmsg(FILES_FD, &m.header, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+	err = message_send(FILES_FD, &s->address, sizeof(s->address), &fd, 1);
 	close(fd);
 	return err;
 }
 
+/* A reader that was left behind may have sent something too. */
 int remote_file_take(int files, uint64_t number)
 {
-	struct file_message m;
-	struct cmsghdr *c;
+	uint64_t found;
+	ssize_t n;
 	int fd;
 
-	for (;;) {
-		prepare(&m);
-		if (recvmsg(files, &m.header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0)
-			return -ENOENT;
-		c = CMSG_FIRSTHDR(&m.header);
-		if (!c || c->cmsg_type != SCM_RIGHTS || c->cmsg_len != CMSG_LEN(sizeof(fd)))
-			continue;
-		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
-		if (m.number == number)
-			return fd;
-		close(fd);
+	while (!message_wait(files, -1, 0)) {
+		n = message_receive(files, &found, sizeof(found), &fd, 1);
+		if (n <= 0)
+			break;
+		if (n == sizeof(found) && found == number)
+			return fd >= 0 ? fd : -ENOENT;
+		if (fd >= 0)
+			close(fd);
 	}
+	return -ENOENT;
 }
 
 static _Noreturn void serve(struct remote_slot *s)
@@ -257,11 +227,11 @@ pid_t remote_starter_fork(struct remote_slot *slots, int *ret_commands, int *ret
 
 	if (pipe2(commands, O_CLOEXEC))
 		return -errno;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, files)) {
-		err = errno;
+	err = message_pair(files);
+	if (err) {
 		close(commands[0]);
 		close(commands[1]);
-		return -err;
+		return err;
 	}
 	pid = fork();
 	if (!pid)

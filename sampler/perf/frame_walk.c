@@ -79,11 +79,14 @@ void frame_walk_init(struct frame_walk *r, const struct reader_targets *targets,
 
 /* ---- reading memory */
 
-static bool read_directly(const struct frame_walk *r, void *to, size_t size, uint64_t address)
+/* After the deadline nothing is read, so whatever the target shows ends all loops over it. */
+static bool read_directly(struct frame_walk *r, void *to, size_t size, uint64_t address)
 {
 	struct iovec local = { to, size }, remote = { (void *)address, size };
 
-	return process_vm_readv(r->stack.pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
+	r->late = r->late || monotonic_ns() > r->deadline_ns;
+	return !r->late &&
+	       process_vm_readv(r->stack.pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
 }
 
 /* While the thread stands still its frames do not change, so what was read is kept. */
@@ -308,7 +311,6 @@ static void walk(struct frame_walk *r, uint64_t thread_pointer)
 
 	py_clear_runs(runs);
 	runs->lost = 0;
-	r->late = false;
 	has_frames = py_begin_runs(&r->layout, runs, thread_pointer);
 	r->stack.known = runs->walk.thread != 0;
 	r->stack.gil = (uint8_t)py_gil(&r->layout, &runs->walk);
@@ -372,11 +374,14 @@ void frame_walk_sample(struct frame_walk *r, const struct perf_record *sample)
 	for (size_t i = 0; i < BLOCKS; i++)
 		r->blocks[i].address = 0;
 	r->deadline_ns = now + LIMIT_NS;
+	r->late = false;
 	shared->busy_pid = r->stack.pid;
 	__atomic_store_n(&shared->busy_ns, now, __ATOMIC_RELEASE);
 	thread_pointer = find_thread(r, turn);
+	r->stack.gil = r->layout.gil_holder ? PY_GIL_NO_THREAD : PY_GIL_UNKNOWN;
 	if (thread_pointer)
 		walk(r, thread_pointer);
+	r->stack.broken |= r->late;
 	r->stack.read_ns = monotonic_ns();
 	__atomic_store_n(&shared->busy_ns, 0, __ATOMIC_RELEASE);
 	now = r->stack.read_ns - now;

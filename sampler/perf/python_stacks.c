@@ -126,14 +126,16 @@ static void report(const struct python_stacks *s)
 {
 	uint64_t all = s->nr_read + s->nr_dropped;
 
-	if (s->nr_dropped * 100 > all)
+	if (s->nr_dropped * 100 > all) {
 		log_warning("%.1f%% of %" PRIu64 " samples of Python threads have no Python "
 			    "frames: these could not be read before the threads ran on",
 			    100.0 * (double)s->nr_dropped / (double)all, all);
-	else if (all)
+		log_hint("--source timer has them all, where it can come into the program");
+	} else if (all) {
 		log_debug("%" PRIu64 " of %" PRIu64 " samples of Python threads without their "
 			  "frames",
 			  s->nr_dropped, all);
+	}
 }
 
 void python_stacks_free(struct python_stacks *s)
@@ -443,11 +445,16 @@ static bool merge(struct python_stacks *s, const struct waiting *found,
 		.eval_start = layout->eval_start,
 		.eval_size = layout->eval_end - layout->eval_start,
 	};
-	size_t nr;
+	const size_t room = sizeof(s->merged) / sizeof(*s->merged);
+	struct native_stack rest;
+	size_t nr, leaf;
 
-	if (native->gap || !native->sps || !python_merge_fits(&stack, &runs, native->marker < 0))
+	if (native->gap || !native->sps ||
+	    !python_merge_fits(&stack, &runs, native->marker < 0, &leaf))
 		return false;
-	nr = python_merge(&stack, &runs, s->merged, sizeof(s->merged) / sizeof(*s->merged));
+	rest = (struct native_stack){ user + leaf, native->sps + leaf, native->nr - leaf };
+	memcpy(s->merged, user, leaf * sizeof(*user));
+	nr = leaf + python_merge(&rest, &runs, s->merged + leaf, room - leaf);
 	w->gap = python_merge_cut(user, s->merged, nr, MAX_USER_FRAMES);
 	w->nr_user = nr < MAX_USER_FRAMES ? nr : MAX_USER_FRAMES;
 	return true;
@@ -465,6 +472,12 @@ uint8_t python_stacks_merge(struct python_stacks *s, const struct process *p,
 	if (place < 0)
 		return gil;
 	HASH_FIND(hh, s->waiting, &probe.key, sizeof(probe.key), found);
+	if (found && found->arrived && !found->head.known && !found->head.broken) {
+		/* No Python thread, whether it stood still or not. */
+		gil = found->head.gil < NR_GIL ? found->head.gil : GIL_UNKNOWN;
+		forget(s, found);
+		return gil;
+	}
 	if (found && found->arrived &&
 	    thread_stood_still(s->switches, r->tid, r->time_ns, found->head.read_ns)) {
 		gil = found->head.gil < NR_GIL ? found->head.gil : GIL_UNKNOWN;

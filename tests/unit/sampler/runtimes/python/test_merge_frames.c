@@ -86,26 +86,30 @@ static void what_belongs_together_fits(void **state)
 	static const uint64_t elsewhere[] = { 0x1100, PY(1), 0x9000, PY(3) };
 	const struct python_runs fits = { .words = both, .nr = 5 };
 	const struct python_runs one_left = { .words = elsewhere, .nr = 4 };
+	size_t leaf = 7;
 
 	(void)state;
-	assert_true(python_merge_fits(&native, &fits, true));
-	assert_false(python_merge_fits(&native, &one_left, true));
-	assert_true(python_merge_fits(&native, &one_left, false));
+	assert_true(python_merge_fits(&native, &fits, true, &leaf));
+	assert_int_equal(leaf, 0);
+	assert_false(python_merge_fits(&native, &one_left, true, &leaf));
+	assert_true(python_merge_fits(&native, &one_left, false, &leaf));
 }
 
-static void a_call_of_the_eval_loop_without_a_run_does_not_fit(void **state)
+static void only_the_innermost_call_of_the_eval_loop_may_have_no_run(void **state)
 {
 	static const uint64_t words[] = { 0, PY(1), 0, PY(2) };
-	const struct python_runs both = {
-		.words = words, .nr = 4, .eval_start = 0x5000, .eval_size = 8
-	};
-	const struct python_runs one = {
-		.words = words, .nr = 2, .eval_start = 0x5000, .eval_size = 8
-	};
+	struct python_runs runs = { .words = words, .eval_start = 0x5000, .eval_size = 9 };
+	size_t leaf;
 
 	(void)state;
-	assert_true(python_merge_fits(&native, &both, true));
-	assert_false(python_merge_fits(&native, &one, true));
+	runs.nr = 4;
+	assert_true(python_merge_fits(&native, &runs, true, &leaf));
+	assert_int_equal(leaf, 0);
+	runs.nr = 2;
+	assert_true(python_merge_fits(&native, &runs, true, &leaf));
+	assert_int_equal(leaf, 2);
+	runs.nr = 0;
+	assert_false(python_merge_fits(&native, &runs, true, &leaf));
 }
 
 int main(void)
@@ -117,7 +121,7 @@ int main(void)
 		cmocka_unit_test(runs_that_no_frame_holds_follow_at_the_root),
 		cmocka_unit_test(what_does_not_fit_is_left_out),
 		cmocka_unit_test(what_belongs_together_fits),
-		cmocka_unit_test(a_call_of_the_eval_loop_without_a_run_does_not_fit),
+		cmocka_unit_test(only_the_innermost_call_of_the_eval_loop_may_have_no_run),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
