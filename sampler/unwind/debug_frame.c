@@ -2,6 +2,7 @@
 #include "sampler/unwind/debug_frame.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,7 +64,7 @@ static uint32_t read_names(struct elf_image *elf, struct debug_names *ret)
 	memcpy(ret->build_id, elf->build_id, elf->build_id_size);
 	if (!debug_link_read(elf, &link, &crc) || strlen(link) >= sizeof(ret->link))
 		return 0;
-	strcpy(ret->link, link);
+	snprintf(ret->link, sizeof(ret->link), "%s", link);
 	return crc;
 }
 
