@@ -465,9 +465,7 @@ int marker_from_name(const char *name, size_t size)
 		if (former && size == strlen(former) && !memcmp(name, former, size))
 			return i;
 	}
-	if (repeat_marker_is_name(name, size))
-		return MARKER_REPEATED;
-	return -1;
+	return repeat_marker_is_name(name, size) ? MARKER_REPEATED : -1;
 }
 
 const char *profile_frame_fallback_name(const struct profile *p, uint32_t frame, char *buf,

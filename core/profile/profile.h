@@ -57,7 +57,7 @@ enum marker {
 	 */
 	MARKER_LEFT_OUT = 13,
 	MARKER_REPEATED = 14, /* frames that are counted and not stored: repeat_marker.h */
-	/* No rule led on. Below the marker are callers whose frames were looked for on the stack. */
+	/* No rule led on; the callers below the marker were looked for on the stack. */
 	MARKER_GUESSED = 15,
 	NR_MARKERS
 };

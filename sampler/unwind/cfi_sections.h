@@ -33,7 +33,8 @@ struct cfi_sections {
 
 /*
  * Collects the FDEs of the image's text in *ret_ranges, sorted; `files` as in debug_frame_load().
- * Both results are to be finished, on failure too. 0 even if there are no FDEs; or the error of reading the file.
+ * Both results are to be finished, on failure too. 0 even if there are no FDEs; or the error of
+ * reading the file.
  */
 int cfi_sections_collect(struct cfi_sections *sections, const struct unwind_image *image,
 			 struct debug_files *files, struct text_ranges *ret_ranges);

@@ -2,10 +2,11 @@
 #include "sampler/unwind/debug_frame.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/debug_paths.h"
+#include "core/rights/debug_paths.h"
 #include "core/base/elf_file.h"
 
 #define MAX_SIZE (256u << 20) /* as of .eh_frame */
@@ -63,7 +64,7 @@ static uint32_t read_names(struct elf_image *elf, struct debug_names *ret)
 	memcpy(ret->build_id, elf->build_id, elf->build_id_size);
 	if (!debug_link_read(elf, &link, &crc) || strlen(link) >= sizeof(ret->link))
 		return 0;
-	strcpy(ret->link, link);
+	snprintf(ret->link, sizeof(ret->link), "%s", link);
 	return crc;
 }
 

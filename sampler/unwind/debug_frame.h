@@ -21,7 +21,7 @@ struct debug_names {
 };
 
 /*
- * Opens the candidates for a debug file (core/base/debug_paths.h), for a process that may open
+ * Opens the candidates for a debug file (core/rights/debug_paths.h), for a process that may open
  * nothing. They are numbered from 0 on; the first that belongs to the file counts.
  */
 struct debug_files {

@@ -54,8 +54,8 @@ struct unwind_table {
 /*
  * Builds the table of an ELF file, read with pread(); *ret_table is the caller's. `files` opens its
  * separate debug file (debug_frame.h), which may have rules too; NULL: none is looked for.
- * -ENOEXEC: not an ELF file of this machine; -ENODATA: there are no rules for it (it is walked by frame pointers);
- * or the error of reading it.
+ * -ENOEXEC: not an ELF file of this machine; -ENODATA: there are no rules for it (it is walked by
+ * frame pointers); or the error of reading it.
  */
 int unwind_table_build(int fd, struct debug_files *files, struct rule_set *rules,
 		       struct unwind_table **ret_table);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/base/debug_paths.h"
+#include "core/rights/debug_paths.h"
 #include "core/rights/debug_trust.h"
 #include "core/rights/safe_open.h"
 #include "sampler/target/open_mapped.h"

@@ -1,5 +1,5 @@
 /*
- * Tries the paths of core/base/debug_paths.h, then servers. A candidate must have the build-id of
+ * Tries the paths of core/rights/debug_paths.h, then servers. A candidate must have the build-id of
  * the binary or, where one of the two has none, the CRC that .gnu_debuglink gives.
  */
 #include "symbolizer/lookup/debug_file.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "core/base/debug_paths.h"
+#include "core/rights/debug_paths.h"
 #include "core/base/log.h"
 #include "core/rights/safe_open.h"
 #include "symbolizer/lookup/debuginfod.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/base/debug_paths.h"
+#include "core/rights/debug_paths.h"
 #include "core/base/log.h"
 #include "core/rights/safe_open.h"
 #include "core/sandbox/message.h"

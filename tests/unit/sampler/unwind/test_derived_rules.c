@@ -1,5 +1,6 @@
 /* Derived rules: small functions with one property each. */
 #include "tests/unit/unit.h"
+#include "tests/unit/derived_fixture.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -10,24 +11,6 @@
 #include "sampler/unwind/unwind_table.h"
 
 #define BYTES(...) (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ })
-#define FUNCTION_OUTSIDE 0x2000u
-
-static bool is_function(void *context, uint64_t vaddr)
-{
-	(void)context;
-	return vaddr == FUNCTION_OUTSIDE;
-}
-
-static struct derived_text text_of(const uint8_t *bytes, size_t size)
-{
-	return (struct derived_text){
-		.bytes = bytes,
-		.size = size,
-		.vaddr = 0x1000,
-		.is_function = is_function,
-	};
-}
-
 /* The rules of a text at 0x1000 that begins with a function, whose start is known or guessed. */
 static struct derived_rules *find(const uint8_t *bytes, size_t size, bool named)
 {
@@ -38,29 +21,6 @@ static struct derived_rules *find(const uint8_t *bytes, size_t size, bool named)
 		derived_rules_add_entry(rules, 0);
 	derived_rules_find(rules);
 	return rules;
-}
-
-static struct walk_rule rule_at(const struct derived_rules *rules, uint32_t at)
-{
-	size_t nr;
-	const struct derived_rule *found = derived_rules_get(rules, &nr);
-
-	for (size_t i = 0; i < nr; i++) {
-		if (at >= found[i].start && at < found[i].end)
-			return found[i].rule;
-	}
-	return (struct walk_rule){ .cfa = WALK_CFA_NONE };
-}
-
-static void check(const struct derived_rules *rules, uint32_t at, int cfa, int cfa_off, int fp,
-		  int fp_off)
-{
-	struct walk_rule rule = rule_at(rules, at);
-
-	assert_int_equal(rule.cfa, cfa);
-	assert_int_equal(rule.cfa_off, cfa_off);
-	assert_int_equal(rule.fp, fp);
-	assert_int_equal(rule.fp_off, fp_off);
 }
 
 static void no_rules(const uint8_t *bytes, size_t size, bool named)
@@ -98,61 +58,6 @@ static void pushes_and_pops_are_followed_through_a_loop(void **state)
 	check(rules, 26, WALK_CFA_SP, 8, WALK_FP_SAME, 0);
 	assert_int_equal(rule_at(rules, 27).cfa, WALK_CFA_NONE);
 	derived_rules_free(rules);
-}
-
-/* It is not known yet that a function returns that lies behind the one that calls it. */
-static void a_part_in_front_has_rules_behind_its_calls(void **state)
-{
-	static const uint8_t code[] = {
-		0xe8, 0x2b, 0,	  0,	0,    0xeb, 0x0f, 0xcc, /* 0 call 48; 5 jmp 22 */
-		0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0x53, 0x85, 0xff, 0x74, 0xeb,
-		0x90, 0x5b, 0xc3, /* 16 push %rbx; 19 je 0; 22 pop */
-		0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc,
-		0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xc3, /* 48 ret */
-	};
-	const struct derived_text text = text_of(code, sizeof(code));
-	struct derived_rules *rules = derived_rules_new(&text);
-
-	(void)state;
-	derived_rules_add_entry(rules, 16);
-	derived_rules_add_entry(rules, 48);
-	derived_rules_find(rules);
-	check(rules, 0, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
-	check(rules, 5, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
-	check(rules, 22, WALK_CFA_SP, 16, WALK_FP_SAME, 0);
-	derived_rules_free(rules);
-}
-
-static bool is_own_slot(void *context, uint64_t vaddr)
-{
-	return vaddr == *(const uint64_t *)context;
-}
-
-/* A word that the loader fills with a function of the same file (IFUNC) is no import. */
-static void a_function_chosen_by_the_loader_returns(void **state)
-{
-	/* 0 push %rbx; 1 call 16; 6 nop; 7 jmp 1; 16 jmp *0x1234(%rip) */
-	static const uint8_t code[] = { 0x53, 0xe8, 10,	  0,	0,    0,    0x90, 0xeb,
-					0xf8, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc,
-					0xff, 0x25, 0x34, 0x12, 0,    0,    0xcc, 0xcc };
-	uint64_t slot = 0x1000 + 22 + 0x1234;
-
-	(void)state;
-	for (int i = 0; i < 2; i++) {
-		struct derived_text text = text_of(code, sizeof(code));
-		struct derived_rules *rules;
-
-		text.is_own_slot = is_own_slot;
-		text.context = &slot;
-		rules = derived_rules_new(&text);
-		derived_rules_add_hint(rules, 0);
-		derived_rules_add_entry(rules, 16);
-		derived_rules_find(rules);
-		check(rules, 16, WALK_CFA_SP, 8, WALK_FP_SAME, 0);
-		assert_int_equal(rule_at(rules, 6).cfa, i ? WALK_CFA_NONE : WALK_CFA_SP);
-		derived_rules_free(rules);
-		slot++;
-	}
 }
 
 static void an_aligned_frame_is_found_by_rbp_or_by_its_slot(void **state)
@@ -509,8 +414,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(pushes_and_pops_are_followed_through_a_loop),
-		TEST(a_function_chosen_by_the_loader_returns),
-		TEST(a_part_in_front_has_rules_behind_its_calls),
 		TEST(an_aligned_frame_is_found_by_rbp_or_by_its_slot),
 		TEST(an_aligned_frame_is_found_by_rbp_or_by_its_slot),
 		TEST(what_leaves_by_rbp_is_left_by_rbp),

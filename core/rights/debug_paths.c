@@ -1,5 +1,5 @@
 /* A name in an ELF file is untrusted: it must not lead out of the directories that are searched. */
-#include "core/base/debug_paths.h"
+#include "core/rights/debug_paths.h"
 
 #include <limits.h>
 #include <stdio.h>
