@@ -95,7 +95,7 @@ static int open_source(struct recording *r)
 		.freq_hz = o->freq_hz,
 		.event = o->event,
 		.no_python = o->no_python,
-		.wall_clock = o->wall_clock,
+		.clock = o->clock,
 		.runtime = r->runtime,
 		.sandbox = r->sandbox,
 		.cache = r->cache,

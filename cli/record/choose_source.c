@@ -54,7 +54,7 @@ static void examine(const struct record_opts *o, struct prospect *ret)
 			.program = o->program ? o->program[0] : NULL,
 			.event = o->event,
 			.no_python = o->no_python,
-			.wall_clock = o->wall_clock,
+			.clock = o->clock,
 		},
 	};
 

@@ -54,6 +54,13 @@ enum source_fit {
 	SOURCE_FITS,
 };
 
+/* The time that is sampled. */
+enum source_clock {
+	CLOCK_CPU,  /* of threads that run */
+	CLOCK_WALL, /* of threads that run, and of those that wait */
+	CLOCK_OFF,  /* of threads that wait */
+};
+
 #define SOURCE_MAX_CGROUPS 8
 
 struct source_config {
@@ -77,7 +84,7 @@ struct source_config {
 	uint32_t freq_hz;
 	const char *event; /* "auto", "cpu-clock" or "cycles" */
 	bool no_python;	   /* record native frames only, even in interpreters */
-	bool wall_clock;   /* also sample threads that wait; only the timer source can */
+	enum source_clock clock;
 	enum source_runtime
 		runtime; /* of all targets together: the greatest; for fit() and open() */
 	/* where files of targets are parsed; outlives the source; NULL: in this process */

@@ -88,15 +88,16 @@ static struct level *level_at(struct walk *w, uint32_t depth)
 }
 
 /*
- * Threads and ranges are what a reader looks for, and a marker is the reason why a stack ends. The
- * lowest frame names the program in stacks from elsewhere.
+ * Threads, ranges and waits are what a reader looks for, and a marker is the reason why a stack
+ * ends. The lowest frame names the program in stacks from elsewhere.
  */
 static bool may_fold(const struct walk *w, uint32_t node)
 {
 	uint8_t kind = tree_function_of(w->tree, node)->kind;
 
 	return w->tree->nodes[node].depth > 1 && kind != FUNCTION_THREAD &&
-	       kind != FUNCTION_RANGE && kind != FUNCTION_MARKER && kind != FUNCTION_GPU;
+	       kind != FUNCTION_RANGE && kind != FUNCTION_MARKER && kind != FUNCTION_GPU &&
+	       kind != FUNCTION_WAIT;
 }
 
 /*

@@ -158,7 +158,9 @@ void summary_add_trust(struct buffer *b, const struct summary *s)
 		number_add_percent(b, s->filtered, s->filtered + s->total);
 		buffer_add_char(b, ')');
 	}
-	if (s->info->sums) {
+	if (s->info->sums && !s->info->exact) {
+		/* the samples weigh differently */
+	} else if (s->info->sums) {
 		buffer_add_string(b, ", sums of another profiler");
 	} else if (s->info->exact) {
 		buffer_add_string(b, ", every one counted");

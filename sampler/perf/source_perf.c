@@ -84,6 +84,10 @@ static bool wants_python(const struct source_config *config)
 
 static enum source_fit source_fit(const struct source_config *config, char *why, size_t why_size)
 {
+	if (config->clock != CLOCK_CPU) {
+		snprintf(why, why_size, "perf samples CPU time only");
+		return SOURCE_CANNOT;
+	}
 	if (config->no_python || config->runtime == RUNTIME_NONE_SEEN)
 		return SOURCE_FITS;
 	snprintf(why, why_size, "perf %s Python frames%s",

@@ -24,8 +24,8 @@ struct sample_sink {
 	struct sink *sink;	     /* set during drain and stop */
 	struct profile_stats *stats; /* the source's; samples and markers are counted there */
 	struct thread_name *threads;
-	uint32_t kernel_module, marker_module; /* sink ids, or PROFILE_NONE */
-	struct python_codes *python_codes;     /* the source's; NULL: no Python frames */
+	uint32_t kernel_module, marker_module, wait_module; /* sink ids, or PROFILE_NONE */
+	struct python_codes *python_codes; /* the source's; NULL: no Python frames */
 	/* of a recording, made by sample_sink_keep_processes(); NULL: the sink is not told */
 	struct process_facts *processes;
 };
@@ -45,6 +45,7 @@ struct walked {
 	int marker; /* enum marker at the root, or -1 */
 	bool in_kernel;
 	bool python_broken; /* some Python frames could not be read */
+	const char *wait;   /* what the thread waited for: the leaf; NULL: it ran */
 };
 
 void sample_sink_init(struct sample_sink *out, struct profile_stats *stats);

@@ -127,6 +127,11 @@ static bool read_constants(void *context, uint64_t vaddr, void *buffer, size_t s
 	       !unwind_image_read(builder->image, segment->offset + offset, buffer, size);
 }
 
+static bool is_own_slot(void *context, uint64_t vaddr)
+{
+	return vaddr_list_has(&((const struct builder *)context)->gaps.slots, vaddr);
+}
+
 static uint64_t next_reference(void *context, uint64_t vaddr)
 {
 	const struct vaddr_list *list = &((const struct builder *)context)->gaps.references;
@@ -169,6 +174,7 @@ static void add_code_rules(struct builder *builder, uint64_t vaddr, const uint8_
 		.fate = fate,
 		.read = read_constants,
 		.next_reference = next_reference,
+		.is_own_slot = is_own_slot,
 		.context = builder,
 	};
 	struct derived_rules *rules = derived_rules_new(&text);

@@ -1,4 +1,4 @@
-# Reports of other profilers as text: sample of macOS, DTrace, GHC.
+# Reports of other profilers as text: sample of macOS, DTrace, GHC, VTune.
 
 setup() {
 	bats_require_minimum_version 1.5.0
@@ -137,4 +137,35 @@ ghc_report() { # -P: with ticks and bytes
 	[[ $stderr == *"lines left out because GHC does not print such: 2"* ]]
 	head -14 exact.prof >head.prof
 	refused head.prof 'it is a report of GHC without costs in a tree'
+}
+
+@test "VTune: the call tree or the functions of a CSV report, its columns in any order" {
+	cat >x.csv <<-'END'
+		Function Stack,CPU Time:Total,Module,CPU Time:Self,Source File
+		Total,100.0%,[Unknown],0.0,
+		 start,100.0%,libc.so.6,0.0,
+		  main,100.0%,app,0.25,main.c
+		   "f<int, ""x"">::g(a, b)",50.0%,app,1.5s,
+		    [Unknown stack frame(s)],1.0%,[Unknown],0.001,
+		   h,25.0%,app,0.25,
+		 other,1.0%,app,0.000000001,
+	END
+	"$SPROF" fold --time x.csv | diff - <(cat <<-'END'
+		other 1
+		start;main 250000000
+		start;main;f<int, "x">::g(a, b) 1500000000
+		start;main;f<int, "x">::g(a, b);[unknown] 1000000
+		start;main;h 250000000
+	END
+	)
+	"$SPROF" report --json -n 0 x.csv | jq -e '.rows[] | select(.function == "main") | .module | endswith("app")'
+	sed 's/,/\t/g' <<<$'Function,CPU Time,Module\nhot,2.5,app\n cold,0.5,libc.so.6' >flat.tsv
+	[ "$("$SPROF" fold --time flat.tsv | paste -sd' ')" = 'cold 500000000 hot 2500000000' ]
+	sed 's/^   h/         h/' x.csv >deep.csv
+	run --separate-stderr "$SPROF" fold deep.csv
+	[[ $stderr == *"rows left out because VTune does not write such: "* ]]
+	sed 's/CPU Time:Self/CPU Time:Spin/' x.csv >none.csv
+	refused none.csv 'it has no column "CPU Time:Self" (VTune)'
+	sed 's/,0\.25,/,1e300,/; s/,1\.5s,/,nan,/; s/0\.001/-1/; s/0\.000000001/x/' x.csv >huge.csv
+	refused huge.csv 'no row in it has a CPU time (VTune)'
 }

@@ -18,6 +18,7 @@
 #include "gpu/agent/nvtx/capture.h"
 
 #define MAX_WAITING 2048u
+#define LATE_CALLS 1024u
 #define NAME_SLOTS 4096u
 #define CALL_LATE_NS 1000000000u
 #define CLOCK_ERROR_NS 1000000u /* more than GPU times, which are interpolated, are ever wrong */
@@ -237,20 +238,6 @@ static bool settle(union activity *r)
 	return call != ACTIVITY_CALL_UNKNOWN;
 }
 
-void activity_take(union activity *r)
-{
-	if (!activity_is_timed(r))
-		return;
-	if (!r->work.correlation && capture_is_open())
-		activity_keep(r);
-	else if (r->work.correlation && settle(r))
-		return;
-	else if (nr_waiting < MAX_WAITING && capture_is_open())
-		waiting[nr_waiting++] = *r;
-	else
-		take_without_call(r);
-}
-
 void activity_settle_waiting(bool last)
 {
 	uint64_t now = clock_now_ns();
@@ -266,4 +253,57 @@ void activity_settle_waiting(bool last)
 			waiting[kept++] = waiting[i];
 	}
 	nr_waiting = kept;
+}
+
+/*
+ * Makes room in the full list. Work of calls before a capture window fills it, too, when its
+ * records come late, and nothing will ever be found for that. Ids count up, and a call that has not
+ * returned yet has one of the latest; where all of them are late, the list's older half goes.
+ */
+static void give_up_old_calls(void)
+{
+	uint32_t latest = waiting[0].work.correlation, kept = 0;
+	bool all_late = true;
+
+	for (uint32_t i = 1; i < nr_waiting; i++)
+		if ((int32_t)(waiting[i].work.correlation - latest) > 0)
+			latest = waiting[i].work.correlation;
+	for (uint32_t i = 0; i < nr_waiting; i++)
+		all_late &= latest - waiting[i].work.correlation < LATE_CALLS;
+	for (uint32_t i = 0; i < nr_waiting; i++)
+		if (all_late ? i < nr_waiting / 2
+			     : latest - waiting[i].work.correlation >= LATE_CALLS)
+			take_without_call(&waiting[i]);
+		else
+			waiting[kept++] = waiting[i];
+	nr_waiting = kept;
+}
+
+static void await_call(const union activity *r)
+{
+	if (nr_waiting == MAX_WAITING)
+		activity_settle_waiting(false);
+	if (nr_waiting == MAX_WAITING)
+		give_up_old_calls();
+	waiting[nr_waiting++] = *r;
+}
+
+void activity_take(union activity *r)
+{
+	/*
+	 * Asked before the call is looked for: the window may close in between, but not before the
+	 * calls in it are noted.
+	 */
+	bool is_open = capture_is_open();
+
+	if (!activity_is_timed(r))
+		return;
+	if (!r->work.correlation && is_open)
+		activity_keep(r);
+	else if (r->work.correlation && settle(r))
+		return;
+	else if (is_open)
+		await_call(r);
+	else
+		take_without_call(r);
 }

@@ -30,7 +30,7 @@ void capture_end(void);
 /* True if what happens now is collected. */
 static inline bool capture_is_open(void)
 {
-	return !capture_kind() || __atomic_load_n(&capture.nr_open, __ATOMIC_RELAXED);
+	return !capture_kind() || __atomic_load_n(&capture.nr_open, __ATOMIC_ACQUIRE);
 }
 
 /*

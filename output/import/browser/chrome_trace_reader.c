@@ -12,6 +12,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
+#include "core/base/number_map.h"
 #include "core/profile/profile.h"
 #include "output/import/browser/v8_profile.h"
 #include "output/import/named_frames.h"
@@ -27,6 +28,7 @@ struct event {
 	struct thread_id thread;
 	uint32_t name;
 	double start_us, duration_us; /* duration NAN: not closed yet */
+	uint32_t around; /* while not closed: events[] of its thread that it began in, + 1; or 0 */
 };
 
 /* A V8 profile of the trace, by the id that its chunks carry. */
@@ -46,8 +48,7 @@ struct reader {
 	struct json_input in;
 	struct event *events;
 	size_t nr_events, events_capacity;
-	size_t *open; /* events[] that began with B, innermost last; of all threads */
-	size_t nr_open, open_capacity;
+	struct number_map open; /* by thread: events[] that began with B last and are open, + 1 */
 	struct thread_name *names;
 	size_t nr_names, names_capacity;
 	struct trace_profile *profiles;
@@ -140,30 +141,45 @@ static bool is_name(const struct reader *r, const struct fields *e, const char *
 	return !strcmp(profile_str(r->in.p, e->name), name);
 }
 
+/* The innermost open event of a thread, + 1; 0: there is none. */
+static uint32_t *open_of(struct reader *r, struct thread_id thread)
+{
+	bool is_new;
+
+	return number_map_at(&r->open, (uint64_t)thread.pid << 32 | thread.tid, &is_new);
+}
+
 static void begin_event(struct reader *r, const struct fields *e)
 {
+	bool is_whole = e->phase == 'X';
+	uint32_t *open;
+
+	if (r->nr_events == UINT32_MAX) {
+		r->nr_left_out++;
+		return;
+	}
 	r->events = xgrow(r->events, &r->events_capacity, r->nr_events + 1, sizeof(*r->events));
 	r->events[r->nr_events++] =
-		(struct event){ e->thread, e->name, e->ts, e->phase == 'X' ? e->dur : NAN };
-	if (e->phase == 'X' || r->nr_open == MAX_DEPTH)
+		(struct event){ e->thread, e->name, e->ts, is_whole ? e->dur : NAN, 0 };
+	if (is_whole)
 		return;
-	r->open = xgrow(r->open, &r->open_capacity, r->nr_open + 1, sizeof(*r->open));
-	r->open[r->nr_open++] = r->nr_events - 1;
+	open = open_of(r, e->thread);
+	r->events[r->nr_events - 1].around = *open;
+	*open = (uint32_t)r->nr_events;
 }
 
 /* E ends the innermost open event of its thread. */
 static void end_event(struct reader *r, const struct fields *e)
 {
-	for (size_t i = r->nr_open; i--;) {
-		struct event *begun = &r->events[r->open[i]];
+	uint32_t *open = open_of(r, e->thread);
+	struct event *begun = *open ? &r->events[*open - 1] : NULL;
 
-		if (compare_threads(begun->thread, e->thread))
-			continue;
-		begun->duration_us = e->ts - begun->start_us;
-		memmove(r->open + i, r->open + i + 1, (--r->nr_open - i) * sizeof(*r->open));
+	if (!begun) {
+		r->nr_left_out++;
 		return;
 	}
-	r->nr_left_out++;
+	begun->duration_us = e->ts - begun->start_us;
+	*open = begun->around;
 }
 
 static void take_event(struct reader *r, const struct fields *e)
@@ -403,7 +419,7 @@ static int chrome_trace_read(FILE *f, const char *name, const struct import_opts
 		v8_profile_fini(&r.profiles[i].v);
 	free(r.profiles);
 	free(r.events);
-	free(r.open);
+	number_map_fini(&r.open);
 	free(r.names);
 	return err;
 }

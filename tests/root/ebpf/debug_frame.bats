@@ -48,10 +48,14 @@ percent_complete() {
 }
 
 # bats test_tags=full
-@test "a debug file of another user is not used" {
+@test "a debug file that another user owns or can write is not used" {
 	objcopy --only-keep-debug whole whole.debug
 	objcopy -S --add-gnu-debuglink=whole.debug whole linked
 	chown 65534 whole.debug
+	percent_complete linked
+	[ "$percent" -lt 10 ]
+	chown 0 whole.debug
+	chmod 666 whole.debug
 	percent_complete linked
 	[ "$percent" -lt 10 ]
 }
