@@ -45,8 +45,8 @@ static bool is_named(int fd, const char *path)
 /*
  * The link in map_files is the best name of a mapped file: it is right for deleted and replaced
  * files and in every mount namespace. But another file may be mapped there by now: it must have the
- * inode that was seen, or the name (overlay file systems show inodes of their own). The kernel takes
- * the lock of the target's memory for the link, so the lookup may never return.
+ * inode that was seen, or the name (overlay file systems show inodes of their own). The kernel
+ * takes the lock of the target's memory for the link, so the lookup may never return.
  */
 static int open_map_file(const struct file_mapping *m)
 {
