@@ -25,6 +25,7 @@
 #include "output/text/text.h"
 #include "sampler/attach/own_library.h"
 #include "sampler/timer/source_timer.h"
+#include "sampler/waiting/waiting_way.h"
 
 enum { KEY_JSON = 256 };
 
@@ -133,6 +134,23 @@ static void print_gpu(struct buffer *b, const struct gpu_facts *gpu)
 		buffer_printf(b, "       fix: %s\n", gpu->hint);
 }
 
+static bool can_follow_waits(const char **ret_text)
+{
+	struct waiting_kernel kernel;
+
+	waiting_kernel_examine(&kernel);
+	*ret_text = waiting_way_text(kernel.way);
+	return kernel.way != WAITING_CANNOT;
+}
+
+static void print_waits(struct buffer *b)
+{
+	const char *text;
+	bool ok = can_follow_waits(&text);
+
+	buffer_printf(b, "waits  %s%s\n", ok ? "OK: " : "", text);
+}
+
 static void print_process(struct buffer *b, pid_t pid)
 {
 	struct timer_way way;
@@ -160,6 +178,8 @@ static bool print_text(struct buffer *b, pid_t pid)
 		buffer_printf(b, "%-6s %s\n", source_table[i]->name, f.ok ? "OK" : f.why);
 		if (f.hint[0])
 			buffer_printf(b, "       fix: %s\n", f.hint);
+		if (f.ok && !strcmp(source_table[i]->name, "ebpf"))
+			print_waits(b);
 	}
 	find_gpu(&gpu);
 	print_gpu(b, &gpu);
@@ -212,7 +232,8 @@ static void add_process(struct buffer *b, pid_t pid)
 /* Returns whether any source works. */
 static bool print_json(struct buffer *b, pid_t pid)
 {
-	bool any = false;
+	bool any = false, waits;
+	const char *text;
 	struct gpu_facts gpu;
 	char value[256];
 
@@ -230,6 +251,10 @@ static bool print_json(struct buffer *b, pid_t pid)
 		buffer_add_char(b, '}');
 	}
 	buffer_add_char(b, ']');
+	waits = can_follow_waits(&text);
+	buffer_printf(b, ",\"waits\":{\"ok\":%s,", waits ? "true" : "false");
+	add_member(b, waits ? "state" : "reason", text);
+	buffer_add_char(b, '}');
 	find_gpu(&gpu);
 	add_gpu(b, &gpu);
 	if (pid)

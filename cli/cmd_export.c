@@ -20,6 +20,7 @@
 #include "core/base/buffer.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
+#include "output/codec/gzip.h"
 #include "output/export/exporter.h"
 #include "output/select/filter.h"
 
@@ -34,7 +35,8 @@ struct export_opts {
 static const struct argp_option options[] = {
 	{ "format", 'f', "FORMAT", 0, "One of the formats below (default: by what OUT ends in)",
 	  0 },
-	{ "output", 'o', "OUT", 0, "Write here (default: standard output)", 0 },
+	{ "output", 'o', "OUT", 0,
+	  "Write here (default: standard output), compressed if OUT ends in .gz", 0 },
 	{ 0 }
 };
 
@@ -113,18 +115,29 @@ static const struct argp argp = {
 	"other programs; - reads standard input.\v"
 	"Examples:\n"
 	"  sprof export -o profile.pb.gz && go tool pprof -top profile.pb.gz\n"
-	"  sprof export -o app.speedscope.json\n"
+	"  sprof export -o app.trace.json.gz\n"
 	"  sprof export -f pprof old.data | curl --data-binary @- http://collector/\n",
 	(const struct argp_child[]){ { &filter_argp, 0, "Filters:", 1 }, { 0 } },
 	help_filter,
 	NULL,
 };
 
+/* Some formats are gzipped in any case. */
+static void compress(struct buffer *b)
+{
+	struct buffer plain = *b;
+
+	if (gzip_is(plain.data, plain.size))
+		return;
+	*b = (struct buffer){ 0 };
+	gzip_compress(b, plain.data, plain.size);
+	buffer_fini(&plain);
+}
+
 static int write_export(const struct export_opts *o, const struct profile *p)
 {
 	struct buffer b = { 0 };
 	int err = o->exporter->write(&b, p);
-
 	const char *input = o->input ? o->input : LOAD_DEFAULT_PATH;
 
 	if (err == -EDOM)
@@ -132,7 +145,9 @@ static int write_export(const struct export_opts *o, const struct profile *p)
 			  o->exporter->name);
 	else if (err)
 		log_error(-err, "write '%s' as %s", input, o->exporter->name);
-	else
+	if (!err && o->output && exporter_is_gzipped(o->output))
+		compress(&b);
+	if (!err)
 		err = view_write(o->output, &b);
 	buffer_fini(&b);
 	return err;

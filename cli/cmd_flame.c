@@ -43,7 +43,8 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "title", 't', "TEXT", 0, "Title of the picture (default: what was recorded)", 0 },
 	{ VIEW_COLUMN_OPTION,
-	  "What to show: cpu, gpu, gpu-idle, launches, ... (default: CPU time if there is any); a "
+	  "What to show: cpu, gpu, gpu-idle, launches, ... (default: wall-clock time if there are "
+	  "waits, else CPU); a "
 	  "page can be switched to the others",
 	  0 },
 	{ "butterfly", OPTION_BUTTERFLY, "UP,DOWN", 0,

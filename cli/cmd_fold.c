@@ -30,7 +30,8 @@ struct fold_opts {
 static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0, "Write here (default: standard output)", 0 },
 	{ VIEW_COLUMN_OPTION,
-	  "What to count: cpu, gpu, gpu-idle, launches, ... (default: CPU time if there is any)",
+	  "What to count: cpu, gpu, gpu-idle, launches, ... (default: wall-clock time if there are "
+	  "waits, else CPU)",
 	  0 },
 	{ "time", OPTION_TIME, NULL, 0,
 	  "Count CPU time in ns (default: samples); other columns, and imported files whose "
@@ -65,8 +66,8 @@ static const struct argp argp = {
 	"thread and the functions from the root on, separated by ';', and a count. flamegraph.pl, "
 	"inferno and speedscope read that format. Lines are sorted, and equal stacks added up; "
 	"- reads standard input.\v"
-	"Suffixes say the kind of a function: _[k] kernel, _[j] runtime (JIT), _[g] GPU, _[i] "
-	"inlined.\n\n"
+	"Suffixes say the kind of a function: _[k] kernel, _[j] runtime (JIT), _[g] GPU, _[w] what "
+	"a thread waits for, _[i] inlined.\n\n"
 	"Examples:\n"
 	"  sprof fold >out.folded\n"
 	"  sprof fold | flamegraph.pl >flame.svg\n"
@@ -95,8 +96,8 @@ static int fold_main(int argc, char **argv)
 		return 1;
 	}
 	collapsed_write(&b, v.tree,
-			o.time || v.summary.info->exact || v.summary.column == COLUMN_EVENTS ||
-				v.profile->meta.weighted);
+			o.time || v.summary.info->exact || v.summary.info->sums ||
+				v.summary.column == COLUMN_EVENTS || v.profile->meta.weighted);
 	err = view_write(o.output, &b);
 	buffer_fini(&b);
 	view_close(&v);

@@ -51,6 +51,7 @@ struct recording {
 	const struct record_opts *opts;
 	const struct source_ops *ops;
 	struct source *source;
+	enum source_runtime runtime; /* of the targets */
 	struct recfile *file;
 	struct sandbox *sandbox;       /* where files of targets are parsed */
 	struct table_cache *cache;     /* of unwind tables; NULL = there is none */
@@ -94,7 +95,8 @@ static int open_source(struct recording *r)
 		.freq_hz = o->freq_hz,
 		.event = o->event,
 		.no_python = o->no_python,
-		.wall_clock = o->wall_clock,
+		.clock = o->clock,
+		.runtime = r->runtime,
 		.sandbox = r->sandbox,
 		.cache = r->cache,
 	};
@@ -115,6 +117,8 @@ static int open_calls(struct recording *r)
 		err = record_calls_add_process(r->calls, o->pids[i]);
 	for (size_t i = 0; i < o->nr_started && !err; i++)
 		err = record_calls_add_process(r->calls, o->started[i]);
+	if (!err)
+		record_calls_await(r->calls);
 	return err;
 }
 
@@ -437,7 +441,7 @@ static int prepare(struct recording *r, struct record_opts *opts)
 		return err;
 	r->cache = record_open_table_cache(opts);
 	stop_signals_catch();
-	r->ops = record_source_choose(opts);
+	r->ops = record_source_choose(opts, &r->runtime);
 	return r->ops ? 0 : -ENOTSUP;
 }
 

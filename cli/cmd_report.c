@@ -51,7 +51,8 @@ struct report_opts {
 static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0, "Write here (default: standard output)", 0 },
 	{ VIEW_COLUMN_OPTION,
-	  "What to show: cpu, gpu, gpu-idle, launches, ... (default: CPU time if there is any)",
+	  "What to show: cpu, gpu, gpu-idle, launches, ... (default: wall-clock time if there are "
+	  "waits, else CPU)",
 	  0 },
 	{ "sort", 's', "self|total", 0,
 	  "Rank functions by their own time (default), or including all they call; tottime and "

@@ -5,6 +5,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,12 +143,32 @@ static int close_stdout(void)
 	return 1;
 }
 
+static void on_file_limit(int signal)
+{
+	(void)signal;
+}
+
+/*
+ * Where a file would grow past the limit of its user (ulimit -f), the write fails with EFBIG, which
+ * is handled as a full disk is; without a handler the signal that comes with it ends the process. A
+ * program that sprof starts gets the signal's default again, as an ignored one would not.
+ */
+static void survive_file_limit(void)
+{
+	const struct sigaction a = { .sa_handler = on_file_limit, .sa_flags = SA_RESTART };
+	struct sigaction was;
+
+	if (!sigaction(SIGXFSZ, NULL, &was) && was.sa_handler == SIG_DFL)
+		sigaction(SIGXFSZ, &a, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	int status, lost;
 
 	privileges_begin();
 	fill_standard_descriptors();
+	survive_file_limit();
 	status = run(argc, argv);
 	lost = close_stdout();
 	return status ? status : lost;

@@ -29,7 +29,7 @@ static bool awaits_record(const struct api_calls *calls, const struct gpu_rec_ap
 	switch (record->api_class) {
 	case GPU_API_LAUNCH: return calls->want & GPU_WANT_KERNELS;
 	case GPU_API_GRAPH_LAUNCH:
-		return !calls->graphs_are_lost &&
+		return record->start_ns > calls->graph_lost_ns &&
 		       calls->want & (GPU_WANT_KERNELS | GPU_WANT_GRAPH_TRACE);
 	case GPU_API_MEMCPY: return calls->want & GPU_WANT_MEMCPY;
 	case GPU_API_MEMSET: return calls->want & GPU_WANT_MEMSET;
@@ -137,7 +137,10 @@ void api_calls_has_record(struct api_calls *calls, uint32_t correlation, uint32_
 	struct api_call *call = find(calls, correlation);
 
 	if (!call) {
-		calls->graphs_are_lost |= graph != 0;
+		if (graph) {
+			calls->nr_graph_lost++;
+			calls->graph_lost_ns = now_ns;
+		}
 		return;
 	}
 	call->record_ns = now_ns;
@@ -151,7 +154,7 @@ static bool is_awaited(const struct api_calls *calls, const struct api_call *cal
 		return false;
 	if (call->api_class != GPU_API_GRAPH_LAUNCH)
 		return true;
-	return !calls->graphs_are_lost &&
+	return call->start_ns > calls->graph_lost_ns &&
 	       (!call->record_ns || now_ns < call->record_ns + GRAPH_QUIET_NS);
 }
 

@@ -35,8 +35,12 @@ struct api_calls {
 	size_t nr_kept;
 	struct awaited_call *awaited; /* a min-heap by start; some are awaited no more */
 	size_t nr_awaited, awaited_capacity;
-	uint32_t want;	      /* enum gpu_want: calls of which work is recorded */
-	bool graphs_are_lost; /* records of graphs have ids of no call: await none */
+	uint32_t want; /* enum gpu_want: calls of which work is recorded */
+	/*
+	 * Records of graphs with the id of no call, and when the last one was read. It may be that of
+	 * any graph that was launched before, so none of these is awaited; later ones are.
+	 */
+	uint64_t nr_graph_lost, graph_lost_ns;
 };
 
 void api_calls_add(struct api_calls *calls, const struct gpu_rec_api *record);

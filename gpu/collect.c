@@ -290,6 +290,7 @@ static void write_counters(struct gpu_collect *c)
 		{ "sums that made no sense", c->sums.nr_refused },
 		{ "activities too late for their place", c->timeline.nr_late },
 		{ "activities whose call was not recorded", c->nr_without_call },
+		{ "activities of graphs whose launch is not known", c->calls.nr_graph_lost },
 		{ COUNTER_WITHOUT_RECORD, c->nr_without_record },
 		{ "activities in the future", c->nr_in_future },
 		{ COUNTER_RUNS_LEFT_OUT, c->runs.nr_left_out },

@@ -6,6 +6,7 @@
 #include "symbolizer/confined_functions.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,9 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/clock.h"
 #include "core/base/cursor.h"
+#include "core/base/full_io.h"
 #include "core/rights/safe_open.h"
 #include "core/sandbox/answer_file.h"
 #include "core/sandbox/message.h"
@@ -24,9 +27,10 @@
 
 #define ANSWER_MAX (64ull << 20)
 #define GLOBS_MAX 4096u
-#define CPU_S 120 /* the largest symbol tables take 2 s */
+#define CPU_S 60 /* the largest symbol tables take 2 s */
+#define TIME_MAX_NS (120ull * 1000 * 1000 * 1000)
 #define MEMORY_MIN (512ull << 20)
-#define MEMORY_PART 2 /* of the machine's memory */
+#define MEMORY_PART 4 /* of the machine's memory */
 
 /* The first message to the child; a message for each glob follows. */
 struct order {
@@ -72,7 +76,7 @@ static void write_answer(int answer, const struct named_function *functions, siz
 		buffer_add(&b, &row, sizeof(row));
 		buffer_add(&b, functions[i].name, row.name_size);
 	}
-	if (answer_file_write(answer, b.data, b.size))
+	if (full_write(answer, b.data, b.size))
 		_exit(1);
 }
 
@@ -160,24 +164,6 @@ static int send_order(int socket, const char *path, const int fds[2], const char
 	return err == -EPIPE ? -ECHILD : err;
 }
 
-static int serve(int socket, pid_t pid, const char *path)
-{
-	const struct symbolizer_opts opts = { 0 };
-	struct file_server server = {
-		.opts = &opts,
-		.path = path,
-		.root = safe_open_root_of(pid),
-		.own_root = safe_open_root_of(0),
-	};
-	int err = file_server_run(&server, socket);
-
-	if (server.root >= 0)
-		close(server.root);
-	if (server.own_root >= 0)
-		close(server.own_root);
-	return err;
-}
-
 static int take_answer(int answer, size_t nr_globs, struct named_function **ret_functions,
 		       size_t *ret_nr)
 {
@@ -206,28 +192,82 @@ static bool may_be_asked(const char *path, const char *const *globs, size_t nr_g
 	return may;
 }
 
-int confined_functions_find(const struct sandbox *sandbox, int fd, pid_t pid, const char *path,
-			    const char *const *globs, size_t nr_globs,
-			    struct named_function **ret_functions, size_t *ret_nr)
+struct functions_search {
+	char *path;
+	size_t nr_globs;
+	int socket, answer;
+	uint64_t end_ns;
+	struct symbolizer_opts opts;
+	struct file_server server;
+};
+
+void functions_search_free(struct functions_search *s)
+{
+	if (!s)
+		return;
+	if (s->socket >= 0)
+		close(s->socket); /* a child whose peer is gone is killed by what it writes next */
+	if (s->answer >= 0)
+		close(s->answer);
+	if (s->server.root >= 0)
+		close(s->server.root);
+	if (s->server.own_root >= 0)
+		close(s->server.own_root);
+	free(s->path);
+	free(s);
+}
+
+int functions_search_start(const struct sandbox *sandbox, int fd, pid_t pid, const char *path,
+			   const char *const *globs, size_t nr_globs,
+			   struct functions_search **ret_search)
 {
 	const struct sandbox_limits limits = { memory_max(), ANSWER_MAX, CPU_S };
-	int socket, err, fds[2] = { fd, -1 };
+	struct functions_search *s;
+	int fds[2], err = 0;
 
-	if (!sandbox)
-		return function_names_find(fd, pid, path, globs, nr_globs, ret_functions, ret_nr);
 	if (!may_be_asked(path, globs, nr_globs))
 		return -ENAMETOOLONG;
-	socket = sandbox_start(sandbox, find_functions, &limits);
-	if (socket < 0)
-		return -ECHILD;
-	fds[1] = answer_file_new();
-	err = fds[1] < 0 ? fds[1] : send_order(socket, path, fds, globs, nr_globs);
-	if (!err)
-		err = serve(socket, pid, path);
-	if (!err)
-		err = take_answer(fds[1], nr_globs, ret_functions, ret_nr);
-	if (fds[1] >= 0)
-		close(fds[1]);
-	close(socket);
+	s = xcalloc(1, sizeof(*s));
+	s->path = xstrdup(path);
+	s->nr_globs = nr_globs;
+	s->end_ns = monotonic_ns() + TIME_MAX_NS;
+	s->server = (struct file_server){
+		.opts = &s->opts,
+		.path = s->path,
+		.root = safe_open_root_of(pid),
+		.own_root = safe_open_root_of(0),
+	};
+	s->server.trust = debug_trust_new(fd, s->server.root, s->server.own_root, true);
+	s->answer = answer_file_new();
+	s->socket = sandbox_start(sandbox, find_functions, &limits);
+	fds[0] = fd;
+	fds[1] = s->answer;
+	if (s->socket < 0)
+		err = -ECHILD;
+	else if (s->answer < 0)
+		err = s->answer;
+	/* The child reads its order before it reads the file: this waits for no hostile code. */
+	err = err ? err : send_order(s->socket, path, fds, globs, nr_globs);
+	if (!err && fcntl(s->socket, F_SETFL, O_NONBLOCK))
+		err = -errno;
+	if (err)
+		functions_search_free(s);
+	else
+		*ret_search = s;
 	return err;
+}
+
+int functions_search_socket(const struct functions_search *s)
+{
+	return s->socket;
+}
+
+int functions_search_go_on(struct functions_search *s, struct named_function **ret_functions,
+			   size_t *ret_nr)
+{
+	int err = file_server_go_on(&s->server, s->socket);
+
+	if (err == -EAGAIN && monotonic_ns() > s->end_ns)
+		return -ETIMEDOUT;
+	return err ? err : take_answer(s->answer, s->nr_globs, ret_functions, ret_nr);
 }

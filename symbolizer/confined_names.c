@@ -13,6 +13,7 @@
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/base/elf_headers.h"
+#include "core/base/full_io.h"
 #include "core/base/log.h"
 #include "core/rights/safe_open.h"
 #include "core/profile/profile.h"
@@ -102,7 +103,7 @@ static void find_names(int socket)
 	if (!symbol_module_init_handed(&module, p, order.matters, &opts, &files))
 		module_names_find(p, files.module, &module, wants, order.nr_addresses);
 	names_answer_write(&bytes, p, order.nr_addresses);
-	if (!answer_file_write(answer, bytes.data, bytes.size))
+	if (!full_write(answer, bytes.data, bytes.size))
 		file_asker_finish(&asker);
 }
 
@@ -147,12 +148,13 @@ static size_t open_files(struct dialog *d, int fds[2])
 	return nr;
 }
 
-static int send_order(struct dialog *d, int socket)
+static int send_order(struct dialog *d, int socket, struct file_server *server)
 {
 	const int files[2] = { d->addresses, d->answer };
 	int fds[2], err = -ENOENT;
 	size_t nr = open_files(d, fds);
 
+	server->trust = debug_trust_new(nr ? fds[0] : -1, server->root, server->own_root, false);
 	if (nr)
 		err = message_send(socket, &d->order, sizeof(d->order), fds, nr);
 	if (!err)
@@ -198,7 +200,7 @@ static int try_child(struct dialog *d, size_t *ret_named)
 	if (d->order.module.kind == MODULE_ELF)
 		server.root = symbol_module_root(id, d->opts, &prefix);
 	d->order.prefix = prefix < strlen(d->order.path) ? prefix : 0;
-	err = send_order(d, socket);
+	err = send_order(d, socket, &server);
 	if (!err)
 		err = file_server_run(&server, socket);
 	if (!err)

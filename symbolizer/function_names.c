@@ -113,18 +113,17 @@ static void add(struct search *s, const struct elf_symbols *names, const Elf64_S
 	if (!elf_image_code_offset(s->code, sym->st_value, &offset, &left))
 		return;
 	offset = probe_offset(s->code, offset);
-	for (size_t i = 0; i < s->nr; i++)
-		if (s->found[i].offset == offset)
-			return;
 	best = best ? best : name;
 	readable = demangle(best);
 	s->found = xgrow(s->found, &s->capacity, s->nr + 1, sizeof(*s->found));
-	s->found[s->nr++] = (struct named_function){
+	s->found[s->nr] = (struct named_function){
 		.name = readable ? readable : xstrdup(best),
 		.offset = offset,
+		.order = s->nr,
 		.glob = glob,
 		.is_resolver = ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC,
 	};
+	s->nr++;
 }
 
 static void search_table(struct search *s, struct elf_image *image, struct elf_section *section)
@@ -166,7 +165,25 @@ static int compare_offsets(const void *a, const void *b)
 {
 	const struct named_function *x = a, *y = b;
 
-	return x->offset < y->offset ? -1 : x->offset > y->offset;
+	if (x->offset != y->offset)
+		return x->offset < y->offset ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* Of the names that lead to one offset, the one that was found first stays. */
+static void sort_by_offset(struct search *s)
+{
+	size_t kept = 0;
+
+	if (s->nr)
+		qsort(s->found, s->nr, sizeof(*s->found), compare_offsets);
+	for (size_t i = 0; i < s->nr; i++) {
+		if (kept && s->found[kept - 1].offset == s->found[i].offset)
+			free(s->found[i].name);
+		else
+			s->found[kept++] = s->found[i];
+	}
+	s->nr = kept;
 }
 
 void function_names_search(const struct symbol_module *module, const char *const *globs,
@@ -180,8 +197,7 @@ void function_names_search(const struct symbol_module *module, const char *const
 	search_image(&s, module->image, SHT_SYMTAB);
 	search_image(&s, module->debug, SHT_SYMTAB);
 	search_image(&s, module->image, SHT_DYNSYM);
-	if (s.nr)
-		qsort(s.found, s.nr, sizeof(*s.found), compare_offsets);
+	sort_by_offset(&s);
 	for (size_t i = 0; i < nr_globs; i++)
 		free(s.words[i]);
 	free(s.words);

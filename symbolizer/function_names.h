@@ -14,6 +14,7 @@ struct named_function {
 	uint64_t
 		/* file offset of its first instruction, or of the push behind its endbr64 */
 		offset;
+	size_t order;	  /* in which the names were found */
 	size_t glob;	  /* index of the first glob that fits */
 	bool is_resolver; /* an IFUNC resolver, which chooses the function when it is linked */
 };

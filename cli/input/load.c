@@ -69,6 +69,19 @@ static int check_event(const struct profile *p, const char *name, const struct l
 	return -ENODATA;
 }
 
+/* Formats without labels cannot be filtered by them. */
+static int check_labels(const char *name, const struct load_opts *opts)
+{
+	size_t nr = 0;
+
+	if (opts->filter)
+		filter_labels(opts->filter, &nr);
+	if (!nr)
+		return 0;
+	log_error(0, "filter '%s': it holds no labels", name);
+	return -ENODATA;
+}
+
 /* Warns of what is missing from a recording. */
 static void warn(const struct profile *p, const char *name, const char *note)
 {
@@ -158,11 +171,17 @@ static int load_imported(struct lookahead *ahead, const char *name, const struct
 {
 	const struct symbolizer_opts symbolizer = { .no_inlines = opts->no_inlines,
 						    .elsewhere = true };
-	const struct import_opts import = { .event = event_wanted(opts) };
 	const struct importer *importer = importer_detect(ahead->head, ahead->size, name);
+	struct import_opts import = { .event = event_wanted(opts) };
 	struct symbolizer_stats stats;
-	int err = importer ? importer->read(ahead->file, name, &import, ret_profile) : -EINVAL;
+	int err = importer ? 0 : -EINVAL;
 
+	if (!err && opts->filter)
+		import.labels = filter_labels(opts->filter, &import.nr_labels);
+	if (!err && !importer->has_labels)
+		err = check_labels(name, opts);
+	if (!err)
+		err = importer->read(ahead->file, name, &import, ret_profile);
 	memory_guard_end();
 	if (!err && importer->unnamed && !opts->no_symbols)
 		symbolizer_run(*ret_profile, &symbolizer, &stats);
@@ -211,14 +230,17 @@ static int load(FILE *f, const char *name, const struct load_opts *opts, bool ex
 			lookahead_fini(&ahead);
 		return err ? err : -ENODATA;
 	}
-	if (recfile_is_recording(ahead.head, 1))
-		err = load_recording(ahead.file, name, opts, ret_profile);
-	else if (gzip_is(ahead.head, ahead.size) && !expanded)
+	if (recfile_is_recording(ahead.head, 1)) {
+		err = check_labels(name, opts);
+		err = err ? err : load_recording(ahead.file, name, opts, ret_profile);
+	} else if (gzip_is(ahead.head, ahead.size) && !expanded) {
 		err = load_gzip(ahead.file, name, opts, ret_profile);
-	else if (perf_data_is(ahead.head, ahead.size))
-		err = load_perf(ahead.file, name, opts, ret_profile);
-	else
+	} else if (perf_data_is(ahead.head, ahead.size)) {
+		err = check_labels(name, opts);
+		err = err ? err : load_perf(ahead.file, name, opts, ret_profile);
+	} else {
 		err = load_imported(&ahead, name, opts, ret_profile);
+	}
 	if (!err && opts->ret_note && !*opts->ret_note)
 		*opts->ret_note = xstrdup("");
 	lookahead_fini(&ahead);
@@ -265,6 +287,11 @@ int profile_load(const char *path, const struct load_opts *opts, struct profile 
 	memory_guard_end();
 	if (f != stdin)
 		fclose(f);
+	if (!err && p->nr_stacks_left_out && !opts->no_warnings)
+		log_warning("%" PRIu64
+			    " stacks are left out, and their samples shown as %s: '%s' has "
+			    "more than there is room for",
+			    p->nr_stacks_left_out, marker_name(MARKER_OVER_LIMIT), name);
 	if (!err)
 		err = check_event(p, name, opts);
 	if (!err)

@@ -17,23 +17,13 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/full_io.h"
 #include "core/base/log.h"
 
-/* Closes fd. */
-static int write_all(int fd, const char *data, size_t size)
+static int write_and_close(int fd, const char *data, size_t size)
 {
-	int err = 0;
+	int err = full_write(fd, data, size);
 
-	while (size && !err) {
-		ssize_t n = write(fd, data, size);
-
-		if (n < 0 && errno != EINTR)
-			err = -errno;
-		if (n > 0) {
-			data += n;
-			size -= (size_t)n;
-		}
-	}
 	if (close(fd) && !err)
 		err = -errno;
 	return err;
@@ -67,7 +57,7 @@ static int write_to_device(const char *path, const void *data, size_t size)
 		close(fd);
 		return -EBUSY;
 	}
-	return write_all(fd, data, size);
+	return write_and_close(fd, data, size);
 }
 
 /* A path in the same folder, on the heap; NULL if there are no random numbers. */
@@ -94,7 +84,7 @@ int replace_file(const char *path, const void *data, size_t size)
 	if (!temporary)
 		return -EIO;
 	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-	err = fd < 0 ? -errno : write_all(fd, data, size);
+	err = fd < 0 ? -errno : write_and_close(fd, data, size);
 	if (!err && rename(temporary, path))
 		err = -errno;
 	if (err && fd >= 0)

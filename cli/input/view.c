@@ -81,9 +81,13 @@ uint32_t view_parse_rows(const char *text, const char *what, struct argp_state *
 int view_load(const char *path, const struct filter *filter, struct view *ret_view)
 {
 	const struct load_opts load = { .ret_note = &ret_view->note, .filter = filter };
+	int err;
 
 	*ret_view = (struct view){ 0 };
-	return profile_load(path, &load, &ret_view->profile);
+	err = profile_load(path, &load, &ret_view->profile);
+	if (!err)
+		columns_add_wall(ret_view->profile);
+	return err;
 }
 
 static bool was_filtered(const struct profile *p)
@@ -107,7 +111,7 @@ int view_build(struct view *v, const char *path, const struct tree_opts *opts)
 		return err;
 	}
 	summary_init(&v->summary, v->profile, v->tree, v->note ? v->note : "");
-	if (!v->summary.samples)
+	if (!v->summary.samples && !v->tree->nodes->total)
 		log_warning(was_filtered(v->profile) ? "no sample of '%s' is left after filtering"
 						     : "'%s' holds no samples",
 			    name);

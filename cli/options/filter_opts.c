@@ -28,6 +28,7 @@ enum {
 	OPTION_COLLAPSE_NOISE,
 	OPTION_GIL,
 	OPTION_EVENT,
+	OPTION_LABEL,
 };
 
 static const struct argp_option options[] = {
@@ -59,6 +60,7 @@ static const struct argp_option options[] = {
 	  "Keep only samples of this event, of a file of perf with several (default: the event "
 	  "with the most samples)",
 	  0 },
+	{ "label", OPTION_LABEL, "KEY=VALUE", 0, "Keep only samples with this label, of pprof", 0 },
 	{ 0 }
 };
 
@@ -119,13 +121,24 @@ static void parse_comm(int (*add)(struct filter *, const char *, char *, size_t)
 		argp_error(state, "cannot filter by '%s': %s", text, why);
 }
 
+static void parse_label(struct filter *f, const char *label, struct argp_state *state)
+{
+	int err = filter_add_label(f, label);
+
+	if (err)
+		argp_error(state,
+			   err == -EINVAL ? "a label is KEY=VALUE, not '%s'"
+					  : "label '%s' is one too many",
+			   label);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct filter **filter = state->input, *f;
 
 	if (key == ARGP_KEY_END && *filter && filter_has_no_time(*filter))
 		argp_error(state, "nothing lies between --from and --to");
-	if (key < OPTION_FOCUS || key > OPTION_EVENT)
+	if (key < OPTION_FOCUS || key > OPTION_LABEL)
 		return ARGP_ERR_UNKNOWN;
 	f = *filter = *filter ? *filter : filter_new();
 	switch (key) {
@@ -142,6 +155,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_COLLAPSE_NOISE: filter_hide_noise(f); break;
 	case OPTION_GIL: filter_hold_gil(f); break;
 	case OPTION_EVENT: filter_set_event(f, arg); break;
+	case OPTION_LABEL: parse_label(f, arg, state); break;
 	case OPTION_PID: parse_pids(f, arg, state); break;
 	}
 	return 0;

@@ -54,7 +54,7 @@ static void examine(const struct record_opts *o, struct prospect *ret)
 			.program = o->program ? o->program[0] : NULL,
 			.event = o->event,
 			.no_python = o->no_python,
-			.wall_clock = o->wall_clock,
+			.clock = o->clock,
 		},
 	};
 
@@ -153,7 +153,8 @@ static const struct source_ops *find_usable(const char *name)
 }
 
 /* Examining targets takes the rights that recording them takes. */
-const struct source_ops *record_source_choose(const struct record_opts *opts)
+const struct source_ops *record_source_choose(const struct record_opts *opts,
+					      enum source_runtime *ret_runtime)
 {
 	enum rights before = privileges_use(RIGHTS_BORROWED);
 	const struct source_ops *chosen;
@@ -164,5 +165,6 @@ const struct source_ops *record_source_choose(const struct record_opts *opts)
 	if (chosen)
 		warn_of_gaps(chosen, &p);
 	privileges_use(before);
+	*ret_runtime = p.config.runtime;
 	return chosen;
 }

@@ -2,13 +2,16 @@
 #ifndef SPROF_CHOOSE_SOURCE_H
 #define SPROF_CHOOSE_SOURCE_H
 
+#include "core/profile/source.h"
+
 struct record_opts;
-struct source_ops;
 
 /*
  * The source that was asked for, or with "auto" the first that works here and suits the targets.
- * What the chosen one leaves out is said. NULL: no source works, reported.
+ * What the chosen one leaves out is said. NULL: no source works, reported. *ret_runtime: what was
+ * seen of the runtimes of the targets, for the source's config.
  */
-const struct source_ops *record_source_choose(const struct record_opts *opts);
+const struct source_ops *record_source_choose(const struct record_opts *opts,
+					      enum source_runtime *ret_runtime);
 
 #endif

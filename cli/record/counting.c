@@ -6,23 +6,23 @@
  */
 #include "cli/record/counting.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <inttypes.h>
-#include <stdio.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/record/function_searches.h"
+#include "cli/record/mapped_files.h"
 #include "cli/record/needed_files.h"
 #include "cli/record/python_counts.h"
+#include "cli/record/stop_signals.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
-#include "core/untrusted/remote_read.h"
 #include "core/rights/privileges.h"
 #include "core/base/path.h"
 #include "core/rights/safe_open.h"
@@ -35,7 +35,12 @@
 #include "symbolizer/confined_functions.h"
 
 #define LOOK_NS (100ull * 1000 * 1000)
-#define LOOK_SHARE 50 /* searching takes at most a 50th of the time, except in new programs */
+#define EXEC_SHARE 2 /* in new programs at most a third of it */
+#define SEARCH_MS 20 /* at a time; searches that take longer go on by themselves */
+#define AWAIT_NS (5ull * 1000 * 1000 * 1000)
+#define STOP_MS 300
+#define WARNINGS_MAX 20
+#define LOOK_SHARE 50 /* looking for files takes at most a 50th of the time */
 
 struct spec {
 	const char *text;
@@ -53,22 +58,19 @@ struct counted {
 	uint64_t late_ns; /* how long after the beginning calls were not counted */
 };
 
-struct seen_file {
-	uint64_t dev, ino;
-};
-
 struct record_calls {
 	struct call_counts *probes;
-	const struct sandbox *sandbox; /* where symbols are read */
 	bool system_wide;
 	struct spec *specs;
 	size_t nr_specs;
 	struct counted *functions;
 	size_t nr_functions, functions_capacity;
-	struct seen_file *seen;
-	size_t nr_seen, seen_capacity;
-	uint64_t begin_ns; /* 0: not found yet */
-	uint64_t next_look_ns, nr_execs;
+	struct function_searches *searches;
+	struct mapped_files *files;
+	bool some_left_out; /* of files that processes map, because too many wait for their search */
+	uint64_t nr_unread; /* files that no child could read */
+	uint64_t begin_ns;  /* 0: not found yet */
+	uint64_t next_look_ns, next_exec_look_ns, nr_execs;
 	struct python_counts *python;
 };
 
@@ -200,31 +202,34 @@ static void attach_python(struct record_calls *c, struct spec *spec, int fd)
 		refuse(spec, ": the kernel refuses the probe (-v says why)");
 }
 
-static bool find_functions(const struct record_calls *c, int fd, pid_t pid, const char *path,
-			   const char *const *globs, size_t nr_globs,
-			   struct named_function **ret_functions, size_t *ret_nr)
+/* Takes what was found in a file. */
+static void take_functions(void *context, const struct searched_file *file, int err,
+			   struct named_function *functions, size_t nr)
 {
-	int err = confined_functions_find(c->sandbox, fd, pid, path, globs, nr_globs, ret_functions,
-					  ret_nr);
+	struct record_calls *c = context;
 
-	if (err == -ECHILD || err == -ETIMEDOUT || err == -EBADMSG)
+	if (!err) {
+		attach_functions(c, file->of, file->fd, file->path, functions, nr);
+		return;
+	}
+	if (err != -ECHILD && err != -ETIMEDOUT && err != -EBADMSG)
+		return; /* no ELF file */
+	if (c->nr_unread++ < WARNINGS_MAX)
 		log_warning("calls of functions in '%s' are not counted: the process that reads it "
 			    "%s",
-			    path,
+			    file->path,
 			    err == -ECHILD	? "died"
 			    : err == -ETIMEDOUT ? "took too long"
 						: "answered nonsense");
-	return !err;
 }
 
-/* `path` is one of process pid, or ours (0). */
-static void look_into(struct record_calls *c, int fd, pid_t pid, const char *path,
+/* Takes over fd. `path` is one of process pid, or ours (0). */
+static void look_into(struct record_calls *c, int fd, pid_t pid, uint32_t user, const char *path,
 		      const struct stat *file)
 {
 	const char **globs = xcalloc(c->nr_specs, sizeof(*globs));
 	struct spec **of = xcalloc(c->nr_specs, sizeof(*of));
-	struct named_function *functions = NULL;
-	size_t nr_globs = 0, nr = 0;
+	size_t nr_globs = 0;
 
 	for (size_t i = 0; i < c->nr_specs; i++) {
 		struct spec *s = &c->specs[i];
@@ -238,34 +243,34 @@ static void look_into(struct record_calls *c, int fd, pid_t pid, const char *pat
 			globs[nr_globs++] = s->function;
 		}
 	}
-	if (nr_globs && find_functions(c, fd, pid, path, globs, nr_globs, &functions, &nr)) {
-		attach_functions(c, of, fd, path, functions, nr);
-		function_names_free(functions, nr);
+	if (nr_globs) {
+		function_searches_add(c->searches, &(struct searched_file){
+							   .fd = fd,
+							   .pid = pid,
+							   .user = user,
+							   .path = xstrdup(path),
+							   .globs = globs,
+							   .nr_globs = nr_globs,
+							   .of = of,
+						   });
+		return;
 	}
 	free(of);
 	free(globs);
-}
-
-static bool is_new_file(struct record_calls *c, uint64_t dev, uint64_t ino)
-{
-	for (size_t i = 0; i < c->nr_seen; i++)
-		if (c->seen[i].ino == ino && c->seen[i].dev == dev)
-			return false;
-	c->seen = xgrow(c->seen, &c->seen_capacity, c->nr_seen + 1, sizeof(*c->seen));
-	c->seen[c->nr_seen++] = (struct seen_file){ dev, ino };
-	return true;
+	close(fd);
 }
 
 /* Owns fd afterwards; a negative one is fine. */
-static void take_file(struct record_calls *c, int fd, pid_t pid, const char *path)
+static void take_file(struct record_calls *c, int fd, pid_t pid, uint32_t user, const char *path)
 {
 	struct stat file;
 
 	if (fd < 0)
 		return;
-	if (!fstat(fd, &file) && is_new_file(c, file.st_dev, file.st_ino))
-		look_into(c, fd, pid, path, &file);
-	close(fd);
+	if (!fstat(fd, &file) && mapped_files_add(c->files, file.st_dev, file.st_ino))
+		look_into(c, fd, pid, user, path, &file);
+	else
+		close(fd);
 }
 
 /* A file that the caller named, or that a program needs which the caller named. */
@@ -278,43 +283,33 @@ static void take_path(void *context, const char *path)
 	if (realpath(path, real))
 		path = real;
 	privileges_use(RIGHTS_BORROWED);
-	take_file(context, fd, 0, path);
+	take_file(context, fd, 0, SEARCH_FOR_CALLER, path);
 	privileges_use(before);
 }
 
-/*
- * /proc and stat(2) can disagree on a file's device (btrfs, overlayfs), so the one of /proc is kept
- * apart.
- */
+static bool has_room(void *context, uint32_t user)
+{
+	struct record_calls *c = context;
+	bool room = function_searches_have_room(c->searches, user);
+
+	c->some_left_out |= !room;
+	return room;
+}
+
+static void take_mapped(void *context, const struct file_mapping *m, uint32_t user)
+{
+	take_file(context, open_mapped(m), m->pid, user, m->path);
+}
+
 static void look_at_process(struct record_calls *c, pid_t pid)
 {
-	FILE *f = remote_open(pid, "maps");
-	char *line = NULL;
-	size_t size = 0;
-
-	while (f && getline(&line, &size, f) > 0) {
-		struct file_mapping m = { .pid = pid };
-		bool executable = false;
-
-		if (proc_maps_parse(line, &m, &executable) && executable && m.ino &&
-		    m.path[0] == '/' && is_new_file(c, ~m.dev, m.ino))
-			take_file(c, open_mapped(&m), pid, m.path);
-	}
-	free(line);
-	if (f)
-		fclose(f);
+	mapped_files_look(c->files, pid, &(struct mapped_files_hooks){ has_room, take_mapped, c });
 }
 
 static void look_at_all(struct record_calls *c)
 {
-	struct dirent *entry;
-	DIR *dir = opendir("/proc");
-
-	while (dir && (entry = readdir(dir)))
-		if (atoi(entry->d_name) > 0 && atoi(entry->d_name) != getpid())
-			look_at_process(c, atoi(entry->d_name));
-	if (dir)
-		closedir(dir);
+	mapped_files_look_at_all(c->files,
+				 &(struct mapped_files_hooks){ has_room, take_mapped, c });
 }
 
 /* ---- the course of a recording */
@@ -336,7 +331,8 @@ int record_calls_new(const char *const *specs, size_t nr_specs, bool system_wide
 		return err;
 	}
 	c->system_wide = system_wide;
-	c->sandbox = sandbox;
+	c->searches = function_searches_new(sandbox);
+	c->files = mapped_files_new();
 	c->python = python_counts_new(c->probes);
 	c->specs = xcalloc(nr_specs, sizeof(*c->specs));
 	c->nr_specs = nr_specs;
@@ -357,6 +353,8 @@ void record_calls_free(struct record_calls *c)
 {
 	if (!c)
 		return;
+	function_searches_free(c->searches);
+	mapped_files_free(c->files);
 	python_counts_free(c->python);
 	call_counts_free(c->probes);
 	for (size_t i = 0; i < c->nr_specs; i++)
@@ -367,7 +365,6 @@ void record_calls_free(struct record_calls *c)
 	}
 	free(c->specs);
 	free(c->functions);
-	free(c->seen);
 	free(c);
 }
 
@@ -408,23 +405,49 @@ void record_calls_start(struct record_calls *c, uint64_t begin_ns, uint64_t end_
 	call_counts_start(c->probes, begin_ns, end_ns);
 }
 
+static void look_at_followed(struct record_calls *c)
+{
+	pid_t pid = 0;
+
+	c->some_left_out = false;
+	if (c->system_wide)
+		look_at_all(c);
+	while (!c->system_wide && (pid = call_counts_next_process(c->probes, pid)))
+		look_at_process(c, pid);
+}
+
+void record_calls_await(struct record_calls *c)
+{
+	uint64_t end = monotonic_ns() + AWAIT_NS;
+
+	while (c && !stop_signals_caught() &&
+	       (function_searches_left_for_caller(c->searches) ||
+		(monotonic_ns() < end &&
+		 (c->some_left_out || function_searches_left(c->searches))))) {
+		function_searches_go_on(c->searches, SEARCH_MS, take_functions, c);
+		if (c->some_left_out)
+			look_at_followed(c);
+		if (function_searches_left(c->searches))
+			usleep(1000);
+	}
+}
+
 void record_calls_follow(struct record_calls *c, struct sink *sink)
 {
-	uint64_t now = monotonic_ns(), nr_execs;
-	pid_t pid = 0;
+	uint64_t now = monotonic_ns(), nr_execs, took;
 
 	if (!c)
 		return;
 	python_counts_read(c->python, sink);
 	nr_execs = call_counts_nr_execs(c->probes);
-	if (now < c->next_look_ns && nr_execs == c->nr_execs)
-		return;
-	c->nr_execs = nr_execs;
-	if (c->system_wide)
-		look_at_all(c);
-	while (!c->system_wide && (pid = call_counts_next_process(c->probes, pid)))
-		look_at_process(c, pid);
-	c->next_look_ns = now + LOOK_NS + LOOK_SHARE * (monotonic_ns() - now);
+	if (now >= c->next_look_ns || (nr_execs != c->nr_execs && now >= c->next_exec_look_ns)) {
+		c->nr_execs = nr_execs;
+		look_at_followed(c);
+		took = monotonic_ns() - now;
+		c->next_look_ns = now + LOOK_NS + LOOK_SHARE * took;
+		c->next_exec_look_ns = now + took + EXEC_SHARE * took;
+	}
+	function_searches_go_on(c->searches, SEARCH_MS, take_functions, c);
 }
 
 static uint64_t string(struct sink *sink, const char *s)
@@ -451,14 +474,34 @@ static void write_native(struct record_calls *c, struct sink *sink)
 	}
 }
 
+static void tell_unread(const struct record_calls *c)
+{
+	size_t nr = function_searches_left(c->searches);
+
+	if (c->nr_unread > WARNINGS_MAX)
+		log_warning("calls of functions in %" PRIu64 " files are not counted: the "
+			    "processes that read them did not finish",
+			    c->nr_unread);
+	if (nr)
+		log_warning("calls of functions in %zu files are not counted: the recording ended "
+			    "before they were read",
+			    nr);
+	if (c->some_left_out)
+		log_warning("calls of functions in some files are not counted: users had mapped "
+			    "more files than could be read in the time");
+}
+
 void record_calls_stop(struct record_calls *c, struct sink *sink)
 {
 	if (!c)
 		return;
-	record_calls_follow(c, sink);
+	python_counts_read(c->python, sink);
 	call_counts_start(c->probes, 0, 0);
+	/* Which functions there are is said below. */
+	function_searches_go_on(c->searches, STOP_MS, take_functions, c);
 	write_native(c, sink);
 	python_counts_write(c->python, sink);
+	tell_unread(c);
 	for (size_t i = 0; i < c->nr_specs; i++) {
 		if (c->specs[i].nr_refused)
 			log_warning("calls of %zu functions that match '%s' are not counted: no "

@@ -34,6 +34,11 @@ void record_calls_free(struct record_calls *calls);
 int record_calls_add_child(struct record_calls *calls, pid_t pid);
 /* The same for a process that runs already, or for the process of a thread. */
 int record_calls_add_process(struct record_calls *calls, pid_t pid);
+/*
+ * Waits until the files that are known are searched: those that the caller named, however long that
+ * takes, and those that other processes map for 5 s. A signal that stops the recording ends it.
+ */
+void record_calls_await(struct record_calls *calls);
 /* The capabilities that counting uses after record_calls_start(). */
 uint64_t record_calls_privileges(const struct record_calls *calls);
 /* Calls from begin_ns up to end_ns (CLOCK_MONOTONIC) are counted. */

@@ -115,8 +115,8 @@ static const struct argp_option options[] = {
 	  "or every call of both (all), not only those that launch, copy, allocate or wait",
 	  0 },
 	{ "clock", OPT_CLOCK, "NAME", 0,
-	  "Time that is sampled: cpu (default), or wall, which sees threads that wait and needs "
-	  "-s timer",
+	  "Time that is sampled: cpu (default), wall (also of threads that wait), or off (only of "
+	  "those); by the sources ebpf, and timer, which knows no off",
 	  0 },
 	{ "calls", OPT_CALLS, "FUNCTION", 0,
 	  "Count calls exactly: of native functions, [MODULE:]NAME where * stands for anything, or "
@@ -159,11 +159,15 @@ static uint64_t parse_duration(const char *text, struct argp_state *state)
 	return 0;
 }
 
-static bool parse_clock(const char *text, struct argp_state *state)
+static enum source_clock parse_clock(const char *text, struct argp_state *state)
 {
-	if (strcmp(text, "cpu") && strcmp(text, "wall"))
-		argp_error(state, "there is no clock '%s', only cpu and wall", text);
-	return !strcmp(text, "wall");
+	static const char *const names[] = { "cpu", "wall", "off" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(text, names[i]))
+			return (enum source_clock)i;
+	argp_error(state, "there is no clock '%s', only cpu, wall and off", text);
+	return CLOCK_CPU;
 }
 
 static void add_pid(struct record_opts *o, const char *number, struct argp_state *state)
@@ -266,11 +270,10 @@ static void check(struct record_opts *o, struct argp_state *state)
 			   o->event);
 	if (!strcmp(o->output, "-"))
 		argp_error(state, "a recording goes to a file, not to standard output");
-	if (o->wall_clock && !strcmp(o->source, "auto"))
-		o->source = "timer";
-	if (o->wall_clock && strcmp(o->source, "timer"))
-		argp_error(state, "source %s cannot sample wall-clock time, only timer can",
-			   o->source);
+	if (o->clock != CLOCK_CPU && !strcmp(o->source, "perf"))
+		argp_error(state, "source perf samples CPU time only, ebpf and timer also waits");
+	if (o->clock == CLOCK_OFF && !strcmp(o->source, "timer"))
+		argp_error(state, "source timer cannot sample waits alone, only ebpf can");
 	if (o->gpu.capture_once && !o->gpu.capture)
 		argp_error(state, "--stop-on-range-end needs --capture-range");
 	if (o->gpu.processes == GPU_PROCESSES_CHILDREN && !o->program)
@@ -343,7 +346,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_CALLS: add_calls(arg, o, state); return 0;
 	case 'q': o->quiet = true; return 0;
 	case 'v': o->verbose = true; return 0;
-	case OPT_CLOCK: o->wall_clock = parse_clock(arg, state); return 0;
+	case OPT_CLOCK: o->clock = parse_clock(arg, state); return 0;
 	case ARGP_KEY_ARG:
 		/* The program, with all arguments that follow it. */
 		o->program = &state->argv[state->next - 1];

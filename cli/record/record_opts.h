@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "core/profile/source.h"
 #include "cli/gpu/record_gpu.h"
 
 struct record_opts {
@@ -26,7 +27,8 @@ struct record_opts {
 	uint64_t duration_ns; /* 0 = until something else ends the recording */
 	uint64_t delay_ns;
 	const char *output, *source, *event;
-	bool no_python, wall_clock, no_cache;
+	bool no_python, no_cache;
+	enum source_clock clock;
 	bool quiet, verbose;
 	struct record_gpu_opts gpu;
 	const char **calls; /* the arguments of --calls; strings are argv's */

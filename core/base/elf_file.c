@@ -137,22 +137,32 @@ static int image_finish_open(struct elf_image *image, struct elf_image **ret_ima
 	return 0;
 }
 
-int elf_image_open(int fd, struct elf_image **ret_image)
+int elf_image_open_borrowed(int fd, struct elf_image **ret_image)
 {
 	struct elf_image *image;
 	struct stat st;
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		close(fd);
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return -ENOEXEC;
-	}
 	image = xcalloc(1, sizeof(*image));
 	image->source = (struct elf_source){ .fd = fd, .size = (uint64_t)st.st_size };
+	image->keeps_fd = true;
 	image->stored_bytes = (uint64_t)st.st_blocks * 512;
 	/* Some file systems do not count blocks, and small files may lie in their inode. */
 	if (!image->stored_bytes || image->stored_bytes > image->source.size)
 		image->stored_bytes = image->source.size;
 	return image_finish_open(image, ret_image);
+}
+
+int elf_image_open(int fd, struct elf_image **ret_image)
+{
+	int err = elf_image_open_borrowed(fd, ret_image);
+
+	if (err)
+		close(fd);
+	else
+		(*ret_image)->keeps_fd = false;
+	return err;
 }
 
 int elf_image_open_memory(const void *data, size_t size, struct elf_image **ret_image)
@@ -177,7 +187,7 @@ void elf_image_close(struct elf_image *image)
 	free(image->section_names);
 	free(image->segments);
 	free(image->memory);
-	if (image->source.fd >= 0)
+	if (image->source.fd >= 0 && !image->keeps_fd)
 		close(image->source.fd);
 	free(image);
 }

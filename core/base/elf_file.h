@@ -25,8 +25,9 @@ struct elf_section {
 };
 
 struct elf_image {
-	struct elf_source source; /* its descriptor, or its memory, is the image's own */
-	uint8_t *memory;	  /* owned; NULL where the source is a file */
+	struct elf_source source;
+	bool keeps_fd;	 /* the descriptor in it belongs to the caller and stays open */
+	uint8_t *memory; /* owned; NULL where the source is a file */
 	uint16_t machine;
 	uint8_t build_id[BUILD_ID_MAX];
 	size_t build_id_size; /* 0 = has none */
@@ -47,6 +48,8 @@ struct elf_image {
 
 /* Takes over fd and closes it, on failure too. 0, or -errno as elf_headers_read() gives it. */
 int elf_image_open(int fd, struct elf_image **ret_image);
+/* The same, but fd stays open and must outlive the image. */
+int elf_image_open_borrowed(int fd, struct elf_image **ret_image);
 /* The same for bytes in memory, which are copied. */
 int elf_image_open_memory(const void *data, size_t size, struct elf_image **ret_image);
 void elf_image_close(struct elf_image *image);

@@ -160,7 +160,8 @@ void elf_headers_fini(struct elf_headers *h)
 	*h = (struct elf_headers){ 0 };
 }
 
-static size_t find_build_id(const uint8_t *notes, uint64_t size, uint64_t align, uint8_t *ret_id)
+static size_t find_build_id(const uint8_t *notes, uint64_t size, uint64_t align, uint8_t *ret_id,
+			    uint64_t *ret_at)
 {
 	uint64_t at = 0;
 
@@ -178,6 +179,7 @@ static size_t find_build_id(const uint8_t *notes, uint64_t size, uint64_t align,
 		    !memcmp(notes + name, "GNU", 4) && note.n_descsz > 0 &&
 		    note.n_descsz <= BUILD_ID_MAX) {
 			memcpy(ret_id, notes + desc, note.n_descsz);
+			*ret_at = desc;
 			return note.n_descsz;
 		}
 		at = (end + align - 1) & ~(align - 1);
@@ -187,8 +189,8 @@ static size_t find_build_id(const uint8_t *notes, uint64_t size, uint64_t align,
 	return 0;
 }
 
-size_t elf_build_id_read(const struct elf_source *source, uint64_t offset, uint64_t size,
-			 uint64_t align, uint8_t ret_id[BUILD_ID_MAX])
+static size_t read_build_id(const struct elf_source *source, uint64_t offset, uint64_t size,
+			    uint64_t align, uint8_t *ret_id, uint64_t *ret_at)
 {
 	uint8_t *notes;
 	size_t found = 0;
@@ -197,22 +199,39 @@ size_t elf_build_id_read(const struct elf_source *source, uint64_t offset, uint6
 		return 0;
 	notes = xmalloc(size + 1);
 	if (!elf_source_read(source, offset, notes, size))
-		found = find_build_id(notes, size, align == 8 ? 8 : 4, ret_id);
+		found = find_build_id(notes, size, align == 8 ? 8 : 4, ret_id, ret_at);
 	free(notes);
+	return found;
+}
+
+size_t elf_build_id_read(const struct elf_source *source, uint64_t offset, uint64_t size,
+			 uint64_t align, uint8_t ret_id[BUILD_ID_MAX])
+{
+	uint64_t at;
+
+	return read_build_id(source, offset, size, align, ret_id, &at);
+}
+
+size_t elf_headers_find_build_id(const struct elf_source *source, const struct elf_headers *h,
+				 uint8_t ret_id[BUILD_ID_MAX], uint64_t *ret_offset)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < h->nr_segments && !found; i++) {
+		const Elf64_Phdr *s = &h->segments[i];
+		uint64_t at = 0;
+
+		if (s->p_type == PT_NOTE)
+			found = read_build_id(source, s->p_offset, s->p_filesz, s->p_align, ret_id,
+					      &at);
+		if (found && ret_offset)
+			*ret_offset = s->p_offset + at;
+	}
 	return found;
 }
 
 size_t elf_headers_build_id(const struct elf_source *source, const struct elf_headers *h,
 			    uint8_t ret_id[BUILD_ID_MAX])
 {
-	size_t found = 0;
-
-	for (size_t i = 0; i < h->nr_segments && !found; i++) {
-		const Elf64_Phdr *s = &h->segments[i];
-
-		if (s->p_type == PT_NOTE)
-			found = elf_build_id_read(source, s->p_offset, s->p_filesz, s->p_align,
-						  ret_id);
-	}
-	return found;
+	return elf_headers_find_build_id(source, h, ret_id, NULL);
 }

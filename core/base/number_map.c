@@ -2,12 +2,13 @@
 #include "core/base/number_map.h"
 
 #include <stdlib.h>
+#include <sys/random.h>
 
 #include "core/base/alloc.h"
 
 static size_t first_slot(const struct number_map *map, uint64_t key)
 {
-	uint64_t h = key * 0x9e3779b97f4a7c15u;
+	uint64_t h = key * map->factor;
 
 	return (size_t)(h ^ h >> 32) & (map->nr_slots - 1);
 }
@@ -21,6 +22,16 @@ static size_t slot_of(const struct number_map *map, uint64_t key)
 	return at;
 }
 
+/* Where the kernel has no random number yet, the address of the slots has to do. */
+static uint64_t random_factor(const struct number_map *map)
+{
+	uint64_t factor;
+
+	if (getrandom(&factor, sizeof(factor), GRND_NONBLOCK) != sizeof(factor))
+		factor = (uintptr_t)map->slots * 0x9e3779b97f4a7c15u;
+	return factor | 1;
+}
+
 static void grow(struct number_map *map)
 {
 	struct number_slot *old = map->slots;
@@ -28,6 +39,8 @@ static void grow(struct number_map *map)
 
 	map->nr_slots = nr_old ? 2 * nr_old : 64;
 	map->slots = xcalloc(map->nr_slots, sizeof(*map->slots));
+	if (!map->factor)
+		map->factor = random_factor(map);
 	for (size_t i = 0; i < nr_old; i++)
 		if (old[i].used)
 			map->slots[slot_of(map, old[i].key)] = old[i];

@@ -1,4 +1,7 @@
-/* A map from a number of the target (an address, an id) to a number of ours. */
+/*
+ * A map from a number of the target (an address, an id) to a number of ours. Targets and files choose
+ * these numbers, so each map hashes them by a random factor.
+ */
 #ifndef SPROF_NUMBER_MAP_H
 #define SPROF_NUMBER_MAP_H
 
@@ -16,6 +19,7 @@ struct number_slot {
 struct number_map {
 	struct number_slot *slots; /* a power of two of them, open addressing */
 	size_t nr_slots, nr;
+	uint64_t factor; /* random and odd, once there are slots */
 };
 
 /*

@@ -49,6 +49,10 @@ const struct column_info column_table[NR_COLUMNS] = {
 			   NULL },
 	[COLUMN_COST] = { "cost", "cost", "entries", "entry", UNIT_COUNT, NR_COLUMNS, true, true,
 			  NULL },
+	[COLUMN_WAITING] = { "waiting", "time waiting", "samples", "sample", UNIT_NS, NR_COLUMNS,
+			     false, true, NULL },
+	[COLUMN_RUNNABLE] = { "runnable", "time waiting for a CPU", "samples", "sample", UNIT_NS,
+			      NR_COLUMNS, false, true, NULL },
 };
 
 const char *column_events_name(const struct column_info *info, uint64_t nr)
@@ -78,6 +82,38 @@ void columns_present(const struct profile *p, bool ret_present[NR_COLUMNS])
 	memset(ret_present, 0, NR_COLUMNS * sizeof(*ret_present));
 	for (size_t i = 0; i < p->nr_samples; i++)
 		ret_present[p->samples[i].column] = true;
+}
+
+static bool is_part_of_wall(uint8_t column)
+{
+	return column == COLUMN_CPU || column == COLUMN_WAITING || column == COLUMN_RUNNABLE;
+}
+
+void columns_add_wall(struct profile *p)
+{
+	bool present[NR_COLUMNS];
+	size_t nr = p->nr_samples;
+
+	columns_present(p, present);
+	if (!present[COLUMN_CPU] || present[COLUMN_WALL] ||
+	    (!present[COLUMN_WAITING] && !present[COLUMN_RUNNABLE]))
+		return;
+	for (size_t i = 0; i < nr; i++) {
+		struct profile_sample s = p->samples[i];
+
+		if (!is_part_of_wall(s.column))
+			continue;
+		s.column = COLUMN_WALL;
+		profile_add_sample(p, &s);
+	}
+	for (int c = 0; c < NR_COLUMNS; c++) {
+		if (!is_part_of_wall((uint8_t)c))
+			continue;
+		p->filtered.weight[COLUMN_WALL] += p->filtered.weight[c];
+		p->filtered.nr_samples[COLUMN_WALL] += p->filtered.nr_samples[c];
+	}
+	p->meta.first_column = COLUMN_WALL + 1;
+	p->meta.weighted = true;
 }
 
 enum profile_column column_default(const struct profile *p)

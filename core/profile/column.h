@@ -35,8 +35,9 @@ struct column_info {
 	 */
 	bool exact;
 	/*
-	 * The values are sums that another profiler made. It is unknown how many samples they rest
-	 * on, so no sampling error is shown, as in exact columns.
+	 * The values are sums that another profiler made, or of samples whose weights have nothing
+	 * in common. Their number says nothing of the sampling error, so none is shown, as in exact
+	 * columns.
 	 */
 	bool sums;
 	const char *pprof_name; /* what pprof files call it; NULL: `name` */
@@ -52,6 +53,12 @@ const char *column_pprof_name(enum profile_column column);
 
 /* Sets for each column whether the profile has samples in it. */
 void columns_present(const struct profile *p, bool ret_present[NR_COLUMNS]);
+
+/*
+ * Where samples of running threads and of waiting ones were taken together, their sum is wall-clock
+ * time: adds that column, and makes it the one to show first. Other profiles stay as they are.
+ */
+void columns_add_wall(struct profile *p);
 
 /*
  * Returns the column to show where the user names none: the one that an imported file asks for,

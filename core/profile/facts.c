@@ -34,6 +34,7 @@
 #define IMPORT "nnnsnnnn"
 #define LIMIT "nsn"
 #define PROCESS "nnnssss"
+#define THREAD_TIME "ntnnnnnnn"
 
 CHECK(DEVICE, fact_gpu_device);
 CHECK(WORK, fact_gpu_work);
@@ -50,6 +51,7 @@ CHECK(GC, fact_gc);
 CHECK(IMPORT, fact_import);
 CHECK(LIMIT, fact_limit);
 CHECK(PROCESS, fact_process);
+CHECK(THREAD_TIME, fact_thread_time);
 
 static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_GPU_DEVICE] = { DEVICE, sizeof(DEVICE) - 1, 2 },
@@ -67,6 +69,7 @@ static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_IMPORT] = { IMPORT, sizeof(IMPORT) - 1, 0 },
 	[FACT_LIMIT] = { LIMIT, sizeof(LIMIT) - 1, 1 },
 	[FACT_PROCESS] = { PROCESS, sizeof(PROCESS) - 1, 1 },
+	[FACT_THREAD_TIME] = { THREAD_TIME, sizeof(THREAD_TIME) - 1, 3 },
 };
 
 struct fact_table {

@@ -37,6 +37,7 @@ enum fact_kind {
 	FACT_IMPORT = 13,
 	FACT_LIMIT = 14,
 	FACT_PROCESS = 15,
+	FACT_THREAD_TIME = 16,
 	NR_FACT_KINDS
 };
 
@@ -278,6 +279,19 @@ struct fact_process {
 	uint64_t cgroup;    /* string: path in its hierarchy, of version 2 where there is one */
 	uint64_t container; /* string: its number or name; "": in no container */
 	uint64_t engine;    /* string: "docker", "containerd", ...; "": in no container */
+};
+
+/*
+ * How a thread spent the time while it was watched, by the switches of its CPUs; exact: cpu_ns +
+ * runnable_ns + waiting_ns = wall_ns. Key: pid, thread, start_ns.
+ */
+struct fact_thread_time {
+	uint64_t pid;	   /* 0: threads of several processes */
+	uint64_t thread;   /* PROFILE_NONE: several threads that have no row of their own */
+	uint64_t start_ns; /* since when it was watched */
+	uint64_t threads;  /* how many threads the row is the sum of */
+	uint64_t wall_ns, cpu_ns, runnable_ns, waiting_ns;
+	uint64_t waits; /* times that it was switched to */
 };
 
 /* The type of a field of a row. */

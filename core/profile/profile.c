@@ -62,6 +62,8 @@ struct profile *profile_new(void)
 	p->index = xcalloc(1, sizeof(*p->index));
 	if (getrandom(&p->index->seed, sizeof(p->index->seed), GRND_NONBLOCK) < 0)
 		p->index->seed = (uintptr_t)p;
+	p->stack_frames_max = PROFILE_NONE;
+	p->stack_left_out = PROFILE_NONE;
 	profile_cstring(p, ""); /* id 0 */
 	return p;
 }
@@ -255,21 +257,10 @@ static bool stack_equal(const void *owner, uint32_t id, const void *key)
 				 k->nr * sizeof(*k->frames)) == 0);
 }
 
-uint32_t profile_stack(struct profile *p, const uint32_t *frames, size_t nr)
-{
-	struct stack_key key = { .frames = frames, .nr = nr };
-	uint32_t next = p->nr_stacks, id;
-
-	id = intern_id(&p->index->stacks, hash_of(p, frames, nr * sizeof(*frames)), next,
-		       stack_equal, p, &key);
-	return id == next ? profile_new_stack(p, frames, nr) : id;
-}
-
-uint32_t profile_new_stack(struct profile *p, const uint32_t *frames, size_t nr)
+static uint32_t add_stack(struct profile *p, const uint32_t *frames, size_t nr)
 {
 	uint32_t id = (uint32_t)p->nr_stacks;
 
-	assert(p->nr_stack_frames + nr + 1 < PROFILE_NONE);
 	GROW(p, stacks, 1);
 	p->stacks[p->nr_stacks++] = (struct profile_stack){
 		.first_frame = p->nr_stack_frames,
@@ -281,6 +272,41 @@ uint32_t profile_new_stack(struct profile *p, const uint32_t *frames, size_t nr)
 	p->nr_stack_frames += nr;
 	p->stack_frames[p->nr_stack_frames++] = PROFILE_NONE;
 	return id;
+}
+
+/* Two places are kept for the stack that stands for those that are left out. */
+static bool has_room(const struct profile *p, size_t nr)
+{
+	return nr + 3 < p->stack_frames_max && p->nr_stack_frames < p->stack_frames_max - nr - 3;
+}
+
+static uint32_t leave_out(struct profile *p)
+{
+	uint32_t frame;
+
+	p->nr_stacks_left_out++;
+	if (p->stack_left_out == PROFILE_NONE) {
+		frame = profile_marker_frame(p, MARKER_OVER_LIMIT);
+		p->stack_left_out = add_stack(p, &frame, 1);
+	}
+	return p->stack_left_out;
+}
+
+uint32_t profile_stack(struct profile *p, const uint32_t *frames, size_t nr)
+{
+	struct stack_key key = { .frames = frames, .nr = nr };
+	uint32_t next = p->nr_stacks, id;
+
+	if (!has_room(p, nr)) /* before its id is taken */
+		return leave_out(p);
+	id = intern_id(&p->index->stacks, hash_of(p, frames, nr * sizeof(*frames)), next,
+		       stack_equal, p, &key);
+	return id == next ? add_stack(p, frames, nr) : id;
+}
+
+uint32_t profile_new_stack(struct profile *p, const uint32_t *frames, size_t nr)
+{
+	return has_room(p, nr) ? add_stack(p, frames, nr) : leave_out(p);
 }
 
 static bool function_equal(const void *owner, uint32_t id, const void *key)
@@ -418,6 +444,7 @@ const char *marker_name(enum marker marker)
 		[MARKER_TOO_LONG] = "[incomplete: too long to walk]",
 		[MARKER_LEFT_OUT] = "[incomplete: frames left out]",
 		[MARKER_REPEATED] = "[repeated frames]",
+		[MARKER_GUESSED] = "[incomplete: guessed callers]",
 	};
 
 	return (unsigned int)marker < NR_MARKERS ? names[marker] : "[marker]";

@@ -57,6 +57,8 @@ enum marker {
 	 */
 	MARKER_LEFT_OUT = 13,
 	MARKER_REPEATED = 14, /* frames that are counted and not stored: repeat_marker.h */
+	/* No rule led on. Below the marker are callers whose frames were looked for on the stack. */
+	MARKER_GUESSED = 15,
 	NR_MARKERS
 };
 
@@ -142,7 +144,9 @@ enum profile_column {
 	COLUMN_CONTENTIONS = 16,  /* how often; stacks as in DELAY */
 	COLUMN_TIME = 17,	  /* ns of a time that is none of the others */
 	COLUMN_BYTES = 18,	  /* bytes that are none of the others */
-	COLUMN_COST = 19, /* events of a simulation that counted all: instructions, misses */
+	COLUMN_COST = 19,     /* events of a simulation that counted all: instructions, misses */
+	COLUMN_WAITING = 20,  /* ns that threads waited for something other than a CPU */
+	COLUMN_RUNNABLE = 21, /* ns that threads could have run and waited for a CPU */
 	NR_COLUMNS
 };
 
@@ -180,6 +184,7 @@ enum function_kind {
 	FUNCTION_GPU = 6,
 	FUNCTION_RANGE = 7,
 	FUNCTION_UNKNOWN = 8, /* an address without a name */
+	FUNCTION_WAIT = 9,    /* what a thread waits for: the leaf of a wait's stack */
 	NR_FUNCTION_KINDS
 };
 
@@ -220,9 +225,9 @@ struct profile_meta {
 	uint64_t start_realtime_ns; /* Unix time */
 	uint64_t start_ns, end_ns;  /* CLOCK_MONOTONIC, as sample times */
 	bool unfinished;	    /* the recording is unfinished: only what was flushed is here */
-	/* enum profile_column + 1: what an imported file asks to be shown first; 0 = nothing */
+	/* enum profile_column + 1: what the file asks to be shown first; 0 = nothing */
 	uint8_t first_column;
-	/* The samples of an imported file weigh differently, so their number says little. */
+	/* The samples weigh differently, so their number says little. */
 	bool weighted;
 };
 
@@ -253,6 +258,13 @@ struct profile {
 	struct profile_index *index;
 	struct facts *facts;	    /* core/profile/facts.h; NULL where there are none */
 	uint64_t nr_facts_left_out; /* rows that a recording has beyond those that are kept */
+	/*
+	 * All stacks together may have that many frames, because their ids have 32 bits; tests set
+	 * less. A further stack is left out: one stack, of a marker, stands for all of these.
+	 */
+	size_t stack_frames_max;
+	uint64_t nr_stacks_left_out;
+	uint32_t stack_left_out; /* that stack; PROFILE_NONE: not needed so far */
 };
 
 struct profile *profile_new(void);
@@ -267,7 +279,7 @@ uint32_t profile_cstring(struct profile *p, const char *s);
 uint32_t profile_module(struct profile *p, const struct profile_module *module);
 uint32_t profile_thread(struct profile *p, uint32_t pid, uint32_t tid, uint32_t comm);
 uint32_t profile_frame(struct profile *p, uint32_t module, uint64_t address);
-/* `frames` root first; an empty stack is legal. */
+/* `frames` root first; an empty stack is legal. See stack_frames_max. */
 uint32_t profile_stack(struct profile *p, const uint32_t *frames, size_t nr);
 /* Adds the stack without looking for an equal one: for inputs that seldom repeat a stack. */
 uint32_t profile_new_stack(struct profile *p, const uint32_t *frames, size_t nr);

@@ -48,9 +48,17 @@ enum source_runtime {
 
 /* How much a source sees of what a config names. */
 enum source_fit {
-	SOURCE_CANNOT, /* it would refuse a target */
-	SOURCE_MISSES, /* it would leave out something that another source sees */
+	SOURCE_CANNOT,	 /* it would refuse a target */
+	SOURCE_MISSES,	 /* it would leave out something that another source sees */
+	SOURCE_MAY_MISS, /* it may leave some of that out */
 	SOURCE_FITS,
+};
+
+/* The time that is sampled. */
+enum source_clock {
+	CLOCK_CPU,  /* of threads that run */
+	CLOCK_WALL, /* of threads that run, and of those that wait */
+	CLOCK_OFF,  /* of threads that wait */
 };
 
 #define SOURCE_MAX_CGROUPS 8
@@ -74,10 +82,11 @@ struct source_config {
 	/* the program it will exec, as the user gave it; NULL where nothing is launched */
 	const char *program;
 	uint32_t freq_hz;
-	const char *event;	     /* "auto", "cpu-clock" or "cycles" */
-	bool no_python;		     /* record native frames only, even in interpreters */
-	bool wall_clock;	     /* also sample threads that wait; only the timer source can */
-	enum source_runtime runtime; /* of all targets together: the greatest; for fit() */
+	const char *event; /* "auto", "cpu-clock" or "cycles" */
+	bool no_python;	   /* record native frames only, even in interpreters */
+	enum source_clock clock;
+	enum source_runtime
+		runtime; /* of all targets together: the greatest; for fit() and open() */
 	/* where files of targets are parsed; outlives the source; NULL: in this process */
 	const struct sandbox *sandbox;
 	struct table_cache *cache; /* of unwind tables; outlives the source; NULL: none */

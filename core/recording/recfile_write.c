@@ -16,6 +16,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/full_io.h"
 #include "core/recording/record.h"
 #include "core/recording/encode.h"
 
@@ -35,24 +36,6 @@ struct recfile {
 	ZSTD_CCtx *zstd;
 	struct buffer stored; /* header and zstd frame of the chunk being written */
 };
-
-static int write_at(int fd, const void *data, size_t size, uint64_t offset)
-{
-	const uint8_t *p = data;
-
-	while (size) {
-		ssize_t n = pwrite(fd, p, size, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		p += n;
-		size -= (size_t)n;
-		offset += (uint64_t)n;
-	}
-	return 0;
-}
 
 /* Compresses the encoder's content into w->stored, behind a chunk header. */
 static int build_chunk(struct recfile *w, uint16_t flags)
@@ -89,7 +72,7 @@ static void write_chunk(struct recfile *w, uint16_t flags)
 	if (!err)
 		err = build_chunk(w, flags);
 	if (!err)
-		err = write_at(w->fd, w->stored.data, w->stored.size, w->size_bytes);
+		err = full_write_at(w->fd, w->stored.data, w->stored.size, w->size_bytes);
 	if (!err) {
 		w->size_bytes += w->stored.size;
 		w->sequence++;
@@ -226,7 +209,7 @@ static void write_header(struct recfile *w, const struct recfile_meta *meta)
 	};
 
 	header.check = XXH64(&header, offsetof(struct record_file, check), 0);
-	w->error = write_at(w->fd, &header, sizeof(header), 0);
+	w->error = full_write_at(w->fd, &header, sizeof(header), 0);
 	w->size_bytes = sizeof(header);
 }
 
@@ -331,7 +314,8 @@ int recfile_write_symbols(struct recfile *w)
 /* Its bytes are in the file already, so this write needs no room on the disk. */
 static int write_complete(struct recfile *w, uint64_t complete)
 {
-	return write_at(w->fd, &complete, sizeof(complete), offsetof(struct record_file, complete));
+	return full_write_at(w->fd, &complete, sizeof(complete),
+			     offsetof(struct record_file, complete));
 }
 
 static uint64_t failure(const struct recfile *w)

@@ -241,3 +241,16 @@ int safe_open_root_of(pid_t pid)
 	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
+
+int safe_open_only_elf(int fd)
+{
+	char magic[4];
+
+	if (fd < 0)
+		return fd;
+	if (pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
+	    !memcmp(magic, "\177ELF", sizeof(magic)))
+		return fd;
+	close(fd);
+	return -ENOEXEC;
+}

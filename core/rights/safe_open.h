@@ -42,4 +42,10 @@ int safe_open_root_of(pid_t pid);
  */
 int safe_open_again(int path_fd, uint64_t size_max);
 
+/*
+ * Takes over a descriptor, or an error, of the functions above. Returns it if the file begins as
+ * ELF files do; otherwise -ENOEXEC: a secret that is no ELF file must not come out as part of one.
+ */
+int safe_open_only_elf(int fd);
+
 #endif

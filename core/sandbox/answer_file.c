@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/full_io.h"
+
 #define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 int answer_file_new(void)
@@ -22,28 +24,11 @@ int answer_file_of(const void *data, size_t size)
 
 	if (fd < 0)
 		return fd;
-	err = answer_file_write(fd, data, size);
+	err = full_write(fd, data, size);
 	if (!err)
 		return fd;
 	close(fd);
 	return err;
-}
-
-int answer_file_write(int fd, const void *data, size_t size)
-{
-	const char *at = data;
-
-	while (size) {
-		ssize_t n = write(fd, at, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		at += n;
-		size -= (size_t)n;
-	}
-	return 0;
 }
 
 int answer_file_map(int fd, uint64_t size_min, uint64_t size_max, void **ret_bytes,

@@ -13,9 +13,6 @@
 int answer_file_new(void);
 int answer_file_of(const void *data, size_t size);
 
-/* Appends, in the child. 0 or -errno. */
-int answer_file_write(int fd, const void *data, size_t size);
-
 /*
  * Seals the file and maps a private copy, which the caller may change and munmap()s. -EBADMSG: it
  * is smaller or larger than an answer may be, or cannot be sealed; -EBUSY: its writer has it

@@ -1,12 +1,12 @@
 /*
  * A child is handed file after file and answers each in one message: a head, and the segments. The
- * numbers in it are only ever compared and added, so any are safe; the sizes are checked. Where a
- * child dies that has read other files before, a new one gets the file: it may not be to blame.
+ * numbers in it are only ever compared and added, so any are safe; the sizes are checked, and what
+ * they say is compared with the file. Where a child dies, lies or does not answer that has read
+ * other files before, a new one gets the file: it may not be to blame.
  */
 #include "core/sandbox/confined_headers.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,11 +21,13 @@
 #define MAX_TIMEOUTS 3
 #define CPU_S 60 /* some 20 us for a file */
 #define MEMORY_BYTES (64ull << 20)
+#define PHDRS_SIZE_MAX 65536 /* as core/base/elf_headers.c reads */
 
 struct answer {
 	int32_t err; /* 0 or -errno */
 	uint32_t build_id_size;
 	uint8_t build_id[BUILD_ID_MAX];
+	uint64_t build_id_at;
 	uint64_t nr_segments;
 	struct code_segment segments[CODE_SEGMENTS_MAX];
 };
@@ -50,7 +52,7 @@ static int read_headers(int fd, struct code_headers *ret)
 				.vaddr = ph->p_vaddr,
 			};
 	}
-	h.build_id_size = elf_headers_build_id(&source, &headers, h.build_id);
+	h.build_id_size = elf_headers_find_build_id(&source, &headers, h.build_id, &h.build_id_at);
 	elf_headers_fini(&headers);
 	*ret = h;
 	return 0;
@@ -67,6 +69,7 @@ static void answer_about(int socket, int fd)
 	if (!answer.err) {
 		answer.build_id_size = (uint32_t)h.build_id_size;
 		memcpy(answer.build_id, h.build_id, sizeof(answer.build_id));
+		answer.build_id_at = h.build_id_at;
 		answer.nr_segments = h.nr_segments;
 		memcpy(answer.segments, h.segments, h.nr_segments * sizeof(*h.segments));
 		free(h.segments);
@@ -102,6 +105,7 @@ int code_headers_take(const void *answer, size_t size, struct code_headers *ret)
 		return -EBADMSG;
 	*ret = (struct code_headers){
 		.build_id_size = head.build_id_size,
+		.build_id_at = head.build_id_at,
 		.nr_segments = head.nr_segments,
 		.segments = xcalloc(head.nr_segments + 1, sizeof(struct code_segment)),
 	};
@@ -109,6 +113,61 @@ int code_headers_take(const void *answer, size_t size, struct code_headers *ret)
 	memcpy(ret->segments, (const char *)answer + HEAD_SIZE,
 	       head.nr_segments * sizeof(struct code_segment));
 	return 0;
+}
+
+/* Reads exactly that much of a file. */
+static bool read_at(int fd, uint64_t offset, void *to, size_t size)
+{
+	const struct elf_source source = { .fd = fd, .size = INT64_MAX };
+
+	return !elf_source_read(&source, offset, to, size);
+}
+
+static bool is_build_id_note(int fd, const struct code_headers *h)
+{
+	struct {
+		Elf64_Nhdr head;
+		char name[4];
+		uint8_t id[BUILD_ID_MAX];
+	} note;
+	const size_t before = offsetof(__typeof__(note), id);
+
+	return !h->build_id_size ||
+	       (h->build_id_at >= before && h->build_id_at < INT64_MAX &&
+		read_at(fd, h->build_id_at - before, &note, before + h->build_id_size) &&
+		note.head.n_namesz == sizeof(note.name) && !memcmp(note.name, "GNU", 4) &&
+		note.head.n_descsz == h->build_id_size && note.head.n_type == NT_GNU_BUILD_ID &&
+		!memcmp(note.id, h->build_id, h->build_id_size));
+}
+
+static bool is_segment(const Elf64_Phdr *ph, const struct code_segment *s)
+{
+	return ph->p_offset == s->offset && ph->p_filesz == s->size && ph->p_vaddr == s->vaddr;
+}
+
+/* The order of the answer is that of the file, so one pass finds what is missing, too. */
+bool code_headers_are_true(int fd, const struct code_headers *h)
+{
+	Elf64_Ehdr header;
+	Elf64_Phdr ph[16];
+	size_t nr = 0, nr_read;
+
+	if (!read_at(fd, 0, &header, sizeof(header)) || memcmp(header.e_ident, ELFMAG, SELFMAG) ||
+	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
+	    (header.e_phnum && header.e_phentsize != sizeof(*ph)) ||
+	    header.e_phnum > PHDRS_SIZE_MAX / sizeof(*ph))
+		return !h;
+	for (size_t i = 0; i < header.e_phnum; i += nr_read) {
+		nr_read = header.e_phnum - i < 16 ? header.e_phnum - i : 16;
+		if (header.e_phoff > INT64_MAX / 2 ||
+		    !read_at(fd, header.e_phoff + i * sizeof(*ph), ph, nr_read * sizeof(*ph)))
+			return !h;
+		for (size_t k = 0; k < nr_read && h && nr < CODE_SEGMENTS_MAX; k++)
+			if (ph[k].p_type == PT_LOAD && (ph[k].p_flags & PF_X) &&
+			    (nr >= h->nr_segments || !is_segment(&ph[k], &h->segments[nr++])))
+				return false;
+	}
+	return h && nr == h->nr_segments && is_build_id_note(fd, h);
 }
 
 static int ask(struct header_reader *reader, int socket, int fd, struct code_headers *ret)
@@ -128,7 +187,14 @@ static int ask(struct header_reader *reader, int socket, int fd, struct code_hea
 	n = message_receive(socket, &answer, sizeof(answer), NULL, 0);
 	if (n <= 0)
 		return n == -EMSGSIZE ? -EBADMSG : -ECHILD;
-	return code_headers_take(&answer, (size_t)n, ret);
+	err = code_headers_take(&answer, (size_t)n, ret);
+	if (err == -ENOEXEC)
+		return code_headers_are_true(fd, NULL) ? -ENOEXEC : -EBADMSG;
+	if (!err && !code_headers_are_true(fd, ret)) {
+		free(ret->segments);
+		return -EBADMSG;
+	}
+	return err;
 }
 
 static void end_child(struct header_reader *reader, uint32_t i)
@@ -179,6 +245,6 @@ int code_headers_read(struct header_reader *reader, uint32_t user, int fd, struc
 		err = ask(reader, reader->children[i].socket, fd, ret);
 		if (err && err != -ENOEXEC) /* it is not asked again */
 			end_child(reader, (uint32_t)i);
-	} while (err == -ECHILD && !is_new);
+	} while ((err == -ECHILD || err == -EBADMSG || err == -ETIMEDOUT) && !is_new);
 	return err;
 }

@@ -1,12 +1,14 @@
 /*
  * Reads of an ELF file what a recorder needs when it sees a mapping of it: executable segments and
  * build-id. The file is a target's, so a child process without rights reads it. There is one child
- * for all files of a user: a child for each file would cost more than the reading, and a file that
- * takes a child over can falsify no more than the addresses of files that its own user brought.
+ * for all files of a user, because a child for each file would cost more than the reading. A file
+ * that takes a child over could then lie about files that others map too, so this process compares
+ * each answer with the file, of which it reads fixed sizes only.
  */
 #ifndef SPROF_CONFINED_HEADERS_H
 #define SPROF_CONFINED_HEADERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +25,7 @@ struct code_segment {
 struct code_headers {
 	uint8_t build_id[BUILD_ID_MAX];
 	size_t build_id_size;
+	uint64_t build_id_at;	       /* where it lies in the file */
 	struct code_segment *segments; /* the caller's, to free(); NULL: there are none */
 	size_t nr_segments;
 };
@@ -49,7 +52,13 @@ int code_headers_read(struct header_reader *reader, uint32_t user, int fd,
 /* Ends the children. */
 void header_reader_fini(struct header_reader *reader);
 
-/* Checks the answer of a child and takes it over. 0, -ENOEXEC or -EBADMSG. */
+/*
+ * Are these the executable segments of the file, and is this the content of a build-id note in it?
+ * NULL: is it no ELF file with readable program headers?
+ */
+bool code_headers_are_true(int fd, const struct code_headers *headers);
+
+/* Checks the form of a child's answer and takes it over. 0, -ENOEXEC or -EBADMSG. */
 int code_headers_take(const void *answer, size_t size, struct code_headers *ret_headers);
 
 #endif

@@ -46,13 +46,14 @@ static struct {
 	pthread_mutex_t lock;
 	struct remote_slot *slots; /* NULL: there are no readers */
 	pid_t starter;
-	int commands;
+	int commands, files;
+	uint64_t nr_links;	   /* that were asked for */
 	uint32_t slot;		   /* in use; NONE */
 	struct given_up *given_up; /* a ring */
 	size_t given_up_capacity;
 	uint32_t nr_listed, next_listed;
 	uint64_t nr_given_up, allowance_ns, allowed_at_ns;
-} readers = { .lock = PTHREAD_MUTEX_INITIALIZER, .commands = -1, .slot = NONE };
+} readers = { .lock = PTHREAD_MUTEX_INITIALIZER, .commands = -1, .files = -1, .slot = NONE };
 
 int remote_read_start(void)
 {
@@ -62,7 +63,7 @@ int remote_read_start(void)
 
 	if (at == MAP_FAILED)
 		return -errno;
-	pid = remote_starter_fork(at, &readers.commands);
+	pid = remote_starter_fork(at, &readers.commands, &readers.files);
 	if (pid < 0) {
 		munmap(at, size);
 		return (int)pid;
@@ -84,6 +85,7 @@ void remote_read_end(void)
 			    "memory did not return",
 			    readers.nr_given_up - MAX_SAID);
 	close(readers.commands);
+	close(readers.files);
 	kill(readers.starter, SIGKILL); /* the readers die with it */
 	waitpid(readers.starter, NULL, 0);
 	munmap(readers.slots, REMOTE_READERS * sizeof(struct remote_slot));
@@ -329,4 +331,22 @@ FILE *remote_open(pid_t pid, const char *name)
 		errno = -err;
 	}
 	return f;
+}
+
+int remote_open_link(pid_t pid, const char *name)
+{
+	char path[80];
+	int64_t err;
+	int fd;
+
+	if (!readers.slots) {
+		snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+		fd = open(path, O_PATH | O_CLOEXEC);
+		return fd < 0 ? -errno : fd;
+	}
+	pthread_mutex_lock(&readers.lock);
+	err = ask(REMOTE_LINK, pid, ++readers.nr_links, 0, name);
+	fd = err ? (int)err : remote_file_take(readers.files, readers.nr_links);
+	pthread_mutex_unlock(&readers.lock);
+	return fd;
 }

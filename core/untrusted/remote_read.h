@@ -33,6 +33,12 @@ ssize_t remote_read(pid_t pid, uint64_t address, void *to, size_t size);
  */
 FILE *remote_open(pid_t pid, const char *name);
 
+/*
+ * Looks up what the link /proc/PID/NAME leads to, as those in map_files. Returns a descriptor that
+ * was opened with O_PATH, or -errno as above.
+ */
+int remote_open_link(pid_t pid, const char *name);
+
 /* How many times a process was given up. */
 uint64_t remote_read_nr_given_up(void);
 

@@ -19,11 +19,13 @@
 #include <unistd.h>
 
 #include "core/rights/privileges.h"
+#include "core/sandbox/message.h"
 
 #ifndef SYS_close_range
 #define SYS_close_range 436
 #endif
 #define PAGE 4096u
+#define FILES_FD STDOUT_FILENO /* the socket to which readers send descriptors */
 #define MAX_PAGES (REMOTE_DATA / PAGE + 1)
 
 void remote_futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns)
@@ -80,6 +82,41 @@ static int64_t read_file(struct remote_slot *s, int *fd)
 	return n < 0 && !got ? -errno : (int64_t)got;
 }
 
+/* O_PATH touches nothing but the link, for which the kernel takes the lock of the memory. */
+static int64_t send_link(struct remote_slot *s)
+{
+	char path[80];
+	int fd, err;
+
+	s->name[sizeof(s->name) - 1] = '\0';
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)s->target, s->name);
+	fd = open(path, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = message_send(FILES_FD, &s->address, sizeof(s->address), &fd, 1);
+	close(fd);
+	return err;
+}
+
+/* A reader that was left behind may have sent something too. */
+int remote_file_take(int files, uint64_t number)
+{
+	uint64_t found;
+	ssize_t n;
+	int fd;
+
+	while (!message_wait(files, -1, 0)) {
+		n = message_receive(files, &found, sizeof(found), &fd, 1);
+		if (n <= 0)
+			break;
+		if (n == sizeof(found) && found == number)
+			return fd >= 0 ? fd : -ENOENT;
+		if (fd >= 0)
+			close(fd);
+	}
+	return -ENOENT;
+}
+
 static _Noreturn void serve(struct remote_slot *s)
 {
 	int fd = -1;
@@ -96,6 +133,8 @@ static _Noreturn void serve(struct remote_slot *s)
 			s->result =
 				remote_read_memory(s->target, s->address, s->data,
 						   s->size < REMOTE_DATA ? s->size : REMOTE_DATA);
+		else if (s->request == REMOTE_LINK)
+			s->result = send_link(s);
 		else
 			s->result = read_file(s, &fd);
 		__atomic_store_n(&s->turn, turn + 1, __ATOMIC_RELEASE);
@@ -140,15 +179,15 @@ static void mark_ended(struct remote_slot *slots)
 }
 
 /* It holds no file of the recorder's: one that is stuck would keep it open for ever. */
-static void let_go_of_files(int commands)
+static void let_go_of_files(int commands, int files)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	dup2(commands, STDIN_FILENO);
 	if (null >= 0) {
-		dup2(null, STDOUT_FILENO);
 		dup2(null, STDERR_FILENO);
 	}
+	dup2(files, FILES_FD);
 	if (syscall(SYS_close_range, 3u, ~0u, 0u))
 		for (int fd = 3; fd < 1024; fd++)
 			close(fd);
@@ -156,7 +195,7 @@ static void let_go_of_files(int commands)
 		return; /* it stays where it is */
 }
 
-static _Noreturn void run_starter(struct remote_slot *slots, int commands, pid_t parent)
+static _Noreturn void run_starter(struct remote_slot *slots, int commands, int files, pid_t parent)
 {
 	static const int stops[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP };
 	uint8_t slot;
@@ -168,8 +207,9 @@ static _Noreturn void run_starter(struct remote_slot *slots, int commands, pid_t
 		signal(stops[i], SIG_IGN); /* ^C is for the recorder */
 	signal(SIGCHLD, SIG_DFL);
 	prctl(PR_SET_NAME, "sprof-reader");
-	privileges_reduce(PRIVILEGE(CAP_SYS_PTRACE) | PRIVILEGE(CAP_DAC_READ_SEARCH));
-	let_go_of_files(commands);
+	privileges_reduce(PRIVILEGE(CAP_SYS_PTRACE) | PRIVILEGE(CAP_DAC_READ_SEARCH) |
+			  PRIVILEGE(CAP_CHECKPOINT_RESTORE));
+	let_go_of_files(commands, files);
 	if (!die_with(parent))
 		_exit(0);
 	while (read(STDIN_FILENO, &slot, 1) == 1) {
@@ -180,22 +220,31 @@ static _Noreturn void run_starter(struct remote_slot *slots, int commands, pid_t
 	_exit(0);
 }
 
-pid_t remote_starter_fork(struct remote_slot *slots, int *ret_commands)
+pid_t remote_starter_fork(struct remote_slot *slots, int *ret_commands, int *ret_files)
 {
 	pid_t own = getpid(), pid;
-	int commands[2], err;
+	int commands[2], files[2], err;
 
 	if (pipe2(commands, O_CLOEXEC))
 		return -errno;
+	err = message_pair(files);
+	if (err) {
+		close(commands[0]);
+		close(commands[1]);
+		return err;
+	}
 	pid = fork();
 	if (!pid)
-		run_starter(slots, commands[0], own);
+		run_starter(slots, commands[0], files[0], own);
 	err = errno;
 	close(commands[0]);
+	close(files[0]);
 	if (pid < 0) {
 		close(commands[1]);
+		close(files[1]);
 		return -err;
 	}
 	*ret_commands = commands[1];
+	*ret_files = files[1];
 	return pid;
 }

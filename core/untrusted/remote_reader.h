@@ -17,6 +17,7 @@ enum remote_request {
 	REMOTE_MEMORY,	  /* `size` bytes from `address` */
 	REMOTE_FILE,	  /* /proc/TARGET/NAME from its beginning */
 	REMOTE_FILE_MORE, /* what follows */
+	REMOTE_LINK,	  /* looks up the link /proc/TARGET/NAME; `address` numbers the request */
 };
 
 struct remote_slot {
@@ -38,10 +39,13 @@ void remote_futex_wake(uint32_t *word);
 
 /*
  * Forks the starter. *ret_commands is the end of a pipe: the number of a slot has a reader started
- * for it; REMOTE_READERS only has readers that ended marked as not alive. Returns its process id or
- * -errno.
+ * for it; REMOTE_READERS only has readers that ended marked as not alive. *ret_files is a socket to
+ * which readers send what they looked up (remote_file_take). Returns its process id or -errno.
  */
-pid_t remote_starter_fork(struct remote_slot *slots, int *ret_commands);
+pid_t remote_starter_fork(struct remote_slot *slots, int *ret_commands, int *ret_files);
+
+/* Takes the descriptor with that number out of the socket, and closes others. -ENOENT: not sent. */
+int remote_file_take(int files, uint64_t number);
 
 /* Makes the read that the slot asks for. For readers, and where there are none. */
 int64_t remote_read_memory(pid_t pid, uint64_t address, void *to, size_t size);

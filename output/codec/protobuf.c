@@ -5,6 +5,7 @@
 #include "output/codec/protobuf.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "core/base/buffer.h"
 
@@ -28,6 +29,12 @@ void protobuf_add_bytes(struct buffer *b, uint32_t field, const void *data, size
 	add_tag(b, field, WIRE_BYTES);
 	buffer_add_varint(b, size);
 	buffer_add(b, data, size);
+}
+
+void protobuf_add_strings(struct buffer *b, uint32_t field, char *const *strings, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		protobuf_add_bytes(b, field, strings[i], strlen(strings[i]));
 }
 
 void protobuf_add_message(struct buffer *b, uint32_t field, struct buffer *message)

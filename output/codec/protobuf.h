@@ -17,6 +17,8 @@ struct buffer;
 void protobuf_add_number(struct buffer *b, uint32_t field, uint64_t value);
 /* Appends a string or other bytes. */
 void protobuf_add_bytes(struct buffer *b, uint32_t field, const void *data, size_t size);
+/* Appends strings, each as a field of its own. */
+void protobuf_add_strings(struct buffer *b, uint32_t field, char *const *strings, size_t nr);
 /* Appends a message or packed varints from its own buffer, and empties that. */
 void protobuf_add_message(struct buffer *b, uint32_t field, struct buffer *message);
 

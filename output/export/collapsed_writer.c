@@ -8,6 +8,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/profile/column.h"
 #include "output/export/exporter.h"
 #include "output/tree/tree.h"
 
@@ -17,6 +18,7 @@ static const char *suffix_of(const struct tree *tree, uint32_t node)
 	case FUNCTION_KERNEL: return "_[k]";
 	case FUNCTION_JIT: return "_[j]";
 	case FUNCTION_GPU: return "_[g]";
+	case FUNCTION_WAIT: return "_[w]";
 	default: return tree->nodes[node].inlined ? "_[i]" : "";
 	}
 }
@@ -75,7 +77,9 @@ static int write_collapsed(struct buffer *b, const struct profile *p)
 
 	if (err)
 		return err;
-	collapsed_write(b, tree, p->meta.weighted || tree->column == COLUMN_EVENTS);
+	collapsed_write(b, tree,
+			p->meta.weighted || tree->column == COLUMN_EVENTS ||
+				column_table[tree->column].sums);
 	tree_free(tree);
 	return 0;
 }

@@ -5,6 +5,8 @@
 #ifndef SPROF_EXPORTER_H
 #define SPROF_EXPORTER_H
 
+#include <stdbool.h>
+
 struct buffer;
 struct profile;
 
@@ -31,7 +33,9 @@ extern const struct exporter *const exporter_table[];
 const struct exporter *exporter_find(const char *name);
 /* Appends the names of all formats, for a message: "collapsed, pprof, ...". */
 void exporter_add_names(struct buffer *b);
-/* The format with the longest suffix that the file name ends with, or NULL. */
+/* Does a file of that name hold gzip data: "app.trace.json.gz"? */
+bool exporter_is_gzipped(const char *path);
+/* The format with the longest suffix that the name ends with, before a ".gz" too, or NULL. */
 const struct exporter *exporter_guess(const char *path);
 
 #endif

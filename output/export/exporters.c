@@ -4,6 +4,7 @@
  */
 #include "output/export/exporter.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -29,17 +30,32 @@ void exporter_add_names(struct buffer *b)
 		buffer_printf(b, "%s%s", e == exporter_table ? "" : ", ", (*e)->name);
 }
 
-const struct exporter *exporter_guess(const char *path)
+/* The format with the longest suffix that the first n bytes of a name end with, or NULL. */
+static const struct exporter *find_suffix(const char *path, size_t n)
 {
 	const struct exporter *best = NULL;
-	size_t n = strlen(path);
 
 	for (const struct exporter *const *e = exporter_table; *e; e++) {
 		size_t m = strlen((*e)->suffix);
 
-		if (n > m && !strcmp(path + n - m, (*e)->suffix) &&
+		if (n > m && !memcmp(path + n - m, (*e)->suffix, m) &&
 		    (!best || m > strlen(best->suffix)))
 			best = *e;
 	}
 	return best;
+}
+
+bool exporter_is_gzipped(const char *path)
+{
+	size_t n = strlen(path);
+
+	return n > 3 && !strcmp(path + n - 3, ".gz");
+}
+
+const struct exporter *exporter_guess(const char *path)
+{
+	size_t n = strlen(path);
+	const struct exporter *e = find_suffix(path, n);
+
+	return !e && exporter_is_gzipped(path) ? find_suffix(path, n - 3) : e;
 }

@@ -402,7 +402,7 @@ static void add_categories(struct writer *w)
 		[FUNCTION_JIT] = "yellow",   [FUNCTION_MARKER] = "grey",
 		[FUNCTION_THREAD] = "grey",  [FUNCTION_PYTHON] = "green",
 		[FUNCTION_GPU] = "purple",   [FUNCTION_RANGE] = "magenta",
-		[FUNCTION_UNKNOWN] = "grey",
+		[FUNCTION_UNKNOWN] = "grey", [FUNCTION_WAIT] = "lightblue",
 	};
 
 	buffer_add_string(w->b, "\"categories\":[");

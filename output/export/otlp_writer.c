@@ -330,9 +330,7 @@ static void add_dictionary(struct writer *w)
 	add_empty(&b, OTLP_LINK_TABLE);
 	add_empty(&b, OTLP_ATTRIBUTE_TABLE);
 	buffer_add(&b, w->attributes.data, w->attributes.size);
-	for (size_t i = 0; i < w->strings->nr_strings; i++)
-		protobuf_add_bytes(&b, OTLP_STRING_TABLE, w->strings->strings[i],
-				   strlen(w->strings->strings[i]));
+	protobuf_add_strings(&b, OTLP_STRING_TABLE, w->strings->strings, w->strings->nr_strings);
 	protobuf_add_message(w->b, OTLP_DICTIONARY, &b);
 	buffer_fini(&b);
 }

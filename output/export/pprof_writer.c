@@ -384,13 +384,6 @@ static void add_meta(struct writer *w)
 	protobuf_add_message(w->b, PPROF_COMMENT, &w->inner);
 }
 
-static void add_strings(struct writer *w)
-{
-	for (size_t i = 0; i < w->strings->nr_strings; i++)
-		protobuf_add_bytes(w->b, PPROF_STRING_TABLE, w->strings->strings[i],
-				   strlen(w->strings->strings[i]));
-}
-
 static int write_pprof(struct buffer *b, const struct profile *p)
 {
 	struct buffer raw = { 0 };
@@ -409,7 +402,7 @@ static int write_pprof(struct buffer *b, const struct profile *p)
 	add_samples(&w);
 	add_tables(&w);
 	add_meta(&w);
-	add_strings(&w);
+	protobuf_add_strings(w.b, PPROF_STRING_TABLE, w.strings->strings, w.strings->nr_strings);
 	gzip_compress(b, raw.data, raw.size);
 	profile_free(w.strings);
 	buffer_fini(&raw);

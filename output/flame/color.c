@@ -36,6 +36,7 @@ static const struct hue hues[NR_FUNCTION_KINDS] = {
 	[FUNCTION_GPU] = { 'g', 285, 52, "GPU" },
 	[FUNCTION_RANGE] = { 'r', 335, 56, "range" },
 	[FUNCTION_UNKNOWN] = { 'u', 0, 0, "unnamed" },
+	[FUNCTION_WAIT] = { 'w', 250, 44, "waiting" },
 };
 
 /* A hash (FNV-1a) of the module, or of the name if there is none: the same on every machine. */

@@ -88,15 +88,35 @@ static struct level *level_at(struct walk *w, uint32_t depth)
 }
 
 /*
- * Threads and ranges are what a reader looks for, and a marker is the reason why a stack ends. The
- * lowest frame names the program in stacks from elsewhere.
+ * Threads, ranges and waits are what a reader looks for, and a marker is the reason why a stack
+ * ends. The lowest frame names the program in stacks from elsewhere.
  */
 static bool may_fold(const struct walk *w, uint32_t node)
 {
 	uint8_t kind = tree_function_of(w->tree, node)->kind;
 
 	return w->tree->nodes[node].depth > 1 && kind != FUNCTION_THREAD &&
-	       kind != FUNCTION_RANGE && kind != FUNCTION_MARKER && kind != FUNCTION_GPU;
+	       kind != FUNCTION_RANGE && kind != FUNCTION_MARKER && kind != FUNCTION_GPU &&
+	       kind != FUNCTION_WAIT;
+}
+
+/*
+ * Does a diff show both frames in one colour? A fold has one colour, so it may hide neither another
+ * change nor a change of a frame's own time.
+ */
+static bool same_change(const struct walk *w, uint32_t a, uint32_t b)
+{
+	const struct diff *d = w->limits->diff;
+	struct diff_change self, x, y;
+
+	if (!d)
+		return true;
+	self = diff_self_of(d, a);
+	x = diff_total_of(d, a);
+	y = diff_total_of(d, b);
+	return !diff_level(&self) && diff_level(&x) == diff_level(&y) &&
+	       !d->before[a].total.samples == !d->before[b].total.samples &&
+	       !w->tree->nodes[a].total == !w->tree->nodes[b].total;
 }
 
 /* The child whose total is at least that, or 0. */
@@ -125,7 +145,8 @@ static uint32_t fold_last(const struct walk *w, uint32_t node, uint32_t *ret_nex
 	uint64_t total = total_of(w, node), least = total - total / FOLD_SLACK;
 	uint32_t last = 0, next = node, child;
 
-	while (may_fold(w, next) && (child = child_of(w, next, least))) {
+	while (may_fold(w, next) && (child = child_of(w, next, least)) &&
+	       same_change(w, next, node)) {
 		last = next;
 		next = child;
 	}
@@ -296,7 +317,7 @@ void layout_init(struct layout *layout, const struct tree *tree, const struct la
 	*layout = (struct layout){ .width = whole_width(tree, limits->diff) };
 	walk_within(&w);
 	if (layout->nr_rows > FOLD_ROWS || w.max_rows < limits->max_rows) {
-		layout->folded = !limits->diff;
+		layout->folded = true;
 		w.free_rows = FOLD_FREE_ROWS;
 		walk_within(&w);
 		while (layout->nr_rows > FOLD_ROWS && w.tower_parts > STEEPEST) {

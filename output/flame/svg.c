@@ -19,6 +19,7 @@
 #include "output/tree/summary.h"
 #include "output/flame/svg_data.h"
 #include "output/flame/svg_frames.h"
+#include "output/flame/svg_picture.h"
 #include "output/text/text.h"
 #include "output/tree/tree.h"
 

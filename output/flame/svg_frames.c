@@ -10,8 +10,9 @@
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
 #include "output/flame/color.h"
+#include "output/flame/svg_labels.h"
+#include "output/flame/svg_picture.h"
 #include "output/report/diff_text.h"
-#include "output/tree/label.h"
 #include "output/text/number.h"
 #include "output/tree/summary.h"
 #include "output/text/text.h"
@@ -19,29 +20,12 @@
 
 enum { FOLD_NAMES = 40 }; /* that a tooltip lists */
 
-/* Writes hundredths of a pixel as "12.5". */
-static void add_hundredths(struct buffer *b, uint64_t value)
-{
-	buffer_add_u64(b, value / 100);
-	if (value % 100) {
-		buffer_add_char(b, '.');
-		buffer_add_char(b, (char)('0' + value / 10 % 10));
-		if (value % 10)
-			buffer_add_char(b, (char)('0' + value % 10));
-	}
-}
-
-static uint64_t position(const struct svg_picture *w, uint64_t x)
-{
-	return number_scale(x, SVG_CHART * 100, w->layout.width);
-}
-
 /* Rounds both ends rather than the width, so that adjacent boxes leave no gap. */
 static void add_rect(struct svg_picture *w, const char *class, uint64_t x, uint64_t width,
 		     unsigned y, unsigned height)
 {
 	struct buffer *b = w->b;
-	uint64_t left = position(w, x), right = position(w, x + width);
+	uint64_t left = svg_position(w, x), right = svg_position(w, x + width);
 	bool slim = right - left < SVG_SLIM * 100;
 
 	buffer_add_string(b, "<rect ");
@@ -49,9 +33,9 @@ static void add_rect(struct svg_picture *w, const char *class, uint64_t x, uint6
 		buffer_printf(b, "class=\"%s%s%s\" ", class, *class && slim ? " " : "",
 			      slim ? "s" : "");
 	buffer_add_string(b, "x=\"");
-	add_hundredths(b, left + SVG_MARGIN * 100);
+	svg_add_hundredths(b, left + SVG_MARGIN * 100);
 	buffer_printf(b, "\" y=\"%u\" width=\"", y);
-	add_hundredths(b, right - left);
+	svg_add_hundredths(b, right - left);
 	buffer_printf(b, "\" height=\"%u\"/>", height);
 }
 
@@ -181,41 +165,6 @@ static uint32_t run_rows(const struct tree *tree, const struct layout_box *box)
 	return highest - lowest + 1;
 }
 
-static uint32_t fold_frames(const struct tree *tree, const struct layout_box *box)
-{
-	return tree->nodes[box->fold_last].depth - tree->nodes[box->node].depth + 1;
-}
-
-static void add_text(struct svg_picture *w, uint64_t left, unsigned y, const struct buffer *text)
-{
-	buffer_add_string(w->b, "<text x=\"");
-	add_hundredths(w->b, left + (SVG_MARGIN + SVG_PAD) * 100);
-	buffer_printf(w->b, "\" y=\"%u\">", y + 13);
-	text_add_xml(w->b, text->data, text->size);
-	buffer_add_string(w->b, "</text>");
-}
-
-/* Writes as much of "33635 frames merged" into a run as fits its width. */
-static void add_run_label(struct svg_picture *w, const struct layout_box *box, unsigned y)
-{
-	uint64_t left = position(w, box->x), width = position(w, box->x + box->width) - left;
-	uint32_t nr = box->run_end - box->node;
-	struct buffer label = { 0 };
-	size_t columns;
-
-	if (width > 2 * SVG_PAD * 100) {
-		columns = (width - 2 * SVG_PAD * 100) / SVG_COLUMN;
-		buffer_printf(&label, "%u frame%s merged", nr, nr == 1 ? "" : "s");
-		if (label.size > columns) {
-			label.size = 0;
-			buffer_printf(&label, "%u merged", nr);
-		}
-		if (label.size <= columns)
-			add_text(w, left, y, &label);
-	}
-	buffer_fini(&label);
-}
-
 static void add_run(struct svg_picture *w, const struct layout_box *box, unsigned y)
 {
 	struct buffer *b = w->b, line = { 0 };
@@ -229,49 +178,16 @@ static void add_run(struct svg_picture *w, const struct layout_box *box, unsigne
 	buffer_add_string(b, "</title>");
 	add_rect(w, "", box->x, box->width, y, SVG_BOX);
 	add_rect(w, "c", box->cap_x, box->cap_width, cap_y(w, y), SVG_CAP);
-	add_run_label(w, box, y);
+	svg_add_run_label(w, box, y);
 	buffer_add_string(b, "</g>\n");
 	buffer_fini(&line);
-}
-
-/* Writes the first of these into a fold that fits: "+17 frames, _start … run_mod 39%", "+17". */
-static void add_fold_label(struct svg_picture *w, const struct layout_box *box, unsigned y)
-{
-	const struct label_name first = label_name_of(tree_function_of(w->tree, box->node));
-	const struct label_name last = label_name_of(tree_function_of(w->tree, box->fold_last));
-	uint64_t left = position(w, box->x), width = position(w, box->x + box->width) - left;
-	uint32_t nr = fold_frames(w->tree, box);
-	struct buffer share = { 0 }, label = { 0 };
-	size_t columns = width > 2 * SVG_PAD * 100 ? (width - 2 * SVG_PAD * 100) / SVG_COLUMN : 0;
-
-	buffer_add_char(&share, ' ');
-	number_add_percent(&share, box->width, w->total);
-	buffer_printf(&label, "+%u frames, ", nr);
-	buffer_add(&label, first.text + first.short_start, first.short_size);
-	buffer_add_string(&label, " \xe2\x80\xa6 ");
-	buffer_add(&label, last.text + last.short_start, last.short_size);
-	buffer_add(&label, share.data, share.size);
-	if (text_columns(label.data, label.size) > columns) {
-		label.size = 0;
-		buffer_printf(&label, "+%u frames", nr);
-		if (label.size + share.size <= columns)
-			buffer_add(&label, share.data, share.size);
-	}
-	if (text_columns(label.data, label.size) > columns) {
-		label.size = 0;
-		buffer_printf(&label, "+%u", nr);
-	}
-	if (text_columns(label.data, label.size) <= columns)
-		add_text(w, left, y, &label);
-	buffer_fini(&share);
-	buffer_fini(&label);
 }
 
 /* Names the frames of a fold in its tooltip, the outermost first. */
 static void add_fold_names(struct svg_picture *w, const struct layout_box *box)
 {
 	const struct tree_node *nodes = w->tree->nodes;
-	uint32_t names[FOLD_NAMES], nr = fold_frames(w->tree, box), node = box->fold_last;
+	uint32_t names[FOLD_NAMES], nr = svg_fold_frames(w, box), node = box->fold_last;
 	struct buffer line = { 0 };
 
 	for (uint32_t i = nr; i--; node = nodes[node].parent)
@@ -286,117 +202,6 @@ static void add_fold_names(struct svg_picture *w, const struct layout_box *box)
 		add_line(w, &line);
 	}
 	buffer_fini(&line);
-}
-
-static void add_fold(struct svg_picture *w, const struct layout_box *box, unsigned y)
-{
-	struct buffer *b = w->b, line = { 0 };
-
-	buffer_printf(b, "<g class=\"f\"><title>%u frames folded, each only calls the next:\n",
-		      fold_frames(w->tree, box));
-	add_fold_names(w, box);
-	add_share(&line, w, "total", box->width);
-	add_line(w, &line);
-	b->size--;
-	buffer_add_string(b, "</title>");
-	add_rect(w, "", box->x, box->width, y, SVG_BOX);
-	if (box->cap_width)
-		add_rect(w, "c", box->cap_x, box->cap_width, cap_y(w, y), SVG_CAP);
-	add_fold_label(w, box, y);
-	buffer_add_string(b, "</g>\n");
-	buffer_fini(&line);
-}
-
-/*
- * Adds "41% +5.7%", without the change if it is not significant; for a removed path only "-4.1%".
- */
-static void add_change_text(struct svg_picture *w, struct buffer *text, bool removed,
-			    const struct diff_amount *after, const struct diff_change *c)
-{
-	if (removed) {
-		diff_text_add_change(text, w->diff, c);
-		return;
-	}
-	diff_text_add_amount(text, w->diff, c->after, after);
-	if (c->significant) {
-		buffer_add_char(text, ' ');
-		diff_text_add_change(text, w->diff, c);
-	}
-}
-
-static void add_diff_label(struct svg_picture *w, struct buffer *label,
-			   const struct layout_box *box, size_t columns)
-{
-	const struct tree_node *n = &w->tree->nodes[box->node];
-	const struct tree_events events = tree_events_of(w->tree, n);
-	const struct diff_change total = diff_total_of(w->diff->diff, box->node);
-	const struct diff_change self = diff_self_of(w->diff->diff, box->node);
-	const struct label_name name = label_name_of(tree_function_of(w->tree, box->node));
-	struct buffer total_text = { 0 }, self_text = { 0 };
-	bool removed = box->removed && !n->total;
-
-	/* A path that still exists has its numbers at the left. */
-	if (!box->removed || removed) {
-		buffer_add_char(&total_text, ' ');
-		add_change_text(w, &total_text, removed,
-				&(struct diff_amount){ n->total, events.total }, &total);
-	}
-	if (removed ? self.before > 0 : n->self && !box->removed) {
-		buffer_add_string(&self_text, " \xc2\xb7 self ");
-		add_change_text(w, &self_text, removed,
-				&(struct diff_amount){ n->self, events.self }, &self);
-	}
-	label_add_texts(label, &name, &total_text, &self_text, columns);
-	buffer_fini(&total_text);
-	buffer_fini(&self_text);
-}
-
-/* The root of the removed paths is labelled "removed", not "all". */
-static void add_removed_label(struct svg_picture *w, struct buffer *label, size_t columns)
-{
-	static const struct label_name name = { "removed", 7, 0, 7 };
-	const struct diff_change change = diff_removed(w->diff->diff);
-	struct buffer text = { 0 }, none = { 0 };
-
-	buffer_add_char(&text, ' ');
-	diff_text_add_change(&text, w->diff, &change);
-	label_add_texts(label, &name, &text, &none, columns);
-	buffer_fini(&text);
-}
-
-/* Labels the root of a half with its column and total: "GPU time 1.24 s". */
-static void add_scale_label(const struct svg_picture *w, struct buffer *label, size_t columns)
-{
-	size_t fits;
-
-	buffer_printf(label, "%s ", w->summary->info->title);
-	summary_add_value(label, w->summary, w->tree->nodes[0].total);
-	fits = text_head(label->data, label->size, columns);
-	label->size = fits;
-}
-
-static void add_label(struct svg_picture *w, const struct layout_box *box, unsigned y)
-{
-	const struct tree_node *n = &w->tree->nodes[box->node];
-	const struct label_name name = label_name_of(tree_function_of(w->tree, box->node));
-	uint64_t left = position(w, box->x), width = position(w, box->x + box->width) - left;
-	struct buffer label = { 0 };
-	size_t columns;
-
-	if (width > 2 * SVG_PAD * 100) {
-		columns = (width - 2 * SVG_PAD * 100) / SVG_COLUMN;
-		if (box->removed && !box->node)
-			add_removed_label(w, &label, columns);
-		else if (w->half && !box->node)
-			add_scale_label(w, &label, columns);
-		else if (w->diff)
-			add_diff_label(w, &label, box, columns);
-		else
-			label_add(&label, &name, n->total, n->self, w->total, columns);
-	}
-	if (label.size)
-		add_text(w, left, y, &label);
-	buffer_fini(&label);
 }
 
 /* The classes of a frame and of its cap. In a diff boxes have the colour of the change. */
@@ -449,6 +254,51 @@ static void add_cap(struct svg_picture *w, const struct layout_box *box, const c
 	add_rect(w, class, box->cap_x, box->cap_width, cap_y(w, y), SVG_CAP);
 }
 
+/* Adds what a fold's tooltip says of its sums: in a diff those of its outermost frame. */
+static void add_fold_sums(struct svg_picture *w, const struct layout_box *box, struct buffer *line)
+{
+	const struct tree_node *n = &w->tree->nodes[box->node];
+	const struct tree_events events = tree_events_of(w->tree, n);
+	const struct diff_amount is = { n->total, events.total };
+	const struct diff_side *was;
+	struct diff_change total;
+
+	if (!w->diff) {
+		add_share(line, w, "total", box->width);
+		return;
+	}
+	was = &w->diff->diff->before[box->node];
+	total = diff_total_of(w->diff->diff, box->node);
+	buffer_add_string(line, !events.total ? "removed: " : !was->total.samples ? "new: " : "");
+	diff_text_add_sentence(line, w->diff, "total", &was->total, &is, &total, true);
+}
+
+static void add_fold(struct svg_picture *w, const struct layout_box *box, unsigned y)
+{
+	struct buffer *b = w->b, line = { 0 };
+	char class[COLOR_NAME_SIZE], cap[COLOR_NAME_SIZE];
+
+	choose_classes(w, box, class, cap);
+	if (w->diff)
+		buffer_printf(b, "<g class=\"%s%s fd\">", class, diff_class(w, box));
+	else
+		buffer_add_string(b, "<g class=\"f\">");
+	buffer_printf(b, "<title>%u frames folded, each only calls the next:\n",
+		      svg_fold_frames(w, box));
+	add_fold_names(w, box);
+	add_fold_sums(w, box, &line);
+	add_line(w, &line);
+	b->size--;
+	buffer_add_string(b, "</title>");
+	add_rect(w, "", box->x, box->width, y, SVG_BOX);
+	if (w->diff && is_hatched(w, box))
+		add_rect(w, "h", box->x, box->width, y, SVG_BOX);
+	add_cap(w, box, w->diff ? "q4" : "", y);
+	svg_add_fold_label(w, box, y);
+	buffer_add_string(b, "</g>\n");
+	buffer_fini(&line);
+}
+
 static void add_frame(struct svg_picture *w, const struct layout_box *box, unsigned y)
 {
 	struct buffer *b = w->b;
@@ -463,10 +313,10 @@ static void add_frame(struct svg_picture *w, const struct layout_box *box, unsig
 	add_cap(w, box, cap, y);
 	if (w->tree->nodes[box->node].inlined) {
 		buffer_add_string(b, "<path class=\"i\" d=\"M");
-		add_hundredths(b, position(w, box->x) + SVG_MARGIN * 100 + 100);
+		svg_add_hundredths(b, svg_position(w, box->x) + SVG_MARGIN * 100 + 100);
 		buffer_printf(b, " %uv%d\"/>", y, SVG_BOX);
 	}
-	add_label(w, box, y);
+	svg_add_frame_label(w, box, y);
 	buffer_add_string(b, "</g>\n");
 }
 

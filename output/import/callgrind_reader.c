@@ -19,11 +19,10 @@
 #include "core/profile/event_name.h"
 #include "core/profile/profile.h"
 #include "output/import/callgrind_graph.h"
+#include "output/import/input_file.h"
 #include "output/import/named_frames.h"
 
-#define MAX_SIZE ((size_t)2 << 30)
-
-enum { MAX_LINE = 1 << 20, MAX_EVENTS = 64 };
+enum { MAX_EVENTS = 64 };
 
 /* Names are numbered: "(3) main" defines number 3, and "(3)" stands for it. */
 enum space { OBJECTS, FILES, FUNCTIONS, NR_SPACES };
@@ -187,23 +186,14 @@ static void read_line(struct reader *r, const char *line)
 		r->nr_bad++;
 }
 
-static void read_lines(struct reader *r, char *data, size_t size)
+static void read_lines(struct reader *r, struct buffer *data)
 {
-	char *at = data, *end = data + size;
+	struct import_lines lines = import_lines_of(data);
+	char *line;
 
-	while (at < end) {
-		char *newline = memchr(at, '\n', (size_t)(end - at)),
-		     *stop = newline ? newline : end;
-
-		*stop = '\0'; /* a NUL follows the buffer, so its end can be written too */
-		if (stop > at && stop[-1] == '\r')
-			stop[-1] = '\0';
-		if (stop - at < MAX_LINE)
-			read_line(r, at);
-		else
-			r->nr_bad++;
-		at = newline ? newline + 1 : end;
-	}
+	while ((line = import_next_line(&lines)))
+		read_line(r, line);
+	r->nr_bad += lines.nr_bad;
 }
 
 static int finish(struct reader *r)
@@ -228,10 +218,7 @@ static int finish(struct reader *r)
 	log_warning("'%s': it holds calls, not stacks: stacks are estimated from them, as if each "
 		    "call of a function cost the same whoever called it",
 		    r->name);
-	if (!p->meta.command)
-		p->meta.command = profile_cstring(p, r->name);
-	p->meta.source = profile_cstring(p, "callgrind");
-	p->stats.nr_samples = p->nr_samples;
+	import_describe(p, r->name, "callgrind");
 	return 0;
 }
 
@@ -240,26 +227,18 @@ static int callgrind_read(FILE *f, const char *name, const struct import_opts *o
 {
 	struct reader r = { .name = name, .opts = opts, .nr_positions = 1 };
 	struct buffer data = { 0 };
-	int err = buffer_add_file(&data, f, MAX_SIZE);
+	int err = import_read_all(f, name, &data);
 
-	if (err) {
-		log_error(-err, "read '%s'", name);
-		buffer_fini(&data);
-		return err;
-	}
-	buffer_add_char(&data, '\0');
 	r.p = profile_new();
-	read_lines(&r, data.data, data.size - 1);
-	err = finish(&r);
+	if (!err) {
+		read_lines(&r, &data);
+		err = finish(&r);
+	}
 	callgrind_graph_fini(&r.graph);
 	for (int i = 0; i < NR_SPACES; i++)
 		number_map_fini(&r.names[i]);
 	buffer_fini(&data);
-	if (err)
-		profile_free(r.p);
-	else
-		*ret_profile = r.p;
-	return err;
+	return import_end(r.p, err, ret_profile);
 }
 
 /* The first lines are "# callgrind format", or headers of which one is "events:". */

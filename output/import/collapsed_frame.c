@@ -33,10 +33,8 @@ static enum function_kind kind_of(const char *s, size_t *n, bool *ret_inlined)
 		const char *suffix;
 		enum function_kind kind;
 	} marks[] = {
-		{ "_[k]", FUNCTION_KERNEL },
-		{ "_[j]", FUNCTION_JIT },
-		{ "_[g]", FUNCTION_GPU },
-		{ "_[i]", FUNCTION_NATIVE },
+		{ "_[k]", FUNCTION_KERNEL }, { "_[j]", FUNCTION_JIT },	  { "_[g]", FUNCTION_GPU },
+		{ "_[w]", FUNCTION_WAIT },   { "_[i]", FUNCTION_NATIVE },
 	};
 
 	*ret_inlined = ends_with(s, *n, "_[i]");

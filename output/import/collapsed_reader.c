@@ -22,6 +22,7 @@
 #include "core/base/number_map.h"
 #include "core/profile/profile.h"
 #include "output/import/collapsed_frame.h"
+#include "output/import/input_file.h"
 #include "output/tree/tree.h"
 
 #define LINE_MAX_SIZE (16 * 1024 * 1024)
@@ -345,8 +346,7 @@ static int finish(struct reader *r, int err)
 	if (r->nr_fractions)
 		log_warning("'%s': fractional counts rounded: %llu", r->name,
 			    (unsigned long long)r->nr_fractions);
-	p->meta.command = profile_cstring(p, r->name);
-	p->meta.source = profile_cstring(p, "collapsed stacks");
+	import_describe(p, r->name, "collapsed stacks");
 	p->stats.nr_samples = r->total;
 	return 0;
 }
@@ -362,11 +362,7 @@ static int collapsed_read(FILE *f, const char *name, const struct import_opts *o
 	free(r.kept);
 	free(r.frames);
 	free(r.ends);
-	if (err)
-		profile_free(r.profile);
-	else
-		*ret_profile = r.profile;
-	return err;
+	return import_end(r.profile, err, ret_profile);
 }
 
 static bool collapsed_is(const char *data, size_t size)

@@ -14,9 +14,6 @@ static const struct {
 	size_t size;
 	struct foreign foreign;
 } formats[] = {
-	{ MAGIC("FLR\0"),
-	  { "a JFR file (Java Flight Recorder)", "jfrconv of async-profiler makes collapsed stacks "
-						 "of it: jfrconv IN.jfr OUT.collapsed" } },
 	{ MAGIC("\177ELF"), { "a program or a library (ELF)", "sprof record -- PROGRAM" } },
 	{ MAGIC("\x1f\x8b"), { "gzip data inside gzip data", "gzip -d" } },
 	{ MAGIC("\x28\xb5\x2f\xfd"), { "zstd data", "zstd -d" } },

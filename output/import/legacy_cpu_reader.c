@@ -14,10 +14,10 @@
 #include "core/base/cursor.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
+#include "output/import/input_file.h"
 #include "output/import/legacy_addresses.h"
 #include "output/import/named_frames.h"
 
-#define MAX_SIZE ((size_t)2 << 30)
 #define MAX_SAMPLES ((uint64_t)1 << 22) /* made by splitting counts */
 
 enum { HEADER_SIZE = 40, MAX_DEPTH = 1 << 16 };
@@ -107,9 +107,7 @@ static int read_profile(struct profile *p, const struct buffer *data, const char
 	err = read_samples(&addresses, stacks, period_us);
 	legacy_addresses_fini(&addresses);
 	p->meta.freq_hz = (uint32_t)((1000000 + period_us / 2) / period_us);
-	p->meta.command = profile_cstring(p, name);
-	p->meta.source = profile_cstring(p, "gperftools");
-	p->stats.nr_samples = p->nr_samples;
+	import_describe(p, name, "gperftools");
 	return err;
 }
 
@@ -118,25 +116,19 @@ static int legacy_cpu_read(FILE *f, const char *name, const struct import_opts *
 {
 	struct buffer data = { 0 };
 	struct profile *p = profile_new();
-	int err = buffer_add_file(&data, f, MAX_SIZE);
+	int err = import_read_all(f, name, &data);
 
 	(void)opts;
-	if (!err)
-		err = read_profile(p, &data, name);
-	buffer_fini(&data);
 	if (!err) {
-		*ret_profile = p;
-		return 0;
+		err = read_profile(p, &data, name);
+		if (err == -EINVAL)
+			log_error(0, "read '%s': it is a damaged CPU profile of gperftools", name);
+		else if (err == -E2BIG)
+			log_error(0, "read '%s': it counts more than %llu samples", name,
+				  (unsigned long long)MAX_SAMPLES);
 	}
-	profile_free(p);
-	if (err == -EINVAL)
-		log_error(0, "read '%s': it is a damaged CPU profile of gperftools", name);
-	else if (err == -E2BIG)
-		log_error(0, "read '%s': it counts more than %llu samples", name,
-			  (unsigned long long)MAX_SAMPLES);
-	else
-		log_error(-err, "read '%s'", name);
-	return err;
+	buffer_fini(&data);
+	return import_end(p, err, ret_profile);
 }
 
 const struct importer import_legacy_cpu = {

@@ -21,13 +21,12 @@
 #include "core/base/buffer.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
+#include "output/import/input_file.h"
 #include "output/import/legacy_addresses.h"
 #include "output/import/named_frames.h"
 #include "output/tree/tree.h"
 
-#define MAX_SIZE ((size_t)2 << 30)
-
-enum { MAX_FRAMES = 1 << 16, MAX_LINE = 1 << 20 };
+enum { MAX_FRAMES = 1 << 16 };
 
 enum legacy_kind { LEGACY_NONE, LEGACY_HEAP, LEGACY_CONTENTION, LEGACY_COUNT };
 
@@ -253,25 +252,14 @@ static bool read_line(struct reader *r, char *line, bool first)
 	return true;
 }
 
-static void read_lines(struct reader *r, char *data, size_t size)
+static void read_lines(struct reader *r, struct buffer *data)
 {
-	char *at = data, *end = data + size;
+	struct import_lines lines = import_lines_of(data);
+	char *line;
 
-	for (bool more = true; more && at < end;) {
-		char *newline = memchr(at, '\n', (size_t)(end - at)),
-		     *stop = newline ? newline : end;
-		size_t n = (size_t)(stop - at);
-
-		if (n && at[n - 1] == '\r')
-			n--;
-		if (n < MAX_LINE && !memchr(at, '\0', n)) {
-			at[n] = '\0'; /* a NUL follows the buffer, so its end can be written too */
-			more = read_line(r, at, at == data);
-		} else {
-			r->nr_bad++;
-		}
-		at = newline ? newline + 1 : end;
-	}
+	while ((line = import_next_line(&lines)) && read_line(r, line, line == data->data))
+		;
+	r->nr_bad += lines.nr_bad;
 	end_stack(r);
 }
 
@@ -286,11 +274,9 @@ static int finish(struct reader *r, const char *name)
 	if (r->nr_bad)
 		log_warning("'%s': lines left out because they are damaged: %llu", name,
 			    (unsigned long long)r->nr_bad);
-	p->meta.command = profile_cstring(p, name);
-	p->meta.source = profile_cstring(p, "pprof text");
+	import_describe(p, name, "pprof text");
 	if (r->kind == LEGACY_HEAP)
 		p->meta.first_column = COLUMN_LIVE + 1;
-	p->stats.nr_samples = p->nr_samples;
 	return 0;
 }
 
@@ -299,28 +285,20 @@ static int legacy_text_read(FILE *f, const char *name, const struct import_opts 
 {
 	struct reader r = { .cycle_hz = 1e9, .period = 1, .heap_period = 1 };
 	struct buffer data = { 0 };
-	int err = buffer_add_file(&data, f, MAX_SIZE);
+	int err = import_read_all(f, name, &data);
 
 	(void)opts;
-	if (err) {
-		log_error(-err, "read '%s'", name);
-		buffer_fini(&data);
-		return err;
-	}
-	buffer_add_char(&data, '\0');
 	r.p = profile_new();
-	r.kind = kind_of(data.data, data.size - 1);
-	legacy_addresses_init(&r.addresses, r.p, data.data, data.size - 1);
-	read_lines(&r, data.data, data.size - 1);
-	err = finish(&r, name);
+	if (!err) {
+		r.kind = kind_of(data.data, data.size);
+		legacy_addresses_init(&r.addresses, r.p, data.data, data.size);
+		read_lines(&r, &data);
+		err = finish(&r, name);
+	}
 	legacy_addresses_fini(&r.addresses);
 	free(r.frames);
 	buffer_fini(&data);
-	if (err)
-		profile_free(r.p);
-	else
-		*ret_profile = r.p;
-	return err;
+	return import_end(r.p, err, ret_profile);
 }
 
 const struct importer import_legacy_text = {

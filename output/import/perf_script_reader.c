@@ -24,6 +24,7 @@
 #include "core/base/number_map.h"
 #include "core/profile/event_name.h"
 #include "core/profile/profile.h"
+#include "output/import/input_file.h"
 #include "output/import/named_frames.h"
 #include "output/import/perf_script_line.h"
 #include "output/import/rust_name.h"
@@ -394,9 +395,7 @@ static int finish(struct reader *r, const struct import_opts *opts, int err)
 			    "(--event NAME chooses another)",
 			    r->name, profile_str(p, p->meta.event),
 			    (unsigned long long)r->nr_left_out);
-	p->meta.command = profile_cstring(p, r->name);
-	p->meta.source = profile_cstring(p, "perf script");
-	p->stats.nr_samples = p->nr_samples;
+	import_describe(p, r->name, "perf script");
 	return 0;
 }
 
@@ -410,11 +409,7 @@ static int perf_script_read(FILE *f, const char *name, const struct import_opts 
 	free(r.frames);
 	free(r.event_of);
 	buffer_fini(&r.inlined);
-	if (err)
-		profile_free(r.p);
-	else
-		*ret_profile = r.p;
-	return err;
+	return import_end(r.p, err, ret_profile);
 }
 
 /*

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,13 +18,13 @@
 #include "core/base/log.h"
 #include "core/profile/profile.h"
 #include "output/codec/pprof_fields.h"
+#include "output/import/input_file.h"
 #include "output/import/named_frames.h"
 #include "output/import/pprof_tables.h"
 #include "output/import/pprof_values.h"
 #include "output/codec/protobuf.h"
 #include "output/tree/tree.h"
 
-#define MAX_SIZE ((size_t)2 << 30)
 #define MAX_SPREAD ((uint64_t)1 << 22) /* samples made by splitting sums */
 
 enum { MAX_FRAMES = 1 << 16, MAX_LABELS = 16 };
@@ -32,6 +33,7 @@ struct reader {
 	struct pprof_tables tables;
 	struct profile *p;
 	const char *name;
+	const struct import_opts *opts;
 	struct pprof_values columns;
 	uint64_t spread; /* samples made so far by splitting, at most MAX_SPREAD */
 	bool spread_ended;
@@ -42,6 +44,7 @@ struct reader {
 	uint64_t values[PPROF_MAX_VALUES];
 	size_t nr_values;
 	uint32_t thread;
+	uint64_t matched;	     /* opts->labels that the sample has, a bit each */
 	uint32_t labels[MAX_LABELS]; /* strings: keys of labels that are left out */
 	size_t nr_labels;
 };
@@ -156,8 +159,29 @@ static void warn_of_labels(const struct reader *r)
 	for (size_t i = 0; i < r->nr_labels; i++)
 		buffer_printf(&names, "%s%s", i ? ", " : "", profile_str(r->p, r->labels[i]));
 	if (names.size)
-		log_warning("'%s': labels left out: %s", r->name, buffer_cstring(&names));
+		log_warning("'%s': labels left out: %s (--label KEY=VALUE keeps only the samples "
+			    "that have it)",
+			    r->name, buffer_cstring(&names));
 	buffer_fini(&names);
+}
+
+/* Notes which of the wanted labels this is. A number is spelled in decimal, as in "bytes=4096". */
+static void match_label(struct reader *r, uint32_t key, uint32_t text, uint64_t number)
+{
+	const char *name = profile_str(r->p, key), *value = profile_str(r->p, text);
+	size_t n = strlen(name);
+	char digits[24];
+
+	if (!text) {
+		snprintf(digits, sizeof(digits), "%lld", (long long)number);
+		value = digits;
+	}
+	for (size_t i = 0; i < r->opts->nr_labels; i++) {
+		const char *want = r->opts->labels[i];
+
+		if (!strncmp(want, name, n) && want[n] == '=' && !strcmp(want + n + 1, value))
+			r->matched |= (uint64_t)1 << i;
+	}
 }
 
 static void add_label(struct reader *r, struct cursor at, struct labels *labels)
@@ -174,6 +198,7 @@ static void add_label(struct reader *r, struct cursor at, struct labels *labels)
 		else if (f.number == PPROF_LABEL_NUM)
 			number = f.value;
 	}
+	match_label(r, key, text, number);
 	if (text && !number)
 		number = strtoull(profile_str(r->p, text), NULL, 10);
 	if (is_text(r, key, "thread") || is_text(r, key, "comm") ||
@@ -198,6 +223,7 @@ static int read_sample(struct reader *r, struct cursor at)
 	int status, err = 0;
 
 	r->nr_frames = r->nr_values = 0;
+	r->matched = 0;
 	while (!err && (status = protobuf_next(&at, &f)) > 0) {
 		if (f.number == PPROF_SAMPLE_LOCATION_ID)
 			err = add_numbers(r, &f, add_location);
@@ -214,10 +240,15 @@ static int read_sample(struct reader *r, struct cursor at)
 	return 0;
 }
 
-/* Splits a sum into `nr` samples of nearly equal weight. */
+/* Splits a sum into `nr` samples of nearly equal weight, or counts them as filtered out. */
 static void add_samples(struct reader *r, struct profile_sample *s, uint64_t weight, uint64_t nr)
 {
 	nr = nr ? nr : 1;
+	if (r->matched + 1 != (uint64_t)1 << r->opts->nr_labels) {
+		r->p->filtered.weight[s->column] += weight;
+		r->p->filtered.nr_samples[s->column] += nr;
+		return;
+	}
 	if (nr > MAX_SPREAD - r->spread) {
 		r->spread_ended = true;
 		nr = 1;
@@ -297,11 +328,7 @@ static void read_meta(struct reader *r)
 		m->freq_hz = (uint32_t)((1000000000 + r->tables.period / 2) / r->tables.period);
 	m->start_realtime_ns = r->tables.time_ns;
 	m->end_ns = r->tables.duration_ns;
-	if (!m->command)
-		m->command = profile_cstring(r->p, r->name);
-	if (!m->source)
-		m->source = profile_cstring(r->p, "pprof");
-	r->p->stats.nr_samples = r->p->nr_samples;
+	import_describe(r->p, r->name, "pprof");
 }
 
 static int read_profile(struct reader *r)
@@ -330,7 +357,7 @@ static int read_profile(struct reader *r)
 	return 0;
 }
 
-static int report(const char *name, int err)
+static void report(const char *name, int err)
 {
 	if (err == -EINVAL)
 		log_error(0, "read '%s': it is a damaged pprof file", name);
@@ -341,21 +368,20 @@ static int report(const char *name, int err)
 			  name);
 	else if (err == -EOVERFLOW)
 		log_error(0, "read '%s': a value is too large", name);
-	else
+	else if (err)
 		log_error(-err, "read '%s'", name);
-	return err;
 }
 
 static int pprof_read(FILE *f, const char *name, const struct import_opts *opts,
 		      struct profile **ret_profile)
 {
-	struct reader r = { .name = name };
+	struct reader r = { .name = name, .opts = opts };
 	struct buffer data = { 0 };
-	int err = buffer_add_file(&data, f, MAX_SIZE);
+	int err = import_read_all(f, name, &data);
 
-	(void)opts;
-	if (!err)
-		err = pprof_tables_init(&r.tables, data.data, data.size);
+	if (err)
+		goto out;
+	err = pprof_tables_init(&r.tables, data.data, data.size);
 	if (!err) {
 		r.p = profile_new();
 		err = read_profile(&r);
@@ -363,18 +389,16 @@ static int pprof_read(FILE *f, const char *name, const struct import_opts *opts,
 		free(r.frames);
 		free(r.cuts);
 	}
+	report(name, err);
+out:
 	buffer_fini(&data);
-	if (err) {
-		profile_free(r.p);
-		return report(name, err);
-	}
-	*ret_profile = r.p;
-	return 0;
+	return import_end(r.p, err, ret_profile);
 }
 
 const struct importer import_pprof = {
 	.name = "pprof",
 	.unnamed = true,
+	.has_labels = true,
 	.is = pprof_is,
 	.read = pprof_read,
 };

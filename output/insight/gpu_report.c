@@ -359,6 +359,7 @@ static bool is_loss(const char *counter)
 		"rings given up",
 		"sums that made no sense",
 		"activities too late for their place",
+		"activities of graphs whose launch is not known",
 		COUNTER_WITHOUT_RECORD,
 		COUNTER_RUNS_LEFT_OUT,
 	};

@@ -209,7 +209,7 @@ static void add_json(void *context, const struct shown *f)
 		[FUNCTION_JIT] = "jit",		[FUNCTION_MARKER] = "marker",
 		[FUNCTION_THREAD] = "thread",	[FUNCTION_PYTHON] = "python",
 		[FUNCTION_GPU] = "gpu",		[FUNCTION_RANGE] = "range",
-		[FUNCTION_UNKNOWN] = "unknown",
+		[FUNCTION_UNKNOWN] = "unknown", [FUNCTION_WAIT] = "wait",
 	};
 	struct text_writer *w = context;
 

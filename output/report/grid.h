@@ -33,9 +33,9 @@ struct grid {
 	 */
 	const char *const *spare;
 	const char *not_in_text; /* the key of a column that only JSON has here; NULL: none */
-	size_t name_width; /* columns are left out until names have this width; 0: 24 */
-	size_t max_width;  /* 0: no limit */
-	bool unicode;	   /* false: ASCII */
+	size_t name_width;	 /* columns are left out until names have this width; 0: 24 */
+	size_t max_width;	 /* 0: no limit */
+	bool unicode;		 /* false: ASCII */
 };
 
 /* The columns must outlive the grid. */

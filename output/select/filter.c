@@ -20,7 +20,10 @@
 #include "output/select/pattern.h"
 #include "output/select/restack.h"
 
-enum { MAX_RULES = 64 }; /* of a kind; bits of a mask */
+enum {
+	MAX_RULES = 64, /* of a kind; bits of a mask */
+	MAX_LABELS = 32,
+};
 
 struct rule {
 	enum filter_rule rule;
@@ -43,6 +46,8 @@ struct filter {
 	uint64_t from_ns, to_ns;
 	bool hides_noise, holds_gil;
 	char *event; /* NULL: the event with the most samples */
+	char *labels[MAX_LABELS];
+	size_t nr_labels;
 };
 
 struct filter *filter_new(void)
@@ -70,6 +75,8 @@ void filter_free(struct filter *f)
 	free_comms(f->comms, f->nr_comms);
 	free(f->pids);
 	free(f->event);
+	for (size_t i = 0; i < f->nr_labels; i++)
+		free(f->labels[i]);
 	free(f);
 }
 
@@ -102,6 +109,22 @@ void filter_set_event(struct filter *f, const char *event)
 const char *filter_event(const struct filter *f)
 {
 	return f->event;
+}
+
+int filter_add_label(struct filter *f, const char *label)
+{
+	if (!strchr(label, '='))
+		return -EINVAL;
+	if (f->nr_labels == MAX_LABELS)
+		return -E2BIG;
+	f->labels[f->nr_labels++] = xstrdup(label);
+	return 0;
+}
+
+const char *const *filter_labels(const struct filter *f, size_t *ret_nr)
+{
+	*ret_nr = f->nr_labels;
+	return (const char *const *)f->labels;
 }
 
 void filter_hide_noise(struct filter *f)

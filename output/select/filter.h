@@ -56,6 +56,13 @@ void filter_set_event(struct filter *filter, const char *event);
 const char *filter_event(const struct filter *filter);
 
 /*
+ * Keep only samples with this label, "KEY=VALUE", and with all others that were added: of a file
+ * whose samples have labels, by its reader. 0, or -EINVAL without a "=", or -E2BIG for too many.
+ */
+int filter_add_label(struct filter *filter, const char *label);
+const char *const *filter_labels(const struct filter *filter, size_t *ret_nr);
+
+/*
  * Applies all rules to the profile. 0, or -ENODATA if the profile lacks what a rule needs, named in
  * *ret_lacks ("times", "threads", ...); the profile is then unchanged.
  */

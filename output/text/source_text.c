@@ -11,6 +11,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
+#include "core/base/full_io.h"
 #include "core/rights/safe_open.h"
 #include "output/text/align.h"
 #include "output/text/text.h"
@@ -24,18 +25,6 @@ struct source_text {
 	size_t nr_lines;
 	uint64_t changed_ns;
 };
-
-static int read_all(int fd, char *data, size_t size)
-{
-	for (size_t done = 0; done < size;) {
-		ssize_t n = read(fd, data + done, size - done);
-
-		if (n <= 0)
-			return -1;
-		done += (size_t)n;
-	}
-	return 0;
-}
 
 static void find_lines(struct source_text *t)
 {
@@ -70,7 +59,7 @@ struct source_text *source_text_open(const char *path)
 	t->size = (size_t)st.st_size;
 	t->data = xmalloc(t->size);
 	t->changed_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
-	if (read_all(fd, t->data, t->size)) {
+	if (full_read_at(fd, t->data, t->size, 0)) {
 		source_text_free(t);
 		t = NULL;
 		goto out;

@@ -73,7 +73,7 @@ const char *ranking_kind_name(uint8_t kind)
 		[FUNCTION_JIT] = "jit",		[FUNCTION_MARKER] = "marker",
 		[FUNCTION_THREAD] = "thread",	[FUNCTION_PYTHON] = "python",
 		[FUNCTION_GPU] = "gpu",		[FUNCTION_RANGE] = "range",
-		[FUNCTION_UNKNOWN] = "unknown",
+		[FUNCTION_UNKNOWN] = "unknown", [FUNCTION_WAIT] = "wait",
 	};
 
 	return kind < NR_FUNCTION_KINDS ? names[kind] : "unknown";

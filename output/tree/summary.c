@@ -137,8 +137,12 @@ static void add_reasons(struct buffer *b, const struct summary *s)
 
 void summary_add_trust(struct buffer *b, const struct summary *s)
 {
-	buffer_printf(b, "%llu %s, %llu lost, ", (unsigned long long)s->samples,
-		      column_events_name(s->info, s->samples), (unsigned long long)s->lost);
+	if (s->samples || !s->total)
+		buffer_add_u64(b, s->samples);
+	else
+		buffer_add_string(b, "an unknown number of"); /* the file has sums alone */
+	buffer_printf(b, " %s, %llu lost, ", column_events_name(s->info, s->samples),
+		      (unsigned long long)s->lost);
 	number_add_percent(b, s->incomplete, s->samples);
 	buffer_add_string(b, " incomplete");
 	add_reasons(b, s);
@@ -154,7 +158,9 @@ void summary_add_trust(struct buffer *b, const struct summary *s)
 		number_add_percent(b, s->filtered, s->filtered + s->total);
 		buffer_add_char(b, ')');
 	}
-	if (s->info->sums) {
+	if (s->info->sums && !s->info->exact) {
+		/* the samples weigh differently */
+	} else if (s->info->sums) {
 		buffer_add_string(b, ", sums of another profiler");
 	} else if (s->info->exact) {
 		buffer_add_string(b, ", every one counted");

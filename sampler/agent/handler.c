@@ -101,6 +101,13 @@ static int put_snapshot(struct agent_region *r, const struct agent_taken *t, str
 	return agent_put_snapshot(r, t, w, &leaf);
 }
 
+/* Can the recorder go further than the walk here? Where no rule leads on, it guesses callers. */
+static int wants_snapshot(__u32 end)
+{
+	return end == END_NO_MAP || end == END_NO_RULE || end == END_BAD_STACK ||
+	       (end >= END_PENDING && end != END_TOO_LONG);
+}
+
 static void walk(struct agent_region *r, const struct agent_taken *t, struct agent_walk *w,
 		 const struct agent_ucontext *uc, __u32 scratch)
 {
@@ -136,8 +143,7 @@ static void walk(struct agent_region *r, const struct agent_taken *t, struct age
 	}
 	if (w->end == END_NO_MAP || w->end == END_STALE)
 		__atomic_store_n(&r->maps_wanted, 1, __ATOMIC_RELAXED);
-	if ((w->end == END_NO_MAP || (w->end >= END_PENDING && w->end != END_TOO_LONG)) &&
-	    !put_snapshot(r, t, w, uc))
+	if (wants_snapshot(w->end) && !put_snapshot(r, t, w, uc))
 		goto out;
 	if (!w->nr)
 		keep_leaf(w, uc);

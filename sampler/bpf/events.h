@@ -89,6 +89,20 @@ enum event_type {
 	EVENT_EXIT = 6,
 	EVENT_CODE = 7,
 	EVENT_PYTHON = 8,
+	EVENT_WAIT = 9,
+	EVENT_THREAD = 10,
+};
+
+/* How a thread left its CPU; part of the key of a wait's stack. */
+enum wait_state {
+	WAIT_NONE = 0, /* a sample of a running thread */
+	WAIT_SLEEP = 1,
+	WAIT_UNINTERRUPTIBLE = 2,
+	WAIT_IO = 3,	    /* the kernel counts it as waiting for a disk */
+	WAIT_PREEMPTED = 4, /* it could have gone on */
+	WAIT_NEW = 5,	    /* a new thread that has not run yet */
+	WAIT_STOPPED = 6,   /* by a signal or a debugger */
+	NR_WAIT_STATES
 };
 
 struct event_header {
@@ -124,8 +138,32 @@ struct stack_event {
 	__u8 python_broken; /* not all Python frames could be read */
 	__u8 nr_joined;	    /* 0 or MAX_JOINED_FRAMES */
 	__u32 epoch;	    /* of the process_entry by which it was walked */
+	__u32 wait;	    /* enum wait_state */
+	__u32 pad;
 };
-_Static_assert(sizeof(struct stack_event) == 40, "no holes");
+_Static_assert(sizeof(struct stack_event) == 48, "no holes");
+
+/* A wait that was drawn. Its weight includes the part in which the thread waited for a CPU. */
+struct wait_event {
+	struct sample_event sample;
+	__u64 runnable_ns; /* that part */
+};
+_Static_assert(sizeof(struct wait_event) == 64, "no holes");
+
+/*
+ * How a thread spent its time while it was watched, exactly: cpu + runnable + waiting = wall. Sent
+ * when the thread ends or the recording does.
+ */
+struct thread_event {
+	struct event_header header;
+	__u64 start_ns; /* since when it was watched */
+	__u64 wall_ns, cpu_ns, runnable_ns, waiting_ns;
+	__u64 nr_waits;
+	__u32 tid;
+	__u32 pad;
+	char comm[COMM_SIZE];
+};
+_Static_assert(sizeof(struct thread_event) == 88, "no holes");
 
 /*
  * EVENT_PYTHON is a stack record too. It holds the Python frames that belong to the snapshot sent
@@ -138,13 +176,14 @@ _Static_assert(sizeof(struct stack_event) == 40, "no holes");
  * follow.
  */
 struct snapshot_event {
-	struct sample_event sample; /* key unused */
+	struct sample_event sample; /* key: of a wait, its runnable_ns; else unused */
 	__u32 exec_id;
 	__u16 nr_kernel;
 	__u8 end;   /* enum walk_end: why it was not walked here */
 	__u8 exact; /* pc is not a return address (not inside a system call) */
 	__u32 stack_size;
-	__u32 in_kernel;
+	__u16 in_kernel;
+	__u16 wait; /* enum wait_state */
 	__u64 pc;
 	__u64 gpr[16]; /* DWARF order, as struct walk_regs */
 	__u64 kernel[MAX_KERNEL_FRAMES];

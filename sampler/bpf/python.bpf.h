@@ -67,6 +67,9 @@ struct code_buffer {
 	__u8 linetable[CODE_MAX_LINETABLE];
 };
 
+/* Added to the number of the CPU: two programs on one CPU must not give the same numbers. */
+const volatile __u32 first_giver;
+
 /* One per CPU. Not a per-CPU array: those hold 32 KiB at most. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -185,7 +188,8 @@ __noinline __u64 send_code(struct walk_state *st)
 	e = &b->event;
 	e->header = st->event.header;
 	e->header.type = EVENT_CODE;
-	e->code.id = ((__u64)cpu << 28 | (++st->nr_codes & 0xfffffff)) & CODE_ID_MASK;
+	e->code.id =
+		((__u64)(cpu + first_giver) << 28 | (++st->nr_codes & 0xfffffff)) & CODE_ID_MASK;
 	py_fill_code(l, &st->py.walk, &e->code);
 	st->copied = 0;
 	st->copy_from = e->code.address;

@@ -71,9 +71,9 @@ __noinline int copy_stack(struct walk_state *st, struct snapshot_buffer *to, __u
 
 /*
  * Sends the sample as registers and stack bytes. To be called when st->regs are the leaf's: before
- * the walk, or after take_context() has been run again. 1 = sent.
+ * the walk, or after take_context() has been run again. `runnable_ns` is of a wait. 1 = sent.
  */
-__noinline int send_snapshot(struct walk_state *st, __u64 weight)
+__noinline int send_snapshot(struct walk_state *st, __u64 weight, __u64 runnable_ns)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 cpu = bpf_get_smp_processor_id();
@@ -105,7 +105,7 @@ __noinline int send_snapshot(struct walk_state *st, __u64 weight)
 	e = &s->event;
 	e->sample.header = st->event.header;
 	e->sample.header.type = EVENT_SNAPSHOT;
-	e->sample.key = 0;
+	e->sample.key = runnable_ns;
 	e->sample.weight_ns = weight;
 	e->sample.tid = (__u32)bpf_get_current_pid_tgid();
 	e->sample.gil = st->py.gil;
@@ -116,6 +116,7 @@ __noinline int send_snapshot(struct walk_state *st, __u64 weight)
 	e->end = st->end;
 	e->exact = st->regs.exact;
 	e->in_kernel = st->event.in_kernel;
+	e->wait = st->event.wait;
 	e->pc = st->regs.pc;
 	__builtin_memcpy(e->gpr, st->regs.gpr, sizeof(e->gpr));
 	__builtin_memcpy(e->kernel, st->frames, sizeof(e->kernel));

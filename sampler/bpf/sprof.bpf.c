@@ -26,27 +26,10 @@
 #include "sampler/bpf/root_end.bpf.h"
 #include "sampler/bpf/snapshot.bpf.h"
 #include "sampler/bpf/task.h"
+#include "sampler/bpf/thread_stack.bpf.h"
 #include "sampler/bpf/walker.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
-
-/*
- * The pc of the thread, also while it steps over a probe, ours or another tool's: the kernel runs
- * an instruction that it cannot emulate from a copy (in [uprobes]), where no function lies.
- */
-static __always_inline __u64 original_pc(struct task_struct *task, __u64 pc)
-{
-	struct uprobe_task *u;
-	__u64 distance;
-
-	if (!bpf_core_field_exists(task->utask))
-		return pc;
-	u = task->utask;
-	if (!u || !u->active_uprobe)
-		return pc;
-	distance = pc - u->xol_vaddr;
-	return distance < MAX_INSTRUCTION ? u->vaddr + distance : pc;
-}
 
 /*
  * Takes the kernel frames and user registers of the sample. 1: there is a user stack to walk; 0:
@@ -54,16 +37,15 @@ static __always_inline __u64 original_pc(struct task_struct *task, __u64 pc)
  */
 static __always_inline int take_context(struct bpf_perf_event_data *ctx, struct walk_state *st)
 {
-	/* In a buffer that is not used yet: the functions of a walk share 512 bytes of stack. */
-	struct pt_regs *user = (struct pt_regs *)st->window;
-	struct task_struct *task;
 	long bytes;
 
 	st->event.nr_kernel = 0;
 	st->event.in_kernel = regs_in_kernel(&ctx->regs);
 	if (!st->event.in_kernel) {
-		if (regs_are_32bit(&ctx->regs))
-			goto compat;
+		if (regs_are_32bit(&ctx->regs)) {
+			st->end = END_COMPAT;
+			return 0;
+		}
 		take_regs(&st->regs, &ctx->regs);
 		st->regs.exact = 1;
 		return 1;
@@ -71,53 +53,7 @@ static __always_inline int take_context(struct bpf_perf_event_data *ctx, struct 
 	bytes = bpf_get_stack(ctx, st->frames, MAX_KERNEL_FRAMES * 8, 0);
 	if (bytes > 0)
 		st->event.nr_kernel = ((__u64)bytes >> 3) & 127;
-	task = bpf_get_current_task_btf();
-	/* A kernel thread, or the end of exit: there is no user memory. */
-	if ((task->flags & PF_KTHREAD) || !task->mm)
-		goto no_user;
-	if (bpf_probe_read_kernel(user, sizeof(*user), (void *)bpf_task_pt_regs(task)))
-		goto no_user;
-	if (regs_are_32bit(user))
-		goto compat;
-	if (!regs_are_user(user))
-		goto no_user;
-	take_regs(&st->regs, user);
-	st->regs.pc = original_pc(task, st->regs.pc);
-	st->regs.exact = regs_pc_is_exact(user);
-	return 1;
-compat:
-	st->end = END_COMPAT;
-	return 0;
-no_user:
-	st->end = END_NO_USER;
-	return 0;
-}
-
-/* Sends the stack unless its key is in the slot table. 0: the ring has no room for it. */
-static __always_inline int send_stack(struct walk_state *st)
-{
-	__u32 slot = st->hash & (STACK_SLOTS - 1);
-	__u64 *seen = bpf_map_lookup_elem(&stack_slots, &slot);
-	__u64 nr;
-
-	if (!seen)
-		return 0;
-	if (*seen == st->hash)
-		return 1;
-	st->event.key = st->hash;
-	st->event.nr_total = st->nr_user;
-	st->event.nr_user = st->nr_user < MAX_USER_FRAMES ? st->nr_user : MAX_USER_FRAMES;
-	st->event.end = st->end;
-	st->event.python_broken = py_runs_broken(&st->py);
-	nr = st->event.nr_kernel + st->event.nr_user + st->event.nr_joined;
-	if (nr > MAX_KERNEL_FRAMES + MAX_USER_FRAMES + MAX_JOINED_FRAMES)
-		return 0;
-	if (st->event.nr_joined)
-		append_root_end(st);
-	if (bpf_ringbuf_output(&ring, &st->event, sizeof(st->event) + nr * 8, BPF_RB_NO_WAKEUP))
-		return 0;
-	*seen = st->hash;
-	return 1;
+	return take_user_regs(st);
 }
 
 static __always_inline int send_sample(struct walk_state *st, __u64 weight)
@@ -139,101 +75,6 @@ static __always_inline int send_sample(struct walk_state *st, __u64 weight)
 	bpf_get_current_comm(e->comm, COMM_SIZE);
 	bpf_ringbuf_submit(e, wakeup_flag());
 	return 1;
-}
-
-/* Takes the map table of the process if it belongs to the program image that runs now. */
-static __always_inline void take_process(struct walk_state *st, struct process_entry *p)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	__u32 exec_id = (__u32)task->self_exec_id;
-
-	st->nr_maps = st->table = 0;
-	st->map_start = st->map_end = 0;
-	st->window_base = -1ull;
-	st->python = 0;
-	st->event.epoch = 0;
-	if (!p)
-		return;
-	if (p->exec_id == EXEC_ID_ANY)
-		p->exec_id = exec_id;
-	if (p->exec_id != exec_id)
-		return;
-	st->maps = p->maps;
-	st->nr_maps = p->nr_maps;
-	st->table = p->table;
-	st->python = p->python;
-	st->event.epoch = p->epoch;
-	st->salt = (__u64)exec_id << 32 | st->event.header.tgid;
-	st->hash ^= (__u64)p->epoch << 32;
-}
-
-/*
- * System-wide, and of a cgroup or user, a process becomes known by its first sample; the recorder
- * fills the entry.
- */
-static __always_inline struct process_entry *add_process(__u32 tgid)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct process_entry fresh = { .exec_id = (__u32)task->self_exec_id };
-
-	if (bpf_map_update_elem(&processes, &tgid, &fresh, BPF_NOEXIST)) {
-		count(COUNTER_FORKS_DROPPED);
-		return NULL;
-	}
-	return bpf_map_lookup_elem(&processes, &tgid);
-}
-
-static __always_inline void hash_kernel_frames(struct walk_state *st)
-{
-	for (__u32 i = 0; i < MAX_KERNEL_FRAMES; i++) {
-		if (i >= st->event.nr_kernel)
-			break;
-		st->hash = (st->hash ^ st->frames[i & FRAMES_MASK]) * 0x9fb21c651e98df25ull;
-		st->hash ^= st->hash >> 32;
-	}
-}
-
-/*
- * In the middle of exec the registers are those of the old program and the memory is that of the
- * new one: the walked frames are meaningless, and the stack does not count as incomplete.
- */
-static __always_inline void forget_broken_exec(struct walk_state *st)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-
-	if (st->end == END_ROOT || !BPF_CORE_READ_BITFIELD_PROBED(task, in_execve))
-		return;
-	st->end = END_NO_USER;
-	st->nr_user = 0;
-	st->event.nr_joined = 0;
-}
-
-static __always_inline bool wants_snapshot(struct walk_state *st, struct process_entry *p)
-{
-	if (st->end != END_NO_MAP && st->end != END_PENDING && st->end != END_NEED_DWARF)
-		return false;
-	if (st->budget.left < 0 && is_over(st, walk_ns))
-		return false;
-	return p && p->nr_snapshots < (p->nr_maps ? MAX_SNAPSHOTS : MAX_FIRST_SNAPSHOTS);
-}
-
-/* Walks the stack of st->regs, native and Python frames. */
-static __always_inline void walk_thread(struct walk_state *st, struct process_entry *p, __u32 tgid)
-{
-	st->hash = tgid;
-	st->nr_user = 0;
-	st->event.nr_joined = 0;
-	st->py.lost = 0;
-	py_clear_runs(&st->py);
-	take_process(st, p);
-	if (st->python)
-		python_begin(st);
-	walk_to_root(st);
-	if (st->py.nr)
-		python_finish(st);
-	if (st->py.spent)
-		st->end = END_TOO_LONG;
-	forget_broken_exec(st);
 }
 
 static __always_inline bool in_cgroups(void)
@@ -275,15 +116,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	if (!st)
 		return 0;
 	weight = fixed_weight_ns ? fixed_weight_ns : ctx->sample_period;
-	fill_header(&st->event.header, EVENT_STACK, tgid);
-	st->budget.left = BUDGET_FIRST_SLICE;
-	st->budget.nr_slices = BUDGET_SLICES;
-	st->code_bytes = 0;
-	st->hash = tgid;
-	st->nr_user = 0;
-	st->event.nr_joined = 0;
-	st->py.lost = 0;
-	py_clear_runs(&st->py);
+	begin_stack(st, tgid);
 	if (take_context(ctx, st)) {
 		if (!p)
 			p = add_process(tgid);
@@ -295,7 +128,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 				st->end = end;
 				if (st->python)
 					send_python(st);
-				if (send_snapshot(st, weight)) {
+				if (send_snapshot(st, weight, 0)) {
 					p->nr_snapshots++;
 					return 0;
 				}
@@ -308,9 +141,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 			st->end = end;
 		}
 	}
-	hash_kernel_frames(st);
-	st->hash = (st->hash ^ st->end ^ py_runs_broken(&st->py) << 8) * 0x9fb21c651e98df25ull;
-	st->hash |= 1; /* 0 = empty slot */
+	finish_key(st);
 	sent = !st->py.lost && send_sample(st, weight);
 	if (!sent)
 		count(COUNTER_LOST);

@@ -61,10 +61,20 @@ struct uprobe_task {
 	unsigned long xol_vaddr; /* of the copy of that instruction, which is run out of line */
 };
 
+struct sched_info {
+	unsigned long long run_delay; /* ns that it waited for a CPU, as in /proc/PID/schedstat */
+};
+
 struct task_struct {
 	unsigned int flags;
+	unsigned int __state; /* since Linux 5.14 */
 	int pid, tgid;
-	__u64 self_exec_id; /* u64 since 5.7 */
+	int on_cpu;
+	char comm[16];
+	unsigned int in_iowait : 1;
+	struct sched_info sched_info;
+	unsigned long nvcsw, nivcsw; /* switches away from it: voluntary and not */
+	__u64 self_exec_id;	     /* u64 since 5.7 */
 	struct mm_struct *mm;
 	unsigned int in_execve : 1;
 	struct signal_struct *signal;
@@ -78,6 +88,11 @@ struct task_struct {
 /* The bits of flags that say whether others may read the memory (include/linux/sched/coredump.h) */
 #define MMF_DUMPABLE_MASK 3
 #define SUID_DUMP_USER 1 /* the user may; not so after an exec that gave the program more rights */
+
+/* Bits of __state (include/linux/sched.h) */
+#define TASK_UNINTERRUPTIBLE 0x02
+#define TASK_STOPPED_OR_TRACED 0x0c
+#define TASK_DEAD 0x80
 
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h, unchanged since 2.6.38 */
 

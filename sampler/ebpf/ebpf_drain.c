@@ -15,6 +15,7 @@
 #include "sampler/ebpf/ebpf_process.h"
 #include "sampler/ebpf/ebpf_snapshot.h"
 #include "sampler/ebpf/ebpf_targets.h"
+#include "sampler/ebpf/ebpf_waits.h"
 #include "sampler/ebpf/kernel_side.h"
 #include "sampler/ebpf/resync.h"
 #include "sampler/runtimes/python/code_objects.h"
@@ -24,9 +25,12 @@
 #include "sampler/target/sideband.h"
 #include "sampler/walk/runtime_unwind.h"
 
-#define MAX_WAITING 65536
+#define MAX_EARLY 65536
 #define WAIT_NS (500ull * 1000 * 1000)
 #define TABLES_NS (20ull * 1000 * 1000)
+
+/* In the key of the stack for that part of a wait in which the thread was runnable. */
+#define RUNNABLE_KEY 0x5a5a5a5a5a5a5a5aull
 
 /* Kinds of records in the queue are enum event_type, and this one for records of the side band. */
 #define KIND_SIDEBAND 100
@@ -43,8 +47,9 @@ struct ebpf_drain {
 	struct python_codes *python_codes;
 	struct time_order *queue;
 	struct stack_ids *stacks;
-	struct sample_event *waiting; /* samples whose stack has not come yet */
-	size_t nr_waiting, waiting_capacity;
+	struct ebpf_waits *waits;
+	struct wait_event *early; /* samples whose stack has not come yet */
+	size_t nr_early, early_capacity;
 	uint64_t unwind_until_ns; /* later snapshots of this round keep only their leaf */
 	uint64_t tables_until_ns; /* snapshots of this round wait for tables until then */
 	struct sample_sink out;
@@ -62,6 +67,7 @@ struct ebpf_drain *ebpf_drain_new(struct ebpf_targets *targets, struct ebpf_snap
 	d->stats = stats;
 	d->queue = time_order_new();
 	d->stacks = stack_ids_new();
+	d->waits = ebpf_waits_new(targets->kernel);
 	sample_sink_init(&d->out, stats);
 	sample_sink_keep_processes(&d->out);
 	d->python_codes = d->out.python_codes = python_codes_new();
@@ -76,7 +82,8 @@ void ebpf_drain_free(struct ebpf_drain *d)
 	stack_ids_free(d->stacks);
 	sample_sink_fini(&d->out);
 	python_codes_free(d->python_codes);
-	free(d->waiting);
+	ebpf_waits_free(d->waits);
+	free(d->early);
 	free(d);
 }
 
@@ -106,6 +113,23 @@ static bool stack_is_whole(const struct stack_event *e, size_t size)
 	       size >= sizeof(*e) + (e->nr_kernel + (size_t)e->nr_user + e->nr_joined) * 8;
 }
 
+/* Interns the stack; that of a wait also as that of a thread which waits for a CPU there. */
+static void keep_stack(struct ebpf_drain *d, const struct process *p, const struct stack_event *e,
+		       struct walked *w)
+{
+	bool kept;
+
+	ebpf_waits_explain(d->waits, e->wait, w);
+	kept = stack_ids_add(d->stacks, e->key, sample_sink_stack(&d->out, p, w));
+	if (e->wait) {
+		ebpf_waits_make_runnable(e->wait, w);
+		kept &= stack_ids_add(d->stacks, e->key ^ RUNNABLE_KEY,
+				      sample_sink_stack(&d->out, p, w));
+	}
+	if (!kept)
+		kernel_side_forget_stacks(d->kernel);
+}
+
 static void on_stack(struct ebpf_drain *d, const struct stack_event *e, size_t size)
 {
 	const uint64_t *frames = (const uint64_t *)(e + 1);
@@ -132,61 +156,99 @@ static void on_stack(struct ebpf_drain *d, const struct stack_event *e, size_t s
 	if (p)
 		runtime_unwind_check(d->targets->files->runtime, p, e->header.time_ns, e->epoch,
 				     &w);
-	if (!stack_ids_add(d->stacks, e->key, sample_sink_stack(&d->out, p, &w)))
-		kernel_side_forget_stacks(d->kernel);
+	keep_stack(d, p, e, &w);
 }
 
 /* ---- samples */
 
 static void sink_sample(struct ebpf_drain *d, const struct sample_event *e,
-			struct known_stack known)
+			enum profile_column column, uint64_t weight, struct known_stack known)
 {
 	const struct profile_sample sample = {
 		.time_ns = e->header.time_ns,
-		.weight = e->weight_ns,
+		.weight = weight,
 		.thread = sample_sink_thread(&d->out, e->header.tgid, e->tid, e->comm),
 		.stack = known.stack,
 		.cpu = e->header.cpu,
-		.column = COLUMN_CPU,
+		.column = (uint8_t)column,
 		.gil = e->gil < NR_GIL ? e->gil : GIL_UNKNOWN,
 	};
 
 	sample_sink_sample(&d->out, &sample, known);
 }
 
-static void on_sample(struct ebpf_drain *d, const struct sample_event *e)
+/* The two parts of a wait have a stack and a column each; a part of no length is no sample. */
+static bool sink_wait(struct ebpf_drain *d, const struct wait_event *e)
+{
+	const struct sample_event *s = &e->sample;
+	uint64_t runnable = e->runnable_ns < s->weight_ns ? e->runnable_ns : s->weight_ns;
+	struct known_stack waiting, ready;
+
+	if (!stack_ids_find(d->stacks, s->key, &waiting) ||
+	    !stack_ids_find(d->stacks, s->key ^ RUNNABLE_KEY, &ready))
+		return false;
+	if (s->weight_ns > runnable)
+		sink_sample(d, s, COLUMN_WAITING, s->weight_ns - runnable, waiting);
+	if (runnable)
+		sink_sample(d, s, COLUMN_RUNNABLE, runnable, ready);
+	return true;
+}
+
+/* false: its stack has not come yet. */
+static bool sink_if_known(struct ebpf_drain *d, const struct wait_event *e)
 {
 	struct known_stack known;
 
-	if (stack_ids_find(d->stacks, e->key, &known)) {
-		sink_sample(d, e, known);
+	if (e->sample.header.type == EVENT_WAIT)
+		return sink_wait(d, e);
+	if (!stack_ids_find(d->stacks, e->sample.key, &known))
+		return false;
+	sink_sample(d, &e->sample, COLUMN_CPU, e->sample.weight_ns, known);
+	return true;
+}
+
+static void on_sample(struct ebpf_drain *d, const struct wait_event *e)
+{
+	if (sink_if_known(d, e))
 		return;
-	}
 	/* Another CPU is still sending the stack. */
-	if (d->nr_waiting == MAX_WAITING) {
+	if (d->nr_early == MAX_EARLY) {
 		d->stats->nr_lost++;
 		return;
 	}
-	d->waiting =
-		xgrow(d->waiting, &d->waiting_capacity, d->nr_waiting + 1, sizeof(*d->waiting));
-	d->waiting[d->nr_waiting++] = *e;
+	d->early = xgrow(d->early, &d->early_capacity, d->nr_early + 1, sizeof(*d->early));
+	d->early[d->nr_early++] = *e;
 }
 
-static void retry_waiting(struct ebpf_drain *d, uint64_t now)
+static void retry_early(struct ebpf_drain *d, uint64_t now)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < d->nr_waiting; i++) {
-		struct known_stack known;
-
-		if (stack_ids_find(d->stacks, d->waiting[i].key, &known))
-			sink_sample(d, &d->waiting[i], known);
-		else if (now > d->waiting[i].header.time_ns + WAIT_NS)
+	for (size_t i = 0; i < d->nr_early; i++) {
+		if (sink_if_known(d, &d->early[i]))
+			continue;
+		if (now > d->early[i].sample.header.time_ns + WAIT_NS)
 			d->stats->nr_lost++;
 		else
-			d->waiting[kept++] = d->waiting[i];
+			d->early[kept++] = d->early[i];
 	}
-	d->nr_waiting = kept;
+	d->nr_early = kept;
+}
+
+/* As sink_wait(), for a wait whose stack came with it. */
+static void sink_wait_snapshot(struct ebpf_drain *d, const struct process *p,
+			       const struct snapshot_event *e, struct walked *w)
+{
+	const struct sample_event *s = &e->sample;
+	uint64_t runnable = s->key < s->weight_ns ? s->key : s->weight_ns;
+
+	ebpf_waits_explain(d->waits, e->wait, w);
+	if (s->weight_ns > runnable)
+		sink_sample(d, s, COLUMN_WAITING, s->weight_ns - runnable,
+			    sample_sink_stack(&d->out, p, w));
+	ebpf_waits_make_runnable(e->wait, w);
+	if (runnable)
+		sink_sample(d, s, COLUMN_RUNNABLE, runnable, sample_sink_stack(&d->out, p, w));
 }
 
 static void on_snapshot(struct ebpf_drain *d, const struct snapshot_event *e, size_t size)
@@ -217,7 +279,11 @@ static void on_snapshot(struct ebpf_drain *d, const struct snapshot_event *e, si
 	if (p)
 		runtime_unwind_check(d->targets->files->runtime, p, e->sample.header.time_ns,
 				     p->epoch, &w);
-	sink_sample(d, &e->sample, sample_sink_stack(&d->out, p, &w));
+	if (e->wait)
+		sink_wait_snapshot(d, p, e, &w);
+	else
+		sink_sample(d, &e->sample, COLUMN_CPU, e->sample.weight_ns,
+			    sample_sink_stack(&d->out, p, &w));
 }
 
 static void on_fork(struct ebpf_drain *d, const struct fork_event *e)
@@ -233,7 +299,14 @@ static void on_queued(void *context, int kind, const void *data, size_t size)
 	struct ebpf_drain *d = context;
 
 	switch (kind) {
-	case EVENT_SAMPLE: on_sample(d, data); break;
+	case EVENT_SAMPLE: {
+		const struct wait_event e = { .sample = *(const struct sample_event *)data };
+
+		on_sample(d, &e);
+		break;
+	}
+	case EVENT_WAIT: on_sample(d, data); break;
+	case EVENT_THREAD: ebpf_waits_thread(d->waits, &d->out, data); break;
 	case EVENT_STACK: on_stack(d, data, size); break;
 	case EVENT_SNAPSHOT: on_snapshot(d, data, size); break;
 	case EVENT_PYTHON:
@@ -265,6 +338,8 @@ int ebpf_drain_queue_record(void *context, void *data, size_t size)
 		[EVENT_EXIT] = sizeof(struct exit_event),
 		[EVENT_CODE] = sizeof(struct code_event),
 		[EVENT_PYTHON] = sizeof(struct stack_event),
+		[EVENT_WAIT] = sizeof(struct wait_event),
+		[EVENT_THREAD] = sizeof(struct thread_event),
 	};
 	const struct event_header *h = data;
 	struct ebpf_drain *d = context;
@@ -302,18 +377,15 @@ void ebpf_drain_queue_sideband(void *context, const struct sideband_record *r)
 	 * Most of what a machine maps belongs to processes that are not sampled. They are left out
 	 * later, in order of time: one of them may be a child whose fork has not been read yet.
 	 */
-	q = xcalloc(1, sizeof(*q) + length);
-	q->record = *r;
-	if (r->path)
-		memcpy(q->path, r->path, length);
-	time_order_push(d->queue, r->time_ns, KIND_SIDEBAND, q, sizeof(*q) + length);
-	free(q);
+	q = time_order_add(d->queue, r->time_ns, KIND_SIDEBAND, sizeof(*q) + length);
+	*q = (struct queued_sideband){ .record = *r };
+	memcpy(q->path, r->path ? r->path : "", length);
 }
 
 size_t ebpf_drain_handle(struct ebpf_drain *d, uint64_t before_ns)
 {
 	size_t left = time_order_take(d->queue, before_ns, on_queued, d);
 
-	retry_waiting(d, before_ns);
+	retry_early(d, before_ns);
 	return left;
 }

@@ -8,7 +8,6 @@
 #include "sampler/ebpf/ebpf_files.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -127,7 +126,7 @@ static void request_table(struct ebpf_files *f, struct mapped_file *file)
 	file->lacks_table = file->mapped_again = file->missed_table = false;
 	file->building = true;
 	if (file->kind == MODULE_ELF && file->nr_segments)
-		table_builder_request(f->builder, file->index, file->user, file->fd);
+		table_builder_request(f->builder, file);
 	else if (file->kind == MODULE_VDSO && (vdso = file_table_vdso_image(&size)))
 		table_builder_request_memory(f->builder, file->index, vdso, size);
 	else {
@@ -303,15 +302,8 @@ void ebpf_files_poll(struct ebpf_files *f, uint64_t now_ns)
 
 void ebpf_files_await(struct ebpf_files *f, uint64_t until_ns)
 {
-	struct pollfd ready = { table_builder_event_fd(f->builder), POLLIN, 0 };
-	uint64_t now = monotonic_ns();
-
-	while (now < until_ns && table_builder_nr_pending(f->builder)) {
-		if (poll(&ready, 1, (int)((until_ns - now) / 1000000) + 1) <= 0)
-			return;
-		ebpf_files_poll(f, now);
-		now = monotonic_ns();
-	}
+	while (table_builder_wait(f->builder, until_ns))
+		ebpf_files_poll(f, monotonic_ns());
 }
 
 /* ---- release */

@@ -104,7 +104,8 @@ static bool find_runtime_rule(void *context, uint64_t address, struct walk_rule 
 }
 
 static struct snapshot_result unwind(struct ebpf_snapshots *s, const struct process *p,
-				     const struct snapshot_event *e, uint64_t *frames, size_t max)
+				     const struct snapshot_event *e, bool has_python,
+				     uint64_t *frames, size_t max)
 {
 	static const struct snapshot_ops ops = {
 		.find_mapping = find_mapping,
@@ -123,6 +124,7 @@ static struct snapshot_result unwind(struct ebpf_snapshots *s, const struct proc
 		.stack = (const uint8_t *)(e + 1),
 		.stack_start = e->stack_start,
 		.stack_size = e->stack_size,
+		.guess = !has_python, /* Python frames go between known ones only */
 	};
 
 	memcpy(sample.regs.gpr, e->gpr, sizeof(sample.regs.gpr));
@@ -177,10 +179,8 @@ void ebpf_unwind_snapshot(struct ebpf_snapshots *s, const struct process *p,
 	if (leaf_only)
 		native[0] = leaf;
 	else
-		result = unwind(s, p, e, native, k ? MAX_NATIVE : max);
-	w->nr_user = result.nr;
-	w->gap = result.gap;
-	w->marker = result.marker;
+		result = unwind(s, p, e, k, native, k ? MAX_NATIVE : max);
+	snapshot_result_put(&result, w);
 	if (!k)
 		return;
 	if (result.sps) {

@@ -21,6 +21,7 @@
 #include "sampler/ebpf/ebpf_probe.h"
 #include "sampler/ebpf/percpu_map.h"
 #include "sampler/selection/cgroups.h"
+#include "sampler/waiting/waiting_side.h"
 
 #define SYSTEM_WIDE_PROCESSES 65536
 /* Charged to us twice: libbpf maps the ring two times in a row. */
@@ -119,7 +120,7 @@ int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *con
 	if (err)
 		return err;
 	k->arena = arena_new(bpf_map__fd(k->skel->maps.arena));
-	return 0;
+	return config->waits ? waiting_side_new(k->skel, &k->waiting) : 0;
 }
 
 void kernel_side_fini(struct kernel_side *k)
@@ -129,6 +130,7 @@ void kernel_side_fini(struct kernel_side *k)
 	unmap(k->rules, WALK_NR_RULES * sizeof(*k->rules));
 	unmap(k->stack_slots, STACK_SLOTS * sizeof(*k->stack_slots));
 	unmap(k->code_slots, CODE_SLOTS * sizeof(*k->code_slots));
+	waiting_side_free(k->waiting);
 	sprof_bpf__destroy(k->skel);
 }
 
@@ -174,7 +176,11 @@ int kernel_side_set_process(struct kernel_side *k, pid_t pid, const struct proce
 	uint32_t key = (uint32_t)pid;
 	int map = bpf_map__fd(k->skel->maps.processes);
 
-	return bpf_map_update_elem(map, &key, entry, BPF_ANY) ? -errno : 0;
+	if (bpf_map_update_elem(map, &key, entry, BPF_ANY))
+		return -errno;
+	if (k->waiting)
+		waiting_side_watch(k->waiting, pid);
+	return 0;
 }
 
 int kernel_side_get_process(const struct kernel_side *k, pid_t pid, struct process_entry *ret)

@@ -17,10 +17,12 @@
 
 struct arena;
 struct sprof_bpf;
+struct waiting_side;
 struct walk_rule;
 
 struct kernel_side {
 	struct sprof_bpf *skel;
+	struct waiting_side *waiting; /* NULL: waits are not followed */
 	struct arena *arena;
 	struct module_entry *modules; /* NR_MODULE_ENTRIES: mapped files, then runtime code */
 	struct walk_rule *rules;      /* WALK_NR_RULES */
@@ -30,6 +32,7 @@ struct kernel_side {
 
 struct kernel_side_config {
 	bool system_wide, callers_only, no_children, by_user; /* as in source_config */
+	bool waits;					      /* follow the waits of threads */
 	uint32_t user;
 	const char *const *cgroups; /* folders, at most MAX_CGROUPS; see struct source_config */
 	size_t nr_cgroups;

@@ -45,6 +45,8 @@
 #include "sampler/walk/expected_code.h"
 #include "sampler/walk/stack_tables.h"
 #include "sampler/walk/table_builder.h"
+#include "sampler/waiting/waiting_side.h"
+#include "sampler/waiting/waiting_way.h"
 
 /* A record is visible to us at the latest this long after the time in it. */
 #define SETTLE_NS (1000ull * 1000)
@@ -62,6 +64,7 @@ struct source {
 	struct limits limits;
 	struct targets *targets; /* as named on the command line */
 	bool callers_only;	 /* as in source_config */
+	enum source_clock clock;
 	struct members *members; /* of a cgroup or user when recording began; NULL: not asked for */
 	struct kernel_side kernel;
 	struct ebpf_files files;
@@ -167,6 +170,7 @@ static int make_parts(struct source *s, const struct source_config *config)
 		.callers_only = config->callers_only,
 		.no_children = config->no_children,
 		.by_user = config->by_user,
+		.waits = config->clock != CLOCK_CPU,
 		.user = config->user,
 		.cgroups = config->cgroups,
 		.nr_cgroups = config->nr_cgroups,
@@ -208,12 +212,39 @@ static int open_events(struct source *s, const char **ret_what)
 
 static void source_close(struct source *s);
 
+/* The programs that follow waits know targets by their numbers alone. */
+static enum source_fit source_fit(const struct source_config *config, char *why, size_t why_size)
+{
+	struct waiting_kernel kernel;
+
+	if (config->clock == CLOCK_CPU)
+		return SOURCE_FITS;
+	if (config->nr_cgroups || config->by_user) {
+		snprintf(why, why_size,
+			 "ebpf follows waits of processes and of the whole system, "
+			 "not of cgroups or users");
+		return SOURCE_CANNOT;
+	}
+	waiting_kernel_examine(&kernel);
+	if (kernel.way != WAITING_CANNOT)
+		return SOURCE_FITS;
+	snprintf(why, why_size, "ebpf cannot follow waits: %s", waiting_way_text(kernel.way));
+	return SOURCE_CANNOT;
+}
+
 static int source_open(const struct source_config *config, struct source **ret)
 {
-	struct source *s = xcalloc(1, sizeof(*s));
+	struct source *s;
 	const char *what = "load the BPF program";
+	char why[256];
 	int err;
 
+	if (source_fit(config, why, sizeof(why)) == SOURCE_CANNOT) {
+		log_error(0, "sample waits: %s", why);
+		return -ENOTSUP;
+	}
+	s = xcalloc(1, sizeof(*s));
+	s->clock = config->clock;
 	s->epoll_fd = -1;
 	s->targets = targets_new();
 	s->callers_only = config->callers_only;
@@ -256,8 +287,9 @@ static int source_start(struct source *s)
 
 	for (struct process *p = s->processes.processes; p; p = p->hh.next)
 		expected_code_end(p);
-	err = cpu_events_enable(s->events);
-
+	err = s->kernel.waiting ? waiting_side_start(s->kernel.waiting) : 0;
+	if (!err && s->clock != CLOCK_OFF)
+		err = cpu_events_enable(s->events);
 	if (err)
 		log_error(-err, "start sampling");
 	return err;
@@ -306,6 +338,8 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 		    handled);
 	s->stats.nr_throttled += cpu_events_read_throttles(s->events);
 	cpu_events_jitter(s->events, now);
+	if (s->kernel.waiting)
+		waiting_side_poll(s->kernel.waiting, now);
 	ebpf_drain_end(s->drain);
 	tell_limits(s, sink);
 	return targets_live(s->targets) && members_live(s->members);
@@ -325,10 +359,16 @@ static void report_unreadable(const struct source *s)
 static void source_stop(struct source *s, struct sink *sink)
 {
 	cpu_events_disable(s->events);
+	if (s->kernel.waiting)
+		waiting_side_stop(s->kernel.waiting);
 	report_unreadable(s);
 	s->stats.nr_throttled += cpu_events_read_throttles(s->events);
 	ebpf_drain_begin(s->drain, sink, monotonic_ns() + LAST_UNWIND_NS);
 	drain_rings(s, UINT64_MAX);
+	if (s->kernel.waiting) {
+		waiting_side_tell(s->kernel.waiting, ebpf_drain_queue_record, s->drain);
+		ebpf_drain_handle(s->drain, UINT64_MAX);
+	}
 	ebpf_drain_finish(s->drain);
 	ebpf_drain_end(s->drain);
 	tell_limits(s, sink);
@@ -344,7 +384,7 @@ static void source_stats(const struct source *s, struct profile_stats *ret_stats
 
 static const char *source_event(const struct source *s)
 {
-	return cpu_events_name(s->events);
+	return s->clock == CLOCK_OFF ? "sched_switch" : cpu_events_name(s->events);
 }
 
 static int source_open_module(void *context, uint32_t module)
@@ -396,6 +436,7 @@ const struct source_ops source_ebpf = {
 	/* More memory for unwind rows takes BPF rights. */
 	.privileges = PRIVILEGES_TO_FOLLOW | PRIVILEGE(CAP_PERFMON) | PRIVILEGE(CAP_BPF),
 	.probe = ebpf_probe,
+	.fit = source_fit,
 	.open = source_open,
 	.await_tables = source_await_tables,
 	.start = source_start,

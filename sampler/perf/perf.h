@@ -24,6 +24,7 @@
 #include "sampler/walk/table_builder.h"
 
 struct perf_events;
+struct python_stacks;
 struct snapshot_unwinder;
 struct members;
 struct targets;
@@ -63,7 +64,9 @@ struct source {
 	struct table_builder *builder;
 	struct runtime_unwind *runtime;
 	struct walk_rule *rules;
-	struct perf_rows *rows; /* by index of the mapped file */
+	struct python_stacks *python; /* NULL: Python frames are not wanted */
+	bool python_wakes;	      /* its readers wake us, and not the rings */
+	struct perf_rows *rows;	      /* by index of the mapped file */
 	size_t nr_rows, rows_capacity;
 	struct snapshot_unwinder *unwinder;
 	const struct process *unwinding; /* the process of the sample being unwound */
@@ -105,6 +108,8 @@ void perf_free_tables(struct source *s);
 
 /* Queues a record; `context` is the source. */
 void perf_queue_record(void *context, const struct perf_record *record);
+/* Queues what has come since the last time. */
+void perf_read_rings(struct source *s);
 /* Handles what is older than before_ns, and empties the rings every few ms meanwhile. */
 void perf_handle_records(struct source *s, uint64_t before_ns);
 

@@ -12,6 +12,7 @@
 #include "core/base/clock.h"
 #include "sampler/walk/snapshot_unwind.h"
 #include "sampler/walk/snapshot_lookup.h"
+#include "sampler/perf/python_stacks.h"
 #include "sampler/perf/task_events.h"
 #include "sampler/unwind/unwind_table.h"
 
@@ -81,6 +82,7 @@ static struct snapshot_result unwind(struct source *s, const struct process *p, 
 		.stack = e->stack,
 		.stack_start = e->gpr[WALK_REG_SP],
 		.stack_size = e->stack_size,
+		.guess = true,
 	};
 
 	memcpy(sample.regs.gpr, e->gpr, sizeof(sample.regs.gpr));
@@ -95,9 +97,12 @@ static struct snapshot_result unwind(struct source *s, const struct process *p, 
 
 /* ---- samples */
 
-/* Unwinds the user's part of the stack into `w`; user[] holds its frames. */
+/*
+ * Unwinds the user's part of the stack into `w`; user[] holds its frames. *ret_gil: enum
+ * profile_gil.
+ */
 static void walk_user(struct source *s, struct process *p, const struct perf_record *r,
-		      uint64_t *user, struct walked *w)
+		      uint64_t *user, struct walked *w, uint8_t *ret_gil)
 {
 	const struct perf_sample *e = &r->sample;
 	struct snapshot_result result;
@@ -126,11 +131,11 @@ static void walk_user(struct source *s, struct process *p, const struct perf_rec
 		user[0] = e->pc | FRAME_EXACT;
 		result = (struct snapshot_result){ .nr = 1, .marker = MARKER_SNAPSHOT_END };
 	}
-	w->nr_user = result.nr;
-	w->gap = result.gap;
-	w->marker = result.marker;
+	snapshot_result_put(&result, w);
 	if (p)
 		runtime_unwind_check(s->runtime, p, r->time_ns, p->epoch, w);
+	if (p)
+		*ret_gil = python_stacks_merge(s->python, p, r, &result, user, w);
 }
 
 /* Kernels before 5.13 sample what a target forks too. */
@@ -168,7 +173,7 @@ static void on_sample(struct source *s, const struct perf_record *r)
 	if (!perf_events_count_ns(s->events))
 		sample.weight = perf_events_period_ns(s->events);
 	perf_process(s, r->pid, &p);
-	walk_user(s, p, r, user, &w);
+	walk_user(s, p, r, user, &w, &sample.gil);
 	sample.thread = sample_sink_thread(&s->out, (uint32_t)r->pid, (uint32_t)r->tid,
 					   perf_thread_comm(s, r->pid, r->tid));
 	stack = sample_sink_stack(&s->out, p, &w);
@@ -210,9 +215,12 @@ void perf_queue_record(void *context, const struct perf_record *r)
 {
 	struct source *s = context;
 	const void *tail = NULL;
+	struct perf_record *queued;
 	size_t size = 0;
-	uint8_t *copy;
 
+	python_stacks_on_record(s->python, r);
+	if (r->type == PERF_SWITCHED)
+		return;
 	if (r->type == PERF_SAMPLE_TAKEN) {
 		tail = r->sample.stack;
 		size = time_order_bytes(s->queue) < QUEUE_BYTES ? r->sample.stack_size : 0;
@@ -220,23 +228,29 @@ void perf_queue_record(void *context, const struct perf_record *r)
 		tail = r->path;
 		size = strlen(r->path) + 1;
 	}
-	copy = xmalloc(sizeof(*r) + size);
-	memcpy(copy, r, sizeof(*r));
+	queued = time_order_add(s->queue, r->time_ns, (int)r->type, sizeof(*r) + size);
+	*queued = *r;
 	if (r->type == PERF_SAMPLE_TAKEN)
-		((struct perf_record *)copy)->sample.stack_size = size;
+		queued->sample.stack_size = size;
 	if (size)
-		memcpy(copy + sizeof(*r), tail, size);
-	time_order_push(s->queue, r->time_ns, (int)r->type, copy, sizeof(*r) + size);
-	free(copy);
+		memcpy(queued + 1, tail, size);
+}
+
+void perf_read_rings(struct source *s)
+{
+	python_stacks_poll(s->python, s->events);
+	perf_events_read(s->events, perf_queue_record, s);
 }
 
 void perf_handle_records(struct source *s, uint64_t before_ns)
 {
-	uint64_t now = monotonic_ns(), end = before_ns < now ? before_ns : now;
+	uint64_t now = monotonic_ns(), end, horizon = python_stacks_horizon(s->python);
 
+	before_ns = before_ns < horizon ? before_ns : horizon;
+	end = before_ns < now ? before_ns : now;
 	for (; s->handled_ns + SLICE_NS < end; s->handled_ns += SLICE_NS) {
 		time_order_take(s->queue, s->handled_ns + SLICE_NS, on_queued, s);
-		perf_events_read(s->events, perf_queue_record, s);
+		perf_read_rings(s);
 	}
 	time_order_take(s->queue, before_ns, on_queued, s);
 	s->handled_ns = end;

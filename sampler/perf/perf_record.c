@@ -203,6 +203,11 @@ bool perf_record_parse(const struct perf_event_header *h, const uint8_t *body, s
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT: return parse_task(h, rest, out);
 	case PERF_RECORD_LOST: return parse_lost(rest, out);
+	case PERF_RECORD_SWITCH:
+		out->type = PERF_SWITCHED;
+		out->is_out = h->misc & PERF_RECORD_MISC_SWITCH_OUT;
+		out->is_preempted = h->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
+		return true;
 	case PERF_RECORD_THROTTLE: out->type = PERF_THROTTLED; return true;
 	default: return false;
 	}

@@ -33,6 +33,7 @@ enum perf_record_type {
 	PERF_EXITED,
 	PERF_DROPPED,
 	PERF_THROTTLED,
+	PERF_SWITCHED, /* a thread got a CPU or lost it */
 };
 
 struct perf_sample {
@@ -60,6 +61,8 @@ struct perf_record {
 	char comm[COMM_SIZE];	      /* PERF_NAMED; filled with NUL */
 	pid_t parent_pid, parent_tid; /* PERF_FORKED */
 	uint64_t nr_lost;	      /* PERF_DROPPED */
+	/* PERF_SWITCHED: lost it; and would have run on */
+	bool is_out, is_preempted;
 };
 
 /*

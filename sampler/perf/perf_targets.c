@@ -12,6 +12,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "sampler/perf/python_stacks.h"
 #include "sampler/target/proc_maps.h"
 #include "sampler/release/process_prune.h"
 #include "sampler/selection/process_user.h"
@@ -41,7 +42,7 @@ static void on_file(void *context, struct mapped_file *file)
 	s->rows[file->index] = (struct perf_rows){ 0 };
 	file->building = true;
 	if (file->kind == MODULE_ELF && file->nr_segments)
-		table_builder_request(s->builder, file->index, file->user, file->fd);
+		table_builder_request(s->builder, file);
 	else if (file->kind == MODULE_VDSO && (vdso = file_table_vdso_image(&size)))
 		table_builder_request_memory(s->builder, file->index, vdso, size);
 	else
@@ -170,6 +171,7 @@ static struct process *add_process(struct source *s, pid_t pid)
 
 static void remove_process(struct source *s, struct process *p)
 {
+	python_stacks_forget(s->python, p);
 	HASH_DEL(s->processes, p);
 	process_fini(p);
 	free(p);
@@ -177,8 +179,12 @@ static void remove_process(struct source *s, struct process *p)
 
 static int read_maps(struct source *s, struct process *p)
 {
+	int err;
+
 	p->read_ns = monotonic_ns();
-	return process_read_maps(p, s->files, on_file, s);
+	err = process_read_maps(p, s->files, on_file, s);
+	python_stacks_update(s->python, p);
+	return err;
 }
 
 int perf_process(struct source *s, pid_t pid, struct process **ret_process)
@@ -224,6 +230,7 @@ void perf_on_named(struct source *s, const struct perf_record *r)
 	/* The mappings of the new program follow. */
 	if (r->is_exec && p && r->time_ns >= p->known_ns) {
 		process_unmap_all(p);
+		python_stacks_forget(s->python, p);
 		p->exec_pending = true;
 	}
 }
@@ -252,6 +259,7 @@ void perf_on_forked(struct source *s, const struct perf_record *r)
 	child->nr_maps = parent->nr_maps;
 	child->capacity = parent->nr_maps + 1;
 	runtime_regions_copy(&child->runtime, &parent->runtime);
+	python_stacks_update(s->python, child);
 }
 
 void perf_on_exited(struct source *s, const struct perf_record *r)
@@ -259,6 +267,7 @@ void perf_on_exited(struct source *s, const struct perf_record *r)
 	struct process *p = r->pid == r->tid ? find_process(s, r->pid) : NULL;
 	struct perf_thread *t;
 
+	python_stacks_thread_ended(s->python, r->tid);
 	HASH_FIND_INT(s->threads, &r->tid, t);
 	if (t) {
 		HASH_DEL(s->threads, t);
@@ -296,8 +305,10 @@ void perf_on_mapped(struct source *s, const struct perf_record *r)
 	m.code = mapping_code(s->files, &at, r->pid, &is_new);
 	if (is_new)
 		on_file(s, m.code);
-	if (m.code)
+	if (m.code) {
 		process_map(p, &m);
+		python_stacks_update(s->python, p);
+	}
 }
 
 void perf_on_dropped(struct source *s, const struct perf_record *r)

@@ -5,7 +5,6 @@
 #include "sampler/perf/source_perf.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +20,7 @@
 #include "sampler/walk/expected_code.h"
 #include "sampler/walk/stack_tables.h"
 #include "sampler/perf/perf.h"
+#include "sampler/perf/python_stacks.h"
 #include "sampler/perf/task_events.h"
 #include "core/rights/privileges.h"
 #include "sampler/selection/members.h"
@@ -29,6 +29,8 @@
 
 /* A record is visible to us at the latest this long after the time in it. */
 #define SETTLE_NS (1000ull * 1000)
+/* The last samples' Python frames are waited for so long, at most. */
+#define STOP_MS 60
 
 static int read_paranoid(void)
 {
@@ -70,15 +72,28 @@ static bool source_probe(char *why, size_t why_size, char *hint, size_t hint_siz
 	return false;
 }
 
+/*
+ * Where whole CPUs are watched, the switches of all their threads would be recorded, so no Python
+ * frames are read.
+ */
+static bool wants_python(const struct source_config *config)
+{
+	return !config->no_python && !config->system_wide && !config->nr_cgroups &&
+	       (config->runtime != RUNTIME_NONE_SEEN || config->by_user);
+}
+
 static enum source_fit source_fit(const struct source_config *config, char *why, size_t why_size)
 {
+	if (config->clock != CLOCK_CPU) {
+		snprintf(why, why_size, "perf samples CPU time only");
+		return SOURCE_CANNOT;
+	}
 	if (config->no_python || config->runtime == RUNTIME_NONE_SEEN)
 		return SOURCE_FITS;
-	snprintf(why, why_size,
-		 config->runtime == RUNTIME_PYTHON
-			 ? "perf records no Python frames"
-			 : "perf would record no Python frames of what it starts");
-	return SOURCE_MISSES;
+	snprintf(why, why_size, "perf %s Python frames%s",
+		 wants_python(config) ? "may miss" : "records no",
+		 config->runtime == RUNTIME_PYTHON ? "" : " of what it starts");
+	return wants_python(config) ? SOURCE_MAY_MISS : SOURCE_MISSES;
 }
 
 static int open_events(struct source *s, const struct source_config *config)
@@ -229,6 +244,26 @@ static int open_epoll(struct source *s)
 	return err;
 }
 
+static void want_python(struct source *s)
+{
+	s->python = python_stacks_new(&s->limits);
+	s->out.python_codes = python_stacks_codes(s->python);
+	if (s->python)
+		perf_events_wake_at_once(s->events);
+}
+
+/* From the first Python process on, the readers of Python frames wake us and not each sample. */
+static void let_readers_wake(struct source *s)
+{
+	struct epoll_event e = { .events = EPOLLIN };
+
+	if (s->python_wakes || !python_stacks_poll(s->python, s->events) ||
+	    epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, python_stacks_event_fd(s->python), &e))
+		return;
+	perf_events_remove_from_epoll(s->events, s->epoll_fd);
+	s->python_wakes = true;
+}
+
 static void source_close(struct source *s);
 
 static int source_open(const struct source_config *config, struct source **ret)
@@ -253,6 +288,10 @@ static int source_open(const struct source_config *config, struct source **ret)
 	sample_sink_keep_processes(&s->out);
 	file_table_raise_limit();
 	err = open_events(s, config);
+	if (!err && wants_python(config))
+		want_python(s);
+	else if (!err && !config->no_python && (config->system_wide || config->nr_cgroups))
+		log_info("perf reads no Python frames of whole CPUs (-a, --cgroup)");
 	if (!err)
 		err = add_targets(s, config);
 	if (!err && !config->launched)
@@ -269,17 +308,13 @@ static int source_open(const struct source_config *config, struct source **ret)
 
 static size_t source_await_tables(struct source *s, int timeout_ms)
 {
-	struct pollfd ready = { table_builder_event_fd(s->builder), POLLIN, 0 };
-	uint64_t end = monotonic_ns() + (uint64_t)timeout_ms * 1000000, now;
+	uint64_t end = monotonic_ns() + (uint64_t)timeout_ms * 1000000;
 
-	while ((now = monotonic_ns()) < end && table_builder_nr_pending(s->builder)) {
-		if (poll(&ready, 1, (int)((end - now) / 1000000) + 1) <= 0)
-			break;
+	while (table_builder_wait(s->builder, end))
 		perf_take_tables(s);
-	}
 	perf_tidy(s);
 	/* They hold samples already, which start() has not asked for. */
-	perf_events_read(s->events, perf_queue_record, s);
+	perf_read_rings(s);
 	perf_handle_records(s, monotonic_ns() - SETTLE_NS);
 	return table_builder_nr_pending(s->builder);
 }
@@ -288,6 +323,7 @@ static int source_start(struct source *s)
 {
 	for (struct process *p = s->processes; p; p = p->hh.next)
 		expected_code_end(p);
+	let_readers_wake(s);
 	s->start_ns = monotonic_ns();
 	return 0;
 }
@@ -301,11 +337,13 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 		return -errno;
 	s->out.sink = sink;
 	now = monotonic_ns();
-	perf_events_read(s->events, perf_queue_record, s);
+	perf_read_rings(s);
 	if (s->polls_members) {
 		members_poll(s->members, add_started, s);
-		perf_events_add_to_epoll(s->events, s->epoll_fd);
+		if (!s->python_wakes)
+			perf_events_add_to_epoll(s->events, s->epoll_fd);
 	}
+	let_readers_wake(s);
 	perf_tidy(s);
 	perf_handle_records(s, now - SETTLE_NS);
 	limits_set_files(&s->limits, s->files);
@@ -314,12 +352,22 @@ static int source_drain(struct source *s, struct sink *sink, int timeout_ms)
 	return targets_live(s->targets) && members_live(s->members);
 }
 
+/* What was sampled last is still being read. */
+static void finish_waiting(struct source *s)
+{
+	for (int i = 0; i < STOP_MS && python_stacks_horizon(s->python) != UINT64_MAX; i++) {
+		usleep(1000);
+		perf_read_rings(s);
+	}
+}
+
 static void source_stop(struct source *s, struct sink *sink)
 {
 	perf_events_disable(s->events);
 	s->out.sink = sink;
-	perf_events_read(s->events, perf_queue_record, s);
+	perf_read_rings(s);
 	perf_tidy(s);
+	finish_waiting(s);
 	perf_handle_records(s, UINT64_MAX);
 	limits_set_files(&s->limits, s->files);
 	limits_tell(&s->limits, sink);
@@ -362,6 +410,7 @@ static void source_close(struct source *s)
 		close(s->epoll_fd);
 	snapshot_unwinder_free(s->unwinder); /* reads the mapped files */
 	perf_free_tables(s);
+	python_stacks_free(s->python);
 	runtime_unwind_free(s->runtime); /* the processes have its rows */
 	file_table_free(s->files);
 	time_order_free(s->queue);
@@ -377,7 +426,7 @@ static void source_close(struct source *s)
 const struct source_ops source_perf = {
 	.name = "perf",
 	.help = "perf events alone: no BPF rights needed, own processes as an ordinary user",
-	.privileges = PRIVILEGES_TO_FOLLOW | PRIVILEGE(CAP_PERFMON),
+	.privileges = PRIVILEGES_TO_FOLLOW | PRIVILEGE(CAP_PERFMON) | PRIVILEGE(CAP_SYS_NICE),
 	.probe = source_probe,
 	.fit = source_fit,
 	.open = source_open,

@@ -397,6 +397,24 @@ int perf_events_add_process(struct perf_events *e, pid_t pid, perf_events_fn *fn
 	return nr < 0 && !(nr == -ESRCH && nr_all) ? nr : 0;
 }
 
+void perf_events_wake_at_once(struct perf_events *e)
+{
+	e->attr.watermark = 0;
+	e->attr.wakeup_events = 1;
+	e->attr.context_switch = 1;
+}
+
+bool perf_events_ring(const struct perf_events *e, size_t index, int *ret_cpu, int *ret_fd,
+		      size_t *ret_size)
+{
+	if (index >= e->nr_cpus)
+		return false;
+	*ret_cpu = e->rings[index].cpu;
+	*ret_fd = e->rings[index].ring.page ? e->rings[index].fd : -1;
+	*ret_size = e->rings[index].ring.size;
+	return true;
+}
+
 void perf_events_keep_to_threads(struct perf_events *e)
 {
 	struct perf_event_attr copy = e->attr;
@@ -427,6 +445,15 @@ int perf_events_add_to_epoll(struct perf_events *e, int epoll_fd)
 		e->rings[i].polled = true;
 	}
 	return 0;
+}
+
+void perf_events_remove_from_epoll(struct perf_events *e, int epoll_fd)
+{
+	for (size_t i = 0; i < e->nr_cpus; i++) {
+		if (e->rings[i].polled)
+			epoll_ctl(epoll_fd, EPOLL_CTL_DEL, e->rings[i].fd, NULL);
+		e->rings[i].polled = false;
+	}
 }
 
 static void on_record(void *context, const uint8_t *bytes, size_t size)

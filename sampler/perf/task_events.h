@@ -30,6 +30,11 @@ int perf_events_check(bool *ret_kernel);
  * opening an event.
  */
 int perf_events_new(const char *event, uint32_t freq_hz, struct perf_events **ret_events);
+/*
+ * To be called before anything is added: each sample wakes who waits for its ring, and switches of
+ * threads are recorded.
+ */
+void perf_events_wake_at_once(struct perf_events *events);
 void perf_events_free(struct perf_events *events); /* NULL is fine */
 
 const char *perf_events_name(const struct perf_events *events);
@@ -59,6 +64,15 @@ void perf_events_report(const struct perf_events *events, pid_t pid, int err);
 void perf_events_keep_to_threads(struct perf_events *events);
 void perf_events_disable(struct perf_events *events);
 
+/*
+ * The ring of the index-th CPU: an event that it can be mapped from (-1: there is none) and its
+ * size in bytes. false: there are no more CPUs.
+ */
+bool perf_events_ring(const struct perf_events *events, size_t index, int *ret_cpu, int *ret_fd,
+		      size_t *ret_size);
+
+/* Wakes the set no more. */
+void perf_events_remove_from_epoll(struct perf_events *events, int epoll_fd);
 /* The rings wake an epoll set when they hold 128 KiB; new ones are added. 0 or -errno. */
 int perf_events_add_to_epoll(struct perf_events *events, int epoll_fd);
 /* Hands over every record that is there; CPUs one after the other, so not in time order. */

@@ -77,6 +77,7 @@ static struct snapshot_result unwind(struct reader *r, const struct process *p,
 		.stack = s->stack,
 		.stack_start = s->gpr[WALK_REG_SP],
 		.stack_size = s->stack_size,
+		.guess = true,
 	};
 
 	memcpy(sample.regs.gpr, s->gpr, sizeof(sample.regs.gpr));
@@ -111,9 +112,7 @@ static void walk_user(struct reader *r, const struct process *p, struct perf_dat
 	}
 	r->stats.nr_snapshots++;
 	result = unwind(r, p, s, s->user);
-	w->nr_user = result.nr;
-	w->gap = result.gap;
-	w->marker = result.marker;
+	snapshot_result_put(&result, w);
 }
 
 static void on_sample(struct reader *r, const struct perf_data_record *record)

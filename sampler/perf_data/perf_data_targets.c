@@ -18,6 +18,7 @@
 #include "core/portable/frames.h"
 #include "sampler/walk/snapshot_lookup.h"
 #include "sampler/unwind/unwind_table.h"
+#include "sampler/walk/module_debug_files.h"
 
 #define FILES_MAX 65536
 #define PROCESSES_MAX 262144 /* the limit for threads, too */
@@ -142,11 +143,14 @@ static void open_file(struct mapped_file *file, const struct identity *identity)
 static void read_file(struct perf_data_tables *t, struct data_file *c,
 		      const struct identity *identity)
 {
+	struct module_debug_files files;
+
 	open_file(&c->file, identity);
 	if (c->file.fd < 0)
 		return;
 	if (t->keep_files) {
-		if (unwind_table_build(c->file.fd, t->rules, &c->table))
+		module_debug_files_init(&files, c->file.fd, &c->file.root, c->file.path);
+		if (unwind_table_build(c->file.fd, &files.files, t->rules, &c->table))
 			c->table = NULL;
 		return;
 	}

@@ -20,8 +20,8 @@
 #include "sampler/runtimes/python/code_objects.h"
 
 #define MAX_THREAD_NAMES 65536
-/* A whole stack: kernel and user frames, two markers at the root, three in the middle. */
-#define MAX_SINK_FRAMES (MAX_KERNEL_FRAMES + MAX_USER_FRAMES + MAX_JOINED_FRAMES + 5)
+/* A whole stack: kernel and user frames, two markers at the root, three in the middle, a wait. */
+#define MAX_SINK_FRAMES (MAX_KERNEL_FRAMES + MAX_USER_FRAMES + MAX_JOINED_FRAMES + 6)
 
 /* A thread's name as last seen. */
 struct thread_name {
@@ -37,6 +37,7 @@ void sample_sink_init(struct sample_sink *out, struct profile_stats *stats)
 		.stats = stats,
 		.kernel_module = PROFILE_NONE,
 		.marker_module = PROFILE_NONE,
+		.wait_module = PROFILE_NONE,
 	};
 }
 
@@ -131,6 +132,19 @@ static uint32_t kernel_frame(struct sample_sink *out, uint64_t address)
 	return out->sink->frame(out->sink,
 				special_module(out, &out->kernel_module, MODULE_KERNEL, "[kernel]"),
 				address);
+}
+
+/* A frame that says what a thread waits for. */
+static uint32_t wait_frame(struct sample_sink *out, const char *name)
+{
+	if (out->wait_module == PROFILE_NONE)
+		out->wait_module =
+			out->sink->module(out->sink, &(struct profile_module){
+							     .kind = MODULE_NAMED,
+							     .function_kind = FUNCTION_WAIT,
+							     .path = sink_string(out, "[wait]"),
+						     });
+	return out->sink->frame(out->sink, out->wait_module, sink_string(out, name));
 }
 
 static bool is_python(uint64_t frame)
@@ -281,7 +295,9 @@ struct known_stack sample_sink_stack(struct sample_sink *out, const struct proce
 	if (w->in_kernel && !w->nr_kernel)
 		s.frames[s.nr++] = marker_frame(out, MARKER_NO_KERNEL_STACK);
 	for (size_t i = w->nr_kernel; i-- > 0;)
-		s.frames[s.nr++] = kernel_frame(out, w->kernel[i] - (i ? 1 : 0));
+		s.frames[s.nr++] = kernel_frame(out, w->kernel[i] - (i || w->wait ? 1 : 0));
+	if (w->wait)
+		s.frames[s.nr++] = wait_frame(out, w->wait);
 	s.known.stack = out->sink->stack(out->sink, s.frames, s.nr);
 	return s.known;
 }

@@ -24,8 +24,8 @@ struct sample_sink {
 	struct sink *sink;	     /* set during drain and stop */
 	struct profile_stats *stats; /* the source's; samples and markers are counted there */
 	struct thread_name *threads;
-	uint32_t kernel_module, marker_module; /* sink ids, or PROFILE_NONE */
-	struct python_codes *python_codes;     /* the source's; NULL: no Python frames */
+	uint32_t kernel_module, marker_module, wait_module; /* sink ids, or PROFILE_NONE */
+	struct python_codes *python_codes; /* the source's; NULL: no Python frames */
 	/* of a recording, made by sample_sink_keep_processes(); NULL: the sink is not told */
 	struct process_facts *processes;
 };
@@ -38,13 +38,14 @@ struct walked {
 	size_t gap;	 /* frames are missing after user[gap - 1]; 0: none are */
 	size_t rotation; /* where the ring that user[gap] and on is begins */
 	/*
-	 * the root end, behind user[nr_user - 1]: between it and the others frames are missing, and
-	 * the marker is there
+	 * the root end, behind user[nr_user - 1]: between it and the others frames are missing or
+	 * may be, and the marker is there
 	 */
 	size_t nr_joined;
 	int marker; /* enum marker at the root, or -1 */
 	bool in_kernel;
 	bool python_broken; /* some Python frames could not be read */
+	const char *wait;   /* what the thread waited for: the leaf; NULL: it ran */
 };
 
 void sample_sink_init(struct sample_sink *out, struct profile_stats *stats);

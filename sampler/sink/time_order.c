@@ -70,8 +70,7 @@ static struct entry pop(struct time_order *q)
 	return oldest;
 }
 
-void time_order_push(struct time_order *q, uint64_t time_ns, int kind, const void *data,
-		     size_t size)
+void *time_order_add(struct time_order *q, uint64_t time_ns, int kind, size_t size)
 {
 	struct entry e = {
 		.time_ns = time_ns,
@@ -81,10 +80,16 @@ void time_order_push(struct time_order *q, uint64_t time_ns, int kind, const voi
 		.kind = kind,
 	};
 
-	memcpy(e.data, data, size);
 	q->heap = xgrow(q->heap, &q->capacity, q->nr + 1, sizeof(*q->heap));
 	q->nr_bytes += size;
 	push(q, e);
+	return e.data;
+}
+
+void time_order_push(struct time_order *q, uint64_t time_ns, int kind, const void *data,
+		     size_t size)
+{
+	memcpy(time_order_add(q, time_ns, kind, size), data, size);
 }
 
 size_t time_order_bytes(const struct time_order *q)

@@ -15,7 +15,12 @@ struct time_order;
 struct time_order *time_order_new(void);
 void time_order_free(struct time_order *queue);
 
-/* Copies a record into the queue. `kind` is handed back as it is. */
+/*
+ * Adds a record and returns its `size` bytes, 8-aligned, which the caller fills before its next
+ * call for this queue. `kind` is handed back as it is.
+ */
+void *time_order_add(struct time_order *queue, uint64_t time_ns, int kind, size_t size);
+/* The same with a copy of what the record holds. */
 void time_order_push(struct time_order *queue, uint64_t time_ns, int kind, const void *data,
 		     size_t size);
 

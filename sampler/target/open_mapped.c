@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "core/base/alloc.h"
 #include "core/rights/privileges.h"
 #include "core/rights/safe_open.h"
+#include "core/untrusted/remote_read.h"
 
 /* Takes over fd; ESTALE where it is not the file with that inode (0: any). */
 static int check_inode(int fd, uint64_t ino)
@@ -29,29 +31,37 @@ static int check_inode(int fd, uint64_t ino)
 	return -ESTALE;
 }
 
-/* Does the link in /proc/PID/map_files name the file that the mapping had? */
-static bool link_names(const char *link, const char *path)
+/* Has the file the name that the mapping had? */
+static bool is_named(int fd, const char *path)
 {
-	char target[PATH_MAX];
-	ssize_t n = readlink(link, target, sizeof(target));
+	char link[32], target[PATH_MAX];
+	ssize_t n;
 
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, target, sizeof(target));
 	return n > 0 && (size_t)n == strlen(path) && !memcmp(target, path, (size_t)n);
 }
 
 /*
  * The link in map_files is the best name of a mapped file: it is right for deleted and replaced
  * files and in every mount namespace. But another file may be mapped there by now: it must have the
- * inode that was seen, or the name (overlay file systems show inodes of their own).
+ * inode that was seen, or the name (overlay file systems show inodes of their own). The kernel takes
+ * the lock of the target's memory for the link, so the lookup may never return.
  */
 static int open_map_file(const struct file_mapping *m)
 {
-	char *link = xasprintf("/proc/%d/map_files/%lx-%lx", (int)m->pid, (unsigned long)m->start,
-			       (unsigned long)m->end);
-	int fd = check_inode(safe_open(link, SAFE_OPEN_ELF_MAX), m->ino);
+	char name[48];
+	int link, fd;
 
-	if (fd < 0 && link_names(link, m->path))
-		fd = safe_open(link, SAFE_OPEN_ELF_MAX);
-	free(link);
+	snprintf(name, sizeof(name), "map_files/%lx-%lx", (unsigned long)m->start,
+		 (unsigned long)m->end);
+	link = remote_open_link(m->pid, name);
+	if (link < 0)
+		return link;
+	fd = check_inode(safe_open_again(link, SAFE_OPEN_ELF_MAX), m->ino);
+	if (fd < 0 && is_named(link, m->path))
+		fd = safe_open_again(link, SAFE_OPEN_ELF_MAX);
+	close(link);
 	return fd;
 }
 

@@ -156,6 +156,7 @@ static struct snapshot_result unwind(struct timer_drain *d, const struct timer_p
 		.stack = (const uint8_t *)(q->words + SNAPSHOT_WORDS + q->sample.nr_frames),
 		.stack_start = snapshot.stack_start,
 		.stack_size = snapshot.stack_size,
+		.guess = !q->sample.nr_frames, /* Python frames go between known ones only */
 		.space = (uint64_t)p->maps.pid << 32 | p->maps.epoch,
 	};
 	memcpy(sample.regs.gpr, snapshot.gpr, sizeof(sample.regs.gpr));
@@ -242,9 +243,7 @@ static struct known_stack unwound_stack(struct timer_drain *d, const struct queu
 		nr_python ? unwind(d, q->process, q, python_room(d), TIMER_MAX_NATIVE)
 			  : unwind(d, q->process, q, frames, MAX_USER_FRAMES);
 
-	w.nr_user = result.nr;
-	w.gap = result.gap;
-	w.marker = result.marker;
+	snapshot_result_put(&result, &w);
 	if (nr_python)
 		timer_python_merge(q->process, d->python_room, result.sps,
 				   q->words + SNAPSHOT_WORDS, nr_python, frames, &w);
@@ -314,12 +313,10 @@ static void on_record(void *context, const struct agent_sample *sample, const ui
 	/* a target can write any time */
 	if (time > r->now_ns)
 		time = r->now_ns;
-	q = xmalloc(sizeof(*q) + nr_words * sizeof(*words));
+	q = time_order_add(d->queue, time, sample->type, sizeof(*q) + nr_words * sizeof(*words));
 	*q = (struct queued){ .process = r->process, .sample = *sample, .nr_words = nr_words };
 	q->sample.time_ns = time;
 	memcpy(q->words, words, nr_words * sizeof(*words));
-	time_order_push(d->queue, time, sample->type, q, sizeof(*q) + nr_words * sizeof(*words));
-	free(q);
 }
 
 bool timer_drain_is_deep(const struct timer_drain *d)

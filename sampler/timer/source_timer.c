@@ -12,7 +12,6 @@
 #include "sampler/timer/source_timer.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,6 +111,10 @@ static enum source_fit source_fit(const struct source_config *config, char *why,
 	struct timer_way way;
 	char reason[128];
 
+	if (config->clock == CLOCK_OFF) {
+		snprintf(why, why_size, "timer cannot sample waits alone");
+		return SOURCE_CANNOT;
+	}
 	if (config->system_wide || !knows_event(config->event)) {
 		snprintf(why, why_size, "timer samples %s",
 			 config->system_wide ? "no whole system" : "CPU time only");
@@ -264,7 +267,7 @@ static int make_parts(struct source *s, const struct source_config *config)
 {
 	const struct timer_region_config region = {
 		.period_ns = 1000000000u / config->freq_hz,
-		.clock = config->wall_clock ? AGENT_CLOCK_WALL : AGENT_CLOCK_CPU,
+		.clock = config->clock == CLOCK_WALL ? AGENT_CLOCK_WALL : AGENT_CLOCK_CPU,
 		.tick_ns = tick_ns(),
 	};
 	int err = timer_processes_init(&s->processes, &region, !config->no_python, &s->stats,
@@ -279,7 +282,7 @@ static int make_parts(struct source *s, const struct source_config *config)
 		return err;
 	}
 	/* Where waiting is sampled too, every sample interrupts it: waking may do so as well. */
-	s->wake = timer_wake_new(timer_rendezvous_name(s->rendezvous), config->wall_clock);
+	s->wake = timer_wake_new(timer_rendezvous_name(s->rendezvous), config->clock == CLOCK_WALL);
 	s->admission = admission_new("SPROF_TICKET");
 	s->drain = timer_drain_new(&s->processes, &s->stats);
 	s->processes.publish.on_release = timer_drain_forget_file;
@@ -322,14 +325,10 @@ static int source_open(const struct source_config *config, struct source **ret)
 static size_t source_await_tables(struct source *s, int timeout_ms)
 {
 	struct timer_publish *publish = &s->processes.publish;
-	struct pollfd ready = { table_builder_event_fd(publish->builder), POLLIN, 0 };
-	uint64_t end = monotonic_ns() + (uint64_t)timeout_ms * 1000000, now;
+	uint64_t end = monotonic_ns() + (uint64_t)timeout_ms * 1000000;
 
-	while ((now = monotonic_ns()) < end && table_builder_nr_pending(publish->builder)) {
-		if (poll(&ready, 1, (int)((end - now) / 1000000) + 1) <= 0)
-			break;
+	while (table_builder_wait(publish->builder, end))
 		timer_publish_poll(publish);
-	}
 	for (struct timer_process *p = s->processes.first; p; p = p->next)
 		timer_region_beat(&p->region);
 	for (struct timer_process *p = s->processes.first; p; p = p->next)

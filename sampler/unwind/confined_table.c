@@ -1,6 +1,7 @@
 /*
  * The child gets two descriptors, what to read and where to write, and answers with 0 or -errno.
- * Its file is checked here (table_file.h), whatever it answered.
+ * Its file is checked here (table_file.h), whatever it answered. Before that it may ask for
+ * candidates for the debug file; it is the child that looks which of them belongs to its file.
  */
 #include "sampler/unwind/confined_table.h"
 
@@ -14,15 +15,46 @@
 #include "core/sandbox/answer_file.h"
 #include "core/sandbox/message.h"
 #include "core/sandbox/sandbox.h"
+#include "sampler/unwind/debug_frame.h"
 #include "sampler/unwind/table_file.h"
 #include "sampler/unwind/unwind_table.h"
 
 #define WAIT_MS 60000
+#define QUESTIONS_MAX 16
 #define CPU_S 20 /* the largest tables take 1 s */
 #define MEMORY_MIN (256ull << 20)
 #define MEMORY_PART 4 /* of the machine's memory */
 
+/* What the child says: the table is finished, or not to be had; or it wants a debug file. */
+struct word {
+	int32_t answer;	    /* 0 or -errno; WANTS_FILE */
+	uint32_t candidate; /* WANTS_FILE: which, and by which names */
+	struct debug_names names;
+};
+
+_Static_assert(sizeof(struct word) == 12 + BUILD_ID_MAX + DEBUG_NAME_MAX, "no padding");
+
+enum { WANTS_FILE = 1 };
+
 /* ---- in the child */
+
+struct asker {
+	struct debug_files files;
+	int socket;
+};
+
+static int ask_for_file(struct debug_files *files, const struct debug_names *names,
+			unsigned int candidate)
+{
+	const struct asker *asker = (const struct asker *)files;
+	struct word word = { WANTS_FILE, candidate, *names };
+	int answer, fd = -1;
+
+	if (message_send(asker->socket, &word, sizeof(word), NULL, 0) ||
+	    message_receive(asker->socket, &answer, sizeof(answer), &fd, 1) != sizeof(answer))
+		return -ENODATA;
+	return answer ? answer : fd < 0 ? -ENODATA : fd;
+}
 
 static int build_code(int fd, struct rule_set *rules, struct unwind_table **ret_table)
 {
@@ -40,17 +72,20 @@ static int build_code(int fd, struct rule_set *rules, struct unwind_table **ret_
 static void build(int socket)
 {
 	struct rule_set *rules = rule_set_new();
+	struct asker asker = { { ask_for_file }, socket };
 	struct unwind_table *table;
+	struct word word = { 0 };
 	int fds[2], err;
 	bool is_code;
 
 	if (message_receive(socket, &is_code, sizeof(is_code), fds, 2) != sizeof(is_code))
 		return;
 	err = is_code ? build_code(fds[0], rules, &table)
-		      : unwind_table_build(fds[0], rules, &table);
+		      : unwind_table_build(fds[0], &asker.files, rules, &table);
 	if (!err)
 		err = table_file_write(fds[1], table, rules);
-	message_send(socket, &err, sizeof(err), NULL, 0);
+	word.answer = err;
+	message_send(socket, &word, sizeof(word), NULL, 0);
 }
 
 /* ---- in the recorder */
@@ -63,23 +98,43 @@ static uint64_t memory_max(void)
 	return memory > MEMORY_MIN ? memory : MEMORY_MIN;
 }
 
+/* Opens what the child wants, and hands it over. */
+static int serve_file(int socket, const struct table_order *order, struct word *word)
+{
+	struct debug_names *names = &word->names;
+	int fd = -ENODATA, answer, err;
+
+	names->link[sizeof(names->link) - 1] = '\0';
+	if (order->files && names->build_id_size <= sizeof(names->build_id))
+		fd = order->files->open(order->files, names, word->candidate);
+	answer = fd < 0 ? fd : 0;
+	err = message_send(socket, &answer, sizeof(answer), &fd, fd >= 0);
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
 /* Sends the order and waits for the child's answer. */
 static int ask(int socket, const struct table_order *order, const int fds[2])
 {
 	bool is_code = order->code;
-	int answer, err;
-	ssize_t n;
+	int err = message_send(socket, &is_code, sizeof(is_code), fds, 2);
 
-	err = message_send(socket, &is_code, sizeof(is_code), fds, 2);
-	if (err)
-		return err == -EPIPE ? -ECHILD : err;
-	err = message_wait(socket, order->cancel_fd, WAIT_MS);
-	if (err)
-		return err;
-	n = message_receive(socket, &answer, sizeof(answer), NULL, 0);
-	if (n != sizeof(answer))
-		return n ? -EBADMSG : -ECHILD;
-	return answer > 0 ? -EBADMSG : answer;
+	for (int i = 0; !err && i <= QUESTIONS_MAX; i++) {
+		struct word word;
+		ssize_t n;
+
+		err = message_wait(socket, order->cancel_fd, WAIT_MS);
+		if (err)
+			break;
+		n = message_receive(socket, &word, sizeof(word), NULL, 0);
+		if (n != sizeof(word))
+			return n ? -EBADMSG : -ECHILD;
+		if (word.answer != WANTS_FILE)
+			return word.answer > 0 ? -EBADMSG : word.answer;
+		err = serve_file(socket, order, &word);
+	}
+	return !err ? -EBADMSG : err == -EPIPE ? -ECHILD : err;
 }
 
 int confined_table_build(const struct sandbox *sandbox, const struct table_order *order,

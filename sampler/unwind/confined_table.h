@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct debug_files;
 struct rule_set;
 struct sandbox;
 struct unwind_table;
@@ -17,6 +18,8 @@ struct table_order {
 	int fd;
 	const uint8_t *code; /* NULL: the file */
 	size_t code_size;
+	/* Opens the debug file that the child asks for (debug_frame.h); NULL: it is given none. */
+	struct debug_files *files;
 	int cancel_fd; /* when it becomes readable, the table is not wanted any more; -1: none */
 };
 

@@ -26,6 +26,8 @@ enum {
 	PE_OMIT = 0xff,
 };
 
+#define ADDRESS_SIZE 8
+
 static uint64_t read_value(struct cursor *bytes, uint8_t encoding)
 {
 	switch (encoding & PE_FORMAT) {
@@ -108,9 +110,11 @@ static bool parse_cie(struct eh_reader *reader, struct cursor bytes, size_t offs
 	const uint8_t *letters = bytes.at;
 	const uint8_t *nul = memchr(letters, 0, cursor_left(&bytes));
 
-	if ((version != 1 && version != 3) || !nul)
+	if ((version != 1 && version != 3 && (version != 4 || !reader->frame.debug_frame)) || !nul)
 		return false;
 	bytes.at = nul + 1;
+	if (version == 4 && (cursor_u8(&bytes) != ADDRESS_SIZE || cursor_u8(&bytes)))
+		return false; /* other addresses, or segments */
 	cie.code_align = cursor_uleb(&bytes);
 	cie.data_align = cursor_sleb(&bytes);
 	cie.return_register = version == 1 ? cursor_u8(&bytes) : cursor_uleb(&bytes);
@@ -125,7 +129,7 @@ static bool parse_cie(struct eh_reader *reader, struct cursor bytes, size_t offs
 }
 
 /* The index of the CIE at an offset, or nr_cies. Most FDEs use the newest one. */
-static size_t find_cie(const struct eh_reader *reader, size_t offset)
+static size_t find_cie(const struct eh_reader *reader, uint64_t offset)
 {
 	size_t lo = 0, hi = reader->nr_cies;
 
@@ -144,7 +148,7 @@ static size_t find_cie(const struct eh_reader *reader, size_t offset)
 	return reader->nr_cies;
 }
 
-static bool parse_fde(const struct eh_reader *reader, struct cursor bytes, size_t cie_offset,
+static bool parse_fde(const struct eh_reader *reader, struct cursor bytes, uint64_t cie_offset,
 		      struct eh_fde *ret_fde)
 {
 	size_t index = find_cie(reader, cie_offset);
@@ -208,22 +212,45 @@ static bool next_entry(struct eh_reader *reader, struct cursor *ret_bytes)
 	return false;
 }
 
+/* What the word behind the length of an entry says. */
+struct entry_id {
+	bool cie;
+	uint64_t cie_offset; /* of an FDE's CIE */
+};
+
+/*
+ * Reads that word of the entry at an offset. In .eh_frame it is the distance back to the CIE; in
+ * .debug_frame it is the CIE's offset, of 8 bytes if the length has 8.
+ */
+static bool read_id(const struct eh_frame *frame, size_t offset, struct cursor *bytes,
+		    struct entry_id *ret_id)
+{
+	size_t id_offset = (size_t)(bytes->at - frame->data);
+	bool wide = frame->debug_frame && id_offset - offset > 4;
+	uint64_t id = cursor_fixed(bytes, wide ? 8 : 4);
+
+	if (frame->debug_frame)
+		*ret_id = (struct entry_id){ id == (wide ? UINT64_MAX : UINT32_MAX), id };
+	else
+		*ret_id = (struct entry_id){ !id, id_offset - id };
+	return !bytes->bad && (frame->debug_frame || id <= id_offset);
+}
+
 bool eh_reader_next(struct eh_reader *reader, struct eh_fde *ret_fde)
 {
-	const uint8_t *data = reader->frame.data;
 	struct cursor bytes;
 
 	while (next_entry(reader, &bytes)) {
-		size_t start = reader->offset, id_offset = (size_t)(bytes.at - data);
-		uint64_t id = cursor_fixed(&bytes, 4);
+		size_t start = reader->offset;
+		struct entry_id id;
 
-		reader->offset = (size_t)(bytes.end - data);
-		if (bytes.bad) {
+		reader->offset = (size_t)(bytes.end - reader->frame.data);
+		if (!read_id(&reader->frame, start, &bytes, &id)) {
 			reader->nr_broken++;
-		} else if (!id) {
+		} else if (id.cie) {
 			if (!parse_cie(reader, bytes, start))
 				reader->nr_broken++;
-		} else if (id <= id_offset && parse_fde(reader, bytes, id_offset - id, ret_fde)) {
+		} else if (parse_fde(reader, bytes, id.cie_offset, ret_fde)) {
 			ret_fde->offset = start;
 			reader->nr_fdes++;
 			return true;
@@ -237,11 +264,9 @@ bool eh_reader_next(struct eh_reader *reader, struct eh_fde *ret_fde)
 bool eh_reader_fde_at(const struct eh_reader *reader, size_t offset, struct eh_fde *ret_fde)
 {
 	struct cursor bytes;
-	size_t id_offset;
+	struct entry_id id;
 
-	if (!entry_at(&reader->frame, offset, &bytes))
-		return false;
-	id_offset = (size_t)(bytes.at - reader->frame.data);
-	id_offset -= cursor_fixed(&bytes, 4);
-	return parse_fde(reader, bytes, id_offset, ret_fde);
+	return entry_at(&reader->frame, offset, &bytes) &&
+	       read_id(&reader->frame, offset, &bytes, &id) && !id.cie &&
+	       parse_fde(reader, bytes, id.cie_offset, ret_fde);
 }

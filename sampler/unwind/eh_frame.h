@@ -1,6 +1,7 @@
 /*
  * Reads .eh_frame, a list of CIEs and FDEs. A CIE has what many functions share; an FDE has the
- * addresses of one function and its CFA program, which cfi.h interprets.
+ * addresses of one function and its CFA program, which cfi.h interprets. .debug_frame is such a
+ * list too, but names CIEs in another way and has plain addresses.
  *
  * Source: LSB 5.0 core, "Exception Frames"; DWARF 5 section 6.4.1. Input is untrusted: an invalid
  * entry is skipped and counted, and a length that leads out of the section ends the list.
@@ -17,8 +18,9 @@
 struct eh_frame {
 	const uint8_t *data;
 	size_t size;
-	uint64_t vaddr;	 /* of data[0]: most pointers inside are relative to themselves */
-	size_t min_fdes; /* a terminator before so many FDEs is a stray one inside the list */
+	uint64_t vaddr;	  /* of data[0]: most pointers inside are relative to themselves */
+	size_t min_fdes;  /* a terminator before so many FDEs is a stray one inside the list */
+	bool debug_frame; /* it is a .debug_frame */
 };
 
 struct eh_cie {

@@ -24,20 +24,22 @@
 
 #include "core/base/alloc.h"
 #include "core/base/elf_headers.h"
+#include "core/base/full_io.h"
 #include "core/base/log.h"
 #include "core/rights/cache_folder.h"
 #include "core/rights/safe_open.h"
+#include "sampler/unwind/debug_frame.h"
 #include "sampler/unwind/table_code.h" /* TABLE_CODE: a hash of all that makes tables */
 #include "sampler/unwind/table_file.h"
 
-#define FORMAT 1
+#define FORMAT 2
 #define SUFFIX ".unwind"
 #define SUFFIX_NEW ".new" /* not finished */
 #define TABLE_MAX (64u << 20)
 #define ENTRIES_MAX 4096
 #define LOOKED_AT_MAX 65536   /* files of the folder */
-#define NEW_MAX_S 3600	      /* nothing takes so long to write */
-#define SWEEP_PART 4	      /* of the limit is written before old entries are looked for */
+#define NEW_MAX_S 60	      /* nothing takes so long to write */
+#define SWEEP_PART 16	      /* of the limit is written before old entries are looked for */
 #define FUSE_MAGIC 0x65735546 /* FUSE_SUPER_MAGIC of linux/magic.h, which may lack it */
 
 static const char magic[8] = "sproftab";
@@ -49,18 +51,20 @@ struct entry_header {
 	uint8_t build_id[BUILD_ID_MAX];
 	uint64_t dev, ino, size_bytes;
 	int64_t modified_ns, changed_ns;
+	uint64_t debug_dev, debug_ino, debug_size_bytes;
+	int64_t debug_changed_ns;
 	uint64_t table_bytes;
 	uint64_t table_check; /* XXH3 of the table */
 	uint64_t check;	      /* XXH3 of the header before it */
 };
-_Static_assert(sizeof(struct entry_header) == 24 + BUILD_ID_MAX + 64, "no padding");
+_Static_assert(sizeof(struct entry_header) == 24 + BUILD_ID_MAX + 96, "no padding");
 
 struct table_cache {
 	int folder;
 	uint64_t bytes_max;
 	/* atomic */
 	uint32_t nr_read, nr_stored;
-	uint64_t bytes_stored; /* since old entries were removed last */
+	uint64_t bytes_stored; /* since old entries were removed last; at first: never */
 };
 
 /* ---- life */
@@ -71,6 +75,7 @@ struct table_cache *table_cache_new(int folder, uint64_t bytes_max)
 
 	c->folder = folder;
 	c->bytes_max = bytes_max;
+	c->bytes_stored = bytes_max;
 	return c;
 }
 
@@ -117,7 +122,28 @@ static void set_inode(struct table_key *key, const struct stat *st)
 	key->changed_ns = ns_of(&st->st_ctim);
 }
 
-bool table_cache_key(int fd, struct table_key *ret)
+/* Only by build-id, because the name in .gnu_debuglink is for a child without rights to read. */
+static void set_debug_file(struct table_key *key, struct debug_files *files)
+{
+	struct debug_names names = { .build_id_size = key->build_id_size };
+	struct stat st;
+	int fd = -ENOENT;
+
+	memcpy(names.build_id, key->build_id, sizeof(names.build_id));
+	for (unsigned int i = 0; files && fd < 0 && fd != -ENODATA; i++)
+		fd = files->open(files, &names, i);
+	if (fd < 0)
+		return;
+	if (!fstat(fd, &st)) {
+		key->debug_dev = st.st_dev;
+		key->debug_ino = st.st_ino;
+		key->debug_size_bytes = (uint64_t)st.st_size;
+		key->debug_changed_ns = ns_of(&st.st_ctim);
+	}
+	close(fd);
+}
+
+bool table_cache_key(int fd, struct debug_files *files, struct table_key *ret)
 {
 	struct table_key key;
 	struct elf_headers headers;
@@ -131,9 +157,11 @@ bool table_cache_key(int fd, struct table_key *ret)
 	set_inode(&key, &st);
 	key.build_id_size = (uint32_t)elf_headers_build_id(&source, &headers, key.build_id);
 	elf_headers_fini(&headers);
-	if (key.build_id_size)
-		*ret = key;
-	return key.build_id_size;
+	if (!key.build_id_size)
+		return false;
+	set_debug_file(&key, files);
+	*ret = key;
+	return true;
 }
 
 static bool is_unchanged(int fd, const struct table_key *key)
@@ -159,6 +187,10 @@ static struct entry_header header_of(const struct table_key *key)
 		.size_bytes = key->size_bytes,
 		.modified_ns = key->modified_ns,
 		.changed_ns = key->changed_ns,
+		.debug_dev = key->debug_dev,
+		.debug_ino = key->debug_ino,
+		.debug_size_bytes = key->debug_size_bytes,
+		.debug_changed_ns = key->debug_changed_ns,
 	};
 
 	memcpy(h.magic, magic, sizeof(h.magic));
@@ -184,20 +216,6 @@ static uint64_t check_of(const struct entry_header *h)
 	return XXH3_64bits(h, offsetof(struct entry_header, check));
 }
 
-static int read_all(int fd, void *to, uint64_t size, uint64_t offset)
-{
-	for (uint64_t at = 0; at < size;) {
-		ssize_t n = pread(fd, (char *)to + at, size - at, (off_t)(offset + at));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EBADMSG;
-		at += (uint64_t)n;
-	}
-	return 0;
-}
-
 /* Is it a file that only its owner, the caller, has written? */
 static bool is_ours(int fd, struct stat *st)
 {
@@ -213,7 +231,7 @@ static int read_header(int fd, struct entry_header *wanted)
 
 	if (!is_ours(fd, &st))
 		return -EBADMSG;
-	err = read_all(fd, &h, sizeof(h), 0);
+	err = full_read_at(fd, &h, sizeof(h), 0);
 	if (err)
 		return err;
 	if (h.check != check_of(&h) ||
@@ -238,7 +256,7 @@ static int read_entry(int fd, const struct table_key *key, struct rule_set *rule
 		     0);
 	if (table == MAP_FAILED)
 		return -errno;
-	err = read_all(fd, table, h.table_bytes, sizeof(h));
+	err = full_read_at(fd, table, h.table_bytes, sizeof(h));
 	if (!err && XXH3_64bits(table, h.table_bytes) != h.table_check)
 		err = -EBADMSG;
 	if (err) {
@@ -296,7 +314,10 @@ static bool ends_with(const char *name, const char *end)
 	return length > n && !strcmp(name + length - n, end);
 }
 
-/* Takes an entry of the folder; what a recorder that died left unfinished goes at once. */
+/*
+ * Takes an entry of the folder; what a recorder that died left unfinished goes at once. A younger
+ * unfinished one takes room like the others, and goes if it has to: its writer then keeps nothing.
+ */
 static bool take_entry(struct table_cache *c, const char *name, struct old_entry *ret)
 {
 	struct stat st;
@@ -304,9 +325,8 @@ static bool take_entry(struct table_cache *c, const char *name, struct old_entry
 	if ((!ends_with(name, SUFFIX) && !ends_with(name, SUFFIX_NEW)) ||
 	    fstatat(c->folder, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 		return false;
-	if (ends_with(name, SUFFIX_NEW)) {
-		if (st.st_mtim.tv_sec + NEW_MAX_S < time(NULL))
-			unlinkat(c->folder, name, 0);
+	if (ends_with(name, SUFFIX_NEW) && st.st_mtim.tv_sec + NEW_MAX_S < time(NULL)) {
+		unlinkat(c->folder, name, 0);
 		return false;
 	}
 	ret->used_ns = ns_of(&st.st_mtim);
@@ -315,8 +335,10 @@ static bool take_entry(struct table_cache *c, const char *name, struct old_entry
 	return true;
 }
 
-static void remove_oldest(struct table_cache *c)
+/* Leaves room for that many bytes within the limit. */
+static void make_room(struct table_cache *c, uint64_t bytes)
 {
+	uint64_t limit = c->bytes_max > bytes ? c->bytes_max - bytes : 0;
 	int fd = openat(c->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct old_entry *entries = NULL;
@@ -337,7 +359,7 @@ static void remove_oldest(struct table_cache *c)
 	closedir(dir);
 	if (nr)
 		qsort(entries, nr, sizeof(*entries), older_first);
-	for (size_t i = 0; i < nr && (all > c->bytes_max || nr - i > ENTRIES_MAX); i++) {
+	for (size_t i = 0; i < nr && (all > limit || nr - i > ENTRIES_MAX); i++) {
 		unlinkat(c->folder, entries[i].name, 0);
 		all -= entries[i].bytes;
 	}
@@ -345,20 +367,6 @@ static void remove_oldest(struct table_cache *c)
 }
 
 /* ---- writing */
-
-static int write_all(int fd, const void *data, uint64_t size)
-{
-	for (uint64_t at = 0; at < size;) {
-		ssize_t n = write(fd, (const char *)data + at, size - at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		at += (uint64_t)n;
-	}
-	return 0;
-}
 
 /* Writes the entry under a name of its own first: a reader never sees half of one. */
 static int write_entry(struct table_cache *c, const struct entry_header *h, const void *table)
@@ -374,9 +382,9 @@ static int write_entry(struct table_cache *c, const struct entry_header *h, cons
 		    0600);
 	if (fd < 0)
 		return -errno;
-	err = write_all(fd, h, sizeof(*h));
+	err = full_write(fd, h, sizeof(*h));
 	if (!err)
-		err = write_all(fd, table, h->table_bytes);
+		err = full_write(fd, table, h->table_bytes);
 	if (close(fd) && !err)
 		err = -errno;
 	name_of(h, name);
@@ -402,18 +410,18 @@ void table_cache_store(struct table_cache *c, const struct table_key *key, int f
 	h.table_bytes = (uint64_t)st.st_size;
 	h.table_check = XXH3_64bits(table, h.table_bytes);
 	h.check = check_of(&h);
-	err = write_entry(c, &h, table);
-	munmap(table, h.table_bytes);
-	if (err) {
-		log_debug("an unwind table is not kept: %s", strerror(-err));
-		return;
-	}
-	__atomic_add_fetch(&c->nr_stored, 1, __ATOMIC_RELAXED);
+	/* Before it writes: a recorder that is killed again and again must not fill the disk. */
 	if (__atomic_add_fetch(&c->bytes_stored, h.table_bytes, __ATOMIC_RELAXED) >
 	    c->bytes_max / SWEEP_PART) {
 		__atomic_store_n(&c->bytes_stored, 0, __ATOMIC_RELAXED);
-		remove_oldest(c);
+		make_room(c, c->bytes_max / SWEEP_PART + sizeof(h) + h.table_bytes);
 	}
+	err = write_entry(c, &h, table);
+	munmap(table, h.table_bytes);
+	if (err)
+		log_debug("an unwind table is not kept: %s", strerror(-err));
+	else
+		__atomic_add_fetch(&c->nr_stored, 1, __ATOMIC_RELAXED);
 }
 
 void table_cache_close(struct table_cache *c)
@@ -422,7 +430,7 @@ void table_cache_close(struct table_cache *c)
 		return;
 	log_debug("unwind tables in the cache: %u read, %u written", c->nr_read, c->nr_stored);
 	if (c->nr_stored)
-		remove_oldest(c);
+		make_room(c, 0);
 	close(c->folder);
 	free(c);
 }

@@ -4,7 +4,8 @@
  * build-id alone would not do: a hostile file can claim that of libc, and its table would be used
  * for libc from then on. So the inode counts, with the time of its last change, which the kernel
  * sets; a FUSE server can forge that, so files of one are not kept, and neither are files without a
- * build-id or such that the caller could not read without sprof's rights.
+ * build-id or such that the caller could not read without sprof's rights. The debug file that has
+ * the build-id counts in the same way, because the table may have rules of it.
  *
  * An entry is untrusted: its table passes the same checks as one that a child without rights built
  * (table_file.h). Several threads and several recorders may use one cache at a time.
@@ -18,6 +19,7 @@
 
 #include "core/base/build_id.h"
 
+struct debug_files;
 struct rule_set;
 struct table_cache;
 struct unwind_table;
@@ -35,12 +37,18 @@ void table_cache_close(struct table_cache *cache); /* NULL is fine */
 struct table_key {
 	uint64_t dev, ino, size_bytes;
 	int64_t modified_ns, changed_ns;
+	/* of the debug file by build-id; 0: there is none */
+	uint64_t debug_dev, debug_ino, debug_size_bytes;
+	int64_t debug_changed_ns;
 	uint32_t build_id_size;
 	uint8_t build_id[BUILD_ID_MAX];
 };
 
-/* The key of the file behind fd, as it is now. false: tables of such files are not kept. */
-bool table_cache_key(int fd, struct table_key *ret_key);
+/*
+ * The key of the file behind fd, as it is now; `files` as of unwind_table_build(). false: tables of
+ * such files are not kept.
+ */
+bool table_cache_key(int fd, struct debug_files *files, struct table_key *ret_key);
 
 /*
  * As table_file_read(). -ENOENT: there is no entry; -EBADMSG: it was damaged, which is said at -v,

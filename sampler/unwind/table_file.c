@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
+#include "core/base/full_io.h"
 #include "core/sandbox/answer_file.h"
 #include "sampler/unwind/rule_set.h"
 #include "sampler/unwind/unwind_table.h"
@@ -41,16 +42,15 @@ int table_file_write(int fd, const struct unwind_table *t, const struct rule_set
 		.nr_derived_functions = t->nr_derived_functions,
 		.nr_rules_dropped = t->nr_rules_dropped,
 	};
-	int err = answer_file_write(fd, &header, sizeof(header));
+	int err = full_write(fd, &header, sizeof(header));
 
 	if (!err)
-		err = answer_file_write(fd, rules + WALK_FIRST_RULE,
-					header.nr_rules * sizeof(*rules));
+		err = full_write(fd, rules + WALK_FIRST_RULE, header.nr_rules * sizeof(*rules));
 	if (!err)
-		err = answer_file_write(fd, t->functions, t->nr_functions * sizeof(*t->functions));
+		err = full_write(fd, t->functions, t->nr_functions * sizeof(*t->functions));
 	if (!err)
-		err = answer_file_write(fd, t->pages, t->nr_pages * sizeof(*t->pages));
-	return err ? err : answer_file_write(fd, t->words, t->nr_words * sizeof(*t->words));
+		err = full_write(fd, t->pages, t->nr_pages * sizeof(*t->pages));
+	return err ? err : full_write(fd, t->words, t->nr_words * sizeof(*t->words));
 }
 
 /* ---- reading */

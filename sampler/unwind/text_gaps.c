@@ -199,6 +199,8 @@ static void search_relocations(struct text_gaps *gaps, const struct unwind_image
 		for (uint64_t i = 0; i < count; i++) {
 			uint64_t type = ELF64_R_TYPE(entries[i].r_info);
 
+			if (type == R_X86_64_IRELATIVE)
+				add(&gaps->slots, entries[i].r_offset);
 			if ((type == R_X86_64_RELATIVE || type == R_X86_64_IRELATIVE) &&
 			    is_in_gap(gaps, (uint64_t)entries[i].r_addend))
 				add(&gaps->hints, (uint64_t)entries[i].r_addend);
@@ -253,6 +255,7 @@ void text_gaps_find(struct text_gaps *gaps, const struct unwind_image *image,
 	}
 	sort(&gaps->functions);
 	sort(&gaps->hints);
+	sort(&gaps->slots);
 }
 
 size_t vaddr_list_first(const struct vaddr_list *list, uint64_t vaddr)
@@ -270,6 +273,13 @@ size_t vaddr_list_first(const struct vaddr_list *list, uint64_t vaddr)
 	return lo;
 }
 
+bool vaddr_list_has(const struct vaddr_list *list, uint64_t vaddr)
+{
+	size_t at = vaddr_list_first(list, vaddr);
+
+	return at < list->nr && list->vaddrs[at] == vaddr;
+}
+
 void text_gaps_fini(struct text_gaps *gaps)
 {
 	free(gaps->gaps);
@@ -277,4 +287,5 @@ void text_gaps_fini(struct text_gaps *gaps)
 	free(gaps->hints.vaddrs);
 	free(gaps->references.vaddrs);
 	free(gaps->tables.vaddrs);
+	free(gaps->slots.vaddrs);
 }

@@ -6,6 +6,8 @@
 #ifndef SPROF_TEXT_GAPS_H
 #define SPROF_TEXT_GAPS_H
 
+#include <stdbool.h>
+
 #include "sampler/unwind/text_ranges.h"
 
 /* Smaller gaps hold no functions of C: only symbols say where functions begin. */
@@ -29,11 +31,13 @@ struct text_gaps {
 	struct vaddr_list hints;      /* functions that may begin there */
 	struct vaddr_list references; /* what code refers to elsewhere */
 	struct vaddr_list tables;     /* of jumps */
+	struct vaddr_list slots;      /* words that the loader fills with functions of this file */
 };
 
 /* Finds the gaps of more than max_padding bytes between sorted ranges. */
 void text_gaps_find(struct text_gaps *gaps, const struct unwind_image *image,
 		    const struct text_ranges *ranges, uint64_t max_padding);
+bool vaddr_list_has(const struct vaddr_list *list, uint64_t vaddr);
 /* The index of the first address in the list at or above vaddr. */
 size_t vaddr_list_first(const struct vaddr_list *list, uint64_t vaddr);
 void text_gaps_fini(struct text_gaps *gaps);

@@ -11,10 +11,9 @@
 
 #define MAX_TEXT_SIZE (UINT32_MAX - 2 * WALK_PAGE_SIZE) /* offsets in text are 32 bits */
 
-static int find_text(struct text_ranges *ranges, const struct unwind_image *image)
+int text_ranges_init(struct text_ranges *ranges, const struct unwind_image *image)
 {
-	ranges->low = UINT64_MAX;
-	ranges->high = 0;
+	*ranges = (struct text_ranges){ .low = UINT64_MAX };
 	for (size_t i = 0; i < image->nr_segments; i++) {
 		const struct unwind_segment *segment = &image->segments[i];
 
@@ -38,21 +37,15 @@ static int find_text(struct text_ranges *ranges, const struct unwind_image *imag
 	return ranges->high - ranges->low > MAX_TEXT_SIZE ? -EFBIG : 0;
 }
 
-int text_ranges_collect(struct text_ranges *ranges, const struct unwind_image *image,
-			struct eh_reader *reader)
+void text_ranges_collect(struct text_ranges *ranges, struct eh_reader *reader, uint32_t flag)
 {
 	struct eh_fde fde;
-	int err;
 
-	*ranges = (struct text_ranges){ 0 };
-	err = find_text(ranges, image);
-	if (err)
-		return err;
 	while (eh_reader_next(reader, &fde)) {
 		const struct text_range range = {
 			.start = (uint32_t)(fde.start - ranges->low),
 			.length = (uint32_t)fde.length,
-			.cie = (uint32_t)fde.cie,
+			.cie = (uint32_t)fde.cie | flag,
 			.fde = (uint32_t)fde.offset,
 		};
 
@@ -63,8 +56,6 @@ int text_ranges_collect(struct text_ranges *ranges, const struct unwind_image *i
 		else
 			text_ranges_add(ranges, &range);
 	}
-	text_ranges_sort(ranges);
-	return 0;
 }
 
 void text_ranges_fini(struct text_ranges *ranges)
@@ -116,11 +107,9 @@ void text_ranges_sort(struct text_ranges *ranges)
 	free(to);
 }
 
-const struct text_range *text_ranges_find(const struct text_ranges *ranges, uint64_t vaddr)
+const struct text_range *text_ranges_before(const struct text_ranges *ranges, uint64_t offset)
 {
-	uint64_t offset = vaddr - ranges->low;
 	size_t lo = 0, hi = ranges->nr;
-	const struct text_range *range;
 
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
@@ -130,8 +119,13 @@ const struct text_range *text_ranges_find(const struct text_ranges *ranges, uint
 		else
 			hi = mid;
 	}
-	if (!lo)
-		return NULL;
-	range = &ranges->ranges[lo - 1];
-	return offset - range->start < range->length ? range : NULL;
+	return lo ? &ranges->ranges[lo - 1] : NULL;
+}
+
+const struct text_range *text_ranges_find(const struct text_ranges *ranges, uint64_t vaddr)
+{
+	uint64_t offset = vaddr - ranges->low;
+	const struct text_range *range = text_ranges_before(ranges, offset);
+
+	return range && offset - range->start < range->length ? range : NULL;
 }

@@ -1,6 +1,6 @@
 /*
- * The functions of an ELF file by its .eh_frame: ranges of text, sorted by address, each with the
- * place of its FDE.
+ * The functions of an ELF file by its FDEs: ranges of text, sorted by address, each with the place
+ * of its FDE.
  */
 #ifndef SPROF_TEXT_RANGES_H
 #define SPROF_TEXT_RANGES_H
@@ -14,7 +14,7 @@
 struct text_range {
 	uint32_t start, length; /* start is relative to text_ranges.low */
 	uint32_t cie;		/* index in eh_reader.cies, or a value of the list's owner */
-	uint32_t fde;		/* offset in .eh_frame */
+	uint32_t fde;		/* offset in its section */
 };
 
 struct text_ranges {
@@ -23,18 +23,21 @@ struct text_ranges {
 	size_t nr, capacity;
 };
 
+/* Finds the image's text. -ENODATA: there is none; -EFBIG: it spans more than 4 GiB. */
+int text_ranges_init(struct text_ranges *ranges, const struct unwind_image *image);
 /*
- * Collects the FDEs of `reader` in the image's text, sorted. Empty ones and those at address 0,
- * which linkers leave of discarded functions, are skipped; others outside the text count as broken.
- * -ENODATA: there is no text; -EFBIG: it spans more than 4 GiB.
+ * Adds the FDEs of `reader` in the text; `flag` is set in the number of the CIE of each. Empty ones
+ * and those at address 0, which linkers leave of discarded functions, are skipped; others outside
+ * the text count as broken.
  */
-int text_ranges_collect(struct text_ranges *ranges, const struct unwind_image *image,
-			struct eh_reader *reader);
+void text_ranges_collect(struct text_ranges *ranges, struct eh_reader *reader, uint32_t flag);
 void text_ranges_fini(struct text_ranges *ranges);
 
 void text_ranges_add(struct text_ranges *ranges, const struct text_range *range);
 /* Sorts by start; stable. */
 void text_ranges_sort(struct text_ranges *ranges);
+/* The last range that starts at or before an offset from `low`; NULL: there is none. */
+const struct text_range *text_ranges_before(const struct text_ranges *ranges, uint64_t offset);
 /* The last range that starts at or before vaddr, if it contains vaddr; else NULL. */
 const struct text_range *text_ranges_find(const struct text_ranges *ranges, uint64_t vaddr);
 

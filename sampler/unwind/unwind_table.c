@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 
 #include "core/base/alloc.h"
-#include "sampler/unwind/cfi.h"
+#include "sampler/unwind/cfi_sections.h"
 #include "sampler/unwind/code/derived_rules.h"
 #include "sampler/unwind/row_writer.h"
 #include "sampler/unwind/rule_set.h"
@@ -22,7 +22,6 @@
 #include "sampler/unwind/x86_64/known_code.h"
 
 #define MAX_ROWS (16u << 20)
-#define MAX_JOINED_GAP 15      /* so many bytes between ranges are padding, not code */
 #define ENTRY_CODE_SIZE 64     /* assumed for the code at the entry point without FDE (ld.so: 61) */
 #define MAX_FUNCTION_READ 4096 /* bytes of a function that are searched for a ret */
 #define MAX_SEARCHED (64u << 20)	  /* bytes of text without FDEs to search */
@@ -38,8 +37,7 @@ enum {
 struct builder {
 	const struct unwind_image *image;
 	struct rule_set *rules;
-	struct eh_reader reader;
-	struct cfi_state *initials; /* one for each CIE */
+	struct cfi_sections cfi;
 	struct text_ranges ranges;
 	size_t nr_with_fde; /* of the ranges, which come first */
 	struct text_gaps gaps;
@@ -48,24 +46,6 @@ struct builder {
 	struct row_writer writer;
 	struct unwind_table *table;
 };
-
-static int collect_fdes(struct builder *builder)
-{
-	struct eh_reader *reader = &builder->reader;
-	struct eh_frame frame = { 0 }; /* without .eh_frame there may still be ranges */
-	int err = unwind_image_load_eh_frame(builder->image, &frame);
-
-	if (err && err != -ENODATA)
-		return err;
-	eh_reader_init(reader, &frame);
-	err = text_ranges_collect(&builder->ranges, builder->image, reader);
-	if (err)
-		return err;
-	builder->initials = xcalloc(reader->nr_cies, sizeof(*builder->initials));
-	for (size_t i = 0; i < reader->nr_cies; i++)
-		cfi_init_cie(&reader->frame, &reader->cies[i], &builder->initials[i]);
-	return 0;
-}
 
 /* Adds a range without FDE. */
 static void add_range(struct builder *builder, uint64_t vaddr, uint64_t length, uint32_t cie)
@@ -91,25 +71,22 @@ static void on_known_code(void *context, uint64_t vaddr, uint64_t length, enum k
 static bool is_function(void *context, uint64_t vaddr)
 {
 	const struct builder *builder = context;
-	const struct eh_reader *reader = &builder->reader;
 	struct text_ranges with_fde = builder->ranges;
 	struct walk_rule rule = { .cfa = WALK_CFA_NONE };
 	const struct text_range *range;
 	struct cfi_program program;
 	struct cfi_row row;
-	struct eh_fde fde;
+	uint64_t start;
 
 	with_fde.nr = builder->nr_with_fde;
 	range = text_ranges_find(&with_fde, vaddr);
-	if (!range || !eh_reader_fde_at(reader, range->fde, &fde))
+	if (!range || !cfi_sections_begin(&builder->cfi, range, &program, &start))
 		return false;
-	cfi_begin(&program, &reader->frame, &reader->cies[range->cie],
-		  &builder->initials[range->cie], &fde);
 	while (cfi_next(&program, &row) && row.vaddr <= vaddr)
 		rule = row.rule;
 	if (rule.cfa == WALK_CFA_PLT)
 		return (vaddr & 15) < (uint32_t)rule.cfa_off;
-	return vaddr == fde.start && rule.cfa == WALK_CFA_SP && rule.cfa_off == 8 &&
+	return vaddr == start && rule.cfa == WALK_CFA_SP && rule.cfa_off == 8 &&
 	       rule.fp == WALK_FP_SAME;
 }
 
@@ -148,6 +125,11 @@ static bool read_constants(void *context, uint64_t vaddr, void *buffer, size_t s
 	offset = vaddr - segment->vaddr;
 	return size <= segment->size - offset &&
 	       !unwind_image_read(builder->image, segment->offset + offset, buffer, size);
+}
+
+static bool is_own_slot(void *context, uint64_t vaddr)
+{
+	return vaddr_list_has(&((const struct builder *)context)->gaps.slots, vaddr);
 }
 
 static uint64_t next_reference(void *context, uint64_t vaddr)
@@ -192,6 +174,7 @@ static void add_code_rules(struct builder *builder, uint64_t vaddr, const uint8_
 		.fate = fate,
 		.read = read_constants,
 		.next_reference = next_reference,
+		.is_own_slot = is_own_slot,
 		.context = builder,
 	};
 	struct derived_rules *rules = derived_rules_new(&text);
@@ -290,7 +273,7 @@ static void add_ranges_without_fde(struct builder *builder)
 	bool together;
 
 	builder->nr_with_fde = builder->ranges.nr;
-	text_gaps_find(gaps, builder->image, &builder->ranges, MAX_JOINED_GAP);
+	text_gaps_find(gaps, builder->image, &builder->ranges, CFI_MAX_PADDING);
 	together = gaps->nr > 1 && gaps->size >= TEXT_GAPS_MIN_SEARCHED &&
 		   builder->ranges.high - builder->ranges.low <= MAX_SEARCHED_TOGETHER;
 	for (size_t i = 0; i < gaps->nr; i++) {
@@ -321,19 +304,16 @@ static void add_row(struct builder *builder, uint64_t vaddr, struct walk_rule ru
 
 static void add_fde_rows(struct builder *builder, const struct text_range *range, uint64_t end)
 {
-	const struct eh_reader *reader = &builder->reader;
-	struct eh_fde fde;
 	struct cfi_program program;
 	struct cfi_row row;
+	uint64_t start;
 
-	if (!eh_reader_fde_at(reader, range->fde, &fde))
+	if (!cfi_sections_begin(&builder->cfi, range, &program, &start))
 		return;
-	cfi_begin(&program, &reader->frame, &reader->cies[range->cie],
-		  &builder->initials[range->cie], &fde);
 	while (cfi_next(&program, &row) && row.vaddr < end)
 		add_row(builder, row.vaddr, row.rule);
 	if (program.broken)
-		builder->reader.nr_broken++;
+		builder->table->nr_broken_fdes++;
 }
 
 /*
@@ -358,7 +338,7 @@ static void add_range_rows(struct builder *builder, const struct text_range *ran
 	} else if (range->cie >= CIE_FIRST_FIXED) {
 		add_row(builder, start, rules[range->cie - CIE_FIRST_FIXED]);
 	} else {
-		if (builder->reader.cies[range->cie].signal && start > previous_end)
+		if (cfi_sections_is_signal(&builder->cfi, range) && start > previous_end)
 			add_row(builder, start - 1, (struct walk_rule){ .cfa = WALK_CFA_SIGNAL });
 		add_fde_rows(builder, range, end);
 	}
@@ -377,14 +357,14 @@ static int add_rows(struct builder *builder)
 	for (size_t i = 0; i < builder->ranges.nr; i++) {
 		const struct text_range *range = &builder->ranges.ranges[i];
 		uint64_t end = builder->ranges.low + range->start + range->length;
-		uint64_t next = builder->ranges.high + MAX_JOINED_GAP + 1;
+		uint64_t next = builder->ranges.high + CFI_MAX_PADDING + 1;
 
 		if (i + 1 < builder->ranges.nr)
 			next = builder->ranges.low + range[1].start;
 		if (end > next)
 			end = next;
 		add_range_rows(builder, range, previous_end, end);
-		if (next - end > (range->cie >= CIE_CODE ? 0 : MAX_JOINED_GAP))
+		if (next - end > (range->cie >= CIE_CODE ? 0 : CFI_MAX_PADDING))
 			add_row(builder, end, (struct walk_rule){ .cfa = WALK_CFA_NONE });
 		if (builder->table->nr_rows > MAX_ROWS)
 			return -EFBIG;
@@ -394,25 +374,24 @@ static int add_rows(struct builder *builder)
 	return 0;
 }
 
-static int build(const struct unwind_image *image, struct rule_set *rules,
-		 struct unwind_table **ret_table)
+static int build(const struct unwind_image *image, struct debug_files *files,
+		 struct rule_set *rules, struct unwind_table **ret_table)
 {
 	struct builder builder = {
 		.image = image,
 		.rules = rules,
 		.table = xcalloc(1, sizeof(struct unwind_table)),
 	};
-	int err = collect_fdes(&builder);
+	const struct eh_reader *eh = &builder.cfi.eh.reader, *debug = &builder.cfi.debug.reader;
+	int err = cfi_sections_collect(&builder.cfi, image, files, &builder.ranges);
 
 	if (!err) {
 		add_ranges_without_fde(&builder);
 		err = builder.ranges.nr ? add_rows(&builder) : -ENODATA;
 	}
-	builder.table->nr_fdes = (uint32_t)builder.reader.nr_fdes;
-	builder.table->nr_broken_fdes = (uint32_t)builder.reader.nr_broken;
-	eh_reader_fini(&builder.reader);
-	free((void *)builder.reader.frame.data);
-	free(builder.initials);
+	builder.table->nr_fdes = (uint32_t)(eh->nr_fdes + debug->nr_fdes);
+	builder.table->nr_broken_fdes += (uint32_t)(eh->nr_broken + debug->nr_broken);
+	cfi_sections_fini(&builder.cfi);
 	free(builder.code);
 	text_ranges_fini(&builder.ranges);
 	if (err) {
@@ -423,14 +402,15 @@ static int build(const struct unwind_image *image, struct rule_set *rules,
 	return 0;
 }
 
-int unwind_table_build(int fd, struct rule_set *rules, struct unwind_table **ret_table)
+int unwind_table_build(int fd, struct debug_files *files, struct rule_set *rules,
+		       struct unwind_table **ret_table)
 {
 	struct unwind_image image;
 	int err = unwind_image_open(&image, fd);
 
 	if (err)
 		return err;
-	err = build(&image, rules, ret_table);
+	err = build(&image, files, rules, ret_table);
 	unwind_image_close(&image);
 	return err;
 }
@@ -443,7 +423,7 @@ int unwind_table_build_memory(const void *image, size_t size, struct rule_set *r
 
 	if (err)
 		return err;
-	err = build(&elf, rules, ret_table);
+	err = build(&elf, NULL, rules, ret_table);
 	unwind_image_close(&elf);
 	return err;
 }

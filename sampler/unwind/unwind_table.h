@@ -14,6 +14,8 @@
 
 #include "core/portable/walk.h"
 
+struct debug_files;
+
 /* All rules of all tables, interned (rule_set.h). */
 struct rule_set;
 
@@ -50,12 +52,14 @@ struct unwind_table {
 };
 
 /*
- * Builds the table of an ELF file, read with pread(); *ret_table is the caller's. -ENOEXEC: not an
- * ELF file of this machine; -ENODATA: there are no rules for it (it is walked by frame pointers);
+ * Builds the table of an ELF file, read with pread(); *ret_table is the caller's. `files` opens its
+ * separate debug file (debug_frame.h), which may have rules too; NULL: none is looked for.
+ * -ENOEXEC: not an ELF file of this machine; -ENODATA: there are no rules for it (it is walked by frame pointers);
  * or the error of reading it.
  */
-int unwind_table_build(int fd, struct rule_set *rules, struct unwind_table **ret_table);
-/* The same for an image in memory (the vdso; test and fuzz input). */
+int unwind_table_build(int fd, struct debug_files *files, struct rule_set *rules,
+		       struct unwind_table **ret_table);
+/* The same for an image in memory (the vdso; test and fuzz input), without a debug file. */
 int unwind_table_build_memory(const void *image, size_t size, struct rule_set *rules,
 			      struct unwind_table **ret_table);
 /*

@@ -92,8 +92,10 @@ static void load_functions(struct libunwind_module *module)
 		return;
 	module->eh_frame = frame.vaddr;
 	eh_reader_init(&reader, &frame);
-	if (text_ranges_collect(&module->ranges, &module->image, &reader))
-		text_ranges_fini(&module->ranges);
+	if (!text_ranges_init(&module->ranges, &module->image)) {
+		text_ranges_collect(&module->ranges, &reader, 0);
+		text_ranges_sort(&module->ranges);
+	}
 	eh_reader_fini(&reader);
 	free((void *)frame.data);
 }

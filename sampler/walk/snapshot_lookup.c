@@ -4,7 +4,16 @@
  */
 #include "sampler/walk/snapshot_lookup.h"
 
+#include "sampler/sink/sample_sink.h"
 #include "sampler/walk/table_builder.h"
+
+void snapshot_result_put(const struct snapshot_result *result, struct walked *w)
+{
+	w->nr_user = result->nr;
+	w->gap = result->gap;
+	w->nr_joined = result->nr_guessed;
+	w->marker = result->nr_guessed ? MARKER_GUESSED : result->marker;
+}
 
 bool snapshot_find_mapping(const struct process *process, uint64_t address,
 			   struct snapshot_mapping *ret)

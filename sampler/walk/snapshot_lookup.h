@@ -13,6 +13,10 @@
 #include "sampler/target/process.h"
 
 struct table_builder;
+struct walked;
+
+/* The stack that was found, without what belongs to the kernel. Its frames stay where they are. */
+void snapshot_result_put(const struct snapshot_result *result, struct walked *w);
 
 /* snapshot_ops.find_mapping; without a process nothing is known. */
 bool snapshot_find_mapping(const struct process *process, uint64_t address,

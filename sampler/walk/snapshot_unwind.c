@@ -9,9 +9,11 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
-#include "sampler/walk/user_walk.h"
+#include "core/portable/frames.h"
+#include "sampler/walk/guess_caller.h"
 #include "sampler/walk/libunwind_modules.h"
 #include "sampler/walk/libunwind_walk.h"
+#include "sampler/walk/user_walk.h"
 
 #define MAX_DEPTH 16384 /* frames; a snapshot of 64 KiB holds half as many */
 #define MAX_TURNS 8	/* each brings at least a frame */
@@ -151,6 +153,33 @@ static int marker_of(const struct snapshot_unwinder *u, enum walk_status status)
 	}
 }
 
+/*
+ * Guesses the callers of the frame in which the walk ended, or of the last one in known code.
+ * Returns how many frames were found; *nr may be one less than before.
+ */
+static size_t guess(struct snapshot_unwinder *u, const struct user_walk_ops *ops,
+		    const struct walk_regs *end, enum walk_status status, size_t max, size_t *nr)
+{
+	struct walk_regs regs = *end;
+	size_t nr_known = *nr, nr_all;
+
+	if (status != WALK_NO_RULE && status != WALK_BAD_STACK && status != WALK_NEED_DWARF)
+		return 0;
+	if (!u->mapped && nr_known > 1) {
+		uint64_t frame = u->frames[--nr_known - 1];
+
+		regs.pc = frame & ~FRAME_EXACT;
+		regs.exact = frame & FRAME_EXACT ? 1 : 0;
+		regs.sp = u->sps[nr_known - 1];
+	}
+	nr_all = nr_known;
+	u->place = (struct snapshot_place){ 0 };
+	if (!guess_caller(u->modules, ops, u, &regs, u->frames, u->sps, max, &nr_all))
+		return 0;
+	*nr = nr_known;
+	return nr_all - nr_known;
+}
+
 struct snapshot_result snapshot_unwind(struct snapshot_unwinder *u,
 				       const struct snapshot_sample *sample, uint64_t *frames,
 				       size_t max)
@@ -173,6 +202,8 @@ struct snapshot_result snapshot_unwind(struct snapshot_unwinder *u,
 			break;
 	}
 	result.marker = marker_of(u, status);
+	if (sample->guess && nr < max)
+		result.nr_guessed = guess(u, &walk_ops, &regs, status, max, &nr);
 	result.nr = nr;
 	result.sps = u->sps;
 	if (nr > max) {
@@ -183,6 +214,6 @@ struct snapshot_result snapshot_unwind(struct snapshot_unwinder *u,
 		memcpy(frames + result.gap, u->frames + nr - nr_root, nr_root * sizeof(*frames));
 		nr = result.gap;
 	}
-	memcpy(frames, u->frames, nr * sizeof(*frames));
+	memcpy(frames, u->frames, (nr + result.nr_guessed) * sizeof(*frames));
 	return result;
 }

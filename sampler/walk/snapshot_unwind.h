@@ -53,12 +53,15 @@ struct snapshot_sample {
 	size_t stack_size;
 	/* Equal values: an address means the same. Changes with process, exec, mmap over code. */
 	uint64_t space;
+	bool guess; /* where no rule leads on, callers are guessed: see guess_caller.h */
 };
 
 struct snapshot_result {
 	size_t nr;  /* frames */
 	size_t gap; /* frames are missing after frames[gap - 1]; 0: none are */
 	int marker; /* enum marker: why the walk ended before the root; -1: complete */
+	/* So many frames to the root, which were guessed, follow frames[nr - 1]. */
+	size_t nr_guessed;
 	/* The stack pointer of each frame, valid until the next call; NULL with a gap. */
 	const uint64_t *sps;
 };

@@ -8,6 +8,7 @@
 #include "sampler/walk/table_builder.h"
 
 #include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -17,12 +18,14 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/rights/privileges.h"
 #include "sampler/unwind/confined_table.h"
 #include "sampler/unwind/rule_set.h"
 #include "sampler/unwind/table_cache.h"
 #include "sampler/unwind/unwind_table.h"
+#include "sampler/walk/module_debug_files.h"
 
 #define MAX_WARNINGS 5
 #define NR_TURNS 64 /* users whose numbers differ by a multiple of this share a queue */
@@ -34,6 +37,8 @@ struct job {
 	const void *image;
 	uint8_t *code;
 	size_t size; /* of either */
+	struct mapped_root root;
+	char *path;  /* of the file, in that root; or NULL */
 	bool urgent; /* a walk has missed it */
 	struct built_table built;
 };
@@ -108,6 +113,7 @@ static void free_job(struct table_builder *b, struct job *job)
 	unwind_table_free(job->built.table);
 	rule_pool_release(b->pool, &job->built.claim);
 	free(job->code);
+	free(job->path);
 	free(job);
 }
 
@@ -130,10 +136,16 @@ static void warn(struct table_builder *b, const struct job *job, const char *rea
 	log_warning("no unwind rules of '%s': %s; it is walked by frame pointers", path, reason);
 }
 
-static int build_confined(struct table_builder *b, struct job *job, struct rule_set *rules,
-			  int *ret_answer)
+static int build_confined(struct table_builder *b, struct job *job, struct debug_files *files,
+			  struct rule_set *rules, int *ret_answer)
 {
-	const struct table_order order = { job->fd, job->code, job->size, b->stop_fd };
+	const struct table_order order = {
+		.fd = job->fd,
+		.code = job->code,
+		.code_size = job->size,
+		.files = files,
+		.cancel_fd = b->stop_fd,
+	};
 	int err = confined_table_build(b->sandbox, &order, rules, &job->built.table, ret_answer);
 	const char *reason = err ? confined_table_reason(err) : NULL;
 
@@ -143,22 +155,28 @@ static int build_confined(struct table_builder *b, struct job *job, struct rule_
 	return err;
 }
 
-/* A damaged entry of the cache may have added rules, so the set is a new one after it. */
-static int build_or_load(struct table_builder *b, struct job *job, struct rule_set **rules)
+/*
+ * A damaged entry of the cache may have added rules, so the set is a new one after it. A table that
+ * depends on a file which its key does not name is not kept.
+ */
+static int build_or_load(struct table_builder *b, struct job *job, struct module_debug_files *debug,
+			 struct rule_set **rules)
 {
+	struct debug_files *files = &debug->files;
 	struct table_key key;
 	int answer, err;
 
-	if (!b->cache || job->code || !table_cache_key(job->fd, &key))
-		return build_confined(b, job, *rules, NULL);
+	if (!b->cache || job->code || !table_cache_key(job->fd, files, &key))
+		return build_confined(b, job, files, *rules, NULL);
 	if (!table_cache_load(b->cache, &key, *rules, &job->built.table))
 		return 0;
 	rule_set_free(*rules);
 	*rules = rule_set_new();
-	err = build_confined(b, job, *rules, &answer);
+	err = build_confined(b, job, files, *rules, &answer);
 	if (err)
 		return err;
-	table_cache_store(b->cache, &key, job->fd, answer);
+	if (!debug->by_link)
+		table_cache_store(b->cache, &key, job->fd, answer);
 	close(answer);
 	return 0;
 }
@@ -168,16 +186,18 @@ static void build(struct table_builder *b, struct job *job)
 {
 	struct rule_set *rules = rule_set_new();
 	struct built_table *built = &job->built;
+	struct module_debug_files files;
 	int err;
 
+	module_debug_files_init(&files, job->fd, &job->root, job->path);
 	if (b->sandbox && !job->image)
-		err = build_or_load(b, job, &rules);
+		err = build_or_load(b, job, &files, &rules);
 	else if (job->code)
 		err = unwind_table_build_code(job->code, job->size, rules, &built->table);
 	else if (job->image)
 		err = unwind_table_build_memory(job->image, job->size, rules, &built->table);
 	else
-		err = unwind_table_build(job->fd, rules, &built->table);
+		err = unwind_table_build(job->fd, &files.files, rules, &built->table);
 	if (err)
 		built->table = NULL;
 	else
@@ -314,9 +334,15 @@ static void request(struct table_builder *b, const struct job *asked)
 	pthread_mutex_unlock(&b->lock);
 }
 
-void table_builder_request(struct table_builder *b, uint32_t index, uint32_t user, int fd)
+void table_builder_request(struct table_builder *b, const struct mapped_file *file)
 {
-	request(b, &(struct job){ .index = index, .user = user, .fd = fd });
+	request(b, &(struct job){
+			   .index = file->index,
+			   .user = file->user,
+			   .fd = file->fd,
+			   .root = file->root,
+			   .path = file->path ? xstrdup(file->path) : NULL,
+		   });
 }
 
 void table_builder_request_memory(struct table_builder *b, uint32_t index, const void *image,
@@ -415,6 +441,15 @@ bool table_builder_take(struct table_builder *b, struct built_table *ret)
 void table_builder_release(struct table_builder *b, struct rule_claim *claim)
 {
 	rule_pool_release(b->pool, claim);
+}
+
+bool table_builder_wait(struct table_builder *b, uint64_t until_ns)
+{
+	struct pollfd ready = { b->event_fd, POLLIN, 0 };
+	uint64_t now = monotonic_ns();
+
+	return now < until_ns && table_builder_nr_pending(b) &&
+	       poll(&ready, 1, (int)((until_ns - now) / 1000000) + 1) > 0;
 }
 
 size_t table_builder_nr_pending(struct table_builder *b)

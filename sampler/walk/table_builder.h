@@ -13,6 +13,7 @@
 #include "core/portable/walk.h"
 #include "sampler/unwind/rule_pool.h"
 
+struct mapped_file;
 struct sandbox;
 struct table_builder;
 struct table_cache;
@@ -30,10 +31,10 @@ struct table_builder *table_builder_new(struct walk_rule *rules, const struct sa
 void table_builder_free(struct table_builder *builder);
 
 /*
- * Asks for the table of the ELF file behind fd, which must stay open. `index` comes back with the
- * result. `user` is charged for its rules.
+ * Asks for the table of an ELF file, whose descriptor must stay open. Its index comes back with the
+ * result, and its user is charged for its rules. By its path and root the debug file is found.
  */
-void table_builder_request(struct table_builder *builder, uint32_t index, uint32_t user, int fd);
+void table_builder_request(struct table_builder *builder, const struct mapped_file *file);
 /*
  * The same for an ELF image in this process (the vdso), which must stay mapped. Root is charged.
  */
@@ -76,6 +77,11 @@ struct built_table {
 bool table_builder_take(struct table_builder *builder, struct built_table *ret_built);
 /* No walker reads rows of the table any more, so its rules may be forgotten. */
 void table_builder_release(struct table_builder *builder, struct rule_claim *claim);
+/*
+ * Waits until a request may be finished. False where that cannot be, at until_ns of the monotonic
+ * clock, and when a signal came.
+ */
+bool table_builder_wait(struct table_builder *builder, uint64_t until_ns);
 /* Requests whose results have not been taken yet. */
 size_t table_builder_nr_pending(struct table_builder *builder);
 

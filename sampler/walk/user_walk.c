@@ -23,6 +23,11 @@ static __always_inline int walk_read(void *ctx, __u64 address, __u64 *ret)
 
 #include "core/portable/walk_step.h"
 
+uint64_t user_walk_pc(const struct walk_regs *regs)
+{
+	return walk_lookup_pc(regs);
+}
+
 uint64_t user_walk_frame(const struct walk_regs *regs)
 {
 	return (regs->pc & ~FRAME_EXACT) | (regs->exact ? FRAME_EXACT : 0);

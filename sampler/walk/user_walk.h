@@ -30,6 +30,8 @@ struct user_walk_ops {
 enum walk_status user_walk(const struct user_walk_ops *ops, void *context, struct walk_regs *regs,
 			   uint64_t *frames, uint64_t *sps, size_t max, size_t *nr);
 
+/* The address at which the rule for these registers is looked up. */
+uint64_t user_walk_pc(const struct walk_regs *regs);
 /* The word that stands for the frame of these registers. */
 uint64_t user_walk_frame(const struct walk_regs *regs);
 

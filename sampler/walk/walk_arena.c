@@ -193,7 +193,7 @@ bool walk_arena_add_file(struct walk_arena_writer *w, struct table_builder *buil
 
 	walk_arena_reset_module(w, file->index);
 	if (file->kind == MODULE_ELF && file->nr_segments)
-		table_builder_request(builder, file->index, file->user, file->fd);
+		table_builder_request(builder, file);
 	else if (file->kind == MODULE_VDSO && (vdso = file_table_vdso_image(&size)))
 		table_builder_request_memory(builder, file->index, vdso, size);
 	else

@@ -1,24 +1,17 @@
 /*
- * Finds separate debug files as gdb does: by build-id, then by the name in .gnu_debuglink beside
- * the binary, in .debug/ there, and under the debug directory. A candidate must have the build-id
- * of the binary or, where one of the two has none, the CRC that .gnu_debuglink gives.
+ * Tries the paths of core/base/debug_paths.h, then servers. A candidate must have the build-id of
+ * the binary or, where one of the two has none, the CRC that .gnu_debuglink gives.
  */
 #include "symbolizer/lookup/debug_file.h"
 
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#include <zlib.h>
 
 #include "core/base/alloc.h"
+#include "core/base/debug_paths.h"
 #include "core/base/log.h"
 #include "core/rights/safe_open.h"
 #include "symbolizer/lookup/debuginfod.h"
-
-#define DEBUG_DIR "/usr/lib/debug"
-#define LINK_SIZE_MAX 4096
 
 struct elf_image *debug_file_open(const struct debug_root *root, const char *path)
 {
@@ -52,15 +45,11 @@ void debug_file_warn(const struct elf_image *image, const char *path)
 static struct elf_image *find_in(const struct debug_root *root, const char *debug_dir,
 				 const uint8_t *id, size_t size, char **ret_path)
 {
-	char hex[2 * BUILD_ID_MAX + 1] = "";
+	char *path = debug_path_by_build_id(debug_dir, id, size);
 	struct elf_image *image;
-	char *path;
 
-	if (size < 2 || size > BUILD_ID_MAX)
+	if (!path)
 		return NULL;
-	for (size_t i = 0; i < size; i++)
-		snprintf(hex + 2 * i, 3, "%02x", id[i]);
-	path = xasprintf("%s/.build-id/%.2s/%s.debug", debug_dir, hex, hex + 2);
 	image = debug_file_open(root, path);
 	if (image && !elf_image_has_build_id(image, id, size)) {
 		elf_image_close(image);
@@ -83,20 +72,21 @@ static struct elf_image *find_by_build_id(const struct symbol_module *module, co
 
 	*ret_root = &module->root;
 	if (!debug_dir)
-		image = find_in(&module->root, DEBUG_DIR, id, size, ret_path);
+		image = find_in(&module->root, DEBUG_PATHS_DIR, id, size, ret_path);
 	if (image)
 		return image;
 	*ret_root = &module->own_root;
-	return find_in(&module->own_root, debug_dir ? debug_dir : DEBUG_DIR, id, size, ret_path);
+	return find_in(&module->own_root, debug_dir ? debug_dir : DEBUG_PATHS_DIR, id, size,
+		       ret_path);
 }
 
 /* Returns the path that `name` means in the file at `path`; the debug directory may have moved. */
 static char *alt_path(const char *debug_dir, const char *path, const char *name)
 {
 	const char *slash = strrchr(path, '/');
-	size_t length = strlen(DEBUG_DIR);
+	size_t length = strlen(DEBUG_PATHS_DIR);
 
-	if (debug_dir && !strncmp(name, DEBUG_DIR "/", length + 1))
+	if (debug_dir && !strncmp(name, DEBUG_PATHS_DIR "/", length + 1))
 		return xasprintf("%s%s", debug_dir, name + length);
 	if (name[0] == '/' || !slash)
 		return xstrdup(name);
@@ -142,39 +132,15 @@ struct elf_image *debug_file_alt(const struct symbol_module *module, const char 
 	return image ? image : fetch(module, id, id_size);
 }
 
-/* Compares the CRC of the whole file with that of .gnu_debuglink. */
-static bool has_crc(const struct elf_image *image, uint32_t want)
-{
-	uint8_t buffer[65536];
-	off_t at = 0;
-	uLong crc = crc32(0, NULL, 0);
-
-	for (;;) {
-		ssize_t n = pread(image->source.fd, buffer, sizeof(buffer), at);
-
-		if (n <= 0)
-			return n == 0 && crc == want;
-		crc = crc32(crc, buffer, (uInt)n);
-		at += n;
-	}
-}
-
-static bool belongs_to(const struct elf_image *debug, const struct elf_image *image, uint32_t crc)
-{
-	if (debug->build_id_size && image->build_id_size)
-		return elf_image_has_build_id(debug, image->build_id, image->build_id_size);
-	return has_crc(debug, crc);
-}
-
-/* Takes over path. */
+/* Takes over path, which may be NULL. */
 static bool try_path(struct symbol_module *module, const struct debug_root *root, char *path,
 		     uint32_t crc)
 {
-	struct elf_image *debug = debug_file_open(root, path);
+	struct elf_image *debug = path ? debug_file_open(root, path) : NULL;
 
 	/* A binary may refer to itself, which adds nothing. */
 	if (debug && elf_image_section(debug, ".debug_info") &&
-	    belongs_to(debug, module->image, crc)) {
+	    debug_file_belongs(debug, module->image, crc)) {
 		module->debug = debug;
 		module->debug_path = path;
 		module->debug_root = root;
@@ -185,38 +151,22 @@ static bool try_path(struct symbol_module *module, const struct debug_root *root
 	return false;
 }
 
-static void find_by_link(struct symbol_module *module, const char *name, uint32_t crc)
-{
-	const char *debug_dir = module->opts->debug_dir ? module->opts->debug_dir : DEBUG_DIR;
-	const char *path = module->path_in_root;
-	const char *slash = strrchr(path, '/');
-	int length = slash ? (int)(slash - path) : 0;
-
-	/* The name comes from an untrusted file: it must not leave these directories. */
-	if (!name[0] || strchr(name, '/') || path[0] != '/' || length >= PATH_MAX)
-		return;
-	if (try_path(module, &module->root, xasprintf("%.*s/%s", length, path, name), crc))
-		return;
-	if (try_path(module, &module->root, xasprintf("%.*s/.debug/%s", length, path, name), crc))
-		return;
-	try_path(module, module->opts->debug_dir ? &module->own_root : &module->root,
-		 xasprintf("%s%.*s/%s", debug_dir, length, path, name), crc);
-}
-
 static void follow_link(struct symbol_module *module)
 {
-	struct elf_section *section = elf_image_section(module->image, ".gnu_debuglink");
-	const uint8_t *data;
-	uint64_t size;
+	const char *debug_dir = module->opts->debug_dir ? module->opts->debug_dir : DEBUG_PATHS_DIR;
+	const struct debug_root *root = &module->root;
+	const char *name;
 	uint32_t crc;
 
-	if (!section || section->size > LINK_SIZE_MAX)
+	if (!debug_link_read(module->image, &name, &crc))
 		return;
-	data = elf_section_data(module->image, section, &size);
-	if (!data || size < 5 || strnlen((const char *)data, size - 4) == size - 4)
-		return;
-	memcpy(&crc, data + size - 4, sizeof(crc));
-	find_by_link(module, (const char *)data, crc);
+	for (enum debug_link_place place = 0; place < DEBUG_LINK_NR_PLACES; place++) {
+		if (place == DEBUG_LINK_DIR && module->opts->debug_dir)
+			root = &module->own_root;
+		if (try_path(module, root,
+			     debug_path_by_link(debug_dir, module->path_in_root, name, place), crc))
+			return;
+	}
 }
 
 void debug_file_find(struct symbol_module *module)

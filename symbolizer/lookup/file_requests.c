@@ -6,15 +6,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/debug_paths.h"
 #include "core/base/log.h"
 #include "core/rights/safe_open.h"
 #include "core/sandbox/message.h"
 #include "symbolizer/lookup/debuginfod.h"
 
-#define DEBUG_DIR "/usr/lib/debug"
 #define FILES_MAX 65536u /* of one module; a large program has some thousand .dwo files */
 #define LINES_MAX 20u	 /* for the user, about one module */
 #define WAIT_MS (600 * 1000)
+#define REQUESTS_AT_ONCE 32
 #define HEAD_SIZE offsetof(struct file_request, text)
 
 /* ---- in the child */
@@ -77,23 +78,9 @@ void file_asker_finish(struct file_asker *a)
 
 /* ---- in the recorder */
 
-/* Takes over fd. A secret that is no ELF file must not become the name of a function. */
-static int only_elf(int fd)
-{
-	char magic[4];
-
-	if (fd < 0)
-		return fd;
-	if (pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
-	    !memcmp(magic, "\177ELF", sizeof(magic)))
-		return fd;
-	close(fd);
-	return -ENOEXEC;
-}
-
 static int open_own(const struct file_server *s, const char *path)
 {
-	const char *dir = s->opts->debug_dir ? s->opts->debug_dir : DEBUG_DIR;
+	const char *dir = s->opts->debug_dir ? s->opts->debug_dir : DEBUG_PATHS_DIR;
 	size_t length = strlen(dir);
 
 	if (strncmp(path, dir, length) != 0 || path[length] != '/' || strstr(path, "/../"))
@@ -108,19 +95,36 @@ static int fetch(const struct file_server *s, const char *id, size_t size)
 	return debuginfod_fetch(s->opts->debuginfod, s->path, (const uint8_t *)id, size);
 }
 
+/* Takes over fd. */
+static int only_trusted(struct file_server *s, const char *path, int fd)
+{
+	if (fd < 0 || debug_trust_allows(&s->trust, fd))
+		return fd;
+	close(fd);
+	log_debug("'%s': '%s' in its root is not trusted", s->path, path);
+	if (!s->nr_untrusted++)
+		log_warning("'%s': a debug file is not used, which could have been written by "
+			    "others than the owner of that file",
+			    s->path);
+	return -EPERM;
+}
+
 static int open_requested(struct file_server *s, const struct file_request *r, size_t size)
 {
+	int fd;
+
 	if (s->nr_opened++ >= FILES_MAX)
 		return -EMFILE;
 	if (r->type == REQUEST_FETCH)
-		return only_elf(fetch(s, r->text, size));
+		return safe_open_only_elf(fetch(s, r->text, size));
 	if (strlen(r->text) != size || r->text[0] != '/')
 		return -EINVAL;
 	if (r->type == REQUEST_OWN_FILE)
-		return only_elf(open_own(s, r->text));
+		return safe_open_only_elf(open_own(s, r->text));
 	if (s->root < 0)
 		return -ENOENT;
-	return only_elf(safe_open_in_root(s->root, r->text, SAFE_OPEN_ELF_MAX));
+	fd = safe_open_only_elf(safe_open_in_root(s->root, r->text, SAFE_OPEN_ELF_MAX));
+	return only_trusted(s, r->text, fd);
 }
 
 static int serve_file(struct file_server *s, int socket, const struct file_request *r, size_t size)
@@ -133,33 +137,55 @@ static int serve_file(struct file_server *s, int socket, const struct file_reque
 	return err == -EPIPE ? -ECHILD : err;
 }
 
+/* Answers one request that has come. Returns as file_server_go_on() does. */
+static int serve(struct file_server *s, int socket)
+{
+	struct file_request request;
+	ssize_t n = message_receive(socket, &request, sizeof(request) - 1, NULL, 0);
+	int err;
+
+	if (n == -EAGAIN)
+		return -EAGAIN;
+	if (n < (ssize_t)HEAD_SIZE)
+		return n == 0 ? -ECHILD : -EBADMSG;
+	request.text[n - (ssize_t)HEAD_SIZE] = '\0';
+	switch (request.type) {
+	case REQUEST_FILE:
+	case REQUEST_OWN_FILE:
+	case REQUEST_FETCH:
+		err = serve_file(s, socket, &request, (size_t)n - HEAD_SIZE);
+		/* Not -EAGAIN, which is a child that asks and does not read: that is nonsense. */
+		return !err ? -EAGAIN : err == -ECHILD ? err : -EBADMSG;
+	case REQUEST_LOG:
+		if (s->nr_logged++ < LINES_MAX)
+			log_relayed(request.text);
+		return -EAGAIN;
+	case REQUEST_DONE: return 0;
+	default: return -EBADMSG;
+	}
+}
+
+int file_server_go_on(struct file_server *s, int socket)
+{
+	for (int i = 0; i < REQUESTS_AT_ONCE; i++) {
+		int err = message_wait(socket, -1, 0);
+
+		if (err)
+			return err == -ETIMEDOUT ? -EAGAIN : err;
+		err = serve(s, socket);
+		if (err != -EAGAIN)
+			return err;
+	}
+	return -EAGAIN;
+}
+
 int file_server_run(struct file_server *s, int socket)
 {
 	for (;;) {
-		struct file_request request;
 		int err = message_wait(socket, -1, WAIT_MS);
-		ssize_t n;
 
-		if (err)
+		err = err ? err : serve(s, socket);
+		if (err != -EAGAIN)
 			return err;
-		n = message_receive(socket, &request, sizeof(request) - 1, NULL, 0);
-		if (n < (ssize_t)HEAD_SIZE)
-			return n == 0 ? -ECHILD : -EBADMSG;
-		request.text[n - (ssize_t)HEAD_SIZE] = '\0';
-		switch (request.type) {
-		case REQUEST_FILE:
-		case REQUEST_OWN_FILE:
-		case REQUEST_FETCH:
-			err = serve_file(s, socket, &request, (size_t)n - HEAD_SIZE);
-			if (err)
-				return err;
-			break;
-		case REQUEST_LOG:
-			if (s->nr_logged++ < LINES_MAX)
-				log_relayed(request.text);
-			break;
-		case REQUEST_DONE: return 0;
-		default: return -EBADMSG;
-		}
 	}
 }

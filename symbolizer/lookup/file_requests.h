@@ -2,7 +2,8 @@
  * How a child that may open no files gets the files it finds to need: separate debug files, split
  * DWARF, and what servers have. It asks the recorder, which opens them. The recorder trusts no
  * request: it opens only regular files that begin as ELF files do, below the root directory of the
- * module or in its own debug directory, and only so many.
+ * module or in its own debug directory, and only so many. In the module's root it hands over only
+ * what debug_trust.h allows.
  */
 #ifndef SPROF_FILE_REQUESTS_H
 #define SPROF_FILE_REQUESTS_H
@@ -13,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/rights/debug_trust.h"
 #include "symbolizer/lookup/symbol_source.h"
 
 enum file_request_type {
@@ -46,9 +48,10 @@ void file_asker_finish(struct file_asker *asker);
 
 struct file_server {
 	const struct symbolizer_opts *opts;
-	const char *path;   /* of the module, for messages */
-	int root, own_root; /* directories, or -1 */
-	uint32_t nr_opened, nr_logged;
+	const char *path;	  /* of the module, for messages */
+	int root, own_root;	  /* directories, or -1 */
+	struct debug_trust trust; /* in files of `root` */
+	uint32_t nr_opened, nr_logged, nr_untrusted;
 };
 
 /*
@@ -56,5 +59,10 @@ struct file_server {
  * nonsense.
  */
 int file_server_run(struct file_server *server, int socket);
+/*
+ * Answers some requests that have come. 0: the child has finished; -EAGAIN: it has not; or an error
+ * as above. With a socket that does not block it waits for nothing.
+ */
+int file_server_go_on(struct file_server *server, int socket);
 
 #endif

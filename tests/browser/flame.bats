@@ -28,14 +28,25 @@ page() { # options, file; the test is standard input
 	timeout 90 node "$BROWSER/page.js" "$@"
 }
 
+# Two towers: one stays and has a change in its middle, the other is gone.
+tall_diff() {
+	local start= deep= gone=
+	for i in $(seq 0 19); do start+=";start$i"; done
+	for i in $(seq 0 39); do deep+=";deep$i" gone+=";gone$i"; done
+	printf '%s\n' "app$start;run$deep 90000" "app$gone 10000" >tall-before.folded
+	printf '%s\n' "app$start;run$deep 88000" "app${start%;start10*};more 2000" "app;new 10000" >tall-after.folded
+	"$SPROF" diff tall-before.folded tall-after.folded -o tall-diff.svg >/dev/null
+}
+
 # bats test_tags=full
 @test "the script draws the same picture as the file" {
 	"$SPROF" flame -t complete complete.data -o complete.svg
 	"$SPROF" diff before.folded after.folded -o diff.svg >/dev/null
 	"$SPROF" diff --absolute after.folded before.folded -o absolute.svg >/dev/null
 	"$SPROF" diff hostile.folded kinds.folded -o removed.svg >/dev/null
+	tall_diff
 	"$SPROF" flame --butterfly cpu,gpu -t butterfly gpu.data -o butterfly.svg
-	for f in kinds hostile tall complete diff absolute removed butterfly; do
+	for f in kinds hostile tall complete diff absolute removed tall-diff butterfly; do
 		page --no-script $f.svg >static <<-'EOT'
 			const {root} = await page.send("DOM.getDocument", {depth: -1});
 			const {outerHTML} = await page.send("DOM.getOuterHTML", {nodeId: root.nodeId});
@@ -182,6 +193,41 @@ page() { # options, file; the test is standard input
 		assert.strictEqual(await page.eval(`document.querySelectorAll(".frames .faded").length`), 7);
 		await page.key("Escape");
 		assert.deepStrictEqual([await page.labels(), await sizes()], [all, start]);
+	EOT
+}
+
+@test "a tall diff is folded where neither total nor self changes, and a click unfolds" {
+	tall_diff
+	page tall-diff.svg <<-'EOT'
+		const height = () => page.eval(`Number(document.querySelector("svg").getAttribute("height"))`);
+		const classes = () => page.eval(`[...document.querySelectorAll(".frames .fd")].map(g => g.getAttribute("class") + ": " + (g.querySelector("text") || {}).textContent)`);
+		const all = await page.labels(), start = await height();
+		assert(start < 400, `the picture is ${start} px high`);
+		// The first half of the tower changed otherwise than the second.
+		assert.deepStrictEqual((await classes()).map(text => text.replace(/ frames.*? (\d\d%|100%|-10%)/, " $1")), [
+			"d4 fd: +10 90%", "d1 fd: +49 88% -2.0%", "d0 fd: +39 frames"]);
+		await page.hover("+49 frames");
+		const lines = await page.status();
+		assert.match(lines.join(" "), /^49 frames folded: run › deep0 › .* total 90% → 88% \(-2\.0% ± 0\.27%\) · click to unfold$/);
+		await page.click("+49 frames");
+		assert.match(await page.eval("location.hash"), /^#e=[0-9a-f]{16}$/);
+		const labels = await page.labels();
+		for (let i = 11; i < 20; i++)
+			assert(labels.some(label => label.startsWith(`start${i} 88%`)), `start${i}: ${labels}`);
+		assert.strictEqual((await classes()).length, 2, "the other folds stay");
+		await page.key("Escape");
+		assert.deepStrictEqual([await page.labels(), await height()], [all, start]);
+		// Every row, and back.
+		await page.key("f");
+		assert.strictEqual((await classes()).length, 0);
+		assert(await height() > 900);
+		await page.key("f");
+		assert.deepStrictEqual(await page.labels(), all);
+		// Of a zoom the frames below are folded without a colour, because their changes differ.
+		await page.click("deep39 88%");
+		assert.strictEqual(await page.eval(`document.querySelectorAll(".frames .f.faded").length`), 1);
+		await page.key("Escape");
+		assert.deepStrictEqual([await page.labels(), await height()], [all, start]);
 	EOT
 }
 

@@ -144,7 +144,7 @@ does_not_crash() {
 	[ "$status" -eq 125 ]
 	[ "${stderr_lines[0]}" = "sprof: cannot fetch debug files: DEBUGINFOD_URLS names no server" ]
 	[[ ${stderr_lines[1]} == "hint: export DEBUGINFOD_URLS="* ]]
-	"${CC:-cc}" -shared -o libdebuginfod.so.1 -x c /dev/null
+	${CC:-cc} -shared -o libdebuginfod.so.1 -x c /dev/null
 	run --separate-stderr env LD_LIBRARY_PATH="$PWD" DEBUGINFOD_URLS=http://127.0.0.1:1 \
 		"$SPROF" record --debuginfod -p 1
 	[ "$status" -eq 1 ]

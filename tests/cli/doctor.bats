@@ -32,6 +32,7 @@ facts_are_right() {
 	[ -z "$stderr" ]
 	grep -q '^ebpf   ' <<<"$output"
 	grep -q '^perf   ' <<<"$output"
+	! grep -qx 'ebpf   OK' <<<"$output" || grep -Eq '^waits  (OK: (at|by) |the kernel has neither )' <<<"$output"
 	grep -q '^timer  ' <<<"$output"
 	grep -q '^gpu    ' <<<"$output"
 	grep -Eq "^kernel +$(uname -r)\$" <<<"$output"

@@ -68,6 +68,7 @@ decode() {
 	done
 }
 
+# bats test_tags=full
 @test "every other format says what the report says" {
 	for f in firefox chrome json; do
 		for input in $INPUTS; do
@@ -212,4 +213,24 @@ assert int(rows[0]["total_events"]) == 400'
 	"$SPROF" export -f chrome -o x.json kinds.folded
 	jq -e '[.traceEvents[] | select(.cat == "linux-kernel")] | length > 0' x.json
 	jq -e '[.traceEvents[] | select(.cat == "kernel")] == []' x.json
+}
+
+@test "a file whose name ends in .gz is gzipped, once" {
+	for name in x.trace.json x.speedscope.json x.profile.json x.json x.callgrind x.folded x.tsv; do
+		"$SPROF" export -o $name complete.data
+		"$SPROF" export -o $name.gz complete.data
+		gzip -dc $name.gz | cmp - $name
+		[ "$(stat -c %s $name.gz)" -lt "$(stat -c %s $name)" ]
+	done
+	"$SPROF" export -f chrome -o y.gz complete.data
+	cmp y.gz x.trace.json.gz
+	"$SPROF" export -o x.pb.gz complete.data
+	"$SPROF" export -f pprof -o y.pb complete.data
+	cmp x.pb.gz y.pb
+	[ "$("$SPROF" report --json x.trace.json.gz 2>/dev/null | jq .ns)" = "$("$SPROF" report --json complete.data | jq .ns)" ]
+	run "$SPROF" export -o x.gz complete.data
+	[ "$status" -eq 2 ]
+	[[ $output == *"'x.gz' does not end as any format"* ]]
+	run "$SPROF" export -o .gz complete.data
+	[ "$status" -eq 2 ]
 }

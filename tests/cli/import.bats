@@ -89,7 +89,7 @@ rows() { # the table of a profile, without what names the file
 	"$SPROF" export -f speedscope kinds.folded | head -c 1000 >short.json
 	run --separate-stderr "$SPROF" report short.json
 	[ "$status" -eq 1 ]
-	[[ "$stderr" == "sprof: cannot read 'short.json': it stops being valid speedscope JSON at byte "* ]]
+	[[ "$stderr" == "sprof: cannot read 'short.json': it stops being valid JSON at byte "* ]]
 	echo '{"shared":{"frames":[{"name":"a"}]},"profiles":[{"samples":[[7]],"weights":[1]}]}' >wrong.json
 	run --separate-stderr "$SPROF" report wrong.json
 	[ "$status" -eq 1 ]
@@ -165,9 +165,6 @@ agrees_with_perf() {
 		done
 		[ ! -e flame.svg ]
 	}
-	printf 'FLR\0\0\2\0\1' >x.jfr
-	refused 'a JFR file (Java Flight Recorder)' x.jfr
-	[[ $stderr == *"hint: jfrconv of async-profiler"* ]]
 	echo 'print()' >p.py
 	python3 -m cProfile -o x.prof p.py >/dev/null
 	refused "a file of Python's cProfile, which holds no stacks" x.prof

@@ -155,3 +155,20 @@ reads_within() { # CPU-SECONDS FILE
 	END
 	reads_within 12 shared.json
 }
+
+@test "Chrome trace events: ends without a beginning take no longer where other threads have begun much" {
+	local alone among
+	user_ms() { # FILE
+		TIMEFORMAT=%3U
+		{ time "$SPROF" info "$1" >/dev/null 2>&1 || true; } 2>&1 | tr -d .
+	}
+	python3 - <<-'END'
+		ends = ',{"ph":"E","pid":2,"tid":2,"ts":1}' * 300000 + ']'
+		begun = ','.join('{"ph":"B","name":"b","pid":1,"tid":%d,"ts":1}' % i for i in range(4096))
+		open('alone.json', 'w').write('[{"ph":"X","name":"x","pid":1,"tid":1,"ts":1,"dur":5}' + ends)
+		open('among.json', 'w').write('[' + begun + ends)
+	END
+	alone=$(user_ms alone.json) among=$(user_ms among.json)
+	echo "$alone ms alone, $among ms among others"
+	[ $((10#$among)) -lt $((4 * 10#$alone + 100)) ]
+}

@@ -53,6 +53,7 @@ setup() {
 	[ "$stderr" = "sprof: cannot read 'bad.out': it is a damaged file of callgrind" ]
 }
 
+# bats test_tags=full
 @test "callgrind: a graph with very many paths of small cost is read in a bounded time" {
 	python3 - >layers.out <<-'END'
 		layers, width = 5, 400

@@ -125,9 +125,50 @@ sum() { # COLUMN FILE
 
 @test "labels that the profile has no place for are named" {
 	run --separate-stderr "$SPROF" fold $GO/cpu.pb.gz
-	[[ $stderr == *"labels left out: request" ]]
+	[[ $stderr == *"labels left out: request (--label KEY=VALUE keeps only the samples that have it)" ]]
 	run --separate-stderr "$SPROF" fold $GO/heap.pb.gz
 	[ -z "$stderr" ] # "bytes" repeats what the values say
+}
+
+@test "samples are filtered by labels, by all that are given" {
+	command -v protoc >/dev/null || skip "needs protoc (protobuf-compiler)"
+	{
+		echo 'sample_type { type: 1 unit: 2 } string_table: "" string_table: "space" string_table: "bytes"'
+		echo 'string_table: "key" string_table: "a" string_table: "a=b" string_table: "size" string_table: "tenant"'
+		functions 8 main other
+		echo 'sample { location_id: 1 value: 10 label { key: 3 str: 4 } label { key: 6 num: -5 num_unit: 2 } }'
+		echo 'sample { location_id: 1 value: 200 label { key: 3 str: 5 } label { key: 7 str: 4 } }'
+		echo 'sample { location_id: 2 value: 3000 }'
+	} | encode >x.pb
+	[ "$("$SPROF" fold --label key=a x.pb 2>/dev/null)" = 'main 10' ]
+	[ "$("$SPROF" fold --label key=a=b x.pb 2>/dev/null)" = 'main 200' ]
+	[ "$("$SPROF" fold --label key=a=b --label tenant=a x.pb 2>/dev/null)" = 'main 200' ]
+	[ "$("$SPROF" fold --label size=-5 x.pb 2>/dev/null)" = 'main 10' ]
+	[ -z "$("$SPROF" fold --label key=a --label tenant=a x.pb 2>/dev/null)" ]
+	run --separate-stderr "$SPROF" report --label key=a x.pb
+	echo "$output"
+	[[ $output == *", 2 filtered out (100%)"* ]]
+	run --separate-stderr "$SPROF" fold --label key=b x.pb
+	[[ $stderr == *"no sample of 'x.pb' is left after filtering"* ]]
+	run "$SPROF" fold --label key x.pb
+	[ "$status" -eq 2 ]
+	[[ $output == *"a label is KEY=VALUE, not 'key'"* ]]
+	for other in kinds.folded complete.data; do
+		cp "$BATS_TEST_DIRNAME"/../golden/*/$other .
+		run "$SPROF" fold --label a=b $other
+		[ "$status" -eq 1 ]
+		[ "$output" = "sprof: cannot filter '$other': it holds no labels" ]
+	done
+}
+
+@test "a label keeps the samples that go tool pprof -tagfocus keeps" {
+	command -v go >/dev/null || skip "needs go (golang-go)"
+	value=$(go tool pprof -tags $GO/cpu.pb.gz 2>/dev/null | awk '/^ *request:/ { in_key = 1; next } in_key && NF { print $NF; exit }')
+	[ -n "$value" ]
+	go tool pprof -top -unit=nanoseconds -nodecount=1000000 -nodefraction=0 -edgefraction=0 -sample_index=cpu -tagfocus="request=^$value\$" \
+		$GO/cpu.pb.gz 2>/dev/null | sed '1,/flat%/d' | awk '{ gsub(/[^0-9]/, "", $1); n += $1 } END { print n }' >want
+	[ "$(cat want)" -gt 0 ]
+	"$SPROF" report --json -n 0 --label request=$value $GO/cpu.pb.gz 2>/dev/null | jq .ns | diff want -
 }
 
 @test "columns of an imported profile survive an export, and pprof's names choose them" {

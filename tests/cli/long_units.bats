@@ -12,7 +12,7 @@ setup() {
 }
 
 # bats test_tags=full
-@test "position-independent Go programs that are stripped have their names and lines" {
+@test "Go programs that are stripped, position-independent or not, have their names and lines" {
 	SPROF_TEST_FULL=1 "$BUILD"/tests/unit/symbolizer/test_go_symbols
 }
 

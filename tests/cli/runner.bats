@@ -4,7 +4,7 @@ setup() {
 	root=$BATS_TEST_DIRNAME/../..
 	cd "$BATS_TEST_TMPDIR" || return 1
 	mkdir -p tests/unit tests/cli build/tests/unit
-	cp "$root/tests/run" tests/run
+	cp "$root/tests/run" "$root/tests/limited" tests
 	export BUILD=$BATS_TEST_TMPDIR/build
 }
 
@@ -51,11 +51,37 @@ last_line_is() {
 	last_line_is '0 passed, 1 failed, 0 skipped'
 }
 
-@test "a test that hangs is a failure" {
-	echo '@test "x" { sleep 60; }' >tests/cli/c.bats
-	BATS_TEST_TIMEOUT=1 run tests/run --dir=cli
+@test "after the time of the run no file is begun, and each counts as skipped" {
+	unit_test a 'printf "1..1\nok 1 - a\n"'
+	echo '@test "x" { true; }' >tests/cli/c.bats
+	TESTS_UNTIL=1 run tests/run --dir=unit --dir=cli
+	[ "$status" -ne 0 ] # nothing ran
+	last_line_is '0 passed, 0 failed, 2 skipped'
+	grep -qxF 'skipped: tests/cli/c.bats: all its tests (not begun: the time for this run is over)' <<<"$output"
+	TESTS_UNTIL=$((EPOCHSECONDS + 100)) run tests/run --dir=unit --dir=cli
+	last_line_is '2 passed, 0 failed, 0 skipped'
+}
+
+@test "a test that hangs is a failure, and those behind it are run" {
+	printf '@test "x" { sleep 60; }\n@test "y" { true; }\n' >tests/cli/c.bats
+	TEST_LIMIT_S=1 run tests/run --dir=cli
 	[ "$status" -ne 0 ]
-	last_line_is '0 passed, 1 failed, 0 skipped'
+	last_line_is '1 passed, 1 failed, 0 skipped'
+	grep -q '# no test ended for 1 s' <<<"$output"
+}
+
+@test "a process that a unit test left behind, stopped and elsewhere, holds nothing up" {
+	unit_test a 'echo 1..1; echo ok 1 - a; setsid sh -c "echo \$\$ >pid; kill -STOP \$\$" & sleep 0.5'
+	run timeout 30 tests/run --dir=unit
+	kill -9 "$(cat pid)"
+	last_line_is '1 passed, 0 failed, 0 skipped'
+}
+
+@test "a process that a test left behind holds nothing up" {
+	echo '@test "x" { sleep 77 & }' >tests/cli/c.bats
+	TEST_LIMIT_S=1 run timeout 30 tests/run --dir=cli
+	last_line_is '1 passed, 0 failed, 0 skipped'
+	! pgrep -fx 'sleep 77'
 }
 
 @test "tests that were planned and did not run are failures" {
@@ -113,7 +139,7 @@ last_line_is() {
 
 @test "what took too long is done once more, too" {
 	printf '@test "x" {\n[ -e done ] || ! touch done || sleep 20\n}\n' >tests/cli/c.bats
-	BATS_TEST_TIMEOUT=2 run tests/run --dir=cli
+	TEST_LIMIT_S=2 run tests/run --dir=cli
 	[ "$status" -eq 0 ]
 	last_line_is '0 passed, 0 failed, 0 skipped'
 	grep -qxF 'held only at the second try: tests/cli/c.bats: x' <<<"$output"

@@ -1,7 +1,8 @@
 /*
  * Builds unwind tables. The first byte chooses: the rest is an .eh_frame in a valid ELF file (bit 0
  * clear), or the whole file. With bit 1, libunwind then unwinds a stack of the same bytes in the
- * valid file, so that it reads the same CFI.
+ * valid file, so that it reads the same CFI. With bit 2 the rest is a .debug_frame, or, with bit 3
+ * too, its second half is.
  */
 #include <stdlib.h>
 
@@ -83,6 +84,7 @@ static void build(const void *image, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzzed fuzzed;
+	size_t half;
 
 	if (!size || size > MAKER_MAX_SIZE / 2)
 		return 0;
@@ -91,7 +93,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	maker_init(&fuzzed.maker);
-	maker_put(&fuzzed.maker, data + 1, size - 1);
+	half = !(data[0] & 4) ? size - 1 : data[0] & 8 ? (size - 1) / 2 : 0;
+	maker_put(&fuzzed.maker, data + 1, half);
+	if (data[0] & 4)
+		maker_begin_debug_frame(&fuzzed.maker);
+	maker_put(&fuzzed.maker, data + 1 + half, size - 1 - half);
 	fuzzed.size = maker_finish(&fuzzed.maker);
 	build(fuzzed.maker.image, fuzzed.size);
 	if (data[0] & 2)

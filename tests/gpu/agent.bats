@@ -7,6 +7,7 @@ setup() {
 }
 
 # Durations, sums, stacks, graph nodes, to the nanosecond. Regenerate with UPDATE_GOLDEN=1.
+# bats test_tags=full
 @test "every CUDA version gives the same records and sums, to the nanosecond" {
 	for version in 11 12 13; do
 		export SPROF_CUPTI=$BUILD/tests/gpu/cuda$version/libcupti.so.$version
@@ -148,6 +149,7 @@ misplaced() {
 }
 
 # A clock that is registered anew leaves some records on the one before, and another tool may need its own.
+# bats test_tags=full
 @test "no clock is registered with CUPTI, and its own is converted, whatever it counts" {
 	local rival
 	for rival in 0 1; do

@@ -145,6 +145,7 @@ reported() { # code, text
 }
 
 # With a flush every 10 s: it is the pause that has CUPTI asked for what it has.
+# bats test_tags=full
 @test "a program that ends at once after a pause loses nothing" {
 	record --flush=10000 -- "$WORK" launch:100 idle:1500 launch:50 idle:1500 quit
 	[ "$(fold_sum kernel count)" -eq 150 ]

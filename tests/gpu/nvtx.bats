@@ -1,17 +1,16 @@
 # NVTX ranges of a program built with NVTX's own headers, of the version that is found.
 
 load fake.bash
+load real.bash
 
 # Prints where the headers are: $NVTX_INCLUDE, a toolkit, or NVIDIA's wheel (0.1 MB), which is fetched once.
 find_headers() {
-	local dir wheels=$BUILD/tests/gpu/nvtx
+	local dir at
 
-	for dir in "${NVTX_INCLUDE-}" /usr/local/cuda/include "$wheels"/nvidia/nvtx/include; do
+	for dir in "${NVTX_INCLUDE-}" /usr/local/cuda/include; do
 		[ -e "$dir/nvtx3/nvToolsExt.h" ] && echo "$dir" && return
 	done
-	mkdir -p "$wheels"
-	timeout 60 python3 -m pip -q download --no-deps -d "$wheels" nvidia-nvtx-cu12==12.9.79 >/dev/null 2>&1 || return 1
-	python3 -m zipfile -e "$wheels"/*.whl "$wheels" && echo "$wheels/nvidia/nvtx/include"
+	at=$(wheel nvidia-nvtx-cu12 12.9.79) && echo "$at/nvidia/nvtx/include"
 }
 
 setup_file() {

@@ -3,14 +3,17 @@
 
 CACHE=${SPROF_TEST_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/sprof-tests}
 
-# Runs a command that fills a new folder, and only then gives it its name.
+# Runs a command that fills a new folder, and only then gives it its name. Where the command failed after seconds of
+# waiting, it is not run again in this run of tests, whose cache holds that mark: a network that does not answer would
+# take minutes of every test.
 filled() { # name, command...
-	local to=$CACHE/$1 new
+	local to=$CACHE/$1 new start=$SECONDS unreachable=${XDG_CACHE_HOME:-$BUILD}/unreachable-by-$2
 	shift
 	if [ ! -e "$to" ]; then
-		mkdir -p "$CACHE" && new=$(mktemp -d "$CACHE/new.XXXXXX") || return 1
+		[ ! -e "$unreachable" ] && mkdir -p "$CACHE" && new=$(mktemp -d "$CACHE/new.XXXXXX") || return 1
 		if ! (cd "$new" && "$@") >/dev/null 2>&1 || ! mv -T "$new" "$to" 2>/dev/null; then
 			rm -r "$new"
+			((SECONDS - start < 5)) || touch "$unreachable"
 			[ -e "$to" ] || return 1
 		fi
 	fi
@@ -18,7 +21,7 @@ filled() { # name, command...
 }
 
 unpack_wheel() { # package==version: unpacks it here
-	timeout 200 python3 -m pip -q --retries 1 --timeout 10 download --no-deps --only-binary :all: -d download "$1" &&
+	timeout 60 python3 -m pip -q --retries 1 --timeout 10 download --no-deps --only-binary :all: -d download "$1" &&
 		python3 -m zipfile -e download/*.whl . && rm -r download &&
 		find . -path './nvidia/*' -type f -name 'lib*' ! -name 'libcupti.so*' -delete # most of the bytes
 }
@@ -34,7 +37,7 @@ unpack_deb() { # package
 	[ -n "$archive" ] || return 1
 	mkdir -p lists/partial apt/archives/partial
 	echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $archive non-free" >sources
-	timeout 100 apt-get "${options[@]}" -qq update && timeout 100 apt-get "${options[@]}" -qq download "$1" &&
+	timeout 60 apt-get "${options[@]}" -qq update && timeout 60 apt-get "${options[@]}" -qq download "$1" &&
 		dpkg-deb -x "$1"_*.deb . && rm -rf lists apt sources "$1"_*.deb
 }
 

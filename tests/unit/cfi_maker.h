@@ -1,6 +1,7 @@
 /*
  * Makes small ELF images in memory whose .eh_frame holds what a test puts there: text at
- * MAKER_TEXT, one CIE "zR" (absolute 8-byte pointers unless the test changes that), then FDEs.
+ * MAKER_TEXT, one CIE "zR" (absolute 8-byte pointers unless the test changes that), then FDEs. What
+ * is put behind maker_begin_debug_frame() is .debug_frame.
  */
 #ifndef SPROF_TESTS_CFI_MAKER_H
 #define SPROF_TESTS_CFI_MAKER_H
@@ -22,6 +23,7 @@ struct cfi_maker {
 	uint64_t cie; /* offset of the newest CIE in the file */
 	const char *augmentation;
 	uint8_t encoding;
+	size_t debug_frame; /* where it begins in the file; 0: there is none */
 };
 
 #define BYTES(...) (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ })
@@ -37,6 +39,13 @@ static inline void maker_put(struct cfi_maker *m, const void *data, size_t size)
 static inline void maker_put_number(struct cfi_maker *m, uint64_t value, size_t size)
 {
 	maker_put(m, &value, size);
+}
+
+/* .eh_frame ends here, and .debug_frame begins. */
+static inline void maker_begin_debug_frame(struct cfi_maker *m)
+{
+	m->debug_frame = m->size;
+	m->augmentation = "";
 }
 
 /* Begins an entry; its length is filled in by maker_end_entry(). */
@@ -62,8 +71,8 @@ static inline void maker_cie(struct cfi_maker *m, const uint8_t *program, size_t
 	size_t begin = maker_begin_entry(m);
 
 	m->cie = begin - 4;
-	maker_put_number(m, 0, 4); /* id */
-	maker_put_number(m, 1, 1); /* version */
+	maker_put_number(m, m->debug_frame ? UINT32_MAX : 0, 4); /* id */
+	maker_put_number(m, 1, 1);				 /* version */
 	maker_put(m, m->augmentation, strlen(m->augmentation) + 1);
 	maker_put(m, BYTES(1, 0x78, 16));
 	if (*m->augmentation == 'z') {
@@ -82,7 +91,7 @@ static inline void maker_fde(struct cfi_maker *m, uint64_t start, uint64_t lengt
 	uint64_t base = (m->encoding & 0x70) == 0x10 ? m->size + 4 + 0x100000 : 0;
 	size_t pointer_size = (m->encoding & 7) == 3 ? 4 : 8;
 
-	maker_put_number(m, m->size - m->cie, 4);
+	maker_put_number(m, m->debug_frame ? m->cie - m->debug_frame : m->size - m->cie, 4);
 	maker_put_number(m, MAKER_TEXT + start - base, pointer_size);
 	maker_put_number(m, length, pointer_size);
 	if (*m->augmentation == 'z')
@@ -118,29 +127,36 @@ static inline void maker_init(struct cfi_maker *m)
 	memset(m->image + 0x1000, 0xcc, MAKER_TEXT_SIZE);
 	memcpy(m->image, &ehdr, sizeof(ehdr));
 	memcpy(m->image + sizeof(ehdr), &text, sizeof(text));
-	memcpy(m->image + 0x6000, "\0.names\0.eh_frame", 18);
+	memcpy(m->image + 0x6000, "\0.names\0.eh_frame\0.debug_frame", 31);
 }
 
 /* Writes the section headers, now that the size is known. Returns the size of the image. */
 static inline size_t maker_finish(struct cfi_maker *m)
 {
-	Elf64_Shdr sections[3] = {
+	size_t eh_frame_end = m->debug_frame ? m->debug_frame : m->size;
+	Elf64_Shdr sections[4] = {
 		{ .sh_type = SHT_NULL },
-		{ .sh_name = 1, .sh_type = SHT_STRTAB, .sh_offset = 0x6000, .sh_size = 18 },
+		{ .sh_name = 1, .sh_type = SHT_STRTAB, .sh_offset = 0x6000, .sh_size = 31 },
 		{ .sh_name = 8,
 		  .sh_type = SHT_PROGBITS,
 		  .sh_flags = SHF_ALLOC,
 		  .sh_addr = MAKER_EH_FRAME + 0x100000,
 		  .sh_offset = MAKER_EH_FRAME,
-		  .sh_size = m->size - MAKER_EH_FRAME },
+		  .sh_size = eh_frame_end - MAKER_EH_FRAME },
+		{ .sh_name = 18,
+		  .sh_type = SHT_PROGBITS,
+		  .sh_offset = eh_frame_end,
+		  .sh_size = m->size - eh_frame_end },
 	};
 	Elf64_Phdr data = { .p_type = PT_LOAD,
 			    .p_flags = PF_R,
 			    .p_offset = MAKER_EH_FRAME,
 			    .p_vaddr = MAKER_EH_FRAME + 0x100000,
-			    .p_filesz = m->size - MAKER_EH_FRAME,
-			    .p_memsz = m->size - MAKER_EH_FRAME };
+			    .p_filesz = eh_frame_end - MAKER_EH_FRAME,
+			    .p_memsz = eh_frame_end - MAKER_EH_FRAME };
 
+	if (m->debug_frame)
+		((Elf64_Ehdr *)m->image)->e_shnum = 4;
 	memcpy(m->image + 0x6100, sections, sizeof(sections));
 	memcpy(m->image + sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr), &data, sizeof(data));
 	return m->size;

@@ -107,11 +107,18 @@ const foldKey = ({tree, node, below: ancestor}) => ancestor ? 0 :
 const isUnfolded = (tree, node) => unfolded.size > 0 && unfolded.has(foldKey({tree, node}));
 const framesOf = ({tree: {depth}, node, last}) => depth[last] - depth[node] + 1;
 
+/* In a diff a fold has one colour, and hides neither another change nor a change of own time. */
+function sameChange(tree, a, b) {
+	const {before, totalSamples, total} = tree;
+	return !before || level(selfChange(tree, a)) === UNCHANGED && level(totalChange(tree, a)) === level(totalChange(tree, b)) &&
+		!before.totalSamples[a] === !before.totalSamples[b] && !total[a] === !total[b];
+}
+
 /* {last, next} of a fold that begins with a node, or null. */
 function foldAt(tree, total, node) {
 	const least = total[node] - Math.floor(total[node] / FOLD_SLACK);
 	let last = 0, next = node, child;
-	while (mayFold(tree, next) && (child = childOf(tree, total, next, least))) {
+	while (mayFold(tree, next) && (child = childOf(tree, total, next, least)) && sameChange(tree, next, node)) {
 		last = next;
 		next = child;
 	}
@@ -240,7 +247,7 @@ function layOutPanels(panels, most) {
 
 	if (mode.unfold || !tall() && !cut)
 		return result;
-	how.folded = !isDiff;
+	how.folded = true;
 	how.freeRows = FOLD_FREE_ROWS;
 	({result} = layOutWithin(panels, most, how));
 	while (tall() && how.towerParts > STEEPEST) {
@@ -314,12 +321,20 @@ function lookOf({tree, node, removed}) {
 	return {box: "d" + level(change) + mark, cap: "c q" + level(selfChange(tree, node)), hatched: removed && gone};
 }
 
+/* A fold of frames below the one that is zoomed into has many changes, and so no colour. */
+function lookOfFold(box) {
+	if (!box.tree.before || box.below)
+		return {box: "f"};
+	const look = lookOf(box);
+	return {box: look.box + " fd", cap: "c q" + UNCHANGED, hatched: look.hatched};
+}
+
 /* yOf: the y of a row. hanging: the rows go down from the root. */
 let yOf = row => row, hanging = false;
 
 function drawBox(box) {
 	const {tree, node, removed, whole} = box, run = box.end !== 0, fold = box.last !== 0;
-	const look = run || fold ? {box: fold ? "f" : "m"} : lookOf(box);
+	const look = run ? {box: "m"} : fold ? lookOfFold(box) : lookOf(box);
 	const left = place(box.x, whole);
 	const y = yOf(box.row), below = hanging !== box.row < 0;
 	const capY = below ? y + BOX : y - CAP, sums = tree.sides[removed ? 1 : 0];

@@ -68,9 +68,11 @@ const functionChange = (t, f, key) => {
 		{value: s.now[key][f], samples: s.samples[key][f]});
 };
 
+const UNCHANGED = 4;
+
 function level(c) {
 	const size = Math.abs(c.change), n = size >= .03 ? 4 : size >= .01 ? 3 : size >= .003 ? 2 : 1;
-	return 4 + (c.significant ? c.change < 0 ? -n : n : 0);
+	return UNCHANGED + (c.significant ? c.change < 0 ? -n : n : 0);
 }
 
 const wholeBefore = () => wholes.before.whole || wholes.whole;
@@ -215,13 +217,15 @@ function whereIs(t, i) {
 	return [f.module, f.file && `${f.file}:${f.line}`, t.inlined[i] && "inlined"].filter(Boolean);
 }
 
+const changeOf = (t, i) => (!t.totalSamples[i] ? "removed: " : t.before.totalSamples[i] ? "" : "new: ") +
+	sentence("total", totalChange(t, i));
+
 /* Three lines: the name, the changes of this frame, and those of its function with its place. */
 function linesOfDiff({tree: t, node: i}) {
 	const f = t.fn[i], frames = sumsOf(t).frames[f];
-	const what = !t.totalSamples[i] ? "removed: " : t.before.totalSamples[i] ? "" : "new: ";
 	const all = frames > 1 ? [`all ${frames} frames of it: ` + sentence("total", functionChange(t, f, "total")) +
 		" \u00b7 " + sentence("self", functionChange(t, f, "self"))] : [];
-	return [functions[f].name, what + sentence("total", totalChange(t, i)) + " \u00b7 " +
+	return [functions[f].name, changeOf(t, i) + " \u00b7 " +
 		sentence("self", selfChange(t, i)), all.concat(whereIs(t, i)).join(" \u00b7 ")];
 }
 
@@ -253,7 +257,8 @@ function labelOfRun({node, end}, columns) {
 
 /* "+17 frames, _start … run_mod 39%", or as much of it as fits. */
 function labelOfFold(box, limit) {
-	const {tree: t, node, last, width} = box, n = framesOf(box), all = ` ${percent(width / t.unit, t.whole)}`;
+	const {tree: t, node, last, width} = box, n = framesOf(box);
+	const all = box.below ? ` ${percent(width / t.unit, t.whole)}` : numbersOf(box)[0];
 	const [from, to] = [node, last].map(i => functions[t.fn[i]].short);
 	return [`+${n} frames, ${from} \u2026 ${to}${all}`, `+${n} frames${all}`, `+${n} frames`, `+${n}`].find(text =>
 		columns(text) <= limit) || "";
@@ -266,10 +271,11 @@ const FOLD_NAMES = 40;
 
 function linesOfFold(box) {
 	const {tree: t, node, last} = box, names = [];
+	const sums = box.below ? "" : isDiff && t.before ? changeOf(t, node) : share(t, "total", box.width / t.unit);
 	for (let i = last; names.push(functions[t.fn[i]].short) < FOLD_NAMES && i !== node;)
 		i = t.parent[i];
 	return [`${framesOf(box)} frames folded: ${names.reverse().join(" \u203a ")}`,
-		[box.below ? "" : share(t, "total", box.width / t.unit), "click to unfold"].filter(Boolean).join(" \u00b7 ")];
+		[sums, "click to unfold"].filter(Boolean).join(" \u00b7 ")];
 }
 
 function linesOf(box) {

@@ -12,6 +12,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
+#include "core/base/number_map.h"
 #include "core/profile/profile.h"
 #include "output/import/browser/v8_profile.h"
 #include "output/import/named_frames.h"
@@ -19,19 +20,27 @@
 
 enum { MAX_DEPTH = 4096, MAX_PROFILES = 1024 };
 
+struct thread_id {
+	uint32_t pid, tid;
+};
+
 struct event {
-	uint32_t pid, tid, name;
+	struct thread_id thread;
+	uint32_t name;
 	double start_us, duration_us; /* duration NAN: not closed yet */
+	uint32_t around; /* while not closed: events[] of its thread that it began in, + 1; or 0 */
 };
 
 /* A V8 profile of the trace, by the id that its chunks carry. */
 struct trace_profile {
-	uint32_t id, pid, tid;
+	uint32_t id;
+	struct thread_id thread;
 	struct v8_profile v;
 };
 
 struct thread_name {
-	uint32_t pid, tid, name;
+	struct thread_id thread;
+	uint32_t name;
 	size_t order; /* of a thread that has several names the first counts */
 };
 
@@ -39,8 +48,7 @@ struct reader {
 	struct json_input in;
 	struct event *events;
 	size_t nr_events, events_capacity;
-	size_t *open; /* events[] that began with B, innermost last; of all threads */
-	size_t nr_open, open_capacity;
+	struct number_map open; /* by thread: events[] that began with B last and are open, + 1 */
 	struct thread_name *names;
 	size_t nr_names, names_capacity;
 	struct trace_profile *profiles;
@@ -53,21 +61,25 @@ struct fields {
 	uint32_t name, id, thread_name; /* strings */
 	char phase;
 	double ts, dur;
-	uint32_t pid, tid;
+	struct thread_id thread;
 	size_t args; /* offset of their value in the file; 0 = none */
 };
+
+static int compare_threads(struct thread_id x, struct thread_id y)
+{
+	if (x.pid != y.pid)
+		return x.pid < y.pid ? -1 : 1;
+	return (x.tid > y.tid) - (x.tid < y.tid);
+}
 
 static void read_args(struct reader *r, struct fields *e)
 {
 	struct json_input *in = &r->in;
 
 	e->args = (size_t)(in->json.at - in->data.data);
-	if (json_peek(&in->json) != '{') {
-		json_skip(&in->json);
+	if (!json_input_enter(in, '{'))
 		return;
-	}
-	json_enter(&in->json, '{');
-	while (json_key(&in->json, &in->key)) {
+	while (json_input_key(in)) {
 		if (json_input_is(in, "name"))
 			e->thread_name = json_input_string(in);
 		else
@@ -78,18 +90,35 @@ static void read_args(struct reader *r, struct fields *e)
 static struct trace_profile *find_profile(struct reader *r, const struct fields *e)
 {
 	for (size_t i = 0; i < r->nr_profiles; i++)
-		if (r->profiles[i].id == e->id && r->profiles[i].pid == e->pid)
+		if (r->profiles[i].id == e->id && r->profiles[i].thread.pid == e->thread.pid)
 			return &r->profiles[i];
 	if (r->nr_profiles == MAX_PROFILES)
 		return NULL;
 	r->profiles =
 		xgrow(r->profiles, &r->profiles_capacity, r->nr_profiles + 1, sizeof(*r->profiles));
-	r->profiles[r->nr_profiles] =
-		(struct trace_profile){ .id = e->id, .pid = e->pid, .tid = e->tid };
+	r->profiles[r->nr_profiles] = (struct trace_profile){ .id = e->id, .thread = e->thread };
 	return &r->profiles[r->nr_profiles++];
 }
 
 /* args.data of a chunk: cpuProfile, and the times beside it. */
+static void read_chunk_data(struct json_input *in, struct v8_profile *v)
+{
+	if (!json_input_enter(in, '{'))
+		return;
+	while (json_input_key(in)) {
+		if (json_input_is(in, "cpuProfile"))
+			v8_profile_read(in, v);
+		else if (json_input_is(in, "timeDeltas"))
+			v8_profile_read_deltas(in, v);
+		else if (json_input_is(in, "startTime"))
+			v->start_us = json_input_number(in, 0);
+		else if (json_input_is(in, "endTime"))
+			v->end_us = json_input_number(in, 0);
+		else
+			json_skip(&in->json);
+	}
+}
+
 static void read_chunk(struct reader *r, struct trace_profile *profile, size_t args)
 {
 	struct json_input *in = &r->in;
@@ -97,25 +126,11 @@ static void read_chunk(struct reader *r, struct trace_profile *profile, size_t a
 
 	json_init(&in->json, in->data.data + args, in->data.size - args);
 	json_enter(&in->json, '{');
-	while (json_key(&in->json, &in->key)) {
-		if (!json_input_is(in, "data") || json_peek(&in->json) != '{') {
+	while (json_input_key(in)) {
+		if (json_input_is(in, "data"))
+			read_chunk_data(in, &profile->v);
+		else
 			json_skip(&in->json);
-			continue;
-		}
-		json_enter(&in->json, '{');
-		while (json_key(&in->json, &in->key)) {
-			if (json_input_is(in, "cpuProfile"))
-				v8_profile_read(in, &profile->v);
-			else if (json_input_is(in, "timeDeltas"))
-				v8_profile_read_deltas(in, &profile->v);
-			else if (json_input_is(in, "startTime"))
-				profile->v.start_us = json_input_number(in, 0);
-			else if (json_input_is(in, "endTime"))
-				profile->v.end_us = json_input_number(in, 0);
-			else
-				json_skip(&in->json);
-		}
-		break;
 	}
 	if (!json_failed(&in->json))
 		in->json = outer;
@@ -126,30 +141,45 @@ static bool is_name(const struct reader *r, const struct fields *e, const char *
 	return !strcmp(profile_str(r->in.p, e->name), name);
 }
 
+/* The innermost open event of a thread, + 1; 0: there is none. */
+static uint32_t *open_of(struct reader *r, struct thread_id thread)
+{
+	bool is_new;
+
+	return number_map_at(&r->open, (uint64_t)thread.pid << 32 | thread.tid, &is_new);
+}
+
 static void begin_event(struct reader *r, const struct fields *e)
 {
+	bool is_whole = e->phase == 'X';
+	uint32_t *open;
+
+	if (r->nr_events == UINT32_MAX) {
+		r->nr_left_out++;
+		return;
+	}
 	r->events = xgrow(r->events, &r->events_capacity, r->nr_events + 1, sizeof(*r->events));
 	r->events[r->nr_events++] =
-		(struct event){ e->pid, e->tid, e->name, e->ts, e->phase == 'X' ? e->dur : NAN };
-	if (e->phase == 'X' || r->nr_open == MAX_DEPTH)
+		(struct event){ e->thread, e->name, e->ts, is_whole ? e->dur : NAN, 0 };
+	if (is_whole)
 		return;
-	r->open = xgrow(r->open, &r->open_capacity, r->nr_open + 1, sizeof(*r->open));
-	r->open[r->nr_open++] = r->nr_events - 1;
+	open = open_of(r, e->thread);
+	r->events[r->nr_events - 1].around = *open;
+	*open = (uint32_t)r->nr_events;
 }
 
 /* E ends the innermost open event of its thread. */
 static void end_event(struct reader *r, const struct fields *e)
 {
-	for (size_t i = r->nr_open; i--;) {
-		struct event *begun = &r->events[r->open[i]];
+	uint32_t *open = open_of(r, e->thread);
+	struct event *begun = *open ? &r->events[*open - 1] : NULL;
 
-		if (begun->pid != e->pid || begun->tid != e->tid)
-			continue;
-		begun->duration_us = e->ts - begun->start_us;
-		memmove(r->open + i, r->open + i + 1, (--r->nr_open - i) * sizeof(*r->open));
+	if (!begun) {
+		r->nr_left_out++;
 		return;
 	}
-	r->nr_left_out++;
+	begun->duration_us = e->ts - begun->start_us;
+	*open = begun->around;
 }
 
 static void take_event(struct reader *r, const struct fields *e)
@@ -171,7 +201,7 @@ static void take_event(struct reader *r, const struct fields *e)
 			break;
 		r->names = xgrow(r->names, &r->names_capacity, r->nr_names + 1, sizeof(*r->names));
 		r->names[r->nr_names] =
-			(struct thread_name){ e->pid, e->tid, e->thread_name, r->nr_names };
+			(struct thread_name){ e->thread, e->thread_name, r->nr_names };
 		r->nr_names++;
 		break;
 	default: r->nr_left_out++;
@@ -183,12 +213,9 @@ static void read_event(struct reader *r)
 	struct json_input *in = &r->in;
 	struct fields e = { 0 };
 
-	if (json_peek(&in->json) != '{') {
-		json_skip(&in->json);
+	if (!json_input_enter(in, '{'))
 		return;
-	}
-	json_enter(&in->json, '{');
-	while (json_key(&in->json, &in->key)) {
+	while (json_input_key(in)) {
 		if (json_input_is(in, "name"))
 			e.name = json_input_string(in);
 		else if (json_input_is(in, "ph"))
@@ -198,9 +225,9 @@ static void read_event(struct reader *r)
 		else if (json_input_is(in, "dur"))
 			e.dur = json_input_number(in, 0);
 		else if (json_input_is(in, "pid"))
-			e.pid = json_u32(json_input_number(in, 0));
+			e.thread.pid = json_input_u32(in);
 		else if (json_input_is(in, "tid"))
-			e.tid = json_u32(json_input_number(in, 0));
+			e.thread.tid = json_input_u32(in);
 		else if (json_input_is(in, "id"))
 			e.id = json_input_string(in);
 		else if (json_input_is(in, "args"))
@@ -228,7 +255,7 @@ static void read_file(struct reader *r)
 		return;
 	}
 	json_enter(&in->json, '{');
-	while (json_key(&in->json, &in->key)) {
+	while (json_input_key(in)) {
 		if (json_input_is(in, "traceEvents"))
 			read_events(r);
 		else
@@ -241,12 +268,9 @@ static void read_file(struct reader *r)
 static int compare_names(const void *a, const void *b)
 {
 	const struct thread_name *x = a, *y = b;
+	int order = compare_threads(x->thread, y->thread);
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	return (x->order > y->order) - (x->order < y->order);
+	return order ? order : (x->order > y->order) - (x->order < y->order);
 }
 
 /* Sorts the names, and keeps one of each thread. */
@@ -259,7 +283,7 @@ static void sort_names(struct reader *r)
 	for (size_t i = 0; i < r->nr_names; i++) {
 		const struct thread_name *last = nr ? &r->names[nr - 1] : NULL;
 
-		if (last && last->pid == r->names[i].pid && last->tid == r->names[i].tid)
+		if (last && !compare_threads(last->thread, r->names[i].thread))
 			continue;
 		r->names[nr] = r->names[i];
 		r->names[nr++].order = 0;
@@ -267,13 +291,13 @@ static void sort_names(struct reader *r)
 	r->nr_names = nr;
 }
 
-static uint32_t thread_of(struct reader *r, uint32_t pid, uint32_t tid)
+static uint32_t thread_of(struct reader *r, struct thread_id thread)
 {
-	const struct thread_name key = { .pid = pid, .tid = tid }, *found = NULL;
+	const struct thread_name key = { .thread = thread }, *found = NULL;
 
 	if (r->nr_names)
 		found = bsearch(&key, r->names, r->nr_names, sizeof(key), compare_names);
-	return profile_thread(r->in.p, pid, tid,
+	return profile_thread(r->in.p, thread.pid, thread.tid,
 			      found ? found->name : profile_cstring(r->in.p, "thread"));
 }
 
@@ -281,11 +305,10 @@ static uint32_t thread_of(struct reader *r, uint32_t pid, uint32_t tid)
 static int compare_events(const void *a, const void *b)
 {
 	const struct event *x = a, *y = b;
+	int order = compare_threads(x->thread, y->thread);
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
+	if (order)
+		return order;
 	if (x->start_us != y->start_us)
 		return x->start_us < y->start_us ? -1 : 1;
 	return (x->duration_us < y->duration_us) - (x->duration_us > y->duration_us);
@@ -342,12 +365,12 @@ static void add_durations(struct reader *r)
 	qsort(r->events, r->nr_events, sizeof(*r->events), compare_events);
 	for (size_t i = 0; i < r->nr_events && !r->in.problem; i++) {
 		const struct event *e = &r->events[i];
-		bool other = i && (e[-1].pid != e->pid || e[-1].tid != e->tid);
+		bool other = i && compare_threads(e[-1].thread, e->thread);
 
 		while (path->depth && (other || path->ends[path->depth - 1] <= e->start_us))
 			close_last(r, path);
 		if (!i || other)
-			path->thread = thread_of(r, e->pid, e->tid);
+			path->thread = thread_of(r, e->thread);
 		if (isfinite(e->start_us) && e->duration_us >= 0)
 			open_event(r, path, e);
 		else
@@ -367,7 +390,7 @@ static void make_profile(struct reader *r)
 	for (size_t i = 0; i < r->nr_profiles && !r->in.problem; i++) {
 		struct trace_profile *t = &r->profiles[i];
 
-		t->v.thread = thread_of(r, t->pid, t->tid);
+		t->v.thread = thread_of(r, t->thread);
 		v8_profile_add_samples(&r->in, &t->v);
 	}
 	if (r->nr_profiles && r->in.p->nr_samples)
@@ -396,7 +419,7 @@ static int chrome_trace_read(FILE *f, const char *name, const struct import_opts
 		v8_profile_fini(&r.profiles[i].v);
 	free(r.profiles);
 	free(r.events);
-	free(r.open);
+	number_map_fini(&r.open);
 	free(r.names);
 	return err;
 }

@@ -60,12 +60,9 @@ struct array {
 
 static void read_table(struct json_input *in, const struct array *arrays, size_t nr)
 {
-	if (json_peek(&in->json) != '{') {
-		json_skip(&in->json);
+	if (!json_input_enter(in, '{'))
 		return;
-	}
-	json_enter(&in->json, '{');
-	while (json_key(&in->json, &in->key)) {
+	while (json_input_key(in)) {
 		size_t i = 0;
 
 		while (i < nr && !json_input_is(in, arrays[i].key))
@@ -79,11 +76,8 @@ static void read_table(struct json_input *in, const struct array *arrays, size_t
 
 static void read_strings(struct json_input *in, struct tables *t)
 {
-	if (json_peek(&in->json) != '[') {
-		json_skip(&in->json);
+	if (!json_input_enter(in, '['))
 		return;
-	}
-	json_enter(&in->json, '[');
 	while (json_element(&in->json)) {
 		uint32_t string = json_input_string(in);
 
@@ -298,12 +292,9 @@ static void read_samples(struct json_input *in, struct thread *t)
 {
 	const struct array arrays[] = { { "stack", &t->stacks }, { "weight", &t->weights } };
 
-	if (json_peek(&in->json) != '{') {
-		json_skip(&in->json);
+	if (!json_input_enter(in, '{'))
 		return;
-	}
-	json_enter(&in->json, '{');
-	while (json_key(&in->json, &in->key)) {
+	while (json_input_key(in)) {
 		size_t i = 0;
 
 		while (i < 2 && !json_input_is(in, arrays[i].key))
@@ -322,7 +313,7 @@ static uint32_t read_id(struct json_input *in)
 {
 	if (json_peek(&in->json) == '"')
 		return (uint32_t)strtoul(profile_str(in->p, json_input_string(in)), NULL, 10);
-	return json_u32(json_input_number(in, 0));
+	return json_input_u32(in);
 }
 
 static void read_thread(struct reader *r)
@@ -330,12 +321,9 @@ static void read_thread(struct reader *r)
 	struct json_input *in = &r->in;
 	struct thread t = { 0 };
 
-	if (json_peek(&in->json) != '{') {
-		json_skip(&in->json);
+	if (!json_input_enter(in, '{'))
 		return;
-	}
-	json_enter(&in->json, '{');
-	while (json_key(&in->json, &in->key)) {
+	while (json_input_key(in)) {
 		if (json_input_is(in, "samples"))
 			read_samples(in, &t);
 		else if (json_input_is(in, "name"))
@@ -360,12 +348,13 @@ static void read_libs(struct reader *r)
 {
 	struct json_input *in = &r->in;
 
-	json_enter(&in->json, '[');
+	if (!json_input_enter(in, '['))
+		return;
 	while (json_element(&in->json)) {
 		uint32_t name = 0, path = 0;
 
 		json_enter(&in->json, '{');
-		while (json_key(&in->json, &in->key)) {
+		while (json_input_key(in)) {
 			if (json_input_is(in, "name"))
 				name = json_input_string(in);
 			else if (json_input_is(in, "path"))
@@ -382,8 +371,9 @@ static void read_meta(struct reader *r)
 {
 	struct json_input *in = &r->in;
 
-	json_enter(&in->json, '{');
-	while (json_key(&in->json, &in->key)) {
+	if (!json_input_enter(in, '{'))
+		return;
+	while (json_input_key(in)) {
 		if (json_input_is(in, "interval"))
 			r->interval_ms = json_input_number(in, 0);
 		else if (json_input_is(in, "product"))
@@ -395,15 +385,17 @@ static void read_meta(struct reader *r)
 
 static void read_threads(struct reader *r)
 {
-	json_enter(&r->in.json, '[');
+	if (!json_input_enter(&r->in, '['))
+		return;
 	while (json_element(&r->in.json) && !r->in.problem)
 		read_thread(r);
 }
 
 static void read_shared(struct reader *r)
 {
-	json_enter(&r->in.json, '{');
-	while (json_key(&r->in.json, &r->in.key))
+	if (!json_input_enter(&r->in, '{'))
+		return;
+	while (json_input_key(&r->in))
 		if (!read_any_table(&r->in, &r->shared))
 			json_skip(&r->in.json);
 }
@@ -415,16 +407,14 @@ static void read_file(struct reader *r, bool threads)
 
 	json_input_rewind(in);
 	json_enter(&in->json, '{');
-	while (!in->problem && json_key(&in->json, &in->key)) {
-		char next = json_peek(&in->json);
-
-		if (threads && json_input_is(in, "threads") && next == '[')
+	while (!in->problem && json_input_key(in)) {
+		if (threads && json_input_is(in, "threads"))
 			read_threads(r);
-		else if (!threads && json_input_is(in, "libs") && next == '[')
+		else if (!threads && json_input_is(in, "libs"))
 			read_libs(r);
-		else if (!threads && json_input_is(in, "meta") && next == '{')
+		else if (!threads && json_input_is(in, "meta"))
 			read_meta(r);
-		else if (!threads && json_input_is(in, "shared") && next == '{')
+		else if (!threads && json_input_is(in, "shared"))
 			read_shared(r);
 		else
 			json_skip(&in->json);

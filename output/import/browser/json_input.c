@@ -12,17 +12,15 @@
 #include "core/base/alloc.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
-
-#define MAX_SIZE ((size_t)2 << 30)
+#include "output/import/input_file.h"
 
 int json_input_init(struct json_input *in, FILE *f, const char *name)
 {
 	int err;
 
 	*in = (struct json_input){ .name = name };
-	err = buffer_add_file(&in->data, f, MAX_SIZE);
+	err = import_read_all(f, name, &in->data);
 	if (err) {
-		log_error(-err, "read '%s'", name);
 		buffer_fini(&in->data);
 		return err;
 	}
@@ -45,23 +43,29 @@ int json_input_finish(struct json_input *in, const char *format, struct profile 
 	else if (json_failed(&in->json))
 		log_error(0, "read '%s': it stops being valid JSON at byte %zu", in->name,
 			  (size_t)(in->json.at - in->data.data));
-	else if (!in->p->nr_samples)
+	else if (!in->p->nr_samples && !in->may_be_empty)
 		log_error(0, "read '%s': it holds no samples (%s)", in->name, format);
 	else
 		err = 0;
-	if (!err) {
-		if (!in->p->meta.command)
-			in->p->meta.command = profile_cstring(in->p, in->name);
-		in->p->meta.source = profile_cstring(in->p, format);
-		in->p->stats.nr_samples = in->p->nr_samples;
-		*ret_profile = in->p;
-	} else {
-		profile_free(in->p);
-	}
+	import_describe(in->p, in->name, format);
 	buffer_fini(&in->data);
 	buffer_fini(&in->key);
 	buffer_fini(&in->text);
-	return err;
+	return import_end(in->p, err, ret_profile);
+}
+
+bool json_input_enter(struct json_input *in, char bracket)
+{
+	if (json_peek(&in->json) != bracket) {
+		json_skip(&in->json);
+		return false;
+	}
+	return json_enter(&in->json, bracket);
+}
+
+bool json_input_key(struct json_input *in)
+{
+	return json_key(&in->json, &in->key);
 }
 
 bool json_input_is(const struct json_input *in, const char *key)
@@ -90,14 +94,16 @@ double json_input_number(struct json_input *in, double otherwise)
 	return number;
 }
 
+uint32_t json_input_u32(struct json_input *in)
+{
+	return json_u32(json_input_number(in, 0));
+}
+
 void json_input_numbers(struct json_input *in, struct json_numbers *n)
 {
 	n->nr = 0;
-	if (json_peek(&in->json) != '[') {
-		json_skip(&in->json);
+	if (!json_input_enter(in, '['))
 		return;
-	}
-	json_enter(&in->json, '[');
 	while (json_element(&in->json)) {
 		n->list = xgrow(n->list, &n->capacity, n->nr + 1, sizeof(*n->list));
 		n->list[n->nr++] = json_input_number(in, NAN);

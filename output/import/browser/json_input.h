@@ -1,5 +1,5 @@
 /*
- * What the readers of browsers' JSON share: the file in memory, a cursor in it, and values of the
+ * What the readers of JSON share: the file in memory, a cursor in it, and values of the
  * types that they read, where a value of another type is skipped.
  */
 #ifndef SPROF_JSON_INPUT_H
@@ -21,6 +21,7 @@ struct json_input {
 	struct profile *p;
 	const char *name;    /* of the file */
 	const char *problem; /* an error other than of syntax; NULL: there is none */
+	bool may_be_empty;   /* a file without samples is a profile too */
 };
 
 /* Numbers of an array; null and values of other types are NAN. */
@@ -37,11 +38,17 @@ int json_input_finish(struct json_input *in, const char *format, struct profile 
 /* Goes back to the beginning of the file. */
 void json_input_rewind(struct json_input *in);
 
+/* Enters the object '{' or array '[' that is next. False, after skipping it, for another value. */
+bool json_input_enter(struct json_input *in, char bracket);
+/* Reads the next key of the object; false at its end, which it consumes. */
+bool json_input_key(struct json_input *in);
 /* Is this the key that was read last? */
 bool json_input_is(const struct json_input *in, const char *key);
 
 /* The string that is next, interned; 0, "", for a value of another type. */
 uint32_t json_input_string(struct json_input *in);
+/* The whole number below 2^32 that is next; 0 for any other value. */
+uint32_t json_input_u32(struct json_input *in);
 /* The number that is next; `otherwise` for a value of another type. */
 double json_input_number(struct json_input *in, double otherwise);
 void json_input_numbers(struct json_input *in, struct json_numbers *ret_numbers);

@@ -17,12 +17,9 @@ enum { MAX_DEPTH = 4096 }; /* V8 itself notes 255 frames */
 
 static void read_call_frame(struct json_input *in, struct v8_node *n)
 {
-	if (json_peek(&in->json) != '{') {
-		json_skip(&in->json);
+	if (!json_input_enter(in, '{'))
 		return;
-	}
-	json_enter(&in->json, '{');
-	while (json_key(&in->json, &in->key)) {
+	while (json_input_key(in)) {
 		if (json_input_is(in, "functionName"))
 			n->name = json_input_string(in);
 		else if (json_input_is(in, "url"))
@@ -59,7 +56,7 @@ static void read_node(struct json_input *in, struct v8_profile *v)
 	struct v8_node *n = add_node(v);
 
 	json_enter(&in->json, '{');
-	while (json_key(&in->json, &in->key)) {
+	while (json_input_key(in)) {
 		if (json_input_is(in, "id"))
 			n->id = json_input_number(in, 0);
 		else if (json_input_is(in, "parent"))
@@ -110,11 +107,8 @@ static void link_nodes(struct v8_profile *v)
 
 static void read_nodes(struct json_input *in, struct v8_profile *v)
 {
-	if (json_peek(&in->json) != '[') {
-		json_skip(&in->json);
+	if (!json_input_enter(in, '['))
 		return;
-	}
-	json_enter(&in->json, '[');
 	while (json_element(&in->json))
 		read_node(in, v);
 }
@@ -140,12 +134,9 @@ void v8_profile_read_deltas(struct json_input *in, struct v8_profile *v)
 
 void v8_profile_read(struct json_input *in, struct v8_profile *v)
 {
-	if (json_peek(&in->json) != '{') {
-		json_skip(&in->json);
+	if (!json_input_enter(in, '{'))
 		return;
-	}
-	json_enter(&in->json, '{');
-	while (json_key(&in->json, &in->key)) {
+	while (json_input_key(in)) {
 		if (json_input_is(in, "nodes"))
 			read_nodes(in, v);
 		else if (json_input_is(in, "samples"))

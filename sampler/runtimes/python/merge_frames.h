@@ -5,6 +5,7 @@
 #ifndef SPROF_MERGE_FRAMES_H
 #define SPROF_MERGE_FRAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,6 +34,15 @@ struct python_runs {
  */
 size_t python_merge(const struct native_stack *native, const struct python_runs *runs,
 		    uint64_t *merged, size_t max);
+
+/*
+ * Do both belong together? The runs are called by native frames in the same order. If the native
+ * stack is complete, none is left over, and before 3.10 no call of the eval function either, but
+ * the innermost: it may have no Python frame yet, or none any more. Then *ret_leaf native frames,
+ * from the leaf to that call, are not to be merged; else it is 0.
+ */
+bool python_merge_fits(const struct native_stack *native, const struct python_runs *runs,
+		       bool complete, size_t *ret_leaf);
 
 /*
  * Keeps the first and last of `nr` frames, `max` in all. Returns the place of the gap; 0: no gap.

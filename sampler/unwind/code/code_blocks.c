@@ -13,6 +13,7 @@
 
 #define ALIGNMENT 16 /* of most functions */
 #define MAX_TABLE_ENTRIES 1024u
+#define MAX_RETRIED 65536u /* bytes before the entry; looking at more again takes too many steps */
 
 bool function_search_take_steps(struct function_search *s, uint64_t nr)
 {
@@ -161,6 +162,16 @@ static bool is_doubtful(struct function_search *s, uint32_t at, bool after_paddi
 	return true;
 }
 
+/* Does it call a function that was not understood yet? */
+static bool calls_unknown(const struct function_search *s, uint32_t at,
+			  const struct instruction *in)
+{
+	int64_t target = instruction_target(in, at);
+
+	return in->kind == INSTRUCTION_CALL && text_marks_in_reach(&s->map, target) &&
+	       !text_marks_is_excluded(&s->map, target) && !(s->map.bytes[target] & BYTE_GOOD);
+}
+
 /*
  * Follows the code from a block's start until it ends or reaches code that was followed. Parts that
  * compilers put in front of a function are for errors, and mostly end in a call that never returns,
@@ -170,6 +181,7 @@ static bool discover(struct function_search *s, uint32_t at)
 {
 	struct straight_line line = { .nr = 0 };
 	bool after_call = false, after_padding = false; /* a call that may not return */
+	bool is_known_later = false;			/* whether it does */
 
 	for (;;) {
 		struct instruction in;
@@ -193,11 +205,14 @@ static bool discover(struct function_search *s, uint32_t at)
 		if (code_blocks_ends(s, at, &in))
 			return true;
 		after_padding = in.kind == INSTRUCTION_NOP;
-		if (!after_padding)
+		if (!after_padding) {
 			after_call = instruction_is_call(&in) &&
 				     !text_marks_call_returns(&s->map, at, &in);
+			is_known_later = after_call && calls_unknown(s, at, &in);
+		}
 		if (after_call && !after_padding && at < s->map.entry) {
 			s->partial = true;
+			s->cut |= is_known_later && s->map.entry - at <= MAX_RETRIED;
 			return true;
 		}
 		at += in.length;
@@ -223,7 +238,8 @@ bool code_blocks_find(struct function_search *s)
 	bool good = true;
 
 	s->nr_queue = s->nr_blocks = s->nr_edges = 0;
-	s->partial = s->doubtful = s->uncertain = s->uncertain_indirect = s->returns = false;
+	s->cut = s->partial = s->doubtful = s->uncertain = s->uncertain_indirect = s->returns =
+		false;
 	add_block(s, s->map.entry);
 	while (s->nr_queue && good)
 		good = discover(s, s->queue[--s->nr_queue]);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "sampler/unwind/x86_64/jump_table.h"
 
 #define MAX_STUB 4u /* bytes before its jump: endbr64 */
 
@@ -51,12 +52,20 @@ static bool meet(struct function_search *s, int64_t target, const struct abstrac
 }
 
 /*
- * Is the function no more than a jump to what a word of memory names? So imports are called, which
- * may never return. Compilers make no other jumps to functions that never return.
+ * Is the function no more than a jump to what a word of memory names, and not to one of several
+ * forms of a function in this file? So imports are called, which may never return. Compilers make
+ * no other jumps to functions that never return.
  */
-static bool is_stub(const struct function_search *s, uint32_t jump)
+static bool is_import(const struct function_search *s, uint32_t jump)
 {
-	return jump - s->map.entry <= MAX_STUB;
+	const struct derived_text *text = &s->map.text;
+	uint64_t slot;
+
+	if (jump - s->map.entry > MAX_STUB)
+		return false;
+	return !text->is_own_slot ||
+	       !jump_slot_find(text->bytes + jump, text->size - jump, text->vaddr + jump, &slot) ||
+	       !text->is_own_slot(text->context, slot);
 }
 
 /*
@@ -78,7 +87,7 @@ static bool meet_indirect(struct function_search *s, struct code_block *block, u
 	block->tail_call = abstract_frame_is_bare(state) && s->trust == FUNCTION_SURE;
 	if (block->tail_call) {
 		s->nr_exits++;
-		s->returns |= !is_stub(s, jump);
+		s->returns |= !is_import(s, jump);
 		return true;
 	}
 	s->partial = true;
@@ -373,6 +382,11 @@ bool function_search_look(struct function_search *s, uint32_t entry, enum functi
 	s->first_rule = s->nr_rules;
 	good = code_blocks_find(s) && follow_all(s) && find_certain(s) && find_all_leaves(s) &&
 	       is_enough(s) && add_rules(s);
+	if (good && s->cut && s->first_round) {
+		if (s->returns)
+			text_marks_set_returns(&s->map, true);
+		good = false;
+	}
 	if (good)
 		add_function(s);
 	else

@@ -48,6 +48,7 @@ struct function_search {
 	struct derived_function *functions;
 	size_t nr_functions, functions_capacity;
 	uint64_t steps_left;
+	bool first_round; /* what was not understood is looked at again */
 	/* of the current function */
 	enum function_effort effort;
 	enum function_trust trust;
@@ -60,6 +61,7 @@ struct function_search {
 	uint32_t nr_exits;
 	bool returns;  /* by a ret, or by a jump to another function */
 	bool partial;  /* some of its code was not found */
+	bool cut;      /* behind a call of a function that was not understood yet */
 	bool doubtful; /* padding follows a call that may not return, then more code */
 	/* There is code behind a call that may not return: of a known or an unknown function. */
 	bool uncertain, uncertain_indirect;

@@ -131,6 +131,7 @@ static void look_in_rounds(struct function_search *s, enum function_effort effor
 		before = s->nr_functions;
 		look_at_marked(s, BYTE_ENTRY, FUNCTION_SURE, effort);
 		look_at_marked(s, BYTE_HINT, FUNCTION_HINTED, effort);
+		s->first_round = false;
 	} while (s->nr_functions > before && ++round < MAX_ROUNDS);
 }
 
@@ -141,6 +142,7 @@ void derived_rules_find(struct derived_rules *r)
 	if (r->runtime) {
 		look_at_marked(s, BYTE_ENTRY, FUNCTION_HINTED, EFFORT_ALL);
 	} else {
+		s->first_round = true;
 		look_in_rounds(s, EFFORT_CERTAIN);
 		look_in_rounds(s, EFFORT_CLOSED);
 		look_at_marked(s, BYTE_HINT, FUNCTION_LEFT, EFFORT_CLOSED);

@@ -39,6 +39,8 @@ struct derived_text {
 	bool (*read)(void *context, uint64_t vaddr, void *buffer, size_t size);
 	/* The lowest address above vaddr that code refers to; NULL: unknown. */
 	uint64_t (*next_reference)(void *context, uint64_t vaddr);
+	/* Is that word of memory filled by the loader with a function of this file? NULL: none is. */
+	bool (*is_own_slot)(void *context, uint64_t vaddr);
 	void *context;
 };
 

@@ -232,3 +232,15 @@ bool jump_target_find(const uint8_t *text, size_t size, uint64_t text_vaddr,
 	return in.kind == INSTRUCTION_JUMP_INDIRECT && in.reg != INSTRUCTION_NO_REG &&
 	       find_lea(r, in.reg, ret_vaddr);
 }
+
+bool jump_slot_find(const uint8_t *code, size_t size, uint64_t vaddr, uint64_t *ret_slot)
+{
+	size_t at = size && code[0] == 0xf2; /* bnd, as in old tables of imports */
+	int32_t distance;
+
+	if (size < at + 6 || code[at] != 0xff || code[at + 1] != 0x25)
+		return false;
+	memcpy(&distance, code + at + 2, sizeof(distance));
+	*ret_slot = vaddr + at + 6 + (uint64_t)(int64_t)distance;
+	return true;
+}

@@ -43,5 +43,7 @@ bool jump_table_find(const uint8_t *text, size_t size, uint64_t text_vaddr,
  */
 bool jump_target_find(const uint8_t *text, size_t size, uint64_t text_vaddr,
 		      const struct straight_line *line, uint64_t *ret_vaddr);
+/* The word from which "jmp *slot(%rip)" at `vaddr` takes its target. false: it is no such jump. */
+bool jump_slot_find(const uint8_t *code, size_t size, uint64_t vaddr, uint64_t *ret_slot);
 
 #endif

@@ -21,7 +21,7 @@ goes_on() {
 	ends_well
 }
 
-# bats test_tags=stress
+# bats test_tags=stress, full
 @test "storms: malloc" {
 	survives 1000 25 malloc
 }
@@ -247,6 +247,7 @@ while time.time() < end and not os.path.exists(os.environ["END_FILE"]): sum(i * 
 	[ ! -e "$data" ]
 }
 
+# bats test_tags=full
 @test "memory of a program at an address of ours is neither run, changed nor unmapped" {
 	local data=$BATS_TEST_TMPDIR/data
 	target "$TARGETS/decoys" 3

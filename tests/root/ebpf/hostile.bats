@@ -22,6 +22,7 @@ says_why() {
 	[ "$(told '.incomplete_by_reason[] | select(.reason == "[incomplete: too long to walk]") | .samples > 20')" = true ]
 }
 
+# bats test_tags=full
 @test "a stack of thousands of frames that lie far apart is cut, and says so" {
 	is_sampled_briefly stack_maze far
 	says_why

@@ -2,6 +2,7 @@
 # targets of truth.bats inside the guest; the output comes back over the serial line and is compared
 # with the truth here.
 # bats file_tags=full
+load ../waits
 
 targets="shares_static deep32_nofp threads8 exec_chain"
 # CPU time in ms. Creating threads is slow in the guest, and libc has no unwind rule inside clone3:
@@ -27,8 +28,20 @@ setup_file() {
 		echo "@@ calls"
 		$SPROF record -v -o calls.data --calls leaf --calls 'part::twice(int)' -- $TARGETS/calls 300
 		$SPROF report --calls calls.data
+		echo "@@ truth"
+		$SPROF record -v --source ebpf --clock wall -o waits.data -- $TARGETS/waiting 3000 2>waits.log || echo "record: status \$?" >>waits.log
+		echo "@@ info.json"
+		$SPROF info --json waits.data
+		echo "@@ waiting"
+		$SPROF fold --time --column waiting waits.data
+		echo "@@ runnable"
+		$SPROF fold --time --column runnable waits.data
+		echo "@@ waits.log"
+		cat waits.log
+		echo "@@ doctor"
+		$SPROF doctor
 	SCRIPT
-	local start=$SECONDS status=0 programs=("$TARGETS/calls")
+	local start=$SECONDS status=0 programs=("$TARGETS/calls" "$TARGETS/waiting")
 	for t in $targets; do programs+=("$TARGETS/$t"); done
 	tests/root/boot_old_kernel "$BATS_FILE_TMPDIR/script" "$BATS_FILE_TMPDIR/output" "$SPROF" "${programs[@]}" \
 		>"$BATS_FILE_TMPDIR/boot" || status=$?
@@ -83,4 +96,13 @@ truth_holds() { # target
 		cat "$t.log"
 		grep -Eq '^sprof: [0-9]+ samples in .*[, ]0 lost' "$t.log"
 	done
+}
+
+@test "on 6.1 waits have their true times, shares and reasons" {
+	cat waits.log
+	times_add_up
+	kernel_agrees
+	samples_agree waiting 2 0.5
+	reasons_are_right
+	grep '^waits *OK: by an interrupt after each switch' doctor
 }

@@ -3,22 +3,32 @@
 source=ebpf
 load ../source
 
+# The process of that recorder which starts parsers, as soon as it is there.
+find_starter() { # pid
+	starter=
+	for _ in $(seq 100); do
+		starter=$(pgrep -x -P "$1" sprof-parser) && return
+		sleep 0.05
+	done
+	false
+}
+
+goes_on_without_parsers() { # pid, seconds until they are killed
+	local status=0
+	find_starter "$1"
+	sleep "$2"
+	kill -9 "$starter"
+	wait "$1" || status=$?
+	cat "$folded.log"
+	[ $status = 0 ]
+}
+
 # Records a program that starts deep32_nofp after a second; kills the process that starts parsers
 # before that. The file of deep32_nofp is then new, and nothing can read its unwind rules.
 @test "parsers: a recording goes on without them" {
 	"$SPROF" record -o "$data" --source $source -- sh -c 'sleep 1; exec "$0" 1000' "$TARGETS/deep32_nofp" \
 		>"$truth" 2>"$folded.log" &
-	local recorder=$! starter='' status=0
-	for _ in $(seq 100); do
-		starter=$(pgrep -x -P $recorder sprof-parser) && break
-		sleep 0.05
-	done
-	[ -n "$starter" ]
-	sleep 0.3
-	kill -9 "$starter"
-	wait $recorder || status=$?
-	cat "$folded.log"
-	[ $status = 0 ]
+	goes_on_without_parsers $! 0.3
 	grep -q "no program headers of '.*/deep32_nofp': the process that reads it died" "$folded.log"
 	"$SPROF" info --json "$data" | jq -e '.samples > 100'
 	"$SPROF" fold "$data" | grep -F '[unwind rules not readable];' >"$folded"
@@ -28,29 +38,15 @@ load ../source
 @test "parsers: without them, calls in new files are not counted, and the recording goes on" {
 	"$SPROF" record -o "$data" --source $source --calls 'leaf*' -- \
 		sh -c 'sleep 1; exec "$0" 1000' "$TARGETS/deep32_nofp" >"$truth" 2>"$folded.log" &
-	local recorder=$! starter='' status=0
-	for _ in $(seq 100); do
-		starter=$(pgrep -x -P $recorder sprof-parser) && break
-		sleep 0.05
-	done
-	[ -n "$starter" ]
-	sleep 0.5
-	kill -9 "$starter"
-	wait $recorder || status=$?
-	cat "$folded.log"
-	[ $status = 0 ]
+	goes_on_without_parsers $! 0.5
 	grep -q "calls of functions in '.*/deep32_nofp' are not counted: the process that reads it died" "$folded.log"
 	"$SPROF" info --json "$data" | jq -e '.samples > 100'
 }
 
 @test "parsers: the process that starts them has no rights" {
 	"$SPROF" record -q -o "$data" --source $source -- sleep 2 &
-	local recorder=$! starter=''
-	for _ in $(seq 100); do
-		starter=$(pgrep -x -P $recorder sprof-parser) && break
-		sleep 0.05
-	done
-	[ -n "$starter" ]
+	local recorder=$!
+	find_starter $recorder
 	cat "/proc/$starter/status"
 	grep -qP '^CapEff:\t0+$' "/proc/$starter/status"
 	grep -qP '^CapPrm:\t0+$' "/proc/$starter/status"

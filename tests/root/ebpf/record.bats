@@ -111,7 +111,7 @@ load ../recorder
 
 # bats test_tags=full
 @test "the recorder can be its own target" {
-	run timeout 10 bash -c 'exec "$SPROF" record -q -o "$0" -F 99 -d 1s -p $$' "$data"
+	run timeout 60 bash -c 'exec "$SPROF" record -q -o "$0" -F 99 -d 1s -p $$' "$data"
 	[ "$status" -eq 0 ]
 	[ "$(told .finished)" = true ]
 }
@@ -131,7 +131,7 @@ load ../recorder
 @test "a stopped target gives no sample, and samples once it goes on" {
 	work shares 60000
 	kill -STOP "${pids[0]}"
-	run --separate-stderr timeout 10 "$SPROF" record -o "$data" -F 499 -d 500ms -p "${pids[0]}"
+	run --separate-stderr timeout 60 "$SPROF" record -o "$data" -F 499 -d 500ms -p "${pids[0]}"
 	[ "$status" -eq 0 ]
 	[[ $stderr == *"no samples: process ${pids[0]} is stopped (kill -CONT ${pids[0]} lets it go on)"* ]]
 	record -F 499 -d 1500ms -p "${pids[0]}"

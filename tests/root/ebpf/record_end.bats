@@ -52,12 +52,12 @@ load ../recorder
 # bats test_tags=full
 @test "the recording ends with its target, though nobody has waited for it" {
 	# The parent has become a program that never waits for its children.
-	start sh -c '"$0" 1500 >/dev/null & exec sleep 60' "$TARGETS/shares"
+	start sh -c '"$0" 1500 >/dev/null & exec sleep 300' "$TARGETS/shares"
 	local pid
 	wait_until pgrep -P "${pids[0]}" -x shares
 	wait_until grep -qx sleep "/proc/${pids[0]}/comm"
 	pid=$(pgrep -P "${pids[0]}")
-	run timeout 10 "$SPROF" record -q -o "$data" -F 99 -p "$pid"
+	run timeout 100 "$SPROF" record -q -o "$data" -F 99 -p "$pid"
 	[ "$status" -eq 0 ]
 	[ "$(told .finished)" = true ]
 	[ "$(ps -o stat= -p "$pid")" = Z ] # else this tests nothing

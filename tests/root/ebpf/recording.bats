@@ -71,6 +71,23 @@ told() {
 	[[ $(told .note) == "it could not be written: No space left on device" ]]
 }
 
+# bats test_tags=full
+@test "a limit on the size of files ends a recording as a full disk does" {
+	run --separate-stderr bash -c 'ulimit -f 256; exec "$@"' bash "$SPROF" record -o "$data" -F 4999 -- "$TARGETS/unique" 6000
+	echo "$stderr"
+	[ "$status" -eq 125 ]
+	[[ $stderr == *"sprof: cannot write '$data': File too large"* ]]
+	[ "$(told .finished)" = false ]
+	[ "$(told .samples)" -gt 0 ]
+	[ "$(told .lost)" -gt 0 ]
+	[[ $(told .note) == "it could not be written: File too large" ]]
+}
+
+@test "a program that sprof starts still gets the signal of a file that grows too large" {
+	run "$SPROF" record -q -o "$data" -F 99 -- bash -c "ulimit -f 4; exec head -c 100000 /dev/zero >$BATS_TEST_TMPDIR/large"
+	[ "$status" -eq $((128 + $(kill -l XFSZ))) ]
+}
+
 @test "a recording is private, and the one before it is kept" {
 	"$SPROF" record -q -o "$data" -F 99 -- true
 	"$SPROF" record -q -o "$data" -F 99 -- false || true

@@ -96,6 +96,7 @@ setup() {
 	truth_holds
 }
 
+# bats test_tags=full
 @test "libraries that share an address over time are told apart" {
 	profile dlopen 2000
 	truth_holds

@@ -12,6 +12,7 @@ load ../tree
 	without_children
 }
 
+# bats test_tags=full
 @test "perf: -p NAME samples all processes of that name" {
 	by_name
 }

@@ -112,6 +112,7 @@ refused() { # ARGUMENTS...
 	! "${as[@]}" "$SPROF" fold data | grep '^capable.*;main'
 }
 
+# bats test_tags=full
 @test "what a setuid program starts as another user is not sampled" {
 	local user
 	cp "$(command -v setpriv)" "$place/become" # as sudo does

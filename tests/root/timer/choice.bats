@@ -1,4 +1,4 @@
-# Which source `sprof record` takes by itself where BPF is not allowed: perf sees no Python frames,
+# Which source `sprof record` takes by itself where BPF is not allowed: perf may miss Python frames,
 # timer cannot come into every program. What it passes over, it says, with the reason.
 source=timer
 load ../source
@@ -43,7 +43,7 @@ running() { # COMMAND...
 	records -- /usr/bin/python3 "$script" 500
 	took timer
 	has_python_frames
-	[[ $output == *"sampling with timer, not ebpf, perf: "*"; perf records no Python frames"* ]]
+	[[ $output == *"sampling with timer, not ebpf, perf: "*"; perf may miss Python frames"* ]]
 }
 
 @test "choice: a Python program that runs" {
@@ -52,7 +52,7 @@ running() { # COMMAND...
 	records -d 1s -p $target
 	took timer
 	has_python_frames
-	[[ $output == *"perf records no Python frames"* ]]
+	[[ $output == *"perf may miss Python frames"* ]]
 }
 
 # bats test_tags=full
@@ -73,7 +73,7 @@ running() { # COMMAND...
 	records -- sh -c "/usr/bin/python3 $script 500; :"
 	took timer
 	has_python_frames
-	[[ $output == *"perf would record no Python frames of what it starts"* ]]
+	[[ $output == *"perf may miss Python frames of what it starts"* ]]
 }
 
 @test "choice: a program without a runtime, and one that timer cannot come into" {
@@ -86,15 +86,16 @@ running() { # COMMAND...
 	took perf
 }
 
-@test "choice: Python where timer cannot come in: perf, and it is said at once what it lacks" {
+@test "choice: Python where timer cannot come in: perf" {
 	running "$TARGETS/seccomped" timers 20 /usr/bin/python3 "$script" 5000
 	records -d 500ms -p $target
 	took perf
 	[[ ${lines[0]} == *"sampling with perf, not ebpf, timer: "*"process $target cannot be attached to: "* ]]
-	[[ ${lines[1]} == "sprof: warning: perf records no Python frames of process $target"* ]]
+	has_python_frames
+	[[ $output != *"no Python frames"* ]]
 	records --source perf -- /usr/bin/python3 "$script" 300
 	took perf
-	[[ ${lines[0]} == "sprof: warning: perf records no Python frames of '/usr/bin/python3'"* ]]
+	has_python_frames
 }
 
 # bats test_tags=full

@@ -135,6 +135,7 @@ stranger() {
 	exec "${net[@]}" "${as[@]}" python3 "$BATS_TEST_TMPDIR/guest.py" "$@"
 }
 
+# bats test_tags=full
 @test "processes that connect all the time and say nothing do not hold up the recording" {
 	needs_attach
 	enter_own_network
@@ -175,6 +176,7 @@ stranger() {
 	! grep -q "answer: b'.\+'" "$BATS_TEST_TMPDIR/answer"
 }
 
+# bats test_tags=full
 @test "a daemon, whose parents have ended, is sampled as what it descends from" {
 	# setsid --fork leaves its child to the first process.
 	run --separate-stderr "$SPROF" record -v -o "$data" --source timer -F 999 -- \

@@ -272,6 +272,7 @@ static void only_elf_files_in_their_places_are_opened(void **state)
 	char long_path[PATH_MAX];
 
 	(void)state;
+	server.trust = debug_trust_new(-1, server.root, server.own_root, false);
 	memset(long_path, '/', sizeof(long_path) - 1);
 	long_path[sizeof(long_path) - 1] = '\0';
 	assert_int_equal(answer_to(&server, REQUEST_FILE, "/bin/bash"), 0);

@@ -233,6 +233,7 @@ static void stripped_program_has_the_same_names_and_lines(void **state)
 {
 	char *whole, *stripped;
 
+	only_in_check_all();
 	if (!have_go())
 		skip();
 	whole = built(state, "whole", "");

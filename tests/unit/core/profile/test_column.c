@@ -87,6 +87,37 @@ static void column_shown_by_default_is_cpu_time_if_any(void **state)
 	profile_free(gpu);
 }
 
+static uint64_t sum_of(const struct profile *p, uint8_t column)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < p->nr_samples; i++)
+		sum += p->samples[i].column == column ? p->samples[i].weight : 0;
+	return sum;
+}
+
+static void wall_clock_time_is_cpu_time_and_waits_together(void **state)
+{
+	struct profile *p = profile_new();
+	uint32_t stack = profile_stack(p, NULL, 0);
+
+	(void)state;
+	add(p, stack, COLUMN_WAITING, 20);
+	columns_add_wall(p); /* waits alone are no wall-clock time */
+	assert_int_equal(p->nr_samples, 1);
+	assert_int_equal(column_default(p), COLUMN_WAITING);
+	add(p, stack, COLUMN_CPU, 3);
+	add(p, stack, COLUMN_RUNNABLE, 100);
+	add(p, stack, COLUMN_GPU, 7);
+	columns_add_wall(p);
+	assert_int_equal(sum_of(p, COLUMN_WALL), 123);
+	assert_int_equal(sum_of(p, COLUMN_WAITING), 20);
+	assert_int_equal(column_default(p), COLUMN_WALL);
+	columns_add_wall(p); /* once */
+	assert_int_equal(sum_of(p, COLUMN_WALL), 123);
+	profile_free(p);
+}
+
 static void exact_columns_have_no_margin_and_say_their_events(void **state)
 {
 	struct tree_opts opts = { .column_given = true, .column = COLUMN_GPU };
@@ -158,6 +189,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tree_adds_up_one_column_and_no_other),
 		cmocka_unit_test(column_shown_by_default_is_cpu_time_if_any),
+		cmocka_unit_test(wall_clock_time_is_cpu_time_and_waits_together),
 		cmocka_unit_test(exact_columns_have_no_margin_and_say_their_events),
 		cmocka_unit_test(every_column_has_a_name_of_its_own),
 		cmocka_unit_test(bytes_have_three_digits),

@@ -163,6 +163,30 @@ static void half_a_million_stacks_are_found_again(void **state)
 	assert_int_equal(p->nr_stack_frames, 500000 * (24 + 1));
 }
 
+static void stacks_beyond_the_limit_are_one_stack_and_counted(void **state)
+{
+	struct profile *p = *state;
+	uint32_t frames[10], known, left_out;
+
+	for (uint32_t i = 0; i < 10; i++)
+		frames[i] = profile_frame(p, elf_module(p, "/a"), i);
+	p->stack_frames_max = 40;
+	known = profile_stack(p, frames, 10);
+	assert_int_equal(profile_new_stack(p, frames, 10), known + 1);
+	assert_int_equal(profile_stack(p, frames, 5), known + 2);
+	assert_int_equal(p->nr_stacks_left_out, 0);
+	left_out = profile_stack(p, frames, 9);
+	assert_int_equal(profile_new_stack(p, frames, 10), left_out);
+	assert_int_equal(profile_stack(p, frames, 9), left_out);
+	assert_int_equal(profile_stack(p, frames, SIZE_MAX / 8), left_out);
+	assert_int_equal(p->nr_stacks_left_out, 4);
+	assert_int_equal(p->stacks[left_out].nr_frames, 1);
+	assert_int_equal(p->stack_frames[p->stacks[left_out].first_frame],
+			 profile_marker_frame(p, MARKER_OVER_LIMIT));
+	assert_int_equal(profile_stack(p, frames, 1), left_out + 1); /* a small one fits */
+	assert_true(p->nr_stack_frames <= 40);
+}
+
 static void locations_can_be_replaced(void **state)
 {
 	struct profile *p = *state;
@@ -287,6 +311,8 @@ int main(void)
 						free_profile),
 		cmocka_unit_test_setup_teardown(half_a_million_stacks_are_found_again, new_profile,
 						free_profile),
+		cmocka_unit_test_setup_teardown(stacks_beyond_the_limit_are_one_stack_and_counted,
+						new_profile, free_profile),
 		cmocka_unit_test_setup_teardown(locations_can_be_replaced, new_profile,
 						free_profile),
 		cmocka_unit_test_setup_teardown(named_frames_differ_by_kind, new_profile,

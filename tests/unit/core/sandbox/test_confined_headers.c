@@ -9,9 +9,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/sandbox/message.h"
 #include "core/sandbox/sandbox.h"
 #include "tests/unit/unit.h"
 
@@ -117,11 +119,101 @@ static void without_children_nothing_is_read(void **state)
 	assert_int_equal(code_headers_read(&reader, 0, program, &h), -ECHILD);
 }
 
+/* Answers one question in place of a child, as hostile code in it could. */
+static void lie(int socket, bool about_segments, bool not_elf)
+{
+	struct {
+		int32_t err;
+		uint32_t build_id_size;
+		uint8_t build_id[BUILD_ID_MAX];
+		uint64_t build_id_at, nr_segments;
+		struct code_segment segments[2];
+	} answer = { 0 };
+	struct code_headers truth;
+	char byte;
+	int fd;
+
+	if (message_receive(socket, &byte, 1, &fd, 1) != 1 || fd < 0 ||
+	    code_headers_read(NULL, 0, fd, &truth) || truth.nr_segments > 2)
+		_exit(1);
+	answer.err = not_elf ? -ENOEXEC : 0;
+	answer.build_id_size = (uint32_t)truth.build_id_size;
+	memcpy(answer.build_id, truth.build_id, sizeof(answer.build_id));
+	answer.build_id_at = truth.build_id_at;
+	answer.nr_segments = truth.nr_segments;
+	memcpy(answer.segments, truth.segments, truth.nr_segments * sizeof(*truth.segments));
+	if (about_segments)
+		answer.segments[0].vaddr += 4096;
+	else
+		answer.build_id[0]++;
+	message_send(socket, &answer,
+		     offsetof(__typeof__(answer), segments) +
+			     answer.nr_segments * sizeof(struct code_segment),
+		     NULL, 0);
+	_exit(0);
+}
+
+static void a_child_that_lies_is_not_believed(void **state)
+{
+	struct code_headers truth, told;
+
+	(void)state;
+	assert_int_equal(code_headers_read(NULL, 0, program, &truth), 0);
+	assert_in_range(truth.nr_segments, 1, 2);
+	assert_true(truth.build_id_size > 0);
+	for (int i = 0; i < 3; i++) {
+		int sockets[2];
+		pid_t liar;
+
+		assert_int_equal(message_pair(sockets), 0);
+		liar = fork();
+		if (!liar)
+			lie(sockets[1], i == 0, i == 2);
+		close(sockets[1]);
+		reader.children[0].user = 7;
+		reader.children[0].socket = sockets[0];
+		assert_int_equal(code_headers_read(&reader, 7, program, &told), 0);
+		assert_memory_equal(told.segments, truth.segments,
+				    truth.nr_segments * sizeof(*truth.segments));
+		assert_memory_equal(told.build_id, truth.build_id, sizeof(truth.build_id));
+		assert_int_equal(waitpid(liar, NULL, 0), liar);
+		free(told.segments);
+		header_reader_fini(&reader);
+		reader.next = 0;
+	}
+	free(truth.segments);
+}
+
+static void only_what_the_file_says_is_true(void **state)
+{
+	struct code_headers h;
+	int text = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+
+	(void)state;
+	assert_int_equal(code_headers_read(NULL, 0, program, &h), 0);
+	assert_true(code_headers_are_true(program, &h));
+	assert_false(code_headers_are_true(program, NULL));
+	assert_true(code_headers_are_true(text, NULL));
+	assert_false(code_headers_are_true(text, &h));
+	h.segments[0].size++;
+	assert_false(code_headers_are_true(program, &h));
+	h.segments[0].size--;
+	h.nr_segments--;
+	assert_false(code_headers_are_true(program, &h));
+	h.nr_segments++;
+	h.build_id_at++;
+	assert_false(code_headers_are_true(program, &h));
+	h.build_id_at = UINT64_MAX;
+	assert_false(code_headers_are_true(program, &h));
+	free(h.segments);
+	close(text);
+}
+
 static void an_answer_that_makes_no_sense_is_refused(void **state)
 {
-	/* err, size of the build-id, build-id, number of segments, segments */
-	uint8_t bytes[8 + BUILD_ID_MAX + 8 + 2 * sizeof(struct code_segment)] = { 0 };
-	uint8_t *nr = bytes + 8 + BUILD_ID_MAX;
+	/* err, size of the build-id, build-id, its place, number of segments, segments */
+	uint8_t bytes[8 + BUILD_ID_MAX + 16 + 2 * sizeof(struct code_segment)] = { 0 };
+	uint8_t *nr = bytes + 16 + BUILD_ID_MAX;
 	struct code_headers h;
 
 	(void)state;
@@ -153,6 +245,8 @@ int main(void)
 		WITH_CHILDREN(each_user_has_a_child_and_the_number_of_children_is_limited),
 		WITH_CHILDREN(the_next_file_has_a_new_child),
 		WITH_CHILDREN(without_children_nothing_is_read),
+		WITH_CHILDREN(a_child_that_lies_is_not_believed),
+		WITH_CHILDREN(only_what_the_file_says_is_true),
 		cmocka_unit_test(an_answer_that_makes_no_sense_is_refused),
 	};
 

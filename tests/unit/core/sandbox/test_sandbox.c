@@ -126,7 +126,8 @@ static void say_pid(int socket)
 	message_receive(socket, &byte, 1, NULL, 0);
 }
 
-static pid_t only_child_of(pid_t parent)
+/* The child that started last. One that has ended may still be listed before it. */
+static pid_t youngest_child_of(pid_t parent)
 {
 	char path[96];
 	int pid = 0;
@@ -135,8 +136,8 @@ static pid_t only_child_of(pid_t parent)
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)parent, (int)parent);
 	f = fopen(path, "r");
 	assert_non_null(f);
-	if (fscanf(f, "%d", &pid) != 1)
-		pid = 0;
+	while (fscanf(f, "%d", &pid) == 1)
+		;
 	fclose(f);
 	return pid;
 }
@@ -151,12 +152,12 @@ static void a_child_has_no_capability_and_one_socket(void **state)
 {
 	char path[64], status[8192], byte;
 	int fd = start(state, say_pid), file;
-	pid_t child, starter = only_child_of(getpid());
+	pid_t child, starter = youngest_child_of(getpid());
 	struct stat st;
 	ssize_t n;
 
 	receive(fd, &byte, 1);
-	child = only_child_of(starter);
+	child = youngest_child_of(starter);
 	assert_true(child > 0);
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)child);
 	file = open(path, O_RDONLY);
@@ -304,7 +305,7 @@ static void children_end_with_their_sandbox(void **state)
 
 static void signals_of_the_terminal_do_not_reach_children(void **state)
 {
-	pid_t starter = only_child_of(getpid());
+	pid_t starter = youngest_child_of(getpid());
 
 	(void)state;
 	for (int i = 0; i < 1000 && getsid(starter) != starter; i++)

@@ -5,10 +5,12 @@
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -134,6 +136,41 @@ static void file_of_proc_is_read_by_lines(void **state)
 	free(ours);
 }
 
+static void link_of_proc_leads_to_its_file(void **state)
+{
+	struct stat ours, theirs;
+	char name[64] = "map_files/";
+	pid_t pid;
+	FILE *f;
+	int fd;
+
+	(void)state;
+	f = fopen("/proc/self/maps", "re");
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%40[0-9a-f-]", name + strlen(name)), 1);
+	fclose(f);
+	pid = sound_process();
+	assert_int_equal(stat("/proc/self/exe", &ours), 0);
+	fd = remote_open_link(pid, "exe");
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &theirs), 0);
+	assert_int_equal(theirs.st_ino, ours.st_ino);
+	assert_int_equal(fcntl(fd, F_GETFL) & O_PATH, O_PATH);
+	close(fd);
+	/* The first mapping is the program's. */
+	fd = remote_open_link(pid, name);
+	if (fd >= 0) {
+		assert_int_equal(fstat(fd, &theirs), 0);
+		assert_int_equal(theirs.st_ino, ours.st_ino);
+		close(fd);
+	} else {
+		assert_int_equal(fd, -EPERM); /* only with CAP_CHECKPOINT_RESTORE */
+	}
+	assert_int_equal(remote_open_link(pid, "map_files/1000-2000"), -ENOENT);
+	end_process(pid);
+	assert_int_equal(remote_open_link(pid, "exe"), -ENOENT);
+}
+
 static void read_that_never_returns_is_given_up(void **state)
 {
 	pid_t sound = sound_process(), stuck = stuck_process();
@@ -152,6 +189,7 @@ static void read_that_never_returns_is_given_up(void **state)
 	assert_int_equal(remote_read(stuck, (uintptr_t)pages + PAGE, got, 16), -ETIMEDOUT);
 	assert_null(remote_open(stuck, "maps"));
 	assert_int_equal(errno, ETIMEDOUT);
+	assert_int_equal(remote_open_link(stuck, "exe"), -ETIMEDOUT);
 	assert_true(monotonic_ns() - from < 100000000);
 	assert_int_equal(remote_read_nr_given_up(), nr + 1);
 	assert_int_equal(remote_read(sound, (uintptr_t)pages, got, 16), 16);
@@ -193,6 +231,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(memory_is_read_up_to_the_first_page_that_is_not_there),
 		cmocka_unit_test(file_of_proc_is_read_by_lines),
+		cmocka_unit_test(link_of_proc_leads_to_its_file),
 		cmocka_unit_test(read_that_never_returns_is_given_up),
 		cmocka_unit_test(many_that_never_return_cost_little_more_than_one),
 	};

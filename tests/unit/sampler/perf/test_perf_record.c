@@ -230,6 +230,26 @@ static void lost_records_are_counted(void **state)
 	assert_int_equal(r.nr_lost, 99);
 }
 
+static void switch_says_whether_the_thread_would_have_run_on(void **state)
+{
+	struct bytes b = { .size = 0 };
+	struct perf_record r;
+
+	(void)state;
+	put_ids(&b);
+	assert_true(parse(PERF_RECORD_SWITCH, 0, &b, &r));
+	assert_int_equal(r.type, PERF_SWITCHED);
+	assert_int_equal(r.tid, 8);
+	assert_int_equal(r.time_ns, 1000);
+	assert_false(r.is_out);
+	assert_true(parse(PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT, &b, &r));
+	assert_true(r.is_out && !r.is_preempted);
+	assert_true(parse(PERF_RECORD_SWITCH,
+			  PERF_RECORD_MISC_SWITCH_OUT | PERF_RECORD_MISC_SWITCH_OUT_PREEMPT, &b,
+			  &r));
+	assert_true(r.is_out && r.is_preempted);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -242,6 +262,7 @@ int main(void)
 		cmocka_unit_test(name_longer_than_any_is_cut),
 		cmocka_unit_test(fork_names_parent_and_child),
 		cmocka_unit_test(lost_records_are_counted),
+		cmocka_unit_test(switch_says_whether_the_thread_would_have_run_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

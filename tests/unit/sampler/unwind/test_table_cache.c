@@ -34,7 +34,7 @@ struct fixture {
 
 static void copy_file(const char *from, const char *to)
 {
-	char command[400];
+	char command[800];
 
 	snprintf(command, sizeof(command), "cp %s %s", from, to);
 	assert_int_equal(system(command), 0);
@@ -61,8 +61,8 @@ static void begin(struct fixture *f)
 	copy_file("/proc/self/exe", f->file);
 	f->fd = open(f->file, O_RDONLY | O_CLOEXEC);
 	assert_true(f->fd >= 0);
-	assert_true(table_cache_key(f->fd, &f->key));
-	assert_int_equal(unwind_table_build(f->fd, f->rules, &f->table), 0);
+	assert_true(table_cache_key(f->fd, NULL, &f->key));
+	assert_int_equal(unwind_table_build(f->fd, NULL, f->rules, &f->table), 0);
 	f->answer = answer_file_new();
 	assert_int_equal(table_file_write(f->answer, f->table, f->rules), 0);
 }
@@ -162,7 +162,7 @@ static void another_file_with_the_same_build_id_has_no_entry(void **state)
 	snprintf(path, sizeof(path), "%s/forged", f.place);
 	copy_file(f.file, path);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	assert_true(table_cache_key(fd, &f.key));
+	assert_true(table_cache_key(fd, NULL, &f.key));
 	assert_memory_equal(f.key.build_id, key.build_id, sizeof(key.build_id));
 	assert_int_equal(load(&f), -ENOENT);
 	table_cache_store(f.cache, &f.key, fd, f.answer);
@@ -174,7 +174,7 @@ static void another_file_with_the_same_build_id_has_no_entry(void **state)
 	assert_int_equal(write(fd, "\x7f", 1), 1); /* as it was, but the inode has changed */
 	close(fd);
 	store(&f); /* too late */
-	assert_true(table_cache_key(f.fd, &f.key));
+	assert_true(table_cache_key(f.fd, NULL, &f.key));
 	assert_int_equal(load(&f), -ENOENT);
 	end(&f);
 }
@@ -185,10 +185,10 @@ static void files_without_a_build_id_are_not_kept(void **state)
 	struct table_key key;
 
 	(void)state;
-	assert_false(table_cache_key(fd, &key));
+	assert_false(table_cache_key(fd, NULL, &key));
 	close(fd);
 	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	assert_false(table_cache_key(fd, &key));
+	assert_false(table_cache_key(fd, NULL, &key));
 	close(fd);
 }
 
@@ -216,6 +216,15 @@ static uint8_t *bytes_of(const char *path, size_t *ret_size)
 	return bytes;
 }
 
+/* A fixture whose cache has one entry: where it is, and its bytes. */
+static uint8_t *begin_with_entry(struct fixture *f, char *path, size_t *ret_size)
+{
+	begin(f);
+	store(f);
+	entries(f, path);
+	return bytes_of(path, ret_size);
+}
+
 static void a_truncated_entry_is_no_table_and_goes(void **state)
 {
 	struct fixture f;
@@ -224,10 +233,7 @@ static void a_truncated_entry_is_no_table_and_goes(void **state)
 	size_t size;
 
 	(void)state;
-	begin(&f);
-	store(&f);
-	entries(&f, path);
-	bytes = bytes_of(path, &size);
+	bytes = begin_with_entry(&f, path, &size);
 	for (size_t n = 0; n < size; n += n < 300 ? 7 : 1 + size / 50) {
 		write_bytes(path, bytes, n);
 		assert_int_equal(load(&f), -EBADMSG);
@@ -253,10 +259,7 @@ static void no_changed_bit_makes_a_table(void **state)
 	size_t size;
 
 	(void)state;
-	begin(&f);
-	store(&f);
-	entries(&f, path);
-	bytes = bytes_of(path, &size);
+	bytes = begin_with_entry(&f, path, &size);
 	for (int i = 0; i < 600; i++) {
 		/* each byte of the header, then some of the table */
 		size_t at = i < 152 ? (size_t)i : (size_t)rand_r(&seed) % size;
@@ -324,7 +327,7 @@ static void the_entries_used_longest_ago_go_first(void **state)
 		snprintf(name, sizeof(name), "%s/copy%d", f.place, (int)i);
 		copy_file(f.file, name);
 		fd = open(name, O_RDONLY | O_CLOEXEC);
-		assert_true(table_cache_key(fd, &f.key));
+		assert_true(table_cache_key(fd, NULL, &f.key));
 		usleep(20000);
 		table_cache_store(f.cache, &f.key, fd, f.answer);
 		close(fd);
@@ -357,6 +360,84 @@ static void what_a_dead_recorder_left_goes(void **state)
 	assert_int_equal(access(left, F_OK), -1);
 	assert_int_equal(access(young, F_OK), 0);
 	assert_int_equal(access(strange, F_OK), 0);
+	end(&f);
+}
+
+static uint64_t bytes_in(const struct fixture *f)
+{
+	DIR *dir = opendir(f->folder);
+	uint64_t bytes = 0;
+	struct dirent *e;
+	struct stat st;
+
+	assert_non_null(dir);
+	while ((e = readdir(dir)))
+		if (e->d_name[0] != '.' && !fstatat(dirfd(dir), e->d_name, &st, 0))
+			bytes += (uint64_t)st.st_blocks * 512;
+	closedir(dir);
+	return bytes;
+}
+
+/* Stores the table for a file of its own, which is new. */
+static void store_another(struct fixture *f, int number)
+{
+	char name[120];
+	int fd;
+
+	snprintf(name, sizeof(name), "%s/copy%d", f->place, number);
+	copy_file(f->file, name);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	assert_true(table_cache_key(fd, NULL, &f->key));
+	table_cache_store(f->cache, &f->key, fd, f->answer);
+	close(fd);
+	unlink(name);
+}
+
+static void unfinished_entries_count_against_the_limit(void **state)
+{
+	char path[400], left[200];
+	struct fixture f;
+	struct stat st;
+
+	(void)state;
+	begin(&f);
+	store(&f);
+	entries(&f, path);
+	assert_int_equal(stat(path, &st), 0);
+	for (int i = 0; i < 8; i++) {
+		snprintf(left, sizeof(left), "%s/%d123456789abcdef.new", f.folder, i);
+		copy_file(path, left);
+	}
+	open_cache(&f, (uint64_t)st.st_blocks * 512 * 4);
+	store_another(&f, 1);
+	assert_int_equal(load(&f), 0);
+	assert_in_range(bytes_in(&f), 1, (uint64_t)st.st_blocks * 512 * 4);
+	end(&f);
+}
+
+static void recorders_that_are_killed_keep_to_the_limit(void **state)
+{
+	struct table_cache *killed[12];
+	struct fixture f;
+	char path[400];
+	uint64_t limit;
+	struct stat st;
+
+	(void)state;
+	begin(&f);
+	store(&f);
+	entries(&f, path);
+	assert_int_equal(stat(path, &st), 0);
+	limit = (uint64_t)st.st_blocks * 512 * 6;
+	for (int i = 0; i < 12; i++) {
+		killed[i] = f.cache; /* it is not closed, so it does not look for old entries */
+		f.cache = NULL;
+		open_cache(&f, limit);
+		store_another(&f, i);
+		assert_in_range(bytes_in(&f), 1, limit);
+	}
+	for (int i = 0; i < 12; i++)
+		table_cache_close(killed[i]);
 	end(&f);
 }
 
@@ -445,6 +526,8 @@ int main(void)
 		cmocka_unit_test(only_a_plain_file_of_ours_is_an_entry),
 		cmocka_unit_test(the_entries_used_longest_ago_go_first),
 		cmocka_unit_test(what_a_dead_recorder_left_goes),
+		cmocka_unit_test(unfinished_entries_count_against_the_limit),
+		cmocka_unit_test(recorders_that_are_killed_keep_to_the_limit),
 		cmocka_unit_test(a_folder_that_others_could_change_is_refused),
 		cmocka_unit_test(root_makes_no_folder_in_the_home_of_a_user),
 	};

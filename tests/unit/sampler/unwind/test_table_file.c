@@ -44,7 +44,7 @@ static void begin(struct fixture *f)
 	uint32_t number;
 
 	*f = (struct fixture){ .theirs = rule_set_new(), .ours = rule_set_new() };
-	assert_int_equal(unwind_table_build(exe, f->theirs, &f->table), 0);
+	assert_int_equal(unwind_table_build(exe, NULL, f->theirs, &f->table), 0);
 	assert_int_equal(table_file_write(fd, f->table, f->theirs), 0);
 	assert_int_equal(fstat(fd, &st), 0);
 	f->size = (size_t)st.st_size;

@@ -244,7 +244,7 @@ static bool compare_path(const char *path)
 	}
 	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	assert_non_null(elf);
-	assert_int_equal(unwind_table_build(fd, set, &table), 0);
+	assert_int_equal(unwind_table_build(fd, NULL, set, &table), 0);
 	assert_int_equal(table->nr_broken_fdes, 0);
 	compare_file(path, elf, table, set);
 	unwind_table_free(table);
@@ -338,7 +338,7 @@ static void init_has_rows_without_cfi(void **state)
 		body++;
 	assert_true(body < code + 8);
 	body += 4;
-	assert_int_equal(unwind_table_build(fd, set, &table), 0);
+	assert_int_equal(unwind_table_build(fd, NULL, set, &table), 0);
 	assert_int_equal(cfa_of(table, set, vaddr), 8);
 	assert_int_equal(cfa_of(table, set, vaddr + (uint64_t)(body - code)), 16);
 	for (int i = 0; i < 64 && memcmp(body, "\x48\x83\xc4\x08\xc3", 5); i++)

@@ -25,7 +25,7 @@ enum { NR_OTHERS = 300, FIRST_OTHER = 1000 };
 static void on_file(void *context, struct mapped_file *file)
 {
 	if (file->kind == MODULE_ELF && file->nr_segments)
-		table_builder_request(context, file->index, 0, file->fd);
+		table_builder_request(context, file);
 }
 
 /* Takes results until that file's comes; returns how many came before it. */
@@ -70,7 +70,8 @@ static void files_of_the_stack_come_first(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < NR_OTHERS; i++)
-		table_builder_request(builder, FIRST_OTHER + i, 0, fd);
+		table_builder_request(builder,
+				      &(struct mapped_file){ .index = FIRST_OTHER + i, .fd = fd });
 	assert_int_equal(process_read_maps(&p, files, on_file, builder), 0);
 	assert_int_equal(stack_tables_first(&p, builder, 0), 0);
 	assert_int_equal(stack_tables_first(&p, builder, 10), 1);

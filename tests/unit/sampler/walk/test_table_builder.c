@@ -17,6 +17,7 @@
 #include "core/base/log.h"
 #include "core/portable/walk.h"
 #include "core/sandbox/sandbox.h"
+#include "sampler/target/mapped_file.h"
 #include "sampler/walk/table_builder.h"
 #include "sampler/unwind/table_cache.h"
 #include "sampler/unwind/unwind_table.h"
@@ -57,6 +58,13 @@ static int open_large_file(void)
 		fd = open(found.gl_pathv[0], O_RDONLY | O_CLOEXEC);
 	globfree(&found);
 	return fd;
+}
+
+static void request(struct table_builder *builder, uint32_t index, uint32_t user, int fd)
+{
+	const struct mapped_file file = { .index = index, .user = user, .fd = fd };
+
+	table_builder_request(builder, &file);
 }
 
 struct fixture {
@@ -114,7 +122,7 @@ static void code_does_not_wait_for_a_large_file(void **state)
 	if (fd < 0)
 		skip();
 	begin(&f, *state);
-	table_builder_request(f.builder, FILE_INDEX, 0, fd);
+	request(f.builder, FILE_INDEX, 0, fd);
 	usleep(10000); /* until the thread works on it */
 	table_builder_request_code(f.builder, CODE_INDEX, 0, code_of_a_page(), 4096);
 	built = take(f.builder);
@@ -136,7 +144,7 @@ static void what_was_not_built_is_freed(void **state)
 
 	begin(&f, *state);
 	for (uint32_t i = 0; i < 50; i++) {
-		table_builder_request(f.builder, i, i % 3, fd);
+		request(f.builder, i, i % 3, fd);
 		table_builder_request_code(f.builder, 100 + i, i % 3, code_of_a_page(), 4096);
 	}
 	table_builder_free(f.builder);
@@ -164,7 +172,8 @@ static pid_t child_of(pid_t parent)
 	return pid;
 }
 
-static void signal_parser(int signal)
+/* Returns its process id. */
+static pid_t signal_parser(int signal)
 {
 	pid_t starter = child_of(getpid()), parser = 0;
 
@@ -175,6 +184,7 @@ static void signal_parser(int signal)
 	}
 	assert_true(parser > 0);
 	kill(parser, signal);
+	return parser;
 }
 
 static void a_parser_that_dies_costs_only_its_own_file(void **state)
@@ -190,7 +200,7 @@ static void a_parser_that_dies_costs_only_its_own_file(void **state)
 	}
 	begin(&f, true);
 	log_set_level(LOG_QUIET);
-	table_builder_request(f.builder, FILE_INDEX, 0, fd);
+	request(f.builder, FILE_INDEX, 0, fd);
 	signal_parser(SIGKILL);
 	built = take(f.builder);
 	assert_int_equal(built.index, FILE_INDEX);
@@ -199,7 +209,7 @@ static void a_parser_that_dies_costs_only_its_own_file(void **state)
 	table_builder_request_code(f.builder, CODE_INDEX, 0, code_of_a_page(), 4096);
 	built = take(f.builder);
 	expect_code(&f, &built);
-	table_builder_request(f.builder, FILE_INDEX, 0, fd);
+	request(f.builder, FILE_INDEX, 0, fd);
 	built = take(f.builder);
 	assert_non_null(built.table);
 	assert_false(built.parser_failed);
@@ -231,7 +241,7 @@ static struct built_table build_with_cache(const char *folder, bool kill_parser)
 		kill(child_of(getpid()), SIGKILL);
 		usleep(50000);
 	}
-	table_builder_request(f.builder, FILE_INDEX, 0, fd);
+	request(f.builder, FILE_INDEX, 0, fd);
 	built = take(f.builder);
 	end(&f);
 	close(fd);
@@ -274,7 +284,7 @@ static void a_file_without_rules_is_no_failure(void **state)
 	struct fixture f;
 
 	begin(&f, *state);
-	table_builder_request(f.builder, FILE_INDEX, 0, fd);
+	request(f.builder, FILE_INDEX, 0, fd);
 	built = take(f.builder);
 	assert_null(built.table);
 	assert_false(built.parser_failed);
@@ -287,14 +297,17 @@ static void a_parser_that_hangs_does_not_delay_the_end(void **state)
 {
 	struct fixture f;
 	int fd = open_large_file();
+	pid_t parser;
 
 	(void)state;
 	if (fd < 0)
 		skip();
 	begin(&f, true);
-	table_builder_request(f.builder, FILE_INDEX, 0, fd);
-	signal_parser(SIGSTOP);
+	request(f.builder, FILE_INDEX, 0, fd);
+	parser = signal_parser(SIGSTOP);
 	end(&f);
+	/* It ends with the sandbox, unless it was stopped before it asked the kernel for that. */
+	kill(parser, SIGKILL);
 	close(fd);
 }
 
@@ -308,8 +321,8 @@ static void users_take_turns(void **state)
 
 	begin(&f, *state);
 	for (uint32_t i = 0; i < 200; i++)
-		table_builder_request(f.builder, i, 1000, fd);
-	table_builder_request(f.builder, 999, 1001, fd);
+		request(f.builder, i, 1000, fd);
+	request(f.builder, 999, 1001, fd);
 	for (; built.index != 999; nr++) {
 		built = take(f.builder);
 		unwind_table_free(built.table);
@@ -329,7 +342,7 @@ static void what_a_walk_has_missed_comes_first(void **state)
 
 	begin(&f, *state);
 	for (uint32_t i = 0; i < 300; i++)
-		table_builder_request(f.builder, i, 1000, fd);
+		request(f.builder, i, 1000, fd);
 	table_builder_hurry(f.builder, 999); /* it was not asked for */
 	table_builder_hurry(f.builder, 299);
 	table_builder_hurry(f.builder, 298);
@@ -346,7 +359,7 @@ static void what_a_walk_has_missed_comes_first(void **state)
 		unwind_table_free(built.table);
 	}
 	assert_int_equal(table_builder_nr_pending(f.builder), 0);
-	table_builder_request(f.builder, 7, 1000, fd); /* the queue is whole */
+	request(f.builder, 7, 1000, fd); /* the queue is whole */
 	built = take(f.builder);
 	assert_int_equal(built.index, 7);
 	unwind_table_free(built.table);
@@ -367,7 +380,7 @@ static void what_is_not_wanted_any_more_is_answered_without_a_table(void **state
 
 	begin(&f, *state);
 	for (uint32_t i = 0; i <= last; i++)
-		table_builder_request(f.builder, i, 1000, fd);
+		request(f.builder, i, 1000, fd);
 	table_builder_drop(f.builder, is_last, &last);
 	while (table_builder_nr_pending(f.builder)) {
 		struct built_table built = take(f.builder);

@@ -34,7 +34,7 @@ static void setup(struct fixture *f)
 		int fd = open(files[i], O_RDONLY | O_CLOEXEC);
 
 		assert_true(fd >= 0);
-		assert_int_equal(unwind_table_build(fd, f->rules, &f->tables[i]), 0);
+		assert_int_equal(unwind_table_build(fd, NULL, f->rules, &f->tables[i]), 0);
 		close(fd);
 	}
 	rules = rule_set_rules(f->rules, &nr);

@@ -60,7 +60,7 @@ static const struct unwind_table *find_table(struct judge *j, uint64_t module)
 		if (m->memory)
 			unwind_table_build_memory(m->memory, m->size, j->rules, &j->tables[module]);
 		else
-			unwind_table_build(m->fd, j->rules, &j->tables[module]);
+			unwind_table_build(m->fd, NULL, j->rules, &j->tables[module]);
 	}
 	return j->tables[module];
 }

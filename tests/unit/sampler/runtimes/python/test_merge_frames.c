@@ -80,6 +80,38 @@ static void what_does_not_fit_is_left_out(void **state)
 	assert_int_equal(merged[2], 7);
 }
 
+static void what_belongs_together_fits(void **state)
+{
+	static const uint64_t both[] = { 0x1100, PY(1), PY(2), 0x13ff, PY(3) };
+	static const uint64_t elsewhere[] = { 0x1100, PY(1), 0x9000, PY(3) };
+	const struct python_runs fits = { .words = both, .nr = 5 };
+	const struct python_runs one_left = { .words = elsewhere, .nr = 4 };
+	size_t leaf = 7;
+
+	(void)state;
+	assert_true(python_merge_fits(&native, &fits, true, &leaf));
+	assert_int_equal(leaf, 0);
+	assert_false(python_merge_fits(&native, &one_left, true, &leaf));
+	assert_true(python_merge_fits(&native, &one_left, false, &leaf));
+}
+
+static void only_the_innermost_call_of_the_eval_loop_may_have_no_run(void **state)
+{
+	static const uint64_t words[] = { 0, PY(1), 0, PY(2) };
+	struct python_runs runs = { .words = words, .eval_start = 0x5000, .eval_size = 9 };
+	size_t leaf;
+
+	(void)state;
+	runs.nr = 4;
+	assert_true(python_merge_fits(&native, &runs, true, &leaf));
+	assert_int_equal(leaf, 0);
+	runs.nr = 2;
+	assert_true(python_merge_fits(&native, &runs, true, &leaf));
+	assert_int_equal(leaf, 2);
+	runs.nr = 0;
+	assert_false(python_merge_fits(&native, &runs, true, &leaf));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -88,6 +120,8 @@ int main(void)
 		cmocka_unit_test(runs_without_boundaries_replace_frames_in_the_eval_loop),
 		cmocka_unit_test(runs_that_no_frame_holds_follow_at_the_root),
 		cmocka_unit_test(what_does_not_fit_is_left_out),
+		cmocka_unit_test(what_belongs_together_fits),
+		cmocka_unit_test(only_the_innermost_call_of_the_eval_loop_may_have_no_run),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,21 +6,16 @@
  */
 #include "output/import/importer.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "core/base/buffer.h"
 #include "core/profile/column.h"
-#include "core/base/log.h"
 #include "core/profile/profile.h"
+#include "output/import/browser/json_input.h"
 #include "output/import/named_frames.h"
-#include "output/codec/json_read.h"
 #include "output/tree/tree.h"
-
-#define MAX_SIZE ((size_t)2 << 30)
 
 enum { MAX_DEPTH = 1 << 16, MAX_STACK_FRAMES = 1 << 28 };
 
@@ -40,74 +35,39 @@ struct track {
 };
 
 struct reader {
-	struct json json;
-	struct buffer key, text;
-	struct profile *p;
-	const char *name;
+	struct json_input in;
 	uint32_t *frames; /* by number in the file */
 	size_t nr_frames, frames_capacity;
 	size_t nr_profiles, nr_listed; /* read so far; in the file */
 	double total;		       /* of all weights, in units of the columns */
-	const char *problem;	       /* an error other than of syntax */
 };
 
 static bool speedscope_is(const char *data, size_t size)
 {
-	const char *brace = data;
-
-	while (brace < data + size && memchr(" \t\r\n", *brace, 4))
-		brace++;
-	if (brace == data + size || *brace != '{')
+	if (!json_input_begins(data, size, '{'))
 		return false;
 	return memmem(data, size, "speedscope", 10) || memmem(data, size, "\"shared\"", 8) ||
 	       memmem(data, size, "\"profiles\"", 10);
-}
-
-static bool is_key(const struct reader *r, const char *key)
-{
-	return r->key.size == strlen(key) && !memcmp(r->key.data, key, r->key.size);
-}
-
-static uint32_t read_string(struct reader *r)
-{
-	if (json_peek(&r->json) != '"') {
-		json_skip(&r->json);
-		return 0;
-	}
-	json_string(&r->json, &r->text);
-	return profile_string(r->p, r->text.data, r->text.size);
-}
-
-/* A whole number below 2^32; 0 for anything else. */
-static uint32_t read_u32(struct reader *r)
-{
-	double number = 0;
-
-	if (json_peek(&r->json) != '0') {
-		json_skip(&r->json);
-		return 0;
-	}
-	json_number(&r->json, &number);
-	return number >= 0 && number <= UINT32_MAX ? (uint32_t)number : 0;
 }
 
 static void read_frame_extras(struct reader *r, struct import_function *f)
 {
 	uint8_t ignored;
 
-	json_enter(&r->json, '{');
-	while (json_key(&r->json, &r->key)) {
-		if (is_key(r, "kind")) {
-			uint8_t kind = import_kind(profile_str(r->p, read_string(r)));
+	json_enter(&r->in.json, '{');
+	while (json_input_key(&r->in)) {
+		if (json_input_is(&r->in, "kind")) {
+			uint8_t kind = import_kind(profile_str(r->in.p, json_input_string(&r->in)));
 
 			f->kind = kind < NR_FUNCTION_KINDS ? kind : f->kind;
-		} else if (is_key(r, "module")) {
-			f->module = import_module(r->p, profile_str(r->p, read_string(r)), "",
-						  &ignored);
-		} else if (is_key(r, "inlined") && json_peek(&r->json) != 'n') {
-			json_bool(&r->json, &f->inlined);
+		} else if (json_input_is(&r->in, "module")) {
+			f->module = import_module(r->in.p,
+						  profile_str(r->in.p, json_input_string(&r->in)),
+						  "", &ignored);
+		} else if (json_input_is(&r->in, "inlined") && json_peek(&r->in.json) != 'n') {
+			json_bool(&r->in.json, &f->inlined);
 		} else {
-			json_skip(&r->json);
+			json_skip(&r->in.json);
 		}
 	}
 }
@@ -127,34 +87,34 @@ static void read_frame(struct reader *r)
 {
 	struct import_function f = { .module = PROFILE_NONE };
 
-	json_enter(&r->json, '{');
-	while (json_key(&r->json, &r->key)) {
-		if (is_key(r, "name"))
-			f.name = read_string(r);
-		else if (is_key(r, "file"))
-			f.file = read_string(r);
-		else if (is_key(r, "line"))
-			f.start_line = read_u32(r);
-		else if (is_key(r, "sprof"))
+	json_enter(&r->in.json, '{');
+	while (json_input_key(&r->in)) {
+		if (json_input_is(&r->in, "name"))
+			f.name = json_input_string(&r->in);
+		else if (json_input_is(&r->in, "file"))
+			f.file = json_input_string(&r->in);
+		else if (json_input_is(&r->in, "line"))
+			f.start_line = json_input_u32(&r->in);
+		else if (json_input_is(&r->in, "sprof"))
 			read_frame_extras(r, &f);
 		else
-			json_skip(&r->json);
+			json_skip(&r->in.json);
 	}
 	f.system_name = f.name;
 	r->frames = xgrow(r->frames, &r->frames_capacity, r->nr_frames + 1, sizeof(*r->frames));
-	r->frames[r->nr_frames++] = make_frame(r->p, &f);
+	r->frames[r->nr_frames++] = make_frame(r->in.p, &f);
 }
 
 static void read_shared(struct reader *r)
 {
-	json_enter(&r->json, '{');
-	while (json_key(&r->json, &r->key)) {
-		if (!is_key(r, "frames")) {
-			json_skip(&r->json);
+	json_enter(&r->in.json, '{');
+	while (json_input_key(&r->in)) {
+		if (!json_input_is(&r->in, "frames")) {
+			json_skip(&r->in.json);
 			continue;
 		}
-		json_enter(&r->json, '[');
-		while (json_element(&r->json))
+		json_enter(&r->in.json, '[');
+		while (json_element(&r->in.json))
 			read_frame(r);
 	}
 }
@@ -164,13 +124,13 @@ static void read_shared(struct reader *r)
 static void add_frame(struct reader *r, struct track *t, double number)
 {
 	if (!(number >= 0 && number < (double)r->nr_frames)) {
-		r->problem = "a stack refers to a frame that does not exist";
-		r->json.failed = true;
+		r->in.problem = "a stack refers to a frame that does not exist";
+		r->in.json.failed = true;
 		return;
 	}
 	if (t->nr_stacks == MAX_STACK_FRAMES) {
-		r->problem = "its stacks are too large";
-		r->json.failed = true;
+		r->in.problem = "its stacks are too large";
+		r->in.json.failed = true;
 		return;
 	}
 	t->stacks = xgrow(t->stacks, &t->stacks_capacity, t->nr_stacks + 1, sizeof(*t->stacks));
@@ -192,15 +152,15 @@ static void add_weight(struct track *t, double weight)
 
 static void read_samples(struct reader *r, struct track *t)
 {
-	json_enter(&r->json, '[');
-	while (json_element(&r->json)) {
+	json_enter(&r->in.json, '[');
+	while (json_element(&r->in.json)) {
 		size_t nr = 0;
 
-		json_enter(&r->json, '[');
-		while (json_element(&r->json)) {
+		json_enter(&r->in.json, '[');
+		while (json_element(&r->in.json)) {
 			double number;
 
-			if (json_number(&r->json, &number) && nr++ < MAX_DEPTH)
+			if (json_number(&r->in.json, &number) && nr++ < MAX_DEPTH)
 				add_frame(r, t, number);
 		}
 		end_stack(t);
@@ -209,11 +169,11 @@ static void read_samples(struct reader *r, struct track *t)
 
 static void read_weights(struct reader *r, struct track *t)
 {
-	json_enter(&r->json, '[');
-	while (json_element(&r->json)) {
+	json_enter(&r->in.json, '[');
+	while (json_element(&r->in.json)) {
 		double number;
 
-		if (json_number(&r->json, &number))
+		if (json_number(&r->in.json, &number))
 			add_weight(t, number);
 	}
 }
@@ -241,8 +201,8 @@ static void add_event(struct reader *r, struct track *t, struct events *e, char 
 	else if (type == 'C' && e->nr_open && e->open[e->nr_open - 1] == frame)
 		e->nr_open--;
 	else
-		r->problem = "its events are not properly nested";
-	r->json.failed |= r->problem != NULL;
+		r->in.problem = "its events are not properly nested";
+	r->in.json.failed |= r->in.problem != NULL;
 }
 
 static void read_events(struct reader *r, struct track *t)
@@ -251,23 +211,23 @@ static void read_events(struct reader *r, struct track *t)
 
 	t->is_evented = true;
 	e->at = -INFINITY;
-	json_enter(&r->json, '[');
-	while (json_element(&r->json)) {
+	json_enter(&r->in.json, '[');
+	while (json_element(&r->in.json)) {
 		double frame = -1, at = 0;
 		char type = 0;
 
-		json_enter(&r->json, '{');
-		while (json_key(&r->json, &r->key)) {
-			if (is_key(r, "frame"))
-				json_number(&r->json, &frame);
-			else if (is_key(r, "at"))
-				json_number(&r->json, &at);
-			else if (is_key(r, "type"))
-				type = profile_str(r->p, read_string(r))[0];
+		json_enter(&r->in.json, '{');
+		while (json_input_key(&r->in)) {
+			if (json_input_is(&r->in, "frame"))
+				json_number(&r->in.json, &frame);
+			else if (json_input_is(&r->in, "at"))
+				json_number(&r->in.json, &at);
+			else if (json_input_is(&r->in, "type"))
+				type = profile_str(r->in.p, json_input_string(&r->in))[0];
 			else
-				json_skip(&r->json);
+				json_skip(&r->in.json);
 		}
-		if (!json_failed(&r->json))
+		if (!json_failed(&r->in.json))
 			add_event(r, t, e, type, frame, at);
 	}
 	free(e);
@@ -282,7 +242,7 @@ static void read_unit(struct reader *r, struct track *t)
 		      { "microseconds", 1e3 },
 		      { "milliseconds", 1e6 },
 		      { "seconds", 1e9 } };
-	const char *unit = profile_str(r->p, read_string(r));
+	const char *unit = profile_str(r->in.p, json_input_string(&r->in));
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
 		if (!strcmp(unit, units[i].name)) {
@@ -295,19 +255,20 @@ static void read_unit(struct reader *r, struct track *t)
 static void read_track_extras(struct reader *r, struct track *t)
 {
 	t->is_ours = true;
-	json_enter(&r->json, '{');
-	while (json_key(&r->json, &r->key)) {
-		if (is_key(r, "column")) {
-			t->column = (uint8_t)column_find(profile_str(r->p, read_string(r)));
-		} else if (is_key(r, "pid")) {
-			t->pid = read_u32(r);
+	json_enter(&r->in.json, '{');
+	while (json_input_key(&r->in)) {
+		if (json_input_is(&r->in, "column")) {
+			t->column = (uint8_t)column_find(
+				profile_str(r->in.p, json_input_string(&r->in)));
+		} else if (json_input_is(&r->in, "pid")) {
+			t->pid = json_input_u32(&r->in);
 			t->has_thread = true;
-		} else if (is_key(r, "tid")) {
-			t->tid = read_u32(r);
-		} else if (is_key(r, "thread")) {
-			t->name = read_string(r);
+		} else if (json_input_is(&r->in, "tid")) {
+			t->tid = json_input_u32(&r->in);
+		} else if (json_input_is(&r->in, "thread")) {
+			t->name = json_input_string(&r->in);
 		} else {
-			json_skip(&r->json);
+			json_skip(&r->in.json);
 		}
 	}
 }
@@ -320,21 +281,22 @@ static void add_samples(struct reader *r, const struct track *t)
 	size_t first = 0;
 
 	if (t->has_thread)
-		s.thread = profile_thread(r->p, t->pid, t->tid, t->name);
+		s.thread = profile_thread(r->in.p, t->pid, t->tid, t->name);
 	for (size_t i = 0; i < t->nr_samples; i++) {
 		double weight = t->weights[i] * t->scale, before = sum;
 
 		r->total += weight;
 		if (!(weight >= 0) || !(r->total < (double)TREE_MAX_TOTAL)) {
-			r->problem = weight < 0 ? "a weight is negative" : "its sum is too large";
+			r->in.problem =
+				weight < 0 ? "a weight is negative" : "its sum is too large";
 			return;
 		}
 		sum += weight;
 		s.weight = (uint64_t)(llround(sum) - llround(before));
-		s.stack = profile_stack(r->p, t->stacks + first, t->ends[i] - first);
-		profile_add_sample(r->p, &s);
+		s.stack = profile_stack(r->in.p, t->stacks + first, t->ends[i] - first);
+		profile_add_sample(r->in.p, &s);
 		first = t->ends[i];
-		r->p->meta.weighted |= !t->is_ours && t->weights[i] != *t->weights;
+		r->in.p->meta.weighted |= !t->is_ours && t->weights[i] != *t->weights;
 	}
 }
 
@@ -343,22 +305,22 @@ static void read_track(struct reader *r)
 	struct track t = { .scale = 1, .column = NR_COLUMNS };
 	uint32_t name = 0;
 
-	json_enter(&r->json, '{');
-	while (json_key(&r->json, &r->key)) {
-		if (is_key(r, "name"))
-			name = read_string(r);
-		else if (is_key(r, "unit"))
+	json_enter(&r->in.json, '{');
+	while (json_input_key(&r->in)) {
+		if (json_input_is(&r->in, "name"))
+			name = json_input_string(&r->in);
+		else if (json_input_is(&r->in, "unit"))
 			read_unit(r, &t);
-		else if (is_key(r, "samples"))
+		else if (json_input_is(&r->in, "samples"))
 			read_samples(r, &t);
-		else if (is_key(r, "weights"))
+		else if (json_input_is(&r->in, "weights"))
 			read_weights(r, &t);
-		else if (is_key(r, "events"))
+		else if (json_input_is(&r->in, "events"))
 			read_events(r, &t);
-		else if (is_key(r, "sprof"))
+		else if (json_input_is(&r->in, "sprof"))
 			read_track_extras(r, &t);
 		else
-			json_skip(&r->json);
+			json_skip(&r->in.json);
 	}
 	r->nr_profiles++;
 	if (t.column == NR_COLUMNS)
@@ -368,9 +330,9 @@ static void read_track(struct reader *r)
 	/* Several profiles of one file are kept apart as threads. */
 	t.has_thread |= r->nr_listed > 1 && t.pid == 0;
 	t.tid = t.tid ? t.tid : (uint32_t)r->nr_profiles;
-	if (!json_failed(&r->json) && t.nr_weights != t.nr_samples)
-		r->problem = "it has more samples than weights, or fewer";
-	if (!json_failed(&r->json) && !r->problem)
+	if (!json_failed(&r->in.json) && t.nr_weights != t.nr_samples)
+		r->in.problem = "it has more samples than weights, or fewer";
+	if (!json_failed(&r->in.json) && !r->in.problem)
 		add_samples(r, &t);
 	free(t.stacks);
 	free(t.ends);
@@ -379,81 +341,53 @@ static void read_track(struct reader *r)
 
 static void read_profiles(struct reader *r)
 {
-	json_enter(&r->json, '[');
-	while (json_element(&r->json) && !r->problem)
+	json_enter(&r->in.json, '[');
+	while (json_element(&r->in.json) && !r->in.problem)
 		read_track(r);
 }
 
 static void count_profiles(struct reader *r)
 {
-	json_enter(&r->json, '[');
-	for (r->nr_listed = 0; json_element(&r->json); r->nr_listed++)
-		json_skip(&r->json);
+	json_enter(&r->in.json, '[');
+	for (r->nr_listed = 0; json_element(&r->in.json); r->nr_listed++)
+		json_skip(&r->in.json);
 }
 
 /* One pass over the file, with a function for each key of interest; `shared` may be NULL. */
-static void read_file(struct reader *r, const struct buffer *data, void (*shared)(struct reader *),
+static void read_file(struct reader *r, void (*shared)(struct reader *),
 		      void (*profiles)(struct reader *))
 {
-	json_init(&r->json, data->data, data->size);
-	json_enter(&r->json, '{');
-	while (!r->problem && json_key(&r->json, &r->key)) {
-		if (shared && is_key(r, "shared"))
-			shared(r);
-		else if (is_key(r, "profiles"))
-			profiles(r);
-		else if (is_key(r, "name") && json_peek(&r->json) == '"')
-			r->p->meta.command = read_string(r);
-		else
-			json_skip(&r->json);
-	}
-}
+	struct json_input *in = &r->in;
 
-static int finish(struct reader *r, const struct buffer *data)
-{
-	if (r->problem)
-		log_error(0, "read '%s': %s", r->name, r->problem);
-	else if (json_failed(&r->json))
-		log_error(0, "read '%s': it stops being valid speedscope JSON at byte %zu", r->name,
-			  (size_t)(r->json.at - data->data));
-	else if (!r->nr_profiles)
-		log_error(0, "read '%s': it holds no profile", r->name);
-	else
-		return 0;
-	return -EINVAL;
+	json_input_rewind(in);
+	json_enter(&in->json, '{');
+	while (!in->problem && json_input_key(in)) {
+		if (shared && json_input_is(in, "shared"))
+			shared(r);
+		else if (json_input_is(in, "profiles"))
+			profiles(r);
+		else if (json_input_is(in, "name") && json_peek(&in->json) == '"')
+			in->p->meta.command = json_input_string(in);
+		else
+			json_skip(&in->json);
+	}
 }
 
 static int speedscope_read(FILE *f, const char *name, const struct import_opts *opts,
 			   struct profile **ret_profile)
 {
-	struct reader r = { .name = name };
-	struct buffer data = { 0 };
-	int err = buffer_add_file(&data, f, MAX_SIZE);
+	struct reader r = { 0 };
+	int err = json_input_init(&r.in, f, name);
 
 	(void)opts;
-	if (err) {
-		log_error(-err, "read '%s'", name);
-		buffer_fini(&data);
-		return err;
-	}
-	r.p = profile_new();
-	read_file(&r, &data, read_shared, count_profiles);
-	if (!r.problem && !json_failed(&r.json))
-		read_file(&r, &data, NULL, read_profiles);
-	err = finish(&r, &data);
-	if (!r.p->meta.command)
-		r.p->meta.command = profile_cstring(r.p, name);
-	r.p->meta.source = profile_cstring(r.p, "speedscope");
-	r.p->stats.nr_samples = r.p->nr_samples;
-	buffer_fini(&data);
-	buffer_fini(&r.key);
-	buffer_fini(&r.text);
-	free(r.frames);
 	if (err)
-		profile_free(r.p);
-	else
-		*ret_profile = r.p;
-	return err;
+		return err;
+	read_file(&r, read_shared, count_profiles);
+	if (!r.in.problem && !json_failed(&r.in.json))
+		read_file(&r, NULL, read_profiles);
+	r.in.may_be_empty = r.nr_profiles > 0;
+	free(r.frames);
+	return json_input_finish(&r.in, "speedscope", ret_profile);
 }
 
 const struct importer import_speedscope = {

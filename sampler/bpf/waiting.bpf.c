@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Waits of threads, for sprof record --clock wall|off. At a switch nothing is walked: the run queue
+ * is locked, interrupts are off, and most waits are not sampled. A wait that is drawn is walked
+ * when the switch is over, in the context of the thread that waited. That walk can be interrupted
+ * by a tick of sprof.bpf.c, so this object has its own scratch memory (walk states, buffers, known
+ * code objects, root ends), and shares the tables and the ring with the other.
+ */
+#include <linux/bpf.h>
+#include <linux/bpf_perf_event.h>
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "sampler/bpf/events.h"
+#include "sampler/bpf/maps.bpf.h"
+#include "sampler/bpf/python.bpf.h"
+#include "sampler/bpf/snapshot.bpf.h"
+#include "sampler/bpf/task.h"
+#include "sampler/bpf/thread_stack.bpf.h"
+#include "sampler/bpf/waiting_threads.bpf.h"
+#include "sampler/bpf/waiting_time.bpf.h"
+#include "sampler/bpf/waiting_x86_64.bpf.h"
+#include "sampler/bpf/walker.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+/* ---- after the wait */
+
+static __always_inline bool take_waiters_context(void *ctx, struct walk_state *st)
+{
+	long bytes = bpf_get_stack(ctx, st->frames, MAX_KERNEL_FRAMES * 8, 0);
+
+	st->event.nr_kernel = bytes > 0 ? ((__u64)bytes >> 3) & 127 : 0;
+	st->event.in_kernel = 1;
+	return take_user_regs(st);
+}
+
+static __always_inline int send_wait(struct walk_state *st, const struct drawn_wait *c)
+{
+	struct wait_event *e;
+
+	if (!send_stack(st))
+		return 0;
+	e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
+	if (!e)
+		return 0;
+	e->sample.header = st->event.header;
+	e->sample.header.type = EVENT_WAIT;
+	e->sample.key = st->hash;
+	e->sample.weight_ns = c->weight;
+	e->sample.tid = (__u32)bpf_get_current_pid_tgid();
+	e->sample.gil = st->py.gil;
+	__builtin_memset(e->sample.pad, 0, sizeof(e->sample.pad));
+	bpf_get_current_comm(e->sample.comm, COMM_SIZE);
+	e->runnable_ns = c->runnable_ns;
+	bpf_ringbuf_submit(e, wakeup_flag());
+	return 1;
+}
+
+/*
+ * Walks and sends the stack of the running thread, which has waited. 0: it is lost. The wait's
+ * numbers stay in memory: the functions of a walk share 512 bytes of stack.
+ */
+static __always_inline int sample_wait(void *ctx, struct walk_state *st, const struct drawn_wait *c)
+{
+	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
+	struct process_entry *p = bpf_map_lookup_elem(&processes, &tgid);
+
+	begin_stack(st, tgid);
+	if (take_waiters_context(ctx, st)) {
+		if (!p && system_wide)
+			p = add_process(tgid);
+		walk_thread(st, p, tgid);
+		if (wants_snapshot(st, p)) {
+			__u32 end = st->end;
+
+			if (take_waiters_context(ctx, st)) {
+				st->end = end;
+				if (st->python)
+					send_python(st);
+				if (send_snapshot(st, c->weight, c->runnable_ns)) {
+					p->nr_snapshots++;
+					return 1;
+				}
+			}
+			/* No room for stack bytes: send the frames that can be walked. */
+			if (st->python && take_waiters_context(ctx, st)) {
+				st->event.header.type = EVENT_STACK;
+				walk_thread(st, p, tgid);
+			}
+			st->end = end;
+		}
+	}
+	st->hash ^= (__u64)st->event.wait << 56;
+	finish_key(st);
+	return !st->py.lost && send_wait(st, c);
+}
+
+/* Divides the weight of the wait as the wait itself. */
+static __always_inline void divide_weight(struct drawn_wait *c, __u64 queued)
+{
+	if (queued == c->off_ns)
+		c->runnable_ns = c->weight;
+	else if (c->weight == c->off_ns)
+		c->runnable_ns = queued;
+	else /* a short wait: both factors are below 2^32 */
+		c->runnable_ns = c->weight * queued / (c->off_ns | 1);
+}
+
+/* Samples the wait that was drawn when the running thread was switched to, if one was. */
+static __always_inline int take_wait(void *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct drawn_wait *c = this_cpus_wait();
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct walk_state *st;
+	struct waiter *t;
+
+	if (!c || !c->weight)
+		return 0;
+	t = c->tid == (__u32)bpf_get_current_pid_tgid() ? waiter_of(task) : NULL;
+	st = bpf_map_lookup_elem(&states, &cpu);
+	if (!t || !st) {
+		count(COUNTER_LOST);
+	} else if (!callers_only || task_is_readable((void *)task)) {
+		divide_weight(c, runnable_part(t, task, c->off_ns));
+		st->event.wait = c->state;
+		if (!sample_wait(ctx, st, c))
+			count(COUNTER_LOST);
+	}
+	c->weight = 0;
+	return 0;
+}
+
+SEC("?tp_btf/sched_exit_tp")
+int after_switch(void *ctx)
+{
+	return take_wait(ctx);
+}
+
+/* ---- the switch */
+
+/*
+ * A new thread comes to life in a place of its own, not at the end of a switch, and has no stack
+ * that could say anything: its wait for a first CPU is a sample without frames.
+ */
+static __always_inline void send_first_wait(struct task_struct *task, __u64 weight, __u64 now)
+{
+	struct stack_event stack = {
+		.header = { .type = EVENT_STACK, .tgid = task->tgid, .time_ns = now },
+		.key = (__u64)WAIT_NEW << 56 | 1,
+		.end = END_NO_USER,
+		.wait = WAIT_NEW,
+	};
+	struct wait_event *e;
+
+	if (callers_only && !task_is_readable((void *)task))
+		return;
+	e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
+	if (!e || bpf_ringbuf_output(&ring, &stack, sizeof(stack), BPF_RB_NO_WAKEUP)) {
+		if (e)
+			bpf_ringbuf_discard(e, BPF_RB_NO_WAKEUP);
+		count(COUNTER_LOST);
+		return;
+	}
+	e->sample.header = stack.header;
+	e->sample.header.type = EVENT_WAIT;
+	e->sample.key = stack.key;
+	e->sample.weight_ns = e->runnable_ns = weight;
+	e->sample.tid = task->pid;
+	e->sample.gil = 0;
+	__builtin_memset(e->sample.pad, 0, sizeof(e->sample.pad));
+	bpf_probe_read_kernel(e->sample.comm, COMM_SIZE, task->comm);
+	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+}
+
+/* Ends the wait of `task`. true: it is to be walked. */
+static __always_inline bool end_wait(struct task_struct *task, __u64 now)
+{
+	struct waiter *t = waiter_of(task);
+	struct drawn_wait *c;
+	__u64 weight;
+
+	if (!t)
+		return false;
+	weight = switched_to(t, now);
+	if (!weight)
+		return false;
+	c = this_cpus_wait();
+	if (!c)
+		return false;
+	keep_budget(c, now);
+	if (t->state == WAIT_NEW) {
+		send_first_wait(task, weight, now);
+		return false;
+	}
+	if (c->weight)
+		count(COUNTER_LOST);
+	c->weight = weight;
+	c->off_ns = t->off_ns;
+	c->tid = task->pid;
+	c->state = t->state;
+	return true;
+}
+
+static __always_inline int on_switch(void *ctx, bool preempted, struct task_struct *prev,
+				     struct task_struct *next, __u32 state)
+{
+	bool from = may_be_watched(prev), to = may_be_watched(next);
+	__u64 now;
+
+	if ((!from && !to) || end_ns)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (from)
+		switched_from(prev, preempted, state, now);
+	if (to && end_wait(next, now) && interrupts_itself)
+		interrupt_self(ctx);
+	return 0;
+}
+
+SEC("?tp_btf/sched_switch")
+int BPF_PROG(at_switch, bool preempted, struct task_struct *prev, struct task_struct *next,
+	     unsigned int state)
+{
+	return on_switch(ctx, preempted, prev, next, state);
+}
+
+/* Before Linux 5.18 the tracepoint does not say the state. */
+SEC("?tp_btf/sched_switch")
+int BPF_PROG(at_switch_without_state, bool preempted, struct task_struct *prev,
+	     struct task_struct *next)
+{
+	return on_switch(ctx, preempted, prev, next, prev->__state);
+}

@@ -1,0 +1,258 @@
+/*
+ * Where the time of a thread goes: on a CPU, runnable, or waiting. Every switch closes one interval
+ * and opens the next with the same reading of the clock, so the sums of a thread add up to the time
+ * that it was watched. Whether a wait is sampled is decided when it ends: a wait of at least
+ * period_ns is, and weighs what it took; shorter waits run along a line with a point in each
+ * stretch of period_ns, and a wait that crosses a point weighs what the point stands for.
+ */
+#ifndef SPROF_WAITING_TIME_BPF_H
+#define SPROF_WAITING_TIME_BPF_H
+
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "sampler/bpf/events.h"
+#include "sampler/bpf/maps.bpf.h"
+#include "sampler/bpf/task.h"
+
+/* The recorder reads and writes these while it runs. */
+__u64 period_ns;
+__u64 end_ns;	/* not 0: the recording is over, and switches count no more */
+__u64 nr_drawn; /* waits that were to be sampled */
+
+#define MAX_PERIOD_NS 1000000000u
+#define BUDGET_WINDOW_NS 100000000u
+const volatile __u32 max_in_window; /* samples of a CPU; with more, period_ns is doubled */
+
+/* A bit for each tgid, modulo their number: threads of others are turned away by it. */
+#define WATCHED_BITS 65536u
+__u64 watched[WATCHED_BITS / 64];
+
+/*
+ * The points along the sum of a thread's short waits: one in each stretch of period_ns, so that
+ * what they stand for never differs from that sum by more than a period.
+ */
+struct points {
+	__s64 left;   /* to the next one, ns */
+	__u64 rest;   /* from there to the end of its stretch */
+	__u64 weight; /* the length of the stretch; 0: there is none yet */
+};
+
+/* A watched thread. Only the CPU that switches to it or from it writes here. */
+struct waiter {
+	__u64 start_ns; /* since when it is watched; 0: not yet */
+	/* One of them is set: when it was switched to, or from. None: neither since start_ns. */
+	__u64 in_ns, out_ns;
+	__u64 cpu_ns, runnable_ns, waiting_ns;
+	__u64 off_ns;	 /* the last time off a CPU; it is divided at the next switch */
+	__u64 run_delay; /* of the kernel, when it was switched from */
+	__u64 switches;	 /* the kernel's count then */
+	__u64 nr_waits;
+	struct points points;
+	__u32 state; /* enum wait_state, of the last wait */
+	__u32 began_on_cpu;
+};
+
+/* Freed with the thread. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct waiter);
+} waiters SEC(".maps");
+
+/* The wait that was drawn at the last switch on this CPU, until its stack is walked. */
+struct drawn_wait {
+	__u64 weight; /* 0: none */
+	__u64 off_ns;
+	__u64 runnable_ns; /* the part of the weight in which it was runnable */
+	__u32 tid, state;
+	__u64 window_ns;
+	__u32 nr_in_window, pad;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct drawn_wait);
+} drawn_waits SEC(".maps");
+
+static __always_inline struct drawn_wait *this_cpus_wait(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&drawn_waits, &zero);
+}
+
+static __always_inline bool may_be_watched(struct task_struct *task)
+{
+	__u32 tgid = task->tgid;
+
+	if (system_wide)
+		return tgid && !(task->flags & PF_KTHREAD);
+	return watched[tgid >> 6 & (WATCHED_BITS / 64 - 1)] >> (tgid & 63) & 1;
+}
+
+static __always_inline struct waiter *waiter_of(struct task_struct *task)
+{
+	struct waiter *t = bpf_task_storage_get(&waiters, task, 0, 0);
+
+	return t && t->start_ns ? t : NULL;
+}
+
+static __always_inline __u64 run_delay_of(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->sched_info) ? task->sched_info.run_delay : 0;
+}
+
+static __always_inline __u32 wait_state_of(struct task_struct *task, bool preempted, __u32 state)
+{
+	if (preempted || !state)
+		return WAIT_PREEMPTED;
+	if (state & TASK_STOPPED_OR_TRACED)
+		return WAIT_STOPPED;
+	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
+		return WAIT_IO;
+	return state & TASK_UNINTERRUPTIBLE ? WAIT_UNINTERRUPTIBLE : WAIT_SLEEP;
+}
+
+/* How much of the last time off a CPU the thread was runnable, by the kernel's own count. */
+static __always_inline __u64 runnable_part(const struct waiter *t, struct task_struct *task,
+					   __u64 off_ns)
+{
+	__u64 queued = run_delay_of(task) - t->run_delay;
+
+	if (t->state == WAIT_PREEMPTED || t->state == WAIT_NEW || queued > off_ns)
+		return off_ns;
+	return queued;
+}
+
+/* A number from 0 to span - 1; span is at most MAX_PERIOD_NS. */
+static __always_inline __u64 random_below(__u64 span)
+{
+	return span * (bpf_get_prandom_u32() >> 8) >> 24;
+}
+
+/* Begins the next stretch: its point lies anywhere in it. */
+static __always_inline void next_point(struct points *p, __u64 period)
+{
+	__u64 at = random_below(period);
+
+	p->left += (__s64)(p->rest + at);
+	p->rest = period - at;
+	p->weight = period;
+}
+
+/* Returns the weight of the sample of a wait of `ns`; 0: it is not sampled. */
+static __always_inline __u64 draw(struct points *p, __u64 ns)
+{
+	__u64 period = *(volatile __u64 *)&period_ns, weight = 0;
+
+	if (ns >= period)
+		return ns;
+	if (!p->weight)
+		next_point(p, period);
+	p->left -= (__s64)ns;
+	for (int i = 0; i < 4 && p->left < 0; i++) {
+		weight += p->weight;
+		next_point(p, period);
+	}
+	return weight;
+}
+
+/* Doubles the period if this CPU takes too many samples. The recorder lowers it again. */
+static __always_inline void keep_budget(struct drawn_wait *c, __u64 now)
+{
+	__sync_fetch_and_add(&nr_drawn, 1);
+	if (now - c->window_ns > BUDGET_WINDOW_NS) {
+		c->window_ns = now;
+		c->nr_in_window = 0;
+	}
+	if (++c->nr_in_window <= max_in_window)
+		return;
+	c->nr_in_window = 0;
+	if (period_ns <= MAX_PERIOD_NS / 2)
+		period_ns *= 2;
+}
+
+/*
+ * Divides the last time off a CPU. To be called while the thread runs, or as it is switched from.
+ */
+static __always_inline void divide_wait(struct waiter *t, struct task_struct *task)
+{
+	__u64 queued = runnable_part(t, task, t->off_ns);
+
+	t->runnable_ns += queued;
+	t->waiting_ns += t->off_ns - queued;
+	t->off_ns = 0;
+}
+
+static __always_inline void fill_thread_event(struct thread_event *e, const struct waiter *t,
+					      struct task_struct *task, __u64 now)
+{
+	e->header.type = EVENT_THREAD;
+	e->header.cpu = 0;
+	e->header.tgid = task->tgid;
+	e->header.time_ns = now;
+	e->start_ns = t->start_ns;
+	e->wall_ns = now - t->start_ns;
+	e->cpu_ns = t->cpu_ns;
+	e->runnable_ns = t->runnable_ns;
+	e->waiting_ns = t->waiting_ns;
+	e->nr_waits = t->nr_waits;
+	e->tid = task->pid;
+	e->pad = 0;
+	bpf_probe_read_kernel(e->comm, COMM_SIZE, task->comm);
+}
+
+/* A thread ends: it is switched from for the last time. */
+static __always_inline void send_thread(const struct waiter *t, struct task_struct *task, __u64 now)
+{
+	struct thread_event *e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
+
+	if (!e) {
+		count(COUNTER_LOST);
+		return;
+	}
+	fill_thread_event(e, t, task, now);
+	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void switched_from(struct task_struct *task, bool preempted, __u32 state,
+					  __u64 now)
+{
+	struct waiter *t = waiter_of(task);
+
+	if (!t)
+		return;
+	divide_wait(t, task);
+	t->cpu_ns += now - (t->in_ns ? t->in_ns : t->out_ns ? t->out_ns : t->start_ns);
+	t->in_ns = 0;
+	t->out_ns = now;
+	if (state & TASK_DEAD) {
+		send_thread(t, task, now);
+		t->start_ns = 0;
+		return;
+	}
+	t->state = wait_state_of(task, preempted, state);
+	t->run_delay = run_delay_of(task);
+	t->switches = task->nvcsw + task->nivcsw;
+}
+
+/* Ends the wait of the thread that is switched to. Returns its weight if it is to be sampled. */
+static __always_inline __u64 switched_to(struct waiter *t, __u64 now)
+{
+	t->off_ns = now - (t->out_ns ? t->out_ns : t->in_ns ? now : t->start_ns);
+	t->out_ns = 0;
+	t->in_ns = now;
+	t->nr_waits++;
+	return draw(&t->points, t->off_ns);
+}
+
+#endif

@@ -1,0 +1,25 @@
+/*
+ * Reads the Python frames of a thread that stands still, and sends them to the recorder. No
+ * allocation and no log: it runs in a process that was forked from one with threads.
+ */
+#ifndef SPROF_FRAME_WALK_H
+#define SPROF_FRAME_WALK_H
+
+#include <stddef.h>
+
+struct frame_walk;
+struct perf_record;
+struct reader_shared;
+struct reader_targets;
+
+size_t frame_walk_size(void);
+/*
+ * `walk` is frame_walk_size() zeroed bytes. cpu_index distinguishes its numbers of code objects
+ * from those of other walks.
+ */
+void frame_walk_init(struct frame_walk *walk, const struct reader_targets *targets,
+		     struct reader_shared *shared, size_t cpu_index);
+/* Reads the frames of the sampled thread, if its process runs Python and time is left. */
+void frame_walk_sample(struct frame_walk *walk, const struct perf_record *sample);
+
+#endif

@@ -1,0 +1,354 @@
+/*
+ * Loads the programs with the maps of the main object in place of their own, where both must see
+ * the same. What a walk writes stays apart: a tick may interrupt the walk of a wait at any place.
+ */
+#include "sampler/waiting/waiting_side.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "core/base/alloc.h"
+#include "core/base/buffer.h"
+#include "core/base/clock.h"
+#include "core/base/cpus.h"
+#include "sampler/bpf/events.h"
+#include "sampler/bpf/sprof.skel.h"
+#include "sampler/bpf/waiting.skel.h"
+#include "sampler/waiting/waiting_way.h"
+
+/*
+ * Waits of 1 ms and more are all sampled, as long as there are no more than that many in a second,
+ * of all CPUs. A sample costs 5 us, so they take at most 1 % of a CPU.
+ */
+#define MIN_PERIOD_NS (1000ull * 1000)
+#define SAMPLES_PER_S 2000
+#define WINDOWS_PER_S 10
+#define ADAPT_NS (250ull * 1000 * 1000)
+#define MAX_LINKS 6
+
+struct waiting_side {
+	struct waiting_bpf *skel;
+	struct waiting_kernel kernel;
+	struct bpf_link *links[MAX_LINKS];
+	size_t nr_links;
+	struct bpf_link *watch, *tell; /* iterators over all threads */
+	int *events;		       /* perf events that interrupt their CPU */
+	void **rings;
+	size_t nr_events;
+	bool started, has_new_targets;
+	uint64_t adapted_ns, nr_drawn;
+};
+
+/* ---- loading */
+
+static int share_maps(struct waiting_side *w, const struct sprof_bpf *main)
+{
+	static const char *const shared[] = {
+		"processes", "stack_slots", "counters",	   "ring",    "cgroups",    "arena",
+		"rules",     "modules",	    "known_rules", "pythons", "code_slots",
+	};
+
+	for (size_t i = 0; i < sizeof(shared) / sizeof(*shared); i++) {
+		struct bpf_map *to = bpf_object__find_map_by_name(w->skel->obj, shared[i]);
+		const struct bpf_map *from = bpf_object__find_map_by_name(main->obj, shared[i]);
+		int err = to && from ? bpf_map__reuse_fd(to, bpf_map__fd(from)) : -ENOENT;
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static void copy_settings(struct waiting_side *w, const struct sprof_bpf *main)
+{
+	struct waiting_bpf__rodata *to = w->skel->rodata;
+	const struct sprof_bpf__rodata *from = main->rodata;
+	uint32_t nr_cpus = (uint32_t)libbpf_num_possible_cpus();
+	uint32_t per_cpu = SAMPLES_PER_S / WINDOWS_PER_S / nr_cpus;
+
+	to->system_wide = from->system_wide;
+	to->callers_only = from->callers_only;
+	to->caller_uid = from->caller_uid;
+	to->caller_gid = from->caller_gid;
+	to->caller_capabilities = from->caller_capabilities;
+	to->no_children = from->no_children;
+	to->recorder = from->recorder;
+	to->walk_ns = from->walk_ns;
+	to->python_ns = from->python_ns;
+	to->wakeup_bytes = from->wakeup_bytes;
+	to->first_giver = nr_cpus;
+	to->interrupts_itself = w->kernel.way == WAITING_BY_INTERRUPT;
+	to->max_in_window = per_cpu ? per_cpu : 1;
+	w->skel->bss->period_ns = MIN_PERIOD_NS;
+	bpf_map__set_max_entries(w->skel->maps.states, nr_cpus);
+	bpf_map__set_max_entries(w->skel->maps.snapshots, nr_cpus);
+	bpf_map__set_max_entries(w->skel->maps.code_buffers, nr_cpus);
+	bpf_map__set_max_entries(w->skel->maps.self_interrupts, nr_cpus);
+}
+
+static void choose_programs(struct waiting_side *w)
+{
+	bool at_end = w->kernel.way == WAITING_AT_SWITCH_END;
+	bool has_state = w->kernel.switch_has_state, stacks = w->kernel.reads_other_stacks;
+
+	bpf_program__set_autoload(w->skel->progs.after_switch, at_end);
+	bpf_program__set_autoload(w->skel->progs.on_self_interrupt, !at_end);
+	bpf_program__set_autoload(w->skel->progs.at_switch, has_state);
+	bpf_program__set_autoload(w->skel->progs.at_switch_without_state, !has_state);
+	bpf_program__set_autoload(w->skel->progs.tell_threads_with_stacks, stacks);
+	bpf_program__set_autoload(w->skel->progs.tell_threads, !stacks);
+}
+
+static size_t ring_size(void)
+{
+	return 2 * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* An event per CPU that only interrupts: its pages are overwritten and never read. */
+static int open_interrupts(struct waiting_side *w)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_BPF_OUTPUT,
+		.sample_period = 1,
+		.sample_type = PERF_SAMPLE_RAW,
+		.wakeup_events = 1,
+	};
+	int map = bpf_map__fd(w->skel->maps.self_interrupts);
+	int *cpus, err = cpus_online(&cpus, &w->nr_events);
+
+	if (err)
+		return err;
+	w->events = xcalloc(w->nr_events, sizeof(*w->events));
+	w->rings = xcalloc(w->nr_events, sizeof(*w->rings));
+	for (size_t i = 0; i < w->nr_events; i++)
+		w->events[i] = -1;
+	for (size_t i = 0; i < w->nr_events && !err; i++) {
+		int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpus[i], -1,
+				      PERF_FLAG_FD_CLOEXEC);
+
+		if (fd < 0) {
+			err = errno == ENODEV ? 0 : -errno; /* went offline just now */
+			continue;
+		}
+		w->events[i] = fd;
+		w->rings[i] = mmap(NULL, ring_size(), PROT_READ, MAP_SHARED, fd, 0);
+		if (w->rings[i] == MAP_FAILED)
+			w->rings[i] = NULL;
+		if (!w->rings[i] || bpf_map_update_elem(map, &cpus[i], &fd, BPF_ANY))
+			err = -errno;
+	}
+	free(cpus);
+	return err;
+}
+
+int waiting_side_new(const struct sprof_bpf *main, struct waiting_side **ret)
+{
+	struct waiting_side *w = xcalloc(1, sizeof(*w));
+	int err;
+
+	waiting_kernel_examine(&w->kernel);
+	w->skel = w->kernel.way == WAITING_CANNOT ? NULL : waiting_bpf__open();
+	err = w->skel ? share_maps(w, main) : w->kernel.way == WAITING_CANNOT ? -ENOTSUP : -errno;
+	if (!err) {
+		copy_settings(w, main);
+		choose_programs(w);
+		err = waiting_bpf__load(w->skel);
+	}
+	if (!err && w->kernel.way == WAITING_BY_INTERRUPT)
+		err = open_interrupts(w);
+	if (err)
+		waiting_side_free(w);
+	else
+		*ret = w;
+	return err;
+}
+
+static void detach(struct waiting_side *w)
+{
+	while (w->nr_links)
+		bpf_link__destroy(w->links[--w->nr_links]);
+}
+
+void waiting_side_free(struct waiting_side *w)
+{
+	if (!w)
+		return;
+	detach(w);
+	bpf_link__destroy(w->watch);
+	bpf_link__destroy(w->tell);
+	for (size_t i = 0; i < w->nr_events; i++) {
+		if (w->rings && w->rings[i])
+			munmap(w->rings[i], ring_size());
+		if (w->events && w->events[i] >= 0)
+			close(w->events[i]);
+	}
+	free(w->rings);
+	free(w->events);
+	waiting_bpf__destroy(w->skel);
+	free(w);
+}
+
+/* ---- sampling */
+
+static int attach(struct waiting_side *w, const struct bpf_program *program)
+{
+	struct bpf_link *link = bpf_program__attach(program);
+
+	if (!link)
+		return -errno;
+	w->links[w->nr_links++] = link;
+	return 0;
+}
+
+static int attach_iterator(const struct bpf_program *program, struct bpf_link **ret)
+{
+	*ret = bpf_program__attach_iter(program, NULL);
+	return *ret ? 0 : -errno;
+}
+
+void waiting_side_watch(struct waiting_side *w, pid_t pid)
+{
+	__u64 *word =
+		&w->skel->bss->watched[(size_t)pid >> 6 & (sizeof(w->skel->bss->watched) / 8 - 1)];
+	uint64_t bit = 1ull << (pid & 63);
+
+	/* The kernel side sets bits of this word, too. */
+	if (!(__atomic_fetch_or(word, bit, __ATOMIC_RELAXED) & bit))
+		w->has_new_targets = true;
+}
+
+/* After a million threads an iterator asks to be read again. */
+static bool more_to_read(ssize_t n)
+{
+	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+static int watch_threads(struct waiting_side *w)
+{
+	int fd = bpf_iter_create(bpf_link__fd(w->watch)), err = fd < 0 ? -errno : 0;
+	char nothing[64];
+
+	w->has_new_targets = false;
+	while (!err && more_to_read(read(fd, nothing, sizeof(nothing))))
+		;
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+int waiting_side_start(struct waiting_side *w)
+{
+	const struct bpf_program *tell = w->kernel.reads_other_stacks
+						 ? w->skel->progs.tell_threads_with_stacks
+						 : w->skel->progs.tell_threads;
+	int err = attach_iterator(w->skel->progs.watch_threads, &w->watch);
+
+	err = err ? err : attach_iterator(tell, &w->tell);
+	if (!err)
+		err = attach(w, w->kernel.way == WAITING_AT_SWITCH_END
+					? w->skel->progs.after_switch
+					: w->skel->progs.on_self_interrupt);
+	if (!err)
+		err = attach(w, w->kernel.switch_has_state
+					? w->skel->progs.at_switch
+					: w->skel->progs.at_switch_without_state);
+	err = err ? err : attach(w, w->skel->progs.watch_new_thread);
+	w->started = !err;
+	return err ? err : watch_threads(w);
+}
+
+/* The kernel side doubles the period where there are too many samples. */
+static void adapt_period(struct waiting_side *w, uint64_t now_ns)
+{
+	__u64 *period = &w->skel->bss->period_ns;
+	uint64_t nr = __atomic_load_n(&w->skel->bss->nr_drawn, __ATOMIC_RELAXED);
+	uint64_t passed = now_ns - w->adapted_ns;
+
+	if (passed < ADAPT_NS)
+		return;
+	if (w->adapted_ns && *period > MIN_PERIOD_NS &&
+	    (nr - w->nr_drawn) * 1000000000 < passed * (SAMPLES_PER_S / 3))
+		*period /= 2;
+	w->adapted_ns = now_ns;
+	w->nr_drawn = nr;
+}
+
+void waiting_side_poll(struct waiting_side *w, uint64_t now_ns)
+{
+	if (!w->started)
+		return;
+	if (w->has_new_targets)
+		watch_threads(w);
+	adapt_period(w, now_ns);
+}
+
+void waiting_side_stop(struct waiting_side *w)
+{
+	if (!w->started)
+		return;
+	w->started = false;
+	__atomic_store_n(&w->skel->bss->end_ns, monotonic_ns(), __ATOMIC_RELEASE);
+	detach(w);
+}
+
+/* ---- the end */
+
+/* The size of the record that `data` begins with; 0: not all of it is there. */
+static size_t record_size(const uint8_t *data, size_t size)
+{
+	struct event_header h;
+	struct snapshot_event e;
+	size_t whole;
+
+	if (size < sizeof(h))
+		return 0;
+	memcpy(&h, data, sizeof(h));
+	if (h.type == EVENT_THREAD)
+		return size < sizeof(struct thread_event) ? 0 : sizeof(struct thread_event);
+	if (size < sizeof(e))
+		return 0;
+	memcpy(&e, data, sizeof(e));
+	whole = sizeof(e) + e.stack_size;
+	return size < whole ? 0 : whole;
+}
+
+void waiting_side_tell(struct waiting_side *w, int (*fn)(void *context, void *record, size_t size),
+		       void *context)
+{
+	int fd = w->tell ? bpf_iter_create(bpf_link__fd(w->tell)) : -1;
+	struct buffer b = { 0 };
+	uint8_t piece[8192];
+	ssize_t n;
+
+	while (fd >= 0 && more_to_read(n = read(fd, piece, sizeof(piece)))) {
+		size_t done = 0, size;
+
+		buffer_add(&b, piece, n > 0 ? (size_t)n : 0);
+		while ((size = record_size((uint8_t *)b.data + done, b.size - done))) {
+			/* Copied, because records in the buffer are not aligned. */
+			void *record = xmalloc(size);
+
+			memcpy(record, b.data + done, size);
+			fn(context, record, size);
+			free(record);
+			done += size;
+		}
+		memmove(b.data, b.data + done, b.size - done);
+		b.size -= done;
+	}
+	if (fd >= 0)
+		close(fd);
+	buffer_fini(&b);
+}

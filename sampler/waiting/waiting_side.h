@@ -1,0 +1,37 @@
+/*
+ * The BPF programs that follow waits (sampler/bpf/waiting.bpf.c), beside the program that takes CPU
+ * samples, whose tables and ring they share. Its life: new, watch, start, poll, stop, tell, free.
+ */
+#ifndef SPROF_WAITING_SIDE_H
+#define SPROF_WAITING_SIDE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct sprof_bpf;
+struct waiting_side;
+
+/* Loads the programs; attaches nothing. `main` is loaded and outlives the result. 0 or -errno. */
+int waiting_side_new(const struct sprof_bpf *main, struct waiting_side **ret);
+void waiting_side_free(struct waiting_side *w);
+
+/* The process is a target. */
+void waiting_side_watch(struct waiting_side *w, pid_t pid);
+/* From here on its threads are watched. 0 or -errno. */
+int waiting_side_start(struct waiting_side *w);
+/*
+ * To be called in each round: watches the threads of targets that are new, and lowers the time
+ * between two samples if there are few.
+ */
+void waiting_side_poll(struct waiting_side *w, uint64_t now_ns);
+/* Ends the recording of waits. Records of what was seen before may still be in the ring. */
+void waiting_side_stop(struct waiting_side *w);
+/*
+ * After stop: hands over a record for each watched thread, and one for the wait that it is in. The
+ * records are those of the ring, and have the same callback.
+ */
+void waiting_side_tell(struct waiting_side *w, int (*fn)(void *context, void *record, size_t size),
+		       void *context);
+
+#endif

@@ -1,0 +1,141 @@
+# Waits of threads by the source ebpf, against the kernel's own counts.
+load ../kernel
+load ../waits
+
+setup() {
+	needs_bpf
+	cd "$BATS_TEST_TMPDIR"
+}
+
+teardown() {
+	[ -z "${target-}" ] || kill "$target" 2>/dev/null || true
+}
+
+follows() { # OPTIONS...: starts the target, and attaches for 2 s
+	"$TARGETS/waiting" 20000 >truth 3>&- &
+	target=$!
+	sleep 0.5
+	"$SPROF" record --source ebpf -o data "$@" -d 2s -p $target
+	fold_waits data
+}
+
+@test "waits of a program have their true times, shares and reasons" {
+	"$SPROF" record --source ebpf -o data --clock wall -- "$TARGETS/waiting" 3000 >truth
+	fold_waits data
+	times_add_up
+	kernel_agrees
+	samples_agree waiting 2 0.5
+	samples_agree runnable 3 1
+	reasons_are_right
+	[ "$(jq '.lost' info.json)" = 0 ]
+	# CPU samples are in the same recording, and the sum of both is what is shown.
+	"$SPROF" fold --column cpu data | grep -E '^competes1;.*;competes [0-9]+$'
+	"$SPROF" fold data | awk '
+		/^naps;/ { all += $NF } /^naps;.*;sleep_\[w\]/ { sleep += $NF } /^competes1;.*;competes / { runs = 1 }
+		END { printf "%.1f ms of %.1f ms asleep\n", sleep / 1e6, all / 1e6
+		      exit sleep < 0.5 * all || all < 2.8e9 || all > 3.4e9 || !runs }'
+	# A wait has a colour of its own.
+	"$SPROF" flame -o flame.svg data
+	grep -q 'class="w[0-4]' flame.svg
+}
+
+@test "waits that began before the recording or outlast it are counted" {
+	follows --clock off
+	times_add_up
+	# Each of the threads was watched for as long as the recording lasted.
+	jq -e '(.thread_times | length) == 12 and all(.thread_times[]; .wall_ns > 1.9e9 and .wall_ns < 2.6e9)' info.json
+	# One thread did not run at all.
+	jq -e '.thread_times[] | select(.name == "waits_on") | .waiting_ns == .wall_ns and .switches == 0' info.json
+	grep -E '^waits_on;.*;run;waits_on;.*_\[k\];poll wait_\[w\] [0-9]+$' waiting
+	samples_agree waiting 2 0.5
+	reasons_are_right
+}
+
+@test "--clock off takes no samples of threads that run" {
+	follows --clock off
+	[ "$(jq -r '[.columns[].name] | sort | join(" ")' info.json)" = "runnable waiting" ]
+	[ "$(jq -r .event info.json)" = sched_switch ]
+	run "$SPROF" fold --column cpu data
+	[ "$status" -eq 1 ]
+}
+
+@test "without --clock nothing is known of waits" {
+	"$SPROF" record -q --source ebpf -o data -- "$TARGETS/waiting" 300 >truth
+	[ "$("$SPROF" info --json data | jq -c '[.times, .thread_times]')" = '[null,[]]' ]
+}
+
+@test "waits of the whole system are followed" {
+	"$TARGETS/waiting" 20000 >truth 3>&- &
+	target=$!
+	sleep 0.3
+	"$SPROF" record --source ebpf -o data --clock wall -d 1500ms -a
+	fold_waits data
+	times_add_up
+	reasons_are_right
+	jq -e '[.thread_times[] | select(.name == "sleeps")] | length == 1 and .[0].waiting_ns > 5e8' info.json
+}
+
+# bats test_tags=full
+@test "threads that live for a moment are counted with all their time" {
+	"$SPROF" record --source ebpf -o data --clock wall -- "$TARGETS/churn" 3000 1000 >truth
+	"$SPROF" info --json data >info.json
+	times_add_up
+	[ "$(jq '.times.threads > 3000' info.json)" = true ]
+	jq -r '.times.cpu_ns' info.json | awk '
+		NR == FNR { true_ns += $NF; next }
+		{ printf "%.1f ms exact, %.1f ms in the threads\n", $1 / 1e6, true_ns / 1e6
+		  exit $1 < true_ns }' truth -
+}
+
+@test "waits of Python threads are under their Python functions" {
+	command -v python3 >/dev/null || skip "there is no python3"
+	cat >waits.py <<-PYTHON
+		import os, queue, threading, time
+		def take_from_queue(q):
+		    while q.get():
+		        pass
+		def read_pipe(fd):
+		    while os.read(fd, 1):
+		        pass
+		def nap():
+		    time.sleep(0.005)
+		q = queue.Queue(); r, w = os.pipe()
+		threading.Thread(target=take_from_queue, args=(q,)).start()
+		threading.Thread(target=read_pipe, args=(r,)).start()
+		end = time.time() + 2
+		while time.time() < end:
+		    nap(); q.put(1); os.write(w, b"x")
+		q.put(None); os.close(w)
+	PYTHON
+	"$SPROF" record -q --source ebpf -o data --clock off -- python3 waits.py
+	"$SPROF" fold --time --column waiting data | awk '
+		function about(what, ns) { printf "%s %.1f ms\n", what, ns / 1e6; if (ns < 1.2e9 || ns > 2.3e9) failed = 1 }
+		/;take_from_queue \(waits.py:2\);Queue.get \(queue.py:[0-9]+\);.*;lock wait_\[w\]/ { q += $NF }
+		/;read_pipe \(waits.py:5\);.*;pipe wait_\[w\]/ { p += $NF }
+		/;<module> \(waits.py:1\);nap \(waits.py:8\);.*;sleep_\[w\]/ { n += $NF }
+		END { about("queue", q); about("pipe", p); about("sleep", n); exit failed }'
+}
+
+# A tick that interrupts the walk of a wait must not mix the two stacks.
+# bats test_tags=full
+@test "ticks at a high rate do not disturb the stacks of waits" {
+	"$SPROF" record --source ebpf -o data --clock wall -F 9999 -- "$TARGETS/waiting" 4000 >truth
+	fold_waits data
+	times_add_up
+	samples_agree waiting 2 0.5
+	reasons_are_right
+	[ "$(jq '[.incomplete_by_reason[].samples] | add // 0' info.json)" -lt 20 ]
+}
+
+@test "what cannot follow waits says so" {
+	run "$SPROF" record --source perf --clock wall -- true
+	[ "$status" -eq 2 ]
+	[[ $output == *"source perf samples CPU time only, ebpf and timer also waits"* ]]
+	run "$SPROF" record --source timer --clock off -- true
+	[ "$status" -eq 2 ]
+	[[ $output == *"source timer cannot sample waits alone, only ebpf can"* ]]
+	run "$SPROF" record --source ebpf --clock off -o data -d 1s -u root
+	[ "$status" -eq 1 ]
+	[[ $output == *"ebpf follows waits of processes and of the whole system, not of cgroups or users"* ]]
+	[ ! -e data ]
+}

@@ -1,0 +1,113 @@
+# For tests of waits: compares the exact times of a recording, its samples, and the kernel's own
+# counts, which the target tests/targets/waiting prints. Files: info.json (sprof info --json), truth
+# (printed by the target), waiting and runnable (sprof fold --time of these columns).
+
+fold_waits() { # the recording
+	"$SPROF" info --json "$1" >info.json
+	"$SPROF" fold --time --column waiting "$1" >waiting
+	"$SPROF" fold --time --column runnable "$1" >runnable
+}
+
+# cpu + runnable + waiting = wall, of every thread.
+times_add_up() {
+	jq -e '(.thread_times | length) > 0 and all(.thread_times[];
+		(.cpu_ns + .runnable_ns + .waiting_ns - .wall_ns | fabs) <= .wall_ns / 1000)' info.json
+}
+
+times_of_threads() {
+	jq -r '.thread_times[] | "\(.name) \(.waiting_ns) \(.runnable_ns) \(.cpu_ns) \(.switches)"' info.json |
+		grep -E '^(sleeps|naps|wants_lock|holds_lock|reads_pipe|reads_socket|writes|polls|waits_on|competes[12]) '
+}
+
+# The times of each thread are the kernel's. Between a thread's creation or end and its function it
+# may be preempted, so runnable time has room for that. A thread that is woken on an idle CPU runs,
+# for the kernel, from the wakeup on, and not from the switch: 5 us later in a virtual machine. And
+# where a CPU that becomes idle looks for other work first, the switch comes up to 50 us later.
+kernel_agrees() {
+	times_of_threads | awk '
+		function check(what, name, is, should, room) {
+			printf "%-12s %-8s %9.3f ms, kernel %9.3f ms\n", name, what, is / 1e6, should / 1e6
+			if (is - should > room || should - is > room)
+				failed = 1
+		}
+		NR == FNR { waiting[$1] += $3; runnable[$1] += $5; cpu[$1] += $7; wall[$1] += $9; next }
+		$1 in wall {
+			nr++
+			check("waiting", $1, $2, waiting[$1], waiting[$1] / 50 + 3e6 + 8e3 * $5)
+			all += $2
+			should += waiting[$1]
+			check("runnable", $1, $3, runnable[$1], wall[$1] / 50 + 30e6)
+			check("cpu", $1, $4, cpu[$1], wall[$1] / 50 + 8e3 * $5)
+		}
+		END { exit failed || nr != 11 || all > 1.02 * should || all < 0.98 * should }' truth -
+}
+
+# The samples of a column have the shares and the total of the exact times.
+samples_agree() { # column, its field in the lines of times_of_threads, points
+	times_of_threads | awk -v field="$2" -v room="$3" '
+		FILENAME == "-" { exact[$1] += $field; all += $field; next }
+		{ split($0, frames, ";") }
+		frames[1] in exact { sampled[frames[1]] += $NF; total += $NF }
+		END {
+			for (n in exact) {
+				off = 100 * (sampled[n] / total - exact[n] / all)
+				printf "%-12s %6.2f %% of samples, %+.2f points\n", n, 100 * sampled[n] / total, off
+				if (off > room || off < -room)
+					failed = 1
+			}
+			printf "total %.3f ms, exact %.3f ms\n", total / 1e6, all / 1e6
+			exit failed || total > 1.02 * all || total < 0.98 * all
+		}' - "$1"
+}
+
+# What the threads waited for most is what they were made to wait for.
+reasons_are_right() {
+	awk '
+		BEGIN {
+			expected["sleeps"] = expected["naps"] = expected["holds_lock"] = expected["writes"] = "sleep"
+			expected["wants_lock"] = "lock wait"
+			expected["reads_pipe"] = "pipe wait"
+			expected["reads_socket"] = "socket wait"
+			expected["polls"] = expected["waits_on"] = "poll wait"
+		}
+		{
+			time = $NF
+			sub(/_\[w\] [0-9]+$/, "")
+			nr = split($0, frames, ";")
+			by[frames[1], frames[nr]] += time
+			if (by[frames[1], frames[nr]] > most[frames[1]]) {
+				most[frames[1]] = by[frames[1], frames[nr]]
+				reason[frames[1]] = frames[nr]
+			}
+		}
+		END {
+			for (n in expected) {
+				print n ": " reason[n]
+				failed = failed || reason[n] != expected[n]
+			}
+			exit failed
+		}' waiting
+	# The threads that compete for a CPU wait for nothing else.
+	awk '/^competes[12];/ { all += $NF } /^competes[12];.*;preempted_\[w\]/ { preempted += $NF }
+		END { printf "%.1f %% preempted\n", 100 * preempted / all; exit preempted < 0.98 * all }' runnable
+	# Every stack ends in a wait, and holds no function of another thread.
+	awk '
+		BEGIN {
+			split("sleeps naps wants_lock holds_lock reads_pipe reads_socket writes polls waits_on competes", k, " ")
+			for (i in k)
+				kinds[k[i]] = 1
+		}
+		!/_\[w\] [0-9]+$/ { print "no reason: " $0; failed = 1 }
+		{
+			nr = split($0, f, ";")
+			own = f[1] ~ /^competes/ ? "competes" : f[1]
+			if (!(own in kinds))
+				next
+			for (i = 2; i < nr; i++)
+				if (f[i] in kinds && f[i] != own) {
+					print "of another thread: " $0
+					failed = 1
+				}
+		}
+		END { exit failed }' waiting runnable
+}

@@ -1,0 +1,83 @@
+/* Reads and writes that are cut short go on, and end with all bytes or with an error. */
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/base/full_io.h"
+
+enum { SIZE = 1 << 20 }; /* more than a pipe holds */
+
+static void *read_slowly(void *socket)
+{
+	static char part[777];
+	size_t sum = 0;
+	ssize_t n;
+
+	while ((n = read(*(int *)socket, part, sizeof(part))) > 0)
+		sum += (size_t)n;
+	return (void *)sum;
+}
+
+static void a_pipe_takes_all_of_it(void **state)
+{
+	char *data = calloc(1, SIZE);
+	pthread_t reader;
+	void *sum;
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(pthread_create(&reader, NULL, read_slowly, &ends[0]), 0);
+	assert_int_equal(full_write(ends[1], data, SIZE), 0);
+	close(ends[1]);
+	assert_int_equal(pthread_join(reader, &sum), 0);
+	assert_int_equal((size_t)sum, SIZE);
+	close(ends[0]);
+	free(data);
+}
+
+static void a_file_that_ends_early_is_an_error(void **state)
+{
+	int fd = memfd_create("full_io", MFD_CLOEXEC);
+	char bytes[8] = "";
+
+	(void)state;
+	assert_int_equal(full_write_at(fd, "abcdef", 6, 2), 0);
+	assert_int_equal(full_read_at(fd, bytes, 6, 2), 0);
+	assert_string_equal(bytes, "abcdef");
+	assert_int_equal(full_read_at(fd, bytes, 7, 2), -EBADMSG);
+	assert_int_equal(full_read_at(fd, bytes, 0, 100), 0);
+	close(fd);
+}
+
+static void errors_are_those_of_the_system(void **state)
+{
+	int full = open("/dev/full", O_WRONLY);
+	char byte;
+
+	(void)state;
+	assert_int_equal(full_write(full, "x", 1), -ENOSPC);
+	close(full);
+	assert_int_equal(full_write(-1, "x", 1), -EBADF);
+	assert_int_equal(full_write_at(-1, "x", 1, 0), -EBADF);
+	assert_int_equal(full_read_at(-1, &byte, 1, 0), -EBADF);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_pipe_takes_all_of_it),
+		cmocka_unit_test(a_file_that_ends_early_is_an_error),
+		cmocka_unit_test(errors_are_those_of_the_system),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

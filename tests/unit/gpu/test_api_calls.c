@@ -1,0 +1,71 @@
+/* gpu/api_calls.c: which calls still wait for the record of their work. */
+#include "tests/unit/unit.h"
+
+#include "gpu/agent/base/records.h"
+#include "gpu/agent/base/region.h"
+#include "gpu/api_calls.h"
+
+#define SECOND 1000000000ull
+
+static void launch(struct api_calls *calls, uint32_t correlation, uint8_t class, uint64_t start_ns)
+{
+	const struct gpu_rec_api record = {
+		.correlation = correlation,
+		.api_class = class,
+		.start_ns = start_ns,
+		.end_ns = start_ns + 1000,
+	};
+
+	api_calls_add(calls, &record);
+}
+
+static void a_launch_is_awaited_until_its_record_comes(void **state)
+{
+	struct api_calls calls = { .want = GPU_WANT_KERNELS };
+
+	(void)state;
+	launch(&calls, 1, GPU_API_LAUNCH, 5 * SECOND);
+	launch(&calls, 2, GPU_API_LAUNCH, 6 * SECOND);
+	assert_int_equal(api_calls_oldest_awaited(&calls, 7 * SECOND), 5 * SECOND);
+	api_calls_has_record(&calls, 1, 0, 8 * SECOND);
+	assert_int_equal(api_calls_oldest_awaited(&calls, 8 * SECOND), 6 * SECOND);
+	api_calls_has_record(&calls, 2, 0, 9 * SECOND);
+	assert_int_equal(api_calls_oldest_awaited(&calls, 9 * SECOND), UINT64_MAX);
+	api_calls_fini(&calls);
+}
+
+static void a_graph_node_without_its_call_ends_the_wait_for_earlier_graphs_only(void **state)
+{
+	struct api_calls calls = { .want = GPU_WANT_KERNELS };
+
+	(void)state;
+	launch(&calls, 1, GPU_API_GRAPH_LAUNCH, 5 * SECOND);
+	launch(&calls, 2, GPU_API_LAUNCH, 6 * SECOND);
+	assert_int_equal(api_calls_oldest_awaited(&calls, 7 * SECOND), 5 * SECOND);
+	api_calls_has_record(&calls, 77, 3, 8 * SECOND);
+	assert_int_equal(api_calls_oldest_awaited(&calls, 8 * SECOND), 6 * SECOND);
+	assert_int_equal(calls.nr_graph_lost, 1);
+	/* A call whose record is read late began before the node was read. */
+	launch(&calls, 3, GPU_API_GRAPH_LAUNCH, 7 * SECOND);
+	api_calls_has_record(&calls, 2, 0, 9 * SECOND);
+	assert_int_equal(api_calls_oldest_awaited(&calls, 9 * SECOND), UINT64_MAX);
+	/* Later graphs are awaited again, up to their own records. */
+	launch(&calls, 4, GPU_API_GRAPH_LAUNCH, 10 * SECOND);
+	assert_int_equal(api_calls_oldest_awaited(&calls, 11 * SECOND), 10 * SECOND);
+	api_calls_has_record(&calls, 4, 3, 12 * SECOND);
+	assert_int_equal(api_calls_oldest_awaited(&calls, 13 * SECOND), 10 * SECOND);
+	assert_int_equal(api_calls_oldest_awaited(&calls, 15 * SECOND), UINT64_MAX);
+	assert_int_equal(calls.nr_graph_lost, 1);
+	api_calls_fini(&calls);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_launch_is_awaited_until_its_record_comes),
+		cmocka_unit_test(
+			a_graph_node_without_its_call_ends_the_wait_for_earlier_graphs_only),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,265 @@
+/*
+ * Callers that are guessed where no rule leads on: on a stack made by hand, in a program whose code
+ * is int3 but for the calls that a test puts there.
+ */
+#include "tests/unit/unit.h"
+#include "tests/unit/cfi_maker.h"
+
+#include <stdbool.h>
+
+#include "core/portable/frames.h"
+#include "sampler/unwind/x86_64/call_before.h"
+#include "sampler/walk/snapshot_unwind.h"
+
+#define STACK 0x7ffc00000000ull
+#define CODE (0x555555550000ull + MAKER_TEXT)
+#define NR_WORDS 1024
+
+/* The functions, 0x100 bytes each, by their rules. */
+enum { CALLER = 0x100, NO_RULE = 0x200, ROOT = 0x300, OTHER_NO_RULE = 0x400, BY_FP = 0x500 };
+
+struct program {
+	struct cfi_maker maker;
+	size_t size;
+	uint64_t stack[NR_WORDS];
+	struct snapshot_sample sample;
+	uint64_t frames[64];
+};
+
+static bool find_mapping(void *context, uint64_t address, struct snapshot_mapping *ret)
+{
+	(void)context;
+	*ret = (struct snapshot_mapping){
+		.start = CODE,
+		.end = CODE + MAKER_TEXT_SIZE,
+		.file_offset = 0x1000,
+		.module = 1,
+	};
+	return address >= ret->start && address < ret->end;
+}
+
+static bool open_module(void *context, uint64_t module, struct snapshot_file *ret)
+{
+	struct program *p = context;
+
+	(void)module;
+	*ret = (struct snapshot_file){ .memory = p->maker.image, .size = p->size };
+	return true;
+}
+
+static bool find_rule(void *context, uint64_t module, uint64_t vaddr, struct walk_rule *ret)
+{
+	static const struct walk_rule rules[] = {
+		[CALLER >> 8] = { .cfa = WALK_CFA_SP, .cfa_off = 24 },
+		[NO_RULE >> 8] = { .cfa = WALK_CFA_NONE },
+		[ROOT >> 8] = { .cfa = WALK_CFA_END },
+		[OTHER_NO_RULE >> 8] = { .cfa = WALK_CFA_NONE },
+		[BY_FP >> 8] = { .cfa = WALK_CFA_FP,
+				 .cfa_off = 16,
+				 .fp = WALK_FP_CFA,
+				 .fp_off = -16 },
+	};
+	uint64_t offset = vaddr - MAKER_TEXT;
+
+	(void)context, (void)module;
+	*ret = offset >> 8 < 6 ? rules[offset >> 8] : (struct walk_rule){ 0 };
+	return true;
+}
+
+static int set_up(void **state)
+{
+	struct program *p = calloc(1, sizeof(*p));
+
+	maker_init(&p->maker);
+	p->sample = (struct snapshot_sample){
+		.regs = { .pc = CODE + NO_RULE + 0x50, .sp = STACK, .fp = 1, .exact = 1 },
+		.stack = (uint8_t *)p->stack,
+		.stack_start = STACK,
+		.stack_size = sizeof(p->stack),
+		.guess = true,
+	};
+	*state = p;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct program *p = *state;
+
+	free(p->maker.image);
+	free(p);
+	return 0;
+}
+
+/* Puts "call to" into the text; returns its return address. */
+static uint64_t call(struct program *p, uint64_t at, uint64_t to)
+{
+	uint8_t *code = maker_text(&p->maker, at);
+	int32_t distance = (int32_t)(to - (at + 5));
+
+	*code = 0xe8;
+	memcpy(code + 1, &distance, 4);
+	return CODE + at + 5;
+}
+
+/* Puts "call *%rax". */
+static uint64_t call_indirect(struct program *p, uint64_t at)
+{
+	memcpy(maker_text(&p->maker, at), "\xff\xd0", 2);
+	return CODE + at + 2;
+}
+
+static struct snapshot_result unwind(struct program *p)
+{
+	static const struct snapshot_ops ops = {
+		.find_mapping = find_mapping,
+		.open_module = open_module,
+		.find_rule = find_rule,
+	};
+	struct snapshot_unwinder *u = snapshot_unwinder_new(&ops, p);
+	struct snapshot_result result;
+
+	p->size = maker_finish(&p->maker);
+	result = snapshot_unwind(u, &p->sample, p->frames, 64);
+	assert_int_equal(result.marker, MARKER_NO_RULE);
+	snapshot_unwinder_free(u);
+	return result;
+}
+
+static void expect_frames(struct program *p, const uint64_t *want, size_t nr)
+{
+	struct snapshot_result result = unwind(p);
+
+	assert_int_equal(result.nr, 1);
+	assert_int_equal(result.nr_guessed, nr);
+	assert_int_equal(p->frames[0], (CODE + NO_RULE + 0x50) | FRAME_EXACT);
+	assert_memory_equal(p->frames + 1, want, nr * sizeof(*want));
+}
+
+static void the_caller_is_the_one_that_calls_this_code(void **state)
+{
+	struct program *p = *state;
+	uint64_t want[] = { call(p, CALLER + 0x10, NO_RULE), call(p, ROOT + 0x10, CALLER) };
+
+	p->stack[0] = 17;
+	p->stack[1] = CODE + CALLER + 0x80;	    /* follows no call */
+	p->stack[2] = call(p, CALLER + 0x20, ROOT); /* calls something else */
+	p->stack[4] = want[1];			    /* where [2] would have its caller */
+	p->stack[5] = want[0];
+	p->stack[8] = want[1];
+	expect_frames(p, want, 2);
+	p->sample.guess = false;
+	expect_frames(p, want, 0);
+}
+
+static void a_call_of_an_address_may_be_the_one(void **state)
+{
+	struct program *p = *state;
+	uint64_t want[] = { call_indirect(p, CALLER + 0x10), call(p, ROOT + 0x10, CALLER) };
+
+	p->stack[3] = want[0];
+	p->stack[6] = want[1];
+	expect_frames(p, want, 2);
+}
+
+static void what_does_not_lead_to_the_root_is_no_caller(void **state)
+{
+	struct program *p = *state;
+	uint64_t caller = call(p, CALLER + 0x10, NO_RULE);
+
+	p->stack[3] = caller;
+	expect_frames(p, NULL, 0); /* its caller would be 0, which looks like the root */
+}
+
+static void a_frame_pointer_of_zero_is_no_root(void **state)
+{
+	struct program *p = *state;
+
+	p->sample.regs.fp = 0;
+	p->sample.regs.exact = 1;
+	p->stack[3] = call(p, OTHER_NO_RULE + 0x10, NO_RULE);
+	expect_frames(p, NULL, 0);
+}
+
+static void a_pushed_frame_pointer_is_found(void **state)
+{
+	struct program *p = *state;
+	uint64_t want[] = { call(p, BY_FP + 0x10, NO_RULE), call(p, ROOT + 0x10, BY_FP) };
+
+	p->stack[2] = STACK + 8 * 20; /* push %rbp at the start of the function */
+	p->stack[3] = want[0];
+	p->stack[20] = 0;
+	p->stack[21] = want[1];
+	expect_frames(p, want, 2);
+}
+
+static void two_functions_may_lack_rules(void **state)
+{
+	struct program *p = *state;
+	uint64_t want[] = { call(p, CALLER + 0x10, NO_RULE), call(p, OTHER_NO_RULE + 0x10, CALLER),
+			    call(p, ROOT + 0x10, OTHER_NO_RULE) };
+
+	p->stack[3] = want[0];
+	p->stack[6] = want[1];
+	p->stack[10] = want[2];
+	expect_frames(p, want, 3);
+}
+
+static void the_search_has_an_end(void **state)
+{
+	struct program *p = *state;
+	uint64_t caller = call(p, CALLER + 0x10, NO_RULE), root = call(p, ROOT + 0x10, CALLER);
+
+	p->stack[600] = caller; /* more than 4 KiB above */
+	p->stack[603] = root;
+	expect_frames(p, NULL, 0);
+	for (int i = 0; i < NR_WORDS; i++)
+		p->stack[i] = caller; /* each of them calls this code, from itself */
+	expect_frames(p, NULL, 0);
+}
+
+static void calls_are_told_by_their_bytes(void **state)
+{
+	static const struct {
+		uint8_t code[CALL_BEFORE_BYTES];
+		enum call_before want;
+	} cases[] = {
+		{ { 0x90, 0x90, 0x90, 0xe8, 0x10, 0, 0, 0 }, CALL_DIRECT },
+		{ { 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xd0 }, CALL_INDIRECT }, /* *%rax */
+		{ { 0x90, 0x90, 0x90, 0x90, 0x90, 0x41, 0xff, 0xd4 }, CALL_INDIRECT }, /* *%r12 */
+		{ { 0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0x50, 0x18 },
+		  CALL_INDIRECT },						 /* *24(%rax) */
+		{ { 0x90, 0x90, 0xff, 0x15, 0x10, 0x20, 0, 0 }, CALL_INDIRECT }, /* *x(%rip) */
+		{ { 0x90, 0x42, 0xff, 0x94, 0xc8, 8, 1, 0 }, CALL_NONE },	 /* cut off */
+		{ { 0x42, 0xff, 0x94, 0xc8, 8, 1, 0, 0 }, CALL_INDIRECT }, /* *264(%rax,%r9,8) */
+		{ { 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xe0 }, CALL_NONE }, /* jmp *%rax */
+		{ { 0x90, 0x90, 0x90, 0xe9, 0x10, 0, 0, 0 }, CALL_NONE },	   /* jmp */
+		{ { 0 }, CALL_NONE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		uint64_t target = 0;
+
+		assert_int_equal(call_before(cases[i].code, 0x1000, &target), cases[i].want);
+		assert_int_equal(target, i ? 0 : 0x1010);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(the_caller_is_the_one_that_calls_this_code),
+		TEST(a_call_of_an_address_may_be_the_one),
+		TEST(what_does_not_lead_to_the_root_is_no_caller),
+		TEST(a_frame_pointer_of_zero_is_no_root),
+		TEST(a_pushed_frame_pointer_is_found),
+		TEST(two_functions_may_lack_rules),
+		TEST(the_search_has_an_end),
+		cmocka_unit_test(calls_are_told_by_their_bytes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
