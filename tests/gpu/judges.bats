@@ -89,7 +89,7 @@ all_fail() {
 		sums one_ns_less the flame graph has 199999999 ns, the table 200000000
 		timeline orphan has no call
 		timeline early GPU work began .* before its call
-		timeline late the last work ended .* after the wait
+		timeline late the last work ended .* after the wait for it
 		timeline overlapping kernels of one stream overlap by
 		second_attach years_of_wall was observed for 1795365659
 		second_attach never_busy was never busy

@@ -13,9 +13,10 @@
  *	alloc:N:BYTES	N allocations, then N frees
  *	pool:N:BYTES	N allocations from the device's memory pool, then N frees; the pool keeps
  *			what it has reserved until it is trimmed at the end
- *	pause:N:MS	after a kernel of another function, N times a sleep of MS ms, a kernel of
- *			100 us and a wait for it: the ns slept, and those of all N
- *	range:N:M	N launches, M launches between cuProfilerStart and cuProfilerStop, N launches
+ *	pause:N:MS	after a kernel of another function, N times a sleep of MS ms, a kernel
+ *			of 100 us and a wait for it: the ns slept, and those of all N
+ *	range:N:M	N launches, M launches between cuProfilerStart and cuProfilerStop,
+ *			N launches
  *	crowd:T:N	T threads that launch N times each on streams of their own
  *	threads:T:MS    T threads that launch for MS ms on streams of their own: number of launches
  *	run:MS		launches for MS ms; a line per 100 ms: time, ns per launch
