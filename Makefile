@@ -340,6 +340,7 @@ DIST_LIBS := -Wl,-Bstatic -lunwind-$(ARCH) -lunwind -lbpf -lelf -lxxhash -lzstd 
 	-Wl,-Bdynamic -lpthread -lm
 DIST_TARGETS := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/targets/gpu_*.c))
 DIST_TESTS := $(wildcard tests/gpu/*.bats tests/gpu/*.bash tests/gpu/*.py tests/gpu/*.cu)
+DIST_CHECKS := $(wildcard tests/gpu/check/*.py)
 DIST_DIR := $(B)/dist/$(DIST)
 BATS := $(wildcard /usr/bin/bats)
 
@@ -350,7 +351,7 @@ $(B)/dist/sprof: $(CLI_OBJS) $(HOST_LIB)
 		$(DIST_LIBS)
 
 $(B)/$(DIST).tar.gz: $(B)/dist/sprof $(B)/libsprof.so $(GPU_AGENT) $(MAN_SRC) $(DIST_TARGETS) $(B)/tests/gpu/fakes.stamp \
-		$(DIST_TESTS) tests/gpu/archive_readme tests/golden/gpu/agent.txt LICENSE tests/lint/glibc Makefile
+		$(DIST_TESTS) $(DIST_CHECKS) tests/gpu/archive_readme tests/golden/gpu/agent.txt LICENSE tests/lint/glibc Makefile
 	$(call say,TAR,$@)
 	$(Q)tests/lint/glibc 2.34 $(B)/dist/sprof $(DIST_TARGETS) && tests/lint/glibc 2.28 $(B)/libsprof.so $(GPU_AGENT)
 	$(Q)rm -rf $(DIST_DIR)
@@ -359,11 +360,12 @@ $(B)/$(DIST).tar.gz: $(B)/dist/sprof $(B)/libsprof.so $(GPU_AGENT) $(MAN_SRC) $(
 	$(Q)install -D -m 644 -t $(DIST_DIR)/share/man/man1 $(MAN_SRC)
 	$(Q)install -D -m 644 -t $(DIST_DIR) LICENSE
 	$(Q)install -D -m 644 tests/gpu/archive_readme $(DIST_DIR)/README
-	$(Q)printf '#!/bin/sh\nexec python3 "$$(dirname "$$0")/tests/gpu/check.py" "$$@"\n' >$(DIST_DIR)/check-gpu
+	$(Q)printf '#!/bin/sh\nexec python3 "$$(dirname "$$0")/tests/gpu/check/main.py" "$$@"\n' >$(DIST_DIR)/check-gpu
 	$(Q)chmod 755 $(DIST_DIR)/check-gpu
 	$(Q)install -D -t $(DIST_DIR)/build/tests/targets $(DIST_TARGETS)
 	$(Q)install -D -m 644 -t $(DIST_DIR)/tests/golden/gpu tests/golden/gpu/agent.txt
 	$(Q)install -D -t $(DIST_DIR)/tests/gpu $(DIST_TESTS)
+	$(Q)install -D -t $(DIST_DIR)/tests/gpu/check $(DIST_CHECKS)
 	$(Q)install -D -m 644 -t $(DIST_DIR)/tests/root tests/root/pythons.bash
 	$(Q)install -D -m 644 -t $(DIST_DIR)/tests tests/rights.bash
 	$(Q)ln -s ../lib/sprof/libsprof-gpu.so $(DIST_DIR)/build/
@@ -375,9 +377,17 @@ $(B)/$(DIST).tar.gz: $(B)/dist/sprof $(B)/libsprof.so $(GPU_AGENT) $(MAN_SRC) $(
 dist: $(B)/$(DIST).tar.gz
 	@echo $<
 
-# Uses the archive's sprof; CHECK_ARGS="--only sums" and the like.
-check-gpu: $(B)/$(DIST).tar.gz
-	$(DIST_DIR)/check-gpu -o $(B)/gpu-check $(CHECK_ARGS)
+# Unpacks the archive and runs what it holds. Where there is no compiler, the archive is used as it
+# is. PART=1 and PART=2 are calls of at most 9 minutes, OUT is where the results go, DRY=1 only says
+# what would be done; CHECK_ARGS="--only sums" and the like.
+OUT ?= $(B)/gpu-check
+HAS_COMPILER := $(shell command -v $(lastword $(CC)) 2>/dev/null)
+
+check-gpu: $(if $(HAS_COMPILER),$(B)/$(DIST).tar.gz)
+	@[ -e $(B)/$(DIST).tar.gz ] || { echo "there is no compiler here and no $(B)/$(DIST).tar.gz" >&2; \
+		echo "hint: run make dist elsewhere and copy it here" >&2; exit 1; }
+	$(Q)rm -rf $(B)/check-gpu && mkdir -p $(B)/check-gpu && tar -xzf $(B)/$(DIST).tar.gz -C $(B)/check-gpu
+	$(B)/check-gpu/$(DIST)/check-gpu -o '$(OUT)' $(PART:%=--part %) $(if $(filter 1,$(DRY)),--dry-run) $(CHECK_ARGS)
 
 # ---- packages
 # Installs only what is missing, so it is instant and needs no network when everything is installed.
@@ -502,7 +512,7 @@ help:
 	'make deps      install every Debian package needed (deps-build: only those of the build)' \
 	'make install   PREFIX=/usr/local DESTDIR=' \
 	'make dist      one archive that runs where nothing can be installed' \
-	'make check-gpu measure sprof on the GPU of this machine, with the archive; over the fake one where there is none' \
+	'make check-gpu check sprof on the GPU of this machine, with the archive: PART=1, PART=2, OUT=folder, DRY=1' \
 	'make clean     remove build/' \
 	'' \
 	'SAN=1 builds with ASan and UBSan in build/san; WERROR=1 turns warnings into errors; V=1 prints commands;' \

@@ -55,7 +55,10 @@ static uint64_t *book_of(uint64_t address)
 	} book[4096];
 
 	for (size_t i = 0; i < sizeof(book) / sizeof(book[0]); i++)
-		if (!book[i].bytes || book[i].address == address) {
+		if (book[i].address == address)
+			return &book[i].bytes;
+	for (size_t i = 0; i < sizeof(book) / sizeof(book[0]); i++)
+		if (!book[i].bytes) {
 			book[i].address = address;
 			return &book[i].bytes;
 		}

@@ -2,7 +2,7 @@
 /*
  * A CUDA program that needs no toolkit: it opens libcuda.so.1 with dlopen(3) and brings its kernels
  * as PTX. It does what its arguments say, in order, and prints a line for each of them with facts
- * that only the program knows; tests/gpu/check.py compares.
+ * that only the program knows; tests/gpu/check compares.
  *
  *	empty:N         N launches of a kernel that does nothing: ns of host time for each, the
  *	                median of 100 batches
@@ -13,9 +13,10 @@
  *	alloc:N:BYTES	N allocations, then N frees
  *	pool:N:BYTES	N allocations from the device's memory pool, then N frees; the pool keeps
  *			what it has reserved until it is trimmed at the end
- *	pause:N:MS	N kernels of 100 us, each waited for, and a sleep of MS ms before the
- *			next: the ns slept, and those from the first launch to the last wait
- *	range:N:M	N launches, M launches between cuProfilerStart and cuProfilerStop, N launches
+ *	pause:N:MS	after a kernel of another function, N times a sleep of MS ms, a kernel
+ *			of 100 us and a wait for it: the ns slept, and those of all N
+ *	range:N:M	N launches, M launches between cuProfilerStart and cuProfilerStop,
+ *			N launches
  *	crowd:T:N	T threads that launch N times each on streams of their own
  *	threads:T:MS    T threads that launch for MS ms on streams of their own: number of launches
  *	run:MS		launches for MS ms; a line per 100 ms: time, ns per launch
@@ -269,20 +270,28 @@ static void do_idle(long ms)
 		;
 }
 
-/* Nothing else sleeps here: the GPU's idle time must be found under this function. */
-static __attribute__((noinline)) void do_pause(long n, long ms)
+/* Runs beyond the first line of do_pause(), in which therefore all idle time begins. */
+static __attribute__((noinline)) void do_lead(void)
 {
-	uint64_t ns = 100000, begin = now_ns(), slept = 0, at;
+	uint64_t ns = 50000000;
 	void *params[] = { &ns };
 
+	check(launch(spin, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL), "cuLaunchKernel");
+}
+
+static __attribute__((noinline)) void do_pause(long n, long ms)
+{
+	uint64_t ns = 100000, slept = 0, begin, at;
+	void *params[] = { &ns };
+
+	check(wait_for_all(), "cuCtxSynchronize");
+	begin = now_ns();
 	for (long i = 0; i < n; i++) {
-		check(launch(spin, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL), "cuLaunchKernel");
-		check(wait_for_all(), "cuCtxSynchronize");
-		if (i == n - 1)
-			break;
 		at = now_ns();
 		do_idle(ms);
 		slept += now_ns() - at;
+		check(launch(spin, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL), "cuLaunchKernel");
+		check(wait_for_all(), "cuCtxSynchronize");
 	}
 	printf("pause launches=%ld slept_ns=%llu whole_ns=%llu\n", n, (unsigned long long)slept,
 	       (unsigned long long)(now_ns() - begin));
@@ -388,7 +397,7 @@ static void act(const char *what)
 	else if (!strcmp(name, "pool"))
 		do_pool(n, (size_t)m);
 	else if (!strcmp(name, "pause"))
-		do_pause(n, m);
+		do_lead(), do_pause(n, m);
 	else if (!strcmp(name, "range"))
 		do_range(n, m);
 	else if (!strcmp(name, "run"))

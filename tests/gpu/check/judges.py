@@ -1,0 +1,161 @@
+"""What must hold for recordings of programs whose work is known. A judge looks at what sprof reported (runner.Recording)
+and raises Wrong with a sentence; it measures nothing, and knows of no GPU. tests/gpu/judges.bats shows each of them a
+recording that is wrong.
+"""
+import re
+
+# How far CUPTI's times, which it interpolates, may be wrong.
+CLOCK_ERROR_NS = 50000
+LOSSES = ("activities discarded", "activities without a time", "activities dropped by CUPTI", "activities not readable",
+          "activities without a launch", "activities whose call was not recorded", "activities summed without a stack",
+          "activities too late for their place", "activities in the future", "launches without a record")
+RING_FULL = "records that found a ring full"
+MARKERS = re.compile(r";\[(?!kernel\b)[a-z][a-z ]+\](;| \d+$)")
+
+
+class Wrong(Exception):
+    pass
+
+
+def expect(truth, text):
+    if not truth:
+        raise Wrong(text)
+
+
+def near(what, got, wanted, share):
+    expect(wanted and abs(got - wanted) <= share * wanted, f"{what}: {got:.0f}, and not {wanted:.0f} within {share:.0%}")
+
+
+def time_is_conserved(report, folded):
+    """Each device is busy or idle at every moment, and the flame graph has the time of the table."""
+    for device in report["devices"]:
+        expect(device["busy_ns"] + device["idle_ns"] == device["wall_ns"], f"busy + idle is not the wall: {device}")
+    table, flame = sum(r["total_ns"] for r in report["rows"]), sum(ns for _, ns in folded)
+    expect(table == flame, f"the flame graph has {flame} ns, the table {table}")
+
+
+def nothing_is_lost(report, losses=LOSSES):
+    lost = {c["name"]: c["value"] for c in report["counters"] if c["name"] in losses and c["value"]}
+    if any(c["name"] == RING_FULL and c["value"] for c in report["counters"]):
+        lost.pop("activities whose call was not recorded", None) # from the timeline only; the sums have them
+    expect(not lost, "lost: " + ", ".join(f"{value} {name}" for name, value in lost.items()))
+
+
+def is_in(stack, function):
+    """Also where it is inlined."""
+    return f";{function};" in stack or f";{function}_[i];" in stack
+
+
+def launched_by(folded, function):
+    """Every stack of GPU work leads from the start of a thread through the function that launched it."""
+    expect(folded, "no stack has GPU work")
+    for stack, ns in folded:
+        expect(is_in(stack, function), f"{ns} ns are not under {function}: {stack}")
+        broken = MARKERS.search(stack + " 0")
+        expect(not broken, f"{ns} ns have an incomplete stack: {stack}")
+
+
+def calls_are(report, pattern, wanted):
+    """The rows whose names match have exactly that many calls; returns their time."""
+    rows = [r for r in report["rows"] if re.search(pattern, r["name"])]
+    calls = sum(r["calls"] for r in rows)
+    expect(calls == wanted, f"{calls} of {wanted} calls of {pattern}")
+    return sum(r["total_ns"] for r in rows)
+
+
+def each_has_a_call(trace):
+    """No GPU work without a call of the program, and none that began before it. Returns the shortest lag in ns. Ids count up:
+    what has one below that of the first call was launched before the recording began."""
+    calls, lags = trace.calls(), []
+    for event in trace.work():
+        if event["args"]["correlation"] < min(calls, default=0):
+            continue
+        call = calls.get(event["args"]["correlation"])
+        expect(call, f"'{event['name']}' at {event['ts']} us has no call")
+        lags.append(event["start"] - call["start"])
+    expect(lags, "the timeline has no GPU work")
+    expect(min(lags) >= -CLOCK_ERROR_NS, f"GPU work began {-min(lags)} ns before its call")
+    return min(lags)
+
+
+def ends_before_wait(trace, slack_ns):
+    """The last work has ended when the wait for it returns. Returns how much earlier, in ns."""
+    waits = [c["end"] for c in trace.calls().values() if c["name"].startswith("cuCtxSynchronize")]
+    expect(waits, "the timeline has no wait")
+    ahead = max(waits) - max(e["end"] for e in trace.work())
+    expect(ahead >= -slack_ns, f"the last work ended {-ahead} ns after the wait for it")
+    return ahead
+
+
+def one_after_the_other(trace, slack_ns):
+    """Kernels of each stream do not overlap. Returns by how much they seem to, in ns."""
+    streams, worst = {}, 0
+    for event in trace.work():
+        streams.setdefault((event["pid"], event["args"]["stream"]), []).append(event)
+    for events in streams.values():
+        worst = max([worst] + [a["end"] - b["start"] for a, b in zip(events, events[1:])])
+    expect(worst < slack_ns, f"kernels of one stream overlap by {worst} ns")
+    return worst
+
+
+def idle_is_under(trace, idle, function, slept_ns, whole_ns, slack_ns):
+    """The device's idle time between kernels is under the function that slept, to the nanosecond, and as long as it slept.
+    whole_ns is from its begin to the end of its last wait; slack_ns: how far the end of a wait may be from that of a kernel."""
+    gaps, end, ran = [], None, 0
+    for event in trace.work():
+        if end is not None:
+            gaps.append(max(event["start"] - end, 0))
+            ran += event["end"] - event["start"]
+        end = max(end or 0, event["end"])
+    under = sum(ns for stack, ns in idle if is_in(stack, function))
+    expect(under == sum(gaps), f"{under} ns of idle time are under {function}, its kernels waited for {sum(gaps)}")
+    longest = whole_ns - ran + slack_ns
+    expect(slept_ns - CLOCK_ERROR_NS <= under <= longest,
+           f"the GPU was idle for {under} ns; the program slept {slept_ns} of {whole_ns} ns, and its kernels took {ran}")
+    return under
+
+
+def timeline_is_sane(report, trace, seconds):
+    """A recording of a running program has no time that is not its own."""
+    for device in report["devices"]:
+        wall = device["wall_ns"] / 1e9
+        expect(0 < wall < seconds + 1, f"device {device['device']} was observed for {wall:.3f} s in a recording of {seconds} s")
+        expect(device["busy_ns"] > 0, f"device {device['device']} was never busy")
+    events = trace.work()
+    expect(events, "the timeline has no GPU work")
+    span = (max(e["end"] for e in events) - min(e["start"] for e in events)) / 1e9
+    expect(span < seconds + 1, f"the GPU work spans {span:.3f} s of a recording of {seconds} s")
+
+
+def processes_are_told_apart(report, kernel, wanted):
+    """`wanted`: the calls of the kernel, a number for each process, in any order."""
+    calls = {}
+    for row in report["rows"]:
+        if row["name"] == kernel:
+            calls[row["pid"]] = calls.get(row["pid"], 0) + row["calls"]
+    expect(sorted(calls.values()) == sorted(wanted), f"calls of {kernel} by process: {calls}, and not {wanted}")
+
+
+def memory_is(report, trace, allocated, most):
+    """The peak is what the program had allocated, and in the end it is given back."""
+    peak = max(d["peak_bytes"] for d in report["devices"])
+    points = trace.memory()
+    expect(allocated <= peak <= most, f"the peak of device memory is {peak} bytes, and not {allocated} to {most}")
+    expect(points and points[-1] <= peak - allocated, f"{points[-1:]} bytes are left of a peak of {peak}")
+    return peak
+
+
+def same_kernels(ours, theirs, share):
+    """sprof's rows beside another profiler's {name: [calls, ns]}: the same calls of as many kernels, and the same time."""
+    rows = {}
+    for row in ours:
+        if not re.match(r"\[|Memcpy|Memset", row["name"]):
+            calls, ns = rows.get(row["name"], (0, 0))
+            rows[row["name"]] = (calls + row["calls"], ns + row["total_ns"])
+    others = {name: tuple(v) for name, v in theirs.items() if not re.match(r"\[|Memcpy|Memset", name)}
+    calls, wanted = (sorted(v[0] for v in t.values()) for t in (rows, others))
+    said = f"{sum(calls)} kernels of {len(calls)} names, the other profiler {sum(wanted)} of {len(wanted)}"
+    # names may be demangled in different ways, so their calls are compared without them
+    expect(calls == wanted, f"not the same kernels: {said}")
+    near(f"kernel time ({said})", sum(v[1] for v in rows.values()), sum(v[1] for v in others.values()), share)
+    return said
