@@ -37,8 +37,8 @@ struct api_calls {
 	size_t nr_awaited, awaited_capacity;
 	uint32_t want; /* enum gpu_want: calls of which work is recorded */
 	/*
-	 * Records of graphs with the id of no call, and when the last one was read. It may be that of
-	 * any graph that was launched before, so none of these is awaited; later ones are.
+	 * Records of graphs with the id of no call, and when the last one was read. It may be
+	 * that of any graph that was launched before, so none of these is awaited; later ones are.
 	 */
 	uint64_t nr_graph_lost, graph_lost_ns;
 };

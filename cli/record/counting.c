@@ -67,7 +67,7 @@ struct record_calls {
 	size_t nr_functions, functions_capacity;
 	struct function_searches *searches;
 	struct mapped_files *files;
-	bool some_left_out; /* of files that processes map, because too many wait for their search */
+	bool some_left_out; /* mapped files, because too many wait for their search */
 	uint64_t nr_unread; /* files that no child could read */
 	uint64_t begin_ns;  /* 0: not found yet */
 	uint64_t next_look_ns, next_exec_look_ns, nr_execs;

@@ -66,7 +66,7 @@ void elf_headers_fini(struct elf_headers *headers);
 size_t elf_build_id_read(const struct elf_source *source, uint64_t offset, uint64_t size,
 			 uint64_t align, uint8_t ret_id[BUILD_ID_MAX]);
 
-/* The same for all note segments of the file. ret_offset: where the id lies in the file; or NULL. */
+/* The same for all note segments. ret_offset: where the id lies in the file; or NULL. */
 size_t elf_headers_find_build_id(const struct elf_source *source, const struct elf_headers *headers,
 				 uint8_t ret_id[BUILD_ID_MAX], uint64_t *ret_offset);
 size_t elf_headers_build_id(const struct elf_source *source, const struct elf_headers *headers,

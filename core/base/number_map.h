@@ -1,6 +1,6 @@
 /*
- * A map from a number of the target (an address, an id) to a number of ours. Targets and files choose
- * these numbers, so each map hashes them by a random factor.
+ * A map from a number of the target (an address, an id) to a number of ours. Targets and files
+ * choose these numbers, so each map hashes them by a random factor.
  */
 #ifndef SPROF_NUMBER_MAP_H
 #define SPROF_NUMBER_MAP_H

@@ -2,8 +2,8 @@
  * Which debug files may say what is in a module. Any user can run somebody else's program or
  * library in a root directory of their own and put a debug file with its build-id there. What that
  * file says would then hold for the processes of all users that map the module: their samples
- * would be named and unwound by it, and probes would be put where it says. So a debug file is used if
- * whoever wrote it could as well have written the module.
+ * would be named and unwound by it, and probes would be put where it says. So a debug file is used
+ * if whoever wrote it could as well have written the module.
  */
 #ifndef SPROF_DEBUG_TRUST_H
 #define SPROF_DEBUG_TRUST_H

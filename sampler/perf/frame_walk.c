@@ -19,10 +19,11 @@
 #include "sampler/perf/reader_memory.h"
 #include "sampler/runtimes/python/thread_pointers.h"
 
-#define LIMIT_NS 5000000u  /* of one stack: the target waits for the CPU meanwhile */
-#define SHARE 8		   /* a reader has at most 1 / this of its CPU's time, */
-#define SAVED_NS 20000000u /* and may save up so much of it */
-#define STALE_NS 20000000u /* a thread sampled longer ago has surely gone on */
+#define LIMIT_NS 5000000u	  /* of one stack: the target waits for the CPU meanwhile */
+#define SEARCH_LIMIT_NS 20000000u /* of the search for a thread's state, once a thread */
+#define SHARE 8			  /* a reader has at most 1 / this of its CPU's time, */
+#define SAVED_NS 20000000	  /* and may save up so much of it */
+#define STALE_NS 20000000u	  /* a thread sampled longer ago has surely gone on */
 #define BLOCK 2048u
 #define BLOCKS 256u	    /* power of two */
 #define THREADS 4096u	    /* power of two */
@@ -47,7 +48,8 @@ struct frame_walk {
 	struct reader_stack stack;
 	struct py_layout layout;
 	uint64_t deadline_ns;
-	uint64_t allowance_ns, allowed_at_ns;
+	int64_t allowance_ns; /* below 0: what it took too much */
+	uint64_t allowed_at_ns;
 	bool late;
 	struct {
 		uint64_t address; /* 0: none */
@@ -344,14 +346,11 @@ static bool take_layout(struct frame_walk *r, uint32_t *ret_turn)
 	return false;
 }
 
-/* Is there time left for a stack? What was sampled often and goes deep is read in part. */
-static bool has_time(struct frame_walk *r, uint64_t now)
+int64_t frame_walk_allowance(int64_t before_ns, uint64_t passed_ns, uint64_t used_ns)
 {
-	r->allowance_ns += (now - r->allowed_at_ns) / SHARE;
-	if (r->allowance_ns > SAVED_NS)
-		r->allowance_ns = SAVED_NS;
-	r->allowed_at_ns = now;
-	return r->allowance_ns > 0;
+	int64_t now_ns = before_ns + (int64_t)(passed_ns / SHARE);
+
+	return (now_ns < SAVED_NS ? now_ns : SAVED_NS) - (int64_t)used_ns;
 }
 
 void frame_walk_sample(struct frame_walk *r, const struct perf_record *sample)
@@ -365,7 +364,9 @@ void frame_walk_sample(struct frame_walk *r, const struct perf_record *sample)
 		.tid = sample->tid,
 		.sampled_ns = sample->time_ns,
 	};
-	if (now - sample->time_ns > STALE_NS || !take_layout(r, &turn) || !has_time(r, now))
+	r->allowance_ns = frame_walk_allowance(r->allowance_ns, now - r->allowed_at_ns, 0);
+	r->allowed_at_ns = now;
+	if (now - sample->time_ns > STALE_NS || !take_layout(r, &turn) || r->allowance_ns <= 0)
 		return;
 	if (forget != r->forgotten) {
 		memset(r->slots, 0, sizeof(r->slots));
@@ -373,18 +374,18 @@ void frame_walk_sample(struct frame_walk *r, const struct perf_record *sample)
 	}
 	for (size_t i = 0; i < BLOCKS; i++)
 		r->blocks[i].address = 0;
-	r->deadline_ns = now + LIMIT_NS;
+	r->deadline_ns = now + SEARCH_LIMIT_NS;
 	r->late = false;
 	shared->busy_pid = r->stack.pid;
 	__atomic_store_n(&shared->busy_ns, now, __ATOMIC_RELEASE);
 	thread_pointer = find_thread(r, turn);
 	r->stack.gil = r->layout.gil_holder ? PY_GIL_NO_THREAD : PY_GIL_UNKNOWN;
+	r->deadline_ns = monotonic_ns() + LIMIT_NS;
 	if (thread_pointer)
 		walk(r, thread_pointer);
 	r->stack.broken |= r->late;
 	r->stack.read_ns = monotonic_ns();
 	__atomic_store_n(&shared->busy_ns, 0, __ATOMIC_RELEASE);
-	now = r->stack.read_ns - now;
-	r->allowance_ns -= now < r->allowance_ns ? now : r->allowance_ns;
+	r->allowance_ns = frame_walk_allowance(r->allowance_ns, 0, r->stack.read_ns - now);
 	send_stack(r);
 }

@@ -6,6 +6,7 @@
 #define SPROF_FRAME_WALK_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct frame_walk;
 struct perf_record;
@@ -19,6 +20,11 @@ size_t frame_walk_size(void);
  */
 void frame_walk_init(struct frame_walk *walk, const struct reader_targets *targets,
 		     struct reader_shared *shared, size_t cpu_index);
+/*
+ * What a reader may still take of its CPU's time, which it is preferred on: a part of the time that
+ * passed, less what it used. It is below 0 after it took more, and then nothing is read.
+ */
+int64_t frame_walk_allowance(int64_t before_ns, uint64_t passed_ns, uint64_t used_ns);
 /* Reads the frames of the sampled thread, if its process runs Python and time is left. */
 void frame_walk_sample(struct frame_walk *walk, const struct perf_record *sample);
 

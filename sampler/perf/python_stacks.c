@@ -402,6 +402,8 @@ void python_stacks_on_record(struct python_stacks *s, const struct perf_record *
 		return;
 	switch (r->type) {
 	case PERF_SWITCHED:
+		if (place_of(s, r->pid) < 0)
+			break;
 		thread_switches_add(s->switches, r->tid, r->time_ns,
 				    !r->is_out	      ? SWITCH_IN
 				    : r->is_preempted ? SWITCH_PREEMPTED
@@ -422,6 +424,8 @@ uint64_t python_stacks_horizon(struct python_stacks *s)
 
 	if (!s)
 		return horizon;
+	/* Also while there are no samples: threads that only wait go on switching. */
+	thread_switches_handled(s->switches, now - KEPT_NS);
 	HASH_ITER (hh, s->waiting, w, next) {
 		if (now > w->key.time_ns + KEPT_NS && now > w->came_ns + KEPT_NS)
 			forget(s, w);

@@ -67,7 +67,8 @@ void thread_switches_forget(struct thread_switches *s, pid_t tid)
 
 void thread_switches_handled(struct thread_switches *s, uint64_t before_ns)
 {
-	s->handled_ns = before_ns;
+	if (before_ns > s->handled_ns)
+		s->handled_ns = before_ns;
 }
 
 /* Drops what is not needed any more, and the oldest if that is little. */
@@ -92,6 +93,7 @@ void thread_switches_add(struct thread_switches *s, pid_t tid, uint64_t time_ns,
 			 enum thread_switch what)
 {
 	struct times *t;
+	size_t needed;
 
 	HASH_FIND_INT(s->threads, &tid, t);
 	if (!t) {
@@ -101,9 +103,12 @@ void thread_switches_add(struct thread_switches *s, pid_t tid, uint64_t time_ns,
 		t->tid = tid;
 		HASH_ADD_INT(s->threads, tid, t);
 	}
-	if (t->nr == MAX_KEPT)
+	if (t->nr == t->capacity) {
 		make_room(s, t);
-	t->switches = xgrow(t->switches, &t->capacity, t->nr + 1, sizeof(*t->switches));
+		/* It grows while half of it is needed, so that room is not made at each switch. */
+		needed = 2 * t->nr > t->capacity ? t->capacity + 1 : t->nr + 1;
+		t->switches = xgrow(t->switches, &t->capacity, needed, sizeof(*t->switches));
+	}
 	t->switches[t->nr++] = time_ns << 2 | what;
 }
 

@@ -109,8 +109,16 @@ held() {
 # bats test_tags=full
 @test "a file that no process maps any more is closed" {
 	record_system
-	attack many 3000 100
+	attack many 3000 60000
 	wait_until is_ready
+	for i in $(seq 100); do
+		read -r fds kib < <(held)
+		[ "$fds" -lt 1500 ] || break
+		sleep 0.1
+	done
+	echo "$fds descriptors while they are mapped"
+	[ "$fds" -ge 1500 ]
+	kill -9 $attacker
 	wait $attacker || true
 	for i in $(seq 150); do
 		read -r fds kib < <(held)

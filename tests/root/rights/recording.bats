@@ -22,8 +22,10 @@ load lent
 	! "${as[@]}" "$SPROF" fold data 2>/dev/null | grep -q ';main'
 }
 
-@test "while it samples, only capabilities that sampling uses are left, and off for what the user names" {
+@test "while it samples, only capabilities that sampling uses are left" {
 	local recorder status_of
+	# Only --calls uses the first one.
+	PATH=$PATH:/usr/sbin setcap cap_sys_admin,cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search,cap_checkpoint_restore=ep "$SPROF"
 	"${as[@]}" "$SPROF" record -q -o data --source ebpf -- sleep 3 3>&- &
 	recorder=$!
 	pids+=($recorder)
@@ -66,7 +68,7 @@ load lent
 	[ "$("${as[@]}" "$SPROF" record -q -o data --source ebpf -- "$place/id" -u)" = 0 ]
 }
 
-@test "dump shows a process of the user's and gives the rest of its rights up" {
+@test "dump shows a process of the user's" {
 	"${as[@]}" "$place/targets/shares" 5000 >/dev/null 3>&- &
 	pids+=($!)
 	sleep 0.3
@@ -122,8 +124,9 @@ load lent
 }
 
 @test "unwind tables are kept in the user's cache only, and none of a file that the user may not read" {
-	local nr
+	local nr id
 	cp "$place/targets/shares" "$place/closed"
+	id=$(readelf -n "$place/closed" | sed -n 's/.*Build ID: //p')
 	chmod 711 "$place/closed"
 	mkdir -m 700 "$place/roots" own-cache
 	chown 65534:65534 own-cache
@@ -133,8 +136,10 @@ load lent
 	XDG_CACHE_HOME=$out/own-cache "${as[@]}" "$SPROF" record -q -o data --source ebpf -- "$place/closed" 300 >/dev/null
 	nr=$(ls own-cache/sprof | wc -l)
 	[ "$nr" -ge 1 ] # libc
+	[ -n "$id" ]
+	[ -z "$(find own-cache/sprof -name "$id*")" ]
 	[ "$(stat -c '%u %a' own-cache/sprof/* | sort -u)" = '65534 600' ]
 	chmod 755 "$place/closed"
 	XDG_CACHE_HOME=$out/own-cache "${as[@]}" "$SPROF" record -q -o data --source ebpf -- "$place/closed" 300 >/dev/null
-	[ "$(ls own-cache/sprof | wc -l)" -gt "$nr" ]
+	[ -n "$(find own-cache/sprof -name "$id*")" ]
 }

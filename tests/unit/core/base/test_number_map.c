@@ -1,4 +1,4 @@
-/* core/base/number_map.c: what was put in is found, and keys that were chosen to collide are not slow. */
+/* core/base/number_map.c: what was put in is found, also of keys that were chosen to collide. */
 #include "tests/unit/unit.h"
 
 #include <time.h>
@@ -42,8 +42,8 @@ static uint64_t in_order(uint32_t i)
 }
 
 /*
- * Keys that all have the first slot 0 where the hash is `h = key * 0x9e3779b97f4a7c15, h ^ h >> 32`:
- * the factor's inverse times numbers whose halves are equal.
+ * Keys that all have the first slot 0 where the hash is h ^ h >> 32 of h = key * factor: the
+ * factor's inverse times numbers whose halves are equal.
  */
 static uint64_t colliding(uint32_t i)
 {

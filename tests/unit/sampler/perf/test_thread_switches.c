@@ -1,6 +1,8 @@
 /* Whether a thread stood still between its sample and the reading of its memory. */
 #include "tests/unit/unit.h"
 
+#include <malloc.h>
+
 #include "sampler/perf/thread_switches.h"
 
 #define US 1000ull
@@ -98,6 +100,22 @@ static void switches_before_handled_samples_make_room(void **state)
 	assert_true(is_still(s));
 }
 
+static void switches_that_are_not_needed_take_no_memory(void **state)
+{
+	struct thread_switches *s = thread_switches_new();
+	size_t before = mallinfo2().uordblks;
+
+	(void)state;
+	for (uint64_t i = 0; i < 16000; i++) {
+		for (pid_t tid = 1; tid <= 300; tid++)
+			thread_switches_add(s, tid, SAMPLED + i * 100 * US, SWITCH_IN);
+		thread_switches_handled(s, SAMPLED + (i > 50 ? i - 50 : 0) * 100 * US);
+	}
+	/* of 300 threads 50 switches each are needed, of 8 bytes */
+	assert_in_range(mallinfo2().uordblks - before, 0, 300 * 4096);
+	thread_switches_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -109,6 +127,7 @@ int main(void)
 		cmocka_unit_test(switches_of_another_thread_do_not_count),
 		cmocka_unit_test(a_thread_with_more_switches_than_are_kept_ran_on),
 		cmocka_unit_test(switches_before_handled_samples_make_room),
+		cmocka_unit_test(switches_that_are_not_needed_take_no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
