@@ -228,9 +228,17 @@ static __always_inline void switched_from(struct task_struct *task, bool preempt
 					  __u64 now)
 {
 	struct waiter *t = waiter_of(task);
+	__u32 tgid = task->tgid;
 
-	if (!t)
+	if (!t) {
+		/*
+		 * Before Linux 6.2 nothing is found while a thread that was preempted on this CPU
+		 * is in the middle of such a search. A thread's end is not told again.
+		 */
+		if ((state & TASK_DEAD) && bpf_map_lookup_elem(&processes, &tgid))
+			count(COUNTER_LOST);
 		return;
+	}
 	divide_wait(t, task);
 	t->cpu_ns += now - (t->in_ns ? t->in_ns : t->out_ns ? t->out_ns : t->start_ns);
 	t->in_ns = 0;

@@ -28,8 +28,9 @@ setup_file() {
 		echo "@@ calls"
 		$SPROF record -v -o calls.data --calls leaf --calls 'part::twice(int)' -- $TARGETS/calls 300
 		$SPROF report --calls calls.data
+		$SPROF record -v --source ebpf --clock wall -o waits.data -- $TARGETS/waiting 3000 >waits.truth 2>waits.log || echo "record: status \$?" >>waits.log
 		echo "@@ truth"
-		$SPROF record -v --source ebpf --clock wall -o waits.data -- $TARGETS/waiting 3000 2>waits.log || echo "record: status \$?" >>waits.log
+		cat waits.truth
 		echo "@@ info.json"
 		$SPROF info --json waits.data
 		echo "@@ waiting"
