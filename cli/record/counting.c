@@ -7,7 +7,6 @@
 #include "cli/record/counting.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/record/call_specs.h"
 #include "cli/record/function_searches.h"
 #include "cli/record/mapped_files.h"
 #include "cli/record/needed_files.h"
@@ -24,7 +24,6 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/rights/privileges.h"
-#include "core/base/path.h"
 #include "core/rights/safe_open.h"
 #include "core/profile/source.h"
 #include "output/text/text.h"
@@ -42,15 +41,6 @@
 #define WARNINGS_MAX 20
 #define LOOK_SHARE 50 /* looking for files takes at most a 50th of the time */
 
-struct spec {
-	const char *text;
-	char *module; /* glob of a base name, or a path; NULL: any */
-	const char *function;
-	int event;	     /* enum call_counts_event of Python; -1: a native function */
-	bool found, refused; /* refused, and the reason was reported */
-	size_t nr_refused;   /* functions that the kernel counts */
-};
-
 /* A native function that has a probe. */
 struct counted {
 	uint32_t probe;
@@ -61,7 +51,7 @@ struct counted {
 struct record_calls {
 	struct call_counts *probes;
 	bool system_wide;
-	struct spec *specs;
+	struct call_spec *specs;
 	size_t nr_specs;
 	struct counted *functions;
 	size_t nr_functions, functions_capacity;
@@ -74,52 +64,6 @@ struct record_calls {
 	struct python_counts *python;
 };
 
-/* ---- what the user asked for */
-
-bool record_calls_is_spec(const char *text)
-{
-	size_t n = strlen(text);
-
-	return n && text[n - 1] != ':' && text[0] != ':';
-}
-
-/* Finds the first ':' that is not part of a '::'. */
-static const char *module_end(const char *text)
-{
-	for (const char *at = text; (at = strchr(at, ':')); at += strspn(at, ":"))
-		if (at[1] != ':')
-			return at;
-	return NULL;
-}
-
-static struct spec parse_spec(const char *text)
-{
-	const char *end = module_end(text), *function = end ? end + 1 : text;
-
-	return (struct spec){
-		.text = text,
-		.module = end ? strndup(text, (size_t)(end - text)) : NULL,
-		.function = function,
-		.event = python_counts_event(function),
-	};
-}
-
-static bool fits_module(const struct spec *s, const char *path, const struct stat *file)
-{
-	enum rights before;
-	struct stat named;
-	bool found;
-
-	if (!s->module)
-		return true;
-	if (!strchr(s->module, '/'))
-		return !fnmatch(s->module, path_base_name(path), 0);
-	before = privileges_use(RIGHTS_OF_CALLER);
-	found = !stat(s->module, &named);
-	privileges_use(before);
-	return found && named.st_dev == file->st_dev && named.st_ino == file->st_ino;
-}
-
 /* ---- files */
 
 static uint64_t late_ns(const struct record_calls *c)
@@ -130,15 +74,15 @@ static uint64_t late_ns(const struct record_calls *c)
 }
 
 /* Says once why something that was asked for is not counted. */
-static void refuse(struct spec *s, const char *why)
+static void refuse(struct call_spec *s, const char *why)
 {
 	if (!s->refused)
 		log_warning("calls of '%s' are not counted%s", s->text, why);
 	s->refused = true;
 }
 
-static void keep_function(struct record_calls *c, struct spec *spec, const char *path, int probe,
-			  struct named_function *f)
+static void keep_function(struct record_calls *c, struct call_spec *spec, const char *path,
+			  int probe, struct named_function *f)
 {
 	if (probe == -ENOSPC) {
 		refuse(spec, " any further: it fits too many functions");
@@ -155,8 +99,8 @@ static void keep_function(struct record_calls *c, struct spec *spec, const char 
 }
 
 /* `of` has the specs by the number of their glob. */
-static void attach_functions(struct record_calls *c, struct spec **of, int fd, const char *path,
-			     struct named_function *functions, size_t nr)
+static void attach_functions(struct record_calls *c, struct call_spec **of, int fd,
+			     const char *path, struct named_function *functions, size_t nr)
 {
 	uint64_t *offsets = xcalloc(nr + 1, sizeof(*offsets));
 	int *probes = xcalloc(nr + 1, sizeof(*probes));
@@ -181,7 +125,7 @@ static void attach_functions(struct record_calls *c, struct spec **of, int fd, c
 	free(offsets);
 }
 
-static void attach_python(struct record_calls *c, struct spec *spec, int fd)
+static void attach_python(struct record_calls *c, struct call_spec *spec, int fd)
 {
 	enum call_counts_event event = (enum call_counts_event)spec->event;
 	enum call_counts_python answer = call_counts_attach_python(c->probes, fd, event);
@@ -228,13 +172,13 @@ static void look_into(struct record_calls *c, int fd, pid_t pid, uint32_t user, 
 		      const struct stat *file)
 {
 	const char **globs = xcalloc(c->nr_specs, sizeof(*globs));
-	struct spec **of = xcalloc(c->nr_specs, sizeof(*of));
+	struct call_spec **of = xcalloc(c->nr_specs, sizeof(*of));
 	size_t nr_globs = 0;
 
 	for (size_t i = 0; i < c->nr_specs; i++) {
-		struct spec *s = &c->specs[i];
+		struct call_spec *s = &c->specs[i];
 
-		if (!fits_module(s, path, file))
+		if (!call_spec_fits(s, path, file))
 			continue;
 		if (s->event >= 0) {
 			attach_python(c, s, fd);
@@ -337,7 +281,7 @@ int record_calls_new(const char *const *specs, size_t nr_specs, bool system_wide
 	c->specs = xcalloc(nr_specs, sizeof(*c->specs));
 	c->nr_specs = nr_specs;
 	for (size_t i = 0; i < nr_specs; i++)
-		c->specs[i] = parse_spec(specs[i]);
+		c->specs[i] = call_spec_parse(specs[i]);
 	for (size_t i = 0; i < nr_specs; i++)
 		if (c->specs[i].module && strchr(c->specs[i].module, '/'))
 			take_path(c, c->specs[i].module);

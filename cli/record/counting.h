@@ -51,7 +51,4 @@ void record_calls_follow(struct record_calls *calls, struct sink *sink);
 /* Ends counting and writes the counts. Reports functions that were found in no file. */
 void record_calls_stop(struct record_calls *calls, struct sink *sink);
 
-/* Returns false where the text is not such a spec. */
-bool record_calls_is_spec(const char *text);
-
 #endif

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/record/counting.h"
+#include "cli/record/call_specs.h"
 #include "cli/gpu/gpu_opts.h"
 #include "cli/options/all_users.h"
 #include "cli/options/parse_args.h"
@@ -310,7 +310,7 @@ static void parse_gpu(int key, const char *text, struct record_opts *o, struct a
 
 static void add_calls(const char *text, struct record_opts *o, struct argp_state *state)
 {
-	if (!record_calls_is_spec(text))
+	if (!call_spec_is_one(text))
 		argp_error(state, "'%s' is neither python nor [MODULE:]FUNCTION", text);
 	o->calls = xgrow(o->calls, &o->calls_capacity, o->nr_calls + 1, sizeof(*o->calls));
 	o->calls[o->nr_calls++] = text;

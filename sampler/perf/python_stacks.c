@@ -334,7 +334,7 @@ static void take_stack(struct python_stacks *s, size_t nr)
 	if (nr < 2 + head_words)
 		return;
 	memcpy(&head, s->record + 2, sizeof(head));
-	if (head.nr_words > nr - 2 - head_words)
+	if (head.nr_words > nr - 2 - head_words || head.gil >= NR_GIL)
 		return;
 	w = waiting_of(s, head.sampled_ns, head.tid);
 	if (w->arrived)
@@ -478,21 +478,19 @@ uint8_t python_stacks_merge(struct python_stacks *s, const struct process *p,
 	HASH_FIND(hh, s->waiting, &probe.key, sizeof(probe.key), found);
 	if (found && found->arrived && !found->head.known && !found->head.broken) {
 		/* No Python thread, whether it stood still or not. */
-		gil = found->head.gil < NR_GIL ? found->head.gil : GIL_UNKNOWN;
+		gil = found->head.gil;
 		forget(s, found);
 		return gil;
 	}
 	if (found && found->arrived &&
 	    thread_stood_still(s->switches, r->tid, r->time_ns, found->head.read_ns)) {
-		gil = found->head.gil < NR_GIL ? found->head.gil : GIL_UNKNOWN;
+		gil = found->head.gil;
 		whole = !found->head.broken;
 		if (found->head.nr_words)
 			whole &= merge(s, found, &s->targets->layouts[place], native, user, w);
 	}
-	if (whole)
-		s->nr_read++;
-	else
-		s->nr_dropped++;
+	s->nr_read += whole;
+	s->nr_dropped += !whole;
 	w->python_broken = !whole;
 	thread_switches_handled(s->switches, r->time_ns);
 	if (found)

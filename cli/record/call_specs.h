@@ -1,0 +1,29 @@
+/*
+ * What --calls asks for: [MODULE:]FUNCTION. MODULE is a glob of a file's base name, or a path if it
+ * has a slash; FUNCTION is a glob of a native function's name, or one of Python's events.
+ */
+#ifndef SPROF_CALL_SPECS_H
+#define SPROF_CALL_SPECS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct stat;
+
+struct call_spec {
+	const char *text;
+	char *module; /* glob of a base name, or a path; NULL: any */
+	const char *function;
+	int event;	     /* enum call_counts_event of Python; -1: a native function */
+	bool found, refused; /* refused, and the reason was reported */
+	size_t nr_refused;   /* functions that the kernel counts */
+};
+
+/* Does the text name a function? */
+bool call_spec_is_one(const char *text);
+/* `text` must outlive it; free(module). */
+struct call_spec call_spec_parse(const char *text);
+/* Is a mapped file, found at that path, one of those that the module names? */
+bool call_spec_fits(const struct call_spec *spec, const char *path, const struct stat *file);
+
+#endif
