@@ -23,6 +23,7 @@ decode() {
 	zcat "$1" | protoc --decode perftools.profiles.Profile -I "$READERS" profile.proto
 }
 
+# bats test_tags=full
 @test "pprof says what the report says, time and samples" {
 	for input in $INPUTS; do
 		"$SPROF" export -f pprof -o x.pb.gz $input

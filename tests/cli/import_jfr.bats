@@ -29,6 +29,7 @@ jfr_stacks() { # FILE EVENT [FIELD]: what the JDK's own reader finds
 	[[ $output == *"it holds 29 of jdk.ExecutionSample and 39 of jdk.NativeMethodSample" ]]
 }
 
+# bats test_tags=full
 @test "JFR: the same sums as the JDK's jfr print, of one chunk and of two" {
 	command -v jfr >/dev/null || skip "needs jfr (a JDK)"
 	gzip -dc "$JAVA/work.jfr.gz" >one.jfr

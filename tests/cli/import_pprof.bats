@@ -161,6 +161,7 @@ sum() { # COLUMN FILE
 	done
 }
 
+# bats test_tags=full
 @test "a label keeps the samples that go tool pprof -tagfocus keeps" {
 	command -v go >/dev/null || skip "needs go (golang-go)"
 	value=$(go tool pprof -tags $GO/cpu.pb.gz 2>/dev/null | awk '/^ *request:/ { in_key = 1; next } in_key && NF { print $NF; exit }')

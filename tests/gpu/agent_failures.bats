@@ -64,6 +64,7 @@ reported() { # code, text
 	done
 }
 
+# bats test_tags=full
 @test "CUDA that never starts is said to have failed" {
 	FAKE_DEVICE_ERROR=3 FAKE_SUBSCRIBE_ERROR=15 record -- "$WORK" launch:10 idle:1500
 	reported 1 'CUDA has not started in this process'

@@ -81,6 +81,7 @@ goes_on() {
 # The target works and sleeps in turns of 10 ms, so half of the attaches find it asleep. It uses 100
 # ms of CPU time in each; on a busy machine it gets less, and uses some of that before it is
 # sampled.
+# bats test_tags=full
 @test "a program that was asleep when it was attached to is sampled at once" {
 	local data=$BATS_TEST_TMPDIR/data n nr before used
 	used_ms() { awk '{ printf "%d", $1 / 1e6 }' "/proc/$target/schedstat"; }

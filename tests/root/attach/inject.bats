@@ -21,7 +21,7 @@ load ../attach
 	done
 }
 
-# bats test_tags=stress
+# bats test_tags=stress, full
 @test "registers of a program that computes are as they were" {
 	target "$TARGETS/registers" 60000
 	drive inject "$target" $((100 * times))

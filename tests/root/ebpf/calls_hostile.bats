@@ -103,6 +103,7 @@ build_slow_program() { # FILE
 	chmod 755 "$1"
 }
 
+# bats test_tags=full
 @test "a file that takes minutes to read stops neither sampling nor ^C" {
 	local slow=$BATS_TEST_TMPDIR/program from
 	build_slow_program "$slow"
@@ -125,6 +126,7 @@ build_slow_program() { # FILE
 	[ "$(samples '^shares;')" -gt 600 ]
 }
 
+# bats test_tags=full
 @test "^C ends a recording that is still reading files before it begins" {
 	local slow=$BATS_TEST_TMPDIR/program from
 	build_slow_program "$slow"

@@ -32,6 +32,7 @@ percent_complete() {
 	[ "$percent" -lt 10 ]
 }
 
+# bats test_tags=full
 @test "rules of a separate debug file are used, whichever way it is found" {
 	local id
 	objcopy --only-keep-debug whole whole.debug

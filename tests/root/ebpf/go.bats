@@ -27,6 +27,7 @@ sampled() { # PROGRAM
 	grep -q 'return deep(n-1)' "$BATS_TEST_TMPDIR/$1.lines"
 }
 
+# bats test_tags=full
 @test "a stripped Go program has the functions and lines of one that is not" {
 	build whole
 	build stripped -ldflags '-s -w'

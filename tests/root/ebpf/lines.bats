@@ -5,6 +5,7 @@ setup() {
 	needs_bpf
 }
 
+# bats test_tags=full
 @test "the lines of a C function have the shares of its parts, with their text" {
 	profile shares 2000
 	"$SPROF" lines -i "$data" shares.c:main >"$BATS_TEST_TMPDIR/lines"

@@ -35,6 +35,7 @@ goes_on_without_parsers() { # pid, seconds until they are killed
 	[ -s "$folded" ]
 }
 
+# bats test_tags=full
 @test "parsers: without them, calls in new files are not counted, and the recording goes on" {
 	"$SPROF" record -o "$data" --source $source --calls 'leaf*' -- \
 		sh -c 'sleep 1; exec "$0" 1000' "$TARGETS/deep32_nofp" >"$truth" 2>"$folded.log" &

@@ -2,6 +2,7 @@
 source=ebpf
 load ../tree
 
+# bats test_tags=full
 @test "ebpf: the workers of a pre-forking master are sampled with it" {
 	preforked
 }

@@ -4,6 +4,7 @@ load ../recorder
 
 # ---- what is sampled
 
+# bats test_tags=full
 @test "three processes named with -p are all there" {
 	start "$(named one shares)" 60000
 	start "$(named two shares)" 60000
@@ -37,6 +38,7 @@ load ../recorder
 	[ "$(samples '^shares;')" -lt 600 ]
 }
 
+# bats test_tags=full
 @test "a thread's number stands for its process" {
 	work threads8 60000
 	tid=$(ls "/proc/${pids[0]}/task" | tail -1)
@@ -69,6 +71,7 @@ load ../recorder
 	[ "$(samples '^child;.*;main;plugin')" -gt 20 ]
 }
 
+# bats test_tags=full
 @test "a thread that changes its name has a share under each" {
 	work renames 60000
 	"$SPROF" record -q -o "$data" -F 499 -d 1500ms -p "${pids[0]}"

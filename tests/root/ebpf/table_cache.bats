@@ -30,6 +30,7 @@ fill() {
 	return 1
 }
 
+# bats test_tags=full
 @test "the next recording has its tables from the cache, whatever the source" {
 	local nr nr_entries
 	busy_python

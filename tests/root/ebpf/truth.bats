@@ -43,6 +43,7 @@ setup() {
 	truth_holds
 }
 
+# bats test_tags=full
 @test "a stripped program has complete stacks of unnamed frames" {
 	strip -o "$BATS_TEST_TMPDIR/bare" "$TARGETS/deep32_nofp"
 	"$SPROF" record -o "$data" -F 999 -- "$BATS_TEST_TMPDIR/bare" 2000 >"$truth"
@@ -64,6 +65,7 @@ setup() {
 	truth_holds
 }
 
+# bats test_tags=full
 @test "leaf functions without a frame keep their callers" {
 	profile leaf 2000
 	truth_holds
@@ -144,6 +146,7 @@ setup() {
 	truth_holds
 }
 
+# bats test_tags=full
 @test "text replaced by a copy in anonymous memory keeps its names" {
 	profile remap 2000 anonymous
 	truth_holds
@@ -173,6 +176,7 @@ setup() {
 	truth_holds
 }
 
+# bats test_tags=full
 @test "assembly without call frame information is walked through" {
 	profile nocfi 2000
 	truth_holds
@@ -239,6 +243,7 @@ setup() {
 	[ "$(samples decoy)" -lt 300 ]
 }
 
+# bats test_tags=full
 @test "C++ templates, virtual calls and exceptions have their names and shares" {
 	profile cxx 2000
 	truth_holds
@@ -290,6 +295,7 @@ both_ends_are_there() { # DEPTH PERCENT: of the samples that have a root at leas
 	awk '/;main;recurse;\[1 frame repeated 2048-4095 times\];recurse;bottom / { n += $NF } END { print n; exit !(n > 500) }' "$folded"
 }
 
+# bats test_tags=full
 @test "recursion of 20000 frames keeps root and leaf and says what is missing" {
 	both_ends_are_there 20000 80
 	[ "$(samples ';\\[incomplete: frames left out\\];recurse;')" -gt 800 ]

@@ -39,6 +39,7 @@ follows() { # OPTIONS...: starts the target, and attaches for 2 s
 	grep -q 'class="w[0-4]' flame.svg
 }
 
+# bats test_tags=full
 @test "waits that began before the recording or outlast it are counted" {
 	follows --clock off
 	times_add_up
@@ -51,6 +52,7 @@ follows() { # OPTIONS...: starts the target, and attaches for 2 s
 	reasons_are_right
 }
 
+# bats test_tags=full
 @test "--clock off takes no samples of threads that run" {
 	follows --clock off
 	[ "$(jq -r '[.columns[].name] | sort | join(" ")' info.json)" = "runnable waiting" ]
@@ -64,6 +66,7 @@ follows() { # OPTIONS...: starts the target, and attaches for 2 s
 	[ "$("$SPROF" info --json data | jq -c '[.times, .thread_times]')" = '[null,[]]' ]
 }
 
+# bats test_tags=full
 @test "waits of the whole system are followed" {
 	"$TARGETS/waiting" 20000 >truth 3>&- &
 	target=$!

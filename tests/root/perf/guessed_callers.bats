@@ -34,6 +34,7 @@ guesses_callers() { # SOURCE
 	guesses_callers timer
 }
 
+# bats test_tags=full
 @test "stacks that rules lead through have no guesses" {
 	local source
 	for source in perf timer; do

@@ -94,6 +94,7 @@ nobody_with_perf() {
 	tests/root/shares "$truth" <(grep ^deep32_nofp "$folded")
 }
 
+# bats test_tags=full
 @test "nobody with perf: shares, and as many samples as CPU time" {
 	nobody_with_perf
 	started shares 2000
@@ -135,6 +136,7 @@ nobody_with_perf() {
 	truth_holds
 }
 
+# bats test_tags=full
 @test "nobody with perf, attached: 32 frames without frame pointers" {
 	nobody_with_perf
 	attached deep32_nofp 2500

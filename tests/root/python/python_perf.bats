@@ -112,6 +112,7 @@ names_what_is_gone() {
 	grep -q '_PyEval_EvalFrameDefault' "$folded"
 }
 
+# bats test_tags=full
 @test "python with perf: a read that never returns ends neither the recording nor the target" {
 	local from=$EPOCHREALTIME took status=0
 	python3 tests/targets/python_stuck.py 20 >"$truth" 2>&1 3>&- &

@@ -87,6 +87,7 @@ refused() { # ARGUMENTS...
 	[[ $stderr == *"it has rights that you lack, or hides its memory"* ]]
 }
 
+# bats test_tags=full
 @test "a setuid program that a target becomes is not sampled" {
 	local source
 	cp "$place/targets/shares" "$place/setuid"
@@ -130,6 +131,7 @@ refused() { # ARGUMENTS...
 	done
 }
 
+# bats test_tags=full
 @test "a process of the user's with a capability that the user lacks is not sampled" {
 	cp "$place/targets/shares" "$place/capable"
 	start setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps +net_raw \
@@ -141,6 +143,7 @@ refused() { # ARGUMENTS...
 	[ "$(grep -c '^capable' folded)" -eq 0 ]
 }
 
+# bats test_tags=full
 @test "with --all-users no table comes from the user's cache: it would say where a walk reads another's memory" {
 	for_a_group
 	as=(setpriv --reuid 65534 --regid 65534 --clear-groups)

@@ -55,6 +55,7 @@ fold_here() {
 }
 
 # A record in the ring must take the deepest stack that is kept.
+# bats test_tags=full
 @test "timer: recursion of 5000 frames keeps root and leaf and says what is missing" {
 	started recursion 1500 5000
 	awk '
@@ -167,6 +168,7 @@ bears() { # MODE
 	truth_holds -v other=${2:-5}
 }
 
+# bats test_tags=full
 @test "timer: a program that takes SIGPROF for itself" {
 	bears prof
 }

@@ -162,6 +162,7 @@ stranger() {
 	[ $(((${EPOCHREALTIME/./} - ${from/./}) / 1000)) -lt 15000 ]
 }
 
+# bats test_tags=full
 @test "a process that is not recorded is no source of GPU data" {
 	enter_own_network
 	(
