@@ -92,8 +92,8 @@ struct task_struct {
 /* Bits of __state (include/linux/sched.h) */
 #define TASK_UNINTERRUPTIBLE 0x02
 #define TASK_STOPPED_OR_TRACED 0x0c
-#define TASK_DEAD 0x80
 
+#define PF_EXITING 0x00000004 /* include/linux/sched.h, unchanged since 2.6.12 */
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h, unchanged since 2.6.38 */
 
 #endif

@@ -45,7 +45,7 @@ int watch_threads(struct bpf_iter__task *ctx)
 	struct waiter *t;
 
 	if (!task || !may_be_watched(task) || !is_target_process(task->tgid) ||
-	    (task->__state & TASK_DEAD))
+	    (task->flags & PF_EXITING))
 		return 0;
 	t = bpf_task_storage_get(&waiters, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!t || t->start_ns)
@@ -72,10 +72,41 @@ int BPF_PROG(watch_new_thread, struct task_struct *parent, struct task_struct *c
 		__sync_fetch_and_or(&watched[tgid >> 6 & (WATCHED_BITS / 64 - 1)],
 				    1ull << (tgid & 63));
 	t = bpf_task_storage_get(&waiters, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!t)
+	if (!t) {
+		count(COUNTER_LOST);
 		return 0;
+	}
 	t->state = WAIT_NEW;
 	t->start_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+/*
+ * A thread ends. Its last switch comes later, when its parent may have seen it end already and the
+ * recording may be over.
+ */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(unwatch_thread, struct task_struct *task)
+{
+	struct waiter *t, last;
+
+	if (end_ns || !may_be_watched(task))
+		return 0;
+	t = bpf_task_storage_get(&waiters, task, 0, 0);
+	if (!t) {
+		/*
+		 * Before Linux 6.2 nothing is found while a thread that was preempted on this CPU
+		 * is in the middle of such a search.
+		 */
+		count(COUNTER_LOST);
+		return 0;
+	}
+	last = *t;
+	if (!last.start_ns)
+		return 0;
+	t->start_ns = 0; /* from here on its switches do not count */
+	end_run(&last, task, bpf_ktime_get_ns());
+	send_thread(&last, task, last.out_ns);
 	return 0;
 }
 

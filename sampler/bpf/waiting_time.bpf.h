@@ -211,7 +211,15 @@ static __always_inline void fill_thread_event(struct thread_event *e, const stru
 	bpf_probe_read_kernel(e->comm, COMM_SIZE, task->comm);
 }
 
-/* A thread ends: it is switched from for the last time. */
+/* The running thread is switched from, or ends. */
+static __always_inline void end_run(struct waiter *t, struct task_struct *task, __u64 now)
+{
+	divide_wait(t, task);
+	t->cpu_ns += now - (t->in_ns ? t->in_ns : t->out_ns ? t->out_ns : t->start_ns);
+	t->in_ns = 0;
+	t->out_ns = now;
+}
+
 static __always_inline void send_thread(const struct waiter *t, struct task_struct *task, __u64 now)
 {
 	struct thread_event *e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
@@ -228,26 +236,10 @@ static __always_inline void switched_from(struct task_struct *task, bool preempt
 					  __u64 now)
 {
 	struct waiter *t = waiter_of(task);
-	__u32 tgid = task->tgid;
 
-	if (!t) {
-		/*
-		 * Before Linux 6.2 nothing is found while a thread that was preempted on this CPU
-		 * is in the middle of such a search. A thread's end is not told again.
-		 */
-		if ((state & TASK_DEAD) && bpf_map_lookup_elem(&processes, &tgid))
-			count(COUNTER_LOST);
+	if (!t)
 		return;
-	}
-	divide_wait(t, task);
-	t->cpu_ns += now - (t->in_ns ? t->in_ns : t->out_ns ? t->out_ns : t->start_ns);
-	t->in_ns = 0;
-	t->out_ns = now;
-	if (state & TASK_DEAD) {
-		send_thread(t, task, now);
-		t->start_ns = 0;
-		return;
-	}
+	end_run(t, task, now);
 	t->state = wait_state_of(task, preempted, state);
 	t->run_delay = run_delay_of(task);
 	t->switches = task->nvcsw + task->nivcsw;

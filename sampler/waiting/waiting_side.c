@@ -265,6 +265,7 @@ int waiting_side_start(struct waiting_side *w)
 					? w->skel->progs.at_switch
 					: w->skel->progs.at_switch_without_state);
 	err = err ? err : attach(w, w->skel->progs.watch_new_thread);
+	err = err ? err : attach(w, w->skel->progs.unwatch_thread);
 	w->started = !err;
 	return err ? err : watch_threads(w);
 }
