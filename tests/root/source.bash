@@ -54,11 +54,13 @@ attached() { # TARGET ARGUMENTS...
 
 # Compares two profiles of the same program with known numbers of samples: the two shares of each
 # stack must be within 3 sigma of the difference of two binomials. Only stacks that match a pattern
-# count.
+# count. Interrupts come when others want the CPU and not all sources see them, so what they
+# interrupt counts.
 same_shares() { # FOLDED FOLDED PATTERN
 	awk -v pattern="$3" '
 		{ n = $NF; $NF = "" }
 		$0 !~ pattern { next }
+		{ sub(/;[^;]*_\[k\].*/, " ") }
 		NR == FNR { a[$0] += n; all_a += n; next }
 		{ b[$0] += n; all_b += n; a[$0] += 0 }
 		END {

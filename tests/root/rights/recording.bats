@@ -46,7 +46,7 @@ load lent
 	local source kept
 	local -A allowed=( # beside ptrace, dac_read_search, checkpoint_restore, kill and syslog
 		[ebpf]=$((1 << 38 | 1 << 39)) # perfmon, bpf
-		[perf]=$((1 << 38))
+		[perf]=$((1 << 38 | 1 << 23)) # perfmon; sys_nice, for the readers of Python frames
 		[timer]=$((1 << 21 | 1 << 1)) # sys_admin, to read seccomp filters; dac_override, for /proc/PID/mem
 	)
 	local follows=$((1 << 19 | 1 << 2 | 1 << 40 | 1 << 5 | 1 << 34))
