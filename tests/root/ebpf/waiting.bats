@@ -25,7 +25,7 @@ follows() { # OPTIONS...: starts the target, and attaches for 2 s
 	times_add_up
 	kernel_agrees
 	samples_agree waiting 2 0.5
-	samples_agree runnable 3 1
+	samples_agree runnable 3 2
 	reasons_are_right
 	[ "$(jq '.lost' info.json)" = 0 ]
 	# CPU samples are in the same recording, and the sum of both is what is shown.
