@@ -367,6 +367,7 @@ static void source_stop(struct source *s, struct sink *sink)
 	drain_rings(s, UINT64_MAX);
 	if (s->kernel.waiting) {
 		waiting_side_tell(s->kernel.waiting, ebpf_drain_queue_record, s->drain);
+		ring_buffer__consume(s->ring); /* threads that have ended meanwhile */
 		ebpf_drain_handle(s->drain, UINT64_MAX);
 	}
 	ebpf_drain_finish(s->drain);
