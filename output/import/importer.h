@@ -37,7 +37,7 @@ struct importer {
 		    struct profile **ret_profile);
 };
 
-extern const struct importer import_callgrind, import_chrome_trace,
+extern const struct importer import_bpftrace, import_callgrind, import_chrome_trace,
 	import_collapsed, import_dtrace, import_ghc, import_macos_sample, import_cpuprofile,
 	import_firefox, import_jfr, import_legacy_cpu, import_legacy_text, import_perf_script,
 	import_pprof, import_speedscope, import_vtune;
