@@ -31,6 +31,7 @@
 #include "sampler/target/registers_x86_64.h"
 #include "sampler/runtimes/python/asyncio.h"
 #include "sampler/runtimes/python/code_objects.h"
+#include "sampler/runtimes/python/code_reader.h"
 #include "sampler/runtimes/python/stopped_thread.h"
 #include "sampler/sink/sample_sink.h"
 
@@ -47,6 +48,7 @@ struct dump_state {
 	struct asyncio_layout asyncio;
 	bool has_asyncio;
 	struct python_codes *python_codes;
+	struct code_reader *code_reader;
 	struct python_stopped *python;
 	struct python_reader reader;
 	struct python_tasks tasks;
@@ -246,7 +248,7 @@ static void list_tasks(struct dump *d)
 
 /* ---- the dump */
 
-static struct dump *dump_alloc(pid_t pid)
+static struct dump *dump_alloc(pid_t pid, const struct sandbox *sandbox)
 {
 	static const struct snapshot_ops ops = { .find_mapping = find_mapping,
 						 .open_module = open_module };
@@ -257,7 +259,8 @@ static struct dump *dump_alloc(pid_t pid)
 	d->state = s;
 	s->process.pid = pid;
 	s->files = file_table_new();
-	s->python_codes = python_codes_new();
+	s->code_reader = code_reader_new(sandbox);
+	s->python_codes = python_codes_new(s->code_reader);
 	s->python = python_stopped_new(MAX_FRAMES);
 	s->stack = xmalloc(MAX_PAGES * PAGE);
 	s->unwinder = snapshot_unwinder_new(&ops, s);
@@ -278,7 +281,7 @@ int dump_new(pid_t pid, const struct sandbox *sandbox, struct dump **ret_dump, c
 	     size_t why_size, char *hint, size_t hint_size)
 {
 	struct inject_reason reason = { 0 };
-	struct dump *d = dump_alloc(pid);
+	struct dump *d = dump_alloc(pid, sandbox);
 	struct dump_state *s = d->state;
 	int err;
 
@@ -332,6 +335,7 @@ void dump_free(struct dump *d)
 	inject_process_close(&s->target);
 	snapshot_unwinder_free(s->unwinder);
 	python_codes_free(s->python_codes);
+	code_reader_free(s->code_reader);
 	python_tasks_fini(&s->tasks);
 	profile_sink_free(s->out.sink);
 	sample_sink_fini(&s->out);

@@ -123,7 +123,9 @@ static int read_for_list(void *context, void *to, uint32_t size, uint64_t addres
 
 /* ---- sending */
 
-/* Reserves a record of the ring: its kind and nr words more. false: there is no room. */
+/*
+ * Reserves a record of the ring: its kind, the process, and nr words more. false: there is no room.
+ */
 static bool begin_record(const struct frame_walk *r, enum reader_record kind, uint32_t nr,
 			 uint64_t *ret_at)
 {
@@ -131,7 +133,8 @@ static bool begin_record(const struct frame_walk *r, enum reader_record kind, ui
 
 	if (ring_reserve(&to->ring, (__u64 *)to->words, READER_RING_WORDS, nr + 2, (__u64 *)ret_at))
 		return false;
-	ring_put((__u64 *)to->words, READER_RING_WORDS, *ret_at + 1, kind);
+	ring_put((__u64 *)to->words, READER_RING_WORDS, *ret_at + 1,
+		 READER_WORD(kind, r->stack.pid));
 	return true;
 }
 
