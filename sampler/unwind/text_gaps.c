@@ -34,6 +34,9 @@ static bool is_in_gap(const struct text_gaps *gaps, uint64_t vaddr)
 {
 	size_t lo = 0, hi = gaps->nr;
 
+	/* Most words of data are no addresses of code. */
+	if (!hi || vaddr < gaps->gaps[0].start || vaddr >= gaps->gaps[hi - 1].end)
+		return false;
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
 
