@@ -150,6 +150,18 @@ const void *facts_rows(const struct profile *p, enum fact_kind kind, size_t *ret
 	return p->facts ? p->facts->tables[kind].values : NULL;
 }
 
+void facts_shift_times(struct profile *p, uint64_t shift_ns)
+{
+	for (int kind = 0; p->facts && kind < NR_FACT_KINDS; kind++) {
+		struct fact_table *t = &p->facts->tables[kind];
+		uint32_t nr_fields = infos[kind].nr_fields;
+
+		for (size_t i = 0; i < t->nr * nr_fields; i++)
+			if (infos[kind].fields[i % nr_fields] == FIELD_TIME && t->values[i])
+				t->values[i] += shift_ns;
+	}
+}
+
 void facts_free(struct facts *facts)
 {
 	if (!facts)

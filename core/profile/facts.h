@@ -331,6 +331,8 @@ struct fact_collective {
 /* Counts the collective operations that have no row of FACT_COLLECTIVE. */
 #define COUNTER_COLLECTIVES_LEFT_OUT "collective operations not kept"
 
+#define FACT_MAX_FIELDS 32
+
 /* The type of a field of a row. */
 enum fact_field {
 	FIELD_NUMBER = 'n',
@@ -362,6 +364,8 @@ bool facts_put(struct profile *p, enum fact_kind kind, const void *row);
 const void *facts_rows(const struct profile *p, enum fact_kind kind, size_t *ret_nr);
 /* Returns the sum of the counter of that name over all processes; 0 where there is none. */
 uint64_t facts_count(const struct profile *p, const char *counter);
+/* Adds to all times. Rows whose key holds a time must not be put after that. */
+void facts_shift_times(struct profile *p, uint64_t shift_ns);
 void facts_free(struct facts *facts);
 
 #endif

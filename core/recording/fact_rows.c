@@ -16,7 +16,6 @@
  */
 #define MAX_SUMS (1u << 21)
 #define MAX_LISTED (1u << 22)
-#define MAX_FIELDS 32
 
 void facts_encode(struct buffer *b, struct buffer *entry, enum fact_kind kind, const void *row)
 {
@@ -83,7 +82,7 @@ static bool is_id(char field)
 static bool decode_entry(struct decoder *d, enum fact_kind kind, struct cursor *entry)
 {
 	const struct fact_info *info = fact_info(kind);
-	uint64_t row[MAX_FIELDS] = { 0 };
+	uint64_t row[FACT_MAX_FIELDS] = { 0 };
 
 	for (uint32_t i = 0; i < info->nr_fields; i++) {
 		if (entry->at == entry->end)

@@ -95,7 +95,8 @@ static uint32_t name_index(struct ranks *r, const char *name)
 
 /*
  * The clock of a rank. A recording that was merged of several hosts is in the time of day, which is
- * each host's own: there each host has a clock.
+ * each host's own: there each host has a clock, and where the host is not known (it is one of those
+ * in a list), each process.
  */
 static uint32_t clock_of(struct ranks *r, const struct profile *p, const char *host)
 {
@@ -103,7 +104,7 @@ static uint32_t clock_of(struct ranks *r, const struct profile *p, const char *h
 	int64_t ahead = told < MAX_AHEAD ? (int64_t)told : 0;
 	struct rank_clock *c;
 
-	for (uint32_t i = 0; i < r->nr_clocks; i++)
+	for (uint32_t i = 0; i < r->nr_clocks && !strchr(host, ','); i++)
 		if (!strcmp(r->clocks[i].host, host) &&
 		    llabs(r->clocks[i].realtime_ahead_ns - ahead) < ONE_BOOT_NS)
 			return i;

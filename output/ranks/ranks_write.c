@@ -59,7 +59,7 @@ static void add_cause_name(struct buffer *b, const struct late_cause *cause)
 	if (nr)
 		return;
 	if (cause->host_late_ns)
-		buffer_add_string(b, "[not on a CPU]");
+		buffer_add_string(b, "[no CPU sample]");
 	else
 		buffer_add_string(b, "[not known]");
 }
@@ -210,8 +210,9 @@ static void add_cause(struct buffer *b, const struct ranks *r, const struct rank
 			buffer_add_char(b, '\n');
 		}
 	} else if (cause->host_late_ns) {
-		buffer_add_string(b, ", and was not on a CPU before that: record with --clock wall "
-				     "to see what it waited for\n");
+		buffer_add_string(b, ", and has no more CPU samples than the other ranks before "
+				     "that: it waited (--clock wall samples that too), or a "
+				     "higher rate is needed (-F)\n");
 	} else {
 		buffer_add_string(b, "; what its GPU did before that is not known\n");
 	}
