@@ -29,6 +29,7 @@ struct record_opts {
 	const char *output, *source, *event;
 	bool no_python, no_cache;
 	enum source_clock clock;
+	bool wakers; /* as in source_config */
 	bool quiet, verbose;
 	struct record_gpu_opts gpu;
 	const char **calls; /* the arguments of --calls; strings are argv's */
