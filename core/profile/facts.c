@@ -35,6 +35,7 @@
 #define LIMIT "nsn"
 #define PROCESS "nnnssss"
 #define THREAD_TIME "ntnnnnnnn"
+#define LOCK_WAIT "nnttnsnnnnn"
 
 CHECK(DEVICE, fact_gpu_device);
 CHECK(WORK, fact_gpu_work);
@@ -52,6 +53,7 @@ CHECK(IMPORT, fact_import);
 CHECK(LIMIT, fact_limit);
 CHECK(PROCESS, fact_process);
 CHECK(THREAD_TIME, fact_thread_time);
+CHECK(LOCK_WAIT, fact_lock_wait);
 
 static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_GPU_DEVICE] = { DEVICE, sizeof(DEVICE) - 1, 2 },
@@ -70,6 +72,7 @@ static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_LIMIT] = { LIMIT, sizeof(LIMIT) - 1, 1 },
 	[FACT_PROCESS] = { PROCESS, sizeof(PROCESS) - 1, 1 },
 	[FACT_THREAD_TIME] = { THREAD_TIME, sizeof(THREAD_TIME) - 1, 3 },
+	[FACT_LOCK_WAIT] = { LOCK_WAIT, sizeof(LOCK_WAIT) - 1, 5 },
 };
 
 struct fact_table {

@@ -97,11 +97,13 @@ void ebpf_drain_begin(struct ebpf_drain *d, struct sink *sink, uint64_t unwind_u
 
 void ebpf_drain_finish(struct ebpf_drain *d)
 {
+	ebpf_waits_tell(d->waits, &d->out, true);
 	sample_sink_end(&d->out);
 }
 
 void ebpf_drain_end(struct ebpf_drain *d)
 {
+	ebpf_waits_tell(d->waits, &d->out, false);
 	d->out.sink = NULL;
 }
 
@@ -173,10 +175,13 @@ static void sink_sample(struct ebpf_drain *d, const struct sample_event *e,
 
 /* The two parts of a wait have a stack and a column each; a part of no length is no sample. */
 static void sink_parts(struct ebpf_drain *d, const struct sample_event *s, uint64_t runnable,
-		       struct known_stack waiting, struct known_stack ready)
+		       const struct wait_facts *facts, struct known_stack waiting,
+		       struct known_stack ready)
 {
 	if (runnable > s->weight_ns)
 		runnable = s->weight_ns;
+	if (facts->lock && s->weight_ns > runnable)
+		ebpf_waits_lock(d->waits, &d->out, s, facts, s->weight_ns - runnable);
 	if (s->weight_ns > runnable)
 		sink_sample(d, s, COLUMN_WAITING, s->weight_ns - runnable, waiting);
 	if (runnable)
@@ -189,7 +194,7 @@ static bool sink_wait(struct ebpf_drain *d, const struct wait_event *e)
 
 	if (!ebpf_waits_find(d->waits, &d->out, e->sample.key, &e->facts, &waiting, &ready))
 		return false;
-	sink_parts(d, &e->sample, e->runnable_ns, waiting, ready);
+	sink_parts(d, &e->sample, e->runnable_ns, &e->facts, waiting, ready);
 	return true;
 }
 
@@ -241,7 +246,7 @@ static void sink_wait_snapshot(struct ebpf_drain *d, const struct process *p,
 	struct known_stack waiting, ready;
 
 	ebpf_waits_once(d->waits, &d->out, p, e->wait, w, &e->facts, &waiting, &ready);
-	sink_parts(d, &e->sample, e->sample.key, waiting, ready);
+	sink_parts(d, &e->sample, e->sample.key, &e->facts, waiting, ready);
 }
 
 static void on_snapshot(struct ebpf_drain *d, const struct snapshot_event *e, size_t size)

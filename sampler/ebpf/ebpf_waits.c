@@ -10,11 +10,13 @@
 #include <uthash.h>
 
 #include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/profile/facts.h"
 #include "core/profile/source.h"
 #include "sampler/ebpf/kernel_side.h"
 #include "sampler/sink/sample_sink.h"
 #include "sampler/sink/stack_ids.h"
+#include "sampler/waiting/lock_waits.h"
 #include "sampler/waiting/wait_object.h"
 #include "sampler/waiting/wait_reason.h"
 #include "sampler/waiting/wait_stacks.h"
@@ -22,6 +24,7 @@
 #define MAX_ADDRESSES 65536
 /* Threads with a row of their own. Further ones are added up in one row. */
 #define MAX_THREAD_ROWS 65536
+#define TELL_NS (2000ull * 1000 * 1000) /* sums are written this often, and at the end */
 
 struct known_address {
 	uint64_t address;
@@ -33,6 +36,8 @@ struct ebpf_waits {
 	const struct kernel_side *kernel;
 	struct wait_stacks *stacks;
 	struct stack_ids *ready; /* the same stacks in the column runnable */
+	struct lock_waits *locks;
+	uint64_t told_ns;
 	bool has_wakers;
 	struct known_address *addresses;
 	size_t nr_rows;
@@ -46,6 +51,7 @@ struct ebpf_waits *ebpf_waits_new(const struct kernel_side *kernel)
 	w->kernel = kernel;
 	w->stacks = wait_stacks_new();
 	w->ready = stack_ids_new();
+	w->locks = lock_waits_new();
 	w->has_wakers = kernel->wakers;
 	w->others.thread = PROFILE_NONE;
 	return w;
@@ -68,6 +74,7 @@ void ebpf_waits_free(struct ebpf_waits *w)
 	forget_addresses(w);
 	wait_stacks_free(w->stacks);
 	stack_ids_free(w->ready);
+	lock_waits_free(w->locks);
 	free(w);
 }
 
@@ -209,6 +216,43 @@ void ebpf_waits_once(struct ebpf_waits *w, struct sample_sink *out, const struct
 	*ret_waiting = wait_stacks_join(w->stacks, out, 0, &s, &top);
 	make_runnable(state, walked);
 	*ret_ready = sample_sink_stack(out, p, walked);
+}
+
+/* The thread that released the lock; an interrupt, as of a time limit, released nothing. */
+static uint32_t releaser_of(const struct ebpf_waits *w, struct sample_sink *out,
+			    const struct wait_facts *f)
+{
+	const struct wait_stack *s =
+		f->waker_key ? wait_stacks_find(w->stacks, f->waker_key) : NULL;
+
+	if (!w->has_wakers || !f->waker_tid || !s || s->interrupt)
+		return PROFILE_NONE;
+	return sample_sink_thread(out, f->waker_tgid, f->waker_tid, f->waker_comm);
+}
+
+void ebpf_waits_lock(struct ebpf_waits *w, struct sample_sink *out, const struct sample_event *s,
+		     const struct wait_facts *f, uint64_t waiting_ns)
+{
+	uint32_t thread = sample_sink_thread(out, s->header.tgid, s->tid, s->comm);
+	const struct profile_sample sample = {
+		.time_ns = s->header.time_ns,
+		.thread = thread,
+		.column = COLUMN_WAITING,
+	};
+
+	if (!out->sink->wants || out->sink->wants(out->sink, &sample))
+		lock_waits_add(w->locks, out, s->header.tgid, thread, f, releaser_of(w, out, f),
+			       s->weight_ns, waiting_ns);
+}
+
+void ebpf_waits_tell(struct ebpf_waits *w, struct sample_sink *out, bool at_end)
+{
+	uint64_t now = monotonic_ns();
+
+	if (!at_end && now - w->told_ns < TELL_NS)
+		return;
+	w->told_ns = now;
+	lock_waits_tell(w->locks, out);
 }
 
 void ebpf_waits_thread(struct ebpf_waits *w, struct sample_sink *out, const struct thread_event *e)

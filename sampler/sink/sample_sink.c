@@ -336,6 +336,14 @@ uint32_t sample_sink_thread(struct sample_sink *out, uint32_t pid, uint32_t tid,
 	return t->sink_id;
 }
 
+uint32_t sample_sink_known_thread(const struct sample_sink *out, uint32_t pid, uint32_t tid)
+{
+	struct thread_name *t;
+
+	HASH_FIND_INT(out->threads, &tid, t);
+	return t && t->pid == pid ? t->sink_id : PROFILE_NONE;
+}
+
 void sample_sink_sample(struct sample_sink *out, const struct profile_sample *sample,
 			struct known_stack stack)
 {

@@ -81,6 +81,8 @@ size_t sample_sink_frames(struct sample_sink *out, const struct process *p,
 uint32_t sample_sink_wait_frame(struct sample_sink *out, const char *name);
 /* The sink's id of a thread under its present name: COMM_SIZE bytes, filled with NUL. */
 uint32_t sample_sink_thread(struct sample_sink *out, uint32_t pid, uint32_t tid, const char *comm);
+/* The same of a thread whose name was seen before; PROFILE_NONE: it was not. */
+uint32_t sample_sink_known_thread(const struct sample_sink *out, uint32_t pid, uint32_t tid);
 /* Counts a sample with that stack and hands it to the sink. */
 void sample_sink_sample(struct sample_sink *out, const struct profile_sample *sample,
 			struct known_stack stack);

@@ -140,6 +140,60 @@ while os.read(fd, 1): pass' &
 	most python3 "disk wait" "disk wait_[[]w[]];$(basename "$(readlink -f "$device")"): written.data_"
 }
 
+@test "locks have their places, their waits and their holders" {
+	"$SPROF" record -q --source ebpf --clock off -o data -- "$TARGETS/locks" 2000 >truth
+	"$SPROF" report --locks --json data >locks.json
+	"$SPROF" report --locks data
+	cat truth
+	# The waits of each lock, with the margin of the samples; a thread that has the lock may wait for a CPU.
+	local thread lock ns
+	while read -r thread lock ns; do
+		jq -e --arg t "$thread" --argjson ns "$ns" '
+			[.rows[] | select(.thread | startswith($t + " (")) | select(.place | startswith("[anonymous]") | not)] |
+			(map(.waiting_ns) | add) as $sum | (map(.margin_ns) | add) as $margin |
+			$sum <= 1.03 * $ns + $margin + 5e6 and $sum >= 0.75 * $ns - $margin' locks.json
+		jq -e --arg t "$thread" --arg holder "holds_$lock (" '
+			[.rows[] | select(.thread | startswith($t + " (")) | select(.place | startswith("[anonymous]") | not)] |
+			(map(.waiting_ns) | add) as $sum |
+			(map(select((.holder | startswith($holder)) and .known_by == "the lock") | .waiting_ns) | add) >= 0.9 * $sum' locks.json
+	done <truth
+	# In the program's data, at the address of its symbol, and on the heap.
+	local address
+	address=$(nm "$TARGETS/locks" | awk '$3 == "global" { sub(/^0+/, "", $1); print $1 }')
+	jq -e --arg place "locks+0x$address" '[.rows[] | select(.thread | startswith("wants_global")) | .place] | unique == [$place]' locks.json
+	jq -e 'any(.rows[]; (.thread | startswith("wants_heap")) and (.place | test("^[[]heap]\\+0x")))' locks.json
+}
+
+# A condition variable has no holder: the thread that signals it is known with --wakers.
+@test "a lock without an owner is held by the thread that wakes" {
+	cat >waits.py <<-PYTHON
+		import threading, time
+		lock = threading.Lock()
+		def holds():
+		    for i in range(100):
+		        with lock: time.sleep(0.008)
+		        time.sleep(0.004)
+		def wants():
+		    while thread.is_alive():
+		        with lock: pass
+		        time.sleep(0.001)
+		thread = threading.Thread(target=holds); thread.start(); wants()
+	PYTHON
+	"$SPROF" record -q --source ebpf --clock off --wakers -o data -- python3 waits.py
+	"$SPROF" report --locks data
+	"$SPROF" report --locks --json data | jq -e '.rows | (map(.waiting_ns) | add) as $sum |
+		(map(select(.known_by == "its waking") | .waiting_ns) | add) > 0.8 * $sum'
+	"$SPROF" record -q --source ebpf --clock off -o data -- python3 waits.py
+	"$SPROF" report --locks --json data | jq -e '.rows[0] | .known_by == "" and .holder == "not known"'
+}
+
+@test "a recording without waits has no locks" {
+	"$SPROF" record -q --source ebpf -o data -- true
+	run "$SPROF" report --locks data
+	[ "$status" -eq 1 ]
+	[[ $output == *"it holds no waits for locks"*"--clock wall"* ]]
+}
+
 @test "time in which the cgroup throttled a thread is told from preemption" {
 	local folder
 	for folder in /sys/fs/cgroup/cpu /sys/fs/cgroup; do
