@@ -185,7 +185,7 @@ enum function_kind {
 	FUNCTION_GPU = 6,
 	FUNCTION_RANGE = 7,
 	FUNCTION_UNKNOWN = 8, /* an address without a name */
-	FUNCTION_WAIT = 9,    /* what a thread waits for: the leaf of a wait's stack */
+	FUNCTION_WAIT = 9,    /* what a thread waits for: on top of a wait's stack */
 	NR_FUNCTION_KINDS
 };
 

@@ -30,9 +30,6 @@
 #define WAIT_NS (500ull * 1000 * 1000)
 #define TABLES_NS (20ull * 1000 * 1000)
 
-/* In the key of the stack for that part of a wait in which the thread was runnable. */
-#define RUNNABLE_KEY 0x5a5a5a5a5a5a5a5aull
-
 /* Kinds of records in the queue are enum event_type, and this one for records of the side band. */
 #define KIND_SIDEBAND 100
 
@@ -100,11 +97,13 @@ void ebpf_drain_begin(struct ebpf_drain *d, struct sink *sink, uint64_t unwind_u
 
 void ebpf_drain_finish(struct ebpf_drain *d)
 {
+	ebpf_waits_tell(d->waits, &d->out, true);
 	sample_sink_end(&d->out);
 }
 
 void ebpf_drain_end(struct ebpf_drain *d)
 {
+	ebpf_waits_tell(d->waits, &d->out, false);
 	d->out.sink = NULL;
 }
 
@@ -117,19 +116,12 @@ static bool stack_is_whole(const struct stack_event *e, size_t size)
 	       size >= sizeof(*e) + (e->nr_kernel + (size_t)e->nr_user + e->nr_joined) * 8;
 }
 
-/* Interns the stack; that of a wait also as that of a thread which waits for a CPU there. */
 static void keep_stack(struct ebpf_drain *d, const struct process *p, const struct stack_event *e,
 		       struct walked *w)
 {
-	bool kept;
+	bool kept = e->wait ? ebpf_waits_keep(d->waits, &d->out, p, e->key, e->wait, w)
+			    : stack_ids_add(d->stacks, e->key, sample_sink_stack(&d->out, p, w));
 
-	ebpf_waits_explain(d->waits, e->wait, w);
-	kept = stack_ids_add(d->stacks, e->key, sample_sink_stack(&d->out, p, w));
-	if (e->wait) {
-		ebpf_waits_make_runnable(e->wait, w);
-		kept &= stack_ids_add(d->stacks, e->key ^ RUNNABLE_KEY,
-				      sample_sink_stack(&d->out, p, w));
-	}
 	if (!kept)
 		kernel_side_forget_stacks(d->kernel);
 }
@@ -182,19 +174,27 @@ static void sink_sample(struct ebpf_drain *d, const struct sample_event *e,
 }
 
 /* The two parts of a wait have a stack and a column each; a part of no length is no sample. */
-static bool sink_wait(struct ebpf_drain *d, const struct wait_event *e)
+static void sink_parts(struct ebpf_drain *d, const struct sample_event *s, uint64_t runnable,
+		       const struct wait_facts *facts, struct known_stack waiting,
+		       struct known_stack ready)
 {
-	const struct sample_event *s = &e->sample;
-	uint64_t runnable = e->runnable_ns < s->weight_ns ? e->runnable_ns : s->weight_ns;
-	struct known_stack waiting, ready;
-
-	if (!stack_ids_find(d->stacks, s->key, &waiting) ||
-	    !stack_ids_find(d->stacks, s->key ^ RUNNABLE_KEY, &ready))
-		return false;
+	if (runnable > s->weight_ns)
+		runnable = s->weight_ns;
+	if (facts->lock && s->weight_ns > runnable)
+		ebpf_waits_lock(d->waits, &d->out, s, facts, s->weight_ns - runnable);
 	if (s->weight_ns > runnable)
 		sink_sample(d, s, COLUMN_WAITING, s->weight_ns - runnable, waiting);
 	if (runnable)
 		sink_sample(d, s, COLUMN_RUNNABLE, runnable, ready);
+}
+
+static bool sink_wait(struct ebpf_drain *d, const struct wait_event *e)
+{
+	struct known_stack waiting, ready;
+
+	if (!ebpf_waits_find(d->waits, &d->out, e->sample.key, &e->facts, &waiting, &ready))
+		return false;
+	sink_parts(d, &e->sample, e->runnable_ns, &e->facts, waiting, ready);
 	return true;
 }
 
@@ -243,16 +243,10 @@ static void retry_early(struct ebpf_drain *d, uint64_t now)
 static void sink_wait_snapshot(struct ebpf_drain *d, const struct process *p,
 			       const struct snapshot_event *e, struct walked *w)
 {
-	const struct sample_event *s = &e->sample;
-	uint64_t runnable = s->key < s->weight_ns ? s->key : s->weight_ns;
+	struct known_stack waiting, ready;
 
-	ebpf_waits_explain(d->waits, e->wait, w);
-	if (s->weight_ns > runnable)
-		sink_sample(d, s, COLUMN_WAITING, s->weight_ns - runnable,
-			    sample_sink_stack(&d->out, p, w));
-	ebpf_waits_make_runnable(e->wait, w);
-	if (runnable)
-		sink_sample(d, s, COLUMN_RUNNABLE, runnable, sample_sink_stack(&d->out, p, w));
+	ebpf_waits_once(d->waits, &d->out, p, e->wait, w, &e->facts, &waiting, &ready);
+	sink_parts(d, &e->sample, e->sample.key, &e->facts, waiting, ready);
 }
 
 static void on_snapshot(struct ebpf_drain *d, const struct snapshot_event *e, size_t size)

@@ -171,6 +171,7 @@ static int make_parts(struct source *s, const struct source_config *config)
 		.no_children = config->no_children,
 		.by_user = config->by_user,
 		.waits = config->clock != CLOCK_CPU,
+		.wakers = config->wakers,
 		.user = config->user,
 		.cgroups = config->cgroups,
 		.nr_cgroups = config->nr_cgroups,
