@@ -21,6 +21,7 @@
 #include "core/profile/profile.h"
 #include "output/select/dimension.h"
 #include "output/select/idle.h"
+#include "output/select/reason.h"
 #include "output/tree/tree.h"
 
 void view_parse_column(const char *name, struct argp_state *state, struct tree_opts *opts)
@@ -89,8 +90,13 @@ static int load(const char *path, const struct filter *filter, struct view *ret_
 {
 	const struct load_opts load = { .ret_note = &ret_view->note, .filter = filter };
 
+	int err;
+
 	*ret_view = (struct view){ 0 };
-	return profile_load(path, &load, &ret_view->profile);
+	err = profile_load(path, &load, &ret_view->profile);
+	if (!err)
+		reasons_refine(ret_view->profile);
+	return err;
 }
 
 int view_load(const char *path, const struct filter *filter, struct view *ret_view)
