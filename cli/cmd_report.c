@@ -85,11 +85,11 @@ static const struct argp_option options[] = {
 
 static enum ranking_key parse_key(const char *text, struct argp_state *state)
 {
-	if (!strcmp(text, "self") || !strcmp(text, "tottime"))
+	if (!strcmp(text, "tottime"))
 		return RANKING_SELF;
-	if (strcmp(text, "total") && strcmp(text, "cumtime"))
-		argp_error(state, "cannot sort by '%s', only by self or total", text);
-	return RANKING_TOTAL;
+	if (!strcmp(text, "cumtime"))
+		return RANKING_TOTAL;
+	return view_sorts_by_total(text, state) ? RANKING_TOTAL : RANKING_SELF;
 }
 
 static void set_table(struct report_opts *o, enum report_table table, struct argp_state *state)
@@ -171,11 +171,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_TABLE + REPORT_OPERATORS:
 		set_table(o, (enum report_table)(key - OPTION_TABLE), state);
 		return 0;
-	case ARGP_KEY_ARG:
-		if (o->input)
-			argp_error(state, "one FILE at a time");
-		o->input = arg;
-		return 0;
+	case ARGP_KEY_ARG: view_take_input(arg, state, &o->input); return 0;
 	case ARGP_KEY_SUCCESS: check(o, state); return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}

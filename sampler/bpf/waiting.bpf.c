@@ -101,15 +101,39 @@ static __always_inline int sample_wait(void *ctx, struct walk_state *st, const s
 	return !st->py.lost && send_wait(st, c);
 }
 
-/* Divides the weight of the wait as the wait itself. */
-static __always_inline void divide_weight(struct drawn_wait *c, __u64 queued)
+/*
+ * Divides the weight of a short wait as the wait itself, then moves the result a little towards the
+ * thread's exact sum. The waits that a sample stands for are divided each in another way, so the
+ * parts of samples alone would stray from that sum by the square root of their number. The longer
+ * the runnable part, the more it is moved: stacks keep their shares of the thread's sum.
+ */
+static __always_inline __u64 divide_short(const struct waiter *t, const struct drawn_wait *c,
+					  __u64 queued)
+{
+	__u64 exact = t->runnable_ns + queued;
+	__u64 part = c->weight * queued / (c->off_ns | 1); /* both factors are below 2^32 */
+	__u64 told = t->told_runnable_ns + part;
+	__u64 distance = told < exact ? exact - told : told - exact;
+
+	if (distance > 8 * c->weight)
+		distance = 8 * c->weight;
+	distance = part * distance / (2 * c->weight);
+	if (told < exact)
+		part += distance;
+	else
+		part = part < distance ? 0 : part - distance;
+	return part < c->weight ? part : c->weight;
+}
+
+static __always_inline void divide_weight(struct waiter *t, struct drawn_wait *c, __u64 queued)
 {
 	if (queued == c->off_ns)
 		c->runnable_ns = c->weight;
 	else if (c->weight == c->off_ns)
 		c->runnable_ns = queued;
-	else /* a short wait: both factors are below 2^32 */
-		c->runnable_ns = c->weight * queued / (c->off_ns | 1);
+	else
+		c->runnable_ns = divide_short(t, c, queued);
+	t->told_runnable_ns += c->runnable_ns;
 }
 
 /* Samples the wait that was drawn when the running thread was switched to, if one was. */
@@ -128,7 +152,7 @@ static __always_inline int take_wait(void *ctx)
 	if (!t || !st) {
 		count(COUNTER_LOST);
 	} else if (!callers_only || task_is_readable((void *)task)) {
-		divide_weight(c, runnable_part(t, task, c->off_ns));
+		divide_weight(t, c, runnable_part(t, task, c->off_ns));
 		st->event.wait = c->state;
 		if (!sample_wait(ctx, st, c))
 			count(COUNTER_LOST);
@@ -196,6 +220,7 @@ static __always_inline bool end_wait(struct task_struct *task, __u64 now)
 		return false;
 	keep_budget(c, now);
 	if (t->state == WAIT_NEW) {
+		t->told_runnable_ns = weight;
 		send_first_wait(task, weight, now);
 		return false;
 	}

@@ -81,35 +81,6 @@ int BPF_PROG(watch_new_thread, struct task_struct *parent, struct task_struct *c
 	return 0;
 }
 
-/*
- * A thread ends. Its last switch comes later, when its parent may have seen it end already and the
- * recording may be over.
- */
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(unwatch_thread, struct task_struct *task)
-{
-	struct waiter *t, last;
-
-	if (end_ns || !may_be_watched(task))
-		return 0;
-	t = bpf_task_storage_get(&waiters, task, 0, 0);
-	if (!t) {
-		/*
-		 * Before Linux 6.2 nothing is found while a thread that was preempted on this CPU
-		 * is in the middle of such a search.
-		 */
-		count(COUNTER_LOST);
-		return 0;
-	}
-	last = *t;
-	if (!last.start_ns)
-		return 0;
-	t->start_ns = 0; /* from here on its switches do not count */
-	end_run(&last, task, bpf_ktime_get_ns());
-	send_thread(&last, task, last.out_ns);
-	return 0;
-}
-
 /* ---- the end */
 
 #define LAST_STACK_BYTES 16384 /* copied of each stack */
@@ -132,6 +103,54 @@ static __always_inline __u64 add_last_interval(struct waiter *t, struct task_str
 	else
 		t->waiting_ns += end_ns - since;
 	return runs ? 0 : end_ns - since;
+}
+
+/* Returns whether the thread's times are to be told now; they are those of `*last` at *ret_ns. */
+static __always_inline bool close_times(struct waiter *last, struct task_struct *task,
+					__u64 *ret_ns)
+{
+	if (!end_ns) {
+		end_run(last, task, bpf_ktime_get_ns());
+		*ret_ns = last->out_ns;
+		return true;
+	}
+	if (last->start_ns >= end_ns)
+		return false;
+	add_last_interval(last, task);
+	*ret_ns = end_ns;
+	return true;
+}
+
+/*
+ * A thread ends. Its last switch comes later, when its parent may have seen it end already and the
+ * recording may be over. If it is over already, the walk of the list may come too late for the
+ * thread. Of one that is told twice the recording keeps one row.
+ */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(unwatch_thread, struct task_struct *task)
+{
+	struct waiter *t, last;
+	__u64 now;
+
+	if (!may_be_watched(task))
+		return 0;
+	t = bpf_task_storage_get(&waiters, task, 0, 0);
+	if (!t) {
+		/*
+		 * Before Linux 6.2 nothing is found while a thread that was preempted on this CPU
+		 * is in the middle of such a search.
+		 */
+		if (!end_ns)
+			count(COUNTER_LOST);
+		return 0;
+	}
+	last = *t;
+	if (!last.start_ns)
+		return 0;
+	t->start_ns = 0; /* from here on its switches do not count */
+	if (close_times(&last, task, &now))
+		send_thread(&last, task, now);
+	return 0;
 }
 
 /* Fills in the registers that the thread entered the kernel with. false: it has none. */

@@ -53,6 +53,7 @@ struct waiter {
 	__u64 run_delay; /* of the kernel, when it was switched from */
 	__u64 switches;	 /* the kernel's count then */
 	__u64 nr_waits;
+	__u64 told_runnable_ns; /* the sum of the runnable parts of its samples */
 	struct points points;
 	__u32 state; /* enum wait_state, of the last wait */
 	__u32 began_on_cpu;

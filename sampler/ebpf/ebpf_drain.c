@@ -19,6 +19,7 @@
 #include "sampler/ebpf/kernel_side.h"
 #include "sampler/ebpf/resync.h"
 #include "sampler/runtimes/python/code_objects.h"
+#include "sampler/runtimes/python/code_reader.h"
 #include "sampler/sink/sample_sink.h"
 #include "sampler/sink/stack_ids.h"
 #include "sampler/sink/time_order.h"
@@ -45,6 +46,7 @@ struct ebpf_drain {
 	struct ebpf_targets *targets;
 	struct ebpf_snapshots *snapshots;
 	struct python_codes *python_codes;
+	struct code_reader *code_reader;
 	struct time_order *queue;
 	struct stack_ids *stacks;
 	struct ebpf_waits *waits;
@@ -57,7 +59,7 @@ struct ebpf_drain {
 };
 
 struct ebpf_drain *ebpf_drain_new(struct ebpf_targets *targets, struct ebpf_snapshots *snapshots,
-				  struct profile_stats *stats)
+				  struct profile_stats *stats, const struct sandbox *sandbox)
 {
 	struct ebpf_drain *d = xcalloc(1, sizeof(*d));
 
@@ -70,7 +72,8 @@ struct ebpf_drain *ebpf_drain_new(struct ebpf_targets *targets, struct ebpf_snap
 	d->waits = ebpf_waits_new(targets->kernel);
 	sample_sink_init(&d->out, stats);
 	sample_sink_keep_processes(&d->out);
-	d->python_codes = d->out.python_codes = python_codes_new();
+	d->code_reader = code_reader_new(sandbox);
+	d->python_codes = d->out.python_codes = python_codes_new(d->code_reader);
 	return d;
 }
 
@@ -82,6 +85,7 @@ void ebpf_drain_free(struct ebpf_drain *d)
 	stack_ids_free(d->stacks);
 	sample_sink_fini(&d->out);
 	python_codes_free(d->python_codes);
+	code_reader_free(d->code_reader);
 	ebpf_waits_free(d->waits);
 	free(d->early);
 	free(d);
@@ -351,7 +355,8 @@ int ebpf_drain_queue_record(void *context, void *data, size_t size)
 		const struct code_event *e = data;
 
 		/* Not queued: an older sample of another CPU may name the code object already. */
-		if (!python_codes_add(d->python_codes, &e->code, size - sizeof(e->header)))
+		if (!python_codes_add(d->python_codes, e->header.tgid, &e->code,
+				      size - sizeof(e->header)))
 			kernel_side_forget_code_objects(d->kernel);
 		return 0;
 	}

@@ -42,6 +42,7 @@ struct waiting_side {
 	struct bpf_link *links[MAX_LINKS];
 	size_t nr_links;
 	struct bpf_link *watch, *tell; /* iterators over all threads */
+	struct bpf_link *unwatch;      /* at the end of a thread; attached until all are told */
 	int *events;		       /* perf events that interrupt their CPU */
 	void **rings;
 	size_t nr_events;
@@ -186,6 +187,7 @@ void waiting_side_free(struct waiting_side *w)
 	if (!w)
 		return;
 	detach(w);
+	bpf_link__destroy(w->unwatch);
 	bpf_link__destroy(w->watch);
 	bpf_link__destroy(w->tell);
 	for (size_t i = 0; i < w->nr_events; i++) {
@@ -265,7 +267,10 @@ int waiting_side_start(struct waiting_side *w)
 					? w->skel->progs.at_switch
 					: w->skel->progs.at_switch_without_state);
 	err = err ? err : attach(w, w->skel->progs.watch_new_thread);
-	err = err ? err : attach(w, w->skel->progs.unwatch_thread);
+	if (!err) {
+		w->unwatch = bpf_program__attach(w->skel->progs.unwatch_thread);
+		err = w->unwatch ? 0 : -errno;
+	}
 	w->started = !err;
 	return err ? err : watch_threads(w);
 }
@@ -352,4 +357,6 @@ void waiting_side_tell(struct waiting_side *w, int (*fn)(void *context, void *re
 	if (fd >= 0)
 		close(fd);
 	buffer_fini(&b);
+	bpf_link__destroy(w->unwatch);
+	w->unwatch = NULL;
 }

@@ -22,6 +22,8 @@
 #include "sampler/unwind/unwind_table.h"
 #include "tests/unit/table_form.h"
 
+static const char no_link[DEBUG_NAME_MAX];
+
 struct fixture {
 	char place[64], file[96], folder[96];
 	struct table_cache *cache;
@@ -81,14 +83,14 @@ static void end(struct fixture *f)
 
 static void store(struct fixture *f)
 {
-	table_cache_store(f->cache, &f->key, f->fd, f->answer);
+	table_cache_store(f->cache, &f->key, f->fd, f->answer, no_link);
 }
 
 static int load(struct fixture *f)
 {
 	struct rule_set *rules = rule_set_new();
 	struct unwind_table *back = NULL;
-	int err = table_cache_load(f->cache, &f->key, rules, &back);
+	int err = table_cache_load(f->cache, &f->key, NULL, rules, &back);
 
 	if (!err) {
 		const struct walk_rule *theirs, *ours;
@@ -164,7 +166,7 @@ static void another_file_with_the_same_build_id_has_no_entry(void **state)
 	assert_true(table_cache_key(fd, NULL, &f.key));
 	assert_memory_equal(f.key.build_id, key.build_id, sizeof(key.build_id));
 	assert_int_equal(load(&f), -ENOENT);
-	table_cache_store(f.cache, &f.key, fd, f.answer);
+	table_cache_store(f.cache, &f.key, fd, f.answer, no_link);
 	assert_int_equal(entries(&f, NULL), 2);
 	close(fd);
 	f.key = key;
@@ -328,7 +330,7 @@ static void the_entries_used_longest_ago_go_first(void **state)
 		fd = open(name, O_RDONLY | O_CLOEXEC);
 		assert_true(table_cache_key(fd, NULL, &f.key));
 		usleep(20000);
-		table_cache_store(f.cache, &f.key, fd, f.answer);
+		table_cache_store(f.cache, &f.key, fd, f.answer, no_link);
 		close(fd);
 		assert_in_range(entries(&f, NULL), 1, 2);
 		assert_int_equal(load(&f), 0); /* the newest is there */
@@ -387,7 +389,7 @@ static void store_another(struct fixture *f, int number)
 	copy_file(f->file, name);
 	fd = open(name, O_RDONLY | O_CLOEXEC);
 	assert_true(table_cache_key(fd, NULL, &f->key));
-	table_cache_store(f->cache, &f->key, fd, f->answer);
+	table_cache_store(f->cache, &f->key, fd, f->answer, no_link);
 	close(fd);
 	unlink(name);
 }
