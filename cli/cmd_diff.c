@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/diff_condition.h"
 #include "cli/options/filter_opts.h"
@@ -63,8 +62,8 @@ static const struct argp_option options[] = {
 	{ "rows", 'n', "ROWS", 0,
 	  "Print at most so many functions, 0 = all (default: 20; all with --json)", 0 },
 	{ "by", OPTION_BY, "WHAT", 0,
-	  "Compare: function (default), line, module, file, thread, process, cgroup, container, "
-	  "user, kind; threads and processes by their names",
+	  "Compare: function (default), line, module, file, thread, process, rank, cgroup, "
+	  "container, user, kind; threads and processes by their names",
 	  0 },
 	{ "without-modules", OPTION_WITHOUT_MODULES, NULL, 0,
 	  "Take functions of the same name for one, whatever program or library they are in", 0 },
@@ -72,13 +71,6 @@ static const struct argp_option options[] = {
 	{ "no-js", OPTION_NO_JS, NULL, 0, "Draw the picture without its script and data", 0 },
 	{ 0 }
 };
-
-static enum diff_key parse_key(const char *text, struct argp_state *state)
-{
-	if (strcmp(text, "self") && strcmp(text, "total"))
-		argp_error(state, "cannot sort by '%s', only by self or total", text);
-	return strcmp(text, "self") ? DIFF_TOTAL : DIFF_SELF;
-}
 
 static void add_condition(struct diff_opts *o, const char *text, struct argp_state *state)
 {
@@ -103,7 +95,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT: state->child_inputs[0] = &o->filter; return 0;
 	case 'o': o->output = arg; return 0;
 	case 't': o->title = arg; return 0;
-	case 's': o->key = parse_key(arg, state); return 0;
+	case 's': o->key = view_sorts_by_total(arg, state) ? DIFF_TOTAL : DIFF_SELF; return 0;
 	case 'n':
 		o->rows = view_parse_rows(arg, "rows", state);
 		o->rows_given = true;
