@@ -36,6 +36,7 @@
 #define PROCESS "nnnssss"
 #define THREAD_TIME "ntnnnnnnn"
 #define LOCK_WAIT "nnttnsnnnnn"
+#define SYSTEM_CALL "nsnnnnnn"
 
 CHECK(DEVICE, fact_gpu_device);
 CHECK(WORK, fact_gpu_work);
@@ -54,6 +55,7 @@ CHECK(LIMIT, fact_limit);
 CHECK(PROCESS, fact_process);
 CHECK(THREAD_TIME, fact_thread_time);
 CHECK(LOCK_WAIT, fact_lock_wait);
+CHECK(SYSTEM_CALL, fact_system_call);
 
 static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_GPU_DEVICE] = { DEVICE, sizeof(DEVICE) - 1, 2 },
@@ -73,6 +75,7 @@ static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_PROCESS] = { PROCESS, sizeof(PROCESS) - 1, 1 },
 	[FACT_THREAD_TIME] = { THREAD_TIME, sizeof(THREAD_TIME) - 1, 3 },
 	[FACT_LOCK_WAIT] = { LOCK_WAIT, sizeof(LOCK_WAIT) - 1, 5 },
+	[FACT_SYSTEM_CALL] = { SYSTEM_CALL, sizeof(SYSTEM_CALL) - 1, 1 },
 };
 
 struct fact_table {

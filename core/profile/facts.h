@@ -39,6 +39,7 @@ enum fact_kind {
 	FACT_PROCESS = 15,
 	FACT_THREAD_TIME = 16,
 	FACT_LOCK_WAIT = 17,
+	FACT_SYSTEM_CALL = 18,
 	NR_FACT_KINDS
 };
 
@@ -318,6 +319,14 @@ struct fact_lock_wait {
 	uint64_t waiting_ns;
 	uint64_t variance_us2; /* of waiting_ns, in us squared; 0: all waits were sampled */
 	uint64_t longest_ns;
+};
+
+/* The system calls of one number that targets made (sprof record --syscalls). Key: number. */
+struct fact_system_call {
+	uint64_t number, name; /* name: string */
+	uint64_t calls, errors, total_ns;
+	uint64_t p50_ns, p99_ns; /* to an eighth */
+	uint64_t max_ns;
 };
 
 /* The type of a field of a row. */
