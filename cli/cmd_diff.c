@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/diff_condition.h"
 #include "cli/options/filter_opts.h"
@@ -73,13 +72,6 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
-static enum diff_key parse_key(const char *text, struct argp_state *state)
-{
-	if (strcmp(text, "self") && strcmp(text, "total"))
-		argp_error(state, "cannot sort by '%s', only by self or total", text);
-	return strcmp(text, "self") ? DIFF_TOTAL : DIFF_SELF;
-}
-
 static void add_condition(struct diff_opts *o, const char *text, struct argp_state *state)
 {
 	o->conditions =
@@ -103,7 +95,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT: state->child_inputs[0] = &o->filter; return 0;
 	case 'o': o->output = arg; return 0;
 	case 't': o->title = arg; return 0;
-	case 's': o->key = parse_key(arg, state); return 0;
+	case 's': o->key = view_sorts_by_total(arg, state) ? DIFF_TOTAL : DIFF_SELF; return 0;
 	case 'n':
 		o->rows = view_parse_rows(arg, "rows", state);
 		o->rows_given = true;

@@ -103,11 +103,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--butterfly names its columns: it takes no --column");
 		o->html |= view_is_html(o->output);
 		return 0;
-	case ARGP_KEY_ARG:
-		if (o->input)
-			argp_error(state, "one FILE at a time");
-		o->input = arg;
-		return 0;
+	case ARGP_KEY_ARG: view_take_input(arg, state, &o->input); return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }

@@ -52,13 +52,6 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
-static enum lines_key parse_key(const char *text, struct argp_state *state)
-{
-	if (strcmp(text, "self") && strcmp(text, "total"))
-		argp_error(state, "cannot sort by '%s', only by self or total", text);
-	return strcmp(text, "self") ? LINES_BY_TOTAL : LINES_BY_SELF;
-}
-
 /*
  * Splits SOURCE, SOURCE:FUNCTION or :FUNCTION at the first colon: names of C++ functions hold
  * colons too.
@@ -105,7 +98,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->input = arg;
 		return 0;
 	case 'o': o->output = arg; return 0;
-	case 's': o->key = parse_key(arg, state); return 0;
+	case 's':
+		o->key = view_sorts_by_total(arg, state) ? LINES_BY_TOTAL : LINES_BY_SELF;
+		return 0;
 	case 'n':
 		o->what.max_functions = view_parse_rows(arg, "functions", state);
 		o->rows_given = true;

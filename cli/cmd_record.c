@@ -96,6 +96,7 @@ static int open_source(struct recording *r)
 		.event = o->event,
 		.no_python = o->no_python,
 		.clock = o->clock,
+		.wakers = o->wakers,
 		.runtime = r->runtime,
 		.sandbox = r->sandbox,
 		.cache = r->cache,

@@ -73,6 +73,9 @@ static const struct argp_option options[] = {
 	  "NVTX ranges, as Markdown: repeats, time on host, CPU and GPU, memory", 2 },
 	{ "calls", OPTION_TABLE + REPORT_CALLS, NULL, 0,
 	  "How often functions were called, as sprof record --calls counted", 2 },
+	{ "locks", OPTION_TABLE + REPORT_LOCKS, NULL, 0,
+	  "Which threads waited for which locks, and which held them; of waits that were recorded",
+	  2 },
 	{ "op", OPTION_TABLE + REPORT_OPERATORS, NULL, 0,
 	  "Operators of PyTorch: NVTX ranges named after them, or else native frames", 2 },
 	{ "skip", OPTION_SKIP, "N", 0, "With --ranges: leave out the first N repeats of each range",
@@ -82,11 +85,11 @@ static const struct argp_option options[] = {
 
 static enum ranking_key parse_key(const char *text, struct argp_state *state)
 {
-	if (!strcmp(text, "self") || !strcmp(text, "tottime"))
+	if (!strcmp(text, "tottime"))
 		return RANKING_SELF;
-	if (strcmp(text, "total") && strcmp(text, "cumtime"))
-		argp_error(state, "cannot sort by '%s', only by self or total", text);
-	return RANKING_TOTAL;
+	if (!strcmp(text, "cumtime"))
+		return RANKING_TOTAL;
+	return view_sorts_by_total(text, state) ? RANKING_TOTAL : RANKING_SELF;
 }
 
 static void set_table(struct report_opts *o, enum report_table table, struct argp_state *state)
@@ -164,14 +167,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_TABLE + REPORT_MEMCPY:
 	case OPTION_TABLE + REPORT_RANGES:
 	case OPTION_TABLE + REPORT_CALLS:
+	case OPTION_TABLE + REPORT_LOCKS:
 	case OPTION_TABLE + REPORT_OPERATORS:
 		set_table(o, (enum report_table)(key - OPTION_TABLE), state);
 		return 0;
-	case ARGP_KEY_ARG:
-		if (o->input)
-			argp_error(state, "one FILE at a time");
-		o->input = arg;
-		return 0;
+	case ARGP_KEY_ARG: view_take_input(arg, state, &o->input); return 0;
 	case ARGP_KEY_SUCCESS: check(o, state); return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}

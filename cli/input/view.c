@@ -66,6 +66,20 @@ int view_check_column(const struct profile *p, enum profile_column column, const
 	return -ENODATA;
 }
 
+void view_take_input(const char *arg, struct argp_state *state, const char **input)
+{
+	if (*input)
+		argp_error(state, "one FILE at a time");
+	*input = arg;
+}
+
+bool view_sorts_by_total(const char *text, struct argp_state *state)
+{
+	if (strcmp(text, "self") && strcmp(text, "total"))
+		argp_error(state, "cannot sort by '%s', only by self or total", text);
+	return strcmp(text, "self");
+}
+
 uint32_t view_parse_rows(const char *text, const char *what, struct argp_state *state)
 {
 	unsigned long rows;

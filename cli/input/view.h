@@ -42,6 +42,12 @@ void view_parse_column(const char *name, struct argp_state *state, struct tree_o
  */
 int view_check_column(const struct profile *p, enum profile_column column, const char *path);
 
+/* Takes FILE from the command line; ends the program where *input is one already. */
+void view_take_input(const char *arg, struct argp_state *state, const char **input);
+
+/* Parses the argument of --sort: true for total, false for self; ends the program at another. */
+bool view_sorts_by_total(const char *text, struct argp_state *state);
+
 /* Parses a number of `what` to show; ends the program if `arg` is not a number. */
 uint32_t view_parse_rows(const char *text, const char *what, struct argp_state *state);
 

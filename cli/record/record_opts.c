@@ -34,6 +34,7 @@ enum { /* keys of the options without a letter */
        OPT_NO_PYTHON,
        OPT_GPU,
        OPT_CLOCK,
+       OPT_WAKERS,
        OPT_DELAY,
        OPT_CAPTURE,
        OPT_STOP_ON_RANGE_END,
@@ -121,6 +122,11 @@ static const struct argp_option options[] = {
 	{ "clock", OPT_CLOCK, "NAME", 0,
 	  "Time that is sampled: cpu (default), wall (also of threads that wait), or off (only of "
 	  "those); by the sources ebpf, and timer, which knows no off",
+	  0 },
+	{ "wakers", OPT_WAKERS, NULL, 0,
+	  "With --clock wall or off: on top of the stack of a wait, show which thread ended it, "
+	  "and "
+	  "from where",
 	  0 },
 	{ "calls", OPT_CALLS, "FUNCTION", 0,
 	  "Count calls exactly: of native functions, [MODULE:]NAME where * stands for anything, or "
@@ -278,6 +284,10 @@ static void check(struct record_opts *o, struct argp_state *state)
 		argp_error(state, "source perf samples CPU time only, ebpf and timer also waits");
 	if (o->clock == CLOCK_OFF && !strcmp(o->source, "timer"))
 		argp_error(state, "source timer cannot sample waits alone, only ebpf can");
+	if (o->wakers && o->clock == CLOCK_CPU)
+		argp_error(state, "--wakers needs --clock wall or off");
+	if (o->wakers && !strcmp(o->source, "timer"))
+		argp_error(state, "source timer does not see who wakes a thread, only ebpf does");
 	if (o->gpu.capture_once && !o->gpu.capture)
 		argp_error(state, "--stop-on-range-end needs --capture-range");
 	if (o->gpu.processes == GPU_PROCESSES_CHILDREN && !o->program)
@@ -351,6 +361,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'q': o->quiet = true; return 0;
 	case 'v': o->verbose = true; return 0;
 	case OPT_CLOCK: o->clock = parse_clock(arg, state); return 0;
+	case OPT_WAKERS: o->wakers = true; return 0;
 	case ARGP_KEY_ARG:
 		/* The program, with all arguments that follow it. */
 		o->program = &state->argv[state->next - 1];

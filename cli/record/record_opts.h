@@ -30,6 +30,7 @@ struct record_opts {
 	char *rank_output; /* = output, where the rank is part of it */
 	bool no_python, no_cache;
 	enum source_clock clock;
+	bool wakers; /* as in source_config */
 	bool quiet, verbose;
 	struct record_gpu_opts gpu;
 	const char **calls; /* the arguments of --calls; strings are argv's */

@@ -108,6 +108,7 @@ static void copy_samples(struct copier *c)
 
 		s.stack = copy_stack(c, s.stack);
 		s.thread = copy_thread(c, s.thread);
+		s.labels = s.labels ? copy_string(c, s.labels) : 0;
 		if (s.time_ns)
 			s.time_ns += (uint64_t)c->opts->time_shift_ns;
 		c->sink->sample(c->sink, &s);

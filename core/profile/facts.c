@@ -37,6 +37,7 @@
 #define THREAD_TIME "pt@nnnnnn"
 #define RANK "pnnns"
 #define COLLECTIVE "ptnnns@nik"
+#define LOCK_WAIT "pnttnsnnnnn"
 
 CHECK(DEVICE, fact_gpu_device);
 CHECK(WORK, fact_gpu_work);
@@ -56,6 +57,7 @@ CHECK(PROCESS, fact_process);
 CHECK(THREAD_TIME, fact_thread_time);
 CHECK(RANK, fact_rank);
 CHECK(COLLECTIVE, fact_collective);
+CHECK(LOCK_WAIT, fact_lock_wait);
 
 static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_GPU_DEVICE] = { DEVICE, sizeof(DEVICE) - 1, 2 },
@@ -76,6 +78,7 @@ static const struct fact_info infos[NR_FACT_KINDS] = {
 	[FACT_THREAD_TIME] = { THREAD_TIME, sizeof(THREAD_TIME) - 1, 3 },
 	[FACT_RANK] = { RANK, sizeof(RANK) - 1, 1 },
 	[FACT_COLLECTIVE] = { COLLECTIVE, sizeof(COLLECTIVE) - 1, 0 },
+	[FACT_LOCK_WAIT] = { LOCK_WAIT, sizeof(LOCK_WAIT) - 1, 5 },
 };
 
 struct fact_table {

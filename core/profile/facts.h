@@ -40,6 +40,7 @@ enum fact_kind {
 	FACT_THREAD_TIME = 16,
 	FACT_RANK = 17,
 	FACT_COLLECTIVE = 18,
+	FACT_LOCK_WAIT = 19,
 	NR_FACT_KINDS
 };
 
@@ -332,6 +333,31 @@ struct fact_collective {
 #define COUNTER_COLLECTIVES_LEFT_OUT "collective operations not kept"
 
 #define FACT_MAX_FIELDS 32
+
+/* How it is known which thread held a lock. */
+enum lock_holder {
+	HOLDER_UNKNOWN = 0,
+	HOLDER_OWNER = 1, /* the lock named it when the wait began */
+	HOLDER_WAKER = 2, /* it ended the wait */
+};
+
+/*
+ * How long a thread waited for a lock (a futex) that another one held, estimated from the sampled
+ * waits. Key: pid, address, thread, holder, known_by.
+ */
+struct fact_lock_wait {
+	uint64_t pid;
+	uint64_t address;  /* 0: further locks, for which there was no room */
+	uint64_t thread;   /* PROFILE_NONE: threads of further rows */
+	uint64_t holder;   /* thread; PROFILE_NONE: not known */
+	uint64_t known_by; /* enum lock_holder */
+	uint64_t place;	   /* string: module or mapping, and the offset in it; "": not known */
+	uint64_t waits;	   /* estimated */
+	uint64_t samples;
+	uint64_t waiting_ns;
+	uint64_t variance_us2; /* of waiting_ns, in us squared; 0: all waits were sampled */
+	uint64_t longest_ns;
+};
 
 /* The type of a field of a row. */
 enum fact_field {

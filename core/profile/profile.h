@@ -169,8 +169,9 @@ struct profile_sample {
 	uint32_t thread;  /* PROFILE_NONE in imported profiles */
 	uint32_t stack;
 	uint16_t cpu;
-	uint8_t column; /* enum profile_column */
-	uint8_t gil;	/* enum profile_gil */
+	uint8_t column;	 /* enum profile_column */
+	uint8_t gil;	 /* enum profile_gil */
+	uint32_t labels; /* string: see labels.h; 0 = none */
 };
 
 /* The kind of code of a function: decides its hue, its suffix (_[k] ...) and the "kind" column. */
@@ -184,7 +185,7 @@ enum function_kind {
 	FUNCTION_GPU = 6,
 	FUNCTION_RANGE = 7,
 	FUNCTION_UNKNOWN = 8, /* an address without a name */
-	FUNCTION_WAIT = 9,    /* what a thread waits for: the leaf of a wait's stack */
+	FUNCTION_WAIT = 9,    /* what a thread waits for: on top of a wait's stack */
 	NR_FUNCTION_KINDS
 };
 

@@ -85,6 +85,7 @@ struct source_config {
 	const char *event; /* "auto", "cpu-clock" or "cycles" */
 	bool no_python;	   /* record native frames only, even in interpreters */
 	enum source_clock clock;
+	bool wakers; /* with waits: also who ended them */
 	enum source_runtime
 		runtime; /* of all targets together: the greatest; for fit() and open() */
 	/* where files of targets are parsed; outlives the source; NULL: in this process */

@@ -156,6 +156,7 @@ enum record_column {
 	RECORD_COLUMN_WEIGHT = 4, /* zz delta */
 	RECORD_COLUMN_COLUMN = 5, /* enum profile_column */
 	RECORD_COLUMN_GIL = 6,	  /* enum profile_gil */
+	RECORD_COLUMN_LABELS = 7, /* string: the sample's labels, see core/profile/labels.h */
 	NR_RECORD_COLUMNS
 };
 #define MIN_RECORD_COLUMNS RECORD_COLUMN_GIL /* these are never missing */

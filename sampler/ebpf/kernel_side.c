@@ -120,7 +120,8 @@ int kernel_side_init(struct kernel_side *k, const struct kernel_side_config *con
 	if (err)
 		return err;
 	k->arena = arena_new(bpf_map__fd(k->skel->maps.arena));
-	return config->waits ? waiting_side_new(k->skel, &k->waiting) : 0;
+	k->wakers = config->waits && config->wakers;
+	return config->waits ? waiting_side_new(k->skel, k->wakers, &k->waiting) : 0;
 }
 
 void kernel_side_fini(struct kernel_side *k)

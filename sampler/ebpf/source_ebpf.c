@@ -171,6 +171,7 @@ static int make_parts(struct source *s, const struct source_config *config)
 		.no_children = config->no_children,
 		.by_user = config->by_user,
 		.waits = config->clock != CLOCK_CPU,
+		.wakers = config->wakers,
 		.user = config->user,
 		.cgroups = config->cgroups,
 		.nr_cgroups = config->nr_cgroups,
@@ -188,7 +189,7 @@ static int make_parts(struct source *s, const struct source_config *config)
 	s->snapshots = ebpf_snapshots_new(&s->files, s->pythons);
 	s->files.on_release = ebpf_snapshots_forget;
 	s->files.context = s->snapshots;
-	s->drain = ebpf_drain_new(&s->processes, s->snapshots, &s->stats);
+	s->drain = ebpf_drain_new(&s->processes, s->snapshots, &s->stats, config->sandbox);
 	s->ring = ring_buffer__new(kernel_side_ring(&s->kernel), ebpf_drain_queue_record, s->drain,
 				   NULL);
 	return s->ring ? 0 : -errno;
@@ -367,6 +368,7 @@ static void source_stop(struct source *s, struct sink *sink)
 	drain_rings(s, UINT64_MAX);
 	if (s->kernel.waiting) {
 		waiting_side_tell(s->kernel.waiting, ebpf_drain_queue_record, s->drain);
+		ring_buffer__consume(s->ring); /* threads that have ended meanwhile */
 		ebpf_drain_handle(s->drain, UINT64_MAX);
 	}
 	ebpf_drain_finish(s->drain);

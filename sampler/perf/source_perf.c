@@ -244,9 +244,9 @@ static int open_epoll(struct source *s)
 	return err;
 }
 
-static void want_python(struct source *s)
+static void want_python(struct source *s, const struct source_config *config)
 {
-	s->python = python_stacks_new(&s->limits);
+	s->python = python_stacks_new(&s->limits, config->sandbox);
 	s->out.python_codes = python_stacks_codes(s->python);
 	if (s->python)
 		perf_events_wake_at_once(s->events);
@@ -289,7 +289,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 	file_table_raise_limit();
 	err = open_events(s, config);
 	if (!err && wants_python(config))
-		want_python(s);
+		want_python(s, config);
 	else if (!err && !config->no_python && (config->system_wide || config->nr_cgroups))
 		log_info("perf reads no Python frames of whole CPUs (-a, --cgroup)");
 	if (!err)

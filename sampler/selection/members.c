@@ -5,7 +5,6 @@
  */
 #include "sampler/selection/members.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,17 +102,13 @@ static bool is_of_user(pid_t pid, uid_t user)
 
 static void visit_user(struct members *m)
 {
-	DIR *dir = opendir("/proc");
-	struct dirent *entry;
+	DIR *processes = proc_processes();
+	pid_t pid;
 
-	while (dir && (entry = readdir(dir))) {
-		pid_t pid = atoi(entry->d_name);
-
-		if (pid > 0 && is_of_user(pid, m->user))
+	while ((pid = proc_next(processes)))
+		if (is_of_user(pid, m->user))
 			add_member(m, pid);
-	}
-	if (dir)
-		closedir(dir);
+	proc_close(processes);
 }
 
 static void look(struct members *m, int (*add)(void *context, pid_t pid), void *context)

@@ -9,6 +9,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/base/search.h"
 
 /* How long a map table that names rows may still be in use after their last user. */
 #define GRACE_NS (2000ull * 1000 * 1000)
@@ -26,17 +27,7 @@ void runtime_rows_unuse(struct runtime_rows *rows)
 
 size_t runtime_regions_lower_bound(const struct runtime_regions *regions, uint64_t address)
 {
-	size_t lo = 0, hi = regions->nr;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (regions->list[mid].end <= address)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SEARCH(i, regions->nr, regions->list[i].end <= address);
 }
 
 struct runtime_region *runtime_regions_find(const struct runtime_regions *regions, uint64_t address)

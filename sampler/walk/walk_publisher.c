@@ -20,6 +20,7 @@
 #include "sampler/target/proc_maps.h"
 #include "sampler/target/process.h"
 #include "sampler/runtimes/python/code_objects.h"
+#include "sampler/runtimes/python/code_reader.h"
 #include "sampler/runtimes/python/interpreter_files.h"
 #include "sampler/sink/sample_sink.h"
 #include "sampler/walk/table_builder.h"
@@ -31,6 +32,7 @@ struct walk_publisher {
 	struct table_builder *builder;
 	struct file_table *files;
 	struct python_files *pythons; /* NULL: Python frames are not wanted */
+	struct code_reader *code_reader;
 	struct sample_sink out;	      /* for the sink's ids of mapped files */
 	struct profile_stats stats;
 	struct walk_target *targets;
@@ -59,6 +61,7 @@ struct walk_publisher *walk_publisher_new(bool python, const struct sandbox *san
 	p->files = file_table_new();
 	file_table_confine(p->files, sandbox);
 	p->pythons = python ? python_files_new() : NULL;
+	p->code_reader = code_reader_new(sandbox);
 	sample_sink_init(&p->out, &p->stats);
 	return p;
 }
@@ -72,6 +75,7 @@ void walk_publisher_free(struct walk_publisher *p)
 	table_builder_free(p->builder);
 	walk_arena_free(p->arena);
 	file_table_free(p->files);
+	code_reader_free(p->code_reader);
 	python_files_free(p->pythons);
 	sample_sink_fini(&p->out);
 	free(p);
@@ -219,12 +223,12 @@ uint32_t walk_target_python_frame(struct walk_target *t, struct sink *sink, uint
 	struct code_record *record;
 
 	if (!t->python_codes)
-		t->python_codes = python_codes_new();
+		t->python_codes = python_codes_new(t->publisher->code_reader);
 	if (!python_codes_know(t->python_codes, word) && size >= sizeof(*record)) {
 		record = xmalloc(size);
 		memcpy(record, code, size);
 		record->id = word >> CODE_POSITION_BITS & CODE_ID_MASK;
-		python_codes_add(t->python_codes, record, size);
+		python_codes_add(t->python_codes, (uint64_t)t->maps.pid, record, size);
 		free(record);
 	}
 	return python_codes_frame(t->python_codes, sink, word);

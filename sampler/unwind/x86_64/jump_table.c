@@ -200,6 +200,15 @@ static bool find_relative(struct reader r, uint8_t to, struct jump_table *ret)
 	return false;
 }
 
+/* Steps back to the last instruction; false if it is no indirect jump. */
+static bool step_to_jump(struct reader *r, struct instruction *ret, uint32_t *ret_at)
+{
+	if (!step_back(r, ret_at))
+		return false;
+	*ret = decode(r, *ret_at);
+	return ret->kind == INSTRUCTION_JUMP_INDIRECT;
+}
+
 bool jump_table_find(const uint8_t *text, size_t size, uint64_t text_vaddr,
 		     const struct straight_line *line, struct jump_table *ret)
 {
@@ -207,10 +216,7 @@ bool jump_table_find(const uint8_t *text, size_t size, uint64_t text_vaddr,
 	struct instruction in;
 	uint32_t at;
 
-	if (!step_back(&r, &at))
-		return false;
-	in = decode(&r, at);
-	if (in.kind != INSTRUCTION_JUMP_INDIRECT)
+	if (!step_to_jump(&r, &in, &at))
 		return false;
 	if (!find_absolute(&r, at, ret) &&
 	    (in.reg == INSTRUCTION_NO_REG || !find_relative(r, in.reg, ret)))
@@ -226,10 +232,7 @@ bool jump_target_find(const uint8_t *text, size_t size, uint64_t text_vaddr,
 	struct instruction in;
 	uint32_t at;
 
-	if (!step_back(&r, &at))
-		return false;
-	in = decode(&r, at);
-	return in.kind == INSTRUCTION_JUMP_INDIRECT && in.reg != INSTRUCTION_NO_REG &&
+	return step_to_jump(&r, &in, &at) && in.reg != INSTRUCTION_NO_REG &&
 	       find_lea(r, in.reg, ret_vaddr);
 }
 
