@@ -21,6 +21,7 @@
 #include "core/base/buffer.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/base/proc_status.h"
 #include "core/untrusted/remote_reader.h"
 
 #define NS_PER_MS UINT64_C(1000000)
@@ -170,18 +171,10 @@ static bool start_reader(void)
 /* Does the reader sleep, as in a page fault? One that has not been started yet does not. */
 static bool sleeps(const struct remote_slot *s)
 {
-	char path[64], text[512], *end;
-	ssize_t n = -1;
-	int fd;
+	char text[512], *end;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat",
-		 (int)__atomic_load_n(&s->reader, __ATOMIC_ACQUIRE));
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, text, sizeof(text) - 1);
-		close(fd);
-	}
-	text[n > 0 ? n : 0] = '\0';
+	proc_text(text, sizeof(text), "/proc/%d/stat",
+		  (int)__atomic_load_n(&s->reader, __ATOMIC_ACQUIRE));
 	end = strrchr(text, ')');
 	return !end || strncmp(end, ") R", 3) != 0;
 }

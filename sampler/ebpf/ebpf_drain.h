@@ -13,12 +13,13 @@ struct ebpf_drain;
 struct ebpf_snapshots;
 struct ebpf_targets;
 struct profile_stats;
+struct sandbox;
 struct sideband_record;
 struct sink;
 
-/* All must outlive it. */
+/* All must outlive it; the sandbox may be NULL. */
 struct ebpf_drain *ebpf_drain_new(struct ebpf_targets *targets, struct ebpf_snapshots *snapshots,
-				  struct profile_stats *stats);
+				  struct profile_stats *stats, const struct sandbox *sandbox);
 void ebpf_drain_free(struct ebpf_drain *d); /* NULL is fine */
 
 /*

@@ -4,13 +4,12 @@
  */
 #include "sampler/inject/pick_thread.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
+
+#include "core/base/proc_status.h"
 
 /*
  * The file says "running", or "NR 0x... 0x... (six) SP PC"; NR is -1 for a thread that waits
@@ -19,20 +18,10 @@
 enum inject_rank pick_thread_rank(pid_t pid, pid_t tid)
 {
 	uint64_t args[6];
-	char path[64], text[256];
+	char text[256];
 	long nr;
-	ssize_t n;
-	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)pid, (int)tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return INJECT_RANK_RUNS;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0)
-		return INJECT_RANK_RUNS;
-	text[n] = '\0';
+	proc_text(text, sizeof(text), "/proc/%d/task/%d/syscall", (int)pid, (int)tid);
 	if (sscanf(text, "%ld %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64,
 		   &nr, &args[0], &args[1], &args[2], &args[3], &args[4], &args[5]) != 7 ||
 	    nr < 0)
@@ -54,22 +43,13 @@ static int compare(const void *a, const void *b)
 
 size_t pick_threads(pid_t pid, struct picked_thread *picked)
 {
-	struct dirent *entry;
-	char path[64];
+	DIR *threads = proc_threads(pid);
 	size_t nr = 0;
-	DIR *dir;
+	pid_t tid;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	dir = opendir(path);
-	if (!dir)
-		return 0;
-	while (nr < PICK_MAX_THREADS && (entry = readdir(dir))) {
-		pid_t tid = atoi(entry->d_name);
-
-		if (tid > 0)
-			picked[nr++] = (struct picked_thread){ tid, pick_thread_rank(pid, tid) };
-	}
-	closedir(dir);
+	while (nr < PICK_MAX_THREADS && (tid = proc_next(threads)))
+		picked[nr++] = (struct picked_thread){ tid, pick_thread_rank(pid, tid) };
+	proc_close(threads);
 	qsort(picked, nr, sizeof(*picked), compare);
 	return nr;
 }

@@ -4,16 +4,14 @@
  */
 #include "sampler/perf/frame_walk.h"
 
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/base/proc_status.h"
 #include "core/portable/pyruns.h"
 #include "sampler/perf/perf_record.h"
 #include "sampler/perf/reader_memory.h"
@@ -125,7 +123,9 @@ static int read_for_list(void *context, void *to, uint32_t size, uint64_t addres
 
 /* ---- sending */
 
-/* Reserves a record of the ring: its kind and nr words more. false: there is no room. */
+/*
+ * Reserves a record of the ring: its kind, the process, and nr words more. false: there is no room.
+ */
 static bool begin_record(const struct frame_walk *r, enum reader_record kind, uint32_t nr,
 			 uint64_t *ret_at)
 {
@@ -133,7 +133,8 @@ static bool begin_record(const struct frame_walk *r, enum reader_record kind, ui
 
 	if (ring_reserve(&to->ring, (__u64 *)to->words, READER_RING_WORDS, nr + 2, (__u64 *)ret_at))
 		return false;
-	ring_put((__u64 *)to->words, READER_RING_WORDS, *ret_at + 1, kind);
+	ring_put((__u64 *)to->words, READER_RING_WORDS, *ret_at + 1,
+		 READER_WORD(kind, r->stack.pid));
 	return true;
 }
 
@@ -256,31 +257,12 @@ static __always_inline void py_take_frames(const struct py_layout *l, struct py_
 /* ---- one stack */
 
 /* The number of a thread in its own PID namespace. */
-static int32_t own_tid(int32_t pid, int32_t tid)
+static int32_t own_tid(int32_t tid)
 {
-	char path[64], text[4096], *at;
-	long found = tid;
-	ssize_t n = -1;
-	int fd;
+	int nr_namespaces;
+	pid_t own = proc_status_inner(tid, &nr_namespaces);
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, text, sizeof(text) - 1);
-		close(fd);
-	}
-	text[n > 0 ? n : 0] = '\0';
-	at = strstr(text, "\nNSpid:");
-	for (at = at ? at + 7 : NULL; at && *at && *at != '\n';) {
-		char *end;
-		long number = strtol(at, &end, 10);
-
-		if (end == at)
-			break;
-		found = number;
-		at = end;
-	}
-	return (int32_t)found;
+	return own ? own : tid;
 }
 
 static uint64_t find_thread(struct frame_walk *r, uint32_t turn)
@@ -297,7 +279,7 @@ static uint64_t find_thread(struct frame_walk *r, uint32_t turn)
 	*t = (struct known_thread){
 		.pid = r->stack.pid,
 		.tid = r->stack.tid,
-		.own_tid = own_tid(r->stack.pid, r->stack.tid),
+		.own_tid = own_tid(r->stack.tid),
 		.turn = turn,
 		.searched_ns = now,
 	};

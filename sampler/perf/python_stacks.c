@@ -28,6 +28,7 @@
 #include "sampler/perf/task_events.h"
 #include "sampler/perf/thread_switches.h"
 #include "sampler/runtimes/python/code_objects.h"
+#include "sampler/runtimes/python/code_reader.h"
 #include "sampler/runtimes/python/interpreter_files.h"
 #include "sampler/runtimes/python/merge_frames.h"
 #include "sampler/sink/limits.h"
@@ -65,6 +66,7 @@ struct python_stacks {
 	struct limits *limits;
 	struct python_files *files;
 	struct python_codes *codes;
+	struct code_reader *code_reader;
 	struct thread_switches *switches;
 	struct waiting *waiting;
 	struct reader_targets *targets;
@@ -86,7 +88,7 @@ static void *map_shared(size_t size)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-struct python_stacks *python_stacks_new(struct limits *limits)
+struct python_stacks *python_stacks_new(struct limits *limits, const struct sandbox *sandbox)
 {
 	struct python_stacks *s = xcalloc(1, sizeof(*s));
 
@@ -99,7 +101,8 @@ struct python_stacks *python_stacks_new(struct limits *limits)
 		return NULL;
 	}
 	s->files = python_files_new();
-	s->codes = python_codes_new();
+	s->code_reader = code_reader_new(sandbox);
+	s->codes = python_codes_new(s->code_reader);
 	s->switches = thread_switches_new();
 	return s;
 }
@@ -158,6 +161,7 @@ void python_stacks_free(struct python_stacks *s)
 		close(s->wake_fd);
 	thread_switches_free(s->switches);
 	python_codes_free(s->codes);
+	code_reader_free(s->code_reader);
 	python_files_free(s->files);
 	free(s);
 }
@@ -305,7 +309,8 @@ static void leave_behind(struct python_stacks *s, struct reader_process *r)
 static void take_code(struct python_stacks *s, size_t nr)
 {
 	/* the words are a copy, aligned as the record is */
-	if (!python_codes_add(s->codes, (const struct code_record *)(s->record + 2), (nr - 2) * 8))
+	if (!python_codes_add(s->codes, READER_PID(s->record[1]),
+			      (const struct code_record *)(s->record + 2), (nr - 2) * 8))
 		__atomic_add_fetch(&s->targets->forget, 1, __ATOMIC_RELAXED);
 }
 
@@ -356,9 +361,9 @@ static void take_records(struct python_stacks *s, struct reader_process *r)
 		for (uint32_t i = 0; i < nr; i++)
 			s->record[i] =
 				ring_get((__u64 *)shared->words, READER_RING_WORDS, r->tail + i);
-		if (s->record[1] == READER_CODE)
+		if (READER_KIND(s->record[1]) == READER_CODE)
 			take_code(s, nr);
-		else if (s->record[1] == READER_STACK)
+		else if (READER_KIND(s->record[1]) == READER_STACK)
 			take_stack(s, nr);
 		r->tail += nr;
 		ring_release(&shared->ring, r->tail);

@@ -17,11 +17,12 @@ struct limits;
 struct perf_events;
 struct process;
 struct python_codes;
+struct sandbox;
 struct python_stacks;
 struct snapshot_result;
 struct walked;
 
-struct python_stacks *python_stacks_new(struct limits *limits);
+struct python_stacks *python_stacks_new(struct limits *limits, const struct sandbox *sandbox);
 /* Ends the readers. NULL is fine, here and below: no Python frames are wanted. */
 void python_stacks_free(struct python_stacks *stacks);
 struct python_codes *python_stacks_codes(struct python_stacks *stacks);

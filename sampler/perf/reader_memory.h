@@ -15,6 +15,11 @@
 #define READER_RING_WORDS 65536u /* power of two */
 #define READER_MAX_WORDS 4096u	 /* of one stack */
 
+/* The word of a record that says its kind and the process that was read. */
+#define READER_WORD(kind, pid) ((uint64_t)(uint32_t)(pid) << 32 | (uint32_t)(kind))
+#define READER_KIND(word) ((uint32_t)(word))
+#define READER_PID(word) ((uint32_t)((word) >> 32))
+
 enum reader_record {
 	READER_CODE = 1, /* a struct code_record and its line table follow */
 	READER_STACK,	 /* a struct reader_stack and its words follow */

@@ -84,6 +84,10 @@ static bool wants_python(const struct source_config *config)
 
 static enum source_fit source_fit(const struct source_config *config, char *why, size_t why_size)
 {
+	if (config->syscalls) {
+		snprintf(why, why_size, "perf does not count system calls");
+		return SOURCE_CANNOT;
+	}
 	if (config->clock != CLOCK_CPU) {
 		snprintf(why, why_size, "perf samples CPU time only");
 		return SOURCE_CANNOT;
@@ -244,9 +248,9 @@ static int open_epoll(struct source *s)
 	return err;
 }
 
-static void want_python(struct source *s)
+static void want_python(struct source *s, const struct source_config *config)
 {
-	s->python = python_stacks_new(&s->limits);
+	s->python = python_stacks_new(&s->limits, config->sandbox);
 	s->out.python_codes = python_stacks_codes(s->python);
 	if (s->python)
 		perf_events_wake_at_once(s->events);
@@ -289,7 +293,7 @@ static int source_open(const struct source_config *config, struct source **ret)
 	file_table_raise_limit();
 	err = open_events(s, config);
 	if (!err && wants_python(config))
-		want_python(s);
+		want_python(s, config);
 	else if (!err && !config->no_python && (config->system_wide || config->nr_cgroups))
 		log_info("perf reads no Python frames of whole CPUs (-a, --cgroup)");
 	if (!err)

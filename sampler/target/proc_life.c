@@ -19,17 +19,9 @@
  */
 bool proc_life_read(pid_t pid, struct proc_life *ret)
 {
-	char path[64], line[2048], *at, *end;
-	size_t n = 0;
-	FILE *f;
+	char line[2048], *at, *end;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	f = fopen(path, "re");
-	if (f) {
-		n = fread(line, 1, sizeof(line) - 1, f);
-		fclose(f);
-	}
-	line[n] = '\0';
+	proc_text(line, sizeof(line), "/proc/%d/stat", (int)pid);
 	at = strchr(line, '(');
 	end = strrchr(line, ')');
 	if (!at || !end || end[1] != ' ')
@@ -77,39 +69,50 @@ uint64_t proc_life_cpu_ns(pid_t pid)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* The text behind the name in a stat file, ") R PARENT ..."; NULL: there is no such file. */
-static const char *read_after_name(const char *path, char *line, size_t size)
-{
-	FILE *f = fopen(path, "re");
-	const char *end = NULL;
-
-	if (!f)
-		return NULL;
-	if (fgets(line, (int)size, f))
-		end = strrchr(line, ')');
-	fclose(f);
-	return end;
-}
-
 pid_t proc_life_parent(pid_t pid)
 {
-	char path[64], line[512];
+	char line[512];
 	const char *rest;
 	int parent = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	rest = read_after_name(path, line, sizeof(line));
+	proc_text(line, sizeof(line), "/proc/%d/stat", (int)pid);
+	rest = strrchr(line, ')');
 	if (rest && sscanf(rest, ") %*c %d", &parent) != 1)
 		parent = 0;
 	return parent;
 }
 
+static void add_children_of_thread(pid_t pid, pid_t tid, void (*add)(void *context, pid_t child),
+				   void *context)
+{
+	char path[64];
+	int child;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)tid);
+	f = fopen(path, "re");
+	while (f && fscanf(f, "%d", &child) == 1)
+		add(context, child);
+	if (f)
+		fclose(f);
+}
+
+void proc_life_children(pid_t pid, void (*add)(void *context, pid_t child), void *context)
+{
+	DIR *threads = proc_threads(pid);
+	pid_t tid;
+
+	while ((tid = proc_next(threads)))
+		add_children_of_thread(pid, tid, add, context);
+	proc_close(threads);
+}
+
 bool proc_life_is_running(pid_t pid, pid_t tid)
 {
-	char path[64], line[512];
+	char line[512];
 	const char *rest;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
-	rest = read_after_name(path, line, sizeof(line));
+	proc_text(line, sizeof(line), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+	rest = strrchr(line, ')');
 	return rest && !strncmp(rest, ") R", 3);
 }

@@ -307,7 +307,7 @@ static void on_record(void *context, const struct agent_sample *sample, const ui
 	 * Not in order of time: an older sample of another thread may name the code object already.
 	 */
 	if (sample->type == AGENT_CODE)
-		timer_python_add_code(r->process, words, nr_words);
+		timer_python_add_code(r->process, d->processes->code_reader, words, nr_words);
 	if (!d->start_ns || time < d->start_ns || sample->type == AGENT_CODE)
 		return;
 	/* a target can write any time */

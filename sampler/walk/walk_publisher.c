@@ -20,6 +20,7 @@
 #include "sampler/target/proc_maps.h"
 #include "sampler/target/process.h"
 #include "sampler/runtimes/python/code_objects.h"
+#include "sampler/runtimes/python/code_reader.h"
 #include "sampler/runtimes/python/interpreter_files.h"
 #include "sampler/sink/sample_sink.h"
 #include "sampler/walk/table_builder.h"
@@ -31,7 +32,8 @@ struct walk_publisher {
 	struct table_builder *builder;
 	struct file_table *files;
 	struct python_files *pythons; /* NULL: Python frames are not wanted */
-	struct sample_sink out;	      /* for the sink's ids of mapped files */
+	struct code_reader *code_reader;
+	struct sample_sink out; /* for the sink's ids of mapped files */
 	struct profile_stats stats;
 	struct walk_target *targets;
 };
@@ -59,8 +61,26 @@ struct walk_publisher *walk_publisher_new(bool python, const struct sandbox *san
 	p->files = file_table_new();
 	file_table_confine(p->files, sandbox);
 	p->pythons = python ? python_files_new() : NULL;
+	p->code_reader = code_reader_new(sandbox);
 	sample_sink_init(&p->out, &p->stats);
 	return p;
+}
+
+static void remove_target(struct walk_publisher *p, struct walk_target *t)
+{
+	struct walk_target **at = &p->targets;
+
+	while (*at && *at != t)
+		at = &(*at)->next;
+	if (*at)
+		*at = t->next;
+	if (t->space)
+		shared_memory_unmap(t->space, sizeof(*t->space));
+	if (t->space_fd >= 0)
+		close(t->space_fd);
+	process_fini(&t->maps);
+	python_codes_free(t->python_codes);
+	free(t);
 }
 
 void walk_publisher_free(struct walk_publisher *p)
@@ -68,10 +88,11 @@ void walk_publisher_free(struct walk_publisher *p)
 	if (!p)
 		return;
 	while (p->targets)
-		walk_publisher_remove(p, p->targets);
+		remove_target(p, p->targets);
 	table_builder_free(p->builder);
 	walk_arena_free(p->arena);
 	file_table_free(p->files);
+	code_reader_free(p->code_reader);
 	python_files_free(p->pythons);
 	sample_sink_fini(&p->out);
 	free(p);
@@ -131,28 +152,11 @@ struct walk_target *walk_publisher_add(struct walk_publisher *p, pid_t pid)
 	t->next = p->targets;
 	p->targets = t;
 	if (map_space(t)) {
-		walk_publisher_remove(p, t);
+		remove_target(p, t);
 		return NULL;
 	}
 	walk_target_refresh(t);
 	return t;
-}
-
-void walk_publisher_remove(struct walk_publisher *p, struct walk_target *t)
-{
-	struct walk_target **at = &p->targets;
-
-	while (*at && *at != t)
-		at = &(*at)->next;
-	if (*at)
-		*at = t->next;
-	if (t->space)
-		shared_memory_unmap(t->space, sizeof(*t->space));
-	if (t->space_fd >= 0)
-		close(t->space_fd);
-	process_fini(&t->maps);
-	python_codes_free(t->python_codes);
-	free(t);
 }
 
 int walk_publisher_arena_fd(const struct walk_publisher *p)
@@ -219,12 +223,12 @@ uint32_t walk_target_python_frame(struct walk_target *t, struct sink *sink, uint
 	struct code_record *record;
 
 	if (!t->python_codes)
-		t->python_codes = python_codes_new();
+		t->python_codes = python_codes_new(t->publisher->code_reader);
 	if (!python_codes_know(t->python_codes, word) && size >= sizeof(*record)) {
 		record = xmalloc(size);
 		memcpy(record, code, size);
 		record->id = word >> CODE_POSITION_BITS & CODE_ID_MASK;
-		python_codes_add(t->python_codes, record, size);
+		python_codes_add(t->python_codes, (uint64_t)t->maps.pid, record, size);
 		free(record);
 	}
 	return python_codes_frame(t->python_codes, sink, word);

@@ -1,6 +1,7 @@
 /*
- * Reads what the recorder reads of Python: a line table and the record of a code object, both from
- * a process, and the ELF file of an interpreter. The first byte chooses.
+ * Reads what is read of Python: a line table and the record of a code object, both from a process,
+ * the ELF file of an interpreter, and the answer of the child that decodes records. The first byte
+ * chooses.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,28 +14,46 @@
 #include "core/profile/profile.h"
 #include "core/profile/memory_sink.h"
 #include "core/profile/source.h"
+#include "sampler/runtimes/python/code_decode.h"
 #include "sampler/runtimes/python/code_objects.h"
 #include "sampler/runtimes/python/interpreter.h"
 #include "sampler/runtimes/python/line_table.h"
 
 static void read_lines(const uint8_t *data, size_t size)
 {
-	for (unsigned int minor = 8; minor < 16; minor++)
-		for (uint32_t at = 0; at < 64; at += 2)
-			if (python_line(minor, data, size, 1, at) > INT32_MAX)
+	static struct line_run runs[256];
+
+	for (unsigned int minor = 8; minor < 16; minor++) {
+		size_t nr = python_lines(minor, data, size, 1, runs, 256);
+
+		for (size_t i = 0; i < nr; i++)
+			if (runs[i].line > INT32_MAX || runs[i].end <= (i ? runs[i - 1].end : 0))
 				abort();
+		for (uint32_t at = 0; at < 64; at += 2)
+			if (python_line(runs, nr, at) > INT32_MAX)
+				abort();
+	}
+}
+
+/* What a child that was taken over may answer. */
+static void read_answer(const uint8_t *data, size_t size)
+{
+	struct decoded_code code;
+
+	if (decoded_code_take(data, size, &code))
+		decoded_code_fini(&code);
 }
 
 static void read_code(const uint8_t *data, size_t size)
 {
 	size_t padded = size < sizeof(struct code_record) ? sizeof(struct code_record) : size;
 	struct code_record *e = xcalloc(1, padded);
-	struct python_codes *codes = python_codes_new();
+	struct python_codes *codes = python_codes_new(NULL);
 	struct profile *p = profile_new();
 	struct sink *sink = profile_sink_new(p);
 
 	memcpy(e, data, size);
-	python_codes_add(codes, e, padded);
+	python_codes_add(codes, 1, e, padded);
 	e->id &= CODE_ID_MASK;
 	for (uint64_t at = 0; at < 8; at++)
 		python_codes_frame(codes, sink, FRAME_PYTHON | e->id << CODE_POSITION_BITS | at);
@@ -62,10 +81,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (!size)
 		return 0;
-	switch (data[0] % 3) {
+	switch (data[0] % 4) {
 	case 0: read_lines(data + 1, size - 1); break;
 	case 1: read_code(data + 1, size - 1); break;
 	case 2: read_elf(data + 1, size - 1); break;
+	case 3: read_answer(data + 1, size - 1); break;
 	}
 	return 0;
 }

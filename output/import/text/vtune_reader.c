@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "core/base/buffer.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
 #include "output/import/input_file.h"
@@ -218,29 +217,6 @@ static bool read_row(struct reader *r, char *row)
 	       add_time(r, seconds, call_tree_stack(&r->tree));
 }
 
-static void read_lines(struct reader *r, struct buffer *data)
-{
-	struct import_lines lines = import_lines_of(data);
-	char *line = import_next_line(&lines);
-
-	if (!line)
-		return;
-	r->delimiter = header_delimiter(line, strlen(line), &r->is_tree);
-	if (r->delimiter)
-		read_header(r, line);
-	while (r->delimiter && r->time >= 0 && (line = import_next_line(&lines))) {
-		if (!*line)
-			continue;
-		if (read_row(r, line))
-			r->nr_good++;
-		else
-			r->nr_bad++;
-	}
-	if (!end_function(r))
-		r->nr_bad++;
-	r->nr_bad += lines.nr_bad;
-}
-
 static int finish(struct reader *r)
 {
 	if (r->time < 0) {
@@ -259,25 +235,44 @@ static int finish(struct reader *r)
 	return 0;
 }
 
+static int read_lines(void *reader, struct import_lines *lines)
+{
+	struct reader *r = reader;
+	char *line = import_next_line(lines);
+
+	if (!line)
+		return finish(r);
+	r->delimiter = header_delimiter(line, strlen(line), &r->is_tree);
+	if (r->delimiter)
+		read_header(r, line);
+	while (r->delimiter && r->time >= 0 && (line = import_next_line(lines))) {
+		if (!*line)
+			continue;
+		if (read_row(r, line))
+			r->nr_good++;
+		else
+			r->nr_bad++;
+	}
+	if (!end_function(r))
+		r->nr_bad++;
+	r->nr_bad += lines->nr_bad;
+	return finish(r);
+}
+
 static int vtune_read(FILE *f, const char *name, const struct import_opts *opts,
 		      struct profile **ret_profile)
 {
 	struct reader r = {
 		.p = profile_new(), .name = name, .time = -1, .module = -1, .stack = -1
 	};
-	struct buffer data = { 0 };
-	int err = import_read_all(f, name, &data);
+	int err;
 
 	(void)opts;
 	r.tree.p = r.p;
-	if (!err) {
-		read_lines(&r, &data);
-		err = finish(&r);
-	}
+	err = import_text(f, name, r.p, read_lines, &r, ret_profile);
 	call_tree_fini(&r.tree);
 	free(r.callstack.frames);
-	buffer_fini(&data);
-	return import_end(r.p, err, ret_profile);
+	return err;
 }
 
 static bool vtune_is(const char *data, size_t size)

@@ -1,6 +1,6 @@
 /*
- * A hash table by number. Names keep the target's form until a stack needs them: an import runs
- * many code objects once and never again.
+ * A hash table by number. A record keeps the target's form until a stack needs it: an import runs
+ * many code objects once and never again. Then a child process decodes it (code_reader.h).
  */
 #include "sampler/runtimes/python/code_objects.h"
 
@@ -10,44 +10,64 @@
 #include <uthash.h>
 
 #include "core/base/alloc.h"
-#include "core/base/buffer.h"
 #include "core/portable/pycode.h"
 #include "core/profile/source.h"
+#include "sampler/runtimes/python/code_decode.h"
+#include "sampler/runtimes/python/code_reader.h"
 #include "sampler/runtimes/python/line_table.h"
 
 #define MAX_CODES (1u << 18)
 #define MAX_BYTES (64u << 20) /* bounds a hostile target; PyTorch needs 25 MB */
 
+enum code_state {
+	WAITING, /* `record` was not needed yet */
+	ALONE,	 /* it is to be decoded without others */
+	DECODED,
+	UNREADABLE,
+};
+
 struct python_code {
-	uint64_t id;
-	struct code_string name, file;
+	uint64_t id, group;
+	enum code_state state;
 	uint32_t first_line;
 	uint32_t module; /* sink id; PROFILE_NONE until a stack needs it */
-	unsigned int minor;
-	size_t linetable_size;
-	UT_hash_handle hh;
-	uint8_t linetable[];
+	struct code_record *record;
+	size_t record_size;
+	size_t nr_bytes;
+	struct decoded_code decoded;
+	UT_hash_handle hh; /* in the order in which they came */
 };
 
 struct python_codes {
+	struct code_reader *reader;
 	struct python_code *by_id;
 	size_t nr_bytes;
 };
 
-struct python_codes *python_codes_new(void)
+struct python_codes *python_codes_new(struct code_reader *reader)
 {
-	return xcalloc(1, sizeof(struct python_codes));
+	struct python_codes *codes = xcalloc(1, sizeof(*codes));
+
+	codes->reader = reader;
+	return codes;
+}
+
+static void forget(struct python_codes *codes, struct python_code *code)
+{
+	HASH_DEL(codes->by_id, code);
+	codes->nr_bytes -= code->nr_bytes;
+	if (code->state == DECODED)
+		decoded_code_fini(&code->decoded);
+	free(code->record);
+	free(code);
 }
 
 static void forget_all(struct python_codes *codes)
 {
 	struct python_code *code, *next;
 
-	HASH_ITER (hh, codes->by_id, code, next) {
-		HASH_DEL(codes->by_id, code);
-		free(code);
-	}
-	codes->nr_bytes = 0;
+	HASH_ITER (hh, codes->by_id, code, next)
+		forget(codes, code);
 }
 
 void python_codes_free(struct python_codes *codes)
@@ -58,10 +78,11 @@ void python_codes_free(struct python_codes *codes)
 	free(codes);
 }
 
-bool python_codes_add(struct python_codes *codes, const struct code_record *e, size_t size)
+bool python_codes_add(struct python_codes *codes, uint64_t group, const struct code_record *e,
+		      size_t size)
 {
 	struct python_code *code;
-	size_t copied;
+	size_t copied, nr_bytes;
 	bool kept = true;
 
 	if (size < sizeof(*e))
@@ -69,89 +90,103 @@ bool python_codes_add(struct python_codes *codes, const struct code_record *e, s
 	copied = size - sizeof(*e);
 	if (copied > e->linetable_copied)
 		copied = e->linetable_copied;
+	if (copied > CODE_MAX_LINETABLE)
+		copied = CODE_MAX_LINETABLE;
 	HASH_FIND(hh, codes->by_id, &e->id, sizeof(e->id), code);
-	if (code) {
-		codes->nr_bytes -= sizeof(*code) + code->linetable_size;
-		HASH_DEL(codes->by_id, code);
-		free(code);
-	}
-	if (HASH_COUNT(codes->by_id) >= MAX_CODES ||
-	    codes->nr_bytes + sizeof(*code) + copied > MAX_BYTES) {
+	if (code)
+		forget(codes, code);
+	nr_bytes = sizeof(*code) + sizeof(*e) + copied;
+	if (HASH_COUNT(codes->by_id) >= MAX_CODES || codes->nr_bytes + nr_bytes > MAX_BYTES) {
 		forget_all(codes);
 		kept = false;
 	}
-	code = xcalloc(1, sizeof(*code) + copied);
+	code = xcalloc(1, sizeof(*code));
 	code->id = e->id;
-	code->name = e->name;
-	code->file = e->file;
+	code->group = group;
 	code->first_line = e->first_line;
 	code->module = PROFILE_NONE;
-	code->minor = e->minor;
-	code->linetable_size = copied;
-	memcpy(code->linetable, e + 1, copied);
-	codes->nr_bytes += sizeof(*code) + copied;
+	code->record_size = sizeof(*e) + copied;
+	code->record = xmalloc(code->record_size);
+	memcpy(code->record, e, code->record_size);
+	code->nr_bytes = nr_bytes;
+	codes->nr_bytes += nr_bytes;
 	HASH_ADD(hh, codes->by_id, id, sizeof(code->id), code);
 	return kept;
 }
 
-/* ---- strings: from CPython's three widths to UTF-8 */
+/* ---- what records say */
 
-static void add_utf8(struct buffer *b, uint32_t c)
+static void set_size(struct python_codes *codes, struct python_code *code, size_t size)
 {
-	if (c < 0x80) {
-		buffer_add_char(b, (char)c);
-	} else if (c < 0x800) {
-		buffer_add_char(b, (char)(0xc0 | c >> 6));
-		buffer_add_char(b, (char)(0x80 | (c & 63)));
-	} else if (c < 0x10000) {
-		buffer_add_char(b, (char)(0xe0 | c >> 12));
-		buffer_add_char(b, (char)(0x80 | (c >> 6 & 63)));
-		buffer_add_char(b, (char)(0x80 | (c & 63)));
-	} else {
-		buffer_add_char(b, (char)(0xf0 | (c >> 18 & 7)));
-		buffer_add_char(b, (char)(0x80 | (c >> 12 & 63)));
-		buffer_add_char(b, (char)(0x80 | (c >> 6 & 63)));
-		buffer_add_char(b, (char)(0x80 | (c & 63)));
-	}
+	codes->nr_bytes += size - code->nr_bytes;
+	code->nr_bytes = size;
 }
 
-void code_string_add_text(struct buffer *b, const struct code_string *s)
+static void set_decoded(struct python_codes *codes, struct python_code *code,
+			const struct decoded_code *decoded)
 {
-	size_t width = s->form & ~CODE_STRING_ASCII, size = s->size, before = b->size;
+	const struct decoded_code *d = decoded;
 
-	if (size > CODE_NAME_SIZE || (width != 1 && width != 2 && width != 4))
-		size = 0;
-	if (s->cut)
-		buffer_add_string(b, "\xe2\x80\xa6");
-	for (size_t i = 0; i + width <= size && width; i += width) {
-		uint32_t c = 0;
-
-		memcpy(&c, s->text + i, width);
-		if (c)
-			add_utf8(b, c);
-	}
-	if (b->size == before)
-		buffer_add_string(b, "[unknown]");
+	code->state = DECODED;
+	code->decoded = *d;
+	set_size(codes, code,
+		 sizeof(*code) + d->name_size + d->file_size + d->nr_runs * sizeof(*d->runs));
+	free(code->record);
+	code->record = NULL;
 }
 
-static uint32_t intern_string(struct sink *sink, const struct code_string *s)
+static void set_unreadable(struct python_codes *codes, struct python_code *code)
 {
-	struct buffer b = { 0 };
-	uint32_t id;
+	static const struct decoded_code nothing = {
+		.name = (char *)PYTHON_UNREADABLE,
+		.name_size = sizeof(PYTHON_UNREADABLE) - 1,
+	};
 
-	code_string_add_text(&b, s);
-	id = sink->string(sink, b.data, b.size);
-	buffer_fini(&b);
-	return id;
+	set_decoded(codes, code, &nothing);
+	code->state = UNREADABLE;
+	code->first_line = 0;
+}
+
+/*
+ * Decodes a record and those that came after it, which are likely to be needed next. A record that
+ * the child dies of is found by asking for each alone.
+ */
+static void decode(struct python_codes *codes, struct python_code *code)
+{
+	struct python_code *batch[CODE_BATCH], *c = code;
+	struct code_bytes bytes[CODE_BATCH];
+	struct decoded_code decoded[CODE_BATCH];
+	size_t nr = 0, size = 0;
+	int err;
+
+	while (c && nr < CODE_BATCH && c->state == code->state && c->group == code->group &&
+	       (!nr || (code->state == WAITING && size + c->record_size <= CODE_BATCH_BYTES))) {
+		bytes[nr] = (struct code_bytes){ c->record, c->record_size };
+		batch[nr++] = c;
+		size += c->record_size;
+		c = c->hh.next;
+	}
+	err = code_reader_read(codes->reader, code->group, bytes, nr, decoded);
+	for (size_t i = 0; i < nr; i++) {
+		if (!err)
+			set_decoded(codes, batch[i], &decoded[i]);
+		else if (nr == 1)
+			set_unreadable(codes, batch[i]);
+		else
+			batch[i]->state = ALONE;
+	}
+	if (code->state == ALONE)
+		decode(codes, code);
 }
 
 static uint32_t module_of(struct python_code *code, struct sink *sink)
 {
+	const struct decoded_code *d = &code->decoded;
 	struct profile_module m = { .kind = MODULE_PYTHON };
 
 	if (code->module == PROFILE_NONE) {
-		m.path = intern_string(sink, &code->file);
-		m.code_name = intern_string(sink, &code->name);
+		m.path = sink->string(sink, d->file ? d->file : "", d->file_size);
+		m.code_name = sink->string(sink, d->name ? d->name : "", d->name_size);
 		m.code_line = code->first_line;
 		code->module = sink->module(sink, &m);
 	}
@@ -179,7 +214,8 @@ uint32_t python_codes_frame(struct python_codes *codes, struct sink *sink, uint6
 
 	if (!code)
 		return PROFILE_NONE;
-	line = python_line(code->minor, code->linetable, code->linetable_size, code->first_line,
-			   position);
+	if (code->state == WAITING || code->state == ALONE)
+		decode(codes, code);
+	line = python_line(code->decoded.runs, code->decoded.nr_runs, position);
 	return sink->frame(sink, module_of(code, sink), line);
 }

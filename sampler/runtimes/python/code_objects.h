@@ -10,26 +10,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct buffer;
+struct code_reader;
 struct code_record;
-struct code_string;
 struct python_codes;
 struct sink;
 
-struct python_codes *python_codes_new(void);
+/* What records say is read by the reader, which must outlive the result; NULL: in this process. */
+struct python_codes *python_codes_new(struct code_reader *reader);
 void python_codes_free(struct python_codes *codes);
 
 /*
- * Adds a record; `size` includes the line table that follows it. false: the table was full and was
- * emptied first, so the walker must forget what it has sent.
+ * Adds a record of the process `group`, any number that differs between processes; `size` includes
+ * the line table that follows it. false: the table was full and was emptied first, so the walker
+ * must forget what it has sent.
  */
-bool python_codes_add(struct python_codes *codes, const struct code_record *code, size_t size);
+bool python_codes_add(struct python_codes *codes, uint64_t group, const struct code_record *code,
+		      size_t size);
+
+/* The name of a function whose code object could not be decoded. */
+#define PYTHON_UNREADABLE "[Python name not readable]"
 
 /* Is the code object of a frame word (FRAME_PYTHON) known? */
 bool python_codes_know(const struct python_codes *codes, uint64_t frame);
-
-/* Adds a string of the target as UTF-8; "[unknown]" for one that could not be read. */
-void code_string_add_text(struct buffer *b, const struct code_string *s);
 
 /* The sink's frame of a frame word (FRAME_PYTHON); PROFILE_NONE: its code object is not known. */
 uint32_t python_codes_frame(struct python_codes *codes, struct sink *sink, uint64_t frame);

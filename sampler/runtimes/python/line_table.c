@@ -1,35 +1,62 @@
 /*
- * Each format is a list of entries, walked until one covers the position. Malformed tables end
- * early. Sources: CPython's Objects/lnotab_notes.txt (3.8 to 3.10) and Objects/locations.md (3.11
+ * Each format is a list of entries; neighbours with the same line become one run. Malformed tables
+ * end early. Sources: CPython's Objects/lnotab_notes.txt (3.8 to 3.10) and Objects/locations.md (3.11
  * on; InternalDocs/code_objects.md later).
  */
 #include "sampler/runtimes/python/line_table.h"
 
+#include <stdbool.h>
+
 #include "core/base/cursor.h"
 
 #define UNIT 2 /* bytes of a code unit */
+#define LINE_MAX ((int64_t)1 << 40) /* no line is so large: the table is malformed */
+
+struct runs {
+	struct line_run *at;
+	size_t nr, max;
+};
 
 static uint32_t checked(int64_t line)
 {
 	return line > 0 && line <= INT32_MAX ? (uint32_t)line : 0;
 }
 
+/* false: there is no room for it. */
+static bool add_run(struct runs *r, uint64_t end, uint32_t line)
+{
+	uint32_t last = r->nr ? r->at[r->nr - 1].end : 0;
+
+	if (end > UINT32_MAX)
+		end = UINT32_MAX;
+	if (end <= last)
+		return true;
+	if (r->nr && r->at[r->nr - 1].line == line) {
+		r->at[r->nr - 1].end = (uint32_t)end;
+		return true;
+	}
+	if (r->nr == r->max)
+		return false;
+	r->at[r->nr++] = (struct line_run){ (uint32_t)end, line };
+	return true;
+}
+
 /* Pairs of code bytes and signed lines. A pair takes effect where its code begins. */
-static uint32_t line_of_lnotab(const uint8_t *table, size_t size, int64_t line, uint32_t position)
+static void lines_of_lnotab(struct runs *r, const uint8_t *table, size_t size, int64_t line)
 {
 	uint64_t address = 0;
 
 	for (size_t i = 0; i + 1 < size; i += 2) {
 		address += table[i];
-		if (address > position)
-			break;
+		if (!add_run(r, address, checked(line)))
+			return;
 		line += (int8_t)table[i + 1];
 	}
-	return checked(line);
+	add_run(r, UINT32_MAX, checked(line));
 }
 
 /* Pairs of code bytes and the line relative to that of the pair before; -128: no line. */
-static uint32_t line_of_pairs(const uint8_t *table, size_t size, int64_t line, uint32_t position)
+static void lines_of_pairs(struct runs *r, const uint8_t *table, size_t size, int64_t line)
 {
 	uint64_t end = 0;
 
@@ -39,10 +66,9 @@ static uint32_t line_of_pairs(const uint8_t *table, size_t size, int64_t line, u
 		end += table[i];
 		if (delta != -128)
 			line += delta;
-		if (position < end)
-			return delta == -128 ? 0 : checked(line);
+		if (!add_run(r, end, delta == -128 ? 0 : checked(line)))
+			return;
 	}
-	return 0;
 }
 
 static uint64_t take_varint(struct cursor *b)
@@ -97,7 +123,7 @@ static int64_t take_line_delta(struct cursor *b, unsigned int code)
 	return delta;
 }
 
-static uint32_t line_of_entries(const uint8_t *table, size_t size, int64_t line, uint32_t position)
+static void lines_of_entries(struct runs *r, const uint8_t *table, size_t size, int64_t line)
 {
 	struct cursor b = { .at = table, .end = table + size };
 	uint64_t end = 0;
@@ -108,20 +134,37 @@ static uint32_t line_of_entries(const uint8_t *table, size_t size, int64_t line,
 
 		end += ((head & 7) + 1) * UNIT;
 		line += take_line_delta(&b, code);
-		if (b.bad)
-			break;
-		if (position < end)
-			return code == CODE_NONE ? 0 : checked(line);
+		if (b.bad || line > LINE_MAX || line < -LINE_MAX ||
+		    !add_run(r, end, code == CODE_NONE ? 0 : checked(line)))
+			return;
 	}
-	return 0;
 }
 
-uint32_t python_line(unsigned int minor, const uint8_t *table, size_t size, uint32_t first_line,
-		     uint32_t position)
+size_t python_lines(unsigned int minor, const uint8_t *table, size_t size, uint32_t first_line,
+		    struct line_run *runs, size_t max)
 {
+	struct runs r = { .at = runs, .max = max };
+
 	if (minor < 10)
-		return line_of_lnotab(table, size, first_line, position);
-	if (minor == 10)
-		return line_of_pairs(table, size, first_line, position);
-	return line_of_entries(table, size, first_line, position);
+		lines_of_lnotab(&r, table, size, first_line);
+	else if (minor == 10)
+		lines_of_pairs(&r, table, size, first_line);
+	else
+		lines_of_entries(&r, table, size, first_line);
+	return r.nr;
+}
+
+uint32_t python_line(const struct line_run *runs, size_t nr, uint32_t position)
+{
+	size_t low = 0, high = nr;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (runs[middle].end > position)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low < nr ? runs[low].line : 0;
 }

@@ -15,7 +15,7 @@
 #include "core/base/clock.h"
 #include "core/portable/pycode.h"
 #include "sampler/runtimes/python/asyncio.h"
-#include "sampler/runtimes/python/code_objects.h"
+#include "sampler/runtimes/python/code_decode.h"
 #include "sampler/runtimes/python/stopped_thread.h"
 
 #define MAX_TASKS 65536u

@@ -12,6 +12,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
+#include "sampler/runtimes/python/code_reader.h"
 #include "sampler/runtimes/python/interpreter_files.h"
 #include "sampler/selection/process_user.h"
 #include "sampler/sink/limits.h"
@@ -33,6 +34,7 @@ int timer_processes_init(struct timer_processes *s, const struct timer_region_co
 	*s = (struct timer_processes){
 		.config = *config,
 		.pythons = wants_python ? python_files_new() : NULL,
+		.code_reader = code_reader_new(sandbox),
 		.stats = stats,
 		.limits = limits,
 		.names_due_ns = UINT64_MAX,
@@ -268,5 +270,6 @@ void timer_processes_fini(struct timer_processes *s)
 		free_process(p);
 	}
 	timer_publish_fini(&s->publish);
+	code_reader_free(s->code_reader);
 	python_files_free(s->pythons);
 }

@@ -13,6 +13,7 @@
 #include "sampler/timer/targets/timer_process.h"
 
 struct profile_stats;
+struct code_reader;
 struct python_files;
 
 struct timer_processes {
@@ -20,6 +21,7 @@ struct timer_processes {
 	struct timer_region_config config;
 	struct timer_publish publish;
 	struct python_files *pythons; /* NULL: Python frames are not wanted */
+	struct code_reader *code_reader;
 	struct profile_stats *stats;  /* the source's, as the limits */
 	struct limits *limits;
 	uint64_t names_due_ns; /* when the name of a new process is to be read again */

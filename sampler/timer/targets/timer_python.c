@@ -27,14 +27,16 @@ void timer_python_fini(struct timer_process *p)
 	python_codes_free(p->python.codes);
 }
 
-void timer_python_add_code(struct timer_process *p, const uint64_t *words, size_t nr_words)
+void timer_python_add_code(struct timer_process *p, struct code_reader *reader,
+			   const uint64_t *words, size_t nr_words)
 {
 	struct agent_region *shared = p->region.shared;
 
 	if (!p->python.codes)
-		p->python.codes = python_codes_new();
+		p->python.codes = python_codes_new(reader);
 	/* the words are a copy, aligned as the record is */
-	if (!python_codes_add(p->python.codes, (const struct code_record *)words, nr_words * 8))
+	if (!python_codes_add(p->python.codes, (uint64_t)p->maps.pid,
+			      (const struct code_record *)words, nr_words * 8))
 		memset(shared->codes, 0, sizeof(shared->codes));
 }
 

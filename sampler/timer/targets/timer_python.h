@@ -11,6 +11,7 @@
 
 #include "core/portable/pylayout.h"
 
+struct code_reader;
 struct python_codes;
 struct python_files;
 struct timer_process;
@@ -30,8 +31,12 @@ struct timer_python {
  */
 void timer_python_find(struct timer_process *p, struct python_files *files);
 void timer_python_fini(struct timer_process *p);
-/* Takes a record of a code object: `nr_words` words that the target wrote. */
-void timer_python_add_code(struct timer_process *p, const uint64_t *words, size_t nr_words);
+/*
+ * Takes a record of a code object: `nr_words` words that the target wrote. The reader, of all
+ * targets, must outlive `p`.
+ */
+void timer_python_add_code(struct timer_process *p, struct code_reader *reader,
+			   const uint64_t *words, size_t nr_words);
 /* Is the code object of every Python frame among these words known? */
 bool timer_python_knows(const struct timer_process *p, const uint64_t *words, size_t nr);
 

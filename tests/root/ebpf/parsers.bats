@@ -56,3 +56,34 @@ goes_on_without_parsers() { # pid, seconds until they are killed
 	wait $recorder
 	[ ! -e "/proc/$starter" ]
 }
+
+# A program that runs a new Python function after two seconds, when nothing decodes its code object.
+python_without_parsers() { # source
+	command -v python3 >/dev/null || skip "there is no python3"
+	cat >"$BATS_TEST_TMPDIR/late.py" <<-'END'
+		import time
+		def spin(seconds):
+		    end = time.monotonic() + seconds
+		    while time.monotonic() < end:
+		        pass
+		spin(2)
+		exec(compile("def late():\n    for i in range(20): spin(0.05)\nlate()", "late.txt", "exec"))
+	END
+	"$SPROF" record -o "$data" --source "$1" -- python3 "$BATS_TEST_TMPDIR/late.py" \
+		>"$truth" 2>"$folded.log" &
+	goes_on_without_parsers $! 1
+	grep "names of Python functions of process [0-9]* are missing: the process that decodes them died" \
+		"$folded.log"
+	"$SPROF" fold "$data" >"$folded"
+	grep 'spin (late.py:2)' "$folded"
+	grep -F '[Python name not readable]' "$folded"
+	[ "$(grep -c 'late (late.txt' "$folded")" = 0 ]
+}
+
+@test "parsers: without them, new Python functions are markers, and the recording goes on" {
+	python_without_parsers ebpf
+}
+
+@test "parsers: without them, the timer source shows new Python functions as markers" {
+	python_without_parsers timer
+}

@@ -29,7 +29,7 @@ static struct code_record *record(uint64_t id, const char *name, size_t linetabl
 static bool add(struct python_codes *codes, uint64_t id, size_t linetable)
 {
 	struct code_record *r = record(id, "f", linetable);
-	bool kept = python_codes_add(codes, r, sizeof(*r) + linetable);
+	bool kept = python_codes_add(codes, 1, r, sizeof(*r) + linetable);
 
 	free(r);
 	return kept;
@@ -42,7 +42,7 @@ static uint64_t word(uint64_t id)
 
 static void a_code_object_is_known_by_its_number(void **state)
 {
-	struct python_codes *codes = python_codes_new();
+	struct python_codes *codes = python_codes_new(NULL);
 	struct profile *p = profile_new();
 	struct sink *sink = profile_sink_new(p);
 
@@ -59,7 +59,7 @@ static void a_code_object_is_known_by_its_number(void **state)
 
 static void a_table_that_grows_too_large_is_emptied_and_says_so(void **state)
 {
-	struct python_codes *codes = python_codes_new();
+	struct python_codes *codes = python_codes_new(NULL);
 	uint64_t id = 1;
 
 	(void)state;
@@ -76,14 +76,14 @@ static void a_table_that_grows_too_large_is_emptied_and_says_so(void **state)
 
 static void a_record_that_is_cut_short_is_left_alone(void **state)
 {
-	struct python_codes *codes = python_codes_new();
+	struct python_codes *codes = python_codes_new(NULL);
 	struct code_record *r = record(9, "f", 64);
 
 	(void)state;
-	assert_true(python_codes_add(codes, r, sizeof(*r) - 1));
+	assert_true(python_codes_add(codes, 1, r, sizeof(*r) - 1));
 	assert_false(python_codes_know(codes, word(9)));
 	r->linetable_copied = UINT32_MAX;
-	assert_true(python_codes_add(codes, r, sizeof(*r) + 64));
+	assert_true(python_codes_add(codes, 1, r, sizeof(*r) + 64));
 	assert_true(python_codes_know(codes, word(9)));
 	free(r);
 	python_codes_free(codes);

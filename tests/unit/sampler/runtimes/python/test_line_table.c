@@ -22,12 +22,21 @@ struct truth {
 	uint32_t start, end, line; /* byte offsets; 0 = no line */
 };
 
+static uint32_t line_at(unsigned int minor, const uint8_t *table, size_t size, uint32_t first_line,
+			uint32_t position)
+{
+	struct line_run runs[64];
+	size_t nr = python_lines(minor, table, size, first_line, runs, 64);
+
+	return python_line(runs, nr, position);
+}
+
 static void expect(unsigned int minor, const uint8_t *table, size_t size,
 		   const struct truth *truths, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
 		for (uint32_t at = truths[i].start; at < truths[i].end; at += 2)
-			assert_int_equal(python_line(minor, table, size, 1, at), truths[i].line);
+			assert_int_equal(line_at(minor, table, size, 1, at), truths[i].line);
 }
 
 static void lnotab_of_3_8_is_read(void **state)
@@ -90,9 +99,9 @@ static void a_cut_table_has_no_lines_beyond_the_cut(void **state)
 		uint8_t *exact = malloc(size + 1);
 
 		memcpy(exact, table_3_12, size);
-		assert_int_equal(python_line(12, exact, size, 1, 66), 0);
+		assert_int_equal(line_at(12, exact, size, 1, 66), 0);
 		if (size >= 31)
-			assert_int_equal(python_line(12, exact, size, 1, 24), 7);
+			assert_int_equal(line_at(12, exact, size, 1, 24), 7);
 		free(exact);
 	}
 }
@@ -102,8 +111,42 @@ static void lines_below_one_are_none(void **state)
 	static const uint8_t down[] = { 0x02, 0x81, 0x02, 0x81 };
 
 	(void)state;
-	assert_int_equal(python_line(10, down, sizeof(down), 1, 0), 0);
-	assert_int_equal(python_line(8, down, sizeof(down), 1, 4), 0);
+	assert_int_equal(line_at(10, down, sizeof(down), 1, 0), 0);
+	assert_int_equal(line_at(8, down, sizeof(down), 1, 4), 0);
+}
+
+static void runs_ascend_and_neighbours_differ(void **state)
+{
+	struct line_run runs[64];
+	size_t nr = python_lines(12, table_3_12, sizeof(table_3_12), 1, runs, 64);
+
+	(void)state;
+	assert_int_equal(nr, 10);
+	for (size_t i = 1; i < nr; i++) {
+		assert_true(runs[i].end > runs[i - 1].end);
+		assert_int_not_equal(runs[i].line, runs[i - 1].line);
+	}
+	/* what there is no room for has no line */
+	assert_int_equal(python_lines(12, table_3_12, sizeof(table_3_12), 1, runs, 2), 2);
+	assert_int_equal(python_line(runs, 2, 2), 3);
+	assert_int_equal(python_line(runs, 2, 4), 0);
+}
+
+static void lines_that_no_file_has_end_a_table(void **state)
+{
+	/* entries of one code unit, each 2^58 lines further, as far as a number can say it */
+	uint8_t table[40 * 12];
+	struct line_run runs[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table); i += 12) {
+		memset(table + i, 0x7f, 12);
+		table[i] = 0x80 | 13 << 3;
+		table[i + 1] = 0x7e; /* positive */
+		table[i + 10] = 0x3f;
+		table[i + 11] = 0x80 | 15 << 3;
+	}
+	assert_true(python_lines(12, table, sizeof(table), 1, runs, 64) <= 1);
 }
 
 int main(void)
@@ -114,6 +157,8 @@ int main(void)
 		cmocka_unit_test(code_without_a_line_in_3_10_has_none),
 		cmocka_unit_test(linetable_of_3_12_is_read),
 		cmocka_unit_test(a_cut_table_has_no_lines_beyond_the_cut),
+		cmocka_unit_test(runs_ascend_and_neighbours_differ),
+		cmocka_unit_test(lines_that_no_file_has_end_a_table),
 		cmocka_unit_test(lines_below_one_are_none),
 	};
 

@@ -156,7 +156,7 @@ static void make_world(void)
 
 static void read_world(struct python_tasks *tasks)
 {
-	struct python_codes *codes = python_codes_new();
+	struct python_codes *codes = python_codes_new(NULL);
 	struct python_reader reader = { .pid = getpid(), .layout = &layout, .codes = codes };
 
 	python_tasks_init(tasks);
