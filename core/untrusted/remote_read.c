@@ -23,6 +23,7 @@
 #include "core/base/log.h"
 #include "core/base/proc_status.h"
 #include "core/untrusted/remote_reader.h"
+#include "core/untrusted/shared_memory.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define LIMIT_NS (500 * NS_PER_MS)	/* of one read */
@@ -59,10 +60,10 @@ static struct {
 int remote_read_start(void)
 {
 	const size_t size = REMOTE_READERS * sizeof(struct remote_slot);
-	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *at = shared_memory_of_children(size);
 	pid_t pid;
 
-	if (at == MAP_FAILED)
+	if (!at)
 		return -errno;
 	pid = remote_starter_fork(at, &readers.commands, &readers.files);
 	if (pid < 0) {
