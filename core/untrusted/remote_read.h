@@ -39,6 +39,19 @@ FILE *remote_open(pid_t pid, const char *name);
  */
 int remote_open_link(pid_t pid, const char *name);
 
+/* As readlink(2) of such a link, or -errno as above. */
+ssize_t remote_read_link(pid_t pid, const char *name, char *to, size_t size);
+
+/*
+ * Opens /proc/PID/NAME with the flags of open(2). Returns a descriptor or -errno as above. While a
+ * process is in exec(2), the kernel lets opens of its mem, exe, root and ns wait; reads through the
+ * descriptor of mem may wait for the lock of the memory.
+ */
+int remote_open_file(pid_t pid, const char *name, int flags);
+
+/* Opens the root directory of a process with O_PATH. */
+int remote_open_root(pid_t pid);
+
 /* How many times a process was given up. */
 uint64_t remote_read_nr_given_up(void);
 

@@ -5,12 +5,12 @@
 #include "sampler/inject/pick_thread.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "core/untrusted/remote_read.h"
 
 /*
  * The file says "running", or "NR 0x... 0x... (six) SP PC"; NR is -1 for a thread that waits
@@ -19,18 +19,18 @@
 enum inject_rank pick_thread_rank(pid_t pid, pid_t tid)
 {
 	uint64_t args[6];
-	char path[64], text[256];
+	char name[48], text[256];
+	size_t n;
+	FILE *f;
 	long nr;
-	ssize_t n;
-	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)pid, (int)tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	snprintf(name, sizeof(name), "task/%d/syscall", (int)tid);
+	f = remote_open(pid, name);
+	if (!f)
 		return INJECT_RANK_RUNS;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0)
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	if (!n)
 		return INJECT_RANK_RUNS;
 	text[n] = '\0';
 	if (sscanf(text, "%ld %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64,

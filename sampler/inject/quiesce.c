@@ -6,7 +6,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/untrusted/remote_read.h"
 #include "sampler/inject/inject_process.h"
 #include "sampler/inject/ptrace_thread.h"
 #include "sampler/inject/x86_64/registers.h"
@@ -37,17 +37,18 @@ static bool is_in(const struct quiesce_range *ranges, size_t nr, uint64_t addres
 /* Reads a file of the thread in /proc. 0: there is none, because the thread has ended. */
 static size_t read_file(pid_t pid, pid_t tid, const char *name, char *text, size_t size)
 {
-	char path[64];
-	ssize_t n;
-	int fd;
+	char in_process[48];
+	size_t n = 0;
+	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", (int)pid, (int)tid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, size - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0 ? (size_t)n : 0;
+	snprintf(in_process, sizeof(in_process), "task/%d/%s", (int)tid, name);
+	f = remote_open(pid, in_process);
+	if (f) {
+		n = fread(text, 1, size - 1, f);
+		fclose(f);
+	}
+	text[n] = '\0';
+	return n;
 }
 
 /*

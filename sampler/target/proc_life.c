@@ -1,6 +1,7 @@
 /*
- * Reads /proc/PID/stat. Its second field, the name in parentheses, may hold anything, so the other
- * fields are counted from the last closing parenthesis.
+ * Reads /proc/PID/stat, for which some kernels wait while the process is in exec(2). Its second
+ * field, the name in parentheses, may hold anything, so the other fields are counted from the last
+ * closing parenthesis.
  */
 #include "sampler/target/proc_life.h"
 
@@ -10,6 +11,7 @@
 #include <time.h>
 
 #include "core/base/proc_status.h"
+#include "core/untrusted/remote_read.h"
 
 #define CLOCK_OF_PROCESS 2 /* CPUCLOCK_SCHED of the kernel */
 
@@ -19,12 +21,11 @@
  */
 bool proc_life_read(pid_t pid, struct proc_life *ret)
 {
-	char path[64], line[2048], *at, *end;
+	char line[2048], *at, *end;
 	size_t n = 0;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	f = fopen(path, "re");
+	f = remote_open(pid, "stat");
 	if (f) {
 		n = fread(line, 1, sizeof(line) - 1, f);
 		fclose(f);
@@ -78,9 +79,9 @@ uint64_t proc_life_cpu_ns(pid_t pid)
 }
 
 /* The text behind the name in a stat file, ") R PARENT ..."; NULL: there is no such file. */
-static const char *read_after_name(const char *path, char *line, size_t size)
+static const char *read_after_name(pid_t pid, const char *name, char *line, size_t size)
 {
-	FILE *f = fopen(path, "re");
+	FILE *f = remote_open(pid, name);
 	const char *end = NULL;
 
 	if (!f)
@@ -93,12 +94,11 @@ static const char *read_after_name(const char *path, char *line, size_t size)
 
 pid_t proc_life_parent(pid_t pid)
 {
-	char path[64], line[512];
 	const char *rest;
+	char line[512];
 	int parent = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	rest = read_after_name(path, line, sizeof(line));
+	rest = read_after_name(pid, "stat", line, sizeof(line));
 	if (rest && sscanf(rest, ") %*c %d", &parent) != 1)
 		parent = 0;
 	return parent;
@@ -106,10 +106,10 @@ pid_t proc_life_parent(pid_t pid)
 
 bool proc_life_is_running(pid_t pid, pid_t tid)
 {
-	char path[64], line[512];
+	char name[32], line[512];
 	const char *rest;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
-	rest = read_after_name(path, line, sizeof(line));
+	snprintf(name, sizeof(name), "task/%d/stat", (int)tid);
+	rest = read_after_name(pid, name, line, sizeof(line));
 	return rest && !strncmp(rest, ") R", 3);
 }
