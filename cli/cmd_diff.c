@@ -8,10 +8,10 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/diff_condition.h"
 #include "cli/options/filter_opts.h"
+#include "cli/options/idle_opts.h"
 #include "cli/options/parse_args.h"
 #include "cli/options/terminal.h"
 #include "cli/input/view.h"
@@ -21,6 +21,7 @@
 #include "output/report/diff_table.h"
 #include "output/select/dimension.h"
 #include "output/select/filter.h"
+#include "output/select/idle.h"
 #include "output/flame/html.h"
 #include "output/flame/svg.h"
 #include "output/tree/tree.h"
@@ -41,6 +42,7 @@ struct diff_opts {
 	bool json, rows_given, absolute, no_js;
 	struct tree_opts tree;
 	struct filter *filter;
+	struct idle *idle;
 	const struct dimension *by; /* NULL: functions */
 	uint32_t rows;
 	struct diff_condition *conditions;
@@ -63,8 +65,8 @@ static const struct argp_option options[] = {
 	{ "rows", 'n', "ROWS", 0,
 	  "Print at most so many functions, 0 = all (default: 20; all with --json)", 0 },
 	{ "by", OPTION_BY, "WHAT", 0,
-	  "Compare: function (default), line, module, file, thread, process, cgroup, container, "
-	  "user, kind; threads and processes by their names",
+	  "Compare: function (default), line, module, file, thread, process, rank, cgroup, "
+	  "container, user, kind; threads and processes by their names",
 	  0 },
 	{ "without-modules", OPTION_WITHOUT_MODULES, NULL, 0,
 	  "Take functions of the same name for one, whatever program or library they are in", 0 },
@@ -72,13 +74,6 @@ static const struct argp_option options[] = {
 	{ "no-js", OPTION_NO_JS, NULL, 0, "Draw the picture without its script and data", 0 },
 	{ 0 }
 };
-
-static enum diff_key parse_key(const char *text, struct argp_state *state)
-{
-	if (strcmp(text, "self") && strcmp(text, "total"))
-		argp_error(state, "cannot sort by '%s', only by self or total", text);
-	return strcmp(text, "self") ? DIFF_TOTAL : DIFF_SELF;
-}
 
 static void add_condition(struct diff_opts *o, const char *text, struct argp_state *state)
 {
@@ -100,10 +95,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct diff_opts *o = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT: state->child_inputs[0] = &o->filter; return 0;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->filter;
+		state->child_inputs[1] = &o->idle;
+		return 0;
 	case 'o': o->output = arg; return 0;
 	case 't': o->title = arg; return 0;
-	case 's': o->key = parse_key(arg, state); return 0;
+	case 's': o->key = view_sorts_by_total(arg, state) ? DIFF_TOTAL : DIFF_SELF; return 0;
 	case 'n':
 		o->rows = view_parse_rows(arg, "rows", state);
 		o->rows_given = true;
@@ -142,7 +140,8 @@ static const struct argp argp = {
 	"  sprof diff before.data after.data\n"
 	"  sprof diff before.data after.data -o diff.svg\n"
 	"  sprof diff --fail-if 'self>+2%' main.data branch.data\n",
-	(const struct argp_child[]){ { &filter_argp, 0, "Filters, of both:", 1 }, { 0 } },
+	(const struct argp_child[]){
+		{ &filter_argp, 0, "Filters, of both:", 1 }, { &idle_argp, 0, NULL, 1 }, { 0 } },
 	NULL,
 	NULL,
 };
@@ -297,7 +296,7 @@ static int diff_main(int argc, char **argv)
 
 	parse_args(&argp, argc, argv, &o);
 	for (int i = 0; i < 2 && !err; i++) {
-		err = view_load(o.inputs[i], o.filter, &views[i]);
+		err = view_load_busy(o.inputs[i], o.filter, o.idle, &views[i]);
 		if (!err)
 			err = view_build_by(&views[i], o.inputs[i], &o.tree,
 					    o.by ? o.by->compare : NULL);
@@ -307,6 +306,7 @@ static int diff_main(int argc, char **argv)
 	view_close(&views[0]);
 	view_close(&views[1]);
 	filter_free(o.filter);
+	idle_free(o.idle);
 	free(o.conditions);
 	return err ? 1 : 0;
 }

@@ -48,11 +48,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT: state->child_inputs[0] = &o->filter; return 0;
 	case 'f': o->exporter = export_parse_format(arg, state); return 0;
 	case 'o': o->output = arg; return 0;
-	case ARGP_KEY_ARG:
-		if (o->input)
-			argp_error(state, "one FILE at a time");
-		o->input = arg;
-		return 0;
+	case ARGP_KEY_ARG: view_take_input(arg, state, &o->input); return 0;
 	case ARGP_KEY_END:
 		if (!o->exporter && o->output)
 			o->exporter = exporter_guess(o->output);

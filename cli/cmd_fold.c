@@ -49,11 +49,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'o': o->output = arg; return 0;
 	case VIEW_KEY_COLUMN: view_parse_column(arg, state, &o->tree); return 0;
 	case OPTION_TIME: o->time = true; return 0;
-	case ARGP_KEY_ARG:
-		if (o->input)
-			argp_error(state, "one FILE at a time");
-		o->input = arg;
-		return 0;
+	case ARGP_KEY_ARG: view_take_input(arg, state, &o->input); return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }

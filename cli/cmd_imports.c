@@ -50,11 +50,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPTION_FLAT: o->what.flat = true; return 0;
 	case OPTION_JSON: o->json = true; return 0;
-	case ARGP_KEY_ARG:
-		if (o->input)
-			argp_error(state, "one FILE at a time");
-		o->input = arg;
-		return 0;
+	case ARGP_KEY_ARG: view_take_input(arg, state, &o->input); return 0;
 	case ARGP_KEY_END:
 		if (o->json && (o->what.flat || (o->rows_given && o->what.max_rows)))
 			argp_error(state,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/proc_status.h"
 #include "core/portable/pycode.h"
 #include "core/profile/facts.h"
 #include "core/profile/source.h"
@@ -83,37 +84,20 @@ uint32_t names_kernel(struct names *n, uint32_t string)
 	return *id;
 }
 
-/* Reads a comm, without its newline; false if the thread or process has ended. */
-static bool read_comm(const char *path, char comm[32])
-{
-	FILE *f = fopen(path, "re");
-	size_t size;
-
-	if (!f)
-		return false;
-	size = fread(comm, 1, 31, f);
-	fclose(f);
-	comm[size] = '\0';
-	comm[strcspn(comm, "\n")] = '\0';
-	return size > 0;
-}
-
 uint32_t names_thread(struct names *n, uint32_t tid)
 {
 	bool is_new;
 	uint32_t *id = number_map_at(&n->threads, tid, &is_new);
-	char *of_thread, *of_process, comm[32];
+	pid_t pid = n->opts->pid;
+	char comm[32];
 
 	if (!is_new)
 		return *id;
-	of_thread = xasprintf("/proc/%d/task/%u/comm", (int)n->opts->pid, tid);
-	of_process = xasprintf("/proc/%d/comm", (int)n->opts->pid);
-	if (!read_comm(of_thread, comm) && !read_comm(of_process, comm))
-		snprintf(comm, sizeof(comm), "process %d", (int)n->opts->pid);
-	*id = n->sink->thread(n->sink, (uint32_t)n->opts->pid, tid ? tid : (uint32_t)n->opts->pid,
+	if (!proc_name(pid, (pid_t)tid, comm, sizeof(comm)) &&
+	    !proc_name(pid, pid, comm, sizeof(comm)))
+		snprintf(comm, sizeof(comm), "process %d", (int)pid);
+	*id = n->sink->thread(n->sink, (uint32_t)pid, tid ? tid : (uint32_t)pid,
 			      sink_cstring(n, comm));
-	free(of_thread);
-	free(of_process);
 	return *id;
 }
 
@@ -143,11 +127,17 @@ static uint32_t python_frame(struct names *n, uint64_t word)
 	return n->opts->python_frame(n->opts->context, n->sink, word, n->text.data, n->text.size);
 }
 
+#define CAPTURE "[captured in a graph by]"
+
 uint32_t names_code_frame(struct names *n, uint64_t frame)
 {
 	bool is_new, is_python = frame & FRAME_PYTHON;
 	uint32_t *id = number_map_at(&n->frames, frame, &is_new);
 
+	if (is_new && frame == GPU_FRAME_CAPTURE)
+		*id = names_range_frame(n, n->sink->string(n->sink, CAPTURE, strlen(CAPTURE)));
+	if (frame == GPU_FRAME_CAPTURE)
+		return *id;
 	/* An unmapped address is tried again: the mappings may have been read since. */
 	if ((is_new || *id == GPU_UNKNOWN_FRAME) && is_python)
 		*id = python_frame(n, frame);

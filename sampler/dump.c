@@ -6,9 +6,7 @@
 #include "sampler/dump.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +15,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/base/proc_status.h"
 #include "core/profile/memory_sink.h"
 #include "core/portable/pylayout.h"
 #include "core/portable/frames.h"
@@ -66,22 +65,15 @@ struct dump_state {
 
 static void read_line(pid_t pid, pid_t tid, const char *name, char *text, size_t size)
 {
-	char *path = xasprintf("/proc/%d/task/%d/%s", (int)pid, (int)tid, name);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, text, size - 1) : 0;
-
-	text[n > 0 ? n : 0] = '\0';
+	proc_text(text, size, "/proc/%d/task/%d/%s", (int)pid, (int)tid, name);
 	text[strcspn(text, "\n")] = '\0';
-	if (fd >= 0)
-		close(fd);
-	free(path);
 }
 
 static void describe(pid_t pid, struct dump_thread *t)
 {
 	char stat[512], *after;
 
-	read_line(pid, t->tid, "comm", t->name, sizeof(t->name));
+	proc_name(pid, t->tid, t->name, sizeof(t->name));
 	read_line(pid, t->tid, "wchan", t->waits_in, sizeof(t->waits_in));
 	if (!strcmp(t->waits_in, "0"))
 		t->waits_in[0] = '\0';
@@ -99,23 +91,17 @@ static int compare_threads(const void *a, const void *b)
 
 static int list_threads(struct dump *d, pid_t pid)
 {
-	char *path = xasprintf("/proc/%d/task", (int)pid);
-	DIR *dir = opendir(path);
-	int err = dir ? 0 : -errno;
+	DIR *threads = proc_threads(pid);
+	int err = threads ? 0 : -errno;
 	size_t capacity = 0;
+	pid_t tid;
 
-	free(path);
-	for (struct dirent *e; dir && (e = readdir(dir));) {
-		if (!isdigit((unsigned char)e->d_name[0]))
-			continue;
+	while ((tid = proc_next(threads))) {
 		d->threads = xgrow(d->threads, &capacity, d->nr_threads + 1, sizeof(*d->threads));
-		d->threads[d->nr_threads++] = (struct dump_thread){
-			.tid = (pid_t)strtol(e->d_name, NULL, 10),
-			.stack = PROFILE_NONE,
-		};
+		d->threads[d->nr_threads++] =
+			(struct dump_thread){ .tid = tid, .stack = PROFILE_NONE };
 	}
-	if (dir)
-		closedir(dir);
+	proc_close(threads);
 	if (d->nr_threads)
 		qsort(d->threads, d->nr_threads, sizeof(*d->threads), compare_threads);
 	return err;

@@ -13,6 +13,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/path.h"
+#include "core/base/search.h"
 #include "symbolizer/dwarf/fde_length.h"
 #include "symbolizer/lookup/string_pool.h"
 #include "symbolizer/symbol_sources.h"
@@ -86,17 +87,9 @@ static uint64_t end_of(const struct fde_source *s, uint64_t index)
  */
 static uint64_t find(const struct fde_source *s, uint64_t address)
 {
-	uint64_t lo = 0, hi = s->nr;
+	uint64_t nr = SEARCH(i, s->nr, function_at(s, i) <= address);
 
-	while (lo < hi) {
-		uint64_t mid = lo + (hi - lo) / 2;
-
-		if (function_at(s, mid) <= address)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && address < end_of(s, lo - 1) && elf_image_is_code(s->image, address) ? lo : 0;
+	return nr && address < end_of(s, nr - 1) && elf_image_is_code(s->image, address) ? nr : 0;
 }
 
 static bool source_lookup(void *state, uint64_t address, struct symbol_chain *chain)

@@ -11,6 +11,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
+#include "core/base/search.h"
 #include "symbolizer/symbol_sources.h"
 #include "core/base/text_file.h"
 
@@ -124,26 +125,18 @@ void kallsyms_free(struct kallsyms *table)
 
 const char *kallsyms_lookup(const struct kallsyms *t, uint64_t address)
 {
-	size_t lo = 0, hi = t->nr;
+	size_t nr = SEARCH(i, t->nr, t->symbols[i].address <= address);
 	uint64_t start;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->symbols[mid].address <= address)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!lo)
+	if (!nr)
 		return NULL;
-	start = t->symbols[lo - 1].address;
+	start = t->symbols[nr - 1].address;
 	if (address - start >= FUNCTION_SIZE_MAX)
 		return NULL;
 	/* The first symbol of an address has its best name. */
-	while (lo > 1 && t->symbols[lo - 2].address == start)
-		lo--;
-	return is_function(&t->symbols[lo - 1]) ? t->symbols[lo - 1].name : NULL;
+	while (nr > 1 && t->symbols[nr - 2].address == start)
+		nr--;
+	return is_function(&t->symbols[nr - 1]) ? t->symbols[nr - 1].name : NULL;
 }
 
 static void *source_open(const struct symbol_module *module)

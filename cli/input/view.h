@@ -15,6 +15,7 @@ struct argp_state;
 struct buffer;
 struct dimension;
 struct filter;
+struct idle;
 struct profile;
 struct tree;
 struct tree_opts;
@@ -42,6 +43,12 @@ void view_parse_column(const char *name, struct argp_state *state, struct tree_o
  */
 int view_check_column(const struct profile *p, enum profile_column column, const char *path);
 
+/* Takes FILE from the command line; ends the program where *input is one already. */
+void view_take_input(const char *arg, struct argp_state *state, const char **input);
+
+/* Parses the argument of --sort: true for total, false for self; ends the program at another. */
+bool view_sorts_by_total(const char *text, struct argp_state *state);
+
 /* Parses a number of `what` to show; ends the program if `arg` is not a number. */
 uint32_t view_parse_rows(const char *text, const char *what, struct argp_state *state);
 
@@ -50,6 +57,9 @@ uint32_t view_parse_rows(const char *text, const char *what, struct argp_state *
  * after both, and after an error of either.
  */
 int view_load(const char *path, const struct filter *filter, struct view *ret_view);
+/* view_load() without idle waits, which it counts: idle_fold(); `idle` NULL: its default. */
+int view_load_busy(const char *path, const struct filter *filter, const struct idle *idle,
+		   struct view *ret_view);
 int view_build(struct view *view, const char *path, const struct tree_opts *opts);
 
 /*

@@ -9,7 +9,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
-#include "core/base/user_shares.h"
+#include "core/untrusted/user_shares.h"
 #include "symbolizer/confined_functions.h"
 
 #define RUNNING_MAX 4

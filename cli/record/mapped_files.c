@@ -4,7 +4,6 @@
  */
 #include "cli/record/mapped_files.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
+#include "core/base/proc_status.h"
 #include "core/untrusted/remote_read.h"
 #include "sampler/selection/process_user.h"
 #include "sampler/target/proc_maps.h"
@@ -113,12 +113,11 @@ void mapped_files_look(struct mapped_files *files, pid_t pid,
 
 void mapped_files_look_at_all(struct mapped_files *files, const struct mapped_files_hooks *hooks)
 {
-	struct dirent *entry;
-	DIR *dir = opendir("/proc");
+	DIR *processes = proc_processes();
+	pid_t pid;
 
-	while (dir && (entry = readdir(dir)))
-		if (atoi(entry->d_name) > 0 && atoi(entry->d_name) != getpid())
-			mapped_files_look(files, atoi(entry->d_name), hooks);
-	if (dir)
-		closedir(dir);
+	while ((pid = proc_next(processes)))
+		if (pid != getpid())
+			mapped_files_look(files, pid, hooks);
+	proc_close(processes);
 }

@@ -21,6 +21,7 @@
 #include "core/base/buffer.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/base/proc_status.h"
 #include "core/untrusted/remote_reader.h"
 
 #define NS_PER_MS UINT64_C(1000000)
@@ -170,18 +171,10 @@ static bool start_reader(void)
 /* Does the reader sleep, as in a page fault? One that has not been started yet does not. */
 static bool sleeps(const struct remote_slot *s)
 {
-	char path[64], text[512], *end;
-	ssize_t n = -1;
-	int fd;
+	char text[512], *end;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat",
-		 (int)__atomic_load_n(&s->reader, __ATOMIC_ACQUIRE));
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, text, sizeof(text) - 1);
-		close(fd);
-	}
-	text[n > 0 ? n : 0] = '\0';
+	proc_text(text, sizeof(text), "/proc/%d/stat",
+		  (int)__atomic_load_n(&s->reader, __ATOMIC_ACQUIRE));
 	end = strrchr(text, ')');
 	return !end || strncmp(end, ") R", 3) != 0;
 }
@@ -375,4 +368,18 @@ ssize_t remote_read_link(pid_t pid, const char *name, char *to, size_t size)
 int remote_open_root(pid_t pid)
 {
 	return remote_open_file(pid, "root", O_PATH | O_DIRECTORY);
+}
+
+int remote_text(pid_t pid, const char *name, char *text, size_t size)
+{
+	FILE *f = remote_open(pid, name);
+	size_t n;
+
+	text[0] = '\0';
+	if (!f)
+		return -errno;
+	n = fread(text, 1, size - 1, f);
+	fclose(f);
+	text[n] = '\0';
+	return n ? 0 : -ESRCH;
 }

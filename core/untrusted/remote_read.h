@@ -33,6 +33,9 @@ ssize_t remote_read(pid_t pid, uint64_t address, void *to, size_t size);
  */
 FILE *remote_open(pid_t pid, const char *name);
 
+/* The beginning of such a file, NUL-terminated. 0 or -errno as above; -ESRCH where it is empty. */
+int remote_text(pid_t pid, const char *name, char *text, size_t size);
+
 /*
  * Looks up what the link /proc/PID/NAME leads to, as those in map_files. Returns a descriptor that
  * was opened with O_PATH, or -errno as above.

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "core/base/buffer.h"
 #include "core/base/log.h"
 #include "core/base/number_map.h"
 #include "core/profile/column.h"
@@ -186,16 +185,6 @@ static void read_line(struct reader *r, const char *line)
 		r->nr_bad++;
 }
 
-static void read_lines(struct reader *r, struct buffer *data)
-{
-	struct import_lines lines = import_lines_of(data);
-	char *line;
-
-	while ((line = import_next_line(&lines)))
-		read_line(r, line);
-	r->nr_bad += lines.nr_bad;
-}
-
 static int finish(struct reader *r)
 {
 	struct profile *p = r->p;
@@ -222,23 +211,27 @@ static int finish(struct reader *r)
 	return 0;
 }
 
+static int read_lines(void *reader, struct import_lines *lines)
+{
+	struct reader *r = reader;
+	char *line;
+
+	while ((line = import_next_line(lines)))
+		read_line(r, line);
+	r->nr_bad += lines->nr_bad;
+	return finish(r);
+}
+
 static int callgrind_read(FILE *f, const char *name, const struct import_opts *opts,
 			  struct profile **ret_profile)
 {
-	struct reader r = { .name = name, .opts = opts, .nr_positions = 1 };
-	struct buffer data = { 0 };
-	int err = import_read_all(f, name, &data);
+	struct reader r = { .p = profile_new(), .name = name, .opts = opts, .nr_positions = 1 };
+	int err = import_text(f, name, r.p, read_lines, &r, ret_profile);
 
-	r.p = profile_new();
-	if (!err) {
-		read_lines(&r, &data);
-		err = finish(&r);
-	}
 	callgrind_graph_fini(&r.graph);
 	for (int i = 0; i < NR_SPACES; i++)
 		number_map_fini(&r.names[i]);
-	buffer_fini(&data);
-	return import_end(r.p, err, ret_profile);
+	return err;
 }
 
 /* The first lines are "# callgrind format", or headers of which one is "events:". */

@@ -23,13 +23,6 @@ int import_read_all(FILE *f, const char *name, struct buffer *data)
 	return err;
 }
 
-struct import_lines import_lines_of(struct buffer *data)
-{
-	buffer_add_char(data, '\0'); /* the end of the last line */
-	data->size--;
-	return (struct import_lines){ .at = data->data, .end = data->data + data->size };
-}
-
 char *import_next_line(struct import_lines *lines)
 {
 	while (lines->at < lines->end) {
@@ -46,6 +39,25 @@ char *import_next_line(struct import_lines *lines)
 		lines->nr_bad++;
 	}
 	return NULL;
+}
+
+int import_text(FILE *f, const char *name, struct profile *p,
+		int (*read)(void *reader, struct import_lines *lines), void *reader,
+		struct profile **ret_profile)
+{
+	struct buffer data = { 0 };
+	int err = import_read_all(f, name, &data);
+
+	if (!err) {
+		struct import_lines lines = { 0 };
+
+		buffer_add_char(&data, '\0'); /* the end of the last line */
+		lines.at = data.data;
+		lines.end = data.data + data.size - 1;
+		err = read(reader, &lines);
+	}
+	buffer_fini(&data);
+	return import_end(p, err, ret_profile);
 }
 
 void import_describe(struct profile *p, const char *name, const char *source)

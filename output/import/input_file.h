@@ -19,10 +19,17 @@ struct import_lines {
 	uint64_t nr_bad; /* lines left out so far: over 1 MiB, or with a NUL in them */
 };
 
-/* The text is that of `data` as it is now; it stays in place until the last line was taken. */
-struct import_lines import_lines_of(struct buffer *data);
 /* The next line without the end of the line; NULL after the last one. */
 char *import_next_line(struct import_lines *lines);
+
+/*
+ * Reads the rest of the file as text into the profile `p`: has `read` take its lines, and judge and
+ * describe what they made. 0 with the profile, which is the caller's then, or -errno, reported;
+ * then the profile is freed.
+ */
+int import_text(FILE *f, const char *name, struct profile *p,
+		int (*read)(void *reader, struct import_lines *lines), void *reader,
+		struct profile **ret_profile);
 
 /* Fills in what a file of the format `source` did not say of itself, and counts the samples. */
 void import_describe(struct profile *p, const char *name, const char *source);

@@ -11,6 +11,7 @@
 #include <sys/sysmacros.h>
 
 #include "core/base/alloc.h"
+#include "core/base/search.h"
 #include "core/profile/profile.h"
 #include "output/import/named_frames.h"
 
@@ -104,18 +105,9 @@ void legacy_addresses_fini(struct legacy_addresses *a)
 
 uint32_t legacy_frame(struct legacy_addresses *a, uint64_t address)
 {
-	const struct legacy_mapping *m;
-	size_t low = 0, high = a->nr;
+	size_t nr = SEARCH(i, a->nr, a->mappings[i].start <= address);
+	const struct legacy_mapping *m = nr ? &a->mappings[nr - 1] : NULL;
 
-	while (low < high) { /* the mappings before `low` start at or before the address */
-		size_t middle = low + (high - low) / 2;
-
-		if (a->mappings[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	m = low ? &a->mappings[low - 1] : NULL;
 	if (m && address < m->end)
 		return import_unnamed_frame(a->p, m->module, address - m->start + m->offset);
 	return import_unnamed_frame(a->p, PROFILE_NONE, address);

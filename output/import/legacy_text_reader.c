@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "core/base/buffer.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
 #include "output/import/input_file.h"
@@ -32,6 +31,7 @@ enum legacy_kind { LEGACY_NONE, LEGACY_HEAP, LEGACY_CONTENTION, LEGACY_COUNT };
 
 struct reader {
 	struct profile *p;
+	const char *name; /* of the file */
 	struct legacy_addresses addresses;
 	enum legacy_kind kind;
 	double heap_period; /* bytes between two samples of a heap, at most 1 = every allocation */
@@ -252,53 +252,57 @@ static bool read_line(struct reader *r, char *line, bool first)
 	return true;
 }
 
-static void read_lines(struct reader *r, struct buffer *data)
-{
-	struct import_lines lines = import_lines_of(data);
-	char *line;
-
-	while ((line = import_next_line(&lines)) && read_line(r, line, line == data->data))
-		;
-	r->nr_bad += lines.nr_bad;
-	end_stack(r);
-}
-
-static int finish(struct reader *r, const char *name)
+static int finish(struct reader *r)
 {
 	struct profile *p = r->p;
 
 	if (!p->nr_samples) {
-		log_error(0, "read '%s': no line in it is a stack (numbers, @, addresses)", name);
+		log_error(0, "read '%s': no line in it is a stack (numbers, @, addresses)",
+			  r->name);
 		return -EINVAL;
 	}
 	if (r->nr_bad)
-		log_warning("'%s': lines left out because they are damaged: %llu", name,
+		log_warning("'%s': lines left out because they are damaged: %llu", r->name,
 			    (unsigned long long)r->nr_bad);
-	import_describe(p, name, "pprof text");
+	import_describe(p, r->name, "pprof text");
 	if (r->kind == LEGACY_HEAP)
 		p->meta.first_column = COLUMN_LIVE + 1;
 	return 0;
 }
 
+static int read_text(void *reader, struct import_lines *lines)
+{
+	struct reader *r = reader;
+	const char *text = lines->at;
+	size_t size = (size_t)(lines->end - text);
+	char *line;
+
+	r->kind = kind_of(text, size);
+	legacy_addresses_init(&r->addresses, r->p, text, size);
+	while ((line = import_next_line(lines)) && read_line(r, line, line == text))
+		;
+	r->nr_bad += lines->nr_bad;
+	end_stack(r);
+	return finish(r);
+}
+
 static int legacy_text_read(FILE *f, const char *name, const struct import_opts *opts,
 			    struct profile **ret_profile)
 {
-	struct reader r = { .cycle_hz = 1e9, .period = 1, .heap_period = 1 };
-	struct buffer data = { 0 };
-	int err = import_read_all(f, name, &data);
+	struct reader r = {
+		.p = profile_new(),
+		.name = name,
+		.cycle_hz = 1e9,
+		.period = 1,
+		.heap_period = 1,
+	};
+	int err;
 
 	(void)opts;
-	r.p = profile_new();
-	if (!err) {
-		r.kind = kind_of(data.data, data.size);
-		legacy_addresses_init(&r.addresses, r.p, data.data, data.size);
-		read_lines(&r, &data);
-		err = finish(&r, name);
-	}
+	err = import_text(f, name, r.p, read_text, &r, ret_profile);
 	legacy_addresses_fini(&r.addresses);
 	free(r.frames);
-	buffer_fini(&data);
-	return import_end(r.p, err, ret_profile);
+	return err;
 }
 
 const struct importer import_legacy_text = {

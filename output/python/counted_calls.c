@@ -9,6 +9,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/path.h"
+#include "core/base/search.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
 #include "output/tree/python_name.h"
@@ -70,23 +71,17 @@ bool counted_calls_find(const struct counted_calls *counts, const struct tree_fu
 			uint64_t *ret_calls)
 {
 	const char *name = f->name;
-	size_t size = strlen(name), lo = 0, hi = counts->nr;
+	size_t size = strlen(name), first;
 	bool found = false;
 
 	if (f->kind == FUNCTION_PYTHON)
 		name = python_name_own(name, &size);
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const char *other = counts->list[mid].name;
-
-		if (compare_names(other, strlen(other), name, size) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	first = SEARCH(
+		i, counts->nr,
+		compare_names(counts->list[i].name, strlen(counts->list[i].name), name, size) < 0);
 	*ret_calls = 0;
-	for (; lo < counts->nr; lo++) {
-		const struct call_count *c = &counts->list[lo];
+	for (; first < counts->nr; first++) {
+		const struct call_count *c = &counts->list[first];
 
 		if (compare_names(c->name, strlen(c->name), name, size))
 			break;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
+#include "core/base/search.h"
 #include "core/profile/facts.h"
 #include "core/profile/profile.h"
 #include "output/python/python_import_tree.h"
@@ -30,18 +31,11 @@ static int by_id(const void *a, const void *b)
 static uint32_t parent_of(const struct adder *a, size_t row)
 {
 	const struct fact_import *r = a->rows[row];
-	size_t lo = 0, hi = row;
+	size_t at = SEARCH(i, row,
+			   a->rows[i]->pid < r->pid ||
+				   (a->rows[i]->pid == r->pid && a->rows[i]->id < r->parent));
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct fact_import *m = a->rows[mid];
-
-		if (m->pid < r->pid || (m->pid == r->pid && m->id < r->parent))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < row && a->rows[lo]->pid == r->pid && a->rows[lo]->id == r->parent ? a->nodes[lo]
+	return at < row && a->rows[at]->pid == r->pid && a->rows[at]->id == r->parent ? a->nodes[at]
 										      : 0;
 }
 

@@ -13,6 +13,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/elf_file.h"
+#include "core/base/search.h"
 
 #define MAX_SYMBOLS 4000000u
 
@@ -166,18 +167,10 @@ void module_functions_fini(struct module_functions *f)
 enum function_role module_functions_find(const struct module_functions *f, uint64_t vaddr)
 {
 	enum function_role found = ROLE_UNNAMED;
-	size_t low = 0, high = f->nr;
+	size_t nr = SEARCH(i, f->nr, f->ranges[i].start <= vaddr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (f->ranges[middle].start <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	/* A function can have several names: the most restrictive role counts. */
-	for (size_t i = low; i-- > 0 && low - i < 16;) {
+	for (size_t i = nr; i-- > 0 && nr - i < 16;) {
 		if (vaddr < f->ranges[i].end && f->ranges[i].role > found)
 			found = f->ranges[i].role;
 	}

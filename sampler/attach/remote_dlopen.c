@@ -6,11 +6,9 @@
 #include "sampler/attach/remote_dlopen.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -18,6 +16,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/base/proc_status.h"
 #include "sampler/inject/inject.h"
 #include "sampler/inject/inject_check.h"
 #include "sampler/inject/seccomp_status.h"
@@ -128,19 +127,11 @@ static int bring_stack(struct inject *i, struct loading *l)
 static bool waits_for_lock(const struct inject *i, const struct loading *l)
 {
 	unsigned long long a[8];
-	char path[64], text[256];
-	ssize_t n;
-	int fd, nr;
+	char text[256];
+	int nr;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)inject_process(i)->pid,
-		 (int)inject_thread(i)->tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
+	proc_text(text, sizeof(text), "/proc/%d/task/%d/syscall", (int)inject_process(i)->pid,
+		  (int)inject_thread(i)->tid);
 	return sscanf(text, "%d %llx %llx %llx %llx %llx %llx %llx %llx", &nr, &a[0], &a[1], &a[2],
 		      &a[3], &a[4], &a[5], &a[6], &a[7]) == 9 &&
 	       nr == SYS_futex && a[6] < l->stack_top && l->stack_top - a[6] < LOCK_DEPTH;

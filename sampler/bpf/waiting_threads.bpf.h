@@ -81,35 +81,6 @@ int BPF_PROG(watch_new_thread, struct task_struct *parent, struct task_struct *c
 	return 0;
 }
 
-/*
- * A thread ends. Its last switch comes later, when its parent may have seen it end already and the
- * recording may be over.
- */
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(unwatch_thread, struct task_struct *task)
-{
-	struct waiter *t, last;
-
-	if (end_ns || !may_be_watched(task))
-		return 0;
-	t = bpf_task_storage_get(&waiters, task, 0, 0);
-	if (!t) {
-		/*
-		 * Before Linux 6.2 nothing is found while a thread that was preempted on this CPU
-		 * is in the middle of such a search.
-		 */
-		count(COUNTER_LOST);
-		return 0;
-	}
-	last = *t;
-	if (!last.start_ns)
-		return 0;
-	t->start_ns = 0; /* from here on its switches do not count */
-	end_run(&last, task, bpf_ktime_get_ns());
-	send_thread(&last, task, last.out_ns);
-	return 0;
-}
-
 /* ---- the end */
 
 #define LAST_STACK_BYTES 16384 /* copied of each stack */
@@ -127,11 +98,59 @@ static __always_inline __u64 add_last_interval(struct waiter *t, struct task_str
 		return 0;
 	if (runs)
 		t->cpu_ns += end_ns - since;
-	else if (t->state == WAIT_PREEMPTED || t->state == WAIT_NEW)
+	else if (is_ready(t->state))
 		t->runnable_ns += end_ns - since;
 	else
 		t->waiting_ns += end_ns - since;
 	return runs ? 0 : end_ns - since;
+}
+
+/* Returns whether the thread's times are to be told now; they are those of `*last` at *ret_ns. */
+static __always_inline bool close_times(struct waiter *last, struct task_struct *task,
+					__u64 *ret_ns)
+{
+	if (!end_ns) {
+		end_run(last, task, bpf_ktime_get_ns());
+		*ret_ns = last->out_ns;
+		return true;
+	}
+	if (last->start_ns >= end_ns)
+		return false;
+	add_last_interval(last, task);
+	*ret_ns = end_ns;
+	return true;
+}
+
+/*
+ * A thread ends. Its last switch comes later, when its parent may have seen it end already and the
+ * recording may be over. If it is over already, the walk of the list may come too late for the
+ * thread. Of one that is told twice the recording keeps one row.
+ */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(unwatch_thread, struct task_struct *task)
+{
+	struct waiter *t, last;
+	__u64 now;
+
+	if (!may_be_watched(task))
+		return 0;
+	t = bpf_task_storage_get(&waiters, task, 0, 0);
+	if (!t) {
+		/*
+		 * Before Linux 6.2 nothing is found while a thread that was preempted on this CPU
+		 * is in the middle of such a search.
+		 */
+		if (!end_ns)
+			count(COUNTER_LOST);
+		return 0;
+	}
+	last = *t;
+	if (!last.start_ns)
+		return 0;
+	t->start_ns = 0; /* from here on its switches do not count */
+	if (close_times(&last, task, &now))
+		send_thread(&last, task, now);
+	return 0;
 }
 
 /* Fills in the registers that the thread entered the kernel with. false: it has none. */
@@ -185,7 +204,7 @@ static __always_inline void fill_last_wait(struct snapshot_buffer *b, const stru
 	e->sample.header.cpu = 0;
 	e->sample.header.tgid = task->tgid;
 	e->sample.header.time_ns = end_ns;
-	e->sample.key = t->state == WAIT_PREEMPTED || t->state == WAIT_NEW ? weight : 0;
+	e->sample.key = is_ready(t->state) ? weight : 0;
 	e->sample.weight_ns = weight;
 	e->sample.tid = task->pid;
 	e->sample.gil = 0;
@@ -201,6 +220,9 @@ static __always_inline void fill_last_wait(struct snapshot_buffer *b, const stru
 	e->stack_start = 0;
 	e->pc = 0;
 	__builtin_memset(e->gpr, 0, sizeof(e->gpr));
+	__builtin_memset(&e->facts, 0, sizeof(e->facts));
+	e->facts.holder = t->holder;
+	add_call_facts(&e->facts, task, false);
 }
 
 /* Tells of a wait that goes on at the end, with its stack if it can be read. */
@@ -216,6 +238,7 @@ static __always_inline void tell_last_wait(struct seq_file *seq, struct task_str
 	if (!b)
 		return;
 	fill_last_wait(b, t, task, weight);
+	b->event.facts.off_ns = ns;
 	if (fill_last_regs(&b->event, task) && stacks)
 		copy_last_stack(b, task);
 	bytes = bpf_get_task_stack(task, b->event.kernel, sizeof(b->event.kernel), 0);
@@ -227,6 +250,7 @@ static __always_inline void tell_last_wait(struct seq_file *seq, struct task_str
 		b->event.nr_kernel = b->event.in_kernel = 0;
 		b->event.stack_size = 0;
 		b->event.pc = 0;
+		__builtin_memset(&b->event.facts, 0, sizeof(b->event.facts));
 	}
 	size = b->event.stack_size;
 	if (size <= LAST_STACK_BYTES)

@@ -16,6 +16,7 @@
 #include <bpf/bpf.h>
 
 #include "core/base/alloc.h"
+#include "core/base/search.h"
 #include "sampler/unwind/unwind_table.h"
 
 #define SHARD_BYTES (ARENA_SHARD_WORDS * sizeof(uint32_t))
@@ -133,30 +134,23 @@ static void insert_extent(struct arena *a, size_t i, struct extent e)
 static void give_back(struct arena *a, uint64_t start, uint64_t nr)
 {
 	struct extent e = { start, rounded(nr) };
-	size_t lo = 0, hi = a->nr_free;
+	size_t at;
 
 	if (!nr)
 		return;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (a->free[mid].start < start)
-			lo = mid + 1;
-		else
-			hi = mid;
+	at = SEARCH(i, a->nr_free, a->free[i].start < start);
+	if (at < a->nr_free && a->free[at].start == e.start + e.nr) {
+		e.nr += a->free[at].nr;
+		remove_extent(a, at);
 	}
-	if (lo < a->nr_free && a->free[lo].start == e.start + e.nr) {
-		e.nr += a->free[lo].nr;
-		remove_extent(a, lo);
-	}
-	if (lo && a->free[lo - 1].start + a->free[lo - 1].nr == e.start) {
-		e = (struct extent){ a->free[lo - 1].start, a->free[lo - 1].nr + e.nr };
-		remove_extent(a, --lo);
+	if (at && a->free[at - 1].start + a->free[at - 1].nr == e.start) {
+		e = (struct extent){ a->free[at - 1].start, a->free[at - 1].nr + e.nr };
+		remove_extent(a, --at);
 	}
 	if (e.start + e.nr == a->next)
 		a->next = e.start;
 	else
-		insert_extent(a, lo, e);
+		insert_extent(a, at, e);
 }
 
 /*

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/base/user_shares.h"
+#include "core/untrusted/user_shares.h"
 #include "sampler/release/file_release.h"
 
 struct limits;

@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -73,16 +72,8 @@ static bool is_32_bit(pid_t pid)
 
 static void name_of(pid_t pid, char *name, size_t size)
 {
-	char path[64];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-	f = fopen(path, "re");
-	if (!f || !fgets(name, (int)size, f))
+	if (!proc_name(pid, pid, name, size))
 		snprintf(name, size, "?");
-	name[strcspn(name, "\n")] = '\0';
-	if (f)
-		fclose(f);
 }
 
 static int check_tracer(long tracer, struct inject_reason *reason)

@@ -4,7 +4,6 @@
  */
 #include "sampler/inject/inject_process.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -276,21 +275,15 @@ static int look(struct inject_process *p, struct inject_reason *reason)
 static pid_t living_thread(pid_t pid)
 {
 	struct proc_status status;
-	struct dirent *entry;
-	pid_t found = pid;
-	char path[64];
-	DIR *dir;
+	pid_t found = pid, tid;
+	DIR *threads;
 
 	if (proc_status_read(pid, &status) || !status.ended)
 		return pid;
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	dir = opendir(path);
-	while (dir && found == pid && (entry = readdir(dir))) {
-		if (atoi(entry->d_name) > 0)
-			found = atoi(entry->d_name);
-	}
-	if (dir)
-		closedir(dir);
+	threads = proc_threads(pid);
+	while (found == pid && (tid = proc_next(threads)))
+		found = tid;
+	proc_close(threads);
 	return found;
 }
 

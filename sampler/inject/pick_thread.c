@@ -4,12 +4,12 @@
  */
 #include "sampler/inject/pick_thread.h"
 
-#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <unistd.h>
 
+#include "core/base/proc_status.h"
 #include "core/untrusted/remote_read.h"
 
 /*
@@ -20,19 +20,11 @@ enum inject_rank pick_thread_rank(pid_t pid, pid_t tid)
 {
 	uint64_t args[6];
 	char name[48], text[256];
-	size_t n;
-	FILE *f;
 	long nr;
 
 	snprintf(name, sizeof(name), "task/%d/syscall", (int)tid);
-	f = remote_open(pid, name);
-	if (!f)
+	if (remote_text(pid, name, text, sizeof(text)))
 		return INJECT_RANK_RUNS;
-	n = fread(text, 1, sizeof(text) - 1, f);
-	fclose(f);
-	if (!n)
-		return INJECT_RANK_RUNS;
-	text[n] = '\0';
 	if (sscanf(text, "%ld %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64,
 		   &nr, &args[0], &args[1], &args[2], &args[3], &args[4], &args[5]) != 7 ||
 	    nr < 0)
@@ -54,22 +46,13 @@ static int compare(const void *a, const void *b)
 
 size_t pick_threads(pid_t pid, struct picked_thread *picked)
 {
-	struct dirent *entry;
-	char path[64];
+	DIR *threads = proc_threads(pid);
 	size_t nr = 0;
-	DIR *dir;
+	pid_t tid;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	dir = opendir(path);
-	if (!dir)
-		return 0;
-	while (nr < PICK_MAX_THREADS && (entry = readdir(dir))) {
-		pid_t tid = atoi(entry->d_name);
-
-		if (tid > 0)
-			picked[nr++] = (struct picked_thread){ tid, pick_thread_rank(pid, tid) };
-	}
-	closedir(dir);
+	while (nr < PICK_MAX_THREADS && (tid = proc_next(threads)))
+		picked[nr++] = (struct picked_thread){ tid, pick_thread_rank(pid, tid) };
+	proc_close(threads);
 	qsort(picked, nr, sizeof(*picked), compare);
 	return nr;
 }

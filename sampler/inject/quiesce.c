@@ -4,10 +4,8 @@
  */
 #include "sampler/inject/quiesce.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -15,6 +13,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/base/proc_status.h"
 #include "core/untrusted/remote_read.h"
 #include "sampler/inject/inject_process.h"
 #include "sampler/inject/ptrace_thread.h"
@@ -34,23 +33,6 @@ static bool is_in(const struct quiesce_range *ranges, size_t nr, uint64_t addres
 	return false;
 }
 
-/* Reads a file of the thread in /proc. 0: there is none, because the thread has ended. */
-static size_t read_file(pid_t pid, pid_t tid, const char *name, char *text, size_t size)
-{
-	char in_process[48];
-	size_t n = 0;
-	FILE *f;
-
-	snprintf(in_process, sizeof(in_process), "task/%d/%s", (int)tid, name);
-	f = remote_open(pid, in_process);
-	if (f) {
-		n = fread(text, 1, size - 1, f);
-		fclose(f);
-	}
-	text[n] = '\0';
-	return n;
-}
-
 /*
  * Does the thread wait in a system call that signals can interrupt? A thread that sleeps otherwise,
  * as in a page fault, may be about to begin a handler: the kernel has taken the signal, and waits
@@ -58,9 +40,10 @@ static size_t read_file(pid_t pid, pid_t tid, const char *name, char *text, size
  */
 static bool sleeps_lightly(pid_t pid, pid_t tid)
 {
-	char text[512], *name_end;
+	char name[48], text[512], *name_end;
 
-	if (!read_file(pid, tid, "stat", text, sizeof(text)))
+	snprintf(name, sizeof(name), "task/%d/stat", (int)tid);
+	if (remote_text(pid, name, text, sizeof(text)))
 		return false;
 	name_end = strrchr(text, ')');
 	return name_end && !strncmp(name_end, ") S", 3);
@@ -73,9 +56,10 @@ static bool sleeps_lightly(pid_t pid, pid_t tid)
  */
 static bool where_it_sleeps(pid_t pid, pid_t tid, uint64_t *sp, uint64_t *pc, bool *ret_gone)
 {
-	char text[256], *last, *before;
+	char name[48], text[256], *last, *before;
 
-	*ret_gone = !read_file(pid, tid, "syscall", text, sizeof(text));
+	snprintf(name, sizeof(name), "task/%d/syscall", (int)tid);
+	*ret_gone = remote_text(pid, name, text, sizeof(text));
 	if (*ret_gone || text[0] < '0' || text[0] > '9')
 		return false;
 	last = strrchr(text, ' ');
@@ -117,22 +101,16 @@ static int look(struct inject_thread *t, const struct inject_process *p, pid_t t
 
 static size_t list_threads(pid_t pid, pid_t **ret)
 {
-	struct dirent *entry;
+	DIR *threads = proc_threads(pid);
 	size_t nr = 0, capacity = 0;
-	char path[64];
-	DIR *dir;
+	pid_t tid;
 
 	*ret = NULL;
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	dir = opendir(path);
-	while (dir && (entry = readdir(dir))) {
-		if (atoi(entry->d_name) <= 0)
-			continue;
+	while ((tid = proc_next(threads))) {
 		*ret = xgrow(*ret, &capacity, nr + 1, sizeof(**ret));
-		(*ret)[nr++] = atoi(entry->d_name);
+		(*ret)[nr++] = tid;
 	}
-	if (dir)
-		closedir(dir);
+	proc_close(threads);
 	return nr;
 }
 

@@ -8,7 +8,6 @@
  */
 #include "sampler/inject/seccomp_status.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <linux/capability.h>
 #include <linux/seccomp.h>
@@ -143,19 +142,13 @@ int inject_seccomp_kind_of_process(pid_t pid, struct inject_reason *reason)
 
 int inject_each_thread(pid_t pid, int (*check)(void *context, pid_t tid), void *context)
 {
-	struct dirent *entry;
-	char path[64];
+	DIR *threads = proc_threads(pid);
 	int err = 0;
-	DIR *dir;
+	pid_t tid;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	dir = opendir(path);
-	while (dir && !err && (entry = readdir(dir))) {
-		if (atoi(entry->d_name) > 0)
-			err = check(context, atoi(entry->d_name));
-	}
-	if (dir)
-		closedir(dir);
+	while (!err && (tid = proc_next(threads)))
+		err = check(context, tid);
+	proc_close(threads);
 	return err;
 }
 

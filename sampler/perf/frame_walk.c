@@ -4,16 +4,14 @@
  */
 #include "sampler/perf/frame_walk.h"
 
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/base/proc_status.h"
 #include "core/portable/pyruns.h"
 #include "sampler/perf/perf_record.h"
 #include "sampler/perf/reader_memory.h"
@@ -259,31 +257,12 @@ static __always_inline void py_take_frames(const struct py_layout *l, struct py_
 /* ---- one stack */
 
 /* The number of a thread in its own PID namespace. */
-static int32_t own_tid(int32_t pid, int32_t tid)
+static int32_t own_tid(int32_t tid)
 {
-	char path[64], text[4096], *at;
-	long found = tid;
-	ssize_t n = -1;
-	int fd;
+	int nr_namespaces;
+	pid_t own = proc_status_inner(tid, &nr_namespaces);
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, text, sizeof(text) - 1);
-		close(fd);
-	}
-	text[n > 0 ? n : 0] = '\0';
-	at = strstr(text, "\nNSpid:");
-	for (at = at ? at + 7 : NULL; at && *at && *at != '\n';) {
-		char *end;
-		long number = strtol(at, &end, 10);
-
-		if (end == at)
-			break;
-		found = number;
-		at = end;
-	}
-	return (int32_t)found;
+	return own ? own : tid;
 }
 
 static uint64_t find_thread(struct frame_walk *r, uint32_t turn)
@@ -300,7 +279,7 @@ static uint64_t find_thread(struct frame_walk *r, uint32_t turn)
 	*t = (struct known_thread){
 		.pid = r->stack.pid,
 		.tid = r->stack.tid,
-		.own_tid = own_tid(r->stack.pid, r->stack.tid),
+		.own_tid = own_tid(r->stack.tid),
 		.turn = turn,
 		.searched_ns = now,
 	};

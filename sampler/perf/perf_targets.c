@@ -3,9 +3,9 @@
  * the record being handled. A process that is met for the first time is read from /proc; records
  * that are older than that reading are skipped.
  */
+#include "core/base/proc_status.h"
 #include "sampler/perf/perf.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,28 +123,16 @@ static struct perf_thread *add_thread(struct source *s, pid_t tid)
 	return t;
 }
 
-static void read_comm(struct perf_thread *t, pid_t pid)
-{
-	char path[64], line[COMM_SIZE + 1] = "";
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", (int)pid, (int)t->tid);
-	f = fopen(path, "re");
-	if (!f)
-		return;
-	if (fgets(line, sizeof(line), f))
-		memcpy(t->comm, line, strcspn(line, "\n"));
-	fclose(f);
-}
-
 const char *perf_thread_comm(struct source *s, pid_t pid, pid_t tid)
 {
+	char name[COMM_SIZE + 1];
 	struct perf_thread *t;
 
 	HASH_FIND_INT(s->threads, &tid, t);
 	if (!t) {
 		t = add_thread(s, tid);
-		read_comm(t, pid);
+		if (proc_name(pid, tid, name, sizeof(name)))
+			memcpy(t->comm, name, strlen(name));
 	}
 	return t->comm;
 }

@@ -6,7 +6,6 @@
  */
 #include "sampler/perf/task_events.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -22,6 +21,7 @@
 #include "core/base/alloc.h"
 #include "core/base/log.h"
 #include "core/base/cpus.h"
+#include "core/base/proc_status.h"
 #include "core/untrusted/remote_read.h"
 #include "sampler/selection/cgroups.h"
 #include "sampler/target/attach_error.h"
@@ -337,16 +337,12 @@ int perf_events_add_cgroup(struct perf_events *e, const char *folder)
 /* Opens events for the listed threads that have none; returns how many threads, or -errno. */
 static int add_listed(struct perf_events *e, pid_t pid)
 {
-	char *path = xasprintf("/proc/%d/task", (int)pid);
-	DIR *dir = opendir(path);
-	struct dirent *entry;
-	int nr = 0, err = dir ? 0 : -ESRCH;
+	DIR *threads = proc_threads(pid);
+	int nr = 0, err = threads ? 0 : -ESRCH;
+	pid_t tid;
 
-	free(path);
-	while (!err && (entry = readdir(dir))) {
-		pid_t tid = atoi(entry->d_name);
-
-		if (tid <= 0 || is_watched(e, tid))
+	while (!err && (tid = proc_next(threads))) {
+		if (is_watched(e, tid))
 			continue;
 		err = add_thread(e, tid);
 		if (err == -ESRCH) { /* it has ended */
@@ -360,8 +356,7 @@ static int add_listed(struct perf_events *e, pid_t pid)
 			nr++;
 		}
 	}
-	if (dir)
-		closedir(dir);
+	proc_close(threads);
 	return err ? err : nr;
 }
 

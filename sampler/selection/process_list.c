@@ -1,7 +1,6 @@
 /* Reads stat, exe and the owner of each process; one that ends meanwhile is left out. */
 #include "sampler/selection/process_list.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -56,21 +55,20 @@ static bool read_process(pid_t pid, struct listed_process *ret)
 int process_list_read(struct process_list *ret)
 {
 	struct process_list l = { 0 };
-	DIR *dir = opendir("/proc");
-	struct dirent *entry;
+	DIR *processes = proc_processes();
+	pid_t pid;
 
-	if (!dir)
+	if (!processes)
 		return -errno;
-	while (l.nr < MAX_LISTED && (entry = readdir(dir))) {
-		pid_t pid = atoi(entry->d_name);
+	while (l.nr < MAX_LISTED && (pid = proc_next(processes))) {
 		struct listed_process p;
 
-		if (pid <= 0 || pid == getpid() || !read_process(pid, &p))
+		if (pid == getpid() || !read_process(pid, &p))
 			continue;
 		l.list = xgrow(l.list, &l.capacity, l.nr + 1, sizeof(*l.list));
 		l.list[l.nr++] = p;
 	}
-	closedir(dir);
+	proc_close(processes);
 	*ret = l;
 	return 0;
 }

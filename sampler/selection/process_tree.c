@@ -5,7 +5,6 @@
  */
 #include "sampler/selection/process_tree.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
+#include "core/base/proc_status.h"
 #include "core/profile/source.h"
 #include "sampler/target/proc_life.h"
 
@@ -56,36 +56,9 @@ void process_tree_fini(struct process_tree *t)
 
 /* ---- children */
 
-/* false: the kernel has no such file. */
-static bool add_children_of_thread(struct process_tree *t, pid_t pid, pid_t tid)
+static void add_child(void *tree, pid_t pid)
 {
-	char path[64];
-	int child;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)tid);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	while (fscanf(f, "%d", &child) == 1)
-		add_member(t, child);
-	fclose(f);
-	return true;
-}
-
-static void add_children(struct process_tree *t, pid_t pid)
-{
-	struct dirent *entry;
-	char path[64];
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	dir = opendir(path);
-	while (dir && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.')
-			add_children_of_thread(t, pid, atoi(entry->d_name));
-	if (dir)
-		closedir(dir);
+	add_member(tree, pid);
 }
 
 static bool is_known(const struct process_tree *t, pid_t pid)
@@ -99,17 +72,13 @@ static bool is_known(const struct process_tree *t, pid_t pid)
 /* Adds each process whose parent is a member. */
 static void add_by_parents(struct process_tree *t)
 {
-	DIR *dir = opendir("/proc");
-	struct dirent *entry;
+	DIR *processes = proc_processes();
+	pid_t pid;
 
-	while (dir && (entry = readdir(dir))) {
-		pid_t pid = atoi(entry->d_name);
-
-		if (pid > 0 && is_known(t, proc_life_parent(pid)))
+	while ((pid = proc_next(processes)))
+		if (is_known(t, proc_life_parent(pid)))
 			add_member(t, pid);
-	}
-	if (dir)
-		closedir(dir);
+	proc_close(processes);
 }
 
 static bool has_children_files(void)
@@ -139,7 +108,7 @@ size_t process_tree_look(struct process_tree *t)
 	/* The list grows meanwhile: children of children are found in the same look. */
 	for (size_t i = 0; by_files && i < t->nr; i++)
 		if (is_same(&t->members[i]))
-			add_children(t, t->members[i].pid);
+			proc_life_children(t->members[i].pid, add_child, t);
 	return t->nr - before;
 }
 

@@ -4,7 +4,6 @@
  */
 #include "sampler/target/exec_environment.h"
 
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/proc_status.h"
 
 #define STATE_FIELD 3 /* the first field behind the name, see proc_pid_stat(5) */
 #define ENVIRONMENT_START_FIELD 50
@@ -23,15 +23,10 @@ struct environment {
 
 static bool find(struct environment *ret)
 {
-	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC), field = STATE_FIELD;
 	char text[2048], *at, *end;
-	ssize_t n;
+	int field = STATE_FIELD;
 
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
+	proc_text(text, sizeof(text), "/proc/self/stat");
 	at = strrchr(text, ')'); /* the name before it may hold any byte */
 	for (; at && field <= ENVIRONMENT_START_FIELD; field++)
 		at = strchr(at + 1, ' ');

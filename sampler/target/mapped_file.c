@@ -20,7 +20,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
-#include "core/base/user_shares.h"
+#include "core/untrusted/user_shares.h"
 #include "core/portable/frames.h"
 #include "sampler/target/kept_files.h"
 #include "sampler/target/open_mapped.h"

@@ -22,15 +22,8 @@
 bool proc_life_read(pid_t pid, struct proc_life *ret)
 {
 	char line[2048], *at, *end;
-	size_t n = 0;
-	FILE *f;
 
-	f = remote_open(pid, "stat");
-	if (f) {
-		n = fread(line, 1, sizeof(line) - 1, f);
-		fclose(f);
-	}
-	line[n] = '\0';
+	remote_text(pid, "stat", line, sizeof(line));
 	at = strchr(line, '(');
 	end = strrchr(line, ')');
 	if (!at || !end || end[1] != ' ')
@@ -81,15 +74,7 @@ uint64_t proc_life_cpu_ns(pid_t pid)
 /* The text behind the name in a stat file, ") R PARENT ..."; NULL: there is no such file. */
 static const char *read_after_name(pid_t pid, const char *name, char *line, size_t size)
 {
-	FILE *f = remote_open(pid, name);
-	const char *end = NULL;
-
-	if (!f)
-		return NULL;
-	if (fgets(line, (int)size, f))
-		end = strrchr(line, ')');
-	fclose(f);
-	return end;
+	return remote_text(pid, name, line, size) ? NULL : strrchr(line, ')');
 }
 
 pid_t proc_life_parent(pid_t pid)
@@ -102,6 +87,31 @@ pid_t proc_life_parent(pid_t pid)
 	if (rest && sscanf(rest, ") %*c %d", &parent) != 1)
 		parent = 0;
 	return parent;
+}
+
+static void add_children_of_thread(pid_t pid, pid_t tid, void (*add)(void *context, pid_t child),
+				   void *context)
+{
+	char path[64];
+	int child;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)tid);
+	f = fopen(path, "re");
+	while (f && fscanf(f, "%d", &child) == 1)
+		add(context, child);
+	if (f)
+		fclose(f);
+}
+
+void proc_life_children(pid_t pid, void (*add)(void *context, pid_t child), void *context)
+{
+	DIR *threads = proc_threads(pid);
+	pid_t tid;
+
+	while ((tid = proc_next(threads)))
+		add_children_of_thread(pid, tid, add, context);
+	proc_close(threads);
 }
 
 bool proc_life_is_running(pid_t pid, pid_t tid)

@@ -29,6 +29,8 @@ uint64_t proc_life_program(pid_t pid);
 bool proc_life_has_ended(pid_t pid);
 /* 0: not known. */
 pid_t proc_life_parent(pid_t pid);
+/* Calls `add` with each child of the process, where the kernel lists them. */
+void proc_life_children(pid_t pid, void (*add)(void *context, pid_t child), void *context);
 /* CPU time of the process, of its threads that have ended too; 0: not known. */
 uint64_t proc_life_cpu_ns(pid_t pid);
 /* Is the thread on a CPU or runnable? Then a signal interrupts no system call that waits. */

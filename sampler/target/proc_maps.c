@@ -4,7 +4,6 @@
  */
 #include "sampler/target/proc_maps.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -165,22 +164,14 @@ static int read_file(struct maps_reader *r, struct process *p, pid_t thread)
 /* After the first thread has ended, only the other threads show the mappings. */
 static int read_through_threads(struct maps_reader *r, struct process *p)
 {
-	struct dirent *entry;
-	char path[64];
-	int nr = 0;
-	DIR *dir;
+	DIR *threads = proc_threads(p->pid);
+	int nr = threads ? 0 : -ESRCH;
+	pid_t thread;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)p->pid);
-	dir = opendir(path);
-	if (!dir)
-		return -ESRCH;
-	while (nr <= 0 && (entry = readdir(dir))) {
-		pid_t thread = atoi(entry->d_name);
-
-		if (thread > 0 && thread != p->pid)
+	while (nr <= 0 && (thread = proc_next(threads)))
+		if (thread != p->pid)
 			nr = read_file(r, p, thread);
-	}
-	closedir(dir);
+	proc_close(threads);
 	return nr;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/search.h"
 #include "sampler/target/remapped_text.h"
 
 #define MAX_COVER_CHECKS 20
@@ -16,17 +17,7 @@
 /* Index of the first mapping that ends above `address`. */
 static size_t lower_bound(const struct process *p, uint64_t address)
 {
-	size_t lo = 0, hi = p->nr_maps;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (p->maps[mid].end <= address)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SEARCH(i, p->nr_maps, p->maps[i].end <= address);
 }
 
 const struct mapping *process_find(const struct process *p, uint64_t address)

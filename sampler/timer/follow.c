@@ -6,7 +6,6 @@
  */
 #include "sampler/timer/follow.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +30,7 @@
 #include "sampler/timer/wake_signal.h"
 
 #define ROUND_NS (100ull * 1000 * 1000)
-#define ROUND_SHARE 50 /* looking takes at most a fiftieth of our time */
+#define ROUND_SHARE 50 /* looking takes at most a fiftieth of a CPU */
 /* Of CPU time; a process that used less is not worth a stop. */
 #define WORTH_NS (20ull * 1000 * 1000)
 #define LOADED_NS (2000ull * 1000 * 1000) /* of CPU time; a library that has used so much listens */
@@ -115,41 +114,20 @@ static void add_child(struct timer_follow *f, pid_t pid, uint64_t base_ns, bool 
 	HASH_ADD_INT(f->children, pid, c);
 }
 
-static void add_children_of_thread(struct timer_follow *f, pid_t pid, pid_t tid)
+static void add_unsampled(void *context, pid_t pid)
 {
-	char path[64];
-	int child;
-	FILE *file;
+	struct timer_follow *f = context;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)tid);
-	file = fopen(path, "re");
-	while (file && fscanf(file, "%d", &child) == 1)
-		if (!timer_is_sampled(f->processes, child))
-			add_child(f, child, 0, false);
-	if (file)
-		fclose(file);
+	if (!timer_is_sampled(f->processes, pid))
+		add_child(f, pid, 0, false);
 }
 
-static void add_children(struct timer_follow *f, pid_t pid)
+static void add_children(void *context, pid_t pid)
 {
-	struct dirent *entry;
-	char path[64];
-	DIR *dir;
+	struct timer_follow *f = context;
 
-	if (f->no_children)
-		return;
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	dir = opendir(path);
-	while (dir && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.')
-			add_children_of_thread(f, pid, atoi(entry->d_name));
-	if (dir)
-		closedir(dir);
-}
-
-static void add_new_children(void *context, pid_t pid)
-{
-	add_children(context, pid);
+	if (!f->no_children)
+		proc_life_children(pid, add_unsampled, f);
 }
 
 /* A process that has become another program is followed as a child is. */
@@ -189,7 +167,7 @@ static void look_around(struct timer_follow *f)
 		add_children(f, p->maps.pid);
 	}
 	members_poll(f->members, add_member, f);
-	timer_wake_visit(f->wake, add_new_children, f);
+	timer_wake_visit(f->wake, add_children, f);
 	HASH_ITER (hh, f->children, c, next)
 		add_children(f, c->pid);
 }
@@ -363,18 +341,19 @@ static bool poll_child(struct timer_follow *f, struct child *c, unsigned int *nr
 
 void timer_follow_poll(struct timer_follow *f)
 {
-	uint64_t now = monotonic_ns(), took;
+	uint64_t before = thread_cpu_ns(), took;
 	unsigned int nr_reached = 0;
 	struct child *c, *next;
 
-	if (f->processes->stopping || now < f->next_ns)
+	if (f->processes->stopping || monotonic_ns() < f->next_ns)
 		return;
 	look_around(f);
 	HASH_ITER (hh, f->children, c, next)
 		if (!poll_child(f, c, &nr_reached))
 			forget(f, c);
-	took = monotonic_ns() - now;
-	f->next_ns = now + (took * ROUND_SHARE > ROUND_NS ? took * ROUND_SHARE : ROUND_NS);
+	took = thread_cpu_ns() - before;
+	f->next_ns =
+		monotonic_ns() + (took * ROUND_SHARE > ROUND_NS ? took * ROUND_SHARE : ROUND_NS);
 }
 
 void timer_follow_end(struct timer_follow *f)

@@ -6,7 +6,6 @@
  */
 #include "sampler/timer/wake_signal.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -81,28 +80,15 @@ bool timer_wake_is_possible(pid_t pid)
 
 /* ---- which thread gets the signal? */
 
-/* What a thread waits in, as the kernel calls it; "0" or "" where it does not say. */
-static void read_wait(pid_t pid, pid_t tid, char *name, size_t size)
-{
-	char path[64];
-	size_t n = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/wchan", (int)pid, (int)tid);
-	f = fopen(path, "re");
-	if (f) {
-		n = fread(name, 1, size - 1, f);
-		fclose(f);
-	}
-	name[n] = '\0';
-}
-
-/* Compared by their beginnings: compilers append suffixes to the names of functions. */
+/*
+ * Is the kernel function that the thread waits in one of these? The kernel may not say: "0". They
+ * are compared by their beginnings: compilers append suffixes to the names of functions.
+ */
 static bool waits_in(pid_t pid, pid_t tid, const char *const *names)
 {
 	char name[128];
 
-	read_wait(pid, tid, name, sizeof(name));
+	proc_text(name, sizeof(name), "/proc/%d/task/%d/wchan", (int)pid, (int)tid);
 	for (; *names; names++)
 		if (!strncmp(name, *names, strlen(*names)))
 			return true;
@@ -139,22 +125,13 @@ static bool will_do(pid_t pid, pid_t tid, uint64_t waited_ns)
 /* A thread, or 0. */
 static pid_t choose_thread(pid_t pid, uint64_t waited_ns)
 {
-	struct dirent *entry;
-	pid_t chosen = 0;
-	char path[64];
-	DIR *dir;
+	DIR *threads = proc_threads(pid);
+	pid_t tid;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	dir = opendir(path);
-	while (dir && !chosen && (entry = readdir(dir))) {
-		pid_t tid = atoi(entry->d_name);
-
-		if (tid > 0 && will_do(pid, tid, waited_ns))
-			chosen = tid;
-	}
-	if (dir)
-		closedir(dir);
-	return chosen;
+	while ((tid = proc_next(threads)) && !will_do(pid, tid, waited_ns))
+		;
+	proc_close(threads);
+	return tid;
 }
 
 static int send_value(pid_t pid, pid_t tid, uint64_t value)

@@ -25,17 +25,6 @@
 #define MEMORY_MIN (256ull << 20)
 #define MEMORY_PART 4 /* of the machine's memory */
 
-/* What the child says: the table is finished, or not to be had; or it wants a debug file. */
-struct word {
-	int32_t answer;	    /* 0 or -errno; WANTS_FILE */
-	uint32_t candidate; /* WANTS_FILE: which, and by which names */
-	struct debug_names names;
-};
-
-_Static_assert(sizeof(struct word) == 12 + BUILD_ID_MAX + DEBUG_NAME_MAX, "no padding");
-
-enum { WANTS_FILE = 1 };
-
 /* ---- in the child */
 
 struct asker {
@@ -47,7 +36,7 @@ static int ask_for_file(struct debug_files *files, const struct debug_names *nam
 			unsigned int candidate)
 {
 	const struct asker *asker = (const struct asker *)files;
-	struct word word = { WANTS_FILE, candidate, *names };
+	struct table_word word = { TABLE_WANTS_FILE, candidate, *names };
 	int answer, fd = -1;
 
 	if (message_send(asker->socket, &word, sizeof(word), NULL, 0) ||
@@ -74,7 +63,7 @@ static void build(int socket)
 	struct rule_set *rules = rule_set_new();
 	struct asker asker = { { ask_for_file }, socket };
 	struct unwind_table *table;
-	struct word word = { 0 };
+	struct table_word word = { 0 };
 	int fds[2], err;
 	bool is_code;
 
@@ -99,7 +88,7 @@ static uint64_t memory_max(void)
 }
 
 /* Opens what the child wants, and hands it over. */
-static int serve_file(int socket, const struct table_order *order, struct word *word)
+static int serve_file(int socket, const struct table_order *order, struct table_word *word)
 {
 	struct debug_names *names = &word->names;
 	int fd = -ENODATA, answer, err;
@@ -114,14 +103,12 @@ static int serve_file(int socket, const struct table_order *order, struct word *
 	return err;
 }
 
-/* Sends the order and waits for the child's answer. */
-static int ask(int socket, const struct table_order *order, const int fds[2])
+int confined_table_answer(int socket, const struct table_order *order)
 {
-	bool is_code = order->code;
-	int err = message_send(socket, &is_code, sizeof(is_code), fds, 2);
+	int err = 0;
 
 	for (int i = 0; !err && i <= QUESTIONS_MAX; i++) {
-		struct word word;
+		struct table_word word;
 		ssize_t n;
 
 		err = message_wait(socket, order->cancel_fd, WAIT_MS);
@@ -130,11 +117,22 @@ static int ask(int socket, const struct table_order *order, const int fds[2])
 		n = message_receive(socket, &word, sizeof(word), NULL, 0);
 		if (n != sizeof(word))
 			return n ? -EBADMSG : -ECHILD;
-		if (word.answer != WANTS_FILE)
+		if (word.answer != TABLE_WANTS_FILE)
 			return word.answer > 0 ? -EBADMSG : word.answer;
 		err = serve_file(socket, order, &word);
 	}
 	return !err ? -EBADMSG : err == -EPIPE ? -ECHILD : err;
+}
+
+/* Sends the order and waits for the child's answer. */
+static int ask(int socket, const struct table_order *order, const int fds[2])
+{
+	bool is_code = order->code;
+	int err = message_send(socket, &is_code, sizeof(is_code), fds, 2);
+
+	if (err)
+		return err == -EPIPE ? -ECHILD : err;
+	return confined_table_answer(socket, order);
 }
 
 int confined_table_build(const struct sandbox *sandbox, const struct table_order *order,

@@ -8,7 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct debug_files;
+#include "sampler/unwind/debug_frame.h"
+
 struct rule_set;
 struct sandbox;
 struct unwind_table;
@@ -31,6 +32,22 @@ struct table_order {
  */
 int confined_table_build(const struct sandbox *sandbox, const struct table_order *order,
 			 struct rule_set *rules, struct unwind_table **ret_table, int *ret_answer);
+
+/* What the child says: the table is finished, or not to be had; or it wants a debug file. */
+struct table_word {
+	int32_t answer;	    /* 0 or -errno; TABLE_WANTS_FILE */
+	uint32_t candidate; /* TABLE_WANTS_FILE: which, and by which names */
+	struct debug_names names;
+};
+_Static_assert(sizeof(struct table_word) == 12 + BUILD_ID_MAX + DEBUG_NAME_MAX, "no padding");
+
+enum { TABLE_WANTS_FILE = 1 };
+
+/*
+ * The recorder's side of the socket once the child has its order: hands over the files that it
+ * wants until it says how it ended. 0: it has written a table; otherwise as confined_table_build().
+ */
+int confined_table_answer(int socket, const struct table_order *order);
 
 /* Says in words why a table could not be had; NULL for what unwind_table_build() returns. */
 const char *confined_table_reason(int err);

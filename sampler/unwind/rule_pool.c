@@ -10,7 +10,7 @@
 #include <uthash.h>
 
 #include "core/base/alloc.h"
-#include "core/base/user_shares.h"
+#include "core/untrusted/user_shares.h"
 #include "sampler/unwind/rule_set.h"
 #include "sampler/unwind/unwind_table.h"
 

@@ -28,11 +28,10 @@
 #include "core/base/log.h"
 #include "core/rights/cache_folder.h"
 #include "core/rights/safe_open.h"
-#include "sampler/unwind/debug_frame.h"
 #include "sampler/unwind/table_code.h" /* TABLE_CODE: a hash of all that makes tables */
 #include "sampler/unwind/table_file.h"
 
-#define FORMAT 2
+#define FORMAT 3
 #define SUFFIX ".unwind"
 #define SUFFIX_NEW ".new" /* not finished */
 #define TABLE_MAX (64u << 20)
@@ -54,10 +53,12 @@ struct entry_header {
 	uint64_t debug_dev, debug_ino, debug_size_bytes;
 	int64_t debug_changed_ns;
 	uint64_t table_bytes;
-	uint64_t table_check; /* XXH3 of the table */
-	uint64_t check;	      /* XXH3 of the header before it */
+	uint64_t table_check;	   /* XXH3 of the table */
+	char link[DEBUG_NAME_MAX]; /* of the debug file that it lacks, or "" */
+	uint64_t check;		   /* XXH3 of the header before it */
 };
-_Static_assert(sizeof(struct entry_header) == 24 + BUILD_ID_MAX + 96, "no padding");
+_Static_assert(sizeof(struct entry_header) == 24 + BUILD_ID_MAX + 96 + DEBUG_NAME_MAX,
+	       "no padding");
 
 struct table_cache {
 	int folder;
@@ -175,7 +176,7 @@ static bool is_unchanged(int fd, const struct table_key *key)
 	return !memcmp(&now, key, sizeof(now));
 }
 
-/* The header of an entry for this key, but for the table's size and the two checks. */
+/* The header of an entry for this key, but for the table's size, the link and the two checks. */
 static struct entry_header header_of(const struct table_key *key)
 {
 	struct entry_header h = {
@@ -243,13 +244,29 @@ static int read_header(int fd, struct entry_header *wanted)
 	return 0;
 }
 
-static int read_entry(int fd, const struct table_key *key, struct rule_set *rules,
-		      struct unwind_table **ret_table)
+/* Can a debug file be opened by the name that the entry has, which is untrusted? */
+static bool has_appeared(const struct entry_header *h, struct debug_files *files)
+{
+	struct debug_names names = { 0 };
+	int fd = -ENOENT;
+
+	memcpy(names.link, h->link, sizeof(names.link) - 1);
+	for (unsigned int i = 0; files && names.link[0] && fd < 0 && fd != -ENODATA; i++)
+		fd = files->open(files, &names, i);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static int read_entry(int fd, const struct table_key *key, struct debug_files *files,
+		      struct rule_set *rules, struct unwind_table **ret_table)
 {
 	struct entry_header h = header_of(key);
 	void *table;
 	int err = read_header(fd, &h);
 
+	if (!err && has_appeared(&h, files))
+		err = -ESTALE;
 	if (err)
 		return err;
 	table = mmap(NULL, h.table_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
@@ -266,8 +283,8 @@ static int read_entry(int fd, const struct table_key *key, struct rule_set *rule
 	return table_file_take(table, h.table_bytes, 0, rules, ret_table);
 }
 
-int table_cache_load(struct table_cache *c, const struct table_key *key, struct rule_set *rules,
-		     struct unwind_table **ret_table)
+int table_cache_load(struct table_cache *c, const struct table_key *key, struct debug_files *files,
+		     struct rule_set *rules, struct unwind_table **ret_table)
 {
 	const struct entry_header h = header_of(key);
 	char name[NAME_MAX + 1];
@@ -278,7 +295,7 @@ int table_cache_load(struct table_cache *c, const struct table_key *key, struct 
 	if (fd < 0)
 		err = fd == -ELOOP || fd == -EPERM || fd == -EFBIG ? -EBADMSG : fd;
 	else
-		err = read_entry(fd, key, rules, ret_table);
+		err = read_entry(fd, key, files, rules, ret_table);
 	if (err == -EBADMSG) {
 		log_debug("the cached unwind table '%s' is damaged: it is built again", name);
 		unlinkat(c->folder, name, 0);
@@ -395,7 +412,8 @@ static int write_entry(struct table_cache *c, const struct entry_header *h, cons
 	return err;
 }
 
-void table_cache_store(struct table_cache *c, const struct table_key *key, int fd, int answer)
+void table_cache_store(struct table_cache *c, const struct table_key *key, int fd, int answer,
+		       const char link[DEBUG_NAME_MAX])
 {
 	struct entry_header h = header_of(key);
 	struct stat st;
@@ -409,6 +427,7 @@ void table_cache_store(struct table_cache *c, const struct table_key *key, int f
 		return;
 	h.table_bytes = (uint64_t)st.st_size;
 	h.table_check = XXH3_64bits(table, h.table_bytes);
+	memcpy(h.link, link, sizeof(h.link));
 	h.check = check_of(&h);
 	/* Before it writes: a recorder that is killed again and again must not fill the disk. */
 	if (__atomic_add_fetch(&c->bytes_stored, h.table_bytes, __ATOMIC_RELAXED) >

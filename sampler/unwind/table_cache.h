@@ -5,7 +5,8 @@
  * for libc from then on. So the inode counts, with the time of its last change, which the kernel
  * sets; a FUSE server can forge that, so files of one are not kept, and neither are files without a
  * build-id or such that the caller could not read without sprof's rights. The debug file that has
- * the build-id counts in the same way, because the table may have rules of it.
+ * the build-id counts in the same way, because the table may have rules of it. A table that was
+ * built without one counts only while no file has the name in .gnu_debuglink.
  *
  * An entry is untrusted: its table passes the same checks as one that a child without rights built
  * (table_file.h). Several threads and several recorders may use one cache at a time.
@@ -18,8 +19,8 @@
 #include <sys/types.h>
 
 #include "core/base/build_id.h"
+#include "sampler/unwind/debug_frame.h"
 
-struct debug_files;
 struct rule_set;
 struct table_cache;
 struct unwind_table;
@@ -51,15 +52,19 @@ struct table_key {
 bool table_cache_key(int fd, struct debug_files *files, struct table_key *ret_key);
 
 /*
- * As table_file_read(). -ENOENT: there is no entry; -EBADMSG: it was damaged, which is said at -v,
- * and is gone now. Rules may have been added to `rules` even so.
+ * As table_file_read(). `files` as of table_cache_key(). -ENOENT: there is no entry; -ESTALE: a
+ * debug file that it lacks can be opened now; -EBADMSG: it was damaged, which is said at -v, and is
+ * gone now. Rules may have been added to `rules` even so.
  */
-int table_cache_load(struct table_cache *cache, const struct table_key *key, struct rule_set *rules,
+int table_cache_load(struct table_cache *cache, const struct table_key *key,
+		     struct debug_files *files, struct rule_set *rules,
 		     struct unwind_table **ret_table);
 /*
  * Keeps the table in an answer file that table_file_read() has accepted. `fd` is the file that the
- * table is of; if it has changed since its key was taken, nothing is kept.
+ * table is of; if it has changed since its key was taken, nothing is kept. `link`: the name of a
+ * debug file that was looked for and not found; "": none was.
  */
-void table_cache_store(struct table_cache *cache, const struct table_key *key, int fd, int answer);
+void table_cache_store(struct table_cache *cache, const struct table_key *key, int fd, int answer,
+		       const char link[DEBUG_NAME_MAX]);
 
 #endif

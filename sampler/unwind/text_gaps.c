@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
+#include "core/base/search.h"
 #include "sampler/unwind/x86_64/code_references.h"
 
 #define SYMBOLS_AT_ONCE 4096
@@ -32,17 +33,13 @@ static void add(struct vaddr_list *list, uint64_t vaddr)
 
 static bool is_in_gap(const struct text_gaps *gaps, uint64_t vaddr)
 {
-	size_t lo = 0, hi = gaps->nr;
+	size_t at;
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (gaps->gaps[mid].end <= vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < gaps->nr && vaddr >= gaps->gaps[lo].start;
+	/* Most words of data are no addresses of code. */
+	if (!gaps->nr || vaddr < gaps->gaps[0].start || vaddr >= gaps->gaps[gaps->nr - 1].end)
+		return false;
+	at = SEARCH(i, gaps->nr, gaps->gaps[i].end <= vaddr);
+	return at < gaps->nr && vaddr >= gaps->gaps[at].start;
 }
 
 /* Hand-written code often has no symbol types; its labels have none either, but they are local. */
@@ -56,23 +53,37 @@ static bool is_function(const Elf64_Sym *symbol)
 	       (type == STT_NOTYPE && ELF64_ST_BIND(symbol->st_info) != STB_LOCAL);
 }
 
+/* The entries of an array in the file that are still to be read. */
+struct entries {
+	const struct unwind_image *image;
+	uint64_t offset, nr;
+	size_t size; /* of one */
+};
+
+/* Reads the next entries, at most `max`. Returns how many; 0 at the end or what cannot be read. */
+static uint64_t next_entries(struct entries *e, void *block, uint64_t max)
+{
+	uint64_t nr = e->nr < max ? e->nr : max;
+
+	if (!nr || unwind_image_read(e->image, e->offset, block, nr * e->size))
+		return 0;
+	e->offset += nr * e->size;
+	e->nr -= nr;
+	return nr;
+}
+
 static void add_functions(struct text_gaps *gaps, const struct unwind_image *image,
 			  const struct unwind_symbols *table)
 {
 	Elf64_Sym *symbols = xreallocarray(NULL, SYMBOLS_AT_ONCE, sizeof(*symbols));
-	uint64_t nr = table->size / sizeof(*symbols);
+	struct entries all = { image, table->offset, table->size / sizeof(*symbols),
+			       sizeof(*symbols) };
+	uint64_t nr;
 
-	for (uint64_t first = 0; first < nr; first += SYMBOLS_AT_ONCE) {
-		uint64_t count = nr - first < SYMBOLS_AT_ONCE ? nr - first : SYMBOLS_AT_ONCE;
-
-		if (unwind_image_read(image, table->offset + first * sizeof(*symbols), symbols,
-				      count * sizeof(*symbols)))
-			break;
-		for (uint64_t i = 0; i < count; i++) {
+	while ((nr = next_entries(&all, symbols, SYMBOLS_AT_ONCE)))
+		for (uint64_t i = 0; i < nr; i++)
 			if (is_function(&symbols[i]) && is_in_gap(gaps, symbols[i].st_value))
 				add(&gaps->functions, symbols[i].st_value);
-		}
-	}
 	free(symbols);
 }
 
@@ -165,21 +176,15 @@ static void search_data(struct text_gaps *gaps, const struct unwind_image *image
 			const struct unwind_segment *segment)
 {
 	uint64_t *words = xreallocarray(NULL, WORDS_AT_ONCE, sizeof(*words));
-	uint64_t skipped = -segment->vaddr & 7;
-	uint64_t nr = segment->size > skipped ? (segment->size - skipped) / 8 : 0;
+	uint64_t skipped = -segment->vaddr & 7, vaddr = segment->vaddr + skipped, nr;
+	struct entries all = { image, segment->offset + skipped, 0, sizeof(*words) };
 
-	for (uint64_t first = 0; first < nr; first += WORDS_AT_ONCE) {
-		uint64_t count = nr - first < WORDS_AT_ONCE ? nr - first : WORDS_AT_ONCE;
-		uint64_t offset = skipped + first * 8;
-
-		if (unwind_image_read(image, segment->offset + offset, words, count * 8))
-			break;
-		for (uint64_t i = 0; i < count; i++) {
-			if (is_in_gap(gaps, words[i]) &&
-			    !is_in_table(gaps, segment->vaddr + offset + i * 8))
+	if (segment->size > skipped)
+		all.nr = (segment->size - skipped) / sizeof(*words);
+	while ((nr = next_entries(&all, words, WORDS_AT_ONCE)))
+		for (uint64_t i = 0; i < nr; i++, vaddr += sizeof(*words))
+			if (is_in_gap(gaps, words[i]) && !is_in_table(gaps, vaddr))
 				add(&gaps->hints, words[i]);
-		}
-	}
 	free(words);
 }
 
@@ -188,15 +193,12 @@ static void search_relocations(struct text_gaps *gaps, const struct unwind_image
 			       const Elf64_Shdr *section)
 {
 	Elf64_Rela *entries = xreallocarray(NULL, SYMBOLS_AT_ONCE, sizeof(*entries));
-	uint64_t nr = section->sh_size / sizeof(*entries);
+	struct entries all = { image, section->sh_offset, section->sh_size / sizeof(*entries),
+			       sizeof(*entries) };
+	uint64_t nr;
 
-	for (uint64_t first = 0; first < nr; first += SYMBOLS_AT_ONCE) {
-		uint64_t count = nr - first < SYMBOLS_AT_ONCE ? nr - first : SYMBOLS_AT_ONCE;
-
-		if (unwind_image_read(image, section->sh_offset + first * sizeof(*entries), entries,
-				      count * sizeof(*entries)))
-			break;
-		for (uint64_t i = 0; i < count; i++) {
+	while ((nr = next_entries(&all, entries, SYMBOLS_AT_ONCE))) {
+		for (uint64_t i = 0; i < nr; i++) {
 			uint64_t type = ELF64_R_TYPE(entries[i].r_info);
 
 			if (type == R_X86_64_IRELATIVE)
@@ -260,17 +262,7 @@ void text_gaps_find(struct text_gaps *gaps, const struct unwind_image *image,
 
 size_t vaddr_list_first(const struct vaddr_list *list, uint64_t vaddr)
 {
-	size_t lo = 0, hi = list->nr;
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (list->vaddrs[mid] < vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SEARCH(i, list->nr, list->vaddrs[i] < vaddr);
 }
 
 bool vaddr_list_has(const struct vaddr_list *list, uint64_t vaddr)

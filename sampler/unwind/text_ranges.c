@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
+#include "core/base/search.h"
 #include "core/portable/walk.h"
 
 #define MAX_TEXT_SIZE (UINT32_MAX - 2 * WALK_PAGE_SIZE) /* offsets in text are 32 bits */
@@ -109,17 +110,9 @@ void text_ranges_sort(struct text_ranges *ranges)
 
 const struct text_range *text_ranges_before(const struct text_ranges *ranges, uint64_t offset)
 {
-	size_t lo = 0, hi = ranges->nr;
+	size_t nr = SEARCH(i, ranges->nr, ranges->ranges[i].start <= offset);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (ranges->ranges[mid].start <= offset)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo ? &ranges->ranges[lo - 1] : NULL;
+	return nr ? &ranges->ranges[nr - 1] : NULL;
 }
 
 const struct text_range *text_ranges_find(const struct text_ranges *ranges, uint64_t vaddr)

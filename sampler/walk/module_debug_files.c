@@ -53,6 +53,8 @@ static int open_candidate(struct debug_files *debug_files, const struct debug_na
 
 	if (candidate >= NR_CANDIDATES)
 		return -ENODATA;
+	if (candidate >= BY_LINK)
+		memcpy(files->link, names->link, sizeof(files->link));
 	path = path_of(files, names, candidate);
 	if (!path)
 		return -ENOENT;
@@ -71,5 +73,10 @@ static int open_candidate(struct debug_files *debug_files, const struct debug_na
 void module_debug_files_init(struct module_debug_files *files, int fd,
 			     const struct mapped_root *root, const char *path)
 {
-	*files = (struct module_debug_files){ { open_candidate }, *root, path, fd, false };
+	*files = (struct module_debug_files){
+		.files = { open_candidate },
+		.root = *root,
+		.path = path,
+		.fd = fd,
+	};
 }

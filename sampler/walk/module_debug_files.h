@@ -16,6 +16,7 @@ struct module_debug_files {
 	const char *path; /* of the mapped file; NULL: only our debug directory is searched */
 	int fd;		  /* the mapped file */
 	bool by_link;	  /* one was opened whose name .gnu_debuglink has */
+	char link[DEBUG_NAME_MAX]; /* that name, if it was looked for; else "" */
 };
 
 /*

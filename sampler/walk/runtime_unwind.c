@@ -16,6 +16,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/base/search.h"
 #include "core/untrusted/remote_read.h"
 #include "sampler/target/process.h"
 #include "sampler/sink/sample_sink.h"
@@ -225,17 +226,9 @@ static bool holds(struct runtime_unwind *u, const struct process *p, struct runt
 {
 	const struct unwind_table *t = r->rows->table;
 	uint64_t offset = address - r->start;
-	uint32_t lo = 0, hi = t->nr_functions;
+	size_t nr = SEARCH(i, t->nr_functions, t->functions[i].start <= offset);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (t->functions[mid].start <= offset)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (uint32_t i = lo; i-- > 0 && lo - i <= MAX_OVERLAP;)
+	for (size_t i = nr; i-- > 0 && nr - i <= MAX_OVERLAP;)
 		if (t->functions[i].end > offset && !is_unchanged(u, p, r, i, time_ns))
 			return false;
 	return true;

@@ -4,13 +4,13 @@
  */
 #include "sampler/walk/stack_tables.h"
 
-#include <dirent.h>
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/proc_status.h"
 #include "core/untrusted/remote_read.h"
 #include "sampler/target/mapped_file.h"
 #include "sampler/target/proc_life.h"
@@ -102,24 +102,13 @@ static int fewer_first(const void *a, const void *b)
 size_t stack_tables_first(const struct process *p, struct table_builder *builder, size_t max)
 {
 	struct scan s = { .process = p };
-	struct dirent *entry;
-	char path[64];
+	DIR *threads = proc_threads(p->pid);
 	size_t nr = 0;
-	DIR *dir;
+	pid_t tid;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)p->pid);
-	dir = max ? opendir(path) : NULL;
-	if (!dir)
-		return 0;
-	while (nr < max && (entry = readdir(dir))) {
-		pid_t tid = atoi(entry->d_name);
-
-		if (tid <= 0)
-			continue;
+	for (; nr < max && (tid = proc_next(threads)); nr++)
 		count_thread(&s, tid);
-		nr++;
-	}
-	closedir(dir);
+	proc_close(threads);
 	qsort(s.files, s.nr_files, sizeof(s.files[0]), fewer_first);
 	for (size_t i = 0; i < s.nr_files; i++) /* the last comes first */
 		table_builder_hurry(builder, s.files[i].index);

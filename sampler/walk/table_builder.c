@@ -168,7 +168,7 @@ static int build_or_load(struct table_builder *b, struct job *job, struct module
 
 	if (!b->cache || job->code || !table_cache_key(job->fd, files, &key))
 		return build_confined(b, job, files, *rules, NULL);
-	if (!table_cache_load(b->cache, &key, *rules, &job->built.table))
+	if (!table_cache_load(b->cache, &key, files, *rules, &job->built.table))
 		return 0;
 	rule_set_free(*rules);
 	*rules = rule_set_new();
@@ -176,7 +176,7 @@ static int build_or_load(struct table_builder *b, struct job *job, struct module
 	if (err)
 		return err;
 	if (!debug->by_link)
-		table_cache_store(b->cache, &key, job->fd, answer);
+		table_cache_store(b->cache, &key, job->fd, answer, debug->link);
 	close(answer);
 	return 0;
 }

@@ -195,7 +195,7 @@ const struct dwarf_abbrev *dwarf_abbrev_find(const struct dwarf_abbrevs *t, uint
 	return NULL;
 }
 
-static uint64_t indexed_address(const struct dwarf_unit *unit, uint64_t index)
+uint64_t dwarf_indexed_address(const struct dwarf_unit *unit, uint64_t index)
 {
 	struct cursor c;
 
@@ -284,13 +284,14 @@ static struct dwarf_value read_form(const struct dwarf_unit *unit, struct cursor
 	case DW_FORM_addr: return value_of(DWARF_ADDRESS, cursor_u64(c));
 	case DW_FORM_addrx:
 	case DW_FORM_GNU_addr_index:
-		return value_of(DWARF_ADDRESS, indexed_address(unit, cursor_uleb(c)));
+		return value_of(DWARF_ADDRESS, dwarf_indexed_address(unit, cursor_uleb(c)));
 	case DW_FORM_addrx1:
 	case DW_FORM_addrx2:
 	case DW_FORM_addrx3:
 	case DW_FORM_addrx4:
-		return value_of(DWARF_ADDRESS,
-				indexed_address(unit, cursor_fixed(c, form_size(unit, form))));
+		return value_of(
+			DWARF_ADDRESS,
+			dwarf_indexed_address(unit, cursor_fixed(c, form_size(unit, form))));
 	case DW_FORM_data1:
 	case DW_FORM_data2:
 	case DW_FORM_data4:

@@ -46,16 +46,6 @@ static void read_old_list(const struct dwarf_unit *unit, uint64_t offset,
 	}
 }
 
-static uint64_t address_at(const struct dwarf_unit *unit, uint64_t index)
-{
-	struct cursor c;
-
-	if (index > unit->file->sections[DWARF_ADDR].size / 8)
-		return 0;
-	c = dwarf_cursor(unit->file, DWARF_ADDR, unit->addr_base + index * 8);
-	return cursor_u64(&c);
-}
-
 static void read_list(const struct dwarf_unit *unit, uint64_t offset, struct dwarf_range_list *list)
 {
 	struct cursor c = dwarf_cursor(unit->file, DWARF_RNGLISTS, offset);
@@ -63,15 +53,17 @@ static void read_list(const struct dwarf_unit *unit, uint64_t offset, struct dwa
 
 	while (!c.bad && dwarf_charge(unit->file, ENTRY_COST)) {
 		switch (cursor_u8(&c)) {
-		case DW_RLE_base_addressx: base = address_at(unit, cursor_uleb(&c)); break;
+		case DW_RLE_base_addressx:
+			base = dwarf_indexed_address(unit, cursor_uleb(&c));
+			break;
 		case DW_RLE_base_address: base = cursor_u64(&c); break;
 		case DW_RLE_startx_endx:
-			a = address_at(unit, cursor_uleb(&c));
-			b = address_at(unit, cursor_uleb(&c));
+			a = dwarf_indexed_address(unit, cursor_uleb(&c));
+			b = dwarf_indexed_address(unit, cursor_uleb(&c));
 			add_range(list, a, a, b);
 			break;
 		case DW_RLE_startx_length:
-			a = address_at(unit, cursor_uleb(&c));
+			a = dwarf_indexed_address(unit, cursor_uleb(&c));
 			b = cursor_uleb(&c);
 			add_range(list, a, a, a + b);
 			break;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/search.h"
 #include "symbolizer/dwarf/source_lines.h"
 
 /*
@@ -236,19 +237,11 @@ void dwarf_file_free(struct dwarf_file *file)
 
 struct dwarf_unit *dwarf_unit_at(struct dwarf_file *file, uint64_t offset)
 {
-	size_t lo = 0, hi = file->nr_units;
+	size_t nr = SEARCH(i, file->nr_units, file->units[i].offset <= offset);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (file->units[mid].offset <= offset)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!lo || offset < file->units[lo - 1].entries || offset >= file->units[lo - 1].end)
+	if (!nr || offset < file->units[nr - 1].entries || offset >= file->units[nr - 1].end)
 		return NULL;
-	return &file->units[lo - 1];
+	return &file->units[nr - 1];
 }
 
 /* Takes the attributes that others depend on; in an entry they may come after those. */

@@ -213,6 +213,9 @@ const struct dwarf_abbrevs *dwarf_unit_abbrevs(struct dwarf_unit *unit);
 /* Finds the abbreviation of a code; NULL for the end of siblings (0) and for an unknown code. */
 const struct dwarf_abbrev *dwarf_abbrev_find(const struct dwarf_abbrevs *abbrevs, uint64_t code);
 
+/* The address at that index of the unit's part of .debug_addr; 0 where there is none. */
+uint64_t dwarf_indexed_address(const struct dwarf_unit *unit, uint64_t index);
+
 /*
  * Reads one attribute of an entry. Indices into .debug_addr and .debug_str_offsets are resolved
  * through the unit's bases, which are in its root entry.

@@ -6,6 +6,8 @@
 
 #include <dwarf.h>
 
+#include "core/base/search.h"
+
 struct machine {
 	const uint64_t *addresses;
 	size_t nr_addresses;
@@ -29,21 +31,6 @@ static void reset(struct machine *m)
 	m->in_sequence = false;
 }
 
-static size_t lower_bound(const struct machine *m, uint64_t start)
-{
-	size_t lo = 0, hi = m->nr_addresses;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (m->addresses[mid] < start)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 /* Gives the line of the last row to the addresses between it and this row. */
 static void give_line(struct machine *m)
 {
@@ -60,7 +47,7 @@ static void add_row(struct machine *m)
 {
 	if (!m->in_sequence || m->address < m->row_address) {
 		m->discarded = m->in_sequence ? m->discarded : !m->address;
-		m->next = lower_bound(m, m->address);
+		m->next = SEARCH(i, m->nr_addresses, m->addresses[i] < m->address);
 	} else if (m->next < m->nr_addresses && m->addresses[m->next] < m->address) {
 		give_line(m);
 	}

@@ -10,6 +10,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
+#include "core/base/search.h"
 #include "symbolizer/lookup/debug_file.h"
 
 /* Limit for one module: a hostile file may refer to large files again and again. */
@@ -109,17 +110,9 @@ static int compare_units(const void *a, const void *b)
 /* Returns the unit whose header is at `offset`, or NULL. */
 static const struct dwarf_unit *unit_with_header(const struct dwarf_file *file, uint64_t offset)
 {
-	size_t lo = 0, hi = file->nr_units;
+	size_t at = SEARCH(i, file->nr_units, file->units[i].offset < offset);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (file->units[mid].offset < offset)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < file->nr_units && file->units[lo].offset == offset ? &file->units[lo] : NULL;
+	return at < file->nr_units && file->units[at].offset == offset ? &file->units[at] : NULL;
 }
 
 static void read_index(struct dwarf_package *p)
@@ -229,24 +222,16 @@ static bool join(struct dwarf_unit *unit, struct dwarf_unit *skeleton, const str
 static struct dwarf_unit *open_in_package(const struct dwarf_package *p,
 					  struct dwarf_unit *skeleton)
 {
+	size_t at = SEARCH(i, p->nr, p->units[i].dwo_id < skeleton->dwo_id);
 	struct dwarf_unit *unit;
-	size_t lo = 0, hi = p->nr;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (p->units[mid].dwo_id < skeleton->dwo_id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo == p->nr || p->units[lo].dwo_id != skeleton->dwo_id)
+	if (at == p->nr || p->units[at].dwo_id != skeleton->dwo_id)
 		return NULL;
-	unit = &p->file->units[p->units[lo].unit];
+	unit = &p->file->units[p->units[at].unit];
 	/* Offsets in the header are relative to the unit's part, whose start is added once. */
 	if (!unit->skeleton)
-		unit->abbrev_offset += p->units[lo].parts.abbrev;
-	return join(unit, skeleton, &p->units[lo].parts) ? unit : NULL;
+		unit->abbrev_offset += p->units[at].parts.abbrev;
+	return join(unit, skeleton, &p->units[at].parts) ? unit : NULL;
 }
 
 /* Returns the unit of a .dwo file that has the skeleton's id. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
+#include "core/base/search.h"
 #include "symbolizer/dwarf/address_ranges.h"
 
 #define UNITS_BACK 8 /* units hardly ever overlap; the number of earlier units to try */
@@ -88,19 +89,11 @@ void dwarf_index_fini(struct dwarf_index *index)
 
 struct dwarf_unit *dwarf_index_find(const struct dwarf_index *index, uint64_t vaddr)
 {
-	size_t lo = 0, hi = index->nr;
+	size_t at = SEARCH(i, index->nr, index->ranges[i].lo <= vaddr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (index->ranges[mid].lo <= vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (int i = 0; i < UNITS_BACK && lo; i++) {
-		if (vaddr < index->ranges[--lo].hi)
-			return index->ranges[lo].unit;
+	for (int i = 0; i < UNITS_BACK && at; i++) {
+		if (vaddr < index->ranges[--at].hi)
+			return index->ranges[at].unit;
 	}
 	return NULL;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/search.h"
 
 void address_claim_init(struct address_claim *c, const uint64_t *addresses, size_t nr)
 {
@@ -49,17 +50,7 @@ static size_t first_unclaimed(struct address_claim *c, size_t at)
 /* Returns the index of the first address >= start. */
 static size_t lower_bound(const struct address_claim *c, uint64_t start)
 {
-	size_t lo = 0, hi = c->nr;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (c->addresses[mid] < start)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SEARCH(i, c->nr, c->addresses[i] < start);
 }
 
 void address_claim_take(struct address_claim *c, uint64_t start, uint64_t size, uint32_t owner)

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/search.h"
+
 /* Zeroed is a valid empty set. */
 struct address_set {
 	const uint64_t *addresses; /* sorted, unique; the caller's, which must outlive the set */
@@ -34,15 +36,7 @@ static inline size_t address_set_find(const struct address_set *set, uint64_t st
 	bucket = (start - set->addresses[0]) >> set->shift;
 	lo = set->buckets[bucket];
 	hi = set->buckets[bucket + 1];
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (set->addresses[mid] < start)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return lo + SEARCH(i, hi - lo, set->addresses[lo + i] < start);
 }
 
 #endif

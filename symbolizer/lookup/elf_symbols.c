@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/search.h"
 
 #define NO_SYMBOL UINT32_MAX
 #define RANK_LABEL 0x10u
@@ -236,23 +237,15 @@ void elf_symbols_free(struct elf_symbols *symbols)
 /* Returns the symbol that covers vaddr, or NULL; *ret_next is the first one behind vaddr. */
 static const struct symbol *find(const struct elf_symbols *t, uint64_t vaddr, size_t *ret_next)
 {
-	size_t lo = 0, hi = t->nr;
+	size_t nr = SEARCH(i, t->nr, t->symbols[i].start <= vaddr);
 	const struct symbol *last;
 	uint32_t at;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->symbols[mid].start <= vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	*ret_next = lo;
-	if (!lo)
+	*ret_next = nr;
+	if (!nr)
 		return NULL;
-	last = &t->symbols[lo - 1];
-	at = (uint32_t)(lo - 1);
+	last = &t->symbols[nr - 1];
+	at = (uint32_t)(nr - 1);
 	for (int i = 0; i < NESTING_MAX && at != NO_SYMBOL; i++) {
 		const struct symbol *s = &t->symbols[at];
 

@@ -108,14 +108,8 @@ static void read_chunk_data(struct json_input *in, struct v8_profile *v)
 	while (json_input_key(in)) {
 		if (json_input_is(in, "cpuProfile"))
 			v8_profile_read(in, v);
-		else if (json_input_is(in, "timeDeltas"))
-			v8_profile_read_deltas(in, v);
-		else if (json_input_is(in, "startTime"))
-			v->start_us = json_input_number(in, 0);
-		else if (json_input_is(in, "endTime"))
-			v->end_us = json_input_number(in, 0);
 		else
-			json_skip(&in->json);
+			v8_profile_read_time(in, v);
 	}
 }
 

@@ -127,9 +127,16 @@ static void add_numbers(struct json_input *in, struct json_numbers *all)
 	json_numbers_fini(&more);
 }
 
-void v8_profile_read_deltas(struct json_input *in, struct v8_profile *v)
+void v8_profile_read_time(struct json_input *in, struct v8_profile *v)
 {
-	add_numbers(in, &v->deltas);
+	if (json_input_is(in, "timeDeltas"))
+		add_numbers(in, &v->deltas);
+	else if (json_input_is(in, "startTime"))
+		v->start_us = json_input_number(in, 0);
+	else if (json_input_is(in, "endTime"))
+		v->end_us = json_input_number(in, 0);
+	else
+		json_skip(&in->json);
 }
 
 void v8_profile_read(struct json_input *in, struct v8_profile *v)
@@ -141,14 +148,8 @@ void v8_profile_read(struct json_input *in, struct v8_profile *v)
 			read_nodes(in, v);
 		else if (json_input_is(in, "samples"))
 			add_numbers(in, &v->samples);
-		else if (json_input_is(in, "timeDeltas"))
-			add_numbers(in, &v->deltas);
-		else if (json_input_is(in, "startTime"))
-			v->start_us = json_input_number(in, 0);
-		else if (json_input_is(in, "endTime"))
-			v->end_us = json_input_number(in, 0);
 		else
-			json_skip(&in->json);
+			v8_profile_read_time(in, v);
 	}
 }
 

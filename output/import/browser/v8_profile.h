@@ -36,8 +36,8 @@ struct v8_profile {
 
 /* Reads the object that is next, and adds its nodes, samples and times to those that are there. */
 void v8_profile_read(struct json_input *in, struct v8_profile *v);
-/* The same for an array of time deltas alone, which traces keep apart. */
-void v8_profile_read_deltas(struct json_input *in, struct v8_profile *v);
+/* Takes the value of the key that was read last if it is one of times, which traces keep apart. */
+void v8_profile_read_time(struct json_input *in, struct v8_profile *v);
 
 /* Adds the samples to the profile, as wall-clock time. */
 void v8_profile_add_samples(struct json_input *in, struct v8_profile *v);

@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "core/base/buffer.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
 #include "output/import/input_file.h"
@@ -124,26 +123,27 @@ static int finish(struct reader *r)
 	return 0;
 }
 
+static int read_lines(void *reader, struct import_lines *lines)
+{
+	struct reader *r = reader;
+	char *line;
+
+	while ((line = import_next_line(lines)))
+		read_line(r, line);
+	r->nr_left_out += lines->nr_bad;
+	return finish(r);
+}
+
 static int dtrace_read(FILE *f, const char *name, const struct import_opts *opts,
 		       struct profile **ret_profile)
 {
 	struct reader r = { .p = profile_new(), .name = name };
-	struct import_lines lines;
-	struct buffer data = { 0 };
-	int err = import_read_all(f, name, &data);
-	char *line;
+	int err;
 
 	(void)opts;
-	if (!err) {
-		lines = import_lines_of(&data);
-		while ((line = import_next_line(&lines)))
-			read_line(&r, line);
-		r.nr_left_out += lines.nr_bad;
-		err = finish(&r);
-	}
+	err = import_text(f, name, r.p, read_lines, &r, ret_profile);
 	free(r.frames);
-	buffer_fini(&data);
-	return import_end(r.p, err, ret_profile);
+	return err;
 }
 
 /* The first frame is indented and has a backtick, and a count alone on its line ends its stack. */

@@ -170,24 +170,6 @@ static bool read_row(struct reader *r, char *line)
 	return add_costs(r, n[2] / 100 * r->total_ticks, n[3] / 100 * r->total_bytes);
 }
 
-static void read_lines(struct reader *r, struct buffer *data)
-{
-	struct import_lines lines = import_lines_of(data);
-	char *line;
-
-	while ((line = import_next_line(&lines))) {
-		if (!r->in_tree)
-			read_header(r, line);
-		else if (!line[strspn(line, " \t")])
-			continue;
-		else if (read_row(r, line))
-			r->nr_good++;
-		else
-			r->nr_bad++;
-	}
-	r->nr_bad += lines.nr_bad;
-}
-
 static int finish(struct reader *r)
 {
 	struct profile *p = r->p;
@@ -208,22 +190,36 @@ static int finish(struct reader *r)
 	return 0;
 }
 
+static int read_lines(void *reader, struct import_lines *lines)
+{
+	struct reader *r = reader;
+	char *line;
+
+	while ((line = import_next_line(lines))) {
+		if (!r->in_tree)
+			read_header(r, line);
+		else if (!line[strspn(line, " \t")])
+			continue;
+		else if (read_row(r, line))
+			r->nr_good++;
+		else
+			r->nr_bad++;
+	}
+	r->nr_bad += lines->nr_bad;
+	return finish(r);
+}
+
 static int ghc_read(FILE *f, const char *name, const struct import_opts *opts,
 		    struct profile **ret_profile)
 {
 	struct reader r = { .p = profile_new(), .name = name, .tick_us = 1000 };
-	struct buffer data = { 0 };
-	int err = import_read_all(f, name, &data);
+	int err;
 
 	(void)opts;
 	r.tree.p = r.p;
-	if (!err) {
-		read_lines(&r, &data);
-		err = finish(&r);
-	}
+	err = import_text(f, name, r.p, read_lines, &r, ret_profile);
 	call_tree_fini(&r.tree);
-	buffer_fini(&data);
-	return import_end(r.p, err, ret_profile);
+	return err;
 }
 
 /* The first line is the date and "Time and Allocation Profiling Report  (Final)". */

@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "core/base/buffer.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
 #include "output/import/input_file.h"
@@ -143,28 +142,6 @@ static void read_header(struct reader *r, const char *line)
 		r->p->meta.command = profile_cstring(r->p, line + 5 + strspn(line + 5, " \t"));
 }
 
-static void read_lines(struct reader *r, struct buffer *data)
-{
-	struct import_lines lines = import_lines_of(data);
-	bool in_graph = false;
-	char *line;
-
-	while ((line = import_next_line(&lines))) {
-		if (!in_graph) {
-			read_header(r, line);
-			in_graph = !strncmp(line, "Call graph:", 11);
-		} else if (!*line || !strncmp(line, "Total number in stack", 21)) {
-			break;
-		} else if (read_line(r, line)) {
-			r->nr_good++;
-		} else {
-			r->nr_bad++;
-		}
-	}
-	leave(r, 0);
-	r->nr_bad += lines.nr_bad;
-}
-
 static int finish(struct reader *r)
 {
 	if (!r->p->nr_samples || r->nr_bad > r->nr_good) {
@@ -178,23 +155,41 @@ static int finish(struct reader *r)
 	return 0;
 }
 
+static int read_lines(void *reader, struct import_lines *lines)
+{
+	struct reader *r = reader;
+	bool in_graph = false;
+	char *line;
+
+	while ((line = import_next_line(lines))) {
+		if (!in_graph) {
+			read_header(r, line);
+			in_graph = !strncmp(line, "Call graph:", 11);
+		} else if (!*line || !strncmp(line, "Total number in stack", 21)) {
+			break;
+		} else if (read_line(r, line)) {
+			r->nr_good++;
+		} else {
+			r->nr_bad++;
+		}
+	}
+	leave(r, 0);
+	r->nr_bad += lines->nr_bad;
+	return finish(r);
+}
+
 static int macos_sample_read(FILE *f, const char *name, const struct import_opts *opts,
 			     struct profile **ret_profile)
 {
 	struct reader r = { .p = profile_new(), .name = name, .thread = PROFILE_NONE };
-	struct buffer data = { 0 };
-	int err = import_read_all(f, name, &data);
+	int err;
 
 	(void)opts;
 	r.tree.p = r.p;
-	if (!err) {
-		read_lines(&r, &data);
-		err = finish(&r);
-	}
+	err = import_text(f, name, r.p, read_lines, &r, ret_profile);
 	call_tree_fini(&r.tree);
 	free(r.levels);
-	buffer_fini(&data);
-	return import_end(r.p, err, ret_profile);
+	return err;
 }
 
 static bool macos_sample_is(const char *data, size_t size)

@@ -5,7 +5,6 @@
  */
 #include "sampler/timer/targets/threads.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,12 +16,13 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/base/proc_status.h"
 #include "core/profile/profile.h"
 #include "sampler/target/proc_life.h"
 #include "sampler/timer/targets/timer_process.h"
 
 #define POLL_NS (50ull * 1000 * 1000)
-#define POLL_SHARE 100 /* looking for threads takes at most a hundredth of our time */
+#define POLL_SHARE 100 /* looking for threads takes at most a hundredth of a CPU */
 #define BLOCKED_NS (500ull * 1000 * 1000)
 #define YOUNG_NS (100ull * 1000 * 1000)
 #define MIN_COMM_NS (4000ull * 1000)
@@ -36,8 +36,7 @@
 static void read_comm(const struct timer_process *p, struct timer_thread *t, uint64_t now)
 {
 	uint64_t known = now - t->known_ns, program;
-	char path[64], line[COMM_SIZE + 1] = "";
-	FILE *f;
+	char name[COMM_SIZE + 1];
 
 	t->comm_due_ns = now + (known < MIN_COMM_NS   ? MIN_COMM_NS
 				: known > MAX_COMM_NS ? MAX_COMM_NS
@@ -47,15 +46,10 @@ static void read_comm(const struct timer_process *p, struct timer_thread *t, uin
 		if (program && program != p->program)
 			return;
 	}
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", (int)p->maps.pid, (int)t->outer);
-	f = fopen(path, "re");
-	if (!f)
-		return;
-	if (fgets(line, sizeof(line), f)) {
+	if (proc_name(p->maps.pid, t->outer, name, sizeof(name))) {
 		memset(t->comm, 0, COMM_SIZE);
-		memcpy(t->comm, line, strcspn(line, "\n"));
+		memcpy(t->comm, name, strlen(name));
 	}
-	fclose(f);
 }
 
 struct timer_thread *timer_thread(struct timer_process *p, pid_t tid)
@@ -127,24 +121,17 @@ static bool lives(void *context, pid_t tid)
 /* The threads of the process into t->tids. 0 or -errno. */
 static int list_threads(struct timer_threads *t, pid_t pid)
 {
-	struct dirent *entry;
-	char path[64];
-	DIR *dir;
+	DIR *threads = proc_threads(pid);
+	pid_t tid;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	dir = opendir(path);
-	if (!dir)
+	if (!threads)
 		return -errno;
 	t->nr_tids = 0;
-	while ((entry = readdir(dir))) {
-		pid_t tid = atoi(entry->d_name);
-
-		if (tid <= 0)
-			continue;
+	while ((tid = proc_next(threads))) {
 		t->tids = xgrow(t->tids, &t->tids_capacity, t->nr_tids + 1, sizeof(*t->tids));
 		t->tids[t->nr_tids++] = tid;
 	}
-	closedir(dir);
+	proc_close(threads);
 	if (t->nr_tids > t->most_threads)
 		t->most_threads = t->nr_tids;
 	if (t->renumbers)
@@ -245,7 +232,7 @@ size_t timer_threads_want(struct timer_process *p)
 
 bool timer_threads_poll(struct timer_process *p, uint64_t now, bool stopping, size_t *ret_nr_limits)
 {
-	uint64_t took;
+	uint64_t before = thread_cpu_ns(), took;
 
 	*ret_nr_limits = 0;
 	if (now < p->threads.next_poll_ns)
@@ -258,7 +245,7 @@ bool timer_threads_poll(struct timer_process *p, uint64_t now, bool stopping, si
 		send_to_runner(p);
 		look_for_blocked(p, now);
 	}
-	took = monotonic_ns() - now;
+	took = thread_cpu_ns() - before;
 	p->threads.next_poll_ns = now + (took * POLL_SHARE > POLL_NS ? took * POLL_SHARE : POLL_NS);
 	return true;
 }

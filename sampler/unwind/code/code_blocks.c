@@ -3,6 +3,7 @@
  * start of another function, execution does not continue: the function that is called does not
  * return.
  */
+#include "core/base/search.h"
 #include "sampler/unwind/code/derived_function.h"
 
 #include <stdlib.h>
@@ -266,20 +267,12 @@ enum code_edge code_blocks_edge(const struct function_search *s, int64_t target)
 const struct table_edge *code_blocks_edges(const struct function_search *s, uint32_t jump,
 					   size_t *ret_nr)
 {
-	size_t lo = 0, hi = s->nr_edges, end;
+	size_t first = SEARCH(i, s->nr_edges, s->edges[i].jump < jump), end;
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (s->edges[mid].jump < jump)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (end = lo; end < s->nr_edges && s->edges[end].jump == jump;)
+	for (end = first; end < s->nr_edges && s->edges[end].jump == jump;)
 		end++;
-	*ret_nr = end - lo;
-	return *ret_nr ? &s->edges[lo] : NULL;
+	*ret_nr = end - first;
+	return *ret_nr ? &s->edges[first] : NULL;
 }
 
 bool code_blocks_ends(const struct function_search *s, uint32_t at, const struct instruction *in)

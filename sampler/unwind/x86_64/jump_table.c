@@ -219,20 +219,6 @@ bool jump_table_find(const uint8_t *text, size_t size, uint64_t text_vaddr,
 	return true;
 }
 
-bool jump_target_find(const uint8_t *text, size_t size, uint64_t text_vaddr,
-		      const struct straight_line *line, uint64_t *ret_vaddr)
-{
-	struct reader r = { text, size, text_vaddr, line, 0 };
-	struct instruction in;
-	uint32_t at;
-
-	if (!step_back(&r, &at))
-		return false;
-	in = decode(&r, at);
-	return in.kind == INSTRUCTION_JUMP_INDIRECT && in.reg != INSTRUCTION_NO_REG &&
-	       find_lea(r, in.reg, ret_vaddr);
-}
-
 bool jump_slot_find(const uint8_t *code, size_t size, uint64_t vaddr, uint64_t *ret_slot)
 {
 	size_t at = size && code[0] == 0xf2; /* bnd, as in old tables of imports */

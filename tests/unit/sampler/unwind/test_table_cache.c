@@ -22,6 +22,8 @@
 #include "sampler/unwind/unwind_table.h"
 #include "tests/unit/table_form.h"
 
+static const char no_link[DEBUG_NAME_MAX];
+
 struct fixture {
 	char place[64], file[96], folder[96];
 	struct table_cache *cache;
@@ -81,14 +83,14 @@ static void end(struct fixture *f)
 
 static void store(struct fixture *f)
 {
-	table_cache_store(f->cache, &f->key, f->fd, f->answer);
+	table_cache_store(f->cache, &f->key, f->fd, f->answer, no_link);
 }
 
 static int load(struct fixture *f)
 {
 	struct rule_set *rules = rule_set_new();
 	struct unwind_table *back = NULL;
-	int err = table_cache_load(f->cache, &f->key, rules, &back);
+	int err = table_cache_load(f->cache, &f->key, NULL, rules, &back);
 
 	if (!err) {
 		const struct walk_rule *theirs, *ours;
@@ -164,7 +166,7 @@ static void another_file_with_the_same_build_id_has_no_entry(void **state)
 	assert_true(table_cache_key(fd, NULL, &f.key));
 	assert_memory_equal(f.key.build_id, key.build_id, sizeof(key.build_id));
 	assert_int_equal(load(&f), -ENOENT);
-	table_cache_store(f.cache, &f.key, fd, f.answer);
+	table_cache_store(f.cache, &f.key, fd, f.answer, no_link);
 	assert_int_equal(entries(&f, NULL), 2);
 	close(fd);
 	f.key = key;
@@ -222,6 +224,18 @@ static uint8_t *begin_with_entry(struct fixture *f, char *path, size_t *ret_size
 	store(f);
 	entries(f, path);
 	return bytes_of(path, ret_size);
+}
+
+/* Begins with one entry. Returns the bytes that it takes of the disk. */
+static uint64_t begin_with_space(struct fixture *f, char path[400])
+{
+	struct stat st;
+
+	begin(f);
+	store(f);
+	entries(f, path);
+	assert_int_equal(stat(path, &st), 0);
+	return (uint64_t)st.st_blocks * 512;
 }
 
 static void a_truncated_entry_is_no_table_and_goes(void **state)
@@ -310,14 +324,11 @@ static void the_entries_used_longest_ago_go_first(void **state)
 	struct table_key key;
 	struct fixture f;
 	char path[400];
-	struct stat st;
+	uint64_t size;
 
 	(void)state;
-	begin(&f);
-	store(&f);
-	entries(&f, path);
-	assert_int_equal(stat(path, &st), 0);
-	open_cache(&f, (uint64_t)st.st_blocks * 512 * 5 / 2); /* two and a half */
+	size = begin_with_space(&f, path);
+	open_cache(&f, size * 5 / 2); /* two and a half */
 	key = f.key;
 	for (uint64_t i = 1; i <= 3; i++) {
 		char name[120];
@@ -328,7 +339,7 @@ static void the_entries_used_longest_ago_go_first(void **state)
 		fd = open(name, O_RDONLY | O_CLOEXEC);
 		assert_true(table_cache_key(fd, NULL, &f.key));
 		usleep(20000);
-		table_cache_store(f.cache, &f.key, fd, f.answer);
+		table_cache_store(f.cache, &f.key, fd, f.answer, no_link);
 		close(fd);
 		assert_in_range(entries(&f, NULL), 1, 2);
 		assert_int_equal(load(&f), 0); /* the newest is there */
@@ -387,7 +398,7 @@ static void store_another(struct fixture *f, int number)
 	copy_file(f->file, name);
 	fd = open(name, O_RDONLY | O_CLOEXEC);
 	assert_true(table_cache_key(fd, NULL, &f->key));
-	table_cache_store(f->cache, &f->key, fd, f->answer);
+	table_cache_store(f->cache, &f->key, fd, f->answer, no_link);
 	close(fd);
 	unlink(name);
 }
@@ -396,21 +407,18 @@ static void unfinished_entries_count_against_the_limit(void **state)
 {
 	char path[400], left[200];
 	struct fixture f;
-	struct stat st;
+	uint64_t size;
 
 	(void)state;
-	begin(&f);
-	store(&f);
-	entries(&f, path);
-	assert_int_equal(stat(path, &st), 0);
+	size = begin_with_space(&f, path);
 	for (int i = 0; i < 8; i++) {
 		snprintf(left, sizeof(left), "%s/%d123456789abcdef.new", f.folder, i);
 		copy_file(path, left);
 	}
-	open_cache(&f, (uint64_t)st.st_blocks * 512 * 4);
+	open_cache(&f, size * 4);
 	store_another(&f, 1);
 	assert_int_equal(load(&f), 0);
-	assert_in_range(bytes_in(&f), 1, (uint64_t)st.st_blocks * 512 * 4);
+	assert_in_range(bytes_in(&f), 1, size * 4);
 	end(&f);
 }
 
@@ -419,15 +427,11 @@ static void recorders_that_are_killed_keep_to_the_limit(void **state)
 	struct table_cache *killed[12];
 	struct fixture f;
 	char path[400];
-	uint64_t limit;
-	struct stat st;
+	uint64_t limit, size;
 
 	(void)state;
-	begin(&f);
-	store(&f);
-	entries(&f, path);
-	assert_int_equal(stat(path, &st), 0);
-	limit = (uint64_t)st.st_blocks * 512 * 6;
+	size = begin_with_space(&f, path);
+	limit = size * 6;
 	for (int i = 0; i < 12; i++) {
 		killed[i] = f.cache; /* it is not closed, so it does not look for old entries */
 		f.cache = NULL;

@@ -60,6 +60,13 @@ static int open_large_file(void)
 	return fd;
 }
 
+static void request_at(struct table_builder *builder, char *path, int fd)
+{
+	const struct mapped_file file = { .index = FILE_INDEX, .path = path, .fd = fd };
+
+	table_builder_request(builder, &file);
+}
+
 static void request(struct table_builder *builder, uint32_t index, uint32_t user, int fd)
 {
 	const struct mapped_file file = { .index = index, .user = user, .fd = fd };
@@ -229,10 +236,10 @@ static void damage(const char *folder)
 	assert_int_equal(system(command), 0);
 }
 
-/* Builds the table of this program; `kill_parser`: the cache alone can give it. */
-static struct built_table build_with_cache(const char *folder, bool kill_parser)
+/* Builds the table of a program; `kill_parser`: the cache alone can give it. */
+static struct built_table build_of(char *path, const char *folder, bool kill_parser)
 {
-	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct built_table built;
 	struct fixture f;
 
@@ -241,11 +248,18 @@ static struct built_table build_with_cache(const char *folder, bool kill_parser)
 		kill(child_of(getpid()), SIGKILL);
 		usleep(50000);
 	}
-	request(f.builder, FILE_INDEX, 0, fd);
+	request_at(f.builder, path, fd);
 	built = take(f.builder);
 	end(&f);
 	close(fd);
 	return built;
+}
+
+static struct built_table build_with_cache(const char *folder, bool kill_parser)
+{
+	char path[] = "/proc/self/exe";
+
+	return build_of(path, folder, kill_parser);
 }
 
 static void a_table_that_was_kept_needs_no_parser(void **state)
@@ -275,6 +289,53 @@ static void a_table_that_was_kept_needs_no_parser(void **state)
 	unwind_table_free(cold.table);
 	snprintf(command, sizeof(command), "rm -rf %s", folder);
 	assert_int_equal(system(command), 0);
+}
+
+static void run(const char *format, const char *place)
+{
+	char command[400];
+
+	snprintf(command, sizeof(command), format, place, place, place, place);
+	assert_int_equal(system(command), 0);
+}
+
+/* Is a table kept that counts now? */
+static bool is_kept(char *path, const char *folder)
+{
+	struct built_table built = build_of(path, folder, true);
+
+	assert_true(built.parser_failed == !built.table);
+	unwind_table_free(built.table);
+	return !built.parser_failed;
+}
+
+static void a_table_counts_until_a_debug_file_of_that_name_appears(void **state)
+{
+	char place[64] = "/tmp/table_builder.XXXXXX", folder[80], path[80];
+	struct built_table built;
+
+	(void)state;
+	if (system("objcopy --version >/dev/null 2>&1")) {
+		print_message("no objcopy is installed\n");
+		skip();
+	}
+	assert_non_null(mkdtemp(place));
+	snprintf(folder, sizeof(folder), "%s/cache", place);
+	snprintf(path, sizeof(path), "%s/program", place);
+	run("mkdir %s/cache && cp /proc/$PPID/exe %s/all && objcopy --only-keep-debug %s/all %s/d",
+	    place);
+	run("cd %s && objcopy -g --add-gnu-debuglink=d all program && mv d later", place);
+	log_set_level(LOG_QUIET);
+	assert_false(is_kept(path, folder));
+	built = build_of(path, folder, false);
+	assert_non_null(built.table);
+	unwind_table_free(built.table);
+	assert_true(is_kept(path, folder));
+	run("mkdir %s/.debug && mv %s/later %s/.debug/d", place);
+	assert_false(is_kept(path, folder));
+	run("rm %s/.debug/d", place);
+	assert_true(is_kept(path, folder));
+	run("rm -rf %s", place);
 }
 
 static void a_file_without_rules_is_no_failure(void **state)
@@ -409,6 +470,7 @@ int main(void)
 		cmocka_unit_test_prestate(a_file_without_rules_is_no_failure, &confined),
 		cmocka_unit_test(a_parser_that_dies_costs_only_its_own_file),
 		cmocka_unit_test(a_table_that_was_kept_needs_no_parser),
+		cmocka_unit_test(a_table_counts_until_a_debug_file_of_that_name_appears),
 		cmocka_unit_test(a_parser_that_hangs_does_not_delay_the_end),
 		cmocka_unit_test(users_take_turns),
 		cmocka_unit_test(what_a_walk_has_missed_comes_first),

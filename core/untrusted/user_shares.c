@@ -1,5 +1,5 @@
 /* Users that use nothing have no entry, so the table of users is bounded by the size it guards. */
-#include "core/base/user_shares.h"
+#include "core/untrusted/user_shares.h"
 
 #include <assert.h>
 #include <stdlib.h>

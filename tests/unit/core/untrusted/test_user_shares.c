@@ -1,7 +1,7 @@
 /* No user fills a table that all share, and what is given back can be taken again. */
 #include "tests/unit/unit.h"
 
-#include "core/base/user_shares.h"
+#include "core/untrusted/user_shares.h"
 
 static void one_user_gets_half(void **state)
 {

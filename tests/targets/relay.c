@@ -1,0 +1,32 @@
+/*
+ * Argument 1: a number of relays, argument 2: milliseconds. Each thread of a relay waits for 2 ms,
+ * starts the next one and ends, so at any moment every relay has a thread.
+ */
+#include "tests/targets/work.h"
+
+#include <pthread.h>
+#include <time.h>
+
+static void *leg(void *unused)
+{
+	struct timespec brief = { 0, 2000000 };
+	pthread_t next;
+
+	nanosleep(&brief, NULL);
+	if (pthread_create(&next, NULL, leg, NULL))
+		abort();
+	pthread_detach(next);
+	return unused;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long nr = argc > 1 ? strtoul(argv[1], NULL, 10) : 40;
+	unsigned long ms = argc > 2 ? strtoul(argv[2], NULL, 10) : 1000;
+	struct timespec all = { (time_t)(ms / 1000), (long)(ms % 1000 * 1000000) };
+
+	for (unsigned long i = 0; i < nr; i++)
+		leg(NULL);
+	nanosleep(&all, NULL);
+	return 0;
+}
