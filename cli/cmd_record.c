@@ -97,6 +97,8 @@ static int open_source(struct recording *r)
 		.no_python = o->no_python,
 		.clock = o->clock,
 		.wakers = o->wakers,
+		.syscalls = o->syscalls,
+		.syscalls_ns = o->syscalls_ns,
 		.runtime = r->runtime,
 		.sandbox = r->sandbox,
 		.cache = r->cache,

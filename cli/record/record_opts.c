@@ -35,6 +35,7 @@ enum { /* keys of the options without a letter */
        OPT_GPU,
        OPT_CLOCK,
        OPT_WAKERS,
+       OPT_SYSCALLS,
        OPT_DELAY,
        OPT_CAPTURE,
        OPT_STOP_ON_RANGE_END,
@@ -128,6 +129,10 @@ static const struct argp_option options[] = {
 	  "and "
 	  "from where",
 	  0 },
+	{ "syscalls", OPT_SYSCALLS, "THRESHOLD", OPTION_ARG_OPTIONAL,
+	  "Count and time all system calls (sprof report --syscalls); those that take THRESHOLD "
+	  "(10ms) or longer are kept with their stacks, in the column long-calls",
+	  0 },
 	{ "calls", OPT_CALLS, "FUNCTION", 0,
 	  "Count calls exactly: of native functions, [MODULE:]NAME where * stands for anything, or "
 	  "of all Python functions: python; again for more. A call that is counted takes 1 us "
@@ -167,6 +172,18 @@ static uint64_t parse_duration(const char *text, struct argp_state *state)
 				return (uint64_t)(value * units[i].seconds * 1e9);
 	argp_error(state, "'%s' is not a duration such as 30s, 500ms, 5m", text);
 	return 0;
+}
+
+/* A duration, also of microseconds. */
+static uint64_t parse_threshold(const char *text, struct argp_state *state)
+{
+	size_t length = strlen(text);
+	char *end;
+	double us = strtod(text, &end);
+
+	if (length > 2 && !strcmp(end, "us") && us >= 1 && us < 1e9)
+		return (uint64_t)(us * 1000);
+	return parse_duration(text, state);
 }
 
 static enum source_clock parse_clock(const char *text, struct argp_state *state)
@@ -284,6 +301,9 @@ static void check(struct record_opts *o, struct argp_state *state)
 		argp_error(state, "source perf samples CPU time only, ebpf and timer also waits");
 	if (o->clock == CLOCK_OFF && !strcmp(o->source, "timer"))
 		argp_error(state, "source timer cannot sample waits alone, only ebpf can");
+	if (o->syscalls && (!strcmp(o->source, "perf") || !strcmp(o->source, "timer")))
+		argp_error(state, "source %s does not count system calls, only ebpf does",
+			   o->source);
 	if (o->wakers && o->clock == CLOCK_CPU)
 		argp_error(state, "--wakers needs --clock wall or off");
 	if (o->wakers && !strcmp(o->source, "timer"))
@@ -362,6 +382,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'v': o->verbose = true; return 0;
 	case OPT_CLOCK: o->clock = parse_clock(arg, state); return 0;
 	case OPT_WAKERS: o->wakers = true; return 0;
+	case OPT_SYSCALLS:
+		o->syscalls = true;
+		o->syscalls_ns = arg ? parse_threshold(arg, state) : 0;
+		return 0;
 	case ARGP_KEY_ARG:
 		/* The program, with all arguments that follow it. */
 		o->program = &state->argv[state->next - 1];

@@ -30,7 +30,8 @@ struct record_opts {
 	char *rank_output; /* = output, where the rank is part of it */
 	bool no_python, no_cache;
 	enum source_clock clock;
-	bool wakers; /* as in source_config */
+	bool wakers, syscalls; /* as in source_config */
+	uint64_t syscalls_ns;
 	bool quiet, verbose;
 	struct record_gpu_opts gpu;
 	const char **calls; /* the arguments of --calls; strings are argv's */

@@ -41,6 +41,7 @@ enum fact_kind {
 	FACT_RANK = 17,
 	FACT_COLLECTIVE = 18,
 	FACT_LOCK_WAIT = 19,
+	FACT_SYSTEM_CALL = 20,
 	NR_FACT_KINDS
 };
 
@@ -357,6 +358,14 @@ struct fact_lock_wait {
 	uint64_t waiting_ns;
 	uint64_t variance_us2; /* of waiting_ns, in us squared; 0: all waits were sampled */
 	uint64_t longest_ns;
+};
+
+/* The system calls of one number that targets made (sprof record --syscalls). Key: number. */
+struct fact_system_call {
+	uint64_t number, name; /* name: string */
+	uint64_t calls, errors, total_ns;
+	uint64_t p50_ns, p99_ns; /* to an eighth */
+	uint64_t max_ns;
 };
 
 /* The type of a field of a row. */

@@ -144,9 +144,10 @@ enum profile_column {
 	COLUMN_CONTENTIONS = 16,  /* how often; stacks as in DELAY */
 	COLUMN_TIME = 17,	  /* ns of a time that is none of the others */
 	COLUMN_BYTES = 18,	  /* bytes that are none of the others */
-	COLUMN_COST = 19,     /* events of a simulation that counted all: instructions, misses */
-	COLUMN_WAITING = 20,  /* ns that threads waited for something other than a CPU */
-	COLUMN_RUNNABLE = 21, /* ns that threads could have run and waited for a CPU */
+	COLUMN_COST = 19,	/* events of a simulation that counted all: instructions, misses */
+	COLUMN_WAITING = 20,	/* ns that threads waited for something other than a CPU */
+	COLUMN_RUNNABLE = 21,	/* ns that threads could have run and waited for a CPU */
+	COLUMN_LONG_CALLS = 22, /* ns of each system call that took long */
 	NR_COLUMNS
 };
 
@@ -245,7 +246,9 @@ struct profile {
 	struct profile_meta meta;
 	struct profile_stats stats;
 	struct profile_filtered filtered;
-	char **strings; /* [0] is ""; NUL-terminated, owned by the profile */
+	struct profile_filtered idle; /* waits of idle threads, removed too; not in `filtered` */
+	uint64_t nr_idle_threads;     /* that had such a wait */
+	char **strings;		      /* [0] is ""; NUL-terminated, owned by the profile */
 	struct profile_module *modules;
 	struct profile_thread *threads;
 	struct profile_frame *frames;

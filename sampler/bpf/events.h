@@ -91,6 +91,7 @@ enum event_type {
 	EVENT_PYTHON = 8,
 	EVENT_WAIT = 9,
 	EVENT_THREAD = 10,
+	EVENT_CALL = 11,
 };
 
 /* How a thread left its CPU; part of the key of a wait's stack. */
@@ -104,7 +105,8 @@ enum wait_state {
 	WAIT_STOPPED = 6,   /* by a signal or a debugger */
 	WAIT_THROTTLED = 7, /* its cgroup has used its share of the CPUs */
 	NR_WAIT_STATES,
-	WAKER_STACK = 64 /* not a wait: the stack of a thread that woke another */
+	WAKER_STACK = 64, /* not a wait: the stack of a thread that woke another */
+	CALL_STACK = 65,  /* not a wait: the stack of a system call that took long */
 };
 
 struct event_header {
@@ -141,7 +143,7 @@ struct stack_event {
 	__u8 nr_joined;	    /* 0 or MAX_JOINED_FRAMES */
 	__u32 epoch;	    /* of the process_entry by which it was walked */
 	__u32 wait;	    /* enum wait_state */
-	__u32 pad;
+	__u32 call;	    /* the number of the system call, with CALL_STACK */
 };
 _Static_assert(sizeof(struct stack_event) == 48, "no holes");
 
@@ -190,6 +192,18 @@ struct thread_event {
 	char comm[COMM_SIZE];
 };
 _Static_assert(sizeof(struct thread_event) == 88, "no holes");
+
+/*
+ * EVENT_CALL is a sample record: a system call that took its weight.
+ *
+ * What is added up of the calls of one number. Bucket i of the histogram holds times of i ns below
+ * 8; from there on each power of two has eight buckets.
+ */
+#define CALL_BUCKETS 320
+struct call_sums {
+	__u64 calls, errors, total_ns, max_ns;
+	__u32 times[CALL_BUCKETS];
+};
 
 /*
  * EVENT_PYTHON is a stack record too. It holds the Python frames that belong to the snapshot sent

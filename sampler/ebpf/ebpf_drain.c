@@ -5,6 +5,7 @@
  */
 #include "sampler/ebpf/ebpf_drain.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@
 #include "sampler/sink/stack_ids.h"
 #include "sampler/sink/time_order.h"
 #include "sampler/target/sideband.h"
+#include "sampler/waiting/call_names.h"
 #include "sampler/walk/runtime_unwind.h"
 
 #define MAX_EARLY 65536
@@ -119,9 +121,21 @@ static bool stack_is_whole(const struct stack_event *e, size_t size)
 static void keep_stack(struct ebpf_drain *d, const struct process *p, const struct stack_event *e,
 		       struct walked *w)
 {
-	bool kept = e->wait ? ebpf_waits_keep(d->waits, &d->out, p, e->key, e->wait, w)
-			    : stack_ids_add(d->stacks, e->key, sample_sink_stack(&d->out, p, w));
+	bool kept;
 
+	if (e->wait == CALL_STACK) {
+		char number[32];
+
+		w->wait = call_name(e->call);
+		if (!w->wait) {
+			snprintf(number, sizeof(number), "system call %u", e->call);
+			w->wait = number;
+		}
+		kept = stack_ids_add(d->stacks, e->key, sample_sink_stack(&d->out, p, w));
+	} else {
+		kept = e->wait ? ebpf_waits_keep(d->waits, &d->out, p, e->key, e->wait, w)
+			       : stack_ids_add(d->stacks, e->key, sample_sink_stack(&d->out, p, w));
+	}
 	if (!kept)
 		kernel_side_forget_stacks(d->kernel);
 }
@@ -207,7 +221,9 @@ static bool sink_if_known(struct ebpf_drain *d, const struct wait_event *e)
 		return sink_wait(d, e);
 	if (!stack_ids_find(d->stacks, e->sample.key, &known))
 		return false;
-	sink_sample(d, &e->sample, COLUMN_CPU, e->sample.weight_ns, known);
+	sink_sample(d, &e->sample,
+		    e->sample.header.type == EVENT_CALL ? COLUMN_LONG_CALLS : COLUMN_CPU,
+		    e->sample.weight_ns, known);
 	return true;
 }
 
@@ -297,6 +313,7 @@ static void on_queued(void *context, int kind, const void *data, size_t size)
 	struct ebpf_drain *d = context;
 
 	switch (kind) {
+	case EVENT_CALL:
 	case EVENT_SAMPLE: {
 		const struct wait_event e = { .sample = *(const struct sample_event *)data };
 
@@ -338,6 +355,7 @@ int ebpf_drain_queue_record(void *context, void *data, size_t size)
 		[EVENT_PYTHON] = sizeof(struct stack_event),
 		[EVENT_WAIT] = sizeof(struct wait_event),
 		[EVENT_THREAD] = sizeof(struct thread_event),
+		[EVENT_CALL] = sizeof(struct sample_event),
 	};
 	const struct event_header *h = data;
 	struct ebpf_drain *d = context;
