@@ -10,6 +10,7 @@
 
 #include "cli/info/info.h"
 #include "cli/info/info_gil.h"
+#include "cli/info/info_labels.h"
 #include "cli/info/info_waits.h"
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
@@ -383,6 +384,7 @@ void info_print_text(struct buffer *b, const struct info *info, const struct pro
 	if (info->nr_samples)
 		add_columns(b, info);
 	info_waits_text(b, p);
+	info_labels_text(b, p);
 	add_limits(b, p);
 	add_gpu_timeline(b, p);
 	add_left_out_processes(b, p);

@@ -69,19 +69,6 @@ static int check_event(const struct profile *p, const char *name, const struct l
 	return -ENODATA;
 }
 
-/* Formats without labels cannot be filtered by them. */
-static int check_labels(const char *name, const struct load_opts *opts)
-{
-	size_t nr = 0;
-
-	if (opts->filter)
-		filter_labels(opts->filter, &nr);
-	if (!nr)
-		return 0;
-	log_error(0, "filter '%s': it holds no labels", name);
-	return -ENODATA;
-}
-
 /* Warns of what is missing from a recording. */
 static void warn(const struct profile *p, const char *name, const char *note)
 {
@@ -172,16 +159,10 @@ static int load_imported(struct lookahead *ahead, const char *name, const struct
 	const struct symbolizer_opts symbolizer = { .no_inlines = opts->no_inlines,
 						    .elsewhere = true };
 	const struct importer *importer = importer_detect(ahead->head, ahead->size, name);
-	struct import_opts import = { .event = event_wanted(opts) };
+	const struct import_opts import = { .event = event_wanted(opts) };
 	struct symbolizer_stats stats;
-	int err = importer ? 0 : -EINVAL;
+	int err = importer ? importer->read(ahead->file, name, &import, ret_profile) : -EINVAL;
 
-	if (!err && opts->filter)
-		import.labels = filter_labels(opts->filter, &import.nr_labels);
-	if (!err && !importer->has_labels)
-		err = check_labels(name, opts);
-	if (!err)
-		err = importer->read(ahead->file, name, &import, ret_profile);
 	memory_guard_end();
 	if (!err && importer->unnamed && !opts->no_symbols)
 		symbolizer_run(*ret_profile, &symbolizer, &stats);
@@ -230,17 +211,14 @@ static int load(FILE *f, const char *name, const struct load_opts *opts, bool ex
 			lookahead_fini(&ahead);
 		return err ? err : -ENODATA;
 	}
-	if (recfile_is_recording(ahead.head, 1)) {
-		err = check_labels(name, opts);
-		err = err ? err : load_recording(ahead.file, name, opts, ret_profile);
-	} else if (gzip_is(ahead.head, ahead.size) && !expanded) {
+	if (recfile_is_recording(ahead.head, 1))
+		err = load_recording(ahead.file, name, opts, ret_profile);
+	else if (gzip_is(ahead.head, ahead.size) && !expanded)
 		err = load_gzip(ahead.file, name, opts, ret_profile);
-	} else if (perf_data_is(ahead.head, ahead.size)) {
-		err = check_labels(name, opts);
-		err = err ? err : load_perf(ahead.file, name, opts, ret_profile);
-	} else {
+	else if (perf_data_is(ahead.head, ahead.size))
+		err = load_perf(ahead.file, name, opts, ret_profile);
+	else
 		err = load_imported(&ahead, name, opts, ret_profile);
-	}
 	if (!err && opts->ret_note && !*opts->ret_note)
 		*opts->ret_note = xstrdup("");
 	lookahead_fini(&ahead);

@@ -12,12 +12,14 @@
 #include <string.h>
 
 #include "cli/record/call_specs.h"
+#include "cli/record/rank_output.h"
 #include "cli/gpu/gpu_opts.h"
 #include "cli/options/all_users.h"
 #include "cli/options/parse_args.h"
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/profile/source.h"
+#include "core/untrusted/job_rank.h"
 #include "core/untrusted/remote_read.h"
 
 #define DEFAULT_ATTACH_HZ 99 /* prime to the usual timer rates, and cheap enough for production */
@@ -83,7 +85,9 @@ static const struct argp_option options[] = {
 	  "with :80us only those that take that long",
 	  0 },
 	{ "output", 'o', "FILE", 0,
-	  "Recording (default: sprof.data; an existing one becomes FILE.old)", 0 },
+	  "Recording (default: sprof.data; an existing one becomes FILE.old); %r stands for the "
+	  "rank in a distributed job, which is put before the extension where there is no %r",
+	  0 },
 	{ "source", 's', "SOURCE", 0,
 	  "How samples are taken: auto (default; the best that works here), ebpf, perf, timer", 0 },
 	{ "event", 'e', "NAME", 0,
@@ -444,6 +448,16 @@ void record_opts_describe(struct record_opts *o)
 	buffer_fini(&b);
 }
 
+/* With -p, -a and the like the recorder is no rank itself, whatever its shell was started by. */
+static void add_rank(struct record_opts *o)
+{
+	struct job_rank rank;
+	bool is_rank = o->program && job_rank_own(&rank);
+
+	o->rank_output = rank_output(o->output, is_rank ? &rank : NULL);
+	o->output = o->rank_output;
+}
+
 void record_opts_parse(int argc, char **argv, struct record_opts *o)
 {
 	*o = (struct record_opts){
@@ -453,6 +467,7 @@ void record_opts_parse(int argc, char **argv, struct record_opts *o)
 		.gpu.timeline = GPU_TIMELINE_DEFAULT,
 	};
 	parse_args(&record_argp, argc, argv, o);
+	add_rank(o);
 }
 
 void record_opts_fini(struct record_opts *o)
@@ -467,4 +482,5 @@ void record_opts_fini(struct record_opts *o)
 	free(o->pids);
 	free(o->calls);
 	free(o->description);
+	free(o->rank_output);
 }

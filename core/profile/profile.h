@@ -170,8 +170,9 @@ struct profile_sample {
 	uint32_t thread;  /* PROFILE_NONE in imported profiles */
 	uint32_t stack;
 	uint16_t cpu;
-	uint8_t column; /* enum profile_column */
-	uint8_t gil;	/* enum profile_gil */
+	uint8_t column;	 /* enum profile_column */
+	uint8_t gil;	 /* enum profile_gil */
+	uint32_t labels; /* string: see labels.h; 0 = none */
 };
 
 /* The kind of code of a function: decides its hue, its suffix (_[k] ...) and the "kind" column. */

@@ -281,6 +281,7 @@ static bool decode_sample(struct decoder *d, struct cursor columns[NR_RECORD_COL
 {
 	struct profile_sample sample;
 	uint64_t thread, cpu, column, gil = GIL_UNKNOWN;
+	uint32_t labels = 0;
 
 	if (!cursor_get_delta(&columns[RECORD_COLUMN_TIME], &delta->time_ns) ||
 	    !cursor_get_below(&columns[RECORD_COLUMN_THREAD], d->threads.nr + 1, &thread) ||
@@ -288,7 +289,9 @@ static bool decode_sample(struct decoder *d, struct cursor columns[NR_RECORD_COL
 	    !cursor_get_below(&columns[RECORD_COLUMN_CPU], UINT16_MAX + 1, &cpu) ||
 	    !cursor_get_delta(&columns[RECORD_COLUMN_WEIGHT], &delta->weight) ||
 	    !cursor_get(&columns[RECORD_COLUMN_COLUMN], &column) ||
-	    (columns[RECORD_COLUMN_GIL].at && !cursor_get(&columns[RECORD_COLUMN_GIL], &gil)))
+	    (columns[RECORD_COLUMN_GIL].at && !cursor_get(&columns[RECORD_COLUMN_GIL], &gil)) ||
+	    (columns[RECORD_COLUMN_LABELS].at &&
+	     !get_string_id(d, &columns[RECORD_COLUMN_LABELS], &labels)))
 		return false;
 	if (delta->stack == PROFILE_NONE || column >= NR_COLUMNS)
 		return true; /* missing records: nr_claimed tells how many */
@@ -302,6 +305,7 @@ static bool decode_sample(struct decoder *d, struct cursor columns[NR_RECORD_COL
 		.cpu = (uint16_t)cpu,
 		.column = (uint8_t)column,
 		.gil = gil < NR_GIL ? (uint8_t)gil : GIL_UNKNOWN,
+		.labels = labels,
 	};
 	profile_add_sample(d->p, &sample);
 	if (sample.time_ns < d->min_time_ns)

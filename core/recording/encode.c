@@ -139,7 +139,9 @@ void encoder_sample(struct encoder *e, const struct profile_sample *sample)
 			  (int64_t)(sample->weight - e->last_weight));
 	buffer_add_varint(&columns[RECORD_COLUMN_COLUMN], sample->column);
 	buffer_add_varint(&columns[RECORD_COLUMN_GIL], sample->gil);
+	buffer_add_varint(&columns[RECORD_COLUMN_LABELS], sample->labels);
 	e->has_gil |= sample->gil != GIL_UNKNOWN;
+	e->has_labels |= sample->labels != 0;
 	e->last_time_ns = sample->time_ns;
 	e->last_weight = sample->weight;
 	e->nr_samples++;
@@ -285,7 +287,10 @@ static void encode_pending_stacks(struct encoder *e)
 
 static void encode_pending_samples(struct encoder *e)
 {
-	size_t nr_columns = e->has_gil ? NR_RECORD_COLUMNS : MIN_RECORD_COLUMNS, record;
+	size_t nr_columns = e->has_labels ? RECORD_COLUMN_LABELS + 1
+			    : e->has_gil  ? RECORD_COLUMN_GIL + 1
+					  : MIN_RECORD_COLUMNS;
+	size_t record;
 
 	if (!e->nr_samples)
 		return;
@@ -299,7 +304,7 @@ static void encode_pending_samples(struct encoder *e)
 	for (size_t i = 0; i < NR_RECORD_COLUMNS; i++)
 		e->columns[i].size = 0;
 	end_record(e, record);
-	e->has_gil = false;
+	e->has_gil = e->has_labels = false;
 	e->nr_chunk_samples += e->nr_samples;
 	e->nr_samples = 0;
 	e->last_time_ns = e->last_weight = 0;

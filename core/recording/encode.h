@@ -40,7 +40,8 @@ struct encoder {
 
 	struct buffer columns[NR_RECORD_COLUMNS]; /* pending samples */
 	uint32_t nr_samples;
-	bool has_gil; /* some pending sample has a GIL state */
+	bool has_gil;	 /* some pending sample has a GIL state */
+	bool has_labels; /* some pending sample has labels */
 	uint64_t last_time_ns, last_weight;
 
 	struct buffer facts; /* pending */

@@ -1,8 +1,8 @@
 /*
  * Writes OpenTelemetry's ProfilesData, gzipped: what an OTLP receiver takes, as a file. Each column
  * is a Profile of its own, and all share one dictionary of functions, locations, stacks, strings
- * and attributes. A sample is the sum of a stack in a thread; index i of a table of sprof is index
- * i + 1 there, as index 0 is "none".
+ * and attributes. A sample is the sum of a stack in a thread with the same labels. Index i of a
+ * table of sprof is index i + 1 there, as index 0 is "none".
  */
 #include "output/export/exporter.h"
 
@@ -13,6 +13,7 @@
 #include "core/base/buffer.h"
 #include "core/base/path.h"
 #include "core/profile/column.h"
+#include "core/profile/labels.h"
 #include "core/profile/profile.h"
 #include "output/codec/column_units.h"
 #include "output/codec/gzip.h"
@@ -20,6 +21,11 @@
 #include "output/codec/protobuf.h"
 #include "output/export/stack_groups.h"
 #include "output/text/text.h"
+
+/* Attributes of a set of labels; nr 0 = none yet. */
+struct label_range {
+	uint64_t first, nr;
+};
 
 struct writer {
 	const struct profile *p;
@@ -29,7 +35,8 @@ struct writer {
 	struct buffer attributes;	    /* the entries of the attribute table after the first */
 	uint64_t nr_attributes;		    /* with the first */
 	uint32_t *order;		    /* stack_groups_order() */
-	uint64_t *thread_attributes;	    /* by thread: the first of its three; 0 = none yet */
+	struct label_range *label_attributes; /* by string */
+	uint64_t *thread_attributes;	      /* by thread: the first of its three; 0 = none yet */
 };
 
 static uint32_t string_id(struct writer *w, const char *s)
@@ -94,10 +101,34 @@ static void add_thread(struct writer *w, uint32_t thread)
 	first = w->thread_attributes[thread];
 	for (uint64_t i = 0; i < 3; i++)
 		buffer_add_varint(&w->inner, first + i);
-	protobuf_add_message(&w->message, OTLP_SAMPLE_ATTRIBUTES, &w->inner);
 }
 
-/* Writes the sum of one stack and thread in a column, order[first] to order[end - 1]. */
+/* Labels that a file of pprof brought along; samples with the same labels share theirs. */
+static void add_labels(struct writer *w, uint32_t labels)
+{
+	const char *text = profile_str(w->p, labels);
+	struct label_range *range = &w->label_attributes[labels];
+	struct label l;
+
+	if (!labels)
+		return;
+	if (!range->nr) {
+		range->first = w->nr_attributes;
+		while (labels_next(&text, &l)) {
+			char *key = xasprintf("%.*s", (int)l.key_size, l.key);
+			char *value = xasprintf("%.*s", (int)l.value_size, l.value);
+
+			add_attribute(w, key, l.unit ? NULL : value, label_number(&l));
+			range->nr++;
+			free(key);
+			free(value);
+		}
+	}
+	for (uint64_t i = 0; i < range->nr; i++)
+		buffer_add_varint(&w->inner, range->first + i);
+}
+
+/* Writes the sum of one group in a column, order[first] to order[end - 1]. */
 static void add_sample(struct writer *w, struct buffer *profile, size_t first, size_t end,
 		       enum profile_column column)
 {
@@ -111,6 +142,9 @@ static void add_sample(struct writer *w, struct buffer *profile, size_t first, s
 		return;
 	protobuf_add_number(&w->message, OTLP_SAMPLE_STACK, (uint64_t)s->stack + 1);
 	add_thread(w, s->thread);
+	add_labels(w, s->labels);
+	if (w->inner.size)
+		protobuf_add_message(&w->message, OTLP_SAMPLE_ATTRIBUTES, &w->inner);
 	buffer_add_varint(&w->inner, sum);
 	protobuf_add_message(&w->message, OTLP_SAMPLE_VALUES, &w->inner);
 	protobuf_add_message(profile, OTLP_SAMPLES, &w->message);
@@ -343,6 +377,7 @@ static int write_otlp(struct buffer *b, const struct profile *p)
 		.b = &raw,
 		.strings = profile_new(),
 		.nr_attributes = 1,
+		.label_attributes = xcalloc(p->nr_strings + 1, sizeof(*w.label_attributes)),
 		.thread_attributes = xcalloc(p->nr_threads + 1, sizeof(*w.thread_attributes)),
 	};
 
@@ -357,6 +392,7 @@ static int write_otlp(struct buffer *b, const struct profile *p)
 	buffer_fini(&w.attributes);
 	free(w.order);
 	free(w.thread_attributes);
+	free(w.label_attributes);
 	return 0;
 }
 

@@ -1,8 +1,8 @@
 /*
  * Writes pprof: profile.proto of github.com/google/pprof, gzipped. Messages may come in any order,
  * so the samples are written first, which marks the frames and functions in use, then the tables,
- * and the strings last. The samples of one stack and thread become one message with a value per
- * column; the format cannot hold their times.
+ * and the strings last. The samples of one stack, thread and labels become one message with a
+ * value per column; the format cannot hold their times.
  */
 #include "output/export/exporter.h"
 
@@ -14,6 +14,7 @@
 #include "core/base/buffer.h"
 #include "core/base/path.h"
 #include "core/profile/column.h"
+#include "core/profile/labels.h"
 #include "core/profile/profile.h"
 #include "output/codec/column_units.h"
 #include "output/codec/gzip.h"
@@ -37,11 +38,16 @@ struct writer {
 	uint64_t *last_address; /* by module: the highest in use */
 };
 
-static uint32_t string_id(struct writer *w, const char *s)
+static uint32_t part_id(struct writer *w, const char *s, size_t size)
 {
 	w->text.size = 0;
-	text_add_clean(&w->text, s, strlen(s));
+	text_add_clean(&w->text, s, size);
 	return profile_string(w->strings, w->text.data, w->text.size);
+}
+
+static uint32_t string_id(struct writer *w, const char *s)
+{
+	return part_id(w, s, strlen(s));
 }
 
 static void add_value_type(struct writer *w, uint32_t field, const char *type, const char *unit)
@@ -81,6 +87,26 @@ static void add_label(struct writer *w, const char *key, const char *string, uin
 	protobuf_add_message(&w->message, PPROF_SAMPLE_LABEL, &w->inner);
 }
 
+/* The labels that a file of pprof brought along. */
+static void add_own_labels(struct writer *w, uint32_t labels)
+{
+	const char *text = profile_str(w->p, labels);
+	struct label l;
+
+	while (labels_next(&text, &l)) {
+		protobuf_add_number(&w->inner, PPROF_LABEL_KEY, part_id(w, l.key, l.key_size));
+		if (l.unit) {
+			protobuf_add_number(&w->inner, PPROF_LABEL_NUM, label_number(&l));
+			protobuf_add_number(&w->inner, PPROF_LABEL_NUM_UNIT,
+					    part_id(w, l.unit, l.unit_size));
+		} else {
+			protobuf_add_number(&w->inner, PPROF_LABEL_STR,
+					    part_id(w, l.value, l.value_size));
+		}
+		protobuf_add_message(&w->message, PPROF_SAMPLE_LABEL, &w->inner);
+	}
+}
+
 static void add_labels(struct writer *w, uint32_t thread)
 {
 	const struct profile_thread *t;
@@ -93,7 +119,7 @@ static void add_labels(struct writer *w, uint32_t thread)
 	add_label(w, "tid", NULL, t->tid);
 }
 
-/* Writes the samples of one stack and thread, order[first] to order[end - 1], as one message. */
+/* Writes the samples of one group, order[first] to order[end - 1], as one message. */
 static void add_sample(struct writer *w, size_t first, size_t end)
 {
 	const struct profile_sample *samples = w->p->samples, *s = &samples[w->order[first]];
@@ -120,6 +146,7 @@ static void add_sample(struct writer *w, size_t first, size_t end)
 	}
 	protobuf_add_message(&w->message, PPROF_SAMPLE_VALUE, &w->inner);
 	add_labels(w, s->thread);
+	add_own_labels(w, s->labels);
 	protobuf_add_message(w->b, PPROF_SAMPLE, &w->message);
 }
 

@@ -1,5 +1,6 @@
 /*
- * Sorts the indices of samples by the ids of stack and thread; a group ends where either changes.
+ * Sorts the indices of samples by the ids of stack, thread and labels; a group ends where one
+ * of them changes.
  */
 #include "output/export/stack_groups.h"
 
@@ -17,6 +18,8 @@ static int compare_samples(const void *a, const void *b, void *samples)
 		return x->stack < y->stack ? -1 : 1;
 	if (x->thread != y->thread)
 		return x->thread < y->thread ? -1 : 1;
+	if (x->labels != y->labels)
+		return x->labels < y->labels ? -1 : 1;
 	return 0;
 }
 

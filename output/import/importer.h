@@ -17,9 +17,6 @@ struct profile;
 /* What the user asked for; an importer ignores what its format does not have. */
 struct import_opts {
 	const char *event; /* of several events; NULL: the one with the most samples */
-	/* Only samples with all of these, "KEY=VALUE", 32 at most; none unless has_labels. */
-	const char *const *labels;
-	size_t nr_labels;
 };
 
 struct importer {
@@ -29,7 +26,6 @@ struct importer {
 	 * this machine, if those are still the same.
 	 */
 	bool unnamed;
-	bool has_labels; /* samples may have labels, and opts->labels is heeded */
 	/* Does a file that begins with these bytes look like this format? */
 	bool (*is)(const char *data, size_t size);
 	/*
@@ -41,10 +37,10 @@ struct importer {
 		    struct profile **ret_profile);
 };
 
-extern const struct importer import_callgrind, import_chrome_trace, import_collapsed, import_dtrace,
-	import_ghc, import_macos_sample, import_cpuprofile, import_firefox, import_jfr,
-	import_legacy_cpu, import_legacy_text, import_perf_script, import_pprof, import_speedscope,
-	import_vtune;
+extern const struct importer import_bpftrace, import_callgrind, import_chrome_trace,
+	import_collapsed, import_dtrace, import_ghc, import_macos_sample, import_cpuprofile,
+	import_firefox, import_jfr, import_legacy_cpu, import_legacy_text, import_perf_script,
+	import_pprof, import_speedscope, import_vtune;
 
 /* Ends with NULL. */
 extern const struct importer *const importer_table[];

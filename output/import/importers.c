@@ -11,10 +11,23 @@
 #include "output/import/foreign.h"
 
 const struct importer *const importer_table[] = {
-	&import_jfr,	      &import_legacy_cpu, &import_legacy_text,	&import_pprof,
-	&import_firefox,      &import_cpuprofile, &import_chrome_trace, &import_speedscope,
-	&import_macos_sample, &import_ghc,	  &import_vtune,	&import_dtrace,
-	&import_perf_script,  &import_callgrind,  &import_collapsed,	NULL,
+	&import_jfr,
+	&import_legacy_cpu,
+	&import_legacy_text,
+	&import_pprof,
+	&import_firefox,
+	&import_cpuprofile,
+	&import_chrome_trace,
+	&import_speedscope,
+	&import_macos_sample,
+	&import_ghc,
+	&import_vtune,
+	&import_bpftrace,
+	&import_dtrace,
+	&import_perf_script,
+	&import_callgrind,
+	&import_collapsed,
+	NULL,
 };
 
 const struct importer *importer_detect(const char *data, size_t size, const char *name)

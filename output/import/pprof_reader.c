@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "core/base/alloc.h"
 #include "core/base/buffer.h"
 #include "core/profile/column.h"
+#include "core/profile/labels.h"
 #include "core/base/log.h"
 #include "core/profile/profile.h"
 #include "output/codec/pprof_fields.h"
@@ -27,13 +29,12 @@
 
 #define MAX_SPREAD ((uint64_t)1 << 22) /* samples made by splitting sums */
 
-enum { MAX_FRAMES = 1 << 16, MAX_LABELS = 16 };
+enum { MAX_FRAMES = 1 << 16 };
 
 struct reader {
 	struct pprof_tables tables;
 	struct profile *p;
 	const char *name;
-	const struct import_opts *opts;
 	struct pprof_values columns;
 	uint64_t spread; /* samples made so far by splitting, at most MAX_SPREAD */
 	bool spread_ended;
@@ -44,9 +45,7 @@ struct reader {
 	uint64_t values[PPROF_MAX_VALUES];
 	size_t nr_values;
 	uint32_t thread;
-	uint64_t matched;	     /* opts->labels that the sample has, a bit each */
-	uint32_t labels[MAX_LABELS]; /* strings: keys of labels that are left out */
-	size_t nr_labels;
+	struct buffer labels; /* labels.h */
 };
 
 /* Is the field at the cursor one that the end of the data cuts off? */
@@ -142,53 +141,12 @@ struct labels {
 	uint64_t pid, tid;
 };
 
-/* Notes a label that the profile has no place for; "bytes" is the size class of an allocation. */
-static void left_out_label(struct reader *r, uint32_t key)
-{
-	for (size_t i = 0; i < r->nr_labels; i++)
-		if (r->labels[i] == key)
-			return;
-	if (r->nr_labels < MAX_LABELS && key && !is_text(r, key, "bytes"))
-		r->labels[r->nr_labels++] = key;
-}
-
-static void warn_of_labels(const struct reader *r)
-{
-	struct buffer names = { 0 };
-
-	for (size_t i = 0; i < r->nr_labels; i++)
-		buffer_printf(&names, "%s%s", i ? ", " : "", profile_str(r->p, r->labels[i]));
-	if (names.size)
-		log_warning("'%s': labels left out: %s (--label KEY=VALUE keeps only the samples "
-			    "that have it)",
-			    r->name, buffer_cstring(&names));
-	buffer_fini(&names);
-}
-
-/* Notes which of the wanted labels this is. A number is spelled in decimal, as in "bytes=4096". */
-static void match_label(struct reader *r, uint32_t key, uint32_t text, uint64_t number)
-{
-	const char *name = profile_str(r->p, key), *value = profile_str(r->p, text);
-	size_t n = strlen(name);
-	char digits[24];
-
-	if (!text) {
-		snprintf(digits, sizeof(digits), "%lld", (long long)number);
-		value = digits;
-	}
-	for (size_t i = 0; i < r->opts->nr_labels; i++) {
-		const char *want = r->opts->labels[i];
-
-		if (!strncmp(want, name, n) && want[n] == '=' && !strcmp(want + n + 1, value))
-			r->matched |= (uint64_t)1 << i;
-	}
-}
-
 static void add_label(struct reader *r, struct cursor at, struct labels *labels)
 {
 	struct protobuf_field f;
-	uint32_t key = 0, text = 0;
+	uint32_t key = 0, text = 0, unit = 0;
 	uint64_t number = 0;
+	char digits[24];
 
 	while (protobuf_next(&at, &f) > 0) {
 		if (f.number == PPROF_LABEL_KEY)
@@ -197,8 +155,10 @@ static void add_label(struct reader *r, struct cursor at, struct labels *labels)
 			text = pprof_string(&r->tables, r->p, f.value);
 		else if (f.number == PPROF_LABEL_NUM)
 			number = f.value;
+		else if (f.number == PPROF_LABEL_NUM_UNIT)
+			unit = pprof_string(&r->tables, r->p, f.value);
 	}
-	match_label(r, key, text, number);
+	snprintf(digits, sizeof(digits), "%" PRId64, (int64_t)number);
 	if (text && !number)
 		number = strtoull(profile_str(r->p, text), NULL, 10);
 	if (is_text(r, key, "thread") || is_text(r, key, "comm") ||
@@ -210,7 +170,9 @@ static void add_label(struct reader *r, struct cursor at, struct labels *labels)
 		   is_text(r, key, "thread id")) {
 		labels->tid = number;
 	} else {
-		left_out_label(r, key);
+		labels_add(&r->labels, profile_str(r->p, key),
+			   text ? profile_str(r->p, text) : digits,
+			   text ? NULL : profile_str(r->p, unit));
 		return;
 	}
 	labels->any = true;
@@ -223,7 +185,7 @@ static int read_sample(struct reader *r, struct cursor at)
 	int status, err = 0;
 
 	r->nr_frames = r->nr_values = 0;
-	r->matched = 0;
+	r->labels.size = 0;
 	while (!err && (status = protobuf_next(&at, &f)) > 0) {
 		if (f.number == PPROF_SAMPLE_LOCATION_ID)
 			err = add_numbers(r, &f, add_location);
@@ -240,15 +202,10 @@ static int read_sample(struct reader *r, struct cursor at)
 	return 0;
 }
 
-/* Splits a sum into `nr` samples of nearly equal weight, or counts them as filtered out. */
+/* Splits a sum into `nr` samples of nearly equal weight. */
 static void add_samples(struct reader *r, struct profile_sample *s, uint64_t weight, uint64_t nr)
 {
 	nr = nr ? nr : 1;
-	if (r->matched + 1 != (uint64_t)1 << r->opts->nr_labels) {
-		r->p->filtered.weight[s->column] += weight;
-		r->p->filtered.nr_samples[s->column] += nr;
-		return;
-	}
 	if (nr > MAX_SPREAD - r->spread) {
 		r->spread_ended = true;
 		nr = 1;
@@ -262,7 +219,10 @@ static void add_samples(struct reader *r, struct profile_sample *s, uint64_t wei
 
 static int add_sample(struct reader *r)
 {
-	struct profile_sample s = { .thread = r->thread };
+	struct profile_sample s = {
+		.thread = r->thread,
+		.labels = profile_string(r->p, r->labels.data, r->labels.size),
+	};
 	const struct pprof_values *c = &r->columns;
 	uint64_t nr_counted = 0; /* 0 = unknown */
 	size_t cut = pprof_prune_stack(r->cuts, r->nr_frames);
@@ -352,7 +312,6 @@ static int read_profile(struct reader *r)
 			    r->tables.nr_repaired);
 	if (err)
 		return err;
-	warn_of_labels(r);
 	read_meta(r);
 	return 0;
 }
@@ -375,10 +334,11 @@ static void report(const char *name, int err)
 static int pprof_read(FILE *f, const char *name, const struct import_opts *opts,
 		      struct profile **ret_profile)
 {
-	struct reader r = { .name = name, .opts = opts };
+	struct reader r = { .name = name };
 	struct buffer data = { 0 };
 	int err = import_read_all(f, name, &data);
 
+	(void)opts;
 	if (err)
 		goto out;
 	err = pprof_tables_init(&r.tables, data.data, data.size);
@@ -388,6 +348,7 @@ static int pprof_read(FILE *f, const char *name, const struct import_opts *opts,
 		pprof_tables_fini(&r.tables);
 		free(r.frames);
 		free(r.cuts);
+		buffer_fini(&r.labels);
 	}
 	report(name, err);
 out:
@@ -398,7 +359,6 @@ out:
 const struct importer import_pprof = {
 	.name = "pprof",
 	.unnamed = true,
-	.has_labels = true,
 	.is = pprof_is,
 	.read = pprof_read,
 };

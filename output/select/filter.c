@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/profile/labels.h"
 #include "core/profile/profile.h"
 #include "output/select/gil.h"
 #include "output/tree/naming.h"
@@ -121,12 +122,6 @@ int filter_add_label(struct filter *f, const char *label)
 	return 0;
 }
 
-const char *const *filter_labels(const struct filter *f, size_t *ret_nr)
-{
-	*ret_nr = f->nr_labels;
-	return (const char *const *)f->labels;
-}
-
 void filter_hide_noise(struct filter *f)
 {
 	f->hides_noise = true;
@@ -190,7 +185,7 @@ bool filter_has_no_time(const struct filter *f)
 	return f->from_ns >= f->to_ns;
 }
 
-/* ---- samples, by thread, time and GIL */
+/* ---- samples, by thread, label, time and GIL */
 
 static bool fits(const struct comm *comms, int nr, const struct profile *p,
 		 const struct profile_thread *t)
@@ -224,6 +219,7 @@ static bool has_time_rules(const struct filter *f)
 
 struct samples {
 	const struct filter *filter;
+	const struct profile *p;
 	bool *keep_thread; /* by thread; NULL: keep all, also samples without a thread */
 	uint64_t start_ns;
 };
@@ -236,6 +232,9 @@ static bool keep_sample(void *context, const struct profile_sample *sample)
 		return false;
 	if (s->filter->holds_gil && sample->gil != GIL_HELD)
 		return false;
+	for (size_t i = 0; i < s->filter->nr_labels; i++)
+		if (!labels_has(s->p, sample, s->filter->labels[i]))
+			return false;
 	if (!has_time_rules(s->filter))
 		return true;
 	if (sample->time_ns < s->start_ns)
@@ -246,9 +245,9 @@ static bool keep_sample(void *context, const struct profile_sample *sample)
 
 static void filter_samples(const struct filter *f, struct profile *p)
 {
-	struct samples s = { .filter = f, .start_ns = p->meta.start_ns };
+	struct samples s = { .filter = f, .p = p, .start_ns = p->meta.start_ns };
 
-	if (!has_thread_rules(f) && !has_time_rules(f) && !f->holds_gil)
+	if (!has_thread_rules(f) && !has_time_rules(f) && !f->holds_gil && !f->nr_labels)
 		return;
 	if (has_thread_rules(f)) {
 		s.keep_thread = xcalloc(p->nr_threads + 1, sizeof(*s.keep_thread));
@@ -347,6 +346,15 @@ static bool has_threads(const struct profile *p)
 	return !p->nr_samples;
 }
 
+/* Threads count as labels, too. */
+static bool has_labels(const struct profile *p)
+{
+	for (size_t i = 0; i < p->nr_samples; i++)
+		if (p->samples[i].labels)
+			return true;
+	return has_threads(p);
+}
+
 int filter_apply(const struct filter *f, struct profile *p, const char **ret_lacks)
 {
 	if (has_time_rules(f) && !has_times(p)) {
@@ -355,6 +363,10 @@ int filter_apply(const struct filter *f, struct profile *p, const char **ret_lac
 	}
 	if (has_thread_rules(f) && !has_threads(p)) {
 		*ret_lacks = "threads";
+		return -ENODATA;
+	}
+	if (f->nr_labels && !has_labels(p)) {
+		*ret_lacks = "labels";
 		return -ENODATA;
 	}
 	if (f->holds_gil && p->nr_samples && !gil_is_known(p)) {

@@ -1,6 +1,6 @@
 /*
  * Filters of a profile, the same for every command. Rules on functions are regular expressions for
- * their names, as the picture shows them; rules on samples choose times, threads and processes.
+ * their names, as the picture shows them; rules on samples choose times, threads, processes and labels.
  * Weights never change, and what a filter removes is counted in profile.filtered.
  */
 #ifndef SPROF_FILTER_H
@@ -56,11 +56,10 @@ void filter_set_event(struct filter *filter, const char *event);
 const char *filter_event(const struct filter *filter);
 
 /*
- * Keep only samples with this label, "KEY=VALUE", and with all others that were added: of a file
- * whose samples have labels, by its reader. 0, or -EINVAL without a "=", or -E2BIG for too many.
+ * Keep only samples with this label, "KEY=VALUE", and with all others that were added: labels_has()
+ * compares. 0, or -EINVAL without a "=", or -E2BIG for too many.
  */
 int filter_add_label(struct filter *filter, const char *label);
-const char *const *filter_labels(const struct filter *filter, size_t *ret_nr);
 
 /*
  * Applies all rules to the profile. 0, or -ENODATA if the profile lacks what a rule needs, named in

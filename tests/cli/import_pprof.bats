@@ -123,23 +123,52 @@ sum() { # COLUMN FILE
 	[[ $stderr == *"'x.pb': strings that are not UTF-8 were repaired: 1"* ]]
 }
 
-@test "labels that the profile has no place for are named" {
-	run --separate-stderr "$SPROF" fold $GO/cpu.pb.gz
-	[[ $stderr == *"labels left out: request (--label KEY=VALUE keeps only the samples that have it)" ]]
-	run --separate-stderr "$SPROF" fold $GO/heap.pb.gz
-	[ -z "$stderr" ] # "bytes" repeats what the values say
+@test "labels are kept in recordings and exports, and info lists them" {
+	command -v protoc >/dev/null || skip "needs protoc (protobuf-compiler)"
+	labelled_samples | encode >x.pb
+	"$SPROF" merge -o x.data x.pb
+	"$SPROF" export -f pprof -o x.pb.gz x.data
+	for file in x.pb x.data x.pb.gz; do
+		[ "$("$SPROF" fold --label key=a $file)" = 'main 10' ]
+		[ "$("$SPROF" fold --label key=a=b --label tenant=a $file)" = 'main 200' ]
+		[ "$("$SPROF" fold --label size=-5 $file)" = 'main 10' ]
+		[ "$("$SPROF" fold --label key=c $file)" = 'main 4' ]
+		"$SPROF" info --json $file | jq -e '.labels == [{key: "key", values: 3}, {key: "size", values: 1}, {key: "tenant", values: 1}]'
+		"$SPROF" info $file | grep '^labels  *key (3 values), size (1 value), tenant (1 value)$'
+	done
+	# Samples of one stack with different labels stay apart, and a number keeps its unit.
+	zcat x.pb.gz | protoc --decode perftools.profiles.Profile -I "$READERS" profile.proto >text
+	[ "$(grep -c '^sample {' text)" = 4 ]
+	grep -q 'num_unit: [1-9]' text
+	"$SPROF" export -f otlp -o x.otlp.gz x.data
+	zcat x.otlp.gz | grep -qa tenant
+	"$SPROF" info --json "$BATS_TEST_DIRNAME/../golden/recordings/complete.data" | jq -e '.labels == []'
+}
+
+@test "a label can be that of the sample's thread, in any recording" {
+	cp "$BATS_TEST_DIRNAME/../golden/recordings/complete.data" .
+	for key in pid tid; do
+		value=$("$SPROF" info --json complete.data | jq ".threads[0].$key")
+		diff <("$SPROF" fold --label $key=$value complete.data) <("$SPROF" fold $([ $key = pid ] && echo --pid || echo --thread) $value complete.data)
+	done
+	name=$("$SPROF" info --json complete.data | jq -r '.threads[].name | select(test("^[a-z0-9]+$"))' | head -1)
+	[ -n "$("$SPROF" fold --label "thread=$name" complete.data)" ]
+	[ -z "$("$SPROF" fold --label "thread=$name-not" complete.data 2>/dev/null)" ]
+}
+
+labelled_samples() {
+	echo 'sample_type { type: 1 unit: 2 } string_table: "" string_table: "space" string_table: "bytes"'
+	echo 'string_table: "key" string_table: "a" string_table: "a=b" string_table: "size" string_table: "tenant"'
+	functions 8 main other
+	echo 'string_table: "c"'
+	echo 'sample { location_id: 1 value: 10 label { key: 3 str: 4 } label { key: 6 num: -5 num_unit: 2 } }'
+	echo 'sample { location_id: 1 value: 200 label { key: 3 str: 5 } label { key: 7 str: 4 } }'
+	echo 'sample { location_id: 1 value: 4 label { key: 3 str: 10 } } sample { location_id: 2 value: 3000 }'
 }
 
 @test "samples are filtered by labels, by all that are given" {
 	command -v protoc >/dev/null || skip "needs protoc (protobuf-compiler)"
-	{
-		echo 'sample_type { type: 1 unit: 2 } string_table: "" string_table: "space" string_table: "bytes"'
-		echo 'string_table: "key" string_table: "a" string_table: "a=b" string_table: "size" string_table: "tenant"'
-		functions 8 main other
-		echo 'sample { location_id: 1 value: 10 label { key: 3 str: 4 } label { key: 6 num: -5 num_unit: 2 } }'
-		echo 'sample { location_id: 1 value: 200 label { key: 3 str: 5 } label { key: 7 str: 4 } }'
-		echo 'sample { location_id: 2 value: 3000 }'
-	} | encode >x.pb
+	labelled_samples | encode >x.pb
 	[ "$("$SPROF" fold --label key=a x.pb 2>/dev/null)" = 'main 10' ]
 	[ "$("$SPROF" fold --label key=a=b x.pb 2>/dev/null)" = 'main 200' ]
 	[ "$("$SPROF" fold --label key=a=b --label tenant=a x.pb 2>/dev/null)" = 'main 200' ]
@@ -147,18 +176,16 @@ sum() { # COLUMN FILE
 	[ -z "$("$SPROF" fold --label key=a --label tenant=a x.pb 2>/dev/null)" ]
 	run --separate-stderr "$SPROF" report --label key=a x.pb
 	echo "$output"
-	[[ $output == *", 2 filtered out (100%)"* ]]
+	[[ $output == *", 3 filtered out (100%)"* ]]
 	run --separate-stderr "$SPROF" fold --label key=b x.pb
 	[[ $stderr == *"no sample of 'x.pb' is left after filtering"* ]]
 	run "$SPROF" fold --label key x.pb
 	[ "$status" -eq 2 ]
 	[[ $output == *"a label is KEY=VALUE, not 'key'"* ]]
-	for other in kinds.folded complete.data; do
-		cp "$BATS_TEST_DIRNAME"/../golden/*/$other .
-		run "$SPROF" fold --label a=b $other
-		[ "$status" -eq 1 ]
-		[ "$output" = "sprof: cannot filter '$other': it holds no labels" ]
-	done
+	cp "$BATS_TEST_DIRNAME"/../golden/output/kinds.folded .
+	run "$SPROF" fold --label a=b kinds.folded
+	[ "$status" -eq 1 ]
+	[ "$output" = "sprof: cannot filter 'kinds.folded': it holds no labels" ]
 }
 
 # bats test_tags=full

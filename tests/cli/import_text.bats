@@ -1,4 +1,4 @@
-# Reports of other profilers as text: sample of macOS, DTrace, GHC, VTune.
+# Reports of other profilers as text: sample of macOS, DTrace, bpftrace, GHC, VTune.
 
 setup() {
 	bats_require_minimum_version 1.5.0
@@ -95,6 +95,62 @@ refused() { # file, message after the file's name
 	[ "$("$SPROF" fold folded)" = ' a`b;c 3' ]
 }
 
+@test "bpftrace: maps of stacks, the kernel's upon the user's, and the thread's name" {
+	cat >x.txt <<-'END'
+		Attaching 3 probes...
+		^C
+
+		@[
+		    __schedule+801
+		    do_syscall_64+92
+		    entry_SYSCALL_64_after_hwframe+118
+		,
+		    write+20
+		    std::ostream& operator<< <char>(std::ostream&, char const*)+12
+		    operator+(int)+7
+		    0x55d0c0de
+		    main
+		, my app, 42]: 17
+		@user_first[dd,
+		    read+20
+		    main+3
+		,
+		    vfs_read+1
+		    asm_sysvec_apic_timer_interrupt+31
+		]: 5
+		@[
+		    ffffffff81000010 do_idle+16 ([kernel.kallsyms])
+		    ffffffff81000020 start_secondary+1 ([kernel.kallsyms])
+		]: 2
+		@[
+		    7f0012345678 f(int, char)+16 (/usr/lib/libx.so.1)
+		, 7]: 4
+		@plain[bash]: 9
+		@nothing[
+		]: 3
+		@us[
+		    f+1
+		]:
+		[4, 8)                 3 |@@@@@@                    |
+	END
+	run --separate-stderr "$SPROF" fold x.txt
+	diff - <(cat <<-'END'
+		7;f(int, char) 4
+		dd;main;read;asm_sysvec_apic_timer_interrupt_[k];vfs_read_[k] 5
+		my app;main;[unknown];operator+(int);std::ostream& operator<< <char>(std::ostream&, char const*);write;entry_SYSCALL_64_after_hwframe_[k];do_syscall_64_[k];__schedule_[k] 17
+		start_secondary_[k];do_idle_[k] 2
+	END
+	) < <(LC_ALL=C sort <<<"$output")
+	[[ $stderr == *"keys left out because they hold no stack or no number: 3"* ]]
+	"$SPROF" info --json x.txt | jq -e '[.threads[] | [.pid, .name]] == [[42, "my app"], [0, "dd"], [7, "7"]]'
+	"$SPROF" report --json -n 0 x.txt 2>/dev/null | jq -e '.rows[] | select(.function == "f(int, char)") | .module | endswith("libx.so.1")'
+	sed 's/17$/99999999999999999999/' x.txt >huge
+	run --separate-stderr "$SPROF" fold huge
+	[ "$(wc -l <<<"$output")" = 3 ]
+	printf '@[\n    f+1\n' >cut
+	refused cut 'no stack in it has a count (bpftrace)'
+}
+
 ghc_report() { # -P: with ticks and bytes
 	printf '\tSun Aug 13 10:47 2023 Time and Allocation Profiling Report  (Final)\n\n\t   app +RTS %s -RTS x\n\n' "$1"
 	printf '\ttotal time  =        0.20 secs   (200 ticks @ 1000 us, 1 processor)\n'
@@ -161,6 +217,25 @@ ghc_report() { # -P: with ticks and bytes
 	"$SPROF" report --json -n 0 x.csv | jq -e '.rows[] | select(.function == "main") | .module | endswith("app")'
 	sed 's/,/\t/g' <<<$'Function,CPU Time,Module\nhot,2.5,app\n cold,0.5,libc.so.6' >flat.tsv
 	[ "$("$SPROF" fold --time flat.tsv | paste -sd' ')" = 'cold 500000000 hot 2500000000' ]
+	cat >stacks.csv <<-'END'
+		Function,Function Stack,CPU Time,Module,Function (Full),Source File,Start Address
+		hot,,5.5s,app,hot(int),a.c,0x1
+		,near,3.0s,app,near,a.c,0x2
+		,main,0s,app,main,a.c,0x3
+		,far,2.0s,app,far,a.c,0x4
+		,main,0s,app,main,a.c,0x3
+		cold,,0.25s,libc.so.6,cold,,0x5
+	END
+	"$SPROF" fold --time stacks.csv | sort | diff - <(cat <<-'END'
+		cold 250000000
+		hot 500000000
+		main;far;hot 2000000000
+		main;near;hot 3000000000
+	END
+	)
+	sed '2d; s/5[.]5s/nan/' stacks.csv >odd.csv
+	run --separate-stderr "$SPROF" fold --time odd.csv
+	[ "$status" -eq 1 ]
 	sed 's/^   h/         h/' x.csv >deep.csv
 	run --separate-stderr "$SPROF" fold deep.csv
 	[[ $stderr == *"rows left out because VTune does not write such: "* ]]
