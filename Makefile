@@ -299,7 +299,7 @@ FAKE_CUPTIS := $(FAKE)/cuda11/libcupti.so.11 $(FAKE)/cuda12/libcupti.so.12 $(FAK
 FAKE_FLAGS := -std=gnu11 $(TARGET_FLAGS) -fno-omit-frame-pointer -fPIC -shared -fvisibility=hidden
 fake_version = $(patsubst .%,%,$(suffix $@))
 
-$(FAKE)/libcuda.so.1: tests/gpu/fake_cuda.c tests/gpu/fake_driver.c tests/gpu/fake_memory.c tests/gpu/fake_collective.c \
+$(FAKE)/libcuda.so.1: tests/gpu/fake_cuda.c tests/gpu/fake_driver.c tests/gpu/fake_memory.c tests/gpu/fake_collective.c tests/gpu/fake_profiler.c \
 		$(wildcard tests/gpu/fake_*.h) Makefile
 	$(call say,SO,$@)
 	@mkdir -p $(@D)

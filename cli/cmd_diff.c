@@ -11,6 +11,7 @@
 
 #include "cli/diff_condition.h"
 #include "cli/options/filter_opts.h"
+#include "cli/options/idle_opts.h"
 #include "cli/options/parse_args.h"
 #include "cli/options/terminal.h"
 #include "cli/input/view.h"
@@ -20,6 +21,7 @@
 #include "output/report/diff_table.h"
 #include "output/select/dimension.h"
 #include "output/select/filter.h"
+#include "output/select/idle.h"
 #include "output/flame/html.h"
 #include "output/flame/svg.h"
 #include "output/tree/tree.h"
@@ -40,6 +42,7 @@ struct diff_opts {
 	bool json, rows_given, absolute, no_js;
 	struct tree_opts tree;
 	struct filter *filter;
+	struct idle *idle;
 	const struct dimension *by; /* NULL: functions */
 	uint32_t rows;
 	struct diff_condition *conditions;
@@ -92,7 +95,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct diff_opts *o = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT: state->child_inputs[0] = &o->filter; return 0;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->filter;
+		state->child_inputs[1] = &o->idle;
+		return 0;
 	case 'o': o->output = arg; return 0;
 	case 't': o->title = arg; return 0;
 	case 's': o->key = view_sorts_by_total(arg, state) ? DIFF_TOTAL : DIFF_SELF; return 0;
@@ -134,7 +140,8 @@ static const struct argp argp = {
 	"  sprof diff before.data after.data\n"
 	"  sprof diff before.data after.data -o diff.svg\n"
 	"  sprof diff --fail-if 'self>+2%' main.data branch.data\n",
-	(const struct argp_child[]){ { &filter_argp, 0, "Filters, of both:", 1 }, { 0 } },
+	(const struct argp_child[]){
+		{ &filter_argp, 0, "Filters, of both:", 1 }, { &idle_argp, 0, NULL, 1 }, { 0 } },
 	NULL,
 	NULL,
 };
@@ -289,7 +296,7 @@ static int diff_main(int argc, char **argv)
 
 	parse_args(&argp, argc, argv, &o);
 	for (int i = 0; i < 2 && !err; i++) {
-		err = view_load(o.inputs[i], o.filter, &views[i]);
+		err = view_load_busy(o.inputs[i], o.filter, o.idle, &views[i]);
 		if (!err)
 			err = view_build_by(&views[i], o.inputs[i], &o.tree,
 					    o.by ? o.by->compare : NULL);
@@ -299,6 +306,7 @@ static int diff_main(int argc, char **argv)
 	view_close(&views[0]);
 	view_close(&views[1]);
 	filter_free(o.filter);
+	idle_free(o.idle);
 	free(o.conditions);
 	return err ? 1 : 0;
 }

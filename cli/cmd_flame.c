@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/options/filter_opts.h"
+#include "cli/options/idle_opts.h"
 #include "cli/input/view.h"
 #include "cli/options/parse_args.h"
 #include "core/base/alloc.h"
@@ -18,6 +19,7 @@
 #include "core/base/log.h"
 #include "output/select/dimension.h"
 #include "output/select/filter.h"
+#include "output/select/idle.h"
 #include "output/flame/html.h"
 #include "output/flame/svg.h"
 #include "output/text/text.h"
@@ -33,6 +35,7 @@ struct flame_opts {
 	struct tree_opts tree;
 	enum profile_column below; /* of a butterfly */
 	struct filter *filter;
+	struct idle *idle;
 	const struct dimension *by; /* NULL: not asked for */
 };
 
@@ -54,8 +57,9 @@ static const struct argp_option options[] = {
 	  "each half as wide as the picture",
 	  0 },
 	{ "by", OPTION_BY, "WHAT", 0,
-	  "Draw the stacks above a frame for each process, rank, cgroup, container, user or "
-	  "thread; by module, file, line or kind, draw those instead of functions",
+	  "Draw the stacks above a frame for each process, rank, cgroup, container, user, "
+	  "thread or reason of a wait; by module, file, line or kind, draw those instead of "
+	  "functions",
 	  0 },
 	{ "html", OPTION_HTML, NULL, 0, "Write a page, whatever FILE is called", 0 },
 	{ "no-js", OPTION_NO_JS, NULL, 0,
@@ -87,7 +91,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct flame_opts *o = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT: state->child_inputs[0] = &o->filter; return 0;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->filter;
+		state->child_inputs[1] = &o->idle;
+		return 0;
 	case 'o': o->output = arg; return 0;
 	case 't': o->title = arg; return 0;
 	case VIEW_KEY_COLUMN:
@@ -123,7 +130,8 @@ static const struct argp argp = {
 	"  sprof flame --butterfly cpu,gpu -o train.html\n"
 	"  sprof flame -t 'before the change' old.data -o old.html\n"
 	"  perf script | sprof flame - -o perf.svg\n",
-	(const struct argp_child[]){ { &filter_argp, 0, "Filters:", 1 }, { 0 } },
+	(const struct argp_child[]){
+		{ &filter_argp, 0, "Filters:", 1 }, { &idle_argp, 0, NULL, 1 }, { 0 } },
 	NULL,
 	NULL,
 };
@@ -223,8 +231,9 @@ static int flame_main(int argc, char **argv)
 	int err;
 
 	parse_args(&argp, argc, argv, &o);
-	err = view_load(o.input, o.filter, &v);
+	err = view_load_busy(o.input, o.filter, o.idle, &v);
 	filter_free(o.filter);
+	idle_free(o.idle);
 	if (err)
 		return 1;
 	/* The page draws a timeline, for which samples must belong to threads. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/options/filter_opts.h"
+#include "cli/options/idle_opts.h"
 #include "cli/input/load.h"
 #include "cli/options/parse_args.h"
 #include "cli/options/terminal.h"
@@ -17,6 +18,7 @@
 #include "core/base/log.h"
 #include "core/recording/recfile.h"
 #include "output/select/filter.h"
+#include "output/select/idle.h"
 #include "output/report/lines_table.h"
 #include "output/tree/tree.h"
 
@@ -30,6 +32,7 @@ struct cmd_lines_opts {
 	struct lines_opts what;
 	struct tree_opts tree;
 	struct filter *filter;
+	struct idle *idle;
 };
 
 static const struct argp_option options[] = {
@@ -91,7 +94,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct cmd_lines_opts *o = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT: state->child_inputs[0] = &o->filter; return 0;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->filter;
+		state->child_inputs[1] = &o->idle;
+		return 0;
 	case 'i':
 		if (o->input)
 			argp_error(state, "one recording at a time: '%s' or '%s'", o->input, arg);
@@ -137,7 +143,8 @@ static const struct argp argp = {
 	"  sprof lines\n"
 	"  sprof lines train.py:training_step\n"
 	"  sprof lines --kernprof -i other.data model.py\n",
-	(const struct argp_child[]){ { &filter_argp, 0, "Filters:", 1 }, { 0 } },
+	(const struct argp_child[]){
+		{ &filter_argp, 0, "Filters:", 1 }, { &idle_argp, 0, NULL, 1 }, { 0 } },
 	NULL,
 	NULL,
 };
@@ -193,8 +200,11 @@ static int lines_main(int argc, char **argv)
 	int err;
 
 	parse_args(&argp, argc, argv, &o);
-	err = view_open(o.input, o.filter, &o.tree, &v);
+	err = view_load_busy(o.input, o.filter, o.idle, &v);
+	if (!err)
+		err = view_build(&v, o.input, &o.tree);
 	filter_free(o.filter);
+	idle_free(o.idle);
 	if (!err) {
 		if (o.what.kernprof && v.summary.info->unit != UNIT_NS) {
 			log_error(0, "print times of '%s': %s is not a time",
@@ -203,8 +213,8 @@ static int lines_main(int argc, char **argv)
 		} else {
 			err = print_lines(&o, &v);
 		}
-		view_close(&v);
 	}
+	view_close(&v);
 	free(o.source);
 	return err ? 1 : 0;
 }

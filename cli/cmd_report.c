@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cli/options/filter_opts.h"
+#include "cli/options/idle_opts.h"
 #include "cli/input/load.h"
 #include "cli/options/parse_args.h"
 #include "cli/report/report_annotate.h"
@@ -21,6 +22,7 @@
 #include "core/base/buffer.h"
 #include "output/select/dimension.h"
 #include "output/select/filter.h"
+#include "output/select/idle.h"
 #include "output/report/row_cells.h"
 #include "output/report/table_json.h"
 #include "output/report/table.h"
@@ -42,6 +44,7 @@ struct report_opts {
 	uint32_t rows;
 	struct tree_opts tree;
 	struct filter *filter;
+	struct idle *idle;
 	enum report_table table;
 	uint64_t skip;
 	struct report_shape shape;
@@ -125,7 +128,7 @@ static void check(const struct report_opts *o, struct argp_state *state)
 	if (o->table == REPORT_OPERATORS && o->shape.is_given)
 		argp_error(state, "one table at a time");
 	if (o->table && o->table != REPORT_OPERATORS &&
-	    (o->filter || o->tree.column_given || o->shape.is_given))
+	    (o->filter || o->idle || o->tree.column_given || o->shape.is_given))
 		argp_error(state, "a table of counts is about the whole recording: it takes "
 				  "no filter, no column and no other shape");
 	if (o->sampled.table && (o->table || o->shape.is_given))
@@ -151,6 +154,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		state->child_inputs[0] = &o->filter;
 		state->child_inputs[1] = &o->shape;
 		state->child_inputs[2] = &o->sampled;
+		state->child_inputs[3] = &o->idle;
 		return 0;
 	case 'o': o->output = arg; return 0;
 	case 's':
@@ -200,6 +204,7 @@ static const struct argp argp = {
 	(const struct argp_child[]){ { &filter_argp, 0, "Filters:", 4 },
 				     { &report_shape_argp, 0, "What the rows are:", 1 },
 				     { &report_sampled_argp, 0, "Other tables of the samples:", 1 },
+				     { &idle_argp, 0, NULL, 4 },
 				     { 0 } },
 	NULL,
 	NULL,
@@ -346,7 +351,7 @@ static int report_main(int argc, char **argv)
 		o.sampled.table = SAMPLED_OPERATORS;
 	else if (o.table)
 		return report_counted(&o);
-	err = view_load(o.input, o.filter, &v);
+	err = view_load_busy(o.input, o.filter, o.idle, &v);
 	if (!err)
 		err = build(&v, &o);
 	if (!err)
@@ -357,6 +362,7 @@ static int report_main(int argc, char **argv)
 	if (!err)
 		err = view_write(o.output, &b);
 	filter_free(o.filter);
+	idle_free(o.idle);
 	report_shape_fini(&o.shape);
 	buffer_fini(&b);
 	view_close(&v);

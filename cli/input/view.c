@@ -20,6 +20,8 @@
 #include "cli/input/replace_file.h"
 #include "core/profile/profile.h"
 #include "output/select/dimension.h"
+#include "output/select/idle.h"
+#include "output/select/reason.h"
 #include "output/tree/tree.h"
 
 void view_parse_column(const char *name, struct argp_state *state, struct tree_opts *opts)
@@ -60,6 +62,12 @@ int view_check_column(const struct profile *p, enum profile_column column, const
 	columns_present(p, present);
 	if (present[column])
 		return 0;
+	if (p->idle.nr_samples[column]) {
+		log_error(0, "show column %s of '%s': all of it are waits of idle threads",
+			  column_table[column].name, name);
+		log_hint("--idle shows them");
+		return -ENODATA;
+	}
 	log_error(0, "show column %s of '%s': it holds no %s", column_table[column].name, name,
 		  column_table[column].title);
 	log_hint("sprof info %s lists the columns it has", name);
@@ -92,16 +100,38 @@ uint32_t view_parse_rows(const char *text, const char *what, struct argp_state *
 	return (uint32_t)rows;
 }
 
-int view_load(const char *path, const struct filter *filter, struct view *ret_view)
+static int load(const char *path, const struct filter *filter, struct view *ret_view)
 {
 	const struct load_opts load = { .ret_note = &ret_view->note, .filter = filter };
+
 	int err;
 
 	*ret_view = (struct view){ 0 };
 	err = profile_load(path, &load, &ret_view->profile);
 	if (!err)
+		reasons_refine(ret_view->profile);
+	return err;
+}
+
+int view_load(const char *path, const struct filter *filter, struct view *ret_view)
+{
+	int err = load(path, filter, ret_view);
+
+	if (!err)
 		columns_add_wall(ret_view->profile);
 	return err;
+}
+
+int view_load_busy(const char *path, const struct filter *filter, const struct idle *idle,
+		   struct view *ret_view)
+{
+	int err = load(path, filter, ret_view);
+
+	if (err)
+		return err;
+	idle_fold(ret_view->profile, idle);
+	columns_add_wall(ret_view->profile);
+	return 0;
 }
 
 static bool was_filtered(const struct profile *p)
@@ -110,6 +140,18 @@ static bool was_filtered(const struct profile *p)
 		if (p->filtered.nr_samples[c])
 			return true;
 	return false;
+}
+
+static void warn_of_emptiness(const struct view *v, const char *name)
+{
+	if (v->summary.idle_samples) {
+		log_warning("all that '%s' holds are waits of idle threads", name);
+		log_hint("--idle shows them");
+	} else if (was_filtered(v->profile)) {
+		log_warning("no sample of '%s' is left after filtering", name);
+	} else {
+		log_warning("'%s' holds no samples", name);
+	}
 }
 
 int view_build(struct view *v, const char *path, const struct tree_opts *opts)
@@ -126,9 +168,7 @@ int view_build(struct view *v, const char *path, const struct tree_opts *opts)
 	}
 	summary_init(&v->summary, v->profile, v->tree, v->note ? v->note : "");
 	if (!v->summary.samples && !v->tree->nodes->total)
-		log_warning(was_filtered(v->profile) ? "no sample of '%s' is left after filtering"
-						     : "'%s' holds no samples",
-			    name);
+		warn_of_emptiness(v, name);
 	return 0;
 }
 

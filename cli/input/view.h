@@ -15,6 +15,7 @@ struct argp_state;
 struct buffer;
 struct dimension;
 struct filter;
+struct idle;
 struct profile;
 struct tree;
 struct tree_opts;
@@ -56,6 +57,9 @@ uint32_t view_parse_rows(const char *text, const char *what, struct argp_state *
  * after both, and after an error of either.
  */
 int view_load(const char *path, const struct filter *filter, struct view *ret_view);
+/* view_load() without idle waits, which it counts: idle_fold(); `idle` NULL: its default. */
+int view_load_busy(const char *path, const struct filter *filter, const struct idle *idle,
+		   struct view *ret_view);
 int view_build(struct view *view, const char *path, const struct tree_opts *opts);
 
 /*

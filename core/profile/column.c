@@ -97,6 +97,8 @@ void columns_add_wall(struct profile *p)
 	size_t nr = p->nr_samples;
 
 	columns_present(p, present);
+	for (int c = 0; c < NR_COLUMNS; c++)
+		present[c] |= p->idle.nr_samples[c] > 0;
 	if (!present[COLUMN_CPU] || present[COLUMN_WALL] ||
 	    (!present[COLUMN_WAITING] && !present[COLUMN_RUNNABLE]))
 		return;
@@ -113,9 +115,17 @@ void columns_add_wall(struct profile *p)
 			continue;
 		p->filtered.weight[COLUMN_WALL] += p->filtered.weight[c];
 		p->filtered.nr_samples[COLUMN_WALL] += p->filtered.nr_samples[c];
+		p->idle.weight[COLUMN_WALL] += p->idle.weight[c];
+		p->idle.nr_samples[COLUMN_WALL] += p->idle.nr_samples[c];
 	}
 	p->meta.first_column = COLUMN_WALL + 1;
 	p->meta.weighted = true;
+}
+
+/* By filters, and because they are idle waits. */
+static uint64_t nr_removed(const struct profile *p, int column)
+{
+	return p->filtered.nr_samples[column] + p->idle.nr_samples[column];
 }
 
 enum profile_column column_default(const struct profile *p)
@@ -136,11 +146,11 @@ enum profile_column column_default(const struct profile *p)
 	for (int i = COLUMN_CPU + 1; i < NR_COLUMNS; i++)
 		if (present[i])
 			return (enum profile_column)i;
-	/* Nothing is left of what filters removed: the column that was shown without them. */
-	if (first && first <= NR_COLUMNS && p->filtered.nr_samples[first - 1])
+	/* Nothing is left of what was removed: the column that was shown without that. */
+	if (first && first <= NR_COLUMNS && nr_removed(p, first - 1))
 		return (enum profile_column)(first - 1);
 	for (int i = COLUMN_CPU; i < NR_COLUMNS; i++)
-		if (p->filtered.nr_samples[i])
+		if (nr_removed(p, i))
 			return (enum profile_column)i;
 	return COLUMN_CPU;
 }

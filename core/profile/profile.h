@@ -246,7 +246,9 @@ struct profile {
 	struct profile_meta meta;
 	struct profile_stats stats;
 	struct profile_filtered filtered;
-	char **strings; /* [0] is ""; NUL-terminated, owned by the profile */
+	struct profile_filtered idle; /* waits of idle threads, removed too; not in `filtered` */
+	uint64_t nr_idle_threads;     /* that had such a wait */
+	char **strings;		      /* [0] is ""; NUL-terminated, owned by the profile */
 	struct profile_module *modules;
 	struct profile_thread *threads;
 	struct profile_frame *frames;

@@ -14,7 +14,7 @@
 #include "core/base/buffer.h"
 #include "output/tree/functions.h"
 
-enum { STEPS = 5, STEP_DEGREES = 3 };
+enum { STEPS = 5, STEP_DEGREES = 3, WAIT_DEGREES = 7, WAIT_OTHER = 2, TEXTURE = 8 };
 
 /* Colours of changes: steps of strength in each direction, and the hues in degrees. */
 enum { LEVELS = 4, LESS_DEGREES = 212, MORE_DEGREES = 26 };
@@ -36,8 +36,37 @@ static const struct hue hues[NR_FUNCTION_KINDS] = {
 	[FUNCTION_GPU] = { 'g', 285, 52, "GPU" },
 	[FUNCTION_RANGE] = { 'r', 335, 56, "range" },
 	[FUNCTION_UNKNOWN] = { 'u', 0, 0, "unnamed" },
-	[FUNCTION_WAIT] = { 'w', 250, 44, "waiting" },
+	[FUNCTION_WAIT] = { 'w', 264, 48, "waiting" },
 };
+
+/* Waits by what they are for: each group has a hue and a texture of its own. */
+static const struct wait_group {
+	const char *name, *texture; /* an SVG path in a square of TEXTURE pixels */
+	const char *const *reasons; /* how the names of such waits begin */
+} wait_groups[STEPS] = {
+	{ "waiting: lock", "M-1 1l2-2M0 8l8-8M7 9l2-2",
+	  (const char *const[]){ "lock", "kernel lock", "file lock", "GIL", NULL } },
+	{ "disk, pipe, socket", "M2 1v2M6 5v2",
+	  (const char *const[]){ "pipe", "socket", "disk", "page fault", "terminal", NULL } },
+	{ "other wait", "M-1 7l2 2M0 0l8 8M7-1l2 2", (const char *const[]){ NULL } },
+	{ "sleep, poll", "M0 2h8M0 6h8", (const char *const[]){ "sleep", "poll", NULL } },
+	{ "wait for a CPU", "M2 0v8M6 0v8",
+	  (const char *const[]){ "CPU", "preempted", "new thread", "throttled", NULL } },
+};
+
+static bool begins_with(const char *s, const char *prefix)
+{
+	return !strncmp(s, prefix, strlen(prefix));
+}
+
+static unsigned wait_group_of(const char *name)
+{
+	for (unsigned i = 0; i < STEPS; i++)
+		for (const char *const *reason = wait_groups[i].reasons; *reason; reason++)
+			if (begins_with(name, *reason))
+				return i;
+	return WAIT_OTHER;
+}
 
 /* A hash (FNV-1a) of the module, or of the name if there is none: the same on every machine. */
 static unsigned step_of(const struct tree_function *f)
@@ -55,6 +84,8 @@ void color_class(const struct tree_function *f, char ret_class[COLOR_NAME_SIZE])
 	const struct hue *hue = &hues[f->kind < NR_FUNCTION_KINDS ? f->kind : FUNCTION_UNKNOWN];
 	unsigned step = hue->saturation && f->kind != FUNCTION_THREAD ? step_of(f) : STEPS / 2;
 
+	if (f->kind == FUNCTION_WAIT)
+		step = wait_group_of(f->name);
 	snprintf(ret_class, COLOR_NAME_SIZE, "%c%c", hue->letter, (char)('0' + step));
 }
 
@@ -81,22 +112,41 @@ struct ground {
 	double thread_lightness;
 };
 
+/* The fill of a box; that of a wait is its texture, which is too fine for a slim box. */
+static void add_fill(struct buffer *b, int kind, int step, double degrees, double saturation,
+		     double lightness)
+{
+	const struct hue *h = &hues[kind];
+
+	if (kind == FUNCTION_WAIT)
+		buffer_printf(b,
+			      ".%c%d{fill:url(#sprof-w%d)}.%c%d .s,.sprof .wf%d{fill:", h->letter,
+			      step, step, h->letter, step, step);
+	else
+		buffer_printf(b, ".%c%d{fill:", h->letter, step);
+	add_color(b, degrees, saturation, lightness);
+	if (kind == FUNCTION_WAIT)
+		buffer_printf(b, "}.%c%d,.sprof .wl%d{", h->letter, step, step);
+	else
+		buffer_add_char(b, ';');
+}
+
 static void add_rules(struct buffer *b, const struct ground *ground)
 {
 	for (int kind = 0; kind < NR_FUNCTION_KINDS; kind++) {
 		const struct hue *h = &hues[kind];
 		bool shifts = h->saturation && kind != FUNCTION_THREAD;
+		int by = kind == FUNCTION_WAIT ? WAIT_DEGREES : STEP_DEGREES;
 
 		for (int step = shifts ? 0 : STEPS / 2; step < (shifts ? STEPS : STEPS / 2 + 1);
 		     step++) {
-			double degrees = h->degrees + (step - STEPS / 2) * STEP_DEGREES;
+			double degrees = h->degrees + (step - STEPS / 2) * by;
 			double saturation = h->saturation / 100.0;
 
-			buffer_printf(b, ".%c%d{fill:", h->letter, step);
-			add_color(b, degrees, saturation * ground->box_saturation,
-				  kind == FUNCTION_THREAD ? ground->thread_lightness
-							  : ground->box_lightness);
-			buffer_add_string(b, ";color:");
+			add_fill(b, kind, step, degrees, saturation * ground->box_saturation,
+				 kind == FUNCTION_THREAD ? ground->thread_lightness
+							 : ground->box_lightness);
+			buffer_add_string(b, "color:");
 			add_color(b, degrees, saturation * ground->cap_saturation,
 				  ground->cap_lightness);
 			buffer_add_string(b, "}\n");
@@ -155,11 +205,45 @@ void color_add_change_css(struct buffer *b)
 	buffer_add_string(b, "}\n");
 }
 
-void color_each_kind(void (*f)(int kind, const char *class, const char *name, void *arg), void *arg)
+void color_add_textures(struct buffer *b)
+{
+	for (int i = 0; i < STEPS; i++)
+		buffer_printf(b,
+			      "<pattern id=\"sprof-w%d\" width=\"%d\" height=\"%d\" "
+			      "patternUnits=\"userSpaceOnUse\"><path class=\"wf%d\" "
+			      "d=\"M0 0h%dv%dH0z\"/><path class=\"wl wl%d\" d=\"%s\"/></pattern>",
+			      i, TEXTURE, TEXTURE, i, TEXTURE, TEXTURE, i, wait_groups[i].texture);
+}
+
+void color_each_class(void (*f)(int kind, const char *class, const char *name, void *arg),
+		      void *arg)
 {
 	for (int kind = 0; kind < NR_FUNCTION_KINDS; kind++) {
 		char class[COLOR_NAME_SIZE] = { hues[kind].letter, '0' + STEPS / 2, '\0' };
 
-		f(kind, class, hues[kind].name, arg);
+		if (kind != FUNCTION_WAIT)
+			f(kind, class, hues[kind].name, arg);
 	}
+	for (int i = 0; i < STEPS; i++) {
+		char class[COLOR_NAME_SIZE] = { 'w', (char)('0' + i), '\0' };
+
+		f(FUNCTION_WAIT, class, wait_groups[i].name, arg);
+	}
+}
+
+bool color_has_class(const struct tree_functions *functions, int kind, const char *class)
+{
+	char is[COLOR_NAME_SIZE];
+
+	/* Skips the root, which every tree has. */
+	for (size_t i = 1; i < functions->nr; i++) {
+		if (functions->list[i].kind != kind)
+			continue;
+		if (kind != FUNCTION_WAIT)
+			return true;
+		color_class(&functions->list[i], is);
+		if (!strcmp(is, class))
+			return true;
+	}
+	return false;
 }

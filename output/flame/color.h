@@ -1,15 +1,18 @@
 /*
  * The colours of boxes. The hue tells the kind of code, and within a kind the module shifts it a
- * little, so a function has the same colour in every picture. A colour is a CSS class, so that dark
+ * little, so a function has the same colour in every picture. Waits also have textures, for print and
+ * for eyes that do not tell hues apart. A colour is a CSS class, so that dark
  * mode, print and a user's style sheet can change it.
  */
 #ifndef SPROF_COLOR_H
 #define SPROF_COLOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct buffer;
 struct tree_function;
+struct tree_functions;
 
 enum { COLOR_NAME_SIZE = 4 };
 
@@ -29,8 +32,16 @@ void color_add_change_css(struct buffer *b);
 /* Appends the CSS rules of every class of function, for light and dark mode. */
 void color_add_css(struct buffer *b);
 
-/* Calls f for every kind, for a legend: f(FUNCTION_NATIVE, "n2", "native", arg). */
-void color_each_kind(void (*f)(int kind, const char *class, const char *name, void *arg),
-		     void *arg);
+/* Appends the <pattern>s that the classes of waits are filled with. */
+void color_add_textures(struct buffer *b);
+
+/*
+ * Calls f for every kind, for a legend: f(FUNCTION_NATIVE, "n2", "native", arg); for waits once for
+ * each class.
+ */
+void color_each_class(void (*f)(int kind, const char *class, const char *name, void *arg),
+		      void *arg);
+/* Is there a function of that kind, and, of waits, of that class? */
+bool color_has_class(const struct tree_functions *functions, int kind, const char *class);
 
 #endif

@@ -30,12 +30,8 @@ static void add_legend_kind(int kind, const char *class, const char *name, void 
 {
 	struct legend *l = arg;
 
-	for (size_t i = 1; i < l->tree->functions.nr; i++) {
-		if (l->tree->functions.list[i].kind == kind) {
-			buffer_printf(l->b, "%s %s;", class, name);
-			return;
-		}
-	}
+	if (color_has_class(&l->tree->functions, kind, class))
+		buffer_printf(l->b, "%s %s;", class, name);
 }
 
 void column_facts_add(struct buffer *b, const struct tree *tree, const struct summary *s)
@@ -51,7 +47,7 @@ void column_facts_add(struct buffer *b, const struct tree *tree, const struct su
 	summary_add_trust(&text, s);
 	add_attribute(b, "facts", text.data, text.size);
 	text.size = 0;
-	color_each_kind(add_legend_kind, &legend);
+	color_each_class(add_legend_kind, &legend);
 	add_attribute(b, "legend", text.data, text.size);
 	buffer_fini(&text);
 }

@@ -38,20 +38,12 @@ struct legend {
 	unsigned x, y;
 };
 
-static bool has_kind(const struct tree *tree, int kind)
-{
-	/* Skips the root, which every tree has. */
-	for (size_t i = 1; tree && i < tree->functions.nr; i++)
-		if (tree->functions.list[i].kind == kind)
-			return true;
-	return false;
-}
-
 static void add_legend_kind(int kind, const char *class, const char *name, void *arg)
 {
 	struct legend *l = arg;
 
-	if (!has_kind(l->tree, kind) && !has_kind(l->below, kind))
+	if (!color_has_class(&l->tree->functions, kind, class) &&
+	    !(l->below && color_has_class(&l->below->functions, kind, class)))
 		return;
 	buffer_printf(l->b, "<g class=\"%s\"><rect x=\"%u\" y=\"%u\" width=\"12\" height=\"10\"/>",
 		      class, l->x, l->y - 9);
@@ -157,7 +149,7 @@ static void add_foot(struct svg_picture *w, const struct svg_picture *below)
 	if (w->diff)
 		add_legend_changes(&legend);
 	else
-		color_each_kind(add_legend_kind, &legend);
+		color_each_class(add_legend_kind, &legend);
 	buffer_add_string(b, "</g>\n");
 }
 
@@ -238,8 +230,9 @@ static void add_defs(struct buffer *b)
 			     "<path class=\"merged\" d=\"M0 0h3v4H0z\"/></pattern>"
 			     "<pattern id=\"sprof-merged-caps\" width=\"4\" height=\"4\" "
 			     "patternUnits=\"userSpaceOnUse\">"
-			     "<path class=\"merged-cap\" d=\"M1 0h1v4H1z\"/></pattern></defs>\n"
-			     "<rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n");
+			     "<path class=\"merged-cap\" d=\"M1 0h1v4H1z\"/></pattern>");
+	color_add_textures(b);
+	buffer_add_string(b, "</defs>\n<rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n");
 }
 
 /* Places a tree that grows up, below the head. halves_init() places a lower half. */

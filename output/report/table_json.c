@@ -86,6 +86,12 @@ static void add_head(struct buffer *b, const struct summary *s, const char *key,
 	}
 	add_number(b, "filtered", s->filtered_samples);
 	buffer_add_string(b, ",\n");
+	add_number(b, "idle_samples", s->idle_samples);
+	buffer_add_string(b, ",\n");
+	add_number(b, "idle", s->idle);
+	buffer_add_string(b, ",\n");
+	add_number(b, "idle_threads", s->idle_threads);
+	buffer_add_string(b, ",\n");
 	add_number(b, "lost", s->lost);
 	buffer_add_string(b, ",\n");
 	add_number(b, "incomplete", s->incomplete);

@@ -1,7 +1,8 @@
 /*
  * Each function of a stack is replaced by a frame named after the module, file, ... that it belongs
  * to. Neighbours that become equal are merged, as a module that calls itself is entered once. By
- * thread, process and what a process belongs to, a stack becomes that one frame (owners.h).
+ * thread, process and what a process belongs to, a stack becomes that one frame (owners.h); by
+ * reason, what it waited for (reason.h).
  */
 #include "output/select/dimension.h"
 
@@ -13,6 +14,7 @@
 #include "output/tree/naming.h"
 #include "output/tree/ranking.h"
 #include "output/select/owners.h"
+#include "output/select/reason.h"
 #include "output/select/restack.h"
 
 struct grouping {
@@ -222,6 +224,7 @@ const struct dimension dimension_table[] = {
 	{ "cgroup", "Cgroup", "cgroups", by_cgroup, by_cgroup, below_cgroup },
 	{ "container", "Container", "containers", by_container, by_container, below_container },
 	{ "user", "User", "users", by_user, by_user, below_user },
+	{ "reason", "Reason", "reasons", reasons_replace, reasons_replace, reasons_add_root },
 	{ "kind", "Kind", "kinds", by_kind, by_kind, by_kind },
 	{ 0 },
 };

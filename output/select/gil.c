@@ -10,7 +10,7 @@
 #include "core/base/alloc.h"
 #include "output/tree/cpython.h"
 
-static bool is_take_gil(const char *name)
+bool gil_is_wait(const char *name)
 {
 	return cpython_is(name, "take_gil");
 }
@@ -52,7 +52,7 @@ static bool stack_waits(const struct profile *p, const struct profile_stack *sta
 		const struct profile_frame *frame =
 			&p->frames[p->stack_frames[stack->first_frame + i]];
 
-		if (is_named(p, frame, is_take_gil))
+		if (is_named(p, frame, gil_is_wait))
 			return true;
 		if (caller && cpython_has_frame(p, caller) && is_named(p, frame, is_timed_wait))
 			return true;

@@ -31,4 +31,7 @@ void gil_add_up(const struct profile *p, enum profile_column column, struct gil_
 /* Is the GIL known for any sample? */
 bool gil_is_known(const struct profile *p);
 
+/* Is it the function of CPython in which a thread waits for the GIL? */
+bool gil_is_wait(const char *name);
+
 #endif

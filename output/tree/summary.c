@@ -103,6 +103,9 @@ void summary_init(struct summary *s, const struct profile *p, const struct tree 
 		s->incomplete += s->incomplete_by[i];
 	count_unnamed(s, tree);
 	count_filtered(s, p);
+	s->idle = p->idle.weight[s->column];
+	s->idle_samples = p->idle.nr_samples[s->column];
+	s->idle_threads = p->nr_idle_threads;
 }
 
 void summary_keep_trust(struct summary *s, const struct summary *before)
@@ -157,6 +160,14 @@ void summary_add_trust(struct buffer *b, const struct summary *s)
 		buffer_printf(b, ", %llu filtered out (", (unsigned long long)s->filtered_samples);
 		number_add_percent(b, s->filtered, s->filtered + s->total);
 		buffer_add_char(b, ')');
+	}
+	if (s->idle_samples) {
+		buffer_add_string(b, ", idle: ");
+		summary_add_value(b, s, s->idle);
+		if (s->idle_threads)
+			buffer_printf(b, " of %llu thread%s", (unsigned long long)s->idle_threads,
+				      s->idle_threads == 1 ? "" : "s");
+		buffer_add_string(b, " folded, --idle shows them");
 	}
 	if (s->info->sums && !s->info->exact) {
 		/* the samples weigh differently */

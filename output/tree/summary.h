@@ -19,6 +19,8 @@ struct summary {
 	uint64_t samples;  /* events of the column shown, see column_info */
 	uint64_t filtered; /* weight that filters removed */
 	uint64_t filtered_samples;
+	uint64_t idle; /* weight of idle waits, which are folded away */
+	uint64_t idle_samples, idle_threads;
 	uint64_t lost;	     /* taken, but not in the profile */
 	uint64_t incomplete; /* stacks that do not reach the root */
 	uint64_t incomplete_by[NR_MARKERS];

@@ -33,9 +33,9 @@
 typedef int CUresult;
 
 struct node {
+	uint64_t id; /* first: fake_tool.node() */
 	struct fake_kernel *kernel;
 	uint32_t grid[3], block[3];
-	uint64_t id;
 };
 
 struct graph {
@@ -270,6 +270,14 @@ static void run_kernel(struct fake_op *op, const struct fake_kernel *k, const ui
 	fake_emit(op);
 }
 
+static void tell_node(uint32_t cbid, const struct node *node, const struct node *original)
+{
+	const struct fake_tool *t = __atomic_load_n(&tool, __ATOMIC_ACQUIRE);
+
+	if (t && t->node)
+		t->node(cbid, &node->id, original ? &original->id : NULL);
+}
+
 /* Not in CUDA: adds a kernel with that many blocks. */
 API CUresult cuGraphAddFakeKernel(void *graph, void *function, uint32_t blocks)
 {
@@ -283,6 +291,7 @@ API CUresult cuGraphAddFakeKernel(void *graph, void *function, uint32_t blocks)
 	n->grid[0] = blocks;
 	n->grid[1] = n->grid[2] = n->block[0] = n->block[1] = n->block[2] = 1;
 	n->id = __atomic_add_fetch(&next_node, 1, __ATOMIC_RELAXED) | (uint64_t)g->id << 32;
+	tell_node(13, n, NULL);
 	return 0;
 }
 
@@ -341,8 +350,18 @@ API CUresult cuStreamEndCapture(void *stream, void **graph)
 
 API CUresult cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long long flags)
 {
+	const struct graph *from = graph;
+	struct graph *to = malloc(sizeof(*to));
+
 	(void)flags;
-	*executable = graph;
+	*to = *from;
+	to->id = __atomic_add_fetch(&next_graph, 1, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < to->nr; i++) {
+		to->nodes[i].id = __atomic_add_fetch(&next_node, 1, __ATOMIC_RELAXED) |
+				  (uint64_t)to->id << 32;
+		tell_node(20, &to->nodes[i], &from->nodes[i]);
+	}
+	*executable = to;
 	return 0;
 }
 
@@ -464,22 +483,4 @@ API CUresult cuCtxSynchronize(void)
 	struct fake_call c = { .name = "cuCtxSynchronize", .cbid = 17 };
 
 	return synchronize(&c, 4, 0, MAX_STREAMS - 1);
-}
-
-static CUresult profiler(const char *name, uint32_t cbid)
-{
-	struct fake_call c = { .name = name, .cbid = cbid };
-
-	fake_enter(&c);
-	return fake_leave(&c);
-}
-
-API CUresult cuProfilerStart(void)
-{
-	return profiler("cuProfilerStart", 308);
-}
-
-API CUresult cuProfilerStop(void)
-{
-	return profiler("cuProfilerStop", 309);
 }

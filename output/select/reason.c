@@ -1,0 +1,144 @@
+/*
+ * Rewrites stacks that end in a wait. A stack without one was running when it was sampled.
+ */
+#include "output/select/reason.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "core/profile/profile.h"
+#include "output/select/gil.h"
+#include "output/select/restack.h"
+#include "output/tree/functions.h"
+#include "output/tree/naming.h"
+
+struct reasons {
+	struct profile *p;
+	const struct tree_functions *names;
+	uint32_t running, gil, gpu; /* frames */
+};
+
+static bool has_waits(const struct profile *p)
+{
+	for (size_t i = 0; i < p->nr_functions; i++)
+		if (p->functions[i].kind == FUNCTION_WAIT)
+			return true;
+	return false;
+}
+
+static const struct tree_function *function_of(const struct reasons *r, const struct stack_part *at)
+{
+	return &r->names->list[at->function];
+}
+
+static bool is_wait(const struct reasons *r, const struct stack_part *parts, size_t nr)
+{
+	return nr && function_of(r, &parts[nr - 1])->kind == FUNCTION_WAIT;
+}
+
+static bool begins_with(const char *s, const char *prefix)
+{
+	return !strncmp(s, prefix, strlen(prefix));
+}
+
+/* Calls of CUDA that return when the GPU has done its work. */
+static bool waits_for_gpu(const char *name)
+{
+	static const char *const calls[] = {
+		"cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize",
+		"cuStreamSynchronize",	 "cuCtxSynchronize",	  "cuEventSynchronize",
+		"cudaThreadSynchronize",
+	};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		if (begins_with(name, calls[i]))
+			return true;
+	/* Asynchronous copies return at once. */
+	return (begins_with(name, "cudaMemcpy") || begins_with(name, "cuMemcpy")) &&
+	       !strstr(name, "Async");
+}
+
+/* A reason that was refined already stays. */
+static bool refine(void *context, struct stack_part *parts, size_t *nr)
+{
+	const struct reasons *r = context;
+	struct stack_part *leaf = &parts[*nr - 1];
+	uint32_t frame = PROFILE_NONE;
+
+	if (!is_wait(r, parts, *nr) || !strcmp(function_of(r, leaf)->name, "CPU wait"))
+		return true;
+	for (size_t i = *nr - 1; i-- && frame == PROFILE_NONE;) {
+		const struct tree_function *f = function_of(r, &parts[i]);
+
+		if (f->kind != FUNCTION_NATIVE)
+			continue;
+		if (gil_is_wait(f->name))
+			frame = r->gil;
+		else if (waits_for_gpu(f->name))
+			frame = r->gpu;
+	}
+	if (frame != PROFILE_NONE) {
+		leaf->frame = frame;
+		leaf->location = PART_WHOLE;
+	}
+	return true;
+}
+
+static uint32_t reason_frame(struct reasons *r, const struct stack_part *parts, size_t nr)
+{
+	const char *name;
+
+	if (!is_wait(r, parts, nr))
+		return r->running;
+	name = function_of(r, &parts[nr - 1])->name;
+	return profile_named_frame(r->p, name, strlen(name), FUNCTION_WAIT);
+}
+
+static bool replace(void *context, struct stack_part *parts, size_t *nr)
+{
+	parts[0].frame = reason_frame(context, parts, *nr);
+	parts[0].location = PART_WHOLE;
+	*nr = 1;
+	return true;
+}
+
+static bool add_root(void *context, struct stack_part *parts, size_t *nr)
+{
+	uint32_t frame = reason_frame(context, parts, *nr);
+
+	memmove(parts + 1, parts, *nr * sizeof(*parts));
+	parts[0].frame = frame;
+	parts[0].location = PART_WHOLE;
+	++*nr;
+	return true;
+}
+
+static void rewrite(struct profile *p, restack_fn *fn)
+{
+	struct tree_functions names;
+	struct reasons r = { .p = p, .names = &names };
+
+	r.running = profile_named_frame(p, "running", 7, FUNCTION_NATIVE);
+	r.gil = profile_named_frame(p, "GIL wait", 8, FUNCTION_WAIT);
+	r.gpu = profile_named_frame(p, "GPU wait", 8, FUNCTION_WAIT);
+	naming_init(&names, p);
+	restack(p, &names, fn, &r);
+	tree_functions_fini(&names);
+}
+
+void reasons_refine(struct profile *p)
+{
+	if (has_waits(p))
+		rewrite(p, refine);
+}
+
+void reasons_replace(struct profile *p)
+{
+	rewrite(p, replace);
+}
+
+void reasons_add_root(struct profile *p)
+{
+	rewrite(p, add_root);
+}

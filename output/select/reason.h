@@ -1,0 +1,21 @@
+/*
+ * The reasons of waits, as the last frames of their stacks say: stacks by reason, and two reasons
+ * that only the functions above tell, the GIL and a GPU.
+ */
+#ifndef SPROF_REASON_H
+#define SPROF_REASON_H
+
+struct profile;
+
+/*
+ * Waits for Python's GIL and for a GPU get reasons of their own: "GIL wait" and "GPU wait" instead
+ * of the lock, poll or sleep that they are made of.
+ */
+void reasons_refine(struct profile *p);
+
+/* Each stack becomes one frame: its reason, or "running". */
+void reasons_replace(struct profile *p);
+/* Puts such a frame at the root of each stack. */
+void reasons_add_root(struct profile *p);
+
+#endif

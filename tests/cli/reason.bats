@@ -1,0 +1,68 @@
+# Waits by reason, and how pictures show them.
+
+setup() {
+	cd "$BATS_TEST_TMPDIR"
+	cat >x.folded <<-'END'
+	main;a;work 10
+	main;a;read;anon_pipe_read_[k];pipe wait_[w] 20
+	main;b;futex_do_wait_[k];lock wait_[w] 30
+	main;b;PyEval_RestoreThread;take_gil;futex_do_wait_[k];lock wait_[w] 40
+	main;b;take_gil;CPU wait_[w] 2
+	main;c;cudaStreamSynchronize;poll;poll wait_[w] 50
+	main;c;cudaMemcpyAsync;ioctl;other wait_[w] 3
+	main;d;preempted_[w] 5
+	main;d;do_nanosleep_[k];sleep_[w] 6
+	END
+}
+
+@test "a table by reason has the time of each, and what ran" {
+	"$SPROF" report --by reason --json x.folded |
+		jq -r '.rows[] | "\(.reason // .function) \(.self)"' | sort >rows
+	diff rows - <<-'END'
+	CPU wait 2
+	GIL wait 40
+	GPU wait 50
+	lock wait 30
+	other wait 3
+	pipe wait 20
+	preempted 5
+	running 10
+	sleep 6
+	END
+}
+
+@test "waits for the GIL and for a GPU are called so in every output" {
+	"$SPROF" fold x.folded | grep -q '^main;b;PyEval_RestoreThread;take_gil;futex_do_wait_\[k\];GIL wait_\[w\] 40$'
+	"$SPROF" report --json x.folded | jq -e '.rows[] | select(.function == "GPU wait") | .self == 50'
+}
+
+@test "a picture by reason puts the stacks of each above it" {
+	"$SPROF" flame --by reason --no-js x.folded >flame.svg
+	for reason in 'lock wait' 'pipe wait' running; do
+		grep -q "<title>$reason" flame.svg
+	done
+	# The box of the reason stands on the root, and the wait itself at the top of its stack.
+	[ "$(grep -c '<title>pipe wait' flame.svg)" = 2 ]
+}
+
+@test "waits have a texture for each group of reasons, and what runs has none" {
+	"$SPROF" flame --no-js x.folded >flame.svg
+	class() { grep -o "<g class=\"[a-z0-9]*\"><title>$1" flame.svg | cut -d'"' -f2 | sort -u; }
+	[ "$(class 'lock wait')" = w0 ]
+	[ "$(class 'GIL wait')" = w0 ]
+	[ "$(class 'pipe wait')" = w1 ]
+	[ "$(class 'other wait')" = w2 ]
+	[ "$(class 'sleep')" = w3 ]
+	[ "$(class 'preempted')" = w4 ]
+	[ "$(class 'work' | cut -c1)" = n ]
+	for i in 0 1 2 3 4; do
+		grep -q "<pattern id=\"sprof-w$i\"" flame.svg
+		grep -q "\.w$i{fill:url(#sprof-w$i)}" flame.svg
+	done
+	# The five textures differ.
+	[ "$(grep -o '<path class="wl wl[0-4]" d="[^"]*"' flame.svg | grep -o 'd=.*' | sort -u | wc -l)" = 5 ]
+	grep -q '>waiting: lock</text>' flame.svg
+	# A picture of CPU time names no waits.
+	printf 'main;work 3\n' | "$SPROF" flame --no-js - >cpu.svg
+	! grep -q 'waiting: lock\|sleep, poll' cpu.svg
+}
